@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * provider.h - write a probe: hand the activities of a device to the profiler.
+ *
+ * A probe interns names, launch geometries and lanes once, then emits 32-byte records whose
+ * times it already knows, on any thread. The rules of aon.h hold.
+ */
+#ifndef AON_PROVIDER_H
+#define AON_PROVIDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <aon/aon.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Kinds of activity: numbers of the record. */
+enum aon_act_kind {
+	AON_ACT_KERNEL = 32,
+	AON_ACT_COPY = 33,
+	AON_ACT_MEMSET = 34,
+	AON_ACT_SYNC = 35,
+	AON_ACT_GRAPH = 36,
+	AON_ACT_COLLECTIVE = 37,
+	AON_ACT_API = 38
+};
+
+enum aon_copy_dir {
+	AON_COPY_UNKNOWN = 0,
+	AON_COPY_HTOD = 1,
+	AON_COPY_DTOH = 2,
+	AON_COPY_DTOD = 3,
+	AON_COPY_HTOH = 4,
+	AON_COPY_PTOP = 5
+};
+
+struct aon_act {
+	size_t size; /* of this struct, so that it can grow at its end */
+	uint32_t kind;
+	uint32_t name;     /* aon_name() */
+	uint32_t lane;     /* aon_lane() */
+	uint32_t geo;      /* KERNEL: aon_geo() */
+	uint32_t corr;     /* correlation id with the launch */
+	uint32_t dir;      /* COPY: enum aon_copy_dir */
+	uint64_t start_ns; /* CLOCK_MONOTONIC */
+	uint64_t end_ns;
+	uint64_t bytes;    /* COPY, MEMSET, COLLECTIVE; GRAPH: id of the graph */
+	uint64_t group;    /* graph node; COLLECTIVE: communicator */
+	uint64_t sequence; /* COLLECTIVE: number within its communicator */
+};
+
+/* 1 if activities of these AON_WANT_* bits are wanted: ask before you gather them. */
+static inline int aon_wants(uint32_t bits)
+{
+	return aon_wants_(bits);
+}
+
+/* A stream of a device. Equal arguments give equal ids; 0 when the table is full. */
+AON_API uint32_t aon_lane(uint32_t device, uint32_t context, uint64_t stream, const char *name);
+
+/* A thread of the host, for AON_ACT_API. */
+AON_API uint32_t aon_lane_thread(uint32_t tid);
+
+/* A launch geometry. Equal arguments give equal ids; 0 when the table is full. */
+AON_API uint32_t aon_geo(const uint32_t grid[3], const uint32_t block[3], uint32_t regs,
+			 uint32_t smem_static, uint32_t smem_dynamic);
+
+AON_API void aon_act_emit(const struct aon_act *act);
+
+/* What was last launched, and the last collective begun: words that a reader finds even when
+ * the process hangs or was killed. */
+AON_API void aon_pulse_launch(uint32_t corr, uint32_t name);
+AON_API void aon_pulse_collective(uint64_t communicator, uint64_t sequence);
+
+/* A word for `aon ps` and `aon doctor`: ("cuda", "off", "no driver"). Cut at 15/15/127. */
+AON_API void aon_note(const char *source, const char *state, const char *reason);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* AON_PROVIDER_H */

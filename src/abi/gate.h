@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gate.h - the words by which aond opens and closes emission, without asking anybody.
+ *
+ * Two kinds of page, both written by aond and read-only to processes:
+ *
+ * The session's gate: one memfd a process, sealed against further writers. `want` is what
+ * the header's inline test reads.
+ *
+ * The door: the file `gate` in the run directory. It outlives aond. A process that found no
+ * daemon watches the word of the *next* generation, knock[(generation + 1) % AON_KNOCKS];
+ * an aond that starts adds one to the generation and sets that word, which leads every
+ * waiting process into its slow path, where it joins. Nobody polls, nobody has a thread.
+ */
+#ifndef AON_ABI_GATE_H
+#define AON_ABI_GATE_H
+
+#include <stdint.h>
+
+#include "abi/segment.h"
+
+#define AON_GATE_MAGIC 0x3145544147414f4eull
+#define AON_DOOR_MAGIC 0x31524f4f44414f4eull
+#define AON_KNOCKS     64u
+
+#define AON_GATE_QUIET 0x1u /* flags: no system call from the slow path (the app has filters) */
+
+struct aon_gate {
+	uint64_t magic;
+	uint32_t want;  /* AON_WANT_*; 0: emit nothing */
+	uint32_t flags; /* AON_GATE_* */
+	uint64_t beat;  /* rises about once a second while aond lives */
+	uint32_t tier;  /* AON_TIER_* */
+	uint32_t reserved[7];
+};
+
+struct aon_door {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t generation;
+	uint32_t reserved[12];
+	uint32_t knock[AON_KNOCKS];
+};
+
+_Static_assert(sizeof(struct aon_gate) <= AON_PAGE, "one page");
+_Static_assert(sizeof(struct aon_door) <= AON_PAGE, "one page");
+
+#endif /* AON_ABI_GATE_H */

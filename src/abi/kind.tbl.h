@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kind.tbl.h - every kind of record, once.
+ *
+ *	KIND(number, NAME, "word", form, want)
+ *
+ * number  what stands in the record: never reused, 0 is invalid
+ * word    what people and JSON see
+ * form    HOST: stamped by the emitting thread; ACT: an activity with a start and a duration
+ * want    the gate bit (AON_WANT_*) that lets it be emitted
+ *
+ * A daemon skips a number that it does not know by the record's length, and counts it.
+ */
+/* clang-format off */
+KIND( 1, RANGE_PUSH,  "push",        HOST, RANGE)    /* name */
+KIND( 2, RANGE_POP,   "pop",         HOST, RANGE)
+KIND( 3, RANGE_START, "start",       HOST, RANGE)    /* name; a = id of the range */
+KIND( 4, RANGE_END,   "end",         HOST, RANGE)    /* a = id of the range */
+KIND( 5, MARK,        "mark",        HOST, MARK)     /* name, x, a, b: the caller's */
+KIND( 6, COUNTER,     "counter",     HOST, COUNTER)  /* name; a = value; AON_F_FLOAT: an f64's bits */
+KIND( 7, STEP_BEGIN,  "step_begin",  HOST, STEP)     /* a = number */
+KIND( 8, STEP_END,    "step_end",    HOST, STEP)     /* a = number */
+KIND( 9, FLOW,        "flow",        HOST, FLOW)     /* a = from, b = to: ids of ranges or correlations */
+KIND(32, KERNEL,      "kernel",      ACT,  GPU)      /* arg = geometry */
+KIND(33, COPY,        "copy",        ACT,  GPU)      /* arg = bytes; flags = direction */
+KIND(34, MEMSET,      "memset",      ACT,  GPU)      /* arg = bytes */
+KIND(35, SYNC,        "sync",        ACT,  GPU)
+KIND(36, GRAPH,       "graph",       ACT,  GPU)      /* arg = graph id */
+KIND(37, COLLECTIVE,  "collective",  ACT,  GPU)      /* arg = bytes */
+KIND(38, API,         "api",         ACT,  API)      /* lane = the calling thread */
+/* clang-format on */
+#undef KIND

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * msg.h - what a process and aond say to each other, over SOCK_SEQPACKET.
+ *
+ *	process                              aond
+ *	HELLO  [+ old pool]   ------------>
+ *	                      <------------  WELCOME  + gate [+ pool]
+ *	BELL                  ------------>
+ *	NOTE                  ------------>
+ *
+ * A message is one packet: a head, then its fields. A longer message than known is read by
+ * its known part, an unknown type is counted and skipped: both sides may be of other builds.
+ * Who the process is, aond asks the kernel (SO_PEERCRED, SO_PEERPIDFD), never the message.
+ */
+#ifndef AON_ABI_MSG_H
+#define AON_ABI_MSG_H
+
+#include <stdint.h>
+
+#define AON_MSG_MAGIC   0x4d4e4f41u /* "AONM" */
+#define AON_MSG_VERSION 1u
+#define AON_MSG_MAX     1024u /* bytes; a longer packet ends the session */
+#define AON_MSG_FDS     2u    /* descriptors in one message, at most */
+
+#define AON_RUN_DIR      "/run/aon"
+#define AON_SOCKET_NAME  "aond.sock"  /* in the run directory: processes */
+#define AON_ADMIN_NAME   "admin.sock" /* owner and group: the aon command */
+#define AON_DOOR_NAME    "gate"
+#define AON_ENV_RUN_DIR  "AON_RUN_DIR"
+#define AON_ENV_OFF      "AON_OFF"  /* set: libaon stays inert */
+#define AON_ENV_POOL_KIB "AON_POOL_KIB"
+#define AON_ENV_RUN      "AON_RUN" /* label of the run, at most 15 characters */
+
+enum aon_msg_type {
+	AON_MSG_HELLO = 1,
+	AON_MSG_WELCOME = 2,
+	AON_MSG_BELL = 3,
+	AON_MSG_NOTE = 4,
+};
+
+struct aon_msg_head {
+	uint32_t magic;
+	uint16_t type;
+	uint16_t size; /* of the whole message */
+};
+
+/* Features: bits that both sides must have for the feature to be used. None yet. */
+#define AON_FEATURES 0ull
+
+#define AON_HELLO_OFFER 0x1u /* a pool of an earlier session comes with this message */
+
+struct aon_msg_hello {
+	struct aon_msg_head head;
+	uint32_t version;
+	uint32_t flags;
+	uint64_t features;
+	uint64_t pool_id[2];  /* of the offered pool */
+	uint32_t pool_kib;    /* wanted; 0: what aond thinks right */
+	uint32_t reserved;
+	char library[32];     /* version of libaon, for people */
+	char run[16];         /* label given by `aon run`, to group by; never an identity */
+};
+
+#define AON_WELCOME_KEEP 0x1u /* the offered pool was adopted: go on in it */
+
+struct aon_msg_welcome {
+	struct aon_msg_head head;
+	uint32_t version;
+	int32_t error; /* 0, or -errno: no session (EPERM, ENOSPC, EPROTO, EBUSY) */
+	uint32_t flags;
+	uint32_t reserved;
+	uint64_t features;
+	uint64_t session;
+	uint64_t pool_bytes;
+};
+
+/* A word about a probe's state, for `aon ps` and `aon doctor`: "cuda", "off", "no driver". */
+struct aon_msg_note {
+	struct aon_msg_head head;
+	char source[16];
+	char state[16];
+	char reason[128];
+};
+
+_Static_assert(sizeof(struct aon_msg_head) == 8, "message layout is ABI");
+_Static_assert(sizeof(struct aon_msg_hello) == 96, "message layout is ABI");
+_Static_assert(sizeof(struct aon_msg_welcome) == 48, "message layout is ABI");
+_Static_assert(sizeof(struct aon_msg_note) == 168, "message layout is ABI");
+
+#endif /* AON_ABI_MSG_H */

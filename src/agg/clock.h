@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * clock.h - from TSC ticks to nanoseconds of CLOCK_MONOTONIC.
+ *
+ * A line through two moments, moved on about once a second so that it follows NTP's slewing;
+ * a new line begins where the old one ends, so that no time runs backwards.
+ */
+#ifndef AON_CLOCK_H
+#define AON_CLOCK_H
+
+#include <stdint.h>
+
+struct clock_map {
+	uint64_t tsc0;
+	uint64_t ns0;
+	uint64_t mult; /* ns = ns0 + ((tsc - tsc0) * mult >> 32), 128-bit in between */
+	uint64_t hz;   /* ticks a second, as measured */
+};
+
+static inline uint64_t clock_ns(const struct clock_map *c, uint64_t tsc)
+{
+	int64_t d = (int64_t)(tsc - c->tsc0);
+	__int128 ns = (__int128)d * (__int128)c->mult;
+
+	return c->ns0 + (uint64_t)(int64_t)(ns >> 32);
+}
+
+/* Two moments make a line; the second ones of an earlier line continue it. */
+int clock_init(struct clock_map *c, uint64_t tsc_a, uint64_t ns_a, uint64_t tsc_b, uint64_t ns_b);
+/* Move on to a later moment: bends the line, never steps back. -ERANGE: the TSC is not steady. */
+int clock_update(struct clock_map *c, uint64_t tsc, uint64_t ns);
+
+#endif /* AON_CLOCK_H */

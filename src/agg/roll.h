@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * roll.h - events into windows of one second, per (lane, name, kind). One per session.
+ *
+ * A few windows are open at a time, because threads' chunks arrive one after another. Memory
+ * is bounded by rows_max: further names of a window go into a row named "(other)".
+ */
+#ifndef AON_ROLL_H
+#define AON_ROLL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/event.h"
+#include "model/rollup.h"
+
+struct roll;
+
+struct roll_opts {
+	uint32_t process;
+	uint32_t rows_max;   /* in one window */
+	uint32_t name_other; /* store id of the row that takes the rest */
+};
+
+int roll_new(struct roll **out, const struct roll_opts *o);
+void roll_free(struct roll *r);
+
+/* Called with each closed window; what it points to is gone when it returns. */
+typedef void roll_window_fn(void *arg, const struct window *w);
+
+void roll_add(struct roll *r, const struct event *ev, size_t n, roll_window_fn *fn, void *arg);
+/* Close windows that ended before `before_ns` (UINT64_MAX: all). */
+void roll_close(struct roll *r, uint64_t before_ns, roll_window_fn *fn, void *arg);
+
+#endif /* AON_ROLL_H */

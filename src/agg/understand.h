@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * understand.h - records in, events out, once. One per session, used by the drain thread.
+ *
+ * Trusts nothing: a record's kind, length, name, lane are checked; what fails is counted by
+ * reason in lost[]. Pairs pushes with pops, starts with ends, step begins with step ends.
+ * Memory is bounded: open ranges a lane, lanes a session, started ranges a session.
+ */
+#ifndef AON_UNDERSTAND_H
+#define AON_UNDERSTAND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/segment.h"
+#include "agg/clock.h"
+#include "model/event.h"
+
+/* What the session's heap holds, asked for once an id (then cached). Each returns the store's
+ * id, or 0 when the heap has no such entry. */
+struct understand_ops {
+	uint32_t (*name)(void *arg, uint32_t heap_id);
+	uint32_t (*geo)(void *arg, uint32_t heap_id);
+	uint32_t (*lane)(void *arg, uint32_t heap_lane); /* a stream: 16-bit lane id */
+	uint32_t (*thread)(void *arg, uint32_t tid);     /* the host lane of a thread */
+};
+
+struct understand;
+
+int understand_new(struct understand **out, const struct understand_ops *ops, void *arg,
+		   uint32_t heap_bytes);
+void understand_free(struct understand *u);
+
+/*
+ * Understand `units` units at `rec`: a private copy of what thread `tid` committed.
+ * Writes at most `units` events to `out`. Returns how many. *records gets the number of
+ * records seen (whole ones); lost[] grows by those that gave no event now or later. A record
+ * that opens a range gives an event only when it closes; understand_open() counts these.
+ */
+size_t understand_records(struct understand *u, const struct clock_map *clk, uint32_t tid,
+			  uint32_t tsc_hi, const union aon_rec *rec, size_t units,
+			  struct event *out, uint64_t *records, uint64_t lost[AON_LOSS_MAX]);
+
+/* Records whose range or step is still open: in flight. */
+uint64_t understand_open(const struct understand *u);
+
+/* The session ends: every open range becomes an event with EVENT_OPEN, running to end_ns.
+ * Call until it returns 0. */
+size_t understand_close(struct understand *u, uint64_t end_ns, struct event *out, size_t max);
+
+#endif /* AON_UNDERSTAND_H */

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * event.h - a record understood: what happened, where, when. Data only.
+ *
+ * Times are nanoseconds of the node's CLOCK_MONOTONIC (struct process holds the offset to
+ * wall time). Names, geometries, lanes and processes are ids of the store they live in.
+ */
+#ifndef AON_EVENT_H
+#define AON_EVENT_H
+
+#include <stdint.h>
+
+enum event_kind {
+	EVENT_NONE = 0,
+#define EVENT(num, NAME, word, has) EVENT_##NAME = num,
+#include "model/event.tbl.h"
+	EVENT_MAX = 32,
+};
+
+#define EVENT_OPEN  0x01u /* RANGE, STEP: its end was never seen; dur runs to the last sight */
+#define EVENT_FLOAT 0x02u /* COUNTER: `a` holds the bits of a double */
+/* COPY: direction in the high nibble, as AON_COPY_* of provider.h */
+#define EVENT_COPY_SHIFT 4u
+
+struct event {
+	uint64_t start_ns;
+	uint64_t dur_ns; /* 0 for a moment */
+	uint64_t a;      /* see event.tbl.h */
+	uint64_t b;
+	uint32_t name; /* 0: none */
+	uint32_t corr; /* correlation id, or MARK's x */
+	uint32_t lane;
+	uint8_t kind;
+	uint8_t flags;
+	uint16_t depth; /* RANGE: how many ranges enclose it on its lane */
+};
+
+_Static_assert(sizeof(struct event) == 48, "batches of events are sized by this");
+
+/* How many records went into an event: what accounting counts. */
+static inline uint32_t event_records(const struct event *e)
+{
+	return (e->kind == EVENT_RANGE || e->kind == EVENT_STEP) && !(e->flags & EVENT_OPEN) ? 2 : 1;
+}
+
+#endif /* AON_EVENT_H */

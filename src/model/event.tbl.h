@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * event.tbl.h - every kind of event, once.
+ *
+ *	EVENT(number, NAME, "word", "what a and b hold")
+ *
+ * Numbers are in stores on disk: never reused.
+ */
+/* clang-format off */
+EVENT( 1, RANGE,      "range",      "a: id of a started range, else 0")
+EVENT( 2, MARK,       "mark",       "a, b: the caller's")
+EVENT( 3, COUNTER,    "counter",    "a: value")
+EVENT( 4, STEP,       "step",       "a: number")
+EVENT( 5, FLOW,       "flow",       "a: from, b: to")
+EVENT( 8, KERNEL,     "kernel",     "a: geometry, b: graph node")
+EVENT( 9, COPY,       "copy",       "a: bytes, b: graph node")
+EVENT(10, MEMSET,     "memset",     "a: bytes, b: graph node")
+EVENT(11, SYNC,       "sync",       "")
+EVENT(12, GRAPH,      "graph",      "a: graph id")
+EVENT(13, COLLECTIVE, "collective", "a: bytes, b: sequence")
+EVENT(14, API,        "api",        "")
+/* clang-format on */
+#undef EVENT

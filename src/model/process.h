@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* process.h - a process that was watched, its lanes, and where its records went. Data only. */
+#ifndef AON_PROCESS_H
+#define AON_PROCESS_H
+
+#include <stdint.h>
+
+#define ACCOUNT_LOSSES 16u /* by reason; numbers of abi/loss.tbl.h */
+
+/* emitted = stored + sum(lost) + overwritten + in_flight, always. Counted in records. */
+struct account {
+	uint64_t emitted;
+	uint64_t stored;      /* of these, `overwritten` were aged out since */
+	uint64_t overwritten; /* by the flight recorder's cap; `stored` no longer has them */
+	uint64_t in_flight;
+	uint64_t lost[ACCOUNT_LOSSES];
+};
+
+enum tier { TIER_OFF, TIER_PULSE, TIER_ROLLUP, TIER_FLIGHT, TIER_FULL };
+
+struct process {
+	uint32_t id; /* in the store */
+	uint32_t pid;
+	uint64_t pid_start;    /* clock ticks since boot: with boot_id and pid, the identity */
+	uint64_t boot_id[2];
+	uint64_t pool_id[2];
+	uint32_t uid;
+	uint32_t gid;
+	uint32_t tier;         /* enum tier */
+	uint32_t connected;    /* 1 while it has a session */
+	uint64_t first_ns;     /* joined */
+	uint64_t last_ns;      /* last heard of */
+	int64_t wall_offset_ns; /* add to CLOCK_MONOTONIC for wall time */
+	char comm[16];
+	char exe[256];
+	char run[16];          /* label of `aon run`, may be empty */
+	char library[32];
+	char note[160];        /* last word of its probes: "cuda off: no driver" */
+	struct account account;
+};
+
+#define LANE_HOST 0xffffffffu
+
+struct lane {
+	uint32_t id; /* in the store */
+	uint32_t process;
+	uint32_t device; /* LANE_HOST: a thread */
+	uint32_t context;
+	uint64_t stream; /* or the thread's id */
+	uint32_t name;
+};
+
+struct geo {
+	uint32_t id; /* in the store */
+	uint32_t grid[3], block[3];
+	uint32_t regs, smem_static, smem_dynamic;
+};
+
+#endif /* AON_PROCESS_H */

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * blob.h - events to columns to bytes, and back.
+ *
+ * The encoder belongs to one process's stream of events. blob_add() appends to the columns
+ * (drain thread); blob_seal() hands the columns over as a struct blob (no compression yet);
+ * blob_pack() compresses it (writer thread). Format: head of blob.c.
+ */
+#ifndef AON_BLOB_H
+#define AON_BLOB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/event.h"
+
+#define BLOB_EVENTS 10000u /* in one blob, at most */
+
+struct blob_enc;
+
+int blob_enc_new(struct blob_enc **out);
+void blob_enc_free(struct blob_enc *e);
+
+/* Takes up to the blob's room; returns how many of `n` were taken (fewer: seal it first). */
+size_t blob_add(struct blob_enc *e, const struct event *ev, size_t n);
+size_t blob_count(const struct blob_enc *e);
+
+struct blob {
+	uint64_t t0_ns, t1_ns; /* first start, last end */
+	uint32_t events;
+	uint32_t records; /* what accounting counts */
+	uint32_t len, cap;
+	uint8_t packed; /* data is the final form */
+	uint8_t *data;  /* owned */
+};
+
+/* Moves what the encoder holds into *out (owned by the caller) and empties the encoder. */
+int blob_seal(struct blob_enc *e, struct blob *out);
+void blob_fini(struct blob *b);
+
+/* Compresses in place of `b->data`. `z` holds the compressor's memory between calls. */
+struct blob_packer;
+int blob_packer_new(struct blob_packer **out);
+void blob_packer_free(struct blob_packer *z);
+int blob_pack(struct blob_packer *z, struct blob *b);
+
+/*
+ * Decode untrusted bytes: checks the sum and every length first. On success *out holds
+ * *n events, owned by the decoder until the next call. -EBADMSG when damaged, -EPROTO when newer.
+ */
+struct blob_dec;
+int blob_dec_new(struct blob_dec **out);
+void blob_dec_free(struct blob_dec *d);
+int blob_decode(struct blob_dec *d, const void *data, size_t len, const struct event **out, size_t *n);
+
+#endif /* AON_BLOB_H */

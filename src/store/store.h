@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * store.h - one file that holds what a node saw: SQLite as the container, column blobs inside.
+ *
+ * The only folder that knows SQLite and the blob codec. One writer (aond's writer thread),
+ * any number of readers beside it; a reader holds no transaction between two batches, so it
+ * never stops the writer's log from being folded back, and its memory is bounded.
+ *
+ * Failures: 0 or -errno; `why` (if not NULL) then says in one line what and what to do:
+ *	-ENOENT     no such file                -EMEDIUMTYPE  not an aon store
+ *	-EPROTO     a newer version             -EBADMSG      damaged: see `aon recover`
+ *	-ENOSPC     disk full                   -EBUSY        another writer has it
+ */
+#ifndef AON_STORE_H
+#define AON_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/event.h"
+#include "model/process.h"
+#include "model/rollup.h"
+
+struct store;
+
+struct store_why {
+	char text[256];
+};
+
+/* --- writing: one thread --- */
+
+struct store_opts {
+	uint64_t max_bytes;  /* cap of the file with its log; 0: none */
+	uint64_t max_age_ns; /* of events; 0: none */
+	uint32_t names_max;  /* distinct names; further ones become STORE_NAME_OTHER */
+	bool create;
+};
+
+#define STORE_NAME_OTHER 1u /* id of "(other)", in every store */
+
+int store_open_rw(struct store **out, const char *path, const struct store_opts *o,
+		  struct store_why *why);
+void store_close(struct store *st); /* NULL is allowed */
+
+/*
+ * Interning. The id of what is new is given at once and its row joins the transaction that
+ * is open (one is begun if none is). Ids are stable for the life of the file.
+ */
+int store_name(struct store *st, const char *text, size_t len, uint32_t *id);
+int store_geo(struct store *st, const struct geo *g, uint32_t *id);
+int store_lane(struct store *st, const struct lane *l, uint32_t *id);
+
+/* Insert (p->id == 0: finds the row of the same identity and pool, else makes one and sets
+ * p->id) or update. */
+int store_process(struct store *st, struct process *p);
+
+/* A finished blob of events (blob.h), or a window. Bytes are copied before it returns. */
+struct blob;
+int store_blob(struct store *st, uint32_t process, const struct blob *b);
+int store_window(struct store *st, const struct window *w);
+
+/* A line in the store's own journal: starts, stops, tiers, recoveries. For people. */
+int store_journal(struct store *st, uint64_t wall_ns, const char *what, const char *text);
+
+/*
+ * Commit what is open. Before it, drops the oldest event blobs while the file is over its
+ * caps and moves their records from stored to overwritten in their process's account.
+ */
+int store_commit(struct store *st, uint64_t now_ns);
+void store_rollback(struct store *st);
+uint64_t store_bytes(const struct store *st); /* file and log on disk, last known */
+
+/* --- reading --- */
+
+int store_open_ro(struct store **out, const char *path, struct store_why *why);
+
+struct store_filter {
+	uint32_t process; /* 0: all */
+	uint32_t kind;    /* enum event_kind; 0: all */
+	uint64_t from_ns; /* 0: from the beginning */
+	uint64_t to_ns;   /* 0: to the end */
+};
+
+/* Callbacks return 0 to go on, else the walk ends and returns that value. */
+typedef int store_process_fn(void *arg, const struct process *p);
+typedef int store_lane_fn(void *arg, const struct lane *l);
+typedef int store_events_fn(void *arg, uint32_t process, const struct event *ev, size_t n);
+typedef int store_window_fn(void *arg, const struct window *w);
+typedef int store_journal_fn(void *arg, uint64_t wall_ns, const char *what, const char *text);
+
+int store_each_process(struct store *st, store_process_fn *fn, void *arg);
+int store_each_lane(struct store *st, uint32_t process, store_lane_fn *fn, void *arg);
+int store_each_events(struct store *st, const struct store_filter *f, store_events_fn *fn, void *arg);
+int store_each_window(struct store *st, const struct store_filter *f, store_window_fn *fn, void *arg);
+int store_each_journal(struct store *st, store_journal_fn *fn, void *arg);
+
+/* The text of a name: NUL-terminated, borrowed until the store is closed; "?" if unknown. */
+const char *store_name_text(struct store *st, uint32_t id);
+int store_geo_get(struct store *st, uint32_t id, struct geo *out);
+
+/* What the file holds, for `aon store` and reports. */
+struct store_stat {
+	uint64_t bytes, names, processes, lanes;
+	uint64_t event_blobs, events, event_bytes; /* event_bytes: compressed */
+	uint64_t window_blobs, rollups, window_bytes;
+	uint64_t first_ns, last_ns;
+	uint32_t version;
+};
+int store_stat(struct store *st, struct store_stat *out);
+
+/* --- damage --- */
+
+/* Reads everything and checks every sum. Reports each fault as one line through fn; returns
+ * the number of faults, or -errno when the file cannot be read at all. */
+typedef void store_fault_fn(void *arg, const char *line);
+int store_check(const char *path, store_fault_fn *fn, void *arg, struct store_stat *good);
+
+struct store_salvage {
+	uint64_t pages, pages_bad;
+	uint64_t event_blobs, events, window_blobs, names, processes;
+	uint64_t blobs_lost; /* seen but not whole: their sum did not match */
+	uint64_t events_lost; /* what those said they held, where that could be read */
+};
+/* Reads `path` page by page without trusting any of it, and writes what is whole to the new
+ * file `to` (which must not exist). */
+int store_salvage(const char *path, const char *to, struct store_salvage *out, struct store_why *why);
+
+/*
+ * Renames a store that cannot be used aside (path.bad-<n>, with its -wal and -shm), so that
+ * a new one can be made; `to` gets the new name.
+ */
+int store_set_aside(const char *path, char *to, size_t to_len);
+
+#endif /* AON_STORE_H */
