@@ -29,6 +29,9 @@ struct pool_opts {
 /* Makes a segment, every page touched. -ENOMEM, -ENOSPC, -EINVAL. */
 int pool_new(struct pool **out, const struct pool_opts *o);
 
+/* Gives a pool that was made ahead (pid 0) to a process, before the process sees it. */
+void pool_assign(struct pool *p, uint32_t pid, uint64_t pid_start);
+
 /*
  * Takes over a segment made by an earlier aond. `fd` is the caller's in any case (duplicated).
  * Must be a sealed memfd (or, with trust_file, a regular file of our own) of a sane size with

@@ -46,13 +46,21 @@ void store_close(struct store *st); /* NULL is allowed */
 /*
  * Interning. The id of what is new is given at once and its row joins the transaction that
  * is open (one is begun if none is). Ids are stable for the life of the file.
+ *
+ * *id == 0 on entry: found, or made. *id != 0: the caller chose the id (aond's drain thread
+ * interns in memory, so that it never waits for SQLite); the row is made under that id, and
+ * nothing happens when the id is there already.
  */
 int store_name(struct store *st, const char *text, size_t len, uint32_t *id);
 int store_geo(struct store *st, const struct geo *g, uint32_t *id);
 int store_lane(struct store *st, const struct lane *l, uint32_t *id);
 
-/* Insert (p->id == 0: finds the row of the same identity and pool, else makes one and sets
- * p->id) or update. */
+/*
+ * Insert (p->id == 0: finds the row of the same identity and pool, else makes one and sets
+ * p->id) or update (p->id != 0; made under that id when it is not there).
+ * account.stored and .overwritten are the store's own: store_blob() and store_commit() keep
+ * them in the same transaction as the blobs, and this call sets those of *p from the store.
+ */
 int store_process(struct store *st, struct process *p);
 
 /* A finished blob of events (blob.h), or a window. Bytes are copied before it returns. */
@@ -71,7 +79,7 @@ int store_commit(struct store *st, uint64_t now_ns);
 void store_rollback(struct store *st);
 uint64_t store_bytes(const struct store *st); /* file and log on disk, last known */
 
-/* --- reading --- */
+/* --- reading (the store_each_* of names, geos, lanes, processes also on a writer's store) --- */
 
 int store_open_ro(struct store **out, const char *path, struct store_why *why);
 
@@ -85,12 +93,16 @@ struct store_filter {
 /* Callbacks return 0 to go on, else the walk ends and returns that value. */
 typedef int store_process_fn(void *arg, const struct process *p);
 typedef int store_lane_fn(void *arg, const struct lane *l);
+typedef int store_name_fn(void *arg, uint32_t id, const char *text, size_t len);
+typedef int store_geo_fn(void *arg, const struct geo *g);
 typedef int store_events_fn(void *arg, uint32_t process, const struct event *ev, size_t n);
 typedef int store_window_fn(void *arg, const struct window *w);
 typedef int store_journal_fn(void *arg, uint64_t wall_ns, const char *what, const char *text);
 
 int store_each_process(struct store *st, store_process_fn *fn, void *arg);
-int store_each_lane(struct store *st, uint32_t process, store_lane_fn *fn, void *arg);
+int store_each_lane(struct store *st, uint32_t process, store_lane_fn *fn, void *arg); /* 0: all */
+int store_each_name(struct store *st, store_name_fn *fn, void *arg);
+int store_each_geo(struct store *st, store_geo_fn *fn, void *arg);
 int store_each_events(struct store *st, const struct store_filter *f, store_events_fn *fn, void *arg);
 int store_each_window(struct store *st, const struct store_filter *f, store_window_fn *fn, void *arg);
 int store_each_journal(struct store *st, store_journal_fn *fn, void *arg);
