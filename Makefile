@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+# The thin front of the Meson build: every target is a few words for what Meson or tools/ does.
+
+BUILD   ?= build
+PREFIX  ?= /usr/local
+DESTDIR ?=
+ONLY    ?=
+
+MESON_SETUP = meson setup --prefix=$(PREFIX)
+
+.PHONY: all demo check bench asan tsan fuzz soak install format clean
+
+all: $(BUILD)/build.ninja
+	@meson compile -C $(BUILD)
+	@tools/place $(BUILD)
+
+$(BUILD)/build.ninja:
+	@tools/setup build
+	@$(MESON_SETUP) $(BUILD)
+
+demo:
+	@tools/setup build
+	@$(MAKE) --no-print-directory all
+	@tools/demo $(BUILD)
+
+check:
+	@tools/setup build check
+	@$(MAKE) --no-print-directory all
+	@tools/check.py $(BUILD)
+
+asan tsan:
+	@tools/setup build check
+	@tools/check.py --only $@ $(BUILD)
+
+bench:
+	@tools/setup build bench
+	@$(MAKE) --no-print-directory all
+	@bench/run.py --build $(BUILD) --only '$(ONLY)'
+
+soak: all
+	@bench/soak.py --build $(BUILD)
+
+fuzz:
+	@tools/setup build fuzz
+	@tools/fuzz
+
+install:
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@meson configure $(BUILD) -Dprefix=$(PREFIX)
+	@$(MAKE) --no-print-directory all
+	@DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild
+
+format:
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+clean:
+	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz
