@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fmt.h - numbers, times and names as people read them.
+ *
+ * At most three significant digits; `<0.1` rather than a 0 that is none; counts with
+ * separators. All functions fill `out` and return it.
+ */
+#ifndef AON_FMT_H
+#define AON_FMT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FMT_LEN 32u
+
+struct fmt_unit {
+	const char *name;
+	double scale; /* of one unit, in ns or in bytes */
+};
+
+/* The unit of a column of times, by its largest row. ASCII; fmt_micro() gives the sign. */
+const struct fmt_unit *fmt_time_unit(uint64_t max_ns);
+const struct fmt_unit *fmt_byte_unit(uint64_t max_bytes);
+
+/* A value of a column, three significant digits and at most `decimals` (fmt_decimals() of the
+ * largest row for a column of like sizes, 3 for one of unlike sizes). */
+char *fmt_value(char out[FMT_LEN], double v, unsigned decimals);
+unsigned fmt_decimals(double max);
+
+char *fmt_count(char out[FMT_LEN], uint64_t v);     /* 2,318; 18.9 M from a million on */
+char *fmt_percent(char out[FMT_LEN], double share); /* of 0..1; whole, below 1 % one digit */
+char *fmt_time(char out[FMT_LEN], uint64_t ns);     /* 312 ms; 12m03s from a minute on */
+char *fmt_bytes(char out[FMT_LEN], uint64_t bytes); /* 41 MB */
+
+/*
+ * Makes text from elsewhere safe to print: control characters, escapes, direction marks and
+ * bytes that are not UTF-8 become \xNN or \u{N}. With `ascii`, everything beyond ASCII does.
+ */
+char *fmt_clean(char *out, size_t cap, const char *text, bool ascii);
+
+/* Columns of a terminal that clean text takes. */
+size_t fmt_width(const char *clean);
+
+/* `clean` in at most `width` columns, its middle given up for the ellipsis. */
+char *fmt_ellipsis(char *out, size_t cap, const char *clean, size_t width, bool ascii);
+
+/* A bar of `share` (0..1) of `width` columns, in eighths of a column or in `#`. */
+char *fmt_bar(char *out, size_t cap, double share, size_t width, bool ascii);
+
+/* Eight heights: the level of `v` between 0 and `max`. */
+const char *fmt_spark(uint64_t v, uint64_t max, bool ascii);
+
+/* Decodes one UTF-8 character: its length, or 0 when the bytes are none. *ucs gets it. */
+size_t fmt_utf8(const char *s, uint32_t *ucs);
+
+#endif /* AON_FMT_H */

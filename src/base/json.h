@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * json.h - write JSON to a stream as it is known, with no tree in memory.
+ *
+ *	json_open(&j, NULL, '{'); json_str(&j, "name", text); json_close(&j);
+ *
+ * `key` is NULL inside an array and at the top. Whatever the bytes of a string are, the output
+ * is valid: control characters are escaped, bytes that are not UTF-8 become U+FFFD.
+ */
+#ifndef AON_JSON_H
+#define AON_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define JSON_DEPTH 16u
+
+struct json {
+	FILE *f; /* borrowed */
+	uint32_t depth;
+	bool comma[JSON_DEPTH + 1];
+	char close[JSON_DEPTH + 1];
+};
+
+void json_init(struct json *j, FILE *f);
+void json_open(struct json *j, const char *key, char kind); /* '{' or '[' */
+void json_close(struct json *j);
+void json_end(struct json *j); /* closes what is open, ends the line */
+
+void json_str(struct json *j, const char *key, const char *s); /* NULL: null */
+void json_u64(struct json *j, const char *key, uint64_t v);
+void json_i64(struct json *j, const char *key, int64_t v);
+void json_real(struct json *j, const char *key, double v); /* not finite: null */
+void json_bool(struct json *j, const char *key, bool v);
+void json_null(struct json *j, const char *key);
+
+#endif /* AON_JSON_H */

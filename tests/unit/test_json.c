@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_json.c - whatever goes in, valid JSON comes out. */
+#include "base/json.h"
+
+#include <string.h>
+
+#include "t.h"
+
+static char *text;
+static size_t len;
+
+static struct json *begin(void)
+{
+	static struct json j;
+
+	json_init(&j, open_memstream(&text, &len));
+	return &j;
+}
+
+static const char *end(struct json *j)
+{
+	json_end(j);
+	fclose(j->f);
+	return text;
+}
+
+/* clang-format off */
+static const struct { const char *name, *in, *want; } strings[] = {
+	{ "plain",            "gemm",               "\"gemm\"" },
+	{ "quotes",           "a\"b\\c",            "\"a\\\"b\\\\c\"" },
+	{ "control bytes",    "\x1b[0m\n\x7f",      "\"\\u001b[0m\\u000a\\u007f\"" },
+	{ "UTF-8",            "\xc3\xa9",           "\"\xc3\xa9\"" },
+	{ "bad UTF-8",        "a\xff\xc3",          "\"a\\ufffd\\ufffd\"" },
+	{ "an overlong NUL",  "\xc0\x80",           "\"\\ufffd\\ufffd\"" },
+	{ "markup is text",   "</script>",          "\"</script>\"" },
+};
+/* clang-format on */
+
+int main(void)
+{
+	struct json *j;
+
+	for (size_t i = 0; i < T_LEN(strings); i++) {
+		j = begin();
+		json_str(j, NULL, strings[i].in);
+		end(j);
+		text[strcspn(text, "\n")] = '\0';
+		T_OK(!strcmp(text, strings[i].want), "%s: %s", strings[i].name, text);
+		free(text);
+	}
+	j = begin();
+	json_open(j, NULL, '{');
+	json_u64(j, "a", UINT64_MAX);
+	json_open(j, "b", '[');
+	json_i64(j, NULL, -1);
+	json_real(j, NULL, 0.5);
+	json_real(j, NULL, 1.0 / 0.0);
+	json_open(j, NULL, '{');
+	json_close(j);
+	json_close(j);
+	json_bool(j, "c", true);
+	json_str(j, "d", NULL);
+	end(j);
+	T_OK(!strcmp(text, "{\"a\":18446744073709551615,\"b\":[-1,0.5,null,{}],\"c\":true,"
+			   "\"d\":null}\n"),
+	     "commas, nesting, numbers, what is not finite: %s", text);
+	free(text);
+	return t_done();
+}
