@@ -3,7 +3,8 @@
  * clock.h - from TSC ticks to nanoseconds of CLOCK_MONOTONIC.
  *
  * A line through two moments, moved on about once a second so that it follows NTP's slewing;
- * a new line begins where the old one ends, so that no time runs backwards.
+ * a new line begins where the old one ends, so that no time runs backwards. Records are read
+ * up to a second after they were written: the slope before the bend is kept for them.
  */
 #ifndef AON_CLOCK_H
 #define AON_CLOCK_H
@@ -13,21 +14,26 @@
 struct clock_map {
 	uint64_t tsc0;
 	uint64_t ns0;
-	uint64_t mult; /* ns = ns0 + ((tsc - tsc0) * mult >> 32), 128-bit in between */
-	uint64_t hz;   /* ticks a second, as measured */
+	uint64_t mult;    /* ns = ns0 + ((tsc - tsc0) * mult >> 32), 128-bit in between */
+	uint64_t hz;      /* ticks a second, as measured */
+	uint64_t before;  /* `mult` of ticks before tsc0 */
+	uint64_t seen_ns; /* what the clock said at tsc0; ns0 is what the line said */
 };
 
 static inline uint64_t clock_ns(const struct clock_map *c, uint64_t tsc)
 {
 	int64_t d = (int64_t)(tsc - c->tsc0);
-	__int128 ns = (__int128)d * (__int128)c->mult;
+	__int128 ns = (__int128)d * (__int128)(d < 0 ? c->before : c->mult);
 
 	return c->ns0 + (uint64_t)(int64_t)(ns >> 32);
 }
 
-/* Two moments make a line; the second ones of an earlier line continue it. */
+/* Two moments make a line, which goes on from the second. -ERANGE: these cannot be a clock's. */
 int clock_init(struct clock_map *c, uint64_t tsc_a, uint64_t ns_a, uint64_t tsc_b, uint64_t ns_b);
-/* Move on to a later moment: bends the line, never steps back. -ERANGE: the TSC is not steady. */
+/*
+ * Move on to a later moment: bends the line, never steps back. -ERANGE: the TSC is not steady,
+ * and the line is as before. A moment within 0.1 s of the last says too little and is passed over.
+ */
 int clock_update(struct clock_map *c, uint64_t tsc, uint64_t ns);
 
 #endif /* AON_CLOCK_H */
