@@ -37,8 +37,10 @@ bench:
 	@$(MAKE) --no-print-directory all
 	@bench/run.py --build $(BUILD) --only '$(ONLY)'
 
-soak: all
-	@bench/soak.py --build $(BUILD)
+soak:
+	@tools/setup build
+	@$(MAKE) --no-print-directory all
+	@AOND=$(BUILD)/aond $(BUILD)/bench/node soak 600
 
 fuzz:
 	@tools/setup build fuzz

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * node.c - what an event costs the node: aond's CPU time from chunk to blob and rollup.
+ *
+ *	node                node_ratio_1m, node_ratio_5m, lossless_2m
+ *	node soak SECONDS   a million events a second for so long: memory flat, nothing lost
+ *
+ * The same aond differs by 1.7 x from one quarter of an hour to the next on a shared machine.
+ * So its CPU time is compared with memcpy + varint + zstd-1 of events of the same kind, done in
+ * small portions all through the same run.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+
+#define FEEDERS 8
+#define SECONDS 6
+#define PORTION 10000 /* events of one turn of the reference */
+#define TURNS   (SECONDS * 8)
+
+static uint64_t missing(const struct account *a, uint64_t emitted)
+{
+	return account_lost(a) + (emitted - a->emitted);
+}
+
+static void ratio(const char *id, double rate)
+{
+	static struct work w;
+	double ref[TURNS], node_ns, ref_ns, value;
+	uint64_t emitted, cpu;
+	struct account sum;
+	struct node node;
+	struct feed feed;
+
+	work_init(&w, 99, 0);
+	node_start(&node, "");
+	cpu = bench_cpu_ns(node.pid);
+	feed_start(&feed, FEEDERS, rate, SECONDS);
+	for (int i = 0; i < TURNS; i++) {
+		uint64_t next = bench_ns() + SECONDS * 1000000000ull / TURNS;
+
+		ref[i] = (double)work_reference(&w, PORTION) / PORTION;
+		bench_sleep_until(next);
+	}
+	emitted = feed_wait(&feed);
+	node_stop(&node, &sum);
+	node_ns = (double)(node.cpu_ns - cpu) / (double)(emitted - missing(&sum, emitted));
+	ref_ns = bench_median(ref, TURNS);
+	value = node_ns / ref_ns;
+	bench_row(id, value, "x reference", 2.0, value <= 2.0,
+		  "aond %.1f ns, reference %.1f ns an event; %.1f M emitted by %d processes, "
+		  "%llu lost; %.2f bytes an event",
+		  node_ns, ref_ns, (double)emitted / 1e6, FEEDERS,
+		  (unsigned long long)missing(&sum, emitted),
+		  (double)node.store_bytes / (double)emitted);
+}
+
+static void lossless(void)
+{
+	struct account sum;
+	struct node node;
+	struct feed feed;
+	uint64_t emitted, lost;
+
+	node_start(&node, "");
+	feed_start(&feed, 1, 2e6, SECONDS);
+	emitted = feed_wait(&feed);
+	node_stop(&node, &sum);
+	lost = missing(&sum, emitted);
+	bench_row("lossless_2m", (double)lost, "lost", 0, lost == 0,
+		  "%.1f M emitted by one process at 2 M/s, default pool", (double)emitted / 1e6);
+}
+
+static int soak(int seconds)
+{
+	long first = 0, last = 0, peak = 0, pss;
+	struct account sum;
+	struct node node;
+	struct feed feed;
+	uint64_t emitted, lost;
+
+	node_start(&node, "");
+	feed_start(&feed, FEEDERS, 1e6, seconds);
+	for (int s = 0; s < seconds; s++) {
+		bench_sleep_until(bench_ns() + 1000000000u);
+		last = node_kib(&node, "status", "VmRSS:");
+		peak = last > peak ? last : peak;
+		if (s == seconds / 5) /* names, caches and the store's pages are there by now */
+			first = last;
+		if (s % 30 == 0)
+			fprintf(stderr, "%5d s  RSS %ld KiB\n", s, last);
+	}
+	pss = node_kib(&node, "smaps_rollup", "Pss:");
+	emitted = feed_wait(&feed);
+	node_stop(&node, &sum);
+	lost = missing(&sum, emitted);
+	printf("soak: %d s, %.0f M events, %llu lost; RSS %ld KiB after %d s, %ld KiB at the end, "
+	       "%ld KiB at most; PSS %ld KiB\n",
+	       seconds, (double)emitted / 1e6, (unsigned long long)lost, first, seconds / 5, last,
+	       peak, pss);
+	return lost || last > first + first / 20 ? 1 : 0;
+}
+
+int main(int argc, char *argv[])
+{
+	bench_begin(argv);
+	if (argc == 3 && !strcmp(argv[1], "soak"))
+		return soak(atoi(argv[2]));
+	if (bench_wanted("node_ratio_1m"))
+		ratio("node_ratio_1m", 1e6);
+	if (bench_wanted("node_ratio_5m"))
+		ratio("node_ratio_5m", 5e6);
+	if (bench_wanted("lossless_2m"))
+		lossless();
+	return 0;
+}
