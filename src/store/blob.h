@@ -51,6 +51,7 @@ int blob_pack(struct blob_packer *z, struct blob *b);
 struct blob_dec;
 int blob_dec_new(struct blob_dec **out);
 void blob_dec_free(struct blob_dec *d);
-int blob_decode(struct blob_dec *d, const void *data, size_t len, const struct event **out, size_t *n);
+int blob_decode(struct blob_dec *d, const void *data, size_t len, const struct event **out,
+		size_t *n);
 
 #endif /* AON_BLOB_H */

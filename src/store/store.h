@@ -103,8 +103,10 @@ int store_each_process(struct store *st, store_process_fn *fn, void *arg);
 int store_each_lane(struct store *st, uint32_t process, store_lane_fn *fn, void *arg); /* 0: all */
 int store_each_name(struct store *st, store_name_fn *fn, void *arg);
 int store_each_geo(struct store *st, store_geo_fn *fn, void *arg);
-int store_each_events(struct store *st, const struct store_filter *f, store_events_fn *fn, void *arg);
-int store_each_window(struct store *st, const struct store_filter *f, store_window_fn *fn, void *arg);
+int store_each_events(struct store *st, const struct store_filter *f, store_events_fn *fn,
+		      void *arg);
+int store_each_window(struct store *st, const struct store_filter *f, store_window_fn *fn,
+		      void *arg);
 int store_each_journal(struct store *st, store_journal_fn *fn, void *arg);
 
 /* The text of a name: NUL-terminated, borrowed until the store is closed; "?" if unknown. */
@@ -131,12 +133,13 @@ int store_check(const char *path, store_fault_fn *fn, void *arg, struct store_st
 struct store_salvage {
 	uint64_t pages, pages_bad;
 	uint64_t event_blobs, events, window_blobs, names, processes;
-	uint64_t blobs_lost; /* seen but not whole: their sum did not match */
+	uint64_t blobs_lost;  /* seen but not whole: their sum did not match */
 	uint64_t events_lost; /* what those said they held, where that could be read */
 };
 /* Reads `path` page by page without trusting any of it, and writes what is whole to the new
  * file `to` (which must not exist). */
-int store_salvage(const char *path, const char *to, struct store_salvage *out, struct store_why *why);
+int store_salvage(const char *path, const char *to, struct store_salvage *out,
+		  struct store_why *why);
 
 /*
  * Renames a store that cannot be used aside (path.bad-<n>, with its -wal and -shm), so that

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * columns.h - the columns of an event blob: what encoder, packer and decoder agree on.
+ *
+ * The body is a list of columns, each
+ *
+ *	id u8, codec u8, raw length varint, stored length varint, stored bytes
+ *
+ * in any order; a column that is empty is left out, and one whose id is not known is skipped.
+ * Every event has a byte in TAG, GAP0 and DUR0, a varint in NAME and A, and more where its
+ * tag says so. A time or duration is a folded difference of which the first seven bits go to
+ * the column ..0, the next seven to ..1 and the rest to ..2: jitter in the low bits, which
+ * nothing can compress, then does not spoil the statistics of the high ones.
+ *
+ * Both ends keep the same struct column_state and move it on after each event:
+ *
+ *	GAP   start minus the end of the lane's last event (a range that encloses the last one,
+ *	      and a step: its end minus that end). A lane's first: the last event's end.
+ *	DUR   minus the last duration of the same name and, for GPU work, the same A
+ *	CORR  minus the lane's last one
+ *	A     GPU work: as it is. Else minus the last A of the same name.
+ *	B     minus the last B
+ *	LANE  minus the last lane
+ *
+ * Tables are indexed by low bits without a check: two lanes or names that share a slot
+ * predict each other badly, at both ends alike, and nothing is lost but bytes.
+ */
+#ifndef AON_COLUMNS_H
+#define AON_COLUMNS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/event.h"
+
+/* Numbers are on disk: never reused. WIDTH: bytes that one event may need. */
+#define COLUMNS(X)      \
+	X(0, TAG, 1)    \
+	X(1, GAP0, 1)   \
+	X(2, GAP1, 1)   \
+	X(3, GAP2, 8)   \
+	X(4, DUR0, 1)   \
+	X(5, DUR1, 1)   \
+	X(6, DUR2, 8)   \
+	X(7, CORR, 5)   \
+	X(8, NAME, 5)   \
+	X(9, A, 10)     \
+	X(10, B, 10)    \
+	X(11, LANE, 5)  \
+	X(12, FLAGS, 1) \
+	X(13, DEPTH, 3)
+
+enum column {
+#define X(num, NAME, width) COL_##NAME = num,
+	COLUMNS(X)
+#undef X
+		COLS,
+};
+
+#define X(num, NAME, width) +(width)
+enum { COLUMNS_WIDTH = 0 COLUMNS(X) }; /* bytes that one event may need, in all */
+#undef X
+
+enum column_codec { CODEC_RAW = 0, CODEC_CONST = 1, CODEC_ZSTD = 2 };
+
+/* TAG: the kind in the low bits, and which rarer columns the event has. */
+#define TAG_KIND  0x1fu
+#define TAG_LANE  0x20u /* not the last event's lane: LANE */
+#define TAG_EXTRA 0x40u /* FLAGS, DEPTH, B */
+#define TAG_CORR  0x80u /* not the lane's last correlation: CORR */
+
+#define STATE_LANES 256u
+#define STATE_DURS  4096u
+#define STATE_NAMES 256u
+
+struct column_lane {
+	uint64_t end_ns; /* of its last event; 0: none yet */
+	uint32_t corr;
+	uint16_t depth;
+	uint16_t reserved;
+};
+
+struct column_state {
+	uint64_t end_ns; /* of the last event on any lane */
+	uint64_t b;
+	uint32_t lane;
+	uint32_t reserved;
+	struct column_lane lanes[STATE_LANES];
+	uint64_t a[STATE_NAMES]; /* last A of a name, for what is not GPU work */
+	uint32_t dur[STATE_DURS];
+};
+
+static inline bool column_gpu(uint32_t kind)
+{
+	return kind >= EVENT_KERNEL;
+}
+
+/* The slot of "same name and A". */
+static inline uint32_t column_dur(uint32_t kind, uint32_t name, uint64_t a)
+{
+	uint32_t x = name * 0x9e3779b1u;
+
+	if (column_gpu(kind))
+		x ^= (uint32_t)a * 0x85ebca6bu;
+	return x >> 20;
+}
+
+/* Is the event's end, and not its start, what follows the lane's last end? */
+static inline bool column_from_end(const struct column_lane *l, uint32_t kind, uint32_t depth)
+{
+	return kind == EVENT_STEP || (kind == EVENT_RANGE && depth < l->depth);
+}
+
+#endif /* AON_COLUMNS_H */
