@@ -67,13 +67,13 @@ AON_API uint64_t aon_range_start_(uint32_t name);
 
 /* kind | length in units of 32 bytes << 16 | flags << 24, as in the record */
 #define AON_REC_(kind, flags) ((uint32_t)(kind) | 1u << 16 | (uint32_t)(flags) << 24)
-#define AON_PUSH_    AON_REC_(1, 0)
-#define AON_POP_     AON_REC_(2, 0)
-#define AON_END_     AON_REC_(4, 0)
-#define AON_MARK_    AON_REC_(5, 0)
-#define AON_COUNT_I_ AON_REC_(6, 0)
-#define AON_COUNT_F_ AON_REC_(6, 1)
-#define AON_FLOW_    AON_REC_(9, 0)
+#define AON_PUSH_             AON_REC_(1, 0)
+#define AON_POP_              AON_REC_(2, 0)
+#define AON_END_              AON_REC_(4, 0)
+#define AON_MARK_             AON_REC_(5, 0)
+#define AON_COUNT_I_          AON_REC_(6, 0)
+#define AON_COUNT_F_          AON_REC_(6, 1)
+#define AON_FLOW_             AON_REC_(9, 0)
 
 static inline int aon_wants_(uint32_t bits)
 {
@@ -173,22 +173,21 @@ AON_API void aon_step_end(uint64_t number);
  *	AON_MARK("epoch", x, a, b);
  *	AON_COUNTER("loss_ppm", value);
  */
-#define AON_SITE_(bits, literal, call)                                                       \
-	do {                                                                                 \
-		if (aon_wants_(bits)) {                                                      \
-			static uint32_t aon_site_;                                           \
-			uint32_t aon_id_ = __atomic_load_n(&aon_site_, __ATOMIC_RELAXED);    \
-			if (__builtin_expect(aon_id_ == 0, 0)) {                             \
-				aon_id_ = aon_name("" literal);                              \
-				__atomic_store_n(&aon_site_, aon_id_, __ATOMIC_RELAXED);     \
-			}                                                                    \
-			call;                                                                \
-		}                                                                            \
+#define AON_SITE_(bits, literal, call)                                                    \
+	do {                                                                              \
+		if (aon_wants_(bits)) {                                                   \
+			static uint32_t aon_site_;                                        \
+			uint32_t aon_id_ = __atomic_load_n(&aon_site_, __ATOMIC_RELAXED); \
+			if (__builtin_expect(aon_id_ == 0, 0)) {                          \
+				aon_id_ = aon_name("" literal);                           \
+				__atomic_store_n(&aon_site_, aon_id_, __ATOMIC_RELAXED);  \
+			}                                                                 \
+			call;                                                             \
+		}                                                                         \
 	} while (0)
 
-#define AON_PUSH(literal) \
-	AON_SITE_(AON_WANT_RANGE, literal, aon_emit_(AON_PUSH_, aon_id_, 0, 0, 0))
-#define AON_POP() aon_range_pop()
+#define AON_PUSH(literal) AON_SITE_(AON_WANT_RANGE, literal, aon_emit_(AON_PUSH_, aon_id_, 0, 0, 0))
+#define AON_POP()         aon_range_pop()
 #define AON_MARK(literal, x, a, b)        \
 	AON_SITE_(AON_WANT_MARK, literal, \
 		  aon_emit_(AON_MARK_, aon_id_, (uint32_t)(x), (uint64_t)(a), (uint64_t)(b)))

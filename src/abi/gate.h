@@ -11,6 +11,8 @@
  * daemon watches the word of the *next* generation, knock[(generation + 1) % AON_KNOCKS];
  * an aond that starts adds one to the generation and sets that word, which leads every
  * waiting process into its slow path, where it joins. Nobody polls, nobody has a thread.
+ * The words of the last AON_KNOCKS / 2 generations stay set, for a process that slept through
+ * several starts; those of the next AON_KNOCKS / 2 are clear.
  */
 #ifndef AON_ABI_GATE_H
 #define AON_ABI_GATE_H

@@ -27,7 +27,7 @@
 #define AON_ADMIN_NAME   "admin.sock" /* owner and group: the aon command */
 #define AON_DOOR_NAME    "gate"
 #define AON_ENV_RUN_DIR  "AON_RUN_DIR"
-#define AON_ENV_OFF      "AON_OFF"  /* set: libaon stays inert */
+#define AON_ENV_OFF      "AON_OFF" /* 1: libaon stays inert */
 #define AON_ENV_POOL_KIB "AON_POOL_KIB"
 #define AON_ENV_RUN      "AON_RUN" /* label of the run, at most 15 characters */
 
@@ -54,11 +54,11 @@ struct aon_msg_hello {
 	uint32_t version;
 	uint32_t flags;
 	uint64_t features;
-	uint64_t pool_id[2];  /* of the offered pool */
-	uint32_t pool_kib;    /* wanted; 0: what aond thinks right */
+	uint64_t pool_id[2]; /* of the offered pool */
+	uint32_t pool_kib;   /* wanted; 0: what aond thinks right */
 	uint32_t reserved;
-	char library[32];     /* version of libaon, for people */
-	char run[16];         /* label given by `aon run`, to group by; never an identity */
+	char library[32]; /* version of libaon, for people */
+	char run[16];     /* label given by `aon run`, to group by; never an identity */
 };
 
 #define AON_WELCOME_KEEP 0x1u /* the offered pool was adopted: go on in it */

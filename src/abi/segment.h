@@ -51,9 +51,9 @@ enum aon_chunk_state { AON_CHUNK_FREE = 0, AON_CHUNK_OWNED = 1, AON_CHUNK_FULL =
 
 /* What was last begun: evidence of a hang that outlives SIGKILL and needs no drain. */
 struct aon_pulse {
-	uint64_t step;            /* number of the last step begun */
-	uint64_t step_tsc;        /* when */
-	uint64_t launch;          /* corr << 32 | name of the last launch */
+	uint64_t step;     /* number of the last step begun */
+	uint64_t step_tsc; /* when */
+	uint64_t launch;   /* corr << 32 | name of the last launch */
 	uint64_t launch_tsc;
 	uint64_t collective;      /* sequence of the last collective begun */
 	uint64_t collective_comm; /* and its communicator */
@@ -75,19 +75,19 @@ struct aon_seg_head {
 	uint32_t heap_off;
 	uint32_t heap_bytes;
 	uint32_t chunk_off;
-	uint32_t pid;         /* of the process, as aond sees it */
-	uint64_t pid_start;   /* its start time, clock ticks since boot */
+	uint32_t pid;       /* of the process, as aond sees it */
+	uint64_t pid_start; /* its start time, clock ticks since boot */
 	uint64_t boot_id[2];
-	uint64_t tsc_base;    /* a moment on both clocks, */
-	uint64_t ns_base;     /* CLOCK_MONOTONIC, */
-	uint64_t tsc_hz;      /* and the rate: good enough to recover times */
+	uint64_t tsc_base; /* a moment on both clocks, */
+	uint64_t ns_base;  /* CLOCK_MONOTONIC, */
+	uint64_t tsc_hz;   /* and the rate: good enough to recover times */
 	uint8_t reserved0[136];
 
 	/* Written by the process's threads. */
-	uint32_t hint;       /* where to look for a free chunk */
-	uint32_t used;       /* chunks that are not FREE: added by threads, taken off by aond */
-	uint32_t bell;       /* 1: rung since aond last drained */
-	uint32_t heap_used;  /* bytes, a multiple of AON_HEAP_ALIGN */
+	uint32_t hint;      /* where to look for a free chunk */
+	uint32_t used;      /* chunks that are not FREE: added by threads, taken off by aond */
+	uint32_t bell;      /* 1: rung since aond last drained */
+	uint32_t heap_used; /* bytes, a multiple of AON_HEAP_ALIGN */
 	uint8_t reserved1[48];
 
 	/* Written by aond. */
@@ -111,9 +111,9 @@ _Static_assert(sizeof(struct aon_seg_head) == AON_PAGE, "segment layout is ABI")
 /* A chunk: this header, then (chunk_bytes / AON_UNIT - 1) units. */
 struct aon_chunk_head {
 	uint32_t tid;
-	uint32_t seq;       /* of the thread's chunks */
-	uint32_t n;         /* units committed: the only commit */
-	uint32_t tsc_hi;    /* high half of the TSC for every HOST record of this chunk */
+	uint32_t seq;    /* of the thread's chunks */
+	uint32_t n;      /* units committed: the only commit */
+	uint32_t tsc_hi; /* high half of the TSC for every HOST record of this chunk */
 	uint64_t reserved[2];
 };
 
@@ -145,7 +145,7 @@ struct aon_geo { /* of a launch */
 	uint32_t smem_dynamic;
 };
 
-struct aon_lane { /* a stream of a device, or a thread of the host */
+struct aon_lane {        /* a stream of a device, or a thread of the host */
 	uint32_t device; /* AON_LANE_HOST: a thread */
 	uint32_t context;
 	uint64_t stream; /* or the thread's id */

@@ -23,14 +23,12 @@ struct pool_opts {
 	uint64_t pid_start;
 	uint64_t boot_id[2];
 	uint64_t tsc_base, ns_base, tsc_hz;
-	const char *dir; /* NULL: a sealed memfd; else a file <dir>/<pool_id>.pool, fully allocated */
+	const char
+		*dir; /* NULL: a sealed memfd; else a file <dir>/<pool_id>.pool, fully allocated */
 };
 
 /* Makes a segment, every page touched. -ENOMEM, -ENOSPC, -EINVAL. */
 int pool_new(struct pool **out, const struct pool_opts *o);
-
-/* Gives a pool that was made ahead (pid 0) to a process, before the process sees it. */
-void pool_assign(struct pool *p, uint32_t pid, uint64_t pid_start);
 
 /*
  * Takes over a segment made by an earlier aond. `fd` is the caller's in any case (duplicated).
@@ -40,10 +38,14 @@ void pool_assign(struct pool *p, uint32_t pid, uint64_t pid_start);
 int pool_adopt(struct pool **out, int fd, bool trust_file);
 void pool_free(struct pool *p); /* unmaps; unlinks its file if it has one and it was drained */
 
+/* Says whose it is: a spare segment is made before its process is known. */
+void pool_owner(struct pool *p, uint32_t pid, uint64_t pid_start);
+
 int pool_fd(const struct pool *p); /* borrowed */
 size_t pool_bytes(const struct pool *p);
-const struct aon_seg_head *pool_head(const struct pool *p); /* constant part: a checked private copy */
-const char *pool_path(const struct pool *p);                /* NULL for a memfd */
+const struct aon_seg_head *
+pool_head(const struct pool *p);             /* constant part: a checked private copy */
+const char *pool_path(const struct pool *p); /* NULL for a memfd */
 
 /*
  * One pass over all chunks: copies every run of newly committed units into `buf` (cap bytes),
@@ -74,7 +76,7 @@ void pool_lost(const struct pool *p, uint64_t lost[AON_LOSS_APP_MAX]);
 uint64_t pool_taken(const struct pool *p);   /* records copied out, ever, through any daemon */
 uint64_t pool_pending(const struct pool *p); /* units committed and not yet taken */
 uint32_t pool_used(const struct pool *p);    /* chunks not free */
-void pool_bell_clear(struct pool *p);
+void pool_bell_clear(struct pool *p); /* after a drain: threads then ring at half full again */
 void pool_pulse(const struct pool *p, struct aon_pulse *out);
 
 #endif /* AON_POOL_H */

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api.c - the exported calls that are not on the hot path. */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include <aon/aon.h>
+#include <aon/provider.h>
+
+#include "client/client.h"
+
+static struct client *const c = &aon_client;
+
+AON_API const char *aon_version(void)
+{
+	return AON_VERSION;
+}
+
+AON_API int aon_joined(void)
+{
+	return atomic_load_explicit(&c->state, memory_order_acquire) == CLIENT_JOINED &&
+	       !client_was_forked();
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+AON_API int aon_join(unsigned wait_ms)
+{
+	uint64_t until = now_ms() + wait_ms, now;
+	int saved = errno, err;
+
+	if (atomic_load_explicit(&c->state, memory_order_acquire) == CLIENT_INERT)
+		return c->refused == -EPROTO ? -EPROTO : -EPERM;
+	if (client_was_forked())
+		client_forked();
+	for (now = now_ms();; now = now_ms()) {
+		client_step(aon_tsc(), now < until ? (unsigned)(until - now) : 0);
+		if (aon_joined() || now >= until)
+			break;
+		if (atomic_load_explicit(&c->state, memory_order_acquire) == CLIENT_AWAY)
+			break;
+	}
+	errno = saved;
+	switch (atomic_load_explicit(&c->state, memory_order_acquire)) {
+	case CLIENT_JOINED:
+		return 0;
+	case CLIENT_WAITING:
+		return -EAGAIN;
+	default:
+		err = c->refused;
+		return err == -EPROTO || err == -EPERM ? err : -ENOENT;
+	}
+}
+
+AON_API uint32_t aon_name(const char *name)
+{
+	uint32_t len;
+
+	if (!name)
+		return 0;
+	len = (uint32_t)strnlen(name, AON_NAME_MAX);
+	return intern(AON_HEAP_NAME, name, len) / AON_HEAP_ALIGN;
+}
+
+AON_API uint32_t aon_lane(uint32_t device, uint32_t context, uint64_t stream, const char *name)
+{
+	struct aon_lane lane;
+
+	memset(&lane, 0, sizeof(lane));
+	lane.device = device;
+	lane.context = context;
+	lane.stream = stream;
+	lane.name = name ? aon_name(name) : 0;
+	return intern(AON_HEAP_LANE, &lane, sizeof(lane)) / AON_LANE_ALIGN;
+}
+
+AON_API uint32_t aon_lane_thread(uint32_t tid)
+{
+	return aon_lane(AON_LANE_HOST, 0, tid, NULL);
+}
+
+AON_API uint32_t aon_geo(const uint32_t grid[3], const uint32_t block[3], uint32_t regs,
+			 uint32_t smem_static, uint32_t smem_dynamic)
+{
+	struct aon_geo g = { { grid[0], grid[1], grid[2] },
+			     { block[0], block[1], block[2] },
+			     regs,
+			     smem_static,
+			     smem_dynamic };
+
+	return intern(AON_HEAP_GEO, &g, sizeof(g)) / AON_HEAP_ALIGN;
+}
+
+/* The words of the segment that need no drain; NULL when there is none. */
+static struct aon_pulse *pulse(void)
+{
+	if (!atomic_load_explicit(&c->ready, memory_order_acquire) || client_was_forked())
+		return NULL;
+	return &c->seg.head->pulse;
+}
+
+static void set(uint64_t *word, uint64_t v)
+{
+	__atomic_store_n(word, v, __ATOMIC_RELAXED);
+}
+
+AON_API void aon_step_begin(uint64_t number)
+{
+	uint64_t tsc = aon_tsc();
+	struct aon_pulse *p;
+	int saved = errno;
+
+	client_poll(tsc);
+	errno = saved;
+	if (aon_wants_(AON_WANT_STEP))
+		aon_emit_(AON_REC_(AON_K_STEP_BEGIN, 0), 0, 0, number, 0);
+	p = pulse();
+	if (p) {
+		set(&p->step, number);
+		set(&p->step_tsc, tsc);
+	}
+}
+
+AON_API void aon_step_end(uint64_t number)
+{
+	if (aon_wants_(AON_WANT_STEP))
+		aon_emit_(AON_REC_(AON_K_STEP_END, 0), 0, 0, number, 0);
+}
+
+AON_API void aon_pulse_launch(uint32_t corr, uint32_t name)
+{
+	struct aon_pulse *p = pulse();
+
+	if (p) {
+		set(&p->launch, (uint64_t)corr << 32 | name);
+		set(&p->launch_tsc, aon_tsc());
+	}
+}
+
+AON_API void aon_pulse_collective(uint64_t communicator, uint64_t sequence)
+{
+	struct aon_pulse *p = pulse();
+
+	if (p) {
+		set(&p->collective, sequence);
+		set(&p->collective_comm, communicator);
+		set(&p->collective_tsc, aon_tsc());
+	}
+}
+
+static void cut(char *out, size_t cap, const char *text)
+{
+	size_t n = text ? strnlen(text, cap - 1) : 0;
+
+	memcpy(out, text ? text : "", n);
+}
+
+AON_API void aon_note(const char *source, const char *state, const char *reason)
+{
+	struct aon_msg_note n = { .head = { AON_MSG_MAGIC, AON_MSG_NOTE, sizeof(n) } };
+	int saved = errno;
+
+	cut(n.source, sizeof(n.source), source);
+	cut(n.state, sizeof(n.state), state);
+	cut(n.reason, sizeof(n.reason), reason);
+	client_note_send(&n);
+	errno = saved;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * client.h - what the files of libaon share. Nothing here is exported.
+ *
+ * The rules of the house: no exit, no print, no heap, no lock that anybody waits for, no
+ * thread, no signal; errno is kept; every failure ends in a count or in silence.
+ *
+ * emit.c    the hot path and its slow half     thread.c  a thread's end: attach, exit
+ * join.c    talking to aond, the state machine intern.c  names, geometries, lanes
+ * link.c    sockets, descriptors, mappings     api.c     the exported rest
+ */
+#ifndef AON_CLIENT_H
+#define AON_CLIENT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/gate.h"
+#include "abi/msg.h"
+#include "pool/emit.h"
+
+#define AON_TLS __thread __attribute__((tls_model("initial-exec")))
+
+extern AON_TLS struct aon_thread *aon_self;
+extern const struct aon_thread aon_unattached, aon_dead; /* const: shared by all threads */
+
+enum client_state {
+	CLIENT_INERT,   /* never: AT_SECURE, AON_OFF, or no way to notice a fork */
+	CLIENT_AWAY,    /* no socket, no answer awaited */
+	CLIENT_WAITING, /* HELLO is sent */
+	CLIENT_JOINED,
+};
+
+/* A descriptor of ours, and what tells it from one that the app put in its place. */
+struct held_fd {
+	int fd; /* -1: none */
+	uint64_t dev, ino;
+};
+
+struct client {
+	_Atomic uint32_t state; /* enum client_state; changed by who holds `turn` */
+	_Atomic uint32_t turn;  /* 1: a thread is doing a step of the joining; nobody waits */
+	_Atomic uint32_t ready; /* 1: `seg` is there, for life; written after it */
+	struct aon_seg seg;
+	size_t seg_bytes;
+	const struct aon_gate *gate; /* the session's; NULL before */
+	const struct aon_door *door; /* NULL: no run directory yet */
+	uint32_t generation;         /* of the daemon that was last asked */
+	int refused;                 /* -errno of the last answer, 0: none */
+	struct held_fd sock, pool;
+	_Atomic uint64_t looked_tsc; /* when the socket was last looked at */
+	_Atomic uint64_t tried_tsc;  /* when a daemon was last tried for */
+	uint64_t hello_tsc;          /* when HELLO was sent */
+	_Atomic uint64_t early;      /* records lost while there was no segment to count in */
+	_Atomic uint64_t range_ids;
+	uint64_t pool_id[2];
+	char run_dir[96];
+	char run[16];
+	uint32_t pool_kib;
+};
+
+extern struct client aon_client;
+
+/* --- emit.c --- */
+void client_gate_off(void);                   /* one load, one branch, nothing */
+void client_gate_knock(void);                 /* every emit comes to the slow path */
+void client_gate_watch(const uint32_t *word); /* the door's, or the session's */
+
+/* --- join.c --- */
+/* One step, unless another thread is at it: never waits longer than wait_ms. */
+void client_step(uint64_t tsc, unsigned wait_ms);
+void client_bell(void);
+void client_look(uint64_t tsc); /* is the daemon still there? */
+void client_poll(uint64_t tsc); /* a good moment to join or to look, now and then */
+void client_full(void);         /* no chunk is free */
+bool client_was_forked(void);
+bool client_forked(void); /* in a child: forget the parent's session; false: not yet done */
+bool client_quiet(void);  /* no system call now */
+int client_use(void *map, size_t bytes); /* a mapped segment becomes this process's */
+void client_note_send(const struct aon_msg_note *note);
+
+/* About a second and a fifth of one, in ticks; any steady counter of 1-5 GHz will do. */
+#define TICKS_1S    (1ull << 31)
+#define TICKS_200MS (1ull << 29)
+
+/* --- link.c --- */
+int link_connect(const char *run_dir, struct held_fd *out);
+int link_send(const struct held_fd *s, const void *msg, size_t len, int pass_fd);
+/* A message and its descriptors; returns its length, 0 at the end, -EAGAIN, -errno. */
+int link_recv(const struct held_fd *s, void *msg, size_t cap, int fds[AON_MSG_FDS], int *nfds);
+bool link_ours(const struct held_fd *h);    /* still what we opened, not something of the app's */
+int link_hold(int fd, struct held_fd *out); /* takes fd to a high number; closed on failure */
+void link_drop(struct held_fd *h);
+int link_gone(const struct held_fd *s); /* 1: the peer has closed */
+int link_wait(const struct held_fd *s, unsigned ms);
+const void *link_map_door(const char *run_dir);
+void *link_map(int fd, size_t bytes, bool writable, const void *at);
+void *link_private(size_t bytes, bool wipe_on_fork);
+size_t link_size(int fd);
+
+/* --- thread.c --- */
+bool thread_setup(void);
+bool thread_attach(void);      /* false: aon_self stays what it was */
+bool thread_wiped(void);       /* are we in a child that has not cleaned up yet? */
+bool thread_claim_reset(void); /* true for the one thread of a child that is to clean up */
+void thread_mark(void);        /* done: the tables are this process's */
+
+/* --- intern.c --- */
+bool intern_setup(void);
+uint32_t intern(uint32_t type, const void *data, uint32_t len);
+void intern_publish(void); /* to a segment that the process has got */
+
+#endif /* AON_CLIENT_H */

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * emit.c - the hot path, and what happens when it cannot go straight on.
+ *
+ * The header's inline test reads *aon_gate_; only when that is not 0 does it call here. The
+ * straight way is: own TLS pointer, busy word, write pointer, stamp, four stores, commit. Both
+ * detours are tail calls with the same arguments, so that the straight way saves no register.
+ */
+#include <errno.h>
+
+#include <aon/aon.h>
+#include <aon/provider.h>
+
+#include "client/client.h"
+
+static const uint32_t gate_off = 0;
+static const uint32_t gate_knock = AON_WANT_ALL;
+
+const uint32_t *aon_gate_ = &gate_off;
+
+void client_gate_watch(const uint32_t *word)
+{
+	__atomic_store_n(&aon_gate_, word, __ATOMIC_RELEASE);
+}
+
+void client_gate_off(void)
+{
+	client_gate_watch(&gate_off);
+}
+
+void client_gate_knock(void)
+{
+	client_gate_watch(&gate_knock);
+}
+
+const struct aon_thread aon_unattached = { .busy = AON_UNATTACHED };
+const struct aon_thread aon_dead = { .busy = AON_DEAD };
+
+/* The cast drops const: nobody stores through a pointer whose busy word is not AON_IDLE. */
+AON_TLS struct aon_thread *aon_self = (struct aon_thread *)(uintptr_t)&aon_unattached;
+
+static inline void fence(void)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+static inline void set_busy(struct aon_thread *t, uint32_t v)
+{
+	fence();
+	atomic_store_explicit(&t->busy, v, memory_order_relaxed);
+	fence();
+}
+
+static void lose(struct aon_thread *t, enum aon_loss why)
+{
+	if (atomic_load_explicit(&aon_client.ready, memory_order_acquire) && !client_was_forked())
+		aon_lose(&aon_client.seg, t->tid, why, 1);
+	else
+		atomic_fetch_add_explicit(&aon_client.early, 1, memory_order_relaxed);
+}
+
+/*
+ * Not attached, dead, or inside another emit of this thread. True: the thread now has its own
+ * end, emit again.
+ */
+static bool odd(struct aon_thread *t)
+{
+	uint32_t busy = atomic_load_explicit(&t->busy, memory_order_relaxed);
+	uint64_t tsc = aon_tsc();
+
+	if (busy != AON_UNATTACHED) {
+		lose(t, busy == AON_DEAD ? AON_LOSS_LATE : AON_LOSS_NESTED);
+		return false;
+	}
+	if (client_was_forked() && !client_forked())
+		return false;
+	if (!atomic_load_explicit(&aon_client.ready, memory_order_acquire))
+		client_step(tsc, 1);
+	if (atomic_load_explicit(&aon_client.ready, memory_order_acquire) && thread_attach())
+		return true;
+	lose(t, AON_LOSS_JOINING);
+	return false;
+}
+
+/* The thread's chunk has no room for `units`, is stale, or is none. busy is held. */
+static bool refill(struct aon_thread *t, uint64_t tsc, uint32_t units)
+{
+	const struct aon_seg *seg = &aon_client.seg;
+	uint32_t used;
+
+	if (aon_unlikely(units > seg->chunk_bytes / AON_UNIT - 1)) {
+		lose(t, AON_LOSS_TOO_BIG);
+		return false;
+	}
+	aon_chunk_give(t);
+	if (t->skip) {
+		t->skip--;
+		lose(t, AON_LOSS_POOL_FULL);
+		return false;
+	}
+	client_look(tsc);
+	used = aon_chunk_take(seg, t, tsc);
+	if (!used) {
+		t->skip = 63;
+		lose(t, AON_LOSS_POOL_FULL);
+		client_bell();
+		client_full();
+		return false;
+	}
+	if (used * 2 >= seg->chunk_count)
+		client_bell();
+	return true;
+}
+
+/* After fork() the thread's end is all zeros: start anew in the child. */
+static bool wiped(struct aon_thread *t)
+{
+	if (aon_likely(t->tid))
+		return false;
+	aon_self = (struct aon_thread *)(uintptr_t)&aon_unattached;
+	return true;
+}
+
+static __attribute__((cold, noinline)) void emit_odd(uint32_t kind, uint32_t name, uint32_t x,
+						     uint64_t a, uint64_t b)
+{
+	int saved = errno;
+
+	if (odd(aon_self))
+		aon_emit_(kind, name, x, a, b);
+	errno = saved;
+}
+
+static inline void fill_host(struct aon_thread *t, uint64_t tsc, uint32_t kind, uint32_t name,
+			     uint32_t x, uint64_t a, uint64_t b)
+{
+	union aon_rec *p = t->p;
+
+	p->word[0] = (uint32_t)tsc | (uint64_t)kind << 32;
+	p->word[1] = name | (uint64_t)x << 32;
+	p->word[2] = a;
+	p->word[3] = b;
+	aon_commit(t, p, 1);
+}
+
+static __attribute__((cold, noinline)) void emit_refill(uint32_t kind, uint32_t name, uint32_t x,
+							uint64_t a, uint64_t b)
+{
+	struct aon_thread *t = aon_self;
+	uint64_t tsc = aon_tsc();
+	int saved = errno;
+
+	if (wiped(t))
+		aon_emit_(kind, name, x, a, b);
+	else {
+		if (refill(t, tsc, 1))
+			fill_host(t, tsc, kind, name, x, a, b);
+		set_busy(t, AON_IDLE);
+	}
+	errno = saved;
+}
+
+AON_API void aon_emit_(uint32_t kind, uint32_t name, uint32_t x, uint64_t a, uint64_t b)
+{
+	struct aon_thread *t = aon_self;
+	uint64_t tsc;
+
+	if (aon_unlikely(atomic_load_explicit(&t->busy, memory_order_relaxed))) {
+		emit_odd(kind, name, x, a, b);
+		return;
+	}
+	set_busy(t, AON_EMITTING);
+	tsc = aon_tsc();
+	if (aon_unlikely(t->p == t->end || (uint32_t)(tsc >> 32) != t->tsc_hi)) {
+		emit_refill(kind, name, x, a, b);
+		return;
+	}
+	fill_host(t, tsc, kind, name, x, a, b);
+	set_busy(t, AON_IDLE);
+}
+
+AON_API uint64_t aon_range_start_(uint32_t name)
+{
+	uint64_t id = 1 + atomic_fetch_add_explicit(&aon_client.range_ids, 1, memory_order_relaxed);
+
+	aon_emit_(AON_REC_(AON_K_RANGE_START, 0), name, 0, id, 0);
+	return id;
+}
+
+/* --- activities: their times are known, no stamp is taken --- */
+
+static inline uint32_t act_arg(const struct aon_act *a)
+{
+	return a->kind == AON_ACT_KERNEL ? a->geo : (uint32_t)a->bytes;
+}
+
+/* Two units only for what does not fit one. */
+static inline bool act_is_long(const struct aon_act *a)
+{
+	return a->end_ns - a->start_ns > UINT32_MAX || a->bytes > UINT32_MAX || a->group ||
+	       a->sequence;
+}
+
+static void act_fill(struct aon_thread *t, const struct aon_act *a, bool ext)
+{
+	union aon_rec *p = t->p;
+	uint64_t dur = a->end_ns > a->start_ns ? a->end_ns - a->start_ns : 0;
+
+	p->act.dur = dur > UINT32_MAX ? UINT32_MAX : (uint32_t)dur;
+	p->act.kind = (uint16_t)a->kind;
+	p->act.len = ext ? 2 : 1;
+	p->act.flags = (uint8_t)((a->dir & 0x0fu) | (ext ? AON_F_EXT | AON_F_LONG : 0));
+	p->act.name = a->name;
+	p->act.arg = act_arg(a);
+	p->act.start = a->start_ns;
+	p->act.corr = a->corr;
+	p->act.lane = (uint16_t)a->lane;
+	p->act.reserved = 0;
+	if (ext) {
+		struct aon_ext *e = (struct aon_ext *)(void *)(p + 1);
+
+		e->dur_ns = dur;
+		e->arg = a->kind == AON_ACT_KERNEL ? a->geo : a->bytes;
+		e->group = a->group;
+		e->sequence = a->sequence;
+	}
+	aon_commit(t, p, ext ? 2 : 1);
+}
+
+AON_API void aon_act_emit(const struct aon_act *a)
+{
+	struct aon_thread *t = aon_self;
+	bool ext = act_is_long(a);
+	uint32_t units = ext ? 2 : 1;
+	int saved;
+
+	if (aon_unlikely(atomic_load_explicit(&t->busy, memory_order_relaxed))) {
+		saved = errno;
+		if (odd(t))
+			aon_act_emit(a);
+		errno = saved;
+		return;
+	}
+	set_busy(t, AON_EMITTING);
+	if (aon_unlikely(t->end - t->p < (ptrdiff_t)units)) {
+		saved = errno;
+		if (wiped(t)) {
+			aon_act_emit(a);
+			errno = saved;
+			return;
+		}
+		if (!refill(t, aon_tsc(), units)) {
+			set_busy(t, AON_IDLE);
+			errno = saved;
+			return;
+		}
+		errno = saved;
+	}
+	act_fill(t, a, ext);
+	set_busy(t, AON_IDLE);
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * join.c - how a process finds aond, stays with it, and finds it again.
+ *
+ *	          no answer                     HELLO            WELCOME
+ *	AWAY  <----------------  (try)  -----------> WAITING ----------> JOINED
+ *	  ^  gate: the door's next word        gate: knock          gate: the session's
+ *	  +------------------------- the socket has closed --------------+
+ *
+ * There is no thread: a step is done by whichever thread comes by the slow path when one is
+ * due, and `turn` sees to it that it is one thread. Nobody waits for the turn. A process that
+ * has had a segment keeps it for life: threads go on filling it while aond is away, and the
+ * next aond is offered it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#include <aon/aon.h>
+
+#include "client/client.h"
+
+struct client aon_client = { .sock.fd = -1, .pool.fd = -1 };
+
+static struct client *const c = &aon_client;
+static struct aon_msg_note pending_note; /* guarded by turn */
+
+static uint32_t state(void)
+{
+	return atomic_load_explicit(&c->state, memory_order_acquire);
+}
+
+static void set_state(uint32_t s)
+{
+	atomic_store_explicit(&c->state, s, memory_order_release);
+}
+
+static bool ready(void)
+{
+	return atomic_load_explicit(&c->ready, memory_order_acquire) != 0;
+}
+
+static bool take_turn(void)
+{
+	return atomic_exchange_explicit(&c->turn, 1, memory_order_acquire) == 0;
+}
+
+static void give_turn(void)
+{
+	atomic_store_explicit(&c->turn, 0, memory_order_release);
+}
+
+/* Has `ticks` passed since *last? Then it is now, and true for one caller. */
+static bool due(_Atomic uint64_t *last, uint64_t tsc, uint64_t ticks)
+{
+	uint64_t then = atomic_load_explicit(last, memory_order_relaxed);
+
+	return tsc - then > ticks &&
+	       atomic_compare_exchange_strong_explicit(last, &then, tsc, memory_order_relaxed,
+						       memory_order_relaxed);
+}
+
+bool client_quiet(void)
+{
+	const struct aon_gate *g = __atomic_load_n(&c->gate, __ATOMIC_ACQUIRE);
+
+	return g && __atomic_load_n(&g->flags, __ATOMIC_RELAXED) & AON_GATE_QUIET;
+}
+
+/* --- waiting for a daemon, at no cost --- */
+
+static uint32_t door_generation(void)
+{
+	return c->door ? __atomic_load_n(&c->door->generation, __ATOMIC_ACQUIRE) : 0;
+}
+
+/* Watch the word that the next daemon will set: `tried` is the generation that failed us. */
+static void watch_door(uint32_t tried)
+{
+	if (!c->door) {
+		client_gate_off();
+		return;
+	}
+	client_gate_watch(&c->door->knock[(tried + 1) % AON_KNOCKS]);
+}
+
+/* --- the segment --- */
+
+static bool head_fits(const struct aon_seg_head *h, size_t bytes)
+{
+	uint64_t table = (uint64_t)h->chunk_count * sizeof(uint32_t);
+
+	return h->magic == AON_SEG_MAGIC && h->version == AON_SEG_VERSION && h->chunk_count &&
+	       h->chunk_bytes >= AON_CHUNK_BYTES_MIN && h->chunk_bytes <= AON_CHUNK_BYTES_MAX &&
+	       h->state_off >= AON_PAGE && h->state_off + table <= bytes &&
+	       (uint64_t)h->heap_off + h->heap_bytes <= bytes &&
+	       h->chunk_off + (uint64_t)h->chunk_count * h->chunk_bytes <= bytes;
+}
+
+int client_use(void *map, size_t bytes)
+{
+	struct aon_seg_head *h = map;
+	uint8_t *base = map;
+
+	if (bytes < AON_PAGE || !head_fits(h, bytes))
+		return -EPROTO;
+	c->seg = (struct aon_seg){ .head = h,
+				   .state = (_Atomic uint32_t *)(void *)(base + h->state_off),
+				   .chunks = base + h->chunk_off,
+				   .heap = base + h->heap_off,
+				   .chunk_bytes = h->chunk_bytes,
+				   .chunk_count = h->chunk_count,
+				   .heap_bytes = h->heap_bytes };
+	memcpy(c->pool_id, h->pool_id, sizeof(c->pool_id));
+	c->seg_bytes = bytes;
+	/* S: from here on a thread that interns copies for itself (intern.c). */
+	atomic_store_explicit(&c->ready, 1, memory_order_seq_cst);
+	intern_publish();
+	aon_lose(&c->seg, 0, AON_LOSS_JOINING,
+		 atomic_exchange_explicit(&c->early, 0, memory_order_relaxed));
+	return 0;
+}
+
+/* --- the conversation --- */
+
+static int say_hello(void)
+{
+	struct aon_msg_hello m = {
+		.head = { AON_MSG_MAGIC, AON_MSG_HELLO, sizeof(m) },
+		.version = AON_MSG_VERSION,
+		.features = AON_FEATURES,
+		.pool_kib = c->pool_kib,
+		.library = AON_VERSION,
+	};
+
+	memcpy(m.run, c->run, sizeof(m.run));
+	if (ready()) {
+		if (!link_ours(&c->pool))
+			return -EBADF;
+		m.flags = AON_HELLO_OFFER;
+		memcpy(m.pool_id, c->pool_id, sizeof(m.pool_id));
+	}
+	return link_send(&c->sock, &m, sizeof(m), ready() ? c->pool.fd : -1);
+}
+
+static void be_away(uint32_t tried)
+{
+	link_drop(&c->sock);
+	set_state(CLIENT_AWAY);
+	/* With room left in the segment the session's gate stays: nothing is to be lost. */
+	if (!ready())
+		watch_door(tried);
+}
+
+static int go_and_ask(uint64_t tsc)
+{
+	uint32_t tried;
+	int err;
+
+	if (!c->door)
+		c->door = link_map_door(c->run_dir);
+	tried = door_generation();
+	err = link_connect(c->run_dir, &c->sock);
+	if (!err)
+		err = say_hello();
+	if (err) {
+		be_away(tried);
+		return err;
+	}
+	c->generation = tried;
+	c->hello_tsc = tsc;
+	set_state(CLIENT_WAITING);
+	if (!ready())
+		client_gate_knock();
+	return 0;
+}
+
+static int map_gate(int fd)
+{
+	const struct aon_gate *g;
+
+	/* Over the old one, which threads may be reading at this moment. */
+	g = link_map(fd, AON_PAGE, false, c->gate);
+	if (!g || g->magic != AON_GATE_MAGIC)
+		return -EPROTO;
+	__atomic_store_n(&c->gate, g, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static int map_pool(int fd, size_t bytes)
+{
+	void *map;
+	int err;
+
+	if (link_size(fd) < bytes || bytes > AON_SEG_BYTES_MAX)
+		return -EPROTO;
+	map = link_map(fd, bytes, true, NULL);
+	if (!map)
+		return -ENOMEM;
+	err = client_use(map, bytes);
+	if (err)
+		munmap(map, bytes);
+	return err;
+}
+
+/* The daemon's answer: 0 when joined. fds[] stay the caller's but for those set to -1. */
+static int take_welcome(const struct aon_msg_welcome *m, int len, int fds[AON_MSG_FDS], int nfds)
+{
+	int err;
+
+	if (len < (int)sizeof(*m) || m->head.magic != AON_MSG_MAGIC ||
+	    m->head.type != AON_MSG_WELCOME)
+		return -EPROTO;
+	if (m->error)
+		return m->error;
+	if (nfds < 1 || (!ready() && nfds < 2) || (ready() && !(m->flags & AON_WELCOME_KEEP)))
+		return -EPROTO;
+	err = map_gate(fds[0]);
+	if (err)
+		return err;
+	if (!ready()) {
+		err = map_pool(fds[1], m->pool_bytes);
+		if (err)
+			return err;
+		link_hold(fds[1], &c->pool); /* to offer it again; without it, no second daemon */
+		fds[1] = -1;
+	}
+	return 0;
+}
+
+static void send_pending_note(void)
+{
+	if (pending_note.head.size)
+		link_send(&c->sock, &pending_note, sizeof(pending_note), -1);
+	pending_note.head.size = 0;
+}
+
+static int hear_answer(void)
+{
+	union {
+		struct aon_msg_welcome welcome;
+		char bytes[AON_MSG_MAX];
+	} m;
+	int fds[AON_MSG_FDS], nfds, n, err;
+
+	n = link_recv(&c->sock, &m, sizeof(m), fds, &nfds);
+	if (n == -EAGAIN || n == -EINTR)
+		return -EAGAIN;
+	err = n > 0 ? take_welcome(&m.welcome, n, fds, nfds) : -ECONNRESET;
+	for (int i = 0; i < nfds; i++) {
+		struct held_fd scrap;
+
+		if (fds[i] >= 0 && !link_hold(fds[i], &scrap))
+			link_drop(&scrap);
+	}
+	if (err) {
+		be_away(c->generation);
+		c->refused = err;
+		if (err == -EPROTO) {
+			client_gate_off();
+			set_state(CLIENT_INERT); /* another language: asking again is no use */
+		}
+		return err;
+	}
+	c->refused = 0;
+	set_state(CLIENT_JOINED);
+	client_gate_watch(&c->gate->want);
+	send_pending_note();
+	return 0;
+}
+
+/* No answer for a second: stop knocking, listen again when the door or a step says so. */
+static void stop_knocking(uint64_t tsc)
+{
+	if (!ready() && tsc - c->hello_tsc > TICKS_1S)
+		watch_door(c->generation);
+}
+
+void client_step(uint64_t tsc, unsigned wait_ms)
+{
+	if (state() == CLIENT_INERT || state() == CLIENT_JOINED || !take_turn())
+		return;
+	if (state() == CLIENT_AWAY)
+		go_and_ask(tsc);
+	if (state() == CLIENT_WAITING) {
+		if (wait_ms)
+			link_wait(&c->sock, wait_ms);
+		if (hear_answer() == -EAGAIN)
+			stop_knocking(tsc);
+	}
+	give_turn();
+}
+
+void client_poll(uint64_t tsc)
+{
+	uint32_t s = state();
+
+	if (s == CLIENT_JOINED)
+		client_look(tsc);
+	else if (s != CLIENT_INERT && !client_quiet() && due(&c->tried_tsc, tsc, TICKS_1S))
+		client_step(tsc, 0);
+}
+
+void client_look(uint64_t tsc)
+{
+	if (client_quiet() || !due(&c->looked_tsc, tsc, TICKS_200MS))
+		return;
+	if (state() == CLIENT_JOINED && take_turn()) {
+		/* Closed by the app itself: aond goes on reading our memory, we say no more. */
+		if (link_gone(&c->sock) == 1)
+			be_away(c->generation);
+		give_turn();
+	}
+	client_step(tsc, 0);
+}
+
+/* The segment is full: while nobody reads it, emitting is no use. */
+void client_full(void)
+{
+	if (state() == CLIENT_AWAY && take_turn()) {
+		if (state() == CLIENT_AWAY)
+			watch_door(door_generation());
+		give_turn();
+	}
+}
+
+void client_bell(void)
+{
+	static const struct aon_msg_head bell = { AON_MSG_MAGIC, AON_MSG_BELL, sizeof(bell) };
+	_Atomic uint32_t *word = (_Atomic uint32_t *)&c->seg.head->bell;
+
+	if (state() != CLIENT_JOINED || client_quiet())
+		return;
+	if (atomic_load_explicit(word, memory_order_relaxed) == 0 &&
+	    atomic_exchange_explicit(word, 1, memory_order_relaxed) == 0)
+		link_send(&c->sock, &bell, sizeof(bell), -1);
+}
+
+void client_note_send(const struct aon_msg_note *note)
+{
+	if (client_quiet() || !take_turn())
+		return;
+	pending_note = *note;
+	if (state() == CLIENT_JOINED)
+		send_pending_note();
+	give_turn();
+}
+
+/* --- fork, start --- */
+
+bool client_was_forked(void)
+{
+	return thread_wiped();
+}
+
+/* In a child, once: leave the parent's session alone and be a process without one. */
+bool client_forked(void)
+{
+	if (!thread_claim_reset())
+		return !thread_wiped(); /* another thread of the child is at it */
+	client_gate_knock();
+	link_drop(&c->sock);
+	link_drop(&c->pool);
+	if (ready())
+		munmap(c->seg.head, c->seg_bytes);
+	c->gate = NULL; /* stays mapped: a thread may be reading it */
+	c->seg = (struct aon_seg){ 0 };
+	atomic_store_explicit(&c->ready, 0, memory_order_relaxed);
+	atomic_store_explicit(&c->early, 0, memory_order_relaxed);
+	pending_note.head.size = 0;
+	if (state() != CLIENT_INERT)
+		set_state(CLIENT_AWAY);
+	give_turn();
+	thread_mark();
+	return true;
+}
+
+static void copy_env(char *out, size_t cap, const char *name, const char *otherwise)
+{
+	const char *v = secure_getenv(name);
+	size_t n;
+
+	if (!v || !*v)
+		v = otherwise;
+	n = strlen(v);
+	if (n >= cap)
+		n = cap - 1;
+	memcpy(out, v, n);
+	out[n] = 0;
+}
+
+static uint32_t env_number(const char *name)
+{
+	const char *v = secure_getenv(name);
+	uint32_t n = 0;
+
+	for (; v && *v >= '0' && *v <= '9' && n < 1000000; v++)
+		n = n * 10 + (uint32_t)(*v - '0');
+	return n;
+}
+
+/* Before main(), or when dlopen() brings us: no daemon is asked until the first event. */
+__attribute__((constructor)) static void start(void)
+{
+	int saved = errno;
+
+	if (getauxval(AT_SECURE) || env_number(AON_ENV_OFF) || !thread_setup() || !intern_setup())
+		goto out;
+	copy_env(c->run_dir, sizeof(c->run_dir), AON_ENV_RUN_DIR, AON_RUN_DIR);
+	copy_env(c->run, sizeof(c->run), AON_ENV_RUN, "");
+	c->pool_kib = env_number(AON_ENV_POOL_KIB);
+	set_state(CLIENT_AWAY);
+	c->door = link_map_door(c->run_dir);
+	if (c->door)
+		client_gate_knock();
+out:
+	errno = saved;
+}

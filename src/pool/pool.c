@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pool.c - aond's end of the segment. abi/segment.h draws who writes what and in which order. */
+#include "pool/pool.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+struct pool {
+	int fd;                   /* owned */
+	uint8_t *map;             /* owned; head.total_bytes */
+	char *path;               /* owned; NULL for a memfd */
+	bool drained;             /* the last pass left nothing behind */
+	struct aon_seg_head head; /* checked copy: only its constant part is used */
+	uint32_t units;           /* that a chunk holds */
+	uint32_t next;            /* chunk where the next pass goes on */
+	_Atomic uint32_t *state;
+	_Atomic uint32_t *consumed; /* for the next daemon; never read while we live */
+	uint32_t done[];            /* what consumed[] says, but out of the process's reach */
+};
+
+static struct aon_seg_head *shared(const struct pool *p)
+{
+	return (struct aon_seg_head *)(void *)p->map;
+}
+
+static struct aon_chunk_head *chunk(const struct pool *p, uint32_t i)
+{
+	return (struct aon_chunk_head *)(void *)(p->map + p->head.chunk_off +
+						 (size_t)i * p->head.chunk_bytes);
+}
+
+static _Atomic uint32_t *chunk_n(const struct pool *p, uint32_t i)
+{
+	return (_Atomic uint32_t *)&chunk(p, i)->n;
+}
+
+/* --- geometry --- */
+
+static size_t page_up(size_t n)
+{
+	return (n + AON_PAGE - 1) & ~(size_t)(AON_PAGE - 1);
+}
+
+static bool power_of_two(uint32_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+static int lay_out(struct aon_seg_head *h, const struct pool_opts *o)
+{
+	size_t table;
+
+	if (!power_of_two(o->chunk_bytes) || o->chunk_bytes < AON_CHUNK_BYTES_MIN ||
+	    o->chunk_bytes > AON_CHUNK_BYTES_MAX || o->heap_bytes > AON_HEAP_BYTES_MAX ||
+	    o->heap_bytes < AON_PAGE || o->pool_bytes == 0 || o->pool_bytes > AON_SEG_BYTES_MAX)
+		return -EINVAL;
+	h->magic = AON_SEG_MAGIC;
+	h->version = AON_SEG_VERSION;
+	h->head_bytes = sizeof(*h);
+	h->chunk_bytes = o->chunk_bytes;
+	h->chunk_count = (o->pool_bytes + o->chunk_bytes - 1) / o->chunk_bytes;
+	if (h->chunk_count > AON_CHUNKS_MAX)
+		return -EINVAL;
+	table = (size_t)h->chunk_count * sizeof(uint32_t);
+	h->state_off = AON_PAGE;
+	h->consumed_off = (uint32_t)(AON_PAGE + table);
+	h->heap_off = (uint32_t)page_up(AON_PAGE + 2 * table);
+	h->heap_bytes = (uint32_t)page_up(o->heap_bytes);
+	h->chunk_off = h->heap_off + h->heap_bytes;
+	h->total_bytes = page_up(h->chunk_off + (size_t)h->chunk_count * h->chunk_bytes);
+	if (h->total_bytes > AON_SEG_BYTES_MAX)
+		return -EINVAL;
+	h->heap_used = AON_LANE_ALIGN; /* ids start at 1, in both units */
+	h->pid = o->pid;
+	h->pid_start = o->pid_start;
+	memcpy(h->boot_id, o->boot_id, sizeof(h->boot_id));
+	h->tsc_base = o->tsc_base;
+	h->ns_base = o->ns_base;
+	h->tsc_hz = o->tsc_hz;
+	return 0;
+}
+
+/* Is a head that somebody else wrote one that lay_out() could have written? */
+static bool head_sane(const struct aon_seg_head *h, uint64_t file_bytes)
+{
+	uint64_t table = (uint64_t)h->chunk_count * sizeof(uint32_t);
+
+	return h->magic == AON_SEG_MAGIC && h->version == AON_SEG_VERSION &&
+	       h->head_bytes == sizeof(*h) && power_of_two(h->chunk_bytes) &&
+	       h->chunk_bytes >= AON_CHUNK_BYTES_MIN && h->chunk_bytes <= AON_CHUNK_BYTES_MAX &&
+	       h->chunk_count && h->chunk_count <= AON_CHUNKS_MAX && h->state_off == AON_PAGE &&
+	       h->consumed_off == AON_PAGE + table &&
+	       h->heap_off == page_up(AON_PAGE + 2 * table) &&
+	       h->heap_bytes <= AON_HEAP_BYTES_MAX && h->heap_bytes >= AON_PAGE &&
+	       h->heap_bytes % AON_PAGE == 0 &&
+	       h->chunk_off == (uint64_t)h->heap_off + h->heap_bytes &&
+	       h->total_bytes ==
+		       page_up(h->chunk_off + (uint64_t)h->chunk_count * h->chunk_bytes) &&
+	       h->total_bytes <= AON_SEG_BYTES_MAX && h->total_bytes == file_bytes;
+}
+
+/* --- making and adopting --- */
+
+static int make_memfd(size_t len)
+{
+	int fd, err;
+
+	fd = memfd_create("aon-pool", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return -errno;
+	/* Sealed, so that the process cannot shrink it under us and raise SIGBUS. */
+	if (ftruncate(fd, (off_t)len) < 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+static int make_file(const char *dir, const uint64_t id[2], size_t len, char **path)
+{
+	int fd, err;
+
+	if (asprintf(path, "%s/%016llx%016llx.pool", dir, (unsigned long long)id[0],
+		     (unsigned long long)id[1]) < 0) {
+		*path = NULL;
+		return -ENOMEM;
+	}
+	fd = open(*path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		err = -errno;
+		goto free_path;
+	}
+	/* Allocated, not only sized: a store into a hole of a full disk would be a SIGBUS. */
+	err = -posix_fallocate(fd, 0, (off_t)len);
+	if (!err)
+		return fd;
+	unlink(*path);
+	close(fd);
+free_path:
+	free(*path);
+	*path = NULL;
+	return err;
+}
+
+/* Maps p->fd, whose size is head.total_bytes. */
+static int map_segment(struct pool *p)
+{
+	void *map = mmap(NULL, p->head.total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, p->fd, 0);
+
+	if (map == MAP_FAILED)
+		return -errno;
+	p->map = map;
+	p->units = p->head.chunk_bytes / AON_UNIT - 1;
+	p->state = (_Atomic uint32_t *)(void *)(p->map + p->head.state_off);
+	p->consumed = (_Atomic uint32_t *)(void *)(p->map + p->head.consumed_off);
+	return 0;
+}
+
+static int populate(void *map, size_t len)
+{
+	if (madvise(map, len, MADV_POPULATE_WRITE) == 0)
+		return 0;
+	if (errno != EINVAL) /* EINVAL: an older kernel, touch by hand */
+		return -errno;
+	for (size_t i = 0; i < len; i += AON_PAGE)
+		atomic_store_explicit((_Atomic uint8_t *)map + i, 0, memory_order_relaxed);
+	return 0;
+}
+
+int pool_new(struct pool **out, const struct pool_opts *o)
+{
+	struct aon_seg_head h = { 0 };
+	struct pool *p;
+	int err;
+
+	err = lay_out(&h, o);
+	if (err)
+		return err;
+	if (getrandom(h.pool_id, sizeof(h.pool_id), 0) != (ssize_t)sizeof(h.pool_id))
+		return -EIO;
+	p = calloc(1, sizeof(*p) + h.chunk_count * sizeof(p->done[0]));
+	if (!p)
+		return -ENOMEM;
+	p->head = h;
+	p->drained = true;
+	p->fd = o->dir ? make_file(o->dir, h.pool_id, h.total_bytes, &p->path)
+		       : make_memfd(h.total_bytes);
+	if (p->fd < 0) {
+		err = p->fd;
+		goto free_pool;
+	}
+	err = map_segment(p);
+	if (err)
+		goto close_fd;
+	err = populate(p->map, h.total_bytes);
+	if (err)
+		goto unmap;
+	memcpy(p->map, &h, sizeof(h));
+	*out = p;
+	return 0;
+
+unmap:
+	munmap(p->map, h.total_bytes);
+close_fd:
+	if (p->path)
+		unlink(p->path);
+	close(p->fd);
+free_pool:
+	free(p->path);
+	free(p);
+	return err;
+}
+
+/* A descriptor from a process: anything but our kind of memory could block us or vanish. */
+static int check_fd(int fd, bool trust_file, uint64_t *bytes)
+{
+	const int need = F_SEAL_SHRINK | F_SEAL_GROW;
+	struct stat st;
+	int seals;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < (off_t)AON_PAGE ||
+	    st.st_size > (off_t)AON_SEG_BYTES_MAX)
+		return -EPROTO;
+	seals = fcntl(fd, F_GET_SEALS);
+	if ((seals < 0 || (seals & need) != need) && !trust_file)
+		return -EPROTO;
+	if (seals >= 0 && seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE))
+		return -EPROTO;
+	*bytes = (uint64_t)st.st_size;
+	return 0;
+}
+
+/* What was consumed stands in the segment, where the process could have changed it: a lie can
+ * only make its own records come twice or be skipped. */
+static void adopt_consumed(struct pool *p)
+{
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; i < p->head.chunk_count; i++) {
+		uint32_t done = atomic_load_explicit(&p->consumed[i], memory_order_relaxed);
+
+		p->done[i] = done <= p->units ? done : p->units;
+		used += atomic_load_explicit(&p->state[i], memory_order_relaxed) != AON_CHUNK_FREE;
+	}
+	atomic_store_explicit((_Atomic uint32_t *)&shared(p)->used, used, memory_order_relaxed);
+	pool_bell_clear(p);
+}
+
+int pool_adopt(struct pool **out, int fd, bool trust_file)
+{
+	struct aon_seg_head h;
+	struct pool *p;
+	uint64_t bytes;
+	int err;
+
+	err = check_fd(fd, trust_file, &bytes);
+	if (err)
+		return err;
+	if (pread(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h) || !head_sane(&h, bytes))
+		return -EPROTO;
+	p = calloc(1, sizeof(*p) + h.chunk_count * sizeof(p->done[0]));
+	if (!p)
+		return -ENOMEM;
+	p->head = h;
+	p->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (p->fd < 0) {
+		err = -errno;
+		goto free_pool;
+	}
+	err = map_segment(p);
+	if (err)
+		goto close_fd;
+	adopt_consumed(p);
+	*out = p;
+	return 0;
+
+close_fd:
+	close(p->fd);
+free_pool:
+	free(p);
+	return err;
+}
+
+void pool_free(struct pool *p)
+{
+	if (!p)
+		return;
+	if (p->path && p->drained)
+		unlink(p->path);
+	munmap(p->map, p->head.total_bytes);
+	close(p->fd);
+	free(p->path);
+	free(p);
+}
+
+int pool_fd(const struct pool *p)
+{
+	return p->fd;
+}
+
+size_t pool_bytes(const struct pool *p)
+{
+	return p->head.total_bytes;
+}
+
+const struct aon_seg_head *pool_head(const struct pool *p)
+{
+	return &p->head;
+}
+
+const char *pool_path(const struct pool *p)
+{
+	return p->path;
+}
+
+void pool_owner(struct pool *p, uint32_t pid, uint64_t pid_start)
+{
+	p->head.pid = pid;
+	p->head.pid_start = pid_start;
+	shared(p)->pid = pid;
+	shared(p)->pid_start = pid_start;
+}
+
+/* --- draining --- */
+
+/* How many records the units hold, or -EPROTO when their lengths do not add up. */
+static int count_records(const union aon_rec *rec, uint32_t units)
+{
+	uint32_t i = 0, n = 0;
+
+	while (i < units) {
+		uint32_t len = rec[i].host.len;
+
+		if (len == 0 || len > units - i)
+			return -EPROTO;
+		i += len;
+		n++;
+	}
+	return (int)n;
+}
+
+static void free_chunk(struct pool *p, uint32_t i)
+{
+	p->done[i] = 0;
+	atomic_store_explicit(&p->consumed[i], 0, memory_order_relaxed);
+	/* n before the state: the next owner must not show what the last one wrote. */
+	atomic_store_explicit(chunk_n(p, i), 0, memory_order_relaxed);
+	/* F: pairs with A. */
+	atomic_store_explicit(&p->state[i], AON_CHUNK_FREE, memory_order_release);
+	atomic_fetch_sub_explicit((_Atomic uint32_t *)&shared(p)->used, 1, memory_order_relaxed);
+}
+
+/*
+ * Copies what chunk i has got since the last pass. 1: copied, 0: nothing new, -ENOBUFS: no
+ * room, -EPROTO: a lie. The chunk is freed when nobody will write to it again.
+ */
+static int drain_chunk(struct pool *p, uint32_t i, void *buf, size_t room, bool dead,
+		       struct pool_run *run)
+{
+	uint32_t state, n, units;
+	int records;
+
+	/* D: pairs with E. */
+	state = atomic_load_explicit(&p->state[i], memory_order_acquire);
+	if (state == AON_CHUNK_FREE)
+		return 0;
+	if (state > AON_CHUNK_FULL)
+		return -EPROTO;
+	/* C: pairs with B. */
+	n = atomic_load_explicit(chunk_n(p, i), memory_order_acquire);
+	if (n > p->units || n < p->done[i])
+		return -EPROTO;
+	units = n - p->done[i];
+	if (units) {
+		const struct aon_chunk_head *c = chunk(p, i);
+
+		if ((size_t)units * AON_UNIT > room)
+			return -ENOBUFS;
+		run->tid = c->tid;
+		run->seq = c->seq;
+		run->tsc_hi = c->tsc_hi;
+		run->units = units;
+		run->rec = buf;
+		memcpy(buf, (const union aon_rec *)(const void *)(c + 1) + p->done[i],
+		       (size_t)units * AON_UNIT);
+		records = count_records(buf, units);
+		if (records < 0)
+			return records;
+		run->records = (uint32_t)records;
+		p->done[i] = n;
+		atomic_store_explicit(&p->consumed[i], n, memory_order_relaxed);
+		shared(p)->taken = p->head.taken += (uint32_t)records;
+	}
+	if (state == AON_CHUNK_FULL || dead)
+		free_chunk(p, i);
+	return units != 0;
+}
+
+int pool_drain(struct pool *p, void *buf, size_t cap, bool dead, struct pool_run *run,
+	       size_t run_max, size_t *runs, bool *more)
+{
+	size_t used = 0, n = 0;
+	int err = 0;
+
+	*more = false;
+	for (uint32_t left = p->head.chunk_count; left; left--) {
+		uint32_t i = p->next;
+
+		if (n == run_max) {
+			*more = true;
+			break;
+		}
+		err = drain_chunk(p, i, (uint8_t *)buf + used, cap - used, dead, &run[n]);
+		if (err == -ENOBUFS) {
+			*more = true;
+			err = 0;
+			break;
+		}
+		if (err < 0)
+			break;
+		p->next = i + 1 < p->head.chunk_count ? i + 1 : 0;
+		if (err)
+			used += (size_t)run[n++].units * AON_UNIT;
+		err = 0;
+	}
+	*runs = n;
+	p->drained = dead && !err && !*more;
+	return err;
+}
+
+/* --- looking --- */
+
+int pool_heap(const struct pool *p, uint32_t offset, uint32_t type, void *out, size_t cap)
+{
+	const uint8_t *heap = p->map + p->head.heap_off;
+	uint32_t word, len;
+
+	if (offset < AON_LANE_ALIGN || offset % AON_HEAP_ALIGN ||
+	    offset > p->head.heap_bytes - sizeof(word))
+		return -ENOENT;
+	/* One load of length and type: pairs with the release store that publishes the entry. */
+	word = atomic_load_explicit((const _Atomic uint32_t *)(const void *)(heap + offset),
+				    memory_order_acquire);
+	len = word & 0xffff;
+	if (len == 0)
+		return -ENOENT;
+	if ((word >> 16 & 0xff) != type || len > cap ||
+	    len > p->head.heap_bytes - offset - sizeof(word))
+		return -EPROTO;
+	memcpy(out, heap + offset + sizeof(word), len);
+	return (int)len;
+}
+
+void pool_lost(const struct pool *p, uint64_t lost[AON_LOSS_APP_MAX])
+{
+	memset(lost, 0, AON_LOSS_APP_MAX * sizeof(lost[0]));
+	for (uint32_t s = 0; s < AON_LOSS_STRIPES; s++) {
+		for (uint32_t r = 0; r < AON_LOSS_APP_MAX; r++)
+			lost[r] += atomic_load_explicit((_Atomic uint64_t *)&shared(p)->lost[s][r],
+							memory_order_relaxed);
+	}
+}
+
+uint64_t pool_taken(const struct pool *p)
+{
+	return p->head.taken;
+}
+
+uint64_t pool_pending(const struct pool *p)
+{
+	uint64_t units = 0;
+
+	for (uint32_t i = 0; i < p->head.chunk_count; i++) {
+		uint32_t n;
+
+		if (atomic_load_explicit(&p->state[i], memory_order_acquire) == AON_CHUNK_FREE)
+			continue;
+		n = atomic_load_explicit(chunk_n(p, i), memory_order_relaxed);
+		if (n > p->done[i] && n <= p->units)
+			units += n - p->done[i];
+	}
+	return units;
+}
+
+uint32_t pool_used(const struct pool *p)
+{
+	return atomic_load_explicit((_Atomic uint32_t *)&shared(p)->used, memory_order_relaxed);
+}
+
+void pool_bell_clear(struct pool *p)
+{
+	atomic_store_explicit((_Atomic uint32_t *)&shared(p)->bell, 0, memory_order_relaxed);
+}
+
+void pool_pulse(const struct pool *p, struct aon_pulse *out)
+{
+	memcpy(out, &shared(p)->pulse, sizeof(*out));
+}
