@@ -23,8 +23,7 @@ struct pool_opts {
 	uint64_t pid_start;
 	uint64_t boot_id[2];
 	uint64_t tsc_base, ns_base, tsc_hz;
-	const char
-		*dir; /* NULL: a sealed memfd; else a file <dir>/<pool_id>.pool, fully allocated */
+	const char *dir; /* NULL: a sealed memfd; else <dir>/<pool_id>.pool, fully allocated */
 };
 
 /* Makes a segment, every page touched. -ENOMEM, -ENOSPC, -EINVAL. */
@@ -36,16 +35,19 @@ int pool_new(struct pool **out, const struct pool_opts *o);
  * a sane head: -EPROTO otherwise.
  */
 int pool_adopt(struct pool **out, int fd, bool trust_file);
+/* The adopted segment is the file `path`: pool_free() unlinks it as one of its own. */
+int pool_adopt_file(struct pool **out, const char *path);
 void pool_free(struct pool *p); /* unmaps; unlinks its file if it has one and it was drained */
 
 /* Says whose it is: a spare segment is made before its process is known. */
-void pool_owner(struct pool *p, uint32_t pid, uint64_t pid_start);
+void pool_assign(struct pool *p, uint32_t pid, uint64_t pid_start);
 
 int pool_fd(const struct pool *p); /* borrowed */
 size_t pool_bytes(const struct pool *p);
-const struct aon_seg_head *
-pool_head(const struct pool *p);             /* constant part: a checked private copy */
 const char *pool_path(const struct pool *p); /* NULL for a memfd */
+
+/* The head's constant part, as checked when it was made or adopted: a private copy. */
+const struct aon_seg_head *pool_head(const struct pool *p);
 
 /*
  * One pass over all chunks: copies every run of newly committed units into `buf` (cap bytes),
