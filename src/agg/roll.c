@@ -22,9 +22,12 @@
 #include "agg/pages.h"
 
 #define WINDOWS    4u
-#define ROWS_LIMIT 32000u /* row numbers and twice as many index slots fit 16 bits */
-#define CELL_ALIGN 16u    /* cells: a span begins, ends and grows by multiples */
-#define ROW_BYTES  512u   /* of the arena, for each of rows_max */
+#define ROWS_LIMIT 16000u /* INDEX_ROOM times as many slots have 16-bit numbers */
+#define BATCH      16u
+#define INDEX_ROOM 4u /* slots a row: a collision is a branch mispredicted */
+#define INDEX_MIN  64u
+#define CELL_ALIGN 16u  /* cells: a span begins, ends and grows by multiples */
+#define ROW_BYTES  512u /* of the arena, for each of rows_max */
 #define ARENA_MIN  16384u
 
 #define BIT(KIND)  (1u << EVENT_##KIND)
@@ -32,8 +35,7 @@
 #define WITH_BYTES (BIT(COPY) | BIT(MEMSET) | BIT(COLLECTIVE))
 
 struct row {
-	uint32_t lane;
-	uint32_t name;
+	uint64_t key;   /* lane, name */
 	uint32_t cells; /* offset in the arena */
 	uint16_t base;  /* first cell, and how many */
 	uint16_t span;
@@ -55,6 +57,7 @@ struct win {
 	uint64_t used; /* when, in order of use; 0: closed */
 	uint32_t rows;
 	uint32_t arena_len;
+	uint32_t mask, shift; /* of the index */
 	struct row *row;
 	uint16_t *index; /* row number + 1; 0: free */
 	uint8_t *arena;
@@ -64,7 +67,6 @@ struct roll {
 	struct roll_opts opts;
 	struct win *cur; /* the last used */
 	uint64_t tick;
-	uint32_t index_bits;
 	uint32_t arena_max;
 	struct win win[WINDOWS];
 	struct rollup *out; /* the closed window, as its reader wants it */
@@ -72,6 +74,55 @@ struct roll {
 	void *map; /* owned: all of the above */
 	size_t map_bytes;
 };
+
+static inline uint64_t key_of(uint32_t lane, uint32_t name)
+{
+	return (uint64_t)lane << 32 | name;
+}
+
+static inline uint32_t hash(const struct win *w, uint64_t key, uint32_t kind)
+{
+	return (uint32_t)((key + ((uint64_t)kind << 27)) * 0x9e3779b97f4a7c15ull >> w->shift);
+}
+
+/* The row of the key, or NULL; *slot: where it is, or would be. */
+static inline struct row *row_find(const struct win *w, uint64_t key, uint32_t kind, uint32_t *slot)
+{
+	uint32_t i = hash(w, key, kind);
+	struct row *row = NULL;
+
+	while (w->index[i]) {
+		row = &w->row[w->index[i] - 1];
+		if (__builtin_expect(row->key == key && row->kind == kind, 1))
+			break;
+		row = NULL;
+		i = (i + 1) & w->mask;
+	}
+	*slot = i;
+	return row;
+}
+
+static void index_put(struct win *w, uint32_t row, uint32_t slot)
+{
+	w->index[slot] = (uint16_t)(row + 1);
+	w->row[row].slot = (uint16_t)slot;
+}
+
+/* Grows with the rows, so that it is no larger in the cache than it need be. */
+static void index_size(struct win *w, uint32_t slots)
+{
+	uint32_t slot;
+
+	w->mask = slots - 1;
+	w->shift = 64 - (uint32_t)__builtin_ctz(slots);
+	memset(w->index, 0, slots * sizeof(*w->index));
+	for (uint32_t i = 0; i < w->rows; i++) {
+		const struct row *row = &w->row[i];
+
+		row_find(w, row->key, row->kind, &slot);
+		index_put(w, i, slot);
+	}
+}
 
 static size_t whole_lines(size_t bytes)
 {
@@ -86,11 +137,20 @@ static void *carve(uint8_t **at, size_t bytes)
 	return here;
 }
 
+static size_t index_slots(size_t rows)
+{
+	size_t slots = INDEX_MIN;
+
+	while (slots < INDEX_ROOM * rows)
+		slots *= 2;
+	return slots;
+}
+
 static int map_all(struct roll *r)
 {
 	size_t rows = r->opts.rows_max + EVENT_MAX;
 	size_t row_bytes = rows * sizeof(struct row), out_bytes = rows * sizeof(struct rollup);
-	size_t index_bytes = sizeof(uint16_t) << r->index_bits;
+	size_t index_bytes = index_slots(rows) * sizeof(uint16_t);
 	size_t cell_bytes = 2 * (size_t)r->arena_max; /* 16-bit cells double */
 	uint8_t *at;
 
@@ -104,6 +164,7 @@ static int map_all(struct roll *r)
 		r->win[i].row = carve(&at, row_bytes);
 		r->win[i].index = carve(&at, index_bytes);
 		r->win[i].arena = carve(&at, r->arena_max);
+		index_size(&r->win[i], INDEX_MIN);
 	}
 	r->out = carve(&at, out_bytes);
 	r->out_cell = carve(&at, cell_bytes);
@@ -123,8 +184,6 @@ int roll_new(struct roll **out, const struct roll_opts *o)
 	r->opts = *o;
 	r->cur = &r->win[0];
 	r->arena_max = o->rows_max * ROW_BYTES + ARENA_MIN;
-	while ((1u << r->index_bits) < 2 * (o->rows_max + EVENT_MAX))
-		r->index_bits++;
 	err = map_all(r);
 	if (err) {
 		free(r);
@@ -149,8 +208,8 @@ static uint32_t row_out(const struct win *w, const struct row *row, struct rollu
 	const uint8_t *from = w->arena + row->cells;
 
 	*out = (struct rollup){
-		.lane = row->lane,
-		.name = row->name,
+		.lane = (uint32_t)(row->key >> 32),
+		.name = (uint32_t)row->key,
 		.kind = row->kind,
 		.count = row->count,
 		.total_ns = row->total_ns,
@@ -208,77 +267,50 @@ __attribute__((noinline)) static struct win *win_open(struct roll *r, uint64_t e
 	return w;
 }
 
-static inline uint32_t hash(const struct roll *r, uint32_t lane, uint32_t name, uint32_t kind)
-{
-	uint64_t key = ((uint64_t)lane << 32 | name) + ((uint64_t)kind << 27);
-
-	return (uint32_t)(key * 0x9e3779b97f4a7c15ull >> (64 - r->index_bits));
-}
-
-static inline bool row_is(const struct row *row, uint32_t lane, uint32_t name, uint32_t kind)
-{
-	return row->lane == lane && row->name == name && row->kind == kind;
-}
-
-/* The row of the key, or NULL and the free slot where it would be. */
-static inline struct row *row_find(const struct roll *r, const struct win *w, uint32_t lane,
-				   uint32_t name, uint32_t kind, uint32_t *slot)
-{
-	uint32_t mask = (1u << r->index_bits) - 1, i = hash(r, lane, name, kind);
-
-	for (; w->index[i]; i = (i + 1) & mask) {
-		struct row *row = &w->row[w->index[i] - 1];
-
-		if (__builtin_expect(row_is(row, lane, name, kind), 1))
-			return row;
-	}
-	*slot = i;
-	return NULL;
-}
-
 __attribute__((noinline)) static struct row *row_new(const struct roll *r, struct win *w,
-						     uint32_t lane, uint32_t name, uint32_t kind,
-						     uint32_t slot)
+						     uint64_t key, uint32_t kind, uint32_t slot)
 {
 	struct row *row;
 
 	assert(kind < EVENT_MAX);
 	if (w->rows >= r->opts.rows_max) {
-		lane = 0;
-		name = r->opts.name_other;
-		row = row_find(r, w, lane, name, kind, &slot);
+		key = key_of(0, r->opts.name_other);
+		row = row_find(w, key, kind, &slot);
 		if (row)
 			return row;
 	}
-	row = &w->row[w->rows++];
-	*row = (struct row){
-		.lane = lane,
-		.name = name,
-		.kind = (uint8_t)kind,
-		.slot = (uint16_t)slot,
-		.min_ns = UINT64_MAX,
-	};
-	w->index[slot] = (uint16_t)w->rows;
+	if (INDEX_ROOM * (w->rows + 1) > w->mask + 1) {
+		index_size(w, 2 * (w->mask + 1));
+		row_find(w, key, kind, &slot);
+	}
+	row = &w->row[w->rows];
+	*row = (struct row){ .key = key, .kind = (uint8_t)kind, .min_ns = UINT64_MAX };
+	index_put(w, w->rows++, slot);
 	return row;
 }
 
 static inline struct row *row_get(const struct roll *r, struct win *w, const struct event *e)
 {
+	uint64_t key = key_of(e->lane, e->name);
 	uint32_t slot;
-	struct row *row = row_find(r, w, e->lane, e->name, e->kind, &slot);
+	struct row *row = row_find(w, key, e->kind, &slot);
 
-	if (__builtin_expect(!row, 0))
-		row = row_new(r, w, e->lane, e->name, e->kind, slot);
-	return row;
+	return __builtin_expect(row != NULL, 1) ? row : row_new(r, w, key, e->kind, slot);
 }
 
-/* Widens [*base, *end) to hold `cell`, by half of itself at least: moving costs arena. */
+/* The span that also holds `cell`: larger by half at least, because moving costs arena. */
 static void span_for(const struct row *row, uint32_t cell, uint32_t *base, uint32_t *end)
 {
 	uint32_t more = (row->span / 2) & ~(CELL_ALIGN - 1), low = cell & ~(CELL_ALIGN - 1);
 
-	*base = row->span ? row->base : low;
-	*end = *base + row->span;
+	if (!row->span) {
+		/* The first value, with room on both sides. */
+		*base = cell < CELL_ALIGN / 2 ? 0 : (cell - CELL_ALIGN / 2) & ~(CELL_ALIGN - 1);
+		*end = *base + 2 * CELL_ALIGN;
+	} else {
+		*base = row->base;
+		*end = *base + row->span;
+	}
 	if (low < *base)
 		*base = *base > low + more ? low : *base > more ? *base - more : 0;
 	if (low + CELL_ALIGN > *end)
@@ -315,26 +347,23 @@ __attribute__((noinline)) static bool regrow(const struct roll *r, struct win *w
 	return true;
 }
 
-/* Counts one value in the row's sketch. False: the arena is full and nothing was counted. */
-static inline bool row_sketch(const struct roll *r, struct win *w, struct row *row, uint64_t v)
+/* Counts one in the row's sketch. False: the arena is full and nothing was counted. */
+static inline bool row_sketch(const struct roll *r, struct win *w, struct row *row, uint32_t cell)
 {
-	uint32_t cell = sketch_index(v), at = cell - row->base;
 	uint16_t *narrow;
 	uint32_t *wide;
 
-	if (__builtin_expect(at >= row->span, 0)) {
-		if (!regrow(r, w, row, cell, row->wide))
-			return false;
-		at = cell - row->base;
-	}
-	narrow = (uint16_t *)(w->arena + row->cells) + at;
+	if (__builtin_expect(cell - row->base >= row->span, 0) &&
+	    !regrow(r, w, row, cell, row->wide))
+		return false;
+	narrow = (uint16_t *)(w->arena + row->cells) + (cell - row->base);
 	if (__builtin_expect(!row->wide && *narrow < UINT16_MAX, 1)) {
 		++*narrow;
 		return true;
 	}
 	if (!row->wide && !regrow(r, w, row, cell, true))
 		return false;
-	wide = (uint32_t *)(w->arena + row->cells) + at;
+	wide = (uint32_t *)(w->arena + row->cells) + (cell - row->base);
 	*wide += *wide < UINT32_MAX;
 	return true;
 }
@@ -371,20 +400,25 @@ static void row_value(struct row *row, const struct event *e)
 		row->max_ns = (uint64_t)v;
 }
 
-static inline bool row_add(const struct roll *r, struct win *w, struct row *row,
+static void row_moment(struct row *row, const struct event *e)
+{
+	if (e->kind == EVENT_COUNTER)
+		row_value(row, e);
+	else
+		row->min_ns = 0;
+	row->count++;
+}
+
+static inline bool row_add(const struct roll *r, struct win *w, struct row *row, uint32_t cell,
 			   const struct event *e)
 {
 	uint32_t kind = 1u << e->kind;
 
 	if (__builtin_expect(kind & MOMENTS, 0)) {
-		if (e->kind == EVENT_COUNTER)
-			row_value(row, e);
-		else
-			row->min_ns = 0;
-		row->count++;
+		row_moment(row, e);
 		return true;
 	}
-	if (!row_sketch(r, w, row, e->dur_ns))
+	if (__builtin_expect(!row_sketch(r, w, row, cell), 0))
 		return false;
 	row->count++;
 	add(&row->total_ns, e->dur_ns);
@@ -395,24 +429,48 @@ static inline bool row_add(const struct roll *r, struct win *w, struct row *row,
 	return true;
 }
 
+/* May wrap when it is a lie: then it is a lie about another window. */
+static inline uint64_t end_of(const struct event *e)
+{
+	return e->start_ns + e->dur_ns;
+}
+
+/*
+ * Adds the first of `ev` that end in one window; returns how many. First all rows are found,
+ * then all are counted up, so that the caches' misses of a few events overlap.
+ */
+static size_t add_some(struct roll *r, const struct event *ev, size_t n, roll_window_fn *fn,
+		       void *arg)
+{
+	struct win *w = r->cur;
+	struct row *row[BATCH];
+	uint32_t cell[BATCH];
+	size_t k, i;
+
+	if (end_of(ev) - w->start_ns >= WINDOW_NS || !w->used)
+		w = win_open(r, end_of(ev), fn, arg);
+	for (k = 0; k < n && k < BATCH && end_of(&ev[k]) - w->start_ns < WINDOW_NS; k++) {
+		row[k] = row_get(r, w, &ev[k]);
+		cell[k] = sketch_index(ev[k].dur_ns);
+		__builtin_prefetch(w->arena + row[k]->cells +
+				   (cell[k] - row[k]->base) * sizeof(uint16_t));
+	}
+	for (i = 0; i < k; i++) {
+		if (__builtin_expect(!row_add(r, w, row[i], cell[i], &ev[i]), 0)) {
+			win_flush(r, w, fn, arg);
+			break;
+		}
+	}
+	return i;
+}
+
 void roll_add(struct roll *r, const struct event *ev, size_t n, roll_window_fn *fn, void *arg)
 {
-	for (const struct event *e = ev; e < ev + n; e++) {
-		struct win *w = r->cur;
-		uint64_t end;
+	while (n) {
+		size_t done = add_some(r, ev, n, fn, arg);
 
-		if (__builtin_add_overflow(e->start_ns, e->dur_ns, &end))
-			end = UINT64_MAX;
-		if (__builtin_expect(end - w->start_ns >= WINDOW_NS || !w->used, 0))
-			w = win_open(r, end, fn, arg);
-		if (__builtin_expect(!row_add(r, w, row_get(r, w, e), e), 0)) {
-			bool fits;
-
-			win_flush(r, w, fn, arg);
-			fits = row_add(r, w, row_get(r, w, e), e);
-			assert(fits);
-			(void)fits;
-		}
+		ev += done;
+		n -= done;
 	}
 }
 
