@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -151,9 +152,8 @@ static void node_exec(const char *conf)
 {
 	const char *aond = getenv("AOND");
 
-	/* As the service runs; ignored where it is not allowed. */
-	setpriority(PRIO_PROCESS, 0, -15);
-	execl(aond ? aond : "build/aond", "aond", "-f", conf, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGTERM); /* no benchmark that fails leaves one behind */
+	execl(aond ? aond : "build/aond", "aond", "-c", conf, NULL);
 	fprintf(stderr, "bench: %s: %s\n", aond ? aond : "build/aond", strerror(errno));
 	_exit(127);
 }

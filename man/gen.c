@@ -4,7 +4,7 @@
  *
  *	gen TEMPLATE [FILE]
  *
- * A line @settings@, @counters@, @losses@, @kinds@ or @conf@ of the template becomes that table;
+ * A line @settings@, @options@, @counters@, @losses@, @kinds@ or @conf@ becomes that table;
  * @file@ becomes FILE as it is (`aon help --roff`), @code@ becomes FILE as an example;
  * @version@ becomes the version.
  */
@@ -25,6 +25,16 @@ static const struct setting settings[] = {
 
 struct row {
 	const char *name, *word, *help;
+};
+
+struct option {
+	int letter;
+	const char *name, *arg, *help;
+};
+
+static const struct option options[] = {
+#define OPT(ID, letter, name, arg, help) { letter, name, arg, help },
+#include "daemon/opt.tbl.h"
 };
 
 static const struct row counters[] = {
@@ -89,6 +99,24 @@ static void put_settings(void)
 	}
 }
 
+static void put_options(void)
+{
+	for (size_t i = 0; i < LEN(options); i++) {
+		const struct option *o = &options[i];
+
+		if (!o->help)
+			continue;
+		printf(".TP\n");
+		if (o->letter)
+			printf("\\fB\\-%c\\fR, ", o->letter);
+		printf("\\fB\\-\\-");
+		text(o->name);
+		printf("\\fR%s%s%s\n", o->arg ? " \\fI" : "", o->arg ? o->arg : "",
+		       o->arg ? "\\fR" : "");
+		sentence(o->help);
+	}
+}
+
 static void put_rows(const struct row *r, size_t n)
 {
 	for (; n--; r++) {
@@ -145,6 +173,8 @@ static int put_line(const char *line, const char *file)
 		printf("%.*s%s%s", (int)(at - line), line, AON_VERSION, at + strlen("@version@"));
 	else if (!strcmp(line, "@settings@\n"))
 		put_settings();
+	else if (!strcmp(line, "@options@\n"))
+		put_options();
 	else if (!strcmp(line, "@counters@\n"))
 		put_rows(counters, LEN(counters));
 	else if (!strcmp(line, "@losses@\n"))
