@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Fails when an installed aon lacks something, or a program cannot be built and run against it.
+set -eu
+root=$1
+build=$2
+d=$(mktemp -d)
+trap 'rm -rf "$d"' EXIT
+DESTDIR=$d meson install -C "$build" --no-rebuild --quiet >/dev/null
+bad=0
+for f in bin/aon sbin/aond include/aon/aon.h include/aon/provider.h share/man/man1/aon.1 \
+	share/man/man3/libaon.3 share/man/man5/aond.conf.5 share/man/man8/aond.8 \
+	lib/systemd/system/aond.service lib/systemd/system/aond.socket \
+	lib/systemd/system/aond-admin.socket lib/sysusers.d/aon.conf lib/tmpfiles.d/aon.conf \
+	share/bash-completion/completions/aon share/zsh/site-functions/_aon \
+	share/fish/vendor_completions.d/aon.fish share/doc/aon/aond.conf; do
+	[ -n "$(find "$d" -path "*/$f")" ] || {
+		echo "not installed: $f"
+		bad=1
+	}
+done
+pc=$(dirname "$(find "$d" -name aon.pc)")
+PKG_CONFIG_SYSROOT_DIR=$d PKG_CONFIG_LIBDIR=$pc pkg-config --cflags --libs aon >"$d/flags"
+# shellcheck disable=SC2046 # words
+${CC:-cc} "$root/examples/hello.c" $(cat "$d/flags") -o "$d/hello"
+lib=$(dirname "$(find "$d" -name libaon.so)")
+n=$(AON_RUN_DIR=$d/none LD_LIBRARY_PATH=$lib "$d/hello" | grep -c '^hello ')
+[ "$n" = 100 ] || {
+	echo "hello said $n lines, not 100"
+	bad=1
+}
+# The example of the settings must be one that aond accepts.
+"$(find "$d" -path '*/sbin/aond')" -n -c "$(find "$d" -path '*/doc/aon/aond.conf')" || {
+	echo "aond refuses the example of its settings"
+	bad=1
+}
+exit $bad
