@@ -24,7 +24,8 @@ enum seal_type {
 	SEAL_LANE = 5,
 	SEAL_PROCESS = 6,
 	SEAL_JOURNAL = 7,
-	SEAL_TYPES = 8,
+	SEAL_AGED = 8, /* records of a process overwritten since, in t0_ns */
+	SEAL_TYPES = 9,
 };
 
 struct seal {

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+/* load.c - single rows by id, sums over the file, and what a writer keeps in memory. */
+#include "store/priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+static int load_name(void *arg, uint64_t id, const uint8_t *row, size_t len)
+{
+	struct store *st = arg;
+	struct seal s;
+
+	if (seal_check(&s, row, len) < 0 || s.row != id || id >= UINT32_MAX)
+		return -EBADMSG;
+	st->next_name = (uint32_t)id + 1;
+	return intern_add(&st->names, XXH3_64bits_withSeed(row + sizeof(s), s.len, st->seed),
+			  (uint32_t)id, 0);
+}
+
+static int load_geo(void *arg, uint64_t id, const uint8_t *row, size_t len)
+{
+	struct store *st = arg;
+	struct seal s;
+	struct geo g;
+
+	if (seal_check(&s, row, len) < 0 || s.row != id || id >= UINT32_MAX ||
+	    row_get_geo(&s, row + sizeof(s), &g) < 0)
+		return -EBADMSG;
+	st->next_geo = (uint32_t)id + 1;
+	return intern_add(&st->geos, store_geo_hash(st, &g), (uint32_t)id, 0);
+}
+
+static int load_process(void *arg, uint64_t id, const uint8_t *row, size_t len)
+{
+	struct store *st = arg;
+	struct process p;
+	struct known *k;
+	struct seal s;
+
+	if (seal_check(&s, row, len) < 0 || s.row != id || id >= UINT32_MAX ||
+	    row_get_process(&s, row + sizeof(s), &p) < 0)
+		return -EBADMSG;
+	st->next_process = (uint32_t)id + 1;
+	k = store_known(st, p.id, true);
+	if (!k)
+		return -ENOMEM;
+	k->connected = p.connected;
+	k->wall_offset_ns = p.wall_offset_ns;
+	return intern_add(&st->processes, store_identity(st, &p), p.id, 0);
+}
+
+/* Only lanes of processes that may come back are worth their memory. */
+static int load_lane(void *arg, uint64_t id, const uint8_t *row, size_t len)
+{
+	struct store *st = arg;
+	struct known *k;
+	struct seal s;
+	struct lane l;
+
+	if (seal_check(&s, row, len) < 0 || s.row != id || id >= UINT32_MAX ||
+	    row_get_lane(&s, row + sizeof(s), &l) < 0)
+		return -EBADMSG;
+	st->next_lane = (uint32_t)id + 1;
+	k = store_known(st, l.process, false);
+	return k && k->connected ? intern_add(&st->lanes, store_lane_hash(st, &l), l.id, l.process)
+				 : 0;
+}
+
+static int load_journal(void *arg, uint64_t id, const uint8_t *row, size_t len)
+{
+	struct store *st = arg;
+
+	(void)row, (void)len;
+	st->next_journal = id + 1;
+	return 0;
+}
+
+static int load_aged(void *arg, uint64_t id, const uint8_t *row, size_t len)
+{
+	struct store *st = arg;
+	struct known *k;
+	struct seal s;
+
+	if (seal_check(&s, row, len) < 0 || s.row != id || id >= UINT32_MAX)
+		return -EBADMSG;
+	pthread_mutex_lock(&st->mem_lock);
+	k = store_known(st, (uint32_t)id, true);
+	if (k)
+		k->overwritten = s.t0_ns;
+	pthread_mutex_unlock(&st->mem_lock);
+	return k ? 0 : -ENOMEM;
+}
+
+int store_load_aged(struct store *st)
+{
+	pthread_mutex_lock(&st->mem_lock);
+	for (uint32_t i = 0; i < st->known_n; i++)
+		st->known[i].overwritten = 0;
+	pthread_mutex_unlock(&st->mem_lock);
+	return store_walk(st, &(struct store_walk){ .which = ST_EACH_AGED }, load_aged, st);
+}
+
+static int64_t last_id(struct store *st, const char *table)
+{
+	sqlite3_stmt *s = store_stmt(st, ST_LAST_ID);
+
+	if (!s)
+		return store_errno(st, sqlite3_errcode(st->db));
+	sqlite3_bind_text(s, 1, table, -1, SQLITE_STATIC);
+	return store_number(st, ST_LAST_ID);
+}
+
+int store_load(struct store *st)
+{
+	static const struct {
+		enum statement which;
+		store_row_fn *fn;
+	} loads[] = {
+		{ ST_EACH_NAME, load_name },       { ST_EACH_GEO, load_geo },
+		{ ST_EACH_PROCESS, load_process }, { ST_EACH_LANE, load_lane },
+		{ ST_EACH_JOURNAL, load_journal }, { ST_EACH_AGED, load_aged },
+	};
+	int64_t blob = last_id(st, "blob"), win = last_id(st, "win");
+	uint32_t other;
+	int err = 0;
+
+	st->next_name = st->next_geo = st->next_lane = st->next_process = 1;
+	st->next_journal = 1;
+	if (blob < 0 || win < 0)
+		return (int)(blob < 0 ? blob : win);
+	st->next_blob = (uint64_t)blob + 1;
+	st->next_win = (uint64_t)win + 1;
+	for (size_t i = 0; err == 0 && i < sizeof(loads) / sizeof(loads[0]); i++)
+		err = store_walk(st, &(struct store_walk){ .which = loads[i].which }, loads[i].fn,
+				 st);
+	/* The first name of all, so that it is STORE_NAME_OTHER. */
+	return err < 0 ? err : store_name(st, "(other)", 7, &other);
+}
+
+/* --- single rows --- */
+
+/* Copies the row to st->scratch. 0, -ENOENT or -EBADMSG. With db_lock held. */
+static int get_row(struct store *st, enum statement which, uint32_t id, struct seal *out)
+{
+	sqlite3_stmt *s = store_stmt(st, which);
+	int rc, err;
+
+	if (!s)
+		return store_errno(st, sqlite3_errcode(st->db));
+	sqlite3_bind_int64(s, 1, id);
+	rc = sqlite3_step(s);
+	err = rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? -ENOENT : store_errno(st, rc);
+	st->scratch.len = 0;
+	if (err == 0) {
+		size_t len = (size_t)sqlite3_column_bytes(s, 1);
+
+		err = seal_check(out, sqlite3_column_blob(s, 1), len);
+		if (err == 0)
+			err = rows_reserve(&st->scratch, len);
+		if (err == 0)
+			memcpy(st->scratch.data, sqlite3_column_blob(s, 1), len);
+	}
+	sqlite3_reset(s);
+	return err;
+}
+
+/* The slot of a name's text; NULL: no memory, or no name has such an id. */
+static char **text_slot(struct store *st, uint32_t id)
+{
+	uint32_t n = st->texts ? st->texts : 256;
+	char **text;
+
+	if (id < st->texts)
+		return &st->text[id];
+	while (n <= id && n < 1u << 30)
+		n *= 2;
+	text = id < n ? realloc(st->text, n * sizeof(*text)) : NULL;
+	if (!text)
+		return NULL;
+	memset(text + st->texts, 0, (n - st->texts) * sizeof(*text));
+	st->text = text;
+	st->texts = n;
+	return &st->text[id];
+}
+
+/* A row that waits for its commit is not in the file yet. Puts it in st->scratch. */
+static int get_pending(struct store *st, uint32_t id, struct seal *out)
+{
+	const struct rows *r = &st->pending;
+	struct seal s;
+	int err = -ENOENT;
+
+	pthread_mutex_lock(&st->mem_lock);
+	for (size_t at = 0; err == -ENOENT && at < r->len; at += sizeof(s) + s.len) {
+		memcpy(&s, r->data + at, sizeof(s));
+		if (s.type != SEAL_NAME || s.row != id)
+			continue;
+		st->scratch.len = 0;
+		err = rows_reserve(&st->scratch, sizeof(s) + s.len);
+		if (err == 0)
+			memcpy(st->scratch.data, r->data + at, sizeof(s) + s.len);
+		*out = s;
+	}
+	pthread_mutex_unlock(&st->mem_lock);
+	return err;
+}
+
+const char *store_name_text(struct store *st, uint32_t id)
+{
+	const char *text = "?";
+	struct seal s;
+	char **slot;
+	int err;
+
+	pthread_mutex_lock(&st->db_lock);
+	if (id < st->texts && st->text[id]) {
+		text = st->text[id];
+		goto unlock;
+	}
+	err = get_row(st, ST_GET_NAME, id, &s);
+	if (err == -ENOENT)
+		err = get_pending(st, id, &s);
+	if (err < 0 || s.type != SEAL_NAME || s.row != id)
+		goto unlock;
+	slot = text_slot(st, id);
+	if (!slot)
+		goto unlock;
+	*slot = strndup((const char *)st->scratch.data + sizeof(s), s.len);
+	if (*slot)
+		text = *slot;
+unlock:
+	pthread_mutex_unlock(&st->db_lock);
+	return text;
+}
+
+int store_geo_get(struct store *st, uint32_t id, struct geo *out)
+{
+	struct seal s;
+	int err;
+
+	pthread_mutex_lock(&st->db_lock);
+	err = get_row(st, ST_GET_GEO, id, &s);
+	if (err == 0)
+		err = s.type == SEAL_GEO ? row_get_geo(&s, st->scratch.data + sizeof(s), out)
+					 : -EBADMSG;
+	pthread_mutex_unlock(&st->db_lock);
+	return err;
+}
+
+/* --- sums --- */
+
+/* One row of up to 6 numbers. */
+static int query(struct store *st, const char *text, uint64_t *out, int n)
+{
+	sqlite3_stmt *s;
+	int rc;
+
+	rc = sqlite3_prepare_v2(st->db, text, -1, &s, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(s);
+	for (int i = 0; rc == SQLITE_ROW && i < n; i++)
+		out[i] = (uint64_t)sqlite3_column_int64(s, i);
+	sqlite3_finalize(s);
+	return store_errno(st, rc);
+}
+
+static int sum_up(struct store *st, struct store_stat *o)
+{
+	uint64_t b[5] = { 0 }, w[4] = { 0 };
+	int err;
+
+	err = query(st, "SELECT count(*),sum(events),sum(bytes),min(t0),max(t1) FROM blob", b, 5);
+	if (err == 0)
+		err = query(st, "SELECT count(*),sum(length(data)),min(t0),max(t0) FROM win", w, 4);
+	if (err == 0)
+		err = query(st, "SELECT count(*) FROM name", &o->names, 1);
+	if (err == 0)
+		err = query(st, "SELECT count(*) FROM process", &o->processes, 1);
+	if (err == 0)
+		err = query(st, "SELECT count(*) FROM lane", &o->lanes, 1);
+	o->event_blobs = b[0];
+	o->events = b[1];
+	o->event_bytes = b[2];
+	o->window_blobs = w[0];
+	o->window_bytes = w[1];
+	o->first_ns = !b[0] || (w[0] && w[2] < b[3]) ? w[2] : b[3];
+	o->last_ns = w[0] && w[3] + WINDOW_NS > b[4] ? w[3] + WINDOW_NS : b[4];
+	return err;
+}
+
+static int count_rollups(void *arg, const struct window *w)
+{
+	*(uint64_t *)arg += w->rows;
+	return 0;
+}
+
+int store_stat(struct store *st, struct store_stat *out)
+{
+	struct store_stat o = { .version = STORE_VERSION };
+	struct store_filter all = { 0 };
+	struct stat sb;
+	int err;
+
+	pthread_mutex_lock(&st->db_lock);
+	err = sum_up(st, &o);
+	pthread_mutex_unlock(&st->db_lock);
+	if (err == 0)
+		err = store_each_window(st, &all, count_rollups, &o.rollups);
+	if (err < 0)
+		return err;
+	o.bytes = st->writer                 ? store_bytes(st)
+		  : stat(st->path, &sb) == 0 ? (uint64_t)sb.st_size
+					     : 0;
+	*out = o;
+	return 0;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * priv.h - what the files of this folder share of an open store.
+ *
+ * Tables (one row a line; every `data` is a seal and a body, see seal.h):
+ *
+ *	name geo lane process aged journal   (id, data)    lane also has its process
+ *	blob    (id, process, t0, t1, wall, events, records, bytes)   index of the event blobs
+ *	data    (id, data)                                             their bytes, same ids
+ *	win     (id, process, t0, wall, data)                          windows
+ *
+ * Index and bytes of blobs are apart so that a walk which filters touches only a few pages.
+ * Ids of blob and win only rise, and so do times, nearly: the smallest id is the oldest.
+ *
+ * Two locks. `mem` guards the tables in memory and the queue of small rows, is held for
+ * moments only, and is all that interning takes: the draining thread never waits for a disk.
+ * `db` guards the connection and may be held for as long as a commit takes. Order: db, mem.
+ */
+#ifndef AON_STORE_PRIV_H
+#define AON_STORE_PRIV_H
+
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/intern.h"
+#include "store/rows.h"
+#include "store/store.h"
+#include "store/window.h"
+
+#define STORE_APP_ID  0x414f4e31u /* "AON1" */
+#define STORE_VERSION 1u
+#define STORE_PAGE    4096u
+
+#define STORE_NAMES_MAX     100000u    /* where the caller asks for 0 */
+#define STORE_BYTES_MIN     (1u << 20) /* the smallest cap: below, the log alone would fill it */
+#define STORE_PENDING_MAX   (8u << 20) /* bytes of small rows that wait for a commit */
+#define STORE_PROCESSES_MAX 16384u     /* then those of which nothing is left are forgotten */
+
+/* Statements, prepared when first used. */
+#define STATEMENTS(X)                                                                        \
+	X(BEGIN, "BEGIN IMMEDIATE")                                                          \
+	X(COMMIT, "COMMIT")                                                                  \
+	X(ROLLBACK, "ROLLBACK")                                                              \
+	X(PAGES, "PRAGMA page_count")                                                        \
+	X(FREE_PAGES, "PRAGMA freelist_count")                                               \
+	X(PUT_NAME, "INSERT OR REPLACE INTO name VALUES(?1,?2)")                             \
+	X(PUT_GEO, "INSERT OR REPLACE INTO geo VALUES(?1,?2)")                               \
+	X(PUT_LANE, "INSERT OR REPLACE INTO lane VALUES(?1,?3,?2)")                          \
+	X(PUT_PROCESS, "INSERT OR REPLACE INTO process VALUES(?1,?2)")                       \
+	X(PUT_AGED, "INSERT OR REPLACE INTO aged VALUES(?1,?2)")                             \
+	X(PUT_JOURNAL, "INSERT OR REPLACE INTO journal VALUES(?1,?2)")                       \
+	X(PUT_DATA, "INSERT INTO data VALUES(?1,?2)")                                        \
+	X(PUT_BLOB, "INSERT INTO blob VALUES(?1,?2,?3,?4,?5,?6,?7,?8)")                      \
+	X(PUT_WIN, "INSERT INTO win VALUES(?1,?3,?4,?5,?2)")                                 \
+	X(OLDEST_BLOB, "SELECT id,process,records,wall FROM blob ORDER BY id LIMIT 1")       \
+	X(OLDEST_WIN, "SELECT id,process,0,wall FROM win ORDER BY id LIMIT 1")               \
+	X(CUT_BLOB, "DELETE FROM blob WHERE id=?1")                                          \
+	X(CUT_DATA, "DELETE FROM data WHERE id=?1")                                          \
+	X(CUT_WIN, "DELETE FROM win WHERE id=?1")                                            \
+	X(EMPTY_PROCESS, "SELECT id FROM process WHERE id NOT IN (SELECT process FROM blob)" \
+			 " AND id NOT IN (SELECT process FROM win) ORDER BY id LIMIT ?1")    \
+	X(CUT_PROCESS, "DELETE FROM process WHERE id=?1")                                    \
+	X(CUT_LANES, "DELETE FROM lane WHERE process NOT IN (SELECT id FROM process)")       \
+	X(CUT_AGED, "DELETE FROM aged WHERE id NOT IN (SELECT id FROM process)")             \
+	X(GET_NAME, "SELECT id,data FROM name WHERE id=?1")                                  \
+	X(GET_GEO, "SELECT id,data FROM geo WHERE id=?1")                                    \
+	X(LAST_ID, "SELECT seq FROM sqlite_sequence WHERE name=?1")                          \
+	X(EACH_NAME, "SELECT id,data FROM name WHERE id>?1 ORDER BY id LIMIT ?2")            \
+	X(EACH_GEO, "SELECT id,data FROM geo WHERE id>?1 ORDER BY id LIMIT ?2")              \
+	X(EACH_LANE, "SELECT id,data FROM lane WHERE id>?1 AND (?3=0 OR process=?3)"         \
+		     " ORDER BY id LIMIT ?2")                                                \
+	X(EACH_PROCESS, "SELECT id,data FROM process WHERE id>?1 ORDER BY id LIMIT ?2")      \
+	X(EACH_AGED, "SELECT id,data FROM aged WHERE id>?1 ORDER BY id LIMIT ?2")            \
+	X(EACH_JOURNAL, "SELECT id,data FROM journal WHERE id>?1 ORDER BY id LIMIT ?2")      \
+	X(EACH_BLOB, "SELECT b.id,d.data FROM blob b CROSS JOIN data d ON d.id=b.id"         \
+		     " WHERE b.id>?1 AND (?3=0 OR b.process=?3) AND b.t1>=?4 AND b.t0<=?5"   \
+		     " ORDER BY b.id LIMIT ?2")                                              \
+	X(EACH_WIN, "SELECT id,data FROM win WHERE id>?1 AND (?3=0 OR process=?3)"           \
+		    " AND t0>=?4 AND t0<=?5 ORDER BY id LIMIT ?2")
+
+enum statement {
+#define X(NAME, sql) ST_##NAME,
+	STATEMENTS(X)
+#undef X
+		ST_COUNT,
+};
+
+/* What is known of a process without asking the file. */
+struct known {
+	uint32_t id;
+	uint32_t connected;
+	int64_t wall_offset_ns;
+	uint64_t overwritten; /* records */
+};
+
+struct store {
+	char *path;  /* owned */
+	sqlite3 *db; /* owned */
+	int lock_fd; /* owned; -1 for a reader */
+	bool writer;
+	bool alone; /* reader of a file without a log: opened as immutable */
+	struct store_opts opts;
+
+	pthread_mutex_t db_lock; /* guards all until mem_lock */
+	sqlite3_stmt *stmt[ST_COUNT];
+	bool in_txn;
+	struct rows sent; /* small rows written in the open transaction */
+	struct rows scratch;
+	struct window_codec *win;
+	struct blob_dec *dec;
+	struct blob_packer *packer;
+	uint64_t next_blob, next_win;
+	uint32_t wal_frames; /* in the log since it was last folded back */
+	uint64_t bytes;
+	uint64_t oldest_wall; /* of the event blobs, wall ns; 0: ask the file */
+	uint64_t now_ns;      /* of the last commit */
+	uint32_t forget_at;   /* known processes at which to look for some to forget */
+	char **text;          /* owned: names by id, as far as they were asked for */
+	uint32_t texts;
+
+	pthread_mutex_t mem_lock; /* guards the rest */
+	uint64_t seed;
+	struct intern names, geos, lanes, processes;
+	uint32_t next_name, next_geo, next_lane, next_process;
+	uint64_t next_journal;
+	struct known *known; /* owned; known_n of known_cap, sorted by id */
+	uint32_t known_n, known_cap;
+	int64_t wall_offset_ns;
+	struct rows pending; /* small rows that wait for the next commit */
+};
+
+/* --- store.c --- */
+
+/* -errno for an SQLite result. */
+int store_errno(struct store *st, int rc);
+/* Says why (may be NULL) and returns err. */
+int store_because(struct store_why *why, int err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* The statement, reset; NULL: store_errno(st, SQLITE_ERROR) says why not. */
+sqlite3_stmt *store_stmt(struct store *st, enum statement which);
+/* Steps a statement that gives no rows. 0 or -errno. */
+int store_run(struct store *st, sqlite3_stmt *s);
+/* The first column of its only row, or -errno. */
+int64_t store_number(struct store *st, enum statement which);
+
+/* Opens the connection of a reader. */
+int store_connect_ro(struct store *st);
+/* The log is folded back when it is this long; the cap leaves room for four of them. */
+uint64_t store_wal_limit(const struct store *st);
+int store_fold(struct store *st);
+
+/* --- probe.c --- */
+
+/*
+ * Looks at a file without SQLite and without changing anything. 0: an aon store of a version
+ * that we read; else as in store.h. `wal` (may be NULL) is set when it has a log.
+ */
+int store_probe(const char *path, bool *wal, struct store_why *why);
+
+/* --- evict.c --- */
+
+/* At opening: brings a file that is over a cap which was lowered under it. */
+int store_shrink(struct store *st);
+/* Drops the oldest until `bytes` more fit the cap. -ENOSPC: nothing is left to drop. */
+int store_make_room(struct store *st, size_t bytes);
+/* Drops event blobs that are too old. */
+int store_drop_aged(struct store *st, uint64_t now_ns);
+/* Forgets processes of which nothing is left, when there are too many. */
+int store_forget(struct store *st);
+
+/* --- write.c --- */
+
+int store_begin(struct store *st);
+/* A sealed row to its table: by seal, not an event blob. */
+int store_put_row(struct store *st, const uint8_t *row, size_t len);
+/* Writes the small rows that wait. */
+int store_flush(struct store *st);
+/* After a rollback: what store_flush() wrote waits again. */
+void store_unsend(struct store *st);
+/* With mem_lock held. NULL: not known, or no memory to add it. */
+struct known *store_known(struct store *st, uint32_t process, bool add);
+uint64_t store_identity(const struct store *st, const struct process *p);
+uint64_t store_lane_hash(const struct store *st, const struct lane *l);
+uint64_t store_geo_hash(const struct store *st, const struct geo *g);
+
+/* --- read.c --- */
+
+/* Walks the rows of a statement of the EACH_ kind in short transactions. */
+typedef int store_row_fn(void *arg, uint64_t id, const uint8_t *row, size_t len);
+struct store_walk {
+	enum statement which;
+	uint32_t process;
+	uint64_t from_ns, to_ns;
+};
+int store_walk(struct store *st, const struct store_walk *w, store_row_fn *fn, void *arg);
+
+/* --- load.c --- */
+
+/* Fills the tables in memory from the file. For a writer. */
+int store_load(struct store *st);
+/* Only how much was overwritten: for a reader, and after a rollback. */
+int store_load_aged(struct store *st);
+
+#endif /* AON_STORE_PRIV_H */

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * read.c - walks what a store holds, a batch at a time.
+ *
+ * A batch is copied out in one short transaction; the caller's function runs after it, with no
+ * lock and no transaction held, so that a slow reader never keeps the log from being folded.
+ */
+#include "store/priv.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/blob.h"
+
+#define BATCH_ROWS  64
+#define BATCH_BYTES (256u << 10)
+
+struct batch {
+	struct rows bytes;
+	uint64_t id[BATCH_ROWS];
+	size_t end[BATCH_ROWS]; /* of each row, in bytes */
+	int n;
+	bool last;
+};
+
+/* A writer came to a file that was opened as one that nobody writes: open it anew. */
+static int reopen(struct store *st)
+{
+	char log[PATH_MAX + 8];
+
+	snprintf(log, sizeof(log), "%s-wal", st->path);
+	if (!st->alone || access(log, F_OK) < 0)
+		return 0;
+	for (int i = 0; i < ST_COUNT; i++) {
+		sqlite3_finalize(st->stmt[i]);
+		st->stmt[i] = NULL;
+	}
+	sqlite3_close(st->db);
+	st->db = NULL;
+	return store_connect_ro(st);
+}
+
+static int copy_rows(struct store *st, sqlite3_stmt *s, struct batch *b)
+{
+	int rc, err;
+
+	b->n = 0;
+	b->bytes.len = 0;
+	while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+		const void *data = sqlite3_column_blob(s, 1);
+		size_t len = (size_t)sqlite3_column_bytes(s, 1);
+
+		err = rows_reserve(&b->bytes, len);
+		if (err < 0)
+			return err;
+		if (len)
+			memcpy(b->bytes.data + b->bytes.len, data, len);
+		b->bytes.len += len;
+		b->id[b->n] = (uint64_t)sqlite3_column_int64(s, 0);
+		b->end[b->n++] = b->bytes.len;
+		if (b->n == BATCH_ROWS || b->bytes.len > BATCH_BYTES)
+			return 0;
+	}
+	b->last = true;
+	return store_errno(st, rc);
+}
+
+static int get_batch(struct store *st, const struct store_walk *w, uint64_t after, struct batch *b)
+{
+	sqlite3_stmt *s;
+	int err;
+
+	pthread_mutex_lock(&st->db_lock);
+	err = reopen(st);
+	if (err < 0)
+		goto unlock;
+	s = store_stmt(st, w->which);
+	if (!s) {
+		err = store_errno(st, sqlite3_errcode(st->db));
+		goto unlock;
+	}
+	sqlite3_bind_int64(s, 1, (int64_t)after);
+	sqlite3_bind_int64(s, 2, BATCH_ROWS);
+	/* Statements without these parameters refuse them, and that is all right. */
+	sqlite3_bind_int64(s, 3, w->process);
+	sqlite3_bind_int64(s, 4, w->from_ns > INT64_MAX ? INT64_MAX : (int64_t)w->from_ns);
+	sqlite3_bind_int64(s, 5,
+			   !w->to_ns || w->to_ns > INT64_MAX ? INT64_MAX : (int64_t)w->to_ns - 1);
+	err = copy_rows(st, s, b);
+	sqlite3_reset(s);
+unlock:
+	pthread_mutex_unlock(&st->db_lock);
+	return err;
+}
+
+int store_walk(struct store *st, const struct store_walk *w, store_row_fn *fn, void *arg)
+{
+	struct batch *b = calloc(1, sizeof(*b));
+	uint64_t after = 0;
+	int err = b ? 0 : -ENOMEM;
+
+	while (err == 0 && !b->last) {
+		err = get_batch(st, w, after, b);
+		for (int i = 0; err == 0 && i < b->n; i++) {
+			size_t from = i ? b->end[i - 1] : 0;
+
+			err = fn(arg, b->id[i], b->bytes.data + from, b->end[i] - from);
+			after = b->id[i];
+		}
+	}
+	if (b)
+		rows_fini(&b->bytes);
+	free(b);
+	return err;
+}
+
+/* --- the callbacks between a row and the caller's --- */
+
+struct each {
+	struct store *st;
+	const struct store_filter *filter;
+	union {
+		store_process_fn *process;
+		store_lane_fn *lane;
+		store_events_fn *events;
+		store_window_fn *window;
+		store_journal_fn *journal;
+	} fn;
+	void *arg;
+	struct blob_dec *dec;
+	struct window_codec *win;
+	struct event *kept; /* owned; BLOB_EVENTS, where a filter is set */
+};
+
+/* A seal of the right type for the row, or -EBADMSG. */
+static int open_row(struct seal *s, int type, uint64_t id, const uint8_t *row, size_t len)
+{
+	int err = seal_check(s, row, len);
+
+	if (err < 0)
+		return err == -EPROTO ? err : -EBADMSG;
+	return s->type == type && s->row == id ? 0 : -EBADMSG;
+}
+
+static int each_process(void *arg, uint64_t id, const uint8_t *row, size_t len)
+{
+	struct each *e = arg;
+	struct process p;
+	struct known *k;
+	struct seal s;
+	uint64_t gone;
+	int err;
+
+	err = open_row(&s, SEAL_PROCESS, id, row, len);
+	if (err == 0)
+		err = row_get_process(&s, row + sizeof(s), &p);
+	if (err < 0)
+		return err;
+	pthread_mutex_lock(&e->st->mem_lock);
+	k = store_known(e->st, p.id, false);
+	gone = k ? k->overwritten : 0;
+	pthread_mutex_unlock(&e->st->mem_lock);
+	p.account.overwritten = gone < p.account.stored ? gone : p.account.stored;
+	p.account.stored -= p.account.overwritten;
+	return e->fn.process(e->arg, &p);
+}
+
+int store_each_process(struct store *st, store_process_fn *fn, void *arg)
+{
+	struct each e = { .st = st, .fn.process = fn, .arg = arg };
+	int err = st->writer ? 0 : store_load_aged(st); /* a writer knows */
+
+	return err < 0 ? err
+		       : store_walk(st, &(struct store_walk){ .which = ST_EACH_PROCESS },
+				    each_process, &e);
+}
+
+static int each_lane(void *arg, uint64_t id, const uint8_t *row, size_t len)
+{
+	struct each *e = arg;
+	struct lane l;
+	struct seal s;
+	int err;
+
+	err = open_row(&s, SEAL_LANE, id, row, len);
+	if (err == 0)
+		err = row_get_lane(&s, row + sizeof(s), &l);
+	return err < 0 ? err : e->fn.lane(e->arg, &l);
+}
+
+int store_each_lane(struct store *st, uint32_t process, store_lane_fn *fn, void *arg)
+{
+	struct store_walk w = { .which = ST_EACH_LANE, .process = process };
+	struct each e = { .st = st, .fn.lane = fn, .arg = arg };
+
+	return store_walk(st, &w, each_lane, &e);
+}
+
+static int each_journal(void *arg, uint64_t id, const uint8_t *row, size_t len)
+{
+	const char *what, *text;
+	struct each *e = arg;
+	struct seal s;
+	int err;
+
+	err = open_row(&s, SEAL_JOURNAL, id, row, len);
+	if (err == 0)
+		err = row_get_journal(&s, row + sizeof(s), &what, &text);
+	return err < 0 ? err : e->fn.journal(e->arg, s.t0_ns, what, text);
+}
+
+int store_each_journal(struct store *st, store_journal_fn *fn, void *arg)
+{
+	struct each e = { .st = st, .fn.journal = fn, .arg = arg };
+
+	return store_walk(st, &(struct store_walk){ .which = ST_EACH_JOURNAL }, each_journal, &e);
+}
+
+static size_t keep_events(const struct store_filter *f, const struct event *ev, size_t n,
+			  struct event *to)
+{
+	uint64_t until = f->to_ns ? f->to_ns : UINT64_MAX;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if ((f->kind && ev[i].kind != f->kind) || ev[i].start_ns >= until ||
+		    ev[i].start_ns + ev[i].dur_ns < f->from_ns)
+			continue;
+		to[kept++] = ev[i];
+	}
+	return kept;
+}
+
+static int each_events(void *arg, uint64_t id, const uint8_t *row, size_t len)
+{
+	const struct event *ev;
+	struct each *e = arg;
+	struct seal s;
+	size_t n;
+	int err;
+
+	err = open_row(&s, SEAL_EVENTS, id, row, len);
+	if (err == 0)
+		err = blob_decode(e->dec, row, len, &ev, &n);
+	if (err < 0)
+		return err;
+	if (e->kept) {
+		n = keep_events(e->filter, ev, n, e->kept);
+		ev = e->kept;
+	}
+	return n ? e->fn.events(e->arg, s.owner, ev, n) : 0;
+}
+
+int store_each_events(struct store *st, const struct store_filter *f, store_events_fn *fn,
+		      void *arg)
+{
+	struct store_walk w = { ST_EACH_BLOB, f->process, f->from_ns, f->to_ns };
+	struct each e = { .st = st, .filter = f, .fn.events = fn, .arg = arg };
+	int err;
+
+	err = blob_dec_new(&e.dec);
+	if (err < 0)
+		return err;
+	if (f->kind || f->from_ns || f->to_ns) {
+		e.kept = malloc(BLOB_EVENTS * sizeof(*e.kept));
+		err = e.kept ? 0 : -ENOMEM;
+	}
+	if (err == 0)
+		err = store_walk(st, &w, each_events, &e);
+	free(e.kept);
+	blob_dec_free(e.dec);
+	return err;
+}
+
+static int each_window(void *arg, uint64_t id, const uint8_t *row, size_t len)
+{
+	struct each *e = arg;
+	struct window w;
+	struct seal s;
+	int err;
+
+	err = open_row(&s, SEAL_WINDOW, id, row, len);
+	if (err == 0)
+		err = window_unpack(e->win, row, len, &w);
+	return err < 0 ? err : e->fn.window(e->arg, &w);
+}
+
+int store_each_window(struct store *st, const struct store_filter *f, store_window_fn *fn,
+		      void *arg)
+{
+	struct store_walk w = { ST_EACH_WIN, f->process,
+				f->from_ns > WINDOW_NS ? f->from_ns - WINDOW_NS + 1 : 0, f->to_ns };
+	struct each e = { .st = st, .filter = f, .fn.window = fn, .arg = arg };
+	int err;
+
+	err = window_codec_new(&e.win);
+	if (err < 0)
+		return err;
+	err = store_walk(st, &w, each_window, &e);
+	window_codec_free(e.win);
+	return err;
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+/* rows.c - small rows: a seal, then varints and counted strings. */
+#include "store/rows.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "store/varint.h"
+
+#define PROCESS_MAX (64 * VARINT_MAX + sizeof(struct process))
+#define CUT_SUFFIX  17u /* "#" and 16 digits */
+
+void rows_fini(struct rows *r)
+{
+	free(r->data);
+	*r = (struct rows){ 0 };
+}
+
+int rows_reserve(struct rows *r, size_t len)
+{
+	size_t cap = r->cap ? r->cap : 1024;
+	uint8_t *data;
+
+	if (r->cap - r->len >= len)
+		return 0;
+	while (cap - r->len < len)
+		cap *= 2;
+	data = realloc(r->data, cap);
+	if (!data)
+		return -ENOMEM;
+	r->data = data;
+	r->cap = cap;
+	return 0;
+}
+
+int rows_move(struct rows *to, struct rows *from)
+{
+	int err;
+
+	if (!from->len)
+		return 0;
+	err = rows_reserve(to, from->len);
+	if (err < 0)
+		return err;
+	memcpy(to->data + to->len, from->data, from->len);
+	to->len += from->len;
+	rows_fini(from); /* what a burst took is given back */
+	return 0;
+}
+
+/* Where the body of a new row of at most `max` bytes goes; NULL: no memory. */
+static uint8_t *begin(struct rows *r, size_t max)
+{
+	return rows_reserve(r, sizeof(struct seal) + max) < 0
+		       ? NULL
+		       : r->data + r->len + sizeof(struct seal);
+}
+
+static void end(struct rows *r, struct seal *s, const uint8_t *p)
+{
+	uint8_t *body = r->data + r->len + sizeof(*s);
+
+	s->len = (uint32_t)(p - body);
+	seal_close(s, body);
+	memcpy(r->data + r->len, s, sizeof(*s));
+	r->len += sizeof(*s) + s->len;
+}
+
+int row_put_name(struct rows *r, uint32_t id, const char *text, size_t len)
+{
+	struct seal s = { .type = SEAL_NAME, .row = id };
+	size_t keep = len > ROW_NAME_MAX ? ROW_NAME_MAX - CUT_SUFFIX : len;
+	char suffix[CUT_SUFFIX + 1];
+	uint8_t *p = begin(r, ROW_NAME_MAX);
+
+	if (!p)
+		return -ENOMEM;
+	/* Names are handed out as C strings: a NUL inside would cut one short. */
+	for (size_t i = 0; i < keep; i++)
+		*p++ = text[i] ? (uint8_t)text[i] : ' ';
+	if (keep < len) {
+		snprintf(suffix, sizeof(suffix), "#%016llx",
+			 (unsigned long long)XXH3_64bits(text, len));
+		memcpy(p, suffix, CUT_SUFFIX);
+		p += CUT_SUFFIX;
+	}
+	end(r, &s, p);
+	return 0;
+}
+
+int row_put_geo(struct rows *r, const struct geo *g)
+{
+	const uint32_t v[9] = { g->grid[0],  g->grid[1],     g->grid[2],
+				g->block[0], g->block[1],    g->block[2],
+				g->regs,     g->smem_static, g->smem_dynamic };
+	struct seal s = { .type = SEAL_GEO, .row = g->id };
+	uint8_t *p = begin(r, 9 * VARINT_MAX);
+
+	if (!p)
+		return -ENOMEM;
+	for (int i = 0; i < 9; i++)
+		p = varint_put(p, v[i]);
+	end(r, &s, p);
+	return 0;
+}
+
+int row_get_geo(const struct seal *s, const void *body, struct geo *g)
+{
+	struct varint_in in = { body, (const uint8_t *)body + s->len, false };
+	uint32_t v[9];
+
+	for (int i = 0; i < 9; i++)
+		v[i] = (uint32_t)varint_get(&in);
+	if (in.bad)
+		return -EBADMSG;
+	*g = (struct geo){ .id = (uint32_t)s->row,
+			   .grid = { v[0], v[1], v[2] },
+			   .block = { v[3], v[4], v[5] },
+			   .regs = v[6],
+			   .smem_static = v[7],
+			   .smem_dynamic = v[8] };
+	return 0;
+}
+
+int row_put_lane(struct rows *r, const struct lane *l)
+{
+	struct seal s = { .type = SEAL_LANE, .row = l->id, .owner = l->process };
+	uint8_t *p = begin(r, 4 * VARINT_MAX);
+
+	if (!p)
+		return -ENOMEM;
+	p = varint_put(p, l->device);
+	p = varint_put(p, l->context);
+	p = varint_put(p, l->stream);
+	p = varint_put(p, l->name);
+	end(r, &s, p);
+	return 0;
+}
+
+int row_get_lane(const struct seal *s, const void *body, struct lane *l)
+{
+	struct varint_in in = { body, (const uint8_t *)body + s->len, false };
+	struct lane v = { .id = (uint32_t)s->row, .process = s->owner };
+
+	v.device = (uint32_t)varint_get(&in);
+	v.context = (uint32_t)varint_get(&in);
+	v.stream = varint_get(&in);
+	v.name = (uint32_t)varint_get(&in);
+	if (in.bad)
+		return -EBADMSG;
+	*l = v;
+	return 0;
+}
+
+int row_put_journal(struct rows *r, uint64_t id, uint64_t wall_ns, const char *what,
+		    const char *text)
+{
+	struct seal s = { .type = SEAL_JOURNAL, .row = id, .t0_ns = wall_ns, .t1_ns = wall_ns };
+	size_t n = strnlen(what, ROW_NAME_MAX), m = strnlen(text, ROW_NAME_MAX);
+	uint8_t *p = begin(r, n + m + 2);
+
+	if (!p)
+		return -ENOMEM;
+	memcpy(p, what, n);
+	p[n] = '\0';
+	memcpy(p + n + 1, text, m);
+	p[n + 1 + m] = '\0';
+	end(r, &s, p + n + m + 2);
+	return 0;
+}
+
+int row_get_journal(const struct seal *s, const void *body, const char **what, const char **text)
+{
+	const char *p = body;
+	size_t n = strnlen(p, s->len);
+
+	if (n + 2 > s->len || p[s->len - 1] != '\0')
+		return -EBADMSG;
+	*what = p;
+	*text = p + n + 1;
+	return 0;
+}
+
+int row_put_aged(struct rows *r, uint32_t process, uint64_t records)
+{
+	struct seal s = { .type = SEAL_AGED, .row = process, .owner = process, .t0_ns = records };
+	uint8_t *p = begin(r, 0);
+
+	if (!p)
+		return -ENOMEM;
+	end(r, &s, p);
+	return 0;
+}
+
+static uint8_t *put_text(uint8_t *p, const char *text, size_t max)
+{
+	size_t n = strnlen(text, max);
+
+	p = varint_put(p, n);
+	memcpy(p, text, n);
+	return p + n;
+}
+
+/* Cut to what fits, always with a NUL. */
+static void get_text(struct varint_in *in, char *to, size_t max)
+{
+	size_t n = varint_get(in), keep;
+
+	if (in->bad || n > (size_t)(in->end - in->p)) {
+		in->bad = true;
+		n = 0;
+	}
+	keep = n < max ? n : max - 1;
+	memcpy(to, in->p, keep);
+	to[keep] = '\0';
+	in->p += n;
+}
+
+int row_put_process(struct rows *r, const struct process *p)
+{
+	const struct account *a = &p->account;
+	const uint64_t v[] = { p->pid,
+			       p->pid_start,
+			       p->boot_id[0],
+			       p->boot_id[1],
+			       p->pool_id[0],
+			       p->pool_id[1],
+			       p->uid,
+			       p->gid,
+			       p->tier,
+			       p->connected,
+			       zigzag((uint64_t)p->wall_offset_ns),
+			       a->emitted,
+			       a->stored,
+			       a->in_flight };
+	struct seal s = { .type = SEAL_PROCESS,
+			  .row = p->id,
+			  .owner = p->id,
+			  .t0_ns = p->first_ns,
+			  .t1_ns = p->last_ns };
+	uint8_t *q = begin(r, PROCESS_MAX);
+
+	if (!q)
+		return -ENOMEM;
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
+		q = varint_put(q, v[i]);
+	for (size_t i = 0; i < ACCOUNT_LOSSES; i++)
+		q = varint_put(q, a->lost[i]);
+	q = put_text(q, p->comm, sizeof(p->comm));
+	q = put_text(q, p->exe, sizeof(p->exe));
+	q = put_text(q, p->run, sizeof(p->run));
+	q = put_text(q, p->library, sizeof(p->library));
+	q = put_text(q, p->note, sizeof(p->note));
+	end(r, &s, q);
+	return 0;
+}
+
+int row_get_process(const struct seal *s, const void *body, struct process *p)
+{
+	struct varint_in in = { body, (const uint8_t *)body + s->len, false };
+	uint64_t v[14];
+
+	*p = (struct process){ .id = (uint32_t)s->row, .first_ns = s->t0_ns, .last_ns = s->t1_ns };
+	for (size_t i = 0; i < 14; i++)
+		v[i] = varint_get(&in);
+	for (size_t i = 0; i < ACCOUNT_LOSSES; i++)
+		p->account.lost[i] = varint_get(&in);
+	p->pid = (uint32_t)v[0];
+	p->pid_start = v[1];
+	memcpy(p->boot_id, v + 2, sizeof(p->boot_id));
+	memcpy(p->pool_id, v + 4, sizeof(p->pool_id));
+	p->uid = (uint32_t)v[6];
+	p->gid = (uint32_t)v[7];
+	p->tier = (uint32_t)v[8];
+	p->connected = (uint32_t)v[9];
+	p->wall_offset_ns = (int64_t)unzigzag(v[10]);
+	p->account.emitted = v[11];
+	p->account.stored = v[12];
+	p->account.in_flight = v[13];
+	get_text(&in, p->comm, sizeof(p->comm));
+	get_text(&in, p->exe, sizeof(p->exe));
+	get_text(&in, p->run, sizeof(p->run));
+	get_text(&in, p->library, sizeof(p->library));
+	get_text(&in, p->note, sizeof(p->note));
+	return in.bad ? -EBADMSG : 0;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rows.h - the small rows of a store (names, geometries, lanes, processes, journal) as sealed
+ * bytes, and back. A row_put_*() appends seal and body to a buffer; a row_get_*() reads the
+ * body of a row whose seal was checked.
+ */
+#ifndef AON_ROWS_H
+#define AON_ROWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/process.h"
+#include "store/seal.h"
+
+#define ROW_NAME_MAX 2047u /* bytes of a name; what is longer is cut and gets its hash */
+
+struct rows {
+	uint8_t *data; /* owned */
+	size_t len, cap;
+};
+
+void rows_fini(struct rows *r);
+/* Room for `len` more bytes at data + len. 0 or -ENOMEM. */
+int rows_reserve(struct rows *r, size_t len);
+/* Adds all of `from` and empties it. 0 or -ENOMEM, then both are as they were. */
+int rows_move(struct rows *to, struct rows *from);
+
+int row_put_name(struct rows *r, uint32_t id, const char *text, size_t len);
+int row_put_geo(struct rows *r, const struct geo *g);
+int row_put_lane(struct rows *r, const struct lane *l);
+int row_put_journal(struct rows *r, uint64_t id, uint64_t wall_ns, const char *what,
+		    const char *text);
+/* account.stored must be gross: with what was overwritten since, which is not in this row. */
+int row_put_process(struct rows *r, const struct process *p);
+/* Records of a process that were overwritten. */
+int row_put_aged(struct rows *r, uint32_t process, uint64_t records);
+
+/* 0, or -EBADMSG. `s` is the seal, `body` its s->len bytes. */
+int row_get_geo(const struct seal *s, const void *body, struct geo *g);
+int row_get_lane(const struct seal *s, const void *body, struct lane *l);
+int row_get_process(const struct seal *s, const void *body, struct process *p);
+/* Both texts point into `body`. */
+int row_get_journal(const struct seal *s, const void *body, const char **what, const char **text);
+
+#endif /* AON_ROWS_H */

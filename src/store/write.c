@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+/* write.c - interning (memory only, any thread) and inserting (the writer's connection). */
+#include "store/priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "store/blob.h"
+
+static const uint8_t put_stmt[SEAL_TYPES] = {
+	[SEAL_WINDOW] = ST_PUT_WIN,      [SEAL_NAME] = ST_PUT_NAME,
+	[SEAL_GEO] = ST_PUT_GEO,         [SEAL_LANE] = ST_PUT_LANE,
+	[SEAL_PROCESS] = ST_PUT_PROCESS, [SEAL_JOURNAL] = ST_PUT_JOURNAL,
+	[SEAL_AGED] = ST_PUT_AGED,
+};
+
+/* --- in memory --- */
+
+int store_name(struct store *st, const char *text, size_t len, uint32_t *id)
+{
+	uint64_t hash = XXH3_64bits_withSeed(text, len, st->seed);
+	struct intern_entry *e;
+	int err = 0;
+
+	pthread_mutex_lock(&st->mem_lock);
+	e = intern_find(&st->names, hash);
+	if (e) {
+		*id = e->id;
+	} else if (st->names.count >= st->opts.names_max || st->pending.len > STORE_PENDING_MAX) {
+		*id = STORE_NAME_OTHER;
+	} else {
+		err = row_put_name(&st->pending, st->next_name, text, len);
+		if (err == 0)
+			err = intern_add(&st->names, hash, st->next_name, 0);
+		if (err == 0)
+			*id = st->next_name++;
+	}
+	pthread_mutex_unlock(&st->mem_lock);
+	return err;
+}
+
+uint64_t store_geo_hash(const struct store *st, const struct geo *g)
+{
+	return XXH3_64bits_withSeed((const char *)g + sizeof(g->id), sizeof(*g) - sizeof(g->id),
+				    st->seed);
+}
+
+int store_geo(struct store *st, const struct geo *g, uint32_t *id)
+{
+	uint64_t hash = store_geo_hash(st, g);
+	struct geo row = *g;
+	struct intern_entry *e;
+	int err = 0;
+
+	pthread_mutex_lock(&st->mem_lock);
+	e = intern_find(&st->geos, hash);
+	if (e) {
+		*id = e->id;
+	} else if (st->geos.count >= st->opts.names_max || st->pending.len > STORE_PENDING_MAX) {
+		*id = 0;
+	} else {
+		row.id = st->next_geo;
+		err = row_put_geo(&st->pending, &row);
+		if (err == 0)
+			err = intern_add(&st->geos, hash, row.id, 0);
+		if (err == 0)
+			*id = st->next_geo++;
+	}
+	pthread_mutex_unlock(&st->mem_lock);
+	return err;
+}
+
+uint64_t store_lane_hash(const struct store *st, const struct lane *l)
+{
+	const uint64_t key[3] = { (uint64_t)l->process << 32 | l->device, l->context, l->stream };
+
+	return XXH3_64bits_withSeed(key, sizeof(key), st->seed);
+}
+
+int store_lane(struct store *st, const struct lane *l, uint32_t *id)
+{
+	uint64_t hash = store_lane_hash(st, l);
+	struct lane row = *l;
+	struct intern_entry *e;
+	int err = 0;
+
+	pthread_mutex_lock(&st->mem_lock);
+	e = intern_find(&st->lanes, hash);
+	row.id = e ? e->id : st->next_lane;
+	/* Once more for a lane that has got a name since. */
+	if (!e || l->name)
+		err = row_put_lane(&st->pending, &row);
+	if (err == 0 && !e)
+		err = intern_add(&st->lanes, hash, row.id, l->process);
+	if (err == 0) {
+		*id = row.id;
+		st->next_lane += !e;
+	}
+	pthread_mutex_unlock(&st->mem_lock);
+	return err;
+}
+
+uint64_t store_identity(const struct store *st, const struct process *p)
+{
+	const uint64_t key[6] = { p->boot_id[0], p->boot_id[1], p->pid,
+				  p->pid_start,  p->pool_id[0], p->pool_id[1] };
+
+	return XXH3_64bits_withSeed(key, sizeof(key), st->seed);
+}
+
+struct known *store_known(struct store *st, uint32_t process, bool add)
+{
+	uint32_t lo = 0, hi = st->known_n, mid, cap;
+	struct known *k;
+
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (st->known[mid].id < process)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo < st->known_n && st->known[lo].id == process)
+		return &st->known[lo];
+	if (!add)
+		return NULL;
+	if (st->known_n == st->known_cap) {
+		cap = st->known_cap ? st->known_cap * 2 : 16;
+		k = realloc(st->known, cap * sizeof(*k));
+		if (!k)
+			return NULL;
+		st->known = k;
+		st->known_cap = cap;
+	}
+	memmove(&st->known[lo + 1], &st->known[lo], (st->known_n++ - lo) * sizeof(*k));
+	st->known[lo] = (struct known){ .id = process, .wall_offset_ns = st->wall_offset_ns };
+	return &st->known[lo];
+}
+
+static bool lane_of(void *arg, const struct intern_entry *e)
+{
+	return e->owner == *(uint32_t *)arg;
+}
+
+/* Gives the process its id, and what the file says was overwritten. */
+static int name_process(struct store *st, struct process *p)
+{
+	uint64_t hash = store_identity(st, p), gross;
+	struct intern_entry *e;
+	struct known *k;
+	int err;
+
+	if (!p->id) {
+		e = intern_find(&st->processes, hash);
+		if (!e) {
+			err = intern_add(&st->processes, hash, st->next_process, 0);
+			if (err < 0)
+				return err;
+		}
+		p->id = e ? e->id : st->next_process++;
+	}
+	k = store_known(st, p->id, true);
+	if (!k)
+		return -ENOMEM;
+	if (k->connected && !p->connected)
+		intern_drop(&st->lanes, lane_of, &p->id);
+	k->connected = p->connected;
+	k->wall_offset_ns = p->wall_offset_ns;
+	if (p->connected)
+		st->wall_offset_ns = p->wall_offset_ns;
+	gross = p->account.stored + p->account.overwritten;
+	p->account.overwritten = k->overwritten < gross ? k->overwritten : gross;
+	p->account.stored = gross - p->account.overwritten;
+	return 0;
+}
+
+int store_process(struct store *st, struct process *p)
+{
+	struct process row;
+	int err;
+
+	pthread_mutex_lock(&st->mem_lock);
+	err = name_process(st, p);
+	if (err == 0) {
+		row = *p;
+		row.account.stored += row.account.overwritten;
+		err = row_put_process(&st->pending, &row);
+	}
+	pthread_mutex_unlock(&st->mem_lock);
+	return err;
+}
+
+int store_journal(struct store *st, uint64_t wall_ns, const char *what, const char *text)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&st->mem_lock);
+	if (st->pending.len <= STORE_PENDING_MAX)
+		err = row_put_journal(&st->pending, st->next_journal++, wall_ns, what, text);
+	pthread_mutex_unlock(&st->mem_lock);
+	return err;
+}
+
+/* --- into the file --- */
+
+int store_begin(struct store *st)
+{
+	int err;
+
+	/* SQLite ends a transaction by itself when the disk fails: nothing may follow but the
+	 * rollback that the caller owes. */
+	if (st->in_txn)
+		return sqlite3_get_autocommit(st->db) ? -ECANCELED : 0;
+	err = store_run(st, store_stmt(st, ST_BEGIN));
+	if (err == 0)
+		st->in_txn = true;
+	return err;
+}
+
+static int64_t wall(struct store *st, uint32_t process, uint64_t ns)
+{
+	struct known *k;
+	uint64_t v;
+
+	pthread_mutex_lock(&st->mem_lock);
+	k = store_known(st, process, false);
+	v = ns + (uint64_t)(k ? k->wall_offset_ns : st->wall_offset_ns);
+	pthread_mutex_unlock(&st->mem_lock);
+	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
+}
+
+/* Times are compared by SQLite as signed numbers. */
+static int64_t ns(uint64_t v)
+{
+	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
+}
+
+int store_put_row(struct store *st, const uint8_t *row, size_t len)
+{
+	struct seal s;
+	sqlite3_stmt *put;
+
+	memcpy(&s, row, sizeof(s));
+	put = store_stmt(st, put_stmt[s.type]);
+	if (!put)
+		return store_errno(st, sqlite3_errcode(st->db));
+	sqlite3_bind_int64(put, 1, (int64_t)s.row);
+	sqlite3_bind_blob64(put, 2, row, len, SQLITE_STATIC);
+	if (s.type == SEAL_LANE || s.type == SEAL_WINDOW)
+		sqlite3_bind_int64(put, 3, s.owner);
+	if (s.type == SEAL_WINDOW) {
+		sqlite3_bind_int64(put, 4, ns(s.t0_ns));
+		sqlite3_bind_int64(put, 5, wall(st, s.owner, s.t0_ns));
+	}
+	return store_run(st, put);
+}
+
+int store_flush(struct store *st)
+{
+	size_t from = st->sent.len;
+	struct seal s;
+	int err;
+
+	pthread_mutex_lock(&st->mem_lock);
+	err = rows_move(&st->sent, &st->pending);
+	pthread_mutex_unlock(&st->mem_lock);
+	if (err < 0 || from == st->sent.len)
+		return err;
+	err = store_begin(st);
+	if (err == 0)
+		err = store_make_room(st, st->sent.len - from);
+	for (size_t at = from; err == 0 && at < st->sent.len; at += sizeof(s) + s.len) {
+		memcpy(&s, st->sent.data + at, sizeof(s));
+		err = store_put_row(st, st->sent.data + at, sizeof(s) + s.len);
+	}
+	return err;
+}
+
+void store_unsend(struct store *st)
+{
+	pthread_mutex_lock(&st->mem_lock);
+	/* Older rows first: a later one of the same id replaces them. */
+	if (rows_move(&st->sent, &st->pending) == 0) {
+		struct rows swap = st->pending;
+
+		st->pending = st->sent;
+		st->sent = swap;
+	}
+	pthread_mutex_unlock(&st->mem_lock);
+	st->oldest_wall = 0;
+}
+
+static int put_blob(struct store *st, const struct seal *s)
+{
+	sqlite3_stmt *data = store_stmt(st, ST_PUT_DATA), *blob = store_stmt(st, ST_PUT_BLOB);
+	int64_t w = wall(st, s->owner, s->t1_ns);
+	int err;
+
+	if (!data || !blob)
+		return store_errno(st, sqlite3_errcode(st->db));
+	sqlite3_bind_int64(data, 1, (int64_t)s->row);
+	sqlite3_bind_blob64(data, 2, st->scratch.data, sizeof(*s) + s->len, SQLITE_STATIC);
+	err = store_run(st, data);
+	if (err < 0)
+		return err;
+	if (st->oldest_wall == UINT64_MAX)
+		st->oldest_wall = 0;
+	sqlite3_bind_int64(blob, 1, (int64_t)s->row);
+	sqlite3_bind_int64(blob, 2, s->owner);
+	sqlite3_bind_int64(blob, 3, ns(s->t0_ns));
+	sqlite3_bind_int64(blob, 4, ns(s->t1_ns));
+	sqlite3_bind_int64(blob, 5, w);
+	sqlite3_bind_int64(blob, 6, s->count);
+	sqlite3_bind_int64(blob, 7, s->records);
+	sqlite3_bind_int64(blob, 8, (int64_t)(sizeof(*s) + s->len));
+	return store_run(st, blob);
+}
+
+int store_blob(struct store *st, uint32_t process, const struct blob *b)
+{
+	struct seal s;
+	int err;
+
+	if (!b->packed || b->len < sizeof(s))
+		return -EINVAL;
+	pthread_mutex_lock(&st->db_lock);
+	st->scratch.len = 0;
+	err = rows_reserve(&st->scratch, b->len);
+	if (err == 0)
+		err = store_begin(st);
+	if (err == 0)
+		err = store_make_room(st, b->len);
+	if (err == 0) {
+		memcpy(st->scratch.data, b->data, b->len);
+		memcpy(&s, b->data, sizeof(s));
+		s.owner = process;
+		s.row = st->next_blob++;
+		seal_head(&s);
+		memcpy(st->scratch.data, &s, sizeof(s));
+		err = put_blob(st, &s);
+	}
+	pthread_mutex_unlock(&st->db_lock);
+	return err;
+}
+
+int store_window(struct store *st, const struct window *w)
+{
+	struct seal s;
+	int err = 0;
+
+	pthread_mutex_lock(&st->db_lock);
+	if (!st->win)
+		err = window_codec_new(&st->win);
+	if (err == 0)
+		err = window_pack(st->win, w, &st->scratch);
+	if (err == 0)
+		err = store_begin(st);
+	if (err == 0)
+		err = store_make_room(st, st->scratch.len);
+	if (err == 0) {
+		memcpy(&s, st->scratch.data, sizeof(s));
+		s.row = st->next_win++;
+		seal_head(&s);
+		memcpy(st->scratch.data, &s, sizeof(s));
+		err = store_put_row(st, st->scratch.data, st->scratch.len);
+	}
+	pthread_mutex_unlock(&st->db_lock);
+	return err;
+}
