@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* proc.c - small reads of /proc: bounded, and nothing in them is believed to be well formed. */
+#include "base/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Reads a whole small file, NUL-terminated. Returns its length or -errno. */
+static ssize_t slurp(const char *path, char *buf, size_t cap)
+{
+	ssize_t n, len = 0;
+	int fd, err;
+
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	while ((n = read(fd, buf + len, cap - 1 - (size_t)len)) > 0)
+		len += n;
+	err = n < 0 ? -errno : 0;
+	close(fd);
+	if (err)
+		return err;
+	buf[len] = '\0';
+	return len;
+}
+
+int proc_start(pid_t pid, uint64_t *ticks)
+{
+	char path[32], buf[1024], *p;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	n = slurp(path, buf, sizeof(buf));
+	if (n < 0)
+		return (int)n;
+	/* The command's name may hold spaces and brackets: the last bracket ends it. */
+	p = strrchr(buf, ')');
+	for (int field = 2; p && field < 22; field++) {
+		p = strchr(p, ' ');
+		if (p)
+			p++;
+	}
+	if (!p)
+		return -EPROTO;
+	*ticks = strtoull(p, NULL, 10);
+	return 0;
+}
+
+int proc_boot_id(uint64_t id[2])
+{
+	char buf[64];
+	ssize_t n = slurp("/proc/sys/kernel/random/boot_id", buf, sizeof(buf));
+	unsigned digits = 0;
+
+	if (n < 0)
+		return (int)n;
+	id[0] = id[1] = 0;
+	for (const char *p = buf; *p && digits < 32; p++) {
+		char one[2] = { *p, '\0' };
+
+		if (!strchr("0123456789abcdef", *p))
+			continue;
+		id[digits / 16] = id[digits / 16] << 4 | strtoull(one, NULL, 16);
+		digits++;
+	}
+	return digits == 32 ? 0 : -EPROTO;
+}
+
+void proc_comm(pid_t pid, char *out, size_t cap)
+{
+	char path[32], buf[64];
+
+	out[0] = '\0';
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	if (slurp(path, buf, sizeof(buf)) < 0)
+		return;
+	buf[strcspn(buf, "\n")] = '\0';
+	snprintf(out, cap, "%s", buf);
+}
+
+void proc_exe(pid_t pid, char *out, size_t cap)
+{
+	char path[32];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	n = readlink(path, out, cap - 1);
+	out[n > 0 ? n : 0] = '\0';
+}
+
+/* The number behind `key` at the start of a line; 0 when there is none. */
+static uint64_t field(const char *text, const char *key)
+{
+	size_t len = strlen(key);
+
+	for (const char *p = text; p; p = strchr(p, '\n')) {
+		p += *p == '\n';
+		if (!strncmp(p, key, len))
+			return strtoull(p + len, NULL, 10);
+		if (!*p)
+			break;
+	}
+	return 0;
+}
+
+int proc_seccomp(pid_t pid, struct proc_seccomp *out)
+{
+	char path[32], buf[4096];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	n = slurp(path, buf, sizeof(buf));
+	if (n < 0)
+		return (int)n;
+	out->mode = (uint32_t)field(buf, "Seccomp:");
+	out->filters = (uint32_t)field(buf, "Seccomp_filters:");
+	return 0;
+}
+
+int proc_memory(struct proc_memory *out)
+{
+	char buf[2048];
+	ssize_t n = slurp("/proc/self/smaps_rollup", buf, sizeof(buf));
+
+	if (n < 0)
+		return (int)n;
+	out->rss_kib = field(buf, "Rss:");
+	out->pss_kib = field(buf, "Pss:");
+	return 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* proc.h - what /proc says about a process. Every byte of it may have been chosen by the process. */
+#ifndef AON_PROC_H
+#define AON_PROC_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* When it started, in clock ticks since boot: with the pid and the boot id, its identity. */
+int proc_start(pid_t pid, uint64_t *ticks);
+int proc_boot_id(uint64_t id[2]);
+
+/* Cut to fit and NUL-terminated; "" when it may not be known. */
+void proc_comm(pid_t pid, char *out, size_t cap);
+void proc_exe(pid_t pid, char *out, size_t cap);
+
+struct proc_seccomp {
+	uint32_t mode;    /* 0 none, 1 strict, 2 filters */
+	uint32_t filters; /* how many; 0 on kernels that do not say */
+};
+int proc_seccomp(pid_t pid, struct proc_seccomp *out);
+
+struct proc_memory {
+	uint64_t rss_kib, pss_kib;
+};
+int proc_memory(struct proc_memory *out); /* our own */
+
+#endif /* AON_PROC_H */

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admin.c - requests of the node's owner. */
+#include "daemon/admin.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "daemon/aond.h"
+#include "daemon/count.h"
+
+#define REQUEST_MAX 256
+
+static void close_client(struct admin_client *c)
+{
+	loop_del(&c->admin->aond->loop, &c->sock);
+	close(c->sock.fd);
+	free(c->out);
+	*c = (struct admin_client){ .sock.fd = -1 };
+}
+
+/* Sends what the socket takes; the rest when it is asked for. */
+static void send_on(struct admin_client *c)
+{
+	for (;;) {
+		size_t n = c->len - c->at < ADMIN_PACKET ? c->len - c->at : ADMIN_PACKET;
+
+		if (send(c->sock.fd, c->out + c->at, n, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+			if (errno == EINTR)
+				continue;
+			if (errno != EAGAIN ||
+			    loop_mod(&c->admin->aond->loop, &c->sock, EPOLLOUT) < 0)
+				close_client(c);
+			return;
+		}
+		c->at += n;
+		if (n == 0) /* the empty packet was the last */
+			break;
+	}
+	free(c->out);
+	c->out = NULL;
+	loop_mod(&c->admin->aond->loop, &c->sock, EPOLLIN);
+}
+
+/* Owns text from here on; NULL: there was no memory for it. */
+static void answer_owned(struct admin_client *c, char *text, size_t len)
+{
+	if (!text) {
+		close_client(c);
+		return;
+	}
+	c->out = text;
+	c->len = len;
+	c->at = 0;
+	send_on(c);
+}
+
+static void answer(struct admin_client *c, const char *text)
+{
+	answer_owned(c, strdup(text), strlen(text));
+}
+
+/* --- requests --- */
+
+typedef void request_fn(struct admin_client *c, char *arg);
+
+static void do_ping(struct admin_client *c, char *arg)
+{
+	(void)arg;
+	answer(c, "pong\n");
+}
+
+static void do_status(struct admin_client *c, char *arg)
+{
+	size_t len = 0;
+	char *text = status_json(c->admin->aond, &len);
+
+	(void)arg;
+	answer_owned(c, text, len);
+}
+
+static void do_info(struct admin_client *c, char *arg)
+{
+	const struct aond *d = c->admin->aond;
+	char text[512];
+
+	(void)arg;
+	snprintf(text, sizeof(text), "version %s\npid %d\nuptime_s %llu\nsessions %u\nstore %s\n",
+		 AON_VERSION, (int)getpid(),
+		 (unsigned long long)((now_mono() - d->start_ns) / 1000000000u), d->roster.count,
+		 d->param.store.s);
+	answer(c, text);
+}
+
+static void do_flush(struct admin_client *c, char *arg)
+{
+	(void)arg;
+	roster_sync(&c->admin->aond->roster);
+	c->flush = aond_commit(c->admin->aond, true);
+	if (!c->flush)
+		answer(c, "error: no memory\n");
+	else
+		loop_mod(&c->admin->aond->loop, &c->sock, 0); /* one request at a time */
+}
+
+static void do_tier(struct admin_client *c, char *arg)
+{
+	struct aond *d = c->admin->aond;
+	char *word = arg, *pid = strsep(&word, " ");
+	struct param scratch = d->param;
+	struct param_why why;
+	char text[600];
+
+	if (!word || param_set(&scratch, "tier", word, &why) < 0) {
+		snprintf(text, sizeof(text), "error: expected tier PID WORD%s%s\n",
+			 word ? "; " : "", word ? why.text : "");
+	} else if (!roster_tier(&d->roster, (pid_t)strtol(pid, NULL, 10),
+				(enum tier)scratch.tier)) {
+		snprintf(text, sizeof(text), "error: no session of pid %.20s\n", pid);
+	} else {
+		snprintf(text, sizeof(text), "pid %.20s tier %.20s", pid, word);
+		aond_journal(d, "tier", text);
+		snprintf(text, sizeof(text), "ok\n");
+	}
+	answer(c, text);
+}
+
+static void do_reload(struct admin_client *c, char *arg)
+{
+	struct param_why why;
+	char text[600] = "ok\n";
+
+	(void)arg;
+	if (aond_reload(c->admin->aond, &why) < 0)
+		snprintf(text, sizeof(text), "error: %s; the old settings are kept\n", why.text);
+	answer(c, text);
+}
+
+static void do_stop(struct admin_client *c, char *arg)
+{
+	(void)arg;
+	c->admin->aond->stop = true;
+	answer(c, "ok\n");
+}
+
+static const struct {
+	const char *word;
+	request_fn *fn;
+} requests[] = {
+	/* clang-format off */
+	{ "ping",   do_ping   },
+	{ "status", do_status },
+	{ "info",   do_info   },
+	{ "flush",  do_flush  },
+	{ "tier",   do_tier   },
+	{ "reload", do_reload },
+	{ "stop",   do_stop   },
+	/* clang-format on */
+};
+
+static void request(struct admin_client *c, char *line)
+{
+	char *arg = line, *word;
+
+	line[strcspn(line, "\n")] = '\0';
+	word = strsep(&arg, " ");
+	count_add(COUNT_admin_requests, 1);
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+		if (!strcmp(word, requests[i].word)) {
+			requests[i].fn(c, arg ? arg : word + strlen(word));
+			return;
+		}
+	}
+	answer(c, "error: expected ping, status, info, flush, tier, reload or stop\n");
+}
+
+/* --- sockets --- */
+
+static void client_ready(struct watch *w, uint32_t events)
+{
+	struct admin_client *c = container_of(w, struct admin_client, sock);
+	char line[REQUEST_MAX];
+	ssize_t n;
+
+	if (c->out && events & EPOLLOUT) {
+		send_on(c);
+		return;
+	}
+	n = events & EPOLLIN && !c->flush ? recv(w->fd, line, sizeof(line) - 1, MSG_DONTWAIT) : 0;
+	if (n <= 0 || memchr(line, '\0', (size_t)n)) {
+		if (n >= 0 || errno != EAGAIN)
+			close_client(c);
+		return;
+	}
+	line[n] = '\0';
+	request(c, line);
+}
+
+static void admin_accept(struct watch *w, uint32_t events)
+{
+	struct admin *a = container_of(w, struct admin, listen);
+	int sock = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	(void)events;
+	if (sock < 0)
+		return;
+	for (int i = 0; i < ADMIN_CLIENTS; i++) {
+		struct admin_client *c = &a->client[i];
+
+		if (c->sock.fd >= 0)
+			continue;
+		*c = (struct admin_client){ .sock = { sock, client_ready }, .admin = a };
+		if (!loop_add(&a->aond->loop, &c->sock, EPOLLIN))
+			return;
+		c->sock.fd = -1;
+		break;
+	}
+	count_add(COUNT_admin_refused, 1);
+	close(sock);
+}
+
+void admin_flushed(struct admin *a, uint64_t done, int err)
+{
+	for (int i = 0; i < ADMIN_CLIENTS; i++) {
+		struct admin_client *c = &a->client[i];
+		char text[128] = "ok\n";
+
+		if (c->sock.fd < 0 || !c->flush || c->flush > done)
+			continue;
+		c->flush = 0;
+		if (err)
+			snprintf(text, sizeof(text), "error: store: %s\n", strerror(-err));
+		answer(c, text);
+	}
+}
+
+int admin_init(struct admin *a, struct aond *d, int listen_fd)
+{
+	*a = (struct admin){ .aond = d, .listen = { listen_fd, admin_accept } };
+	for (int i = 0; i < ADMIN_CLIENTS; i++)
+		a->client[i].sock.fd = -1;
+	return loop_add(&d->loop, &a->listen, EPOLLIN);
+}
+
+void admin_fini(struct admin *a)
+{
+	for (int i = 0; i < ADMIN_CLIENTS; i++)
+		if (a->client[i].sock.fd >= 0)
+			close_client(&a->client[i]);
+	loop_del(&a->aond->loop, &a->listen);
+	close(a->listen.fd);
+}

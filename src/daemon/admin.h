@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * admin.h - the admin socket: a packet asks, one line of text; packets answer, an empty one ends.
+ *
+ *	ping                  pong
+ *	status                JSON: version, counters, memory, sessions
+ *	info                  the same in brief, `key value` lines
+ *	flush                 "ok" once all that was committed before is in the store
+ *	tier PID WORD         what the process is asked for from now on
+ *	reload                settings are read again
+ *	stop                  aond ends as by SIGTERM
+ *
+ * Failures answer "error: why". Nobody here can hold the loop up: who does not read is closed.
+ */
+#ifndef AON_ADMIN_H
+#define AON_ADMIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "daemon/loop.h"
+
+#define ADMIN_CLIENTS 16
+#define ADMIN_PACKET  65000u /* bytes of an answer's packet: a reader's 64 KiB hold it */
+
+struct aond;
+
+struct admin_client {
+	struct watch sock;   /* fd owned; -1: free */
+	struct admin *admin; /* borrowed */
+	char *out;           /* owned: what is still to be sent */
+	size_t len, at;
+	uint64_t flush; /* number of the commit that it waits for; 0: none */
+};
+
+struct admin {
+	struct aond *aond;   /* borrowed */
+	struct watch listen; /* fd owned */
+	struct admin_client client[ADMIN_CLIENTS];
+};
+
+/* Owns listen_fd from here on, unless it fails. */
+int admin_init(struct admin *a, struct aond *d, int listen_fd);
+void admin_fini(struct admin *a);
+/* Commits up to `done` are in the store, or err says why not. */
+void admin_flushed(struct admin *a, uint64_t done, int err);
+
+#endif /* AON_ADMIN_H */

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aond.h - the daemon as a whole: what is started, in order, and ended in the reverse one. */
+#ifndef AON_AOND_H
+#define AON_AOND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/admin.h"
+#include "daemon/left.h"
+#include "daemon/loop.h"
+#include "daemon/param.h"
+#include "daemon/queue.h"
+#include "daemon/rundir.h"
+#include "daemon/sess.h"
+#include "daemon/stream.h"
+#include "daemon/writer.h"
+
+#define TICK_NS  1000000000ull
+#define STALL_NS 500000000ull
+
+/* What the command line asks for. */
+struct aond_args {
+	const char *config; /* NULL: PARAM_FILE if it is there */
+	const char **set;   /* "key=value", `sets` of them */
+	unsigned sets;
+	int parent_fd, ready_fd; /* -1: none */
+};
+
+struct aond {
+	const struct aond_args *args; /* borrowed */
+	struct param param;
+	struct loop loop;
+	struct rundir rundir;
+	struct queue queue;
+	struct plant plant;
+	struct left left;
+	struct roster roster;
+	struct admin admin;
+	struct writer *writer;
+	struct watch signal, timer, done, parent; /* fds owned */
+	uint64_t start_ns, next_tick_ns, commit_ns, watchdog_ns;
+	uint64_t idle_at, idle_records; /* COUNT_records when last looked at, and given back */
+	bool stop, failed;
+	bool given[2]; /* sockets that the service manager made */
+};
+
+/* Defaults, the file, then --set. */
+int aond_settings(const struct aond_args *args, struct param *out, struct param_why *why);
+
+/* Returns the exit status: 0, or 1 after one line on stderr. */
+int aond_run(const struct aond_args *args, const struct param *param);
+
+/* --- for admin.c --- */
+int aond_reload(struct aond *d, struct param_why *why);
+uint64_t aond_commit(struct aond *d, bool wake); /* hands over, reports, commits */
+void aond_journal(struct aond *d, const char *what, const char *text);
+
+/* The status as JSON, in memory to be freed by the caller; NULL: none. */
+char *status_json(const struct aond *d, size_t *len);
+
+#endif /* AON_AOND_H */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gate.h - a session's gate: aond writes it, the process can only read it. */
+#ifndef AON_DAEMON_GATE_H
+#define AON_DAEMON_GATE_H
+
+#include <stdint.h>
+
+#include "abi/gate.h"
+#include "model/process.h"
+
+struct gate {
+	int fd;               /* owned */
+	struct aon_gate *map; /* owned; the only writable mapping there will ever be */
+};
+
+int gate_open(struct gate *g);
+void gate_close(struct gate *g);
+
+void gate_tier(struct gate *g, enum tier tier);
+void gate_shut(struct gate *g); /* nothing is wanted any more */
+void gate_quiet(struct gate *g);
+void gate_beat(struct gate *g);
+
+uint32_t gate_wants(enum tier tier); /* AON_WANT_* */
+
+#endif /* AON_DAEMON_GATE_H */

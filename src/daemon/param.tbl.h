@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * param.tbl.h - every setting of aond, once. Parser, -n, --help, man page and tests come from it.
+ *
+ *	PARAM(key, type, default, min, max, unit, live, "what it does")
+ *
+ * type  NUM: whole number in [min, max]; PATH: absolute path, at most max bytes, may be empty
+ *       when min is 0; WORD: one of the words in `unit`, separated by |
+ * live  LIVE: a reload changes it; START: read at start only, a reload says so and keeps the old
+ */
+/* clang-format off */
+PARAM(store,            PATH, "/var/lib/aon/store.db",  1,   240, "",      START, "file that holds what was seen")
+PARAM(run_dir,          PATH, "/run/aon",               1,    80, "",      START, "directory of the sockets and of the door file")
+PARAM(pool_dir,         PATH, "",                       0,   160, "",      START, "directory for pools of aond's own user as files, so that they outlive a crash of the node's software; empty: memory only")
+PARAM(pool_kib,         NUM,  "4096",                  64, 32768, "KiB",   LIVE,  "chunks in the pool of a process; its names get a quarter of this on top")
+PARAM(pool_small_kib,   NUM,  "1024",                  64, 32768, "KiB",   LIVE,  "the same, once the pools together use more than half of pools_mib")
+PARAM(chunk_bytes,      NUM,  "4096",                1024, 16384, "bytes", LIVE,  "chunk that a thread owns at a time; a power of two")
+PARAM(pools_mib,        NUM,  "256",                    2, 65536, "MiB",   LIVE,  "all pools together; a process that would go over it is refused")
+PARAM(queue_mib,        NUM,  "16",                     1,  4096, "MiB",   LIVE,  "what may wait for the disk; over 3/4 of it new batches of events are dropped first, over all of it rollups, and new names read (other)")
+PARAM(store_max_mib,    NUM,  "2048",                   8, 1 << 24, "MiB", START, "store and its log on disk; over it the oldest events are overwritten")
+PARAM(store_max_age_h,  NUM,  "24",                     0, 87600, "h",     START, "age at which events are overwritten; 0: never")
+PARAM(names_max,        NUM,  "100000",                16, 1 << 24, "",    START, "distinct names, and as many launch geometries; further ones read (other)")
+PARAM(rows_max,         NUM,  "4096",                  16, 65536, "",      LIVE,  "rollups of one process in one second; further names read (other); for processes that join later")
+PARAM(sessions_max,     NUM,  "1024",                   1, 16384, "",      LIVE,  "processes at a time")
+PARAM(sessions_per_uid, NUM,  "256",                    1, 16384, "",      LIVE,  "processes of one user at a time")
+PARAM(commit_ms,        NUM,  "1000",                1000, 60000, "ms",    LIVE,  "time between two commits to the store, in whole seconds")
+PARAM(tier,             WORD, "flight",                 0,     0, "off|pulse|rollup|flight|full", LIVE, "what processes are asked for when they join")
+PARAM(nice,             NUM,  "-15",                  -20,    19, "",      START, "priority of the thread that empties the pools, where the system allows it")
+PARAM(log_level,        WORD, "info",                   0,     0, "err|warn|info|debug", LIVE, "lines less urgent than this are not logged")
+/* clang-format on */
+#undef PARAM

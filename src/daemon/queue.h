@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * queue.h - what the drain thread hands to the writer thread, in order, under a budget of bytes.
+ *
+ * Order is the point: a process's account comes after every batch that it counts and before
+ * the commit that makes both durable.
+ *
+ * The drain thread never waits: over the budget queue_offer() refuses. What is small and has
+ * its own bound (accounts, commits) is pushed in any case.
+ */
+#ifndef AON_QUEUE_H
+#define AON_QUEUE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/process.h"
+#include "model/rollup.h"
+#include "store/blob.h"
+
+enum item_type {
+	ITEM_PROCESS, /* item_proc(): its row and account */
+	ITEM_BLOB,    /* blob of process `id` */
+	ITEM_WINDOW,  /* window */
+	ITEM_COMMIT,  /* seq, at_ns, wake */
+	ITEM_STOP,
+};
+
+struct item {
+	struct item *next;
+	enum item_type type;
+	uint32_t id;
+	uint32_t bytes; /* what it costs the budget */
+	uint64_t at_ns; /* COMMIT: the drain thread's clock */
+	uint64_t seq;
+	bool wake; /* COMMIT: somebody waits for it */
+	union {
+		struct blob blob;     /* owned */
+		struct window window; /* rows and cells lie behind this struct */
+	};
+};
+
+/* What may follow an item: a process, or a window's rows and cells. */
+#define item_tail(it) ((void *)((it) + 1))
+#define item_proc(it) ((struct process *)item_tail(it))
+
+struct item *item_new(enum item_type type, size_t extra); /* NULL: no memory */
+struct item *item_process(const struct process *p);
+struct item *item_window(const struct window *w); /* a deep copy */
+/* Owns the blob's data from here on, if it returns not NULL. */
+struct item *item_blob(uint32_t process, const struct blob *b);
+
+struct queue {
+	pthread_mutex_t lock; /* guards head, tail; held for a few stores */
+	pthread_cond_t some;
+	struct item *head, **tail;
+	_Atomic uint64_t bytes; /* queued, or in the writer's hands */
+	_Atomic uint64_t max_bytes;
+};
+
+void queue_init(struct queue *q, uint64_t max_bytes);
+void queue_fini(struct queue *q);
+
+/* Shares of the budget, in quarters: what may be refused, in the order in which it is. */
+enum queue_share { QUEUE_EVENTS = 3, QUEUE_REST = 4 };
+
+bool queue_has_room(const struct queue *q, size_t bytes, enum queue_share share);
+/* Owns `it` from here on, unless it returns -ENOBUFS. */
+int queue_offer(struct queue *q, struct item *it, enum queue_share share);
+void queue_push(struct queue *q, struct item *it);
+
+/* All there is, oldest first; waits until there is something or `until_ns` of CLOCK_MONOTONIC
+ * has passed (0: for ever), then NULL. Each is given back with queue_done(). */
+struct item *queue_take(struct queue *q, uint64_t until_ns);
+void queue_done(struct queue *q, struct item *it);
+
+#endif /* AON_QUEUE_H */

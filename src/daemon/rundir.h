@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rundir.h - the run directory: checked, locked by one aond, with its sockets and its door. */
+#ifndef AON_RUNDIR_H
+#define AON_RUNDIR_H
+
+#include <sys/types.h>
+
+#include "abi/gate.h"
+
+struct rundir {
+	int dir; /* these owned; -1: none */
+	int lock;
+	struct aon_door *door; /* owned mapping */
+};
+
+struct rundir_why {
+	char text[256];
+};
+
+/* Makes it if it is not there. Refuses one in which others could put things, and one that
+ * another aond has: -EPERM, -EBUSY. */
+int rundir_open(struct rundir *r, const char *path, struct rundir_why *why);
+void rundir_close(struct rundir *r);
+
+/* A listening SOCK_SEQPACKET socket of that name and mode, non-blocking. Returns it or -errno. */
+int rundir_listen(struct rundir *r, const char *name, mode_t mode);
+void rundir_unlink(struct rundir *r, const char *name);
+
+/* Opens the door file, or makes it. Its inode stays the same for as long as it can be used. */
+int rundir_door(struct rundir *r, struct rundir_why *why);
+/* Tells every process that waits: there is a daemon (again). */
+void rundir_knock(struct rundir *r);
+
+#endif /* AON_RUNDIR_H */

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sess.c - one process: heard, emptied, ended. */
+#include "daemon/sess.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "daemon/count.h"
+
+#define MESSAGES_MAX 64 /* of one process before others have their turn */
+
+static uint64_t read_clock(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t now_mono(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t now_wall(void)
+{
+	return read_clock(CLOCK_REALTIME);
+}
+
+/* --- the end --- */
+
+static void close_sock(struct sess *s)
+{
+	if (s->sock.fd < 0)
+		return;
+	loop_del(s->roster->loop, &s->sock);
+	close(s->sock.fd);
+	s->sock.fd = -1;
+}
+
+void sess_unlink(struct sess *s)
+{
+	struct roster *r = s->roster;
+
+	close_sock(s);
+	if (s->pid.fd >= 0) {
+		loop_del(r->loop, &s->pid);
+		close(s->pid.fd);
+	}
+	gate_close(&s->gate);
+	*s->prev = s->next;
+	if (s->next)
+		s->next->prev = s->prev;
+	assert(r->count > 0);
+	r->count--;
+	free(s);
+}
+
+void sess_end(struct sess *s, bool dead)
+{
+	struct roster *r = s->roster;
+	struct stream *st = s->stream;
+	uint64_t id[2];
+
+	if (!st) {
+		sess_unlink(s);
+		return;
+	}
+	while (dead && stream_drain(st, true) == 1)
+		;
+	stream_finish(st, now_mono());
+	st->proc.connected = 0;
+	stream_report(st);
+	r->pool_bytes -= pool_bytes(st->pool);
+	count_set(COUNT_pool_bytes, r->pool_bytes);
+	count_add(COUNT_sessions_ended, 1);
+	log_debug("pid %d: ended", (int)s->peer.pid);
+	memcpy(id, st->proc.pool_id, sizeof(id));
+	stream_free(st);
+	if (dead && *r->param->pool_dir.s && s->peer.uid == geteuid())
+		left_pool_unlink(r->param->pool_dir.s, id);
+	sess_unlink(s);
+}
+
+/* --- hearing it --- */
+
+bool sess_cannot_ring(const struct sess *s)
+{
+	return s->quiet || s->sock.fd < 0;
+}
+
+void sess_drain(struct sess *s)
+{
+	int got = stream_drain(s->stream, false);
+
+	if (got < 0) {
+		count_add(COUNT_sessions_lied, 1);
+		log_warn("pid %d uid %u: its pool breaks the rules: ended", (int)s->peer.pid,
+			 s->peer.uid);
+		gate_shut(&s->gate);
+		sess_end(s, false);
+		return;
+	}
+	s->more = got == 1;
+	s->roster->more |= s->more;
+	if (!s->stream->fresh)
+		return;
+	s->idle = 0;
+	s->stream->proc.last_ns = now_mono();
+	if (sess_cannot_ring(s))
+		roster_poll_on(s->roster);
+}
+
+static void take_note(struct sess *s, const struct aon_msg_note *m)
+{
+	struct process *p = &s->stream->proc;
+
+	snprintf(p->note, sizeof(p->note), "%s %s%s%.120s", m->source, m->state,
+		 *m->reason ? ": " : "", m->reason);
+	s->stream->changed = true;
+}
+
+static int take_message(struct sess *s, const union msg *m, struct msg_fds *fds, bool *rang)
+{
+	switch (m->head.type) {
+	case AON_MSG_HELLO:
+		return s->stream ? -EPROTO : sess_hello(s, &m->hello, fds);
+	case AON_MSG_BELL:
+		count_add(COUNT_bells, 1);
+		s->bells++;
+		*rang = true;
+		return s->stream ? 0 : -EPROTO;
+	case AON_MSG_NOTE:
+		if (!s->stream)
+			return -EPROTO;
+		take_note(s, &m->note);
+		return 0;
+	default:
+		count_add(COUNT_messages_unknown, 1);
+		return 0;
+	}
+}
+
+/* Rings without cause: its socket is not looked at until the next second. */
+static void go_deaf(struct sess *s)
+{
+	s->deaf = true;
+	count_add(COUNT_bells_ignored, 1);
+	loop_mod(s->roster->loop, &s->sock, 0);
+}
+
+/* The socket is of no more use; the process may well be. */
+static void lose_sock(struct sess *s, int err)
+{
+	if (err == -EPROTO) {
+		count_add(COUNT_messages_bad, 1);
+		log_warn("pid %d uid %u: its message breaks the rules: closed", (int)s->peer.pid,
+			 s->peer.uid);
+	}
+	if (!s->stream) {
+		sess_unlink(s);
+		return;
+	}
+	close_sock(s);
+	roster_poll_on(s->roster);
+}
+
+void sess_sock(struct watch *w, uint32_t events)
+{
+	struct sess *s = container_of(w, struct sess, sock);
+	struct msg_fds fds;
+	bool rang = false;
+	union msg m;
+	int err = 0;
+
+	if (s->deaf && events & (EPOLLHUP | EPOLLERR)) {
+		lose_sock(s, -EPIPE);
+		return;
+	}
+	for (int i = 0; i < MESSAGES_MAX && !err; i++) {
+		err = msg_recv(s->sock.fd, &m, &fds);
+		if (err)
+			break;
+		err = take_message(s, &m, &fds, &rang);
+		msg_fds_close(&fds);
+		if (err == 1) /* another session has its socket now */
+			return;
+	}
+	if (err && err != -EAGAIN) {
+		lose_sock(s, err);
+		return;
+	}
+	if (s->bells > BELLS_MAX)
+		go_deaf(s);
+	if (rang)
+		sess_drain(s);
+}
+
+void sess_pid(struct watch *w, uint32_t events)
+{
+	(void)events;
+	sess_end(container_of(w, struct sess, pid), true);
+}

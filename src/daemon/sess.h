@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sess.h - the processes that are here: how they join, are heard, and leave.
+ *
+ *	accept -> (2 s) HELLO -> session -> its process ends -> drained to the last record, gone
+ *	                            |  ^
+ *	          its socket closes v  | it offers its pool again
+ *	                      without a socket: emptied by the clock until its process ends
+ */
+#ifndef AON_SESS_H
+#define AON_SESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/proc.h"
+#include "daemon/gate.h"
+#include "daemon/left.h"
+#include "daemon/loop.h"
+#include "daemon/msg.h"
+#include "daemon/param.h"
+#include "daemon/peer.h"
+#include "daemon/stream.h"
+
+#define HELLO_NS    2000000000ull /* for saying HELLO */
+#define BELLS_MAX   1000u         /* in a second; then it is not heard until the next */
+#define POLL_NS     20000000ull   /* between two looks at a process that cannot ring */
+#define POLLS_IDLE  50u           /* looks that found nothing: then only the tick looks */
+#define SECCOMP_ALL 64u           /* with more sessions than this, looked at every 10th tick */
+
+struct roster;
+
+struct sess {
+	struct sess *next, **prev;
+	struct roster *roster; /* borrowed */
+	struct watch sock;     /* fd owned; -1: it has closed its end */
+	struct watch pid;      /* pidfd, owned */
+	struct peer peer;
+	uint64_t id;
+	uint64_t since_ns;
+	uint64_t leave_ns;     /* 0, or when a session that has a successor ends */
+	struct gate gate;      /* owned */
+	struct stream *stream; /* owned; NULL: has not said HELLO */
+	struct proc_seccomp at_join;
+	unsigned bells; /* in this second */
+	unsigned idle;  /* polls that found nothing */
+	bool deaf;      /* rang too often: not heard until the next second */
+	bool quiet;     /* must make no system call: cannot ring */
+	bool more;      /* there is more than one turn takes */
+};
+
+struct roster {
+	struct loop *loop; /* these borrowed */
+	struct plant *plant;
+	const struct param *param;
+	struct left *left;
+	struct watch listen; /* fd owned */
+	struct watch poll;   /* timerfd, owned */
+	int reserve;         /* a descriptor to give up when there are none; owned */
+	struct sess *first;
+	unsigned count;
+	uint64_t ids;
+	uint64_t boot_id[2];
+	uint64_t ticks;
+	uint64_t pool_bytes;    /* of all pools, the spare one with them */
+	struct pool *spare;     /* owned; made ahead for who comes next */
+	struct gate spare_gate; /* owned */
+	bool more;              /* a session has more */
+	bool polling;
+};
+
+/* Owns listen_fd from here on, unless it fails. */
+int roster_init(struct roster *r, struct loop *l, struct plant *pl, const struct param *p,
+		struct left *left, int listen_fd);
+/* Every session ends, its gate as it is: the process goes on filling its pool for the next aond. */
+void roster_fini(struct roster *r);
+
+void roster_refill(struct roster *r); /* makes the spare pool, off the path of a join */
+void roster_more(struct roster *r);   /* a further turn for those that have more */
+/* Once a second: drains, closes windows, hands over. */
+void roster_tick(struct roster *r, uint64_t now_ns);
+/* All that was committed before this call is handed over, and windows are closed. */
+void roster_sync(struct roster *r);
+void roster_report(struct roster *r); /* accounts of all, before a commit */
+unsigned roster_tier(struct roster *r, pid_t pid, enum tier tier); /* how many sessions */
+
+uint64_t now_mono(void);
+uint64_t now_wall(void);
+
+/* --- between sess.c, hello.c and roster.c --- */
+
+void sess_unlink(struct sess *s);         /* ends one that has no stream */
+void sess_end(struct sess *s, bool dead); /* drains to the end, reports, frees */
+void sess_drain(struct sess *s);          /* ends it if it lies */
+int sess_hello(struct sess *s, const struct aon_msg_hello *m, struct msg_fds *fds);
+bool sess_cannot_ring(const struct sess *s);
+void roster_poll_on(struct roster *r);
+void roster_accept(struct watch *w, uint32_t events);
+void sess_sock(struct watch *w, uint32_t events);
+void sess_pid(struct watch *w, uint32_t events);
+
+#endif /* AON_SESS_H */

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stream.c - the hot path of aond: batches that stay in the cache, no allocation for an event,
+ * no system call for a chunk. */
+#include "daemon/stream.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "agg/roll.h"
+#include "agg/understand.h"
+#include "daemon/count.h"
+#include "store/blob.h"
+#include "store/store.h"
+
+#define BUF_BYTES   (1u << 20)
+#define RUNS        1024u
+#define RUN_EVENTS  (AON_CHUNK_BYTES_MAX / AON_UNIT)
+#define PASSES      8           /* over one pool before others have their turn */
+#define SPARE_BYTES (64u << 10) /* of buf, kept when idle */
+
+/* --- what streams share --- */
+
+int plant_init(struct plant *pl, struct queue *q, struct store *st, uint32_t names_max)
+{
+	static const struct geo other;
+
+	*pl = (struct plant){ .queue = q, .store = st, .names_max = names_max };
+	pl->buf = mmap(NULL, BUF_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (pl->buf == MAP_FAILED)
+		return -errno;
+	pl->run = malloc(RUNS * sizeof(*pl->run));
+	pl->ev = malloc(RUN_EVENTS * sizeof(*pl->ev));
+	if (pl->run && pl->ev && !store_geo(st, &other, &pl->geo_other))
+		return 0;
+	plant_fini(pl);
+	return -ENOMEM;
+}
+
+void plant_fini(struct plant *pl)
+{
+	free(pl->ev);
+	free(pl->run);
+	munmap(pl->buf, BUF_BYTES);
+}
+
+void plant_idle(struct plant *pl)
+{
+	madvise((char *)pl->buf + SPARE_BYTES, BUF_BYTES - SPARE_BYTES, MADV_DONTNEED);
+}
+
+/* --- what the pool's heap says --- */
+
+static uint32_t find_name(void *arg, uint32_t heap_id)
+{
+	struct stream *s = arg;
+	char text[AON_NAME_MAX];
+	uint32_t id = 0;
+	int n;
+
+	if (heap_id > UINT32_MAX / AON_HEAP_ALIGN)
+		return 0;
+	n = pool_heap(s->pool, heap_id * AON_HEAP_ALIGN, AON_HEAP_NAME, text, sizeof(text));
+	if (n < 0)
+		return 0;
+	/* Half of the table at most: no single process can use it up. */
+	if (s->names++ >= s->plant->names_max / 2 ||
+	    store_name(s->plant->store, text, (size_t)n, &id) < 0)
+		id = STORE_NAME_OTHER;
+	if (id == STORE_NAME_OTHER)
+		count_add(COUNT_names_other, 1);
+	return id;
+}
+
+static uint32_t find_geo(void *arg, uint32_t heap_id)
+{
+	struct stream *s = arg;
+	struct aon_geo g;
+	struct geo geo = { 0 };
+	uint32_t id = 0;
+
+	if (heap_id > UINT32_MAX / AON_HEAP_ALIGN ||
+	    pool_heap(s->pool, heap_id * AON_HEAP_ALIGN, AON_HEAP_GEO, &g, sizeof(g)) !=
+		    (int)sizeof(g))
+		return 0;
+	memcpy(geo.grid, g.grid, sizeof(geo.grid));
+	memcpy(geo.block, g.block, sizeof(geo.block));
+	geo.regs = g.regs;
+	geo.smem_static = g.smem_static;
+	geo.smem_dynamic = g.smem_dynamic;
+	return store_geo(s->plant->store, &geo, &id) < 0 || !id ? s->plant->geo_other : id;
+}
+
+static uint32_t lane_id(struct stream *s, const struct lane *l)
+{
+	uint32_t id = 0;
+
+	return store_lane(s->plant->store, l, &id) < 0 ? 0 : id;
+}
+
+static uint32_t find_lane(void *arg, uint32_t heap_lane)
+{
+	struct stream *s = arg;
+	struct aon_lane l = { 0 };
+	struct lane lane;
+	int n;
+
+	if (heap_lane > UINT32_MAX / AON_LANE_ALIGN)
+		return 0;
+	n = pool_heap(s->pool, heap_lane * AON_LANE_ALIGN, AON_HEAP_LANE, &l, sizeof(l));
+	if (n < (int)offsetof(struct aon_lane, name) + (int)sizeof(l.name))
+		return 0;
+	lane = (struct lane){
+		.process = s->proc.id, .device = l.device, .context = l.context, .stream = l.stream
+	};
+	if (l.name)
+		lane.name = find_name(s, l.name);
+	return lane_id(s, &lane);
+}
+
+static uint32_t find_thread(void *arg, uint32_t tid)
+{
+	struct stream *s = arg;
+	struct lane lane = { .process = s->proc.id, .device = LANE_HOST, .stream = tid };
+
+	return lane_id(s, &lane);
+}
+
+static const struct understand_ops ops = {
+	.name = find_name,
+	.geo = find_geo,
+	.lane = find_lane,
+	.thread = find_thread,
+};
+
+/* --- life --- */
+
+int stream_new(struct stream **out, struct plant *pl, struct pool *pool, const struct process *row,
+	       const struct account *was, uint32_t rows_max)
+{
+	struct roll_opts ro = { .rows_max = rows_max, .name_other = STORE_NAME_OTHER };
+	struct stream *s;
+	int err;
+
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->plant = pl;
+	s->proc = *row;
+	s->changed = true;
+	err = tally_adopt(&s->tally, was, pool_taken(pool));
+	tally_account(&s->tally, &s->proc.account);
+	if (!err)
+		err = store_process(pl->store, &s->proc);
+	ro.process = s->proc.id;
+	if (!err)
+		err = understand_new(&s->understand, &ops, s, pool_head(pool)->heap_bytes);
+	if (!err)
+		err = roll_new(&s->roll, &ro);
+	if (!err)
+		err = blob_enc_new(&s->enc);
+	if (err) {
+		stream_free(s);
+		return err;
+	}
+	s->pool = pool; /* last: from here nothing can fail */
+	*out = s;
+	return 0;
+}
+
+void stream_free(struct stream *s)
+{
+	if (!s)
+		return;
+	blob_enc_free(s->enc);
+	roll_free(s->roll);
+	understand_free(s->understand);
+	pool_free(s->pool);
+	free(s);
+}
+
+/* --- handing over --- */
+
+static void hand_window(void *arg, const struct window *w)
+{
+	struct stream *s = arg;
+	struct item *it = item_window(w);
+
+	if (it && !queue_offer(s->plant->queue, it, QUEUE_REST)) {
+		s->plant->dirty = true;
+		count_add(COUNT_windows, 1);
+		return;
+	}
+	free(it);
+	count_add(COUNT_windows_dropped, 1);
+}
+
+void stream_flush(struct stream *s)
+{
+	struct blob b;
+	struct item *it;
+
+	if (!blob_count(s->enc) || blob_seal(s->enc, &b) < 0)
+		return;
+	s->changed = true;
+	it = item_blob(s->proc.id, &b);
+	if (it && !queue_offer(s->plant->queue, it, QUEUE_EVENTS)) {
+		s->tally.handed += b.records;
+		s->plant->dirty = true;
+		count_add(COUNT_batches, 1);
+		return;
+	}
+	free(it);
+	s->tally.lost[AON_LOSS_QUEUE_FULL] += b.records;
+	count_add(COUNT_batches_dropped, 1);
+	blob_fini(&b);
+}
+
+/* For events that go no further. */
+static void count_out(struct stream *s, const struct event *ev, size_t n, enum aon_loss why)
+{
+	for (size_t i = 0; i < n; i++)
+		s->tally.lost[why] += event_records(&ev[i]);
+}
+
+static void take_events(struct stream *s, const struct event *ev, size_t n)
+{
+	size_t took;
+
+	roll_add(s->roll, ev, n, hand_window, s);
+	if (s->proc.tier < TIER_FLIGHT) {
+		count_out(s, ev, n, AON_LOSS_BUDGET);
+		return;
+	}
+	while ((took = blob_add(s->enc, ev, n)) < n) {
+		ev += took;
+		n -= took;
+		stream_flush(s);
+		if (blob_count(s->enc)) { /* no memory to seal it */
+			count_out(s, ev, n, AON_LOSS_BUDGET);
+			return;
+		}
+	}
+}
+
+static void take_run(struct stream *s, const struct pool_run *run)
+{
+	struct plant *pl = s->plant;
+	uint64_t records;
+	size_t n;
+
+	n = understand_records(s->understand, &pl->clock, run->tid, run->tsc_hi, run->rec,
+			       run->units, pl->ev, &records, s->tally.lost);
+	s->tally.taken += records;
+	count_add(COUNT_records, records);
+	count_add(COUNT_events, n);
+	if (n)
+		take_events(s, pl->ev, n);
+}
+
+int stream_drain(struct stream *s, bool dead)
+{
+	struct plant *pl = s->plant;
+	bool more = true;
+	size_t runs;
+
+	for (int pass = 0; more && pass < PASSES; pass++) {
+		if (pool_drain(s->pool, pl->buf, BUF_BYTES, dead, pl->run, RUNS, &runs, &more) < 0)
+			return -EPROTO;
+		for (size_t i = 0; i < runs; i++)
+			take_run(s, &pl->run[i]);
+		if (runs)
+			s->fresh = s->changed = true;
+	}
+	pool_bell_clear(s->pool);
+	return more;
+}
+
+void stream_windows(struct stream *s, uint64_t before_ns)
+{
+	roll_close(s->roll, before_ns, hand_window, s);
+	s->fresh = false;
+}
+
+void stream_finish(struct stream *s, uint64_t end_ns)
+{
+	struct plant *pl = s->plant;
+	size_t n;
+
+	while ((n = understand_close(s->understand, end_ns, pl->ev, RUN_EVENTS)))
+		take_events(s, pl->ev, n);
+	stream_flush(s);
+	stream_windows(s, UINT64_MAX);
+	s->changed = true;
+}
+
+void stream_report(struct stream *s)
+{
+	uint64_t lost[AON_LOSS_APP_MAX];
+	struct account now;
+	struct item *it;
+
+	pool_lost(s->pool, lost);
+	tally_app_lost(&s->tally, lost);
+	s->tally.open = understand_open(s->understand);
+	s->tally.pending = s->proc.connected ? pool_pending(s->pool) : 0;
+	tally_account(&s->tally, &now);
+	if (!s->changed && !memcmp(&now, &s->proc.account, sizeof(now)))
+		return;
+	s->proc.account = now;
+	it = item_process(&s->proc);
+	if (!it)
+		return; /* still changed: it comes with the next commit */
+	queue_push(s->plant->queue, it);
+	s->plant->dirty = true;
+	s->changed = false;
+}

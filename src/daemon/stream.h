@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stream.h - the way of one process's records: pool, understood, rolled up, encoded, handed on.
+ *
+ * Everything here runs on the drain thread. struct plant is what all streams share; a stream
+ * is one pool and what stands behind it. It knows no sockets.
+ */
+#ifndef AON_STREAM_H
+#define AON_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agg/clock.h"
+#include "daemon/queue.h"
+#include "daemon/tally.h"
+#include "model/process.h"
+#include "pool/pool.h"
+
+struct store;
+
+struct plant {
+	struct queue *queue; /* borrowed */
+	struct store *store; /* borrowed from the writer: for small rows, which take no disk */
+	uint32_t names_max;
+	uint32_t geo_other; /* for geometries that found no room */
+	struct clock_map clock;
+	void *buf;            /* copies of what is drained; owned, untouched until used */
+	struct pool_run *run; /* owned */
+	struct event *ev;     /* owned: of one run */
+	bool dirty;           /* something was queued since the last commit */
+};
+
+int plant_init(struct plant *pl, struct queue *q, struct store *st, uint32_t names_max);
+void plant_fini(struct plant *pl);
+void plant_idle(struct plant *pl); /* give back memory that a burst has touched */
+
+struct understand;
+struct roll;
+struct blob_enc;
+
+struct stream {
+	struct plant *plant;           /* borrowed */
+	struct pool *pool;             /* owned */
+	struct process proc;           /* its row; .account is what was last reported */
+	struct understand *understand; /* these three owned */
+	struct roll *roll;
+	struct blob_enc *enc;
+	struct tally tally;
+	uint32_t names; /* distinct ones that it has used */
+	bool changed;   /* its row, since it was last reported */
+	bool fresh;     /* drained something since stream_windows() */
+};
+
+/*
+ * Owns `pool` from here on, unless it fails. `row` says whose it is; the store gives the id.
+ * `was` is the account of a row that an earlier aond left for this pool, or NULL.
+ */
+int stream_new(struct stream **out, struct plant *pl, struct pool *pool, const struct process *row,
+	       const struct account *was, uint32_t rows_max);
+void stream_free(struct stream *s); /* NULL is allowed */
+
+/* Takes what is there. 1: there is more, come again; 0: all; -EPROTO: the process lies. */
+int stream_drain(struct stream *s, bool dead);
+/* Hands over what is encoded. */
+void stream_flush(struct stream *s);
+/* Closes the windows that ended before. */
+void stream_windows(struct stream *s, uint64_t before_ns);
+/* Everything comes to its end: what is open, what is encoded. The pool stays as it is. */
+void stream_finish(struct stream *s, uint64_t end_ns);
+/* Queues its row if it has changed: after stream_flush(), before the commit. The last time
+ * (its row says that it is not connected) nothing is pending any more. */
+void stream_report(struct stream *s);
+
+#endif /* AON_STREAM_H */

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tally.h - where one process's records are, so that its account adds up to the record.
+ *
+ * Every record that was taken from the pool is in one place: lost (by reason), part of a range
+ * that is still open, staged in the encoder, or handed to the writer. The writer, which sees
+ * things in order, finds `handed` as stored, overwritten or lost to the store.
+ */
+#ifndef AON_TALLY_H
+#define AON_TALLY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi/record.h"
+#include "model/process.h"
+
+/* Nothing emits so much; a larger number is a lie, and would overflow sums. */
+#define TALLY_MAX (1ull << 48)
+
+struct tally {
+	uint64_t taken;   /* from the pool, through any daemon */
+	uint64_t handed;  /* to the writer */
+	uint64_t open;    /* parts of open ranges */
+	uint64_t pending; /* in the pool still */
+	uint64_t lost[AON_LOSS_MAX];
+};
+
+/* What is in the encoder. */
+uint64_t tally_staged(const struct tally *t);
+
+/* The app's own losses stand in memory that the app can write: they only rise, to TALLY_MAX. */
+void tally_app_lost(struct tally *t, const uint64_t lost[AON_LOSS_APP_MAX]);
+
+/*
+ * Takes over from an earlier daemon: `row` is what it had committed (NULL: nothing), `taken`
+ * what it had taken. The difference was in its memory when it died. -EPROTO: a lie.
+ */
+int tally_adopt(struct tally *t, const struct account *row, uint64_t taken);
+
+/* The account; `stored` holds all that was handed over, the writer says what became of it. */
+void tally_account(const struct tally *t, struct account *out);
+
+uint64_t account_lost(const struct account *a);
+bool account_adds_up(const struct account *a);
+
+#endif /* AON_TALLY_H */
