@@ -36,7 +36,7 @@ unsigned fmt_decimals(double max)
 	return max >= 99.95 ? 0 : max >= 9.995 ? 1 : max >= 0.9995 ? 2 : 3;
 }
 
-static char *separated(char out[FMT_LEN], uint64_t v)
+char *fmt_exact(char out[FMT_LEN], uint64_t v)
 {
 	char digits[24];
 	size_t n, o = 0;
@@ -63,7 +63,7 @@ char *fmt_value(char out[FMT_LEN], double v, unsigned decimals)
 	else if (v < unit[d] / 2)
 		snprintf(out, FMT_LEN, "<%.*f", (int)d, unit[d]);
 	else if (d == 0)
-		separated(out, (uint64_t)((v < 1e18 ? v : 1e18) + 0.5));
+		fmt_exact(out, (uint64_t)((v < 1e18 ? v : 1e18) + 0.5));
 	else
 		snprintf(out, FMT_LEN, "%.*f", (int)d, v);
 	return out;
@@ -85,7 +85,7 @@ char *fmt_count(char out[FMT_LEN], uint64_t v)
 	static const struct fmt_unit big[] = { { "M", 1e6 }, { "G", 1e9 }, { "T", 1e12 } };
 
 	if (v < 1000000)
-		return separated(out, v);
+		return fmt_exact(out, v);
 	return with_unit(out, (double)v, pick(big, 3, (double)v));
 }
 

@@ -28,6 +28,7 @@ const struct fmt_unit *fmt_byte_unit(uint64_t max_bytes);
 char *fmt_value(char out[FMT_LEN], double v, unsigned decimals);
 unsigned fmt_decimals(double max);
 
+char *fmt_exact(char out[FMT_LEN], uint64_t v);     /* 18,912,345 */
 char *fmt_count(char out[FMT_LEN], uint64_t v);     /* 2,318; 18.9 M from a million on */
 char *fmt_percent(char out[FMT_LEN], double share); /* of 0..1; whole, below 1 % one digit */
 char *fmt_time(char out[FMT_LEN], uint64_t ns);     /* 312 ms; 12m03s from a minute on */

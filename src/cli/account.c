@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* account.c - where the records went: the identity spelled out, as text and as JSON. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "abi/record.h"
+#include "cli/report.h"
+
+static const struct {
+	const char *word, *help;
+} reason[ACCOUNT_LOSSES] = {
+#define LOSS(num, NAME, word, side, help) [num] = { word, help },
+#include "abi/loss.tbl.h"
+};
+
+static const char *reason_word(uint32_t i)
+{
+	return reason[i].word ? reason[i].word : "unnamed";
+}
+
+static void losses(const struct account *a, const struct out *out, uint64_t lost)
+{
+	char n[FMT_LEN], pct[FMT_LEN];
+
+	out_line(out, OUT_WARN, "  %s %% of records were lost; times and counts are of the rest.",
+		 fmt_percent(pct, (double)lost / (double)a->emitted));
+	for (uint32_t i = 0; i < ACCOUNT_LOSSES; i++)
+		if (a->lost[i])
+			out_line(out, OUT_PLAIN, "    %s %s: %s", fmt_exact(n, a->lost[i]),
+				 reason_word(i), reason[i].help ? reason[i].help : "");
+}
+
+void report_account(const struct account *a, const struct out *out)
+{
+	char e[FMT_LEN], s[FMT_LEN], l[FMT_LEN], o[FMT_LEN], f[FMT_LEN], left[64], right[160];
+	uint64_t lost = account_lost(a), sum = a->stored + lost + a->overwritten + a->in_flight;
+
+	snprintf(left, sizeof(left), "  Records: %s emitted =", fmt_exact(e, a->emitted));
+	snprintf(right, sizeof(right), "%s stored + %s lost + %s overwritten + %s in flight",
+		 fmt_exact(s, a->stored), fmt_exact(l, lost), fmt_exact(o, a->overwritten),
+		 fmt_exact(f, a->in_flight));
+	if (strlen(left) + 1 + strlen(right) <= out->width) {
+		out_line(out, OUT_PLAIN, "%s %s", left, right);
+	} else {
+		out_line(out, OUT_PLAIN, "%s", left);
+		out_line(out, OUT_PLAIN, "    %s", right);
+	}
+	if (sum != a->emitted)
+		out_line(out, OUT_WARN, "  This does not add up, by %s: please report it.",
+			 fmt_exact(e, sum > a->emitted ? sum - a->emitted : a->emitted - sum));
+	if (lost)
+		losses(a, out, lost);
+}
+
+void report_account_json(struct json *j, const char *key, const struct account *a)
+{
+	json_open(j, key, '{');
+	json_u64(j, "emitted", a->emitted);
+	json_u64(j, "stored", a->stored);
+	json_u64(j, "overwritten", a->overwritten);
+	json_u64(j, "in_flight", a->in_flight);
+	json_u64(j, "lost", account_lost(a));
+	json_open(j, "lost_by", '{');
+	for (uint32_t i = 0; i < ACCOUNT_LOSSES; i++)
+		if (a->lost[i] || reason[i].word)
+			json_u64(j, reason_word(i), a->lost[i]);
+	json_close(j);
+	json_close(j);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * child.h - run a program as if aon were not there.
+ *
+ * Its input, output and terminal are ours, in our process group. Signals sent to aon are sent
+ * on; those that the terminal sends reach the program by itself and are not doubled. When it
+ * stops, aon stops; when it ends by a signal, so does aon.
+ */
+#ifndef AON_CHILD_H
+#define AON_CHILD_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct child {
+	pid_t pid;
+	int status;    /* of waitpid(), when it ended */
+	sigset_t old;  /* the mask that was, and that the program gets */
+	sigset_t sent; /* what is sent on */
+	struct sigaction old_chld, old_pipe;
+};
+
+/* From here on signals wait for child_wait(). */
+void child_prepare(struct child *c);
+
+/* Whether a signal that would have ended us waits since. */
+bool child_interrupted(void);
+
+/* Starts it. 0, or -errno of exec: nothing was started then. */
+int child_start(struct child *c, char *const argv[]);
+
+/* Sends signals on until it ends. */
+void child_wait(struct child *c);
+
+/* Ends aon as the program ended. */
+_Noreturn void child_mimic(const struct child *c);
+
+#endif /* AON_CHILD_H */

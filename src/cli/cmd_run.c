@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aon run - run a program, then say where its time went. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "abi/msg.h"
+#include "cli/child.h"
+#include "cli/locate.h"
+#include "cli/private.h"
+#include "cli/procs.h"
+#include "cli/report.h"
+
+#define FOLD_ROWS 6u
+#define FLUSH_MS  10000
+
+struct run {
+	const struct opts *o;
+	struct out out;
+	char id[16];
+	char store[PATH_MAX];
+	bool own;   /* a private aond, else the node's */
+	bool fresh; /* the store was not there before */
+	struct private_aond aond;
+	struct child child;
+	uint64_t begin_ns, end_ns;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* The run's name: what was asked for, or random; four digits unless such a file is here. */
+static int choose_id(struct run *r)
+{
+	const char *name = r->o->val[OPT_NAME];
+	char file[64];
+	uint32_t bits;
+
+	if (name) {
+		size_t len = strlen(name);
+
+		if (len < 1 || len > 15 ||
+		    strspn(name,
+			   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") !=
+			    len)
+			return cli_misuse("--name takes 1 to 15 of a-z A-Z 0-9 . _ -, not '%s'",
+					  name);
+		snprintf(r->id, sizeof(r->id), "%s", name);
+		return CLI_OK;
+	}
+	for (int digits = 4; digits <= 8; digits++) {
+		if (getrandom(&bits, sizeof(bits), 0) != sizeof(bits))
+			bits = (uint32_t)now_ns();
+		snprintf(r->id, sizeof(r->id), "%0*x", digits,
+			 digits < 8 ? bits & ((1u << 4 * digits) - 1) : bits);
+		snprintf(file, sizeof(file), "aon-%s.db", r->id);
+		if (access(file, F_OK) < 0)
+			break;
+	}
+	return CLI_OK;
+}
+
+/* The node's aond serves if it answers us and we may read what it writes. */
+static bool node_serves(struct run *r)
+{
+	struct admin_status s;
+	struct store *st;
+
+	if (r->o->val[OPT_OUTPUT] || admin_status(locate_run_dir(), &s) < 0 || !*s.store)
+		return false;
+	if (store_open_ro(&st, s.store, NULL) < 0)
+		return false;
+	store_close(st);
+	snprintf(r->store, sizeof(r->store), "%s", s.store);
+	return true;
+}
+
+/* What is there already must be a store: aond would put anything else aside. */
+static int check_target(struct run *r)
+{
+	struct store_why why = { "" };
+	struct store *st;
+	int err;
+
+	r->fresh = access(r->store, F_OK) < 0;
+	if (r->fresh)
+		return CLI_OK;
+	err = store_open_ro(&st, r->store, &why);
+	if (err < 0)
+		return cli_say(CLI_FAIL, "%s: %s", r->store, *why.text ? why.text : strerror(-err));
+	store_close(st);
+	return CLI_OK;
+}
+
+static int start_private(struct run *r)
+{
+	char cwd[PATH_MAX], path[2 * PATH_MAX];
+	const char *given = r->o->val[OPT_OUTPUT];
+
+	if (given && !*given)
+		return cli_misuse("--output needs the name of a file");
+	if (given)
+		snprintf(r->store, sizeof(r->store), "%s", given);
+	else
+		snprintf(r->store, sizeof(r->store), "./aon-%s.db", r->id);
+	snprintf(path, sizeof(path), "%s", r->store);
+	if (r->store[0] != '/' && getcwd(cwd, sizeof(cwd)))
+		snprintf(path, sizeof(path), "%s/%s", cwd, r->store);
+	if (strlen(path) >= PATH_MAX)
+		return cli_say(CLI_FAIL, "%s: the name is too long. Choose a shorter one.",
+			       r->store);
+	if (check_target(r) != CLI_OK || private_start(&r->aond, path) < 0)
+		return CLI_FAIL;
+	r->own = true;
+	setenv(AON_ENV_RUN_DIR, r->aond.run_dir, 1);
+	if (!given && !r->o->val[OPT_NOREPORT])
+		fprintf(stderr,
+			"No aond here; recording into %s for this run only. "
+			"For always-on: sudo systemctl start aond\n",
+			r->store);
+	return CLI_OK;
+}
+
+/* A store that was made for this run and holds nothing of it is not left behind. */
+static void remove_store(const struct run *r)
+{
+	static const char *const tail[] = { "", "-wal", "-shm" };
+	char path[PATH_MAX + 8];
+
+	for (size_t i = 0; r->own && r->fresh && i < 3; i++) {
+		snprintf(path, sizeof(path), "%s%s", r->store, tail[i]);
+		unlink(path);
+	}
+}
+
+/* The script's name says more than the interpreter's. */
+static const char *title(const struct opts *o)
+{
+	const char *word = o->argv[0], *slash;
+
+	for (int i = 0; i < o->argc; i++) {
+		size_t len = strlen(o->argv[i]);
+
+		if (len > 3 && !strcmp(o->argv[i] + len - 3, ".py")) {
+			word = o->argv[i];
+			break;
+		}
+	}
+	slash = strrchr(word, '/');
+	return slash && slash[1] ? slash + 1 : word;
+}
+
+static void how_it_ended(const struct run *r, const struct gather *g)
+{
+	char steps[FMT_LEN], t[FMT_LEN], after[64];
+	int status = r->child.status;
+
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return;
+	if (g->all_steps.count)
+		snprintf(after, sizeof(after), "%s steps", fmt_count(steps, g->all_steps.count));
+	else
+		snprintf(after, sizeof(after), "%s",
+			 out_time(&r->out, t, sizeof(t), r->end_ns - r->begin_ns));
+	if (WIFEXITED(status))
+		out_line(&r->out, OUT_WARN, "  ended: exit %d after %s", WEXITSTATUS(status),
+			 after);
+	else
+		out_line(&r->out, OUT_WARN, "  ended: %s after %s", strsignal(WTERMSIG(status)),
+			 after);
+}
+
+static void header(const struct run *r, const struct gather *g)
+{
+	char left[512], right[64], seen[128], name[256], host[65] = "?";
+
+	gethostname(host, sizeof(host) - 1);
+	report_seen(g, &r->out, seen, sizeof(seen));
+	snprintf(left, sizeof(left), "aon  %s on %s  %s",
+		 fmt_clean(name, sizeof(name), title(r->o), r->out.ascii), host, seen);
+	snprintf(right, sizeof(right), "run %s", r->id);
+	fputc('\n', r->out.f);
+	out_ends(&r->out, OUT_BOLD, left, right);
+	how_it_ended(r, g);
+	fputc('\n', r->out.f);
+}
+
+/* What cannot be told, and why: before the table. */
+static void notes(const struct run *r, const struct gather *g)
+{
+	char t[FMT_LEN], text[160];
+
+	if (!g->all_steps.count) {
+		out_line(&r->out, OUT_PLAIN, "  No step markers: times are totals, not per step.");
+		out_line(&r->out, OUT_PLAIN, "  Mark steps with aon_step_begin().\n");
+	} else if (g->all_steps.count < REPORT_STEPS_MIN) {
+		snprintf(text, sizeof(text),
+			 "  Only %u step%s (%s) %s seen; aon needs %u to say why.",
+			 (unsigned)g->all_steps.count, g->all_steps.count == 1 ? "" : "s",
+			 out_time(&r->out, t, sizeof(t), g->all_steps.total_ns),
+			 g->all_steps.count == 1 ? "was" : "were", REPORT_STEPS_MIN);
+		out_line(&r->out, OUT_PLAIN, "%s", text);
+		out_line(&r->out, OUT_PLAIN, "  What is known:\n");
+	}
+}
+
+static void cost(const struct run *r, const struct gather *g)
+{
+	char bytes[FMT_LEN], core[FMT_LEN], rss[FMT_LEN], n[FMT_LEN], lost[64] = "none lost";
+	uint64_t gone = account_lost(&g->account);
+	const struct out *out = &r->out;
+	struct stat sb = { 0 };
+
+	if (gone)
+		snprintf(lost, sizeof(lost), "%s lost", fmt_count(bytes, gone));
+	stat(r->store, &sb);
+	fmt_count(n, g->account.emitted);
+	if (r->own)
+		out_line(out, OUT_DIM, "aon cost: %s %% of a core, %s, %s on disk; %s records, %s",
+			 fmt_percent(core,
+				     (double)r->aond.cpu_ns / (double)(r->end_ns - r->begin_ns)),
+			 fmt_bytes(rss, r->aond.rss_bytes), fmt_bytes(bytes, (uint64_t)sb.st_size),
+			 n, lost);
+	else
+		out_line(out, OUT_DIM, "aon cost: the node's aond, see aon ps; %s records, %s", n,
+			 lost);
+}
+
+/* No process of the run ever joined. */
+static void saw_nothing(const struct run *r)
+{
+	char name[256], t[FMT_LEN];
+
+	fprintf(r->out.f, "\naon: %s emitted nothing that aon could see.\n",
+		fmt_clean(name, sizeof(name), title(r->o), r->out.ascii));
+	fprintf(r->out.f,
+		"It ran for %s; it does not use libaon, it ran where %s is not, or AON_OFF is "
+		"set.\n",
+		out_time(&r->out, t, sizeof(t), r->end_ns - r->begin_ns),
+		r->own ? r->aond.run_dir : locate_run_dir());
+}
+
+static int gather_run(const struct run *r, struct store *st, struct gather *g)
+{
+	struct procs_want want = { .run = r->id, .since_ns = r->begin_ns };
+	struct procs ps;
+	int err;
+
+	err = procs_load(&ps, st, &want);
+	if (err < 0)
+		return err;
+	for (size_t i = 0; i < ps.n && !err; i++)
+		err = gather_process(g, &ps.p[i], 0, true);
+	procs_fini(&ps);
+	return err;
+}
+
+static void report(struct run *r)
+{
+	struct store_why why = { "" };
+	struct store *st;
+	struct gather g;
+	int err;
+
+	err = store_open_ro(&st, r->store, &why);
+	if (err < 0) {
+		cli_say(0, "%s: no report: %s", r->store, *why.text ? why.text : strerror(-err));
+		return;
+	}
+	err = gather_init(&g, st, BY_NAME);
+	if (!err)
+		err = gather_run(r, st, &g);
+	if (err < 0) {
+		cli_say(0, "%s: no report: %s", r->store, strerror(-err));
+	} else if (!g.processes) {
+		saw_nothing(r);
+		remove_store(r);
+	} else {
+		header(r, &g);
+		notes(r, &g);
+		report_text(&g, &r->out, FOLD_ROWS);
+		fprintf(r->out.f, "\n  next      %saon report %s --run %s%s\n\n",
+			out_style(&r->out, OUT_COPY), r->store, r->id,
+			out_style(&r->out, OUT_PLAIN));
+		cost(r, &g);
+	}
+	gather_fini(&g);
+	store_close(st);
+}
+
+static int cannot_run(struct run *r, int err)
+{
+	if (r->own)
+		private_stop(&r->aond);
+	remove_store(r);
+	if (err == -ENOENT)
+		return cli_say(127, "%s: not found. Check the name.", r->o->argv[0]);
+	if (err == -EINTR)
+		return cli_say(CLI_FAIL, "interrupted before %s was started.", r->o->argv[0]);
+	return cli_say(126, "%s: cannot be run: %s", r->o->argv[0], strerror(-err));
+}
+
+int cmd_run(const struct opts *o)
+{
+	struct run r = { .o = o };
+	int rc, err;
+
+	if (!o->argc)
+		return cli_misuse("what shall be run? aon run -- CMD [ARG...]");
+	out_init(&r.out, stderr, o);
+	rc = choose_id(&r);
+	if (rc != CLI_OK)
+		return rc;
+	child_prepare(&r.child);
+	r.begin_ns = now_ns();
+	if (!node_serves(&r)) {
+		rc = start_private(&r);
+		if (rc != CLI_OK)
+			return rc;
+	}
+	setenv(AON_ENV_RUN, r.id, 1);
+	r.begin_ns = now_ns();
+	err = child_interrupted() ? -EINTR : child_start(&r.child, o->argv);
+	if (err < 0)
+		return cannot_run(&r, err);
+	child_wait(&r.child);
+	r.end_ns = now_ns();
+	if (!r.own)
+		admin_ask(locate_run_dir(), "flush", FLUSH_MS, NULL, NULL);
+	else if (private_stop(&r.aond) < 0)
+		cli_say(0, "aond did not end in time and was killed; the report may lack the end.");
+	if (!o->val[OPT_NOREPORT])
+		report(&r);
+	child_mimic(&r.child);
+}

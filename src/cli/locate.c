@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locate.c - finding the daemon and the store to read; see locate.h. */
+#include "cli/locate.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "abi/msg.h"
+
+#define NODE_STORE   "/var/lib/aon/store.db"
+#define STATUS_MS    2000
+#define PACKET_BYTES 65536
+
+const char *locate_run_dir(void)
+{
+	const char *dir = getenv(AON_ENV_RUN_DIR);
+
+	return dir && *dir ? dir : AON_RUN_DIR;
+}
+
+static int admin_connect(const char *run_dir, int timeout_ms)
+{
+	struct timeval tv = { timeout_ms / 1000, timeout_ms % 1000 * 1000 };
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	int fd, err;
+
+	if ((size_t)snprintf(sa.sun_path, sizeof(sa.sun_path), "%s/" AON_ADMIN_NAME, run_dir) >=
+	    sizeof(sa.sun_path))
+		return -ENAMETOOLONG;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
+	if (connect(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0) {
+		err = errno == EAGAIN ? -ETIMEDOUT : -errno;
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+static void each_line(char *text, admin_line_fn *fn, void *arg)
+{
+	char *line;
+
+	while (fn && (line = strsep(&text, "\n")))
+		if (*line)
+			fn(arg, line);
+}
+
+int admin_ask(const char *run_dir, const char *word, int timeout_ms, admin_line_fn *fn, void *arg)
+{
+	int fd = admin_connect(run_dir, timeout_ms), err = 0;
+	static char packet[PACKET_BYTES];
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	if (send(fd, word, strlen(word), MSG_NOSIGNAL) < 0)
+		err = -errno;
+	while (!err && (n = recv(fd, packet, sizeof(packet) - 1, 0)) != 0) {
+		if (n < 0) {
+			err = errno == EAGAIN ? -ETIMEDOUT : -errno;
+			break;
+		}
+		packet[n] = '\0';
+		each_line(packet, fn, arg);
+	}
+	close(fd);
+	return err;
+}
+
+static void on_info(void *arg, char *line)
+{
+	struct admin_status *s = arg;
+	char *value = line + strcspn(line, " =");
+
+	if (*value)
+		*value++ = '\0';
+	if (!strcmp(line, "version"))
+		snprintf(s->version, sizeof(s->version), "%s", value);
+	else if (!strcmp(line, "store"))
+		snprintf(s->store, sizeof(s->store), "%s", value);
+	else if (!strcmp(line, "pid"))
+		s->pid = strtoull(value, NULL, 10);
+	else if (!strcmp(line, "uptime_s"))
+		s->uptime_s = strtoull(value, NULL, 10);
+	else if (!strcmp(line, "sessions"))
+		s->sessions = strtoull(value, NULL, 10);
+}
+
+int admin_status(const char *run_dir, struct admin_status *out)
+{
+	memset(out, 0, sizeof(*out));
+	return admin_ask(run_dir, "info", STATUS_MS, on_info, out);
+}
+
+/* The newest ./aon-*.db, if there is one. */
+static bool newest_here(char path[PATH_MAX])
+{
+	time_t best = 0;
+	struct stat sb;
+	glob_t g;
+
+	*path = '\0';
+	if (glob("aon-*.db", 0, NULL, &g) != 0)
+		return false;
+	for (size_t i = 0; i < g.gl_pathc; i++) {
+		if (stat(g.gl_pathv[i], &sb) < 0 || !S_ISREG(sb.st_mode) || sb.st_mtime < best)
+			continue;
+		best = sb.st_mtime;
+		snprintf(path, PATH_MAX, "%s", g.gl_pathv[i]);
+	}
+	globfree(&g);
+	return *path != '\0';
+}
+
+static int choose(char path[PATH_MAX])
+{
+	struct admin_status s;
+
+	if (admin_status(locate_run_dir(), &s) == 0 && *s.store && access(s.store, R_OK) == 0) {
+		snprintf(path, PATH_MAX, "%s", s.store);
+		return CLI_OK;
+	}
+	if (access(NODE_STORE, R_OK) == 0) {
+		snprintf(path, PATH_MAX, NODE_STORE);
+		return CLI_OK;
+	}
+	if (newest_here(path)) {
+		cli_say(CLI_OK, "no node store to read here; reading ./%s, the newest.", path);
+		return CLI_OK;
+	}
+	if (access(NODE_STORE, F_OK) == 0 || errno == EACCES || *s.store)
+		return cli_say(CLI_FAIL,
+			       "%s: not readable by you. Join group aon, or record your "
+			       "own: aon run -- CMD",
+			       *s.store ? s.store : NODE_STORE);
+	return cli_say(CLI_FAIL,
+		       "no store: no aond runs here and there is no ./aon-*.db. Record one: "
+		       "aon run -- CMD");
+}
+
+int locate_open(const char *given, struct store **st, char path[PATH_MAX])
+{
+	struct store_why why = { "" };
+	int err;
+
+	if (given)
+		snprintf(path, PATH_MAX, "%s", given);
+	else if (choose(path) != CLI_OK)
+		return CLI_FAIL;
+	err = store_open_ro(st, path, &why);
+	if (err < 0)
+		return cli_say(CLI_FAIL, "%s: %s", path, *why.text ? why.text : strerror(-err));
+	return CLI_OK;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* locate.h - where the daemon and the stores are, and opening one with a word on failure. */
+#ifndef AON_LOCATE_H
+#define AON_LOCATE_H
+
+#include <limits.h>
+#include <stdint.h>
+
+#include "cli/cli.h"
+#include "store/store.h"
+
+/* What aond says about itself; empty or 0 where it did not. */
+struct admin_status {
+	char version[32];
+	char store[PATH_MAX];
+	uint64_t pid, uptime_s, sessions;
+};
+
+const char *locate_run_dir(void); /* $AON_RUN_DIR or the node's */
+
+/*
+ * Says one word to the aond of `run_dir` and hands every line of its answer to `fn` (NULL
+ * allowed). -ENOENT, -ECONNREFUSED: none there; -EACCES: not for this user; -ETIMEDOUT.
+ */
+typedef void admin_line_fn(void *arg, char *line);
+int admin_ask(const char *run_dir, const char *word, int timeout_ms, admin_line_fn *fn, void *arg);
+int admin_status(const char *run_dir, struct admin_status *out);
+
+/* Opens `given`, or else the store to read here. CLI_OK, or CLI_FAIL after it said why. */
+int locate_open(const char *given, struct store **st, char path[PATH_MAX]);
+
+#endif /* AON_LOCATE_H */

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aon - the command: finds the verb, reads its options, runs it. */
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fmt.h"
+#include "cli/cli.h"
+
+/* A result that could not be written is a failure, not a success that nobody saw. */
+static int finish(int rc)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return rc;
+	if (errno == EPIPE)
+		return rc ? rc : CLI_FAIL;
+	return cli_say(CLI_FAIL, "cannot write the result: %s. Nothing else was changed.",
+		       strerror(errno));
+}
+
+static int no_command(const char *word)
+{
+	char clean[256];
+
+	fprintf(stderr, "aon: unknown command '%s'. See: aon help\n",
+		fmt_clean(clean, sizeof(clean), word, false));
+	return CLI_USAGE;
+}
+
+int main(int argc, char *argv[])
+{
+	const char *word = argc > 1 ? argv[1] : "help";
+	struct opts o;
+	int cmd, rc;
+
+	setlocale(LC_CTYPE, ""); /* only to know whether the terminal speaks UTF-8 */
+	if (!strcmp(word, "--help") || !strcmp(word, "-h"))
+		word = "help";
+	else if (!strcmp(word, "--version") || !strcmp(word, "-V"))
+		word = "version";
+	cmd = cmd_find(word);
+	if (cmd < 0)
+		return no_command(word);
+	cli_speaker((enum cmd_id)cmd);
+	if (argc > 1) {
+		argc--;
+		argv++;
+	}
+	rc = opt_parse(&o, (enum cmd_id)cmd, argc, argv);
+	if (rc != CLI_OK)
+		return rc;
+	if (o.val[OPT_HELP]) {
+		help_print(cmd);
+		return finish(CLI_OK);
+	}
+	return finish(cmd_table[cmd].fn(&o));
+}

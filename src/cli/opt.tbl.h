@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * opt.tbl.h - every option of every command, once. Parser, help, man page, completions.
+ *
+ *	OPT(ID, 'short' or 0, "long", "ARGUMENT" or NULL, commands, "what it does")
+ *
+ * commands: C(ID of cmd.tbl.h) | ..., or EVERY. An ARGUMENT with bars lists its values.
+ * Two rows may share a long name if no command has both.
+ */
+/* clang-format off */
+OPT(OUTPUT,   'o', "output",   "FILE",   C(RUN) | C(RECOVER), "write the store to FILE")
+OPT(NAME,      0,  "name",     "LABEL",  C(RUN), "call the run LABEL (up to 15 of a-z A-Z 0-9 . _ -)")
+OPT(NOREPORT,  0,  "no-report", NULL,    C(RUN), "print nothing at the end")
+OPT(STORE,     0,  "store",    "FILE",   C(PS) | C(TOP), "read FILE instead of the node's store")
+OPT(GONE,     'a', "all",      NULL,     C(PS), "also processes that have left")
+OPT(ONCE,     '1', "once",     NULL,     C(TOP), "print once and exit")
+OPT(DELAY,    'd', "delay",    "S",      C(TOP), "seconds between two looks (2 unless told)")
+OPT(SORT,     's', "sort",     "total|count|avg|max|name", C(TOP), "order of the names (total unless told)")
+OPT(PROCESS,  'P', "process",  "N",      C(REPORT), "only the process with this number in the store")
+OPT(PID,      'p', "pid",      "P",      C(REPORT), "only processes with this pid")
+OPT(RUN,      'r', "run",      "R",      C(REPORT), "only processes of this run")
+OPT(BY,       'b', "by",       "name|lane|process", C(REPORT), "a row for each of these (name unless told)")
+OPT(ALL,      'a', "all",      NULL,     C(RUN) | C(TOP) | C(REPORT), "fold nothing: show every row")
+OPT(WIDE,     'w', "wide",     NULL,     C(RUN) | C(PS) | C(TOP) | C(REPORT), "full names, more columns, however wide")
+OPT(FULL,      0,  "full",     NULL,     C(DOCTOR), "name host and user in the JSON")
+OPT(JSON,     'j', "json",     NULL,     EVERY & ~(C(RUN) | C(HELP)), "one JSON object on stdout")
+OPT(ASCII,     0,  "ascii",    NULL,     EVERY, "draw with ASCII only")
+OPT(NOCOLOR,   0,  "no-color", NULL,     EVERY, "no colours (also: NO_COLOR, TERM=dumb)")
+OPT(ROFF,      0,  "roff",     NULL,     C(HELP), NULL)
+OPT(COMPLETE,  0,  "complete", "bash|zsh|fish", C(HELP), NULL)
+OPT(HELP,     'h', "help",     NULL,     EVERY, "this text")
+/* clang-format on */
+#undef OPT

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* procs.h - the processes of a store that a command is about. */
+#ifndef AON_PROCS_H
+#define AON_PROCS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/process.h"
+#include "store/store.h"
+
+struct procs_want {
+	uint32_t id, pid;  /* 0: any */
+	const char *run;   /* NULL: any */
+	uint64_t since_ns; /* joined at or after, in this boot; 0: any */
+	bool connected;    /* only those with a session now */
+};
+
+struct procs {
+	struct process *p; /* owned; those with a session first, then the latest heard of */
+	size_t n, cap;
+	size_t in_store; /* with those not wanted */
+	const struct procs_want *want;
+	uint64_t boot_id[2]; /* of this machine now */
+};
+
+int procs_load(struct procs *ps, struct store *st, const struct procs_want *want);
+void procs_fini(struct procs *ps);
+
+/* Whether it has a session now, by what this machine can see: a daemon that was killed leaves
+ * its word in the store. */
+bool procs_live(const struct procs *ps, const struct process *p);
+
+/* CLOCK_MONOTONIC where a process of the list is live, else the last that was heard of any. */
+uint64_t procs_now(const struct procs *ps);
+
+const char *procs_tier(uint32_t tier);
+char *procs_user(uint32_t uid, char *buf, size_t cap);
+
+#endif /* AON_PROCS_H */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rate.h - how many events a second a process gave in the last seconds that are stored. */
+#ifndef AON_RATE_H
+#define AON_RATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/store.h"
+
+struct rate {
+	bool known; /* it has windows at all */
+	double per_s;
+};
+
+int rate_of(struct store *st, uint32_t process, uint64_t now_ns, struct rate *out);
+
+#endif /* AON_RATE_H */

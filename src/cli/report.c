@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report.c - what was gathered, as text: a sentence, the evidence, the accounting. */
+#include "cli/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BAR 24u
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static const char *kind_word(uint32_t kind)
+{
+	static const char *const word[EVENT_MAX] = {
+#define EVENT(num, NAME, text, has) [num] = text,
+#include "model/event.tbl.h"
+	};
+
+	return kind < EVENT_MAX && word[kind] ? word[kind] : "?";
+}
+
+void report_seen(const struct gather *g, const struct out *out, char *buf, size_t cap)
+{
+	char n[FMT_LEN], t[FMT_LEN];
+	size_t used = 0;
+
+	*buf = '\0';
+	if (g->processes > 1)
+		used += (size_t)snprintf(buf, cap, "%u processes, ", g->processes);
+	if (g->devices)
+		used += (size_t)snprintf(buf + used, cap - used, "%u GPU%s, ", g->devices,
+					 plural(g->devices));
+	used += (size_t)snprintf(buf + used, cap - used, "%s thread%s", fmt_count(n, g->threads),
+				 plural(g->threads));
+	out_time(out, t, sizeof(t), g->last_ns - g->first_ns);
+	if (g->all_steps.count)
+		snprintf(buf + used, cap - used, "  %s step%s in %s",
+			 fmt_count(n, g->all_steps.count), plural(g->all_steps.count), t);
+	else if (g->last_ns > g->first_ns)
+		snprintf(buf + used, cap - used, "  seen for %s", t);
+}
+
+/* "+ 41 more, 6 % together (--all)" */
+static void folded(const struct out *out, size_t n, uint64_t part, uint64_t total)
+{
+	char count[FMT_LEN], share[FMT_LEN];
+
+	if (n)
+		out_line(out, OUT_PLAIN, "    + %s more, %s %% together (--all)",
+			 fmt_count(count, n),
+			 fmt_percent(share, total ? (double)part / (double)total : 0));
+}
+
+static int step_cmp(const void *a, const void *b)
+{
+	const struct gather_row *x = *(const struct gather_row *const *)a;
+	const struct gather_row *y = *(const struct gather_row *const *)b;
+
+	return x->step_ns < y->step_ns ? 1 : x->step_ns > y->step_ns ? -1 : 0;
+}
+
+static void step_row(struct table *t, const struct out *out, const struct gather *g,
+		     const char *label, uint64_t ns, const struct fmt_unit *u, unsigned decimals,
+		     double *shown)
+{
+	double share = (double)ns / (double)g->held_step_ns;
+	char bar[4 * BAR + 1], pct[FMT_LEN], clean[OUT_TEXT];
+
+	fmt_percent(pct, share);
+	*shown += atof(pct);
+	table_add(t, "  %s", fmt_clean(clean, sizeof(clean), label, out->ascii));
+	table_add_time(t, ns / g->held_steps, u, decimals);
+	table_add(t, "%s", pct);
+	table_add(t, "%s", fmt_bar(bar, sizeof(bar), share, BAR, out->ascii));
+}
+
+/* The step's own thread, taken apart: ranges without what is inside them, and the rest. */
+static void step_table(const struct gather *g, const struct out *out, size_t fold)
+{
+	static const struct col col[] = {
+		{ "Where a step goes", COL_LEFT | COL_FLEX, 0 },
+		{ "", 0, 0 },
+		{ "%", 0, 0 },
+		{ "", COL_LEFT, 1 },
+	};
+	struct col head[4];
+	const struct gather_row **row;
+	uint64_t total, rest = 0, none = g->held_step_ns - g->step_in_ns;
+	const struct fmt_unit *u = fmt_time_unit(g->held_step_ns / g->held_steps);
+	unsigned decimals = fmt_decimals((double)(g->held_step_ns / g->held_steps) / u->scale);
+	size_t n, used = 0, shown_rows = 0;
+	double shown = 0;
+	struct table t;
+	char label[OUT_TEXT];
+
+	row = gather_sorted(g, REPORT_RANGE, &n, &total);
+	if (!row)
+		return;
+	qsort(row, n, sizeof(row[0]), step_cmp);
+	memcpy(head, col, sizeof(head));
+	head[1].head = out_unit(out, u->name);
+	table_init(&t, head, 4);
+	while (used < n && row[used]->step_ns)
+		used++;
+	for (size_t i = 0; i < used; i++) {
+		if (!out->all && used > fold + 1 && i >= fold) {
+			rest += row[i]->step_ns;
+			continue;
+		}
+		step_row(&t, out, g, gather_label(g, row[i], label, sizeof(label)), row[i]->step_ns,
+			 u, decimals, &shown);
+		shown_rows++;
+	}
+	step_row(&t, out, g, used ? "in no range" : "in no range (mark parts of it)", none, u,
+		 decimals, &shown);
+	if (!rest && (shown < 99.5 || shown > 100.5))
+		head[3].head = "(rounded)";
+	table_print(&t, out, 2);
+	folded(out, used - shown_rows, rest, g->held_step_ns);
+	fputc('\n', out->f);
+	table_fini(&t);
+	free(row);
+}
+
+struct units {
+	const struct fmt_unit *total, *avg, *p50, *p99, *max;
+};
+
+static void row_cells(struct table *t, const struct out *out, const struct gather *g,
+		      const struct gather_row *r, const struct units *u, uint64_t sum)
+{
+	char label[OUT_TEXT], clean[OUT_TEXT], n[FMT_LEN];
+
+	gather_label(g, r, label, sizeof(label));
+	table_add(t, "  %s", fmt_clean(clean, sizeof(clean), label, out->ascii));
+	table_add(t, "%s", fmt_count(n, r->count));
+	table_add_time(t, r->total_ns, u->total, 2);
+	table_add_time(t, r->count ? r->total_ns / r->count : 0, u->avg, 2);
+	table_add_time(t, sketch_quantile(&r->sketch, 0.5), u->p50, 2);
+	table_add_time(t, sketch_quantile(&r->sketch, 0.99), u->p99, 2);
+	table_add_time(t, r->max_ns, u->max, 2);
+	table_add(t, "%s", fmt_percent(n, sum ? (double)gather_time(r) / (double)sum : 0));
+}
+
+static void pick_units(struct units *u, const struct gather_row *const *row, size_t n)
+{
+	uint64_t total = 0, avg = 0, p50 = 0, p99 = 0, max = 0, v;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct gather_row *r = row[i];
+
+		total = r->total_ns > total ? r->total_ns : total;
+		v = r->count ? r->total_ns / r->count : 0;
+		avg = v > avg ? v : avg;
+		v = sketch_quantile(&r->sketch, 0.5);
+		p50 = v > p50 ? v : p50;
+		v = sketch_quantile(&r->sketch, 0.99);
+		p99 = v > p99 ? v : p99;
+		max = r->max_ns > max ? r->max_ns : max;
+	}
+	u->total = fmt_time_unit(total);
+	u->avg = fmt_time_unit(avg);
+	u->p50 = fmt_time_unit(p50);
+	u->p99 = fmt_time_unit(p99);
+	u->max = fmt_time_unit(max);
+}
+
+static void row_table(const struct gather *g, const struct out *out, const char *title,
+		      uint32_t kinds, size_t fold)
+{
+	const struct col col[] = {
+		{ title, COL_LEFT | COL_FLEX, 0 },
+		{ "count", 0, 2 },
+		{ "total", 0, 0 },
+		{ "avg", 0, 1 },
+		{ "p50", 0, 4 },
+		{ "p99", 0, 3 },
+		{ "max", 0, 5 },
+		{ kinds & REPORT_RANGE ? "self" : "%", 0, 0 },
+	};
+	const struct gather_row **row;
+	uint64_t sum, rest = 0;
+	struct units u;
+	struct table t;
+	size_t n, show;
+
+	row = gather_sorted(g, kinds, &n, &sum);
+	if (!row)
+		return;
+	show = out->all || n <= fold + 1 ? n : fold;
+	pick_units(&u, row, show);
+	table_init(&t, col, sizeof(col) / sizeof(col[0]));
+	t.unit[2] = out_unit(out, u.total->name);
+	t.unit[3] = out_unit(out, u.avg->name);
+	t.unit[4] = out_unit(out, u.p50->name);
+	t.unit[5] = out_unit(out, u.p99->name);
+	t.unit[6] = out_unit(out, u.max->name);
+	t.unit[7] = kinds & REPORT_RANGE ? "%" : NULL;
+	for (size_t i = 0; i < n; i++) {
+		if (i < show)
+			row_cells(&t, out, g, row[i], &u, sum);
+		else
+			rest += gather_time(row[i]);
+	}
+	if (n) {
+		table_print(&t, out, 2);
+		folded(out, n - show, rest, sum);
+		fputc('\n', out->f);
+	}
+	table_fini(&t);
+	free(row);
+}
+
+/* The sentence that a reader should take away. */
+static void verdict(const struct gather *g, const struct out *out)
+{
+	uint32_t kinds = gather_kinds(g);
+	uint32_t of = kinds & REPORT_GPU ? REPORT_GPU : kinds & REPORT_RANGE;
+	char label[OUT_TEXT], clean[OUT_TEXT], share[FMT_LEN], where[64], t[FMT_LEN];
+	const struct gather_row **row;
+	uint64_t sum;
+	size_t n;
+
+	row = gather_sorted(g, of, &n, &sum);
+	if (!row || !n || !sum) {
+		free(row);
+		return;
+	}
+	fmt_clean(clean, sizeof(clean), gather_label(g, row[0], label, sizeof(label)), out->ascii);
+	fmt_percent(share, (double)gather_time(row[0]) / (double)sum);
+	if (of == REPORT_GPU)
+		snprintf(where, sizeof(where), "GPU time");
+	else if (g->threads == 1)
+		snprintf(where, sizeof(where), "the thread's range time");
+	else
+		snprintf(where, sizeof(where), "%s threads' range time", fmt_count(t, g->threads));
+	fmt_ellipsis(label, sizeof(label), clean, out->width == SIZE_MAX ? SIZE_MAX : 36,
+		     out->ascii);
+	out_line(out, OUT_BOLD, "  Most time: %s, %s %% of %s.", label, share, where);
+	if (g->all_steps.count)
+		out_line(out, OUT_PLAIN, "  A step takes %s (median; p99 %s).",
+			 out_time(out, t, sizeof(t), sketch_quantile(&g->all_steps.sketch, 0.5)),
+			 out_time(out, clean, sizeof(clean),
+				  sketch_quantile(&g->all_steps.sketch, 0.99)));
+	fputc('\n', out->f);
+	free(row);
+}
+
+static void others(const struct gather *g, const struct out *out)
+{
+	uint64_t count[EVENT_MAX] = { 0 };
+	char text[256] = "", n[FMT_LEN];
+	size_t used = 0;
+
+	for (size_t i = 0; i < g->rows; i++)
+		if (REPORT_OTHER & 1u << g->row[i].kind)
+			count[g->row[i].kind] += g->row[i].count;
+	for (uint32_t k = 0; k < EVENT_MAX; k++)
+		if (count[k])
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s%s",
+						 used ? ", " : "", fmt_count(n, count[k]),
+						 kind_word(k), plural(count[k]));
+	if (*text)
+		out_line(out, OUT_PLAIN, "  Also: %s\n", text);
+}
+
+void report_text(const struct gather *g, const struct out *out, size_t fold)
+{
+	uint32_t kinds = gather_kinds(g);
+
+	verdict(g, out);
+	if (g->held_steps && g->held_step_ns >= g->step_in_ns)
+		step_table(g, out, fold);
+	if (kinds & REPORT_GPU)
+		row_table(g, out, g->by == BY_LANE ? "Streams" : "Kernels and copies", REPORT_GPU,
+			  fold);
+	if (kinds & REPORT_RANGE)
+		row_table(g, out, g->by == BY_LANE ? "Threads" : "Ranges", REPORT_RANGE, fold);
+	if (kinds & REPORT_CALLS)
+		row_table(g, out, "Calls", REPORT_CALLS, fold);
+	others(g, out);
+	report_account(&g->account, out);
+}

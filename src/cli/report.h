@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* report.h - what was gathered, as text or as JSON. */
+#ifndef AON_REPORT_H
+#define AON_REPORT_H
+
+#include "base/json.h"
+#include "cli/gather.h"
+#include "cli/out.h"
+
+#define REPORT_STEPS_MIN 20u /* fewer do not tell why */
+
+/* "4 threads, 2 GPUs  2,318 steps in 12m03s": what was looked at. */
+void report_seen(const struct gather *g, const struct out *out, char *buf, size_t cap);
+
+/* One sentence, then tables of at most `fold` rows, then where the records went. */
+void report_text(const struct gather *g, const struct out *out, size_t fold);
+
+/* Where the records went, and a sentence if some were lost. */
+void report_account(const struct account *a, const struct out *out);
+
+void report_account_json(struct json *j, const char *key, const struct account *a);
+
+/* The rows of one process (NULL: of all that were gathered), of the kinds in `kinds`, into the open array. */
+void report_rows_json(struct json *j, const struct gather *g, const struct process *p,
+		      uint32_t kinds);
+
+#define REPORT_GPU                                                                        \
+	(1u << EVENT_KERNEL | 1u << EVENT_COPY | 1u << EVENT_MEMSET | 1u << EVENT_GRAPH | \
+	 1u << EVENT_COLLECTIVE)
+#define REPORT_CALLS (1u << EVENT_API | 1u << EVENT_SYNC)
+#define REPORT_RANGE (1u << EVENT_RANGE)
+#define REPORT_OTHER (1u << EVENT_MARK | 1u << EVENT_COUNTER | 1u << EVENT_FLOW)
+
+#endif /* AON_REPORT_H */
