@@ -34,8 +34,10 @@ void understand_free(struct understand *u);
 /*
  * Understand `units` units at `rec`: a private copy of what thread `tid` committed.
  * Writes at most `units` events to `out`. Returns how many. *records gets the number of
- * records seen (whole ones); lost[] grows by those that gave no event now or later. A record
- * that opens a range gives an event only when it closes; understand_open() counts these.
+ * records seen; lost[] grows by those that gave no event now or later. A record that opens a
+ * range gives an event only when it closes; understand_open() counts these. At every moment
+ *	sum of *records = sum of event_records() + sum of lost[] + understand_open()
+ * A record whose length is 0 or beyond the run is the run's last, whatever follows it.
  */
 size_t understand_records(struct understand *u, const struct clock_map *clk, uint32_t tid,
 			  uint32_t tsc_hi, const union aon_rec *rec, size_t units,

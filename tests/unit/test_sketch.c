@@ -168,6 +168,11 @@ static void check_extremes(void)
 	int err;
 
 	T_OK(sketch_quantile(&s, 0.5) == 0, "an empty sketch says 0");
+	err = sketch_add(&s, 1, 1) | sketch_add(&s, 2, 1) | sketch_add(&s, 3, 1);
+	T_OK(!err && sketch_quantile(&s, 0.5) == 2 && sketch_quantile(&s, 0.34) == 2 &&
+		     sketch_quantile(&s, 0.33) == 1,
+	     "the median of 1, 2, 3 is 2");
+	sketch_fini(&s);
 	err = sketch_add(&s, 7, UINT32_MAX) | sketch_add(&s, 7, 5);
 	T_OK(!err && s.cell[7 - s.base] == UINT32_MAX, "a full cell stays full");
 	T_OK(s.count == (uint64_t)UINT32_MAX + 5, "the count goes on beyond a full cell");

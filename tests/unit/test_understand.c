@@ -294,8 +294,8 @@ static void check_steps(void)
 	T_OK(feed_host(1, 60, AON_K_STEP_BEGIN, 0, 7) == 1 && is_step(7, NS(50), 10, EVENT_OPEN),
 	     "so does a repeated begin");
 	feed_host(2, 61, AON_K_STEP_BEGIN, 0, 7);
-	T_OK(feed_host(1, 70, AON_K_STEP_END, 0, 7) == 1 && is_step(7, NS(60), 10, 0) &&
-		     feed_host(2, 71, AON_K_STEP_END, 0, 7) == 1 && is_step(7, NS(61), 10, 0),
+	T_OK(feed_host(2, 71, AON_K_STEP_END, 0, 7) == 1 && is_step(7, NS(61), 10, 0) &&
+		     feed_host(1, 72, AON_K_STEP_END, 0, 7) == 1 && is_step(7, NS(60), 12, 0),
 	     "threads may be in a step of the same number at the same time");
 	T_OK(feed_host(1, 80, AON_K_STEP_END, 0, 7) == 0 && lost[AON_LOSS_UNMATCHED] == 1 &&
 		     balanced(),
@@ -399,6 +399,11 @@ static void check_cache(void)
 		     understand_new(&no, &ops, NULL, AON_HEAP_BYTES_MAX + 8) == -EINVAL && !no,
 	     "a heap of no or too great size is refused");
 	understand_free(NULL);
+
+	begin();
+	r[1].act.len = 3;
+	T_OK(feed(1, r, 3) == 1 && lost[AON_LOSS_INVALID] == 1 && seen_records == 2 && balanced(),
+	     "a length beyond the run loses the rest of the run as one record");
 }
 
 static uint64_t seed;
@@ -437,16 +442,19 @@ static union aon_rec random_record(uint32_t t, uint32_t hostile)
 static void check_random(uint32_t hostile, uint32_t threads)
 {
 	uint64_t unbalanced = 0, too_many = 0, bad_end = 0;
-	static union aon_rec rec[UNITS];
 
 	begin();
 	for (uint32_t i = 0; i < 40000; i++) {
 		size_t units = 1 + below(below(50) ? 8 : UNITS), n;
 		uint32_t tid = below(threads);
+		union aon_rec *rec = malloc(units * sizeof(*rec));
 
+		if (!rec)
+			abort();
 		for (size_t k = 0; k < units; k++)
 			rec[k] = random_record(i * 100 + (uint32_t)k, hostile);
 		n = feed(tid, rec, units);
+		free(rec);
 		too_many += n > units;
 		unbalanced += !balanced();
 		for (size_t k = 0; k < n; k++)
