@@ -33,10 +33,11 @@ static uint64_t now_ms(void)
 AON_API int aon_join(unsigned wait_ms)
 {
 	uint64_t until = now_ms() + wait_ms, now;
-	int saved = errno, err;
+	struct detour d;
 
 	if (atomic_load_explicit(&c->state, memory_order_acquire) == CLIENT_INERT)
 		return c->refused == -EPROTO ? -EPROTO : -EPERM;
+	d = detour_begin();
 	if (client_was_forked())
 		client_forked();
 	for (now = now_ms();; now = now_ms()) {
@@ -46,15 +47,14 @@ AON_API int aon_join(unsigned wait_ms)
 		if (atomic_load_explicit(&c->state, memory_order_acquire) == CLIENT_AWAY)
 			break;
 	}
-	errno = saved;
+	detour_end(d);
 	switch (atomic_load_explicit(&c->state, memory_order_acquire)) {
 	case CLIENT_JOINED:
 		return 0;
 	case CLIENT_WAITING:
 		return -EAGAIN;
 	default:
-		err = c->refused;
-		return err == -EPROTO || err == -EPERM ? err : -ENOENT;
+		return c->refused == -EPROTO || c->refused == -EPERM ? c->refused : -ENOENT;
 	}
 }
 
@@ -114,10 +114,10 @@ AON_API void aon_step_begin(uint64_t number)
 {
 	uint64_t tsc = aon_tsc();
 	struct aon_pulse *p;
-	int saved = errno;
+	struct detour d = detour_begin();
 
 	client_poll(tsc);
-	errno = saved;
+	detour_end(d);
 	if (aon_wants_(AON_WANT_STEP))
 		aon_emit_(AON_REC_(AON_K_STEP_BEGIN, 0), 0, 0, number, 0);
 	p = pulse();
@@ -164,11 +164,12 @@ static void cut(char *out, size_t cap, const char *text)
 AON_API void aon_note(const char *source, const char *state, const char *reason)
 {
 	struct aon_msg_note n = { .head = { AON_MSG_MAGIC, AON_MSG_NOTE, sizeof(n) } };
-	int saved = errno;
+	struct detour d;
 
 	cut(n.source, sizeof(n.source), source);
 	cut(n.state, sizeof(n.state), state);
 	cut(n.reason, sizeof(n.reason), reason);
+	d = detour_begin();
 	client_note_send(&n);
-	errno = saved;
+	detour_end(d);
 }

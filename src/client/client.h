@@ -12,6 +12,8 @@
 #ifndef AON_CLIENT_H
 #define AON_CLIENT_H
 
+#include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,7 +54,9 @@ struct client {
 	struct held_fd sock, pool;
 	_Atomic uint64_t looked_tsc; /* when the socket was last looked at */
 	_Atomic uint64_t tried_tsc;  /* when a daemon was last tried for */
-	uint64_t hello_tsc;          /* when HELLO was sent */
+	_Atomic uint64_t hello_tsc;  /* when HELLO was sent */
+	_Atomic uint32_t filtered;   /* 1: the app has put on system call filters, say no more */
+	bool born_filtered;          /* it was started with some: they let us pass */
 	_Atomic uint64_t early;      /* records lost while there was no segment to count in */
 	_Atomic uint64_t range_ids;
 	uint64_t pool_id[2];
@@ -63,6 +67,26 @@ struct client {
 
 extern struct client aon_client;
 
+/* Around every detour: errno is the app's, and a thread that is cancelled, asynchronously even,
+ * must not end with a turn or a chunk that nobody would give back. */
+struct detour {
+	int saved_errno, cancel;
+};
+
+static inline struct detour detour_begin(void)
+{
+	struct detour d = { .saved_errno = errno };
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &d.cancel);
+	return d;
+}
+
+static inline void detour_end(struct detour d)
+{
+	errno = d.saved_errno;
+	pthread_setcancelstate(d.cancel, &d.cancel);
+}
+
 /* --- emit.c --- */
 void client_gate_off(void);                   /* one load, one branch, nothing */
 void client_gate_knock(void);                 /* every emit comes to the slow path */
@@ -71,6 +95,8 @@ void client_gate_watch(const uint32_t *word); /* the door's, or the session's */
 /* --- join.c --- */
 /* One step, unless another thread is at it: never waits longer than wait_ms. */
 void client_step(uint64_t tsc, unsigned wait_ms);
+void client_knock(uint64_t tsc); /* an emit, and no segment yet: ask, or see if aond answered */
+void client_settle(void);        /* what was lost early is known to the segment */
 void client_bell(void);
 void client_look(uint64_t tsc); /* is the daemon still there? */
 void client_poll(uint64_t tsc); /* a good moment to join or to look, now and then */
@@ -84,6 +110,7 @@ void client_note_send(const struct aon_msg_note *note);
 /* About a second and a fifth of one, in ticks; any steady counter of 1-5 GHz will do. */
 #define TICKS_1S    (1ull << 31)
 #define TICKS_200MS (1ull << 29)
+#define TICKS_1MS   (1ull << 21)
 
 /* --- link.c --- */
 int link_connect(const char *run_dir, struct held_fd *out);
@@ -98,6 +125,8 @@ int link_wait(const struct held_fd *s, unsigned ms);
 const void *link_map_door(const char *run_dir);
 void *link_map(int fd, size_t bytes, bool writable, const void *at);
 void *link_private(size_t bytes, bool wipe_on_fork);
+bool link_filtered(void);      /* are there system call filters? One that forbids asking kills */
+bool link_born_filtered(void); /* the same from /proc, by calls that a program's start needs */
 size_t link_size(int fd);
 
 /* --- thread.c --- */

@@ -6,8 +6,6 @@
  * straight way is: own TLS pointer, busy word, write pointer, stamp, four stores, commit. Both
  * detours are tail calls with the same arguments, so that the straight way saves no register.
  */
-#include <errno.h>
-
 #include <aon/aon.h>
 #include <aon/provider.h>
 
@@ -53,10 +51,15 @@ static inline void set_busy(struct aon_thread *t, uint32_t v)
 
 static void lose(struct aon_thread *t, enum aon_loss why)
 {
-	if (atomic_load_explicit(&aon_client.ready, memory_order_acquire) && !client_was_forked())
+	if (atomic_load_explicit(&aon_client.ready, memory_order_acquire) && !client_was_forked()) {
 		aon_lose(&aon_client.seg, t->tid, why, 1);
-	else
-		atomic_fetch_add_explicit(&aon_client.early, 1, memory_order_relaxed);
+		return;
+	}
+	/* X: before the load of ready, as S in client_use() is before the exchange: one of the
+	 * two threads sees that the count must go into the segment. */
+	atomic_fetch_add_explicit(&aon_client.early, 1, memory_order_seq_cst);
+	if (atomic_load_explicit(&aon_client.ready, memory_order_seq_cst) && !client_was_forked())
+		client_settle();
 }
 
 /*
@@ -72,12 +75,13 @@ static bool odd(struct aon_thread *t)
 		lose(t, busy == AON_DEAD ? AON_LOSS_LATE : AON_LOSS_NESTED);
 		return false;
 	}
-	if (client_was_forked() && !client_forked())
-		return false;
-	if (!atomic_load_explicit(&aon_client.ready, memory_order_acquire))
-		client_step(tsc, 1);
-	if (atomic_load_explicit(&aon_client.ready, memory_order_acquire) && thread_attach())
-		return true;
+	if (!client_was_forked() || client_forked()) {
+		if (!atomic_load_explicit(&aon_client.ready, memory_order_acquire))
+			client_knock(tsc);
+		if (atomic_load_explicit(&aon_client.ready, memory_order_acquire) &&
+		    thread_attach())
+			return true;
+	}
 	lose(t, AON_LOSS_JOINING);
 	return false;
 }
@@ -124,11 +128,12 @@ static bool wiped(struct aon_thread *t)
 static __attribute__((cold, noinline)) void emit_odd(uint32_t kind, uint32_t name, uint32_t x,
 						     uint64_t a, uint64_t b)
 {
-	int saved = errno;
+	struct detour d = detour_begin();
+	bool again = odd(aon_self);
 
-	if (odd(aon_self))
+	detour_end(d);
+	if (again)
 		aon_emit_(kind, name, x, a, b);
-	errno = saved;
 }
 
 static inline void fill_host(struct aon_thread *t, uint64_t tsc, uint32_t kind, uint32_t name,
@@ -148,16 +153,17 @@ static __attribute__((cold, noinline)) void emit_refill(uint32_t kind, uint32_t 
 {
 	struct aon_thread *t = aon_self;
 	uint64_t tsc = aon_tsc();
-	int saved = errno;
+	struct detour d;
 
-	if (wiped(t))
+	if (wiped(t)) {
 		aon_emit_(kind, name, x, a, b);
-	else {
-		if (refill(t, tsc, 1))
-			fill_host(t, tsc, kind, name, x, a, b);
-		set_busy(t, AON_IDLE);
+		return;
 	}
-	errno = saved;
+	d = detour_begin();
+	if (refill(t, tsc, 1))
+		fill_host(t, tsc, kind, name, x, a, b);
+	set_busy(t, AON_IDLE);
+	detour_end(d);
 }
 
 AON_API void aon_emit_(uint32_t kind, uint32_t name, uint32_t x, uint64_t a, uint64_t b)
@@ -227,34 +233,45 @@ static void act_fill(struct aon_thread *t, const struct aon_act *a, bool ext)
 	aon_commit(t, p, ext ? 2 : 1);
 }
 
+static __attribute__((cold, noinline)) void act_odd(const struct aon_act *a)
+{
+	struct detour d = detour_begin();
+	bool again = odd(aon_self);
+
+	detour_end(d);
+	if (again)
+		aon_act_emit(a);
+}
+
+static __attribute__((cold, noinline)) void act_refill(const struct aon_act *a, bool ext)
+{
+	struct aon_thread *t = aon_self;
+	struct detour d;
+
+	if (wiped(t)) {
+		aon_act_emit(a);
+		return;
+	}
+	d = detour_begin();
+	if (refill(t, aon_tsc(), ext ? 2 : 1))
+		act_fill(t, a, ext);
+	set_busy(t, AON_IDLE);
+	detour_end(d);
+}
+
 AON_API void aon_act_emit(const struct aon_act *a)
 {
 	struct aon_thread *t = aon_self;
 	bool ext = act_is_long(a);
-	uint32_t units = ext ? 2 : 1;
-	int saved;
 
 	if (aon_unlikely(atomic_load_explicit(&t->busy, memory_order_relaxed))) {
-		saved = errno;
-		if (odd(t))
-			aon_act_emit(a);
-		errno = saved;
+		act_odd(a);
 		return;
 	}
 	set_busy(t, AON_EMITTING);
-	if (aon_unlikely(t->end - t->p < (ptrdiff_t)units)) {
-		saved = errno;
-		if (wiped(t)) {
-			aon_act_emit(a);
-			errno = saved;
-			return;
-		}
-		if (!refill(t, aon_tsc(), units)) {
-			set_busy(t, AON_IDLE);
-			errno = saved;
-			return;
-		}
-		errno = saved;
+	if (aon_unlikely(t->end - t->p < (ptrdiff_t)(ext ? 2 : 1))) {
+		act_refill(a, ext);
+		return;
 	}
 	act_fill(t, a, ext);
 	set_busy(t, AON_IDLE);

@@ -60,8 +60,8 @@ static void mirror(uint32_t off, uint32_t word)
 	const struct aon_seg *s = &aon_client.seg;
 
 	/* R */
-	if (!atomic_load_explicit(&aon_client.ready, memory_order_seq_cst))
-		return;
+	if (!atomic_load_explicit(&aon_client.ready, memory_order_seq_cst) || client_was_forked())
+		return; /* in a child the segment is the parent's */
 	if (off + sizeof(word) + (word & 0xffff) <= s->heap_bytes)
 		put(s->heap, off, word, table.heap + off + sizeof(word));
 }

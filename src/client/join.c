@@ -66,24 +66,32 @@ bool client_quiet(void)
 {
 	const struct aon_gate *g = __atomic_load_n(&c->gate, __ATOMIC_ACQUIRE);
 
-	return g && __atomic_load_n(&g->flags, __ATOMIC_RELAXED) & AON_GATE_QUIET;
+	if (g && __atomic_load_n(&g->flags, __ATOMIC_RELAXED) & AON_GATE_QUIET)
+		return true;
+	/* aond says so within a second, but it may be too late, or not be there. */
+	if (!c->born_filtered && !atomic_load_explicit(&c->filtered, memory_order_relaxed) &&
+	    link_filtered())
+		atomic_store_explicit(&c->filtered, 1, memory_order_relaxed);
+	return atomic_load_explicit(&c->filtered, memory_order_relaxed);
 }
 
 /* --- waiting for a daemon, at no cost --- */
 
-static uint32_t door_generation(void)
-{
-	return c->door ? __atomic_load_n(&c->door->generation, __ATOMIC_ACQUIRE) : 0;
-}
-
-/* Watch the word that the next daemon will set: `tried` is the generation that failed us. */
-static void watch_door(uint32_t tried)
+/* Watch the word that the next daemon will set: c->generation is the one that failed us. */
+static void watch_door(void)
 {
 	if (!c->door) {
 		client_gate_off();
 		return;
 	}
-	client_gate_watch(&c->door->knock[(tried + 1) % AON_KNOCKS]);
+	client_gate_watch(&c->door->knock[(c->generation + 1) % AON_KNOCKS]);
+}
+
+/* For good: nothing more can come of asking. */
+static void stay_silent(void)
+{
+	client_gate_off();
+	set_state(CLIENT_INERT);
 }
 
 /* --- the segment --- */
@@ -115,12 +123,18 @@ int client_use(void *map, size_t bytes)
 				   .heap_bytes = h->heap_bytes };
 	memcpy(c->pool_id, h->pool_id, sizeof(c->pool_id));
 	c->seg_bytes = bytes;
-	/* S: from here on a thread that interns copies for itself (intern.c). */
+	/* S: from here on a thread that interns copies for itself (intern.c), and one that
+	 * loses a record counts it in the segment (emit.c). */
 	atomic_store_explicit(&c->ready, 1, memory_order_seq_cst);
 	intern_publish();
-	aon_lose(&c->seg, 0, AON_LOSS_JOINING,
-		 atomic_exchange_explicit(&c->early, 0, memory_order_relaxed));
+	client_settle();
 	return 0;
+}
+
+void client_settle(void)
+{
+	aon_lose(&c->seg, 0, AON_LOSS_JOINING,
+		 atomic_exchange_explicit(&c->early, 0, memory_order_seq_cst));
 }
 
 /* --- the conversation --- */
@@ -137,44 +151,39 @@ static int say_hello(void)
 
 	memcpy(m.run, c->run, sizeof(m.run));
 	if (ready()) {
-		if (!link_ours(&c->pool))
-			return -EBADF;
 		m.flags = AON_HELLO_OFFER;
 		memcpy(m.pool_id, c->pool_id, sizeof(m.pool_id));
 	}
 	return link_send(&c->sock, &m, sizeof(m), ready() ? c->pool.fd : -1);
 }
 
-static void be_away(uint32_t tried)
+static void be_away(void)
 {
 	link_drop(&c->sock);
 	set_state(CLIENT_AWAY);
 	/* With room left in the segment the session's gate stays: nothing is to be lost. */
 	if (!ready())
-		watch_door(tried);
+		watch_door();
 }
 
-static int go_and_ask(uint64_t tsc)
+static void go_and_ask(uint64_t tsc)
 {
-	uint32_t tried;
-	int err;
-
+	if (ready() && !link_ours(&c->pool)) {
+		stay_silent(); /* the app has closed what we would have to offer */
+		return;
+	}
 	if (!c->door)
 		c->door = link_map_door(c->run_dir);
-	tried = door_generation();
-	err = link_connect(c->run_dir, &c->sock);
-	if (!err)
-		err = say_hello();
-	if (err) {
-		be_away(tried);
-		return err;
+	/* Before the connection: an aond that starts after this look gives us another knock. */
+	c->generation = c->door ? __atomic_load_n(&c->door->generation, __ATOMIC_ACQUIRE) : 0;
+	if (link_connect(c->run_dir, &c->sock) || say_hello()) {
+		be_away();
+		return;
 	}
-	c->generation = tried;
-	c->hello_tsc = tsc;
+	atomic_store_explicit(&c->hello_tsc, tsc, memory_order_relaxed);
 	set_state(CLIENT_WAITING);
 	if (!ready())
 		client_gate_knock();
-	return 0;
 }
 
 static int map_gate(int fd)
@@ -215,8 +224,10 @@ static int take_welcome(const struct aon_msg_welcome *m, int len, int fds[AON_MS
 		return -EPROTO;
 	if (m->error)
 		return m->error;
-	if (nfds < 1 || (!ready() && nfds < 2) || (ready() && !(m->flags & AON_WELCOME_KEEP)))
+	if (ready() && !(m->flags & AON_WELCOME_KEEP))
 		return -EPROTO;
+	if (nfds < (ready() ? 1 : 2))
+		return -EMFILE; /* the app's limit, or it has none left */
 	err = map_gate(fds[0]);
 	if (err)
 		return err;
@@ -239,16 +250,13 @@ static void send_pending_note(void)
 
 static int hear_answer(void)
 {
-	union {
-		struct aon_msg_welcome welcome;
-		char bytes[AON_MSG_MAX];
-	} m;
+	struct aon_msg_welcome m; /* a longer one is cut: signal stacks are small */
 	int fds[AON_MSG_FDS], nfds, n, err;
 
 	n = link_recv(&c->sock, &m, sizeof(m), fds, &nfds);
 	if (n == -EAGAIN || n == -EINTR)
 		return -EAGAIN;
-	err = n > 0 ? take_welcome(&m.welcome, n, fds, nfds) : -ECONNRESET;
+	err = n > 0 ? take_welcome(&m, n, fds, nfds) : -ECONNRESET;
 	for (int i = 0; i < nfds; i++) {
 		struct held_fd scrap;
 
@@ -256,12 +264,10 @@ static int hear_answer(void)
 			link_drop(&scrap);
 	}
 	if (err) {
-		be_away(c->generation);
+		be_away();
 		c->refused = err;
-		if (err == -EPROTO) {
-			client_gate_off();
-			set_state(CLIENT_INERT); /* another language: asking again is no use */
-		}
+		if (err == -EPROTO)
+			stay_silent(); /* another language */
 		return err;
 	}
 	c->refused = 0;
@@ -271,46 +277,55 @@ static int hear_answer(void)
 	return 0;
 }
 
-/* No answer for a second: stop knocking, listen again when the door or a step says so. */
-static void stop_knocking(uint64_t tsc)
-{
-	if (!ready() && tsc - c->hello_tsc > TICKS_1S)
-		watch_door(c->generation);
-}
-
 void client_step(uint64_t tsc, unsigned wait_ms)
 {
 	if (state() == CLIENT_INERT || state() == CLIENT_JOINED || !take_turn())
 		return;
+	if (client_quiet()) {
+		if (!ready())
+			stay_silent();
+		give_turn();
+		return;
+	}
 	if (state() == CLIENT_AWAY)
 		go_and_ask(tsc);
 	if (state() == CLIENT_WAITING) {
 		if (wait_ms)
 			link_wait(&c->sock, wait_ms);
-		if (hear_answer() == -EAGAIN)
-			stop_knocking(tsc);
+		hear_answer();
 	}
 	give_turn();
 }
 
+/* The millisecond is given once: an aond that is stopped must not slow the app down. */
+void client_knock(uint64_t tsc)
+{
+	uint64_t asked = atomic_load_explicit(&c->hello_tsc, memory_order_relaxed);
+
+	if (state() == CLIENT_AWAY)
+		client_step(tsc, 1);
+	else if (due(&c->looked_tsc, tsc, tsc - asked < TICKS_1S ? TICKS_1MS : TICKS_200MS))
+		client_step(tsc, 0);
+}
+
 void client_poll(uint64_t tsc)
 {
-	uint32_t s = state();
-
-	if (s == CLIENT_JOINED)
+	if (client_was_forked() && !client_forked())
+		return;
+	if (state() == CLIENT_JOINED)
 		client_look(tsc);
-	else if (s != CLIENT_INERT && !client_quiet() && due(&c->tried_tsc, tsc, TICKS_1S))
+	else if (state() != CLIENT_INERT && due(&c->tried_tsc, tsc, TICKS_1S))
 		client_step(tsc, 0);
 }
 
 void client_look(uint64_t tsc)
 {
-	if (client_quiet() || !due(&c->looked_tsc, tsc, TICKS_200MS))
+	if (!due(&c->looked_tsc, tsc, TICKS_200MS) || client_quiet())
 		return;
 	if (state() == CLIENT_JOINED && take_turn()) {
 		/* Closed by the app itself: aond goes on reading our memory, we say no more. */
 		if (link_gone(&c->sock) == 1)
-			be_away(c->generation);
+			be_away();
 		give_turn();
 	}
 	client_step(tsc, 0);
@@ -321,7 +336,7 @@ void client_full(void)
 {
 	if (state() == CLIENT_AWAY && take_turn()) {
 		if (state() == CLIENT_AWAY)
-			watch_door(door_generation());
+			watch_door();
 		give_turn();
 	}
 }
@@ -340,7 +355,7 @@ void client_bell(void)
 
 void client_note_send(const struct aon_msg_note *note)
 {
-	if (client_quiet() || !take_turn())
+	if ((client_was_forked() && !client_forked()) || client_quiet() || !take_turn())
 		return;
 	pending_note = *note;
 	if (state() == CLIENT_JOINED)
@@ -360,18 +375,17 @@ bool client_forked(void)
 {
 	if (!thread_claim_reset())
 		return !thread_wiped(); /* another thread of the child is at it */
-	client_gate_knock();
+	atomic_store_explicit(&c->early, 0, memory_order_relaxed);
 	link_drop(&c->sock);
 	link_drop(&c->pool);
-	if (ready())
-		munmap(c->seg.head, c->seg_bytes);
-	c->gate = NULL; /* stays mapped: a thread may be reading it */
-	c->seg = (struct aon_seg){ 0 };
+	c->gate = NULL;                 /* stays mapped: a thread may be reading it */
+	c->seg = (struct aon_seg){ 0 }; /* fork() did not map it here */
 	atomic_store_explicit(&c->ready, 0, memory_order_relaxed);
-	atomic_store_explicit(&c->early, 0, memory_order_relaxed);
 	pending_note.head.size = 0;
-	if (state() != CLIENT_INERT)
+	if (state() != CLIENT_INERT) {
 		set_state(CLIENT_AWAY);
+		client_gate_knock();
+	}
 	give_turn();
 	thread_mark();
 	return true;
@@ -411,6 +425,7 @@ __attribute__((constructor)) static void start(void)
 	copy_env(c->run_dir, sizeof(c->run_dir), AON_ENV_RUN_DIR, AON_RUN_DIR);
 	copy_env(c->run, sizeof(c->run), AON_ENV_RUN, "");
 	c->pool_kib = env_number(AON_ENV_POOL_KIB);
+	c->born_filtered = link_born_filtered();
 	set_state(CLIENT_AWAY);
 	c->door = link_map_door(c->run_dir);
 	if (c->door)

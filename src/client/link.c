@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -208,6 +209,8 @@ void *link_map(int fd, size_t bytes, bool writable, const void *at)
 	if (map == MAP_FAILED)
 		return NULL;
 	madvise(map, bytes, MADV_DONTDUMP); /* an app's core must not grow by our pages */
+	if (writable)
+		madvise(map, bytes, MADV_DONTFORK); /* nobody writes into a parent's segment */
 	return map;
 }
 
@@ -224,6 +227,28 @@ void *link_private(size_t bytes, bool wipe_on_fork)
 		return NULL;
 	}
 	return map;
+}
+
+bool link_filtered(void)
+{
+	return syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) > 0;
+}
+
+bool link_born_filtered(void)
+{
+	static const char key[] = "\nSeccomp:\t";
+	char text[2048];
+	const char *at;
+	long n;
+	int fd;
+
+	fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = syscall(SYS_read, fd, text, sizeof(text));
+	close_fd(fd);
+	at = n > 0 ? memmem(text, (size_t)n, key, sizeof(key) - 1) : NULL;
+	return at && at + sizeof(key) - 1 < text + n && at[sizeof(key) - 1] != '0';
 }
 
 const void *link_map_door(const char *run_dir)

@@ -91,6 +91,7 @@ static void thread_exit(void *arg)
 {
 	struct aon_thread *t = arg;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL); /* to the end: it has come */
 	aon_self = (struct aon_thread *)(uintptr_t)&aon_dead;
 	atomic_signal_fence(memory_order_seq_cst);
 	if (t->tid == 0) /* of a parent process */
