@@ -22,7 +22,7 @@
 #include "agg/pages.h"
 
 #define WINDOWS    4u
-#define ROWS_LIMIT 16000u /* INDEX_ROOM times as many slots have 16-bit numbers */
+#define ROWS_LIMIT (UINT16_MAX - EVENT_MAX) /* the index numbers rows by 16 bits */
 #define BATCH      16u
 #define INDEX_ROOM 4u /* slots a row: a collision is a branch mispredicted */
 #define INDEX_MIN  64u
@@ -44,10 +44,10 @@ struct row {
 	uint64_t min_ns;
 	uint64_t max_ns;
 	uint64_t bytes;
-	uint16_t slot; /* of the index */
+	uint32_t slot; /* of the index */
 	uint8_t kind;
 	bool wide; /* cells are 32-bit */
-	uint32_t reserved;
+	uint16_t reserved;
 };
 
 _Static_assert(sizeof(struct row) == 64, "a row is a cache line");
@@ -105,7 +105,7 @@ static inline struct row *row_find(const struct win *w, uint64_t key, uint32_t k
 static void index_put(struct win *w, uint32_t row, uint32_t slot)
 {
 	w->index[slot] = (uint16_t)(row + 1);
-	w->row[row].slot = (uint16_t)slot;
+	w->row[row].slot = slot;
 }
 
 /* Grows with the rows, so that it is no larger in the cache than it need be. */
@@ -176,14 +176,13 @@ int roll_new(struct roll **out, const struct roll_opts *o)
 	struct roll *r;
 	int err;
 
-	if (o->rows_max > ROWS_LIMIT)
-		return -EINVAL;
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
 	r->opts = *o;
+	r->opts.rows_max = o->rows_max < ROWS_LIMIT ? o->rows_max : ROWS_LIMIT;
 	r->cur = &r->win[0];
-	r->arena_max = o->rows_max * ROW_BYTES + ARENA_MIN;
+	r->arena_max = r->opts.rows_max * ROW_BYTES + ARENA_MIN;
 	err = map_all(r);
 	if (err) {
 		free(r);

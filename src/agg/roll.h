@@ -18,7 +18,7 @@ struct roll;
 
 struct roll_opts {
 	uint32_t process;
-	uint32_t rows_max;   /* in one window */
+	uint32_t rows_max;   /* in one window; cut at 65,503 */
 	uint32_t name_other; /* store id of the row that takes the rest */
 };
 
