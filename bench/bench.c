@@ -183,7 +183,7 @@ void node_start(struct node *n, const char *settings)
 	f = fopen(conf, "w");
 	if (!f)
 		bench_die(conf, errno);
-	fprintf(f, "run_dir = %s\nstore = %s\n%s", n->dir, n->store, settings);
+	fprintf(f, "run_dir = %s\nstore = %s\nlog_level = warn\n%s", n->dir, n->store, settings);
 	fclose(f);
 	n->pid = fork();
 	if (n->pid < 0)

@@ -77,8 +77,9 @@ struct work_event { /* what the reference encodes: a record's fields */
 	uint32_t reserved;
 };
 
-/* `names`: the ids come from libaon (a feeder), else they are plain numbers (the reference). */
-void work_init(struct work *w, uint64_t seed, int names);
+/* `rate`: events a second. `names`: ids come from libaon (a feeder), else they are plain numbers
+ * (the reference). */
+void work_init(struct work *w, uint64_t seed, double rate, int names);
 void work_next(struct work *w, struct work_event *e);
 
 /* Emits `rate` activities a second for `seconds`, in bursts; returns how many. */

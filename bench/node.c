@@ -34,7 +34,7 @@ static void ratio(const char *id, double rate)
 	struct node node;
 	struct feed feed;
 
-	work_init(&w, 99, 0);
+	work_init(&w, 99, rate / FEEDERS, 0);
 	node_start(&node, "");
 	cpu = bench_cpu_ns(node.pid);
 	feed_start(&feed, FEEDERS, rate, SECONDS);

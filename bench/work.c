@@ -18,11 +18,12 @@
 
 #include "bench.h"
 
-#define NAMES 60
-#define GEOS  120
-#define TICK  32u      /* ns: what the clocks of most GPUs count in */
-#define BURST 5000000u /* ns: a probe hands over buffers, not single events */
-#define BLOB  10000u
+#define NAMES  60
+#define GEOS   120
+#define TICK   32u      /* ns: what the clocks of most GPUs count in */
+#define BURST  5000000u /* ns: a probe hands over buffers, not single events */
+#define JITTER 0.0625   /* of a duration */
+#define BLOB   10000u
 
 static uint64_t next(uint64_t *s)
 {
@@ -50,7 +51,20 @@ static uint32_t geo_id(int i, int names)
 	return names ? aon_geo(grid, block, 64, 0, 4096) : (uint32_t)i + 1;
 }
 
-void work_init(struct work *w, uint64_t seed, int names)
+/* The device must be able to do the step at this rate: its times are scaled to fit. */
+static void scale(struct work *w, double rate)
+{
+	double busy = 0, want = 0.95e9 * WORK_KERNELS / rate;
+
+	for (int i = 0; i < WORK_KERNELS; i++)
+		busy += w->step[i].dur_ns * (1 + JITTER / 2.0) + w->step[i].gap_ns;
+	for (int i = 0; i < WORK_KERNELS; i++) {
+		w->step[i].dur_ns = (uint32_t)(w->step[i].dur_ns * want / busy);
+		w->step[i].gap_ns = (uint32_t)(w->step[i].gap_ns * want / busy);
+	}
+}
+
+void work_init(struct work *w, uint64_t seed, double rate, int names)
 {
 	uint32_t name[NAMES], geo[GEOS];
 
@@ -69,22 +83,23 @@ void work_init(struct work *w, uint64_t seed, int names)
 		k->name = name[n];
 		k->geo = geo[(n * 2 + (r >> 8) % 2) % GEOS];
 		k->lane = (r >> 16) % 10 ? 0 : 1 + (r >> 20) % (WORK_LANES - 1);
-		k->dur_ns = 2000 +
-			    (uint32_t)((r >> 24) % 4 == 0 ? (r >> 32) % 200000 : (r >> 32) % 8000);
-		k->gap_ns = 800 + (uint32_t)(r >> 48) % 2000;
+		k->dur_ns =
+			4000 + (uint32_t)((r >> 24) % 4 ? (r >> 32) % 16000 : (r >> 32) % 200000);
+		k->gap_ns = 1600 + (uint32_t)(r >> 48) % 4000;
 	}
+	scale(w, rate);
 }
 
 void work_next(struct work *w, struct work_event *e)
 {
 	const struct work_kernel *k = &w->step[w->at];
 	uint64_t r = next(&w->rng), *end = &w->lane_end[k->lane];
-	uint32_t dur = k->dur_ns + (uint32_t)(r & 0xffff) % (k->dur_ns / 16 + TICK);
+	uint32_t dur = k->dur_ns + (uint32_t)(k->dur_ns * JITTER * (double)(r & 0xffff) / 65536);
 
 	w->at = w->at + 1 < WORK_KERNELS ? w->at + 1 : 0;
 	if (*end < w->now_ns)
 		*end = w->now_ns;
-	*e = (struct work_event){ .start_ns = *end + k->gap_ns + (r >> 16 & 0x1ff),
+	*e = (struct work_event){ .start_ns = *end + k->gap_ns + (r >> 16 & 0x7f),
 				  .dur_ns = dur / TICK * TICK,
 				  .corr = ++w->corr,
 				  .name = k->name,
@@ -102,7 +117,7 @@ uint64_t work_feed(uint64_t seed, double rate, double seconds)
 
 	if (!w || aon_join(2000) < 0)
 		bench_die("joining aond", EAGAIN);
-	work_init(w, seed, 1);
+	work_init(w, seed, rate, 1);
 	t0 = bench_ns();
 	for (uint64_t burst = 1; n < total; burst++) {
 		uint64_t due = (uint64_t)(rate * (double)(burst * BURST) / 1e9);
