@@ -9,7 +9,7 @@
 #include "cli/report.h"
 
 static void ps_row(struct table *t, const struct out *out, const struct procs *ps,
-		   const struct process *p, const struct rate *r)
+		   const struct process *p, double per_s)
 {
 	char user[64], n[FMT_LEN];
 
@@ -18,7 +18,7 @@ static void ps_row(struct table *t, const struct out *out, const struct procs *p
 	table_add_text(t, out, procs_user(p->uid, user, sizeof(user)));
 	table_add_text(t, out, *p->run ? p->run : "-");
 	table_add(t, "%s", procs_live(ps, p) ? procs_tier(p->tier) : "gone");
-	table_add(t, "%s", r->known ? fmt_count(n, (uint64_t)(r->per_s + 0.5)) : "-");
+	table_add(t, "%s", procs_live(ps, p) ? fmt_count(n, (uint64_t)(per_s + 0.5)) : "-");
 	table_add(t, "%s", fmt_count(n, p->account.emitted));
 	table_add(t, "%s", fmt_count(n, account_lost(&p->account)));
 	table_add_text(t, out, p->note);
@@ -39,13 +39,13 @@ static int ps_text(struct store *st, const struct procs *ps, const struct out *o
 	};
 	uint64_t now = procs_now(ps);
 	struct table t;
-	struct rate r;
+	double per_s;
 	int err = 0;
 
 	table_init(&t, col, sizeof(col) / sizeof(col[0]));
 	for (size_t i = 0; i < ps->n && !err; i++) {
-		err = rate_of(st, ps->p[i].id, now, &r);
-		ps_row(&t, out, ps, &ps->p[i], &r);
+		err = rate_of(st, ps->p[i].id, now, &per_s);
+		ps_row(&t, out, ps, &ps->p[i], per_s);
 	}
 	if (!err)
 		table_print(&t, out, 0);
@@ -57,7 +57,7 @@ static int ps_json(struct store *st, const struct procs *ps, const char *path)
 {
 	uint64_t now = procs_now(ps);
 	struct json j;
-	struct rate r;
+	double per_s;
 	int err = 0;
 
 	json_init(&j, stdout);
@@ -68,7 +68,7 @@ static int ps_json(struct store *st, const struct procs *ps, const char *path)
 	for (size_t i = 0; i < ps->n && !err; i++) {
 		const struct process *p = &ps->p[i];
 
-		err = rate_of(st, p->id, now, &r);
+		err = rate_of(st, p->id, now, &per_s);
 		json_open(&j, NULL, '{');
 		json_u64(&j, "process", p->id);
 		json_u64(&j, "pid", p->pid);
@@ -77,7 +77,7 @@ static int ps_json(struct store *st, const struct procs *ps, const char *path)
 		json_str(&j, "run", *p->run ? p->run : NULL);
 		json_str(&j, "tier", procs_tier(p->tier));
 		json_bool(&j, "connected", procs_live(ps, p));
-		json_real(&j, "events_per_s", r.known ? r.per_s : 0.0 / 0.0);
+		json_real(&j, "events_per_s", procs_live(ps, p) ? per_s : 0.0 / 0.0);
 		json_str(&j, "library", *p->library ? p->library : NULL);
 		json_str(&j, "note", *p->note ? p->note : NULL);
 		report_account_json(&j, "accounting", &p->account);

@@ -106,9 +106,8 @@ static void process_row(struct table *t, const struct out *out, const struct gat
 	table_add_text(t, out, *p->run ? p->run : "-");
 	table_add(t, "%s", fmt_count(n, g->threads));
 	table_add(t, "%s", fmt_count(n, g->all_steps.count));
-	table_add_time(t,
-		       g->all_steps.count ? sketch_quantile(&g->all_steps.sketch, 0.5) : UINT64_MAX,
-		       u, 3);
+	table_add_time(t, g->all_steps.count ? gather_quantile(&g->all_steps, 0.5) : UINT64_MAX, u,
+		       3);
 	table_add(t, "%s", fmt_value(n, (double)sum / 1e9, 2));
 	table_add(t, "%s", fmt_count(n, p->account.emitted));
 	table_add(t, "%s", fmt_count(n, account_lost(&p->account)));
@@ -138,7 +137,7 @@ static int text_by_process(struct report *r)
 	t.unit[6] = u->name;
 	t.unit[7] = "s";
 	for (size_t i = 0; i < r->procs.n && !err; i++) {
-		err = gather_one(&g, r, &r->procs.p[i], false);
+		err = gather_one(&g, r, &r->procs.p[i], true);
 		if (err < 0)
 			break;
 		process_row(&t, &r->out, &g, &r->procs.p[i], u);
@@ -244,7 +243,7 @@ static int json_all(struct report *r)
 	json_close(&r->j);
 	err = rows_json(r, "kernels", REPORT_GPU, false);
 	if (!err)
-		err = rows_json(r, "ranges", REPORT_RANGE, true);
+		err = rows_json(r, "ranges", REPORT_RANGE | REPORT_SPAN, true);
 	if (!err)
 		err = rows_json(r, "calls", REPORT_CALLS, false);
 	if (!err)

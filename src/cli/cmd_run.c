@@ -126,9 +126,9 @@ static int start_private(struct run *r)
 	setenv(AON_ENV_RUN_DIR, r->aond.run_dir, 1);
 	if (!given && !r->o->val[OPT_NOREPORT])
 		fprintf(stderr,
-			"No aond here; recording into %s for this run only. "
+			"No aond here; recording into %s for this run only.%c"
 			"For always-on: sudo systemctl start aond\n",
-			r->store);
+			r->store, r->out.width < 110 ? '\n' : ' ');
 	return CLI_OK;
 }
 
@@ -251,42 +251,15 @@ static void saw_nothing(const struct run *r)
 		r->own ? r->aond.run_dir : locate_run_dir());
 }
 
-static int gather_run(const struct run *r, struct store *st, struct gather *g)
+static int print_report(const struct run *r, struct store *st, const struct procs *ps)
 {
-	struct procs_want want = { .run = r->id, .since_ns = r->begin_ns };
-	struct procs ps;
-	int err;
-
-	err = procs_load(&ps, st, &want);
-	if (err < 0)
-		return err;
-	for (size_t i = 0; i < ps.n && !err; i++)
-		err = gather_process(g, &ps.p[i], 0, true);
-	procs_fini(&ps);
-	return err;
-}
-
-static void report(struct run *r)
-{
-	struct store_why why = { "" };
-	struct store *st;
 	struct gather g;
 	int err;
 
-	err = store_open_ro(&st, r->store, &why);
-	if (err < 0) {
-		cli_say(0, "%s: no report: %s", r->store, *why.text ? why.text : strerror(-err));
-		return;
-	}
 	err = gather_init(&g, st, BY_NAME);
-	if (!err)
-		err = gather_run(r, st, &g);
-	if (err < 0) {
-		cli_say(0, "%s: no report: %s", r->store, strerror(-err));
-	} else if (!g.processes) {
-		saw_nothing(r);
-		remove_store(r);
-	} else {
+	for (size_t i = 0; i < ps->n && !err; i++)
+		err = gather_process(&g, &ps->p[i], 0, true);
+	if (!err) {
 		header(r, &g);
 		notes(r, &g);
 		report_text(&g, &r->out, FOLD_ROWS);
@@ -296,7 +269,36 @@ static void report(struct run *r)
 		cost(r, &g);
 	}
 	gather_fini(&g);
+	return err;
+}
+
+/* The report, if it is wanted and there is something to tell. */
+static void conclude(const struct run *r)
+{
+	struct procs_want want = { .run = r->id, .since_ns = r->begin_ns };
+	struct store_why why = { "" };
+	struct procs ps = { 0 };
+	struct store *st;
+	bool nothing;
+	int err;
+
+	err = store_open_ro(&st, r->store, &why);
+	if (err < 0) {
+		cli_say(0, "%s: no report: %s", r->store, *why.text ? why.text : strerror(-err));
+		return;
+	}
+	err = procs_load(&ps, st, &want);
+	nothing = !err && !ps.n;
+	if (nothing && !r->o->val[OPT_NOREPORT])
+		saw_nothing(r);
+	else if (!err && !r->o->val[OPT_NOREPORT])
+		err = print_report(r, st, &ps);
+	if (err < 0)
+		cli_say(0, "%s: no report: %s", r->store, strerror(-err));
+	procs_fini(&ps);
 	store_close(st);
+	if (nothing)
+		remove_store(r);
 }
 
 static int cannot_run(struct run *r, int err)
@@ -340,7 +342,6 @@ int cmd_run(const struct opts *o)
 		admin_ask(locate_run_dir(), "flush", FLUSH_MS, NULL, NULL);
 	else if (private_stop(&r.aond) < 0)
 		cli_say(0, "aond did not end in time and was killed; the report may lack the end.");
-	if (!o->val[OPT_NOREPORT])
-		report(&r);
+	conclude(&r);
 	child_mimic(&r.child);
 }

@@ -248,14 +248,16 @@ static int self_time(struct gather *g, const struct event *e)
 	if (!r)
 		return -ENOMEM;
 	r->held_ns += e->dur_ns;
-	if (!e->a) { /* a pushed range: nests. A started one stands alone. */
-		own -= l->child_ns[depth + 1] < own ? l->child_ns[depth + 1] : own;
-		l->child_ns[depth + 1] = 0;
-		l->child_ns[depth] += e->dur_ns;
-		if (g->steps && in_step(g, l, e->start_ns)) {
-			r->step_ns += own;
-			g->step_in_ns += own;
-		}
+	if (e->a) {
+		r->span |= g->by == BY_NAME;
+		return 0;
+	}
+	own -= l->child_ns[depth + 1] < own ? l->child_ns[depth + 1] : own;
+	l->child_ns[depth + 1] = 0;
+	l->child_ns[depth] += e->dur_ns;
+	if (g->steps && in_step(g, l, e->start_ns)) {
+		r->step_ns += own;
+		g->step_in_ns += own;
 	}
 	r->self_ns += own;
 	return 0;
@@ -288,7 +290,11 @@ static int walk_events(struct gather *g, uint32_t process, uint64_t from_ns)
 		g->held_step_ns += g->step[i].end_ns - g->step[i].start_ns;
 	g->held_steps += g->steps;
 	f.kind = EVENT_RANGE;
-	return store_each_events(g->st, &f, on_events, g);
+	err = store_each_events(g->st, &f, on_events, g);
+	/* A range that begins in a step may outlast it. */
+	if (g->step_in_ns > g->held_step_ns)
+		g->step_in_ns = g->held_step_ns;
+	return err;
 }
 
 int gather_process(struct gather *g, const struct process *p, uint64_t from_ns, bool events)
@@ -297,6 +303,10 @@ int gather_process(struct gather *g, const struct process *p, uint64_t from_ns, 
 	int err;
 
 	g->processes++;
+	if (!g->begin_ns || p->first_ns < g->begin_ns)
+		g->begin_ns = p->first_ns;
+	if (p->last_ns > g->end_ns)
+		g->end_ns = p->last_ns;
 	account_add(&g->account, &p->account);
 	err = store_each_lane(g->st, p->id, on_lane, g);
 	if (err < 0)
@@ -309,11 +319,18 @@ int gather_process(struct gather *g, const struct process *p, uint64_t from_ns, 
 
 uint64_t gather_time(const struct gather_row *r)
 {
-	if (r->kind != EVENT_RANGE || !r->held_ns || r->held_ns == r->self_ns)
+	if (r->kind != EVENT_RANGE || r->span || !r->held_ns || r->held_ns == r->self_ns)
 		return r->total_ns;
 	if (r->held_ns == r->total_ns)
 		return r->self_ns;
 	return (uint64_t)((double)r->total_ns * (double)r->self_ns / (double)r->held_ns);
+}
+
+uint64_t gather_quantile(const struct gather_row *r, double q)
+{
+	uint64_t v = sketch_quantile(&r->sketch, q);
+
+	return v > r->max_ns ? r->max_ns : v < r->min_ns ? r->min_ns : v;
 }
 
 static int time_cmp(const void *a, const void *b)
@@ -327,6 +344,11 @@ static int time_cmp(const void *a, const void *b)
 	return x->count != y->count ? (x->count < y->count ? 1 : -1) : (x > y) - (x < y);
 }
 
+static uint32_t row_bit(const struct gather_row *r)
+{
+	return 1u << (r->span ? GATHER_SPAN : r->kind & 31);
+}
+
 const struct gather_row **gather_sorted(const struct gather *g, uint32_t kinds, size_t *n,
 					uint64_t *total)
 {
@@ -335,7 +357,7 @@ const struct gather_row **gather_sorted(const struct gather *g, uint32_t kinds, 
 	*n = 0;
 	*total = 0;
 	for (size_t i = 0; list && i < g->rows; i++) {
-		if (!(kinds & 1u << g->row[i].kind))
+		if (!(kinds & row_bit(&g->row[i])))
 			continue;
 		list[(*n)++] = &g->row[i];
 		*total += gather_time(&g->row[i]);
@@ -350,7 +372,7 @@ uint32_t gather_kinds(const struct gather *g)
 	uint32_t kinds = 0;
 
 	for (size_t i = 0; i < g->rows; i++)
-		kinds |= 1u << g->row[i].kind;
+		kinds |= row_bit(&g->row[i]);
 	return kinds;
 }
 

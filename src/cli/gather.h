@@ -28,8 +28,11 @@ struct gather_row {
 	uint64_t held_ns; /* RANGE: of events still held, */
 	uint64_t self_ns; /* of it without the ranges inside, */
 	uint64_t step_ns; /* and of that in steps of the same thread */
+	bool span;        /* RANGE: may begin and end on two threads, overlaps anything */
 	struct sketch sketch;
 };
+
+#define GATHER_SPAN 31u /* stands for the kind of such rows where kinds are bits */
 
 struct gather_lane {
 	struct lane lane;
@@ -60,6 +63,7 @@ struct gather {
 	uint64_t step_in_ns;   /* and of it in ranges */
 	struct gather_row all_steps;
 	uint64_t first_ns, last_ns; /* of windows */
+	uint64_t begin_ns, end_ns;  /* from the first join to the last sight */
 	uint32_t processes, threads, streams, devices;
 	struct account account;
 };
@@ -73,6 +77,8 @@ bool gather_is_gpu(uint32_t kind);
 /* A row's time such that those of a kind add up: of a range without the ranges inside it. If
  * some events are gone, in the proportion of those held; if all are, the whole. */
 uint64_t gather_time(const struct gather_row *r);
+/* A quantile never lies beyond what was seen, though the sketch's cell may. */
+uint64_t gather_quantile(const struct gather_row *r, double q);
 /* Rows of the kinds in `kinds` (bits of enum event_kind), longest first; *total gets the sum of
  * gather_time(). Caller frees. */
 const struct gather_row **gather_sorted(const struct gather *g, uint32_t kinds, size_t *n,

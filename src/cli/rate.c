@@ -23,7 +23,7 @@ static int on_window(void *arg, const struct window *w)
 	return 0;
 }
 
-int rate_of(struct store *st, uint32_t process, uint64_t now_ns, struct rate *out)
+int rate_of(struct store *st, uint32_t process, uint64_t now_ns, double *per_s)
 {
 	struct store_filter f = { .process = process };
 	struct sum s = { 0 };
@@ -31,7 +31,6 @@ int rate_of(struct store *st, uint32_t process, uint64_t now_ns, struct rate *ou
 
 	f.from_ns = now_ns > LAG_NS + SPAN_NS ? now_ns - LAG_NS - SPAN_NS : 0;
 	err = store_each_window(st, &f, on_window, &s);
-	out->known = err >= 0;
-	out->per_s = s.last_ns ? (double)s.count * 1e9 / (double)(s.last_ns - s.first_ns) : 0;
+	*per_s = s.last_ns ? (double)s.count * 1e9 / (double)(s.last_ns - s.first_ns) : 0;
 	return err < 0 ? err : 0;
 }

@@ -3,16 +3,10 @@
 #ifndef AON_RATE_H
 #define AON_RATE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "store/store.h"
 
-struct rate {
-	bool known; /* it has windows at all */
-	double per_s;
-};
-
-int rate_of(struct store *st, uint32_t process, uint64_t now_ns, struct rate *out);
+int rate_of(struct store *st, uint32_t process, uint64_t now_ns, double *per_s);
 
 #endif /* AON_RATE_H */

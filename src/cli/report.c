@@ -35,11 +35,11 @@ void report_seen(const struct gather *g, const struct out *out, char *buf, size_
 					 plural(g->devices));
 	used += (size_t)snprintf(buf + used, cap - used, "%s thread%s", fmt_count(n, g->threads),
 				 plural(g->threads));
-	out_time(out, t, sizeof(t), g->last_ns - g->first_ns);
+	out_time(out, t, sizeof(t), g->end_ns > g->begin_ns ? g->end_ns - g->begin_ns : 0);
 	if (g->all_steps.count)
 		snprintf(buf + used, cap - used, "  %s step%s in %s",
 			 fmt_count(n, g->all_steps.count), plural(g->all_steps.count), t);
-	else if (g->last_ns > g->first_ns)
+	else if (g->end_ns > g->begin_ns)
 		snprintf(buf + used, cap - used, "  seen for %s", t);
 }
 
@@ -94,7 +94,7 @@ static void step_table(const struct gather *g, const struct out *out, size_t fol
 	size_t n, used = 0, shown_rows = 0;
 	double shown = 0;
 	struct table t;
-	char label[OUT_TEXT];
+	char label[OUT_TEXT], mean[64];
 
 	row = gather_sorted(g, REPORT_RANGE, &n, &total);
 	if (!row)
@@ -116,8 +116,10 @@ static void step_table(const struct gather *g, const struct out *out, size_t fol
 	}
 	step_row(&t, out, g, used ? "in no range" : "in no range (mark parts of it)", none, u,
 		 decimals, &shown);
-	if (!rest && (shown < 99.5 || shown > 100.5))
-		head[3].head = "(rounded)";
+	snprintf(mean, sizeof(mean), "mean of %s step%s%s", fmt_count(label, g->held_steps),
+		 plural(g->held_steps),
+		 !rest && (shown < 99.5 || shown > 100.5) ? " (rounded)" : "");
+	head[3].head = mean;
 	table_print(&t, out, 2);
 	folded(out, used - shown_rows, rest, g->held_step_ns);
 	fputc('\n', out->f);
@@ -139,8 +141,8 @@ static void row_cells(struct table *t, const struct out *out, const struct gathe
 	table_add(t, "%s", fmt_count(n, r->count));
 	table_add_time(t, r->total_ns, u->total, 2);
 	table_add_time(t, r->count ? r->total_ns / r->count : 0, u->avg, 2);
-	table_add_time(t, sketch_quantile(&r->sketch, 0.5), u->p50, 2);
-	table_add_time(t, sketch_quantile(&r->sketch, 0.99), u->p99, 2);
+	table_add_time(t, gather_quantile(r, 0.5), u->p50, 2);
+	table_add_time(t, gather_quantile(r, 0.99), u->p99, 2);
 	table_add_time(t, r->max_ns, u->max, 2);
 	table_add(t, "%s", fmt_percent(n, sum ? (double)gather_time(r) / (double)sum : 0));
 }
@@ -155,9 +157,9 @@ static void pick_units(struct units *u, const struct gather_row *const *row, siz
 		total = r->total_ns > total ? r->total_ns : total;
 		v = r->count ? r->total_ns / r->count : 0;
 		avg = v > avg ? v : avg;
-		v = sketch_quantile(&r->sketch, 0.5);
+		v = gather_quantile(r, 0.5);
 		p50 = v > p50 ? v : p50;
-		v = sketch_quantile(&r->sketch, 0.99);
+		v = gather_quantile(r, 0.99);
 		p99 = v > p99 ? v : p99;
 		max = r->max_ns > max ? r->max_ns : max;
 	}
@@ -214,38 +216,63 @@ static void row_table(const struct gather *g, const struct out *out, const char 
 	free(row);
 }
 
+/* What a step is mostly made of. */
+static void step_verdict(const struct gather *g, const struct out *out, const struct gather_row *r)
+{
+	char label[OUT_TEXT], clean[OUT_TEXT], name[OUT_TEXT], a[FMT_LEN], b[FMT_LEN],
+		share[FMT_LEN];
+	uint64_t none = g->held_step_ns - g->step_in_ns, most = r ? r->step_ns : 0;
+
+	out_time(out, b, sizeof(b), g->held_step_ns / g->held_steps);
+	if (none > most) {
+		out_line(out, OUT_BOLD, "  Most of a step lies in no range: %s of %s.",
+			 out_time(out, a, sizeof(a), none / g->held_steps), b);
+		out_line(out, OUT_PLAIN, "  Mark its parts with aon_range_push() to see more.\n");
+		return;
+	}
+	fmt_clean(clean, sizeof(clean), gather_label(g, r, label, sizeof(label)), out->ascii);
+	fmt_ellipsis(name, sizeof(name), clean, out->width == SIZE_MAX ? SIZE_MAX : 32, out->ascii);
+	out_line(out, OUT_BOLD, "  Most of a step is %s: %s of %s (%s %%).\n", name,
+		 out_time(out, a, sizeof(a), most / g->held_steps), b,
+		 fmt_percent(share, (double)most / (double)g->held_step_ns));
+}
+
+static void total_verdict(const struct gather *g, const struct out *out, const struct gather_row *r,
+			  uint64_t sum)
+{
+	char label[OUT_TEXT], clean[OUT_TEXT], name[OUT_TEXT], share[FMT_LEN], n[FMT_LEN],
+		where[64];
+
+	if (r->kind != EVENT_RANGE)
+		snprintf(where, sizeof(where), "GPU time");
+	else if (g->threads == 1)
+		snprintf(where, sizeof(where), "the thread's range time");
+	else
+		snprintf(where, sizeof(where), "%s threads' range time", fmt_count(n, g->threads));
+	fmt_clean(clean, sizeof(clean), gather_label(g, r, label, sizeof(label)), out->ascii);
+	fmt_ellipsis(name, sizeof(name), clean, out->width == SIZE_MAX ? SIZE_MAX : 32, out->ascii);
+	out_line(out, OUT_BOLD, "  Most time: %s, %s %% of %s.\n", name,
+		 fmt_percent(share, (double)gather_time(r) / (double)sum), where);
+}
+
 /* The sentence that a reader should take away. */
 static void verdict(const struct gather *g, const struct out *out)
 {
 	uint32_t kinds = gather_kinds(g);
-	uint32_t of = kinds & REPORT_GPU ? REPORT_GPU : kinds & REPORT_RANGE;
-	char label[OUT_TEXT], clean[OUT_TEXT], share[FMT_LEN], where[64], t[FMT_LEN];
+	uint32_t of = kinds & REPORT_GPU ? REPORT_GPU : REPORT_RANGE;
 	const struct gather_row **row;
 	uint64_t sum;
 	size_t n;
 
 	row = gather_sorted(g, of, &n, &sum);
-	if (!row || !n || !sum) {
-		free(row);
+	if (!row)
 		return;
+	if (g->held_steps && of == REPORT_RANGE && g->by == BY_NAME) {
+		qsort(row, n, sizeof(row[0]), step_cmp);
+		step_verdict(g, out, n ? row[0] : NULL);
+	} else if (n && sum) {
+		total_verdict(g, out, row[0], sum);
 	}
-	fmt_clean(clean, sizeof(clean), gather_label(g, row[0], label, sizeof(label)), out->ascii);
-	fmt_percent(share, (double)gather_time(row[0]) / (double)sum);
-	if (of == REPORT_GPU)
-		snprintf(where, sizeof(where), "GPU time");
-	else if (g->threads == 1)
-		snprintf(where, sizeof(where), "the thread's range time");
-	else
-		snprintf(where, sizeof(where), "%s threads' range time", fmt_count(t, g->threads));
-	fmt_ellipsis(label, sizeof(label), clean, out->width == SIZE_MAX ? SIZE_MAX : 36,
-		     out->ascii);
-	out_line(out, OUT_BOLD, "  Most time: %s, %s %% of %s.", label, share, where);
-	if (g->all_steps.count)
-		out_line(out, OUT_PLAIN, "  A step takes %s (median; p99 %s).",
-			 out_time(out, t, sizeof(t), sketch_quantile(&g->all_steps.sketch, 0.5)),
-			 out_time(out, clean, sizeof(clean),
-				  sketch_quantile(&g->all_steps.sketch, 0.99)));
-	fputc('\n', out->f);
 	free(row);
 }
 
@@ -272,13 +299,15 @@ void report_text(const struct gather *g, const struct out *out, size_t fold)
 	uint32_t kinds = gather_kinds(g);
 
 	verdict(g, out);
-	if (g->held_steps && g->held_step_ns >= g->step_in_ns)
+	if (g->held_steps && g->by == BY_NAME)
 		step_table(g, out, fold);
 	if (kinds & REPORT_GPU)
 		row_table(g, out, g->by == BY_LANE ? "Streams" : "Kernels and copies", REPORT_GPU,
 			  fold);
 	if (kinds & REPORT_RANGE)
 		row_table(g, out, g->by == BY_LANE ? "Threads" : "Ranges", REPORT_RANGE, fold);
+	if (kinds & REPORT_SPAN)
+		row_table(g, out, "From start to end, on any thread", REPORT_SPAN, fold);
 	if (kinds & REPORT_CALLS)
 		row_table(g, out, "Calls", REPORT_CALLS, fold);
 	others(g, out);

@@ -29,6 +29,7 @@ void report_rows_json(struct json *j, const struct gather *g, const struct proce
 	 1u << EVENT_COLLECTIVE)
 #define REPORT_CALLS (1u << EVENT_API | 1u << EVENT_SYNC)
 #define REPORT_RANGE (1u << EVENT_RANGE)
+#define REPORT_SPAN  (1u << GATHER_SPAN)
 #define REPORT_OTHER (1u << EVENT_MARK | 1u << EVENT_COUNTER | 1u << EVENT_FLOW)
 
 #endif /* AON_REPORT_H */

@@ -11,7 +11,7 @@ static void row_json(struct json *j, const struct gather *g, const struct proces
 #define EVENT(num, NAME, text, has) [num] = text,
 #include "model/event.tbl.h"
 	};
-	bool whole = r->kind == EVENT_RANGE && r->held_ns == r->total_ns;
+	bool whole = !r->span && r->kind == EVENT_RANGE && r->held_ns == r->total_ns;
 	char label[OUT_TEXT];
 
 	json_open(j, NULL, '{');
@@ -25,14 +25,16 @@ static void row_json(struct json *j, const struct gather *g, const struct proces
 	json_u64(j, "total_ns", r->total_ns);
 	json_u64(j, "min_ns", r->min_ns);
 	json_u64(j, "max_ns", r->max_ns);
-	json_u64(j, "p50_ns", sketch_quantile(&r->sketch, 0.5));
-	json_u64(j, "p99_ns", sketch_quantile(&r->sketch, 0.99));
+	json_u64(j, "p50_ns", gather_quantile(r, 0.5));
+	json_u64(j, "p99_ns", gather_quantile(r, 0.99));
 	if (r->bytes)
 		json_u64(j, "bytes", r->bytes);
 	if (whole)
 		json_u64(j, "self_ns", r->self_ns);
 	else if (r->kind == EVENT_RANGE)
 		json_null(j, "self_ns");
+	if (r->kind == EVENT_RANGE)
+		json_bool(j, "span", r->span);
 	json_close(j);
 }
 

@@ -18,8 +18,8 @@ static const char *const help_lines[] = {
 	"?  this help       arrows, PgUp, PgDn, Home  scroll the names",
 	"",
 	"STEP is the mean of the last seconds. The last minute shows one bar a second: the mean",
-	"step, or events where no steps are marked. Times of names are of the last 15 s;",
-	"a range's time includes the ranges inside it. Nothing here changes anything.",
+	"step, or events where no steps are marked. Times of names are of the last 15 s, with",
+	"what is inside them; 100 % is one thread or stream all the time. Nothing is changed.",
 };
 
 static void spark(const struct top_proc *p, size_t n, bool ascii, char *buf, size_t cap)
@@ -121,10 +121,10 @@ static const struct gather_row **choose(const struct top_look *l, const struct t
 }
 
 static void name_rows(struct table *t, const struct top_look *l, const struct out *out,
-		      const struct gather_row **row, size_t from, size_t to, uint64_t total)
+		      const struct gather_row **row, size_t from, size_t to)
 {
 	const struct fmt_unit *u[3];
-	uint64_t most[3] = { 0 };
+	uint64_t most[3] = { 0 }, seen = l->g.last_ns - l->g.first_ns;
 	char label[OUT_TEXT], n[FMT_LEN];
 
 	for (size_t i = from; i < to; i++) {
@@ -147,7 +147,7 @@ static void name_rows(struct table *t, const struct top_look *l, const struct ou
 		table_add_time(t, r->total_ns, u[0], 2);
 		table_add_time(t, r->count ? r->total_ns / r->count : 0, u[1], 2);
 		table_add_time(t, r->max_ns, u[2], 2);
-		table_add(t, "%s", fmt_percent(n, total ? (double)r->total_ns / (double)total : 0));
+		table_add(t, "%s", fmt_percent(n, seen ? (double)r->total_ns / (double)seen : 0));
 	}
 }
 
@@ -174,7 +174,7 @@ static void name_table(const struct top_look *l, const struct top_view *v, const
 	from = v->scroll < n ? v->scroll : n ? n - 1 : 0;
 	to = n - from > rows ? from + rows : n;
 	table_init(&t, col, sizeof(col) / sizeof(col[0]));
-	name_rows(&t, l, out, row, from, to, total);
+	name_rows(&t, l, out, row, from, to);
 	if (n)
 		table_print(&t, out, 0);
 	else if (*v->filter)
