@@ -37,11 +37,12 @@ int aond_settings(const struct aond_args *args, struct param *out, struct param_
 	if (err == -ENOENT && !args->config)
 		err = 0;
 	for (unsigned i = 0; i < args->sets && !err; i++) {
+		const struct aond_set *set = &args->set[i];
+		size_t len = strcspn(set->key, "=");
 		char key[64];
-		const char *eq = strchr(args->set[i], '=');
 
-		snprintf(key, sizeof(key), "%.*s", eq ? (int)(eq - args->set[i]) : 0, args->set[i]);
-		err = param_set(&p, key, eq ? eq + 1 : "", why);
+		snprintf(key, sizeof(key), "%.*s", (int)len, set->key);
+		err = param_set(&p, key, set->value ? set->value : set->key + len + 1, why);
 	}
 	if (!err)
 		err = param_check(&p, why);

@@ -19,10 +19,14 @@
 #define TICK_NS  1000000000ull
 #define STALL_NS 500000000ull
 
+#define AOND_SETS 64u
+
 /* What the command line asks for. */
 struct aond_args {
 	const char *config; /* NULL: PARAM_FILE if it is there */
-	const char **set;   /* "key=value", `sets` of them */
+	struct aond_set {
+		const char *key, *value; /* value NULL: key is "key=value" */
+	} set[AOND_SETS];
 	unsigned sets;
 	int parent_fd, ready_fd; /* -1: none */
 };

@@ -7,8 +7,6 @@
 
 #include "daemon/aond.h"
 
-#define SETS_MAX 64
-
 enum opt_id {
 #define OPT(ID, letter, word, arg, help) OPT_##ID,
 #include "daemon/opt.tbl.h"
@@ -55,13 +53,9 @@ struct ask {
 
 static int add_set(struct aond_args *a, const char *key, const char *value)
 {
-	char *text;
-
-	if (a->sets == SETS_MAX)
+	if (a->sets == AOND_SETS)
 		return misuse("too many settings");
-	if (asprintf(&text, "%s%s", key, value) < 0)
-		return misuse("no memory");
-	a->set[a->sets++] = text; /* for the life of the program: a reload needs it again */
+	a->set[a->sets++] = (struct aond_set){ key, value };
 	return 0;
 }
 
@@ -77,11 +71,11 @@ static int take_option(struct aond_args *a, struct ask *ask, int id)
 	case OPT_FOREGROUND:
 		return 0;
 	case OPT_RUN_DIR:
-		return add_set(a, "run_dir=", optarg);
+		return add_set(a, "run_dir", optarg);
 	case OPT_STORE:
-		return add_set(a, "store=", optarg);
+		return add_set(a, "store", optarg);
 	case OPT_SET:
-		return strchr(optarg, '=') ? add_set(a, "", optarg)
+		return strchr(optarg, '=') ? add_set(a, optarg, NULL)
 					   : misuse("--set takes KEY=VALUE");
 	case OPT_PARENT_FD:
 		a->parent_fd = atoi(optarg);
@@ -125,8 +119,7 @@ static int parse(int argc, char *argv[], struct aond_args *a, struct ask *ask)
 
 int main(int argc, char *argv[])
 {
-	const char *sets[SETS_MAX];
-	struct aond_args args = { .set = sets, .parent_fd = -1, .ready_fd = -1 };
+	struct aond_args args = { .parent_fd = -1, .ready_fd = -1 };
 	struct ask ask = { 0 };
 	struct param_why why;
 	struct param param;

@@ -50,7 +50,8 @@ struct item *item_window(const struct window *w)
 	for (uint32_t i = 0; i < w->rows; i++) {
 		struct sketch *s = &it->window.row[i].sketch;
 
-		memcpy(cell, s->cell, s->span * sizeof(*cell));
+		if (s->span)
+			memcpy(cell, s->cell, s->span * sizeof(*cell));
 		s->cell = cell;
 		cell += s->span;
 	}
