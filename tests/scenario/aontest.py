@@ -17,6 +17,7 @@ import time
 
 BUILD = pathlib.Path(os.environ.get("AON_BUILD", "build")).resolve()
 SANITIZED = os.environ.get("AON_SANITIZED", "")
+LONG = bool(os.environ.get("AON_LONG"))  # every case, however long it takes
 
 _count = 0
 _failed = 0
@@ -156,8 +157,26 @@ class Daemon:
             os.kill(self.pid, signal.SIGKILL)
         self.proc.wait(timeout=30)
 
+    def kill_all(self):
+        """aond and what it runs under, whichever of them live."""
+        if self.alive():
+            pid = self.pid
+            if pid != self.proc.pid:
+                os.kill(pid, signal.SIGKILL)
+                time.sleep(0.01)
+            if self.alive():
+                self.proc.kill()
+        self.proc.wait(timeout=30)
+
     def text(self):
-        return self.log.read_text(errors="replace")
+        return self.log.read_text(errors="replace") if self.log.exists() else ""
+
+    def counter(self, name):
+        return self.status().get("counters", {}).get(name, 0)
+
+    def session(self, pid):
+        """The status of that process's session, or None."""
+        return next((s for s in self.status().get("sessions", []) if s["pid"] == pid), None)
 
     def __enter__(self):
         return self
@@ -187,6 +206,24 @@ def emitted(proc, timeout=120):
     return json.loads(out.strip().splitlines()[-1]) if out.strip() else {"error": err}
 
 
+def wait_for(cond, seconds=10.0):
+    """Waits until cond() is true; its last value."""
+    end = time.monotonic() + seconds
+    while not (v := cond()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return v
+
+
+def wait_joined(daemon, pid, seconds=10.0):
+    """Waits until that process has a session with its socket."""
+    return wait_for(lambda: (daemon.session(pid) or {}).get("socket"), seconds)
+
+
+def finish(proc, timeout=60):
+    """Closes the stdin of a program that stays until then; its own count."""
+    return emitted(proc, timeout)
+
+
 def aon(*args, env=None, **kw):
     return subprocess.run([find("aon"), *map(str, args)], capture_output=True, text=True,
                           env={**os.environ, **(env or {})}, **kw)
@@ -207,9 +244,24 @@ def total(accts, word):
     return sum(a.get(word, 0) for a in accts)
 
 
-def lost(a):
-    return sum(a.get("lost", {}).values())
+def lost(a, why=None):
+    return a["lost_by"].get(why, 0) if why else sum(a["lost_by"].values())
 
 
 def balanced(a):
     return a["emitted"] == a["stored"] + a["overwritten"] + a["in_flight"] + lost(a)
+
+
+def same(accts, e, text):
+    """The program's own count is the store's, to the record, and every account adds up."""
+    return ok(total(accts, "emitted") == e.get("emitted") and all(map(balanced, accts)) and accts,
+              text, f"program {e}\nstore {accts}")
+
+
+def check(store):
+    return aon("store", "check", store).returncode == 0
+
+
+def check_text(store):
+    r = aon("store", "check", store)
+    return r.stdout + r.stderr
