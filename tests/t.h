@@ -18,6 +18,7 @@ static int t_count, t_failed;
 			t_failed++;                                         \
 			printf("# %s:%d: %s\n", __FILE__, __LINE__, #cond); \
 		}                                                           \
+		fflush(stdout); /* a fork must not print it again */        \
 	} while (0)
 
 static inline int t_done(void)
