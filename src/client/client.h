@@ -67,24 +67,28 @@ struct client {
 
 extern struct client aon_client;
 
-/* Around every detour: errno is the app's, and a thread that is cancelled, asynchronously even,
- * must not end with a turn or a chunk that nobody would give back. */
+/*
+ * Around every detour: errno is the app's, and a thread that is cancelled, asynchronously even,
+ * must not end with a turn or a chunk that nobody would give back. Deferred is enough, there
+ * is no cancellation point in here; to disable instead would change what pthread_join() says
+ * (glibc 2.36).
+ */
 struct detour {
-	int saved_errno, cancel;
+	int saved_errno, cancel_type;
 };
 
 static inline struct detour detour_begin(void)
 {
 	struct detour d = { .saved_errno = errno };
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &d.cancel);
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &d.cancel_type);
 	return d;
 }
 
 static inline void detour_end(struct detour d)
 {
 	errno = d.saved_errno;
-	pthread_setcancelstate(d.cancel, &d.cancel);
+	pthread_setcanceltype(d.cancel_type, &d.cancel_type);
 }
 
 /* --- emit.c --- */

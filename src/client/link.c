@@ -37,13 +37,9 @@ int link_hold(int fd, struct held_fd *out)
 	struct stat st;
 	int high = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FD_FLOOR);
 
-	if (high < 0 && fd > STDERR_FILENO) {
-		high = fd; /* a tight limit on descriptors: keep the number that we have */
-	} else {
-		close_fd(fd);
-		if (high < 0)
-			return -EMFILE;
-	}
+	close_fd(fd);
+	if (high < 0)
+		return -EMFILE; /* what a tight limit leaves is the app's */
 	if (stat_fd(high, &st) < 0) {
 		close_fd(high);
 		return -EBADF;

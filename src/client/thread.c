@@ -90,8 +90,9 @@ static struct aon_thread *take_fresh(void)
 static void thread_exit(void *arg)
 {
 	struct aon_thread *t = arg;
+	int type;
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL); /* to the end: it has come */
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type); /* for what is left of it */
 	aon_self = (struct aon_thread *)(uintptr_t)&aon_dead;
 	atomic_signal_fence(memory_order_seq_cst);
 	if (t->tid == 0) /* of a parent process */
