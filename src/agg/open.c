@@ -47,9 +47,11 @@ struct step {
 };
 
 struct open {
-	struct table threads, started;
+	struct table threads, started, early;
 	struct open_thread *thread; /* owned; by slot of `threads` */
 	struct event *start;        /* owned; by slot of `started` */
+	uint64_t *early_ns;         /* owned; by slot of `early` */
+	uint64_t given_up;          /* early ends, not yet told */
 	struct node *node;          /* owned; [0] is unused */
 	uint32_t nodes_used, nodes_free, leaving;
 	uint64_t count;
@@ -160,11 +162,15 @@ int open_new(struct open **out)
 	err = table_init(&o->started, OPEN_STARTED);
 	if (err)
 		goto free_open;
+	err = table_init(&o->early, OPEN_EARLY);
+	if (err)
+		goto free_open;
 	err = -ENOMEM;
+	o->early_ns = pages_new((OPEN_EARLY + 1) * sizeof(*o->early_ns));
 	o->thread = pages_new((OPEN_THREADS + 1) * sizeof(*o->thread));
 	o->start = pages_new((OPEN_STARTED + 1) * sizeof(*o->start));
 	o->node = pages_new((OPEN_PUSHED + 1) * sizeof(*o->node));
-	if (!o->thread || !o->start || !o->node)
+	if (!o->thread || !o->start || !o->node || !o->early_ns)
 		goto free_open;
 	*out = o;
 	return 0;
@@ -181,6 +187,8 @@ void open_free(struct open *o)
 	pages_free(o->node, (OPEN_PUSHED + 1) * sizeof(*o->node));
 	pages_free(o->start, (OPEN_STARTED + 1) * sizeof(*o->start));
 	pages_free(o->thread, (OPEN_THREADS + 1) * sizeof(*o->thread));
+	pages_free(o->early_ns, (OPEN_EARLY + 1) * sizeof(*o->early_ns));
+	table_fini(&o->early);
 	table_fini(&o->started);
 	table_fini(&o->threads);
 	free(o);
@@ -300,11 +308,37 @@ static void take_start(struct open *o, uint32_t i, struct event *out)
 	o->count--;
 }
 
+static void drop_early(struct open *o, uint32_t i)
+{
+	table_drop(&o->early, i);
+	o->count--;
+}
+
+/* Ends whose start has not come in time, and those over the bound. */
+static void give_up(struct open *o, uint64_t now_ns)
+{
+	uint64_t before = now_ns > OPEN_EARLY_NS ? now_ns - OPEN_EARLY_NS : 0;
+	uint32_t i;
+
+	while ((i = table_oldest(&o->early)) &&
+	       (o->early.count == OPEN_EARLY || o->early_ns[i] < before)) {
+		drop_early(o, i);
+		o->given_up++;
+	}
+}
+
 int open_start(struct open *o, const struct event *ev, struct event *out)
 {
-	uint32_t i = table_find(&o->started, ev->a);
+	uint32_t i = table_find(&o->early, ev->a);
 	int got = 0;
 
+	if (i) {
+		*out = *ev;
+		end_at(out, o->early_ns[i], 0);
+		drop_early(o, i);
+		return 1;
+	}
+	i = table_find(&o->started, ev->a);
 	if (!i && o->started.count == OPEN_STARTED)
 		i = table_oldest(&o->started);
 	if (i) {
@@ -321,11 +355,25 @@ int open_end(struct open *o, uint64_t id, uint64_t now_ns, struct event *out)
 {
 	uint32_t i = table_find(&o->started, id);
 
-	if (!i)
+	if (i) {
+		take_start(o, i, out);
+		end_at(out, now_ns, 0);
+		return 1;
+	}
+	give_up(o, now_ns);
+	if (table_find(&o->early, id))
 		return -(int)AON_LOSS_UNMATCHED;
-	take_start(o, i, out);
-	end_at(out, now_ns, 0);
-	return 1;
+	o->early_ns[table_add(&o->early, id)] = now_ns;
+	o->count++;
+	return 0;
+}
+
+uint64_t open_given_up(struct open *o)
+{
+	uint64_t n = o->given_up;
+
+	o->given_up = 0;
+	return n;
 }
 
 static void take_step(struct open *o, struct step *s, struct event *out)
@@ -399,6 +447,7 @@ size_t open_close(struct open *o, uint64_t end_ns, struct event *out, size_t max
 
 	for (uint32_t i = table_oldest(&o->threads); i; i = o->threads.slot[i].newer)
 		leave(o, &o->thread[i], end_ns);
+	give_up(o, UINT64_MAX);
 	n = open_flush(o, out, max);
 	while (n < max && o->started.count) {
 		take_start(o, table_oldest(&o->started), &out[n]);

@@ -21,8 +21,11 @@
 #define OPEN_DEPTH   256u   /* pushed ranges on one thread */
 #define OPEN_PUSHED  65536u /* on all threads, with those that wait to leave */
 #define OPEN_STARTED 4096u
+#define OPEN_EARLY   4096u /* ends that were read before their starts */
 #define OPEN_STEPS   64u
 #define OPEN_THREADS 16384u
+
+#define OPEN_EARLY_NS 5000000000ull /* how long such an end waits */
 
 struct open;
 
@@ -48,8 +51,12 @@ struct open_thread *open_thread(struct open *o, uint32_t tid);
  * and so is its pop, but it nests: what it encloses keeps its right end. */
 int open_push(struct open *o, struct open_thread *t, const struct event *ev);
 int open_pop(struct open *o, struct open_thread *t, uint64_t now_ns, struct event *out);
+
+/* Two threads' records are read in no order of time: an end may come before its start, and
+ * waits for it. open_given_up() tells, once, how many have waited in vain: unmatched. */
 int open_start(struct open *o, const struct event *ev, struct event *out);
 int open_end(struct open *o, uint64_t id, uint64_t now_ns, struct event *out);
+uint64_t open_given_up(struct open *o);
 
 /* A thread has one step open; it may be ended by another thread. */
 int open_step_begin(struct open *o, uint32_t tid, const struct event *ev, struct event *out);

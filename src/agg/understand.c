@@ -274,6 +274,7 @@ size_t understand_records(struct understand *u, const struct clock_map *clk, uin
 		i += r->act.len;
 	}
 	*records = seen;
+	lost[AON_LOSS_UNMATCHED] += open_given_up(u->open);
 	return n + open_flush(u->open, out + n, units - n);
 }
 
@@ -282,7 +283,11 @@ uint64_t understand_open(const struct understand *u)
 	return open_count(u->open);
 }
 
-size_t understand_close(struct understand *u, uint64_t end_ns, struct event *out, size_t max)
+size_t understand_close(struct understand *u, uint64_t end_ns, struct event *out, size_t max,
+			uint64_t lost[AON_LOSS_MAX])
 {
-	return open_close(u->open, end_ns, out, max);
+	size_t n = open_close(u->open, end_ns, out, max);
+
+	lost[AON_LOSS_UNMATCHED] += open_given_up(u->open);
+	return n;
 }

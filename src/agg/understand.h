@@ -48,6 +48,7 @@ uint64_t understand_open(const struct understand *u);
 
 /* The session ends: every open range becomes an event with EVENT_OPEN, running to end_ns.
  * Call until it returns 0. */
-size_t understand_close(struct understand *u, uint64_t end_ns, struct event *out, size_t max);
+size_t understand_close(struct understand *u, uint64_t end_ns, struct event *out, size_t max,
+			uint64_t lost[AON_LOSS_MAX]);
 
 #endif /* AON_UNDERSTAND_H */

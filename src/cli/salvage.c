@@ -254,7 +254,7 @@ static int drain(struct job *j)
 			take_events(j, n);
 		}
 	}
-	while (!j->err && (n = understand_close(j->understand, j->last_ns, j->ev, RUN_EVENTS)))
+	while (!j->err && (n = understand_close(j->understand, j->last_ns, j->ev, RUN_EVENTS, j->lost)))
 		take_events(j, n);
 	put_blob(j);
 	roll_close(j->roll, UINT64_MAX, put_window, j);
@@ -288,6 +288,7 @@ static int finish(struct job *j)
 		j->out->app_lost += i < AON_LOSS_APP_MAX ? j->lost[i] : 0;
 	}
 	a->emitted = j->out->records + j->out->app_lost;
+	a->stored = j->out->stored;
 	j->proc.last_ns = j->last_ns;
 	return store_process(j->st, &j->proc);
 }

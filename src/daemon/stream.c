@@ -288,7 +288,7 @@ void stream_finish(struct stream *s, uint64_t end_ns)
 	struct plant *pl = s->plant;
 	size_t n;
 
-	while ((n = understand_close(s->understand, end_ns, pl->ev, RUN_EVENTS)))
+	while ((n = understand_close(s->understand, end_ns, pl->ev, RUN_EVENTS, s->tally.lost)))
 		take_events(s, pl->ev, n);
 	stream_flush(s);
 	stream_windows(s, UINT64_MAX);

@@ -83,7 +83,7 @@ static void close_all(struct state *s, uint64_t end_ns)
 	struct event ev[7];
 	size_t n;
 
-	while ((n = understand_close(s->u, end_ns, ev, 7)) > 0)
+	while ((n = understand_close(s->u, end_ns, ev, 7, s->lost)) > 0)
 		take(s, ev, n);
 	MUST(understand_open(s->u) == 0);
 }
