@@ -102,10 +102,11 @@ static inline bool aon_chunk_claim(const struct aon_seg *s, uint32_t i)
 {
 	uint32_t want = AON_CHUNK_FREE;
 
-	/* A: pairs with F. Look before the exchange: most words are not free when it matters. */
+	/* A: pairs with F; releases as well, so that who sees this chunk taken sees the one before
+	 * it full. Look before the exchange: most words are not free when it matters. */
 	return atomic_load_explicit(&s->state[i], memory_order_relaxed) == AON_CHUNK_FREE &&
 	       atomic_compare_exchange_strong_explicit(&s->state[i], &want, AON_CHUNK_OWNED,
-						       memory_order_acquire, memory_order_relaxed);
+						       memory_order_acq_rel, memory_order_relaxed);
 }
 
 /*
@@ -131,8 +132,9 @@ static inline uint32_t aon_chunk_take(const struct aon_seg *s, struct aon_thread
 	}
 	atomic_store_explicit(hint, i + 1, memory_order_relaxed);
 	c = (struct aon_chunk_head *)(void *)(s->chunks + (size_t)i * s->chunk_bytes);
-	c->tid = t->tid;
-	c->seq = t->seq++;
+	/* aond may be listing chunks: it sees the old owner's or ours, and looks again later. */
+	__atomic_store_n(&c->tid, t->tid, __ATOMIC_RELAXED);
+	__atomic_store_n(&c->seq, t->seq++, __ATOMIC_RELAXED);
 	c->tsc_hi = (uint32_t)(tsc >> 32);
 	t->tsc_hi = c->tsc_hi;
 	t->n = (_Atomic uint32_t *)&c->n;

@@ -19,6 +19,12 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
+/* A chunk in the order in which its thread filled it: key is the thread and its count. */
+struct order {
+	uint64_t key;
+	uint32_t chunk;
+};
+
 struct pool {
 	int fd;                   /* owned */
 	uint8_t *map;             /* owned; head.total_bytes */
@@ -26,7 +32,8 @@ struct pool {
 	bool drained;             /* the last pass left nothing behind */
 	struct aon_seg_head head; /* checked copy: only its constant part is used */
 	uint32_t units;           /* that a chunk holds */
-	uint32_t next;            /* chunk where the next pass goes on */
+	uint64_t next;            /* key where the next pass goes on */
+	struct order *order;      /* of a pass, and of a first look: behind done[] */
 	_Atomic uint32_t *state;
 	_Atomic uint32_t *consumed; /* for the next daemon; never read while we live */
 	uint32_t done[];            /* what consumed[] says, but out of the process's reach */
@@ -46,6 +53,14 @@ static struct aon_chunk_head *chunk(const struct pool *p, uint32_t i)
 static _Atomic uint32_t *chunk_n(const struct pool *p, uint32_t i)
 {
 	return (_Atomic uint32_t *)&chunk(p, i)->n;
+}
+
+static uint64_t chunk_key(const struct pool *p, uint32_t i)
+{
+	const struct aon_chunk_head *c = chunk(p, i);
+
+	return (uint64_t)__atomic_load_n(&c->tid, __ATOMIC_RELAXED) << 32 |
+	       __atomic_load_n(&c->seq, __ATOMIC_RELAXED);
 }
 
 /* --- geometry --- */
@@ -114,6 +129,16 @@ static bool head_sane(const struct aon_seg_head *h, uint64_t file_bytes)
 }
 
 /* --- making and adopting --- */
+
+static struct pool *alloc(size_t chunks)
+{
+	size_t done = (sizeof(struct pool) + chunks * sizeof(uint32_t) + 7) & ~(size_t)7;
+	struct pool *p = calloc(1, done + 2 * chunks * sizeof(struct order));
+
+	if (p)
+		p->order = (struct order *)(void *)((char *)p + done);
+	return p;
+}
 
 static int make_memfd(size_t len)
 {
@@ -194,7 +219,7 @@ int pool_new(struct pool **out, const struct pool_opts *o)
 		return err;
 	if (getrandom(h.pool_id, sizeof(h.pool_id), 0) != (ssize_t)sizeof(h.pool_id))
 		return -EIO;
-	p = calloc(1, sizeof(*p) + h.chunk_count * sizeof(p->done[0]));
+	p = alloc(h.chunk_count);
 	if (!p)
 		return -ENOMEM;
 	p->head = h;
@@ -274,7 +299,7 @@ int pool_adopt(struct pool **out, int fd, bool trust_file)
 		return err;
 	if (pread(fd, &h, sizeof(h), 0) != (ssize_t)sizeof(h) || !head_sane(&h, bytes))
 		return -EPROTO;
-	p = calloc(1, sizeof(*p) + h.chunk_count * sizeof(p->done[0]));
+	p = alloc(h.chunk_count);
 	if (!p)
 		return -ENOMEM;
 	p->head = h;
@@ -388,13 +413,13 @@ static void free_chunk(struct pool *p, uint32_t i)
 }
 
 /*
- * Copies what chunk i has got since the last pass. 1: copied, 0: nothing new, -ENOBUFS: no
+ * Copies what a chunk has got since the last pass. 1: copied, 0: nothing new, -ENOBUFS: no
  * room, -EPROTO: a lie. The chunk is freed when nobody will write to it again.
  */
-static int drain_chunk(struct pool *p, uint32_t i, void *buf, size_t room, bool dead,
+static int drain_chunk(struct pool *p, const struct order *o, void *buf, size_t room, bool dead,
 		       struct pool_run *run)
 {
-	uint32_t state, n, units;
+	uint32_t i = o->chunk, state, n, units;
 	int records;
 
 	/* D: pairs with E. */
@@ -411,6 +436,9 @@ static int drain_chunk(struct pool *p, uint32_t i, void *buf, size_t room, bool 
 	if (units) {
 		const struct aon_chunk_head *c = chunk(p, i);
 
+		/* Listed while its thread took it, in the place of its last owner: next time. */
+		if (chunk_key(p, i) != o->key)
+			return 0;
 		if ((size_t)units * AON_UNIT > room)
 			return -ENOBUFS;
 		run->tid = c->tid;
@@ -433,21 +461,88 @@ static int drain_chunk(struct pool *p, uint32_t i, void *buf, size_t room, bool 
 	return units != 0;
 }
 
+/* Shell's sort: no memory, and quick on what is nearly in order, as this is. */
+static void sort(struct order *o, uint32_t n)
+{
+	static const uint32_t gaps[] = { 1750, 701, 301, 132, 57, 23, 10, 4, 1 };
+
+	for (unsigned g = 0; g < sizeof(gaps) / sizeof(gaps[0]); g++) {
+		for (uint32_t i = gaps[g]; i < n; i++) {
+			struct order x = o[i];
+			uint32_t j = i;
+
+			for (; j >= gaps[g] && o[j - gaps[g]].key > x.key; j -= gaps[g])
+				o[j] = o[j - gaps[g]];
+			o[j] = x;
+		}
+	}
+}
+
+/* Lists the chunks that are not free, sorted by thread and age. */
+static uint32_t list(struct pool *p, struct order *o)
+{
+	bool sorted = true;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < p->head.chunk_count; i++) {
+		/* D: pairs with E, and with A: who sees a chunk taken sees the ones before it full. */
+		if (atomic_load_explicit(&p->state[i], memory_order_acquire) == AON_CHUNK_FREE)
+			continue;
+		o[n] = (struct order){ chunk_key(p, i), i };
+		sorted &= n == 0 || o[n - 1].key <= o[n].key;
+		n++;
+	}
+	if (!sorted)
+		sort(o, n);
+	return n;
+}
+
+/*
+ * The chunks of a pass, each thread's in the order in which it filled them, none left out
+ * between two. One look is not enough: a thread may take a chunk that has been looked at, fill
+ * it, and take one that has not. A second look finds every chunk that is older than one which
+ * the first has found; younger ones are left to the next pass.
+ */
+static uint32_t choose(struct pool *p)
+{
+	struct order *seen = p->order + p->head.chunk_count;
+	uint32_t first = list(p, seen), second = list(p, p->order), n = 0, at = 0;
+
+	for (uint32_t i = 0; i < second; i++) {
+		while (at < first && seen[at].key < p->order[i].key)
+			at++;
+		if (at < first && seen[at].key >> 32 == p->order[i].key >> 32)
+			p->order[n++] = p->order[i];
+	}
+	return n;
+}
+
+/* Where in the list the pass before has stopped. */
+static uint32_t resume(const struct pool *p, uint32_t n)
+{
+	uint32_t at = 0;
+
+	while (at < n && p->order[at].key < p->next)
+		at++;
+	return at < n ? at : 0;
+}
+
 int pool_drain(struct pool *p, void *buf, size_t cap, bool dead, struct pool_run *run,
 	       size_t run_max, size_t *runs, bool *more)
 {
+	uint32_t listed = choose(p), at = resume(p, listed);
 	size_t used = 0, n = 0;
 	int err = 0;
 
 	*more = false;
-	for (uint32_t left = p->head.chunk_count; left; left--) {
-		uint32_t i = p->next;
-
+	for (uint32_t left = listed; left; left--) {
+		p->next = p->order[at].key;
 		if (n == run_max) {
 			*more = true;
 			break;
 		}
-		err = drain_chunk(p, i, (uint8_t *)buf + used, cap - used, dead, &run[n]);
+		err = drain_chunk(p, &p->order[at], (uint8_t *)buf + used, cap - used, dead,
+				  &run[n]);
 		if (err == -ENOBUFS) {
 			*more = true;
 			err = 0;
@@ -455,11 +550,13 @@ int pool_drain(struct pool *p, void *buf, size_t cap, bool dead, struct pool_run
 		}
 		if (err < 0)
 			break;
-		p->next = i + 1 < p->head.chunk_count ? i + 1 : 0;
 		if (err)
 			used += (size_t)run[n++].units * AON_UNIT;
 		err = 0;
+		at = at + 1 < listed ? at + 1 : 0;
 	}
+	if (!*more)
+		p->next = 0;
 	*runs = n;
 	p->drained = dead && !err && !*more;
 	return err;
