@@ -23,10 +23,11 @@
 
 #define WINDOWS    4u
 #define ROWS_LIMIT (UINT16_MAX - EVENT_MAX) /* the index numbers rows by 16 bits */
-#define BATCH      16u
+#define BATCH      32u
 #define INDEX_ROOM 4u /* slots a row: a collision is a branch mispredicted */
 #define INDEX_MIN  64u
 #define CELL_ALIGN 16u  /* cells: a span begins, ends and grows by multiples */
+#define CELL_FIRST 64u  /* cells of a new span: an octave, since most kernels vary less */
 #define ROW_BYTES  512u /* of the arena, for each of rows_max */
 #define ARENA_MIN  16384u
 
@@ -200,12 +201,26 @@ void roll_free(struct roll *r)
 	free(r);
 }
 
-/* The row for a reader: cells go to `cell`, 32 bits each. Returns how many. */
+static uint32_t row_cell(const struct win *w, const struct row *row, uint32_t i)
+{
+	const uint8_t *at = w->arena + row->cells;
+
+	return row->wide ? ((const uint32_t *)at)[i] : ((const uint16_t *)at)[i];
+}
+
+/* The row for a reader: the cells from its first to its last value, 32 bits each, go to
+ * `cell`. Returns how many. */
 static uint32_t row_out(const struct win *w, const struct row *row, struct rollup *out,
 			uint32_t *cell)
 {
-	const uint8_t *from = w->arena + row->cells;
+	uint32_t from = 0, to = row->span;
 
+	while (from < to && !row_cell(w, row, from))
+		from++;
+	while (from < to && !row_cell(w, row, to - 1))
+		to--;
+	for (uint32_t i = from; i < to; i++)
+		cell[i - from] = row_cell(w, row, i);
 	*out = (struct rollup){
 		.lane = (uint32_t)(row->key >> 32),
 		.name = (uint32_t)row->key,
@@ -215,15 +230,10 @@ static uint32_t row_out(const struct win *w, const struct row *row, struct rollu
 		.min_ns = row->min_ns,
 		.max_ns = row->max_ns,
 		.bytes = row->bytes,
-		.sketch = { row->span ? cell : NULL, row->base, row->span,
-			    row->span ? row->count : 0 },
 	};
-	if (row->wide)
-		memcpy(cell, from, row->span * sizeof(*cell));
-	else
-		for (uint32_t i = 0; i < row->span; i++)
-			cell[i] = ((const uint16_t *)from)[i];
-	return row->span;
+	if (from < to)
+		out->sketch = (struct sketch){ cell, row->base + from, to - from, row->count };
+	return to - from;
 }
 
 /* Hands the window out and empties it. It stays open. */
@@ -304,8 +314,8 @@ static void span_for(const struct row *row, uint32_t cell, uint32_t *base, uint3
 
 	if (!row->span) {
 		/* The first value, with room on both sides. */
-		*base = cell < CELL_ALIGN / 2 ? 0 : (cell - CELL_ALIGN / 2) & ~(CELL_ALIGN - 1);
-		*end = *base + 2 * CELL_ALIGN;
+		*base = cell < CELL_FIRST / 2 ? 0 : (cell - CELL_FIRST / 2) & ~(CELL_ALIGN - 1);
+		*end = *base + CELL_FIRST;
 	} else {
 		*base = row->base;
 		*end = *base + row->span;
