@@ -242,6 +242,23 @@ uint64_t account_lost(const struct account *a)
 	return n;
 }
 
+const char *account_why(const struct account *a)
+{
+	static const char *const word[ACCOUNT_LOSSES] = {
+#define LOSS(num, NAME, text, side, help) [num] = text,
+#include "abi/loss.tbl.h"
+	};
+	static char out[256];
+	int at = 0;
+
+	out[0] = 0;
+	for (unsigned i = 0; i < ACCOUNT_LOSSES && at < (int)sizeof(out) - 64; i++)
+		if (a->lost[i])
+			at += snprintf(out + at, 64, "%s %s %llu", at ? "," : ":", word[i],
+				       (unsigned long long)a->lost[i]);
+	return out;
+}
+
 long node_kib(const struct node *n, const char *file, const char *key)
 {
 	char path[64], line[256];

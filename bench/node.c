@@ -51,9 +51,9 @@ static void ratio(const char *id, double rate)
 	value = node_ns / ref_ns;
 	bench_row(id, value, "x reference", 2.0, value <= 2.0,
 		  "aond %.1f ns, reference %.1f ns an event; %.1f M emitted by %d processes, "
-		  "%llu lost; %.2f bytes an event",
+		  "%llu lost%s; %.2f bytes an event",
 		  node_ns, ref_ns, (double)emitted / 1e6, FEEDERS,
-		  (unsigned long long)missing(&sum, emitted),
+		  (unsigned long long)missing(&sum, emitted), account_why(&sum),
 		  (double)node.store_bytes / (double)emitted);
 }
 
@@ -70,7 +70,8 @@ static void lossless(void)
 	node_stop(&node, &sum);
 	lost = missing(&sum, emitted);
 	bench_row("lossless_2m", (double)lost, "lost", 0, lost == 0,
-		  "%.1f M emitted by one process at 2 M/s, default pool", (double)emitted / 1e6);
+		  "%.1f M emitted by one process at 2 M/s, default pool%s", (double)emitted / 1e6,
+		  account_why(&sum));
 }
 
 static int soak(int seconds)
@@ -96,10 +97,11 @@ static int soak(int seconds)
 	emitted = feed_wait(&feed);
 	node_stop(&node, &sum);
 	lost = missing(&sum, emitted);
-	printf("soak: %d s, %.0f M events, %llu lost; RSS %ld KiB after %d s, %ld KiB at the end, "
+	printf("soak: %d s, %.0f M events, %llu lost%s; RSS %ld KiB after %d s, %ld KiB at the "
+	       "end, "
 	       "%ld KiB at most; PSS %ld KiB\n",
-	       seconds, (double)emitted / 1e6, (unsigned long long)lost, first, seconds / 5, last,
-	       peak, pss);
+	       seconds, (double)emitted / 1e6, (unsigned long long)lost, account_why(&sum), first,
+	       seconds / 5, last, peak, pss);
 	return lost || last > first + first / 20 ? 1 : 0;
 }
 

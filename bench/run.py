@@ -22,11 +22,11 @@ def matches(pattern, name):
         return fnmatch.fnmatch(name, pattern)
 
 
-def rows_of(bench, ids):
+def rows_of(bench, ids, build):
     """The rows that one program gives, and those that it owes as failed ones."""
     env = {**os.environ, **bench["env"], "BENCH_IDS": " ".join(ids)}
     print(f"  {bench['name']} ...", end="", file=sys.stderr, flush=True)
-    done = subprocess.run(bench["cmd"], env=env, stdout=subprocess.PIPE, text=True)
+    done = subprocess.run(bench["cmd"], env=env, cwd=build, stdout=subprocess.PIPE, text=True)
     print(f" {'done' if done.returncode == 0 else f'failed, status {done.returncode}'}", file=sys.stderr)
     rows = {}
     for line in done.stdout.splitlines():
@@ -69,7 +69,7 @@ def main():
         ids = [s.split(":")[-1] for s in bench["suite"]]
         ids = [i for i in ids if matches(args.only, i)]
         if ids:
-            rows += rows_of(bench, ids)
+            rows += rows_of(bench, ids, args.build)
     if not rows:
         sys.exit(f"bench/run.py: no id matches '{args.only}'")
     table(rows)
