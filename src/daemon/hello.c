@@ -281,9 +281,7 @@ static int adopt(struct sess *s, const struct aon_msg_hello *m, int fd)
 	count_add(COUNT_sessions_adopted, 1);
 	err = start(s, m, pool, left, AON_WELCOME_KEEP);
 	free(left);
-	if (!err)
-		sess_drain(s); /* what came while nobody was here */
-	return err;
+	return err ? err : sess_drain(s); /* what came while nobody was here */
 }
 
 int sess_hello(struct sess *s, const struct aon_msg_hello *m, struct msg_fds *fds)

@@ -95,7 +95,7 @@ bool sess_cannot_ring(const struct sess *s)
 	return s->quiet || s->sock.fd < 0;
 }
 
-void sess_drain(struct sess *s)
+int sess_drain(struct sess *s)
 {
 	int got = stream_drain(s->stream, false);
 
@@ -105,16 +105,17 @@ void sess_drain(struct sess *s)
 			 s->peer.uid);
 		gate_shut(&s->gate);
 		sess_end(s, false);
-		return;
+		return 1;
 	}
 	s->more = got == 1;
 	s->roster->more |= s->more;
 	if (!s->stream->fresh)
-		return;
+		return 0;
 	s->idle = 0;
 	s->stream->proc.last_ns = now_mono();
 	if (sess_cannot_ring(s))
 		roster_poll_on(s->roster);
+	return 0;
 }
 
 static void take_note(struct sess *s, const struct aon_msg_note *m)
@@ -189,7 +190,7 @@ void sess_sock(struct watch *w, uint32_t events)
 			break;
 		err = take_message(s, &m, &fds, &rang);
 		msg_fds_close(&fds);
-		if (err == 1) /* another session has its socket now */
+		if (err == 1) /* it is gone, or another session has its socket now */
 			return;
 	}
 	if (err && err != -EAGAIN) {
