@@ -264,17 +264,18 @@ int stream_drain(struct stream *s, bool dead)
 	struct plant *pl = s->plant;
 	bool more = true;
 	size_t runs;
+	int err = 0;
 
-	for (int pass = 0; more && pass < PASSES; pass++) {
-		if (pool_drain(s->pool, pl->buf, BUF_BYTES, dead, pl->run, RUNS, &runs, &more) < 0)
-			return -EPROTO;
+	for (int pass = 0; more && !err && pass < PASSES; pass++) {
+		/* What it copied before it met a lie is good, and counted as taken. */
+		err = pool_drain(s->pool, pl->buf, BUF_BYTES, dead, pl->run, RUNS, &runs, &more);
 		for (size_t i = 0; i < runs; i++)
 			take_run(s, &pl->run[i]);
 		if (runs)
 			s->fresh = s->changed = true;
 	}
 	pool_bell_clear(s->pool);
-	return more;
+	return err ? err : more;
 }
 
 void stream_windows(struct stream *s, uint64_t before_ns)
