@@ -42,7 +42,7 @@ static int check_dir(int dir, const char *path, struct rundir_why *why)
 	if (st.st_uid != geteuid() && st.st_uid != 0)
 		return say(why, -EPERM, "%s: belongs to user %u: choose another run_dir", path,
 			   st.st_uid);
-	if (st.st_mode & (S_IWGRP | S_IWOTH) && !(st.st_mode & S_ISVTX))
+	if (st.st_mode & (S_IWGRP | S_IWOTH)) /* sticky or not: they could be first */
 		return say(why, -EPERM, "%s: others can write to it (mode %04o): chmod go-w", path,
 			   st.st_mode & 07777u);
 	return 0;
