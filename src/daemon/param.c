@@ -37,6 +37,9 @@ static int say(struct param_why *why, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(why->text, sizeof(why->text), fmt, ap);
 	va_end(ap);
+	for (char *c = why->text; *c; c++) /* a file may hold any bytes, a terminal may not see them */
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
 	return -EINVAL;
 }
 
