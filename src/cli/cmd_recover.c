@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/json.h"
+#include "cli/locate.h"
 #include "cli/out.h"
 #include "cli/salvage.h"
 
@@ -99,17 +101,43 @@ static void next_command(const struct out *out, const char *to)
 		out_style(out, OUT_PLAIN));
 }
 
+/* A store that was begun and holds nothing is not left behind. */
+static void remove_store(const char *to)
+{
+	static const char *const tail[] = { "", "-wal", "-shm" };
+	char path[PATH_MAX + 8];
+
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "%s%s", to, tail[i]);
+		unlink(path);
+	}
+}
+
 static int recover_store(const struct opts *o, const char *path, const char *to)
 {
 	struct store_why why = { "" };
 	struct store_salvage s = { 0 };
 	struct out out;
 	struct json j;
+	struct store *st;
 	int err;
 
+	err = store_open_ro(&st, path, &why);
+	if (err == 0)
+		store_close(st);
+	else if (err == -EPROTO)
+		return locate_failed(path, err,
+				     &why); /* what is new in it would be dropped unseen */
 	err = store_salvage(path, to, &s, &why);
 	if (err < 0)
-		return cli_say(CLI_FAIL, "%s: %s", path, *why.text ? why.text : strerror(-err));
+		return locate_failed(err == -EEXIST ? to : path, err, &why);
+	if (!s.event_blobs && !s.window_blobs && !s.processes) {
+		remove_store(to);
+		return cli_say(CLI_FAIL,
+			       "%s: holds nothing that aon wrote, or nothing whole. "
+			       "Try an older copy.",
+			       path);
+	}
 	out_init(&out, stdout, o);
 	if (o->val[OPT_JSON]) {
 		begin_json(&j, to);
@@ -120,20 +148,6 @@ static int recover_store(const struct opts *o, const char *path, const char *to)
 		next_command(&out, to);
 	}
 	return CLI_OK;
-}
-
-/* A store that was begun and cannot be finished is not left behind. */
-static void discard(struct store *st, const char *to)
-{
-	static const char *const tail[] = { "", "-wal", "-shm" };
-	char path[PATH_MAX + 8];
-
-	store_rollback(st);
-	store_close(st);
-	for (size_t i = 0; i < 3; i++) {
-		snprintf(path, sizeof(path), "%s%s", to, tail[i]);
-		unlink(path);
-	}
 }
 
 static int pool_failed(const char *path, int err)
@@ -158,7 +172,7 @@ static int recover_pools(const struct opts *o, const char *to)
 
 	err = store_open_rw(&st, to, &so, &why);
 	if (err < 0)
-		return cli_say(CLI_FAIL, "%s: %s", to, *why.text ? why.text : strerror(-err));
+		return locate_failed(to, err, &why);
 	out_init(&out, stdout, o);
 	if (o->val[OPT_JSON])
 		begin_json(&j, to);
@@ -181,10 +195,9 @@ static int recover_pools(const struct opts *o, const char *to)
 		json_end(&j);
 	else if (saved)
 		next_command(&out, to);
-	if (saved)
-		store_close(st);
-	else
-		discard(st, to);
+	store_close(st);
+	if (!saved)
+		remove_store(to);
 	return rc;
 }
 
@@ -192,11 +205,12 @@ int cmd_recover(const struct opts *o)
 {
 	const char *to = o->val[OPT_OUTPUT];
 	int pools = 0, err;
+	struct stat sb;
 	bool yes;
 
 	if (!o->argc || !to || !*to)
 		return cli_misuse("takes what to read and where to write: FILE... -o NEW");
-	if (access(to, F_OK) == 0)
+	if (lstat(to, &sb) == 0)
 		return cli_say(CLI_FAIL, "%s: is there already. Name a file that is not.", to);
 	for (int i = 0; i < o->argc; i++) {
 		err = salvage_is_pool(o->argv[i], &yes);

@@ -19,6 +19,7 @@
 
 #define FOLD_ROWS 6u
 #define FLUSH_MS  10000
+#define SHORT_NS  5000000000ull
 
 struct run {
 	const struct opts *o;
@@ -91,16 +92,29 @@ static int check_target(struct run *r)
 {
 	struct store_why why = { "" };
 	struct store *st;
+	struct stat sb;
 	int err;
 
-	r->fresh = access(r->store, F_OK) < 0;
+	r->fresh = lstat(r->store, &sb) < 0;
 	if (r->fresh)
 		return CLI_OK;
 	err = store_open_ro(&st, r->store, &why);
 	if (err < 0)
-		return cli_say(CLI_FAIL, "%s: %s", r->store, *why.text ? why.text : strerror(-err));
+		return locate_failed(r->store, err, &why);
 	store_close(st);
 	return CLI_OK;
+}
+
+/* A store that was made for this run and holds nothing of it is not left behind. */
+static void remove_store(const struct run *r)
+{
+	static const char *const tail[] = { "", "-wal", "-shm" };
+	char path[PATH_MAX + 8];
+
+	for (size_t i = 0; r->fresh && i < 3; i++) {
+		snprintf(path, sizeof(path), "%s%s", r->store, tail[i]);
+		unlink(path);
+	}
 }
 
 static int start_private(struct run *r)
@@ -120,8 +134,12 @@ static int start_private(struct run *r)
 	if (strlen(path) >= PATH_MAX)
 		return cli_say(CLI_FAIL, "%s: the name is too long. Choose a shorter one.",
 			       r->store);
-	if (check_target(r) != CLI_OK || private_start(&r->aond, path) < 0)
+	if (check_target(r) != CLI_OK)
 		return CLI_FAIL;
+	if (private_start(&r->aond, path) < 0) {
+		remove_store(r);
+		return CLI_FAIL;
+	}
 	r->own = true;
 	setenv(AON_ENV_RUN_DIR, r->aond.run_dir, 1);
 	if (!given && !r->o->val[OPT_NOREPORT])
@@ -130,18 +148,6 @@ static int start_private(struct run *r)
 			"For always-on: sudo systemctl start aond\n",
 			r->store, r->out.width < 110 ? '\n' : ' ');
 	return CLI_OK;
-}
-
-/* A store that was made for this run and holds nothing of it is not left behind. */
-static void remove_store(const struct run *r)
-{
-	static const char *const tail[] = { "", "-wal", "-shm" };
-	char path[PATH_MAX + 8];
-
-	for (size_t i = 0; r->own && r->fresh && i < 3; i++) {
-		snprintf(path, sizeof(path), "%s%s", r->store, tail[i]);
-		unlink(path);
-	}
 }
 
 /* The script's name says more than the interpreter's. */
@@ -217,8 +223,8 @@ static void notes(const struct run *r, const struct gather *g)
 
 static void cost(const struct run *r, const struct gather *g)
 {
-	char bytes[FMT_LEN], core[FMT_LEN], rss[FMT_LEN], n[FMT_LEN], lost[64] = "none lost";
-	uint64_t gone = account_lost(&g->account);
+	char bytes[FMT_LEN], rss[FMT_LEN], n[FMT_LEN], cpu[64], lost[64] = "none lost";
+	uint64_t gone = account_lost(&g->account), took = r->end_ns - r->begin_ns;
 	const struct out *out = &r->out;
 	struct stat sb = { 0 };
 
@@ -226,15 +232,20 @@ static void cost(const struct run *r, const struct gather *g)
 		snprintf(lost, sizeof(lost), "%s lost", fmt_count(bytes, gone));
 	stat(r->store, &sb);
 	fmt_count(n, g->account.emitted);
-	if (r->own)
-		out_line(out, OUT_DIM, "aon cost: %s %% of a core, %s, %s on disk; %s records, %s",
-			 fmt_percent(core,
-				     (double)r->aond.cpu_ns / (double)(r->end_ns - r->begin_ns)),
-			 fmt_bytes(rss, r->aond.rss_bytes), fmt_bytes(bytes, (uint64_t)sb.st_size),
-			 n, lost);
-	else
+	if (!r->own) {
 		out_line(out, OUT_DIM, "aon cost: the node's aond, see aon ps; %s records, %s", n,
 			 lost);
+		return;
+	}
+	if (took < SHORT_NS) /* starting and ending would be all that is measured */
+		snprintf(cpu, sizeof(cpu), "%s of CPU",
+			 out_time(out, bytes, sizeof(bytes), r->aond.cpu_ns));
+	else
+		snprintf(cpu, sizeof(cpu), "%s %% of a core",
+			 fmt_percent(bytes, (double)r->aond.cpu_ns / (double)took));
+	out_line(out, OUT_DIM, "aon cost: %s, %s, %s on disk; %s records, %s", cpu,
+		 fmt_bytes(rss, r->aond.rss_bytes), fmt_bytes(bytes, (uint64_t)sb.st_size), n,
+		 lost);
 }
 
 /* No process of the run ever joined. */
@@ -284,7 +295,7 @@ static void conclude(const struct run *r)
 
 	err = store_open_ro(&st, r->store, &why);
 	if (err < 0) {
-		cli_say(0, "%s: no report: %s", r->store, *why.text ? why.text : strerror(-err));
+		locate_failed(r->store, err, &why);
 		return;
 	}
 	err = procs_load(&ps, st, &want);

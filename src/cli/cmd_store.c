@@ -103,6 +103,7 @@ static void on_fault(void *arg, const char *line)
 
 static void check_text(const struct faults *f, const char *path, const struct store_stat *s)
 {
+	const char *plural = f->n == 1 ? "" : "s";
 	char n[FMT_LEN];
 
 	if (f->n > FAULT_LINES)
@@ -112,8 +113,12 @@ static void check_text(const struct faults *f, const char *path, const struct st
 		stat_text(f->out, s);
 		return;
 	}
-	out_line(f->out, OUT_BOLD, "%s: %zu fault%s; %s events are whole", path, f->n,
-		 f->n == 1 ? "" : "s", fmt_count(n, s->events));
+	if (s->events)
+		out_line(f->out, OUT_BOLD, "%s: %zu fault%s; %s events are whole", path, f->n,
+			 plural, fmt_count(n, s->events));
+	else
+		out_line(f->out, OUT_BOLD, "%s: %zu fault%s; it cannot be read as it is", path,
+			 f->n, plural);
 	fprintf(f->out->f, "save them  %saon recover %s -o NEW%s\n", out_style(f->out, OUT_COPY),
 		path, out_style(f->out, OUT_PLAIN));
 }
@@ -134,7 +139,7 @@ static int do_check(const struct opts *o, const char *path)
 	if (n == 0)
 		store_close(st);
 	else if (n != -EBADMSG || stat(path, &sb) < 0)
-		return cli_say(CLI_FAIL, "%s: %s", path, *why.text ? why.text : strerror(-n));
+		return locate_failed(path, n, &why);
 	out_init(&out, stdout, o);
 	f.out = &out;
 	if (o->val[OPT_JSON]) {
@@ -152,9 +157,8 @@ static int do_check(const struct opts *o, const char *path)
 		stat_json(&j, &s);
 		json_end(&j);
 	}
-	if (n < 0)
-		return cli_say(CLI_FAIL, "%s: %s. Save what is whole: aon recover %s -o NEW", path,
-			       n == -EBADMSG ? "damaged" : strerror(-n), path);
+	if (n < 0 && !f.n)
+		return locate_failed(path, n, NULL);
 	if (!f.j)
 		check_text(&f, path, &s);
 	return n ? CLI_FAIL : CLI_OK;

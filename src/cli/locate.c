@@ -150,6 +150,51 @@ static int choose(char path[PATH_MAX])
 		       "aon run -- CMD");
 }
 
+static const char *remedy(int err)
+{
+	switch (err) {
+	case -ENOENT:
+		return "Check the name, or record one: aon run -- CMD";
+	case -EACCES:
+	case -EPERM:
+		return "Ask its owner, or join its group.";
+	case -EMEDIUMTYPE:
+	case -EISDIR:
+		return "Give a file that aon wrote.";
+	case -EPROTO:
+		return "Update aon.";
+	case -EBADMSG:
+		return "Save what is whole: aon recover FILE -o NEW";
+	case -EBUSY:
+		return "Stop the aond that writes it, or choose another file.";
+	case -EEXIST:
+		return "Name a file that is not there.";
+	case -ENOSPC:
+		return "Make room, or choose another place.";
+	default:
+		return "Nothing was changed.";
+	}
+}
+
+int locate_failed(const char *path, int err, const struct store_why *why)
+{
+	static const char *const tail[] = { ": try `", ": `", ": update" };
+	const char *what = why && *why->text ? why->text : strerror(-err);
+	size_t len = strlen(path), keep = SIZE_MAX;
+
+	if (!strncmp(what, path, len)) /* it stands in front already */
+		what += len + strspn(what + len, ": ");
+	for (size_t i = 0; i < sizeof(tail) / sizeof(tail[0]); i++) { /* the remedy is ours */
+		const char *at = strstr(what, tail[i]);
+
+		if (at && (size_t)(at - what) < keep)
+			keep = (size_t)(at - what);
+	}
+	if (keep == SIZE_MAX)
+		keep = strlen(what);
+	return cli_say(CLI_FAIL, "%s: %.*s. %s", path, (int)keep, what, remedy(err));
+}
+
 int locate_open(const char *given, struct store **st, char path[PATH_MAX])
 {
 	struct store_why why = { "" };
@@ -160,7 +205,5 @@ int locate_open(const char *given, struct store **st, char path[PATH_MAX])
 	else if (choose(path) != CLI_OK)
 		return CLI_FAIL;
 	err = store_open_ro(st, path, &why);
-	if (err < 0)
-		return cli_say(CLI_FAIL, "%s: %s", path, *why.text ? why.text : strerror(-err));
-	return CLI_OK;
+	return err < 0 ? locate_failed(path, err, &why) : CLI_OK;
 }

@@ -26,6 +26,9 @@ typedef void admin_line_fn(void *arg, char *line);
 int admin_ask(const char *run_dir, const char *word, int timeout_ms, admin_line_fn *fn, void *arg);
 int admin_status(const char *run_dir, struct admin_status *out);
 
+/* "FILE: what. What to do." for a store that could not be used. Returns CLI_FAIL. */
+int locate_failed(const char *path, int err, const struct store_why *why);
+
 /* Opens `given`, or else the store to read here. CLI_OK, or CLI_FAIL after it said why. */
 int locate_open(const char *given, struct store **st, char path[PATH_MAX]);
 

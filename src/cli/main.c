@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aon - the command: finds the verb, reads its options, runs it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fmt.h"
 #include "cli/cli.h"
@@ -32,8 +34,13 @@ int main(int argc, char *argv[])
 {
 	const char *word = argc > 1 ? argv[1] : "help";
 	struct opts o;
-	int cmd, rc;
+	int cmd, rc, fd;
 
+	/* A closed stream's number must not be given to a pipe or a store. Close-on-exec, so that
+	 * a program that is run finds it closed, as it was. */
+	while ((fd = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0 && fd <= STDERR_FILENO)
+		;
+	close(fd);
 	setlocale(LC_CTYPE, ""); /* only to know whether the terminal speaks UTF-8 */
 	if (!strcmp(word, "--help") || !strcmp(word, "-h"))
 		word = "help";

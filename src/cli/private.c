@@ -112,22 +112,28 @@ static _Noreturn void become_aond(const struct private_aond *d, const char *stor
 	_exit(127);
 }
 
-/* The last line of aond's log is why it did not start. */
+/* What stands between msg=" and the last quote of aond's log is why it did not start. */
 static void say_why(const struct private_aond *d, const char *store)
 {
-	char path[128], line[512] = "", last[512] = "no word from it";
+	char path[128], line[512], last[512] = "it left no word", *msg;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "%s/" LOG_NAME, d->run_dir);
 	f = fopen(path, "re");
 	while (f && fgets(line, sizeof(line), f)) {
-		line[strcspn(line, "\n")] = '\0';
-		if (*line)
-			memcpy(last, line, sizeof(last));
+		msg = strstr(line, "msg=\"");
+		if (!msg)
+			continue;
+		msg += strlen("msg=\"");
+		*(strrchr(msg, '"') ? strrchr(msg, '"') : msg + strlen(msg)) = '\0';
+		if (!strncmp(msg, store, strlen(store)))
+			msg += strlen(store) + strspn(msg + strlen(store), ": ");
+		memmove(last, msg, strlen(msg) + 1);
 	}
 	if (f)
 		fclose(f);
-	cli_say(0, "%s: aond did not start: %s", store, last);
+	cli_say(0, "%s: aond did not start: %s. Choose another file: aon run -o FILE -- CMD", store,
+		last);
 }
 
 static int wait_ready(int fd)

@@ -254,7 +254,8 @@ static int drain(struct job *j)
 			take_events(j, n);
 		}
 	}
-	while (!j->err && (n = understand_close(j->understand, j->last_ns, j->ev, RUN_EVENTS, j->lost)))
+	while (!j->err &&
+	       (n = understand_close(j->understand, j->last_ns, j->ev, RUN_EVENTS, j->lost)))
 		take_events(j, n);
 	put_blob(j);
 	roll_close(j->roll, UINT64_MAX, put_window, j);

@@ -59,7 +59,7 @@ static int look_at(struct top_look *l, struct top_proc *t, const struct process 
 {
 	struct store_filter f = { .process = p->id };
 	struct minute m = { .proc = t };
-	uint64_t back = TOP_SPARK * WINDOW_NS;
+	uint64_t back = (TOP_SPARK - 1) * WINDOW_NS; /* the last second is this one */
 	int err;
 
 	t->p = p;
