@@ -2,7 +2,7 @@
 /*
  * app_fork - processes that come of an emitting, multi-threaded one, in every way.
  *
- *	app_fork storm N | orphan | vfork | workers N | exec | fds
+ *	app_fork storm N | orphan | vfork | workers N | names | exec | fds
  *
  * "probe" and "say" are what it executes itself as.
  */
@@ -261,6 +261,35 @@ static int workers(unsigned n)
 	return 0;
 }
 
+/* A child interns a name after its parent did, where its parent did: both keep their own. */
+static int names(void)
+{
+	uint32_t mine;
+	int fd[2];
+
+	aon_join(2000);
+	truth_say(ticks(10));
+	if (pipe(fd))
+		return 1;
+	if (fork() == 0) {
+		char byte;
+
+		if (read(fd[0], &byte, 1) == 1)
+			aon_name("name of the child");
+		_exit(0);
+	}
+	mine = aon_name("name of the parent");
+	if (write(fd[1], "", 1) != 1)
+		return 1;
+	reap(1, 0);
+	if (aon_wants_(AON_WANT_MARK)) {
+		aon_emit_(AON_MARK_, mine, 0, 0, 0);
+		truth_say(1);
+	}
+	truth_print(1, "");
+	return 0;
+}
+
 static void *exec_from_here(void *arg)
 {
 	char said[32];
@@ -325,6 +354,8 @@ int main(int argc, char *argv[])
 		return spawns();
 	if (!strcmp(what, "workers"))
 		return workers(n);
+	if (!strcmp(what, "names"))
+		return names();
 	if (!strcmp(what, "exec"))
 		return exec_threaded();
 	if (!strcmp(what, "say"))

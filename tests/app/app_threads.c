@@ -5,7 +5,7 @@
  *	app_threads short N | live N | cancel ROUNDS | late N
  *
  * `cancel` prints how many emits had begun beside how many had returned: a thread that is
- * cancelled in one may leave it in either state.
+ * cancelled in one may leave it in either state. It stays until its stdin ends.
  */
 #include <limits.h>
 #include <pthread.h>
@@ -162,6 +162,7 @@ static int run_cancel(unsigned rounds)
 	truth_say(done + after);
 	snprintf(more, sizeof(more), ",\"begun\":%llu", (unsigned long long)(begun + after));
 	truth_print(cancelled, more);
+	getchar(); /* until the scenario has looked at the session */
 	return 0;
 }
 

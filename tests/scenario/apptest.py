@@ -4,7 +4,7 @@ against the store's accounts, and its result against a run without aon."""
 import json
 import time
 
-from aontest import Daemon, Place, accounts, app, balanced, lost, ok, report
+from aontest import Daemon, Place, accounts, app, balanced, ok, report
 
 
 def told(out):
@@ -75,10 +75,6 @@ def exact(place, daemon, text, *said):
     return ok(got == want and not bad and want,
               f"{text}: {sum(want.values())} records of {len(want)} processes accounted, to the record",
               f"pid: (truth, store) {differ}\nunbalanced {bad}\n{daemon.text()[-1500:]}")
-
-
-def lost_by(place, why):
-    return sum(lost(a, why) for a in accounts(place.store))
 
 
 def case(name, *args, text, sets=None, timeout=120, env=None):
