@@ -15,10 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-
 /* A chunk in the order in which its thread filled it: key is the thread and its count. */
 struct order {
 	uint64_t key;
@@ -147,10 +143,13 @@ static int make_memfd(size_t len)
 	fd = memfd_create("aon-pool", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return -errno;
+	/* Every page is there, and charged to us, before the process sees one; not in our page
+	 * table, though: most pools are never filled. */
+	err = -posix_fallocate(fd, 0, (off_t)len);
 	/* Sealed, so that the process cannot shrink it under us and raise SIGBUS. */
-	if (ftruncate(fd, (off_t)len) < 0 ||
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
+	if (!err && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
 		err = -errno;
+	if (err) {
 		close(fd);
 		return err;
 	}
@@ -197,17 +196,6 @@ static int map_segment(struct pool *p)
 	return 0;
 }
 
-static int populate(void *map, size_t len)
-{
-	if (madvise(map, len, MADV_POPULATE_WRITE) == 0)
-		return 0;
-	if (errno != EINVAL) /* EINVAL: an older kernel, touch by hand */
-		return -errno;
-	for (size_t i = 0; i < len; i += AON_PAGE)
-		atomic_store_explicit((_Atomic uint8_t *)map + i, 0, memory_order_relaxed);
-	return 0;
-}
-
 int pool_new(struct pool **out, const struct pool_opts *o)
 {
 	struct aon_seg_head h = { 0 };
@@ -233,15 +221,10 @@ int pool_new(struct pool **out, const struct pool_opts *o)
 	err = map_segment(p);
 	if (err)
 		goto close_fd;
-	err = populate(p->map, h.total_bytes);
-	if (err)
-		goto unmap;
 	memcpy(p->map, &h, sizeof(h));
 	*out = p;
 	return 0;
 
-unmap:
-	munmap(p->map, h.total_bytes);
 close_fd:
 	if (p->path)
 		unlink(p->path);

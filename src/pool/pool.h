@@ -26,7 +26,7 @@ struct pool_opts {
 	const char *dir; /* NULL: a sealed memfd; else <dir>/<pool_id>.pool, fully allocated */
 };
 
-/* Makes a segment, every page touched. -ENOMEM, -ENOSPC, -EINVAL. */
+/* Makes a segment, every page allocated. -ENOMEM, -ENOSPC, -EINVAL. */
 int pool_new(struct pool **out, const struct pool_opts *o);
 
 /*
