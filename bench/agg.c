@@ -5,8 +5,8 @@
  *	agg [rounds]
  *
  * A stream like a training run's: kernels of 150 names on 8 lanes in a fixed order with
- * jittered durations, some copies and collectives, a few long ones; and a stream of nested
- * host ranges. Fed in runs of a chunk, as the drain thread does. memcpy of the same records is
+ * jittered durations, some copies, a few long ones; and a stream of nested host ranges.
+ * Fed in runs of a chunk, as the drain thread does. memcpy of the same records is
  * measured beside it. Median and lower quartile of the rounds: the least is no measure, since a
  * round is short and the CPU clock of a virtual machine may stand still through one.
  */

@@ -398,23 +398,15 @@ static int64_t value_of(const struct event *e)
 	return f == f ? (int64_t)(f < 0 ? f - 0.5 : f + 0.5) : 0;
 }
 
-/* min_ns and max_ns hold a counter's values, signed. */
-static void row_value(struct row *row, const struct event *e)
+/* min_ns and max_ns hold a counter's values, signed; 0 for other moments. */
+static void row_moment(struct row *row, const struct event *e)
 {
-	int64_t v = value_of(e);
+	int64_t v = e->kind == EVENT_COUNTER ? value_of(e) : 0;
 
 	if (!row->count || v < (int64_t)row->min_ns)
 		row->min_ns = (uint64_t)v;
 	if (!row->count || v > (int64_t)row->max_ns)
 		row->max_ns = (uint64_t)v;
-}
-
-static void row_moment(struct row *row, const struct event *e)
-{
-	if (e->kind == EVENT_COUNTER)
-		row_value(row, e);
-	else
-		row->min_ns = 0;
 	row->count++;
 }
 
