@@ -37,7 +37,8 @@ static int say(struct param_why *why, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(why->text, sizeof(why->text), fmt, ap);
 	va_end(ap);
-	for (char *c = why->text; *c; c++) /* a file may hold any bytes, a terminal may not see them */
+	/* A file may hold any bytes; a terminal is not to see them. */
+	for (char *c = why->text; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';
 	return -EINVAL;
