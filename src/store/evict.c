@@ -189,6 +189,8 @@ int store_shrink(struct store *st)
 	/* The only way to make the file shorter. Where it fails, the file stays as long as it is
 	 * but does not grow. */
 	sqlite3_exec(st->db, "VACUUM", NULL, NULL, NULL);
+	sqlite3_wal_checkpoint_v2(st->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	st->wal_frames = 0;
 	return 0;
 }
 

@@ -287,9 +287,11 @@ static int take_lock(struct store *st, bool create, bool *empty, struct store_wh
 				   (create ? O_CREAT : 0),
 			   0640);
 	if (st->lock_fd < 0) {
-		err = -errno;
+		err = errno == EISDIR ? -EMEDIUMTYPE : -errno;
 		return store_because(why, err, "%s: %s", st->path,
-				     err == -ELOOP ? "is a link" : strerror(-err));
+				     err == -ELOOP         ? "is a link"
+				     : err == -EMEDIUMTYPE ? "is not a file"
+							   : strerror(-err));
 	}
 	if (flock(st->lock_fd, LOCK_EX | LOCK_NB) < 0)
 		return store_because(why, -EBUSY, "%s: another aond writes it", st->path);
