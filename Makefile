@@ -11,12 +11,12 @@ MESON_SETUP = meson setup --prefix=$(PREFIX)
 .PHONY: all demo check bench asan tsan fuzz soak install format clean
 
 all: $(BUILD)/build.ninja
-	@meson compile -C $(BUILD)
+	@ninja -C $(BUILD) --quiet
 	@tools/place $(BUILD)
 
 $(BUILD)/build.ninja:
 	@tools/setup build
-	@$(MESON_SETUP) $(BUILD)
+	@$(MESON_SETUP) $(BUILD) >/dev/null
 
 demo:
 	@tools/setup build
