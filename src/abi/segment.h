@@ -42,6 +42,7 @@
 #define AON_CHUNK_BYTES_MIN 1024u
 #define AON_CHUNK_BYTES_MAX 16384u
 #define AON_CHUNKS_MAX      16384u
+#define AON_HEAP_BYTES      (512u << 10) /* what libaon fills; aond gives every segment as much */
 #define AON_HEAP_BYTES_MAX  (4u << 20)
 #define AON_SEG_BYTES_MAX   (64u << 20)
 
@@ -92,7 +93,11 @@ struct aon_seg_head {
 
 	/* Written by aond. */
 	uint64_t taken; /* records copied out, ever */
-	uint8_t reserved2[56];
+	/* What it is about to write to taken and to consumed[], for the next aond to finish. */
+	uint64_t next_taken;
+	uint32_t next_consumed;
+	uint32_t next_chunk; /* + 1; written last, 0: nothing begun */
+	uint8_t reserved2[40];
 
 	struct aon_pulse pulse;
 

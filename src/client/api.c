@@ -42,9 +42,8 @@ AON_API int aon_join(unsigned wait_ms)
 		client_forked();
 	for (now = now_ms();; now = now_ms()) {
 		client_step(aon_tsc(), now < until ? (unsigned)(until - now) : 0);
-		if (aon_joined() || now >= until)
-			break;
-		if (atomic_load_explicit(&c->state, memory_order_acquire) == CLIENT_AWAY)
+		if (atomic_load_explicit(&c->state, memory_order_acquire) != CLIENT_WAITING ||
+		    now >= until)
 			break;
 	}
 	detour_end(d);

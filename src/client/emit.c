@@ -97,11 +97,6 @@ static bool refill(struct aon_thread *t, uint64_t tsc, uint32_t units)
 		return false;
 	}
 	aon_chunk_give(t);
-	if (t->skip) {
-		t->skip--;
-		lose(t, AON_LOSS_POOL_FULL);
-		return false;
-	}
 	client_look(tsc);
 	used = aon_chunk_take(seg, t, tsc);
 	if (!used) {
@@ -113,6 +108,20 @@ static bool refill(struct aon_thread *t, uint64_t tsc, uint32_t units)
 	}
 	if (used * 2 >= seg->chunk_count)
 		client_bell();
+	return true;
+}
+
+/*
+ * There was no chunk a moment ago: lose this one without looking again. Costs no more than an
+ * emit that succeeds, because an app must not slow down when aond does. busy is held.
+ */
+static inline bool skipped(struct aon_thread *t)
+{
+	if (aon_likely(!t->skip))
+		return false;
+	t->skip--;
+	aon_lose(&aon_client.seg, t->tid, AON_LOSS_POOL_FULL, 1);
+	set_busy(t, AON_IDLE);
 	return true;
 }
 
@@ -152,14 +161,17 @@ static __attribute__((cold, noinline)) void emit_refill(uint32_t kind, uint32_t 
 							uint64_t a, uint64_t b)
 {
 	struct aon_thread *t = aon_self;
-	uint64_t tsc = aon_tsc();
 	struct detour d;
+	uint64_t tsc;
 
+	if (skipped(t))
+		return;
 	if (wiped(t)) {
 		aon_emit_(kind, name, x, a, b);
 		return;
 	}
 	d = detour_begin();
+	tsc = aon_tsc();
 	if (refill(t, tsc, 1))
 		fill_host(t, tsc, kind, name, x, a, b);
 	set_busy(t, AON_IDLE);
@@ -176,8 +188,12 @@ AON_API void aon_emit_(uint32_t kind, uint32_t name, uint32_t x, uint64_t a, uin
 		return;
 	}
 	set_busy(t, AON_EMITTING);
+	if (aon_unlikely(t->p == t->end)) {
+		emit_refill(kind, name, x, a, b);
+		return;
+	}
 	tsc = aon_tsc();
-	if (aon_unlikely(t->p == t->end || (uint32_t)(tsc >> 32) != t->tsc_hi)) {
+	if (aon_unlikely((uint32_t)(tsc >> 32) != t->tsc_hi)) {
 		emit_refill(kind, name, x, a, b);
 		return;
 	}
@@ -248,6 +264,8 @@ static __attribute__((cold, noinline)) void act_refill(const struct aon_act *a, 
 	struct aon_thread *t = aon_self;
 	struct detour d;
 
+	if (skipped(t))
+		return;
 	if (wiped(t)) {
 		aon_act_emit(a);
 		return;

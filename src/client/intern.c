@@ -24,19 +24,18 @@
 
 #include "client/client.h"
 
-#define HEAP_BYTES (1u << 20)
-#define SLOTS      (1u << 16)
-#define PROBES     64u
+#define SLOTS  (1u << 16)
+#define PROBES 64u
 
 static struct {
-	uint8_t *heap;          /* HEAP_BYTES, in the format of abi/segment.h */
+	uint8_t *heap;          /* AON_HEAP_BYTES, in the format of abi/segment.h */
 	_Atomic uint64_t *slot; /* SLOTS: hash's high half << 32 | offset; 0: free */
 	_Atomic uint32_t used;
 } table;
 
 bool intern_setup(void)
 {
-	table.heap = link_private(HEAP_BYTES, false);
+	table.heap = link_private(AON_HEAP_BYTES, false);
 	table.slot = link_private(SLOTS * sizeof(*table.slot), false);
 	atomic_store_explicit(&table.used, AON_LANE_ALIGN, memory_order_relaxed);
 	return table.heap && table.slot;
@@ -102,7 +101,7 @@ static uint32_t reserve(uint32_t type, uint32_t len)
 		off = (at + align - 1) & ~(align - 1);
 		end = (off + (uint32_t)sizeof(uint32_t) + len + AON_HEAP_ALIGN - 1) &
 		      ~(AON_HEAP_ALIGN - 1);
-		if (end > HEAP_BYTES)
+		if (end > AON_HEAP_BYTES)
 			return 0;
 	} while (!atomic_compare_exchange_weak_explicit(&table.used, &at, end, memory_order_seq_cst,
 							memory_order_relaxed));

@@ -433,3 +433,13 @@ __attribute__((constructor)) static void start(void)
 out:
 	errno = saved;
 }
+
+/* A process that ends before aond's answer came takes it now: its losses are to be counted. */
+__attribute__((destructor)) static void stop(void)
+{
+	struct detour d = detour_begin();
+
+	if (state() == CLIENT_WAITING && !client_was_forked() && !client_quiet())
+		client_step(aon_tsc(), 0);
+	detour_end(d);
+}

@@ -33,7 +33,7 @@ static int make_pool(struct roster *r, struct pool **out, uint32_t kib, const ch
 	struct pool_opts o = {
 		.pool_bytes = kib << 10,
 		.chunk_bytes = (uint32_t)r->param->chunk_bytes,
-		.heap_bytes = kib << 8 < AON_HEAP_BYTES_MAX ? kib << 8 : AON_HEAP_BYTES_MAX,
+		.heap_bytes = AON_HEAP_BYTES,
 		.boot_id = { r->boot_id[0], r->boot_id[1] },
 		.tsc_base = c->tsc0,
 		.ns_base = c->ns0,

@@ -12,7 +12,7 @@
 PARAM(store,            PATH, "/var/lib/aon/store.db",  1,   240, "",      START, "file that holds what was seen")
 PARAM(run_dir,          PATH, "/run/aon",               1,    80, "",      START, "directory of the sockets and of the door file")
 PARAM(pool_dir,         PATH, "",                       0,   160, "",      START, "directory for pools of aond's own user as files, so that they outlive a crash of the node's software; empty: memory only")
-PARAM(pool_kib,         NUM,  "4096",                  64, 32768, "KiB",   LIVE,  "chunks in the pool of a process; its names get a quarter of this on top")
+PARAM(pool_kib,         NUM,  "4096",                  64, 32768, "KiB",   LIVE,  "chunks in the pool of a process; its names get 512 KiB on top")
 PARAM(pool_small_kib,   NUM,  "1024",                  64, 32768, "KiB",   LIVE,  "the same, once the pools together use more than half of pools_mib")
 PARAM(chunk_bytes,      NUM,  "4096",                1024, 16384, "bytes", LIVE,  "chunk that a thread owns at a time; a power of two")
 PARAM(pools_mib,        NUM,  "256",                    2, 65536, "MiB",   LIVE,  "all pools together; a process that would go over it is refused")
