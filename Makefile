@@ -16,7 +16,7 @@ all: $(BUILD)/build.ninja
 
 $(BUILD)/build.ninja:
 	@tools/setup build
-	@$(MESON_SETUP) $(BUILD) >/dev/null
+	@out=$$($(MESON_SETUP) $(BUILD)) || { echo "$$out"; exit 1; }
 
 demo:
 	@tools/setup build

@@ -63,7 +63,10 @@ def run(name, build):
     suffix, options, select = RUNS[name]
     where = pathlib.Path(str(build) + suffix)
     if not (where / "build.ninja").exists():
-        subprocess.run(["meson", "setup", *options, str(where)], check=True, stdout=subprocess.DEVNULL)
+        done = subprocess.run(["meson", "setup", *options, str(where)], stdout=subprocess.PIPE, text=True)
+        if done.returncode:
+            print(done.stdout + f"{name}: cannot be set up", flush=True)
+            return [0, 1, 0]
     log = where / "meson-logs" / "testlog.json"
     log.unlink(missing_ok=True)
     if subprocess.run(["ninja", "-C", str(where), "--quiet"]).returncode:
