@@ -6,8 +6,9 @@
  */
 /* clang-format off */
 CMD(RUN,     run,     "[--] CMD [ARG...]", "run a program and report where its time went",
-    "Uses the node's aond when this user may read its store, else starts one for this run only.\n"
-    "Input, output, signals and the exit status are the program's own. The report goes to stderr.")
+    "Uses the node's aond when you may read its store, else one for this run only.\n"
+    "Input, output, signals and exit status are the program's. The report goes to\n"
+    "stderr.")
 CMD(PS,      ps,      "",                  "who is being recorded, how fast, what was lost",
     "Reads the store only. Rates are of the last seconds.")
 CMD(TOP,     top,     "",                  "live view: processes, and what they spend time in",
@@ -17,10 +18,11 @@ CMD(REPORT,  report,  "[STORE]",           "where the time went, by process and 
 CMD(DOCTOR,  doctor,  "",                  "what works on this machine, and what to do about the rest",
     "Exits 1 only if recording itself cannot work. Changes nothing.")
 CMD(STORE,   store,   "check|stat|journal STORE", "check a store, or say what it holds",
-    "check reads all of it and tests every sum; stat counts; journal tells starts, stops, repairs.")
+    "check reads all of it and tests every sum; stat counts; journal tells starts,\n"
+    "stops and repairs.")
 CMD(RECOVER, recover, "FILE...",           "save what is whole from damaged stores and left pools",
-    "Takes a damaged store, or the *.pool files of a node that died. They are only read.\n"
-    "What was saved and what is lost is said in numbers.")
+    "Takes a damaged store, or the *.pool files of a node that died. They are only\n"
+    "read. What was saved and what is lost is said in numbers.")
 CMD(VERSION, version, "",                  "the version of this command", "")
 CMD(HELP,    help,    "[CMD]",             "how to use aon, or one of its commands", "")
 /* clang-format on */

@@ -33,7 +33,8 @@ void doctor_section(struct doctor *d, const char *name)
 /* Words of `text` in lines that fit, each line after the first moved in by `indent`. */
 static void put_wrapped(const struct out *out, const char *first, size_t indent, const char *text)
 {
-	size_t width = out->width == SIZE_MAX ? 100 : out->width, at = indent;
+	size_t width = out->width == SIZE_MAX ? SIZE_MAX / 2 : out->width, at = indent;
+	char word_text[OUT_TEXT], cut[OUT_TEXT];
 
 	fprintf(out->f, "%s", first);
 	while (*text) {
@@ -46,7 +47,13 @@ static void put_wrapped(const struct out *out, const char *first, size_t indent,
 			fputc(' ', out->f);
 			at++;
 		}
-		fprintf(out->f, "%.*s", (int)len, text);
+		if (len > width - indent) { /* a long path alone on its line */
+			snprintf(word_text, sizeof(word_text), "%.*s", (int)len, text);
+			fmt_ellipsis(cut, sizeof(cut), word_text, width - indent, out->ascii);
+			fputs(cut, out->f);
+		} else {
+			fprintf(out->f, "%.*s", (int)len, text);
+		}
 		at += len;
 		text += len + (text[len] == ' ');
 	}

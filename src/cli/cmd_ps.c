@@ -44,7 +44,7 @@ static int ps_text(struct store *st, const struct procs *ps, const struct out *o
 
 	table_init(&t, col, sizeof(col) / sizeof(col[0]));
 	for (size_t i = 0; i < ps->n && !err; i++) {
-		err = rate_of(st, ps->p[i].id, now, &per_s);
+		err = rate_of(st, &ps->p[i], now, &per_s);
 		ps_row(&t, out, ps, &ps->p[i], per_s);
 	}
 	if (!err)
@@ -68,7 +68,7 @@ static int ps_json(struct store *st, const struct procs *ps, const char *path)
 	for (size_t i = 0; i < ps->n && !err; i++) {
 		const struct process *p = &ps->p[i];
 
-		err = rate_of(st, p->id, now, &per_s);
+		err = rate_of(st, p, now, &per_s);
 		json_open(&j, NULL, '{');
 		json_u64(&j, "process", p->id);
 		json_u64(&j, "pid", p->pid);

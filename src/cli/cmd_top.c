@@ -42,19 +42,19 @@ static void draw(struct top *t)
 	screen_end(&t->screen);
 }
 
-static void type_filter(struct top_view *v, const char *key)
+static void type_filter(struct top_view *v, char key)
 {
 	size_t len = strlen(v->filter);
 
-	if (key[0] == '\n' || key[0] == '\r' || key[0] == 27) {
+	if (key == '\n' || key == '\r' || key == 27) {
 		v->typing = false;
-		if (key[0] == 27)
+		if (key == 27)
 			v->filter[0] = '\0';
-	} else if (key[0] == 127 || key[0] == 8) {
+	} else if (key == 127 || key == 8) {
 		if (len)
 			v->filter[len - 1] = '\0';
-	} else if (key[0] >= ' ' && key[0] < 127 && len + 1 < sizeof(v->filter)) {
-		v->filter[len] = key[0];
+	} else if (key >= ' ' && key < 127 && len + 1 < sizeof(v->filter)) {
+		v->filter[len] = key;
 		v->filter[len + 1] = '\0';
 	}
 	v->scroll = 0;
@@ -67,37 +67,65 @@ static void scroll(struct top_view *v, long by)
 	v->scroll = at > 0 ? (size_t)at : 0;
 }
 
-/* Arrows come as three or four bytes that begin with an escape. */
-static void on_key(struct top *t, const char *key, size_t n)
+static void on_arrow(struct top_view *v, char key)
+{
+	long page = v->rows > 20 ? (long)v->rows - 15 : 5;
+
+	switch (key) {
+	case 'A':
+		scroll(v, -1);
+		break;
+	case 'B':
+		scroll(v, 1);
+		break;
+	case '5':
+		scroll(v, -page);
+		break;
+	case '6':
+		scroll(v, page);
+		break;
+	case 'H':
+		v->scroll = 0;
+		break;
+	default:
+		break;
+	}
+}
+
+static void on_key(struct top *t, char key)
 {
 	struct top_view *v = &t->view;
 
-	if (v->typing && (n == 1 || key[0] != 27)) {
+	if (v->typing) {
 		type_filter(v, key);
-	} else if (n >= 3 && key[0] == 27) {
-		long page = v->rows > 20 ? (long)v->rows - 15 : 5;
-
-		scroll(v, key[2] == 'A'   ? -1
-			  : key[2] == 'B' ? 1
-			  : key[2] == '5' ? -page
-			  : key[2] == '6' ? page
-			  : key[2] == 'H' ? -1000000
-					  : 0);
-	} else if (key[0] == 'q') {
+	} else if (key == 'q') {
 		t->done = true;
-	} else if (key[0] == '?' || key[0] == 'h') {
+	} else if (key == '?' || key == 'h') {
 		v->help = !v->help;
-	} else if (key[0] == 's') {
+	} else if (key == 's') {
 		v->sort = (v->sort + 1) % TOP_SORTS;
 		v->scroll = 0;
-	} else if (key[0] == 'p') {
+	} else if (key == 'p') {
 		v->paused = !v->paused;
-	} else if (key[0] == '/') {
+	} else if (key == '/') {
 		v->typing = true;
 		v->filter[0] = '\0';
-	} else if (key[0] == 27) {
+	} else if (key == 27) {
 		v->help = false;
 		v->filter[0] = '\0';
+	}
+}
+
+/* Arrows come as an escape, a bracket and a letter, or a digit and a tilde. */
+static void on_input(struct top *t, const char *key, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (key[i] == 27 && i + 2 < n && (key[i + 1] == '[' || key[i + 1] == 'O')) {
+			on_arrow(&t->view, key[i + 2]);
+			i += i + 3 < n && key[i + 3] == '~' ? 3 : 2;
+		} else {
+			on_key(t, key[i]);
+		}
 	}
 }
 
@@ -130,7 +158,7 @@ static bool wait_input(struct top *t, int sigfd, uint64_t due_ms)
 			       { .fd = STDIN_FILENO, .events = POLLIN } };
 	uint64_t now = now_ms();
 	struct signalfd_siginfo si;
-	char key[16];
+	char key[64];
 	ssize_t n;
 
 	if (poll(p, t->screen.keys ? 2 : 1, now < due_ms ? (int)(due_ms - now) : 0) <= 0)
@@ -140,7 +168,7 @@ static bool wait_input(struct top *t, int sigfd, uint64_t due_ms)
 	if (t->screen.keys && p[1].revents) {
 		n = read(STDIN_FILENO, key, sizeof(key));
 		if (n > 0)
-			on_key(t, key, (size_t)n);
+			on_input(t, key, (size_t)n);
 		else
 			t->screen.keys = false;
 	}

@@ -23,14 +23,20 @@ static int on_window(void *arg, const struct window *w)
 	return 0;
 }
 
-int rate_of(struct store *st, uint32_t process, uint64_t now_ns, double *per_s)
+int rate_of(struct store *st, const struct process *p, uint64_t now_ns, double *per_s)
 {
-	struct store_filter f = { .process = process };
+	struct store_filter f = { .process = p->id };
 	struct sum s = { 0 };
 	int err;
 
 	f.from_ns = now_ns > LAG_NS + SPAN_NS ? now_ns - LAG_NS - SPAN_NS : 0;
 	err = store_each_window(st, &f, on_window, &s);
-	*per_s = s.last_ns ? (double)s.count * 1e9 / (double)(s.last_ns - s.first_ns) : 0;
+	/* The first second may have begun before it joined, the last may not be over. */
+	if (p->first_ns > s.first_ns)
+		s.first_ns = p->first_ns;
+	if (p->last_ns > s.first_ns && p->last_ns < s.last_ns)
+		s.last_ns = p->last_ns;
+	*per_s = s.last_ns > s.first_ns ? (double)s.count * 1e9 / (double)(s.last_ns - s.first_ns)
+					: 0;
 	return err < 0 ? err : 0;
 }

@@ -7,6 +7,6 @@
 
 #include "store/store.h"
 
-int rate_of(struct store *st, uint32_t process, uint64_t now_ns, double *per_s);
+int rate_of(struct store *st, const struct process *p, uint64_t now_ns, double *per_s);
 
 #endif /* AON_RATE_H */

@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Bad input to every command: one line that says what and what to do, exit 1 or 2, and nothing
+changed on disk."""
+import os
+import socket
+import sqlite3
+import subprocess
+
+from aontest import Place, done, find, ok, skip
+from clitest import aon, env_for, fixture, state
+
+
+def bad_stores(place):
+    """Every kind of file that is no store to read. {what: (path, a word of the message)}"""
+    d = place.path / "bad"
+    d.mkdir()
+    good = (place.path / "good.db").read_bytes()
+
+    def put(name, data):
+        (d / name).write_bytes(data)
+        return d / name
+
+    newer = put("newer.db", good[:60] + b"\0\0\0\x63" + good[64:])
+    foreign = d / "foreign.db"
+    with sqlite3.connect(foreign) as db:
+        db.execute("create table t(a)")
+    os.mkfifo(d / "fifo.db")
+    (d / "dir.db").mkdir()
+    (d / "loop.db").symlink_to("loop.db")
+    return {
+        "missing": (d / "missing.db", "No such file"),
+        "empty": (put("empty.db", b""), "empty"),
+        "text": (put("text.db", b"hello\n" * 100), "not an aon store"),
+        "one byte": (put("one.db", b"S"), ""),
+        "truncated": (put("cut.db", good[:len(good) // 2]), "cut short"),
+        "cut in its head": (put("head.db", good[:50]), "cut short"),
+        "another's SQLite": (foreign, "not an aon store"),
+        "a newer version": (newer, "newer"),
+        "a pipe": (d / "fifo.db", "not a file"),
+        "a directory": (d / "dir.db", ""),
+        "a link to itself": (d / "loop.db", ""),
+        "a device": ("/dev/null", ""),
+    }
+
+
+def one_line(r, cmd):
+    err = r.stderr.decode()
+    return (err.count("\n") == 1 and err.endswith("\n") and err.startswith(f"aon {cmd}: ")
+            and r.stdout == b"" and "\x1b" not in err)
+
+
+def refuse(place, text, cmd, args, code, word="", **kw):
+    """The command fails as it should, and the place is as it was."""
+    before = state(place.path)
+    r = aon(place, cmd, *args, **kw)
+    same = state(place.path) == before
+    ok(r.returncode == code and one_line(r, cmd) and word in r.stderr.decode() and same, text,
+       f"aon {cmd} {args}: exit {r.returncode}, same {same}\n{r.stdout!r}\n{r.stderr!r}")
+
+
+def stores(place):
+    for what, (path, word) in bad_stores(place).items():
+        refuse(place, f"report: {what}", "report", [path], 1, word)
+        refuse(place, f"report --json: {what}", "report", [path, "--json"], 1, word)
+        refuse(place, f"ps: {what}", "ps", ["--store", path], 1, word)
+        refuse(place, f"top: {what}", "top", ["--once", "--store", path], 1, word)
+        refuse(place, f"store stat: {what}", "store", ["stat", path], 1, word)
+        refuse(place, f"store journal: {what}", "store", ["journal", path], 1, word)
+        if what not in ("missing", "a device"):
+            refuse(place, f"run -o: {what}", "run", ["-o", path, "--", "true"], 1, word)
+        if what not in ("truncated", "cut in its head", "one byte"):
+            refuse(place, f"store check: {what}", "store", ["check", path], 1)
+            refuse(place, f"recover: {what}", "recover", [path, "-o", place.path / "new.db"], 1)
+
+
+def unreadable(place):
+    if os.geteuid() != 0:
+        skip("a store of somebody else", "needs root to become another user")
+        return
+    path = place.path / "good.db"
+    os.chmod(path, 0o600)
+    for cmd, args in (("report", [path]), ("ps", ["--store", path]), ("store", ["stat", path]),
+                      ("store", ["check", path]), ("recover", [path, "-o", "/tmp/aon-never.db"])):
+        refuse(place, f"{cmd}: a store of somebody else", cmd, args, 1, "ermission denied",
+               user=65534, group=65534, extra_groups=[])
+    os.chmod(path, 0o644)
+
+
+USAGE = [
+    ("report", ["--nope"]), ("report", ["-z"]), ("report", ["a", "b"]), ("report", ["--by"]),
+    ("report", ["--by", "colour"]), ("report", ["--pid", "x"]), ("report", ["--pid", "-1"]),
+    ("report", ["--pid", "4294967296"]), ("report", ["--process", "1.5e99"]),
+    ("report", ["--json=yes"]), ("ps", ["operand"]), ("ps", ["--store"]), ("top", ["--sort", "x"]),
+    ("top", ["--delay", "0"]), ("top", ["--delay", "nan"]), ("top", ["operand"]),
+    ("doctor", ["operand"]), ("doctor", ["--\x1b[31m"]), ("store", []), ("store", ["check"]),
+    ("store", ["mend", "x"]), ("store", ["check", "a", "b"]), ("recover", []), ("recover", ["x"]),
+    ("recover", ["-o", "y"]), ("version", ["operand"]), ("help", ["nope"]), ("help", ["run", "ps"]),
+    ("help", ["--complete", "tcsh"]), ("run", []), ("run", ["--"]), ("run", ["--nope", "true"]),
+    ("run", ["--name", "a b", "--", "true"]), ("run", ["--name", "", "--", "true"]),
+    ("run", ["--name", "sixteen-letters-", "--", "true"]), ("run", ["-o", "", "--", "true"]),
+]
+
+
+def usage(place):
+    for cmd, args in USAGE:
+        refuse(place, f"misuse: {cmd} {' '.join(map(ascii, args))}", cmd, args, 2)
+    for args in (["nope"], ["--nope"], [""], ["\x1b[31m"]):
+        r = aon(place, *args)
+        ok(r.returncode == 2 and r.stderr.count(b"\n") == 1 and b"\x1b" not in r.stderr,
+           f"misuse: aon {ascii(args[0])}", r)
+    for cmd in ("run", "ps", "top", "report", "doctor", "store", "recover", "version", "help"):
+        r = aon(place, cmd, "--help")
+        ok(r.returncode == 0 and r.stdout.startswith(b"usage: aon " + cmd.encode()) and not r.stderr,
+           f"{cmd} --help", r)
+    r = aon(place)
+    ok(r.returncode == 0 and b"aon run" in r.stdout, "aon alone is help", r)
+
+
+def no_store(place):
+    """No daemon and nothing here: a sentence with a way out."""
+    empty = place.path / "nothing"
+    empty.mkdir()
+    if os.path.exists("/var/lib/aon/store.db"):
+        skip("no store at all", "this machine has a node's store")
+        return
+    for cmd, args in (("report", []), ("ps", []), ("top", ["--once"])):
+        refuse(place, f"{cmd}: no store at all", cmd, args, 1, "aon run -- CMD", cwd=empty)
+
+
+def sockets(place):
+    """An admin socket that is none, refuses, is deaf, or lies."""
+    good, sock = place.path / "good.db", place.run / "admin.sock"
+
+    def still_works(text):
+        before = state(place.path)
+        r = aon(place, "doctor")
+        ok(r.returncode == 0 and b"aond" in r.stdout and not r.stderr, f"doctor: {text}", r)
+        r = aon(place, "report", good)
+        ok(r.returncode == 0 and r.stdout, f"report of a named store: {text}", r)
+        ok(state(place.path) == before, f"nothing changed: {text}")
+
+    still_works("no socket")
+    sock.write_text("not a socket\n")
+    still_works("a file instead of the socket")
+    sock.unlink()
+    for text, answer in (("a socket that never answers", None), ("an empty answer", b""),
+                         ("an answer of junk", b"\xff\0\x1b[31m store \n" * 100)):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+            s.bind(str(sock))
+            s.listen(16)
+            pid = os.fork()
+            if pid == 0:
+                held = []
+                while True:
+                    c, _ = s.accept()
+                    held.append(c)
+                    if answer is not None:
+                        c.recv(100)
+                        c.send(answer)
+                        c.send(b"")
+            still_works(text)
+            os.kill(pid, 9)
+            os.waitpid(pid, 0)
+        sock.unlink()
+
+
+def output(place):
+    """A full disk under stdout is a failure, not a success that nobody saw."""
+    if not os.path.exists("/dev/full"):
+        skip("stdout is full", "no /dev/full")
+        return
+    for args in (["report", place.path / "good.db"], ["report", place.path / "good.db", "--json"],
+                 ["doctor"], ["help"], ["version"]):
+        with open("/dev/full", "wb") as full:
+            r = subprocess.run([find("aon"), *map(str, args)], stdout=full, env=env_for(place),
+                               stderr=subprocess.PIPE)
+        ok(r.returncode == 1 and r.stderr.count(b"\n") == 1, f"{args[0]}: stdout is full", r)
+
+
+with Place() as p:
+    os.chmod(p.path, 0o777)
+    fixture(p.path / "good.db")
+    stores(p)
+    unreadable(p)
+    usage(p)
+    no_store(p)
+    sockets(p)
+    output(p)
+done()
