@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Turn the nanosecond GPU traces of a data folder into one file of events for bytes.c.
 
-usage: extract.py DATA OUT
+usage: extract.py DATA
 
-OUT, little endian: for each trace a label of 64 bytes, a u32 count, a u32 of zero, then
+To stdout, little endian: for each trace a label of 64 bytes, a u32 count, a u32 of zero, then
 `count` events as src/model/event.h lays them out (48 bytes). Kernels, copies and memsets in
 order of start; names, geometries and lanes become ids in order of first sight, as in a store.
 """
@@ -94,14 +94,13 @@ def nsys(path):
 
 
 def main():
-    data, out = pathlib.Path(sys.argv[1]), sys.argv[2]
-    with open(out, "wb") as f:
-        for read, traces in ((kineto, KINETO), (nsys, NSYS)):
-            for label, path in traces.items():
-                events = sorted(read(data / path))
-                f.write(struct.pack("<64sII", label.encode(), len(events), 0))
-                for e in events:
-                    f.write(struct.pack("<QQQQIIIBBH", *e))
+    data, out = pathlib.Path(sys.argv[1]), sys.stdout.buffer
+    for read, traces in ((kineto, KINETO), (nsys, NSYS)):
+        for label, path in traces.items():
+            events = sorted(read(data / path))
+            out.write(struct.pack("<64sII", label.encode(), len(events), 0))
+            for e in events:
+                out.write(struct.pack("<QQQQIIIBBH", *e))
 
 
 if __name__ == "__main__":

@@ -54,7 +54,8 @@ static int copy_rows(struct store *st, sqlite3_stmt *s, struct batch *b)
 		const void *data = sqlite3_column_blob(s, 1);
 		size_t len = (size_t)sqlite3_column_bytes(s, 1);
 
-		err = rows_reserve(&b->bytes, len);
+		err = rows_reserve(&b->bytes,
+				   len + 1); /* so that even of nothing there is an address */
 		if (err < 0)
 			return err;
 		if (len)
