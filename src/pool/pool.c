@@ -254,6 +254,23 @@ static int check_fd(int fd, bool trust_file, uint64_t *bytes)
 	return 0;
 }
 
+/* Finishes what an aond that was killed in take() had begun; a lie ends at these bounds. */
+static void adopt_begun(struct pool *p)
+{
+	struct aon_seg_head *h = shared(p);
+	uint32_t chunk_1 = __atomic_load_n(&h->next_chunk, __ATOMIC_ACQUIRE);
+	uint32_t n = __atomic_load_n(&h->next_consumed, __ATOMIC_RELAXED);
+	uint64_t taken = __atomic_load_n(&h->next_taken, __ATOMIC_RELAXED);
+
+	if (chunk_1 && chunk_1 <= p->head.chunk_count && n <= p->units && taken >= p->head.taken &&
+	    taken - p->head.taken <= p->units) {
+		atomic_store_explicit(&p->consumed[chunk_1 - 1], n, memory_order_release);
+		p->head.taken = taken;
+		__atomic_store_n(&h->taken, taken, __ATOMIC_RELEASE);
+	}
+	__atomic_store_n(&h->next_chunk, 0, __ATOMIC_RELEASE);
+}
+
 /* What was consumed stands in the segment, where the process could have changed it: a lie can
  * only make its own records come twice or be skipped. */
 static void adopt_consumed(struct pool *p)
@@ -262,8 +279,10 @@ static void adopt_consumed(struct pool *p)
 
 	for (uint32_t i = 0; i < p->head.chunk_count; i++) {
 		uint32_t done = atomic_load_explicit(&p->consumed[i], memory_order_relaxed);
+		uint32_t n = atomic_load_explicit(chunk_n(p, i), memory_order_relaxed);
 
-		p->done[i] = done <= p->units ? done : p->units;
+		n = n <= p->units ? n : p->units;
+		p->done[i] = done <= n ? done : n; /* n is 0 in one that was being freed */
 		used += atomic_load_explicit(&p->state[i], memory_order_relaxed) != AON_CHUNK_FREE;
 	}
 	atomic_store_explicit((_Atomic uint32_t *)&shared(p)->used, used, memory_order_relaxed);
@@ -294,6 +313,7 @@ int pool_adopt(struct pool **out, int fd, bool trust_file)
 	err = map_segment(p);
 	if (err)
 		goto close_fd;
+	adopt_begun(p);
 	adopt_consumed(p);
 	*out = p;
 	return 0;
@@ -384,12 +404,32 @@ static int count_records(const union aon_rec *rec, uint32_t units)
 	return (int)n;
 }
 
+/*
+ * Marks units up to n of chunk i consumed and their records taken: both or none, although aond
+ * may be killed between any two stores. The next one finishes what is begun (adopt_begun). Each
+ * store is a release so that they are made in this order.
+ */
+static void take(struct pool *p, uint32_t i, uint32_t n, uint32_t records)
+{
+	struct aon_seg_head *h = shared(p);
+
+	p->done[i] = n;
+	p->head.taken += records;
+	__atomic_store_n(&h->next_taken, p->head.taken, __ATOMIC_RELEASE);
+	__atomic_store_n(&h->next_consumed, n, __ATOMIC_RELEASE);
+	__atomic_store_n(&h->next_chunk, i + 1, __ATOMIC_RELEASE);
+	atomic_store_explicit(&p->consumed[i], n, memory_order_release);
+	__atomic_store_n(&h->taken, p->head.taken, __ATOMIC_RELEASE);
+	__atomic_store_n(&h->next_chunk, 0, __ATOMIC_RELEASE);
+}
+
 static void free_chunk(struct pool *p, uint32_t i)
 {
 	p->done[i] = 0;
-	atomic_store_explicit(&p->consumed[i], 0, memory_order_relaxed);
-	/* n before the state: the next owner must not show what the last one wrote. */
+	/* n before consumed, or an aond that finds the chunk after our death reads it again; and
+	 * before the state: the next owner must not show what the last one wrote. */
 	atomic_store_explicit(chunk_n(p, i), 0, memory_order_relaxed);
+	atomic_store_explicit(&p->consumed[i], 0, memory_order_release);
 	/* F: pairs with A. */
 	atomic_store_explicit(&p->state[i], AON_CHUNK_FREE, memory_order_release);
 	atomic_fetch_sub_explicit((_Atomic uint32_t *)&shared(p)->used, 1, memory_order_relaxed);
@@ -435,9 +475,7 @@ static int drain_chunk(struct pool *p, const struct order *o, void *buf, size_t 
 		if (records < 0)
 			return records;
 		run->records = (uint32_t)records;
-		p->done[i] = n;
-		atomic_store_explicit(&p->consumed[i], n, memory_order_relaxed);
-		shared(p)->taken = p->head.taken += (uint32_t)records;
+		take(p, i, n, (uint32_t)records);
 	}
 	if (state == AON_CHUNK_FULL || dead)
 		free_chunk(p, i);
