@@ -40,7 +40,8 @@ _Static_assert(sizeof(struct event) == 48, "batches of events are sized by this"
 /* How many records went into an event: what accounting counts. */
 static inline uint32_t event_records(const struct event *e)
 {
-	return (e->kind == EVENT_RANGE || e->kind == EVENT_STEP) && !(e->flags & EVENT_OPEN) ? 2 : 1;
+	return (e->kind == EVENT_RANGE || e->kind == EVENT_STEP) && !(e->flags & EVENT_OPEN) ? 2
+											     : 1;
 }
 
 #endif /* AON_EVENT_H */

@@ -21,21 +21,21 @@ enum tier { TIER_OFF, TIER_PULSE, TIER_ROLLUP, TIER_FLIGHT, TIER_FULL };
 struct process {
 	uint32_t id; /* in the store */
 	uint32_t pid;
-	uint64_t pid_start;    /* clock ticks since boot: with boot_id and pid, the identity */
+	uint64_t pid_start; /* clock ticks since boot: with boot_id and pid, the identity */
 	uint64_t boot_id[2];
 	uint64_t pool_id[2];
 	uint32_t uid;
 	uint32_t gid;
-	uint32_t tier;         /* enum tier */
-	uint32_t connected;    /* 1 while it has a session */
-	uint64_t first_ns;     /* joined */
-	uint64_t last_ns;      /* last heard of */
+	uint32_t tier;          /* enum tier */
+	uint32_t connected;     /* 1 while it has a session */
+	uint64_t first_ns;      /* joined */
+	uint64_t last_ns;       /* last heard of */
 	int64_t wall_offset_ns; /* add to CLOCK_MONOTONIC for wall time */
 	char comm[16];
 	char exe[256];
-	char run[16];          /* label of `aon run`, may be empty */
+	char run[16]; /* label of `aon run`, may be empty */
 	char library[32];
-	char note[160];        /* last word of its probes: "cuda off: no driver" */
+	char note[160]; /* last word of its probes: "cuda off: no driver" */
 	struct account account;
 };
 
