@@ -206,5 +206,8 @@ int main(int argc, char *argv[])
 	       first->samples ? (double)first->sample[first->samples / 2] / BATCH : 0,
 	       first->samples ? (double)first->sample[first->samples / 100 * 99] / BATCH : 0,
 	       (double)max_ns / 1000);
+	for (unsigned i = 0; i < opt.threads; i++)
+		free(w[i].sample);
+	free(w);
 	return 0;
 }

@@ -89,7 +89,13 @@ class Raw:
         (self.chunk_bytes, self.chunk_count, self.state_off, self.consumed_off, self.heap_off,
          self.heap_bytes, self.chunk_off) = struct.unpack_from("<7I", h, 40)
         self.pool_id = struct.unpack_from("<QQ", h, 16)
-        self.next = 0
+        self.clock = struct.unpack_from("<QQQ", h, 96)
+        self.next = self.seq = 0
+
+    def tsc(self):
+        """What the processor's counter says now, by the moment that aond wrote down."""
+        base, ns, hz = self.clock
+        return base + (time.monotonic_ns() - ns) * hz // 1000000000
 
     # --- as libaon would ---
 
@@ -101,13 +107,14 @@ class Raw:
 
     def emit(self, records):
         """Commits whole records (bytes each) in chunks of their own; returns how many."""
-        n, left = 0, list(records)
+        n, left = 0, list(reversed(records))
         while left:
             i = self.free_chunk()
-            off, at, count = self.chunk_off + i * self.chunk_bytes, 1, 0
-            struct.pack_into("<IIII", self.pool, off, os.getpid(), n, 0, 0)
-            while left and at * UNIT + len(left[0]) <= self.chunk_bytes:
-                r = left.pop(0)
+            off, at, count, tsc = self.chunk_off + i * self.chunk_bytes, 1, 0, self.tsc()
+            self.seq += 1
+            struct.pack_into("<IIII", self.pool, off, os.getpid(), self.seq, 0, tsc >> 32)
+            while left and at * UNIT + len(left[-1]) <= self.chunk_bytes:
+                r = struct.pack("<I", tsc & 0xFFFFFFFF) + left.pop()[4:]
                 self.pool[off + at * UNIT:off + at * UNIT + len(r)] = r
                 at += len(r) // UNIT
                 count += 1
@@ -143,6 +150,7 @@ class Raw:
 
 
 def record(kind=MARK, units=1, name=0, a=0, b=0):
+    """A HOST record; emit() stamps it."""
     return (struct.pack("<IHBBIIQQ", 0, kind, units, 0, name, 0, a, b) +
             bytes(UNIT * (units - 1)))
 

@@ -90,13 +90,14 @@ class Daemon:
     def __init__(self, place, sets=None, wrap=(), env=None, start=True):
         self.place, self.sets, self.wrap, self.env = place, dict(sets or {}), tuple(wrap), env
         self.log = place.path / "aond.log"
+        self.extra = []  # further arguments
         self.proc = None
         if start:
             self.start()
 
     def start(self, wait=10.0):
         args = [*self.wrap, find("aond"), "--run-dir", str(self.place.run), "--store",
-                str(self.place.store)]
+                str(self.place.store), *self.extra]
         for k, v in self.sets.items():
             args += ["--set", f"{k}={v}"]
         env = {**os.environ, **(self.env or {})}
@@ -238,6 +239,12 @@ def report(store, *args):
 def accounts(store):
     """The accounts of all processes in a store, from its own tables by way of the report."""
     return [p["accounting"] for p in report(store, "--all").get("processes", [])]
+
+
+def account_of(store, *pids):
+    """The accounts of these processes alone."""
+    return [p["accounting"] for p in report(store, "--all").get("processes", [])
+            if p["pid"] in pids]
 
 
 def total(accts, word):

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The disk fails or fills, or the store is not one when aond starts: aond goes on, counts what the
+disk refused, and is itself again when the disk is."""
+import os
+import sqlite3
+import subprocess
+import time
+
+from aontest import *  # noqa: F403
+from aontest import LONG
+
+
+# --- a disk that is really full ---
+
+def full_disk():
+    with Place() as place:
+        disk = place.path / "disk"
+        disk.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "none", disk],
+                          capture_output=True).returncode:
+            return skip("a full disk", "may not mount a tmpfs")
+        try:
+            place.store = disk / "store.db"
+            with Daemon(place) as d:
+                full_disk_in(place, disk, d)
+        finally:
+            subprocess.run(["umount", "-l", disk])
+
+
+def full_disk_in(place, disk, d):
+    p = app(place, "steady", "-r", 100000, "-k", "range", "-w", stdin=subprocess.PIPE)
+    wait_joined(d, p.pid)
+    filler = disk / "filler"
+    with open(filler, "wb") as f:
+        try:
+            while True:
+                f.write(bytes(65536))
+                f.flush()
+        except OSError:
+            pass
+    ok(wait_for(lambda: d.counter("store_errors"), 15), "a full disk is noticed and counted",
+       d.text()[-1500:])
+    ok(d.alive() and d.ping(), "aond lives and answers on a full disk")
+    filler.unlink()
+    n = d.counter("commits")
+    ok(wait_for(lambda: d.counter("commits") > n + 1, 40), "it writes again when there is space",
+       d.text()[-1500:])
+    e = finish(p)
+    d.flush()
+    a = accounts(place.store)
+    same(a, e, "full disk: emitted is exact")
+    ok(sum(lost(x, "store") for x in a) > 0, "what the disk refused is counted as store", a)
+    ok(d.stop() == 0 and check(place.store), "the store is whole afterwards",
+       check_text(place.store))
+
+
+# --- a call of the writer fails ---
+
+FAULTS = [("pwrite64", "ENOSPC"), ("pwrite64", "EIO"), ("fdatasync", "EIO"), ("write", "ENOSPC"),
+          ("fallocate", "ENOSPC"), ("ftruncate", "EIO"), ("mmap", "ENOMEM"), ("fsync", "EIO"),
+          ("openat", "EMFILE")]
+READS = [("pread64", "EIO")]
+LOADER = ("mmap", "openat", "pread64")  # of which the first are the loader's own
+
+
+def failing_calls(seconds, faults, whens):
+    """One program throughout; each aond has one fault: once, or from then on. LeakSanitizer and
+    strace do not go together."""
+    env = {"ASAN_OPTIONS": "detect_leaks=0"}
+    ends = []
+    with Place() as place, Daemon(place) as d:
+        p = app(place, "steady", "-r", 20000, "-w", stdin=subprocess.PIPE)
+        wait_joined(d, p.pid)
+        ok(d.stop() == 0, "an aond before the faults ends well")
+        end, n = time.monotonic() + seconds, 0
+        for when, more, (call, err) in ((w, m, f) for w in whens for m in ("", "+") for f in faults):
+            if time.monotonic() > end:
+                break
+            n += 1
+            f = Daemon(place, start=False, env=env, wrap=("strace", "-f", "-qq", "-o", "/dev/null", "-e",
+                                                 f"inject={call}:error={err}:when={when}{more}"))
+            f.start(wait=0.8)
+            time.sleep(0.9)
+            if f.alive():
+                os.kill(f.pid, signal.SIGTERM)
+            try:
+                code = f.proc.wait(timeout=30)
+            except subprocess.TimeoutExpired:
+                code = "hangs"
+                f.kill_all()
+            # It may refuse to start without a store, or end because of it: in words, never by a
+            # signal. 127: the loader's words.
+            if code not in (0, 1) and (code != 127 or call not in LOADER):
+                ends.append((call, err, f"{when}{more}", code))
+        what = ", ".join(sorted({c for c, _ in faults}))
+        ok(not ends, f"{n} faults of {what}: aond ends by itself, in words", ends)
+        d.start()
+        ok(wait_joined(d, p.pid), "the program is back when the disk is well", d.text()[-1500:])
+        e = finish(p)
+        d.flush()
+        aside = list(place.path.glob("store.db.bad-*"))
+        # What cannot be read is as good as damaged; what cannot be written is not.
+        ok(faults is READS or not aside, "a good store is not put aside because a write failed",
+           f"{aside}\n{d.text()}")
+        same(accounts(place.store), e, "failing calls: emitted is exact")
+        ok(d.stop() == 0 and check(place.store), "the store is whole afterwards",
+           check_text(place.store))
+
+
+# --- not a store, or a damaged one, at the start ---
+
+def damage(good):
+    """name: (bytes to start with, is there something to recover?)."""
+    page = 4096
+    mid = len(good) // page // 2 * page
+    yield "an empty file", b"", False
+    yield "text", b"not a store\n" * 500, False
+    yield "another SQLite file", foreign(), False
+    yield "a newer version", good[:60] + (999).to_bytes(4, "big") + good[64:], False
+    yield "a store cut in half", good[:mid], True
+    yield "a store cut in its head", good[:50], False
+    yield "a page of zeros", good[:mid] + bytes(page) + good[mid + page:], True
+    yield "a damaged schema", good[:100] + bytes(200) + good[300:], True
+    yield "noise behind the head", good[:100] + os.urandom(len(good) - 100), False
+
+
+def foreign():
+    with Place() as place:
+        db = sqlite3.connect(place.store)
+        db.execute("create table t(x)")
+        db.execute("insert into t values(1)")
+        db.commit()
+        db.close()
+        return place.store.read_bytes()
+
+
+def good_store():
+    with Place() as place, Daemon(place) as d:
+        p = app(place, "steady", "-n", 60000, "-k", "name", "-s", 9, stdin=subprocess.PIPE)
+        emitted(p)
+        d.flush()
+        d.stop()
+        return place.store.read_bytes()
+
+
+def bad_stores():
+    good = good_store()
+    for name, data, some in damage(good):
+        with Place() as place:
+            place.store.write_bytes(data)
+            with Daemon(place) as d:
+                up = ok(d.ping(), f"{name}: aond starts", d.text())
+                aside = sorted(place.path.glob("store.db.bad-*"))
+                used = not aside  # a page that nothing reads at the start is found by `check`
+                if not used:
+                    ok(aside[0].read_bytes() == data, f"{name}: it is put aside as it was")
+                    ok(aside[0].name in d.text(), f"{name}: the log says where and why", d.text())
+                    d.flush()
+                    j = aon("store", "journal", place.store)
+                    ok(aside[0].name in j.stdout, f"{name}: the journal says so", j.stdout + j.stderr)
+                else:
+                    ok(some or name == "an empty file", f"{name}: it is used as it is", d.text())
+                if up:
+                    p = app(place, "steady", "-n", 500, stdin=subprocess.PIPE)
+                    e = emitted(p)
+                    d.flush()
+                    same(account_of(place.store, p.pid), e, f"{name}: the next program is recorded")
+            if some:
+                out = place.path / "saved.db"
+                r = aon("recover", aside[0] if aside else place.store, "-o", out)
+                ok(r.returncode == 0 and check(out), f"{name}: aon recover saves the good part",
+                   r.stdout + r.stderr)
+
+
+need("strace", "pgrep")
+bad_stores()
+full_disk()
+failing_calls(3600 if LONG else 20, FAULTS, range(1, 120) if LONG else (12, 3, 40, 1, 25, 7))
+failing_calls(600 if LONG else 4, READS, range(1, 60) if LONG else (7, 12))
+done()
