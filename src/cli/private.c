@@ -81,9 +81,10 @@ static void remove_run_dir(const char *dir)
 static _Noreturn void become_aond(const struct private_aond *d, const char *store, int life,
 				  int ready)
 {
-	char path[PATH_MAX], log[128], a[16], b[16];
-	char *argv[] = { "aond",        "--run-dir", (char *)d->run_dir, "--store", (char *)store,
-			 "--parent-fd", a,           "--ready-fd",       b,         NULL };
+	char path[PATH_MAX], log[128], conf[128], a[16], b[16];
+	char *argv[] = { "aond",    "--config",    conf,          "--run-dir", (char *)d->run_dir,
+			 "--store", (char *)store, "--parent-fd", a,           "--ready-fd",
+			 b,         NULL };
 	sigset_t none;
 	int fd, top;
 
@@ -93,6 +94,8 @@ static _Noreturn void become_aond(const struct private_aond *d, const char *stor
 		signal(i, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	snprintf(log, sizeof(log), "%s/" LOG_NAME, d->run_dir);
+	snprintf(conf, sizeof(conf), "%s/aond.conf", d->run_dir); /* not the node's */
+	close(open(conf, O_WRONLY | O_CREAT | O_EXCL, 0600));
 	fd = open("/dev/null", O_RDWR);
 	dup2(fd, 0);
 	dup2(fd, 1);

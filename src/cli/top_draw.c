@@ -13,13 +13,19 @@
 static const char *const sort_word[TOP_SORTS] = { "total", "count", "avg", "max", "name" };
 
 static const char *const help_lines[] = {
-	"q  quit            s  next order: total, count, avg, max, name",
-	"p  pause           /  show only names that contain what you type; Esc shows all",
-	"?  this help       arrows, PgUp, PgDn, Home  scroll the names",
+	"q  quit",
+	"s  next order: total, count, avg, max, name",
+	"/  only names that contain what you type",
+	"   Enter keeps, Esc shows all again",
+	"p  pause, or go on",
+	"arrows, PgUp, PgDn, Home  scroll the names",
+	"?  back",
 	"",
-	"STEP is the mean of the last seconds. The last minute shows one bar a second: the mean",
-	"step, or events where no steps are marked. Times of names are of the last 15 s, with",
-	"what is inside them; 100 % is one thread or stream all the time. Nothing is changed.",
+	"STEP: the mean of the last seconds.",
+	"LAST 60 s: a bar a second, the mean step;",
+	"  events where no steps are marked.",
+	"TOTAL: of the last 15 s, with all inside.",
+	"%: 100 is one thread or stream, always busy.",
 };
 
 static void spark(const struct top_proc *p, size_t n, bool ascii, char *buf, size_t cap)
@@ -104,13 +110,14 @@ static int row_cmp(const void *a, const void *b, void *arg)
 
 /* The rows that pass the filter, in order. Caller frees. */
 static const struct gather_row **choose(const struct top_look *l, const struct top_view *v,
-					size_t *n, uint64_t *total)
+					size_t *n)
 {
 	const struct gather_row **row;
 	struct key k = { &l->g, v->sort };
 	size_t all, kept = 0;
+	uint64_t total;
 
-	row = gather_sorted(&l->g, KINDS, &all, total);
+	row = gather_sorted(&l->g, KINDS, &all, &total);
 	for (size_t i = 0; row && i < all; i++)
 		if (!*v->filter || strcasestr(store_name_text(l->st, row[i]->name), v->filter))
 			row[kept++] = row[i];
@@ -163,12 +170,12 @@ static void name_table(const struct top_look *l, const struct top_view *v, const
 		{ "%", 0, 0 },
 	};
 	const struct gather_row **row;
-	uint64_t total, rest = 0;
+	uint64_t rest = 0, seen = l->g.last_ns - l->g.first_ns;
 	size_t n, from, to;
 	char pct[FMT_LEN];
 	struct table t;
 
-	row = choose(l, v, &n, &total);
+	row = choose(l, v, &n);
 	if (!row)
 		return;
 	from = v->scroll < n ? v->scroll : n ? n - 1 : 0;
@@ -183,7 +190,7 @@ static void name_table(const struct top_look *l, const struct top_view *v, const
 		rest += row[i]->total_ns;
 	if (to < n)
 		out_line(out, OUT_PLAIN, "+ %zu more, %s %% together", n - to,
-			 fmt_percent(pct, total ? (double)rest / (double)total : 0));
+			 fmt_percent(pct, seen ? (double)rest / (double)seen : 0));
 	table_fini(&t);
 	free(row);
 }
@@ -199,7 +206,9 @@ static void head(const struct top_look *l, const struct top_view *v, const struc
 	strftime(when, sizeof(when), "%H:%M:%S", localtime_r(&now, &tm));
 	snprintf(left, sizeof(left), "aon top   %s   %zu process%s", host, l->procs.n,
 		 l->procs.n == 1 ? "" : "es");
-	if (v->rows)
+	if (v->rows && out->width < 72)
+		snprintf(right, sizeof(right), "? help  q quit");
+	else if (v->rows)
 		snprintf(right, sizeof(right), "%s   %s   ? help   q quit",
 			 v->paused ? "paused" : "live", when);
 	else

@@ -164,7 +164,7 @@ def live(place):
         t.send(b"s")
         ok(t.until(b"[s] sort: count"), "s changes the order", t.out)
         t.send(b"?")
-        ok(t.until(b"this help"), "? helps", t.out)
+        ok(t.until(b"next order"), "? helps", t.out)
         t.send(b"?/nothing-like-this\n")
         ok(t.until(b"No name contains"), "/ filters", t.out)
         t.read(1.5)
