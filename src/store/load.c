@@ -228,9 +228,9 @@ const char *store_name_text(struct store *st, uint32_t id)
 	slot = text_slot(st, id);
 	if (!slot)
 		goto unlock;
-	*slot = strndup((const char *)st->scratch.data + sizeof(s), s.len);
+	*slot = calloc(1, (size_t)s.len + 1); /* the row is no string: it has no end */
 	if (*slot)
-		text = *slot;
+		text = memcpy(*slot, st->scratch.data + sizeof(s), s.len);
 unlock:
 	pthread_mutex_unlock(&st->db_lock);
 	return text;
