@@ -30,31 +30,41 @@ static uint64_t now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-AON_API int aon_join(unsigned wait_ms)
+static int joined_or_why(void)
 {
-	uint64_t until = now_ms() + wait_ms, now;
-	struct detour d;
-
-	if (atomic_load_explicit(&c->state, memory_order_acquire) == CLIENT_INERT)
-		return c->refused == -EPROTO ? -EPROTO : -EPERM;
-	d = detour_begin();
-	if (client_was_forked())
-		client_forked();
-	for (now = now_ms();; now = now_ms()) {
-		client_step(aon_tsc(), now < until ? (unsigned)(until - now) : 0);
-		if (atomic_load_explicit(&c->state, memory_order_acquire) != CLIENT_WAITING ||
-		    now >= until)
-			break;
-	}
-	detour_end(d);
 	switch (atomic_load_explicit(&c->state, memory_order_acquire)) {
 	case CLIENT_JOINED:
 		return 0;
 	case CLIENT_WAITING:
 		return -EAGAIN;
+	case CLIENT_INERT:
+		return c->refused == -EPROTO ? -EPROTO : -EPERM;
 	default:
-		return c->refused == -EPROTO || c->refused == -EPERM ? c->refused : -ENOENT;
+		return c->refused == -EPERM ? -EPERM : -ENOENT;
 	}
+}
+
+AON_API int aon_join(unsigned wait_ms)
+{
+	uint64_t until = now_ms() + wait_ms, now;
+	struct detour d = detour_begin();
+	bool mine;
+	int err;
+
+	if (client_was_forked())
+		client_forked();
+	do {
+		now = now_ms();
+		mine = client_step(aon_tsc(), now < until ? (unsigned)(until - now) : 0);
+		err = joined_or_why();
+		/* Another thread is at it: what the state says is not the answer yet. */
+		if (!mine && err == -ENOENT)
+			err = -EAGAIN;
+		if (!mine && err == -EAGAIN && now < until)
+			link_wait(NULL, 1);
+	} while (err == -EAGAIN && now < until);
+	detour_end(d);
+	return err;
 }
 
 AON_API uint32_t aon_name(const char *name)

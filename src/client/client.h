@@ -97,8 +97,8 @@ void client_gate_knock(void);                 /* every emit comes to the slow pa
 void client_gate_watch(const uint32_t *word); /* the door's, or the session's */
 
 /* --- join.c --- */
-/* One step, unless another thread is at it: never waits longer than wait_ms. */
-void client_step(uint64_t tsc, unsigned wait_ms);
+/* One step, unless another thread is at it (then false): never waits longer than wait_ms. */
+bool client_step(uint64_t tsc, unsigned wait_ms);
 void client_knock(uint64_t tsc); /* an emit, and no segment yet: ask, or see if aond answered */
 void client_settle(void);        /* what was lost early is known to the segment */
 void client_bell(void);
@@ -124,8 +124,8 @@ int link_recv(const struct held_fd *s, void *msg, size_t cap, int fds[AON_MSG_FD
 bool link_ours(const struct held_fd *h);    /* still what we opened, not something of the app's */
 int link_hold(int fd, struct held_fd *out); /* takes fd to a high number; closed on failure */
 void link_drop(struct held_fd *h);
-int link_gone(const struct held_fd *s); /* 1: the peer has closed */
-int link_wait(const struct held_fd *s, unsigned ms);
+int link_gone(const struct held_fd *s);              /* 1: the peer has closed */
+int link_wait(const struct held_fd *s, unsigned ms); /* for a message; NULL: for the time */
 const void *link_map_door(const char *run_dir);
 void *link_map(int fd, size_t bytes, bool writable, const void *at);
 void *link_private(size_t bytes, bool wipe_on_fork);

@@ -277,15 +277,17 @@ static int hear_answer(void)
 	return 0;
 }
 
-void client_step(uint64_t tsc, unsigned wait_ms)
+bool client_step(uint64_t tsc, unsigned wait_ms)
 {
-	if (state() == CLIENT_INERT || state() == CLIENT_JOINED || !take_turn())
-		return;
+	if (state() == CLIENT_INERT || state() == CLIENT_JOINED)
+		return true;
+	if (!take_turn())
+		return false;
 	if (client_quiet()) {
 		if (!ready())
 			stay_silent();
 		give_turn();
-		return;
+		return true;
 	}
 	if (state() == CLIENT_AWAY)
 		go_and_ask(tsc);
@@ -295,6 +297,7 @@ void client_step(uint64_t tsc, unsigned wait_ms)
 		hear_answer();
 	}
 	give_turn();
+	return true;
 }
 
 /* The millisecond is given once: an aond that is stopped must not slow the app down. */

@@ -180,10 +180,10 @@ int link_gone(const struct held_fd *s)
 
 int link_wait(const struct held_fd *s, unsigned ms)
 {
-	struct pollfd p = { .fd = s->fd, .events = POLLIN };
+	struct pollfd p = { .fd = s ? s->fd : -1, .events = POLLIN };
 	struct timespec ts = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };
 
-	if (!link_ours(s))
+	if (s && !link_ours(s))
 		return -EBADF;
 	return (int)syscall(SYS_ppoll, &p, 1, &ts, NULL, 0);
 }

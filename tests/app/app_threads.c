@@ -2,7 +2,7 @@
 /*
  * app_threads - many threads, short ones, cancelled ones, and what their destructors emit.
  *
- *	app_threads short N | live N | cancel ROUNDS | late N
+ *	app_threads short N | live N | join | cancel ROUNDS | late N
  *
  * `cancel` prints how many emits had begun beside how many had returned: a thread that is
  * cancelled in one may leave it in either state. It stays until its stdin ends.
@@ -104,6 +104,27 @@ static int run_live(unsigned n)
 	truth_say(atomic_load(&emitted));
 	truth_print(made == n, more);
 	free(th);
+	return 0;
+}
+
+static _Atomic unsigned refused;
+
+static void *join_first(void *arg)
+{
+	(void)arg;
+	atomic_fetch_add(&refused, aon_join(5000) != 0);
+	atomic_fetch_add(&emitted, ticks(10));
+	return NULL;
+}
+
+static int run_join(void)
+{
+	unsigned made = wave(join_first, WAVE);
+	char more[64];
+
+	truth_say(atomic_load(&emitted));
+	snprintf(more, sizeof(more), ",\"refused\":%u", atomic_load(&refused));
+	truth_print(made, more);
 	return 0;
 }
 
@@ -211,6 +232,8 @@ int main(int argc, char *argv[])
 		return run_short(n);
 	if (!strcmp(what, "live"))
 		return run_live(n);
+	if (!strcmp(what, "join"))
+		return run_join();
 	if (!strcmp(what, "cancel"))
 		return run_cancel(n);
 	if (!strcmp(what, "late"))

@@ -8,6 +8,9 @@ e, accts = case("app_threads", "short", N, text=f"{N} short threads", timeout=60
 ok(e.get("grew_kib", 1 << 30) < 4096, f"memory is flat: {e.get('grew_kib')} KiB", e)
 ok(sum(a["stored"] for a in accts) == 3 * N, "nothing of them is lost", accts)
 
+e, accts = case("app_threads", "join", text="64 threads that join at once")
+ok(e.get("refused") == 0 and sum(a["stored"] for a in accts) == 640, "all of them are joined", e)
+
 LIVE = 2000 if SANITIZED not in ("", "none") else 10000
 e, accts = case("app_threads", "live", LIVE, text=f"{LIVE} live threads", timeout=600)
 ok(e.get("made") == LIVE, f"{e.get('made')} threads lived at once", e)
