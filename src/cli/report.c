@@ -77,51 +77,53 @@ static void step_row(struct table *t, const struct out *out, const struct gather
 	table_add(t, "%s", fmt_bar(bar, sizeof(bar), share, BAR, out->ascii));
 }
 
+static void step_rows(struct table *t, const struct out *out, const struct gather *g,
+		      const struct gather_row **row, size_t n, const struct fmt_unit *u,
+		      double *shown)
+{
+	uint64_t none = g->held_step_ns - g->step_in_ns;
+	unsigned decimals = fmt_decimals((double)(g->held_step_ns / g->held_steps) / u->scale);
+	char label[OUT_TEXT];
+
+	for (size_t i = 0; i < n; i++)
+		step_row(t, out, g, gather_label(g, row[i], label, sizeof(label)), row[i]->step_ns,
+			 u, decimals, shown);
+	step_row(t, out, g, "in no range", none, u, decimals, shown);
+}
+
 /* The step's own thread, taken apart: ranges without what is inside them, and the rest. */
 static void step_table(const struct gather *g, const struct out *out, size_t fold)
 {
-	static const struct col col[] = {
-		{ "Where a step goes", COL_LEFT | COL_FLEX, 0 },
-		{ "", 0, 0 },
-		{ "%", 0, 0 },
-		{ "", COL_LEFT, 1 },
-	};
-	struct col head[4];
-	const struct gather_row **row;
-	uint64_t total, rest = 0, none = g->held_step_ns - g->step_in_ns;
 	const struct fmt_unit *u = fmt_time_unit(g->held_step_ns / g->held_steps);
-	unsigned decimals = fmt_decimals((double)(g->held_step_ns / g->held_steps) / u->scale);
-	size_t n, used = 0, shown_rows = 0;
+	char mean[64], count[FMT_LEN];
+	const struct col col[] = {
+		{ "Where a step goes", COL_LEFT | COL_FLEX, 0 },
+		{ out_unit(out, u->name), 0, 0 },
+		{ "%", 0, 0 },
+		{ mean, COL_LEFT, 1 },
+	};
+	const struct gather_row **row;
+	uint64_t total, rest = 0;
+	size_t n, used = 0, show;
 	double shown = 0;
 	struct table t;
-	char label[OUT_TEXT], mean[64];
 
 	row = gather_sorted(g, REPORT_RANGE, &n, &total);
 	if (!row)
 		return;
 	qsort(row, n, sizeof(row[0]), step_cmp);
-	memcpy(head, col, sizeof(head));
-	head[1].head = out_unit(out, u->name);
-	table_init(&t, head, 4);
 	while (used < n && row[used]->step_ns)
 		used++;
-	for (size_t i = 0; i < used; i++) {
-		if (!out->all && used > fold + 1 && i >= fold) {
-			rest += row[i]->step_ns;
-			continue;
-		}
-		step_row(&t, out, g, gather_label(g, row[i], label, sizeof(label)), row[i]->step_ns,
-			 u, decimals, &shown);
-		shown_rows++;
-	}
-	step_row(&t, out, g, used ? "in no range" : "in no range (mark parts of it)", none, u,
-		 decimals, &shown);
-	snprintf(mean, sizeof(mean), "mean of %s step%s%s", fmt_count(label, g->held_steps),
+	show = out->all || used <= fold + 1 ? used : fold;
+	for (size_t i = show; i < used; i++)
+		rest += row[i]->step_ns;
+	table_init(&t, col, 4);
+	step_rows(&t, out, g, row, show, u, &shown);
+	snprintf(mean, sizeof(mean), "mean of %s step%s%s", fmt_count(count, g->held_steps),
 		 plural(g->held_steps),
 		 !rest && (shown < 99.5 || shown > 100.5) ? " (rounded)" : "");
-	head[3].head = mean;
 	table_print(&t, out, 2);
-	folded(out, used - shown_rows, rest, g->held_step_ns);
+	folded(out, used - show, rest, g->held_step_ns);
 	fputc('\n', out->f);
 	table_fini(&t);
 	free(row);
@@ -170,9 +172,19 @@ static void pick_units(struct units *u, const struct gather_row *const *row, siz
 	u->max = fmt_time_unit(max);
 }
 
+static void row_cols(struct table *t, const struct out *out, const struct units *u, bool self)
+{
+	const struct fmt_unit *unit[] = { u->total, u->avg, u->p50, u->p99, u->max };
+
+	for (size_t i = 0; i < 5; i++)
+		t->unit[2 + i] = out_unit(out, unit[i]->name);
+	t->unit[7] = self ? "%" : NULL;
+}
+
 static void row_table(const struct gather *g, const struct out *out, const char *title,
 		      uint32_t kinds, size_t fold)
 {
+	bool self = kinds & REPORT_RANGE;
 	const struct col col[] = {
 		{ title, COL_LEFT | COL_FLEX, 0 },
 		{ "count", 0, 2 },
@@ -181,7 +193,7 @@ static void row_table(const struct gather *g, const struct out *out, const char 
 		{ "p50", 0, 4 },
 		{ "p99", 0, 3 },
 		{ "max", 0, 5 },
-		{ kinds & REPORT_RANGE ? "self" : "%", 0, 0 },
+		{ self ? "self" : "%", 0, 0 },
 	};
 	const struct gather_row **row;
 	uint64_t sum, rest = 0;
@@ -195,18 +207,11 @@ static void row_table(const struct gather *g, const struct out *out, const char 
 	show = out->all || n <= fold + 1 ? n : fold;
 	pick_units(&u, row, show);
 	table_init(&t, col, sizeof(col) / sizeof(col[0]));
-	t.unit[2] = out_unit(out, u.total->name);
-	t.unit[3] = out_unit(out, u.avg->name);
-	t.unit[4] = out_unit(out, u.p50->name);
-	t.unit[5] = out_unit(out, u.p99->name);
-	t.unit[6] = out_unit(out, u.max->name);
-	t.unit[7] = kinds & REPORT_RANGE ? "%" : NULL;
-	for (size_t i = 0; i < n; i++) {
-		if (i < show)
-			row_cells(&t, out, g, row[i], &u, sum);
-		else
-			rest += gather_time(row[i]);
-	}
+	row_cols(&t, out, &u, self);
+	for (size_t i = 0; i < show; i++)
+		row_cells(&t, out, g, row[i], &u, sum);
+	for (size_t i = show; i < n; i++)
+		rest += gather_time(row[i]);
 	if (n) {
 		table_print(&t, out, 2);
 		folded(out, n - show, rest, sum);

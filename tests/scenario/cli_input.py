@@ -6,6 +6,7 @@ import os
 import socket
 import sqlite3
 import subprocess
+import threading
 
 from aontest import Place, done, find, ok, skip
 from clitest import aon, env_for, fixture, state
@@ -128,6 +129,22 @@ def no_store(place):
         refuse(place, f"{cmd}: no store at all", cmd, args, 1, "aon run -- CMD", cwd=empty)
 
 
+def serve(s, answer):
+    """Takes every caller and answers it so, or never."""
+    held = []
+    while True:
+        try:
+            held.append(s.accept()[0])
+            if answer is not None:
+                held[-1].recv(100)
+                held[-1].send(answer)
+                held[-1].send(b"")
+        except BrokenPipeError:
+            continue
+        except OSError:
+            return
+
+
 def sockets(place):
     """An admin socket that is none, refuses, is deaf, or lies."""
     good, sock = place.path / "good.db", place.run / "admin.sock"
@@ -149,19 +166,8 @@ def sockets(place):
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
             s.bind(str(sock))
             s.listen(16)
-            pid = os.fork()
-            if pid == 0:
-                held = []
-                while True:
-                    c, _ = s.accept()
-                    held.append(c)
-                    if answer is not None:
-                        c.recv(100)
-                        c.send(answer)
-                        c.send(b"")
+            threading.Thread(target=serve, args=(s, answer), daemon=True).start()
             still_works(text)
-            os.kill(pid, 9)
-            os.waitpid(pid, 0)
         sock.unlink()
 
 
