@@ -28,7 +28,7 @@ RUNS = {
     ),
 }
 ENV = {
-    "ASAN_OPTIONS": "abort_on_error=0:detect_leaks=1:strict_string_checks=1",
+    "ASAN_OPTIONS": "detect_leaks=1",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
     "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
 }
