@@ -15,21 +15,16 @@ static void put_string(FILE *f, const char *s)
 
 	putc('"', f);
 	while (*s) {
-		unsigned char c = (unsigned char)*s;
-
-		if (c == '"' || c == '\\') {
-			fprintf(f, "\\%c", c);
-			s++;
-		} else if (c < 0x20 || c == 0x7f) {
-			fprintf(f, "\\u%04x", c);
-			s++;
-		} else if ((len = fmt_utf8(s, &ucs))) {
+		len = fmt_utf8(s, &ucs);
+		if (!len)
+			ucs = 0xfffd;
+		if (ucs == '"' || ucs == '\\')
+			fprintf(f, "\\%c", (int)ucs);
+		else if (!len || ucs < 0x20 || (ucs >= 0x7f && ucs < 0xa0)) /* C1: terminals obey */
+			fprintf(f, "\\u%04x", ucs);
+		else
 			fwrite(s, 1, len, f);
-			s += len;
-		} else {
-			fputs("\\ufffd", f);
-			s++;
-		}
+		s += len ? len : 1;
 	}
 	putc('"', f);
 }

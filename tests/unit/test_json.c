@@ -30,6 +30,7 @@ static const struct { const char *name, *in, *want; } strings[] = {
 	{ "quotes",           "a\"b\\c",            "\"a\\\"b\\\\c\"" },
 	{ "control bytes",    "\x1b[0m\n\x7f",      "\"\\u001b[0m\\u000a\\u007f\"" },
 	{ "UTF-8",            "\xc3\xa9",           "\"\xc3\xa9\"" },
+	{ "C1 controls",      "\xc2\x9b" "2J\xc2\xa0", "\"\\u009b2J\xc2\xa0\"" },
 	{ "bad UTF-8",        "a\xff\xc3",          "\"a\\ufffd\\ufffd\"" },
 	{ "an overlong NUL",  "\xc0\x80",           "\"\\ufffd\\ufffd\"" },
 	{ "markup is text",   "</script>",          "\"</script>\"" },
