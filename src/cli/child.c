@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 void child_prepare(struct child *c)
@@ -91,23 +92,31 @@ static int reap(struct child *c)
 	return 0;
 }
 
+/* The kernel's own signals went to the whole process group. */
+static void pass_on(const struct child *c, int sig, const siginfo_t *si)
+{
+	if (sig == SIGCHLD || si->si_code == SI_KERNEL)
+		return;
+	if (si->si_code == SI_QUEUE)
+		sigqueue(c->pid, sig, si->si_value);
+	else
+		kill(c->pid, sig);
+}
+
 void child_wait(struct child *c)
 {
+	const struct timespec none = { 0, 0 };
 	siginfo_t si;
 	int sig;
 
 	while (!reap(c)) {
 		sig = sigwaitinfo(&c->sent, &si);
-		if (sig < 0 || sig == SIGCHLD)
-			continue;
-		/* The kernel's own went to the whole process group. */
-		if (si.si_code == SI_KERNEL)
-			continue;
-		if (si.si_code == SI_QUEUE)
-			sigqueue(c->pid, sig, si.si_value);
-		else
-			kill(c->pid, sig);
+		if (sig > 0)
+			pass_on(c, sig, &si);
 	}
+	/* What ended the program may wait for us, too; only what comes from now on is ours. */
+	while (sigtimedwait(&c->sent, &si, &none) > 0)
+		;
 }
 
 void child_mimic(const struct child *c)

@@ -21,7 +21,7 @@ OPT(PID,      'p', "pid",      "P",      C(REPORT), "only processes with this pi
 OPT(RUN,      'r', "run",      "R",      C(REPORT), "only processes of this run")
 OPT(BY,       'b', "by",       "name|lane|process", C(REPORT), "a row for each of these (name unless told)")
 OPT(ALL,      'a', "all",      NULL,     C(RUN) | C(TOP) | C(REPORT), "fold nothing: show every row")
-OPT(WIDE,     'w', "wide",     NULL,     C(RUN) | C(PS) | C(TOP) | C(REPORT), "full names, more columns, however wide")
+OPT(WIDE,     'w', "wide",     NULL,     C(RUN) | C(PS) | C(TOP) | C(REPORT), "full names and all columns, however wide")
 OPT(FULL,      0,  "full",     NULL,     C(DOCTOR), "name host and user in the JSON")
 OPT(JSON,     'j', "json",     NULL,     EVERY & ~(C(RUN) | C(HELP)), "one JSON object on stdout")
 OPT(ASCII,     0,  "ascii",    NULL,     EVERY, "draw with ASCII only")

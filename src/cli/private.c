@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/child.h"
 #include "cli/cli.h"
 
 #define READY_MS 10000
@@ -201,7 +202,7 @@ int private_stop(struct private_aond *d)
 
 	close(d->life);
 	for (int ms = 0; (got = wait4(d->pid, &status, WNOHANG, &ru)) == 0; ms += 2) {
-		if (ms >= STOP_MS && !err) {
+		if (!err && (ms >= STOP_MS || child_interrupted())) {
 			kill(d->pid, SIGKILL);
 			err = -ETIMEDOUT;
 		}

@@ -21,7 +21,7 @@ int private_find(char path[PATH_MAX]);
 int private_start(struct private_aond *d, const char *store);
 
 /* Lets aond store what it has and end, and removes the run directory. -ETIMEDOUT: it was
- * killed, because it did not. */
+ * killed, because it did not or because we were interrupted. */
 int private_stop(struct private_aond *d);
 
 #endif /* AON_PRIVATE_H */
