@@ -76,10 +76,14 @@ static void bash(void)
 	       "complete -o default -F _aon aon\n");
 }
 
-/* In zsh's specifications, brackets and colons are signs of their own. */
+/* In a quoted zsh specification, brackets and colons are signs, and a quote would end it. */
 static void zsh_text(const char *s)
 {
 	for (; *s; s++) {
+		if (*s == '\'') {
+			fputs("'\\''", stdout);
+			continue;
+		}
 		if (strchr("[]:\\", *s))
 			putchar('\\');
 		putchar(*s);
@@ -110,8 +114,7 @@ static void zsh(void)
 	       "_aon() {\n\tlocal -a commands\n\tcommands=(\n");
 	for (int i = 0; i < CMD_COUNT; i++) {
 		printf("\t\t'%s:", cmd_table[i].name);
-		for (const char *s = cmd_table[i].help; *s; s++)
-			printf(*s == '\'' ? "'\\''" : "%c", *s);
+		zsh_text(cmd_table[i].help);
 		printf("'\n");
 	}
 	printf("\t)\n\tif (( CURRENT == 2 )); then\n\t\t_describe command commands\n\t\treturn\n"
