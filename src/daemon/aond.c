@@ -383,7 +383,7 @@ static int serve(struct aond *d, struct store *st, const uint64_t boot_id[2],
 	if (!err)
 		err = watch_all(d);
 	if (!err)
-		err = writer_new(&d->writer, &d->queue, st, d->done.fd);
+		err = writer_new(&d->writer, &d->queue, st, d->done.fd, (int)d->param.nice / 2);
 	if (err)
 		goto fini_plant;
 	raise_priority(&d->param);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -283,6 +284,7 @@ static void *writer_main(void *arg)
 	struct writer *w = arg;
 	bool go_on = true;
 
+	setpriority(PRIO_PROCESS, 0, w->nice); /* of this thread; it works without, too */
 	while (go_on) {
 		bool retry = w->failing && w->whole;
 		struct item *it = queue_take(w->queue, retry ? w->retry_ns : 0), *next;
@@ -297,7 +299,7 @@ static void *writer_main(void *arg)
 	return NULL;
 }
 
-int writer_new(struct writer **out, struct queue *q, struct store *st, int wake_fd)
+int writer_new(struct writer **out, struct queue *q, struct store *st, int wake_fd, int nice)
 {
 	pthread_attr_t attr;
 	struct writer *w;
@@ -309,6 +311,7 @@ int writer_new(struct writer **out, struct queue *q, struct store *st, int wake_
 	w->queue = q;
 	w->store = st;
 	w->wake_fd = wake_fd;
+	w->nice = nice;
 	w->whole = true;
 	err = blob_packer_new(&w->packer);
 	if (err < 0)

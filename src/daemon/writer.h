@@ -20,8 +20,8 @@ struct store;
 struct writer;
 
 /* Owns `st` from here on, unless it fails. `wake_fd` is an eventfd, written when a commit that
- * was asked for with `wake` is done. */
-int writer_new(struct writer **out, struct queue *q, struct store *st, int wake_fd);
+ * was asked for with `wake` is done. `nice`: its priority, where the system allows it. */
+int writer_new(struct writer **out, struct queue *q, struct store *st, int wake_fd, int nice);
 /* Writes what is queued, commits, closes the store, ends the thread. */
 void writer_free(struct writer *w);
 
