@@ -106,7 +106,7 @@ static inline void put_split(uint8_t **at, uint64_t v)
 		at[2] = varint_put(at[2], v >> 14);
 }
 
-static inline void put_extra(uint8_t **at, struct column_state *s, const struct event *ev)
+static void put_extra(uint8_t **at, struct column_state *s, const struct event *ev)
 {
 	*at[COL_FLAGS]++ = ev->flags;
 	at[COL_DEPTH] = put(at[COL_DEPTH], ev->depth);
@@ -114,16 +114,22 @@ static inline void put_extra(uint8_t **at, struct column_state *s, const struct 
 	s->b = ev->b;
 }
 
-static inline void put_a(uint8_t **at, struct column_state *s, const struct event *ev)
+static void put_lane(uint8_t **at, struct column_state *s, uint32_t lane)
+{
+	at[COL_LANE] = put(at[COL_LANE], zigzag((uint64_t)(int32_t)(lane - s->lane)));
+	s->lane = lane;
+}
+
+/* What only the host's events have: an end that may come first, and numbers that go on. */
+static void put_host(uint8_t **at, struct column_state *s, const struct column_lane *l,
+		     const struct event *ev, uint64_t from)
 {
 	uint64_t *last = &s->a[ev->name % STATE_NAMES];
+	bool end = column_from_end(l, ev->kind, ev->depth);
 
-	if (column_gpu(ev->kind)) {
-		at[COL_A] = put(at[COL_A], ev->a);
-	} else {
-		at[COL_A] = put(at[COL_A], zigzag(ev->a - *last));
-		*last = ev->a;
-	}
+	at[COL_A] = put(at[COL_A], zigzag(ev->a - *last));
+	*last = ev->a;
+	put_split(at + COL_GAP0, zigzag(ev->start_ns + (end ? ev->dur_ns : 0) - from));
 }
 
 static inline void put_event(uint8_t **at, struct column_state *s, const struct event *ev)
@@ -131,14 +137,12 @@ static inline void put_event(uint8_t **at, struct column_state *s, const struct 
 	struct column_lane *l = &s->lanes[ev->lane % STATE_LANES];
 	uint32_t *dur = &s->dur[column_dur(ev->kind, ev->name, ev->a)];
 	uint32_t corr = ev->corr - l->corr;
-	uint64_t end = ev->start_ns + ev->dur_ns;
 	uint64_t from = l->end_ns ? l->end_ns : s->end_ns;
 	uint8_t tag = ev->kind & TAG_KIND;
 
 	if (ev->lane != s->lane) {
 		tag |= TAG_LANE;
-		at[COL_LANE] = put(at[COL_LANE], zigzag((uint64_t)(int32_t)(ev->lane - s->lane)));
-		s->lane = ev->lane;
+		put_lane(at, s, ev->lane);
 	}
 	if (ev->flags | ev->depth | ev->b) {
 		tag |= TAG_EXTRA;
@@ -150,20 +154,22 @@ static inline void put_event(uint8_t **at, struct column_state *s, const struct 
 	}
 	*at[COL_TAG]++ = tag;
 	at[COL_NAME] = put(at[COL_NAME], ev->name);
-	put_a(at, s, ev);
-	put_split(at + COL_GAP0,
-		  zigzag((column_from_end(l, ev->kind, ev->depth) ? end : ev->start_ns) - from));
+	if (__builtin_expect(column_gpu(ev->kind), 1)) {
+		at[COL_A] = put(at[COL_A], ev->a);
+		put_split(at + COL_GAP0, zigzag(ev->start_ns - from));
+	} else {
+		put_host(at, s, l, ev, from);
+	}
 	put_split(at + COL_DUR0, zigzag(ev->dur_ns - *dur));
 	*dur = (uint32_t)ev->dur_ns;
-	*l = (struct column_lane){ .end_ns = end, .corr = ev->corr, .depth = ev->depth };
-	s->end_ns = end;
+	s->end_ns = ev->start_ns + ev->dur_ns;
+	*l = (struct column_lane){ .end_ns = s->end_ns, .corr = ev->corr, .depth = ev->depth };
 }
 
 size_t blob_add(struct blob_enc *e, const struct event *ev, size_t n)
 {
 	uint8_t *at[COLS];
 	uint64_t t0, t1;
-	uint32_t records;
 
 	if (n > BLOB_EVENTS - e->events)
 		n = BLOB_EVENTS - e->events;
@@ -172,19 +178,17 @@ size_t blob_add(struct blob_enc *e, const struct event *ev, size_t n)
 	memcpy(at, e->at, sizeof(at));
 	t0 = e->t0_ns;
 	t1 = e->t1_ns;
-	records = e->records;
 	for (size_t i = 0; i < n; i++) {
-		uint64_t end = ev[i].start_ns + ev[i].dur_ns;
-
 		put_event(at, &e->work->state, &ev[i]);
 		t0 = ev[i].start_ns < t0 ? ev[i].start_ns : t0;
-		t1 = end > t1 ? end : t1;
-		records += event_records(&ev[i]);
+		t1 = e->work->state.end_ns > t1 ? e->work->state.end_ns : t1;
+		if (__builtin_expect(!column_gpu(ev[i].kind), 0))
+			e->records += event_records(&ev[i]) - 1;
 	}
 	memcpy(e->at, at, sizeof(at));
 	e->t0_ns = t0;
 	e->t1_ns = t1;
-	e->records = records;
+	e->records += (uint32_t)n;
 	e->events += (uint32_t)n;
 	return n;
 }

@@ -4,7 +4,11 @@
  *
  * The encoder belongs to one process's stream of events. blob_add() appends to the columns
  * (drain thread); blob_seal() hands the columns over as a struct blob (no compression yet);
- * blob_pack() compresses it (writer thread). Format: head of blob.c.
+ * blob_pack() compresses it (writer thread). Format: columns.h, seal.h.
+ *
+ * Memory: an encoder 150 bytes while it holds nothing and after a seal of few events; else 22 KB
+ * of state, and of 600 KB of strips what its events fill (about 9 bytes each). A sealed blob
+ * the same 9 bytes an event, a packed one 2 to 4. A packer 250 KB, a decoder 1.1 MB.
  */
 #ifndef AON_BLOB_H
 #define AON_BLOB_H
@@ -21,7 +25,8 @@ struct blob_enc;
 int blob_enc_new(struct blob_enc **out);
 void blob_enc_free(struct blob_enc *e);
 
-/* Takes up to the blob's room; returns how many of `n` were taken (fewer: seal it first). */
+/* Takes up to the blob's room; returns how many of `n` were taken (fewer: seal it first; none
+ * although it is empty: no memory). */
 size_t blob_add(struct blob_enc *e, const struct event *ev, size_t n);
 size_t blob_count(const struct blob_enc *e);
 
@@ -30,11 +35,12 @@ struct blob {
 	uint32_t events;
 	uint32_t records; /* what accounting counts */
 	uint32_t len, cap;
-	uint8_t packed; /* data is the final form */
+	uint8_t packed; /* data is the final form: a seal and a body; process and row come later */
 	uint8_t *data;  /* owned */
 };
 
-/* Moves what the encoder holds into *out (owned by the caller) and empties the encoder. */
+/* Moves what the encoder holds into *out (owned by the caller) and empties the encoder.
+ * -ENODATA: it is empty. -ENOMEM: it keeps what it holds. */
 int blob_seal(struct blob_enc *e, struct blob *out);
 void blob_fini(struct blob *b);
 

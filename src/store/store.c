@@ -321,8 +321,8 @@ uint64_t store_wal_limit(const struct store *st)
 {
 	uint64_t limit = st->opts.max_bytes / 32;
 
-	if (st->opts.max_bytes == 0 || limit > 4u << 20)
-		return 4u << 20;
+	if (st->opts.max_bytes == 0 || limit > 8u << 20)
+		return 8u << 20;
 	return limit < 128u << 10 ? 128u << 10 : limit;
 }
 

@@ -4,7 +4,11 @@
  *
  * The only folder that knows SQLite and the blob codec. One writer (aond's writer thread),
  * any number of readers beside it; a reader holds no transaction between two batches, so it
- * never stops the writer's log from being folded back, and its memory is bounded.
+ * never stops the writer's log from being folded back, and its memory is bounded. A reader
+ * makes and changes no file. docs/store.md describes the format.
+ *
+ * Any thread may call any function of a store. Interning, store_process() and store_journal()
+ * work in memory alone and never wait for the disk; the others may wait for a commit.
  *
  * Failures: 0 or -errno; `why` (if not NULL) then says in one line what and what to do:
  *	-ENOENT     no such file                -EMEDIUMTYPE  not an aon store
@@ -31,9 +35,9 @@ struct store_why {
 /* --- writing: one thread --- */
 
 struct store_opts {
-	uint64_t max_bytes;  /* cap of the file with its log; 0: none */
+	uint64_t max_bytes;  /* cap of the file with its log, 1 MiB at least; 0: none */
 	uint64_t max_age_ns; /* of events; 0: none */
-	uint32_t names_max;  /* distinct names; further ones become STORE_NAME_OTHER */
+	uint32_t names_max;  /* distinct names; further ones become STORE_NAME_OTHER (0: 100,000) */
 	bool create;
 };
 
@@ -63,7 +67,11 @@ int store_lane(struct store *st, const struct lane *l, uint32_t *id);
  */
 int store_process(struct store *st, struct process *p);
 
-/* A finished blob of events (blob.h), or a window. Bytes are copied before it returns. */
+/*
+ * A finished blob of events (blob.h: packed), or a window. Bytes are copied before it returns.
+ * -ENOSPC also when the cap leaves no room: nothing is left to drop, or a reader that stopped
+ * half way keeps the log from being folded back. After any failure: store_rollback().
+ */
 struct blob;
 int store_blob(struct store *st, uint32_t process, const struct blob *b);
 int store_window(struct store *st, const struct window *w);
@@ -72,10 +80,13 @@ int store_window(struct store *st, const struct window *w);
 int store_journal(struct store *st, uint64_t wall_ns, const char *what, const char *text);
 
 /*
- * Commit what is open. Before it, drops the oldest event blobs while the file is over its
- * caps and moves their records from stored to overwritten in their process's account.
+ * Commit what is open. Event blobs over their age go first, as those over the cap went when
+ * room was needed, and their records move from stored to overwritten in their process's
+ * account, in the same transaction. now_ns: CLOCK_MONOTONIC, as all times here.
+ * -EIO: the disk failed and nobody knows what it holds; set the store aside.
  */
 int store_commit(struct store *st, uint64_t now_ns);
+/* Undoes blobs and windows since the last commit; small rows stay and join the next one. */
 void store_rollback(struct store *st);
 uint64_t store_bytes(const struct store *st); /* file and log on disk, last known */
 
@@ -90,7 +101,9 @@ struct store_filter {
 	uint64_t to_ns;   /* 0: to the end */
 };
 
-/* Callbacks return 0 to go on, else the walk ends and returns that value. */
+/* Callbacks return 0 to go on, else the walk ends and returns that value. They may call the
+ * store. Events come blob by blob in the order they were stored, not sorted by time; those
+ * that overlap [from_ns, to_ns) are given. Damage ends a walk with -EBADMSG. */
 typedef int store_process_fn(void *arg, const struct process *p);
 typedef int store_lane_fn(void *arg, const struct lane *l);
 typedef int store_name_fn(void *arg, uint32_t id, const char *text, size_t len);
@@ -137,7 +150,7 @@ struct store_salvage {
 	uint64_t events_lost; /* what those said they held, where that could be read */
 };
 /* Reads `path` page by page without trusting any of it, and writes what is whole to the new
- * file `to` (which must not exist). */
+ * file `to` (which must not exist: -EEXIST). -EBUSY while a writer has `path`. */
 int store_salvage(const char *path, const char *to, struct store_salvage *out,
 		  struct store_why *why);
 
