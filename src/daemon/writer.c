@@ -37,7 +37,8 @@ struct writer {
 	struct store *store;        /* owned */
 	struct blob_packer *packer; /* owned */
 	int wake_fd;                /* borrowed */
-	uint64_t asked;             /* commits; drain thread's */
+	int nice;
+	uint64_t asked; /* commits; drain thread's */
 	_Atomic uint64_t done;
 	_Atomic int err; /* of the last commit: written before `done` */
 	_Atomic bool broken;
