@@ -16,7 +16,7 @@ import tempfile
 import time
 
 BUILD = pathlib.Path(os.environ.get("AON_BUILD", "build")).resolve()
-SANITIZED = os.environ.get("AON_SANITIZED", "")
+SANITIZED = os.environ.get("AON_SANITIZED", "").replace("none", "")
 LONG = bool(os.environ.get("AON_LONG"))  # every case, however long it takes
 
 _count = 0

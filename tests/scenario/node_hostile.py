@@ -5,11 +5,9 @@ import os
 import socket
 import struct
 import subprocess
-import threading
 import time
 
-from aontest import *  # noqa: F403
-from aontest import LONG
+from aontest import *
 import aonraw
 from aonraw import Raw, hello, head, memfd, record
 
@@ -247,7 +245,8 @@ def odd_manners(place, d):
             rang += 1
         except BlockingIOError:
             time.sleep(0.001)
-    ok(d.counter("bells_ignored") > 0 and d.ping(), f"{rang} bells: who rings too often is not heard",
+    ok(d.counter("bells_ignored") > 0 and d.ping(),
+       f"{rang} bells: who rings too often is not heard",
        d.status().get("counters"))
     for r in (mute, slow, deaf, loud):
         r.close()

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """aond is killed at each system call of its work, again and again, while a program emits. Nothing
 is lost in silence and nothing comes twice: what the program emitted is what the store says."""
-import itertools
 import json
 import os
 import random
@@ -11,65 +10,85 @@ import struct
 import subprocess
 import time
 
-from aontest import *  # noqa: F403
-from aontest import LONG
+from aontest import *
 
-# Start, drain and commit, as far as they are system calls.
-CALLS = ("pwrite64", "fdatasync", "write", "ftruncate", "recvmsg", "sendmsg", "epoll_wait", "futex",
-         "openat", "read", "pread64", "fcntl", "unlink", "accept4", "mmap", "munmap", "fallocate",
-         "epoll_ctl", "timerfd_settime", "getsockopt", "memfd_create", "madvise", "close")
-
-
-def points():
-    """(call, n) pairs: each call first, then deeper and deeper into the run."""
-    steps = range(1, 200) if LONG else (1, 2, 4, 7, 12, 20, 33, 54, 88)
-    return itertools.chain.from_iterable(((c, n) for c in CALLS) for n in steps)
+# What aond calls while it starts and takes a program's pool over, and in its loop: drain, hand
+# over, commit, answer.
+START = ("pwrite64", "recvmsg", "sendmsg", "openat", "mmap", "ftruncate", "fallocate",
+         "memfd_create", "epoll_ctl", "accept4", "getsockopt", "madvise", "pread64", "fcntl", "read",
+         "close", "timerfd_settime", "munmap", "futex", "write", "unlink")
+LOOP = ("pwrite64", "epoll_wait", "futex", "write", "fdatasync", "read", "recvmsg", "recvfrom",
+        "accept4", "sendto", "pread64", "ftruncate", "fcntl", "clock_nanosleep", "munmap", "mmap",
+        "close", "epoll_ctl")
 
 
-def die_at(place, call, n):
-    """Runs aond until that call kills it, or for 1.4 s, then kills it anyway."""
-    d = Daemon(place, wrap=("strace", "-f", "-qq", "-o", "/dev/null", "-e",
-                            f"inject={call}:signal=SIGKILL:when={n}"), start=False)
-    d.start(wait=0.0)
-    end = time.monotonic() + 1.4
-    while time.monotonic() < end and d.alive():
-        time.sleep(0.02)
-    hit = not d.alive()
+def inject(call, n):
+    return ("strace", "-f", "-o", "/dev/null", "-e", f"inject={call}:signal=SIGKILL:when={n}")
+
+
+def gone(d, seconds):
+    """Did it die of itself?"""
+    hit = wait_for(lambda: not d.alive(), seconds)
     d.kill_all()
     return hit
 
 
+def die_starting(place, _, call, n):
+    d = Daemon(place, wrap=inject(call, n), start=False)
+    d.start(wait=0.0)
+    return gone(d, 1.3)
+
+
+def die_working(place, pid, call, n):
+    """An aond that has its program again, and is asked for all it has: the n-th call kills it."""
+    d = Daemon(place)
+    wait_joined(d, pid, 3)
+    s = subprocess.Popen([*inject(call, n), "-p", str(d.pid)], stderr=subprocess.PIPE, text=True)
+    s.stderr.readline()
+    d.ask("flush", 2.0)
+    hit = gone(d, 0.05)
+    s.wait(10)
+    s.stderr.close()
+    return hit
+
+
+def sweep(place, pid, how, calls, seconds):
+    """For each call its first, second, ... until none is made any more; {call: how many}."""
+    hits, live = {}, list(calls)
+    end = time.monotonic() + seconds
+    for n in range(1, 400) if LONG else (1, 2, 3, 4, 6, 9, 13, 19, 28, 42, 63):
+        for call in list(live):
+            if time.monotonic() > end:
+                return hits
+            if how(place, pid, call, n):
+                hits[call] = hits.get(call, 0) + 1
+            else:
+                live.remove(call)
+    return hits
+
+
 def every_call(seconds):
-    never = set()
-    hits = {}
     with Place() as place, Daemon(place) as d:
         p = app(place, "steady", "-r", 20000, "-w", stdin=subprocess.PIPE)
         wait_joined(d, p.pid)
         time.sleep(0.3)
         d.kill()
-        end = time.monotonic() + seconds
-        for call, n in points():
-            if time.monotonic() > end:
-                break
-            if call in never:
-                continue
-            if die_at(place, call, n):
-                hits[call] = n
-            elif n == 1:
-                never.add(call)
+        start = sweep(place, p.pid, die_starting, START, seconds / 3)
+        loop = sweep(place, p.pid, die_working, LOOP, seconds * 2 / 3)
         d.start()
         ok(wait_joined(d, p.pid), "the program is back with the last aond", d.text()[-2000:])
         e = finish(p)
         d.flush()
         a = accounts(place.store)
-        same(a, e, f"killed at {sum(hits.values())} points or deeper of {len(hits)} calls: "
-                   "emitted is what the program emitted")
+        same(a, e, f"killed at {sum(start.values())} calls of {len(start)} kinds while it started, "
+                   f"at {sum(loop.values())} of {len(loop)} kinds in its loop: emitted is exact")
+        ok(len(start) > 5 and len(loop) > 5, "it did die at calls of many kinds", f"{start} {loop}")
         ok(len(a) == 1, "it stayed one process in the store", a)
-        crash = a[0]["lost_by"].get("crash", 0) if a else 0
-        ok(e["emitted"] and crash < e["emitted"], "what a dead aond had taken is counted as crash",
+        crash = lost(a[0], "crash") if a else 0
+        ok(0 < crash < e["emitted"], "what a dead aond had taken is counted as crash",
            f"crash {crash} of {e['emitted']}")
         ok(check(place.store), "the store is whole", check_text(place.store))
-        print(f"# hit {hits}; never made: {sorted(never)}; crash {crash} of {e['emitted']}")
+        print(f"# start {start}; loop {loop}; crash {crash} of {e['emitted']}")
         ok(d.stop() == 0, "the last aond ends by SIGTERM with 0")
 
 
@@ -126,13 +145,13 @@ def node_dies(rounds):
                 ok(done_ <= total(a, "emitted") <= begun and all(map(balanced, a)),
                    f"round {i}: the next aond accounts for all {done_} records",
                    f"begun {begun} done {done_}: {a}")
-                ok(not any(x["in_flight"] for x in a), f"round {i}: nothing is in flight for ever", a)
+                ok(not any(x["in_flight"] for x in a), f"round {i}: nothing stays in flight", a)
                 ok(not list(pools.glob("*.pool")), f"round {i}: the file is gone when it is read",
                    d.text()[-1000:])
 
 
 need("strace", "pgrep")
-every_call(3600 if LONG else 34)
+every_call(3600 if LONG else 36)
 at_random(40 if LONG else 5)
 node_dies(10 if LONG else 2)
 done()

@@ -5,8 +5,7 @@ import signal
 import subprocess
 import time
 
-from aontest import *  # noqa: F403
-from aontest import LONG, SANITIZED
+from aontest import *
 
 POOLS, QUEUE = 24, 8  # MiB
 BESIDES = 24  # MiB: code, SQLite, tables, sessions

@@ -5,11 +5,10 @@ import os
 import re
 import subprocess
 
-from aontest import *  # noqa: F403
-from aontest import LONG, SANITIZED
+from aontest import *
 from aonraw import Raw, record
 
-TABLES = 24  # MiB that names_max names may cost besides the queue
+TABLES, QUEUE, POOL = 24, 16, 10  # MiB: what 20,000 names may cost, and the budgets beside it
 
 
 def many():
@@ -28,7 +27,8 @@ def many():
         ok(1000 < names <= 20000, "distinct names stay under names_max", names)
         ok(s["counters"]["names_other"] > 0, "what is over it reads (other), and is counted")
         grown = (s["memory"]["rss_kib"] - base) / 1024
-        ok(SANITIZED or grown < TABLES + 16 + 10, f"memory is bounded: {grown:.1f} MiB more", s["memory"])
+        ok(SANITIZED or grown < TABLES + QUEUE + POOL, f"memory is bounded: {grown:.1f} MiB more",
+           s["memory"])
         d.flush()
         text = aon("report", place.store, "--all", "--json").stdout
         ok("(other)" in text, "the report has a row (other)")
@@ -50,7 +50,8 @@ def raw_names(place, d, n):
             used += 16
         total_ += r.emit(batch)
         d.flush()
-    same(account_of(place.store, os.getpid()), {"emitted": total_}, f"{made} names of a peer that reuses its heap: emitted is exact")
+    same(account_of(place.store, os.getpid()), {"emitted": total_},
+         f"{made} names of a peer that reuses its heap: emitted is exact")
     r.close()
 
 
@@ -88,9 +89,9 @@ def evil():
         for cmd in (["report", place.store, "--all"], ["report", place.store, "--all", "--wide"],
                     ["ps", "--store", place.store, "--wide"], ["store", "stat", place.store],
                     ["top", "--once", "--store", place.store, "--all"]):
+            words = " ".join(str(c) for c in cmd if c != place.store)
             t = aon(*cmd)
-            ok(t.returncode == 0 and not CONTROL.search(t.stdout),
-               f"aon {' '.join(str(c) for c in cmd if c != place.store)}: text is clean",
+            ok(t.returncode == 0 and not CONTROL.search(t.stdout), f"aon {words}: text is clean",
                repr(CONTROL.findall(t.stdout)) + t.stdout[:1500] + t.stderr)
             j = aon(*cmd, "--json")
             try:
@@ -99,7 +100,7 @@ def evil():
             except ValueError as e:
                 good = False
                 j.stderr += str(e)
-            ok(good, f"aon {' '.join(str(c) for c in cmd if c != place.store)} --json: parses, clean",
+            ok(good, f"aon {words} --json: parses, clean",
                repr(RAW.findall(j.stdout)) + repr(j.stdout[:600]) + j.stderr)
         a = accounts(place.store)
         same(a, {"emitted": n}, "emitted is exact")

@@ -8,7 +8,7 @@ import socket
 import stat
 import subprocess
 
-from aontest import *  # noqa: F403
+from aontest import *
 from aonraw import Raw
 
 NOBODY = 65534
@@ -148,7 +148,7 @@ def stores():
         place.store.symlink_to(target)
         with Daemon(place, start=False) as d:
             d.start(wait=2)
-            ok(target.read_text() == "precious", "a store that is a link to another file: untouched",
+            ok(target.read_text() == "precious", "a store that is a link: the file is untouched",
                d.text()[-500:])
     with Place() as place:
         d = place.path / "closed"

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The disk fails or fills, or the store is not one when aond starts: aond goes on, counts what the
 disk refused, and is itself again when the disk is."""
+import itertools
 import os
+import signal
 import sqlite3
 import subprocess
 import time
 
-from aontest import *  # noqa: F403
-from aontest import LONG
+from aontest import *
 
 
 # --- a disk that is really full ---
@@ -73,12 +74,13 @@ def failing_calls(seconds, faults, whens):
         wait_joined(d, p.pid)
         ok(d.stop() == 0, "an aond before the faults ends well")
         end, n = time.monotonic() + seconds, 0
-        for when, more, (call, err) in ((w, m, f) for w in whens for m in ("", "+") for f in faults):
+        for when, more, (call, err) in itertools.product(whens, ("", "+"), faults):
             if time.monotonic() > end:
                 break
             n += 1
-            f = Daemon(place, start=False, env=env, wrap=("strace", "-f", "-qq", "-o", "/dev/null", "-e",
-                                                 f"inject={call}:error={err}:when={when}{more}"))
+            f = Daemon(place, start=False, env=env,
+                       wrap=("strace", "-f", "-qq", "-o", "/dev/null", "-e",
+                             f"inject={call}:error={err}:when={when}{more}"))
             f.start(wait=0.8)
             time.sleep(0.9)
             if f.alive():
@@ -105,6 +107,52 @@ def failing_calls(seconds, faults, whens):
         same(accounts(place.store), e, "failing calls: emitted is exact")
         ok(d.stop() == 0 and check(place.store), "the store is whole afterwards",
            check_text(place.store))
+
+
+def failing_commits(seconds):
+    """The n-th write of a commit fails, for each n: aond says so, counts, and recovers alone."""
+    hits, hung = 0, []
+    with Place() as place, Daemon(place) as d:
+        p = app(place, "steady", "-r", 20000, "-w", stdin=subprocess.PIPE)
+        wait_joined(d, p.pid)
+        end = time.monotonic() + seconds
+        live = {(c, e, m) for c, e in COMMIT for m in ("", "+")}
+        for n in range(1, 200):
+            for f in sorted(live):
+                if time.monotonic() > end:
+                    break
+                if not fail_one(d, *f, n):
+                    live.discard(f)  # no commit makes so many
+                    continue
+                hits += 1
+                if not wait_for(lambda: (d.flush() or "").startswith("ok"), 35):
+                    hung.append((f, n, d.text()[-300:]))
+        ok(hits > 3 and not hung, f"{hits} commits failed: aond recovered from each alone", hung)
+        ok(d.counter("store_errors") >= hits, "each is counted", d.status()["counters"])
+        e = finish(p)
+        d.flush()
+        a = accounts(place.store)
+        same(a, e, "failing commits: emitted is exact")
+        ok(lost(a[0], "store") > 0 and lost(a[0]) == lost(a[0], "store"),
+           "what they held is counted as store, and nothing else is lost", a)
+        ok(d.stop() == 0 and check(place.store), "the store is whole afterwards",
+           check_text(place.store))
+
+
+COMMIT = [("pwrite64", "ENOSPC"), ("pwrite64", "EIO"), ("fdatasync", "EIO"), ("ftruncate", "EIO")]
+
+
+def fail_one(d, call, err, more, n):
+    """Did the commit fail?"""
+    s = subprocess.Popen(["strace", "-f", "-o", "/dev/null", "-e",
+                          f"inject={call}:error={err}:when={n}{more}", "-p", str(d.pid)],
+                         stderr=subprocess.PIPE, text=True)
+    s.stderr.readline()
+    answer = d.flush() or ""
+    s.send_signal(signal.SIGINT)
+    s.wait(10)
+    s.stderr.close()
+    return answer.startswith("error")
 
 
 # --- not a store, or a damaged one, at the start ---
@@ -157,7 +205,8 @@ def bad_stores():
                     ok(aside[0].name in d.text(), f"{name}: the log says where and why", d.text())
                     d.flush()
                     j = aon("store", "journal", place.store)
-                    ok(aside[0].name in j.stdout, f"{name}: the journal says so", j.stdout + j.stderr)
+                    ok(aside[0].name in j.stdout, f"{name}: the journal says so",
+                       j.stdout + j.stderr)
                 else:
                     ok(some or name == "an empty file", f"{name}: it is used as it is", d.text())
                 if up:
@@ -175,6 +224,7 @@ def bad_stores():
 need("strace", "pgrep")
 bad_stores()
 full_disk()
-failing_calls(3600 if LONG else 20, FAULTS, range(1, 120) if LONG else (12, 3, 40, 1, 25, 7))
+failing_commits(1200 if LONG else 12)
+failing_calls(3600 if LONG else 9, FAULTS, range(1, 120) if LONG else (12, 3))
 failing_calls(600 if LONG else 4, READS, range(1, 60) if LONG else (7, 12))
 done()
