@@ -136,6 +136,7 @@ size_t link_size(int fd);
 /* --- thread.c --- */
 bool thread_setup(void);
 bool thread_attach(void);      /* false: aon_self stays what it was */
+void thread_sweep(void);       /* chunks of threads that ended unseen */
 bool thread_wiped(void);       /* are we in a child that has not cleaned up yet? */
 bool thread_claim_reset(void); /* true for the one thread of a child that is to clean up */
 void thread_mark(void);        /* done: the tables are this process's */

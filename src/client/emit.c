@@ -104,6 +104,7 @@ static bool refill(struct aon_thread *t, uint64_t tsc, uint32_t units)
 		lose(t, AON_LOSS_POOL_FULL);
 		client_bell();
 		client_full();
+		thread_sweep();
 		return false;
 	}
 	if (used * 2 >= seg->chunk_count)

@@ -6,6 +6,7 @@
  * of it is wiped by fork(): the child's threads start with empty tables, and the word `mark`,
  * which reads 0 there, is how the child notices.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,16 +17,20 @@
 #define SLABS_MAX  64u
 #define MARK_OURS  1u
 #define MARK_RESET 2u
+#define SWEEP      64u
+#define KEYS_FREE  32u /* of a larger key glibc allocates memory: nothing for a signal handler */
 
 struct root { /* one page, wiped by fork() */
 	_Atomic uint32_t mark;
 	_Atomic uint32_t fresh; /* ends never used yet */
+	_Atomic uint32_t swept; /* where the next sweep begins */
 	_Atomic uint64_t free;  /* tag << 32 | index + 1 of the top; low half 0: none */
 	_Atomic(struct aon_thread *) slab[SLABS_MAX];
 };
 
 static struct root *root;
 static pthread_key_t exit_key;
+static bool keyless; /* libaon came late, the small keys were gone */
 
 static struct aon_thread *at(uint32_t index)
 {
@@ -102,11 +107,42 @@ static void thread_exit(void *arg)
 	push_free(t);
 }
 
+/*
+ * Without a key nobody tells us that a thread ends: ends whose thread is gone are found by asking
+ * the kernel for it, a few at a time. A number that has a new thread is asked for again later.
+ */
+void thread_sweep(void)
+{
+	uint32_t fresh = atomic_load_explicit(&root->fresh, memory_order_relaxed);
+	uint32_t from = atomic_fetch_add_explicit(&root->swept, SWEEP, memory_order_relaxed);
+	long pid;
+
+	if (!keyless || client_quiet())
+		return;
+	pid = syscall(SYS_getpid);
+	for (uint32_t i = 0; i < SWEEP && i < fresh; i++) {
+		uint32_t index = (from + i) % fresh, tid;
+		struct aon_thread *t;
+
+		if (!atomic_load_explicit(&root->slab[index / SLAB_ENDS], memory_order_acquire))
+			continue;
+		t = at(index);
+		tid = __atomic_load_n(&t->tid, __ATOMIC_RELAXED);
+		if (tid && syscall(SYS_tgkill, pid, tid, 0) < 0 && errno == ESRCH &&
+		    __atomic_compare_exchange_n(&t->tid, &tid, 0, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_RELAXED)) {
+			aon_chunk_give(t);
+			push_free(t);
+		}
+	}
+}
+
 bool thread_setup(void)
 {
 	root = link_private(AON_PAGE, true);
 	if (!root || pthread_key_create(&exit_key, thread_exit))
 		return false;
+	keyless = exit_key >= KEYS_FREE;
 	thread_mark();
 	return true;
 }
@@ -139,6 +175,10 @@ bool thread_attach(void)
 	struct aon_thread *none = (struct aon_thread *)(uintptr_t)&aon_unattached;
 	struct aon_thread *t = pop_free();
 
+	if (!t && keyless) {
+		thread_sweep();
+		t = pop_free();
+	}
 	if (!t)
 		t = take_fresh();
 	if (!t)
@@ -155,6 +195,7 @@ bool thread_attach(void)
 		push_free(t);
 		return true;
 	}
-	pthread_setspecific(exit_key, t);
+	if (!keyless)
+		pthread_setspecific(exit_key, t);
 	return true;
 }

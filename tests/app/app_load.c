@@ -3,15 +3,20 @@
  * app_load - a program that is not linked with libaon: it loads and unloads it, with threads
  * that were there before and threads that end afterwards.
  *
- *	app_load LIBRARY CYCLES
+ *	app_load LIBRARY CYCLES [KEYS]
+ *
+ * With KEYS it first takes as many thread-specific keys, so that libaon gets a large one, and
+ * lets a signal handler be the first to emit on threads that are in malloc().
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct {
@@ -82,8 +87,52 @@ static unsigned mapped(void)
 	return count;
 }
 
+static _Atomic uint64_t by_handler;
+
+static void handler(int sig)
+{
+	(void)sig;
+	by_handler += ticks(1);
+}
+
+static void *allocate(void *arg)
+{
+	void *p[64];
+
+	for (int i = 0; i < 20; i++) {
+		for (size_t k = 0; k < 64; k++)
+			p[k] = malloc(2000 + k * 100);
+		for (size_t k = 0; k < 64; k++)
+			free(p[k]);
+	}
+	by_handler += ticks(3);
+	return arg;
+}
+
+static void storm(void)
+{
+	struct sigaction sa = { .sa_handler = handler, .sa_flags = SA_RESTART };
+	struct sigevent ev = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGPROF };
+	struct itimerspec every = { { 0, 200000 }, { 0, 200000 } };
+	pthread_t th[4];
+	timer_t t;
+
+	sigaction(SIGPROF, &sa, NULL);
+	timer_create(CLOCK_MONOTONIC, &ev, &t);
+	timer_settime(t, 0, &every, NULL);
+	for (int r = 0; r < 500; r++) {
+		for (int i = 0; i < 4; i++)
+			pthread_create(&th[i], NULL, allocate, NULL);
+		for (int i = 0; i < 4; i++)
+			pthread_join(th[i], NULL);
+	}
+	timer_delete(t);
+	signal(SIGPROF, SIG_IGN);
+}
+
 int main(int argc, char *argv[])
 {
+	pthread_key_t key;
 	unsigned cycles = argc > 2 ? (unsigned)atoi(argv[2]) : 64, wrong = 0;
 	bool off = getenv("AON_OFF") != NULL;
 	pthread_t th[4];
@@ -91,6 +140,8 @@ int main(int argc, char *argv[])
 
 	if (argc < 2)
 		return 2;
+	for (int i = argc > 3 ? atoi(argv[3]) : 0; i > 0; i--)
+		pthread_key_create(&key, NULL);
 	pthread_barrier_init(&loaded, NULL, 5);
 	for (int i = 0; i < 4; i++)
 		pthread_create(&th[i], NULL, early_thread, &n[i]);
@@ -110,6 +161,9 @@ int main(int argc, char *argv[])
 	pthread_barrier_wait(&loaded);
 	for (int i = 0; i < 4; i++)
 		pthread_join(th[i], NULL);
+	if (argc > 3)
+		storm();
+	n[4] += by_handler;
 	for (int i = 0; i < 5; i++)
 		sum += n[i];
 	printf("{\"result\":%u,\"as_asked\":%d,\"truth\":[[%d,%llu,%d]]}\n", wrong,

@@ -165,7 +165,7 @@ static int run_strict(void)
 
 	aon_join(2000);
 	n = ticks(1000);
-	turns = turns_of(3000000000u);
+	turns = turns_of(2500000000u);
 	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
 		return 1;
 	spin(turns);

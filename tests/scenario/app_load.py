@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """libaon comes late, by dlopen(), into C and Python; and as a stranger compiles its headers."""
-import os
 import subprocess
 import sys
 
-from aontest import SANITIZED, Daemon, Place, app, app_env, done, find, ok, skip
+from aontest import BUILD, SANITIZED, Daemon, Place, accounts, app, app_env, done, find, ok, skip
 from apptest import exact, run, same_as_without, told
 
 PY = r"""
@@ -35,7 +34,7 @@ print(json.dumps({"result": maps, "truth": [[os.getpid(), sum(sums), lib.aon_joi
 
 
 def library():
-    return next(str(p) for p in (__import__("aontest").BUILD / "src/client").glob("libaon.so.*.*"))
+    return str(next((BUILD / "src/client").glob("libaon.so.*.*")))
 
 
 def dlopen():
@@ -44,6 +43,18 @@ def dlopen():
         same_as_without(p, "64 times dlopen and dlclose", got, "app_load", library(), 64)
         ok(got[1].get("result") == 0, "its code is mapped once, before and after", got)
         exact(p, d, "64 times dlopen and dlclose", got[1])
+
+
+def many_keys():
+    """Where pthread_setspecific() would allocate, in a handler that interrupted malloc()."""
+    text = "loaded after 40 thread-specific keys"
+    with Place() as p, Daemon(p, {"pool_kib": 256, "pool_small_kib": 256}) as d:
+        got = run(p, "app_load", library(), 1, 40, timeout=60)
+        same_as_without(p, text, got, "app_load", library(), 1, 40)
+        exact(p, d, text, got[1])
+        kept = sum(a["stored"] for a in accounts(p.store))
+        ok(kept >= 6000, f"2,000 threads in 64 chunks: their chunks come back ({kept} stored)",
+           accounts(p.store))
 
 
 def python():
@@ -96,6 +107,7 @@ def flags_of_maps():
 
 
 dlopen()
+many_keys()
 python()
 headers("plain_c99", 15, "C99")
 headers("plain_cpp11", 12, "C++11")
