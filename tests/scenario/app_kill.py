@@ -135,6 +135,54 @@ def host_identity():
         ok(told(out).get("joined") == 1, "and it runs as always", out + err)
 
 
+SPY = r"""
+import glob, json, os, socket, sys
+aond, app, run, store = sys.argv[1:]
+def denied(fn):
+    try:
+        fn()
+    except PermissionError:
+        return True
+    except OSError:
+        return None
+    return False
+def admin():
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+        s.connect(run + "/admin.sock")
+seen = {"admin socket": denied(admin), "store": denied(lambda: open(store, "rb"))}
+for who, pid in (("aond", aond), ("the program", app)):
+    for what in ("fd", "map_files"):
+        seen[f"{what} of {who}"] = denied(lambda: os.listdir(f"/proc/{pid}/{what}"))
+    seen[f"memory of {who}"] = denied(lambda: open(f"/proc/{pid}/mem", "rb"))
+seen["door for writing"] = denied(lambda: open(run + "/gate", "r+b"))
+print(json.dumps(seen))
+"""
+
+
+def others_may_not_look():
+    """What another user may open: nothing of a program's records, and not what reads them."""
+    if os.geteuid() != 0 or not shutil.which("python3", path="/usr/bin:/bin"):
+        skip("another user looks", "needs root to become others, and a Python that they can run")
+        return
+    with Place() as p, Daemon(p) as d:
+        prog = p.path / "emitter"
+        shutil.copy(find("emitter_static"), prog)
+        user = ["setpriv", "--clear-groups", "--reuid=65533", "--regid=65533"]
+        proc = subprocess.Popen([*user, str(prog), "-n", "10", "-j", "2000", "-h", "3"],
+                                env=app_env(p), stdout=subprocess.PIPE, text=True)
+        ok(wait_for(lambda: d.session(proc.pid)), "a user's program has a session")
+        r = subprocess.run(["setpriv", "--clear-groups", "--reuid=65534", "--regid=65534",
+                            "/usr/bin/env", "python3", "-c", SPY, str(d.pid), str(proc.pid),
+                            str(p.run), str(p.store)], capture_output=True, text=True,
+                           env={**os.environ, "PATH": "/usr/bin:/bin"})
+        seen = told(r.stdout)
+        for what, no in seen.items():
+            ok(no is True, f"another user is denied the {what}", r.stdout)
+        ok(len(seen) == 9, "all of it was tried", r.stdout + r.stderr)
+        proc.kill()
+        proc.communicate()
+
+
 class CloneArgs(ctypes.Structure):
     _fields_ = [(n, ctypes.c_uint64) for n in
                 ("flags", "pidfd", "child_tid", "parent_tid", "exit_signal", "stack", "stack_size",
@@ -177,6 +225,7 @@ stopped = stays_while_stopped()
 next(stopped)
 core()
 host_identity()
+others_may_not_look()
 pid_reuse()
 next(stopped, None)
 kills()
