@@ -19,6 +19,7 @@ LOSS(10, UNMATCHED,  "unmatched",   NODE, "the end of a range or step whose begi
 LOSS(11, QUEUE_FULL, "queue_full",  NODE, "aond's writer was behind its memory budget")
 LOSS(12, STORE,      "store",       NODE, "the store refused it: disk full or failing")
 LOSS(13, CRASH,      "crash",       NODE, "taken by an aond that died before it stored them")
-LOSS(14, BUDGET,     "budget",      NODE, "over a budget of disk, memory or CPU")
+LOSS(14, BUDGET,     "budget",      NODE, "over a budget of memory or CPU: taken and counted, nothing more")
+LOSS(15, ROLLED_UP,  "rolled_up",   NODE, "in the rollups only: the tier or the budget of CPU left their events out")
 /* clang-format on */
 #undef LOSS

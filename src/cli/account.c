@@ -20,10 +20,13 @@ static const char *reason_word(uint32_t i)
 
 static void losses(const struct account *a, const struct out *out, uint64_t lost)
 {
+	uint64_t gone = lost - a->lost[AON_LOSS_ROLLED_UP];
 	char n[FMT_LEN], pct[FMT_LEN];
 
-	out_line(out, OUT_WARN, "  %s %% of records were lost; times and counts are of the rest.",
-		 fmt_percent(pct, (double)lost / (double)a->emitted));
+	if (gone)
+		out_line(out, OUT_WARN,
+			 "  %s %% of records were lost; times and counts are of the rest.",
+			 fmt_percent(pct, (double)gone / (double)a->emitted));
 	for (uint32_t i = 0; i < ACCOUNT_LOSSES; i++)
 		if (a->lost[i])
 			out_line(out, OUT_PLAIN, "    %s %s: %s", fmt_exact(n, a->lost[i]),

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "abi/msg.h"
@@ -176,6 +177,28 @@ static void give_back(struct aond *d)
 	d->idle_at = records;
 }
 
+/* The budget of CPU: what both threads have used since the last second. */
+static void keep_budget(struct aond *d, uint64_t now)
+{
+	static const char *const what[] = { "all is recorded again", "events are only rolled up",
+					    "records are only counted" };
+	enum shed_level was = d->shed.level, is;
+	struct timespec ts;
+	char text[96];
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	is = shed_look(&d->shed, now, (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec,
+		       (uint32_t)d->param.cpu_percent);
+	if (is == was)
+		return;
+	d->plant.shed = is;
+	count_add(COUNT_shed_moves, 1);
+	count_set(COUNT_shed_level, is);
+	snprintf(text, sizeof(text), "%s (cpu_percent %d)", what[is], (int)d->param.cpu_percent);
+	log_warn("budget: %s", text);
+	aond_journal(d, "budget", text);
+}
+
 static void on_timer(struct watch *w, uint32_t events)
 {
 	struct aond *d = container_of(w, struct aond, timer);
@@ -188,6 +211,7 @@ static void on_timer(struct watch *w, uint32_t events)
 		stalled(d);
 	d->next_tick_ns = now + TICK_NS;
 	tick_clock(d);
+	keep_budget(d, now);
 	roster_tick(&d->roster, now);
 	if (d->roster.ticks % SWEEP_TICKS == 0)
 		left_sweep(&d->left, &d->plant);

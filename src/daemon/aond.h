@@ -13,6 +13,7 @@
 #include "daemon/queue.h"
 #include "daemon/rundir.h"
 #include "daemon/sess.h"
+#include "daemon/shed.h"
 #include "daemon/stream.h"
 #include "daemon/writer.h"
 
@@ -40,6 +41,7 @@ struct aond {
 	struct plant plant;
 	struct left left;
 	struct roster roster;
+	struct shed shed;
 	struct admin admin;
 	struct writer *writer;
 	struct watch signal, timer, done, parent; /* fds owned */

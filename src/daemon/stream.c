@@ -229,8 +229,8 @@ static void take_events(struct stream *s, const struct event *ev, size_t n)
 	size_t took;
 
 	roll_add(s->roll, ev, n, hand_window, s);
-	if (s->proc.tier < TIER_FLIGHT) {
-		count_out(s, ev, n, AON_LOSS_BUDGET);
+	if (s->proc.tier < TIER_FLIGHT || s->plant->shed >= SHED_EVENTS) {
+		count_out(s, ev, n, AON_LOSS_ROLLED_UP);
 		return;
 	}
 	while ((took = blob_add(s->enc, ev, n)) < n) {
@@ -250,6 +250,12 @@ static void take_run(struct stream *s, const struct pool_run *run)
 	uint64_t records;
 	size_t n;
 
+	if (pl->shed >= SHED_ALL) {
+		s->tally.taken += run->records;
+		s->tally.lost[AON_LOSS_BUDGET] += run->records;
+		count_add(COUNT_records, run->records);
+		return;
+	}
 	n = understand_records(s->understand, &pl->clock, run->tid, run->tsc_hi, run->rec,
 			       run->units, pl->ev, &records, s->tally.lost);
 	s->tally.taken += records;

@@ -14,6 +14,7 @@
 
 #include "agg/clock.h"
 #include "daemon/queue.h"
+#include "daemon/shed.h"
 #include "daemon/tally.h"
 #include "model/process.h"
 #include "pool/pool.h"
@@ -30,6 +31,7 @@ struct plant {
 	struct pool_run *run; /* owned */
 	struct event *ev;     /* owned: of one run */
 	bool dirty;           /* something was queued since the last commit */
+	enum shed_level shed; /* what the budget of CPU leaves out */
 };
 
 int plant_init(struct plant *pl, struct queue *q, struct store *st, uint32_t names_max);

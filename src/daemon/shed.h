@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * shed.h - keeps aond within its budget of CPU: look each second, do less, give back.
+ *
+ * Over the budget it goes up one level a second, in a stated order: first events are only
+ * rolled up, then records are only taken and counted, so that programs never wait. Well under
+ * it for a while it comes down again; each relapse makes the next while longer.
+ */
+#ifndef AON_SHED_H
+#define AON_SHED_H
+
+#include <stdint.h>
+
+enum shed_level { SHED_NOTHING, SHED_EVENTS, SHED_ALL };
+
+#define SHED_CALM_MIN_S 5u
+#define SHED_CALM_MAX_S 80u
+
+struct shed {
+	enum shed_level level;
+	uint64_t at_ns, cpu_ns; /* of the last look; at_ns 0: none yet */
+	uint32_t calm_s;        /* how long it has been well under the budget */
+	uint32_t need_s;        /* how long it must be, to come down */
+	uint32_t good_s;        /* at SHED_NOTHING: how long */
+};
+
+/* A second has passed; cpu_ns is what aond has used since it started. percent of one core; 0:
+ * no limit. Returns the level from here on. */
+enum shed_level shed_look(struct shed *s, uint64_t now_ns, uint64_t cpu_ns, uint32_t percent);
+
+#endif /* AON_SHED_H */
