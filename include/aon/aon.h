@@ -42,6 +42,10 @@ extern "C" {
  *   -ENOENT  no daemon answers            -EPERM   the daemon refused this process
  *   -EAGAIN  it has not answered yet      -EPROTO  it speaks another version
  * Not for signal handlers.
+ *
+ * A program that is going to filter its system calls calls this before: without a session it
+ * stays without one, with one libaon makes no further calls. Strict mode (SECCOMP_SET_MODE_STRICT)
+ * forbids to read the CPU's counter, too: emit nothing in the two seconds after entering it.
  */
 AON_API int aon_join(unsigned wait_ms);
 
