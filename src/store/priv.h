@@ -109,10 +109,9 @@ struct store {
 	struct rows sent; /* small rows written in the open transaction */
 	struct rows scratch;
 	struct window_codec *win;
-	struct blob_dec *dec;
-	struct blob_packer *packer;
 	uint64_t next_blob, next_win;
 	uint32_t wal_frames; /* in the log since it was last folded back */
+	int fold_err;        /* -EIO: the disk failed at that; nothing new until it succeeds */
 	uint64_t bytes;
 	uint64_t oldest_wall; /* of the event blobs, wall ns; 0: ask the file */
 	uint64_t now_ns;      /* of the last commit */
@@ -146,11 +145,16 @@ int store_run(struct store *st, sqlite3_stmt *s);
 /* The first column of its only row, or -errno. */
 int64_t store_number(struct store *st, enum statement which);
 
-/* Opens the connection of a reader. */
-int store_connect_ro(struct store *st);
 /* The log is folded back when it is this long; the cap leaves room for four of them. */
 uint64_t store_wal_limit(const struct store *st);
 int store_fold(struct store *st);
+/* store_commit(), by who has the db lock or is alone. */
+int store_commit_locked(struct store *st, uint64_t now_ns);
+
+/* --- open.c --- */
+
+/* Opens the connection of a reader. */
+int store_connect_ro(struct store *st);
 
 /* --- probe.c --- */
 

@@ -69,25 +69,34 @@ static void end(struct rows *r, struct seal *s, const uint8_t *p)
 	r->len += sizeof(*s) + s->len;
 }
 
+const char *row_name(const char *text, size_t *len, char buf[ROW_NAME_MAX])
+{
+	size_t keep = *len > ROW_NAME_MAX ? ROW_NAME_MAX - CUT_SUFFIX : *len;
+	char suffix[CUT_SUFFIX + 1];
+
+	if (keep == *len && !memchr(text, '\0', keep))
+		return text;
+	/* Names are handed out as C strings: a NUL inside would cut one short. */
+	for (size_t i = 0; i < keep; i++)
+		buf[i] = text[i] ? text[i] : ' ';
+	if (keep < *len) {
+		snprintf(suffix, sizeof(suffix), "#%016llx",
+			 (unsigned long long)XXH3_64bits(text, *len));
+		memcpy(buf + keep, suffix, CUT_SUFFIX);
+		*len = ROW_NAME_MAX;
+	}
+	return buf;
+}
+
 int row_put_name(struct rows *r, uint32_t id, const char *text, size_t len)
 {
 	struct seal s = { .type = SEAL_NAME, .row = id };
-	size_t keep = len > ROW_NAME_MAX ? ROW_NAME_MAX - CUT_SUFFIX : len;
-	char suffix[CUT_SUFFIX + 1];
-	uint8_t *p = begin(r, ROW_NAME_MAX);
+	uint8_t *p = begin(r, len);
 
 	if (!p)
 		return -ENOMEM;
-	/* Names are handed out as C strings: a NUL inside would cut one short. */
-	for (size_t i = 0; i < keep; i++)
-		*p++ = text[i] ? (uint8_t)text[i] : ' ';
-	if (keep < len) {
-		snprintf(suffix, sizeof(suffix), "#%016llx",
-			 (unsigned long long)XXH3_64bits(text, len));
-		memcpy(p, suffix, CUT_SUFFIX);
-		p += CUT_SUFFIX;
-	}
-	end(r, &s, p);
+	memcpy(p, text, len);
+	end(r, &s, p + len);
 	return 0;
 }
 

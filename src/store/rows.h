@@ -26,6 +26,8 @@ int rows_reserve(struct rows *r, size_t len);
 /* Adds all of `from` and empties it. 0 or -ENOMEM, then both are as they were. */
 int rows_move(struct rows *to, struct rows *from);
 
+/* A name as it is stored: `text` itself, or a copy in `buf` without NUL bytes and cut. */
+const char *row_name(const char *text, size_t *len, char buf[ROW_NAME_MAX]);
 int row_put_name(struct rows *r, uint32_t id, const char *text, size_t len);
 int row_put_geo(struct rows *r, const struct geo *g);
 int row_put_lane(struct rows *r, const struct lane *l);

@@ -1,37 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* store.c - opens, closes and commits. priv.h draws the tables and the locks. */
+/* store.c - errors and statements, commit, rollback and close. priv.h draws tables and locks. */
 #include "store/priv.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
-
-#include "store/blob.h"
-
-/* clang-format off */
-static const char schema[] =
-	"CREATE TABLE name(id INTEGER PRIMARY KEY,data BLOB NOT NULL);"
-	"CREATE TABLE geo(id INTEGER PRIMARY KEY,data BLOB NOT NULL);"
-	"CREATE TABLE lane(id INTEGER PRIMARY KEY,process INTEGER NOT NULL,data BLOB NOT NULL);"
-	"CREATE TABLE process(id INTEGER PRIMARY KEY,data BLOB NOT NULL);"
-	"CREATE TABLE aged(id INTEGER PRIMARY KEY,data BLOB NOT NULL);"
-	"CREATE TABLE journal(id INTEGER PRIMARY KEY,data BLOB NOT NULL);"
-	"CREATE TABLE blob(id INTEGER PRIMARY KEY AUTOINCREMENT,process INTEGER NOT NULL,"
-		"t0 INTEGER NOT NULL,t1 INTEGER NOT NULL,wall INTEGER NOT NULL,"
-		"events INTEGER NOT NULL,records INTEGER NOT NULL,bytes INTEGER NOT NULL);"
-	"CREATE TABLE data(id INTEGER PRIMARY KEY,data BLOB NOT NULL);"
-	"CREATE TABLE win(id INTEGER PRIMARY KEY AUTOINCREMENT,process INTEGER NOT NULL,"
-		"t0 INTEGER NOT NULL,wall INTEGER NOT NULL,data BLOB NOT NULL);";
-/* clang-format on */
 
 static const char *const sql[ST_COUNT] = {
 #define X(NAME, text) [ST_##NAME] = text,
@@ -116,28 +93,6 @@ int64_t store_number(struct store *st, enum statement which)
 	return rc == SQLITE_ROW || rc == SQLITE_DONE ? v : store_errno(st, rc);
 }
 
-static int exec(struct store *st, const char *text)
-{
-	return store_errno(st, sqlite3_exec(st->db, text, NULL, NULL, NULL));
-}
-
-static struct store *new_store(const char *path)
-{
-	struct store *st = calloc(1, sizeof(*st));
-
-	if (!st)
-		return NULL;
-	st->lock_fd = -1;
-	pthread_mutex_init(&st->db_lock, NULL);
-	pthread_mutex_init(&st->mem_lock, NULL);
-	st->path = strdup(path);
-	if (!st->path) {
-		free(st);
-		return NULL;
-	}
-	return st;
-}
-
 void store_close(struct store *st)
 {
 	if (!st)
@@ -160,161 +115,11 @@ void store_close(struct store *st)
 	intern_fini(&st->lanes);
 	intern_fini(&st->processes);
 	window_codec_free(st->win);
-	blob_dec_free(st->dec);
-	blob_packer_free(st->packer);
 	free(st->known);
 	pthread_mutex_destroy(&st->db_lock);
 	pthread_mutex_destroy(&st->mem_lock);
 	free(st->path);
 	free(st);
-}
-
-/* Only our tables, and nothing that runs by itself: the file may be anybody's work. */
-static int check_schema(struct store *st)
-{
-	sqlite3_stmt *s;
-	int rc, tables = 0;
-
-	rc = sqlite3_prepare_v2(st->db,
-				"SELECT sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'", -1,
-				&s, NULL);
-	while (rc == SQLITE_OK || rc == SQLITE_ROW) {
-		const char *text;
-
-		rc = sqlite3_step(s);
-		if (rc != SQLITE_ROW)
-			break;
-		text = (const char *)sqlite3_column_text(s, 0);
-		if (!text || !strstr(schema, text)) {
-			rc = SQLITE_CORRUPT;
-			break;
-		}
-		tables++;
-	}
-	sqlite3_finalize(s);
-	if (rc != SQLITE_DONE)
-		return store_errno(st, rc);
-	return tables == 9 ? 0 : -EBADMSG;
-}
-
-static int open_db(struct store *st, const char *name, int flags)
-{
-	int rc =
-		sqlite3_open_v2(name, &st->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
-
-	if (rc != SQLITE_OK)
-		return store_errno(st, rc);
-	sqlite3_extended_result_codes(st->db, 1);
-	sqlite3_busy_timeout(st->db, 2000);
-	sqlite3_db_config(st->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sqlite3_db_config(st->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	return exec(st, "PRAGMA mmap_size=0;PRAGMA cell_size_check=1;PRAGMA cache_size=-256");
-}
-
-/* "file:" and the path, with what a URI gives a meaning to written as %XX. */
-static int uri(const char *path, const char *query, char *out, size_t max)
-{
-	size_t n = (size_t)snprintf(out, max, "file:");
-
-	for (; *path && n + 4 < max; path++)
-		n += (size_t)snprintf(out + n, max - n, strchr("?#%", *path) ? "%%%02X" : "%c",
-				      (unsigned char)*path);
-	if (*path || n + strlen(query) >= max)
-		return -ENAMETOOLONG;
-	strcpy(out + n, query);
-	return 0;
-}
-
-/*
- * A reader changes nothing: with a log it uses the index (-shm) that the writer left, read
- * only; without one the file cannot change but by a writer that makes a log first.
- */
-int store_connect_ro(struct store *st)
-{
-	char name[PATH_MAX + 64], log[PATH_MAX + 8];
-	int err;
-
-	snprintf(log, sizeof(log), "%s-wal", st->path);
-	st->alone = access(log, F_OK) < 0;
-	err = uri(st->path, st->alone ? "?immutable=1" : "?readonly_shm=1", name, sizeof(name));
-	if (err < 0)
-		return err;
-	err = open_db(st, name, SQLITE_OPEN_READONLY);
-	if (err == 0)
-		err = exec(st, "PRAGMA temp_store=2"); /* not even a temporary file */
-	return err < 0 ? err : check_schema(st);
-}
-
-int store_open_ro(struct store **out, const char *path, struct store_why *why)
-{
-	char shm[PATH_MAX + 8];
-	struct store *st;
-	bool wal;
-	int err;
-
-	err = store_probe(path, &wal, why);
-	if (err < 0)
-		return err;
-	snprintf(shm, sizeof(shm), "%s-shm", path);
-	if (wal && access(shm, F_OK) < 0)
-		return store_because(why, -EBADMSG,
-				     "%s has a log without its index: `aon recover` reads it",
-				     path);
-	st = new_store(path);
-	if (!st)
-		return store_because(why, -ENOMEM, "%s: no memory", path);
-	err = store_connect_ro(st);
-	if (err < 0) {
-		store_because(why, err,
-			      err == -EBADMSG ? "%s is damaged (%s): try `aon recover`" : "%s: %s",
-			      path, st->db ? sqlite3_errmsg(st->db) : strerror(-err));
-		store_close(st);
-		return err;
-	}
-	*out = st;
-	return 0;
-}
-
-/* One writer: a lock of the kind that SQLite does not use, held as long as the store is open. */
-static int take_lock(struct store *st, bool create, bool *empty, struct store_why *why)
-{
-	char log[PATH_MAX + 8];
-	struct stat sb;
-	int err;
-
-	st->lock_fd = open(st->path,
-			   O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW |
-				   (create ? O_CREAT : 0),
-			   0640);
-	if (st->lock_fd < 0) {
-		err = errno == EISDIR ? -EMEDIUMTYPE : -errno;
-		return store_because(why, err, "%s: %s", st->path,
-				     err == -ELOOP         ? "is a link"
-				     : err == -EMEDIUMTYPE ? "is not a file"
-							   : strerror(-err));
-	}
-	if (flock(st->lock_fd, LOCK_EX | LOCK_NB) < 0)
-		return store_because(why, -EBUSY, "%s: another aond writes it", st->path);
-	if (fstat(st->lock_fd, &sb) < 0)
-		return -errno;
-	snprintf(log, sizeof(log), "%s-wal", st->path);
-	*empty = S_ISREG(sb.st_mode) && sb.st_size == 0 && access(log, F_OK) < 0 && create;
-	return *empty ? 0 : store_probe(st->path, NULL, why);
-}
-
-static int make_tables(struct store *st)
-{
-	char head[160];
-	int err;
-
-	snprintf(head, sizeof(head),
-		 "PRAGMA page_size=%u;PRAGMA auto_vacuum=0;BEGIN;PRAGMA application_id=%u;"
-		 "PRAGMA user_version=%u;",
-		 STORE_PAGE, STORE_APP_ID, STORE_VERSION);
-	err = exec(st, head);
-	if (err == 0)
-		err = exec(st, schema);
-	return err == 0 ? exec(st, "COMMIT") : err;
 }
 
 uint64_t store_wal_limit(const struct store *st)
@@ -351,12 +156,12 @@ int store_fold(struct store *st)
 	used = (uint64_t)pages * STORE_PAGE + (stat(log, &sb) == 0 ? (uint64_t)sb.st_size : 0);
 	__atomic_store_n(&st->bytes, used,
 			 __ATOMIC_RELAXED); /* store_bytes() asks without a lock */
-	/* Disk full or a reader in the way: all is still in the log. But after a failed fsync
-	 * nobody knows what the disk holds. */
-	return (rc & 0xff) == SQLITE_IOERR && store_errno(st, rc) == -EIO ? -EIO : 0;
+	/* Disk full or a reader in the way: all is still in the log, and the next try does it. */
+	st->fold_err = (rc & 0xff) == SQLITE_IOERR && store_errno(st, rc) == -EIO ? -EIO : 0;
+	return st->fold_err;
 }
 
-static int commit(struct store *st, uint64_t now_ns)
+int store_commit_locked(struct store *st, uint64_t now_ns)
 {
 	int err;
 
@@ -375,91 +180,8 @@ static int commit(struct store *st, uint64_t now_ns)
 		return err;
 	st->in_txn = false;
 	rows_fini(&st->sent);
-	return store_fold(st);
-}
-
-static int note_frames(void *arg, sqlite3 *db, const char *name, int frames)
-{
-	struct store *st = arg;
-
-	(void)db, (void)name;
-	st->wal_frames = (uint32_t)frames;
-	return SQLITE_OK;
-}
-
-static int connect_rw(struct store *st, bool empty)
-{
-	char pragma[160];
-	int err;
-
-	err = open_db(st, st->path, SQLITE_OPEN_READWRITE);
-	if (err == 0 && empty)
-		err = make_tables(st);
-	if (err == 0)
-		err = check_schema(st);
-	snprintf(pragma, sizeof(pragma),
-		 "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;PRAGMA wal_autocheckpoint=0;"
-		 "PRAGMA journal_size_limit=%llu",
-		 (unsigned long long)store_wal_limit(st));
-	if (err == 0)
-		err = exec(st, pragma);
-	if (err < 0)
-		return err;
-	sqlite3_wal_hook(st->db, note_frames, st);
-	/* From here on only a checkpoint that meets a reader waits. */
-	sqlite3_busy_timeout(st->db, 50);
-	err = store_load(st);
-	if (err == 0)
-		err = store_shrink(st);
-	if (err == 0)
-		err = commit(st, 0);
-	return err == 0 ? store_fold(st) : err;
-}
-
-static int64_t wall_offset(void)
-{
-	struct timespec wall, mono;
-
-	clock_gettime(CLOCK_REALTIME, &wall);
-	clock_gettime(CLOCK_MONOTONIC, &mono);
-	return (wall.tv_sec - mono.tv_sec) * 1000000000ll + wall.tv_nsec - mono.tv_nsec;
-}
-
-int store_open_rw(struct store **out, const char *path, const struct store_opts *o,
-		  struct store_why *why)
-{
-	struct store *st = new_store(path);
-	bool empty = false;
-	int err;
-
-	if (!st)
-		return store_because(why, -ENOMEM, "%s: no memory", path);
-	st->writer = true;
-	st->opts = *o;
-	if (!st->opts.names_max)
-		st->opts.names_max = STORE_NAMES_MAX;
-	if (st->opts.max_bytes && st->opts.max_bytes < STORE_BYTES_MIN)
-		st->opts.max_bytes = STORE_BYTES_MIN;
-	st->wall_offset_ns = wall_offset();
-	if (getrandom(&st->seed, sizeof(st->seed), GRND_NONBLOCK) < 0)
-		st->seed = (uint64_t)st->wall_offset_ns ^ (uintptr_t)st;
-	err = take_lock(st, o->create, &empty, why);
-	if (err < 0)
-		goto close;
-	err = connect_rw(st, empty);
-	if (err < 0) {
-		store_because(why, err, "%s: %s", path,
-			      st->db ? sqlite3_errmsg(st->db) : strerror(-err));
-		goto close;
-	}
-	*out = st;
+	store_fold(st); /* where it fails, store_begin() says so: this commit is done */
 	return 0;
-
-close:
-	if (empty)
-		unlink(path);
-	store_close(st);
-	return err;
 }
 
 int store_commit(struct store *st, uint64_t now_ns)
@@ -467,7 +189,7 @@ int store_commit(struct store *st, uint64_t now_ns)
 	int err;
 
 	pthread_mutex_lock(&st->db_lock);
-	err = commit(st, now_ns);
+	err = store_commit_locked(st, now_ns);
 	pthread_mutex_unlock(&st->db_lock);
 	return err;
 }

@@ -83,7 +83,8 @@ int store_journal(struct store *st, uint64_t wall_ns, const char *what, const ch
  * Commit what is open. Event blobs over their age go first, as those over the cap went when
  * room was needed, and their records move from stored to overwritten in their process's
  * account, in the same transaction. now_ns: CLOCK_MONOTONIC, as all times here.
- * -EIO: the disk failed and nobody knows what it holds; set the store aside.
+ * On failure nothing of it is stored. After a failed fsync of the log, what follows is refused
+ * with -EIO until it succeeds.
  */
 int store_commit(struct store *st, uint64_t now_ns);
 /* Undoes blobs and windows since the last commit; small rows stay and join the next one. */

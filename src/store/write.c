@@ -20,10 +20,13 @@ static const uint8_t put_stmt[SEAL_TYPES] = {
 
 int store_name(struct store *st, const char *text, size_t len, uint32_t *id)
 {
-	uint64_t hash = XXH3_64bits_withSeed(text, len, st->seed);
+	char buf[ROW_NAME_MAX];
 	struct intern_entry *e;
+	uint64_t hash;
 	int err = 0;
 
+	text = row_name(text, &len, buf);
+	hash = XXH3_64bits_withSeed(text, len, st->seed);
 	pthread_mutex_lock(&st->mem_lock);
 	e = intern_find(&st->names, hash);
 	if (e) {
@@ -213,6 +216,8 @@ int store_begin(struct store *st)
 	 * rollback that the caller owes. */
 	if (st->in_txn)
 		return sqlite3_get_autocommit(st->db) ? -ECANCELED : 0;
+	if (st->fold_err && store_fold(st) < 0)
+		return st->fold_err;
 	err = store_run(st, store_stmt(st, ST_BEGIN));
 	if (err == 0)
 		st->in_txn = true;

@@ -100,6 +100,20 @@ __attribute__((unused)) static void kit_write(const char *path, const void *data
 		close(fd);
 }
 
+__attribute__((unused)) static struct store *kit_open(const char *path, uint64_t max_bytes,
+						      uint64_t max_age_ns)
+{
+	struct store_opts o = { .create = true, .max_bytes = max_bytes, .max_age_ns = max_age_ns };
+	struct store_why why = { "" };
+	struct store *st = NULL;
+
+	if (store_open_rw(&st, path, &o, &why) < 0) {
+		printf("Bail out! %s\n", why.text);
+		exit(1);
+	}
+	return st;
+}
+
 /* Event number i of a made-up training loop: kernels, copies and the ranges around them. */
 __attribute__((unused)) static struct event kit_event(uint64_t i)
 {
@@ -180,6 +194,20 @@ __attribute__((unused)) static struct process kit_process(struct store *st, uint
 	if (store_process(st, &p) < 0)
 		abort();
 	return p;
+}
+
+__attribute__((unused)) static uint64_t kit_bytes(const char *path)
+{
+	char name[PATH_MAX + 8];
+	struct stat sb;
+	uint64_t sum = 0;
+
+	for (int i = 0; i < 2; i++) {
+		snprintf(name, sizeof(name), "%s%s", path, i ? "-wal" : "");
+		if (stat(name, &sb) == 0)
+			sum += (uint64_t)sb.st_size;
+	}
+	return sum;
 }
 
 /* The identity that every report rests on. */
