@@ -129,17 +129,36 @@ static void check_sqlite(struct check *c)
 	sqlite3_finalize(s);
 }
 
+/* Records that a process has in its blobs. */
+static uint64_t records_of(struct check *c, uint32_t process)
+{
+	uint64_t n = 0;
+	sqlite3_stmt *s;
+
+	if (sqlite3_prepare_v2(c->st->db, "SELECT sum(records) FROM blob WHERE process=?1", -1, &s,
+			       NULL) != SQLITE_OK)
+		return 0;
+	sqlite3_bind_int64(s, 1, process);
+	if (sqlite3_step(s) == SQLITE_ROW)
+		n = (uint64_t)sqlite3_column_int64(s, 0);
+	sqlite3_finalize(s);
+	return n;
+}
+
 static int check_account(void *arg, const struct process *p)
 {
 	const struct account *a = &p->account;
 	struct check *c = arg;
-	uint64_t sum = a->stored + a->overwritten + a->in_flight;
+	uint64_t sum = a->stored + a->overwritten + a->in_flight, have = records_of(c, p->id);
 
 	for (size_t i = 0; i < ACCOUNT_LOSSES; i++)
 		sum += a->lost[i];
 	if (sum != a->emitted)
 		fault(c, "process %u: %llu records emitted, %llu accounted for", p->id,
 		      (unsigned long long)a->emitted, (unsigned long long)sum);
+	if (have != a->stored)
+		fault(c, "process %u: %llu records stored by its account, %llu in its blobs", p->id,
+		      (unsigned long long)a->stored, (unsigned long long)have);
 	return 0;
 }
 
@@ -171,7 +190,12 @@ static void check_all(struct check *c)
 		if (err < 0)
 			fault(c, "%ss: cannot be read to the end (%s)", c->what, strerror(-err));
 	}
+	/* Accounts and blobs of one moment, should there be a writer. */
+	sqlite3_exec(c->st->db, "BEGIN", NULL, NULL, NULL);
 	err = store_each_process(c->st, check_account, c);
+	if (err < 0)
+		fault(c, "accounts: cannot be read (%s)", strerror(-err));
+	sqlite3_exec(c->st->db, "COMMIT", NULL, NULL, NULL);
 	check_query(c,
 		    "SELECT id,0 FROM blob WHERE id NOT IN (SELECT id FROM data) UNION ALL"
 		    " SELECT id,1 FROM data WHERE id NOT IN (SELECT id FROM blob)",

@@ -69,6 +69,8 @@ enum column_codec { CODEC_RAW = 0, CODEC_CONST = 1, CODEC_ZSTD = 2 };
 #define TAG_EXTRA 0x40u /* FLAGS, DEPTH, B */
 #define TAG_CORR  0x80u /* not the lane's last correlation: CORR */
 
+_Static_assert(EVENT_MAX <= TAG_KIND + 1, "every kind fits a tag");
+
 #define STATE_LANES 256u
 #define STATE_DURS  4096u
 #define STATE_NAMES 256u

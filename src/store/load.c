@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
+#define TEXTS_MAX (1u << 24) /* no store of ours has a name's id above */
+
 static int load_name(void *arg, uint64_t id, const uint8_t *row, size_t len)
 {
 	struct store *st = arg;
@@ -175,7 +177,7 @@ static char **text_slot(struct store *st, uint32_t id)
 
 	if (id < st->texts)
 		return &st->text[id];
-	while (n <= id && n < 1u << 30)
+	while (n <= id && n < TEXTS_MAX)
 		n *= 2;
 	text = id < n ? realloc(st->text, n * sizeof(*text)) : NULL;
 	if (!text)
