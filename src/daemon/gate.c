@@ -74,12 +74,18 @@ uint32_t gate_wants(enum tier tier)
 void gate_tier(struct gate *g, enum tier tier)
 {
 	__atomic_store_n(&g->map->tier, (uint32_t)tier, __ATOMIC_RELAXED);
-	__atomic_store_n(&g->map->want, gate_wants(tier), __ATOMIC_RELAXED);
+	__atomic_store_n(&g->map->want, g->locked ? 0 : gate_wants(tier), __ATOMIC_RELAXED);
 }
 
 void gate_shut(struct gate *g)
 {
 	__atomic_store_n(&g->map->want, 0, __ATOMIC_RELAXED);
+}
+
+void gate_lock(struct gate *g)
+{
+	g->locked = true;
+	gate_shut(g);
 }
 
 void gate_quiet(struct gate *g)

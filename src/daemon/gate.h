@@ -3,6 +3,7 @@
 #ifndef AON_DAEMON_GATE_H
 #define AON_DAEMON_GATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "abi/gate.h"
@@ -11,6 +12,7 @@
 struct gate {
 	int fd;               /* owned */
 	struct aon_gate *map; /* owned; the only writable mapping there will ever be */
+	bool locked;          /* stays shut, whatever the tier */
 };
 
 int gate_open(struct gate *g);
@@ -18,6 +20,7 @@ void gate_close(struct gate *g);
 
 void gate_tier(struct gate *g, enum tier tier);
 void gate_shut(struct gate *g); /* nothing is wanted any more */
+void gate_lock(struct gate *g); /* the same, for good */
 void gate_quiet(struct gate *g);
 void gate_beat(struct gate *g);
 

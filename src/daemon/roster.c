@@ -166,6 +166,8 @@ static void look_at_filters(struct sess *s)
 	    (now.mode == 2 && s->at_join.mode != 2)) {
 		s->quiet = true;
 		gate_quiet(&s->gate);
+		if (now.mode == 1) /* strict: there even reading the TSC is a SIGSEGV */
+			gate_lock(&s->gate);
 		log_debug("pid %d: has system call filters, is left in peace", (int)s->peer.pid);
 	}
 }
