@@ -30,7 +30,7 @@
 
 #define BATCH   2000
 #define BATCHES 16
-#define ROUNDS  25
+#define ROUNDS  45
 #define THREADS 2
 #define MARKS   ((uint64_t)BATCH * BATCHES * ROUNDS * (1 + THREADS))
 #define FLOOR   (128u << 10)
@@ -173,13 +173,15 @@ static double no_daemon(double *empty)
 
 	for (int r = 0; r < ROUNDS; r++) {
 		aon[r] = loop[r] = 1e9;
-		for (int b = 0; b < BATCHES * 4; b++) {
+		for (int b = 0; b < BATCHES * 128; b++) {
 			double a = batch(AON, (uint64_t)b, NULL),
 			       e = batch(EMPTY, (uint64_t)b, NULL);
 
 			aon[r] = a < aon[r] ? a : aon[r];
 			loop[r] = e < loop[r] ? e : loop[r];
 		}
+		/* Not all rounds in one moment of the neighbours'. */
+		bench_sleep_until(bench_ns() + 20000000u);
 	}
 	*empty = bench_median(loop, ROUNDS);
 	return bench_median(aon, ROUNDS);
