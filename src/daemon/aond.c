@@ -364,7 +364,6 @@ static void run_loop(struct aond *d)
 		loop_work(&d->loop);
 		if (d->roster.more)
 			roster_more(&d->roster);
-		roster_refill(&d->roster);
 		if (now_mono() - woke > STALL_NS)
 			stalled(d);
 	}

@@ -92,6 +92,7 @@ static int get_pool(struct sess *s, uint32_t wanted, struct pool **out)
 	if (!*dir && spare_fits(r, kib)) {
 		*out = r->spare;
 		r->spare = NULL;
+		roster_poll_on(r); /* the next one, once this process has had its turn */
 	} else {
 		err = make_pool(r, out, kib, *dir ? dir : NULL);
 		if (err)

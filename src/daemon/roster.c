@@ -142,6 +142,7 @@ static void poll_all(struct watch *w, uint32_t events)
 	(void)events;
 	if (read(w->fd, &n, sizeof(n)) < 0)
 		return;
+	roster_refill(r);
 	for (struct sess *s = r->first, *next; s; s = next) {
 		next = s->next;
 		if (!s->stream || !sess_cannot_ring(s) || s->idle++ > POLLS_IDLE)
@@ -205,6 +206,7 @@ static void tick_one(struct sess *s, uint64_t now)
 void roster_tick(struct roster *r, uint64_t now)
 {
 	r->ticks++;
+	roster_refill(r);
 	for (struct sess *s = r->first, *next; s; s = next) {
 		next = s->next;
 		tick_one(s, now);

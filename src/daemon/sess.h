@@ -75,7 +75,7 @@ int roster_init(struct roster *r, struct loop *l, struct plant *pl, const struct
 /* Every session ends, its gate as it is: the process goes on filling its pool for the next aond. */
 void roster_fini(struct roster *r);
 
-void roster_refill(struct roster *r); /* makes the spare pool, off the path of a join */
+void roster_refill(struct roster *r); /* makes the spare pool: 2 ms, off the path of a join */
 void roster_more(struct roster *r);   /* a further turn for those that have more */
 /* Once a second: drains, closes windows, hands over. */
 void roster_tick(struct roster *r, uint64_t now_ns);
