@@ -355,7 +355,7 @@ static void run_loop(struct aond *d)
 	int err = 0;
 
 	while (!d->stop) {
-		uint64_t woke;
+		uint64_t woke, took;
 
 		err = loop_wait(&d->loop, d->roster.more ? 0 : -1);
 		if (err)
@@ -364,7 +364,9 @@ static void run_loop(struct aond *d)
 		loop_work(&d->loop);
 		if (d->roster.more)
 			roster_more(&d->roster);
-		if (now_mono() - woke > STALL_NS)
+		took = now_mono() - woke;
+		count_max(COUNT_turn_us_max, took / 1000);
+		if (took > STALL_NS)
 			stalled(d);
 	}
 	if (err) {

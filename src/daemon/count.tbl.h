@@ -43,6 +43,7 @@ COUNT(accounts_wrong,      SUM, "accounts that did not add up at a commit: a bug
 COUNT(shed_level,          NOW, "what the budget of CPU has cost: 0 nothing, 1 events are only rolled up, 2 records are only counted")
 COUNT(shed_moves,          SUM, "changes of that")
 COUNT(stalls,              SUM, "times the loop was held up for more than half a second")
+COUNT(turn_us_max,         NOW, "longest turn of the loop, in microseconds")
 COUNT(clock_unsteady,      SUM, "times the processor's counter did not run evenly")
 COUNT(admin_requests,      SUM, "requests on the admin socket")
 COUNT(admin_refused,       SUM, "admin connections refused, or closed because they did not read")

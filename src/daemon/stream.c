@@ -14,7 +14,7 @@
 #include "store/blob.h"
 #include "store/store.h"
 
-#define BUF_BYTES   (1u << 20)
+#define BUF_BYTES   (4u << 20) /* a default pool, whole: its threads find room at once */
 #define RUNS        1024u
 #define RUN_EVENTS  (AON_CHUNK_BYTES_MAX / AON_UNIT)
 #define PASSES      8           /* over one pool before others have their turn */
