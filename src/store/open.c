@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "store/vfs.h"
+
 /* clang-format off */
 static const char schema[] =
 	"CREATE TABLE name(id INTEGER PRIMARY KEY,data BLOB NOT NULL);"
@@ -80,10 +82,9 @@ static int check_schema(struct store *st)
 	return tables == 9 ? 0 : -EBADMSG;
 }
 
-static int open_db(struct store *st, const char *name, int flags)
+static int open_db(struct store *st, const char *name, int flags, const char *vfs)
 {
-	int rc =
-		sqlite3_open_v2(name, &st->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
+	int rc = sqlite3_open_v2(name, &st->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, vfs);
 
 	if (rc != SQLITE_OK)
 		return store_errno(st, rc);
@@ -124,7 +125,7 @@ int store_connect_ro(struct store *st)
 	err = uri(st->path, st->alone ? "?immutable=1" : "?readonly_shm=1", name, sizeof(name));
 	if (err < 0)
 		return err;
-	err = open_db(st, name, SQLITE_OPEN_READONLY);
+	err = open_db(st, name, SQLITE_OPEN_READONLY, NULL);
 	if (err == 0)
 		err = exec(st, "PRAGMA temp_store=2"); /* not even a temporary file */
 	return err < 0 ? err : check_schema(st);
@@ -216,7 +217,7 @@ static int connect_rw(struct store *st, bool empty)
 	char pragma[160];
 	int err;
 
-	err = open_db(st, st->path, SQLITE_OPEN_READWRITE);
+	err = open_db(st, st->path, SQLITE_OPEN_READWRITE, vfs_name());
 	if (err == 0 && empty)
 		err = make_tables(st);
 	if (err == 0)

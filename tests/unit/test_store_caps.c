@@ -458,12 +458,12 @@ static void test_failing_disk(int with, int as, const char *what)
 int main(void)
 {
 	kit_begin();
+	hook_vfs(); /* first: below what the store puts on it */
 	test_cap();
 	test_age();
 	test_windows_go_last();
 	test_forget();
 	test_full_disk();
-	hook_vfs();
 	test_failing_disk(SQLITE_FULL, ENOSPC, "a full disk");
 	test_failing_disk(SQLITE_IOERR_WRITE, EIO, "a failing disk");
 	return kit_end();
