@@ -48,12 +48,16 @@ static sqlite3_io_methods methods;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool made;
 
+/* What could not be written is kept: SQLite believes that it was, until a commit fails. */
 static int flush(struct file *f)
 {
-	int n = f->out_len;
+	int rc = SQLITE_OK;
 
-	f->out_len = 0;
-	return n ? f->real->pMethods->xWrite(f->real, f->out, n, f->out_at) : SQLITE_OK;
+	if (f->out_len)
+		rc = f->real->pMethods->xWrite(f->real, f->out, f->out_len, f->out_at);
+	if (rc == SQLITE_OK)
+		f->out_len = 0;
+	return rc;
 }
 
 static int gather(struct file *f, const void *data, int len, sqlite3_int64 at)
