@@ -25,6 +25,7 @@
 
 #define CALIBRATE_NS 20000000ull
 #define SWEEP_TICKS  10
+#define WALL_STEP_NS 100000000ll
 
 /* --- settings --- */
 
@@ -95,10 +96,25 @@ void aond_journal(struct aond *d, const char *what, const char *text)
 
 uint64_t aond_commit(struct aond *d, bool wake)
 {
-	d->commit_ns = now_mono();
+	uint64_t seq;
+
 	roster_report(&d->roster);
-	d->plant.dirty = false;
-	return writer_commit(d->writer, d->commit_ns, wake);
+	d->commit_ns = now_mono();
+	seq = writer_commit(d->writer, d->commit_ns, wake);
+	d->plant.dirty = !seq;
+	return seq;
+}
+
+/* One commit at a time: what comes meanwhile goes into the next. */
+static void tick_commit(struct aond *d, uint64_t now)
+{
+	uint64_t due = d->commit_ns + (uint64_t)d->param.commit_ms * 1000000u;
+
+	if (writer_behind(d->writer) || now + TICK_NS / 2 < due)
+		return;
+	roster_report(&d->roster);
+	if (d->plant.dirty)
+		aond_commit(d, false);
 }
 
 /* The writer has done a commit that somebody waits for. */
@@ -153,6 +169,21 @@ static void tick_clock(struct aond *d)
 		log_warn("the processor's counter does not run evenly: times are less exact");
 		start_clock(&d->plant.clock);
 	}
+}
+
+/* NTP, or somebody, has set the wall clock: the times that we tell move with it. */
+static void tick_wall(struct aond *d)
+{
+	int64_t offset = (int64_t)(now_wall() - now_mono()), step = offset - d->wall_offset_ns;
+	char text[80];
+
+	if (step < WALL_STEP_NS && step > -WALL_STEP_NS)
+		return;
+	snprintf(text, sizeof(text), "wall clock moved by %+.3f s", (double)step / 1e9);
+	log_info("%s", text);
+	aond_journal(d, "clock", text);
+	roster_wall(&d->roster, offset);
+	d->wall_offset_ns = offset;
 }
 
 /* Who tried to join while we were held up has given up: call again. */
@@ -211,19 +242,14 @@ static void on_timer(struct watch *w, uint32_t events)
 		stalled(d);
 	d->next_tick_ns = now + TICK_NS;
 	tick_clock(d);
+	tick_wall(d);
 	keep_budget(d, now);
 	roster_tick(&d->roster, now);
 	if (d->roster.ticks % SWEEP_TICKS == 0)
 		left_sweep(&d->left, &d->plant);
 	count_max(COUNT_queue_bytes_max,
 		  atomic_load_explicit(&d->queue.bytes, memory_order_relaxed));
-	/* One commit at a time: what comes meanwhile goes into the next. */
-	if (!writer_behind(d->writer) &&
-	    now + TICK_NS / 2 >= d->commit_ns + (uint64_t)d->param.commit_ms * 1000000u) {
-		roster_report(&d->roster);
-		if (d->plant.dirty)
-			aond_commit(d, false);
-	}
+	tick_commit(d, now);
 	if (d->watchdog_ns)
 		notify("WATCHDOG=1");
 	if (writer_broken(d->writer)) {
@@ -455,6 +481,7 @@ int aond_run(const struct aond_args *args, const struct param *param)
 	int err;
 
 	d = (struct aond){ .args = args, .param = *param, .start_ns = now_mono() };
+	d.wall_offset_ns = (int64_t)(now_wall() - d.start_ns);
 	prepare_process();
 	log_level((enum log_level)param->log_level);
 	if (proc_boot_id(boot_id) < 0)

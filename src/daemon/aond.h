@@ -46,6 +46,7 @@ struct aond {
 	struct writer *writer;
 	struct watch signal, timer, done, parent; /* fds owned */
 	uint64_t start_ns, next_tick_ns, commit_ns, watchdog_ns;
+	int64_t wall_offset_ns;
 	uint64_t idle_at, idle_records; /* COUNT_records when last looked at, and given back */
 	bool stop, failed;
 	bool given[2]; /* sockets that the service manager made */

@@ -255,6 +255,16 @@ void roster_report(struct roster *r)
 			stream_report(s->stream);
 }
 
+void roster_wall(struct roster *r, int64_t offset_ns)
+{
+	for (struct sess *s = r->first; s; s = s->next) {
+		if (!s->stream)
+			continue;
+		s->stream->proc.wall_offset_ns = offset_ns;
+		s->stream->changed = true;
+	}
+}
+
 unsigned roster_tier(struct roster *r, pid_t pid, enum tier tier)
 {
 	unsigned n = 0;

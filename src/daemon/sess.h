@@ -81,7 +81,8 @@ void roster_more(struct roster *r);   /* a further turn for those that have more
 void roster_tick(struct roster *r, uint64_t now_ns);
 /* All that was committed before this call is handed over, and windows are closed. */
 void roster_sync(struct roster *r);
-void roster_report(struct roster *r); /* accounts of all, before a commit */
+void roster_report(struct roster *r);                  /* accounts of all, before a commit */
+void roster_wall(struct roster *r, int64_t offset_ns); /* the wall clock was set */
 unsigned roster_tier(struct roster *r, pid_t pid, enum tier tier); /* how many sessions */
 
 uint64_t now_mono(void);
