@@ -58,7 +58,10 @@ int aond_settings(const struct aond_args *args, struct param *out, struct param_
 /* Returns the exit status: 0, or 1 after one line on stderr. */
 int aond_run(const struct aond_args *args, const struct param *param);
 
-/* --- for admin.c --- */
+/* --- between aond.c, tick.c and admin.c --- */
+int aond_clock(struct clock_map *c); /* measures the processor's counter anew: 20 ms */
+void aond_tick(struct aond *d);      /* every second */
+void aond_stalled(struct aond *d);   /* the loop was held up */
 int aond_reload(struct aond *d, struct param_why *why);
 uint64_t aond_commit(struct aond *d, bool wake); /* hands over, reports, commits */
 void aond_journal(struct aond *d, const char *what, const char *text);

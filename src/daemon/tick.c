@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tick.c - what aond does every second. */
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "daemon/aond.h"
+#include "daemon/count.h"
+#include "daemon/notify.h"
+#include "pool/emit.h"
+
+#define CALIBRATE_NS 20000000ull
+#define SWEEP_TICKS  10
+#define WALL_STEP_NS 100000000ll
+
+/* A moment on both clocks: the closest of a few tries. */
+static void moment(uint64_t *tsc, uint64_t *ns)
+{
+	uint64_t best = UINT64_MAX;
+
+	for (int i = 0; i < 5; i++) {
+		uint64_t a = aon_tsc(), t = now_mono(), b = aon_tsc();
+
+		if (b - a < best) {
+			best = b - a;
+			*tsc = a + (b - a) / 2;
+			*ns = t;
+		}
+	}
+}
+
+int aond_clock(struct clock_map *c)
+{
+	uint64_t tsc0 = 0, ns0 = 0, tsc1 = 0, ns1 = 0;
+
+	moment(&tsc0, &ns0);
+	usleep(CALIBRATE_NS / 1000);
+	moment(&tsc1, &ns1);
+	return clock_init(c, tsc0, ns0, tsc1, ns1);
+}
+
+static void tick_clock(struct aond *d)
+{
+	uint64_t tsc = 0, ns = 0;
+
+	moment(&tsc, &ns);
+	if (clock_update(&d->plant.clock, tsc, ns) < 0) {
+		count_add(COUNT_clock_unsteady, 1);
+		log_warn("the processor's counter does not run evenly: times are less exact");
+		aond_clock(&d->plant.clock);
+	}
+}
+
+/* NTP, or somebody, has set the wall clock: the times that we tell move with it. */
+static void tick_wall(struct aond *d)
+{
+	int64_t offset = (int64_t)(now_wall() - now_mono()), step = offset - d->wall_offset_ns;
+	char text[80];
+
+	if (step < WALL_STEP_NS && step > -WALL_STEP_NS)
+		return;
+	snprintf(text, sizeof(text), "wall clock moved by %+.3f s", (double)step / 1e9);
+	log_info("%s", text);
+	aond_journal(d, "clock", text);
+	roster_wall(&d->roster, offset);
+	d->wall_offset_ns = offset;
+}
+
+/* Who tried to join while we were held up has given up: call again. */
+void aond_stalled(struct aond *d)
+{
+	count_add(COUNT_stalls, 1);
+	rundir_knock(&d->rundir);
+}
+
+/* Nothing came for a while: what a burst has touched goes back. */
+static void give_back(struct aond *d)
+{
+	uint64_t records = count_get(COUNT_records);
+
+	if (d->roster.ticks % SWEEP_TICKS || records == d->idle_records)
+		return;
+	if (d->idle_at == records) {
+		plant_idle(&d->plant);
+		malloc_trim(0);
+		d->idle_records = records;
+	}
+	d->idle_at = records;
+}
+
+/* The budget of CPU: what both threads have used since the last second. */
+static void keep_budget(struct aond *d, uint64_t now)
+{
+	static const char *const what[] = { "all is recorded again", "events are only rolled up",
+					    "records are only counted" };
+	enum shed_level was = d->shed.level, is;
+	struct timespec ts;
+	char text[96];
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	is = shed_look(&d->shed, now, (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec,
+		       (uint32_t)d->param.cpu_percent);
+	if (is == was)
+		return;
+	d->plant.shed = is;
+	count_add(COUNT_shed_moves, 1);
+	count_set(COUNT_shed_level, is);
+	snprintf(text, sizeof(text), "%s (cpu_percent %d)", what[is], (int)d->param.cpu_percent);
+	log_warn("budget: %s", text);
+	aond_journal(d, "budget", text);
+}
+
+/* One commit at a time: what comes meanwhile goes into the next. */
+static void tick_commit(struct aond *d, uint64_t now)
+{
+	uint64_t due = d->commit_ns + (uint64_t)d->param.commit_ms * 1000000u;
+
+	if (writer_behind(d->writer) || now + TICK_NS / 2 < due)
+		return;
+	roster_report(&d->roster);
+	if (d->plant.dirty)
+		aond_commit(d, false);
+}
+
+void aond_tick(struct aond *d)
+{
+	uint64_t now = now_mono();
+
+	if (now > d->next_tick_ns + STALL_NS)
+		aond_stalled(d);
+	d->next_tick_ns = now + TICK_NS;
+	tick_clock(d);
+	tick_wall(d);
+	keep_budget(d, now);
+	roster_tick(&d->roster, now);
+	if (d->roster.ticks % SWEEP_TICKS == 0)
+		left_sweep(&d->left, &d->plant);
+	count_max(COUNT_queue_bytes_max,
+		  atomic_load_explicit(&d->queue.bytes, memory_order_relaxed));
+	tick_commit(d, now);
+	if (d->watchdog_ns)
+		notify("WATCHDOG=1");
+	if (writer_broken(d->writer)) {
+		log_err("the store is damaged: ending, so that a new start puts it aside");
+		d->failed = d->stop = true;
+	}
+	give_back(d);
+}
