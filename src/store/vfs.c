@@ -11,7 +11,8 @@
  *   - A commit becomes visible after SQLite wrote the frame that says so, which is its last: from
  *     that frame's head on (it tells by the size of the file, at 4) the log is written through.
  *   - Reading, measuring, cutting, syncing and closing write all first.
- * A write that fails late fails one of these calls, and with it the same commit.
+ * A write that fails late fails one of these calls, and SQLite then rolls the transaction back,
+ * even where the call was made for a statement that only reads.
  *
  * The store itself is not gathered: a folding that a reader cuts short becomes visible
  * without a call whose failure SQLite would heed.
@@ -48,16 +49,12 @@ static sqlite3_io_methods methods;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool made;
 
-/* What could not be written is kept: SQLite believes that it was, until a commit fails. */
 static int flush(struct file *f)
 {
-	int rc = SQLITE_OK;
+	int n = f->out_len;
 
-	if (f->out_len)
-		rc = f->real->pMethods->xWrite(f->real, f->out, f->out_len, f->out_at);
-	if (rc == SQLITE_OK)
-		f->out_len = 0;
-	return rc;
+	f->out_len = 0;
+	return n ? f->real->pMethods->xWrite(f->real, f->out, n, f->out_at) : SQLITE_OK;
 }
 
 static int gather(struct file *f, const void *data, int len, sqlite3_int64 at)
