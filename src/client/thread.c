@@ -40,13 +40,13 @@ static struct aon_thread *at(uint32_t index)
 	return &slab[index % SLAB_ENDS];
 }
 
-/* The next index of a free end stands in its `seq` while it is free. */
 static void push_free(struct aon_thread *t)
 {
 	uint64_t top = atomic_load_explicit(&root->free, memory_order_relaxed);
 
 	do {
-		t->seq = (uint32_t)top;
+		/* Atomic: a thread that lost the race for this end may still read it. */
+		__atomic_store_n(&t->next, (uint32_t)top, __ATOMIC_RELAXED);
 	} while (!atomic_compare_exchange_weak_explicit(
 		&root->free, &top, ((top >> 32) + 1) << 32 | (t->index + 1), memory_order_release,
 		memory_order_relaxed));
@@ -58,7 +58,7 @@ static struct aon_thread *pop_free(void)
 
 	while ((uint32_t)top) {
 		struct aon_thread *t = at((uint32_t)top - 1);
-		uint32_t next = __atomic_load_n(&t->seq, __ATOMIC_RELAXED);
+		uint32_t next = __atomic_load_n(&t->next, __ATOMIC_RELAXED);
 
 		if (atomic_compare_exchange_weak_explicit(
 			    &root->free, &top, ((top >> 32) + 1) << 32 | next, memory_order_acquire,

@@ -64,7 +64,7 @@ struct aon_thread {
 	uint32_t seq;   /* of chunks */
 	uint32_t skip;  /* emits to lose before looking for a chunk again */
 	uint32_t index; /* of this struct among its kind */
-	uint32_t reserved;
+	uint32_t next;  /* while it is free: index + 1 of the next free one */
 };
 
 _Static_assert(sizeof(struct aon_thread) == 64, "one cache line");
