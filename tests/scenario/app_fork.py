@@ -12,7 +12,11 @@ SMALL = {"pool_kib": 256, "pool_small_kib": 256}
 
 
 def storm():
-    n = 10000 if LONG else 1000 if SANITIZED in ("", "none") else 96  # a fork takes ASan 0.1 s
+    if SANITIZED not in ("", "none"):
+        # Another thread may hold a lock of the sanitizer's allocator when this one forks.
+        skip("a fork storm of a threaded parent", "a sanitizer's allocator may hang in the child")
+        return
+    n = 10000 if LONG else 1000
     with Place() as p, Daemon(p, SMALL) as d:
         got = run(p, "app_fork", "storm", n, timeout=300)
         same_as_without(p, f"{n} forks of an emitting parent", got, "app_fork", "storm", n)
