@@ -5,7 +5,6 @@
 
 int main(void)
 {
-	aon_join(500); /* only a program that ends within moments needs this */
 	for (int i = 0; i < 100; i++) {
 		aon_step_begin((uint64_t)i);
 		AON_PUSH("greet");

@@ -29,7 +29,8 @@
 #define AON_ENV_RUN_DIR  "AON_RUN_DIR"
 #define AON_ENV_OFF      "AON_OFF" /* 1: libaon stays inert */
 #define AON_ENV_POOL_KIB "AON_POOL_KIB"
-#define AON_ENV_RUN      "AON_RUN" /* label of the run, at most 15 characters */
+#define AON_ENV_JOIN_MS  "AON_JOIN_MS" /* how long the first event may wait for aond; 1 */
+#define AON_ENV_RUN      "AON_RUN"     /* label of the run, at most 15 characters */
 
 enum aon_msg_type {
 	AON_MSG_HELLO = 1,

@@ -343,6 +343,7 @@ int cmd_run(const struct opts *o)
 			return rc;
 	}
 	setenv(AON_ENV_RUN, r.id, 1);
+	setenv(AON_ENV_JOIN_MS, "200", 0); /* who runs it this way wants its first moments, too */
 	r.begin_ns = now_ns();
 	err = child_interrupted() ? -EINTR : child_start(&r.child, o->argv);
 	if (err < 0)

@@ -63,6 +63,7 @@ struct client {
 	char run_dir[96];
 	char run[16];
 	uint32_t pool_kib;
+	uint32_t join_ms; /* that the first event may wait for aond's answer */
 };
 
 extern struct client aon_client;

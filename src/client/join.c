@@ -22,6 +22,8 @@
 
 #include "client/client.h"
 
+#define JOIN_MS_MAX 1000u
+
 struct client aon_client = { .sock.fd = -1, .pool.fd = -1 };
 
 static struct client *const c = &aon_client;
@@ -300,13 +302,13 @@ bool client_step(uint64_t tsc, unsigned wait_ms)
 	return true;
 }
 
-/* The millisecond is given once: an aond that is stopped must not slow the app down. */
+/* The wait is given once: an aond that is stopped must not slow the app down. */
 void client_knock(uint64_t tsc)
 {
 	uint64_t asked = atomic_load_explicit(&c->hello_tsc, memory_order_relaxed);
 
 	if (state() == CLIENT_AWAY)
-		client_step(tsc, 1);
+		client_step(tsc, asked ? 0 : c->join_ms);
 	else if (due(&c->looked_tsc, tsc, tsc - asked < TICKS_1S ? TICKS_1MS : TICKS_200MS))
 		client_step(tsc, 0);
 }
@@ -318,7 +320,7 @@ void client_poll(uint64_t tsc)
 	if (state() == CLIENT_JOINED)
 		client_look(tsc);
 	else if (state() != CLIENT_INERT && due(&c->tried_tsc, tsc, TICKS_1S))
-		client_step(tsc, 0);
+		client_knock(tsc);
 }
 
 void client_look(uint64_t tsc)
@@ -379,6 +381,7 @@ bool client_forked(void)
 	if (!thread_claim_reset())
 		return !thread_wiped(); /* another thread of the child is at it */
 	atomic_store_explicit(&c->early, 0, memory_order_relaxed);
+	atomic_store_explicit(&c->hello_tsc, 0, memory_order_relaxed);
 	link_drop(&c->sock);
 	link_drop(&c->pool);
 	c->gate = NULL;                 /* stays mapped: a thread may be reading it */
@@ -428,6 +431,9 @@ __attribute__((constructor)) static void start(void)
 	copy_env(c->run_dir, sizeof(c->run_dir), AON_ENV_RUN_DIR, AON_RUN_DIR);
 	copy_env(c->run, sizeof(c->run), AON_ENV_RUN, "");
 	c->pool_kib = env_number(AON_ENV_POOL_KIB);
+	c->join_ms = env_number(AON_ENV_JOIN_MS);
+	if (c->join_ms == 0 || c->join_ms > JOIN_MS_MAX)
+		c->join_ms = 1;
 	c->born_filtered = link_born_filtered();
 	set_state(CLIENT_AWAY);
 	c->door = link_map_door(c->run_dir);
@@ -443,6 +449,6 @@ __attribute__((destructor)) static void stop(void)
 	struct detour d = detour_begin();
 
 	if (state() == CLIENT_WAITING && !client_was_forked() && !client_quiet())
-		client_step(aon_tsc(), 0);
+		client_step(aon_tsc(), c->join_ms);
 	detour_end(d);
 }

@@ -76,6 +76,7 @@ void sess_end(struct sess *s, bool dead)
 		;
 	stream_finish(st, now_mono());
 	st->proc.connected = 0;
+	st->proc.last_ns = now_mono();
 	stream_report(st);
 	r->pool_bytes -= pool_bytes(st->pool);
 	count_set(COUNT_pool_bytes, r->pool_bytes);

@@ -53,7 +53,7 @@ def streams(place):
     r = aon(place, "run", "--no-report", "--", "env")
     got = dict(line.split("=", 1) for line in r.stdout.decode().splitlines() if "=" in line)
     diff = {k for k in set(got) | set(env) if got.get(k) != env.get(k)} - {"_", "PWD", "OLDPWD"}
-    ok(diff == {"AON_RUN", "AON_RUN_DIR"}, "the environment is kept but for two variables", diff)
+    ok(diff == {"AON_RUN", "AON_RUN_DIR", "AON_JOIN_MS"}, "the environment is kept but for three variables", diff)
     ok(4 <= len(got.get("AON_RUN", "")) <= 8 and int(got["AON_RUN"], 16) >= 0,
        "the run's id is 4 to 8 hex digits", got.get("AON_RUN"))
     r = aon(place, "run", "--no-report", "--", sys.executable, "-c",
