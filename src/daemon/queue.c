@@ -117,7 +117,11 @@ void queue_push(struct queue *q, struct item *it)
 	pthread_mutex_lock(&q->lock);
 	*q->tail = it;
 	q->tail = &it->next;
-	pthread_cond_signal(&q->some);
+	q->unsaid += it->bytes;
+	if (it->type >= ITEM_COMMIT || q->unsaid >= QUEUE_WAKE_BYTES) {
+		q->unsaid = 0;
+		pthread_cond_signal(&q->some);
+	}
 	pthread_mutex_unlock(&q->lock);
 }
 

@@ -53,10 +53,14 @@ struct item *item_window(const struct window *w); /* a deep copy */
 /* Owns the blob's data from here on, if it returns not NULL. */
 struct item *item_blob(uint32_t process, const struct blob *b);
 
+/* A writer that sleeps is woken for this many bytes, or for a commit: not for each batch. */
+#define QUEUE_WAKE_BYTES (512u << 10)
+
 struct queue {
-	pthread_mutex_t lock; /* guards head, tail; held for a few stores */
+	pthread_mutex_t lock; /* guards head, tail, unsaid; held for a few stores */
 	pthread_cond_t some;
 	struct item *head, **tail;
+	uint64_t unsaid;        /* bytes queued since the writer was last woken */
 	_Atomic uint64_t bytes; /* queued, or in the writer's hands */
 	_Atomic uint64_t max_bytes;
 };
