@@ -90,6 +90,15 @@ static int by_value(const void *a, const void *b)
 	return d < 0 ? -1 : d > 0;
 }
 
+double bench_mean(const double *v, int n)
+{
+	double sum = 0;
+
+	for (int i = 0; i < n; i++)
+		sum += v[i];
+	return sum / n;
+}
+
 double bench_median(double *v, int n)
 {
 	qsort(v, (size_t)n, sizeof(*v), by_value);

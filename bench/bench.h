@@ -23,8 +23,9 @@ void bench_die(const char *what, int err) __attribute__((noreturn));
 
 int bench_wanted(const char *id); /* a row that takes long need not be made when nobody asks */
 
-uint64_t bench_ns(void);               /* CLOCK_MONOTONIC */
-uint64_t bench_cpu_ns(pid_t pid);      /* CPU time of a process; 0: of this thread */
+uint64_t bench_ns(void);          /* CLOCK_MONOTONIC */
+uint64_t bench_cpu_ns(pid_t pid); /* CPU time of a process; 0: of this thread */
+double bench_mean(const double *v, int n);
 double bench_median(double *v, int n); /* sorts */
 void bench_sleep_until(uint64_t ns);
 
