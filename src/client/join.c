@@ -8,7 +8,8 @@
  *	  +------------------------- the socket has closed --------------+
  *
  * There is no thread: a step is done by whichever thread comes by the slow path when one is
- * due, and `turn` sees to it that it is one thread. Nobody waits for the turn. A process that
+ * due, and `turn` sees to it that it is one thread. Nobody waits for
+ * the turn, but for the first answer of all, and for that no longer than join_ms. A process that
  * has had a segment keeps it for life: threads go on filling it while aond is away, and the
  * next aond is offered it.
  */
@@ -46,7 +47,18 @@ static bool ready(void)
 
 static bool take_turn(void)
 {
-	return atomic_exchange_explicit(&c->turn, 1, memory_order_acquire) == 0;
+	uintptr_t nobody = 0;
+
+	return atomic_compare_exchange_strong_explicit(&c->turn, &nobody, (uintptr_t)&aon_self,
+						       memory_order_acquire, memory_order_relaxed);
+}
+
+/* And not the thread that this signal handler has interrupted. */
+static bool another_has_turn(void)
+{
+	uintptr_t who = atomic_load_explicit(&c->turn, memory_order_relaxed);
+
+	return who && who != (uintptr_t)&aon_self;
 }
 
 static void give_turn(void)
@@ -311,6 +323,10 @@ void client_knock(uint64_t tsc)
 		client_step(tsc, asked ? 0 : c->join_ms);
 	else if (due(&c->looked_tsc, tsc, tsc - asked < TICKS_1S ? TICKS_1MS : TICKS_200MS))
 		client_step(tsc, 0);
+	/* Who comes while the first one waits, waits with it. */
+	for (uint32_t ms = 0; ms < c->join_ms && !ready() && another_has_turn(); ms++)
+		if (!client_quiet())
+			link_wait(NULL, 1);
 }
 
 void client_poll(uint64_t tsc)
