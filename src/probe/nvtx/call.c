@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * call.c - what happens in a call of NVTX: a record of libaon, and the same call of the other
+ * injection, if there is one. Theirs is outside of ours: what it takes is not in our ranges.
+ *
+ *	NVTX                  record
+ *	push, pop             PUSH (x: category), POP
+ *	start, end            START (x: category), END
+ *	mark                  MARK (x: category, a: payload, b: its enum nvtx_payload)
+ *	payload of a range    COUNTER of the range's name
+ *	name of a category    MARK "category NAME" (x: category)
+ *	name of a thread      MARK "thread NAME" (x: its id)
+ */
+#include "probe/nvtx/nvtx.h"
+
+#include <string.h>
+
+#include <aon/provider.h>
+
+/* The function that the other injection has in the place of ours, of the same type. */
+#define THEIRS(name) \
+	((__typeof__(&(name)))atomic_load_explicit(&nvtx_theirs[CALL_##name], memory_order_relaxed))
+
+/*
+ * Range ids that an app holds. Theirs are the app's where there is one; ours carry a mark that
+ * no other counter reaches. In records, theirs are made different from libaon's own, which count
+ * from 1.
+ */
+#define OURS       0xa04eull
+#define OURS_SHIFT 48
+#define OURS_MASK  ((1ull << OURS_SHIFT) - 1)
+#define AS_RECORD  (0x5458ull << OURS_SHIFT)
+
+#define START_ AON_REC_(3, 0)
+
+/*
+ * Levels are NVTX's answer to push and pop, by domain. A domain beyond these has none. Small, of
+ * the loader's static room: a thread-local that needs no call.
+ */
+#define LEVELS 16u
+
+static __thread __attribute__((tls_model("initial-exec"))) uint16_t level[LEVELS];
+
+static inline struct nvtx_string A(const char *ascii) {
+	return (struct nvtx_string){ ascii, NULL };
+}
+
+static inline struct nvtx_string
+W(const wchar_t *wide) {
+	return (struct nvtx_string){ NULL, wide };
+}
+
+static inline void *
+for_them(void *domain)
+{
+	return nvtx_is_ours(domain) ? NULL : domain;
+}
+
+/* The event as the other injection may see it: without a string that is only ours. */
+static const struct nvtx_event *event_for_them(const struct nvtx_event *e, struct nvtx_event *copy)
+{
+	if (!e || e->size < sizeof(*e) || e->text_type != NVTX_REGISTERED ||
+	    !nvtx_is_ours(e->text.registered))
+		return e;
+	*copy = *e;
+	copy->size = sizeof(*copy);
+	copy->text.registered = NULL;
+	return copy;
+}
+
+/* --- recording --- */
+
+static inline uint32_t category_of(const struct nvtx_event *e)
+{
+	return e && e->size >= sizeof(*e) ? e->category : 0;
+}
+
+static inline int32_t payload_of(const struct nvtx_event *e)
+{
+	return e && e->size >= sizeof(*e) ? e->payload_type : NVTX_NO_PAYLOAD;
+}
+
+static void count_f(uint32_t name, double v)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	aon_emit_(AON_COUNT_F_, name, 0, bits, 0);
+}
+
+static __attribute__((noinline)) void count_payload(uint32_t name, const struct nvtx_event *e)
+{
+	if (!aon_wants(AON_WANT_COUNTER))
+		return;
+	if (e->payload_type == NVTX_F64)
+		count_f(name, e->payload.f64);
+	else if (e->payload_type == NVTX_F32)
+		count_f(name, (double)e->payload.f32);
+	else if (e->payload_type == NVTX_U32)
+		aon_counter_id(name, e->payload.u32);
+	else if (e->payload_type == NVTX_I32)
+		aon_counter_id(name, e->payload.i32);
+	else if (e->payload_type == NVTX_U64 && e->payload.u64 > INT64_MAX)
+		count_f(name, (double)e->payload.u64);
+	else if (e->payload_type == NVTX_U64 || e->payload_type == NVTX_I64)
+		aon_counter_id(name, e->payload.i64);
+}
+
+static inline int enter(uint32_t domain)
+{
+	return domain < LEVELS ? level[domain]++ : NVTX_NO_LEVEL;
+}
+
+static inline int push_text(struct nvtx_string s)
+{
+	if (aon_wants(AON_WANT_RANGE))
+		aon_emit_(AON_PUSH_, nvtx_name(0, s), 0, 0, 0);
+	return enter(0);
+}
+
+static inline int push_event(uint32_t domain, const struct nvtx_event *e)
+{
+	if (aon_wants(AON_WANT_RANGE)) {
+		uint32_t name = nvtx_event_name(domain, e);
+
+		aon_emit_(AON_PUSH_, name, category_of(e), 0, 0);
+		if (payload_of(e))
+			count_payload(name, e);
+	}
+	return enter(domain);
+}
+
+/* A pop without a push ends nothing. */
+static inline int leave(uint32_t domain)
+{
+	if (domain < LEVELS && !level[domain])
+		return -1;
+	aon_range_pop();
+	return domain < LEVELS ? --level[domain] : NVTX_NO_LEVEL;
+}
+
+/* `theirs`: the id that the other injection gave, or 0. Returns the one for the app. */
+static uint64_t start(uint64_t theirs, uint32_t name, uint32_t category)
+{
+	if (!theirs)
+		return aon_range_start_(name) | OURS << OURS_SHIFT;
+	aon_emit_(START_, name, category, theirs ^ AS_RECORD, 0);
+	return theirs;
+}
+
+static uint64_t start_text(uint64_t theirs, struct nvtx_string s)
+{
+	return aon_wants(AON_WANT_RANGE) ? start(theirs, nvtx_name(0, s), 0) : theirs;
+}
+
+static uint64_t start_event(uint64_t theirs, uint32_t domain, const struct nvtx_event *e)
+{
+	uint32_t name;
+
+	if (!aon_wants(AON_WANT_RANGE))
+		return theirs;
+	name = nvtx_event_name(domain, e);
+	theirs = start(theirs, name, category_of(e));
+	if (payload_of(e))
+		count_payload(name, e);
+	return theirs;
+}
+
+/* Returns the id that the other injection knows. */
+static uint64_t end_range(uint64_t id)
+{
+	bool ours = id >> OURS_SHIFT == OURS;
+
+	if (id)
+		aon_range_end(ours ? id & OURS_MASK : id ^ AS_RECORD);
+	return ours ? 0 : id;
+}
+
+static uint64_t payload_bits(const struct nvtx_event *e)
+{
+	switch (payload_of(e)) {
+	case NVTX_NO_PAYLOAD:
+		return 0;
+	case NVTX_I32:
+		return (uint64_t)(int64_t)e->payload.i32;
+	case NVTX_U32:
+	case NVTX_F32:
+		return e->payload.u32;
+	default:
+		return e->payload.u64;
+	}
+}
+
+static void mark_text(struct nvtx_string s)
+{
+	if (aon_wants(AON_WANT_MARK))
+		aon_emit_(AON_MARK_, nvtx_name(0, s), 0, 0, 0);
+}
+
+static void mark_event(uint32_t domain, const struct nvtx_event *e)
+{
+	if (aon_wants(AON_WANT_MARK))
+		aon_emit_(AON_MARK_, nvtx_event_name(domain, e), category_of(e), payload_bits(e),
+			  (uint32_t)payload_of(e));
+}
+
+/* What a number is called: a mark that says so. */
+static void named(uint32_t domain, struct nvtx_string what, uint32_t number, struct nvtx_string s)
+{
+	char text[NVTX_TEXT_MAX];
+	size_t len;
+
+	if (!aon_wants(AON_WANT_MARK))
+		return;
+	len = nvtx_append(text, 0, sizeof(text), what);
+	nvtx_append(text, len, sizeof(text), s);
+	aon_mark_id(nvtx_name(domain, A(text)), number, 0, 0);
+}
+
+/* --- the calls --- */
+
+static void mark_ex(const struct nvtx_event *e)
+{
+	struct nvtx_event copy;
+
+	if (THEIRS(mark_ex))
+		THEIRS(mark_ex)(event_for_them(e, &copy));
+	mark_event(0, e);
+}
+
+static void mark_a(const char *text)
+{
+	if (THEIRS(mark_a))
+		THEIRS(mark_a)(text);
+	mark_text(A(text));
+}
+
+static void mark_w(const wchar_t *text)
+{
+	if (THEIRS(mark_w))
+		THEIRS(mark_w)(text);
+	mark_text(W(text));
+}
+
+static uint64_t start_ex(const struct nvtx_event *e)
+{
+	struct nvtx_event copy;
+
+	return start_event(THEIRS(start_ex) ? THEIRS(start_ex)(event_for_them(e, &copy)) : 0, 0, e);
+}
+
+static uint64_t start_a(const char *text)
+{
+	return start_text(THEIRS(start_a) ? THEIRS(start_a)(text) : 0, A(text));
+}
+
+static uint64_t start_w(const wchar_t *text)
+{
+	return start_text(THEIRS(start_w) ? THEIRS(start_w)(text) : 0, W(text));
+}
+
+static void end(uint64_t id)
+{
+	id = end_range(id);
+	if (THEIRS(end))
+		THEIRS(end)(id);
+}
+
+static int push_ex(const struct nvtx_event *e)
+{
+	struct nvtx_event copy;
+	int at;
+
+	if (!THEIRS(push_ex))
+		return push_event(0, e);
+	at = THEIRS(push_ex)(event_for_them(e, &copy));
+	push_event(0, e);
+	return at;
+}
+
+static int push_a(const char *text)
+{
+	int at;
+
+	if (!THEIRS(push_a))
+		return push_text(A(text));
+	at = THEIRS(push_a)(text);
+	push_text(A(text));
+	return at;
+}
+
+static int push_w(const wchar_t *text)
+{
+	int at;
+
+	if (!THEIRS(push_w))
+		return push_text(W(text));
+	at = THEIRS(push_w)(text);
+	push_text(W(text));
+	return at;
+}
+
+static int pop(void)
+{
+	int at = leave(0);
+
+	return THEIRS(pop) ? THEIRS(pop)() : at;
+}
+
+static void category_a(uint32_t category, const char *name)
+{
+	if (THEIRS(category_a))
+		THEIRS(category_a)(category, name);
+	named(0, A("category "), category, A(name));
+}
+
+static void category_w(uint32_t category, const wchar_t *name)
+{
+	if (THEIRS(category_w))
+		THEIRS(category_w)(category, name);
+	named(0, A("category "), category, W(name));
+}
+
+static void thread_a(uint32_t tid, const char *name)
+{
+	if (THEIRS(thread_a))
+		THEIRS(thread_a)(tid, name);
+	named(0, A("thread "), tid, A(name));
+}
+
+static void thread_w(uint32_t tid, const wchar_t *name)
+{
+	if (THEIRS(thread_w))
+		THEIRS(thread_w)(tid, name);
+	named(0, A("thread "), tid, W(name));
+}
+
+static void domain_mark(void *domain, const struct nvtx_event *e)
+{
+	struct nvtx_event copy;
+
+	if (THEIRS(domain_mark))
+		THEIRS(domain_mark)(for_them(domain), event_for_them(e, &copy));
+	mark_event(nvtx_domain(domain), e);
+}
+
+static uint64_t domain_start(void *domain, const struct nvtx_event *e)
+{
+	struct nvtx_event copy;
+	uint64_t theirs = 0;
+
+	if (THEIRS(domain_start))
+		theirs = THEIRS(domain_start)(for_them(domain), event_for_them(e, &copy));
+	return start_event(theirs, nvtx_domain(domain), e);
+}
+
+static void domain_end(void *domain, uint64_t id)
+{
+	id = end_range(id);
+	if (THEIRS(domain_end))
+		THEIRS(domain_end)(for_them(domain), id);
+}
+
+static int domain_push(void *domain, const struct nvtx_event *e)
+{
+	struct nvtx_event copy;
+	int at;
+
+	if (!THEIRS(domain_push))
+		return push_event(nvtx_domain(domain), e);
+	at = THEIRS(domain_push)(for_them(domain), event_for_them(e, &copy));
+	push_event(nvtx_domain(domain), e);
+	return at;
+}
+
+static int domain_pop(void *domain)
+{
+	int at = leave(nvtx_domain(domain));
+
+	return THEIRS(domain_pop) ? THEIRS(domain_pop)(for_them(domain)) : at;
+}
+
+static void domain_category_a(void *domain, uint32_t category, const char *name)
+{
+	if (THEIRS(domain_category_a))
+		THEIRS(domain_category_a)(for_them(domain), category, name);
+	named(nvtx_domain(domain), A("category "), category, A(name));
+}
+
+static void domain_category_w(void *domain, uint32_t category, const wchar_t *name)
+{
+	if (THEIRS(domain_category_w))
+		THEIRS(domain_category_w)(for_them(domain), category, name);
+	named(nvtx_domain(domain), A("category "), category, W(name));
+}
+
+static void *register_a(void *domain, const char *text)
+{
+	void *theirs = THEIRS(register_a) ? THEIRS(register_a)(for_them(domain), text) : NULL;
+
+	return nvtx_string_register(nvtx_domain(domain), A(text), theirs);
+}
+
+static void *register_w(void *domain, const wchar_t *text)
+{
+	void *theirs = THEIRS(register_w) ? THEIRS(register_w)(for_them(domain), text) : NULL;
+
+	return nvtx_string_register(nvtx_domain(domain), W(text), theirs);
+}
+
+/* An injection that refuses a domain wants its events in the default one, as NVTX does. */
+static void *create_a(const char *name)
+{
+	void *theirs = THEIRS(create_a) ? THEIRS(create_a)(name) : NULL;
+
+	return THEIRS(create_a) && !theirs ? NULL : nvtx_domain_create(A(name), theirs);
+}
+
+static void *create_w(const wchar_t *name)
+{
+	void *theirs = THEIRS(create_w) ? THEIRS(create_w)(name) : NULL;
+
+	return THEIRS(create_w) && !theirs ? NULL : nvtx_domain_create(W(name), theirs);
+}
+
+nvtx_fn *const nvtx_ours[CALLS] = {
+#define CALL(module, place, name) [CALL_##name] = (nvtx_fn *)(name),
+#include "probe/nvtx/calls.tbl.h"
+};
