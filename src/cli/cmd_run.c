@@ -14,6 +14,7 @@
 #include "cli/child.h"
 #include "cli/locate.h"
 #include "cli/private.h"
+#include "cli/probe.h"
 #include "cli/procs.h"
 #include "cli/report.h"
 
@@ -256,7 +257,8 @@ static void saw_nothing(const struct run *r)
 	fprintf(r->out.f, "\naon: %s emitted nothing that aon could see.\n",
 		fmt_clean(name, sizeof(name), title(r->o), r->out.ascii));
 	fprintf(r->out.f,
-		"It ran for %s; it does not use libaon, it ran where %s is not, or AON_OFF is "
+		"It ran for %s; it uses neither libaon nor NVTX, it ran where %s is not, or "
+		"AON_OFF is "
 		"set.\n",
 		out_time(&r->out, t, sizeof(t), r->end_ns - r->begin_ns),
 		r->own ? r->aond.run_dir : locate_run_dir());
@@ -333,6 +335,8 @@ int cmd_run(const struct opts *o)
 		return cli_misuse("what shall be run? aon run -- CMD [ARG...]");
 	out_init(&r.out, stderr, o);
 	rc = choose_id(&r);
+	if (rc == CLI_OK)
+		rc = probe_setenv(o);
 	if (rc != CLI_OK)
 		return rc;
 	child_prepare(&r.child);

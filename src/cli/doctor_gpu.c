@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/doctor.h"
+#include "cli/probe.h"
 
 #define LD_CACHE "/etc/ld.so.cache"
 
@@ -200,6 +200,7 @@ void doctor_sources(struct doctor *d)
 			doctor_put(d, wanted[i].id, HEALTH_OFF, wanted[i].so, wanted[i].fix,
 				   "%s: not found", wanted[i].name);
 	}
+	probe_doctor(d);
 	check_opencl(d);
 	check_counters(d);
 	check_perf(d);

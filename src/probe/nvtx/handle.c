@@ -16,6 +16,9 @@
 #define STRINGS    (1u << 15)
 #define HANDLES    (1u << 8) /* of domains: several may have one name */
 #define PROBES     32u
+#define SEEN       512u
+#define SEEN_TEXT  104u
+#define SEEN_READY 2u
 
 struct slot {
 	_Atomic(uintptr_t) key;  /* 0: free */
@@ -35,6 +38,19 @@ struct domain {
 	char prefix[PREFIX_MAX];
 };
 
+/*
+ * A text at an address that was asked for before: to compare with a copy is half the work of
+ * looking a name up. First come, first served, and never changed: an address whose text has
+ * changed is looked up.
+ */
+struct seen {
+	_Atomic(uint32_t) state; /* B: SEEN_READY is stored after the rest, loaded before it */
+	uint32_t id, domain;
+	const char *at;
+	char text[SEEN_TEXT];
+};
+
+static struct seen seen[SEEN];
 static struct slot string_slot[STRINGS], domain_slot[HANDLES];
 static struct table strings = { .slot = string_slot, .count = STRINGS };
 static struct table handles = { .slot = domain_slot, .count = HANDLES };
@@ -170,11 +186,35 @@ static __attribute__((noinline)) uint32_t composed(uint32_t domain, struct nvtx_
 	return aon_name(text);
 }
 
-uint32_t nvtx_name(uint32_t domain, struct nvtx_string s)
+static __attribute__((noinline)) uint32_t look_up(struct seen *c, uint32_t domain,
+						  struct nvtx_string s)
 {
+	uint32_t id, free = 0;
+
 	if (!s.ascii && !s.wide)
 		s.ascii = "(no name)";
-	return domain || s.wide ? composed(domain, s) : aon_name(s.ascii);
+	id = domain || s.wide ? composed(domain, s) : aon_name(s.ascii);
+	if (id && s.ascii && strnlen(s.ascii, SEEN_TEXT) < SEEN_TEXT &&
+	    atomic_compare_exchange_strong_explicit(&c->state, &free, 1, memory_order_relaxed,
+						    memory_order_relaxed)) {
+		c->id = id;
+		c->domain = domain;
+		c->at = s.ascii;
+		nvtx_append(c->text, 0, SEEN_TEXT, s);
+		atomic_store_explicit(&c->state, SEEN_READY, memory_order_release); /* B */
+	}
+	return id;
+}
+
+uint32_t nvtx_name(uint32_t domain, struct nvtx_string s)
+{
+	struct seen *c = &seen[hash((uintptr_t)s.ascii + domain) % SEEN];
+
+	if (s.ascii &&
+	    atomic_load_explicit(&c->state, memory_order_acquire) == SEEN_READY /* B */ &&
+	    c->at == s.ascii && c->domain == domain && !strcmp(s.ascii, c->text))
+		return c->id;
+	return look_up(c, domain, s);
 }
 
 uint32_t nvtx_event_name(uint32_t domain, const struct nvtx_event *e)

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * probe.tbl.h - every probe that `aon run` can put into a program, once.
+ *
+ *	PROBE(name, "library", "VARIABLE that loads it", "variable for what the user had set", "what")
+ */
+/* clang-format off */
+PROBE(nvtx, "libaon-nvtx.so", "NVTX_INJECTION64_PATH", "AON_NVTX_CHAIN", "NVTX ranges and marks")
+/* clang-format on */
+#undef PROBE
