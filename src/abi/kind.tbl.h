@@ -13,7 +13,7 @@
  */
 /* clang-format off */
 KIND( 1, RANGE_PUSH,  "push",        HOST, RANGE)    /* name */
-KIND( 2, RANGE_POP,   "pop",         HOST, RANGE)
+KIND( 2, RANGE_POP,   "pop",         HOST, RANGE)    /* x = how many later ones stay open: 0 but for a probe */
 KIND( 3, RANGE_START, "start",       HOST, RANGE)    /* name; a = id of the range */
 KIND( 4, RANGE_END,   "end",         HOST, RANGE)    /* a = id of the range */
 KIND( 5, MARK,        "mark",        HOST, MARK)     /* name, x, a, b: the caller's */

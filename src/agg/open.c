@@ -280,17 +280,23 @@ int open_push(struct open *o, struct open_thread *t, const struct event *ev)
 	return 0;
 }
 
-int open_pop(struct open *o, struct open_thread *t, uint64_t now_ns, struct event *out)
+int open_pop(struct open *o, struct open_thread *t, uint32_t above, uint64_t now_ns,
+	     struct event *out)
 {
-	uint32_t i = t->top;
+	uint32_t *at = &t->top, i;
 
 	if (t->refused) {
 		t->refused--;
 		return -(int)AON_LOSS_BUDGET;
 	}
-	if (!i)
+	if (above >= t->depth)
 		return -(int)AON_LOSS_UNMATCHED;
-	t->top = o->node[i].next;
+	for (; above; above--) { /* they have one less around them now */
+		o->node[*at].ev.depth--;
+		at = &o->node[*at].next;
+	}
+	i = *at;
+	*at = o->node[i].next;
 	t->depth--;
 	*out = o->node[i].ev;
 	node_put(o, i);

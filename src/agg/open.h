@@ -50,7 +50,9 @@ struct open_thread *open_thread(struct open *o, uint32_t tid);
 /* `ev` is whole but for its dur_ns, depth and flags. A push of EVENT_NONE is lost as invalid
  * and so is its pop, but it nests: what it encloses keeps its right end. */
 int open_push(struct open *o, struct open_thread *t, const struct event *ev);
-int open_pop(struct open *o, struct open_thread *t, uint64_t now_ns, struct event *out);
+/* `above`: how many later ones stay open. */
+int open_pop(struct open *o, struct open_thread *t, uint32_t above, uint64_t now_ns,
+	     struct event *out);
 
 /* Two threads' records are read in no order of time: an end may come before its start, and
  * waits for it. open_given_up() tells, once, how many have waited in vain: unmatched. */

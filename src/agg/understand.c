@@ -202,7 +202,7 @@ static int host(struct understand *u, struct run *run, const struct aon_rec_host
 		e.kind = ok ? EVENT_RANGE : EVENT_NONE;
 		return open_push(u->open, t, &e);
 	case AON_K_RANGE_POP:
-		return open_pop(u->open, t, now, out);
+		return open_pop(u->open, t, r->x, now, out);
 	case AON_K_RANGE_START:
 		e.kind = EVENT_RANGE;
 		e.a = r->a;

@@ -4,7 +4,7 @@
  * injection, if there is one. Theirs is outside of ours: what it takes is not in our ranges.
  *
  *	NVTX                  record
- *	push, pop             PUSH (x: category), POP
+ *	push, pop             PUSH (x: category), POP (x: later ones that stay open)
  *	start, end            START (x: category), END
  *	mark                  MARK (x: category, a: payload, b: its enum nvtx_payload)
  *	payload of a range    COUNTER of the range's name
@@ -34,12 +34,22 @@
 #define START_ AON_REC_(3, 0)
 
 /*
- * Levels are NVTX's answer to push and pop, by domain. A domain beyond these has none. Small, of
- * the loader's static room: a thread-local that needs no call.
+ * What a thread has pushed. Levels are NVTX's answer to push and pop, by domain; a domain beyond
+ * these has none. Domains may overlap, so the latest pushes know theirs. Small, of the loader's
+ * static room: a thread-local that needs no call.
  */
 #define LEVELS 16u
+#define ORDER  16u
 
-static __thread __attribute__((tls_model("initial-exec"))) uint16_t level[LEVELS];
+struct stack {
+	uint16_t level[LEVELS];
+	uint16_t depth;
+	uint8_t order[ORDER]; /* domain of the push at depth % ORDER */
+};
+
+_Static_assert(NVTX_DOMAINS <= UINT8_MAX, "a domain fits its place in order[]");
+
+static __thread __attribute__((tls_model("initial-exec"))) struct stack stack;
 
 static inline struct nvtx_string A(const char *ascii) {
 	return (struct nvtx_string){ ascii, NULL };
@@ -108,7 +118,8 @@ static __attribute__((noinline)) void count_payload(uint32_t name, const struct 
 
 static inline int enter(uint32_t domain)
 {
-	return domain < LEVELS ? level[domain]++ : NVTX_NO_LEVEL;
+	stack.order[stack.depth++ % ORDER] = (uint8_t)domain;
+	return domain < LEVELS ? stack.level[domain]++ : NVTX_NO_LEVEL;
 }
 
 static inline int push_text(struct nvtx_string s)
@@ -130,13 +141,35 @@ static inline int push_event(uint32_t domain, const struct nvtx_event *e)
 	return enter(domain);
 }
 
+/* Takes the domain's last push out; returns how many later ones stay. Too far down: 0. */
+static __attribute__((noinline)) uint32_t take_below(uint32_t domain)
+{
+	uint32_t known = stack.depth < ORDER ? stack.depth : ORDER, above = 0;
+
+	while (above < known && stack.order[(stack.depth - 1u - above) % ORDER] != domain)
+		above++;
+	if (above == known)
+		above = 0;
+	for (uint32_t i = stack.depth - 1u - above; above && i != stack.depth - 1u; i++)
+		stack.order[i % ORDER] = stack.order[(i + 1) % ORDER];
+	stack.depth -= stack.depth != 0;
+	return above;
+}
+
 /* A pop without a push ends nothing. */
 static inline int leave(uint32_t domain)
 {
-	if (domain < LEVELS && !level[domain])
+	uint32_t above = 0;
+
+	if (domain < LEVELS && !stack.level[domain])
 		return -1;
-	aon_range_pop();
-	return domain < LEVELS ? --level[domain] : NVTX_NO_LEVEL;
+	if (__builtin_expect(stack.order[(stack.depth - 1u) % ORDER] == domain, 1))
+		stack.depth--;
+	else
+		above = take_below(domain);
+	if (aon_wants(AON_WANT_RANGE))
+		aon_emit_(AON_POP_, 0, above, 0, 0);
+	return domain < LEVELS ? --stack.level[domain] : NVTX_NO_LEVEL;
 }
 
 /* `theirs`: the id that the other injection gave, or 0. Returns the one for the app. */

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""NVTX as programs use it, under `aon run`: every call is in the report, with its name and its
+count; another injection sees what it would have seen alone; without a daemon nothing changes."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+from aontest import SANITIZED, Place, app_env, done, find, ok, report, skip, skip_all
+from clitest import aon, env_for
+
+PYPI = os.environ.get("AON_PYPI", "")
+
+try:
+    APP, OTHER = find("nvtx_app"), find("nvtx_other.so")
+except FileNotFoundError:
+    skip_all("no NVTX headers: tools/setup check gets them from PyPI")
+
+
+def record(place, *argv, env=None, want=0):
+    """A program under `aon run`: the report, {(kind, name): count}, and what it told."""
+    out = place.path / "run.db"
+    for f in place.path.glob("run.db*"):
+        f.unlink()
+    r = aon(place, "run", "--no-report", "-o", out, "--", *argv, env=env or {})
+    rep = report(out, "--all") if out.exists() else {}
+    rows = {}
+    for row in rep.get("ranges", []) + rep.get("marks", []):
+        key = ("span" if row.get("span") else row["kind"], row["name"])
+        rows[key] = rows.get(key, 0) + row["count"]
+    ok(r.returncode == want, f"{' '.join(map(str, argv[-3:]))}: exit status", r)
+    return rep, rows, r
+
+
+def exact(rep, text):
+    a = rep.get("accounting", {})
+    ok(a.get("emitted") and a["emitted"] == a["stored"] and not a["lost"] and not a["in_flight"],
+       f"{text}: nothing is lost", a)
+
+
+CALLS = {
+    ("range", "a"): 1, ("range", "w 世"): 1, ("range", "ex"): 1, ("range", "weit é 😀"): 1,
+    ("range", "(no name)"): 1, ("span", "start a"): 1, ("span", "start w"): 1, ("span", "start ex"): 1,
+    ("mark", "mark a"): 1, ("mark", "mark w"): 1, ("mark", "ex"): 1,
+    ("mark", "category seven"): 1, ("mark", "category eight"): 1,
+    ("mark", "thread main one"): 1, ("mark", "thread main two"): 1,
+    ("range", "paid"): 6, ("mark", "paid"): 6, ("counter", "paid"): 6,
+    ("range", "lib: string"): 1, ("range", "in lib"): 1, ("range", "lib: plain"): 1,
+    ("range", "weit: schnur"): 1, ("span", "lib: start"): 1, ("mark", "weit: schnur"): 1,
+    ("mark", "lib: category one"): 1, ("mark", "lib: category two"): 1,
+    ("range", "left: x"): 1, ("range", "right: x"): 1,
+}
+
+
+def calls(place):
+    rep, rows, r = record(place, APP, "calls")
+    ok(rows == CALLS, "every call, each form, domain, category and payload, by name and count",
+       f"missing {set(CALLS.items()) - set(rows.items())}\nmore {set(rows.items()) - set(CALLS.items())}")
+    exact(rep, "every call")
+    paid = [m for m in rep["marks"] if m["name"] == "paid" and m["kind"] == "counter"]
+    ok(paid and (paid[0]["min_ns"], paid[0]["max_ns"]) != (0, 0), "payloads have their values", paid)
+    long = {x["name"]: x["total_ns"] for x in rep["ranges"] if x["name"].endswith(": x")}
+    ok(long["right: x"] >= 3e6 > long["left: x"], "overlapping domains: each pop ends its own range",
+       long)
+
+
+def load(place):
+    rep, rows, _ = record(place, APP, "threads", 8, 2000)
+    ok(rows == {("range", "outer"): 16000, ("range", "inner"): 16000}, "8 threads: exact", rows)
+    exact(rep, "8 threads")
+    rep, rows, _ = record(place, APP, "fork", 5, 100)
+    rows.pop(("mark", "first of a child"), None)  # lost by a child that has not joined yet
+    ok(rows == {("range", "outer"): 600, ("range", "inner"): 600} and len(rep["processes"]) == 6,
+       "a parent and 5 forks: each has its own account", rows)
+    a = rep["accounting"]
+    ok(a["emitted"] == 2405 and a["lost"] == a["lost_by"]["joining"] <= 5,
+       "forks: nothing is lost but what joined", a)
+    rep, rows, _ = record(place, APP, "dynamic", 1000)
+    ok(rows == {("range", f"text {i}"): 100 for i in range(10)},
+       "one buffer with changing texts: named by the text", rows)
+    rep, rows, _ = record(place, APP, "ids", 1000)
+    ok(rows == {("span", "started"): 1000}, "ranges by id, ended in another order", rows)
+
+
+def chained(place):
+    out = place.path / "other.json"
+    env = {"NVTX_INJECTION64_PATH": OTHER, "NVTX_OTHER_OUT": out}
+    want = {("span", "started"): 500, ("range", "pushed"): 500, ("range", "shared: told"): 500,
+            ("mark", "marked"): 500}
+    subprocess.run([APP, "both", "500"], env=env_for(place, **env), check=True, capture_output=True)
+    alone = json.loads(out.read_text())
+    out.unlink()
+    rep, rows, _ = record(place, APP, "both", 500, env=env)
+    both = json.loads(out.read_text()) if out.exists() else {}
+    ok(alone == both == {"calls": 3503, "wrong": 0},
+       "the other injection sees every call, with its own handles and ids", f"{alone} {both}")
+    ok(rows == want, "and so does aon", rows)
+    exact(rep, "chained")
+    for text, bad in (("fails", {**env, "NVTX_OTHER_FAILS": "1"}),
+                      ("is not there", {"NVTX_INJECTION64_PATH": "/nonexistent.so"}),
+                      ("is aon's own", {"NVTX_INJECTION64_PATH": find("libaon-nvtx.so")})):
+        _, rows, _ = record(place, APP, "both", 500, env=bad)
+        ok(rows == want, f"another injection that {text}: aon records", rows)
+    _, rows, _ = record(place, APP, "both", 500,
+                        env={"NVTX_INJECTION64_PATH": find("libaon-nvtx.so"),
+                             "AON_NVTX_CHAIN": find("libaon-nvtx.so")})
+    ok(rows == want, "an injection chained to itself is called once", rows)
+
+
+def alone(place):
+    """No daemon, or turned off: the program's own answers, and nothing else."""
+    for extra in ({}, {"AON_OFF": "1"}):
+        env = app_env(place, NVTX_INJECTION64_PATH=find("libaon-nvtx.so"), **extra)
+        r = subprocess.run([APP, "threads", "4", "50000"], env=env, capture_output=True, text=True)
+        ok(r.returncode == 0 and r.stderr == "" and json.loads(r.stdout)["faults"] == 0,
+           f"no daemon {extra}: levels are right, nothing is printed", r)
+
+
+def library(place):
+    """A probe that others may write to is refused, and the program runs."""
+    d = place.path / "copy"
+    d.mkdir(mode=0o755)
+    for name in ("aon", "aond", "libaon-nvtx.so"):
+        shutil.copy(find(name), d / name)
+    lib = d / "libaon-nvtx.so"
+    for mode, dir_mode, want in ((0o755, 0o755, str(lib)), (0o757, 0o755, ""), (0o755, 0o757, "")):
+        lib.chmod(mode)
+        d.chmod(dir_mode)
+        r = subprocess.run([d / "aon", "run", "--no-report", "--", "/bin/sh", "-c",
+                            "echo $NVTX_INJECTION64_PATH"], capture_output=True, text=True,
+                           env=env_for(place), cwd=place.path)
+        ok(r.stdout.strip() == want and r.returncode == 0 and
+           ("others may write to it" in r.stderr) == (not want),
+           f"a library of mode {mode:o} in a directory of {dir_mode:o}", r)
+    d.chmod(0o755)
+    for words, rc in (("nvtx", 0), ("none", 0), ("cuda9", 2), ("nvtx,", 2), ("", 2)):
+        r = aon(place, "run", "--no-report", "--probe", words, "--", "true")
+        ok(r.returncode == rc, f"--probe '{words}'", r)
+
+
+PROGRAM = """
+import nvtx
+with nvtx.annotate('outer'):
+    for i in range(300):
+        with nvtx.annotate('inner', domain='lib', category='cat', payload=i):
+            pass
+@nvtx.annotate('decorated', domain='lib')
+def f(): pass
+for i in range(50): f()
+for i in range(20):
+    nvtx.push_range('pushed', payload=0.5)
+    nvtx.pop_range()
+    nvtx.end_range(nvtx.start_range('started', domain='lib'))
+nvtx.mark('point', payload=3)
+"""
+
+
+def python(place):
+    if SANITIZED:
+        skip("the Python package", "a sanitized library needs its runtime first in the process")
+        return
+    r = subprocess.run([sys.executable, "-c", "import nvtx"], capture_output=True,
+                       env={**os.environ, "PYTHONPATH": PYPI})
+    if r.returncode:
+        skip("the Python package", "nvtx is not here: tools/setup check gets it from PyPI")
+        return
+    rep, rows, _ = record(place, sys.executable, "-c", PROGRAM, env={"PYTHONPATH": PYPI})
+    ok(rows == {("range", "outer"): 1, ("range", "lib: inner"): 300, ("counter", "lib: inner"): 300,
+                ("range", "lib: decorated"): 50, ("range", "pushed"): 20, ("counter", "pushed"): 20,
+                ("span", "lib: started"): 20, ("mark", "point"): 1, ("mark", "lib: category cat"): 1},
+       "the Python package nvtx: exact", rows)
+    exact(rep, "Python")
+    inner = [m for m in rep["marks"] if m["name"] == "lib: inner"]
+    ok(inner and inner[0]["max_ns"] == 299, "its payloads have their values", inner)
+
+
+with Place() as p:
+    calls(p)
+    load(p)
+    chained(p)
+    alone(p)
+    library(p)
+    python(p)
+done()
