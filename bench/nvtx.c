@@ -4,8 +4,9 @@
  *
  *	nvtx PLAIN INJECTED PROBE      two builds of nvtx_pairs.c, and libaon-nvtx.so
  *
- * As emit.c does: turn and turn about in one process, the smallest batch of a round, the median
- * of rounds; a round fits the pool. Plain texts (nvtxRangePushA) and registered strings of a
+ * As emit.c does: turn and turn about in one process, the smallest batch of a round; a round fits
+ * the pool. Of the rounds it is the first quartile: a neighbour on the same core takes half of
+ * its instructions from a call of NVTX and none from the floor, which waits for the counter. Plain texts (nvtxRangePushA) and registered strings of a
  * domain (nvtxDomainRangePushEx) are two contenders; the row is the dearer one.
  */
 #include <aon/aon.h>
@@ -20,7 +21,7 @@
 
 #define BATCH   500
 #define BATCHES 24
-#define ROUNDS  45
+#define ROUNDS  90
 #define FLOOR   (128u << 10)
 #define BAR     2.6
 
@@ -119,8 +120,10 @@ int main(int argc, char *argv[])
 	free(buf);
 	node_stop(&node, &sum);
 	lost = account_lost(&sum) + (emitted - sum.emitted);
-	for (int c = 0; c < CONTENDERS; c++)
-		m[c] = bench_median(ns[c], ROUNDS);
+	for (int c = 0; c < CONTENDERS; c++) {
+		bench_median(ns[c], ROUNDS); /* sorts */
+		m[c] = ns[c][ROUNDS / 4];
+	}
 	for (int p = 0; p < NVTX_PAIRS; p++) {
 		ratio[p] = (m[INJECTED + p] - m[PLAIN + p]) / m[FLOOR_STORE];
 		worst = ratio[p] > worst ? ratio[p] : worst;

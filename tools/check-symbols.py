@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fail when libaon.so imports, exports or is what a guest in a stranger's process must not be."""
+"""Fail when a library imports, exports or is what a guest in a stranger's process must not be.
+
+    check-symbols.py libaon.so
+    check-symbols.py PROBE EXPORT...     a probe: exports these alone, loads others, needs libaon
+"""
 import re
 import subprocess
 import sys
@@ -27,7 +31,8 @@ def readelf(*args):
     return subprocess.run(["readelf", "-W", *args, lib], check=True, capture_output=True, text=True).stdout
 
 
-lib = sys.argv[1]
+lib, only = sys.argv[1], sys.argv[2:]
+LOADS = ("dlopen", "dlsym") if only else ()
 bad = []
 imports = exports = 0
 for line in readelf("--dyn-syms").splitlines():
@@ -37,11 +42,11 @@ for line in readelf("--dyn-syms").splitlines():
     bind, section, name = f[4], f[6], f[7].split("@")[0]
     if section == "UND":
         imports += 1
-        if FORBIDDEN.match(name):
+        if FORBIDDEN.match(name) and name not in LOADS:
             bad.append(f"imports {name}")
     elif bind in ("GLOBAL", "WEAK") and section != "ABS":
         exports += 1
-        if not name.startswith("aon_"):
+        if name not in only if only else not name.startswith("aon_"):
             bad.append(f"exports {name}")
 
 dynamic = readelf("-d")
@@ -50,7 +55,7 @@ if "TEXTREL" in dynamic:
 if "NODELETE" not in dynamic:
     bad.append("lacks NODELETE: dlclose() would unmap code that threads still run")
 for need in re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic):
-    if not re.match(r"(libc|ld-linux.*)\.so", need):
+    if not re.match(r"(libc|ld-linux.*)\.so" + (r"|libaon\.so" if only else ""), need):
         bad.append(f"needs {need}")
 segments = readelf("-l")
 tls = re.search(r"^\s+TLS\s+\S+\s+\S+\s+\S+\s+\S+\s+(0x\w+)", segments, re.M)

@@ -252,6 +252,27 @@ static void check_ranges(void)
 	     "a range with a bad name is lost, what is around and in it is not");
 }
 
+/* Pops of ranges that are not the last: domains of NVTX. */
+static void check_overlap(void)
+{
+	union aon_rec below = { .host = { 40, AON_K_RANGE_POP, 1, 0, 0, 1, 0, 0 } };
+	union aon_rec far = { .host = { 45, AON_K_RANGE_POP, 1, 0, 0, 2, 0, 0 } };
+
+	begin();
+	feed_host(1, 10, AON_K_RANGE_PUSH, 1, 0);
+	feed_host(1, 20, AON_K_RANGE_PUSH, 2, 0);
+	feed_host(1, 30, AON_K_RANGE_PUSH, 3, 0);
+	T_OK(feed(1, &below, 1) == 1 && is(ev, 1000002, NS(20), 20, 1, 0),
+	     "a pop may leave later ranges open");
+	T_OK(feed(1, &far, 1) == 0 && lost[AON_LOSS_UNMATCHED] == 1 && understand_open(u) == 2,
+	     "but not more than there are");
+	T_OK(feed_host(1, 50, AON_K_RANGE_POP, 0, 0) == 1 && is(ev, 1000003, NS(30), 20, 1, 0),
+	     "a later range has one less around it then");
+	T_OK(feed_host(1, 60, AON_K_RANGE_POP, 0, 0) == 1 && is(ev, 1000001, NS(10), 50, 0, 0) &&
+		     balanced(),
+	     "and the others end as ever");
+}
+
 static void check_started(void)
 {
 	begin();
@@ -499,6 +520,7 @@ int main(void)
 
 	check_cases();
 	check_ranges();
+	check_overlap();
 	check_started();
 	check_steps();
 	check_depth();
