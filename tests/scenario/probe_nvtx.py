@@ -135,6 +135,9 @@ def library(place):
            ("others may write to it" in r.stderr) == (not want),
            f"a library of mode {mode:o} in a directory of {dir_mode:o}", r)
     d.chmod(0o755)
+    checks = json.loads(aon(place, "doctor", "--json").stdout)["checks"]
+    ok([c["status"] for c in checks if c["id"] == "probe_nvtx"] == ["ok"], "aon doctor tells of it",
+       checks)
     for words, rc in (("nvtx", 0), ("none", 0), ("cuda9", 2), ("nvtx,", 2), ("", 2)):
         r = aon(place, "run", "--no-report", "--probe", words, "--", "true")
         ok(r.returncode == rc, f"--probe '{words}'", r)
