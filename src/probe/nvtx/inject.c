@@ -20,7 +20,6 @@
 #define INIT       "InitializeInjectionNvtx2"
 #define INIT_EXT   "InitializeInjectionNvtxExtension"
 #define PLACES_MAX 16u
-#define JOIN_MS    50u /* at most, once: aond answers in a fraction of it, or not at all */
 
 typedef int init_ext_fn(void *module);
 
@@ -114,8 +113,6 @@ AON_API int InitializeInjectionNvtx2(nvtx_export_fn *get)
 
 	if (!find_modules(get, m))
 		return 0;
-	/* First: other threads call us as soon as a place is filled. */
-	aon_join(JOIN_MS);
 	init = (nvtx_init_fn *)find_theirs(INIT, (const void *)InitializeInjectionNvtx2);
 	chained = init && init(get);
 	for (int c = 0; c < CALLS; c++) {
