@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * clock.h - a device's clock against CLOCK_MONOTONIC, from moments that both have seen.
+ *
+ * A device time that was taken between two host times bounds the offset from both sides. Bounds
+ * of many samples are intersected, so the tightest wins; with time they widen by what two clocks
+ * may drift apart. A sample outside of them means that a clock was set: it starts anew.
+ */
+#ifndef AON_PROBE_OPENCL_CLOCK_H
+#define AON_PROBE_OPENCL_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CLOCK_DRIFT 5000 /* one part in so many: NTP slews by up to 500 ppm, quartz by 50 */
+
+struct dev_clock {
+	int64_t lo, hi; /* host minus device */
+	uint64_t at_ns; /* of the last sample, host */
+	bool known;
+};
+
+static inline void dev_clock_sample(struct dev_clock *c, uint64_t dev_ns, uint64_t before_ns,
+				    uint64_t after_ns)
+{
+	int64_t lo = (int64_t)(before_ns - dev_ns), hi = (int64_t)(after_ns - dev_ns);
+	int64_t age = (int64_t)(after_ns - c->at_ns), slack = (age < 0 ? 0 : age) / CLOCK_DRIFT;
+
+	if (after_ns < before_ns)
+		return;
+	if (c->known && age >= 0 && lo <= c->hi + slack && hi >= c->lo - slack) {
+		lo = lo > c->lo - slack ? lo : c->lo - slack;
+		hi = hi < c->hi + slack ? hi : c->hi + slack;
+	} else if (c->known && age < 0) {
+		return; /* read later than a newer one: it tells nothing new */
+	}
+	*c = (struct dev_clock){ .lo = lo, .hi = hi, .at_ns = after_ns, .known = true };
+}
+
+static inline uint64_t dev_clock_host(const struct dev_clock *c, uint64_t dev_ns)
+{
+	return dev_ns + (uint64_t)(c->lo + (c->hi - c->lo) / 2);
+}
+
+#endif /* AON_PROBE_OPENCL_CLOCK_H */

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * enqueue.c - kernels and copies, as the app asks for them.
+ *
+ * The way of a command: op_begin() chooses the event that the driver is to fill, the driver is
+ * called, op_end() keeps that event. An app that hands in none gets none.
+ */
+#include <unistd.h>
+
+#include "pool/emit.h"
+#include "probe/opencl/layer.h"
+
+struct op {
+	cl_event *out; /* for the driver: the app's, or &own, or NULL */
+	cl_event own;
+	struct queue *q; /* NULL: not followed, nothing more to do */
+	uint64_t call_ns;
+	uint32_t name, corr;
+};
+
+/* --- names of kernels --- */
+
+/* All bits of a user's address but the low three are in slot and tag together. */
+static _Atomic uint64_t *kernel_slot(cl_kernel k, uint32_t *tag)
+{
+	uintptr_t v = (uintptr_t)k;
+
+	*tag = (uint32_t)(v >> 17);
+	return &layer->kernel[v >> 3 & (KERNELS - 1)];
+}
+
+/* A new kernel may have the address of an old one. */
+static void kernel_forget(cl_kernel k)
+{
+	uint32_t tag;
+
+	if (k && layer->on)
+		atomic_store_explicit(kernel_slot(k, &tag), 0, memory_order_relaxed);
+}
+
+static __attribute__((noinline)) uint32_t kernel_ask(cl_kernel k)
+{
+	char text[2048];
+	size_t len = 0;
+
+	if (next()->clGetKernelInfo(k, CL_KERNEL_FUNCTION_NAME, sizeof(text) - 1, text, &len) ||
+	    len >= sizeof(text))
+		return 0;
+	text[len] = 0;
+	return aon_name(text);
+}
+
+static uint32_t kernel_name(cl_kernel k)
+{
+	uint32_t tag;
+	_Atomic uint64_t *slot = kernel_slot(k, &tag);
+	/* One word: the tag and the name belong together. */
+	uint64_t v = atomic_load_explicit(slot, memory_order_relaxed);
+
+	if (__builtin_expect(!v || (uint32_t)(v >> 32) != tag, 0)) {
+		v = (uint64_t)tag << 32 | kernel_ask(k);
+		atomic_store_explicit(slot, v, memory_order_relaxed);
+	}
+	return (uint32_t)v;
+}
+
+/* --- every command --- */
+
+static uint32_t thread_lane(void)
+{
+	static __thread __attribute__((tls_model("initial-exec"))) uint32_t lane;
+
+	if (!lane)
+		lane = aon_lane_thread((uint32_t)gettid());
+	return lane;
+}
+
+static bool op_wanted(struct op *op, cl_command_queue handle, cl_event *event)
+{
+	op->out = event;
+	op->q = NULL;
+	if (!layer_wanted())
+		return false;
+	op->q = queue_find(handle);
+	if (!op->q)
+		count(&layer->unprofiled, 1);
+	return op->q != NULL;
+}
+
+static void op_begin(struct op *op, cl_event *event, uint32_t name)
+{
+	uint64_t tsc = aon_tsc();
+	bool look;
+
+	op->own = NULL;
+	op->out = event ? event : &op->own;
+	op->name = name;
+	op->corr = 1 + atomic_fetch_add_explicit(&layer->corr, 1, memory_order_relaxed);
+	aon_pulse_launch(op->corr, name);
+	look = tsc - atomic_load_explicit(&op->q->sampled_tsc, memory_order_relaxed) > SAMPLE_TICKS;
+	if (look)
+		atomic_store_explicit(&op->q->sampled_tsc, tsc, memory_order_relaxed);
+	op->call_ns = look || aon_wants(AON_WANT_API) ? host_ns() : 0;
+}
+
+static void op_call_ended(struct op *op, struct pending *p, enum op_name what)
+{
+	uint64_t end = host_ns(), took = end - op->call_ns;
+
+	p->call_ns = op->call_ns;
+	p->call_took_ns = took < UINT32_MAX ? (uint32_t)took : UINT32_MAX;
+	if (aon_wants(AON_WANT_API))
+		aon_act_emit(&(struct aon_act){ .size = sizeof(struct aon_act),
+						.kind = AON_ACT_API,
+						.name = layer->op_name[what],
+						.lane = thread_lane(),
+						.corr = op->corr,
+						.start_ns = op->call_ns,
+						.end_ns = end });
+}
+
+struct what {
+	enum op_name op;
+	uint32_t kind, dir;
+	uint64_t arg;
+	const uint32_t *dims;
+	bool blocking;
+};
+
+/* The driver has taken it. An event of the app is its own: it may be gone before we look. */
+static void op_end(struct op *op, cl_event *event, const struct what *w)
+{
+	struct pending p = { .arg = w->arg,
+			     .name = op->name,
+			     .corr = op->corr,
+			     .kind = (uint8_t)w->kind,
+			     .dir = (uint8_t)w->dir };
+
+	if (op->call_ns)
+		op_call_ended(op, &p, w->op);
+	p.event = *op->out;
+	if (!p.event || (event && next()->clRetainEvent(p.event))) {
+		count(&layer->unread, 1);
+		return;
+	}
+	harvest_push(op->q, &p, w->dims);
+	if (w->blocking)
+		harvest(op->q, true);
+}
+
+/* --- kernels --- */
+
+static uint32_t u32(size_t v)
+{
+	return v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
+}
+
+static cl_int CL_API_CALL on_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel,
+						    cl_uint dim, const size_t *offset,
+						    const size_t *global, const size_t *local,
+						    cl_uint waits, const cl_event *wait,
+						    cl_event *event)
+{
+	uint32_t dims[6] = { 1, 1, 1, 0, 0, 0 };
+	struct op op;
+	cl_int r;
+
+	if (op_wanted(&op, queue, event))
+		op_begin(&op, event, kernel_name(kernel));
+	r = next()->clEnqueueNDRangeKernel(queue, kernel, dim, offset, global, local, waits, wait,
+					   op.out);
+	if (!op.q || r)
+		return r;
+	for (cl_uint i = 0; i < dim && i < 3; i++) {
+		dims[i] = global ? u32(global[i]) : 1;
+		dims[3 + i] = local ? u32(local[i]) : 0;
+	}
+	for (cl_uint i = dim; local && i < 3; i++)
+		dims[3 + i] = 1;
+	op_end(&op, event,
+	       &(struct what){ OP_clEnqueueNDRangeKernel, AON_ACT_KERNEL, 0, 0, dims, false });
+	return r;
+}
+
+static cl_int CL_API_CALL on_clEnqueueTask(cl_command_queue queue, cl_kernel kernel, cl_uint waits,
+					   const cl_event *wait, cl_event *event)
+{
+	static const uint32_t one[6] = { 1, 1, 1, 1, 1, 1 };
+	struct op op;
+	cl_int r;
+
+	if (op_wanted(&op, queue, event))
+		op_begin(&op, event, kernel_name(kernel));
+	r = next()->clEnqueueTask(queue, kernel, waits, wait, op.out);
+	if (op.q && !r)
+		op_end(&op, event,
+		       &(struct what){ OP_clEnqueueNDRangeKernel, AON_ACT_KERNEL, 0, 0, one,
+				       false });
+	return r;
+}
+
+static cl_kernel CL_API_CALL on_clCreateKernel(cl_program program, const char *name, cl_int *err)
+{
+	cl_kernel k = next()->clCreateKernel(program, name, err);
+
+	kernel_forget(k);
+	return k;
+}
+
+static cl_kernel CL_API_CALL on_clCloneKernel(cl_kernel from, cl_int *err)
+{
+	cl_kernel k = next()->clCloneKernel(from, err);
+
+	kernel_forget(k);
+	return k;
+}
+
+static cl_int CL_API_CALL on_clCreateKernelsInProgram(cl_program program, cl_uint cap,
+						      cl_kernel *kernels, cl_uint *used)
+{
+	cl_uint n = 0;
+	cl_int r = next()->clCreateKernelsInProgram(program, cap, kernels, &n);
+
+	for (cl_uint i = 0; !r && kernels && i < n && i < cap; i++)
+		kernel_forget(kernels[i]);
+	if (!r && used)
+		*used = n;
+	return r;
+}
+
+/* --- copies --- */
+
+static uint64_t volume(const size_t region[3])
+{
+	return region ? (uint64_t)region[0] * region[1] * region[2] : 0;
+}
+
+static uint64_t image_bytes(cl_mem image, const size_t region[3])
+{
+	size_t element = 0;
+
+	if (next()->clGetImageInfo(image, CL_IMAGE_ELEMENT_SIZE, sizeof(element), &element, NULL))
+		return 0;
+	return element * volume(region);
+}
+
+#define COPY(fn, params, args, kind, dir, bytes, block)                                          \
+	static cl_int CL_API_CALL on_##fn params                                                 \
+	{                                                                                        \
+		struct op op;                                                                    \
+		cl_int ret;                                                                      \
+                                                                                                 \
+		if (op_wanted(&op, queue, event))                                                \
+			op_begin(&op, event, layer->op_name[OP_##fn]);                           \
+		ret = next()->fn args;                                                           \
+		if (op.q && !ret)                                                                \
+			op_end(&op, event,                                                       \
+			       &(struct what){ OP_##fn, kind, dir, bytes, NULL, (block) != 0 }); \
+		return ret;                                                                      \
+	}
+#include "probe/opencl/enqueue.tbl.h"
+
+static uint32_t map_dir(cl_map_flags flags)
+{
+	return flags & CL_MAP_READ ? AON_COPY_DTOH : AON_COPY_UNKNOWN;
+}
+
+static void *CL_API_CALL on_clEnqueueMapBuffer(cl_command_queue queue, cl_mem m, cl_bool block,
+					       cl_map_flags flags, size_t off, size_t size,
+					       cl_uint waits, const cl_event *wait, cl_event *event,
+					       cl_int *err)
+{
+	struct op op;
+	void *p;
+
+	if (op_wanted(&op, queue, event))
+		op_begin(&op, event, layer->op_name[OP_clEnqueueMapBuffer]);
+	p = next()->clEnqueueMapBuffer(queue, m, block, flags, off, size, waits, wait, op.out, err);
+	if (op.q && p)
+		op_end(&op, event,
+		       &(struct what){ OP_clEnqueueMapBuffer, AON_ACT_COPY, map_dir(flags), size,
+				       NULL, block != 0 });
+	return p;
+}
+
+static void *CL_API_CALL on_clEnqueueMapImage(cl_command_queue queue, cl_mem m, cl_bool block,
+					      cl_map_flags flags, const size_t *at,
+					      const size_t *region, size_t *row, size_t *slice,
+					      cl_uint waits, const cl_event *wait, cl_event *event,
+					      cl_int *err)
+{
+	struct op op;
+	void *p;
+
+	if (op_wanted(&op, queue, event))
+		op_begin(&op, event, layer->op_name[OP_clEnqueueMapImage]);
+	p = next()->clEnqueueMapImage(queue, m, block, flags, at, region, row, slice, waits, wait,
+				      op.out, err);
+	if (op.q && p)
+		op_end(&op, event,
+		       &(struct what){ OP_clEnqueueMapImage, AON_ACT_COPY, map_dir(flags),
+				       image_bytes(m, region), NULL, block != 0 });
+	return p;
+}
+
+void enqueue_install(cl_icd_dispatch *ours)
+{
+#define COPY(fn, params, args, kind, dir, bytes, block) INSTALL(ours, fn);
+#include "probe/opencl/enqueue.tbl.h"
+	INSTALL(ours, clEnqueueNDRangeKernel);
+	INSTALL(ours, clEnqueueTask);
+	INSTALL(ours, clEnqueueMapBuffer);
+	INSTALL(ours, clEnqueueMapImage);
+	INSTALL(ours, clCreateKernel);
+	INSTALL(ours, clCloneKernel);
+	INSTALL(ours, clCreateKernelsInProgram);
+}

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * harvest.c - what commands took: read from their events once the device is done with them.
+ *
+ * Every BATCH commands, and whenever the app itself waited, the oldest are looked at. They are
+ * copied out under the lock, asked without it, and removed under it again; only the one thread
+ * that set `harvesting` removes, so those copied stay the first of the list. Whoever finds
+ * another thread at it goes on.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "pool/emit.h"
+#include "probe/opencl/layer.h"
+
+#define FEW (2 * BATCH) /* what an enqueue may be made to look at */
+
+/* --- the list --- */
+
+static bool grow(struct queue *q)
+{
+	uint32_t room = q->room ? q->room * 2 : PENDING_MIN;
+	size_t bytes = room * sizeof(*q->list);
+	int saved = errno;
+	void *p;
+
+	if (room > PENDING_MAX)
+		return false;
+	if (q->list)
+		p = mremap(q->list, q->room * sizeof(*q->list), bytes, MREMAP_MAYMOVE);
+	else
+		p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	errno = saved;
+	if (p == MAP_FAILED)
+		return false;
+	q->list = p;
+	q->room = room;
+	return true;
+}
+
+/* The lock is held. */
+static bool make_room(struct queue *q)
+{
+	if (q->head < q->room / 2 || !q->room) {
+		if (grow(q))
+			return true;
+		if (!q->head)
+			return false;
+	}
+	memmove(q->list, q->list + q->head, (q->tail - q->head) * sizeof(*q->list));
+	q->tail -= q->head;
+	q->head = 0;
+	return true;
+}
+
+static uint32_t groups(uint32_t global, uint32_t local)
+{
+	return local ? global / local + (global % local != 0) : global;
+}
+
+/* The geometry of an NDRange: groups, and items in one; 0 of these: the driver's choice. */
+static uint32_t geo_id(struct queue *q, const uint32_t d[6])
+{
+	uint32_t h = d[0] * 31 ^ d[1] * 17 ^ d[2] * 13 ^ d[3] * 7 ^ d[4] * 5 ^ d[5];
+	uint32_t i = (h ^ h >> 4 ^ h >> 12) & (GEOS - 1);
+
+	if (memcmp(q->geo[i].dims, d, sizeof(q->geo[i].dims))) {
+		uint32_t grid[3] = { groups(d[0], d[3]), groups(d[1], d[4]), groups(d[2], d[5]) };
+
+		memcpy(q->geo[i].dims, d, sizeof(q->geo[i].dims));
+		q->geo[i].id = aon_geo(grid, d + 3, 0, 0, 0);
+	}
+	return q->geo[i].id;
+}
+
+void harvest_push(struct queue *q, struct pending *p, const uint32_t dims[6])
+{
+	bool kept, due;
+
+	pthread_mutex_lock(&q->lock);
+	if (dims)
+		p->arg = geo_id(q, dims);
+	kept = q->tail < q->room || make_room(q);
+	if (kept)
+		q->list[q->tail++] = *p;
+	due = ++q->pushed % BATCH == 0 && q->tail - q->head >= BATCH;
+	pthread_mutex_unlock(&q->lock);
+	if (!kept) {
+		count(&layer->full, 1);
+		next()->clReleaseEvent(p->event);
+	}
+	if (due)
+		harvest(q, false);
+}
+
+uint32_t harvest_holds(cl_event event)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < QUEUES; i++) {
+		struct queue *q = &layer->queue[i];
+
+		if (atomic_load_explicit(&q->state, memory_order_acquire) < SLOT_LIVE)
+			continue;
+		pthread_mutex_lock(&q->lock);
+		for (uint32_t k = q->head; k < q->tail; k++)
+			n += q->list[k].event == event;
+		pthread_mutex_unlock(&q->lock);
+	}
+	return n;
+}
+
+/* --- one command --- */
+
+enum found { FOUND, NOT_YET, FAILED, UNREADABLE };
+
+static cl_int ask(cl_event e, cl_profiling_info what, cl_ulong *out)
+{
+	return next()->clGetEventProfilingInfo(e, what, sizeof(*out), out, NULL);
+}
+
+/* Usually one call. Between two the command may end: then the answer is asked for again. */
+static enum found ask_end(cl_event e, cl_ulong *end)
+{
+	cl_int status = CL_COMPLETE;
+
+	if (!ask(e, CL_PROFILING_COMMAND_END, end))
+		return FOUND;
+	if (next()->clGetEventInfo(e, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status,
+				   NULL))
+		return UNREADABLE;
+	if (status > CL_COMPLETE)
+		return NOT_YET;
+	if (status < CL_COMPLETE)
+		return FAILED;
+	return ask(e, CL_PROFILING_COMMAND_END, end) ? UNREADABLE : FOUND;
+}
+
+static bool calibrate(struct device *d, const struct pending *p, struct dev_clock *out)
+{
+	cl_ulong queued;
+
+	pthread_mutex_lock(&d->lock);
+	*out = d->clock;
+	pthread_mutex_unlock(&d->lock);
+	/* QUEUED was taken by the driver while we were calling it. */
+	if (d->timer || !p->call_ns || ask(p->event, CL_PROFILING_COMMAND_QUEUED, &queued) ||
+	    !queued)
+		return out->known;
+	pthread_mutex_lock(&d->lock);
+	dev_clock_sample(&d->clock, queued, p->call_ns, p->call_ns + p->call_took_ns);
+	*out = d->clock;
+	pthread_mutex_unlock(&d->lock);
+	return out->known;
+}
+
+/* In tier full: how long the command waited, for the driver and for the device. */
+static void emit_waits(struct queue *q, const struct pending *p, const struct dev_clock *c,
+		       cl_ulong start)
+{
+	struct aon_act a = {
+		.size = sizeof(a), .kind = AON_ACT_API, .lane = q->wait_lane, .corr = p->corr
+	};
+	cl_ulong queued, submit;
+
+	if (ask(p->event, CL_PROFILING_COMMAND_QUEUED, &queued) ||
+	    ask(p->event, CL_PROFILING_COMMAND_SUBMIT, &submit) || submit < queued ||
+	    start < submit)
+		return;
+	a.name = layer->name_queued;
+	a.start_ns = dev_clock_host(c, queued);
+	a.end_ns = a.start_ns + (submit - queued);
+	aon_act_emit(&a);
+	a.name = layer->name_submitted;
+	a.start_ns = a.end_ns;
+	a.end_ns = a.start_ns + (start - submit);
+	aon_act_emit(&a);
+}
+
+static void emit(struct queue *q, const struct pending *p, const struct dev_clock *c,
+		 cl_ulong start, cl_ulong end)
+{
+	bool kernel = p->kind == AON_ACT_KERNEL;
+	struct aon_act a = { .size = sizeof(a),
+			     .kind = p->kind,
+			     .name = p->name,
+			     .lane = q->lane,
+			     .geo = kernel ? (uint32_t)p->arg : 0,
+			     .corr = p->corr,
+			     .dir = p->dir,
+			     .start_ns = dev_clock_host(c, start),
+			     .bytes = kernel ? 0 : p->arg };
+
+	a.end_ns = a.start_ns + (end - start);
+	aon_act_emit(&a);
+	if (aon_wants(AON_WANT_API))
+		emit_waits(q, p, c, start);
+}
+
+/* True: done with it, its event is released. *c is what the last command knew of the clock. */
+static bool settle(struct queue *q, const struct pending *p, struct dev_clock *c)
+{
+	cl_ulong start = 0, end = 0;
+	enum found found = ask_end(p->event, &end);
+
+	if (found == NOT_YET)
+		return false;
+	if (found == FOUND && (ask(p->event, CL_PROFILING_COMMAND_START, &start) || end < start ||
+			       ((p->call_ns || !c->known) && !calibrate(q->device, p, c))))
+		found = UNREADABLE;
+	if (found == FOUND)
+		emit(q, p, c, start, end);
+	count(found == FOUND    ? &layer->timed
+	      : found == FAILED ? &layer->failed
+				: &layer->unread,
+	      1);
+	next()->clReleaseEvent(p->event);
+	return true;
+}
+
+/* --- a queue --- */
+
+/* Looks at a batch that begins `skip` after the oldest; how many of it stay, BATCH at the most,
+ * and in *more whether there is more behind it. */
+static uint32_t harvest_batch(struct queue *q, uint32_t skip, bool *more)
+{
+	struct pending some[BATCH];
+	struct dev_clock c = { .known = false };
+	uint64_t done = 0;
+	uint32_t n, kept = 0, at;
+
+	pthread_mutex_lock(&q->lock);
+	n = q->tail - q->head > skip ? q->tail - q->head - skip : 0;
+	*more = n > BATCH;
+	n = n < BATCH ? n : BATCH;
+	if (n)
+		memcpy(some, q->list + q->head + skip, n * sizeof(*some));
+	pthread_mutex_unlock(&q->lock);
+	for (uint32_t i = 0; i < n; i++) {
+		if (settle(q, &some[i], &c))
+			done |= 1ull << i;
+		else if (!q->disordered)
+			break; /* those behind it wait, too, or nearly all */
+	}
+	pthread_mutex_lock(&q->lock);
+	at = q->head + skip + n;
+	for (uint32_t i = n; i-- > 0;) /* what stays moves up to the rest */
+		if (!(done >> i & 1))
+			q->list[at - ++kept] = some[i];
+	if (skip && n > kept)
+		memmove(q->list + q->head + n - kept, q->list + q->head, skip * sizeof(*q->list));
+	q->head += n - kept;
+	if (q->head == q->tail)
+		q->head = q->tail = 0;
+	pthread_mutex_unlock(&q->lock);
+	return kept;
+}
+
+/* What could not be timed is said, at most once a second: nothing is lost in silence. */
+static void tell(bool now)
+{
+	uint64_t failed = atomic_load_explicit(&layer->failed, memory_order_relaxed);
+	uint64_t unread = atomic_load_explicit(&layer->unread, memory_order_relaxed);
+	uint64_t full = atomic_load_explicit(&layer->full, memory_order_relaxed);
+	uint64_t bare = atomic_load_explicit(&layer->unprofiled, memory_order_relaxed);
+	uint64_t running = atomic_load_explicit(&layer->running, memory_order_relaxed);
+	uint64_t sum = failed + unread + full + bare + running, tsc = aon_tsc();
+	uint64_t then = atomic_load_explicit(&layer->told_tsc, memory_order_relaxed);
+	char text[128];
+
+	if (sum == atomic_load_explicit(&layer->told, memory_order_relaxed) ||
+	    (!now && tsc - then < SAMPLE_TICKS * 200) ||
+	    !atomic_compare_exchange_strong_explicit(&layer->told_tsc, &then, tsc,
+						     memory_order_relaxed, memory_order_relaxed))
+		return;
+	atomic_store_explicit(&layer->told, sum, memory_order_relaxed);
+	snprintf(
+		text, sizeof(text),
+		"not timed: %llu failed, %llu unreadable, %llu over, %llu unprofiled, %llu at exit",
+		(unsigned long long)failed, (unsigned long long)unread, (unsigned long long)full,
+		(unsigned long long)bare, (unsigned long long)running);
+	aon_note("opencl", "on", text);
+	aon_counter_id(layer->name_lost, (int64_t)sum);
+}
+
+void harvest(struct queue *q, bool all)
+{
+	uint32_t skip = 0, seen = 0;
+	bool more;
+
+	/* Pairs with the release below: what the last one removed is removed. */
+	if (atomic_exchange_explicit(&q->harvesting, 1, memory_order_acquire))
+		return;
+	do {
+		uint32_t kept = harvest_batch(q, skip, &more);
+
+		skip += kept;
+		seen += BATCH;
+		if (kept && !q->disordered)
+			break;
+	} while (more && (all || seen < FEW));
+	atomic_store_explicit(&q->harvesting, 0, memory_order_release);
+	tell(false);
+}
+
+/* Queues that the app let go while they were at work. */
+void harvest_orphans(void)
+{
+	for (uint32_t i = 0; i < QUEUES; i++) {
+		struct queue *q = &layer->queue[i];
+
+		if (atomic_load_explicit(&q->state, memory_order_acquire) != SLOT_ORPHAN)
+			continue;
+		harvest(q, true);
+		queue_give(q);
+	}
+}
+
+/* Registered when the driver was there already, so it runs before the driver's own end. */
+void harvest_at_exit(void)
+{
+	if (!layer->on)
+		return;
+	for (uint32_t i = 0; i < QUEUES; i++) {
+		struct queue *q = &layer->queue[i];
+
+		if (atomic_load_explicit(&q->state, memory_order_acquire) < SLOT_LIVE)
+			continue;
+		harvest(q, true);
+		pthread_mutex_lock(&q->lock);
+		count(&layer->running, q->tail - q->head);
+		pthread_mutex_unlock(&q->lock);
+	}
+	tell(true);
+}
+
+/* --- when the app waits, so do we have time --- */
+
+static bool plenty(struct queue *q)
+{
+	bool yes;
+
+	pthread_mutex_lock(&q->lock);
+	yes = q->tail - q->head >= BATCH;
+	pthread_mutex_unlock(&q->lock);
+	return yes;
+}
+
+static cl_int CL_API_CALL on_clFinish(cl_command_queue queue)
+{
+	cl_int r = next()->clFinish(queue);
+	struct queue *q = layer->on ? queue_find(queue) : NULL;
+
+	if (q) {
+		queue_sample(q->device);
+		harvest(q, true);
+	}
+	return r;
+}
+
+static cl_int CL_API_CALL on_clFlush(cl_command_queue queue)
+{
+	cl_int r = next()->clFlush(queue);
+	struct queue *q = layer->on ? queue_find(queue) : NULL;
+
+	if (q && plenty(q))
+		harvest(q, false);
+	return r;
+}
+
+static cl_int CL_API_CALL on_clWaitForEvents(cl_uint n, const cl_event *events)
+{
+	cl_int r = next()->clWaitForEvents(n, events);
+	struct queue *q = layer->on && !r && n ? queue_of_event(events[n - 1]) : NULL;
+
+	if (q)
+		harvest(q, true);
+	return r;
+}
+
+void harvest_install(cl_icd_dispatch *ours)
+{
+	INSTALL(ours, clFinish);
+	INSTALL(ours, clFlush);
+	INSTALL(ours, clWaitForEvents);
+}

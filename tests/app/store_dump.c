@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* store_dump.c - every event of a store, one JSON object a line, with its words spelled out. */
+#include <stdio.h>
+
+#include "store/store.h"
+
+struct lanes {
+	struct lane of[8192];
+	size_t used;
+};
+
+struct dump {
+	struct store *st;
+	struct lanes *lanes;
+};
+
+static int add_lane(void *arg, const struct lane *l)
+{
+	struct lanes *all = arg;
+
+	if (all->used < sizeof(all->of) / sizeof(*all->of))
+		all->of[all->used++] = *l;
+	return 0;
+}
+
+static void print_lane(const struct lanes *all, uint32_t id)
+{
+	for (size_t i = 0; i < all->used; i++)
+		if (all->of[i].id == id)
+			printf(",\"device\":%d,\"context\":%u,\"stream\":%llu",
+			       (int)all->of[i].device, all->of[i].context,
+			       (unsigned long long)all->of[i].stream);
+}
+
+static void print_event(const struct dump *d, const struct event *e)
+{
+	static const char *const kind[EVENT_MAX] = {
+#define EVENT(num, NAME, text, has) [num] = text,
+#include "model/event.tbl.h"
+	};
+	struct geo g;
+
+	printf("{\"kind\":\"%s\",\"name\":\"%s\",\"start\":%llu,\"dur\":%llu,\"a\":%llu,"
+	       "\"corr\":%u,\"dir\":%u",
+	       kind[e->kind], e->name ? store_name_text(d->st, e->name) : "",
+	       (unsigned long long)e->start_ns, (unsigned long long)e->dur_ns,
+	       (unsigned long long)e->a, e->corr, e->flags >> EVENT_COPY_SHIFT);
+	print_lane(d->lanes, e->lane);
+	if (e->kind == EVENT_KERNEL && e->a && !store_geo_get(d->st, (uint32_t)e->a, &g))
+		printf(",\"geo\":[%u,%u,%u,%u,%u,%u]", g.grid[0], g.grid[1], g.grid[2], g.block[0],
+		       g.block[1], g.block[2]);
+	puts("}");
+}
+
+static int print_events(void *arg, uint32_t process, const struct event *ev, size_t n)
+{
+	(void)process;
+	for (size_t i = 0; i < n; i++)
+		print_event(arg, &ev[i]);
+	return 0;
+}
+
+int main(int argc, char *argv[])
+{
+	static struct lanes lanes;
+	struct dump d = { .lanes = &lanes };
+	struct store_filter all = { 0 };
+	struct store_why why;
+	int err;
+
+	if (argc != 2)
+		return 2;
+	err = store_open_ro(&d.st, argv[1], &why);
+	if (err) {
+		fprintf(stderr, "store_dump: %s\n", why.text);
+		return 1;
+	}
+	err = store_each_lane(d.st, 0, add_lane, &lanes);
+	if (!err)
+		err = store_each_events(d.st, &all, print_events, &d);
+	store_close(d.st);
+	return err != 0;
+}
