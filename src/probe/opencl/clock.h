@@ -4,7 +4,8 @@
  *
  * A device time that was taken between two host times bounds the offset from both sides. Bounds
  * of many samples are intersected, so the tightest wins; with time they widen by what two clocks
- * may drift apart. A sample outside of them means that a clock was set: it starts anew.
+ * may drift apart. A sample outside of them means that a clock was set: it starts anew. The
+ * offset in use stays the same while the bounds allow it, so that neighbours keep their order.
  */
 #ifndef AON_PROBE_OPENCL_CLOCK_H
 #define AON_PROBE_OPENCL_CLOCK_H
@@ -16,6 +17,7 @@
 
 struct dev_clock {
 	int64_t lo, hi; /* host minus device */
+	int64_t offset; /* between them */
 	uint64_t at_ns; /* of the last sample, host */
 	bool known;
 };
@@ -34,12 +36,17 @@ static inline void dev_clock_sample(struct dev_clock *c, uint64_t dev_ns, uint64
 	} else if (c->known && age < 0) {
 		return; /* read later than a newer one: it tells nothing new */
 	}
-	*c = (struct dev_clock){ .lo = lo, .hi = hi, .at_ns = after_ns, .known = true };
+	if (!c->known || c->offset < lo || c->offset > hi)
+		c->offset = lo + (hi - lo) / 2;
+	c->lo = lo;
+	c->hi = hi;
+	c->at_ns = after_ns;
+	c->known = true;
 }
 
 static inline uint64_t dev_clock_host(const struct dev_clock *c, uint64_t dev_ns)
 {
-	return dev_ns + (uint64_t)(c->lo + (c->hi - c->lo) / 2);
+	return dev_ns + (uint64_t)c->offset;
 }
 
 #endif /* AON_PROBE_OPENCL_CLOCK_H */

@@ -97,7 +97,10 @@ static void op_begin(struct op *op, cl_event *event, uint32_t name)
 	op->name = name;
 	op->corr = 1 + atomic_fetch_add_explicit(&layer->corr, 1, memory_order_relaxed);
 	aon_pulse_launch(op->corr, name);
-	look = tsc - atomic_load_explicit(&op->q->sampled_tsc, memory_order_relaxed) > SAMPLE_TICKS;
+	/* Every command until the first one is done: that may be any of them. */
+	look = tsc - atomic_load_explicit(&op->q->sampled_tsc, memory_order_relaxed) >
+		       SAMPLE_TICKS ||
+	       !atomic_load_explicit(&op->q->device->known, memory_order_relaxed);
 	if (look)
 		atomic_store_explicit(&op->q->sampled_tsc, tsc, memory_order_relaxed);
 	op->call_ns = look || aon_wants(AON_WANT_API) ? host_ns() : 0;

@@ -138,22 +138,14 @@ static enum found ask_end(cl_event e, cl_ulong *end)
 	return ask(e, CL_PROFILING_COMMAND_END, end) ? UNREADABLE : FOUND;
 }
 
-static bool calibrate(struct device *d, const struct pending *p, struct dev_clock *out)
+/* QUEUED was taken by the driver while it was being called: that ties its clock to ours. */
+static void calibrate(struct device *d, const struct pending *p)
 {
+	struct dev_clock now;
 	cl_ulong queued;
 
-	pthread_mutex_lock(&d->lock);
-	*out = d->clock;
-	pthread_mutex_unlock(&d->lock);
-	/* QUEUED was taken by the driver while we were calling it. */
-	if (d->timer || !p->call_ns || ask(p->event, CL_PROFILING_COMMAND_QUEUED, &queued) ||
-	    !queued)
-		return out->known;
-	pthread_mutex_lock(&d->lock);
-	dev_clock_sample(&d->clock, queued, p->call_ns, p->call_ns + p->call_took_ns);
-	*out = d->clock;
-	pthread_mutex_unlock(&d->lock);
-	return out->known;
+	if (!d->timer && !ask(p->event, CL_PROFILING_COMMAND_QUEUED, &queued) && queued)
+		queue_sampled(d, queued, p->call_ns, p->call_ns + p->call_took_ns, &now);
 }
 
 /* In tier full: how long the command waited, for the driver and for the device. */
@@ -199,37 +191,66 @@ static void emit(struct queue *q, const struct pending *p, const struct dev_cloc
 		emit_waits(q, p, c, start);
 }
 
-/* True: done with it, its event is released. *c is what the last command knew of the clock. */
-static bool settle(struct queue *q, const struct pending *p, struct dev_clock *c)
-{
-	cl_ulong start = 0, end = 0;
-	enum found found = ask_end(p->event, &end);
+struct times {
+	cl_ulong start, end;
+	enum found found;
+};
 
-	if (found == NOT_YET)
-		return false;
-	if (found == FOUND && (ask(p->event, CL_PROFILING_COMMAND_START, &start) || end < start ||
-			       ((p->call_ns || !c->known) && !calibrate(q->device, p, c))))
-		found = UNREADABLE;
-	if (found == FOUND)
-		emit(q, p, c, start, end);
-	count(found == FOUND    ? &layer->timed
-	      : found == FAILED ? &layer->failed
-				: &layer->unread,
-	      1);
+static void look(struct queue *q, const struct pending *p, struct times *t)
+{
+	t->found = ask_end(p->event, &t->end);
+	if (t->found == FOUND &&
+	    (ask(p->event, CL_PROFILING_COMMAND_START, &t->start) || t->end < t->start))
+		t->found = UNREADABLE;
+	if (t->found == FOUND && p->call_ns)
+		calibrate(q->device, p);
+}
+
+/* The event is released. */
+static void settle(struct queue *q, const struct pending *p, const struct times *t,
+		   const struct dev_clock *c)
+{
+	if (t->found == FOUND && c->known) {
+		emit(q, p, c, t->start, t->end);
+		count(&layer->timed, 1);
+	} else {
+		count(t->found == FAILED ? &layer->failed : &layer->unread, 1);
+	}
 	next()->clReleaseEvent(p->event);
-	return true;
 }
 
 /* --- a queue --- */
+
+/* Asks first and settles then: a clock is known best from all of them. Returns those done. */
+static uint64_t settle_batch(struct queue *q, const struct pending *some, uint32_t n)
+{
+	struct times t[BATCH];
+	struct dev_clock c;
+	uint64_t done = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		look(q, &some[i], &t[i]);
+		if (t[i].found != NOT_YET)
+			done |= 1ull << i;
+		else if (!q->disordered)
+			break; /* those behind it wait, too, or nearly all */
+	}
+	pthread_mutex_lock(&q->device->lock);
+	c = q->device->clock;
+	pthread_mutex_unlock(&q->device->lock);
+	for (uint32_t i = 0; i < n; i++)
+		if (done >> i & 1)
+			settle(q, &some[i], &t[i], &c);
+	return done;
+}
 
 /* Looks at a batch that begins `skip` after the oldest; how many of it stay, BATCH at the most,
  * and in *more whether there is more behind it. */
 static uint32_t harvest_batch(struct queue *q, uint32_t skip, bool *more)
 {
 	struct pending some[BATCH];
-	struct dev_clock c = { .known = false };
-	uint64_t done = 0;
 	uint32_t n, kept = 0, at;
+	uint64_t done;
 
 	pthread_mutex_lock(&q->lock);
 	n = q->tail - q->head > skip ? q->tail - q->head - skip : 0;
@@ -238,12 +259,7 @@ static uint32_t harvest_batch(struct queue *q, uint32_t skip, bool *more)
 	if (n)
 		memcpy(some, q->list + q->head + skip, n * sizeof(*some));
 	pthread_mutex_unlock(&q->lock);
-	for (uint32_t i = 0; i < n; i++) {
-		if (settle(q, &some[i], &c))
-			done |= 1ull << i;
-		else if (!q->disordered)
-			break; /* those behind it wait, too, or nearly all */
-	}
+	done = settle_batch(q, some, n);
 	pthread_mutex_lock(&q->lock);
 	at = q->head + skip + n;
 	for (uint32_t i = n; i-- > 0;) /* what stays moves up to the rest */

@@ -71,6 +71,7 @@ struct device {
 	bool timer; /* clGetDeviceAndHostTimer() works */
 	pthread_mutex_t lock;
 	struct dev_clock clock; /* guarded by lock */
+	_Atomic uint32_t known; /* clock.known; a hint, read without the lock */
 };
 
 enum slot_state { SLOT_FREE, SLOT_TAKEN, SLOT_LIVE, SLOT_ORPHAN };
@@ -142,6 +143,8 @@ static inline uint64_t host_ns(void)
 struct queue *queue_find(cl_command_queue handle);
 struct queue *queue_of_event(cl_event event); /* NULL: none that we follow */
 void queue_sample(struct device *d);          /* look at the device's own timer, if it has one */
+void queue_sampled(struct device *d, uint64_t dev_ns, uint64_t before_ns, uint64_t after_ns,
+		   struct dev_clock *out);
 void queue_install(cl_icd_dispatch *ours);
 void queue_give(struct queue *q); /* a slot whose list is empty */
 

@@ -112,8 +112,19 @@ static void device_list(void)
 	}
 }
 
+void queue_sampled(struct device *d, uint64_t dev_ns, uint64_t before_ns, uint64_t after_ns,
+		   struct dev_clock *out)
+{
+	pthread_mutex_lock(&d->lock);
+	dev_clock_sample(&d->clock, dev_ns, before_ns, after_ns);
+	*out = d->clock;
+	pthread_mutex_unlock(&d->lock);
+	atomic_store_explicit(&d->known, out->known, memory_order_relaxed);
+}
+
 void queue_sample(struct device *d)
 {
+	struct dev_clock now;
 	cl_ulong dev, host;
 	uint64_t before, after;
 
@@ -123,9 +134,7 @@ void queue_sample(struct device *d)
 	if (next()->clGetDeviceAndHostTimer(d->id, &dev, &host))
 		return;
 	after = host_ns();
-	pthread_mutex_lock(&d->lock);
-	dev_clock_sample(&d->clock, dev, before, after);
-	pthread_mutex_unlock(&d->lock);
+	queue_sampled(d, dev, before, after, &now);
 }
 
 /* The lock of the layer is held. */
@@ -139,7 +148,7 @@ static struct device *device_of(cl_device_id id)
 	for (uint32_t i = 0; i < layer->device_count && !d; i++)
 		d = layer->device[i].id == id ? &layer->device[i] : NULL;
 	d = d ? d : device_add(id);
-	if (d && !d->clock.known) {
+	if (d && !atomic_load_explicit(&d->known, memory_order_relaxed)) {
 		d->timer = next()->clGetDeviceAndHostTimer &&
 			   !next()->clGetDeviceAndHostTimer(id, &dev, &host);
 		queue_sample(d);
