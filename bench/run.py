@@ -50,7 +50,7 @@ def number(v):
 def table(rows):
     cells = [("id", "value", "unit", "bar", "ok", "")]
     for r in rows:
-        bar = "" if r["bar"] is None else f"<= {number(r['bar'])}"
+        bar = "" if r["bar"] is None else f"{'>=' if r.get('least') else '<='} {number(r['bar'])}"
         ok = {True: "yes", False: "NO", None: "skip"}[r["ok"]]
         cells.append((r["id"], number(r["value"]), r["unit"], bar, ok, r.get("note", "")))
     w = [max(len(c[i]) for c in cells) for i in range(5)]
