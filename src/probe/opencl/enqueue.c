@@ -87,23 +87,33 @@ static bool op_wanted(struct op *op, cl_command_queue handle, cl_event *event)
 	return op->q != NULL;
 }
 
+/*
+ * Is this one to tell of the device's clock? Every command until the clock is known, since any of
+ * them may be the first to be done; then one of eight, if the last was some time ago.
+ */
+static bool op_looks(const struct op *op)
+{
+	struct queue *q = op->q;
+	uint64_t tsc;
+
+	if (op->corr % 8 && atomic_load_explicit(&q->device->known, memory_order_relaxed))
+		return false;
+	tsc = aon_tsc();
+	if (tsc - atomic_load_explicit(&q->sampled_tsc, memory_order_relaxed) <= SAMPLE_TICKS &&
+	    atomic_load_explicit(&q->device->known, memory_order_relaxed))
+		return false;
+	atomic_store_explicit(&q->sampled_tsc, tsc, memory_order_relaxed);
+	return true;
+}
+
 static void op_begin(struct op *op, cl_event *event, uint32_t name)
 {
-	uint64_t tsc = aon_tsc();
-	bool look;
-
 	op->own = NULL;
 	op->out = event ? event : &op->own;
 	op->name = name;
 	op->corr = 1 + atomic_fetch_add_explicit(&layer->corr, 1, memory_order_relaxed);
 	aon_pulse_launch(op->corr, name);
-	/* Every command until the first one is done: that may be any of them. */
-	look = tsc - atomic_load_explicit(&op->q->sampled_tsc, memory_order_relaxed) >
-		       SAMPLE_TICKS ||
-	       !atomic_load_explicit(&op->q->device->known, memory_order_relaxed);
-	if (look)
-		atomic_store_explicit(&op->q->sampled_tsc, tsc, memory_order_relaxed);
-	op->call_ns = look || aon_wants(AON_WANT_API) ? host_ns() : 0;
+	op->call_ns = op_looks(op) || aon_wants(AON_WANT_API) ? host_ns() : 0;
 }
 
 static void op_call_ended(struct op *op, struct pending *p, enum op_name what)

@@ -55,6 +55,16 @@ static bool make_room(struct queue *q)
 	return true;
 }
 
+/* The compiler calls memcmp() for as much. */
+static bool same_dims(const uint32_t a[6], const uint32_t b[6])
+{
+	uint64_t x[3], y[3];
+
+	memcpy(x, a, sizeof(x));
+	memcpy(y, b, sizeof(y));
+	return !((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]));
+}
+
 static uint32_t groups(uint32_t global, uint32_t local)
 {
 	return local ? global / local + (global % local != 0) : global;
@@ -66,7 +76,7 @@ static uint32_t geo_id(struct queue *q, const uint32_t d[6])
 	uint32_t h = d[0] * 31 ^ d[1] * 17 ^ d[2] * 13 ^ d[3] * 7 ^ d[4] * 5 ^ d[5];
 	uint32_t i = (h ^ h >> 4 ^ h >> 12) & (GEOS - 1);
 
-	if (memcmp(q->geo[i].dims, d, sizeof(q->geo[i].dims))) {
+	if (!same_dims(q->geo[i].dims, d)) {
 		uint32_t grid[3] = { groups(d[0], d[3]), groups(d[1], d[4]), groups(d[2], d[5]) };
 
 		memcpy(q->geo[i].dims, d, sizeof(q->geo[i].dims));
@@ -79,14 +89,14 @@ void harvest_push(struct queue *q, struct pending *p, const uint32_t dims[6])
 {
 	bool kept, due;
 
-	pthread_mutex_lock(&q->lock);
+	brief_take(&q->lock);
 	if (dims)
 		p->arg = geo_id(q, dims);
 	kept = q->tail < q->room || make_room(q);
 	if (kept)
 		q->list[q->tail++] = *p;
 	due = ++q->pushed % BATCH == 0 && q->tail - q->head >= BATCH;
-	pthread_mutex_unlock(&q->lock);
+	brief_give(&q->lock);
 	if (!kept) {
 		count(&layer->full, 1);
 		next()->clReleaseEvent(p->event);
@@ -104,10 +114,10 @@ uint32_t harvest_holds(cl_event event)
 
 		if (atomic_load_explicit(&q->state, memory_order_acquire) < SLOT_LIVE)
 			continue;
-		pthread_mutex_lock(&q->lock);
+		brief_take(&q->lock);
 		for (uint32_t k = q->head; k < q->tail; k++)
 			n += q->list[k].event == event;
-		pthread_mutex_unlock(&q->lock);
+		brief_give(&q->lock);
 	}
 	return n;
 }
@@ -210,12 +220,10 @@ static void look(struct queue *q, const struct pending *p, struct times *t)
 static void settle(struct queue *q, const struct pending *p, const struct times *t,
 		   const struct dev_clock *c)
 {
-	if (t->found == FOUND && c->known) {
+	if (t->found == FOUND && c->known)
 		emit(q, p, c, t->start, t->end);
-		count(&layer->timed, 1);
-	} else {
+	else
 		count(t->found == FAILED ? &layer->failed : &layer->unread, 1);
-	}
 	next()->clReleaseEvent(p->event);
 }
 
@@ -235,6 +243,8 @@ static uint64_t settle_batch(struct queue *q, const struct pending *some, uint32
 		else if (!q->disordered)
 			break; /* those behind it wait, too, or nearly all */
 	}
+	if (!done)
+		return 0;
 	pthread_mutex_lock(&q->device->lock);
 	c = q->device->clock;
 	pthread_mutex_unlock(&q->device->lock);
@@ -252,15 +262,17 @@ static uint32_t harvest_batch(struct queue *q, uint32_t skip, bool *more)
 	uint32_t n, kept = 0, at;
 	uint64_t done;
 
-	pthread_mutex_lock(&q->lock);
+	brief_take(&q->lock);
 	n = q->tail - q->head > skip ? q->tail - q->head - skip : 0;
 	*more = n > BATCH;
 	n = n < BATCH ? n : BATCH;
 	if (n)
 		memcpy(some, q->list + q->head + skip, n * sizeof(*some));
-	pthread_mutex_unlock(&q->lock);
+	brief_give(&q->lock);
 	done = settle_batch(q, some, n);
-	pthread_mutex_lock(&q->lock);
+	if (!done)
+		return n;
+	brief_take(&q->lock);
 	at = q->head + skip + n;
 	for (uint32_t i = n; i-- > 0;) /* what stays moves up to the rest */
 		if (!(done >> i & 1))
@@ -270,7 +282,7 @@ static uint32_t harvest_batch(struct queue *q, uint32_t skip, bool *more)
 	q->head += n - kept;
 	if (q->head == q->tail)
 		q->head = q->tail = 0;
-	pthread_mutex_unlock(&q->lock);
+	brief_give(&q->lock);
 	return kept;
 }
 
@@ -345,9 +357,9 @@ void harvest_at_exit(void)
 		if (atomic_load_explicit(&q->state, memory_order_acquire) < SLOT_LIVE)
 			continue;
 		harvest(q, true);
-		pthread_mutex_lock(&q->lock);
+		brief_take(&q->lock);
 		count(&layer->running, q->tail - q->head);
-		pthread_mutex_unlock(&q->lock);
+		brief_give(&q->lock);
 	}
 	tell(true);
 }
@@ -358,9 +370,9 @@ static bool plenty(struct queue *q)
 {
 	bool yes;
 
-	pthread_mutex_lock(&q->lock);
+	brief_take(&q->lock);
 	yes = q->tail - q->head >= BATCH;
-	pthread_mutex_unlock(&q->lock);
+	brief_give(&q->lock);
 	return yes;
 }
 

@@ -194,7 +194,7 @@ static void slot_free(struct queue *q)
 void queue_give(struct queue *q)
 {
 	pthread_mutex_lock(&layer->lock);
-	pthread_mutex_lock(&q->lock);
+	brief_take(&q->lock);
 	if (q->head == q->tail &&
 	    atomic_load_explicit(&q->state, memory_order_relaxed) == SLOT_ORPHAN) {
 		int saved = errno;
@@ -206,7 +206,7 @@ void queue_give(struct queue *q)
 		q->head = q->tail = q->room = q->pushed = 0;
 		slot_free(q);
 	}
-	pthread_mutex_unlock(&q->lock);
+	brief_give(&q->lock);
 	pthread_mutex_unlock(&layer->lock);
 }
 
