@@ -22,7 +22,7 @@ CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / "
 PYTHON = CACHE / "opencl-venv/bin/python"
 CORE = str(max(os.sched_getaffinity(0)))
 BATCHES, ROUNDS = 1000, 9
-STEPS, BLOCK, TRAININGS = 400, 20, 8
+STEPS, BLOCK, TRAININGS = 400, 20, 6
 TRAIN = r"""
 import json, sys, time
 from tinygrad import Tensor, TinyJit, nn

@@ -5,6 +5,7 @@ import collections
 import json
 import os
 import pathlib
+import re
 import subprocess
 
 from aontest import (BUILD, SANITIZED, Daemon, Place, accounts, aon, app_env, balanced, done, find,
@@ -216,6 +217,22 @@ def no_daemon():
            "a daemon that wants no activities gets none", got)
 
 
+def guest():
+    """What a library in a stranger's process must be."""
+    def readelf(*args):
+        return subprocess.run(["readelf", "-W", *args, LAYER], capture_output=True, text=True).stdout
+    syms = [f.split() for f in readelf("--dyn-syms").splitlines() if "GLOBAL" in f]
+    exports = sorted(f[7].split("@")[0] for f in syms if f[6] != "UND")
+    imports = {f[7].split("@")[0] for f in syms if f[6] == "UND"}
+    tls = re.search(r"^\s+TLS(?:\s+0x\w+){4}\s+(0x\w+)", readelf("-l"), re.M)
+    ok(exports == ["clGetLayerInfo", "clInitLayer"], "the layer exports its two calls alone", exports)
+    ok("NODELETE" in readelf("-d"), "the layer stays when its loader goes")
+    ok(tls and int(tls[1], 16) <= 8, "the layer has at most 8 bytes of TLS: more and it is not loaded", tls)
+    never = {"exit", "_exit", "abort", "printf", "puts", "fprintf", "malloc", "pthread_create", "sigaction"}
+    ok(not imports & never, "the layer can neither print, exit, allocate from the heap nor start a thread",
+       imports & never)
+
+
 def python_programs():
     if SANITIZED or not PYTHON.exists():
         why = "a sanitizer's runtime must come before Python's" if SANITIZED else \
@@ -264,6 +281,10 @@ def main():
         skip_all("built without an OpenCL loader")
     if not list(pathlib.Path("/etc/OpenCL/vendors").glob("*.icd")):
         skip_all("no OpenCL driver: pocl-opencl-icd")
+    if SANITIZED:
+        skip("the layer as a guest", "a sanitizer adds symbols of its own")
+    else:
+        guest()
     programs()
     no_daemon()
     python_programs()
