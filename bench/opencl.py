@@ -94,7 +94,7 @@ def training():
     if not PYTHON.exists():
         row("tinygrad_cpu_ratio", None, None, None, f"skipped: no {PYTHON} (tools/setup check)", "")
         return
-    got, emitted, _ = turns(TRAININGS, PYTHON, "-c", TRAIN, STEPS, BLOCK, DEV="CL", TRAINING=1, CACHEDB="@/tg.db")
+    got, emitted, _ = turns(TRAININGS, PYTHON, "-c", TRAIN, STEPS, BLOCK, DEV="CL", TRAINING=1, PARALLEL=0, CACHEDB="@/tg.db")
     least = {k: min(r["cpu_ms"] for r in v) for k, v in got.items()}
     value = least[False] / least[True]
     row("tinygrad_cpu_ratio", round(value, 4), 0.97, value >= 0.97 and emitted >= TRAININGS * STEPS,

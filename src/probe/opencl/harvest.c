@@ -321,6 +321,7 @@ void harvest(struct queue *q, bool all)
 	/* Pairs with the release below: what the last one removed is removed. */
 	if (atomic_exchange_explicit(&q->harvesting, 1, memory_order_acquire))
 		return;
+	queue_sample(q->device);
 	do {
 		uint32_t kept = harvest_batch(q, skip, &more);
 
@@ -381,10 +382,8 @@ static cl_int CL_API_CALL on_clFinish(cl_command_queue queue)
 	cl_int r = next()->clFinish(queue);
 	struct queue *q = layer->on ? queue_find(queue) : NULL;
 
-	if (q) {
-		queue_sample(q->device);
+	if (q)
 		harvest(q, true);
-	}
 	return r;
 }
 

@@ -44,6 +44,7 @@
 #define BATCH        64u /* read at a time: one bit each in a word */
 #define GEOS         16u
 #define PROPS        17u
+#define SAMPLE_NS    100000000u   /* between two looks at a timer that the device offers */
 #define SAMPLE_TICKS (1ull << 24) /* some 5 ms of a 1-5 GHz counter between two looks at a clock */
 
 enum op_name {

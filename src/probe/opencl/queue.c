@@ -131,6 +131,11 @@ void queue_sample(struct device *d)
 	if (!d->timer)
 		return;
 	before = host_ns();
+	pthread_mutex_lock(&d->lock);
+	now = d->clock;
+	pthread_mutex_unlock(&d->lock);
+	if (now.known && before - now.at_ns < SAMPLE_NS)
+		return; /* it may be a system call */
 	if (next()->clGetDeviceAndHostTimer(d->id, &dev, &host))
 		return;
 	after = host_ns();
