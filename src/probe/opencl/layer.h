@@ -57,7 +57,7 @@ enum op_name {
 };
 
 /*
- * A lock that is held for some instructions, by every command: a third of what a mutex costs.
+ * A lock that is held for some instructions, by every command: one exchange, no call.
  * Who finds it taken spins, then sleeps: its holder may have been preempted, by us even.
  */
 struct brief {
