@@ -92,21 +92,32 @@ static int check_list(const char *list)
 			  opt_table[OPT_PROBE].name, opt_table[OPT_PROBE].arg, list);
 }
 
-/* What the user had set is kept: the probe loads it and hands every call on. */
-static void set(enum probe_id id)
+/* What the user had set is kept: in the list, or the probe loads it and hands every call on. */
+static void load(enum probe_id id, const char *path)
 {
 	const char *had = getenv(probes[id].load);
-	char path[PATH_MAX];
-	int err = probe_find(id, path);
+	char list[2 * PATH_MAX];
 
-	if (err < 0) {
-		cli_say(0, "%s: %s. Going on without %s.", probes[id].library,
-			err == -EPERM ? "others may write to it" : "not found", probes[id].what);
+	if (had && *had && strcmp(had, path) && !probes[id].chain) {
+		if (snprintf(list, sizeof(list), "%s:%s", had, path) < (int)sizeof(list))
+			setenv(probes[id].load, list, 1);
 		return;
 	}
 	if (had && *had && strcmp(had, path))
 		setenv(probes[id].chain, had, 1);
 	setenv(probes[id].load, path, 1);
+}
+
+static void set(enum probe_id id, bool asked)
+{
+	char path[PATH_MAX];
+	int err = probe_find(id, path);
+
+	if (!err)
+		load(id, path);
+	else if (asked || err != -ENOENT)
+		cli_say(0, "%s: %s. Going on without %s.", probes[id].library,
+			err == -EPERM ? "others may write to it" : "not found", probes[id].what);
 }
 
 int probe_setenv(const struct opts *o)
@@ -117,7 +128,7 @@ int probe_setenv(const struct opts *o)
 		return CLI_USAGE;
 	for (int i = 0; i < PROBE_COUNT; i++)
 		if (!list || listed(list, probes[i].name))
-			set((enum probe_id)i);
+			set((enum probe_id)i, list);
 	return CLI_OK;
 }
 

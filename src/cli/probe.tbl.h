@@ -3,8 +3,11 @@
  * probe.tbl.h - every probe that `aon run` can put into a program, once.
  *
  *	PROBE(name, "library", "VARIABLE that loads it", "variable for what the user had set", "what")
+ *
+ * A variable that holds a list, with colons between, needs none for what the user had: NULL.
  */
 /* clang-format off */
-PROBE(nvtx, "libaon-nvtx.so", "NVTX_INJECTION64_PATH", "AON_NVTX_CHAIN", "NVTX ranges and marks")
+PROBE(nvtx,   "libaon-nvtx.so",   "NVTX_INJECTION64_PATH", "AON_NVTX_CHAIN", "NVTX ranges and marks")
+PROBE(opencl, "libaon-opencl.so", "OPENCL_LAYERS",         NULL,             "OpenCL kernels and copies")
 /* clang-format on */
 #undef PROBE
