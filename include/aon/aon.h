@@ -3,9 +3,10 @@
  * aon.h - annotate a program for the always-on profiler.
  *
  * Every call is safe without a daemon, and then costs a load and a branch. No call blocks,
- * prints, allocates from the heap, takes a lock, starts a thread or ends the process. What
- * cannot be recorded is dropped and counted. All calls but aon_join() may be made from signal
- * handlers, from any thread, before and after fork().
+ * prints, allocates from the heap, takes a lock, starts a thread or ends the process; only the
+ * first event of a process may wait a millisecond for the daemon's answer. What cannot be
+ * recorded is dropped and counted. All calls but aon_join() may be made from signal handlers,
+ * from any thread, before and after fork().
  *
  * A program that finds no daemon joins one that starts later by itself, and joins again after
  * a daemon's restart.
