@@ -27,6 +27,7 @@ def ok(cond, text, detail=""):
     """One TAP line; `detail` is printed when it fails."""
     global _count, _failed
     _count += 1
+    text = str(text).splitlines()[0]  # a line is a point
     print(f"{'ok' if cond else 'not ok'} {_count} - {text}", flush=True)
     if not cond:
         _failed += 1

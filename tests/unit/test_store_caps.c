@@ -521,6 +521,9 @@ static void test_large_commit(void)
 
 int main(void)
 {
+#if defined(__SANITIZE_THREAD__)
+	t_skip_all("one thread, and minutes of it: the plain and the ASan build do it");
+#endif
 	kit_begin();
 	hook_vfs(); /* first: below what the store puts on it */
 	test_cap();
