@@ -15,6 +15,7 @@
 #include "abi/segment.h"
 #include "agg/clock.h"
 #include "model/event.h"
+#include "model/process.h"
 
 /* What the session's heap holds, asked for once an id (then cached). Each returns the store's
  * id, or 0 when the heap has no such entry. */
@@ -24,6 +25,16 @@ struct understand_ops {
 	uint32_t (*lane)(void *arg, uint32_t heap_lane); /* a stream: 16-bit lane id */
 	uint32_t (*thread)(void *arg, uint32_t tid);     /* the host lane of a thread */
 };
+
+/* What a heap entry says, as the model has it. */
+static inline struct geo understand_geo(const struct aon_geo *g)
+{
+	return (struct geo){ .grid = { g->grid[0], g->grid[1], g->grid[2] },
+			     .block = { g->block[0], g->block[1], g->block[2] },
+			     .regs = g->regs,
+			     .smem_static = g->smem_static,
+			     .smem_dynamic = g->smem_dynamic };
+}
 
 struct understand;
 

@@ -150,7 +150,7 @@ static uint32_t find_name(void *arg, uint32_t heap_id)
 static uint32_t find_geo(void *arg, uint32_t heap_id)
 {
 	struct job *j = arg;
-	struct geo geo = { 0 };
+	struct geo geo;
 	struct aon_geo g;
 	uint32_t id = 0;
 
@@ -158,11 +158,7 @@ static uint32_t find_geo(void *arg, uint32_t heap_id)
 	    pool_heap(j->pool, heap_id * AON_HEAP_ALIGN, AON_HEAP_GEO, &g, sizeof(g)) !=
 		    (int)sizeof(g))
 		return 0;
-	memcpy(geo.grid, g.grid, sizeof(geo.grid));
-	memcpy(geo.block, g.block, sizeof(geo.block));
-	geo.regs = g.regs;
-	geo.smem_static = g.smem_static;
-	geo.smem_dynamic = g.smem_dynamic;
+	geo = understand_geo(&g);
 	return store_geo(j->st, &geo, &id) < 0 ? 0 : id;
 }
 

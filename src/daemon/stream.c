@@ -77,18 +77,14 @@ static uint32_t find_geo(void *arg, uint32_t heap_id)
 {
 	struct stream *s = arg;
 	struct aon_geo g;
-	struct geo geo = { 0 };
+	struct geo geo;
 	uint32_t id = 0;
 
 	if (heap_id > UINT32_MAX / AON_HEAP_ALIGN ||
 	    pool_heap(s->pool, heap_id * AON_HEAP_ALIGN, AON_HEAP_GEO, &g, sizeof(g)) !=
 		    (int)sizeof(g))
 		return 0;
-	memcpy(geo.grid, g.grid, sizeof(geo.grid));
-	memcpy(geo.block, g.block, sizeof(geo.block));
-	geo.regs = g.regs;
-	geo.smem_static = g.smem_static;
-	geo.smem_dynamic = g.smem_dynamic;
+	geo = understand_geo(&g);
 	return store_geo(s->plant->store, &geo, &id) < 0 || !id ? s->plant->geo_other : id;
 }
 
