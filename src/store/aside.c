@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* aside.c - moves a store that cannot be used out of the way, with its log and index. */
 #include "store/store.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * blob.c - the encoder: events into columns of small numbers (columns.h says which).
  *

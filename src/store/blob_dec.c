@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* blob_dec.c - the decoder: untrusted bytes back into events. Holds at most about 1.2 MB. */
 #include "store/blob.h"
 

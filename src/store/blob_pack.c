@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* blob_pack.c - compresses a sealed blob, column by column, and puts the sums on it. */
 #include "store/blob.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* check.c - reads a whole store and says, a line each, what is not as it should be. */
 #include "store/priv.h"
 

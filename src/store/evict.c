@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * evict.c - keeps the file under its caps: what is oldest goes, and is accounted for.
  *

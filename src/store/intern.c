@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* intern.c - open addressing, linear probing, at most three quarters full. */
 #include "store/intern.h"
 

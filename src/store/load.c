@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* load.c - single rows by id, sums over the file, and what a writer keeps in memory. */
 #include "store/priv.h"
 

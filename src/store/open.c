@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* open.c - opens a store: to write, alone; to read, without a trace. */
 #include "store/priv.h"
 

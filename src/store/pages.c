@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pages.c - reads pages, and finds the rows in them, whatever they hold. */
 #include "store/pages.h"
 

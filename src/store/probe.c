@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* probe.c - is this file an aon store? Asked of its first bytes, before SQLite sees it. */
 #include "store/priv.h"
 

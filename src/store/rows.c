@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rows.c - small rows: a seal, then varints and counted strings. */
 #include "store/rows.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* seal.c - makes and checks the head of a row. */
 #include "store/seal.h"
 

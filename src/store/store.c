@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* store.c - errors and statements, commit, rollback and close. priv.h draws tables and locks. */
 #include "store/priv.h"
 

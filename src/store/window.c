@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * window.c - rollups, sorted by (lane, kind, name), as one zstd frame of varints.
  *

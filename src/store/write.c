@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* write.c - interning (memory only, any thread) and inserting (the writer's connection). */
 #include "store/priv.h"
 
