@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * trace.h - a whole recording in memory: importers and the store's reader fill it, insight and
+ * export read it. Data only; model/trace.c grows and frees it.
+ *
+ * Ids are indices into the arrays below; 0 of `name` and `geo` is "none". Times are integer
+ * nanoseconds of one clock a file. What insight needs to join is here, not in the text:
+ *
+ *	op, range ---(same thread, encloses)---> launch (API) ---corr---> kernel, copy, memset
+ *	collective kernels carry a comm; steps are EVENT_STEP of a host lane.
+ *
+ * A correlation id is unique within a file and process only: join on (process, corr).
+ */
+#ifndef AON_TRACE_H
+#define AON_TRACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/event.h"
+#include "model/process.h"
+
+#define TRACE_NO_RANK (-1)
+
+/* What became of one input. rows = imported + left + lost. */
+struct trace_file {
+	char *path;
+	int32_t rank;           /* from the trace, else from its name, else TRACE_NO_RANK */
+	int32_t world;          /* ranks of the job; 0: not said */
+	uint64_t rows;          /* entries that the file holds, as far as it could be read */
+	uint64_t imported;      /* became events */
+	uint64_t left;          /* no event by their nature: metadata, flows, other tools' own */
+	uint64_t lost;          /* damaged */
+	uint64_t broke_at;      /* byte offset of the first damage; UINT64_MAX: none */
+	uint32_t tick_ns;       /* resolution of its times: 1, or 1000 */
+	char why[160];          /* of the damage, for people */
+	int64_t wall_offset_ns; /* add for wall time; 0: not known */
+};
+
+struct trace_process {
+	uint32_t file;
+	uint64_t pid; /* as the trace says */
+	uint32_t name;
+};
+
+struct trace_device {
+	uint32_t file;
+	uint32_t process;
+	uint32_t device; /* the trace's own index */
+	uint32_t name;   /* "NVIDIA H100 80GB HBM3"; 0: not said */
+	uint32_t sms;    /* 0: not said */
+	uint64_t memory_bytes;
+};
+
+/* A stream of a device, or a thread of the host. */
+struct trace_lane {
+	uint32_t process;
+	uint32_t device; /* index into device[]; LANE_HOST: a thread */
+	uint32_t context;
+	uint32_t name;
+	uint64_t stream; /* or the thread's id */
+};
+
+/* What a collective's launch or kernel said of itself. */
+struct trace_comm {
+	uint32_t name;  /* "all_reduce" */
+	uint32_t group; /* name of the process group */
+	uint32_t dtype;
+	int32_t rank;
+	uint32_t size; /* ranks of the group */
+	uint64_t bytes_in, bytes_out;
+	uint64_t sequence;
+};
+
+struct trace_text {
+	const char *s; /* owned by the trace, NUL-terminated, not cleaned for terminals */
+	uint32_t len;
+};
+
+/*
+ * Events as model/event.h has them, with these meanings on top:
+ *	RANGE  an op or annotation; corr: its External id; a: enum trace_range
+ *	API    a call of a runtime or driver; b: External id
+ *	KERNEL a: geo; b: graph node; COPY a: bytes, flags: direction, TRACE_PAGEABLE in b
+ *	SYNC   on a host lane a call that waited, on a stream what the device waited for
+ */
+enum trace_range {
+	TRACE_OP = 1,     /* operator of the framework */
+	TRACE_USER,       /* annotation of the program */
+	TRACE_PYTHON,     /* Python function */
+	TRACE_GPU_USER,   /* annotation projected onto a stream: not GPU work */
+	TRACE_OTHER_HOST, /* anything else on a thread */
+};
+
+struct trace {
+	struct trace_file *file;
+	struct trace_process *process;
+	struct trace_device *device;
+	struct trace_lane *lane;
+	struct trace_text *name;
+	struct geo *geo;
+	struct trace_comm *comm;
+	struct event *event;  /* sorted by (lane, start, longest first) once trace_seal() ran */
+	uint32_t *event_comm; /* NULL, or an index + 1 into comm[] for each event */
+	size_t *lane_first;   /* sealed: lanes + 1 offsets into event[] */
+	size_t files, processes, devices, lanes, names, geos, comms, events;
+	struct trace_priv *priv; /* of model/trace.c: capacities, hash tables, the text's arena */
+};
+
+int trace_new(struct trace **out);
+void trace_free(struct trace *t); /* NULL is allowed */
+
+/* Each finds or makes; *id is untouched on failure (-ENOMEM). Texts are copied. */
+int trace_name(struct trace *t, const char *s, size_t len, uint32_t *id);
+int trace_process(struct trace *t, uint32_t file, uint64_t pid, uint32_t *id);
+int trace_device(struct trace *t, uint32_t process, uint32_t device, uint32_t *id);
+int trace_lane(struct trace *t, const struct trace_lane *l, uint32_t *id);
+int trace_geo(struct trace *t, const struct geo *g, uint32_t *id);
+int trace_file_add(struct trace *t, const char *path, uint32_t *id);
+int trace_comm_add(struct trace *t, const struct trace_comm *c, uint32_t *id);
+/* comm: index + 1 into comm[], or 0. */
+int trace_add(struct trace *t, const struct event *e, uint32_t comm);
+
+/* Sorts the events and fills lane_first. Idempotent; trace_add() after it unseals. */
+int trace_seal(struct trace *t);
+
+static inline const char *trace_text(const struct trace *t, uint32_t name)
+{
+	return name < t->names ? t->name[name].s : "?";
+}
+
+#endif /* AON_TRACE_H */
