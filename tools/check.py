@@ -3,6 +3,9 @@
 """Run every test: plain, ASan+UBSan, TSan. Ends with "N passed, N failed, N skipped".
 
 A TAP test counts by its points, any other by itself. Details are in the testlog of each build.
+
+Up to five tests that fail run once more, alone: what passes then is named as unsteady, and its
+first output stays in testlog-first.json. A test that fails twice has failed.
 """
 import argparse
 import collections
@@ -32,6 +35,7 @@ ENV = {
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
     "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
 }
+AGAIN_MAX = 5  # more than that is no accident
 POINT = re.compile(r"^(not )?ok\b[^#\n]*(#\s*(skip|todo))?", re.I | re.M)
 PLAN = re.compile(r"^1\.\.\d+", re.M)
 
@@ -59,6 +63,33 @@ def skipped_why(test):
     return m[1].strip() if m else out.strip().splitlines()[-1] if out.strip() else "no reason given"
 
 
+def results(log):
+    """The tests of a log by name."""
+    lines = log.read_text().splitlines() if log.exists() else []
+    return {t["name"]: t for t in map(json.loads, lines)}
+
+
+def failed(tests):
+    return [name for name, t in tests.items() if count(t)[1]]
+
+
+def run_again(name, cmd, log, tests):
+    """The results after what failed was run once more, alone."""
+    again = failed(tests)
+    if not again or len(again) > AGAIN_MAX:
+        return tests
+    log.rename(log.with_name("testlog-first.json"))
+    # The log names a test "project:suite / test"; meson test wants the last part.
+    words = [n.split(" / ")[-1] for n in again]
+    subprocess.run([*cmd, "--num-processes", "1", *words], env={**os.environ, **ENV})
+    second = results(log)
+    for test in again:
+        if test in second and not count(second[test])[1]:
+            print(f"{name}: unsteady: {test} failed, then passed alone", flush=True)
+            tests[test] = second[test]
+    return tests
+
+
 def run(name, build):
     suffix, options, select = RUNS[name]
     where = pathlib.Path(str(build) + suffix)
@@ -76,10 +107,13 @@ def run(name, build):
     if os.environ.get("AON_LONG"):  # every case of the scenarios, for as long as it takes
         cmd += ["--timeout-multiplier", "0"]
     code = subprocess.run(cmd, env={**os.environ, **ENV}).returncode
+    tests = results(log)
+    if code:
+        tests = run_again(name, cmd, log, tests)
+        code = bool(failed(tests)) or not tests
     total = [0, 0, 0]
     reasons = collections.Counter()
-    for line in log.read_text().splitlines() if log.exists() else []:
-        test = json.loads(line)
+    for test in tests.values():
         n = count(test)
         total = [a + b for a, b in zip(total, n)]
         if n[2]:
