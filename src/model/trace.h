@@ -20,7 +20,10 @@
 #include "model/event.h"
 #include "model/process.h"
 
-#define TRACE_NO_RANK (-1)
+#define TRACE_NO_RANK    (-1)
+#define TRACE_NAMES_MAX  1000000u /* further names become TRACE_NAME_OTHER, counted */
+#define TRACE_NAME_BYTES 4096u    /* of one name; the rest is cut */
+#define TRACE_NAME_OTHER 1u       /* "(other)", in every trace */
 
 /* What became of one input. rows = imported + left + lost. */
 struct trace_file {
@@ -104,13 +107,17 @@ struct trace {
 	uint32_t *event_comm; /* NULL, or an index + 1 into comm[] for each event */
 	size_t *lane_first;   /* sealed: lanes + 1 offsets into event[] */
 	size_t files, processes, devices, lanes, names, geos, comms, events;
+	uint64_t names_over;     /* how often a name came after TRACE_NAMES_MAX others */
 	struct trace_priv *priv; /* of model/trace.c: capacities, hash tables, the text's arena */
 };
 
 int trace_new(struct trace **out);
 void trace_free(struct trace *t); /* NULL is allowed */
 
-/* Each finds or makes; *id is untouched on failure (-ENOMEM). Texts are copied. */
+/*
+ * Each finds or makes (those with _add make); *id is untouched on failure (-ENOMEM). Texts are
+ * copied. A lane's name is no part of what finds it: the last one that is not 0 stays.
+ */
 int trace_name(struct trace *t, const char *s, size_t len, uint32_t *id);
 int trace_process(struct trace *t, uint32_t file, uint64_t pid, uint32_t *id);
 int trace_device(struct trace *t, uint32_t process, uint32_t device, uint32_t *id);
@@ -123,6 +130,16 @@ int trace_add(struct trace *t, const struct event *e, uint32_t comm);
 
 /* Sorts the events and fills lane_first. Idempotent; trace_add() after it unseals. */
 int trace_seal(struct trace *t);
+
+/*
+ * From here on events are handed over `batch` at a time, in the order they came, and are not
+ * kept: what has no end is imported in bounded memory. comm is NULL, or as event_comm. What the
+ * function returns below 0 becomes trace_add()'s. trace_flush() hands over the rest.
+ */
+typedef int trace_batch_fn(void *arg, struct trace *t, const struct event *ev, const uint32_t *comm,
+			   size_t n);
+void trace_stream(struct trace *t, size_t batch, trace_batch_fn *fn, void *arg);
+int trace_flush(struct trace *t);
 
 static inline const char *trace_text(const struct trace *t, uint32_t name)
 {

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trace_priv.h - what trace.c and trace_seal.c keep beside a trace. */
+#ifndef AON_TRACE_PRIV_H
+#define AON_TRACE_PRIV_H
+
+#include <stdbool.h>
+
+#include "model/trace.h"
+
+/* Open addressing; a slot is the upper half of the hash and the id + 1, 0 when free. */
+struct trace_index {
+	uint64_t *slot;
+	size_t cap, used;
+};
+
+struct trace_priv {
+	size_t cap_file, cap_process, cap_device, cap_lane, cap_name, cap_geo, cap_comm, cap_event;
+	struct trace_index by_name, by_process, by_device, by_lane, by_geo;
+	char *arena; /* the chunk being filled; its first word links to the one before */
+	size_t arena_used, arena_cap;
+	bool sealed;
+	size_t batch; /* 0: all events are kept */
+	trace_batch_fn *batch_fn;
+	void *batch_arg;
+};
+
+#endif /* AON_TRACE_PRIV_H */

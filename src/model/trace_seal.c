@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * trace_seal.c - puts the events of a trace in order: by lane, then start, longest first.
+ *
+ * Keys of 16 bytes are sorted, not events of 48: counted into lanes, each lane by a radix of
+ * its starts, runs of equal starts by a radix of their lengths turned round. All of it is stable,
+ * so what is equal stays in the order of the file. Then the events follow the cycles of the
+ * permutation, in place.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/trace_priv.h"
+
+#define RADIX_BITS 11u
+#define RADIX      (1u << RADIX_BITS)
+#define FEW        48u
+
+struct key {
+	uint64_t value;
+	uint32_t index;
+};
+
+static void sort_few(struct key *k, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		struct key x = k[i];
+		size_t j = i;
+
+		for (; j > 0 && k[j - 1].value > x.value; j--)
+			k[j] = k[j - 1];
+		k[j] = x;
+	}
+}
+
+/* Stable; `scratch` holds as many. */
+static void sort_keys(struct key *k, struct key *scratch, size_t n)
+{
+	uint64_t or = 0, min = UINT64_MAX;
+	struct key *from = k, *to = scratch;
+
+	if (n <= FEW) {
+		sort_few(k, n);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		min = k[i].value < min ? k[i].value : min;
+	for (size_t i = 0; i < n; i++)
+		or |= k[i].value -= min;
+	for (unsigned shift = 0; shift < 64 && or >> shift; shift += RADIX_BITS) {
+		size_t count[RADIX] = { 0 }, at = 0;
+		struct key *was = from;
+
+		for (size_t i = 0; i < n; i++)
+			count[from[i].value >> shift & (RADIX - 1)]++;
+		for (unsigned d = 0; d < RADIX; d++) {
+			size_t c = count[d];
+
+			count[d] = at;
+			at += c;
+		}
+		for (size_t i = 0; i < n; i++)
+			to[count[from[i].value >> shift & (RADIX - 1)]++] = from[i];
+		from = to;
+		to = was;
+	}
+	if (from != k)
+		memcpy(k, from, n * sizeof(*k));
+}
+
+static void sort_lane(const struct trace *t, struct key *k, struct key *scratch, size_t n)
+{
+	const struct event *ev = t->event;
+	bool sorted = true;
+
+	for (size_t i = 1; i < n && sorted; i++)
+		sorted = k[i - 1].value <= k[i].value;
+	if (!sorted)
+		sort_keys(k, scratch, n);
+	for (size_t i = 0, j; i < n; i = j) {
+		uint64_t start = ev[k[i].index].start_ns;
+
+		for (j = i + 1; j < n && ev[k[j].index].start_ns == start; j++)
+			;
+		if (j - i == 1)
+			continue;
+		for (size_t m = i; m < j; m++)
+			k[m].value = ~ev[k[m].index].dur_ns;
+		sort_keys(k + i, scratch, j - i);
+	}
+}
+
+/* Event i becomes the one that k[i].index names. */
+static void permute(struct trace *t, struct key *k, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct event first = t->event[i];
+		uint32_t comm = t->event_comm ? t->event_comm[i] : 0;
+		size_t j = i, next;
+
+		if (k[i].index == i)
+			continue;
+		while ((next = k[j].index) != i) {
+			t->event[j] = t->event[next];
+			if (t->event_comm)
+				t->event_comm[j] = t->event_comm[next];
+			k[j].index = (uint32_t)j;
+			j = next;
+		}
+		t->event[j] = first;
+		if (t->event_comm)
+			t->event_comm[j] = comm;
+		k[j].index = (uint32_t)j;
+	}
+}
+
+static bool in_order(const struct event *e, const struct event *f)
+{
+	if (e->lane != f->lane)
+		return e->lane < f->lane;
+	if (e->start_ns != f->start_ns)
+		return e->start_ns < f->start_ns;
+	return e->dur_ns >= f->dur_ns;
+}
+
+static int sort_events(struct trace *t, const size_t *first)
+{
+	size_t n = t->events, largest = 0;
+	struct key *k, *scratch = NULL;
+	size_t *at;
+	int err = -ENOMEM;
+
+	k = malloc(n * sizeof(*k));
+	at = malloc((t->lanes + 1) * sizeof(*at));
+	for (size_t l = 0; l < t->lanes; l++)
+		if (first[l + 1] - first[l] > largest)
+			largest = first[l + 1] - first[l];
+	if (k && at)
+		scratch = malloc(largest * sizeof(*scratch));
+	if (!scratch)
+		goto out;
+	memcpy(at, first, (t->lanes + 1) * sizeof(*at));
+	for (size_t i = 0; i < n; i++)
+		k[at[t->event[i].lane]++] = (struct key){ t->event[i].start_ns, (uint32_t)i };
+	for (size_t l = 0; l < t->lanes; l++)
+		sort_lane(t, k + first[l], scratch, first[l + 1] - first[l]);
+	permute(t, k, n);
+	err = 0;
+out:
+	free(scratch);
+	free(at);
+	free(k);
+	return err;
+}
+
+int trace_seal(struct trace *t)
+{
+	size_t *first;
+	bool sorted = true;
+	int err;
+
+	if (t->priv->sealed)
+		return 0;
+	if (t->events > UINT32_MAX)
+		return -EOVERFLOW;
+	first = calloc(t->lanes + 2, sizeof(*first));
+	if (!first)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->events; i++) {
+		if (t->event[i].lane >= t->lanes) {
+			free(first);
+			return -EINVAL;
+		}
+		first[t->event[i].lane + 1]++;
+		sorted = sorted && (!i || in_order(&t->event[i - 1], &t->event[i]));
+	}
+	for (size_t l = 0; l < t->lanes; l++)
+		first[l + 1] += first[l];
+	err = sorted ? 0 : sort_events(t, first);
+	if (err < 0) {
+		free(first);
+		return err;
+	}
+	free(t->lane_first);
+	t->lane_first = first;
+	t->priv->sealed = true;
+	return 0;
+}
