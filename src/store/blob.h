@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/columns.h"
 #include "model/event.h"
 
 #define BLOB_EVENTS 10000u /* in one blob, at most */
@@ -59,5 +60,13 @@ int blob_dec_new(struct blob_dec **out);
 void blob_dec_free(struct blob_dec *d);
 int blob_decode(struct blob_dec *d, const void *data, size_t len, const struct event **out,
 		size_t *n);
+
+/*
+ * The same for the columns of `want` (enum event_column) alone, which are also the decoder's.
+ * out->n is 0 when no event is of a kind in `kinds` (bits of enum event_kind; ~0u: any), else
+ * that of all events: look at out->kind. Columns that are not unpacked are not looked into.
+ */
+int blob_columns(struct blob_dec *d, const void *data, size_t len, uint32_t want, uint32_t kinds,
+		 struct event_columns *out);
 
 #endif /* AON_BLOB_H */

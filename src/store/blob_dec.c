@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blob_dec.c - the decoder: untrusted bytes back into events. Holds at most about 1.2 MB. */
+/*
+ * blob_dec.c - the decoder: untrusted bytes back into events, or into the columns asked for.
+ * Holds at most about 1.2 MB.
+ */
 #include "store/blob.h"
 
 #include <errno.h>
@@ -17,12 +20,23 @@ static const uint8_t widths[COLS] = {
 #undef X
 };
 
+/* What blob_columns() gives; one strip a column. */
+struct strips {
+#define X(bit, NAME, field, type) type field[BLOB_EVENTS];
+	EVENT_COLUMNS(X)
+#undef X
+};
+
 struct blob_dec {
 	ZSTD_DCtx *zstd; /* owned */
 	struct column_state state;
 	struct varint_in col[COLS]; /* each in raw[] */
+	uint8_t *to;                /* where the next one goes */
 	uint8_t raw[COLUMNS_WIDTH * BLOB_EVENTS];
-	struct event ev[BLOB_EVENTS];
+	union {
+		struct event ev[BLOB_EVENTS];
+		struct strips out;
+	};
 };
 
 int blob_dec_new(struct blob_dec **out)
@@ -70,11 +84,11 @@ static int unpack_column(struct blob_dec *d, uint8_t *to, size_t raw, int codec,
 	}
 }
 
-static int unpack(struct blob_dec *d, struct varint_in *in, size_t events)
+/* The columns of `want` (bits of enum column); the others are stepped over. */
+static int unpack(struct blob_dec *d, const struct varint_in *body, size_t events, uint32_t want)
 {
-	uint8_t *to = d->raw;
+	struct varint_in scan = *body, *in = &scan;
 
-	memset(d->col, 0, sizeof(d->col));
 	while (in->p < in->end) {
 		uint64_t raw, stored;
 		uint8_t id, codec;
@@ -88,14 +102,14 @@ static int unpack(struct blob_dec *d, struct varint_in *in, size_t events)
 		stored = varint_get(in);
 		if (in->bad || stored > (size_t)(in->end - in->p))
 			return -EBADMSG;
-		if (id < COLS) {
+		if (id < COLS && want >> id & 1) {
 			if (d->col[id].p || raw > widths[id] * events)
 				return -EBADMSG;
-			err = unpack_column(d, to, raw, codec, in->p, stored);
+			err = unpack_column(d, d->to, raw, codec, in->p, stored);
 			if (err < 0)
 				return err;
-			d->col[id] = (struct varint_in){ to, to + raw, false };
-			to += raw;
+			d->col[id] = (struct varint_in){ d->to, d->to + raw, false };
+			d->to += raw;
 		}
 		in->p += stored;
 	}
@@ -163,33 +177,259 @@ static void get_when(struct varint_in *c, struct column_state *s, struct event *
 	*l = (struct column_lane){ .end_ns = s->end_ns, .corr = ev->corr, .depth = ev->depth };
 }
 
+/* Checks the sums, begins with a state of zeros; *body gets what is to be unpacked. */
+static int begin(struct blob_dec *d, const void *data, size_t len, struct seal *s,
+		 struct varint_in *body)
+{
+	int err;
+
+	err = seal_check(s, data, len);
+	if (err < 0)
+		return err == -EPROTO ? err : -EBADMSG;
+	if (s->type != SEAL_EVENTS || s->count > BLOB_EVENTS)
+		return -EBADMSG;
+	body->p = (const uint8_t *)data + sizeof(*s);
+	body->end = body->p + s->len;
+	body->bad = false;
+	memset(&d->state, 0, sizeof(d->state));
+	memset(d->col, 0, sizeof(d->col));
+	d->to = d->raw;
+	return 0;
+}
+
+/* Was each column that was unpacked as long as its events need? */
+static int end(const struct blob_dec *d)
+{
+	for (int i = 0; i < COLS; i++)
+		if (d->col[i].bad || d->col[i].p != d->col[i].end)
+			return -EBADMSG;
+	return 0;
+}
+
 int blob_decode(struct blob_dec *d, const void *data, size_t len, const struct event **out,
 		size_t *n)
 {
-	struct varint_in in;
+	struct varint_in body;
 	struct seal s;
 	int err;
 
-	err = seal_check(&s, data, len);
-	if (err < 0)
-		return err == -EPROTO ? err : -EBADMSG;
-	if (s.type != SEAL_EVENTS || s.count > BLOB_EVENTS)
-		return -EBADMSG;
-	in.p = (const uint8_t *)data + sizeof(s);
-	in.end = in.p + s.len;
-	in.bad = false;
-	err = unpack(d, &in, s.count);
+	err = begin(d, data, len, &s, &body);
+	if (err == 0)
+		err = unpack(d, &body, s.count, ~0u);
 	if (err < 0)
 		return err;
-	memset(&d->state, 0, sizeof(d->state));
 	for (uint32_t i = 0; i < s.count; i++) {
 		get_what(d->col, &d->state, &d->ev[i]);
 		get_when(d->col, &d->state, &d->ev[i]);
 	}
-	for (int i = 0; i < COLS; i++)
-		if (d->col[i].bad || d->col[i].p != d->col[i].end)
-			return -EBADMSG;
+	err = end(d);
+	if (err < 0)
+		return err;
 	*out = d->ev;
 	*n = s.count;
+	return 0;
+}
+
+/* --- some columns only: one pass a column, each over what it needs --- */
+
+#define C(NAME) (1u << COL_##NAME)
+
+/* By bit of enum event_column: what it needs of the others, and of the blob. TAG is always there. */
+static const struct {
+	uint32_t cols, stored;
+} needs[] = {
+	/* clang-format off */
+	{ EVENT_COL_DUR | EVENT_COL_LANE | EVENT_COL_DEPTH, C(GAP0) | C(GAP1) | C(GAP2) }, /* START */
+	{ EVENT_COL_NAME | EVENT_COL_A,                     C(DUR0) | C(DUR1) | C(DUR2) }, /* DUR */
+	{ EVENT_COL_NAME,                                   C(A) },                        /* A */
+	{ 0,                                                C(B) },                        /* B */
+	{ 0,                                                C(NAME) },                     /* NAME */
+	{ EVENT_COL_LANE,                                   C(CORR) },                     /* CORR */
+	{ 0,                                                C(LANE) },                     /* LANE */
+	{ 0,                                                0 },                           /* KIND */
+	{ 0,                                                C(FLAGS) },                    /* FLAGS */
+	{ 0,                                                C(DEPTH) },                    /* DEPTH */
+	/* clang-format on */
+};
+
+/* Adds what the columns of `want` need; *stored gets the columns of the blob. A column needs
+ * only such as stand after it, so one pass is enough. */
+static uint32_t close_over(uint32_t want, uint32_t *stored)
+{
+	*stored = C(TAG);
+	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
+		if (want >> i & 1) {
+			want |= needs[i].cols;
+			*stored |= needs[i].stored;
+		}
+	return want;
+}
+
+static void strip_lane(struct blob_dec *d, const uint8_t *tag, size_t n)
+{
+	struct varint_in in = d->col[COL_LANE];
+	uint32_t lane = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (tag[i] & TAG_LANE)
+			lane += (uint32_t)unzigzag(varint_get(&in));
+		d->out.lane[i] = lane;
+	}
+	d->col[COL_LANE] = in;
+}
+
+static void strip_extra(struct blob_dec *d, const uint8_t *tag, size_t n, uint32_t want)
+{
+	uint64_t b = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		bool has = tag[i] & TAG_EXTRA;
+
+		if (want & EVENT_COL_FLAGS)
+			d->out.flags[i] = has ? get_byte(&d->col[COL_FLAGS]) : 0;
+		if (want & EVENT_COL_DEPTH)
+			d->out.depth[i] = has ? (uint16_t)varint_get(&d->col[COL_DEPTH]) : 0;
+		if (want & EVENT_COL_B) {
+			b += has ? unzigzag(varint_get(&d->col[COL_B])) : 0;
+			d->out.b[i] = has ? b : 0;
+		}
+	}
+}
+
+static void strip_corr(struct blob_dec *d, const uint8_t *tag, size_t n)
+{
+	struct varint_in in = d->col[COL_CORR];
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t *last = &d->state.lanes[d->out.lane[i] % STATE_LANES].corr;
+
+		if (tag[i] & TAG_CORR)
+			*last += (uint32_t)unzigzag(varint_get(&in));
+		d->out.corr[i] = *last;
+	}
+	d->col[COL_CORR] = in;
+}
+
+static void strip_name(struct blob_dec *d, size_t n)
+{
+	struct varint_in in = d->col[COL_NAME];
+
+	for (size_t i = 0; i < n; i++)
+		d->out.name[i] = (uint32_t)varint_get(&in);
+	d->col[COL_NAME] = in;
+}
+
+static void strip_a(struct blob_dec *d, size_t n)
+{
+	struct varint_in in = d->col[COL_A];
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t *last = &d->state.a[d->out.name[i] % STATE_NAMES], v = varint_get(&in);
+
+		if (!column_gpu(d->out.kind[i]))
+			v = *last += unzigzag(v);
+		d->out.a[i] = v;
+	}
+	d->col[COL_A] = in;
+}
+
+static void strip_dur(struct blob_dec *d, size_t n)
+{
+	struct varint_in in[3] = { d->col[COL_DUR0], d->col[COL_DUR1], d->col[COL_DUR2] };
+	const struct strips *o = &d->out;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t *last = &d->state.dur[column_dur(o->kind[i], o->name[i], o->a[i])];
+		uint64_t v = *last + unzigzag(get_split(in));
+
+		d->out.dur_ns[i] = v;
+		*last = (uint32_t)v;
+	}
+	memcpy(&d->col[COL_DUR0], in, sizeof(in));
+}
+
+static void strip_start(struct blob_dec *d, size_t n)
+{
+	struct varint_in in[3] = { d->col[COL_GAP0], d->col[COL_GAP1], d->col[COL_GAP2] };
+	const struct strips *o = &d->out;
+	uint64_t end_ns = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct column_lane *l = &d->state.lanes[o->lane[i] % STATE_LANES];
+		uint64_t at = (l->end_ns ? l->end_ns : end_ns) + unzigzag(get_split(in));
+
+		if (column_from_end(l, o->kind[i], o->depth[i]))
+			at -= o->dur_ns[i];
+		d->out.start_ns[i] = at;
+		end_ns = at + o->dur_ns[i];
+		l->end_ns = end_ns;
+		l->depth = o->depth[i];
+	}
+	memcpy(&d->col[COL_GAP0], in, sizeof(in));
+}
+
+/* True if one of the kinds of `kinds` is there. */
+static bool strip_kind(struct blob_dec *d, const uint8_t *tag, size_t n, uint32_t kinds)
+{
+	uint32_t seen = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		d->out.kind[i] = tag[i] & TAG_KIND;
+		seen |= 1u << d->out.kind[i];
+	}
+	return seen & kinds;
+}
+
+static void strip_all(struct blob_dec *d, const uint8_t *tag, size_t n, uint32_t want)
+{
+	if (want & EVENT_COL_LANE)
+		strip_lane(d, tag, n);
+	if (want & (EVENT_COL_FLAGS | EVENT_COL_DEPTH | EVENT_COL_B))
+		strip_extra(d, tag, n, want);
+	if (want & EVENT_COL_CORR)
+		strip_corr(d, tag, n);
+	if (want & EVENT_COL_NAME)
+		strip_name(d, n);
+	if (want & EVENT_COL_A)
+		strip_a(d, n);
+	if (want & EVENT_COL_DUR)
+		strip_dur(d, n);
+	if (want & EVENT_COL_START)
+		strip_start(d, n);
+}
+
+int blob_columns(struct blob_dec *d, const void *data, size_t len, uint32_t want, uint32_t kinds,
+		 struct event_columns *out)
+{
+	uint32_t stored, all = close_over(want, &stored);
+	struct varint_in body;
+	const uint8_t *tag;
+	struct seal s;
+	int err;
+
+	err = begin(d, data, len, &s, &body);
+	if (err == 0)
+		err = unpack(d, &body, s.count, C(TAG));
+	if (err < 0)
+		return err;
+	tag = d->col[COL_TAG].p;
+	if ((size_t)(d->col[COL_TAG].end - tag) != s.count)
+		return -EBADMSG;
+	d->col[COL_TAG].p = d->col[COL_TAG].end;
+	*out = (struct event_columns){ 0 };
+	if (!strip_kind(d, tag, s.count, kinds))
+		return 0;
+	err = unpack(d, &body, s.count, stored & ~C(TAG));
+	if (err < 0)
+		return err;
+	strip_all(d, tag, s.count, all);
+	err = end(d);
+	if (err < 0)
+		return err;
+	out->n = s.count;
+#define X(bit, NAME, field, type) out->field = want & EVENT_COL_##NAME ? d->out.field : NULL;
+	EVENT_COLUMNS(X)
+#undef X
+	out->kind = d->out.kind;
 	return 0;
 }

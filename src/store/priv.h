@@ -201,6 +201,18 @@ struct store_walk {
 };
 int store_walk(struct store *st, const struct store_walk *w, store_row_fn *fn, void *arg);
 
+/* Some rows of such a walk, copied out in one short transaction: those after the id `after`. */
+#define STORE_BATCH 64
+struct store_batch {
+	struct rows bytes; /* owned: rows_fini() */
+	uint64_t id[STORE_BATCH];
+	size_t end[STORE_BATCH]; /* of each row, in bytes */
+	int n;
+	bool last; /* there are no more */
+};
+int store_batch_get(struct store *st, const struct store_walk *w, uint64_t after,
+		    struct store_batch *b);
+
 /* --- load.c --- */
 
 /* Fills the tables in memory from the file. For a writer. */

@@ -16,16 +16,7 @@
 
 #include "store/blob.h"
 
-#define BATCH_ROWS  64
 #define BATCH_BYTES (256u << 10)
-
-struct batch {
-	struct rows bytes;
-	uint64_t id[BATCH_ROWS];
-	size_t end[BATCH_ROWS]; /* of each row, in bytes */
-	int n;
-	bool last;
-};
 
 /* A writer came to a file that was opened as one that nobody writes: open it anew. */
 static int reopen(struct store *st)
@@ -44,7 +35,7 @@ static int reopen(struct store *st)
 	return store_connect_ro(st);
 }
 
-static int copy_rows(struct store *st, sqlite3_stmt *s, struct batch *b)
+static int copy_rows(struct store *st, sqlite3_stmt *s, struct store_batch *b)
 {
 	int rc, err;
 
@@ -63,14 +54,15 @@ static int copy_rows(struct store *st, sqlite3_stmt *s, struct batch *b)
 		b->bytes.len += len;
 		b->id[b->n] = (uint64_t)sqlite3_column_int64(s, 0);
 		b->end[b->n++] = b->bytes.len;
-		if (b->n == BATCH_ROWS || b->bytes.len > BATCH_BYTES)
+		if (b->n == STORE_BATCH || b->bytes.len > BATCH_BYTES)
 			return 0;
 	}
 	b->last = true;
 	return store_errno(st, rc);
 }
 
-static int get_batch(struct store *st, const struct store_walk *w, uint64_t after, struct batch *b)
+int store_batch_get(struct store *st, const struct store_walk *w, uint64_t after,
+		    struct store_batch *b)
 {
 	sqlite3_stmt *s;
 	int err;
@@ -85,7 +77,7 @@ static int get_batch(struct store *st, const struct store_walk *w, uint64_t afte
 		goto unlock;
 	}
 	sqlite3_bind_int64(s, 1, (int64_t)after);
-	sqlite3_bind_int64(s, 2, BATCH_ROWS);
+	sqlite3_bind_int64(s, 2, STORE_BATCH);
 	/* Statements without these parameters refuse them, and that is all right. */
 	sqlite3_bind_int64(s, 3, w->process);
 	sqlite3_bind_int64(s, 4, w->from_ns > INT64_MAX ? INT64_MAX : (int64_t)w->from_ns);
@@ -100,12 +92,12 @@ unlock:
 
 int store_walk(struct store *st, const struct store_walk *w, store_row_fn *fn, void *arg)
 {
-	struct batch *b = calloc(1, sizeof(*b));
+	struct store_batch *b = calloc(1, sizeof(*b));
 	uint64_t after = 0;
 	int err = b ? 0 : -ENOMEM;
 
 	while (err == 0 && !b->last) {
-		err = get_batch(st, w, after, b);
+		err = store_batch_get(st, w, after, b);
 		for (int i = 0; err == 0 && i < b->n; i++) {
 			size_t from = i ? b->end[i - 1] : 0;
 

@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/columns.h"
 #include "model/event.h"
 #include "model/process.h"
 #include "model/rollup.h"
@@ -122,6 +123,35 @@ int store_each_events(struct store *st, const struct store_filter *f, store_even
 int store_each_window(struct store *st, const struct store_filter *f, store_window_fn *fn,
 		      void *arg);
 int store_each_journal(struct store *st, store_journal_fn *fn, void *arg);
+
+/*
+ * Events as columns, of which only those in `cols` (enum event_column) are decoded: about half of
+ * the time of store_each_events() for names and durations, and nothing is copied. A batch is a
+ * blob: all its events, of every kind and lane, in the order they were stored, whether or not
+ * each lies in the filter's time; blobs outside of that time, of other processes, or without an
+ * event of the filter's kind are not decoded. The columns are good until the next call.
+ *
+ *	struct store_scan *s;
+ *	err = store_scan_open(&s, st, &filter, EVENT_COL_NAME | EVENT_COL_DUR);
+ *	while (err == 0 && (err = store_scan_next(s, &process, &c)) > 0)
+ *		for (err = 0, i = 0; i < c.n; i++)
+ *			if (c.kind[i] == EVENT_KERNEL)
+ *				total[c.name[i]] += c.dur_ns[i];
+ *	store_scan_close(s);
+ *
+ * store_scan_next() returns 1, 0 at the end, or -errno. store_each_columns() is the same loop
+ * with a callback.
+ */
+struct store_scan;
+typedef int store_columns_fn(void *arg, uint32_t process, const struct event_columns *c);
+
+int store_scan_open(struct store_scan **out, struct store *st, const struct store_filter *f,
+		    uint32_t cols);
+int store_scan_next(struct store_scan *s, uint32_t *process, struct event_columns *out);
+uint64_t store_scan_blob(const struct store_scan *s); /* number of the blob of the last batch */
+void store_scan_close(struct store_scan *s);          /* NULL is allowed */
+int store_each_columns(struct store *st, const struct store_filter *f, uint32_t cols,
+		       store_columns_fn *fn, void *arg);
 
 /* The text of a name: NUL-terminated, borrowed until the store is closed; "?" if unknown. */
 const char *store_name_text(struct store *st, uint32_t id);

@@ -47,6 +47,27 @@ static void again(const struct event *ev, size_t n)
 	free(copy);
 }
 
+/* Each column alone says what the events say; what is damaged may lie in a column not read. */
+static void by_column(const uint8_t *data, size_t len, const struct event *ev, size_t n)
+{
+	struct event *copy = malloc(n * sizeof(*copy) + 1);
+	struct event_columns c;
+
+	memcpy(copy, ev, n * sizeof(*copy));
+	for (uint32_t want = 1; n && want < EVENT_COLS_ALL; want <<= 1)
+		if (blob_columns(dec, data, len, want, ~0u, &c) < 0 || c.n != n)
+			abort();
+		else
+			for (size_t i = 0; i < n; i++)
+				if (0
+#define X(bit, NAME, field, type) || (c.field && c.field[i] != copy[i].field)
+				    EVENT_COLUMNS(X)
+#undef X
+				)
+					abort();
+	free(copy);
+}
+
 static void read_small(const struct seal *s, const uint8_t *body)
 {
 	const char *what, *text;
@@ -64,6 +85,7 @@ static void read_small(const struct seal *s, const uint8_t *body)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static uint8_t buf[sizeof(struct seal) + INPUT_MAX];
+	struct event_columns c;
 	const struct event *ev;
 	struct window w;
 	struct seal s = { 0 };
@@ -79,7 +101,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	seal_close(&s, buf + sizeof(s));
 	memcpy(buf, &s, sizeof(s));
 	if (blob_decode(dec, buf, sizeof(s) + s.len, &ev, &n) == 0)
+		by_column(buf, sizeof(s) + s.len, ev, n);
+	if (blob_decode(dec, buf, sizeof(s) + s.len, &ev, &n) == 0)
 		again(ev, n);
+	blob_columns(dec, buf, sizeof(s) + s.len, data[0] >> 1, ~0u, &c);
 	window_unpack(win, buf, sizeof(s) + s.len, &w);
 	read_small(&s, buf + sizeof(s));
 	blob_decode(dec, data, size, &ev, &n);

@@ -87,6 +87,45 @@ static size_t round_trip(struct event (*make)(uint64_t), size_t n)
 	return same ? len : 0;
 }
 
+static bool same_columns(const struct event *in, const struct event_columns *c, uint32_t want)
+{
+	size_t wrong = 0;
+
+#define X(bit, NAME, field, type)                                    \
+	wrong += !(want & EVENT_COL_##NAME) && bit != 7 && c->field; \
+	for (size_t i = 0; want & EVENT_COL_##NAME && i < c->n; i++) \
+		wrong += c->field[i] != in[i].field;
+	EVENT_COLUMNS(X)
+#undef X
+	return !wrong;
+}
+
+/* Any two columns, and all of them, alone are what they are among all others. */
+static void test_columns(const char *what, struct event (*make)(uint64_t), size_t n)
+{
+	struct event *in = calloc(n, sizeof(*in));
+	struct event_columns c;
+	bool good, none;
+	struct blob b;
+
+	for (size_t i = 0; i < n; i++)
+		in[i] = make(i);
+	good = blob_add(enc, in, n) == n && blob_seal(enc, &b) == 0 && blob_pack(packer, &b) == 0;
+	for (int i = 0; good && i < 10; i++)
+		for (int j = 0; good && j < 11; j++) {
+			uint32_t want = j == 10 ? EVENT_COLS_ALL : 1u << i | 1u << j;
+
+			good = blob_columns(dec, b.data, b.len, want, ~0u, &c) == 0 && c.n == n &&
+			       same_columns(in, &c, want);
+		}
+	T_OK(good, "%s, by columns", what);
+	none = blob_columns(dec, b.data, b.len, EVENT_COLS_ALL, 1u << 30, &c) == 0 && !c.n;
+	T_OK(none || make == anything || make == extreme,
+	     "a kind that is not there is stepped over");
+	blob_fini(&b);
+	free(in);
+}
+
 static const struct {
 	const char *name;
 	struct event (*make)(uint64_t);
@@ -298,6 +337,7 @@ int main(void)
 		size_t len = round_trip(cases[i].make, cases[i].events);
 
 		T_OK(len && len <= cases[i].bytes_max, "%s (%zu bytes)", cases[i].name, len);
+		test_columns(cases[i].name, cases[i].make, cases[i].events);
 	}
 	test_limits();
 	test_flips();

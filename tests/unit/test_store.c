@@ -113,6 +113,61 @@ static void see_all(const char *path, const char *when)
 	T_OK(store_check(path, NULL, NULL, &stat) == 0, "%s: and no fault in it", when);
 }
 
+struct sums {
+	uint64_t events, kernels, kernel_ns, names;
+};
+
+static int sum_columns(void *arg, uint32_t process, const struct event_columns *c)
+{
+	struct sums *s = arg;
+
+	(void)process;
+	for (size_t i = 0; i < c->n; i++) {
+		s->events++;
+		s->kernels += c->kind[i] == EVENT_KERNEL;
+		s->kernel_ns += c->kind[i] == EVENT_KERNEL ? c->dur_ns[i] : 0;
+		s->names += c->name[i];
+	}
+	return 0;
+}
+
+static int sum_events(void *arg, uint32_t process, const struct event *ev, size_t n)
+{
+	struct sums *s = arg;
+
+	(void)process;
+	for (size_t i = 0; i < n; i++) {
+		s->events++;
+		s->kernels += ev[i].kind == EVENT_KERNEL;
+		s->kernel_ns += ev[i].kind == EVENT_KERNEL ? ev[i].dur_ns : 0;
+		s->names += ev[i].name;
+	}
+	return 0;
+}
+
+static void test_columns(void)
+{
+	struct store_filter all = { 0 }, later = { .from_ns = 13000000 },
+			    none = { .kind = EVENT_COUNTER };
+	struct sums by_event = { 0 }, by_column = { 0 }, late = { 0 }, no = { 0 };
+	struct store *st = kit_open(kit_path("c"), 0, 0);
+	uint32_t cols = EVENT_COL_NAME | EVENT_COL_DUR;
+	struct process p = kit_process(st, 1);
+
+	for (int i = 0; i < 3; i++)
+		kit_commit(st, &p, (uint64_t)i * 3000, 3000, 1);
+	T_OK(store_each_events(st, &all, sum_events, &by_event) == 0 &&
+		     store_each_columns(st, &all, cols, sum_columns, &by_column) == 0 &&
+		     by_event.events == 9000 &&
+		     memcmp(&by_event, &by_column, sizeof(by_event)) == 0,
+	     "columns say what events say");
+	T_OK(store_each_columns(st, &later, cols, sum_columns, &late) == 0 && late.events == 6000,
+	     "blobs of another time are stepped over");
+	T_OK(store_each_columns(st, &none, cols, sum_columns, &no) == 0 && no.events == 0,
+	     "blobs without the kind are stepped over");
+	store_close(st);
+}
+
 static void test_round_trip(void)
 {
 	const char *path = kit_path("a");
@@ -417,6 +472,7 @@ int main(void)
 {
 	kit_begin();
 	test_round_trip();
+	test_columns();
 	test_names();
 	test_rollback();
 	test_bad_files();

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scan.c - walks the event blobs of a store, a blob at a time, decoding only some columns. */
+#include "store/priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/blob.h"
+
+struct store_scan {
+	struct store *st; /* borrowed */
+	struct store_walk walk;
+	uint32_t cols, kinds;
+	struct blob_dec *dec; /* owned */
+	struct store_batch batch;
+	int at;         /* next of the batch */
+	uint64_t after; /* id of the last blob that was looked at */
+};
+
+int store_scan_open(struct store_scan **out, struct store *st, const struct store_filter *f,
+		    uint32_t cols)
+{
+	struct store_scan *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	err = blob_dec_new(&s->dec);
+	if (err < 0) {
+		free(s);
+		return err;
+	}
+	s->st = st;
+	s->walk = (struct store_walk){ ST_EACH_BLOB, f->process, f->from_ns, f->to_ns };
+	s->cols = cols;
+	s->kinds = f->kind ? 1u << (f->kind & 31) : ~0u;
+	*out = s;
+	return 0;
+}
+
+void store_scan_close(struct store_scan *s)
+{
+	if (!s)
+		return;
+	rows_fini(&s->batch.bytes);
+	blob_dec_free(s->dec);
+	free(s);
+}
+
+uint64_t store_scan_blob(const struct store_scan *s)
+{
+	return s->after;
+}
+
+/* The next blob of the batch. Its head must be of that row; blob_columns() checks the sums. */
+static int take(struct store_scan *s, uint32_t *process, struct event_columns *out)
+{
+	const struct store_batch *b = &s->batch;
+	size_t from = s->at ? b->end[s->at - 1] : 0, len = b->end[s->at] - from;
+	const uint8_t *row = b->bytes.data + from;
+	struct seal head;
+	int err;
+
+	s->after = b->id[s->at++];
+	err = blob_columns(s->dec, row, len, s->cols, s->kinds, out);
+	if (err < 0)
+		return err;
+	memcpy(&head, row, sizeof(head));
+	if (head.row != s->after)
+		return -EBADMSG;
+	*process = head.owner;
+	return 0;
+}
+
+int store_scan_next(struct store_scan *s, uint32_t *process, struct event_columns *out)
+{
+	int err;
+
+	for (;;) {
+		while (s->at < s->batch.n) {
+			err = take(s, process, out);
+			if (err < 0 || out->n)
+				return err < 0 ? err : 1;
+		}
+		if (s->batch.last)
+			return 0;
+		err = store_batch_get(s->st, &s->walk, s->after, &s->batch);
+		if (err < 0)
+			return err;
+		s->at = 0;
+	}
+}
+
+int store_each_columns(struct store *st, const struct store_filter *f, uint32_t cols,
+		       store_columns_fn *fn, void *arg)
+{
+	struct event_columns c;
+	struct store_scan *s;
+	uint32_t process;
+	int err;
+
+	err = store_scan_open(&s, st, f, cols);
+	if (err < 0)
+		return err;
+	while ((err = store_scan_next(s, &process, &c)) > 0) {
+		err = fn(arg, process, &c);
+		if (err)
+			break;
+	}
+	store_scan_close(s);
+	return err;
+}
