@@ -87,6 +87,8 @@ struct trace_text {
  *	KERNEL a: geo; b: graph node; COPY a: bytes, flags: direction, TRACE_PAGEABLE in b
  *	SYNC   on a host lane a call that waited, on a stream what the device waited for
  */
+#define TRACE_PAGEABLE (1ull << 63) /* COPY: one end was memory that is not pinned */
+
 enum trace_range {
 	TRACE_OP = 1,     /* operator of the framework */
 	TRACE_USER,       /* annotation of the program */

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* breakdown.c - one sweep over streams in order of start; see breakdown.h. */
+#include "insight/breakdown.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kclass event_class(struct names *n, const struct trace *t, size_t event)
+{
+	const struct event *e = &t->event[event];
+
+	if (e->kind == EVENT_COPY)
+		return CLASS_COPY;
+	if (e->kind == EVENT_MEMSET)
+		return CLASS_MEMSET;
+	if (e->kind == EVENT_COLLECTIVE || (t->event_comm && t->event_comm[event]))
+		return CLASS_COMM;
+	return names_kernel(n, e->name);
+}
+
+uint32_t class_parts(enum kclass c)
+{
+	if (c == CLASS_COMM)
+		return OF_COMM;
+	return c == CLASS_COPY || c == CLASS_MEMSET ? OF_MEMORY : OF_COMPUTE;
+}
+
+void unions_take(const struct unions *u, struct breakdown *b)
+{
+	b->busy_ns = u->sum[PART_BUSY];
+	b->compute_ns = u->sum[PART_COMPUTE];
+	b->comm_ns = u->sum[PART_COMM];
+	b->memory_ns = u->sum[PART_MEMORY];
+	b->overlap_ns = b->compute_ns + b->comm_ns - u->sum[PART_KERNEL];
+	b->exposed_comm_ns = b->comm_ns - b->overlap_ns;
+	b->exposed_copy_ns = b->busy_ns - u->sum[PART_KERNEL];
+}
+
+static uint64_t next_start(const struct merge *m, size_t i)
+{
+	return m->t->event[m->lane[i].at].start_ns;
+}
+
+static void sift_down(struct merge *m, size_t i)
+{
+	for (;;) {
+		size_t least = i, child = 2 * i + 1;
+		struct merge_lane swap;
+
+		for (size_t c = child; c < child + 2 && c < m->lanes; c++)
+			if (next_start(m, c) < next_start(m, least))
+				least = c;
+		if (least == i)
+			return;
+		swap = m->lane[i];
+		m->lane[i] = m->lane[least];
+		m->lane[least] = swap;
+		i = least;
+	}
+}
+
+static void skip_others(const struct trace *t, struct merge_lane *l)
+{
+	while (l->at < l->end && !event_is_gpu(&t->event[l->at]))
+		l->at++;
+}
+
+int merge_init(struct merge *m, const struct trace *t, const uint32_t *lane, size_t lanes)
+{
+	m->t = t;
+	m->lanes = 0;
+	m->lane = calloc(lanes + 1, sizeof(*m->lane));
+	if (!m->lane)
+		return -ENOMEM;
+	for (size_t i = 0; i < lanes; i++) {
+		struct merge_lane l = { t->lane_first[lane[i]], t->lane_first[lane[i] + 1] };
+
+		skip_others(t, &l);
+		if (l.at < l.end)
+			m->lane[m->lanes++] = l;
+	}
+	for (size_t i = m->lanes / 2; i-- > 0;)
+		sift_down(m, i);
+	return 0;
+}
+
+size_t merge_next(struct merge *m)
+{
+	struct merge_lane *top = m->lane;
+	size_t event;
+
+	if (!m->lanes)
+		return MERGE_END;
+	event = top->at++;
+	skip_others(m->t, top);
+	if (top->at == top->end)
+		*top = m->lane[--m->lanes];
+	sift_down(m, 0);
+	return event;
+}
+
+void merge_fini(struct merge *m)
+{
+	free(m->lane);
+	m->lane = NULL;
+}
+
+static void count(struct breakdown *b, const struct event *e, bool launched)
+{
+	b->kernels += e->kind == EVENT_KERNEL;
+	b->attributed += e->kind == EVENT_KERNEL && launched;
+	b->copies += e->kind == EVENT_COPY;
+	b->memsets += e->kind == EVENT_MEMSET;
+}
+
+int breakdown_lanes(struct breakdown *b, const struct trace *t, struct names *n,
+		    const uint32_t *launch, const uint32_t *lane, size_t lanes, gap_fn *fn,
+		    void *arg)
+{
+	struct unions u = { 0 };
+	size_t i, last = MERGE_END;
+	struct merge m;
+	int err;
+
+	err = merge_init(&m, t, lane, lanes);
+	if (err < 0)
+		return err;
+	memset(b, 0, sizeof(*b));
+	while ((i = merge_next(&m)) != MERGE_END) {
+		const struct event *e = &t->event[i];
+		uint64_t end = event_end(e);
+
+		if (last == MERGE_END)
+			b->first_ns = b->last_ns = e->start_ns;
+		if (e->start_ns > b->last_ns) {
+			struct gap g = { b->last_ns, e->start_ns, last, i };
+
+			b->gaps++;
+			if (fn)
+				fn(arg, &g);
+		}
+		if (last == MERGE_END || end > b->last_ns) {
+			b->last_ns = end;
+			last = i;
+		}
+		unions_add(&u, class_parts(event_class(n, t, i)), e->start_ns, end);
+		count(b, e, launch && launch[i]);
+	}
+	merge_fini(&m);
+	unions_take(&u, b);
+	b->span_ns = b->last_ns - b->first_ns;
+	b->idle_ns = b->span_ns - b->busy_ns;
+	return 0;
+}

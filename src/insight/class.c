@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* class.c - the tables of class.tbl.h, each name looked at once. */
+#include "insight/class.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "insight/match.h"
+
+#define UNKNOWN 0xffu
+
+/* A name may be a kernel's and a call's: each meaning is kept apart. */
+enum meaning { OF_KERNEL, OF_CALL, OF_RANGE, MEANINGS };
+
+struct names {
+	const struct trace *t; /* borrowed */
+	struct match *match[MEANINGS];
+	uint8_t *known[MEANINGS]; /* owned, by name */
+};
+
+const char *const class_word[CLASSES] = {
+#define CLASS(ID, word, people) [CLASS_##ID] = word,
+#include "insight/class.tbl.h"
+};
+
+const char *const class_people[CLASSES] = {
+#define CLASS(ID, word, people) [CLASS_##ID] = people,
+#include "insight/class.tbl.h"
+};
+
+static const struct match_rule kernel_rule[] = {
+#define KERNEL(ID, words) { words, CLASS_##ID },
+#include "insight/class.tbl.h"
+};
+
+static const struct match_rule call_rule[] = {
+#define CALL(ID, words) { words, CALL_##ID },
+#include "insight/class.tbl.h"
+};
+
+static const struct match_rule range_rule[] = {
+#define RANGE(ID, words) { words, RANGE_##ID },
+#include "insight/class.tbl.h"
+};
+
+#define LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+static const struct {
+	const struct match_rule *rule;
+	size_t rules;
+	uint8_t or_else;
+} table[MEANINGS] = {
+	[OF_KERNEL] = { kernel_rule, LEN(kernel_rule), CLASS_OTHER },
+	[OF_CALL] = { call_rule, LEN(call_rule), CALL_OTHER },
+	[OF_RANGE] = { range_rule, LEN(range_rule), RANGE_OTHER },
+};
+
+int names_new(struct names **out, const struct trace *t)
+{
+	struct names *n = calloc(1, sizeof(*n));
+
+	if (!n)
+		return -ENOMEM;
+	n->t = t;
+	for (size_t i = 0; i < MEANINGS; i++) {
+		if (match_new(&n->match[i], table[i].rule, table[i].rules) < 0)
+			goto free_names;
+		n->known[i] = malloc(t->names + 1);
+		if (!n->known[i])
+			goto free_names;
+		memset(n->known[i], UNKNOWN, t->names + 1);
+	}
+	*out = n;
+	return 0;
+
+free_names:
+	names_free(n);
+	return -ENOMEM;
+}
+
+void names_free(struct names *n)
+{
+	if (!n)
+		return;
+	for (size_t i = 0; i < MEANINGS; i++) {
+		match_free(n->match[i]);
+		free(n->known[i]);
+	}
+	free(n);
+}
+
+static uint8_t find(struct names *n, enum meaning of, uint32_t name)
+{
+	const struct trace_text *text;
+
+	if (name >= n->t->names)
+		return table[of].or_else;
+	if (n->known[of][name] == UNKNOWN) {
+		text = &n->t->name[name];
+		n->known[of][name] =
+			match_find(n->match[of], text->s, text->len, table[of].or_else);
+	}
+	return n->known[of][name];
+}
+
+enum kclass names_kernel(struct names *n, uint32_t name)
+{
+	return find(n, OF_KERNEL, name);
+}
+
+enum call names_call(struct names *n, uint32_t name)
+{
+	return find(n, OF_CALL, name);
+}
+
+enum range_kind names_range(struct names *n, uint32_t name)
+{
+	return find(n, OF_RANGE, name);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* class.h - what a name means: the class of a kernel, the kind of a call or range. */
+#ifndef AON_CLASS_H
+#define AON_CLASS_H
+
+#include <stdint.h>
+
+#include "model/trace.h"
+
+enum kclass {
+#define CLASS(ID, word, people) CLASS_##ID,
+#include "insight/class.tbl.h"
+	CLASSES,
+};
+
+enum call {
+	CALL_OTHER,
+	CALL_SYNC, /* waits for the GPU */
+	CALL_LAUNCH,
+	CALL_COPY,
+	CALL_COPY_WAITS, /* returns when the copy is done */
+	CALL_MEMSET,
+	CALL_ALLOC,
+};
+
+enum range_kind { RANGE_OTHER, RANGE_INPUT, RANGE_OPTIMIZER, RANGE_SCALAR, RANGE_MODULE };
+
+extern const char *const class_word[CLASSES];   /* for programs */
+extern const char *const class_people[CLASSES]; /* for people */
+
+/* What each name of a trace means, found when first asked for and kept. */
+struct names;
+
+int names_new(struct names **out, const struct trace *t);
+void names_free(struct names *n);
+
+enum kclass names_kernel(struct names *n, uint32_t name);
+enum call names_call(struct names *n, uint32_t name);
+enum range_kind names_range(struct names *n, uint32_t name);
+
+#endif /* AON_CLASS_H */

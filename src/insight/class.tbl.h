@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * class.tbl.h - what names mean, once: classes of kernels, kinds of calls, kinds of ranges.
+ *
+ *	CLASS(ID, "word in JSON", "words for people")
+ *	KERNEL(CLASS, "words")   a kernel's name
+ *	CALL(KIND, "words")      a call of a runtime or driver
+ *	RANGE(KIND, "words")     an op or annotation of the host
+ *
+ * Words are of match.h: anywhere in the name, any case, the first row that is met holds. So the
+ * order is the rule: a fused kernel's name lists what it was fused from, and what it was made
+ * for stands above what it is made of.
+ */
+/* clang-format off */
+#ifdef CLASS
+CLASS(OTHER,       "other",         "other kernels")
+CLASS(GEMM,        "gemm",          "matmul")
+CLASS(ATTENTION,   "attention",     "attention")
+CLASS(CONV,        "convolution",   "convolution")
+CLASS(NORM,        "normalisation", "normalisation")
+CLASS(SOFTMAX,     "softmax",       "softmax and loss")
+CLASS(ELEMENTWISE, "elementwise",   "pointwise")
+CLASS(REDUCTION,   "reduction",     "reduction")
+CLASS(EMBEDDING,   "embedding",     "embedding")
+CLASS(OPTIMIZER,   "optimizer",     "optimizer")
+CLASS(POOL,        "pooling",       "pooling and resampling")
+CLASS(INDEX,       "index",         "sort, gather, scatter")
+CLASS(LAYOUT,      "layout",        "copy kernels")
+CLASS(RANDOM,      "random",        "random numbers")
+CLASS(QUANT,       "quantisation",  "quantisation")
+CLASS(FFT,         "fft",           "FFT")
+CLASS(COMM,        "communication", "comm")
+CLASS(COPY,        "copy",          "copy")
+CLASS(MEMSET,      "memset",        "memset")
+#undef CLASS
+#endif
+
+#ifdef KERNEL
+/* Whoever moves data between GPUs, whatever it is called. */
+KERNEL(COMM, "nccl|rccl|nvshmem|rocshmem|oneccl|^ccl_|::ccl::|deep_ep|deepep|userbuffers|mscclpp")
+KERNEL(COMM, "allreduce|all_reduce|all-reduce|allgather|all_gather|all-gather|reducescatter|reduce_scatter|reduce-scatter")
+KERNEL(COMM, "alltoall|all_to_all|all-to-all|all2all|collective-permute|collective_permute|cross_device_reduce|sendrecv|send_recv")
+KERNEL(COMM, "one_shot_all|two_shot_all|multimem_|moe_a2a|barrier_all_blocks")
+/* Inductor's pointwise kernels list everything that they were fused with. */
+KERNEL(ELEMENTWISE, "triton_poi_|triton_tem_fused_copy")
+KERNEL(GEMM, "triton_mm|triton_tem_|triton_bmm")
+KERNEL(ELEMENTWISE, "rotary|rope_|_rope")
+KERNEL(EMBEDDING, "embedding|_emb_|pooled_embs|jagged|bucketize_sparse|linearize_index|permute_indices_weights|permute_2d_|permute_1d_|embs_kernel|expand_into_|tbe_|_tbe|offset_range|bounds_check_indices")
+KERNEL(OPTIMIZER, "adam|adagrad|rmsprop|_lamb|lambstage|lambfunctor|lamb_|sgd_|fusedsgd|sgdfunctor|multi_tensor|multitensor|foreach|optimizer|l2normfunctor|lion_kernel|muon")
+KERNEL(ATTENTION, "attention|attn|fmha|flash_fwd|flash_bwd|flashfwd|flashbwd|flash::|flash_dq|flashinfer|mha_|_mha|cudnn_generated_fort_native_sdpa|sdpa|mla_|_mla|merge_states|batchdecode|batchprefill|paged_kv")
+KERNEL(NORM, "layer_norm|layernorm|batch_norm|batchnorm|rms_norm|rmsnorm|group_norm|groupnorm|instance_norm|instancenorm|weight_norm")
+KERNEL(NORM, "bn_fw|bn_bw|bnfwd|bnbwd|bnorm|rowwisemoments|welford|cudnn_bn|norm_fwd|norm_bwd|norm_kernel|cugammabeta|gammabeta|_norm_|computeinternalgradients|computebackwardfused")
+KERNEL(SOFTMAX, "softmax|nllcriterion|cross_entropy|crossentropy|nll_loss|nllloss|logsumexp|_loss|loss_")
+KERNEL(REDUCTION, "triton_red_|triton_per_")
+KERNEL(CONV, "conv|fprop|dgrad|wgrad|winograd|cudnn_cnn|scudnn|im2col|col2im|miopen|nchwkcyx|igemm_|naive_conv|cudnn::cnn|computeoffsets|computewgrad|computeboffsets|cask_cudnn|depthwise|xdlops_nhwc")
+KERNEL(QUANT, "quantize")
+KERNEL(EMBEDDING, "fbgemm_gpu::")
+KERNEL(GEMM, "matmul|_gemm|gemm_|fused_moe|grouped_mm")
+KERNEL(QUANT, "quant|fp8_cast|cast_fp8|mxfp|nvfp4|per_token_group|scaled_fp8")
+KERNEL(GEMM, "gemm|gemv|matmul|cutlass|cublas|cublaslt|splitk|split_k|cijk_|hgemm|wvspltk|wv_splt|dot_kernel|^ck::|moe_align|fused_moe|grouped_mm|nvjet|xmma|_mm_|bmm_|trsm|syrk|s1688|s16816|h16816|ampere_|volta_|sm90_|sm80_|epilogue::|dot_|marlin|machete|linear_kernel|llmm|reducespltk")
+KERNEL(FFT, "fft")
+KERNEL(POOL, "pool|upsample|interpolate|grid_sampler|roi_align|resize|bilinear|bicubic")
+KERNEL(RANDOM, "philox|dropout|distribution|random|curand|hiprand|uniform|bernoulli|multinomial|exponential|rand_")
+KERNEL(INDEX, "sort|scatter|gather|index|topk|top_k|nonzero|unique|searchsorted|masked|take_|histogram|bincount|where_|onesweep|scan|cumsum|cumprod|select|compact|lookup|bucket|sampling|argmax|argmin|mode_kernel|triu|tril|flip_|roll_|partition|inclusive|exclusive")
+KERNEL(LAYOUT, "catarray|copy|transpose|nchwto|nhwcto|nchw2|nhwc2|permute|reshape|pad_|_pad|memcpy|contiguous|concat|split_|tensortransform|cast_|_cast|convert|slice|stack_|pack_|unpack|swizzle|subtensor|repack")
+KERNEL(REDUCTION, "reduce|reduction|_sum|sum_|mean_|_norm|max_kernel|min_kernel|prod_|var_|std_")
+KERNEL(ELEMENTWISE, "elementwise|pointwise|functor|fill|activation|relu|gelu|silu|swiglu|sigmoid|tanh|act_and_mul|binary|unary|scale|add_|_add|mul_|_mul|div_|sub_|clamp|bias|arange|eye_|axpy|exp_|log_|sqrt|pow_|triton_|loop_|fusion|fused|wrapped_|lerp|compare|isfinite|isnan|^broadcast|select_and|opaquetype|addcmul|tensoriterator|broadcast_")
+#undef KERNEL
+#endif
+
+#ifdef CALL
+CALL(SYNC,   "synchronize|eventsynchronize|clfinish|clwaitforevents")
+CALL(LAUNCH, "launch|clenqueuendrange")
+CALL(MEMSET, "memset|clenqueuefill")
+CALL(ALLOC,  "mallocasync|freeasync")
+CALL(COPY,   "async|clenqueueread|clenqueuewrite|clenqueuecopy")
+CALL(COPY_WAITS, "memcpy")
+CALL(ALLOC,  "malloc|free|memalloc|hostalloc|mempool|hostregister|clcreatebuffer|clrelease")
+#undef CALL
+#endif
+
+#ifdef RANGE
+RANGE(INPUT,     "dataloader|data_loader|dataiter|data_iter|dataset|next_batch|nextbatch|get_batch|getbatch|load_batch|loadbatch|fetch_batch|iteratorgetnext|iterator::getnext|iterator::next|data_loading|dataloading|input_pipeline|prefetch_batch|read_batch")
+RANGE(OPTIMIZER, "optimizer")
+RANGE(SCALAR,    "aten::item|_local_scalar_dense|aten::nonzero|aten::is_nonzero|aten::equal")
+RANGE(MODULE,    "^nn")
+#undef RANGE
+#endif
+/* clang-format on */

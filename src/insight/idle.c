@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * idle.c - why a GPU was idle, gap by gap, from the call that launched what ended the gap:
+ *
+ *	   gap begins     the call        the call ends    gap ends: the work starts
+ *	   |--- host -----|---- launch ---+-- LAG -|------ dependency ------|
+ *	   |--- launch, or dependency if longer than LAG: called before the gap began ---|
+ *
+ * Of the host's part, what the launching thread spent on input is input. If the GPU ran dry
+ * while that thread waited for it, the thread could have used the wait to launch: so much of
+ * the rest, and no more than it waited, is due to the wait.
+ */
+#include "insight/insight.h"
+
+#define LAG_NS  20000u /* from a call to the start of work that waits for nothing */
+#define NAME_NS 20000u /* shorter gaps say nothing of what the host did */
+
+const char *const idle_word[IDLE_CAUSES] = {
+	[IDLE_INPUT] = "input",
+	[IDLE_SYNC] = "sync",
+	[IDLE_HOST] = "host",
+	[IDLE_LAUNCH] = "launch",
+	[IDLE_DEPENDENCY] = "dependency",
+	[IDLE_OTHER] = "other",
+};
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* The first span of a lane that ends after ns; the lane's end if none does. */
+static size_t span_after(const struct insight_spans *s, uint32_t lane, uint64_t ns)
+{
+	size_t lo = s->lane_first[lane], hi = s->lane_first[lane + 1];
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->span[mid].end_ns > ns)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+static uint64_t spent_in(const struct insight_spans *s, uint32_t lane, uint64_t from, uint64_t to)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = span_after(s, lane, from);
+	     i < s->lane_first[lane + 1] && s->span[i].start_ns < to; i++)
+		sum += least(s->span[i].end_ns, to) - most(s->span[i].start_ns, from);
+	return sum;
+}
+
+/* How long the thread had waited for the GPU when it ran dry at ns. The wait's end may be seen a
+ * little before the GPU's: clocks and rounding. */
+static uint64_t waited(const struct insight_spans *s, uint32_t lane, uint64_t ns)
+{
+	uint64_t early = ns > LAG_NS ? ns - LAG_NS : 0;
+	size_t i = span_after(s, lane, early);
+
+	if (i == s->lane_first[lane + 1] || s->span[i].start_ns >= ns)
+		return 0;
+	return ns - s->span[i].start_ns;
+}
+
+/* The parts of a gap; they sum to its length. */
+static void take_apart(const struct insight *in, const struct gap *g, uint64_t part[IDLE_CAUSES])
+{
+	uint32_t launch = insight_launch(in, g->after);
+	const struct event *call;
+	uint64_t from, host, ready;
+
+	for (size_t i = 0; i < IDLE_CAUSES; i++)
+		part[i] = 0;
+	if (launch == NO_EVENT) {
+		part[IDLE_OTHER] = g->end_ns - g->start_ns;
+		return;
+	}
+	call = &in->t->event[launch];
+	from = least(most(call->start_ns, g->start_ns), g->end_ns);
+	host = from - g->start_ns;
+	part[IDLE_INPUT] = spent_in(&in->spans[SPAN_INPUT], call->lane, g->start_ns, from);
+	host -= part[IDLE_INPUT];
+	part[IDLE_SYNC] = least(host, waited(&in->spans[SPAN_SYNC], call->lane, g->start_ns));
+	part[IDLE_HOST] = host - part[IDLE_SYNC];
+	ready = most(event_end(call), g->start_ns);
+	ready = least(ready > UINT64_MAX - LAG_NS ? ready : ready + LAG_NS, g->end_ns);
+	part[IDLE_LAUNCH] = most(ready, from) - from;
+	part[IDLE_DEPENDENCY] = g->end_ns - most(ready, from);
+}
+
+static void keep_longest(struct insight_device *d, const struct insight_gap *g)
+{
+	uint64_t len = g->gap.end_ns - g->gap.start_ns;
+	size_t i = INSIGHT_GAPS;
+
+	while (i > 0 && d->longest[i - 1].gap.end_ns - d->longest[i - 1].gap.start_ns < len)
+		i--;
+	if (i == INSIGHT_GAPS)
+		return;
+	for (size_t k = INSIGHT_GAPS - 1; k > i; k--)
+		d->longest[k] = d->longest[k - 1];
+	d->longest[i] = *g;
+}
+
+/* Calls say little: the op or function around them does. */
+static uint32_t what_host_ran(const struct insight *in, const struct event *call, uint64_t ns)
+{
+	uint32_t at = insight_host_at(in, call->lane, ns);
+
+	while (at != NO_EVENT && in->t->event[at].kind != EVENT_RANGE)
+		at = in->link[at] - 1;
+	return at;
+}
+
+void idle_gap(void *idle, const struct gap *g)
+{
+	struct idle *x = idle;
+	struct insight_gap kept = { *g, IDLE_OTHER, NO_EVENT };
+	uint32_t launch = insight_launch(x->in, g->after);
+	uint64_t part[IDLE_CAUSES], host, len = g->end_ns - g->start_ns;
+
+	take_apart(x->in, g, part);
+	for (enum idle_cause c = 0; c < IDLE_CAUSES; c++) {
+		x->d->idle_ns[c] += part[c];
+		if (part[c] > part[kept.cause] || !part[kept.cause])
+			kept.cause = c;
+	}
+	host = part[IDLE_HOST] + part[IDLE_LAUNCH];
+	if (host && len < GAP_SHORT_NS) {
+		x->d->short_gap_ns += host;
+		x->d->short_gaps++;
+	}
+	if (launch != NO_EVENT && len >= NAME_NS)
+		kept.host = what_host_ran(x->in, &x->in->t->event[launch], g->start_ns + len / 2);
+	if (kept.host != NO_EVENT && x->by_name)
+		x->by_name[x->in->t->event[kept.host].name] += part[IDLE_HOST];
+	keep_longest(x->d, &kept);
+}
+
+void idle_names(struct idle *x)
+{
+	for (size_t i = 0; i < x->in->t->names; i++) {
+		if (x->by_name[i] <= x->d->host_name_ns)
+			continue;
+		x->d->host_name = (uint32_t)i;
+		x->d->host_name_ns = x->by_name[i];
+	}
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* insight.c - everything that reports and findings read, computed once; see insight.h. */
+#include "insight/insight.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int insight_new(struct insight **out, const struct trace *t)
+{
+	static int (*const pass[])(struct insight *) = {
+		insight_link, insight_hosts, insight_devices, insight_steps, insight_tables,
+	};
+	struct insight *in;
+	int err;
+
+	if (!t->lane_first || t->events >= NO_EVENT)
+		return -EINVAL;
+	in = calloc(1, sizeof(*in));
+	if (!in)
+		return -ENOMEM;
+	in->t = t;
+	err = names_new(&in->names, t);
+	for (size_t i = 0; i < sizeof(pass) / sizeof(pass[0]) && !err; i++)
+		err = pass[i](in);
+	if (err < 0) {
+		insight_free(in);
+		return err;
+	}
+	*out = in;
+	return 0;
+}
+
+void insight_free(struct insight *in)
+{
+	if (!in)
+		return;
+	for (size_t i = 0; i < in->devices; i++)
+		sketch_fini(&in->device[i].launch.delay);
+	for (size_t i = 0; i < in->streams; i++)
+		sketch_fini(&in->stream[i].launch.delay);
+	for (size_t i = 0; i < SPAN_KINDS; i++) {
+		free(in->spans[i].span);
+		free(in->spans[i].lane_first);
+	}
+	for (size_t i = 0; i < ROLLS; i++)
+		free(in->roll[i].row);
+	names_free(in->names);
+	free(in->link);
+	free(in->device);
+	free(in->stream);
+	free(in->step);
+	free(in->host);
+	free(in);
+}

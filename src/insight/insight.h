@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * insight.h - what a trace says: joins, breakdowns, tables. Pure: a sealed trace in, numbers out.
+ *
+ *	insight_new(&in, t)   everything below, in a few passes
+ *
+ * Reports, findings, diff and what-if read it. Indices of events are those of t->event[].
+ */
+#ifndef AON_INSIGHT_H
+#define AON_INSIGHT_H
+
+#include "base/sketch.h"
+#include "insight/breakdown.h"
+#include "insight/class.h"
+#include "model/trace.h"
+
+#define NO_EVENT UINT32_MAX
+
+/* Why a GPU was idle. The parts sum to its idle time. */
+enum idle_cause {
+	IDLE_INPUT,      /* the launching thread waited for its next batch */
+	IDLE_SYNC,       /* it had waited for the GPU and had nothing queued behind */
+	IDLE_HOST,       /* it was busy with something else before it launched */
+	IDLE_LAUNCH,     /* launching itself: the call, and from the call to the start */
+	IDLE_DEPENDENCY, /* launched in time, but waited for something that is not on this GPU */
+	IDLE_OTHER,      /* the launch was not seen */
+	IDLE_CAUSES,
+};
+
+extern const char *const idle_word[IDLE_CAUSES];
+
+#define INSIGHT_GAPS 8u /* the longest of each device are kept to look at */
+
+struct insight_gap {
+	struct gap gap;
+	enum idle_cause cause; /* of most of it */
+	uint32_t host;         /* what its launching thread ran in the middle of it, or NO_EVENT */
+};
+
+/* From calls to the work that they launched. */
+struct insight_launch {
+	uint64_t launched;  /* GPU events whose launch was seen */
+	uint64_t call_ns;   /* in those calls; a graph's once */
+	uint64_t calls;     /* of them */
+	uint64_t queued_ns; /* sum of start - call; / span is the mean depth of the queue */
+	uint64_t depth_max;
+	struct sketch delay; /* start - end of the call, 0 if it started within */
+};
+
+struct insight_copy {
+	uint64_t count, bytes, ns, pageable, pageable_ns;
+};
+
+#define COPY_KINDS 16u /* AON_COPY_* */
+
+struct insight_class {
+	uint64_t count, ns;
+};
+
+struct insight_stream {
+	uint32_t lane;
+	struct breakdown b;
+	struct insight_launch launch;
+};
+
+struct insight_device {
+	uint32_t device; /* index into t->device[] */
+	int32_t rank;
+	struct breakdown b;
+	uint64_t idle_ns[IDLE_CAUSES];
+	uint64_t short_gap_ns; /* of IDLE_HOST and IDLE_LAUNCH, in gaps below GAP_SHORT_NS */
+	uint64_t short_gaps;
+	struct insight_gap longest[INSIGHT_GAPS];
+	struct insight_class class[CLASSES];
+	struct insight_copy copy[COPY_KINDS];
+	struct insight_launch launch;
+	uint64_t small_kernels, small_ns; /* kernels below SMALL_KERNEL_NS, not communication */
+	size_t stream_first, streams;     /* into insight.stream[] */
+	uint64_t steps, step_ns;          /* of its process, and their time */
+	uint32_t host_name;               /* most of IDLE_HOST was spent in ranges of this name */
+	uint64_t host_name_ns;
+};
+
+#define GAP_SHORT_NS    200000u /* longer gaps are not launching, but something else */
+#define SMALL_KERNEL_NS 10000u  /* about what a launch costs */
+
+struct insight_step {
+	uint32_t process;
+	int32_t rank;
+	uint64_t number, start_ns, dur_ns;
+	struct breakdown b; /* clipped to the step, over all GPUs of the process */
+};
+
+/* A row of a table by name: kernels of a rank, ops, modules. */
+struct insight_row {
+	int32_t rank;
+	uint32_t file, name;
+	enum kclass class; /* of kernels */
+	uint64_t count, total_ns, min_ns, max_ns, p50_ns, p99_ns;
+	uint64_t bytes;
+};
+
+struct insight_table {
+	struct insight_row *row; /* owned, by rank, longest first */
+	size_t rows;
+};
+
+enum insight_by { ROLL_KERNEL, ROLL_OP, ROLL_MODULE, ROLLS };
+
+/* What a process's host did about its GPUs. */
+struct insight_host {
+	uint64_t syncs, sync_ns;   /* calls that waited for a GPU */
+	uint64_t inputs, input_ns; /* ranges that fetched input */
+	uint64_t allocs, alloc_ns; /* calls that allocated or freed */
+	uint32_t sync_longest, input_longest;
+};
+
+/* What a thread did that idle GPUs may be due to: in order, none inside another. */
+struct insight_span {
+	uint64_t start_ns, end_ns;
+	uint32_t event;
+};
+
+enum span_kind { SPAN_SYNC, SPAN_INPUT, SPAN_KINDS };
+
+struct insight_spans {
+	struct insight_span *span; /* owned, lane by lane */
+	size_t *lane_first;        /* owned: lanes + 1 offsets */
+};
+
+struct insight {
+	const struct trace *t; /* borrowed, sealed */
+	struct names *names;
+	uint32_t *
+		link; /* by event, + 1: of GPU work its launch, of host events what encloses them */
+	struct insight_device *device;
+	struct insight_stream *stream;
+	struct insight_step *step;
+	struct insight_host *host; /* by process */
+	struct insight_spans spans[SPAN_KINDS];
+	struct insight_table roll[ROLLS];
+	size_t devices, streams, steps; /* only devices that did something */
+};
+
+/* 0 or -ENOMEM; -EINVAL: not sealed, or more events than an index holds. */
+int insight_new(struct insight **out, const struct trace *t);
+void insight_free(struct insight *in); /* NULL is allowed */
+
+/* What a GPU event was launched for, or NO_EVENT: the innermost op around its launch, and the
+ * innermost module. */
+uint32_t insight_op(const struct insight *in, uint32_t gpu_event);
+uint32_t insight_module(const struct insight *in, uint32_t gpu_event);
+
+/* The innermost host event of a thread at a moment, or NO_EVENT. */
+uint32_t insight_host_at(const struct insight *in, uint32_t lane, uint64_t ns);
+
+static inline uint32_t insight_launch(const struct insight *in, size_t gpu_event)
+{
+	return in->link[gpu_event] - 1; /* 0 becomes NO_EVENT */
+}
+
+static inline int32_t insight_rank(const struct trace *t, uint32_t process)
+{
+	return t->file[t->process[process].file].rank;
+}
+
+/* --- of single files, in this order --- */
+int insight_link(struct insight *in);    /* link.c */
+int insight_hosts(struct insight *in);   /* host.c */
+int insight_devices(struct insight *in); /* device.c */
+int insight_steps(struct insight *in);   /* step.c */
+int insight_tables(struct insight *in);  /* table.c */
+
+/* idle.c: the cause of one gap of `d`. */
+struct idle {
+	const struct insight *in;
+	struct insight_device *d;
+	uint64_t *by_name; /* of IDLE_HOST, by name of what the host ran */
+};
+
+void idle_gap(void *idle, const struct gap *g);
+void idle_names(struct idle *x); /* fills host_name and host_name_ns */
+
+#endif /* AON_INSIGHT_H */

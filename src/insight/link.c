@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * link.c - the joins: what encloses a host event, and which call launched a GPU event.
+ *
+ * Calls are found by (process, correlation id); the kernels of a graph share one. An op that
+ * does not enclose the launch on its own thread is found by External id, which importers leave
+ * in `b` of the call and in `corr` of the op.
+ */
+#include "insight/insight.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define DEPTH 512u /* deeper ranges are linked to the 512th */
+
+struct ids {
+	const struct trace *t;
+	uint32_t *slot; /* owned: event + 1, 0: free */
+	size_t mask, used;
+};
+
+static uint32_t process_of(const struct trace *t, uint32_t event)
+{
+	return t->lane[t->event[event].lane].process;
+}
+
+static size_t hash(uint32_t process, uint32_t id)
+{
+	uint64_t h = ((uint64_t)process << 32 | id) * 0x9e3779b97f4a7c15ull;
+
+	return (size_t)(h >> 29);
+}
+
+static int ids_init(struct ids *x, const struct trace *t, size_t n)
+{
+	size_t cap = 64;
+
+	while (cap < 2 * n)
+		cap *= 2;
+	x->t = t;
+	x->mask = cap - 1;
+	x->used = 0;
+	x->slot = calloc(cap, sizeof(*x->slot));
+	return x->slot ? 0 : -ENOMEM;
+}
+
+/* Where the id is, or would be. */
+static uint32_t *ids_at(const struct ids *x, uint32_t process, uint32_t id)
+{
+	size_t i = hash(process, id);
+
+	for (;; i++) {
+		uint32_t *s = &x->slot[i & x->mask];
+
+		if (!*s || (x->t->event[*s - 1].corr == id && process_of(x->t, *s - 1) == process))
+			return s;
+	}
+}
+
+static bool is_call(const struct event *e)
+{
+	return e->kind == EVENT_API || e->kind == EVENT_SYNC;
+}
+
+static bool is_host(const struct trace *t, const struct event *e)
+{
+	return t->lane[e->lane].device == LANE_HOST;
+}
+
+static bool launches(struct names *n, const struct event *e)
+{
+	enum call c = names_call(n, e->name);
+
+	return c == CALL_LAUNCH || c == CALL_COPY || c == CALL_COPY_WAITS || c == CALL_MEMSET;
+}
+
+/* Runtime and driver may share an id, and so may calls that launch nothing. */
+static void put_call(struct ids *x, struct names *n, uint32_t event)
+{
+	const struct event *e = &x->t->event[event];
+	uint32_t *at = ids_at(x, process_of(x->t, event), e->corr);
+
+	if (!*at || (!launches(n, &x->t->event[*at - 1]) && launches(n, e)))
+		*at = event + 1;
+}
+
+/* Ranges, steps and calls nest on their thread. */
+static void enclose_lane(struct insight *in, uint32_t lane)
+{
+	const struct trace *t = in->t;
+	uint32_t stack[DEPTH];
+	size_t depth = 0;
+
+	for (size_t i = t->lane_first[lane]; i < t->lane_first[lane + 1]; i++) {
+		const struct event *e = &t->event[i];
+
+		while (depth && event_end(&t->event[stack[depth - 1]]) <= e->start_ns)
+			depth--;
+		in->link[i] = depth ? stack[depth - 1] + 1 : 0;
+		if (e->dur_ns && depth < DEPTH &&
+		    (e->kind == EVENT_RANGE || e->kind == EVENT_STEP || is_call(e)))
+			stack[depth++] = (uint32_t)i;
+	}
+}
+
+static int link_launches(struct insight *in)
+{
+	const struct trace *t = in->t;
+	size_t calls = 0;
+	struct ids x;
+	int err;
+
+	for (size_t i = 0; i < t->events; i++)
+		calls += is_call(&t->event[i]);
+	err = ids_init(&x, t, calls);
+	if (err < 0)
+		return err;
+	for (size_t i = 0; i < t->events; i++)
+		if (is_call(&t->event[i]) && t->event[i].corr && is_host(t, &t->event[i]))
+			put_call(&x, in->names, (uint32_t)i);
+	for (size_t i = 0; calls && i < t->events; i++) {
+		const struct event *e = &t->event[i];
+
+		if (!is_host(t, e) && event_is_gpu(e) && e->corr)
+			in->link[i] = *ids_at(&x, process_of(t, (uint32_t)i), e->corr);
+	}
+	free(x.slot);
+	return 0;
+}
+
+static bool is_op(const struct event *e)
+{
+	return e->kind == EVENT_RANGE && (e->a == TRACE_OP || e->a == TRACE_USER || e->a == 0);
+}
+
+static bool has_op(const struct insight *in, uint32_t call)
+{
+	for (uint32_t up = in->link[call]; up; up = in->link[up - 1])
+		if (is_op(&in->t->event[up - 1]))
+			return true;
+	return false;
+}
+
+static bool wants_op(const struct insight *in, uint32_t call)
+{
+	const struct event *e = &in->t->event[call];
+
+	return e->kind == EVENT_API && e->b && e->b <= UINT32_MAX && !has_op(in, call);
+}
+
+/* Calls that no op encloses: by External id. */
+static int link_external(struct insight *in)
+{
+	const struct trace *t = in->t;
+	size_t orphans = 0, ops = 0;
+	struct ids x;
+	int err;
+
+	for (size_t i = 0; i < t->events; i++) {
+		orphans += wants_op(in, (uint32_t)i);
+		ops += is_op(&t->event[i]) && t->event[i].corr;
+	}
+	if (!orphans || !ops)
+		return 0;
+	err = ids_init(&x, t, ops);
+	if (err < 0)
+		return err;
+	for (size_t i = 0; i < t->events; i++)
+		if (is_op(&t->event[i]) && t->event[i].corr && is_host(t, &t->event[i]))
+			*ids_at(&x, process_of(t, (uint32_t)i), t->event[i].corr) = (uint32_t)i + 1;
+	for (size_t i = 0; i < t->events; i++) {
+		uint32_t op;
+
+		if (!wants_op(in, (uint32_t)i))
+			continue;
+		op = *ids_at(&x, process_of(t, (uint32_t)i), (uint32_t)t->event[i].b);
+		/* What encloses begins earlier, so the way up has an end, whatever the ids are. */
+		if (op && t->event[op - 1].start_ns < t->event[i].start_ns)
+			in->link[i] = op;
+	}
+	free(x.slot);
+	return 0;
+}
+
+int insight_link(struct insight *in)
+{
+	const struct trace *t = in->t;
+	int err;
+
+	in->link = calloc(t->events + 1, sizeof(*in->link));
+	if (!in->link)
+		return -ENOMEM;
+	for (uint32_t l = 0; l < t->lanes; l++)
+		if (t->lane[l].device == LANE_HOST)
+			enclose_lane(in, l);
+	err = link_launches(in);
+	return err < 0 ? err : link_external(in);
+}
+
+uint32_t insight_op(const struct insight *in, uint32_t gpu_event)
+{
+	uint32_t any = NO_EVENT;
+
+	for (uint32_t up = in->link[gpu_event]; up; up = in->link[up - 1]) {
+		const struct event *e = &in->t->event[up - 1];
+
+		if (!is_op(e))
+			continue;
+		if (e->a == TRACE_OP)
+			return up - 1;
+		if (any == NO_EVENT)
+			any = up - 1;
+	}
+	return any;
+}
+
+uint32_t insight_module(const struct insight *in, uint32_t gpu_event)
+{
+	for (uint32_t up = in->link[gpu_event]; up; up = in->link[up - 1]) {
+		const struct event *e = &in->t->event[up - 1];
+
+		if (e->kind == EVENT_RANGE && e->a == TRACE_PYTHON &&
+		    names_range(in->names, e->name) == RANGE_MODULE)
+			return up - 1;
+	}
+	return NO_EVENT;
+}
+
+uint32_t insight_host_at(const struct insight *in, uint32_t lane, uint64_t ns)
+{
+	const struct trace *t = in->t;
+	size_t lo = t->lane_first[lane], hi = t->lane_first[lane + 1], first = lo;
+
+	while (lo < hi) { /* the first that starts after ns */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->event[mid].start_ns <= ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == first)
+		return NO_EVENT;
+	for (uint32_t at = (uint32_t)lo; at; at = in->link[at - 1])
+		if (event_end(&t->event[at - 1]) > ns)
+			return at - 1;
+	return NO_EVENT;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * match.h - which rule of a table does a name meet? One walk over the name, however many rules.
+ *
+ * A rule is a list of words, "layernorm|layer_norm", each met anywhere in the name, in any case;
+ * '^' at a word's head stands for the name's. Of several rules met, the first of the table holds.
+ */
+#ifndef AON_MATCH_H
+#define AON_MATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MATCH_NONE 0xffu
+
+struct match_rule {
+	const char *words;
+	uint8_t value; /* the caller's */
+};
+
+struct match;
+
+int match_new(struct match **out, const struct match_rule *rule, size_t rules);
+void match_free(struct match *m); /* NULL is allowed */
+
+/* The value of the first rule met, or `or_else`. */
+uint8_t match_find(const struct match *m, const char *name, size_t len, uint8_t or_else);
+
+#endif /* AON_MATCH_H */

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * table.c - GPU time by name of kernel, op or module, for each file.
+ *
+ * Two passes over a file's streams: count, then lay durations out name by name, so that the
+ * quantiles are exact.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "insight/insight.h"
+
+struct build {
+	struct insight *in;
+	enum insight_by by;
+	uint32_t file;
+	uint32_t *slot; /* owned, by name: row + 1 of this file */
+	uint64_t *dur;  /* owned: of the file's GPU events, row by row */
+	size_t *at;     /* owned, by row of this file: where its next duration goes */
+	size_t first;   /* row of this file */
+	size_t cap;
+	size_t events;
+};
+
+static uint32_t key_of(const struct build *b, size_t event)
+{
+	uint32_t e = (uint32_t)event;
+
+	if (b->by == ROLL_KERNEL)
+		return b->in->t->event[e].name;
+	e = b->by == ROLL_OP ? insight_op(b->in, e) : insight_module(b->in, e);
+	return e == NO_EVENT ? UINT32_MAX : b->in->t->event[e].name;
+}
+
+static int count_event(struct build *b, size_t event)
+{
+	struct insight_table *tab = &b->in->roll[b->by];
+	uint32_t name = key_of(b, event);
+
+	if (name == UINT32_MAX)
+		return 0;
+	if (!b->slot[name]) {
+		if (tab->rows == b->cap) {
+			size_t cap = b->cap ? 2 * b->cap : 64;
+			void *row = realloc(tab->row, cap * sizeof(*tab->row));
+
+			if (!row)
+				return -ENOMEM;
+			tab->row = row;
+			b->cap = cap;
+		}
+		tab->row[tab->rows] = (struct insight_row){
+			.rank = b->in->t->file[b->file].rank,
+			.file = b->file,
+			.name = name,
+			.class = event_class(b->in->names, b->in->t, event),
+			.min_ns = UINT64_MAX,
+		};
+		b->slot[name] = (uint32_t)(++tab->rows - b->first);
+	}
+	tab->row[b->first + b->slot[name] - 1].count++;
+	b->events++;
+	return 0;
+}
+
+static int place_event(struct build *b, size_t event)
+{
+	const struct event *e = &b->in->t->event[event];
+	uint32_t name = key_of(b, event), k;
+	struct insight_row *r;
+
+	if (name == UINT32_MAX)
+		return 0;
+	k = b->slot[name] - 1;
+	r = &b->in->roll[b->by].row[b->first + k];
+	b->dur[b->at[k]++] = e->dur_ns;
+	r->total_ns += e->dur_ns;
+	r->min_ns = e->dur_ns < r->min_ns ? e->dur_ns : r->min_ns;
+	r->max_ns = e->dur_ns > r->max_ns ? e->dur_ns : r->max_ns;
+	if (e->kind == EVENT_COPY || e->kind == EVENT_MEMSET)
+		r->bytes += e->a;
+	return 0;
+}
+
+static int each_event(struct build *b, int (*fn)(struct build *, size_t))
+{
+	const struct trace *t = b->in->t;
+	int err = 0;
+
+	for (uint32_t l = 0; l < t->lanes; l++) {
+		if (t->lane[l].device == LANE_HOST ||
+		    t->process[t->lane[l].process].file != b->file)
+			continue;
+		for (size_t i = t->lane_first[l]; i < t->lane_first[l + 1] && !err; i++)
+			if (event_is_gpu(&t->event[i]))
+				err = fn(b, i);
+	}
+	return err;
+}
+
+/* The k-th least of v[0..n), by Hoare; v is reordered. */
+static uint64_t select_kth(uint64_t *v, size_t n, size_t k)
+{
+	size_t lo = 0, hi = n - 1;
+
+	while (lo < hi) {
+		uint64_t pivot = v[lo + (hi - lo) / 2], swap;
+		size_t i = lo, j = hi;
+
+		for (;; i++, j--) {
+			while (v[i] < pivot)
+				i++;
+			while (v[j] > pivot)
+				j--;
+			if (i >= j)
+				break;
+			swap = v[i];
+			v[i] = v[j];
+			v[j] = swap;
+		}
+		if (k <= j)
+			hi = j;
+		else
+			lo = j + 1;
+	}
+	return v[k];
+}
+
+/* The least value that a share q of all do not exceed. */
+static size_t rank_of(uint64_t n, uint64_t percent)
+{
+	return (size_t)((n * percent + 99) / 100 - 1);
+}
+
+static int fill_rows(struct build *b)
+{
+	struct insight_table *tab = &b->in->roll[b->by];
+	size_t rows = tab->rows - b->first, sum = 0;
+	int err;
+
+	b->dur = malloc((b->events + 1) * sizeof(*b->dur));
+	b->at = malloc((rows + 1) * sizeof(*b->at));
+	if (!b->dur || !b->at)
+		return -ENOMEM;
+	for (size_t k = 0; k < rows; k++) {
+		b->at[k] = sum;
+		sum += tab->row[b->first + k].count;
+	}
+	err = each_event(b, place_event);
+	for (size_t k = 0; k < rows; k++) {
+		struct insight_row *r = &tab->row[b->first + k];
+		uint64_t *v = b->dur + b->at[k] - r->count;
+
+		r->p99_ns = select_kth(v, r->count, rank_of(r->count, 99));
+		r->p50_ns = select_kth(v, r->count, rank_of(r->count, 50));
+	}
+	return err;
+}
+
+static int longest_first(const void *a, const void *b)
+{
+	const struct insight_row *x = a, *y = b;
+
+	if (x->total_ns != y->total_ns)
+		return x->total_ns < y->total_ns ? 1 : -1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static int add_file(struct build *b)
+{
+	struct insight_table *tab = &b->in->roll[b->by];
+	int err;
+
+	b->first = tab->rows;
+	b->events = 0;
+	err = each_event(b, count_event);
+	if (!err && tab->rows > b->first)
+		err = fill_rows(b);
+	for (size_t i = b->first; i < tab->rows; i++)
+		b->slot[tab->row[i].name] = 0;
+	if (!err && tab->rows > b->first)
+		qsort(tab->row + b->first, tab->rows - b->first, sizeof(*tab->row), longest_first);
+	free(b->dur);
+	free(b->at);
+	b->dur = NULL;
+	b->at = NULL;
+	return err;
+}
+
+int insight_tables(struct insight *in)
+{
+	struct build b = { .in = in };
+	int err = 0;
+
+	b.slot = calloc(in->t->names + 1, sizeof(*b.slot));
+	if (!b.slot)
+		return -ENOMEM;
+	for (b.by = 0; b.by < ROLLS && !err; b.by++) {
+		b.cap = 0;
+		for (b.file = 0; b.file < in->t->files && !err; b.file++)
+			err = add_file(&b);
+	}
+	free(b.slot);
+	return err;
+}
