@@ -50,16 +50,18 @@
 
 enum aon_chunk_state { AON_CHUNK_FREE = 0, AON_CHUNK_OWNED = 1, AON_CHUNK_FULL = 2 };
 
+#define AON_PULSE_STAMPS 8u
+
 /* What was last begun: evidence of a hang that outlives SIGKILL and needs no drain. */
 struct aon_pulse {
-	uint64_t step;     /* number of the last step begun */
-	uint64_t step_tsc; /* when */
-	uint64_t launch;   /* corr << 32 | name of the last launch */
-	uint64_t launch_tsc;
-	uint64_t collective;      /* sequence of the last collective begun */
+	uint64_t step;       /* number of the last step begun */
+	uint64_t step_tsc;   /* when */
+	uint64_t launch;     /* corr << 32 | name of the last launch */
+	uint64_t launch_tsc; /* of the last one whose number is a multiple of AON_PULSE_STAMPS */
+	uint64_t collective; /* sequence of the last collective begun */
 	uint64_t collective_comm; /* and its communicator */
 	uint64_t collective_tsc;
-	uint64_t reserved;
+	uint64_t launches; /* about how many */
 };
 
 struct aon_seg_head {

@@ -146,10 +146,16 @@ AON_API void aon_pulse_launch(uint32_t corr, uint32_t name)
 {
 	struct aon_pulse *p = pulse();
 
-	if (p) {
-		set(&p->launch, (uint64_t)corr << 32 | name);
+	uint64_t n;
+
+	if (!p)
+		return;
+	set(&p->launch, (uint64_t)corr << 32 | name);
+	/* Two threads may count one for both: the stamp costs more than all the rest. */
+	n = __atomic_load_n(&p->launches, __ATOMIC_RELAXED);
+	set(&p->launches, n + 1);
+	if (n % AON_PULSE_STAMPS == 0)
 		set(&p->launch_tsc, aon_tsc());
-	}
 }
 
 AON_API void aon_pulse_collective(uint64_t communicator, uint64_t sequence)
