@@ -10,12 +10,15 @@
 #include "pool/emit.h"
 #include "probe/opencl/layer.h"
 
+#define CORRS 256u
+
 struct op {
 	cl_event *out; /* for the driver: the app's, or &own, or NULL */
 	cl_event own;
 	struct queue *q; /* NULL: not followed, nothing more to do */
 	uint64_t call_ns;
 	uint32_t name, corr;
+	bool due; /* time to look at those that are done */
 };
 
 /* --- names of kernels --- */
@@ -50,7 +53,7 @@ static __attribute__((noinline)) uint32_t kernel_ask(cl_kernel k)
 	return aon_name(text);
 }
 
-static uint32_t kernel_name(cl_kernel k)
+static inline uint32_t kernel_name(cl_kernel k)
 {
 	uint32_t tag;
 	_Atomic uint64_t *slot = kernel_slot(k, &tag);
@@ -66,6 +69,16 @@ static uint32_t kernel_name(cl_kernel k)
 
 /* --- every command --- */
 
+/* Unlike each other within the process; a thread takes some at a time. */
+static uint32_t next_corr(void)
+{
+	static __thread __attribute__((tls_model("initial-exec"))) uint32_t last;
+
+	if (!(last % CORRS))
+		last = atomic_fetch_add_explicit(&layer->corr, CORRS, memory_order_relaxed);
+	return ++last;
+}
+
 static uint32_t thread_lane(void)
 {
 	static __thread __attribute__((tls_model("initial-exec"))) uint32_t lane;
@@ -75,7 +88,10 @@ static uint32_t thread_lane(void)
 	return lane;
 }
 
-static bool op_wanted(struct op *op, cl_command_queue handle, cl_event *event)
+/* Kernels go straight through; the others, which are many, by way of far_begin() and _end(). */
+#define STRAIGHT static inline __attribute__((always_inline))
+
+STRAIGHT bool op_wanted(struct op *op, cl_command_queue handle, cl_event *event)
 {
 	op->out = event;
 	op->q = NULL;
@@ -91,36 +107,37 @@ static bool op_wanted(struct op *op, cl_command_queue handle, cl_event *event)
  * Is this one to tell of the device's clock? Every command until the clock is known, since any of
  * them may be the first to be done; then one of eight, if the last was some time ago.
  */
-static bool op_looks(const struct op *op)
+STRAIGHT bool op_looks(struct op *op)
 {
-	struct queue *q = op->q;
+	bool known = atomic_load_explicit(&op->q->device->known, memory_order_relaxed);
 	uint64_t tsc;
 
-	if (op->corr % 8 && atomic_load_explicit(&q->device->known, memory_order_relaxed))
+	if (op->corr % 8 && known)
 		return false;
 	tsc = aon_tsc();
-	if (tsc - atomic_load_explicit(&q->sampled_tsc, memory_order_relaxed) <= SAMPLE_TICKS &&
-	    atomic_load_explicit(&q->device->known, memory_order_relaxed))
-		return false;
-	atomic_store_explicit(&q->sampled_tsc, tsc, memory_order_relaxed);
+	if (tsc - atomic_load_explicit(&op->q->sampled_tsc, memory_order_relaxed) <= SAMPLE_TICKS)
+		return !known;
+	atomic_store_explicit(&op->q->sampled_tsc, tsc, memory_order_relaxed);
+	op->due = true;
 	return true;
 }
 
-static void op_begin(struct op *op, cl_event *event, uint32_t name)
+STRAIGHT void op_begin(struct op *op, cl_event *event, uint32_t name)
 {
 	op->own = NULL;
 	op->out = event ? event : &op->own;
 	op->name = name;
-	op->corr = 1 + atomic_fetch_add_explicit(&layer->corr, 1, memory_order_relaxed);
+	op->corr = next_corr();
 	aon_pulse_launch(op->corr, name);
+	op->due = false;
 	op->call_ns = op_looks(op) || aon_wants(AON_WANT_API) ? host_ns() : 0;
 }
 
-static void op_call_ended(struct op *op, struct pending *p, enum op_name what)
+static __attribute__((noinline)) void op_call_ended(struct op *op, struct pending *p,
+						    enum op_name what)
 {
 	uint64_t end = host_ns(), took = end - op->call_ns;
 
-	p->call_ns = op->call_ns;
 	p->call_took_ns = took < UINT32_MAX ? (uint32_t)took : UINT32_MAX;
 	if (aon_wants(AON_WANT_API))
 		aon_act_emit(&(struct aon_act){ .size = sizeof(struct aon_act),
@@ -135,30 +152,66 @@ static void op_call_ended(struct op *op, struct pending *p, enum op_name what)
 struct what {
 	enum op_name op;
 	uint32_t kind, dir;
-	uint64_t arg;
-	const uint32_t *dims;
+	uint64_t bytes;
+	const uint32_t *dims; /* of a kernel */
 	bool blocking;
 };
 
-/* The driver has taken it. An event of the app is its own: it may be gone before we look. */
-static void op_end(struct op *op, cl_event *event, const struct what *w)
+/* All cells are taken: those that are done may make room. */
+static __attribute__((noinline)) struct pending *cell_find(struct queue *q, uint32_t *nth)
 {
-	struct pending p = { .arg = w->arg,
-			     .name = op->name,
-			     .corr = op->corr,
-			     .kind = (uint8_t)w->kind,
-			     .dir = (uint8_t)w->dir };
+	struct pending *cell;
 
-	if (op->call_ns)
-		op_call_ended(op, &p, w->op);
-	p.event = *op->out;
-	if (!p.event || (event && next()->clRetainEvent(p.event))) {
+	harvest(q, false);
+	cell = pending_take(q, nth);
+	if (!cell)
+		count(&layer->full, 1);
+	return cell;
+}
+
+/* The driver has taken it. An event of the app is its own: it may be gone before we look. */
+STRAIGHT void op_end(struct op *op, cl_event *event, const struct what *w)
+{
+	cl_event e = *op->out;
+	struct pending *p;
+	uint32_t nth;
+
+	if (!e || (event && next()->clRetainEvent(e))) {
 		count(&layer->unread, 1);
 		return;
 	}
-	harvest_push(op->q, &p, w->dims);
-	if (w->blocking)
-		harvest(op->q, true);
+	p = pending_take(op->q, &nth);
+	if (__builtin_expect(!p, 0))
+		p = cell_find(op->q, &nth);
+	if (!p) {
+		next()->clReleaseEvent(e);
+		return;
+	}
+	p->call_ns = op->call_ns;
+	p->name = op->name;
+	p->corr = op->corr;
+	p->kind = (uint8_t)w->kind;
+	p->dir = (uint8_t)w->dir;
+	if (w->dims)
+		memcpy(p->dims, w->dims, sizeof(p->dims));
+	else
+		p->bytes = w->bytes;
+	if (op->call_ns)
+		op_call_ended(op, p, w->op);
+	pending_put(p, e);
+	if (__builtin_expect(op->due || nth % DUE == DUE - 1 || w->blocking, 0))
+		harvest(op->q, w->blocking);
+}
+
+static void far_begin(struct op *op, cl_command_queue queue, cl_event *event, enum op_name what)
+{
+	if (op_wanted(op, queue, event))
+		op_begin(op, event, layer->op_name[what]);
+}
+
+static void far_end(struct op *op, cl_event *event, const struct what *w)
+{
+	op_end(op, event, w);
 }
 
 /* --- kernels --- */
@@ -206,9 +259,9 @@ static cl_int CL_API_CALL on_clEnqueueTask(cl_command_queue queue, cl_kernel ker
 		op_begin(&op, event, kernel_name(kernel));
 	r = next()->clEnqueueTask(queue, kernel, waits, wait, op.out);
 	if (op.q && !r)
-		op_end(&op, event,
-		       &(struct what){ OP_clEnqueueNDRangeKernel, AON_ACT_KERNEL, 0, 0, one,
-				       false });
+		far_end(&op, event,
+			&(struct what){ OP_clEnqueueNDRangeKernel, AON_ACT_KERNEL, 0, 0, one,
+					false });
 	return r;
 }
 
@@ -257,19 +310,18 @@ static uint64_t image_bytes(cl_mem image, const size_t region[3])
 	return element * volume(region);
 }
 
-#define COPY(fn, params, args, kind, dir, bytes, block)                                          \
-	static cl_int CL_API_CALL on_##fn params                                                 \
-	{                                                                                        \
-		struct op op;                                                                    \
-		cl_int ret;                                                                      \
-                                                                                                 \
-		if (op_wanted(&op, queue, event))                                                \
-			op_begin(&op, event, layer->op_name[OP_##fn]);                           \
-		ret = next()->fn args;                                                           \
-		if (op.q && !ret)                                                                \
-			op_end(&op, event,                                                       \
-			       &(struct what){ OP_##fn, kind, dir, bytes, NULL, (block) != 0 }); \
-		return ret;                                                                      \
+#define COPY(fn, params, args, kind, dir, bytes, block)                                           \
+	static cl_int CL_API_CALL on_##fn params                                                  \
+	{                                                                                         \
+		struct op op;                                                                     \
+		cl_int ret;                                                                       \
+                                                                                                  \
+		far_begin(&op, queue, event, OP_##fn);                                            \
+		ret = next()->fn args;                                                            \
+		if (op.q && !ret)                                                                 \
+			far_end(&op, event,                                                       \
+				&(struct what){ OP_##fn, kind, dir, bytes, NULL, (block) != 0 }); \
+		return ret;                                                                       \
 	}
 #include "probe/opencl/enqueue.tbl.h"
 
@@ -286,13 +338,12 @@ static void *CL_API_CALL on_clEnqueueMapBuffer(cl_command_queue queue, cl_mem m,
 	struct op op;
 	void *p;
 
-	if (op_wanted(&op, queue, event))
-		op_begin(&op, event, layer->op_name[OP_clEnqueueMapBuffer]);
+	far_begin(&op, queue, event, OP_clEnqueueMapBuffer);
 	p = next()->clEnqueueMapBuffer(queue, m, block, flags, off, size, waits, wait, op.out, err);
 	if (op.q && p)
-		op_end(&op, event,
-		       &(struct what){ OP_clEnqueueMapBuffer, AON_ACT_COPY, map_dir(flags), size,
-				       NULL, block != 0 });
+		far_end(&op, event,
+			&(struct what){ OP_clEnqueueMapBuffer, AON_ACT_COPY, map_dir(flags), size,
+					NULL, block != 0 });
 	return p;
 }
 
@@ -305,14 +356,13 @@ static void *CL_API_CALL on_clEnqueueMapImage(cl_command_queue queue, cl_mem m, 
 	struct op op;
 	void *p;
 
-	if (op_wanted(&op, queue, event))
-		op_begin(&op, event, layer->op_name[OP_clEnqueueMapImage]);
+	far_begin(&op, queue, event, OP_clEnqueueMapImage);
 	p = next()->clEnqueueMapImage(queue, m, block, flags, at, region, row, slice, waits, wait,
 				      op.out, err);
 	if (op.q && p)
-		op_end(&op, event,
-		       &(struct what){ OP_clEnqueueMapImage, AON_ACT_COPY, map_dir(flags),
-				       image_bytes(m, region), NULL, block != 0 });
+		far_end(&op, event,
+			&(struct what){ OP_clEnqueueMapImage, AON_ACT_COPY, map_dir(flags),
+					image_bytes(m, region), NULL, block != 0 });
 	return p;
 }
 

@@ -2,58 +2,17 @@
 /*
  * harvest.c - what commands took: read from their events once the device is done with them.
  *
- * Every BATCH commands, and whenever the app itself waited, the oldest are looked at. They are
- * copied out under the lock, asked without it, and removed under it again; only the one thread
- * that set `harvesting` removes, so those copied stay the first of the list. Whoever finds
- * another thread at it goes on.
+ * Every DUE commands or some milliseconds, and whenever the app itself waited, the oldest are
+ * looked at, by one thread at a time: whoever finds another at it goes on.
  */
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
 
 #include "pool/emit.h"
 #include "probe/opencl/layer.h"
 
-#define FEW (2 * BATCH) /* what an enqueue may be made to look at */
+#define FEW (2 * DUE) /* what an enqueue may be made to look at */
 
-/* --- the list --- */
-
-static bool grow(struct queue *q)
-{
-	uint32_t room = q->room ? q->room * 2 : PENDING_MIN;
-	size_t bytes = room * sizeof(*q->list);
-	int saved = errno;
-	void *p;
-
-	if (room > PENDING_MAX)
-		return false;
-	if (q->list)
-		p = mremap(q->list, q->room * sizeof(*q->list), bytes, MREMAP_MAYMOVE);
-	else
-		p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	errno = saved;
-	if (p == MAP_FAILED)
-		return false;
-	q->list = p;
-	q->room = room;
-	return true;
-}
-
-/* The lock is held. */
-static bool make_room(struct queue *q)
-{
-	if (q->head < q->room / 2 || !q->room) {
-		if (grow(q))
-			return true;
-		if (!q->head)
-			return false;
-	}
-	memmove(q->list, q->list + q->head, (q->tail - q->head) * sizeof(*q->list));
-	q->tail -= q->head;
-	q->head = 0;
-	return true;
-}
+/* --- geometries --- */
 
 /* The compiler calls memcmp() for as much. */
 static bool same_dims(const uint32_t a[6], const uint32_t b[6])
@@ -85,43 +44,6 @@ static uint32_t geo_id(struct queue *q, const uint32_t d[6])
 	return q->geo[i].id;
 }
 
-void harvest_push(struct queue *q, struct pending *p, const uint32_t dims[6])
-{
-	bool kept, due;
-
-	brief_take(&q->lock);
-	if (dims)
-		p->arg = geo_id(q, dims);
-	kept = q->tail < q->room || make_room(q);
-	if (kept)
-		q->list[q->tail++] = *p;
-	due = ++q->pushed % BATCH == 0 && q->tail - q->head >= BATCH;
-	brief_give(&q->lock);
-	if (!kept) {
-		count(&layer->full, 1);
-		next()->clReleaseEvent(p->event);
-	}
-	if (due)
-		harvest(q, false);
-}
-
-uint32_t harvest_holds(cl_event event)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < QUEUES; i++) {
-		struct queue *q = &layer->queue[i];
-
-		if (atomic_load_explicit(&q->state, memory_order_acquire) < SLOT_LIVE)
-			continue;
-		brief_take(&q->lock);
-		for (uint32_t k = q->head; k < q->tail; k++)
-			n += q->list[k].event == event;
-		brief_give(&q->lock);
-	}
-	return n;
-}
-
 /* --- one command --- */
 
 enum found { FOUND, NOT_YET, FAILED, UNREADABLE };
@@ -151,11 +73,11 @@ static enum found ask_end(cl_event e, cl_ulong *end)
 /* QUEUED was taken by the driver while it was being called: that ties its clock to ours. */
 static void calibrate(struct device *d, const struct pending *p)
 {
-	struct dev_clock now;
 	cl_ulong queued;
 
-	if (!d->timer && !ask(p->event, CL_PROFILING_COMMAND_QUEUED, &queued) && queued)
-		queue_sampled(d, queued, p->call_ns, p->call_ns + p->call_took_ns, &now);
+	if (!atomic_load_explicit(&d->timer, memory_order_relaxed) &&
+	    !ask(p->event, CL_PROFILING_COMMAND_QUEUED, &queued) && queued)
+		device_sample(d, queued, p->call_ns, p->call_ns + p->call_took_ns);
 }
 
 /* In tier full: how long the command waited, for the driver and for the device. */
@@ -189,11 +111,11 @@ static void emit(struct queue *q, const struct pending *p, const struct dev_cloc
 			     .kind = p->kind,
 			     .name = p->name,
 			     .lane = q->lane,
-			     .geo = kernel ? (uint32_t)p->arg : 0,
+			     .geo = kernel && p->dims[0] ? geo_id(q, p->dims) : 0,
 			     .corr = p->corr,
 			     .dir = p->dir,
 			     .start_ns = dev_clock_host(c, start),
-			     .bytes = kernel ? 0 : p->arg };
+			     .bytes = kernel ? 0 : p->bytes };
 
 	a.end_ns = a.start_ns + (end - start);
 	aon_act_emit(&a);
@@ -243,47 +165,11 @@ static uint64_t settle_batch(struct queue *q, const struct pending *some, uint32
 		else if (!q->disordered)
 			break; /* those behind it wait, too, or nearly all */
 	}
-	if (!done)
-		return 0;
-	pthread_mutex_lock(&q->device->lock);
-	c = q->device->clock;
-	pthread_mutex_unlock(&q->device->lock);
+	c = device_clock(q->device);
 	for (uint32_t i = 0; i < n; i++)
 		if (done >> i & 1)
 			settle(q, &some[i], &t[i], &c);
 	return done;
-}
-
-/* Looks at a batch that begins `skip` after the oldest; how many of it stay, BATCH at the most,
- * and in *more whether there is more behind it. */
-static uint32_t harvest_batch(struct queue *q, uint32_t skip, bool *more)
-{
-	struct pending some[BATCH];
-	uint32_t n, kept = 0, at;
-	uint64_t done;
-
-	brief_take(&q->lock);
-	n = q->tail - q->head > skip ? q->tail - q->head - skip : 0;
-	*more = n > BATCH;
-	n = n < BATCH ? n : BATCH;
-	if (n)
-		memcpy(some, q->list + q->head + skip, n * sizeof(*some));
-	brief_give(&q->lock);
-	done = settle_batch(q, some, n);
-	if (!done)
-		return n;
-	brief_take(&q->lock);
-	at = q->head + skip + n;
-	for (uint32_t i = n; i-- > 0;) /* what stays moves up to the rest */
-		if (!(done >> i & 1))
-			q->list[at - ++kept] = some[i];
-	if (skip && n > kept)
-		memmove(q->list + q->head + n - kept, q->list + q->head, skip * sizeof(*q->list));
-	q->head += n - kept;
-	if (q->head == q->tail)
-		q->head = q->tail = 0;
-	brief_give(&q->lock);
-	return kept;
 }
 
 /* What could not be timed is said, at most once a second: nothing is lost in silence. */
@@ -315,23 +201,43 @@ static void tell(bool now)
 
 void harvest(struct queue *q, bool all)
 {
-	uint32_t skip = 0, seen = 0;
-	bool more;
+	uint32_t skip = 0, seen = 0, n, kept;
 
-	/* Pairs with the release below: what the last one removed is removed. */
-	if (atomic_exchange_explicit(&q->harvesting, 1, memory_order_acquire))
+	if (!turn_take(&q->harvesting))
 		return;
-	queue_sample(q->device);
+	device_look(q->device);
+	pending_collect(q);
 	do {
-		uint32_t kept = harvest_batch(q, skip, &more);
+		uint64_t done;
 
+		n = q->tail - q->head - skip;
+		n = n < BATCH ? n : BATCH;
+		done = n ? settle_batch(q, q->list + q->head + skip, n) : 0;
+		kept = n - (uint32_t)__builtin_popcountll(done);
+		if (done)
+			pending_drop(q, skip, n, done);
 		skip += kept;
 		seen += BATCH;
-		if (kept && !q->disordered)
-			break;
-	} while (more && (all || seen < FEW));
-	atomic_store_explicit(&q->harvesting, 0, memory_order_release);
+	} while (n == BATCH && (q->disordered || !kept) && (all || seen < FEW));
+	turn_give(&q->harvesting);
 	tell(false);
+}
+
+/* A queue that another thread harvests is left out: the answer may be one too many, then. */
+uint32_t harvest_holds(cl_event event)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < QUEUES; i++) {
+		struct queue *q = &layer->queue[i];
+
+		if (atomic_load_explicit(&q->state, memory_order_acquire) < SLOT_LIVE ||
+		    !turn_take(&q->harvesting))
+			continue;
+		n += pending_holds(q, event);
+		turn_give(&q->harvesting);
+	}
+	return n;
 }
 
 /* Queues that the app let go while they were at work. */
@@ -358,24 +264,15 @@ void harvest_at_exit(void)
 		if (atomic_load_explicit(&q->state, memory_order_acquire) < SLOT_LIVE)
 			continue;
 		harvest(q, true);
-		brief_take(&q->lock);
-		count(&layer->running, q->tail - q->head);
-		brief_give(&q->lock);
+		if (!turn_take(&q->harvesting))
+			continue;
+		count(&layer->running, pending_left(q));
+		turn_give(&q->harvesting);
 	}
 	tell(true);
 }
 
 /* --- when the app waits, so do we have time --- */
-
-static bool plenty(struct queue *q)
-{
-	bool yes;
-
-	brief_take(&q->lock);
-	yes = q->tail - q->head >= BATCH;
-	brief_give(&q->lock);
-	return yes;
-}
 
 static cl_int CL_API_CALL on_clFinish(cl_command_queue queue)
 {
@@ -392,7 +289,7 @@ static cl_int CL_API_CALL on_clFlush(cl_command_queue queue)
 	cl_int r = next()->clFlush(queue);
 	struct queue *q = layer->on ? queue_find(queue) : NULL;
 
-	if (q && plenty(q))
+	if (q && pending_plenty(q))
 		harvest(q, false);
 	return r;
 }

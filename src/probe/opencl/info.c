@@ -6,7 +6,7 @@
 
 static bool hides(const struct queue *q)
 {
-	return q && q->forced;
+	return q && atomic_load_explicit(&q->forced, memory_order_relaxed);
 }
 
 static cl_int answer(const void *data, size_t len, size_t cap, void *out, size_t *used)
@@ -49,10 +49,8 @@ static cl_int CL_API_CALL on_clSetCommandQueueProperty(cl_command_queue handle,
 
 	if (hides(q) && old)
 		*old &= ~(cl_command_queue_properties)CL_QUEUE_PROFILING_ENABLE;
-	if (hides(q) && enable && props & CL_QUEUE_PROFILING_ENABLE) {
-		q->forced = false;
-		atomic_fetch_sub_explicit(&layer->forced_live, 1, memory_order_relaxed);
-	}
+	if (q && enable && props & CL_QUEUE_PROFILING_ENABLE)
+		queue_unhide(q);
 	return r;
 }
 

@@ -13,7 +13,7 @@
 struct layer *layer;
 _Atomic(const cl_icd_dispatch *) layer_next;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards these */
+static _Atomic uint32_t turn; /* guards these; a second loader at the same moment gets no layer */
 static cl_icd_dispatch theirs[LOADERS], ours[LOADERS];
 static unsigned loaders;
 
@@ -139,13 +139,14 @@ clInitLayer(cl_uint entries, const cl_icd_dispatch *target, cl_uint *entries_ret
 
 	if (!target || !entries_ret || !ret || n < NEEDED)
 		return CL_INVALID_VALUE;
-	pthread_mutex_lock(&lock);
+	if (!turn_take(&turn))
+		return CL_OUT_OF_RESOURCES;
 	if (layer_make())
 		i = loader_of(target, n);
 	/* The latest one: an earlier one may have been unloaded. */
 	if (i >= 0)
 		atomic_store_explicit(&layer_next, &theirs[i], memory_order_release);
-	pthread_mutex_unlock(&lock);
+	turn_give(&turn);
 	if (i >= 0) {
 		*ret = &ours[i];
 		*entries_ret = (cl_uint)n;

@@ -5,23 +5,24 @@
  *	app -> loader -> on_cl*() of this layer -> next()->cl*() -> loader -> driver
  *
  * layer.c    the two exported calls, tables       enqueue.c  kernels and copies, as they are asked for
- * info.c     what an app may ask about queues     harvest.c  what they took, when they are done
- * queue.c    queues, devices, one slot each       clock.h    a device's clock against the host's
+ * info.c     what an app may ask about queues     pending.c  those that are not done yet
+ * queue.c    queues, one slot each                harvest.c  what they took, when they are done
+ * device.c   devices and their clocks             clock.h    a device's clock against the host's
  *
- * The app's event, or one of ours, is kept in a list of its queue until the device is done with
- * it. It is never waited for, and no lock of ours is held while the driver is called: a driver
- * may call the app back with its own locks held.
+ * The app's event, or one of ours, is kept until the device is done with it. Nothing is waited
+ * for: there is no lock. What one thread at a time may do (read events, correct a clock) is
+ * guarded by a word that a second thread finds set and goes on, so a driver may call the app
+ * back, and the app us, at any place.
  *
- * All state is in one mapping that a forked child finds zeroed, so that a child is silent and
- * meets no lock of its parent's threads.
+ * All state is in one mapping that a forked child finds zeroed, so that a child is silent.
  */
 #ifndef AON_PROBE_OPENCL_H
 #define AON_PROBE_OPENCL_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <time.h>
 
 #define CL_TARGET_OPENCL_VERSION 300
@@ -41,7 +42,9 @@
 #define KERNELS      16384u /* names remembered */
 #define PENDING_MIN  1024u  /* PoCL lets an app run 12,000 commands ahead */
 #define PENDING_MAX  65536u
-#define BATCH        64u /* read at a time: one bit each in a word */
+#define BOX          32768u /* asked for while one thread harvests, or was stopped while it did */
+#define BATCH        64u    /* read at a time: one bit each in a word */
+#define DUE          256u   /* asked for since the last look at those that are done */
 #define GEOS         16u
 #define PROPS        17u
 #define SAMPLE_NS    100000000u   /* between two looks at a timer that the device offers */
@@ -56,78 +59,77 @@ enum op_name {
 	OP_MAX
 };
 
-/*
- * A lock that is held for some instructions, by every command: one exchange, no call.
- * Who finds it taken spins, then sleeps: its holder may have been preempted, by us even.
- */
-struct brief {
-	_Atomic uint32_t taken;
-};
-
-static inline void brief_take(struct brief *l)
+/* A word that one thread at a time sets; who finds it set goes on without. */
+static inline bool turn_take(_Atomic uint32_t *turn)
 {
-	/* Pairs with the release in brief_give(). */
-	for (unsigned i = 0; atomic_exchange_explicit(&l->taken, 1, memory_order_acquire); i++)
-		if (i > 100)
-			nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);
+	/* Pairs with the release in turn_give(): what the last one did is done. */
+	return !atomic_exchange_explicit(turn, 1, memory_order_acquire);
 }
 
-static inline void brief_give(struct brief *l)
+static inline void turn_give(_Atomic uint32_t *turn)
 {
-	atomic_store_explicit(&l->taken, 0, memory_order_release);
+	atomic_store_explicit(turn, 0, memory_order_release);
 }
 
 /* A command whose end was not seen yet. */
 struct pending {
-	cl_event event;   /* owned: one reference */
-	uint64_t arg;     /* geometry, or bytes */
-	uint64_t call_ns; /* when it was asked for; 0: not looked at */
+	_Alignas(64) _Atomic(cl_event) event; /* owned: one reference; NULL: not filled yet */
+	uint64_t call_ns;                     /* when it was asked for; 0: not looked at */
 	uint32_t call_took_ns;
 	uint32_t name;
 	uint32_t corr;
 	uint8_t kind, dir;
+	union {
+		uint32_t dims[6]; /* of a kernel: global and local size; 0: none */
+		uint64_t bytes;
+	};
 };
 
+_Static_assert(sizeof(struct pending) == 64, "one cache line");
+
 struct device {
-	cl_device_id id;
-	bool timer; /* clGetDeviceAndHostTimer() works */
-	pthread_mutex_t lock;
-	struct dev_clock clock; /* guarded by lock */
-	_Atomic uint32_t known; /* clock.known; a hint, read without the lock */
+	_Atomic(cl_device_id) id; /* NULL: none; once set, for good */
+	_Atomic uint32_t timer;   /* clGetDeviceAndHostTimer() works */
+	_Atomic uint32_t turn;    /* guards clock */
+	struct dev_clock clock;
+	_Atomic uint32_t known; /* 1: there is an offset; both are written by who has the turn */
+	_Atomic int64_t offset;
+	_Atomic uint64_t at_ns; /* of the last sample */
 };
 
 enum slot_state { SLOT_FREE, SLOT_TAKEN, SLOT_LIVE, SLOT_ORPHAN };
 
 struct queue {
-	_Atomic uint32_t state; /* enum slot_state; changed under layer.lock */
+	_Atomic uint32_t state; /* enum slot_state */
 	_Atomic uint32_t refs;  /* the app's */
-	_Atomic uint32_t harvesting;
 	_Atomic uint64_t sampled_tsc;
-	bool forced; /* the app did not ask for profiling */
+	_Atomic uint32_t forced; /* the app did not ask for profiling */
 	bool disordered;
 	uint32_t lane, wait_lane;
 	struct device *device;
 	cl_queue_properties props[PROPS]; /* the app's, where we gave the driver others */
 	uint32_t props_used;
-	struct brief lock;    /* guards what follows */
-	struct pending *list; /* owned; [head, tail) of `room` */
-	uint32_t head, tail, room, pushed;
+	struct pending *box;                 /* BOX cells, for good */
+	_Alignas(64) _Atomic uint32_t taken; /* cells of the box; more than BOX: it was full */
+	_Atomic uint32_t held;               /* tail - head, for others */
+	_Atomic uint32_t harvesting;         /* guards what follows */
+	uint32_t collected;                  /* cells of the box */
+	struct pending *list;                /* owned; [head, tail) of `room` */
+	uint32_t head, tail, room;
 	struct {
 		uint32_t dims[6], id;
 	} geo[GEOS];
 };
 
 struct layer {
-	uint32_t on;          /* 0 in a child */
-	pthread_mutex_t lock; /* guards slots, devices and contexts while they come and go */
-	bool exit_hooked;
-	uint32_t device_count, context_count;
+	uint32_t on; /* 0 in a child */
+	_Atomic uint32_t exit_hooked, devices_listed;
 	_Atomic uint32_t corr;
 	_Atomic uint32_t forced_live; /* queues whose profiling the app does not know of */
 	_Atomic uint64_t told_tsc, told;
 	_Atomic uint64_t failed, unread, full, unprofiled, running;
 	uint32_t op_name[OP_MAX], name_queued, name_submitted, name_lost;
-	cl_context context[CONTEXTS];
+	_Atomic(cl_context) context[CONTEXTS];
 	struct device device[DEVICES];
 	struct queue queue[QUEUES];
 	_Atomic uint64_t by_handle[QUEUES * 4]; /* handle << 16 | slot; 0: free, 1: was used */
@@ -161,14 +163,18 @@ static inline uint64_t host_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* --- device.c --- */
+struct device *device_of(cl_device_id id); /* NULL: too many */
+void device_look(struct device *d);        /* at its own timer, if it has one */
+void device_sample(struct device *d, uint64_t dev_ns, uint64_t before_ns, uint64_t after_ns);
+struct dev_clock device_clock(const struct device *d); /* known, offset */
+
 /* --- queue.c --- */
 struct queue *queue_find(cl_command_queue handle);
 struct queue *queue_of_event(cl_event event); /* NULL: none that we follow */
-void queue_sample(struct device *d);          /* look at the device's own timer, if it has one */
-void queue_sampled(struct device *d, uint64_t dev_ns, uint64_t before_ns, uint64_t after_ns,
-		   struct dev_clock *out);
 void queue_install(cl_icd_dispatch *ours);
-void queue_give(struct queue *q); /* a slot whose list is empty */
+void queue_give(struct queue *q);   /* a slot whose list is empty */
+void queue_unhide(struct queue *q); /* the app may see that it profiles */
 
 /* --- enqueue.c --- */
 void enqueue_install(cl_icd_dispatch *ours);
@@ -176,9 +182,40 @@ void enqueue_install(cl_icd_dispatch *ours);
 /* --- info.c --- */
 void info_install(cl_icd_dispatch *ours);
 
+/* --- pending.c --- */
+bool pending_make(struct queue *q);
+
+/* A cell to fill, then to put; NULL: all are taken. *nth: of the box. */
+static inline struct pending *pending_take(struct queue *q, uint32_t *nth)
+{
+	/* Pairs with the release in box_empty(): the cell was read before it is written again. */
+	*nth = atomic_fetch_add_explicit(&q->taken, 1, memory_order_acquire);
+	return *nth < BOX ? &q->box[*nth] : NULL;
+}
+
+/* With its event, which is owned from here on. */
+static inline void pending_put(struct pending *cell, cl_event event)
+{
+	/* Pairs with the acquire in pending_collect(). */
+	atomic_store_explicit(&cell->event, event, memory_order_release);
+}
+
+static inline bool pending_plenty(const struct queue *q)
+{
+	return atomic_load_explicit(&q->taken, memory_order_relaxed) +
+		       atomic_load_explicit(&q->held, memory_order_relaxed) >=
+	       BATCH;
+}
+
+/* For who has the queue's turn (harvesting): */
+void pending_collect(struct queue *q); /* from the box to the list */
+/* Of n that begin `skip` after the oldest, those of `done` leave the list. */
+void pending_drop(struct queue *q, uint32_t skip, uint32_t n, uint64_t done);
+uint32_t pending_left(const struct queue *q);
+uint32_t pending_holds(struct queue *q, cl_event event);
+void pending_clear(struct queue *q);
+
 /* --- harvest.c --- */
-/* Keeps the command until it is done; owns p->event from here on. dims: global and local size. */
-void harvest_push(struct queue *q, struct pending *p, const uint32_t dims[6]);
 void harvest(struct queue *q, bool all); /* all: as far as it is done; else a few batches */
 void harvest_orphans(void);
 uint32_t harvest_holds(cl_event event); /* references that are ours */

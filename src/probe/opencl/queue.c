@@ -6,10 +6,7 @@
  * them the numbers of lanes, are used again. A queue that is left while it works keeps its slot
  * until its last command is done.
  */
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 
 #include "probe/opencl/layer.h"
 
@@ -23,21 +20,19 @@ static uint32_t hash(cl_command_queue handle)
 	return (uint32_t)(((uintptr_t)handle >> 4) * 0x9e3779b97f4a7c15ull >> 40);
 }
 
-/* Where the handle is, or (add) could be; NULL: nowhere. */
-static _Atomic uint64_t *place(cl_command_queue handle, bool add)
+/* Where the handle is, and in *v what is there; NULL: nowhere. */
+static _Atomic uint64_t *place(cl_command_queue handle, uint64_t *v)
 {
 	uint32_t h = hash(handle);
-	_Atomic uint64_t *at;
 
 	for (uint32_t i = 0; i < HANDLES; i++) {
-		uint64_t v;
+		_Atomic uint64_t *at = &layer->by_handle[(h + i) % HANDLES];
 
-		at = &layer->by_handle[(h + i) % HANDLES];
 		/* Pairs with the release in enter(). */
-		v = atomic_load_explicit(at, memory_order_acquire);
-		if (add ? v <= WAS : v >> 16 == (uintptr_t)handle && v > WAS)
+		*v = atomic_load_explicit(at, memory_order_acquire);
+		if (*v >> 16 == (uintptr_t)handle && *v > WAS)
 			return at;
-		if (!add && !v)
+		if (!*v)
 			return NULL;
 	}
 	return NULL;
@@ -45,9 +40,9 @@ static _Atomic uint64_t *place(cl_command_queue handle, bool add)
 
 struct queue *queue_find(cl_command_queue handle)
 {
-	_Atomic uint64_t *at = place(handle, false);
+	uint64_t v;
 
-	return at ? &layer->queue[atomic_load_explicit(at, memory_order_relaxed) & 0xffff] : NULL;
+	return place(handle, &v) ? &layer->queue[v & 0xffff] : NULL;
 }
 
 struct queue *queue_of_event(cl_event event)
@@ -60,159 +55,95 @@ struct queue *queue_of_event(cl_event event)
 	return queue_find(handle);
 }
 
-/* The lock of the layer is held. */
+/* Nobody else enters or leaves this handle: it is new, or about to go. */
 static void enter(struct queue *q, cl_command_queue handle)
 {
-	_Atomic uint64_t *at = place(handle, true);
+	uint64_t v = (uint64_t)(uintptr_t)handle << 16 | (uint64_t)(q - layer->queue);
+	uint32_t h = hash(handle);
 
-	if (at && (uintptr_t)handle >> 48 == 0)
-		atomic_store_explicit(at, (uint64_t)(uintptr_t)handle << 16 | (q - layer->queue),
-				      memory_order_release);
+	if ((uintptr_t)handle >> 48)
+		return;
+	for (uint32_t i = 0; i < HANDLES; i++) {
+		_Atomic uint64_t *at = &layer->by_handle[(h + i) % HANDLES];
+		uint64_t there = atomic_load_explicit(at, memory_order_relaxed);
+
+		if (there <= WAS &&
+		    atomic_compare_exchange_strong_explicit(at, &there, v, memory_order_release,
+							    memory_order_relaxed))
+			return;
+	}
 }
 
 static void leave(cl_command_queue handle)
 {
-	_Atomic uint64_t *at;
+	uint64_t v;
+	_Atomic uint64_t *at = place(handle, &v);
 
-	pthread_mutex_lock(&layer->lock);
-	at = place(handle, false);
 	if (at)
 		atomic_store_explicit(at, WAS, memory_order_relaxed);
-	pthread_mutex_unlock(&layer->lock);
 }
 
-/* --- devices and contexts: numbers for lanes --- */
-
-static struct device *device_add(cl_device_id id)
-{
-	struct device *d = &layer->device[layer->device_count];
-
-	if (layer->device_count == DEVICES)
-		return NULL;
-	d->id = id;
-	layer->device_count++;
-	return d;
-}
-
-/* As every process counts them: platform by platform. Parts of a device come after. */
-static void device_list(void)
-{
-	cl_platform_id platform[16];
-	cl_device_id id[DEVICES];
-	cl_uint platforms = 0, n;
-
-	if (next()->clGetPlatformIDs(16, platform, &platforms))
-		return;
-	for (cl_uint p = 0; p < platforms && p < 16; p++) {
-		n = 0;
-		if (next()->clGetDeviceIDs(platform[p], CL_DEVICE_TYPE_ALL, DEVICES, id, &n))
-			continue;
-		for (cl_uint i = 0; i < n && i < DEVICES; i++)
-			device_add(id[i]);
-	}
-}
-
-void queue_sampled(struct device *d, uint64_t dev_ns, uint64_t before_ns, uint64_t after_ns,
-		   struct dev_clock *out)
-{
-	pthread_mutex_lock(&d->lock);
-	dev_clock_sample(&d->clock, dev_ns, before_ns, after_ns);
-	*out = d->clock;
-	pthread_mutex_unlock(&d->lock);
-	atomic_store_explicit(&d->known, out->known, memory_order_relaxed);
-}
-
-void queue_sample(struct device *d)
-{
-	struct dev_clock now;
-	cl_ulong dev, host;
-	uint64_t before, after;
-
-	if (!d->timer)
-		return;
-	before = host_ns();
-	pthread_mutex_lock(&d->lock);
-	now = d->clock;
-	pthread_mutex_unlock(&d->lock);
-	if (now.known && before - now.at_ns < SAMPLE_NS)
-		return; /* it may be a system call */
-	if (next()->clGetDeviceAndHostTimer(d->id, &dev, &host))
-		return;
-	after = host_ns();
-	queue_sampled(d, dev, before, after, &now);
-}
-
-/* The lock of the layer is held. */
-static struct device *device_of(cl_device_id id)
-{
-	struct device *d = NULL;
-	cl_ulong dev, host;
-
-	if (!layer->device_count)
-		device_list();
-	for (uint32_t i = 0; i < layer->device_count && !d; i++)
-		d = layer->device[i].id == id ? &layer->device[i] : NULL;
-	d = d ? d : device_add(id);
-	if (d && !atomic_load_explicit(&d->known, memory_order_relaxed)) {
-		d->timer = next()->clGetDeviceAndHostTimer &&
-			   !next()->clGetDeviceAndHostTimer(id, &dev, &host);
-		queue_sample(d);
-	}
-	return d;
-}
-
-/* The lock of the layer is held. */
+/* The context's number; contexts are only ever added, later ones share one. */
 static uint32_t context_of(cl_context context)
 {
-	uint32_t i = 0;
+	uint32_t i;
 
-	while (i < layer->context_count && layer->context[i] != context)
-		i++;
-	if (i == layer->context_count && i < CONTEXTS)
-		layer->context[layer->context_count++] = context;
+	for (i = 0; i < CONTEXTS; i++) {
+		cl_context there = NULL;
+
+		if (atomic_compare_exchange_strong_explicit(&layer->context[i], &there, context,
+							    memory_order_relaxed,
+							    memory_order_relaxed) ||
+		    there == context)
+			break;
+	}
 	return i;
 }
 
 /* --- slots --- */
 
-static struct queue *slot_take(void)
-{
-	struct queue *q = NULL;
-
-	harvest_orphans();
-	pthread_mutex_lock(&layer->lock);
-	for (uint32_t i = 0; i < QUEUES && !q; i++)
-		if (atomic_load_explicit(&layer->queue[i].state, memory_order_relaxed) == SLOT_FREE)
-			q = &layer->queue[i];
-	if (q)
-		atomic_store_explicit(&q->state, SLOT_TAKEN, memory_order_relaxed);
-	pthread_mutex_unlock(&layer->lock);
-	return q;
-}
-
 static void slot_free(struct queue *q)
 {
-	atomic_store_explicit(&q->state, SLOT_FREE, memory_order_relaxed);
+	/* Pairs with the acquire in slot_take(). */
+	atomic_store_explicit(&q->state, SLOT_FREE, memory_order_release);
+}
+
+static struct queue *slot_take(void)
+{
+	harvest_orphans();
+	for (uint32_t i = 0; i < QUEUES; i++) {
+		struct queue *q = &layer->queue[i];
+		uint32_t want = SLOT_FREE;
+
+		if (!atomic_compare_exchange_strong_explicit(&q->state, &want, SLOT_TAKEN,
+							     memory_order_acquire,
+							     memory_order_relaxed))
+			continue;
+		if (pending_make(q))
+			return q;
+		slot_free(q);
+		return NULL;
+	}
+	return NULL;
 }
 
 /* A left queue whose commands are all known. */
 void queue_give(struct queue *q)
 {
-	pthread_mutex_lock(&layer->lock);
-	brief_take(&q->lock);
-	if (q->head == q->tail &&
-	    atomic_load_explicit(&q->state, memory_order_relaxed) == SLOT_ORPHAN) {
-		int saved = errno;
-
-		if (q->list)
-			munmap(q->list, q->room * sizeof(*q->list));
-		errno = saved;
-		q->list = NULL;
-		q->head = q->tail = q->room = q->pushed = 0;
+	if (!turn_take(&q->harvesting))
+		return;
+	if (atomic_load_explicit(&q->state, memory_order_relaxed) == SLOT_ORPHAN &&
+	    !pending_left(q)) {
+		pending_clear(q);
 		slot_free(q);
 	}
-	brief_give(&q->lock);
-	pthread_mutex_unlock(&layer->lock);
+	turn_give(&q->harvesting);
+}
+
+void queue_unhide(struct queue *q)
+{
+	if (atomic_exchange_explicit(&q->forced, 0, memory_order_relaxed))
+		atomic_fetch_sub_explicit(&layer->forced_live, 1, memory_order_relaxed);
 }
 
 static void slot_use(struct queue *q, cl_command_queue handle, cl_context context,
@@ -220,28 +151,27 @@ static void slot_use(struct queue *q, cl_command_queue handle, cl_context contex
 {
 	uint32_t number = (uint32_t)(q - layer->queue), of, ctx;
 
-	pthread_mutex_lock(&layer->lock);
 	q->device = device_of(device);
 	if (!q->device) {
 		slot_free(q);
-		goto unlock;
+		return;
 	}
 	of = (uint32_t)(q->device - layer->device);
 	ctx = context_of(context);
 	q->lane = aon_lane(of, ctx, number, NULL);
 	q->wait_lane = aon_lane(of, ctx, number, "waiting");
-	q->forced = !(asked & CL_QUEUE_PROFILING_ENABLE);
 	q->disordered = asked & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
 	atomic_store_explicit(&q->sampled_tsc, 0, memory_order_relaxed);
 	atomic_store_explicit(&q->refs, 1, memory_order_relaxed);
-	if (q->forced)
+	if (!(asked & CL_QUEUE_PROFILING_ENABLE)) {
+		atomic_store_explicit(&q->forced, 1, memory_order_relaxed);
 		atomic_fetch_add_explicit(&layer->forced_live, 1, memory_order_relaxed);
+	}
+	/* Pairs with the acquires of who goes through all slots. */
 	atomic_store_explicit(&q->state, SLOT_LIVE, memory_order_release);
 	enter(q, handle);
-	if (!layer->exit_hooked)
-		layer->exit_hooked = !atexit(harvest_at_exit);
-unlock:
-	pthread_mutex_unlock(&layer->lock);
+	if (!atomic_exchange_explicit(&layer->exit_hooked, 1, memory_order_relaxed))
+		atexit(harvest_at_exit);
 }
 
 /* --- calls --- */
@@ -348,8 +278,7 @@ static cl_int CL_API_CALL on_clReleaseCommandQueue(cl_command_queue handle)
 	leave(handle);
 	harvest(q, true);
 	r = next()->clReleaseCommandQueue(handle);
-	if (q->forced)
-		atomic_fetch_sub_explicit(&layer->forced_live, 1, memory_order_relaxed);
+	queue_unhide(q);
 	atomic_store_explicit(&q->state, SLOT_ORPHAN, memory_order_release);
 	harvest(q, true);
 	queue_give(q);
