@@ -47,13 +47,21 @@ int main(void)
 		     (long long)error);
 	}
 	{
-		struct dev_clock c = { 0 };
+		struct dev_clock c = { .likely = S };
 		int64_t was;
 
 		dev_clock_sample(&c, T0, T0, T0 + 10 * US);
 		was = c.offset;
 		dev_clock_sample(&c, T0 + 20 * US, T0 + 23 * US, T0 + 29 * US);
 		T_OK(c.offset == was && c.lo > 0, "the offset stays while the bounds allow it");
+	}
+	{
+		struct dev_clock c = { .likely = S + 3 * US };
+
+		dev_clock_sample(&c, T0, T0 + S, T0 + S + 4000 * US);
+		T_OK(c.offset == S + 3 * US, "a wide bracket with a likely offset in it: that one");
+		dev_clock_sample(&c, T0 + S, T0 + S + S + 10 * US, T0 + S + S + 20 * US);
+		T_OK(c.offset == S + 15 * US, "and the middle again when it turns out to be wrong");
 	}
 	return t_done();
 }

@@ -6,6 +6,10 @@
  * of many samples are intersected, so the tightest wins; with time they widen by what two clocks
  * may drift apart. A sample outside of them means that a clock was set: it starts anew. The
  * offset in use stays the same while the bounds allow it, so that neighbours keep their order.
+ *
+ * The first bracket may be wide: a driver compiles while it is called for the first time. Where
+ * the bounds allow that the device counts as a clock of the host does (`likely`), it is taken for
+ * that one.
  */
 #ifndef AON_PROBE_OPENCL_CLOCK_H
 #define AON_PROBE_OPENCL_CLOCK_H
@@ -18,6 +22,7 @@
 struct dev_clock {
 	int64_t lo, hi; /* host minus device */
 	int64_t offset; /* between them */
+	int64_t likely; /* a guess at it */
 	uint64_t at_ns; /* of the last sample, host */
 	bool known;
 };
@@ -37,7 +42,7 @@ static inline void dev_clock_sample(struct dev_clock *c, uint64_t dev_ns, uint64
 		return; /* read later than a newer one: it tells nothing new */
 	}
 	if (!c->known || c->offset < lo || c->offset > hi)
-		c->offset = lo + (hi - lo) / 2;
+		c->offset = c->likely >= lo && c->likely <= hi ? c->likely : lo + (hi - lo) / 2;
 	c->lo = lo;
 	c->hi = hi;
 	c->at_ns = after_ns;

@@ -42,10 +42,20 @@ static void device_list(void)
 	atomic_store_explicit(&layer->devices_listed, 1, memory_order_relaxed);
 }
 
+/* The offset of a device that counts in CLOCK_MONOTONIC_RAW, as PoCL's do. */
+static int64_t raw_offset(void)
+{
+	struct timespec raw;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &raw);
+	return (int64_t)host_ns() - ((int64_t)raw.tv_sec * 1000000000 + raw.tv_nsec);
+}
+
 void device_sample(struct device *d, uint64_t dev_ns, uint64_t before_ns, uint64_t after_ns)
 {
 	if (!turn_take(&d->turn))
 		return;
+	d->clock.likely = raw_offset();
 	dev_clock_sample(&d->clock, dev_ns, before_ns, after_ns);
 	atomic_store_explicit(&d->offset, d->clock.offset, memory_order_relaxed);
 	atomic_store_explicit(&d->at_ns, d->clock.at_ns, memory_order_relaxed);

@@ -118,7 +118,7 @@ STRAIGHT bool op_looks(struct op *op)
 	if (tsc - atomic_load_explicit(&op->q->sampled_tsc, memory_order_relaxed) <= SAMPLE_TICKS)
 		return !known;
 	atomic_store_explicit(&op->q->sampled_tsc, tsc, memory_order_relaxed);
-	op->due = true;
+	op->due = known;
 	return true;
 }
 
