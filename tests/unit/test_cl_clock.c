@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "probe/opencl/clock.h"
+#include "probe/clock.h"
 #include "t.h"
 
 #define US 1000ll

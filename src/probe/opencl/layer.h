@@ -34,7 +34,7 @@
 
 #include <aon/provider.h>
 
-#include "probe/opencl/clock.h"
+#include "probe/clock.h"
 
 #define QUEUES       512u /* followed at a time; their numbers are used again */
 #define DEVICES      64u

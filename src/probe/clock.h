@@ -11,8 +11,8 @@
  * the bounds allow that the device counts as a clock of the host does (`likely`), it is taken for
  * that one.
  */
-#ifndef AON_PROBE_OPENCL_CLOCK_H
-#define AON_PROBE_OPENCL_CLOCK_H
+#ifndef AON_PROBE_CLOCK_H
+#define AON_PROBE_CLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,4 +54,4 @@ static inline uint64_t dev_clock_host(const struct dev_clock *c, uint64_t dev_ns
 	return dev_ns + (uint64_t)c->offset;
 }
 
-#endif /* AON_PROBE_OPENCL_CLOCK_H */
+#endif /* AON_PROBE_CLOCK_H */
