@@ -25,7 +25,8 @@ enum aon_act_kind {
 	AON_ACT_SYNC = 35,
 	AON_ACT_GRAPH = 36,
 	AON_ACT_COLLECTIVE = 37,
-	AON_ACT_API = 38
+	AON_ACT_API = 38,
+	AON_ACT_ALLOC = 39
 };
 
 enum aon_copy_dir {
@@ -37,6 +38,8 @@ enum aon_copy_dir {
 	AON_COPY_PTOP = 5
 };
 
+enum aon_mem_op { AON_MEM_ALLOC = 1, AON_MEM_FREE = 2 };
+
 struct aon_act {
 	size_t size; /* of this struct, so that it can grow at its end */
 	uint32_t kind;
@@ -44,11 +47,11 @@ struct aon_act {
 	uint32_t lane;     /* aon_lane() */
 	uint32_t geo;      /* KERNEL: aon_geo() */
 	uint32_t corr;     /* correlation id with the launch */
-	uint32_t dir;      /* COPY: enum aon_copy_dir */
+	uint32_t dir;      /* COPY: enum aon_copy_dir; ALLOC: enum aon_mem_op */
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	uint64_t end_ns;
-	uint64_t bytes;    /* COPY, MEMSET, COLLECTIVE; GRAPH: id of the graph */
-	uint64_t group;    /* graph node; COLLECTIVE: communicator */
+	uint64_t bytes;    /* COPY, MEMSET, COLLECTIVE, ALLOC; GRAPH: id of the graph */
+	uint64_t group;    /* graph id << 32 | node; COLLECTIVE: communicator; ALLOC: address */
 	uint64_t sequence; /* COLLECTIVE: number within its communicator */
 };
 
@@ -70,12 +73,29 @@ AON_API uint32_t aon_geo(const uint32_t grid[3], const uint32_t block[3], uint32
 
 AON_API void aon_act_emit(const struct aon_act *act);
 
+/* Why a probe could not emit what it saw, or should have seen. */
+enum aon_lost_why {
+	AON_LOST_DISCARDED = 5, /* no buffer was left for the vendor's library */
+	AON_LOST_SOURCE = 6,    /* the vendor's library dropped or damaged it */
+	AON_LOST_UNTIMED = 7    /* seen, without times */
+};
+
+/* Counts `n` records as emitted and lost. */
+AON_API void aon_lost(uint32_t why, uint64_t n);
+
+/*
+ * For a library that may be in a process more than once, and must record once: 0 for the first
+ * that claims the source, -EBUSY for others. Holds for the life of the process.
+ */
+AON_API int aon_claim(const char *source);
+
 /* What was last launched, and the last collective begun: words that a reader finds even when
  * the process hangs or was killed. */
 AON_API void aon_pulse_launch(uint32_t corr, uint32_t name);
 AON_API void aon_pulse_collective(uint64_t communicator, uint64_t sequence);
 
-/* A word for `aon ps` and `aon doctor`: ("cuda", "off", "no driver"). Cut at 15/15/127. */
+/* A word for `aon ps` and `aon doctor`: ("cuda", "off", "no driver"). Cut at 15/15/127. The last
+ * one of each source is kept, of up to 4 sources. */
 AON_API void aon_note(const char *source, const char *state, const char *reason);
 
 #ifdef __cplusplus

@@ -169,6 +169,25 @@ AON_API void aon_pulse_collective(uint64_t communicator, uint64_t sequence)
 	}
 }
 
+#define CLAIMS 8u
+
+AON_API int aon_claim(const char *source)
+{
+	static _Atomic uint32_t claimed[CLAIMS]; /* ids of names */
+	uint32_t id = aon_name(source);
+
+	for (uint32_t i = 0; id && i < CLAIMS; i++) {
+		uint32_t none = 0;
+
+		if (atomic_compare_exchange_strong_explicit(
+			    &claimed[i], &none, id, memory_order_relaxed, memory_order_relaxed))
+			return 0;
+		if (none == id)
+			return -EBUSY;
+	}
+	return id ? -EBUSY : 0; /* names do not work: neither will its records */
+}
+
 static void cut(char *out, size_t cap, const char *text)
 {
 	size_t n = text ? strnlen(text, cap - 1) : 0;

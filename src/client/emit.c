@@ -49,17 +49,28 @@ static inline void set_busy(struct aon_thread *t, uint32_t v)
 	fence();
 }
 
-static void lose(struct aon_thread *t, enum aon_loss why)
+static void lose_many(struct aon_thread *t, enum aon_loss why, uint64_t n)
 {
 	if (atomic_load_explicit(&aon_client.ready, memory_order_acquire) && !client_was_forked()) {
-		aon_lose(&aon_client.seg, t->tid, why, 1);
+		aon_lose(&aon_client.seg, t->tid, why, n);
 		return;
 	}
 	/* X: before the load of ready, as S in client_use() is before the exchange: one of the
 	 * two threads sees that the count must go into the segment. */
-	atomic_fetch_add_explicit(&aon_client.early, 1, memory_order_seq_cst);
+	atomic_fetch_add_explicit(&aon_client.early, n, memory_order_seq_cst);
 	if (atomic_load_explicit(&aon_client.ready, memory_order_seq_cst) && !client_was_forked())
 		client_settle();
+}
+
+static void lose(struct aon_thread *t, enum aon_loss why)
+{
+	lose_many(t, why, 1);
+}
+
+AON_API void aon_lost(uint32_t why, uint64_t n)
+{
+	if (why < AON_LOSS_APP_MAX && n)
+		lose_many(aon_self, (enum aon_loss)why, n);
 }
 
 /*
