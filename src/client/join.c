@@ -28,7 +28,10 @@
 struct client aon_client = { .sock.fd = -1, .pool.fd = -1 };
 
 static struct client *const c = &aon_client;
-static struct aon_msg_note pending_note; /* guarded by turn */
+#define NOTES 4u
+
+static struct aon_msg_note
+	notes[NOTES]; /* the last of each source, for every daemon; guarded by turn */
 
 static uint32_t state(void)
 {
@@ -255,11 +258,10 @@ static int take_welcome(const struct aon_msg_welcome *m, int len, int fds[AON_MS
 	return 0;
 }
 
-static void send_pending_note(void)
+static void send_notes(void)
 {
-	if (pending_note.head.size)
-		link_send(&c->sock, &pending_note, sizeof(pending_note), -1);
-	pending_note.head.size = 0;
+	for (uint32_t i = 0; i < NOTES && notes[i].head.size; i++)
+		link_send(&c->sock, &notes[i], sizeof(notes[i]), -1);
 }
 
 static int hear_answer(void)
@@ -287,7 +289,7 @@ static int hear_answer(void)
 	c->refused = 0;
 	set_state(CLIENT_JOINED);
 	client_gate_watch(&c->gate->want);
-	send_pending_note();
+	send_notes();
 	return 0;
 }
 
@@ -376,11 +378,16 @@ void client_bell(void)
 
 void client_note_send(const struct aon_msg_note *note)
 {
+	uint32_t i = 0;
+
 	if ((client_was_forked() && !client_forked()) || client_quiet() || !take_turn())
 		return;
-	pending_note = *note;
+	while (i < NOTES - 1 && notes[i].head.size &&
+	       memcmp(notes[i].source, note->source, sizeof(note->source)))
+		i++;
+	notes[i] = *note;
 	if (state() == CLIENT_JOINED)
-		send_pending_note();
+		link_send(&c->sock, note, sizeof(*note), -1);
 	give_turn();
 }
 
@@ -403,7 +410,7 @@ bool client_forked(void)
 	c->gate = NULL;                 /* stays mapped: a thread may be reading it */
 	c->seg = (struct aon_seg){ 0 }; /* fork() did not map it here */
 	atomic_store_explicit(&c->ready, 0, memory_order_relaxed);
-	pending_note.head.size = 0;
+	memset(notes, 0, sizeof(notes));
 	if (state() != CLIENT_INERT) {
 		set_state(CLIENT_AWAY);
 		client_gate_knock();

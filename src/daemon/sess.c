@@ -119,12 +119,24 @@ int sess_drain(struct sess *s)
 	return 0;
 }
 
+/* "nvtx on; cuda off: no driver": the last word of each source, the new one in front. */
 static void take_note(struct sess *s, const struct aon_msg_note *m)
 {
 	struct process *p = &s->stream->proc;
+	char old[sizeof(p->note)], *save = NULL;
+	size_t len = strlen(m->source);
+	int used;
 
-	snprintf(p->note, sizeof(p->note), "%s %s%s%.120s", m->source, m->state,
-		 *m->reason ? ": " : "", m->reason);
+	memcpy(old, p->note, sizeof(old));
+	used = snprintf(p->note, sizeof(p->note), "%s %s%s%.120s", m->source, m->state,
+			*m->reason ? ": " : "", m->reason);
+	for (char *one = strtok_r(old, ";", &save); one; one = strtok_r(NULL, ";", &save)) {
+		one += *one == ' ';
+		if ((strncmp(one, m->source, len) || one[len] != ' ') &&
+		    used + strlen(one) + 3 < sizeof(p->note))
+			used += snprintf(p->note + used, sizeof(p->note) - (size_t)used, "; %s",
+					 one);
+	}
 	s->stream->changed = true;
 }
 
