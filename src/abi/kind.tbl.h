@@ -28,5 +28,6 @@ KIND(35, SYNC,        "sync",        ACT,  GPU)
 KIND(36, GRAPH,       "graph",       ACT,  GPU)      /* arg = graph id */
 KIND(37, COLLECTIVE,  "collective",  ACT,  GPU)      /* arg = bytes */
 KIND(38, API,         "api",         ACT,  API)      /* lane = the calling thread */
+KIND(39, ALLOC,       "alloc",       ACT,  GPU)      /* arg = bytes; flags = 1 allocated, 2 freed; group = address */
 /* clang-format on */
 #undef KIND

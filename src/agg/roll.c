@@ -33,7 +33,7 @@
 
 #define BIT(KIND)  (1u << EVENT_##KIND)
 #define MOMENTS    (BIT(MARK) | BIT(COUNTER) | BIT(FLOW)) /* have no duration to sketch */
-#define WITH_BYTES (BIT(COPY) | BIT(MEMSET) | BIT(COLLECTIVE))
+#define WITH_BYTES (BIT(COPY) | BIT(MEMSET) | BIT(COLLECTIVE) | BIT(ALLOC))
 
 struct row {
 	uint64_t key;   /* lane, name */

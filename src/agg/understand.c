@@ -166,7 +166,7 @@ static inline int act(const struct understand *u, const union aon_rec *rec, stru
 		if (!cache_get(&u->geo, u->arg, r->arg, &geo))
 			return BAD;
 		e->a = geo;
-	} else if (r->kind == AON_K_COPY) {
+	} else if (r->kind == AON_K_COPY || r->kind == AON_K_ALLOC) {
 		e->flags = (uint8_t)((r->flags & COPY_DIR) << EVENT_COPY_SHIFT);
 	}
 	if (__builtin_expect(r->flags & (AON_F_EXT | AON_F_LONG), 0) && extend(rec, e))

@@ -18,7 +18,7 @@ struct rollup {
 	uint64_t total_ns; /* COUNTER: sum of values is not kept; see min and max */
 	uint64_t min_ns;   /* COUNTER: least and greatest value, an int64_t; doubles are rounded */
 	uint64_t max_ns;
-	uint64_t bytes; /* COPY, MEMSET, COLLECTIVE */
+	uint64_t bytes; /* COPY, MEMSET, COLLECTIVE, ALLOC */
 	struct sketch sketch;
 };
 
