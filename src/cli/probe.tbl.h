@@ -9,5 +9,6 @@
 /* clang-format off */
 PROBE(nvtx,   "libaon-nvtx.so",   "NVTX_INJECTION64_PATH", "AON_NVTX_CHAIN", "NVTX ranges and marks")
 PROBE(opencl, "libaon-opencl.so", "OPENCL_LAYERS",         NULL,             "OpenCL kernels and copies")
+PROBE(cuda,   "libaon-cuda.so",   "CUDA_INJECTION64_PATH", "AON_CUDA_CHAIN", "CUDA kernels, copies and graphs")
 /* clang-format on */
 #undef PROBE

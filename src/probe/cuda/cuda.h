@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cuda.h - what the files of libaon-cuda.so share. Only InitializeInjection() is exported.
+ *
+ *	app -> driver -> CUPTI -> launch.c   which call was last made, how a graph is looked at
+ *	                       -> buffer.c   memory for records, lent from a fixed pool
+ *	       CUPTI's thread  -> decode.c   records into libaon's pool, on the spot
+ *	       our one thread  -> keep.c     flushes, follows the gate, yields to others, resumes
+ *
+ * inject.c  the way in and out           session.c  subscribing, kinds, attributes by level
+ * load.c    which libcupti, what it can  stride.c   how long its records are
+ * name.c    texts by pointer, once       graph.c    which launches of a graph are seen by node
+ *
+ * All state is in one mapping that a forked child finds zeroed: `on` is 0 there, and no call of
+ * CUPTI is ever made again. The buffers are zeroed there, too, and nobody's.
+ */
+#ifndef AON_PROBE_CUDA_H
+#define AON_PROBE_CUDA_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include <aon/provider.h>
+
+#include "probe/clock.h"
+#include "probe/cuda/cupti.h"
+
+#define CUDA_ENV_CUPTI   "AON_CUPTI"          /* the libcupti to load when there is none yet */
+#define CUDA_ENV_CHAIN   "AON_CUDA_CHAIN"     /* another injection, which comes first */
+#define CUDA_ENV_KIB     "AON_CUDA_KIB"       /* memory for CUPTI's buffers */
+#define CUDA_ENV_GRAPHS  "AON_CUDA_GRAPHS"    /* template, node or graph */
+#define CUDA_ENV_HES     "AON_CUDA_HES"       /* 1: hardware events */
+#define CUDA_ENV_LATENCY "AON_CUDA_LATENCY"   /* 1: when kernels were queued and submitted */
+#define CUDA_ENV_THREADS "AON_CUDA_PERTHREAD" /* 1: CUPTI's buffers by thread, as it likes it */
+
+#define CUDA_BUFFER_BYTES 65536u /* small: one unfinished kernel holds back its whole buffer */
+#define CUDA_BUFFERS_MAX  1024u
+#define CUDA_KIB          8192u
+#define CUDA_RECORDS_MIN  64u
+#define CUDA_RECORDS_MAX  4096u
+
+#define CUDA_DISCARDS      16u
+#define CUDA_DISCARD_BYTES 4096u
+
+#define CUDA_FLUSH_MS 400u /* so that an event is in the store within 2 s */
+#define CUDA_IDLE_MS  1000u
+#define CUDA_RETRY_MS 3000u /* between two looks whether another tool has left */
+#define CUDA_EXIT_MS  500u  /* that an exit may wait for a flush under way */
+
+/* --- what a libcupti can: found out at run time --- */
+
+enum cuda_cap {
+	CAP_PER_THREAD = 0x01,   /* the attribute: 12.3 */
+	CAP_ZEROED = 0x02,       /* buffers that we zeroed */
+	CAP_STATE = 0x04,        /* the state domain: 12.2 */
+	CAP_V2 = 0x08,           /* a call by subscriber each: 13.2 */
+	CAP_MULTI = 0x10,        /* several subscribers: 13.3, if the driver agrees */
+	CAP_STRUCT_SIZE = 0x20,  /* says its strides */
+	CAP_HES = 0x40,          /* hardware events */
+	CAP_LATENCY = 0x80,      /* queued and submitted */
+	CAP_USER_RECORDS = 0x100 /* only the fields that were asked for: 13.3 */
+};
+
+struct cupti {
+	void *lib;
+	uint32_t version; /* CUPTI_API_VERSION: tells capabilities, not strides */
+	uint32_t caps;
+#define FN(name, need, args) int(*name) args;
+#include "probe/cuda/fn.tbl.h"
+};
+
+/* --- state --- */
+
+enum cuda_state {
+	CUDA_WAITING, /* for somebody who wants it */
+	CUDA_ON,
+	CUDA_HELD,    /* another tool has CUPTI */
+	CUDA_YIELDED, /* asked to make room */
+	CUDA_OFF,     /* for good: the reason was told */
+};
+
+enum graph_policy { GRAPH_TEMPLATE, GRAPH_NODE, GRAPH_WHOLE };
+
+struct cuda_lane {
+	uint64_t stream;
+	uint32_t device, context, id;
+	int32_t priority; /* of what STREAM records told */
+	uint32_t known;   /* bits: 1 an id, 2 a priority */
+};
+
+struct cuda_geo {
+	uint32_t v[9];
+	uint32_t id;
+};
+
+struct cuda_exec { /* an instantiated graph */
+	uint64_t handle;
+	uint32_t launches;
+};
+
+#define CUDA_LANES    1024u
+#define CUDA_GEOS     1024u
+#define CUDA_CONTEXTS 256u
+#define CUDA_NAMES    16384u
+#define CUDA_CBIDS    1024u
+#define CUDA_EXECS    1024u
+
+struct cuda {
+	uint32_t on; /* 0 in a child */
+	uint32_t stopping;
+	_Atomic uint32_t state;  /* enum cuda_state; changed by our thread once it runs */
+	_Atomic uint32_t bell;   /* futex: rises when the thread is to look */
+	_Atomic uint32_t busy;   /* futex: 1 while the thread may be inside of CUPTI */
+	_Atomic uint32_t yields; /* tools that asked for room */
+	_Atomic uint32_t broken; /* CUPTI told of a fatal error */
+	struct cupti api;
+	void *sub;
+	bool multi;
+	uint16_t stride[CK_MAX];
+	uint32_t want; /* AON_WANT_* that kinds are enabled for */
+	bool hes, latency, per_thread;
+	uint64_t range;    /* the open "externally profiled" range, 0: none */
+	uint64_t retry_ns; /* when to ask again */
+	uint64_t ticked_ns, ticked_records, ticked_requests, ticked_launches;
+	char holder[64];
+
+	/* buffer.c */
+	uint8_t *mem;
+	uint32_t buffers;
+	_Atomic uint64_t free[CUDA_BUFFERS_MAX / 64]; /* bits: 1 here */
+	_Atomic uint32_t discard_free;
+	_Atomic uint32_t max_records;
+	_Atomic uint64_t requests, lost_discarded;
+	bool zeroed;
+
+	/* decode.c: under `turn` */
+	_Atomic uint32_t turn;
+	struct dev_clock clock;
+	_Atomic uint64_t records, busy_ticks; /* what we cost: read by keep.c */
+	struct cuda_lane lane[CUDA_LANES];
+	struct cuda_geo geo[CUDA_GEOS];
+	struct {
+		uint32_t context, device, null_stream;
+	} context[CUDA_CONTEXTS];
+	uint32_t copy_name[16][8][8], set_name[8], sync_name[8], alloc_name[2][8];
+	uint32_t api_name[2][CUDA_CBIDS], graph_name;
+	uint32_t tid_lane_tid[64], tid_lane[64];
+
+	/* name.c: pointer << 16 | id; 0: none */
+	_Atomic uint64_t name[CUDA_NAMES];
+	_Atomic uint32_t name_flush; /* ticks for which names are forgotten again */
+
+	/* launch.c, graph.c */
+	_Atomic uint64_t launches;
+	uint8_t what[3][CUDA_CBIDS]; /* enum cbid_what by domain and number */
+	enum graph_policy graphs;
+	_Atomic uint32_t graph_turn;
+	bool graph_level; /* GRAPH_TRACE is enabled */
+	bool graph_shut;  /* and nobody may change it */
+	struct cuda_exec exec[CUDA_EXECS];
+};
+
+extern struct cuda *cuda; /* NULL until InitializeInjection() */
+
+static inline uint64_t cuda_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* A lock that is held for some microseconds at most. */
+void cuda_turn_take(_Atomic uint32_t *turn);
+bool cuda_turn_try(_Atomic uint32_t *turn);
+void cuda_turn_give(_Atomic uint32_t *turn);
+
+/* A text, built without stdio. */
+struct text {
+	char s[192];
+	uint32_t len;
+};
+void text_add(struct text *t, const char *s);
+void text_num(struct text *t, uint64_t n);
+
+/* --- load.c --- */
+/* Finds the libcupti of this process, or the one that the setting names. 0, or a reason. */
+const char *load_cupti(struct cupti *api);
+uint32_t load_caps(const struct cupti *api);
+
+/* --- stride.c --- */
+/* How long the library's records are, by kind; 0: it knows none. Returns how many it knows. */
+unsigned stride_learn(uint16_t stride[CK_MAX], cupti_next_fn *next, cupti_size_fn *size);
+/* A kernel record that lacks fields of 11.8, or anything that cannot be walked. */
+bool stride_usable(const uint16_t stride[CK_MAX]);
+
+/* --- buffer.c --- */
+bool buffer_setup(struct cuda *c, uint32_t kib);
+void buffer_request(struct cuda *c, uint8_t **buffer, size_t *size, size_t *max_records);
+void buffer_complete(struct cuda *c, uint8_t *buffer, size_t valid);
+uint32_t buffer_lent(const struct cuda *c);
+void buffer_pace(struct cuda *c, uint64_t records_per_s);
+
+/* --- decode.c --- */
+void decode(struct cuda *c, const uint8_t *buffer, size_t valid);
+/* How many records are in there; what cannot be walked is not counted. */
+uint64_t decode_count(const uint16_t stride[CK_MAX], const uint8_t *buffer, size_t valid);
+void decode_clock(struct cuda *c);
+
+/* --- name.c --- */
+uint32_t name_of(struct cuda *c, const char *text);
+void name_forget(struct cuda *c);
+
+/* --- launch.c --- */
+cupti_callback_fn launch_callback;
+void launch_setup(struct cuda *c);
+int launch_enable(struct cuda *c, bool on);
+
+/* --- graph.c --- */
+void graph_launching(struct cuda *c, uint64_t exec);
+void graph_gone(struct cuda *c, uint64_t exec);
+bool graph_by_node(uint32_t launch); /* is this launch of a graph looked at node by node? */
+
+/* --- session.c --- */
+/* Subscribes and enables. 0, or CUPTI's error; *step says what failed. */
+int session_open(struct cuda *c, const char **step);
+void session_close(struct cuda *c);
+void session_want(struct cuda *c, uint32_t want);
+int session_graph_level(struct cuda *c, bool whole);
+const char *session_why(int error);
+
+/* --- keep.c --- */
+bool keep_start(struct cuda *c);
+void keep_bell(struct cuda *c);
+void keep_tick(struct cuda *c); /* one look; by the thread, and at the start */
+bool keep_stop(struct cuda *c); /* false: it is inside of CUPTI and does not come out */
+
+#endif /* AON_PROBE_CUDA_H */

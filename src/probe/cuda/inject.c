@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * inject.c - the way in: the driver calls InitializeInjection() during cuInit(); and the way out.
+ *
+ * Another injection that the user had set goes first: what it takes, we leave to it.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "probe/cuda/cuda.h"
+
+#define JOIN_MS 20u /* that cuInit(), itself a tenth of a second, may wait for aond */
+
+AON_API int InitializeInjection(void);
+
+struct cuda *cuda;
+
+void text_add(struct text *t, const char *s)
+{
+	size_t n = strnlen(s, sizeof(t->s) - 1 - t->len);
+
+	memcpy(t->s + t->len, s, n);
+	t->len += (uint32_t)n;
+	t->s[t->len] = '\0';
+}
+
+void text_num(struct text *t, uint64_t n)
+{
+	char s[24], *at = s + sizeof(s) - 1;
+
+	*at = '\0';
+	do
+		*--at = (char)('0' + n % 10);
+	while (n /= 10);
+	text_add(t, at);
+}
+
+static bool set_on(const char *name)
+{
+	const char *v = secure_getenv(name);
+
+	return v && !strcmp(v, "1");
+}
+
+static enum graph_policy policy(void)
+{
+	const char *v = secure_getenv(CUDA_ENV_GRAPHS);
+
+	return v && !strcmp(v, "node")    ? GRAPH_NODE
+	       : v && !strcmp(v, "graph") ? GRAPH_WHOLE
+					  : GRAPH_TEMPLATE;
+}
+
+/* Zeroed in a child: `on` is 0 there. */
+static struct cuda *make(void)
+{
+	const char *kib = secure_getenv(CUDA_ENV_KIB);
+	struct cuda *c = mmap(NULL, sizeof(*c), PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (c == MAP_FAILED)
+		return NULL;
+	if (madvise(c, sizeof(*c), MADV_WIPEONFORK) < 0 ||
+	    !buffer_setup(c, kib ? (uint32_t)strtoul(kib, NULL, 10) : CUDA_KIB)) {
+		munmap(c, sizeof(*c));
+		return NULL;
+	}
+	for (unsigned i = 0; i < CUDA_CONTEXTS; i++)
+		c->context[i].device = UINT32_MAX;
+	c->graphs = policy();
+	c->hes = set_on(CUDA_ENV_HES);
+	c->latency = set_on(CUDA_ENV_LATENCY);
+	c->per_thread = set_on(CUDA_ENV_THREADS);
+	launch_setup(c);
+	return c;
+}
+
+static void chain(void)
+{
+	const char *path = secure_getenv(CUDA_ENV_CHAIN);
+	int (*init)(void);
+	void *lib, *fn;
+
+	if (!path || !*path)
+		return;
+	lib = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+	fn = lib ? dlsym(lib, "InitializeInjection") : NULL;
+	if (!fn || fn == (void *)InitializeInjection)
+		return;
+	memcpy(&init, &fn, sizeof(init));
+	init();
+}
+
+/*
+ * The last records, those of unfinished kernels as well, which are counted. In a child nothing;
+ * and nothing when our thread is inside of CUPTI and does not come out.
+ */
+static void leave(void)
+{
+	struct cuda *c = cuda;
+	int saved = errno;
+
+	if (c && c->on && keep_stop(c) &&
+	    atomic_load_explicit(&c->state, memory_order_acquire) == CUDA_ON) {
+		decode_clock(c);
+		c->api.ActivityFlushAll(CUPTI_FLUSH_FORCED);
+		c->api.Unsubscribe(c->sub);
+	}
+	errno = saved;
+}
+
+static void start(void)
+{
+	struct cuda *c = make();
+	const char *why = c ? load_cupti(&c->api) : "no memory";
+
+	if (why) {
+		aon_note("cuda", "off", why);
+		return;
+	}
+	if (c->api.GetVersion(&c->api.version))
+		c->api.version = 0; /* what it can is asked of it again when it is subscribed to */
+	c->api.caps = load_caps(&c->api);
+	c->on = 1;
+	cuda = c;
+	aon_join(JOIN_MS);
+	keep_tick(c); /* now, because kinds that are enabled late cost seconds */
+	atexit(leave);
+	if (!keep_start(c) && c->api.ActivityFlushPeriod)
+		c->api.ActivityFlushPeriod(CUDA_FLUSH_MS); /* less, but something */
+}
+
+AON_API int InitializeInjection(void)
+{
+	static _Atomic uint32_t begun; /* not wiped: a child has begun, too */
+	int saved = errno;
+
+	if (atomic_exchange_explicit(&begun, 1, memory_order_acq_rel))
+		return 1;
+	chain();
+	if (!aon_claim("cuda"))
+		start();
+	errno = saved;
+	return 1;
+}

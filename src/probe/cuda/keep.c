@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * keep.c - the one thread of the probe: flushes, follows the gate, makes room for other tools.
+ *
+ *	            wanted                      gate closed
+ *	WAITING ------------> ON --------------------------------> WAITING
+ *	   |  taken           |  asked to, or robbed of the buffers
+ *	   +-------> HELD     +--------> YIELDED
+ *	             |  every few seconds: free again?   |
+ *	             +-------------> ON <----------------+
+ *
+ * HELD and YIELDED are a range "externally profiled" of this process. Before the thread runs, and
+ * after it has ended, InitializeInjection() and the exit do its work: never two at a time.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "probe/cuda/cuda.h"
+
+#define STACK_BYTES (256u << 10)
+
+/* --- sleeping --- */
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t seen, uint32_t ms)
+{
+	struct timespec ts = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };
+
+	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, &ts, NULL, 0);
+}
+
+static void futex_wake(_Atomic uint32_t *word)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
+
+void keep_bell(struct cuda *c)
+{
+	int saved = errno;
+
+	atomic_fetch_add_explicit(&c->bell, 1, memory_order_release);
+	futex_wake(&c->bell);
+	errno = saved;
+}
+
+bool cuda_turn_try(_Atomic uint32_t *turn)
+{
+	return !atomic_exchange_explicit(turn, 1, memory_order_acquire);
+}
+
+void cuda_turn_take(_Atomic uint32_t *turn)
+{
+	/* Pairs with the release in cuda_turn_give(). */
+	for (unsigned i = 0; !cuda_turn_try(turn); i++)
+		if (i > 100)
+			sched_yield();
+}
+
+void cuda_turn_give(_Atomic uint32_t *turn)
+{
+	atomic_store_explicit(turn, 0, memory_order_release);
+}
+
+/* --- what happens to us --- */
+
+static uint32_t state(const struct cuda *c)
+{
+	return atomic_load_explicit(&c->state, memory_order_acquire);
+}
+
+static void set_state(struct cuda *c, uint32_t s)
+{
+	atomic_store_explicit(&c->state, s, memory_order_release);
+}
+
+static void tell_on(const struct cuda *c)
+{
+	struct text t = { .len = 0 };
+
+	text_add(&t, "CUPTI API ");
+	text_num(&t, c->api.version);
+	text_add(&t, c->multi ? ", beside other tools" : "");
+	text_add(&t, c->hes ? ", hardware events" : "");
+	aon_note("cuda", "on", t.s);
+}
+
+static void tell_off(int error, const char *step)
+{
+	struct text t = { .len = 0 };
+
+	text_add(&t, session_why(error));
+	text_add(&t, " (");
+	text_add(&t, step);
+	text_add(&t, ", error ");
+	text_num(&t, (uint64_t)error);
+	text_add(&t, ")");
+	aon_note("cuda", "off", t.s);
+}
+
+/* Somebody else measures from now on: the interval is in the store, with whom. */
+static void external_begin(struct cuda *c, uint32_t next, const char *who)
+{
+	struct text t = { .len = 0 };
+
+	text_add(&t, "externally profiled");
+	if (who && *who) {
+		text_add(&t, ": ");
+		text_add(&t, who);
+	}
+	if (!c->range)
+		c->range = aon_range_start(t.s);
+	aon_note("cuda", "waiting", t.s);
+	c->retry_ns = cuda_now() + CUDA_RETRY_MS * 1000000ull;
+	set_state(c, next);
+}
+
+static void external_end(struct cuda *c)
+{
+	aon_range_end(c->range);
+	c->range = 0;
+}
+
+static void try_open(struct cuda *c)
+{
+	const char *step;
+	int err = session_open(c, &step);
+
+	if (!err) {
+		external_end(c);
+		session_want(c, AON_WANT_GPU | (aon_wants(AON_WANT_API) ? AON_WANT_API : 0));
+		c->ticked_ns = cuda_now();
+		c->ticked_requests = atomic_load_explicit(&c->requests, memory_order_relaxed);
+		c->ticked_launches = atomic_load_explicit(&c->launches, memory_order_relaxed);
+		set_state(c, CUDA_ON);
+		tell_on(c);
+	} else if (err == CUPTI_TAKEN) {
+		external_begin(c, CUDA_HELD, c->holder);
+	} else {
+		external_end(c);
+		tell_off(err, step);
+		set_state(c, CUDA_OFF);
+	}
+}
+
+/* --- a tick --- */
+
+/*
+ * A tool that never subscribes can still put its own buffers in the place of ours: then launches
+ * go on and nobody asks us for memory.
+ */
+static bool robbed(const struct cuda *c)
+{
+	uint64_t asked = atomic_load_explicit(&c->requests, memory_order_relaxed);
+	uint64_t launches = atomic_load_explicit(&c->launches, memory_order_relaxed);
+
+	return !c->per_thread && !c->graph_level && asked == c->ticked_requests &&
+	       launches - c->ticked_launches > 4 * CUDA_RECORDS_MAX;
+}
+
+static void measure(struct cuda *c)
+{
+	uint64_t now = cuda_now(),
+		 records = atomic_load_explicit(&c->records, memory_order_relaxed);
+	uint64_t asked = atomic_load_explicit(&c->requests, memory_order_relaxed);
+	uint64_t ns = now - c->ticked_ns;
+
+	if (ns > 1000000)
+		buffer_pace(c, (records - c->ticked_records) * 1000000000u / ns);
+	c->ticked_ns = now;
+	c->ticked_records = records;
+	if (asked != c->ticked_requests) {
+		c->ticked_requests = asked;
+		c->ticked_launches = atomic_load_explicit(&c->launches, memory_order_relaxed);
+	}
+}
+
+static void tick_on(struct cuda *c)
+{
+	uint32_t broken = atomic_exchange_explicit(&c->broken, 0, memory_order_relaxed);
+	uint32_t flush = atomic_load_explicit(&c->name_flush, memory_order_relaxed);
+
+	if (broken) {
+		session_close(c);
+		tell_off((int)broken, "while tracing");
+		set_state(c, CUDA_OFF);
+	} else if (atomic_load_explicit(&c->yields, memory_order_relaxed)) {
+		session_close(c);
+		external_begin(c, CUDA_YIELDED, "asked for room");
+	} else if (robbed(c)) {
+		session_close(c);
+		external_begin(c, CUDA_HELD, "a tool that took the buffers");
+	} else if (!aon_wants(AON_WANT_GPU)) {
+		session_close(c);
+		set_state(c, CUDA_WAITING);
+		aon_note("cuda", "waiting", "not wanted now");
+	} else {
+		session_want(c, AON_WANT_GPU | (aon_wants(AON_WANT_API) ? AON_WANT_API : 0));
+		decode_clock(c);
+		c->api.ActivityFlushAll(0);
+		measure(c);
+		if (flush && flush-- == 1)
+			atomic_store_explicit(&c->name_flush, 0, memory_order_relaxed);
+		else if (flush)
+			name_forget(c),
+				atomic_store_explicit(&c->name_flush, flush, memory_order_relaxed);
+	}
+}
+
+void keep_tick(struct cuda *c)
+{
+	if (!aon_joined())
+		aon_join(0);
+	switch (state(c)) {
+	case CUDA_ON:
+		tick_on(c);
+		break;
+	case CUDA_WAITING:
+		if (aon_wants(AON_WANT_GPU))
+			try_open(c);
+		break;
+	case CUDA_HELD:
+		if (cuda_now() >= c->retry_ns && aon_wants(AON_WANT_GPU))
+			try_open(c);
+		break;
+	case CUDA_YIELDED:
+		if (!atomic_load_explicit(&c->yields, memory_order_relaxed))
+			try_open(c);
+		break;
+	default:
+		break;
+	}
+}
+
+/* --- the thread --- */
+
+static void *run(void *arg)
+{
+	struct cuda *c = arg;
+
+	pthread_setname_np(pthread_self(), "aon-cuda");
+	while (state(c) != CUDA_OFF) {
+		uint32_t seen = atomic_load_explicit(&c->bell, memory_order_acquire);
+
+		/* C: pairs with D: either the exit sees us busy, or we see that it has begun. */
+		atomic_store_explicit(&c->busy, 1, memory_order_seq_cst);
+		if (__atomic_load_n(&c->stopping, __ATOMIC_SEQ_CST))
+			break;
+		keep_tick(c);
+		atomic_store_explicit(&c->busy, 0, memory_order_seq_cst);
+		futex_wake(&c->busy);
+		futex_wait(&c->bell, seen, state(c) == CUDA_ON ? CUDA_FLUSH_MS : CUDA_IDLE_MS);
+	}
+	atomic_store_explicit(&c->busy, 0, memory_order_seq_cst);
+	futex_wake(&c->busy);
+	return NULL;
+}
+
+/* Signals are the app's threads' business. */
+bool keep_start(struct cuda *c)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	sigset_t all;
+	int err;
+
+	if (pthread_attr_init(&attr))
+		return false;
+	sigfillset(&all);
+	pthread_attr_setsigmask_np(&attr, &all);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	err = pthread_create(&thread, &attr, run, c);
+	pthread_attr_destroy(&attr);
+	return !err;
+}
+
+bool keep_stop(struct cuda *c)
+{
+	uint64_t until = cuda_now() + CUDA_EXIT_MS * 1000000ull;
+
+	/* D */
+	__atomic_store_n(&c->stopping, 1, __ATOMIC_SEQ_CST);
+	keep_bell(c);
+	while (atomic_load_explicit(&c->busy, memory_order_seq_cst) && cuda_now() < until)
+		futex_wait(&c->busy, 1, 20);
+	return !atomic_load_explicit(&c->busy, memory_order_seq_cst);
+}

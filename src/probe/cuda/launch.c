@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * launch.c - what CUPTI calls back for: launches, and modules, graphs and errors that come and go.
+ *
+ * On the launch path there is this and no more: which call it is, the last-launch words, and for
+ * a graph the choice of how this launch is looked at.
+ */
+#include "pool/emit.h"
+#include "probe/cuda/cuda.h"
+
+enum cbid_what { WHAT_NONE, WHAT_LAUNCH, WHAT_GRAPH, WHAT_START, WHAT_STOP };
+
+static const struct {
+	uint16_t cbid;
+	uint8_t domain, what;
+} calls[] = {
+#define CBID(domain, name, number, what) { number, CD_##domain, WHAT_##what },
+#include "probe/cuda/cbid.tbl.h"
+};
+
+void launch_setup(struct cuda *c)
+{
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		c->what[calls[i].domain][calls[i].cbid] = calls[i].what;
+}
+
+/* One by one, never a domain; what a version does not have it refuses. Returns how many. */
+int launch_enable(struct cuda *c, bool on)
+{
+	static const uint8_t resources[] = { CR_MODULE_LOADED, CR_MODULE_UNLOAD_STARTING,
+					     CR_GRAPHEXEC_DESTROY_STARTING };
+	int n = 0;
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		n += !c->api.EnableCallback(on, c->sub, calls[i].domain, calls[i].cbid);
+	for (size_t i = 0; i < sizeof(resources); i++)
+		c->api.EnableCallback(on, c->sub, CD_RESOURCE, resources[i]);
+	if (c->api.caps & CAP_STATE) {
+		c->api.EnableCallback(on, c->sub, CD_STATE, CS_FATAL);
+		c->api.EnableCallback(on, c->sub, CD_STATE, CS_ERROR);
+	}
+	return n;
+}
+
+static inline void api_call(struct cuda *c, uint32_t domain, uint32_t cbid,
+			    const struct cupti_cb_data *d)
+{
+	uint32_t what = cbid < CUDA_CBIDS ? c->what[domain][cbid] : WHAT_NONE;
+
+	if (d->site != 0) { /* the way out */
+		if (aon_unlikely(what == WHAT_STOP) &&
+		    atomic_load_explicit(&c->yields, memory_order_relaxed)) {
+			atomic_store_explicit(&c->yields, 0, memory_order_relaxed);
+			keep_bell(c);
+		}
+		return;
+	}
+	if (aon_unlikely(what == WHAT_START)) {
+		/* Not from in here: unsubscribing waits for callbacks to return. */
+		atomic_store_explicit(&c->yields, 1, memory_order_relaxed);
+		keep_bell(c);
+		return;
+	}
+	if (what != WHAT_LAUNCH && what != WHAT_GRAPH)
+		return;
+	atomic_fetch_add_explicit(&c->launches, 1, memory_order_relaxed);
+	if (what == WHAT_GRAPH && d->params)
+		graph_launching(c, *(const uint64_t *)d->params);
+	aon_pulse_launch(d->correlation, name_of(c, d->symbol ? d->symbol : d->function));
+}
+
+static void resource(struct cuda *c, uint32_t cbid, const struct cupti_resource_data *d)
+{
+	const struct cupti_graph_data *g = d->descriptor;
+
+	if (cbid == CR_MODULE_LOADED || cbid == CR_MODULE_UNLOAD_STARTING)
+		name_forget(c);
+	else if (cbid == CR_GRAPHEXEC_DESTROY_STARTING && g)
+		graph_gone(c, (uint64_t)(uintptr_t)g->exec);
+}
+
+void launch_callback(void *user, int domain, uint32_t cbid, const void *data)
+{
+	struct cuda *c = user;
+
+	if (aon_unlikely(!c->on || !data)) /* a child of fork() */
+		return;
+	if (aon_likely(domain == CD_DRIVER || domain == CD_RUNTIME)) {
+		api_call(c, (uint32_t)domain, cbid, data);
+	} else if (domain == CD_RESOURCE) {
+		resource(c, cbid, data);
+	} else if (domain == CD_STATE && cbid == CS_FATAL) {
+		const struct cupti_state_data *s = data;
+
+		atomic_store_explicit(&c->broken, s->result ? (uint32_t)s->result : CUPTI_UNKNOWN,
+				      memory_order_relaxed);
+		keep_bell(c);
+	}
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * name.c - a kernel's name is a pointer into CUPTI: its text is read once.
+ *
+ * Modules that come and go may put another text at the same address, so both forget the whole
+ * table; and since records of before are still on their way then, and would be remembered again,
+ * it is forgotten for some more ticks.
+ */
+#include <string.h>
+
+#include "probe/cuda/cuda.h"
+
+#define PROBES      8u
+#define FLUSH_TICKS 3u
+#define ID_BITS     16u /* libaon's heap has no more names */
+
+static inline uint32_t slot(uint64_t p)
+{
+	return (uint32_t)(p * 0x9e3779b97f4a7c15ull >> 50) % CUDA_NAMES;
+}
+
+uint32_t name_of(struct cuda *c, const char *text)
+{
+	uint64_t p = (uint64_t)(uintptr_t)text, v;
+	uint32_t at = slot(p), id, i;
+
+	if (!text)
+		return 0;
+	for (i = 0; i < PROBES; i++) {
+		v = atomic_load_explicit(&c->name[(at + i) % CUDA_NAMES], memory_order_relaxed);
+		if (v >> ID_BITS == p)
+			return (uint32_t)(v & ((1u << ID_BITS) - 1));
+		if (!v)
+			break;
+	}
+	id = aon_name(text);
+	/* A full neighbourhood gives its first place away. */
+	if (id && id < 1u << ID_BITS && p < 1ull << (64 - ID_BITS))
+		atomic_store_explicit(&c->name[(at + (i < PROBES ? i : 0)) % CUDA_NAMES],
+				      p << ID_BITS | id, memory_order_relaxed);
+	return id;
+}
+
+void name_forget(struct cuda *c)
+{
+	for (uint32_t i = 0; i < CUDA_NAMES; i++)
+		if (atomic_load_explicit(&c->name[i], memory_order_relaxed))
+			atomic_store_explicit(&c->name[i], 0, memory_order_relaxed);
+	atomic_store_explicit(&c->name_flush, FLUSH_TICKS, memory_order_relaxed);
+}

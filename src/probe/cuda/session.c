@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * session.c - subscribing, and which kinds of records are asked for, by what the library can.
+ *
+ *	one subscriber (until 13.2, or an older driver)   the calls that are the whole process's
+ *	several (13.3, if the driver agrees)              the calls by subscriber, and only these
+ *
+ * The order is CUPTI's: subscribe before anything else, attributes before buffers, buffers before
+ * kinds. Whatever a version refuses is left out; only kernels must be had.
+ */
+#include "probe/cuda/cuda.h"
+
+#define DEVICE_BUFFER_BYTES \
+	(1600u << 10)      /* half of CUPTI's own choice: device memory is the app's */
+#define DEVICE_BUFFERS 32u /* instead of 250: at most 50 MiB a context */
+
+static const char *const reasons[48] = {
+	[CUPTI_OUT_OF_MEMORY] = "out of device memory",
+	[CUPTI_NOT_COMPATIBLE] = "this libcupti and the driver do not fit together",
+	[CUPTI_NOT_INITIALIZED] = "this libcupti is newer than the driver, or cannot start",
+	[CUPTI_HARDWARE_BUSY] = "another tool uses the GPU's profiling hardware",
+	[CUPTI_NOT_SUPPORTED] = "this device or driver does not support tracing",
+	[CUPTI_VGPU_NOT_SUPPORTED] = "virtual GPUs of this kind cannot be traced",
+	[CUPTI_INSUFFICIENT_PRIVILEGES] =
+		"no permission: ask for NVreg_RestrictProfilingToAdminUsers=0",
+	[CUPTI_TAKEN] = "another tool has CUPTI",
+	[CUPTI_VGPU_PRIVILEGES] = "no permission: tracing is off for this virtual GPU",
+	[CUPTI_CONFIDENTIAL] = "confidential computing does not allow tracing",
+	[CUPTI_CMP] = "mining processors cannot be traced",
+	[CUPTI_MIG] = "this MIG instance cannot be traced",
+	[CUPTI_SLI] = "SLI devices cannot be traced",
+	[CUPTI_WSL] = "not supported under WSL",
+};
+
+const char *session_why(int error)
+{
+	if (error > 0 && error < (int)(sizeof(reasons) / sizeof(reasons[0])) && reasons[error])
+		return reasons[error];
+	return error == CUPTI_UNKNOWN ? "CUPTI cannot start: no usable driver or GPU"
+				      : "CUPTI refused";
+}
+
+/* --- buffers: in a child of fork() the pool is nobody's, so that is answered, too --- */
+
+static uint8_t scrap[CUDA_DISCARD_BYTES] __attribute__((aligned(8)));
+
+static void on_request(uint8_t **buffer, size_t *size, size_t *max_records)
+{
+	if (cuda->on) {
+		buffer_request(cuda, buffer, size, max_records);
+		return;
+	}
+	/* Not NULL, which older versions do not survive. */
+	*buffer = scrap;
+	*size = sizeof(scrap);
+	*max_records = 1;
+}
+
+static void on_request2(uint8_t **buffer, size_t *size, size_t *max_records, void *info)
+{
+	(void)info;
+	on_request(buffer, size, max_records);
+}
+
+static void on_complete2(uint8_t *buffer, size_t size, size_t valid, void *info)
+{
+	(void)size;
+	(void)info;
+	if (cuda->on && buffer)
+		buffer_complete(cuda, buffer, valid);
+}
+
+static void on_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+{
+	size_t dropped = 0;
+
+	on_complete2(buffer, size, valid, NULL);
+	if (cuda->on && cuda->api.ActivityGetNumDroppedRecords &&
+	    !cuda->api.ActivityGetNumDroppedRecords(context, stream, &dropped) && dropped)
+		aon_lost(AON_LOST_SOURCE, dropped);
+}
+
+/* --- steps --- */
+
+static int subscribe(struct cuda *c)
+{
+	struct cupti_params p = { .name = "aon",
+				  .holder = c->holder,
+				  .holder_size = sizeof(c->holder) };
+	int err;
+
+	c->multi = false;
+	c->holder[0] = '\0';
+	if (!c->api.Subscribe_v2)
+		return c->api.Subscribe(&c->sub, launch_callback, c);
+	p.size = c->api.version >= 130200 ? CUPTI_PARAMS_13_2 : CUPTI_PARAMS_13_0;
+	if (c->api.caps & CAP_MULTI) {
+		p.multi = 1;
+		err = c->api.Subscribe_v2(&c->sub, launch_callback, c, &p);
+		c->multi = !err;
+		if (!err)
+			return 0;
+		p.multi = 0;
+	}
+	err = c->api.Subscribe_v2(&c->sub, launch_callback, c, &p);
+	c->holder[sizeof(c->holder) - 1] = '\0';
+	return err;
+}
+
+static int set_attr(struct cuda *c, int attr, void *value, size_t size)
+{
+	if (c->multi)
+		return c->api.ActivitySetAttribute_v2(c->sub, attr, &size, value);
+	return c->api.ActivitySetAttribute ? c->api.ActivitySetAttribute(attr, &size, value)
+					   : CUPTI_NOT_SUPPORTED;
+}
+
+static void set_attrs(struct cuda *c)
+{
+	size_t bytes = DEVICE_BUFFER_BYTES, limit = DEVICE_BUFFERS, prealloc = 1;
+	uint8_t per_thread = c->per_thread, one = 1;
+	int32_t tid = CUPTI_THREAD_ID_SYSTEM;
+
+	set_attr(c, CA_DEVICE_BUFFER_SIZE, &bytes, sizeof(bytes));
+	set_attr(c, CA_DEVICE_BUFFER_POOL_LIMIT, &limit, sizeof(limit));
+	set_attr(c, CA_DEVICE_BUFFER_PREALLOC, &prealloc, sizeof(prealloc));
+	if (c->api.caps & CAP_PER_THREAD) /* else idle threads hold records back */
+		set_attr(c, CA_PER_THREAD, &per_thread, sizeof(per_thread));
+	c->zeroed = c->api.caps & CAP_ZEROED && !set_attr(c, CA_ZEROED_OUT, &one, sizeof(one));
+	if (c->multi)
+		set_attr(c, CA_THREAD_ID_TYPE, &tid, sizeof(tid));
+	else if (c->api.SetThreadIdType)
+		c->api.SetThreadIdType(tid);
+	if (c->hes && c->multi)
+		set_attr(c, CA_HES, &one, sizeof(one));
+	else if (c->hes && c->api.caps & CAP_HES)
+		c->api.ActivityEnableHWTrace(1);
+	if (c->latency && c->multi)
+		set_attr(c, CA_LATENCY, &one, sizeof(one));
+	else if (c->latency && c->api.caps & CAP_LATENCY)
+		c->api.ActivityEnableLatencyTimestamps(1);
+}
+
+static int enable(struct cuda *c, int kind, bool on)
+{
+	if (c->multi)
+		return on ? c->api.ActivityEnable_v2(c->sub, kind, NULL)
+			  : c->api.ActivityDisable_v2(c->sub, kind, NULL);
+	return on ? c->api.ActivityEnable(kind) : c->api.ActivityDisable(kind);
+}
+
+/* With what there is already: contexts and streams that were made before. */
+static void enable_dump(struct cuda *c, int kind)
+{
+	int err = CUPTI_NOT_SUPPORTED;
+
+	if (c->multi && c->api.ActivityEnableAndDump_v2)
+		err = c->api.ActivityEnableAndDump_v2(c->sub, kind, NULL);
+	else if (!c->multi && c->api.ActivityEnableAndDump)
+		err = c->api.ActivityEnableAndDump(kind);
+	if (err)
+		enable(c, kind, true);
+}
+
+static const uint8_t dumped[] = { CK_DEVICE, CK_CONTEXT, CK_STREAM };
+static const uint8_t gpu[] = { CK_MEMCPY, CK_MEMCPY2, CK_MEMSET, CK_SYNC, CK_MEMORY2 };
+static const uint8_t calls[] = { CK_RUNTIME, CK_DRIVER, CK_EXTERNAL };
+
+int session_graph_level(struct cuda *c, bool whole)
+{
+	int err = enable(c, CK_GRAPH_TRACE, whole);
+
+	c->graph_level = whole && !err;
+	return err;
+}
+
+static int enable_gpu(struct cuda *c)
+{
+	int err;
+
+	for (size_t i = 0; i < sizeof(dumped); i++)
+		enable_dump(c, dumped[i]);
+	/* Never KIND_KERNEL, which makes kernels wait for each other. */
+	err = enable(c, CK_CONCURRENT_KERNEL, true);
+	if (err)
+		return err;
+	for (size_t i = 0; i < sizeof(gpu); i++)
+		enable(c, gpu[i], true);
+	if (c->graphs == GRAPH_WHOLE)
+		session_graph_level(c, true);
+	return 0;
+}
+
+void session_want(struct cuda *c, uint32_t want)
+{
+	bool api = want & AON_WANT_API;
+
+	if (api == !!(c->want & AON_WANT_API)) {
+		c->want = want;
+		return;
+	}
+	for (size_t i = 0; i < sizeof(calls); i++)
+		enable(c, calls[i], api);
+	c->want = want;
+}
+
+static int register_buffers(struct cuda *c)
+{
+	return c->multi ? c->api.ActivityRegisterCallbacks_v2(c->sub, on_request2, on_complete2)
+			: c->api.ActivityRegisterCallbacks(on_request, on_complete);
+}
+
+static int learn(struct cuda *c)
+{
+	if (!c->stride[CK_CONCURRENT_KERNEL])
+		stride_learn(c->stride, c->api.ActivityGetNextRecord, c->api.ActivityGetStructSize);
+	return stride_usable(c->stride) ? 0 : CUPTI_NOT_COMPATIBLE;
+}
+
+int session_open(struct cuda *c, const char **step)
+{
+	int err;
+
+	*step = "subscribe";
+	err = subscribe(c);
+	if (err)
+		return err;
+	*step = "record sizes";
+	err = learn(c);
+	if (err)
+		goto leave;
+	set_attrs(c);
+	*step = "buffers";
+	err = register_buffers(c);
+	if (err)
+		goto leave;
+	launch_enable(c, true);
+	*step = "kernels";
+	c->graph_shut = false;
+	c->want = 0;
+	err = enable_gpu(c);
+	if (err)
+		goto leave;
+	decode_clock(c);
+	return 0;
+
+leave:
+	session_close(c);
+	return err;
+}
+
+/*
+ * Nothing of ours stays: no kind, no callback, no buffer in CUPTI's hands, for the next tool to
+ * find in its own. Not cuptiFinalize(): it has crashed programs.
+ */
+void session_close(struct cuda *c)
+{
+	if (!c->sub)
+		return;
+	launch_enable(c, false);
+	cuda_turn_take(&c->graph_turn);
+	c->graph_shut = true; /* a launch that is under way must not enable it again */
+	if (c->graph_level)
+		session_graph_level(c, false);
+	cuda_turn_give(&c->graph_turn);
+	session_want(c, 0);
+	for (size_t i = 0; i < sizeof(gpu); i++)
+		enable(c, gpu[i], false);
+	for (size_t i = 0; i < sizeof(dumped); i++)
+		enable(c, dumped[i], false);
+	enable(c, CK_CONCURRENT_KERNEL, false);
+	c->api.ActivityFlushAll(0);
+	if (buffer_lent(c))
+		c->api.ActivityFlushAll(CUPTI_FLUSH_FORCED);
+	c->api.Unsubscribe(c->sub);
+	c->sub = NULL;
+}
