@@ -34,6 +34,7 @@ struct trace_file {
 	uint64_t imported;      /* became events */
 	uint64_t left;          /* no event by their nature: metadata, flows, other tools' own */
 	uint64_t lost;          /* damaged */
+	uint64_t mended;        /* of the imported: a length below 0 or no number, taken as 0 */
 	uint64_t broke_at;      /* byte offset of the first damage; UINT64_MAX: none */
 	uint32_t tick_ns;       /* resolution of its times: 1, or 1000 */
 	char why[160];          /* of the damage, for people */
@@ -84,10 +85,16 @@ struct trace_text {
  * Events as model/event.h has them, with these meanings on top:
  *	RANGE  an op or annotation; corr: its External id; a: enum trace_range
  *	API    a call of a runtime or driver; b: External id
- *	KERNEL a: geo; b: graph node; COPY a: bytes, flags: direction, TRACE_PAGEABLE in b
- *	SYNC   on a host lane a call that waited, on a stream what the device waited for
+ *	KERNEL a: geo; COPY, MEMSET a: bytes, flags: direction; b: see trace_node()
+ *	SYNC   on a host lane a call that waited; on a stream what the device waited
+ *	       for: a: the stream waited for + 1, b: corr of the call that recorded the event (below)
+ *	COUNTER a: value, EVENT_FLOAT: a double
+ *	ALLOC  on the lane TRACE_NO_STREAM of its device, or of the thread if of the host; where
+ *	       the trace says how much is allocated then, a COUNTER named TRACE_ALLOCATED, too
  */
-#define TRACE_PAGEABLE (1ull << 63) /* COPY: one end was memory that is not pinned */
+#define TRACE_ALLOCATED "[memory] allocated"
+#define TRACE_NO_STREAM UINT64_MAX   /* stream of a lane: of the device as a whole */
+#define TRACE_PAGEABLE  (1ull << 63) /* COPY: one end was memory that is not pinned */
 
 enum trace_range {
 	TRACE_OP = 1,     /* operator of the framework */
@@ -142,6 +149,19 @@ typedef int trace_batch_fn(void *arg, struct trace *t, const struct event *ev, c
 			   size_t n);
 void trace_stream(struct trace *t, size_t batch, trace_batch_fn *fn, void *arg);
 int trace_flush(struct trace *t);
+
+/* b of what ran on a device: graph node below, External id (31 bits) above. 0: none. */
+static inline uint32_t trace_node(const struct event *e)
+{
+	return (uint32_t)e->b;
+}
+
+static inline uint32_t trace_external(const struct event *e)
+{
+	if (e->kind == EVENT_RANGE || e->kind == EVENT_STEP)
+		return e->corr;
+	return e->kind == EVENT_API ? (uint32_t)e->b : (uint32_t)(e->b >> 32) & 0x7fffffffu;
+}
 
 static inline const char *trace_text(const struct trace *t, uint32_t name)
 {

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* import.c - which reader a file wants, folders, and whose rank it is. */
+#include "import/import.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "import/priv.h"
+
+#define FOLDER_MAX 65536
+
+int import_say(struct import_why *why, int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!why)
+		return err;
+	va_start(ap, fmt);
+	vsnprintf(why->text, sizeof(why->text), fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+void import_broke(const struct importing *im, uint64_t at, const char *fmt, ...)
+{
+	struct trace_file *f = importing_file(im);
+	va_list ap;
+
+	if (f->broke_at != UINT64_MAX)
+		return;
+	f->broke_at = at;
+	va_start(ap, fmt);
+	vsnprintf(f->why, sizeof(f->why), fmt, ap);
+	va_end(ap);
+}
+
+bool import_damaged(const struct trace *t)
+{
+	for (size_t i = 0; i < t->files; i++)
+		if (t->file[i].broke_at != UINT64_MAX || t->file[i].lost)
+			return true;
+	return false;
+}
+
+/* "rank-34.Jul_15.json", "rank_3", "worker7_step_12", "trace_r0": the number behind the word. */
+static int32_t rank_of_name(const char *path)
+{
+	static const char *const words[] = { "rank", "worker", "gpu" };
+	const char *name = strrchr(path, '/'), *p;
+
+	name = name ? name + 1 : path;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		for (p = strcasestr(name, words[i]); p; p = strcasestr(p + 1, words[i])) {
+			const char *q = p + strlen(words[i]);
+
+			q += *q == '-' || *q == '_' || *q == '.' || *q == '=';
+			if (isdigit((unsigned char)*q) &&
+			    (p == name || !isalpha((unsigned char)p[-1]))) {
+				unsigned long v = strtoul(q, NULL, 10);
+
+				return v <= INT32_MAX ? (int32_t)v : TRACE_NO_RANK;
+			}
+		}
+	}
+	return TRACE_NO_RANK;
+}
+
+enum form { FORM_NONE, FORM_EMPTY, FORM_JSON, FORM_SQLITE, FORM_XPLANE };
+
+static enum form form_of(const char *s, size_t len, const char *path)
+{
+	size_t i = 0, n = strlen(path);
+
+	if (!len)
+		return FORM_EMPTY;
+	if (len >= 16 && !memcmp(s, "SQLite format 3", 16))
+		return FORM_SQLITE;
+	if ((n > 3 && !strcmp(path + n - 3, ".pb")) || (n > 6 && !strcmp(path + n - 6, ".pb.gz")))
+		return FORM_XPLANE;
+	if (len >= 3 && !memcmp(s, "\xef\xbb\xbf", 3))
+		i = 3;
+	while (i < len && (isspace((unsigned char)s[i]) || s[i] == ','))
+		i++;
+	/* A newline is also the tag of XSpace.planes: then a length and a plane's id or name. */
+	if (i < len && (s[i] == '{' || s[i] == '[' || s[i] == '/'))
+		return FORM_JSON;
+	return s[0] == '\n' ? FORM_XPLANE : FORM_NONE;
+}
+
+static int import_source(const struct importing *im, struct source *src, bool stream)
+{
+	const char *s = "";
+	ssize_t n = source_peek(src, &s);
+
+	if (n < 0)
+		return import_say(im->why, n == -EBADMSG ? -EMEDIUMTYPE : (int)n, "%s: %s",
+				  im->path, n == -EBADMSG ? source_why(src) : strerror((int)-n));
+	switch (form_of(s, (size_t)n, im->path)) {
+	case FORM_JSON:
+		return kineto_import(im, src);
+	case FORM_EMPTY:
+		return import_say(im->why, -ENODATA, "%s: empty", im->path);
+	default:
+		(void)stream;
+		return import_say(im->why, -EMEDIUMTYPE,
+				  "%s: not a trace (expected Chrome or Kineto JSON, an nsys sqlite "
+				  "export, or XPlane)",
+				  im->path);
+	}
+}
+
+/* A file that gave nothing leaves no row behind; what it named stays, unused. */
+static int settle(struct trace *t, const struct importing *im, int err)
+{
+	struct trace_file *f = importing_file(im);
+
+	if (err) {
+		free(f->path);
+		t->files--;
+		return err;
+	}
+	if (f->rank == TRACE_NO_RANK)
+		f->rank = rank_of_name(im->path);
+	return 0;
+}
+
+static int import_file(struct trace *t, const char *path, const struct import_opts *o,
+		       struct import_why *why)
+{
+	struct importing im = { .t = t, .path = path, .o = o, .why = why };
+	struct source *src = NULL;
+	int err = source_open(&src, path);
+
+	if (err < 0)
+		return import_say(why, err, "%s: %s", path, strerror(-err));
+	err = trace_file_add(t, path, &im.file);
+	if (err < 0)
+		import_say(why, err, "%s: %s", path, strerror(-err));
+	else
+		err = settle(t, &im, import_source(&im, src, !strcmp(path, "-")));
+	source_close(src);
+	return err;
+}
+
+int import_bytes(struct trace *t, const char *path, const void *bytes, size_t len,
+		 const struct import_opts *o, struct import_why *why)
+{
+	struct importing im = { .t = t, .path = path, .o = o, .why = why };
+	struct source *src = NULL;
+	int err = source_open_bytes(&src, bytes, len);
+
+	if (err < 0)
+		return import_say(why, err, "%s: %s", path, strerror(-err));
+	err = trace_file_add(t, path, &im.file);
+	if (!err)
+		err = settle(t, &im, import_source(&im, src, true));
+	source_close(src);
+	return err;
+}
+
+/* Files that are no traces are passed over as long as one is. */
+static int import_folder(struct trace *t, const char *path, const struct import_opts *o,
+			 struct import_why *why)
+{
+	struct dirent **entry;
+	struct import_why other = { "" };
+	int n = scandir(path, &entry, NULL, versionsort), err = 0;
+	unsigned good = 0;
+
+	if (n < 0)
+		return import_say(why, -errno, "%s: %s", path, strerror(errno));
+	for (int i = 0; i < n; i++) {
+		char *file = NULL;
+		struct stat sb;
+
+		if (!err && i < FOLDER_MAX && entry[i]->d_name[0] != '.' &&
+		    asprintf(&file, "%s/%s", path, entry[i]->d_name) > 0 && !stat(file, &sb) &&
+		    S_ISREG(sb.st_mode)) {
+			err = import_file(t, file, o, &other);
+			good += !err;
+			if (err == -EMEDIUMTYPE || err == -ENODATA)
+				err = 0;
+		}
+		free(file);
+		free(entry[i]);
+	}
+	free(entry);
+	if (err)
+		return import_say(why, err, "%s", other.text);
+	return good ? 0
+		    : import_say(why, -EMEDIUMTYPE, "%s: a folder with no trace in it%s%s", path,
+				 other.text[0] ? ": " : "", other.text);
+}
+
+int import_path(struct trace *t, const char *path, const struct import_opts *o,
+		struct import_why *why)
+{
+	struct stat sb;
+
+	if (strcmp(path, "-") && !stat(path, &sb) && S_ISDIR(sb.st_mode))
+		return import_folder(t, path, o, why);
+	return import_file(t, path, o, why);
+}

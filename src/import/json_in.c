@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* json_in.c - the window, and the steps that are not in every loop. */
+#include "import/json_in.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int json_in_init(struct json_in *in, struct source *src, size_t window)
+{
+	*in = (struct json_in){ .src = src, .cap = window ? window : JSON_WINDOW };
+	in->buf = malloc(in->cap + JSON_PAD);
+	if (!in->buf)
+		return -ENOMEM;
+	in->p = in->end = in->buf;
+	memset(in->end, '"', JSON_PAD);
+	return 0;
+}
+
+void json_in_fini(struct json_in *in)
+{
+	free(in->buf);
+	in->buf = NULL;
+}
+
+static int grow(struct json_in *in)
+{
+	char *buf;
+
+	if (in->cap >= JSON_LARGEST)
+		return -EMSGSIZE;
+	buf = realloc(in->buf, in->cap * 2 + JSON_PAD);
+	if (!buf)
+		return -ENOMEM;
+	in->end = buf + (in->end - in->buf);
+	in->p = buf;
+	in->buf = buf;
+	in->cap *= 2;
+	return 0;
+}
+
+int json_in_more(struct json_in *in)
+{
+	size_t left = in->p < in->end ? (size_t)(in->end - in->p) : 0;
+	ssize_t n;
+	int err;
+
+	if (in->eof)
+		return 0;
+	in->at += (uint64_t)(in->end - in->buf) - left;
+	if (in->p != in->buf)
+		memmove(in->buf, in->end - left, left);
+	in->p = in->buf;
+	in->end = in->buf + left;
+	if (left == in->cap) {
+		err = grow(in);
+		if (err < 0)
+			return err;
+	}
+	n = source_read(in->src, in->end, in->cap - left);
+	if (n <= 0) {
+		in->eof = true;
+		in->err = (int)n;
+		n = 0;
+	}
+	in->end += n;
+	memset(in->end, '"', JSON_PAD);
+	return n > 0;
+}
+
+/* Consumes what is left of a string. 1: it ended. */
+static int skip_string(struct json_in *in)
+{
+	const char *q = json_quote(in->p);
+
+	if (q >= in->end) {
+		in->p = in->end;
+	} else if (*q == '"') {
+		in->p += q + 1 - in->p;
+		return 1;
+	} else if (q + 1 < in->end) {
+		in->p += q + 2 - in->p;
+	} else {
+		in->p += q - in->p;
+		return json_in_more(in) > 0 ? 0 : -ENODATA;
+	}
+	return 0;
+}
+
+int json_in_skip(struct json_in *in)
+{
+	size_t depth = 0;
+	bool string = false, scalar = false;
+
+	for (;;) {
+		const char *q;
+
+		if (in->p >= in->end && json_in_more(in) <= 0)
+			return scalar && !depth ? 0 : -ENODATA;
+		if (string) {
+			int r = skip_string(in);
+
+			if (r < 0)
+				return r;
+			string = !r;
+			if (r && !depth)
+				return 0;
+			continue;
+		}
+		q = depth ? json_bracket(in->p) : in->p;
+		in->p += q - in->p;
+		if (in->p >= in->end)
+			continue;
+		switch (*in->p) {
+		case '"':
+			if (scalar)
+				return 0;
+			string = true;
+			break;
+		case '{':
+		case '[':
+			depth++;
+			break;
+		case '}':
+		case ']':
+			if (!depth)
+				return scalar ? 0 : -EBADMSG;
+			if (!--depth) {
+				in->p++;
+				return 0;
+			}
+			break;
+		default:
+			if (scalar && (*in->p == ',' || (unsigned char)*in->p <= ' '))
+				return 0;
+			scalar = true;
+		}
+		in->p++;
+	}
+}
+
+int json_in_next(struct json_in *in)
+{
+	for (;;) {
+		const char *q;
+
+		if (in->p >= in->end) {
+			if (json_in_more(in) <= 0)
+				return -1;
+		} else if (*in->p == ',' || *in->p == ' ' || *in->p == '\n' || *in->p == '\r' ||
+			   *in->p == '\t') {
+			in->p++;
+		} else if (*in->p != '/') {
+			return (unsigned char)*in->p;
+		} else {
+			q = json_comment(in->p, in->end);
+			if (q == in->p)
+				return '/';
+			if (q < in->end)
+				in->p += q - in->p;
+			else if (json_in_more(in) <= 0)
+				return -1;
+		}
+	}
+}
+
+const char *json_comment(const char *p, const char *end)
+{
+	const char *q;
+
+	if (p + 1 >= end)
+		return end;
+	if (p[1] == '/') {
+		q = memchr(p, '\n', (size_t)(end - p));
+		return q ? q : end;
+	}
+	if (p[1] == '*') {
+		q = memmem(p + 2, (size_t)(end - p) - 2, "*/", 2);
+		return q ? q + 2 : end;
+	}
+	return p;
+}
+
+const char *json_nested(const char *p, const char *end)
+{
+	size_t depth = 0;
+
+	for (;;) {
+		p = json_bracket(p);
+		if (p >= end)
+			return end + 1;
+		if (*p == '"') {
+			p = json_string(p + 1, end);
+			if (p > end)
+				return p;
+			continue;
+		}
+		depth += (*p | 0x20) == '{' ? 1 : (size_t)-1;
+		p++;
+		if (!depth)
+			return p;
+	}
+}
+
+static bool word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '$';
+}
+
+const char *json_key(const char *p, const char *end, struct json_tok *key)
+{
+	const char *q;
+
+	if (p >= end)
+		return end + 1;
+	if (*p == '"') {
+		q = json_string(p + 1, end);
+		if (q > end)
+			return q;
+		*key = (struct json_tok){ p + 1, (size_t)(q - p) - 2 };
+	} else {
+		for (q = p; word(*q); q++)
+			;
+		if (q >= end)
+			return end + 1;
+		if (q == p)
+			return NULL;
+		*key = (struct json_tok){ p, (size_t)(q - p) };
+	}
+	p = json_space(q, end);
+	if (p >= end)
+		return end + 1;
+	return *p == ':' ? json_space(p + 1, end) : NULL;
+}
+
+bool json_item(const char **p, const char *end, struct json_tok *value)
+{
+	const char *q = json_space(*p, end), *r;
+
+	while (q < end && *q == ',')
+		q = json_space(q + 1, end);
+	if (q >= end || *q == ']' || *q == '}')
+		return false;
+	r = json_skip(q, end);
+	if (!r || r > end)
+		return false;
+	*value = (struct json_tok){ q, (size_t)(r - q) };
+	*p = r;
+	return true;
+}
+
+bool json_pair(const char **p, const char *end, struct json_tok *key, struct json_tok *value)
+{
+	const char *q = json_space(*p, end);
+
+	while (q < end && *q == ',')
+		q = json_space(q + 1, end);
+	if (q >= end || *q == '}')
+		return false;
+	q = json_key(q, end, key);
+	if (!q || q >= end)
+		return false;
+	*p = q;
+	return json_item(p, end, value);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kineto.h - the reader of Chrome / Kineto JSON, in three parts:
+ *
+ *	kineto.c       the document: finds the rows, mends, counts
+ *	kineto_row.c   one row as tokens, and the event it becomes
+ *	kineto_place.c pids and tids as processes, devices and lanes; what metadata says of them
+ */
+#ifndef AON_KINETO_H
+#define AON_KINETO_H
+
+#include "import/json_in.h"
+#include "import/priv.h"
+
+enum field {
+#define ROW(ID, key) F_##ID,
+#define ARG(ID, key) F_##ID,
+#include "import/kineto.tbl.h"
+	F_COUNT,
+};
+_Static_assert(F_COUNT <= 64, "a row remembers its fields in one word");
+
+struct row {
+	uint64_t have; /* bit of enum field */
+	struct json_tok val[F_COUNT];
+};
+
+static inline bool row_has(const struct row *r, enum field f)
+{
+	return r->have >> f & 1;
+}
+
+/* Where a row's pid and tid lead; direct-mapped. */
+struct lane_cache {
+	uint64_t pid, stream;
+	uint32_t device; /* LANE_HOST: a thread */
+	uint32_t lane;   /* + 1; 0: free */
+};
+
+#define LANE_CACHE 256u
+#define META_MAX   65536u
+#define DEVICE_MAX 64u
+
+struct meta {
+	uint64_t pid, tid;
+	uint32_t name;
+	bool process;
+};
+
+struct open_range {
+	struct event e;
+	uint32_t below; /* index + 1 of the one it lies on */
+};
+
+struct kineto {
+	const struct importing *im;
+	struct trace *t;
+	struct json_in in;
+	struct row row;
+	struct lane_cache cache[LANE_CACHE];
+	bool have_main, main_known; /* the process that the devices belong to */
+	uint32_t main;
+	uint64_t last_ns;
+	bool fraction; /* a time finer than a microsecond was seen */
+	struct meta *meta;
+	size_t metas, meta_cap;
+	struct open_range *open; /* of B without its E yet */
+	size_t opens, open_cap;
+	uint32_t *top, free_open; /* by lane: index + 1 */
+	size_t top_cap;
+	struct trace_device device[DEVICE_MAX]; /* as deviceProperties says */
+	size_t devices, first_lane, first_device, first_comm;
+	char text[TRACE_NAME_BYTES];
+};
+
+/* A step of json_in.h over the row at p: fills k->row. */
+const char *row_parse(struct kineto *k, const char *p);
+/* What becomes of k->row: 1 an event, 0 none by its nature, -EBADMSG damaged, else -errno. */
+int row_import(struct kineto *k);
+int row_name(struct kineto *k, struct json_tok t, uint32_t *id);
+/* Ranges that never ended. */
+int row_finish(struct kineto *k);
+
+int place_host(struct kineto *k, bool launches, uint32_t *lane);
+int place_device(struct kineto *k, struct json_tok device, struct json_tok stream, uint32_t *lane);
+int place_meta(struct kineto *k);
+/* Gives names and sizes to what the file made. */
+int place_finish(struct kineto *k);
+
+#endif /* AON_KINETO_H */

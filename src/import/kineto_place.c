@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kineto_place.c - where a row happened.
+ *
+ * Kineto gives what ran on a device the device's index as pid and the stream as tid, whatever
+ * process launched it. Here a device belongs to the process of the file that launches (the first
+ * with an operator or a call), so that (process, correlation) joins. Ids that are no numbers
+ * ("Spans") are ids of their name, with the highest bit set.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "import/kineto.h"
+
+#define ID_OF_NAME (1ull << 63)
+
+static struct json_tok token(const struct row *r, enum field f)
+{
+	return row_has(r, f) ? r->val[f] : (struct json_tok){ "", 0 };
+}
+
+static int id_of(struct kineto *k, struct json_tok t, uint64_t *id)
+{
+	int64_t v = 0;
+	uint32_t name;
+	int err;
+
+	if (!t.len || json_tok_i64(t, &v)) {
+		*id = (uint64_t)v & ~ID_OF_NAME;
+		return 0;
+	}
+	err = row_name(k, t, &name);
+	if (!err)
+		*id = ID_OF_NAME | name;
+	return err;
+}
+
+static struct lane_cache *cached(struct kineto *k, uint64_t pid, uint64_t stream, uint32_t device)
+{
+	uint64_t h = (pid * 0x9e3779b97f4a7c15ull) ^ (stream * 0xc2b2ae3d27d4eb4full) ^ device;
+
+	return &k->cache[(h ^ h >> 29 ^ h >> 47) % LANE_CACHE];
+}
+
+static int process_of(struct kineto *k, uint64_t pid, bool launches, uint32_t *id)
+{
+	int err;
+
+	/* Devices came before whoever launched on them. */
+	if (launches && k->have_main && !k->main_known) {
+		k->t->process[k->main].pid = pid;
+		k->main_known = true;
+	}
+	if (k->main_known && k->t->process[k->main].pid == pid) {
+		*id = k->main;
+		return 0;
+	}
+	err = trace_process(k->t, k->im->file, pid, id);
+	if (!err && launches && !k->have_main) {
+		k->main = *id;
+		k->have_main = k->main_known = true;
+	}
+	return err;
+}
+
+int place_host(struct kineto *k, bool launches, uint32_t *lane)
+{
+	struct trace_lane l = { .device = LANE_HOST };
+	struct lane_cache *c;
+	uint64_t pid;
+	int err = id_of(k, token(&k->row, F_PID), &pid);
+
+	err = err ? err : id_of(k, token(&k->row, F_TID), &l.stream);
+	if (err)
+		return err;
+	c = cached(k, pid, l.stream, LANE_HOST);
+	if (!c->lane || c->pid != pid || c->stream != l.stream || c->device != LANE_HOST ||
+	    (launches && !k->main_known)) {
+		err = process_of(k, pid, launches, &l.process);
+		if (!err && l.stream & ID_OF_NAME)
+			l.name = (uint32_t)l.stream;
+		err = err ? err : trace_lane(k->t, &l, lane);
+		if (err)
+			return err;
+		*c = (struct lane_cache){ pid, l.stream, LANE_HOST, *lane + 1 };
+	}
+	*lane = c->lane - 1;
+	return 0;
+}
+
+/* "stream 7", 7 or "0x7"; -1 in 32 or 64 bits: of no stream. */
+static int stream_of(struct kineto *k, struct json_tok t, uint64_t *stream)
+{
+	struct json_tok s = json_tok_text(t);
+	int64_t v;
+
+	if (s.len > 7 && !memcmp(s.s, "stream ", 7))
+		s = (struct json_tok){ s.s + 7, s.len - 7 };
+	if (!s.len || !json_tok_i64(s, &v))
+		return id_of(k, t, stream);
+	*stream = v == -1 || v == UINT32_MAX ? TRACE_NO_STREAM : (uint64_t)v;
+	return 0;
+}
+
+int place_device(struct kineto *k, struct json_tok device, struct json_tok stream, uint32_t *lane)
+{
+	struct trace_lane l = { 0 };
+	struct lane_cache *c;
+	int64_t index;
+	uint32_t id = 0;
+	int err;
+
+	if ((!device.len || !json_tok_i64(device, &index) || index < 0) &&
+	    !json_tok_i64(token(&k->row, F_PID), &index))
+		index = 0;
+	if (index < 0 || index >= LANE_HOST)
+		return -EBADMSG;
+	err = stream_of(k, stream.len ? stream : token(&k->row, F_TID), &l.stream);
+	if (err)
+		return err;
+	c = cached(k, 0, l.stream, (uint32_t)index);
+	if (!c->lane || c->stream != l.stream || c->device != index) {
+		if (!k->have_main) {
+			err = trace_process(k->t, k->im->file, 0, &k->main);
+			k->have_main = !err;
+		}
+		l.process = k->main;
+		err = err ? err : trace_device(k->t, k->main, (uint32_t)index, &id);
+		l.device = id;
+		err = err ? err : trace_lane(k->t, &l, lane);
+		if (err)
+			return err;
+		*c = (struct lane_cache){ 0, l.stream, (uint32_t)index, *lane + 1 };
+	}
+	*lane = c->lane - 1;
+	return 0;
+}
+
+/* Names come before or after the rows they are for: kept, given out at the end. */
+int place_meta(struct kineto *k)
+{
+	struct json_tok what = json_tok_text(token(&k->row, F_NAME));
+	struct meta m = { .process = json_tok_is(what, "process_name") };
+	int err;
+
+	if ((!m.process && !json_tok_is(what, "thread_name")) || !row_has(&k->row, F_META_NAME) ||
+	    k->metas >= META_MAX)
+		return 0;
+	if (k->metas == k->meta_cap) {
+		size_t cap = k->meta_cap ? k->meta_cap * 2 : 64;
+		struct meta *to = realloc(k->meta, cap * sizeof(*to));
+
+		if (!to)
+			return -ENOMEM;
+		k->meta = to;
+		k->meta_cap = cap;
+	}
+	err = id_of(k, token(&k->row, F_PID), &m.pid);
+	err = err ? err : stream_of(k, token(&k->row, F_TID), &m.tid);
+	err = err ? err : row_name(k, k->row.val[F_META_NAME], &m.name);
+	if (!err)
+		k->meta[k->metas++] = m;
+	return err;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct meta *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process ? -1 : 1;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->process || x->tid == y->tid ? 0 : (x->tid < y->tid ? -1 : 1);
+}
+
+static uint32_t meta_name(const struct kineto *k, struct meta key)
+{
+	const struct meta *m = NULL;
+
+	if (k->metas)
+		m = bsearch(&key, k->meta, k->metas, sizeof(key), by_place);
+	return m ? m->name : 0;
+}
+
+int place_finish(struct kineto *k)
+{
+	struct trace *t = k->t;
+
+	if (k->metas)
+		qsort(k->meta, k->metas, sizeof(*k->meta), by_place);
+	for (size_t i = 0; i < t->processes; i++) {
+		struct trace_process *p = &t->process[i];
+
+		if (p->file == k->im->file && !p->name)
+			p->name = meta_name(k, (struct meta){ .pid = p->pid, .process = true });
+	}
+	for (size_t i = k->first_lane; i < t->lanes; i++) {
+		struct trace_lane *l = &t->lane[i];
+		uint64_t pid = l->device == LANE_HOST ? t->process[l->process].pid
+						      : t->device[l->device].device;
+
+		if (!l->name)
+			l->name = meta_name(k, (struct meta){ .pid = pid, .tid = l->stream });
+	}
+	for (size_t i = k->first_device; i < t->devices; i++)
+		for (size_t j = 0; j < k->devices; j++)
+			if (t->device[i].device == k->device[j].device) {
+				t->device[i].name = k->device[j].name;
+				t->device[i].sms = k->device[j].sms;
+				t->device[i].memory_bytes = k->device[j].memory_bytes;
+			}
+	for (size_t i = k->first_comm; i < t->comms; i++)
+		t->comm[i].rank = importing_file(k->im)->rank;
+	return 0;
+}
