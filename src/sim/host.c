@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host.c - threads: their calls of the runtime, the time between them, and who wakes whom.
+ *
+ * A thread is a row of calls. Between two calls it works, and that work takes what it took;
+ * unless it was silent because another thread of the process had the turn (backward() runs on a
+ * thread of its own while the first one waits): then each side is released by the other.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "sim/build.h"
+
+#define GAP_MIN_NS 20000 /* a thread without op or call for longer is silent */
+
+/* One silence of a thread; before its first and after its last activity it is silent, too. */
+struct gap {
+	int64_t from, to;
+	uint32_t before, after; /* tasks, or SIM_NONE */
+	uint32_t edge;          /* HOST, across it, or SIM_NONE */
+	uint32_t lane;
+};
+
+struct host {
+	struct sim_build *b;
+	struct gap *gap; /* by lane and time */
+	size_t gaps, cap;
+	size_t *gap_first; /* lanes + 1 */
+	/* of the lane that is being read */
+	uint32_t last;                 /* its last task, or SIM_NONE */
+	int64_t call_end;              /* of its last call */
+	int64_t active_end;            /* of its last op or call */
+	uint32_t call;                 /* task of its last call */
+	int64_t first_step, last_step; /* INT64_MAX, INT64_MIN: none */
+};
+
+/* --- (process, corr) -> call --- */
+
+static uint64_t launch_key(uint32_t process, uint32_t corr)
+{
+	return ((uint64_t)(process + 1) << 32) | corr;
+}
+
+static size_t launch_slot(const struct sim_launches *m, uint64_t key)
+{
+	size_t i = (key * 0x9e3779b97f4a7c15ull) >> 20 & (m->slots - 1);
+
+	while (m->slot[i].key && m->slot[i].key != key)
+		i = (i + 1) & (m->slots - 1);
+	return i;
+}
+
+static int launch_grow(struct sim_launches *m)
+{
+	struct sim_launches to = { .slots = m->slots ? m->slots * 2 : 4096, .used = m->used };
+
+	to.slot = calloc(to.slots, sizeof(*to.slot));
+	if (!to.slot)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->slots; i++)
+		if (m->slot[i].key)
+			to.slot[launch_slot(&to, m->slot[i].key)] = m->slot[i];
+	free(m->slot);
+	*m = to;
+	return 0;
+}
+
+int sim_launch_put(struct sim_launches *m, uint32_t process, uint32_t corr, uint32_t task)
+{
+	struct sim_launch *s;
+
+	if (m->used >= m->slots / 2 && launch_grow(m) < 0)
+		return -ENOMEM;
+	s = &m->slot[launch_slot(m, launch_key(process, corr))];
+	m->used += !s->key;
+	*s = (struct sim_launch){ .key = launch_key(process, corr), .task = task };
+	return 0;
+}
+
+uint32_t sim_launch_get(const struct sim_launches *m, uint32_t process, uint32_t corr)
+{
+	const struct sim_launch *s;
+
+	if (!m->slots || !corr)
+		return SIM_NONE;
+	s = &m->slot[launch_slot(m, launch_key(process, corr))];
+	return s->key ? s->task : SIM_NONE;
+}
+
+/* --- one thread --- */
+
+/* The next task of the thread, and the work before it. */
+static int put_task(struct host *h, uint32_t lane, size_t event, int64_t start, int64_t end)
+{
+	struct sim_graph *g = h->b->g;
+	const struct trace *t = g->trace;
+	struct sim_task task = { .event = event,
+				 .lane = lane,
+				 .file = t->process[t->lane[lane].process].file,
+				 .kind = event == SIM_NO_EVENT ? SIM_HOST : SIM_CALL };
+	uint32_t before = h->last;
+	int err;
+
+	err = sim_task_add(g, &task, start, end, &h->last);
+	if (err < 0 || before == SIM_NONE)
+		return err;
+	return sim_edge_add(g, sim_end(before), sim_start(h->last), INT64_MAX, SIM_HOST);
+}
+
+static int put_gap(struct host *h, const struct gap *gap)
+{
+	if (h->gaps == h->cap) {
+		size_t cap = h->cap ? h->cap * 2 : 256;
+		struct gap *to = realloc(h->gap, cap * sizeof(*to));
+
+		if (!to)
+			return -ENOMEM;
+		h->gap = to;
+		h->cap = cap;
+	}
+	h->gap[h->gaps++] = *gap;
+	return 0;
+}
+
+/* Something begins after a silence: marks where the thread stopped and where it goes on. */
+static int mark_silence(struct host *h, uint32_t lane, int64_t start)
+{
+	struct sim_graph *g = h->b->g;
+	uint32_t before;
+	int err = 0;
+
+	if (h->last != SIM_NONE && h->active_end != INT64_MIN &&
+	    start - h->active_end <= GAP_MIN_NS)
+		return 0;
+	if (h->last != SIM_NONE && g->time[sim_end(h->last)] < h->active_end)
+		err = put_task(h, lane, SIM_NO_EVENT, h->active_end, h->active_end);
+	if (err < 0)
+		return err;
+	before = h->last;
+	err = put_task(h, lane, SIM_NO_EVENT, start, start);
+	if (err < 0)
+		return err;
+	return put_gap(
+		h, &(struct gap){ .lane = lane,
+				  .from = before == SIM_NONE ? INT64_MIN : g->time[sim_end(before)],
+				  .to = start,
+				  .before = before,
+				  .after = h->last,
+				  .edge = before == SIM_NONE ? SIM_NONE : (uint32_t)g->edges - 1 });
+}
+
+static int put_call(struct host *h, uint32_t lane, size_t event, int64_t start, int64_t end)
+{
+	const struct trace *t = h->b->g->trace;
+	int err = 0;
+
+	/* A call inside a call (the driver's inside the runtime's) belongs to the outer one. */
+	if (h->last == SIM_NONE || start >= h->call_end) {
+		err = put_task(h, lane, event, start, end);
+		h->call = h->last;
+		h->call_end = end;
+	}
+	if (err < 0 || !t->event[event].corr)
+		return err;
+	return sim_launch_put(&h->b->launch, t->lane[lane].process, t->event[event].corr, h->call);
+}
+
+static int put_event(struct host *h, uint32_t lane, size_t event)
+{
+	struct sim_graph *g = h->b->g;
+	const struct event *e = &g->trace->event[event];
+	int64_t start = (int64_t)e->start_ns, end;
+	bool call = e->kind == EVENT_API || e->kind == EVENT_SYNC;
+	int err;
+
+	start += h->b->g->offset[g->trace->process[g->trace->lane[lane].process].file];
+	end = start + (int64_t)e->dur_ns;
+	if (e->kind == EVENT_STEP) {
+		h->first_step = start < h->first_step ? start : h->first_step;
+		h->last_step = end > h->last_step ? end : h->last_step;
+		/* The first step's begin stands on the path, so that work before the first call can go. */
+		return h->last == SIM_NONE && sim_in_window(g, start)
+			       ? put_task(h, lane, SIM_NO_EVENT, start, start)
+			       : 0;
+	}
+	if (!call && !(e->kind == EVENT_RANGE && e->a == TRACE_OP))
+		return 0;
+	if (!sim_in_window(g, start))
+		return 0;
+	err = start > h->active_end || h->last == SIM_NONE ? mark_silence(h, lane, start) : 0;
+	if (!err && call)
+		err = put_call(h, lane, event, start, end);
+	if (end > h->active_end)
+		h->active_end = end;
+	return err;
+}
+
+/* Marks where the thread fell silent for good, and the end of its last step. */
+static int end_lane(struct host *h, uint32_t lane)
+{
+	struct sim_graph *g = h->b->g;
+	int err = 0;
+
+	if (g->time[sim_end(h->last)] < h->active_end)
+		err = put_task(h, lane, SIM_NO_EVENT, h->active_end, h->active_end);
+	if (!err)
+		err = put_gap(h, &(struct gap){ .lane = lane,
+						.from = g->time[sim_end(h->last)],
+						.to = INT64_MAX,
+						.before = h->last,
+						.after = SIM_NONE,
+						.edge = SIM_NONE });
+	if (!err && g->time[sim_end(h->last)] < h->last_step)
+		err = put_task(h, lane, SIM_NO_EVENT, h->last_step, h->last_step);
+	return err;
+}
+
+static int read_lane(struct host *h, uint32_t lane)
+{
+	const struct trace *t = h->b->g->trace;
+	int err = 0;
+
+	h->last = SIM_NONE;
+	h->call_end = h->active_end = INT64_MIN;
+	h->first_step = INT64_MAX;
+	h->last_step = INT64_MIN;
+	if (t->lane[lane].device != LANE_HOST)
+		return 0;
+	for (size_t i = t->lane_first[lane]; i < t->lane_first[lane + 1] && !err; i++)
+		err = put_event(h, lane, i);
+	return err || h->last == SIM_NONE ? err : end_lane(h, lane);
+}
+
+/* --- between threads --- */
+
+/* The silence of this lane that holds `at`; NULL: it did something. */
+static struct gap *gap_at(struct host *h, uint32_t lane, int64_t at)
+{
+	size_t lo = h->gap_first[lane], hi = h->gap_first[lane + 1], first = lo;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (h->gap[mid].from <= at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo > first && h->gap[lo - 1].to >= at ? &h->gap[lo - 1] : NULL;
+}
+
+/*
+ * Who had the turn while `gap` was silent: a thread that was silent when it began, woke up, and
+ * was silent again when it ended. *idle gets the time in which neither did anything.
+ */
+static bool had_turn(struct host *h, const struct gap *gap, uint32_t lane, struct gap **woke,
+		     struct gap **slept, int64_t *idle)
+{
+	*woke = gap_at(h, lane, gap->from);
+	*slept = gap_at(h, lane, gap->to);
+	if (!*woke || !*slept || *woke == *slept || (*woke)->after == SIM_NONE ||
+	    (*slept)->before == SIM_NONE)
+		return false;
+	*idle = ((*woke)->to - gap->from) + (gap->to - (*slept)->from);
+	return *idle <= (gap->to - gap->from) / 2;
+}
+
+static int release(struct host *h, struct gap *gap)
+{
+	struct sim_graph *g = h->b->g;
+	const struct trace *t = g->trace;
+	struct gap *woke = NULL, *slept = NULL, *w, *s;
+	int64_t best = INT64_MAX, idle;
+	int err;
+
+	for (uint32_t l = 0; l < t->lanes; l++)
+		if (l != gap->lane && h->gap_first[l] < h->gap_first[l + 1] &&
+		    t->lane[l].process == t->lane[gap->lane].process &&
+		    had_turn(h, gap, l, &w, &s, &idle) && idle < best) {
+			best = idle;
+			woke = w;
+			slept = s;
+		}
+	if (!woke)
+		return 0;
+	err = sim_edge_add(g, sim_end(gap->before), sim_start(woke->after), INT64_MAX, SIM_RELEASE);
+	if (!err)
+		err = sim_edge_add(g, sim_end(slept->before), sim_start(gap->after), INT64_MAX,
+				   SIM_RELEASE);
+	g->edge[gap->edge].lag = 0;
+	if (woke->edge != SIM_NONE)
+		g->edge[woke->edge].lag = 0;
+	return err;
+}
+
+/* A thread's first task follows what its process did last before it. */
+static int root_lane(struct host *h, uint32_t lane)
+{
+	struct sim_graph *g = h->b->g;
+	const struct trace *t = g->trace;
+	uint32_t first = h->b->lane_task[lane], from = SIM_NONE;
+	int64_t at;
+
+	if (first == h->b->lane_task[lane + 1])
+		return 0;
+	at = g->time[sim_start(first)];
+	for (uint32_t l = 0; l < t->lanes; l++) {
+		if (l == lane || t->lane[l].process != t->lane[lane].process)
+			continue;
+		for (uint32_t lo = h->b->lane_task[l], hi = h->b->lane_task[l + 1]; lo < hi;) {
+			uint32_t mid = lo + (hi - lo) / 2;
+
+			if (g->time[sim_end(mid)] >= at) {
+				hi = mid;
+				continue;
+			}
+			if (from == SIM_NONE || g->time[sim_end(mid)] > g->time[sim_end(from)])
+				from = mid;
+			lo = mid + 1;
+		}
+	}
+	return from == SIM_NONE
+		       ? 0
+		       : sim_edge_add(g, sim_end(from), sim_start(first), INT64_MAX, SIM_HOST);
+}
+
+int sim_build_host(struct sim_build *b)
+{
+	const struct trace *t = b->g->trace;
+	struct host h = { .b = b };
+	int err = 0;
+
+	h.gap_first = calloc(t->lanes + 1, sizeof(*h.gap_first));
+	if (!h.gap_first)
+		return -ENOMEM;
+	for (uint32_t l = 0; l < t->lanes && !err; l++) {
+		b->lane_task[l] = (uint32_t)b->g->tasks;
+		h.gap_first[l] = h.gaps;
+		err = read_lane(&h, l);
+	}
+	b->lane_task[t->lanes] = (uint32_t)b->g->tasks;
+	h.gap_first[t->lanes] = h.gaps;
+	for (size_t i = 0; i < h.gaps && !err; i++)
+		err = h.gap[i].edge == SIM_NONE ? 0 : release(&h, &h.gap[i]);
+	for (uint32_t l = 0; l < t->lanes && !err; l++)
+		err = root_lane(&h, l);
+	free(h.gap);
+	free(h.gap_first);
+	return err;
+}

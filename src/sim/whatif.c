@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* whatif.c - from a change to lags. */
+#include "sim/whatif.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int64_t scaled(int64_t ns, double by)
+{
+	return (int64_t)((double)ns * by + 0.5);
+}
+
+static bool is_device(const struct sim_task *t)
+{
+	return t->kind == SIM_COMPUTE || t->kind == SIM_COMM || t->kind == SIM_COPY;
+}
+
+/* Work that was scaled by its name: its own time, and that of the transfer behind a meeting. */
+static int64_t scale_work(const struct sim_graph *g, const struct sim_change *c,
+			  const struct sim_edge *e, int64_t lag)
+{
+	const struct sim_task *t = &g->task[e->to / 2];
+	bool own = e->from == e->to - 1 && (e->to & 1);
+
+	if (!c->name_scale || t->event == SIM_NO_EVENT)
+		return lag;
+	if ((own || (e->kind == SIM_COMM && (e->to & 1))) && (is_device(t) || t->kind == SIM_CALL))
+		return scaled(lag, c->name_scale[g->trace->event[t->event].name]);
+	return lag;
+}
+
+static int64_t lag_under(const struct sim_graph *g, const struct sim_change *c, size_t edge)
+{
+	const struct sim_edge *e = &g->edge[edge];
+	const struct sim_task *from = &g->task[e->from / 2], *to = &g->task[e->to / 2];
+	int64_t lag = scale_work(g, c, e, e->lag);
+
+	if (c->no_sync && e->kind == SIM_SYNC)
+		return SIM_CUT;
+	if (c->free_host && (e->kind == SIM_HOST || e->kind == SIM_RELEASE))
+		lag = 0;
+	if (c->free_launch && (e->kind == SIM_CALL || e->kind == SIM_LAUNCH))
+		lag = 0;
+	/* Who waited for communication waits for its begin only; communication stays in order. */
+	if (c->overlap_comm && from->kind == SIM_COMM && (e->from & 1) && to->kind != SIM_COMM)
+		lag -= g->time[e->from] - g->time[e->from - 1];
+	return lag;
+}
+
+/* A range of a thread that takes another time; none inside another. */
+struct span {
+	int64_t start, end;
+	double less; /* of its time, this share goes */
+};
+
+struct spans {
+	struct span *span;
+	size_t *first; /* lanes + 1 */
+	size_t n, cap;
+};
+
+static int spans_of_lane(struct spans *s, const struct sim_graph *g, const struct sim_change *c,
+			 size_t lane)
+{
+	const struct trace *t = g->trace;
+	int64_t offset = g->offset[t->process[t->lane[lane].process].file], covered = INT64_MIN;
+
+	for (size_t i = t->lane_first[lane]; i < t->lane_first[lane + 1]; i++) {
+		const struct event *r = &t->event[i];
+		int64_t start = (int64_t)r->start_ns + offset;
+
+		if (r->kind != EVENT_RANGE || c->name_scale[r->name] == 1.0f || start < covered)
+			continue;
+		if (s->n == s->cap) {
+			size_t cap = s->cap ? s->cap * 2 : 256;
+			struct span *span = realloc(s->span, cap * sizeof(*span));
+
+			if (!span)
+				return -ENOMEM;
+			s->span = span;
+			s->cap = cap;
+		}
+		covered = start + (int64_t)r->dur_ns;
+		s->span[s->n++] = (struct span){ .start = start,
+						 .end = covered,
+						 .less = 1.0 - (double)c->name_scale[r->name] };
+	}
+	return 0;
+}
+
+/* How much of [from, to) on this lane goes. */
+static int64_t less_between(const struct spans *s, size_t lane, int64_t from, int64_t to)
+{
+	size_t lo = s->first[lane], hi = s->first[lane + 1], end = hi;
+	int64_t less = 0;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->span[mid].end <= from)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < end && s->span[lo].start < to; lo++) {
+		int64_t a = s->span[lo].start > from ? s->span[lo].start : from;
+		int64_t b = s->span[lo].end < to ? s->span[lo].end : to;
+
+		less += scaled(b - a, s->span[lo].less);
+	}
+	return less;
+}
+
+/* A range of a thread that is scaled shortens the work inside it in proportion. */
+static int scale_ranges(const struct sim_graph *g, const struct sim_change *c, int64_t *lag)
+{
+	const struct trace *t = g->trace;
+	struct spans s = { .first = calloc(t->lanes + 1, sizeof(*s.first)) };
+	int err = s.first ? 0 : -ENOMEM;
+
+	for (size_t l = 0; l < t->lanes && !err; l++) {
+		if (t->lane[l].device == LANE_HOST)
+			err = spans_of_lane(&s, g, c, l);
+		s.first[l + 1] = s.n;
+	}
+	for (size_t i = 0; i < g->edges && !err; i++) {
+		const struct sim_edge *e = &g->edge[i];
+		int64_t less;
+
+		if (e->kind != SIM_HOST && e->kind != SIM_RELEASE)
+			continue;
+		less = less_between(&s, g->task[e->to / 2].lane, g->time[e->from], g->time[e->to]);
+		lag[i] = lag[i] > less ? lag[i] - less : 0;
+	}
+	free(s.span);
+	free(s.first);
+	return err;
+}
+
+int sim_change_lags(const struct sim_graph *g, const struct sim_change *c, int64_t *lag)
+{
+	for (size_t i = 0; i < g->edges; i++)
+		lag[i] = lag_under(g, c, i);
+	return c->name_scale ? scale_ranges(g, c, lag) : 0;
+}
+
+int sim_whatif(const struct sim_graph *g, const struct sim_change *c, int64_t *span_ns)
+{
+	int64_t *lag = malloc((g->edges + 1) * sizeof(*lag));
+	int64_t *time = malloc((2 * g->tasks + 1) * sizeof(*time));
+	int err = -ENOMEM;
+
+	if (!lag || !time)
+		goto done;
+	err = sim_change_lags(g, c, lag);
+	if (err < 0)
+		goto done;
+	sim_run(g, lag, time);
+	*span_ns = sim_span(g, time);
+done:
+	free(lag);
+	free(time);
+	return err;
+}

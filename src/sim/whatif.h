@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* whatif.h - a change to what was recorded, and the time that the steps would take with it. */
+#ifndef AON_SIM_WHATIF_H
+#define AON_SIM_WHATIF_H
+
+#include "sim/graph.h"
+
+struct sim_change {
+	const float *name_scale; /* by name: work and host ranges take this much; NULL: none */
+	bool no_sync;            /* no call waits for the device */
+	bool free_host;          /* the program takes no time between calls */
+	bool free_launch;        /* neither do calls, nor the way from a launch to the device */
+	bool overlap_comm;       /* nothing waits for communication but communication */
+};
+
+/* The lags of the graph's edges under the change: g->edges of them, into `lag`. */
+int sim_change_lags(const struct sim_graph *g, const struct sim_change *c, int64_t *lag);
+
+/* What the window takes under the change. Never longer than recorded if nothing is scaled up. */
+int sim_whatif(const struct sim_graph *g, const struct sim_change *c, int64_t *span_ns);
+
+#endif /* AON_SIM_WHATIF_H */
