@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * model.c - when work starts and ends.
+ *
+ * A piece of work starts when what is before it in its stream is done, when a launch needs no
+ * longer to reach the device, and when there is room: a copy waits for its engine, a kernel for
+ * the share of the device that it fills. A kernel takes the longer of its flops and its bytes
+ * at the device's rates (a roofline), divided by that share, and never less than KERNEL_MIN_NS.
+ */
+#include <string.h>
+
+#include "driver.h"
+
+#define KERNEL_MIN_NS 1200
+#define COPY_MIN_NS   1500
+#define GRAPH_GAP_NS  300 /* from the end of a graph's node to the start of the next */
+
+static uint64_t max_u64(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+uint64_t sim_cost(const struct sim_device *dev, const struct sim_func *f, const uint32_t grid[3],
+		  const uint32_t block[3], double *share)
+{
+	static _Atomic long long fixed = -2;
+	double blocks = (double)grid[0] * grid[1] * grid[2];
+	double threads = blocks * block[0] * block[1] * block[2];
+	double room = (double)dev->info.sms * dev->info.warps_per_sm * 32, ns;
+
+	*share = threads < room ? threads / room : 1;
+	if (fixed == -2)
+		fixed = sim_env_int("SIM_KERNEL_NS", -1);
+	if (f->ns)
+		return f->ns;
+	if (fixed >= 0)
+		return (uint64_t)fixed;
+	ns = max_u64((uint64_t)(threads * f->flops / (dev->info.gflops * *share)),
+		     (uint64_t)(threads * f->bytes * 1e6 / (double)dev->info.memory_kbs));
+	return max_u64((uint64_t)ns, KERNEL_MIN_NS);
+}
+
+/* The first moment from `from` on at which `share` of the device is free. */
+static uint64_t find_room(struct sim_device *dev, uint64_t from, double share)
+{
+	for (;;) {
+		double busy = 0;
+		uint64_t first = SIM_NEVER;
+		uint32_t kept = 0;
+
+		for (uint32_t i = 0; i < dev->residents; i++) {
+			if (dev->resident[i].end <= from)
+				continue;
+			busy += dev->resident[i].share;
+			if (dev->resident[i].end < first)
+				first = dev->resident[i].end;
+			kept++;
+		}
+		if (!kept || (kept < RESIDENT && busy + share <= 1.0001) || first == SIM_NEVER)
+			return from;
+		from = first;
+	}
+}
+
+/* Forgets what ended before `now`: later work starts later still. */
+static void sweep(struct sim_device *dev, uint64_t now)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < dev->residents; i++)
+		if (dev->resident[i].end > now)
+			dev->resident[n++] = dev->resident[i];
+	dev->residents = n;
+}
+
+static uint64_t place_kernel(struct sim_device *dev, struct work *w, uint64_t from, uint64_t now)
+{
+	double share;
+	uint64_t ns = sim_cost(dev, w->func, w->op.kernel.grid, w->op.kernel.block, &share);
+
+	sweep(dev, now);
+	w->op.start = find_room(dev, from, share);
+	w->op.end = ns >= SIM_NEVER ? SIM_NEVER : w->op.start + ns;
+	if (dev->residents == RESIDENT) /* the model is full: forget the one that ends first */
+		memmove(&dev->resident[0], &dev->resident[1],
+			sizeof(dev->resident[0]) * (RESIDENT - 1));
+	else
+		dev->residents++;
+	dev->resident[dev->residents - 1].end = w->op.end;
+	dev->resident[dev->residents - 1].share = share;
+	return w->op.end;
+}
+
+static uint64_t place_copy(struct sim_device *dev, struct work *w, uint64_t from)
+{
+	enum engine e = w->op.copy.dir == 1   ? ENGINE_IN
+			: w->op.copy.dir == 2 ? ENGINE_OUT
+					      : ENGINE_PEER;
+	double kbs =
+		e == ENGINE_PEER ? (double)dev->info.memory_kbs / 2 : dev->info.link_mbs * 1000.0;
+	uint64_t ns = max_u64((uint64_t)((double)w->op.copy.bytes * 1e6 / kbs), COPY_MIN_NS);
+
+	w->op.start = max_u64(from, dev->engine[e]);
+	w->op.end = dev->engine[e] = w->op.start + ns;
+	return w->op.end;
+}
+
+/* Sets start and end of `w`, which may start at `after` at the earliest. */
+void sim_place(struct sim_stream *s, struct work *w, uint64_t after, uint64_t now)
+{
+	struct sim_device *dev = s->ctx->dev;
+	uint64_t from = max_u64(after + GRAPH_GAP_NS, now + dev->info.launch_ns);
+
+	w->op.queued = now;
+	w->op.submitted = now + dev->info.launch_ns / 2;
+	if (after >= SIM_NEVER || dev->lost) {
+		w->op.start = w->op.end = SIM_NEVER;
+		return;
+	}
+	switch (w->type) {
+	case CU_GRAPH_NODE_TYPE_KERNEL:
+		place_kernel(dev, w, from, now);
+		break;
+	case CU_GRAPH_NODE_TYPE_MEMCPY:
+		place_copy(dev, w, from);
+		break;
+	case CU_GRAPH_NODE_TYPE_MEMSET:
+		w->op.start = from;
+		w->op.end = from + max_u64((uint64_t)((double)w->op.set.bytes * 1e6 /
+						      (double)dev->info.memory_kbs),
+					   KERNEL_MIN_NS);
+		break;
+	default: /* takes no time on the device */
+		w->op.start = w->op.end = max_u64(after, now);
+	}
+	if (dev->lost_at && ++dev->ops >= dev->lost_at) {
+		dev->lost = true;
+		w->op.end = SIM_NEVER;
+	}
+}
+
+/* What a stream's next work waits for: the stream itself, and the legacy stream's rule. */
+uint64_t sim_stream_after(struct sim_stream *s)
+{
+	if (s == &s->ctx->legacy)
+		return max_u64(s->ready, s->ctx->blocking_ready);
+	if (s->flags & 1)
+		return s->ready;
+	return max_u64(s->ready, s->ctx->legacy_ready);
+}
+
+void sim_stream_done(struct sim_stream *s, uint64_t end)
+{
+	s->ready = max_u64(s->ready, end);
+	if (s == &s->ctx->legacy)
+		s->ctx->legacy_ready = s->ready;
+	else if (!(s->flags & 1))
+		s->ctx->blocking_ready = max_u64(s->ctx->blocking_ready, s->ready);
+}

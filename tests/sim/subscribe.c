@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* subscribe.c - CUPTI's subscribers, their callbacks, and the way from the driver to them. */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cupti.h"
+#include "cupti_calls.h"
+
+#define MULTI_FROM  133 /* several subscribers, if the driver can */
+#define STATE_FROM  122
+#define DRIVER_R610 13030
+
+struct client sim_clients[CLIENTS];
+const struct sim_driver *sim_drv;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards subscribing and wishes */
+static struct sim_tool tool;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+const char *sim_fault(const char *name)
+{
+	const char *s = getenv(name);
+
+	return s && *s ? s : NULL;
+}
+
+long long sim_fault_int(const char *name, long long unset)
+{
+	const char *s = sim_fault(name);
+
+	return s ? strtoll(s, NULL, 0) : unset;
+}
+
+static void client_init(struct client *c)
+{
+	pthread_mutex_init(&c->lock, NULL);
+	c->full_end = &c->full;
+	c->attr[A_PER_THREAD] = sim_level >= 123;
+	c->attr[0] = 3200000;
+	c->attr[1] = 8 << 20;
+	c->attr[2] = 250;
+	c->attr[6] = 3;
+}
+
+static void begin(void)
+{
+	CUresult (*table)(const void **, const CUuuid *);
+	void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+	const void *t;
+
+	for (int i = 0; i < CLIENTS; i++)
+		client_init(&sim_clients[i]);
+	if (!lib)
+		return;
+	*(void **)&table = dlsym(lib, "cuGetExportTable");
+	if (table && !table(&t, (const CUuuid *)SIM_UUID))
+		sim_drv = t;
+}
+
+static void enter(struct sim_call *call);
+static void leave(struct sim_call *call);
+static void op(const struct sim_op *o);
+static void resourced(uint32_t cbid, CUcontext ctx, CUstream stream, void *descriptor);
+static void synced(uint32_t cbid, CUcontext ctx, CUstream stream);
+
+int sim_cupti_start(void)
+{
+	pthread_once(&once, begin);
+	if (!sim_drv)
+		return E_UNKNOWN; /* no driver: 999, as the real one */
+	tool.enter = enter;
+	tool.leave = leave;
+	tool.op = op;
+	tool.resourced = resourced;
+	tool.synced = synced;
+	return OK;
+}
+
+bool sim_client_is(const struct client *c)
+{
+	return c > sim_clients && c < sim_clients + CLIENTS &&
+	       ((const char *)c - (const char *)sim_clients) % (long)sizeof(*c) == 0 && c->used;
+}
+
+void sim_cupti_wishes(void)
+{
+	uint64_t kinds = 0;
+	uint8_t any[DOMAINS][SIM_CBIDS] = { 0 };
+	bool graph = false, wanted = false;
+
+	if (sim_cupti_start())
+		return;
+	pthread_mutex_lock(&lock);
+	for (int i = 0; i < CLIENTS; i++) {
+		struct client *c = &sim_clients[i];
+
+		kinds |= c->kinds;
+		if (c->api_any[0])
+			kinds |= 1ull << SIM_DRIVER;
+		wanted |= c->used || c->kinds;
+		graph |= c->kinds >> SIM_GRAPH_TRACE & 1 && (!c->multi || c->attr[A_MULTI_GRAPH]);
+		for (int d = 1; d < DOMAINS && c->used; d++)
+			for (int k = 0; k < SIM_CBIDS; k++)
+				any[d][k] |= c->on[d][k];
+	}
+	memcpy(tool.driver, any[D_DRIVER], sizeof(tool.driver));
+	memcpy(tool.resource, any[D_RESOURCE], sizeof(tool.resource));
+	memcpy(tool.sync, any[D_SYNC], sizeof(tool.sync));
+	tool.graph_trace = graph;
+	__atomic_store_n(&tool.kinds, kinds, __ATOMIC_RELAXED);
+	if (wanted)
+		sim_worker_start();
+	sim_drv->attach(wanted ? &tool : NULL);
+	pthread_mutex_unlock(&lock);
+}
+
+static void call_back(int domain, struct sim_call *call, int site)
+{
+	struct callback_data d = { .site = site,
+				   .function = call->name,
+				   .params = call->args,
+				   .result = site ? &call->result : NULL,
+				   .symbol = call->symbol,
+				   .context = call->ctx,
+				   .context_id = call->ctx_id,
+				   .corr = call->corr };
+
+	for (int i = 1; i < CLIENTS; i++) {
+		struct client *c = &sim_clients[i];
+
+		if (!c->used || !c->on[domain][call->cbid])
+			continue;
+		d.shared = &call->shared[i];
+		c->fn(c->userdata, domain, call->cbid, &d);
+	}
+}
+
+static void enter(struct sim_call *call)
+{
+	if (tool.driver[call->cbid])
+		call_back(D_DRIVER, call, 0);
+	if (sim_wants(&tool, SIM_DRIVER))
+		call->start = sim_ts();
+}
+
+static void leave(struct sim_call *call)
+{
+	if (sim_wants(&tool, SIM_DRIVER) && call->start) {
+		struct sim_op o = { .kind = SIM_DRIVER,
+				    .corr = call->corr,
+				    .start = call->start,
+				    .end = sim_ts() };
+
+		o.api.cbid = call->cbid;
+		o.api.result = (uint32_t)call->result;
+		o.api.tid = (uint32_t)syscall(SYS_gettid);
+		op(&o);
+	}
+	if (tool.driver[call->cbid])
+		call_back(D_DRIVER, call, 1);
+}
+
+static bool wants_api(const struct client *c, const struct sim_op *o)
+{
+	int d = o->kind == SIM_RUNTIME;
+
+	return c->api[d][o->api.cbid % SIM_CBIDS];
+}
+
+static void op(const struct sim_op *o)
+{
+	struct sim_op own;
+
+	if (!sim_kind_is_device(o->kind) && o->kind != SIM_DRIVER && o->kind != SIM_RUNTIME &&
+	    o->start) {
+		int64_t shift = sim_ts_shift();
+
+		own = *o;
+		own.start += (uint64_t)shift;
+		own.end += (uint64_t)shift;
+		o = &own;
+	}
+	for (int i = 0; i < CLIENTS; i++) {
+		struct client *c = &sim_clients[i];
+
+		if (o->kind == SIM_DRIVER || o->kind == SIM_RUNTIME) {
+			if (!wants_api(c, o))
+				continue;
+			sim_externals(c, o->corr);
+		} else if (!(c->kinds >> o->kind & 1)) {
+			if (o->kind != SIM_KERNEL || !(c->kinds >> SIM_KERNEL_SERIAL & 1))
+				continue;
+		}
+		sim_emit(c, o);
+	}
+}
+
+static void resourced(uint32_t cbid, CUcontext ctx, CUstream stream, void *descriptor)
+{
+	struct resource_data d = { ctx, stream, descriptor };
+
+	for (int i = 1; i < CLIENTS; i++)
+		if (sim_clients[i].used && sim_clients[i].on[D_RESOURCE][cbid])
+			sim_clients[i].fn(sim_clients[i].userdata, D_RESOURCE, cbid, &d);
+}
+
+static void synced(uint32_t cbid, CUcontext ctx, CUstream stream)
+{
+	struct resource_data d = { ctx, stream, NULL };
+
+	for (int i = 1; i < CLIENTS; i++)
+		if (sim_clients[i].used && sim_clients[i].on[D_SYNC][cbid])
+			sim_clients[i].fn(sim_clients[i].userdata, D_SYNC, cbid, &d);
+}
+
+void sim_state(uint32_t cbid, int result, const char *message)
+{
+	struct state_data d = { result, message };
+
+	for (int i = 1; i < CLIENTS; i++)
+		if (sim_clients[i].used && sim_clients[i].on[D_STATE][cbid])
+			sim_clients[i].fn(sim_clients[i].userdata, D_STATE, cbid, &d);
+}
+
+static bool can_multi(void)
+{
+	return sim_level >= MULTI_FROM && sim_fault_int("SIM_DRIVER_VERSION", 13040) >= DRIVER_R610;
+}
+
+/* The one that is in the way, or NULL. SIM_HOLDER: a tool that is not in this process' CUPTI. */
+static const char *holder(bool multi)
+{
+	if (sim_fault("SIM_HOLDER"))
+		return sim_fault("SIM_HOLDER");
+	for (int i = 1; i < CLIENTS; i++)
+		if (sim_clients[i].used && !(multi && sim_clients[i].multi))
+			return sim_clients[i].name;
+	return NULL;
+}
+
+static int subscribe(struct client **out, callback_fn fn, void *userdata,
+		     struct subscriber_params *p)
+{
+	bool multi = p && p->size >= 40 && p->multi && can_multi();
+	struct client *c = NULL;
+	const char *old;
+	int err = sim_cupti_start();
+
+	if (err || !out)
+		return err ? err : E_PARAMETER;
+	err = (int)sim_fault_int("SIM_SUBSCRIBE_ERROR", 0);
+	if (err)
+		return err;
+	if (p && p->size >= 40 && p->multi && !multi)
+		return E_MULTIPLE;
+	pthread_mutex_lock(&lock);
+	old = holder(multi);
+	if (old && p && p->old_name && p->old_size)
+		strncpy(p->old_name, old, p->old_size - 1)[p->old_size - 1] = 0;
+	for (int i = 1; i < CLIENTS && !old && !c; i++)
+		if (!sim_clients[i].used)
+			c = &sim_clients[i];
+	if (c) {
+		memset(c->on, 0, sizeof(c->on));
+		c->fn = fn;
+		c->userdata = userdata;
+		c->multi = multi;
+		strcpy(c->name, "CUPTI for ");
+		strncat(c->name, p && p->name ? p->name : "unknown", 53);
+		c->used = true;
+		*out = c;
+	}
+	pthread_mutex_unlock(&lock);
+	sim_cupti_wishes();
+	return c ? OK : E_MULTIPLE;
+}
+
+int cuptiSubscribe(struct client **out, callback_fn fn, void *userdata)
+{
+	return subscribe(out, fn, userdata, NULL);
+}
+
+int cuptiSubscribe_v2(struct client **out, callback_fn fn, void *userdata,
+		      struct subscriber_params *p)
+{
+	return p && p->size >= 32 ? subscribe(out, fn, userdata, p) : E_PARAMETER;
+}
+
+int cuptiUnsubscribe(struct client *c)
+{
+	if (!sim_client_is(c))
+		return E_PARAMETER;
+	memset(c->on, 0, sizeof(c->on));
+	c->kinds = 0;
+	c->used = false;
+	sim_cupti_wishes();
+	return OK;
+}
+
+static bool valid_id(int domain, uint32_t cbid)
+{
+	static const uint32_t sizes[DOMAINS] = { 0, SIM_CBIDS, SIM_CBIDS, 24, 3, SIM_CBIDS, 4 };
+
+	return domain >= 1 && domain < DOMAINS && cbid < sizes[domain] &&
+	       (domain != D_STATE || sim_level >= STATE_FROM);
+}
+
+int cuptiEnableCallback(uint32_t enable, struct client *c, int domain, uint32_t cbid)
+{
+	if (!sim_client_is(c) || !valid_id(domain, cbid))
+		return E_PARAMETER;
+	c->on[domain][cbid] = enable != 0;
+	sim_cupti_wishes();
+	return OK;
+}
+
+int cuptiEnableDomain(uint32_t enable, struct client *c, int domain)
+{
+	if (!sim_client_is(c) || !valid_id(domain, 0))
+		return E_PARAMETER;
+	memset(c->on[domain], enable != 0, sizeof(c->on[domain]));
+	sim_cupti_wishes();
+	return OK;
+}
+
+int cuptiEnableAllDomains(uint32_t enable, struct client *c)
+{
+	int err = OK;
+
+	for (int d = 1; d < DOMAINS && !err; d++)
+		if (valid_id(d, 0))
+			err = cuptiEnableDomain(enable, c, d);
+	return err;
+}
+
+int cuptiGetCallbackState(uint32_t *enable, struct client *c, int domain, uint32_t cbid)
+{
+	if (!enable || !sim_client_is(c) || !valid_id(domain, cbid))
+		return E_PARAMETER;
+	*enable = c->on[domain][cbid];
+	return OK;
+}
+
+int cuptiGetCallbackName(int domain, uint32_t cbid, const char **name)
+{
+	if (!name || domain != D_DRIVER || sim_cupti_start())
+		return E_PARAMETER;
+	*name = sim_drv->call_name(cbid);
+	return *name ? OK : E_PARAMETER;
+}
+
+/* Detaches from the process. The next call begins anew. */
+int cuptiFinalize(void)
+{
+	if (sim_cupti_start())
+		return OK;
+	for (int i = 0; i < CLIENTS; i++) {
+		sim_clients[i].kinds = 0;
+		sim_clients[i].used = false;
+		memset(sim_clients[i].api, 0, sizeof(sim_clients[i].api));
+		memset(sim_clients[i].api_any, 0, sizeof(sim_clients[i].api_any));
+	}
+	sim_cupti_wishes();
+	sim_worker_stop();
+	return OK;
+}
