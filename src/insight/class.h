@@ -23,7 +23,7 @@ enum call {
 	CALL_ALLOC,
 };
 
-enum range_kind { RANGE_OTHER, RANGE_INPUT, RANGE_OPTIMIZER, RANGE_SCALAR, RANGE_MODULE };
+enum range_kind { RANGE_OTHER, RANGE_INPUT, RANGE_MEMORY, RANGE_MODULE };
 
 extern const char *const class_word[CLASSES];   /* for programs */
 extern const char *const class_people[CLASSES]; /* for people */

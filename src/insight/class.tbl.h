@@ -5,7 +5,7 @@
  *	CLASS(ID, "word in JSON", "words for people")
  *	KERNEL(CLASS, "words")   a kernel's name
  *	CALL(KIND, "words")      a call of a runtime or driver
- *	RANGE(KIND, "words")     an op or annotation of the host
+ *	RANGE(KIND, "words")     an op, annotation or counter of the host
  *
  * Words are of match.h: anywhere in the name, any case, the first row that is met holds. So the
  * order is the rule: a fused kernel's name lists what it was fused from, and what it was made
@@ -81,8 +81,7 @@ CALL(ALLOC,  "malloc|free|memalloc|hostalloc|mempool|hostregister|clcreatebuffer
 
 #ifdef RANGE
 RANGE(INPUT,     "dataloader|data_loader|dataiter|data_iter|dataset|next_batch|nextbatch|get_batch|getbatch|load_batch|loadbatch|fetch_batch|iteratorgetnext|iterator::getnext|iterator::next|data_loading|dataloading|input_pipeline|prefetch_batch|read_batch")
-RANGE(OPTIMIZER, "optimizer")
-RANGE(SCALAR,    "aten::item|_local_scalar_dense|aten::nonzero|aten::is_nonzero|aten::equal")
+RANGE(MEMORY,    "allocated|memory|reserved")
 RANGE(MODULE,    "^nn")
 #undef RANGE
 #endif

@@ -136,7 +136,9 @@ void idle_gap(void *idle, const struct gap *g)
 			kept.cause = c;
 	}
 	host = part[IDLE_HOST] + part[IDLE_LAUNCH];
-	if (host && len < GAP_SHORT_NS) {
+	if (launch != NO_EVENT && event_end(&x->in->t->event[launch]) <= g->start_ns) {
+		x->d->queued_gap_ns += host; /* launched in time: the host is not to blame */
+	} else if (host && len < GAP_SHORT_NS) {
 		x->d->short_gap_ns += host;
 		x->d->short_gaps++;
 	}

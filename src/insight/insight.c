@@ -8,7 +8,8 @@
 int insight_new(struct insight **out, const struct trace *t)
 {
 	static int (*const pass[])(struct insight *) = {
-		insight_link, insight_hosts, insight_devices, insight_steps, insight_tables,
+		insight_link,   insight_hosts, insight_devices, insight_steps,
+		insight_tables, insight_waits, insight_memory,
 	};
 	struct insight *in;
 	int err;
@@ -50,5 +51,7 @@ void insight_free(struct insight *in)
 	free(in->stream);
 	free(in->step);
 	free(in->host);
+	free(in->waits.rank);
+	free(in->memory);
 	free(in);
 }

@@ -68,7 +68,8 @@ struct insight_device {
 	int32_t rank;
 	struct breakdown b;
 	uint64_t idle_ns[IDLE_CAUSES];
-	uint64_t short_gap_ns; /* of IDLE_HOST and IDLE_LAUNCH, in gaps below GAP_SHORT_NS */
+	uint64_t short_gap_ns;  /* of IDLE_HOST and IDLE_LAUNCH, in gaps below GAP_SHORT_NS, */
+	uint64_t queued_gap_ns; /* and from one kernel to the next that was launched in time */
 	uint64_t short_gaps;
 	struct insight_gap longest[INSIGHT_GAPS];
 	struct insight_class class[CLASSES];
@@ -128,6 +129,36 @@ struct insight_spans {
 	size_t *lane_first;        /* owned: lanes + 1 offsets */
 };
 
+/* The same collective on several ranks: it ends for all together, so who spends least time in
+ * it came last, and the others' longer time is waiting. No clocks are compared. */
+struct rank_wait {
+	uint32_t file;
+	int32_t rank;
+	uint64_t comm_ns;   /* in collectives that were matched */
+	uint64_t waited_ns; /* of it, beyond the rank's that came last */
+	uint64_t late_ns;   /* of that, for waits.late */
+	uint64_t blamed_ns; /* waiting of all others where this rank came last */
+	uint64_t last;      /* how often it did */
+};
+
+struct waits {
+	struct rank_wait *rank; /* owned, by file; NULL: fewer than two ranks communicate */
+	size_t ranks;
+	uint64_t matched;  /* collectives in which at least two took part */
+	uint64_t total_ns; /* waiting of all */
+	uint32_t late;     /* the file that is blamed for most */
+};
+
+/* What was allocated, as counters said. */
+#define MEMORY_PARTS 16u
+
+struct insight_memory {
+	uint32_t file, name;
+	uint64_t samples, first, last, peak;
+	uint64_t first_ns, last_ns;
+	uint64_t low[MEMORY_PARTS]; /* the least in each part of that time */
+};
+
 struct insight {
 	const struct trace *t; /* borrowed, sealed */
 	struct names *names;
@@ -138,6 +169,9 @@ struct insight {
 	struct insight_step *step;
 	struct insight_host *host; /* by process */
 	struct insight_spans spans[SPAN_KINDS];
+	struct waits waits;
+	struct insight_memory *memory;
+	size_t memories;
 	struct insight_table roll[ROLLS];
 	size_t devices, streams, steps; /* only devices that did something */
 };
@@ -170,6 +204,8 @@ int insight_hosts(struct insight *in);   /* host.c */
 int insight_devices(struct insight *in); /* device.c */
 int insight_steps(struct insight *in);   /* step.c */
 int insight_tables(struct insight *in);  /* table.c */
+int insight_waits(struct insight *in);   /* collective.c */
+int insight_memory(struct insight *in);  /* memory.c */
 
 /* idle.c: the cause of one gap of `d`. */
 struct idle {

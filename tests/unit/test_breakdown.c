@@ -89,7 +89,8 @@ static bool parts_hold(const struct insight *in)
 			idle += d->idle_ns[c];
 		if (idle != d->b.idle_ns || d->b.busy_ns + idle != d->b.span_ns ||
 		    d->b.compute_ns + d->b.exposed_comm_ns + d->b.exposed_copy_ns != d->b.busy_ns ||
-		    d->short_gap_ns > d->b.idle_ns || d->b.attributed > d->b.kernels)
+		    d->short_gap_ns + d->queued_gap_ns > d->b.idle_ns ||
+		    d->b.attributed > d->b.kernels)
 			return false;
 	}
 	for (size_t i = 0; i < in->steps; i++)

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* memory.c - what was allocated over time, from counters, and how low it fell in each part. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "insight/insight.h"
+
+static bool is_memory(const struct insight *in, const struct event *e)
+{
+	return e->kind == EVENT_COUNTER && !(e->flags & EVENT_FLOAT) && (int64_t)e->a >= 0 &&
+	       names_range(in->names, e->name) == RANGE_MEMORY;
+}
+
+static struct insight_memory *row_of(struct insight *in, const struct event *e)
+{
+	uint32_t file = in->t->process[in->t->lane[e->lane].process].file;
+	struct insight_memory *m;
+
+	for (size_t i = 0; i < in->memories; i++)
+		if (in->memory[i].file == file && in->memory[i].name == e->name)
+			return &in->memory[i];
+	m = realloc(in->memory, (in->memories + 1) * sizeof(*m));
+	if (!m)
+		return NULL;
+	in->memory = m;
+	m += in->memories++;
+	*m = (struct insight_memory){ .file = file, .name = e->name, .first_ns = UINT64_MAX };
+	for (size_t i = 0; i < MEMORY_PARTS; i++)
+		m->low[i] = UINT64_MAX;
+	return m;
+}
+
+static void see(struct insight_memory *m, const struct event *e)
+{
+	m->samples++;
+	if (e->start_ns < m->first_ns) {
+		m->first_ns = e->start_ns;
+		m->first = e->a;
+	}
+	if (e->start_ns >= m->last_ns) {
+		m->last_ns = e->start_ns;
+		m->last = e->a;
+	}
+	if (e->a > m->peak)
+		m->peak = e->a;
+}
+
+int insight_memory(struct insight *in)
+{
+	for (size_t i = 0; i < in->t->events; i++) {
+		const struct event *e = &in->t->event[i];
+		struct insight_memory *m;
+
+		if (!is_memory(in, e))
+			continue;
+		m = row_of(in, e);
+		if (!m)
+			return -ENOMEM;
+		see(m, e);
+	}
+	for (size_t i = 0; in->memories && i < in->t->events; i++) {
+		const struct event *e = &in->t->event[i];
+		struct insight_memory *m;
+		uint64_t part;
+
+		if (!is_memory(in, e))
+			continue;
+		m = row_of(in, e);
+		part = (e->start_ns - m->first_ns) /
+		       ((m->last_ns - m->first_ns) / MEMORY_PARTS + 1);
+		if (e->a < m->low[part])
+			m->low[part] = e->a;
+	}
+	return 0;
+}

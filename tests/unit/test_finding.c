@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each rule on a small trace that repeats, on both sides of its boundary, and what must hold of
+ * any finding. */
+#include <string.h>
+
+#include "insight/finding.h"
+#include "t.h"
+#include "tracekit.h"
+
+#define NONE FAMILIES
+
+/* A period of `us`, repeated `n` times. Times are microseconds. */
+static const struct {
+	const char *name, *text;
+	uint64_t us;
+	unsigned n;
+	enum family want; /* the first finding */
+} cases[] = {
+	/* clang-format off */
+	{ "short kernels, each launched when the last is long done", "api 1 0 5 1 0 cudaLaunchKernel;kernel 0 7 6 5 1 gemm",
+	  60, 50, FAMILY_LAUNCH },
+	{ "the same, launched in time", "api 1 0 5 1 0 cudaLaunchKernel;kernel 0 7 60 59 1 gemm",
+	  60, 50, FAMILY_SATURATED },
+	{ "a gap of a millisecond before each kernel", "op 1 0 900 0 tokenise;api 1 900 5 1 0 cudaLaunchKernel;kernel 0 7 910 90 1 gemm",
+	  1000, 20, FAMILY_CPU },
+	{ "a loader before each kernel", "step 1 0 1000 1;user 1 0 690 0 enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__;api 1 700 5 1 0 cudaLaunchKernel;kernel 0 7 710 280 1 gemm",
+	  1000, 20, FAMILY_INPUT },
+	{ "a loader on another thread, in time", "user 2 0 690 0 DataLoader;api 1 0 5 1 0 cudaLaunchKernel;kernel 0 7 10 985 1 gemm",
+	  1000, 20, FAMILY_SATURATED },
+	{ "a wait after each kernel", "api 1 0 5 1 0 cudaLaunchKernel;kernel 0 7 10 290 1 gemm;sync 1 10 290 2 0 cudaStreamSynchronize",
+	  500, 20, FAMILY_SYNC },
+	{ "copies without kernels", "api 1 0 5 1 0 cudaMemcpyAsync;copy 0 7 0 900 1 9000000 1;api 1 0 5 2 0 cudaLaunchKernel;kernel 0 7 900 100 2 gemm",
+	  1000, 20, FAMILY_COPY },
+	{ "copies behind kernels", "copy 0 8 0 900 1 9000000 1;kernel 0 7 0 1000 2 gemm",
+	  1000, 20, FAMILY_SATURATED },
+	{ "communication in the open", "kernel 0 7 0 500 1 gemm;kernel 0 8 500 500 2 ncclDevKernel_AllReduce",
+	  1000, 20, FAMILY_COMM },
+	{ "communication hidden", "kernel 0 7 0 1000 1 gemm;kernel 0 8 100 500 2 ncclDevKernel_AllReduce",
+	  1000, 20, FAMILY_SATURATED },
+	{ "communication that is not called nccl", "kernel 0 7 0 500 1 gemm;kernel 0 8 500 500 2 vllm::cross_device_reduce_2stage",
+	  1000, 20, FAMILY_COMM },
+	{ "work that waits with its launch long past", "api 1 0 5 1 0 cudaLaunchKernel;kernel 0 7 600 400 1 gemm",
+	  1000, 20, FAMILY_DEPENDENCY },
+	{ "gaps without launches say nothing", "kernel 0 7 600 400 1 gemm",
+	  1000, 20, NONE },
+	{ "a gap below the boundary is no finding", "api 1 0 5 1 0 cudaLaunchKernel;kernel 0 7 5 480 1 gemm;kernel 0 8 485 485 1 gemm",
+	  1000, 20, FAMILY_SATURATED },
+	{ "nothing", "", 1, 0, NONE },
+	/* clang-format on */
+};
+
+static void scale(struct trace *t, unsigned n, uint64_t period)
+{
+	size_t events = t->events;
+
+	for (size_t i = 0; i < events; i++) {
+		t->event[i].start_ns *= 1000;
+		t->event[i].dur_ns *= 1000;
+	}
+	for (unsigned k = 1; k < n; k++) {
+		for (size_t i = 0; i < events; i++) {
+			struct event e = t->event[i];
+
+			e.start_ns += k * period * 1000;
+			if (e.corr)
+				e.corr += 1000 * k;
+			if (e.kind == EVENT_COUNTER)
+				e.a *= k + 1;
+			trace_add(t, &e, 0);
+		}
+	}
+	trace_seal(t);
+}
+
+static bool in_bounds(const struct findings *fs)
+{
+	for (size_t i = 0; i < fs->n; i++) {
+		const struct finding *f = &fs->f[i];
+
+		if (f->cost_ns > f->on->b.span_ns || f->share < 0 || f->share > 1 ||
+		    f->gain_lo_ns > f->gain_hi_ns || f->gain_hi_ns > f->cost_ns || f->facts < 2 ||
+		    !*f->title || !*f->seen[0] || !*f->action || !*f->expect || !f->steps)
+			return false;
+		if (i && f->cost_ns / f->steps > fs->f[i - 1].cost_ns / fs->f[i - 1].steps)
+			return false;
+	}
+	return true;
+}
+
+static struct findings *look(struct trace *t, struct insight **in)
+{
+	struct findings *fs;
+
+	if (insight_new(in, t) < 0 || findings_new(&fs, *in) < 0)
+		abort();
+	return fs;
+}
+
+static void done(struct findings *fs, struct insight *in, struct trace *t)
+{
+	findings_free(fs);
+	insight_free(in);
+	trace_free(t);
+}
+
+static void check_case(size_t i)
+{
+	struct trace *t = kit_trace(cases[i].text);
+	struct findings *fs;
+	struct insight *in;
+	enum family got;
+
+	scale(t, cases[i].n, cases[i].us);
+	fs = look(t, &in);
+	got = fs->n ? fs->f[0].family : NONE;
+	T_OK(got == cases[i].want, "%s: %s, got %s", cases[i].name,
+	     cases[i].want == NONE ? "no finding" : family_table[cases[i].want].word,
+	     got == NONE ? "none" : family_table[got].word);
+	T_OK(in_bounds(fs), "%s: what it says holds", cases[i].name);
+	done(fs, in, t);
+}
+
+static const struct finding *find(const struct findings *fs, enum family k)
+{
+	for (size_t i = 0; i < fs->n; i++)
+		if (fs->f[i].family == k)
+			return &fs->f[i];
+	return NULL;
+}
+
+static void check_ranks(void)
+{
+	struct trace *t = kit_trace("file 0;kernel 0 7 0 500 1 gemm;kernel 0 8 500 500 2 ncclA;"
+				    "file 1;kernel 0 7 0 500 1 gemm;kernel 0 8 500 480 2 ncclA;"
+				    "file 2;kernel 0 7 0 980 1 gemm;kernel 0 8 980 20 2 ncclA");
+	const struct finding *f;
+	struct findings *fs;
+	struct insight *in;
+
+	scale(t, 10, 1000);
+	fs = look(t, &in);
+	f = find(fs, FAMILY_STRAGGLER);
+	T_OK(f && f->rank == 2 && f->on->rank == 0, "who comes last is late, and is named");
+	T_OK(f && f->cost_ns == 4800000, "its cost is what the rank waits that waits most");
+	T_OK(f && strstr(f->action, "computes longer"), "that it computes longer is said");
+	f = find(fs, FAMILY_IMBALANCE);
+	T_OK(f && f->rank == 2 && f->cost_ns == 3200000, "unequal work is said, by how much");
+	T_OK(fs->f[0].family == FAMILY_COMM, "communication in the open costs most");
+	T_OK(in_bounds(fs), "of ranks, what it says holds");
+	done(fs, in, t);
+
+	t = kit_trace("file 0;kernel 0 8 0 500 2 ncclA;kernel 0 8 500 100 3 ncclB;"
+		      "file 1;kernel 0 8 0 100 2 ncclA;kernel 0 8 500 500 3 ncclB");
+	scale(t, 10, 1000);
+	fs = look(t, &in);
+	T_OK(in->waits.matched == 20 && in->waits.rank[0].last == 10, "each is late half the time");
+	done(fs, in, t);
+
+	t = kit_trace("file 0;kernel 0 8 0 500 2 ncclA;kernel 0 8 600 500 2 ncclA;"
+		      "file 1;kernel 0 8 0 100 2 ncclA");
+	fs = look(t, &in);
+	T_OK(!in->waits.matched && !find(fs, FAMILY_STRAGGLER),
+	     "collectives that cannot be matched blame nobody");
+	done(fs, in, t);
+}
+
+static void check_memory(void)
+{
+	struct trace *t = kit_trace("kernel 0 7 0 100 1 gemm;counter 1 0 33554432 Total Allocated;"
+				    "counter 1 50 335544320 Total Allocated");
+	const struct finding *f;
+	struct findings *fs;
+	struct insight *in;
+
+	scale(t, 40, 1000);
+	fs = look(t, &in);
+	f = find(fs, FAMILY_MEMORY);
+	T_OK(f && f->fact[1].n > f->fact[0].n && !f->cost_ns, "memory that grows is found");
+	done(fs, in, t);
+	t = kit_trace("kernel 0 7 0 100 1 gemm;counter 1 0 33554432 Total Allocated");
+	for (size_t i = 0; i < 40; i++) {
+		struct event e = t->event[0].kind == EVENT_COUNTER ? t->event[0] : t->event[1];
+
+		e.start_ns = i * 1000;
+		e.a = i % 2 ? 33554432 : 335544320;
+		trace_add(t, &e, 0);
+	}
+	trace_seal(t);
+	fs = look(t, &in);
+	T_OK(!find(fs, FAMILY_MEMORY), "memory that comes and goes is not");
+	T_OK(in->memory[0].peak == 335544320 && in->memory[0].samples == 41,
+	     "its timeline is known");
+	done(fs, in, t);
+}
+
+static void check_random(void)
+{
+	static const char *const name[] = { "gemm", "ncclDevKernel", "elementwise", "flash_fwd" };
+	bool ok = true;
+
+	for (unsigned seed = 1; seed <= 200; seed++) {
+		struct kit k = { 0 };
+		struct findings *fs;
+		struct insight *in;
+		char line[256];
+
+		srand(seed);
+		trace_new(&k.t);
+		for (int i = 0; i < 120; i++) {
+			int at = rand() % 100000, dur = rand() % (seed % 2 ? 200 : 5000);
+
+			if (i % 40 == 0)
+				kit_file(&k, i / 40);
+			snprintf(line, sizeof(line), "%s %d %d %d %d 0 %s", i % 7 ? "api" : "sync",
+				 rand() % 2, at, rand() % 400, i + 1,
+				 i % 7 ? "cudaLaunchKernel" : "cudaDeviceSynchronize");
+			kit_line(&k, line);
+			if (i % 9)
+				snprintf(line, sizeof(line), "kernel %d %d %d %d %d %s", rand() % 2,
+					 rand() % 3, at + rand() % 300, dur, i + 1,
+					 name[rand() % 4]);
+			else
+				snprintf(line, sizeof(line), "copy 0 %d %d %d %d 4096 %dp",
+					 rand() % 3, at, dur, i + 1, rand() % 6);
+			kit_line(&k, line);
+			snprintf(line, sizeof(line), "user %d %d %d 0 %s", rand() % 2, at, dur,
+				 i % 5 ? "aten::mm" : "DataLoader");
+			kit_line(&k, line);
+			snprintf(line, sizeof(line), "step 0 %d 900 %d", i * 1000, i);
+			if (seed % 3)
+				kit_line(&k, line);
+		}
+		trace_seal(k.t);
+		fs = look(k.t, &in);
+		ok &= in_bounds(fs);
+		done(fs, in, k.t);
+	}
+	T_OK(ok, "of 200 random traces no finding contradicts its numbers");
+}
+
+int main(void)
+{
+	for (size_t i = 0; i < T_LEN(cases); i++)
+		check_case(i);
+	check_ranks();
+	check_memory();
+	check_random();
+	return t_done();
+}
