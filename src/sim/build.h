@@ -5,7 +5,8 @@
 
 #include "sim/graph.h"
 
-#define SIM_NONE UINT32_MAX
+#define SIM_NONE           UINT32_MAX
+#define SIM_UNEXPLAINED_NS 10000 /* a start this late behind all that is known asks for a cause */
 
 /* (process, correlation id) -> the call that launched it. */
 struct sim_launches {

@@ -5,8 +5,7 @@
 
 #include "sim/build.h"
 
-#define UNEXPLAINED_NS 10000 /* a start this late behind all that is known asks for a cause */
-#define LAUNCH_MAX_NS  20000 /* the least time from a launch to a start is no more than this */
+#define LAUNCH_MAX_NS 20000 /* the least time from a launch to a start is no more than this */
 
 static bool is_work(const struct event *e)
 {
@@ -141,7 +140,7 @@ static int depend(struct sim_build *b, uint32_t task, int64_t known)
 	uint32_t lane = g->task[task].lane, process = g->trace->lane[lane].process;
 	size_t i;
 
-	if (start - known <= UNEXPLAINED_NS)
+	if (start - known <= SIM_UNEXPLAINED_NS)
 		return 0;
 	for (i = sim_ends_behind(b, process, start); i > b->end_first[process]; i--) {
 		uint32_t other = b->by_end[i - 1];

@@ -106,6 +106,8 @@ static void bind(struct sim_graph *g)
 		if (bound) {
 			bound->bound = true;
 			bound->lag = g->time[p] - g->time[bound->from];
+			if (bound->kind == SIM_ORDER && bound->lag > SIM_UNEXPLAINED_NS)
+				bound->kind = SIM_UNKNOWN;
 		}
 	}
 }
