@@ -10,30 +10,24 @@ static int64_t scaled(int64_t ns, double by)
 	return (int64_t)((double)ns * by + 0.5);
 }
 
-static bool is_device(const struct sim_task *t)
-{
-	return t->kind == SIM_COMPUTE || t->kind == SIM_COMM || t->kind == SIM_COPY;
-}
-
-/* Work that was scaled by its name: its own time, and that of the transfer behind a meeting. */
-static int64_t scale_work(const struct sim_graph *g, const struct sim_change *c,
-			  const struct sim_edge *e, int64_t lag)
+/* What was scaled by its name: its own time, and that of the transfer behind a meeting. */
+static int64_t scale_task(const struct sim_graph *g, const struct sim_change *c,
+			  const struct sim_edge *e)
 {
 	const struct sim_task *t = &g->task[e->to / 2];
-	bool own = e->from == e->to - 1 && (e->to & 1);
+	bool own = e->to & 1 && (e->from == e->to - 1 || e->kind == SIM_COMM);
+	const float *scale = t->kind == SIM_CALL ? c->host_scale : c->work_scale;
 
-	if (!c->name_scale || t->event == SIM_NO_EVENT)
-		return lag;
-	if ((own || (e->kind == SIM_COMM && (e->to & 1))) && (is_device(t) || t->kind == SIM_CALL))
-		return scaled(lag, c->name_scale[g->trace->event[t->event].name]);
-	return lag;
+	if (!own || !scale || t->event == SIM_NO_EVENT)
+		return e->lag;
+	return scaled(e->lag, scale[g->trace->event[t->event].name]);
 }
 
 static int64_t lag_under(const struct sim_graph *g, const struct sim_change *c, size_t edge)
 {
 	const struct sim_edge *e = &g->edge[edge];
 	const struct sim_task *from = &g->task[e->from / 2], *to = &g->task[e->to / 2];
-	int64_t lag = scale_work(g, c, e, e->lag);
+	int64_t lag = scale_task(g, c, e);
 
 	if (c->no_sync && e->kind == SIM_SYNC)
 		return SIM_CUT;
@@ -69,7 +63,7 @@ static int spans_of_lane(struct spans *s, const struct sim_graph *g, const struc
 		const struct event *r = &t->event[i];
 		int64_t start = (int64_t)r->start_ns + offset;
 
-		if (r->kind != EVENT_RANGE || c->name_scale[r->name] == 1.0f || start < covered)
+		if (r->kind != EVENT_RANGE || c->host_scale[r->name] == 1.0f || start < covered)
 			continue;
 		if (s->n == s->cap) {
 			size_t cap = s->cap ? s->cap * 2 : 256;
@@ -83,7 +77,7 @@ static int spans_of_lane(struct spans *s, const struct sim_graph *g, const struc
 		covered = start + (int64_t)r->dur_ns;
 		s->span[s->n++] = (struct span){ .start = start,
 						 .end = covered,
-						 .less = 1.0 - (double)c->name_scale[r->name] };
+						 .less = 1.0 - (double)c->host_scale[r->name] };
 	}
 	return 0;
 }
@@ -141,7 +135,7 @@ int sim_change_lags(const struct sim_graph *g, const struct sim_change *c, int64
 {
 	for (size_t i = 0; i < g->edges; i++)
 		lag[i] = lag_under(g, c, i);
-	return c->name_scale ? scale_ranges(g, c, lag) : 0;
+	return c->host_scale ? scale_ranges(g, c, lag) : 0;
 }
 
 int sim_whatif(const struct sim_graph *g, const struct sim_change *c, int64_t *span_ns)

@@ -6,7 +6,8 @@
 #include "sim/graph.h"
 
 struct sim_change {
-	const float *name_scale; /* by name: work and host ranges take this much; NULL: none */
+	const float *work_scale; /* by name: work of devices takes this much; NULL: as it did */
+	const float *host_scale; /* by name: so do ranges and calls of threads */
 	bool no_sync;            /* no call waits for the device */
 	bool free_host;          /* the program takes no time between calls */
 	bool free_launch;        /* neither do calls, nor the way from a launch to the device */

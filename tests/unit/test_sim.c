@@ -64,7 +64,7 @@ static int64_t scaled_to(struct lab *l, const char *name, float by)
 
 	for (size_t i = 0; i < l->t->names; i++)
 		l->scale[i] = strcmp(trace_text(l->t, (uint32_t)i), name) == 0 ? by : 1.0f;
-	ns = whatif(l, (struct sim_change){ .name_scale = l->scale });
+	ns = whatif(l, (struct sim_change){ .work_scale = l->scale, .host_scale = l->scale });
 	return ns;
 }
 
