@@ -8,7 +8,7 @@ d=$(mktemp -d)
 trap 'rm -rf "$d"' EXIT
 DESTDIR=$d meson install -C "$build" --no-rebuild --quiet >/dev/null
 bad=0
-for f in bin/aon sbin/aond libaon-nvtx.so include/aon/aon.h include/aon/provider.h share/man/man1/aon.1 \
+for f in bin/aon sbin/aond libaon-nvtx.so libaon-nccl.so include/aon/aon.h include/aon/provider.h share/man/man1/aon.1 \
 	share/man/man3/libaon.3 share/man/man5/aond.conf.5 share/man/man8/aond.8 \
 	lib/systemd/system/aond.service lib/systemd/system/aond.socket \
 	lib/systemd/system/aond-admin.socket lib/sysusers.d/aon.conf lib/tmpfiles.d/aon.conf \
@@ -29,11 +29,13 @@ n=$(AON_RUN_DIR=$d/none LD_LIBRARY_PATH=$lib "$d/hello" | grep -c '^hello ')
 	echo "hello said $n lines, not 100"
 	bad=1
 }
-# The installed probe finds libaon beside itself.
-ldd "$lib/libaon-nvtx.so" | grep -q "libaon.so.0 => $lib/" || {
-	echo "libaon-nvtx.so does not find libaon.so.0 beside itself"
-	bad=1
-}
+# The installed probes find libaon beside themselves.
+for probe in nvtx nccl; do
+	ldd "$lib/libaon-$probe.so" | grep -q "libaon.so.0 => $lib/" || {
+		echo "libaon-$probe.so does not find libaon.so.0 beside itself"
+		bad=1
+	}
+done
 # The example of the settings must be one that aond accepts.
 "$(find "$d" -path '*/sbin/aond')" -n -c "$(find "$d" -path '*/doc/aon/aond.conf')" || {
 	echo "aond refuses the example of its settings"

@@ -27,7 +27,7 @@ RUNS = {
     "tsan": (
         "-tsan",
         ["-Db_sanitize=thread", "-Db_lundef=false", "-Dbench=false"],
-        ["--suite", "unit"],
+        ["--suite", "unit", "--suite", "threads"],
     ),
 }
 ENV = {

@@ -92,12 +92,28 @@ static int check_list(const char *list)
 			  opt_table[OPT_PROBE].name, opt_table[OPT_PROBE].arg, list);
 }
 
+/* What the user has set in place of the probe, and keeps; else NULL. */
+static const char *kept(enum probe_id id, const char *path)
+{
+	const char *had = getenv(probes[id].load);
+	char real[PATH_MAX];
+
+	if (!probes[id].chain || *probes[id].chain || !had || !*had)
+		return NULL;
+	return realpath(had, real) && !strcmp(real, path) ? NULL : had;
+}
+
 /* What the user had set is kept: in the list, or the probe loads it and hands every call on. */
 static void load(enum probe_id id, const char *path)
 {
 	const char *had = getenv(probes[id].load);
 	char list[2 * PATH_MAX];
 
+	if (kept(id, path)) {
+		cli_say(0, "%s is %s and stays so. Going on without %s.", probes[id].load, had,
+			probes[id].what);
+		return;
+	}
 	if (had && *had && strcmp(had, path) && !probes[id].chain) {
 		if (snprintf(list, sizeof(list), "%s:%s", had, path) < (int)sizeof(list))
 			setenv(probes[id].load, list, 1);
@@ -141,7 +157,11 @@ void probe_doctor(struct doctor *d)
 
 		snprintf(id, sizeof(id), "probe_%s", probes[i].name);
 		snprintf(so, sizeof(so), "aon run sees no %s", probes[i].what);
-		if (!err)
+		if (!err && kept((enum probe_id)i, path))
+			doctor_put(d, id, HEALTH_OFF, so, "unset it to use aon's",
+				   "%s is %s, and stays so", probes[i].load,
+				   kept((enum probe_id)i, path));
+		else if (!err)
 			doctor_put(d, id, HEALTH_OK, NULL, NULL, "probe for %s %s", probes[i].what,
 				   path);
 		else if (err == -EPERM)

@@ -5,10 +5,12 @@
  *	PROBE(name, "library", "VARIABLE that loads it", "variable for what the user had set", "what")
  *
  * A variable that holds a list, with colons between, needs none for what the user had: NULL.
+ * "": one library only, and what the user had set stays; the probe is left out.
  */
 /* clang-format off */
 PROBE(nvtx,   "libaon-nvtx.so",   "NVTX_INJECTION64_PATH", "AON_NVTX_CHAIN", "NVTX ranges and marks")
 PROBE(opencl, "libaon-opencl.so", "OPENCL_LAYERS",         NULL,             "OpenCL kernels and copies")
 PROBE(cuda,   "libaon-cuda.so",   "CUDA_INJECTION64_PATH", "AON_CUDA_CHAIN", "CUDA kernels, copies and graphs")
+PROBE(nccl,   "libaon-nccl.so",   "NCCL_PROFILER_PLUGIN",  "",               "NCCL collectives")
 /* clang-format on */
 #undef PROBE

@@ -23,13 +23,15 @@ static int add_lane(void *arg, const struct lane *l)
 	return 0;
 }
 
-static void print_lane(const struct lanes *all, uint32_t id)
+static void print_lane(const struct dump *d, uint32_t id)
 {
-	for (size_t i = 0; i < all->used; i++)
-		if (all->of[i].id == id)
-			printf(",\"device\":%d,\"context\":%u,\"stream\":%llu",
-			       (int)all->of[i].device, all->of[i].context,
-			       (unsigned long long)all->of[i].stream);
+	const struct lane *l = d->lanes->of;
+
+	for (size_t i = 0; i < d->lanes->used; i++)
+		if (l[i].id == id)
+			printf(",\"device\":%d,\"context\":%u,\"stream\":%llu,\"lane\":\"%s\"",
+			       (int)l[i].device, l[i].context, (unsigned long long)l[i].stream,
+			       l[i].name ? store_name_text(d->st, l[i].name) : "");
 }
 
 static void print_event(const struct dump *d, const struct event *e)
@@ -41,11 +43,12 @@ static void print_event(const struct dump *d, const struct event *e)
 	struct geo g;
 
 	printf("{\"kind\":\"%s\",\"name\":\"%s\",\"start\":%llu,\"dur\":%llu,\"a\":%llu,"
-	       "\"corr\":%u,\"dir\":%u",
+	       "\"b\":%llu,\"corr\":%u,\"dir\":%u",
 	       kind[e->kind], e->name ? store_name_text(d->st, e->name) : "",
 	       (unsigned long long)e->start_ns, (unsigned long long)e->dur_ns,
-	       (unsigned long long)e->a, e->corr, e->flags >> EVENT_COPY_SHIFT);
-	print_lane(d->lanes, e->lane);
+	       (unsigned long long)e->a, (unsigned long long)e->b, e->corr,
+	       e->flags >> EVENT_COPY_SHIFT);
+	print_lane(d, e->lane);
 	if (e->kind == EVENT_KERNEL && e->a && !store_geo_get(d->st, (uint32_t)e->a, &g))
 		printf(",\"geo\":[%u,%u,%u,%u,%u,%u]", g.grid[0], g.grid[1], g.grid[2], g.block[0],
 		       g.block[1], g.block[2]);
