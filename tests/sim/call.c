@@ -75,6 +75,17 @@ static uint32_t next_corr(void)
 	return atomic_fetch_add_explicit(&last_corr, 1, memory_order_relaxed) + 1;
 }
 
+void sim_call_begin(struct sim_call *c, struct sim_tool *tool, uint32_t cbid, const char *name,
+		    const void *args, const char *symbol, uint32_t corr)
+{
+	*c = (struct sim_call){
+		.cbid = cbid, .corr = corr, .name = name, .symbol = symbol, .args = args
+	};
+	c->ctx = sim_me.depth ? sim_me.stack[sim_me.depth - 1] : NULL;
+	c->ctx_id = c->ctx ? c->ctx->id : 0;
+	tool->enter(c);
+}
+
 CUresult sim_enter(struct sim_call *c, uint32_t cbid, const char *name, const void *args,
 		   const char *symbol)
 {
@@ -83,17 +94,9 @@ CUresult sim_enter(struct sim_call *c, uint32_t cbid, const char *name, const vo
 	c->cbid = 0;
 	if (!tool)
 		return fault_of(cbid);
-	c->corr = sim_me.corr = next_corr();
-	if (tool->driver[cbid] || sim_wants(tool, SIM_DRIVER)) {
-		c->cbid = cbid;
-		c->name = name;
-		c->symbol = symbol;
-		c->args = args;
-		c->ctx = sim_me.depth ? sim_me.stack[sim_me.depth - 1] : NULL;
-		c->ctx_id = c->ctx ? c->ctx->id : 0;
-		memset(c->shared, 0, sizeof(c->shared));
-		tool->enter(c);
-	}
+	sim_me.corr = next_corr();
+	if (tool->driver[cbid] || sim_wants(tool, SIM_DRIVER))
+		sim_call_begin(c, tool, cbid, name, args, symbol, sim_me.corr);
 	return fault_of(cbid);
 }
 

@@ -131,6 +131,8 @@ void sim_conf_devices(void);
 /* call.c: what surrounds each call. */
 CUresult sim_enter(struct sim_call *c, uint32_t cbid, const char *name, const void *args,
 		   const char *symbol);
+void sim_call_begin(struct sim_call *c, struct sim_tool *tool, uint32_t cbid, const char *name,
+		    const void *args, const char *symbol, uint32_t corr);
 CUresult sim_leave(struct sim_call *c, CUresult r);
 void sim_call_init(void);
 const char *sim_call_name(uint32_t cbid);

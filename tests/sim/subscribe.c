@@ -143,7 +143,7 @@ static void enter(struct sim_call *call)
 	if (tool.driver[call->cbid])
 		call_back(D_DRIVER, call, 0);
 	if (sim_wants(&tool, SIM_DRIVER))
-		call->start = sim_ts();
+		call->start = sim_drv->now();
 }
 
 static void leave(struct sim_call *call)
@@ -152,7 +152,7 @@ static void leave(struct sim_call *call)
 		struct sim_op o = { .kind = SIM_DRIVER,
 				    .corr = call->corr,
 				    .start = call->start,
-				    .end = sim_ts() };
+				    .end = sim_drv->now() };
 
 		o.api.cbid = call->cbid;
 		o.api.result = (uint32_t)call->result;
@@ -174,8 +174,7 @@ static void op(const struct sim_op *o)
 {
 	struct sim_op own;
 
-	if (!sim_kind_is_device(o->kind) && o->kind != SIM_DRIVER && o->kind != SIM_RUNTIME &&
-	    o->start) {
+	if (!sim_kind_is_device(o->kind) && o->start) {
 		int64_t shift = sim_ts_shift();
 
 		own = *o;
