@@ -15,6 +15,11 @@ CMD(TOP,     top,     "",                  "live view: processes, and what they 
     "Read-only. Keys: q quit, ? help, s sort, / filter, p pause, arrows scroll.")
 CMD(REPORT,  report,  "[STORE]",           "where the time went, by process and name",
     "Without STORE: the node's store if readable, else the newest ./aon-*.db.")
+CMD(IMPORT,  import,  "TRACE...",          "traces of other tools into a store",
+    "Takes Kineto and Chrome JSON (plain or gzip), sqlite exports of Nsight Systems and\n"
+    "XPlane files, known by content; a folder; - for standard input. Several files are\n"
+    "the ranks of one job. Of a damaged file what is whole is kept; then it exits 1.\n"
+    "Commands that read a store also read traces: import what you ask often.")
 CMD(DOCTOR,  doctor,  "",                  "what works on this machine, and what to do about the rest",
     "Exits 1 only if recording itself cannot work. Changes nothing.")
 CMD(STORE,   store,   "check|stat|journal STORE", "check a store, or say what it holds",

@@ -8,7 +8,7 @@
  * Two rows may share a long name if no command has both.
  */
 /* clang-format off */
-OPT(OUTPUT,   'o', "output",   "FILE",   C(RUN) | C(RECOVER), "write the store to FILE")
+OPT(OUTPUT,   'o', "output",   "FILE",   C(RUN) | C(RECOVER) | C(IMPORT), "write the store to FILE")
 OPT(NAME,      0,  "name",     "LABEL",  C(RUN), "call the run LABEL (up to 15 of a-z A-Z 0-9 . _ -)")
 OPT(PROBE,     0,  "probe",    "nvtx|opencl|cuda|nccl|none", C(RUN), "load only these, with commas (all probes unless told)")
 OPT(NOREPORT,  0,  "no-report", NULL,    C(RUN), "print nothing at the end")

@@ -91,7 +91,7 @@ static int good_row(struct doc *d, const char *behind)
 {
 	struct kineto *k = d->k;
 	struct trace_file *f = importing_file(k->im);
-	int r = row_import(k);
+	int r = kineto_row(k);
 
 	f->rows++;
 	if (r == -EBADMSG) {
@@ -104,7 +104,7 @@ static int good_row(struct doc *d, const char *behind)
 		f->left += r == 0;
 	}
 	d->bad = 0;
-	d->rows_seen = d->rows_seen || r > 0 || row_has(&k->row, F_PH);
+	d->rows_seen = d->rows_seen || r > 0 || kineto_has(&k->row, F_PH);
 	k->in.p += behind - k->in.p;
 	if (k->im->o && k->im->o->progress && json_in_at(&k->in) >= d->next_progress) {
 		d->next_progress = json_in_at(&k->in) + PROGRESS;
@@ -161,7 +161,7 @@ static int read_rows(struct doc *d)
 			r = bad_row(d, false);
 			continue;
 		}
-		q = row_parse(d->k, in->p);
+		q = kineto_parse(d->k, in->p);
 		if (!q)
 			r = bad_row(d, true);
 		else if (q > in->end)
@@ -187,7 +187,7 @@ static void read_device(struct kineto *k, struct json_tok item)
 		bool number = json_tok_i64(value, &v) && v >= 0;
 
 		if (json_tok_is(key, "name"))
-			(void)row_name(k, value, &dev.name);
+			(void)kineto_name(k, value, &dev.name);
 		else if (number && json_tok_is(key, "id"))
 			dev.device = (uint32_t)v;
 		else if (number && json_tok_is(key, "numSms"))
@@ -371,9 +371,9 @@ int kineto_import(const struct importing *im, struct source *src)
 	err = err ? err : read_document(&d);
 	if (!err) {
 		importing_file(im)->tick_ns = k->fraction ? 1 : 1000;
-		err = row_finish(k);
+		err = kineto_finish(k);
 	}
-	err = err ? err : place_finish(k);
+	err = err ? err : kineto_place_finish(k);
 	distrust(k);
 	err = verdict(&d, err);
 	json_in_fini(&k->in);

@@ -25,7 +25,7 @@ struct row {
 	struct json_tok val[F_COUNT];
 };
 
-static inline bool row_has(const struct row *r, enum field f)
+static inline bool kineto_has(const struct row *r, enum field f)
 {
 	return r->have >> f & 1;
 }
@@ -74,17 +74,18 @@ struct kineto {
 };
 
 /* A step of json_in.h over the row at p: fills k->row. */
-const char *row_parse(struct kineto *k, const char *p);
+const char *kineto_parse(struct kineto *k, const char *p);
 /* What becomes of k->row: 1 an event, 0 none by its nature, -EBADMSG damaged, else -errno. */
-int row_import(struct kineto *k);
-int row_name(struct kineto *k, struct json_tok t, uint32_t *id);
+int kineto_row(struct kineto *k);
+int kineto_name(struct kineto *k, struct json_tok t, uint32_t *id);
 /* Ranges that never ended. */
-int row_finish(struct kineto *k);
+int kineto_finish(struct kineto *k);
 
-int place_host(struct kineto *k, bool launches, uint32_t *lane);
-int place_device(struct kineto *k, struct json_tok device, struct json_tok stream, uint32_t *lane);
-int place_meta(struct kineto *k);
+int kineto_place_host(struct kineto *k, bool launches, uint32_t *lane);
+int kineto_place_device(struct kineto *k, struct json_tok device, struct json_tok stream,
+			uint32_t *lane);
+int kineto_place_meta(struct kineto *k);
 /* Gives names and sizes to what the file made. */
-int place_finish(struct kineto *k);
+int kineto_place_finish(struct kineto *k);
 
 #endif /* AON_KINETO_H */

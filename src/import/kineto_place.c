@@ -16,7 +16,7 @@
 
 static struct json_tok token(const struct row *r, enum field f)
 {
-	return row_has(r, f) ? r->val[f] : (struct json_tok){ "", 0 };
+	return kineto_has(r, f) ? r->val[f] : (struct json_tok){ "", 0 };
 }
 
 static int id_of(struct kineto *k, struct json_tok t, uint64_t *id)
@@ -29,7 +29,7 @@ static int id_of(struct kineto *k, struct json_tok t, uint64_t *id)
 		*id = (uint64_t)v & ~ID_OF_NAME;
 		return 0;
 	}
-	err = row_name(k, t, &name);
+	err = kineto_name(k, t, &name);
 	if (!err)
 		*id = ID_OF_NAME | name;
 	return err;
@@ -63,7 +63,7 @@ static int process_of(struct kineto *k, uint64_t pid, bool launches, uint32_t *i
 	return err;
 }
 
-int place_host(struct kineto *k, bool launches, uint32_t *lane)
+int kineto_place_host(struct kineto *k, bool launches, uint32_t *lane)
 {
 	struct trace_lane l = { .device = LANE_HOST };
 	struct lane_cache *c;
@@ -102,7 +102,8 @@ static int stream_of(struct kineto *k, struct json_tok t, uint64_t *stream)
 	return 0;
 }
 
-int place_device(struct kineto *k, struct json_tok device, struct json_tok stream, uint32_t *lane)
+int kineto_place_device(struct kineto *k, struct json_tok device, struct json_tok stream,
+			uint32_t *lane)
 {
 	struct trace_lane l = { 0 };
 	struct lane_cache *c;
@@ -137,14 +138,14 @@ int place_device(struct kineto *k, struct json_tok device, struct json_tok strea
 }
 
 /* Names come before or after the rows they are for: kept, given out at the end. */
-int place_meta(struct kineto *k)
+int kineto_place_meta(struct kineto *k)
 {
 	struct json_tok what = json_tok_text(token(&k->row, F_NAME));
 	struct meta m = { .process = json_tok_is(what, "process_name") };
 	int err;
 
-	if ((!m.process && !json_tok_is(what, "thread_name")) || !row_has(&k->row, F_META_NAME) ||
-	    k->metas >= META_MAX)
+	if ((!m.process && !json_tok_is(what, "thread_name")) ||
+	    !kineto_has(&k->row, F_META_NAME) || k->metas >= META_MAX)
 		return 0;
 	if (k->metas == k->meta_cap) {
 		size_t cap = k->meta_cap ? k->meta_cap * 2 : 64;
@@ -157,7 +158,7 @@ int place_meta(struct kineto *k)
 	}
 	err = id_of(k, token(&k->row, F_PID), &m.pid);
 	err = err ? err : stream_of(k, token(&k->row, F_TID), &m.tid);
-	err = err ? err : row_name(k, k->row.val[F_META_NAME], &m.name);
+	err = err ? err : kineto_name(k, k->row.val[F_META_NAME], &m.name);
 	if (!err)
 		k->meta[k->metas++] = m;
 	return err;
@@ -183,7 +184,7 @@ static uint32_t meta_name(const struct kineto *k, struct meta key)
 	return m ? m->name : 0;
 }
 
-int place_finish(struct kineto *k)
+int kineto_place_finish(struct kineto *k)
 {
 	struct trace *t = k->t;
 
@@ -200,7 +201,7 @@ int place_finish(struct kineto *k)
 		uint64_t pid = l->device == LANE_HOST ? t->process[l->process].pid
 						      : t->device[l->device].device;
 
-		if (!l->name)
+		if (!l->name && l->stream != TRACE_NO_STREAM)
 			l->name = meta_name(k, (struct meta){ .pid = pid, .tid = l->stream });
 	}
 	for (size_t i = k->first_device; i < t->devices; i++)

@@ -125,13 +125,13 @@ static inline const char *parse_args(struct kineto *k, const char *p, const char
 	return parse_pairs(k, p, end, true);
 }
 
-const char *row_parse(struct kineto *k, const char *p)
+const char *kineto_parse(struct kineto *k, const char *p)
 {
 	k->row.have = 0;
 	return parse_pairs(k, p, k->in.end, false);
 }
 
-int row_name(struct kineto *k, struct json_tok t, uint32_t *id)
+int kineto_name(struct kineto *k, struct json_tok t, uint32_t *id)
 {
 	t = json_tok_text(t);
 	if (memchr(t.s, '\\', t.len < TRACE_NAME_BYTES ? t.len : TRACE_NAME_BYTES))
@@ -143,7 +143,7 @@ static uint64_t number(const struct row *r, enum field f)
 {
 	int64_t v;
 
-	return row_has(r, f) && json_tok_i64(r->val[f], &v) && v > 0 ? (uint64_t)v : 0;
+	return kineto_has(r, f) && json_tok_i64(r->val[f], &v) && v > 0 ? (uint64_t)v : 0;
 }
 
 /* What does not fit counts as not said: no wrong join. */
@@ -156,7 +156,7 @@ static uint32_t number32(const struct row *r, enum field f)
 
 static struct json_tok token(const struct row *r, enum field f)
 {
-	return row_has(r, f) ? r->val[f] : (struct json_tok){ "", 0 };
+	return kineto_has(r, f) ? r->val[f] : (struct json_tok){ "", 0 };
 }
 
 static int row_time(struct kineto *k, struct event *e)
@@ -164,9 +164,10 @@ static int row_time(struct kineto *k, struct event *e)
 	const struct row *r = &k->row;
 	int64_t ts, dur = 0;
 
-	if (!row_has(r, F_TS) || !json_tok_scaled(r->val[F_TS], 3, &ts) || ts < 0 || ts > TIME_MAX)
+	if (!kineto_has(r, F_TS) || !json_tok_scaled(r->val[F_TS], 3, &ts) || ts < 0 ||
+	    ts > TIME_MAX)
 		return -EBADMSG;
-	if (row_has(r, F_DUR) && (!json_tok_scaled(r->val[F_DUR], 3, &dur) || dur < 0)) {
+	if (kineto_has(r, F_DUR) && (!json_tok_scaled(r->val[F_DUR], 3, &dur) || dur < 0)) {
 		importing_file(k->im)->mended++;
 		dur = 0;
 	}
@@ -242,9 +243,9 @@ static int collective(struct kineto *k, uint32_t *comm)
 				.sequence = number(r, F_SEQUENCE) };
 	int err;
 
-	err = row_name(k, token(r, F_COLLECTIVE), &c.name);
-	err = err ? err : row_name(k, token(r, F_GROUP), &c.group);
-	err = err ? err : row_name(k, token(r, F_DTYPE), &c.dtype);
+	err = kineto_name(k, token(r, F_COLLECTIVE), &c.name);
+	err = err ? err : kineto_name(k, token(r, F_GROUP), &c.group);
+	err = err ? err : kineto_name(k, token(r, F_DTYPE), &c.dtype);
 	err = err ? err : trace_comm_add(k->t, &c, comm);
 	*comm += !err;
 	return err;
@@ -256,7 +257,7 @@ static int on_device(struct kineto *k, const struct key *cat, struct event *e)
 	const struct row *r = &k->row;
 	struct json_tok name = json_tok_text(token(r, F_NAME)), dir;
 	unsigned what = cat->id;
-	int err = place_device(k, token(r, F_DEVICE), token(r, F_STREAM), &e->lane);
+	int err = kineto_place_device(k, token(r, F_DEVICE), token(r, F_STREAM), &e->lane);
 
 	if (err < 0)
 		return err;
@@ -285,7 +286,7 @@ static int on_device(struct kineto *k, const struct key *cat, struct event *e)
 	case W_SYNC:
 		e->kind = EVENT_SYNC;
 		e->b = (e->b >> 32 << 32) | number32(r, F_WAIT_CORR);
-		if (row_has(r, F_WAIT_STREAM)) {
+		if (kineto_has(r, F_WAIT_STREAM)) {
 			int64_t s;
 
 			if (json_tok_i64(r->val[F_WAIT_STREAM], &s) && s >= 0 && s != UINT32_MAX)
@@ -306,7 +307,7 @@ static int on_host(struct kineto *k, const struct key *cat, struct event *e)
 	const struct row *r = &k->row;
 	struct json_tok name = json_tok_text(token(r, F_NAME));
 	unsigned what = cat ? cat->id : W_HOST;
-	int err = place_host(k, what == W_OP || what == W_CALL, &e->lane);
+	int err = kineto_place_host(k, what == W_OP || what == W_CALL, &e->lane);
 
 	if (err < 0)
 		return err;
@@ -333,10 +334,10 @@ static int place(struct kineto *k, struct event *e, uint32_t *comm)
 
 	if (cat && cat->id == W_NONE)
 		return -ENOENT;
-	err = row_name(k, token(&k->row, F_NAME), &e->name);
+	err = kineto_name(k, token(&k->row, F_NAME), &e->name);
 	if (err < 0)
 		return err;
-	if (row_has(&k->row, F_COLLECTIVE)) {
+	if (kineto_has(&k->row, F_COLLECTIVE)) {
 		err = collective(k, comm);
 		if (err < 0)
 			return err;
@@ -415,7 +416,7 @@ static int end(struct kineto *k)
 	uint32_t at;
 	int err = row_time(k, &now);
 
-	err = err ? err : place_host(k, false, &now.lane);
+	err = err ? err : kineto_place_host(k, false, &now.lane);
 	if (err)
 		return err;
 	at = now.lane < k->top_cap ? k->top[now.lane] : 0;
@@ -431,7 +432,7 @@ static int end(struct kineto *k)
 	return err ? err : 1;
 }
 
-int row_finish(struct kineto *k)
+int kineto_finish(struct kineto *k)
 {
 	int err = 0;
 
@@ -456,17 +457,17 @@ static int memory(struct kineto *k, struct event *e)
 	int err;
 
 	if (number(r, F_DEVICE_TYPE))
-		err = place_device(k, token(r, F_DEVICE_ID), none, &e->lane);
+		err = kineto_place_device(k, token(r, F_DEVICE_ID), none, &e->lane);
 	else
-		err = place_host(k, false, &e->lane);
-	if (row_has(r, F_BYTES))
+		err = kineto_place_host(k, false, &e->lane);
+	if (kineto_has(r, F_BYTES))
 		(void)json_tok_i64(r->val[F_BYTES], &bytes);
 	e->kind = EVENT_ALLOC;
 	e->flags = (uint8_t)((bytes < 0 ? 2u : 1u) << EVENT_COPY_SHIFT);
 	e->a = bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes;
 	e->b = number(r, F_ADDRESS);
 	err = err ? err : trace_add(k->t, e, 0);
-	if (err || !row_has(r, F_ALLOCATED))
+	if (err || !kineto_has(r, F_ALLOCATED))
 		return err;
 	*e = (struct event){ .kind = EVENT_COUNTER, .start_ns = e->start_ns, .lane = e->lane };
 	e->a = number(r, F_ALLOCATED);
@@ -487,12 +488,12 @@ static int moment(struct kineto *k)
 	if (!json_tok_i64(token(&k->row, F_PID), &pid))
 		return 0;
 	err = row_time(k, &e);
-	err = err ? err : row_name(k, token(&k->row, F_NAME), &e.name);
+	err = err ? err : kineto_name(k, token(&k->row, F_NAME), &e.name);
 	e.dur_ns = 0;
 	if (!err && json_tok_is(name, "[memory]")) {
 		err = memory(k, &e);
 	} else {
-		err = err ? err : place_host(k, false, &e.lane);
+		err = err ? err : kineto_place_host(k, false, &e.lane);
 		err = err ? err : trace_add(k->t, &e, 0);
 	}
 	return err ? err : 1;
@@ -528,7 +529,7 @@ static int counter(struct kineto *k)
 	const char *p = args.s + 1;
 	int n = 0, r, err = row_time(k, &e);
 
-	err = err ? err : place_host(k, false, &e.lane);
+	err = err ? err : kineto_place_host(k, false, &e.lane);
 	if (err)
 		return err;
 	e.dur_ns = 0;
@@ -544,7 +545,7 @@ static int counter(struct kineto *k)
 	return n > 0;
 }
 
-int row_import(struct kineto *k)
+int kineto_row(struct kineto *k)
 {
 	struct json_tok ph = json_tok_text(token(&k->row, F_PH));
 
@@ -564,7 +565,7 @@ int row_import(struct kineto *k)
 	case 'C':
 		return counter(k);
 	case 'M':
-		return place_meta(k);
+		return kineto_place_meta(k);
 	default:
 		return 0; /* flows, async pairs, objects: of other tools */
 	}

@@ -18,6 +18,20 @@ struct account {
 
 enum tier { TIER_OFF, TIER_PULSE, TIER_ROLLUP, TIER_FLIGHT, TIER_FULL };
 
+/*
+ * Where an imported process comes from: what became of its file. All of it is 0 for a process
+ * that aon recorded itself. Its path is the process's exe, its damage the note.
+ */
+struct origin {
+	uint32_t file;    /* which of the import, from 1; 0: none */
+	uint32_t rank;    /* + 1; 0: not known */
+	uint32_t world;   /* ranks of the job; 0: not said */
+	uint32_t tick_ns; /* resolution of its times */
+	/* The file's rows; in the first process of a file alone. */
+	uint64_t rows, imported, left, lost, mended;
+	uint64_t broke_at; /* + 1; 0: whole */
+};
+
 struct process {
 	uint32_t id; /* in the store */
 	uint32_t pid;
@@ -37,6 +51,7 @@ struct process {
 	char library[32];
 	char note[160]; /* last word of its probes: "cuda off: no driver" */
 	struct account account;
+	struct origin origin;
 };
 
 #define LANE_HOST 0xffffffffu

@@ -119,6 +119,8 @@ struct each {
 	union {
 		store_process_fn *process;
 		store_lane_fn *lane;
+		store_name_fn *name;
+		store_geo_fn *geo;
 		store_events_fn *events;
 		store_window_fn *window;
 		store_journal_fn *journal;
@@ -170,6 +172,46 @@ int store_each_process(struct store *st, store_process_fn *fn, void *arg)
 	return err < 0 ? err
 		       : store_walk(st, &(struct store_walk){ .which = ST_EACH_PROCESS },
 				    each_process, &e);
+}
+
+static int each_name(void *arg, uint64_t id, const uint8_t *row, size_t len)
+{
+	struct each *e = arg;
+	char text[ROW_NAME_MAX + 1];
+	struct seal s;
+	int err = open_row(&s, SEAL_NAME, id, row, len);
+
+	if (err < 0 || s.len > ROW_NAME_MAX || id > UINT32_MAX)
+		return err < 0 ? err : -EBADMSG;
+	memcpy(text, row + sizeof(s), s.len);
+	text[s.len] = '\0';
+	return e->fn.name(e->arg, (uint32_t)id, text, s.len);
+}
+
+int store_each_name(struct store *st, store_name_fn *fn, void *arg)
+{
+	struct each e = { .st = st, .fn.name = fn, .arg = arg };
+
+	return store_walk(st, &(struct store_walk){ .which = ST_EACH_NAME }, each_name, &e);
+}
+
+static int each_geo(void *arg, uint64_t id, const uint8_t *row, size_t len)
+{
+	struct each *e = arg;
+	struct geo g;
+	struct seal s;
+	int err = open_row(&s, SEAL_GEO, id, row, len);
+
+	if (err == 0)
+		err = row_get_geo(&s, row + sizeof(s), &g);
+	return err < 0 ? err : e->fn.geo(e->arg, &g);
+}
+
+int store_each_geo(struct store *st, store_geo_fn *fn, void *arg)
+{
+	struct each e = { .st = st, .fn.geo = fn, .arg = arg };
+
+	return store_walk(st, &(struct store_walk){ .which = ST_EACH_GEO }, each_geo, &e);
 }
 
 static int each_lane(void *arg, uint64_t id, const uint8_t *row, size_t len)

@@ -228,6 +228,33 @@ static void get_text(struct varint_in *in, char *to, size_t max)
 	in->p += n;
 }
 
+/* Behind all that the first version had, and left out where there is nothing to say. */
+static uint8_t *put_origin(uint8_t *q, const struct origin *o)
+{
+	const uint64_t v[] = { o->file,     o->rank, o->world, o->tick_ns, o->rows,
+			       o->imported, o->left, o->lost,  o->mended,  o->broke_at };
+
+	for (size_t i = 0; o->file && i < sizeof(v) / sizeof(v[0]); i++)
+		q = varint_put(q, v[i]);
+	return q;
+}
+
+static void get_origin(struct varint_in *in, struct origin *o)
+{
+	if (in->bad || in->p == in->end)
+		return;
+	o->file = (uint32_t)varint_get(in);
+	o->rank = (uint32_t)varint_get(in);
+	o->world = (uint32_t)varint_get(in);
+	o->tick_ns = (uint32_t)varint_get(in);
+	o->rows = varint_get(in);
+	o->imported = varint_get(in);
+	o->left = varint_get(in);
+	o->lost = varint_get(in);
+	o->mended = varint_get(in);
+	o->broke_at = varint_get(in);
+}
+
 int row_put_process(struct rows *r, const struct process *p)
 {
 	const struct account *a = &p->account;
@@ -263,6 +290,7 @@ int row_put_process(struct rows *r, const struct process *p)
 	q = put_text(q, p->run, sizeof(p->run));
 	q = put_text(q, p->library, sizeof(p->library));
 	q = put_text(q, p->note, sizeof(p->note));
+	q = put_origin(q, &p->origin);
 	end(r, &s, q);
 	return 0;
 }
@@ -294,5 +322,6 @@ int row_get_process(const struct seal *s, const void *body, struct process *p)
 	get_text(&in, p->run, sizeof(p->run));
 	get_text(&in, p->library, sizeof(p->library));
 	get_text(&in, p->note, sizeof(p->note));
+	get_origin(&in, &p->origin);
 	return in.bad ? -EBADMSG : 0;
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_dump FILE...: what was imported, as JSON, for scenarios to compare with others' counts. */
+/* trace_dump [-e] FILE...: what a trace or store holds, as JSON, for scenarios to compare with others' counts. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
+#include "cli/inputs.h"
 #include "import/import.h"
 #include "model/trace.h"
+#include "store/store.h"
 
 static const char *const kind_names[EVENT_MAX] = {
 #define EVENT(num, NAME, word, has) [num] = word,
@@ -110,6 +112,19 @@ static void dump(const struct trace *t)
 	json_end(&j);
 }
 
+static int load(struct trace *t, const char *path, struct import_why *why)
+{
+	struct store_why not_one;
+	struct store *st;
+	int err;
+
+	if (store_open_ro(&st, path, &not_one) < 0)
+		return import_path(t, path, NULL, why);
+	err = inputs_store(t, st, path);
+	store_close(st);
+	return err;
+}
+
 int main(int argc, char *argv[])
 {
 	struct import_why why = { "" };
@@ -120,7 +135,7 @@ int main(int argc, char *argv[])
 	if (argc < 2 || trace_new(&t) < 0)
 		return 2;
 	for (int i = 1 + events; i < argc && !err; i++)
-		err = import_path(t, argv[i], NULL, &why);
+		err = load(t, argv[i], &why);
 	if (!err)
 		err = trace_seal(t);
 	if (err)

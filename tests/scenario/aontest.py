@@ -59,6 +59,12 @@ def need(*tools):
             skip_all(f"{t} is not installed")
 
 
+def data():
+    """Recorded traces beside the source tree, or None: they are not part of it."""
+    root = pathlib.Path(__file__).resolve().parents[2].parent / "shared" / "data"
+    return root if root.is_dir() else None
+
+
 def find(name):
     """A program of the build, wherever Meson put it."""
     for p in (BUILD / name, BUILD / "tests" / "app" / name, BUILD / "src" / "daemon" / name,

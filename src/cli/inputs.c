@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* inputs.c - opens what a command was given, whatever it is, as one trace. */
+#include "cli/inputs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fmt.h"
+#include "cli/locate.h"
+#include "import/import.h"
+#include "store/store.h"
+
+#define BAR_WIDTH 30u
+
+static bool bar_shown;
+
+int inputs_progress(void *arg, const char *path, uint64_t done, uint64_t size)
+{
+	char bar[BAR_WIDTH * 4 + 1], clean[64], name[48], n[FMT_LEN];
+	const char *base = strrchr(path, '/');
+	const struct opts *o = arg;
+	bool ascii = o && o->val[OPT_ASCII];
+
+	if (!isatty(STDERR_FILENO))
+		return 0;
+	fmt_clean(clean, sizeof(clean), base ? base + 1 : path, ascii);
+	fmt_ellipsis(name, sizeof(name), clean, 30, ascii);
+	if (size)
+		fprintf(stderr, "\r%-30s %s %3.0f %%", name,
+			fmt_bar(bar, sizeof(bar), (double)done / (double)size, BAR_WIDTH, ascii),
+			100.0 * (double)done / (double)size);
+	else
+		fprintf(stderr, "\r%-30s %s", name, fmt_bytes(n, done));
+	fflush(stderr);
+	bar_shown = true;
+	return 0;
+}
+
+void inputs_progress_end(void)
+{
+	if (bar_shown)
+		fputs("\r\033[K", stderr);
+	bar_shown = false;
+}
+
+void inputs_say_damage(const struct trace *t)
+{
+	for (size_t i = 0; i < t->files; i++) {
+		const struct trace_file *f = &t->file[i];
+		char rows[FMT_LEN], lost[FMT_LEN];
+
+		if (f->broke_at == UINT64_MAX && !f->lost)
+			continue;
+		cli_say(CLI_FAIL, "%s: damaged: %s. Read: %s rows, lost: %s%s", f->path,
+			*f->why ? f->why : "rows could not be read",
+			fmt_exact(rows, f->rows - f->lost), fmt_exact(lost, f->lost),
+			f->lost ? "" : " and what followed");
+	}
+}
+
+int inputs_exit(const struct trace *t)
+{
+	return import_damaged(t) ? CLI_FAIL : CLI_OK;
+}
+
+static int load_trace(struct trace *t, const char *path, const struct opts *o)
+{
+	struct import_opts io = { .progress = inputs_progress, .arg = (void *)(uintptr_t)o };
+	struct import_why why = { "" };
+	int err = import_path(t, path, &io, &why);
+
+	inputs_progress_end();
+	return err < 0 ? cli_say(CLI_FAIL, "%s", why.text) : CLI_OK;
+}
+
+/* A store, if its first bytes say so; of anything else, the importers know more. */
+static int load_one(struct trace *t, const char *path, const struct opts *o)
+{
+	struct store_why why = { "" };
+	struct store *st;
+	struct stat sb;
+	int err;
+
+	if (!strcmp(path, "-") || (!stat(path, &sb) && !S_ISREG(sb.st_mode)))
+		return load_trace(t, path, o);
+	err = store_open_ro(&st, path, &why);
+	if (err == -EMEDIUMTYPE)
+		return load_trace(t, path, o);
+	if (err < 0)
+		return locate_failed(path, err, &why);
+	err = inputs_store(t, st, path);
+	store_close(st);
+	if (err == -EBADMSG)
+		return cli_say(CLI_FAIL, "%s: damaged. Save what is whole: aon recover %s -o NEW",
+			       path, path);
+	return err < 0 ? cli_say(CLI_FAIL, "%s: %s", path, strerror(-err)) : CLI_OK;
+}
+
+static int load_default(struct trace *t)
+{
+	char path[PATH_MAX];
+	struct store *st;
+	int rc = locate_open(NULL, &st, path), err;
+
+	if (rc != CLI_OK)
+		return rc;
+	err = inputs_store(t, st, path);
+	store_close(st);
+	return err < 0 ? cli_say(CLI_FAIL, "%s: %s", path, strerror(-err)) : CLI_OK;
+}
+
+int inputs_load(struct trace **out, const struct opts *o)
+{
+	struct trace *t;
+	int rc = CLI_OK, err;
+
+	if (trace_new(&t) < 0)
+		return cli_say(CLI_FAIL, "out of memory");
+	if (!o->argc)
+		rc = load_default(t);
+	for (int i = 0; i < o->argc && rc == CLI_OK; i++)
+		rc = load_one(t, o->argv[i], o);
+	if (rc == CLI_OK) {
+		err = trace_seal(t);
+		if (err < 0)
+			rc = cli_say(CLI_FAIL, "%s", strerror(-err));
+	}
+	if (rc != CLI_OK) {
+		trace_free(t);
+		return rc;
+	}
+	inputs_say_damage(t);
+	*out = t;
+	return CLI_OK;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * inputs.h - what a command was given to read: stores of aon, traces of other tools, folders of
+ * traces, "-" for standard input, in any mix, as one trace. Several files are the ranks of one job.
+ */
+#ifndef AON_INPUTS_H
+#define AON_INPUTS_H
+
+#include "cli/cli.h"
+#include "model/trace.h"
+
+struct store;
+
+/*
+ * Fills *out from the operands (of none: the store to read here), sealed; trace_free() it.
+ * CLI_OK, also where files were damaged: it said so, and inputs_exit() is the exit status then.
+ * CLI_FAIL after it said why.
+ */
+int inputs_load(struct trace **out, const struct opts *o);
+int inputs_exit(const struct trace *t);
+
+/* Adds what a store holds: a file for each that was imported, one for what aon recorded. */
+int inputs_store(struct trace *t, struct store *st, const char *path);
+
+/* Says of each damaged file where it broke and what was lost. */
+void inputs_say_damage(const struct trace *t);
+
+/* The bar on a terminal while `path` is read; an import_progress_fn. */
+int inputs_progress(void *arg, const char *path, uint64_t done, uint64_t size);
+void inputs_progress_end(void);
+
+#endif /* AON_INPUTS_H */

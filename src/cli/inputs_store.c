@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * inputs_store.c - from a store to a trace.
+ *
+ * What aon recorded is one file of the trace; what was imported is as many as were imported. The
+ * two differ in what some numbers of an event mean (model/event.tbl.h and model/trace.h): here the
+ * former are made the latter.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/inputs.h"
+#include "cli/into_store.h"
+#include "store/store.h"
+
+#define IDS_MAX (1u << 24) /* no store of ours has a higher id */
+
+struct ids {
+	uint32_t *to; /* by id of the store: that of the trace + 1 */
+	size_t n;
+};
+
+struct from_store {
+	struct trace *t;
+	const char *path;
+	uint32_t own; /* file of what aon recorded, + 1 */
+	size_t first_file;
+	struct ids name, geo, lane, process, file;
+	struct ids comm;      /* by name: what a MARK of it says of the event that follows */
+	uint32_t sms, memory; /* names of what COUNTERs say of a device; 0: none */
+	struct owner *owner;  /* by process of the trace, from first_process on */
+	size_t first_process;
+};
+
+struct owner {
+	bool imported;
+	uint32_t comm; /* of its next event, + 1 */
+};
+
+static int put(struct ids *x, uint32_t id, uint32_t to)
+{
+	if (id >= IDS_MAX)
+		return -EBADMSG;
+	if (id >= x->n) {
+		size_t n = ((size_t)id + 1) * 2;
+		uint32_t *p = realloc(x->to, n * sizeof(*p));
+
+		if (!p)
+			return -ENOMEM;
+		memset(p + x->n, 0, (n - x->n) * sizeof(*p));
+		x->to = p;
+		x->n = n;
+	}
+	x->to[id] = to + 1;
+	return 0;
+}
+
+static uint32_t get(const struct ids *x, uint32_t id, uint32_t or_else)
+{
+	return id < x->n && x->to[id] ? x->to[id] - 1 : or_else;
+}
+
+/* As into_store.c wrote it. */
+static int on_comm(struct from_store *s, uint32_t id, const char *text)
+{
+	struct trace_comm c = { .rank = TRACE_NO_RANK };
+	uint32_t *words[3] = { &c.name, &c.group, &c.dtype };
+	uint32_t comm;
+	int err = 0;
+
+	for (size_t i = 0; i < 3 && !err; i++) {
+		size_t len = strcspn(text, "\x1f");
+
+		err = trace_name(s->t, text, len, words[i]);
+		text += len + (text[len] != '\0');
+	}
+	if (err || sscanf(text, "%" SCNd32 "\x1f%" SCNu32 "\x1f%" SCNu64 "\x1f%" SCNu64, &c.rank,
+			  &c.size, &c.bytes_in, &c.bytes_out) != 4)
+		return err;
+	err = trace_comm_add(s->t, &c, &comm);
+	return err ? err : put(&s->comm, id, comm);
+}
+
+static int on_name(void *arg, uint32_t id, const char *text, size_t len)
+{
+	struct from_store *s = arg;
+	uint32_t to;
+	int err = trace_name(s->t, text, len, &to);
+
+	if (!strcmp(text, INTO_SMS))
+		s->sms = id;
+	if (!strcmp(text, INTO_MEMORY))
+		s->memory = id;
+	if (!err && !strncmp(text, INTO_COMM, strlen(INTO_COMM)))
+		err = on_comm(s, id, text + strlen(INTO_COMM));
+	return err ? err : put(&s->name, id, to);
+}
+
+static int on_geo(void *arg, const struct geo *g)
+{
+	struct from_store *s = arg;
+	uint32_t to;
+	int err = trace_geo(s->t, g, &to);
+
+	return err ? err : put(&s->geo, g->id, to);
+}
+
+static int own_file(struct from_store *s, const struct process *p, uint32_t *file)
+{
+	int err = 0;
+
+	if (!s->own) {
+		err = trace_file_add(s->t, s->path, file);
+		if (err)
+			return err;
+		s->own = *file + 1;
+		s->t->file[*file].wall_offset_ns = p->wall_offset_ns;
+	}
+	*file = s->own - 1;
+	return 0;
+}
+
+static int imported_file(struct from_store *s, const struct process *p, uint32_t *file)
+{
+	const struct origin *o = &p->origin;
+	struct trace_file *f;
+	int err;
+
+	*file = get(&s->file, o->file, UINT32_MAX);
+	if (*file == UINT32_MAX) {
+		err = trace_file_add(s->t, p->exe, file);
+		err = err ? err : put(&s->file, o->file, *file);
+		if (err)
+			return err;
+	}
+	f = &s->t->file[*file];
+	if (o->rank)
+		f->rank = (int32_t)(o->rank - 1);
+	f->world = (int32_t)o->world;
+	f->tick_ns = o->tick_ns ? o->tick_ns : 1;
+	f->wall_offset_ns = p->wall_offset_ns;
+	if (o->rows) {
+		f->rows = o->rows;
+		f->imported = o->imported;
+		f->left = o->left;
+		f->lost = o->lost;
+		f->mended = o->mended;
+		f->broke_at = o->broke_at - 1;
+		snprintf(f->why, sizeof(f->why), "%s", p->note);
+	}
+	return 0;
+}
+
+static int on_process(void *arg, const struct process *p)
+{
+	struct from_store *s = arg;
+	uint32_t file, id;
+	struct owner *more;
+	int err = p->origin.file ? imported_file(s, p, &file) : own_file(s, p, &file);
+
+	/* Not by pid: two processes of a store may have had the same, one after the other. */
+	err = err ? err : trace_process(s->t, file, (uint64_t)p->id << 32 | p->pid, &id);
+	err = err ? err : put(&s->process, p->id, id);
+	if (err)
+		return err;
+	s->t->process[id].pid = p->pid;
+	err = trace_name(s->t, p->comm, strlen(p->comm), &s->t->process[id].name);
+	more = realloc(s->owner, (s->t->processes - s->first_process) * sizeof(*more));
+	if (err || !more)
+		return err ? err : -ENOMEM;
+	s->owner = more;
+	more[id - s->first_process] = (struct owner){ .imported = p->origin.file != 0 };
+	return 0;
+}
+
+static int on_lane(void *arg, const struct lane *l)
+{
+	struct from_store *s = arg;
+	struct trace_lane to = { .process = get(&s->process, l->process, UINT32_MAX),
+				 .device = LANE_HOST,
+				 .context = l->context,
+				 .stream = l->stream,
+				 .name = get(&s->name, l->name, 0) };
+	uint32_t id;
+	int err = 0;
+
+	if (to.process == UINT32_MAX)
+		return 0; /* of a process that was forgotten */
+	if (l->device != LANE_HOST)
+		err = trace_device(s->t, to.process, l->device, &to.device);
+	err = err ? err : trace_lane(s->t, &to, &id);
+	if (!err && l->device != LANE_HOST && l->stream == TRACE_NO_STREAM && to.name) {
+		s->t->device[to.device].name = to.name;
+		s->t->lane[id].name = 0;
+	}
+	return err ? err : put(&s->lane, l->id, id);
+}
+
+static void own_event(struct event *e)
+{
+	switch (e->kind) {
+	case EVENT_RANGE:
+		e->a = TRACE_USER;
+		e->b = 0;
+		break;
+	case EVENT_KERNEL:
+	case EVENT_COPY:
+	case EVENT_MEMSET:
+		e->b = (uint32_t)e->b; /* the node; the graph is the launch's */
+		break;
+	default:
+		break;
+	}
+}
+
+/* Takes what is no event of the trace: it says something of a device, or of the next event. */
+static bool aside(struct from_store *s, struct owner *own, const struct event *e, int *err)
+{
+	uint32_t device = s->t->lane[e->lane].device, comm;
+	struct trace_comm c;
+
+	if (e->kind == EVENT_COUNTER && e->name && device != LANE_HOST &&
+	    (e->name == s->sms || e->name == s->memory)) {
+		if (e->name == s->sms)
+			s->t->device[device].sms = (uint32_t)e->a;
+		else
+			s->t->device[device].memory_bytes = e->a;
+		return true;
+	}
+	comm = e->kind == EVENT_MARK ? get(&s->comm, e->name, UINT32_MAX) : UINT32_MAX;
+	if (comm == UINT32_MAX)
+		return false;
+	c = s->t->comm[comm];
+	c.sequence = e->b;
+	*err = trace_comm_add(s->t, &c, &comm);
+	own->comm = *err ? 0 : comm + 1;
+	return true;
+}
+
+static int on_events(void *arg, uint32_t process, const struct event *ev, size_t n)
+{
+	struct from_store *s = arg;
+	uint32_t owner = get(&s->process, process, UINT32_MAX);
+	struct owner *own;
+	int err = 0;
+
+	if (owner == UINT32_MAX)
+		return 0;
+	own = &s->owner[owner - s->first_process];
+	for (size_t i = 0; i < n && !err; i++) {
+		struct event e = ev[i];
+
+		e.lane = get(&s->lane, e.lane, UINT32_MAX);
+		if (e.lane == UINT32_MAX || (own->imported && aside(s, own, &e, &err)))
+			continue;
+		e.name = get(&s->name, e.name, TRACE_NAME_OTHER);
+		if (e.kind == EVENT_KERNEL)
+			e.a = get(&s->geo, (uint32_t)e.a, 0);
+		if (!own->imported)
+			own_event(&e);
+		else if (e.kind == EVENT_RANGE) {
+			e.a = e.b;
+			e.b = 0;
+		}
+		err = trace_add(s->t, &e, own->comm);
+		own->comm = 0;
+		if (!own->imported && s->own) {
+			s->t->file[s->own - 1].rows++;
+			s->t->file[s->own - 1].imported++;
+		}
+	}
+	return err;
+}
+
+int inputs_store(struct trace *t, struct store *st, const char *path)
+{
+	struct from_store s = { .t = t, .path = path, .first_process = t->processes };
+	struct store_filter all = { 0 };
+	uint32_t file;
+	int err = put(&s.name, 0, 0);
+
+	err = err ? err : put(&s.geo, 0, 0);
+	err = err ? err : store_each_name(st, on_name, &s);
+	err = err ? err : store_each_geo(st, on_geo, &s);
+	err = err ? err : store_each_process(st, on_process, &s);
+	err = err ? err : store_each_lane(st, 0, on_lane, &s);
+	err = err ? err : store_each_events(st, &all, on_events, &s);
+	if (!err && t->processes == s.first_process)
+		err = trace_file_add(t, path, &file); /* an empty store is an input, too */
+	free(s.name.to);
+	free(s.geo.to);
+	free(s.lane.to);
+	free(s.process.to);
+	free(s.file.to);
+	free(s.comm.to);
+	free(s.owner);
+	return err;
+}

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every recorded trace in the shared data: the counts that others found in it, and the same again
+from a store it was imported to."""
+import gzip
+import json
+import re
+import subprocess
+
+from aontest import Place, data, done, find, ok, skip_all
+
+KINDS = {  # ours: categories of Kineto
+    ("kernel",): ("kernel", "Kernel"),
+    ("copy",): ("gpu_memcpy", "Memcpy"),
+    ("memset",): ("gpu_memset", "Memset"),
+    ("sync",): ("cuda_sync",),
+    ("api host", "sync host"): ("cuda_runtime", "Runtime", "cuda_driver", "mtia_runtime"),
+    ("range host 1", "range host 2", "step host"): ("cpu_op", "Operator", "user_annotation"),
+    ("range host 3",): ("python_function",),
+    ("range 4",): ("gpu_user_annotation", "cuda_profiler_range"),
+}
+STORED = ("nccl_data", "ns_resolution", "worker3", "Falconsai", "graph_execution", "mtia", "alexnet",
+          "gpu_metrics_input", "trace_compare/base", "triton_example")
+
+
+def dump(*args):
+    r = subprocess.run([find("trace_dump"), *map(str, args)], capture_output=True, text=True)
+    return r.returncode, json.loads(r.stdout) if r.stdout else None, r.stderr
+
+
+def oracle(root, name):
+    with open(root / "oracles" / name, encoding="utf8") as f:
+        return [json.loads(line) for line in f]
+
+
+def path_of(root, entry):
+    return root / entry["file"].split("/", 1)[1]
+
+
+def count(kinds, names):
+    return sum(kinds[n][0] for n in names if n in kinds)
+
+
+def differences(o, d):
+    """What differs between an oracle's entry and our dump of the file."""
+    f, out = d["files"][0], []
+    if f["rows"] != o["events"]:
+        out.append(("rows", f["rows"], o["events"]))
+    cats = o["cats"]
+    for ours, theirs in KINDS.items():
+        if "mtia_ccp_events" in cats and len(ours) == 1 and " " not in ours[0]:
+            continue
+        a, b = count(d["kinds"], ours), sum(cats.get(c, 0) for c in theirs)
+        if a != b:
+            out.append((ours, a, b))
+    info = o.get("distributedInfo") or {}
+    if "rank" in info and info["rank"] != f["rank"]:
+        out.append(("rank", f["rank"], info["rank"]))
+    if info.get("world_size", 0) != f["world"]:
+        out.append(("world", f["world"], info.get("world_size")))
+    if (o.get("baseTimeNanoseconds") or 0) != f["wall_offset_ns"]:
+        out.append(("base", f["wall_offset_ns"], o.get("baseTimeNanoseconds")))
+    names = {x["name"] for x in d["devices"]} - {""}
+    if names and not names <= set(o.get("gpu") or []):
+        out.append(("gpu", names, o.get("gpu")))
+    return out
+
+
+def same_from_store(place, path, d):
+    store = place.path / "x.db"
+    subprocess.run([find("aon"), "import", str(path), "-o", str(store)], check=True,
+                   capture_output=True)
+    code, again, _ = dump(store)
+    store.unlink()
+    for x in (d, again):
+        x["lanes"] = sorted(json.dumps(lane) for lane in x["lanes"] if lane["events"])
+    return code == 0 and all(d[k] == again[k] for k in ("files", "devices", "lanes", "kinds"))
+
+
+def joins(path):
+    """Kernels whose launch is in the file, by process and correlation id; Python's reading."""
+    text = (gzip.open(path) if path.suffix == ".gz" else open(path, "rb")).read()
+    rows = json.loads(text)["traceEvents"]
+    calls = {r["args"]["correlation"] for r in rows
+             if r.get("cat") in ("cuda_runtime", "cuda_driver", "Runtime")}
+    return sum(1 for r in rows if r.get("cat") in ("kernel", "Kernel", "gpu_memcpy", "gpu_memset",
+                                                   "Memcpy", "Memset")
+               and r["args"].get("correlation") in calls)
+
+
+def our_joins(path):
+    out = subprocess.run([find("trace_dump"), "-e", str(path)], capture_output=True, text=True,
+                         check=True).stdout
+    calls, work = set(), []
+    for line in out.splitlines():
+        kind, _, _, _, _, corr, _ = line.split(" ", 6)
+        if kind in ("api", "sync") and corr != "0":
+            calls.add(corr)
+        if kind in ("kernel", "copy", "memset"):
+            work.append(corr)
+    return sum(c in calls for c in work)
+
+
+def main():
+    root = data()
+    if not root:
+        skip_all("the shared data is not here")
+    with Place() as place:
+        for o in oracle(root, "inspect_shareable.jsonl"):
+            path = path_of(root, o)
+            name = "/".join(path.parts[-2:])
+            code, d, err = dump(path)
+            if o["kind"] != "chrome trace":
+                ok(code == 2 and "execution trace" in err, f"{name} is said to be no trace", err)
+                continue
+            diff = differences(o, d) if d else [err]
+            ok(code == 0 and not diff, f"{name}: rows, kinds and rank are those of the oracle", diff)
+            if any(re.search(s, str(path)) for s in STORED):
+                ok(same_from_store(place, path, d), f"{name}: the same again from a store")
+        for name in ("tracelens/traces/h100/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz",
+                     "kineto/hta/critical_path/alexnet/"
+                     "benchmark_result_2869224_1695835535_trace.json.gz"):
+            a, b = our_joins(root / name), joins(root / name)
+            ok(a == b, f"{name}: as many launches are found as are there", f"{a} {b}")
+        code, d, err = dump(root / "param/dlrm_kineto")
+        ok(code == 0 and [f["rank"] for f in d["files"]] == list(range(8)),
+           "a folder is the ranks of one job", err)
+    done()
+
+
+main()
