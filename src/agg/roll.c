@@ -356,8 +356,9 @@ __attribute__((noinline)) static bool regrow(const struct roll *r, struct win *w
 	return true;
 }
 
-/* Counts one in the row's sketch. False: the arena is full and nothing was counted. */
-static inline bool row_sketch(const struct roll *r, struct win *w, struct row *row, uint32_t cell)
+/* Counts `n` in the row's sketch. False: the arena is full and nothing was counted. */
+static inline bool row_sketch(const struct roll *r, struct win *w, struct row *row, uint32_t cell,
+			      uint32_t n)
 {
 	uint16_t *narrow;
 	uint32_t *wide;
@@ -366,14 +367,14 @@ static inline bool row_sketch(const struct roll *r, struct win *w, struct row *r
 	    !regrow(r, w, row, cell, row->wide))
 		return false;
 	narrow = (uint16_t *)(w->arena + row->cells) + (cell - row->base);
-	if (__builtin_expect(!row->wide && *narrow < UINT16_MAX, 1)) {
-		++*narrow;
+	if (__builtin_expect(!row->wide && *narrow + n <= UINT16_MAX, 1)) {
+		*narrow = (uint16_t)(*narrow + n);
 		return true;
 	}
 	if (!row->wide && !regrow(r, w, row, cell, true))
 		return false;
 	wide = (uint32_t *)(w->arena + row->cells) + (cell - row->base);
-	*wide += *wide < UINT32_MAX;
+	*wide = n < UINT32_MAX - *wide ? *wide + n : UINT32_MAX;
 	return true;
 }
 
@@ -419,7 +420,7 @@ static inline bool row_add(const struct roll *r, struct win *w, struct row *row,
 		row_moment(row, e);
 		return true;
 	}
-	if (__builtin_expect(!row_sketch(r, w, row, cell), 0))
+	if (__builtin_expect(!row_sketch(r, w, row, cell, 1), 0))
 		return false;
 	row->count++;
 	add(&row->total_ns, e->dur_ns);
@@ -473,6 +474,29 @@ void roll_add(struct roll *r, const struct event *ev, size_t n, roll_window_fn *
 		ev += done;
 		n -= done;
 	}
+}
+
+void roll_add_many(struct roll *r, const struct event *e, uint32_t count, roll_window_fn *fn,
+		   void *arg)
+{
+	struct win *w = r->cur;
+	struct row *row;
+	uint64_t sum;
+
+	if (end_of(e) - w->start_ns >= WINDOW_NS || !w->used)
+		w = win_open(r, end_of(e), fn, arg);
+	row = row_get(r, w, e);
+	if (!row_sketch(r, w, row, sketch_index(e->dur_ns), count)) {
+		win_flush(r, w, fn, arg);
+		row = row_get(r, w, e);
+		row_sketch(r, w, row, sketch_index(e->dur_ns), count);
+	}
+	row->count += count;
+	add(&row->total_ns, __builtin_mul_overflow(e->dur_ns, count, &sum) ? UINT64_MAX : sum);
+	row->min_ns = e->dur_ns < row->min_ns ? e->dur_ns : row->min_ns;
+	row->max_ns = e->dur_ns > row->max_ns ? e->dur_ns : row->max_ns;
+	if (1u << e->kind & WITH_BYTES)
+		add(&row->bytes, __builtin_mul_overflow(e->a, count, &sum) ? UINT64_MAX : sum);
 }
 
 void roll_close(struct roll *r, uint64_t before_ns, roll_window_fn *fn, void *arg)

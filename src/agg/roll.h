@@ -29,6 +29,9 @@ void roll_free(struct roll *r);
 typedef void roll_window_fn(void *arg, const struct window *w);
 
 void roll_add(struct roll *r, const struct event *ev, size_t n, roll_window_fn *fn, void *arg);
+/* `count` events that are all like `e`; those of a template, which nobody saw one by one. */
+void roll_add_many(struct roll *r, const struct event *e, uint32_t count, roll_window_fn *fn,
+		   void *arg);
 /* Close windows that ended before `before_ns` (UINT64_MAX: all). */
 void roll_close(struct roll *r, uint64_t before_ns, roll_window_fn *fn, void *arg);
 

@@ -243,6 +243,8 @@ static int json_all(struct report *r)
 	json_close(&r->j);
 	err = rows_json(r, "kernels", REPORT_GPU, false);
 	if (!err)
+		err = rows_json(r, "graphs", REPORT_GRAPH, false);
+	if (!err)
 		err = rows_json(r, "ranges", REPORT_RANGE | REPORT_SPAN, true);
 	if (!err)
 		err = rows_json(r, "calls", REPORT_CALLS, false);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "agg/graph.h"
 #include "agg/roll.h"
 #include "agg/understand.h"
 #include "daemon/count.h"
@@ -170,6 +171,7 @@ void stream_free(struct stream *s)
 	if (!s)
 		return;
 	blob_enc_free(s->enc);
+	graphs_free(s->graphs);
 	roll_free(s->roll);
 	understand_free(s->understand);
 	pool_free(s->pool);
@@ -220,11 +222,30 @@ static void count_out(struct stream *s, const struct event *ev, size_t n, enum a
 		s->tally.lost[why] += event_records(&ev[i]);
 }
 
+static void roll_template(void *arg, const struct event *e, uint32_t count)
+{
+	struct stream *s = arg;
+
+	roll_add_many(s->roll, e, count, hand_window, s);
+}
+
+/* What is in launches of graphs that were seen whole. Memory is taken when there is a graph. */
+static void expand_graphs(struct stream *s, const struct event *ev, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && !graphs_wants(&ev[i]))
+		i++;
+	if (i < n && (s->graphs || !graphs_new(&s->graphs)))
+		graphs_take(s->graphs, ev + i, n - i, roll_template, s);
+}
+
 static void take_events(struct stream *s, const struct event *ev, size_t n)
 {
 	size_t took;
 
 	roll_add(s->roll, ev, n, hand_window, s);
+	expand_graphs(s, ev, n);
 	if (s->proc.tier < TIER_FLIGHT || s->plant->shed >= SHED_EVENTS) {
 		count_out(s, ev, n, AON_LOSS_ROLLED_UP);
 		return;

@@ -39,6 +39,7 @@ void plant_fini(struct plant *pl);
 void plant_idle(struct plant *pl); /* give back memory that a burst has touched */
 
 struct understand;
+struct graphs;
 struct roll;
 struct blob_enc;
 
@@ -48,6 +49,7 @@ struct stream {
 	struct process proc;           /* its row; .account is what was last reported */
 	struct understand *understand; /* these three owned */
 	struct roll *roll;
+	struct graphs *graphs; /* NULL until there is one */
 	struct blob_enc *enc;
 	struct tally tally;
 	uint32_t names; /* distinct ones that it has used */

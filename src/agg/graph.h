@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * graph.h - CUDA graphs as templates: launches that were seen whole, expanded into their kernels.
+ *
+ * A probe looks at some launches of a graph node by node, and at all others as one event. Of the
+ * first, this learns what a node takes; for each of the others it says what was in it, for the
+ * rollups alone: the flight recorder holds what was seen, nothing else. One per session.
+ *
+ * Memory is bounded: GRAPH_NODES nodes; graphs that were not launched lately make room.
+ */
+#ifndef AON_AGG_GRAPH_H
+#define AON_AGG_GRAPH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/event.h"
+
+#define GRAPH_NODES  65536u
+#define GRAPH_GRAPHS 2048u
+
+struct graphs;
+
+int graphs_new(struct graphs **out);
+void graphs_free(struct graphs *g); /* NULL is allowed */
+
+/* `count` executions of dur_ns each, that ended with the launch. */
+typedef void graphs_fn(void *arg, const struct event *e, uint32_t count);
+
+/* Learns from the nodes among `ev`, and calls for what is in each launch that was seen whole. */
+void graphs_take(struct graphs *g, const struct event *ev, size_t n, graphs_fn *fn, void *arg);
+
+/* Launches seen whole whose graph was not known. */
+uint64_t graphs_unknown(const struct graphs *g);
+
+/* Is there anything in `e` for graphs_take()? */
+static inline int graphs_wants(const struct event *e)
+{
+	return e->kind == EVENT_GRAPH ||
+	       (e->b >> 32 && e->kind >= EVENT_KERNEL && e->kind <= EVENT_MEMSET);
+}
+
+#endif /* AON_AGG_GRAPH_H */
