@@ -4,21 +4,24 @@
  *
  * CUPTI asks on the app's threads, at a launch, so asking is a bit in a word. When all are lent
  * (kernels that do not end hold theirs back) it gets a small one whose records are counted and
- * thrown away: refusing crashes older versions. There are several of these, since one that is
- * lent twice would be written by two; when they are out, too, one is lent again, and of such a
- * one only the number of records that it may hold is known.
+ * thrown away: refusing crashes versions before 12.9. There are many of these, and no memory
+ * behind them until they are used, because one that is lent twice sends CUPTI's own walk over it
+ * into a loop. Only when they are out, too, is CUPTI refused, and then it counts for itself.
  */
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "probe/cuda/cuda.h"
 
-#define SHARED  (1u << 31) /* of discard_free: some discard buffer was lent twice */
-#define DISCARD (CUDA_DISCARDS * CUDA_DISCARD_BYTES)
+#define REFUSABLE 27u /* CUPTI's API version from which no buffer is an answer */
 
-static uint8_t *discards(const struct cuda *c)
+static uint8_t scrap[CUDA_DISCARD_BYTES] __attribute__((aligned(8)));
+
+static void fill(_Atomic uint64_t *bits, uint32_t n)
 {
-	return c->mem + (size_t)c->buffers * CUDA_BUFFER_BYTES;
+	for (uint32_t i = 0; i < n; i++)
+		bits[i / 64] |= 1ull << i % 64;
 }
 
 bool buffer_setup(struct cuda *c, uint32_t kib)
@@ -28,29 +31,28 @@ bool buffer_setup(struct cuda *c, uint32_t kib)
 	void *mem;
 
 	n = n < 4 ? 4 : n > CUDA_BUFFERS_MAX ? CUDA_BUFFERS_MAX : n;
-	bytes = (size_t)n * CUDA_BUFFER_BYTES + DISCARD;
-	mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	bytes = (size_t)n * CUDA_BUFFER_BYTES + CUDA_DISCARDS * CUDA_DISCARD_BYTES;
+	mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		   -1, 0);
 	if (mem == MAP_FAILED)
 		return false;
 	madvise(mem, bytes, MADV_WIPEONFORK);
 	madvise(mem, bytes, MADV_DONTDUMP);
 	c->mem = mem;
 	c->buffers = n;
-	for (uint32_t i = 0; i < n; i++)
-		c->free[i / 64] |= 1ull << i % 64;
-	c->discard_free = (1u << CUDA_DISCARDS) - 1;
-	c->max_records = CUDA_RECORDS_MIN;
+	fill(c->free, n);
+	fill(c->discard_free, CUDA_DISCARDS);
 	return true;
 }
 
-static int take(struct cuda *c)
+static int take(_Atomic uint64_t *bits, uint32_t n)
 {
-	for (uint32_t w = 0; w * 64 < c->buffers; w++) {
-		uint64_t v = atomic_load_explicit(&c->free[w], memory_order_relaxed);
+	for (uint32_t w = 0; w * 64 < n; w++) {
+		uint64_t v = atomic_load_explicit(&bits[w], memory_order_relaxed);
 
 		while (v) {
 			/* A: pairs with B, so that what we find was read out and zeroed. */
-			if (atomic_compare_exchange_weak_explicit(&c->free[w], &v, v & (v - 1),
+			if (atomic_compare_exchange_weak_explicit(&bits[w], &v, v & (v - 1),
 								  memory_order_acquire,
 								  memory_order_relaxed))
 				return (int)(w * 64) + __builtin_ctzll(v);
@@ -59,79 +61,71 @@ static int take(struct cuda *c)
 	return -1;
 }
 
-static uint32_t discard_records(const struct cuda *c)
+static void give(_Atomic uint64_t *bits, uint32_t i)
 {
-	uint32_t stride = c->stride[CK_CONCURRENT_KERNEL];
-
-	return CUDA_DISCARD_BYTES / (stride ? stride : CUDA_DISCARD_BYTES);
-}
-
-static uint8_t *take_discard(struct cuda *c)
-{
-	uint32_t v = atomic_load_explicit(&c->discard_free, memory_order_relaxed);
-	uint32_t bits = (1u << CUDA_DISCARDS) - 1;
-
-	while (v & bits) {
-		uint32_t i = (uint32_t)__builtin_ctz(v & bits);
-
-		if (atomic_compare_exchange_weak_explicit(&c->discard_free, &v, v & ~(1u << i),
-							  memory_order_acquire,
-							  memory_order_relaxed))
-			return discards(c) + i * CUDA_DISCARD_BYTES;
-	}
-	atomic_fetch_or_explicit(&c->discard_free, SHARED, memory_order_relaxed);
-	return discards(c);
+	/* B: pairs with A. */
+	atomic_fetch_or_explicit(&bits[i / 64], 1ull << i % 64, memory_order_release);
 }
 
 void buffer_request(struct cuda *c, uint8_t **buffer, size_t *size, size_t *max_records)
 {
-	int i = take(c);
+	int i = take(c->free, c->buffers);
 
+	*max_records = 0; /* as many as there is room for */
 	atomic_fetch_add_explicit(&c->requests, 1, memory_order_relaxed);
 	if (i >= 0) {
 		*buffer = c->mem + (size_t)i * CUDA_BUFFER_BYTES;
 		*size = CUDA_BUFFER_BYTES;
-		*max_records = atomic_load_explicit(&c->max_records, memory_order_relaxed);
 		return;
 	}
-	*buffer = take_discard(c);
+	i = take(c->discard_free, CUDA_DISCARDS);
 	*size = CUDA_DISCARD_BYTES;
-	*max_records = discard_records(c);
+	if (i >= 0) {
+		*buffer = c->mem + (size_t)c->buffers * CUDA_BUFFER_BYTES +
+			  (size_t)i * CUDA_DISCARD_BYTES;
+	} else if (c->api.version >= REFUSABLE) {
+		*buffer = NULL;
+		*size = 0;
+	} else {
+		buffer_scrap(buffer, size, max_records);
+	}
 }
 
-/* What it held is lost, and counted: by walking over it where nobody else may write to it. */
-static void discarded(struct cuda *c, uint8_t *buffer, size_t valid)
+/* For nobody to look into, not even us: one record. */
+void buffer_scrap(uint8_t **buffer, size_t *size, size_t *max_records)
 {
-	uint32_t i = (uint32_t)((size_t)(buffer - discards(c)) / CUDA_DISCARD_BYTES);
-	uint32_t v = atomic_load_explicit(&c->discard_free, memory_order_relaxed);
-	uint64_t n =
-		v & SHARED && i == 0 ? discard_records(c) : decode_count(c->stride, buffer, valid);
+	*buffer = scrap;
+	*size = sizeof(scrap);
+	*max_records = 1;
+}
 
-	aon_lost(AON_LOST_DISCARDED, n);
-	atomic_fetch_add_explicit(&c->lost_discarded, n, memory_order_relaxed);
-	if (v & SHARED && i == 0)
-		return; /* it may still be lent: this one stays out until the end */
-	memset(buffer, 0, valid);
-	atomic_fetch_or_explicit(&c->discard_free, 1u << i, memory_order_release);
+/* What it held is lost, and counted. Its page goes back, and is zero when it is used again. */
+static void discarded(struct cuda *c, uint8_t *buffer, uint32_t i, size_t valid)
+{
+	int saved = errno;
+
+	aon_lost(AON_LOST_DISCARDED, decode_count(c->stride, buffer, valid));
+	madvise(buffer, CUDA_DISCARD_BYTES, MADV_DONTNEED);
+	give(c->discard_free, i);
+	errno = saved;
 }
 
 void buffer_complete(struct cuda *c, uint8_t *buffer, size_t valid)
 {
 	size_t pool = (size_t)c->buffers * CUDA_BUFFER_BYTES, at = (size_t)(buffer - c->mem);
-	uint32_t i = (uint32_t)(at / CUDA_BUFFER_BYTES);
 
-	if (buffer < c->mem || at >= pool + DISCARD)
-		return; /* not ours */
-	if (at >= pool) {
-		discarded(c, buffer, valid > CUDA_DISCARD_BYTES ? CUDA_DISCARD_BYTES : valid);
-		return;
+	if (buffer == scrap) {
+		aon_lost(AON_LOST_DISCARDED, 1);
+	} else if (buffer >= c->mem && at < pool) {
+		valid = valid > CUDA_BUFFER_BYTES ? CUDA_BUFFER_BYTES : valid;
+		decode(c, buffer, valid);
+		if (c->zeroed)
+			memset(buffer, 0, valid); /* here, not by CUPTI at somebody's launch */
+		give(c->free, (uint32_t)(at / CUDA_BUFFER_BYTES));
+	} else if (buffer >= c->mem && at < pool + CUDA_DISCARDS * CUDA_DISCARD_BYTES) {
+		valid = valid > CUDA_DISCARD_BYTES ? CUDA_DISCARD_BYTES : valid;
+		discarded(c, buffer, (uint32_t)((at - pool) / CUDA_DISCARD_BYTES), valid);
 	}
-	valid = valid > CUDA_BUFFER_BYTES ? CUDA_BUFFER_BYTES : valid;
-	decode(c, buffer, valid);
-	if (c->zeroed)
-		memset(buffer, 0, valid); /* here, not by CUPTI at somebody's launch */
-	/* B: pairs with A. */
-	atomic_fetch_or_explicit(&c->free[i / 64], 1ull << i % 64, memory_order_release);
 }
 
 uint32_t buffer_lent(const struct cuda *c)
@@ -142,13 +136,4 @@ uint32_t buffer_lent(const struct cuda *c)
 		here += (uint32_t)__builtin_popcountll(
 			atomic_load_explicit(&c->free[w], memory_order_relaxed));
 	return c->buffers - here;
-}
-
-/* About a tenth of a second in one buffer: the fewer, the less one kernel can hold back. */
-void buffer_pace(struct cuda *c, uint64_t records_per_s)
-{
-	uint64_t n = records_per_s / 10;
-
-	n = n < CUDA_RECORDS_MIN ? CUDA_RECORDS_MIN : n > CUDA_RECORDS_MAX ? CUDA_RECORDS_MAX : n;
-	atomic_store_explicit(&c->max_records, (uint32_t)n, memory_order_relaxed);
 }

@@ -36,14 +36,11 @@
 #define CUDA_ENV_LATENCY "AON_CUDA_LATENCY"   /* 1: when kernels were queued and submitted */
 #define CUDA_ENV_THREADS "AON_CUDA_PERTHREAD" /* 1: CUPTI's buffers by thread, as it likes it */
 
-#define CUDA_BUFFER_BYTES 65536u /* small: one unfinished kernel holds back its whole buffer */
-#define CUDA_BUFFERS_MAX  1024u
-#define CUDA_KIB          8192u
-#define CUDA_RECORDS_MIN  64u
-#define CUDA_RECORDS_MAX  4096u
-
-#define CUDA_DISCARDS      16u
-#define CUDA_DISCARD_BYTES 4096u
+#define CUDA_KIB           8192u
+#define CUDA_BUFFER_BYTES  16384u /* small: one unfinished kernel holds back its whole buffer */
+#define CUDA_BUFFERS_MAX   4096u
+#define CUDA_DISCARDS      1024u
+#define CUDA_DISCARD_BYTES 4096u /* a page */
 
 #define CUDA_FLUSH_MS 400u /* so that an event is in the store within 2 s */
 #define CUDA_IDLE_MS  1000u
@@ -124,16 +121,15 @@ struct cuda {
 	bool hes, latency, per_thread;
 	uint64_t range;    /* the open "externally profiled" range, 0: none */
 	uint64_t retry_ns; /* when to ask again */
-	uint64_t ticked_ns, ticked_records, ticked_requests, ticked_launches;
+	uint64_t ticked_requests, ticked_launches;
 	char holder[64];
 
 	/* buffer.c */
 	uint8_t *mem;
 	uint32_t buffers;
 	_Atomic uint64_t free[CUDA_BUFFERS_MAX / 64]; /* bits: 1 here */
-	_Atomic uint32_t discard_free;
-	_Atomic uint32_t max_records;
-	_Atomic uint64_t requests, lost_discarded;
+	_Atomic uint64_t discard_free[CUDA_DISCARDS / 64];
+	_Atomic uint64_t requests;
 	bool zeroed;
 
 	/* decode.c: under `turn` */
@@ -202,7 +198,7 @@ bool buffer_setup(struct cuda *c, uint32_t kib);
 void buffer_request(struct cuda *c, uint8_t **buffer, size_t *size, size_t *max_records);
 void buffer_complete(struct cuda *c, uint8_t *buffer, size_t valid);
 uint32_t buffer_lent(const struct cuda *c);
-void buffer_pace(struct cuda *c, uint64_t records_per_s);
+void buffer_scrap(uint8_t **buffer, size_t *size, size_t *max_records);
 
 /* --- decode.c --- */
 void decode(struct cuda *c, const uint8_t *buffer, size_t valid);

@@ -22,6 +22,7 @@
 #include "probe/cuda/cuda.h"
 
 #define STACK_BYTES (256u << 10)
+#define ROBBED      16384u /* launches that no buffer of ours could hold */
 
 /* --- sleeping --- */
 
@@ -131,7 +132,6 @@ static void try_open(struct cuda *c)
 	if (!err) {
 		external_end(c);
 		session_want(c, AON_WANT_GPU | (aon_wants(AON_WANT_API) ? AON_WANT_API : 0));
-		c->ticked_ns = cuda_now();
 		c->ticked_requests = atomic_load_explicit(&c->requests, memory_order_relaxed);
 		c->ticked_launches = atomic_load_explicit(&c->launches, memory_order_relaxed);
 		set_state(c, CUDA_ON);
@@ -157,20 +157,13 @@ static bool robbed(const struct cuda *c)
 	uint64_t launches = atomic_load_explicit(&c->launches, memory_order_relaxed);
 
 	return !c->per_thread && !c->graph_level && asked == c->ticked_requests &&
-	       launches - c->ticked_launches > 4 * CUDA_RECORDS_MAX;
+	       launches - c->ticked_launches > ROBBED;
 }
 
 static void measure(struct cuda *c)
 {
-	uint64_t now = cuda_now(),
-		 records = atomic_load_explicit(&c->records, memory_order_relaxed);
 	uint64_t asked = atomic_load_explicit(&c->requests, memory_order_relaxed);
-	uint64_t ns = now - c->ticked_ns;
 
-	if (ns > 1000000)
-		buffer_pace(c, (records - c->ticked_records) * 1000000000u / ns);
-	c->ticked_ns = now;
-	c->ticked_records = records;
 	if (asked != c->ticked_requests) {
 		c->ticked_requests = asked;
 		c->ticked_launches = atomic_load_explicit(&c->launches, memory_order_relaxed);

@@ -42,18 +42,12 @@ const char *session_why(int error)
 
 /* --- buffers: in a child of fork() the pool is nobody's, so that is answered, too --- */
 
-static uint8_t scrap[CUDA_DISCARD_BYTES] __attribute__((aligned(8)));
-
 static void on_request(uint8_t **buffer, size_t *size, size_t *max_records)
 {
-	if (cuda->on) {
+	if (cuda->on)
 		buffer_request(cuda, buffer, size, max_records);
-		return;
-	}
-	/* Not NULL, which older versions do not survive. */
-	*buffer = scrap;
-	*size = sizeof(scrap);
-	*max_records = 1;
+	else
+		buffer_scrap(buffer, size, max_records);
 }
 
 static void on_request2(uint8_t **buffer, size_t *size, size_t *max_records, void *info)
