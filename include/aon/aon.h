@@ -34,7 +34,8 @@ extern "C" {
 #define AON_WANT_FLOW    0x10u
 #define AON_WANT_GPU     0x20u
 #define AON_WANT_API     0x40u
-#define AON_WANT_ALL     0x7fu
+#define AON_WANT_OP      0x80u
+#define AON_WANT_ALL     0xffu
 
 /* --- joining: optional, the first event does it --- */
 

@@ -26,8 +26,13 @@ enum aon_act_kind {
 	AON_ACT_GRAPH = 36,
 	AON_ACT_COLLECTIVE = 37,
 	AON_ACT_API = 38,
-	AON_ACT_ALLOC = 39
+	AON_ACT_ALLOC = 39,
+	AON_ACT_STEP = 48, /* bytes: its number; for who learns of a step when it has ended */
+	AON_ACT_OP = 49    /* operator of a framework; lane: the thread; corr: sequence number */
 };
+
+/* dir of an OP */
+enum aon_op_dir { AON_OP_FORWARD = 0, AON_OP_BACKWARD = 1 };
 
 enum aon_copy_dir {
 	AON_COPY_UNKNOWN = 0,
@@ -43,11 +48,11 @@ enum aon_mem_op { AON_MEM_ALLOC = 1, AON_MEM_FREE = 2 };
 struct aon_act {
 	size_t size; /* of this struct, so that it can grow at its end */
 	uint32_t kind;
-	uint32_t name;     /* aon_name() */
-	uint32_t lane;     /* aon_lane() */
-	uint32_t geo;      /* KERNEL: aon_geo() */
-	uint32_t corr;     /* correlation id with the launch */
-	uint32_t dir;      /* COPY: enum aon_copy_dir; ALLOC: enum aon_mem_op */
+	uint32_t name; /* aon_name() */
+	uint32_t lane; /* aon_lane() */
+	uint32_t geo;  /* KERNEL: aon_geo() */
+	uint32_t corr; /* correlation id with the launch */
+	uint32_t dir;  /* COPY: enum aon_copy_dir; ALLOC: enum aon_mem_op; OP: enum aon_op_dir */
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	uint64_t end_ns;
 	uint64_t bytes;    /* COPY, MEMSET, COLLECTIVE, ALLOC; GRAPH: id of the graph */
@@ -93,6 +98,12 @@ AON_API int aon_claim(const char *source);
  * the process hangs or was killed. */
 AON_API void aon_pulse_launch(uint32_t corr, uint32_t name);
 AON_API void aon_pulse_collective(uint64_t communicator, uint64_t sequence);
+/* The step that is under way, for a probe that emits AON_ACT_STEP at its end. Also a moment to
+ * join a daemon that started since. */
+AON_API void aon_pulse_step(uint64_t number);
+
+/* Of every so many steps, one whose operators are wanted; 0: none. */
+AON_API uint32_t aon_ops_every(void);
 
 /* A word for `aon ps` and `aon doctor`: ("cuda", "off", "no driver"). Cut at 15/15/127. The last
  * one of each source is kept, of up to 4 sources. */

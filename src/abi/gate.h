@@ -29,11 +29,12 @@
 
 struct aon_gate {
 	uint64_t magic;
-	uint32_t want;  /* AON_WANT_*; 0: emit nothing */
-	uint32_t flags; /* AON_GATE_* */
-	uint64_t beat;  /* rises about once a second while aond lives */
-	uint32_t tier;  /* AON_TIER_* */
-	uint32_t reserved[7];
+	uint32_t want;      /* AON_WANT_*; 0: emit nothing */
+	uint32_t flags;     /* AON_GATE_* */
+	uint64_t beat;      /* rises about once a second while aond lives */
+	uint32_t tier;      /* AON_TIER_* */
+	uint32_t ops_every; /* of so many steps, one with its operators; 0: none */
+	uint32_t reserved[6];
 };
 
 struct aon_door {

@@ -29,5 +29,7 @@ KIND(36, GRAPH,       "graph",       ACT,  GPU)      /* arg = graph id */
 KIND(37, COLLECTIVE,  "collective",  ACT,  GPU)      /* arg = bytes */
 KIND(38, API,         "api",         ACT,  API)      /* lane = the calling thread */
 KIND(39, ALLOC,       "alloc",       ACT,  GPU)      /* arg = bytes; flags = 1 allocated, 2 freed; group = address */
+KIND(48, STEP,        "step",        ACT,  STEP)     /* arg = number: a step that a probe found when it had ended */
+KIND(49, OP,          "op",          ACT,  OP)       /* arg = shapes, corr = sequence number, flags = OP_* of provider.h */
 /* clang-format on */
 #undef KIND

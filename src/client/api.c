@@ -119,21 +119,49 @@ static void set(uint64_t *word, uint64_t v)
 	__atomic_store_n(word, v, __ATOMIC_RELAXED);
 }
 
-AON_API void aon_step_begin(uint64_t number)
+static void poll_at(uint64_t tsc)
 {
-	uint64_t tsc = aon_tsc();
-	struct aon_pulse *p;
 	struct detour d = detour_begin();
 
 	client_poll(tsc);
 	detour_end(d);
-	if (aon_wants_(AON_WANT_STEP))
-		aon_emit_(AON_REC_(AON_K_STEP_BEGIN, 0), 0, 0, number, 0);
-	p = pulse();
+}
+
+static void pulse_step(uint64_t number, uint64_t tsc)
+{
+	struct aon_pulse *p = pulse();
+
 	if (p) {
 		set(&p->step, number);
 		set(&p->step_tsc, tsc);
 	}
+}
+
+AON_API void aon_step_begin(uint64_t number)
+{
+	uint64_t tsc = aon_tsc();
+
+	poll_at(tsc);
+	if (aon_wants_(AON_WANT_STEP))
+		aon_emit_(AON_REC_(AON_K_STEP_BEGIN, 0), 0, 0, number, 0);
+	pulse_step(number, tsc);
+}
+
+AON_API void aon_pulse_step(uint64_t number)
+{
+	uint64_t tsc = aon_tsc();
+
+	poll_at(tsc);
+	pulse_step(number, tsc);
+}
+
+AON_API uint32_t aon_ops_every(void)
+{
+	const struct aon_gate *g = __atomic_load_n(&c->gate, __ATOMIC_ACQUIRE);
+
+	if (!g || !aon_wants_(AON_WANT_OP) || client_was_forked())
+		return 0;
+	return __atomic_load_n(&g->ops_every, __ATOMIC_RELAXED);
 }
 
 AON_API void aon_step_end(uint64_t number)

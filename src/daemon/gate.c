@@ -77,6 +77,11 @@ void gate_tier(struct gate *g, enum tier tier)
 	__atomic_store_n(&g->map->want, g->locked ? 0 : gate_wants(tier), __ATOMIC_RELAXED);
 }
 
+void gate_ops(struct gate *g, enum tier tier, uint32_t every)
+{
+	__atomic_store_n(&g->map->ops_every, tier == TIER_FULL ? 1 : every, __ATOMIC_RELAXED);
+}
+
 void gate_shut(struct gate *g)
 {
 	__atomic_store_n(&g->map->want, 0, __ATOMIC_RELAXED);

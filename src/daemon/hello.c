@@ -167,7 +167,7 @@ static int open_gate(struct sess *s)
 		err = gate_open(&s->gate);
 	}
 	if (!err)
-		gate_tier(&s->gate, s->stream->proc.tier);
+		sess_tier(s);
 	return err;
 }
 

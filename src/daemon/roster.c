@@ -198,6 +198,7 @@ static void tick_one(struct sess *s, uint64_t now)
 	}
 	hear_again(s);
 	gate_beat(&s->gate);
+	gate_ops(&s->gate, (enum tier)s->stream->proc.tier, (uint32_t)r->param->ops_every);
 	if (r->count <= SECCOMP_ALL || r->ticks % 10 == 0)
 		look_at_filters(s);
 	sess_drain(s); /* may end it */
@@ -274,7 +275,7 @@ unsigned roster_tier(struct roster *r, pid_t pid, enum tier tier)
 			continue;
 		s->stream->proc.tier = tier;
 		s->stream->changed = true;
-		gate_tier(&s->gate, tier);
+		sess_tier(s);
 		n++;
 	}
 	return n;

@@ -96,6 +96,14 @@ bool sess_cannot_ring(const struct sess *s)
 	return s->quiet || s->sock.fd < 0;
 }
 
+void sess_tier(struct sess *s)
+{
+	enum tier tier = (enum tier)s->stream->proc.tier;
+
+	gate_ops(&s->gate, tier, (uint32_t)s->roster->param->ops_every);
+	gate_tier(&s->gate, tier);
+}
+
 int sess_drain(struct sess *s)
 {
 	int got = stream_drain(s->stream, false);

@@ -92,6 +92,7 @@ uint64_t now_wall(void);
 
 void sess_unlink(struct sess *s);         /* ends one that has no stream */
 void sess_end(struct sess *s, bool dead); /* drains to the end, reports, frees */
+void sess_tier(struct sess *s);           /* its gate says what its process is asked for */
 int sess_drain(struct sess *s);           /* 0; 1: it lied, and is gone */
 int sess_hello(struct sess *s, const struct aon_msg_hello *m, struct msg_fds *fds);
 bool sess_cannot_ring(const struct sess *s);

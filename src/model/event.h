@@ -19,6 +19,7 @@ enum event_kind {
 
 #define EVENT_OPEN  0x01u /* RANGE, STEP: its end was never seen; dur runs to the last sight */
 #define EVENT_FLOAT 0x02u /* COUNTER: `a` holds the bits of a double */
+#define EVENT_ONE   0x04u /* STEP: of one record, which a probe wrote at its end */
 /* COPY: direction in the high nibble, as AON_COPY_* of provider.h */
 #define EVENT_COPY_SHIFT 4u
 
@@ -40,8 +41,10 @@ _Static_assert(sizeof(struct event) == 48, "batches of events are sized by this"
 /* How many records went into an event: what accounting counts. */
 static inline uint32_t event_records(const struct event *e)
 {
-	return (e->kind == EVENT_RANGE || e->kind == EVENT_STEP) && !(e->flags & EVENT_OPEN) ? 2
-											     : 1;
+	return (e->kind == EVENT_RANGE || e->kind == EVENT_STEP) &&
+			       !(e->flags & (EVENT_OPEN | EVENT_ONE))
+		       ? 2
+		       : 1;
 }
 
 #endif /* AON_EVENT_H */
