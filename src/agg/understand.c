@@ -170,11 +170,11 @@ static inline int act(const struct understand *u, const union aon_rec *rec, stru
 		e->flags = (uint8_t)((r->flags & COPY_DIR) << EVENT_COPY_SHIFT);
 	} else if (r->kind == AON_K_STEP) {
 		e->flags = EVENT_ONE;
-	} else if (r->kind == AON_K_OP) {
-		e->a = e->a << 1 | (r->flags & 1);
 	}
 	if (__builtin_expect(r->flags & (AON_F_EXT | AON_F_LONG), 0) && extend(rec, e))
 		return BAD;
+	if (r->kind == AON_K_OP)
+		e->a = e->a << 1 | (r->flags & 1);
 	if (__builtin_add_overflow(e->start_ns, e->dur_ns, &end) || end > INT64_MAX || !r->start)
 		return BAD;
 	return 1;

@@ -124,6 +124,30 @@ static void load(enum probe_id id, const char *path)
 	setenv(probes[id].load, path, 1);
 }
 
+/* Python finds its start-up hook before any other sitecustomize, which the hook then brings. The
+ * hook lies below the library's directory, or in the build tree. */
+static void load_python(const char *library)
+{
+	static const char *const place[] = { "aon-python", "../../../python" };
+	const char *slash = strrchr(library, '/'), *had = getenv("PYTHONPATH");
+	char try[PATH_MAX + 32], hook[PATH_MAX], list[4 * PATH_MAX];
+
+	for (size_t i = 0; i < sizeof(place) / sizeof(place[0]); i++) {
+		snprintf(try, sizeof(try), "%.*s/%s/sitecustomize.py", (int)(slash - library),
+			 library, place[i]);
+		if (!realpath(try, hook) || check(hook) < 0)
+			continue;
+		*strrchr(hook, '/') = '\0';
+		if (had && !strncmp(had, hook, strlen(hook)))
+			return;
+		snprintf(list, sizeof(list), "%s%s%s", hook, had && *had ? ":" : "",
+			 had ? had : "");
+		if (strlen(list) < sizeof(list) - 1)
+			setenv("PYTHONPATH", list, 1);
+		return;
+	}
+}
+
 static void set(enum probe_id id, bool asked)
 {
 	char path[PATH_MAX];
@@ -131,7 +155,11 @@ static void set(enum probe_id id, bool asked)
 
 	if (!err)
 		load(id, path);
-	else if (asked || err != -ENOENT)
+	if (!err && id == PROBE_torch)
+		load_python(path);
+	if (!err)
+		return;
+	if (asked || err != -ENOENT)
 		cli_say(0, "%s: %s. Going on without %s.", probes[id].library,
 			err == -EPERM ? "others may write to it" : "not found", probes[id].what);
 }

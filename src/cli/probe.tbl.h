@@ -12,5 +12,6 @@ PROBE(nvtx,   "libaon-nvtx.so",   "NVTX_INJECTION64_PATH", "AON_NVTX_CHAIN", "NV
 PROBE(opencl, "libaon-opencl.so", "OPENCL_LAYERS",         NULL,             "OpenCL kernels and copies")
 PROBE(cuda,   "libaon-cuda.so",   "CUDA_INJECTION64_PATH", "AON_CUDA_CHAIN", "CUDA kernels, copies and graphs")
 PROBE(nccl,   "libaon-nccl.so",   "NCCL_PROFILER_PLUGIN",  "",               "NCCL collectives")
+PROBE(torch,  "libaon-torch.so",  "AON_TORCH",             "AON_TORCH_HAD",  "steps and operators of PyTorch")
 /* clang-format on */
 #undef PROBE

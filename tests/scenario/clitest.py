@@ -35,7 +35,7 @@ def aon(place, *args, **kw):
     """aon with its standard streams in pipes; bytes in `stdin`."""
     env = env_for(place, **kw.pop("env", {}))
     return subprocess.run([find("aon"), *map(str, args)], env=env, capture_output=True,
-                          cwd=kw.pop("cwd", place.path), timeout=60, **kw)
+                          cwd=kw.pop("cwd", place.path), timeout=kw.pop("timeout", 60), **kw)
 
 
 def state(root):

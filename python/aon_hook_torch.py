@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lets libaon-torch.so listen to a torch that was imported; see aon_hook.py."""
+import ctypes
+import os
+import sys
+
+
+def _library():
+    """Where libaon-torch.so is: `aon run` says so, a wheel has it inside."""
+    lib = os.environ.get("AON_TORCH") or os.path.join(
+        os.path.dirname(__file__), "aon", "lib", "libaon-torch.so")
+    return lib if os.path.isfile(lib) else None
+
+
+def _works(torch, lib):
+    """One range of torch's own, begun and ended, as the library sees it."""
+    before = lib.aon_torch_seen()
+    with torch.autograd.profiler.record_function("aon: self-test"):
+        pass
+    return lib.aon_torch_seen() - before == 2
+
+
+def _works_in_child(torch, lib):
+    """For a torch that aon was not tried with: it may crash, but not here."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            if lib.aon_torch_start() == 0 and _works(torch, lib):
+                code = 0
+        finally:
+            os._exit(code)
+    return os.waitpid(pid, 0)[1] == 0
+
+
+def _tried(torch):
+    """1.13 to 2.15: the versions that aon's layouts were read from and run with."""
+    try:
+        version = tuple(int(n) for n in torch.__version__.split("+")[0].split(".")[:2])
+    except ValueError:
+        version = tuple(int(n) for n in torch.__version__.split(".")[:2])
+    return (1, 13) <= version <= (2, 15)
+
+
+def listen(torch):
+    path = _library()
+    if not path or not sys.platform.startswith("linux"):
+        return
+    lib = ctypes.PyDLL(path)  # keeps Python's lock: steps and windows begin where they should
+    lib.aon_torch_seen.restype = ctypes.c_uint32
+    lib.aon_torch_hook.restype = ctypes.py_object
+    lib.aon_torch_stop.argtypes = [ctypes.c_char_p]
+    if not _tried(torch) and not _works_in_child(torch, lib):
+        lib.aon_torch_stop(b"this torch is not known, and its observers do not work as expected")
+        return
+    if lib.aon_torch_start() != 0:
+        return
+    if not _works(torch, lib):
+        lib.aon_torch_stop(b"torch's observers do not work as expected")
+        return
+    os.register_at_fork(before=lib.aon_torch_fork)
+    hook = getattr(sys.modules.get("torch.optim.optimizer"), "register_optimizer_step_post_hook", None)
+    if hook:  # torch 2
+        hook(lib.aon_torch_hook())

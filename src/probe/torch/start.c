@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * start.c - finds torch in the process and begins to listen.
+ *
+ * Called by Python (aon_hook.py) once `import torch` is done. The struct of a callback is the
+ * same from 1.13 on; for versions that were not tried, Python tests it in a child first.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <aon/provider.h>
+
+#include "probe/torch/torch.h"
+
+struct torch_abi torch;
+
+static uint64_t user_handle; /* 0: none */
+
+AON_API int aon_torch_start(void);
+AON_API void aon_torch_stop(const char *why);
+AON_API uint32_t aon_torch_seen(void);
+AON_API void *aon_torch_hook(void);
+AON_API void aon_torch_fork(void);
+
+static int find_path(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const char **path = arg, *slash = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+
+	(void)size;
+	if (!slash || strncmp(slash + 1, "libtorch_cpu.so", 15))
+		return 0;
+	*path = info->dlpi_name;
+	return 1;
+}
+
+/* Torch is loaded already: the loader finds it by its path. */
+static void *find_torch(void)
+{
+	const char *path = NULL;
+
+	dl_iterate_phdr(find_path, &path);
+	return path ? dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD) : NULL;
+}
+
+static int find_symbols(void *lib)
+{
+	const struct {
+		void *place;
+		const char *name;
+		bool must;
+	} want[] = {
+		{ &torch.add, "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE", true },
+		{ &torch.remove, "_ZN2at14removeCallbackEm", true },
+		{ &torch.name, "_ZNK2at14RecordFunction4nameEv", true },
+		{ &torch.is_async, "_ZNK2at14RecordFunction7isAsyncEv", false },
+		{ &torch.sequence_peek, "_ZN2at15sequence_number4peekEv", false },
+		{ &torch.numel, "aoti_torch_get_numel", false },
+		{ &torch.dtype, "aoti_torch_get_dtype", false },
+		{ &torch.dim, "aoti_torch_get_dim", false },
+		{ &torch.sizes, "aoti_torch_get_sizes", false },
+	};
+
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		void *f = dlsym(lib, want[i].name);
+
+		if (!f && want[i].must)
+			return -ENOSYS;
+		memcpy(want[i].place, &f, sizeof(f));
+	}
+	return 0;
+}
+
+static uint64_t listen(void)
+{
+	struct record_callback cb = { .start = user_start, .end = user_end, .probability = 1.0 };
+
+	cb.scope[SCOPE_USER] = 1;
+	return torch.add(cb);
+}
+
+/* 0, or -ENOENT: no torch here, -ENOSYS: one that we do not know, -ENOTSUP: not this CPU. */
+AON_API int aon_torch_start(void)
+{
+	void *lib;
+	int err;
+
+#if !defined(__x86_64__)
+	return -ENOTSUP; /* a C function cannot return an object the way start must */
+#endif
+	if (user_handle)
+		return 0;
+	lib = find_torch();
+	if (!lib)
+		return -ENOENT;
+	err = find_symbols(lib);
+	if (err)
+		return err;
+	if (!thread_init())
+		return -ENOMEM;
+	op_calibrate();
+	user_handle = listen();
+	aon_note("torch", "on", "");
+	return 0;
+}
+
+/* What is under way ends as it began. */
+AON_API void aon_torch_stop(const char *why)
+{
+	op_close();
+	if (user_handle)
+		torch.remove(user_handle);
+	user_handle = 0;
+	aon_note("torch", "off", why);
+}
+
+AON_API uint32_t aon_torch_seen(void)
+{
+	return atomic_load_explicit(&user_seen, memory_order_relaxed);
+}
+
+AON_API void *aon_torch_hook(void)
+{
+	return hook_new();
+}
+
+/* Before a fork: a child that runs operators all its life must not inherit a window. */
+AON_API void aon_torch_fork(void)
+{
+	op_close();
+}
+
+__attribute__((destructor)) static void finish(void)
+{
+	if (user_handle)
+		user_finish();
+}

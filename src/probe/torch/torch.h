@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * torch.h - what the files of libaon-torch.so share.
+ *
+ * One plain-C library for torch 1.13 and later: at::addGlobalCallback() is found by dlsym(), the
+ * struct that it takes is laid out by hand. Nothing of torch is linked or included.
+ *
+ * start.c   finds torch, adds the callbacks, tests them   step.c   from optimizers to steps
+ * user.c    USER_SCOPE: steps, ranges, collectives        op.c     operators, in whole steps
+ * thread.c  what a thread has open, and forks             hook.c   tells optimizers apart
+ *
+ * Callbacks run in strangers' threads, with and without Python's lock: they never wait, print,
+ * throw or use the heap. An end may come after its callback was removed, so nothing here is ever
+ * freed and the library is never unloaded.
+ */
+#ifndef AON_TORCH_H
+#define AON_TORCH_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "probe/torch/step.h"
+
+/* --- at::RecordFunctionCallback, by value: a struct that larger ones of later versions begin
+ * with; the rest stays zero. --- */
+
+#define SCOPES               10
+#define SCOPE_FUNCTION       0
+#define SCOPE_BACKWARD       1
+#define SCOPE_USER           7
+#define RECORD_NEEDS_INPUTS  0
+#define RECORD_NEEDS_OUTPUTS 1
+#define RECORD_NEEDS_IDS     2
+
+struct record_function; /* at::RecordFunction, opaque but for the offsets in struct torch_abi */
+
+/* Returns std::unique_ptr<ObserverContext>, which is not trivial: through a pointer that the
+ * caller hands over first, and returned again. */
+typedef void *record_start_fn(void **context, const struct record_function *rf);
+typedef void record_end_fn(const struct record_function *rf, void *context);
+
+struct record_callback {
+	record_start_fn *start;
+	record_end_fn *end;
+	double probability;
+	uint8_t scope[SCOPES];
+	uint8_t needs[3];
+	uint8_t later[91];
+};
+
+_Static_assert(sizeof(struct record_callback) == 128, "copied to the callee's stack whole");
+
+struct torch_abi {
+	uint64_t (*add)(struct record_callback cb);
+	void (*remove)(uint64_t handle);
+	const char *(*name)(const struct record_function *rf);
+	bool (*is_async)(const struct record_function *rf);
+	int64_t (*sequence_peek)(void);
+	/* C shims of torch 2.4 and later; NULL before */
+	int32_t (*numel)(void *tensor, int64_t *out);
+	int32_t (*dtype)(void *tensor, int32_t *out);
+	int32_t (*dim)(void *tensor, int64_t *out);
+	int32_t (*sizes)(void *tensor, int64_t **out);
+	uint32_t seq_off; /* of the sequence number in RecordFunction; 0: not known */
+};
+
+extern struct torch_abi torch;
+
+/* --- thread.c --- */
+
+#define USER_DEPTH 32u
+#define OP_DEPTH   128u
+
+struct op_frame {
+	uint64_t start_tsc;
+	uint32_t name;
+	uint32_t sequence;
+	uint32_t shapes;
+	uint32_t backward;
+};
+
+struct torch_thread {
+	_Atomic uint32_t used;
+	uint32_t tid;
+	uint32_t lane;   /* aon_lane_thread(tid); 0: not asked for yet */
+	uint32_t users;  /* open ranges */
+	uint32_t ops;    /* open operators, also those above OP_DEPTH */
+	uint32_t quiet;  /* inside an optimizer's step: how deep */
+	uint32_t window; /* of the operators above */
+	const struct record_function *user[USER_DEPTH];
+	struct op_frame op[OP_DEPTH];
+};
+
+bool thread_init(void);
+struct torch_thread *thread_self(void); /* NULL: more threads than there is room for */
+uint32_t thread_lane(struct torch_thread *t);
+/* True once in a child: what the parent had open is not the child's. */
+bool thread_forked(void);
+bool thread_is_child(void);
+
+/* --- user.c --- */
+record_start_fn user_start;
+record_end_fn user_end;
+void user_optimizer(uint64_t id);  /* of the optimizer whose step is ending on this thread */
+void user_finish(void);            /* the process ends, or steps are said by somebody else */
+extern _Atomic uint32_t user_seen; /* ranges begun and ended: the self-test looks at it */
+
+/* --- op.c --- */
+record_start_fn op_start;
+record_end_fn op_end;
+void op_step(uint64_t number); /* a step begins: open or close the window */
+void op_close(void);
+void op_calibrate(void); /* the clock, once at the start */
+
+/* --- hook.c --- */
+void *hook_new(void); /* a Python callable, or NULL */
+
+static inline uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+#endif /* AON_TORCH_H */

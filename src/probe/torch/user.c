@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * user.c - USER_SCOPE: what torch itself and the program name. From these few events a step come
+ * the steps, the wait for data, and the collectives.
+ *
+ * Ranges nest on a thread but for the works of process groups, which may end on another one:
+ * those are kept by the address of their RecordFunction.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <aon/provider.h>
+
+#include "probe/torch/torch.h"
+
+#define WORKS 256u /* under way at a time */
+
+enum user_kind { USER_RANGE, USER_TEST, USER_OPTIMIZER, USER_ZERO, USER_FETCH, USER_WORK };
+
+static const struct {
+	const char *prefix;
+	enum user_kind kind;
+} known[] = {
+	{ "Optimizer.step#", USER_OPTIMIZER },
+	{ "Optimizer.zero_grad#", USER_ZERO },
+	{ "enumerate(DataLoader)#", USER_FETCH },
+	{ "gloo:", USER_WORK },
+	{ "nccl:", USER_WORK },
+	{ "mpi:", USER_WORK },
+	{ "ucc:", USER_WORK },
+	{ "aon: self-test", USER_TEST },
+};
+
+static struct {
+	_Atomic uint32_t busy; /* whoever finds it taken leaves: nobody waits */
+	struct step_clock clock;
+	uint64_t number; /* of steps that have ended */
+	uint64_t id;     /* of the optimizer that the hook told of; 0: none */
+	uint32_t off;    /* the program says its steps itself */
+} steps;
+
+struct work {
+	_Atomic uintptr_t rf; /* 0: free */
+	uint64_t start_ns, sequence, bytes;
+	uint32_t name;
+};
+
+static struct work works[WORKS];
+static _Atomic uint64_t work_sequence;
+
+_Atomic uint32_t user_seen;
+
+static enum user_kind kind_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strncmp(name, known[i].prefix, strlen(known[i].prefix)))
+			return known[i].kind;
+	return USER_RANGE;
+}
+
+/* --- steps --- */
+
+static bool take_steps(void)
+{
+	uint32_t nobody = 0;
+
+	return atomic_compare_exchange_strong_explicit(&steps.busy, &nobody, 1,
+						       memory_order_acquire, memory_order_relaxed);
+}
+
+static void give_steps(void)
+{
+	atomic_store_explicit(&steps.busy, 0, memory_order_release);
+}
+
+static void put_step(struct torch_thread *t, const struct step_span *s)
+{
+	steps.number++;
+	if (aon_wants(AON_WANT_STEP))
+		aon_act_emit(&(struct aon_act){ .size = sizeof(struct aon_act),
+						.kind = AON_ACT_STEP,
+						.lane = thread_lane(t),
+						.bytes = steps.number,
+						.start_ns = s->begin_ns,
+						.end_ns = s->end_ns });
+}
+
+/* Steps have ended: say so, and let operators in or out where the next one begins. */
+static void put_steps(struct torch_thread *t, const struct step_span *s, int n)
+{
+	for (int i = 0; i < n; i++)
+		put_step(t, &s[i]);
+	if (n) {
+		aon_pulse_step(steps.number + 1);
+		op_step(steps.number + 1);
+	}
+}
+
+static uint64_t hash(const char *s)
+{
+	uint64_t h = 14695981039346656037ull;
+
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * 1099511628211ull;
+	return h | 1;
+}
+
+static void on_begin(struct torch_thread *t, enum user_kind kind, uint64_t now)
+{
+	struct step_span span;
+
+	if (steps.off || t->quiet || !take_steps())
+		return;
+	if (kind == USER_ZERO)
+		put_steps(t, &span, step_zero(&steps.clock, now, &span));
+	else if (kind == USER_FETCH)
+		put_steps(t, &span, step_fetch(&steps.clock, now, &span));
+	else
+		step_touch(&steps.clock, now);
+	give_steps();
+}
+
+static void optimizer_ended(struct torch_thread *t, uint64_t id)
+{
+	struct step_span span[2];
+
+	if (steps.off || !take_steps())
+		return;
+	put_steps(t, span, step_optimizer(&steps.clock, id, now_ns(), span));
+	give_steps();
+}
+
+/* The hook comes just before the range's end. Where there is no range (a compiled optimizer),
+ * the next hook finds the id still there. */
+void user_optimizer(uint64_t id)
+{
+	struct torch_thread *t = thread_self();
+	uint64_t left = steps.id;
+
+	steps.id = id;
+	if (t && left)
+		optimizer_ended(t, left);
+}
+
+static void on_optimizer(struct torch_thread *t, const char *name)
+{
+	uint64_t id = steps.id ? steps.id : hash(name);
+
+	steps.id = 0;
+	optimizer_ended(t, id);
+}
+
+void user_finish(void)
+{
+	struct torch_thread *t = thread_self();
+	struct step_span span;
+
+	if (!t || thread_is_child() || !take_steps())
+		return;
+	if (step_finish(&steps.clock, &span) && !steps.off)
+		put_step(t, &span);
+	give_steps();
+}
+
+/* --- works of process groups --- */
+
+static struct work *work_slot(uintptr_t rf)
+{
+	return &works[(rf >> 4) * 0x9e3779b97f4a7c15ull >> 56];
+}
+
+static void work_begin(const struct record_function *rf, const char *name, uint64_t now)
+{
+	struct work *first = work_slot((uintptr_t)rf);
+	uint64_t sequence = 1 + atomic_fetch_add_explicit(&work_sequence, 1, memory_order_relaxed);
+
+	aon_pulse_collective(0, sequence);
+	for (uint32_t i = 0; i < WORKS; i++) {
+		struct work *w = &works[((uint32_t)(first - works) + i) % WORKS];
+		uintptr_t none = 0;
+
+		if (!atomic_compare_exchange_strong_explicit(&w->rf, &none, 1, memory_order_acquire,
+							     memory_order_relaxed))
+			continue;
+		w->start_ns = now;
+		w->sequence = sequence;
+		w->bytes = 0;
+		w->name = aon_name(name);
+		/* Pairs with the load of who ends it. */
+		atomic_store_explicit(&w->rf, (uintptr_t)rf, memory_order_release);
+		return;
+	}
+}
+
+static bool work_end(struct torch_thread *t, const struct record_function *rf)
+{
+	struct work *first = work_slot((uintptr_t)rf);
+
+	for (uint32_t i = 0; i < WORKS; i++) {
+		struct work *w = &works[((uint32_t)(first - works) + i) % WORKS];
+
+		if (atomic_load_explicit(&w->rf, memory_order_acquire) != (uintptr_t)rf)
+			continue;
+		if (aon_wants(AON_WANT_GPU))
+			aon_act_emit(&(struct aon_act){ .size = sizeof(struct aon_act),
+							.kind = AON_ACT_COLLECTIVE,
+							.name = w->name,
+							.lane = thread_lane(t),
+							.bytes = w->bytes,
+							.sequence = w->sequence,
+							.start_ns = w->start_ns,
+							.end_ns = now_ns() });
+		atomic_store_explicit(&w->rf, 0, memory_order_release);
+		return true;
+	}
+	return false;
+}
+
+/* --- the callbacks --- */
+
+static void reset_after_fork(void)
+{
+	memset(&steps.clock, 0, sizeof(steps.clock));
+	steps.number = 0;
+	steps.id = 0;
+	give_steps();
+	for (uint32_t i = 0; i < WORKS; i++)
+		atomic_store_explicit(&works[i].rf, 0, memory_order_relaxed);
+}
+
+static struct torch_thread *enter(void)
+{
+	if (__builtin_expect(thread_is_child(), 0) && thread_forked())
+		reset_after_fork();
+	return thread_self();
+}
+
+void *user_start(void **context, const struct record_function *rf)
+{
+	struct torch_thread *t = enter();
+	const char *name = torch.name(rf);
+	enum user_kind kind;
+
+	*context = NULL;
+	if (!t || !name)
+		return context;
+	atomic_fetch_add_explicit(&user_seen, 1, memory_order_relaxed);
+	kind = kind_of(name);
+	if (kind == USER_WORK)
+		work_begin(rf, name, now_ns());
+	if (kind == USER_WORK || kind == USER_TEST)
+		return context;
+	on_begin(t, kind, now_ns());
+	t->quiet += kind == USER_OPTIMIZER;
+	if (t->users < USER_DEPTH) {
+		t->user[t->users++] = rf;
+		aon_range_push(name);
+	}
+	return context;
+}
+
+/* Which of the thread's open ranges it is, from the last: users for none. */
+static uint32_t above(const struct torch_thread *t, const struct record_function *rf)
+{
+	for (uint32_t n = 0; n < t->users; n++)
+		if (t->user[t->users - 1 - n] == rf)
+			return n;
+	return t->users;
+}
+
+void user_end(const struct record_function *rf, void *context)
+{
+	struct torch_thread *t = enter();
+	uint32_t later, at;
+	const char *name;
+
+	(void)context;
+	if (!t)
+		return;
+	atomic_fetch_add_explicit(&user_seen, 1, memory_order_relaxed);
+	name = torch.name(rf);
+	if (name && kind_of(name) == USER_OPTIMIZER && t->quiet) {
+		t->quiet--;
+		if (!t->quiet)
+			on_optimizer(t, name);
+	}
+	later = above(t, rf);
+	if (later == t->users) {
+		work_end(t, rf);
+		return;
+	}
+	at = t->users - 1 - later;
+	memmove(&t->user[at], &t->user[at + 1], later * sizeof(t->user[0]));
+	t->users--;
+	if (aon_wants(AON_WANT_RANGE))
+		aon_emit_(AON_POP_, 0, later, 0, 0);
+}
