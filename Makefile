@@ -20,6 +20,7 @@ $(BUILD)/build.ninja:
 
 demo:
 	@tools/setup build
+	@tools/setup demo || true
 	@$(MAKE) --no-print-directory all
 	@tools/demo $(BUILD)
 

@@ -129,6 +129,18 @@ static void step_table(const struct gather *g, const struct out *out, size_t fol
 	free(row);
 }
 
+/* Of a step that is the device's and in hardly any range, a line says as much as the table. */
+static void step_line(const struct gather *g, const struct out *out)
+{
+	char p50[FMT_LEN], p99[FMT_LEN], mean[FMT_LEN], n[FMT_LEN];
+
+	out_line(out, OUT_PLAIN, "  A step takes %s (p50; mean %s, p99 %s of %s).\n",
+		 out_time(out, p50, sizeof(p50), gather_quantile(&g->all_steps, 0.5)),
+		 out_time(out, mean, sizeof(mean), g->held_step_ns / g->held_steps),
+		 out_time(out, p99, sizeof(p99), gather_quantile(&g->all_steps, 0.99)),
+		 fmt_count(n, g->all_steps.count));
+}
+
 struct units {
 	const struct fmt_unit *total, *avg, *p50, *p99, *max;
 };
@@ -246,9 +258,14 @@ static void total_verdict(const struct gather *g, const struct out *out, const s
 			  uint64_t sum)
 {
 	char label[OUT_TEXT], clean[OUT_TEXT], name[OUT_TEXT], share[FMT_LEN], n[FMT_LEN],
-		where[64];
+		seen[FMT_LEN], where[96];
+	uint64_t life = g->end_ns > g->begin_ns ? g->end_ns - g->begin_ns : 0;
 
-	if (r->kind != EVENT_RANGE)
+	out_time(out, n, sizeof(n), sum);
+	out_time(out, seen, sizeof(seen), life);
+	if (r->kind != EVENT_RANGE && g->devices == 1 && sum <= life)
+		snprintf(where, sizeof(where), "GPU time, which is %s of %s", n, seen);
+	else if (r->kind != EVENT_RANGE)
 		snprintf(where, sizeof(where), "GPU time");
 	else if (g->threads == 1)
 		snprintf(where, sizeof(where), "the thread's range time");
@@ -304,7 +321,10 @@ void report_text(const struct gather *g, const struct out *out, size_t fold)
 	uint32_t kinds = gather_kinds(g);
 
 	verdict(g, out);
-	if (g->held_steps && g->by == BY_NAME)
+	if (g->held_steps && g->by == BY_NAME && kinds & REPORT_GPU &&
+	    g->step_in_ns < g->held_step_ns / 2)
+		step_line(g, out);
+	else if (g->held_steps && g->by == BY_NAME)
 		step_table(g, out, fold);
 	if (kinds & REPORT_GPU)
 		row_table(g, out, g->by == BY_LANE ? "Streams" : "Kernels and copies", REPORT_GPU,

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make demo` without make: tinygrad's kernels in a report, and the example in C where it cannot be."""
+import os
+import pathlib
+import re
+import subprocess
+
+from aontest import BUILD, SANITIZED, Place, done, ok, skip, skip_all
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def demo(cache):
+    env = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    return subprocess.run([ROOT / "tools/demo", BUILD], cwd=ROOT, env=env, capture_output=True, text=True,
+                          timeout=280)
+
+
+def main():
+    if SANITIZED:
+        skip_all("a sanitizer's runtime must come before Python's")
+    if not (BUILD / "train").exists():
+        skip_all("not a build of make all")
+    with Place() as p:
+        r = demo(p.path)
+        ok(r.returncode == 0 and "in C instead" in r.stdout and re.search(r"200 steps in .*run", r.stdout) and
+           "gemm fc2 inputs" in r.stdout, "without tinygrad: the example in C, and a report of its ranges",
+           r.stdout + r.stderr)
+    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
+    r = demo(cache) if (cache / "aon/demo/.has").exists() else None
+    if not r or "in C instead" in r.stdout:
+        skip("tinygrad's training", "no tinygrad, or no OpenCL driver: tools/setup demo")
+    else:
+        ok(r.returncode == 0 and re.search(r"1 GPU, .*200 steps in", r.stdout) and "digits" in r.stdout,
+           "tinygrad trains, and its steps are seen", r.stdout + r.stderr)
+        ok(re.search(r"^    r_\d\S* +\d+ ", r.stdout, re.M) and "clBuildProgram" in r.stdout,
+           "its kernels and their compilation are in the report", r.stdout)
+        ok("0 lost" in r.stdout and "warning" not in r.stderr, "nothing is lost, and the screen is tidy",
+           r.stdout + r.stderr)
+    done()
+
+
+main()
