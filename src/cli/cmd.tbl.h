@@ -20,6 +20,9 @@ CMD(IMPORT,  import,  "TRACE...",          "traces of other tools into a store",
     "XPlane files, known by content; a folder; - for standard input. Several files are\n"
     "the ranks of one job. Of a damaged file what is whole is kept; then it exits 1.\n"
     "Commands that read a store also read traces: import what you ask often.")
+CMD(WHATIF,  whatif,  "[STORE|TRACE...]",  "what a step would take if something were faster or gone",
+    "Replays what was recorded as what waited for what: calls, streams, ranks. A NAME\n"
+    "is part of a name in any case, a pattern of the shell, or a class of kernels.")
 CMD(DOCTOR,  doctor,  "",                  "what works on this machine, and what to do about the rest",
     "Exits 1 only if recording itself cannot work. Changes nothing.")
 CMD(STORE,   store,   "check|stat|journal STORE", "check a store, or say what it holds",
