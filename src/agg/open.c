@@ -15,6 +15,7 @@
 
 #include "abi/record.h"
 #include "agg/pages.h"
+#include "agg/steps.h"
 
 /* Slot 0 is the head of the order: its `newer` is the oldest, its `older` the newest. */
 struct slot {
@@ -41,11 +42,6 @@ struct node {
 	uint32_t reserved;
 };
 
-struct step {
-	struct event ev; /* EVENT_NONE: free */
-	uint32_t tid;
-};
-
 struct open {
 	struct table threads, started, early;
 	struct open_thread *thread; /* owned; by slot of `threads` */
@@ -55,7 +51,7 @@ struct open {
 	struct node *node;          /* owned; [0] is unused */
 	uint32_t nodes_used, nodes_free, leaving;
 	uint64_t count;
-	struct step step[OPEN_STEPS];
+	struct steps steps;
 };
 
 static size_t table_bytes(uint32_t max)
@@ -196,14 +192,7 @@ void open_free(struct open *o)
 
 uint64_t open_count(const struct open *o)
 {
-	return o->count;
-}
-
-/* Clocks of two threads may differ a little: no range is shorter than nothing. */
-static void end_at(struct event *ev, uint64_t now_ns, uint8_t flags)
-{
-	ev->dur_ns = now_ns > ev->start_ns ? now_ns - ev->start_ns : 0;
-	ev->flags = flags;
+	return o->count + o->steps.count;
 }
 
 static uint32_t node_get(struct open *o)
@@ -331,6 +320,7 @@ static void give_up(struct open *o, uint64_t now_ns)
 		drop_early(o, i);
 		o->given_up++;
 	}
+	o->given_up += steps_give_up(&o->steps, before);
 }
 
 int open_start(struct open *o, const struct event *ev, struct event *out)
@@ -382,54 +372,15 @@ uint64_t open_given_up(struct open *o)
 	return n;
 }
 
-static void take_step(struct open *o, struct step *s, struct event *out)
-{
-	*out = s->ev;
-	s->ev.kind = EVENT_NONE;
-	o->count--;
-}
-
-/* The thread's own, else a free place, else the oldest. */
-static struct step *step_place(struct open *o, uint32_t tid)
-{
-	struct step *best = &o->step[0];
-
-	for (struct step *s = o->step; s < o->step + OPEN_STEPS; s++) {
-		if (s->ev.kind && s->tid == tid)
-			return s;
-		if (best->ev.kind && (!s->ev.kind || s->ev.start_ns < best->ev.start_ns))
-			best = s;
-	}
-	return best;
-}
-
 int open_step_begin(struct open *o, uint32_t tid, const struct event *ev, struct event *out)
 {
-	struct step *s = step_place(o, tid);
-	int got = 0;
-
-	if (s->ev.kind) {
-		take_step(o, s, out);
-		end_at(out, ev->start_ns, EVENT_OPEN);
-		got = 1;
-	}
-	*s = (struct step){ *ev, tid };
-	o->count++;
-	return got;
+	return steps_begin(&o->steps, tid, ev, out);
 }
 
 int open_step_end(struct open *o, uint32_t tid, uint64_t number, uint64_t now_ns, struct event *out)
 {
-	struct step *found = NULL;
-
-	for (struct step *s = o->step; s < o->step + OPEN_STEPS; s++)
-		if (s->ev.kind && s->ev.a == number && (!found || s->tid == tid))
-			found = s;
-	if (!found)
-		return -(int)AON_LOSS_UNMATCHED;
-	take_step(o, found, out);
-	end_at(out, now_ns, 0);
-	return 1;
+	give_up(o, now_ns);
+	return steps_end(&o->steps, tid, number, now_ns, out);
 }
 
 size_t open_flush(struct open *o, struct event *out, size_t max)
@@ -459,11 +410,7 @@ size_t open_close(struct open *o, uint64_t end_ns, struct event *out, size_t max
 		take_start(o, table_oldest(&o->started), &out[n]);
 		end_at(&out[n++], end_ns, EVENT_OPEN);
 	}
-	for (struct step *s = o->step; s < o->step + OPEN_STEPS && n < max; s++) {
-		if (!s->ev.kind)
-			continue;
-		take_step(o, s, &out[n]);
-		end_at(&out[n++], end_ns, EVENT_OPEN);
-	}
+	while (n < max && steps_take(&o->steps, end_ns, &out[n]))
+		n++;
 	return n;
 }

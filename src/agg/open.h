@@ -60,7 +60,8 @@ int open_start(struct open *o, const struct event *ev, struct event *out);
 int open_end(struct open *o, uint64_t id, uint64_t now_ns, struct event *out);
 uint64_t open_given_up(struct open *o);
 
-/* A thread has one step open; it may be ended by another thread. */
+/* A thread has one step open; it may be ended by another thread, whose end may be read first and
+ * waits, too. */
 int open_step_begin(struct open *o, uint32_t tid, const struct event *ev, struct event *out);
 int open_step_end(struct open *o, uint32_t tid, uint64_t number, uint64_t now_ns,
 		  struct event *out);

@@ -193,7 +193,6 @@ static const struct {
 	{ "long without extension", { ACT(AON_K_SYNC, 2, AON_F_LONG, 0, 0, 5000, 0, 2) }, 2, L(INVALID), { 0 } },
 	{ "a mark with a bad name", { { .host = { 50, AON_K_MARK, 1, 0, 19, 6, 7, 8 } } }, 1, L(INVALID), { 0 } },
 	{ "a pop without push", { { .host = { 50, AON_K_RANGE_POP, 1, 0, 0, 0, 0, 0 } } }, 1, L(UNMATCHED), { 0 } },
-	{ "a step's end without begin", { { .host = { 50, AON_K_STEP_END, 1, 0, 0, 0, 5, 0 } } }, 1, L(UNMATCHED), { 0 } },
 	/* clang-format on */
 };
 
@@ -317,15 +316,29 @@ static void check_steps(void)
 	T_OK(feed_host(2, 71, AON_K_STEP_END, 0, 7) == 1 && is_step(7, NS(61), 10, 0) &&
 		     feed_host(1, 72, AON_K_STEP_END, 0, 7) == 1 && is_step(7, NS(60), 12, 0),
 	     "threads may be in a step of the same number at the same time");
-	T_OK(feed_host(1, 80, AON_K_STEP_END, 0, 7) == 0 && lost[AON_LOSS_UNMATCHED] == 1 &&
-		     balanced(),
-	     "a second end is unmatched");
+	T_OK(feed_host(1, 80, AON_K_STEP_END, 0, 7) == 0 && !lost[AON_LOSS_UNMATCHED] &&
+		     understand_open(u) == 1 && balanced(),
+	     "a second end waits for a begin");
+	T_OK(feed_host(1, 90, AON_K_STEP_BEGIN, 0, 7) == 0 && understand_open(u) == 2 &&
+		     feed_host(1, 95, AON_K_STEP_END, 0, 7) == 1 && is_step(7, NS(90), 5, 0),
+	     "but not for one that is later than itself");
+	feed_host(2, 99, AON_K_STEP_END, 0, 8);
+	T_OK(feed_host(1, 97, AON_K_STEP_BEGIN, 0, 8) == 1 && is_step(8, NS(97), 2, 0) &&
+		     understand_open(u) == 1 && balanced(),
+	     "an end that was read first meets its begin");
+	T_OK(end_all(NS(200), 8) == 0 && lost[AON_LOSS_UNMATCHED] == 1 && balanced(),
+	     "an end whose begin does not come is unmatched");
+	begin();
 	for (uint32_t i = 0; i < OPEN_STEPS; i++)
 		feed_host(100 + i, 100 + i, AON_K_STEP_BEGIN, 0, i);
 	T_OK(feed_host(99, 900, AON_K_STEP_BEGIN, 0, 1) == 1 &&
 		     is_step(0, NS(100), 800, EVENT_OPEN) && understand_open(u) == OPEN_STEPS &&
 		     balanced(),
 	     "more threads in a step than %u end the oldest as open", OPEN_STEPS);
+	for (uint32_t i = 0; i < OPEN_STEPS + 1; i++)
+		feed_host(1, 1000 + i, AON_K_STEP_END, 0, 5000 + i);
+	T_OK(lost[AON_LOSS_UNMATCHED] == 1 && understand_open(u) == 2 * OPEN_STEPS && balanced(),
+	     "no more than %u ends wait", OPEN_STEPS);
 }
 
 static void check_depth(void)
