@@ -50,8 +50,9 @@ static void print_event(const struct dump *d, const struct event *e)
 	       e->flags >> EVENT_COPY_SHIFT);
 	print_lane(d, e->lane);
 	if (e->kind == EVENT_KERNEL && e->a && !store_geo_get(d->st, (uint32_t)e->a, &g))
-		printf(",\"geo\":[%u,%u,%u,%u,%u,%u]", g.grid[0], g.grid[1], g.grid[2], g.block[0],
-		       g.block[1], g.block[2]);
+		printf(",\"geo\":[%u,%u,%u,%u,%u,%u],\"regs\":%u,\"smem\":[%u,%u]", g.grid[0],
+		       g.grid[1], g.grid[2], g.block[0], g.block[1], g.block[2], g.regs,
+		       g.smem_static, g.smem_dynamic);
 	puts("}");
 }
 

@@ -197,12 +197,15 @@ static void deliver(struct buf *b, uint64_t now)
 		size_t n;
 	} info = { sizeof(info), b->tid, NULL, 0 };
 
-	for (size_t at = 0; at < b->used;) {
+	/* A client that lends one buffer twice may have wiped it: the walk ends at no kind. */
+	for (size_t at = 0, stride; at < b->used; at += stride) {
 		uint32_t kind;
 
 		memcpy(&kind, b->data + at, sizeof(kind));
+		stride = sim_stride(kind, sim_level);
+		if (!stride || at + stride > b->used)
+			break;
 		sim_record_finish(b->data + at, now, shift);
-		at += sim_stride(kind, sim_level);
 	}
 	if (c->complete2)
 		c->complete2(b->data, b->size, b->used, &info);

@@ -132,6 +132,7 @@ static void fill(const struct replay *r, const struct replay_op *f, struct sim_o
 		break;
 	case SIM_MEMSET:
 		op->set.bytes = f->bytes;
+		op->set.memory = (uint8_t)f->dst;
 		break;
 	case SIM_SYNC:
 		op->sync.type = f->value;

@@ -63,7 +63,8 @@ def kineto_event(e):
         return op(MEMCPY, start, end, bytes=a.get("bytes", 0), value=DIRS.get(way, 0),
                   src=MEMORY.get(src, 0), dst=MEMORY.get(dst, 0), **kineto_place(a))
     if cat == "memset" and "stream" in a:
-        return op(MEMSET, start, end, bytes=a.get("bytes", 0), **kineto_place(a))
+        return op(MEMSET, start, end, bytes=a.get("bytes", 0),
+                  dst=MEMORY.get(name[name.find("(") + 1:name.rfind(")")], 0), **kineto_place(a))
     if cat == "sync":
         return op(SYNC, start, end, value=SYNCS.get(a.get("cuda_sync_kind", name), 0),
                   src=a.get("wait_on_cuda_event_id", 0) & NONE, **kineto_place(a))
@@ -117,7 +118,8 @@ def read_nsys(path, process=None):
     ops += [op(MEMCPY2 if r["copyKind"] == 10 else MEMCPY, r["start"], r["end"], bytes=r["bytes"],
                value=r["copyKind"], src=r.get("srcKind", -1) + 1, dst=r.get("dstKind", -1) + 1,
                **nsys_place(r)) for r in mine("MEMCPY")]
-    ops += [op(MEMSET, r["start"], r["end"], bytes=r["bytes"], **nsys_place(r)) for r in mine("MEMSET")]
+    ops += [op(MEMSET, r["start"], r["end"], bytes=r["bytes"], dst=r.get("memKind", -1) + 1,
+               **nsys_place(r)) for r in mine("MEMSET")]
     ops += [op(SYNC, r["start"], r["end"], value=r["syncType"] & 7, src=r["eventId"] & NONE,
                **nsys_place(r)) for r in mine("SYNCHRONIZATION")]
     ops += [op(RUNTIME, r["start"], r["end"], name=text[r["nameId"]], corr=r.get("correlationId", 0),
