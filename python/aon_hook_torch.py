@@ -42,7 +42,17 @@ def _tried(torch):
     return (1, 13) <= version <= (2, 15)
 
 
+_lib = None
+
+
+def own_steps():
+    """The program says its steps itself."""
+    if _lib:
+        _lib.aon_torch_own_steps()
+
+
 def listen(torch):
+    global _lib
     path = _library()
     if not path or not sys.platform.startswith("linux"):
         return
@@ -58,6 +68,7 @@ def listen(torch):
     if not _works(torch, lib):
         lib.aon_torch_stop(b"torch's observers do not work as expected")
         return
+    _lib = lib
     os.register_at_fork(before=lib.aon_torch_fork)
     hook = getattr(sys.modules.get("torch.optim.optimizer"), "register_optimizer_step_post_hook", None)
     if hook:  # torch 2

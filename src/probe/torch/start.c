@@ -24,6 +24,7 @@ AON_API void aon_torch_stop(const char *why);
 AON_API uint32_t aon_torch_seen(void);
 AON_API void *aon_torch_hook(void);
 AON_API void aon_torch_fork(void);
+AON_API void aon_torch_own_steps(void);
 
 static int find_path(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -124,6 +125,12 @@ AON_API uint32_t aon_torch_seen(void)
 AON_API void *aon_torch_hook(void)
 {
 	return hook_new();
+}
+
+/* The program says its steps itself: none of ours, but windows of operators go on by them. */
+AON_API void aon_torch_own_steps(void)
+{
+	user_own_steps();
 }
 
 /* Before a fork: a child that runs operators all its life must not inherit a window. */

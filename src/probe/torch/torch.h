@@ -104,7 +104,8 @@ bool thread_is_child(void);
 record_start_fn user_start;
 record_end_fn user_end;
 void user_optimizer(uint64_t id);  /* of the optimizer whose step is ending on this thread */
-void user_finish(void);            /* the process ends, or steps are said by somebody else */
+void user_own_steps(void);         /* somebody else says the steps from now on */
+void user_finish(void);            /* the process ends */
 extern _Atomic uint32_t user_seen; /* ranges begun and ended: the self-test looks at it */
 
 /* --- op.c --- */

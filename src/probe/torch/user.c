@@ -77,7 +77,7 @@ static void give_steps(void)
 static void put_step(struct torch_thread *t, const struct step_span *s)
 {
 	steps.number++;
-	if (aon_wants(AON_WANT_STEP))
+	if (aon_wants(AON_WANT_STEP) && !steps.off)
 		aon_act_emit(&(struct aon_act){ .size = sizeof(struct aon_act),
 						.kind = AON_ACT_STEP,
 						.lane = thread_lane(t),
@@ -92,7 +92,8 @@ static void put_steps(struct torch_thread *t, const struct step_span *s, int n)
 	for (int i = 0; i < n; i++)
 		put_step(t, &s[i]);
 	if (n) {
-		aon_pulse_step(steps.number + 1);
+		if (!steps.off)
+			aon_pulse_step(steps.number + 1);
 		op_step(steps.number + 1);
 	}
 }
@@ -110,7 +111,7 @@ static void on_begin(struct torch_thread *t, enum user_kind kind, uint64_t now)
 {
 	struct step_span span;
 
-	if (steps.off || t->quiet || !take_steps())
+	if (t->quiet || !take_steps())
 		return;
 	if (kind == USER_ZERO)
 		put_steps(t, &span, step_zero(&steps.clock, now, &span));
@@ -125,7 +126,7 @@ static void optimizer_ended(struct torch_thread *t, uint64_t id)
 {
 	struct step_span span[2];
 
-	if (steps.off || !take_steps())
+	if (!take_steps())
 		return;
 	put_steps(t, span, step_optimizer(&steps.clock, id, now_ns(), span));
 	give_steps();
@@ -151,6 +152,11 @@ static void on_optimizer(struct torch_thread *t, const char *name)
 	optimizer_ended(t, id);
 }
 
+void user_own_steps(void)
+{
+	steps.off = 1;
+}
+
 void user_finish(void)
 {
 	struct torch_thread *t = thread_self();
@@ -158,7 +164,7 @@ void user_finish(void)
 
 	if (!t || thread_is_child() || !take_steps())
 		return;
-	if (step_finish(&steps.clock, &span) && !steps.off)
+	if (step_finish(&steps.clock, &span))
 		put_step(t, &span);
 	give_steps();
 }
