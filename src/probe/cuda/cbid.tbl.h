@@ -4,8 +4,8 @@
  *
  *	CBID(domain, function, number, what)
  *
- * what: LAUNCH: the last-launch words; GRAPH: these, and the choice of a graph's level; START,
- * STOP: a program that says when it is to be profiled has a tool of its own.
+ * what: LAUNCH: the last-launch words; GRAPH: these, and the choice of a graph's level; START: a
+ * program that says when it is to be profiled has a tool of its own, which needs room.
  * Numbers of NVIDIA's cupti_driver_cbid.h and cupti_runtime_cbid.h; never reused there.
  */
 /* clang-format off */
@@ -22,7 +22,6 @@ CBID(DRIVER,  cuLaunchKernelEx_ptsz,                             653, LAUNCH)
 CBID(DRIVER,  cuGraphLaunch,                                     514, GRAPH)
 CBID(DRIVER,  cuGraphLaunch_ptsz,                                515, GRAPH)
 CBID(DRIVER,  cuProfilerStart,                                   308, START)
-CBID(DRIVER,  cuProfilerStop,                                    309, STOP)
 CBID(RUNTIME, cudaLaunch_v3020,                                   13, LAUNCH)
 CBID(RUNTIME, cudaLaunchKernel_v7000,                            211, LAUNCH)
 CBID(RUNTIME, cudaLaunch_ptsz_v7000,                             213, LAUNCH)
@@ -37,6 +36,5 @@ CBID(RUNTIME, cudaLaunchKernelExC_ptsz_v11060,                   431, LAUNCH)
 CBID(RUNTIME, __cudaLaunchKernel_v13000,                         505, LAUNCH)
 CBID(RUNTIME, __cudaLaunchKernel_ptsz_v13000,                    506, LAUNCH)
 CBID(RUNTIME, cudaProfilerStart_v4000,                           171, START)
-CBID(RUNTIME, cudaProfilerStop_v4000,                            172, STOP)
 /* clang-format on */
 #undef CBID

@@ -44,8 +44,9 @@
 
 #define CUDA_FLUSH_MS 400u /* so that an event is in the store within 2 s */
 #define CUDA_IDLE_MS  1000u
-#define CUDA_RETRY_MS 3000u /* between two looks whether another tool has left */
-#define CUDA_EXIT_MS  500u  /* that an exit may wait for a flush under way */
+#define CUDA_RETRY_MS 3000u  /* between two looks whether another tool has left */
+#define CUDA_ROOM_MS  10000u /* for a tool that is to come, before the first look */
+#define CUDA_EXIT_MS  500u   /* that an exit may wait for a flush under way */
 
 /* --- what a libcupti can: found out at run time --- */
 
@@ -74,9 +75,8 @@ struct cupti {
 enum cuda_state {
 	CUDA_WAITING, /* for somebody who wants it */
 	CUDA_ON,
-	CUDA_HELD,    /* another tool has CUPTI */
-	CUDA_YIELDED, /* asked to make room */
-	CUDA_OFF,     /* for good: the reason was told */
+	CUDA_HELD, /* another tool has CUPTI, or was made room for */
+	CUDA_OFF,  /* for good: the reason was told */
 };
 
 enum graph_policy { GRAPH_TEMPLATE, GRAPH_NODE, GRAPH_WHOLE };
@@ -104,6 +104,7 @@ struct cuda_exec { /* an instantiated graph */
 #define CUDA_NAMES    16384u
 #define CUDA_CBIDS    1024u
 #define CUDA_EXECS    1024u
+#define CUDA_LAUNCHES 32768u /* whose names are remembered until their records come */
 
 struct cuda {
 	uint32_t on; /* 0 in a child */
@@ -111,7 +112,7 @@ struct cuda {
 	_Atomic uint32_t state;  /* enum cuda_state; changed by our thread once it runs */
 	_Atomic uint32_t bell;   /* futex: rises when the thread is to look */
 	_Atomic uint32_t busy;   /* futex: 1 while the thread may be inside of CUPTI */
-	_Atomic uint32_t yields; /* tools that asked for room */
+	_Atomic uint32_t yields; /* 1: somebody asked for room */
 	_Atomic uint32_t broken; /* CUPTI told of a fatal error */
 	struct cupti api;
 	void *sub;
@@ -135,6 +136,9 @@ struct cuda {
 	/* decode.c: under `turn` */
 	_Atomic uint32_t turn;
 	struct dev_clock clock;
+	int64_t before_step;                  /* the offset before the clock was last set */
+	uint64_t step_ns;                     /* when that was seen; 0: never, or long ago */
+	uint64_t now_ns;                      /* when this buffer came */
 	_Atomic uint64_t records, busy_ticks; /* what we cost: read by keep.c */
 	struct cuda_lane lane[CUDA_LANES];
 	struct cuda_geo geo[CUDA_GEOS];
@@ -151,7 +155,8 @@ struct cuda {
 
 	/* launch.c, graph.c */
 	_Atomic uint64_t launches;
-	uint8_t what[3][CUDA_CBIDS]; /* enum cbid_what by domain and number */
+	_Atomic uint64_t launched[CUDA_LAUNCHES]; /* correlation << 32 | name */
+	uint8_t what[3][CUDA_CBIDS];              /* enum cbid_what by domain and number */
 	enum graph_policy graphs;
 	_Atomic uint32_t graph_turn;
 	bool graph_level; /* GRAPH_TRACE is enabled */
@@ -204,7 +209,6 @@ void buffer_scrap(uint8_t **buffer, size_t *size, size_t *max_records);
 void decode(struct cuda *c, const uint8_t *buffer, size_t valid);
 /* How many records are in there; what cannot be walked is not counted. */
 uint64_t decode_count(const uint16_t stride[CK_MAX], const uint8_t *buffer, size_t valid);
-void decode_clock(struct cuda *c);
 
 /* --- name.c --- */
 uint32_t name_of(struct cuda *c, const char *text);

@@ -10,7 +10,9 @@
 #include "probe/cuda/cuda.h"
 #include "probe/cuda/record.h"
 
-#define LEN(a) (sizeof(a) / sizeof((a)[0]))
+#define LEN(a)          (sizeof(a) / sizeof((a)[0]))
+#define CLOCK_STEP_NS   1000000ll
+#define CLOCK_FORGET_NS 300000000000ull /* no record is older than five minutes */
 
 static uint32_t named(uint32_t *id, const char *text)
 {
@@ -25,6 +27,20 @@ static void emit(struct aon_act *a)
 	aon_act_emit(a);
 }
 
+/*
+ * The clock was set not long ago: is the record of before or after? Of the two offsets, the one
+ * that puts it closest to now, but not into the future.
+ */
+static void unstep(const struct cuda *c, uint64_t start, uint64_t end, struct aon_act *a)
+{
+	uint64_t other = end + (uint64_t)c->before_step;
+
+	if (other <= c->now_ns && (a->end_ns > c->now_ns || other > a->end_ns)) {
+		a->start_ns = start + (uint64_t)c->before_step;
+		a->end_ns = other;
+	}
+}
+
 /* Both times, on the host's clock. False: CUPTI had none, which is counted. */
 static bool times(const struct cuda *c, uint64_t start, uint64_t end, struct aon_act *a)
 {
@@ -34,6 +50,8 @@ static bool times(const struct cuda *c, uint64_t start, uint64_t end, struct aon
 	}
 	a->start_ns = dev_clock_host(&c->clock, start);
 	a->end_ns = dev_clock_host(&c->clock, end);
+	if (aon_unlikely(c->step_ns))
+		unstep(c, start, end, a);
 	return true;
 }
 
@@ -143,16 +161,25 @@ static inline uint64_t group_of(const uint8_t *r, unsigned graph, unsigned node)
 	return aon_unlikely(id) ? (uint64_t)id << 32 | (uint32_t)get64(r, node) : 0;
 }
 
+/* As it was when it was launched; the record's pointer may lead to another text by now. */
+static inline uint32_t kernel_name(struct cuda *c, const uint8_t *r, uint32_t corr, uint64_t group)
+{
+	uint64_t v = atomic_load_explicit(&c->launched[corr % CUDA_LAUNCHES], memory_order_relaxed);
+
+	return !group && v >> 32 == corr && (uint32_t)v ? (uint32_t)v
+							: name_of(c, getptr(r, K_NAME));
+}
+
 static void kernel(struct cuda *c, const uint8_t *r)
 {
 	struct aon_act a = { .kind = AON_ACT_KERNEL, .corr = get32(r, K_CORR) };
 
 	if (!times(c, get64(r, K_START), get64(r, K_END), &a))
 		return;
-	a.name = name_of(c, getptr(r, K_NAME));
+	a.group = group_of(r, K_GRAPH, K_NODE);
+	a.name = kernel_name(c, r, a.corr, a.group);
 	a.lane = lane_of(c, get32(r, K_DEVICE), get32(r, K_CONTEXT), get32(r, K_STREAM));
 	a.geo = geo_of(c, r);
-	a.group = group_of(r, K_GRAPH, K_NODE);
 	emit(&a);
 }
 
@@ -472,6 +499,30 @@ uint64_t decode_count(const uint16_t stride[CK_MAX], const uint8_t *buffer, size
 	return count;
 }
 
+/*
+ * A moment on both clocks, with every buffer: CUPTI's is the wall's, unless another tool gave it
+ * its own, and may be set at any time. The turn is held.
+ */
+static void clock_look(struct cuda *c)
+{
+	int64_t was = c->clock.offset, by;
+	bool known = c->clock.known;
+	uint64_t before = cuda_now(), theirs = 0;
+
+	c->now_ns = before;
+	if (!c->api.GetTimestamp || c->api.GetTimestamp(&theirs) || !theirs)
+		return;
+	c->now_ns = cuda_now();
+	dev_clock_sample(&c->clock, theirs, before, c->now_ns);
+	by = c->clock.offset - was;
+	if (known && (by > CLOCK_STEP_NS || by < -CLOCK_STEP_NS)) {
+		c->before_step = was;
+		c->step_ns = c->now_ns;
+	} else if (c->step_ns && c->now_ns - c->step_ns > CLOCK_FORGET_NS) {
+		c->step_ns = 0;
+	}
+}
+
 void decode(struct cuda *c, const uint8_t *buffer, size_t valid)
 {
 	uint64_t count = 0, begin = aon_tsc();
@@ -481,6 +532,7 @@ void decode(struct cuda *c, const uint8_t *buffer, size_t valid)
 	if (!aon_wants(AON_WANT_ALL & ~AON_WANT_STEP))
 		return;
 	cuda_turn_take(&c->turn);
+	clock_look(c);
 	while ((n = step(c->stride, buffer + at, valid - at))) {
 		__builtin_prefetch(buffer + at + 4 * n);
 		one(c, get32(buffer + at, 0), buffer + at);
@@ -492,16 +544,4 @@ void decode(struct cuda *c, const uint8_t *buffer, size_t valid)
 	cuda_turn_give(&c->turn);
 	if (at < valid)
 		aon_lost(AON_LOST_SOURCE, 1); /* damaged, or of a kind that nobody knows */
-}
-
-/* A moment on both clocks: CUPTI's is the wall's, unless another tool gave it its own. */
-void decode_clock(struct cuda *c)
-{
-	uint64_t before = cuda_now(), theirs = 0;
-
-	if (c->api.GetTimestamp(&theirs) || !theirs)
-		return;
-	cuda_turn_take(&c->turn);
-	dev_clock_sample(&c->clock, theirs, before, cuda_now());
-	cuda_turn_give(&c->turn);
 }

@@ -105,7 +105,6 @@ static void leave(void)
 
 	if (c && c->on && keep_stop(c) &&
 	    atomic_load_explicit(&c->state, memory_order_acquire) == CUDA_ON) {
-		decode_clock(c);
 		c->api.ActivityFlushAll(CUPTI_FLUSH_FORCED);
 		c->api.Unsubscribe(c->sub);
 	}
@@ -118,6 +117,7 @@ static void start(void)
 	const char *why = c ? load_cupti(&c->api) : "no memory";
 
 	if (why) {
+		aon_join(JOIN_MS);
 		aon_note("cuda", "off", why);
 		return;
 	}

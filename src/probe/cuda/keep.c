@@ -4,12 +4,12 @@
  *
  *	            wanted                      gate closed
  *	WAITING ------------> ON --------------------------------> WAITING
- *	   |  taken           |  asked to, or robbed of the buffers
- *	   +-------> HELD     +--------> YIELDED
- *	             |  every few seconds: free again?   |
- *	             +-------------> ON <----------------+
+ *	   |  taken           |  asked for room, or robbed of the buffers
+ *	   +------> HELD <----+
+ *	            |  every few seconds: free again?
+ *	            +---------> ON
  *
- * HELD and YIELDED are a range "externally profiled" of this process. Before the thread runs, and
+ * HELD is a range "externally profiled" of this process. Before the thread runs, and
  * after it has ended, InitializeInjection() and the exit do its work: never two at a time.
  */
 #include <errno.h>
@@ -102,7 +102,7 @@ static void tell_off(int error, const char *step)
 }
 
 /* Somebody else measures from now on: the interval is in the store, with whom. */
-static void external_begin(struct cuda *c, uint32_t next, const char *who)
+static void external_begin(struct cuda *c, uint32_t wait_ms, const char *who)
 {
 	struct text t = { .len = 0 };
 
@@ -114,8 +114,8 @@ static void external_begin(struct cuda *c, uint32_t next, const char *who)
 	if (!c->range)
 		c->range = aon_range_start(t.s);
 	aon_note("cuda", "waiting", t.s);
-	c->retry_ns = cuda_now() + CUDA_RETRY_MS * 1000000ull;
-	set_state(c, next);
+	c->retry_ns = cuda_now() + wait_ms * 1000000ull;
+	set_state(c, CUDA_HELD);
 }
 
 static void external_end(struct cuda *c)
@@ -137,7 +137,7 @@ static void try_open(struct cuda *c)
 		set_state(c, CUDA_ON);
 		tell_on(c);
 	} else if (err == CUPTI_TAKEN) {
-		external_begin(c, CUDA_HELD, c->holder);
+		external_begin(c, CUDA_RETRY_MS, c->holder);
 	} else {
 		external_end(c);
 		tell_off(err, step);
@@ -179,19 +179,18 @@ static void tick_on(struct cuda *c)
 		session_close(c);
 		tell_off((int)broken, "while tracing");
 		set_state(c, CUDA_OFF);
-	} else if (atomic_load_explicit(&c->yields, memory_order_relaxed)) {
+	} else if (atomic_exchange_explicit(&c->yields, 0, memory_order_relaxed)) {
 		session_close(c);
-		external_begin(c, CUDA_YIELDED, "asked for room");
+		external_begin(c, CUDA_ROOM_MS, "asked for room");
 	} else if (robbed(c)) {
 		session_close(c);
-		external_begin(c, CUDA_HELD, "a tool that took the buffers");
+		external_begin(c, CUDA_ROOM_MS, "a tool that took the buffers");
 	} else if (!aon_wants(AON_WANT_GPU)) {
 		session_close(c);
 		set_state(c, CUDA_WAITING);
 		aon_note("cuda", "waiting", "not wanted now");
 	} else {
 		session_want(c, AON_WANT_GPU | (aon_wants(AON_WANT_API) ? AON_WANT_API : 0));
-		decode_clock(c);
 		c->api.ActivityFlushAll(0);
 		measure(c);
 		if (flush && flush-- == 1)
@@ -216,10 +215,6 @@ void keep_tick(struct cuda *c)
 		break;
 	case CUDA_HELD:
 		if (cuda_now() >= c->retry_ns && aon_wants(AON_WANT_GPU))
-			try_open(c);
-		break;
-	case CUDA_YIELDED:
-		if (!atomic_load_explicit(&c->yields, memory_order_relaxed))
 			try_open(c);
 		break;
 	default:

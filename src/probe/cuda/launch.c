@@ -8,7 +8,7 @@
 #include "pool/emit.h"
 #include "probe/cuda/cuda.h"
 
-enum cbid_what { WHAT_NONE, WHAT_LAUNCH, WHAT_GRAPH, WHAT_START, WHAT_STOP };
+enum cbid_what { WHAT_NONE, WHAT_LAUNCH, WHAT_GRAPH, WHAT_START };
 
 static const struct {
 	uint16_t cbid;
@@ -45,16 +45,10 @@ int launch_enable(struct cuda *c, bool on)
 static inline void api_call(struct cuda *c, uint32_t domain, uint32_t cbid,
 			    const struct cupti_cb_data *d)
 {
-	uint32_t what = cbid < CUDA_CBIDS ? c->what[domain][cbid] : WHAT_NONE;
+	uint32_t what = cbid < CUDA_CBIDS ? c->what[domain][cbid] : WHAT_NONE, name;
 
-	if (d->site != 0) { /* the way out */
-		if (aon_unlikely(what == WHAT_STOP) &&
-		    atomic_load_explicit(&c->yields, memory_order_relaxed)) {
-			atomic_store_explicit(&c->yields, 0, memory_order_relaxed);
-			keep_bell(c);
-		}
+	if (d->site != 0) /* the way out */
 		return;
-	}
 	if (aon_unlikely(what == WHAT_START)) {
 		/* Not from in here: unsubscribing waits for callbacks to return. */
 		atomic_store_explicit(&c->yields, 1, memory_order_relaxed);
@@ -66,7 +60,11 @@ static inline void api_call(struct cuda *c, uint32_t domain, uint32_t cbid,
 	atomic_fetch_add_explicit(&c->launches, 1, memory_order_relaxed);
 	if (what == WHAT_GRAPH && d->params)
 		graph_launching(c, *(const uint64_t *)d->params);
-	aon_pulse_launch(d->correlation, name_of(c, d->symbol ? d->symbol : d->function));
+	name = name_of(c, d->symbol ? d->symbol : d->function);
+	if (d->symbol)
+		atomic_store_explicit(&c->launched[d->correlation % CUDA_LAUNCHES],
+				      (uint64_t)d->correlation << 32 | name, memory_order_relaxed);
+	aon_pulse_launch(d->correlation, name);
 }
 
 static void resource(struct cuda *c, uint32_t cbid, const struct cupti_resource_data *d)

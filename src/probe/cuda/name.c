@@ -4,7 +4,8 @@
  *
  * Modules that come and go may put another text at the same address, so both forget the whole
  * table; and since records of before are still on their way then, and would be remembered again,
- * it is forgotten for some more ticks.
+ * it is forgotten for some more ticks. Those records may find another text where theirs was: so
+ * the name is looked up when the kernel is launched, and kept until its record comes.
  */
 #include <string.h>
 

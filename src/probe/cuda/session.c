@@ -235,7 +235,6 @@ int session_open(struct cuda *c, const char **step)
 	err = enable_gpu(c);
 	if (err)
 		goto leave;
-	decode_clock(c);
 	return 0;
 
 leave:
