@@ -76,12 +76,6 @@ def find(name):
     raise FileNotFoundError(f"{name} is not in {BUILD}")
 
 
-def data(name):
-    """A recorded file of the set that lies beside the source tree, or None."""
-    p = pathlib.Path(__file__).resolve().parents[3] / "shared" / "data" / name
-    return p if p.exists() else None
-
-
 class Place:
     """A directory of its own for a run directory, a store, and whatever a test needs."""
 

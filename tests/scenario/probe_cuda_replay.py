@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from aontest import BUILD, LONG, Place, data, done, find, ok, report, skip, skip_all
+from aontest import BUILD, LONG, Place, data, done, find, ok, report, skip_all
 from clitest import aon
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "sim"))
@@ -15,6 +15,8 @@ import replay  # noqa: E402
 
 if not (BUILD / "tests/sim/134/libcuda.so.1").exists():
     skip_all("the stand-in GPU is not built")
+if not data():
+    skip_all("the shared data is not here")
 
 # What it is, the trace, the version of CUPTI that reports it, the speed.
 CASES = [
@@ -25,14 +27,15 @@ CASES = [
     ("H100, Qwen decode, Kineto in ns", "tracelens/traces/h100/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz", 130, 1),
     ("H100, two GPUs, nsys", "nsys/nsys_ai/h100_2gpu_1s.sqlite", 134, 1),
     ("V100, DLRM with collectives, Kineto in us", "param/dlrm_kineto/worker3_step_12.1694128201557.pt.trace.json.gz", 128, 1),
-    ("V100, ResNet, Kineto's old schema", "kineto/kineto_tb/resnet50_num_workers_0/worker0.1623143089861.pt.trace.json.gz", 131, 1),
 ]
 MORE = [
+    ("V100, ResNet, Kineto's old schema", "kineto/kineto_tb/resnet50_num_workers_0/worker0.1623143089861.pt.trace.json.gz", 131, 1),
     ("V100, two streams", "kineto/hta/df_index_resolver/df_index_resolver.json.gz", 133, 1),
     ("A100, six streams", "kineto/hta/negative_queue_length_values_check/rank0.json.gz", 126, 1),
     ("V100, four streams", "kineto/hta/trace_diff/test/test.json.gz", 132, 1),
 ]
-FLOOD = ("V100, as fast as it goes", "kineto/hta/df_index_resolver/df_index_resolver.json.gz", 123, 0)
+FLOOD = ("V100, Kineto's old schema, as fast as it goes",
+         "kineto/kineto_tb/resnet50_num_workers_0/worker0.1623143089861.pt.trace.json.gz", 131, 0)
 MEMORY = ["Unknown", "Pageable", "Pinned", "Device", "Array", "Managed", "Static", "Managed"]
 DIRS = {v: k for k, v in replay.DIRS.items()} | {0: "Unknown"}
 AON_DIR = {1: 1, 2: 2, 3: 1, 4: 2, 5: 3, 6: 3, 7: 3, 8: 3, 9: 4, 10: 5}
@@ -92,10 +95,7 @@ def starts(rows):
 
 def run(place, what, trace, level, speed):
     """The rows that the store must have, those that it has (each with its start), its account."""
-    path = data(trace)
-    if not path:
-        return skip(what, f"no {trace} beside the source tree")
-    ops = replay.read(path)
+    ops = replay.read(data() / trace)
     replay.write(ops, place.path / "trace.bin")
     store = place.path / "run.db"
     for f in place.path.glob("run.db*"):
