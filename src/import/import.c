@@ -48,10 +48,20 @@ bool import_damaged(const struct trace *t)
 	return false;
 }
 
-/* "rank-34.Jul_15.json", "rank_3", "worker7_step_12", "trace_r0": the number behind the word. */
+/* "34.83.195.179": behind a word like "worker_" it is a machine, not a rank. */
+static bool is_address(const char *s)
+{
+	int dots = 0;
+
+	for (; isdigit((unsigned char)*s) || (*s == '.' && isdigit((unsigned char)s[1])); s++)
+		dots += *s == '.';
+	return dots == 3;
+}
+
+/* "rank-34.Jul_15.json", "rank_3", "worker7_step_12": the number behind the word. */
 static int32_t rank_of_name(const char *path)
 {
-	static const char *const words[] = { "rank", "worker", "gpu" };
+	static const char *const words[] = { "rank", "worker" };
 	const char *name = strrchr(path, '/'), *p;
 
 	name = name ? name + 1 : path;
@@ -60,7 +70,7 @@ static int32_t rank_of_name(const char *path)
 			const char *q = p + strlen(words[i]);
 
 			q += *q == '-' || *q == '_' || *q == '.' || *q == '=';
-			if (isdigit((unsigned char)*q) &&
+			if (isdigit((unsigned char)*q) && !is_address(q) &&
 			    (p == name || !isalpha((unsigned char)p[-1]))) {
 				unsigned long v = strtoul(q, NULL, 10);
 
@@ -93,7 +103,7 @@ static enum form form_of(const char *s, size_t len, const char *path)
 	return s[0] == '\n' ? FORM_XPLANE : FORM_NONE;
 }
 
-static int import_source(const struct importing *im, struct source *src, bool stream)
+static int import_source(const struct importing *im, struct source *src, bool file)
 {
 	const char *s = "";
 	ssize_t n = source_peek(src, &s);
@@ -106,8 +116,11 @@ static int import_source(const struct importing *im, struct source *src, bool st
 		return kineto_import(im, src);
 	case FORM_EMPTY:
 		return import_say(im->why, -ENODATA, "%s: empty", im->path);
+	case FORM_SQLITE:
+		return nsys_import(im, src, file && !source_gzip(src));
+	case FORM_XPLANE:
+		return xplane_import(im, src);
 	default:
-		(void)stream;
 		return import_say(im->why, -EMEDIUMTYPE,
 				  "%s: not a trace (expected Chrome or Kineto JSON, an nsys sqlite "
 				  "export, or XPlane)",
@@ -143,7 +156,7 @@ static int import_file(struct trace *t, const char *path, const struct import_op
 	if (err < 0)
 		import_say(why, err, "%s: %s", path, strerror(-err));
 	else
-		err = settle(t, &im, import_source(&im, src, !strcmp(path, "-")));
+		err = settle(t, &im, import_source(&im, src, strcmp(path, "-") != 0));
 	source_close(src);
 	return err;
 }
@@ -159,7 +172,7 @@ int import_bytes(struct trace *t, const char *path, const void *bytes, size_t le
 		return import_say(why, err, "%s: %s", path, strerror(-err));
 	err = trace_file_add(t, path, &im.file);
 	if (!err)
-		err = settle(t, &im, import_source(&im, src, true));
+		err = settle(t, &im, import_source(&im, src, false));
 	source_close(src);
 	return err;
 }

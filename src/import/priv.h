@@ -34,7 +34,8 @@ bool import_step(const char *s, size_t len, uint64_t *number); /* "ProfilerStep#
 uint8_t import_copy(const char *s, size_t len, uint64_t *b);
 
 int kineto_import(const struct importing *im, struct source *src);
-int nsys_import(const struct importing *im);
+/* file: im->path can be opened, the source is only for its size. */
+int nsys_import(const struct importing *im, struct source *src, bool file);
 int xplane_import(const struct importing *im, struct source *src);
 
 #endif /* AON_IMPORT_PRIV_H */

@@ -180,6 +180,30 @@ ssize_t source_peek(struct source *s, const char **bytes)
 	return (ssize_t)s->peek_len;
 }
 
+int source_all(struct source *s, char **bytes, size_t *len)
+{
+	size_t cap = 0, n = 0;
+	char *buf = NULL;
+	ssize_t got;
+
+	do {
+		size_t to = cap ? cap * 2 : s->size && !s->gzip ? s->size + 1 : IN_BYTES;
+		char *more = to <= SOURCE_ALL_MAX ? realloc(buf, to) : NULL;
+
+		if (!more) {
+			free(buf);
+			return to <= SOURCE_ALL_MAX ? -ENOMEM : -EFBIG;
+		}
+		buf = more;
+		cap = to;
+		got = source_read(s, buf + n, cap - n);
+		n += got > 0 ? (size_t)got : 0;
+	} while (n == cap);
+	*bytes = buf;
+	*len = n;
+	return 0;
+}
+
 static int start(struct source *s)
 {
 	int err;

@@ -1,35 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_trace_json.c - any bytes as a Chrome trace, through a window of a size they choose. */
-#include <stdlib.h>
-
-#include "import/import.h"
-#include "model/trace.h"
+/* fuzz_trace_json.c - any bytes as a Chrome trace. */
+#include "fuzz_trace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct import_opts o = { .window = 64 + (size ? data[size / 2] : 0) * 3u };
-	struct import_why why = { "" };
-	struct trace *t;
-
-	if (trace_new(&t) < 0)
-		return 0;
-	if (import_bytes(t, "fuzz.json", data, size, &o, &why) < 0) {
-		if (!*why.text || t->files)
-			abort();
-	} else {
-		const struct trace_file *f = t->file;
-
-		if (t->files != 1 || f->rows != f->imported + f->left + f->lost)
-			abort();
-		if (trace_seal(t) < 0)
-			abort();
-		for (size_t i = 0; i < t->events; i++)
-			if (t->event[i].name >= t->names || t->event[i].start_ns > INT64_MAX ||
-			    t->event[i].dur_ns > INT64_MAX)
-				abort();
-	}
-	trace_free(t);
-	return 0;
+	return fuzz_trace("fuzz.json", data, size);
 }

@@ -34,7 +34,8 @@ def oracle(root, name):
 
 
 def path_of(root, entry):
-    return root / entry["file"].split("/", 1)[1]
+    path = root / entry["file"].split("/", 1)[1]
+    return path if path.exists() else root / "malformed" / path.name
 
 
 def count(kinds, names):
@@ -101,10 +102,76 @@ def our_joins(path):
     return sum(c in calls for c in work)
 
 
+def nsys(root):
+    with open(root / "oracles/nsys_summary.json", encoding="utf8") as f:
+        entries = json.load(f)
+    tables = {"CUPTI_ACTIVITY_KIND_KERNEL": ("kernel",), "CUPTI_ACTIVITY_KIND_MEMCPY": ("copy",),
+              "CUPTI_ACTIVITY_KIND_MEMSET": ("memset",),
+              "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION": ("sync",),
+              "CUPTI_ACTIVITY_KIND_RUNTIME": ("api host", "sync host"),
+              "NVTX_EVENTS": ("range host 1", "range host 2", "mark host"),
+              "OSRT_API": ("range host 5",)}
+    for o in entries:
+        path = path_of(root, o)
+        code, d, err = dump(path)
+        diff = [err] if not d else [
+            (table, count(d["kinds"], kinds), o["tables"].get(table, 0))
+            for table, kinds in tables.items()
+            if count(d["kinds"], kinds) != o["tables"].get(table, 0)]
+        if d:
+            total = sum(x["kernel_sum_ns"] for x in o["devices"].values())
+            if d["kinds"]["kernel"][1] != total:
+                diff.append(("kernel time", d["kinds"]["kernel"][1], total))
+            if sorted({x["device"] for x in d["lanes"] if "device" in x}) != sorted(
+                    map(int, o["devices"])):
+                diff.append(("devices", d["lanes"]))
+        ok(code == 0 and not diff, f"{path.name}: counts and kernel time are those of the oracle", diff)
+
+
+def nsys_launches(path):
+    """Launches are found within a process: a correlation id says nothing across two."""
+    out = subprocess.run([find("trace_dump"), "-e", str(path)], capture_output=True, text=True,
+                         check=True).stdout
+    _, d, _ = dump(path)
+    process = [lane["process"] for lane in d["lanes"]]
+    calls, kernels = set(), []
+    for line in out.splitlines():
+        kind, _, _, _, _, corr, lane, _ = line.split(" ", 7)
+        key = (process[int(lane)], corr)
+        if kind in ("api", "sync"):
+            calls.add(key)
+        if kind == "kernel":
+            kernels.append(key)
+    return sum(k in calls for k in kernels)
+
+
+def xplane(root):
+    for o in oracle(root, "inspect_xplane.jsonl"):
+        path = path_of(root, o)
+        code, d, err = dump(path)
+        if "planes" not in o:
+            ok(code == 2 and "not XPlane at byte" in err, f"{path.name} is refused", err)
+            continue
+        total = sum(p["events"] for p in o["planes"])
+        ok(code == 0 and d["files"][0]["rows"] == total == d["files"][0]["imported"],
+           f"{path.name}: every event is there", f"{d and d['files']} {total} {err}")
+        for p in o["planes"]:
+            if not p["name"].startswith("/device:GPU:") or not p["events"]:
+                continue
+            index = int(p["name"].rsplit(":", 1)[1])
+            lanes = {x["name"]: x["events"] for x in d["lanes"] if x.get("device") == index}
+            want = {n: c for n, c in p["line_names"] if n.startswith("Stream #")}
+            got = {n: c for n, c in lanes.items() if n.startswith("Stream #")}
+            ok(got == want, f"{path.name}: streams of GPU {index} are lanes", f"{got} {want}")
+
+
 def main():
     root = data()
     if not root:
         skip_all("the shared data is not here")
+    # A store of each format, too.
+    stored_also = ("nsys/nsys_ai/h100_2gpu_1s.sqlite", "nsys/pipit/perlmutter-cloverleaf-cuda.sqlite",
+                   "tracelens/traces/mi300/jax_conv_minimal_08/tw003.xplane.pb")
     with Place() as place:
         for o in oracle(root, "inspect_shareable.jsonl"):
             path = path_of(root, o)
@@ -122,6 +189,13 @@ def main():
                      "benchmark_result_2869224_1695835535_trace.json.gz"):
             a, b = our_joins(root / name), joins(root / name)
             ok(a == b, f"{name}: as many launches are found as are there", f"{a} {b}")
+        for name in stored_also:
+            _, d, _ = dump(root / name)
+            ok(same_from_store(place, root / name, d), f"{name}: the same again from a store")
+        nsys(root)
+        n = nsys_launches(root / "nsys/nsys_ai/h100_2gpu_1s.sqlite")
+        ok(n == 1632, "11 launches of another process are not taken for a kernel's", n)
+        xplane(root)
         code, d, err = dump(root / "param/dlrm_kineto")
         ok(code == 0 and [f["rank"] for f in d["files"]] == list(range(8)),
            "a folder is the ranks of one job", err)

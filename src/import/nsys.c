@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nsys.c - opens an nsys export and walks its tables.
+ *
+ * The file may be anybody's work: it is opened read-only and as one that nobody writes, only real
+ * tables are read (no views, nothing virtual), and each is asked for its columns first.
+ */
+#include "import/nsys.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STRING_MAX  (16 << 20)
+#define ROWS_A_LOOK 65536u
+#define PROCESS_MAX 65536u
+
+static uint64_t mix(int64_t id)
+{
+	uint64_t x = (uint64_t)id * 0x9e3779b97f4a7c15ull;
+
+	return x ^ x >> 32;
+}
+
+static int strings_grow(struct nsys *n)
+{
+	size_t cap = n->strings_cap ? n->strings_cap * 2 : 1024;
+	struct nsys_string *to = calloc(cap, sizeof(*to));
+
+	if (!to)
+		return -ENOMEM;
+	for (size_t i = 0; i < n->strings_cap; i++) {
+		size_t at = mix(n->strings[i].id) & (cap - 1);
+
+		if (!n->strings[i].name)
+			continue;
+		while (to[at].name)
+			at = (at + 1) & (cap - 1);
+		to[at] = n->strings[i];
+	}
+	free(n->strings);
+	n->strings = to;
+	n->strings_cap = cap;
+	return 0;
+}
+
+int nsys_string(struct nsys *n, int64_t id, uint32_t *name)
+{
+	const char *text = "";
+	size_t at, len = 0;
+	int err = 0;
+
+	if (n->strings_used >= n->strings_cap / 2) {
+		err = strings_grow(n);
+		if (err)
+			return err;
+	}
+	for (at = mix(id) & (n->strings_cap - 1); n->strings[at].name;
+	     at = (at + 1) & (n->strings_cap - 1))
+		if (n->strings[at].id == id) {
+			*name = n->strings[at].name - 1;
+			return 0;
+		}
+	if (n->string) {
+		sqlite3_reset(n->string);
+		sqlite3_bind_int64(n->string, 1, id);
+		if (sqlite3_step(n->string) == SQLITE_ROW && sqlite3_column_text(n->string, 0)) {
+			text = (const char *)sqlite3_column_text(n->string, 0);
+			len = (size_t)sqlite3_column_bytes(n->string, 0);
+		}
+	}
+	err = trace_name(n->t, text, len, name);
+	if (err)
+		return err;
+	n->strings[at] = (struct nsys_string){ id, *name + 1 };
+	n->strings_used++;
+	return 0;
+}
+
+int nsys_process(struct nsys *n, int64_t global, uint32_t *id)
+{
+	struct nsys_process *to;
+	int err;
+
+	for (size_t i = 0; i < n->processes; i++)
+		if (n->process[i].global == global) {
+			*id = n->process[i].id;
+			return 0;
+		}
+	if (n->processes >= PROCESS_MAX)
+		return -EBADMSG;
+	if (n->processes == n->process_cap) {
+		n->process_cap = n->process_cap ? n->process_cap * 2 : 16;
+		to = realloc(n->process, n->process_cap * sizeof(*to));
+		if (!to)
+			return -ENOMEM;
+		n->process = to;
+	}
+	err = trace_process(n->t, n->im->file, (uint64_t)global, id);
+	if (err)
+		return err;
+	n->process[n->processes++] = (struct nsys_process){ global, *id };
+	return 0;
+}
+
+/* --- tables --- */
+
+/* "SELECT start,end,NULL,... FROM t", of the columns that are there. 0: there is no such table. */
+static int select_text(struct nsys *n, const struct nsys_table *t, char *out, size_t cap)
+{
+	char sql[128];
+	sqlite3_stmt *s;
+	unsigned have = 0; /* bit by column */
+	size_t len = (size_t)snprintf(out, cap, "SELECT ");
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT 1 FROM sqlite_schema WHERE name='%s' AND sql LIKE 'CREATE TABLE%%'",
+		 t->name);
+	if (sqlite3_prepare_v2(n->db, sql, -1, &s, NULL) != SQLITE_OK)
+		return 0;
+	have = sqlite3_step(s) == SQLITE_ROW;
+	sqlite3_finalize(s);
+	if (!have)
+		return 0;
+	have = 0;
+	snprintf(sql, sizeof(sql), "PRAGMA table_info(%s)", t->name);
+	if (sqlite3_prepare_v2(n->db, sql, -1, &s, NULL) != SQLITE_OK)
+		return 0;
+	while (sqlite3_step(s) == SQLITE_ROW) {
+		const char *name = (const char *)sqlite3_column_text(s, 1);
+
+		for (unsigned i = 0; name && i < NSYS_COLS && t->col[i]; i++)
+			if (!strcmp(name, t->col[i]))
+				have |= 1u << i;
+	}
+	sqlite3_finalize(s);
+	if ((have & ((1u << t->must) - 1)) != (1u << t->must) - 1)
+		return 0;
+	for (unsigned i = 0; i < NSYS_COLS && t->col[i] && len < cap; i++)
+		len += (size_t)snprintf(
+			out + len, cap - len, "%s%s%s%s", i ? "," : "", have >> i & 1 ? "\"" : "",
+			have >> i & 1 ? t->col[i] : "NULL", have >> i & 1 ? "\"" : "");
+	snprintf(out + len, cap - len, " FROM %s", t->name);
+	return 1;
+}
+
+static int progress(const struct nsys *n, size_t table, uint64_t size)
+{
+	const struct import_opts *o = n->im->o;
+
+	if (!o || !o->progress)
+		return 0;
+	return o->progress(o->arg, n->im->path, size * table / nsys_table_count, size);
+}
+
+static int walk(struct nsys *n, size_t index, uint64_t size)
+{
+	const struct nsys_table *t = &nsys_tables[index];
+	struct trace_file *f = importing_file(n->im);
+	char sql[1024];
+	sqlite3_stmt *s;
+	uint64_t rows = 0;
+	int rc, r = 0;
+
+	if (!select_text(n, t, sql, sizeof(sql)))
+		return 0;
+	if (sqlite3_prepare_v2(n->db, sql, -1, &s, NULL) != SQLITE_OK) {
+		import_broke(n->im, 0, "table %s cannot be read: %s", t->name,
+			     sqlite3_errmsg(n->db));
+		return 0;
+	}
+	while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+		r = t->fn(n, s);
+		if (r < 0 && r != -EBADMSG)
+			break;
+		f->rows += t->counted;
+		f->lost += t->counted && r < 0;
+		f->imported += t->counted && r > 0;
+		f->left += t->counted && r == 0;
+		if (t->counted && r < 0)
+			import_broke(n->im, 0, "row %llu of %s has no usable time or place",
+				     (unsigned long long)rows, t->name);
+		r = 0;
+		if (++rows % ROWS_A_LOOK == 0 && (r = progress(n, index, size)) < 0)
+			break;
+	}
+	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+		import_broke(n->im, 0, "table %s breaks after %llu rows: %s", t->name,
+			     (unsigned long long)rows, sqlite3_errmsg(n->db));
+	sqlite3_finalize(s);
+	return r;
+}
+
+/* Some exports have times before their zero; ours have no sign. */
+static void find_bias(struct nsys *n)
+{
+	for (size_t i = 0; i < nsys_table_count; i++) {
+		const struct nsys_table *t = &nsys_tables[i];
+		char sql[1024];
+		sqlite3_stmt *s;
+
+		if (!t->counted || !select_text(n, t, sql, sizeof(sql)))
+			continue;
+		snprintf(sql, sizeof(sql),
+			 "SELECT min(start) FROM %s WHERE typeof(start)='integer'", t->name);
+		if (sqlite3_prepare_v2(n->db, sql, -1, &s, NULL) != SQLITE_OK)
+			continue;
+		if (sqlite3_step(s) == SQLITE_ROW) {
+			int64_t min = sqlite3_column_int64(s, 0);
+
+			if (min < 0 && min > -INT64_MAX / 4 && -min > n->bias)
+				n->bias = -min;
+		}
+		sqlite3_finalize(s);
+	}
+}
+
+/* --- the file --- */
+
+static int open_path(struct nsys *n, const char *path)
+{
+	char uri[PATH_MAX + 64];
+	size_t len = (size_t)snprintf(uri, sizeof(uri), "file:");
+
+	for (; *path && len < PATH_MAX; path++)
+		len += (size_t)snprintf(uri + len, sizeof(uri) - len,
+					strchr("?#%", *path) ? "%%%02X" : "%c",
+					(unsigned char)*path);
+	if (*path)
+		return -ENAMETOOLONG;
+	snprintf(uri + len, sizeof(uri) - len, "?immutable=1");
+	return sqlite3_open_v2(uri, &n->db,
+			       SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX,
+			       NULL) == SQLITE_OK
+		       ? 0
+		       : -EIO;
+}
+
+static int open_bytes(struct nsys *n, char *bytes, size_t len)
+{
+	if (sqlite3_open_v2(":memory:", &n->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+			    NULL) != SQLITE_OK)
+		return -EIO;
+	/* A head that says it has a log would make SQLite look for one. */
+	if (len > 20)
+		bytes[18] = bytes[19] = 1;
+	return sqlite3_deserialize(n->db, "main", (unsigned char *)bytes, (sqlite3_int64)len,
+				   (sqlite3_int64)len, SQLITE_DESERIALIZE_READONLY) == SQLITE_OK
+		       ? 0
+		       : -EIO;
+}
+
+static int is_export(struct nsys *n)
+{
+	sqlite3_stmt *s = NULL;
+	int found = 0;
+
+	if (sqlite3_prepare_v2(
+		    n->db,
+		    "SELECT 1 FROM sqlite_schema WHERE type='table' AND (name LIKE "
+		    "'CUPTI_ACTIVITY_KIND_%' OR name='NVTX_EVENTS' OR name='META_DATA_EXPORT')",
+		    -1, &s, NULL) != SQLITE_OK)
+		return import_say(n->im->why, -EMEDIUMTYPE, "%s: cannot be read: %s", n->im->path,
+				  sqlite3_errmsg(n->db));
+	found = sqlite3_step(s) == SQLITE_ROW;
+	sqlite3_finalize(s);
+	if (found)
+		return 0;
+	return import_say(
+		n->im->why, -EMEDIUMTYPE,
+		"%s: an SQLite file, but no export of Nsight Systems (made by: nsys export "
+		"--type sqlite)",
+		n->im->path);
+}
+
+static int read_all(struct nsys *n, uint64_t size)
+{
+	int err;
+
+	sqlite3_limit(n->db, SQLITE_LIMIT_LENGTH, STRING_MAX);
+	sqlite3_db_config(n->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(n->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_exec(n->db, "PRAGMA cell_size_check=1;PRAGMA temp_store=2", NULL, NULL, NULL);
+	err = is_export(n);
+	if (err)
+		return err;
+	if (sqlite3_prepare_v2(n->db, "SELECT value FROM StringIds WHERE id=?1", -1, &n->string,
+			       NULL) != SQLITE_OK)
+		n->string = NULL;
+	find_bias(n);
+	for (size_t i = 0; i < nsys_table_count && !err; i++)
+		err = walk(n, i, size);
+	/* A pid stands in the middle of the number that is unique over machines. */
+	for (size_t i = 0; i < n->processes; i++) {
+		struct trace_process *p = &n->t->process[n->process[i].id];
+
+		if (p->pid == (uint64_t)n->process[i].global)
+			p->pid &= 0xffffff;
+	}
+	if (err)
+		import_say(n->im->why, err, "%s: %s", n->im->path, strerror(-err));
+	return err;
+}
+
+int nsys_import(const struct importing *im, struct source *src, bool file)
+{
+	struct nsys n = {
+		.im = im, .t = im->t, .first_device = im->t->devices, .first_lane = im->t->lanes
+	};
+	char *bytes = NULL;
+	size_t len = 0;
+	int err = 0;
+
+	if (!file)
+		err = source_all(src, &bytes, &len);
+	if (!err)
+		err = file ? open_path(&n, im->path) : open_bytes(&n, bytes, len);
+	if (err)
+		err = import_say(im->why, err, "%s: cannot be opened: %s", im->path,
+				 n.db ? sqlite3_errmsg(n.db) : strerror(-err));
+	else
+		err = read_all(&n, source_size(src));
+	sqlite3_finalize(n.string);
+	sqlite3_close(n.db);
+	free(bytes);
+	free(n.strings);
+	free(n.process);
+	return err;
+}
