@@ -38,6 +38,7 @@ struct sim_device {
 	struct sim_ctx *primary;
 	int primary_refs;
 	struct sim_pool *pool;
+	uint64_t kernels; /* placed so far */
 };
 
 struct sim_stream {

@@ -73,11 +73,27 @@ static void sweep(struct sim_device *dev, uint64_t now)
 	dev->residents = n;
 }
 
+/* SIM_JITTER: kernels take up to so many percent more or less, the n-th of a device always alike. */
+static uint64_t jittered(struct sim_device *dev, uint64_t ns)
+{
+	static int percent = -1;
+	uint64_t h = ++dev->kernels * 0x9e3779b97f4a7c15ull;
+
+	if (percent < 0)
+		percent = (int)sim_env_int("SIM_JITTER", 0);
+	if (!percent || ns >= SIM_NEVER)
+		return ns;
+	h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9ull >> 40; /* 24 bits */
+	return ns - ns * (uint64_t)percent / 100 +
+	       (uint64_t)((double)ns * percent / 50 * (double)h / (1 << 24));
+}
+
 static uint64_t place_kernel(struct sim_device *dev, struct work *w, uint64_t from, uint64_t now)
 {
 	double share;
 	uint64_t ns = sim_cost(dev, w->func, w->op.kernel.grid, w->op.kernel.block, &share);
 
+	ns = jittered(dev, ns);
 	sweep(dev, now);
 	w->op.start = find_room(dev, from, share);
 	w->op.end = ns >= SIM_NEVER ? SIM_NEVER : w->op.start + ns;

@@ -34,6 +34,8 @@
 #define CUDA_ENV_GRAPHS  "AON_CUDA_GRAPHS"    /* template, node or graph */
 #define CUDA_ENV_HES     "AON_CUDA_HES"       /* 1: hardware events */
 #define CUDA_ENV_LATENCY "AON_CUDA_LATENCY"   /* 1: when kernels were queued and submitted */
+#define CUDA_ENV_PULSE   "AON_CUDA_PULSE"     /* 0: no callbacks at launches */
+#define CUDA_ENV_COST    "AON_CUDA_COST"      /* 1: measure what the probe takes, and say it */
 #define CUDA_ENV_THREADS "AON_CUDA_PERTHREAD" /* 1: CUPTI's buffers by thread, as it likes it */
 
 #define CUDA_KIB           8192u
@@ -119,7 +121,7 @@ struct cuda {
 	bool multi;
 	uint16_t stride[CK_MAX];
 	uint32_t want; /* AON_WANT_* that kinds are enabled for */
-	bool hes, latency, per_thread;
+	bool hes, latency, per_thread, pulse, cost;
 	uint64_t range;    /* the open "externally profiled" range, 0: none */
 	uint64_t retry_ns; /* when to ask again */
 	uint64_t ticked_requests, ticked_launches;
@@ -136,10 +138,10 @@ struct cuda {
 	/* decode.c: under `turn` */
 	_Atomic uint32_t turn;
 	struct dev_clock clock;
-	int64_t before_step;                  /* the offset before the clock was last set */
-	uint64_t step_ns;                     /* when that was seen; 0: never, or long ago */
-	uint64_t now_ns;                      /* when this buffer came */
-	_Atomic uint64_t records, busy_ticks; /* what we cost: read by keep.c */
+	int64_t before_step;               /* the offset before the clock was last set */
+	uint64_t step_ns;                  /* when that was seen; 0: never, or long ago */
+	uint64_t now_ns;                   /* when this buffer came */
+	_Atomic uint64_t records, busy_ns; /* what came, and, if it is asked for, what it took */
 	struct cuda_lane lane[CUDA_LANES];
 	struct cuda_geo geo[CUDA_GEOS];
 	struct {
@@ -236,6 +238,7 @@ const char *session_why(int error);
 bool keep_start(struct cuda *c);
 void keep_bell(struct cuda *c);
 void keep_tick(struct cuda *c); /* one look; by the thread, and at the start */
+void keep_cost(struct cuda *c);
 bool keep_stop(struct cuda *c); /* false: it is inside of CUPTI and does not come out */
 
 #endif /* AON_PROBE_CUDA_H */

@@ -525,7 +525,7 @@ static void clock_look(struct cuda *c)
 
 void decode(struct cuda *c, const uint8_t *buffer, size_t valid)
 {
-	uint64_t count = 0, begin = aon_tsc();
+	uint64_t count = 0;
 	size_t at = 0;
 	uint32_t n;
 
@@ -540,7 +540,6 @@ void decode(struct cuda *c, const uint8_t *buffer, size_t valid)
 		count++;
 	}
 	atomic_fetch_add_explicit(&c->records, count, memory_order_relaxed);
-	atomic_fetch_add_explicit(&c->busy_ticks, aon_tsc() - begin, memory_order_relaxed);
 	cuda_turn_give(&c->turn);
 	if (at < valid)
 		aon_lost(AON_LOST_SOURCE, 1); /* damaged, or of a kind that nobody knows */

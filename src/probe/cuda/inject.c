@@ -45,6 +45,13 @@ static bool set_on(const char *name)
 	return v && !strcmp(v, "1");
 }
 
+static bool set_off(const char *name)
+{
+	const char *v = secure_getenv(name);
+
+	return v && !strcmp(v, "0");
+}
+
 static enum graph_policy policy(void)
 {
 	const char *v = secure_getenv(CUDA_ENV_GRAPHS);
@@ -74,6 +81,9 @@ static struct cuda *make(void)
 	c->hes = set_on(CUDA_ENV_HES);
 	c->latency = set_on(CUDA_ENV_LATENCY);
 	c->per_thread = set_on(CUDA_ENV_THREADS);
+	c->cost = set_on(CUDA_ENV_COST);
+	c->pulse = !set_off(CUDA_ENV_PULSE);
+	c->graphs = c->pulse || c->graphs != GRAPH_TEMPLATE ? c->graphs : GRAPH_NODE;
 	launch_setup(c);
 	return c;
 }
@@ -107,6 +117,7 @@ static void leave(void)
 	    atomic_load_explicit(&c->state, memory_order_acquire) == CUDA_ON) {
 		c->api.ActivityFlushAll(CUPTI_FLUSH_FORCED);
 		c->api.Unsubscribe(c->sub);
+		keep_cost(c);
 	}
 	errno = saved;
 }

@@ -222,6 +222,16 @@ void keep_tick(struct cuda *c)
 	}
 }
 
+/* What the probe took of a CPU, by its own account. */
+void keep_cost(struct cuda *c)
+{
+	uint64_t records = atomic_load_explicit(&c->records, memory_order_relaxed);
+	uint64_t ns = atomic_load_explicit(&c->busy_ns, memory_order_relaxed);
+
+	if (c->cost && records)
+		aon_counter("aon: ps of CPU a CUDA record", (int64_t)(ns * 1000 / records));
+}
+
 /* --- the thread --- */
 
 static void *run(void *arg)

@@ -56,12 +56,27 @@ static void on_request2(uint8_t **buffer, size_t *size, size_t *max_records, voi
 	on_request(buffer, size, max_records);
 }
 
+static uint64_t thread_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
 static void on_complete2(uint8_t *buffer, size_t size, size_t valid, void *info)
 {
+	uint64_t begin;
+
 	(void)size;
 	(void)info;
-	if (cuda->on && buffer)
-		buffer_complete(cuda, buffer, valid);
+	if (!cuda->on || !buffer)
+		return;
+	begin = cuda->cost ? thread_ns() : 0;
+	buffer_complete(cuda, buffer, valid);
+	if (begin)
+		atomic_fetch_add_explicit(&cuda->busy_ns, thread_ns() - begin,
+					  memory_order_relaxed);
 }
 
 static void on_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
@@ -228,7 +243,8 @@ int session_open(struct cuda *c, const char **step)
 	err = register_buffers(c);
 	if (err)
 		goto leave;
-	launch_enable(c, true);
+	if (c->pulse)
+		launch_enable(c, true);
 	*step = "kernels";
 	c->graph_shut = false;
 	c->want = 0;
