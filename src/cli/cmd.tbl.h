@@ -13,8 +13,13 @@ CMD(PS,      ps,      "",                  "who is being recorded, how fast, wha
     "Reads the store only. Rates are of the last seconds.")
 CMD(TOP,     top,     "",                  "live view: processes, and what they spend time in",
     "Read-only. Keys: q quit, ? help, s sort, / filter, p pause, arrows scroll.")
-CMD(REPORT,  report,  "[STORE]",           "where the time went, by process and name",
-    "Without STORE: the node's store if readable, else the newest ./aon-*.db.")
+CMD(REPORT,  report,  "[STORE|TRACE...]",  "where the time went: in a store, or in traces of other tools",
+    "Without operands: the node's store if readable, else the newest ./aon-*.db. Several\n"
+    "traces, or a folder of them, are the ranks of one job. --by name, lane and process\n"
+    "are for stores, the others for GPU work.")
+CMD(WHY,     why,     "[STORE|TRACE...]",  "what costs time, how that is known, what to do, what it brings",
+    "Reads what report reads. The costliest finding comes first; --all shows all of them\n"
+    "and what else was looked at. Exits 3 if there is no GPU work to judge.")
 CMD(IMPORT,  import,  "TRACE...",          "traces of other tools into a store",
     "Takes Kineto and Chrome JSON (plain or gzip), sqlite exports of Nsight Systems and\n"
     "XPlane files, known by content; a folder; - for standard input. Several files are\n"

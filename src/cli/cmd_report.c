@@ -4,13 +4,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/locate.h"
 #include "cli/procs.h"
 #include "cli/report.h"
+#include "cli/view.h"
 
 #define FOLD_ROWS      10u
 #define FOLD_PROCESSES 5u
+#define FOLD_BY        20u
 
 struct report {
 	struct store *st;
@@ -290,6 +293,60 @@ static int report(struct report *r, const struct opts *o, const struct procs_wan
 	return err < 0 ? unreadable(r, err) : CLI_OK;
 }
 
+/* Rows that only a trace's analysis has come after those of a store in --by's list. */
+#define BY_VIEW (BY_PROCESS + 1)
+
+/* Of a store that aon recorded there is more to say than of a trace. */
+static bool wants_view(const struct opts *o, int by)
+{
+	struct store_why why = { "" };
+	struct store *st;
+	struct stat sb;
+	int err;
+
+	if (by >= BY_VIEW || o->argc > 1)
+		return true;
+	if (!o->argc)
+		return false;
+	if (!strcmp(o->argv[0], "-"))
+		return true;
+	if (!stat(o->argv[0], &sb) && !S_ISREG(sb.st_mode)) /* a pipe may never be written to */
+		return S_ISDIR(sb.st_mode);
+	err = store_open_ro(&st, o->argv[0], &why);
+	if (!err)
+		store_close(st);
+	return err == -EMEDIUMTYPE;
+}
+
+static int report_view(const struct opts *o, int by)
+{
+	static const enum view_by of_store[] = {
+		[BY_NAME] = VIEW_KERNEL,
+		[BY_LANE] = VIEW_STREAM,
+		[BY_PROCESS] = VIEW_RANK,
+	};
+	struct view v;
+	int rc;
+
+	for (int i = OPT_PROCESS; i <= OPT_RUN; i++)
+		if (o->val[i])
+			return cli_misuse("--%s is for one store of aon", opt_table[i].name);
+	rc = view_open(&v, o);
+	if (rc != CLI_OK)
+		return rc;
+	if (o->val[OPT_JSON])
+		view_json(&v);
+	else if (!o->val[OPT_BY])
+		view_text(&v);
+	else
+		view_table(&v,
+			   by < BY_VIEW ? of_store[by] : (enum view_by)(VIEW_KERNEL + by - BY_VIEW),
+			   FOLD_BY);
+	rc = view_exit(&v);
+	view_close(&v);
+	return rc;
+}
+
 int cmd_report(const struct opts *o)
 {
 	struct procs_want want = { .run = o->val[OPT_RUN] };
@@ -299,8 +356,8 @@ int cmd_report(const struct opts *o)
 	memset(&r, 0, sizeof(r));
 	if (by < 0 || opt_u32(o, OPT_PROCESS, &want.id) || opt_u32(o, OPT_PID, &want.pid))
 		return CLI_USAGE;
-	if (o->argc > 1)
-		return cli_misuse("one store at a time, not also '%s'", o->argv[1]);
+	if (wants_view(o, by))
+		return report_view(o, by);
 	r.by = (enum gather_by)by;
 	rc = locate_open(o->argc ? o->argv[0] : NULL, &r.st, r.path);
 	if (rc != CLI_OK)

@@ -145,7 +145,7 @@ int breakdown_lanes(struct breakdown *b, const struct trace *t, struct names *n,
 			last = i;
 		}
 		unions_add(&u, class_parts(event_class(n, t, i)), e->start_ns, end);
-		count(b, e, launch && launch[i]);
+		count(b, e, launch && launch[i] && t->event[launch[i] - 1].kind != EVENT_RANGE);
 	}
 	merge_fini(&m);
 	unions_take(&u, b);

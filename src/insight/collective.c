@@ -61,7 +61,7 @@ static size_t collect(const struct insight *in, struct share *share)
 
 				if (!event_is_gpu(e) ||
 				    event_class(in->names, t, i) != CLASS_COMM ||
-				    (dev->b.attributed && !in->link[i]))
+				    (dev->b.attributed && insight_launch(in, i) == NO_EVENT))
 					continue;
 				if (share)
 					share[n] = (struct share){

@@ -163,7 +163,7 @@ struct insight {
 	const struct trace *t; /* borrowed, sealed */
 	struct names *names;
 	uint32_t *
-		link; /* by event, + 1: of GPU work its launch, of host events what encloses them */
+		link; /* by event, + 1: of GPU work its launch, else its op; of host events what encloses them */
 	struct insight_device *device;
 	struct insight_stream *stream;
 	struct insight_step *step;
@@ -188,9 +188,12 @@ uint32_t insight_module(const struct insight *in, uint32_t gpu_event);
 /* The innermost host event of a thread at a moment, or NO_EVENT. */
 uint32_t insight_host_at(const struct insight *in, uint32_t lane, uint64_t ns);
 
+/* The call that launched it, or NO_EVENT. */
 static inline uint32_t insight_launch(const struct insight *in, size_t gpu_event)
 {
-	return in->link[gpu_event] - 1; /* 0 becomes NO_EVENT */
+	uint32_t up = in->link[gpu_event];
+
+	return up && in->t->event[up - 1].kind != EVENT_RANGE ? up - 1 : NO_EVENT;
 }
 
 static inline int32_t insight_rank(const struct trace *t, uint32_t process)

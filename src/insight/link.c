@@ -3,8 +3,8 @@
  * link.c - the joins: what encloses a host event, and which call launched a GPU event.
  *
  * Calls are found by (process, correlation id); the kernels of a graph share one. An op that
- * does not enclose the launch on its own thread is found by External id, which importers leave
- * in `b` of the call and in `corr` of the op.
+ * does not enclose the launch on its own thread is found by External id; so is that of GPU work
+ * whose call was not seen, which stays without a launch.
  */
 #include "insight/insight.h"
 
@@ -141,14 +141,17 @@ static bool has_op(const struct insight *in, uint32_t call)
 	return false;
 }
 
-static bool wants_op(const struct insight *in, uint32_t call)
+/* Calls that no op encloses, and GPU work whose call was not seen. */
+static bool wants_op(const struct insight *in, uint32_t event)
 {
-	const struct event *e = &in->t->event[call];
+	const struct event *e = &in->t->event[event];
 
-	return e->kind == EVENT_API && e->b && e->b <= UINT32_MAX && !has_op(in, call);
+	if (e->kind != EVENT_API && !event_is_gpu(e))
+		return false;
+	return trace_external(e) && (e->kind == EVENT_API ? !has_op(in, event) : !in->link[event]);
 }
 
-/* Calls that no op encloses: by External id. */
+/* By External id. */
 static int link_external(struct insight *in)
 {
 	const struct trace *t = in->t;
@@ -173,7 +176,7 @@ static int link_external(struct insight *in)
 
 		if (!wants_op(in, (uint32_t)i))
 			continue;
-		op = *ids_at(&x, process_of(t, (uint32_t)i), (uint32_t)t->event[i].b);
+		op = *ids_at(&x, process_of(t, (uint32_t)i), trace_external(&t->event[i]));
 		/* What encloses begins earlier, so the way up has an end, whatever the ids are. */
 		if (op && t->event[op - 1].start_ns < t->event[i].start_ns)
 			in->link[i] = op;

@@ -62,8 +62,9 @@ def refuse(place, text, cmd, args, code, word="", **kw):
 
 def stores(place):
     for what, (path, word) in bad_stores(place).items():
-        refuse(place, f"report: {what}", "report", [path], 1, word)
-        refuse(place, f"report --json: {what}", "report", [path, "--json"], 1, word)
+        other = "export" if word == "not an aon store" else word  # report reads traces, too
+        refuse(place, f"report: {what}", "report", [path], 1, other)
+        refuse(place, f"report --json: {what}", "report", [path, "--json"], 1, other)
         refuse(place, f"ps: {what}", "ps", ["--store", path], 1, word)
         refuse(place, f"top: {what}", "top", ["--once", "--store", path], 1, word)
         refuse(place, f"store stat: {what}", "store", ["stat", path], 1, word)
@@ -89,7 +90,7 @@ def unreadable(place):
 
 
 USAGE = [
-    ("report", ["--nope"]), ("report", ["-z"]), ("report", ["a", "b"]), ("report", ["--by"]),
+    ("report", ["--nope"]), ("report", ["-z"]), ("report", ["a", "b", "--pid", "1"]), ("report", ["--by"]),
     ("report", ["--by", "colour"]), ("report", ["--pid", "x"]), ("report", ["--pid", "-1"]),
     ("report", ["--pid", "4294967296"]), ("report", ["--process", "1.5e99"]),
     ("report", ["--json=yes"]), ("ps", ["operand"]), ("ps", ["--store"]), ("top", ["--sort", "x"]),
@@ -110,7 +111,7 @@ def usage(place):
         r = aon(place, *args)
         ok(r.returncode == 2 and r.stderr.count(b"\n") == 1 and b"\x1b" not in r.stderr,
            f"misuse: aon {ascii(args[0])}", r)
-    for cmd in ("run", "ps", "top", "report", "doctor", "store", "recover", "version", "help"):
+    for cmd in ("run", "ps", "top", "report", "why", "doctor", "store", "recover", "version", "help"):
         r = aon(place, cmd, "--help")
         ok(r.returncode == 0 and r.stdout.startswith(b"usage: aon " + cmd.encode()) and not r.stderr,
            f"{cmd} --help", r)

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aon why - what costs time, how that is known, what to do and what that should bring. */
+#include <string.h>
+
+#include "cli/view.h"
+
+#define FOLD 3u
+
+static void cost_text(const struct view *v, const struct finding *f, char *buf, size_t cap)
+{
+	char t[FMT_LEN], pct[FMT_LEN];
+
+	if (f->family == FAMILY_MEMORY) {
+		snprintf(buf, cap, "%s", sure_word[f->sure]);
+		return;
+	}
+	out_time(&v->out, t, sizeof(t), f->cost_ns / f->steps);
+	snprintf(buf, cap, "%s%s (%s %%)   %s", t, finding_per(f), fmt_percent(pct, f->share),
+		 sure_word[f->sure]);
+}
+
+static void finding_text(const struct view *v, size_t i)
+{
+	const struct finding *f = &v->fs->f[i];
+	char left[OUT_TEXT], right[128], clean[OUT_TEXT], operands[OUT_TEXT], check[OUT_TEXT + 32];
+
+	snprintf(left, sizeof(left), "%zu  %s", i + 1,
+		 view_clean(&v->out, clean, sizeof(clean), f->title));
+	cost_text(v, f, right, sizeof(right));
+	out_ends(&v->out, OUT_WARN, left, right);
+	for (size_t k = 0; k < FINDING_SEEN && *f->seen[k]; k++)
+		view_wrap(&v->out, k ? "" : "seen", f->seen[k]);
+	if (*f->ruled_out)
+		view_wrap(&v->out, "not", f->ruled_out);
+	view_wrap(&v->out, "do", f->action);
+	view_wrap(&v->out, "expect", f->expect);
+	snprintf(check, sizeof(check), "aon why on a new trace, beside %s",
+		 view_operands(v, operands, sizeof(operands)));
+	view_wrap(&v->out, "check", check);
+	if (v->o->val[OPT_EXPLAIN])
+		view_wrap(&v->out, "means", family_table[f->family].means);
+	if (v->o->val[OPT_WIDE])
+		view_wrap(&v->out, "rule", family_table[f->family].word);
+	fputc('\n', v->out.f);
+}
+
+/* What was looked at and is no finding. */
+static void checked_text(const struct view *v)
+{
+	char line[OUT_TEXT] = "", pct[FMT_LEN];
+	size_t used = 0;
+
+	for (enum family k = 0; k < FAMILIES; k++) {
+		const struct checked *c = &v->fs->checked[k];
+
+		if (c->fired || k == FAMILY_SATURATED || (!c->could && !v->out.all))
+			continue;
+		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s", used ? ", " : "",
+					 family_table[k].looked);
+		if (!c->could)
+			used += (size_t)snprintf(line + used, sizeof(line) - used,
+						 " (not in trace)");
+		else if (k != FAMILY_MEMORY && v->out.all)
+			used += (size_t)snprintf(line + used, sizeof(line) - used, " (%s %%)",
+						 fmt_percent(pct, c->share));
+	}
+	if (used)
+		view_wrap(&v->out, "ok", line);
+}
+
+static void together(const struct view *v, size_t shown)
+{
+	uint64_t rest = 0;
+	char t[FMT_LEN];
+
+	for (size_t i = shown; i < v->fs->n; i++)
+		rest += v->fs->f[i].cost_ns / v->fs->f[i].steps;
+	if (shown < v->fs->n)
+		out_line(&v->out, OUT_PLAIN, "+ %zu more, %s together (--all)\n", v->fs->n - shown,
+			 out_time(&v->out, t, sizeof(t), rest));
+	if (v->fs->n > 1)
+		out_line(&v->out, OUT_PLAIN,
+			 "Gains overlap: together they bring less than their sum.");
+}
+
+static int why_text(const struct view *v)
+{
+	size_t show = v->out.all || v->fs->n <= FOLD + 1 ? v->fs->n : FOLD;
+	char operands[OUT_TEXT];
+
+	view_head(v);
+	fputc('\n', v->out.f);
+	view_verdict(v);
+	fputc('\n', v->out.f);
+	for (size_t i = 0; i < show; i++)
+		finding_text(v, i);
+	together(v, show);
+	if (v->in->devices)
+		checked_text(v);
+	fputc('\n', v->out.f);
+	out_line(&v->out, OUT_COPY, "table  aon report %s",
+		 view_operands(v, operands, sizeof(operands)));
+	fflush(v->out.f);
+	if (v->in->devices && !v->in->steps)
+		fprintf(stderr, "No step markers: times are of the whole trace, not of a step.\n");
+	return v->in->devices ? CLI_OK : CLI_UNSURE;
+}
+
+/* --- JSON --- */
+
+static void evidence_json(struct json *j, const struct finding *f)
+{
+	json_open(j, "evidence", '{');
+	for (size_t i = 0; i < f->facts; i++) {
+		if (f->fact[i].real)
+			json_real(j, f->fact[i].key, f->fact[i].x);
+		else
+			json_u64(j, f->fact[i].key, f->fact[i].n);
+	}
+	json_close(j);
+}
+
+static void events_json(struct json *j, const struct trace *t, const struct finding *f)
+{
+	json_open(j, "events", '[');
+	for (size_t i = 0; i < f->events; i++) {
+		const struct event *e = &t->event[f->event[i]];
+
+		json_open(j, NULL, '{');
+		json_str(j, "name", trace_text(t, e->name));
+		json_u64(j, "start_ns", e->start_ns);
+		json_u64(j, "dur_ns", e->dur_ns);
+		json_close(j);
+	}
+	json_close(j);
+}
+
+static void texts_json(struct json *j, const struct finding *f)
+{
+	json_open(j, "seen", '[');
+	for (size_t k = 0; k < FINDING_SEEN && *f->seen[k]; k++)
+		json_str(j, NULL, f->seen[k]);
+	json_close(j);
+	json_str(j, "not", f->ruled_out);
+	json_str(j, "action", f->action);
+	json_str(j, "expect", f->expect);
+}
+
+static void finding_json(struct json *j, const struct view *v, size_t i)
+{
+	const struct finding *f = &v->fs->f[i];
+
+	json_open(j, NULL, '{');
+	json_u64(j, "id", i + 1);
+	json_str(j, "family", family_table[f->family].word);
+	json_str(j, "title", f->title);
+	json_rank(j, "rank", f->rank);
+	json_u64(j, "device", v->t->device[f->on->device].device);
+	json_u64(j, "cost_ns", f->cost_ns / f->steps);
+	json_str(j, "per", f->on->steps ? "step" : "trace");
+	json_real(j, "share", f->share);
+	json_str(j, "confidence", sure_word[f->sure]);
+	json_u64(j, "gain_lo_ns", f->gain_lo_ns / f->steps);
+	json_u64(j, "gain_hi_ns", f->gain_hi_ns / f->steps);
+	evidence_json(j, f);
+	events_json(j, v->t, f);
+	texts_json(j, f);
+	json_close(j);
+}
+
+static void why_json(const struct view *v)
+{
+	struct json j;
+
+	json_init(&j, stdout);
+	json_open(&j, NULL, '{');
+	json_str(&j, "schema", "aon.why/1");
+	json_open(&j, "findings", '[');
+	for (size_t i = 0; i < v->fs->n; i++)
+		finding_json(&j, v, i);
+	json_close(&j);
+	json_open(&j, "checked", '[');
+	for (enum family k = 0; k < FAMILIES; k++) {
+		json_open(&j, NULL, '{');
+		json_str(&j, "family", family_table[k].word);
+		json_bool(&j, "possible", v->fs->checked[k].could);
+		json_bool(&j, "found", v->fs->checked[k].fired);
+		json_real(&j, "share", v->fs->checked[k].share);
+		json_close(&j);
+	}
+	json_close(&j);
+	json_open(&j, "critical_path", '{');
+	json_close(&j);
+	json_end(&j);
+}
+
+int cmd_why(const struct opts *o)
+{
+	struct view v;
+	int rc = view_open(&v, o);
+
+	if (rc != CLI_OK)
+		return rc;
+	if (o->val[OPT_JSON])
+		why_json(&v);
+	else
+		rc = why_text(&v);
+	if (rc == CLI_OK)
+		rc = view_exit(&v);
+	view_close(&v);
+	return rc;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* view.h - a trace, what was found in it, and where that is shown: report and why. */
+#ifndef AON_VIEW_H
+#define AON_VIEW_H
+
+#include "base/json.h"
+#include "cli/out.h"
+#include "insight/finding.h"
+
+struct view {
+	struct trace *t;     /* owned */
+	struct insight *in;  /* owned */
+	struct findings *fs; /* owned */
+	struct out out;
+	const struct opts *o; /* borrowed */
+};
+
+/* Reads the operands. CLI_OK, or what to exit with after it said why. */
+int view_open(struct view *v, const struct opts *o);
+void view_close(struct view *v);
+/* What to exit with once all is shown: damaged input is told of, but shown. */
+int view_exit(const struct view *v);
+
+enum view_by {
+	VIEW_ALL,
+	VIEW_KERNEL,
+	VIEW_CLASS,
+	VIEW_OP,
+	VIEW_MODULE,
+	VIEW_STEP,
+	VIEW_RANK,
+	VIEW_STREAM
+};
+
+/* aon report */
+void view_text(const struct view *v);
+void view_table(const struct view *v, enum view_by by, size_t fold);
+int view_json(const struct view *v);
+/* Members of an open object, for reports that say more: the devices, and a class of a name. */
+void view_devices_json(struct json *j, const struct insight *in);
+
+/* What was looked at: "worker0.json.gz  2 x NVIDIA H100  6 steps in 1.05 s". */
+void view_head(const struct view *v);
+/* The costliest finding in a sentence. */
+void view_verdict(const struct view *v);
+/* `text` below `label`, wrapped at the width, its lines under each other. */
+void view_wrap(const struct out *out, const char *label, const char *text);
+/* A sentence of a finding, safe to print and with the sign for micro where there is one. */
+char *view_clean(const struct out *out, char *buf, size_t cap, const char *text);
+/* How to name the same input again, in a command to copy. */
+char *view_operands(const struct view *v, char *buf, size_t cap);
+
+/* Rank of a file or null. */
+void json_rank(struct json *j, const char *key, int32_t rank);
+
+#endif /* AON_VIEW_H */

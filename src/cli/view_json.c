@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* view_json.c - a trace's breakdown as aon.report/1: nanoseconds, whole names, nothing folded. */
+#include "cli/view.h"
+
+void json_rank(struct json *j, const char *key, int32_t rank)
+{
+	if (rank == TRACE_NO_RANK)
+		json_null(j, key);
+	else
+		json_i64(j, key, rank);
+}
+
+static void file_json(struct json *j, const struct trace_file *f)
+{
+	json_open(j, NULL, '{');
+	json_str(j, "path", f->path);
+	json_rank(j, "rank", f->rank);
+	json_u64(j, "events", f->rows);
+	json_u64(j, "imported", f->imported);
+	json_u64(j, "lost", f->lost);
+	json_u64(j, "left", f->left);
+	json_u64(j, "mended", f->mended);
+	json_u64(j, "tick_ns", f->tick_ns);
+	if (f->world)
+		json_u64(j, "world", (uint64_t)f->world);
+	if (f->broke_at != UINT64_MAX)
+		json_u64(j, "broke_at", f->broke_at);
+	if (*f->why)
+		json_str(j, "why", f->why);
+	json_close(j);
+}
+
+static void breakdown_json(struct json *j, const struct breakdown *b)
+{
+	json_u64(j, "span_ns", b->span_ns);
+	json_u64(j, "busy_ns", b->busy_ns);
+	json_u64(j, "idle_ns", b->idle_ns);
+	json_u64(j, "compute_ns", b->compute_ns);
+	json_u64(j, "comm_ns", b->comm_ns);
+	json_u64(j, "memory_ns", b->memory_ns);
+	json_u64(j, "comm_overlap_ns", b->overlap_ns);
+	json_u64(j, "exposed_comm_ns", b->exposed_comm_ns);
+	json_u64(j, "exposed_copy_ns", b->exposed_copy_ns);
+	json_u64(j, "kernels", b->kernels);
+	json_u64(j, "attributed_kernels", b->attributed);
+	json_u64(j, "copies", b->copies);
+	json_u64(j, "memsets", b->memsets);
+	json_u64(j, "gaps", b->gaps);
+}
+
+static void launch_json(struct json *j, const struct insight_launch *l, uint64_t span_ns)
+{
+	json_open(j, "launch", '{');
+	json_u64(j, "launched", l->launched);
+	json_u64(j, "calls", l->calls);
+	json_u64(j, "call_ns", l->call_ns);
+	json_u64(j, "delay_p50_ns", sketch_quantile(&l->delay, 0.5));
+	json_u64(j, "delay_p99_ns", sketch_quantile(&l->delay, 0.99));
+	json_u64(j, "queued_ns", l->queued_ns);
+	json_real(j, "queue_depth_mean", ratio(l->queued_ns, span_ns));
+	json_u64(j, "queue_depth_max", l->depth_max);
+	json_close(j);
+}
+
+static void copies_json(struct json *j, const struct insight_device *d)
+{
+	static const char *const word[COPY_KINDS] = { "unknown", "htod", "dtoh",
+						      "dtod",    "htoh", "ptop" };
+
+	json_open(j, "copy", '[');
+	for (size_t k = 0; k < COPY_KINDS; k++) {
+		if (!d->copy[k].count)
+			continue;
+		json_open(j, NULL, '{');
+		json_str(j, "direction", word[k] ? word[k] : "unknown");
+		json_u64(j, "count", d->copy[k].count);
+		json_u64(j, "bytes", d->copy[k].bytes);
+		json_u64(j, "total_ns", d->copy[k].ns);
+		json_u64(j, "pageable", d->copy[k].pageable);
+		json_close(j);
+	}
+	json_close(j);
+}
+
+static void device_json(struct json *j, const struct insight *in, const struct insight_device *d)
+{
+	const struct trace_device *td = &in->t->device[d->device];
+	const struct insight_host *h = &in->host[td->process];
+
+	json_open(j, NULL, '{');
+	json_rank(j, "rank", d->rank);
+	json_u64(j, "pid", in->t->process[td->process].pid);
+	json_u64(j, "device", td->device);
+	json_str(j, "name", td->name ? trace_text(in->t, td->name) : NULL);
+	breakdown_json(j, &d->b);
+	json_open(j, "idle", '{');
+	for (enum idle_cause c = 0; c < IDLE_CAUSES; c++)
+		json_u64(j, idle_word[c], d->idle_ns[c]);
+	json_close(j);
+	launch_json(j, &d->launch, d->b.span_ns);
+	json_open(j, "host", '{');
+	json_u64(j, "syncs", h->syncs);
+	json_u64(j, "sync_ns", h->sync_ns);
+	json_u64(j, "inputs", h->inputs);
+	json_u64(j, "input_ns", h->input_ns);
+	json_u64(j, "allocs", h->allocs);
+	json_u64(j, "alloc_ns", h->alloc_ns);
+	json_close(j);
+	json_open(j, "classes", '{');
+	for (enum kclass c = 0; c < CLASSES; c++)
+		if (d->class[c].count)
+			json_u64(j, class_word[c], d->class[c].ns);
+	json_close(j);
+	copies_json(j, d);
+	json_close(j);
+}
+
+void view_devices_json(struct json *j, const struct insight *in)
+{
+	json_open(j, "devices", '[');
+	for (size_t i = 0; i < in->devices; i++)
+		device_json(j, in, &in->device[i]);
+	json_close(j);
+	json_open(j, "streams", '[');
+	for (size_t i = 0; i < in->streams; i++) {
+		const struct insight_stream *s = &in->stream[i];
+		const struct trace_lane *l = &in->t->lane[s->lane];
+
+		json_open(j, NULL, '{');
+		json_rank(j, "rank", insight_rank(in->t, l->process));
+		json_u64(j, "device", in->t->device[l->device].device);
+		json_u64(j, "stream", l->stream);
+		breakdown_json(j, &s->b);
+		launch_json(j, &s->launch, s->b.span_ns);
+		json_close(j);
+	}
+	json_close(j);
+}
+
+static void rows_json(struct json *j, const struct insight *in, const char *key, enum insight_by by)
+{
+	const struct insight_table *tab = &in->roll[by];
+
+	json_open(j, key, '[');
+	for (size_t i = 0; i < tab->rows; i++) {
+		const struct insight_row *r = &tab->row[i];
+
+		json_open(j, NULL, '{');
+		json_rank(j, "rank", r->rank);
+		json_str(j, "name", trace_text(in->t, r->name));
+		if (by == ROLL_KERNEL)
+			json_str(j, "class", class_word[r->class]);
+		json_u64(j, "count", r->count);
+		json_u64(j, "total_ns", r->total_ns);
+		json_u64(j, "min_ns", r->min_ns);
+		json_u64(j, "max_ns", r->max_ns);
+		json_u64(j, "p50_ns", r->p50_ns);
+		json_u64(j, "p99_ns", r->p99_ns);
+		if (r->bytes)
+			json_u64(j, "bytes", r->bytes);
+		json_close(j);
+	}
+	json_close(j);
+}
+
+static void steps_json(struct json *j, const struct insight *in)
+{
+	json_open(j, "steps", '[');
+	for (size_t i = 0; i < in->steps; i++) {
+		const struct insight_step *s = &in->step[i];
+
+		json_open(j, NULL, '{');
+		json_rank(j, "rank", s->rank);
+		json_u64(j, "step", s->number);
+		json_u64(j, "start_ns", s->start_ns);
+		json_u64(j, "dur_ns", s->dur_ns);
+		json_u64(j, "busy_ns", s->b.busy_ns);
+		json_u64(j, "idle_ns", s->b.idle_ns);
+		json_u64(j, "compute_ns", s->b.compute_ns);
+		json_u64(j, "comm_ns", s->b.comm_ns);
+		json_u64(j, "memory_ns", s->b.memory_ns);
+		json_u64(j, "exposed_comm_ns", s->b.exposed_comm_ns);
+		json_close(j);
+	}
+	json_close(j);
+}
+
+static void memory_json(struct json *j, const struct insight *in)
+{
+	json_open(j, "memory", '[');
+	for (size_t i = 0; i < in->memories; i++) {
+		const struct insight_memory *m = &in->memory[i];
+
+		json_open(j, NULL, '{');
+		json_rank(j, "rank", in->t->file[m->file].rank);
+		json_str(j, "name", trace_text(in->t, m->name));
+		json_u64(j, "samples", m->samples);
+		json_u64(j, "first_bytes", m->first);
+		json_u64(j, "last_bytes", m->last);
+		json_u64(j, "peak_bytes", m->peak);
+		json_u64(j, "start_ns", m->first_ns);
+		json_u64(j, "end_ns", m->last_ns);
+		json_open(j, "low_bytes", '[');
+		for (size_t k = 0; k < MEMORY_PARTS; k++)
+			if (m->low[k] != UINT64_MAX)
+				json_u64(j, NULL, m->low[k]);
+		json_close(j);
+		json_close(j);
+	}
+	json_close(j);
+}
+
+static void accounting_json(struct json *j, const struct trace *t)
+{
+	uint64_t rows = 0, imported = 0, left = 0, lost = 0;
+
+	for (size_t i = 0; i < t->files; i++) {
+		rows += t->file[i].rows;
+		imported += t->file[i].imported;
+		left += t->file[i].left;
+		lost += t->file[i].lost;
+	}
+	json_open(j, "accounting", '{');
+	json_u64(j, "rows", rows);
+	json_u64(j, "imported", imported);
+	json_u64(j, "left", left);
+	json_u64(j, "lost", lost);
+	json_close(j);
+}
+
+int view_json(const struct view *v)
+{
+	struct json j;
+
+	json_init(&j, stdout);
+	json_open(&j, NULL, '{');
+	json_str(&j, "schema", "aon.report/1");
+	json_open(&j, "files", '[');
+	for (size_t i = 0; i < v->t->files; i++)
+		file_json(&j, &v->t->file[i]);
+	json_close(&j);
+	view_devices_json(&j, v->in);
+	rows_json(&j, v->in, "kernels", ROLL_KERNEL);
+	rows_json(&j, v->in, "ops", ROLL_OP);
+	rows_json(&j, v->in, "modules", ROLL_MODULE);
+	steps_json(&j, v->in);
+	memory_json(&j, v->in);
+	accounting_json(&j, v->t);
+	json_end(&j);
+	return CLI_OK;
+}

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* view_table.c - one row a kernel, class, op, module, step, rank or stream. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/view.h"
+
+/* The rows of several ranks with one name are one. */
+static int by_name(const void *a, const void *b)
+{
+	const struct insight_row *x = a, *y = b;
+
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct insight_row *x = a, *y = b;
+
+	return x->total_ns < y->total_ns ? 1 : x->total_ns > y->total_ns ? -1 : by_name(a, b);
+}
+
+static struct insight_row *merged(const struct insight_table *tab, size_t *n)
+{
+	struct insight_row *row = malloc((tab->rows + 1) * sizeof(*row));
+	size_t used = 0;
+
+	*n = 0;
+	if (!row)
+		return NULL;
+	memcpy(row, tab->row, tab->rows * sizeof(*row));
+	qsort(row, tab->rows, sizeof(*row), by_name);
+	for (size_t i = 0; i < tab->rows; i++) {
+		struct insight_row *into = used ? &row[used - 1] : NULL;
+
+		if (!into || into->name != row[i].name) {
+			row[used++] = row[i];
+			continue;
+		}
+		into->count += row[i].count;
+		into->total_ns += row[i].total_ns;
+		into->min_ns = row[i].min_ns < into->min_ns ? row[i].min_ns : into->min_ns;
+		into->max_ns = row[i].max_ns > into->max_ns ? row[i].max_ns : into->max_ns;
+	}
+	qsort(row, used, sizeof(*row), by_time);
+	*n = used;
+	return row;
+}
+
+/* "+ 41 more, 6 % together (--all)" */
+static void folded(const struct out *out, size_t n, uint64_t part, uint64_t total)
+{
+	char count[FMT_LEN], share[FMT_LEN];
+
+	if (n)
+		out_line(out, OUT_PLAIN, "    + %s more, %s %% together (--all)",
+			 fmt_count(count, n), fmt_percent(share, ratio(part, total)));
+}
+
+static void names_rows(const struct view *v, struct table *t, const struct insight_row *row,
+		       size_t n, uint64_t sum, bool classes)
+{
+	const struct fmt_unit *total = fmt_time_unit(n ? row[0].total_ns : 0), *avg, *max;
+	uint64_t avg_most = 0, max_most = 0;
+	char clean[OUT_TEXT], c[FMT_LEN];
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t a = row[i].total_ns / row[i].count;
+
+		avg_most = a > avg_most ? a : avg_most;
+		max_most = row[i].max_ns > max_most ? row[i].max_ns : max_most;
+	}
+	avg = fmt_time_unit(avg_most);
+	max = fmt_time_unit(max_most);
+	t->unit[3] = out_unit(&v->out, total->name);
+	t->unit[4] = out_unit(&v->out, avg->name);
+	t->unit[5] = out_unit(&v->out, max->name);
+	for (size_t i = 0; i < n; i++) {
+		const char *name = trace_text(v->t, row[i].name);
+
+		table_add(
+			t, "  %s",
+			fmt_clean(clean, sizeof(clean), *name ? name : "(no name)", v->out.ascii));
+		table_add(t, "%s", classes ? class_word[row[i].class] : "");
+		table_add(t, "%s", fmt_count(c, row[i].count));
+		table_add_time(t, row[i].total_ns, total, 2);
+		table_add_time(t, row[i].total_ns / row[i].count, avg, 2);
+		table_add_time(t, row[i].max_ns, max, 2);
+		table_add(t, "%s", fmt_percent(c, ratio(row[i].total_ns, sum)));
+	}
+}
+
+static void names_table(const struct view *v, const char *title, const struct insight_row *row,
+			size_t n, size_t fold, bool classes)
+{
+	const struct col col[] = {
+		{ title, COL_LEFT | COL_FLEX, 0 },
+		{ classes ? "class" : "", COL_LEFT, 4 },
+		{ "count", 0, 2 },
+		{ "total", 0, 0 },
+		{ "avg", 0, 1 },
+		{ "max", 0, 3 },
+		{ "%", 0, 0 },
+	};
+	size_t show = v->out.all || n <= fold + 1 ? n : fold;
+	uint64_t sum = 0, rest = 0;
+	struct table t;
+
+	for (size_t i = 0; i < n; i++) {
+		sum += row[i].total_ns;
+		rest += i >= show ? row[i].total_ns : 0;
+	}
+	if (!n) {
+		out_line(&v->out, OUT_PLAIN, "  %s: none in this trace.\n", title);
+		return;
+	}
+	table_init(&t, col, sizeof(col) / sizeof(col[0]));
+	names_rows(v, &t, row, show, sum, classes);
+	table_print(&t, &v->out, 2);
+	table_fini(&t);
+	folded(&v->out, n - show, rest, sum);
+	fputc('\n', v->out.f);
+}
+
+static void roll_table(const struct view *v, const char *title, enum insight_by by, size_t fold)
+{
+	size_t n;
+	struct insight_row *row = merged(&v->in->roll[by], &n);
+
+	if (row)
+		names_table(v, title, row, n, fold, by == ROLL_KERNEL);
+	free(row);
+}
+
+static void class_table(const struct view *v)
+{
+	static const struct col col[] = {
+		{ "Classes", COL_LEFT | COL_FLEX, 0 },
+		{ "count", 0, 1 },
+		{ "total", 0, 0 },
+		{ "%", 0, 0 },
+	};
+	struct insight_class sum[CLASSES] = { { 0 } }, all = { 0 };
+	const struct fmt_unit *u;
+	char c[FMT_LEN];
+	struct table t;
+
+	for (size_t i = 0; i < v->in->devices; i++) {
+		for (enum kclass k = 0; k < CLASSES; k++) {
+			sum[k].count += v->in->device[i].class[k].count;
+			sum[k].ns += v->in->device[i].class[k].ns;
+			all.ns += v->in->device[i].class[k].ns;
+		}
+	}
+	u = fmt_time_unit(all.ns);
+	table_init(&t, col, 4);
+	t.unit[2] = out_unit(&v->out, u->name);
+	for (enum kclass done = 0; done < CLASSES; done++) {
+		enum kclass top = 0;
+
+		for (enum kclass k = 1; k < CLASSES; k++)
+			if (sum[k].ns > sum[top].ns)
+				top = k;
+		if (!sum[top].count)
+			break;
+		table_add(&t, "  %s", class_people[top]);
+		table_add(&t, "%s", fmt_count(c, sum[top].count));
+		table_add_time(&t, sum[top].ns, u, 2);
+		table_add(&t, "%s", fmt_percent(c, ratio(sum[top].ns, all.ns)));
+		sum[top] = (struct insight_class){ 0 };
+	}
+	table_print(&t, &v->out, 2);
+	table_fini(&t);
+	fputc('\n', v->out.f);
+}
+
+/* Shares of a breakdown's span. */
+static void shares(struct table *t, const struct breakdown *b, const struct fmt_unit *u)
+{
+	char c[FMT_LEN];
+	const uint64_t ns[] = { b->busy_ns,         b->compute_ns, b->comm_ns,
+				b->exposed_comm_ns, b->memory_ns,  b->idle_ns };
+
+	table_add_time(t, b->span_ns, u, 2);
+	for (size_t i = 0; i < sizeof(ns) / sizeof(ns[0]); i++)
+		table_add(t, "%s", fmt_percent(c, ratio(ns[i], b->span_ns)));
+	table_add(t, "%s", fmt_count(c, b->kernels));
+}
+
+#define SHARE_COLS                                                                 \
+	{ "span", 0, 0 }, { "busy", 0, 0 }, { "compute", 0, 4 }, { "comm", 0, 5 }, \
+		{ "exposed", 0, 1 }, { "copy", 0, 6 }, { "idle", 0, 0 },           \
+	{                                                                          \
+		"kernels", 0, 3                                                    \
+	}
+
+static void share_units(const struct view *v, struct table *t, size_t at, const struct fmt_unit *u)
+{
+	t->unit[at] = out_unit(&v->out, u->name);
+	for (size_t i = 1; i <= 6; i++)
+		t->unit[at + i] = "%";
+}
+
+static void rank_label(const struct view *v, char *buf, size_t cap, int32_t rank, uint32_t device)
+{
+	if (rank == TRACE_NO_RANK)
+		snprintf(buf, cap, "GPU %u", v->t->device[device].device);
+	else
+		snprintf(buf, cap, "rank %d GPU %u", rank, v->t->device[device].device);
+}
+
+static void rank_table(const struct view *v, size_t fold)
+{
+	static const struct col col[] = { { "Ranks", COL_LEFT | COL_FLEX, 0 }, SHARE_COLS };
+	size_t n = v->in->devices, show = v->out.all || n <= fold + 1 ? n : fold;
+	const struct fmt_unit *u;
+	uint64_t most = 0;
+	struct table t;
+	char label[64];
+
+	for (size_t i = 0; i < n; i++)
+		most = v->in->device[i].b.span_ns > most ? v->in->device[i].b.span_ns : most;
+	u = fmt_time_unit(most);
+	table_init(&t, col, sizeof(col) / sizeof(col[0]));
+	share_units(v, &t, 1, u);
+	for (size_t i = 0; i < show; i++) {
+		const struct insight_device *d = &v->in->device[i];
+
+		rank_label(v, label, sizeof(label), d->rank, d->device);
+		table_add(&t, "  %s", label);
+		shares(&t, &d->b, u);
+	}
+	table_print(&t, &v->out, 2);
+	table_fini(&t);
+	if (show < n)
+		out_line(&v->out, OUT_PLAIN, "    + %zu more (--all)", n - show);
+	fputc('\n', v->out.f);
+}
+
+static void stream_table(const struct view *v)
+{
+	static const struct col col[] = { { "Streams", COL_LEFT | COL_FLEX, 0 },
+					  SHARE_COLS,
+					  { "queue", 0, 2 } };
+	const struct fmt_unit *u;
+	uint64_t most = 0;
+	struct table t;
+	char label[96];
+
+	for (size_t i = 0; i < v->in->streams; i++)
+		most = v->in->stream[i].b.span_ns > most ? v->in->stream[i].b.span_ns : most;
+	u = fmt_time_unit(most);
+	table_init(&t, col, sizeof(col) / sizeof(col[0]));
+	share_units(v, &t, 1, u);
+	for (size_t i = 0; i < v->in->streams; i++) {
+		const struct insight_stream *s = &v->in->stream[i];
+		const struct trace_lane *l = &v->t->lane[s->lane];
+
+		rank_label(v, label, sizeof(label), insight_rank(v->t, l->process), l->device);
+		table_add(&t, "  %s stream %" PRIu64, label, l->stream);
+		shares(&t, &s->b, u);
+		table_add(&t, "%.1f", ratio(s->launch.queued_ns, s->b.span_ns));
+	}
+	table_print(&t, &v->out, 2);
+	table_fini(&t);
+	fputc('\n', v->out.f);
+}
+
+static void step_table(const struct view *v)
+{
+	static const struct col col[] = { { "Steps", COL_LEFT | COL_FLEX, 0 }, SHARE_COLS };
+	const struct fmt_unit *u;
+	uint64_t most = 0;
+	struct table t;
+
+	if (!v->in->steps) {
+		out_line(&v->out, OUT_PLAIN, "  Steps: none in this trace.\n");
+		return;
+	}
+	for (size_t i = 0; i < v->in->steps; i++)
+		most = v->in->step[i].dur_ns > most ? v->in->step[i].dur_ns : most;
+	u = fmt_time_unit(most);
+	table_init(&t, col, sizeof(col) / sizeof(col[0]));
+	share_units(v, &t, 1, u);
+	for (size_t i = 0; i < v->in->steps; i++) {
+		const struct insight_step *s = &v->in->step[i];
+
+		if (s->rank == TRACE_NO_RANK)
+			table_add(&t, "  step %" PRIu64, s->number);
+		else
+			table_add(&t, "  rank %d step %" PRIu64, s->rank, s->number);
+		shares(&t, &s->b, u);
+	}
+	table_print(&t, &v->out, 2);
+	table_fini(&t);
+	fputc('\n', v->out.f);
+}
+
+void view_table(const struct view *v, enum view_by by, size_t fold)
+{
+	switch (by) {
+	case VIEW_ALL:
+	case VIEW_KERNEL:
+		roll_table(v, "Kernels and copies", ROLL_KERNEL, fold);
+		break;
+	case VIEW_CLASS:
+		class_table(v);
+		break;
+	case VIEW_OP:
+		roll_table(v, "GPU time by op", ROLL_OP, fold);
+		break;
+	case VIEW_MODULE:
+		roll_table(v, "GPU time by module", ROLL_MODULE, fold);
+		break;
+	case VIEW_STEP:
+		step_table(v);
+		break;
+	case VIEW_RANK:
+		rank_table(v, fold);
+		break;
+	case VIEW_STREAM:
+		stream_table(v);
+		break;
+	}
+}
