@@ -12,11 +12,11 @@
  * A daemon skips a number that it does not know by the record's length, and counts it.
  */
 /* clang-format off */
-KIND( 1, RANGE_PUSH,  "push",        HOST, RANGE)    /* name */
+KIND( 1, RANGE_PUSH,  "push",        HOST, RANGE)    /* name; x = category, 0: none */
 KIND( 2, RANGE_POP,   "pop",         HOST, RANGE)    /* x = how many later ones stay open: 0 but for a probe */
-KIND( 3, RANGE_START, "start",       HOST, RANGE)    /* name; a = id of the range */
+KIND( 3, RANGE_START, "start",       HOST, RANGE)    /* name; x = category; a = id of the range */
 KIND( 4, RANGE_END,   "end",         HOST, RANGE)    /* a = id of the range */
-KIND( 5, MARK,        "mark",        HOST, MARK)     /* name, x, a, b: the caller's */
+KIND( 5, MARK,        "mark",        HOST, MARK)     /* name, x, a, b: the caller's; AON_F_LANE: a = lane */
 KIND( 6, COUNTER,     "counter",     HOST, COUNTER)  /* name; a = value; AON_F_FLOAT: an f64's bits */
 KIND( 7, STEP_BEGIN,  "step_begin",  HOST, STEP)     /* a = number */
 KIND( 8, STEP_END,    "step_end",    HOST, STEP)     /* a = number */

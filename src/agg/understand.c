@@ -190,6 +190,18 @@ static struct open_thread *thread_of(struct understand *u, struct run *run)
 	return run->thread;
 }
 
+/* A mark of another lane than the thread's: to ask for the lane tells its name to who keeps it. */
+static int lane_mark(const struct understand *u, const struct aon_rec_host *r, struct event *e,
+		     struct event *out)
+{
+	if (!r->a || r->a >= LANES || !cache_get(&u->lane, u->arg, (uint32_t)r->a, &e->lane))
+		return BAD;
+	e->corr = r->x;
+	e->b = r->b;
+	*out = *e;
+	return 1;
+}
+
 static int host(struct understand *u, struct run *run, const struct aon_rec_host *r,
 		struct event *out)
 {
@@ -204,12 +216,14 @@ static int host(struct understand *u, struct run *run, const struct aon_rec_host
 	switch (r->kind) {
 	case AON_K_RANGE_PUSH:
 		e.kind = ok ? EVENT_RANGE : EVENT_NONE;
+		e.b = r->x;
 		return open_push(u->open, t, &e);
 	case AON_K_RANGE_POP:
 		return open_pop(u->open, t, r->x, now, out);
 	case AON_K_RANGE_START:
 		e.kind = EVENT_RANGE;
 		e.a = r->a;
+		e.b = r->x;
 		return open_start(u->open, &e, out);
 	case AON_K_RANGE_END:
 		return open_end(u->open, r->a, now, out);
@@ -228,6 +242,8 @@ static int host(struct understand *u, struct run *run, const struct aon_rec_host
 		break;
 	case AON_K_MARK:
 		e.kind = EVENT_MARK;
+		if (r->flags & AON_F_LANE)
+			return lane_mark(u, r, &e, out);
 		break;
 	default:
 		return -(int)AON_LOSS_UNKNOWN;

@@ -7,7 +7,7 @@
  * Numbers are in stores on disk: never reused.
  */
 /* clang-format off */
-EVENT( 1, RANGE,      "range",      "a: id of a started range, else 0")
+EVENT( 1, RANGE,      "range",      "a: id of a started range, else 0; b: category, 0: none")
 EVENT( 2, MARK,       "mark",       "a, b: the caller's")
 EVENT( 3, COUNTER,    "counter",    "a: value")
 EVENT( 4, STEP,       "step",       "a: number")

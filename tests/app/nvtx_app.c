@@ -6,6 +6,7 @@
  *
  * Tells in a line of JSON what it did: {"faults": wrong return values, "injected": 0 or 1}.
  */
+#include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtSync.h>
 #include <pthread.h>
@@ -15,6 +16,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "filter.h"
 
 static int faults;
 static int injected; /* without an injection every answer of NVTX is 0 or -2 */
@@ -247,6 +250,43 @@ static void ids(int n)
 		nvtxRangeEnd(id[i]);
 }
 
+/* A library with NVTX of its own comes and goes: each time it looks for an injection anew. */
+static void cycles(int n, const char *path)
+{
+	for (int i = 0; i < n; i++) {
+		void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+		void (*plug)(int) = lib ? (void (*)(int))dlsym(lib, "plug") : NULL;
+
+		CHECK(plug != NULL);
+		if (plug)
+			plug(10);
+		CHECK(lib && dlclose(lib) == 0);
+		nvtxRangePushA("between");
+		nvtxRangePop();
+	}
+}
+
+/* From the filter on, whoever talks to a daemon kills the process. */
+static void filtered(int n)
+{
+	static char out[4096];
+
+	setvbuf(stdout, out, _IOFBF, sizeof(out));
+	pairs((void *)1L);
+	CHECK(put_on_filter() == 0);
+	pairs((void *)(long)n);
+	nvtxNameOsThreadA((uint32_t)syscall(SYS_gettid), "locked in");
+}
+
+/* Until it is killed. */
+static void storm(void)
+{
+	puts("{}");
+	fflush(stdout);
+	for (;;)
+		threads(4, 100000);
+}
+
 int main(int argc, char *argv[])
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -269,6 +309,12 @@ int main(int argc, char *argv[])
 		both(n);
 	} else if (!strcmp(how, "ids")) {
 		ids(n);
+	} else if (!strcmp(how, "cycles")) {
+		cycles(n, argv[3]);
+	} else if (!strcmp(how, "filtered")) {
+		filtered(n);
+	} else if (!strcmp(how, "storm")) {
+		storm();
 	}
 	printf("{\"faults\": %d, \"injected\": %d}\n", faults, injected);
 	return faults != 0;

@@ -7,8 +7,10 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
-from aontest import SANITIZED, Place, app_env, done, find, ok, report, skip, skip_all
+from aontest import (SANITIZED, Daemon, Place, accounts, app_env, balanced, done, find, ok, report, skip,
+                     skip_all)
 from clitest import aon, env_for
 
 PYPI = os.environ.get("AON_PYPI", "")
@@ -64,6 +66,22 @@ def calls(place):
     long = {x["name"]: x["total_ns"] for x in rep["ranges"] if x["name"].endswith(": x")}
     ok(long["right: x"] >= 3e6 > long["left: x"], "overlapping domains: each pop ends its own range",
        long)
+    kept(place)
+
+
+def kept(place):
+    """What the report does not show, but the store keeps."""
+    dump = subprocess.run([find("store_dump"), place.path / "run.db"], capture_output=True, text=True)
+    ev = [json.loads(line) for line in dump.stdout.splitlines()]
+    by = {(e["kind"], e["name"], e["b"]) for e in ev if e["kind"] == "range"}
+    ok(("range", "paid", 7) in by and ("range", "a", 0) in by, "a range keeps its category", by)
+    names = {e["name"]: e["corr"] for e in ev if e["kind"] == "mark" and "category" in e["name"]}
+    ok(names == {"category seven": 7, "category eight": 8, "lib: category one": 1, "lib: category two": 2},
+       "and marks tell what categories are called", names)
+    lanes = {e["lane"] for e in ev if e["device"] < 0}
+    ok(lanes == {"main two"}, "the thread's lane has the name that it was given last", lanes)
+    text = aon(place, "report", place.path / "run.db", "--by", "lane").stdout.decode()
+    ok("main two" in text, "and the report shows it", text)
 
 
 def load(place):
@@ -100,22 +118,60 @@ def chained(place):
     exact(rep, "chained")
     for text, bad in (("fails", {**env, "NVTX_OTHER_FAILS": "1"}),
                       ("is not there", {"NVTX_INJECTION64_PATH": "/nonexistent.so"}),
-                      ("is aon's own", {"NVTX_INJECTION64_PATH": find("libaon-nvtx.so")})):
+                      ("is aon's own", {"NVTX_INJECTION64_PATH": os.path.realpath(find("libaon-nvtx.so"))})):
         _, rows, _ = record(place, APP, "both", 500, env=bad)
         ok(rows == want, f"another injection that {text}: aon records", rows)
     _, rows, _ = record(place, APP, "both", 500,
-                        env={"NVTX_INJECTION64_PATH": find("libaon-nvtx.so"),
-                             "AON_NVTX_CHAIN": find("libaon-nvtx.so")})
+                        env={"NVTX_INJECTION64_PATH": os.path.realpath(find("libaon-nvtx.so")),
+                             "AON_NVTX_CHAIN": os.path.realpath(find("libaon-nvtx.so"))})
     ok(rows == want, "an injection chained to itself is called once", rows)
 
 
 def alone(place):
     """No daemon, or turned off: the program's own answers, and nothing else."""
     for extra in ({}, {"AON_OFF": "1"}):
-        env = app_env(place, NVTX_INJECTION64_PATH=find("libaon-nvtx.so"), **extra)
+        env = app_env(place, NVTX_INJECTION64_PATH=os.path.realpath(find("libaon-nvtx.so")), **extra)
         r = subprocess.run([APP, "threads", "4", "50000"], env=env, capture_output=True, text=True)
         ok(r.returncode == 0 and r.stderr == "" and json.loads(r.stdout)["faults"] == 0,
            f"no daemon {extra}: levels are right, nothing is printed", r)
+
+
+def guest(place):
+    """Programs that come and go, lock themselves in, are killed, or are nobody's."""
+    rep, rows, _ = record(place, APP, "cycles", 64, find("nvtx_plug.so"))
+    ok(rows == {("range", "plug: in"): 640, ("range", "between"): 64},
+       "a library with NVTX is loaded and unloaded 64 times: exact", rows)
+    exact(rep, "64 times loaded")
+    if SANITIZED:
+        skip("a filter of system calls", "a sanitizer's runtime makes some of its own")
+    else:
+        rep, rows, _ = record(place, APP, "filtered", 1000)
+        ok(rows == {("range", "outer"): 1001, ("range", "inner"): 1001, ("mark", "thread locked in"): 1},
+           "a program that forbids system calls lives, and nothing is lost", rows)
+    with Place() as p, Daemon(p) as d:
+        probe = os.path.realpath(find("libaon-nvtx.so"))
+        for i in range(20):
+            app = subprocess.Popen([APP, "storm"], env=app_env(p, NVTX_INJECTION64_PATH=probe), text=True,
+                                   stdout=subprocess.PIPE)
+            app.stdout.readline()
+            time.sleep(0.003 * i)
+            app.kill()
+            app.communicate()
+        d.flush()
+        acc = accounts(p.store)
+        ok(len(acc) > 10 and all(map(balanced, acc)) and sum(a["stored"] for a in acc) > 20000,
+           "20 programs killed in a storm of calls: every record is accounted for", acc)
+        nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        readable = os.geteuid() == 0 and not subprocess.run([*nobody, "test", "-r", probe]).returncode
+        if not readable:
+            skip("nobody's program", "needs root, and a build directory that others can read")
+            return
+        r = subprocess.run([*nobody, APP, "threads", "2", "500"], capture_output=True, text=True,
+                           env=app_env(p, NVTX_INJECTION64_PATH=probe))
+        d.flush()
+        acc = [x["accounting"] for x in report(p.store)["processes"] if x["uid"] == 65534]
+        ok(r.returncode == 0 and len(acc) == 1 and acc[0]["emitted"] == 4000 and balanced(acc[0]),
+           "nobody's program is recorded", f"{r}\n{acc}")
 
 
 def library(place):
@@ -184,6 +240,7 @@ with Place() as p:
     load(p)
     chained(p)
     alone(p)
+    guest(p)
     library(p)
     python(p)
 done()

@@ -192,6 +192,16 @@ static const struct {
 	  { ACT(AON_K_SYNC, 1, AON_F_EXT, 0, 0, 5000, 0, 2), EXT(1, 2, 3, 4) }, 1, L(INVALID), { 0 } },
 	{ "long without extension", { ACT(AON_K_SYNC, 2, AON_F_LONG, 0, 0, 5000, 0, 2) }, 2, L(INVALID), { 0 } },
 	{ "a mark with a bad name", { { .host = { 50, AON_K_MARK, 1, 0, 19, 6, 7, 8 } } }, 1, L(INVALID), { 0 } },
+	{ "a mark of a lane", { { .host = { 50, AON_K_MARK, 1, AON_F_LANE, 1, 6, 2, 8 } } }, 1, 0,
+	  { NS(50), 0, 0, 8, 1000001, 6, 3000002, EVENT_MARK, 0, 0 } },
+	{ "a mark of a lane that the heap lacks",
+	  { { .host = { 50, AON_K_MARK, 1, AON_F_LANE, 1, 6, 19, 8 } } }, 1, L(INVALID), { 0 } },
+	{ "a mark of no lane", { { .host = { 50, AON_K_MARK, 1, AON_F_LANE, 1, 6, 0, 8 } } }, 1, L(INVALID), { 0 } },
+	{ "a mark of a lane beyond all",
+	  { { .host = { 50, AON_K_MARK, 1, AON_F_LANE, 1, 6, 1ull << 32 | 2, 8 } } }, 1, L(INVALID), { 0 } },
+	{ "a range's category",
+	  { { .host = { 50, AON_K_RANGE_PUSH, 1, 0, 1, 7, 0, 0 } }, { .host = { 60, AON_K_RANGE_POP, 1, 0, 0, 0, 0, 0 } } },
+	  2, 0, { NS(50), 10, 0, 7, 1000001, 0, 4000077, EVENT_RANGE, 0, 0 } },
 	{ "a pop without push", { { .host = { 50, AON_K_RANGE_POP, 1, 0, 0, 0, 0, 0 } } }, 1, L(UNMATCHED), { 0 } },
 	/* clang-format on */
 };

@@ -9,7 +9,7 @@
  *	mark                  MARK (x: category, a: payload, b: its enum nvtx_payload)
  *	payload of a range    COUNTER of the range's name
  *	name of a category    MARK "category NAME" (x: category)
- *	name of a thread      MARK "thread NAME" (x: its id)
+ *	name of a thread      MARK "thread NAME" (x: its id) of its lane, which has the name then
  */
 #include "probe/nvtx/nvtx.h"
 
@@ -17,21 +17,26 @@
 
 #include <aon/provider.h>
 
+#include "abi/record.h"
+#include "abi/segment.h"
+
 /* The function that the other injection has in the place of ours, of the same type. */
 #define THEIRS(name) \
 	((__typeof__(&(name)))atomic_load_explicit(&nvtx_theirs[CALL_##name], memory_order_relaxed))
 
 /*
  * Range ids that an app holds. Theirs are the app's where there is one; ours carry a mark that
- * no other counter reaches. In records, theirs are made different from libaon's own, which count
- * from 1.
+ * no other counter reaches, and are the same in records. There, theirs are made different from
+ * libaon's own, which count from 1.
  */
 #define OURS       0xa04eull
 #define OURS_SHIFT 48
-#define OURS_MASK  ((1ull << OURS_SHIFT) - 1)
 #define AS_RECORD  (0x5458ull << OURS_SHIFT)
 
-#define START_ AON_REC_(3, 0)
+#define START_     AON_REC_(AON_K_RANGE_START, 0)
+#define MARK_LANE_ AON_REC_(AON_K_MARK, AON_F_LANE)
+
+static _Atomic(uint64_t) range_ids;
 
 /*
  * What a thread has pushed. Levels are NVTX's answer to push and pop, by domain; a domain beyond
@@ -175,9 +180,12 @@ static inline int leave(uint32_t domain)
 /* `theirs`: the id that the other injection gave, or 0. Returns the one for the app. */
 static uint64_t start(uint64_t theirs, uint32_t name, uint32_t category)
 {
+	uint64_t id = theirs ^ AS_RECORD;
+
 	if (!theirs)
-		return aon_range_start_(name) | OURS << OURS_SHIFT;
-	aon_emit_(START_, name, category, theirs ^ AS_RECORD, 0);
+		theirs = id = OURS << OURS_SHIFT |
+			      (1 + atomic_fetch_add_explicit(&range_ids, 1, memory_order_relaxed));
+	aon_emit_(START_, name, category, id, 0);
 	return theirs;
 }
 
@@ -205,7 +213,7 @@ static uint64_t end_range(uint64_t id)
 	bool ours = id >> OURS_SHIFT == OURS;
 
 	if (id)
-		aon_range_end(ours ? id & OURS_MASK : id ^ AS_RECORD);
+		aon_range_end(ours ? id : id ^ AS_RECORD);
 	return ours ? 0 : id;
 }
 
@@ -237,17 +245,29 @@ static void mark_event(uint32_t domain, const struct nvtx_event *e)
 			  (uint32_t)payload_of(e));
 }
 
-/* What a number is called: a mark that says so. */
-static void named(uint32_t domain, struct nvtx_string what, uint32_t number, struct nvtx_string s)
+/* "category NAME": a mark that says what a number is called. */
+static void category_is(uint32_t domain, uint32_t category, struct nvtx_string s)
 {
 	char text[NVTX_TEXT_MAX];
-	size_t len;
 
 	if (!aon_wants(AON_WANT_MARK))
 		return;
-	len = nvtx_append(text, 0, sizeof(text), what);
-	nvtx_append(text, len, sizeof(text), s);
-	aon_mark_id(nvtx_name(domain, A(text)), number, 0, 0);
+	nvtx_append(text, nvtx_append(text, 0, sizeof(text), A("category ")), sizeof(text), s);
+	aon_mark_id(nvtx_name(domain, A(text)), category, 0, 0);
+}
+
+/* "thread NAME", on the lane of the thread. */
+static void thread_is(uint32_t tid, struct nvtx_string s)
+{
+	static const char word[] = "thread ";
+	char text[NVTX_TEXT_MAX];
+	uint32_t lane;
+
+	if (!aon_wants(AON_WANT_MARK))
+		return;
+	nvtx_append(text, nvtx_append(text, 0, sizeof(text), A(word)), sizeof(text), s);
+	lane = aon_lane(AON_LANE_HOST, 0, tid, text + sizeof(word) - 1);
+	aon_emit_(lane ? MARK_LANE_ : AON_MARK_, aon_name(text), tid, lane, 0);
 }
 
 /* --- the calls --- */
@@ -344,28 +364,28 @@ static void category_a(uint32_t category, const char *name)
 {
 	if (THEIRS(category_a))
 		THEIRS(category_a)(category, name);
-	named(0, A("category "), category, A(name));
+	category_is(0, category, A(name));
 }
 
 static void category_w(uint32_t category, const wchar_t *name)
 {
 	if (THEIRS(category_w))
 		THEIRS(category_w)(category, name);
-	named(0, A("category "), category, W(name));
+	category_is(0, category, W(name));
 }
 
 static void thread_a(uint32_t tid, const char *name)
 {
 	if (THEIRS(thread_a))
 		THEIRS(thread_a)(tid, name);
-	named(0, A("thread "), tid, A(name));
+	thread_is(tid, A(name));
 }
 
 static void thread_w(uint32_t tid, const wchar_t *name)
 {
 	if (THEIRS(thread_w))
 		THEIRS(thread_w)(tid, name);
-	named(0, A("thread "), tid, W(name));
+	thread_is(tid, W(name));
 }
 
 static void domain_mark(void *domain, const struct nvtx_event *e)
@@ -417,14 +437,14 @@ static void domain_category_a(void *domain, uint32_t category, const char *name)
 {
 	if (THEIRS(domain_category_a))
 		THEIRS(domain_category_a)(for_them(domain), category, name);
-	named(nvtx_domain(domain), A("category "), category, A(name));
+	category_is(nvtx_domain(domain), category, A(name));
 }
 
 static void domain_category_w(void *domain, uint32_t category, const wchar_t *name)
 {
 	if (THEIRS(domain_category_w))
 		THEIRS(domain_category_w)(for_them(domain), category, name);
-	named(nvtx_domain(domain), A("category "), category, W(name));
+	category_is(nvtx_domain(domain), category, W(name));
 }
 
 static void *register_a(void *domain, const char *text)

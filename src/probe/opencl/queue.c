@@ -12,6 +12,7 @@
 
 #define HANDLES (QUEUES * 4)
 #define WAS     1u
+#define WAITING 10000u /* plus a queue's number: what its commands wait for */
 
 /* --- handles --- */
 
@@ -159,7 +160,7 @@ static void slot_use(struct queue *q, cl_command_queue handle, cl_context contex
 	of = (uint32_t)(q->device - layer->device);
 	ctx = context_of(context);
 	q->lane = aon_lane(of, ctx, number, NULL);
-	q->wait_lane = aon_lane(of, ctx, number, "waiting");
+	q->wait_lane = aon_lane(of, ctx, WAITING + number, "waiting");
 	q->disordered = asked & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
 	atomic_store_explicit(&q->sampled_tsc, 0, memory_order_relaxed);
 	atomic_store_explicit(&q->refs, 1, memory_order_relaxed);
