@@ -173,8 +173,13 @@ static inline int act(const struct understand *u, const union aon_rec *rec, stru
 	}
 	if (__builtin_expect(r->flags & (AON_F_EXT | AON_F_LONG), 0) && extend(rec, e))
 		return BAD;
-	if (r->kind == AON_K_OP)
-		e->a = e->a << 1 | (r->flags & 1);
+	if (r->kind == AON_K_OP) {
+		uint32_t shapes;
+
+		if (!cache_get(&u->name, u->arg, r->arg, &shapes))
+			return BAD;
+		e->a = (uint64_t)shapes << 1 | (r->flags & 1);
+	}
 	if (__builtin_add_overflow(e->start_ns, e->dur_ns, &end) || end > INT64_MAX || !r->start)
 		return BAD;
 	return 1;

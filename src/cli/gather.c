@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define DEPTHS    32u
+#define OPS_OPEN  (1u << 20)
 #define BIT(KIND) (1u << EVENT_##KIND)
 #define GPU_KINDS (BIT(KERNEL) | BIT(COPY) | BIT(MEMSET) | BIT(GRAPH) | BIT(COLLECTIVE))
 
@@ -36,6 +37,7 @@ void gather_fini(struct gather *g)
 	free(g->slot);
 	free(g->lane);
 	free(g->step);
+	free(g->op);
 }
 
 static int grow(void **array, size_t n, size_t *cap, size_t size)
@@ -263,6 +265,36 @@ static int self_time(struct gather *g, const struct event *e)
 	return 0;
 }
 
+/*
+ * Operators carry no depth, but come in the order of their ends, too: those inside one are the last
+ * of its lane that began after it did.
+ */
+static int op_time(struct gather *g, const struct event *e)
+{
+	struct gather_row *r = row_of(g, EVENT_OP, e->name, e->lane);
+	struct gather_lane *l = lane_find(g, e->lane);
+	uint64_t own = e->dur_ns;
+	size_t i = g->ops;
+
+	if (!r || grow((void **)&g->op, g->ops, &g->op_cap, sizeof(*g->op)) < 0)
+		return -ENOMEM;
+	while (i && g->op[i - 1].lane == e->lane && g->op[i - 1].start_ns >= e->start_ns) {
+		i--;
+		own -= g->op[i].dur_ns < own ? g->op[i].dur_ns : own;
+	}
+	if (i == OPS_OPEN) /* of callers that were never seen to end */
+		i = 0;
+	g->op[i] = (struct gather_op){ e->lane, e->start_ns, e->dur_ns };
+	g->ops = i + 1;
+	r->held_ns += e->dur_ns;
+	r->self_ns += own;
+	if (l && g->steps && in_step(g, l, e->start_ns) && l->step != g->op_step) {
+		g->op_step = l->step;
+		g->op_steps++;
+	}
+	return 0;
+}
+
 static int on_events(void *arg, uint32_t process, const struct event *ev, size_t n)
 {
 	struct gather *g = arg;
@@ -272,6 +304,8 @@ static int on_events(void *arg, uint32_t process, const struct event *ev, size_t
 	for (size_t i = 0; i < n && !err; i++)
 		if (ev[i].kind == EVENT_RANGE)
 			err = self_time(g, &ev[i]);
+		else if (ev[i].kind == EVENT_OP)
+			err = op_time(g, &ev[i]);
 	return err;
 }
 
@@ -290,6 +324,12 @@ static int walk_events(struct gather *g, uint32_t process, uint64_t from_ns)
 		g->held_step_ns += g->step[i].end_ns - g->step[i].start_ns;
 	g->held_steps += g->steps;
 	f.kind = EVENT_RANGE;
+	err = store_each_events(g->st, &f, on_events, g);
+	if (err < 0)
+		return err;
+	f.kind = EVENT_OP;
+	g->ops = 0;
+	g->op_step = SIZE_MAX;
 	err = store_each_events(g->st, &f, on_events, g);
 	/* A range that begins in a step may outlast it. */
 	if (g->step_in_ns > g->held_step_ns)
@@ -319,7 +359,8 @@ int gather_process(struct gather *g, const struct process *p, uint64_t from_ns, 
 
 uint64_t gather_time(const struct gather_row *r)
 {
-	if (r->kind != EVENT_RANGE || r->span || !r->held_ns || r->held_ns == r->self_ns)
+	if ((r->kind != EVENT_RANGE && r->kind != EVENT_OP) || r->span || !r->held_ns ||
+	    r->held_ns == r->self_ns)
 		return r->total_ns;
 	if (r->held_ns == r->total_ns)
 		return r->self_ns;

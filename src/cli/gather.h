@@ -25,7 +25,7 @@ struct gather_row {
 	uint32_t name; /* BY_NAME, else 0 */
 	uint32_t lane; /* BY_LANE, else 0 */
 	uint64_t count, total_ns, min_ns, max_ns, bytes;
-	uint64_t held_ns; /* RANGE: of events still held, */
+	uint64_t held_ns; /* RANGE, OP: of events still held, */
 	uint64_t self_ns; /* of it without the ranges inside, */
 	uint64_t step_ns; /* and of that in steps of the same thread */
 	bool span;        /* RANGE: may begin and end on two threads, overlaps anything */
@@ -38,6 +38,12 @@ struct gather_lane {
 	struct lane lane;
 	uint64_t child_ns[33]; /* of ranges that ended, by depth: taken by the range around them */
 	size_t step;           /* where this lane's last range lay */
+};
+
+/* An operator that has ended, and whose caller has not. */
+struct gather_op {
+	uint32_t lane;
+	uint64_t start_ns, dur_ns;
 };
 
 struct gather_step {
@@ -58,6 +64,10 @@ struct gather {
 	size_t lanes, lane_cap;
 	struct gather_step *step; /* owned: of the process being walked, by lane and start */
 	size_t steps, step_cap;
+	struct gather_op *op; /* owned: the same, operators of all lanes as they end */
+	size_t ops, op_cap;
+	size_t op_step;        /* the last step that had operators */
+	uint64_t op_steps;     /* of all processes: with operators */
 	uint64_t held_steps;   /* of all processes: taken apart, */
 	uint64_t held_step_ns; /* their time, */
 	uint64_t step_in_ns;   /* and of it in ranges */

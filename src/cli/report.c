@@ -196,7 +196,7 @@ static void row_cols(struct table *t, const struct out *out, const struct units 
 static void row_table(const struct gather *g, const struct out *out, const char *title,
 		      uint32_t kinds, size_t fold)
 {
-	bool self = kinds & REPORT_RANGE;
+	bool self = kinds & (REPORT_RANGE | REPORT_OP);
 	const struct col col[] = {
 		{ title, COL_LEFT | COL_FLEX, 0 },
 		{ "count", 0, 2 },
@@ -231,6 +231,17 @@ static void row_table(const struct gather *g, const struct out *out, const char 
 	}
 	table_fini(&t);
 	free(row);
+}
+
+/* Of the steps whose operators were recorded. */
+static void op_table(const struct gather *g, const struct out *out, size_t fold)
+{
+	char title[64], n[FMT_LEN];
+
+	snprintf(title, sizeof(title), "%s of %s step%s",
+		 g->by == BY_LANE ? "Operators' threads" : "Operators", fmt_count(n, g->op_steps),
+		 plural(g->op_steps));
+	row_table(g, out, g->op_steps ? title : "Operators", REPORT_OP, fold);
 }
 
 /* What a step is mostly made of. */
@@ -334,6 +345,8 @@ void report_text(const struct gather *g, const struct out *out, size_t fold)
 			  REPORT_GRAPH, fold);
 	if (kinds & REPORT_RANGE)
 		row_table(g, out, g->by == BY_LANE ? "Threads" : "Ranges", REPORT_RANGE, fold);
+	if (kinds & REPORT_OP)
+		op_table(g, out, fold);
 	if (kinds & REPORT_SPAN)
 		row_table(g, out, "From start to end, on any thread", REPORT_SPAN, fold);
 	if (kinds & REPORT_CALLS)

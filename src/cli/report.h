@@ -30,6 +30,7 @@ void report_rows_json(struct json *j, const struct gather *g, const struct proce
 #define REPORT_GRAPH (1u << EVENT_GRAPH)
 #define REPORT_CALLS (1u << EVENT_API | 1u << EVENT_SYNC)
 #define REPORT_RANGE (1u << EVENT_RANGE)
+#define REPORT_OP    (1u << EVENT_OP)
 #define REPORT_SPAN  (1u << GATHER_SPAN)
 #define REPORT_OTHER (1u << EVENT_MARK | 1u << EVENT_COUNTER | 1u << EVENT_FLOW | 1u << EVENT_ALLOC)
 

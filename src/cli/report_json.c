@@ -11,7 +11,8 @@ static void row_json(struct json *j, const struct gather *g, const struct proces
 #define EVENT(num, NAME, text, has) [num] = text,
 #include "model/event.tbl.h"
 	};
-	bool whole = !r->span && r->kind == EVENT_RANGE && r->held_ns == r->total_ns;
+	bool nests = r->kind == EVENT_RANGE || r->kind == EVENT_OP;
+	bool whole = !r->span && nests && r->held_ns == r->total_ns;
 	char label[OUT_TEXT];
 
 	json_open(j, NULL, '{');
@@ -31,7 +32,7 @@ static void row_json(struct json *j, const struct gather *g, const struct proces
 		json_u64(j, "bytes", r->bytes);
 	if (whole)
 		json_u64(j, "self_ns", r->self_ns);
-	else if (r->kind == EVENT_RANGE)
+	else if (nests)
 		json_null(j, "self_ns");
 	if (r->kind == EVENT_RANGE)
 		json_bool(j, "span", r->span);

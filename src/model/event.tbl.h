@@ -20,6 +20,6 @@ EVENT(12, GRAPH,      "graph",      "a: graph id")
 EVENT(13, COLLECTIVE, "collective", "a: bytes, b: sequence")
 EVENT(14, API,        "api",        "")
 EVENT(15, ALLOC,      "alloc",      "a: bytes, b: address; flags: 1 allocated, 2 freed, as a copy's direction")
-EVENT(24, OP,         "op",         "a: twice the id of its shapes, plus 1 if backward; corr: sequence number")
+EVENT(24, OP,         "op",         "a: twice the name of its shapes, plus 1 if backward; corr: sequence number")
 /* clang-format on */
 #undef EVENT

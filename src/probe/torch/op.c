@@ -1,23 +1,366 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * op.c - operators, in windows of one whole step.
+ *
+ * The callbacks are added where a step begins and removed where it ends: torch makes a
+ * RecordFunction for an operator only while somebody listens, and that is most of the price. One
+ * callback is for the backward pass and one for the rest, so that we need not ask which it is. A
+ * RecordFunction keeps its callbacks from construction to end: every start has its end on the
+ * same thread, also after the removal, and a stack a thread is enough.
+ *
+ * The sequence number links a forward operator with its backward node. Where it lies in a
+ * RecordFunction is found in the first operators: at the offset that holds what
+ * at::sequence_number::peek() says, time and again.
+ */
+#include <string.h>
+
+#include <aon/provider.h>
+
+#include "pool/emit.h"
 #include "probe/torch/torch.h"
-void *op_start(void **context, const struct record_function *rf)
-{
-	(void)rf;
-	*context = 0;
-	return context;
-}
-void op_end(const struct record_function *rf, void *context)
-{
-	(void)rf;
-	(void)context;
-}
-void op_step(uint64_t number)
-{
-	(void)number;
-}
-void op_close(void)
-{
-}
+
+#define SEQ_FIRST  128u /* offsets that are tried, by 8 */
+#define SEQ_TRIES  14u
+#define SEQ_SURE   4u
+#define SEQ_ENOUGH 100000u
+#define NAMES      4096u
+#define TENSORS    4u
+#define DIMS       6u
+#define TAG_TENSOR 1u
+#define SHAPE_TEXT 160u
+
+static struct {
+	uint64_t forward, backward; /* handles; 0: no window */
+	bool shapes;
+	uint64_t tsc0, ns0; /* a moment long ago, for the rate */
+	uint64_t tsc, ns;   /* a moment at the window's begin */
+	double rate;        /* ns a tick */
+} win;
+
+/* --- the clock: HOST records are stamped in ticks, activities in nanoseconds --- */
+
 void op_calibrate(void)
 {
+	win.ns0 = now_ns();
+	win.tsc0 = aon_tsc();
+}
+
+static void clock_set(void)
+{
+	win.ns = now_ns();
+	win.tsc = aon_tsc();
+	win.rate = (double)(win.ns - win.ns0) / (double)(win.tsc - win.tsc0);
+}
+
+static uint64_t to_ns(uint64_t tsc)
+{
+	return win.ns + (uint64_t)(int64_t)((double)(int64_t)(tsc - win.tsc) * win.rate);
+}
+
+/* --- names and shapes by hash --- */
+
+static struct {
+	_Atomic uint64_t hash; /* 0: free */
+	_Atomic uint32_t id;   /* 0: not there yet */
+} names[NAMES];
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * 0x9e3779b97f4a7c15ull;
+	return h ^ h >> 29;
+}
+
+static uint64_t hash_text(const char *s)
+{
+	size_t n = strlen(s);
+	uint64_t h = n + 1, v;
+
+	for (; n >= 8; s += 8, n -= 8) {
+		memcpy(&v, s, 8);
+		h = mix(h, v);
+	}
+	v = 0;
+	memcpy(&v, s, n);
+	return mix(h, v) | 1;
+}
+
+/* The id that is kept for a hash, or 0 and where to keep it; -1: no room. */
+static uint32_t id_find(uint64_t hash, int *at)
+{
+	for (uint32_t i = (uint32_t)(hash >> 40), tries = 0; tries < 16; i++, tries++) {
+		uint64_t have = atomic_load_explicit(&names[i % NAMES].hash, memory_order_relaxed);
+
+		*at = (int)(i % NAMES);
+		if (have == hash)
+			return atomic_load_explicit(&names[*at].id, memory_order_relaxed);
+		if (!have)
+			return 0;
+	}
+	*at = -1;
+	return 0;
+}
+
+static uint32_t id_keep(uint64_t hash, int at, uint32_t id)
+{
+	uint64_t none = 0;
+
+	if (at >= 0 &&
+	    (atomic_compare_exchange_strong_explicit(&names[at].hash, &none, hash,
+						     memory_order_relaxed, memory_order_relaxed) ||
+	     none == hash))
+		atomic_store_explicit(&names[at].id, id, memory_order_relaxed);
+	return id;
+}
+
+static uint32_t name_id(const char *name)
+{
+	uint64_t hash = hash_text(name);
+	int at;
+	uint32_t id = id_find(hash, &at);
+
+	return __builtin_expect(id != 0, 1) ? id : id_keep(hash, at, aon_name(name));
+}
+
+/* --- shapes: "[32,64]f [64,64]f", from torch's C shims --- */
+
+struct ivalue {
+	void *payload; /* of a tensor: the at::Tensor, by whose address it is a handle */
+	uint32_t tag;
+};
+
+static size_t put_tensor(const struct ivalue *v, char *text, size_t cap, uint64_t *hash)
+{
+	int64_t dim = 0, *sizes = NULL;
+	int32_t dtype = 0;
+	size_t n = 0;
+
+	if (torch.dim((void *)(uintptr_t)&v->payload, &dim) ||
+	    torch.sizes((void *)(uintptr_t)&v->payload, &sizes) ||
+	    torch.dtype((void *)(uintptr_t)&v->payload, &dtype))
+		return 0;
+	*hash = mix(*hash, (uint64_t)dim << 32 | (uint32_t)dtype);
+	for (int64_t i = 0; i < dim && i < (int64_t)DIMS; i++)
+		*hash = mix(*hash, (uint64_t)sizes[i]);
+	if (!text)
+		return 0;
+	for (int64_t i = 0; i < dim && i < (int64_t)DIMS && n + 24 < cap; i++) {
+		char digits[24];
+		size_t d = sizeof(digits);
+		uint64_t s = (uint64_t)sizes[i];
+
+		text[n++] = i ? ',' : '[';
+		do
+			digits[--d] = (char)('0' + s % 10);
+		while ((s /= 10) && d);
+		memcpy(text + n, digits + d, sizeof(digits) - d);
+		n += sizeof(digits) - d;
+	}
+	if (!dim)
+		text[n++] = '[';
+	text[n++] = ']';
+	text[n++] = 't';
+	if (dtype >= 10)
+		text[n++] = (char)('0' + dtype / 10 % 10);
+	text[n++] = (char)('0' + dtype % 10);
+	return n;
+}
+
+static size_t put_inputs(const struct record_function *rf, char *text, uint64_t *hash)
+{
+	const uint8_t *at = (const uint8_t *)rf + torch.seq_off + 8;
+	const struct ivalue *v;
+	size_t count, n = 0, tensors = 0;
+
+	memcpy(&v, at, sizeof(v));
+	memcpy(&count, at + 8, sizeof(count));
+	for (size_t i = 0; v && i < count && i < 32 && tensors < TENSORS; i++) {
+		if (v[i].tag != TAG_TENSOR || !v[i].payload)
+			continue;
+		if (text && n)
+			text[n++] = ' ';
+		n += put_tensor(&v[i], text ? text + n : NULL, SHAPE_TEXT / TENSORS, hash);
+		tensors++;
+	}
+	return tensors ? n + !text : 0;
+}
+
+static uint32_t shapes_id(const struct record_function *rf)
+{
+	char text[2 * SHAPE_TEXT];
+	uint64_t hash = 0x5ba9e5;
+	uint32_t id;
+	int at;
+
+	if (!torch.seq_off || !torch.dim || !torch.sizes || !torch.dtype ||
+	    !put_inputs(rf, NULL, &hash))
+		return 0;
+	id = id_find(hash | 1, &at);
+	if (id)
+		return id;
+	text[put_inputs(rf, text, &(uint64_t){ 0 })] = '\0';
+	return id_keep(hash | 1, at, aon_name(text));
+}
+
+/* --- the sequence number --- */
+
+static struct {
+	uint32_t seen; /* operators */
+	struct {
+		int64_t last;    /* number that it held and peek() said */
+		uint32_t agreed; /* how many different ones */
+		bool wrong;      /* it held something else */
+	} at[SEQ_TRIES];
+	_Atomic uint32_t busy, done; /* one thread is enough */
+} seq;
+
+static int64_t field(const struct record_function *rf, uint32_t off)
+{
+	int64_t v;
+
+	memcpy(&v, (const uint8_t *)rf + off, sizeof(v));
+	return v;
+}
+
+static void seq_choose(void)
+{
+	uint32_t found = 0, off = 0;
+
+	for (uint32_t i = 0; i < SEQ_TRIES; i++)
+		if (!seq.at[i].wrong && seq.at[i].agreed >= SEQ_SURE) {
+			found++;
+			off = SEQ_FIRST + 8 * i;
+		}
+	if (found == 1)
+		torch.seq_off = off;
+	if (found == 1 || seq.seen > SEQ_ENOUGH)
+		atomic_store_explicit(&seq.done, 1, memory_order_relaxed);
+}
+
+/* Without gradients, and inside another operator, the number is -1; what is no operator may have
+ * that of another. */
+static void seq_learn(const struct record_function *rf)
+{
+	int64_t now = torch.sequence_peek ? torch.sequence_peek() : 0;
+	const char *name = now > 1 ? torch.name(rf) : NULL;
+
+	if (!name || strncmp(name, "aten::", 6) ||
+	    atomic_exchange_explicit(&seq.busy, 1, memory_order_acquire))
+		return;
+	seq.seen++;
+	for (uint32_t i = 0; i < SEQ_TRIES; i++) {
+		int64_t v = field(rf, SEQ_FIRST + 8 * i);
+
+		seq.at[i].wrong |= v != now && v != -1;
+		seq.at[i].agreed += v == now && v != seq.at[i].last;
+		if (v == now)
+			seq.at[i].last = v;
+	}
+	seq_choose();
+	atomic_store_explicit(&seq.busy, 0, memory_order_release);
+}
+
+static uint32_t sequence(const struct record_function *rf)
+{
+	int64_t v = torch.seq_off ? field(rf, torch.seq_off) : 0;
+
+	return v > 0 ? (uint32_t)v : 0;
+}
+
+/* --- the callbacks --- */
+
+static inline void begin(const struct record_function *rf, uint32_t backward)
+{
+	struct torch_thread *t = thread_self();
+
+	if (!t)
+		return;
+	if (!backward && !atomic_load_explicit(&seq.done, memory_order_relaxed))
+		seq_learn(rf);
+	if (t->ops < OP_DEPTH)
+		t->op[t->ops] = (struct op_frame){ .backward = backward,
+						   .shapes = win.shapes ? shapes_id(rf) : 0,
+						   .start_tsc = aon_tsc() };
+	t->ops++;
+}
+
+void *op_start(void **context, const struct record_function *rf)
+{
+	*context = NULL;
+	begin(rf, 0);
+	return context;
+}
+
+void *op_start_backward(void **context, const struct record_function *rf)
+{
+	*context = NULL;
+	begin(rf, 1);
+	return context;
+}
+
+void op_end(const struct record_function *rf, void *context)
+{
+	struct torch_thread *t = thread_self();
+	const struct op_frame *f;
+	const char *name;
+
+	(void)context;
+	if (!t || !t->ops || --t->ops >= OP_DEPTH || thread_is_child())
+		return;
+	f = &t->op[t->ops];
+	name = torch.name(rf);
+	if (!name || !aon_wants(AON_WANT_OP))
+		return;
+	aon_act_emit(&(struct aon_act){ .size = sizeof(struct aon_act),
+					.kind = AON_ACT_OP,
+					.name = name_id(name),
+					.lane = thread_lane(t),
+					.corr = sequence(rf),
+					.dir = f->backward,
+					.bytes = f->shapes,
+					.start_ns = to_ns(f->start_tsc),
+					.end_ns = to_ns(aon_tsc()) });
+}
+
+/* --- the window --- */
+
+static uint64_t add(record_start_fn *start, bool backward)
+{
+	struct record_callback cb = { .start = start, .end = op_end, .probability = 1.0 };
+
+	cb.scope[backward ? SCOPE_BACKWARD : SCOPE_FUNCTION] = 1;
+	cb.scope[SCOPE_SCRIPT] = !backward;
+	cb.needs[RECORD_NEEDS_INPUTS] = win.shapes && !backward;
+	return torch.add(cb);
+}
+
+static void open_window(void)
+{
+	clock_set();
+	/* Only a capture asks for calls, and pays for shapes. */
+	win.shapes = aon_wants(AON_WANT_API) && torch.sizes;
+	win.forward = add(op_start, false);
+	win.backward = add(op_start_backward, true);
+}
+
+void op_close(void)
+{
+	if (!win.forward)
+		return;
+	torch.remove(win.forward);
+	torch.remove(win.backward);
+	win.forward = win.backward = 0;
+}
+
+/* Every step: the window stays open, and its clock is set anew. */
+void op_step(uint64_t number)
+{
+	uint32_t every = aon_ops_every();
+	bool want = every && number % every == 0;
+
+	if (!want)
+		op_close();
+	else if (!win.forward)
+		open_window();
+	else
+		clock_set();
 }

@@ -78,7 +78,7 @@ __attribute__((cold, noinline)) static struct torch_thread *take(void)
 			continue;
 		self = &threads[i];
 		self->tid = (uint32_t)syscall(SYS_gettid);
-		self->lane = self->users = self->ops = self->quiet = self->window = 0;
+		self->lane = self->users = self->ops = self->quiet = 0;
 		pthread_setspecific(key, self);
 		return self;
 	}

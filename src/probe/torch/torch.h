@@ -29,6 +29,7 @@
 #define SCOPES               10
 #define SCOPE_FUNCTION       0
 #define SCOPE_BACKWARD       1
+#define SCOPE_SCRIPT         2
 #define SCOPE_USER           7
 #define RECORD_NEEDS_INPUTS  0
 #define RECORD_NEEDS_OUTPUTS 1
@@ -75,8 +76,6 @@ extern struct torch_abi torch;
 
 struct op_frame {
 	uint64_t start_tsc;
-	uint32_t name;
-	uint32_t sequence;
 	uint32_t shapes;
 	uint32_t backward;
 };
@@ -84,11 +83,10 @@ struct op_frame {
 struct torch_thread {
 	_Atomic uint32_t used;
 	uint32_t tid;
-	uint32_t lane;   /* aon_lane_thread(tid); 0: not asked for yet */
-	uint32_t users;  /* open ranges */
-	uint32_t ops;    /* open operators, also those above OP_DEPTH */
-	uint32_t quiet;  /* inside an optimizer's step: how deep */
-	uint32_t window; /* of the operators above */
+	uint32_t lane;  /* aon_lane_thread(tid); 0: not asked for yet */
+	uint32_t users; /* open ranges */
+	uint32_t ops;   /* open operators, also those above OP_DEPTH */
+	uint32_t quiet; /* inside an optimizer's step: how deep */
 	const struct record_function *user[USER_DEPTH];
 	struct op_frame op[OP_DEPTH];
 };
@@ -109,7 +107,7 @@ void user_finish(void);            /* the process ends */
 extern _Atomic uint32_t user_seen; /* ranges begun and ended: the self-test looks at it */
 
 /* --- op.c --- */
-record_start_fn op_start;
+record_start_fn op_start, op_start_backward;
 record_end_fn op_end;
 void op_step(uint64_t number); /* a step begins: open or close the window */
 void op_close(void);
