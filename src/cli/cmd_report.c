@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/inputs.h"
 #include "cli/locate.h"
 #include "cli/procs.h"
 #include "cli/report.h"
@@ -219,6 +220,27 @@ static int steps_json(struct report *r)
 	return err;
 }
 
+/* What the events that are still held say of the GPUs. */
+static int devices_json(struct report *r)
+{
+	struct insight *in = NULL;
+	struct trace *t;
+	int err = trace_new(&t);
+
+	if (err < 0)
+		return err;
+	err = inputs_store(t, r->st, r->path);
+	if (!err)
+		err = trace_seal(t);
+	if (!err)
+		err = insight_new(&in, t);
+	if (!err)
+		view_devices_json(&r->j, in);
+	insight_free(in);
+	trace_free(t);
+	return err;
+}
+
 static int json_all(struct report *r)
 {
 	struct account sum = { 0 };
@@ -244,7 +266,9 @@ static int json_all(struct report *r)
 		account_add(&sum, &r->procs.p[i].account);
 	}
 	json_close(&r->j);
-	err = rows_json(r, "kernels", REPORT_GPU, false);
+	err = devices_json(r);
+	if (!err)
+		err = rows_json(r, "kernels", REPORT_GPU, false);
 	if (!err)
 		err = rows_json(r, "graphs", REPORT_GRAPH, false);
 	if (!err)
@@ -298,7 +322,15 @@ static int report(struct report *r, const struct opts *o, const struct procs_wan
 /* Rows that only a trace's analysis has come after those of a store in --by's list. */
 #define BY_VIEW (BY_PROCESS + 1)
 
-/* Of a store that aon recorded there is more to say than of a trace. */
+#define IMPORTED 1 /* not an error: ends the walk */
+
+static int is_imported(void *arg, const struct process *p)
+{
+	(void)arg;
+	return p->origin.file ? IMPORTED : 0;
+}
+
+/* Of a store that aon recorded there is more to say than of a trace, or of what was one. */
 static bool wants_view(const struct opts *o, int by)
 {
 	struct store_why why = { "" };
@@ -315,9 +347,11 @@ static bool wants_view(const struct opts *o, int by)
 	if (!stat(o->argv[0], &sb) && !S_ISREG(sb.st_mode)) /* a pipe may never be written to */
 		return S_ISDIR(sb.st_mode);
 	err = store_open_ro(&st, o->argv[0], &why);
-	if (!err)
-		store_close(st);
-	return err == -EMEDIUMTYPE;
+	if (err < 0)
+		return err == -EMEDIUMTYPE;
+	err = store_each_process(st, is_imported, NULL);
+	store_close(st);
+	return err == IMPORTED;
 }
 
 static int report_view(const struct opts *o, int by)

@@ -3,9 +3,24 @@
 #include <stdlib.h>
 
 #include "cli/report.h"
+#include "insight/class.h"
+
+static enum kclass class_of(uint32_t kind, const struct names *names, const char *name)
+{
+	switch (kind) {
+	case EVENT_COPY:
+		return CLASS_COPY;
+	case EVENT_MEMSET:
+		return CLASS_MEMSET;
+	case EVENT_COLLECTIVE:
+		return CLASS_COMM;
+	default:
+		return names ? names_kernel_text(names, name) : CLASS_OTHER;
+	}
+}
 
 static void row_json(struct json *j, const struct gather *g, const struct process *p,
-		     const struct gather_row *r)
+		     const struct gather_row *r, const struct names *names)
 {
 	static const char *const kind[EVENT_MAX] = {
 #define EVENT(num, NAME, text, has) [num] = text,
@@ -20,7 +35,12 @@ static void row_json(struct json *j, const struct gather *g, const struct proces
 		json_u64(j, "process", p->id);
 		json_u64(j, "pid", p->pid);
 	}
-	json_str(j, r->lane ? "lane" : "name", gather_label(g, r, label, sizeof(label)));
+	gather_label(g, r, label, sizeof(label));
+	json_str(j, r->lane ? "lane" : "name", label);
+	if (gather_is_gpu(r->kind) && !r->lane) {
+		json_null(j, "rank");
+		json_str(j, "class", class_word[class_of(r->kind, names, label)]);
+	}
 	json_str(j, "kind", r->kind < EVENT_MAX ? kind[r->kind] : NULL);
 	json_u64(j, "count", r->count);
 	json_u64(j, "total_ns", r->total_ns);
@@ -42,12 +62,17 @@ static void row_json(struct json *j, const struct gather *g, const struct proces
 void report_rows_json(struct json *j, const struct gather *g, const struct process *p,
 		      uint32_t kinds)
 {
+	static const struct trace no_trace;
 	const struct gather_row **row;
+	struct names *names = NULL;
 	uint64_t sum;
 	size_t n;
 
+	if (kinds & REPORT_GPU)
+		(void)names_new(&names, &no_trace); /* without, all is of class other */
 	row = gather_sorted(g, kinds, &n, &sum);
 	for (size_t i = 0; row && i < n; i++)
-		row_json(j, g, p, row[i]);
+		row_json(j, g, p, row[i], names);
 	free(row);
+	names_free(names);
 }

@@ -169,6 +169,26 @@ void view_head(const struct view *v)
 	out_line(&v->out, OUT_BOLD, "aon  %s%s", clean, times);
 }
 
+/* Without launches most rules cannot look: silence must not sound like praise. */
+static void nothing_found(const struct view *v)
+{
+	uint64_t idle = 0, span = 0;
+	char pct[FMT_LEN];
+
+	for (size_t i = 0; i < v->in->devices; i++) {
+		idle += v->in->device[i].idle_ns[IDLE_OTHER];
+		span += v->in->device[i].b.span_ns;
+	}
+	if (ratio(idle, span) < 0.05) {
+		out_line(&v->out, OUT_BOLD, "  Nothing stands out.");
+		return;
+	}
+	out_line(&v->out, OUT_BOLD,
+		 "  GPUs are idle %s %% of the time for reasons not in the trace.",
+		 fmt_percent(pct, ratio(idle, span)));
+	out_line(&v->out, OUT_PLAIN, "  Record the calls that launch work to see why.");
+}
+
 void view_verdict(const struct view *v)
 {
 	char a[FMT_LEN], b[FMT_LEN], clean[OUT_TEXT];
@@ -179,7 +199,7 @@ void view_verdict(const struct view *v)
 		return;
 	}
 	if (!v->fs->n) {
-		out_line(&v->out, OUT_BOLD, "  Nothing stands out.");
+		nothing_found(v);
 		return;
 	}
 	f = &v->fs->f[0];

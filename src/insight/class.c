@@ -118,3 +118,8 @@ enum range_kind names_range(struct names *n, uint32_t name)
 {
 	return find(n, OF_RANGE, name);
 }
+
+enum kclass names_kernel_text(const struct names *n, const char *name)
+{
+	return match_find(n->match[OF_KERNEL], name, strlen(name), CLASS_OTHER);
+}

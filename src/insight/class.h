@@ -37,5 +37,6 @@ void names_free(struct names *n);
 enum kclass names_kernel(struct names *n, uint32_t name);
 enum call names_call(struct names *n, uint32_t name);
 enum range_kind names_range(struct names *n, uint32_t name);
+enum kclass names_kernel_text(const struct names *n, const char *name); /* of no trace */
 
 #endif /* AON_CLASS_H */

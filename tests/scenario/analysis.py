@@ -8,7 +8,7 @@ import json
 
 import aonschema
 from aontest import Place, data, done, ok, skip_all
-from clitest import aon
+from clitest import aon, fixture
 
 FIELDS = ("span_ns", "busy_ns", "idle_ns", "compute_ns", "comm_ns", "memory_ns", "comm_overlap_ns")
 
@@ -228,6 +228,23 @@ def tables(place, root):
        "why says what was seen, ruled out, to do, to expect and to check", text)
 
 
+def stores(place, root):
+    """What was imported says the same from a store; what aon recorded has its GPUs taken apart."""
+    db, src = place.path / "dlrm.db", root / "param" / "dlrm_kineto"
+    aon(place, "import", src, "-o", db)
+    a, b = ask(place, "report", db), ask(place, "report", src)
+    bad = [k for k in b if k not in ("files", "accounting") and a.get(k) != b[k]]
+    ok(a and not bad, "an imported store has the same report", bad)
+    ok(ask(place, "why", db) == ask(place, "why", src), "and the same findings")
+    own = ask(place, "report", fixture(place.path / "own.db"))
+    d = own["devices"][0]
+    ok(len(own["devices"]) == 1 and d["kernels"] == 560 and d["busy_ns"] == 56000000 and
+       d["span_ns"] == 392700000 and "processes" in own, "a store of aon has its devices", d)
+    ok(not aonschema.check(own), "as docs/json.md has it", aonschema.check(own)[:5])
+    r = aon(place, "why", place.path / "own.db")
+    ok(r.returncode == 0 and b"not in the trace" in r.stdout, "idle for unknown reasons is said", r)
+
+
 def main():
     root = data()
     if not root:
@@ -240,6 +257,7 @@ def main():
         overlap(place, root)
         triage(place, root)
         tables(place, root)
+        stores(place, root)
         sound(place, root, traces(root))
     done()
 
