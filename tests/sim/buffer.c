@@ -362,6 +362,20 @@ void sim_period(uint32_t ms)
 	wake();
 }
 
+static void drop_all(struct client *c)
+{
+	struct buf *b, *next;
+
+	for (b = take_full(c, 0, true); b; b = next) {
+		next = b->next;
+		free(b);
+	}
+	for (b = take_open(c, 0, true); b; b = next) {
+		next = b->next;
+		free(b);
+	}
+}
+
 /* For cuptiFinalize(): what was not flushed is gone. */
 void sim_worker_stop(void)
 {
@@ -375,6 +389,8 @@ void sim_worker_stop(void)
 	pthread_mutex_unlock(&lock);
 	if (join)
 		pthread_join(worker, NULL);
+	for (int i = 0; i < CLIENTS; i++)
+		drop_all(&sim_clients[i]);
 	pthread_mutex_lock(&lock);
 	worker_pid = 0;
 	stopping = false;
