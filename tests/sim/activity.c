@@ -14,7 +14,7 @@ static int shared(struct client **out)
 	int err = sim_cupti_start();
 
 	for (int i = 1; i < CLIENTS && !err; i++)
-		if (sim_clients[i].used && sim_clients[i].multi)
+		if (GET(sim_clients[i].used) && sim_clients[i].multi)
 			err = E_NOT_SUPPORTED;
 	*out = &sim_clients[0];
 	return err;
@@ -37,19 +37,27 @@ static int refused(uint32_t kind)
 	return (int)strtol(colon ? colon + 1 : s, NULL, 0);
 }
 
+/* All records of calls of the driver (0) or the runtime (1), or none. */
+void sim_api_records(struct client *c, int domain, bool on)
+{
+	for (int k = 0; k < SIM_CBIDS; k++)
+		SET(c->api[domain][k], on);
+	SET(c->api_any[domain], false);
+}
+
 static int enable(struct client *c, uint32_t kind)
 {
 	int err = refused(kind);
 
 	if (!err && !sim_stride(kind, sim_level))
 		err = E_KIND;
-	if (!err && kind == SIM_KERNEL && c->kinds >> SIM_KERNEL_SERIAL & 1)
+	if (!err && kind == SIM_KERNEL && GET(c->kinds) >> SIM_KERNEL_SERIAL & 1)
 		err = E_NOT_COMPATIBLE;
 	if (err)
 		return err;
 	if (kind == SIM_DRIVER || kind == SIM_RUNTIME)
-		memset(c->api[kind == SIM_RUNTIME], 1, sizeof(c->api[0]));
-	c->kinds |= 1ull << kind;
+		sim_api_records(c, kind == SIM_RUNTIME, true);
+	__atomic_fetch_or(&c->kinds, 1ull << kind, __ATOMIC_RELAXED);
 	sim_cupti_wishes();
 	return OK;
 }
@@ -58,11 +66,9 @@ static int disable(struct client *c, uint32_t kind)
 {
 	if (!sim_stride(kind, sim_level))
 		return E_KIND;
-	if (kind == SIM_DRIVER || kind == SIM_RUNTIME) {
-		memset(c->api[kind == SIM_RUNTIME], 0, sizeof(c->api[0]));
-		c->api_any[kind == SIM_RUNTIME] = false;
-	}
-	c->kinds &= ~(1ull << kind);
+	if (kind == SIM_DRIVER || kind == SIM_RUNTIME)
+		sim_api_records(c, kind == SIM_RUNTIME, false);
+	__atomic_fetch_and(&c->kinds, ~(1ull << kind), __ATOMIC_RELAXED);
 	sim_cupti_wishes();
 	return OK;
 }
@@ -147,7 +153,7 @@ int cuptiActivityGetEnabledKinds(struct client *c, uint32_t *buf, uint32_t *size
 		return E_PARAMETER;
 	for (int i = 0; i < CLIENTS; i++)
 		if (!c || c == &sim_clients[i])
-			kinds |= sim_clients[i].kinds;
+			kinds |= GET(sim_clients[i].kinds);
 	for (uint32_t k = 0; k < SIM_KINDS; k++)
 		if (kinds >> k & 1) {
 			if (buf && n < *size)
@@ -162,8 +168,9 @@ static int api_filter(struct client *c, int domain, uint32_t cbid, uint8_t on)
 {
 	if (cbid >= SIM_CBIDS)
 		return E_PARAMETER;
-	c->api[domain][cbid] = on;
-	c->api_any[domain] |= on;
+	SET(c->api[domain][cbid], on);
+	if (on)
+		SET(c->api_any[domain], true);
 	sim_cupti_wishes();
 	return OK;
 }
@@ -335,11 +342,11 @@ static int attr_get(struct client *c, uint32_t attr, size_t *size, void *value)
 
 	if (err)
 		return err;
-	v = c->attr[attr];
+	v = GET(c->attr[attr]);
 	if (attr == A_MULTI) {
 		v = 2;
 		for (int i = 1; i < CLIENTS; i++)
-			if (sim_clients[i].used)
+			if (GET(sim_clients[i].used))
 				v = sim_clients[i].multi;
 	}
 	memcpy(value, &v, attrs[attr].bytes);
@@ -359,11 +366,11 @@ static int attr_set(struct client *c, uint32_t attr, size_t *size, const void *v
 		return E_NOT_SUPPORTED; /* the stand-in has no user-defined records */
 	if (attr == A_HES && v)
 		return cuptiActivityEnableHWTrace(1);
-	if (attr == A_PER_THREAD && c->slots)
+	if (attr == A_PER_THREAD && sim_slots_used(c))
 		return E_NOT_COMPATIBLE; /* too late: buffers are in use */
 	if (attr == A_TIMESTAMP)
 		sim_ts_set((timestamp_fn)(uintptr_t)v);
-	c->attr[attr] = v;
+	SET(c->attr[attr], v);
 	sim_cupti_wishes();
 	return OK;
 }
@@ -445,7 +452,7 @@ void sim_externals(struct client *c, uint32_t corr)
 {
 	uint32_t i = (uint32_t)(c - sim_clients);
 
-	if (!(c->kinds >> SIM_EXTERNAL & 1))
+	if (!(GET(c->kinds) >> SIM_EXTERNAL & 1))
 		return;
 	for (uint32_t k = 1; k < EXTERNALS; k++)
 		if (external[i][k].n) {

@@ -12,8 +12,9 @@ struct block {
 	struct block *next;
 	uint64_t at, bytes;
 	uint32_t memory;
-	struct sim_device *dev; /* borrowed */
-	struct sim_pool *pool;  /* borrowed; NULL: not from one */
+	struct sim_device *dev;         /* borrowed */
+	struct sim_pool *pool;          /* borrowed; NULL: not from one */
+	uint64_t pool_bytes, pool_used; /* when it was last counted */
 };
 
 bool sim_block_of(uint64_t at, struct block *out);

@@ -68,7 +68,7 @@ static struct slot *slot_new(struct client *c, bool own)
 		if (s) {
 			pthread_mutex_init(&s->lock, NULL);
 			s->next = c->slots;
-			c->slots = s;
+			__atomic_store_n(&c->slots, s, __ATOMIC_RELEASE); /* A */
 		}
 	}
 	if (s) {
@@ -83,14 +83,22 @@ static struct slot *slot_of(struct client *c)
 {
 	int i = (int)(c - sim_clients);
 
-	if (!c->attr[A_PER_THREAD])
-		return c->slots ? c->slots : slot_new(c, false);
+	if (!GET(c->attr[A_PER_THREAD])) {
+		struct slot *s = __atomic_load_n(&c->slots, __ATOMIC_ACQUIRE); /* pairs with A */
+
+		return s ? s : slot_new(c, false);
+	}
 	if (!mine[i]) {
 		pthread_once(&exit_once, make_key);
 		pthread_setspecific(exit_key, &exit_key);
 		mine[i] = slot_new(c, true);
 	}
 	return mine[i];
+}
+
+bool sim_slots_used(struct client *c)
+{
+	return __atomic_load_n(&c->slots, __ATOMIC_ACQUIRE) != NULL; /* pairs with A */
 }
 
 static void *worker_main(void *arg);
@@ -141,7 +149,7 @@ static struct buf *request(struct client *c, uint64_t tid)
 	b = calloc(1, sizeof(*b));
 	if (!b)
 		return NULL;
-	if (!c->attr[A_ZEROED])
+	if (!GET(c->attr[A_ZEROED]))
 		memset(data, 0, size);
 	*b = (struct buf){ .client = c, .data = data, .size = size, .max = max, .tid = tid };
 	return b;

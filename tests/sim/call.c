@@ -44,7 +44,8 @@ static bool forked;
 
 static void after_fork(void)
 {
-	forked = sim_watch = true;
+	forked = true;
+	SET(sim_watch, true);
 	atomic_store_explicit(&sim_tool, NULL, memory_order_relaxed);
 }
 
@@ -53,7 +54,7 @@ void sim_call_init(void)
 	pthread_atfork(NULL, NULL, after_fork);
 	parse_faults(sim_env("SIM_FAIL"));
 	if (nfaults || sim_env("SIM_LOST"))
-		sim_watch = true;
+		SET(sim_watch, true);
 }
 
 static CUresult fault_of(uint32_t cbid)
@@ -95,7 +96,7 @@ CUresult sim_enter(struct sim_call *c, uint32_t cbid, const char *name, const vo
 	if (!tool)
 		return fault_of(cbid);
 	sim_me.corr = next_corr();
-	if (tool->driver[cbid] || sim_wants(tool, SIM_DRIVER))
+	if (GET(tool->driver[cbid]) || sim_wants(tool, SIM_DRIVER))
 		sim_call_begin(c, tool, cbid, name, args, symbol, sim_me.corr);
 	return fault_of(cbid);
 }
@@ -142,14 +143,14 @@ void sim_resource(uint32_t cbid, struct sim_ctx *ctx, struct sim_stream *s, void
 {
 	struct sim_tool *tool = sim_tool_get();
 
-	if (tool && tool->resource[cbid])
+	if (tool && GET(tool->resource[cbid]))
 		tool->resourced(cbid, ctx, s, descriptor);
 }
 
 static void attach(struct sim_tool *tool)
 {
 	atomic_store_explicit(&sim_tool, tool, memory_order_release); /* with sim_tool_get() */
-	sim_watch = tool || nfaults || sim_env("SIM_LOST") || forked;
+	SET(sim_watch, tool || nfaults || sim_env("SIM_LOST") || forked);
 }
 
 static bool ready(void)

@@ -9,7 +9,9 @@
 #define PER_THREAD_ID 2
 
 static pthread_mutex_t list_lock =
-	PTHREAD_MUTEX_INITIALIZER; /* guards the lists of contexts, streams */
+	PTHREAD_MUTEX_INITIALIZER; /* guards the list of contexts; before a device's */
+static pthread_mutex_t primary_lock =
+	PTHREAD_MUTEX_INITIALIZER; /* guards devices' primary, primary_refs */
 static struct sim_ctx *contexts;
 static uint32_t contexts_made;
 
@@ -54,11 +56,14 @@ void sim_each_stream(void (*fn)(const struct sim_op *op))
 	struct sim_op op;
 
 	pthread_mutex_lock(&list_lock);
-	for (struct sim_ctx *c = contexts; c; c = c->next)
+	for (struct sim_ctx *c = contexts; c; c = c->next) {
+		pthread_mutex_lock(&c->dev->lock);
 		for (struct sim_stream *s = c->streams; s; s = s->next) {
 			op_of_stream(s, &op);
 			fn(&op);
 		}
+		pthread_mutex_unlock(&c->dev->lock);
+	}
 	pthread_mutex_unlock(&list_lock);
 }
 
@@ -219,29 +224,37 @@ CUresult do_cuDevicePrimaryCtxRetain(CUcontext *ctx, CUdevice dev)
 	if (dev < 0 || (uint32_t)dev >= sim_ndevices)
 		return CUDA_ERROR_INVALID_DEVICE;
 	d = &sim_devices[dev];
+	pthread_mutex_lock(&primary_lock);
 	if (!d->primary)
 		r = ctx_new(d, true, &d->primary);
 	if (!r) {
 		d->primary_refs++;
 		*ctx = d->primary;
 	}
+	pthread_mutex_unlock(&primary_lock);
 	return r;
 }
 
 CUresult do_cuDevicePrimaryCtxRelease_v2(CUdevice dev)
 {
+	struct sim_ctx *gone = NULL;
 	struct sim_device *d;
+	CUresult r = CUDA_SUCCESS;
 
 	if (dev < 0 || (uint32_t)dev >= sim_ndevices)
 		return CUDA_ERROR_INVALID_DEVICE;
 	d = &sim_devices[dev];
-	if (!d->primary)
-		return CUDA_ERROR_INVALID_CONTEXT;
-	if (--d->primary_refs == 0) {
-		ctx_free(d->primary);
+	pthread_mutex_lock(&primary_lock);
+	if (d->primary && --d->primary_refs == 0) {
+		gone = d->primary;
 		d->primary = NULL;
+	} else if (!d->primary) {
+		r = CUDA_ERROR_INVALID_CONTEXT;
 	}
-	return CUDA_SUCCESS;
+	pthread_mutex_unlock(&primary_lock);
+	if (gone)
+		ctx_free(gone);
+	return r;
 }
 
 CUresult do_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned *flags, int *active)
@@ -253,8 +266,7 @@ CUresult do_cuDevicePrimaryCtxGetState(CUdevice dev, unsigned *flags, int *activ
 	return CUDA_SUCCESS;
 }
 
-static CUresult stream_new(struct sim_ctx *c, unsigned flags, int priority, uint32_t id,
-			   struct sim_stream **out)
+static CUresult stream_new(struct sim_ctx *c, unsigned flags, int priority, struct sim_stream **out)
 {
 	struct sim_stream *s = calloc(1, sizeof(*s));
 	struct sim_op op;
@@ -264,11 +276,11 @@ static CUresult stream_new(struct sim_ctx *c, unsigned flags, int priority, uint
 	s->ctx = c;
 	s->flags = flags;
 	s->priority = priority;
-	pthread_mutex_lock(&list_lock);
-	s->id = id ? id : c->streams_made++;
+	pthread_mutex_lock(&c->dev->lock);
+	s->id = c->streams_made++;
 	s->next = c->streams;
 	c->streams = s;
-	pthread_mutex_unlock(&list_lock);
+	pthread_mutex_unlock(&c->dev->lock);
 	op_of_stream(s, &op);
 	tell(SIM_STREAM, &op);
 	sim_resource(3, c, s, NULL);
@@ -294,7 +306,7 @@ CUresult sim_stream_now(CUstream given, struct sim_stream **out)
 		return CUDA_SUCCESS;
 	}
 	if (sim_me.own_ctx != c) {
-		r = stream_new(c, 0, 0, 0, &sim_me.own);
+		r = stream_new(c, 0, 0, &sim_me.own);
 		if (r)
 			return r;
 		sim_me.own_ctx = c;
@@ -315,7 +327,7 @@ CUresult do_cuStreamCreateWithPriority(CUstream *out, unsigned flags, int priori
 	struct sim_ctx *c;
 	CUresult r = sim_ctx_now(&c);
 
-	return r ? r : stream_new(c, flags, priority, 0, out);
+	return r ? r : stream_new(c, flags, priority, out);
 }
 
 CUresult do_cuStreamCreate(CUstream *out, unsigned flags)
@@ -328,13 +340,13 @@ CUresult do_cuStreamDestroy_v2(CUstream gone)
 	if ((uintptr_t)gone <= 2)
 		return CUDA_ERROR_INVALID_HANDLE;
 	sim_resource(4, gone->ctx, gone, NULL);
-	pthread_mutex_lock(&list_lock);
+	pthread_mutex_lock(&gone->ctx->dev->lock);
 	for (struct sim_stream **p = &gone->ctx->streams; *p; p = &(*p)->next)
 		if (*p == gone) {
 			*p = gone->next;
 			break;
 		}
-	pthread_mutex_unlock(&list_lock);
+	pthread_mutex_unlock(&gone->ctx->dev->lock);
 	free(gone);
 	return CUDA_SUCCESS;
 }

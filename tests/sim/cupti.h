@@ -126,8 +126,8 @@ struct client {
 	complete_fn complete;
 	request2_fn request2;
 	complete2_fn complete2;
-	pthread_mutex_t lock; /* guards slots' list and full */
-	struct slot *slots;
+	pthread_mutex_t lock;         /* guards slots' list and full */
+	struct slot *slots;           /* also read without it: published whole */
 	struct buf *full, **full_end; /* waiting for their records to complete, oldest first */
 	atomic_size_t dropped;
 };
@@ -152,6 +152,7 @@ bool sim_kind_is_device(uint32_t kind);
 
 /* buffer.c */
 void sim_emit(struct client *c, const struct sim_op *op);
+bool sim_slots_used(struct client *c);
 int sim_flush(uint32_t flag);
 void sim_period(uint32_t ms);
 void sim_worker_start(void);

@@ -86,5 +86,6 @@ SIM_API int cuptiIsTracingSessionRunning(uint8_t *running);
 
 /* Emits what the thread has pushed, before the API record of `corr`. */
 void sim_externals(struct client *c, uint32_t corr);
+void sim_api_records(struct client *c, int domain, bool on);
 
 #endif /* SIM_CUPTI_CALLS_H */

@@ -62,7 +62,7 @@ struct sim_ctx {
 	uint32_t streams_made;
 	uint64_t legacy_ready, blocking_ready; /* of the legacy stream; of those that wait for it */
 	struct sim_stream legacy;
-	struct sim_stream *streams;
+	struct sim_stream *streams; /* guarded by the device's lock */
 	uint32_t modules_made;
 };
 

@@ -45,7 +45,7 @@ def calls_h(path):
 BODY = """
 CUresult {name}({params})
 {{
-{own}	if (__builtin_expect(!sim_watch, 1))
+{own}	if (__builtin_expect(!GET(sim_watch), 1))
 		return do_{base}({names});
 	{decl}
 	struct sim_call c;

@@ -334,7 +334,7 @@ CUresult do_cuGraphLaunch(CUgraphExec exec, CUstream stream)
 {
 	struct sim_tool *tool = sim_tool_get();
 	struct sim_op whole = { .kind = SIM_GRAPH_TRACE, .start = SIM_NEVER, .corr = sim_me.corr };
-	bool nodes = tool && !tool->graph_trace;
+	bool whole_only = tool && GET(tool->graph_trace);
 	struct sim_stream *s;
 	struct work w;
 	uint64_t now, from;
@@ -353,7 +353,7 @@ CUresult do_cuGraphLaunch(CUgraphExec exec, CUstream stream)
 			whole.end = w.op.end;
 		if (w.type == CU_GRAPH_NODE_TYPE_HOST)
 			sim_host_call(w.op.start, w.fn, w.arg);
-		else if (nodes && w.op.kind && sim_wants(tool, w.op.kind))
+		else if (!whole_only && w.op.kind && sim_wants(tool, w.op.kind))
 			tool->op(&w.op);
 	}
 	sim_stream_done(s, whole.end);
@@ -362,7 +362,7 @@ CUresult do_cuGraphLaunch(CUgraphExec exec, CUstream stream)
 	whole.context = s->ctx->id;
 	whole.stream = s->id;
 	whole.graph = exec->graph->id;
-	if (tool && tool->graph_trace && exec->graph->n)
+	if (whole_only && exec->graph->n)
 		tool->op(&whole);
 	return CUDA_SUCCESS;
 }
@@ -396,10 +396,12 @@ CUresult do_cuStreamEndCapture(CUstream stream, CUgraph *graph)
 	if (r || !s->capture)
 		return r ? r : CUDA_ERROR_ILLEGAL_STATE;
 	*graph = s->capture;
+	pthread_mutex_lock(&s->ctx->dev->lock);
 	for (struct sim_stream *i = s->ctx->streams; i; i = i->next)
 		if (i->capture == *graph)
 			i->capture = NULL;
 	s->capture = NULL;
+	pthread_mutex_unlock(&s->ctx->dev->lock);
 	return CUDA_SUCCESS;
 }
 

@@ -163,9 +163,13 @@ struct sim_driver {
 	uint32_t (*next_corr)(void);
 };
 
+/* Words that one thread sets while others look: no order is meant, a late look is as good. */
+#define GET(x)    __atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define SET(x, v) __atomic_store_n(&(x), v, __ATOMIC_RELAXED)
+
 static inline bool sim_wants(const struct sim_tool *t, uint32_t kind)
 {
-	return t && __atomic_load_n(&t->kinds, __ATOMIC_RELAXED) >> kind & 1;
+	return t && GET(t->kinds) >> kind & 1;
 }
 
 #endif /* SIM_HOOK_H */

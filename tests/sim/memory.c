@@ -16,7 +16,8 @@ struct sim_pool {
 	uint64_t bytes, used;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list of blocks */
+static pthread_mutex_t lock =
+	PTHREAD_MUTEX_INITIALIZER; /* guards blocks, pools, used_bytes of devices */
 static struct block *blocks;
 
 static void tell(struct sim_ctx *ctx, const struct block *b, uint32_t op, uint32_t stream,
@@ -39,13 +40,13 @@ static void tell(struct sim_ctx *ctx, const struct block *b, uint32_t op, uint32
 	o.mem.async = async;
 	if (b->pool) {
 		o.mem.pool = (uintptr_t)b->pool;
-		o.mem.pool_size = b->pool->bytes;
-		o.mem.used = b->pool->used;
+		o.mem.pool_size = b->pool_bytes;
+		o.mem.used = b->pool_used;
 	}
 	tool->op(&o);
 }
 
-static void tell_pool(const struct sim_pool *p, uint32_t op)
+static void tell_pool(struct sim_pool *p, uint32_t op)
 {
 	struct sim_tool *tool = sim_tool_get();
 	struct sim_op o = { .kind = SIM_MEMORY_POOL, .corr = sim_me.corr, .device = p->dev->id };
@@ -55,20 +56,45 @@ static void tell_pool(const struct sim_pool *p, uint32_t op)
 	o.start = o.end = sim_now();
 	o.mem.op = op;
 	o.mem.pool = (uintptr_t)p;
+	pthread_mutex_lock(&lock);
 	o.mem.pool_size = p->bytes;
 	o.mem.used = p->used;
+	pthread_mutex_unlock(&lock);
 	tool->op(&o);
+}
+
+/* Counts a block in or out of its device and its pool, and notes how the pool stands then. */
+static void account(struct block *b, int64_t bytes)
+{
+	if (b->memory == MEM_DEVICE)
+		b->dev->used_bytes += (uint64_t)bytes;
+	if (!b->pool)
+		return;
+	b->pool->used += (uint64_t)bytes;
+	b->pool->bytes = b->pool->used > b->pool->bytes ? b->pool->used : b->pool->bytes;
+	b->pool_used = b->pool->used;
+	b->pool_bytes = b->pool->bytes;
+}
+
+static bool fits(const struct sim_device *dev, size_t bytes, uint32_t memory)
+{
+	bool is;
+
+	pthread_mutex_lock(&lock);
+	is = memory != MEM_DEVICE || dev->used_bytes + bytes <= dev->info.memory_mib << 20;
+	pthread_mutex_unlock(&lock);
+	return is;
 }
 
 static CUresult take(struct sim_ctx *ctx, size_t bytes, uint32_t memory, struct sim_pool *pool,
 		     uint32_t stream, uint64_t *at)
 {
-	struct block *b;
+	struct block *b, now;
 	void *p;
 
 	if (!bytes)
 		return CUDA_ERROR_INVALID_VALUE;
-	if (memory == MEM_DEVICE && ctx->dev->used_bytes + bytes > ctx->dev->info.memory_mib << 20)
+	if (!fits(ctx->dev, bytes, memory))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
 		 -1, 0);
@@ -79,17 +105,13 @@ static CUresult take(struct sim_ctx *ctx, size_t bytes, uint32_t memory, struct 
 		.at = (uintptr_t)p, .bytes = bytes, .memory = memory, .dev = ctx->dev, .pool = pool
 	};
 	pthread_mutex_lock(&lock);
+	account(b, (int64_t)bytes);
 	b->next = blocks;
 	blocks = b;
-	if (memory == MEM_DEVICE)
-		ctx->dev->used_bytes += bytes;
-	if (pool) {
-		pool->used += bytes;
-		pool->bytes = pool->used > pool->bytes ? pool->used : pool->bytes;
-	}
+	now = *b;
 	pthread_mutex_unlock(&lock);
-	tell(ctx, b, 1, stream, pool != NULL);
-	*at = b->at;
+	tell(ctx, &now, 1, stream, pool != NULL);
+	*at = (uintptr_t)p;
 	return CUDA_SUCCESS;
 }
 
@@ -102,12 +124,9 @@ static CUresult give(struct sim_ctx *ctx, uint64_t at, uint32_t stream, bool asy
 		if ((*p)->at == at) {
 			b = *p;
 			*p = b->next;
+			account(b, -(int64_t)b->bytes);
 			break;
 		}
-	if (b && b->memory == MEM_DEVICE)
-		b->dev->used_bytes -= b->bytes;
-	if (b && b->pool)
-		b->pool->used -= b->bytes;
 	pthread_mutex_unlock(&lock);
 	if (!b)
 		return CUDA_ERROR_INVALID_VALUE;
@@ -138,7 +157,9 @@ CUresult do_cuMemGetInfo_v2(size_t *avail, size_t *total)
 
 	if (!r) {
 		*total = c->dev->info.memory_mib << 20;
+		pthread_mutex_lock(&lock);
 		*avail = *total - c->dev->used_bytes;
+		pthread_mutex_unlock(&lock);
 	}
 	return r;
 }

@@ -55,7 +55,7 @@ int cuptiActivityEnableLatencyTimestamps(uint8_t enable)
 {
 	int err = sim_cupti_start();
 
-	sim_clients[0].attr[A_LATENCY] = enable;
+	SET(sim_clients[0].attr[A_LATENCY], enable);
 	return err;
 }
 
@@ -257,6 +257,6 @@ int cuptiIsTracingSessionRunning(uint8_t *running)
 		return E_PARAMETER;
 	*running = 0;
 	for (int i = 0; i < CLIENTS; i++)
-		*running |= sim_clients[i].used || sim_clients[i].kinds;
+		*running |= GET(sim_clients[i].used) || GET(sim_clients[i].kinds);
 	return OK;
 }

@@ -157,7 +157,7 @@ static void play(struct replay *r, const struct replay_op *f)
 		sim_wait(op.queued);
 	if (f->kind != SIM_RUNTIME && f->kind != SIM_DRIVER)
 		introduce(r, &op);
-	if (launch && tool && tool->driver[LAUNCH_CBID]) {
+	if (launch && tool && GET(tool->driver[LAUNCH_CBID])) {
 		sim_call_begin(&c, tool, LAUNCH_CBID, "cuLaunchKernel", NULL, op.kernel.name,
 			       op.corr);
 		emit(&op);

@@ -17,7 +17,6 @@ struct client sim_clients[CLIENTS];
 const struct sim_driver *sim_drv;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards subscribing and wishes */
-static struct sim_tool tool;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 const char *sim_fault(const char *name)
@@ -45,6 +44,16 @@ static void client_init(struct client *c)
 	c->attr[6] = 3;
 }
 
+static void enter(struct sim_call *call);
+static void leave(struct sim_call *call);
+static void op(const struct sim_op *o);
+static void resourced(uint32_t cbid, CUcontext ctx, CUstream stream, void *descriptor);
+static void synced(uint32_t cbid, CUcontext ctx, CUstream stream);
+
+static struct sim_tool tool = {
+	.enter = enter, .leave = leave, .op = op, .resourced = resourced, .synced = synced
+};
+
 static void begin(void)
 {
 	CUresult (*table)(const void **, const CUuuid *);
@@ -60,29 +69,24 @@ static void begin(void)
 		sim_drv = t;
 }
 
-static void enter(struct sim_call *call);
-static void leave(struct sim_call *call);
-static void op(const struct sim_op *o);
-static void resourced(uint32_t cbid, CUcontext ctx, CUstream stream, void *descriptor);
-static void synced(uint32_t cbid, CUcontext ctx, CUstream stream);
-
+/* Without a driver everything that needs one answers 999, as the real one does. */
 int sim_cupti_start(void)
 {
 	pthread_once(&once, begin);
-	if (!sim_drv)
-		return E_UNKNOWN; /* no driver: 999, as the real one */
-	tool.enter = enter;
-	tool.leave = leave;
-	tool.op = op;
-	tool.resourced = resourced;
-	tool.synced = synced;
-	return OK;
+	return sim_drv ? OK : E_UNKNOWN;
 }
 
 bool sim_client_is(const struct client *c)
 {
 	return c > sim_clients && c < sim_clients + CLIENTS &&
-	       ((const char *)c - (const char *)sim_clients) % (long)sizeof(*c) == 0 && c->used;
+	       ((const char *)c - (const char *)sim_clients) % (long)sizeof(*c) == 0 &&
+	       GET(c->used);
+}
+
+static void set_bytes(uint8_t *to, const uint8_t *from, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		SET(to[i], from[i]);
 }
 
 void sim_cupti_wishes(void)
@@ -97,20 +101,21 @@ void sim_cupti_wishes(void)
 	for (int i = 0; i < CLIENTS; i++) {
 		struct client *c = &sim_clients[i];
 
-		kinds |= c->kinds;
-		if (c->api_any[0])
+		kinds |= GET(c->kinds);
+		if (GET(c->api_any[0]))
 			kinds |= 1ull << SIM_DRIVER;
-		wanted |= c->used || c->kinds;
-		graph |= c->kinds >> SIM_GRAPH_TRACE & 1 && (!c->multi || c->attr[A_MULTI_GRAPH]);
-		for (int d = 1; d < DOMAINS && c->used; d++)
+		wanted |= GET(c->used) || GET(c->kinds);
+		graph |= GET(c->kinds) >> SIM_GRAPH_TRACE & 1 &&
+			 (!c->multi || GET(c->attr[A_MULTI_GRAPH]));
+		for (int d = 1; d < DOMAINS && GET(c->used); d++)
 			for (int k = 0; k < SIM_CBIDS; k++)
-				any[d][k] |= c->on[d][k];
+				any[d][k] |= GET(c->on[d][k]);
 	}
-	memcpy(tool.driver, any[D_DRIVER], sizeof(tool.driver));
-	memcpy(tool.resource, any[D_RESOURCE], sizeof(tool.resource));
-	memcpy(tool.sync, any[D_SYNC], sizeof(tool.sync));
-	tool.graph_trace = graph;
-	__atomic_store_n(&tool.kinds, kinds, __ATOMIC_RELAXED);
+	set_bytes(tool.driver, any[D_DRIVER], sizeof(tool.driver));
+	set_bytes(tool.resource, any[D_RESOURCE], sizeof(tool.resource));
+	set_bytes(tool.sync, any[D_SYNC], sizeof(tool.sync));
+	SET(tool.graph_trace, graph);
+	SET(tool.kinds, kinds);
 	if (wanted)
 		sim_worker_start();
 	sim_drv->attach(wanted ? &tool : NULL);
@@ -131,7 +136,7 @@ static void call_back(int domain, struct sim_call *call, int site)
 	for (int i = 1; i < CLIENTS; i++) {
 		struct client *c = &sim_clients[i];
 
-		if (!c->used || !c->on[domain][call->cbid])
+		if (!GET(c->used) || !GET(c->on[domain][call->cbid]))
 			continue;
 		d.shared = &call->shared[i];
 		c->fn(c->userdata, domain, call->cbid, &d);
@@ -140,7 +145,7 @@ static void call_back(int domain, struct sim_call *call, int site)
 
 static void enter(struct sim_call *call)
 {
-	if (tool.driver[call->cbid])
+	if (GET(tool.driver[call->cbid]))
 		call_back(D_DRIVER, call, 0);
 	if (sim_wants(&tool, SIM_DRIVER))
 		call->start = sim_drv->now();
@@ -159,7 +164,7 @@ static void leave(struct sim_call *call)
 		o.api.tid = (uint32_t)syscall(SYS_gettid);
 		op(&o);
 	}
-	if (tool.driver[call->cbid])
+	if (GET(tool.driver[call->cbid]))
 		call_back(D_DRIVER, call, 1);
 }
 
@@ -167,7 +172,7 @@ static bool wants_api(const struct client *c, const struct sim_op *o)
 {
 	int d = o->kind == SIM_RUNTIME;
 
-	return c->api[d][o->api.cbid % SIM_CBIDS];
+	return GET(c->api[d][o->api.cbid % SIM_CBIDS]);
 }
 
 static void op(const struct sim_op *o)
@@ -189,8 +194,8 @@ static void op(const struct sim_op *o)
 			if (!wants_api(c, o))
 				continue;
 			sim_externals(c, o->corr);
-		} else if (!(c->kinds >> o->kind & 1)) {
-			if (o->kind != SIM_KERNEL || !(c->kinds >> SIM_KERNEL_SERIAL & 1))
+		} else if (!(GET(c->kinds) >> o->kind & 1)) {
+			if (o->kind != SIM_KERNEL || !(GET(c->kinds) >> SIM_KERNEL_SERIAL & 1))
 				continue;
 		}
 		sim_emit(c, o);
@@ -202,7 +207,7 @@ static void resourced(uint32_t cbid, CUcontext ctx, CUstream stream, void *descr
 	struct resource_data d = { ctx, stream, descriptor };
 
 	for (int i = 1; i < CLIENTS; i++)
-		if (sim_clients[i].used && sim_clients[i].on[D_RESOURCE][cbid])
+		if (GET(sim_clients[i].used) && GET(sim_clients[i].on[D_RESOURCE][cbid]))
 			sim_clients[i].fn(sim_clients[i].userdata, D_RESOURCE, cbid, &d);
 }
 
@@ -211,7 +216,7 @@ static void synced(uint32_t cbid, CUcontext ctx, CUstream stream)
 	struct resource_data d = { ctx, stream, NULL };
 
 	for (int i = 1; i < CLIENTS; i++)
-		if (sim_clients[i].used && sim_clients[i].on[D_SYNC][cbid])
+		if (GET(sim_clients[i].used) && GET(sim_clients[i].on[D_SYNC][cbid]))
 			sim_clients[i].fn(sim_clients[i].userdata, D_SYNC, cbid, &d);
 }
 
@@ -220,7 +225,7 @@ void sim_state(uint32_t cbid, int result, const char *message)
 	struct state_data d = { result, message };
 
 	for (int i = 1; i < CLIENTS; i++)
-		if (sim_clients[i].used && sim_clients[i].on[D_STATE][cbid])
+		if (GET(sim_clients[i].used) && GET(sim_clients[i].on[D_STATE][cbid]))
 			sim_clients[i].fn(sim_clients[i].userdata, D_STATE, cbid, &d);
 }
 
@@ -235,9 +240,16 @@ static const char *holder(bool multi)
 	if (sim_fault("SIM_HOLDER"))
 		return sim_fault("SIM_HOLDER");
 	for (int i = 1; i < CLIENTS; i++)
-		if (sim_clients[i].used && !(multi && sim_clients[i].multi))
+		if (GET(sim_clients[i].used) && !(multi && sim_clients[i].multi))
 			return sim_clients[i].name;
 	return NULL;
+}
+
+static void off(struct client *c)
+{
+	for (int d = 0; d < DOMAINS; d++)
+		for (int k = 0; k < SIM_CBIDS; k++)
+			SET(c->on[d][k], 0);
 }
 
 static int subscribe(struct client **out, callback_fn fn, void *userdata,
@@ -260,16 +272,16 @@ static int subscribe(struct client **out, callback_fn fn, void *userdata,
 	if (old && p && p->old_name && p->old_size)
 		strncpy(p->old_name, old, p->old_size - 1)[p->old_size - 1] = 0;
 	for (int i = 1; i < CLIENTS && !old && !c; i++)
-		if (!sim_clients[i].used)
+		if (!GET(sim_clients[i].used))
 			c = &sim_clients[i];
 	if (c) {
-		memset(c->on, 0, sizeof(c->on));
+		off(c);
 		c->fn = fn;
 		c->userdata = userdata;
 		c->multi = multi;
 		strcpy(c->name, "CUPTI for ");
 		strncat(c->name, p && p->name ? p->name : "unknown", 53);
-		c->used = true;
+		__atomic_store_n(&c->used, true, __ATOMIC_RELEASE); /* with its fn, to callers */
 		*out = c;
 	}
 	pthread_mutex_unlock(&lock);
@@ -292,9 +304,9 @@ int cuptiUnsubscribe(struct client *c)
 {
 	if (!sim_client_is(c))
 		return E_PARAMETER;
-	memset(c->on, 0, sizeof(c->on));
-	c->kinds = 0;
-	c->used = false;
+	off(c);
+	SET(c->kinds, 0);
+	SET(c->used, false);
 	sim_cupti_wishes();
 	return OK;
 }
@@ -311,7 +323,7 @@ int cuptiEnableCallback(uint32_t enable, struct client *c, int domain, uint32_t 
 {
 	if (!sim_client_is(c) || !valid_id(domain, cbid))
 		return E_PARAMETER;
-	c->on[domain][cbid] = enable != 0;
+	SET(c->on[domain][cbid], enable != 0);
 	sim_cupti_wishes();
 	return OK;
 }
@@ -320,7 +332,8 @@ int cuptiEnableDomain(uint32_t enable, struct client *c, int domain)
 {
 	if (!sim_client_is(c) || !valid_id(domain, 0))
 		return E_PARAMETER;
-	memset(c->on[domain], enable != 0, sizeof(c->on[domain]));
+	for (int k = 0; k < SIM_CBIDS; k++)
+		SET(c->on[domain][k], enable != 0);
 	sim_cupti_wishes();
 	return OK;
 }
@@ -339,7 +352,7 @@ int cuptiGetCallbackState(uint32_t *enable, struct client *c, int domain, uint32
 {
 	if (!enable || !sim_client_is(c) || !valid_id(domain, cbid))
 		return E_PARAMETER;
-	*enable = c->on[domain][cbid];
+	*enable = GET(c->on[domain][cbid]);
 	return OK;
 }
 
@@ -357,10 +370,10 @@ int cuptiFinalize(void)
 	if (sim_cupti_start())
 		return OK;
 	for (int i = 0; i < CLIENTS; i++) {
-		sim_clients[i].kinds = 0;
-		sim_clients[i].used = false;
-		memset(sim_clients[i].api, 0, sizeof(sim_clients[i].api));
-		memset(sim_clients[i].api_any, 0, sizeof(sim_clients[i].api_any));
+		SET(sim_clients[i].kinds, 0);
+		SET(sim_clients[i].used, false);
+		for (int d = 0; d < 2; d++)
+			sim_api_records(&sim_clients[i], d, false);
 	}
 	sim_cupti_wishes();
 	sim_worker_stop();

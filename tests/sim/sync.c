@@ -42,7 +42,7 @@ static void synced(uint32_t cbid, struct sim_ctx *ctx, struct sim_stream *s)
 {
 	struct sim_tool *tool = sim_tool_get();
 
-	if (tool && tool->sync[cbid])
+	if (tool && GET(tool->sync[cbid]))
 		tool->synced(cbid, ctx, s);
 }
 
