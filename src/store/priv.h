@@ -66,6 +66,7 @@
 	X(CUT_AGED, "DELETE FROM aged WHERE id NOT IN (SELECT id FROM process)")             \
 	X(GET_NAME, "SELECT id,data FROM name WHERE id=?1")                                  \
 	X(GET_GEO, "SELECT id,data FROM geo WHERE id=?1")                                    \
+	X(EXTENT, "SELECT ifnull(max(id),0),ifnull(sum(events),0) FROM blob")                \
 	X(LAST_ID, "SELECT seq FROM sqlite_sequence WHERE name=?1")                          \
 	X(EACH_NAME, "SELECT id,data FROM name WHERE id>?1 ORDER BY id LIMIT ?2")            \
 	X(EACH_GEO, "SELECT id,data FROM geo WHERE id>?1 ORDER BY id LIMIT ?2")              \
@@ -191,6 +192,9 @@ uint64_t store_lane_hash(const struct store *st, const struct lane *l);
 uint64_t store_geo_hash(const struct store *st, const struct geo *g);
 
 /* --- read.c --- */
+
+/* A writer came to a file that was opened as one that nobody writes: opens it anew. */
+int store_reopen(struct store *st);
 
 /* Walks the rows of a statement of the EACH_ kind in short transactions. */
 typedef int store_row_fn(void *arg, uint64_t id, const uint8_t *row, size_t len);

@@ -18,8 +18,7 @@
 
 #define BATCH_BYTES (256u << 10)
 
-/* A writer came to a file that was opened as one that nobody writes: open it anew. */
-static int reopen(struct store *st)
+int store_reopen(struct store *st)
 {
 	char log[PATH_MAX + 8];
 
@@ -68,7 +67,7 @@ int store_batch_get(struct store *st, const struct store_walk *w, uint64_t after
 	int err;
 
 	pthread_mutex_lock(&st->db_lock);
-	err = reopen(st);
+	err = store_reopen(st);
 	if (err < 0)
 		goto unlock;
 	s = store_stmt(st, w->which);

@@ -111,3 +111,30 @@ int store_each_columns(struct store *st, const struct store_filter *f, uint32_t 
 	store_scan_close(s);
 	return err;
 }
+
+int store_extent(struct store *st, uint64_t *last_blob, uint64_t *events)
+{
+	sqlite3_stmt *s;
+	int err, rc;
+
+	pthread_mutex_lock(&st->db_lock);
+	err = store_reopen(st);
+	if (err < 0)
+		goto unlock;
+	s = store_stmt(st, ST_EXTENT);
+	if (!s) {
+		err = store_errno(st, sqlite3_errcode(st->db));
+		goto unlock;
+	}
+	rc = sqlite3_step(s);
+	if (rc == SQLITE_ROW) {
+		*last_blob = (uint64_t)sqlite3_column_int64(s, 0);
+		*events = (uint64_t)sqlite3_column_int64(s, 1);
+	} else {
+		err = store_errno(st, rc);
+	}
+	sqlite3_reset(s);
+unlock:
+	pthread_mutex_unlock(&st->db_lock);
+	return err;
+}

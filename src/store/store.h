@@ -157,6 +157,9 @@ int store_each_columns(struct store *st, const struct store_filter *f, uint32_t 
 const char *store_name_text(struct store *st, uint32_t id);
 int store_geo_get(struct store *st, uint32_t id, struct geo *out);
 
+/* Number of the newest event blob, and how many events there are. Cheap. */
+int store_extent(struct store *st, uint64_t *last_blob, uint64_t *events);
+
 /* What the file holds, for `aon store` and reports. */
 struct store_stat {
 	uint64_t bytes, names, processes, lanes;
