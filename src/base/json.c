@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/fmt.h"
@@ -100,6 +101,21 @@ void json_real(struct json *j, const char *key, double v)
 	}
 	lead(j, key);
 	fprintf(j->f, "%.6g", v);
+}
+
+void json_double(struct json *j, const char *key, double v)
+{
+	char text[32];
+
+	if (!__builtin_isfinite(v)) {
+		json_null(j, key);
+		return;
+	}
+	lead(j, key);
+	snprintf(text, sizeof(text), "%.15g", v);
+	if (strtod(text, NULL) != v)
+		snprintf(text, sizeof(text), "%.17g", v);
+	fputs(text, j->f);
 }
 
 void json_bool(struct json *j, const char *key, bool v)

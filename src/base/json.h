@@ -31,7 +31,8 @@ void json_end(struct json *j); /* closes what is open, ends the line */
 void json_str(struct json *j, const char *key, const char *s); /* NULL: null */
 void json_u64(struct json *j, const char *key, uint64_t v);
 void json_i64(struct json *j, const char *key, int64_t v);
-void json_real(struct json *j, const char *key, double v); /* not finite: null */
+void json_real(struct json *j, const char *key, double v);   /* not finite: null */
+void json_double(struct json *j, const char *key, double v); /* all its digits */
 void json_bool(struct json *j, const char *key, bool v);
 void json_null(struct json *j, const char *key);
 
