@@ -33,6 +33,10 @@ CMD(DOCTOR,  doctor,  "",                  "what works on this machine, and what
 CMD(STORE,   store,   "check|stat|journal STORE", "check a store, or say what it holds",
     "check reads all of it and tests every sum; stat counts; journal tells starts,\n"
     "stops and repairs.")
+CMD(SQL,     sql,     "QUERY [STORE]",     "ask a store in SQL",
+    "Tables: kernel copy step range api process window summary and more (--tables);\n"
+    "QUERY - reads it from stdin. Only reads. Without STORE: as report.\n"
+    "For sqlite3 and Python: the extension aon_sqlite (docs/sql.md).")
 CMD(RECOVER, recover, "FILE...",           "save what is whole from damaged stores and left pools",
     "Takes a damaged store, or the *.pool files of a node that died. They are only\n"
     "read. What was saved and what is lost is said in numbers.")

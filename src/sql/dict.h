@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dict.h - what the ids in events stand for: names, lanes, geometries, processes, in memory.
+ *
+ * Entry 0 of names and lanes is "none", and what an id that nobody knows maps to.
+ */
+#ifndef AON_SQL_DICT_H
+#define AON_SQL_DICT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/process.h"
+#include "store/store.h"
+
+/* From id to index. Ids are nearly dense, but a store may have forgotten the lower ones. */
+struct dict_map {
+	uint32_t *at; /* owned: index of id `first` + i; 0: none */
+	uint32_t first, span;
+};
+
+struct dict_name {
+	char *text; /* owned; NULL for entry 0 */
+	uint32_t id, len;
+};
+
+struct dict_lane {
+	struct lane lane;
+	uint32_t process; /* index; 0: not known */
+};
+
+struct dict {
+	struct dict_name *name; /* owned, as all below */
+	struct dict_lane *lane;
+	struct geo *geo;
+	struct process *process;
+	uint32_t names, lanes, geos, processes;
+	struct dict_map by_name, by_lane, by_geo, by_process;
+	uint64_t last_blob; /* all names and lanes of the blobs up to it are here */
+	uint64_t events;    /* in these */
+};
+
+int dict_load(struct dict *d, struct store *st);
+void dict_fini(struct dict *d);
+
+static inline uint32_t dict_at(const struct dict_map *m, uint32_t id)
+{
+	return id - m->first < m->span ? m->at[id - m->first] : 0;
+}
+
+static inline uint32_t dict_name(const struct dict *d, uint32_t id)
+{
+	return dict_at(&d->by_name, id);
+}
+
+static inline uint32_t dict_lane(const struct dict *d, uint32_t id)
+{
+	return dict_at(&d->by_lane, id);
+}
+
+#endif /* AON_SQL_DICT_H */

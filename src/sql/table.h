@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * table.h - the virtual tables over one store, and what their files share.
+ *
+ *	plan.c    what SQLite asks for: conditions, order, columns -> struct plan, as text
+ *	filter.c  a plan with its values -> what to read, and which events of a batch are meant
+ *	group.c   events in the order of dictionary columns, for GROUP BY, DISTINCT, ORDER BY
+ *	rowset.c  events copied out; found by correlation or start, for joins
+ *	event.c   the cursor over events
+ *	small.c   the other tables: process, device, lane, window ...
+ */
+#ifndef AON_SQL_TABLE_H
+#define AON_SQL_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/columns.h"
+#include "model/event.h"
+#include "sql/dict.h"
+#include "sql/sqlite.h"
+#include "store/blob.h"
+
+enum table_id {
+#define TABLE(ID, name, kinds) TABLE_##ID,
+#include "sql/event.tbl.h"
+	TABLES,
+};
+
+enum col_id {
+#define COL(ID, name, type, domain, needs, tables) COL_##ID,
+#include "sql/event.tbl.h"
+	COLUMNS_N,
+};
+
+enum domain { DOMAIN_ROW, DOMAIN_NAME, DOMAIN_LANE, DOMAIN_KIND };
+
+struct col_def {
+	const char *name, *type;
+	enum domain domain;
+	uint32_t needs;  /* enum event_column */
+	uint32_t tables; /* bits of enum table_id */
+};
+
+extern const struct col_def col_defs[COLUMNS_N];
+
+/* One open store behind the tables of a connection. */
+struct sql_source {
+	struct store *st; /* borrowed */
+	struct dict dict;
+	uint64_t memory_bytes; /* what one cursor may hold of events */
+	uint64_t deadline_ns;  /* CLOCK_MONOTONIC; 0: none */
+	bool declaring;        /* a table's columns: what an authorizer takes for writing */
+	int cursors;           /* open: while there are some, the dictionary stays */
+};
+
+/* -ETIME when the time is over. */
+int source_late(const struct sql_source *s);
+/* SQLITE_ERROR with a text for `err`. */
+int source_fail(sqlite3_vtab *tab, int err);
+/* sqlite3_declare_vtab(). */
+int source_declare(struct sql_source *s, sqlite3 *db, const char *text);
+/* A cursor begins or ends; the first one looks for what is new in the store. */
+int source_enter(struct sql_source *s);
+void source_leave(struct sql_source *s);
+
+struct event_table {
+	sqlite3_vtab base;
+	struct sql_source *src; /* borrowed */
+	enum table_id id;
+	uint32_t kinds;
+	int cols;
+	uint8_t col[COLUMNS_N]; /* enum col_id of each column */
+};
+
+/* --- plan.c --- */
+
+#define PLAN_TERMS 16
+#define PLAN_KEYS  6
+
+struct plan {
+	uint64_t used; /* bits of enum col_id */
+	struct {
+		uint8_t col, op;
+		bool in; /* all values of an IN at once */
+	} term[PLAN_TERMS];
+	struct {
+		uint8_t col;
+		bool desc;
+	} key[PLAN_KEYS];
+	uint8_t terms, keys;
+	bool once;    /* one row of each key is enough */
+	int8_t index; /* the term by which rows are looked up one after the other; -1: none */
+};
+
+int plan_best(sqlite3_vtab *tab, sqlite3_index_info *info);
+int plan_read(struct plan *p, const char *text);
+
+/* --- values --- */
+
+const char *kind_word(uint32_t kind);
+
+/* Of dictionary columns: false is NULL. */
+bool lane_value(const struct dict *d, uint32_t lane, enum col_id col, int64_t *out);
+/* Compares two entries; NULL is least. */
+int lane_compare(const struct dict *d, uint32_t a, uint32_t b, enum col_id col);
+int name_compare(const struct dict *d, uint32_t a, uint32_t b);
+
+/* --- filter.c --- */
+
+struct filter {
+	struct store_filter read;
+	uint32_t kinds;
+	uint32_t needs;   /* columns of the event that the tests look at */
+	uint8_t *name_ok; /* owned, by index; NULL: all */
+	uint8_t *lane_ok; /* owned, by index; NULL: all */
+	struct {
+		uint8_t col;
+		int64_t lo, hi;
+	} range[PLAN_TERMS];
+	int ranges;
+	bool none; /* nothing can match */
+};
+
+int filter_init(struct filter *f, const struct event_table *t, const struct plan *p,
+		sqlite3_value **argv);
+void filter_fini(struct filter *f);
+/* The events of `c` that are meant; returns how many. `sel` has room for BLOB_EVENTS. */
+size_t filter_select(const struct filter *f, const struct dict *d, const struct event_columns *c,
+		     uint16_t *sel);
+
+/* --- batches: filtered blobs, one after the other --- */
+
+struct batch {
+	struct sql_source *src;  /* borrowed */
+	const struct filter *f;  /* borrowed */
+	struct store_scan *scan; /* owned */
+	struct event_columns c;
+	uint64_t blob;
+	size_t n; /* of sel */
+	uint16_t sel[BLOB_EVENTS];
+};
+
+int batch_open(struct batch *b, struct sql_source *src, const struct filter *f, uint32_t cols);
+int batch_next(struct batch *b); /* 1, 0 at the end, -errno */
+void batch_close(struct batch *b);
+
+/* --- rows copied out of blobs, column by column --- */
+
+struct rowset {
+	size_t n;               /* rows */
+	struct event_columns c; /* points at what is owned below */
+	uint64_t *id;           /* NULL: not asked for */
+	void *mem;              /* owned */
+};
+
+size_t rowset_bytes(uint32_t cols, bool id); /* of one row */
+int rowset_init(struct rowset *r, size_t n, uint32_t cols, bool id);
+void rowset_fini(struct rowset *r);
+/* Event sel[i] of the batch to row at[i]. */
+void rowset_put(struct rowset *r, const uint32_t *at, const struct batch *b);
+
+static inline uint64_t event_id(uint64_t blob, size_t i)
+{
+	return blob << 14 | i;
+}
+
+/* --- group.c --- */
+
+struct group;
+/* What a cursor shows now: rows [i, n) of c, all of one key. */
+struct group_part {
+	struct event_columns c;
+	const uint64_t *id;
+	size_t first, n;
+	uint32_t name, lane, kind; /* indices that stand for the key's values */
+};
+
+int group_new(struct group **out, struct sql_source *src, const struct filter *f,
+	      const struct plan *p, uint32_t cols, bool id);
+int group_next(struct group *g, struct group_part *out); /* 1, 0 at the end, -errno */
+void group_free(struct group *g);
+bool group_can(const struct dict *d, const uint8_t *cols, int n);
+
+/* --- rowset.c: found by correlation or start --- */
+
+struct index;
+/* -E2BIG: it would need more memory than allowed. */
+int index_new(struct index **out, struct sql_source *src, uint32_t kinds, enum col_id by,
+	      uint32_t cols, bool id);
+/* The rows [*first, *end) whose column is in [lo, hi]. */
+const struct rowset *index_find(const struct index *x, int64_t lo, int64_t hi, size_t *first,
+				size_t *end);
+void index_free(struct index *x);
+
+/* --- modules --- */
+
+extern const sqlite3_module event_module; /* client data: struct sql_source */
+extern const sqlite3_module small_module;
+
+const char *small_name(size_t i); /* of the tables of small.c; NULL after the last */
+
+/* Makes all tables and views of a source in the schema temp, their names after `prefix`. */
+int tables_create(sqlite3 *db, struct sql_source *src, const char *prefix, char **why);
+
+#endif /* AON_SQL_TABLE_H */
