@@ -3,8 +3,26 @@
 #include <string.h>
 
 #include "cli/view.h"
+#include "insight/replay.h"
 
 #define FOLD 3u
+
+static const char *const kind_word[SIM_KINDS] = {
+#define SIM_KIND(NAME, word, what) [SIM_##NAME] = word,
+#include "sim/kind.tbl.h"
+};
+static const char *const kind_people[SIM_KINDS] = {
+#define SIM_KIND(NAME, word, what) [SIM_##NAME] = what,
+#include "sim/kind.tbl.h"
+};
+
+/* What a step of the window would take under the change for a finding; 0: was not replayed. */
+static uint64_t replayed(const struct replay *r, enum family k)
+{
+	if (!r || r->with_ns[k] == REPLAY_NONE || r->with_ns[k] < 0)
+		return 0;
+	return (uint64_t)r->with_ns[k] / (r->steps ? r->steps : 1);
+}
 
 static void cost_text(const struct view *v, const struct finding *f, char *buf, size_t cap)
 {
@@ -19,7 +37,7 @@ static void cost_text(const struct view *v, const struct finding *f, char *buf, 
 		 sure_word[f->sure]);
 }
 
-static void finding_text(const struct view *v, size_t i)
+static void finding_text(const struct view *v, const struct replay *r, size_t i)
 {
 	const struct finding *f = &v->fs->f[i];
 	char left[OUT_TEXT], right[128], clean[OUT_TEXT], operands[OUT_TEXT], check[OUT_TEXT + 32];
@@ -34,6 +52,15 @@ static void finding_text(const struct view *v, size_t i)
 		view_wrap(&v->out, "not", f->ruled_out);
 	view_wrap(&v->out, "do", f->action);
 	view_wrap(&v->out, "expect", f->expect);
+	if (replayed(r, f->family)) {
+		char now[FMT_LEN], then[FMT_LEN], line[128];
+
+		snprintf(line, sizeof(line), "replayed %s: %s%s instead of %s",
+			 replay_word[f->family], fmt_time(then, replayed(r, f->family)),
+			 r->steps ? " a step" : "",
+			 fmt_time(now, (uint64_t)r->span_ns / (r->steps ? r->steps : 1)));
+		view_wrap(&v->out, "", line);
+	}
 	snprintf(check, sizeof(check), "aon why on a new trace, beside %s",
 		 view_operands(v, operands, sizeof(operands)));
 	view_wrap(&v->out, "check", check);
@@ -83,7 +110,37 @@ static void together(const struct view *v, size_t shown)
 			 "Gains overlap: together they bring less than their sum.");
 }
 
-static int why_text(const struct view *v)
+/* "Critical path: 61 % the program, between calls; 20 % kernels". */
+static void path_text(const struct view *v, const struct replay *r)
+{
+	char line[OUT_TEXT] = "", pct[FMT_LEN];
+	size_t used = 0;
+
+	for (size_t shown = 0, best; r && r->span_ns > 0 && shown < 3; shown++) {
+		static const int64_t least = 20; /* 5 % */
+		bool taken[SIM_KINDS] = { false };
+
+		best = 0;
+		for (size_t again = 0; again <= shown; again++) {
+			best = SIM_KINDS;
+			for (size_t k = 0; k < SIM_KINDS; k++)
+				if (!taken[k] &&
+				    (best == SIM_KINDS || r->by_kind[k] > r->by_kind[best]))
+					best = k;
+			taken[best] = true;
+		}
+		if (r->by_kind[best] < r->span_ns / least)
+			break;
+		used += (size_t)snprintf(
+			line + used, sizeof(line) - used, "%s%s %% %s", used ? "; " : "",
+			fmt_percent(pct, (double)r->by_kind[best] / (double)r->span_ns),
+			kind_people[best]);
+	}
+	if (used)
+		view_wrap(&v->out, "path", line);
+}
+
+static int why_text(const struct view *v, const struct replay *r)
 {
 	size_t show = v->out.all || v->fs->n <= FOLD + 1 ? v->fs->n : FOLD;
 	char operands[OUT_TEXT];
@@ -93,8 +150,9 @@ static int why_text(const struct view *v)
 	view_verdict(v);
 	fputc('\n', v->out.f);
 	for (size_t i = 0; i < show; i++)
-		finding_text(v, i);
+		finding_text(v, r, i);
 	together(v, show);
+	path_text(v, r);
 	if (v->in->devices)
 		checked_text(v);
 	fputc('\n', v->out.f);
@@ -146,7 +204,7 @@ static void texts_json(struct json *j, const struct finding *f)
 	json_str(j, "expect", f->expect);
 }
 
-static void finding_json(struct json *j, const struct view *v, size_t i)
+static void finding_json(struct json *j, const struct view *v, const struct replay *r, size_t i)
 {
 	const struct finding *f = &v->fs->f[i];
 
@@ -162,13 +220,31 @@ static void finding_json(struct json *j, const struct view *v, size_t i)
 	json_str(j, "confidence", sure_word[f->sure]);
 	json_u64(j, "gain_lo_ns", f->gain_lo_ns / f->steps);
 	json_u64(j, "gain_hi_ns", f->gain_hi_ns / f->steps);
+	if (replayed(r, f->family))
+		json_u64(j, "replay_ns", replayed(r, f->family));
 	evidence_json(j, f);
 	events_json(j, v->t, f);
 	texts_json(j, f);
 	json_close(j);
 }
 
-static void why_json(const struct view *v)
+static void path_json(struct json *j, const struct replay *r)
+{
+	json_open(j, "critical_path", '{');
+	if (r) {
+		json_i64(j, "span_ns", r->span_ns);
+		json_u64(j, "steps", r->steps);
+		json_u64(j, "tasks", r->tasks);
+		json_u64(j, "collectives_matched", r->meetings);
+		json_open(j, "by_kind", '{');
+		for (size_t k = 0; k < SIM_KINDS; k++)
+			json_i64(j, kind_word[k], r->by_kind[k]);
+		json_close(j);
+	}
+	json_close(j);
+}
+
+static void why_json(const struct view *v, const struct replay *r)
 {
 	struct json j;
 
@@ -177,7 +253,7 @@ static void why_json(const struct view *v)
 	json_str(&j, "schema", "aon.why/1");
 	json_open(&j, "findings", '[');
 	for (size_t i = 0; i < v->fs->n; i++)
-		finding_json(&j, v, i);
+		finding_json(&j, v, r, i);
 	json_close(&j);
 	json_open(&j, "checked", '[');
 	for (enum family k = 0; k < FAMILIES; k++) {
@@ -189,22 +265,24 @@ static void why_json(const struct view *v)
 		json_close(&j);
 	}
 	json_close(&j);
-	json_open(&j, "critical_path", '{');
-	json_close(&j);
+	path_json(&j, r);
 	json_end(&j);
 }
 
 int cmd_why(const struct opts *o)
 {
+	struct replay *r = NULL;
 	struct view v;
 	int rc = view_open(&v, o);
 
 	if (rc != CLI_OK)
 		return rc;
+	(void)replay_new(&r, v.in, v.fs); /* without, the findings stand on their own */
 	if (o->val[OPT_JSON])
-		why_json(&v);
+		why_json(&v, r);
 	else
-		rc = why_text(&v);
+		rc = why_text(&v, r);
+	replay_free(r);
 	if (rc == CLI_OK)
 		rc = view_exit(&v);
 	view_close(&v);

@@ -199,6 +199,10 @@ def sound(place, root, paths):
             busiest = max(d["busy_ns"] / d["span_ns"] for d in r["devices"] if d["span_ns"])
             if f["family"] == "gpu_saturated" and busiest < 0.85:
                 bad.append((p.name, "saturated", busiest))
+        path = w["critical_path"]
+        if path and (not 0 < sum(path["by_kind"].values()) <= path["span_ns"] or
+                     any(f.get("replay_ns", 0) > path["span_ns"] for f in w["findings"])):
+            bad.append((p.name, "path", path))
         costs = [f["cost_ns"] for f in w["findings"]]
         if costs != sorted(costs, reverse=True):
             bad.append((p.name, "order", costs))
