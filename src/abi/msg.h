@@ -60,7 +60,15 @@ struct aon_msg_hello {
 	uint32_t reserved;
 	char library[32]; /* version of libaon, for people */
 	char run[16];     /* label given by `aon run`, to group by; never an identity */
+	/* From here on: not in the first version's. What the process's environment says. */
+	uint32_t rank;       /* + 1; 0: it does not */
+	uint32_t world;      /* ranks of the job; 0: it does not */
+	uint32_t local_rank; /* + 1; 0: it does not */
+	uint32_t reserved2;
+	char job[48];
 };
+
+#define AON_HELLO_LEAST 96u /* bytes of the first version's */
 
 #define AON_WELCOME_KEEP 0x1u /* the offered pool was adopted: go on in it */
 
@@ -84,7 +92,7 @@ struct aon_msg_note {
 };
 
 _Static_assert(sizeof(struct aon_msg_head) == 8, "message layout is ABI");
-_Static_assert(sizeof(struct aon_msg_hello) == 96, "message layout is ABI");
+_Static_assert(sizeof(struct aon_msg_hello) == 160, "message layout is ABI");
 _Static_assert(sizeof(struct aon_msg_welcome) == 48, "message layout is ABI");
 _Static_assert(sizeof(struct aon_msg_note) == 168, "message layout is ABI");
 

@@ -162,6 +162,15 @@ static void process_json(struct json *j, const struct process *p)
 	json_str(j, "comm", p->comm);
 	json_str(j, "exe", *p->exe ? p->exe : NULL);
 	json_str(j, "run", *p->run ? p->run : NULL);
+	json_str(j, "job", *p->job ? p->job : NULL);
+	if (p->origin.rank)
+		json_u64(j, "rank", p->origin.rank - 1);
+	else
+		json_null(j, "rank");
+	if (p->origin.world)
+		json_u64(j, "world", p->origin.world);
+	else
+		json_null(j, "world");
 	json_str(j, "tier", procs_tier(p->tier));
 	json_bool(j, "connected", p->connected);
 	json_u64(j, "first_ns", p->first_ns);
@@ -321,6 +330,25 @@ static int report(struct report *r, const struct opts *o, const struct procs_wan
 
 /* Rows that only a trace's analysis has come after those of a store in --by's list. */
 #define BY_VIEW (BY_PROCESS + 1)
+#define BY_RANK (BY_VIEW + (int)VIEW_RANK - (int)VIEW_KERNEL)
+
+/* A store of processes that aon recorded as ranks says so itself: true if that is done. */
+static bool own_ranks(const struct opts *o, int *rc)
+{
+	struct procs_want want = { .run = o->val[OPT_RUN] };
+	struct report r = { .st = NULL };
+	int n = 0;
+
+	if (o->argc != 1 || o->val[OPT_JSON] || store_open_ro(&r.st, o->argv[0], NULL) < 0)
+		return false;
+	out_init(&r.out, stdout, o);
+	if (!procs_load(&r.procs, r.st, &want) && r.procs.n && !r.procs.p[0].origin.file)
+		n = report_ranks(r.st, &r.procs, &r.out);
+	procs_fini(&r.procs);
+	store_close(r.st);
+	*rc = CLI_OK;
+	return n > 0;
+}
 
 #define IMPORTED 1 /* not an error: ends the walk */
 
@@ -392,6 +420,8 @@ int cmd_report(const struct opts *o)
 	memset(&r, 0, sizeof(r));
 	if (by < 0 || opt_u32(o, OPT_PROCESS, &want.id) || opt_u32(o, OPT_PID, &want.pid))
 		return CLI_USAGE;
+	if (by == BY_RANK && own_ranks(o, &rc))
+		return rc;
 	if (wants_view(o, by))
 		return report_view(o, by);
 	r.by = (enum gather_by)by;

@@ -112,6 +112,16 @@ static int own_file(struct from_store *s, const struct process *p, uint32_t *fil
 {
 	int err = 0;
 
+	if (p->origin.rank) { /* a rank is a file to all who compare ranks */
+		err = trace_file_add(s->t, s->path, file);
+		if (err)
+			return err;
+		s->t->file[*file].rank = (int32_t)(p->origin.rank - 1);
+		s->t->file[*file].world = (int32_t)p->origin.world;
+		s->t->file[*file].wall_offset_ns = p->wall_offset_ns;
+		s->t->file[*file].tick_ns = 1;
+		return 0;
+	}
 	if (!s->own) {
 		err = trace_file_add(s->t, s->path, file);
 		if (err)
@@ -205,6 +215,11 @@ static void own_event(struct event *e)
 	case EVENT_RANGE:
 		e->a = TRACE_USER;
 		e->b = 0;
+		break;
+	case EVENT_OP:
+		e->kind = EVENT_RANGE;
+		e->a = TRACE_OP;
+		e->corr = 0; /* a sequence number, no id of a launch */
 		break;
 	case EVENT_KERNEL:
 	case EVENT_COPY:

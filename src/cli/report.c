@@ -292,7 +292,7 @@ static void total_verdict(const struct gather *g, const struct out *out, const s
 static void verdict(const struct gather *g, const struct out *out)
 {
 	uint32_t kinds = gather_kinds(g);
-	uint32_t of = kinds & REPORT_GPU ? REPORT_GPU : REPORT_RANGE;
+	uint32_t of = kinds & REPORT_GPU && g->devices ? REPORT_GPU : REPORT_RANGE;
 	const struct gather_row **row;
 	uint64_t sum;
 	size_t n;
@@ -338,8 +338,11 @@ void report_text(const struct gather *g, const struct out *out, size_t fold)
 	else if (g->held_steps && g->by == BY_NAME)
 		step_table(g, out, fold);
 	if (kinds & REPORT_GPU)
-		row_table(g, out, g->by == BY_LANE ? "Streams" : "Kernels and copies", REPORT_GPU,
-			  fold);
+		row_table(g, out,
+			  g->by == BY_LANE ? "Streams"
+			  : g->devices     ? "Kernels and copies"
+					   : "Collectives",
+			  REPORT_GPU, fold);
 	if (kinds & REPORT_GRAPH)
 		row_table(g, out, "Launches of CUDA graphs seen whole; kernels above by template",
 			  REPORT_GRAPH, fold);

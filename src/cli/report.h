@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "cli/gather.h"
 #include "cli/out.h"
+#include "cli/procs.h"
 
 #define REPORT_STEPS_MIN 20u /* fewer do not tell why */
 
@@ -14,6 +15,9 @@ void report_seen(const struct gather *g, const struct out *out, char *buf, size_
 
 /* One sentence, then tables of at most `fold` rows, then where the records went. */
 void report_text(const struct gather *g, const struct out *out, size_t fold);
+
+/* A row for each process that is a rank of a job. How many there are, or -errno. */
+int report_ranks(struct store *st, const struct procs *ps, const struct out *out);
 
 /* Where the records went, and a sentence if some were lost. */
 void report_account(const struct account *a, const struct out *out);

@@ -62,6 +62,8 @@ struct client {
 	uint64_t pool_id[2];
 	char run_dir[96];
 	char run[16];
+	uint32_t rank, world, local_rank; /* as in HELLO */
+	char job[48];
 	uint32_t pool_kib;
 	uint32_t join_ms; /* that the first event may wait for aond's answer */
 };

@@ -167,6 +167,10 @@ static int say_hello(void)
 	};
 
 	memcpy(m.run, c->run, sizeof(m.run));
+	memcpy(m.job, c->job, sizeof(m.job));
+	m.rank = c->rank;
+	m.world = c->world;
+	m.local_rank = c->local_rank;
 	if (ready()) {
 		m.flags = AON_HELLO_OFFER;
 		memcpy(m.pool_id, c->pool_id, sizeof(m.pool_id));
@@ -444,6 +448,50 @@ static uint32_t env_number(const char *name)
 	return n;
 }
 
+/* A number + 1, or 0. */
+static uint32_t env_rank(const char *name)
+{
+	const char *v = secure_getenv(name);
+
+	return v && *v >= '0' && *v <= '9' ? env_number(name) + 1 : 0;
+}
+
+/* Letters, digits and what joins them: a name, and no secret by accident. */
+static void env_job(const char *name)
+{
+	const char *v = secure_getenv(name);
+	size_t n = 0;
+
+	for (; v && v[n] && n < sizeof(c->job) - 1; n++)
+		if (!((v[n] >= 'a' && v[n] <= 'z') || (v[n] >= 'A' && v[n] <= 'Z') ||
+		      (v[n] >= '-' && v[n] <= ':' && v[n] != '/') || v[n] == '_'))
+			return;
+	if (v && strcmp(v, "none")) /* torchrun's for no name */
+		memcpy(c->job, v, n);
+}
+
+/* At the start alone: later the program may change its environment while we read. */
+static void look_for_job(void)
+{
+	enum what { RANK, WORLD, LOCAL, JOB };
+	static const struct {
+		enum what what;
+		const char *name;
+	} table[] = {
+#define ENV(what, name) { what, name },
+#include "client/env.tbl.h"
+	};
+	uint32_t *const number[] = { &c->rank, &c->world, &c->local_rank };
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		if (table[i].what == JOB && !*c->job)
+			env_job(table[i].name);
+		else if (table[i].what != JOB && !*number[table[i].what])
+			*number[table[i].what] = env_rank(table[i].name);
+	}
+	c->world -= c->world != 0;
+}
+
 /* Before main(), or when dlopen() brings us: no daemon is asked until the first event. */
 __attribute__((constructor)) static void start(void)
 {
@@ -453,6 +501,7 @@ __attribute__((constructor)) static void start(void)
 		goto out;
 	copy_env(c->run_dir, sizeof(c->run_dir), AON_ENV_RUN_DIR, AON_RUN_DIR);
 	copy_env(c->run, sizeof(c->run), AON_ENV_RUN, "");
+	look_for_job();
 	c->pool_kib = env_number(AON_ENV_POOL_KIB);
 	c->join_ms = env_number(AON_ENV_JOIN_MS);
 	if (c->join_ms == 0 || c->join_ms > JOIN_MS_MAX)

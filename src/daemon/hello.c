@@ -153,6 +153,10 @@ static void make_row(const struct sess *s, const struct aon_msg_hello *m, struct
 	p->wall_offset_ns = (int64_t)(now_wall() - now);
 	snprintf(p->run, sizeof(p->run), "%s", m->run);
 	snprintf(p->library, sizeof(p->library), "%s", m->library);
+	snprintf(p->job, sizeof(p->job), "%s", m->job);
+	p->local_rank = m->local_rank;
+	p->origin.rank = m->rank;
+	p->origin.world = m->world;
 }
 
 static int open_gate(struct sess *s)

@@ -7,16 +7,21 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static size_t known_size(unsigned type)
+static size_t least_size(unsigned type)
 {
 	switch (type) {
 	case AON_MSG_HELLO:
-		return sizeof(struct aon_msg_hello);
+		return AON_HELLO_LEAST;
 	case AON_MSG_NOTE:
 		return sizeof(struct aon_msg_note);
 	default:
 		return sizeof(struct aon_msg_head);
 	}
+}
+
+static size_t known_size(unsigned type)
+{
+	return type == AON_MSG_HELLO ? sizeof(struct aon_msg_hello) : least_size(type);
 }
 
 #define TERMINATE(text) ((text)[sizeof(text) - 1] = '\0')
@@ -28,13 +33,14 @@ int msg_check(union msg *out, const void *data, size_t len)
 	if (len < sizeof(head) || len > AON_MSG_MAX)
 		return -EPROTO;
 	memcpy(&head, data, sizeof(head));
-	if (head.magic != AON_MSG_MAGIC || head.size != len || len < known_size(head.type))
+	if (head.magic != AON_MSG_MAGIC || head.size != len || len < least_size(head.type))
 		return -EPROTO;
 	memset(out, 0, sizeof(*out));
-	memcpy(out, data, known_size(head.type));
+	memcpy(out, data, len < known_size(head.type) ? len : known_size(head.type));
 	if (head.type == AON_MSG_HELLO) {
 		TERMINATE(out->hello.library);
 		TERMINATE(out->hello.run);
+		TERMINATE(out->hello.job);
 	} else if (head.type == AON_MSG_NOTE) {
 		TERMINATE(out->note.source);
 		TERMINATE(out->note.state);

@@ -19,8 +19,8 @@ struct account {
 enum tier { TIER_OFF, TIER_PULSE, TIER_ROLLUP, TIER_FLIGHT, TIER_FULL };
 
 /*
- * Where an imported process comes from: what became of its file. All of it is 0 for a process
- * that aon recorded itself. Its path is the process's exe, its damage the note.
+ * Where an imported process comes from: what became of its file. All of it but rank and world is
+ * 0 for a process that aon recorded itself. Its path is the process's exe, its damage the note.
  */
 struct origin {
 	uint32_t file;    /* which of the import, from 1; 0: none */
@@ -52,6 +52,8 @@ struct process {
 	char note[160]; /* last word of its probes: "cuda off: no driver" */
 	struct account account;
 	struct origin origin;
+	uint32_t local_rank; /* + 1; 0: not known */
+	char job[48];        /* as its environment says, may be empty */
 };
 
 #define LANE_HOST 0xffffffffu

@@ -234,7 +234,7 @@ static uint8_t *put_origin(uint8_t *q, const struct origin *o)
 	const uint64_t v[] = { o->file,     o->rank, o->world, o->tick_ns, o->rows,
 			       o->imported, o->left, o->lost,  o->mended,  o->broke_at };
 
-	for (size_t i = 0; o->file && i < sizeof(v) / sizeof(v[0]); i++)
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
 		q = varint_put(q, v[i]);
 	return q;
 }
@@ -290,7 +290,12 @@ int row_put_process(struct rows *r, const struct process *p)
 	q = put_text(q, p->run, sizeof(p->run));
 	q = put_text(q, p->library, sizeof(p->library));
 	q = put_text(q, p->note, sizeof(p->note));
-	q = put_origin(q, &p->origin);
+	if (p->origin.file || p->origin.rank || *p->job)
+		q = put_origin(q, &p->origin);
+	if (p->origin.rank || *p->job) {
+		q = varint_put(q, p->local_rank);
+		q = put_text(q, p->job, sizeof(p->job));
+	}
 	end(r, &s, q);
 	return 0;
 }
@@ -323,5 +328,9 @@ int row_get_process(const struct seal *s, const void *body, struct process *p)
 	get_text(&in, p->library, sizeof(p->library));
 	get_text(&in, p->note, sizeof(p->note));
 	get_origin(&in, &p->origin);
+	if (!in.bad && in.p < in.end) {
+		p->local_rank = (uint32_t)varint_get(&in);
+		get_text(&in, p->job, sizeof(p->job));
+	}
 	return in.bad ? -EBADMSG : 0;
 }

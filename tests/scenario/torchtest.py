@@ -11,10 +11,12 @@ APPS = pathlib.Path(__file__).resolve().parent.parent / "app"
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "aon"
 
 
-def torches():
-    """[(version, python)]: Debian's torch, and the current one of PyPI that tools/setup got."""
+def torches(otherwise=skip_all):
+    """[(version, python)]: Debian's torch, and the current one of PyPI that tools/setup got. With none of
+    them, otherwise(why)."""
     if SANITIZED:
-        skip_all("a sanitizer's runtime must come before Python's")
+        otherwise("a sanitizer's runtime must come before Python's")
+        return []
     found = []
     for python in (CACHE / "torch-venv/bin/python", pathlib.Path("/usr/bin/python3")):
         if not python.exists():
@@ -25,7 +27,7 @@ def torches():
         if r.returncode == 0:
             found.append((r.stdout.strip(), str(python)))
     if not found:
-        skip_all("no torch: tools/setup check installs python3-torch, and PyPI's into the cache")
+        otherwise("no torch: tools/setup check installs python3-torch, and PyPI's into the cache")
     return found
 
 

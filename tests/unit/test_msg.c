@@ -11,6 +11,7 @@
 #include "t.h"
 
 #define HELLO sizeof(struct aon_msg_hello)
+#define LEAST AON_HELLO_LEAST
 #define NOTE  sizeof(struct aon_msg_note)
 #define HEAD  sizeof(struct aon_msg_head)
 
@@ -26,7 +27,8 @@ static const struct {
 	/* name                                 magic          type           size       len        want */
 	{ "a HELLO of our length",              AON_MSG_MAGIC, AON_MSG_HELLO, HELLO,     HELLO,     0       },
 	{ "a longer one, of a newer libaon",    AON_MSG_MAGIC, AON_MSG_HELLO, HELLO + 8, HELLO + 8, 0       },
-	{ "a shorter one",                      AON_MSG_MAGIC, AON_MSG_HELLO, HELLO - 8, HELLO - 8, -EPROTO },
+	{ "a shorter one, of an older libaon",  AON_MSG_MAGIC, AON_MSG_HELLO, LEAST,     LEAST,     0       },
+	{ "one that is too short",              AON_MSG_MAGIC, AON_MSG_HELLO, LEAST - 8, LEAST - 8, -EPROTO },
 	{ "another magic",                      0x12345678,    AON_MSG_HELLO, HELLO,     HELLO,     -EPROTO },
 	{ "a size above what came",             AON_MSG_MAGIC, AON_MSG_HELLO, HELLO + 8, HELLO,     -EPROTO },
 	{ "a size below what came",             AON_MSG_MAGIC, AON_MSG_HELLO, HELLO,     HELLO + 8, -EPROTO },
@@ -64,7 +66,8 @@ static void test_texts(void)
 	memset(&h, 'x', sizeof(h));
 	h.head = (struct aon_msg_head){ AON_MSG_MAGIC, AON_MSG_HELLO, sizeof(h) };
 	T_OK(!msg_check(&m, &h, sizeof(h)) && strlen(m.hello.library) == sizeof(h.library) - 1 &&
-		     strlen(m.hello.run) == sizeof(h.run) - 1,
+		     strlen(m.hello.run) == sizeof(h.run) - 1 &&
+		     strlen(m.hello.job) == sizeof(h.job) - 1,
 	     "texts of a HELLO end, even if they do not");
 	memset(&n, 'x', sizeof(n));
 	n.head = (struct aon_msg_head){ AON_MSG_MAGIC, AON_MSG_NOTE, sizeof(n) };

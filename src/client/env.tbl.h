@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * env.tbl.h - the variables that say which job and rank a process is, once. No other variable of a
+ * program is read but aon's own, and of these only the value below is kept.
+ *
+ *	ENV(what, "VARIABLE")      the first one that is set counts
+ *
+ * what  RANK, WORLD (ranks of the job), LOCAL (rank on this node): whole numbers
+ *       JOB: a text, up to 47 of a-z A-Z 0-9 . _ : -
+ */
+/* clang-format off */
+ENV(RANK,  "RANK")                        /* torchrun, and what else starts torch.distributed */
+ENV(RANK,  "OMPI_COMM_WORLD_RANK")        /* Open MPI */
+ENV(RANK,  "PMIX_RANK")
+ENV(RANK,  "PMI_RANK")                    /* MPICH, Intel MPI */
+ENV(RANK,  "SLURM_PROCID")
+ENV(RANK,  "JOB_COMPLETION_INDEX")        /* indexed jobs of Kubernetes */
+ENV(WORLD, "WORLD_SIZE")
+ENV(WORLD, "OMPI_COMM_WORLD_SIZE")
+ENV(WORLD, "PMI_SIZE")
+ENV(WORLD, "SLURM_NTASKS")
+ENV(LOCAL, "LOCAL_RANK")
+ENV(LOCAL, "OMPI_COMM_WORLD_LOCAL_RANK")
+ENV(LOCAL, "MPI_LOCALRANKID")
+ENV(LOCAL, "SLURM_LOCALID")
+ENV(JOB,   "AON_JOB")
+ENV(JOB,   "SLURM_JOB_ID")
+ENV(JOB,   "PBS_JOBID")
+ENV(JOB,   "LSB_JOBID")
+ENV(JOB,   "OMPI_MCA_ess_base_jobid")
+ENV(JOB,   "TORCHELASTIC_RUN_ID")
+ENV(JOB,   "JOB_NAME")
+/* clang-format on */
+#undef ENV
