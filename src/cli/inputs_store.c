@@ -250,6 +250,8 @@ static bool aside(struct from_store *s, struct owner *own, const struct event *e
 		return false;
 	c = s->t->comm[comm];
 	c.sequence = e->b;
+	if (c.rank == TRACE_NO_RANK) /* it stands behind the rows */
+		c.rank = s->t->file[s->t->process[s->t->lane[e->lane].process].file].rank;
 	*err = trace_comm_add(s->t, &c, &comm);
 	own->comm = *err ? 0 : comm + 1;
 	return true;

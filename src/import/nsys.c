@@ -284,6 +284,13 @@ static int read_all(struct nsys *n, uint64_t size)
 	sqlite3_db_config(n->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_exec(n->db, "PRAGMA cell_size_check=1;PRAGMA temp_store=2", NULL, NULL, NULL);
 	err = is_export(n);
+	if (err && sqlite3_errcode(n->db) == SQLITE_CORRUPT) {
+		/* SQLite refuses a file that is shorter than its head says, but to who repairs. */
+		sqlite3_db_config(n->db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
+		sqlite3_exec(n->db, "PRAGMA writable_schema=ON", NULL, NULL, NULL);
+		err = is_export(n);
+		import_broke(n->im, size, "cut short at byte %llu", (unsigned long long)size);
+	}
 	if (err)
 		return err;
 	if (sqlite3_prepare_v2(n->db, "SELECT value FROM StringIds WHERE id=?1", -1, &n->string,

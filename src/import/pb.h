@@ -75,6 +75,18 @@ static inline bool pb_next(struct pb *in, struct pb_field *f)
 	return true;
 }
 
+/* Where pb_next() found that a field is longer than what is left: that, as its data. */
+static inline bool pb_rest(struct pb *in, struct pb_field *f)
+{
+	struct pb at = { in->p, in->end, false };
+	uint64_t tag = pb_varint(&at), len = pb_varint(&at);
+
+	if (!in->bad || at.bad || (tag & 7) != 2 || len <= (uint64_t)(in->end - at.p))
+		return false;
+	*f = (struct pb_field){ .num = (uint32_t)(tag >> 3), .wire = 2, .data = at };
+	return true;
+}
+
 static inline bool pb_is(const struct pb *data, const char *text)
 {
 	size_t len = strlen(text);

@@ -171,6 +171,8 @@ static int read_plane(struct xplane *x, struct pb plane, bool lines)
 						  0);
 		}
 	}
+	if (!err && pb_rest(&in, &f) && f.num == 3)
+		err = xplane_line(x, f.data);
 	for (in = plane; !err && pb_next(&in, &f);)
 		if (f.num == 6 && f.wire == 2 && (lines || !x->device))
 			err = read_plane_stat(x, f.data);
@@ -194,6 +196,9 @@ static int read_space(struct xplane *x, struct pb in)
 					 (size_t)(field.data.end - field.data.p),
 					 &x->t->process[x->process].name);
 	}
+	/* A file that was cut ends inside a plane: what is whole of it counts. */
+	if (!err && pb_rest(&in, &field) && field.num == 1)
+		err = read_plane(x, field.data, false);
 	if (err)
 		return import_say(x->im->why, err, "%s: %s", x->im->path, strerror(-err));
 	if (in.bad)

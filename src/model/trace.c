@@ -362,10 +362,14 @@ int trace_flush(struct trace *t)
 	struct trace_priv *pr = t->priv;
 	size_t n = t->events;
 
+	int err;
+
 	if (!pr->batch || !n)
 		return 0;
 	t->events = 0;
-	return pr->batch_fn(pr->batch_arg, t, t->event, t->event_comm, n);
+	err = pr->batch_fn(pr->batch_arg, t, t->event, t->event_comm, n);
+	t->comms = 0; /* they were of these events */
+	return err;
 }
 
 /* --- the whole --- */

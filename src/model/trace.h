@@ -142,8 +142,9 @@ int trace_seal(struct trace *t);
 
 /*
  * From here on events are handed over `batch` at a time, in the order they came, and are not
- * kept: what has no end is imported in bounded memory. comm is NULL, or as event_comm. What the
- * function returns below 0 becomes trace_add()'s. trace_flush() hands over the rest.
+ * kept, nor are their comms: what has no end is imported in bounded memory. comm is NULL, or as
+ * event_comm. What the function returns below 0 becomes trace_add()'s. trace_flush() hands over
+ * the rest.
  */
 typedef int trace_batch_fn(void *arg, struct trace *t, const struct event *ev, const uint32_t *comm,
 			   size_t n);

@@ -165,6 +165,21 @@ def xplane(root):
             ok(got == want, f"{path.name}: streams of GPU {index} are lanes", f"{got} {want}")
 
 
+def cut(place, root):
+    """Half of a file of each format: what is whole, and exit 1."""
+    for name in ("nsys/nsys_ai/h100_2gpu_1s.sqlite",
+                 "xplane/xprof/GPU-multi-worker_34.83.195.179_6003.xplane.pb",
+                 "kineto/hta/ns_resolution_trace/rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz"):
+        path = root / name
+        half = place.path / path.name
+        _, whole, _ = dump(path)
+        half.write_bytes(path.read_bytes()[:path.stat().st_size // 2])
+        code, d, err = dump(half)
+        ok(code == 1 and 0 < d["files"][0]["imported"] < whole["files"][0]["imported"]
+           and d["files"][0]["broke_at"] <= half.stat().st_size and d["files"][0]["why"],
+           f"half of {path.name}: what is whole is imported", f"{d and d['files']} {err}")
+
+
 def main():
     root = data()
     if not root:
@@ -196,6 +211,7 @@ def main():
         n = nsys_launches(root / "nsys/nsys_ai/h100_2gpu_1s.sqlite")
         ok(n == 1632, "11 launches of another process are not taken for a kernel's", n)
         xplane(root)
+        cut(place, root)
         code, d, err = dump(root / "param/dlrm_kineto")
         ok(code == 0 and [f["rank"] for f in d["files"]] == list(range(8)),
            "a folder is the ranks of one job", err)
