@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from aontest import BUILD, app_env, find, report, skip_all
+from aontest import BUILD, SANITIZED, app_env, find, report, skip, skip_all
 
 LEVELS = [p.name for p in sorted((BUILD / "tests" / "sim").glob("[0-9]*")) if p.is_dir()]
 
@@ -18,6 +18,8 @@ def sim_env(place, level="129", **extra):
     """The environment of a program on the stand-in with CUPTI of that level, and the probe."""
     env = app_env(place, CUDA_INJECTION64_PATH=PROBE,
                   LD_LIBRARY_PATH=BUILD / "tests" / "sim" / level, AON_JOIN_MS=500)
+    if "address" in SANITIZED:  # programs leave what they made to the driver's end
+        env["ASAN_OPTIONS"] = "detect_leaks=0"
     env.update({k: str(v) for k, v in extra.items()})
     return {k: v for k, v in env.items() if v != ""}
 
@@ -73,6 +75,13 @@ def stored(daemon, *args):
     """The report of what the daemon has by now."""
     daemon.flush()
     return report(daemon.place.store, "--all", *args)
+
+
+def no_python(text):
+    """A sanitizer's runtime must be the first library of a program: Python does not have it."""
+    if SANITIZED:
+        skip(text, "not in a Python of another build")
+    return bool(SANITIZED)
 
 
 def note(daemon, pid):

@@ -11,7 +11,7 @@ import time
 from aontest import (BUILD, Daemon, Place, SANITIZED, app_env, done, find, ok, skip, wait_for,
                      wait_joined)
 from clitest import aon
-from cudatest import (LEVELS, PROBE, clean, count, events, lost_by, note, rows, run, said, sim_env,
+from cudatest import (LEVELS, PROBE, clean, count, events, no_python, note, rows, run, said,
                       start, stored)
 
 MIX = 200
@@ -184,6 +184,8 @@ def real_cupti():
     """NVIDIA's own libcupti, without a driver: not a call of it, and a reason."""
     pypi = pathlib.Path(os.environ.get("AON_PYPI", ""))
     found = sorted(pypi.parent.glob("cuda/*/lib/libcupti.so.*")) if pypi.name else []
+    if no_python("NVIDIA's own libcupti"):
+        return
     if not found:
         skip("NVIDIA's own libcupti", "tools/setup check could not get it")
         return
