@@ -4,6 +4,8 @@
 
     gen.py calls.h  driver.tbl            prototypes: cu*() and the do_cu*() behind them
     gen.py calls.c  driver.tbl            the exported functions and the table of their names
+    gen.py args.c   driver.tbl            the arguments' sizes as the stand-in has them, for a test
+    gen.py meta.h   driver.tbl            and as NVIDIA's headers have them
     gen.py map      cupti.tbl LEVEL NAME  linker script: what CUPTI of that version exports
     gen.py place    LEVEL NAME STAMP LIBCUPTI LIBCUDA   a folder in which programs find both
 """
@@ -76,6 +78,24 @@ def calls_c(path):
     print("};\nconst size_t sim_entries_len = ARRAY_LEN(sim_entries);")
 
 
+def args_c(path):
+    print('#include "cu.h"\n#include "hook.h"\n#include "../unit/standin_args.h"\n')
+    print("const struct standin_args standin_args[] = {")
+    for c in rows(path, Call):
+        fields = "".join(f"{t}{n}; " for t, n in c.args)
+        size = f"sizeof(struct {{ {fields}}})" if c.args else "0"
+        for name, cbid, _ in c.forms():
+            print(f'\t{{ "{name}", {cbid}, {size} }},')
+    print("};")
+
+
+def meta_h(path):
+    for c in rows(path, Call):
+        for name, _, _ in c.forms():
+            size = f"sizeof({name}_params)" if c.args else "0"
+            print(f'{{ "{name}", CUPTI_DRIVER_TRACE_CBID_{name}, {size} }},')
+
+
 def export_map(path, level, soname):
     def parse(line):
         name, first, last = line.split()
@@ -98,5 +118,5 @@ def place(level, soname, stamp, cupti, cuda):
     Path(stamp).touch()
 
 
-{"calls.h": calls_h, "calls.c": calls_c, "map": export_map,
+{"calls.h": calls_h, "calls.c": calls_c, "args.c": args_c, "meta.h": meta_h, "map": export_map,
  "place": place}[sys.argv[1]](*sys.argv[2:])
