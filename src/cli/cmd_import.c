@@ -2,6 +2,7 @@
 /* aon import - traces of other tools into a store, in bounded memory. */
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,6 @@
 #include "base/json.h"
 #include "cli/inputs.h"
 #include "cli/into_store.h"
-#include "cli/locate.h"
 #include "cli/out.h"
 #include "import/import.h"
 #include "store/store.h"
@@ -29,7 +29,7 @@ static void remove_store(const char *to)
 }
 
 /* "aon-worker0.db" for "runs/worker0.pt.trace.json.gz": where aon report looks without a word. */
-static void default_store(char to[PATH_MAX], const char *from)
+static void default_store(char *to, size_t cap, const char *from)
 {
 	size_t len = strlen(from), at = len, n = 0;
 	char stem[STEM_MAX + 1];
@@ -41,7 +41,7 @@ static void default_store(char to[PATH_MAX], const char *from)
 	for (; at < len && from[at] != '.' && n < STEM_MAX; at++)
 		stem[n++] = (from[at] > ' ' && from[at] < 0x7f) ? from[at] : '_';
 	stem[n] = '\0';
-	snprintf(to, PATH_MAX, "aon-%s.db", n && strcmp(stem, "-") ? stem : "import");
+	snprintf(to, cap, "aon-%s.db", n && strcmp(stem, "-") ? stem : "import");
 }
 
 static void say_json(const struct trace *t, const char *to)
@@ -113,10 +113,23 @@ static void say_text(const struct opts *o, const struct trace *t, const char *to
 		out_style(&out, OUT_PLAIN));
 }
 
+static volatile sig_atomic_t stopped;
+
+static void on_signal(int sig)
+{
+	stopped = sig;
+}
+
+/* Who interrupts an import wants nothing left of it. */
+static int progress(void *arg, const char *path, uint64_t done, uint64_t size)
+{
+	return stopped ? -ECANCELED : inputs_progress(arg, path, done, size);
+}
+
 /* All operands, one after the other; a file that is no trace ends it. */
 static int import_all(const struct opts *o, struct trace *t, struct store *st, const char *to)
 {
-	struct import_opts io = { .progress = inputs_progress, .arg = (void *)(uintptr_t)o };
+	struct import_opts io = { .progress = progress, .arg = (void *)(uintptr_t)o };
 	struct import_why why = { "" };
 	struct into_store *into;
 	int err = into_store_new(&into, t, st);
@@ -137,11 +150,22 @@ static int import_all(const struct opts *o, struct trace *t, struct store *st, c
 	return err < 0 ? cli_say(CLI_FAIL, "%s", why.text) : CLI_OK;
 }
 
+/* Written aside and renamed: a store of that name is whole, whatever ended an import half way. */
+static int finish(const char *part, const char *to, int rc)
+{
+	if (rc == CLI_OK && rename(part, to) < 0)
+		rc = cli_say(CLI_FAIL, "%s: %s", to, strerror(errno));
+	if (rc != CLI_OK)
+		remove_store(part);
+	return rc;
+}
+
 int cmd_import(const struct opts *o)
 {
 	struct store_opts so = { .names_max = TRACE_NAMES_MAX + 1000, .create = true };
+	struct sigaction stop = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
 	struct store_why why = { "" };
-	char to[PATH_MAX];
+	char to[PATH_MAX - 32], part[PATH_MAX];
 	struct trace *t;
 	struct store *st;
 	int err, rc;
@@ -151,21 +175,24 @@ int cmd_import(const struct opts *o)
 	if (o->val[OPT_OUTPUT])
 		snprintf(to, sizeof(to), "%s", o->val[OPT_OUTPUT]);
 	else
-		default_store(to, o->argv[0]);
+		default_store(to, sizeof(to), o->argv[0]);
 	if (access(to, F_OK) == 0)
 		return cli_say(CLI_FAIL, "%s: exists already. Name another: -o FILE", to);
-	err = store_open_rw(&st, to, &so, &why);
+	snprintf(part, sizeof(part), "%s.part-%d", to, (int)getpid());
+	err = store_open_rw(&st, part, &so, &why);
 	if (err < 0)
-		return locate_failed(to, err, &why);
+		return cli_say(CLI_FAIL, "%s: cannot be made: %s", to, strerror(-err));
+	sigaction(SIGINT, &stop, NULL);
+	sigaction(SIGTERM, &stop, NULL);
 	if (trace_new(&t) < 0) {
 		store_close(st);
+		remove_store(part);
 		return cli_say(CLI_FAIL, "out of memory");
 	}
 	rc = import_all(o, t, st, to);
 	store_close(st);
-	if (rc != CLI_OK) {
-		remove_store(to);
-	} else {
+	rc = finish(part, to, rc);
+	if (rc == CLI_OK) {
 		if (o->val[OPT_JSON])
 			say_json(t, to);
 		else

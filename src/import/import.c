@@ -184,6 +184,7 @@ static int import_folder(struct trace *t, const char *path, const struct import_
 	struct dirent **entry;
 	struct import_why other = { "" };
 	int n = scandir(path, &entry, NULL, versionsort), err = 0;
+	const char *slash = *path && path[strlen(path) - 1] == '/' ? "" : "/";
 	unsigned good = 0;
 
 	if (n < 0)
@@ -193,8 +194,8 @@ static int import_folder(struct trace *t, const char *path, const struct import_
 		struct stat sb;
 
 		if (!err && i < FOLDER_MAX && entry[i]->d_name[0] != '.' &&
-		    asprintf(&file, "%s/%s", path, entry[i]->d_name) > 0 && !stat(file, &sb) &&
-		    S_ISREG(sb.st_mode)) {
+		    asprintf(&file, "%s%s%s", path, slash, entry[i]->d_name) > 0 &&
+		    !stat(file, &sb) && S_ISREG(sb.st_mode)) {
 			err = import_file(t, file, o, &other);
 			good += !err;
 			if (err == -EMEDIUMTYPE || err == -ENODATA)

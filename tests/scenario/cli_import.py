@@ -3,6 +3,7 @@
 """aon import as a person meets it: files, folders, pipes, damage, names that are hostile."""
 import gzip
 import json
+import signal
 import sqlite3
 import subprocess
 
@@ -213,6 +214,22 @@ def bar(place):
     ok("%" in text and "big.json" in text, "on a terminal a bar shows how far it is", text[:300])
 
 
+def interrupted(place):
+    big = place.path / "big.json"
+    p = subprocess.Popen([find("aon"), "import", "-", "-o", "half.db"], stdin=subprocess.PIPE, cwd=place.path,
+                         env=env_for(place), stderr=subprocess.PIPE)
+    p.stdin.write(big.read_bytes())
+    p.send_signal(signal.SIGINT)
+    try:
+        p.stdin.write(big.read_bytes() * 3)
+        p.stdin.close()
+    except BrokenPipeError:
+        pass
+    code = p.wait(60)
+    left = sorted(x.name for x in place.path.iterdir() if "half.db" in x.name)
+    ok(code != 0 and not left, "an import that is interrupted leaves nothing", f"{code} {left}")
+
+
 def main():
     with Place() as place:
         plain(place)
@@ -221,6 +238,7 @@ def main():
         dialects(place)
         names(place)
         bar(place)
+        interrupted(place)
     done()
 
 
