@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "filter.h"
+
 #define ITEMS 64
 
 static const char *const source =
@@ -505,6 +507,35 @@ static void forks(void)
 	clReleaseCommandQueue(q);
 }
 
+/* From the filter on, whoever talks to a daemon kills the process. */
+static void filtered(void)
+{
+	static char out[4096];
+	cl_command_queue q = queue_new(0);
+	struct work w = work_new("add");
+
+	setvbuf(stdout, out, _IOFBF, sizeof(out));
+	launch(q, &w, 0, NULL, NULL);
+	must(clFinish(q), "finish");
+	take(q, &w);
+	check(!put_on_filter(), "the filter is on");
+	for (unsigned i = 0; i < n; i++)
+		launch(q, &w, 0, NULL, NULL);
+	must(clFinish(q), "finish");
+	take(q, &w);
+	work_free(&w);
+	clReleaseCommandQueue(q);
+}
+
+/* Until it is killed. */
+static void storm(void)
+{
+	puts("{}");
+	fflush(stdout);
+	for (;;)
+		shared();
+}
+
 /* Batches of 200 for the benchmark: the least time for an enqueue, and with finish. */
 static void bench(void)
 {
@@ -539,6 +570,7 @@ int main(int argc, char *argv[])
 		{ "blocked", blocked }, { "failing", failing },   { "names", names },
 		{ "threads", threads }, { "shared", shared },     { "queues", queues },
 		{ "leaves", leaves },   { "forks", forks },       { "bench", bench },
+		{ "storm", storm },     { "filtered", filtered },
 	};
 	uint64_t from = now_ns();
 

@@ -171,11 +171,18 @@ static void slot_use(struct queue *q, cl_command_queue handle, cl_context contex
 	/* Pairs with the acquires of who goes through all slots. */
 	atomic_store_explicit(&q->state, SLOT_LIVE, memory_order_release);
 	enter(q, handle);
-	if (!atomic_exchange_explicit(&layer->exit_hooked, 1, memory_order_relaxed))
-		atexit(harvest_at_exit);
 }
 
 /* --- calls --- */
+
+/* When there is a queue, the driver is there: its own end comes after ours. */
+static cl_command_queue made(cl_command_queue handle)
+{
+	if (handle && layer->on &&
+	    !atomic_exchange_explicit(&layer->exit_hooked, 1, memory_order_relaxed))
+		atexit(harvest_at_exit);
+	return handle;
+}
 
 static struct queue *wanted_slot(void)
 {
@@ -198,11 +205,11 @@ static cl_command_queue CL_API_CALL on_clCreateCommandQueue(cl_context context, 
 	if (handle) {
 		q->props_used = 0;
 		slot_use(q, handle, context, device, asked);
-		return handle;
+		return made(handle);
 	}
 	if (q)
 		slot_free(q);
-	return next()->clCreateCommandQueue(context, device, asked, err);
+	return made(next()->clCreateCommandQueue(context, device, asked, err));
 }
 
 /* The app's properties with profiling on; false: leave them as they are. */
@@ -251,11 +258,11 @@ static cl_command_queue CL_API_CALL on_clCreateCommandQueueWithProperties(
 		if (used)
 			memcpy(q->props, props, used * sizeof(*props));
 		slot_use(q, handle, context, device, asked);
-		return handle;
+		return made(handle);
 	}
 	if (q)
 		slot_free(q);
-	return next()->clCreateCommandQueueWithProperties(context, device, props, err);
+	return made(next()->clCreateCommandQueueWithProperties(context, device, props, err));
 }
 
 static cl_int CL_API_CALL on_clRetainCommandQueue(cl_command_queue handle)
