@@ -28,6 +28,10 @@ CMD(IMPORT,  import,  "TRACE...",          "traces of other tools into a store",
 CMD(WHATIF,  whatif,  "[STORE|TRACE...]",  "what a step would take if something were faster or gone",
     "Replays what was recorded as what waited for what: calls, streams, ranks. A NAME\n"
     "is part of a name in any case, a pattern of the shell, or a class of kernels.")
+CMD(EXPORT,  export,  "[FILE...]",         "write stores or traces as other tools read them",
+    "Takes what aon report takes; several files are the ranks of one job. The format\n"
+    "is --format, or what the ending of -o asks for: .pftrace .json .pb .collapsed\n"
+    "or .csv, with .gz behind any of them. -o DIR/ writes a file for each rank.")
 CMD(DOCTOR,  doctor,  "",                  "what works on this machine, and what to do about the rest",
     "Exits 1 only if recording itself cannot work. Changes nothing.")
 CMD(STORE,   store,   "check|stat|journal STORE", "check a store, or say what it holds",

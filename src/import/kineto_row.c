@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "import/kineto.h"
+#include "model/dtype.h"
 
 #define KEY_SLOTS  128u
 #define TIME_MAX   (INT64_MAX / 2)
@@ -212,30 +213,11 @@ static int kernel(struct kineto *k, struct event *e)
 	return err;
 }
 
-/* "Float", "BFloat16", "Long", ...: bytes of one element, as PyTorch and NCCL write them. */
-static unsigned element_bytes(struct json_tok t)
-{
-	static const struct {
-		const char *name;
-		unsigned bytes;
-	} types[] = {
-		{ "Float", 4 },        { "BFloat16", 2 },       { "Half", 2 },
-		{ "Double", 8 },       { "Long", 8 },           { "Int", 4 },
-		{ "Short", 2 },        { "Char", 1 },           { "Byte", 1 },
-		{ "Bool", 1 },         { "Float8_e4m3fn", 1 },  { "Float8_e5m2", 1 },
-		{ "ComplexFloat", 8 }, { "ComplexDouble", 16 },
-	};
-
-	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
-		if (json_tok_is(t, types[i].name))
-			return types[i].bytes;
-	return 0;
-}
-
 static int collective(struct kineto *k, uint32_t *comm)
 {
 	const struct row *r = &k->row;
-	unsigned bytes = element_bytes(json_tok_text(token(r, F_DTYPE)));
+	struct json_tok dtype = json_tok_text(token(r, F_DTYPE));
+	unsigned bytes = dtype_bytes(dtype.s, dtype.len);
 	struct trace_comm c = { .rank = TRACE_NO_RANK,
 				.size = number32(r, F_GROUP_SIZE),
 				.bytes_in = number(r, F_NELEMS_IN) * bytes,

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * link.h - which call launched what, and under which ranges: (process, correlation) -> launch.
+ */
+#ifndef AON_EXPORT_LINK_H
+#define AON_EXPORT_LINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/trace.h"
+
+#define LINK_CALL 0x1u /* the call was seen */
+#define LINK_WORK 0x2u /* its work was seen */
+
+struct link {
+	uint64_t key; /* process << 32 | corr; 0: free */
+	uint32_t flags;
+	uint32_t stack; /* of the call: a node of link_stacks */
+};
+
+/* A frame on top of another. Node 0 is the bottom. */
+struct node {
+	uint32_t below, name, next; /* next: of the same hash */
+	uint32_t file;              /* of a bottom frame: index + 1, else 0 */
+	uint64_t ns, count;         /* of what ended on it */
+};
+
+struct links {
+	struct link *slot; /* owned; a power of two */
+	size_t slots, used;
+	struct node *node; /* owned */
+	size_t nodes, cap;
+	uint32_t *head; /* owned: nodes by hash */
+	size_t heads;
+};
+
+/* GPU work: what stands on a device's lane and takes its time. */
+static inline bool link_is_work(const struct event *e)
+{
+	return e->kind == EVENT_KERNEL || e->kind == EVENT_COPY || e->kind == EVENT_MEMSET ||
+	       e->kind == EVENT_GRAPH;
+}
+
+/* Reads all events of the trace (of one file, if file >= 0). With `stacks`, keeps those of calls. */
+int link_all(struct links *l, const struct trace *t, int32_t file, bool stacks);
+void link_free(struct links *l);
+
+/* NULL: no launch of that id was seen, nor any work of it. */
+const struct link *link_find(const struct links *l, uint32_t process, uint32_t corr);
+
+/* The frame `name` on `below`: found, or made. */
+int link_frame(struct links *l, uint32_t below, uint32_t name, uint32_t *node);
+
+#endif /* AON_EXPORT_LINK_H */

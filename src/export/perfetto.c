@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * perfetto.c - a trace as Perfetto's own protobuf (TracePacket, by its public field numbers).
+ *
+ * A process is a process track with its threads; its devices are tracks below it with a track a
+ * stream; steps and counters have tracks of their own. Work carries its launch as annotations and
+ * is joined to the call by a flow. Several files are several machines: a pid is then one of its
+ * machine. Slices of a track must nest: what overlaps without nesting goes to a further track of
+ * the same name, which Perfetto draws together.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "export/walk.h"
+
+#define TRACKS_MAX 64u /* of one lane */
+#define DEPTH_MAX  256u
+#define ID_OF_NAME (1ull << 63) /* of a pid or tid: no number, but a name (import) */
+
+/* Fields of TracePacket, TrackDescriptor, TrackEvent, DebugAnnotation. */
+enum { PACKET_TIME = 8, PACKET_SEQ = 10, PACKET_EVENT = 11, PACKET_INTERNED = 12 };
+enum { PACKET_FLAGS = 13, PACKET_TRACK = 60, PACKET_FIRST = 87, PACKET_MACHINE = 98 };
+enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRACK_PARENT = 5 };
+enum { TRACK_COUNTER = 8 };
+enum { EVENT_CATEGORY = 3, EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_NAME = 10 };
+enum { EVENT_TRACK = 11, EVENT_TEXT = 23, EVENT_VALUE = 30, EVENT_REAL = 44, EVENT_FLOWS = 47 };
+enum { ANNOTATION_NAME = 1, ANNOTATION_UINT = 3, ANNOTATION_TEXT = 6 };
+enum { INTERNED_CATEGORY = 1, INTERNED_NAME = 2, INTERNED_ANNOTATION = 3 };
+enum { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 };
+enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };
+
+/* Tracks are numbers that must differ: the kind above, an index below. */
+#define TRACK(kind, index) ((uint64_t)(kind) << 60 | (uint64_t)(index))
+enum { T_PROCESS = 1, T_LANE, T_COUNTER, T_DEVICE, T_STEPS };
+
+enum {
+	A_NONE,
+#define ANNOTATION(ID, text) A_##ID,
+#include "export/annotation.tbl.h"
+};
+
+static const char *const annotations[] = {
+	[A_NONE] = NULL,
+#define ANNOTATION(ID, text) [A_##ID] = text,
+#include "export/annotation.tbl.h"
+};
+
+static const char *const categories[EVENT_MAX] = {
+#define EVENT(num, NAME, text, has) [num] = text,
+#include "model/event.tbl.h"
+};
+
+/* One track: the ends of the slices that are open on it. */
+struct track {
+	uint64_t end[DEPTH_MAX];
+	size_t depth;
+	bool told; /* its descriptor is written */
+};
+
+struct perfetto {
+	struct walk *w;
+	uint32_t file;
+	bool machines;       /* more than one file */
+	int64_t shift;       /* of this file's times */
+	uint32_t *named;     /* owned: by name, file + 1 that it was interned for */
+	uint32_t *counted;   /* owned: by name, lane + 1 that its counter was last told for */
+	struct track *track; /* owned: TRACKS_MAX of a lane, then one for its steps */
+};
+
+static void packet_begin(const struct perfetto *p, struct pb *m)
+{
+	m->used = 0;
+	pb_u64(m, PACKET_SEQ, p->file + 1);
+	if (p->machines)
+		pb_u64(m, PACKET_MACHINE, p->file + 1);
+}
+
+static void packet_end(const struct perfetto *p, struct pb *m)
+{
+	sink_pb(p->w->s, 1, m);
+}
+
+/* --- tracks --- */
+
+static void put_track(const struct perfetto *p, uint64_t uuid, uint64_t parent, const char *name,
+		      uint32_t field, const struct pb *inner)
+{
+	struct pb m, d;
+
+	d.used = 0;
+	pb_u64(&d, TRACK_UUID, uuid);
+	if (parent)
+		pb_u64(&d, TRACK_PARENT, parent);
+	if (name && *name)
+		pb_text(&d, TRACK_NAME, name);
+	if (inner)
+		pb_msg(&d, field, inner);
+	packet_begin(p, &m);
+	pb_msg(&m, PACKET_TRACK, &d);
+	packet_end(p, &m);
+}
+
+static bool is_pid(uint64_t id)
+{
+	return id <= INT32_MAX;
+}
+
+static void put_process(const struct perfetto *p, uint32_t process)
+{
+	const struct trace *t = p->w->t;
+	const struct trace_process *proc = &t->process[process];
+	const char *name = walk_name(p->w, proc->name);
+	char text[300];
+	struct pb d;
+
+	if (t->file[proc->file].rank >= 0)
+		snprintf(text, sizeof(text), "rank %d %.250s", t->file[proc->file].rank, name);
+	else
+		snprintf(text, sizeof(text), "%.250s", *name ? name : "process");
+	if (!is_pid(proc->pid)) {
+		put_track(p, TRACK(T_PROCESS, process + 1), 0, text, 0, NULL);
+		return;
+	}
+	d.used = 0;
+	pb_u64(&d, 1, proc->pid);
+	pb_text(&d, 6, text);
+	put_track(p, TRACK(T_PROCESS, process + 1), 0, NULL, TRACK_PROCESS, &d);
+}
+
+static void put_device(const struct perfetto *p, uint32_t device)
+{
+	const struct trace_device *d = &p->w->t->device[device];
+	char text[200];
+
+	snprintf(text, sizeof(text), "GPU %u %.150s", d->device, walk_name(p->w, d->name));
+	put_track(p, TRACK(T_DEVICE, device + 1), TRACK(T_PROCESS, d->process + 1), text, 0, NULL);
+}
+
+static uint64_t lane_track(uint32_t lane, size_t n)
+{
+	return TRACK(T_LANE, ((uint64_t)lane << 8) + n + 1);
+}
+
+/* The first track of a thread is the thread; others lie below it. */
+static void put_lane(const struct perfetto *p, uint32_t lane, size_t n)
+{
+	const struct trace_lane *l = &p->w->t->lane[lane];
+	const struct trace_process *proc = &p->w->t->process[l->process];
+	const char *name = walk_name(p->w, l->name);
+	bool host = l->device == LANE_HOST;
+	char text[200];
+	struct pb d;
+
+	if (!*name) {
+		snprintf(text, sizeof(text), host ? "thread %llu" : "stream %llu",
+			 (unsigned long long)l->stream);
+		name = l->stream == TRACE_NO_STREAM ? "device" : text;
+	}
+	if (!host) {
+		put_track(p, lane_track(lane, n), TRACK(T_DEVICE, l->device + 1), name, 0, NULL);
+	} else if (n || l->stream & ID_OF_NAME || !is_pid(proc->pid)) {
+		put_track(p, lane_track(lane, n),
+			  n ? lane_track(lane, 0) : TRACK(T_PROCESS, l->process + 1), name, 0,
+			  NULL);
+	} else {
+		d.used = 0;
+		pb_u64(&d, 1, proc->pid);
+		pb_u64(&d, 2, l->stream);
+		pb_text(&d, 5, name);
+		put_track(p, lane_track(lane, 0), TRACK(T_PROCESS, l->process + 1), NULL,
+			  TRACK_THREAD, &d);
+	}
+}
+
+/* --- events --- */
+
+static void put_interned(const struct perfetto *p, uint32_t field, uint64_t id, const char *text,
+			 uint32_t flags)
+{
+	struct pb m, data, entry;
+
+	entry.used = 0;
+	pb_u64(&entry, 1, id);
+	pb_text(&entry, 2, text);
+	data.used = 0;
+	pb_msg(&data, field, &entry);
+	packet_begin(p, &m);
+	pb_u64(&m, PACKET_FLAGS, flags);
+	if (flags & STATE_CLEARED)
+		pb_u64(&m, PACKET_FIRST, 1);
+	pb_msg(&m, PACKET_INTERNED, &data);
+	packet_end(p, &m);
+}
+
+static void begin_event(const struct perfetto *p, struct pb *m, struct pb *e, uint64_t ns,
+			uint32_t type, uint64_t track)
+{
+	packet_begin(p, m);
+	pb_u64(m, PACKET_FLAGS, NEEDS_STATE);
+	pb_u64(m, PACKET_TIME, ns + (uint64_t)p->shift);
+	e->used = 0;
+	pb_u64(e, EVENT_TYPE, type);
+	pb_u64(e, EVENT_TRACK, track);
+}
+
+static void end_event(const struct perfetto *p, struct pb *m, const struct pb *e)
+{
+	pb_msg(m, PACKET_EVENT, e);
+	packet_end(p, m);
+}
+
+static void note_u64(struct pb *e, uint32_t name, uint64_t v)
+{
+	struct pb a;
+
+	a.used = 0;
+	pb_u64(&a, ANNOTATION_NAME, name);
+	pb_u64(&a, ANNOTATION_UINT, v);
+	pb_msg(e, EVENT_ANNOTATION, &a);
+}
+
+static void note_text(struct pb *e, uint32_t name, const char *text)
+{
+	struct pb a;
+
+	a.used = 0;
+	pb_u64(&a, ANNOTATION_NAME, name);
+	pb_text(&a, ANNOTATION_TEXT, text);
+	pb_msg(e, EVENT_ANNOTATION, &a);
+}
+
+static void note_three(struct pb *e, uint32_t name, const uint32_t v[3])
+{
+	char text[48];
+
+	snprintf(text, sizeof(text), "%u x %u x %u", v[0], v[1], v[2]);
+	note_text(e, name, text);
+}
+
+static void note_geo(struct pb *e, const struct geo *g)
+{
+	note_three(e, A_GRID, g->grid);
+	note_three(e, A_BLOCK, g->block);
+	note_u64(e, A_REGISTERS, g->regs);
+	note_u64(e, A_STATIC, g->smem_static);
+	note_u64(e, A_DYNAMIC, g->smem_dynamic);
+}
+
+static void note_comm(const struct perfetto *p, const struct event *ev, struct pb *e)
+{
+	const struct trace *t = p->w->t;
+	uint32_t id = t->event_comm ? t->event_comm[ev - t->event] : 0;
+	const struct trace_comm *c = id ? &t->comm[id - 1] : NULL;
+
+	if (!c)
+		return;
+	note_text(e, A_COLLECTIVE, walk_name(p->w, c->name));
+	note_text(e, A_GROUP, walk_name(p->w, c->group));
+	note_text(e, A_DTYPE, walk_name(p->w, c->dtype));
+	note_u64(e, A_RANKS, c->size);
+	note_u64(e, A_BYTES_IN, c->bytes_in);
+	note_u64(e, A_BYTES_OUT, c->bytes_out);
+}
+
+static void note_all(const struct perfetto *p, const struct event *ev, struct pb *e)
+{
+	const struct trace *t = p->w->t;
+	bool work = link_is_work(ev);
+
+	if (ev->corr && ev->kind != EVENT_RANGE && ev->kind != EVENT_STEP)
+		note_u64(e, A_CORRELATION, ev->corr);
+	if (ev->kind != EVENT_COLLECTIVE && ev->kind != EVENT_ALLOC && trace_external(ev))
+		note_u64(e, A_EXTERNAL, trace_external(ev));
+	if (ev->kind == EVENT_KERNEL && ev->a && ev->a < t->geos)
+		note_geo(e, &t->geo[ev->a]);
+	if (ev->kind == EVENT_COPY || ev->kind == EVENT_MEMSET || ev->kind == EVENT_ALLOC ||
+	    ev->kind == EVENT_COLLECTIVE)
+		note_u64(e, A_BYTES, ev->a);
+	if (work && trace_node(ev))
+		note_u64(e, A_NODE, trace_node(ev));
+	if (work)
+		note_u64(e, A_CONTEXT, t->lane[ev->lane].context);
+	if (ev->kind == EVENT_COLLECTIVE)
+		note_u64(e, A_SEQUENCE, ev->b);
+	if (ev->kind == EVENT_STEP)
+		note_u64(e, A_STEP, ev->a);
+	if (ev->kind == EVENT_SYNC && ev->a)
+		note_u64(e, A_WAITS_FOR, ev->a - 1);
+	note_comm(p, ev, e);
+}
+
+static void flow(const struct perfetto *p, const struct event *ev, struct pb *e)
+{
+	uint32_t process = p->w->t->lane[ev->lane].process;
+	const struct link *k = link_find(&p->w->links, process, ev->corr);
+
+	if ((link_is_work(ev) || ev->kind == EVENT_API) && k && k->flags == (LINK_CALL | LINK_WORK))
+		pb_f64(e, EVENT_FLOWS, k->key);
+}
+
+static void put_begin(struct perfetto *p, const struct event *ev, uint64_t track, uint32_t type)
+{
+	struct pb m, e;
+	char room[64];
+
+	if (ev->name && p->named[ev->name] != p->file + 1) {
+		p->named[ev->name] = p->file + 1;
+		put_interned(p, INTERNED_NAME, ev->name, walk_name(p->w, ev->name), NEEDS_STATE);
+	}
+	begin_event(p, &m, &e, ev->start_ns, type, track);
+	pb_u64(&e, EVENT_CATEGORY, ev->kind);
+	if (ev->name)
+		pb_u64(&e, EVENT_NAME, ev->name);
+	else
+		pb_text(&e, EVENT_TEXT, walk_event_name(p->w, ev, room, sizeof(room)));
+	note_all(p, ev, &e);
+	flow(p, ev, &e);
+	end_event(p, &m, &e);
+}
+
+static void put_end(const struct perfetto *p, uint64_t ns, uint64_t track)
+{
+	struct pb m, e;
+
+	begin_event(p, &m, &e, ns, SLICE_END, track);
+	end_event(p, &m, &e);
+}
+
+/* --- slices that nest --- */
+
+static void close_until(const struct perfetto *p, struct track *t, uint64_t now, uint64_t track)
+{
+	while (t->depth && t->end[t->depth - 1] <= now) {
+		t->depth--;
+		put_end(p, t->end[t->depth], track);
+	}
+}
+
+static bool fits(const struct track *t, uint64_t end)
+{
+	return t->depth < DEPTH_MAX && (!t->depth || end <= t->end[t->depth - 1]);
+}
+
+static void slice(struct perfetto *p, const struct event *ev, struct track *t, uint64_t track)
+{
+	put_begin(p, ev, track, SLICE_BEGIN);
+	t->end[t->depth++] = ev->start_ns + ev->dur_ns;
+}
+
+static bool lane_slice(struct perfetto *p, const struct event *ev)
+{
+	for (size_t i = 0; i < TRACKS_MAX; i++) {
+		struct track *t = &p->track[i];
+
+		close_until(p, t, ev->start_ns, lane_track(ev->lane, i));
+		if (!fits(t, ev->start_ns + ev->dur_ns))
+			continue;
+		if (!t->told)
+			put_lane(p, ev->lane, i);
+		t->told = true;
+		slice(p, ev, t, lane_track(ev->lane, i));
+		return true;
+	}
+	return false;
+}
+
+static bool step_slice(struct perfetto *p, const struct event *ev)
+{
+	uint64_t uuid = TRACK(T_STEPS, ev->lane + 1);
+	struct track *t = &p->track[TRACKS_MAX];
+
+	close_until(p, t, ev->start_ns, uuid);
+	if (!fits(t, ev->start_ns + ev->dur_ns))
+		return false;
+	if (!t->told)
+		put_track(p, uuid, TRACK(T_PROCESS, p->w->t->lane[ev->lane].process + 1), "steps",
+			  0, NULL);
+	t->told = true;
+	slice(p, ev, t, uuid);
+	return true;
+}
+
+static bool counter(struct perfetto *p, const struct event *ev)
+{
+	const struct trace_lane *l = &p->w->t->lane[ev->lane];
+	uint64_t uuid = TRACK(T_COUNTER, (uint64_t)ev->lane << 32 | ev->name);
+	struct pb m, e;
+
+	if (p->counted[ev->name] != ev->lane + 1) {
+		p->counted[ev->name] = ev->lane + 1;
+		e.used = 0;
+		put_track(p, uuid,
+			  l->device == LANE_HOST ? TRACK(T_PROCESS, l->process + 1)
+						 : TRACK(T_DEVICE, l->device + 1),
+			  walk_name(p->w, ev->name), TRACK_COUNTER, &e);
+	}
+	begin_event(p, &m, &e, ev->start_ns, COUNTER, uuid);
+	if (ev->flags & EVENT_FLOAT)
+		pb_f64(&e, EVENT_REAL, ev->a);
+	else
+		pb_u64(&e, EVENT_VALUE, ev->a);
+	end_event(p, &m, &e);
+	return true;
+}
+
+static bool instant(struct perfetto *p, const struct event *ev)
+{
+	if (!p->track[0].told)
+		put_lane(p, ev->lane, 0);
+	p->track[0].told = true;
+	put_begin(p, ev, lane_track(ev->lane, 0), INSTANT);
+	return true;
+}
+
+static bool put_event(struct perfetto *p, const struct event *ev)
+{
+	switch (ev->kind) {
+	case EVENT_COUNTER:
+		return counter(p, ev);
+	case EVENT_FLOW:
+		return false; /* between ids of ranges that are not here */
+	case EVENT_MARK:
+	case EVENT_ALLOC:
+		return instant(p, ev);
+	case EVENT_COLLECTIVE:
+		return ev->dur_ns ? lane_slice(p, ev) : instant(p, ev);
+	case EVENT_STEP:
+		return step_slice(p, ev) || lane_slice(p, ev);
+	default:
+		return lane_slice(p, ev);
+	}
+}
+
+static int put_events(struct perfetto *p, uint32_t lane)
+{
+	const struct trace *t = p->w->t;
+	int err = 0;
+
+	for (size_t i = 0; i <= TRACKS_MAX; i++)
+		p->track[i].depth = p->track[i].told = 0;
+	for (size_t i = t->lane_first[lane]; i < t->lane_first[lane + 1] && !err; i++) {
+		if (put_event(p, &t->event[i]))
+			err = walk_step(p->w, &t->event[i]);
+		else
+			p->w->n->left++;
+	}
+	for (size_t i = 0; i < TRACKS_MAX; i++)
+		close_until(p, &p->track[i], UINT64_MAX, lane_track(lane, i));
+	close_until(p, &p->track[TRACKS_MAX], UINT64_MAX, TRACK(T_STEPS, lane + 1));
+	return err;
+}
+
+/* --- a file --- */
+
+static void put_head(const struct perfetto *p)
+{
+	uint32_t flags = STATE_CLEARED;
+
+	for (uint32_t i = 1; i < sizeof(annotations) / sizeof(*annotations);
+	     i++, flags = NEEDS_STATE)
+		put_interned(p, INTERNED_ANNOTATION, i, annotations[i], flags);
+	for (uint32_t i = 1; i < EVENT_MAX; i++)
+		if (categories[i])
+			put_interned(p, INTERNED_CATEGORY, i, categories[i], NEEDS_STATE);
+}
+
+static int put_file(struct perfetto *p)
+{
+	const struct trace *t = p->w->t;
+	int err = 0;
+
+	put_head(p);
+	for (uint32_t i = 0; i < t->processes; i++)
+		if (t->process[i].file == p->file)
+			put_process(p, i);
+	for (uint32_t i = 0; i < t->devices; i++)
+		if (t->process[t->device[i].process].file == p->file)
+			put_device(p, i);
+	for (uint32_t i = 0; i < t->lanes && !err; i++)
+		if (t->process[t->lane[i].process].file == p->file)
+			err = put_events(p, i);
+	return err;
+}
+
+int export_perfetto(struct walk *w)
+{
+	const struct trace *t = w->t;
+	struct perfetto p = { .w = w, .machines = t->files > 1 && w->o->file < 0 };
+	bool wall = true;
+	int err = 0;
+
+	p.named = calloc(t->names + 1, sizeof(*p.named));
+	p.counted = calloc(t->names + 1, sizeof(*p.counted));
+	p.track = calloc(TRACKS_MAX + 1, sizeof(*p.track));
+	if (!p.named || !p.counted || !p.track)
+		err = -ENOMEM;
+	/* Clocks of several machines meet in wall time, if all of them say what theirs is. */
+	for (size_t i = 0; i < t->files; i++)
+		wall = wall && t->file[i].wall_offset_ns;
+	for (p.file = 0; p.file < t->files && !err; p.file++) {
+		if (w->o->file >= 0 && p.file != (uint32_t)w->o->file)
+			continue;
+		p.shift = p.machines && wall ? t->file[p.file].wall_offset_ns : 0;
+		memset(p.counted, 0, (t->names + 1) * sizeof(*p.counted));
+		err = put_file(&p);
+	}
+	free(p.track);
+	free(p.counted);
+	free(p.named);
+	return err;
+}

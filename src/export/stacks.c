@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stacks.c - GPU time by what launched it, and as collapsed stacks.
+ *
+ * A stack is the ranges that were open on the thread of the launch, and the kernel on top. With
+ * several ranks the lowest frame is the rank. What has no launch in the trace stands on a frame
+ * that says so: time is never left out.
+ */
+#include "export/stacks.h"
+
+#include <stdio.h>
+
+#define NO_LAUNCH "(launch not seen)"
+
+/* Texts that the trace does not hold, as names beyond its own. */
+enum { MADE_NO_LAUNCH, MADE_COPY, MADE_MEMSET, MADE_GRAPH, MADE_NONE, MADE_RANK };
+
+uint32_t stacks_made(const struct trace *t)
+{
+	return MADE_RANK + (uint32_t)t->files;
+}
+
+const char *stacks_text(const struct walk *w, uint32_t name, char *room, size_t cap)
+{
+	static const char *const made[] = { NO_LAUNCH, "Memcpy", "Memset", "graph", "(no name)" };
+
+	if (!(name & STACKS_MADE))
+		return walk_name(w, name);
+	name &= ~STACKS_MADE;
+	if (name < MADE_RANK)
+		return made[name];
+	if (w->t->file[name - MADE_RANK].rank >= 0)
+		snprintf(room, cap, "rank %d", w->t->file[name - MADE_RANK].rank);
+	else
+		snprintf(room, cap, "file %u", name - MADE_RANK);
+	return room;
+}
+
+static uint32_t leaf_name(const struct event *e)
+{
+	if (e->name)
+		return e->name;
+	return STACKS_MADE | (e->kind == EVENT_COPY     ? MADE_COPY
+			      : e->kind == EVENT_MEMSET ? MADE_MEMSET
+			      : e->kind == EVENT_GRAPH  ? MADE_GRAPH
+							: MADE_NONE);
+}
+
+static int add_lane(struct walk *w, size_t lane)
+{
+	const struct trace *t = w->t;
+	uint32_t process = t->lane[lane].process, node, none = UINT32_MAX;
+	int err = 0;
+
+	for (size_t i = t->lane_first[lane]; i < t->lane_first[lane + 1] && !err; i++) {
+		const struct event *e = &t->event[i];
+		const struct link *k;
+
+		if (!link_is_work(e)) {
+			w->n->left++;
+			continue;
+		}
+		k = link_find(&w->links, process, e->corr);
+		if (k && k->flags & LINK_CALL) {
+			node = k->stack;
+		} else {
+			if (none == UINT32_MAX)
+				err = link_frame(&w->links, 0, STACKS_MADE | MADE_NO_LAUNCH, &none);
+			node = none;
+		}
+		err = err ? err : link_frame(&w->links, node, leaf_name(e), &node);
+		if (err)
+			break;
+		w->links.node[node].ns += e->dur_ns;
+		w->links.node[node].count++;
+		err = walk_step(w, e);
+	}
+	return err;
+}
+
+/* Of one file: its GPU work onto its nodes. */
+static int add_all(struct walk *w, uint32_t file)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < w->t->lanes && !err; i++)
+		if (w->t->lane[i].device != LANE_HOST && walk_has_lane(w, i) &&
+		    w->t->process[w->t->lane[i].process].file == file)
+			err = add_lane(w, i);
+	return err;
+}
+
+/* Every stack with time, its frames from the top down. Then the nodes are empty again. */
+static int each_stack(struct walk *w, uint32_t file, stacks_fn *fn, void *arg)
+{
+	bool ranks = w->o->file < 0 && w->t->files > 1;
+	uint32_t frame[600];
+	int err = 0;
+
+	for (size_t i = 1; i < w->links.nodes && !err; i++) {
+		struct node *n = &w->links.node[i];
+		size_t depth = 0;
+
+		if (!n->count)
+			continue;
+		for (uint32_t at = (uint32_t)i; at && depth < 598; at = w->links.node[at].below)
+			frame[depth++] = w->links.node[at].name;
+		if (ranks)
+			frame[depth++] = STACKS_MADE | (MADE_RANK + file);
+		err = fn(w, arg, frame, depth, n);
+		w->n->stacks++;
+		n->ns = n->count = 0;
+	}
+	return err;
+}
+
+int stacks_each(struct walk *w, stacks_fn *fn, void *arg)
+{
+	int err = 0;
+
+	for (uint32_t f = 0; f < w->t->files && !err; f++) {
+		if (w->o->file >= 0 && f != (uint32_t)w->o->file)
+			continue;
+		err = add_all(w, f);
+		err = err ? err : each_stack(w, f, fn, arg);
+	}
+	return err;
+}
+
+/* --- collapsed --- */
+
+/* Frames are parted by semicolons, lines by their ends: names may have neither. */
+static void put_frame(struct sink *s, const char *text)
+{
+	char room[4100];
+
+	for (text = sink_utf8(text, room, sizeof(room)); *text; text++)
+		sink_byte(s, *text == ';' ? ':' : (unsigned char)*text < 0x20 ? ' ' : *text);
+}
+
+static int collapsed_line(struct walk *w, void *arg, const uint32_t *frame, size_t depth,
+			  const struct node *leaf)
+{
+	char room[64];
+
+	(void)arg;
+	while (depth--) {
+		put_frame(w->s, stacks_text(w, frame[depth], room, sizeof(room)));
+		sink_byte(w->s, depth ? ';' : ' ');
+	}
+	sink_u64(w->s, leaf->ns);
+	sink_byte(w->s, '\n');
+	return w->s->err;
+}
+
+int export_collapsed(struct walk *w)
+{
+	return stacks_each(w, collapsed_line, NULL);
+}

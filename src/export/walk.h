@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* walk.h - what the writers of formats share: the trace, the sink, what was counted. */
+#ifndef AON_EXPORT_WALK_H
+#define AON_EXPORT_WALK_H
+
+#include "export/link.h"
+#include "export/sink.h"
+
+struct walk {
+	const struct trace *t;
+	const struct export_opts *o;
+	struct sink *s;
+	struct export_count *n;
+	struct links links;
+	uint64_t seen, all;
+};
+
+static inline bool walk_has_lane(const struct walk *w, size_t lane)
+{
+	return w->o->file < 0 ||
+	       w->t->process[w->t->lane[lane].process].file == (uint32_t)w->o->file;
+}
+
+static inline const char *walk_name(const struct walk *w, uint32_t name)
+{
+	return name ? trace_text(w->t, name) : "";
+}
+
+/* Tells of progress, now and then; the sink's error, or progress's, ends a walk. */
+int walk_step(struct walk *w, const struct event *e);
+
+/* What one is called that has no name of its own: "Memcpy HtoD", "graph 7". */
+const char *walk_event_name(const struct walk *w, const struct event *e, char *room, size_t cap);
+
+typedef int export_fn(struct walk *w);
+export_fn export_perfetto, export_kineto, export_pprof, export_collapsed, export_csv;
+
+#endif /* AON_EXPORT_WALK_H */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dtype.h - bytes of one element, by the names that PyTorch gives its types. */
+#ifndef AON_DTYPE_H
+#define AON_DTYPE_H
+
+#include <stddef.h>
+#include <string.h>
+
+/* 0: not known. */
+static inline unsigned dtype_bytes(const char *name, size_t len)
+{
+	static const struct {
+		const char *name;
+		unsigned bytes;
+	} types[] = {
+		{ "Float", 4 },        { "BFloat16", 2 },       { "Half", 2 },
+		{ "Double", 8 },       { "Long", 8 },           { "Int", 4 },
+		{ "Short", 2 },        { "Char", 1 },           { "Byte", 1 },
+		{ "Bool", 1 },         { "Float8_e4m3fn", 1 },  { "Float8_e5m2", 1 },
+		{ "ComplexFloat", 8 }, { "ComplexDouble", 16 },
+	};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (strlen(types[i].name) == len && !memcmp(types[i].name, name, len))
+			return types[i].bytes;
+	return 0;
+}
+
+#endif /* AON_DTYPE_H */
