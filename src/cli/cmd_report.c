@@ -389,13 +389,18 @@ static int report_view(const struct opts *o, int by)
 		[BY_LANE] = VIEW_STREAM,
 		[BY_PROCESS] = VIEW_RANK,
 	};
+	enum view_by rows =
+		by < BY_VIEW ? of_store[by] : (enum view_by)(VIEW_KERNEL + by - BY_VIEW);
+	bool less = !o->val[OPT_JSON] && o->val[OPT_BY] &&
+		    (rows == VIEW_CLASS || rows == VIEW_STEP || rows == VIEW_RANK ||
+		     rows == VIEW_STREAM);
 	struct view v;
 	int rc;
 
 	for (int i = OPT_PROCESS; i <= OPT_RUN; i++)
 		if (o->val[i])
 			return cli_misuse("--%s is for one store of aon", opt_table[i].name);
-	rc = view_open(&v, o);
+	rc = view_open(&v, o, less);
 	if (rc != CLI_OK)
 		return rc;
 	if (o->val[OPT_JSON])

@@ -273,7 +273,7 @@ int cmd_why(const struct opts *o)
 {
 	struct replay *r = NULL;
 	struct view v;
-	int rc = view_open(&v, o);
+	int rc = view_open(&v, o, false);
 
 	if (rc != CLI_OK)
 		return rc;

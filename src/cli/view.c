@@ -9,7 +9,7 @@
 
 #include "cli/inputs.h"
 
-int view_open(struct view *v, const struct opts *o)
+int view_open(struct view *v, const struct opts *o, bool less)
 {
 	int rc, err;
 
@@ -19,8 +19,8 @@ int view_open(struct view *v, const struct opts *o)
 	rc = inputs_load(&v->t, o);
 	if (rc != CLI_OK)
 		return rc;
-	err = insight_new(&v->in, v->t);
-	if (!err)
+	err = less ? insight_new_breakdown(&v->in, v->t) : insight_new(&v->in, v->t);
+	if (!err && !less)
 		err = findings_new(&v->fs, v->in);
 	if (err < 0) {
 		view_close(v);

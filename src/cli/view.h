@@ -15,8 +15,9 @@ struct view {
 	const struct opts *o; /* borrowed */
 };
 
-/* Reads the operands. CLI_OK, or what to exit with after it said why. */
-int view_open(struct view *v, const struct opts *o);
+/* Reads the operands. CLI_OK, or what to exit with after it said why. `less`: only what a table of
+ * classes, steps, ranks or streams needs. */
+int view_open(struct view *v, const struct opts *o, bool less);
 void view_close(struct view *v);
 /* What to exit with once all is shown: damaged input is told of, but shown. */
 int view_exit(const struct view *v);

@@ -37,11 +37,6 @@ void unions_take(const struct unions *u, struct breakdown *b)
 	b->exposed_copy_ns = b->busy_ns - u->sum[PART_KERNEL];
 }
 
-static uint64_t next_start(const struct merge *m, size_t i)
-{
-	return m->t->event[m->lane[i].at].start_ns;
-}
-
 static void sift_down(struct merge *m, size_t i)
 {
 	for (;;) {
@@ -49,7 +44,7 @@ static void sift_down(struct merge *m, size_t i)
 		struct merge_lane swap;
 
 		for (size_t c = child; c < child + 2 && c < m->lanes; c++)
-			if (next_start(m, c) < next_start(m, least))
+			if (m->lane[c].start_ns < m->lane[least].start_ns)
 				least = c;
 		if (least == i)
 			return;
@@ -64,6 +59,8 @@ static void skip_others(const struct trace *t, struct merge_lane *l)
 {
 	while (l->at < l->end && !event_is_gpu(&t->event[l->at]))
 		l->at++;
+	if (l->at < l->end)
+		l->start_ns = t->event[l->at].start_ns;
 }
 
 int merge_init(struct merge *m, const struct trace *t, const uint32_t *lane, size_t lanes)
@@ -74,7 +71,7 @@ int merge_init(struct merge *m, const struct trace *t, const uint32_t *lane, siz
 	if (!m->lane)
 		return -ENOMEM;
 	for (size_t i = 0; i < lanes; i++) {
-		struct merge_lane l = { t->lane_first[lane[i]], t->lane_first[lane[i] + 1] };
+		struct merge_lane l = { t->lane_first[lane[i]], t->lane_first[lane[i] + 1], 0 };
 
 		skip_others(t, &l);
 		if (l.at < l.end)
@@ -96,7 +93,8 @@ size_t merge_next(struct merge *m)
 	skip_others(m->t, top);
 	if (top->at == top->end)
 		*top = m->lane[--m->lanes];
-	sift_down(m, 0);
+	if (m->lanes > 1)
+		sift_down(m, 0);
 	return event;
 }
 

@@ -76,6 +76,7 @@ uint32_t class_parts(enum kclass c); /* OF_* */
 
 struct merge_lane {
 	size_t at, end;
+	uint64_t start_ns; /* of the event at `at` */
 };
 
 struct merge {

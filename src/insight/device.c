@@ -79,7 +79,8 @@ static int add_stream(struct insight *in, struct insight_device *d, uint32_t lan
 		if (!event_is_gpu(&in->t->event[i]))
 			continue;
 		add_work(in, d, i);
-		err = add_launch(in, &s->launch, i, &begun, &seen);
+		if (in->link[i])
+			err = add_launch(in, &s->launch, i, &begun, &seen);
 	}
 	d->launch.launched += s->launch.launched;
 	d->launch.calls += s->launch.calls;

@@ -109,7 +109,7 @@ int insight_hosts(struct insight *in)
 	if (err < 0)
 		return err;
 	add_spans(in);
-	for (size_t i = 0; i < t->events; i++) {
+	for (size_t i = 0; in->kinds[EVENT_API] && i < t->events; i++) {
 		const struct event *e = &t->event[i];
 		struct insight_host *h = &in->host[t->lane[e->lane].process];
 

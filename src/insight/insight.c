@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-int insight_new(struct insight **out, const struct trace *t)
+#define BREAKDOWN_PASSES 4u
+
+static int analyse(struct insight **out, const struct trace *t, size_t passes)
 {
 	static int (*const pass[])(struct insight *) = {
 		insight_link,   insight_hosts, insight_devices, insight_steps,
@@ -20,8 +22,10 @@ int insight_new(struct insight **out, const struct trace *t)
 	if (!in)
 		return -ENOMEM;
 	in->t = t;
+	for (size_t i = 0; i < t->events; i++)
+		in->kinds[t->event[i].kind % EVENT_MAX]++;
 	err = names_new(&in->names, t);
-	for (size_t i = 0; i < sizeof(pass) / sizeof(pass[0]) && !err; i++)
+	for (size_t i = 0; i < sizeof(pass) / sizeof(pass[0]) && i < passes && !err; i++)
 		err = pass[i](in);
 	if (err < 0) {
 		insight_free(in);
@@ -29,6 +33,16 @@ int insight_new(struct insight **out, const struct trace *t)
 	}
 	*out = in;
 	return 0;
+}
+
+int insight_new(struct insight **out, const struct trace *t)
+{
+	return analyse(out, t, SIZE_MAX);
+}
+
+int insight_new_breakdown(struct insight **out, const struct trace *t)
+{
+	return analyse(out, t, BREAKDOWN_PASSES);
 }
 
 void insight_free(struct insight *in)

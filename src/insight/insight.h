@@ -174,10 +174,13 @@ struct insight {
 	size_t memories;
 	struct insight_table roll[ROLLS];
 	size_t devices, streams, steps; /* only devices that did something */
+	size_t kinds[EVENT_MAX]; /* how many events of each: many passes have nothing to do */
 };
 
 /* 0 or -ENOMEM; -EINVAL: not sealed, or more events than an index holds. */
 int insight_new(struct insight **out, const struct trace *t);
+/* Without tables, waits between ranks and memory: what a breakdown alone needs. */
+int insight_new_breakdown(struct insight **out, const struct trace *t);
 void insight_free(struct insight *in); /* NULL is allowed */
 
 /* What a GPU event was launched for, or NO_EVENT: the innermost op around its launch, and the

@@ -106,19 +106,19 @@ static void enclose_lane(struct insight *in, uint32_t lane)
 static int link_launches(struct insight *in)
 {
 	const struct trace *t = in->t;
-	size_t calls = 0;
+	size_t calls = in->kinds[EVENT_API] + in->kinds[EVENT_SYNC];
 	struct ids x;
 	int err;
 
-	for (size_t i = 0; i < t->events; i++)
-		calls += is_call(&t->event[i]);
+	if (!calls)
+		return 0;
 	err = ids_init(&x, t, calls);
 	if (err < 0)
 		return err;
 	for (size_t i = 0; i < t->events; i++)
 		if (is_call(&t->event[i]) && t->event[i].corr && is_host(t, &t->event[i]))
 			put_call(&x, in->names, (uint32_t)i);
-	for (size_t i = 0; calls && i < t->events; i++) {
+	for (size_t i = 0; i < t->events; i++) {
 		const struct event *e = &t->event[i];
 
 		if (!is_host(t, e) && event_is_gpu(e) && e->corr)
@@ -159,6 +159,8 @@ static int link_external(struct insight *in)
 	struct ids x;
 	int err;
 
+	if (!in->kinds[EVENT_RANGE])
+		return 0;
 	for (size_t i = 0; i < t->events; i++) {
 		orphans += wants_op(in, (uint32_t)i);
 		ops += is_op(&t->event[i]) && t->event[i].corr;

@@ -47,7 +47,7 @@ static void see(struct insight_memory *m, const struct event *e)
 
 int insight_memory(struct insight *in)
 {
-	for (size_t i = 0; i < in->t->events; i++) {
+	for (size_t i = 0; in->kinds[EVENT_COUNTER] && i < in->t->events; i++) {
 		const struct event *e = &in->t->event[i];
 		struct insight_memory *m;
 

@@ -120,11 +120,9 @@ static int add_process(struct insight *in, uint32_t process, uint32_t *lane)
 int insight_steps(struct insight *in)
 {
 	uint32_t *lane = calloc(in->t->lanes + 1, sizeof(*lane));
-	size_t all = 0;
+	size_t all = in->kinds[EVENT_STEP];
 	int err = 0;
 
-	for (size_t i = 0; i < in->t->events; i++)
-		all += in->t->event[i].kind == EVENT_STEP;
 	in->step = calloc(all + 1, sizeof(*in->step));
 	if (!lane || !in->step)
 		err = -ENOMEM;

@@ -197,6 +197,8 @@ int insight_tables(struct insight *in)
 	if (!b.slot)
 		return -ENOMEM;
 	for (b.by = 0; b.by < ROLLS && !err; b.by++) {
+		if (b.by != ROLL_KERNEL && !in->kinds[EVENT_RANGE])
+			break;
 		b.cap = 0;
 		for (b.file = 0; b.file < in->t->files && !err; b.file++)
 			err = add_file(&b);

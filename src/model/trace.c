@@ -48,6 +48,8 @@ static int remap(void *array, size_t from, size_t to)
 		q = mmap(NULL, to, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (q == MAP_FAILED)
 		return -ENOMEM;
+	if (to >= TRACE_HUGE_FROM)
+		(void)madvise(q, to, MADV_HUGEPAGE); /* a fault for each 2 MB instead of 4 KB */
 	*p = q;
 	return 0;
 }

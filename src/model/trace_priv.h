@@ -7,6 +7,9 @@
 
 #include "model/trace.h"
 
+/* Of events; huge pages would round smaller ones up by too much. */
+#define TRACE_HUGE_FROM (64ul << 20)
+
 /* Open addressing; a slot is the upper half of the hash and the id + 1, 0 when free. */
 struct trace_index {
 	uint64_t *slot;

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "model/trace_priv.h"
 
@@ -91,6 +92,36 @@ static void sort_lane(const struct trace *t, struct key *k, struct key *scratch,
 	}
 }
 
+#define MOVE_BYTES (1ull << 30)
+
+/*
+ * Where the events of every lane came in order, as those of streams do, they need no keys: each
+ * goes behind the last of its lane, in memory of its own, if twice the events are not too much
+ * to hold.
+ */
+static bool move_lanes(struct trace *t, const size_t *first)
+{
+	size_t len = t->priv->cap_event * sizeof(*t->event);
+	size_t *at = malloc((t->lanes + 1) * sizeof(*at));
+	struct event *to = MAP_FAILED;
+
+	if (at && !t->event_comm && t->events * sizeof(*to) <= MOVE_BYTES)
+		to = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (to == MAP_FAILED) {
+		free(at);
+		return false;
+	}
+	if (t->events * sizeof(*to) >= TRACE_HUGE_FROM)
+		(void)madvise(to, len, MADV_HUGEPAGE);
+	memcpy(at, first, (t->lanes + 1) * sizeof(*at));
+	for (size_t i = 0; i < t->events; i++)
+		to[at[t->event[i].lane]++] = t->event[i];
+	munmap(t->event, len);
+	t->event = to;
+	free(at);
+	return true;
+}
+
 /* Event i becomes the one that k[i].index names. */
 static void permute(struct trace *t, struct key *k, size_t n)
 {
@@ -154,10 +185,33 @@ out:
 	return err;
 }
 
+/* Counts the events of each lane, behind its number; sees which order they are in. */
+static int look(const struct trace *t, size_t *first, bool *sorted, bool *lanes_sorted)
+{
+	const struct event **last = calloc(t->lanes + 1, sizeof(*last));
+	int err = last ? 0 : -ENOMEM;
+
+	*sorted = *lanes_sorted = true;
+	for (size_t i = 0; i < t->events && !err; i++) {
+		const struct event *e = &t->event[i];
+
+		if (e->lane >= t->lanes) {
+			err = -EINVAL;
+			break;
+		}
+		first[e->lane + 1]++;
+		*sorted = *sorted && (!i || in_order(e - 1, e));
+		*lanes_sorted = *lanes_sorted && (!last[e->lane] || in_order(last[e->lane], e));
+		last[e->lane] = e;
+	}
+	free(last);
+	return err;
+}
+
 int trace_seal(struct trace *t)
 {
+	bool sorted, lanes_sorted;
 	size_t *first;
-	bool sorted = true;
 	int err;
 
 	if (t->priv->sealed)
@@ -167,17 +221,11 @@ int trace_seal(struct trace *t)
 	first = calloc(t->lanes + 2, sizeof(*first));
 	if (!first)
 		return -ENOMEM;
-	for (size_t i = 0; i < t->events; i++) {
-		if (t->event[i].lane >= t->lanes) {
-			free(first);
-			return -EINVAL;
-		}
-		first[t->event[i].lane + 1]++;
-		sorted = sorted && (!i || in_order(&t->event[i - 1], &t->event[i]));
-	}
-	for (size_t l = 0; l < t->lanes; l++)
+	err = look(t, first, &sorted, &lanes_sorted);
+	for (size_t l = 0; l < t->lanes && !err; l++)
 		first[l + 1] += first[l];
-	err = sorted ? 0 : sort_events(t, first);
+	if (!err && !sorted && !(lanes_sorted && move_lanes(t, first)))
+		err = sort_events(t, first);
 	if (err < 0) {
 		free(first);
 		return err;
