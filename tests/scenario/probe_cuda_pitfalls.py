@@ -218,6 +218,28 @@ def clocks():
            [e for e in ev if not before - 2e9 < e["start"] < time.monotonic_ns() + 2e9][:3])
 
 
+def drift():
+    """A device whose clock runs half as fast again, or half as fast: in order, and not in the future."""
+    for ppm in (500000, -300000):
+        with Place() as place, Daemon(place) as d:
+            before = time.monotonic_ns()
+            run(place, "launches=6000", "rate=2000", "storm", SIM_DRIFT_PPM=ppm)
+            d.flush()
+            ev = sorted(events(place.store, "kernel"), key=lambda e: e["corr"])
+            ok(len(ev) == 6000 and all(before - 1e9 < e["start"] < time.monotonic_ns() for e in ev) and
+               {e["dur"] for e in ev} == {2000, 20000},
+               f"a device's clock drifts by {ppm} ppm: kernels stay within the program's life",
+               [e for e in ev if not before - 1e9 < e["start"] < time.monotonic_ns()][:3])
+
+
+def latency():
+    with Place() as place, Daemon(place) as d:
+        run(place, "launches=300", "storm", AON_CUDA_LATENCY=1)
+        got = rows(stored(d), "calls")
+        ok(got.get(("api", "cuda queued"), 0) == got.get(("api", "cuda submitted"), 1) == 300,
+           "how long kernels waited, if it is asked for", got)
+
+
 # --- fork, exec, exit ---
 
 def forks():
@@ -322,7 +344,7 @@ def chain():
 def main():
     for case in (another_holds_it, another_leaves, several_may, asked_for_room, robbed, concurrent,
                  graph_levels, unfinished, idle_threads, untimed, dropped, shuffled, few_buffers,
-                 names, clocks, forks, again, leaving, driver_launches, device_lost, one_library,
+                 names, clocks, drift, latency, forks, again, leaving, driver_launches, device_lost, one_library,
                  two_probes, chain):
         case()
     done()

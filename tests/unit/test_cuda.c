@@ -403,6 +403,97 @@ static void graphs(void)
 	T_OK(many > 200 && many < 300, "of 1,000,000 launches %u", many);
 }
 
+static int enabled[CK_MAX];
+
+static int enable(int kind)
+{
+	enabled[kind]++;
+	return 0;
+}
+
+static int disable(int kind)
+{
+	enabled[kind]--;
+	return 0;
+}
+
+static void callbacks(void)
+{
+	uint64_t exec[2] = { 0x1234567, 0 };
+	struct cupti_cb_data d = { .function = "cuLaunchKernel",
+				   .symbol = "hung",
+				   .correlation = 128 };
+	struct cupti_resource_data res = { .descriptor = NULL };
+	const struct aon_pulse *p = &aon_client.seg.head->pulse;
+	unsigned whole = 0, turns = 0;
+	int was = 0;
+
+	launch_setup(c);
+	launch_callback(c, CD_DRIVER, 307, &d);
+	T_OK(p->launch == 0, "in a forked child nothing is written");
+	c->on = 1;
+	launch_callback(c, CD_DRIVER, 307, &d);
+	T_OK(p->launch == (128ull << 32 | aon_name("hung")) && p->launch_tsc,
+	     "a launch leaves its name and correlation where a hang does not hide them");
+	d.correlation = 129;
+	d.site = 1;
+	launch_callback(c, CD_DRIVER, 307, &d);
+	launch_callback(c, CD_DRIVER, 306, &d);
+	launch_callback(c, CD_RUNTIME, 5000, &d);
+	T_OK(p->launch >> 32 == 128, "the way out, other calls and unknown ones leave nothing");
+	name_of(c, d.symbol);
+	launch_callback(c, CD_RESOURCE, CR_MODULE_UNLOAD_STARTING, &res);
+	T_OK(c->name_flush > 0, "a module that goes makes names forgotten");
+	c->api.ActivityEnable = enable;
+	c->api.ActivityDisable = disable;
+	d = (struct cupti_cb_data){ .function = "cuGraphLaunch",
+				    .params = exec,
+				    .correlation = 200 };
+	for (int i = 0; i < 1000; i++) {
+		launch_callback(c, CD_DRIVER, 514, &d);
+		whole += (unsigned)enabled[CK_GRAPH_TRACE];
+		turns += enabled[CK_GRAPH_TRACE] != was;
+		was = enabled[CK_GRAPH_TRACE];
+	}
+	T_OK(whole == 994 && turns == 9, "1,000 launches of a graph: %u whole, %u changes", whole,
+	     turns);
+	graph_gone(c, exec[0]);
+	launch_callback(c, CD_DRIVER, 514, &d);
+	T_OK(!enabled[CK_GRAPH_TRACE], "a graph that was destroyed is learnt anew");
+	launch_callback(c, CD_DRIVER, 308, &d);
+	T_OK(c->yields == 1, "cuProfilerStart() asks for room");
+	c->on = 0;
+}
+
+/* A device whose clock has run away, either way. */
+static void drift(void)
+{
+	struct cupti_cb_data d = { .function = "cuLaunchKernel", .symbol = "drift" };
+	uint64_t now = cuda_now();
+	const struct aon_rec_act *a = &got[0].act;
+
+	be_version(3);
+	memset(&c->clock, 0, sizeof(c->clock));
+	memset(c->ahead, 0, sizeof(c->ahead));
+	filled = 0;
+	put_kernel("drift", now + 5000000000u, now + 5000001000u, 1, 0);
+	put_kernel("drift", now + 5000002000u, now + 5000003000u, 2, 0);
+	decode_all();
+	T_OK(a[0].start + a[0].dur <= cuda_now() && a[0].dur == 1000 && a[1].start > a[0].start &&
+		     a[1].start + a[1].dur <= cuda_now(),
+	     "nothing ends after its record came");
+	c->on = 1;
+	d.correlation = 6400;
+	launch_callback(c, CD_DRIVER, 307, &d);
+	c->on = 0;
+	memset(c->ahead, 0, sizeof(c->ahead));
+	filled = 0;
+	put_kernel("drift", now - 9000000000u, now - 8999999000u, 6400, 0);
+	decode_all();
+	T_OK(a[0].start >= now && a[0].dur == 1000, "nothing begins before it was launched");
+	memset(c->ahead, 0, sizeof(c->ahead));
+}
+
 static void texts(void)
 {
 	struct text t = { .len = 0 };
@@ -435,6 +526,8 @@ int main(void)
 	names();
 	buffers();
 	graphs();
+	callbacks();
+	drift();
 	texts();
 	return t_done();
 }

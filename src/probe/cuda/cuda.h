@@ -101,11 +101,13 @@ struct cuda_exec { /* an instantiated graph */
 };
 
 #define CUDA_LANES    1024u
+#define CUDA_DEVICES  64u
 #define CUDA_GEOS     1024u
 #define CUDA_CONTEXTS 256u
 #define CUDA_NAMES    16384u
 #define CUDA_CBIDS    1024u
 #define CUDA_EXECS    1024u
+#define CUDA_TIMED    64u
 #define CUDA_LAUNCHES 32768u /* whose names are remembered until their records come */
 
 struct cuda {
@@ -141,6 +143,8 @@ struct cuda {
 	int64_t before_step;               /* the offset before the clock was last set */
 	uint64_t step_ns;                  /* when that was seen; 0: never, or long ago */
 	uint64_t now_ns;                   /* when this buffer came */
+	int64_t ahead[CUDA_DEVICES];       /* of each device\'s clock, as far as its records show */
+	const uint8_t *end;                /* of the buffer that is being read */
 	_Atomic uint64_t records, busy_ns; /* what came, and, if it is asked for, what it took */
 	struct cuda_lane lane[CUDA_LANES];
 	struct cuda_geo geo[CUDA_GEOS];
@@ -148,7 +152,7 @@ struct cuda {
 		uint32_t context, device, null_stream;
 	} context[CUDA_CONTEXTS];
 	uint32_t copy_name[16][8][8], set_name[8], sync_name[8], alloc_name[2][8];
-	uint32_t api_name[2][CUDA_CBIDS], graph_name;
+	uint32_t api_name[2][CUDA_CBIDS], graph_name, queued_name, submitted_name;
 	uint32_t tid_lane_tid[64], tid_lane[64];
 
 	/* name.c: pointer << 16 | id; 0: none */
@@ -158,7 +162,10 @@ struct cuda {
 	/* launch.c, graph.c */
 	_Atomic uint64_t launches;
 	_Atomic uint64_t launched[CUDA_LAUNCHES]; /* correlation << 32 | name */
-	uint8_t what[3][CUDA_CBIDS];              /* enum cbid_what by domain and number */
+	struct {
+		_Atomic uint64_t corr, ns;
+	} timed[CUDA_TIMED];         /* one in CUDA_TIMED launches: when it was */
+	uint8_t what[3][CUDA_CBIDS]; /* enum cbid_what by domain and number */
 	enum graph_policy graphs;
 	_Atomic uint32_t graph_turn;
 	bool graph_level; /* GRAPH_TRACE is enabled */

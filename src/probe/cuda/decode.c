@@ -9,10 +9,9 @@
 #include "pool/emit.h"
 #include "probe/cuda/cuda.h"
 #include "probe/cuda/record.h"
+#include "probe/cuda/times.h"
 
-#define LEN(a)          (sizeof(a) / sizeof((a)[0]))
-#define CLOCK_STEP_NS   1000000ll
-#define CLOCK_FORGET_NS 300000000000ull /* no record is older than five minutes */
+#define LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 static uint32_t named(uint32_t *id, const char *text)
 {
@@ -25,34 +24,6 @@ static void emit(struct aon_act *a)
 {
 	a->size = sizeof(*a);
 	aon_act_emit(a);
-}
-
-/*
- * The clock was set not long ago: is the record of before or after? Of the two offsets, the one
- * that puts it closest to now, but not into the future.
- */
-static void unstep(const struct cuda *c, uint64_t start, uint64_t end, struct aon_act *a)
-{
-	uint64_t other = end + (uint64_t)c->before_step;
-
-	if (other <= c->now_ns && (a->end_ns > c->now_ns || other > a->end_ns)) {
-		a->start_ns = start + (uint64_t)c->before_step;
-		a->end_ns = other;
-	}
-}
-
-/* Both times, on the host's clock. False: CUPTI had none, which is counted. */
-static bool times(const struct cuda *c, uint64_t start, uint64_t end, struct aon_act *a)
-{
-	if (aon_unlikely(!start || !end || end < start)) {
-		aon_lost(AON_LOST_UNTIMED, 1);
-		return false;
-	}
-	a->start_ns = dev_clock_host(&c->clock, start);
-	a->end_ns = dev_clock_host(&c->clock, end);
-	if (aon_unlikely(c->step_ns))
-		unstep(c, start, end, a);
-	return true;
 }
 
 /* --- lanes --- */
@@ -170,6 +141,26 @@ static inline uint32_t kernel_name(struct cuda *c, const uint8_t *r, uint32_t co
 							: name_of(c, getptr(r, K_NAME));
 }
 
+/* How long it waited, for the driver and for the device: on a lane of its own, if CUPTI said. */
+static void waits(struct cuda *c, const uint8_t *r, const struct aon_act *k)
+{
+	uint64_t queued = get64(r, K_QUEUED), submitted = get64(r, K_SUBMITTED);
+	uint64_t start = get64(r, K_START);
+	struct aon_act a = { .kind = AON_ACT_API, .corr = k->corr };
+
+	if (!queued || submitted < queued || start < submitted)
+		return;
+	a.lane = aon_lane(get32(r, K_DEVICE), get32(r, K_CONTEXT), get32(r, K_STREAM), "waiting");
+	a.name = named(&c->queued_name, "cuda queued");
+	a.start_ns = k->start_ns - (start - queued);
+	a.end_ns = k->start_ns - (start - submitted);
+	emit(&a);
+	a.name = named(&c->submitted_name, "cuda submitted");
+	a.start_ns = a.end_ns;
+	a.end_ns = k->start_ns;
+	emit(&a);
+}
+
 static void kernel(struct cuda *c, const uint8_t *r)
 {
 	struct aon_act a = { .kind = AON_ACT_KERNEL, .corr = get32(r, K_CORR) };
@@ -180,7 +171,10 @@ static void kernel(struct cuda *c, const uint8_t *r)
 	a.name = kernel_name(c, r, a.corr, a.group);
 	a.lane = lane_of(c, get32(r, K_DEVICE), get32(r, K_CONTEXT), get32(r, K_STREAM));
 	a.geo = geo_of(c, r);
+	restrain(c, r, get32(r, K_DEVICE), &a);
 	emit(&a);
+	if (aon_unlikely(c->latency))
+		waits(c, r, &a);
 }
 
 static const char *const memory_word[8] = { "Unknown", "Pageable", "Pinned", "Device",
@@ -228,6 +222,7 @@ static void memcpy_record(struct cuda *c, const uint8_t *r)
 		return;
 	a.name = copy_name(c, kind, r[C_SRC] & 7, r[C_DST] & 7);
 	a.lane = lane_of(c, get32(r, C_DEVICE), get32(r, C_CONTEXT), get32(r, C_STREAM));
+	restrain(c, r, get32(r, C_DEVICE), &a);
 	emit(&a);
 }
 
@@ -255,6 +250,7 @@ static void peer_record(struct cuda *c, const uint8_t *r)
 		return;
 	a.name = peer_name(get32(r, P_SRC_DEVICE), get32(r, P_DST_DEVICE));
 	a.lane = lane_of(c, get32(r, C_DEVICE), get32(r, C_CONTEXT), get32(r, C_STREAM));
+	restrain(c, r, get32(r, C_DEVICE), &a);
 	emit(&a);
 }
 
@@ -276,6 +272,7 @@ static void memset_record(struct cuda *c, const uint8_t *r)
 	}
 	a.name = named(&c->set_name[where], t.s);
 	a.lane = lane_of(c, get32(r, C_DEVICE), get32(r, C_CONTEXT), get32(r, C_STREAM));
+	restrain(c, r, get32(r, C_DEVICE), &a);
 	emit(&a);
 }
 
@@ -304,6 +301,7 @@ static void graph_record(struct cuda *c, const uint8_t *r)
 		return;
 	a.name = named(&c->graph_name, "CUDA graph");
 	a.lane = lane_of(c, get32(r, G_DEVICE), get32(r, G_CONTEXT), get32(r, G_STREAM));
+	restrain(c, r, get32(r, G_DEVICE), &a);
 	emit(&a);
 }
 
@@ -474,18 +472,6 @@ static inline void one(struct cuda *c, uint32_t kind, const uint8_t *r)
 	}
 }
 
-/* The stride of the record at `at`; 0 where the walk must end. */
-static inline uint32_t step(const uint16_t stride[CK_MAX], const uint8_t *at, size_t left)
-{
-	uint32_t kind, n;
-
-	if (left < sizeof(kind))
-		return 0;
-	kind = get32(at, 0);
-	n = kind < CK_MAX ? stride[kind] : 0;
-	return n <= left ? n : 0;
-}
-
 uint64_t decode_count(const uint16_t stride[CK_MAX], const uint8_t *buffer, size_t valid)
 {
 	uint64_t count = 0;
@@ -499,30 +485,6 @@ uint64_t decode_count(const uint16_t stride[CK_MAX], const uint8_t *buffer, size
 	return count;
 }
 
-/*
- * A moment on both clocks, with every buffer: CUPTI's is the wall's, unless another tool gave it
- * its own, and may be set at any time. The turn is held.
- */
-static void clock_look(struct cuda *c)
-{
-	int64_t was = c->clock.offset, by;
-	bool known = c->clock.known;
-	uint64_t before = cuda_now(), theirs = 0;
-
-	c->now_ns = before;
-	if (!c->api.GetTimestamp || c->api.GetTimestamp(&theirs) || !theirs)
-		return;
-	c->now_ns = cuda_now();
-	dev_clock_sample(&c->clock, theirs, before, c->now_ns);
-	by = c->clock.offset - was;
-	if (known && (by > CLOCK_STEP_NS || by < -CLOCK_STEP_NS)) {
-		c->before_step = was;
-		c->step_ns = c->now_ns;
-	} else if (c->step_ns && c->now_ns - c->step_ns > CLOCK_FORGET_NS) {
-		c->step_ns = 0;
-	}
-}
-
 void decode(struct cuda *c, const uint8_t *buffer, size_t valid)
 {
 	uint64_t count = 0;
@@ -533,6 +495,7 @@ void decode(struct cuda *c, const uint8_t *buffer, size_t valid)
 		return;
 	cuda_turn_take(&c->turn);
 	clock_look(c);
+	c->end = buffer + valid;
 	while ((n = step(c->stride, buffer + at, valid - at))) {
 		__builtin_prefetch(buffer + at + 4 * n);
 		one(c, get32(buffer + at, 0), buffer + at);

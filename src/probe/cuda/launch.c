@@ -42,6 +42,16 @@ int launch_enable(struct cuda *c, bool on)
 	return n;
 }
 
+/* For decode.c, which compares it with when the device says that it began. */
+static void launch_time(struct cuda *c, uint32_t corr)
+{
+	uint32_t i = corr / CUDA_TIMED % CUDA_TIMED;
+
+	/* E: pairs with F: who sees the correlation sees its time, or a later one's. */
+	atomic_store_explicit(&c->timed[i].ns, cuda_now(), memory_order_relaxed);
+	atomic_store_explicit(&c->timed[i].corr, corr, memory_order_release);
+}
+
 static inline void api_call(struct cuda *c, uint32_t domain, uint32_t cbid,
 			    const struct cupti_cb_data *d)
 {
@@ -64,6 +74,8 @@ static inline void api_call(struct cuda *c, uint32_t domain, uint32_t cbid,
 	if (d->symbol)
 		atomic_store_explicit(&c->launched[d->correlation % CUDA_LAUNCHES],
 				      (uint64_t)d->correlation << 32 | name, memory_order_relaxed);
+	if (d->correlation % CUDA_TIMED == 0)
+		launch_time(c, d->correlation);
 	aon_pulse_launch(d->correlation, name);
 }
 
