@@ -47,6 +47,14 @@ struct meta {
 	bool process;
 };
 
+/* A process named "/device:GPU:0": how JAX and TensorFlow write a device. */
+struct plane {
+	uint64_t pid;
+	uint32_t index;
+};
+
+enum plane_kind { PLANE_NONE, PLANE_STREAM, PLANE_DERIVED };
+
 struct open_range {
 	struct event e;
 	uint32_t below; /* index + 1 of the one it lies on */
@@ -69,6 +77,13 @@ struct kineto {
 	uint32_t *top, free_open; /* by lane: index + 1 */
 	size_t top_cap;
 	struct trace_device device[DEVICE_MAX]; /* as deviceProperties says */
+	struct plane plane[DEVICE_MAX];
+	size_t planes;
+	struct {
+		uint64_t pid, tid;
+		enum plane_kind kind;
+		bool known;
+	} thread; /* of a plane: the last one asked for */
 	size_t devices, first_lane, first_device, first_comm;
 	char text[TRACE_NAME_BYTES];
 };
@@ -85,6 +100,8 @@ int kineto_place_host(struct kineto *k, bool launches, uint32_t *lane);
 int kineto_place_device(struct kineto *k, struct json_tok device, struct json_tok stream,
 			uint32_t *lane);
 int kineto_place_meta(struct kineto *k);
+/* Is the row on a thread of a plane? Known once its names were read, which come first there. */
+enum plane_kind kineto_place_plane(struct kineto *k);
 /* Gives names and sizes to what the file made. */
 int kineto_place_finish(struct kineto *k);
 

@@ -102,6 +102,20 @@ static int stream_of(struct kineto *k, struct json_tok t, uint64_t *stream)
 	return 0;
 }
 
+static bool kineto_plane(const struct kineto *k, int64_t *index)
+{
+	int64_t pid;
+
+	if (!k->planes || !json_tok_i64(token(&k->row, F_PID), &pid))
+		return false;
+	for (size_t i = 0; i < k->planes; i++)
+		if (k->plane[i].pid == (uint64_t)pid) {
+			*index = k->plane[i].index;
+			return true;
+		}
+	return false;
+}
+
 int kineto_place_device(struct kineto *k, struct json_tok device, struct json_tok stream,
 			uint32_t *lane)
 {
@@ -112,7 +126,7 @@ int kineto_place_device(struct kineto *k, struct json_tok device, struct json_to
 	int err;
 
 	if ((!device.len || !json_tok_i64(device, &index) || index < 0) &&
-	    !json_tok_i64(token(&k->row, F_PID), &index))
+	    !kineto_plane(k, &index) && !json_tok_i64(token(&k->row, F_PID), &index))
 		index = 0;
 	if (index < 0 || index >= LANE_HOST)
 		return -EBADMSG;
@@ -137,6 +151,41 @@ int kineto_place_device(struct kineto *k, struct json_tok device, struct json_to
 	return 0;
 }
 
+enum plane_kind kineto_place_plane(struct kineto *k)
+{
+	uint64_t tid;
+	int64_t index, pid;
+
+	if (!k->planes || !kineto_plane(k, &index) || !json_tok_i64(token(&k->row, F_PID), &pid) ||
+	    stream_of(k, token(&k->row, F_TID), &tid))
+		return PLANE_NONE;
+	if (k->thread.known && k->thread.pid == (uint64_t)pid && k->thread.tid == tid)
+		return k->thread.kind;
+	k->thread.known = true;
+	k->thread.pid = (uint64_t)pid;
+	k->thread.tid = tid;
+	k->thread.kind = PLANE_DERIVED;
+	for (size_t i = 0; i < k->metas; i++) {
+		const struct meta *m = &k->meta[i];
+
+		if (!m->process && m->pid == (uint64_t)pid && m->tid == tid &&
+		    !strncmp(trace_text(k->t, m->name), "Stream #", 8))
+			k->thread.kind = PLANE_STREAM;
+	}
+	return k->thread.kind;
+}
+
+/* "/device:GPU:4" is the device 4. */
+static void add_plane(struct kineto *k, const struct meta *m)
+{
+	const char *name = trace_text(k->t, m->name), *colon = strrchr(name, ':');
+
+	if (m->process && !strncmp(name, "/device:", 8) && colon > name + 8 &&
+	    k->planes < DEVICE_MAX && colon[1] >= '0' && colon[1] <= '9')
+		k->plane[k->planes++] =
+			(struct plane){ m->pid, (uint32_t)strtoul(colon + 1, NULL, 10) };
+}
+
 /* Names come before or after the rows they are for: kept, given out at the end. */
 int kineto_place_meta(struct kineto *k)
 {
@@ -159,8 +208,11 @@ int kineto_place_meta(struct kineto *k)
 	err = id_of(k, token(&k->row, F_PID), &m.pid);
 	err = err ? err : stream_of(k, token(&k->row, F_TID), &m.tid);
 	err = err ? err : kineto_name(k, k->row.val[F_META_NAME], &m.name);
-	if (!err)
+	if (!err) {
 		k->meta[k->metas++] = m;
+		k->thread.known = false;
+		add_plane(k, &m);
+	}
 	return err;
 }
 

@@ -233,6 +233,17 @@ static int collective(struct kineto *k, uint32_t *comm)
 	return err;
 }
 
+/* "kind_src:pageable kind_dst:device size:112 dest:4 async:0" */
+static uint64_t bytes_of_details(struct json_tok t)
+{
+	const char *p = memmem(t.s, t.len, "size:", 5), *end = t.s + t.len;
+	uint64_t v = 0;
+
+	for (p = p ? p + 5 : end; p < end && *p >= '0' && *p <= '9' && v < UINT64_MAX / 16; p++)
+		v = v * 10 + (uint64_t)(*p - '0');
+	return v;
+}
+
 /* What ran on a device, or was drawn there. */
 static int on_device(struct kineto *k, const struct key *cat, struct event *e)
 {
@@ -260,6 +271,8 @@ static int on_device(struct kineto *k, const struct key *cat, struct event *e)
 	case W_SET:
 		e->kind = what == W_COPY ? EVENT_COPY : EVENT_MEMSET;
 		e->a = number(r, F_BYTES);
+		if (kineto_has(r, F_DETAILS))
+			e->a = bytes_of_details(r->val[F_DETAILS]);
 		dir = json_tok_text(token(r, F_DIRECTION));
 		if (what == W_COPY)
 			e->flags = dir.len ? import_copy(dir.s, dir.len, &e->b)
@@ -309,11 +322,34 @@ static int on_host(struct kineto *k, const struct key *cat, struct event *e)
 	return 0;
 }
 
+/* Rows of JAX and TensorFlow have no category: their process and thread say what they are. */
+static const struct key *cat_of_plane(struct kineto *k)
+{
+	static const struct key work = { .id = W_KERNEL }, copy = { .id = W_COPY },
+				set = { .id = W_SET },
+				derived = { .id = W_GPU, .range = TRACE_GPU_USER },
+				call = { .id = W_CALL };
+	struct json_tok name = json_tok_text(token(&k->row, F_NAME));
+
+	switch (kineto_place_plane(k)) {
+	case PLANE_STREAM:
+		if (name.len > 6 && !memcmp(name.s, "Memcpy", 6))
+			return &copy;
+		return name.len >= 6 && !memcmp(name.s, "Memset", 6) ? &set : &work;
+	case PLANE_DERIVED:
+		return &derived;
+	default:
+		return k->planes && kineto_has(&k->row, F_CORRELATION) ? &call : NULL;
+	}
+}
+
 static int place(struct kineto *k, struct event *e, uint32_t *comm)
 {
 	const struct key *cat = keys_find(&cat_index, cats, json_tok_text(token(&k->row, F_CAT)));
 	int err;
 
+	if (!kineto_has(&k->row, F_CAT) && k->planes)
+		cat = cat_of_plane(k);
 	if (cat && cat->id == W_NONE)
 		return -ENOENT;
 	err = kineto_name(k, token(&k->row, F_NAME), &e->name);

@@ -191,6 +191,31 @@ def dialects(place):
     ok(f["rows"] == 18 and f["left"] == 3 and f["lost"] == 0, "arrows and notes are left, not lost", f)
 
 
+def jax(place):
+    """As JAX's profiler writes it: no categories, a process for each device."""
+    def meta(what, pid, name, **tid):
+        return {"ph": "M", "name": what, "pid": pid, "args": {"name": name}, **tid}
+
+    def row(pid, tid, name, ts, **args):
+        return {"ph": "X", "pid": pid, "tid": tid, "name": name, "ts": ts, "dur": 2.5, "args": args}
+
+    tr = trace(place.path / "jax.trace.json", [
+        meta("process_name", 1, "/device:GPU:4"), meta("thread_name", 1, "Stream #13(Compute)", tid=13),
+        meta("thread_name", 1, "XLA Ops", tid=99), meta("process_name", 701, "/host:CPU"),
+        row(701, 5, "cuLaunchKernel", 1, correlation_id="72"),
+        row(701, 5, "PjitFunction(f)", 0),
+        row(1, 13, "fusion_3", 5, correlation_id="72", hlo_op="fusion.3"),
+        row(1, 13, "MemcpyH2D", 9, memcpy_details="kind_src:pageable size:112 dest:4 async:0"),
+        row(1, 99, "fusion.3", 5)])
+    e = {x[9]: x for x in events(tr)}
+    _, d, _ = dump(tr)
+    ok(e["fusion_3"][0] == "kernel" and e["fusion_3"][5] == "72" and e["cuLaunchKernel"][0] == "api"
+       and e["cuLaunchKernel"][5] == "72" and e["fusion.3"][0] == "range" and e["MemcpyH2D"][0] == "copy"
+       and e["MemcpyH2D"][3] == "112" and e["PjitFunction(f)"][0] == "range"
+       and {x["device"] for x in d["lanes"] if "device" in x} == {4},
+       "devices of JAX's JSON are told by their processes' names", e)
+
+
 def names(place):
     path = place.path / "names.json"
     with open(path, "w", encoding="utf8") as out:
@@ -236,6 +261,7 @@ def main():
         inputs(place)
         damage(place)
         dialects(place)
+        jax(place)
         names(place)
         bar(place)
         interrupted(place)
