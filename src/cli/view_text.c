@@ -13,7 +13,6 @@
 struct goes {
 	char what[48];
 	double ns;
-	char note[128];
 };
 
 static int longest_first(const void *a, const void *b)
@@ -26,7 +25,6 @@ static int longest_first(const void *a, const void *b)
 static void add_row(struct goes *g, size_t *n, const char *what, double ns)
 {
 	snprintf(g[*n].what, sizeof(g->what), "%s", what);
-	*g[*n].note = '\0';
 	g[(*n)++].ns = ns;
 }
 
@@ -107,13 +105,12 @@ static void where_it_goes(const struct view *v)
 	const struct fmt_unit *u = fmt_time_unit((uint64_t)span);
 	size_t n = fold_classes(v, g, class_rows(v->in, g));
 	bool steps = v->in->device[0].steps;
-	char mean[64], bar[4 * BAR + 1], pct[FMT_LEN], value[FMT_LEN];
+	char mean[64], bar[4 * BAR + 1], pct[FMT_LEN], value[FMT_LEN], note[128] = "";
 	const struct col col[] = {
 		{ steps ? "Where a step goes" : "Where the time goes", COL_LEFT | COL_FLEX, 0 },
 		{ out_unit(&v->out, u->name), 0, 0 },
 		{ "%", 0, 0 },
-		{ mean, COL_LEFT, 2 },
-		{ "", COL_LEFT, 1 },
+		{ mean, COL_LEFT, 1 },
 	};
 	struct table t;
 
@@ -122,9 +119,8 @@ static void where_it_goes(const struct view *v)
 	if (SUM(v->in, memory_ns) > 0)
 		add_row(g, &n, "copy, not hidden", SUM(v->in, exposed_copy_ns));
 	add_row(g, &n, "idle", SUM(v->in, idle_ns));
-	idle_note(v, g[n - 1].note, sizeof(g->note));
 	snprintf(mean, sizeof(mean), v->in->devices > 1 ? "mean of %zu GPUs" : "", v->in->devices);
-	table_init(&t, col, 5);
+	table_init(&t, col, 4);
 	for (size_t i = 0; i < n; i++) {
 		double share = span > 0 ? g[i].ns / span : 0;
 
@@ -133,10 +129,12 @@ static void where_it_goes(const struct view *v)
 			  fmt_value(value, g[i].ns / u->scale, fmt_decimals(span / u->scale)));
 		table_add(&t, "%s", fmt_percent(pct, share));
 		table_add(&t, "%s", fmt_bar(bar, sizeof(bar), share, BAR, v->out.ascii));
-		table_add(&t, "%s", g[i].note);
 	}
 	table_print(&t, &v->out, 2);
 	table_fini(&t);
+	idle_note(v, note, sizeof(note));
+	if (*note)
+		out_line(&v->out, OUT_PLAIN, "      %s", note);
 	fputc('\n', v->out.f);
 }
 
@@ -202,6 +200,8 @@ void view_text(const struct view *v)
 	view_head(v);
 	fputc('\n', v->out.f);
 	view_verdict(v);
+	if (v->fs->n)
+		view_wrap(&v->out, "try", v->fs->f[0].action);
 	fputc('\n', v->out.f);
 	if (v->in->devices) {
 		where_it_goes(v);
