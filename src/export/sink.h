@@ -53,7 +53,7 @@ const char *sink_utf8(const char *text, char *room, size_t cap);
 
 /* --- protobuf: a message is built, then put with its length --- */
 
-#define PB_BYTES 8192u
+#define PB_BYTES 20480u /* a slice with its texts */
 
 struct pb {
 	size_t used; /* beyond PB_BYTES: it did not fit */
@@ -107,7 +107,10 @@ static inline void pb_text(struct pb *m, uint32_t field, const char *text)
 
 static inline void pb_msg(struct pb *m, uint32_t field, const struct pb *inner)
 {
-	pb_bytes(m, field, inner->buf, inner->used <= PB_BYTES ? inner->used : 0);
+	if (inner->used > PB_BYTES)
+		m->used = PB_BYTES + 1; /* neither does this one fit: sink_pb() says so */
+	else
+		pb_bytes(m, field, inner->buf, inner->used);
 }
 
 /* One field of the outermost message, which has no length. */

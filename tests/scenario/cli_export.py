@@ -54,6 +54,9 @@ def hand_made():
             stream=7, bytes=4096),
         row("gpu_memset", "Memset (Device)", 1, 7, 1240, 1.001, correlation=11, device=1, stream=7,
             bytes=64),
+        row("kernel", "n" * 2000, 0, 13, 1100, 3, correlation=12, device=0, stream=13, dtype="Float", **{
+            "Collective name": "c" * 4000, "Process Group Name": "g" * 4000, "Group size": 8,
+            "In msg nelems": 6, "Out msg nelems": 7, "Seq": 41}),
         row("gpu_user_annotation", "drawn", 0, 7, 1050, 200),
         {"ph": "C", "name": "loss", "pid": 77, "tid": 77, "ts": 1500, "args": {"value": -2.5}},
         {"ph": "C", "name": "left", "pid": 77, "tid": 77, "ts": 1501, "args": {"value": -3}},
@@ -252,6 +255,9 @@ def by_hand(place):
     odd = [a for n, a in notes.items() if n.startswith("k;")]
     ok(odd and odd[0]["grid"] == b"2 x 3 x 4" and odd[0]["registers per thread"] == 24 and
        odd[0]["correlation"] == 9, "a kernel's launch is in its annotations", odd)
+    comm = notes["n" * 2000]
+    ok(comm["collective"] == b"c" * 4000 and comm["bytes in"] == 24 and comm["group size"] == 8,
+       "and what a collective is", comm.keys())
     ok(sorted(p.flows.values()) == [2, 3], "flows from a call to all that it launched", p.flows)
     names = {d[2].decode() for d in p.tracks.values() if 2 in d}
     ok({"GPU 0 NVIDIA A100", "stream 7", "steps"} <= names, "tracks have names", names)
@@ -264,6 +270,9 @@ def by_hand(place):
     ok(again["distributedInfo"]["rank"] == 2 and kinds["s", "ac2g"] == 2 and kinds["f", "ac2g"] == 3 and
        kinds["C", None] == 2 and again["deviceProperties"][0]["numSms"] == 108,
        "Kineto: rank, device, arrows, counters", kinds)
+    comm = [r["args"] for r in again["traceEvents"] if r["name"] == "n" * 2000][0]
+    ok((comm["Collective name"], comm["In msg nelems"], comm["Out msg nelems"], comm["Seq"], comm["dtype"]) ==
+       ("c" * 4000, 6, 7, 41, "Float"), "Kineto: collectives", comm)
     memory = [r["args"] for r in again["traceEvents"] if r["name"] == "[memory]"]
     ok(memory == [{"Device Type": 1, "Device Id": 0, "Addr": 12345, "Bytes": -512, "Total Allocated": 99}],
        "Kineto: memory", memory)
@@ -291,7 +300,7 @@ def ways(place):
     export(place, *both, "-o", place.path / "x.json", want=2, text="two ranks to one Kineto file: refused")
     export(place, *both, "-o", place.path / "two.pftrace", text="two ranks to one Perfetto file")
     p = Perfetto(place.path / "two.pftrace")
-    ok(p.machines == {1, 2} and not p.bad and sum(c == "kernel" for c, *_ in p.slices) == 6,
+    ok(p.machines == {1, 2} and not p.bad and sum(c == "kernel" for c, *_ in p.slices) == 8,
        "two machines", p.machines)
     export(place, *both, "-o", place.path / "two.collapsed", text="two ranks to collapsed stacks")
     roots = {line.split(";")[0] for line in (place.path / "two.collapsed").read_text().splitlines()}
