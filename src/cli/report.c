@@ -344,8 +344,7 @@ void report_text(const struct gather *g, const struct out *out, size_t fold)
 					   : "Collectives",
 			  REPORT_GPU, fold);
 	if (kinds & REPORT_GRAPH)
-		row_table(g, out, "Launches of CUDA graphs seen whole; kernels above by template",
-			  REPORT_GRAPH, fold);
+		row_table(g, out, "CUDA graphs seen whole", REPORT_GRAPH, fold);
 	if (kinds & REPORT_RANGE)
 		row_table(g, out, g->by == BY_LANE ? "Threads" : "Ranges", REPORT_RANGE, fold);
 	if (kinds & REPORT_OP)
