@@ -183,7 +183,7 @@ void sim_emit(struct client *c, const struct sim_op *op)
 	if (s->cur && has_room(s->cur, stride)) {
 		struct buf *b = s->cur;
 
-		sim_record_write(b->data + b->used, stride, op);
+		sim_record_write(b->data + b->used, stride, op, GET(c->attr[A_LATENCY]));
 		b->used += stride;
 		b->n++;
 		if (sim_kind_is_device(op->kind) && op->end > b->last_end)

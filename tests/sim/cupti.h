@@ -146,7 +146,7 @@ long long sim_fault_int(const char *name, long long unset);
 
 /* record.c: the layout of records, by level. */
 uint32_t sim_stride(uint32_t kind, int level);
-void sim_record_write(uint8_t *r, uint32_t stride, const struct sim_op *op);
+void sim_record_write(uint8_t *r, uint32_t stride, const struct sim_op *op, bool latency);
 void sim_record_finish(uint8_t *r, uint64_t now, int64_t shift);
 bool sim_kind_is_device(uint32_t kind);
 

@@ -132,10 +132,26 @@ static CUresult parse_module(struct sim_module *m, const char *text)
 	return m->funcs ? CUDA_SUCCESS : CUDA_ERROR_INVALID_IMAGE;
 }
 
+/* Loading a module is what a driver's compiler costs. */
+static void tell_overhead(const struct sim_ctx *c, uint64_t start)
+{
+	struct sim_tool *tool = sim_tool_get();
+	struct sim_op op = { .kind = SIM_OVERHEAD, .corr = sim_me.corr, .start = start };
+
+	if (!sim_wants(tool, SIM_OVERHEAD))
+		return;
+	op.end = sim_now();
+	op.overhead.what = 1;
+	op.overhead.object = 4; /* a context */
+	op.overhead.object_id = c->id;
+	tool->op(&op);
+}
+
 CUresult do_cuModuleLoadData(CUmodule *mod, const void *image)
 {
 	struct sim_ctx *c;
 	struct sim_module *m;
+	uint64_t start = sim_now();
 	CUresult r = sim_ctx_now(&c);
 
 	if (r || !image)
@@ -153,6 +169,7 @@ CUresult do_cuModuleLoadData(CUmodule *mod, const void *image)
 			return free(m), r;
 		m->text = strdup(image);
 	}
+	tell_overhead(c, start);
 	sim_resource(6, c, NULL, &m->data);
 	*mod = m;
 	return CUDA_SUCCESS;

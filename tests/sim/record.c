@@ -84,8 +84,6 @@ static void kernel(uint8_t *r, uint32_t len, const struct sim_op *op)
 	U32(92, op->corr);
 	U64(96, op->corr); /* gridId */
 	U64(104, (uintptr_t)op->kernel.name);
-	U64(120, op->queued);
-	U64(128, op->submitted);
 	U8(136, op->kernel.launch_type);
 	U64(144, op->node);
 	U32(156, op->graph);
@@ -297,8 +295,8 @@ static void overhead(uint8_t *r, uint32_t len, const struct sim_op *op)
 		U32(40, op->corr);
 }
 
-/* `r` has `stride` bytes of zero. */
-void sim_record_write(uint8_t *r, uint32_t stride, const struct sim_op *op)
+/* `r` has `stride` bytes of zero. When a kernel was queued is told to who asked for it. */
+void sim_record_write(uint8_t *r, uint32_t stride, const struct sim_op *op, bool latency)
 {
 	static void (*const write[SIM_KINDS])(uint8_t * r, uint32_t len,
 					      const struct sim_op *op) = {
@@ -315,6 +313,10 @@ void sim_record_write(uint8_t *r, uint32_t stride, const struct sim_op *op)
 	U32(0, op->kind);
 	if (write[op->kind])
 		write[op->kind](r, stride, op);
+	if (latency && (op->kind == SIM_KERNEL || op->kind == SIM_KERNEL_SERIAL)) {
+		U64(120, op->queued);
+		U64(128, op->submitted);
+	}
 }
 
 static void shift_time(uint8_t *r, size_t off, int64_t shift)
