@@ -37,6 +37,12 @@ CMD(DOCTOR,  doctor,  "",                  "what works on this machine, and what
 CMD(STORE,   store,   "check|stat|journal STORE", "check a store, or say what it holds",
     "check reads all of it and tests every sum; stat counts; journal tells starts,\n"
     "stops and repairs.")
+CMD(DIFF,    diff,    "A B | RUN",         "what got slower or faster between two runs",
+    "A and B are stores or traces; with one RUN, --ranks or --steps choose two parts of\n"
+    "it. Exits 3 when they cannot be compared.")
+CMD(CHECK,   check,   "RUN",               "hold a run against limits and a run before it, for CI",
+    "FILE has a limit a line: name, <= or >=, value; --write proposes one. Exits 1 when\n"
+    "a limit is broken, 3 when it could not decide.")
 CMD(SQL,     sql,     "QUERY [STORE]",     "ask a store in SQL",
     "Tables: kernel copy step range api process window summary and more (--tables);\n"
     "QUERY - reads it from stdin. Only reads. Without STORE: as report.\n"

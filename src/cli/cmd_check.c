@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aon check - the gate: a run against limits and against a run before it. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/sides.h"
+
+#define LIMITS_MAX 64u
+#define NO_VALUE   NAN
+
+/* What a limit may be about. `of` gives its value, or NO_VALUE where the run does not say. */
+struct metric {
+	const char *name, *people, *unit;
+	const char *op; /* which side is good */
+	double slack;   /* --write: so far from what was seen, relative; percent: absolute */
+	bool needs_base;
+	double (*of)(const struct sides *s, int side);
+};
+
+static double share(const struct profile *p, double ns)
+{
+	return p->step_ns > 0 ? 100 * ns / p->step_ns : NO_VALUE;
+}
+
+static double step_ms(const struct sides *s, int i)
+{
+	return s->p[i].steps ? s->p[i].step_ns / 1e6 : NO_VALUE;
+}
+
+static double busy(const struct sides *s, int i)
+{
+	return s->p[i].devices ? share(&s->p[i], s->p[i].busy_ns) : NO_VALUE;
+}
+
+static double comm(const struct sides *s, int i)
+{
+	return s->p[i].devices ? share(&s->p[i], s->p[i].part_ns[PART_COMM_EXPOSED]) : NO_VALUE;
+}
+
+static double copies(const struct sides *s, int i)
+{
+	return s->p[i].devices ? share(&s->p[i], s->p[i].part_ns[PART_COPY_EXPOSED]) : NO_VALUE;
+}
+
+static double input(const struct sides *s, int i)
+{
+	return s->p[i].devices ? share(&s->p[i], s->p[i].part_ns[PART_IDLE + IDLE_INPUT])
+			       : NO_VALUE;
+}
+
+static double kernels(const struct sides *s, int i)
+{
+	double n = 0;
+
+	for (size_t k = 0; k < s->p[i].kernels; k++)
+		n += s->p[i].kernel[k].count;
+	return s->p[i].steps ? n : NO_VALUE;
+}
+
+/* How much slower than the base, at least, with 95 % confidence. */
+static double slower(const struct sides *s, int i)
+{
+	double lo = s->d.sure ? s->d.lo_ns : s->d.delta_ns;
+
+	return i || *s->d.why_not || s->p[1].step_ns <= 0
+		       ? NO_VALUE
+		       : 100 * (lo > 0 ? lo : fmin(0, s->d.delta_ns)) / s->d.a->step_ns;
+}
+
+static const struct metric metrics[] = {
+	{ "step_ms", "step time", "ms", "<=", 0.05, false, step_ms },
+	{ "slower_percent", "slower than the base", "%", "<=", 5, true, slower },
+	{ "busy_percent", "GPUs busy", "%", ">=", 3, false, busy },
+	{ "comm_percent", "comm, not hidden", "%", "<=", 2, false, comm },
+	{ "copy_percent", "copies, not hidden", "%", "<=", 2, false, copies },
+	{ "input_percent", "waiting for input", "%", "<=", 2, false, input },
+	{ "kernels_a_step", "kernels a step", "", "<=", 0.05, false, kernels },
+};
+#define METRICS (sizeof(metrics) / sizeof(metrics[0]))
+
+struct limit {
+	const struct metric *m;
+	bool least; /* >= */
+	double value;
+};
+
+enum verdict { PASS, FAIL, SKIP };
+
+struct gate {
+	struct sides s; /* p[0] is the run, p[1] the base */
+	bool has_base;
+	struct limit limit[LIMITS_MAX];
+	size_t limits;
+};
+
+/* --- the file --- */
+
+static int bad_line(const char *path, int line, const char *text, const char *what)
+{
+	return cli_say(CLI_USAGE, "%s:%d: %s: '%s'. Expected: name, <= or >=, a number", path, line,
+		       what, text);
+}
+
+static int parse_line(struct gate *g, const char *path, int n, char *line)
+{
+	char name[64], op[4], rest;
+	struct limit *l = &g->limit[g->limits];
+
+	line[strcspn(line, "#\r\n")] = 0;
+	if (!line[strspn(line, " \t")])
+		return CLI_OK;
+	if (g->limits == LIMITS_MAX)
+		return bad_line(path, n, line, "too many limits");
+	if (sscanf(line, " %63s %3s %lf %c", name, op, &l->value, &rest) != 3 ||
+	    !isfinite(l->value))
+		return bad_line(path, n, line, "not a limit");
+	if (strcmp(op, "<=") != 0 && strcmp(op, ">=") != 0)
+		return bad_line(path, n, line, "no such comparison");
+	l->least = *op == '>';
+	for (size_t i = 0; i < METRICS; i++)
+		if (!strcmp(metrics[i].name, name)) {
+			l->m = &metrics[i];
+			g->limits++;
+			return CLI_OK;
+		}
+	return bad_line(path, n, line, "nothing of that name is measured");
+}
+
+static int read_limits(struct gate *g, const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char line[512];
+	int rc = CLI_OK;
+
+	if (!f)
+		return cli_say(CLI_FAIL, "%s: %s", path, strerror(errno));
+	for (int n = 1; rc == CLI_OK && fgets(line, sizeof(line), f); n++)
+		rc = parse_line(g, path, n, line);
+	fclose(f);
+	if (rc == CLI_OK && !g->limits)
+		rc = cli_say(CLI_FAIL, "%s: no limit in it. Propose some: aon check RUN --write",
+			     path);
+	return rc;
+}
+
+static void write_limits(const struct gate *g)
+{
+	printf("# name op value, one a line; proposed from %s\n", g->s.label[0]);
+	for (size_t i = 0; i < METRICS; i++) {
+		const struct metric *m = &metrics[i];
+		double v = m->of(&g->s, 0), off;
+
+		if (isnan(v) || m->needs_base)
+			continue;
+		off = m->slack >= 1 ? m->slack : fabs(v) * m->slack;
+		printf("%-16s %s %.4g\n", m->name, m->op,
+		       *m->op == '<' ? v + off : fmax(0, v - off));
+	}
+}
+
+/* --- the verdicts --- */
+
+static enum verdict judge(const struct gate *g, const struct limit *l, double *value)
+{
+	*value = l->m->of(&g->s, 0);
+	if (isnan(*value))
+		return SKIP;
+	return (l->least ? *value >= l->value : *value <= l->value) ? PASS : FAIL;
+}
+
+static const char *why_skip(const struct gate *g, const struct limit *l)
+{
+	if (l->m->needs_base && !g->has_base)
+		return "no base was given (--against)";
+	if (l->m->needs_base && *g->s.d.why_not)
+		return g->s.d.why_not;
+	return g->s.p[0].devices ? "the run has no steps" : "the run did nothing on a GPU";
+}
+
+static void base_text(const struct gate *g, const struct limit *l, char *buf, size_t cap)
+{
+	double v = g->has_base && !l->m->needs_base ? l->m->of(&g->s, 1) : NO_VALUE;
+
+	if (isnan(v))
+		*buf = 0;
+	else
+		snprintf(buf, cap, "base %.4g", v);
+}
+
+static void print_text(const struct gate *g)
+{
+	static const char *const words[] = { "pass", "FAIL", "skip" };
+	static const enum out_style styles[] = { OUT_PLAIN, OUT_FAIL, OUT_DIM };
+	const struct out *out = &g->s.v[0].out;
+	char clean[600], base[64];
+
+	out_line(out, OUT_PLAIN, "aon check   %s%s%s",
+		 fmt_clean(clean, sizeof(clean), g->s.label[0], out->ascii),
+		 g->has_base ? " against " : "", g->has_base ? g->s.label[1] : "");
+	fputc('\n', out->f);
+	for (size_t i = 0; i < g->limits; i++) {
+		const struct limit *l = &g->limit[i];
+		double value;
+		enum verdict v = judge(g, l, &value);
+
+		base_text(g, l, base, sizeof(base));
+		if (v == SKIP)
+			out_line(out, styles[v], "  %s  %-22s      -  %s", words[v], l->m->people,
+				 why_skip(g, l));
+		else
+			out_line(out, styles[v], "  %s  %-22s %6.4g %-2s  limit %s %-6.4g  %s",
+				 words[v], l->m->people, value, l->m->unit,
+				 l->least ? ">=" : "<=", l->value, base);
+	}
+	fputc('\n', out->f);
+}
+
+static void print_github(const struct gate *g)
+{
+	for (size_t i = 0; i < g->limits; i++) {
+		const struct limit *l = &g->limit[i];
+		double value;
+		enum verdict v = judge(g, l, &value);
+
+		if (v == FAIL)
+			printf("::error title=aon check::%s is %.4g%s, the limit is %s %.4g\n",
+			       l->m->people, value, l->m->unit, l->least ? ">=" : "<=", l->value);
+		else if (v == SKIP)
+			printf("::warning title=aon check::%s was not decided: %s\n", l->m->people,
+			       why_skip(g, l));
+	}
+}
+
+static void print_junit(const struct gate *g, size_t fails, size_t skips)
+{
+	printf("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"aon check\" "
+	       "tests=\"%zu\" "
+	       "failures=\"%zu\" skipped=\"%zu\">\n",
+	       g->limits, fails, skips);
+	for (size_t i = 0; i < g->limits; i++) {
+		const struct limit *l = &g->limit[i];
+		double value;
+		enum verdict v = judge(g, l, &value);
+
+		printf("  <testcase classname=\"aon\" name=\"%s\">", l->m->name);
+		if (v == FAIL)
+			printf("<failure message=\"%.4g%s, the limit is %s %.4g\"/>", value,
+			       l->m->unit, l->least ? "&gt;=" : "&lt;=", l->value);
+		else if (v == SKIP)
+			printf("<skipped/>");
+		printf("</testcase>\n");
+	}
+	printf("</testsuite>\n");
+}
+
+static void print_json(const struct gate *g, int rc)
+{
+	static const char *const words[] = { "pass", "fail", "skip" };
+	struct json j;
+
+	json_init(&j, stdout);
+	json_open(&j, NULL, '{');
+	json_str(&j, "schema", "aon.check/1");
+	json_str(&j, "verdict", rc == CLI_OK ? "pass" : rc == CLI_FAIL ? "fail" : "undecided");
+	json_open(&j, "limits", '[');
+	for (size_t i = 0; i < g->limits; i++) {
+		const struct limit *l = &g->limit[i];
+		double value;
+		enum verdict v = judge(g, l, &value);
+
+		json_open(&j, NULL, '{');
+		json_str(&j, "name", l->m->name);
+		json_str(&j, "verdict", words[v]);
+		json_real(&j, "value", value);
+		json_str(&j, "op", l->least ? ">=" : "<=");
+		json_real(&j, "limit", l->value);
+		json_real(&j, "base",
+			  g->has_base && !l->m->needs_base ? l->m->of(&g->s, 1) : NO_VALUE);
+		json_close(&j);
+	}
+	json_end(&j);
+}
+
+/* A limit on the base that could not be held against it leaves the gate undecided. */
+static int print(const struct gate *g, const struct opts *o, int format)
+{
+	size_t fails = 0, skips = 0;
+	bool unsure = false;
+	double value;
+	int rc;
+
+	for (size_t i = 0; i < g->limits; i++) {
+		enum verdict v = judge(g, &g->limit[i], &value);
+
+		fails += v == FAIL;
+		skips += v == SKIP;
+		unsure |= v == SKIP && g->limit[i].m->needs_base;
+	}
+	rc = fails ? CLI_FAIL : unsure || skips == g->limits ? CLI_UNSURE : CLI_OK;
+	if (o->val[OPT_JSON])
+		print_json(g, rc);
+	else if (format == 1)
+		print_junit(g, fails, skips);
+	else if (format == 2)
+		print_github(g);
+	else
+		print_text(g);
+	if (!o->val[OPT_JSON] && !format)
+		out_line(&g->s.v[0].out, OUT_BOLD, "%s",
+			 rc == CLI_OK     ? "All limits that could be checked are kept."
+			 : rc == CLI_FAIL ? "A limit is broken."
+					  : "Could not decide.");
+	return rc;
+}
+
+/* The run and its base; the base stands for "before", so the difference is run minus base. */
+static int load(struct gate *g, const struct opts *o)
+{
+	char *base = (char *)(uintptr_t)o->val[OPT_AGAINST];
+	struct sides *s = &g->s;
+	int rc, err;
+
+	g->has_base = base != NULL;
+	snprintf(s->label[0], sizeof(s->label[0]), "%s", o->argv[0]);
+	snprintf(s->label[1], sizeof(s->label[1]), "%s", base ? base : "");
+	rc = side_view(&s->v[0], o, o->argv[0]);
+	if (rc == CLI_OK && base)
+		rc = side_view(&s->v[1], o, base);
+	if (rc != CLI_OK)
+		return rc;
+	err = profile_init(&s->p[0], s->v[0].in, s->v[0].fs, PROFILE_ALL);
+	if (err == 0 && base)
+		err = profile_init(&s->p[1], s->v[1].in, s->v[1].fs, PROFILE_ALL);
+	if (err == 0)
+		err = diff_init(&s->d, &s->p[1], &s->p[0]);
+	return err < 0 ? cli_say(CLI_FAIL, "%s", strerror(-err)) : CLI_OK;
+}
+
+int cmd_check(const struct opts *o)
+{
+	struct gate g;
+	int format = opt_choice(o, OPT_VERDICTS, 0), rc = CLI_OK;
+
+	memset(&g, 0, sizeof(g));
+	if (format < 0)
+		return CLI_USAGE;
+	if (o->argc != 1)
+		return cli_misuse("takes one run");
+	if (o->val[OPT_LIMITS] && !o->val[OPT_WRITE])
+		rc = read_limits(&g, o->val[OPT_LIMITS]);
+	else if (o->val[OPT_AGAINST])
+		g.limit[g.limits++] = (struct limit){ &metrics[1], false, 5 };
+	else if (!o->val[OPT_WRITE])
+		rc = cli_misuse("needs --limits FILE, --against BASE or --write");
+	if (rc == CLI_OK)
+		rc = load(&g, o);
+	if (rc == CLI_OK && o->val[OPT_WRITE])
+		write_limits(&g);
+	else if (rc == CLI_OK)
+		rc = print(&g, o, format);
+	sides_close(&g.s);
+	return rc;
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* diff.c - profiles of runs, and what differs between two of them. */
+#include "insight/diff.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Kernels of less than this share of GPU time in common classes: another model. */
+#define LIKENESS_LEAST 0.5
+#define CHANGE_LEAST   0.001 /* of a step */
+
+/* --- a profile --- */
+
+const char *profile_part(size_t part, const char **word)
+{
+	static const char *const idle[IDLE_CAUSES] = { "idle: next batch",   "idle: waited for GPU",
+						       "idle: host busy",    "idle: launching",
+						       "idle: dependencies", "idle: other" };
+	static const char *const idle_words[IDLE_CAUSES] = { "idle_input",      "idle_sync",
+							     "idle_host",       "idle_launch",
+							     "idle_dependency", "idle_other" };
+	const char *dummy;
+
+	word = word ? word : &dummy;
+	if (part < CLASSES) {
+		*word = class_word[part];
+		return class_people[part];
+	}
+	if (part < PART_IDLE) {
+		*word = part == PART_COMM_EXPOSED ? "comm_exposed" : "copy_exposed";
+		return part == PART_COMM_EXPOSED ? "comm, not hidden" : "copy, not hidden";
+	}
+	*word = idle_words[part - PART_IDLE];
+	return idle[part - PART_IDLE];
+}
+
+static bool is_of(const struct profile_of *of, int32_t rank)
+{
+	return of->rank == TRACE_NO_RANK || of->rank == rank;
+}
+
+static bool in_window(const struct profile_of *of, const struct insight_step *s)
+{
+	return is_of(of, s->rank) && s->number >= of->first && s->number <= of->last;
+}
+
+/* The clipped breakdowns of the steps, or the devices' whole ones. */
+static void add_phases(struct profile *p, const struct insight *in, const struct profile_of *of,
+		       double *idle, double *compute)
+{
+	double sum = 0, squares = 0, n;
+
+	for (size_t i = 0; i < in->steps; i++) {
+		const struct insight_step *s = &in->step[i];
+
+		if (!in_window(of, s))
+			continue;
+		p->steps++;
+		sum += (double)s->dur_ns;
+		squares += (double)s->dur_ns * (double)s->dur_ns;
+		p->busy_ns += (double)s->b.busy_ns;
+		*compute += (double)s->b.compute_ns;
+		p->part_ns[PART_COMM_EXPOSED] += (double)s->b.exposed_comm_ns;
+		p->part_ns[PART_COPY_EXPOSED] += (double)s->b.exposed_copy_ns;
+		*idle += (double)s->dur_ns - (double)s->b.busy_ns;
+	}
+	for (size_t i = 0; !p->steps && i < in->devices; i++) {
+		const struct breakdown *b = &in->device[i].b;
+
+		if (!is_of(of, in->device[i].rank))
+			continue;
+		sum += (double)b->span_ns;
+		p->busy_ns += (double)b->busy_ns;
+		*compute += (double)b->compute_ns;
+		p->part_ns[PART_COMM_EXPOSED] += (double)b->exposed_comm_ns;
+		p->part_ns[PART_COPY_EXPOSED] += (double)b->exposed_copy_ns;
+		*idle += (double)b->idle_ns;
+	}
+	n = p->steps ? (double)p->steps : p->devices ? (double)p->devices : 1;
+	p->step_ns = sum / n;
+	if (p->steps > 1)
+		p->sd_ns = sqrt(fmax(0, (squares - sum * sum / n) / (n - 1)));
+	p->busy_ns /= n;
+	p->part_ns[PART_COMM_EXPOSED] /= n;
+	p->part_ns[PART_COPY_EXPOSED] /= n;
+	*idle /= n;
+	*compute /= n;
+}
+
+/* `total` shared out to part[0..n) in the proportion that they have. */
+static void share_out(double *part, size_t n, double total, size_t rest)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += part[i];
+	for (size_t i = 0; i < n; i++)
+		part[i] = sum > 0 ? part[i] / sum * total : 0;
+	if (sum <= 0)
+		part[rest] = total;
+}
+
+static bool is_compute(size_t class)
+{
+	return class != CLASS_COMM && class != CLASS_COPY && class != CLASS_MEMSET;
+}
+
+/* --- kernels by name --- */
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct profile_kernel *)a)->name,
+		      ((const struct profile_kernel *)b)->name);
+}
+
+/* The steps that are meant, by process and start. */
+struct span {
+	uint32_t process;
+	uint64_t start_ns, end_ns;
+};
+
+static int by_start(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static size_t list_steps(struct span *out, const struct insight *in, const struct profile_of *of)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < in->steps; i++)
+		if (in_window(of, &in->step[i]))
+			out[n++] = (struct span){ in->step[i].process, in->step[i].start_ns,
+						  in->step[i].start_ns + in->step[i].dur_ns };
+	qsort(out, n, sizeof(*out), by_start);
+	return n;
+}
+
+static bool in_step(const struct span *span, size_t n, uint32_t process, uint64_t ns)
+{
+	size_t lo = 0, hi = n;
+
+	while (lo < hi) { /* the first that begins after it */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (span[mid].process < process ||
+		    (span[mid].process == process && span[mid].start_ns <= ns))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && span[lo - 1].process == process && ns < span[lo - 1].end_ns;
+}
+
+static int add_kernels(struct profile *p, const struct insight *in, const struct profile_of *of)
+{
+	const struct trace *t = in->t;
+	struct profile_kernel *k = calloc(t->names + 1, sizeof(*k));
+	struct span *span = calloc(in->steps + 1, sizeof(*span));
+	double n = p->steps ? (double)p->steps : p->devices ? (double)p->devices : 1;
+	size_t spans;
+
+	if (!k || !span) {
+		free(k);
+		free(span);
+		return -ENOMEM;
+	}
+	spans = list_steps(span, in, of);
+	for (size_t i = 0; i < in->devices; i++)
+		for (size_t s = 0; s < in->device[i].streams && is_of(of, in->device[i].rank);
+		     s++) {
+			uint32_t lane = in->stream[in->device[i].stream_first + s].lane;
+
+			for (size_t e = t->lane_first[lane]; e < t->lane_first[lane + 1]; e++) {
+				const struct event *ev = &t->event[e];
+
+				if (!event_is_gpu(ev) || ev->name >= t->names ||
+				    (p->steps &&
+				     !in_step(span, spans, t->lane[lane].process, ev->start_ns)))
+					continue;
+				k[ev->name].class = event_class(in->names, t, e);
+				k[ev->name].count += 1 / n;
+				k[ev->name].ns += (double)ev->dur_ns / n;
+			}
+		}
+	free(span);
+	for (uint32_t i = 0; i < t->names; i++) {
+		if (k[i].count <= 0)
+			continue;
+		k[i].name = trace_text(t, i);
+		if (is_compute(k[i].class))
+			p->part_ns[k[i].class] += k[i].ns;
+		k[p->kernels++] = k[i];
+	}
+	qsort(k, p->kernels, sizeof(*k), by_name);
+	p->kernel = k;
+	return 0;
+}
+
+int profile_init(struct profile *p, const struct insight *in, const struct findings *fs,
+		 struct profile_of of)
+{
+	double idle = 0, compute = 0;
+	int32_t last = TRACE_NO_RANK - 1;
+	int err;
+
+	memset(p, 0, sizeof(*p));
+	p->fs = fs;
+	for (size_t i = 0; i < in->devices; i++) {
+		const struct insight_device *d = &in->device[i];
+		const char *gpu = trace_text(in->t, in->t->device[d->device].name);
+
+		if (!is_of(&of, d->rank))
+			continue;
+		p->gpu = !p->devices || (p->gpu && !strcmp(p->gpu, gpu)) ? gpu : NULL;
+		p->devices++;
+		p->ranks += d->rank != last;
+		last = d->rank;
+		for (size_t k = 0; k < IDLE_CAUSES; k++)
+			p->part_ns[PART_IDLE + k] += (double)d->idle_ns[k];
+	}
+	if (p->gpu && !*p->gpu)
+		p->gpu = NULL;
+	add_phases(p, in, &of, &idle, &compute);
+	err = add_kernels(p, in, &of);
+	share_out(p->part_ns, CLASSES, compute, CLASS_OTHER);
+	share_out(p->part_ns + PART_IDLE, IDLE_CAUSES, idle, IDLE_OTHER);
+	return err;
+}
+
+void profile_fini(struct profile *p)
+{
+	free(p->kernel);
+	memset(p, 0, sizeof(*p));
+}
+
+/* --- two of them --- */
+
+/* Student's t, two-sided 95 %, by the expansion of Cornish and Fisher: within 1 % from 3 on. */
+static double t95(double df)
+{
+	static const double few[] = { 12.71, 4.303, 3.182 };
+	double z = 1.959964, z3 = z * z * z, z5 = z3 * z * z;
+
+	if (df < 3.5)
+		return few[df < 1.5 ? 0 : df < 2.5 ? 1 : 2];
+	return z + (z3 + z) / (4 * df) + (5 * z5 + 16 * z3 + 3 * z) / (96 * df * df);
+}
+
+/* Welch: neither as many steps nor the same spread are asked for. */
+static void interval(struct diff *d)
+{
+	double na = (double)d->a->steps, nb = (double)d->b->steps, va, vb, se, df, half;
+
+	if (na < 2 || nb < 2)
+		return;
+	va = d->a->sd_ns * d->a->sd_ns / na;
+	vb = d->b->sd_ns * d->b->sd_ns / nb;
+	se = sqrt(va + vb);
+	df = se > 0 ? (va + vb) * (va + vb) / (va * va / (na - 1) + vb * vb / (nb - 1)) : 1e9;
+	half = t95(df) * se;
+	d->sure = true;
+	d->lo_ns = d->delta_ns - half;
+	d->hi_ns = d->delta_ns + half;
+}
+
+static void compare_parts(struct diff *d)
+{
+	double total = 0, unnamed = 0, all_a = 0, all_b = 0;
+
+	for (size_t i = 0; i < PROFILE_PARTS; i++) {
+		double change = fabs(d->b->part_ns[i] - d->a->part_ns[i]);
+
+		total += change;
+		if (i == CLASS_OTHER || i == PART_IDLE + IDLE_OTHER)
+			unnamed += change;
+	}
+	/* A difference that is none needs no name. */
+	if (fabs(d->delta_ns) < CHANGE_LEAST * fmax(d->a->step_ns, d->b->step_ns))
+		unnamed = 0;
+	d->explained = total > 0 ? 1 - unnamed / total : 1;
+	for (size_t i = 0; i < CLASSES; i++) {
+		all_a += d->a->part_ns[i];
+		all_b += d->b->part_ns[i];
+	}
+	for (size_t i = 0; i < CLASSES && all_a > 0 && all_b > 0; i++)
+		d->likeness += fmin(d->a->part_ns[i] / all_a, d->b->part_ns[i] / all_b);
+}
+
+static void comparable(struct diff *d)
+{
+	const struct profile *a = d->a, *b = d->b;
+	char *out = d->why_not;
+	size_t cap = sizeof(d->why_not);
+
+	if (!a->devices || !b->devices)
+		snprintf(out, cap, "%s did nothing on a GPU that was recorded",
+			 !a->devices && !b->devices ? "both"
+			 : !a->devices              ? "the first"
+						    : "the second");
+	else if (!a->steps != !b->steps)
+		snprintf(out, cap, "only %s has steps", a->steps ? "the first" : "the second");
+	else if (a->ranks != b->ranks)
+		snprintf(out, cap, "%llu ranks against %llu", (unsigned long long)a->ranks,
+			 (unsigned long long)b->ranks);
+	else if (a->gpu && b->gpu && strcmp(a->gpu, b->gpu) != 0)
+		snprintf(out, cap, "%s against %s", a->gpu, b->gpu);
+	else if (d->likeness < LIKENESS_LEAST)
+		snprintf(out, cap,
+			 "other work: only %.0f %% of compute time is in the same classes",
+			 100 * d->likeness);
+}
+
+static int by_change(const void *a, const void *b)
+{
+	const struct diff_kernel *x = a, *y = b;
+	double p = fabs(x->b_ns - x->a_ns), q = fabs(y->b_ns - y->a_ns);
+
+	return (p < q) - (p > q);
+}
+
+static int join_kernels(struct diff *d)
+{
+	const struct profile *a = d->a, *b = d->b;
+	size_t i = 0, k = 0;
+
+	d->kernel = calloc(a->kernels + b->kernels + 1, sizeof(*d->kernel));
+	if (!d->kernel)
+		return -ENOMEM;
+	while (i < a->kernels || k < b->kernels) {
+		struct diff_kernel *o = &d->kernel[d->kernels++];
+		int order = i == a->kernels   ? 1
+			    : k == b->kernels ? -1
+					      : strcmp(a->kernel[i].name, b->kernel[k].name);
+
+		if (order <= 0) {
+			o->name = a->kernel[i].name;
+			o->class = a->kernel[i].class;
+			o->a_ns = a->kernel[i].ns;
+			o->a_count = a->kernel[i++].count;
+		}
+		if (order >= 0) {
+			o->name = b->kernel[k].name;
+			o->class = b->kernel[k].class;
+			o->b_ns = b->kernel[k].ns;
+			o->b_count = b->kernel[k++].count;
+		}
+	}
+	qsort(d->kernel, d->kernels, sizeof(*d->kernel), by_change);
+	return 0;
+}
+
+int diff_init(struct diff *d, struct profile *a, struct profile *b)
+{
+	memset(d, 0, sizeof(*d));
+	d->a = a;
+	d->b = b;
+	d->delta_ns = b->step_ns - a->step_ns;
+	interval(d);
+	compare_parts(d);
+	comparable(d);
+	return join_kernels(d);
+}
+
+void diff_fini(struct diff *d)
+{
+	free(d->kernel);
+	memset(d, 0, sizeof(*d));
+}
