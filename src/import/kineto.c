@@ -223,6 +223,18 @@ static void read_beside(struct doc *d, struct json_tok key, struct json_tok valu
 	}
 }
 
+/* A pair that is larger than any window. */
+static int skip_pair(struct json_in *in)
+{
+	int r = json_in_skip(in);
+
+	if (!r && json_in_next(in) == ':') {
+		in->p++;
+		r = json_in_next(in) < 0 ? -ENODATA : json_in_skip(in);
+	}
+	return r == -ENODATA ? 1 : r;
+}
+
 /* At a key. 0: the pair is consumed; 1: the text ended. */
 static int read_pair(struct doc *d)
 {
@@ -255,9 +267,12 @@ static int read_pair(struct doc *d)
 		if (!json_tok_is(key, beside[i]))
 			continue;
 		q = json_skip(v, in->end);
-		if (q && q > in->end && json_in_more(in) > 0)
-			return read_pair(d);
-		if (!q || q > in->end)
+		if (q && q > in->end) {
+			/* All that pointed into the window is stale now. */
+			r = json_in_more(in);
+			return r > 0 ? read_pair(d) : r < 0 ? skip_pair(in) : 1;
+		}
+		if (!q)
 			break;
 		read_beside(d, key, (struct json_tok){ v, (size_t)(q - v) });
 		in->p += q - in->p;

@@ -125,6 +125,12 @@ static const struct injury {
 	  "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"args\":{\"a\":1,\"name\":\"x\"}", 0, 999, -1, true },
 	{ "a string that is not closed", HEAD, TAIL, ",",
 	  "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"x}", 0, 999, 1, true },
+	{ "cut in what stands beside the rows", HEAD,
+	  "],\"deviceProperties\":[{\"id\":0,\"name\":\"a name of some length that goes on and on "
+	  "and on",
+	  ",", NULL, 0, 1000, 0, true },
+	{ "a key without a value at the end", HEAD, "],\"distributedInfo\": ", ",", NULL, 0, 1000,
+	  0, true },
 	{ "text behind the document", HEAD, TAIL "garbage", ",", NULL, 0, 1000, 0, true },
 	{ "JSON that is no trace", "{\"a\":[1,2,{\"b\":null}]}", "", "", NULL, WHOLE, -EMEDIUMTYPE,
 	  0, false },
