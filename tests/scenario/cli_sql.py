@@ -76,7 +76,7 @@ def forms(place, store):
     ok(b"\x1b[2J" not in out, "a value cannot speak to the terminal", out)
     r = aon(place, "sql", "--tables", store).stdout.decode()
     ok(all(re.search(rf"^{t} ", r, re.M) for t in
-           "kernel copy memset sync collective counter mark api step range process device window".split()),
+           "kernel copy memset sync collective counter mark api op step range process device window".split()),
        "--tables lists them", r)
 
 
