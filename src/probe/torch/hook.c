@@ -21,7 +21,7 @@ struct method { /* PyMethodDef, of the stable ABI */
 
 #define METH_FASTCALL 0x80
 
-static void *none;
+static void *py_none;
 static void (*inc_ref)(void *);
 
 /* (optimizer, args, kwargs) */
@@ -30,8 +30,8 @@ static void *stepped(void *self, void *const *args, long n)
 	(void)self;
 	if (n > 0)
 		user_optimizer((uint64_t)(uintptr_t)args[0]);
-	inc_ref(none);
-	return none;
+	inc_ref(py_none);
+	return py_none;
 }
 
 void *hook_new(void)
@@ -41,6 +41,6 @@ void *hook_new(void)
 
 	make = (void *(*)(struct method *, void *, void *))dlsym(RTLD_DEFAULT, "PyCFunction_NewEx");
 	inc_ref = (void (*)(void *))dlsym(RTLD_DEFAULT, "Py_IncRef");
-	none = dlsym(RTLD_DEFAULT, "_Py_NoneStruct");
-	return make && inc_ref && none ? make(&method, NULL, NULL) : NULL;
+	py_none = dlsym(RTLD_DEFAULT, "_Py_NoneStruct");
+	return make && inc_ref && py_none ? make(&method, NULL, NULL) : NULL;
 }

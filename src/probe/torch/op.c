@@ -34,7 +34,7 @@ static struct {
 	bool shapes;
 	uint64_t tsc0, ns0; /* a moment long ago, for the rate */
 	uint64_t tsc, ns;   /* a moment at the window's begin */
-	double rate;        /* ns a tick */
+	uint64_t rate;      /* ns a tick, in 2^-32 */
 } win;
 
 /* --- the clock: HOST records are stamped in ticks, activities in nanoseconds --- */
@@ -49,12 +49,14 @@ static void clock_set(void)
 {
 	win.ns = now_ns();
 	win.tsc = aon_tsc();
-	win.rate = (double)(win.ns - win.ns0) / (double)(win.tsc - win.tsc0);
+	win.rate = (uint64_t)((double)(win.ns - win.ns0) / (double)(win.tsc - win.tsc0) *
+			      4294967296.0);
 }
 
-static uint64_t to_ns(uint64_t tsc)
+/* Of a moment in the window, or one that began before it. */
+static inline uint64_t to_ns(uint64_t tsc)
 {
-	return win.ns + (uint64_t)(int64_t)((double)(int64_t)(tsc - win.tsc) * win.rate);
+	return win.ns + (uint64_t)((__int128)(int64_t)(tsc - win.tsc) * (int64_t)win.rate >> 32);
 }
 
 /* --- names and shapes by hash --- */
@@ -304,21 +306,20 @@ void op_end(const struct record_function *rf, void *context)
 	const char *name;
 
 	(void)context;
-	if (!t || !t->ops || --t->ops >= OP_DEPTH || thread_is_child())
+	if (!t || !t->ops || --t->ops >= OP_DEPTH)
 		return;
 	f = &t->op[t->ops];
 	name = torch.name(rf);
 	if (!name || !aon_wants(AON_WANT_OP))
 		return;
-	aon_act_emit(&(struct aon_act){ .size = sizeof(struct aon_act),
-					.kind = AON_ACT_OP,
-					.name = name_id(name),
-					.lane = thread_lane(t),
-					.corr = sequence(rf),
-					.dir = f->backward,
-					.bytes = f->shapes,
-					.start_ns = to_ns(f->start_tsc),
-					.end_ns = to_ns(aon_tsc()) });
+	t->act.end_ns = to_ns(aon_tsc());
+	t->act.start_ns = to_ns(f->start_tsc);
+	t->act.lane = thread_lane(t);
+	t->act.name = name_id(name);
+	t->act.corr = sequence(rf);
+	t->act.dir = f->backward;
+	t->act.bytes = f->shapes;
+	aon_act_emit(&t->act);
 }
 
 /* --- the window --- */
@@ -351,10 +352,17 @@ void op_close(void)
 	win.forward = win.backward = 0;
 }
 
+static int told = -1;
+
+void op_every(int steps)
+{
+	told = steps;
+}
+
 /* Every step: the window stays open, and its clock is set anew. */
 void op_step(uint64_t number)
 {
-	uint32_t every = aon_ops_every();
+	uint32_t every = told < 0 ? aon_ops_every() : (uint32_t)told;
 	bool want = every && number % every == 0;
 
 	if (!want)

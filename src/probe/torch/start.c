@@ -25,6 +25,7 @@ AON_API uint32_t aon_torch_seen(void);
 AON_API void *aon_torch_hook(void);
 AON_API void aon_torch_fork(void);
 AON_API void aon_torch_own_steps(void);
+AON_API void aon_torch_mode(int listens, int ops_every);
 
 static int find_path(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -131,6 +132,19 @@ AON_API void *aon_torch_hook(void)
 AON_API void aon_torch_own_steps(void)
 {
 	user_own_steps();
+}
+
+/* For benchmarks: listen or not, and to the operators of every so many steps, whatever aond says. */
+AON_API void aon_torch_mode(int listens, int ops_every)
+{
+	op_close();
+	op_every(ops_every);
+	if (user_handle && !listens) {
+		torch.remove(user_handle);
+		user_handle = 0;
+	} else if (!user_handle && listens) {
+		user_handle = listen();
+	}
 }
 
 /* Before a fork: a child that runs operators all its life must not inherit a window. */

@@ -26,6 +26,13 @@ static __thread __attribute__((tls_model("initial-exec"))) struct torch_thread *
 static pthread_key_t key;
 static _Atomic uint32_t *alive; /* 1 in the process that started us, 0 in its children */
 
+static void begin_thread(struct torch_thread *t)
+{
+	*t = (struct torch_thread){ .used = 1, .tid = (uint32_t)syscall(SYS_gettid) };
+	t->act.size = sizeof(t->act);
+	t->act.kind = AON_ACT_OP;
+}
+
 static void give_back(void *arg)
 {
 	struct torch_thread *t = arg;
@@ -63,7 +70,7 @@ bool thread_forked(void)
 	for (uint32_t i = 0; i < THREADS; i++)
 		atomic_store_explicit(&threads[i].used, &threads[i] == self, memory_order_relaxed);
 	if (self)
-		*self = (struct torch_thread){ .used = 1, .tid = (uint32_t)syscall(SYS_gettid) };
+		begin_thread(self);
 	return true;
 }
 
@@ -77,8 +84,7 @@ __attribute__((cold, noinline)) static struct torch_thread *take(void)
 			    &threads[i].used, &was, 1, memory_order_acquire, memory_order_relaxed))
 			continue;
 		self = &threads[i];
-		self->tid = (uint32_t)syscall(SYS_gettid);
-		self->lane = self->users = self->ops = self->quiet = 0;
+		begin_thread(self);
 		pthread_setspecific(key, self);
 		return self;
 	}

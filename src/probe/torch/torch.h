@@ -21,6 +21,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#include <aon/provider.h>
+
 #include "probe/torch/step.h"
 
 /* --- at::RecordFunctionCallback, by value: a struct that larger ones of later versions begin
@@ -83,10 +85,11 @@ struct op_frame {
 struct torch_thread {
 	_Atomic uint32_t used;
 	uint32_t tid;
-	uint32_t lane;  /* aon_lane_thread(tid); 0: not asked for yet */
-	uint32_t users; /* open ranges */
-	uint32_t ops;   /* open operators, also those above OP_DEPTH */
-	uint32_t quiet; /* inside an optimizer's step: how deep */
+	uint32_t lane;      /* aon_lane_thread(tid); 0: not asked for yet */
+	uint32_t users;     /* open ranges */
+	uint32_t ops;       /* open operators, also those above OP_DEPTH */
+	uint32_t quiet;     /* inside an optimizer's step: how deep */
+	struct aon_act act; /* of an operator: what does not change is filled in once */
 	const struct record_function *user[USER_DEPTH];
 	struct op_frame op[OP_DEPTH];
 };
@@ -111,7 +114,8 @@ record_start_fn op_start, op_start_backward;
 record_end_fn op_end;
 void op_step(uint64_t number); /* a step begins: open or close the window */
 void op_close(void);
-void op_calibrate(void); /* the clock, once at the start */
+void op_every(int steps); /* instead of what aond says; -1: what it says */
+void op_calibrate(void);  /* the clock, once at the start */
 
 /* --- hook.c --- */
 void *hook_new(void); /* a Python callable, or NULL */
