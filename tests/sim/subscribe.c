@@ -139,7 +139,7 @@ static void call_back(int domain, struct sim_call *call, int site)
 		if (!GET(c->used) || !GET(c->on[domain][call->cbid]))
 			continue;
 		d.shared = &call->shared[i];
-		c->fn(c->userdata, domain, call->cbid, &d);
+		GET(c->fn)(GET(c->userdata), domain, call->cbid, &d);
 	}
 }
 
@@ -276,8 +276,9 @@ static int subscribe(struct client **out, callback_fn fn, void *userdata,
 			c = &sim_clients[i];
 	if (c) {
 		off(c);
-		c->fn = fn;
-		c->userdata = userdata;
+		/* Atomic: a call of the subscriber before may still be on its way. */
+		__atomic_store_n(&c->fn, fn, __ATOMIC_RELAXED);
+		__atomic_store_n(&c->userdata, userdata, __ATOMIC_RELAXED);
 		c->multi = multi;
 		strcpy(c->name, "CUPTI for ");
 		strncat(c->name, p && p->name ? p->name : "unknown", 53);
