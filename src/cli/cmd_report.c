@@ -11,6 +11,7 @@
 #include "cli/procs.h"
 #include "cli/report.h"
 #include "cli/view.h"
+#include "store/trace.h"
 
 #define FOLD_ROWS      10u
 #define FOLD_PROCESSES 5u
@@ -238,7 +239,7 @@ static int devices_json(struct report *r)
 
 	if (err < 0)
 		return err;
-	err = inputs_store(t, r->st, r->path);
+	err = store_trace(t, r->st, r->path, NULL, NULL);
 	if (!err)
 		err = trace_seal(t);
 	if (!err)

@@ -14,6 +14,7 @@
 #include "cli/locate.h"
 #include "import/import.h"
 #include "store/store.h"
+#include "store/trace.h"
 
 #define BAR_WIDTH 30u
 
@@ -93,7 +94,7 @@ static int load_one(struct trace *t, const char *path, const struct opts *o)
 		return load_trace(t, path, o);
 	if (err < 0)
 		return locate_failed(path, err, &why);
-	err = inputs_store(t, st, path);
+	err = store_trace(t, st, path, NULL, NULL);
 	store_close(st);
 	if (err == -EBADMSG)
 		return cli_say(CLI_FAIL, "%s: damaged. Save what is whole: aon recover %s -o NEW",
@@ -109,7 +110,7 @@ static int load_default(struct trace *t)
 
 	if (rc != CLI_OK)
 		return rc;
-	err = inputs_store(t, st, path);
+	err = store_trace(t, st, path, NULL, NULL);
 	store_close(st);
 	return err < 0 ? cli_say(CLI_FAIL, "%s: %s", path, strerror(-err)) : CLI_OK;
 }

@@ -9,8 +9,6 @@
 #include "cli/cli.h"
 #include "model/trace.h"
 
-struct store;
-
 /*
  * Fills *out from the operands (of none: the store to read here), sealed; trace_free() it.
  * CLI_OK, also where files were damaged: it said so, and inputs_exit() is the exit status then.
@@ -18,9 +16,6 @@ struct store;
  */
 int inputs_load(struct trace **out, const struct opts *o);
 int inputs_exit(const struct trace *t);
-
-/* Adds what a store holds: a file for each that was imported, one for what aon recorded. */
-int inputs_store(struct trace *t, struct store *st, const char *path);
 
 /* Says of each damaged file where it broke and what was lost. */
 void inputs_say_damage(const struct trace *t);

@@ -14,6 +14,7 @@
 #include "model/trace.h"
 #include "store/blob.h"
 #include "store/store.h"
+#include "store/trace.h"
 
 #define BATCH      32768u
 #define RUN        256u

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * into_store.h - a trace into a store while it is being imported: events are not kept.
- *
- * What a store has no place for travels as events that inputs_store() takes back: a collective's
- * details as a MARK before its event, a device's size as COUNTERs on its own lane.
+ * What a store has no place for travels as events, see store/trace.h.
  */
 #ifndef AON_INTO_STORE_H
 #define AON_INTO_STORE_H
@@ -13,10 +11,6 @@
 struct store;
 struct trace;
 struct into_store;
-
-#define INTO_COMM   "[comm] "         /* then name, group, dtype, rank, size, bytes in and out */
-#define INTO_SMS    "[device] SMs"    /* a: how many */
-#define INTO_MEMORY "[device] memory" /* a: bytes */
 
 /* Both are borrowed until into_store_free(); the trace streams into the store from here on. */
 int into_store_new(struct into_store **out, struct trace *t, struct store *st);

@@ -251,6 +251,9 @@ static const struct small_def defs[] = {
 	{ "summary", "kind TEXT,name TEXT,process INTEGER,pid INTEGER,device INTEGER,count INTEGER,"
 	  "total INTEGER,avg REAL,min INTEGER,max INTEGER,p50 INTEGER,p99 INTEGER,bytes INTEGER",
 	  false, fill_summary },
+	{ "finding", "id INTEGER,family TEXT,title TEXT,rank INTEGER,device INTEGER,cost_ns INTEGER,per TEXT,"
+	  "share REAL,confidence TEXT,gain_lo_ns INTEGER,gain_hi_ns INTEGER,seen TEXT,action TEXT,expect TEXT",
+	  false, fill_finding },
 	{ "journal", "wall INTEGER,what TEXT,text TEXT", false, fill_journal },
 };
 /* clang-format on */
@@ -274,6 +277,8 @@ struct small_cursor {
 	sqlite3_vtab_cursor base;
 	struct cells cells;
 	size_t row;
+	uint64_t used; /* what the cells were filled for */
+	bool filled;
 };
 
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
@@ -388,12 +393,17 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int a
 		if (ops[i] != 'l' && v < ask.to)
 			ask.to = v;
 	}
+	cur->row = 0;
+	/* The inner table of a join is asked again for each row of the outer one. */
+	if (cur->filled && cur->used == ask.used && !t->def->timed)
+		return SQLITE_OK;
 	cells_fini(&cur->cells);
 	cur->cells.max = t->src->memory_bytes / sizeof(struct cell);
 	if (cur->cells.max < CELLS_MIN)
 		cur->cells.max = CELLS_MIN;
-	cur->row = 0;
 	err = t->def->fill(&cur->cells, t->src, &ask);
+	cur->used = ask.used;
+	cur->filled = err >= 0;
 	return err < 0 ? source_fail(&t->base, err) : SQLITE_OK;
 }
 

@@ -42,6 +42,7 @@ struct small_def {
 	int (*fill)(struct cells *c, struct sql_source *src, const struct small_ask *ask);
 };
 
+int fill_finding(struct cells *c, struct sql_source *src, const struct small_ask *ask);
 int fill_summary(struct cells *c, struct sql_source *src, const struct small_ask *ask);
 
 #endif /* AON_SQL_SMALL_H */

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "cli/inputs.h"
 #include "import/import.h"
 #include "model/trace.h"
 #include "store/store.h"
+#include "store/trace.h"
 
 static const char *const kind_names[EVENT_MAX] = {
 #define EVENT(num, NAME, word, has) [num] = word,
@@ -120,7 +120,7 @@ static int load(struct trace *t, const char *path, struct import_why *why)
 
 	if (store_open_ro(&st, path, &not_one) < 0)
 		return import_path(t, path, NULL, why);
-	err = inputs_store(t, st, path);
+	err = store_trace(t, st, path, NULL, NULL);
 	store_close(st);
 	return err;
 }

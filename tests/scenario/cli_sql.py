@@ -34,7 +34,10 @@ ANSWERS = {
     17: [[100, "power", 1, 300.0, 309.5, 319.0], [200, "power", 1, 300.0, 309.5, 319.0]],
     18: [[0, "gemm_128x128", 160, 88.0], [0, "add_kernel", 160, 0.64]],
     19: [[100, "rank0", 565, 562, 0, 3, 0], [200, "rank1", 565, 562, 0, 3, 0]],
-    22: [["gemm_128x128", 160, 88000000], ["add_kernel", 160, 640000]],
+    22: [["cpu_bound", 5.53675, 56.0, "high", "make forward cheaper or take it out of the loop"],
+         ["comm_exposed", 1.0, 10.0, "high", "overlap it: start collectives as soon as their input is ready, on their own "
+          "stream; larger buckets; fewer bytes (bf16, sharding)"]],
+    23: [["gemm_128x128", 160, 88000000], ["add_kernel", 160, 640000]],
 }
 
 
@@ -76,7 +79,7 @@ def forms(place, store):
     ok(b"\x1b[2J" not in out, "a value cannot speak to the terminal", out)
     r = aon(place, "sql", "--tables", store).stdout.decode()
     ok(all(re.search(rf"^{t} ", r, re.M) for t in
-           "kernel copy memset sync collective counter mark api op step range process device window".split()),
+           "kernel copy memset sync collective counter mark api op step range process device window finding".split()),
        "--tables lists them", r)
 
 
@@ -100,6 +103,43 @@ def failures(place, store):
     ok(state(place.path) == before, "no file was made or changed")
 
 
+def imported(place):
+    """The store of a trace of rank 3: ten steps of 10 ms, each a wait of 4 ms for the next batch, then a kernel."""
+    events = []
+    for i in range(10):
+        us = 1e6 + i * 10000
+        events += [{"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": 7, "ts": us + at, "dur": dur, "args": args}
+                   for cat, name, pid, at, dur, args in (
+                       ("user_annotation", f"ProfilerStep#{i}", 7, 0, 10000, {}),
+                       ("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 7, 10, 4000, {}),
+                       ("cuda_runtime", "cudaLaunchKernel", 7, 4100, 10, {"correlation": i + 1}),
+                       ("kernel", "gemm_128", 0, 4200, 5800, {"correlation": i + 1, "device": 2, "stream": 7}))]
+    path = place.path / "rank3.json"
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events,
+                                "distributedInfo": {"rank": 3, "world_size": 8}}))
+    store = place.path / "rank3.db"
+    r = aon(place, "import", path, "-o", store)
+    assert r.returncode == 0, r.stderr
+    return store
+
+
+def findings(place, store):
+    keys = ["id", "family", "title", "rank", "device", "cost_ns", "per", "confidence", "gain_lo_ns", "gain_hi_ns",
+            "action", "expect"]
+    rank3 = imported(place)
+    for what, db in (("recorded", store), ("imported", rank3)):
+        rows = json.loads(aon(place, "sql", "--json", f"select {','.join(keys)} from finding", db).stdout)["rows"]
+        why = json.loads(aon(place, "why", "--json", db).stdout)["findings"]
+        ok(rows and rows == [[f[k] for k in keys] for f in why], f"findings are those of aon why: {what}", (rows, why))
+        rows = json.loads(aon(place, "sql", "--json", "select seen, share from finding", db).stdout)["rows"]
+        ok([r[0] for r in rows] == ["; ".join(f["seen"]) for f in why] and
+           all(abs(r[1] - f["share"]) < 1e-5 for r, f in zip(rows, why)), f"with their evidence: {what}", rows)
+    rows = json.loads(aon(place, "sql", "--json", "select family, rank, device from finding limit 1", rank3).stdout)["rows"]
+    ok(rows == [["input_bound", 3, 2]], "of the rank and device of the trace", rows)
+    rows = json.loads(aon(place, "sql", "--json", "select count(*) from finding a, finding b", store).stdout)["rows"]
+    ok(rows == [[4]], "joined with themselves", rows)
+
+
 SCRIPT = """
 import sqlite3, sys
 con = sqlite3.connect(":memory:")
@@ -107,6 +147,7 @@ con.enable_load_extension(True)
 con.load_extension(sys.argv[1])
 assert con.execute("select aon_open(?)", [sys.argv[2]]).fetchone()[0] == 1004
 con.execute("select aon_open(?, 'b_')", [sys.argv[2]])
+print(con.execute("select count(*), min(family) from finding").fetchone())
 print(con.execute("select count(*) from kernel a join b_kernel b on a.id = b.id").fetchone()[0])
 con.execute("create table mine as select name, sum(dur) as d from kernel group by name")
 print(con.execute("select d from mine order by d").fetchall())
@@ -136,7 +177,7 @@ def extension(place, store):
         if able.returncode == 0:
             r = subprocess.run([python, "-c", SCRIPT, EXTENSION, store], capture_output=True, text=True,
                                timeout=60)
-            ok(r.stdout == "320\n[(640000,), (88000000,)]\n", "in Python, two stores at once", r)
+            ok(r.stdout == "(2, 'comm_exposed')\n320\n[(640000,), (88000000,)]\n", "in Python, two stores at once", r)
             return
     skip("in Python", "no Python here can load extensions of SQLite")
 
@@ -145,6 +186,7 @@ place = Place()
 db = str(place.path / "sql.db")
 subprocess.run([find("sql_fixture"), db], check=True)
 documented(place, db)
+findings(place, db)
 forms(place, db)
 failures(place, db)
 extension(place, db)

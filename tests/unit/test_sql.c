@@ -215,6 +215,20 @@ static void test_bounds(struct store *st)
 	t.stop_after = 5;
 	T_OK(run(s, "select * from event", &t, &why) == 77 && t.rows == 5, "who reads may stop");
 	sql_close(s);
+	t.stop_after = 0;
+	o = (struct sql_opts){ .memory_bytes = 600 };
+	if (sql_open(&s, st, &o, &why) < 0)
+		abort();
+	T_OK(run(s, "select count(*) from finding", &t, &why) == -EINVAL &&
+		     strstr(why.text, "memory allowed"),
+	     "findings of more events than fit are refused");
+	sql_close(s);
+	o = (struct sql_opts){ .timeout_ns = 1 };
+	if (sql_open(&s, st, &o, &why) < 0)
+		abort();
+	T_OK(run(s, "select count(*) from finding", &t, &why) == -ETIME,
+	     "and have no more time than a query has");
+	sql_close(s);
 	free(t.s);
 }
 

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inputs_store.c - from a store to a trace.
+ * trace.c - from a store to a trace.
  *
  * What aon recorded is one file of the trace; what was imported is as many as were imported. The
  * two differ in what some numbers of an event mean (model/event.tbl.h and model/trace.h): here the
  * former are made the latter.
  */
+#include "store/trace.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/inputs.h"
-#include "cli/into_store.h"
+#include "model/trace.h"
 #include "store/store.h"
 
 #define IDS_MAX (1u << 24) /* no store of ours has a higher id */
@@ -33,6 +34,8 @@ struct from_store {
 	uint32_t sms, memory; /* names of what COUNTERs say of a device; 0: none */
 	struct owner *owner;  /* by process of the trace, from first_process on */
 	size_t first_process;
+	store_trace_fn *go_on; /* NULL: nobody is asked */
+	void *arg;
 };
 
 struct owner {
@@ -63,7 +66,7 @@ static uint32_t get(const struct ids *x, uint32_t id, uint32_t or_else)
 	return id < x->n && x->to[id] ? x->to[id] - 1 : or_else;
 }
 
-/* As into_store.c wrote it. */
+/* As cli/into_store.c wrote it. */
 static int on_comm(struct from_store *s, uint32_t id, const char *text)
 {
 	struct trace_comm c = { .rank = TRACE_NO_RANK };
@@ -289,16 +292,18 @@ static int on_events(void *arg, uint32_t process, const struct event *ev, size_t
 			s->t->file[s->own - 1].imported++;
 		}
 	}
-	return err;
+	return !err && s->go_on ? s->go_on(s->arg, s->t) : err;
 }
 
-int inputs_store(struct trace *t, struct store *st, const char *path)
+int store_trace(struct trace *t, struct store *st, const char *path, store_trace_fn *go_on,
+		void *arg)
 {
-	struct from_store s = { .t = t, .path = path, .first_process = t->processes };
+	struct from_store s = { .t = t, .path = path, .go_on = go_on, .arg = arg };
 	struct store_filter all = { 0 };
 	uint32_t file;
 	int err = put(&s.name, 0, 0);
 
+	s.first_process = t->processes;
 	err = err ? err : put(&s.geo, 0, 0);
 	err = err ? err : store_each_name(st, on_name, &s);
 	err = err ? err : store_each_geo(st, on_geo, &s);

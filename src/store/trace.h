@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * trace.h - what a store holds as a trace: a file for each that was imported, one for what aon
+ * recorded.
+ *
+ * What a store has no place for travels as events that store_trace() takes back: a collective's
+ * details as a MARK before its event, a device's size as COUNTERs on its own lane.
+ */
+#ifndef AON_STORE_TRACE_H
+#define AON_STORE_TRACE_H
+
+struct store;
+struct trace;
+
+#define INTO_COMM   "[comm] "         /* then name, group, dtype, rank, size, bytes in and out */
+#define INTO_SMS    "[device] SMs"    /* a: how many */
+#define INTO_MEMORY "[device] memory" /* a: bytes */
+
+/* Asked with each batch of events; what it returns below 0 becomes store_trace()'s. */
+typedef int store_trace_fn(void *arg, const struct trace *t);
+
+/* Adds all of the store to the trace; `path` names what aon recorded. NULL: nobody is asked. */
+int store_trace(struct trace *t, struct store *st, const char *path, store_trace_fn *go_on,
+		void *arg);
+
+#endif /* AON_STORE_TRACE_H */
