@@ -66,6 +66,8 @@ int names_new(struct names **out, const struct trace *t)
 	for (size_t i = 0; i < MEANINGS; i++) {
 		if (match_new(&n->match[i], table[i].rule, table[i].rules) < 0)
 			goto free_names;
+		if (!t)
+			continue;
 		n->known[i] = malloc(t->names + 1);
 		if (!n->known[i])
 			goto free_names;
@@ -94,7 +96,7 @@ static uint8_t find(struct names *n, enum meaning of, uint32_t name)
 {
 	const struct trace_text *text;
 
-	if (name >= n->t->names)
+	if (!n->t || name >= n->t->names)
 		return table[of].or_else;
 	if (n->known[of][name] == UNKNOWN) {
 		text = &n->t->name[name];

@@ -31,6 +31,7 @@ extern const char *const class_people[CLASSES]; /* for people */
 /* What each name of a trace means, found when first asked for and kept. */
 struct names;
 
+/* t may be NULL: for names_kernel_text() alone. */
 int names_new(struct names **out, const struct trace *t);
 void names_free(struct names *n);
 

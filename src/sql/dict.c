@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "insight/class.h"
+
 /* Ids may lie this much further apart than there are entries; those beyond are "none". */
 #define MAP_SPARE (16u << 20)
 
@@ -15,6 +17,7 @@ void dict_fini(struct dict *d)
 		free(d->name[i].text);
 	free(d->name);
 	free(d->lane);
+	free(d->class);
 	free(d->geo);
 	free(d->process);
 	free(d->by_name.at);
@@ -164,4 +167,21 @@ int dict_load(struct dict *d, struct store *st)
 	dict_fini(d);
 	*d = new;
 	return 0;
+}
+
+int dict_classes(struct dict *d)
+{
+	struct names *n;
+	int err;
+
+	if (d->class)
+		return 0;
+	err = names_new(&n, NULL);
+	if (err < 0)
+		return err;
+	d->class = calloc(d->names, sizeof(*d->class));
+	for (uint32_t i = 1; d->class && i < d->names; i++)
+		d->class[i] = class_word[names_kernel_text(n, d->name[i].text)];
+	names_free(n);
+	return d->class ? 0 : -ENOMEM;
 }

@@ -35,6 +35,7 @@ struct dict {
 	struct dict_lane *lane;
 	struct geo *geo;
 	struct process *process;
+	const char **class; /* of each name as a kernel's; NULL: dict_classes() did not run */
 	uint32_t names, lanes, geos, processes;
 	struct dict_map by_name, by_lane, by_geo, by_process;
 	uint64_t last_blob; /* all names and lanes of the blobs up to it are here */
@@ -43,6 +44,8 @@ struct dict {
 
 int dict_load(struct dict *d, struct store *st);
 void dict_fini(struct dict *d);
+/* Fills d->class, once. */
+int dict_classes(struct dict *d);
 
 static inline uint32_t dict_at(const struct dict_map *m, uint32_t id)
 {

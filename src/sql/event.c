@@ -239,6 +239,18 @@ static int begin_index(struct cursor *cur, struct event_table *t)
 	return 0;
 }
 
+/* Columns of conditions and of the order are not always among those that are used. */
+static bool asks_class(const struct plan *p)
+{
+	bool asks = p->used >> COL_CLASS & 1;
+
+	for (int i = 0; i < p->terms; i++)
+		asks |= p->term[i].col == COL_CLASS;
+	for (int i = 0; i < p->keys; i++)
+		asks |= p->key[i].col == COL_CLASS;
+	return asks;
+}
+
 static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
 		  sqlite3_value **argv)
 {
@@ -250,7 +262,8 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int a
 	reset(cur);
 	if (plan_read(&cur->plan, text) < 0)
 		return SQLITE_INTERNAL;
-	err = filter_init(&cur->f, t, &cur->plan, argv);
+	err = asks_class(&cur->plan) ? dict_classes(&t->src->dict) : 0;
+	err = err < 0 ? err : filter_init(&cur->f, t, &cur->plan, argv);
 	if (err < 0 || cur->f.none)
 		return err < 0 ? source_fail(&t->base, err) : SQLITE_OK;
 	cur->calls++;
@@ -323,6 +336,8 @@ static void result_name(sqlite3_context *ctx, const struct dict *d, uint32_t nam
 		return;
 	if (col == COL_NAME_ID)
 		sqlite3_result_int64(ctx, n->id);
+	else if (col == COL_CLASS)
+		sqlite3_result_text(ctx, d->class[name], -1, SQLITE_STATIC);
 	else
 		sqlite3_result_text(ctx, n->text, (int)n->len, SQLITE_STATIC);
 }

@@ -67,6 +67,7 @@ COL(BLOCK_Z,     block_z,        "INTEGER", ROW,  N(A),                  T(KERNE
 COL(REGISTERS,   registers,      "INTEGER", ROW,  N(A),                  T(KERNEL))
 COL(SHARED_STATIC,  shared_static,  "INTEGER", ROW,  N(A),               T(KERNEL))
 COL(SHARED_DYNAMIC, shared_dynamic, "INTEGER", ROW,  N(A),               T(KERNEL))
+COL(CLASS,       class,          "TEXT",    NAME, N(NAME),               T(KERNEL))
 COL(GRAPH_NODE,  graph_node,     "INTEGER", ROW,  N(B),                  GPU)
 COL(OF_GRAPH,    graph_id,       "INTEGER", ROW,  N(B),                  GPU)
 COL(END_TS,      end_ts,         "INTEGER", ROW,  N(START) | N(DUR),     EVERY)

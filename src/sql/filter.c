@@ -121,6 +121,11 @@ int name_compare(const struct dict *d, uint32_t a, uint32_t b)
 	return order ? order : (x->len > y->len) - (x->len < y->len);
 }
 
+int class_compare(const struct dict *d, uint32_t a, uint32_t b)
+{
+	return a && b ? strcmp(d->class[a], d -> class[b]) : (a != 0) - (b != 0);
+}
+
 static bool lane_passes(const struct dict *d, uint32_t lane, uint8_t col, int op, sqlite3_value *v)
 {
 	int64_t value, lo, hi;
@@ -136,7 +141,7 @@ static bool lane_passes(const struct dict *d, uint32_t lane, uint8_t col, int op
 static bool name_passes(const struct dict *d, uint32_t name, uint8_t col, int op, sqlite3_value *v)
 {
 	const struct dict_name *n = &d->name[name];
-	const char *text;
+	const char *text, *has = col == COL_CLASS ? d->class[name] : n->text;
 	int64_t lo, hi;
 
 	if (!name)
@@ -147,9 +152,11 @@ static bool name_passes(const struct dict *d, uint32_t name, uint8_t col, int op
 	if (!text)
 		return false;
 	if (op == SQLITE_INDEX_CONSTRAINT_LIKE)
-		return sqlite3_strlike(text, n->text, 0) == 0;
+		return sqlite3_strlike(text, has, 0) == 0;
 	if (op == SQLITE_INDEX_CONSTRAINT_GLOB)
-		return sqlite3_strglob(text, n->text) == 0;
+		return sqlite3_strglob(text, has) == 0;
+	if (col == COL_CLASS)
+		return !strcmp(text, has);
 	return n->len == (uint32_t)sqlite3_value_bytes(v) && !memcmp(text, n->text, n->len);
 }
 

@@ -139,6 +139,8 @@ static int compare_slots(const void *a, const void *b, void *arg)
 				(d->name[x.name].id < d->name[y.name].id);
 		else if (col == COL_NAME)
 			order = name_compare(d, x.name, y.name);
+		else if (col == COL_CLASS)
+			order = class_compare(d, x.name, y.name);
 		else
 			order = strcmp(kind_word(x.kind), kind_word(y.kind));
 		order = g->plan.key[i].desc ? -order : order;

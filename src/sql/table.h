@@ -105,6 +105,7 @@ bool lane_value(const struct dict *d, uint32_t lane, enum col_id col, int64_t *o
 /* Compares two entries; NULL is least. */
 int lane_compare(const struct dict *d, uint32_t a, uint32_t b, enum col_id col);
 int name_compare(const struct dict *d, uint32_t a, uint32_t b);
+int class_compare(const struct dict *d, uint32_t a, uint32_t b);
 
 /* --- filter.c --- */
 
