@@ -12,65 +12,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "model/keys.h"
 #include "model/trace_priv.h"
 
-#define RADIX_BITS 11u
-#define RADIX      (1u << RADIX_BITS)
-#define FEW        48u
-
-struct key {
-	uint64_t value;
-	uint32_t index;
-};
-
-static void sort_few(struct key *k, size_t n)
-{
-	for (size_t i = 1; i < n; i++) {
-		struct key x = k[i];
-		size_t j = i;
-
-		for (; j > 0 && k[j - 1].value > x.value; j--)
-			k[j] = k[j - 1];
-		k[j] = x;
-	}
-}
-
-/* Stable; `scratch` holds as many. */
-static void sort_keys(struct key *k, struct key *scratch, size_t n)
-{
-	uint64_t or = 0, min = UINT64_MAX;
-	struct key *from = k, *to = scratch;
-
-	if (n <= FEW) {
-		sort_few(k, n);
-		return;
-	}
-	for (size_t i = 0; i < n; i++)
-		min = k[i].value < min ? k[i].value : min;
-	for (size_t i = 0; i < n; i++)
-		or |= k[i].value -= min;
-	for (unsigned shift = 0; shift < 64 && or >> shift; shift += RADIX_BITS) {
-		size_t count[RADIX] = { 0 }, at = 0;
-		struct key *was = from;
-
-		for (size_t i = 0; i < n; i++)
-			count[from[i].value >> shift & (RADIX - 1)]++;
-		for (unsigned d = 0; d < RADIX; d++) {
-			size_t c = count[d];
-
-			count[d] = at;
-			at += c;
-		}
-		for (size_t i = 0; i < n; i++)
-			to[count[from[i].value >> shift & (RADIX - 1)]++] = from[i];
-		from = to;
-		to = was;
-	}
-	if (from != k)
-		memcpy(k, from, n * sizeof(*k));
-}
-
-static void sort_lane(const struct trace *t, struct key *k, struct key *scratch, size_t n)
+static void sort_lane(const struct trace *t, struct sort_key *k, struct sort_key *scratch, size_t n)
 {
 	const struct event *ev = t->event;
 	bool sorted = true;
@@ -78,17 +23,17 @@ static void sort_lane(const struct trace *t, struct key *k, struct key *scratch,
 	for (size_t i = 1; i < n && sorted; i++)
 		sorted = k[i - 1].value <= k[i].value;
 	if (!sorted)
-		sort_keys(k, scratch, n);
+		keys_sort(k, scratch, n);
 	for (size_t i = 0, j; i < n; i = j) {
-		uint64_t start = ev[k[i].index].start_ns;
+		uint64_t start = ev[k[i].with].start_ns;
 
-		for (j = i + 1; j < n && ev[k[j].index].start_ns == start; j++)
+		for (j = i + 1; j < n && ev[k[j].with].start_ns == start; j++)
 			;
 		if (j - i == 1)
 			continue;
 		for (size_t m = i; m < j; m++)
-			k[m].value = ~ev[k[m].index].dur_ns;
-		sort_keys(k + i, scratch, j - i);
+			k[m].value = ~ev[k[m].with].dur_ns;
+		keys_sort(k + i, scratch, j - i);
 	}
 }
 
@@ -122,27 +67,27 @@ static bool move_lanes(struct trace *t, const size_t *first)
 	return true;
 }
 
-/* Event i becomes the one that k[i].index names. */
-static void permute(struct trace *t, struct key *k, size_t n)
+/* Event i becomes the one that k[i].with names. */
+static void permute(struct trace *t, struct sort_key *k, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct event first = t->event[i];
 		uint32_t comm = t->event_comm ? t->event_comm[i] : 0;
 		size_t j = i, next;
 
-		if (k[i].index == i)
+		if (k[i].with == i)
 			continue;
-		while ((next = k[j].index) != i) {
+		while ((next = k[j].with) != i) {
 			t->event[j] = t->event[next];
 			if (t->event_comm)
 				t->event_comm[j] = t->event_comm[next];
-			k[j].index = (uint32_t)j;
+			k[j].with = j;
 			j = next;
 		}
 		t->event[j] = first;
 		if (t->event_comm)
 			t->event_comm[j] = comm;
-		k[j].index = (uint32_t)j;
+		k[j].with = j;
 	}
 }
 
@@ -158,7 +103,7 @@ static bool in_order(const struct event *e, const struct event *f)
 static int sort_events(struct trace *t, const size_t *first)
 {
 	size_t n = t->events, largest = 0;
-	struct key *k, *scratch = NULL;
+	struct sort_key *k, *scratch = NULL;
 	size_t *at;
 	int err = -ENOMEM;
 
@@ -173,7 +118,7 @@ static int sort_events(struct trace *t, const size_t *first)
 		goto out;
 	memcpy(at, first, (t->lanes + 1) * sizeof(*at));
 	for (size_t i = 0; i < n; i++)
-		k[at[t->event[i].lane]++] = (struct key){ t->event[i].start_ns, (uint32_t)i };
+		k[at[t->event[i].lane]++] = (struct sort_key){ t->event[i].start_ns, i };
 	for (size_t l = 0; l < t->lanes; l++)
 		sort_lane(t, k + first[l], scratch, first[l + 1] - first[l]);
 	permute(t, k, n);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* keys.h - sixteen bytes that are sorted instead of what they stand for. */
+#ifndef AON_KEYS_H
+#define AON_KEYS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct sort_key {
+	uint64_t value;
+	uint64_t with; /* the caller's */
+};
+
+/* By value, stable; `scratch` holds as many. */
+void keys_sort(struct sort_key *k, struct sort_key *scratch, size_t n);
+
+#endif /* AON_KEYS_H */
