@@ -392,16 +392,13 @@ static int report_view(const struct opts *o, int by)
 	};
 	enum view_by rows =
 		by < BY_VIEW ? of_store[by] : (enum view_by)(VIEW_KERNEL + by - BY_VIEW);
-	bool less = !o->val[OPT_JSON] && o->val[OPT_BY] &&
-		    (rows == VIEW_CLASS || rows == VIEW_STEP || rows == VIEW_RANK ||
-		     rows == VIEW_STREAM);
 	struct view v;
 	int rc;
 
 	for (int i = OPT_PROCESS; i <= OPT_RUN; i++)
 		if (o->val[i])
 			return cli_misuse("--%s is for one store of aon", opt_table[i].name);
-	rc = view_open(&v, o, less);
+	rc = view_open(&v, o, o->val[OPT_JSON] || !o->val[OPT_BY] ? VIEW_ALL : rows);
 	if (rc != CLI_OK)
 		return rc;
 	if (o->val[OPT_JSON])
@@ -409,9 +406,7 @@ static int report_view(const struct opts *o, int by)
 	else if (!o->val[OPT_BY])
 		view_text(&v);
 	else
-		view_table(&v,
-			   by < BY_VIEW ? of_store[by] : (enum view_by)(VIEW_KERNEL + by - BY_VIEW),
-			   FOLD_BY);
+		view_table(&v, rows, FOLD_BY);
 	rc = view_exit(&v);
 	view_close(&v);
 	return rc;

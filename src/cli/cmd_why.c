@@ -273,7 +273,7 @@ int cmd_why(const struct opts *o)
 {
 	struct replay *r = NULL;
 	struct view v;
-	int rc = view_open(&v, o, false);
+	int rc = view_open(&v, o, VIEW_ALL);
 
 	if (rc != CLI_OK)
 		return rc;

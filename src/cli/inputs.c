@@ -139,3 +139,30 @@ int inputs_load(struct trace **out, const struct opts *o)
 	*out = t;
 	return CLI_OK;
 }
+
+int inputs_sweep(struct trace **t, struct insight **in, const struct opts *o, bool queues)
+{
+	struct store *st = NULL;
+	char path[PATH_MAX];
+	struct stat sb;
+	int err;
+
+	if (o->argc > 1)
+		return INPUTS_LOAD;
+	if (!o->argc && locate_open(NULL, &st, path) != CLI_OK)
+		return CLI_FAIL;
+	if (o->argc && (stat(o->argv[0], &sb) < 0 || !S_ISREG(sb.st_mode) ||
+			store_open_ro(&st, o->argv[0], NULL) < 0))
+		return INPUTS_LOAD;
+	err = trace_new(t);
+	if (!err) {
+		err = inputs_store_sweep(*t, st, o->argc ? o->argv[0] : path, queues, in);
+		if (err < 0)
+			trace_free(*t);
+	}
+	store_close(st);
+	if (err < 0)
+		return INPUTS_LOAD; /* which says what is wrong, if anything is */
+	inputs_say_damage(*t);
+	return CLI_OK;
+}

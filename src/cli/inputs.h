@@ -9,6 +9,9 @@
 #include "cli/cli.h"
 #include "model/trace.h"
 
+struct insight;
+struct store;
+
 /*
  * Fills *out from the operands (of none: the store to read here), sealed; trace_free() it.
  * CLI_OK, also where files were damaged: it said so, and inputs_exit() is the exit status then.
@@ -16,6 +19,16 @@
  */
 int inputs_load(struct trace **out, const struct opts *o);
 int inputs_exit(const struct trace *t);
+
+/*
+ * The breakdown of one store straight from its columns (insight/sweep.h), in a fraction of the
+ * time and memory. CLI_OK, CLI_FAIL after it said why, or INPUTS_LOAD: inputs_load() it, as it is
+ * something else, or holds what a sweep does not (`queues`: calls that launch work count).
+ */
+#define INPUTS_LOAD (-1)
+int inputs_sweep(struct trace **t, struct insight **in, const struct opts *o, bool queues);
+int inputs_store_sweep(struct trace *t, struct store *st, const char *path, bool queues,
+		       struct insight **out);
 
 /* Says of each damaged file where it broke and what was lost. */
 void inputs_say_damage(const struct trace *t);

@@ -9,13 +9,18 @@
 
 #include "cli/inputs.h"
 
-int view_open(struct view *v, const struct opts *o, bool less)
+int view_open(struct view *v, const struct opts *o, enum view_by by)
 {
+	bool swept = by == VIEW_CLASS || by == VIEW_RANK || by == VIEW_STREAM;
+	bool less = swept || by == VIEW_STEP;
 	int rc, err;
 
 	memset(v, 0, sizeof(*v));
 	v->o = o;
 	out_init(&v->out, stdout, o);
+	rc = swept ? inputs_sweep(&v->t, &v->in, o, by == VIEW_STREAM) : INPUTS_LOAD;
+	if (rc != INPUTS_LOAD)
+		return rc;
 	rc = inputs_load(&v->t, o);
 	if (rc != CLI_OK)
 		return rc;

@@ -15,13 +15,6 @@ struct view {
 	const struct opts *o; /* borrowed */
 };
 
-/* Reads the operands. CLI_OK, or what to exit with after it said why. `less`: only what a table of
- * classes, steps, ranks or streams needs. */
-int view_open(struct view *v, const struct opts *o, bool less);
-void view_close(struct view *v);
-/* What to exit with once all is shown: damaged input is told of, but shown. */
-int view_exit(const struct view *v);
-
 enum view_by {
 	VIEW_ALL,
 	VIEW_KERNEL,
@@ -32,6 +25,13 @@ enum view_by {
 	VIEW_RANK,
 	VIEW_STREAM
 };
+
+/* Reads the operands. CLI_OK, or what to exit with after it said why. `by`: a table of classes,
+ * steps, ranks or streams alone needs less. */
+int view_open(struct view *v, const struct opts *o, enum view_by by);
+void view_close(struct view *v);
+/* What to exit with once all is shown: damaged input is told of, but shown. */
+int view_exit(const struct view *v);
 
 /* aon report */
 void view_text(const struct view *v);

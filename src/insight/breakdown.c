@@ -10,20 +10,16 @@ enum kclass event_class(struct names *n, const struct trace *t, size_t event)
 {
 	const struct event *e = &t->event[event];
 
-	if (e->kind == EVENT_COPY)
-		return CLASS_COPY;
-	if (e->kind == EVENT_MEMSET)
-		return CLASS_MEMSET;
-	if (e->kind == EVENT_COLLECTIVE || (t->event_comm && t->event_comm[event]))
-		return CLASS_COMM;
-	return names_kernel(n, e->name);
+	return work_class(n, e->kind, e->name, t->event_comm && t->event_comm[event]);
 }
 
-uint32_t class_parts(enum kclass c)
+enum kclass work_class(struct names *n, uint32_t kind, uint32_t name, bool comm)
 {
-	if (c == CLASS_COMM)
-		return OF_COMM;
-	return c == CLASS_COPY || c == CLASS_MEMSET ? OF_MEMORY : OF_COMPUTE;
+	if (kind == EVENT_COPY)
+		return CLASS_COPY;
+	if (kind == EVENT_MEMSET)
+		return CLASS_MEMSET;
+	return kind == EVENT_COLLECTIVE || comm ? CLASS_COMM : names_kernel(n, name);
 }
 
 void unions_take(const struct unions *u, struct breakdown *b)
@@ -37,7 +33,14 @@ void unions_take(const struct unions *u, struct breakdown *b)
 	b->exposed_copy_ns = b->busy_ns - u->sum[PART_KERNEL];
 }
 
-static void sift_down(struct merge *m, size_t i)
+void breakdown_end(struct breakdown *b, const struct unions *u)
+{
+	unions_take(u, b);
+	b->span_ns = b->last_ns - b->first_ns;
+	b->idle_ns = b->span_ns - b->busy_ns;
+}
+
+void merge_sift(struct merge *m, size_t i)
 {
 	for (;;) {
 		size_t least = i, child = 2 * i + 1;
@@ -71,14 +74,15 @@ int merge_init(struct merge *m, const struct trace *t, const uint32_t *lane, siz
 	if (!m->lane)
 		return -ENOMEM;
 	for (size_t i = 0; i < lanes; i++) {
-		struct merge_lane l = { t->lane_first[lane[i]], t->lane_first[lane[i] + 1], 0 };
+		struct merge_lane l = { t->lane_first[lane[i]], t->lane_first[lane[i] + 1], 0,
+					NULL };
 
 		skip_others(t, &l);
 		if (l.at < l.end)
 			m->lane[m->lanes++] = l;
 	}
 	for (size_t i = m->lanes / 2; i-- > 0;)
-		sift_down(m, i);
+		merge_sift(m, i);
 	return 0;
 }
 
@@ -94,7 +98,7 @@ size_t merge_next(struct merge *m)
 	if (top->at == top->end)
 		*top = m->lane[--m->lanes];
 	if (m->lanes > 1)
-		sift_down(m, 0);
+		merge_sift(m, 0);
 	return event;
 }
 
@@ -146,8 +150,6 @@ int breakdown_lanes(struct breakdown *b, const struct trace *t, struct names *n,
 		count(b, e, launch && launch[i] && t->event[launch[i] - 1].kind != EVENT_RANGE);
 	}
 	merge_fini(&m);
-	unions_take(&u, b);
-	b->span_ns = b->last_ns - b->first_ns;
-	b->idle_ns = b->span_ns - b->busy_ns;
+	breakdown_end(b, &u);
 	return 0;
 }

@@ -56,27 +56,50 @@ static inline void unions_add(struct unions *u, uint32_t of, uint64_t start, uin
 
 /* Fills the times of *b but span and idle. */
 void unions_take(const struct unions *u, struct breakdown *b);
+/* Fills all times of *b, whose first_ns and last_ns are set. */
+void breakdown_end(struct breakdown *b, const struct unions *u);
+
+static inline uint64_t end_of(uint64_t start_ns, uint64_t dur_ns)
+{
+	return start_ns + dur_ns < start_ns ? UINT64_MAX : start_ns + dur_ns;
+}
 
 static inline uint64_t event_end(const struct event *e)
 {
-	return e->start_ns + e->dur_ns < e->start_ns ? UINT64_MAX : e->start_ns + e->dur_ns;
+	return end_of(e->start_ns, e->dur_ns);
 }
 
 /* Work of a GPU: not what it waited for, nor annotations projected onto it. */
+static inline bool kind_is_gpu(uint32_t kind)
+{
+	return kind == EVENT_KERNEL || kind == EVENT_COPY || kind == EVENT_MEMSET ||
+	       kind == EVENT_COLLECTIVE || kind == EVENT_GRAPH;
+}
+
 static inline bool event_is_gpu(const struct event *e)
 {
-	return e->kind == EVENT_KERNEL || e->kind == EVENT_COPY || e->kind == EVENT_MEMSET ||
-	       e->kind == EVENT_COLLECTIVE || e->kind == EVENT_GRAPH;
+	return kind_is_gpu(e->kind);
 }
 
 enum kclass event_class(struct names *n, const struct trace *t, size_t event);
-uint32_t class_parts(enum kclass c); /* OF_* */
+enum kclass work_class(struct names *n, uint32_t kind, uint32_t name, bool comm);
+
+/* OF_* */
+static inline uint32_t class_parts(enum kclass c)
+{
+	if (c == CLASS_COMM)
+		return OF_COMM;
+	return c == CLASS_COPY || c == CLASS_MEMSET ? OF_MEMORY : OF_COMPUTE;
+}
 
 /* --- the GPU events of several streams, in order of their start --- */
 
+struct sort_key;
+
 struct merge_lane {
 	size_t at, end;
-	uint64_t start_ns; /* of the event at `at` */
+	uint64_t start_ns;           /* of the event at `at` */
+	const struct sort_key *work; /* of sweep.c, which has no events */
 };
 
 struct merge {
@@ -90,6 +113,7 @@ struct merge {
 int merge_init(struct merge *m, const struct trace *t, const uint32_t *lane, size_t lanes);
 size_t merge_next(struct merge *m); /* index into t->event[], or MERGE_END */
 void merge_fini(struct merge *m);
+void merge_sift(struct merge *m, size_t i); /* after the start of lane[i] grew */
 
 /* --- the sweep --- */
 

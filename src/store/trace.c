@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "model/trace.h"
+#include "model/work.h"
 #include "store/store.h"
 
 #define IDS_MAX (1u << 24) /* no store of ours has a higher id */
@@ -35,6 +36,7 @@ struct from_store {
 	struct owner *owner;  /* by process of the trace, from first_process on */
 	size_t first_process;
 	store_trace_fn *go_on; /* NULL: nobody is asked */
+	store_work_fn *work;   /* of store_trace_work() */
 	void *arg;
 };
 
@@ -234,14 +236,20 @@ static void own_event(struct event *e)
 	}
 }
 
+/* Says something of a device, and is no event of the trace. */
+static bool is_size(const struct from_store *s, uint32_t lane, uint32_t kind, uint32_t name)
+{
+	return kind == EVENT_COUNTER && name && s->t->lane[lane].device != LANE_HOST &&
+	       (name == s->sms || name == s->memory);
+}
+
 /* Takes what is no event of the trace: it says something of a device, or of the next event. */
 static bool aside(struct from_store *s, struct owner *own, const struct event *e, int *err)
 {
 	uint32_t device = s->t->lane[e->lane].device, comm;
 	struct trace_comm c;
 
-	if (e->kind == EVENT_COUNTER && e->name && device != LANE_HOST &&
-	    (e->name == s->sms || e->name == s->memory)) {
+	if (is_size(s, e->lane, e->kind, e->name)) {
 		if (e->name == s->sms)
 			s->t->device[device].sms = (uint32_t)e->a;
 		else
@@ -295,29 +303,88 @@ static int on_events(void *arg, uint32_t process, const struct event *ev, size_t
 	return !err && s->go_on ? s->go_on(s->arg, s->t) : err;
 }
 
+/* All but the events. */
+static int small_rows(struct from_store *s, struct store *st)
+{
+	uint32_t file;
+	int err = put(&s->name, 0, 0);
+
+	s->first_process = s->t->processes;
+	err = err ? err : put(&s->geo, 0, 0);
+	err = err ? err : store_each_name(st, on_name, s);
+	err = err ? err : store_each_geo(st, on_geo, s);
+	err = err ? err : store_each_process(st, on_process, s);
+	err = err ? err : store_each_lane(st, 0, on_lane, s);
+	if (!err && s->t->processes == s->first_process)
+		err = trace_file_add(s->t, s->path, &file); /* an empty store is an input, too */
+	return err;
+}
+
+static void from_fini(struct from_store *s)
+{
+	free(s->name.to);
+	free(s->geo.to);
+	free(s->lane.to);
+	free(s->process.to);
+	free(s->file.to);
+	free(s->comm.to);
+	free(s->owner);
+}
+
 int store_trace(struct trace *t, struct store *st, const char *path, store_trace_fn *go_on,
 		void *arg)
 {
 	struct from_store s = { .t = t, .path = path, .go_on = go_on, .arg = arg };
 	struct store_filter all = { 0 };
-	uint32_t file;
-	int err = put(&s.name, 0, 0);
+	int err = small_rows(&s, st);
 
-	s.first_process = t->processes;
-	err = err ? err : put(&s.geo, 0, 0);
-	err = err ? err : store_each_name(st, on_name, &s);
-	err = err ? err : store_each_geo(st, on_geo, &s);
-	err = err ? err : store_each_process(st, on_process, &s);
-	err = err ? err : store_each_lane(st, 0, on_lane, &s);
 	err = err ? err : store_each_events(st, &all, on_events, &s);
-	if (!err && t->processes == s.first_process)
-		err = trace_file_add(t, path, &file); /* an empty store is an input, too */
-	free(s.name.to);
-	free(s.geo.to);
-	free(s.lane.to);
-	free(s.process.to);
-	free(s.file.to);
-	free(s.comm.to);
-	free(s.owner);
+	from_fini(&s);
+	return err;
+}
+
+/* As on_events(), with no more than a MARK before an event says: that it is a collective. */
+static int on_columns(void *arg, uint32_t process, const struct event_columns *c)
+{
+	struct from_store *s = arg;
+	uint32_t owner = get(&s->process, process, UINT32_MAX);
+	struct owner *own;
+	int err = 0;
+
+	if (owner == UINT32_MAX)
+		return 0;
+	own = &s->owner[owner - s->first_process];
+	for (size_t i = 0; i < c->n && !err; i++) {
+		struct work w = { .start_ns = c->start_ns[i],
+				  .dur_ns = c->dur_ns[i],
+				  .lane = get(&s->lane, c->lane[i], UINT32_MAX),
+				  .name = get(&s->name, c->name[i], TRACE_NAME_OTHER),
+				  .kind = c->kind[i],
+				  .comm = own->comm };
+
+		if (w.lane == UINT32_MAX ||
+		    (own->imported && is_size(s, w.lane, w.kind, c->name[i])))
+			continue;
+		if (own->imported && w.kind == EVENT_MARK &&
+		    get(&s->comm, c->name[i], UINT32_MAX) != UINT32_MAX) {
+			own->comm = 1;
+			continue;
+		}
+		own->comm = 0;
+		err = s->work(s->arg, &w);
+	}
+	return err;
+}
+
+int store_trace_work(struct trace *t, struct store *st, const char *path, store_work_fn *fn,
+		     void *arg)
+{
+	struct from_store s = { .t = t, .path = path, .work = fn, .arg = arg };
+	uint32_t cols = EVENT_COL_START | EVENT_COL_DUR | EVENT_COL_LANE | EVENT_COL_NAME;
+	struct store_filter all = { 0 };
+	int err = small_rows(&s, st);
+
+	err = err ? err : store_each_columns(st, &all, cols, on_columns, &s);
+	from_fini(&s);
 	return err;
 }

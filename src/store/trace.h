@@ -23,4 +23,13 @@ typedef int store_trace_fn(void *arg, const struct trace *t);
 int store_trace(struct trace *t, struct store *st, const char *path, store_trace_fn *go_on,
 		void *arg);
 
+/*
+ * The same without its events: they are not kept, but `fn` is told of each, when all lanes and names
+ * are in the trace. What it returns below 0 ends it. Only a few columns are decoded.
+ */
+struct work;
+typedef int store_work_fn(void *arg, const struct work *w);
+int store_trace_work(struct trace *t, struct store *st, const char *path, store_work_fn *fn,
+		     void *arg);
+
 #endif /* AON_STORE_TRACE_H */

@@ -5,9 +5,10 @@ that is the cause where they are not, the known verdicts, and nothing that contr
 import csv
 import gzip
 import json
+import subprocess
 
 import aonschema
-from aontest import Place, data, done, ok, skip_all
+from aontest import Place, data, done, find, ok, skip_all
 from clitest import aon, fixture
 
 FIELDS = ("span_ns", "busy_ns", "idle_ns", "compute_ns", "comm_ns", "memory_ns", "comm_overlap_ns")
@@ -249,6 +250,39 @@ def stores(place, root):
     ok(r.returncode == 0 and b"not in the trace" in r.stdout, "idle for unknown reasons is said", r)
 
 
+SWEPT = (
+    "param/dlrm_kineto", "nsys/nsys_ai/h100_2gpu_1s.sqlite",
+    "tracelens/traces/h100/gaunernst_bert-small-uncased__1016001.json.gz",
+    "tracelens/traces/inference/vllm_decode_full/graph_execution.json.gz",
+    "kineto/kineto_tb/resnet50_num_workers_0/worker0.1623143089861.pt.trace.json.gz",
+)
+
+
+def both_ways(db):
+    """A store's breakdown from its events and from its columns."""
+    return [subprocess.run([find("sweep_dump"), way, str(db)], capture_output=True, check=True).stdout
+            for way in ("events", "columns")]
+
+
+def swept(place, root):
+    """Tables of a store come straight from its columns, those of a trace from its events."""
+    for i, path in enumerate(SWEPT):
+        db = place.path / f"swept{i}.db"
+        aon(place, "import", root / path, "-o", db)
+        a, b = both_ways(db)
+        ok(a and a == b, f"{path}: a store's columns give what its events give", (a, b))
+        bad = []
+        for by in ("rank", "class", "stream", "step"):
+            a, b = (aon(place, "report", p, "--by", by, "--all", "--wide") for p in (db, root / path))
+            if a.returncode or not a.stdout or a.stdout != b.stdout:
+                bad.append((by, a.stdout, b.stdout))
+        ok(not bad, f"{path}: the tables of its store are those of the trace", bad)
+    a, b = both_ways(fixture(place.path / "swept.db"))
+    ok(b" 560 " in a and a == b, "so they do of a store that aon recorded", (a, b))
+    r = aon(place, "report", place.path / "swept.db", "--by", "rank", "--ascii")
+    ok(r.returncode == 0 and b" 560" in r.stdout and b" 393 " in r.stdout, "which has the table, too", r)
+
+
 def main():
     root = data()
     if not root:
@@ -262,6 +296,7 @@ def main():
         triage(place, root)
         tables(place, root)
         stores(place, root)
+        swept(place, root)
         sound(place, root, traces(root))
     done()
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Unions on small traces with known answers, and what must hold of any trace. */
+#include <errno.h>
+
 #include "insight/insight.h"
+#include "insight/sweep.h"
 #include "t.h"
 #include "tracekit.h"
 
@@ -157,10 +160,118 @@ static void check_random(void)
 	T_OK(parts, "their parts sum to their spans");
 }
 
+/* --- the same without events --- */
+
+static bool same_times(const struct breakdown *a, struct breakdown b)
+{
+	b.attributed = a->attributed; /* launches are not looked at */
+	return !memcmp(a, &b, sizeof(b));
+}
+
+static bool same_insight(const struct insight *a, const struct insight *b)
+{
+	bool same = a->devices == b->devices && a->streams == b->streams;
+
+	for (size_t i = 0; same && i < a->devices; i++) {
+		const struct insight_device *x = &a->device[i], *y = &b->device[i];
+
+		same = x->device == y->device && x->rank == y->rank && x->streams == y->streams &&
+		       x->stream_first == y->stream_first && same_times(&x->b, y->b) &&
+		       !memcmp(x->class, y->class, sizeof(x->class));
+	}
+	for (size_t i = 0; same && i < a->streams; i++)
+		same = a->stream[i].lane == b->stream[i].lane &&
+		       same_times(&a->stream[i].b, b->stream[i].b);
+	return same;
+}
+
+/* The events of `t` in an order of no meaning, if `stir`, give what insight gives. */
+static bool swept_same(struct trace *t, bool stir)
+{
+	struct insight *in, *swept = NULL;
+	struct sweep *s;
+	bool same;
+
+	if (insight_new_breakdown(&in, t) < 0 || sweep_new(&s, t) < 0)
+		abort();
+	for (size_t i = 0; i < t->events; i++) {
+		const struct event *e = &t->event[stir ? i * 7919 % t->events : i];
+		struct work w = { e->start_ns, e->dur_ns, e->lane, e->name, e->kind, false };
+
+		if (sweep_add(s, &w) < 0)
+			abort();
+	}
+	same = sweep_end(s, &swept) == 0 && same_insight(in, swept);
+	sweep_free(s);
+	insight_free(swept);
+	insight_free(in);
+	return same;
+}
+
+/* Kernels, copies, memsets and collectives of two ranks; on some streams nothing lasts. */
+static struct trace *many(unsigned seed)
+{
+	static const uint8_t kind[] = { EVENT_KERNEL,     EVENT_KERNEL, EVENT_COPY, EVENT_MEMSET,
+					EVENT_COLLECTIVE, EVENT_GRAPH,  EVENT_SYNC };
+	static const char *const name[] = { "gemm", "ncclDevKernel", "elementwise", "flash_fwd" };
+	struct kit k = { 0 };
+
+	srand(seed);
+	if (trace_new(&k.t) < 0)
+		abort();
+	for (int rank = 0; rank < 2; rank++) {
+		kit_file(&k, rank);
+		for (int i = 0; i < 1000; i++) {
+			int stream = rand() % 6;
+			struct event e = { .kind = kind[(size_t)rand() % T_LEN(kind)],
+					   .name = kit_name(&k, name[rand() % 4]),
+					   .start_ns = (uint64_t)(rand() % 20000) << rand() % 30,
+					   .dur_ns = (uint64_t)(rand() % 50) };
+
+			if (stream == 5)
+				e = (struct event){ .kind = EVENT_GRAPH, .start_ns = 7 };
+			kit_add(&k, &e, stream == 4 ? -1 : stream / 2, (uint64_t)stream);
+		}
+	}
+	if (trace_seal(k.t) < 0)
+		abort();
+	return k.t;
+}
+
+static void check_sweep(void)
+{
+	struct work over = { .dur_ns = UINT64_MAX >> 8, .kind = EVENT_KERNEL };
+	bool in_order = true, stirred = true, cases_same = true;
+	struct sweep *s;
+	struct trace *t;
+
+	for (unsigned seed = 1; seed <= 20; seed++) {
+		t = many(seed);
+		in_order &= swept_same(t, false);
+		stirred &= swept_same(t, true);
+		trace_free(t);
+	}
+	T_OK(in_order, "a sweep without events gives the same of 20 random traces");
+	T_OK(stirred, "also in an order of no meaning");
+	for (size_t i = 0; i < T_LEN(cases); i++) {
+		t = kit_trace(cases[i].text);
+		cases_same &= swept_same(t, true);
+		trace_free(t);
+	}
+	T_OK(cases_same, "and of every case above");
+	t = kit_trace(cases[0].text);
+	if (sweep_new(&s, t) < 0)
+		abort();
+	T_OK(sweep_add(s, &over) == -ERANGE, "what is too long for it is refused");
+	sweep_free(s);
+	trace_free(t);
+}
+
 int main(void)
 {
 	for (size_t i = 0; i < T_LEN(cases); i++)
 		check_case(i);
 	check_random();
+	check_sweep();
 	return t_done();
 }

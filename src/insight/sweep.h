@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sweep.h - the breakdown of work that is not kept as events: sixteen bytes of each instead of
+ * forty-eight, and nothing is sorted that came in order. Times and counts are those of
+ * insight_new_breakdown(), a test says; launches, copies, idle causes and steps are not looked at.
+ */
+#ifndef AON_SWEEP_H
+#define AON_SWEEP_H
+
+#include "insight/insight.h"
+#include "model/work.h"
+
+struct sweep;
+
+/* `t` is borrowed and has all its lanes and names. */
+int sweep_new(struct sweep **out, const struct trace *t);
+void sweep_free(struct sweep *s); /* NULL is allowed */
+
+/* What is no work of a GPU is passed over. -ENOMEM; -ERANGE: it is longer than a sweep can say. */
+int sweep_add(struct sweep *s, const struct work *w);
+
+/* Devices and streams with their breakdowns, and the classes of devices; nothing else. Once. */
+int sweep_end(struct sweep *s, struct insight **out);
+
+#endif /* AON_SWEEP_H */

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* work.h - what of an event a breakdown needs: when, where, what. Data only. */
+#ifndef AON_WORK_H
+#define AON_WORK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct work {
+	uint64_t start_ns, dur_ns;
+	uint32_t lane, name; /* of the trace */
+	uint32_t kind;       /* EVENT_* */
+	bool comm;           /* a collective, whatever its name */
+};
+
+#endif /* AON_WORK_H */
