@@ -54,8 +54,8 @@ static double kernels(const struct sides *s, int i)
 {
 	double n = 0;
 
-	for (size_t k = 0; k < s->p[i].kernels; k++)
-		n += s->p[i].kernel[k].count;
+	for (size_t k = 0; k < s->p[i].roll[ROLL_KERNEL].rows; k++)
+		n += s->p[i].roll[ROLL_KERNEL].row[k].count;
 	return s->p[i].steps ? n : NO_VALUE;
 }
 

@@ -78,27 +78,40 @@ static void parts_text(const struct sides *s)
 	table_fini(&t);
 }
 
-static void kernels_text(const struct sides *s)
+/* In the order of enum insight_by and of the choices of --by. */
+static const struct {
+	const char *people, *one, *word;
+} rolls[ROLLS] = {
+	[ROLL_KERNEL] = { "Kernels", "kernel", "kernels" },
+	[ROLL_OP] = { "GPU time of ops", "op", "ops" },
+	[ROLL_MODULE] = { "GPU time of modules", "module", "modules" },
+};
+
+static void rows_text(const struct sides *s, enum insight_by by)
 {
 	double least = CHANGE_MIN * fmax(s->p[0].step_ns, s->p[1].step_ns);
+	const struct diff_table *d = &s->d.roll[by];
 	const struct out *out = &s->v[0].out;
 	const struct fmt_unit *u;
 	size_t n = 0, shown;
 	struct table t;
 
-	while (n < s->d.kernels && fabs(s->d.kernel[n].b_ns - s->d.kernel[n].a_ns) >= least)
+	while (n < d->rows && fabs(d->row[n].b_ns - d->row[n].a_ns) >= least)
 		n++;
 	if (!n) {
-		out_line(out, OUT_PLAIN, "  No kernel changed by more than 0.2 %% of a step.");
+		out_line(out, OUT_PLAIN,
+			 d->rows ? "  No %s changed by more than 0.2 %% of a step."
+				 : "  No %s is known to have launched anything.",
+			 rolls[by].one);
 		return;
 	}
-	u = fmt_time_unit((uint64_t)fmax(s->d.kernel[0].a_ns, s->d.kernel[0].b_ns));
+	u = fmt_time_unit((uint64_t)fmax(d->row[0].a_ns, d->row[0].b_ns));
 	shown = out->all || n <= FOLD + 1 ? n : FOLD;
-	out_line(out, OUT_BOLD, "  Kernels that changed most");
+	out_line(out, OUT_BOLD, "  %s that changed most", rolls[by].people);
 	table_init(&t, cols, 4);
 	t.unit[1] = t.unit[2] = t.unit[3] = out_unit(out, u->name);
 	for (size_t i = 0; i < shown; i++) {
-		const struct diff_kernel *k = &s->d.kernel[i];
+		const struct diff_row *k = &d->row[i];
 		char name[OUT_TEXT];
 
 		snprintf(name, sizeof(name), "%s%s", k->name,
@@ -168,7 +181,7 @@ static void verdict_text(const struct sides *s)
 	out_ends(out, OUT_BOLD, left, right);
 }
 
-static void diff_text(const struct sides *s)
+static void diff_text(const struct sides *s, enum insight_by by)
 {
 	const struct out *out = &s->v[0].out;
 	char a[OUT_TEXT / 2], b[OUT_TEXT / 2], left[OUT_TEXT + 32], right[256], pct[FMT_LEN];
@@ -190,7 +203,7 @@ static void diff_text(const struct sides *s)
 	if (!*s->d.why_not)
 		out_line(out, OUT_DIM, "  %s %% of what changed has a name here.",
 			 fmt_percent(pct, s->d.explained));
-	kernels_text(s);
+	rows_text(s, by);
 	findings_text(s);
 	fputc('\n', out->f);
 	out_line(out, OUT_COPY, "why  aon why %s", b);
@@ -208,6 +221,23 @@ static void side_json(struct json *j, const struct sides *s, int i)
 	json_double(j, "step_ns", round(s->p[i].step_ns));
 	json_double(j, "sd_ns", round(s->p[i].sd_ns));
 	json_double(j, "busy_ns", round(s->p[i].busy_ns));
+	json_close(j);
+}
+
+static void rows_json(struct json *j, const struct diff_table *d, enum insight_by by)
+{
+	json_open(j, rolls[by].word, '[');
+	for (size_t i = 0; i < d->rows; i++) {
+		json_open(j, NULL, '{');
+		json_str(j, "name", d->row[i].name);
+		if (by == ROLL_KERNEL)
+			json_str(j, "class", class_word[d->row[i].class]);
+		json_double(j, "a_ns", round(d->row[i].a_ns));
+		json_double(j, "b_ns", round(d->row[i].b_ns));
+		json_real(j, "a_count", d->row[i].a_count);
+		json_real(j, "b_count", d->row[i].b_count);
+		json_close(j);
+	}
 	json_close(j);
 }
 
@@ -238,18 +268,8 @@ static void diff_json(const struct sides *s)
 		json_close(&j);
 	}
 	json_close(&j);
-	json_open(&j, "kernels", '[');
-	for (size_t i = 0; i < d->kernels; i++) {
-		json_open(&j, NULL, '{');
-		json_str(&j, "name", d->kernel[i].name);
-		json_str(&j, "class", class_word[d->kernel[i].class]);
-		json_double(&j, "a_ns", round(d->kernel[i].a_ns));
-		json_double(&j, "b_ns", round(d->kernel[i].b_ns));
-		json_real(&j, "a_count", d->kernel[i].a_count);
-		json_real(&j, "b_count", d->kernel[i].b_count);
-		json_close(&j);
-	}
-	json_close(&j);
+	for (enum insight_by by = 0; by < ROLLS; by++)
+		rows_json(&j, &d->roll[by], by);
 	json_open(&j, "findings", '[');
 	for (int f = 0; f < FAMILIES && !s->one; f++) {
 		bool a = has(s->v[0].fs, (enum family)f), b = has(s->v[1].fs, (enum family)f);
@@ -266,16 +286,18 @@ static void diff_json(const struct sides *s)
 
 int cmd_diff(const struct opts *o)
 {
+	int by = opt_choice(o, OPT_CHANGED, ROLL_KERNEL), rc;
 	struct sides s;
-	int rc;
 
+	if (by < 0)
+		return CLI_USAGE;
 	rc = sides_open(&s, o, o->argc > 0 ? o->argv[0] : NULL, o->argc > 1 ? o->argv[1] : NULL);
 	if (rc != CLI_OK)
 		return rc;
 	if (o->val[OPT_JSON])
 		diff_json(&s);
 	else
-		diff_text(&s);
+		diff_text(&s, (enum insight_by)by);
 	rc = *s.d.why_not ? CLI_UNSURE : CLI_OK;
 	sides_close(&s);
 	return rc;

@@ -108,12 +108,11 @@ static bool is_compute(size_t class)
 	return class != CLASS_COMM && class != CLASS_COPY && class != CLASS_MEMSET;
 }
 
-/* --- kernels by name --- */
+/* --- kernels, ops and modules by name --- */
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(((const struct profile_kernel *)a)->name,
-		      ((const struct profile_kernel *)b)->name);
+	return strcmp(((const struct profile_row *)a)->name, ((const struct profile_row *)b)->name);
 }
 
 /* The steps that are meant, by process and start. */
@@ -159,49 +158,73 @@ static bool in_step(const struct span *span, size_t n, uint32_t process, uint64_
 	return lo && span[lo - 1].process == process && ns < span[lo - 1].end_ns;
 }
 
-static int add_kernels(struct profile *p, const struct insight *in, const struct profile_of *of)
+static void add_event(struct profile *p, const struct insight *in, uint32_t e, double n)
 {
-	const struct trace *t = in->t;
-	struct profile_kernel *k = calloc(t->names + 1, sizeof(*k));
-	struct span *span = calloc(in->steps + 1, sizeof(*span));
-	double n = p->steps ? (double)p->steps : p->devices ? (double)p->devices : 1;
-	size_t spans;
+	for (enum insight_by by = 0; by < ROLLS; by++) {
+		uint32_t name = insight_name(in, by, e);
+		struct profile_row *r;
 
-	if (!k || !span) {
-		free(k);
-		free(span);
-		return -ENOMEM;
+		if (name >= in->t->names)
+			continue;
+		r = &p->roll[by].row[name];
+		r->name = trace_text(in->t, name);
+		r->class = event_class(in->names, in->t, e);
+		r->count += 1 / n;
+		r->ns += (double)in->t->event[e].dur_ns / n;
 	}
+}
+
+/* The GPU events of a device that are in the steps that are meant. */
+static void add_device(struct profile *p, const struct insight *in, const struct insight_device *d,
+		       const struct span *span, size_t spans)
+{
+	double n = p->steps ? (double)p->steps : p->devices ? (double)p->devices : 1;
+	const struct trace *t = in->t;
+
+	for (size_t s = 0; s < d->streams; s++) {
+		uint32_t lane = in->stream[d->stream_first + s].lane;
+
+		for (size_t e = t->lane_first[lane]; e < t->lane_first[lane + 1]; e++)
+			if (event_is_gpu(&t->event[e]) &&
+			    (!p->steps ||
+			     in_step(span, spans, t->lane[lane].process, t->event[e].start_ns)))
+				add_event(p, in, (uint32_t)e, n);
+	}
+}
+
+static int add_rows(struct profile *p, const struct insight *in, const struct profile_of *of)
+{
+	struct span *span = calloc(in->steps + 1, sizeof(*span));
+	size_t spans;
+	int err = span ? 0 : -ENOMEM;
+
+	for (size_t by = 0; by < ROLLS; by++) {
+		p->roll[by].row = calloc(in->t->names + 1, sizeof(*p->roll[by].row));
+		err = p->roll[by].row ? err : -ENOMEM;
+	}
+	if (err)
+		goto free_span;
 	spans = list_steps(span, in, of);
 	for (size_t i = 0; i < in->devices; i++)
-		for (size_t s = 0; s < in->device[i].streams && is_of(of, in->device[i].rank);
-		     s++) {
-			uint32_t lane = in->stream[in->device[i].stream_first + s].lane;
+		if (is_of(of, in->device[i].rank))
+			add_device(p, in, &in->device[i], span, spans);
+	for (size_t by = 0; by < ROLLS; by++) {
+		struct profile_table *x = &p->roll[by];
 
-			for (size_t e = t->lane_first[lane]; e < t->lane_first[lane + 1]; e++) {
-				const struct event *ev = &t->event[e];
-
-				if (!event_is_gpu(ev) || ev->name >= t->names ||
-				    (p->steps &&
-				     !in_step(span, spans, t->lane[lane].process, ev->start_ns)))
-					continue;
-				k[ev->name].class = event_class(in->names, t, e);
-				k[ev->name].count += 1 / n;
-				k[ev->name].ns += (double)ev->dur_ns / n;
-			}
-		}
-	free(span);
-	for (uint32_t i = 0; i < t->names; i++) {
-		if (k[i].count <= 0)
-			continue;
-		k[i].name = trace_text(t, i);
-		if (is_compute(k[i].class))
-			p->part_ns[k[i].class] += k[i].ns;
-		k[p->kernels++] = k[i];
+		for (size_t i = 0; i < in->t->names; i++) /* those by name are now in a row */
+			if (x->row[i].name)
+				x->row[x->rows++] = x->row[i];
+		qsort(x->row, x->rows, sizeof(*x->row), by_name);
 	}
-	qsort(k, p->kernels, sizeof(*k), by_name);
-	p->kernel = k;
-	return 0;
+	for (size_t i = 0; i < p->roll[ROLL_KERNEL].rows; i++) {
+		const struct profile_row *r = &p->roll[ROLL_KERNEL].row[i];
+
+		if (is_compute(r->class))
+			p->part_ns[r->class] += r->ns;
+	}
+free_span:
+	free(span);
+	return err;
 }
 
 int profile_init(struct profile *p, const struct insight *in, const struct findings *fs,
@@ -229,7 +252,7 @@ int profile_init(struct profile *p, const struct insight *in, const struct findi
 	if (p->gpu && !*p->gpu)
 		p->gpu = NULL;
 	add_phases(p, in, &of, &idle, &compute);
-	err = add_kernels(p, in, &of);
+	err = add_rows(p, in, &of);
 	share_out(p->part_ns, CLASSES, compute, CLASS_OTHER);
 	share_out(p->part_ns + PART_IDLE, IDLE_CAUSES, idle, IDLE_OTHER);
 	return err;
@@ -237,7 +260,8 @@ int profile_init(struct profile *p, const struct insight *in, const struct findi
 
 void profile_fini(struct profile *p)
 {
-	free(p->kernel);
+	for (size_t by = 0; by < ROLLS; by++)
+		free(p->roll[by].row);
 	memset(p, 0, sizeof(*p));
 }
 
@@ -320,45 +344,46 @@ static void comparable(struct diff *d)
 
 static int by_change(const void *a, const void *b)
 {
-	const struct diff_kernel *x = a, *y = b;
+	const struct diff_row *x = a, *y = b;
 	double p = fabs(x->b_ns - x->a_ns), q = fabs(y->b_ns - y->a_ns);
 
 	return (p < q) - (p > q);
 }
 
-static int join_kernels(struct diff *d)
+static int join(struct diff_table *to, const struct profile_table *a, const struct profile_table *b)
 {
-	const struct profile *a = d->a, *b = d->b;
 	size_t i = 0, k = 0;
 
-	d->kernel = calloc(a->kernels + b->kernels + 1, sizeof(*d->kernel));
-	if (!d->kernel)
+	to->row = calloc(a->rows + b->rows + 1, sizeof(*to->row));
+	if (!to->row)
 		return -ENOMEM;
-	while (i < a->kernels || k < b->kernels) {
-		struct diff_kernel *o = &d->kernel[d->kernels++];
-		int order = i == a->kernels   ? 1
-			    : k == b->kernels ? -1
-					      : strcmp(a->kernel[i].name, b->kernel[k].name);
+	while (i < a->rows || k < b->rows) {
+		struct diff_row *o = &to->row[to->rows++];
+		int order = i == a->rows   ? 1
+			    : k == b->rows ? -1
+					   : strcmp(a->row[i].name, b->row[k].name);
 
 		if (order <= 0) {
-			o->name = a->kernel[i].name;
-			o->class = a->kernel[i].class;
-			o->a_ns = a->kernel[i].ns;
-			o->a_count = a->kernel[i++].count;
+			o->name = a->row[i].name;
+			o->class = a->row[i].class;
+			o->a_ns = a->row[i].ns;
+			o->a_count = a->row[i++].count;
 		}
 		if (order >= 0) {
-			o->name = b->kernel[k].name;
-			o->class = b->kernel[k].class;
-			o->b_ns = b->kernel[k].ns;
-			o->b_count = b->kernel[k++].count;
+			o->name = b->row[k].name;
+			o->class = b->row[k].class;
+			o->b_ns = b->row[k].ns;
+			o->b_count = b->row[k++].count;
 		}
 	}
-	qsort(d->kernel, d->kernels, sizeof(*d->kernel), by_change);
+	qsort(to->row, to->rows, sizeof(*to->row), by_change);
 	return 0;
 }
 
 int diff_init(struct diff *d, struct profile *a, struct profile *b)
 {
+	int err = 0;
+
 	memset(d, 0, sizeof(*d));
 	d->a = a;
 	d->b = b;
@@ -366,11 +391,14 @@ int diff_init(struct diff *d, struct profile *a, struct profile *b)
 	interval(d);
 	compare_parts(d);
 	comparable(d);
-	return join_kernels(d);
+	for (size_t by = 0; by < ROLLS && !err; by++)
+		err = join(&d->roll[by], &a->roll[by], &b->roll[by]);
+	return err;
 }
 
 void diff_fini(struct diff *d)
 {
-	free(d->kernel);
+	for (size_t by = 0; by < ROLLS; by++)
+		free(d->roll[by].row);
 	memset(d, 0, sizeof(*d));
 }

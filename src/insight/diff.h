@@ -18,10 +18,16 @@ enum {
 	PROFILE_PARTS = PART_IDLE + IDLE_CAUSES
 };
 
-struct profile_kernel {
+struct profile_row {
 	const char *name; /* of the trace */
 	enum kclass class;
 	double count, ns; /* a step */
+};
+
+/* GPU time by name of kernel, or of the op or module that launched it. */
+struct profile_table {
+	struct profile_row *row; /* owned, by name */
+	size_t rows;
 };
 
 struct profile {
@@ -30,9 +36,8 @@ struct profile {
 	double step_ns, sd_ns; /* mean and standard deviation of the steps */
 	double part_ns[PROFILE_PARTS];
 	double busy_ns;
-	const char *gpu;               /* its name; NULL: not said, or several */
-	struct profile_kernel *kernel; /* owned, by name */
-	size_t kernels;
+	const char *gpu; /* its name; NULL: not said, or several */
+	struct profile_table roll[ROLLS];
 	const struct findings *fs; /* borrowed */
 };
 
@@ -49,22 +54,26 @@ int profile_init(struct profile *p, const struct insight *in, const struct findi
 void profile_fini(struct profile *p);
 const char *profile_part(size_t part, const char **word); /* for people; *word for programs */
 
-struct diff_kernel {
+struct diff_row {
 	const char *name;
 	enum kclass class;
 	double a_ns, b_ns, a_count, b_count; /* a step */
 };
 
+struct diff_table {
+	struct diff_row *row; /* owned, the greatest change first */
+	size_t rows;
+};
+
 struct diff {
-	struct profile *a, *b;      /* borrowed */
-	char why_not[160];          /* empty: they can be compared */
-	double delta_ns;            /* of the mean step */
-	bool sure;                  /* the interval is known: */
-	double lo_ns, hi_ns;        /* 95 % of the difference */
-	double explained;           /* share of what changed that has a name */
-	double likeness;            /* of the classes of kernels, 0 to 1 */
-	struct diff_kernel *kernel; /* owned, the greatest change first */
-	size_t kernels;
+	struct profile *a, *b; /* borrowed */
+	char why_not[160];     /* empty: they can be compared */
+	double delta_ns;       /* of the mean step */
+	bool sure;             /* the interval is known: */
+	double lo_ns, hi_ns;   /* 95 % of the difference */
+	double explained;      /* share of what changed that has a name */
+	double likeness;       /* of the classes of kernels, 0 to 1 */
+	struct diff_table roll[ROLLS];
 };
 
 int diff_init(struct diff *d, struct profile *a, struct profile *b);

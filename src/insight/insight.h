@@ -188,6 +188,9 @@ void insight_free(struct insight *in); /* NULL is allowed */
 uint32_t insight_op(const struct insight *in, uint32_t gpu_event);
 uint32_t insight_module(const struct insight *in, uint32_t gpu_event);
 
+/* The name under which a roll-up counts it; UINT32_MAX: none. */
+uint32_t insight_name(const struct insight *in, enum insight_by by, uint32_t gpu_event);
+
 /* The innermost host event of a thread at a moment, or NO_EVENT. */
 uint32_t insight_host_at(const struct insight *in, uint32_t lane, uint64_t ns);
 

@@ -23,20 +23,19 @@ struct build {
 	size_t events;
 };
 
-static uint32_t key_of(const struct build *b, size_t event)
+uint32_t insight_name(const struct insight *in, enum insight_by by, uint32_t gpu_event)
 {
-	uint32_t e = (uint32_t)event;
+	uint32_t e = gpu_event;
 
-	if (b->by == ROLL_KERNEL)
-		return b->in->t->event[e].name;
-	e = b->by == ROLL_OP ? insight_op(b->in, e) : insight_module(b->in, e);
-	return e == NO_EVENT ? UINT32_MAX : b->in->t->event[e].name;
+	if (by != ROLL_KERNEL)
+		e = by == ROLL_OP ? insight_op(in, e) : insight_module(in, e);
+	return e == NO_EVENT ? UINT32_MAX : in->t->event[e].name;
 }
 
 static int count_event(struct build *b, size_t event)
 {
 	struct insight_table *tab = &b->in->roll[b->by];
-	uint32_t name = key_of(b, event);
+	uint32_t name = insight_name(b->in, b->by, (uint32_t)event);
 
 	if (name == UINT32_MAX)
 		return 0;
@@ -67,7 +66,7 @@ static int count_event(struct build *b, size_t event)
 static int place_event(struct build *b, size_t event)
 {
 	const struct event *e = &b->in->t->event[event];
-	uint32_t name = key_of(b, event), k;
+	uint32_t name = insight_name(b->in, b->by, (uint32_t)event), k;
 	struct insight_row *r;
 
 	if (name == UINT32_MAX)

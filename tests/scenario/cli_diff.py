@@ -13,8 +13,8 @@ DATA = pathlib.Path(__file__).resolve().parents[2].parent / "shared" / "data" / 
 MS = 1000000
 
 
-def trace(path, step_ms, gemm_ms, kernel="gemm_128", gpu="Test GPU", rank=0, steps=10, jitter=0.0):
-    """Steps of so many ms, each a launch and one kernel."""
+def trace(path, step_ms, gemm_ms, kernel="gemm_128", gpu="Test GPU", rank=0, steps=10, jitter=0.0, op=None):
+    """Steps of so many ms, each a launch and one kernel; with `op` around the launch, and a module around that."""
     events = []
     at = 1000.0
     for i in range(steps):
@@ -27,6 +27,9 @@ def trace(path, step_ms, gemm_ms, kernel="gemm_128", gpu="Test GPU", rank=0, ste
              "dur": 10, "args": {"correlation": i + 1}},
             {"ph": "X", "cat": "kernel", "name": kernel, "pid": 0, "tid": 7, "ts": us + 200,
              "dur": gemm_ms * 1000, "args": {"correlation": i + 1, "device": 0, "stream": 7}}]
+        for cat, name, before in (("cpu_op", op, 10), ("python_function", "nn.Module: Linear_0", 20)) if op else ():
+            events.append({"ph": "X", "cat": cat, "name": name, "pid": 7, "tid": 7, "ts": us + 100 - before,
+                           "dur": 10 + 2 * before, "args": {}})
         at += dur
     path.write_text(json.dumps({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": gpu}],
                                 "distributedInfo": {"rank": rank, "world_size": 2}, "traceEvents": events}))
@@ -56,6 +59,29 @@ def known(place, a, b):
     ok("Faster" in text and "-3.00 ms" in text, "and the other way round", text)
     out, _ = on_terminal(place, ["diff", a, b], 80)
     ok(all(len(x) <= 80 + 12 for x in out.decode().splitlines()), "fits a terminal", out)
+
+
+def by_op(place):
+    a = trace(place.path / "op_a.json", 10.0, 5.0, op="aten::mm")
+    b = trace(place.path / "op_b.json", 13.0, 7.0, op="aten::addmm")
+    d = json.loads(aon(place, "diff", a, b, "--json").stdout)
+    ok(not aonschema.check(d) and d["ops"] == [
+        {"name": "aten::addmm", "a_ns": 0, "b_ns": 7 * MS, "a_count": 0, "b_count": 1},
+        {"name": "aten::mm", "a_ns": 5 * MS, "b_ns": 0, "a_count": 1, "b_count": 0}],
+       "GPU time a step by op, what is new and what is gone", d["ops"])
+    ok(d["modules"] == [{"name": "nn.Module: Linear_0", "a_ns": 5 * MS, "b_ns": 7 * MS, "a_count": 1, "b_count": 1}],
+       "by module", d["modules"])
+    text = aon(place, "diff", a, b, "--by", "op").stdout.decode()
+    ok("GPU time of ops that changed most" in text and "aten::addmm (new)" in text and "gemm_128" not in text,
+       "--by op", text)
+    text = aon(place, "diff", a, b, "--by", "module").stdout.decode()
+    ok("nn.Module: Linear_0" in text and "+2.0" in text, "--by module", text)
+    d = json.loads(aon(place, "diff", b, "--steps", "0-4,5-9", "--json").stdout)
+    ok(d["ops"] == [{"name": "aten::addmm", "a_ns": 7 * MS, "b_ns": 7 * MS, "a_count": 1, "b_count": 1}],
+       "of windows of steps, too", d["ops"])
+    plain = trace(place.path / "op_none.json", 10.0, 5.0)
+    ok(b"No op is known" in aon(place, "diff", plain, plain, "--by", "op").stdout, "traces without ops say so")
+    ok(aon(place, "diff", a, b, "--by", "step").returncode == 2, "what it cannot show is misuse")
 
 
 def doubt(place, a):
@@ -142,6 +168,7 @@ place = Place()
 first = trace(place.path / "a.json", 10.0, 5.0)
 second = trace(place.path / "b.json", 13.0, 7.0)
 known(place, first, second)
+by_op(place)
 doubt(place, first)
 parts_of_one(place, first)
 refused(place, first)
