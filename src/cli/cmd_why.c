@@ -37,10 +37,25 @@ static void cost_text(const struct view *v, const struct finding *f, char *buf, 
 		 sure_word[f->sure]);
 }
 
+/* aon diff takes a path for each side: files of several ranks, in a folder. */
+static void check_text(const struct view *v)
+{
+	char operands[OUT_TEXT], check[OUT_TEXT + 64];
+
+	if (v->o->argc == 1 && strcmp(v->o->argv[0], "-") != 0)
+		snprintf(check, sizeof(check), "aon diff %s NEW, a run with the change",
+			 view_operands(v, operands, sizeof(operands)));
+	else
+		snprintf(check, sizeof(check), "aon diff OLD NEW, %s",
+			 v->o->argc > 1 ? "a folder of these files and one of a run with the change"
+					: "this run and one with the change");
+	view_wrap(&v->out, "check", check);
+}
+
 static void finding_text(const struct view *v, const struct replay *r, size_t i)
 {
 	const struct finding *f = &v->fs->f[i];
-	char left[OUT_TEXT], right[128], clean[OUT_TEXT], operands[OUT_TEXT], check[OUT_TEXT + 32];
+	char left[OUT_TEXT], right[128], clean[OUT_TEXT];
 
 	snprintf(left, sizeof(left), "%zu  %s", i + 1,
 		 view_clean(&v->out, clean, sizeof(clean), f->title));
@@ -61,9 +76,7 @@ static void finding_text(const struct view *v, const struct replay *r, size_t i)
 			 fmt_time(now, (uint64_t)r->span_ns / (r->steps ? r->steps : 1)));
 		view_wrap(&v->out, "", line);
 	}
-	snprintf(check, sizeof(check), "aon why on a new trace, beside %s",
-		 view_operands(v, operands, sizeof(operands)));
-	view_wrap(&v->out, "check", check);
+	check_text(v);
 	if (v->o->val[OPT_EXPLAIN])
 		view_wrap(&v->out, "means", family_table[f->family].means);
 	if (v->o->val[OPT_WIDE])

@@ -84,6 +84,13 @@ def by_op(place):
     ok(aon(place, "diff", a, b, "--by", "step").returncode == 2, "what it cannot show is misuse")
 
 
+def from_why(place):
+    text = aon(place, "why", "a.json").stdout.decode()
+    ok("check    aon diff a.json NEW, a run with the change" in text, "aon why says how to check a fix", text)
+    text = aon(place, "why", "a.json", "b.json").stdout.decode()
+    ok("check    aon diff OLD NEW, a folder of these files" in text, "of several ranks, too", text)
+
+
 def doubt(place, a):
     b = trace(place.path / "jitter.json", 9.0, 5.0, jitter=2.0)
     d = json.loads(aon(place, "diff", a, b, "--json").stdout)
@@ -169,6 +176,7 @@ first = trace(place.path / "a.json", 10.0, 5.0)
 second = trace(place.path / "b.json", 13.0, 7.0)
 known(place, first, second)
 by_op(place)
+from_why(place)
 doubt(place, first)
 parts_of_one(place, first)
 refused(place, first)
