@@ -240,6 +240,16 @@ def latency():
            "how long kernels waited, if it is asked for", got)
 
 
+def hardware_events():
+    """Only Blackwell has them, from 12.8 on: where they are refused, kernels are recorded as ever."""
+    for level, gpu in (("118", "h100"), ("129", "h100"), ("129", "b200"), ("134", "b200")):
+        with Place() as place, Daemon(place) as d:
+            r = run(place, "launches=300", "storm", level=level, SIM_DEVICE_TYPE=gpu, AON_CUDA_HES=1)
+            rep = stored(d)
+            ok(clean(r) and count(rep, "kernel") == 300 and not lost_by(rep),
+               f"hardware events asked of {gpu} with CUPTI {level}: every kernel is recorded", f"{r} {rows(rep)}")
+
+
 # --- fork, exec, exit ---
 
 def forks():
@@ -344,7 +354,7 @@ def chain():
 def main():
     for case in (another_holds_it, another_leaves, several_may, asked_for_room, robbed, concurrent,
                  graph_levels, unfinished, idle_threads, untimed, dropped, shuffled, few_buffers,
-                 names, clocks, drift, latency, forks, again, leaving, driver_launches, device_lost, one_library,
+                 names, clocks, drift, latency, hardware_events, forks, again, leaving, driver_launches, device_lost, one_library,
                  two_probes, chain):
         case()
     done()
