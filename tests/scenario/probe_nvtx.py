@@ -12,6 +12,7 @@ import time
 from aontest import (SANITIZED, Daemon, Place, accounts, app_env, balanced, done, find, ok, report, skip,
                      skip_all)
 from clitest import aon, env_for
+from torchtest import torches
 
 PYPI = os.environ.get("AON_PYPI", "")
 
@@ -235,6 +236,26 @@ def python(place):
     ok(inner and inner[0]["max_ns"] == 299, "its payloads have their values", inner)
 
 
+TORCH = """
+import torch
+for i in range(50):
+    with torch.cuda.nvtx.range('block'):
+        torch.cuda.nvtx.mark('tick')
+torch.cuda.nvtx.range_end(torch.cuda.nvtx.range_start('long'))
+"""
+
+
+def torch(place):
+    """torch.cuda.nvtx is in the builds for CUDA only, and needs no driver."""
+    pythons = torches(lambda why: skip("torch.cuda.nvtx", why))
+    if not pythons:
+        return
+    rep, rows, _ = record(place, pythons[0][1], "-c", TORCH)
+    ok(rows.get(("range", "block")) == 50 and rows.get(("mark", "tick")) == 50 and
+       rows.get(("span", "long")) == 1, "torch.cuda.nvtx: every range and mark", rows)
+    exact(rep, "torch")
+
+
 with Place() as p:
     calls(p)
     load(p)
@@ -243,4 +264,5 @@ with Place() as p:
     guest(p)
     library(p)
     python(p)
+    torch(p)
 done()
