@@ -247,10 +247,13 @@ torch.cuda.nvtx.range_end(torch.cuda.nvtx.range_start('long'))
 
 def torch(place):
     """torch.cuda.nvtx is in the builds for CUDA only, and needs no driver."""
-    pythons = torches(lambda why: skip("torch.cuda.nvtx", why))
-    if not pythons:
+    found = torches(lambda why: skip("torch.cuda.nvtx", why))
+    pypi = [python for _, python in found if "torch-venv" in python]
+    if found and not pypi:
+        skip("torch.cuda.nvtx", "no torch of PyPI: tools/setup check gets it")
+    if not pypi:
         return
-    rep, rows, _ = record(place, pythons[0][1], "-c", TORCH)
+    rep, rows, _ = record(place, pypi[0], "-c", TORCH)
     ok(rows.get(("range", "block")) == 50 and rows.get(("mark", "tick")) == 50 and
        rows.get(("span", "long")) == 1, "torch.cuda.nvtx: every range and mark", rows)
     exact(rep, "torch")
