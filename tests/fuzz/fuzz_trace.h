@@ -1,11 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_trace.h - any bytes as a trace; of JSON through a window of a size that they choose. */
+/* fuzz_trace.h - any bytes as a trace, of JSON through a window of a size that they choose, and what
+ * is found in it. */
 #ifndef AON_FUZZ_TRACE_H
 #define AON_FUZZ_TRACE_H
+#include <errno.h>
 #include <stdlib.h>
 
 #include "import/import.h"
+#include "insight/replay.h"
 #include "model/trace.h"
+
+/* What is said of a trace does not contradict itself, whatever the trace says. */
+static inline void fuzz_insight(const struct trace *t)
+{
+	struct findings *fs = NULL;
+	struct replay *r = NULL;
+	struct insight *in;
+	int err;
+
+	if (insight_new(&in, t) < 0 || findings_new(&fs, in) < 0)
+		abort();
+	for (size_t i = 0; i < in->devices; i++) {
+		const struct insight_device *d = &in->device[i];
+		uint64_t idle = 0;
+
+		for (enum idle_cause c = 0; c < IDLE_CAUSES; c++)
+			idle += d->idle_ns[c];
+		if (d->b.busy_ns > d->b.span_ns || d->b.busy_ns + d->b.idle_ns != d->b.span_ns ||
+		    d->b.overlap_ns > d->b.comm_ns || idle != d->b.idle_ns)
+			abort();
+	}
+	for (size_t i = 0; i < fs->n; i++)
+		if (!*fs->f[i].title || !*fs->f[i].seen[0] || !*fs->f[i].action ||
+		    !(fs->f[i].share >= 0))
+			abort();
+	err = replay_new(&r, in, fs);
+	if (err < 0 && err != -ENODATA)
+		abort();
+	replay_free(r);
+	findings_free(fs);
+	insight_free(in);
+}
 
 static inline int fuzz_trace(const char *path, const uint8_t *data, size_t size)
 {
@@ -29,6 +64,7 @@ static inline int fuzz_trace(const char *path, const uint8_t *data, size_t size)
 			if (t->event[i].name >= t->names || t->event[i].start_ns > INT64_MAX ||
 			    t->event[i].dur_ns > INT64_MAX)
 				abort();
+		fuzz_insight(t);
 	}
 	trace_free(t);
 	return 0;
