@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/limit.h"
 #include "cli/sides.h"
 
-#define LIMITS_MAX 64u
-#define NO_VALUE   NAN
+#define NO_VALUE NAN
 
 /* What a limit may be about. `of` gives its value, or NO_VALUE where the run does not say. */
 struct metric {
 	const char *name, *people, *unit;
 	const char *op; /* which side is good */
-	double slack;   /* --write: so far from what was seen, relative; percent: absolute */
+	double slack;
 	bool needs_base;
 	double (*of)(const struct sides *s, int side);
 };
@@ -29,28 +29,28 @@ static double step_ms(const struct sides *s, int i)
 	return s->p[i].steps ? s->p[i].step_ns / 1e6 : NO_VALUE;
 }
 
-static double busy(const struct sides *s, int i)
+static double busy_percent(const struct sides *s, int i)
 {
 	return s->p[i].devices ? share(&s->p[i], s->p[i].busy_ns) : NO_VALUE;
 }
 
-static double comm(const struct sides *s, int i)
+static double comm_percent(const struct sides *s, int i)
 {
 	return s->p[i].devices ? share(&s->p[i], s->p[i].part_ns[PART_COMM_EXPOSED]) : NO_VALUE;
 }
 
-static double copies(const struct sides *s, int i)
+static double copy_percent(const struct sides *s, int i)
 {
 	return s->p[i].devices ? share(&s->p[i], s->p[i].part_ns[PART_COPY_EXPOSED]) : NO_VALUE;
 }
 
-static double input(const struct sides *s, int i)
+static double input_percent(const struct sides *s, int i)
 {
 	return s->p[i].devices ? share(&s->p[i], s->p[i].part_ns[PART_IDLE + IDLE_INPUT])
 			       : NO_VALUE;
 }
 
-static double kernels(const struct sides *s, int i)
+static double kernels_a_step(const struct sides *s, int i)
 {
 	double n = 0;
 
@@ -60,7 +60,7 @@ static double kernels(const struct sides *s, int i)
 }
 
 /* How much slower than the base, at least, with 95 % confidence. */
-static double slower(const struct sides *s, int i)
+static double slower_percent(const struct sides *s, int i)
 {
 	double lo = s->d.sure ? s->d.lo_ns : s->d.delta_ns;
 
@@ -69,21 +69,9 @@ static double slower(const struct sides *s, int i)
 		       : 100 * (lo > 0 ? lo : fmin(0, s->d.delta_ns)) / s->d.a->step_ns;
 }
 
-static const struct metric metrics[] = {
-	{ "step_ms", "step time", "ms", "<=", 0.05, false, step_ms },
-	{ "slower_percent", "slower than the base", "%", "<=", 5, true, slower },
-	{ "busy_percent", "GPUs busy", "%", ">=", 3, false, busy },
-	{ "comm_percent", "comm, not hidden", "%", "<=", 2, false, comm },
-	{ "copy_percent", "copies, not hidden", "%", "<=", 2, false, copies },
-	{ "input_percent", "waiting for input", "%", "<=", 2, false, input },
-	{ "kernels_a_step", "kernels a step", "", "<=", 0.05, false, kernels },
-};
-#define METRICS (sizeof(metrics) / sizeof(metrics[0]))
-
-struct limit {
-	const struct metric *m;
-	bool least; /* >= */
-	double value;
+static const struct metric metrics[METRICS] = {
+#define METRIC(name, people, unit, op, slack, base) { #name, people, unit, op, slack, base, name },
+#include "cli/metric.tbl.h"
 };
 
 enum verdict { PASS, FAIL, SKIP };
@@ -91,58 +79,31 @@ enum verdict { PASS, FAIL, SKIP };
 struct gate {
 	struct sides s; /* p[0] is the run, p[1] the base */
 	bool has_base;
-	struct limit limit[LIMITS_MAX];
-	size_t limits;
+	struct limits limits;
 };
 
 /* --- the file --- */
 
-static int bad_line(const char *path, int line, const char *text, const char *what)
+static int read_limits(struct limits *l, const char *path)
 {
-	return cli_say(CLI_USAGE, "%s:%d: %s: '%s'. Expected: name, <= or >=, a number", path, line,
-		       what, text);
-}
-
-static int parse_line(struct gate *g, const char *path, int n, char *line)
-{
-	char name[64], op[4], rest;
-	struct limit *l = &g->limit[g->limits];
-
-	line[strcspn(line, "#\r\n")] = 0;
-	if (!line[strspn(line, " \t")])
-		return CLI_OK;
-	if (g->limits == LIMITS_MAX)
-		return bad_line(path, n, line, "too many limits");
-	if (sscanf(line, " %63s %3s %lf %c", name, op, &l->value, &rest) != 3 ||
-	    !isfinite(l->value))
-		return bad_line(path, n, line, "not a limit");
-	if (strcmp(op, "<=") != 0 && strcmp(op, ">=") != 0)
-		return bad_line(path, n, line, "no such comparison");
-	l->least = *op == '>';
-	for (size_t i = 0; i < METRICS; i++)
-		if (!strcmp(metrics[i].name, name)) {
-			l->m = &metrics[i];
-			g->limits++;
-			return CLI_OK;
-		}
-	return bad_line(path, n, line, "nothing of that name is measured");
-}
-
-static int read_limits(struct gate *g, const char *path)
-{
+	static char text[LIMITS_BYTES + 1];
+	struct limits_why why;
 	FILE *f = fopen(path, "re");
-	char line[512];
-	int rc = CLI_OK;
+	size_t n = f ? fread(text, 1, sizeof(text), f) : 0;
+	int err = !f || ferror(f) ? errno : 0;
 
-	if (!f)
-		return cli_say(CLI_FAIL, "%s: %s", path, strerror(errno));
-	for (int n = 1; rc == CLI_OK && fgets(line, sizeof(line), f); n++)
-		rc = parse_line(g, path, n, line);
-	fclose(f);
-	if (rc == CLI_OK && !g->limits)
-		rc = cli_say(CLI_FAIL, "%s: no limit in it. Propose some: aon check RUN --write",
-			     path);
-	return rc;
+	if (f)
+		fclose(f);
+	if (err)
+		return cli_say(CLI_FAIL, "%s: %s", path, strerror(err));
+	if (n > LIMITS_BYTES)
+		return cli_say(CLI_FAIL, "%s: longer than 64 KiB: no file of limits", path);
+	if (limits_parse(l, text, n, &why) < 0)
+		return cli_say(CLI_USAGE, "%s:%zu: %s", path, why.line, why.text);
+	if (!l->n)
+		return cli_say(CLI_FAIL, "%s: no limit in it. Propose some: aon check RUN --write",
+			       path);
+	return CLI_OK;
 }
 
 static void write_limits(const struct gate *g)
@@ -164,7 +125,7 @@ static void write_limits(const struct gate *g)
 
 static enum verdict judge(const struct gate *g, const struct limit *l, double *value)
 {
-	*value = l->m->of(&g->s, 0);
+	*value = metrics[l->metric].of(&g->s, 0);
 	if (isnan(*value))
 		return SKIP;
 	return (l->least ? *value >= l->value : *value <= l->value) ? PASS : FAIL;
@@ -172,16 +133,17 @@ static enum verdict judge(const struct gate *g, const struct limit *l, double *v
 
 static const char *why_skip(const struct gate *g, const struct limit *l)
 {
-	if (l->m->needs_base && !g->has_base)
+	if (metrics[l->metric].needs_base && !g->has_base)
 		return "no base was given (--against)";
-	if (l->m->needs_base && *g->s.d.why_not)
+	if (metrics[l->metric].needs_base && *g->s.d.why_not)
 		return g->s.d.why_not;
 	return g->s.p[0].devices ? "the run has no steps" : "the run did nothing on a GPU";
 }
 
 static void base_text(const struct gate *g, const struct limit *l, char *buf, size_t cap)
 {
-	double v = g->has_base && !l->m->needs_base ? l->m->of(&g->s, 1) : NO_VALUE;
+	double v = g->has_base && !metrics[l->metric].needs_base ? metrics[l->metric].of(&g->s, 1)
+								 : NO_VALUE;
 
 	if (isnan(v))
 		*buf = 0;
@@ -200,36 +162,37 @@ static void print_text(const struct gate *g)
 		 fmt_clean(clean, sizeof(clean), g->s.label[0], out->ascii),
 		 g->has_base ? " against " : "", g->has_base ? g->s.label[1] : "");
 	fputc('\n', out->f);
-	for (size_t i = 0; i < g->limits; i++) {
-		const struct limit *l = &g->limit[i];
+	for (size_t i = 0; i < g->limits.n; i++) {
+		const struct limit *l = &g->limits.limit[i];
 		double value;
 		enum verdict v = judge(g, l, &value);
 
 		base_text(g, l, base, sizeof(base));
 		if (v == SKIP)
-			out_line(out, styles[v], "  %s  %-22s      -  %s", words[v], l->m->people,
-				 why_skip(g, l));
+			out_line(out, styles[v], "  %s  %-22s      -  %s", words[v],
+				 metrics[l->metric].people, why_skip(g, l));
 		else
 			out_line(out, styles[v], "  %s  %-22s %6.4g %-2s  limit %s %-6.4g  %s",
-				 words[v], l->m->people, value, l->m->unit,
-				 l->least ? ">=" : "<=", l->value, base);
+				 words[v], metrics[l->metric].people, value,
+				 metrics[l->metric].unit, l->least ? ">=" : "<=", l->value, base);
 	}
 	fputc('\n', out->f);
 }
 
 static void print_github(const struct gate *g)
 {
-	for (size_t i = 0; i < g->limits; i++) {
-		const struct limit *l = &g->limit[i];
+	for (size_t i = 0; i < g->limits.n; i++) {
+		const struct limit *l = &g->limits.limit[i];
 		double value;
 		enum verdict v = judge(g, l, &value);
 
 		if (v == FAIL)
 			printf("::error title=aon check::%s is %.4g%s, the limit is %s %.4g\n",
-			       l->m->people, value, l->m->unit, l->least ? ">=" : "<=", l->value);
+			       metrics[l->metric].people, value, metrics[l->metric].unit,
+			       l->least ? ">=" : "<=", l->value);
 		else if (v == SKIP)
-			printf("::warning title=aon check::%s was not decided: %s\n", l->m->people,
-			       why_skip(g, l));
+			printf("::warning title=aon check::%s was not decided: %s\n",
+			       metrics[l->metric].people, why_skip(g, l));
 	}
 }
 
@@ -238,16 +201,16 @@ static void print_junit(const struct gate *g, size_t fails, size_t skips)
 	printf("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"aon check\" "
 	       "tests=\"%zu\" "
 	       "failures=\"%zu\" skipped=\"%zu\">\n",
-	       g->limits, fails, skips);
-	for (size_t i = 0; i < g->limits; i++) {
-		const struct limit *l = &g->limit[i];
+	       g->limits.n, fails, skips);
+	for (size_t i = 0; i < g->limits.n; i++) {
+		const struct limit *l = &g->limits.limit[i];
 		double value;
 		enum verdict v = judge(g, l, &value);
 
-		printf("  <testcase classname=\"aon\" name=\"%s\">", l->m->name);
+		printf("  <testcase classname=\"aon\" name=\"%s\">", metrics[l->metric].name);
 		if (v == FAIL)
 			printf("<failure message=\"%.4g%s, the limit is %s %.4g\"/>", value,
-			       l->m->unit, l->least ? "&gt;=" : "&lt;=", l->value);
+			       metrics[l->metric].unit, l->least ? "&gt;=" : "&lt;=", l->value);
 		else if (v == SKIP)
 			printf("<skipped/>");
 		printf("</testcase>\n");
@@ -265,19 +228,21 @@ static void print_json(const struct gate *g, int rc)
 	json_str(&j, "schema", "aon.check/1");
 	json_str(&j, "verdict", rc == CLI_OK ? "pass" : rc == CLI_FAIL ? "fail" : "undecided");
 	json_open(&j, "limits", '[');
-	for (size_t i = 0; i < g->limits; i++) {
-		const struct limit *l = &g->limit[i];
+	for (size_t i = 0; i < g->limits.n; i++) {
+		const struct limit *l = &g->limits.limit[i];
 		double value;
 		enum verdict v = judge(g, l, &value);
 
 		json_open(&j, NULL, '{');
-		json_str(&j, "name", l->m->name);
+		json_str(&j, "name", metrics[l->metric].name);
 		json_str(&j, "verdict", words[v]);
 		json_real(&j, "value", value);
 		json_str(&j, "op", l->least ? ">=" : "<=");
 		json_real(&j, "limit", l->value);
 		json_real(&j, "base",
-			  g->has_base && !l->m->needs_base ? l->m->of(&g->s, 1) : NO_VALUE);
+			  g->has_base && !metrics[l->metric].needs_base
+				  ? metrics[l->metric].of(&g->s, 1)
+				  : NO_VALUE);
 		json_close(&j);
 	}
 	json_end(&j);
@@ -291,14 +256,14 @@ static int print(const struct gate *g, const struct opts *o, int format)
 	double value;
 	int rc;
 
-	for (size_t i = 0; i < g->limits; i++) {
-		enum verdict v = judge(g, &g->limit[i], &value);
+	for (size_t i = 0; i < g->limits.n; i++) {
+		enum verdict v = judge(g, &g->limits.limit[i], &value);
 
 		fails += v == FAIL;
 		skips += v == SKIP;
-		unsure |= v == SKIP && g->limit[i].m->needs_base;
+		unsure |= v == SKIP && metrics[g->limits.limit[i].metric].needs_base;
 	}
-	rc = fails ? CLI_FAIL : unsure || skips == g->limits ? CLI_UNSURE : CLI_OK;
+	rc = fails ? CLI_FAIL : unsure || skips == g->limits.n ? CLI_UNSURE : CLI_OK;
 	if (o->val[OPT_JSON])
 		print_json(g, rc);
 	else if (format == 1)
@@ -349,9 +314,9 @@ int cmd_check(const struct opts *o)
 	if (o->argc != 1)
 		return cli_misuse("takes one run");
 	if (o->val[OPT_LIMITS] && !o->val[OPT_WRITE])
-		rc = read_limits(&g, o->val[OPT_LIMITS]);
+		rc = read_limits(&g.limits, o->val[OPT_LIMITS]);
 	else if (o->val[OPT_AGAINST])
-		g.limit[g.limits++] = (struct limit){ &metrics[1], false, 5 };
+		g.limits.limit[g.limits.n++] = (struct limit){ METRIC_slower_percent, false, 5 };
 	else if (!o->val[OPT_WRITE])
 		rc = cli_misuse("needs --limits FILE, --against BASE or --write");
 	if (rc == CLI_OK)

@@ -144,11 +144,17 @@ def gate(place, a, b):
     ok(r.returncode == 3 and b"other work" in r.stdout, "what cannot be decided exits 3", r.stdout)
     for bad, why in (("step_ms < 3", "no such comparison"), ("speed <= 3", "nothing of that name"),
                      ("step_ms <= fast", "not a limit"), ("step_ms <= nan", "not a limit"),
-                     ("step_ms <= 3 4", "not a limit"), ("\x1b[2J", "not a limit"), ("", "no limit in it")):
+                     ("step_ms <= 3 4", "not a limit"), ("step_ms <= 3\0", "not text"),
+                     ("step_ms <= 3" + 300 * " " + "4", "too long"), ("\x1b[2J", "not a limit"), ("", "no limit in it")):
         limits.write_text("# a comment\n" + bad + "\n")
         r = aon(place, "check", a, "--limits", limits)
         ok(r.returncode in (1, 2) and why in r.stderr.decode() and (":2:" in r.stderr.decode() or not bad) and
            b"\x1b" not in r.stderr, f"a bad limits file is said: {why}", r.stderr)
+    limits.write_text("#" + 600 * "x" + " step_ms <= 1\nstep_ms <= 11 # " + 600 * "y")
+    r = aon(place, "check", a, "--limits", limits)
+    ok(r.returncode == 0, "a comment may be long", (r.stdout, r.stderr))
+    r = aon(place, "check", a, "--limits", place.path)
+    ok(r.returncode == 1 and b"directory" in r.stderr, "a folder is no file of limits", r.stderr)
 
 
 def real(place):
