@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/demangle.h"
 #include "cli/inputs.h"
 #include "cli/locate.h"
 #include "cli/procs.h"
@@ -242,6 +243,8 @@ static int devices_json(struct report *r)
 	err = store_trace(t, r->st, r->path, NULL, NULL);
 	if (!err)
 		err = trace_seal(t);
+	if (!err)
+		demangle_trace(t);
 	if (!err)
 		err = insight_new(&in, t);
 	if (!err)

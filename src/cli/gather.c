@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/demangle.h"
+
 #define DEPTHS    32u
 #define OPS_OPEN  (1u << 20)
 #define BIT(KIND) (1u << EVENT_##KIND)
@@ -337,6 +339,18 @@ static int walk_events(struct gather *g, uint32_t process, uint64_t from_ns)
 	return err;
 }
 
+static int learn_names(const struct gather *g)
+{
+	const char **name = calloc(g->rows + 1, sizeof(char *));
+
+	for (size_t i = 0; name && i < g->rows; i++)
+		name[i] = g->row[i].name ? store_name_text(g->st, g->row[i].name) : "";
+	if (name)
+		demangle_learn(name, g->rows);
+	free(name);
+	return name ? 0 : -ENOMEM;
+}
+
 int gather_process(struct gather *g, const struct process *p, uint64_t from_ns, bool events)
 {
 	struct store_filter f = { .process = p->id, .from_ns = from_ns };
@@ -354,7 +368,9 @@ int gather_process(struct gather *g, const struct process *p, uint64_t from_ns, 
 	if (g->lanes)
 		qsort(g->lane, g->lanes, sizeof(*g->lane), lane_cmp);
 	err = store_each_window(g->st, &f, on_window, g);
-	return err < 0 || !events ? err : walk_events(g, p->id, from_ns);
+	if (!err && events)
+		err = walk_events(g, p->id, from_ns);
+	return err < 0 ? err : learn_names(g);
 }
 
 uint64_t gather_time(const struct gather_row *r)
@@ -417,12 +433,17 @@ uint32_t gather_kinds(const struct gather *g)
 	return kinds;
 }
 
+const char *gather_name(const struct gather *g, const struct gather_row *r)
+{
+	return r->name ? demangle(store_name_text(g->st, r->name)) : "(no name)";
+}
+
 char *gather_label(const struct gather *g, const struct gather_row *r, char *buf, size_t cap)
 {
 	const struct lane *l;
 
 	if (!r->lane) {
-		snprintf(buf, cap, "%s", r->name ? store_name_text(g->st, r->name) : "(no name)");
+		snprintf(buf, cap, "%s", gather_name(g, r));
 		return buf;
 	}
 	l = gather_lane(g, r->lane);

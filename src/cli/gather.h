@@ -96,6 +96,8 @@ const struct gather_row **gather_sorted(const struct gather *g, uint32_t kinds, 
 uint32_t gather_kinds(const struct gather *g); /* bits of the kinds that have rows */
 
 const struct lane *gather_lane(const struct gather *g, uint32_t id);
+/* As it was written, if a compiler made another of it; not clean yet. */
+const char *gather_name(const struct gather *g, const struct gather_row *r);
 /* "GPU 0 stream 7", "thread 4711 loader", or the name: not clean yet. */
 char *gather_label(const struct gather *g, const struct gather_row *r, char *buf, size_t cap);
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fmt.h"
+#include "cli/demangle.h"
 #include "cli/locate.h"
 #include "import/import.h"
 #include "store/store.h"
@@ -135,6 +136,7 @@ int inputs_load(struct trace **out, const struct opts *o)
 		trace_free(t);
 		return rc;
 	}
+	demangle_trace(t);
 	inputs_say_damage(t);
 	*out = t;
 	return CLI_OK;

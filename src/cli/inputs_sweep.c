@@ -2,6 +2,7 @@
 /* inputs_sweep.c - from a store to its breakdown, with no events between. */
 #include <errno.h>
 
+#include "cli/demangle.h"
 #include "cli/inputs.h"
 #include "insight/sweep.h"
 #include "store/trace.h"
@@ -12,10 +13,16 @@ struct sweeping {
 	bool queues;
 };
 
+static int begin(struct sweeping *x)
+{
+	demangle_trace(x->t); /* the sweep takes classes from names */
+	return sweep_new(&x->s, x->t);
+}
+
 static int on_work(void *arg, const struct work *w)
 {
 	struct sweeping *x = arg;
-	int err = x->s ? 0 : sweep_new(&x->s, x->t);
+	int err = x->s ? 0 : begin(x);
 
 	if (x->queues && (w->kind == EVENT_API || w->kind == EVENT_SYNC))
 		return -EOPNOTSUPP;
@@ -29,7 +36,7 @@ int inputs_store_sweep(struct trace *t, struct store *st, const char *path, bool
 	int err = store_trace_work(t, st, path, on_work, &x);
 
 	if (!err && !x.s)
-		err = sweep_new(&x.s, t);
+		err = begin(&x);
 	err = err ? err : sweep_end(x.s, out);
 	sweep_free(x.s);
 	return err;

@@ -93,8 +93,7 @@ static int row_cmp(const void *a, const void *b, void *arg)
 	uint64_t vx = x->total_ns, vy = y->total_ns;
 
 	if (k->sort == TOP_NAME)
-		return strcmp(store_name_text(k->g->st, x->name),
-			      store_name_text(k->g->st, y->name));
+		return strcmp(gather_name(k->g, x), gather_name(k->g, y));
 	if (k->sort == TOP_COUNT_) {
 		vx = x->count;
 		vy = y->count;
@@ -119,7 +118,7 @@ static const struct gather_row **choose(const struct top_look *l, const struct t
 
 	row = gather_sorted(&l->g, KINDS, &all, &total);
 	for (size_t i = 0; row && i < all; i++)
-		if (!*v->filter || strcasestr(store_name_text(l->st, row[i]->name), v->filter))
+		if (!*v->filter || strcasestr(gather_name(&l->g, row[i]), v->filter))
 			row[kept++] = row[i];
 	*n = kept;
 	if (row)

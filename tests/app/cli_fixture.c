@@ -5,8 +5,8 @@
  *	cli_fixture STORE
  *
  * "train", pid 4242, run 7f3a: 40 steps of 10 ms on thread 100. In each: "work" 8 ms, in it
- * "load" 3 ms and a range with a hostile name 2 ms; 14 kernels of 100 us on GPU 0 stream 7; a
- * mark. "batch" starts on thread 100 and ends 15 ms later.
+ * "load" 3 ms and a range with a hostile name 2 ms; 14 kernels of 100 us on GPU 0 stream 7, the
+ * last with a name of C++; a mark. "batch" starts on thread 100 and ends 15 ms later.
  * A second process has a hostile name, no steps, one range, and losses.
  */
 #include <stdio.h>
@@ -24,6 +24,8 @@
 
 static const char hostile[] =
 	"\x1b[2J\x1b]0;pwn\x07<script>\xff\n\"\\ \xe2\x80\xae long long long long";
+
+static const char cxx[] = "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIfEEEEvT1_";
 
 static struct store *st;
 static struct roll *roll;
@@ -130,7 +132,7 @@ static void train(void)
 	mark = name("mark");
 	for (int i = 0; i < 14; i++) {
 		snprintf(text, sizeof(text), "kernel_%02d", i);
-		kernel[i] = name(text);
+		kernel[i] = name(i < 13 ? text : cxx);
 	}
 	thread = lane(LANE_HOST, 100);
 	stream = lane(0, 7);

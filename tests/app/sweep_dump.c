@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/demangle.h"
 #include "cli/inputs.h"
 #include "insight/insight.h"
 #include "store/store.h"
@@ -54,6 +55,8 @@ int main(int argc, char *argv[])
 	} else {
 		err = store_trace(t, st, argv[2], NULL, NULL);
 		err = err ? err : trace_seal(t);
+		if (!err)
+			demangle_trace(t);
 		err = err ? err : insight_new_breakdown(&in, t);
 	}
 	if (!err)

@@ -12,7 +12,7 @@ import time
 import unicodedata
 
 from aontest import Daemon, Place, app, done, find, ok, skip
-from clitest import Terminal, aon, env_for, fixture, on_terminal, state
+from clitest import Terminal, aon, demangles, env_for, fixture, on_terminal, state
 
 SGR = re.compile(rb"\x1b\[[0-9]*m")
 MS = 1000000
@@ -226,6 +226,24 @@ def recover(place):
        "a pool with a bad head: one line, no file", r)
 
 
+def demangled(place, store):
+    """The store has the name that the compiler made, whoever reads it gets what was written."""
+    if not demangles():
+        skip("names of C++", "no libstdc++ here")
+        return
+    want = "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float> >(at::native::ReduceOp<float>)"
+    r = json.loads(aon(place, "report", store, "--json").stdout)
+    got = {k["name"]: k["class"] for k in r["kernels"]}
+    ok(want in got and not any(n.startswith("_Z") for n in got), "report --json: names as they were written", got)
+    ok(got.get(want) == "reduction", "and the class is that of such a name", got)
+    for args in (["report", "--all"], ["report", "--by", "kernel", "--all"], ["top", "--once", "--all", "--store"]):
+        out = aon(place, *args, store).stdout.decode()
+        ok("void at::native::" in out and "_ZN" not in out, f"aon {' '.join(args)}: so, too", out)
+    for args in (["export", "--format", "kineto"], ["export", "--format", "csv"], ["diff", "--json", store]):
+        out = aon(place, *args, store).stdout.decode()
+        ok(want in out and "_ZN" not in out, f"aon {' '.join(map(str, args[:3]))}: so, too", out[-2000:])
+
+
 def completions(place):
     script = place.path / "aon.bash"
     script.write_bytes(aon(place, "help", "--complete", "bash").stdout)
@@ -255,6 +273,7 @@ with Place() as p:
     widths(p, s)
     colours(p, s)
     hostile(p, s)
+    demangled(p, s)
     unchanged(p, s)
     completions(p)
     live(p)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the scenarios of the aon command share: a store whose numbers are known, a terminal of
 any width, and the state of a directory before and after."""
+import ctypes
 import fcntl
 import hashlib
 import os
@@ -19,6 +20,14 @@ def fixture(path):
     """The store of tests/app/cli_fixture.c."""
     subprocess.run([find("cli_fixture"), str(path)], check=True)
     return path
+
+
+def demangles():
+    """Whether this machine has what aon reads names of C++ with."""
+    try:
+        return bool(ctypes.CDLL("libstdc++.so.6"))
+    except OSError:
+        return False
 
 
 def env_for(place, **extra):
