@@ -25,7 +25,7 @@
 static const char hostile[] =
 	"\x1b[2J\x1b]0;pwn\x07<script>\xff\n\"\\ \xe2\x80\xae long long long long";
 
-static const char cxx[] = "_ZN2at6native13reduce_kernelILi512ELi1ENS0_8ReduceOpIfEEEEvT1_";
+static const char cxx[] = "_ZN5flash10run_kernelILi512EN2at6native4TileIfEEEEvT0_";
 
 static struct store *st;
 static struct roll *roll;

@@ -231,14 +231,16 @@ def demangled(place, store):
     if not demangles():
         skip("names of C++", "no libstdc++ here")
         return
-    want = "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float> >(at::native::ReduceOp<float>)"
+    want = "void flash::run_kernel<512, at::native::Tile<float> >(at::native::Tile<float>)"
     r = json.loads(aon(place, "report", store, "--json").stdout)
     got = {k["name"]: k["class"] for k in r["kernels"]}
     ok(want in got and not any(n.startswith("_Z") for n in got), "report --json: names as they were written", got)
-    ok(got.get(want) == "reduction", "and the class is that of such a name", got)
+    ok(got.get(want) == "attention", "and the class, which only such a name tells", got)
     for args in (["report", "--all"], ["report", "--by", "kernel", "--all"], ["top", "--once", "--all", "--store"]):
         out = aon(place, *args, store).stdout.decode()
-        ok("void at::native::" in out and "_ZN" not in out, f"aon {' '.join(args)}: so, too", out)
+        ok("void flash::run_kernel<" in out and "_ZN" not in out, f"aon {' '.join(args)}: so, too", out)
+    out = aon(place, "report", "--by", "class", store).stdout.decode()
+    ok("attention" in out, "aon report --by class: so, too", out)
     for args in (["export", "--format", "kineto"], ["export", "--format", "csv"], ["diff", "--json", store]):
         out = aon(place, *args, store).stdout.decode()
         ok(want in out and "_ZN" not in out, f"aon {' '.join(map(str, args[:3]))}: so, too", out[-2000:])
