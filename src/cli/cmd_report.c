@@ -231,16 +231,27 @@ static int steps_json(struct report *r)
 	return err;
 }
 
-/* What the events that are still held say of the GPUs. */
+static int find_device(void *arg, const struct lane *l)
+{
+	(void)arg;
+	return l->device != LANE_HOST;
+}
+
+/* What the events that are still held say of the GPUs. A store without any is not read: it may be
+ * large. */
 static int devices_json(struct report *r)
 {
+	int any = store_each_lane(r->st, 0, find_device, NULL);
 	struct insight *in = NULL;
 	struct trace *t;
 	int err = trace_new(&t);
 
 	if (err < 0)
 		return err;
-	err = store_trace(t, r->st, r->path, NULL, NULL);
+	if (any < 0)
+		err = any;
+	else if (any)
+		err = store_trace(t, r->st, r->path, NULL, NULL);
 	if (!err)
 		err = trace_seal(t);
 	if (!err)
