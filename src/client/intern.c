@@ -46,9 +46,22 @@ static _Atomic uint32_t *entry_word(uint8_t *heap, uint32_t off)
 	return (_Atomic uint32_t *)(void *)(heap + off);
 }
 
+/* Who interns and who joins may copy the same entry at the same time: the same bytes, atomically. */
+static void copy(uint8_t *to, const uint8_t *from, uint32_t len)
+{
+	uint32_t four;
+
+	for (; len >= sizeof(four); len -= 4, to += 4, from += 4) {
+		memcpy(&four, from, sizeof(four));
+		atomic_store_explicit((_Atomic uint32_t *)(void *)to, four, memory_order_relaxed);
+	}
+	for (; len; len--)
+		atomic_store_explicit((_Atomic uint8_t *)to++, *from++, memory_order_relaxed);
+}
+
 static void put(uint8_t *heap, uint32_t off, uint32_t word, const void *data)
 {
-	memcpy(heap + off + sizeof(word), data, word & 0xffff);
+	copy(heap + off + sizeof(word), data, word & 0xffff);
 	/* P. Also publishes the entry to the loads of pool_heap() and same(). */
 	atomic_store_explicit(entry_word(heap, off), word, memory_order_seq_cst);
 }
