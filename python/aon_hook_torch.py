@@ -73,3 +73,4 @@ def listen(torch):
     hook = getattr(sys.modules.get("torch.optim.optimizer"), "register_optimizer_step_post_hook", None)
     if hook:  # torch 2
         hook(lib.aon_torch_hook())
+    __import__("aon_hook_memory").listen(torch, lib)

@@ -48,7 +48,7 @@ def native(place):
 
 def files(place):
     yield from native(place).items()
-    for name in ("aon/__init__.py", "aon_hook.py", "aon_hook_torch.py"):
+    for name in ("aon/__init__.py", "aon_hook.py", "aon_hook_torch.py", "aon_hook_memory.py"):
         yield name, (HERE / name).read_bytes()
     yield "aon.pth", PTH.encode()
 

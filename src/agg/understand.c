@@ -195,13 +195,17 @@ static struct open_thread *thread_of(struct understand *u, struct run *run)
 	return run->thread;
 }
 
-/* A mark of another lane than the thread's: to ask for the lane tells its name to who keeps it. */
-static int lane_mark(const struct understand *u, const struct aon_rec_host *r, struct event *e,
-		     struct event *out)
+/* Of another lane than the thread's: to ask for the lane tells its name to who keeps it. */
+static int on_lane(const struct understand *u, const struct aon_rec_host *r, struct event *e,
+		   struct event *out)
 {
-	if (!r->a || r->a >= LANES || !cache_get(&u->lane, u->arg, (uint32_t)r->a, &e->lane))
+	bool mark = r->kind == AON_K_MARK;
+	uint64_t lane = mark ? r->a : r->x;
+
+	if (!lane || lane >= LANES || !cache_get(&u->lane, u->arg, (uint32_t)lane, &e->lane))
 		return BAD;
-	e->corr = r->x;
+	e->corr = mark ? r->x : 0;
+	e->a = mark ? 0 : r->a;
 	e->b = r->b;
 	*out = *e;
 	return 1;
@@ -241,6 +245,8 @@ static int host(struct understand *u, struct run *run, const struct aon_rec_host
 	case AON_K_COUNTER:
 		e.kind = EVENT_COUNTER;
 		e.flags = r->flags & AON_F_FLOAT ? EVENT_FLOAT : 0;
+		if (r->flags & AON_F_LANE)
+			return on_lane(u, r, &e, out);
 		break;
 	case AON_K_FLOW:
 		e.kind = EVENT_FLOW;
@@ -248,7 +254,7 @@ static int host(struct understand *u, struct run *run, const struct aon_rec_host
 	case AON_K_MARK:
 		e.kind = EVENT_MARK;
 		if (r->flags & AON_F_LANE)
-			return lane_mark(u, r, &e, out);
+			return on_lane(u, r, &e, out);
 		break;
 	default:
 		return -(int)AON_LOSS_UNKNOWN;

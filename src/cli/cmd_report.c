@@ -397,6 +397,17 @@ static bool wants_view(const struct opts *o, int by)
 	return err == IMPORTED;
 }
 
+/* What a view of everything cannot leave out. */
+static int view_only(const struct opts *o)
+{
+	for (int i = OPT_PROCESS; i <= OPT_RUN; i++)
+		if (o->val[i])
+			return cli_misuse("--%s is for one store of aon", opt_table[i].name);
+	if (o->val[OPT_MEMORY] && o->val[OPT_BY])
+		return cli_misuse("--memory and --by are two reports");
+	return CLI_OK;
+}
+
 static int report_view(const struct opts *o, int by)
 {
 	static const enum view_by of_store[] = {
@@ -409,9 +420,9 @@ static int report_view(const struct opts *o, int by)
 	struct view v;
 	int rc;
 
-	for (int i = OPT_PROCESS; i <= OPT_RUN; i++)
-		if (o->val[i])
-			return cli_misuse("--%s is for one store of aon", opt_table[i].name);
+	rc = view_only(o);
+	if (rc != CLI_OK)
+		return rc;
 	rc = view_open(&v, o, o->val[OPT_JSON] || !o->val[OPT_BY] ? VIEW_ALL : rows);
 	if (rc != CLI_OK)
 		return rc;
@@ -435,6 +446,8 @@ int cmd_report(const struct opts *o)
 	memset(&r, 0, sizeof(r));
 	if (by < 0 || opt_u32(o, OPT_PROCESS, &want.id) || opt_u32(o, OPT_PID, &want.pid))
 		return CLI_USAGE;
+	if (o->val[OPT_MEMORY])
+		return view_only(o) ? CLI_USAGE : report_memory(o);
 	if (by == BY_RANK && own_ranks(o, &rc))
 		return rc;
 	if (wants_view(o, by))

@@ -40,6 +40,9 @@ int view_json(const struct view *v);
 /* Members of an open object, for reports that say more: the devices, and a class of a name. */
 void view_devices_json(struct json *j, const struct insight *in);
 
+/* aon report --memory: what to exit with. */
+int report_memory(const struct opts *o);
+
 /* What was looked at: "worker0.json.gz  2 x NVIDIA H100  6 steps in 1.05 s". */
 void view_head(const struct view *v);
 /* The costliest finding in a sentence. */

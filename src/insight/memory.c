@@ -2,13 +2,21 @@
 /* memory.c - what was allocated over time, from counters, and how low it fell in each part. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "insight/insight.h"
+
+/* What it has reserved or once had says nothing of what is kept. */
+static bool is_allocated(const struct insight *in, uint32_t name)
+{
+	return strncmp(trace_text(in->t, name), "[memory] ", 9) != 0 ||
+	       !strcmp(trace_text(in->t, name), TRACE_ALLOCATED);
+}
 
 static bool is_memory(const struct insight *in, const struct event *e)
 {
 	return e->kind == EVENT_COUNTER && !(e->flags & EVENT_FLOAT) && (int64_t)e->a >= 0 &&
-	       names_range(in->names, e->name) == RANGE_MEMORY;
+	       names_range(in->names, e->name) == RANGE_MEMORY && is_allocated(in, e->name);
 }
 
 static struct insight_memory *row_of(struct insight *in, const struct event *e)

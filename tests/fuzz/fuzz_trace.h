@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "import/import.h"
+#include "insight/heap.h"
 #include "insight/replay.h"
 #include "model/trace.h"
 
@@ -15,10 +16,11 @@ static inline void fuzz_insight(const struct trace *t)
 {
 	struct findings *fs = NULL;
 	struct replay *r = NULL;
+	struct heaps *hs = NULL;
 	struct insight *in;
 	int err;
 
-	if (insight_new(&in, t) < 0 || findings_new(&fs, in) < 0)
+	if (insight_new(&in, t) < 0 || findings_new(&fs, in) < 0 || heaps_new(&hs, in) < 0)
 		abort();
 	for (size_t i = 0; i < in->devices; i++) {
 		const struct insight_device *d = &in->device[i];
@@ -37,6 +39,10 @@ static inline void fuzz_insight(const struct trace *t)
 	err = replay_new(&r, in, fs);
 	if (err < 0 && err != -ENODATA)
 		abort();
+	for (size_t i = 0; i < hs->n; i++)
+		if (!hs->h[i].points || hs->h[i].peak_at >= hs->h[i].points)
+			abort();
+	heaps_free(hs);
 	replay_free(r);
 	findings_free(fs);
 	insight_free(in);

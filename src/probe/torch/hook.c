@@ -30,6 +30,7 @@ static void *stepped(void *self, void *const *args, long n)
 	(void)self;
 	if (n > 0)
 		user_optimizer((uint64_t)(uintptr_t)args[0]);
+	memory_hook();
 	inc_ref(py_none);
 	return py_none;
 }

@@ -8,6 +8,7 @@
  * start.c   finds torch, adds the callbacks, tests them   step.c   from optimizers to steps
  * user.c    USER_SCOPE: steps, ranges, collectives        op.c     operators, in whole steps
  * thread.c  what a thread has open, and forks             hook.c   tells optimizers apart
+ * memory.c  what the allocators hold, once a step         cpu.c    the same of the CPU's
  *
  * Callbacks run in strangers' threads, with and without Python's lock: they never wait, print,
  * throw or use the heap. An end may come after its callback was removed, so nothing here is ever
@@ -116,6 +117,22 @@ void op_step(uint64_t number); /* a step begins: open or close the window */
 void op_close(void);
 void op_every(int steps); /* instead of what aond says; -1: what it says */
 void op_calibrate(void);  /* the clock, once at the start */
+
+/* --- memory.c --- */
+enum memory_of {
+#define MEMORY(ID, name) MEMORY_##ID,
+#include "base/memory.tbl.h"
+	MEMORIES,
+};
+
+void memory_step(uint64_t number); /* a step has ended; 0: the program numbers its own */
+void memory_hook(void);            /* with Python's lock, on a thread that trains */
+void memory_forked(void);
+/* lane 0: of the host, said on this thread */
+void memory_put(uint32_t lane, enum memory_of which, int64_t value, uint64_t step);
+
+/* --- cpu.c --- */
+void cpu_step(uint64_t number);
 
 /* --- hook.c --- */
 void *hook_new(void); /* a Python callable, or NULL */

@@ -95,6 +95,7 @@ static void put_steps(struct torch_thread *t, const struct step_span *s, int n)
 		if (!steps.off)
 			aon_pulse_step(steps.number + 1);
 		op_step(steps.number + 1);
+		memory_step(steps.off ? 0 : steps.number);
 	}
 }
 
@@ -231,6 +232,7 @@ static void reset_after_fork(void)
 	steps.number = 0;
 	steps.id = 0;
 	give_steps();
+	memory_forked();
 	for (uint32_t i = 0; i < WORKS; i++)
 		atomic_store_explicit(&works[i].rf, 0, memory_order_relaxed);
 }

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * heap.h - what the allocator of each device held, step by step. Pure: an insight in.
+ *
+ * From the counters of base/memory.tbl.h, which the probe for PyTorch writes and imports have.
+ */
+#ifndef AON_HEAP_H
+#define AON_HEAP_H
+
+#include "insight/insight.h"
+
+enum memory_of {
+#define MEMORY(ID, name) MEMORY_##ID,
+#include "base/memory.tbl.h"
+	MEMORIES,
+};
+
+#define HEAP_NONE UINT64_MAX /* not said */
+
+/* At the end of a step; without steps, of a part of the time. */
+struct heap_point {
+	uint64_t step; /* its number, or HEAP_NONE */
+	uint64_t ns;   /* of the last reading */
+	uint64_t high; /* most allocated in it, as far as was read */
+	uint64_t v[MEMORIES];
+};
+
+struct heap {
+	uint32_t process, device; /* index into t->device[]; LANE_HOST: the host's */
+	uint64_t readings;
+	struct heap_point *point; /* owned, in the order of time */
+	size_t points;
+	uint64_t peak;      /* most that was ever allocated, */
+	size_t peak_at;     /* and the first point that knew of it */
+	bool grows;         /* growth is known: enough steps after the warm-up */
+	double growth;      /* bytes a step, a line through the last three quarters */
+	uint64_t retries;   /* while it was looked at; */
+	uint64_t ooms;      /* HEAP_NONE: not said */
+	double unused;      /* share of what is reserved, at the end; below 0: not said */
+	double unused_most; /* and where it was highest, after the warm-up */
+};
+
+struct heaps {
+	struct heap *h; /* owned, by process and device */
+	size_t n;
+};
+
+int heaps_new(struct heaps **out, const struct insight *in);
+void heaps_free(struct heaps *hs); /* NULL is allowed */
+
+#endif /* AON_HEAP_H */

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * event.c - what Python itself does to a program's time: collections of garbage, and compilations
+ * that aon_hook_compile.py tells of.
+ *
+ * A collection of the oldest generation is a range of the thread that has to run it. Those of the
+ * younger ones are many and short: one is a mark only when it took LONG_NS.
+ */
+#include <dlfcn.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <aon/provider.h>
+
+#include "probe/torch/torch.h"
+
+#define LONG_NS  1000000u
+#define OLDEST   2
+#define GC_RANGE "Python GC"
+#define GC_MARK  "Python GC of young objects"
+
+static struct {
+	int (*compare)(void *text, const char *ascii);
+	void *(*get)(void *dict, const char *key);
+	long (*as_long)(void *number);
+	void (*err_clear)(void);
+	uint64_t start_ns; /* of the collection under way; 0: none that is timed */
+	bool pushed;
+} gc;
+
+static void gc_begin(void *info)
+{
+	void *number = gc.get(info, "generation");
+	long generation = number ? gc.as_long(number) : 0;
+
+	if (generation >= OLDEST && aon_wants(AON_WANT_RANGE)) {
+		gc.pushed = true;
+		aon_range_push(GC_RANGE);
+	} else {
+		gc.start_ns = now_ns();
+	}
+}
+
+static void gc_end(void)
+{
+	uint64_t ns = gc.start_ns ? now_ns() - gc.start_ns : 0;
+
+	gc.start_ns = 0;
+	if (gc.pushed)
+		aon_range_pop();
+	else if (ns >= LONG_NS && aon_wants(AON_WANT_MARK))
+		aon_mark_id(aon_name(GC_MARK), 0, ns, 0);
+	gc.pushed = false;
+}
+
+/* (phase, info), under Python's lock and never inside itself */
+static void *collecting(void *self, void *const *args, long n)
+{
+	(void)self;
+	if (n >= 2 && !gc.compare(args[0], "start"))
+		gc_begin(args[1]);
+	else
+		gc_end();
+	gc.err_clear();
+	return hook_none();
+}
+
+AON_API void *aon_torch_gc(void);
+AON_API void aon_torch_push(const char *name);
+AON_API void aon_torch_pop(void);
+AON_API void aon_torch_mark(const char *name, uint64_t count);
+
+/* For gc.callbacks; NULL: this Python lacks what it needs. */
+AON_API void *aon_torch_gc(void)
+{
+	const struct {
+		void *place;
+		const char *name;
+	} want[] = {
+		{ &gc.compare, "PyUnicode_CompareWithASCIIString" },
+		{ &gc.get, "PyDict_GetItemString" },
+		{ &gc.as_long, "PyLong_AsLong" },
+		{ &gc.err_clear, "PyErr_Clear" },
+	};
+
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		void *f = dlsym(RTLD_DEFAULT, want[i].name);
+
+		if (!f)
+			return hook_none();
+		memcpy(want[i].place, &f, sizeof(f));
+	}
+	return hook_make("aon_collecting", collecting);
+}
+
+AON_API void aon_torch_push(const char *name)
+{
+	aon_range_push(name);
+}
+
+AON_API void aon_torch_pop(void)
+{
+	aon_range_pop();
+}
+
+AON_API void aon_torch_mark(const char *name, uint64_t count)
+{
+	if (aon_wants(AON_WANT_MARK))
+		aon_mark_id(aon_name(name), 0, count, 0);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * memory.c - what torch's caching allocators hold, asked once a step.
+ *
+ * Torch has the numbers behind C++ classes whose layout is a version's own; the one stable way to
+ * them is the function that Python has. So the end of a step, which may be on any thread without
+ * Python's lock, leaves a note for Python's main thread (Py_AddPendingCall()); it asks between
+ * two of its instructions. Where the main thread is busy elsewhere for good, the next optimizer's
+ * hook asks. Steps shorter than SPACE_NS are not all asked about.
+ */
+#include <dlfcn.h>
+#include <stddef.h>
+
+#include <aon/provider.h>
+
+#include "abi/record.h"
+#include "probe/torch/torch.h"
+
+#define SPACE_NS  2000000u   /* at least, between two questions: it takes some 10 us */
+#define ABSENT_NS 100000000u /* while no device is in use */
+#define AGAIN     64u        /* of so many, one says also what did not change */
+#define DEVICES   16u
+#define NO_STREAM UINT64_MAX
+#define ON_LANE   AON_REC_(AON_K_COUNTER, AON_F_LANE)
+#define ON_THREAD AON_REC_(AON_K_COUNTER, 0)
+
+static const char *const memory_name[MEMORIES] = {
+#define MEMORY(ID, name) [MEMORY_##ID] = name,
+#include "base/memory.tbl.h"
+};
+
+static struct {
+	void *ask; /* Python's, for good; NULL: nobody is asked */
+	int (*add_pending)(int (*call)(void *), void *arg);
+	void *(*call)(void *callable, void *args);
+	int (*is_true)(void *object);
+	void (*dec_ref)(void *object);
+	void (*err_clear)(void);
+	_Atomic uint32_t queued; /* in Python's list */
+	_Atomic uint32_t due;    /* a step has ended since the last question */
+	uint64_t step;           /* that ended; 0: the program numbers its own */
+	uint64_t next_ns;
+} mem;
+
+static struct {
+	uint32_t samples;
+	int64_t last[MEMORIES];
+} device[DEVICES];
+
+static uint32_t name_of(enum memory_of which)
+{
+	static uint32_t id[MEMORIES];
+
+	if (!id[which])
+		id[which] = aon_name(memory_name[which]);
+	return id[which];
+}
+
+void memory_put(uint32_t lane, enum memory_of which, int64_t value, uint64_t step)
+{
+	if (aon_wants(AON_WANT_COUNTER))
+		aon_emit_(lane ? ON_LANE : ON_THREAD, name_of(which), lane, (uint64_t)value, step);
+}
+
+/* With Python's lock. */
+static void ask(void)
+{
+	void *answer;
+
+	if (!mem.ask || !atomic_exchange_explicit(&mem.due, 0, memory_order_relaxed))
+		return;
+	answer = mem.call(mem.ask, NULL);
+	if (!answer) {
+		mem.err_clear();
+		mem.ask = NULL;
+		return;
+	}
+	mem.next_ns = now_ns() + (mem.is_true(answer) == 1 ? SPACE_NS : ABSENT_NS);
+	mem.dec_ref(answer);
+}
+
+static int pending(void *unused)
+{
+	(void)unused;
+	atomic_store_explicit(&mem.queued, 0, memory_order_relaxed);
+	ask();
+	return 0;
+}
+
+void memory_step(uint64_t number)
+{
+	cpu_step(number);
+	if (!mem.ask || now_ns() < mem.next_ns || !aon_wants(AON_WANT_COUNTER))
+		return;
+	mem.step = number;
+	atomic_store_explicit(&mem.due, 1, memory_order_relaxed);
+	if (!atomic_exchange_explicit(&mem.queued, 1, memory_order_relaxed) &&
+	    mem.add_pending(pending, NULL))
+		atomic_store_explicit(&mem.queued, 0, memory_order_relaxed);
+}
+
+/* The main thread has not come by for a whole step. */
+void memory_hook(void)
+{
+	if (atomic_load_explicit(&mem.due, memory_order_relaxed))
+		ask();
+}
+
+void memory_forked(void)
+{
+	atomic_store_explicit(&mem.queued, 0, memory_order_relaxed);
+	atomic_store_explicit(&mem.due, 0, memory_order_relaxed);
+}
+
+AON_API int aon_torch_memory_ask(void *callable);
+AON_API void aon_torch_memory(uint32_t index, int64_t allocated, int64_t reserved, int64_t peak,
+			      int64_t split, int64_t retries, int64_t ooms);
+
+/* A reference to `callable` becomes ours: it calls aon_torch_memory(), and is true if it did. */
+AON_API int aon_torch_memory_ask(void *callable)
+{
+	const struct {
+		void *place;
+		const char *name;
+	} want[] = {
+		{ &mem.add_pending, "Py_AddPendingCall" }, { &mem.call, "PyObject_CallObject" },
+		{ &mem.is_true, "PyObject_IsTrue" },       { &mem.dec_ref, "Py_DecRef" },
+		{ &mem.err_clear, "PyErr_Clear" },
+	};
+
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		void *f = dlsym(RTLD_DEFAULT, want[i].name);
+
+		if (!f)
+			return -1;
+		__builtin_memcpy(want[i].place, &f, sizeof(f));
+	}
+	mem.ask = callable;
+	return 0;
+}
+
+AON_API void aon_torch_memory(uint32_t index, int64_t allocated, int64_t reserved, int64_t peak,
+			      int64_t split, int64_t retries, int64_t ooms)
+{
+	const int64_t now[MEMORIES] = {
+		[MEMORY_ALLOCATED] = allocated, [MEMORY_RESERVED] = reserved, [MEMORY_PEAK] = peak,
+		[MEMORY_SPLIT] = split,         [MEMORY_RETRIES] = retries,   [MEMORY_OOMS] = ooms,
+	};
+	uint32_t lane;
+	bool all;
+
+	if (index >= DEVICES)
+		return;
+	lane = aon_lane(index, 0, NO_STREAM, NULL);
+	all = device[index].samples++ % AGAIN == 0;
+	for (enum memory_of k = 0; k < MEMORIES && lane; k++) {
+		if (k == MEMORY_HIGHEST)
+			continue; /* not said of a device */
+		if (all || k == MEMORY_ALLOCATED || now[k] != device[index].last[k])
+			memory_put(lane, k, now[k], mem.step);
+		device[index].last[k] = now[k];
+	}
+}
