@@ -71,6 +71,7 @@ union aon_rec {
 	struct aon_rec_host host;
 	struct aon_rec_act act;
 	uint64_t word[4];
+	uint32_t half[8];
 };
 
 /* Second unit of an activity with AON_F_EXT. */

@@ -157,17 +157,22 @@ static __attribute__((cold, noinline)) void emit_odd(uint32_t kind, uint32_t nam
 		aon_emit_(kind, name, x, a, b);
 }
 
-static inline void fill_host(struct aon_thread *t, uint64_t tsc, uint32_t kind, uint32_t name,
-			     uint32_t x, uint64_t a, uint64_t b)
+/* All but the stamp: no register is kept for these across it. */
+static inline void fill_host(union aon_rec *p, uint32_t kind, uint32_t name, uint32_t x, uint64_t a,
+			     uint64_t b)
 {
-	union aon_rec *p = t->p;
-
-	p->word[0] = (uint32_t)tsc | (uint64_t)kind << 32;
-	p->word[1] = name | (uint64_t)x << 32;
+	p->half[1] = kind;
+	p->half[2] = name;
+	p->half[3] = x;
 	p->word[2] = a;
 	p->word[3] = b;
 	/* aond's core has read these lines last: ask for the ones to come before they are needed. */
 	__builtin_prefetch(p + 8, 1);
+}
+
+static inline void stamp_host(struct aon_thread *t, union aon_rec *p, uint32_t tsc)
+{
+	p->half[0] = tsc;
 	aon_commit(t, p, 1);
 }
 
@@ -186,32 +191,45 @@ static __attribute__((cold, noinline)) void emit_refill(uint32_t kind, uint32_t 
 	}
 	d = detour_begin();
 	tsc = aon_tsc();
-	if (refill(t, tsc, 1))
-		fill_host(t, tsc, kind, name, x, a, b);
+	if (refill(t, tsc, 1)) {
+		fill_host(t->p, kind, name, x, a, b);
+		stamp_host(t, t->p, (uint32_t)tsc);
+	}
 	set_busy(t, AON_IDLE);
 	detour_end(d);
+}
+
+/* The chunk is of another epoch of the counter. What was written stands behind its end yet. */
+static __attribute__((cold, noinline)) void emit_stale(void)
+{
+	union aon_rec r = *aon_self->p;
+
+	emit_refill(r.half[1], r.half[2], r.half[3], r.word[2], r.word[3]);
 }
 
 AON_API void aon_emit_(uint32_t kind, uint32_t name, uint32_t x, uint64_t a, uint64_t b)
 {
 	struct aon_thread *t = aon_self;
-	uint64_t tsc;
+	union aon_rec *p;
+	uint32_t lo, hi;
 
 	if (aon_unlikely(atomic_load_explicit(&t->busy, memory_order_relaxed))) {
 		emit_odd(kind, name, x, a, b);
 		return;
 	}
 	set_busy(t, AON_EMITTING);
-	if (aon_unlikely(t->p == t->end)) {
+	p = t->p;
+	if (aon_unlikely(p == t->end)) {
 		emit_refill(kind, name, x, a, b);
 		return;
 	}
-	tsc = aon_tsc();
-	if (aon_unlikely((uint32_t)(tsc >> 32) != t->tsc_hi)) {
-		emit_refill(kind, name, x, a, b);
+	fill_host(p, kind, name, x, a, b);
+	lo = aon_tsc_split(&hi);
+	if (aon_unlikely(hi != t->tsc_hi)) {
+		emit_stale();
 		return;
 	}
-	fill_host(t, tsc, kind, name, x, a, b);
+	stamp_host(t, p, lo);
 	set_busy(t, AON_IDLE);
 }
 

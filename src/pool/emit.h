@@ -31,6 +31,22 @@ static inline uint64_t aon_tsc(void)
 #endif
 }
 
+/* The same in two halves, as x86 has it: to put them together and apart is dearer than a store. */
+static inline uint32_t aon_tsc_split(uint32_t *hi)
+{
+#if defined(__x86_64__)
+	uint32_t lo;
+
+	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(*hi));
+	return lo;
+#else
+	uint64_t v = aon_tsc();
+
+	*hi = (uint32_t)(v >> 32);
+	return (uint32_t)v;
+#endif
+}
+
 /* The process's view of its segment. Offsets and sizes are private copies. */
 struct aon_seg {
 	struct aon_seg_head *head; /* NULL: no segment */

@@ -85,6 +85,11 @@ static const struct nvtx_event *event_for_them(const struct nvtx_event *e, struc
 
 /* --- recording --- */
 
+static inline bool likely_wants(uint32_t bits)
+{
+	return __builtin_expect(aon_wants(bits), 1);
+}
+
 static inline uint32_t category_of(const struct nvtx_event *e)
 {
 	return e && e->size >= sizeof(*e) ? e->category : 0;
@@ -129,14 +134,14 @@ static inline int enter(uint32_t domain)
 
 static inline int push_text(struct nvtx_string s)
 {
-	if (aon_wants(AON_WANT_RANGE))
+	if (likely_wants(AON_WANT_RANGE))
 		aon_emit_(AON_PUSH_, nvtx_name(0, s), 0, 0, 0);
 	return enter(0);
 }
 
 static inline int push_event(uint32_t domain, const struct nvtx_event *e)
 {
-	if (aon_wants(AON_WANT_RANGE)) {
+	if (likely_wants(AON_WANT_RANGE)) {
 		uint32_t name = nvtx_event_name(domain, e);
 
 		aon_emit_(AON_PUSH_, name, category_of(e), 0, 0);
@@ -172,7 +177,7 @@ static inline int leave(uint32_t domain)
 		stack.depth--;
 	else
 		above = take_below(domain);
-	if (aon_wants(AON_WANT_RANGE))
+	if (likely_wants(AON_WANT_RANGE))
 		aon_emit_(AON_POP_, 0, above, 0, 0);
 	return domain < LEVELS ? --stack.level[domain] : NVTX_NO_LEVEL;
 }
