@@ -8,9 +8,10 @@ ONLY    ?=
 
 MESON_SETUP = meson setup --prefix=$(PREFIX)
 
-.PHONY: all demo check bench asan tsan fuzz soak install format clean
+.PHONY: all web demo check bench asan tsan fuzz soak install format clean
 
 all: $(BUILD)/build.ninja
+	@tools/web
 	@ninja -C $(BUILD) --quiet
 	@tools/place $(BUILD)
 
@@ -18,8 +19,13 @@ $(BUILD)/build.ninja:
 	@tools/setup build
 	@out=$$($(MESON_SETUP) $(BUILD)) || { echo "$$out"; exit 1; }
 
+web:
+	@tools/setup web
+	@tools/web
+
 demo:
 	@tools/setup build
+	@tools/setup web || true
 	@tools/setup demo || true
 	@$(MAKE) --no-print-directory all
 	@tools/demo $(BUILD)

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// What aon serve answers (src/serve/openapi.json), and how it is asked. Times are nanoseconds
+// relative to the run's t0; what is not known is null. A saved page has its answers inside itself.
+
+export interface Reply {
+	v: number;
+	asof: number;
+	lost: number;
+	partial: boolean;
+}
+
+export interface Run {
+	id: string;
+	name: string;
+	cmd: string | null;
+	host: string | null;
+	job: string | null;
+	user: string | null;
+	state: 'live' | 'ended';
+	t0: string;
+	t1_rel: number;
+	processes: number;
+	gpus: number;
+	ranks: number;
+	steps: number;
+	events: number;
+	lost: number;
+}
+
+export interface ApiFault {
+	status: number;
+	message: string;
+	hint: string;
+}
+
+export class ApiError extends Error {
+	constructor(public fault: ApiFault) {
+		super(fault.message);
+	}
+}
+
+type Params = Record<string, string | number | null | undefined>;
+
+interface Source {
+	json(path: string, signal?: AbortSignal): Promise<unknown>;
+	bytes(path: string, signal?: AbortSignal): Promise<ArrayBuffer>;
+	live: boolean;
+	saved: boolean;
+}
+
+async function ask(path: string, signal?: AbortSignal): Promise<Response> {
+	let r: Response;
+	try {
+		r = await fetch(`api/v1/${path}`, { signal: signal ?? null, credentials: 'same-origin' });
+	} catch (e) {
+		if (e instanceof DOMException && e.name === 'AbortError') throw e;
+		throw new ApiError({ status: 0, message: 'aon serve does not answer.', hint: 'Start it again: aon serve' });
+	}
+	if (r.ok) return r;
+	let message = `${r.status} ${r.statusText}`, hint = '';
+	try {
+		const j = (await r.json()) as { error?: string | { message?: string; hint?: string }; message?: string; hint?: string };
+		message = (typeof j.error === 'string' ? j.error : j.error?.message) ?? j.message ?? message;
+		hint = (typeof j.error === 'object' ? j.error?.hint : j.hint) ?? '';
+	} catch { /* the body is no JSON: the status says it */ }
+	if (r.status === 401 || r.status === 403) hint ||= 'Open the address that aon serve printed: it carries the token.';
+	throw new ApiError({ status: r.status, message, hint });
+}
+
+const http: Source = {
+	live: true,
+	saved: false,
+	json: async (path, signal) => (await ask(path, signal)).json(),
+	bytes: async (path, signal) => (await ask(path, signal)).arrayBuffer(),
+};
+
+/** Answers that aon report --html wrote into the page, by their address. */
+function savedSource(all: Record<string, unknown>): Source {
+	const miss = (path: string) =>
+		new ApiError({ status: 404, message: 'This file does not hold that.', hint: `Not saved: ${path}` });
+	const find = (path: string) => all[path] ?? all[path.split('?')[0] as string];
+	return {
+		live: false,
+		saved: true,
+		json: async (path) => {
+			const a = find(path);
+			if (a === undefined) throw miss(path);
+			return a;
+		},
+		bytes: async (path) => {
+			const a = find(path);
+			if (typeof a !== 'string') throw miss(path);
+			return Uint8Array.from(atob(a), (c) => c.charCodeAt(0)).buffer;
+		},
+	};
+}
+
+function choose(): Source {
+	const el = document.getElementById('aon-data');
+	return el?.textContent ? savedSource(JSON.parse(el.textContent) as Record<string, unknown>) : http;
+}
+
+export const source = choose();
+
+export function address(path: string, params: Params = {}): string {
+	const q = Object.entries(params)
+		.filter(([, v]) => v !== null && v !== undefined && v !== '')
+		.map(([k, v]) => `${k}=${encodeURIComponent(String(v)).replace(/%2C/g, ',')}`);
+	return path + (q.length ? '?' + q.join('&') : '');
+}
+
+const kept = new Map<string, { at: number; reply: Promise<unknown> }>();
+
+/** Asked once: the same question within two seconds, or of a run that has ended, is not asked again. */
+export function get<T>(path: string, params: Params = {}, fresh = false): Promise<T> {
+	const key = address(path, params);
+	const had = kept.get(key);
+	if (had && !fresh && Date.now() - had.at < 2000 + (kept.size < 200 ? 60000 : 0)) return had.reply as Promise<T>;
+	const reply = source.json(key);
+	kept.set(key, { at: Date.now(), reply });
+	reply.catch(() => kept.delete(key));
+	if (kept.size > 400) kept.delete(kept.keys().next().value as string);
+	return reply as Promise<T>;
+}
+
+export function forget(): void {
+	kept.clear();
+}
+
+export function runPath(run: string, what: string): string {
+	return `run/${encodeURIComponent(run)}/${what}`;
+}
+
+export interface Span {
+	t0: number;
+	t1: number;
+	whole: boolean;
+}
+export interface Row {
+	id: string;
+	name: string;
+	short: string;
+	class: string;
+	rank?: number | null;
+	ns: number;
+	share: number;
+	calls: number;
+	min?: number;
+	max?: number;
+	p50: number;
+	p99: number;
+	bytes?: number;
+	hist?: number[] | null;
+	bound?: string | null;
+	limit?: number | null;
+	wasted?: number | null;
+	src?: string | null;
+}
+export interface Rows extends Reply {
+	rows: Row[];
+	rest: { n: number; ns: number };
+	total_ns: number;
+	next: string | null;
+	range: Span;
+}
+export interface Finding {
+	id: number;
+	family: string;
+	title: string;
+	rank: number | null;
+	device: number;
+	cost_ns: number;
+	per: 'step' | 'trace';
+	share: number;
+	confidence: string;
+	gain_lo_ns?: number;
+	gain_hi_ns?: number;
+	replay_ns?: number;
+	evidence: Record<string, number | string | null>;
+	events: { name: string; start_ns: number; dur_ns: number }[];
+	seen: string[];
+	not?: string;
+	action: string;
+	expect: string;
+}
+export interface Overview extends Reply {
+	run: Run;
+	range: Span;
+	step: { n: number; p50: number | null; p95: number | null; drift: number | null };
+	busy: number | null;
+	split: { class: string; ns: number; share: number; why: { text: string; ns: number }[] }[];
+	series: { step0: number; width: number; p50: number[]; min: number[]; max: number[] };
+	ranks: { rank: number | null; compute_ns: number; flag: string | null }[];
+	findings: Finding[];
+	kernels: Row[];
+	verdict?: string | null;
+	cost: { pct: number | null; lo: number | null; hi: number | null; core: number | null; mb: number | null };
+}
+export interface Step {
+	rank: number | null;
+	step: number;
+	start_ns: number;
+	dur_ns: number;
+	busy_ns: number;
+	idle_ns: number;
+	compute_ns: number;
+	comm_ns: number;
+	memory_ns: number;
+	exposed_comm_ns: number;
+}
+export interface Steps extends Reply {
+	steps: Step[];
+	next?: string | null;
+	range: Span;
+}
+export interface Windows extends Reply {
+	width_ns: number;
+	windows: { t: number; compute_ns: number; comm_ns: number; memory_ns: number; kernels: number; copies: number; steps: number; step_ns: number }[];
+}
+export interface Findings extends Reply {
+	findings: Finding[];
+	checked: { family: string; possible: boolean; found: boolean; share: number }[];
+	critical_path: Record<string, number | string | null>;
+	range: Span;
+}
+/** A node: name, parent (-1: none), self, total, class (-1: none). Parents come first. */
+export type FlameNode = [number, number, number, number, number];
+export interface Flame extends Reply {
+	weight?: string;
+	names: string[];
+	nodes: FlameNode[];
+	classes?: string[];
+	folded: { n: number; total: number };
+	range: Span;
+}
+export interface Roofline extends Reply {
+	device: string | null;
+	peaks: { name: string; flops: number }[];
+	bw: { name: string; Bps: number }[];
+	points: { kid?: string; name?: string; short?: string; class?: string; shape?: string; flop: number; byte: number; ns: number; how: string }[];
+}
+export interface DiffRow {
+	name: string;
+	class?: string;
+	a_ns: number;
+	b_ns: number;
+	a_count: number;
+	b_count: number;
+}
+export interface Diff extends Reply {
+	comparable: boolean;
+	why_not: string | null;
+	a: { label: string; step_ns: number | null };
+	b: { label: string; step_ns: number | null };
+	delta_ns: number | null;
+	delta_lo_ns?: number | null;
+	delta_hi_ns?: number | null;
+	parts: { part: string; a_ns: number; b_ns: number }[];
+	kernels: DiffRow[];
+	ops?: DiffRow[];
+	modules?: DiffRow[];
+	findings?: { family: string; change: string }[];
+}
+export interface Memory extends Reply {
+	memory: { rank: number | null; device?: number; name: string; peak_bytes: number; low_bytes?: number[]; end_bytes?: number; peak_at_ns?: number }[];
+	range: Span;
+}
+export interface Whatif extends Reply {
+	steps: number;
+	measured_ns: number;
+	replayed_ns?: number;
+	predicted_ns: number;
+}
+export interface Processes extends Reply {
+	processes: { process: number; pid: number; uid: number; comm: string; job: string | null; rank: number | null; tier: string; connected: boolean; first_ns: number; last_ns: number }[];
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tiles that are here, and those that are on their way. What is seen is asked for first; while a
+// tile is missing, the coarser one that covers it is drawn instead, as maps do.
+import { address, get, runPath, source, type Reply } from '../api';
+import { decode, type Tile } from './tile';
+
+export interface Track {
+	id: number;
+	kind: 'step' | 'gpu' | 'stream' | 'thread' | 'comm' | 'counter' | 'why';
+	parent: number | null;
+	label: string;
+	pid: number | null;
+	rank: number | null;
+	gpu: number | null;
+	first: number;
+	last: number;
+	n: number;
+	base_level: number;
+}
+export interface Name {
+	id: number;
+	name: string;
+	short: string;
+	class: string | null;
+}
+const KEEP = 32 << 20; // bytes of tiles
+const TRIES = 4;
+
+export class TileStore {
+	readonly names = new Map<number, Name>();
+	readonly tracks = new Map<number, Track>();
+	private tiles = new Map<string, Tile>();
+	private asked = new Map<string, number>(); // how often, so that what fails does not go on for ever
+	private flying = new Set<string>();
+	private stop: AbortController | null = null;
+	private floor = new Map<number, number>(); // of tracks that are too dense to be told exactly below their base
+	private epoch = 0;
+	private bytes = 0;
+	private clock = 0;
+	failed: string | null = null;
+	loads = 0;
+
+	constructor(private run: string, private news: () => void) {}
+
+	/** The level for a zoom: a cell is one to four pixels wide, and no finer than the events need. */
+	level(nsPerPx: number, track: Track): number {
+		const L = Math.ceil(Math.log2(Math.max(nsPerPx, 1)) / 2) * 2;
+		return Math.min(54, Math.max(L, this.floor.get(track.id) ?? track.base_level - 2, 8));
+	}
+
+	async loadNames(): Promise<void> {
+		const r = await get<Reply & { epoch: number; names: Name[] }>(runPath(this.run, 'names'), { from: this.epoch || undefined }, true);
+		for (const n of r.names) this.names.set(n.id, n);
+		this.epoch = r.epoch;
+	}
+
+	get(track: number, L: number, i: number): Tile | null {
+		const t = this.tiles.get(`${track}/${L}/${i}`);
+		if (t) t.used = ++this.clock;
+		return t ?? null;
+	}
+
+	/** The tile, or the finest coarser one that covers its place. */
+	best(track: Track, L: number, i: number): Tile | null {
+		for (let k = 0; L + k <= 54; k += 2) {
+			const t = this.get(track.id, L + k, Math.floor(i / 2 ** k));
+			if (t) return t;
+		}
+		return null;
+	}
+
+	has(track: number, L: number, i: number): boolean {
+		return this.tiles.has(`${track}/${L}/${i}`);
+	}
+
+	/** Asks for what is missing, `want` in order of urgency. What is no longer wanted is let go. */
+	need(want: { track: number; L: number; i: number }[]): void {
+		const missing = want.filter((w) => {
+			const k = `${w.track}/${w.L}/${w.i}`;
+			return !this.tiles.has(k) && (this.asked.get(k) ?? 0) < TRIES;
+		});
+		if (!missing.length || missing.every((w) => this.flying.has(`${w.track}/${w.L}/${w.i}`))) return;
+		this.stop?.abort();
+		this.stop = new AbortController();
+		this.flying = new Set(missing.map((w) => `${w.track}/${w.L}/${w.i}`));
+		const groups = new Map<number, { lo: number; hi: number; tracks: Set<number> }>();
+		for (const w of missing) {
+			const g = groups.get(w.L) ?? { lo: w.i, hi: w.i, tracks: new Set<number>() };
+			g.lo = Math.min(g.lo, w.i);
+			g.hi = Math.max(g.hi, w.i);
+			g.tracks.add(w.track);
+			groups.set(w.L, g);
+		}
+		for (const [L, g] of groups) void this.load(L, g.lo, Math.min(g.hi, g.lo + 15), [...g.tracks].slice(0, 64), this.stop.signal);
+	}
+
+	private async load(L: number, lo: number, hi: number, tracks: number[], signal: AbortSignal): Promise<void> {
+		try {
+			const buf = await source.bytes(address(runPath(this.run, 'tiles'), { L, i: lo === hi ? lo : `${lo}-${hi}`, tracks: tracks.join(',') }), signal);
+			const got = decode(buf);
+			for (const t of got) this.put(t);
+			for (const tr of tracks) for (let i = lo; i <= hi; i++) {
+				const k = `${tr}/${L}/${i}`;
+				this.flying.delete(k);
+				if (!this.tiles.has(k)) this.asked.set(k, (this.asked.get(k) ?? 0) + 1);
+			}
+			this.failed = null;
+			this.loads++;
+			if (got.some((t) => t.epoch > this.epoch)) await this.loadNames();
+			this.news();
+		} catch (e) {
+			for (const tr of tracks) for (let i = lo; i <= hi; i++) this.flying.delete(`${tr}/${L}/${i}`);
+			if (e instanceof DOMException && e.name === 'AbortError') return;
+			this.failed = e instanceof Error ? e.message : String(e);
+			for (const tr of tracks) for (let i = lo; i <= hi; i++) {
+				const k = `${tr}/${L}/${i}`;
+				this.asked.set(k, (this.asked.get(k) ?? 0) + 1);
+			}
+			this.news();
+		}
+	}
+
+	private put(t: Tile): void {
+		const tr = this.tracks.get(t.track);
+		if (t.cells && tr && t.L < tr.base_level) this.floor.set(t.track, Math.min(t.L - 2, this.floor.get(t.track) ?? 54));
+		const k = `${t.track}/${t.L}/${t.index}`;
+		const old = this.tiles.get(k);
+		if (old) this.bytes -= old.bytes;
+		t.used = ++this.clock;
+		this.tiles.set(k, t);
+		this.bytes += t.bytes;
+		if (this.bytes <= KEEP) return;
+		const byAge = [...this.tiles.entries()].sort((a, b) => a[1].used - b[1].used);
+		for (const [key, tile] of byAge) {
+			if (this.bytes <= KEEP * 0.75) break;
+			this.bytes -= tile.bytes;
+			this.tiles.delete(key);
+		}
+	}
+
+	/** The end of a live run moves: its last tiles are asked for again. */
+	refresh(): void {
+		for (const [k, t] of this.tiles)
+			if (t.live) {
+				this.tiles.delete(k);
+				this.bytes -= t.bytes;
+			}
+		this.asked.clear();
+		this.news();
+	}
+
+	retry(): void {
+		this.asked.clear();
+		this.failed = null;
+		this.news();
+	}
+
+	busyLoading(): boolean {
+		return this.flying.size > 0;
+	}
+}

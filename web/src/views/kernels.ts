@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which kernels cost most, and how far from the limit are they?
+import { get, runPath, type Diff, type DiffRow, type Row, type Rows, type Run } from '../api';
+import { classOf, colour } from '../classes';
+import { button, canvas, fill, h, name } from '../dom';
+import * as fmt from '../fmt';
+import { drawer, say } from '../frame';
+import { t } from '../i18n';
+import { go, state } from '../state';
+import { table, type Column } from '../table';
+import { empty, loader, type Shown, type View } from '../view';
+import { partName } from './overview';
+
+export function dot(cls: string): HTMLElement {
+	return h('span', { class: 'swatch', style: { background: `var(--${classOf(cls)})` }, title: partName(cls) });
+}
+
+/** Calls by duration: cell i holds those below 2^(i+6) ns. */
+function histogram(k: Row): HTMLElement | null {
+	const hist = k.hist;
+	if (!hist?.some((n) => n > 0)) return null;
+	const lo = hist.findIndex((n) => n > 0), hi = hist.length - 1 - [...hist].reverse().findIndex((n) => n > 0);
+	const cells = hist.slice(Math.max(0, lo - 1), hi + 2), max = Math.max(...cells);
+	const c = canvas((g, w, hh) => {
+		const bw = w / cells.length;
+		cells.forEach((n, i) => {
+			const y = n ? Math.max(2, (n / max) * (hh - 16)) : 0;
+			g.fillStyle = colour(classOf(k.class));
+			g.fillRect(i * bw + 1, hh - 14 - y, bw - 2, y);
+		});
+		g.fillStyle = colour('dim');
+		g.font = '11px system-ui, sans-serif';
+		g.textBaseline = 'bottom';
+		g.fillText(fmt.time(2 ** (Math.max(0, lo - 1) + 5)), 0, hh);
+		g.textAlign = 'right';
+		g.fillText(fmt.time(2 ** (Math.min(hist.length, hi + 2) + 5)), w, hh);
+	}, { class: 'plot', role: 'img', 'aria-label': t('kernels.hist.alt', { lo: fmt.time(k.min), hi: fmt.time(k.max) }), style: { height: '84px' } });
+	return h('section', null, h('h3', { class: 'dim' }, t('kernels.hist')), c.el);
+}
+
+function details(k: Row): void {
+	const f = (key: string, v: string) => [h('dt', null, key), h('dd', null, v)];
+	drawer(h('div', null, h('div', { class: 'full', translate: 'no' }, k.name),
+		h('dl', { class: 'facts' },
+			f(t('col.class'), k.class), f(t('col.total'), fmt.time(k.ns)), f(t('col.share'), fmt.percent(k.share)), f(t('col.calls'), fmt.count(k.calls)),
+			f(t('col.avg'), fmt.time(k.calls ? k.ns / k.calls : null)), f('min', fmt.time(k.min)), f('p50', fmt.time(k.p50)), f('p99', fmt.time(k.p99)), f('max', fmt.time(k.max)),
+			k.bytes ? f(t('col.bytes'), fmt.bytes(k.bytes)) : [], k.bytes && k.ns ? f(t('col.rate'), fmt.rate(k.bytes / (k.ns / 1e9), 'B/s')) : [],
+			k.bound ? f(t('col.bound'), k.bound) : [], fmt.known(k.limit) ? f(t('col.limit'), fmt.percent(k.limit)) : []),
+		histogram(k),
+		h('section', { class: 'row' }, button(t('kernels.events'), () => go({ view: 'timeline', q: k.name, sel: null })),
+			button(t('kernels.roof'), () => go({ view: 'roofline', sel: `k:${k.id}` })))), t('kernels.one'));
+}
+
+function columns(rows: Row[]): Column<Row>[] {
+	const { div, unit } = fmt.unitFor(rows[0]?.ns ?? 1);
+	const limit = rows.some((r) => fmt.known(r.limit));
+	return [
+		{ id: 'class', head: 'col.none', left: true, cell: (k) => dot(k.class) },
+		{ id: 'name', head: 'col.kernel', left: true, grow: true, sort: (k) => k.short.toLowerCase(), cell: (k) => h('bdi', { class: 'name', translate: 'no', dir: 'ltr', title: k.name }, k.short || k.name) },
+		{ id: 'cls', head: 'col.class', left: true, opt: true, sort: (k) => k.class, cell: (k) => k.class },
+		{ id: 'ns', head: 'col.total', unit, sort: (k) => k.ns, cell: (k) => fmt.inUnit(k.ns, div) },
+		{ id: 'share', head: 'col.share', sort: (k) => k.share, cell: (k) => fmt.percent(k.share) },
+		{ id: 'bar', head: 'col.none', opt: true, left: true, cell: (k) => h('i', { class: 'swatch', style: { width: `${Math.max(1, Math.round(k.share * 120))}px`, background: `var(--${classOf(k.class)})` } }) },
+		{ id: 'calls', head: 'col.calls', sort: (k) => k.calls, cell: (k) => fmt.count(k.calls) },
+		{ id: 'avg', head: 'col.avg', unit: 'µs', sort: (k) => k.ns / Math.max(1, k.calls), cell: (k) => fmt.inUnit(k.ns / Math.max(1, k.calls), 1e3) },
+		{ id: 'p50', head: 'col.p50', unit: 'µs', opt: true, sort: (k) => k.p50, cell: (k) => fmt.inUnit(k.p50, 1e3) },
+		{ id: 'p99', head: 'col.p99', unit: 'µs', opt: true, sort: (k) => k.p99, cell: (k) => fmt.inUnit(k.p99, 1e3) },
+		{ id: 'spread', head: 'col.spread', opt: true, tip: 'col.spread.tip', sort: (k) => (k.p50 ? k.p99 / k.p50 : null), cell: (k) => (k.p50 ? (k.p99 / k.p50).toFixed(1) : '-') },
+		...(limit ? [
+			{ id: 'bound', head: 'col.bound', left: true, opt: true, cell: (k: Row) => k.bound ?? '-' },
+			{ id: 'limit', head: 'col.limit', opt: true, sort: (k: Row) => k.limit ?? null, cell: (k: Row) => fmt.percent(k.limit) },
+			{ id: 'wasted', head: 'col.wasted', unit, sort: (k: Row) => k.wasted ?? null, cell: (k: Row) => fmt.inUnit(k.wasted, div) },
+		] as Column<Row>[] : []),
+	];
+}
+
+function diffColumns(rows: DiffRow[]): Column<DiffRow>[] {
+	const { div, unit } = fmt.unitFor(Math.max(1, ...rows.map((r) => Math.max(r.a_ns, r.b_ns))));
+	const d = (r: DiffRow) => r.b_ns - r.a_ns;
+	return [
+		{ id: 'class', head: 'col.none', left: true, cell: (r) => dot(r.class ?? 'other') },
+		{ id: 'name', head: 'col.kernel', left: true, grow: true, sort: (r) => r.name, cell: (r) => name(r.name) },
+		{ id: 'a', head: 'col.a', unit, sort: (r) => r.a_ns, cell: (r) => fmt.inUnit(r.a_ns, div) },
+		{ id: 'b', head: 'col.b', unit, sort: (r) => r.b_ns, cell: (r) => fmt.inUnit(r.b_ns, div) },
+		{ id: 'delta', head: 'col.delta', unit, sort: (r) => Math.abs(d(r)), cell: (r) => h('span', { style: { color: d(r) > 0 ? 'var(--more)' : 'var(--less)' } }, (d(r) > 0 ? '+' : '−') + fmt.inUnit(Math.abs(d(r)), div)) },
+		{ id: 'an', head: 'col.acalls', opt: true, sort: (r) => r.a_count, cell: (r) => String(Math.round(r.a_count * 10) / 10) },
+		{ id: 'bn', head: 'col.bcalls', opt: true, sort: (r) => r.b_count, cell: (r) => String(Math.round(r.b_count * 10) / 10) },
+	];
+}
+
+export const kernels: View = {
+	id: 'kernels',
+	title: 'view.kernels',
+	question: 'view.kernels.q',
+	flush: true,
+	open(host, run: Run): Shown {
+		let what = 'kernel', text = () => '';
+		let shown: { paint(): void } | null = null;
+		const place = h('div', { class: 'fillrest' });
+		const note = h('span', { class: 'dim' });
+		const choice = (id: string, label: string) => button(label, () => { what = id; void load(); }, { data: { what: id } });
+		const kinds = h('div', { class: 'controls', role: 'group', 'aria-label': t('kernels.by') }, choice('kernel', t('kernels.by.kernel')), choice('op', t('kernels.by.op')), choice('module', t('kernels.by.module')), note);
+		fill(host, h('div', { class: 'pad' }, kinds), place);
+		const ask = async (): Promise<{ rows: Rows | null; diff: Diff | null }> => {
+			for (const b of kinds.querySelectorAll('button')) b.setAttribute('aria-pressed', String(b.dataset.what === what));
+			if (state.vs) return { rows: null, diff: await get<Diff>(runPath(run.id, 'diff'), { vs: state.vs }) };
+			const p = { t0: state.t?.[0], t1: state.t?.[1], ranks: state.ranks?.join(','), limit: 5000 };
+			return { diff: null, rows: await get<Rows>(runPath(run.id, what === 'kernel' ? 'kernels' : 'ops'), { ...p, group: what === 'kernel' ? 'name' : what }) };
+		};
+		const keep = (r: { class?: string; name: string }) =>
+			(!state.classes || state.classes.includes(classOf(r.class))) && (!state.q || r.name.toLowerCase().includes(state.q.toLowerCase()));
+		const draw = ({ rows, diff }: { rows: Rows | null; diff: Diff | null }) => {
+			if (diff) {
+				const list = (what === 'op' ? diff.ops : what === 'module' ? diff.modules : diff.kernels) ?? [];
+				note.textContent = diff.comparable ? t('kernels.diff') : (diff.why_not ?? t('diff.cannot'));
+				const tb = table({ columns: diffColumns(list), rows: list.filter(keep), label: t('view.kernels'), sort: 'delta', height: true });
+				text = tb.text;
+				fill(place, tb.el);
+				return;
+			}
+			const all = rows!.rows, list = all.filter(keep);
+			if (!all.length) return empty(place, 'kernels.empty', what === 'kernel' ? 'kernels.empty.what' : 'kernels.empty.ops', what === 'kernel' ? 'aon doctor' : undefined);
+			const of = list.reduce((s, r) => s + r.ns, 0);
+			note.textContent = t('kernels.sum', { n: fmt.count(list.length), total: fmt.time(of), of: fmt.time(rows!.total_ns) });
+			const tb = table({ columns: columns(all), rows: list, label: t('view.kernels'), sort: all.some((r) => fmt.known(r.wasted)) ? 'wasted' : 'ns', height: true,
+				selected: (k) => state.sel === `k:${k.id}`,
+				pick: (k) => {
+					go({ sel: `k:${k.id}` }, false);
+					details(k);
+					say(t('kernels.said', { name: k.short, total: fmt.time(k.ns), share: fmt.percent(k.share) }));
+					tb.paint();
+				} });
+			text = tb.text;
+			shown = tb;
+			fill(place, tb.el);
+			const sel = all.find((k) => state.sel === `k:${k.id}`);
+			if (sel) details(sel);
+		};
+		const load = loader(place, ask, draw);
+		return {
+			update: (now, was) => {
+				if (now.t !== was.t || now.ranks !== was.ranks || now.vs !== was.vs || now.classes !== was.classes || now.q !== was.q) void load();
+				else if (now.sel !== was.sel) shown?.paint();
+			},
+			tick: () => void load(),
+			text: () => text(),
+		};
+	},
+};

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Is this run healthy, and if not, what first? The first screen is a sentence.
+import { get, runPath, type Diff, type Overview, type Run, type Windows } from '../api';
+import { CLASSES, classOf, colour } from '../classes';
+import { button, canvas, fill, h } from '../dom';
+import * as fmt from '../fmt';
+import { nameLink, ribbon } from '../frame';
+import { t } from '../i18n';
+import { axisY, band, font } from '../plot';
+import { go, state } from '../state';
+import { empty, loader, type Shown, type View } from '../view';
+
+type Part = { id: string; ns: number; share: number; why: { text: string; ns: number }[] };
+
+/** The fine classes of the server as the seven of the page, and idle. */
+export function parts(split: Overview['split']): Part[] {
+	const out = new Map<string, Part>();
+	for (const s of split) {
+		const id = s.class === 'idle' ? 'idle' : classOf(s.class);
+		const p = out.get(id) ?? { id, ns: 0, share: 0, why: [] };
+		p.ns += s.ns;
+		p.share += s.share;
+		p.why.push(...s.why);
+		out.set(id, p);
+	}
+	const order = [...CLASSES.map((c) => c.id as string), 'idle'];
+	return [...out.values()].sort((a, b) => order.indexOf(a.id) - order.indexOf(b.id));
+}
+
+export function partName(id: string): string {
+	return id === 'idle' ? t('class.idle') : t(`class.${classOf(id)}`);
+}
+
+function stepPlot(o: Overview): HTMLElement {
+	const s = o.series, max = Math.max(...s.max, 1) * 1.05;
+	const c = canvas((g, w, hh) => {
+		const b = axisY(g, w, hh, max, fmt.time);
+		band(g, b, max, s.p50, s.min, s.max);
+		font(g);
+		g.fillStyle = colour('dim');
+		g.textBaseline = 'bottom';
+		g.textAlign = 'left';
+		g.fillText(t('overview.stepno', { n: fmt.count(s.step0) }), b.x, hh);
+		g.textAlign = 'right';
+		g.fillText(fmt.count(s.step0 + s.p50.length * Math.max(1, s.width) - 1), b.x + b.w, hh);
+	}, { class: 'plot', role: 'img', 'aria-label': t('overview.steps.alt', { n: fmt.count(o.step.n), p50: fmt.time(o.step.p50), max: fmt.time(Math.max(...s.max)) }) });
+	window.addEventListener('aon-theme', c.redraw);
+	c.el.addEventListener('click', () => go({ view: 'steps' }));
+	return c.el;
+}
+
+/** Busy, compute, communication over time, from rollups: it is there for as long as the run. */
+function windowPlot(wins: Windows, gpus: number): HTMLElement | null {
+	const ws = wins.windows;
+	if (ws.length < 3 || !wins.width_ns) return null;
+	const full = wins.width_ns * Math.max(1, gpus);
+	const kinds = [['matmul', 'compute_ns'], ['comm', 'comm_ns'], ['copy', 'memory_ns']] as const;
+	const c = canvas((g, w, hh) => {
+		const b = axisY(g, w, hh, 1, (v) => fmt.percent(v));
+		const t0 = ws[0]!.t, t1 = ws[ws.length - 1]!.t + wins.width_ns;
+		const x = (ns: number) => b.x + ((ns - t0) / (t1 - t0)) * b.w;
+		for (const win of ws) {
+			let y = b.y + b.h;
+			for (const [id, k] of kinds) {
+				const part = Math.min(1, win[k] / full) * b.h;
+				g.fillStyle = colour(id);
+				g.fillRect(x(win.t), y - part, Math.max(1, x(win.t + wins.width_ns) - x(win.t) - 0.5), part);
+				y -= part;
+			}
+		}
+		font(g);
+		g.fillStyle = colour('dim');
+		g.textBaseline = 'bottom';
+		g.textAlign = 'left';
+		g.fillText(fmt.time(t0), b.x, hh);
+		g.textAlign = 'right';
+		g.fillText(fmt.time(t1), b.x + b.w, hh);
+	}, { class: 'plot', role: 'img', 'aria-label': t('overview.busy.alt') });
+	window.addEventListener('aon-theme', c.redraw);
+	return h('div', { class: 'block' }, h('h3', null, t('overview.busy')), c.el);
+}
+
+function figures(o: Overview): HTMLElement {
+	const one = (k: string, v: string) => h('div', null, h('span', { class: 'dim' }, k), h('b', { class: 'num' }, v));
+	const lost = o.busy !== null ? (1 - o.busy) * (o.range.t1 - o.range.t0) * Math.max(1, o.run.gpus) : null;
+	return h('div', { class: 'figures' },
+		o.step.n ? one(t('overview.step'), fmt.time(o.step.p50)) : null,
+		o.step.n ? one('p95', fmt.time(o.step.p95)) : null,
+		one(t('overview.busyshare'), fmt.percent(o.busy)),
+		o.step.n ? one(t('runs.steps'), fmt.count(o.step.n)) : null,
+		o.step.n ? one(t('overview.drift'), o.step.drift === null || Math.abs(o.step.drift) < 0.01 ? t('overview.none') : `${o.step.drift > 0 ? '+' : '−'}${fmt.percent(Math.abs(o.step.drift))}`) : null,
+		one(t('overview.lostgpu'), fmt.time(lost)));
+}
+
+function split(o: Overview): HTMLElement {
+	const ps = parts(o.split);
+	const see = (id: string) => go({ view: 'timeline', classes: id === 'idle' ? null : [id] });
+	const idle = ps.find((p) => p.id === 'idle');
+	return h('div', { class: 'block' }, h('h3', null, o.step.n ? t('overview.split.step') : t('overview.split.span')),
+		ribbon(ps.map((p) => ({ ...p, label: partName(p.id) })), false, see),
+		h('div', { class: 'keyed' }, ps.filter((p) => p.share >= 0.001).map((p) => h('span', null,
+			h('span', { class: p.id === 'idle' ? 'swatch idle' : 'swatch', style: p.id === 'idle' ? {} : { background: `var(--${p.id})` } }),
+			partName(p.id), h('span', { class: 'num' }, fmt.time(p.ns)), h('span', { class: 'dim' }, fmt.percent(p.share))))),
+		idle?.why.length ? h('p', { class: 'note' }, t('overview.why', { list: idle.why.filter((w) => w.ns > 0).map((w) => `${w.text} ${fmt.time(w.ns)}`).join(', ') })) : null);
+}
+
+function ranks(o: Overview): HTMLElement | null {
+	if (o.ranks.length < 2) return null;
+	const max = Math.max(...o.ranks.map((r) => r.compute_ns), 1);
+	const by = [...o.ranks].sort((a, b) => Number(!!b.flag) - Number(!!a.flag) || b.compute_ns - a.compute_ns);
+	const shown = by.slice(0, 8), rest = by.slice(8);
+	return h('div', null, h('h3', { class: 'dim' }, t('overview.ranks', { n: o.ranks.length })),
+		h('div', { class: 'bars' }, shown.flatMap((r) => [
+			h('button', { type: 'button', class: 'bare', on: { click: () => go({ ranks: r.rank === null ? null : [r.rank], view: 'timeline' }) } }, t('rank', { n: r.rank ?? '-' })),
+			h('i', { class: r.flag ? 'hot' : '', style: { width: `${(r.compute_ns / max) * 100}%` } }),
+			h('span', { class: 'num' }, fmt.time(r.compute_ns), r.flag ? ` ${r.flag}` : ''),
+		])),
+		rest.length ? h('p', { class: 'note' }, t('overview.alike', { n: rest.length, lo: fmt.time(rest[rest.length - 1]!.compute_ns), hi: fmt.time(rest[0]!.compute_ns) })) : null);
+}
+
+function lists(o: Overview): HTMLElement {
+	return h('div', { class: 'cols' },
+		h('div', null, h('h3', { class: 'dim' }, t('overview.findings', { n: o.findings.length })),
+			o.findings.length ? h('table', null, h('tbody', null, o.findings.map((f) => h('tr', null,
+				h('td', { class: 'l fit words' }, h('button', { type: 'button', class: 'bare', on: { click: () => go({ view: 'findings', sel: `f:${f.id}` }) } }, f.title)),
+				h('td', null, fmt.time(f.cost_ns)), h('td', null, fmt.percent(f.share)), h('td', { class: 'l words dim' }, f.confidence)))))
+				: h('p', { class: 'note' }, t('overview.nofindings'))),
+		ranks(o),
+		h('div', null, h('h3', { class: 'dim' }, t('overview.kernels')),
+			h('table', null, h('tbody', null, o.kernels.map((k) => h('tr', null,
+				h('td', { class: 'l' }, h('span', { class: 'swatch', style: { background: `var(--${classOf(k.class)})` }, title: partName(k.class) })),
+				h('td', { class: 'l fit' }, nameLink(k.short || k.name, () => go({ view: 'kernels', sel: `k:${k.id}` }))),
+				h('td', null, fmt.time(k.ns)), h('td', null, fmt.percent(k.share))))))));
+}
+
+function versus(d: Diff): HTMLElement {
+	const sure = d.delta_lo_ns !== undefined && d.delta_lo_ns !== null && d.delta_hi_ns !== null && d.delta_hi_ns !== undefined;
+	const sign = (x: number) => `${x > 0 ? '+' : '−'}${fmt.time(Math.abs(x))}`;
+	return h('div', { class: 'block' }, h('h2', null, d.comparable
+		? t('diff.title', { delta: sign(d.delta_ns ?? 0), a: fmt.time(d.a.step_ns), b: fmt.time(d.b.step_ns) }) : t('diff.cannot')),
+		d.why_not ? h('p', { class: 'note' }, d.why_not) : null,
+		sure && d.comparable ? h('p', { class: 'note' }, t('diff.sure', { lo: sign(d.delta_lo_ns!), hi: sign(d.delta_hi_ns!) })) : null,
+		h('table', null, h('thead', null, h('tr', null, h('th', { class: 'l' }, t('diff.part')), h('th', null, 'A'), h('th', null, 'B'), h('th', null, 'B − A'))),
+			h('tbody', null, d.parts.filter((p) => p.a_ns || p.b_ns).sort((x, y) => Math.abs(y.b_ns - y.a_ns) - Math.abs(x.b_ns - x.a_ns)).map((p) => h('tr', null,
+				h('td', { class: 'l words' }, p.part), h('td', null, fmt.time(p.a_ns)), h('td', null, fmt.time(p.b_ns)),
+				h('td', { style: { color: p.b_ns > p.a_ns ? colour('more') : colour('less') } }, sign(p.b_ns - p.a_ns)))))));
+}
+
+function draw(host: HTMLElement, o: Overview, wins: Windows | null, diff: Diff | null): void {
+	if (!o.kernels.length && !o.step.n) return empty(host, 'overview.empty', 'overview.empty.what', 'aon doctor');
+	const top = o.findings[0];
+	const head = o.verdict ?? top?.title ?? (o.kernels[0] ? t('overview.fine', { name: o.kernels[0].short, share: fmt.percent(o.kernels[0].share) }) : t('overview.nofindings'));
+	fill(host, h('h1', { class: 'verdict' }, head),
+		top ? h('div', { class: 'row' },
+			button(t('do.see'), () => seeFinding(top)), button(t('do.fix'), () => go({ view: 'findings', sel: `f:${top.id}` })),
+			h('span', { class: 'dim' }, top.action)) : null,
+		figures(o), diff ? versus(diff) : null,
+		o.partial && !o.range.whole ? h('p', { class: 'note warn' }, t('state.partial', { from: fmt.time(o.range.t0), to: fmt.time(o.range.t1) })) : null,
+		split(o),
+		o.series.p50.length ? h('div', { class: 'block' }, h('h3', null, t('overview.steps')), stepPlot(o)) : null,
+		wins ? windowPlot(wins, o.run.gpus) : null, lists(o));
+}
+
+/** The events a finding speaks of, on the timeline, with some of what is around them. */
+export function seeFinding(f: Overview['findings'][number]): void {
+	const e = [...f.events].sort((a, b) => b.dur_ns - a.dur_ns)[0];
+	if (!e) return go({ view: 'timeline' });
+	const around = Math.max(e.dur_ns * 8, f.per === 'step' ? f.cost_ns * 2.5 : 0, 1000);
+	const mid = e.start_ns + e.dur_ns / 2;
+	go({ view: 'timeline', sel: `t:${Math.round(e.start_ns)}+${Math.round(e.dur_ns)}`, w: [Math.max(0, Math.round(mid - around)), Math.round(mid + around)], q: '' });
+}
+
+export const overview: View = {
+	id: 'overview',
+	title: 'view.overview',
+	question: 'view.overview.q',
+	open(host, run: Run): Shown {
+		let last: Overview | null = null;
+		const ask = async () => {
+			const r = state.t ? { t0: state.t[0], t1: state.t[1] } : {};
+			const [o, w, d] = await Promise.all([
+				get<Overview>(runPath(run.id, 'overview'), r),
+				get<Windows>(runPath(run.id, 'windows'), { ...r, n: 240 }).catch(() => null),
+				state.vs ? get<Diff>(runPath(run.id, 'diff'), { vs: state.vs }) : null,
+			]);
+			return { o, w, d };
+		};
+		const load = loader(host, ask, ({ o, w, d }) => {
+			last = o;
+			draw(host, o, w, d);
+		});
+		return {
+			update: (now, was) => { if (now.t !== was.t || now.vs !== was.vs) void load(); },
+			tick: () => void load(),
+			text: () => (last ? [last.verdict ?? '', ...last.findings.map((f) => `${f.title}\t${fmt.time(f.cost_ns)}\t${fmt.percent(f.share)}`)].join('\n') : ''),
+		};
+	},
+};

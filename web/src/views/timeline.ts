@@ -1,0 +1,839 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happened when, and what waited for what? Draws src/timeline, and answers keys, mouse and touch.
+import { get, runPath, type Reply, type Run, type Step, type Steps } from '../api';
+import { CLASSES, classOf, colour } from '../classes';
+import { button, canvas, fill, h, name } from '../dom';
+import * as fmt from '../fmt';
+import { drawer, say, setFinder, toast } from '../frame';
+import { t } from '../i18n';
+import type { Command } from '../keys';
+import { go, state, type Range, type State } from '../state';
+import { table } from '../table';
+import { paint, type Flow, type Scene } from '../timeline/paint';
+import { layout, LANE_H, type Folds, type Row } from '../timeline/rows';
+import { TileStore, type Track } from '../timeline/store';
+import { before, busy, recolour, type Tile } from '../timeline/tile';
+import { empty, failed, type Shown, type View } from '../view';
+import { dot } from './kernels';
+import { partName } from './overview';
+
+const TOP = 22, SNAP = 6;
+const LEAST = 20; // ns: no deeper
+
+export interface EventInfo extends Reply {
+	id: string | number;
+	track: number;
+	name: string;
+	short?: string;
+	class?: string | null;
+	kind?: string;
+	start: number;
+	dur: number;
+	[more: string]: unknown;
+}
+interface Selected extends Reply {
+	t0: number;
+	t1: number;
+	n: number;
+	busy_ns?: number | null;
+	classes: { class: string; ns: number; n: number }[];
+	rows: { name: string; short?: string; class?: string | null; n: number; ns: number; avg: number; p50: number; p99: number; max: number }[];
+}
+type Hit = { track: Track; start: number; dur: number; id: number; name: number } | { track: Track; merged: true; start: number; dur: number; name: number; n: number };
+
+class Timeline implements Shown {
+	private store: TileStore;
+	private tracks: Track[] = [];
+	private rows: Row[] = [];
+	private folds: Folds = { closed: new Set(), open: new Set(), pinned: new Set(), alike: true, only: null };
+	private win: Range;
+	private target: Range;
+	private steps: Step[] = [];
+	private sel: Scene['sel'] = null;
+	private selInfo: EventInfo | null = null;
+	private area: Range | null = null;
+	private flows: Flow[] = [];
+	private marks: number[] = [];
+	private trail: string[] = [];
+	private hover: { x: number; y: number } | null = null;
+	private current: string | null = null; // key of the row that arrows move from
+	private slow: string[] = [];
+	private closed = false;
+	private save = 0;
+	private late = 0;
+	private twinShown = false;
+	private readonly gutterEl = h('div', { class: 'tl-gutter', role: 'tree', 'aria-label': t('timeline.tracks') });
+	private readonly scroller = h('div', { class: 'tl-scroll' }, this.gutterEl);
+	private readonly note = h('span', { class: 'dim' });
+	private readonly tools = h('div', { class: 'tl-bar' });
+	private readonly twin = h('div', { class: 'twin hidden', tabindex: -1 });
+	private readonly body: ReturnType<typeof canvas>;
+	private readonly strip: ReturnType<typeof canvas>;
+	keys: Command[] = [];
+	frames: number[] = []; // ms that each drawing took, for the benchmark
+	firstPaint = 0;
+
+	constructor(private host: HTMLElement, private run: Run) {
+		this.store = new TileStore(run.id, () => this.draw());
+		this.win = this.target = state.w ?? state.t ?? [0, Math.max(run.t1_rel, 1000)];
+		this.body = canvas((g, w, hh) => this.paint(g, w, hh), { role: 'img', tabindex: 0, 'aria-label': t('timeline.alt') });
+		this.strip = canvas((g, w, hh) => this.paintStrip(g, w, hh), { class: 'tl-strip', role: 'img', 'aria-label': t('timeline.strip') });
+		this.keys = this.commands();
+		void this.open();
+	}
+
+	private async open(): Promise<void> {
+		try {
+			const [tr] = await Promise.all([
+				get<Reply & { tracks: Track[] }>(runPath(this.run.id, 'tracks'), {}, this.run.state === 'live'),
+				this.store.loadNames(),
+			]);
+			if (this.closed) return;
+			this.setTracks(tr.tracks);
+		} catch (e) {
+			return failed(this.host, e, () => void this.open());
+		}
+		if (!this.tracks.some((x) => x.n)) return empty(this.host, 'timeline.empty', 'timeline.empty.what', 'aon doctor');
+		document.documentElement.style.setProperty('--gutter', `${this.gutter()}px`);
+		fill(this.host, h('div', { class: 'tl' }, this.tools, this.strip.el, h('div', { class: 'tl-body' }, this.body.el, this.scroller), this.twin));
+		this.paintTools();
+		this.listen();
+		recolour(state.classes);
+		this.place();
+		void this.loadSteps();
+		await this.readSelection(state.sel);
+		setFinder((q) => this.find(q));
+	}
+
+	private setTracks(tracks: Track[]): void {
+		this.tracks = tracks.filter((x) => x.n);
+		for (const x of this.tracks) this.store.tracks.set(x.id, x);
+	}
+
+	private gutter(): number {
+		return innerWidth < 760 ? 96 : 210;
+	}
+
+	private async loadSteps(): Promise<void> {
+		try {
+			const r = await get<Steps>(runPath(this.run.id, 'steps'), { limit: 5000 });
+			this.steps = r.steps.filter((s) => s.rank === r.steps[0]!.rank).sort((a, b) => a.start_ns - b.start_ns);
+			// Opens at a typical step, not at everything.
+			if (!state.w && !state.t && this.steps.length > 2 && !state.sel) {
+				const by = [...this.steps].sort((a, b) => a.dur_ns - b.dur_ns), s = by[by.length >> 1]!;
+				this.jump([Math.max(0, s.start_ns - s.dur_ns * 0.1), s.start_ns + s.dur_ns * 1.1], false);
+			}
+		} catch { /* a run without steps has a strip without bars */ }
+		this.strip.redraw();
+	}
+
+	// ---- layout
+
+	private place(): void {
+		this.rows = layout(this.tracks, this.folds, state.ranks, this.slow.map(Number));
+		const last = this.rows[this.rows.length - 1];
+		this.gutterEl.style.height = `${last ? last.y + last.h + 12 : 0}px`;
+		fill(this.gutterEl, this.rows.map((r) => {
+			const b = h('button', {
+				type: 'button', role: 'treeitem', tabindex: r.key === (this.current ?? this.rows[0]?.key) ? 0 : -1, class: r.track ? '' : 'group', data: { key: r.key },
+				'aria-expanded': r.group ? String(!r.folded) : null, 'aria-selected': String(r.key === this.current), 'aria-level': r.indent + 1, title: r.label, translate: 'no',
+				style: { top: `${r.y}px`, height: `${r.h}px`, 'padding-left': `${8 + r.indent * 12}px` },
+				on: { click: () => { this.current = r.key; if (r.group) this.fold(r); else this.place(); } },
+			}, r.group ? (r.folded ? '▸ ' : '▾ ') : '', this.folds.pinned.has(r.track?.id ?? -1) ? '• ' : '', r.label);
+			return b;
+		}));
+		this.draw();
+	}
+
+	private fold(r: Row): void {
+		if (r.group === 'alike') this.folds.alike = false;
+		else if (r.group) {
+			(r.folded ? this.folds.closed : this.folds.open).delete(r.group);
+			(r.folded ? this.folds.open : this.folds.closed).add(r.group);
+		}
+		this.place();
+	}
+
+	private paintTools(): void {
+		fill(this.tools,
+			button('−', () => this.zoom(1.6), { title: 'S', 'aria-label': t('key.zoomout') }), button('+', () => this.zoom(1 / 1.6), { title: 'W', 'aria-label': t('key.zoomin') }),
+			button(t('timeline.whole'), () => this.jump([0, this.end()]), { title: '0' }),
+			button('[', () => this.step(-1), { title: '[', 'aria-label': t('key.prevstep') }), button(']', () => this.step(1), { title: ']', 'aria-label': t('key.nextstep') }),
+			state.q ? button(t('timeline.search', { q: fmt.middle(state.q, 40) }) + ' ×', () => go({ q: '' }), { 'aria-pressed': 'true' }) : null,
+			this.folds.only ? button(t('timeline.only') + ' ×', () => { this.folds.only = null; this.paintTools(); this.place(); }, { 'aria-pressed': 'true' }) : null,
+			h('span', { class: 'grow' }), this.note,
+			button(t('timeline.table'), () => this.toggleTwin(), { title: 'Alt+T', 'aria-pressed': String(this.twinShown) }));
+	}
+
+	// ---- drawing
+
+	draw(): void {
+		this.body.redraw();
+		this.strip.redraw();
+	}
+
+	private end(): number {
+		return Math.max(this.run.t1_rel, ...this.tracks.map((x) => x.last), 1000);
+	}
+
+	private paint(g: CanvasRenderingContext2D, w: number, hh: number): void {
+		const at = performance.now();
+		this.animate();
+		const q = state.q.toLowerCase(), cls = state.classes;
+		const scene: Scene = {
+			store: this.store, win: { t0: this.win[0], t1: this.win[1] }, rows: this.rows, scroll: this.scroller.scrollTop, gutter: this.gutter(), top: TOP,
+			match: q ? (n) => !!this.store.names.get(n)?.name.toLowerCase().includes(q) : null,
+			shown: cls ? (c) => cls.includes(c) : null,
+			sel: this.sel, area: this.area, flows: this.flows, marks: this.marks, steps: [], cursor: this.hover?.x ?? null, t1: this.end(),
+		};
+		paint(g, w, hh, scene);
+		this.measure(g, w);
+		this.fetch(w, hh);
+		this.frames.push(performance.now() - at);
+		if (this.frames.length > 4000) this.frames.shift();
+		if (!this.firstPaint && this.store.loads) {
+			this.firstPaint = performance.now();
+			this.host.dataset.painted = String(Math.round(this.firstPaint));
+		}
+		clearTimeout(this.late);
+		this.late = window.setTimeout(() => this.settle(), 250);
+	}
+
+	/** Towards where it is going: 120 ms, so that the eye keeps the place. */
+	private animate(): void {
+		const [a, b] = this.target, still = matchMedia('(prefers-reduced-motion: reduce)').matches;
+		const da = a - this.win[0], db = b - this.win[1], px = (this.win[1] - this.win[0]) / 2000;
+		if (still || (Math.abs(da) < px && Math.abs(db) < px)) {
+			this.win = this.target;
+			return;
+		}
+		this.win = [this.win[0] + da * 0.35, this.win[1] + db * 0.35];
+		requestAnimationFrame(() => this.draw());
+	}
+
+	/** How long the pointer's selection is. */
+	private measure(g: CanvasRenderingContext2D, w: number): void {
+		if (!this.area) return;
+		const x = this.gutter() + (((this.area[0] + this.area[1]) / 2 - this.win[0]) / (this.win[1] - this.win[0])) * (w - this.gutter());
+		const text = fmt.time(this.area[1] - this.area[0]);
+		g.font = '12px ui-monospace, monospace';
+		g.textAlign = 'center';
+		g.textBaseline = 'middle';
+		const tw = g.measureText(text).width + 10;
+		g.fillStyle = colour('raised');
+		g.fillRect(x - tw / 2, TOP + 4, tw, 18);
+		g.fillStyle = colour('text');
+		g.fillText(text, x, TOP + 13);
+	}
+
+	private visible(hh: number): Row[] {
+		const y = this.scroller.scrollTop;
+		return this.rows.filter((r) => r.track && r.y + r.h > y && r.y < y + hh - TOP);
+	}
+
+	private fetch(w: number, hh: number): void {
+		const [a, b] = this.target, nsPerPx = (b - a) / Math.max(1, w - this.gutter());
+		const now: { track: number; L: number; i: number }[] = [], soon: typeof now = [];
+		for (const r of this.visible(hh)) {
+			const tr = r.track!, L = this.store.level(nsPerPx, tr), width = 2 ** (L + 9);
+			const from = Math.max(0, Math.floor(Math.max(a, tr.first) / width)), to = Math.floor(Math.min(b, tr.last) / width);
+			for (let i = from; i <= to && i - from < 16; i++) now.push({ track: tr.id, L, i });
+			if (from > 0 && from * width > tr.first) soon.push({ track: tr.id, L, i: from - 1 });
+			if ((to + 1) * width < tr.last) soon.push({ track: tr.id, L, i: to + 1 });
+		}
+		const missing = now.filter((x) => !this.store.has(x.track, x.L, x.i));
+		if (missing.length) this.store.need(missing);
+		else if (!this.store.busyLoading()) this.store.need(soon);
+	}
+
+	/** When nothing has moved for a while: the address, the figures beside the picture, its table. */
+	private settle(): void {
+		if (this.closed || !this.body.el.isConnected) return;
+		const whole = this.win[0] <= 0 && this.win[1] >= this.end();
+		const w: Range | null = whole ? null : [Math.round(this.win[0]), Math.round(this.win[1])];
+		if (Date.now() - this.save > 200 && state.view === 'timeline') go({ w }, false);
+		this.note.textContent = this.store.failed ? t('timeline.failed', { why: this.store.failed }) : this.inView();
+		this.note.className = this.store.failed ? 'warn' : 'dim';
+		this.paintTwin();
+	}
+
+	/** Busy time of a track in the window, by class, from whatever was drawn. */
+	private busyOf(tr: Track): Float64Array {
+		const sum = new Float64Array(8), [a, b] = this.win;
+		const L = this.store.level((b - a) / Math.max(1, this.body.el.clientWidth - this.gutter()), tr), width = 2 ** (L + 9);
+		for (let i = Math.max(0, Math.floor(a / width)); i <= Math.floor(Math.min(b, tr.last) / width); i++) {
+			const tile = this.store.get(tr.id, L, i);
+			if (!tile) continue;
+			if (tile.exact) this.busyExact(tile, Math.max(a, i * width), Math.min(b, (i + 1) * width), sum);
+			else busy(tile, Math.max(a, i * width), Math.min(b, (i + 1) * width), sum);
+		}
+		return sum;
+	}
+
+	/** An instant belongs to what began last. */
+	private busyExact(tile: Tile, a: number, b: number, sum: Float64Array): void {
+		const e = tile.exact!;
+		const order = [...CLASSES.map((c) => c.id as string), 'host'];
+		let at = a;
+		for (let i = 0; i < e.n && e.start[i]! < b; i++) {
+			const s = Math.max(at, e.start[i]!), end = Math.min(b, e.start[i]! + e.dur[i]!);
+			if (end <= s) continue;
+			const cls = this.store.names.get(e.name[i]!)?.class;
+			const k = cls === 'host' ? 7 : order.indexOf(classOf(cls));
+			sum[k] = sum[k]! + end - s;
+			at = end;
+		}
+	}
+
+	private inView(): string {
+		const gpus = this.rows.filter((r) => r.track?.kind === 'gpu');
+		if (!gpus.length) return '';
+		const parts = gpus.slice(0, 4).map((r) => {
+			const tr = r.track!, from = Math.max(this.win[0], tr.first), to = Math.min(this.win[1], tr.last);
+			const b = this.busyOf(tr).reduce((x, y) => x + y, 0);
+			return to > from ? `${tr.label} ${fmt.percent(Math.min(1, b / (to - from)))}` : '';
+		}).filter(Boolean);
+		return parts.length ? t('timeline.busy', { list: parts.join(', ') }) : '';
+	}
+
+	private paintStrip(g: CanvasRenderingContext2D, w: number, hh: number): void {
+		const end = this.end(), X = (ns: number) => (ns / end) * w;
+		const shown = this.steps.filter((s) => s.dur_ns > 0);
+		const max = Math.max(...shown.map((s) => s.dur_ns), 1);
+		if (shown.length) {
+			// Where many steps are one pixel, the worst is kept.
+			const worst = new Float64Array(Math.ceil(w) + 1);
+			for (const s of shown)
+				for (let x = Math.floor(X(s.start_ns)); x <= Math.min(w, Math.max(Math.floor(X(s.start_ns)), Math.floor(X(s.start_ns + s.dur_ns)) - 1)); x++)
+					worst[x] = Math.max(worst[x]!, s.dur_ns);
+			g.fillStyle = colour('host');
+			worst.forEach((v, x) => { if (v) g.fillRect(x, hh - 2 - (v / max) * (hh - 6), 1, (v / max) * (hh - 6)); });
+		} else {
+			const gpu = this.tracks.find((x) => x.kind === 'gpu') ?? this.tracks[0];
+			if (gpu) {
+				g.fillStyle = colour('host');
+				g.fillRect(X(gpu.first), hh - 12, Math.max(1, X(gpu.last) - X(gpu.first)), 8);
+			}
+		}
+		const x0 = X(this.win[0]), x1 = Math.max(x0 + 3, X(this.win[1]));
+		g.fillStyle = colour('accent');
+		g.globalAlpha = 0.22;
+		g.fillRect(x0, 0, x1 - x0, hh);
+		g.globalAlpha = 1;
+		g.fillRect(x0, 0, 1, hh);
+		g.fillRect(x1, 0, 1, hh);
+	}
+
+	// ---- where things are
+
+	private time(x: number): number {
+		return this.win[0] + ((x - this.gutter()) / Math.max(1, this.body.el.clientWidth - this.gutter())) * (this.win[1] - this.win[0]);
+	}
+
+	private rowAt(y: number): Row | undefined {
+		const yy = y - TOP + this.scroller.scrollTop;
+		return this.rows.find((r) => yy >= r.y && yy < r.y + r.h);
+	}
+
+	private tileAt(tr: Track, ns: number): Tile | null {
+		const L = this.store.level((this.win[1] - this.win[0]) / Math.max(1, this.body.el.clientWidth - this.gutter()), tr);
+		return this.store.best(tr, L, Math.floor(ns / 2 ** (L + 9)));
+	}
+
+	private hit(x: number, y: number): Hit | null {
+		const r = this.rowAt(y), ns = this.time(x);
+		if (!r?.track || x < this.gutter()) return null;
+		const tile = this.tileAt(r.track, ns), px = (this.win[1] - this.win[0]) / Math.max(1, this.body.el.clientWidth - this.gutter());
+		if (tile?.exact) {
+			const e = tile.exact, lane = r.lanes ? Math.floor((y - TOP + this.scroller.scrollTop - r.y) / LANE_H) : -1;
+			for (let i = before(e, ns + px); i >= 0 && e.start[i]! >= ns - e.longest - px; i--) {
+				if (e.start[i]! + e.dur[i]! < ns - px) continue;
+				if (lane >= 0 && Math.min(e.depth[i]!, r.lanes - 1) !== lane) continue;
+				return { track: r.track, start: e.start[i]!, dur: e.dur[i]!, id: e.id[i]!, name: e.name[i]! };
+			}
+			return null;
+		}
+		if (tile?.cells) {
+			const width = 2 ** tile.L, i = Math.floor((ns - tile.t0) / width);
+			if (i >= 0 && i < 512 && tile.cells.used[i]) return { track: r.track, merged: true, start: tile.t0 + i * width, dur: width, name: tile.cells.name[i]!, n: tile.cells.starts[i]! };
+		}
+		return null;
+	}
+
+	/** The nearest edge of an event of this row, if it is near. */
+	private snap(x: number, y: number): number {
+		const ns = this.time(x), r = this.rowAt(y), px = (this.win[1] - this.win[0]) / Math.max(1, this.body.el.clientWidth - this.gutter());
+		const e = r?.track ? this.tileAt(r.track, ns)?.exact : null;
+		let best = ns, near = SNAP * px;
+		if (e) {
+			const i = before(e, ns);
+			for (const k of [i - 1, i, i + 1]) {
+				if (k < 0 || k >= e.n) continue;
+				for (const edge of [e.start[k]!, e.start[k]! + e.dur[k]!])
+					if (Math.abs(edge - ns) < near) {
+						near = Math.abs(edge - ns);
+						best = edge;
+					}
+			}
+		}
+		return best;
+	}
+
+	// ---- moving
+
+	private jump(r: Range, push = true): void {
+		const end = this.end(), long = Math.min(Math.max(r[1] - r[0], LEAST), end * 1.05);
+		let a = (r[0] + r[1]) / 2 - long / 2;
+		a = Math.max(-long * 0.02, Math.min(a, end * 1.02 - long * 0.5));
+		this.target = [a, a + long];
+		this.save = Date.now();
+		if (push) go({ w: [Math.round(Math.max(0, a)), Math.round(a + long)] });
+		this.draw();
+	}
+
+	private move(r: Range): void {
+		this.jump(r, false);
+	}
+
+	private zoom(k: number, at?: number): void {
+		const [a, b] = this.target, mid = at ?? (this.hover && this.hover.x > this.gutter() ? this.time(this.hover.x) : (a + b) / 2);
+		this.move([mid - (mid - a) * k, mid + (b - mid) * k]);
+	}
+
+	private pan(k: number): void {
+		const [a, b] = this.target, d = (b - a) * k;
+		this.move([a + d, b + d]);
+	}
+
+	private step(by: number): void {
+		if (!this.steps.length) return;
+		const mid = (this.target[0] + this.target[1]) / 2;
+		let i = this.steps.findIndex((s) => s.start_ns + s.dur_ns > mid);
+		if (i < 0) i = this.steps.length - 1;
+		const s = this.steps[Math.max(0, Math.min(this.steps.length - 1, i + by))]!;
+		this.jump([s.start_ns - s.dur_ns * 0.05, s.start_ns + s.dur_ns * 1.05]);
+		say(t('timeline.atstep', { n: fmt.count(s.step), long: fmt.time(s.dur_ns) }));
+	}
+
+	private fit(): void {
+		const s = this.area ?? (this.sel ? ([this.sel.start, this.sel.start + this.sel.dur] as Range) : null);
+		if (!s) return;
+		const long = Math.max(s[1] - s[0], LEAST);
+		const near: Range = [s[0] - long * 0.05, s[1] + long * 0.05];
+		const there = Math.abs(this.target[0] - near[0]) < long * 0.01 && Math.abs(this.target[1] - near[1]) < long * 0.01;
+		this.jump(there ? [s[0] - long, s[1] + long] : near);
+	}
+
+	// ---- choosing
+
+	private async readSelection(sel: string | null): Promise<void> {
+		if (!sel) {
+			this.sel = null;
+			this.selInfo = null;
+			this.flows = [];
+			return this.draw();
+		}
+		const span = /^t:(\d+)\+(\d+)$/.exec(sel), ev = /^e:(.+)$/.exec(sel), area = /^a:(\d+)\+(\d+)$/.exec(sel);
+		if (span) this.sel = { track: null, start: Number(span[1]), dur: Number(span[2]) };
+		else if (area) void this.chooseArea([Number(area[1]), Number(area[1]) + Number(area[2])]);
+		else if (ev && String(this.selInfo?.id) !== ev[1]) await this.choose(ev[1]!, !state.w);
+		this.draw();
+	}
+
+	private async choose(id: string, fit = false): Promise<void> {
+		try {
+			const e = await get<EventInfo>(runPath(this.run.id, `event/${encodeURIComponent(id)}`));
+			this.selInfo = e;
+			this.sel = { track: e.track, start: e.start, dur: e.dur };
+			this.area = null;
+			this.reveal(e.track);
+			if (fit) this.move([e.start - Math.max(e.dur, 1000) * 4, e.start + Math.max(e.dur, 1000) * 5]);
+			this.showEvent(e);
+			this.draw();
+			void this.loadFlows(id);
+		} catch (x) {
+			toast(x instanceof Error ? x.message : String(x));
+		}
+	}
+
+	private reveal(track: number): void {
+		let r = this.rows.find((x) => x.track?.id === track);
+		if (!r && this.folds.alike) {
+			this.folds.alike = false;
+			this.place();
+			r = this.rows.find((x) => x.track?.id === track);
+		}
+		if (!r) return;
+		this.current = r.key;
+		const view = this.scroller.clientHeight, y = this.scroller.scrollTop;
+		if (r.y < y || r.y + r.h > y + view) this.scroller.scrollTop = r.y - view / 2;
+	}
+
+	private async loadFlows(id: string): Promise<void> {
+		type F = Reply & { flows: { from: { id: string | number; track: number; start: number; dur: number }; to: { id: string | number; track: number; start: number; dur: number } }[] };
+		try {
+			const r = await get<F>(runPath(this.run.id, 'flows'), { event: id });
+			if (String(this.selInfo?.id) !== id) return;
+			this.flows = r.flows.map((f) => ({ from: { track: f.from.track, t: f.from.start + f.from.dur / 2 }, to: { track: f.to.track, t: f.to.start } }));
+			this.trail = r.flows.filter((f) => String(f.to.id) === id).map((f) => String(f.from.id));
+			this.draw();
+		} catch { /* what has no cause on record has no arrow */ }
+	}
+
+	private showEvent(e: EventInfo): void {
+		const f = (k: string, v: string) => [h('dt', null, k), h('dd', null, v)];
+		const skip = new Set(['v', 'asof', 'lost', 'partial', 'id', 'track', 'name', 'short', 'class', 'start', 'dur']);
+		const tr = this.store.tracks.get(e.track);
+		drawer(h('div', null, h('div', { class: 'full', translate: 'no' }, e.name),
+			h('dl', { class: 'facts' }, e.class ? f(t('col.class'), e.class) : [], f(t('steps.long'), fmt.time(e.dur)), f(t('steps.at'), fmt.moment(e.start).replace(/s$/, ' s')),
+				tr ? f(t('timeline.track'), tr.label) : [], tr && tr.rank !== null && tr.rank >= 0 ? f(t('steps.rank'), String(tr.rank)) : [],
+				Object.entries(e).filter(([k, v]) => !skip.has(k) && v !== null && v !== undefined && v !== '').map(([k, v]) => f(k.replace(/_ns$/, '').replace(/_/g, ' '), value(k, v)))),
+			h('section', { class: 'row' }, button(t('timeline.fit'), () => this.fit(), { title: 'F' }), button(t('timeline.cause'), () => this.cause(), { title: 'J' }),
+				button(t('timeline.others'), () => this.others(), { title: 'O' }), button(t('timeline.same'), () => go({ q: e.name }), { title: '. ,' }))), t('timeline.event'));
+		say(t('timeline.said', { name: e.short || e.name, track: tr?.label ?? '', long: fmt.time(e.dur) }));
+	}
+
+	private async chooseArea(a: Range): Promise<void> {
+		this.area = a;
+		this.sel = null;
+		this.selInfo = null;
+		this.draw();
+		const tracks = this.rows.filter((r) => r.track && (r.track.kind === 'stream' || r.track.kind === 'thread')).map((r) => r.track!.id).slice(0, 64);
+		const body = h('div');
+		drawer(body, t('timeline.area', { long: fmt.time(a[1] - a[0]) }));
+		try {
+			const s = await get<Selected>(runPath(this.run.id, 'select'), { t0: Math.max(0, Math.round(a[0])), t1: Math.round(a[1]), tracks: tracks.join(',') });
+			if (this.area !== a) return;
+			fill(body, this.areaTables(s), h('section', { class: 'row' }, button(t('timeline.fit'), () => this.fit(), { title: 'F' }),
+				button(t('timeline.torange'), () => this.toRange(), { title: 'R' })));
+			say(t('timeline.areasaid', { long: fmt.time(a[1] - a[0]), n: fmt.count(s.n) }));
+		} catch (e) {
+			failed(body, e, () => void this.chooseArea(a));
+		}
+	}
+
+	private areaTables(s: Selected): HTMLElement {
+		return h('div', null,
+			h('p', { class: 'dim' }, t('timeline.areasaid', { long: fmt.time(s.t1 - s.t0), n: fmt.count(s.n) })),
+			h('table', null, h('thead', null, h('tr', null, h('th', { class: 'l', colspan: 2 }, t('col.class')), h('th', null, t('col.total')), h('th', null, t('col.calls')))),
+				h('tbody', null, s.classes.filter((c) => c.n || c.ns).sort((x, y) => y.ns - x.ns).map((c) => h('tr', null, h('td', { class: 'l' }, dot(c.class)),
+					h('td', { class: 'l words fit' }, c.class === 'host' ? t('class.host') : partName(c.class)), h('td', null, fmt.time(c.ns)), h('td', null, fmt.count(c.n)))))),
+			h('section', { class: 'scroll' }, h('table', null,
+				h('thead', null, h('tr', null, h('th', { class: 'l' }, t('col.name')), ...(['n', 'sum', 'avg', 'p50', 'p99', 'max'] as const).map((k) => h('th', null, k)))),
+				h('tbody', null, s.rows.slice(0, 60).map((r) => h('tr', null, h('td', { class: 'l' }, name(fmt.middle(r.short || r.name, 26))), h('td', null, fmt.count(r.n)),
+					[r.ns, r.avg, r.p50, r.p99, r.max].map((v) => h('td', null, fmt.time(v)))))))));
+	}
+
+	private toRange(): void {
+		const r = this.area ?? (this.sel ? ([this.sel.start, this.sel.start + this.sel.dur] as Range) : this.win);
+		go({ t: [Math.max(0, Math.round(r[0])), Math.round(r[1])] });
+	}
+
+	private cause(): void {
+		const up = this.trail[0];
+		if (up) go({ sel: `e:${up}` });
+		else toast(t('timeline.nocause'));
+	}
+
+	/** The same moment on the same kind of track of every rank. */
+	private others(): void {
+		const tr = this.sel?.track !== null && this.sel ? this.store.tracks.get(this.sel.track) : this.rows.find((r) => r.key === this.current)?.track;
+		if (!tr) return;
+		this.folds.only = (x) => x.kind === tr.kind && (x.kind === 'stream' || x.kind === 'thread' ? x.label === tr.label || x.kind !== 'thread' : true);
+		this.paintTools();
+		this.place();
+	}
+
+	/** The next event of the same name on the same track, asked of the tiles that are here, then of the server. */
+	private async same(by: number): Promise<void> {
+		const e = this.selInfo;
+		if (!e) return;
+		const r = await get<Reply & { results: SearchHit[] }>(runPath(this.run.id, 'search'), { q: e.name, limit: 2000 });
+		const list = r.results.filter((x) => x.start !== undefined).sort((a, b) => a.start! - b.start!);
+		const next = by > 0 ? list.find((x) => x.start! > e.start) : [...list].reverse().find((x) => x.start! < e.start);
+		if (!next) return toast(t('find.none'));
+		go({ sel: `e:${next.id}` });
+		const long = this.target[1] - this.target[0];
+		if (next.start! < this.target[0] || next.start! > this.target[1]) this.move([next.start! - long / 2, next.start! + long / 2]);
+	}
+
+	private async find(q: string): Promise<{ text: string; note: string; go: () => void }[]> {
+		const n = /^(?:step\s*)?#?(\d+)$/i.exec(q), out: { text: string; note: string; go: () => void }[] = [];
+		const step = n && this.steps.find((s) => s.step === Number(n[1]));
+		if (step) out.push({ text: t('overview.stepno', { n: fmt.count(step.step) }), note: fmt.time(step.dur_ns), go: () => this.jump([step.start_ns, step.start_ns + step.dur_ns]) });
+		for (const r of this.rows.filter((x) => x.label.toLowerCase().includes(q.toLowerCase())).slice(0, 8))
+			out.push({ text: r.label, note: t('timeline.track'), go: () => { this.current = r.key; this.scroller.scrollTop = r.y; this.place(); } });
+		out.push({ text: t('timeline.highlight', { q }), note: '', go: () => go({ q }) });
+		const r = await get<Reply & { results: SearchHit[] }>(runPath(this.run.id, 'search'), { q, limit: 40 });
+		for (const x of r.results)
+			out.push({ text: x.name, note: x.start !== undefined ? fmt.time(x.start) : '', go: () => go({ q, sel: x.start !== undefined ? `e:${x.id}` : state.sel, w: x.start !== undefined ? null : state.w }) });
+		return out;
+	}
+
+	// ---- keys, mouse, touch
+
+	private commands(): Command[] {
+		const c = (key: string, does: Command['does'], run: () => void, held = false): Command => ({ key, does, run, held });
+		return [
+			c('W', 'key.zoomin', () => this.zoom(1 / 1.35), true), c('S', 'key.zoomout', () => this.zoom(1.35), true), c('+', 'key.zoomin', () => this.zoom(1 / 1.35), true), c('-', 'key.zoomout', () => this.zoom(1.35), true),
+			c('A', 'key.panleft', () => this.pan(-0.15), true), c('D', 'key.panright', () => this.pan(0.15), true),
+			c('F', 'key.fit', () => this.fit()), c('0', 'key.whole', () => this.jump([0, this.end()])),
+			c('ArrowRight', 'key.next', () => this.neighbour(1), true), c('ArrowLeft', 'key.prev', () => this.neighbour(-1), true),
+			c('ArrowDown', 'key.down', () => this.row(1), true), c('ArrowUp', 'key.up', () => this.row(-1), true), c('Enter', 'key.enter', () => this.fit()),
+			c('.', 'key.nextsame', () => void this.same(1)), c(',', 'key.prevsame', () => void this.same(-1)),
+			c('[', 'key.prevstep', () => this.step(-1), true), c(']', 'key.nextstep', () => this.step(1), true),
+			c('J', 'key.cause', () => this.cause()), c('Shift+J', 'key.back', () => history.back()),
+			c('M', 'key.mark', () => { this.marks.push(this.hover ? this.time(this.hover.x) : (this.win[0] + this.win[1]) / 2); this.draw(); }),
+			c('Shift+M', 'key.unmark', () => { this.marks = []; this.draw(); }),
+			c('R', 'key.range', () => this.toRange()), c('X', 'key.fold', () => { const r = this.rows.find((x) => x.key === this.current); if (r) this.fold(r); }),
+			c('I', 'key.pin', () => this.pin()), c('O', 'key.others', () => this.others()), c('Alt+T', 'key.table', () => this.toggleTwin()),
+		];
+	}
+
+	private pin(): void {
+		const tr = this.rows.find((x) => x.key === this.current)?.track;
+		if (!tr) return;
+		if (!this.folds.pinned.delete(tr.id)) this.folds.pinned.add(tr.id);
+		this.place();
+	}
+
+	private row(by: number): void {
+		const i = this.rows.findIndex((r) => r.key === this.current), r = this.rows[Math.max(0, Math.min(this.rows.length - 1, i + by))];
+		if (!r) return;
+		this.current = r.key;
+		const view = this.scroller.clientHeight;
+		if (r.y < this.scroller.scrollTop || r.y + r.h > this.scroller.scrollTop + view) this.scroller.scrollTop = r.y - view / 2;
+		this.place();
+		say(r.label);
+	}
+
+	/** The event before or after the chosen one on its track; at first the first one in view. */
+	private neighbour(by: number): void {
+		const r = this.rows.find((x) => x.key === this.current && x.track) ?? this.rows.find((x) => x.track?.kind === 'stream') ?? this.rows.find((x) => x.track);
+		if (!r?.track) return;
+		this.current = r.key;
+		const from = this.sel?.track === r.track.id ? this.sel.start : by > 0 ? this.win[0] - 1 : this.win[1];
+		const tile = this.tileAt(r.track, Math.max(0, from)), e = tile?.exact;
+		if (!e) {
+			this.zoom(0.5);
+			return say(t('timeline.closer'));
+		}
+		let i = before(e, from);
+		i = by > 0 ? i + 1 : i - (e.start[i] === from ? 1 : 0);
+		if (i < 0 || i >= e.n) {
+			const at = by > 0 ? tile!.t0 + 2 ** (tile!.L + 9) : tile!.t0 - 1;
+			return this.move([at - (this.win[1] - this.win[0]) / 2, at + (this.win[1] - this.win[0]) / 2]);
+		}
+		if (e.start[i]! < this.win[0] || e.start[i]! > this.win[1]) this.move([e.start[i]! - (this.win[1] - this.win[0]) / 2, e.start[i]! + (this.win[1] - this.win[0]) / 2]);
+		go({ sel: `e:${e.id[i]}` }, false);
+	}
+
+	private listen(): void {
+		const el = this.body.el, touches = new Map<number, { x: number; y: number }>();
+		let down: { x: number; y: number; pan: boolean; from: number; win: Range; moved: boolean } | null = null;
+		el.addEventListener('pointerdown', (e) => {
+			el.setPointerCapture(e.pointerId);
+			touches.set(e.pointerId, { x: e.offsetX, y: e.offsetY });
+			if (e.button !== 0) return;
+			down = { x: e.offsetX, y: e.offsetY, pan: e.shiftKey || e.pointerType === 'touch', from: this.snap(e.offsetX, e.offsetY), win: this.target, moved: false };
+		});
+		el.addEventListener('pointermove', (e) => {
+			this.hover = { x: e.offsetX, y: e.offsetY };
+			if (touches.size === 2 && touches.has(e.pointerId)) this.pinch(touches, e);
+			else if (down) {
+				if (Math.abs(e.offsetX - down.x) + Math.abs(e.offsetY - down.y) > 4) down.moved = true;
+				if (down.moved && down.pan) {
+					const d = ((down.x - e.offsetX) / (el.clientWidth - this.gutter())) * (down.win[1] - down.win[0]);
+					this.target = this.win = [down.win[0] + d, down.win[1] + d];
+					this.scroller.scrollTop += e.pointerType === 'touch' ? (touches.get(e.pointerId)?.y ?? e.offsetY) - e.offsetY : 0;
+				} else if (down.moved) {
+					const to = this.snap(e.offsetX, e.offsetY);
+					this.area = [Math.min(down.from, to), Math.max(down.from, to)];
+				}
+			} else this.tip(e.offsetX, e.offsetY);
+			touches.set(e.pointerId, { x: e.offsetX, y: e.offsetY });
+			this.draw();
+		});
+		const up = (e: PointerEvent) => {
+			touches.delete(e.pointerId);
+			const d = down;
+			down = null;
+			if (!d) return;
+			if (!d.moved) return this.click(e.offsetX, e.offsetY);
+			if (d.pan) return this.jump(this.target);
+			if (this.area && this.area[1] > this.area[0]) go({ sel: `a:${Math.max(0, Math.round(this.area[0]))}+${Math.round(this.area[1] - this.area[0])}` });
+		};
+		el.addEventListener('pointerup', up);
+		el.addEventListener('pointercancel', (e) => { touches.delete(e.pointerId); down = null; });
+		el.addEventListener('pointerleave', () => { this.hover = null; this.draw(); });
+		el.addEventListener('dblclick', (e) => {
+			const hit = this.hit(e.offsetX, e.offsetY);
+			if (hit) this.jump([hit.start - hit.dur * 0.05, hit.start + hit.dur * 1.05]);
+		});
+		el.addEventListener('wheel', (e) => {
+			e.preventDefault();
+			if (e.ctrlKey || e.metaKey) this.zoom(Math.exp(Math.max(-60, Math.min(60, e.deltaY)) / 180), this.time(e.offsetX));
+			else if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) this.pan((e.deltaX || e.deltaY) / 1200);
+			else {
+				this.scroller.scrollTop += e.deltaY;
+				this.draw();
+			}
+		}, { passive: false });
+		this.scroller.addEventListener('scroll', () => this.draw());
+		const strip = (e: PointerEvent) => {
+			if (!(e.buttons & 1)) return;
+			const mid = (e.offsetX / this.strip.el.clientWidth) * this.end(), half = (this.target[1] - this.target[0]) / 2;
+			this.move([mid - half, mid + half]);
+		};
+		this.strip.el.addEventListener('pointerdown', strip);
+		this.strip.el.addEventListener('pointermove', strip);
+		window.addEventListener('aon-theme', this.themed);
+		window.addEventListener('resize', this.resized);
+	}
+
+	private themed = () => {
+		recolour(state.classes);
+		this.draw();
+	};
+	private resized = () => {
+		document.documentElement.style.setProperty('--gutter', `${this.gutter()}px`);
+		this.place();
+	};
+
+	private pinch(touches: Map<number, { x: number; y: number }>, e: PointerEvent): void {
+		const other = [...touches.entries()].find(([id]) => id !== e.pointerId)?.[1], was = touches.get(e.pointerId);
+		if (!other || !was) return;
+		const k = Math.max(8, Math.abs(was.x - other.x)) / Math.max(8, Math.abs(e.offsetX - other.x));
+		this.zoom(k, this.time((e.offsetX + other.x) / 2));
+		this.win = this.target;
+	}
+
+	private tip(x: number, y: number): void {
+		const hit = this.hit(x, y), n = hit ? this.store.names.get(hit.name) : null;
+		this.body.el.title = !hit ? '' : 'merged' in hit ? t('timeline.merged', { n: fmt.count(hit.n), name: n?.name ?? '?', long: fmt.time(hit.dur) }) : `${n?.name ?? '?'}\n${fmt.time(hit.dur)}`;
+	}
+
+	private click(x: number, y: number): void {
+		const hit = this.hit(x, y), r = this.rowAt(y);
+		if (r) {
+			this.current = r.key;
+			this.place();
+		}
+		this.area = null;
+		if (!hit) return go({ sel: null }, false);
+		if ('merged' in hit) return this.jump([hit.start - hit.dur * 24, hit.start + hit.dur * 25]);
+		go({ sel: `e:${hit.id}` }, false);
+	}
+
+	// ---- the table that says the same
+
+	private toggleTwin(): void {
+		this.twinShown = !this.twinShown;
+		this.twin.classList.toggle('hidden', !this.twinShown);
+		this.paintTools();
+		this.paintTwin();
+		if (this.twinShown) this.twin.focus();
+	}
+
+	private twinRows: { track: string; name: string; cls: string; ns: number; start: number | null; id: number | null }[] = [];
+
+	private paintTwin(): void {
+		const out: typeof this.twinRows = [], [a, b] = this.win;
+		for (const r of this.visible(this.body.el.clientHeight)) {
+			const tr = r.track!, tile = this.tileAt(tr, Math.max(0, (a + b) / 2));
+			if (tile?.exact) {
+				const e = tile.exact;
+				for (let i = Math.max(0, before(e, a - e.longest)); i < e.n && e.start[i]! < b; i++)
+					if (e.start[i]! + e.dur[i]! > a) {
+						const n = this.store.names.get(e.name[i]!);
+						out.push({ track: tr.label, name: n?.name ?? '?', cls: n?.class ?? 'other', ns: e.dur[i]!, start: e.start[i]!, id: e.id[i]! });
+					}
+			} else {
+				this.busyOf(tr).forEach((ns, k) => {
+					const cls: string = CLASSES[k]?.id ?? 'host';
+					if (ns > 0) out.push({ track: tr.label, name: cls === 'host' ? t('class.host') : partName(cls), cls, ns, start: null, id: null });
+				});
+			}
+		}
+		this.twinRows = out.sort((x, y) => y.ns - x.ns).slice(0, 200);
+		const tb = table<(typeof this.twinRows)[number]>({ label: t('timeline.alt'), rows: this.twinRows, columns: [
+			{ id: 'track', head: 'timeline.track', left: true, cell: (x) => name(x.track) },
+			{ id: 'name', head: 'col.name', left: true, grow: true, cell: (x) => name(x.name) },
+			{ id: 'cls', head: 'col.class', left: true, opt: true, cell: (x) => x.cls },
+			{ id: 'start', head: 'steps.at', cell: (x) => (x.start === null ? '-' : fmt.time(x.start)) },
+			{ id: 'ns', head: 'steps.long', cell: (x) => fmt.time(x.ns) }],
+			pick: (x) => { if (x.id !== null) go({ sel: `e:${x.id}` }, false); } });
+		fill(this.twin, tb.el);
+	}
+
+	// ---- of the frame
+
+	update(now: State, was: State): void {
+		if (now.classes !== was.classes) recolour(now.classes);
+		if (now.q !== was.q) this.paintTools();
+		if (now.ranks !== was.ranks) this.place();
+		if (now.w && now.w !== was.w && (Math.abs(now.w[0] - this.target[0]) > 1 || Math.abs(now.w[1] - this.target[1]) > 1) && Date.now() - this.save > 50) {
+			this.target = now.w;
+		}
+		if (now.t !== was.t && now.t) this.move(now.t);
+		if (now.sel !== was.sel) {
+			if (!now.sel) this.area = null;
+			void this.readSelection(now.sel);
+		}
+		this.draw();
+	}
+
+	tick(): void {
+		void (async () => {
+			const tr = await get<Reply & { tracks: Track[] }>(runPath(this.run.id, 'tracks'), {}, true).catch(() => null);
+			if (!tr || this.closed) return;
+			const n = this.tracks.length;
+			this.setTracks(tr.tracks);
+			if (this.tracks.length !== n) this.place();
+			this.store.refresh();
+			void this.loadSteps();
+		})();
+	}
+
+	text(): string {
+		return this.twinRows.map((r) => [r.track, r.name, r.cls, r.start ?? '', r.ns].join('\t')).join('\n');
+	}
+
+	close(): void {
+		this.closed = true;
+		clearTimeout(this.late);
+		window.removeEventListener('aon-theme', this.themed);
+		window.removeEventListener('resize', this.resized);
+		setFinder(null);
+	}
+}
+
+interface SearchHit {
+	id: string | number;
+	name: string;
+	track?: number;
+	start?: number;
+	dur?: number;
+}
+
+function value(key: string, v: unknown): string {
+	if (typeof v === 'number') {
+		if (/_ns$/.test(key)) return fmt.time(v);
+		if (/bytes/.test(key)) return fmt.bytes(v);
+		return fmt.count(v);
+	}
+	if (Array.isArray(v)) return v.map((x) => (typeof x === 'object' ? JSON.stringify(x) : String(x))).join(' x ');
+	return typeof v === 'object' ? JSON.stringify(v) : String(v);
+}
+
+export const timeline: View = {
+	id: 'timeline',
+	title: 'view.timeline',
+	question: 'view.timeline.q',
+	flush: true,
+	open: (host, run) => {
+		const tl = new Timeline(host, run);
+		(window as unknown as { aonTimeline?: Timeline }).aonTimeline = tl; // for the browser tests and the benchmark
+		return tl;
+	},
+};
