@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * jax.h - what the files of libaon-jax.so share.
+ *
+ * jax.jit returns an object of C++ that Python calls through a pointer in it (PEP 590). aon puts
+ * its own function there and calls the true one: the object stays what it was, for transformations,
+ * pickles, and whoever asks for its type. Nothing of JAX or Python is linked or included; Python's
+ * functions are looked up in the program, so that one library serves all versions.
+ *
+ * call.c    outermost calls of jitted functions       step.c   from calls to steps
+ * python.c  what aon_hook_jax.py calls
+ *
+ * All of it runs with Python's lock, or in the thread that has called.
+ */
+#ifndef AON_JAX_H
+#define AON_JAX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <aon/provider.h>
+
+#include "probe/jax/step.h"
+
+typedef void *vectorcall_fn(void *self, void *const *args, size_t n, void *names);
+
+/* --- call.c --- */
+
+/* Calls of `object` are seen from here on: `slot` is where its pointer lies, `name` a name of libaon,
+ * `function` a number that functions of the same source share; 0: no steps. */
+int call_watch(void *object, vectorcall_fn **slot, uint32_t name, uint32_t function);
+void call_own_steps(void); /* somebody else says the steps from now on */
+void call_forked(void);
+
+/* The outermost call of this thread that is under way; NULL: none. */
+struct call {
+	void *const *args;
+	size_t n;
+	void *names;
+	uint32_t name, function;
+};
+const struct call *call_current(void);
+
+#endif /* AON_JAX_H */

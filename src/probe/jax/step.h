@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * step.h - which calls of jitted functions are the steps of a program. Pure: no clock, no output.
+ *
+ * A training calls the same few functions again and again. One of them is the anchor: each of its
+ * calls begins a step, and ends the one before. It is the first function that was called three
+ * times, of two the one that was called first; another one takes its place when it has been
+ * called more often than the anchor ever was, and the anchor not once meanwhile; one of another
+ * thread, when that lasted a second, too. The calls that made it so are steps: they are told in
+ * hindsight.
+ *
+ *	I T T T E E T T     I: once, no step   T: the anchor   E: an evaluation
+ *	  |-|-|-|   |-|-    E has not been in the last steps: it ends the step, and is none
+ *	A B B A B B A B B   A and B are one step
+ *	|-----|-----|----
+ *
+ * A call only hands work over: a step lasts from one call of the anchor to the next.
+ */
+#ifndef AON_JAX_STEP_H
+#define AON_JAX_STEP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define STEP_FUNCTIONS 1024u /* that are told apart: 1 to this, less 1 */
+#define STEP_PAST      256u  /* calls that can be told in hindsight */
+
+struct step_function {
+	uint64_t calls;
+	uint64_t first_ns; /* since the anchor was called last: that is its */
+	uint64_t turn;     /* of the anchor */
+	uint32_t tid;
+};
+
+struct step_clock {
+	uint64_t turn; /* calls of anchors */
+	uint32_t anchor, anchor_tid;
+	uint64_t anchor_ns; /* its last call */
+	bool open;          /* a step is under way */
+	struct {
+		uint32_t function, tid; /* 0: none */
+		uint64_t calls;
+		uint64_t begin_ns[STEP_PAST]; /* the last of them: call n is at n % STEP_PAST */
+	} next;                               /* who may become the anchor */
+	struct step_function function[STEP_FUNCTIONS];
+};
+
+/* What a call means. */
+struct step_news {
+	bool end;      /* the step under way ends here, */
+	uint32_t past; /* so many have been before, see step_past(); */
+	bool begin;    /* and one begins here */
+};
+
+/* An outermost call of a function by a thread. */
+struct step_news step_call(struct step_clock *c, uint32_t function, uint32_t tid, uint64_t now_ns);
+/* When the i-th of n steps in the past began; the n-th is the one that begins now. */
+uint64_t step_past(const struct step_clock *c, uint32_t n, uint32_t i);
+
+#endif /* AON_JAX_STEP_H */
