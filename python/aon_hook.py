@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waits for `import torch`, then lets libaon-torch.so listen. Imported at every start of Python
+"""Waits for `import torch` or `import jax`, then lets the library of its probe listen. Imported at every start of Python
 (aon.pth, or the sitecustomize of `aon run`): imports nothing that is not there, and does nothing else."""
 import os
 import sys
 
 # What to call when a module has been imported: a module of ours that holds listen().
-_WHEN = {"torch": "aon_hook_torch"}
+_WHEN = {"torch": "aon_hook_torch", "jax": "aon_hook_jax"}
+
+
+def library(probe):
+    """Where a probe's library is: `aon run` says so, a wheel has it inside; None when it is not there."""
+    lib = os.environ.get("AON_" + probe.upper()) or f"{__file__.rpartition('/')[0]}/aon/lib/libaon-{probe}.so"
+    return lib if os.path.isfile(lib) else None
 
 
 def _listen(name, ours):

@@ -4,12 +4,7 @@ import ctypes
 import os
 import sys
 
-
-def _library():
-    """Where libaon-torch.so is: `aon run` says so, a wheel has it inside."""
-    lib = os.environ.get("AON_TORCH") or os.path.join(
-        os.path.dirname(__file__), "aon", "lib", "libaon-torch.so")
-    return lib if os.path.isfile(lib) else None
+import aon_hook
 
 
 def _works(torch, lib):
@@ -53,7 +48,7 @@ def own_steps():
 
 def listen(torch):
     global _lib
-    path = _library()
+    path = aon_hook.library("torch")
     if not path or not sys.platform.startswith("linux"):
         return
     lib = ctypes.PyDLL(path)  # keeps Python's lock: steps and windows begin where they should

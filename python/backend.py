@@ -15,7 +15,7 @@ import zipfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 TAG = f"cp310-abi3-linux_{os.uname().machine}"
-LIBS = ("libaon.so.0", "libaon-torch.so")
+LIBS = ("libaon.so.0", "libaon-torch.so", "libaon-jax.so")
 MODULE = "aon/_aon.abi3.so"
 PTH = 'import sys; exec("try:\\n import aon_hook\\nexcept Exception:\\n pass")\n'
 
@@ -48,7 +48,8 @@ def native(place):
 
 def files(place):
     yield from native(place).items()
-    for name in ("aon/__init__.py", "aon_hook.py", "aon_hook_torch.py", "aon_hook_memory.py"):
+    for name in ("aon/__init__.py", "aon_hook.py", "aon_hook_torch.py", "aon_hook_memory.py",
+                 "aon_hook_jax.py"):
         yield name, (HERE / name).read_bytes()
     yield "aon.pth", PTH.encode()
 

@@ -17,7 +17,7 @@
     def train_one(batch): ...
 
 Nothing is needed for any of it to be called: with no aond on the node a call does nothing. The steps
-of PyTorch programs are found without this; a program that says its steps itself is believed."""
+of PyTorch and JAX programs are found without this; a program that says its steps itself is believed."""
 import functools
 import sys
 
@@ -39,10 +39,11 @@ def _wrap(function, name):
 
 
 def _first_step():
-    """The probe for PyTorch need not guess any more."""
-    probe = sys.modules.get("aon_hook_torch")
-    if probe:
-        probe.own_steps()
+    """The probes for PyTorch and JAX need not guess any more."""
+    for name in ("aon_hook_torch", "aon_hook_jax"):
+        probe = sys.modules.get(name)
+        if probe:
+            probe.own_steps()
 
 
 _aon._setup(_wrap, _first_step)

@@ -12,7 +12,7 @@ OPT(OUTPUT,   'o', "output",   "FILE",   C(RUN) | C(RECOVER) | C(IMPORT), "write
 OPT(OUTPUT_TO, 'o', "output",  "FILE",   C(EXPORT), "write to FILE, or a file for each rank to DIR/ (standard output unless told)")
 OPT(FORMAT,   'f', "format",   "perfetto|kineto|pprof|collapsed|csv", C(EXPORT), "the format, if the ending of -o does not tell it")
 OPT(NAME,      0,  "name",     "LABEL",  C(RUN), "call the run LABEL (up to 15 of a-z A-Z 0-9 . _ -)")
-OPT(PROBE,     0,  "probe",    "nvtx|opencl|cuda|nccl|torch|none", C(RUN), "load only these, with commas (all probes unless told)")
+OPT(PROBE,     0,  "probe",    "nvtx|opencl|cuda|nccl|torch|jax|none", C(RUN), "load only these, with commas (all probes unless told)")
 OPT(NOREPORT,  0,  "no-report", NULL,    C(RUN), "print nothing at the end")
 OPT(STORE,     0,  "store",    "FILE",   C(PS) | C(TOP), "read FILE instead of the node's store")
 OPT(GONE,     'a', "all",      NULL,     C(PS), "also processes that have left")

@@ -155,7 +155,7 @@ static void set(enum probe_id id, bool asked)
 
 	if (!err)
 		load(id, path);
-	if (!err && id == PROBE_torch)
+	if (!err && (id == PROBE_torch || id == PROBE_jax))
 		load_python(path);
 	if (!err)
 		return;

@@ -13,5 +13,6 @@ PROBE(opencl, "libaon-opencl.so", "OPENCL_LAYERS",         NULL,             "Op
 PROBE(cuda,   "libaon-cuda.so",   "CUDA_INJECTION64_PATH", "AON_CUDA_CHAIN", "CUDA kernels, copies and graphs")
 PROBE(nccl,   "libaon-nccl.so",   "NCCL_PROFILER_PLUGIN",  "",               "NCCL collectives")
 PROBE(torch,  "libaon-torch.so",  "AON_TORCH",             "AON_TORCH_HAD",  "steps and operators of PyTorch")
+PROBE(jax,    "libaon-jax.so",    "AON_JAX",               "AON_JAX_HAD",    "steps and compilations of JAX")
 /* clang-format on */
 #undef PROBE

@@ -56,12 +56,12 @@ def streams(place):
     diff.discard("OPENCL_LAYERS")  # a build without OpenCL's headers has no such probe
     ok(diff == {"AON_RUN", "AON_RUN_DIR", "AON_JOIN_MS", "NVTX_INJECTION64_PATH",
                 "NCCL_PROFILER_PLUGIN", "CUDA_INJECTION64_PATH",
-                "AON_TORCH", "PYTHONPATH"},
+                "AON_TORCH", "AON_JAX", "PYTHONPATH"},
        "the environment is kept but for aon's three variables and the probes'", diff)
     r = aon(place, "run", "--no-report", "--probe", "none", "--", "env")
     ok(not any(v in r.stdout for v in (b"NVTX_INJECTION64_PATH", b"OPENCL_LAYERS",
                                        b"NCCL_PROFILER_PLUGIN", b"CUDA_INJECTION64_PATH",
-                                       b"AON_TORCH")),
+                                       b"AON_TORCH", b"AON_JAX")),
        "--probe none loads nothing", r.stdout)
     ok(4 <= len(got.get("AON_RUN", "")) <= 8 and int(got["AON_RUN"], 16) >= 0,
        "the run's id is 4 to 8 hex digits", got.get("AON_RUN"))

@@ -119,7 +119,7 @@ def hook(p, v, site):
     r = python(v, "-c", code, env={**os.environ, "PYTHONPATH": str(fake)})
     ok(r.returncode == 0 and json.loads(r.stdout) == [1, "SourceFileLoader", True] and not r.stderr,
        "a module called torch that is none: nothing happens to it", r)
-    find = "import importlib.util as u, sys; u.find_spec('torch'); n = len(sys.meta_path); import torch; print(n - len(sys.meta_path))"
+    find = "import importlib.util as u, aon_hook as a; u.find_spec('torch'); n = len(a._WHEN); import torch; print(n - len(a._WHEN))"
     r = python(v, "-c", find, env={**os.environ, "PYTHONPATH": str(fake)})
     ok(r.stdout == "1\n" and not r.stderr, "one that is only looked for is waited for", r)
     (fake / "torch/__init__.py").write_text("raise RuntimeError('mine')\n")
