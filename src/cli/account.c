@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* account.c - where the records went: the identity spelled out, as text and as JSON. */
+/* account.c - where the records went: the identity spelled out. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -53,20 +53,4 @@ void report_account(const struct account *a, const struct out *out)
 			 fmt_exact(e, sum > a->emitted ? sum - a->emitted : a->emitted - sum));
 	if (lost)
 		losses(a, out, lost);
-}
-
-void report_account_json(struct json *j, const char *key, const struct account *a)
-{
-	json_open(j, key, '{');
-	json_u64(j, "emitted", a->emitted);
-	json_u64(j, "stored", a->stored);
-	json_u64(j, "overwritten", a->overwritten);
-	json_u64(j, "in_flight", a->in_flight);
-	json_u64(j, "lost", account_lost(a));
-	json_open(j, "lost_by", '{');
-	for (uint32_t i = 0; i < ACCOUNT_LOSSES; i++)
-		if (a->lost[i] || reason[i].word)
-			json_u64(j, reason_word(i), a->lost[i]);
-	json_close(j);
-	json_close(j);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/sides.h"
+#include "read/json.h"
 
 #define BAR_WIDTH  26u
 #define FOLD       5u
@@ -80,11 +81,11 @@ static void parts_text(const struct sides *s)
 
 /* In the order of enum insight_by and of the choices of --by. */
 static const struct {
-	const char *people, *one, *word;
+	const char *people, *one;
 } rolls[ROLLS] = {
-	[ROLL_KERNEL] = { "Kernels", "kernel", "kernels" },
-	[ROLL_OP] = { "GPU time of ops", "op", "ops" },
-	[ROLL_MODULE] = { "GPU time of modules", "module", "modules" },
+	[ROLL_KERNEL] = { "Kernels", "kernel" },
+	[ROLL_OP] = { "GPU time of ops", "op" },
+	[ROLL_MODULE] = { "GPU time of modules", "module" },
 };
 
 static void rows_text(const struct sides *s, enum insight_by by)
@@ -211,76 +212,15 @@ static void diff_text(const struct sides *s, enum insight_by by)
 
 /* --- JSON --- */
 
-static void side_json(struct json *j, const struct sides *s, int i)
+static void print_json(const struct sides *s)
 {
-	json_open(j, i ? "b" : "a", '{');
-	json_str(j, "label", s->label[i]);
-	json_u64(j, "steps", s->p[i].steps);
-	json_u64(j, "ranks", s->p[i].ranks);
-	json_u64(j, "devices", s->p[i].devices);
-	json_double(j, "step_ns", round(s->p[i].step_ns));
-	json_double(j, "sd_ns", round(s->p[i].sd_ns));
-	json_double(j, "busy_ns", round(s->p[i].busy_ns));
-	json_close(j);
-}
-
-static void rows_json(struct json *j, const struct diff_table *d, enum insight_by by)
-{
-	json_open(j, rolls[by].word, '[');
-	for (size_t i = 0; i < d->rows; i++) {
-		json_open(j, NULL, '{');
-		json_str(j, "name", d->row[i].name);
-		if (by == ROLL_KERNEL)
-			json_str(j, "class", class_word[d->row[i].class]);
-		json_double(j, "a_ns", round(d->row[i].a_ns));
-		json_double(j, "b_ns", round(d->row[i].b_ns));
-		json_real(j, "a_count", d->row[i].a_count);
-		json_real(j, "b_count", d->row[i].b_count);
-		json_close(j);
-	}
-	json_close(j);
-}
-
-static void diff_json(const struct sides *s)
-{
-	const struct diff *d = &s->d;
-	const char *word;
 	struct json j;
 
 	json_init(&j, stdout);
 	json_open(&j, NULL, '{');
 	json_str(&j, "schema", "aon.diff/1");
-	json_bool(&j, "comparable", !*d->why_not);
-	json_str(&j, "why_not", *d->why_not ? d->why_not : NULL);
-	side_json(&j, s, 0);
-	side_json(&j, s, 1);
-	json_double(&j, "delta_ns", round(d->delta_ns));
-	json_double(&j, "delta_lo_ns", d->sure ? round(d->lo_ns) : NAN);
-	json_double(&j, "delta_hi_ns", d->sure ? round(d->hi_ns) : NAN);
-	json_real(&j, "explained", d->explained);
-	json_open(&j, "parts", '[');
-	for (size_t i = 0; i < PROFILE_PARTS; i++) {
-		profile_part(i, &word);
-		json_open(&j, NULL, '{');
-		json_str(&j, "part", word);
-		json_double(&j, "a_ns", round(d->a->part_ns[i]));
-		json_double(&j, "b_ns", round(d->b->part_ns[i]));
-		json_close(&j);
-	}
-	json_close(&j);
-	for (enum insight_by by = 0; by < ROLLS; by++)
-		rows_json(&j, &d->roll[by], by);
-	json_open(&j, "findings", '[');
-	for (int f = 0; f < FAMILIES && !s->one; f++) {
-		bool a = has(s->v[0].fs, (enum family)f), b = has(s->v[1].fs, (enum family)f);
-
-		if (!a && !b)
-			continue;
-		json_open(&j, NULL, '{');
-		json_str(&j, "family", family_table[f].word);
-		json_str(&j, "change", a && b ? "still" : a ? "gone" : "new");
-		json_close(&j);
-	}
+	diff_json(&j, &s->d, s->label[0], s->label[1]);
+	diff_findings_json(&j, s->one ? NULL : s->v[0].fs, s->one ? NULL : s->v[1].fs);
 	json_end(&j);
 }
 
@@ -295,7 +235,7 @@ int cmd_diff(const struct opts *o)
 	if (rc != CLI_OK)
 		return rc;
 	if (o->val[OPT_JSON])
-		diff_json(&s);
+		print_json(&s);
 	else
 		diff_text(&s, (enum insight_by)by);
 	rc = *s.d.why_not ? CLI_UNSURE : CLI_OK;

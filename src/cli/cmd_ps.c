@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/locate.h"
-#include "cli/procs.h"
+#include "read/procs.h"
 #include "cli/rate.h"
 #include "cli/report.h"
 

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/demangle.h"
+#include "read/demangle.h"
 #include "cli/inputs.h"
 #include "cli/locate.h"
-#include "cli/procs.h"
+#include "read/procs.h"
 #include "cli/report.h"
 #include "cli/view.h"
 #include "store/trace.h"
@@ -155,33 +155,6 @@ static int text_by_process(struct report *r)
 	return err;
 }
 
-static void process_json(struct json *j, const struct process *p)
-{
-	json_open(j, NULL, '{');
-	json_u64(j, "process", p->id);
-	json_u64(j, "pid", p->pid);
-	json_u64(j, "uid", p->uid);
-	json_str(j, "comm", p->comm);
-	json_str(j, "exe", *p->exe ? p->exe : NULL);
-	json_str(j, "run", *p->run ? p->run : NULL);
-	json_str(j, "job", *p->job ? p->job : NULL);
-	if (p->origin.rank)
-		json_u64(j, "rank", p->origin.rank - 1);
-	else
-		json_null(j, "rank");
-	if (p->origin.world)
-		json_u64(j, "world", p->origin.world);
-	else
-		json_null(j, "world");
-	json_str(j, "tier", procs_tier(p->tier));
-	json_bool(j, "connected", p->connected);
-	json_u64(j, "first_ns", p->first_ns);
-	json_u64(j, "last_ns", p->last_ns);
-	json_i64(j, "wall_offset_ns", p->wall_offset_ns);
-	report_account_json(j, "accounting", &p->account);
-	json_close(j);
-}
-
 static int rows_json(struct report *r, const char *key, uint32_t kinds, bool events)
 {
 	struct gather g;
@@ -192,7 +165,7 @@ static int rows_json(struct report *r, const char *key, uint32_t kinds, bool eve
 		err = gather_one(&g, r, &r->procs.p[i], events);
 		if (err < 0)
 			return err;
-		report_rows_json(&r->j, &g, &r->procs.p[i], kinds);
+		gather_rows_json(&r->j, &g, &r->procs.p[i], kinds);
 		gather_fini(&g);
 	}
 	json_close(&r->j);
@@ -259,7 +232,7 @@ static int devices_json(struct report *r)
 	if (!err)
 		err = insight_new(&in, t);
 	if (!err)
-		view_devices_json(&r->j, in);
+		insight_devices_json(&r->j, in);
 	insight_free(in);
 	trace_free(t);
 	return err;
@@ -305,7 +278,7 @@ static int json_all(struct report *r)
 		err = rows_json(r, "marks", REPORT_OTHER, false);
 	if (!err)
 		err = steps_json(r);
-	report_account_json(&r->j, "accounting", &sum);
+	account_json(&r->j, "accounting", &sum);
 	json_end(&r->j);
 	return err;
 }
@@ -406,6 +379,17 @@ static int view_only(const struct opts *o)
 	if (o->val[OPT_MEMORY] && o->val[OPT_BY])
 		return cli_misuse("--memory and --by are two reports");
 	return CLI_OK;
+}
+
+static void view_json(const struct view *v)
+{
+	struct json j;
+
+	json_init(&j, stdout);
+	json_open(&j, NULL, '{');
+	json_str(&j, "schema", "aon.report/1");
+	insight_json(&j, v->in);
+	json_end(&j);
 }
 
 static int report_view(const struct opts *o, int by)

@@ -15,7 +15,7 @@
 #include "cli/locate.h"
 #include "cli/private.h"
 #include "cli/probe.h"
-#include "cli/procs.h"
+#include "read/procs.h"
 #include "cli/report.h"
 
 #define FOLD_ROWS 6u

@@ -4,25 +4,14 @@
 
 #include "cli/view.h"
 #include "insight/replay.h"
+#include "read/json.h"
 
 #define FOLD 3u
 
-static const char *const kind_word[SIM_KINDS] = {
-#define SIM_KIND(NAME, word, what) [SIM_##NAME] = word,
-#include "sim/kind.tbl.h"
-};
 static const char *const kind_people[SIM_KINDS] = {
 #define SIM_KIND(NAME, word, what) [SIM_##NAME] = what,
 #include "sim/kind.tbl.h"
 };
-
-/* What a step of the window would take under the change for a finding; 0: was not replayed. */
-static uint64_t replayed(const struct replay *r, enum family k)
-{
-	if (!r || r->with_ns[k] == REPLAY_NONE || r->with_ns[k] < 0)
-		return 0;
-	return (uint64_t)r->with_ns[k] / (r->steps ? r->steps : 1);
-}
 
 static void cost_text(const struct view *v, const struct finding *f, char *buf, size_t cap)
 {
@@ -67,11 +56,11 @@ static void finding_text(const struct view *v, const struct replay *r, size_t i)
 		view_wrap(&v->out, "not", f->ruled_out);
 	view_wrap(&v->out, "do", f->action);
 	view_wrap(&v->out, "expect", f->expect);
-	if (replayed(r, f->family)) {
+	if (replay_step_ns(r, f->family)) {
 		char now[FMT_LEN], then[FMT_LEN], line[128];
 
 		snprintf(line, sizeof(line), "replayed %s: %s%s instead of %s",
-			 replay_word[f->family], fmt_time(then, replayed(r, f->family)),
+			 replay_word[f->family], fmt_time(then, replay_step_ns(r, f->family)),
 			 r->steps ? " a step" : "",
 			 fmt_time(now, (uint64_t)r->span_ns / (r->steps ? r->steps : 1)));
 		view_wrap(&v->out, "", line);
@@ -177,108 +166,14 @@ static int why_text(const struct view *v, const struct replay *r)
 	return v->in->devices ? CLI_OK : CLI_UNSURE;
 }
 
-/* --- JSON --- */
-
-static void evidence_json(struct json *j, const struct finding *f)
-{
-	json_open(j, "evidence", '{');
-	for (size_t i = 0; i < f->facts; i++) {
-		if (f->fact[i].real)
-			json_real(j, f->fact[i].key, f->fact[i].x);
-		else
-			json_u64(j, f->fact[i].key, f->fact[i].n);
-	}
-	json_close(j);
-}
-
-static void events_json(struct json *j, const struct trace *t, const struct finding *f)
-{
-	json_open(j, "events", '[');
-	for (size_t i = 0; i < f->events; i++) {
-		const struct event *e = &t->event[f->event[i]];
-
-		json_open(j, NULL, '{');
-		json_str(j, "name", trace_text(t, e->name));
-		json_u64(j, "start_ns", e->start_ns);
-		json_u64(j, "dur_ns", e->dur_ns);
-		json_close(j);
-	}
-	json_close(j);
-}
-
-static void texts_json(struct json *j, const struct finding *f)
-{
-	json_open(j, "seen", '[');
-	for (size_t k = 0; k < FINDING_SEEN && *f->seen[k]; k++)
-		json_str(j, NULL, f->seen[k]);
-	json_close(j);
-	json_str(j, "not", f->ruled_out);
-	json_str(j, "action", f->action);
-	json_str(j, "expect", f->expect);
-}
-
-static void finding_json(struct json *j, const struct view *v, const struct replay *r, size_t i)
-{
-	const struct finding *f = &v->fs->f[i];
-
-	json_open(j, NULL, '{');
-	json_u64(j, "id", i + 1);
-	json_str(j, "family", family_table[f->family].word);
-	json_str(j, "title", f->title);
-	json_rank(j, "rank", f->rank);
-	json_u64(j, "device", v->t->device[f->on->device].device);
-	json_u64(j, "cost_ns", f->cost_ns / f->steps);
-	json_str(j, "per", f->on->steps ? "step" : "trace");
-	json_real(j, "share", f->share);
-	json_str(j, "confidence", sure_word[f->sure]);
-	json_u64(j, "gain_lo_ns", f->gain_lo_ns / f->steps);
-	json_u64(j, "gain_hi_ns", f->gain_hi_ns / f->steps);
-	if (replayed(r, f->family))
-		json_u64(j, "replay_ns", replayed(r, f->family));
-	evidence_json(j, f);
-	events_json(j, v->t, f);
-	texts_json(j, f);
-	json_close(j);
-}
-
-static void path_json(struct json *j, const struct replay *r)
-{
-	json_open(j, "critical_path", '{');
-	if (r) {
-		json_i64(j, "span_ns", r->span_ns);
-		json_u64(j, "steps", r->steps);
-		json_u64(j, "tasks", r->tasks);
-		json_u64(j, "collectives_matched", r->meetings);
-		json_open(j, "by_kind", '{');
-		for (size_t k = 0; k < SIM_KINDS; k++)
-			json_i64(j, kind_word[k], r->by_kind[k]);
-		json_close(j);
-	}
-	json_close(j);
-}
-
-static void why_json(const struct view *v, const struct replay *r)
+static void print_json(const struct view *v, const struct replay *r)
 {
 	struct json j;
 
 	json_init(&j, stdout);
 	json_open(&j, NULL, '{');
 	json_str(&j, "schema", "aon.why/1");
-	json_open(&j, "findings", '[');
-	for (size_t i = 0; i < v->fs->n; i++)
-		finding_json(&j, v, r, i);
-	json_close(&j);
-	json_open(&j, "checked", '[');
-	for (enum family k = 0; k < FAMILIES; k++) {
-		json_open(&j, NULL, '{');
-		json_str(&j, "family", family_table[k].word);
-		json_bool(&j, "possible", v->fs->checked[k].could);
-		json_bool(&j, "found", v->fs->checked[k].fired);
-		json_real(&j, "share", v->fs->checked[k].share);
-		json_close(&j);
-	}
-	json_close(&j);
-	path_json(&j, r);
+	findings_json(&j, v->t, v->fs, r, 0);
 	json_end(&j);
 }
 
@@ -292,7 +187,7 @@ int cmd_why(const struct opts *o)
 		return rc;
 	(void)replay_new(&r, v.in, v.fs); /* without, the findings stand on their own */
 	if (o->val[OPT_JSON])
-		why_json(&v, r);
+		print_json(&v, r);
 	else
 		rc = why_text(&v, r);
 	replay_free(r);

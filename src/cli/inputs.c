@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/fmt.h"
-#include "cli/demangle.h"
+#include "read/demangle.h"
 #include "cli/locate.h"
 #include "import/import.h"
 #include "store/store.h"

@@ -2,7 +2,7 @@
 /* inputs_sweep.c - from a store to its breakdown, with no events between. */
 #include <errno.h>
 
-#include "cli/demangle.h"
+#include "read/demangle.h"
 #include "cli/inputs.h"
 #include "insight/sweep.h"
 #include "store/trace.h"

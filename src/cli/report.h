@@ -3,10 +3,10 @@
 #ifndef AON_REPORT_H
 #define AON_REPORT_H
 
-#include "base/json.h"
-#include "cli/gather.h"
 #include "cli/out.h"
-#include "cli/procs.h"
+#include "read/gather.h"
+#include "read/json.h"
+#include "read/procs.h"
 
 #define REPORT_STEPS_MIN 20u /* fewer do not tell why */
 
@@ -22,14 +22,7 @@ int report_ranks(struct store *st, const struct procs *ps, const struct out *out
 /* Where the records went, and a sentence if some were lost. */
 void report_account(const struct account *a, const struct out *out);
 
-void report_account_json(struct json *j, const char *key, const struct account *a);
-
-/* The rows of one process (NULL: of all that were gathered), of the kinds in `kinds`, into the open array. */
-void report_rows_json(struct json *j, const struct gather *g, const struct process *p,
-		      uint32_t kinds);
-
-#define REPORT_GPU \
-	(1u << EVENT_KERNEL | 1u << EVENT_COPY | 1u << EVENT_MEMSET | 1u << EVENT_COLLECTIVE)
+#define REPORT_GPU GATHER_GPU
 /* Launches seen whole. Their kernels are among REPORT_GPU, by template: apart, not to count twice. */
 #define REPORT_GRAPH (1u << EVENT_GRAPH)
 #define REPORT_CALLS (1u << EVENT_API | 1u << EVENT_SYNC)

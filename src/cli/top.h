@@ -10,10 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/gather.h"
+#include "read/gather.h"
 #include "cli/locate.h"
 #include "cli/out.h"
-#include "cli/procs.h"
+#include "read/procs.h"
 
 #define TOP_SPARK 60u /* seconds */
 

@@ -3,9 +3,9 @@
 #ifndef AON_VIEW_H
 #define AON_VIEW_H
 
-#include "base/json.h"
 #include "cli/out.h"
 #include "insight/finding.h"
+#include "read/json.h"
 
 struct view {
 	struct trace *t;     /* owned */
@@ -36,9 +36,6 @@ int view_exit(const struct view *v);
 /* aon report */
 void view_text(const struct view *v);
 void view_table(const struct view *v, enum view_by by, size_t fold);
-int view_json(const struct view *v);
-/* Members of an open object, for reports that say more: the devices, and a class of a name. */
-void view_devices_json(struct json *j, const struct insight *in);
 
 /* aon report --memory: what to exit with. */
 int report_memory(const struct opts *o);
@@ -53,8 +50,5 @@ void view_wrap(const struct out *out, const char *label, const char *text);
 char *view_clean(const struct out *out, char *buf, size_t cap, const char *text);
 /* How to name the same input again, in a command to copy. */
 char *view_operands(const struct view *v, char *buf, size_t cap);
-
-/* Rank of a file or null. */
-void json_rank(struct json *j, const char *key, int32_t rank);
 
 #endif /* AON_VIEW_H */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/demangle.h"
+#include "read/demangle.h"
 #include "cli/inputs.h"
 #include "insight/insight.h"
 #include "store/store.h"

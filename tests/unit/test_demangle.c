@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/demangle.h"
+#include "read/demangle.h"
 
 #include <dlfcn.h>
 #include <string.h>

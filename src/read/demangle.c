@@ -7,7 +7,7 @@
  * one result after the other. The name that ends it is left as it is, and another child goes on
  * behind it.
  */
-#include "cli/demangle.h"
+#include "read/demangle.h"
 
 #include <dlfcn.h>
 #include <errno.h>

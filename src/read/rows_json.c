@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_json.c - rows of a report as JSON: nanoseconds, whole names, nothing folded. */
+/* rows_json.c - rows of a report as JSON: nanoseconds, whole names, nothing folded. */
 #include <stdlib.h>
 
-#include "cli/report.h"
 #include "insight/class.h"
+#include "read/json.h"
+
+#define LABEL_BYTES 2048u /* a name, cut here at the latest */
 
 static enum kclass class_of(uint32_t kind, const struct names *names, const char *name)
 {
@@ -28,7 +30,7 @@ static void row_json(struct json *j, const struct gather *g, const struct proces
 	};
 	bool nests = r->kind == EVENT_RANGE || r->kind == EVENT_OP;
 	bool whole = !r->span && nests && r->held_ns == r->total_ns;
-	char label[OUT_TEXT];
+	char label[LABEL_BYTES];
 
 	json_open(j, NULL, '{');
 	if (p) {
@@ -59,7 +61,7 @@ static void row_json(struct json *j, const struct gather *g, const struct proces
 	json_close(j);
 }
 
-void report_rows_json(struct json *j, const struct gather *g, const struct process *p,
+void gather_rows_json(struct json *j, const struct gather *g, const struct process *p,
 		      uint32_t kinds)
 {
 	static const struct trace no_trace;
@@ -68,7 +70,7 @@ void report_rows_json(struct json *j, const struct gather *g, const struct proce
 	uint64_t sum;
 	size_t n;
 
-	if (kinds & REPORT_GPU)
+	if (kinds & GATHER_GPU)
 		(void)names_new(&names, &no_trace); /* without, all is of class other */
 	row = gather_sorted(g, kinds, &n, &sum);
 	for (size_t i = 0; row && i < n; i++)

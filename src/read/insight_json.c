@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view_json.c - a trace's breakdown as aon.report/1: nanoseconds, whole names, nothing folded. */
-#include "cli/view.h"
+/* insight_json.c - a trace's breakdown as aon.report/1: nanoseconds, whole names, nothing folded. */
+#include "insight/insight.h"
+#include "read/json.h"
+
+static uint64_t since(uint64_t ns, uint64_t t0)
+{
+	return ns > t0 ? ns - t0 : 0;
+}
 
 void json_rank(struct json *j, const char *key, int32_t rank)
 {
@@ -115,7 +121,7 @@ static void device_json(struct json *j, const struct insight *in, const struct i
 	json_close(j);
 }
 
-void view_devices_json(struct json *j, const struct insight *in)
+void insight_devices_json(struct json *j, const struct insight *in)
 {
 	json_open(j, "devices", '[');
 	for (size_t i = 0; i < in->devices; i++)
@@ -137,7 +143,8 @@ void view_devices_json(struct json *j, const struct insight *in)
 	json_close(j);
 }
 
-static void rows_json(struct json *j, const struct insight *in, const char *key, enum insight_by by)
+void insight_rows_json(struct json *j, const char *key, const struct insight *in,
+		       enum insight_by by)
 {
 	const struct insight_table *tab = &in->roll[by];
 
@@ -163,7 +170,7 @@ static void rows_json(struct json *j, const struct insight *in, const char *key,
 	json_close(j);
 }
 
-static void steps_json(struct json *j, const struct insight *in)
+void insight_steps_json(struct json *j, const struct insight *in, uint64_t t0)
 {
 	json_open(j, "steps", '[');
 	for (size_t i = 0; i < in->steps; i++) {
@@ -172,7 +179,7 @@ static void steps_json(struct json *j, const struct insight *in)
 		json_open(j, NULL, '{');
 		json_rank(j, "rank", s->rank);
 		json_u64(j, "step", s->number);
-		json_u64(j, "start_ns", s->start_ns);
+		json_u64(j, "start_ns", since(s->start_ns, t0));
 		json_u64(j, "dur_ns", s->dur_ns);
 		json_u64(j, "busy_ns", s->b.busy_ns);
 		json_u64(j, "idle_ns", s->b.idle_ns);
@@ -185,7 +192,7 @@ static void steps_json(struct json *j, const struct insight *in)
 	json_close(j);
 }
 
-static void memory_json(struct json *j, const struct insight *in)
+void insight_memory_json(struct json *j, const struct insight *in, uint64_t t0)
 {
 	json_open(j, "memory", '[');
 	for (size_t i = 0; i < in->memories; i++) {
@@ -198,8 +205,8 @@ static void memory_json(struct json *j, const struct insight *in)
 		json_u64(j, "first_bytes", m->first);
 		json_u64(j, "last_bytes", m->last);
 		json_u64(j, "peak_bytes", m->peak);
-		json_u64(j, "start_ns", m->first_ns);
-		json_u64(j, "end_ns", m->last_ns);
+		json_u64(j, "start_ns", since(m->first_ns, t0));
+		json_u64(j, "end_ns", since(m->last_ns, t0));
 		json_open(j, "low_bytes", '[');
 		for (size_t k = 0; k < MEMORY_PARTS; k++)
 			if (m->low[k] != UINT64_MAX)
@@ -210,7 +217,7 @@ static void memory_json(struct json *j, const struct insight *in)
 	json_close(j);
 }
 
-static void accounting_json(struct json *j, const struct trace *t)
+void insight_account_json(struct json *j, const struct trace *t)
 {
 	uint64_t rows = 0, imported = 0, left = 0, lost = 0;
 
@@ -228,24 +235,17 @@ static void accounting_json(struct json *j, const struct trace *t)
 	json_close(j);
 }
 
-int view_json(const struct view *v)
+void insight_json(struct json *j, const struct insight *in)
 {
-	struct json j;
-
-	json_init(&j, stdout);
-	json_open(&j, NULL, '{');
-	json_str(&j, "schema", "aon.report/1");
-	json_open(&j, "files", '[');
-	for (size_t i = 0; i < v->t->files; i++)
-		file_json(&j, &v->t->file[i]);
-	json_close(&j);
-	view_devices_json(&j, v->in);
-	rows_json(&j, v->in, "kernels", ROLL_KERNEL);
-	rows_json(&j, v->in, "ops", ROLL_OP);
-	rows_json(&j, v->in, "modules", ROLL_MODULE);
-	steps_json(&j, v->in);
-	memory_json(&j, v->in);
-	accounting_json(&j, v->t);
-	json_end(&j);
-	return CLI_OK;
+	json_open(j, "files", '[');
+	for (size_t i = 0; i < in->t->files; i++)
+		file_json(j, &in->t->file[i]);
+	json_close(j);
+	insight_devices_json(j, in);
+	insight_rows_json(j, "kernels", in, ROLL_KERNEL);
+	insight_rows_json(j, "ops", in, ROLL_OP);
+	insight_rows_json(j, "modules", in, ROLL_MODULE);
+	insight_steps_json(j, in, 0);
+	insight_memory_json(j, in, 0);
+	insight_account_json(j, in->t);
 }

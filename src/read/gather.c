@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gather.c - sums the windows and walks the events of chosen processes; see gather.h. */
-#include "cli/gather.h"
+#include "read/gather.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/demangle.h"
+#include "read/demangle.h"
 
 #define DEPTHS    32u
 #define OPS_OPEN  (1u << 20)

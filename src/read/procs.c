@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* procs.c - choosing processes of a store; see procs.h. */
-#include "cli/procs.h"
+#include "read/procs.h"
 
 #include <errno.h>
 #include <pwd.h>

@@ -18,6 +18,10 @@
 #include "model/rollup.h"
 #include "store/store.h"
 
+/* Work of a GPU that was seen by itself. */
+#define GATHER_GPU \
+	(1u << EVENT_KERNEL | 1u << EVENT_COPY | 1u << EVENT_MEMSET | 1u << EVENT_COLLECTIVE)
+
 enum gather_by { BY_NAME, BY_LANE, BY_PROCESS };
 
 struct gather_row {

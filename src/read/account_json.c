@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* account_json.c - where the records went, and who they are of. */
+#include "abi/record.h"
+#include "read/json.h"
+#include "read/procs.h"
+
+static const char *const reason[ACCOUNT_LOSSES] = {
+#define LOSS(num, NAME, word, side, help) [num] = word,
+#include "abi/loss.tbl.h"
+};
+
+void account_json(struct json *j, const char *key, const struct account *a)
+{
+	json_open(j, key, '{');
+	json_u64(j, "emitted", a->emitted);
+	json_u64(j, "stored", a->stored);
+	json_u64(j, "overwritten", a->overwritten);
+	json_u64(j, "in_flight", a->in_flight);
+	json_u64(j, "lost", account_lost(a));
+	json_open(j, "lost_by", '{');
+	for (uint32_t i = 0; i < ACCOUNT_LOSSES; i++)
+		if (a->lost[i] || reason[i])
+			json_u64(j, reason[i] ? reason[i] : "unnamed", a->lost[i]);
+	json_close(j);
+	json_close(j);
+}
+
+void process_json(struct json *j, const struct process *p)
+{
+	json_open(j, NULL, '{');
+	json_u64(j, "process", p->id);
+	json_u64(j, "pid", p->pid);
+	json_u64(j, "uid", p->uid);
+	json_str(j, "comm", p->comm);
+	json_str(j, "exe", *p->exe ? p->exe : NULL);
+	json_str(j, "run", *p->run ? p->run : NULL);
+	json_str(j, "job", *p->job ? p->job : NULL);
+	if (p->origin.rank)
+		json_u64(j, "rank", p->origin.rank - 1);
+	else
+		json_null(j, "rank");
+	if (p->origin.world)
+		json_u64(j, "world", p->origin.world);
+	else
+		json_null(j, "world");
+	json_str(j, "tier", procs_tier(p->tier));
+	json_bool(j, "connected", p->connected);
+	json_u64(j, "first_ns", p->first_ns);
+	json_u64(j, "last_ns", p->last_ns);
+	json_i64(j, "wall_offset_ns", p->wall_offset_ns);
+	account_json(j, "accounting", &p->account);
+	json_close(j);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* finding_json.c - findings, what else was looked at, and the critical path as aon.why/1. */
+#include "insight/replay.h"
+#include "read/json.h"
+
+static const char *const kind_word[SIM_KINDS] = {
+#define SIM_KIND(NAME, word, what) [SIM_##NAME] = word,
+#include "sim/kind.tbl.h"
+};
+
+uint64_t replay_step_ns(const struct replay *r, enum family k)
+{
+	if (!r || r->with_ns[k] == REPLAY_NONE || r->with_ns[k] < 0)
+		return 0;
+	return (uint64_t)r->with_ns[k] / (r->steps ? r->steps : 1);
+}
+
+static void evidence_json(struct json *j, const struct finding *f)
+{
+	json_open(j, "evidence", '{');
+	for (size_t i = 0; i < f->facts; i++) {
+		if (f->fact[i].real)
+			json_real(j, f->fact[i].key, f->fact[i].x);
+		else
+			json_u64(j, f->fact[i].key, f->fact[i].n);
+	}
+	json_close(j);
+}
+
+static void events_json(struct json *j, const struct trace *t, const struct finding *f, uint64_t t0)
+{
+	json_open(j, "events", '[');
+	for (size_t i = 0; i < f->events; i++) {
+		const struct event *e = &t->event[f->event[i]];
+
+		json_open(j, NULL, '{');
+		json_str(j, "name", trace_text(t, e->name));
+		json_u64(j, "start_ns", e->start_ns > t0 ? e->start_ns - t0 : 0);
+		json_u64(j, "dur_ns", e->dur_ns);
+		json_close(j);
+	}
+	json_close(j);
+}
+
+static void texts_json(struct json *j, const struct finding *f)
+{
+	json_open(j, "seen", '[');
+	for (size_t k = 0; k < FINDING_SEEN && *f->seen[k]; k++)
+		json_str(j, NULL, f->seen[k]);
+	json_close(j);
+	json_str(j, "not", f->ruled_out);
+	json_str(j, "action", f->action);
+	json_str(j, "expect", f->expect);
+}
+
+static void finding_json(struct json *j, const struct trace *t, const struct finding *f, size_t i,
+			 const struct replay *r, uint64_t t0)
+{
+	json_open(j, NULL, '{');
+	json_u64(j, "id", i + 1);
+	json_str(j, "family", family_table[f->family].word);
+	json_str(j, "title", f->title);
+	json_rank(j, "rank", f->rank);
+	json_u64(j, "device", t->device[f->on->device].device);
+	json_u64(j, "cost_ns", f->cost_ns / f->steps);
+	json_str(j, "per", f->on->steps ? "step" : "trace");
+	json_real(j, "share", f->share);
+	json_str(j, "confidence", sure_word[f->sure]);
+	json_u64(j, "gain_lo_ns", f->gain_lo_ns / f->steps);
+	json_u64(j, "gain_hi_ns", f->gain_hi_ns / f->steps);
+	if (replay_step_ns(r, f->family))
+		json_u64(j, "replay_ns", replay_step_ns(r, f->family));
+	evidence_json(j, f);
+	events_json(j, t, f, t0);
+	texts_json(j, f);
+	json_close(j);
+}
+
+static void path_json(struct json *j, const struct replay *r)
+{
+	json_open(j, "critical_path", '{');
+	if (r) {
+		json_i64(j, "span_ns", r->span_ns);
+		json_u64(j, "steps", r->steps);
+		json_u64(j, "tasks", r->tasks);
+		json_u64(j, "collectives_matched", r->meetings);
+		json_open(j, "by_kind", '{');
+		for (size_t k = 0; k < SIM_KINDS; k++)
+			json_i64(j, kind_word[k], r->by_kind[k]);
+		json_close(j);
+	}
+	json_close(j);
+}
+
+void findings_json(struct json *j, const struct trace *t, const struct findings *fs,
+		   const struct replay *r, uint64_t t0)
+{
+	json_open(j, "findings", '[');
+	for (size_t i = 0; i < fs->n; i++)
+		finding_json(j, t, &fs->f[i], i, r, t0);
+	json_close(j);
+	json_open(j, "checked", '[');
+	for (enum family k = 0; k < FAMILIES; k++) {
+		json_open(j, NULL, '{');
+		json_str(j, "family", family_table[k].word);
+		json_bool(j, "possible", fs->checked[k].could);
+		json_bool(j, "found", fs->checked[k].fired);
+		json_real(j, "share", fs->checked[k].share);
+		json_close(j);
+	}
+	json_close(j);
+	path_json(j, r);
+}

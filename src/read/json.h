@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * json.h - what reports, findings and comparisons are as JSON, for aon and for its pages: members of
+ * an object that is open. Times of day are since `t0`.
+ */
+#ifndef AON_READ_JSON_H
+#define AON_READ_JSON_H
+
+#include "base/json.h"
+#include "insight/finding.h"
+#include "read/gather.h"
+
+struct diff;
+struct replay;
+
+void json_rank(struct json *j, const char *key, int32_t rank); /* null: none */
+
+/* insight_json.c */
+void insight_json(struct json *j, const struct insight *in); /* all of the following */
+void insight_devices_json(struct json *j, const struct insight *in);
+void insight_rows_json(struct json *j, const char *key, const struct insight *in,
+		       enum insight_by by);
+void insight_steps_json(struct json *j, const struct insight *in, uint64_t t0);
+void insight_memory_json(struct json *j, const struct insight *in, uint64_t t0);
+void insight_account_json(struct json *j, const struct trace *t);
+
+/* finding_json.c; r: NULL allowed */
+void findings_json(struct json *j, const struct trace *t, const struct findings *fs,
+		   const struct replay *r, uint64_t t0);
+/* What a step of the window would take under the change for a finding; 0: was not replayed. */
+uint64_t replay_step_ns(const struct replay *r, enum family k);
+
+/* diff_json.c; what the two sides are called; NULL: parts of one run */
+void diff_json(struct json *j, const struct diff *d, const char *a, const char *b);
+void diff_findings_json(struct json *j, const struct findings *a, const struct findings *b);
+
+/* account_json.c */
+void account_json(struct json *j, const char *key, const struct account *a);
+void process_json(struct json *j, const struct process *p); /* an object in an array */
+
+/* The rows of one process (NULL: of all that were gathered), of the kinds in `kinds`, into the
+ * open array. */
+void gather_rows_json(struct json *j, const struct gather *g, const struct process *p,
+		      uint32_t kinds);
+
+#endif /* AON_READ_JSON_H */
