@@ -47,6 +47,10 @@ CMD(SQL,     sql,     "QUERY [STORE]",     "ask a store in SQL",
     "Tables: kernel copy step range api process window summary and more (--tables);\n"
     "QUERY - reads it from stdin. Only reads. Without STORE: as report.\n"
     "For sqlite3 and Python: the extension aon_sqlite (docs/sql.md).")
+CMD(SERVE,   serve,   "[STORE|TRACE...]",  "the web page and its API, until it is stopped",
+    "Prints an address with a token: who has it sees what you may see. Only reads;\n"
+    "each operand is a store, a trace or a folder of the ranks of one job. Without:\n"
+    "as report. GET /api/v1/openapi.json describes the API.")
 CMD(RECOVER, recover, "FILE...",           "save what is whole from damaged stores and left pools",
     "Takes a damaged store, or the *.pool files of a node that died. They are only\n"
     "read. What was saved and what is lost is said in numbers.")

@@ -80,7 +80,7 @@ static int ps_json(struct store *st, const struct procs *ps, const char *path)
 		json_real(&j, "events_per_s", procs_live(ps, p) ? per_s : 0.0 / 0.0);
 		json_str(&j, "library", *p->library ? p->library : NULL);
 		json_str(&j, "note", *p->note ? p->note : NULL);
-		report_account_json(&j, "accounting", &p->account);
+		account_json(&j, "accounting", &p->account);
 		json_close(&j);
 	}
 	json_end(&j);

@@ -259,7 +259,11 @@ static int json_all(struct report *r)
 	json_close(&r->j);
 	json_open(&r->j, "processes", '[');
 	for (size_t i = 0; i < r->procs.n; i++) {
-		process_json(&r->j, &r->procs.p[i]);
+		json_open(&r->j, NULL, '{');
+		process_json(&r->j, &r->procs.p[i], 0);
+		json_i64(&r->j, "wall_offset_ns", r->procs.p[i].wall_offset_ns);
+		account_json(&r->j, "accounting", &r->procs.p[i].account);
+		json_close(&r->j);
 		account_add(&sum, &r->procs.p[i].account);
 	}
 	json_close(&r->j);

@@ -285,8 +285,8 @@ void top_json(const struct top_look *l)
 	}
 	json_close(&j);
 	json_open(&j, "names", '[');
-	report_rows_json(&j, &l->g, NULL, KINDS);
+	gather_rows_json(&j, &l->g, NULL, KINDS);
 	json_close(&j);
-	report_account_json(&j, "accounting", &l->account);
+	account_json(&j, "accounting", &l->account);
 	json_end(&j);
 }

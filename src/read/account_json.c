@@ -25,9 +25,8 @@ void account_json(struct json *j, const char *key, const struct account *a)
 	json_close(j);
 }
 
-void process_json(struct json *j, const struct process *p)
+void process_json(struct json *j, const struct process *p, uint64_t t0)
 {
-	json_open(j, NULL, '{');
 	json_u64(j, "process", p->id);
 	json_u64(j, "pid", p->pid);
 	json_u64(j, "uid", p->uid);
@@ -45,9 +44,6 @@ void process_json(struct json *j, const struct process *p)
 		json_null(j, "world");
 	json_str(j, "tier", procs_tier(p->tier));
 	json_bool(j, "connected", p->connected);
-	json_u64(j, "first_ns", p->first_ns);
-	json_u64(j, "last_ns", p->last_ns);
-	json_i64(j, "wall_offset_ns", p->wall_offset_ns);
-	account_json(j, "accounting", &p->account);
-	json_close(j);
+	json_u64(j, "first_ns", p->first_ns > t0 ? p->first_ns - t0 : 0);
+	json_u64(j, "last_ns", p->last_ns > t0 ? p->last_ns - t0 : 0);
 }

@@ -36,7 +36,8 @@ void diff_findings_json(struct json *j, const struct findings *a, const struct f
 
 /* account_json.c */
 void account_json(struct json *j, const char *key, const struct account *a);
-void process_json(struct json *j, const struct process *p); /* an object in an array */
+/* Members of one process but its account. */
+void process_json(struct json *j, const struct process *p, uint64_t t0);
 
 /* The rows of one process (NULL: of all that were gathered), of the kinds in `kinds`, into the
  * open array. */

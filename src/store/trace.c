@@ -35,8 +35,9 @@ struct from_store {
 	uint32_t sms, memory; /* names of what COUNTERs say of a device; 0: none */
 	struct owner *owner;  /* by process of the trace, from first_process on */
 	size_t first_process;
-	store_trace_fn *go_on; /* NULL: nobody is asked */
-	store_work_fn *work;   /* of store_trace_work() */
+	const struct store_part *part; /* NULL: all of it */
+	store_trace_fn *go_on;         /* NULL: nobody is asked */
+	store_work_fn *work;           /* of store_trace_work() */
 	void *arg;
 };
 
@@ -169,13 +170,26 @@ static int imported_file(struct from_store *s, const struct process *p, uint32_t
 	return 0;
 }
 
+static bool of_part(const struct store_part *part, uint32_t process)
+{
+	if (!part || !part->process)
+		return true;
+	for (size_t i = 0; i < part->processes; i++)
+		if (part->process[i] == process)
+			return true;
+	return false;
+}
+
 static int on_process(void *arg, const struct process *p)
 {
 	struct from_store *s = arg;
 	uint32_t file, id;
 	struct owner *more;
-	int err = p->origin.file ? imported_file(s, p, &file) : own_file(s, p, &file);
+	int err;
 
+	if (!of_part(s->part, p->id))
+		return 0;
+	err = p->origin.file ? imported_file(s, p, &file) : own_file(s, p, &file);
 	/* Not by pid: two processes of a store may have had the same, one after the other. */
 	err = err ? err : trace_process(s->t, file, (uint64_t)p->id << 32 | p->pid, &id);
 	err = err ? err : put(&s->process, p->id, id);
@@ -331,16 +345,27 @@ static void from_fini(struct from_store *s)
 	free(s->owner);
 }
 
+int store_trace_part(struct trace *t, struct store *st, const char *path,
+		     const struct store_part *part, store_trace_fn *go_on, void *arg)
+{
+	struct from_store s = { .t = t, .path = path, .part = part, .go_on = go_on, .arg = arg };
+	struct store_filter f = { .from_ns = part ? part->from_ns : 0,
+				  .to_ns = part ? part->to_ns : 0 };
+	size_t walks = part && part->process ? part->processes : 1;
+	int err = small_rows(&s, st);
+
+	for (size_t i = 0; i < walks && !err; i++) {
+		f.process = part && part->process ? part->process[i] : 0;
+		err = store_each_events(st, &f, on_events, &s);
+	}
+	from_fini(&s);
+	return err;
+}
+
 int store_trace(struct trace *t, struct store *st, const char *path, store_trace_fn *go_on,
 		void *arg)
 {
-	struct from_store s = { .t = t, .path = path, .go_on = go_on, .arg = arg };
-	struct store_filter all = { 0 };
-	int err = small_rows(&s, st);
-
-	err = err ? err : store_each_events(st, &all, on_events, &s);
-	from_fini(&s);
-	return err;
+	return store_trace_part(t, st, path, NULL, go_on, arg);
 }
 
 /* As on_events(), with no more than a MARK before an event says: that it is a collective. */

@@ -9,6 +9,9 @@
 #ifndef AON_STORE_TRACE_H
 #define AON_STORE_TRACE_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 struct store;
 struct trace;
 
@@ -22,6 +25,15 @@ typedef int store_trace_fn(void *arg, const struct trace *t);
 /* Adds all of the store to the trace; `path` names what aon recorded. NULL: nobody is asked. */
 int store_trace(struct trace *t, struct store *st, const char *path, store_trace_fn *go_on,
 		void *arg);
+
+/* A part of a store: some of its processes, and the events that overlap [from_ns, to_ns). */
+struct store_part {
+	const uint32_t *process; /* ids of the store; NULL: all */
+	size_t processes;
+	uint64_t from_ns, to_ns; /* to_ns 0: to the end */
+};
+int store_trace_part(struct trace *t, struct store *st, const char *path,
+		     const struct store_part *part, store_trace_fn *go_on, void *arg);
 
 /*
  * The same without its events: they are not kept, but `fn` is told of each, when all lanes and names

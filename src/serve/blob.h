@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* blob.h - files that are part of the program: the page, and what describes the API. */
+#ifndef AON_SERVE_BLOB_H
+#define AON_SERVE_BLOB_H
+
+#include <stddef.h>
+
+struct answer;
+
+struct blob_file {
+	const char *path, *type; /* below the page's root; of HTTP */
+	const unsigned char *bytes;
+	size_t len;
+};
+
+extern const struct blob_file blob_openapi;
+extern const struct blob_file blob_page[]; /* ends with one without a path */
+
+/* A copy as the body. */
+int blob_answer(struct answer *a, const struct blob_file *b);
+
+#endif /* AON_SERVE_BLOB_H */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cache.h - answers that were given, kept within a bound. Any thread may use it. */
+#ifndef AON_SERVE_CACHE_H
+#define AON_SERVE_CACHE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CACHE_BYTES   (16u << 20)
+#define CACHE_ENTRIES 128u
+
+struct answer;
+struct cache;
+
+struct cache_key {
+	const char *run, *target;
+	uint64_t asof, blob; /* how far the run was */
+};
+
+int cache_new(struct cache **out);
+void cache_free(struct cache *c); /* NULL is allowed */
+
+/* True: *a is a copy of what was kept. */
+bool cache_get(struct cache *c, const struct cache_key *k, struct answer *a);
+/* Keeps a copy, if it is not too large; the longest unused go. */
+void cache_put(struct cache *c, const struct cache_key *k, const struct answer *a);
+
+#endif /* AON_SERVE_CACHE_H */

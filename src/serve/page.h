@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* page.h - the files of the page. */
+#ifndef AON_SERVE_PAGE_H
+#define AON_SERVE_PAGE_H
+
+#include <stdbool.h>
+
+struct answer;
+
+/* Whether `target` (with or without a query) is the page or a file of it; then *a is filled. */
+bool page_answer(struct answer *a, const char *target);
+
+#endif /* AON_SERVE_PAGE_H */

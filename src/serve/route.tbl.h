@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * route.tbl.h - every address that is answered, once. openapi.json describes them; a test compares.
+ *
+ *	ROUTE("path below /", handler, flags, "parameters that it takes")
+ *
+ * {id} stands for a run that the asker may see: it is in ask.run then. {x} stands for one segment,
+ * in ask.tail. A handler is a function of api.h. Flags: ROUTE_JSON: it writes members of an object
+ * that is open and has v, asof, lost and partial; ROUTE_HEAVY: it needs a run's events;
+ * ROUTE_OPEN: needs no token.
+ */
+/* clang-format off */
+ROUTE("/api/v1/openapi.json",            openapi,    0, "")
+ROUTE("/api/v1/runs",                    runs,       0, "")
+ROUTE("/api/v1/run/{id}/processes",      processes,  ROUTE_JSON, "")
+ROUTE("/api/v1/run/{id}/accounting",     accounting, ROUTE_JSON, "")
+ROUTE("/api/v1/run/{id}/health",         health,     ROUTE_JSON, "")
+ROUTE("/api/v1/run/{id}/captures",       captures,   ROUTE_JSON, "")
+ROUTE("/api/v1/run/{id}/devices",        devices,    ROUTE_JSON | ROUTE_HEAVY, "t0 t1 ranks")
+ROUTE("/api/v1/live",                    live,       ROUTE_LIVE, "")
+ROUTE("/api/v1/run/{id}/live",           live,       ROUTE_LIVE, "")
+/* clang-format on */
+#undef ROUTE

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * serve.h - what aon serve knows: stores that are only read, the runs in them, questions and answers.
+ *
+ * No sockets here: http.c asks for browsers, tests and `aon report --html` may ask as well.
+ *
+ *	serve_new(&s); serve_add(s, "store.db", NULL, &why);
+ *	serve_ask(s, &who, "/api/v1/runs", &a); ... answer_fini(&a);
+ *
+ * Any thread may ask. Answers that need a run's events hold s->heavy, one at a time, so that the
+ * memory of all of them together is bounded.
+ */
+#ifndef AON_SERVE_H
+#define AON_SERVE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "model/process.h"
+#include "serve/url.h"
+
+struct analysis;
+struct cache;
+struct store;
+struct store_why;
+
+#define RUN_ID 9u /* eight hexadecimal digits and the NUL */
+
+/* A store that is served. It stays open until serve_free(). */
+struct source {
+	char *path;       /* owned */
+	char *label;      /* owned: what it is for people, and for the ids of what was imported */
+	struct store *st; /* owned, read-only */
+	uid_t owner;
+	gid_t group; /* whose members may read the file; (gid_t)-1: nobody's */
+	/* Under serve.lock: */
+	struct process *process; /* owned: as they were at `seen_ns` */
+	size_t processes;
+	uint64_t seen_ns, again_ns; /* CLOCK_MONOTONIC: read, and to be read again */
+	uint64_t blob;              /* newest then */
+	uint32_t *gpus;             /* owned, by process of the list: devices */
+	uint64_t *steps;            /* owned, by process of the list */
+};
+
+struct serve {
+	struct source **source; /* owned */
+	size_t sources;
+	struct cache *cache;
+	pthread_mutex_t lock;  /* the processes of sources */
+	pthread_mutex_t heavy; /* `kept`, and whoever computes */
+	struct analysis *kept; /* of the last question */
+	char host[64];
+};
+
+/* Who asks. Processes of others are shown only to those who may read the store's file anyway. */
+struct viewer {
+	uid_t uid;
+	gid_t group[64];
+	size_t groups;
+	bool all; /* root */
+};
+
+/* A job, a run of `aon run`, a process with neither, or one import: always of one user. */
+struct run {
+	char id[RUN_ID];
+	struct source *src;      /* borrowed */
+	struct process *process; /* owned */
+	uint32_t *gpus;          /* owned, by process */
+	size_t processes;
+	struct account account;
+	uint64_t t0, t1;        /* CLOCK_MONOTONIC, or the trace's clock */
+	int64_t wall_offset_ns; /* add for wall time */
+	uint64_t steps, events, lost, blob;
+	uint32_t devices, ranks;
+	bool live, imported;
+};
+
+struct runs {
+	struct run *run; /* owned, the newest first */
+	size_t n;
+};
+
+struct route;
+
+/* A question. */
+struct ask {
+	struct serve *s;
+	const struct viewer *who;
+	const struct route *route;
+	struct run run;   /* of routes below run/{id} */
+	const char *tail; /* what stands for a last {x} of the route, or NULL */
+	struct url url;
+	const char *mistake; /* a parameter that is wrong: answered with 400 */
+	char text[160];      /* room for it */
+};
+
+struct answer {
+	int status;       /* of HTTP */
+	const char *type; /* of the body, static */
+	char *body;       /* owned by malloc; NULL: none, or in fd */
+	size_t len;
+	int fd;           /* owned: the body is this file, from its begin; -1: none */
+	char file[64];    /* to save it as; "": not to be saved */
+	bool gzipped;     /* the body is */
+	bool immutable;   /* the same for ever under this address */
+	uint32_t retry_s; /* of 503 */
+};
+
+int serve_new(struct serve **out);
+/* Opens a store. `label`: what it was made of; NULL: its path. */
+int serve_add(struct serve *s, const char *path, const char *label, struct store_why *why);
+void serve_free(struct serve *s);
+
+/* `target`: a path and a query, copied. Always fills *out, if with an error. */
+void serve_ask(struct serve *s, const struct viewer *who, const char *target, struct answer *out);
+void answer_fini(struct answer *a);
+/* An error as the API gives them: what is wrong, and what to do (or ""). */
+void answer_error(struct answer *a, int status, const char *what, const char *hint);
+
+/* runs.c: what `who` may see. */
+int runs_load(struct runs *out, struct serve *s, const struct viewer *who);
+void runs_fini(struct runs *rs);
+int run_find(struct run *out, struct serve *s, const struct viewer *who, const char *id);
+void run_fini(struct run *r);
+const char *run_name(const struct run *r);
+
+#endif /* AON_SERVE_H */
