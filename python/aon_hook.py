@@ -14,6 +14,15 @@ def library(probe):
     return lib if os.path.isfile(lib) else None
 
 
+def wait(name, ours):
+    """To call listen() of our module `ours` when `name` has been imported, or now if it has."""
+    _WHEN[name] = ours
+    if name in sys.modules:
+        _listen(name, ours)
+    elif _Finder not in sys.meta_path:
+        sys.meta_path.insert(0, _Finder)
+
+
 def _listen(name, ours):
     if not _WHEN.pop(name, None):
         return

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lets libaon-torch.so listen to a torch that was imported; see aon_hook.py."""
 import ctypes
+import gc
 import os
 import sys
 
@@ -69,3 +70,6 @@ def listen(torch):
     if hook:  # torch 2
         hook(lib.aon_torch_hook())
     __import__("aon_hook_memory").listen(torch, lib)
+    __import__("aon_hook").wait("torch._dynamo", "aon_hook_compile")
+    lib.aon_torch_gc.restype = ctypes.py_object
+    gc.callbacks.append(lib.aon_torch_gc())

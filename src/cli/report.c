@@ -353,6 +353,7 @@ void report_text(const struct gather *g, const struct out *out, size_t fold)
 		row_table(g, out, "From start to end, on any thread", REPORT_SPAN, fold);
 	if (kinds & REPORT_CALLS)
 		row_table(g, out, "Calls", REPORT_CALLS, fold);
+	report_compile(g, out);
 	others(g, out);
 	report_account(&g->account, out);
 }

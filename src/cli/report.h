@@ -19,6 +19,9 @@ void report_text(const struct gather *g, const struct out *out, size_t fold);
 /* A row for each process that is a rank of a job. How many there are, or -errno. */
 int report_ranks(struct store *st, const struct procs *ps, const struct out *out);
 
+/* What torch.compile did, if it did. */
+void report_compile(const struct gather *g, const struct out *out);
+
 /* Where the records went, and a sentence if some were lost. */
 void report_account(const struct account *a, const struct out *out);
 

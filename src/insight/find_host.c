@@ -124,6 +124,27 @@ static uint64_t cpu_cost(const struct insight *in, const struct insight_device *
 	return d->idle_ns[IDLE_HOST] + d->idle_ns[IDLE_LAUNCH] - d->short_gap_ns - d->queued_gap_ns;
 }
 
+/* What is known of some that a host is busy with; NULL: nothing. */
+static const char *remedy(const char *name)
+{
+	static const struct {
+		const char *prefix, *action;
+	} known[] = {
+		{ "torch.compile ",
+		  "compile before the loop, and once: mark sizes that change (dynamic=True, "
+		  "mark_dynamic), pad batches, keep Python numbers out; aon report lists the "
+		  "causes" },
+		{ "Python GC",
+		  "collect garbage when it suits: gc.freeze() after the set-up, gc.disable(), and "
+		  "gc.collect() every some hundred steps on all ranks together" },
+	};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strncmp(name, known[i].prefix, strlen(known[i].prefix)))
+			return known[i].action;
+	return NULL;
+}
+
 static bool cpu_fill(const struct insight *in, struct finding *f)
 {
 	const struct insight_device *d = f->on;
@@ -154,6 +175,8 @@ static bool cpu_fill(const struct insight *in, struct finding *f)
 			"allocate once: %s calls that allocate or free took %s; warm up before you "
 			"measure",
 			N(h->allocs), fmt_time((char[FMT_LEN]){ 0 }, h->alloc_ns));
+	else if (d->host_name_ns > f->cost_ns / 2 && remedy(name))
+		snprintf(f->action, sizeof(f->action), "%s", remedy(name));
 	else if (d->host_name_ns > f->cost_ns / 2)
 		snprintf(f->action, sizeof(f->action),
 			 "make %.*s cheaper or take it out of the loop", NAME, name);

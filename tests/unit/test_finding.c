@@ -128,6 +128,33 @@ static const struct finding *find(const struct findings *fs, enum family k)
 	return NULL;
 }
 
+/* What Python does to its own program is known by name, and has its own remedy. */
+static void check_python(void)
+{
+	static const char *const of[][2] = { { "torch.compile f (a.py:3)", "mark_dynamic" },
+					     { "Python GC", "gc.freeze()" } };
+
+	for (size_t i = 0; i < 2; i++) {
+		const struct finding *f;
+		struct findings *fs;
+		struct insight *in;
+		struct trace *t;
+		char text[256];
+
+		snprintf(text, sizeof(text),
+			 "user 1 0 900 0 %s;api 1 900 5 1 0 cudaLaunchKernel;"
+			 "kernel 0 7 910 90 1 gemm",
+			 of[i][0]);
+		t = kit_trace(text);
+		scale(t, 20, 1000);
+		fs = look(t, &in);
+		f = find(fs, FAMILY_CPU);
+		T_OK(f && strstr(f->action, of[i][1]), "GPUs that wait for %s: what to do",
+		     of[i][0]);
+		done(fs, in, t);
+	}
+}
+
 static void check_ranks(void)
 {
 	struct trace *t = kit_trace("file 0;kernel 0 7 0 500 1 gemm;kernel 0 8 500 500 2 ncclA;"
@@ -242,6 +269,7 @@ int main(void)
 {
 	for (size_t i = 0; i < T_LEN(cases); i++)
 		check_case(i);
+	check_python();
 	check_ranks();
 	check_memory();
 	check_random();

@@ -9,6 +9,7 @@
  * user.c    USER_SCOPE: steps, ranges, collectives        op.c     operators, in whole steps
  * thread.c  what a thread has open, and forks             hook.c   tells optimizers apart
  * memory.c  what the allocators hold, once a step         cpu.c    the same of the CPU's
+ * event.c   Python's garbage, and compilations
  *
  * Callbacks run in strangers' threads, with and without Python's lock: they never wait, print,
  * throw or use the heap. An end may come after its callback was removed, so nothing here is ever
@@ -134,8 +135,11 @@ void memory_put(uint32_t lane, enum memory_of which, int64_t value, uint64_t ste
 /* --- cpu.c --- */
 void cpu_step(uint64_t number);
 
-/* --- hook.c --- */
-void *hook_new(void); /* a Python callable, or NULL */
+/* --- hook.c: Python callables, or NULL --- */
+typedef void *hook_fn(void *self, void *const *args, long n);
+void *hook_make(const char *name, hook_fn *call);
+void *hook_none(void); /* a new reference to None */
+void *hook_new(void);  /* for optimizers */
 
 static inline uint64_t now_ns(void)
 {
