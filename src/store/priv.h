@@ -78,6 +78,9 @@
 	X(EACH_BLOB, "SELECT b.id,d.data FROM blob b CROSS JOIN data d ON d.id=b.id"         \
 		     " WHERE b.id>?1 AND (?3=0 OR b.process=?3) AND b.t1>=?4 AND b.t0<=?5"   \
 		     " ORDER BY b.id LIMIT ?2")                                              \
+	X(ONE_BLOB, "SELECT id,data FROM data WHERE id=?1")                                  \
+	X(EACH_EXTENT, "SELECT id,process,events,t0,t1 FROM blob WHERE id>?1"                \
+		       " ORDER BY id LIMIT ?2")                                              \
 	X(EACH_WIN, "SELECT id,data FROM win WHERE id>?1 AND (?3=0 OR process=?3)"           \
 		    " AND t0>=?4 AND t0<=?5 ORDER BY id LIMIT ?2")
 

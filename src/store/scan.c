@@ -92,6 +92,18 @@ int store_scan_next(struct store_scan *s, uint32_t *process, struct event_column
 	}
 }
 
+int store_scan_get(struct store_scan *s, uint64_t blob, uint32_t *process,
+		   struct event_columns *out)
+{
+	struct store_walk one = { .which = ST_ONE_BLOB };
+	int err = store_batch_get(s->st, &one, blob, &s->batch);
+
+	if (err < 0)
+		return err;
+	s->at = 0;
+	return s->batch.n ? take(s, process, out) : -ENOENT;
+}
+
 int store_each_columns(struct store *st, const struct store_filter *f, uint32_t cols,
 		       store_columns_fn *fn, void *arg)
 {
@@ -137,4 +149,49 @@ int store_extent(struct store *st, uint64_t *last_blob, uint64_t *events)
 unlock:
 	pthread_mutex_unlock(&st->db_lock);
 	return err;
+}
+
+/* Copied out, so that the caller's function runs with no lock and no transaction held. */
+static int some_pieces(struct store *st, uint64_t after, struct store_piece *out, int max)
+{
+	int err, rc = SQLITE_DONE, n = 0;
+	sqlite3_stmt *s;
+
+	pthread_mutex_lock(&st->db_lock);
+	err = store_reopen(st);
+	s = err < 0 ? NULL : store_stmt(st, ST_EACH_EXTENT);
+	if (!s) {
+		err = err < 0 ? err : store_errno(st, sqlite3_errcode(st->db));
+		goto unlock;
+	}
+	sqlite3_bind_int64(s, 1, (int64_t)after);
+	sqlite3_bind_int64(s, 2, max);
+	while (n < max && (rc = sqlite3_step(s)) == SQLITE_ROW)
+		out[n++] = (struct store_piece){
+			.blob = (uint64_t)sqlite3_column_int64(s, 0),
+			.process = (uint32_t)sqlite3_column_int64(s, 1),
+			.events = (uint32_t)sqlite3_column_int64(s, 2),
+			.t0_ns = (uint64_t)sqlite3_column_int64(s, 3),
+			.t1_ns = (uint64_t)sqlite3_column_int64(s, 4),
+		};
+	err = rc == SQLITE_ROW ? 0 : store_errno(st, rc);
+	sqlite3_reset(s);
+unlock:
+	pthread_mutex_unlock(&st->db_lock);
+	return err < 0 ? err : n;
+}
+
+int store_each_piece(struct store *st, uint64_t after, store_piece_fn *fn, void *arg)
+{
+	struct store_piece piece[256];
+	int n, err = 0;
+
+	do {
+		n = some_pieces(st, after, piece, 256);
+		for (int i = 0; i < n && !err; i++) {
+			after = piece[i].blob;
+			err = fn(arg, &piece[i]);
+		}
+	} while (n == 256 && !err);
+	return n < 0 ? n : err;
 }

@@ -150,6 +150,9 @@ int store_scan_open(struct store_scan **out, struct store *st, const struct stor
 int store_scan_next(struct store_scan *s, uint32_t *process, struct event_columns *out);
 uint64_t store_scan_blob(const struct store_scan *s); /* number of the blob of the last batch */
 void store_scan_close(struct store_scan *s);          /* NULL is allowed */
+/* That blob alone; -ENOENT: it is not there any more. Not to be mixed with store_scan_next(). */
+int store_scan_get(struct store_scan *s, uint64_t blob, uint32_t *process,
+		   struct event_columns *out);
 int store_each_columns(struct store *st, const struct store_filter *f, uint32_t cols,
 		       store_columns_fn *fn, void *arg);
 
@@ -159,6 +162,15 @@ int store_geo_get(struct store *st, uint32_t id, struct geo *out);
 
 /* Number of the newest event blob, and how many events there are. Cheap. */
 int store_extent(struct store *st, uint64_t *last_blob, uint64_t *events);
+
+/* Where the event blobs are, without their events, in order of their numbers after `after`. */
+struct store_piece {
+	uint64_t blob;
+	uint32_t process, events;
+	uint64_t t0_ns, t1_ns; /* first start, last end */
+};
+typedef int store_piece_fn(void *arg, const struct store_piece *p);
+int store_each_piece(struct store *st, uint64_t after, store_piece_fn *fn, void *arg);
 
 /* What the file holds, for `aon store` and reports. */
 struct store_stat {
