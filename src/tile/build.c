@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * build.c - reads blocks in the order of their first event and hands events on in the order of
+ * time.
+ *
+ * A block holds ranges that began long before they were stored, and several processes' blocks
+ * cover the same time. So events wait in their group, a thread or a device, until no block that
+ * is still to be read begins before them. When more comes later, the tracks are cut back to where
+ * the new begins, and filled anew from there.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "insight/breakdown.h"
+#include "model/keys.h"
+#include "tile/view.h"
+
+#define WAITING 131072u /* events, before some are handed on */
+
+int view_piece(struct tile_view *v, const struct event_columns *c, size_t i, struct piece *out)
+{
+	uint32_t kind = c->kind[i], lane = c->lane[i];
+	int err;
+
+	if (lane >= v->feed->lanes || !v->feed->lane[lane].known)
+		return 0;
+	if (kind == EVENT_FLOW || kind == EVENT_ALLOC || kind == EVENT_NONE)
+		return 0;
+	*out = (struct piece){ .start_ns = view_rel(v, c->start_ns[i]),
+			       .end_ns = view_rel(v, end_of(c->start_ns[i], c->dur_ns[i])),
+			       .value = c->a[i],
+			       .lane = lane,
+			       .corr = c->corr[i],
+			       .kind = (uint8_t)kind,
+			       .flags = c->flags[i],
+			       .comm = v->comm_mark };
+	v->comm_mark = false;
+	err = view_name(v, c->name[i], kind, &out->name);
+	if (err)
+		return err;
+	if (v->name[out->name].mark && kind == EVENT_MARK) {
+		v->comm_mark = true;
+		return 0;
+	}
+	return !(v->name[out->name].aside && kind == EVENT_COUNTER);
+}
+
+/* --- in order --- */
+
+/* Which of two comes first; what is the same in all of these is the same to a track. */
+static int order(const void *x, const void *y)
+{
+	const struct piece *a = x, *b = y;
+
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns ? -1 : 1;
+	if (a->end_ns != b->end_ns)
+		return a->end_ns > b->end_ns ? -1 : 1;
+	if (a->name != b->name)
+		return a->name < b->name ? -1 : 1;
+	return (a->kind > b->kind) - (a->kind < b->kind);
+}
+
+int pieces_sort(struct piece *p, size_t n)
+{
+	struct sort_key *k = malloc((2 * n + 1) * sizeof(*k));
+	struct piece *to = malloc((n + 1) * sizeof(*to));
+
+	if (!k || !to) {
+		free(k);
+		free(to);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n; i++)
+		k[i] = (struct sort_key){ p[i].start_ns, i };
+	keys_sort(k, k + n, n);
+	for (size_t i = 0; i < n; i++)
+		to[i] = p[k[i].with];
+	for (size_t i = 0, end; i < n; i = end) {
+		for (end = i + 1; end < n && to[end].start_ns == to[i].start_ns; end++)
+			;
+		if (end > i + 1)
+			qsort(&to[i], end - i, sizeof(*to), order);
+	}
+	if (n)
+		memcpy(p, to, n * sizeof(*p));
+	free(k);
+	free(to);
+	return 0;
+}
+
+static int find_group(struct tile_view *v, uint32_t lane, uint32_t device, uint32_t *out)
+{
+	const struct feed_lane *l = &v->feed->lane[lane];
+	struct group *more;
+
+	for (uint32_t i = 0; device != LANE_HOST && i < v->groups; i++)
+		if (v->group[i].process == l->process && v->group[i].device == device) {
+			*out = i;
+			return 0;
+		}
+	more = realloc(v->group, (v->groups + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	v->group = more;
+	more[v->groups] = (struct group){ .host = l->device == LANE_HOST,
+					  .process = l->process,
+					  .device = device };
+	*out = (uint32_t)v->groups++;
+	return 0;
+}
+
+/* The way of each lane that the feed knows. */
+static int make_ways(struct tile_view *v)
+{
+	struct way *more = realloc(v->way, (v->feed->lanes + 1) * sizeof(*more));
+	int err = 0;
+
+	if (!more)
+		return -ENOMEM;
+	v->way = more;
+	for (; v->ways < v->feed->lanes; v->ways++)
+		v->way[v->ways] =
+			(struct way){ NO_TRACK, NO_TRACK, NO_TRACK, NO_TRACK, NO_TRACK, NO_TRACK };
+	for (uint32_t i = 0; i < v->ways && !err; i++) {
+		if (!v->feed->lane[i].known || v->way[i].group != NO_TRACK)
+			continue;
+		err = find_group(v, i, v->feed->lane[i].device, &v->way[i].group);
+		err = err ? err : find_group(v, i, GROUP_STEPS, &v->way[i].steps);
+	}
+	return err;
+}
+
+static int wait_in(struct group *g, const struct piece *p)
+{
+	if (g->n == g->cap) {
+		size_t cap = g->cap ? 2 * g->cap : 256;
+		struct piece *more = realloc(g->piece, cap * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		g->piece = more;
+		g->cap = cap;
+	}
+	g->unsorted |= g->n && order(p, &g->piece[g->n - 1]) < 0;
+	g->piece[g->n++] = *p;
+	return 0;
+}
+
+/* --- into the tracks --- */
+
+static double value_of(const struct piece *p)
+{
+	double v;
+
+	if (!(p->flags & EVENT_FLOAT))
+		return (double)(int64_t)p->value;
+	memcpy(&v, &p->value, sizeof(v));
+	return v;
+}
+
+static int hand_on(struct tile_view *v, const struct piece *p)
+{
+	uint32_t to[ROUTES];
+	int n = view_route(v, p, true, to), err = 0;
+
+	if (n == 0 && (kind_is_gpu(p->kind) || v->tracks == TILE_TRACKS_MAX))
+		v->left++;
+	for (int i = 0; i < n && !err; i++) {
+		struct track *t = v->track[to[i]];
+		bool counted = p->start_ns >= t->levels.fill.at_ns;
+
+		if (t->pub.kind == TRACK_COUNTER)
+			err = levels_sample(&t->levels, p->start_ns, value_of(p));
+		else
+			err = levels_add(&t->levels, p->start_ns, p->end_ns, p->name + 1,
+					 (uint8_t)view_class(v, p));
+		t->pub.n += counted;
+		if (p->start_ns < t->pub.first_ns)
+			t->pub.first_ns = p->start_ns;
+		if (p->end_ns > t->pub.last_ns)
+			t->pub.last_ns = p->end_ns;
+	}
+	return n < 0 ? n : err;
+}
+
+/* All of the group that begins before `until`; the rest stays. */
+static int hand_on_group(struct tile_view *v, struct group *g, uint64_t until)
+{
+	size_t i = 0;
+	int err = 0;
+
+	if (g->unsorted)
+		err = pieces_sort(g->piece, g->n);
+	g->unsorted = g->unsorted && err;
+	for (; i < g->n && !err && (g->piece[i].start_ns < until || until == UINT64_MAX); i++)
+		err = hand_on(v, &g->piece[i]);
+	if (i && g->n > i)
+		memmove(g->piece, g->piece + i, (g->n - i) * sizeof(*g->piece));
+	g->n -= i;
+	return err;
+}
+
+/* Threads first: their calls launched what the devices do. */
+static int hand_on_all(struct tile_view *v, uint64_t until)
+{
+	int err = 0;
+
+	for (int host = 1; host >= 0; host--)
+		for (size_t i = 0; i < v->groups && !err; i++)
+			if (v->group[i].host == host)
+				err = hand_on_group(v, &v->group[i], until);
+	return err;
+}
+
+/* --- the blocks --- */
+
+static int by_start(const void *a, const void *b)
+{
+	const struct feed_block *x = a, *y = b;
+
+	if (x->t0_ns != y->t0_ns)
+		return x->t0_ns < y->t0_ns ? -1 : 1;
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+/* Those that reach beyond `from`, by their start. */
+static int choose_blocks(const struct tile_view *v, uint64_t from, struct feed_block **out,
+			 size_t *n)
+{
+	const struct feed *f = v->feed;
+	struct feed_block *b = malloc((f->blocks + 1) * sizeof(*b));
+
+	if (!b)
+		return -ENOMEM;
+	*n = 0;
+	for (size_t i = 0; i < f->blocks; i++)
+		if (!from || view_rel(v, f->block[i].t1_ns) >= from)
+			b[(*n)++] = f->block[i];
+	qsort(b, *n, sizeof(*b), by_start);
+	*out = b;
+	return 0;
+}
+
+static int read_block(struct tile_view *v, const struct feed_block *b, uint64_t from,
+		      size_t *waiting)
+{
+	struct event_columns c;
+	int err = v->feed->get(v->feed, b, false, &c);
+
+	if (err == -ENOENT) { /* the flight recorder's cap took it meanwhile */
+		v->gone++;
+		return 0;
+	}
+	v->comm_mark = false;
+	for (size_t i = 0; i < c.n && err >= 0; i++) {
+		const struct way *w;
+		struct piece p;
+
+		err = view_piece(v, &c, i, &p);
+		if (err <= 0 || (p.end_ns < from && from))
+			continue;
+		w = &v->way[p.lane];
+		err = wait_in(&v->group[p.kind == EVENT_STEP ? w->steps : w->group], &p);
+		++*waiting;
+		if (p.end_ns > v->t1_ns)
+			v->t1_ns = p.end_ns;
+	}
+	return err < 0 ? err : 0;
+}
+
+static int read_from(struct tile_view *v, uint64_t from)
+{
+	struct feed_block *b;
+	size_t n, waiting = 0;
+	int err = choose_blocks(v, from, &b, &n);
+
+	if (err < 0)
+		return err;
+	for (size_t i = 0; i < n && !err; i++) {
+		err = read_block(v, &b[i], from, &waiting);
+		if (!err && waiting >= WAITING && i + 1 < n) {
+			err = hand_on_all(v, view_rel(v, b[i + 1].t0_ns));
+			waiting = 0;
+			for (size_t k = 0; k < v->groups; k++)
+				waiting += v->group[k].n;
+			waiting /= 2; /* those that stay are looked at again, so not too often */
+		}
+	}
+	free(b);
+	err = err ? err : hand_on_all(v, UINT64_MAX);
+	for (size_t i = 0; i < v->groups; i++) {
+		free(v->group[i].piece);
+		v->group[i] = (struct group){ .host = v->group[i].host,
+					      .process = v->group[i].process,
+					      .device = v->group[i].device };
+	}
+	for (size_t i = 0; i < v->tracks && !err; i++)
+		err = levels_seal(&v->track[i]->levels);
+	return err;
+}
+
+/* Cuts all tracks back to where the new blocks begin; returns from where to read. */
+static int cut_tracks(struct tile_view *v, uint64_t *from)
+{
+	uint64_t ns = UINT64_MAX;
+	int err = 0;
+
+	for (size_t i = v->blocks; i < v->feed->blocks; i++)
+		if (view_rel(v, v->feed->block[i].t0_ns) < ns)
+			ns = view_rel(v, v->feed->block[i].t0_ns);
+	*from = v->tracks ? ns : 0;
+	for (size_t i = 0; i < v->tracks && !err; i++) {
+		struct levels *l = &v->track[i]->levels;
+
+		if (levels_cut_at(l, ns) < *from)
+			*from = levels_cut_at(l, ns);
+		err = levels_cut(l, ns);
+		v->track[i]->pub.n = l->starts;
+		for (size_t k = 0; l->cell && k < TILE_CELLS; k++)
+			v->track[i]->pub.n += l->cell[k].starts;
+	}
+	return err;
+}
+
+int view_build(struct tile_view *v)
+{
+	size_t blocks = v->feed->blocks;
+	uint64_t from = 0;
+	int err;
+
+	if (v->blocks == blocks && v->blocks)
+		return 0;
+	if (!v->t0_ns)
+		for (size_t i = 0; i < blocks; i++)
+			if (!i || v->feed->block[i].t0_ns < v->t0_ns)
+				v->t0_ns = v->feed->block[i].t0_ns;
+	err = make_ways(v);
+	err = err ? err : cut_tracks(v, &from);
+	err = err ? err : read_from(v, from);
+	for (size_t i = v->blocks; i < blocks; i++)
+		v->events += v->feed->block[i].events;
+	v->blocks = blocks;
+	return err;
+}
+
+void view_build_fini(struct tile_view *v)
+{
+	for (size_t i = 0; i < v->groups; i++)
+		free(v->group[i].piece);
+	free(v->group);
+	free(v->way);
+}

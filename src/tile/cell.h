@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cell.h - a tile's 512 cells: of each 2^L ns, how long each class was at work, exactly.
+ *
+ * Every instant is one class's at most, so a cell's parts sum to no more than its width, and what
+ * four tiles say is what the one above them says. A counter's cell uses the same words: ns[0] is
+ * the bits of its least value, ns[1] of its greatest, ns[2] of their sum.
+ */
+#ifndef AON_TILE_CELL_H
+#define AON_TILE_CELL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TILE_CELLS   512u
+#define TILE_SHIFT   9u
+#define TILE_CLASSES 8u
+
+struct cell {
+	uint64_t ns[TILE_CLASSES];
+	uint64_t longest; /* piece of one event in here */
+	uint32_t name;    /* whose it is, + 1; 0: nobody's */
+	uint32_t starts;  /* events that begin in here */
+};
+
+enum { CELL_MIN, CELL_MAX, CELL_SUM };
+
+/* Is anything in it? */
+static inline int cell_used(const struct cell *c)
+{
+	return c->name != 0 || c->starts != 0;
+}
+
+void cell_add(struct cell *to, const struct cell *c);
+void cell_sample(struct cell *to, double value); /* of a counter */
+void cell_add_samples(struct cell *to, const struct cell *c);
+
+/* The packed form of TILE_CELLS cells: owned by the caller; NULL: no memory. */
+uint8_t *cells_pack(const struct cell *c, uint32_t *len);
+void cells_unpack(struct cell *c, const uint8_t *bytes, size_t len);
+
+#endif /* AON_TILE_CELL_H */

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* feed_trace.c - a sealed trace's events, lane by lane, as blocks. */
+#include "tile/feed.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "insight/breakdown.h"
+#include "model/trace.h"
+
+struct strips {
+#define X(bit, NAME, field, type) type field[FEED_BLOCK];
+	EVENT_COLUMNS(X)
+#undef X
+};
+
+struct from_trace {
+	struct feed feed;
+	const struct trace *t; /* borrowed */
+	size_t *first;         /* owned, by block: its first event */
+	struct strips *out;    /* owned */
+};
+
+static int refresh(struct feed *f)
+{
+	(void)f;
+	return 0; /* a trace does not grow */
+}
+
+static int get(struct feed *f, const struct feed_block *b, bool keep, struct event_columns *out)
+{
+	struct from_trace *s = (struct from_trace *)f;
+	const struct event *ev = &s->t->event[s->first[b->id - 1]];
+
+	(void)keep; /* it is in memory as it is */
+	*out = (struct event_columns){ .n = b->events };
+#define X(bit, NAME, field, type)                \
+	for (uint32_t i = 0; i < b->events; i++) \
+		s->out->field[i] = ev[i].field;  \
+	out->field = s->out->field;
+	EVENT_COLUMNS(X)
+#undef X
+	return 0;
+}
+
+static int event(struct feed *f, const struct feed_block *b, uint32_t place, struct event *out)
+{
+	struct from_trace *s = (struct from_trace *)f;
+
+	if (place >= b->events)
+		return -ENOENT;
+	*out = s->t->event[s->first[b->id - 1] + place];
+	return 0;
+}
+
+static const char *text(struct feed *f, uint32_t name)
+{
+	return trace_text(((struct from_trace *)f)->t, name);
+}
+
+static int geo(struct feed *f, uint32_t id, struct geo *out)
+{
+	const struct trace *t = ((struct from_trace *)f)->t;
+
+	if (id >= t->geos)
+		return -ENOENT;
+	*out = t->geo[id];
+	return 0;
+}
+
+static void free_trace(struct feed *f)
+{
+	struct from_trace *s = (struct from_trace *)f;
+
+	free(s->first);
+	free(s->out);
+	feed_fini(f);
+	free(s);
+}
+
+static int add_lanes(struct from_trace *s)
+{
+	const struct trace *t = s->t;
+	int err = 0;
+
+	for (size_t i = 0; i < t->processes; i++) {
+		struct feed_process *p = feed_add_process(&s->feed);
+
+		if (!p)
+			return -ENOMEM;
+		p->id = (uint32_t)i + 1;
+		p->pid = (uint32_t)t->process[i].pid;
+		p->rank = t->file[t->process[i].file].rank;
+		snprintf(p->comm, sizeof(p->comm), "%s", trace_text(t, t->process[i].name));
+	}
+	for (uint32_t i = 0; i < t->lanes && !err; i++) {
+		const struct trace_lane *l = &t->lane[i];
+		struct feed_lane to = { .process = l->process,
+					.device = l->device,
+					.stream = l->stream,
+					.name = l->name };
+
+		if (l->device != LANE_HOST)
+			to.device = t->device[l->device].device;
+		err = feed_set_lane(&s->feed, i, &to);
+	}
+	return err;
+}
+
+static int add_blocks(struct from_trace *s)
+{
+	const struct trace *t = s->t;
+	int err = 0;
+
+	for (size_t l = 0; l < t->lanes && !err; l++)
+		for (size_t i = t->lane_first[l]; i < t->lane_first[l + 1] && !err;) {
+			size_t end = i + FEED_BLOCK;
+			struct feed_block b = { .id = s->feed.blocks + 1,
+						.process = t->lane[l].process + 1,
+						.t0_ns = t->event[i].start_ns };
+
+			end = end < t->lane_first[l + 1] ? end : t->lane_first[l + 1];
+			b.events = (uint32_t)(end - i);
+			s->first[s->feed.blocks] = i;
+			for (; i < end; i++)
+				if (event_end(&t->event[i]) > b.t1_ns)
+					b.t1_ns = event_end(&t->event[i]);
+			err = feed_add_block(&s->feed, &b);
+		}
+	return err;
+}
+
+int feed_trace(struct feed **out, const struct trace *t)
+{
+	struct from_trace *s = calloc(1, sizeof(*s));
+	int err = -ENOMEM;
+
+	if (!s)
+		return -ENOMEM;
+	s->feed.refresh = refresh;
+	s->feed.get = get;
+	s->feed.event = event;
+	s->feed.text = text;
+	s->feed.geo = geo;
+	s->feed.free = free_trace;
+	s->feed.imported = true;
+	s->t = t;
+	s->first = calloc(t->events / FEED_BLOCK + t->lanes + 1, sizeof(*s->first));
+	s->out = malloc(sizeof(*s->out));
+	if (s->first && s->out)
+		err = add_lanes(s);
+	err = err ? err : add_blocks(s);
+	for (size_t i = 0; i < t->files; i++)
+		s->feed.lost += t->file[i].lost;
+	if (err < 0) {
+		free_trace(&s->feed);
+		return err;
+	}
+	*out = &s->feed;
+	return 0;
+}

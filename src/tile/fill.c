@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fill.c - from events that may overlap to pieces that do not.
+ *
+ * Whoever began last has the instant. So an event that ends no later than one that begins after
+ * it is never seen again, and leaves; the ends of those that stay fall from the bottom to the
+ * top, however many events overlap.
+ */
+#include "tile/level.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+void fill_until(struct fill *f, uint64_t ns)
+{
+	while (f->n && f->at_ns < ns) {
+		const struct running *top = &f->run[f->n - 1];
+		uint64_t end = top->end_ns < ns ? top->end_ns : ns;
+
+		if (end > f->at_ns) {
+			f->fn(f, top->class, top->name, f->at_ns, end);
+			f->at_ns = end;
+		}
+		if (top->end_ns <= f->at_ns)
+			f->n--;
+	}
+	f->at_ns = ns > f->at_ns ? ns : f->at_ns;
+}
+
+int fill_add(struct fill *f, uint64_t start, uint64_t end, uint32_t name, uint8_t class)
+{
+	fill_until(f, start);
+	while (f->n && f->run[f->n - 1].end_ns <= end)
+		f->n--;
+	if (end <= f->at_ns)
+		return 0;
+	if (f->n == f->cap) {
+		size_t cap = f->cap ? 2 * f->cap : 16;
+		struct running *more = realloc(f->run, cap * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		f->run = more;
+		f->cap = cap;
+	}
+	f->run[f->n++] = (struct running){ end, name, class };
+	return 0;
+}
+
+void fill_fini(struct fill *f)
+{
+	free(f->run);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* name.c - the names of a view: each looked at once, numbered in the order they were met. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "insight/breakdown.h"
+#include "store/trace.h"
+#include "tile/view.h"
+
+const char *const tile_class_word[TILE_GROUPS] = {
+#define GROUP(NAME, word) [TILE_##NAME] = word,
+#include "tile/class.tbl.h"
+};
+
+static const uint8_t group_of[CLASSES] = {
+	[CLASS_OTHER] = TILE_OTHER,
+#define OF(CLASS, GROUP) [CLASS_##CLASS] = TILE_##GROUP,
+#include "tile/class.tbl.h"
+};
+
+static const char *shown(const struct tile_view *v, const char *text)
+{
+	return v->show ? v->show(text) : text;
+}
+
+static int learn(struct tile_view *v, uint32_t source)
+{
+	struct name *n;
+
+	if (v->names == v->cap_name) {
+		size_t cap = v->cap_name ? 2 * v->cap_name : 64;
+		struct name *more = realloc(v->name, cap * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		v->name = more;
+		v->cap_name = cap;
+	}
+	n = &v->name[v->names++];
+	*n = (struct name){ .source = source,
+			    .text = source ? v->feed->text(v->feed, source) : "" };
+	n->of_gpu = group_of[names_kernel_text(v->classes, shown(v, n->text))];
+	n->mark = !strncmp(n->text, INTO_COMM, strlen(INTO_COMM));
+	n->aside = !strcmp(n->text, INTO_SMS) || !strcmp(n->text, INTO_MEMORY);
+	v->by_source[source] = (uint32_t)v->names;
+	return 0;
+}
+
+int view_name(struct tile_view *v, uint32_t source, uint32_t kind, uint32_t *out)
+{
+	struct name *n;
+	int err;
+
+	source = source < FEED_IDS ? source : 0;
+	if (source >= v->sources) {
+		size_t to = ((size_t)source + 1) * 2;
+		uint32_t *more = realloc(v->by_source, to * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		memset(more + v->sources, 0, (to - v->sources) * sizeof(*more));
+		v->by_source = more;
+		v->sources = to;
+	}
+	err = v->by_source[source] ? 0 : learn(v, source);
+	if (err)
+		return err;
+	*out = v->by_source[source] - 1;
+	n = &v->name[*out];
+	n->gpu |= kind_is_gpu(kind);
+	n->copy |= kind == EVENT_COPY || kind == EVENT_MEMSET;
+	return 0;
+}
+
+enum tile_class view_class(const struct tile_view *v, const struct piece *p)
+{
+	const struct name *n = &v->name[p->name];
+
+	if (!kind_is_gpu(p->kind))
+		return TILE_HOST;
+	if (p->comm || p->kind == EVENT_COLLECTIVE)
+		return TILE_COMM;
+	return p->kind == EVENT_COPY || p->kind == EVENT_MEMSET ? TILE_COPY : n->of_gpu;
+}
+
+int tile_name(struct tile_view *v, uint32_t name, struct tile_name *out)
+{
+	int err = -ENOENT;
+
+	pthread_mutex_lock(&v->lock);
+	if (name < v->names) {
+		const struct name *n = &v->name[name];
+
+		out->text = shown(v, n->text);
+		out->class = !n->gpu ? TILE_HOST : n->copy ? TILE_COPY : (enum tile_class)n->of_gpu;
+		err = 0;
+	}
+	pthread_mutex_unlock(&v->lock);
+	return err;
+}

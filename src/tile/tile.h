@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tile.h - a run as a timeline: tracks, names, and tiles of them at any level of detail.
+ *
+ * A view reads its source once, in the order of time, and keeps of each track how long each class
+ * was at work in cells of 2^L ns, about a byte an event; what is finer than that is read from the
+ * source again. It holds no events. Times are nanoseconds since the view's t0. Any thread may
+ * call any function; answers that point into the view are good until tile_close(), as tracks
+ * and names are only added. docs/tiles.md has the bytes of a tile.
+ */
+#ifndef AON_TILE_H
+#define AON_TILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/event.h"
+#include "model/process.h"
+
+#define TILE_TRACKS_MAX 2048u /* further lanes have no track: see tile_about.left */
+#define TILE_EXACT_MAX  8192u /* events of one tile; of more, its cells are told */
+#define TILE_LEVEL_MAX  54u
+#define TILE_BYTES_MAX  (64u << 20) /* of all cells: more, and tracks are made coarser */
+
+struct store;
+struct trace;
+struct tile_view;
+
+enum tile_class {
+#define GROUP(NAME, word) TILE_##NAME,
+#include "tile/class.tbl.h"
+	TILE_GROUPS,
+};
+
+extern const char *const tile_class_word[TILE_GROUPS];
+
+enum tile_kind {
+	TRACK_STEP,
+	TRACK_GPU,
+	TRACK_STREAM,
+	TRACK_THREAD,
+	TRACK_COMM,
+	TRACK_COUNTER,
+	TRACK_WHY
+};
+
+extern const char *const tile_kind_word[];
+
+struct tile_opts {
+	const uint32_t *process; /* of the store; none: all */
+	size_t processes;
+	uint64_t t0_ns;   /* 0: the first event */
+	size_t bytes_max; /* 0: TILE_BYTES_MAX */
+	bool live;        /* more will come */
+	/* How names are shown; NULL: as they are. What it returns is good for ever. */
+	const char *(*show)(const char *name);
+};
+
+/* The source is borrowed; a trace is sealed. Reads all of it: about 40 ns an event. */
+int tile_open_store(struct tile_view **out, struct store *st, const struct tile_opts *o);
+int tile_open_trace(struct tile_view **out, const struct trace *t, const struct tile_opts *o);
+void tile_close(struct tile_view *v); /* NULL is allowed */
+
+/* Reads what came since; cheap when nothing did. */
+int tile_refresh(struct tile_view *v);
+void tile_ended(struct tile_view *v); /* nothing will come any more */
+
+struct tile_about {
+	uint64_t t0_ns, t1_ns; /* of the source's clock; end of the last event */
+	uint64_t events, lost;
+	uint64_t left; /* events of lanes without a track */
+	uint64_t gone; /* blocks that the source dropped while it was read */
+	size_t tracks, names, bytes;
+	bool live;
+};
+void tile_about(struct tile_view *v, struct tile_about *out);
+
+struct tile_track {
+	uint32_t id, parent; /* from 1 on; 0: none */
+	enum tile_kind kind;
+	char label[96];
+	uint32_t pid;
+	int32_t rank, gpu;          /* -1: none */
+	uint64_t first_ns, last_ns; /* relative */
+	uint64_t n;
+	uint8_t base_level;
+};
+int tile_track(struct tile_view *v, uint32_t id, struct tile_track *out); /* -ENOENT */
+
+/* Names are numbered from 0 on, in the order they were met. */
+struct tile_name {
+	const char *text; /* for people */
+	enum tile_class class;
+};
+int tile_name(struct tile_view *v, uint32_t name, struct tile_name *out); /* -ENOENT */
+
+/* --- tiles --- */
+
+struct tile_ask {
+	uint8_t L;
+	uint64_t first, last;  /* indices */
+	const uint32_t *track; /* by id */
+	size_t tracks;
+	uint64_t from; /* how many to pass over: what an answer said in `next` */
+	size_t bytes;  /* enough after so many, */
+	uint64_t ns;   /* or after so long */
+};
+
+struct tile_answer {
+	uint8_t *bytes; /* owned: free() */
+	size_t len, cap;
+	uint64_t next; /* 0: that is all */
+	bool live;     /* some of it may change */
+};
+
+/* "L=18&i=12-16&tracks=1,2" as it is asked for. `track` has room for `max`. -EINVAL: `why` says. */
+#define TILE_ASK_MAX 256u /* tracks, and tiles in a row */
+int tile_ask_parse(struct tile_ask *a, const char *L, const char *i, const char *tracks,
+		   const char *from, uint32_t *track, size_t max, const char **why);
+/* Tiles from the middle of the row outwards, all tracks of each. 0 or -errno. */
+int tile_answer(struct tile_view *v, const struct tile_ask *a, struct tile_answer *out);
+
+#endif /* AON_TILE_H */

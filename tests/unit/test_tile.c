@@ -1,0 +1,627 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a timeline shows is what was: for made-up traces, each cell of each level of each track
+ * against a sweep that knows of no levels, and the bytes of tiles against both.
+ */
+#include "tile/tile.h"
+
+#include <inttypes.h>
+
+#include "insight/breakdown.h"
+#include "storekit.h"
+#include "store/trace.h"
+#include "store/varint.h"
+#include "tile/view.h"
+#include "tracekit.h"
+
+/* --- the truth --- */
+
+struct moment {
+	uint64_t from, to;
+	uint32_t name;
+	uint8_t class;
+};
+
+struct truth {
+	struct moment *m;
+	size_t n;
+};
+
+static bool of_track(struct tile_view *v, const struct piece *p, uint32_t track)
+{
+	uint32_t to[ROUTES];
+	int n = view_route(v, p, false, to);
+
+	for (int i = 0; i < n; i++)
+		if (to[i] == track)
+			return true;
+	return false;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Events of a track, as the source has them. */
+static struct piece *events_of(struct tile_view *v, uint32_t track, size_t *n)
+{
+	struct piece *p = malloc((v->events + 1) * sizeof(*p));
+	struct event_columns c;
+
+	*n = 0;
+	for (size_t b = 0; b < v->feed->blocks; b++) {
+		if (v->feed->get(v->feed, &v->feed->block[b], false, &c) < 0)
+			abort();
+		v->comm_mark = false;
+		for (size_t i = 0; i < c.n; i++)
+			if (view_piece(v, &c, i, &p[*n]) > 0 && of_track(v, &p[*n], track))
+				++*n;
+	}
+	return p;
+}
+
+/* Between two edges nothing changes: who of those that run there began last, the shortest of them? */
+static struct truth truth_of(struct tile_view *v, uint32_t track)
+{
+	struct truth t = { 0 };
+	size_t n, edges = 0;
+	struct piece *p = events_of(v, track, &n);
+	uint64_t *edge = malloc((2 * n + 1) * sizeof(*edge));
+
+	if (pieces_sort(p, n) < 0)
+		abort();
+	for (size_t i = 0; i < n; i++) {
+		edge[edges++] = p[i].start_ns;
+		edge[edges++] = p[i].end_ns;
+	}
+	qsort(edge, edges, sizeof(*edge), by_value);
+	t.m = malloc((edges + 1) * sizeof(*t.m));
+	for (size_t i = 0; i + 1 < edges; i++) {
+		const struct piece *who = NULL;
+
+		for (size_t k = 0; k < n && edge[i] < edge[i + 1]; k++) {
+			if (p[k].start_ns > edge[i] || p[k].end_ns < edge[i + 1])
+				continue;
+			if (!who || p[k].start_ns > who->start_ns ||
+			    (p[k].start_ns == who->start_ns && p[k].end_ns <= who->end_ns))
+				who = &p[k];
+		}
+		if (who)
+			t.m[t.n++] = (struct moment){ edge[i], edge[i + 1], who->name,
+						      (uint8_t)view_class(v, who) };
+	}
+	free(edge);
+	free(p);
+	return t;
+}
+
+static void truth_sum(const struct truth *t, uint64_t from, uint64_t to, uint64_t ns[TILE_CLASSES])
+{
+	memset(ns, 0, TILE_CLASSES * sizeof(*ns));
+	for (size_t i = 0; i < t->n; i++) {
+		uint64_t a = t->m[i].from > from ? t->m[i].from : from;
+		uint64_t b = t->m[i].to < to ? t->m[i].to : to;
+
+		if (a < b)
+			ns[t->m[i].class] += b - a;
+	}
+}
+
+/* Where it is: every cell of every level of a track. Few events, so tiles in use are found fast. */
+static bool track_is_true(struct tile_view *v, uint32_t track)
+{
+	struct levels *l = &v->track[track]->levels;
+	struct truth t = truth_of(v, track);
+	struct cell *c = v->scratch;
+	uint64_t sum[TILE_CLASSES], ns[TILE_CLASSES], all[TILE_CLASSES];
+	bool ok = true;
+
+	truth_sum(&t, 0, UINT64_MAX, all);
+	for (unsigned L = l->base; L <= LEVEL_MAX && ok; L += 2) {
+		struct level *base = &l->at[l->base / 2];
+		uint64_t last = UINT64_MAX, starts = 0;
+
+		memset(sum, 0, sizeof(sum));
+		for (size_t i = 0; i < base->n && ok; i++) {
+			uint64_t index = base->slot[i].index >> (L - l->base);
+
+			if (index == last)
+				continue;
+			last = index;
+			ok &= levels_get(l, (uint8_t)L, index, index & 1, c, c + TILE_CELLS) == 1;
+			for (size_t k = 0; k < TILE_CELLS && ok; k++) {
+				uint64_t from = ((index << TILE_SHIFT) + k) << L,
+					 to = from + (1ull << L);
+
+				truth_sum(&t, from, to ? to : UINT64_MAX, ns);
+				ok &= !memcmp(ns, c[k].ns, sizeof(ns));
+				starts += c[k].starts;
+				for (size_t x = 0; x < TILE_CLASSES; x++)
+					sum[x] += c[k].ns[x];
+			}
+		}
+		ok &= !memcmp(sum, all, sizeof(sum)) && starts == v->track[track]->pub.n;
+		if (!ok)
+			printf("# track %u (%s) level %u\n", track + 1, v->track[track]->pub.label,
+			       L);
+	}
+	free(t.m);
+	return ok;
+}
+
+static bool view_is_true(struct tile_view *v)
+{
+	for (uint32_t i = 0; i < v->tracks; i++)
+		if (v->track[i]->pub.kind != TRACK_COUNTER && !track_is_true(v, i))
+			return false;
+	return true;
+}
+
+/* --- what a page reads --- */
+
+struct seen {
+	uint32_t kind, L, flags, track, events, lost, epoch;
+	uint64_t t0;
+	const uint8_t *body;
+	size_t len;
+};
+
+static uint32_t le32(const uint8_t *p)
+{
+	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+/* The tile at `at`; returns where the next one is, 0 where it is none. */
+static size_t see(const struct tile_answer *a, size_t at, struct seen *s)
+{
+	const uint8_t *p = a->bytes + at;
+	uint32_t len;
+
+	if (a->len - at < 36)
+		return 0;
+	len = le32(p);
+	if (len < 36 || len > a->len - at || memcmp(p + 4, "AONT", 4) || p[8] != 1)
+		return 0;
+	*s = (struct seen){ .kind = p[9],
+			    .L = p[10],
+			    .flags = p[11],
+			    .track = le32(p + 12),
+			    .t0 = le32(p + 16) | (uint64_t)le32(p + 20) << 32,
+			    .events = le32(p + 24),
+			    .lost = le32(p + 28),
+			    .epoch = le32(p + 32),
+			    .body = p + 36,
+			    .len = len - 36 };
+	return at + len;
+}
+
+/* Are all events of the track in exact tiles of that level, each once or where it reaches into? */
+static bool exact_has_all(struct tile_view *v, uint32_t track, uint8_t L)
+{
+	size_t n, found = 0, starts = 0;
+	struct piece *p = events_of(v, track, &n);
+	uint32_t id = track + 1;
+	bool ok = true;
+	uint64_t last = UINT64_MAX;
+
+	if (pieces_sort(p, n) < 0)
+		abort();
+	for (size_t i = 0; i < n && ok; i++) {
+		uint64_t index = p[i].start_ns >> (L + TILE_SHIFT), end;
+		struct tile_ask a = { L, index, index, &id, 1, 0, SIZE_MAX, 1u << 30 };
+		struct tile_answer out;
+		struct varint_in in;
+		struct seen s;
+
+		found += index != last;
+		if (index == last)
+			continue;
+		last = index;
+		if (tile_answer(v, &a, &out) < 0 || !see(&out, 0, &s) || s.kind != TILE_EXACT)
+			return false;
+		in = (struct varint_in){ s.body, s.body + s.len, false };
+		end = s.t0;
+		for (uint32_t k = 0; k < s.events && ok; k++) {
+			uint64_t start = end + unzigzag(varint_get(&in)), dur = varint_get(&in);
+			uint32_t name = (uint32_t)varint_get(&in);
+
+			varint_get(&in);
+			end = start + dur;
+			if (start < s.t0)
+				continue; /* it began in a tile before */
+			ok &= starts < n && p[starts].start_ns == start &&
+			      p[starts].end_ns == end && name < v->names;
+			starts++;
+		}
+		ok &= !in.bad && in.p == in.end;
+		free(out.bytes);
+	}
+	free(p);
+	return ok && starts == n;
+}
+
+/* --- made-up runs --- */
+
+static uint64_t below(uint64_t n)
+{
+	return kit_random() % n;
+}
+
+static uint64_t some_length(unsigned bits)
+{
+	return kit_random() >> (64 - 1 - below(bits));
+}
+
+/* Streams that overlap each other and themselves, ranges that nest or do not, steps, counters. */
+static struct trace *random_trace(unsigned events, unsigned bits, uint64_t from)
+{
+	static const char *const name[] = { "gemm", "flash_fwd", "ncclAllReduce",
+					    "adam", "relu",      "x" };
+	struct kit k = { 0 };
+	uint64_t t = from;
+
+	if (trace_new(&k.t) < 0)
+		abort();
+	kit_file(&k, 0);
+	for (unsigned i = 0; i < events; i++) {
+		struct event e = { .dur_ns = below(8) ? some_length(bits) : 0,
+				   .start_ns = t,
+				   .corr = i + 1,
+				   .name = kit_name(&k, name[below(6)]) };
+		unsigned what = (unsigned)below(10);
+
+		t += some_length(bits) / 2;
+		e.kind = what < 6   ? EVENT_KERNEL
+			 : what < 7 ? EVENT_COPY
+			 : what < 8 ? EVENT_RANGE
+			 : what < 9 ? EVENT_API
+				    : EVENT_STEP;
+		kit_add(&k, &e, what < 7 ? (int)below(2) : -1, below(2));
+	}
+	if (trace_seal(k.t) < 0)
+		abort();
+	return k.t;
+}
+
+static void test_random(void)
+{
+	unsigned bad = 0, exact = 0, views = 0;
+
+	for (unsigned i = 0; i < 40; i++) {
+		struct trace *t =
+			random_trace(1 + (unsigned)below(120), 8 + i % 48, i % 3 ? 0 : 1ull << 40);
+		struct tile_opts o = { 0 };
+		struct tile_view *v;
+
+		if (tile_open_trace(&v, t, &o) < 0)
+			abort();
+		bad += !view_is_true(v);
+		for (uint32_t k = 0; k < v->tracks; k++)
+			if (v->track[k]->pub.kind != TRACK_COUNTER) {
+				exact += !exact_has_all(v, k, v->track[k]->levels.base - 2);
+				exact += !exact_has_all(v, k, 0);
+			}
+		views++;
+		tile_close(v);
+		trace_free(t);
+	}
+	T_OK(bad == 0, "no level of %u made-up runs lies: %u do", views, bad);
+	T_OK(exact == 0, "below the base level every event is there: %u tracks lack some", exact);
+}
+
+static struct tile_view *view_of(const char *text, struct trace **t)
+{
+	struct tile_opts o = { 0 };
+	struct tile_view *v;
+
+	*t = kit_trace(text);
+	if (tile_open_trace(&v, *t, &o) < 0)
+		abort();
+	return v;
+}
+
+static void test_small(void)
+{
+	struct trace *t;
+	struct tile_view *v = view_of("", &t);
+	struct tile_about about;
+	uint32_t id[2] = { 1, 7 };
+	struct tile_ask a = { 54, 0, 1, id, 2, 0, SIZE_MAX, 1u << 30 };
+	struct tile_answer out;
+	struct seen s;
+
+	tile_about(v, &about);
+	T_OK(about.tracks == 0 && about.events == 0, "a run of nothing has no tracks");
+	T_OK(tile_answer(v, &a, &out) == 0 && see(&out, 0, &s) && s.kind == TILE_EMPTY &&
+		     s.track == 1,
+	     "and tiles of tracks that are not there are empty");
+	free(out.bytes);
+	tile_close(v);
+	trace_free(t);
+
+	v = view_of("kernel 0 7 1000 500 1 gemm", &t);
+	T_OK(v->tracks == 2 && view_is_true(v) && v->t0_ns == 1000, "one event is told");
+	T_OK(!strcmp(v->track[0]->pub.label, "GPU 0") && v->track[1]->pub.parent == 1,
+	     "on its stream and its GPU");
+	tile_close(v);
+	trace_free(t);
+
+	v = view_of(
+		"kernel 0 7 0 18446744073709551615 1 gemm;kernel 0 7 9223372036854775808 5 2 relu;"
+		"kernel 0 8 18446744073709551610 100 3 adam",
+		&t);
+	T_OK(view_is_true(v), "times up to the last that there is");
+	tile_close(v);
+	trace_free(t);
+}
+
+static void test_tracks(void)
+{
+	struct trace *t;
+	struct tile_view *v =
+		view_of("op 1 0 100 0 fwd;api 1 10 5 1 0 cudaLaunchKernel;step 1 0 200 3;"
+			"kernel 0 7 50 20 1 gemm;kernel 0 8 60 20 2 ncclDevKernel_AllReduce;"
+			"counter 1 5 42 power;counter 1 900 44 power;copy 0 7 90 5 3 64 1",
+			&t);
+	const char *kinds[] = { "thread", "step", "counter", "gpu", "stream", "stream", "comm" };
+	bool found[7] = { false };
+	uint32_t id = 0;
+	struct tile_answer out;
+	struct seen s;
+	float f[3];
+
+	for (uint32_t i = 0; i < v->tracks; i++)
+		for (size_t k = 0, once = 1; k < 7 && once; k++)
+			if (!found[k] && !strcmp(kinds[k], tile_kind_word[v->track[i]->pub.kind])) {
+				found[k] = true;
+				once = 0;
+				if (k == 2)
+					id = i + 1;
+			}
+	T_OK(found[0] && found[1] && found[2] && found[3] && found[4] && found[5] && found[6],
+	     "threads, steps, GPUs, streams, collectives and counters have tracks");
+	T_OK(view_is_true(v), "and all are true");
+	T_OK(tile_answer(v, &(struct tile_ask){ 54, 0, 0, &id, 1, 0, SIZE_MAX, 1u << 30 }, &out) ==
+			     0 &&
+		     see(&out, 0, &s) && s.kind == TILE_SAMPLES && s.events == 2 &&
+		     s.len == 64 + 12,
+	     "a counter's tile has one cell");
+	memcpy(f, s.body + 64, sizeof(f));
+	T_OK(f[0] == 42 && f[1] == 44 && f[2] == 43, "with its least, greatest and mean");
+	free(out.bytes);
+	tile_close(v);
+	trace_free(t);
+}
+
+/* Far more events in a tile than are told one by one, and shares that a page can trust. */
+static void test_dense(void)
+{
+	struct tile_opts o = { 0 };
+	struct tile_answer out;
+	struct tile_view *v;
+	struct kit k = { 0 };
+	uint32_t id = 1;
+	struct seen s;
+	uint64_t share = 0, cells = 0;
+
+	if (trace_new(&k.t) < 0)
+		abort();
+	kit_file(&k, 0);
+	for (unsigned i = 0; i < 100000; i++) {
+		struct event e = {
+			.kind = EVENT_KERNEL, .start_ns = i * 2, .dur_ns = 1, .name = 1
+		};
+
+		kit_add(&k, &e, 0, 7);
+	}
+	if (trace_seal(k.t) < 0 || tile_open_trace(&v, k.t, &o) < 0)
+		abort();
+	T_OK(v->track[0]->levels.base == LEVEL_MIN, "a dense track keeps its fine cells");
+	T_OK(tile_answer(v, &(struct tile_ask){ 6, 0, 0, &id, 1, 0, SIZE_MAX, 1u << 30 }, &out) ==
+			     0 &&
+		     see(&out, 0, &s) && s.kind == TILE_BUCKETS && s.events == 16384,
+	     "a tile of %u events is cells, below the base level too", out.bytes ? s.events : 0);
+	for (size_t i = 64; i + 2 < s.len && s.kind == TILE_BUCKETS; cells++) {
+		share += s.body[i + 1];
+		i += 2;
+		while (s.body[i] & 0x80)
+			i++;
+		i++;
+		while (s.body[i] & 0x80)
+			i++;
+		i++;
+	}
+	T_OK(cells == 512 && share >= 512 * 127 && share <= 512 * 128, "half of each is busy");
+	free(out.bytes);
+	tile_close(v);
+	trace_free(k.t);
+}
+
+/* --- a store, whole and as it grows --- */
+
+static void put_event(struct store *st, struct process *p, struct blob_enc *e,
+		      const struct event *ev)
+{
+	struct blob_packer *z;
+	struct blob b;
+
+	if (ev && blob_add(e, ev, 1) != 1)
+		abort();
+	if (ev && blob_count(e) < 50)
+		return;
+	if (!blob_count(e))
+		return;
+	if (blob_packer_new(&z) < 0 || blob_seal(e, &b) < 0 || blob_pack(z, &b) < 0 ||
+	    store_blob(st, p->id, &b) < 0)
+		abort();
+	p->account.emitted += b.records;
+	p->account.stored += b.records;
+	if (store_process(st, p) < 0 || store_commit(st, 1) < 0)
+		abort();
+	blob_fini(&b);
+	blob_packer_free(z);
+}
+
+static bool same_tiles(struct tile_view *a, struct tile_view *b)
+{
+	if (a->tracks != b->tracks)
+		return false;
+	for (size_t i = 0; i < a->tracks; i++) {
+		size_t other = 0;
+
+		for (; other < b->tracks; other++)
+			if (b->track[other]->lane == a->track[i]->lane &&
+			    b->track[other]->pub.kind == a->track[i]->pub.kind)
+				break;
+		if (other == b->tracks || a->track[i]->pub.n != b->track[other]->pub.n)
+			return false;
+	}
+	return true;
+}
+
+/* Ranges are stored when they end, so what comes late began long before. */
+static void test_live(void)
+{
+	struct store *st = kit_open(kit_path("live.db"), 0, 0), *ro;
+	struct process p = kit_process(st, 7);
+	struct tile_opts o = { .live = true };
+	struct tile_view *v, *whole;
+	uint32_t name = 0, lane[3] = { 0 };
+	struct blob_enc *e;
+	unsigned bad = 0;
+
+	if (store_name(st, "gemm", 4, &name) < 0 || blob_enc_new(&e) < 0 ||
+	    store_open_ro(&ro, kit_path("live.db"), NULL) < 0)
+		abort();
+	for (uint32_t i = 0; i < 3; i++) {
+		struct lane l = { .process = p.id,
+				  .device = i < 2 ? 0 : LANE_HOST,
+				  .stream = 7 + i };
+
+		if (store_lane(st, &l, &lane[i]) < 0)
+			abort();
+	}
+	store_commit(st, 1);
+	if (tile_open_store(&v, ro, &o) < 0)
+		abort();
+	for (unsigned i = 0; i < 900; i++) {
+		struct event ev = { .kind = EVENT_KERNEL,
+				    .name = name,
+				    .lane = lane[i % 3],
+				    .start_ns = 1000000 + i * 70000,
+				    .dur_ns = below(200000),
+				    .corr = i };
+
+		if (i % 3 == 2) {
+			ev.kind = EVENT_RANGE;
+			ev.corr = 0;
+			ev.dur_ns = below(50) ? below(300000) : below(i * 60000);
+			ev.start_ns -= ev.dur_ns;
+		}
+		put_event(st, &p, e, &ev);
+		if (i % 45 == 44) {
+			if (tile_refresh(v) < 0)
+				abort();
+			bad += !view_is_true(v);
+		}
+	}
+	put_event(st, &p, e, NULL);
+	if (tile_refresh(v) < 0 || tile_open_store(&whole, ro, &o) < 0)
+		abort();
+	T_OK(bad == 0, "a run that grows is true each time it is looked at: %u times not", bad);
+	T_OK(view_is_true(v) && view_is_true(whole) && same_tiles(v, whole) && v->events == 900,
+	     "and in the end as if it had been read at once");
+	tile_close(v);
+	tile_close(whole);
+	blob_enc_free(e);
+	store_close(ro);
+	store_close(st);
+}
+
+/* The rest of an answer is what was not in it. */
+static void test_next(void)
+{
+	struct trace *t = random_trace(400, 20, 0);
+	struct tile_opts o = { 0 };
+	uint32_t id[6] = { 1, 2, 3, 4, 5, 6 };
+	struct tile_ask a = { 14, 0, 8, id, 6, 0, SIZE_MAX, 1ull << 40 };
+	struct tile_answer all, part;
+	struct tile_view *v;
+	size_t at = 0, parts = 0;
+	bool ok = true;
+	struct seen s;
+
+	if (tile_open_trace(&v, t, &o) < 0 || tile_answer(v, &a, &all) < 0)
+		abort();
+	T_OK(see(&all, 0, &s) && s.t0 == 4ull << (14 + 9), "the middle of the row comes first");
+	a.bytes = 1;
+	do {
+		ok &= tile_answer(v, &a, &part) == 0 && at + part.len <= all.len &&
+		      !memcmp(all.bytes + at, part.bytes, part.len);
+		at += part.len;
+		parts++;
+		a.from = part.next;
+		free(part.bytes);
+	} while (a.from && ok);
+	T_OK(ok && at == all.len && parts == 54, "in %zu parts it is the same bytes", parts);
+	free(all.bytes);
+	tile_close(v);
+	trace_free(t);
+}
+
+static void test_ask(void)
+{
+	static const struct {
+		const char *L, *i, *tracks, *from;
+		int want;
+	} cases[] = {
+		{ "18", "12-16", "1,2,3", NULL, 0 },
+		{ "0", "0", "1", "0", 0 },
+		{ "54", "1", "4294967295", "1", 0 },
+		{ "54", "2", "1", NULL, -EINVAL },
+		{ "56", "0", "1", NULL, -EINVAL },
+		{ "17", "0", "1", NULL, -EINVAL },
+		{ "-2", "0", "1", NULL, -EINVAL },
+		{ "", "0", "1", NULL, -EINVAL },
+		{ NULL, "0", "1", NULL, -EINVAL },
+		{ "18", "16-12", "1", NULL, -EINVAL },
+		{ "18", "0-256", "1", NULL, -EINVAL },
+		{ "18", "1-", "1", NULL, -EINVAL },
+		{ "18", "99999999999999999999", "1", NULL, -EINVAL },
+		{ "18", "0", "", NULL, -EINVAL },
+		{ "18", "0", "1,", NULL, -EINVAL },
+		{ "18", "0", "1,,2", NULL, -EINVAL },
+		{ "18", "0", "4294967296", NULL, -EINVAL },
+		{ "18", "0", "1", "2", -EINVAL },
+		{ "18", "0", "1", "x", -EINVAL },
+	};
+	uint32_t track[TILE_ASK_MAX];
+	struct tile_ask a;
+	const char *why;
+	unsigned bad = 0;
+
+	for (size_t i = 0; i < T_LEN(cases); i++) {
+		int got = tile_ask_parse(&a, cases[i].L, cases[i].i, cases[i].tracks, cases[i].from,
+					 track, TILE_ASK_MAX, &why);
+
+		bad += got != cases[i].want || (got == 0) != (why == NULL);
+	}
+	T_OK(bad == 0, "of %zu ways to ask for tiles, those that make sense are taken",
+	     T_LEN(cases));
+}
+
+int main(void)
+{
+	kit_begin();
+	test_small();
+	test_tracks();
+	test_random();
+	test_dense();
+	test_live();
+	test_next();
+	test_ask();
+	return kit_end();
+}
