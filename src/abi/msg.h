@@ -66,6 +66,7 @@ struct aon_msg_hello {
 	uint32_t local_rank; /* + 1; 0: it does not */
 	uint32_t reserved2;
 	char job[48];
+	char node[32]; /* as the cluster's scheduler calls it */
 };
 
 #define AON_HELLO_LEAST 96u /* bytes of the first version's */
@@ -92,7 +93,7 @@ struct aon_msg_note {
 };
 
 _Static_assert(sizeof(struct aon_msg_head) == 8, "message layout is ABI");
-_Static_assert(sizeof(struct aon_msg_hello) == 160, "message layout is ABI");
+_Static_assert(sizeof(struct aon_msg_hello) == 192, "message layout is ABI");
 _Static_assert(sizeof(struct aon_msg_welcome) == 48, "message layout is ABI");
 _Static_assert(sizeof(struct aon_msg_note) == 168, "message layout is ABI");
 

@@ -64,6 +64,7 @@ struct client {
 	char run[16];
 	uint32_t rank, world, local_rank; /* as in HELLO */
 	char job[48];
+	char node[32];
 	uint32_t pool_kib;
 	uint32_t join_ms; /* that the first event may wait for aond's answer */
 };

@@ -6,7 +6,7 @@
  *	ENV(what, "VARIABLE")      the first one that is set counts
  *
  * what  RANK, WORLD (ranks of the job), LOCAL (rank on this node): whole numbers
- *       JOB: a text, up to 47 of a-z A-Z 0-9 . _ : -
+ *       JOB, NODE: a text, up to 47 and 31 of a-z A-Z 0-9 . _ : -
  */
 /* clang-format off */
 ENV(RANK,  "RANK")                        /* torchrun, and what else starts torch.distributed */
@@ -30,5 +30,7 @@ ENV(JOB,   "LSB_JOBID")
 ENV(JOB,   "OMPI_MCA_ess_base_jobid")
 ENV(JOB,   "TORCHELASTIC_RUN_ID")
 ENV(JOB,   "JOB_NAME")
+ENV(NODE,  "SLURMD_NODENAME")
+ENV(NODE,  "NODE_NAME")                   /* as pods of Kubernetes are told it */
 /* clang-format on */
 #undef ENV

@@ -168,6 +168,7 @@ static int say_hello(void)
 
 	memcpy(m.run, c->run, sizeof(m.run));
 	memcpy(m.job, c->job, sizeof(m.job));
+	memcpy(m.node, c->node, sizeof(m.node));
 	m.rank = c->rank;
 	m.world = c->world;
 	m.local_rank = c->local_rank;
@@ -457,23 +458,23 @@ static uint32_t env_rank(const char *name)
 }
 
 /* Letters, digits and what joins them: a name, and no secret by accident. */
-static void env_job(const char *name)
+static void env_word(char *out, size_t cap, const char *name)
 {
 	const char *v = secure_getenv(name);
 	size_t n = 0;
 
-	for (; v && v[n] && n < sizeof(c->job) - 1; n++)
+	for (; v && v[n] && n < cap - 1; n++)
 		if (!((v[n] >= 'a' && v[n] <= 'z') || (v[n] >= 'A' && v[n] <= 'Z') ||
 		      (v[n] >= '-' && v[n] <= ':' && v[n] != '/') || v[n] == '_'))
 			return;
 	if (v && strcmp(v, "none")) /* torchrun's for no name */
-		memcpy(c->job, v, n);
+		memcpy(out, v, n);
 }
 
 /* At the start alone: later the program may change its environment while we read. */
 static void look_for_job(void)
 {
-	enum what { RANK, WORLD, LOCAL, JOB };
+	enum what { RANK, WORLD, LOCAL, JOB, NODE };
 	static const struct {
 		enum what what;
 		const char *name;
@@ -484,10 +485,14 @@ static void look_for_job(void)
 	uint32_t *const number[] = { &c->rank, &c->world, &c->local_rank };
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-		if (table[i].what == JOB && !*c->job)
-			env_job(table[i].name);
-		else if (table[i].what != JOB && !*number[table[i].what])
-			*number[table[i].what] = env_rank(table[i].name);
+		enum what what = table[i].what;
+
+		if (what == JOB && !*c->job)
+			env_word(c->job, sizeof(c->job), table[i].name);
+		else if (what == NODE && !*c->node)
+			env_word(c->node, sizeof(c->node), table[i].name);
+		else if (what < JOB && !*number[what])
+			*number[what] = env_rank(table[i].name);
 	}
 	c->world -= c->world != 0;
 }

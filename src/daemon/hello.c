@@ -154,6 +154,9 @@ static void make_row(const struct sess *s, const struct aon_msg_hello *m, struct
 	snprintf(p->run, sizeof(p->run), "%s", m->run);
 	snprintf(p->library, sizeof(p->library), "%s", m->library);
 	snprintf(p->job, sizeof(p->job), "%s", m->job);
+	snprintf(p->node, sizeof(p->node), "%s", m->node);
+	if (!*p->node)
+		gethostname(p->node, sizeof(p->node) - 1);
 	p->local_rank = m->local_rank;
 	p->origin.rank = m->rank;
 	p->origin.world = m->world;

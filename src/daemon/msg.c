@@ -41,6 +41,7 @@ int msg_check(union msg *out, const void *data, size_t len)
 		TERMINATE(out->hello.library);
 		TERMINATE(out->hello.run);
 		TERMINATE(out->hello.job);
+		TERMINATE(out->hello.node);
 	} else if (head.type == AON_MSG_NOTE) {
 		TERMINATE(out->note.source);
 		TERMINATE(out->note.state);

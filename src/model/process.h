@@ -54,6 +54,7 @@ struct process {
 	struct origin origin;
 	uint32_t local_rank; /* + 1; 0: not known */
 	char job[48];        /* as its environment says, may be empty */
+	char node[32];       /* the same, else the machine's; of a rank or job alone */
 };
 
 #define LANE_HOST 0xffffffffu

@@ -295,6 +295,7 @@ int row_put_process(struct rows *r, const struct process *p)
 	if (p->origin.rank || *p->job) {
 		q = varint_put(q, p->local_rank);
 		q = put_text(q, p->job, sizeof(p->job));
+		q = put_text(q, p->node, sizeof(p->node));
 	}
 	end(r, &s, q);
 	return 0;
@@ -332,5 +333,7 @@ int row_get_process(const struct seal *s, const void *body, struct process *p)
 		p->local_rank = (uint32_t)varint_get(&in);
 		get_text(&in, p->job, sizeof(p->job));
 	}
+	if (!in.bad && in.p < in.end)
+		get_text(&in, p->node, sizeof(p->node));
 	return in.bad ? -EBADMSG : 0;
 }

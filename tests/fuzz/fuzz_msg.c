@@ -24,7 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (m.head.type == AON_MSG_HELLO)
 			must(strlen(m.hello.library) < sizeof(m.hello.library) &&
 			     strlen(m.hello.run) < sizeof(m.hello.run) &&
-			     strlen(m.hello.job) < sizeof(m.hello.job));
+			     strlen(m.hello.job) < sizeof(m.hello.job) &&
+			     strlen(m.hello.node) < sizeof(m.hello.node));
 		if (m.head.type == AON_MSG_NOTE)
 			must(strlen(m.note.source) < sizeof(m.note.source) &&
 			     strlen(m.note.state) < sizeof(m.note.state) &&

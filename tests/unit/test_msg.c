@@ -67,7 +67,8 @@ static void test_texts(void)
 	h.head = (struct aon_msg_head){ AON_MSG_MAGIC, AON_MSG_HELLO, sizeof(h) };
 	T_OK(!msg_check(&m, &h, sizeof(h)) && strlen(m.hello.library) == sizeof(h.library) - 1 &&
 		     strlen(m.hello.run) == sizeof(h.run) - 1 &&
-		     strlen(m.hello.job) == sizeof(h.job) - 1,
+		     strlen(m.hello.job) == sizeof(h.job) - 1 &&
+		     strlen(m.hello.node) == sizeof(h.node) - 1,
 	     "texts of a HELLO end, even if they do not");
 	memset(&n, 'x', sizeof(n));
 	n.head = (struct aon_msg_head){ AON_MSG_MAGIC, AON_MSG_NOTE, sizeof(n) };
