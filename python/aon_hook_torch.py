@@ -38,6 +38,47 @@ def _tried(torch):
     return (1, 13) <= version <= (2, 15)
 
 
+def _tensors(torch, lib):
+    """Two tensors, of no memory to speak of: the library looks where their sizes and types lie."""
+    lib.aon_torch_tensor.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32]
+    for shape, dtype, number in (((7919, 3), torch.float16, 5), ((131, 7), torch.int64, 4)):
+        t = torch.empty((1, 1), dtype=dtype, device="cpu").expand(*shape)
+        lib.aon_torch_tensor(t._cdata, shape[0] * shape[1], number)
+
+
+def _tasks():
+    return {int(t) for t in os.listdir("/proc/self/task")}
+
+
+def _groups(lib):
+    """Tells the library of every process group and the threads that came with it: gloo runs a group's
+    collectives on them."""
+    c10d = sys.modules.get("torch.distributed.distributed_c10d")
+    make = getattr(c10d, "_new_process_group_helper", None)
+    if not make:
+        return
+    lib.aon_torch_group.argtypes = [ctypes.c_char_p, ctypes.c_uint32, ctypes.c_uint32, ctypes.c_void_p,
+                                    ctypes.c_uint32]
+
+    def tell(pg, before):
+        names = c10d._world.pg_names if hasattr(c10d, "_world") else c10d._pg_names
+        new = sorted(_tasks() - before)
+        if pg in names:  # else this process is no member
+            lib.aon_torch_group(str(names[pg]).encode(), pg.rank(), pg.size(),
+                                (ctypes.c_uint32 * len(new))(*new), len(new))
+
+    def helper(*args, **kwargs):
+        before = _tasks()
+        made = make(*args, **kwargs)
+        try:
+            tell(made[0] if isinstance(made, tuple) else made, before)
+        except Exception:  # the program comes first
+            pass
+        return made
+
+    c10d._new_process_group_helper = helper
+
+
 _lib = None
 
 
@@ -65,6 +106,11 @@ def listen(torch):
         lib.aon_torch_stop(b"torch's observers do not work as expected")
         return
     _lib = lib
+    try:
+        _tensors(torch, lib)
+        _groups(lib)
+    except Exception:  # collectives have neither group nor size then
+        pass
     os.register_at_fork(before=lib.aon_torch_fork)
     hook = getattr(sys.modules.get("torch.optim.optimizer"), "register_optimizer_step_post_hook", None)
     if hook:  # torch 2

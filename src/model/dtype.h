@@ -26,4 +26,30 @@ static inline unsigned dtype_bytes(const char *name, size_t len)
 	return 0;
 }
 
+/* The same names from the short ones that probes put behind a collective's: "f32". NULL: none. */
+static inline const char *dtype_of_short(const char *name, size_t len)
+{
+	static const char *const types[][2] = {
+		{ "f32", "Float" },
+		{ "bf16", "BFloat16" },
+		{ "f16", "Half" },
+		{ "f64", "Double" },
+		{ "i64", "Long" },
+		{ "i32", "Int" },
+		{ "i16", "Short" },
+		{ "i8", "Char" },
+		{ "u8", "Byte" },
+		{ "bool", "Bool" },
+		{ "f8e4m3", "Float8_e4m3fn" },
+		{ "f8e5m2", "Float8_e5m2" },
+		{ "c64", "ComplexFloat" },
+		{ "c128", "ComplexDouble" },
+	};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (strlen(types[i][0]) == len && !memcmp(types[i][0], name, len))
+			return types[i][1];
+	return NULL;
+}
+
 #endif /* AON_DTYPE_H */

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/dtype.h"
 #include "model/trace.h"
 #include "model/work.h"
 #include "store/store.h"
@@ -282,6 +283,38 @@ static bool aside(struct from_store *s, struct owner *own, const struct event *e
 	return true;
 }
 
+/*
+ * What a probe recorded of a collective: its lane is named after the group ("gloo 0 1/2", "NCCL world
+ * 3/8"), the event after what it does and the type ("gloo:all_reduce f32", "AllReduce bf16 RING LL").
+ */
+static int own_comm(struct from_store *s, const struct event *e, uint32_t *comm)
+{
+	const char *lane = trace_text(s->t, s->t->lane[e->lane].name);
+	const char *group = strchr(lane, ' '), *ranks = strrchr(lane, ' ');
+	const char *name = trace_text(s->t, e->name), *type;
+	struct trace_comm c = { .bytes_in = e->a, .bytes_out = e->a, .sequence = e->b };
+	size_t len;
+	int err;
+
+	if (!ranks || sscanf(ranks, " %" SCNd32 "/%" SCNu32, &c.rank, &c.size) != 2)
+		return 0;
+	name += strchr(name, ':') ? strcspn(name, ":") + 1 : 0;
+	len = strcspn(name, " ");
+	type = name[len] ? dtype_of_short(name + len + 1, strcspn(name + len + 1, " ")) : NULL;
+	if (strcasestr(name, "all_gather") || strcasestr(name, "allgather"))
+		c.bytes_out *= c.size;
+	err = trace_name(s->t, name, len, &c.name);
+	if (!err && group < ranks)
+		err = trace_name(s->t, group + 1, (size_t)(ranks - group) - 1, &c.group);
+	else if (!err)
+		err = trace_name(s->t, lane, (size_t)(group - lane), &c.group);
+	if (!err && type)
+		err = trace_name(s->t, type, strlen(type), &c.dtype);
+	err = err ? err : trace_comm_add(s->t, &c, comm);
+	*comm += !err;
+	return err;
+}
+
 static int on_events(void *arg, uint32_t process, const struct event *ev, size_t n)
 {
 	struct from_store *s = arg;
@@ -301,13 +334,15 @@ static int on_events(void *arg, uint32_t process, const struct event *ev, size_t
 		e.name = get(&s->name, e.name, TRACE_NAME_OTHER);
 		if (e.kind == EVENT_KERNEL)
 			e.a = get(&s->geo, (uint32_t)e.a, 0);
+		if (!own->imported && e.kind == EVENT_COLLECTIVE)
+			err = own_comm(s, &e, &own->comm);
 		if (!own->imported)
 			own_event(&e);
 		else if (e.kind == EVENT_RANGE) {
 			e.a = e.b;
 			e.b = 0;
 		}
-		err = trace_add(s->t, &e, own->comm);
+		err = err ? err : trace_add(s->t, &e, own->comm);
 		own->comm = 0;
 		if (!own->imported && s->own) {
 			s->t->file[s->own - 1].rows++;

@@ -74,7 +74,7 @@ def ranks(p, version, python):
     for k in rep["kernels"]:
         works.setdefault(k["pid"], {})[k["name"]] = k["count"]
     first, second = (works.get(v["pid"], {}) for v in got.values())
-    ok(first == second and first.get("gloo:all_reduce", 0) >= STEPS, f"{version}: collectives of each", works)
+    ok(first == second and first.get("gloo:all_reduce f32", 0) >= STEPS, f"{version}: collectives of each", works)
     text = aon(p, "report", p.path / "run.db", "--by", "rank").stdout.decode()
     ok("The others wait for rank 1" in text, f"{version}: the slow rank is named", text)
 

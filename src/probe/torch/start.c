@@ -26,6 +26,9 @@ AON_API void *aon_torch_hook(void);
 AON_API void aon_torch_fork(void);
 AON_API void aon_torch_own_steps(void);
 AON_API void aon_torch_mode(int listens, int ops_every);
+AON_API void aon_torch_tensor(const void *impl, uint64_t numel, uint32_t dtype);
+AON_API void aon_torch_group(const char *name, uint32_t rank, uint32_t size, const uint32_t *tid,
+			     uint32_t n);
 
 static int find_path(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -80,6 +83,7 @@ static uint64_t listen(void)
 	struct record_callback cb = { .start = user_start, .end = user_end, .probability = 1.0 };
 
 	cb.scope[SCOPE_USER] = 1;
+	cb.needs[RECORD_NEEDS_IDS] = 1; /* in the order of the program's calls */
 	return torch.add(cb);
 }
 
@@ -103,6 +107,7 @@ AON_API int aon_torch_start(void)
 	if (!thread_init())
 		return -ENOMEM;
 	op_calibrate();
+	work_learn_handle();
 	user_handle = listen();
 	aon_note("torch", "on", "");
 	return 0;
@@ -132,6 +137,19 @@ AON_API void *aon_torch_hook(void)
 AON_API void aon_torch_own_steps(void)
 {
 	user_own_steps();
+}
+
+AON_API void aon_torch_tensor(const void *impl, uint64_t numel, uint32_t dtype)
+{
+	work_learn_tensor(impl, numel, dtype);
+}
+
+/* A process group was made, and these threads came with it. */
+AON_API void aon_torch_group(const char *name, uint32_t rank, uint32_t size, const uint32_t *tid,
+			     uint32_t n)
+{
+	user_enter();
+	work_group(name, rank, size, tid, n);
 }
 
 /* For benchmarks: listen or not, and to the operators of every so many steps, whatever aond says. */

@@ -6,10 +6,10 @@
  * struct that it takes is laid out by hand. Nothing of torch is linked or included.
  *
  * start.c   finds torch, adds the callbacks, tests them   step.c   from optimizers to steps
- * user.c    USER_SCOPE: steps, ranges, collectives        op.c     operators, in whole steps
- * thread.c  what a thread has open, and forks             hook.c   tells optimizers apart
+ * user.c    USER_SCOPE: steps and ranges                  op.c     operators, in whole steps
+ * work.c    works of process groups: collectives          hook.c   tells optimizers apart
  * memory.c  what the allocators hold, once a step         cpu.c    the same of the CPU's
- * event.c   Python's garbage, and compilations
+ * event.c   Python's garbage, and compilations           thread.c what a thread has open, and forks
  *
  * Callbacks run in strangers' threads, with and without Python's lock: they never wait, print,
  * throw or use the heap. An end may come after its callback was removed, so nothing here is ever
@@ -106,10 +106,22 @@ bool thread_is_child(void);
 /* --- user.c --- */
 record_start_fn user_start;
 record_end_fn user_end;
-void user_optimizer(uint64_t id);  /* of the optimizer whose step is ending on this thread */
-void user_own_steps(void);         /* somebody else says the steps from now on */
-void user_finish(void);            /* the process ends */
+void user_optimizer(uint64_t id); /* of the optimizer whose step is ending on this thread */
+void user_own_steps(void);        /* somebody else says the steps from now on */
+void user_finish(void);           /* the process ends */
+/* The thread's state, after what a fork left has been cleared; NULL: as thread_self(). */
+struct torch_thread *user_enter(void);
 extern _Atomic uint32_t user_seen; /* ranges begun and ended: the self-test looks at it */
+
+/* --- work.c --- */
+void work_begin(struct torch_thread *t, const struct record_function *rf, const char *title,
+		uint64_t now);
+bool work_end(struct torch_thread *t, const struct record_function *rf); /* false: no work */
+void work_forget(void);                                                  /* in a child */
+/* What Python tells: a tensor to learn the layout from, and a group with the threads it made. */
+void work_learn_tensor(const void *impl, uint64_t numel, uint32_t dtype);
+void work_learn_handle(void);
+void work_group(const char *name, uint32_t rank, uint32_t size, const uint32_t *tid, uint32_t n);
 
 /* --- op.c --- */
 record_start_fn op_start, op_start_backward;

@@ -3,8 +3,8 @@
  * user.c - USER_SCOPE: what torch itself and the program name. From these few events a step come
  * the steps, the wait for data, and the collectives.
  *
- * Ranges nest on a thread but for the works of process groups, which may end on another one:
- * those are kept by the address of their RecordFunction.
+ * Ranges nest on a thread but for the works of process groups, which may end on another one: see
+ * work.c.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -13,8 +13,6 @@
 #include <aon/provider.h>
 
 #include "probe/torch/torch.h"
-
-#define WORKS 256u /* under way at a time */
 
 enum user_kind { USER_RANGE, USER_TEST, USER_OPTIMIZER, USER_ZERO, USER_FETCH, USER_WORK };
 
@@ -39,15 +37,6 @@ static struct {
 	uint64_t id;     /* of the optimizer that the hook told of; 0: none */
 	uint32_t off;    /* the program says its steps itself */
 } steps;
-
-struct work {
-	_Atomic uintptr_t rf; /* 0: free */
-	uint64_t start_ns, sequence, bytes;
-	uint32_t name;
-};
-
-static struct work works[WORKS];
-static _Atomic uint64_t work_sequence;
 
 _Atomic uint32_t user_seen;
 
@@ -170,60 +159,6 @@ void user_finish(void)
 	give_steps();
 }
 
-/* --- works of process groups --- */
-
-static struct work *work_slot(uintptr_t rf)
-{
-	return &works[(rf >> 4) * 0x9e3779b97f4a7c15ull >> 56];
-}
-
-static void work_begin(const struct record_function *rf, const char *name, uint64_t now)
-{
-	struct work *first = work_slot((uintptr_t)rf);
-	uint64_t sequence = 1 + atomic_fetch_add_explicit(&work_sequence, 1, memory_order_relaxed);
-
-	aon_pulse_collective(0, sequence);
-	for (uint32_t i = 0; i < WORKS; i++) {
-		struct work *w = &works[((uint32_t)(first - works) + i) % WORKS];
-		uintptr_t none = 0;
-
-		if (!atomic_compare_exchange_strong_explicit(&w->rf, &none, 1, memory_order_acquire,
-							     memory_order_relaxed))
-			continue;
-		w->start_ns = now;
-		w->sequence = sequence;
-		w->bytes = 0;
-		w->name = aon_name(name);
-		/* Pairs with the load of who ends it. */
-		atomic_store_explicit(&w->rf, (uintptr_t)rf, memory_order_release);
-		return;
-	}
-}
-
-static bool work_end(struct torch_thread *t, const struct record_function *rf)
-{
-	struct work *first = work_slot((uintptr_t)rf);
-
-	for (uint32_t i = 0; i < WORKS; i++) {
-		struct work *w = &works[((uint32_t)(first - works) + i) % WORKS];
-
-		if (atomic_load_explicit(&w->rf, memory_order_acquire) != (uintptr_t)rf)
-			continue;
-		if (aon_wants(AON_WANT_GPU))
-			aon_act_emit(&(struct aon_act){ .size = sizeof(struct aon_act),
-							.kind = AON_ACT_COLLECTIVE,
-							.name = w->name,
-							.lane = thread_lane(t),
-							.bytes = w->bytes,
-							.sequence = w->sequence,
-							.start_ns = w->start_ns,
-							.end_ns = now_ns() });
-		atomic_store_explicit(&w->rf, 0, memory_order_release);
-		return true;
-	}
-	return false;
-}
-
 /* --- the callbacks --- */
 
 static void reset_after_fork(void)
@@ -233,11 +168,10 @@ static void reset_after_fork(void)
 	steps.id = 0;
 	give_steps();
 	memory_forked();
-	for (uint32_t i = 0; i < WORKS; i++)
-		atomic_store_explicit(&works[i].rf, 0, memory_order_relaxed);
+	work_forget();
 }
 
-static struct torch_thread *enter(void)
+struct torch_thread *user_enter(void)
 {
 	if (__builtin_expect(thread_is_child(), 0) && thread_forked())
 		reset_after_fork();
@@ -246,7 +180,7 @@ static struct torch_thread *enter(void)
 
 void *user_start(void **context, const struct record_function *rf)
 {
-	struct torch_thread *t = enter();
+	struct torch_thread *t = user_enter();
 	const char *name = torch.name(rf);
 	enum user_kind kind;
 
@@ -256,7 +190,7 @@ void *user_start(void **context, const struct record_function *rf)
 	atomic_fetch_add_explicit(&user_seen, 1, memory_order_relaxed);
 	kind = kind_of(name);
 	if (kind == USER_WORK)
-		work_begin(rf, name, now_ns());
+		work_begin(t, rf, name, now_ns());
 	if (kind == USER_WORK || kind == USER_TEST)
 		return context;
 	on_begin(t, kind, now_ns());
@@ -279,7 +213,7 @@ static uint32_t above(const struct torch_thread *t, const struct record_function
 
 void user_end(const struct record_function *rf, void *context)
 {
-	struct torch_thread *t = enter();
+	struct torch_thread *t = user_enter();
 	uint32_t later, at;
 	const char *name;
 
