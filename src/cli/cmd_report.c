@@ -324,22 +324,49 @@ static int report(struct report *r, const struct opts *o, const struct procs_wan
 #define BY_VIEW (BY_PROCESS + 1)
 #define BY_RANK (BY_VIEW + (int)VIEW_RANK - (int)VIEW_KERNEL)
 
-/* A store of processes that aon recorded as ranks says so itself: true if that is done. */
+/* True if the file is a store, and all that it holds was recorded by aon. */
+static bool add_ranks(struct ranks *rs, const char *path, const struct procs_want *want, int *err)
+{
+	struct procs ps = { 0 };
+	struct store *st;
+	bool own;
+
+	if (store_open_ro(&st, path, NULL) < 0)
+		return false;
+	own = !procs_load(&ps, st, want) && ps.n && !ps.p[0].origin.file;
+	if (own)
+		*err = ranks_add(rs, st, &ps);
+	procs_fini(&ps);
+	store_close(st);
+	return own && !*err;
+}
+
+/* Stores of processes that aon recorded as ranks say so themselves: true if that is done. */
 static bool own_ranks(const struct opts *o, int *rc)
 {
 	struct procs_want want = { .run = o->val[OPT_RUN] };
-	struct report r = { .st = NULL };
-	int n = 0;
+	struct ranks rs = { 0 };
+	struct json j;
+	struct out out;
+	bool own = o->argc > 0;
+	int err = 0;
 
-	if (o->argc != 1 || o->val[OPT_JSON] || store_open_ro(&r.st, o->argv[0], NULL) < 0)
-		return false;
-	out_init(&r.out, stdout, o);
-	if (!procs_load(&r.procs, r.st, &want) && r.procs.n && !r.procs.p[0].origin.file)
-		n = report_ranks(r.st, &r.procs, &r.out);
-	procs_fini(&r.procs);
-	store_close(r.st);
+	for (int i = 0; i < o->argc && own; i++)
+		own = add_ranks(&rs, o->argv[i], &want, &err);
+	own = own && rs.n && !ranks_compare(&rs);
+	if (own && o->val[OPT_JSON]) {
+		json_init(&j, stdout);
+		json_open(&j, NULL, '{');
+		json_str(&j, "schema", "aon.ranks/1");
+		report_ranks_json(&j, &rs);
+		json_end(&j);
+	} else if (own) {
+		out_init(&out, stdout, o);
+		report_ranks(&rs, &out);
+	}
+	ranks_fini(&rs);
 	*rc = CLI_OK;
-	return n > 0;
+	return own;
 }
 
 #define IMPORTED 1 /* not an error: ends the walk */

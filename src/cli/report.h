@@ -4,6 +4,7 @@
 #define AON_REPORT_H
 
 #include "cli/out.h"
+#include "cli/ranks.h"
 #include "read/gather.h"
 #include "read/json.h"
 #include "read/procs.h"
@@ -16,8 +17,10 @@ void report_seen(const struct gather *g, const struct out *out, char *buf, size_
 /* One sentence, then tables of at most `fold` rows, then where the records went. */
 void report_text(const struct gather *g, const struct out *out, size_t fold);
 
-/* A row for each process that is a rank of a job. How many there are, or -errno. */
-int report_ranks(struct store *st, const struct procs *ps, const struct out *out);
+/* Who is waited for, and a row for each rank. */
+void report_ranks(const struct ranks *rs, const struct out *out);
+/* The same as keys of the open object. */
+void report_ranks_json(struct json *j, const struct ranks *rs);
 
 /* What torch.compile did, if it did. */
 void report_compile(const struct gather *g, const struct out *out);

@@ -2,28 +2,24 @@
 /*
  * collective.c - who came last to each collective.
  *
- * The n-th call of the same kernel name in the same group of one rank is the n-th of another's.
- * Kernels whose launch was not seen belong to what ran before the recording: they are left out
- * where any launch was seen. A name that ranks ran a different number of times is left out, too.
+ * Collectives that carry a number are matched by it, in their group. Of others the n-th call of the
+ * same name in the same group of one rank is the n-th of another's; a name that ranks ran a
+ * different number of times is left out. Kernels whose launch was not seen belong to what ran
+ * before the recording: they are left out where any launch was seen.
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 #include "insight/insight.h"
 
-struct share {
-	uint32_t name, group; /* what it is */
-	uint32_t nth;
-	uint32_t file;
-	uint64_t start_ns, dur_ns;
-};
-
-static int by_file(const void *a, const void *b)
+static int by_rank(const void *a, const void *b)
 {
-	const struct share *x = a, *y = b;
+	const struct wait_share *x = a, *y = b;
 
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
 	if (x->name != y->name)
 		return x->name < y->name ? -1 : 1;
 	if (x->group != y->group)
@@ -33,18 +29,45 @@ static int by_file(const void *a, const void *b)
 
 static int by_collective(const void *a, const void *b)
 {
-	const struct share *x = a, *y = b;
+	const struct wait_share *x = a, *y = b;
 
 	if (x->name != y->name)
 		return x->name < y->name ? -1 : 1;
 	if (x->group != y->group)
 		return x->group < y->group ? -1 : 1;
-	if (x->nth != y->nth)
-		return x->nth < y->nth ? -1 : 1;
-	return x->file < y->file ? -1 : x->file > y->file;
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-static size_t collect(const struct insight *in, struct share *share)
+/* Nobody leaves these before all have come; from those with a root, some may. */
+bool waits_for_all(const char *name)
+{
+	static const char *const all[] = { "all_reduce", "allreduce",      "all_gather",
+					   "allgather",  "reduce_scatter", "reducescatter",
+					   "all_to_all", "alltoall",       "barrier" };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (strcasestr(name, all[i]))
+			return true;
+	return false;
+}
+
+static struct wait_share share_of(const struct insight *in, size_t i, uint32_t file)
+{
+	const struct trace *t = in->t;
+	uint32_t comm = t->event_comm ? t->event_comm[i] : 0;
+
+	return (struct wait_share){
+		.name = t->event[i].name,
+		.group = comm ? t->comm[comm - 1].group : 0,
+		.rank = file,
+		.start_ns = t->event[i].start_ns,
+		.dur_ns = t->event[i].dur_ns,
+	};
+}
+
+static size_t collect(const struct insight *in, struct wait_share *share)
 {
 	const struct trace *t = in->t;
 	size_t n = 0;
@@ -57,20 +80,13 @@ static size_t collect(const struct insight *in, struct share *share)
 
 			for (size_t i = t->lane_first[lane]; i < t->lane_first[lane + 1]; i++) {
 				const struct event *e = &t->event[i];
-				uint32_t comm = t->event_comm ? t->event_comm[i] : 0;
 
 				if (!event_is_gpu(e) ||
 				    event_class(in->names, t, i) != CLASS_COMM ||
 				    (dev->b.attributed && insight_launch(in, i) == NO_EVENT))
 					continue;
 				if (share)
-					share[n] = (struct share){
-						.name = e->name,
-						.group = comm ? t->comm[comm - 1].group : 0,
-						.file = t->device[dev->device].file,
-						.start_ns = e->start_ns,
-						.dur_ns = e->dur_ns,
-					};
+					share[n] = share_of(in, i, t->device[dev->device].file);
 				n++;
 			}
 		}
@@ -78,58 +94,94 @@ static size_t collect(const struct insight *in, struct share *share)
 	return n;
 }
 
-static void number(struct share *share, size_t n)
+/* Where no GPU communicates, hosts may: their collectives say of which group they are the n-th. */
+static size_t collect_host(const struct insight *in, struct wait_share *share)
 {
-	qsort(share, n, sizeof(*share), by_file);
-	for (size_t i = 1; i < n; i++)
-		if (share[i].file == share[i - 1].file && share[i].name == share[i - 1].name &&
-		    share[i].group == share[i - 1].group)
-			share[i].nth = share[i - 1].nth + 1;
-	qsort(share, n, sizeof(*share), by_collective);
+	const struct trace *t = in->t;
+	size_t n = 0;
+
+	for (size_t l = 0; l < t->lanes && in->kinds[EVENT_COLLECTIVE]; l++) {
+		if (t->lane[l].device != LANE_HOST)
+			continue;
+		for (size_t i = t->lane_first[l]; i < t->lane_first[l + 1]; i++) {
+			uint32_t comm = t->event_comm ? t->event_comm[i] : 0;
+
+			if (t->event[i].kind != EVENT_COLLECTIVE || !comm ||
+			    !t->comm[comm - 1].sequence ||
+			    !waits_for_all(trace_text(t, t->event[i].name)))
+				continue;
+			if (share) {
+				share[n] = share_of(in, i, t->process[t->lane[l].process].file);
+				share[n].number = t->comm[comm - 1].sequence;
+				share[n].size = t->comm[comm - 1].size;
+			}
+			n++;
+		}
+	}
+	return n;
 }
 
-static bool same_kind(const struct share *a, const struct share *b)
+static bool same_kind(const struct wait_share *a, const struct wait_share *b)
 {
 	return a->name == b->name && a->group == b->group;
 }
 
+/* Those without a number get theirs, from 1 on. */
+static void number(struct wait_share *share, size_t n)
+{
+	uint64_t nth = 0;
+
+	qsort(share, n, sizeof(*share), by_rank);
+	for (size_t i = 0; i < n; i++) {
+		bool goes_on = i && share[i].rank == share[i - 1].rank &&
+			       same_kind(&share[i], &share[i - 1]);
+
+		nth = goes_on ? nth + 1 : 1;
+		if (!share[i].number)
+			share[i].number = nth;
+	}
+	qsort(share, n, sizeof(*share), by_collective);
+}
+
 /* Every rank that has this kind has as many of it: numbers tell which is which. */
-static bool same_counts(const struct share *share, size_t n)
+static bool same_counts(const struct wait_share *share, size_t n)
 {
 	size_t ranks = 0;
 
-	while (ranks < n && share[ranks].nth == 0)
+	while (ranks < n && share[ranks].number == share[0].number)
 		ranks++;
-	return ranks > 1 && n == ranks * ((size_t)share[n - 1].nth + 1);
+	return share[0].size || (ranks > 1 && n == ranks * share[n - 1].number);
 }
 
 /* One collective: who came last, and how long the others waited. With `late`, for that rank. */
-static void add_one(struct waits *w, const struct share *share, size_t n, bool late)
+static void add_one(struct waits *w, const struct wait_share *share, size_t n, bool late)
 {
-	const struct share *last = share;
+	const struct wait_share *last = share;
 	uint64_t wait;
 
+	if (n < 2 || (share->size && n != share->size))
+		return;
 	for (size_t i = 1; i < n; i++)
 		if (share[i].dur_ns < last->dur_ns)
 			last = &share[i];
 	if (!late) {
 		w->matched++;
-		w->rank[last->file].last++;
+		w->rank[last->rank].last++;
 	}
 	for (size_t i = 0; i < n; i++) {
 		wait = share[i].dur_ns - last->dur_ns;
 		if (late) {
-			w->rank[share[i].file].late_ns += last->file == w->late ? wait : 0;
+			w->rank[share[i].rank].late_ns += last->rank == w->late ? wait : 0;
 			continue;
 		}
-		w->rank[share[i].file].comm_ns += share[i].dur_ns;
-		w->rank[share[i].file].waited_ns += wait;
-		w->rank[last->file].blamed_ns += wait;
+		w->rank[share[i].rank].comm_ns += share[i].dur_ns;
+		w->rank[share[i].rank].waited_ns += wait;
+		w->rank[last->rank].blamed_ns += wait;
 		w->total_ns += wait;
 	}
 }
 
-static void add_all(struct waits *w, const struct share *share, size_t n, bool late)
+static void add_all(struct waits *w, const struct wait_share *share, size_t n, bool late)
 {
 	for (size_t i = 0, k; i < n; i = k) {
 		for (k = i + 1; k < n && same_kind(&share[k], &share[i]); k++)
@@ -137,25 +189,36 @@ static void add_all(struct waits *w, const struct share *share, size_t n, bool l
 		if (!same_counts(share + i, k - i))
 			continue;
 		for (size_t a = i, b; a < k; a = b) {
-			for (b = a + 1; b < k && share[b].nth == share[a].nth; b++)
+			for (b = a + 1; b < k && share[b].number == share[a].number; b++)
 				;
 			add_one(w, share + a, b - a, late);
 		}
 	}
 }
 
+void waits_match(struct waits *w, struct wait_share *share, size_t n)
+{
+	number(share, n);
+	add_all(w, share, n, false);
+	for (uint32_t f = 1; f < w->ranks; f++)
+		if (w->rank[f].blamed_ns > w->rank[w->late].blamed_ns)
+			w->late = f;
+	add_all(w, share, n, true);
+}
+
 int insight_waits(struct insight *in)
 {
 	struct waits *w = &in->waits;
-	struct share *share;
-	size_t n;
+	struct wait_share *share;
+	size_t n, host;
 
 	if (in->t->files < 2)
 		return 0;
 	n = collect(in, NULL);
-	if (!n)
+	host = n ? 0 : collect_host(in, NULL);
+	if (!n && !host)
 		return 0;
-	share = calloc(n, sizeof(*share));
+	share = calloc(n + host, sizeof(*share));
 	w->rank = calloc(in->t->files, sizeof(*w->rank));
 	if (!share || !w->rank) {
 		free(share);
@@ -166,13 +229,11 @@ int insight_waits(struct insight *in)
 		w->rank[f].file = f;
 		w->rank[f].rank = in->t->file[f].rank;
 	}
-	collect(in, share);
-	number(share, n);
-	add_all(w, share, n, false);
-	for (uint32_t f = 1; f < w->ranks; f++)
-		if (w->rank[f].blamed_ns > w->rank[w->late].blamed_ns)
-			w->late = f;
-	add_all(w, share, n, true);
+	if (n)
+		collect(in, share);
+	else
+		collect_host(in, share);
+	waits_match(w, share, n + host);
 	free(share);
 	return 0;
 }

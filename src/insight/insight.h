@@ -149,6 +149,20 @@ struct waits {
 	uint32_t late;     /* the file that is blamed for most */
 };
 
+/* One rank's part in one collective. */
+struct wait_share {
+	uint32_t rank; /* index into waits.rank */
+	uint32_t name;
+	uint64_t group;
+	uint64_t number; /* in its group; 0: the n-th of its name */
+	uint32_t size;   /* ranks that take part: only what all of them have counts; 0: not known */
+	uint64_t start_ns, dur_ns;
+};
+
+/* Adds up what the shares say, in any order, to rank[0] to rank[ranks - 1]; sorts them. */
+void waits_match(struct waits *w, struct wait_share *share, size_t n);
+bool waits_for_all(const char *name);
+
 /* What was allocated, as counters said. */
 #define MEMORY_PARTS 16u
 

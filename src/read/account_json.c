@@ -34,6 +34,7 @@ void process_json(struct json *j, const struct process *p, uint64_t t0)
 	json_str(j, "exe", *p->exe ? p->exe : NULL);
 	json_str(j, "run", *p->run ? p->run : NULL);
 	json_str(j, "job", *p->job ? p->job : NULL);
+	json_str(j, "node", *p->node ? p->node : NULL);
 	if (p->origin.rank)
 		json_u64(j, "rank", p->origin.rank - 1);
 	else

@@ -6,6 +6,7 @@ import json
 import socket
 import subprocess
 
+import aonschema
 from aontest import Daemon, Place, app_env, done, find, ok, report, skip
 from clitest import aon
 from torchtest import APPS, bare, run, steps_of, torches
@@ -77,6 +78,22 @@ def ranks(p, version, python):
     ok(first == second and first.get("gloo:all_reduce f32", 0) >= STEPS, f"{version}: collectives of each", works)
     text = aon(p, "report", p.path / "run.db", "--by", "rank").stdout.decode()
     ok("The others wait for rank 1" in text, f"{version}: the slow rank is named", text)
+    told_by(p, version, 2, slow_ms=20)
+
+
+def told_by(p, version, world, slow_ms):
+    """What --by rank says of a job whose last rank is slow."""
+    r = json.loads(aon(p, "report", p.path / "run.db", "--by", "rank", "--json").stdout)
+    ok(not aonschema.check(r), f"{version}: as docs/json.md has it", aonschema.check(r)[:5])
+    ok([x["rank"] for x in r["ranks"]] == list(range(world)) and
+       [x["slow"] for x in r["ranks"]] == [False] * (world - 1) + [True], f"{version}: of {world} ranks the slow one", r)
+    ok(r["steps_on_all_ranks"] == STEPS, f"{version}: the same steps on all {world} ranks", r)
+    # One all-reduce a step, but for the first, which is left out.
+    ok(r["collectives_matched"] == STEPS - 1 and r["ranks"][-1]["came_last"] > (STEPS - 1) // 2,
+       f"{version}: it came last to most collectives", r)
+    ok(all(x["waiting_ns"] > slow_ms * 1e6 / 2 and x["waiting_ns"] > r["ranks"][-1]["waiting_ns"] and
+           x["collectives_ns"] > x["waiting_ns"] for x in r["ranks"][:-1]),
+       f"{version}: the others wait for it, and waiting is not transfer", r)
 
 
 with Place() as place:

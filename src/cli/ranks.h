@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ranks.h - the processes of one or several stores that are ranks of a job, compared.
+ *
+ * Collectives are matched by their number in their group; all leave one together, so who was in it
+ * for the shortest time came last, that time is the transfer, and what the others were in it for
+ * longer is waiting. No clocks are compared: the stores may be of several nodes. Only what lies in
+ * steps counts, without the first: ranks do not start together.
+ */
+#ifndef AON_RANKS_H
+#define AON_RANKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "read/procs.h"
+#include "model/process.h"
+#include "store/store.h"
+
+struct rank_step {
+	uint64_t number, start_ns, end_ns;
+};
+
+struct rank {
+	struct process p;
+	uint64_t steps, p50_ns, mean_ns;
+	uint64_t comm_ns, wait_ns, late_ns, data_ns; /* a step; late: waiting for the slow rank */
+	uint64_t last;                               /* collectives it came last to */
+	struct rank_step *step;                      /* owned, by number */
+	size_t held, step_cap;                       /* steps whose events are still there */
+};
+
+struct ranks {
+	struct rank *r; /* owned, by rank */
+	size_t n, cap;
+	struct wait_share *share; /* owned */
+	size_t shares, share_cap;
+	uint64_t matched;   /* collectives that all of their group have */
+	size_t late;        /* who is waited for most; of matched > 0 */
+	uint64_t common;    /* steps that all ranks have */
+	uint64_t spread_ns; /* of their ends, p50; where all ranks have */
+	bool one_clock;
+};
+
+/* Adds those of `ps` that are ranks. */
+int ranks_add(struct ranks *rs, struct store *st, const struct procs *ps);
+/* When all were added: sorts and compares. */
+int ranks_compare(struct ranks *rs);
+void ranks_fini(struct ranks *rs);
+
+/* The rank that the others wait for, and how long the one that waits longest does; NULL: none. */
+const struct rank *ranks_slow(const struct ranks *rs, uint64_t *waits_ns);
+
+#endif /* AON_RANKS_H */
