@@ -29,6 +29,16 @@ def _works_in_child(torch, lib):
     return os.waitpid(pid, 0)[1] == 0
 
 
+def _trains():
+    """Whether an optimizer was made: torch marks the class of each."""
+    todo = [sys.modules["torch.optim.optimizer"].Optimizer]
+    for c in todo:
+        if getattr(getattr(c, "step", None), "hooked", False):
+            return True
+        todo += type.__subclasses__(c)
+    return False
+
+
 def _tried(torch):
     """1.13 to 2.15: the versions that aon's layouts were read from and run with."""
     try:
@@ -119,3 +129,6 @@ def listen(torch):
     __import__("aon_hook").wait("torch._dynamo", "aon_hook_compile")
     lib.aon_torch_gc.restype = ctypes.py_object
     gc.callbacks.append(lib.aon_torch_gc())
+    lib.aon_torch_calls.argtypes = [ctypes.py_object, ctypes.py_object]
+    if "__init_subclass__" not in vars(torch.nn.Module):
+        lib.aon_torch_calls(torch.nn.Module, _trains)

@@ -194,18 +194,18 @@ LOOPS = [plain, scheduler, no_loader, one_step, accumulate, closure, custom, two
          in_backward, skipped, evaluated, named]
 
 
-def main():
+def main(loops):
     torch.set_num_threads(1)
     if hasattr(torch, "compile"):
         __import__("torch._dynamo")  # optimizers do, and it takes seconds: once for all
-    for loop in LOOPS:
+    for loop in loops:
         if len(sys.argv) > 1 and loop.__name__ not in sys.argv[1:]:
             continue
         sys.stdout.flush()
         pid = os.fork()
         if pid == 0:
             steps, m = loop()
-            total = sum(p.double().sum().item() for p in m.parameters())
+            total = m if isinstance(m, float) else sum(p.double().sum().item() for p in m.parameters())
             print(json.dumps({"loop": loop.__name__, "pid": os.getpid(), "steps": steps, "sum": total}))
             sys.stdout.flush()
             if steps > 1:  # to take Python apart takes a second, and a step alone waits for it
@@ -214,4 +214,5 @@ def main():
         os.waitpid(pid, 0)
 
 
-main()
+if __name__ == "__main__":
+    main(LOOPS)

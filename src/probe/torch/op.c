@@ -360,7 +360,7 @@ void op_every(int steps)
 }
 
 /* Every step: the window stays open, and its clock is set anew. */
-void op_step(uint64_t number)
+bool op_step(uint64_t number)
 {
 	uint32_t every = told < 0 ? aon_ops_every() : (uint32_t)told;
 	bool want = every && number % every == 0;
@@ -371,4 +371,5 @@ void op_step(uint64_t number)
 		open_window();
 	else
 		clock_set();
+	return want;
 }

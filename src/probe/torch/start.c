@@ -23,6 +23,7 @@ AON_API int aon_torch_start(void);
 AON_API void aon_torch_stop(const char *why);
 AON_API uint32_t aon_torch_seen(void);
 AON_API void *aon_torch_hook(void);
+AON_API int aon_torch_calls(void *module_type, void *trains);
 AON_API void aon_torch_fork(void);
 AON_API void aon_torch_own_steps(void);
 AON_API void aon_torch_mode(int listens, int ops_every);
@@ -62,6 +63,7 @@ static int find_symbols(void *lib)
 		{ &torch.name, "_ZNK2at14RecordFunction4nameEv", true },
 		{ &torch.is_async, "_ZNK2at14RecordFunction7isAsyncEv", false },
 		{ &torch.sequence_peek, "_ZN2at15sequence_number4peekEv", false },
+		{ &torch.grad_enabled, "_ZN3c108GradMode10is_enabledEv", false },
 		{ &torch.numel, "aoti_torch_get_numel", false },
 		{ &torch.dtype, "aoti_torch_get_dtype", false },
 		{ &torch.dim, "aoti_torch_get_dim", false },
@@ -131,6 +133,12 @@ AON_API uint32_t aon_torch_seen(void)
 AON_API void *aon_torch_hook(void)
 {
 	return hook_new();
+}
+
+/* The class of modules, and a function that tells whether the program has made an optimizer. */
+AON_API int aon_torch_calls(void *module_type, void *trains)
+{
+	return call_start(module_type, trains);
 }
 
 /* The program says its steps itself: none of ours, but windows of operators go on by them. */

@@ -10,6 +10,7 @@
  * work.c    works of process groups: collectives          hook.c   tells optimizers apart
  * memory.c  what the allocators hold, once a step         cpu.c    the same of the CPU's
  * event.c   Python's garbage, and compilations           thread.c what a thread has open, and forks
+ * call.c    calls of modules: steps without optimizers
  *
  * Callbacks run in strangers' threads, with and without Python's lock: they never wait, print,
  * throw or use the heap. An end may come after its callback was removed, so nothing here is ever
@@ -63,6 +64,7 @@ struct torch_abi {
 	const char *(*name)(const struct record_function *rf);
 	bool (*is_async)(const struct record_function *rf);
 	int64_t (*sequence_peek)(void);
+	bool (*grad_enabled)(void);
 	/* C shims of torch 2.4 and later; NULL before */
 	int32_t (*numel)(void *tensor, int64_t *out);
 	int32_t (*dtype)(void *tensor, int32_t *out);
@@ -91,6 +93,7 @@ struct torch_thread {
 	uint32_t users;     /* open ranges */
 	uint32_t ops;       /* open operators, also those above OP_DEPTH */
 	uint32_t quiet;     /* inside an optimizer's step: how deep */
+	uint32_t calls;     /* of modules under way, one inside another */
 	struct aon_act act; /* of an operator: what does not change is filled in once */
 	const struct record_function *user[USER_DEPTH];
 	struct op_frame op[OP_DEPTH];
@@ -111,6 +114,10 @@ void user_own_steps(void);        /* somebody else says the steps from now on */
 void user_finish(void);           /* the process ends */
 /* The thread's state, after what a fork left has been cleared; NULL: as thread_self(). */
 struct torch_thread *user_enter(void);
+bool user_infers(uint64_t *done); /* false: the process trains; else steps so far */
+void user_trains(void);           /* calls of modules are no steps from now on */
+uint64_t user_call_begin(void);   /* of a module, which is a step: its number */
+void user_call_end(struct torch_thread *t, uint64_t number, uint64_t begin_ns);
 extern _Atomic uint32_t user_seen; /* ranges begun and ended: the self-test looks at it */
 
 /* --- work.c --- */
@@ -126,7 +133,7 @@ void work_group(const char *name, uint32_t rank, uint32_t size, const uint32_t *
 /* --- op.c --- */
 record_start_fn op_start, op_start_backward;
 record_end_fn op_end;
-void op_step(uint64_t number); /* a step begins: open or close the window */
+bool op_step(uint64_t number); /* a step begins: open or close the window; true: it is open */
 void op_close(void);
 void op_every(int steps); /* instead of what aond says; -1: what it says */
 void op_calibrate(void);  /* the clock, once at the start */
@@ -152,6 +159,9 @@ typedef void *hook_fn(void *self, void *const *args, long n);
 void *hook_make(const char *name, hook_fn *call);
 void *hook_none(void); /* a new reference to None */
 void *hook_new(void);  /* for optimizers */
+
+/* --- call.c --- */
+int call_start(void *module_type, void *trains); /* 0, or -ENOSYS: not with this Python */
 
 static inline uint64_t now_ns(void)
 {

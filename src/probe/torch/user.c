@@ -14,6 +14,9 @@
 
 #include "probe/torch/torch.h"
 
+#define WINDOW_NONE  0u
+#define WINDOW_ENDED UINT64_MAX /* its call has ended, it was not closed yet */
+
 enum user_kind { USER_RANGE, USER_TEST, USER_OPTIMIZER, USER_ZERO, USER_FETCH, USER_WORK };
 
 static const struct {
@@ -33,9 +36,11 @@ static const struct {
 static struct {
 	_Atomic uint32_t busy; /* whoever finds it taken leaves: nobody waits */
 	struct step_clock clock;
-	uint64_t number; /* of steps that have ended */
-	uint64_t id;     /* of the optimizer that the hook told of; 0: none */
-	uint32_t off;    /* the program says its steps itself */
+	_Atomic uint64_t number; /* of steps that have ended, or begun with the call of a module */
+	uint64_t id;             /* of the optimizer that the hook told of; 0: none */
+	uint32_t off;            /* the program says its steps itself */
+	_Atomic uint32_t trains; /* an optimizer was seen */
+	_Atomic uint64_t window; /* number of the call whose operators are recorded, or WINDOW_* */
 } steps;
 
 _Atomic uint32_t user_seen;
@@ -63,14 +68,13 @@ static void give_steps(void)
 	atomic_store_explicit(&steps.busy, 0, memory_order_release);
 }
 
-static void put_step(struct torch_thread *t, const struct step_span *s)
+static void put_step(struct torch_thread *t, uint64_t number, const struct step_span *s)
 {
-	steps.number++;
 	if (aon_wants(AON_WANT_STEP) && !steps.off)
 		aon_act_emit(&(struct aon_act){ .size = sizeof(struct aon_act),
 						.kind = AON_ACT_STEP,
 						.lane = thread_lane(t),
-						.bytes = steps.number,
+						.bytes = number,
 						.start_ns = s->begin_ns,
 						.end_ns = s->end_ns });
 }
@@ -79,7 +83,7 @@ static void put_step(struct torch_thread *t, const struct step_span *s)
 static void put_steps(struct torch_thread *t, const struct step_span *s, int n)
 {
 	for (int i = 0; i < n; i++)
-		put_step(t, &s[i]);
+		put_step(t, ++steps.number, &s[i]);
 	if (n) {
 		if (!steps.off)
 			aon_pulse_step(steps.number + 1);
@@ -101,6 +105,8 @@ static void on_begin(struct torch_thread *t, enum user_kind kind, uint64_t now)
 {
 	struct step_span span;
 
+	if (kind == USER_ZERO)
+		user_trains();
 	if (t->quiet || !take_steps())
 		return;
 	if (kind == USER_ZERO)
@@ -116,6 +122,7 @@ static void optimizer_ended(struct torch_thread *t, uint64_t id)
 {
 	struct step_span span[2];
 
+	user_trains();
 	if (!take_steps())
 		return;
 	put_steps(t, span, step_optimizer(&steps.clock, id, now_ns(), span));
@@ -155,8 +162,59 @@ void user_finish(void)
 	if (!t || thread_is_child() || !take_steps())
 		return;
 	if (step_finish(&steps.clock, &span))
-		put_step(t, &span);
+		put_step(t, ++steps.number, &span);
 	give_steps();
+}
+
+/* --- steps that are calls of modules: on any thread, also several at a time --- */
+
+bool user_infers(uint64_t *done)
+{
+	user_enter();
+	*done = atomic_load_explicit(&steps.number, memory_order_relaxed);
+	return !atomic_load_explicit(&steps.trains, memory_order_relaxed);
+}
+
+void user_trains(void)
+{
+	atomic_store_explicit(&steps.trains, 1, memory_order_relaxed);
+}
+
+/* Whoever finds the steps taken leaves it to the next. */
+static void window_end(void)
+{
+	if (steps.window != WINDOW_ENDED || !take_steps())
+		return;
+	op_close();
+	steps.window = WINDOW_NONE;
+	give_steps();
+}
+
+uint64_t user_call_begin(void)
+{
+	uint64_t number = 1 + atomic_fetch_add_explicit(&steps.number, 1, memory_order_relaxed);
+
+	if (!steps.off)
+		aon_pulse_step(number);
+	window_end();
+	if (take_steps()) {
+		if (steps.window == WINDOW_NONE && op_step(number))
+			steps.window = number;
+		give_steps();
+	}
+	return number;
+}
+
+void user_call_end(struct torch_thread *t, uint64_t number, uint64_t begin_ns)
+{
+	put_step(t, number, &(struct step_span){ begin_ns, now_ns() });
+	if (take_steps()) {
+		memory_step(steps.off ? 0 : number);
+		give_steps();
+	}
+	if (steps.window == number)
+		steps.window = WINDOW_ENDED;
+	window_end();
 }
 
 /* --- the callbacks --- */
@@ -166,6 +224,8 @@ static void reset_after_fork(void)
 	memset(&steps.clock, 0, sizeof(steps.clock));
 	steps.number = 0;
 	steps.id = 0;
+	steps.trains = 0;
+	steps.window = WINDOW_NONE;
 	give_steps();
 	memory_forked();
 	work_forget();

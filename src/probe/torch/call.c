@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * call.c - calls of modules: where the steps of an inference begin and end.
+ *
+ * A class of modules calls its objects through a slot of its type, which CPython fills with one
+ * function for all classes that have a __call__. We put ours there, which calls that one. Nothing
+ * that a program, pickle or torch.compile looks at is another than before, and a call costs some
+ * nanoseconds more. Classes that come later are told of by __init_subclass__ of nn.Module; who
+ * sets nn.Module.__call__ (torch.fx, for a while) makes CPython fill all slots anew, which is
+ * seen when the next class comes.
+ *
+ * The outermost call with gradients off is a step, but not in a process that trains.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stddef.h>
+
+#include "probe/torch/torch.h"
+
+#define SLOT_CALL             50  /* Py_tp_call, of the stable ABI */
+#define SLOT_OFFSET           128 /* of tp_call in PyTypeObject; looked at before it is believed */
+#define METH_VARARGS_KEYWORDS 3
+#define ASK_FIRST             16u /* calls, before each of which we ask whether somebody trains */
+
+typedef void *call_fn(void *self, void *args, void *kw);
+
+struct call_method { /* PyMethodDef, of the stable ABI */
+	const char *name;
+	call_fn *call;
+	int flags;
+	const char *doc;
+};
+
+/* Python's functions, of the program that we are in. */
+static struct {
+	void *(*get_slot)(void *type, int slot);
+	void *(*call)(void *f, void *args, void *kw);
+	void *(*call_with)(void *f, ...);
+	void *(*get)(void *o, const char *name);
+	int (*set)(void *o, const char *name, void *value);
+	int (*is_true)(void *o);
+	void (*inc_ref)(void *o);
+	void (*dec_ref)(void *o);
+	void (*clear)(void);
+	void *(*class_method)(void *type, struct call_method *m);
+	long (*list_size)(void *list);
+	void *(*list_item)(void *list, long i);
+	void *super;
+} py;
+
+static call_fn *call_object; /* what was in the slots */
+static void *module_type;    /* nn.Module; owned for good, as is */
+static void *ask_trains;     /* a function: has the program made an optimizer? */
+
+static bool find_python(void)
+{
+	const struct {
+		void *place;
+		const char *name;
+	} want[] = {
+		{ &py.get_slot, "PyType_GetSlot" },
+		{ &py.call, "PyObject_Call" },
+		{ &py.call_with, "PyObject_CallFunctionObjArgs" },
+		{ &py.get, "PyObject_GetAttrString" },
+		{ &py.set, "PyObject_SetAttrString" },
+		{ &py.is_true, "PyObject_IsTrue" },
+		{ &py.inc_ref, "Py_IncRef" },
+		{ &py.dec_ref, "Py_DecRef" },
+		{ &py.clear, "PyErr_Clear" },
+		{ &py.class_method, "PyDescr_NewClassMethod" },
+		{ &py.list_size, "PyList_Size" },
+		{ &py.list_item, "PyList_GetItem" },
+		{ &py.super, "PySuper_Type" },
+	};
+
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		void *f = dlsym(RTLD_DEFAULT, want[i].name);
+
+		if (!f)
+			return false;
+		*(void **)want[i].place = f;
+	}
+	return true;
+}
+
+/* --- what is called --- */
+
+static bool asked_trains(void)
+{
+	void *said = py.call_with(ask_trains, NULL);
+	bool yes = said && py.is_true(said) == 1;
+
+	if (!said)
+		py.clear();
+	else
+		py.dec_ref(said);
+	return yes;
+}
+
+static uint64_t step_begin(void)
+{
+	uint64_t done;
+
+	if (torch.grad_enabled() || !user_infers(&done))
+		return 0;
+	if ((done < ASK_FIRST || !(done & (done - 1))) && asked_trains()) {
+		user_trains();
+		return 0;
+	}
+	return user_call_begin();
+}
+
+static void *module_call(void *self, void *args, void *kw)
+{
+	struct torch_thread *t = thread_self();
+	uint64_t number = 0, begin_ns = 0;
+	void *out;
+
+	if (!t)
+		return call_object(self, args, kw);
+	if (!t->calls && (number = step_begin()))
+		begin_ns = now_ns();
+	t->calls++;
+	out = call_object(self, args, kw);
+	if (t->calls) /* else this is a child that was forked within */
+		t->calls--;
+	if (number)
+		user_call_end(t, number, begin_ns);
+	return out;
+}
+
+/* --- the slots --- */
+
+static call_fn **call_slot(void *type)
+{
+	return (call_fn **)(void *)((char *)type + SLOT_OFFSET);
+}
+
+static void watch(void *type)
+{
+	if (*call_slot(type) == call_object)
+		*call_slot(type) = module_call;
+}
+
+static void watch_all(void *type)
+{
+	void *method = py.get(type, "__subclasses__");
+	void *list = method ? py.call_with(method, NULL) : NULL;
+
+	watch(type);
+	for (long i = 0; list && i < py.list_size(list); i++)
+		watch_all(py.list_item(list, i));
+	if (list)
+		py.dec_ref(list);
+	else
+		py.clear();
+	if (method)
+		py.dec_ref(method);
+}
+
+/* __init_subclass__ of nn.Module: what would have been called without it, then our part. */
+static void *new_class(void *type, void *args, void *kw)
+{
+	void *next = py.call_with(py.super, module_type, type, NULL), *f, *done;
+
+	if (!next)
+		return NULL;
+	f = py.get(next, "__init_subclass__");
+	py.dec_ref(next);
+	if (!f)
+		return NULL;
+	done = py.call(f, args, kw);
+	py.dec_ref(f);
+	if (done && *call_slot(module_type) == call_object)
+		watch_all(module_type);
+	else if (done)
+		watch(type);
+	return done;
+}
+
+int call_start(void *type, void *trains)
+{
+	static struct call_method method = { "__init_subclass__", new_class, METH_VARARGS_KEYWORDS,
+					     NULL };
+	void *hook;
+
+	if (module_type)
+		return 0;
+	if (!torch.grad_enabled || !find_python())
+		return -ENOSYS;
+	call_object = (call_fn *)py.get_slot(type, SLOT_CALL);
+	if (!call_object || *call_slot(type) != call_object)
+		return -ENOSYS; /* a Python with another layout */
+	hook = py.class_method(type, &method);
+	if (!hook || py.set(type, "__init_subclass__", hook) < 0) {
+		py.clear();
+		return -ENOMEM;
+	}
+	py.dec_ref(hook);
+	py.inc_ref(type);
+	py.inc_ref(trains);
+	module_type = type;
+	ask_trains = trains;
+	watch_all(type);
+	return 0;
+}
