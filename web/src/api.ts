@@ -41,9 +41,15 @@ export class ApiError extends Error {
 
 type Params = Record<string, string | number | null | undefined>;
 
+/** next: how many tiles to pass over for the rest; null: that is all. */
+export interface Bytes {
+	buf: ArrayBuffer;
+	next: string | null;
+}
+
 interface Source {
 	json(path: string, signal?: AbortSignal): Promise<unknown>;
-	bytes(path: string, signal?: AbortSignal): Promise<ArrayBuffer>;
+	bytes(path: string, signal?: AbortSignal): Promise<Bytes>;
 	live: boolean;
 	saved: boolean;
 }
@@ -71,36 +77,41 @@ const http: Source = {
 	live: true,
 	saved: false,
 	json: async (path, signal) => (await ask(path, signal)).json(),
-	bytes: async (path, signal) => (await ask(path, signal)).arrayBuffer(),
+	bytes: async (path, signal) => {
+		const r = await ask(path, signal);
+		return { buf: await r.arrayBuffer(), next: r.headers.get('Aon-Next') };
+	},
 };
 
-/** Answers that aon report --html wrote into the page, by their address. */
+/** Answers that aon report --html put into the page, by their address. What was not asked then is not there. */
 function savedSource(all: Record<string, unknown>): Source {
-	const miss = (path: string) =>
-		new ApiError({ status: 404, message: 'This file does not hold that.', hint: `Not saved: ${path}` });
-	const find = (path: string) => all[path] ?? all[path.split('?')[0] as string];
+	const find = (path: string) => {
+		const [at = '', query = ''] = path.split('?', 2);
+		const a = all[path] ?? (/(^|&)(t0|t1|ranks|vs|scale|cursor|q|event)=/.test(query) ? undefined : all[at]);
+		if (a === undefined) throw new ApiError({ status: 404, message: 'This saved page does not hold that.', hint: 'aon serve answers it.' });
+		return a;
+	};
 	return {
 		live: false,
 		saved: true,
-		json: async (path) => {
-			const a = find(path);
-			if (a === undefined) throw miss(path);
-			return a;
-		},
-		bytes: async (path) => {
-			const a = find(path);
-			if (typeof a !== 'string') throw miss(path);
-			return Uint8Array.from(atob(a), (c) => c.charCodeAt(0)).buffer;
-		},
+		json: async (path) => find(path),
+		bytes: async (path) => ({ buf: unpack(String(find(path))), next: null }),
 	};
 }
 
-function choose(): Source {
-	const el = document.getElementById('aon-data');
-	return el?.textContent ? savedSource(JSON.parse(el.textContent) as Record<string, unknown>) : http;
+function unpack(base64: string): ArrayBuffer {
+	return Uint8Array.from(atob(base64), (c) => c.charCodeAt(0)).buffer;
 }
 
-export const source = choose();
+export let source: Source = http;
+
+/** A saved page carries its answers compressed, in an element of their own. */
+export async function ready(): Promise<void> {
+	const el = document.getElementById('aon-data');
+	if (!el?.textContent) return;
+	const stream = new Blob([unpack(el.textContent.trim())]).stream().pipeThrough(new DecompressionStream('gzip'));
+	source = savedSource((await new Response(stream).json()) as Record<string, unknown>);
+}
 
 export function address(path: string, params: Params = {}): string {
 	const q = Object.entries(params)
@@ -273,4 +284,31 @@ export interface Whatif extends Reply {
 }
 export interface Processes extends Reply {
 	processes: { process: number; pid: number; uid: number; comm: string; job: string | null; rank: number | null; tier: string; connected: boolean; first_ns: number; last_ns: number }[];
+}
+
+export interface EventInfo extends Reply {
+	id: string | number;
+	track: number;
+	name: string;
+	short?: string;
+	class?: string | null;
+	kind?: string;
+	start: number;
+	dur: number;
+	[more: string]: unknown;
+}
+export interface Selected extends Reply {
+	t0: number;
+	t1: number;
+	n: number;
+	busy_ns?: number | null;
+	classes: { class: string; ns: number; n: number }[];
+	rows: { name: string; short?: string; class?: string | null; n: number; ns: number; avg: number; p50: number; p99: number; max: number }[];
+}
+export interface SearchHit {
+	id: string | number;
+	name: string;
+	track?: number;
+	start?: number;
+	dur?: number;
 }

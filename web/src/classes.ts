@@ -41,7 +41,7 @@ export function readTheme(): void {
 	const css = getComputedStyle(document.documentElement);
 	colours = new Map();
 	for (const k of [...CLASSES.map((c) => c.id as string), 'idle', 'surface', 'raised', 'line', 'text', 'dim',
-		'accent', 'host', 'heat', 'more', 'less', 'mark', 'warn'])
+		'accent', 'host', 'compute', 'heat', 'more', 'less', 'mark', 'warn'])
 		colours.set(k, css.getPropertyValue(`--${k}`).trim());
 }
 

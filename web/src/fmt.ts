@@ -23,6 +23,7 @@ export function known(x: number | null | undefined): x is number {
 export function time(ns: number | null | undefined): string {
 	if (!known(ns)) return '-';
 	const a = Math.abs(ns);
+	if (a === 0) return '0';
 	if (a >= 36e11) return `${digits(ns / 36e11)} h`;
 	if (a >= 1e11) return `${digits(ns / 6e10)} min`;
 	const [u, s] = UNITS.find(([v]) => a >= v) ?? [1, 'ns'];
@@ -98,6 +99,28 @@ export function ago(ms: number): string {
 	if (s < 90) return `${s} s`;
 	if (s < 5400) return `${Math.round(s / 60)} min`;
 	return s < 130000 ? `${Math.round(s / 3600)} h` : `${Math.round(s / 86400)} d`;
+}
+
+/** A C++ kernel's name without its return type and arguments: what it is, for a label. */
+export function short(name: string): string {
+	let s = name.replace(/^void /, '').replace(/\(anonymous namespace\)::/g, ''), depth = 0;
+	for (let i = 0; i < s.length; i++) {
+		if (s[i] === '<') depth++;
+		else if (s[i] === '>') depth--;
+		else if (s[i] === '(' && depth === 0 && i > 0 && s[i - 1] !== ' ') {
+			s = s.slice(0, i);
+			break;
+		}
+	}
+	return s || name;
+}
+
+/** As much of a name as there is room for: without arguments, then without templates and namespaces. */
+export function label(name: string, room: number): string {
+	const s = short(name);
+	if (s.length <= room) return s;
+	const leaf = s.replace(/<.*$/, '').replace(/^.*::/, '');
+	return middle(leaf || s, room);
 }
 
 /** Long names keep both ends: what it is, and which variant. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which run, which view; keeps them in step with the address and with what is new.
 import './style.css';
-import { forget, get, source, type Reply, type Run } from './api';
+import { forget, get, ready, source, type Reply, type Run } from './api';
 import { fill, h } from './dom';
 import * as frame from './frame';
 import { t } from './i18n';
@@ -104,6 +104,7 @@ async function start(): Promise<void> {
 	window.addEventListener('pointermove', () => { pointer = Date.now(); }, { passive: true });
 	watch(changed);
 	try {
+		await ready();
 		await loadRuns();
 	} catch (e) {
 		frame.paintFrame([], null);

@@ -4,7 +4,7 @@ import { classOf, colour, hatch } from '../classes';
 import * as fmt from '../fmt';
 import { font, ticks } from '../plot';
 import { ink } from '../ink';
-import { LANE_H, ROW_H, type Row } from './rows';
+import { LANE_H, type Row } from './rows';
 import type { TileStore, Track } from './store';
 import { before, CELLS, picture, type Counter, type Exact, type Tile } from './tile';
 
@@ -81,7 +81,7 @@ function paintRow(g: CanvasRenderingContext2D, r: Row, tr: Track, y: number, X: 
 			}
 			if (tr.kind === 'step') paintSteps(g, tile.exact, y, r.h, X, s);
 			else paintExact(g, tile.exact, r, y + pad, hh, X, s);
-		} else if (tile.cells) paintCells(g, tile, i * width, own ? width : Math.min(width, 2 ** (tile.L + 9)), y + pad, r.lanes ? ROW_H - 2 : hh, X);
+		} else if (tile.cells) paintCells(g, tile, i * width, own ? width : Math.min(width, 2 ** (tile.L + 9)), y + pad, hh, X);
 		else if (tile.counter) {
 			if (done.has(tile) && !own) continue;
 			done.add(tile);
@@ -134,7 +134,7 @@ function paintExact(g: CanvasRenderingContext2D, e: Exact, r: Row, y: number, h:
 			const n = s.store.names.get(e.name[i]!);
 			g.fillStyle = ink(cls);
 			const from = Math.max(x0, s.gutter) + 4, room = Math.floor((Math.min(x1, 1e5) - from - 3) / 6.7);
-			if (n && room > 2) g.fillText(fmt.middle(n.short || n.name, room), from, yy + hh / 2 + 0.5);
+			if (n && room > 2) g.fillText(fmt.label(n.name, room), from, yy + hh / 2 + 0.5);
 		}
 	}
 	g.globalAlpha = 1;

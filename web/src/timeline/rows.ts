@@ -5,7 +5,7 @@ import type { Track } from './store';
 
 export const ROW_H = 20;
 export const LANE_H = 15;
-const LANES = 5; // of an open thread: ranges within ranges
+const LANES = 8; // of an open thread, at most: ranges within ranges
 
 export interface Row {
 	y: number;
@@ -33,8 +33,11 @@ function rankKey(tr: Track): string {
 
 const ORDER: Track['kind'][] = ['step', 'gpu', 'why', 'comm', 'stream', 'thread', 'counter'];
 
-/** `show`: ranks that are to be seen one by one even when the others are folded. */
-export function layout(tracks: Track[], f: Folds, ranks: number[] | null, show: number[]): Row[] {
+/**
+ * `show`: ranks that are to be seen one by one even when the others are folded. `deep`: how many ranges
+ * within ranges a thread has in view, 0 where they are merged.
+ */
+export function layout(tracks: Track[], f: Folds, ranks: number[] | null, show: number[], deep: (t: Track) => number): Row[] {
 	const rows: Row[] = [];
 	let y = 0;
 	const push = (r: Omit<Row, 'y' | 'h'> & { h?: number }) => {
@@ -53,7 +56,7 @@ export function layout(tracks: Track[], f: Folds, ranks: number[] | null, show: 
 		const mine = kids.get(tr.id) ?? [];
 		const key = `t${tr.id}`, thread = tr.kind === 'thread';
 		const open = f.open.has(key) || (!f.closed.has(key) && (thread ? busiest.get(rankKey(tr)) === tr : true));
-		push({ label: tr.label, indent, track: tr, group: mine.length || thread ? key : null, folded: !open, lanes: thread && open ? LANES : 0, key,
+		push({ label: tr.label, indent, track: tr, group: mine.length || thread ? key : null, folded: !open, lanes: thread && open ? Math.min(LANES, deep(tr)) : 0, key,
 			h: tr.kind === 'counter' ? 30 : undefined });
 		if (open) for (const k of sorted(mine)) put(k, indent + 1);
 	};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tiles that are here, and those that are on their way. What is seen is asked for first; while a
 // tile is missing, the coarser one that covers it is drawn instead, as maps do.
-import { address, get, runPath, source, type Reply } from '../api';
+import { address, get, runPath, source, type Bytes, type Reply } from '../api';
+import { CLASSES, classOf } from '../classes';
 import { decode, type Tile } from './tile';
 
 export interface Track {
@@ -48,10 +49,23 @@ export class TileStore {
 		return Math.min(54, Math.max(L, this.floor.get(track.id) ?? track.base_level - 2, 8));
 	}
 
+	/** A saved page has its tiles in one piece, as fine as there was room for. */
+	async loadSaved(): Promise<void> {
+		if (!source.saved) return;
+		for (const t of decode((await source.bytes(runPath(this.run, 'tiles'))).buf)) this.put(t);
+		this.loads++;
+	}
+
 	async loadNames(): Promise<void> {
 		const r = await get<Reply & { epoch: number; names: Name[] }>(runPath(this.run, 'names'), { from: this.epoch || undefined }, true);
 		for (const n of r.names) this.names.set(n.id, n);
 		this.epoch = r.epoch;
+	}
+
+	/** The bit of a name's class in a cell's mask. */
+	classIndex(name: number): number {
+		const c = this.names.get(name)?.class;
+		return c === 'host' ? 7 : CLASSES.findIndex((x) => x.id === classOf(c));
 	}
 
 	get(track: number, L: number, i: number): Tile | null {
@@ -75,6 +89,7 @@ export class TileStore {
 
 	/** Asks for what is missing, `want` in order of urgency. What is no longer wanted is let go. */
 	need(want: { track: number; L: number; i: number }[]): void {
+		if (source.saved) return;
 		const missing = want.filter((w) => {
 			const k = `${w.track}/${w.L}/${w.i}`;
 			return !this.tiles.has(k) && (this.asked.get(k) ?? 0) < TRIES;
@@ -96,9 +111,16 @@ export class TileStore {
 
 	private async load(L: number, lo: number, hi: number, tracks: number[], signal: AbortSignal): Promise<void> {
 		try {
-			const buf = await source.bytes(address(runPath(this.run, 'tiles'), { L, i: lo === hi ? lo : `${lo}-${hi}`, tracks: tracks.join(',') }), signal);
-			const got = decode(buf);
-			for (const t of got) this.put(t);
+			const got: Tile[] = [];
+			for (let from: string | null = '0'; from !== null; ) {
+				const part: Bytes = await source.bytes(address(runPath(this.run, 'tiles'), { L, i: lo === hi ? lo : `${lo}-${hi}`, tracks: tracks.join(','), from: from === '0' ? null : from }), signal);
+				for (const t of decode(part.buf)) {
+					this.put(t);
+					got.push(t);
+				}
+				from = part.next;
+				if (from) this.news();
+			}
 			for (const tr of tracks) for (let i = lo; i <= hi; i++) {
 				const k = `${tr}/${L}/${i}`;
 				this.flying.delete(k);

@@ -211,9 +211,15 @@ export function picture(c: Cells): HTMLCanvasElement {
 	return el;
 }
 
-/** Busy ns of a tile within [a, b), by class. */
-export function busy(tile: Tile, a: number, b: number, into: Float64Array): void {
-	const c = tile.cells, width = 2 ** tile.L;
+/** Busy ns of a tile within [a, b), by class: of cells by their shares, of events exactly. */
+export function busy(tile: Tile, a: number, b: number, classOfName: (name: number) => number, into: Float64Array): void {
+	const c = tile.cells, e = tile.exact, width = 2 ** tile.L;
+	for (let i = 0, at = a; e && i < e.n && e.start[i]! < b; i++) {
+		const s = Math.max(at, e.start[i]!), end = Math.min(b, e.start[i]! + e.dur[i]!), k = classOfName(e.name[i]!);
+		if (end <= s) continue;
+		into[k] = into[k]! + end - s;
+		at = end;
+	}
 	if (!c) return;
 	const from = Math.max(0, Math.floor((a - tile.t0) / width)), to = Math.min(CELLS, Math.ceil((b - tile.t0) / width));
 	for (let i = from; i < to; i++) {

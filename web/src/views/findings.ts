@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What should I do, and why should I believe it? Each finding in the order seen, not, do, expect, check.
-import { get, runPath, type Finding, type Findings, type Run, type Whatif } from '../api';
+import { get, runPath, source, type Finding, type Findings, type Run, type Whatif } from '../api';
 import { button, fill, h, name } from '../dom';
 import * as fmt from '../fmt';
 import { copy, say, toast } from '../frame';
@@ -9,15 +9,13 @@ import { go, state } from '../state';
 import { empty, loader, type Shown, type View } from '../view';
 import { seeFinding } from './overview';
 
-/** Which change of the replay speaks to which finding, and what the slider then means. */
-const WHATIF: Record<string, (x: number) => Record<string, string>> = {
-	launch_bound: () => ({ free_launch: '1' }),
-	cpu_bound: () => ({ free_host: '1' }),
-	host_bound: () => ({ free_host: '1' }),
-	sync_bound: () => ({ no_sync: '1' }),
-	comm_exposed: () => ({ overlap_comm: '1' }),
-	comm_bound: (x) => ({ scale: `communication=${(1 - x).toFixed(2)}` }),
-	copy_bound: (x) => ({ scale: `copy=${(1 - x).toFixed(2)}` }),
+/** Which change of the replay takes a finding's cost away (families of src/insight/find.tbl.h). */
+const WHATIF: Record<string, Record<string, string>> = {
+	launch_bound: { free_launch: '1' },
+	cpu_bound: { free_host: '1' },
+	host_sync: { no_sync: '1' },
+	comm_exposed: { overlap_comm: '1' },
+	copy_bound: { scale: 'copy=0' },
 };
 const CLASS_WORDS = ['gemm', 'convolution', 'attention', 'normalisation', 'elementwise', 'communication', 'copy', 'optimizer'];
 
@@ -55,9 +53,9 @@ function answer(w: Whatif): string {
 function fixed(run: Run, f: Finding): HTMLElement | null {
 	const params = WHATIF[f.family];
 	if (f.replay_ns) return h('p', null, t('find.replay', { then: fmt.time(f.replay_ns) }));
-	if (!params) return null;
+	if (!params || source.saved) return null;
 	const out = h('p', { class: 'dim' }, t('state.loading'));
-	get<Whatif>(runPath(run.id, 'whatif'), params(1)).then((w) => { out.textContent = answer(w); out.className = ''; }, () => out.remove());
+	get<Whatif>(runPath(run.id, 'whatif'), params).then((w) => { out.textContent = answer(w); out.className = ''; }, () => out.remove());
 	return out;
 }
 
@@ -89,7 +87,7 @@ function draw(host: HTMLElement, run: Run, r: Findings): void {
 	const foot = h('div', { class: 'block' },
 		clear.length ? h('p', { class: 'note' }, t('find.clear', { list: clear.map((c) => `${words(c.family)} (${fmt.percent(c.share)})`).join(', ') })) : null,
 		unable.length ? h('p', { class: 'note' }, t('find.unable', { list: unable.map((c) => words(c.family)).join(', ') })) : null,
-		h('h3', null, t('whatif.title')), h('p', { class: 'note' }, t('whatif.note')), slider(run));
+		source.saved ? null : [h('h3', null, t('whatif.title')), h('p', { class: 'note' }, t('whatif.note')), slider(run)]);
 	if (!r.findings.length) {
 		if (!r.checked.some((c) => c.possible)) return empty(host, 'find.cannot', 'find.cannot.what', 'aon doctor');
 		return fill(host, h('h2', null, t('find.none')), h('p', { class: 'note' }, t('find.none.what')), foot);

@@ -163,7 +163,7 @@ export const flame: View = {
 				const sign = diff && Math.abs(d) > 0.01 * (root?.total ?? 1) ? (d > 0 ? '+' : '−') + unit(Math.abs(d)) + ' ' : '';
 				g.fillStyle = p.n.cls && !diff ? ink(classOf(p.n.cls)) : colour('text');
 				const room = Math.floor((p.w - 8) / 7.3);
-				if (room > 1) g.fillText(fmt.middle(sign + p.n.name, room), p.x + 4, p.y + ROW / 2);
+				if (room > 1) g.fillText(sign + (p.n.cls ? fmt.label(p.n.name, room - sign.length) : fmt.middle(p.n.name, Math.max(2, room - sign.length))), p.x + 4, p.y + ROW / 2);
 			}
 			g.globalAlpha = 1;
 		};
@@ -207,7 +207,7 @@ export const flame: View = {
 			fill(plot, c.el);
 			c.redraw();
 			const tb = table<Node>({ label: t('view.flame'), rows: flat(root).sort((a, b) => b.self - a.self).slice(0, 200), sort: 'self', columns: [
-				{ id: 'name', head: 'flame.frame', left: true, grow: true, sort: (n) => n.name, cell: (n) => h('bdi', { class: 'name', translate: 'no', title: path(n) }, path(n)) },
+				{ id: 'name', head: 'flame.frame', left: true, grow: true, sort: (n) => n.name, cell: (n) => h('bdi', { class: 'name', translate: 'no', title: path(n) }, n.up?.up ? h('span', { class: 'dim' }, path(n.up), ' › ') : null, n.cls ? fmt.short(n.name) : n.name) },
 				{ id: 'self', head: 'flame.self', sort: (n) => n.self, cell: (n) => unit(n.self) },
 				{ id: 'total', head: 'flame.total', sort: (n) => n.total, cell: (n) => unit(n.total) },
 				{ id: 'share', head: 'col.share', sort: (n) => n.total, cell: (n) => fmt.percent(n.total / Math.max(1, root!.total)) }],

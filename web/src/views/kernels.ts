@@ -12,7 +12,8 @@ import { empty, loader, type Shown, type View } from '../view';
 import { partName } from './overview';
 
 export function dot(cls: string): HTMLElement {
-	return h('span', { class: 'swatch', style: { background: `var(--${classOf(cls)})` }, title: partName(cls) });
+	const id = cls === 'host' ? 'host' : classOf(cls);
+	return h('span', { class: 'swatch', style: { background: `var(--${id})` }, title: id === 'host' ? t('class.host') : partName(cls) });
 }
 
 /** Calls by duration: cell i holds those below 2^(i+6) ns. */

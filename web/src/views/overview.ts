@@ -54,7 +54,7 @@ function windowPlot(wins: Windows, gpus: number): HTMLElement | null {
 	const ws = wins.windows;
 	if (ws.length < 3 || !wins.width_ns) return null;
 	const full = wins.width_ns * Math.max(1, gpus);
-	const kinds = [['matmul', 'compute_ns'], ['comm', 'comm_ns'], ['copy', 'memory_ns']] as const;
+	const kinds = [['compute', 'compute_ns'], ['comm', 'comm_ns'], ['copy', 'memory_ns']] as const;
 	const c = canvas((g, w, hh) => {
 		const b = axisY(g, w, hh, 1, (v) => fmt.percent(v));
 		const t0 = ws[0]!.t, t1 = ws[ws.length - 1]!.t + wins.width_ns;

@@ -25,7 +25,7 @@ interface Phase {
 	of(s: Step): number;
 }
 const PHASES: Phase[] = [
-	{ id: 'matmul', label: 'phase.compute', of: (s) => s.compute_ns },
+	{ id: 'compute', label: 'phase.compute', of: (s) => s.compute_ns },
 	{ id: 'comm', label: 'phase.comm', of: (s) => s.exposed_comm_ns },
 	{ id: 'copy', label: 'phase.copy', of: (s) => Math.max(0, s.busy_ns - s.compute_ns - s.exposed_comm_ns) },
 	{ id: 'idle', label: 'phase.idle', of: (s) => s.idle_ns },
@@ -63,13 +63,14 @@ function excess(g: Grid, of: (s: Step) => number): (number | null)[][] {
 }
 
 const LEFT = 64, CELL = 16;
+const WIDEST = 72; // px: a few steps do not fill the screen
 
 function heat(g: Grid, of: (s: Step) => number, open: (s: Step) => void): HTMLElement {
 	const x = excess(g, of);
 	const rowH = g.ranks.length > 40 ? 6 : g.ranks.length === 1 ? 28 : CELL;
 	const height = g.ranks.length * rowH + 22;
 	const c = canvas((q, w) => {
-		const cw = (w - LEFT - 4) / g.steps.length;
+		const cw = Math.min(WIDEST, (w - LEFT - 4) / g.steps.length);
 		font(q);
 		q.textBaseline = 'middle';
 		g.ranks.forEach((r, j) => {
@@ -106,11 +107,11 @@ function heat(g: Grid, of: (s: Step) => number, open: (s: Step) => void): HTMLEl
 		q.textAlign = 'left';
 		q.fillText(t('overview.stepno', { n: fmt.count(g.steps[0]) }), LEFT, height - 4);
 		q.textAlign = 'right';
-		q.fillText(fmt.count(g.steps[g.steps.length - 1]), w - 4, height - 4);
+		q.fillText(fmt.count(g.steps[g.steps.length - 1]), LEFT + cw * g.steps.length, height - 4);
 	}, { class: 'heat', role: 'img', 'aria-label': describe(g, of), style: { height: `${height}px` } });
 	const hit = (e: MouseEvent) => {
 		const box = c.el.getBoundingClientRect();
-		const j = Math.floor((e.clientY - box.top) / rowH), i = Math.floor(((e.clientX - box.left - LEFT) / (box.width - LEFT - 4)) * g.steps.length);
+		const j = Math.floor((e.clientY - box.top) / rowH), i = Math.floor((e.clientX - box.left - LEFT) / Math.min(WIDEST, (box.width - LEFT - 4) / g.steps.length));
 		return i >= 0 && i < g.steps.length && j >= 0 && j < g.ranks.length ? g.at(g.ranks[j]!, g.steps[i]!) : undefined;
 	};
 	c.el.addEventListener('click', (e) => {
@@ -140,7 +141,7 @@ function phases(steps: Step[], open: (s: Step) => void): HTMLElement {
 	const c = canvas((g, w, hh) => {
 		const b = axisY(g, w, hh, max * 1.02, fmt.time);
 		left = b.x;
-		const cw = b.w / steps.length;
+		const cw = Math.min(WIDEST, b.w / steps.length);
 		steps.forEach((s, i) => {
 			let y = b.y + b.h;
 			for (const p of PHASES) {
@@ -158,10 +159,10 @@ function phases(steps: Step[], open: (s: Step) => void): HTMLElement {
 		g.textAlign = 'left';
 		g.fillText(t('overview.stepno', { n: fmt.count(steps[0]?.step) }), b.x, hh);
 		g.textAlign = 'right';
-		g.fillText(fmt.count(steps[steps.length - 1]?.step), b.x + b.w, hh);
+		g.fillText(fmt.count(steps[steps.length - 1]?.step), b.x + cw * steps.length, hh);
 	}, { class: 'plot', role: 'img', 'aria-label': t('steps.phases.alt', { n: steps.length, p50: fmt.time(median(steps.map((s) => s.dur_ns))) }), style: { height: '180px' } });
 	c.el.addEventListener('click', (e) => {
-		const i = Math.floor(((e.offsetX - left) / (c.el.clientWidth - left - 4)) * steps.length);
+		const i = Math.floor((e.offsetX - left) / Math.min(WIDEST, (c.el.clientWidth - left - 4) / steps.length));
 		if (steps[i]) open(steps[i]);
 	});
 	window.addEventListener('aon-theme', c.redraw);

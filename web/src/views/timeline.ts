@@ -1,53 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happened when, and what waited for what? Draws src/timeline, and answers keys, mouse and touch.
-import { get, runPath, type Reply, type Run, type Step, type Steps } from '../api';
-import { CLASSES, classOf, colour } from '../classes';
-import { button, canvas, fill, h, name } from '../dom';
+import { get, runPath, source, type EventInfo, type Overview, type Reply, type Run, type SearchHit, type Selected, type Step, type Steps } from '../api';
+import { colour } from '../classes';
+import { button, canvas, fill, h } from '../dom';
 import * as fmt from '../fmt';
 import { drawer, say, setFinder, toast } from '../frame';
 import { t } from '../i18n';
 import type { Command } from '../keys';
 import { go, state, type Range, type State } from '../state';
-import { table } from '../table';
 import { paint, type Flow, type Scene } from '../timeline/paint';
+import { areaPanel, eventPanel } from '../timeline/panel';
+import { steer, type Steered } from '../timeline/pointer';
 import { layout, LANE_H, type Folds, type Row } from '../timeline/rows';
 import { TileStore, type Track } from '../timeline/store';
+import { paintStrip } from '../timeline/strip';
 import { before, busy, recolour, type Tile } from '../timeline/tile';
+import { twinRows, twinTable, type TwinRow } from '../timeline/twin';
 import { empty, failed, type Shown, type View } from '../view';
-import { dot } from './kernels';
-import { partName } from './overview';
 
 const TOP = 22, SNAP = 6;
 const LEAST = 20; // ns: no deeper
 
-export interface EventInfo extends Reply {
-	id: string | number;
-	track: number;
-	name: string;
-	short?: string;
-	class?: string | null;
-	kind?: string;
-	start: number;
-	dur: number;
-	[more: string]: unknown;
-}
-interface Selected extends Reply {
-	t0: number;
-	t1: number;
-	n: number;
-	busy_ns?: number | null;
-	classes: { class: string; ns: number; n: number }[];
-	rows: { name: string; short?: string; class?: string | null; n: number; ns: number; avg: number; p50: number; p99: number; max: number }[];
-}
 type Hit = { track: Track; start: number; dur: number; id: number; name: number } | { track: Track; merged: true; start: number; dur: number; name: number; n: number };
 
-class Timeline implements Shown {
+class Timeline implements Shown, Steered {
 	private store: TileStore;
 	private tracks: Track[] = [];
 	private rows: Row[] = [];
 	private folds: Folds = { closed: new Set(), open: new Set(), pinned: new Set(), alike: true, only: null };
 	private win: Range;
-	private target: Range;
+	target: Range;
 	private steps: Step[] = [];
 	private sel: Scene['sel'] = null;
 	private selInfo: EventInfo | null = null;
@@ -57,7 +39,8 @@ class Timeline implements Shown {
 	private trail: string[] = [];
 	private hover: { x: number; y: number } | null = null;
 	private current: string | null = null; // key of the row that arrows move from
-	private slow: string[] = [];
+	private slow: number[] = []; // ranks that lag: shown even where others are folded
+	private depths = new Map<number, number>();
 	private closed = false;
 	private save = 0;
 	private late = 0;
@@ -77,7 +60,7 @@ class Timeline implements Shown {
 		this.store = new TileStore(run.id, () => this.draw());
 		this.win = this.target = state.w ?? state.t ?? [0, Math.max(run.t1_rel, 1000)];
 		this.body = canvas((g, w, hh) => this.paint(g, w, hh), { role: 'img', tabindex: 0, 'aria-label': t('timeline.alt') });
-		this.strip = canvas((g, w, hh) => this.paintStrip(g, w, hh), { class: 'tl-strip', role: 'img', 'aria-label': t('timeline.strip') });
+		this.strip = canvas((g, w, hh) => paintStrip(g, w, hh, this.end(), this.win, this.steps, this.tracks), { class: 'tl-strip', role: 'img', 'aria-label': t('timeline.strip') });
 		this.keys = this.commands();
 		void this.open();
 	}
@@ -90,6 +73,7 @@ class Timeline implements Shown {
 			]);
 			if (this.closed) return;
 			this.setTracks(tr.tracks);
+			await this.store.loadSaved();
 		} catch (e) {
 			return failed(this.host, e, () => void this.open());
 		}
@@ -101,6 +85,7 @@ class Timeline implements Shown {
 		recolour(state.classes);
 		this.place();
 		void this.loadSteps();
+		void this.loadSlow();
 		await this.readSelection(state.sel);
 		setFinder((q) => this.find(q));
 	}
@@ -110,7 +95,7 @@ class Timeline implements Shown {
 		for (const x of this.tracks) this.store.tracks.set(x.id, x);
 	}
 
-	private gutter(): number {
+	gutter(): number {
 		return innerWidth < 760 ? 96 : 210;
 	}
 
@@ -127,17 +112,27 @@ class Timeline implements Shown {
 		this.strip.redraw();
 	}
 
+	/** Of many ranks, those that a finding names are not folded. */
+	private async loadSlow(): Promise<void> {
+		if (new Set(this.tracks.map((x) => x.rank)).size <= 3) return;
+		const o = await get<Overview>(runPath(this.run.id, 'overview')).catch(() => null);
+		if (!o || this.closed) return;
+		const flagged = o.ranks.filter((r) => r.flag).map((r) => r.rank), named = o.findings.map((f) => f.rank);
+		this.slow = [...flagged, ...named].filter((r): r is number => r !== null).slice(0, 3);
+		this.place();
+	}
+
 	// ---- layout
 
 	private place(): void {
-		this.rows = layout(this.tracks, this.folds, state.ranks, this.slow.map(Number));
+		this.rows = layout(this.tracks, this.folds, state.ranks, this.slow, (tr) => this.depths.get(tr.id) ?? 0);
 		const last = this.rows[this.rows.length - 1];
 		this.gutterEl.style.height = `${last ? last.y + last.h + 12 : 0}px`;
 		fill(this.gutterEl, this.rows.map((r) => {
 			const b = h('button', {
 				type: 'button', role: 'treeitem', tabindex: r.key === (this.current ?? this.rows[0]?.key) ? 0 : -1, class: r.track ? '' : 'group', data: { key: r.key },
 				'aria-expanded': r.group ? String(!r.folded) : null, 'aria-selected': String(r.key === this.current), 'aria-level': r.indent + 1, title: r.label, translate: 'no',
-				style: { top: `${r.y}px`, height: `${r.h}px`, 'padding-left': `${8 + r.indent * 12}px` },
+				style: { top: `${r.y}px`, 'padding-left': `${8 + r.indent * 12}px` },
 				on: { click: () => { this.current = r.key; if (r.group) this.fold(r); else this.place(); } },
 			}, r.group ? (r.folded ? '▸ ' : '▾ ') : '', this.folds.pinned.has(r.track?.id ?? -1) ? '• ' : '', r.label);
 			return b;
@@ -255,6 +250,22 @@ class Timeline implements Shown {
 		this.note.textContent = this.store.failed ? t('timeline.failed', { why: this.store.failed }) : this.inView();
 		this.note.className = this.store.failed ? 'warn' : 'dim';
 		this.paintTwin();
+		this.unfoldLanes();
+	}
+
+	/** Ranges within ranges get lanes of their own where they are told apart. */
+	private unfoldLanes(): void {
+		let changed = false;
+		for (const r of this.rows) {
+			if (r.track?.kind !== 'thread') continue;
+			let deep = 0;
+			for (const k of [0.01, 0.5, 0.99]) deep = Math.max(deep, 1 + (this.tileAt(r.track, Math.max(0, this.win[0] + (this.win[1] - this.win[0]) * k))?.exact?.deepest ?? -1));
+			if (deep !== (this.depths.get(r.track.id) ?? 0)) {
+				this.depths.set(r.track.id, deep);
+				changed = true;
+			}
+		}
+		if (changed) this.place();
 	}
 
 	/** Busy time of a track in the window, by class, from whatever was drawn. */
@@ -263,26 +274,9 @@ class Timeline implements Shown {
 		const L = this.store.level((b - a) / Math.max(1, this.body.el.clientWidth - this.gutter()), tr), width = 2 ** (L + 9);
 		for (let i = Math.max(0, Math.floor(a / width)); i <= Math.floor(Math.min(b, tr.last) / width); i++) {
 			const tile = this.store.get(tr.id, L, i);
-			if (!tile) continue;
-			if (tile.exact) this.busyExact(tile, Math.max(a, i * width), Math.min(b, (i + 1) * width), sum);
-			else busy(tile, Math.max(a, i * width), Math.min(b, (i + 1) * width), sum);
+			if (tile) busy(tile, Math.max(a, i * width), Math.min(b, (i + 1) * width), (n) => this.store.classIndex(n), sum);
 		}
 		return sum;
-	}
-
-	/** An instant belongs to what began last. */
-	private busyExact(tile: Tile, a: number, b: number, sum: Float64Array): void {
-		const e = tile.exact!;
-		const order = [...CLASSES.map((c) => c.id as string), 'host'];
-		let at = a;
-		for (let i = 0; i < e.n && e.start[i]! < b; i++) {
-			const s = Math.max(at, e.start[i]!), end = Math.min(b, e.start[i]! + e.dur[i]!);
-			if (end <= s) continue;
-			const cls = this.store.names.get(e.name[i]!)?.class;
-			const k = cls === 'host' ? 7 : order.indexOf(classOf(cls));
-			sum[k] = sum[k]! + end - s;
-			at = end;
-		}
 	}
 
 	private inView(): string {
@@ -296,37 +290,9 @@ class Timeline implements Shown {
 		return parts.length ? t('timeline.busy', { list: parts.join(', ') }) : '';
 	}
 
-	private paintStrip(g: CanvasRenderingContext2D, w: number, hh: number): void {
-		const end = this.end(), X = (ns: number) => (ns / end) * w;
-		const shown = this.steps.filter((s) => s.dur_ns > 0);
-		const max = Math.max(...shown.map((s) => s.dur_ns), 1);
-		if (shown.length) {
-			// Where many steps are one pixel, the worst is kept.
-			const worst = new Float64Array(Math.ceil(w) + 1);
-			for (const s of shown)
-				for (let x = Math.floor(X(s.start_ns)); x <= Math.min(w, Math.max(Math.floor(X(s.start_ns)), Math.floor(X(s.start_ns + s.dur_ns)) - 1)); x++)
-					worst[x] = Math.max(worst[x]!, s.dur_ns);
-			g.fillStyle = colour('host');
-			worst.forEach((v, x) => { if (v) g.fillRect(x, hh - 2 - (v / max) * (hh - 6), 1, (v / max) * (hh - 6)); });
-		} else {
-			const gpu = this.tracks.find((x) => x.kind === 'gpu') ?? this.tracks[0];
-			if (gpu) {
-				g.fillStyle = colour('host');
-				g.fillRect(X(gpu.first), hh - 12, Math.max(1, X(gpu.last) - X(gpu.first)), 8);
-			}
-		}
-		const x0 = X(this.win[0]), x1 = Math.max(x0 + 3, X(this.win[1]));
-		g.fillStyle = colour('accent');
-		g.globalAlpha = 0.22;
-		g.fillRect(x0, 0, x1 - x0, hh);
-		g.globalAlpha = 1;
-		g.fillRect(x0, 0, 1, hh);
-		g.fillRect(x1, 0, 1, hh);
-	}
-
 	// ---- where things are
 
-	private time(x: number): number {
+	time(x: number): number {
 		return this.win[0] + ((x - this.gutter()) / Math.max(1, this.body.el.clientWidth - this.gutter())) * (this.win[1] - this.win[0]);
 	}
 
@@ -361,7 +327,7 @@ class Timeline implements Shown {
 	}
 
 	/** The nearest edge of an event of this row, if it is near. */
-	private snap(x: number, y: number): number {
+	snap(x: number, y: number): number {
 		const ns = this.time(x), r = this.rowAt(y), px = (this.win[1] - this.win[0]) / Math.max(1, this.body.el.clientWidth - this.gutter());
 		const e = r?.track ? this.tileAt(r.track, ns)?.exact : null;
 		let best = ns, near = SNAP * px;
@@ -381,7 +347,7 @@ class Timeline implements Shown {
 
 	// ---- moving
 
-	private jump(r: Range, push = true): void {
+	jump(r: Range, push = true): void {
 		const end = this.end(), long = Math.min(Math.max(r[1] - r[0], LEAST), end * 1.05);
 		let a = (r[0] + r[1]) / 2 - long / 2;
 		a = Math.max(-long * 0.02, Math.min(a, end * 1.02 - long * 0.5));
@@ -395,12 +361,12 @@ class Timeline implements Shown {
 		this.jump(r, false);
 	}
 
-	private zoom(k: number, at?: number): void {
+	zoom(k: number, at?: number): void {
 		const [a, b] = this.target, mid = at ?? (this.hover && this.hover.x > this.gutter() ? this.time(this.hover.x) : (a + b) / 2);
 		this.move([mid - (mid - a) * k, mid + (b - mid) * k]);
 	}
 
-	private pan(k: number): void {
+	pan(k: number): void {
 		const [a, b] = this.target, d = (b - a) * k;
 		this.move([a + d, b + d]);
 	}
@@ -442,18 +408,30 @@ class Timeline implements Shown {
 
 	private async choose(id: string, fit = false): Promise<void> {
 		try {
-			const e = await get<EventInfo>(runPath(this.run.id, `event/${encodeURIComponent(id)}`));
+			const e = source.saved ? this.fromTile(id) : await get<EventInfo>(runPath(this.run.id, `event/${encodeURIComponent(id)}`));
+			if (!e) return;
 			this.selInfo = e;
 			this.sel = { track: e.track, start: e.start, dur: e.dur };
 			this.area = null;
 			this.reveal(e.track);
 			if (fit) this.move([e.start - Math.max(e.dur, 1000) * 4, e.start + Math.max(e.dur, 1000) * 5]);
-			this.showEvent(e);
+			const tr = this.store.tracks.get(e.track);
+			drawer(eventPanel(e, tr, button(t('timeline.fit'), () => this.fit(), { title: 'F' }), button(t('timeline.cause'), () => this.cause(), { title: 'J' }),
+				button(t('timeline.others'), () => this.others(), { title: 'O' }), button(t('timeline.same'), () => go({ q: e.name }), { title: '. ,' })), t('timeline.event'));
+			say(t('timeline.said', { name: e.short || fmt.short(e.name), track: tr?.label ?? '', long: fmt.time(e.dur) }));
 			this.draw();
 			void this.loadFlows(id);
 		} catch (x) {
 			toast(x instanceof Error ? x.message : String(x));
 		}
+	}
+
+	/** Of a saved page: what the tile that was clicked says of the event. */
+	private fromTile(id: string): EventInfo | null {
+		const x = this.hover && this.hit(this.hover.x, this.hover.y);
+		if (!x || 'merged' in x || String(x.id) !== id) return null;
+		const n = this.store.names.get(x.name);
+		return { v: 1, asof: 0, lost: 0, partial: true, id, track: x.track.id, name: n?.name ?? '?', class: n?.class ?? null, start: x.start, dur: x.dur };
 	}
 
 	private reveal(track: number): void {
@@ -480,19 +458,6 @@ class Timeline implements Shown {
 		} catch { /* what has no cause on record has no arrow */ }
 	}
 
-	private showEvent(e: EventInfo): void {
-		const f = (k: string, v: string) => [h('dt', null, k), h('dd', null, v)];
-		const skip = new Set(['v', 'asof', 'lost', 'partial', 'id', 'track', 'name', 'short', 'class', 'start', 'dur']);
-		const tr = this.store.tracks.get(e.track);
-		drawer(h('div', null, h('div', { class: 'full', translate: 'no' }, e.name),
-			h('dl', { class: 'facts' }, e.class ? f(t('col.class'), e.class) : [], f(t('steps.long'), fmt.time(e.dur)), f(t('steps.at'), fmt.moment(e.start).replace(/s$/, ' s')),
-				tr ? f(t('timeline.track'), tr.label) : [], tr && tr.rank !== null && tr.rank >= 0 ? f(t('steps.rank'), String(tr.rank)) : [],
-				Object.entries(e).filter(([k, v]) => !skip.has(k) && v !== null && v !== undefined && v !== '').map(([k, v]) => f(k.replace(/_ns$/, '').replace(/_/g, ' '), value(k, v)))),
-			h('section', { class: 'row' }, button(t('timeline.fit'), () => this.fit(), { title: 'F' }), button(t('timeline.cause'), () => this.cause(), { title: 'J' }),
-				button(t('timeline.others'), () => this.others(), { title: 'O' }), button(t('timeline.same'), () => go({ q: e.name }), { title: '. ,' }))), t('timeline.event'));
-		say(t('timeline.said', { name: e.short || e.name, track: tr?.label ?? '', long: fmt.time(e.dur) }));
-	}
-
 	private async chooseArea(a: Range): Promise<void> {
 		this.area = a;
 		this.sel = null;
@@ -504,24 +469,11 @@ class Timeline implements Shown {
 		try {
 			const s = await get<Selected>(runPath(this.run.id, 'select'), { t0: Math.max(0, Math.round(a[0])), t1: Math.round(a[1]), tracks: tracks.join(',') });
 			if (this.area !== a) return;
-			fill(body, this.areaTables(s), h('section', { class: 'row' }, button(t('timeline.fit'), () => this.fit(), { title: 'F' }),
-				button(t('timeline.torange'), () => this.toRange(), { title: 'R' })));
+			fill(body, areaPanel(s, button(t('timeline.fit'), () => this.fit(), { title: 'F' }), button(t('timeline.torange'), () => this.toRange(), { title: 'R' })));
 			say(t('timeline.areasaid', { long: fmt.time(a[1] - a[0]), n: fmt.count(s.n) }));
 		} catch (e) {
 			failed(body, e, () => void this.chooseArea(a));
 		}
-	}
-
-	private areaTables(s: Selected): HTMLElement {
-		return h('div', null,
-			h('p', { class: 'dim' }, t('timeline.areasaid', { long: fmt.time(s.t1 - s.t0), n: fmt.count(s.n) })),
-			h('table', null, h('thead', null, h('tr', null, h('th', { class: 'l', colspan: 2 }, t('col.class')), h('th', null, t('col.total')), h('th', null, t('col.calls')))),
-				h('tbody', null, s.classes.filter((c) => c.n || c.ns).sort((x, y) => y.ns - x.ns).map((c) => h('tr', null, h('td', { class: 'l' }, dot(c.class)),
-					h('td', { class: 'l words fit' }, c.class === 'host' ? t('class.host') : partName(c.class)), h('td', null, fmt.time(c.ns)), h('td', null, fmt.count(c.n)))))),
-			h('section', { class: 'scroll' }, h('table', null,
-				h('thead', null, h('tr', null, h('th', { class: 'l' }, t('col.name')), ...(['n', 'sum', 'avg', 'p50', 'p99', 'max'] as const).map((k) => h('th', null, k)))),
-				h('tbody', null, s.rows.slice(0, 60).map((r) => h('tr', null, h('td', { class: 'l' }, name(fmt.middle(r.short || r.name, 26))), h('td', null, fmt.count(r.n)),
-					[r.ns, r.avg, r.p50, r.p99, r.max].map((v) => h('td', null, fmt.time(v)))))))));
 	}
 
 	private toRange(): void {
@@ -628,57 +580,10 @@ class Timeline implements Shown {
 		go({ sel: `e:${e.id[i]}` }, false);
 	}
 
+	// ---- what the pointer asks for (pointer.ts)
+
 	private listen(): void {
-		const el = this.body.el, touches = new Map<number, { x: number; y: number }>();
-		let down: { x: number; y: number; pan: boolean; from: number; win: Range; moved: boolean } | null = null;
-		el.addEventListener('pointerdown', (e) => {
-			el.setPointerCapture(e.pointerId);
-			touches.set(e.pointerId, { x: e.offsetX, y: e.offsetY });
-			if (e.button !== 0) return;
-			down = { x: e.offsetX, y: e.offsetY, pan: e.shiftKey || e.pointerType === 'touch', from: this.snap(e.offsetX, e.offsetY), win: this.target, moved: false };
-		});
-		el.addEventListener('pointermove', (e) => {
-			this.hover = { x: e.offsetX, y: e.offsetY };
-			if (touches.size === 2 && touches.has(e.pointerId)) this.pinch(touches, e);
-			else if (down) {
-				if (Math.abs(e.offsetX - down.x) + Math.abs(e.offsetY - down.y) > 4) down.moved = true;
-				if (down.moved && down.pan) {
-					const d = ((down.x - e.offsetX) / (el.clientWidth - this.gutter())) * (down.win[1] - down.win[0]);
-					this.target = this.win = [down.win[0] + d, down.win[1] + d];
-					this.scroller.scrollTop += e.pointerType === 'touch' ? (touches.get(e.pointerId)?.y ?? e.offsetY) - e.offsetY : 0;
-				} else if (down.moved) {
-					const to = this.snap(e.offsetX, e.offsetY);
-					this.area = [Math.min(down.from, to), Math.max(down.from, to)];
-				}
-			} else this.tip(e.offsetX, e.offsetY);
-			touches.set(e.pointerId, { x: e.offsetX, y: e.offsetY });
-			this.draw();
-		});
-		const up = (e: PointerEvent) => {
-			touches.delete(e.pointerId);
-			const d = down;
-			down = null;
-			if (!d) return;
-			if (!d.moved) return this.click(e.offsetX, e.offsetY);
-			if (d.pan) return this.jump(this.target);
-			if (this.area && this.area[1] > this.area[0]) go({ sel: `a:${Math.max(0, Math.round(this.area[0]))}+${Math.round(this.area[1] - this.area[0])}` });
-		};
-		el.addEventListener('pointerup', up);
-		el.addEventListener('pointercancel', (e) => { touches.delete(e.pointerId); down = null; });
-		el.addEventListener('pointerleave', () => { this.hover = null; this.draw(); });
-		el.addEventListener('dblclick', (e) => {
-			const hit = this.hit(e.offsetX, e.offsetY);
-			if (hit) this.jump([hit.start - hit.dur * 0.05, hit.start + hit.dur * 1.05]);
-		});
-		el.addEventListener('wheel', (e) => {
-			e.preventDefault();
-			if (e.ctrlKey || e.metaKey) this.zoom(Math.exp(Math.max(-60, Math.min(60, e.deltaY)) / 180), this.time(e.offsetX));
-			else if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) this.pan((e.deltaX || e.deltaY) / 1200);
-			else {
-				this.scroller.scrollTop += e.deltaY;
-				this.draw();
-			}
-		}, { passive: false });
+		steer(this.body.el, this);
 		this.scroller.addEventListener('scroll', () => this.draw());
 		const strip = (e: PointerEvent) => {
 			if (!(e.buttons & 1)) return;
@@ -691,6 +596,32 @@ class Timeline implements Shown {
 		window.addEventListener('resize', this.resized);
 	}
 
+	point(at: { x: number; y: number } | null): void {
+		this.hover = at;
+		this.draw();
+	}
+
+	show(r: Range): void {
+		this.target = this.win = r;
+		this.draw();
+	}
+
+	scroll(px: number): void {
+		this.scroller.scrollTop += px;
+		this.draw();
+	}
+
+	select(r: Range, done: boolean): void {
+		this.area = r;
+		if (done) go({ sel: `a:${Math.max(0, Math.round(r[0]))}+${Math.round(r[1] - r[0])}` });
+		this.draw();
+	}
+
+	fitAt(x: number, y: number): void {
+		const hit = this.hit(x, y);
+		if (hit) this.jump([hit.start - hit.dur * 0.05, hit.start + hit.dur * 1.05]);
+	}
+
 	private themed = () => {
 		recolour(state.classes);
 		this.draw();
@@ -700,20 +631,12 @@ class Timeline implements Shown {
 		this.place();
 	};
 
-	private pinch(touches: Map<number, { x: number; y: number }>, e: PointerEvent): void {
-		const other = [...touches.entries()].find(([id]) => id !== e.pointerId)?.[1], was = touches.get(e.pointerId);
-		if (!other || !was) return;
-		const k = Math.max(8, Math.abs(was.x - other.x)) / Math.max(8, Math.abs(e.offsetX - other.x));
-		this.zoom(k, this.time((e.offsetX + other.x) / 2));
-		this.win = this.target;
-	}
-
-	private tip(x: number, y: number): void {
+	tip(x: number, y: number): void {
 		const hit = this.hit(x, y), n = hit ? this.store.names.get(hit.name) : null;
 		this.body.el.title = !hit ? '' : 'merged' in hit ? t('timeline.merged', { n: fmt.count(hit.n), name: n?.name ?? '?', long: fmt.time(hit.dur) }) : `${n?.name ?? '?'}\n${fmt.time(hit.dur)}`;
 	}
 
-	private click(x: number, y: number): void {
+	click(x: number, y: number): void {
 		const hit = this.hit(x, y), r = this.rowAt(y);
 		if (r) {
 			this.current = r.key;
@@ -735,35 +658,12 @@ class Timeline implements Shown {
 		if (this.twinShown) this.twin.focus();
 	}
 
-	private twinRows: { track: string; name: string; cls: string; ns: number; start: number | null; id: number | null }[] = [];
+	private twinRows: TwinRow[] = [];
 
 	private paintTwin(): void {
-		const out: typeof this.twinRows = [], [a, b] = this.win;
-		for (const r of this.visible(this.body.el.clientHeight)) {
-			const tr = r.track!, tile = this.tileAt(tr, Math.max(0, (a + b) / 2));
-			if (tile?.exact) {
-				const e = tile.exact;
-				for (let i = Math.max(0, before(e, a - e.longest)); i < e.n && e.start[i]! < b; i++)
-					if (e.start[i]! + e.dur[i]! > a) {
-						const n = this.store.names.get(e.name[i]!);
-						out.push({ track: tr.label, name: n?.name ?? '?', cls: n?.class ?? 'other', ns: e.dur[i]!, start: e.start[i]!, id: e.id[i]! });
-					}
-			} else {
-				this.busyOf(tr).forEach((ns, k) => {
-					const cls: string = CLASSES[k]?.id ?? 'host';
-					if (ns > 0) out.push({ track: tr.label, name: cls === 'host' ? t('class.host') : partName(cls), cls, ns, start: null, id: null });
-				});
-			}
-		}
-		this.twinRows = out.sort((x, y) => y.ns - x.ns).slice(0, 200);
-		const tb = table<(typeof this.twinRows)[number]>({ label: t('timeline.alt'), rows: this.twinRows, columns: [
-			{ id: 'track', head: 'timeline.track', left: true, cell: (x) => name(x.track) },
-			{ id: 'name', head: 'col.name', left: true, grow: true, cell: (x) => name(x.name) },
-			{ id: 'cls', head: 'col.class', left: true, opt: true, cell: (x) => x.cls },
-			{ id: 'start', head: 'steps.at', cell: (x) => (x.start === null ? '-' : fmt.time(x.start)) },
-			{ id: 'ns', head: 'steps.long', cell: (x) => fmt.time(x.ns) }],
-			pick: (x) => { if (x.id !== null) go({ sel: `e:${x.id}` }, false); } });
-		fill(this.twin, tb.el);
+		const mid = Math.max(0, (this.win[0] + this.win[1]) / 2), seen = this.visible(this.body.el.clientHeight).map((r) => r.track!);
+		this.twinRows = twinRows(this.store, seen, this.win[0], this.win[1], (tr) => this.tileAt(tr, mid), (tr) => this.busyOf(tr));
+		fill(this.twin, twinTable(this.twinRows, (id) => go({ sel: `e:${id}` }, false)));
 	}
 
 	// ---- of the frame
@@ -806,24 +706,6 @@ class Timeline implements Shown {
 		window.removeEventListener('resize', this.resized);
 		setFinder(null);
 	}
-}
-
-interface SearchHit {
-	id: string | number;
-	name: string;
-	track?: number;
-	start?: number;
-	dur?: number;
-}
-
-function value(key: string, v: unknown): string {
-	if (typeof v === 'number') {
-		if (/_ns$/.test(key)) return fmt.time(v);
-		if (/bytes/.test(key)) return fmt.bytes(v);
-		return fmt.count(v);
-	}
-	if (Array.isArray(v)) return v.map((x) => (typeof x === 'object' ? JSON.stringify(x) : String(x))).join(' x ');
-	return typeof v === 'object' ? JSON.stringify(v) : String(v);
 }
 
 export const timeline: View = {

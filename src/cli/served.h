@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* served.h - the operands of a command as runs that can be asked: stores, and traces made stores. */
+#ifndef AON_SERVED_H
+#define AON_SERVED_H
+
+#include <limits.h>
+#include <stddef.h>
+
+#include "cli/cli.h"
+
+struct serve;
+
+struct served {
+	struct serve *s;
+	char folder[PATH_MAX]; /* of stores that were made of traces; "": none yet */
+	size_t imported;
+};
+
+/* CLI_OK, or another after it said why. To be closed in either case. */
+int served_open(struct served *v, const struct opts *o);
+void served_close(struct served *v);
+
+#endif /* AON_SERVED_H */
