@@ -11,6 +11,7 @@
 #include "cli/locate.h"
 #include "read/procs.h"
 #include "cli/report.h"
+#include "cli/report_html.h"
 #include "cli/view.h"
 #include "store/trace.h"
 
@@ -461,6 +462,10 @@ int cmd_report(const struct opts *o)
 	memset(&r, 0, sizeof(r));
 	if (by < 0 || opt_u32(o, OPT_PROCESS, &want.id) || opt_u32(o, OPT_PID, &want.pid))
 		return CLI_USAGE;
+	if (o->val[OPT_HTML] && (o->val[OPT_JSON] || o->val[OPT_BY] || o->val[OPT_MEMORY]))
+		return cli_misuse("--html is of the whole: without --json, --by and --memory");
+	if (o->val[OPT_HTML])
+		return report_html(o, o->val[OPT_HTML]);
 	if (o->val[OPT_MEMORY])
 		return view_only(o) ? CLI_USAGE : report_memory(o);
 	if (by == BY_RANK && own_ranks(o, &rc))

@@ -30,6 +30,7 @@ OPT(FREEHOST,  0,  "free-host", NULL,    C(WHATIF), "the program takes no time b
 OPT(FREELAUNCH, 0, "free-launch", NULL,  C(WHATIF), "neither do calls, nor the way from a launch to the GPU")
 OPT(BY,       'b', "by",       "name|lane|process|kernel|class|op|module|step|rank|stream", C(REPORT), "a row for each of these (name unless told)")
 OPT(MEMORY,    0,  "memory",   NULL,     C(REPORT), "what each allocator held, step by step")
+OPT(HTML,      0,  "html",     "FILE",   C(REPORT), "write the views of aon serve to FILE, one page that needs no server")
 OPT(EXPLAIN,   0,  "explain",  NULL,     C(WHY), "say what each finding means")
 OPT(ALL,      'a', "all",      NULL,     C(RUN) | C(TOP) | C(REPORT) | C(WHY), "fold nothing: show every row")
 OPT(WIDE,     'w', "wide",     NULL,     C(RUN) | C(PS) | C(TOP) | C(REPORT) | C(WHY), "full names and all columns, however wide")

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * report_html.c - aon report --html: the page of aon serve in one file, with its answers inside.
+ *
+ * The answers are those of the API, by address, as one JSON object that is compressed: web/src/api.ts
+ * reads it. The file asks nothing of the network: it says so.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "cli/report_html.h"
+#include "cli/served.h"
+#include "serve/page.h"
+#include "serve/serve.h"
+
+#define RUNS_MAX 8u
+#define GZIP     31 /* zlib's window bits of the gzip format */
+
+/* What the page asks of a run, and under which address it looks for the answer. */
+static const struct {
+	const char *key, *ask;
+} part[] = {
+	{ "overview", "overview" },
+	{ "windows", "windows?n=240" },
+	{ "kernels", "kernels?limit=1000" },
+	{ "ops", "ops?limit=1000&group=op" },
+	{ "ops?limit=5000&group=op", "ops?limit=1000&group=op" },
+	{ "ops?limit=5000&group=module", "ops?limit=1000&group=module" },
+	{ "steps", "steps?limit=5000" },
+	{ "memory", "memory" },
+	{ "findings", "findings" },
+	{ "flame", "flame" },
+	{ "roofline", "roofline" },
+};
+
+static const char head[] =
+	"<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
+	"'unsafe-inline'; style-src 'unsafe-inline'\">\n"
+	"<meta name=\"color-scheme\" content=\"dark light\">\n<title>aon</title>\n<style>\n";
+
+/* --- bytes --- */
+
+static int put_base64(FILE *f, const unsigned char *p, size_t n)
+{
+	static const char digit[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	for (size_t i = 0; i < n; i += 3) {
+		uint32_t v = (uint32_t)p[i] << 16 | (i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0) |
+			     (i + 2 < n ? p[i + 2] : 0);
+		char four[4] = { digit[v >> 18], digit[v >> 12 & 63],
+				 i + 1 < n ? digit[v >> 6 & 63] : '=',
+				 i + 2 < n ? digit[v & 63] : '=' };
+
+		if (fwrite(four, 1, 4, f) != 4)
+			return -EIO;
+	}
+	return 0;
+}
+
+/* All of `in`, unpacked or packed as gzip; owned by the caller. NULL: no memory, or not gzip. */
+static unsigned char *unpacked(const unsigned char *in, size_t len, size_t *out)
+{
+	z_stream z = { .next_in = (unsigned char *)in, .avail_in = (uInt)len };
+	size_t cap = 16 * len + 4096;
+	unsigned char *p = malloc(cap);
+
+	if (!p || inflateInit2(&z, GZIP) != Z_OK) {
+		free(p);
+		return NULL;
+	}
+	z.next_out = p;
+	z.avail_out = (uInt)cap;
+	if (inflate(&z, Z_FINISH) != Z_STREAM_END) {
+		free(p);
+		p = NULL;
+	}
+	*out = z.total_out;
+	inflateEnd(&z);
+	return p;
+}
+
+static unsigned char *packed(const char *in, size_t len, size_t *out)
+{
+	z_stream z = { .next_in = (unsigned char *)in, .avail_in = (uInt)len };
+	unsigned char *p = NULL;
+	uLong cap;
+
+	if (deflateInit2(&z, 9, Z_DEFLATED, GZIP, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+		return NULL;
+	cap = deflateBound(&z, len);
+	p = malloc(cap);
+	z.next_out = p;
+	z.avail_out = (uInt)cap;
+	if (p && deflate(&z, Z_FINISH) != Z_STREAM_END) {
+		free(p);
+		p = NULL;
+	}
+	*out = z.total_out;
+	deflateEnd(&z);
+	return p;
+}
+
+/* --- answers --- */
+
+struct saver {
+	struct serve *s;
+	struct viewer who;
+	FILE *f; /* of the JSON */
+	bool any;
+};
+
+/* 200: *a is filled, to be ended. Others are none, and are not kept. */
+static bool ask(struct saver *v, struct answer *a, const char *target)
+{
+	serve_ask(v->s, &v->who, target, a);
+	if (a->status == 200 && a->body && a->fd < 0 && !a->gzipped)
+		return true;
+	answer_fini(a);
+	return false;
+}
+
+static void begin_entry(struct saver *v, const char *run, const char *key)
+{
+	fprintf(v->f, "%s\"%s%s%s%s\":", v->any ? "," : "", run ? "run/" : "", run ? run : "",
+		run ? "/" : "", key);
+	v->any = true;
+}
+
+static void save(struct saver *v, const char *run, const char *key, const char *what)
+{
+	char target[256];
+	struct answer a;
+
+	snprintf(target, sizeof(target), "/api/v1/%s%s%s%s", run ? "run/" : "", run ? run : "",
+		 run ? "/" : "", what);
+	if (!ask(v, &a, target))
+		return;
+	begin_entry(v, run, key);
+	fwrite(a.body, 1, a.len, v->f);
+	answer_fini(&a);
+}
+
+static int save_all(struct saver *v)
+{
+	struct runs rs;
+	int err = runs_load(&rs, v->s, &v->who);
+
+	if (err < 0)
+		return err;
+	fputc('{', v->f);
+	save(v, NULL, "runs", "runs");
+	if (rs.n > RUNS_MAX)
+		cli_say(CLI_OK, "of %zu runs the last %u are in the page", rs.n, RUNS_MAX);
+	for (size_t i = 0; i < rs.n && i < RUNS_MAX; i++)
+		for (size_t k = 0; k < sizeof(part) / sizeof(part[0]); k++)
+			save(v, rs.run[i].id, part[k].key, part[k].ask);
+	fputc('}', v->f);
+	runs_fini(&rs);
+	return 0;
+}
+
+/* --- the file --- */
+
+/* A file of the page, as it is; -ENOENT: aon was built without its page. */
+static int put_part(FILE *f, const char *path)
+{
+	struct answer a;
+	unsigned char *p = NULL;
+	size_t len = 0;
+	int err = -ENOENT;
+
+	if (page_answer(&a, path) && a.body && a.gzipped) {
+		p = unpacked((unsigned char *)a.body, a.len, &len);
+		err = !p ? -ENOMEM : fwrite(p, 1, len, f) == len ? 0 : -EIO;
+	}
+	answer_fini(&a);
+	free(p);
+	return err;
+}
+
+static int put_page(FILE *f, const char *json, size_t len)
+{
+	size_t n = 0;
+	unsigned char *data = packed(json, len, &n);
+	int err = data ? 0 : -ENOMEM;
+
+	fputs(head, f);
+	err = err ? err : put_part(f, "/app.css");
+	fputs("</style>\n</head>\n<body>\n<script type=\"text/plain\" id=\"aon-data\">", f);
+	err = err ? err : put_base64(f, data, n);
+	fputs("</script>\n<script>\n", f);
+	err = err ? err : put_part(f, "/app.js");
+	fputs("</script>\n</body>\n</html>\n", f);
+	free(data);
+	return err;
+}
+
+static int write_file(const char *path, const char *json, size_t len)
+{
+	FILE *f = !strcmp(path, "-") ? stdout : fopen(path, "we");
+	int err;
+
+	if (!f)
+		return cli_say(CLI_FAIL, "%s: %s", path, strerror(errno));
+	err = put_page(f, json, len);
+	if ((f == stdout ? fflush(f) : fclose(f)) < 0 && !err)
+		err = -errno;
+	if (err == -ENOENT)
+		return cli_say(CLI_FAIL, "this aon was built without its page. Build it with npm: "
+					 "tools/setup web && make");
+	if (err < 0)
+		return cli_say(CLI_FAIL, "%s: %s", path, strerror(-err));
+	return CLI_OK;
+}
+
+int report_html(const struct opts *o, const char *path)
+{
+	struct saver v = { .who = { .all = true } };
+	struct served from;
+	char *json = NULL;
+	size_t len = 0;
+	int err = 0, rc = served_open(&from, o);
+
+	v.s = from.s;
+	if (rc == CLI_OK) {
+		v.f = open_memstream(&json, &len);
+		err = v.f ? save_all(&v) : -ENOMEM;
+		if (v.f && (fclose(v.f) < 0) && !err)
+			err = -ENOMEM;
+		rc = err < 0 ? cli_say(CLI_FAIL, "%s", strerror(-err))
+			     : write_file(path, json, len);
+	}
+	free(json);
+	served_close(&from);
+	return rc;
+}
