@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waits for `import torch` or `import jax`, then lets the library of its probe listen. Imported at every start of Python
-(aon.pth, or the sitecustomize of `aon run`): imports nothing that is not there, and does nothing else."""
+"""When torch or jax has been imported, lets the library of its probe listen.
+
+At every start of Python only a few words run (aon.pth of the wheel, or the sitecustomize of `aon run`): a finder called AonWait,
+which imports this when one of them is looked for. Python asks the finder behind it next, and that is ours."""
 import os
 import sys
 
-# What to call when a module has been imported: a module of ours that holds listen().
+# What to call when a module has been imported: a module of ours that holds listen(). AonWait knows the names of the first ones.
 _WHEN = {"torch": "aon_hook_torch", "jax": "aon_hook_jax"}
 
 
@@ -54,8 +56,12 @@ def _when_done(spec, ours):
     spec.__class__ = Spec
 
 
+def _waits(finder):
+    return getattr(finder, "__name__", "") == "AonWait"
+
+
 class _Finder:
-    """First in sys.meta_path; finds nothing itself."""
+    """Behind AonWait in sys.meta_path, first once that is gone; finds nothing itself."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -63,14 +69,14 @@ class _Finder:
         if not then:
             return None
         for finder in sys.meta_path:
-            if finder is _Finder or not hasattr(finder, "find_spec"):
+            if finder is _Finder or _waits(finder) or not hasattr(finder, "find_spec"):
                 continue
             spec = finder.find_spec(name, path, target)
             if spec is not None:
+                sys.meta_path[:] = [f for f in sys.meta_path if not _waits(f)]
                 _when_done(spec, then)
                 return spec
         return None
 
 
-if not os.environ.get("AON_OFF"):
-    sys.meta_path.insert(0, _Finder)
+sys.meta_path.insert(1 + next((i for i, f in enumerate(sys.meta_path) if _waits(f)), -1), _Finder)

@@ -17,7 +17,10 @@ ROOT = HERE.parent
 TAG = f"cp310-abi3-linux_{os.uname().machine}"
 LIBS = ("libaon.so.0", "libaon-torch.so", "libaon-jax.so")
 MODULE = "aon/_aon.abi3.so"
-PTH = 'import sys; exec("try:\\n import aon_hook\\nexcept Exception:\\n pass")\n'
+# At every start of Python, so as little as can be: see aon_hook.py. The part in quotes is compiled when a framework is looked for.
+PTH = ('import os, sys; os.environ.get("AON_OFF") or sys.meta_path.insert(0, type("AonWait", (), {"find_spec": '
+       'lambda name, path=None, target=None: exec("try:\\n import aon_hook\\nexcept Exception:\\n pass") '
+       'if name in ("torch", "jax") else None}))\n')
 
 
 def version():

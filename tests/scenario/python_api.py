@@ -5,6 +5,7 @@ it puts into every start of Python."""
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -103,7 +104,7 @@ def calls(p, v):
 
 def hook(p, v, site):
     """What the .pth file does to a start of Python."""
-    say = "import sys; print('aon_hook' in sys.modules, len(sys.meta_path), sys.path)"
+    say = "import sys; print(any(getattr(f, '__name__', '') == 'AonWait' for f in sys.meta_path))"
     plain = python(v, "-S", "-c", say)
     ok(plain.stdout.startswith("False"), "python -S: no hook", plain)
     for args in ([], ["-I"], ["-E"], ["-s"]):
@@ -111,7 +112,11 @@ def hook(p, v, site):
         ok(r.stdout.startswith("True") and not r.stderr, f"python {' '.join(args)}: the hook is there", r)
     r = python(v, "-X", "importtime", "-c", "pass")
     new = [x.rsplit("|", 1)[1].strip() for x in r.stderr.splitlines() if "aon" in x]
-    ok(new == ["aon_hook"], "and it imports nothing", new)
+    ok(new == [], "and it imports nothing", new)
+    sys.path.insert(0, str(SOURCE))
+    names = {n for text in ((site / "aon.pth").read_text(), (SOURCE / "run/sitecustomize.py").read_text())
+             for n in [re.search(r'in (\(".*?"\))', text)[1]]}
+    ok([set(eval(n)) for n in names] == [set(__import__("aon_hook")._WHEN)], "and what it waits for is what there is a probe for", names)
     fake = p.path / "fake"
     (fake / "torch").mkdir(parents=True)
     (fake / "torch/__init__.py").write_text("x = 1\n")
@@ -119,22 +124,22 @@ def hook(p, v, site):
     r = python(v, "-c", code, env={**os.environ, "PYTHONPATH": str(fake)})
     ok(r.returncode == 0 and json.loads(r.stdout) == [1, "SourceFileLoader", True] and not r.stderr,
        "a module called torch that is none: nothing happens to it", r)
-    find = "import importlib.util as u, aon_hook as a; u.find_spec('torch'); n = len(a._WHEN); import torch; print(n - len(a._WHEN))"
+    find = "import importlib.util as u; u.find_spec('torch'); import aon_hook as a; n = len(a._WHEN); import torch; print(n - len(a._WHEN))"
     r = python(v, "-c", find, env={**os.environ, "PYTHONPATH": str(fake)})
     ok(r.stdout == "1\n" and not r.stderr, "one that is only looked for is waited for", r)
     (fake / "torch/__init__.py").write_text("raise RuntimeError('mine')\n")
     r = python(v, "-c", "import torch", env={**os.environ, "PYTHONPATH": str(fake)})
     ok(r.returncode == 1 and "RuntimeError: mine" in r.stderr and "aon_hook" not in r.stderr,
        "one that cannot be imported: its own error", r)
-    waits = "import sys; print(any(getattr(f, '__module__', '') == 'aon_hook' for f in sys.meta_path))"
-    got = [python(v, "-c", waits, env={**os.environ, "AON_OFF": off}).stdout for off in ("", "1")]
+    got = [python(v, "-c", say, env={**os.environ, "AON_OFF": off}).stdout for off in ("", "1")]
     ok(got == ["True\n", "False\n"], "AON_OFF: nothing is waited for", got)
     r = python(v, "-c", "import torch")
     ok("No module named 'torch'" in r.stderr, "no torch: Python's own error", r)
     r = python(v, "-c", "import importlib.util as u; print(u.find_spec('torch')); import torch")
     ok(r.stdout == "None\n" and "No module named 'torch'" in r.stderr, "asking for it first is no import", r)
     (site / "aon_hook.py").write_text("raise SystemError\n")
-    r = python(v, "-c", "print(1)")
+    (fake / "torch/__init__.py").write_text("x = 1\n")
+    r = python(v, "-c", "import torch; print(torch.x)", env={**os.environ, "PYTHONPATH": str(fake)})
     ok(r.stdout == "1\n" and not r.stderr, "a broken hook breaks nothing", r)
 
 
