@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make demo` without make: tinygrad's kernels in a report, and the example in C where it cannot be."""
+"""`make demo` without make: PyTorch's ranks and tinygrad's kernels in a report, and the example in C where they cannot be."""
 import os
 import pathlib
 import re
@@ -31,10 +31,18 @@ def main():
     if not r or "in C instead" in r.stdout:
         skip("tinygrad's training", "no tinygrad, or no OpenCL driver: tools/setup demo")
     else:
-        ok(r.returncode == 0 and re.search(r"1 GPU, .*200 steps in", r.stdout) and "digits" in r.stdout,
+        ok(r.returncode == 0 and re.search(r"1 GPU, .*200 steps in", r.stdout) and "are read right" in r.stdout,
            "tinygrad trains, and its steps are seen", r.stdout + r.stderr)
         ok(re.search(r"^    r_\d\S* +\d+ ", r.stdout, re.M) and "clBuildProgram" in r.stdout,
            "its kernels and their compilation are in the report", r.stdout)
+        if "Without PyTorch" in r.stdout:
+            skip("PyTorch's training", "no torch: tools/setup demo")
+        else:
+            ranks = re.findall(r"^    ([01]) +python3 .* 110 ", r.stdout, re.M)
+            ok(ranks == ["0", "1"] and "are in their place" in r.stdout,
+               "PyTorch trains on two ranks: each is known, and all of its steps", r.stdout + r.stderr)
+            ok(len(re.findall(r"^    gloo:all_reduce.* 110 ", r.stdout, re.M)) == 2 and "aten::mm" in r.stdout,
+               "their collectives and operators are in the report", r.stdout)
         ok("0 lost" in r.stdout and "warning" not in r.stderr, "nothing is lost, and the screen is tidy",
            r.stdout + r.stderr)
     done()
