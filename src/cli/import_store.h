@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* import_store.h - traces of other tools into a new store: whole, or not at all. */
+#ifndef AON_IMPORT_STORE_H
+#define AON_IMPORT_STORE_H
+
+#include <limits.h>
+
+#include "cli/cli.h"
+
+#define IMPORT_STORE_PATH (PATH_MAX - 32) /* bytes of a store's name, at most */
+
+struct trace;
+
+/*
+ * Imports the files into the store `to`, which must not be there yet; the trace, empty before, says
+ * what became of each. CLI_OK also where files were damaged, see inputs_exit(); CLI_FAIL after it
+ * said why, and then there is no store.
+ */
+int import_store(const struct opts *o, struct trace *t, char *const path[], int paths,
+		 const char *to);
+
+#endif /* AON_IMPORT_STORE_H */
