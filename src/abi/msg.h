@@ -8,6 +8,10 @@
  *	BELL                  ------------>
  *	NOTE                  ------------>
  *
+ *	ASK                   ------------>               instead of HELLO: from here on the socket
+ *	a line of text        ------------>               speaks as the admin socket does, with the
+ *	                      <------------  packets      requests that are for everybody
+ *
  * A message is one packet: a head, then its fields. A longer message than known is read by
  * its known part, an unknown type is counted and skipped: both sides may be of other builds.
  * Who the process is, aond asks the kernel (SO_PEERCRED, SO_PEERPIDFD), never the message.
@@ -37,6 +41,7 @@ enum aon_msg_type {
 	AON_MSG_WELCOME = 2,
 	AON_MSG_BELL = 3,
 	AON_MSG_NOTE = 4,
+	AON_MSG_ASK = 5,
 };
 
 struct aon_msg_head {

@@ -12,11 +12,12 @@
 #include "daemon/aond.h"
 #include "daemon/count.h"
 
-#define REQUEST_MAX 256
+#define REQUEST_MAX 512
 
 static void close_client(struct admin_client *c)
 {
 	loop_del(&c->admin->aond->loop, &c->sock);
+	kineto_forget(&c->admin->aond->kineto, c->id);
 	close(c->sock.fd);
 	free(c->out);
 	*c = (struct admin_client){ .sock.fd = -1 };
@@ -128,6 +129,14 @@ static void do_tier(struct admin_client *c, char *arg)
 	answer(c, text);
 }
 
+static void do_kineto(struct admin_client *c, char *arg)
+{
+	size_t len = 0;
+	char *text = kineto_ask(c->admin->aond, c->id, c->uid, arg, &len);
+
+	answer_owned(c, text, len);
+}
+
 static void do_reload(struct admin_client *c, char *arg)
 {
 	struct param_why why;
@@ -149,15 +158,17 @@ static void do_stop(struct admin_client *c, char *arg)
 static const struct {
 	const char *word;
 	request_fn *fn;
+	bool guest; /* for everybody */
 } requests[] = {
 	/* clang-format off */
-	{ "ping",   do_ping   },
-	{ "status", do_status },
-	{ "info",   do_info   },
-	{ "flush",  do_flush  },
-	{ "tier",   do_tier   },
-	{ "reload", do_reload },
-	{ "stop",   do_stop   },
+	{ "ping",   do_ping,   true  },
+	{ "status", do_status, false },
+	{ "info",   do_info,   false },
+	{ "flush",  do_flush,  false },
+	{ "tier",   do_tier,   false },
+	{ "kineto", do_kineto, true  },
+	{ "reload", do_reload, false },
+	{ "stop",   do_stop,   false },
 	/* clang-format on */
 };
 
@@ -169,12 +180,14 @@ static void request(struct admin_client *c, char *line)
 	word = strsep(&arg, " ");
 	count_add(COUNT_admin_requests, 1);
 	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
-		if (!strcmp(word, requests[i].word)) {
+		if (!strcmp(word, requests[i].word) && (requests[i].guest || !c->guest)) {
 			requests[i].fn(c, arg ? arg : word + strlen(word));
 			return;
 		}
 	}
-	answer(c, "error: expected ping, status, info, flush, tier, reload or stop\n");
+	answer(c, c->guest ? "error: expected ping or kineto\n"
+			   : "error: expected ping, status, info, flush, tier, kineto, reload or "
+			     "stop\n");
 }
 
 /* --- sockets --- */
@@ -199,32 +212,60 @@ static void client_ready(struct watch *w, uint32_t events)
 	request(c, line);
 }
 
+/* Into a free place of those from `first` on. -EBUSY: there is none. */
+static int take_in(struct admin *a, int sock, uid_t uid, int first, int places)
+{
+	for (int i = first; i < first + places; i++) {
+		struct admin_client *c = &a->client[i];
+		int err;
+
+		if (c->sock.fd >= 0)
+			continue;
+		*c = (struct admin_client){ .sock = { sock, client_ready },
+					    .admin = a,
+					    .id = ++a->ids,
+					    .uid = uid,
+					    .guest = first != 0 };
+		err = loop_add(&a->aond->loop, &c->sock, EPOLLIN);
+		if (err)
+			c->sock.fd = -1;
+		return err;
+	}
+	return -EBUSY;
+}
+
 static void admin_accept(struct watch *w, uint32_t events)
 {
 	struct admin *a = container_of(w, struct admin, listen);
 	int sock = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	struct ucred cred = { .uid = (uid_t)-1 };
+	socklen_t len = sizeof(cred);
 
 	(void)events;
 	if (sock < 0)
 		return;
-	for (int i = 0; i < ADMIN_CLIENTS; i++) {
-		struct admin_client *c = &a->client[i];
-
-		if (c->sock.fd >= 0)
-			continue;
-		*c = (struct admin_client){ .sock = { sock, client_ready }, .admin = a };
-		if (!loop_add(&a->aond->loop, &c->sock, EPOLLIN))
-			return;
-		c->sock.fd = -1;
-		break;
-	}
+	getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &len);
+	if (!take_in(a, sock, cred.uid, 0, ADMIN_CLIENTS))
+		return;
 	count_add(COUNT_admin_refused, 1);
 	close(sock);
 }
 
+int admin_guest(struct admin *a, int sock, uid_t uid)
+{
+	int own = 0;
+
+	for (int i = ADMIN_CLIENTS; i < ADMIN_CLIENTS + ADMIN_GUESTS; i++)
+		own += a->client[i].sock.fd >= 0 && a->client[i].uid == uid;
+	if (own < ADMIN_PER_UID && !take_in(a, sock, uid, ADMIN_CLIENTS, ADMIN_GUESTS))
+		return 0;
+	count_add(COUNT_admin_refused, 1);
+	return -EBUSY;
+}
+
 void admin_flushed(struct admin *a, uint64_t done, int err)
 {
-	for (int i = 0; i < ADMIN_CLIENTS; i++) {
+	for (int i = 0; i < ADMIN_CLIENTS + ADMIN_GUESTS; i++) {
 		struct admin_client *c = &a->client[i];
 		char text[128] = "ok\n";
 
@@ -240,14 +281,14 @@ void admin_flushed(struct admin *a, uint64_t done, int err)
 int admin_init(struct admin *a, struct aond *d, int listen_fd)
 {
 	*a = (struct admin){ .aond = d, .listen = { listen_fd, admin_accept } };
-	for (int i = 0; i < ADMIN_CLIENTS; i++)
+	for (int i = 0; i < ADMIN_CLIENTS + ADMIN_GUESTS; i++)
 		a->client[i].sock.fd = -1;
 	return loop_add(&d->loop, &a->listen, EPOLLIN);
 }
 
 void admin_fini(struct admin *a)
 {
-	for (int i = 0; i < ADMIN_CLIENTS; i++)
+	for (int i = 0; i < ADMIN_CLIENTS + ADMIN_GUESTS; i++)
 		if (a->client[i].sock.fd >= 0)
 			close_client(&a->client[i]);
 	loop_del(&a->aond->loop, &a->listen);

@@ -218,6 +218,7 @@ static int open_sockets(struct aond *d)
 	if (fd < 0)
 		goto fini_admin;
 	err = roster_init(&d->roster, &d->loop, &d->plant, &d->param, &d->left, fd);
+	d->roster.admin = &d->admin;
 	if (!err)
 		return 0;
 	close(fd);
@@ -310,10 +311,14 @@ static int serve(struct aond *d, struct store *st, const uint64_t boot_id[2],
 	err = open_sockets(d);
 	if (err)
 		goto free_writer;
+	if (d->param.kineto && kineto_init(&d->kineto, d->param.run_dir.s, d->param.kineto_dir.s,
+					   (int)d->param.nice) < 0)
+		log_warn("kineto: no memory: no traces on demand");
 	say_ready(d);
 	run_loop(d);
 	notify("STOPPING=1");
 	close_sockets(d);
+	kineto_fini(&d->kineto);
 	roster_fini(&d->roster);
 	aond_journal(d, "stop", "aond " AON_VERSION);
 free_writer:

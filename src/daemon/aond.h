@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "daemon/admin.h"
+#include "daemon/kineto.h"
 #include "daemon/left.h"
 #include "daemon/loop.h"
 #include "daemon/param.h"
@@ -43,6 +44,7 @@ struct aond {
 	struct roster roster;
 	struct shed shed;
 	struct admin admin;
+	struct kineto kineto;
 	struct writer *writer;
 	struct watch signal, timer, done, parent; /* fds owned */
 	uint64_t start_ns, next_tick_ns, commit_ns, watchdog_ns;
@@ -68,5 +70,8 @@ void aond_journal(struct aond *d, const char *what, const char *text);
 
 /* The status as JSON, in memory to be freed by the caller; NULL: none. */
 char *status_json(const struct aond *d, size_t *len);
+
+/* A request about traces on demand of that asker; the answer is the caller's to free. NULL: none. */
+char *kineto_ask(struct aond *d, uint64_t asker, uid_t uid, char *request, size_t *len);
 
 #endif /* AON_AOND_H */

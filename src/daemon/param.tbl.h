@@ -27,6 +27,8 @@ PARAM(sessions_per_uid, NUM,  "256",                    1, 16384, "",      LIVE,
 PARAM(commit_ms,        NUM,  "1000",                1000, 60000, "ms",    LIVE,  "time between two commits to the store, in whole seconds")
 PARAM(tier,             WORD, "flight",                 0,     0, "off|pulse|rollup|flight|full", LIVE, "what processes are asked for when they join")
 PARAM(ops_every,        NUM,  "100",                    0, 1000000, "",    LIVE,  "of every so many steps of a framework, one whose operators are recorded; 0: none; in tier full: all")
+PARAM(kineto,           WORD, "on",                     0,     0, "off|on", START, "listen for PyTorch processes that run with KINETO_USE_DAEMON=1, for aon capture --kineto, where no dynolog does")
+PARAM(kineto_dir,       PATH, "",                       0,    80, "",      START, "the same in this directory, for processes whose KINETO_IPC_SOCKET_DIR names it; every user can make sockets in it; empty: none")
 PARAM(nice,             NUM,  "-15",                  -20,    19, "",      START, "priority of the thread that empties the pools, where the system allows it; the one that writes gets half of it")
 PARAM(log_level,        WORD, "info",                   0,     0, "err|warn|info|debug", LIVE, "lines less urgent than this are not logged")
 /* clang-format on */

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,6 +149,18 @@ static void take_note(struct sess *s, const struct aon_msg_note *m)
 	s->stream->changed = true;
 }
 
+/* It is no process to record, but somebody who asks. Returns 1: its session is gone. */
+static int make_guest(struct sess *s)
+{
+	int sock = fcntl(s->sock.fd, F_DUPFD_CLOEXEC, 0);
+
+	if (sock >= 0 &&
+	    (!s->roster->admin || admin_guest(s->roster->admin, sock, s->peer.uid) < 0))
+		close(sock);
+	sess_unlink(s);
+	return 1;
+}
+
 static int take_message(struct sess *s, const union msg *m, struct msg_fds *fds, bool *rang)
 {
 	switch (m->head.type) {
@@ -163,6 +176,8 @@ static int take_message(struct sess *s, const union msg *m, struct msg_fds *fds,
 			return -EPROTO;
 		take_note(s, &m->note);
 		return 0;
+	case AON_MSG_ASK:
+		return s->stream ? -EPROTO : make_guest(s);
 	default:
 		count_add(COUNT_messages_unknown, 1);
 		return 0;

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/proc.h"
+#include "daemon/admin.h"
 #include "daemon/gate.h"
 #include "daemon/left.h"
 #include "daemon/loop.h"
@@ -54,6 +55,7 @@ struct roster {
 	struct plant *plant;
 	const struct param *param;
 	struct left *left;
+	struct admin *admin; /* NULL: nobody can ask here */
 	struct watch listen; /* fd owned */
 	struct watch poll;   /* timerfd, owned */
 	int reserve;         /* a descriptor to give up when there are none; owned */

@@ -240,10 +240,22 @@ static void expand_graphs(struct stream *s, const struct event *ev, size_t n)
 		graphs_take(s->graphs, ev + i, n - i, roll_template, s);
 }
 
+/* Where the process is, and how fast, for orders that begin at a step. */
+static void note_steps(struct stream *s, const struct event *ev, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (ev[i].kind != EVENT_STEP || ev[i].a < s->step)
+			continue;
+		s->step = ev[i].a;
+		s->step_ns = s->step_ns ? (15 * s->step_ns + ev[i].dur_ns) / 16 : ev[i].dur_ns;
+	}
+}
+
 static void take_events(struct stream *s, const struct event *ev, size_t n)
 {
 	size_t took;
 
+	note_steps(s, ev, n);
 	roll_add(s->roll, ev, n, hand_window, s);
 	expand_graphs(s, ev, n);
 	if (s->proc.tier < TIER_FLIGHT || s->plant->shed >= SHED_EVENTS) {

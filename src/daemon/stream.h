@@ -52,9 +52,10 @@ struct stream {
 	struct graphs *graphs; /* NULL until there is one */
 	struct blob_enc *enc;
 	struct tally tally;
-	uint32_t names; /* distinct ones that it has used */
-	bool changed;   /* its row, since it was last reported */
-	bool fresh;     /* drained something since stream_windows() */
+	uint32_t names;         /* distinct ones that it has used */
+	uint64_t step, step_ns; /* number of its last step, length of late ones; 0: none yet */
+	bool changed;           /* its row, since it was last reported */
+	bool fresh;             /* drained something since stream_windows() */
 };
 
 /*

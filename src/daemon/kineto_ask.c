@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kineto_ask.c - requests about traces on demand (admin.h), a line each:
+ *
+ *	kineto list              PID UID JOB RANK STEP STEP_NS of each process that the asker may
+ *	                         trace; "-": not known
+ *	kineto trace PID KEY=VALUE...   an order; "ok"
+ *	       dir=PATH          where the process writes trace_*.json; it ends the line
+ *	       steps=N [start=STEP] [round=N]   N steps from STEP on, or if that is past from the next
+ *	                         multiple of `round` on
+ *	       ms=N [at=MS]      N milliseconds from that time of the wall clock on, or from now on
+ *	kineto state             PID waits|given|gone of each order of this asker
+ *
+ * An asker's orders are forgotten when it closes its socket.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "daemon/aond.h"
+
+#define STEPS_MAX 100000u
+#define MS_MAX    600000u
+#define DIR_MAX   200u
+
+/* --- list --- */
+
+static const struct stream *stream_of(const struct aond *d, pid_t pid)
+{
+	for (const struct sess *s = d->roster.first; s; s = s->next)
+		if (s->peer.pid == pid && s->stream)
+			return s->stream;
+	return NULL;
+}
+
+static void put_row(FILE *f, const struct kineto_row *r, const struct stream *s)
+{
+	char job[48] = "-", rank[16] = "-";
+
+	if (s && *s->proc.job)
+		snprintf(job, sizeof(job), "%s", s->proc.job);
+	else if (r->job > 0)
+		snprintf(job, sizeof(job), "%" PRId64, r->job);
+	if (s && s->proc.origin.rank)
+		snprintf(rank, sizeof(rank), "%u", s->proc.origin.rank - 1);
+	fprintf(f, "%d %u %s %s ", (int)r->pid, r->uid, job, rank);
+	if (s && s->step_ns)
+		fprintf(f, "%" PRIu64 " %" PRIu64 "\n", s->step, s->step_ns);
+	else
+		fprintf(f, "- -\n");
+}
+
+static void do_list(FILE *f, struct aond *d, uid_t uid)
+{
+	struct kineto_row *row = calloc(KINETO_PROCS, sizeof(*row));
+	size_t n = row ? kineto_list(&d->kineto, uid, now_mono(), row, KINETO_PROCS) : 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (kill(row[i].pid, 0) == 0 || errno != ESRCH)
+			put_row(f, &row[i], stream_of(d, row[i].pid));
+	free(row);
+}
+
+/* --- trace --- */
+
+struct order {
+	uint64_t steps, start, round, ms, at;
+	const char *dir;
+};
+
+static int number(const char *text, uint64_t max, uint64_t *out)
+{
+	char *end;
+	uint64_t v;
+
+	errno = 0;
+	v = strtoull(text, &end, 10);
+	if (!isdigit((unsigned char)*text) || *end || errno || v > max)
+		return -EINVAL;
+	*out = v;
+	return 0;
+}
+
+/* Absolute, of plain characters, without a way up: it becomes a line of Kineto's settings. */
+static bool is_dir(const char *path)
+{
+	size_t len = strlen(path);
+
+	for (const char *s = path; *s; s++)
+		if ((unsigned char)*s <= ' ' || *s == 0x7f)
+			return false;
+	return *path == '/' && len <= DIR_MAX && !strstr(path, "..");
+}
+
+static int parse_order(struct order *o, char *text)
+{
+	const struct {
+		const char *key;
+		uint64_t max, *to;
+	} keys[] = { { "steps=", STEPS_MAX, &o->steps },
+		     { "start=", INT32_MAX, &o->start },
+		     { "round=", INT32_MAX, &o->round },
+		     { "ms=", MS_MAX, &o->ms },
+		     { "at=", INT64_MAX, &o->at } };
+	char *word;
+
+	while ((word = strsep(&text, " "))) {
+		int err = -EINVAL;
+
+		if (!strncmp(word, "dir=", 4) && is_dir(word + 4)) {
+			o->dir = word + 4;
+			err = 0;
+		}
+		for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && err; i++)
+			if (!strncmp(word, keys[i].key, strlen(keys[i].key)))
+				err = number(word + strlen(keys[i].key), keys[i].max, keys[i].to);
+		if (err)
+			return err;
+	}
+	return o->dir && !o->steps != !o->ms ? 0 : -EINVAL;
+}
+
+/* As Kineto's Config.cpp reads it. The process's id goes before ".json" by itself. */
+static void write_config(char config[KINETO_CONFIG], const struct order *o)
+{
+	int n = snprintf(config, KINETO_CONFIG,
+			 "ACTIVITIES_LOG_FILE=%s/trace.json\nPROFILE_REPORT_INPUT_SHAPES=true\n",
+			 o->dir);
+
+	if (o->ms)
+		snprintf(config + n, KINETO_CONFIG - (size_t)n,
+			 "PROFILE_START_TIME=%" PRIu64 "\nACTIVITIES_WARMUP_PERIOD_SECS=1\n"
+			 "ACTIVITIES_DURATION_MSECS=%" PRIu64 "\n",
+			 o->at, o->ms);
+	else
+		snprintf(config + n, KINETO_CONFIG - (size_t)n,
+			 "PROFILE_START_ITERATION=%" PRIu64
+			 "\nPROFILE_START_ITERATION_ROUNDUP=%" PRIu64
+			 "\nACTIVITIES_ITERATIONS=%" PRIu64 "\n",
+			 o->start, o->round ? o->round : 1, o->steps);
+}
+
+static void journal(struct aond *d, pid_t pid, uid_t uid, const struct order *o)
+{
+	char text[160];
+
+	if (o->steps)
+		snprintf(text, sizeof(text), "Kineto, %" PRIu64 " steps of pid %d, for user %u",
+			 o->steps, (int)pid, uid);
+	else
+		snprintf(text, sizeof(text), "Kineto, %" PRIu64 " ms of pid %d, for user %u", o->ms,
+			 (int)pid, uid);
+	log_info("capture: %s", text);
+	aond_journal(d, "capture", text);
+}
+
+static void do_trace(FILE *f, struct aond *d, uint64_t asker, uid_t uid, char *arg)
+{
+	char *pid_text = strsep(&arg, " "), config[KINETO_CONFIG];
+	struct order o = { 0 };
+	uint64_t pid = 0;
+	int err;
+
+	if (!arg || number(pid_text, INT32_MAX, &pid) < 0 || parse_order(&o, arg) < 0) {
+		fprintf(f, "error: expected kineto trace PID dir=PATH and steps=N or ms=N\n");
+		return;
+	}
+	write_config(config, &o);
+	err = kineto_order(&d->kineto, (pid_t)pid, uid, asker, config);
+	switch (err) {
+	case 0:
+		journal(d, (pid_t)pid, uid, &o);
+		fprintf(f, "ok\n");
+		break;
+	case -ESRCH:
+		fprintf(f, "error: pid %d does not ask for orders, or is gone\n", (int)pid);
+		break;
+	case -EPERM:
+		fprintf(f, "error: pid %d belongs to another user\n", (int)pid);
+		break;
+	case -EBUSY:
+		fprintf(f, "error: pid %d is being captured already\n", (int)pid);
+		break;
+	default:
+		fprintf(f, "error: pid %d: %s\n", (int)pid, strerror(-err));
+	}
+}
+
+/* --- state --- */
+
+static void do_state(FILE *f, struct aond *d, uint64_t asker)
+{
+	struct kineto_order *o = calloc(KINETO_PROCS, sizeof(*o));
+	size_t n = o ? kineto_orders(&d->kineto, asker, o, KINETO_PROCS) : 0;
+
+	for (size_t i = 0; i < n; i++)
+		fprintf(f, "%d %s\n", (int)o[i].pid,
+			o[i].gone                    ? "gone"
+			: o[i].state == KINETO_GIVEN ? "given"
+						     : "waits");
+	free(o);
+}
+
+char *kineto_ask(struct aond *d, uint64_t asker, uid_t uid, char *request, size_t *len)
+{
+	char *word = strsep(&request, " "), *text = NULL;
+	FILE *f = open_memstream(&text, len);
+
+	if (!f)
+		return NULL;
+	if (!strcmp(word, "list"))
+		do_list(f, d, uid);
+	else if (!strcmp(word, "state"))
+		do_state(f, d, asker);
+	else if (!strcmp(word, "trace") && request)
+		do_trace(f, d, asker, uid, request);
+	else
+		fprintf(f, "error: expected kineto list, trace or state\n");
+	if (fclose(f) != 0) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
