@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "abi/msg.h"
+#include "abi/fabric.h"
 #include "cli/child.h"
+#include "cli/fabric.h"
 #include "cli/locate.h"
 #include "cli/private.h"
 #include "cli/probe.h"
@@ -137,7 +139,7 @@ static int start_private(struct run *r)
 			       r->store);
 	if (check_target(r) != CLI_OK)
 		return CLI_FAIL;
-	if (private_start(&r->aond, path) < 0) {
+	if (private_start(&r->aond, path, r->o->val[OPT_WITHKINETO]) < 0) {
 		remove_store(r);
 		return CLI_FAIL;
 	}
@@ -326,6 +328,18 @@ static int cannot_run(struct run *r, int err)
 	return cli_say(126, "%s: cannot be run: %s", r->o->argv[0], strerror(-err));
 }
 
+/* Never without a daemon: torch would wait for it, for 10 s at its end. */
+static void let_kineto_ask(const struct opts *o)
+{
+	char run_dir[PATH_MAX];
+	int err = o->val[OPT_WITHKINETO] ? fabric_who(run_dir) : -ECANCELED;
+
+	if (!err)
+		setenv(FABRIC_ENV_USE, "1", 1);
+	else if (err != -ECANCELED)
+		cli_say(0, "--kineto: %s. Going on without it.", fabric_trouble(err));
+}
+
 int cmd_run(const struct opts *o)
 {
 	struct run r = { .o = o };
@@ -346,6 +360,7 @@ int cmd_run(const struct opts *o)
 		if (rc != CLI_OK)
 			return rc;
 	}
+	let_kineto_ask(o);
 	setenv(AON_ENV_RUN, r.id, 1);
 	setenv(AON_ENV_JOIN_MS, "200", 0); /* who runs it this way wants its first moments, too */
 	r.begin_ns = now_ns();

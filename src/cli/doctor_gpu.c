@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/fabric.h"
 #include "cli/probe.h"
 
 #define LD_CACHE "/etc/ld.so.cache"
@@ -201,6 +202,7 @@ void doctor_sources(struct doctor *d)
 				   "%s: not found", wanted[i].name);
 	}
 	probe_doctor(d);
+	fabric_doctor(d);
 	check_opencl(d);
 	check_counters(d);
 	check_perf(d);

@@ -26,13 +26,13 @@ const char *locate_run_dir(void)
 	return dir && *dir ? dir : AON_RUN_DIR;
 }
 
-static int admin_connect(const char *run_dir, int timeout_ms)
+static int connect_to(const char *run_dir, const char *name, int timeout_ms)
 {
 	struct timeval tv = { timeout_ms / 1000, timeout_ms % 1000 * 1000 };
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	int fd, err;
 
-	if ((size_t)snprintf(sa.sun_path, sizeof(sa.sun_path), "%s/" AON_ADMIN_NAME, run_dir) >=
+	if ((size_t)snprintf(sa.sun_path, sizeof(sa.sun_path), "%s/%s", run_dir, name) >=
 	    sizeof(sa.sun_path))
 		return -ENAMETOOLONG;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -57,14 +57,28 @@ static void each_line(char *text, admin_line_fn *fn, void *arg)
 			fn(arg, line);
 }
 
-int admin_ask(const char *run_dir, const char *word, int timeout_ms, admin_line_fn *fn, void *arg)
+int ask_open(const char *run_dir, int timeout_ms)
 {
-	int fd = admin_connect(run_dir, timeout_ms), err = 0;
+	static const struct aon_msg_head ask = { AON_MSG_MAGIC, AON_MSG_ASK, sizeof(ask) };
+	int fd = connect_to(run_dir, AON_ADMIN_NAME, timeout_ms), err;
+
+	if (fd != -EACCES && fd != -EPERM)
+		return fd;
+	fd = connect_to(run_dir, AON_SOCKET_NAME, timeout_ms);
+	if (fd >= 0 && send(fd, &ask, sizeof(ask), MSG_NOSIGNAL) < 0) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+int ask_on(int fd, const char *word, admin_line_fn *fn, void *arg)
+{
 	static char packet[PACKET_BYTES];
+	int err = 0;
 	ssize_t n;
 
-	if (fd < 0)
-		return fd;
 	if (send(fd, word, strlen(word), MSG_NOSIGNAL) < 0)
 		err = -errno;
 	while (!err && (n = recv(fd, packet, sizeof(packet) - 1, 0)) != 0) {
@@ -75,6 +89,16 @@ int admin_ask(const char *run_dir, const char *word, int timeout_ms, admin_line_
 		packet[n] = '\0';
 		each_line(packet, fn, arg);
 	}
+	return err;
+}
+
+int admin_ask(const char *run_dir, const char *word, int timeout_ms, admin_line_fn *fn, void *arg)
+{
+	int fd = connect_to(run_dir, AON_ADMIN_NAME, timeout_ms), err;
+
+	if (fd < 0)
+		return fd;
+	err = ask_on(fd, word, fn, arg);
 	close(fd);
 	return err;
 }

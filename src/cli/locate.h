@@ -24,6 +24,10 @@ const char *locate_run_dir(void); /* $AON_RUN_DIR or the node's */
  */
 typedef void admin_line_fn(void *arg, char *line);
 int admin_ask(const char *run_dir, const char *word, int timeout_ms, admin_line_fn *fn, void *arg);
+/* The same on a socket that stays open, also for those who may not talk to the admin socket: they
+ * are guests. Returns the socket, or -errno as above. */
+int ask_open(const char *run_dir, int timeout_ms);
+int ask_on(int fd, const char *word, admin_line_fn *fn, void *arg);
 int admin_status(const char *run_dir, struct admin_status *out);
 
 /* "FILE: what. What to do." for a store that could not be used. Returns CLI_FAIL. */

@@ -8,11 +8,12 @@
  * Two rows may share a long name if no command has both.
  */
 /* clang-format off */
-OPT(OUTPUT,   'o', "output",   "FILE",   C(RUN) | C(RECOVER) | C(IMPORT), "write the store to FILE")
+OPT(OUTPUT,   'o', "output",   "FILE",   C(RUN) | C(RECOVER) | C(IMPORT) | C(CAPTURE), "write the store to FILE")
 OPT(OUTPUT_TO, 'o', "output",  "FILE",   C(EXPORT), "write to FILE, or a file for each rank to DIR/ (standard output unless told)")
 OPT(FORMAT,   'f', "format",   "perfetto|kineto|pprof|collapsed|csv", C(EXPORT), "the format, if the ending of -o does not tell it")
 OPT(NAME,      0,  "name",     "LABEL",  C(RUN), "call the run LABEL (up to 15 of a-z A-Z 0-9 . _ -)")
 OPT(PROBE,     0,  "probe",    "nvtx|opencl|cuda|nccl|torch|jax|none", C(RUN), "load only these, with commas (all probes unless told)")
+OPT(WITHKINETO, 0, "kineto",   NULL,     C(RUN), "let aon capture --kineto trace it: sets KINETO_USE_DAEMON=1 if aond listens")
 OPT(NOREPORT,  0,  "no-report", NULL,    C(RUN), "print nothing at the end")
 OPT(STORE,     0,  "store",    "FILE",   C(PS) | C(TOP), "read FILE instead of the node's store")
 OPT(GONE,     'a', "all",      NULL,     C(PS), "also processes that have left")
@@ -22,6 +23,14 @@ OPT(SORT,     's', "sort",     "total|count|avg|max|name", C(TOP), "order of the
 OPT(PROCESS,  'P', "process",  "N",      C(REPORT), "only the process with this number in the store")
 OPT(PID,      'p', "pid",      "P",      C(REPORT), "only processes with this pid")
 OPT(RUN,      'r', "run",      "R",      C(REPORT), "only processes of this run")
+OPT(KINETO,    0,  "kineto",   NULL,     C(CAPTURE), "a trace by PyTorch's own profiler, of processes of aon run --kineto")
+OPT(PIDS,     'p', "pid",      "P",      C(CAPTURE), "of this process (several: P,P)")
+OPT(JOB,       0,  "job",      "J",      C(CAPTURE), "of all processes of this job on this node")
+OPT(RANK,      0,  "rank",     "R",      C(CAPTURE), "of this rank (several: R,R)")
+OPT(STEPCOUNT, 0,  "steps",    "N",      C(CAPTURE), "N steps of training; several processes begin at the same step")
+OPT(DURATION,  0,  "duration", "T",      C(CAPTURE), "so long, as 500ms or 2s (500ms unless told); several begin at the same time")
+OPT(PATIENCE,  0,  "timeout",  "S",      C(CAPTURE), "give up after so many seconds (60 unless told)")
+OPT(LIST,      0,  "list",     NULL,     C(CAPTURE), "only say who can be captured")
 OPT(SCALE,     0,  "scale",    "NAME=F", C(WHATIF), "kernels and copies called NAME take F of their time (NAME=F,...)")
 OPT(SCALEHOST, 0,  "scale-host", "NAME=F", C(WHATIF), "the same for ranges and calls of the program")
 OPT(NOSYNC,    0,  "no-sync",  NULL,     C(WHATIF), "no call waits for the GPU")

@@ -79,13 +79,24 @@ static void remove_run_dir(const char *dir)
 }
 
 /* In the child: nothing of the command's terminal, pipes or signals. */
-static _Noreturn void become_aond(const struct private_aond *d, const char *store, int life,
-				  int ready)
+static _Noreturn void become_aond(const struct private_aond *d, const char *store, bool kineto,
+				  int life, int ready)
 {
 	char path[PATH_MAX], log[128], conf[128], a[16], b[16];
-	char *argv[] = { "aond",    "--config",    conf,          "--run-dir", (char *)d->run_dir,
-			 "--store", (char *)store, "--parent-fd", a,           "--ready-fd",
-			 b,         NULL };
+	char *argv[] = { "aond",
+			 "--config",
+			 conf,
+			 "--run-dir",
+			 (char *)d->run_dir,
+			 "--store",
+			 (char *)store,
+			 "--parent-fd",
+			 a,
+			 "--ready-fd",
+			 b,
+			 "--set",
+			 kineto ? "kineto=on" : "kineto=off",
+			 NULL };
 	sigset_t none;
 	int fd, top;
 
@@ -150,7 +161,7 @@ static int wait_ready(int fd)
 	return read(fd, &byte, 1) == 1 ? 0 : -ECHILD;
 }
 
-int private_start(struct private_aond *d, const char *store)
+int private_start(struct private_aond *d, const char *store, bool kineto)
 {
 	char aond[PATH_MAX];
 	int life[2], ready[2], err;
@@ -172,7 +183,7 @@ int private_start(struct private_aond *d, const char *store)
 	}
 	d->pid = fork();
 	if (d->pid == 0)
-		become_aond(d, store, life[0], ready[1]);
+		become_aond(d, store, kineto, life[0], ready[1]);
 	err = d->pid < 0 ? -errno : 0;
 	close(life[0]);
 	close(ready[1]);

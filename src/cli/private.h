@@ -4,6 +4,7 @@
 #define AON_PRIVATE_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -18,7 +19,8 @@ struct private_aond {
 int private_find(char path[PATH_MAX]);
 
 /* 0, or -errno after one line on stderr. */
-int private_start(struct private_aond *d, const char *store);
+/* `kineto`: it listens for PyTorch processes, if nobody else does. */
+int private_start(struct private_aond *d, const char *store, bool kineto);
 
 /* Lets aond store what it has and end, and removes the run directory. -ETIMEDOUT: it was
  * killed, because it did not or because we were interrupted. */

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aon capture - a detailed trace of running processes, now; into files and a store. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/proc.h"
+#include "cli/capture.h"
+#include "cli/fabric.h"
+#include "cli/import_store.h"
+#include "cli/inputs.h"
+#include "cli/locate.h"
+#include "cli/out.h"
+#include "read/procs.h"
+#include "model/trace.h"
+
+#define ASK_MS     5000
+#define TIMEOUT_S  60
+#define STEPS_MAX  100000
+#define MS_MAX     600000.0
+#define DEFAULT_MS 500u
+
+/* --- what is wanted --- */
+
+/* "500ms", "2s". */
+static int duration(const struct opts *o, uint64_t *ms)
+{
+	const char *text = o->val[OPT_DURATION];
+	char *end;
+	double v;
+
+	if (!text)
+		return CLI_OK;
+	v = strtod(text, &end);
+	if (!strcmp(end, "s"))
+		v *= 1000;
+	else if (strcmp(end, "ms"))
+		v = -1;
+	if (end == text || !(v >= 1 && v <= MS_MAX))
+		return cli_misuse("--duration takes a time from 1ms to 600s, as 500ms or 2s, not "
+				  "'%s'",
+				  text);
+	*ms = (uint64_t)v;
+	return CLI_OK;
+}
+
+static int read_want(const struct opts *o, struct capture_want *w)
+{
+	double steps = 0, timeout = TIMEOUT_S;
+	int rc = opt_number(o, OPT_STEPCOUNT, 1, STEPS_MAX, &steps);
+
+	if (rc == CLI_OK)
+		rc = opt_number(o, OPT_PATIENCE, 1, 86400, &timeout);
+	if (rc == CLI_OK)
+		rc = duration(o, &w->ms);
+	if (rc == CLI_OK && steps > 0 && w->ms)
+		rc = cli_misuse("--steps or --duration, not both");
+	w->steps = (uint64_t)steps;
+	if (!w->steps && !w->ms)
+		w->ms = DEFAULT_MS;
+	w->timeout_ms = (uint64_t)(timeout * 1000);
+	if (!o->val[OPT_PATIENCE])
+		w->timeout_ms += w->ms;
+	return rc;
+}
+
+/* --- where it goes --- */
+
+/* Without -o: where aon report looks without a word. */
+static void name_store(const struct capture *c, char to[IMPORT_STORE_PATH])
+{
+	const struct target *t = &c->target[0];
+
+	if (c->o->val[OPT_OUTPUT])
+		snprintf(to, IMPORT_STORE_PATH, "%s", c->o->val[OPT_OUTPUT]);
+	else if (c->n > 1 && strcmp(t->job, "-"))
+		snprintf(to, IMPORT_STORE_PATH, "aon-kineto-%s.db", t->job);
+	else
+		snprintf(to, IMPORT_STORE_PATH, "aon-kineto-%d.db", (int)t->pid);
+}
+
+/* Whether a rank names one process, and each has one. They are sorted by it. */
+static bool has_ranks(const struct capture *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (c->target[i].rank < 0 || (i && c->target[i].rank == c->target[i - 1].rank))
+			return false;
+	return true;
+}
+
+/* Beside the store: "run.db" gives "run.pt.trace.json", or "run.rank0.pt.trace.json", which an
+ * import understands, for each; "run.41.pt.trace.json" where ranks are not known. */
+static void name_trace(const struct capture *c, const struct target *t, const char *store,
+		       char to[PATH_MAX])
+{
+	size_t len = strlen(store);
+	char who[24] = "";
+
+	if (len > 3 && !strcmp(store + len - 3, ".db"))
+		len -= 3;
+	if (has_ranks(c))
+		snprintf(who, sizeof(who), ".rank%d", t->rank);
+	else if (c->n > 1)
+		snprintf(who, sizeof(who), ".%d", (int)t->pid);
+	snprintf(to, PATH_MAX, "%.*s%s.pt.trace.json", (int)len, store, who);
+}
+
+/* Before anything is captured: what is there already is never written over. */
+static int check_places(const struct capture *c, const char *store)
+{
+	char path[PATH_MAX];
+
+	if (!*store)
+		return cli_misuse("--output needs the name of a file");
+	if (access(store, F_OK) == 0)
+		return cli_say(CLI_FAIL, "%s: exists already. Name another: -o FILE", store);
+	for (size_t i = 0; i < c->n; i++) {
+		name_trace(c, &c->target[i], store, path);
+		if (access(path, F_OK) == 0)
+			return cli_say(CLI_FAIL, "%s: exists already. Name another: -o FILE", path);
+	}
+	return CLI_OK;
+}
+
+static size_t fetch_all(struct capture *c, const char *store, char **path)
+{
+	char to[PATH_MAX];
+	size_t n = 0;
+	int err;
+
+	for (size_t i = 0; i < c->n; i++) {
+		struct target *t = &c->target[i];
+
+		if (t->state != CAPTURE_DONE)
+			continue;
+		name_trace(c, t, store, to);
+		err = capture_fetch(c, t, to);
+		if (!err) {
+			path[n++] = t->file;
+		} else {
+			t->state = CAPTURE_FAILED;
+			snprintf(t->why, sizeof(t->why), "its trace could not be kept: %s",
+				 strerror(-err));
+		}
+	}
+	return n;
+}
+
+/* Whether there is a moment that all traces hold: they were to begin together. */
+static bool are_together(const char *store, size_t files)
+{
+	struct procs_want want = { 0 };
+	int64_t begin = INT64_MIN, end = INT64_MAX;
+	struct procs ps = { 0 };
+	struct store *st;
+
+	if (files < 2 || store_open_ro(&st, store, NULL) < 0)
+		return true;
+	if (procs_load(&ps, st, &want) < 0)
+		ps.n = 0;
+	for (size_t i = 0; i < ps.n; i++) {
+		const struct process *p = &ps.p[i];
+		int64_t from = (int64_t)p->first_ns + p->wall_offset_ns;
+		int64_t to = (int64_t)p->last_ns + p->wall_offset_ns;
+
+		if (!p->last_ns)
+			continue; /* no event of it */
+		begin = from > begin ? from : begin;
+		end = to < end ? to : end;
+	}
+	procs_fini(&ps);
+	store_close(st);
+	return begin <= end;
+}
+
+/* --- what is said --- */
+
+static void put_rank(struct json *j, const struct target *t)
+{
+	if (t->rank < 0)
+		json_null(j, "rank");
+	else
+		json_i64(j, "rank", t->rank);
+	json_str(j, "job", strcmp(t->job, "-") ? t->job : NULL);
+}
+
+static void say_json(const struct capture *c, const struct trace *t, const char *store,
+		     bool together)
+{
+	struct json j;
+	size_t file = 0;
+
+	json_init(&j, stdout);
+	json_open(&j, NULL, '{');
+	json_str(&j, "schema", "aon.capture/1");
+	json_str(&j, "output", t->files ? store : NULL);
+	if (c->want.steps)
+		json_u64(&j, "steps", c->want.steps);
+	else
+		json_u64(&j, "duration_ms", c->want.ms);
+	json_bool(&j, "together", together);
+	json_open(&j, "processes", '[');
+	for (size_t i = 0; i < c->n; i++) {
+		const struct target *g = &c->target[i];
+		bool done = g->state == CAPTURE_DONE && file < t->files;
+
+		json_open(&j, NULL, '{');
+		json_i64(&j, "pid", g->pid);
+		put_rank(&j, g);
+		json_bool(&j, "captured", done);
+		json_str(&j, "trace", done ? g->file : NULL);
+		if (done) {
+			json_u64(&j, "bytes", g->bytes);
+			json_u64(&j, "events", t->file[file++].imported);
+		}
+		json_str(&j, "why", done ? NULL : g->why);
+		json_close(&j);
+	}
+	json_end(&j);
+}
+
+static void say_text(const struct capture *c, const struct trace *t, const char *store)
+{
+	static const struct col col[] = {
+		{ "PID", 0, 0 },
+		{ "RANK", 0, 1 },
+		{ "EVENTS", 0, 0 },
+		{ "SIZE", 0, 2 },
+		{ "TRACE", COL_LEFT | COL_FLEX, 0 },
+	};
+	struct table table;
+	struct out out;
+	char n[FMT_LEN];
+	size_t file = 0;
+
+	if (!t->files)
+		return;
+	out_init(&out, stdout, c->o);
+	table_init(&table, col, sizeof(col) / sizeof(col[0]));
+	for (size_t i = 0; i < c->n; i++) {
+		const struct target *g = &c->target[i];
+
+		if (g->state != CAPTURE_DONE || file == t->files)
+			continue;
+		table_add(&table, "%d", (int)g->pid);
+		if (t->file[file].rank == TRACE_NO_RANK)
+			table_add(&table, "-");
+		else
+			table_add(&table, "%d", t->file[file].rank);
+		table_add(&table, "%s", fmt_exact(n, t->file[file++].imported));
+		table_add(&table, "%s", fmt_bytes(n, g->bytes));
+		table_add_text(&table, &out, g->file);
+	}
+	table_print(&table, &out, 0);
+	table_fini(&table);
+	fprintf(out.f, "\nnext  %saon report %s%s\n", out_style(&out, OUT_COPY), store,
+		out_style(&out, OUT_PLAIN));
+}
+
+/* What the options could choose from. */
+static int list(const struct capture *c)
+{
+	static const struct col col[] = {
+		{ "PID", 0, 0 },
+		{ "USER", 0, 1 },
+		{ "JOB", COL_LEFT, 0 },
+		{ "RANK", 0, 0 },
+		{ "COMMAND", COL_LEFT | COL_FLEX, 0 },
+	};
+	struct table table;
+	struct out out;
+	struct json j;
+	char comm[32];
+
+	if (c->o->val[OPT_JSON]) {
+		json_init(&j, stdout);
+		json_open(&j, NULL, '{');
+		json_str(&j, "schema", "aon.capture/1");
+		json_open(&j, "processes", '[');
+		for (size_t i = 0; i < c->n; i++) {
+			json_open(&j, NULL, '{');
+			json_i64(&j, "pid", c->target[i].pid);
+			json_u64(&j, "uid", c->target[i].uid);
+			put_rank(&j, &c->target[i]);
+			json_close(&j);
+		}
+		json_end(&j);
+		return CLI_OK;
+	}
+	if (!c->n)
+		return cli_say(CLI_OK, "no process of yours asks aond for orders. Start one with: "
+				       "aon run --kineto -- CMD");
+	out_init(&out, stdout, c->o);
+	table_init(&table, col, sizeof(col) / sizeof(col[0]));
+	for (size_t i = 0; i < c->n; i++) {
+		const struct target *t = &c->target[i];
+
+		table_add(&table, "%d", (int)t->pid);
+		table_add(&table, "%u", t->uid);
+		table_add_text(&table, &out, t->job);
+		if (t->rank < 0)
+			table_add(&table, "-");
+		else
+			table_add(&table, "%d", t->rank);
+		proc_comm(t->pid, comm, sizeof(comm));
+		table_add_text(&table, &out, comm);
+	}
+	table_print(&table, &out, 0);
+	table_fini(&table);
+	return CLI_OK;
+}
+
+/* --- the command --- */
+
+/* The traces into the store; each process that gave none is named, and makes it exit 1. */
+static int conclude(struct capture *c, const char *store)
+{
+	char **path = calloc(c->n, sizeof(*path));
+	struct trace *t = NULL;
+	int rc = CLI_OK;
+	bool together;
+	size_t n;
+
+	if (!path || trace_new(&t) < 0) {
+		free(path);
+		return cli_say(CLI_FAIL, "out of memory");
+	}
+	n = fetch_all(c, store, path);
+	if (n)
+		rc = import_store(c->o, t, path, (int)n, store);
+	together = rc == CLI_OK && are_together(store, n);
+	if (rc == CLI_OK && c->o->val[OPT_JSON])
+		say_json(c, t, store, together);
+	else if (rc == CLI_OK)
+		say_text(c, t, store);
+	fflush(stdout);
+	if (rc == CLI_OK && !together)
+		cli_say(0,
+			"the processes were not traced at the same time: they began at different "
+			"steps, or moments. Capture again.");
+	if (rc == CLI_OK && n) {
+		inputs_say_damage(t);
+		rc = inputs_exit(t);
+	}
+	for (size_t i = 0; i < c->n; i++)
+		if (c->target[i].state != CAPTURE_DONE)
+			rc = cli_say(CLI_FAIL, "pid %d: %s", (int)c->target[i].pid,
+				     c->target[i].why);
+	trace_free(t);
+	free(path);
+	return rc;
+}
+
+static int open_aond(struct capture *c)
+{
+	char run_dir[PATH_MAX];
+	int err = fabric_run_dir(run_dir);
+
+	if (!err) {
+		c->ask = ask_open(run_dir, ASK_MS);
+		err = c->ask < 0 ? c->ask : 0;
+		if (err == -ECONNREFUSED)
+			err = -ENOENT;
+	}
+	return err ? cli_say(CLI_FAIL, "%s", fabric_trouble(err)) : CLI_OK;
+}
+
+int cmd_capture(const struct opts *o)
+{
+	struct capture c = { .o = o, .ask = -1 };
+	char store[IMPORT_STORE_PATH];
+	int rc;
+
+	if (o->argc)
+		return cli_misuse("takes no operand, not '%s'", o->argv[0]);
+	if (!o->val[OPT_KINETO])
+		return cli_misuse("what shall be captured? --kineto");
+	rc = read_want(o, &c.want);
+	if (rc == CLI_OK)
+		rc = open_aond(&c);
+	if (rc == CLI_OK)
+		rc = capture_choose(&c);
+	if (rc == CLI_OK && o->val[OPT_LIST]) {
+		rc = list(&c);
+	} else if (rc == CLI_OK) {
+		name_store(&c, store);
+		rc = check_places(&c, store);
+		if (rc == CLI_OK)
+			rc = capture_run(&c);
+		if (rc == CLI_OK)
+			rc = conclude(&c, store);
+	}
+	capture_fini(&c);
+	return rc;
+}
