@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "tile/view.h"
 
@@ -26,14 +25,6 @@ struct row {
 	struct list *list; /* owned, by track */
 	uint64_t gone;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static int list_add(struct list *l, const struct piece *p, uint64_t id)
 {
@@ -64,7 +55,7 @@ static int collect_block(struct row *r, const struct feed_block *b, const bool *
 	struct event_columns c;
 	int err = v->feed->get(v->feed, b, true, &c), n;
 
-	if (err == -ENOENT) {
+	if (err == -ENOENT || err == -EBADMSG) {
 		r->gone += b->events;
 		return 0;
 	}
@@ -265,7 +256,7 @@ static int put_row(struct row *r, const struct tile_ask *a, uint64_t index, size
 		struct tile_head h = { .L = r->L, .track = a->track[i], .t0_ns = r->from };
 		struct track *t;
 
-		if (i > skip && (out->len >= a->bytes || now_ns() >= until))
+		if (i > skip && (out->len >= a->bytes || view_now() >= until))
 			break;
 		h.epoch = (uint32_t)v->names;
 		if (v->live && (v->t1_ns < LIVE_NS || r->to > v->t1_ns - LIVE_NS))
@@ -283,7 +274,7 @@ static int put_row(struct row *r, const struct tile_ask *a, uint64_t index, size
 
 int tile_answer(struct tile_view *v, const struct tile_ask *a, struct tile_answer *out)
 {
-	uint64_t rows = a->last - a->first + 1, done = a->from, until = now_ns() + a->ns;
+	uint64_t rows = a->last - a->first + 1, done = a->from, until = view_now() + a->ns;
 	struct row r = { .v = v, .L = a->L };
 	bool *wanted;
 	int n = 0;
@@ -298,7 +289,7 @@ int tile_answer(struct tile_view *v, const struct tile_ask *a, struct tile_answe
 	if (!wanted || !r.list)
 		n = -ENOMEM;
 	while (n >= 0 && a->tracks && done / a->tracks < rows) {
-		if (done > a->from && (out->len >= a->bytes || now_ns() >= until)) {
+		if (done > a->from && (out->len >= a->bytes || view_now() >= until)) {
 			out->next = done;
 			break;
 		}

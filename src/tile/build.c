@@ -249,7 +249,7 @@ static int read_block(struct tile_view *v, const struct feed_block *b, uint64_t 
 	struct event_columns c;
 	int err = v->feed->get(v->feed, b, false, &c);
 
-	if (err == -ENOENT) { /* the flight recorder's cap took it meanwhile */
+	if (err == -ENOENT || err == -EBADMSG) { /* the recorder's cap took it, or damage did */
 		v->gone++;
 		return 0;
 	}
@@ -262,6 +262,10 @@ static int read_block(struct tile_view *v, const struct feed_block *b, uint64_t 
 		if (err <= 0 || (p.end_ns < from && from))
 			continue;
 		w = &v->way[p.lane];
+		if (p.start_ns < v->name[p.name].first_ns)
+			v->name[p.name].first_ns = p.start_ns;
+		if (p.start_ns > v->name[p.name].last_ns)
+			v->name[p.name].last_ns = p.start_ns;
 		err = wait_in(&v->group[p.kind == EVENT_STEP ? w->steps : w->group], &p);
 		++*waiting;
 		if (p.end_ns > v->t1_ns)
@@ -339,10 +343,12 @@ int view_build(struct tile_view *v)
 	err = make_ways(v);
 	err = err ? err : cut_tracks(v, &from);
 	err = err ? err : read_from(v, from);
+	if (err)
+		return err;
 	for (size_t i = v->blocks; i < blocks; i++)
 		v->events += v->feed->block[i].events;
 	v->blocks = blocks;
-	return err;
+	return 0;
 }
 
 void view_build_fini(struct tile_view *v)

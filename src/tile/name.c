@@ -40,6 +40,7 @@ static int learn(struct tile_view *v, uint32_t source)
 	n = &v->name[v->names++];
 	*n = (struct name){ .source = source,
 			    .text = source ? v->feed->text(v->feed, source) : "" };
+	n->first_ns = UINT64_MAX;
 	n->of_gpu = group_of[names_kernel_text(v->classes, shown(v, n->text))];
 	n->mark = !strncmp(n->text, INTO_COMM, strlen(INTO_COMM));
 	n->aside = !strcmp(n->text, INTO_SMS) || !strcmp(n->text, INTO_MEMORY);
@@ -71,6 +72,11 @@ int view_name(struct tile_view *v, uint32_t source, uint32_t kind, uint32_t *out
 	n->gpu |= kind_is_gpu(kind);
 	n->copy |= kind == EVENT_COPY || kind == EVENT_MEMSET;
 	return 0;
+}
+
+const char *view_shown(const struct tile_view *v, uint32_t name)
+{
+	return shown(v, v->name[name].text);
 }
 
 enum tile_class view_class(const struct tile_view *v, const struct piece *p)

@@ -121,4 +121,72 @@ int tile_ask_parse(struct tile_ask *a, const char *L, const char *i, const char 
 /* Tiles from the middle of the row outwards, all tracks of each. 0 or -errno. */
 int tile_answer(struct tile_view *v, const struct tile_ask *a, struct tile_answer *out);
 
+/* --- events --- */
+
+#define TILE_NO_EVENT UINT64_MAX
+
+struct tile_event {
+	uint64_t id;
+	uint32_t track;            /* its own: stream, thread, steps; 0: none */
+	uint64_t start_ns, dur_ns; /* relative */
+	struct tile_name name;
+	const char *mangled; /* the name as it is stored */
+	enum tile_class class;
+	struct event event;   /* as the source has it */
+	bool imported;        /* `a` and `b` mean what model/trace.h says */
+	struct geo geo;       /* of a kernel; grid[0] is 0: not known */
+	uint32_t pid, device; /* LANE_HOST: of the host */
+	int32_t rank;         /* -1: not known */
+	uint64_t stream;      /* or the thread's id */
+	bool has_step;
+	uint64_t step;      /* its number */
+	const char *shapes; /* of an op; NULL: not known */
+};
+
+/* -ENOENT: there is none, or the store has dropped it. */
+int tile_event(struct tile_view *v, uint64_t id, struct tile_event *out);
+
+/* A line from what caused to what was caused: op to launch, launch to kernel. */
+struct tile_link {
+	uint64_t id;
+	uint32_t track;
+	uint64_t start_ns, dur_ns;
+	uint32_t name;
+};
+
+struct tile_flow {
+	struct tile_link from, to;
+};
+
+/* Up to `max` of an event's; *n how many. Looks no longer than `ns`. */
+int tile_flows(struct tile_view *v, uint64_t id, uint64_t ns, struct tile_flow *out, size_t max,
+	       size_t *n);
+
+/* The first `max` events, by time, that have the text in their name, any case, from `from_ns` on.
+ * *all: there are no more. */
+int tile_search(struct tile_view *v, const char *text, uint64_t from_ns, uint64_t ns,
+		struct tile_link *out, size_t max, size_t *n, bool *all);
+
+struct tile_sum {
+	uint32_t name; /* of rows */
+	enum tile_class class;
+	uint64_t n, ns;                  /* time within the range */
+	uint64_t p50_ns, p99_ns, max_ns; /* of whole events */
+};
+
+#define TILE_SUMS 64u
+
+struct tile_selected {
+	uint64_t n;
+	uint64_t t1_ns; /* how far it was looked */
+	bool partial;
+	struct tile_sum class[TILE_GROUPS];
+	struct tile_sum row[TILE_SUMS]; /* the longest in all */
+	size_t rows, rest;              /* names that are not there */
+};
+
+/* Events of the tracks (none: all) that reach into [t0, t1), each once. */
+int tile_select(struct tile_view *v, uint64_t t0, uint64_t t1, const uint32_t *track, size_t tracks,
+		uint64_t ns, struct tile_selected *out);
+
 #endif /* AON_TILE_H */

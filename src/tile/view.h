@@ -13,13 +13,14 @@
 #define NO_TRACK UINT32_MAX
 
 struct name {
-	uint32_t source;  /* its id there */
-	uint8_t of_gpu;   /* enum tile_class, where a kernel has it */
-	bool copy;        /* copies or memsets have it */
-	bool gpu;         /* work of a GPU has it */
-	bool mark;        /* says that the next event is a collective (store/trace.h) */
-	bool aside;       /* says something of a device, and is on no timeline */
-	const char *text; /* the source's */
+	uint32_t source;            /* its id there */
+	uint8_t of_gpu;             /* enum tile_class, where a kernel has it */
+	bool copy;                  /* copies or memsets have it */
+	bool gpu;                   /* work of a GPU has it */
+	bool mark;                  /* says that the next event is a collective (store/trace.h) */
+	bool aside;                 /* says something of a device, and is on no timeline */
+	const char *text;           /* the source's */
+	uint64_t first_ns, last_ns; /* starts of events that have it */
 };
 
 struct track {
@@ -104,6 +105,16 @@ int view_build(struct tile_view *v);
 void view_build_fini(struct tile_view *v);
 /* By start, the longest first, and in one order only. */
 int pieces_sort(struct piece *p, size_t n);
+
+/* --- walk.c --- */
+/* Told of each event of the blocks that reach into [from, to]; not 0 ends it. */
+typedef int view_fn(void *arg, const struct piece *p, uint64_t id);
+/* Blocks of one process (index; NO_TRACK: all), in the order of their start. `until`: of
+ * view_now(); -ETIMEDOUT then, 1 if fn() ended it. */
+int view_walk(struct tile_view *v, uint32_t process, uint64_t from, uint64_t to, uint64_t until,
+	      view_fn *fn, void *arg);
+uint64_t view_now(void);
+const char *view_shown(const struct tile_view *v, uint32_t name);
 
 /* --- wire.c --- */
 struct tile_head {

@@ -541,6 +541,60 @@ static void test_live(void)
 	store_close(st);
 }
 
+/* From an op to its launch to its kernel, as a page asks. */
+static void test_events(void)
+{
+	struct trace *t;
+	struct tile_view *v =
+		view_of("step 1 0 900 3;op 1 100 300 0 aten::mm;op 1 110 200 0 aten::inner;"
+			"api 1 150 20 41 0 cudaLaunchKernel;api 1 190 20 42 0 cudaLaunchKernel;"
+			"kernel 0 7 500 100 41 gemm_a;kernel 0 7 700 50 42 relu_b;"
+			"kernel 0 8 720 400 43 gemm_c",
+			&t);
+	struct tile_selected *s = malloc(sizeof(*s));
+	struct tile_link hit[8];
+	struct tile_flow flow[8];
+	struct tile_event e;
+	uint32_t gpu = 0;
+	size_t n;
+	bool all;
+
+	for (uint32_t i = 0; i < v->tracks; i++)
+		if (v->track[i]->pub.kind == TRACK_GPU)
+			gpu = i + 1;
+	T_OK(tile_search(v, "GEMM", 0, 1u << 30, hit, 8, &n, &all) == 0 && n == 2 && all &&
+		     hit[0].start_ns == 500 && hit[1].start_ns == 720,
+	     "a search finds names in any case, by time");
+	T_OK(tile_search(v, "gemm", 501, 1u << 30, hit + 4, 1, &n, &all) == 0 && n == 1 &&
+		     hit[4].start_ns == 720,
+	     "and goes on from a moment");
+	T_OK(tile_search(v, "", 0, 1u << 30, hit + 4, 2, &n, &all) == 0 && n == 2 && !all,
+	     "and says that there are more");
+	T_OK(tile_event(v, hit[0].id, &e) == 0 && !strcmp(e.name.text, "gemm_a") && e.has_step &&
+		     e.step == 3 && e.class == TILE_MATMUL && e.dur_ns == 100 && e.track != 0,
+	     "an event says its name, class, step and track");
+	T_OK(tile_event(v, 1ull << 40, &e) == -ENOENT &&
+		     tile_event(v, hit[0].id + 5000, &e) == -ENOENT,
+	     "one that is not there is not made up");
+	T_OK(tile_flows(v, hit[0].id, 1u << 30, flow, 8, &n) == 0 && n == 2 &&
+		     flow[0].to.id == hit[0].id && flow[0].from.start_ns == 150 &&
+		     flow[1].to.id == flow[0].from.id && flow[1].from.start_ns == 110,
+	     "its launch and the innermost op around that caused it");
+	T_OK(tile_flows(v, flow[0].from.id, 1u << 30, flow, 8, &n) == 0 && n == 2 &&
+		     flow[0].to.id == hit[0].id,
+	     "and the launch knows what it launched");
+	T_OK(tile_flows(v, hit[1].id, 1u << 30, flow, 8, &n) == 0 && n == 0,
+	     "what nobody was seen to launch has no cause");
+	T_OK(tile_select(v, 550, 800, &gpu, 1, 1u << 30, s) == 0 && s->n == 3 && !s->partial &&
+		     s->class[TILE_MATMUL].n == 2 && s->class[TILE_MATMUL].ns == 50 + 80 &&
+		     s->class[TILE_POINTWISE].ns == 50 && s->rows == 3 && s->row[0].ns == 80 &&
+		     s->row[0].max_ns == 400,
+	     "a selection sums what is within it");
+	free(s);
+	tile_close(v);
+	trace_free(t);
+}
+
 /* The rest of an answer is what was not in it. */
 static void test_next(void)
 {
@@ -622,6 +676,7 @@ int main(void)
 	test_dense();
 	test_live();
 	test_next();
+	test_events();
 	test_ask();
 	return kit_end();
 }
