@@ -6,10 +6,11 @@
 #include "base/json.h"
 #include "serve/serve.h"
 
-#define ROUTE_JSON  0x1u
-#define ROUTE_HEAVY 0x2u
-#define ROUTE_OPEN  0x4u
-#define ROUTE_LIVE  0x8u /* server-sent events: http.c keeps them open */
+#define ROUTE_JSON    0x1u
+#define ROUTE_HEAVY   0x2u
+#define ROUTE_OPEN    0x4u
+#define ROUTE_PARTIAL 0x10u /* writes `partial` itself */
+#define ROUTE_LIVE    0x8u  /* server-sent events: http.c keeps them open */
 
 /*
  * 0, or -errno: -EINVAL with q->mistake: 400; -ENOENT: 404; -EFBIG: 413; -ENODATA: 422;

@@ -198,7 +198,7 @@ static int answer_json(struct ask *q, struct answer *a)
 	json_u64(&j, "v", 1);
 	json_u64(&j, "asof", q->run.t1 - q->run.t0);
 	json_u64(&j, "lost", q->run.lost);
-	if (!(q->route->flags & ROUTE_HEAVY))
+	if (!(q->route->flags & (ROUTE_HEAVY | ROUTE_PARTIAL)))
 		json_bool(&j, "partial", false);
 	err = q->route->fn(q, &j, a);
 	json_end(&j);

@@ -148,7 +148,7 @@ static const char *compress_body(struct MHD_Connection *c, struct answer *a)
 		return "gzip";
 	if (a->gzipped && !gunzip(a))
 		return NULL;
-	if (!a->body || a->len < COMPRESS_MIN || a->len > UINT32_MAX / 2)
+	if (!a->body || a->plain || a->len < COMPRESS_MIN || a->len > UINT32_MAX / 2)
 		return NULL;
 	if (accepts(list, "zstd") && zstd(a))
 		return "zstd";
@@ -199,6 +199,10 @@ static void add_heads(struct MHD_Response *r, const struct answer *a, const char
 	if (*a->file) {
 		snprintf(text, sizeof(text), "attachment; filename=\"%s\"", a->file);
 		MHD_add_response_header(r, "Content-Disposition", text);
+	}
+	if (a->next) {
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)a->next);
+		MHD_add_response_header(r, "Aon-Next", text);
 	}
 	if (a->status == 405)
 		MHD_add_response_header(r, "Allow", "GET, HEAD");

@@ -7,7 +7,7 @@
  * {id} stands for a run that the asker may see: it is in ask.run then. {x} stands for one segment,
  * in ask.tail. A handler is a function of api.h. Flags: ROUTE_JSON: it writes members of an object
  * that is open and has v, asof, lost and partial; ROUTE_HEAVY: it needs a run's events;
- * ROUTE_OPEN: needs no token.
+ * ROUTE_OPEN: needs no token; ROUTE_PARTIAL: it says itself whether it is partial.
  */
 /* clang-format off */
 ROUTE("/api/v1/openapi.json",            openapi,    0, "")
@@ -17,6 +17,13 @@ ROUTE("/api/v1/run/{id}/accounting",     accounting, ROUTE_JSON, "")
 ROUTE("/api/v1/run/{id}/health",         health,     ROUTE_JSON, "")
 ROUTE("/api/v1/run/{id}/captures",       captures,   ROUTE_JSON, "")
 ROUTE("/api/v1/run/{id}/devices",        devices,    ROUTE_JSON | ROUTE_HEAVY, "t0 t1 ranks")
+ROUTE("/api/v1/run/{id}/tracks",         tracks,     ROUTE_JSON, "")
+ROUTE("/api/v1/run/{id}/names",          names,      ROUTE_JSON, "from")
+ROUTE("/api/v1/run/{id}/tiles",          tiles,      0, "L i tracks from")
+ROUTE("/api/v1/run/{id}/event/{x}",      event,      ROUTE_JSON, "")
+ROUTE("/api/v1/run/{id}/flows",          flows,      ROUTE_JSON, "event")
+ROUTE("/api/v1/run/{id}/search",         search,     ROUTE_JSON, "q limit t0")
+ROUTE("/api/v1/run/{id}/select",         select,     ROUTE_JSON | ROUTE_PARTIAL, "t0 t1 tracks")
 ROUTE("/api/v1/live",                    live,       ROUTE_LIVE, "")
 ROUTE("/api/v1/run/{id}/live",           live,       ROUTE_LIVE, "")
 /* clang-format on */

@@ -19,6 +19,7 @@
 #include "read/procs.h"
 #include "serve/api.h"
 #include "serve/cache.h"
+#include "serve/timeline.h"
 #include "store/store.h"
 
 #define AGAIN_NS 1000000000u
@@ -35,7 +36,9 @@ int serve_new(struct serve **out)
 {
 	struct serve *s = calloc(1, sizeof(*s));
 
-	if (!s || cache_new(&s->cache) < 0) {
+	if (!s || cache_new(&s->cache) < 0 || timelines_new(&s->timelines) < 0) {
+		if (s)
+			cache_free(s->cache);
 		free(s);
 		return -ENOMEM;
 	}
@@ -92,6 +95,7 @@ void serve_free(struct serve *s)
 {
 	if (!s)
 		return;
+	timelines_free(s->timelines); /* they read from the sources */
 	for (size_t i = 0; i < s->sources; i++)
 		source_free(s->source[i]);
 	free(s->source);

@@ -26,6 +26,7 @@ struct analysis;
 struct cache;
 struct store;
 struct store_why;
+struct timelines;
 
 #define RUN_ID 9u /* eight hexadecimal digits and the NUL */
 
@@ -49,9 +50,10 @@ struct serve {
 	struct source **source; /* owned */
 	size_t sources;
 	struct cache *cache;
-	pthread_mutex_t lock;  /* the processes of sources */
-	pthread_mutex_t heavy; /* `kept`, and whoever computes */
-	struct analysis *kept; /* of the last question */
+	pthread_mutex_t lock;        /* the processes of sources */
+	pthread_mutex_t heavy;       /* `kept`, and whoever computes */
+	struct analysis *kept;       /* of the last question */
+	struct timelines *timelines; /* owned */
 	char host[64];
 };
 
@@ -106,6 +108,8 @@ struct answer {
 	char file[64];    /* to save it as; "": not to be saved */
 	bool gzipped;     /* the body is */
 	bool immutable;   /* the same for ever under this address */
+	bool plain;       /* not worth compressing */
+	uint64_t next;    /* of tiles: where to go on; 0: that is all */
 	uint32_t retry_s; /* of 503 */
 };
 

@@ -19,11 +19,6 @@ static const uint8_t group_of[CLASSES] = {
 #include "tile/class.tbl.h"
 };
 
-static const char *shown(const struct tile_view *v, const char *text)
-{
-	return v->show ? v->show(text) : text;
-}
-
 static int learn(struct tile_view *v, uint32_t source)
 {
 	struct name *n;
@@ -40,8 +35,9 @@ static int learn(struct tile_view *v, uint32_t source)
 	n = &v->name[v->names++];
 	*n = (struct name){ .source = source,
 			    .text = source ? v->feed->text(v->feed, source) : "" };
+	n->shown = v->show ? v->show(n->text) : n->text;
 	n->first_ns = UINT64_MAX;
-	n->of_gpu = group_of[names_kernel_text(v->classes, shown(v, n->text))];
+	n->of_gpu = group_of[names_kernel_text(v->classes, n->shown)];
 	n->mark = !strncmp(n->text, INTO_COMM, strlen(INTO_COMM));
 	n->aside = !strcmp(n->text, INTO_SMS) || !strcmp(n->text, INTO_MEMORY);
 	v->by_source[source] = (uint32_t)v->names;
@@ -76,7 +72,7 @@ int view_name(struct tile_view *v, uint32_t source, uint32_t kind, uint32_t *out
 
 const char *view_shown(const struct tile_view *v, uint32_t name)
 {
-	return shown(v, v->name[name].text);
+	return v->name[name].shown;
 }
 
 enum tile_class view_class(const struct tile_view *v, const struct piece *p)
@@ -98,7 +94,7 @@ int tile_name(struct tile_view *v, uint32_t name, struct tile_name *out)
 	if (name < v->names) {
 		const struct name *n = &v->name[name];
 
-		out->text = shown(v, n->text);
+		out->text = n->shown;
 		out->class = !n->gpu ? TILE_HOST : n->copy ? TILE_COPY : (enum tile_class)n->of_gpu;
 		err = 0;
 	}

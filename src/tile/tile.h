@@ -53,7 +53,8 @@ struct tile_opts {
 	uint64_t t0_ns;   /* 0: the first event */
 	size_t bytes_max; /* 0: TILE_BYTES_MAX */
 	bool live;        /* more will come */
-	/* How names are shown; NULL: as they are. What it returns is good for ever. */
+	/* How names are shown; NULL: as they are. What it returns is good for ever. Asked while a
+	 * view is opened or refreshed. */
 	const char *(*show)(const char *name);
 };
 

@@ -19,7 +19,7 @@ struct name {
 	bool gpu;                   /* work of a GPU has it */
 	bool mark;                  /* says that the next event is a collective (store/trace.h) */
 	bool aside;                 /* says something of a device, and is on no timeline */
-	const char *text;           /* the source's */
+	const char *text, *shown;   /* the source's; for people */
 	uint64_t first_ns, last_ns; /* starts of events that have it */
 };
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* timeline.h - the runs that are looked at as timelines: a few views, kept while they are asked for. */
+#ifndef AON_SERVE_TIMELINE_H
+#define AON_SERVE_TIMELINE_H
+
+#include "serve/serve.h"
+#include "tile/tile.h"
+
+struct timelines;
+struct timeline;
+
+int timelines_new(struct timelines **out);
+void timelines_free(struct timelines *t); /* NULL is allowed */
+
+/* The view of the run that is asked for, as new as the run is; timeline_put() it. */
+int timeline_get(struct ask *q, struct timeline **out, struct tile_view **v);
+void timeline_put(struct ask *q, struct timeline *t);
+
+#endif /* AON_SERVE_TIMELINE_H */

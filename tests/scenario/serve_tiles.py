@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""aon serve as a timeline: tracks, names and tiles over HTTP say what aon report says of the same input."""
+import json
+import struct
+
+from aontest import Place, data, done, ok, skip
+from clitest import aon, fixture
+from servetest import Server
+
+CELLS = 512
+
+
+def varint(b, at):
+    v = shift = 0
+    while True:
+        v |= (b[at] & 127) << shift
+        at, shift = at + 1, shift + 7
+        if b[at - 1] < 128:
+            return v, at
+
+
+def zigzag(v):
+    return v >> 1 ^ -(v & 1)
+
+
+def tiles(body):
+    """What docs/tiles.md says that the bytes are."""
+    at, out = 0, []
+    while at < len(body):
+        length, magic, version, kind, level, flags, track, t0, events, lost, epoch = struct.unpack_from(
+            "<I4sBBBBIQIII", body, at)
+        assert magic == b"AONT" and version == 1 and length >= 36, (magic, version, length)
+        t = {"kind": kind, "L": level, "flags": flags, "track": track, "t0": t0, "n": events, "cells": {}, "events": []}
+        b, at = body[at + 36:at + length], at + length
+        if kind == 2:
+            p = CELLS // 8
+            for i in range(CELLS):
+                if not b[i // 8] >> i % 8 & 1:
+                    continue
+                mask, p, share = b[p], p + 1, {}
+                for k in range(8):
+                    if mask >> k & 1:
+                        share[k], p = b[p], p + 1
+                starts, p = varint(b, p)
+                name, p = varint(b, p)
+                t["cells"][i] = (share, starts, name)
+            assert p == len(b)
+        if kind == 1:
+            p, end, eid = 0, t0, 0
+            for _ in range(events):
+                gap, p = varint(b, p)
+                dur, p = varint(b, p)
+                name, p = varint(b, p)
+                delta, p = varint(b, p)
+                start, eid = end + zigzag(gap), eid + zigzag(delta)
+                end = start + dur
+                t["events"].append((start, dur, name, eid))
+            assert p == len(b)
+        out.append(t)
+    return out
+
+
+def whole(tracks):
+    """The level at which one tile is all of the run."""
+    last, level = max(t["last"] for t in tracks), 0
+    while last >> (level + 9):
+        level += 2
+    return level
+
+
+def rest(s, run, query):
+    """Tiles of a question and of all that follow from it."""
+    out, more, parts = [], "", 0
+    while True:
+        status, heads, body = s.ask(f"/api/v1/run/{run}/tiles?{query}{more}")
+        assert status == 200, (status, body)
+        out += tiles(body)
+        parts += 1
+        if "Aon-Next" not in heads:
+            return out, parts, heads
+        more = f"&from={heads['Aon-Next']}"
+
+
+def timeline(place, trace):
+    r = json.loads(aon(place, "report", trace, "--json").stdout)
+    with Server(place, trace) as s:
+        run = s.run()
+        tracks = s.get(f"run/{run}/tracks")["tracks"]
+        names = s.get(f"run/{run}/names")
+        kinds = {t["kind"] for t in tracks}
+        ok({"gpu", "stream", "thread"} <= kinds, "a trace has tracks of GPUs, streams and threads", kinds)
+        ok(len({t["id"] for t in tracks}) == len(tracks) and names["epoch"] == len(names["names"]),
+           "ids are told once", names["epoch"])
+        ids = ",".join(str(t["id"]) for t in tracks)
+        level = whole(tracks)
+        top, _, heads = rest(s, run, f"L={level}&i=0&tracks={ids}")
+        ok(len(top) == len(tracks) and [t["track"] for t in top] == [t["id"] for t in tracks], "each track has its tile")
+        ok("immutable" in heads["Cache-Control"], "which never changes", heads["Cache-Control"])
+        n = {t["track"]: t["n"] for t in top}
+        ok(all(n[t["id"]] == t["n"] for t in tracks), "a tile of all of it has all events",
+           [(t["n"], n[t["id"]]) for t in tracks if n[t["id"]] != t["n"]])
+        gpu = next(t for t in tracks if t["kind"] == "gpu")
+        busy = r["devices"][0]["busy_ns"]
+        for up in (0, -2, -6, -10):
+            lv = max(level + up, gpu["base_level"])
+            last = gpu["last"] >> (lv + 9)
+            row = [t for i in range(0, last + 1, 200)
+                   for t in rest(s, run, f"L={lv}&i={i}-{min(i + 199, last)}&tracks={gpu['id']}")[0]]
+            seen = sum(v / 255 * 2 ** lv for t in row for c in t["cells"].values() for v in c[0].values())
+            cells = sum(len(c[0]) for t in row for c in t["cells"].values())
+            ok(abs(seen - busy) <= cells * 2 ** lv / 255, "level %d is as busy as aon report says" % lv, (seen, busy))
+        step = next((t for t in tracks if t["kind"] == "stream"), gpu)
+        lv = max(0, step["base_level"] - 2)
+        first = step["first"] >> (lv + 9)
+        exact, _, _ = rest(s, run, f"L={lv}&i={first}&tracks={step['id']}")
+        ok(exact[0]["kind"] == 1 and exact[0]["events"][0][0] == step["first"], "below its base a track is events", exact[0])
+        start, dur, name, eid = exact[0]["events"][0]
+        e = s.get(f"run/{run}/event/{eid}")
+        ok((e["start"], e["dur"], e["track"]) == (start, dur, step["id"]) and e["name"] == names["names"][name]["name"],
+           "an event is that of its tile", e)
+        hits = s.get(f"run/{run}/search?q={e['name'][:12].replace('<', '%3C').replace(' ', '%20').replace('&', '%26')}&limit=2000")
+        ok(any(h["id"] == eid for h in hits["results"]), "and a search finds it", hits["results"][:3])
+        sel = s.get(f"run/{run}/select?t0={start}&t1={start + max(dur, 1)}&tracks={step['id']}")
+        ok(sel["n"] >= 1 and sum(c["ns"] for c in sel["classes"]) >= dur, "a selection of its time has it", sel)
+        f = s.get(f"run/{run}/flows?event={eid}")["flows"]
+        ok(all({"id", "track", "start", "dur"} <= set(x["from"]) for x in f), "flows have two ends", f)
+        for bad in ("tiles?L=7&i=0&tracks=1", "tiles?L=8&i=9-1&tracks=1", "tiles?L=8&i=0", "tiles?L=8&i=0&tracks=1&x=1",
+                    "event/x", "flows", "search?q=", "select?t0=5&t1=5", "select?tracks=1,,2", "names?from=-1"):
+            ok(s.ask(f"/api/v1/run/{run}/{bad}")[0] == 400, f"{bad} is refused")
+        ok(s.ask(f"/api/v1/run/{run}/event/9007199254740991")[0] == 404, "an event that is not there")
+
+
+def recorded(place, store):
+    with Server(place, store) as s:
+        seen = 0
+        for run in s.get("runs")["runs"]:
+            tracks = s.get(f"run/{run['id']}/tracks")["tracks"]
+            if not tracks:
+                continue
+            top, _, _ = rest(s, run["id"], f"L={whole(tracks)}&i=0&tracks={','.join(str(t['id']) for t in tracks)}")
+            seen += 1
+            ok(all(t["kind"] in (1, 2, 3) for t in top), "every track of what aon recorded has a tile with something in it")
+        ok(seen > 0, "there are recorded runs")
+
+
+with Place() as place:
+    recorded(place, fixture(place.path / "store.db"))
+    if data():
+        timeline(place, data() / "kineto/hta/critical_path/alexnet/benchmark_result_2869224_1695835535_trace.json.gz")
+    else:
+        skip("a trace is a timeline", "no recorded traces beside the tree")
+done()
