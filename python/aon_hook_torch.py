@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lets libaon-torch.so listen to a torch that was imported; see aon_hook.py."""
 import ctypes
+import functools
 import gc
 import os
 import sys
@@ -22,6 +23,9 @@ def _works_in_child(torch, lib):
     if pid == 0:
         code = 1
         try:
+            __import__("resource").setrlimit(4, (0, 0))  # RLIMIT_CORE: whose crash is nobody's
+            if "faulthandler" in sys.modules:
+                sys.modules["faulthandler"].disable()
             if lib.aon_torch_start() == 0 and _works(torch, lib):
                 code = 0
         finally:
@@ -46,6 +50,40 @@ def _tried(torch):
     except ValueError:
         version = tuple(int(n) for n in torch.__version__.split(".")[:2])
     return (1, 13) <= version <= (2, 15)
+
+
+def _observe(torch, lib):
+    """None once the library listens, else why it does not."""
+    if os.environ.get("AON_TORCH_HOOKS"):
+        return b"AON_TORCH_HOOKS is set"
+    if not _tried(torch) and not _works_in_child(torch, lib):
+        return b"this torch is not known, and its observers do not work as expected"
+    if lib.aon_torch_start() != 0:
+        return b"this torch has no observers that aon knows"
+    if not _works(torch, lib):
+        return b"torch's observers do not work as expected"
+    return None
+
+
+def _fall_back(lib, why):
+    """Steps from torch's hook of optimizers, waits for data around the loader's __next__()."""
+    lib.aon_torch_stop(why)
+    lib.aon_torch_hooks(why)
+    loader = getattr(sys.modules.get("torch.utils.data.dataloader"), "_BaseDataLoaderIter", None)
+    if not loader:
+        return
+    lib.aon_torch_push.argtypes = [ctypes.c_char_p]
+    true = loader.__next__
+
+    @functools.wraps(true)
+    def fetch(self):
+        lib.aon_torch_push(f"enumerate(DataLoader)#{type(self).__name__}.__next__".encode())
+        try:
+            return true(self)
+        finally:
+            lib.aon_torch_pop()
+
+    loader.__next__ = fetch
 
 
 def _tensors(torch, lib):
@@ -107,20 +145,17 @@ def listen(torch):
     lib.aon_torch_seen.restype = ctypes.c_uint32
     lib.aon_torch_hook.restype = ctypes.py_object
     lib.aon_torch_stop.argtypes = [ctypes.c_char_p]
-    if not _tried(torch) and not _works_in_child(torch, lib):
-        lib.aon_torch_stop(b"this torch is not known, and its observers do not work as expected")
-        return
-    if lib.aon_torch_start() != 0:
-        return
-    if not _works(torch, lib):
-        lib.aon_torch_stop(b"torch's observers do not work as expected")
-        return
+    lib.aon_torch_hooks.argtypes = [ctypes.c_char_p]
+    why = _observe(torch, lib)
     _lib = lib
-    try:
-        _tensors(torch, lib)
-        _groups(lib)
-    except Exception:  # collectives have neither group nor size then
-        pass
+    if why:
+        _fall_back(lib, why)
+    else:
+        try:
+            _tensors(torch, lib)
+            _groups(lib)
+        except Exception:  # collectives have neither group nor size then
+            pass
     os.register_at_fork(before=lib.aon_torch_fork)
     hook = getattr(sys.modules.get("torch.optim.optimizer"), "register_optimizer_step_post_hook", None)
     if hook:  # torch 2

@@ -18,9 +18,11 @@
 struct torch_abi torch;
 
 static uint64_t user_handle; /* 0: none */
+static bool hooked;          /* Python's hooks are all there is */
 
 AON_API int aon_torch_start(void);
 AON_API void aon_torch_stop(const char *why);
+AON_API void aon_torch_hooks(const char *why);
 AON_API uint32_t aon_torch_seen(void);
 AON_API void *aon_torch_hook(void);
 AON_API int aon_torch_calls(void *module_type, void *trains);
@@ -125,6 +127,17 @@ AON_API void aon_torch_stop(const char *why)
 	aon_note("torch", "off", why);
 }
 
+/* Instead of aon_torch_start(): what Python's hooks tell alone. */
+AON_API void aon_torch_hooks(const char *why)
+{
+	if (!thread_init())
+		return;
+	op_every(0);
+	user_hooks();
+	hooked = true;
+	aon_note("torch", "steps only", why);
+}
+
 AON_API uint32_t aon_torch_seen(void)
 {
 	return atomic_load_explicit(&user_seen, memory_order_relaxed);
@@ -181,6 +194,6 @@ AON_API void aon_torch_fork(void)
 
 __attribute__((destructor)) static void finish(void)
 {
-	if (user_handle)
+	if (user_handle || hooked)
 		user_finish();
 }

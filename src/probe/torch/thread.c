@@ -43,8 +43,11 @@ static void give_back(void *arg)
 
 bool thread_init(void)
 {
-	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *page;
 
+	if (alive)
+		return true;
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED || madvise(page, 4096, MADV_WIPEONFORK) < 0 ||
 	    pthread_key_create(&key, give_back))
 		return false;

@@ -110,6 +110,7 @@ bool thread_is_child(void);
 record_start_fn user_start;
 record_end_fn user_end;
 void user_optimizer(uint64_t id); /* of the optimizer whose step is ending on this thread */
+void user_hooks(void);            /* optimizers are told of by the hook alone */
 void user_own_steps(void);        /* somebody else says the steps from now on */
 void user_finish(void);           /* the process ends */
 /* The thread's state, after what a fork left has been cleared; NULL: as thread_self(). */

@@ -39,6 +39,7 @@ static struct {
 	_Atomic uint64_t number; /* of steps that have ended, or begun with the call of a module */
 	uint64_t id;             /* of the optimizer that the hook told of; 0: none */
 	uint32_t off;            /* the program says its steps itself */
+	bool hooked;             /* no ranges come: an optimizer has ended when its hook says so */
 	_Atomic uint32_t trains; /* an optimizer was seen */
 	_Atomic uint64_t window; /* number of the call whose operators are recorded, or WINDOW_* */
 } steps;
@@ -133,9 +134,14 @@ static void optimizer_ended(struct torch_thread *t, uint64_t id)
  * the next hook finds the id still there. */
 void user_optimizer(uint64_t id)
 {
-	struct torch_thread *t = thread_self();
+	struct torch_thread *t = user_enter();
 	uint64_t left = steps.id;
 
+	if (steps.hooked) {
+		if (t)
+			optimizer_ended(t, id);
+		return;
+	}
 	steps.id = id;
 	if (t && left)
 		optimizer_ended(t, left);
@@ -147,6 +153,13 @@ static void on_optimizer(struct torch_thread *t, const char *name)
 
 	steps.id = 0;
 	optimizer_ended(t, id);
+}
+
+/* No range will come. */
+void user_hooks(void)
+{
+	steps.hooked = true;
+	step_touch(&steps.clock, now_ns());
 }
 
 void user_own_steps(void)
