@@ -90,6 +90,7 @@ static bool is_whole(const struct capture *c)
 
 static int look(struct capture *c)
 {
+	bool ranks = false;
 	size_t kept = 0;
 	int err;
 
@@ -97,10 +98,19 @@ static int look(struct capture *c)
 	err = ask_on(c->ask, "kineto list", on_row, c);
 	if (err)
 		return err;
-	for (size_t i = 0; i < c->n; i++)
-		if (is_wanted(c->o, &c->target[i]))
-			c->target[kept++] = c->target[i];
+	for (size_t i = 0; i < c->n; i++) {
+		if (!is_wanted(c->o, &c->target[i]))
+			continue;
+		ranks |= c->target[i].rank >= 0;
+		c->target[kept++] = c->target[i];
+	}
 	c->n = kept;
+	/* What starts the ranks of a job imports torch, too, and trains nothing. */
+	for (size_t i = kept = 0; ranks && !c->o->val[OPT_PIDS] && !c->o->val[OPT_LIST] && i < c->n;
+	     i++)
+		if (c->target[i].rank >= 0)
+			c->target[kept++] = c->target[i];
+	c->n = kept ? kept : c->n;
 	return 0;
 }
 

@@ -3,7 +3,8 @@
  * kineto_ask.c - requests about traces on demand (admin.h), a line each:
  *
  *	kineto list              PID UID JOB RANK STEP STEP_NS of each process that the asker may
- *	                         trace; "-": not known
+ *	                         trace; "-": not known; the run of
+ *	                         aon run is a job where there is no other
  *	kineto trace PID KEY=VALUE...   an order; "ok"
  *	       dir=PATH          where the process writes trace_*.json; it ends the line
  *	       steps=N [start=STEP] [round=N]   N steps from STEP on, or if that is past from the next
@@ -46,6 +47,8 @@ static void put_row(FILE *f, const struct kineto_row *r, const struct stream *s)
 		snprintf(job, sizeof(job), "%s", s->proc.job);
 	else if (r->job > 0)
 		snprintf(job, sizeof(job), "%" PRId64, r->job);
+	else if (s && *s->proc.run)
+		snprintf(job, sizeof(job), "%s", s->proc.run);
 	if (s && s->proc.origin.rank)
 		snprintf(rank, sizeof(rank), "%u", s->proc.origin.rank - 1);
 	fprintf(f, "%d %u %s %s ", (int)r->pid, r->uid, job, rank);
