@@ -25,6 +25,7 @@ def _load():
     lib = ctypes.PyDLL(path)  # keeps Python's lock
     lib.aon_jax_watch.argtypes = [ctypes.py_object, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_uint32]
     lib.aon_jax_function.restype = lib.aon_jax_arguments.restype = ctypes.py_object
+    lib.aon_jax_on_capture.argtypes = [ctypes.py_object]
     lib.aon_jax_mark.argtypes = [ctypes.c_char_p]
     lib.aon_jax_note.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
     return lib if lib.aon_jax_start() == 0 else None
@@ -225,6 +226,70 @@ def _old_compilations(begin, end):
     dispatch.log_elapsed_time = Timed
 
 
+class _Capture:
+    """A trace by XLA's own profiler, when aond asks for one: `aon capture --jax`. The file has the number of the
+    order, so that nobody else can know its name before."""
+
+    def __init__(self, profiler, path="/tmp/aon-jax-{:08x}.xplane.pb"):
+        self.profiler, self.name, self.session = profiler, path, None
+
+    def __call__(self, number):
+        try:
+            if number:
+                self.path = self.name.format(number)
+                self.start()
+            else:
+                self.stop()
+        except Exception as e:  # the program comes first
+            try:
+                self.write(".failed", str(e).encode())
+            except OSError:
+                pass
+
+    def start(self):
+        o = self.profiler.ProfileOptions()
+        o.python_tracer_level = 0  # slow, and in old versions it writes to standard error
+        if hasattr(o, "raise_error_on_start_failure"):
+            o.raise_error_on_start_failure = True
+        true = self.true = self.profiler.ProfilerSession
+        self.session = true(o)
+
+        def session(*args, **kw):  # there can be one only: the program's own comes first
+            self(0)
+            return true(*args, **kw)
+
+        self.profiler.ProfilerSession = session
+
+    def stop(self):
+        session, self.session = self.session, None
+        if session:
+            self.profiler.ProfilerSession = self.true
+            self.write("", session.stop())
+
+    def write(self, end, data):
+        """Whole, or not at all."""
+        part = self.path + ".part"
+        f = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            with open(f, "wb") as out:
+                out.write(data)
+            os.rename(part, self.path + end)
+        except OSError:
+            os.unlink(part)
+            raise
+
+    def forked(self):
+        self.session = None
+
+
+def _captures(lib):
+    from jax._src import profiler
+    capture = _Capture(getattr(profiler, "_profiler", None) or profiler.xla_client.profiler)
+    lib.aon_jax_on_capture(capture)
+    os.register_at_fork(after_in_child=capture.forked)
+    __import__("atexit").register(capture, 0)
+
+
 def listen(jax):
     global _lib
     lib = _load()
@@ -234,6 +299,7 @@ def listen(jax):
     _watch_calls(jax, lib, functions)
     _annotations(jax, lib)
     _compilations(jax, lib, functions)
+    _captures(lib)
     os.register_at_fork(after_in_child=lib.aon_jax_forked)
     _lib = lib
     lib.aon_jax_note(b"on", b"")

@@ -105,6 +105,13 @@ AON_API void aon_pulse_step(uint64_t number);
 /* Of every so many steps, one whose operators are wanted; 0: none. */
 AON_API uint32_t aon_ops_every(void);
 
+/*
+ * The trace by the framework's own profiler that was last asked for: a number, also part of the
+ * name of the file that is waited for, and for how long; 0: none was. For probes to look at where
+ * that is cheap.
+ */
+AON_API uint32_t aon_capture(uint32_t *ms);
+
 /* A word for `aon ps` and `aon doctor`: ("cuda", "off", "no driver"). Cut at 15/15/127. The last
  * one of each source is kept, of up to 4 sources. */
 AON_API void aon_note(const char *source, const char *state, const char *reason);

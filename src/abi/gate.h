@@ -29,12 +29,14 @@
 
 struct aon_gate {
 	uint64_t magic;
-	uint32_t want;      /* AON_WANT_*; 0: emit nothing */
-	uint32_t flags;     /* AON_GATE_* */
-	uint64_t beat;      /* rises about once a second while aond lives */
-	uint32_t tier;      /* AON_TIER_* */
-	uint32_t ops_every; /* of so many steps, one with its operators; 0: none */
-	uint32_t reserved[6];
+	uint32_t want;       /* AON_WANT_*; 0: emit nothing */
+	uint32_t flags;      /* AON_GATE_* */
+	uint64_t beat;       /* rises about once a second while aond lives */
+	uint32_t tier;       /* AON_TIER_* */
+	uint32_t ops_every;  /* of so many steps, one with its operators; 0: none */
+	uint32_t capture;    /* a trace is asked for, by this number; 0: none was */
+	uint32_t capture_ms; /* for so long; set before the number */
+	uint32_t reserved[4];
 };
 
 struct aon_door {

@@ -44,6 +44,8 @@ struct target {
 struct capture {
 	const struct opts *o;
 	struct capture_want want;
+	const char *framework; /* "kineto" or "jax" */
+	const char *ending;    /* of a trace's name */
 	int ask;               /* owned: socket of aond; -1: it is gone */
 	char root[160];        /* directory of ours for all of it */
 	struct target *target; /* owned */
@@ -57,6 +59,10 @@ int capture_choose(struct capture *c);
 /* Gives the orders and waits. What failed is in the targets. CLI_OK, or CLI_FAIL after it said why
  * nothing could be ordered at all. */
 int capture_run(struct capture *c);
+
+/* The same for JAX: the processes of --pid; opens the socket, too. */
+int capture_jax_choose(struct capture *c);
+int capture_jax_run(struct capture *c);
 
 /* The trace of a target that is done into `to`, which must not be there. 0 or -errno. */
 int capture_fetch(const struct capture *c, struct target *t, const char *to);

@@ -144,6 +144,11 @@ void capture_fini(struct capture *c)
 
 		if (t->dir < 0)
 			continue;
+		if (!*c->root) { /* the process's own /tmp: only what it wrote for us */
+			unlinkat(t->dir, t->name, 0);
+			close(t->dir);
+			continue;
+		}
 		empty(t->dir);
 		close(t->dir);
 		snprintf(path, sizeof(path), "%s/%d", c->root, (int)t->pid);

@@ -78,9 +78,9 @@ static void name_store(const struct capture *c, char to[IMPORT_STORE_PATH])
 	if (c->o->val[OPT_OUTPUT])
 		snprintf(to, IMPORT_STORE_PATH, "%s", c->o->val[OPT_OUTPUT]);
 	else if (c->n > 1 && strcmp(t->job, "-"))
-		snprintf(to, IMPORT_STORE_PATH, "aon-kineto-%s.db", t->job);
+		snprintf(to, IMPORT_STORE_PATH, "aon-%s-%s.db", c->framework, t->job);
 	else
-		snprintf(to, IMPORT_STORE_PATH, "aon-kineto-%d.db", (int)t->pid);
+		snprintf(to, IMPORT_STORE_PATH, "aon-%s-%d.db", c->framework, (int)t->pid);
 }
 
 /* Whether a rank names one process, and each has one. They are sorted by it. */
@@ -106,7 +106,7 @@ static void name_trace(const struct capture *c, const struct target *t, const ch
 		snprintf(who, sizeof(who), ".rank%d", t->rank);
 	else if (c->n > 1)
 		snprintf(who, sizeof(who), ".%d", (int)t->pid);
-	snprintf(to, PATH_MAX, "%.*s%s.pt.trace.json", (int)len, store, who);
+	snprintf(to, PATH_MAX, "%.*s%s.%s", (int)len, store, who, c->ending);
 }
 
 /* Before anything is captured: what is there already is never written over. */
@@ -372,25 +372,28 @@ static int open_aond(struct capture *c)
 int cmd_capture(const struct opts *o)
 {
 	struct capture c = { .o = o, .ask = -1 };
+	bool jax = o->val[OPT_JAX];
 	char store[IMPORT_STORE_PATH];
 	int rc;
 
 	if (o->argc)
 		return cli_misuse("takes no operand, not '%s'", o->argv[0]);
-	if (!o->val[OPT_KINETO])
-		return cli_misuse("what shall be captured? --kineto");
+	if (!o->val[OPT_KINETO] == !o->val[OPT_JAX])
+		return cli_misuse("what shall be captured? --kineto or --jax");
+	c.framework = jax ? "jax" : "kineto";
+	c.ending = jax ? "xplane.pb" : "pt.trace.json";
 	rc = read_want(o, &c.want);
-	if (rc == CLI_OK)
+	if (rc == CLI_OK && !jax)
 		rc = open_aond(&c);
 	if (rc == CLI_OK)
-		rc = capture_choose(&c);
+		rc = jax ? capture_jax_choose(&c) : capture_choose(&c);
 	if (rc == CLI_OK && o->val[OPT_LIST]) {
 		rc = list(&c);
 	} else if (rc == CLI_OK) {
 		name_store(&c, store);
 		rc = check_places(&c, store);
 		if (rc == CLI_OK)
-			rc = capture_run(&c);
+			rc = jax ? capture_jax_run(&c) : capture_run(&c);
 		if (rc == CLI_OK)
 			rc = conclude(&c, store);
 	}

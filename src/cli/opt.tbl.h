@@ -24,6 +24,7 @@ OPT(PROCESS,  'P', "process",  "N",      C(REPORT), "only the process with this 
 OPT(PID,      'p', "pid",      "P",      C(REPORT), "only processes with this pid")
 OPT(RUN,      'r', "run",      "R",      C(REPORT), "only processes of this run")
 OPT(KINETO,    0,  "kineto",   NULL,     C(CAPTURE), "by PyTorch's profiler, of what aon run --kineto started")
+OPT(JAX,       0,  "jax",      NULL,     C(CAPTURE), "by XLA's profiler, of the processes of --pid")
 OPT(PIDS,     'p', "pid",      "P",      C(CAPTURE), "of this process (several: P,P)")
 OPT(JOB,       0,  "job",      "J",      C(CAPTURE), "of all processes of this job on this node")
 OPT(RANK,      0,  "rank",     "R",      C(CAPTURE), "of this rank (several: R,R)")

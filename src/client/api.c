@@ -164,6 +164,18 @@ AON_API uint32_t aon_ops_every(void)
 	return __atomic_load_n(&g->ops_every, __ATOMIC_RELAXED);
 }
 
+AON_API uint32_t aon_capture(uint32_t *ms)
+{
+	const struct aon_gate *g = __atomic_load_n(&c->gate, __ATOMIC_ACQUIRE);
+	uint32_t number;
+
+	if (!g || client_was_forked())
+		return 0;
+	number = __atomic_load_n(&g->capture, __ATOMIC_ACQUIRE); /* pairs with gate_capture() */
+	*ms = __atomic_load_n(&g->capture_ms, __ATOMIC_RELAXED);
+	return number;
+}
+
 AON_API void aon_step_end(uint64_t number)
 {
 	if (aon_wants_(AON_WANT_STEP))

@@ -6,13 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "daemon/aond.h"
 #include "daemon/count.h"
 
-#define REQUEST_MAX 512
+#define REQUEST_MAX    512
+#define CAPTURE_MS_MAX 600000u
 
 static void close_client(struct admin_client *c)
 {
@@ -137,6 +139,33 @@ static void do_kineto(struct admin_client *c, char *arg)
 	answer_owned(c, text, len);
 }
 
+/* PID MS: the number of the trace, which its file is named by. One that nobody can guess. */
+static void do_capture(struct admin_client *c, char *arg)
+{
+	struct aond *d = c->admin->aond;
+	uint32_t number = 0;
+	unsigned long ms;
+	char *end, text[160];
+	long pid = strtol(arg, &end, 10);
+
+	ms = *end == ' ' ? strtoul(end + 1, &end, 10) : 0;
+	if (*end || pid < 1 || ms < 1 || ms > CAPTURE_MS_MAX) {
+		answer(c, "error: expected capture PID MS\n");
+		return;
+	}
+	while (!number)
+		if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+			number = (uint32_t)now_mono();
+	if (roster_capture(&d->roster, (pid_t)pid, c->uid, number, (uint32_t)ms)) {
+		snprintf(text, sizeof(text), "%lu ms of pid %ld, asked by uid %u", ms, pid, c->uid);
+		aond_journal(d, "capture", text);
+		snprintf(text, sizeof(text), "number %08x\n", number);
+	} else {
+		snprintf(text, sizeof(text), "error: no session of a pid %ld of yours\n", pid);
+	}
+	answer(c, text);
+}
+
 static void do_reload(struct admin_client *c, char *arg)
 {
 	struct param_why why;
@@ -167,6 +196,7 @@ static const struct {
 	{ "flush",  do_flush,  false },
 	{ "tier",   do_tier,   false },
 	{ "kineto", do_kineto, true  },
+	{ "capture", do_capture, true },
 	{ "reload", do_reload, false },
 	{ "stop",   do_stop,   false },
 	/* clang-format on */
@@ -185,9 +215,9 @@ static void request(struct admin_client *c, char *line)
 			return;
 		}
 	}
-	answer(c, c->guest ? "error: expected ping or kineto\n"
-			   : "error: expected ping, status, info, flush, tier, kineto, reload or "
-			     "stop\n");
+	answer(c, c->guest ? "error: expected ping, kineto or capture\n"
+			   : "error: expected ping, status, info, flush, tier, kineto, capture, "
+			     "reload or stop\n");
 }
 
 /* --- sockets --- */

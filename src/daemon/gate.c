@@ -82,6 +82,12 @@ void gate_ops(struct gate *g, enum tier tier, uint32_t every)
 	__atomic_store_n(&g->map->ops_every, tier == TIER_FULL ? 1 : every, __ATOMIC_RELAXED);
 }
 
+void gate_capture(struct gate *g, uint32_t number, uint32_t ms)
+{
+	__atomic_store_n(&g->map->capture_ms, ms, __ATOMIC_RELAXED);
+	__atomic_store_n(&g->map->capture, number, __ATOMIC_RELEASE); /* pairs with aon_capture() */
+}
+
 void gate_shut(struct gate *g)
 {
 	__atomic_store_n(&g->map->want, 0, __ATOMIC_RELAXED);

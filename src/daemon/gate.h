@@ -20,8 +20,9 @@ void gate_close(struct gate *g);
 
 void gate_tier(struct gate *g, enum tier tier);
 void gate_ops(struct gate *g, enum tier tier, uint32_t every); /* tier full: every step */
-void gate_shut(struct gate *g);                                /* nothing is wanted any more */
-void gate_lock(struct gate *g);                                /* the same, for good */
+void gate_capture(struct gate *g, uint32_t number, uint32_t ms);
+void gate_shut(struct gate *g); /* nothing is wanted any more */
+void gate_lock(struct gate *g); /* the same, for good */
 void gate_quiet(struct gate *g);
 void gate_beat(struct gate *g);
 

@@ -281,6 +281,19 @@ unsigned roster_tier(struct roster *r, pid_t pid, enum tier tier)
 	return n;
 }
 
+unsigned roster_capture(struct roster *r, pid_t pid, uid_t uid, uint32_t number, uint32_t ms)
+{
+	unsigned n = 0;
+
+	for (struct sess *s = r->first; s; s = s->next) {
+		if (!s->stream || s->peer.pid != pid || (uid && s->peer.uid != uid))
+			continue;
+		gate_capture(&s->gate, number, ms);
+		n++;
+	}
+	return n;
+}
+
 /* --- life --- */
 
 int roster_init(struct roster *r, struct loop *l, struct plant *pl, const struct param *p,

@@ -17,15 +17,15 @@ def jaxes():
     return found
 
 
-def _env(folder, env):
+def environment(folder, env=None):
     # One thread each: two programs beside many tests.
     flags = "--xla_force_host_platform_device_count=2 --xla_cpu_multi_thread_eigen=false"
     return {"PYTHONPATH": str(folder), "JAX_PLATFORMS": "cpu", "XLA_FLAGS": flags, **(env or {})}
 
 
 def bare(place, folder, *argv, env=None):
-    return torchtest.bare(place, sys.executable, *argv, env=_env(folder, env))
+    return torchtest.bare(place, sys.executable, *argv, env=environment(folder, env))
 
 
 def run(place, folder, *argv, env=None, options=()):
-    return torchtest.run(place, sys.executable, *argv, env=_env(folder, env), options=options)
+    return torchtest.run(place, sys.executable, *argv, env=environment(folder, env), options=options)

@@ -33,6 +33,12 @@ static struct {
 	uint32_t off;    /* the program says its steps itself */
 } steps;
 
+static struct {
+	call_capture_fn *fn;
+	uint32_t number;
+	uint64_t end_ns; /* of the one that runs; 0: none does */
+} capture;
+
 static __thread __attribute__((tls_model("initial-exec"))) const struct call *current;
 static __thread __attribute__((tls_model("initial-exec"))) uint32_t thread_id;
 
@@ -109,6 +115,42 @@ void call_forked(void)
 	atomic_store_explicit(&steps.busy, 0, memory_order_relaxed);
 	thread_id = 0;
 	current = NULL;
+	capture.number = 0;
+	capture.end_ns = 0;
+}
+
+/* --- captures --- */
+
+void call_on_capture(call_capture_fn *fn)
+{
+	capture.fn = fn;
+}
+
+__attribute__((cold, noinline)) static void new_capture(uint32_t number, uint32_t ms)
+{
+	capture.number = number;
+	if (!number || !capture.fn)
+		return;
+	capture.fn(number);
+	capture.end_ns = now_ns() + ms * 1000000ull;
+}
+
+__attribute__((cold, noinline)) static void end_capture(void)
+{
+	if (now_ns() < capture.end_ns)
+		return;
+	capture.end_ns = 0;
+	capture.fn(0);
+}
+
+static inline void look_for_capture(void)
+{
+	uint32_t ms, number = aon_capture(&ms);
+
+	if (capture.end_ns)
+		end_capture();
+	else if (__builtin_expect(number != capture.number, 0))
+		new_capture(number, ms);
 }
 
 /* --- calls --- */
@@ -131,6 +173,7 @@ static inline void *on_call(vectorcall_fn *next, void *self, void *const *args, 
 	if (current || o->object != self || !aon_wants(AON_WANT_RANGE | AON_WANT_STEP))
 		return next(self, args, n, names);
 	current = &call;
+	look_for_capture();
 	step(o->function);
 	pushed = aon_wants(AON_WANT_RANGE);
 	if (pushed)

@@ -29,6 +29,9 @@ static struct {
 	void (*inc_ref)(void *object);
 	void *(*new_tuple)(long n);
 	int (*set_item)(void *tuple, long i, void *item);
+	void *(*new_number)(unsigned long n);
+	void *(*call)(void *callable, ...);
+	void (*dec_ref)(void *object);
 	void *none;
 } py;
 
@@ -37,6 +40,7 @@ AON_API int aon_jax_watch(void *object, size_t size, const char *name, uint32_t 
 AON_API void *aon_jax_function(unsigned which);
 AON_API uint32_t aon_jax_current(void);
 AON_API void *aon_jax_arguments(void);
+AON_API void aon_jax_on_capture(void *callable);
 AON_API void aon_jax_own_steps(void);
 AON_API void aon_jax_forked(void);
 AON_API void aon_jax_mark(const char *text);
@@ -57,6 +61,9 @@ AON_API int aon_jax_start(void)
 		{ &py.inc_ref, "Py_IncRef" },
 		{ &py.new_tuple, "PyTuple_New" },
 		{ &py.set_item, "PyTuple_SetItem" },
+		{ &py.new_number, "PyLong_FromUnsignedLong" },
+		{ &py.call, "PyObject_CallFunctionObjArgs" },
+		{ &py.dec_ref, "Py_DecRef" },
 		{ &py.none, "_Py_NoneStruct" },
 	};
 
@@ -188,6 +195,27 @@ AON_API void *aon_jax_arguments(void)
 		py.set_item(tuple, i, c->args[i]);
 	}
 	return tuple;
+}
+
+static void *capturer; /* owned, for good: capturer(number) */
+
+static void on_capture(uint32_t number)
+{
+	void *n = py.new_number(number), *r = n ? py.call(capturer, n, NULL) : NULL;
+
+	if (!r)
+		py.clear();
+	if (r)
+		py.dec_ref(r);
+	if (n)
+		py.dec_ref(n);
+}
+
+AON_API void aon_jax_on_capture(void *callable)
+{
+	py.inc_ref(callable);
+	capturer = callable;
+	call_on_capture(on_capture);
 }
 
 /* The program says its steps itself. */
