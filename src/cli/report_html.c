@@ -3,9 +3,11 @@
  * report_html.c - aon report --html: the page of aon serve in one file, with its answers inside.
  *
  * The answers are those of the API, by address, as one JSON object that is compressed: web/src/api.ts
- * reads it. The file asks nothing of the network: it says so.
+ * reads it. Tiles are as fine as TILES_MAX lets them. The file asks nothing of the network: it says so.
  */
+#include <endian.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +17,14 @@
 #include "cli/served.h"
 #include "serve/page.h"
 #include "serve/serve.h"
+#include "tile/cell.h"
 
-#define RUNS_MAX 8u
-#define GZIP     31 /* zlib's window bits of the gzip format */
+#define RUNS_MAX  8u
+#define GZIP      31         /* zlib's window bits of the gzip format */
+#define TILES_MAX (3u << 20) /* bytes, before they are compressed */
+#define LEVEL_MIN 8u
+#define LEVEL_MAX 54u
+#define AT_ONCE   128u /* tracks in one question */
 
 /* What the page asks of a run, and under which address it looks for the answer. */
 static const struct {
@@ -34,6 +41,7 @@ static const struct {
 	{ "findings", "findings" },
 	{ "flame", "flame" },
 	{ "roofline", "roofline" },
+	{ "names", "names" },
 };
 
 static const char head[] =
@@ -132,6 +140,7 @@ static void begin_entry(struct saver *v, const char *run, const char *key)
 	v->any = true;
 }
 
+/* Keeps the answer under `key`. */
 static void save(struct saver *v, const char *run, const char *key, const char *what)
 {
 	char target[256];
@@ -146,6 +155,101 @@ static void save(struct saver *v, const char *run, const char *key, const char *
 	answer_fini(&a);
 }
 
+/* --- tiles --- */
+
+/* Tracks have the numbers from 1 on; so many are in the answer, which is kept. */
+static size_t save_tracks(struct saver *v, const char *run)
+{
+	static const char mark[] = "\"base_level\":";
+	char target[64];
+	const char *p;
+	struct answer a;
+	size_t n = 0;
+
+	snprintf(target, sizeof(target), "/api/v1/run/%s/tracks", run);
+	if (!ask(v, &a, target))
+		return 0;
+	begin_entry(v, run, "tracks");
+	fwrite(a.body, 1, a.len, v->f);
+	for (p = a.body; (p = memmem(p, a.len - (size_t)(p - a.body), mark, sizeof(mark) - 1)); p++)
+		n++;
+	answer_fini(&a);
+	return n;
+}
+
+/* Is there a tile that a finer one would say more of? */
+static bool has_cells(const char *p, size_t len)
+{
+	uint32_t n;
+
+	for (size_t at = 0; at + 12 <= len; at += n) {
+		memcpy(&n, p + at, sizeof(n));
+		n = le32toh(n);
+		if (p[at + 9] > 1)
+			return true;
+		if (n < 12)
+			break;
+	}
+	return false;
+}
+
+/* The tiles of some tracks at one level, to `to`. Whether a finer level would say more. */
+static bool put_tiles(struct saver *v, FILE *to, const char *run, uint32_t L, uint64_t last,
+		      size_t first, size_t n)
+{
+	char target[128 + 6 * AT_ONCE];
+	uint64_t next = 0;
+	struct answer a;
+	bool more = false;
+	int len;
+
+	do {
+		len = snprintf(target, 128,
+			       "/api/v1/run/%s/tiles?L=%" PRIu32 "&i=0-%" PRIu64 "&from=%" PRIu64
+			       "&tracks=%zu",
+			       run, L, last, next, first);
+		for (size_t i = 1; i < n; i++)
+			len += snprintf(target + len, 8, ",%zu", first + i);
+		if (!ask(v, &a, target))
+			return false;
+		next = a.next;
+		fwrite(a.body, 1, a.len, to);
+		more |= has_cells(a.body, a.len);
+		answer_fini(&a);
+	} while (next);
+	return more;
+}
+
+static int save_tiles(struct saver *v, const struct run *r)
+{
+	size_t tracks = save_tracks(v, r->id), len = 0;
+	uint64_t long_ns = r->t1 > r->t0 ? r->t1 - r->t0 : 1;
+	uint32_t L = LEVEL_MIN;
+	bool more = tracks > 0;
+	char *bytes = NULL;
+	FILE *to = open_memstream(&bytes, &len);
+
+	if (!to)
+		return -ENOMEM;
+	while (L < LEVEL_MAX && long_ns >> (L + TILE_SHIFT))
+		L += 2;
+	for (; more && L >= LEVEL_MIN && len < TILES_MAX && long_ns >> (L + TILE_SHIFT) < 256;
+	     L -= 2) {
+		more = false;
+		for (size_t i = 1; i <= tracks; i += AT_ONCE)
+			more |= put_tiles(v, to, r->id, L, long_ns >> (L + TILE_SHIFT), i,
+					  tracks + 1 - i < AT_ONCE ? tracks + 1 - i : AT_ONCE);
+		fflush(to); /* brings `len` up to date */
+	}
+	fclose(to);
+	begin_entry(v, r->id, "tiles");
+	fputc('"', v->f);
+	put_base64(v->f, (unsigned char *)bytes, len);
+	fputc('"', v->f);
+	free(bytes);
+	return 0;
+}
+
 static int save_all(struct saver *v)
 {
 	struct runs rs;
@@ -157,12 +261,14 @@ static int save_all(struct saver *v)
 	save(v, NULL, "runs", "runs");
 	if (rs.n > RUNS_MAX)
 		cli_say(CLI_OK, "of %zu runs the last %u are in the page", rs.n, RUNS_MAX);
-	for (size_t i = 0; i < rs.n && i < RUNS_MAX; i++)
+	for (size_t i = 0; i < rs.n && i < RUNS_MAX && !err; i++) {
 		for (size_t k = 0; k < sizeof(part) / sizeof(part[0]); k++)
 			save(v, rs.run[i].id, part[k].key, part[k].ask);
+		err = save_tiles(v, &rs.run[i]);
+	}
 	fputc('}', v->f);
 	runs_fini(&rs);
-	return 0;
+	return err;
 }
 
 /* --- the file --- */

@@ -165,6 +165,7 @@ export function applyTheme(): void {
 }
 
 async function share(): Promise<void> {
+	window.dispatchEvent(new Event('aon-share')); // a view whose address lags brings it up to date
 	const ok = await copy(location.href);
 	const local = /^(localhost|127\.|\[::1\])/.test(location.hostname);
 	toast(!ok ? location.href : source.saved || !local ? t('share.done') : t('share.local'));

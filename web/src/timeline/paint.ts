@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of the timeline onto a canvas: pictures of tiles, or rectangles where events are exact.
+import type { Step } from '../api';
 import { classOf, colour, hatch } from '../classes';
 import * as fmt from '../fmt';
 import { font, ticks } from '../plot';
@@ -25,7 +26,7 @@ export interface Scene {
 	area: [number, number] | null;
 	flows: Flow[];
 	marks: number[];
-	steps: number[];
+	steps: Map<number | null, Step[]>; // by rank
 	cursor: number | null;
 	t1: number; // end of the run
 }
@@ -66,6 +67,8 @@ function paintRow(g: CanvasRenderingContext2D, r: Row, tr: Track, y: number, X: 
 			g.fillRect(a, y + pad, b - a, hh);
 		}
 	}
+	const steps = tr.kind === 'step' ? s.steps.get(tr.rank) : undefined;
+	if (steps) return paintSteps(g, steps, y, r.h, X, s);
 	const L = s.store.level(nsPerPx, tr), width = 2 ** (L + 9);
 	const from = Math.max(0, Math.floor(s.win.t0 / width)), to = Math.floor(Math.min(s.win.t1, Math.max(s.t1, 1)) / width);
 	const done = new Set<Tile>();
@@ -79,8 +82,7 @@ function paintRow(g: CanvasRenderingContext2D, r: Row, tr: Track, y: number, X: 
 				if (done.has(tile)) continue;
 				done.add(tile);
 			}
-			if (tr.kind === 'step') paintSteps(g, tile.exact, y, r.h, X, s);
-			else paintExact(g, tile.exact, r, y + pad, hh, X, s);
+			paintExact(g, tile.exact, r, y + pad, hh, X, s);
 		} else if (tile.cells) paintCells(g, tile, i * width, own ? width : Math.min(width, 2 ** (tile.L + 9)), y + pad, hh, X);
 		else if (tile.counter) {
 			if (done.has(tile) && !own) continue;
@@ -130,7 +132,7 @@ function paintExact(g: CanvasRenderingContext2D, e: Exact, r: Row, y: number, h:
 		g.globalAlpha = dim ? 0.22 : 1;
 		g.fillStyle = fill;
 		g.fillRect(x0, yy, w > 3 ? w - 1 : w, hh);
-		if (w >= 40) {
+		if (w >= 40 && (r.lanes || r.track?.kind !== 'thread')) {
 			const n = s.store.names.get(e.name[i]!);
 			g.fillStyle = ink(cls);
 			const from = Math.max(x0, s.gutter) + 4, room = Math.floor((Math.min(x1, 1e5) - from - 3) / 6.7);
@@ -140,20 +142,27 @@ function paintExact(g: CanvasRenderingContext2D, e: Exact, r: Row, y: number, h:
 	g.globalAlpha = 1;
 }
 
-function paintSteps(g: CanvasRenderingContext2D, e: Exact, y: number, h: number, X: (t: number) => number, s: Scene): void {
+/** Steps by their number, of the list that the API has: a line where each begins, and how long it is. */
+function paintSteps(g: CanvasRenderingContext2D, steps: Step[], y: number, h: number, X: (t: number) => number, s: Scene): void {
 	font(g);
 	g.textBaseline = 'middle';
-	for (let i = Math.max(0, before(e, s.win.t0 - e.longest)); i < e.n && e.start[i]! <= s.win.t1; i++) {
-		const x0 = X(e.start[i]!), x1 = X(e.start[i]! + e.dur[i]!);
+	g.textAlign = 'left';
+	let drawn = -1e9;
+	for (const st of steps) {
+		const x0 = X(st.start_ns), x1 = X(st.start_ns + st.dur_ns);
+		if (x1 < s.gutter || st.start_ns > s.win.t1) continue;
 		g.fillStyle = colour('raised');
-		g.fillRect(x0 + 1, y + 2, Math.max(1, x1 - x0 - 1), h - 4);
-		g.fillStyle = colour('dim');
-		g.fillRect(x0, y + 1, 1, h - 2);
-		if (x1 - x0 > 60) {
-			g.textAlign = 'left';
-			const label = `${s.store.names.get(e.name[i]!)?.name ?? ''} ${fmt.time(e.dur[i])}`.trim();
-			g.fillText(fmt.middle(label, Math.floor((x1 - x0 - 8) / 6.2)), Math.max(x0, s.gutter) + 5, y + h / 2);
+		g.fillRect(x0, y + 1, Math.max(1, x1 - x0), h - 2);
+		if (x0 - drawn >= 3) {
+			g.fillStyle = colour('dim');
+			g.fillRect(x0, y + 1, 1, h - 2);
+			drawn = x0;
 		}
+		const from = Math.max(x0, s.gutter) + 5, room = Math.floor((x1 - from - 4) / 6.2);
+		if (room < 4) continue;
+		const n = fmt.count(st.step), long = `${n}  ${fmt.time(st.dur_ns)}`;
+		g.fillStyle = colour('dim');
+		if (n.length <= room) g.fillText(long.length <= room ? long : n, from, y + h / 2);
 	}
 }
 

@@ -55,7 +55,7 @@ export function layout(tracks: Track[], f: Folds, ranks: number[] | null, show: 
 		if (f.only && !f.only(tr)) return (kids.get(tr.id) ?? []).forEach((k) => put(k, indent));
 		const mine = kids.get(tr.id) ?? [];
 		const key = `t${tr.id}`, thread = tr.kind === 'thread';
-		const open = f.open.has(key) || (!f.closed.has(key) && (thread ? busiest.get(rankKey(tr)) === tr : true));
+		const open = f.open.has(key) || (!f.closed.has(key) && (thread ? tr.n * 10 >= (busiest.get(rankKey(tr))?.n ?? 0) : true));
 		push({ label: tr.label, indent, track: tr, group: mine.length || thread ? key : null, folded: !open, lanes: thread && open ? Math.min(LANES, deep(tr)) : 0, key,
 			h: tr.kind === 'counter' ? 30 : undefined });
 		if (open) for (const k of sorted(mine)) put(k, indent + 1);

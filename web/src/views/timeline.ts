@@ -30,7 +30,8 @@ class Timeline implements Shown, Steered {
 	private folds: Folds = { closed: new Set(), open: new Set(), pinned: new Set(), alike: true, only: null };
 	private win: Range;
 	target: Range;
-	private steps: Step[] = [];
+	private steps: Step[] = []; // of the first rank
+	private stepsOf: Scene['steps'] = new Map();
 	private sel: Scene['sel'] = null;
 	private selInfo: EventInfo | null = null;
 	private area: Range | null = null;
@@ -102,14 +103,20 @@ class Timeline implements Shown, Steered {
 	private async loadSteps(): Promise<void> {
 		try {
 			const r = await get<Steps>(runPath(this.run.id, 'steps'), { limit: 5000 });
-			this.steps = r.steps.filter((s) => s.rank === r.steps[0]!.rank).sort((a, b) => a.start_ns - b.start_ns);
+			this.stepsOf.clear();
+			for (const s of [...r.steps].sort((a, b) => a.start_ns - b.start_ns)) {
+				const list = this.stepsOf.get(s.rank);
+				if (list) list.push(s);
+				else this.stepsOf.set(s.rank, [s]);
+			}
+			this.steps = [...this.stepsOf.values()][0] ?? [];
 			// Opens at a typical step, not at everything.
 			if (!state.w && !state.t && this.steps.length > 2 && !state.sel) {
 				const by = [...this.steps].sort((a, b) => a.dur_ns - b.dur_ns), s = by[by.length >> 1]!;
 				this.jump([Math.max(0, s.start_ns - s.dur_ns * 0.1), s.start_ns + s.dur_ns * 1.1], false);
 			}
 		} catch { /* a run without steps has a strip without bars */ }
-		this.strip.redraw();
+		this.draw();
 	}
 
 	/** Of many ranks, those that a finding names are not folded. */
@@ -179,7 +186,7 @@ class Timeline implements Shown, Steered {
 			store: this.store, win: { t0: this.win[0], t1: this.win[1] }, rows: this.rows, scroll: this.scroller.scrollTop, gutter: this.gutter(), top: TOP,
 			match: q ? (n) => !!this.store.names.get(n)?.name.toLowerCase().includes(q) : null,
 			shown: cls ? (c) => cls.includes(c) : null,
-			sel: this.sel, area: this.area, flows: this.flows, marks: this.marks, steps: [], cursor: this.hover?.x ?? null, t1: this.end(),
+			sel: this.sel, area: this.area, flows: this.flows, marks: this.marks, steps: this.stepsOf, cursor: this.hover?.x ?? null, t1: this.end(),
 		};
 		paint(g, w, hh, scene);
 		this.measure(g, w);
@@ -244,9 +251,7 @@ class Timeline implements Shown, Steered {
 	/** When nothing has moved for a while: the address, the figures beside the picture, its table. */
 	private settle(): void {
 		if (this.closed || !this.body.el.isConnected) return;
-		const whole = this.win[0] <= 0 && this.win[1] >= this.end();
-		const w: Range | null = whole ? null : [Math.round(this.win[0]), Math.round(this.win[1])];
-		if (Date.now() - this.save > 200 && state.view === 'timeline') go({ w }, false);
+		this.saveWindow();
 		this.note.textContent = this.store.failed ? t('timeline.failed', { why: this.store.failed }) : this.inView();
 		this.note.className = this.store.failed ? 'warn' : 'dim';
 		this.paintTwin();
@@ -266,6 +271,11 @@ class Timeline implements Shown, Steered {
 			}
 		}
 		if (changed) this.place();
+	}
+
+	private saveWindow(): void {
+		const [a, b] = this.target, whole = a <= 0 && b >= this.end();
+		if (state.view === 'timeline' && state.run === this.run.id) go({ w: whole ? null : [Math.round(Math.max(0, a)), Math.round(b)] }, false);
 	}
 
 	/** Busy time of a track in the window, by class, from whatever was drawn. */
@@ -500,7 +510,7 @@ class Timeline implements Shown, Steered {
 	private async same(by: number): Promise<void> {
 		const e = this.selInfo;
 		if (!e) return;
-		const r = await get<Reply & { results: SearchHit[] }>(runPath(this.run.id, 'search'), { q: e.name, limit: 2000 });
+		const r = await get<Reply & { results: SearchHit[] }>(runPath(this.run.id, 'search'), by > 0 ? { q: e.name, limit: 8, t0: e.start + 1 } : { q: e.name, limit: 2000 });
 		const list = r.results.filter((x) => x.start !== undefined).sort((a, b) => a.start! - b.start!);
 		const next = by > 0 ? list.find((x) => x.start! > e.start) : [...list].reverse().find((x) => x.start! < e.start);
 		if (!next) return toast(t('find.none'));
@@ -594,6 +604,7 @@ class Timeline implements Shown, Steered {
 		this.strip.el.addEventListener('pointermove', strip);
 		window.addEventListener('aon-theme', this.themed);
 		window.addEventListener('resize', this.resized);
+		window.addEventListener('aon-share', this.saved);
 	}
 
 	point(at: { x: number; y: number } | null): void {
@@ -626,6 +637,7 @@ class Timeline implements Shown, Steered {
 		recolour(state.classes);
 		this.draw();
 	};
+	private saved = () => this.saveWindow();
 	private resized = () => {
 		document.documentElement.style.setProperty('--gutter', `${this.gutter()}px`);
 		this.place();
@@ -704,6 +716,7 @@ class Timeline implements Shown, Steered {
 		clearTimeout(this.late);
 		window.removeEventListener('aon-theme', this.themed);
 		window.removeEventListener('resize', this.resized);
+		window.removeEventListener('aon-share', this.saved);
 		setFinder(null);
 	}
 }

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a timeline of ten million events costs the browser: until the first picture is there, and a
+frame while it is panned and zoomed. In headless Chromium, which draws with the CPU.
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+BUILD = pathlib.Path(os.environ.get("AON_BUILD") or os.getcwd())
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "aon"
+BARS = {"timeline_first_paint_s": (1, "s"), "timeline_frame_p95_ms": (16, "ms")}
+
+
+def row(name, value, note):
+    bar, unit = BARS[name]
+    print(json.dumps({"id": name, "value": value, "unit": unit, "bar": bar,
+                      "ok": None if value is None else value <= bar, "note": note}), flush=True)
+
+
+def missing():
+    for tool in ("node", "chromium"):
+        if not shutil.which(tool):
+            return f"{tool} is not installed"
+    if not (CACHE / "web/node_modules/playwright-core").is_dir():
+        return "playwright-core is not there (tools/setup bench)"
+    return None if (ROOT / "web/dist/index.html").exists() else "the page was not built"
+
+
+def main():
+    why = missing()
+    if why:
+        for name in BARS:
+            row(name, None, why)
+        return 0
+    with tempfile.TemporaryDirectory(prefix="aon-bench-", dir=BUILD) as place:
+        store = pathlib.Path(place) / "big.db"
+        subprocess.run([BUILD / "bench/big_store", store], check=True)
+        serve = subprocess.Popen([BUILD / "aon", "serve", "--json", store], stdout=subprocess.PIPE,
+                                 stdin=subprocess.DEVNULL)
+        try:
+            said = json.loads(serve.stdout.readline())
+            env = {**os.environ, "AON_PAGE": json.dumps({"address": said["address"], "base": said["base"]})}
+            out = subprocess.run(["node", ROOT / "web/test/speed.mjs"], env=env, stdout=subprocess.PIPE, text=True,
+                                 timeout=300, check=True).stdout
+        finally:
+            serve.terminate()
+            serve.wait(30)
+    r = json.loads(out)
+    row("timeline_first_paint_s", round(r["paint"], 2),
+        f"{r['events']:,} events; from the address to the picture, median of {r['rounds']}; the first one {r['cold']:.2f} s")
+    row("timeline_frame_p95_ms", round(r["p95"], 1),
+        f"{r['frames']} frames of panning and zooming without a limit of the rate, {r['tracks']} tracks; p50 {r['p50']:.1f}, "
+        f"the script's part p95 {r['script']:.1f} ms")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// How fast the timeline is: run by bench/web.py, prints one JSON object.
+import { launch, tab } from './browser.mjs';
+
+const { address, base } = JSON.parse(process.env.AON_PAGE);
+const ROUNDS = 5, FRAMES = 400;
+const browser = await launch(['--disable-frame-rate-limit', '--disable-gpu-vsync']);
+
+/** From nothing to tiles on the screen, by the page's own clock. */
+async function paint() {
+	const t = await tab(browser, base);
+	await t.page.goto(address);
+	const run = await t.page.evaluate(async () => (await (await fetch('api/v1/runs')).json()).runs[0]);
+	await t.page.goto('about:blank');
+	await t.page.goto(`${base}#/run/${run.id}/timeline`);
+	await t.page.waitForFunction(() => document.querySelector('[data-view="timeline"]')?.dataset.painted);
+	const ms = await t.page.evaluate(() => Number(document.querySelector('[data-view="timeline"]').dataset.painted));
+	return { t, run, ms };
+}
+
+/** Pans and zooms from the whole run to microseconds and back; ms from each frame to the next. */
+const drive = (page, n) => page.evaluate((frames) => new Promise((ok) => {
+	const tl = window.aonTimeline, end = tl.end(), gaps = [];
+	tl.frames.length = 0;
+	let i = 0, last = performance.now();
+	const step = () => {
+		const now = performance.now();
+		if (i) gaps.push(now - last);
+		last = now;
+		if (i++ === frames) return ok({ gaps, script: tl.frames.slice(-frames) });
+		const k = (1 - Math.cos((i / frames) * Math.PI * 4)) / 2, long = end ** (1 - k) * 2e5 ** k;
+		const mid = end * (0.2 + 0.6 * (i / frames));
+		tl.show([Math.max(0, mid - long / 2), Math.max(0, mid - long / 2) + long]);
+		requestAnimationFrame(step);
+	};
+	requestAnimationFrame(step);
+}), n);
+
+const at = (list, q) => [...list].sort((a, b) => a - b)[Math.min(list.length - 1, Math.floor(list.length * q))];
+const first = await paint();
+await first.t.close();
+const warm = [];
+let last = null;
+for (let i = 0; i < ROUNDS; i++) {
+	await last?.t.close();
+	last = await paint();
+	warm.push(last.ms);
+}
+await last.t.page.waitForTimeout(1000);
+await drive(last.t.page, FRAMES / 4); // tiles and code are warm, as they are for who works with it
+const { gaps, script } = await drive(last.t.page, FRAMES);
+const tracks = await last.t.page.evaluate(() => window.aonTimeline.tracks.length);
+await browser.close();
+process.stdout.write(JSON.stringify({
+	paint: at(warm, 0.5) / 1000, cold: first.ms / 1000, rounds: ROUNDS, events: first.run.events,
+	p50: at(gaps, 0.5), p95: at(gaps, 0.95), script: at(script, 0.95), frames: gaps.length, tracks,
+}) + '\n');
