@@ -55,6 +55,12 @@ struct export_count {
 
 int export_trace(const struct trace *t, const struct export_opts *o, struct export_count *count);
 
+/* GPU time by the stack that launched it, as in pprof: frames from the bottom up, the last is the
+ * kernel. What the function returns below 0 ends it. */
+typedef int export_stack_fn(void *arg, const char *const *frame, size_t depth, uint64_t ns,
+			    uint64_t count);
+int export_stacks(const struct trace *t, export_stack_fn *fn, void *arg);
+
 /* The format that a file's name asks for, -1 if none; *gz: it ends in .gz. */
 int export_format_of(const char *path, bool *gz);
 

@@ -127,6 +127,50 @@ int stacks_each(struct walk *w, stacks_fn *fn, void *arg)
 	return err;
 }
 
+/* --- for readers --- */
+
+struct reader {
+	export_stack_fn *fn;
+	void *arg;
+};
+
+static int tell(struct walk *w, void *arg, const uint32_t *frame, size_t depth,
+		const struct node *leaf)
+{
+	const struct reader *r = arg;
+	const char *text[600];
+	char room[64]; /* of the rank: the one made text that is not a constant, at the bottom */
+
+	for (size_t i = 0; i < depth; i++)
+		text[i] = stacks_text(w, frame[depth - 1 - i], room, sizeof(room));
+	return r->fn(r->arg, text, depth, leaf->ns, leaf->count);
+}
+
+static int discard(void *arg, const void *bytes, size_t n)
+{
+	(void)arg;
+	(void)bytes;
+	(void)n;
+	return 0;
+}
+
+int export_stacks(const struct trace *t, export_stack_fn *fn, void *arg)
+{
+	struct export_opts o = { .format = EXPORT_COLLAPSED, .file = -1, .write = discard };
+	struct export_count n = { 0 };
+	struct walk w = { .t = t, .o = &o, .n = &n, .all = t->events };
+	struct reader r = { fn, arg };
+	int err = sink_new(&w.s, o.write, NULL, false);
+
+	if (err)
+		return err;
+	err = link_all(&w.links, t, o.file, true);
+	err = err ? err : stacks_each(&w, tell, &r);
+	link_free(&w.links);
+	sink_end(w.s);
+	return err;
+}
+
 /* --- collapsed --- */
 
 /* Frames are parted by semicolons, lines by their ends: names may have neither. */

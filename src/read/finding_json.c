@@ -92,13 +92,19 @@ static void path_json(struct json *j, const struct replay *r)
 	json_close(j);
 }
 
+void findings_some_json(struct json *j, const struct trace *t, const struct findings *fs,
+			const struct replay *r, uint64_t t0, size_t most)
+{
+	json_open(j, "findings", '[');
+	for (size_t i = 0; i < fs->n && i < most; i++)
+		finding_json(j, t, &fs->f[i], i, r, t0);
+	json_close(j);
+}
+
 void findings_json(struct json *j, const struct trace *t, const struct findings *fs,
 		   const struct replay *r, uint64_t t0)
 {
-	json_open(j, "findings", '[');
-	for (size_t i = 0; i < fs->n; i++)
-		finding_json(j, t, &fs->f[i], i, r, t0);
-	json_close(j);
+	findings_some_json(j, t, fs, r, t0, SIZE_MAX);
 	json_open(j, "checked", '[');
 	for (enum family k = 0; k < FAMILIES; k++) {
 		json_open(j, NULL, '{');

@@ -170,10 +170,13 @@ void insight_rows_json(struct json *j, const char *key, const struct insight *in
 	json_close(j);
 }
 
-void insight_steps_json(struct json *j, const struct insight *in, uint64_t t0)
+void insight_steps_json(struct json *j, const struct insight *in, uint64_t t0, size_t from,
+			size_t most)
 {
+	size_t end = most < in->steps - from ? from + most : in->steps;
+
 	json_open(j, "steps", '[');
-	for (size_t i = 0; i < in->steps; i++) {
+	for (size_t i = from; i < end; i++) {
 		const struct insight_step *s = &in->step[i];
 
 		json_open(j, NULL, '{');
@@ -245,7 +248,7 @@ void insight_json(struct json *j, const struct insight *in)
 	insight_rows_json(j, "kernels", in, ROLL_KERNEL);
 	insight_rows_json(j, "ops", in, ROLL_OP);
 	insight_rows_json(j, "modules", in, ROLL_MODULE);
-	insight_steps_json(j, in, 0);
+	insight_steps_json(j, in, 0, 0, SIZE_MAX);
 	insight_memory_json(j, in, 0);
 	insight_account_json(j, in->t);
 }

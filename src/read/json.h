@@ -20,13 +20,18 @@ void insight_json(struct json *j, const struct insight *in); /* all of the follo
 void insight_devices_json(struct json *j, const struct insight *in);
 void insight_rows_json(struct json *j, const char *key, const struct insight *in,
 		       enum insight_by by);
-void insight_steps_json(struct json *j, const struct insight *in, uint64_t t0);
+/* `most` steps from the one at `from` <= in->steps on. */
+void insight_steps_json(struct json *j, const struct insight *in, uint64_t t0, size_t from,
+			size_t most);
 void insight_memory_json(struct json *j, const struct insight *in, uint64_t t0);
 void insight_account_json(struct json *j, const struct trace *t);
 
 /* finding_json.c; r: NULL allowed */
 void findings_json(struct json *j, const struct trace *t, const struct findings *fs,
 		   const struct replay *r, uint64_t t0);
+/* The costliest alone. */
+void findings_some_json(struct json *j, const struct trace *t, const struct findings *fs,
+			const struct replay *r, uint64_t t0, size_t most);
 /* What a step of the window would take under the change for a finding; 0: was not replayed. */
 uint64_t replay_step_ns(const struct replay *r, enum family k);
 
