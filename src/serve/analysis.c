@@ -197,40 +197,62 @@ static int fill(struct analysis *an, struct ask *q, const char *ranks)
 	return err;
 }
 
-int analysis_get(struct ask *q, struct analysis **out)
+/* What is asked for, with nothing loaded yet. */
+static int wanted(struct analysis **out, struct ask *q, const char **ranks)
 {
 	struct analysis *an = calloc(1, sizeof(*an));
-	const char *ranks;
 	int err;
 
 	if (!an)
 		return -ENOMEM;
 	err = ask_range(q, &an->t0, &an->t1);
-	err = err ? err : ask_ranks(q, &ranks);
-	if (!err && ranks && strlen(ranks) >= sizeof(an->ranks))
+	err = err ? err : ask_ranks(q, ranks);
+	if (!err && *ranks && strlen(*ranks) >= sizeof(an->ranks))
 		err = ask_mistake(q, "ranks is too long");
 	if (err < 0) {
 		free(an);
 		return err;
 	}
 	memcpy(an->run, q->run.id, RUN_ID);
-	strcpy(an->ranks, ranks ? ranks : "");
+	strcpy(an->ranks, *ranks ? *ranks : "");
 	an->blob = q->run.blob;
 	an->asof = q->run.t1;
-	if (is_same(q->s->kept, an)) {
-		free(an);
-	} else {
+	*out = an;
+	return 0;
+}
+
+int analysis_new(struct analysis **out, struct ask *q)
+{
+	struct analysis *an;
+	const char *ranks;
+	int err = wanted(&an, q, &ranks);
+
+	if (err < 0)
+		return err;
+	err = fill(an, q, ranks);
+	if (err < 0)
+		analysis_free(an);
+	else
+		*out = an;
+	return err;
+}
+
+int analysis_get(struct ask *q, struct analysis **out)
+{
+	struct analysis *want;
+	const char *ranks;
+	int err = wanted(&want, q, &ranks);
+
+	if (err < 0)
+		return err;
+	if (!is_same(q->s->kept, want)) {
 		analysis_free(q->s->kept); /* before the next is loaded: one at a time */
 		q->s->kept = NULL;
-		err = fill(an, q, ranks);
-		if (err < 0) {
-			analysis_free(an);
-			return err;
-		}
-		q->s->kept = an;
+		err = analysis_new(&q->s->kept, q);
 	}
+	free(want);
 	*out = q->s->kept;
-	return 0;
+	return err;
 }
 
 int analysis_findings(struct analysis *an)

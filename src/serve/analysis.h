@@ -34,6 +34,8 @@ struct analysis {
  * the next call. -EINVAL, -ETIMEDOUT, -ENOMEM, -EBADMSG.
  */
 int analysis_get(struct ask *q, struct analysis **out);
+/* The same, but the caller's. */
+int analysis_new(struct analysis **out, struct ask *q);
 int analysis_findings(struct analysis *an); /* fills fs and r */
 void analysis_free(struct analysis *an);    /* NULL is allowed */
 

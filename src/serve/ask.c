@@ -180,6 +180,7 @@ static const struct route *find_route(struct url *u, char **id, char **tail)
 			*strchr(*id, '/') = '\0';
 		return &route_table[i];
 	}
+	*id = *tail = NULL;
 	return NULL;
 }
 

@@ -284,7 +284,8 @@ static enum MHD_Result judge(struct http *h, struct MHD_Connection *c, const cha
 	if (h->is_unix && viewer_peer(&who, conn_of(c) ? conn_of(c)->fd : -1) < 0)
 		return refuse(c, 403, "Who asks is not known.", "");
 	in = entry_of(h, &heads, target);
-	if (in == ENTRY_NO && !open_route(target))
+	/* The page itself is no secret, and a link from a file (aon open) brings no cookie at first. */
+	if (in == ENTRY_NO && !open_route(target) && !page_has(target))
 		return refuse(c, 401, "This needs the token.",
 			      "Open the address that aon serve printed: it carries the token.");
 	if (in == ENTRY_COOKIE && strncmp(target, "/api/", 5) != 0)

@@ -16,7 +16,7 @@
 #define HTTP_CONNECTIONS 256u
 #define HTTP_PER_ADDRESS 192u
 #define HTTP_HEAD_BYTES  (32u << 10)
-#define HTTP_REQUEST_S   15u /* until a request is there, from connecting or the last answer */
+#define HTTP_REQUEST_S   10u /* until a request is there, from connecting or the last answer */
 #define HTTP_ANSWER_S    120u
 #define HTTP_LIVE        64u /* clients that are told of news */
 #define HTTP_LIVE_S      2u  /* how often */

@@ -28,25 +28,38 @@ int blob_answer(struct answer *a, const struct blob_file *b)
 	return 0;
 }
 
-bool page_answer(struct answer *a, const char *target)
+static const struct blob_file *find(const char *target)
 {
 	size_t n = strcspn(target, "?");
-	bool root = n == 1 && *target == '/';
+
+	if (n == 1 && *target == '/') {
+		target = "/index.html";
+		n = strlen(target);
+	}
+	for (const struct blob_file *b = blob_page; b->path; b++)
+		if (strlen(b->path) == n && !strncmp(b->path, target, n))
+			return b;
+	return NULL;
+}
+
+bool page_has(const char *target)
+{
+	return find(target) != NULL;
+}
+
+bool page_answer(struct answer *a, const char *target)
+{
+	const struct blob_file *b = find(target);
 
 	*a = (struct answer){ .status = 200, .fd = -1 };
-	for (const struct blob_file *b = blob_page; b->path; b++) {
-		const char *path = root ? "/index.html" : target;
-		size_t len = root ? strlen(path) : n;
-
-		if (strlen(b->path) != len || strncmp(b->path, path, len) != 0)
-			continue;
+	if (b) {
 		if (blob_answer(a, b) < 0)
 			answer_error(a, 500, "Out of memory.", "");
 		/* Vite gives names that change with the content. */
 		a->immutable = !strncmp(b->path, "/assets/", 8);
 		return true;
 	}
-	if (!root)
+	if (strcspn(target, "?") != 1)
 		return false;
 	a->type = "text/html; charset=utf-8";
 	a->body = strdup(missing);

@@ -17,7 +17,7 @@
 #include "model/rollup.h"
 #include "read/gather.h"
 #include "read/procs.h"
-#include "serve/api.h"
+#include "serve/analysis.h"
 #include "serve/cache.h"
 #include "serve/timeline.h"
 #include "store/store.h"
@@ -99,6 +99,7 @@ void serve_free(struct serve *s)
 	for (size_t i = 0; i < s->sources; i++)
 		source_free(s->source[i]);
 	free(s->source);
+	analysis_free(s->kept);
 	cache_free(s->cache);
 	pthread_mutex_destroy(&s->lock);
 	pthread_mutex_destroy(&s->heavy);

@@ -1,52 +1,216 @@
 # SPDX-License-Identifier: Apache-2.0
-"""aon serve: each answer has the numbers that aon report and aon why have of the same input."""
+"""aon serve: each answer has the numbers that aon report, why, diff and whatif have of the same
+input, and is as src/serve/openapi.json says."""
 import gzip
 import json
 import os
-import signal
+import pathlib
+import re
 
+import aonschema
 from aontest import Place, data, done, ok, skip
 from clitest import aon, fixture
 from servetest import Server
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+API = json.loads((ROOT / "src/serve/openapi.json").read_text())
+VIEWS = ["overview", "processes", "devices", "steps", "kernels", "ops", "windows", "findings", "flame", "roofline",
+         "memory", "captures", "accounting", "health"]
 
-def report(place, *args):
+
+def cli(place, *args):
     return json.loads(aon(place, *args, "--json").stdout)
+
+
+def expand(s):
+    """A schema with what it refers to in it."""
+    if isinstance(s, list):
+        return [expand(x) for x in s]
+    if not isinstance(s, dict):
+        return s
+    if "$ref" in s:
+        return expand(API["components"]["schemas"][s["$ref"].rsplit("/", 1)[1]])
+    return {k: expand(v) for k, v in s.items()}
+
+
+def faults(path, answer):
+    """What of an answer is not as the file says."""
+    schema = API["paths"]["/api/v1/" + path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+    return aonschema.problems(answer, expand(schema), path)
+
+
+def routes():
+    """The table and the file speak of the same addresses and parameters."""
+    table = dict(re.findall(r'^ROUTE\("([^"]+)",.*"([^"]*)"\)$', (ROOT / "src/serve/route.tbl.h").read_text(), re.M))
+    there = {}
+    for path, item in API["paths"].items():
+        names = [p.get("$ref", "/" + p.get("name", "")).rsplit("/", 1)[1] for p in item["get"]["parameters"]]
+        there[re.sub(r"{(?!id})[^}]+}", "{x}", path)] = {n for n in names if "{" + n + "}" not in path}
+    mine = {p: set(a.split()) for p, a in table.items() if p in there}
+    ok(mine == there, "openapi.json has the parameters of route.tbl.h",
+       [(p, mine.get(p), there[p]) for p in there if mine.get(p) != there[p]])
+    known = {"/metrics", "/health"}  # not of the API
+    ok(not {p for p in table if p.startswith("/api/")} - set(there) and set(table) - set(there) <= known,
+       "and leaves no address out", set(table) - set(there))
+
+
+def row(r):
+    """A row of aon report as the API tells it."""
+    return {"name": r["name"], "ns": r["total_ns"], "calls": r["count"], "min": r["min_ns"], "max": r["max_ns"],
+            "p50": r["p50_ns"], "p99": r["p99_ns"]}
+
+
+def told(r):
+    return {k: r[k] for k in ("name", "ns", "calls", "min", "max", "p50", "p99")}
+
+
+def by_name(rows):
+    return sorted(rows, key=lambda r: (r["name"], r["ns"], r["calls"]))
 
 
 def recorded(place, store):
     """A store that aon recorded."""
-    r = report(place, "report", store)
+    r = cli(place, "report", store)
     with Server(place, store) as s:
+        ok(not aonschema.check(s.said), "where it listens is said in JSON", aonschema.check(s.said))
         runs = s.get("runs")
-        ok(runs["v"] == 1 and {x["state"] for x in runs["runs"]} == {"ended"}, "runs are listed", runs)
+        ok(not faults("runs", runs), "runs are as the file says", faults("runs", runs))
         ok(sum(x["processes"] for x in runs["runs"]) == len(r["processes"]), "every process is of one run", runs)
         ok(len({x["id"] for x in runs["runs"]}) == len(runs["runs"]), "each run has an id", runs)
-        got = [p for x in runs["runs"] for p in s.get(f"run/{x['id']}/processes")["processes"]]
+        ids = [x["id"] for x in runs["runs"]]
+        wrong = [f for i in ids for v in VIEWS for f in faults("run/{id}/" + v, s.get(f"run/{i}/{v}"))]
+        ok(not wrong, "every view of it is as the file says", wrong)
+        got = [p for i in ids for p in s.get(f"run/{i}/processes")["processes"]]
         want = {p["process"]: p for p in r["processes"]}
         ok(all(p["accounting"] == want[p["process"]]["accounting"] and p["comm"] == want[p["process"]]["comm"]
                for p in got), "processes are those of aon report", got)
-        lost = sum(s.get(f"run/{x['id']}/accounting")["accounting"]["lost"] for x in runs["runs"])
+        lost = sum(s.get(f"run/{i}/accounting")["accounting"]["lost"] for i in ids)
         ok(lost == r["accounting"]["lost"], "accounting adds up to aon report's", lost)
-        ok(s.get(f"run/{s.run()}/health")["state"] == "ended", "health: nothing runs")
-        ok(s.get(f"run/{s.run()}/captures")["captures"] == [], "there are no captures yet")
-        for sig in (signal.SIGTERM,):
-            ok(s.stop(sig) == 0, "it ends cleanly on SIGTERM", s.log.read_text())
+        rows = [told(k) for i in ids for k in s.get(f"run/{i}/kernels")["rows"]]
+        sums = {}
+        for k in r["kernels"]:
+            was = sums.setdefault(k["name"], [0, 0])
+            was[0] += k["total_ns"]
+            was[1] += k["count"]
+        mine = {}
+        for k in rows:
+            was = mine.setdefault(k["name"], [0, 0])
+            was[0] += k["ns"]
+            was[1] += k["calls"]
+        ok(mine == sums, "kernels have the times and counts of aon report's rollups", (mine, sums))
+        ok(s.stop() == 0, "it ends cleanly on SIGTERM", s.log.read_text())
 
 
 def imported(place, trace):
-    """A trace of another tool."""
-    r = report(place, "report", trace)
+    """A trace of another tool: every number."""
+    r, w = cli(place, "report", trace), cli(place, "why", trace)
     with Server(place, trace) as s:
         run = s.get("runs")["runs"][0]
+        at = f"run/{run['id']}/"
         ok(run["name"] == trace.name and run["events"] == r["accounting"]["imported"], "a trace is a run", run)
-        d = s.get(f"run/{run['id']}/devices")
+        wrong = [f for v in VIEWS for f in faults("run/{id}/" + v, s.get(at + v))]
+        ok(not wrong, "every view of it is as the file says", wrong)
+        d = s.get(at + "devices")
         ok(d["devices"] == r["devices"] and d["streams"] == r["streams"], "devices are those of aon report", d)
         ok(not d["partial"] and d["range"]["whole"], "and say that they are of all of it", d["range"])
-        a = s.get(f"run/{run['id']}/accounting")["accounting"]
-        ok(a == r["accounting"], "accounting is that of aon report", a)
+        ok(s.get(at + "accounting")["accounting"] == r["accounting"], "accounting is that of aon report")
+        k = s.get(at + "kernels?limit=5000")
+        ok(by_name(map(told, k["rows"])) == by_name(map(row, r["kernels"])), "kernels are those of aon report")
+        ok(k["total_ns"] == sum(x["ns"] for x in k["rows"]) and k["rest"] == {"n": 0, "ns": 0} and
+           all(sum(x["hist"]) == x["calls"] for x in k["rows"]), "their sums and histograms hold all calls", k["rest"])
+        for group, word in (("op", "ops"), ("module", "modules")):
+            o = s.get(f"{at}ops?group={group}&limit=5000")["rows"]
+            ok(by_name(map(told, o)) == by_name(map(row, r[word])), f"{word} are those of aon report")
+        first = min(x["start_ns"] for x in r["steps"]) if r["steps"] else 0
+        steps = s.get(at + "steps")["steps"]
+        base = first - min((x["start_ns"] for x in steps), default=0)
+        ok([{**x, "start_ns": x["start_ns"] + base} for x in steps] == r["steps"],
+           "steps are those of aon report, from the run's begin on")
+        f = s.get(at + "findings")
+        for x in w["findings"] + f["findings"]:
+            for e in x["events"]:
+                e.pop("start_ns")
+        ok(f["findings"] == w["findings"] and f["checked"] == w["checked"] and
+           f["critical_path"] == w["critical_path"], "findings are those of aon why", f)
+        v = s.get(at + "overview")
+        ok(v["findings"] == s.get(at + "findings")["findings"][:3] and v["step"]["n"] == len(
+            {x["step"] for x in r["steps"]}), "the overview begins with them", v["step"])
+        split = sum(x["ns"] for x in v["split"])
+        mean = sum(x["dur_ns"] for x in r["steps"]) / max(len(r["steps"]), 1)
+        ok(not r["steps"] or abs(split - mean) < 0.01 * mean, "the parts of a step add up to it", (split, mean))
+        fl = s.get(at + "flame?min=0")
+        tops = sum(n[3] for n in fl["nodes"] if n[1] < 0)
+        ok(fl["total"] == k["total_ns"] and tops == fl["total"] - fl["folded"]["total"] and
+           all(n[1] < i for i, n in enumerate(fl["nodes"])), "the flame has all GPU time, parents first", fl["total"])
+        wi = cli(place, "whatif", trace, "--scale", "gemm=0.5")
+        got = s.get(at + "whatif?scale=gemm%3D0.5")
+        ok({**wi, **got} == {**got, **wi} and got["predicted_ns"] == wi["predicted_ns"], "whatif is aon whatif's", got)
+        pages(s, at, k)
+        ranges(s, at, run)
     left = [f for f in os.listdir(place.path) if f.startswith("aon-serve-")]
     ok(not left, "nothing is left of it when it has ended", left)
+
+
+def pages(s, at, k):
+    """Rows in pages, and in another order."""
+    rows, cursor = [], "0"
+    while cursor:
+        page = s.get(f"{at}kernels?limit=7&cursor={cursor}")
+        rows += page["rows"]
+        cursor = page["next"]
+    ok(rows == k["rows"], "pages of rows are all rows")
+    calls = [x["calls"] for x in s.get(at + "kernels?sort=calls")["rows"]]
+    ok(calls == sorted(calls, reverse=True), "rows can be sorted by calls", calls)
+
+
+def ranges(s, at, run):
+    """A part of the time."""
+    half = run["t1_rel"] // 2
+    a, b = (s.get(f"{at}kernels?{x}={half}&limit=5000")["rows"] for x in ("t1", "t0"))
+    whole = s.get(at + "kernels?limit=5000")["rows"]
+    both = sum(x["calls"] for x in a) + sum(x["calls"] for x in b)
+    ok(both >= sum(x["calls"] for x in whole) > max(sum(x["calls"] for x in y) for y in (a, b)),
+       "what overlaps a range is in it", both)
+
+
+def compared(place, a, b):
+    want = cli(place, "diff", a, b)
+    with Server(place, a, b) as s:
+        runs = {r["name"]: r["id"] for r in s.get("runs")["runs"]}
+        got = s.get(f"run/{runs[b.name]}/diff?vs={runs[a.name]}")
+        ok(not faults("run/{id}/diff", got), "diff is as the file says", faults("run/{id}/diff", got))
+        same = [k for k in want if k not in ("schema", "a", "b")]
+        ok(all(got[k] == want[k] for k in same), "diff is that of aon diff", [k for k in same if got[k] != want[k]])
+
+
+def downloads(place, trace):
+    """Files for other tools are those of aon export."""
+    with Server(place, trace) as s:
+        for name in ("kineto", "pprof", "perfetto"):
+            status, heads, body = s.ask(f"/api/v1/run/{s.run()}/download?format={name}")
+            out = place.path / ("export." + name)
+            aon(place, "export", "--format", name, "-o", out, trace)
+            ok(status == 200 and "attachment" in heads["Content-Disposition"] and body,
+               f"a run can be had as {name}", (status, heads))
+            if name == "kineto":
+                work = [sorted((e["name"], e["dur"]) for e in json.loads(x)["traceEvents"] if e.get("cat") == "kernel")
+                        for x in (body, out.read_bytes())]
+                ok(work[0] == work[1] and work[0], "with the kernels that aon export writes", list(map(len, work)))
+
+
+def names(place):
+    """What a stranger calls a kernel stays text."""
+    bad = "<script>alert(1)</script>\x1b[31m\u202e\"'&"
+    trace = place.path / "bad.json"
+    trace.write_text(json.dumps({"traceEvents": [
+        {"ph": "X", "cat": "kernel", "name": bad, "pid": 0, "tid": 7, "ts": 1, "dur": 5,
+         "args": {"device": 0, "stream": 7, "correlation": 1}}]}))
+    with Server(place, trace) as s:
+        status, heads, body = s.ask(f"/api/v1/run/{s.run()}/kernels")
+        ok(heads["Content-Type"] == "application/json" and heads["X-Content-Type-Options"] == "nosniff" and
+           json.loads(body)["rows"][0]["name"] == bad and b"\x1b" not in body,
+           "a name with markup and escapes is JSON, and nothing else", body)
+        ok("unsafe" not in heads["Content-Security-Policy"], "and no script of a page could be inline", heads)
 
 
 def wire(place, store):
@@ -60,11 +224,11 @@ def wire(place, store):
         status, _, none = s.ask(path, heads={"If-None-Match": heads["ETag"]})
         ok(status == 304 and not none, "what the asker has is not sent again")
         status, h, zipped = s.ask("/api/v1/openapi.json", heads={"Accept-Encoding": "gzip"})
-        ok(h["Content-Encoding"] == "gzip" and json.loads(gzip.decompress(zipped))["openapi"], "gzip for who takes it")
+        ok(h["Content-Encoding"] == "gzip" and json.loads(gzip.decompress(zipped)) == API, "gzip for who takes it")
         _, h, plain = s.ask("/api/v1/openapi.json", heads={"Accept-Encoding": "gzip;q=0"})
         ok("Content-Encoding" not in h and plain == gzip.decompress(zipped), "and none for who does not")
-        _, h, _ = s.ask("/api/v1/openapi.json", heads={"Accept-Encoding": "br"})
-        ok("Content-Encoding" not in h, "nor for who takes another")
+        _, h, zstd = s.ask("/api/v1/openapi.json", heads={"Accept-Encoding": "zstd, br"})
+        ok(h["Content-Encoding"] == "zstd" and zstd[:4] == b"\x28\xb5\x2f\xfd", "zstd for who takes that", h)
         status, h, body2 = s.ask(path, method="HEAD")
         ok(status == 200 and int(h["Content-Length"]) == len(body) and not body2, "HEAD has the heads alone", h)
         c = s.connect()
@@ -79,11 +243,16 @@ def wire(place, store):
 
 
 with Place() as place:
+    routes()
     store = fixture(place.path / "store.db")
     recorded(place, store)
     wire(place, store)
+    names(place)
     if data():
-        imported(place, data() / "kineto/hta/trace_diff/control/control.json.gz")
+        hta = data() / "kineto/hta"
+        imported(place, hta / "trace_diff/control/control.json.gz")
+        compared(place, hta / "trace_diff/control/control.json.gz", hta / "trace_diff/test/test.json.gz")
+        downloads(place, hta / "trace_diff/test/test.json.gz")
     else:
         skip("a trace is served", "no recorded traces beside the tree")
 done()

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steps.c - see steps.h. */
+#include "serve/steps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sketch.h"
+#include "store/store.h"
+
+static int on_events(void *arg, uint32_t process, const struct event *ev, size_t n)
+{
+	struct steps *s = arg;
+
+	(void)process;
+	for (size_t i = 0; i < n; i++) {
+		if (ev[i].kind != EVENT_STEP || ev[i].flags & EVENT_OPEN)
+			continue;
+		if (s->n == STEPS_KEPT) { /* the older half goes */
+			s->n /= 2;
+			memmove(s->step, s->step + s->n, s->n * sizeof(*s->step));
+		}
+		if (s->n == s->cap) {
+			size_t cap = s->cap ? 2 * s->cap : 256;
+			struct step *more = reallocarray(s->step, cap, sizeof(*more));
+
+			if (!more)
+				return -ENOMEM;
+			s->step = more;
+			s->cap = cap;
+		}
+		s->step[s->n++] = (struct step){ ev[i].a, ev[i].start_ns, ev[i].dur_ns };
+	}
+	return 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct step *x = a, *y = b;
+
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+int steps_read(struct steps *out, const struct run *r, uint64_t from_ns, uint64_t to_ns)
+{
+	struct store_filter f = { .kind = EVENT_STEP, .from_ns = from_ns, .to_ns = to_ns };
+	int err = 0;
+
+	*out = (struct steps){ .n = 0 };
+	for (size_t i = 0; i < r->processes && !out->n && !err; i++) {
+		f.process = r->process[i].id;
+		err = store_each_events(r->src->st, &f, on_events, out);
+	}
+	if (out->n)
+		qsort(out->step, out->n, sizeof(*out->step), by_start);
+	if (err < 0)
+		steps_fini(out);
+	return err;
+}
+
+void steps_fini(struct steps *s)
+{
+	free(s->step);
+	*s = (struct steps){ .n = 0 };
+}
+
+uint64_t steps_quantile(const struct steps *s, size_t from, size_t n, double q)
+{
+	struct sketch k = { .cell = NULL };
+	uint64_t v, lo = UINT64_MAX, hi = 0;
+
+	for (size_t i = from; i < from + n && i < s->n; i++) {
+		uint64_t d = s->step[i].dur_ns;
+
+		lo = d < lo ? d : lo;
+		hi = d > hi ? d : hi;
+		if (sketch_add(&k, d, 1) < 0)
+			break;
+	}
+	v = sketch_quantile(&k, q);
+	sketch_fini(&k);
+	return v > hi ? hi : v < lo ? (hi ? lo : 0) : v;
+}

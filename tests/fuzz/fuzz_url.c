@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz_url.c - the target and the heads of a request: url.h, guard.h. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "serve/guard.h"
+#include "serve/url.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct guard g = { .token = "0123456789abcdef", .cookie = "aon_1", .host = "node" };
+	char *text = malloc(size + 1), *copy = malloc(size + 1);
+	struct guard_heads h;
+	const char *why;
+	struct url u;
+
+	memcpy(text, data, size);
+	text[size] = '\0';
+	strcpy(copy, text);
+	h = (struct guard_heads){ copy, copy, copy, copy, copy, copy };
+	(void)guard_site(&g, &h, &why);
+	h.authorization = size % 2 ? copy : NULL;
+	(void)guard_token(&g, &h);
+	if (url_parse(&u, text) == 0) {
+		uint64_t n;
+
+		if (*u.path != '/' || strstr(u.path, "/../"))
+			abort();
+		for (size_t i = 0; i < u.args; i++) {
+			if (url_get(&u, u.arg[i].key) != u.arg[i].value)
+				abort();
+			if (url_number(u.arg[i].value, 1000, &n) == 0 && n > 1000)
+				abort();
+			if (url_list(u.arg[i].value) == 0)
+				(void)url_listed(u.arg[i].value, 5);
+		}
+	}
+	free(text);
+	free(copy);
+	return 0;
+}

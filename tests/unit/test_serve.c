@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "serve/guard.h"
+#include "serve/krows.h"
+#include "serve/url.h"
+#include "t.h"
+
+static int parse(struct url *u, char *room, const char *text)
+{
+	strcpy(room, text);
+	return url_parse(u, room);
+}
+
+static void good_targets(void)
+{
+	static const struct {
+		const char *text, *path, *key, *value;
+	} c[] = {
+		{ "/", "/", NULL, NULL },
+		{ "/a/b?x=1", "/a/b", "x", "1" },
+		{ "/a%20b?x=%3Cb%3E", "/a b", "x", "<b>" },
+		{ "/a?x=1+2", "/a", "x", "1 2" },
+		{ "/a+b?x", "/a+b", "x", "" },
+		{ "/a?&&x=a%3Db&", "/a", "x", "a=b" },
+		{ "/%E2%82%AC?%E2%82%AC=1", "/\xe2\x82\xac", "\xe2\x82\xac", "1" },
+	};
+	char room[URL_BYTES];
+	struct url u;
+
+	for (size_t i = 0; i < T_LEN(c); i++) {
+		bool good = parse(&u, room, c[i].text) == 0 && !strcmp(u.path, c[i].path);
+
+		if (good && c[i].key)
+			good = url_get(&u, c[i].key) && !strcmp(url_get(&u, c[i].key), c[i].value);
+		T_OK(good, "%s is a path and a query", c[i].text);
+	}
+}
+
+static void bad_targets(void)
+{
+	static const char *const c[] = {
+		"",
+		"a",
+		"*",
+		"http://evil/",
+		"/..",
+		"/a/../b",
+		"/a/%2e%2e/b",
+		"/a%2fb",
+		"/a%5cb",
+		"/./a",
+		"/%",
+		"/%1",
+		"/%zz",
+		"/%00",
+		"/a?x=%00",
+		"/a?x=%",
+		"/a?x=%ff",
+		"/a?x=%0a",
+		"/a?x=\x1b",
+		"/%c0%ae",
+		"/a?x=1&x=2",
+		"/a?x=%ed%a0%80",
+		"/a?x=%c2%80",
+		"/a?a&b&c&d&e&f&g&h&i&j&k&l&m&n&o&p&q&r&s&t&u&v&w&x&y&z&1&2&3&4&5&6&7&8",
+	};
+	char room[URL_BYTES];
+	struct url u;
+
+	for (size_t i = 0; i < T_LEN(c); i++)
+		T_OK(parse(&u, room, c[i]) == -EINVAL && *u.why, "'%zu' is refused: %s", i, u.why);
+}
+
+static void numbers(void)
+{
+	uint64_t v = 7;
+
+	T_OK(url_number("18446744073709551615", UINT64_MAX, &v) == 0 && v == UINT64_MAX,
+	     "the largest number is one");
+	T_OK(url_number("18446744073709551616", UINT64_MAX, &v) < 0, "the next is none");
+	T_OK(url_number("11", 10, &v) < 0 && url_number("9", 10, &v) == 0 && v == 9,
+	     "a bound holds");
+	T_OK(url_number("", 9, &v) < 0 && url_number("-1", 9, &v) < 0 &&
+		     url_number(" 1", 9, &v) < 0 && url_number("1e3", 9999, &v) < 0,
+	     "only digits are a number");
+	T_OK(!url_list("0,2,4-7") && url_listed("0,2,4-7", 5) && !url_listed("0,2,4-7", 3) &&
+		     !url_listed("0,2,4-7", -1) && url_listed(NULL, -1),
+	     "a list of ranks");
+	T_OK(url_list("") && url_list("1,") && url_list(",1") && url_list("7-4") && url_list("a") &&
+		     url_list("1-") && url_list("1234567890"),
+	     "what is no list of ranks is refused");
+}
+
+static void sites(void)
+{
+	static const struct {
+		const char *host, *origin, *site, *mode;
+		int status;
+	} c[] = {
+		{ "127.0.0.1:80", NULL, NULL, NULL, 0 },
+		{ "localhost:8080", "http://localhost:8080", "same-origin", "cors", 0 },
+		{ "LOCALHOST", NULL, "none", "navigate", 0 },
+		{ "[::1]:1", NULL, NULL, NULL, 0 },
+		{ "node7:99", NULL, NULL, NULL, 0 },
+		{ NULL, NULL, NULL, NULL, 400 },
+		{ "", NULL, NULL, NULL, 400 },
+		{ "evil.example", NULL, NULL, NULL, 403 },
+		{ "localhost.evil.example", NULL, NULL, NULL, 403 },
+		{ "127.0.0.1.evil.example:80", NULL, NULL, NULL, 403 },
+		{ "127.0.0.1:80@evil", NULL, NULL, NULL, 403 },
+		{ "127.0.0.1:", NULL, NULL, NULL, 403 },
+		{ "localhost:8080", "http://evil.example", NULL, NULL, 403 },
+		{ "localhost:8080", "http://localhost:8081", NULL, NULL, 403 },
+		{ "localhost:8080", "https://localhost:8080", NULL, NULL, 403 },
+		{ "localhost:8080", "null", NULL, NULL, 403 },
+		{ "localhost:8080", NULL, "cross-site", "no-cors", 403 },
+		{ "localhost:8080", NULL, "same-site", "cors", 403 },
+		{ "localhost:8080", NULL, "cross-site", "navigate", 0 },
+	};
+	struct guard g = { .host = "node7" };
+	const char *why;
+
+	for (size_t i = 0; i < T_LEN(c); i++) {
+		struct guard_heads h = { .host = c[i].host,
+					 .origin = c[i].origin,
+					 .fetch_site = c[i].site,
+					 .fetch_mode = c[i].mode };
+
+		T_OK(guard_site(&g, &h, &why) == c[i].status, "host %s, origin %s: %d",
+		     c[i].host ? c[i].host : "none", c[i].origin ? c[i].origin : "none",
+		     c[i].status);
+	}
+}
+
+static void tokens(void)
+{
+	struct guard g = { .token = "0123456789abcdef", .cookie = "aon_80" };
+	char fresh[TOKEN_BYTES];
+
+	T_OK(guard_token(&g, &(struct guard_heads){ .authorization = "Bearer 0123456789abcdef" }) &&
+		     guard_token(&g,
+				 &(struct guard_heads){ .cookie = "a=1; aon_80=0123456789abcdef" }),
+	     "the token is taken from a head or a cookie");
+	T_OK(!guard_token(&g, &(struct guard_heads){ .authorization = "Bearer 0123456789abcde" }) &&
+		     !guard_token(&g, &(struct guard_heads){ .authorization = "Bearer " }) &&
+		     !guard_token(&g,
+				  &(struct guard_heads){ .authorization = "0123456789abcdef" }) &&
+		     !guard_token(&g,
+				  &(struct guard_heads){ .cookie = "aon_81=0123456789abcdef" }) &&
+		     !guard_token(&g,
+				  &(struct guard_heads){ .cookie = "aon_80=0123456789abcdeX" }) &&
+		     !guard_token(&g,
+				  &(struct guard_heads){ .cookie = "xaon_80=0123456789abcdef" }) &&
+		     !guard_token(&g, &(struct guard_heads){ .host = NULL }),
+	     "what is not the token is not taken for it");
+	T_OK(guard_new_token(fresh) == 0 && guard_good_token(fresh) && strlen(fresh) == 48,
+	     "a new token is a good one");
+	T_OK(!guard_good_token("short") && !guard_good_token("with a blank 123456"),
+	     "short ones and others are not");
+}
+
+static void shorts(void)
+{
+	static const struct {
+		const char *name, *is;
+	} c[] = {
+		{ "void at::native::f<4, g<float> >(int, h)", "at::native::f" },
+		{ "Memcpy DtoD (Device -> Device)", "Memcpy DtoD (Device -> Device)" },
+		{ "void (anonymous namespace)::k<int>(int*)", "k" },
+		{ "gemm", "gemm" },
+		{ "", "" },
+		{ "(launch not seen)", "(launch not seen)" },
+	};
+	char out[128];
+
+	for (size_t i = 0; i < T_LEN(c); i++)
+		T_OK(!strcmp(krow_short(out, sizeof(out), c[i].name), c[i].is),
+		     "%s is %s for short", c[i].name, out);
+}
+
+int main(void)
+{
+	good_targets();
+	bad_targets();
+	numbers();
+	sites();
+	tokens();
+	shorts();
+	return t_done();
+}
