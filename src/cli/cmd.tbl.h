@@ -56,6 +56,8 @@ CMD(SERVE,   serve,   "[STORE|TRACE...]",  "the web page and its API, until it i
     "Prints an address with a token: who has it sees what you may see. Only reads;\n"
     "each operand is a store, a trace or a folder of the ranks of one job. Without:\n"
     "as report. GET /api/v1/openapi.json describes the API.")
+CMD(OPEN,    open,    "[STORE|TRACE...]",  "serve, and open the page in the browser",
+    "As serve. Where there is no browser the address is printed alone.")
 CMD(RECOVER, recover, "FILE...",           "save what is whole from damaged stores and left pools",
     "Takes a damaged store, or the *.pool files of a node that died. They are only\n"
     "read. What was saved and what is lost is said in numbers.")

@@ -3,6 +3,7 @@
 #include "cli/served.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,7 @@ static void remove_folder(struct served *v)
 	rmdir(v->folder);
 }
 
-static int make_folder(struct served *v)
+int served_folder(struct served *v)
 {
 	const char *tmp = getenv("TMPDIR");
 
@@ -45,9 +46,22 @@ static int make_folder(struct served *v)
 	return -errno;
 }
 
+/* Who ends it wants nothing left of it: signals that are blocked wait for this. */
+static int progress(void *arg, const char *path, uint64_t done, uint64_t size)
+{
+	static const int stop[] = { SIGINT, SIGTERM, SIGHUP };
+	sigset_t waiting;
+
+	if (sigpending(&waiting) == 0)
+		for (size_t i = 0; i < sizeof(stop) / sizeof(stop[0]); i++)
+			if (sigismember(&waiting, stop[i]))
+				return -ECANCELED;
+	return inputs_progress(arg, path, done, size);
+}
+
 static int import_into(struct store *st, const char *from, const struct opts *o)
 {
-	struct import_opts io = { .progress = inputs_progress, .arg = (void *)(uintptr_t)o };
+	struct import_opts io = { .progress = progress, .arg = (void *)(uintptr_t)o };
 	struct import_why why = { "" };
 	struct into_store *into;
 	struct trace *t;
@@ -76,7 +90,7 @@ static int add_trace(struct served *v, const char *from, const struct opts *o)
 	char path[PATH_MAX + 32], label[PATH_MAX];
 	struct store_why why = { "" };
 	struct store *st;
-	int rc, err = make_folder(v);
+	int rc, err = served_folder(v);
 
 	if (err < 0)
 		return cli_say(CLI_FAIL, "no place for what is imported: %s. Set TMPDIR.",
