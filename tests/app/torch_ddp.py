@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training over gloo, as torchrun starts it. The last rank is slow on purpose where SLOW_MS says so."""
+"""A training over gloo, as torchrun or Slurm starts it. The last rank is slow on purpose where SLOW_MS says so."""
 import json
 import os
 import sys
@@ -11,6 +11,8 @@ from torch import nn
 
 torch.set_num_threads(1)
 torch.manual_seed(0)
+os.environ.setdefault("RANK", os.environ.get("SLURM_PROCID", ""))
+os.environ.setdefault("WORLD_SIZE", os.environ.get("SLURM_NTASKS", ""))
 dist.init_process_group("gloo")
 m = nn.parallel.DistributedDataParallel(nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 8)))
 opt = torch.optim.SGD(m.parameters(), 0.1)

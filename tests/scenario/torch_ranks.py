@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Two ranks over gloo, started by torchrun under `aon run`: each is known by its rank, its steps and
-collectives are counted, and the rank that the others wait for is named."""
+"""Two and four ranks (AON_LONG=1: eight) over gloo, started by torchrun under `aon run`: each is known by its rank, its
+steps and collectives are counted, and the rank that the others wait for is named."""
 import json
 import socket
 import subprocess
 
 import aonschema
-from aontest import Daemon, Place, app_env, done, find, ok, report, skip
+from aontest import LONG, Daemon, Place, app_env, done, find, ok, report, skip
 from clitest import aon
 from torchtest import APPS, bare, run, steps_of, torches
 
@@ -51,8 +51,8 @@ def port():
         return s.getsockname()[1]
 
 
-def torchrun(python):
-    return [python, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", port(),
+def torchrun(python, n=2):
+    return [python, "-m", "torch.distributed.run", "--nproc-per-node", n, "--master-port", port(),
             APPS / "torch_ddp.py", STEPS]
 
 
@@ -62,7 +62,7 @@ def told(r):
 
 def ranks(p, version, python):
     plain = told(bare(p, *torchrun(python)))
-    r, rep = run(p, *torchrun(python), env={"SLOW_MS": "20"})
+    r, rep = run(p, *torchrun(python), env={"SLOW_MS": "40"})
     got = told(r)
     ok(r.returncode == 0 and {k: v["sum"] for k, v in plain.items()} == {k: v["sum"] for k, v in got.items()} and
        len(got) == 2, f"{version}: two ranks, the same result as without aon", (plain, r))
@@ -78,7 +78,19 @@ def ranks(p, version, python):
     ok(first == second and first.get("gloo:all_reduce f32", 0) >= STEPS, f"{version}: collectives of each", works)
     text = aon(p, "report", p.path / "run.db", "--by", "rank").stdout.decode()
     ok("The others wait for rank 1" in text, f"{version}: the slow rank is named", text)
-    told_by(p, version, 2, slow_ms=20)
+    told_by(p, version, 2, slow_ms=40)
+
+
+def many(p, version, python, n):
+    r, rep = run(p, *torchrun(python, n), env={"SLOW_MS": "60"})
+    got = told(r)
+    ok(r.returncode == 0 and sorted(got) == list(range(n)), f"{version}: {n} ranks", r)
+    works = {}
+    for k in rep["kernels"]:
+        works.setdefault(k["pid"], {})[k["name"]] = (k["count"], k["bytes"])
+    ok(len({str(sorted(works.get(x["pid"], {}).items())) for x in got.values()}) == 1 and works,
+       f"{version}: collectives of {n} ranks are the same", works)
+    told_by(p, version, n, slow_ms=60)
 
 
 def told_by(p, version, world, slow_ms):
@@ -100,4 +112,6 @@ with Place() as place:
     identity(place)
     for which in torches(lambda why: skip("two ranks of torch", why))[:1]:
         ranks(place, *which)
+        for n in (4, 8) if LONG else (4,):
+            many(place, *which, n)
 done()
