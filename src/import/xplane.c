@@ -101,14 +101,32 @@ static int read_names(struct xplane *x, struct pb plane)
 }
 
 /* "/device:GPU:4", "/device:TPU:0 ...". */
+static const char device_word[] = "/device:";
+
+static bool is_device(struct pb name)
+{
+	size_t len = (size_t)(name.end - name.p), word = sizeof(device_word) - 1;
+
+	return len > sizeof(device_word) && !memcmp(name.p, device_word, word) &&
+	       !memmem(name.p + word, len - word, "CUSTOM", 6);
+}
+
+static bool has_devices(struct pb space)
+{
+	struct pb_field plane, f;
+
+	while (pb_next(&space, &plane))
+		while (plane.num == 1 && plane.wire == 2 && pb_next(&plane.data, &f))
+			if (f.num == 2 && f.wire == 2 && is_device(f.data))
+				return true;
+	return false;
+}
+
 static void name_device(struct xplane *x)
 {
-	static const char word[] = "/device:";
-	size_t len = (size_t)(x->name.end - x->name.p);
-	const uint8_t *p = x->name.p + sizeof(word) - 1;
+	const uint8_t *p = x->name.p + sizeof(device_word) - 1;
 
-	x->device = len > sizeof(word) && !memcmp(x->name.p, word, sizeof(word) - 1) &&
-		    !memmem(p, len - (sizeof(word) - 1), "CUSTOM", 6);
+	x->device = is_device(x->name);
 	x->index = 0;
 	while (x->device && p < x->name.end && *p != ':')
 		p++;
@@ -188,6 +206,7 @@ static int read_space(struct xplane *x, struct pb in)
 	struct pb_field field;
 	int err = trace_process(x->t, x->im->file, 0, &x->process);
 
+	x->devices = has_devices(in);
 	while (!err && pb_next(&in, &field)) {
 		if (field.num == 1 && field.wire == 2)
 			err = read_plane(x, field.data, false);

@@ -34,6 +34,7 @@ struct xplane {
 	struct trace *t;
 	const uint8_t *base; /* of the file */
 	uint32_t process;
+	bool devices; /* there is a plane of one: what the host does is no device's work */
 	/* Of the plane being read. */
 	struct xnames event, stat;
 	struct pb name;

@@ -158,8 +158,35 @@ static int allocation(struct xplane *x, const struct pb *name, const struct xsta
 	return err;
 }
 
-static int on_host(struct xplane *x, const struct pb *name, const struct xstats *s, struct event *e)
+/* Of HLO those that only contain others. */
+static bool is_control(const struct pb *name)
 {
+	return begins(name, "call") || begins(name, "while") || begins(name, "conditional");
+}
+
+/* Where the CPU is the device, XLA's threads are its streams. */
+static int on_cpu(struct xplane *x, const struct xline *l, const struct xstats *s, struct event *e)
+{
+	static const char cpu[] = "CPU";
+	struct trace_lane lane = { .process = x->process, .stream = l->id };
+	uint64_t ordinal = s->v[XSTAT_ORDINAL];
+	int err;
+
+	if (ordinal >= LANE_HOST)
+		return -EBADMSG;
+	lane.name = x->t->lane[l->lane].name;
+	err = trace_device(x->t, x->process, (uint32_t)ordinal, &lane.device);
+	err = err ? err : trace_lane(x->t, &lane, &e->lane);
+	if (!err && !x->t->device[lane.device].name)
+		err = trace_name(x->t, cpu, sizeof(cpu) - 1, &x->t->device[lane.device].name);
+	return err ? err : kernel(x, s, e);
+}
+
+static int on_host(struct xplane *x, const struct xline *l, const struct pb *name,
+		   const struct xstats *s, struct event *e)
+{
+	if (!x->devices && has(s, XSTAT_HLO_OP) && has(s, XSTAT_HLO_MODULE) && !is_control(name))
+		return on_cpu(x, l, s, e);
 	if (begins(name, "Memory") && has(s, XSTAT_BYTES) && has(s, XSTAT_ALLOCATOR) &&
 	    s->text[XSTAT_ALLOCATOR].p && begins(&s->text[XSTAT_ALLOCATOR], "GPU_"))
 		return allocation(x, name, s, e);
@@ -191,7 +218,7 @@ static int classify(struct xplane *x, const struct xline *l, const struct pb *na
 	case LINE_STREAM:
 		return on_stream(x, name, s, e);
 	case LINE_HOST:
-		return on_host(x, name, s, e);
+		return on_host(x, l, name, s, e);
 	case LINE_STEPS:
 		e->kind = EVENT_STEP;
 		e->a = number_behind(&digits, "", NULL);
