@@ -161,7 +161,8 @@ def listen(torch):
     if hook:  # torch 2
         hook(lib.aon_torch_hook())
     __import__("aon_hook_memory").listen(torch, lib)
-    __import__("aon_hook").wait("torch._dynamo", "aon_hook_compile")
+    aon_hook.wait("torch._dynamo", "aon_hook_compile")
+    aon_hook.wait("torch.utils.data._utils.fetch", "aon_hook_data")
     lib.aon_torch_gc.restype = ctypes.py_object
     gc.callbacks.append(lib.aon_torch_gc())
     lib.aon_torch_calls.argtypes = [ctypes.py_object, ctypes.py_object]

@@ -52,7 +52,7 @@ def native(place):
 def files(place):
     yield from native(place).items()
     for name in ("aon/__init__.py", "aon_hook.py", "aon_hook_torch.py", "aon_hook_memory.py",
-                 "aon_hook_jax.py", "aon_hook_compile.py"):
+                 "aon_hook_jax.py", "aon_hook_compile.py", "aon_hook_data.py"):
         yield name, (HERE / name).read_bytes()
     yield "aon.pth", PTH.encode()
 

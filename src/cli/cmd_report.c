@@ -70,6 +70,7 @@ static int text_one(struct report *r, const struct process *p, bool *steps)
 		out_line(out, OUT_PLAIN,
 			 "  It joined and emitted nothing that is in this store.\n");
 	report_text(&g, out, FOLD_ROWS);
+	report_data(r->st, &r->procs, p, &g, out);
 	fputc('\n', out->f);
 	*steps |= g.all_steps.count > 0;
 	gather_fini(&g);
@@ -281,6 +282,8 @@ static int json_all(struct report *r)
 		err = rows_json(r, "calls", REPORT_CALLS, false);
 	if (!err)
 		err = rows_json(r, "marks", REPORT_OTHER, false);
+	if (!err)
+		err = report_data_json(&r->j, r->st, &r->procs);
 	if (!err)
 		err = steps_json(r);
 	account_json(&r->j, "accounting", &sum);

@@ -25,6 +25,11 @@ void report_ranks_json(struct json *j, const struct ranks *rs);
 /* What torch.compile did, if it did. */
 void report_compile(const struct gather *g, const struct out *out);
 
+/* How long `p`, one of `ps`, waits for batches, and who makes them. */
+void report_data(struct store *st, const struct procs *ps, const struct process *p,
+		 const struct gather *g, const struct out *out);
+int report_data_json(struct json *j, struct store *st, const struct procs *ps);
+
 /* Where the records went, and a sentence if some were lost. */
 void report_account(const struct account *a, const struct out *out);
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A training that reads its batches with a number of workers: 8 of them."""
+"""A training that reads its 8 batches with a number of workers; `fails`: whose dataset has an error."""
 import json
 import os
 import sys
@@ -15,6 +15,8 @@ class Numbers(Dataset):
         return 32
 
     def __getitem__(self, i):
+        if i == 20 and sys.argv[2:] == ["fails"]:
+            raise ValueError("of the program's own")
         return torch.full((4,), float(i)), os.getpid()
 
 

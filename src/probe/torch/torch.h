@@ -9,7 +9,8 @@
  * user.c    USER_SCOPE: steps and ranges                  op.c     operators, in whole steps
  * work.c    works of process groups: collectives          hook.c   tells optimizers apart
  * memory.c  what the allocators hold, once a step         cpu.c    the same of the CPU's
- * event.c   Python's garbage, and compilations           thread.c what a thread has open, and forks
+ * event.c   Python's garbage, and compilations            data.c   batches of loaders
+ * thread.c  what a thread has open, and forks
  * call.c    calls of modules: steps without optimizers
  *
  * Callbacks run in strangers' threads, with and without Python's lock: they never wait, print,

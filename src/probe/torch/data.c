@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * data.c - batches that a DataLoader fetches: in the program, or in its workers.
+ *
+ * Torch has a range for the wait for a batch, but none where a worker makes it. The method that
+ * fetches is replaced by a C function which calls it: it stands in no traceback, and an error of
+ * a dataset reads as before. In a process that was not seen yet it has Python say whose worker
+ * that is.
+ */
+#include <dlfcn.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <aon/provider.h>
+
+#include "probe/torch/torch.h"
+
+#define FETCHERS 2u /* of datasets with indices, and of those without */
+#define FETCH    "DataLoader fetch"
+
+static struct {
+	void *(*call_with)(void *f, ...);
+	void *(*method)(void *function);
+	void (*inc_ref)(void *o);
+	void (*dec_ref)(void *o);
+	void (*err_clear)(void);
+	void *fetch[FETCHERS]; /* torch's own; owned for good, as is */
+	void *who;             /* a function that marks whose worker this is */
+	pid_t said;            /* the process that it did so in */
+} data;
+
+static void say_who(void)
+{
+	pid_t pid = getpid();
+	void *done;
+
+	if (data.said == pid || !data.who)
+		return;
+	data.said = pid;
+	done = data.call_with(data.who, NULL);
+	if (done)
+		data.dec_ref(done);
+	else
+		data.err_clear();
+}
+
+static void *fetch(uint32_t which, void *const *args, long n)
+{
+	bool wanted = aon_wants(AON_WANT_RANGE);
+	void *out;
+
+	if (wanted) {
+		say_who();
+		aon_range_push(FETCH);
+	}
+	out = data.call_with(data.fetch[which], n > 0 ? args[0] : NULL, n > 1 ? args[1] : NULL,
+			     NULL);
+	if (wanted)
+		aon_range_pop();
+	return out;
+}
+
+static void *fetch_map(void *self, void *const *args, long n)
+{
+	(void)self;
+	return fetch(0, args, n);
+}
+
+static void *fetch_iterable(void *self, void *const *args, long n)
+{
+	(void)self;
+	return fetch(1, args, n);
+}
+
+AON_API void *aon_torch_fetch(uint32_t which, void *method, void *who);
+
+/* Instead of a fetcher's method; NULL, and Python raises, if this Python lacks what it needs. */
+AON_API void *aon_torch_fetch(uint32_t which, void *method, void *who)
+{
+	const struct {
+		void *place;
+		const char *name;
+	} want[] = {
+		{ &data.call_with, "PyObject_CallFunctionObjArgs" },
+		{ &data.method, "PyInstanceMethod_New" },
+		{ &data.inc_ref, "Py_IncRef" },
+		{ &data.dec_ref, "Py_DecRef" },
+		{ &data.err_clear, "PyErr_Clear" },
+	};
+	void *function, *bound;
+
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		void *f = dlsym(RTLD_DEFAULT, want[i].name);
+
+		if (!f)
+			return NULL;
+		memcpy(want[i].place, &f, sizeof(f));
+	}
+	function = which < FETCHERS ? hook_make("fetch", which ? fetch_iterable : fetch_map) : NULL;
+	bound = function ? data.method(function) : NULL;
+	if (!bound)
+		return NULL;
+	data.dec_ref(function); /* the method has its own */
+	data.inc_ref(method);
+	data.inc_ref(who);
+	data.fetch[which] = method;
+	data.who = who;
+	return bound;
+}
