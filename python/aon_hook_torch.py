@@ -43,13 +43,22 @@ def _trains():
     return False
 
 
+def _name(root):
+    """The path of each part of a module, as its parameters have it; the module's own is its class."""
+    for path, part in root.named_modules():
+        _lib.aon_torch_module(id(part), (path or type(part).__name__).encode("utf-8", "backslashreplace"))
+
+
+def _version(torch):
+    try:
+        return tuple(int(n) for n in torch.__version__.split("+")[0].split(".")[:2])
+    except ValueError:
+        return tuple(int(n) for n in torch.__version__.split(".")[:2])
+
+
 def _tried(torch):
     """1.13 to 2.15: the versions that aon's layouts were read from and run with."""
-    try:
-        version = tuple(int(n) for n in torch.__version__.split("+")[0].split(".")[:2])
-    except ValueError:
-        version = tuple(int(n) for n in torch.__version__.split(".")[:2])
-    return (1, 13) <= version <= (2, 15)
+    return (1, 13) <= _version(torch) <= (2, 15)
 
 
 def _observe(torch, lib):
@@ -165,6 +174,10 @@ def listen(torch):
     aon_hook.wait("torch.utils.data._utils.fetch", "aon_hook_data")
     lib.aon_torch_gc.restype = ctypes.py_object
     gc.callbacks.append(lib.aon_torch_gc())
-    lib.aon_torch_calls.argtypes = [ctypes.py_object, ctypes.py_object]
+    if _tried(torch):
+        major, minor = _version(torch)
+        lib.aon_torch_version(100 * major + minor)
+    lib.aon_torch_calls.argtypes = [ctypes.py_object] * 3
+    lib.aon_torch_module.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
     if "__init_subclass__" not in vars(torch.nn.Module):
-        lib.aon_torch_calls(torch.nn.Module, _trains)
+        lib.aon_torch_calls(torch.nn.Module, _trains, _name)

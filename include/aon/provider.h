@@ -27,8 +27,9 @@ enum aon_act_kind {
 	AON_ACT_COLLECTIVE = 37,
 	AON_ACT_API = 38,
 	AON_ACT_ALLOC = 39,
-	AON_ACT_STEP = 48, /* bytes: its number; for who learns of a step when it has ended */
-	AON_ACT_OP = 49    /* operator of a framework; lane: the thread; corr: sequence number */
+	AON_ACT_STEP = 48,  /* bytes: its number; for who learns of a step when it has ended */
+	AON_ACT_OP = 49,    /* operator of a framework; lane: the thread; corr: sequence number */
+	AON_ACT_MODULE = 50 /* call of a part of a model, by its path; lane: the thread */
 };
 
 /* dir of an OP */

@@ -31,5 +31,6 @@ KIND(38, API,         "api",         ACT,  API)      /* lane = the calling threa
 KIND(39, ALLOC,       "alloc",       ACT,  GPU)      /* arg = bytes; flags = 1 allocated, 2 freed; group = address */
 KIND(48, STEP,        "step",        ACT,  STEP)     /* arg = number: a step that a probe found when it had ended */
 KIND(49, OP,          "op",          ACT,  OP)       /* arg = shapes, corr = sequence number, flags = OP_* of provider.h */
+KIND(50, MODULE,      "module",      ACT,  OP)       /* a call of a part of a model; lane = the calling thread */
 /* clang-format on */
 #undef KIND

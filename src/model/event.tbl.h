@@ -21,5 +21,6 @@ EVENT(13, COLLECTIVE, "collective", "a: bytes, b: sequence")
 EVENT(14, API,        "api",        "")
 EVENT(15, ALLOC,      "alloc",      "a: bytes, b: address; flags: 1 allocated, 2 freed, as a copy's direction")
 EVENT(24, OP,         "op",         "a: twice the name of its shapes, plus 1 if backward; corr: sequence number")
+EVENT(25, MODULE,     "module",     "")
 /* clang-format on */
 #undef EVENT

@@ -9,18 +9,25 @@
  * sets nn.Module.__call__ (torch.fx, for a while) makes CPython fill all slots anew, which is
  * seen when the next class comes.
  *
- * The outermost call with gradients off is a step, but not in a process that trains.
+ * The outermost call with gradients off is a step, but not in a process that trains. While operators
+ * are recorded, so is each call, by the path of the module in the outermost one.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>
 
+#include "pool/emit.h"
 #include "probe/torch/torch.h"
 
 #define SLOT_CALL             50  /* Py_tp_call, of the stable ABI */
 #define SLOT_OFFSET           128 /* of tp_call in PyTypeObject; looked at before it is believed */
 #define METH_VARARGS_KEYWORDS 3
 #define ASK_FIRST             16u /* calls, before each of which we ask whether somebody trains */
+#define NAME_OFFSET           24  /* of tp_name */
+
+#define MODULES      16384u
+#define MODULE_TRIES 16u
+#define TELL_AGAIN   16u /* windows, after which paths are asked for again */
 
 typedef void *call_fn(void *self, void *args, void *kw);
 
@@ -51,6 +58,7 @@ static struct {
 static call_fn *call_object; /* what was in the slots */
 static void *module_type;    /* nn.Module; owned for good, as is */
 static void *ask_trains;     /* a function: has the program made an optimizer? */
+static void *tell_names;     /* a function: paths of a module's parts, to call_name() */
 
 static bool find_python(void)
 {
@@ -110,20 +118,94 @@ static uint64_t step_begin(void)
 	return user_call_begin();
 }
 
+/* --- paths, with Python's lock --- */
+
+static struct module {
+	const void *self, *type; /* NULL: free. Both, as another object may come to lie there. */
+	uint64_t window;         /* when the path was told */
+	uint32_t name;
+} modules[MODULES];
+
+static uint64_t window; /* how many there were */
+
+void call_window(void)
+{
+	window++;
+}
+
+static const void *type_of(const void *o)
+{
+	return ((void *const *)o)[1];
+}
+
+/* Where it is, or may be put; NULL: no room. */
+static struct module *module_at(const void *self)
+{
+	uint64_t h = (uint64_t)(uintptr_t)self / 16 * 0x9e3779b97f4a7c15ull >> 40;
+
+	for (uint32_t i = 0; i < MODULE_TRIES; i++) {
+		struct module *m = &modules[(h + i) % MODULES];
+
+		if (!m->self || m->self == self)
+			return m;
+	}
+	return NULL;
+}
+
+void call_name(const void *self, const char *path)
+{
+	struct module *m = module_at(self);
+
+	if (m)
+		*m = (struct module){ self, type_of(self), window, aon_name(path) };
+}
+
+static bool is_known(const struct module *m, const void *self)
+{
+	return m && m->self == self && m->type == type_of(self);
+}
+
+/* Where nobody told the path, the name of the class. */
+static uint32_t module_name(void *self, bool outermost)
+{
+	struct module *m = module_at(self);
+
+	if (outermost && (!is_known(m, self) || window - m->window >= TELL_AGAIN)) {
+		void *done = py.call_with(tell_names, self, NULL);
+
+		if (done)
+			py.dec_ref(done);
+		else
+			py.clear();
+	}
+	return is_known(m, self) ? m->name
+				 : aon_name(*(const char *const *)((const char *)type_of(self) +
+								   NAME_OFFSET));
+}
+
+/* --- the call --- */
+
 static void *module_call(void *self, void *args, void *kw)
 {
 	struct torch_thread *t = thread_self();
-	uint64_t number = 0, begin_ns = 0;
+	uint64_t number = 0, begin_ns = 0, begin_tsc = 0;
+	uint32_t name = 0;
 	void *out;
 
 	if (!t)
 		return call_object(self, args, kw);
 	if (!t->calls && (number = step_begin()))
 		begin_ns = now_ns();
+	if (op_window()) {
+		name = module_name(self, !t->calls);
+		begin_tsc = aon_tsc();
+	}
 	t->calls++;
 	out = call_object(self, args, kw);
 	if (t->calls) /* else this is a child that was forked within */
 		t->calls--;
+	if (name)
+		op_module(t, name, begin_tsc);
 	if (number)
 		user_call_end(t, number, begin_ns);
 	return out;
@@ -178,7 +260,7 @@ static void *new_class(void *type, void *args, void *kw)
 	return done;
 }
 
-int call_start(void *type, void *trains)
+int call_start(void *type, void *trains, void *name)
 {
 	static struct call_method method = { "__init_subclass__", new_class, METH_VARARGS_KEYWORDS,
 					     NULL };
@@ -199,8 +281,10 @@ int call_start(void *type, void *trains)
 	py.dec_ref(hook);
 	py.inc_ref(type);
 	py.inc_ref(trains);
+	py.inc_ref(name);
 	module_type = type;
 	ask_trains = trains;
+	tell_names = name;
 	watch_all(type);
 	return 0;
 }

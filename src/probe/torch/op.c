@@ -23,14 +23,10 @@
 #define SEQ_TRIES  14u
 #define SEQ_SURE   4u
 #define SEQ_ENOUGH 100000u
-#define NAMES      4096u
-#define TENSORS    4u
-#define DIMS       6u
-#define TAG_TENSOR 1u
-#define SHAPE_TEXT 160u
 
 static struct {
 	uint64_t forward, backward; /* handles; 0: no window */
+	_Atomic uint32_t open;      /* for calls of modules, on any thread */
 	bool shapes;
 	uint64_t tsc0, ns0; /* a moment long ago, for the rate */
 	uint64_t tsc, ns;   /* a moment at the window's begin */
@@ -57,150 +53,6 @@ static void clock_set(void)
 static inline uint64_t to_ns(uint64_t tsc)
 {
 	return win.ns + (uint64_t)((__int128)(int64_t)(tsc - win.tsc) * (int64_t)win.rate >> 32);
-}
-
-/* --- names and shapes by hash --- */
-
-static struct {
-	_Atomic uint64_t hash; /* 0: free */
-	_Atomic uint32_t id;   /* 0: not there yet */
-} names[NAMES];
-
-static uint64_t mix(uint64_t h, uint64_t v)
-{
-	h = (h ^ v) * 0x9e3779b97f4a7c15ull;
-	return h ^ h >> 29;
-}
-
-static uint64_t hash_text(const char *s)
-{
-	size_t n = strlen(s);
-	uint64_t h = n + 1, v;
-
-	for (; n >= 8; s += 8, n -= 8) {
-		memcpy(&v, s, 8);
-		h = mix(h, v);
-	}
-	v = 0;
-	memcpy(&v, s, n);
-	return mix(h, v) | 1;
-}
-
-/* The id that is kept for a hash, or 0 and where to keep it; -1: no room. */
-static uint32_t id_find(uint64_t hash, int *at)
-{
-	for (uint32_t i = (uint32_t)(hash >> 40), tries = 0; tries < 16; i++, tries++) {
-		uint64_t have = atomic_load_explicit(&names[i % NAMES].hash, memory_order_relaxed);
-
-		*at = (int)(i % NAMES);
-		if (have == hash)
-			return atomic_load_explicit(&names[*at].id, memory_order_relaxed);
-		if (!have)
-			return 0;
-	}
-	*at = -1;
-	return 0;
-}
-
-static uint32_t id_keep(uint64_t hash, int at, uint32_t id)
-{
-	uint64_t none = 0;
-
-	if (at >= 0 &&
-	    (atomic_compare_exchange_strong_explicit(&names[at].hash, &none, hash,
-						     memory_order_relaxed, memory_order_relaxed) ||
-	     none == hash))
-		atomic_store_explicit(&names[at].id, id, memory_order_relaxed);
-	return id;
-}
-
-static uint32_t name_id(const char *name)
-{
-	uint64_t hash = hash_text(name);
-	int at;
-	uint32_t id = id_find(hash, &at);
-
-	return __builtin_expect(id != 0, 1) ? id : id_keep(hash, at, aon_name(name));
-}
-
-/* --- shapes: "[32,64]f [64,64]f", from torch's C shims --- */
-
-struct ivalue {
-	void *payload; /* of a tensor: the at::Tensor, by whose address it is a handle */
-	uint32_t tag;
-};
-
-static size_t put_tensor(const struct ivalue *v, char *text, size_t cap, uint64_t *hash)
-{
-	int64_t dim = 0, *sizes = NULL;
-	int32_t dtype = 0;
-	size_t n = 0;
-
-	if (torch.dim((void *)(uintptr_t)&v->payload, &dim) ||
-	    torch.sizes((void *)(uintptr_t)&v->payload, &sizes) ||
-	    torch.dtype((void *)(uintptr_t)&v->payload, &dtype))
-		return 0;
-	*hash = mix(*hash, (uint64_t)dim << 32 | (uint32_t)dtype);
-	for (int64_t i = 0; i < dim && i < (int64_t)DIMS; i++)
-		*hash = mix(*hash, (uint64_t)sizes[i]);
-	if (!text)
-		return 0;
-	for (int64_t i = 0; i < dim && i < (int64_t)DIMS && n + 24 < cap; i++) {
-		char digits[24];
-		size_t d = sizeof(digits);
-		uint64_t s = (uint64_t)sizes[i];
-
-		text[n++] = i ? ',' : '[';
-		do
-			digits[--d] = (char)('0' + s % 10);
-		while ((s /= 10) && d);
-		memcpy(text + n, digits + d, sizeof(digits) - d);
-		n += sizeof(digits) - d;
-	}
-	if (!dim)
-		text[n++] = '[';
-	text[n++] = ']';
-	text[n++] = 't';
-	if (dtype >= 10)
-		text[n++] = (char)('0' + dtype / 10 % 10);
-	text[n++] = (char)('0' + dtype % 10);
-	return n;
-}
-
-static size_t put_inputs(const struct record_function *rf, char *text, uint64_t *hash)
-{
-	const uint8_t *at = (const uint8_t *)rf + torch.seq_off + 8;
-	const struct ivalue *v;
-	size_t count, n = 0, tensors = 0;
-
-	memcpy(&v, at, sizeof(v));
-	memcpy(&count, at + 8, sizeof(count));
-	for (size_t i = 0; v && i < count && i < 32 && tensors < TENSORS; i++) {
-		if (v[i].tag != TAG_TENSOR || !v[i].payload)
-			continue;
-		if (text && n)
-			text[n++] = ' ';
-		n += put_tensor(&v[i], text ? text + n : NULL, SHAPE_TEXT / TENSORS, hash);
-		tensors++;
-	}
-	return tensors ? n + !text : 0;
-}
-
-static uint32_t shapes_id(const struct record_function *rf)
-{
-	char text[2 * SHAPE_TEXT];
-	uint64_t hash = 0x5ba9e5;
-	uint32_t id;
-	int at;
-
-	if (!torch.seq_off || !torch.dim || !torch.sizes || !torch.dtype ||
-	    !put_inputs(rf, NULL, &hash))
-		return 0;
-	id = id_find(hash | 1, &at);
-	if (id)
-		return id;
-	text[put_inputs(rf, text, &(uint64_t){ 0 })] = '\0';
-	return id_keep(hash | 1, at, aon_name(text));
 }
 
 /* --- the sequence number --- */
@@ -280,7 +132,7 @@ static inline void begin(const struct record_function *rf, uint32_t backward)
 		seq_learn(rf);
 	if (t->ops < OP_DEPTH)
 		t->op[t->ops] = (struct op_frame){ .backward = backward,
-						   .shapes = win.shapes ? shapes_id(rf) : 0,
+						   .shapes = win.shapes ? shape_arguments(rf) : 0,
 						   .start_tsc = aon_tsc() };
 	t->ops++;
 }
@@ -315,11 +167,29 @@ void op_end(const struct record_function *rf, void *context)
 	t->act.end_ns = to_ns(aon_tsc());
 	t->act.start_ns = to_ns(f->start_tsc);
 	t->act.lane = thread_lane(t);
-	t->act.name = name_id(name);
+	t->act.name = shape_name(name);
 	t->act.corr = sequence(rf);
 	t->act.dir = f->backward;
-	t->act.bytes = f->shapes;
+	t->act.bytes = win.shapes ? shape_id(rf, f->shapes) : 0;
 	aon_act_emit(&t->act);
+}
+
+/* --- modules --- */
+
+bool op_window(void)
+{
+	return atomic_load_explicit(&win.open, memory_order_relaxed);
+}
+
+void op_module(struct torch_thread *t, uint32_t name, uint64_t start_tsc)
+{
+	if (aon_wants(AON_WANT_OP))
+		aon_act_emit(&(struct aon_act){ .size = sizeof(struct aon_act),
+						.kind = AON_ACT_MODULE,
+						.name = name,
+						.lane = thread_lane(t),
+						.start_ns = to_ns(start_tsc),
+						.end_ns = to_ns(aon_tsc()) });
 }
 
 /* --- the window --- */
@@ -331,6 +201,7 @@ static uint64_t add(record_start_fn *start, bool backward)
 	cb.scope[backward ? SCOPE_BACKWARD : SCOPE_FUNCTION] = 1;
 	cb.scope[SCOPE_SCRIPT] = !backward;
 	cb.needs[RECORD_NEEDS_INPUTS] = win.shapes && !backward;
+	cb.needs[RECORD_NEEDS_OUTPUTS] = win.shapes && !backward && torch.results;
 	return torch.add(cb);
 }
 
@@ -341,12 +212,15 @@ static void open_window(void)
 	win.shapes = aon_wants(AON_WANT_API) && torch.sizes;
 	win.forward = add(op_start, false);
 	win.backward = add(op_start_backward, true);
+	call_window();
+	atomic_store_explicit(&win.open, 1, memory_order_relaxed);
 }
 
 void op_close(void)
 {
 	if (!win.forward)
 		return;
+	atomic_store_explicit(&win.open, 0, memory_order_relaxed);
 	torch.remove(win.forward);
 	torch.remove(win.backward);
 	win.forward = win.backward = 0;

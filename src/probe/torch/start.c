@@ -15,6 +15,8 @@
 
 #include "probe/torch/torch.h"
 
+#define RESULTS_OFFSET 80 /* sequence number, arguments, arguments by name, results */
+
 struct torch_abi torch;
 
 static uint64_t user_handle; /* 0: none */
@@ -25,7 +27,9 @@ AON_API void aon_torch_stop(const char *why);
 AON_API void aon_torch_hooks(const char *why);
 AON_API uint32_t aon_torch_seen(void);
 AON_API void *aon_torch_hook(void);
-AON_API int aon_torch_calls(void *module_type, void *trains);
+AON_API int aon_torch_calls(void *module_type, void *trains, void *name);
+AON_API void aon_torch_module(const void *module, const char *path);
+AON_API void aon_torch_version(int version);
 AON_API void aon_torch_fork(void);
 AON_API void aon_torch_own_steps(void);
 AON_API void aon_torch_mode(int listens, int ops_every);
@@ -66,6 +70,7 @@ static int find_symbols(void *lib)
 		{ &torch.is_async, "_ZNK2at14RecordFunction7isAsyncEv", false },
 		{ &torch.sequence_peek, "_ZN2at15sequence_number4peekEv", false },
 		{ &torch.grad_enabled, "_ZN3c108GradMode10is_enabledEv", false },
+		{ &torch.undefined, "_ZN3c1019UndefinedTensorImpl10_singletonE", false },
 		{ &torch.numel, "aoti_torch_get_numel", false },
 		{ &torch.dtype, "aoti_torch_get_dtype", false },
 		{ &torch.dim, "aoti_torch_get_dim", false },
@@ -148,10 +153,22 @@ AON_API void *aon_torch_hook(void)
 	return hook_new();
 }
 
-/* The class of modules, and a function that tells whether the program has made an optimizer. */
-AON_API int aon_torch_calls(void *module_type, void *trains)
+/* The class of modules, and two functions: whether the program has made an optimizer, and one that
+ * tells aon_torch_module() of all parts of a module. */
+AON_API int aon_torch_calls(void *module_type, void *trains, void *name)
 {
-	return call_start(module_type, trains);
+	return call_start(module_type, trains, name);
+}
+
+AON_API void aon_torch_module(const void *module, const char *path)
+{
+	call_name(module, path);
+}
+
+/* 100 * major + minor, of one that we were tried with. Before 2.4 there was less before the results. */
+AON_API void aon_torch_version(int version)
+{
+	torch.results = version >= 204 ? RESULTS_OFFSET : 0;
 }
 
 /* The program says its steps itself: none of ours, but windows of operators go on by them. */

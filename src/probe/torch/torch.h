@@ -11,7 +11,7 @@
  * memory.c  what the allocators hold, once a step         cpu.c    the same of the CPU's
  * event.c   Python's garbage, and compilations            data.c   batches of loaders
  * thread.c  what a thread has open, and forks
- * call.c    calls of modules: steps without optimizers
+ * call.c    calls of modules: steps without optimizers    shape.c  names and shapes of operators
  *
  * Callbacks run in strangers' threads, with and without Python's lock: they never wait, print,
  * throw or use the heap. An end may come after its callback was removed, so nothing here is ever
@@ -71,7 +71,9 @@ struct torch_abi {
 	int32_t (*dtype)(void *tensor, int32_t *out);
 	int32_t (*dim)(void *tensor, int64_t *out);
 	int32_t (*sizes)(void *tensor, int64_t **out);
+	void *undefined;  /* what a tensor that is none points to */
 	uint32_t seq_off; /* of the sequence number in RecordFunction; 0: not known */
+	uint32_t results; /* from there to the results; 0: not known */
 };
 
 extern struct torch_abi torch;
@@ -139,6 +141,13 @@ bool op_step(uint64_t number); /* a step begins: open or close the window; true:
 void op_close(void);
 void op_every(int steps); /* instead of what aond says; -1: what it says */
 void op_calibrate(void);  /* the clock, once at the start */
+bool op_window(void);     /* operators are recorded now */
+void op_module(struct torch_thread *t, uint32_t name, uint64_t start_tsc); /* its call has ended */
+
+/* --- shape.c --- */
+uint32_t shape_name(const char *name);
+uint32_t shape_arguments(const struct record_function *rf);              /* as an operator begins */
+uint32_t shape_id(const struct record_function *rf, uint32_t arguments); /* as it ends */
 
 /* --- memory.c --- */
 enum memory_of {
@@ -163,7 +172,11 @@ void *hook_none(void); /* a new reference to None */
 void *hook_new(void);  /* for optimizers */
 
 /* --- call.c --- */
-int call_start(void *module_type, void *trains); /* 0, or -ENOSYS: not with this Python */
+/* 0, or -ENOSYS: not with this Python. `name`: a function that tells the paths of a module's parts
+ * by call_name(). */
+int call_start(void *module_type, void *trains, void *name);
+void call_name(const void *module, const char *path);
+void call_window(void); /* operators are recorded from now on */
 
 static inline uint64_t now_ns(void)
 {
