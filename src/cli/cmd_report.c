@@ -279,6 +279,8 @@ static int json_all(struct report *r)
 	if (!err)
 		err = rows_json(r, "ops", REPORT_OP, true);
 	if (!err)
+		err = rows_json(r, "modules", REPORT_MODULE, true);
+	if (!err)
 		err = rows_json(r, "calls", REPORT_CALLS, false);
 	if (!err)
 		err = rows_json(r, "marks", REPORT_OTHER, false);

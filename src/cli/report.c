@@ -196,7 +196,7 @@ static void row_cols(struct table *t, const struct out *out, const struct units 
 static void row_table(const struct gather *g, const struct out *out, const char *title,
 		      uint32_t kinds, size_t fold)
 {
-	bool self = kinds & (REPORT_RANGE | REPORT_OP);
+	bool self = kinds & (REPORT_RANGE | REPORT_OP | REPORT_MODULE);
 	const struct col col[] = {
 		{ title, COL_LEFT | COL_FLEX, 0 },
 		{ "count", 0, 2 },
@@ -347,6 +347,9 @@ void report_text(const struct gather *g, const struct out *out, size_t fold)
 		row_table(g, out, "CUDA graphs seen whole", REPORT_GRAPH, fold);
 	if (kinds & REPORT_RANGE)
 		row_table(g, out, g->by == BY_LANE ? "Threads" : "Ranges", REPORT_RANGE, fold);
+	if (kinds & REPORT_MODULE)
+		row_table(g, out, g->by == BY_LANE ? "Modules' threads" : "Modules", REPORT_MODULE,
+			  fold);
 	if (kinds & REPORT_OP)
 		op_table(g, out, fold);
 	if (kinds & REPORT_SPAN)

@@ -35,11 +35,12 @@ void report_account(const struct account *a, const struct out *out);
 
 #define REPORT_GPU GATHER_GPU
 /* Launches seen whole. Their kernels are among REPORT_GPU, by template: apart, not to count twice. */
-#define REPORT_GRAPH (1u << EVENT_GRAPH)
-#define REPORT_CALLS (1u << EVENT_API | 1u << EVENT_SYNC)
-#define REPORT_RANGE (1u << EVENT_RANGE)
-#define REPORT_OP    (1u << EVENT_OP)
-#define REPORT_SPAN  (1u << GATHER_SPAN)
-#define REPORT_OTHER (1u << EVENT_MARK | 1u << EVENT_COUNTER | 1u << EVENT_FLOW | 1u << EVENT_ALLOC)
+#define REPORT_GRAPH  (1u << EVENT_GRAPH)
+#define REPORT_CALLS  (1u << EVENT_API | 1u << EVENT_SYNC)
+#define REPORT_RANGE  (1u << EVENT_RANGE)
+#define REPORT_OP     (1u << EVENT_OP)
+#define REPORT_MODULE (1u << EVENT_MODULE)
+#define REPORT_SPAN   (1u << GATHER_SPAN)
+#define REPORT_OTHER  (1u << EVENT_MARK | 1u << EVENT_COUNTER | 1u << EVENT_FLOW | 1u << EVENT_ALLOC)
 
 #endif /* AON_REPORT_H */

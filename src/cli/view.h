@@ -40,6 +40,9 @@ void view_table(const struct view *v, enum view_by by, size_t fold);
 /* aon report --memory: what to exit with. */
 int report_memory(const struct opts *o);
 
+/* Operators or modules by their time on the host; false: there are none. */
+bool view_host_table(const struct view *v, enum insight_host_by by, size_t fold);
+
 /* What was looked at: "worker0.json.gz  2 x NVIDIA H100  6 steps in 1.05 s". */
 void view_head(const struct view *v);
 /* The costliest finding in a sentence. */

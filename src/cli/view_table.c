@@ -133,6 +133,15 @@ static void roll_table(const struct view *v, const char *title, enum insight_by 
 	free(row);
 }
 
+/* Without GPUs, what the host did is all there is. */
+static void by_host(const struct view *v, const char *title, enum insight_by by,
+		    enum insight_host_by host, size_t fold)
+{
+	if (v->in->devices || !v->in->on_host[host].rows)
+		roll_table(v, title, by, fold);
+	view_host_table(v, host, fold);
+}
+
 static void class_table(const struct view *v)
 {
 	static const struct col col[] = {
@@ -219,6 +228,10 @@ static void rank_table(const struct view *v, size_t fold)
 	struct table t;
 	char label[64];
 
+	if (!n) {
+		out_line(&v->out, OUT_PLAIN, "  Ranks: no GPU work is in this trace.\n");
+		return;
+	}
 	for (size_t i = 0; i < n; i++)
 		most = v->in->device[i].b.span_ns > most ? v->in->device[i].b.span_ns : most;
 	u = fmt_time_unit(most);
@@ -267,9 +280,35 @@ static void stream_table(const struct view *v)
 	fputc('\n', v->out.f);
 }
 
+static void step_name(struct table *t, const struct insight_step *s)
+{
+	if (s->rank == TRACE_NO_RANK)
+		table_add(t, "  step %" PRIu64, s->number);
+	else
+		table_add(t, "  rank %d step %" PRIu64, s->rank, s->number);
+}
+
+/* Without GPUs there is nothing that could be busy or idle. */
+static void host_step(struct table *t, const struct insight_step *s, const struct fmt_unit *u)
+{
+	char c[FMT_LEN];
+
+	step_name(t, s);
+	table_add_time(t, s->dur_ns, u, 2);
+	table_add(t, "%s", fmt_percent(c, ratio(s->input_ns, s->dur_ns)));
+	table_add(t, "%s", fmt_percent(c, ratio(s->b.comm_ns, s->dur_ns)));
+}
+
 static void step_table(const struct view *v)
 {
-	static const struct col col[] = { { "Steps", COL_LEFT | COL_FLEX, 0 }, SHARE_COLS };
+	static const struct col gpu[] = { { "Steps", COL_LEFT | COL_FLEX, 0 }, SHARE_COLS };
+	static const struct col host[] = {
+		{ "Steps", COL_LEFT | COL_FLEX, 0 },
+		{ "span", 0, 0 },
+		{ "input", 0, 0 },
+		{ "comm", 0, 0 },
+	};
+	bool gpus = v->in->devices;
 	const struct fmt_unit *u;
 	uint64_t most = 0;
 	struct table t;
@@ -281,15 +320,22 @@ static void step_table(const struct view *v)
 	for (size_t i = 0; i < v->in->steps; i++)
 		most = v->in->step[i].dur_ns > most ? v->in->step[i].dur_ns : most;
 	u = fmt_time_unit(most);
-	table_init(&t, col, sizeof(col) / sizeof(col[0]));
-	share_units(v, &t, 1, u);
+	table_init(&t, gpus ? gpu : host,
+		   gpus ? sizeof(gpu) / sizeof(gpu[0]) : sizeof(host) / sizeof(host[0]));
+	if (gpus) {
+		share_units(v, &t, 1, u);
+	} else {
+		t.unit[1] = out_unit(&v->out, u->name);
+		t.unit[2] = t.unit[3] = "%";
+	}
 	for (size_t i = 0; i < v->in->steps; i++) {
 		const struct insight_step *s = &v->in->step[i];
 
-		if (s->rank == TRACE_NO_RANK)
-			table_add(&t, "  step %" PRIu64, s->number);
-		else
-			table_add(&t, "  rank %d step %" PRIu64, s->rank, s->number);
+		if (!gpus) {
+			host_step(&t, s, u);
+			continue;
+		}
+		step_name(&t, s);
 		shares(&t, &s->b, u);
 	}
 	table_print(&t, &v->out, 2);
@@ -308,10 +354,10 @@ void view_table(const struct view *v, enum view_by by, size_t fold)
 		class_table(v);
 		break;
 	case VIEW_OP:
-		roll_table(v, "GPU time by op", ROLL_OP, fold);
+		by_host(v, "GPU time by op", ROLL_OP, HOST_OP, fold);
 		break;
 	case VIEW_MODULE:
-		roll_table(v, "GPU time by module", ROLL_MODULE, fold);
+		by_host(v, "GPU time by module", ROLL_MODULE, HOST_MODULE, fold);
 		break;
 	case VIEW_STEP:
 		step_table(v);

@@ -22,6 +22,7 @@ static const char *const range_cat[] = {
 	[TRACE_PYTHON] = "python_function",
 	[TRACE_GPU_USER] = "gpu_user_annotation",
 	[TRACE_OTHER_HOST] = "other",
+	[TRACE_MODULE] = "user_annotation",
 };
 
 /* "cuLaunchKernel" is the driver's, "cudaLaunchKernel" the runtime's. */

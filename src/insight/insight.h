@@ -89,7 +89,9 @@ struct insight_step {
 	uint32_t process;
 	int32_t rank;
 	uint64_t number, start_ns, dur_ns;
-	struct breakdown b; /* clipped to the step, over all GPUs of the process */
+	uint64_t input_ns; /* of it, its thread waited for its next batch */
+	struct breakdown
+		b; /* clipped to the step, over all GPUs of the process; without: collectives */
 };
 
 /* A row of a table by name: kernels of a rank, ops, modules. */
@@ -107,6 +109,24 @@ struct insight_table {
 };
 
 enum insight_by { ROLL_KERNEL, ROLL_OP, ROLL_MODULE, ROLLS };
+
+/* A row of a table by name: operators and modules by their time on the host. */
+struct insight_host_row {
+	int32_t rank;
+	uint32_t file, name;
+	uint64_t count, total_ns;
+	uint64_t self_ns;      /* without operators (or modules) inside */
+	uint64_t backward_ns;  /* of modules: of their operators in the backward pass */
+	uint64_t flops, bytes; /* of operators whose shapes and formula are known, */
+	uint64_t work_ns;      /* and their time */
+};
+
+enum insight_host_by { HOST_OP, HOST_MODULE, HOST_ROLLS };
+
+struct insight_host_table {
+	struct insight_host_row *row; /* owned, by file, longest first */
+	size_t rows;
+};
 
 /* What a process's host did about its GPUs. */
 struct insight_host {
@@ -178,6 +198,8 @@ struct insight {
 	struct names *names;
 	uint32_t *
 		link; /* by event, + 1: of GPU work its launch, else its op; of host events what encloses them */
+	uint32_t *
+		through; /* NULL, or by event, + 1: the module that an op of the backward pass is of */
 	struct insight_device *device;
 	struct insight_stream *stream;
 	struct insight_step *step;
@@ -187,6 +209,7 @@ struct insight {
 	struct insight_memory *memory;
 	size_t memories;
 	struct insight_table roll[ROLLS];
+	struct insight_host_table on_host[HOST_ROLLS];
 	size_t devices, streams, steps; /* only devices that did something */
 	size_t kinds[EVENT_MAX]; /* how many events of each: many passes have nothing to do */
 };
@@ -198,9 +221,10 @@ int insight_new_breakdown(struct insight **out, const struct trace *t);
 void insight_free(struct insight *in); /* NULL is allowed */
 
 /* What a GPU event was launched for, or NO_EVENT: the innermost op around its launch, and the
- * innermost module. */
+ * innermost module (also of an op; of the backward pass, that of its forward op). */
 uint32_t insight_op(const struct insight *in, uint32_t gpu_event);
-uint32_t insight_module(const struct insight *in, uint32_t gpu_event);
+uint32_t insight_module(const struct insight *in, uint32_t event);
+bool insight_is_module(const struct insight *in, uint32_t event);
 
 /* The name under which a roll-up counts it; UINT32_MAX: none. */
 uint32_t insight_name(const struct insight *in, enum insight_by by, uint32_t gpu_event);
@@ -226,6 +250,7 @@ int insight_link(struct insight *in);    /* link.c */
 int insight_hosts(struct insight *in);   /* host.c */
 int insight_devices(struct insight *in); /* device.c */
 int insight_steps(struct insight *in);   /* step.c */
+int insight_ops(struct insight *in);     /* op.c */
 int insight_tables(struct insight *in);  /* table.c */
 int insight_waits(struct insight *in);   /* collective.c */
 int insight_memory(struct insight *in);  /* memory.c */

@@ -219,14 +219,26 @@ uint32_t insight_op(const struct insight *in, uint32_t gpu_event)
 	return any;
 }
 
-uint32_t insight_module(const struct insight *in, uint32_t gpu_event)
+bool insight_is_module(const struct insight *in, uint32_t event)
 {
-	for (uint32_t up = in->link[gpu_event]; up; up = in->link[up - 1]) {
-		const struct event *e = &in->t->event[up - 1];
+	const struct event *e = &in->t->event[event];
 
-		if (e->kind == EVENT_RANGE && e->a == TRACE_PYTHON &&
-		    names_range(in->names, e->name) == RANGE_MODULE)
+	return e->kind == EVENT_RANGE &&
+	       (e->a == TRACE_MODULE ||
+		(e->a == TRACE_PYTHON && names_range(in->names, e->name) == RANGE_MODULE));
+}
+
+uint32_t insight_module(const struct insight *in, uint32_t event)
+{
+	uint32_t up = in->link[event];
+
+	if (in->through && in->through[event])
+		return in->through[event] - 1;
+	for (; up; up = in->link[up - 1]) {
+		if (insight_is_module(in, up - 1))
 			return up - 1;
+		if (in->through && in->through[up - 1])
+			return in->through[up - 1] - 1;
 	}
 	return NO_EVENT;
 }

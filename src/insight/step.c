@@ -93,20 +93,54 @@ free_unions:
 	return err;
 }
 
+static void fill_input(const struct insight *in, struct insight_step *step, size_t n, uint32_t lane)
+{
+	const struct insight_spans *s = &in->spans[SPAN_INPUT];
+	size_t i = s->lane_first[lane], end = s->lane_first[lane + 1];
+
+	for (size_t k = 0; k < n; k++) {
+		uint64_t from = step[k].start_ns, to = from + step[k].dur_ns;
+
+		while (i < end && s->span[i].end_ns <= from)
+			i++;
+		for (size_t j = i; j < end && s->span[j].start_ns < to; j++) {
+			uint64_t a = s->span[j].start_ns > from ? s->span[j].start_ns : from;
+			uint64_t b = s->span[j].end_ns < to ? s->span[j].end_ns : to;
+
+			step[k].input_ns += b - a;
+		}
+	}
+}
+
+/* The lanes where a process works: its streams, or its threads if it has none. */
+static size_t work_lanes(const struct trace *t, uint32_t process, uint32_t *lane)
+{
+	size_t lanes = 0;
+
+	for (uint32_t l = 0; l < t->lanes; l++)
+		if (t->lane[l].process == process && t->lane[l].device != LANE_HOST)
+			lane[lanes++] = l;
+	if (lanes)
+		return lanes;
+	for (uint32_t l = 0; l < t->lanes; l++)
+		if (t->lane[l].process == process)
+			lane[lanes++] = l;
+	return lanes;
+}
+
 static int add_process(struct insight *in, uint32_t process, uint32_t *lane)
 {
 	const struct trace *t = in->t;
 	uint32_t from = stepping_lane(t, process);
 	struct insight_step *step = &in->step[in->steps];
-	size_t lanes = 0, n;
+	size_t lanes, n;
 
 	if (from == UINT32_MAX)
 		return 0;
 	n = find_steps(in, process, from);
 	in->steps += n;
-	for (uint32_t l = 0; l < t->lanes; l++)
-		if (t->lane[l].process == process && t->lane[l].device != LANE_HOST)
-			lane[lanes++] = l;
+	fill_input(in, step, n, from);
+	lanes = work_lanes(t, process, lane);
 	for (size_t d = 0; d < in->devices; d++) {
 		if (t->device[in->device[d].device].process != process)
 			continue;

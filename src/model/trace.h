@@ -14,6 +14,7 @@
 #ifndef AON_TRACE_H
 #define AON_TRACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -83,7 +84,7 @@ struct trace_text {
 
 /*
  * Events as model/event.h has them, with these meanings on top:
- *	RANGE  an op or annotation; corr: its External id; a: enum trace_range
+ *	RANGE  an op or annotation; corr: its External id; a: enum trace_range; b: see trace_op()
  *	API    a call of a runtime or driver; b: External id
  *	KERNEL a: geo; COPY, MEMSET a: bytes, flags: direction; b: see trace_node()
  *	SYNC   on a host lane a call that waited; on a stream what the device waited
@@ -102,6 +103,7 @@ enum trace_range {
 	TRACE_PYTHON,     /* Python function */
 	TRACE_GPU_USER,   /* annotation projected onto a stream: not GPU work */
 	TRACE_OTHER_HOST, /* anything else on a thread */
+	TRACE_MODULE,     /* call of a part of a model, by its path */
 };
 
 struct trace {
@@ -155,6 +157,28 @@ int trace_flush(struct trace *t);
 static inline uint32_t trace_node(const struct event *e)
 {
 	return (uint32_t)e->b;
+}
+
+/* b of an operator that aon recorded: whether it is of the backward pass, the sequence number that
+ * such a one shares with its operator of the forward pass, and the name of its shapes; 0: none. */
+static inline uint64_t trace_op(bool backward, uint32_t sequence, uint32_t shapes)
+{
+	return (uint64_t)shapes << 33 | (uint64_t)sequence << 1 | backward;
+}
+
+static inline bool trace_op_backward(const struct event *e)
+{
+	return e->b & 1;
+}
+
+static inline uint32_t trace_op_sequence(const struct event *e)
+{
+	return (uint32_t)(e->b >> 1);
+}
+
+static inline uint32_t trace_op_shapes(const struct event *e)
+{
+	return (uint32_t)(e->b >> 33);
 }
 
 static inline uint32_t trace_external(const struct event *e)

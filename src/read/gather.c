@@ -268,12 +268,12 @@ static int self_time(struct gather *g, const struct event *e)
 }
 
 /*
- * Operators carry no depth, but come in the order of their ends, too: those inside one are the last
+ * Operators and modules carry no depth, but come in the order of their ends, too: those inside one are the last
  * of its lane that began after it did.
  */
 static int op_time(struct gather *g, const struct event *e)
 {
-	struct gather_row *r = row_of(g, EVENT_OP, e->name, e->lane);
+	struct gather_row *r = row_of(g, e->kind, e->name, e->lane);
 	struct gather_lane *l = lane_find(g, e->lane);
 	uint64_t own = e->dur_ns;
 	size_t i = g->ops;
@@ -290,7 +290,8 @@ static int op_time(struct gather *g, const struct event *e)
 	g->ops = i + 1;
 	r->held_ns += e->dur_ns;
 	r->self_ns += own;
-	if (l && g->steps && in_step(g, l, e->start_ns) && l->step != g->op_step) {
+	if (e->kind == EVENT_OP && l && g->steps && in_step(g, l, e->start_ns) &&
+	    l->step != g->op_step) {
 		g->op_step = l->step;
 		g->op_steps++;
 	}
@@ -306,7 +307,7 @@ static int on_events(void *arg, uint32_t process, const struct event *ev, size_t
 	for (size_t i = 0; i < n && !err; i++)
 		if (ev[i].kind == EVENT_RANGE)
 			err = self_time(g, &ev[i]);
-		else if (ev[i].kind == EVENT_OP)
+		else if (ev[i].kind == EVENT_OP || ev[i].kind == EVENT_MODULE)
 			err = op_time(g, &ev[i]);
 	return err;
 }
@@ -329,10 +330,11 @@ static int walk_events(struct gather *g, uint32_t process, uint64_t from_ns)
 	err = store_each_events(g->st, &f, on_events, g);
 	if (err < 0)
 		return err;
-	f.kind = EVENT_OP;
-	g->ops = 0;
 	g->op_step = SIZE_MAX;
-	err = store_each_events(g->st, &f, on_events, g);
+	for (f.kind = EVENT_OP; f.kind <= EVENT_MODULE && !err; f.kind++) {
+		g->ops = 0;
+		err = store_each_events(g->st, &f, on_events, g);
+	}
 	/* A range that begins in a step may outlast it. */
 	if (g->step_in_ns > g->held_step_ns)
 		g->step_in_ns = g->held_step_ns;
@@ -373,10 +375,14 @@ int gather_process(struct gather *g, const struct process *p, uint64_t from_ns, 
 	return err < 0 ? err : learn_names(g);
 }
 
+bool gather_nests(uint32_t kind)
+{
+	return kind == EVENT_RANGE || kind == EVENT_OP || kind == EVENT_MODULE;
+}
+
 uint64_t gather_time(const struct gather_row *r)
 {
-	if ((r->kind != EVENT_RANGE && r->kind != EVENT_OP) || r->span || !r->held_ns ||
-	    r->held_ns == r->self_ns)
+	if (!gather_nests(r->kind) || r->span || !r->held_ns || r->held_ns == r->self_ns)
 		return r->total_ns;
 	if (r->held_ns == r->total_ns)
 		return r->self_ns;

@@ -29,7 +29,7 @@ struct gather_row {
 	uint32_t name; /* BY_NAME, else 0 */
 	uint32_t lane; /* BY_LANE, else 0 */
 	uint64_t count, total_ns, min_ns, max_ns, bytes;
-	uint64_t held_ns; /* RANGE, OP: of events still held, */
+	uint64_t held_ns; /* RANGE, OP, MODULE: of events still held, */
 	uint64_t self_ns; /* of it without the ranges inside, */
 	uint64_t step_ns; /* and of that in steps of the same thread */
 	bool span;        /* RANGE: may begin and end on two threads, overlaps anything */
@@ -88,6 +88,7 @@ int gather_process(struct gather *g, const struct process *p, uint64_t from_ns, 
 void gather_fini(struct gather *g);
 
 bool gather_is_gpu(uint32_t kind);
+bool gather_nests(uint32_t kind); /* one may be inside another on its thread */
 /* A row's time such that those of a kind add up: of a range without the ranges inside it. If
  * some events are gone, in the proportion of those held; if all are, the whole. */
 uint64_t gather_time(const struct gather_row *r);

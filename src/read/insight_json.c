@@ -184,6 +184,7 @@ void insight_steps_json(struct json *j, const struct insight *in, uint64_t t0, s
 		json_u64(j, "step", s->number);
 		json_u64(j, "start_ns", since(s->start_ns, t0));
 		json_u64(j, "dur_ns", s->dur_ns);
+		json_u64(j, "input_ns", s->input_ns);
 		json_u64(j, "busy_ns", s->b.busy_ns);
 		json_u64(j, "idle_ns", s->b.idle_ns);
 		json_u64(j, "compute_ns", s->b.compute_ns);
@@ -248,6 +249,8 @@ void insight_json(struct json *j, const struct insight *in)
 	insight_rows_json(j, "kernels", in, ROLL_KERNEL);
 	insight_rows_json(j, "ops", in, ROLL_OP);
 	insight_rows_json(j, "modules", in, ROLL_MODULE);
+	insight_host_json(j, "host_ops", in, HOST_OP);
+	insight_host_json(j, "host_modules", in, HOST_MODULE);
 	insight_steps_json(j, in, 0, 0, SIZE_MAX);
 	insight_memory_json(j, in, 0);
 	insight_account_json(j, in->t);

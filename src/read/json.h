@@ -20,6 +20,8 @@ void insight_json(struct json *j, const struct insight *in); /* all of the follo
 void insight_devices_json(struct json *j, const struct insight *in);
 void insight_rows_json(struct json *j, const char *key, const struct insight *in,
 		       enum insight_by by);
+void insight_host_json(struct json *j, const char *key, const struct insight *in,
+		       enum insight_host_by by);
 /* `most` steps from the one at `from` <= in->steps on. */
 void insight_steps_json(struct json *j, const struct insight *in, uint64_t t0, size_t from,
 			size_t most);

@@ -28,7 +28,7 @@ static void row_json(struct json *j, const struct gather *g, const struct proces
 #define EVENT(num, NAME, text, has) [num] = text,
 #include "model/event.tbl.h"
 	};
-	bool nests = r->kind == EVENT_RANGE || r->kind == EVENT_OP;
+	bool nests = gather_nests(r->kind);
 	bool whole = !r->span && nests && r->held_ns == r->total_ns;
 	char label[LABEL_BYTES];
 

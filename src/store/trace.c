@@ -229,7 +229,7 @@ static int on_lane(void *arg, const struct lane *l)
 	return err ? err : put(&s->lane, l->id, id);
 }
 
-static void own_event(struct event *e)
+static void own_event(const struct from_store *s, struct event *e)
 {
 	switch (e->kind) {
 	case EVENT_RANGE:
@@ -238,8 +238,13 @@ static void own_event(struct event *e)
 		break;
 	case EVENT_OP:
 		e->kind = EVENT_RANGE;
+		e->b = trace_op(e->a & 1, e->corr, get(&s->name, (uint32_t)(e->a >> 1), 0));
 		e->a = TRACE_OP;
 		e->corr = 0; /* a sequence number, no id of a launch */
+		break;
+	case EVENT_MODULE:
+		e->kind = EVENT_RANGE;
+		e->a = TRACE_MODULE;
 		break;
 	case EVENT_KERNEL:
 	case EVENT_COPY:
@@ -337,7 +342,7 @@ static int on_events(void *arg, uint32_t process, const struct event *ev, size_t
 		if (!own->imported && e.kind == EVENT_COLLECTIVE)
 			err = own_comm(s, &e, &own->comm);
 		if (!own->imported)
-			own_event(&e);
+			own_event(s, &e);
 		else if (e.kind == EVENT_RANGE) {
 			e.a = e.b;
 			e.b = 0;
