@@ -42,6 +42,19 @@ int fabric_check(struct fabric_msg *out, const void *data, size_t len);
 /* An answer of that kind into buf; its length. The body is cut at what fits. */
 size_t fabric_answer(void *buf, size_t cap, enum fabric_kind kind, const void *body, size_t len);
 
+/* --- orders --- */
+
+/* What is to be traced: steps, or milliseconds; the other one is 0. */
+struct kineto_what {
+	uint64_t steps, start, round, ms, at;
+	const char *dir; /* borrowed from what was parsed */
+};
+
+/* "KEY=VALUE ...", see kineto_ask.c, is taken apart. -EINVAL: it is no such thing. Any bytes are
+ * allowed as input: everybody can ask. */
+int kineto_parse(struct kineto_what *out, char *text);
+void kineto_config(char config[KINETO_CONFIG], const struct kineto_what *o);
+
 /* --- the table --- */
 
 enum kineto_state { KINETO_FREE, KINETO_WAITS, KINETO_GIVEN };

@@ -14,7 +14,6 @@
  *
  * An asker's orders are forgotten when it closes its socket.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -24,10 +23,6 @@
 
 #include "base/log.h"
 #include "daemon/aond.h"
-
-#define STEPS_MAX 100000u
-#define MS_MAX    600000u
-#define DIR_MAX   200u
 
 /* --- list --- */
 
@@ -71,84 +66,18 @@ static void do_list(FILE *f, struct aond *d, uid_t uid)
 
 /* --- trace --- */
 
-struct order {
-	uint64_t steps, start, round, ms, at;
-	const char *dir;
-};
-
-static int number(const char *text, uint64_t max, uint64_t *out)
+static bool pid_of(const char *text, pid_t *out)
 {
 	char *end;
-	uint64_t v;
+	long v = strtol(text, &end, 10);
 
-	errno = 0;
-	v = strtoull(text, &end, 10);
-	if (!isdigit((unsigned char)*text) || *end || errno || v > max)
-		return -EINVAL;
-	*out = v;
-	return 0;
+	if (end == text || *end || v <= 0 || v > INT32_MAX)
+		return false;
+	*out = (pid_t)v;
+	return true;
 }
 
-/* Absolute, of plain characters, without a way up: it becomes a line of Kineto's settings. */
-static bool is_dir(const char *path)
-{
-	size_t len = strlen(path);
-
-	for (const char *s = path; *s; s++)
-		if ((unsigned char)*s <= ' ' || *s == 0x7f)
-			return false;
-	return *path == '/' && len <= DIR_MAX && !strstr(path, "..");
-}
-
-static int parse_order(struct order *o, char *text)
-{
-	const struct {
-		const char *key;
-		uint64_t max, *to;
-	} keys[] = { { "steps=", STEPS_MAX, &o->steps },
-		     { "start=", INT32_MAX, &o->start },
-		     { "round=", INT32_MAX, &o->round },
-		     { "ms=", MS_MAX, &o->ms },
-		     { "at=", INT64_MAX, &o->at } };
-	char *word;
-
-	while ((word = strsep(&text, " "))) {
-		int err = -EINVAL;
-
-		if (!strncmp(word, "dir=", 4) && is_dir(word + 4)) {
-			o->dir = word + 4;
-			err = 0;
-		}
-		for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && err; i++)
-			if (!strncmp(word, keys[i].key, strlen(keys[i].key)))
-				err = number(word + strlen(keys[i].key), keys[i].max, keys[i].to);
-		if (err)
-			return err;
-	}
-	return o->dir && !o->steps != !o->ms ? 0 : -EINVAL;
-}
-
-/* As Kineto's Config.cpp reads it. The process's id goes before ".json" by itself. */
-static void write_config(char config[KINETO_CONFIG], const struct order *o)
-{
-	int n = snprintf(config, KINETO_CONFIG,
-			 "ACTIVITIES_LOG_FILE=%s/trace.json\nPROFILE_REPORT_INPUT_SHAPES=true\n",
-			 o->dir);
-
-	if (o->ms)
-		snprintf(config + n, KINETO_CONFIG - (size_t)n,
-			 "PROFILE_START_TIME=%" PRIu64 "\nACTIVITIES_WARMUP_PERIOD_SECS=1\n"
-			 "ACTIVITIES_DURATION_MSECS=%" PRIu64 "\n",
-			 o->at, o->ms);
-	else
-		snprintf(config + n, KINETO_CONFIG - (size_t)n,
-			 "PROFILE_START_ITERATION=%" PRIu64
-			 "\nPROFILE_START_ITERATION_ROUNDUP=%" PRIu64
-			 "\nACTIVITIES_ITERATIONS=%" PRIu64 "\n",
-			 o->start, o->round ? o->round : 1, o->steps);
-}
-
-static void journal(struct aond *d, pid_t pid, uid_t uid, const struct order *o)
+static void journal(struct aond *d, pid_t pid, uid_t uid, const struct kineto_what *o)
 {
 	char text[160];
 
@@ -165,19 +94,19 @@ static void journal(struct aond *d, pid_t pid, uid_t uid, const struct order *o)
 static void do_trace(FILE *f, struct aond *d, uint64_t asker, uid_t uid, char *arg)
 {
 	char *pid_text = strsep(&arg, " "), config[KINETO_CONFIG];
-	struct order o = { 0 };
-	uint64_t pid = 0;
+	struct kineto_what o;
+	pid_t pid;
 	int err;
 
-	if (!arg || number(pid_text, INT32_MAX, &pid) < 0 || parse_order(&o, arg) < 0) {
+	if (!arg || !pid_of(pid_text, &pid) || kineto_parse(&o, arg) < 0) {
 		fprintf(f, "error: expected kineto trace PID dir=PATH and steps=N or ms=N\n");
 		return;
 	}
-	write_config(config, &o);
-	err = kineto_order(&d->kineto, (pid_t)pid, uid, asker, config);
+	kineto_config(config, &o);
+	err = kineto_order(&d->kineto, pid, uid, asker, config);
 	switch (err) {
 	case 0:
-		journal(d, (pid_t)pid, uid, &o);
+		journal(d, pid, uid, &o);
 		fprintf(f, "ok\n");
 		break;
 	case -ESRCH:

@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 
-from aontest import Daemon, Place, done, find, need, ok, skip_all
+from aontest import Daemon, Place, done, find, need, ok, skip, skip_all
 from clitest import aon, env_for
 
 FAKE = pathlib.Path(__file__).resolve().parent.parent / "app" / "fake_kineto.py"
@@ -24,16 +24,16 @@ ASK = struct.pack("<IHH", 0x4d4e4f41, 5, 8)
 
 
 def in_own_network():
-    """This script again, in a network namespace of its own."""
+    """This script again, in network and mount namespaces of its own."""
     if os.environ.get("AON_OWN_NETWORK"):
         with socket.socket() as s:  # and its loopback is up
             fcntl.ioctl(s, 0x8914, struct.pack("16sh14x", b"lo", 0x41))
         return
     need("unshare", "setpriv")
-    if subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode:
-        skip_all("unshare -n is not possible")
+    if subprocess.run(["unshare", "-nm", "true"], capture_output=True).returncode:
+        skip_all("unshare -nm is not possible")
     os.environ["AON_OWN_NETWORK"] = "1"
-    os.execvp("unshare", ["unshare", "-n", sys.executable, *sys.argv])
+    os.execvp("unshare", ["unshare", "-nm", sys.executable, *sys.argv])
 
 
 class Fake:
@@ -59,10 +59,10 @@ def out(p):
     return {"KINETO_ONDEMAND_TRACE_DIR": p.path / "out"}
 
 
-def capture(p, *args, user=()):
+def capture(p, *args, user=(), **env):
     """(exit status, what it says as JSON or None, stderr)"""
     r = subprocess.run([*user, find("aon"), "capture", "--kineto", "--json", *map(str, args)],
-                       env=env_for(p, **out(p)), cwd=p.path, capture_output=True, text=True, timeout=120)
+                       env=env_for(p, **{**out(p), **env}), cwd=p.path, capture_output=True, text=True, timeout=120)
     return r.returncode, json.loads(r.stdout) if r.stdout else None, r.stderr
 
 
@@ -248,6 +248,33 @@ def promptness(p, d):
     ok(took[250] < 0.09, "500 requests while four flush: all are answered, half of them well within 90 ms", took[-30:])
 
 
+def private(p):
+    """The aond of an `aon run` is found by whoever captures, without a word about where it is."""
+    r = subprocess.Popen([find("aon"), "run", "--kineto", "--no-report", "-o", p.path / "own.db", "--",
+                          sys.executable, FAKE, "write"], env=env_for(p), cwd=p.path, text=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    pid = r.stdout.readline().split()[1]
+    rc, said, err = capture(p, "-o", p.path / "p.db", AON_RUN_DIR="")
+    ok(rc == 0 and [str(x["pid"]) for x in said["processes"]] == [pid], "the aond of a run is found", (rc, said, err))
+    rc, said, err = capture(p, "--pid", pid, user=NOBODY, AON_RUN_DIR="")
+    ok(rc == 1 and "of another user" in err, "but not asked by other users", err)
+    r.terminate()
+    r.communicate(timeout=60)
+
+
+def no_room(p):
+    small = p.path / "small"
+    small.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", small], capture_output=True).returncode:
+        skip("a full disk", "mount is not possible")
+        return
+    with Fake(p) as f:
+        rc, _, err = capture(p, "--pid", f.pid, KINETO_ONDEMAND_TRACE_DIR=small)
+        ok(rc == 1 and "less than 64 MB free" in err and not list(small.iterdir()), "without room it does not begin",
+           err)
+    subprocess.run(["umount", small])
+
+
 def main():
     in_own_network()
     with Place() as p:
@@ -256,8 +283,10 @@ def main():
             fails(p, d)
             users(p, d)
             promptness(p, d)
+            no_room(p)
             ends(p, d)
         names(p)
+        private(p)
     done()
 
 

@@ -115,11 +115,11 @@ def check_two(p, version, captured):
 def main():
     in_own_network()
     version, python = torch_with_kineto()
-    with Place() as p, Daemon(p) as d:
+    with Place() as p, Daemon(p, sets={"kineto_dir": p.path / "socks"}) as d:
         ranks = Program(p, "ranks", python, "-m", "torch.distributed.run", "--nproc-per-node", 2,
                         "--master-port", port(), ranks=2, AON_JOB="exp-7", GLOO_SOCKET_IFNAME="lo")
         two = Later(capture_two, p, ranks)
-        single = Program(p, "single", python)
+        single = Program(p, "single", python, KINETO_IPC_SOCKET_DIR=p.path / "socks")  # the ranks: abstract socket
         one = Later(capture_one, p, single)
         loss, steps, duration, code = one.result()
         check_one(p, version, steps, duration)

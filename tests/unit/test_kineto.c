@@ -64,6 +64,61 @@ static void test_check(void)
 	}
 }
 
+/* --- orders: everybody can ask --- */
+
+static const struct {
+	const char *text;
+	const char *want; /* a line of what Kineto gets; NULL: refused */
+} orders[] = {
+	/* clang-format off */
+	{ "steps=5 dir=/tmp/a/41",                      "ACTIVITIES_LOG_FILE=/tmp/a/41/trace.json\n" },
+	{ "steps=5 dir=/tmp/a",                         "ACTIVITIES_ITERATIONS=5\n" },
+	{ "dir=/tmp/a steps=5 start=77 round=9",        "PROFILE_START_ITERATION=77\n" },
+	{ "dir=/tmp/a steps=5 start=77 round=9",        "PROFILE_START_ITERATION_ROUNDUP=9\n" },
+	{ "steps=5 dir=/tmp/a",                         "PROFILE_START_ITERATION_ROUNDUP=1\n" },
+	{ "ms=500 dir=/tmp/a",                          "ACTIVITIES_DURATION_MSECS=500\n" },
+	{ "ms=500 at=1790000000000 dir=/tmp/a",         "PROFILE_START_TIME=1790000000000\n" },
+	{ "",                                           NULL },
+	{ "steps=5",                                    NULL },
+	{ "dir=/tmp/a",                                 NULL },
+	{ "steps=5 ms=5 dir=/tmp/a",                    NULL },
+	{ "steps=0 dir=/tmp/a",                         NULL },
+	{ "steps=100001 dir=/tmp/a",                    NULL },
+	{ "steps=-1 dir=/tmp/a",                        NULL },
+	{ "steps= dir=/tmp/a",                          NULL },
+	{ "steps=5x dir=/tmp/a",                        NULL },
+	{ "ms=600001 dir=/tmp/a",                       NULL },
+	{ "steps=99999999999999999999 dir=/tmp/a",      NULL },
+	{ "steps=5 dir=tmp/a",                          NULL },
+	{ "steps=5 dir=/tmp/../etc",                    NULL },
+	{ "steps=5 dir=/tmp/a\nACTIVITIES_LOG_FILE=/x", NULL },
+	{ "steps=5  dir=/tmp/a",                        NULL },
+	{ "steps=5 dir=/tmp/a#b",                       NULL },
+	{ "steps=5 verbose=1 dir=/tmp/a",               NULL },
+	/* clang-format on */
+};
+
+static void test_orders(void)
+{
+	char config[KINETO_CONFIG], text[256];
+	struct kineto_what o;
+
+	for (size_t i = 0; i < T_LEN(orders); i++) {
+		int err;
+
+		strcpy(text, orders[i].text);
+		err = kineto_parse(&o, text);
+		if (!err)
+			kineto_config(config, &o);
+		T_OK(orders[i].want ? !err && strstr(config, orders[i].want) : err == -EINVAL,
+		     "%s \"%.*s\"",
+		     orders[i].want ? "taken:" : "refused:", (int)strcspn(orders[i].text, "\n"),
+		     orders[i].text);
+	}
+	snprintf(text, sizeof(text), "steps=5 dir=/%0201d", 1);
+	T_OK(kineto_parse(&o, text) == -EINVAL, "refused: a long path");
+}
+
 /* --- the table, with the clock as an argument --- */
 
 static const struct fabric_msg ready = { .kind = FABRIC_REQ, .ready = true },
@@ -245,6 +300,7 @@ static void test_socket(void)
 int main(void)
 {
 	test_check();
+	test_orders();
 	test_order();
 	test_reused();
 	test_bounds();
