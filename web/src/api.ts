@@ -283,7 +283,7 @@ export interface Whatif extends Reply {
 	predicted_ns: number;
 }
 export interface Processes extends Reply {
-	processes: { process: number; pid: number; uid: number; comm: string; job: string | null; rank: number | null; tier: string; connected: boolean; first_ns: number; last_ns: number }[];
+	processes: { process: number; pid: number; uid: number; comm: string; job: string | null; rank: number | null; tier: string; connected: boolean; first_ns: number; last_ns: number; accounting?: { emitted: number; lost: number } }[];
 }
 
 export interface EventInfo extends Reply {

@@ -18,8 +18,8 @@ export const CLASSES: Class[] = [
 		words: ['pointwise', 'elementwise', 'normalisation', 'softmax', 'reduction', 'pooling', 'embedding',
 			'index', 'layout', 'random', 'quantisation'],
 	},
-	{ id: 'comm', glyph: 'C', words: ['communication', 'comm'] },
-	{ id: 'copy', glyph: 'Y', words: ['copy', 'memset', 'memory'] },
+	{ id: 'comm', glyph: 'C', words: ['communication', 'comm', 'comm_exposed'] },
+	{ id: 'copy', glyph: 'Y', words: ['copy', 'memset', 'memory', 'copy_exposed'] },
 	{ id: 'optimizer', glyph: 'O', words: ['optimizer'] },
 	{ id: 'other', glyph: '-', words: ['other'] },
 ];

@@ -16,4 +16,9 @@ export function t(key: Key, slots: Record<string, string | number> = {}): string
 	if (pseudo) text = `[${text.replace(/[aeiou](?![^{]*\})/g, '$&$&')}]`;
 	return text.replace(/\{(\w+)\}/g, (_, k: string) => String(slots[k] ?? ''));
 }
+/** The sentence of a key that comes from data, or the word itself. */
+export function word(prefix: string, w: string): string {
+	const key = `${prefix}.${w}`;
+	return key in en ? t(key as Key) : w.replace(/_/g, ' ');
+}
 export type { Key };

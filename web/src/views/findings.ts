@@ -46,8 +46,8 @@ function slider(run: Run): HTMLElement {
 }
 
 function answer(w: Whatif): string {
-	const d = w.measured_ns - w.predicted_ns;
-	return t('whatif.answer', { now: fmt.time(w.measured_ns), then: fmt.time(w.predicted_ns), gain: fmt.percent(w.measured_ns ? d / w.measured_ns : 0) });
+	const n = Math.max(1, w.steps), d = w.measured_ns - w.predicted_ns;
+	return t(w.steps ? 'whatif.answer' : 'whatif.answer.run', { now: fmt.time(w.measured_ns / n), then: fmt.time(w.predicted_ns / n), gain: fmt.percent(w.measured_ns ? d / w.measured_ns : 0) });
 }
 
 function fixed(run: Run, f: Finding): HTMLElement | null {

@@ -118,7 +118,7 @@ export const flame: View = {
 	title: 'view.flame',
 	question: 'view.flame.q',
 	open(host, run: Run): Shown {
-		let weight = 'gpu', focus: Node | null = null, root: Node | null = null, at: Node | null = null, diff = false, placed: Placed[] = [];
+		let weight = 'gpu', focus: Node | null = null, root: Node | null = null, at: Node | null = null, diff = false, against = false, placed: Placed[] = [];
 		let rows: () => string = () => '';
 		const unit = (v: number) => (weight === 'gpu' ? fmt.time(v) : weight === 'bytes' ? fmt.bytes(v) : fmt.count(v));
 		const plot = h('div'), note = h('span', { class: 'dim' }), twin = h('div', { class: 'block' });
@@ -128,7 +128,6 @@ export const flame: View = {
 		const out = button(t('flame.out'), () => { focus = focus?.up ?? root; c.redraw(); }, { title: 'Backspace' });
 		const c = canvas((g, w) => {
 			if (!root) return;
-			diff = !!state.vs;
 			placed = place(root, focus ?? root, w, diff);
 			const height = Math.max(...placed.map((p) => p.y), 0) + ROW + 1;
 			if (Math.abs(c.el.clientHeight - height) > 1) {
@@ -191,14 +190,18 @@ export const flame: View = {
 			if (dx && n.up) n = n.up.kids[n.up.kids.indexOf(n) + dx] ?? n;
 			choose(n);
 		};
-		fill(host, h('div', { class: 'controls' }, h('label', null, t('flame.weight'), pickWeight), search, out, note), plot, twin);
+		const rest = button(t('flame.rest'), () => { against = !against; rest.setAttribute('aria-pressed', String(against)); void load(); }, { 'aria-pressed': 'false' });
 		const ask = async () => {
+			rest.hidden = !state.t;
+			if (!state.t) against = false;
 			const p = { weight, t0: state.t?.[0], t1: state.t?.[1], ranks: state.ranks?.join(',') };
-			const [f, old] = await Promise.all([get<Flame>(runPath(run.id, 'flame'), p), state.vs ? get<Flame>(runPath(state.vs, 'flame'), { weight }) : null]);
+			const [f, old] = await Promise.all([get<Flame>(runPath(run.id, 'flame'), p), state.vs ? get<Flame>(runPath(state.vs, 'flame'), { weight }) : against ? get<Flame>(runPath(run.id, 'flame'), { weight }) : null]);
 			return { f, old };
 		};
+		fill(host, h('div', { class: 'controls' }, h('label', null, t('flame.weight'), pickWeight), search, out, rest, note), plot, twin);
 		const load = loader(plot, ask, ({ f, old }) => {
 			if (!f.nodes.length) return empty(plot, 'flame.empty', 'flame.empty.what', 'aon doctor');
+			diff = !!old;
 			root = tree(f, old);
 			focus = null;
 			at = null;

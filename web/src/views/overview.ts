@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Is this run healthy, and if not, what first? The first screen is a sentence.
-import { get, runPath, type Diff, type Overview, type Run, type Windows } from '../api';
+import { get, runPath, type Diff, type Overview, type Processes, type Run, type Windows } from '../api';
 import { CLASSES, classOf, colour } from '../classes';
-import { button, canvas, fill, h } from '../dom';
+import { button, canvas, fill, h, name } from '../dom';
 import * as fmt from '../fmt';
 import { nameLink, ribbon } from '../frame';
-import { t } from '../i18n';
+import { t, word } from '../i18n';
 import { axisY, band, font } from '../plot';
 import { go, state } from '../state';
+import { table } from '../table';
 import { empty, loader, type Shown, type View } from '../view';
 
+type Answers = { o: Overview; w: Windows | null; d: Diff | null; p: Processes | null };
 type Part = { id: string; ns: number; share: number; why: { text: string; ns: number }[] };
 
 /** The fine classes of the server as the seven of the page, and idle. */
@@ -140,13 +142,27 @@ function versus(d: Diff): HTMLElement {
 		? t('diff.title', { delta: sign(d.delta_ns ?? 0), a: fmt.time(d.a.step_ns), b: fmt.time(d.b.step_ns) }) : t('diff.cannot')),
 		d.why_not ? h('p', { class: 'note' }, d.why_not) : null,
 		sure && d.comparable ? h('p', { class: 'note' }, t('diff.sure', { lo: sign(d.delta_lo_ns!), hi: sign(d.delta_hi_ns!) })) : null,
-		h('table', null, h('thead', null, h('tr', null, h('th', { class: 'l' }, t('diff.part')), h('th', null, 'A'), h('th', null, 'B'), h('th', null, 'B − A'))),
+		h('table', { class: 'narrow' }, h('thead', null, h('tr', null, h('th', { class: 'l' }, t('diff.part')), h('th', null, 'A'), h('th', null, 'B'), h('th', null, 'B − A'))),
 			h('tbody', null, d.parts.filter((p) => p.a_ns || p.b_ns).sort((x, y) => Math.abs(y.b_ns - y.a_ns) - Math.abs(x.b_ns - x.a_ns)).map((p) => h('tr', null,
-				h('td', { class: 'l words' }, p.part), h('td', null, fmt.time(p.a_ns)), h('td', null, fmt.time(p.b_ns)),
+				h('td', { class: 'l words' }, word('part', p.part)), h('td', null, fmt.time(p.a_ns)), h('td', null, fmt.time(p.b_ns)),
 				h('td', { style: { color: p.b_ns > p.a_ns ? colour('more') : colour('less') } }, sign(p.b_ns - p.a_ns)))))));
 }
 
-function draw(host: HTMLElement, o: Overview, wins: Windows | null, diff: Diff | null): void {
+/** Who was recorded; a run of one process that has ended says nothing more here. */
+function processes(p: Processes | null): HTMLElement | null {
+	const list = p?.processes ?? [];
+	if (list.length < 2 && !list.some((x) => x.connected)) return null;
+	return h('div', { class: 'block' }, h('h3', null, t('overview.processes', { n: list.length })), table<Processes['processes'][number]>({ label: t('overview.processes', { n: list.length }), rows: list.slice(0, 64), columns: [
+		{ id: 'comm', head: 'proc.name', left: true, cell: (x) => name(x.comm) },
+		{ id: 'pid', head: 'proc.pid', sort: (x) => x.pid, cell: (x) => String(x.pid) },
+		{ id: 'rank', head: 'steps.rank', sort: (x) => x.rank, cell: (x) => String(x.rank ?? '-') },
+		{ id: 'state', head: 'proc.state', left: true, cell: (x) => (x.connected ? t('proc.here') : t('proc.left')) },
+		{ id: 'tier', head: 'proc.tier', left: true, opt: true, cell: (x) => x.tier },
+		{ id: 'records', head: 'proc.records', sort: (x) => x.accounting?.emitted ?? null, cell: (x) => fmt.count(x.accounting?.emitted) },
+		{ id: 'lost', head: 'runs.lost', sort: (x) => x.accounting?.lost ?? null, cell: (x) => fmt.count(x.accounting?.lost) }] }).el);
+}
+
+function draw(host: HTMLElement, { o, w: wins, d: diff, p }: Answers): void {
 	if (!o.kernels.length && !o.step.n) return empty(host, 'overview.empty', 'overview.empty.what', 'aon doctor');
 	const top = o.findings[0];
 	const head = o.verdict ?? top?.title ?? (o.kernels[0] ? t('overview.fine', { name: o.kernels[0].short, share: fmt.percent(o.kernels[0].share) }) : t('overview.nofindings'));
@@ -158,7 +174,7 @@ function draw(host: HTMLElement, o: Overview, wins: Windows | null, diff: Diff |
 		o.partial && !o.range.whole ? h('p', { class: 'note warn' }, t('state.partial', { from: fmt.time(o.range.t0), to: fmt.time(o.range.t1) })) : null,
 		split(o),
 		o.series.p50.length ? h('div', { class: 'block' }, h('h3', null, t('overview.steps')), stepPlot(o)) : null,
-		wins ? windowPlot(wins, o.run.gpus) : null, lists(o));
+		wins ? windowPlot(wins, o.run.gpus) : null, lists(o), processes(p));
 }
 
 /** The events a finding speaks of, on the timeline, with some of what is around them. */
@@ -176,18 +192,19 @@ export const overview: View = {
 	question: 'view.overview.q',
 	open(host, run: Run): Shown {
 		let last: Overview | null = null;
-		const ask = async () => {
+		const ask = async (): Promise<Answers> => {
 			const r = state.t ? { t0: state.t[0], t1: state.t[1] } : {};
-			const [o, w, d] = await Promise.all([
+			const [o, w, d, p] = await Promise.all([
 				get<Overview>(runPath(run.id, 'overview'), r),
 				get<Windows>(runPath(run.id, 'windows'), { ...r, n: 240 }).catch(() => null),
 				state.vs ? get<Diff>(runPath(run.id, 'diff'), { vs: state.vs }) : null,
+				get<Processes>(runPath(run.id, 'processes')).catch(() => null),
 			]);
-			return { o, w, d };
+			return { o, w, d, p };
 		};
-		const load = loader(host, ask, ({ o, w, d }) => {
-			last = o;
-			draw(host, o, w, d);
+		const load = loader(host, ask, (a) => {
+			last = a.o;
+			draw(host, a);
 		});
 		return {
 			update: (now, was) => { if (now.t !== was.t || now.vs !== was.vs) void load(); },

@@ -574,7 +574,7 @@ class Timeline implements Shown, Steered {
 		const r = this.rows.find((x) => x.key === this.current && x.track) ?? this.rows.find((x) => x.track?.kind === 'stream') ?? this.rows.find((x) => x.track);
 		if (!r?.track) return;
 		this.current = r.key;
-		const from = this.sel?.track === r.track.id ? this.sel.start : by > 0 ? this.win[0] - 1 : this.win[1];
+		const from = this.sel?.track === r.track.id ? this.sel.start : by > 0 ? this.target[0] - 1 : this.target[1];
 		const tile = this.tileAt(r.track, Math.max(0, from)), e = tile?.exact;
 		if (!e) {
 			this.zoom(0.5);

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page in a real browser: what is drawn is what the API says, and everything goes by keyboard.
+// Run by tests/scenario/web_page.py, which serves two traces, one with hostile names, and a live run.
+import { done, launch, ok, tab } from './browser.mjs';
+
+const { address, base, traces, hostile, live, saved } = JSON.parse(process.env.AON_PAGE);
+const VIEWS = ['overview', 'timeline', 'flame', 'kernels', 'steps', 'findings', 'roofline'];
+const browser = await launch();
+
+async function enter(options) {
+	const t = await tab(browser, base, options);
+	await t.page.goto(address);
+	await t.page.waitForSelector('header.top');
+	t.api = (path) => t.page.evaluate(async (p) => (await fetch(`api/v1/${p}`)).json(), path);
+	t.go = async (hash) => {
+		await t.page.evaluate((h) => { history.pushState(null, '', h); dispatchEvent(new PopStateEvent('popstate')); }, hash);
+		await settled(t.page);
+	};
+	return t;
+}
+
+/** The view is there: it has content, and is loading no more. */
+async function settled(page) {
+	await page.waitForFunction(() => {
+		const v = document.querySelector('main .view');
+		return v && v.children.length && !v.textContent.includes('Loading…') && (v.dataset.view !== 'timeline' || v.dataset.painted || v.querySelector('.state'));
+	});
+}
+const text = (page, sel) => page.locator(sel).first().innerText();
+const near = (a, b, part) => Math.abs(a - b) <= Math.abs(b) * part + 1e-9;
+
+/** "47.3 ms" as ns. */
+function ns(words) {
+	const m = /(-?[\d.,]+) ?(ns|µs|ms|s|min|h)\b/.exec(words);
+	return m ? Number(m[1].replace(/,/g, '')) * { ns: 1, 'µs': 1e3, ms: 1e6, s: 1e9, min: 6e10, h: 36e11 }[m[2]] : NaN;
+}
+
+async function views(t, run) {
+	for (const v of VIEWS) {
+		await t.go(`#/run/${run}/${v}`);
+		const tabs = await t.page.locator('.tabs a[aria-current="page"]').count();
+		const body = await text(t.page, 'main .view');
+		ok(tabs === 1 && body.length > 10 && !/did not work/.test(body), `${v} opens`, body.slice(0, 300));
+	}
+}
+
+async function overview(t, run) {
+	await t.go(`#/run/${run}/overview`);
+	const o = await t.api(`run/${run}/overview`);
+	const body = await text(t.page, 'main .view');
+	ok(o.findings.every((f) => body.includes(f.title)), 'overview has the findings', body);
+	ok(near(ns(/step\n?\s*([\d.,]+ \w+)/.exec(body)?.[1] ?? ''), o.step.p50, 0.01), 'and the median step of the API', [body.slice(0, 400), o.step]);
+	const idle = o.split.find((s) => s.class === 'idle');
+	const drawn = await t.page.locator('.ribbon .idle').first().evaluate((e) => e.getBoundingClientRect().width / e.parentElement.getBoundingClientRect().width);
+	ok(near(drawn, idle.share, 0.02), 'the ribbon is as idle as the API says', [drawn, idle.share]);
+	ok((await t.page.title()).includes('Overview'), 'the title names the view');
+}
+
+async function kernels(t, run) {
+	await t.go(`#/run/${run}/kernels`);
+	const k = await t.api(`run/${run}/kernels?limit=5000`);
+	const head = await t.page.locator('main th').allInnerTexts();
+	const unit = / (ns|µs|ms|s)\b/.exec(head.find((x) => /^total/.test(x)))[1];
+	const first = await t.page.locator('main tbody tr[data-i="0"] td').allInnerTexts();
+	const heaviest = [...k.rows].sort((a, b) => b.ns - a.ns)[0];
+	ok(first.includes(heaviest.short || heaviest.name) && near(ns(`${first[3]} ${unit}`), heaviest.ns, 0.01), 'the heaviest kernel is the first row, with its time', [first, heaviest]);
+	ok(Number(await t.page.locator('main table').first().getAttribute('aria-rowcount')) === k.rows.length, 'every kernel has a row', k.rows.length);
+	await t.page.locator('main tbody tr[data-i="0"]').focus();
+	await t.page.keyboard.press('ArrowDown');
+	await t.page.keyboard.press('Enter');
+	const second = [...k.rows].sort((a, b) => b.ns - a.ns)[1];
+	ok((await text(t.page, '.drawer')).includes(second.name.slice(0, 40)), 'arrows and Enter open the next one', await text(t.page, '.drawer'));
+	await t.page.keyboard.press('Escape');
+	ok(await t.page.locator('.drawer').isHidden(), 'Escape closes it');
+	await t.page.locator('main th button', { hasText: 'calls' }).click();
+	const calls = await t.page.locator('main tbody tr[data-i="0"] td').allInnerTexts();
+	ok(calls.includes(Math.max(...k.rows.map((r) => r.calls)).toLocaleString('en-US')), 'a click on a heading sorts by it', calls);
+}
+
+/** Of a row of the timeline's canvas: the share of pixels that are not the background, and of one colour. */
+const pixels = (page, row, token) => page.evaluate(([label, name]) => {
+	const b = [...document.querySelectorAll('.tl-gutter button')].find((x) => x.textContent.includes(label));
+	const c = document.querySelector('.tl-body > canvas'), g = c.getContext('2d'), dpr = devicePixelRatio;
+	const gutter = b.parentElement.getBoundingClientRect().right - c.getBoundingClientRect().left;
+	const y = b.getBoundingClientRect().top - c.getBoundingClientRect().top;
+	const img = g.getImageData(Math.ceil(gutter * dpr) + 1, (y + 2) * dpr, c.width - Math.ceil(gutter * dpr) - 1, 16 * dpr);
+	const hex = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+	const want = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+	let n = 0;
+	for (let i = 0; i < img.data.length; i += 4)
+		if (want.every((v, k) => Math.abs(img.data[i + k] - v) < 3)) n++;
+	return n / (img.data.length / 4);
+}, [row, token]);
+
+async function timeline(t, run) {
+	const info = (await t.api('runs')).runs.find((r) => r.id === run);
+	const tracks = (await t.api(`run/${run}/tracks`)).tracks;
+	const gpu = tracks.find((x) => x.kind === 'gpu');
+	await t.go(`#/run/${run}/timeline?w=0s..${(info.t1_rel / 1e9).toFixed(9)}s`);
+	await t.page.waitForFunction(() => /busy in view/.test(document.querySelector('.tl-bar')?.textContent ?? ''));
+	await t.page.waitForTimeout(600);
+	const k = (await t.api(`run/${run}/kernels?limit=5000`)).rows;
+	const mat = k.filter((r) => ['gemm', 'convolution', 'fft'].includes(r.class)).reduce((x, r) => x + r.ns, 0);
+	const win = await t.page.evaluate(() => window.aonTimeline.target);
+	const share = await pixels(t.page, gpu.label, 'matmul');
+	ok(near(share, mat / (win[1] - win[0]), 0.06), 'as much of the row has the colour of matmul as the API says it ran', [share, mat / (win[1] - win[0])]);
+	const d = (await t.api(`run/${run}/devices`)).devices[0];
+	const said = Number(/busy in view: .*? (\d+) %/.exec(await text(t.page, '.tl-bar'))[1]) / 100;
+	ok(Math.abs(said - d.busy_ns / d.span_ns) < 0.015, 'busy in view is what the API says', [said, d.busy_ns / d.span_ns]);
+	await zoom(t, run, tracks);
+}
+
+async function zoom(t, run, tracks) {
+	const heaviest = (await t.api(`run/${run}/kernels?limit=1`)).rows[0];
+	const at = (await t.api(`run/${run}/search?q=${encodeURIComponent(heaviest.name.slice(0, 60))}&limit=1`)).results[0].start;
+	await t.go(`#/run/${run}/timeline?w=${((at - 2e6) / 1e9).toFixed(9)}s..${((at + 2e6) / 1e9).toFixed(9)}s`);
+	await t.page.waitForTimeout(700);
+	const before = await t.page.evaluate(() => window.aonTimeline.target);
+	await t.page.locator('.tl-body > canvas').focus();
+	await t.page.keyboard.press('KeyW');
+	const after = await t.page.evaluate(() => window.aonTimeline.target);
+	ok(after[1] - after[0] < before[1] - before[0], 'W zooms in', [before, after]);
+	await t.page.keyboard.press('KeyD');
+	ok((await t.page.evaluate(() => window.aonTimeline.target))[0] > after[0], 'D pans to the right');
+	await t.page.keyboard.press('KeyS');
+	await t.page.waitForFunction(() => /[?&]w=/.test(location.hash));
+	ok(true, 'the window is in the address');
+	await t.page.keyboard.press('ArrowRight');
+	await t.page.waitForFunction(() => /sel=e:/.test(location.hash));
+	await t.page.waitForSelector('.drawer:not([hidden]) .full');
+	const name = await text(t.page, '.drawer .full');
+	const id = /sel=e:([^&]+)/.exec(await t.page.evaluate(() => location.hash))[1];
+	const e = await t.api(`run/${run}/event/${id}`);
+	const facts = await text(t.page, '.drawer .facts'), long = /duration\s+(\S+(?: [nµm]?s)?)/.exec(facts)?.[1] ?? '';
+	ok(e.name === name && (e.dur ? near(ns(long), e.dur, 0.01) : long === '0'), 'an arrow key chooses an event; the drawer says what the API says', [name, long, e]);
+	await t.page.keyboard.press('Alt+KeyT');
+	ok((await t.page.locator('.twin:not(.hidden) tbody tr').count()) > 3, 'Alt+T shows what is in view as a table');
+	await t.page.keyboard.press('Alt+KeyT');
+	await share(t, name);
+	await select(t, run, tracks);
+	await search(t, run, name);
+}
+
+/** The address alone brings back what was seen. */
+async function share(t, name) {
+	await t.page.waitForTimeout(700);
+	const hash = await t.page.evaluate(() => location.hash);
+	const other = await enter();
+	await other.page.goto(base + hash);
+	await other.page.reload();
+	await other.page.waitForSelector('.drawer:not([hidden]) .full');
+	await other.page.waitForTimeout(500);
+	const [a, b] = await Promise.all([t, other].map((x) => x.page.evaluate(() => window.aonTimeline.target)));
+	ok((await text(other.page, '.drawer .full')) === name && Math.abs(a[0] - b[0]) <= 2 && Math.abs(a[1] - b[1]) <= 2, 'a shared link shows the same event in the same window', [a, b]);
+	ok(other.faults.length === 0, 'and nothing goes wrong there', other.faults.join('\n'));
+	await other.close();
+}
+
+async function select(t, run, tracks) {
+	await t.page.keyboard.press('Escape');
+	const box = await t.page.locator('.tl-body > canvas').boundingBox();
+	const y = box.y + box.height - 40;
+	await t.page.mouse.move(box.x + 400, y);
+	await t.page.mouse.down();
+	await t.page.mouse.move(box.x + 700, y, { steps: 4 });
+	await t.page.mouse.up();
+	await t.page.waitForFunction(() => /sel=a:/.test(location.hash) && document.querySelector('.drawer table'));
+	const [, from, long] = /sel=a:(\d+)\+(\d+)/.exec(decodeURIComponent(await t.page.evaluate(() => location.hash)));
+	const list = tracks.filter((x) => x.kind === 'stream' || x.kind === 'thread').map((x) => x.id).join(',');
+	const s = await t.api(`run/${run}/select?t0=${from}&t1=${Number(from) + Number(long)}&tracks=${list}`);
+	const said = await text(t.page, '.drawer');
+	ok(said.includes(`${s.n.toLocaleString('en-US')} events`), 'a drag selects, and the drawer counts what the API counts', [said.slice(0, 200), s.n]);
+	await t.page.keyboard.press('KeyR');
+	await t.page.waitForSelector('.crumbs .chip');
+	ok(/[?&]t=/.test(await t.page.evaluate(() => location.hash)), 'R makes it the range of all views');
+	await t.page.keyboard.press('Backspace');
+	await t.page.keyboard.press('Escape');
+}
+
+async function search(t, run, name) {
+	await t.page.keyboard.press('/');
+	await t.page.waitForSelector('dialog.palette[open]');
+	await t.page.keyboard.type(name.slice(0, 24), { delay: 5 });
+	await t.page.waitForFunction((n) => [...document.querySelectorAll('.palette li')].some((l) => l.textContent.startsWith(n)), name.slice(0, 24));
+	await t.page.locator('.palette li', { hasText: name.slice(0, 24) }).last().click();
+	await t.page.waitForFunction(() => /[?&]q=/.test(location.hash));
+	ok((await text(t.page, '.tl-bar')).includes('search:'), 'a search finds an event and dims the others');
+	await t.go(`#/run/${run}/overview`);
+}
+
+async function others(t, run, vs) {
+	await t.go(`#/run/${run}/findings`);
+	const f = await t.api(`run/${run}/findings`);
+	const body = await text(t.page, 'main .view');
+	ok(f.findings.every((x) => body.includes(x.title)) && f.findings[0].seen.every((s) => body.includes(s)), 'findings show their evidence', body.slice(0, 600));
+	if (f.findings.length > 1) {
+		await t.page.keyboard.press('KeyN');
+		await t.page.waitForFunction((s) => document.querySelector('.dossier h2')?.textContent === s, f.findings[1].title);
+		ok(true, 'N goes to the next one');
+	}
+	await t.page.locator('button', { hasText: 'See it on the timeline' }).click();
+	await settled(t.page);
+	ok(/timeline/.test(await t.page.evaluate(() => location.hash)), 'and from there to its events');
+	await t.go(`#/run/${run}/steps`);
+	const s = await t.api(`run/${run}/steps?limit=5000`);
+	ok((await t.page.locator('main tbody tr').count()) === Math.min(2000, s.steps.length), 'every step has a row', s.steps.length);
+	await t.go(`#/run/${run}/flame`);
+	const fl = await t.api(`run/${run}/flame`);
+	const whole = fl.nodes.filter((n) => n[1] < 0).reduce((x, n) => x + n[3], 0);
+	const box = await t.page.locator('canvas.flame').boundingBox();
+	await t.page.mouse.click(box.x + 20, box.y + 10);
+	ok(near(ns(await text(t.page, '.drawer .facts')), whole, 0.01), 'the root of the flame graph is the GPU time of the API', [await text(t.page, '.drawer'), whole]);
+	await t.go(`#/run/${run}/kernels?vs=${vs}`);
+	const d = await t.api(`run/${run}/diff?vs=${vs}`);
+	const worst = [...d.kernels].sort((a, b) => Math.abs(b.b_ns - b.a_ns) - Math.abs(a.b_ns - a.a_ns))[0];
+	ok((await text(t.page, 'main tbody tr[data-i="0"]')).includes(worst.name.slice(0, 30)), 'compared with another run, what changed most comes first', worst);
+}
+
+async function keys(t, run) {
+	await t.go(`#/run/${run}/overview`);
+	for (const [i, v] of VIEWS.entries()) {
+		await t.page.keyboard.press(String(i + 1));
+		if (!(await t.page.evaluate((x) => location.hash.includes(`/${x}`), v))) ok(false, `${i + 1} opens ${v}`);
+	}
+	ok(true, 'the keys 1 to 7 open the views');
+	await t.page.keyboard.press('?');
+	ok((await t.page.locator('dialog[open] kbd').count()) > 10, '? lists the keys');
+	await t.page.keyboard.press('Escape');
+	await t.page.keyboard.press('KeyT');
+	ok((await t.page.evaluate(() => document.documentElement.dataset.theme)) === 'light' && /th=l/.test(await t.page.evaluate(() => location.hash)), 'T changes the theme, and the address');
+	await t.page.keyboard.press('Control+KeyK');
+	await t.page.keyboard.type('kernels');
+	await t.page.keyboard.press('Enter');
+	ok(/kernels/.test(await t.page.evaluate(() => location.hash)), 'Ctrl+K does anything by its name');
+}
+
+async function phone(run) {
+	const t = await enter({ viewport: { width: 390, height: 760 }, hasTouch: true });
+	const wide = [];
+	for (const v of VIEWS) {
+		await t.go(`#/run/${run}/${v}`);
+		const over = await t.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+		if (over > 0) wide.push(`${v}: ${over}`);
+	}
+	ok(wide.length === 0, 'on a phone no view is wider than the screen', wide.join('\n'));
+	ok(t.faults.length === 0, 'and nothing goes wrong', t.faults.join('\n'));
+	await t.close();
+}
+
+async function names(run) {
+	const t = await enter();
+	for (const v of ['overview', 'timeline', 'kernels', 'flame']) await t.go(`#/run/${run}/${v}`);
+	await t.go(`#/run/${run}/kernels`);
+	ok((await text(t.page, 'main')).includes('<script>') && !(await t.page.evaluate(() => window.hacked)) && (await t.page.locator('main img, main script').count()) === 0, 'a kernel called <script> is a name');
+	ok(t.faults.length === 0, 'and nothing goes wrong', t.faults.join('\n'));
+	await t.close();
+}
+
+/** A run that goes on: the page follows without being asked. */
+async function alive(run) {
+	const t = await enter();
+	await t.go(`#/run/${run}/timeline`);
+	const events = async () => Number(/([\d,]+) events/.exec(await text(t.page, 'footer'))?.[1].replace(/,/g, '') ?? 0);
+	const first = await events();
+	ok((await text(t.page, 'footer')).includes('live'), 'a live run says so', await text(t.page, 'footer'));
+	await t.page.waitForFunction((n) => Number(/([\d,]+) events/.exec(document.querySelector('footer').textContent)[1].replace(/,/g, '')) > n, first, { timeout: 40000 });
+	ok(true, 'and grows before the eyes');
+	ok(t.faults.length === 0, 'and nothing goes wrong', t.faults.join('\n'));
+	await t.close();
+}
+
+async function file(path) {
+	const t = await tab(browser, `file://${path}`);
+	await t.page.goto(`file://${path}`);
+	await t.page.waitForSelector('main .view');
+	await settled(t.page);
+	const head = await text(t.page, '.verdict');
+	ok(head.length > 10, 'a saved page opens without a server', head);
+	for (const v of VIEWS) {
+		await t.page.keyboard.press(String(VIEWS.indexOf(v) + 1));
+		await settled(t.page);
+	}
+	ok(t.faults.length === 0, 'and has its views', t.faults.join('\n'));
+	await t.close();
+}
+
+try {
+	const t = await enter();
+	await views(t, traces[0]);
+	await overview(t, traces[0]);
+	await kernels(t, traces[0]);
+	await timeline(t, traces[0]);
+	await others(t, traces[0], traces[1]);
+	await keys(t, traces[0]);
+	ok(t.faults.length === 0, 'no error on the console, no request to anybody else', t.faults.join('\n'));
+	await t.close();
+	await phone(traces[0]);
+	if (hostile) await names(hostile);
+	if (live) await alive(live);
+	if (saved) await file(saved);
+} catch (e) {
+	ok(false, 'the walk goes to its end', e.stack ?? String(e));
+}
+await browser.close();
+done();
