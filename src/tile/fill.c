@@ -29,7 +29,8 @@ void fill_until(struct fill *f, uint64_t ns)
 
 int fill_add(struct fill *f, uint64_t start, uint64_t end, uint32_t name, uint8_t class)
 {
-	fill_until(f, start);
+	if (f->at_ns < start)
+		fill_until(f, start);
 	while (f->n && f->run[f->n - 1].end_ns <= end)
 		f->n--;
 	if (end <= f->at_ns)

@@ -102,7 +102,7 @@ static int seal_tile(struct levels *l)
 	int err = l->cell ? put(l, base_of(l), l->tile, l->cell) : 0;
 
 	free(l->cell);
-	l->cell = NULL;
+	l->cell = l->now = NULL;
 	l->err = l->err ? l->err : err;
 	return err;
 }
@@ -179,19 +179,30 @@ static void count_cell(struct levels *l, uint64_t cell)
 		l->err = coarsen(l);
 }
 
+/* The cell of a moment, counted and ready; NULL: no memory. Mostly it is that of the last one. */
+static inline struct cell *cell_at(struct levels *l, uint64_t ns)
+{
+	uint64_t cell;
+
+	if (l->now && ns >= l->now_from && ns < l->now_to)
+		return l->now;
+	count_cell(l, ns >> l->base);
+	cell = ns >> l->base;
+	l->now = cell_of(l, cell);
+	l->now_from = cell << l->base;
+	l->now_to = (cell + 1) << l->base;
+	l->now_to = l->now_to ? l->now_to : UINT64_MAX;
+	return l->now;
+}
+
 static void on_piece(struct fill *f, uint8_t class, uint32_t name, uint64_t from, uint64_t to)
 {
 	struct levels *l = (struct levels *)f;
 
 	while (from < to && !l->err) {
-		uint64_t cell, end;
-		struct cell *c;
+		struct cell *c = cell_at(l, from);
+		uint64_t end = l->now_to < to ? l->now_to : to;
 
-		count_cell(l, from >> l->base);
-		cell = from >> l->base;
-		end = (cell + 1) << l->base;
-		end = end && end < to ? end : to;
-		c = cell_of(l, cell);
 		if (!c)
 			return;
 		c->ns[class] += end - from;
@@ -211,8 +222,7 @@ int levels_add(struct levels *l, uint64_t start, uint64_t end, uint32_t name, ui
 
 	fill_until(&l->fill, start);
 	if (start >= cut) { /* else it was counted before the cut */
-		count_cell(l, start >> l->base);
-		c = cell_of(l, start >> l->base);
+		c = cell_at(l, start);
 		if (c)
 			c->starts++;
 		if (c && !c->name)
@@ -229,8 +239,7 @@ int levels_sample(struct levels *l, uint64_t at, double value)
 	if (at < l->fill.at_ns)
 		return 0;
 	l->fill.at_ns = at;
-	count_cell(l, at >> l->base);
-	c = cell_of(l, at >> l->base);
+	c = cell_at(l, at);
 	if (c)
 		cell_sample(c, value);
 	return l->err;
@@ -279,6 +288,7 @@ int levels_cut(struct levels *l, uint64_t ns)
 	l->fill.n = 0;
 	l->fill.at_ns = ns;
 	l->cell_at = 0;
+	l->now = NULL;
 	for (unsigned L = l->base + 2; L <= LEVEL_MAX; L += 2)
 		level_cut(l, &l->at[L / 2], find(&l->at[L / 2], tile >> (L - l->base), 0));
 	level_cut(l, lv, find(lv, tile + 1, 0));
