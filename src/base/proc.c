@@ -50,6 +50,29 @@ int proc_start(pid_t pid, uint64_t *ticks)
 	return 0;
 }
 
+int proc_usage(pid_t pid, struct proc_usage *out)
+{
+	char path[32], buf[1024], *p;
+	uint64_t field[25] = { 0 };
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	n = slurp(path, buf, sizeof(buf));
+	p = n < 0 ? NULL : strrchr(buf, ')');
+	if (!p)
+		return n < 0 ? (int)n : -EPROTO;
+	for (int i = 3; i < 25 && p; i++) {
+		p = strchr(p, ' ');
+		field[i] = p ? strtoull(++p, NULL, 10) : 0;
+	}
+	if (!p)
+		return -EPROTO;
+	out->start_ticks = field[22];
+	out->cpu_s = (double)(field[14] + field[15]) / (double)sysconf(_SC_CLK_TCK);
+	out->rss_bytes = field[24] * (uint64_t)sysconf(_SC_PAGESIZE);
+	return 0;
+}
+
 int proc_boot_id(uint64_t id[2])
 {
 	char buf[64];

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/canary.h"
 #include "cli/inputs.h"
 #include "cli/into_store.h"
 #include "cli/locate.h"
@@ -142,6 +143,9 @@ int served_open(struct served *v, const struct opts *o)
 	*v = (struct served){ .s = NULL };
 	if (serve_new(&v->s) < 0)
 		return cli_say(CLI_FAIL, "out of memory");
+	canary_begin();
+	v->s->canary = canary_send;
+	v->s->daemon_pid = canary_daemon;
 	if (!o->argc)
 		rc = add_default(v);
 	for (int i = 0; i < o->argc && rc == CLI_OK; i++)

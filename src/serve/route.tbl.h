@@ -10,6 +10,8 @@
  * ROUTE_OPEN: needs no token; ROUTE_PARTIAL: it says itself whether it is partial.
  */
 /* clang-format off */
+ROUTE("/metrics",                        metrics,    ROUTE_OPEN, "")
+ROUTE("/health",                         node,       ROUTE_OPEN, "fresh")
 ROUTE("/api/v1/openapi.json",            openapi,    0, "")
 ROUTE("/api/v1/runs",                    runs,       0, "")
 ROUTE("/api/v1/run/{id}/processes",      processes,  ROUTE_JSON, "")

@@ -19,6 +19,8 @@
 #include "read/procs.h"
 #include "serve/analysis.h"
 #include "serve/cache.h"
+#include "serve/health.h"
+#include "serve/metrics.h"
 #include "serve/timeline.h"
 #include "store/store.h"
 
@@ -36,9 +38,13 @@ int serve_new(struct serve **out)
 {
 	struct serve *s = calloc(1, sizeof(*s));
 
-	if (!s || cache_new(&s->cache) < 0 || timelines_new(&s->timelines) < 0) {
-		if (s)
+	if (!s || cache_new(&s->cache) < 0 || timelines_new(&s->timelines) < 0 ||
+	    metrics_new(&s->metrics) < 0 || health_new(&s->health) < 0) {
+		if (s) {
 			cache_free(s->cache);
+			timelines_free(s->timelines);
+			metrics_free(s->metrics);
+		}
 		free(s);
 		return -ENOMEM;
 	}
@@ -96,6 +102,8 @@ void serve_free(struct serve *s)
 	if (!s)
 		return;
 	timelines_free(s->timelines); /* they read from the sources */
+	metrics_free(s->metrics);
+	health_free(s->health);
 	for (size_t i = 0; i < s->sources; i++)
 		source_free(s->source[i]);
 	free(s->source);
@@ -302,7 +310,7 @@ static int add_source(struct runs *rs, struct source *src, const struct viewer *
 		char id[RUN_ID];
 		struct run *r;
 
-		if (!may_see(who, src, &src->process[i]))
+		if (!may_see(who, src, &src->process[i]) || health_is_canary(&src->process[i]))
 			continue;
 		run_id(id, src, &src->process[i]);
 		r = run_of(rs, src, id);

@@ -24,6 +24,8 @@
 
 struct analysis;
 struct cache;
+struct health;
+struct metrics;
 struct store;
 struct store_why;
 struct timelines;
@@ -54,6 +56,11 @@ struct serve {
 	pthread_mutex_t heavy;       /* `kept`, and whoever computes */
 	struct analysis *kept;       /* of the last question */
 	struct timelines *timelines; /* owned */
+	struct metrics *metrics;     /* owned */
+	struct health *health;       /* owned */
+	/* Of the node, where there may be an aond; NULL: nobody says. */
+	pid_t (*daemon_pid)(void); /* 0: none answers */
+	int (*canary)(void);       /* a record into a pool of this process's own; -errno */
 	char host[64];
 };
 

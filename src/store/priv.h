@@ -82,7 +82,8 @@
 	X(EACH_EXTENT, "SELECT id,process,events,t0,t1 FROM blob WHERE id>?1"                \
 		       " ORDER BY id LIMIT ?2")                                              \
 	X(EACH_WIN, "SELECT id,data FROM win WHERE id>?1 AND (?3=0 OR process=?3)"           \
-		    " AND t0>=?4 AND t0<=?5 ORDER BY id LIMIT ?2")
+		    " AND t0>=?4 AND t0<=?5 ORDER BY id LIMIT ?2")                           \
+	X(LAST_WIN, "SELECT ifnull(max(id),0) FROM win")
 
 enum statement {
 #define X(NAME, sql) ST_##NAME,
@@ -205,6 +206,7 @@ struct store_walk {
 	enum statement which;
 	uint32_t process;
 	uint64_t from_ns, to_ns;
+	uint64_t after; /* rows with a higher number */
 };
 int store_walk(struct store *st, const struct store_walk *w, store_row_fn *fn, void *arg);
 

@@ -92,7 +92,7 @@ unlock:
 int store_walk(struct store *st, const struct store_walk *w, store_row_fn *fn, void *arg)
 {
 	struct store_batch *b = calloc(1, sizeof(*b));
-	uint64_t after = 0;
+	uint64_t after = w->after;
 	int err = b ? 0 : -ENOMEM;
 
 	while (err == 0 && !b->last) {
@@ -128,6 +128,7 @@ struct each {
 	struct blob_dec *dec;
 	struct window_codec *win;
 	struct event *kept; /* owned; BLOB_EVENTS, where a filter is set */
+	uint64_t last;      /* number of the last window */
 };
 
 /* A seal of the right type for the row, or -EBADMSG. */
@@ -292,7 +293,7 @@ static int each_events(void *arg, uint64_t id, const uint8_t *row, size_t len)
 int store_each_events(struct store *st, const struct store_filter *f, store_events_fn *fn,
 		      void *arg)
 {
-	struct store_walk w = { ST_EACH_BLOB, f->process, f->from_ns, f->to_ns };
+	struct store_walk w = { ST_EACH_BLOB, f->process, f->from_ns, f->to_ns, 0 };
 	struct each e = { .st = st, .filter = f, .fn.events = fn, .arg = arg };
 	int err;
 
@@ -317,6 +318,7 @@ static int each_window(void *arg, uint64_t id, const uint8_t *row, size_t len)
 	struct seal s;
 	int err;
 
+	e->last = id;
 	err = open_row(&s, SEAL_WINDOW, id, row, len);
 	if (err == 0)
 		err = window_unpack(e->win, row, len, &w);
@@ -327,7 +329,8 @@ int store_each_window(struct store *st, const struct store_filter *f, store_wind
 		      void *arg)
 {
 	struct store_walk w = { ST_EACH_WIN, f->process,
-				f->from_ns > WINDOW_NS ? f->from_ns - WINDOW_NS + 1 : 0, f->to_ns };
+				f->from_ns > WINDOW_NS ? f->from_ns - WINDOW_NS + 1 : 0, f->to_ns,
+				0 };
 	struct each e = { .st = st, .filter = f, .fn.window = fn, .arg = arg };
 	int err;
 
@@ -336,5 +339,43 @@ int store_each_window(struct store *st, const struct store_filter *f, store_wind
 		return err;
 	err = store_walk(st, &w, each_window, &e);
 	window_codec_free(e.win);
+	return err;
+}
+
+int store_new_windows(struct store *st, uint64_t *after, store_window_fn *fn, void *arg)
+{
+	struct store_walk w = { .which = ST_EACH_WIN, .after = *after };
+	struct store_filter all = { 0 };
+	struct each e = { .st = st, .filter = &all, .fn.window = fn, .arg = arg, .last = *after };
+	int err;
+
+	err = window_codec_new(&e.win);
+	if (err < 0)
+		return err;
+	err = store_walk(st, &w, each_window, &e);
+	window_codec_free(e.win);
+	*after = e.last;
+	return err;
+}
+
+int store_last_window(struct store *st, uint64_t *number)
+{
+	sqlite3_stmt *s;
+	int err, rc;
+
+	pthread_mutex_lock(&st->db_lock);
+	err = store_reopen(st);
+	s = err < 0 ? NULL : store_stmt(st, ST_LAST_WIN);
+	if (!s) {
+		err = err < 0 ? err : store_errno(st, sqlite3_errcode(st->db));
+		goto unlock;
+	}
+	rc = sqlite3_step(s);
+	if (rc == SQLITE_ROW)
+		*number = (uint64_t)sqlite3_column_int64(s, 0);
+	err = store_errno(st, rc);
+	sqlite3_reset(s);
+unlock:
+	pthread_mutex_unlock(&st->db_lock);
 	return err;
 }

@@ -32,7 +32,7 @@ int store_scan_open(struct store_scan **out, struct store *st, const struct stor
 		return err;
 	}
 	s->st = st;
-	s->walk = (struct store_walk){ ST_EACH_BLOB, f->process, f->from_ns, f->to_ns };
+	s->walk = (struct store_walk){ ST_EACH_BLOB, f->process, f->from_ns, f->to_ns, 0 };
 	s->cols = cols;
 	s->kinds = f->kind ? 1u << (f->kind & 31) : ~0u;
 	*out = s;

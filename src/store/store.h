@@ -163,6 +163,10 @@ int store_geo_get(struct store *st, uint32_t id, struct geo *out);
 /* Number of the newest event blob, and how many events there are. Cheap. */
 int store_extent(struct store *st, uint64_t *last_blob, uint64_t *events);
 
+/* Windows as they come: those after number *after, which moves on; and the newest one's number. */
+int store_new_windows(struct store *st, uint64_t *after, store_window_fn *fn, void *arg);
+int store_last_window(struct store *st, uint64_t *number);
+
 /* Where the event blobs are, without their events, in order of their numbers after `after`. */
 struct store_piece {
 	uint64_t blob;

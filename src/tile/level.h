@@ -66,7 +66,7 @@ struct levels {
 	uint64_t cell_at;       /* last base cell that was counted, + 1 */
 	struct cell *now;       /* borrowed: the cell that was filled last; NULL: none */
 	uint64_t now_from, now_to;
-	size_t *bytes;          /* borrowed: what all tracks together hold, and may */
+	size_t *bytes; /* borrowed: what all tracks together hold, and may */
 	size_t bytes_max;
 	int err; /* of what could not be kept */
 };

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* canary.h - this process as a program that is recorded: for /health. */
+#ifndef AON_CANARY_H
+#define AON_CANARY_H
+
+#include <sys/types.h>
+
+/* Before there are threads: what libaon is to know of us when it is loaded. */
+void canary_begin(void);
+
+/* Hands a record over, through libaon as any program does. -ENOENT: there is no libaon;
+ * -ENOTCONN: no aond has a session for us. */
+int canary_send(void);
+
+/* The aond at the node's socket; 0: none answers. */
+pid_t canary_daemon(void);
+
+#endif /* AON_CANARY_H */

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* metrics.h - what Prometheus scrapes: sums over all that is served, nothing about single users. */
+#ifndef AON_SERVE_METRICS_H
+#define AON_SERVE_METRICS_H
+
+#include <stdio.h>
+
+struct metrics;
+struct serve;
+
+int metrics_new(struct metrics **out);
+void metrics_free(struct metrics *m); /* NULL is allowed */
+
+/* In the text format of Prometheus. What cannot be known is left out. 0 or -errno. */
+int metrics_write(struct metrics *m, struct serve *s, FILE *f);
+
+#endif /* AON_SERVE_METRICS_H */
