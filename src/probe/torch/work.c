@@ -28,8 +28,8 @@
 #define SPINS       1000u
 #define TENSORS     1024u /* of one work */
 #define TAG_TENSOR  1u
-#define IMPL_FIRST  64u /* offsets in a TensorImpl, which has 192 bytes and more */
-#define IMPL_LAST   176u
+#define IMPL_FIRST  64u /* offsets in a TensorImpl, which has 176 bytes and more */
+#define IMPL_LAST   160u
 #define LANE_HOST   0xffffffffu
 #define NO_DTYPE    UINT32_MAX
 #define FIELD_FIRST 96u /* of the name in a RecordFunction: offsets that are tried */
