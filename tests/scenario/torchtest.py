@@ -11,12 +11,8 @@ APPS = pathlib.Path(__file__).resolve().parent.parent / "app"
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "aon"
 
 
-def torches(otherwise=skip_all):
-    """[(version, python)]: Debian's torch, and the current one of PyPI that tools/setup got. With none of
-    them, otherwise(why)."""
-    if SANITIZED:
-        otherwise("a sanitizer's runtime must come before Python's")
-        return []
+def installed():
+    """[(version, python)]: Debian's torch, and the current one of PyPI that tools/setup got."""
     found = []
     for python in (CACHE / "torch-venv/bin/python", pathlib.Path("/usr/bin/python3")):
         if not python.exists():
@@ -26,6 +22,15 @@ def torches(otherwise=skip_all):
                            capture_output=True, text=True)
         if r.returncode == 0:
             found.append((r.stdout.strip(), str(python)))
+    return found
+
+
+def torches(otherwise=skip_all):
+    """What is installed. With none of them, otherwise(why)."""
+    if SANITIZED:
+        otherwise("a sanitizer's runtime must come before Python's: see torch_asan.py")
+        return []
+    found = installed()
     if not found:
         otherwise("no torch: tools/setup check installs python3-torch, and PyPI's into the cache")
     return found
