@@ -233,8 +233,10 @@ static int devices_json(struct report *r)
 		demangle_trace(t);
 	if (!err)
 		err = insight_new(&in, t);
-	if (!err)
+	if (!err) {
 		insight_devices_json(&r->j, in);
+		insight_work_json(&r->j, in);
+	}
 	insight_free(in);
 	trace_free(t);
 	return err;

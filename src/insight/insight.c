@@ -10,8 +10,8 @@
 static int analyse(struct insight **out, const struct trace *t, size_t passes)
 {
 	static int (*const pass[])(struct insight *) = {
-		insight_link, insight_hosts,  insight_devices, insight_steps,
-		insight_ops,  insight_tables, insight_waits,   insight_memory,
+		insight_link,   insight_hosts, insight_devices, insight_steps,  insight_ops,
+		insight_tables, insight_work,  insight_waits,   insight_memory,
 	};
 	struct insight *in;
 	int err;
@@ -62,6 +62,7 @@ void insight_free(struct insight *in)
 	for (size_t i = 0; i < HOST_ROLLS; i++)
 		free(in->on_host[i].row);
 	free(in->through);
+	free(in->work.row);
 	names_free(in->names);
 	free(in->link);
 	free(in->device);

@@ -128,6 +128,21 @@ struct insight_host_table {
 	size_t rows;
 };
 
+/* What the host launched GPU work for: a row for each kernel, op and module of a file. */
+struct insight_work_row {
+	int32_t rank;
+	uint32_t file, name;
+	uint32_t op, module; /* names; UINT32_MAX: none */
+	uint64_t count, total_ns;
+	uint64_t in_steps; /* of count, launched in a step */
+	uint64_t first_step, last_step;
+};
+
+struct insight_work_table {
+	struct insight_work_row *row; /* owned, by file, longest first */
+	size_t rows;
+};
+
 /* What a process's host did about its GPUs. */
 struct insight_host {
 	uint64_t syncs, sync_ns;   /* calls that waited for a GPU */
@@ -210,6 +225,7 @@ struct insight {
 	size_t memories;
 	struct insight_table roll[ROLLS];
 	struct insight_host_table on_host[HOST_ROLLS];
+	struct insight_work_table work; /* empty where there are no ops, modules or ranges */
 	size_t devices, streams, steps; /* only devices that did something */
 	size_t kinds[EVENT_MAX]; /* how many events of each: many passes have nothing to do */
 };
@@ -225,6 +241,9 @@ void insight_free(struct insight *in); /* NULL is allowed */
 uint32_t insight_op(const struct insight *in, uint32_t gpu_event);
 uint32_t insight_module(const struct insight *in, uint32_t event);
 bool insight_is_module(const struct insight *in, uint32_t event);
+
+/* The step in which it was launched, else in which it began; NULL: none. */
+const struct insight_step *insight_step_of(const struct insight *in, uint32_t gpu_event);
 
 /* The name under which a roll-up counts it; UINT32_MAX: none. */
 uint32_t insight_name(const struct insight *in, enum insight_by by, uint32_t gpu_event);
@@ -252,6 +271,7 @@ int insight_devices(struct insight *in); /* device.c */
 int insight_steps(struct insight *in);   /* step.c */
 int insight_ops(struct insight *in);     /* op.c */
 int insight_tables(struct insight *in);  /* table.c */
+int insight_work(struct insight *in);    /* work.c */
 int insight_waits(struct insight *in);   /* collective.c */
 int insight_memory(struct insight *in);  /* memory.c */
 

@@ -84,6 +84,16 @@ static void put_call(struct ids *x, struct names *n, uint32_t event)
 		*at = event + 1;
 }
 
+/* + 1. A step that a probe found begins just before the range ends that tells of it, and is not in it. */
+static uint32_t around(const struct trace *t, const uint32_t *stack, size_t depth,
+		       const struct event *e)
+{
+	while (e->kind == EVENT_STEP && depth &&
+	       event_end(&t->event[stack[depth - 1]]) < event_end(e))
+		depth--;
+	return depth ? stack[depth - 1] + 1 : 0;
+}
+
 /* Ranges, steps and calls nest on their thread. */
 static void enclose_lane(struct insight *in, uint32_t lane)
 {
@@ -96,7 +106,7 @@ static void enclose_lane(struct insight *in, uint32_t lane)
 
 		while (depth && event_end(&t->event[stack[depth - 1]]) <= e->start_ns)
 			depth--;
-		in->link[i] = depth ? stack[depth - 1] + 1 : 0;
+		in->link[i] = around(t, stack, depth, e);
 		if (e->dur_ns && depth < DEPTH &&
 		    (e->kind == EVENT_RANGE || e->kind == EVENT_STEP || is_call(e)))
 			stack[depth++] = (uint32_t)i;

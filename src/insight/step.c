@@ -165,3 +165,26 @@ int insight_steps(struct insight *in)
 	free(lane);
 	return err;
 }
+
+const struct insight_step *insight_step_of(const struct insight *in, uint32_t gpu_event)
+{
+	const struct trace *t = in->t;
+	uint32_t call = insight_launch(in, gpu_event), process;
+	const struct event *e = &t->event[call == NO_EVENT ? gpu_event : call];
+	size_t lo = 0, hi = in->steps;
+
+	process = t->lane[e->lane].process;
+	while (lo < hi) { /* the first that begins later, or is of a later process */
+		size_t mid = lo + (hi - lo) / 2;
+		const struct insight_step *s = &in->step[mid];
+
+		if (s->process < process || (s->process == process && s->start_ns <= e->start_ns))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo || in->step[lo - 1].process != process ||
+	    in->step[lo - 1].start_ns + in->step[lo - 1].dur_ns <= e->start_ns)
+		return NULL;
+	return &in->step[lo - 1];
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host_json.c - operators and modules by their time on the host, as JSON. */
+/* host_json.c - what the host did, as JSON: operators and modules, and what GPU work was for. */
 #include "read/json.h"
 
 void insight_host_json(struct json *j, const char *key, const struct insight *in,
@@ -23,6 +23,34 @@ void insight_host_json(struct json *j, const char *key, const struct insight *in
 			json_u64(j, "flops", r->flops);
 			json_u64(j, "bytes", r->bytes);
 			json_u64(j, "work_ns", r->work_ns);
+		}
+		json_close(j);
+	}
+	json_close(j);
+}
+
+static void name_or_null(struct json *j, const char *key, const struct trace *t, uint32_t name)
+{
+	json_str(j, key, name == UINT32_MAX ? NULL : trace_text(t, name));
+}
+
+void insight_work_json(struct json *j, const struct insight *in)
+{
+	json_open(j, "work", '[');
+	for (size_t i = 0; i < in->work.rows; i++) {
+		const struct insight_work_row *r = &in->work.row[i];
+
+		json_open(j, NULL, '{');
+		json_rank(j, "rank", r->rank);
+		json_str(j, "name", trace_text(in->t, r->name));
+		name_or_null(j, "op", in->t, r->op);
+		name_or_null(j, "module", in->t, r->module);
+		json_u64(j, "count", r->count);
+		json_u64(j, "total_ns", r->total_ns);
+		json_u64(j, "in_steps", r->in_steps);
+		if (r->in_steps) {
+			json_u64(j, "first_step", r->first_step);
+			json_u64(j, "last_step", r->last_step);
 		}
 		json_close(j);
 	}

@@ -22,6 +22,7 @@ void insight_rows_json(struct json *j, const char *key, const struct insight *in
 		       enum insight_by by);
 void insight_host_json(struct json *j, const char *key, const struct insight *in,
 		       enum insight_host_by by);
+void insight_work_json(struct json *j, const struct insight *in);
 /* `most` steps from the one at `from` <= in->steps on. */
 void insight_steps_json(struct json *j, const struct insight *in, uint64_t t0, size_t from,
 			size_t most);

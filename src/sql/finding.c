@@ -46,21 +46,30 @@ static void put(struct cells *c, const struct trace *t, const struct finding *f)
 	cell_text(c, f->expect);
 }
 
-int fill_finding(struct cells *c, struct sql_source *src, const struct small_ask *ask)
+int source_insight(struct sql_source *src, struct trace **out, struct insight **in)
 {
-	struct findings *fs = NULL;
-	struct insight *in = NULL;
 	struct trace *t;
 	int err = trace_new(&t);
 
-	(void)ask;
 	if (err < 0)
 		return err;
 	err = store_trace(t, src->st, "the store", go_on, src);
 	err = err < 0 ? err : trace_seal(t);
 	err = err < 0 ? err : source_late(src);
-	err = err < 0 ? err : insight_new(&in, t);
+	err = err < 0 ? err : insight_new(in, t);
 	err = err < 0 ? err : source_late(src);
+	*out = t;
+	return err;
+}
+
+int fill_finding(struct cells *c, struct sql_source *src, const struct small_ask *ask)
+{
+	struct findings *fs = NULL;
+	struct insight *in = NULL;
+	struct trace *t = NULL;
+	int err = source_insight(src, &t, &in);
+
+	(void)ask;
 	err = err < 0 ? err : findings_new(&fs, in);
 	for (size_t i = 0; err >= 0 && i < fs->n; i++) {
 		cell_int(c, (int64_t)i + 1);

@@ -254,6 +254,9 @@ static const struct small_def defs[] = {
 	{ "finding", "id INTEGER,family TEXT,title TEXT,rank INTEGER,device INTEGER,cost_ns INTEGER,per TEXT,"
 	  "share REAL,confidence TEXT,gain_lo_ns INTEGER,gain_hi_ns INTEGER,seen TEXT,action TEXT,expect TEXT",
 	  false, fill_finding },
+	{ "work", "ts INTEGER,dur INTEGER,kind TEXT,name TEXT,rank INTEGER,pid INTEGER,device INTEGER,"
+	  "stream INTEGER,correlation INTEGER,step INTEGER,op TEXT,module TEXT,launch_ts INTEGER",
+	  false, fill_work },
 	{ "journal", "wall INTEGER,what TEXT,text TEXT", false, fill_journal },
 };
 /* clang-format on */

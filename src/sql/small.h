@@ -42,6 +42,13 @@ struct small_def {
 	int (*fill)(struct cells *c, struct sql_source *src, const struct small_ask *ask);
 };
 
+struct insight;
+struct trace;
+
+/* All of the store analysed. Free both, also after a failure. */
+int source_insight(struct sql_source *src, struct trace **out, struct insight **in);
+
+int fill_work(struct cells *c, struct sql_source *src, const struct small_ask *ask);
 int fill_finding(struct cells *c, struct sql_source *src, const struct small_ask *ask);
 int fill_summary(struct cells *c, struct sql_source *src, const struct small_ask *ask);
 

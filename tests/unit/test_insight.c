@@ -39,6 +39,21 @@ static const char *op_of(const struct insight *in, uint32_t corr)
 	return op == NO_EVENT ? "none" : trace_text(in->t, in->t->event[op].name);
 }
 
+/* As the probe for PyTorch records it: a step begins within the range that ended the one before. */
+static void check_overlap(void)
+{
+	struct insight *in = read_text("user 1 0 1010 0 Optimizer.step\n"
+				       "step 1 1000 5000 2\n"
+				       "api 1 3000 20 1 0 cudaLaunchKernel\n"
+				       "kernel 0 7 3100 10 1 gemm\n");
+	const struct insight_step *s = insight_step_of(in, find_event(in, EVENT_KERNEL, 1));
+
+	T_OK(!strcmp(op_of(in, 1), "none"),
+	     "a range that has ended encloses nothing in a later step");
+	T_OK(s && s->number == 2, "a kernel's step is the one that launched it");
+	done(in);
+}
+
 static void check_links(void)
 {
 	struct insight *in = read_text("user 1 0 5000 0 train\n"
@@ -210,6 +225,7 @@ int main(void)
 	insight_free(in);
 	trace_free(t);
 	check_links();
+	check_overlap();
 	for (size_t i = 0; i < T_LEN(idle); i++)
 		check_idle(i);
 	check_steps();

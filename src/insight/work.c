@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* work.c - GPU work by what it was launched for: kernel, op and module, and in which steps. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "insight/insight.h"
+#include "insight/map.h"
+
+struct build {
+	struct insight *in;
+	struct map reason; /* op and module */
+	struct map named;  /* that and the kernel's name */
+	struct map row;    /* that and the file: index + 1 */
+	size_t cap;
+};
+
+static struct insight_work_row *row_of(struct build *b, const struct insight_work_row *want)
+{
+	struct insight_work_table *tab = &b->in->work;
+	uint32_t reason = map_number(&b->reason, (uint64_t)want->op << 32 | want->module);
+	uint32_t named = map_number(&b->named, (uint64_t)reason << 32 | want->name);
+	uint32_t at = map_number(&b->row, (uint64_t)want->file << 32 | named);
+
+	if (!reason || !named || !at)
+		return NULL;
+	if (at <= tab->rows)
+		return &tab->row[at - 1];
+	if (tab->rows == b->cap) {
+		size_t cap = b->cap ? 2 * b->cap : 64;
+		void *row = realloc(tab->row, cap * sizeof(*tab->row));
+
+		if (!row)
+			return NULL;
+		tab->row = row;
+		b->cap = cap;
+	}
+	tab->row[tab->rows] = *want;
+	return &tab->row[tab->rows++];
+}
+
+static int add(struct build *b, uint32_t i)
+{
+	const struct trace *t = b->in->t;
+	const struct event *e = &t->event[i];
+	const struct insight_step *step = insight_step_of(b->in, i);
+	struct insight_work_row want = {
+		.file = t->process[t->lane[e->lane].process].file,
+		.name = e->name,
+		.op = insight_name(b->in, ROLL_OP, i),
+		.module = insight_name(b->in, ROLL_MODULE, i),
+		.first_step = step ? step->number : 0,
+	};
+	struct insight_work_row *r;
+
+	want.rank = t->file[want.file].rank;
+	r = row_of(b, &want);
+	if (!r)
+		return -ENOMEM;
+	r->count++;
+	r->total_ns += e->dur_ns;
+	if (!step)
+		return 0;
+	if (!r->in_steps++ || step->number < r->first_step)
+		r->first_step = step->number;
+	if (step->number > r->last_step)
+		r->last_step = step->number;
+	return 0;
+}
+
+static int by_file_and_time(const void *a, const void *b)
+{
+	const struct insight_work_row *x = a, *y = b;
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	if (x->total_ns != y->total_ns)
+		return x->total_ns < y->total_ns ? 1 : -1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+int insight_work(struct insight *in)
+{
+	struct build b = { .in = in };
+	int err = 0;
+
+	if (!in->kinds[EVENT_RANGE])
+		return 0;
+	for (size_t i = 0; i < in->t->events && !err; i++) {
+		const struct event *e = &in->t->event[i];
+
+		if (event_is_gpu(e) && in->t->lane[e->lane].device != LANE_HOST)
+			err = add(&b, (uint32_t)i);
+	}
+	if (in->work.rows)
+		qsort(in->work.row, in->work.rows, sizeof(*in->work.row), by_file_and_time);
+	map_fini(&b.reason);
+	map_fini(&b.named);
+	map_fini(&b.row);
+	return err;
+}
