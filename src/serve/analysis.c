@@ -171,7 +171,7 @@ static int fill(struct analysis *an, struct ask *q, const char *ranks)
 	uint32_t *id = calloc(r->processes + 1, sizeof(*id));
 	struct store_part part = { .process = id };
 	struct loading l = { ANALYSIS_WHOLE, now_ns() + ANALYSIS_NS };
-	double span = (double)(r->t1 - r->t0), events = (double)r->events;
+	double span = (double)(r->t1 - r->t0), events = (double)r->held;
 	int err = -ENOMEM;
 
 	if (!id)
@@ -281,5 +281,5 @@ void analysis_json(struct json *j, const struct analysis *an, const struct run *
 
 bool analysis_fits(const struct run *r)
 {
-	return r->events <= ANALYSIS_WHOLE;
+	return r->held <= ANALYSIS_WHOLE;
 }

@@ -71,7 +71,9 @@ int krows_kernels(struct krows *rs, struct ask *q, struct json *j, bool ranks)
 	}
 	if (j)
 		range_json(j, t0, t1, &q->run);
-	return fill_rollups(rs, q, ranks);
+	err = fill_rollups(rs, q, ranks);
+	/* What was written without rollups has events alone. */
+	return err || rs->n || !q->run.held ? err : fill_columns(rs, q, ranks);
 }
 
 int api_kernels(struct ask *q, struct json *j, struct answer *a)

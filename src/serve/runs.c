@@ -64,6 +64,7 @@ static void source_free(struct source *src)
 	free(src->process);
 	free(src->gpus);
 	free(src->steps);
+	free(src->extent);
 	free(src->path);
 	free(src->label);
 	free(src);
@@ -147,6 +148,26 @@ static int on_window(void *arg, const struct window *w)
 	return 0;
 }
 
+/* Processes are few: a store's are in no order of their ids. */
+static int on_piece(void *arg, const struct store_piece *p)
+{
+	struct source *src = arg;
+
+	for (size_t i = 0; i < src->processes; i++) {
+		struct extent *e = &src->extent[i];
+
+		if (src->process[i].id != p->process)
+			continue;
+		if (!e->events || p->t0_ns < e->t0_ns)
+			e->t0_ns = p->t0_ns;
+		if (p->t1_ns > e->t1_ns)
+			e->t1_ns = p->t1_ns;
+		e->events += p->events;
+		break;
+	}
+	return 0;
+}
+
 static int count_all(struct source *src)
 {
 	struct store_filter f = { .process = 0 };
@@ -161,7 +182,7 @@ static int count_all(struct source *src)
 		if (!err)
 			err = store_each_window(src->st, &f, on_window, &c);
 	}
-	return err;
+	return err ? err : store_each_piece(src->st, 0, on_piece, src);
 }
 
 static int refresh(struct source *src)
@@ -180,14 +201,16 @@ static int refresh(struct source *src)
 	free(src->process);
 	free(src->gpus);
 	free(src->steps);
+	free(src->extent);
 	src->process = ps.p ? ps.p : calloc(1, sizeof(*src->process));
 	src->processes = ps.n;
 	for (size_t i = 0; i < ps.n; i++) /* as this machine sees it */
 		src->process[i].connected = procs_live(&ps, &ps.p[i]);
 	src->gpus = calloc(ps.n + 1, sizeof(*src->gpus));
 	src->steps = calloc(ps.n + 1, sizeof(*src->steps));
+	src->extent = calloc(ps.n + 1, sizeof(*src->extent));
 	src->blob = blob;
-	err = src->process && src->gpus && src->steps ? count_all(src) : -ENOMEM;
+	err = src->process && src->gpus && src->steps && src->extent ? count_all(src) : -ENOMEM;
 	src->seen_ns = now_ns();
 	src->again_ns = src->seen_ns + 20 * (src->seen_ns - begun);
 	if (src->again_ns < begun + AGAIN_NS)
@@ -256,8 +279,10 @@ static int run_add(struct run *r, size_t i)
 {
 	const struct source *src = r->src;
 	const struct process *p = &src->process[i];
+	const struct extent *e = &src->extent[i];
 	struct process *more = reallocarray(r->process, r->processes + 1, sizeof(*more));
 	uint32_t *gpus = reallocarray(r->gpus, r->processes + 1, sizeof(*gpus));
+	uint64_t begun;
 
 	if (more)
 		r->process = more;
@@ -268,14 +293,17 @@ static int run_add(struct run *r, size_t i)
 	more[r->processes] = *p;
 	gpus[r->processes++] = src->gpus[i];
 	account_add(&r->account, &p->account);
-	r->t0 = p->first_ns < r->t0 ? p->first_ns : r->t0;
+	begun = p->first_ns || !e->events ? p->first_ns : e->t0_ns;
+	r->t0 = begun < r->t0 ? begun : r->t0; /* stays, whatever is evicted */
 	r->t1 = p->last_ns > r->t1 ? p->last_ns : r->t1;
+	r->t1 = e->t1_ns > r->t1 ? e->t1_ns : r->t1;
+	r->held += e->events;
 	r->wall_offset_ns = p->wall_offset_ns;
 	r->steps += src->steps[i];
 	r->devices += src->gpus[i];
 	r->live |= p->connected;
 	r->imported |= p->origin.file != 0;
-	r->events += p->origin.file ? p->origin.imported : p->account.stored;
+	r->events += p->origin.file ? p->origin.imported : e->events;
 	r->lost += p->origin.file ? p->origin.lost : account_lost(&p->account);
 	return 0;
 }

@@ -32,6 +32,11 @@ struct timelines;
 
 #define RUN_ID 9u /* eight hexadecimal digits and the NUL */
 
+/* What is held of a process's events. */
+struct extent {
+	uint64_t events, t0_ns, t1_ns; /* first start, last end */
+};
+
 /* A store that is served. It stays open until serve_free(). */
 struct source {
 	char *path;       /* owned */
@@ -46,6 +51,7 @@ struct source {
 	uint64_t blob;              /* newest then */
 	uint32_t *gpus;             /* owned, by process of the list: devices */
 	uint64_t *steps;            /* owned, by process of the list */
+	struct extent *extent;      /* owned, by process of the list */
 };
 
 struct serve {
@@ -83,6 +89,7 @@ struct run {
 	uint64_t t0, t1;        /* CLOCK_MONOTONIC, or the trace's clock */
 	int64_t wall_offset_ns; /* add for wall time */
 	uint64_t steps, events, lost, blob;
+	uint64_t held; /* events in the store; `events` also counts what an import left out of it */
 	uint32_t devices, ranks;
 	bool live, imported;
 };
