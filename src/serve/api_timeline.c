@@ -273,8 +273,8 @@ int api_search(struct ask *q, struct json *j, struct answer *a)
 
 	(void)a;
 	err = err ? err : ask_number(q, "t0", 0, UINT64_MAX >> 11, &from);
-	if (!err && (!text || !*text))
-		err = ask_mistake(q, "q is a part of a name");
+	if (!err && (!text || !*text || strlen(text) > 400))
+		err = ask_mistake(q, "q is a part of a name, of up to 400 bytes");
 	err = err ? err : timeline_get(q, &tl, &v);
 	if (err < 0)
 		return err;
