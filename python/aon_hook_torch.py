@@ -107,6 +107,21 @@ def _tasks():
     return {int(t) for t in os.listdir("/proc/self/task")}
 
 
+_server = None
+
+
+def _serve_flight():
+    """Once, and only if `aon run --flight-recorder` asks for it: torch's own worker server, in a thread of torch,
+    answers for a rank that hangs."""
+    global _server
+    where = os.environ.get("AON_TORCH_FLIGHT")
+    native = sys.modules.get("torch._C._distributed_c10d")
+    if where and not _server and hasattr(native, "_dump_fr_trace_json"):
+        import atexit
+        _server = native._WorkerServer(os.path.join(where, f"{os.getpid()}.sock"))
+        atexit.register(_server.shutdown)
+
+
 def _groups(lib):
     """Tells the library of every process group and the threads that came with it: gloo runs a group's
     collectives on them."""
@@ -129,6 +144,7 @@ def _groups(lib):
         made = make(*args, **kwargs)
         try:
             tell(made[0] if isinstance(made, tuple) else made, before)
+            _serve_flight()
         except Exception:  # the program comes first
             pass
         return made

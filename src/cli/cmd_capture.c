@@ -11,6 +11,7 @@
 #include "base/proc.h"
 #include "cli/capture.h"
 #include "cli/fabric.h"
+#include "cli/flight.h"
 #include "cli/import_store.h"
 #include "cli/inputs.h"
 #include "cli/locate.h"
@@ -378,8 +379,10 @@ int cmd_capture(const struct opts *o)
 
 	if (o->argc)
 		return cli_misuse("takes no operand, not '%s'", o->argv[0]);
-	if (!o->val[OPT_KINETO] == !o->val[OPT_JAX])
-		return cli_misuse("what shall be captured? --kineto or --jax");
+	if (!!o->val[OPT_KINETO] + jax + !!o->val[OPT_FLIGHT] != 1)
+		return cli_misuse("what shall be captured? --kineto, --jax or --flight-recorder");
+	if (o->val[OPT_FLIGHT])
+		return flight_capture(o);
 	c.framework = jax ? "jax" : "kineto";
 	c.ending = jax ? "xplane.pb" : "pt.trace.json";
 	rc = read_want(o, &c.want);

@@ -13,6 +13,7 @@
 #include "abi/msg.h"
 #include "abi/fabric.h"
 #include "cli/child.h"
+#include "cli/flight.h"
 #include "cli/fabric.h"
 #include "cli/locate.h"
 #include "cli/private.h"
@@ -343,6 +344,7 @@ static void let_kineto_ask(const struct opts *o)
 int cmd_run(const struct opts *o)
 {
 	struct run r = { .o = o };
+	char flight[FLIGHT_DIR] = "";
 	int rc, err;
 
 	if (!o->argc)
@@ -361,13 +363,18 @@ int cmd_run(const struct opts *o)
 			return rc;
 	}
 	let_kineto_ask(o);
+	if (o->val[OPT_WITHFLIGHT])
+		flight_prepare(flight);
 	setenv(AON_ENV_RUN, r.id, 1);
 	setenv(AON_ENV_JOIN_MS, "200", 0); /* who runs it this way wants its first moments, too */
 	r.begin_ns = now_ns();
 	err = child_interrupted() ? -EINTR : child_start(&r.child, o->argv);
+	if (!err)
+		child_wait(&r.child);
+	if (*flight)
+		private_remove_dir(flight);
 	if (err < 0)
 		return cannot_run(&r, err);
-	child_wait(&r.child);
 	r.end_ns = now_ns();
 	if (!r.own)
 		admin_ask(locate_run_dir(), "flush", FLUSH_MS, NULL, NULL);

@@ -64,7 +64,7 @@ static int make_run_dir(char dir[80])
 	return -errno;
 }
 
-static void remove_run_dir(const char *dir)
+void private_remove_dir(const char *dir)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -200,7 +200,7 @@ int private_start(struct private_aond *d, const char *store, bool kineto)
 		waitpid(d->pid, NULL, 0);
 	}
 remove_dir:
-	remove_run_dir(d->run_dir);
+	private_remove_dir(d->run_dir);
 	return err;
 }
 
@@ -224,6 +224,6 @@ int private_stop(struct private_aond *d)
 			    (uint64_t)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) * 1000u;
 		d->rss_bytes = (uint64_t)ru.ru_maxrss * 1024u;
 	}
-	remove_run_dir(d->run_dir);
+	private_remove_dir(d->run_dir);
 	return err;
 }

@@ -26,4 +26,7 @@ int private_start(struct private_aond *d, const char *store, bool kineto);
  * killed, because it did not or because we were interrupted. */
 int private_stop(struct private_aond *d);
 
+/* The directory with the files in it; it has no others. */
+void private_remove_dir(const char *dir);
+
 #endif /* AON_PRIVATE_H */
