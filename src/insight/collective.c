@@ -198,6 +198,8 @@ static void add_all(struct waits *w, const struct wait_share *share, size_t n, b
 
 void waits_match(struct waits *w, struct wait_share *share, size_t n)
 {
+	if (!n)
+		return;
 	number(share, n);
 	add_all(w, share, n, false);
 	for (uint32_t f = 1; f < w->ranks; f++)
