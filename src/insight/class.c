@@ -125,3 +125,13 @@ enum kclass names_kernel_text(const struct names *n, const char *name)
 {
 	return match_find(n->match[OF_KERNEL], name, strlen(name), CLASS_OTHER);
 }
+
+enum call names_call_text(const struct names *n, const char *name)
+{
+	return match_find(n->match[OF_CALL], name, strlen(name), CALL_OTHER);
+}
+
+enum range_kind names_range_text(const struct names *n, const char *name)
+{
+	return match_find(n->match[OF_RANGE], name, strlen(name), RANGE_OTHER);
+}

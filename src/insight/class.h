@@ -31,13 +31,16 @@ extern const char *const class_people[CLASSES]; /* for people */
 /* What each name of a trace means, found when first asked for and kept. */
 struct names;
 
-/* t may be NULL: for names_kernel_text() alone. */
+/* t may be NULL: for those of texts alone. */
 int names_new(struct names **out, const struct trace *t);
 void names_free(struct names *n);
 
 enum kclass names_kernel(struct names *n, uint32_t name);
 enum call names_call(struct names *n, uint32_t name);
 enum range_kind names_range(struct names *n, uint32_t name);
-enum kclass names_kernel_text(const struct names *n, const char *name); /* of no trace */
+/* Of no trace: */
+enum kclass names_kernel_text(const struct names *n, const char *name);
+enum call names_call_text(const struct names *n, const char *name);
+enum range_kind names_range_text(const struct names *n, const char *name);
 
 #endif /* AON_CLASS_H */

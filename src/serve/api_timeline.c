@@ -6,6 +6,7 @@
 
 #include "model/event.h"
 #include "serve/api.h"
+#include "serve/krows.h"
 #include "serve/timeline.h"
 
 #define BYTES    (1u << 20) /* of tiles in one answer */
@@ -13,6 +14,7 @@
 #define LOOK_NS  80000000u  /* to look for anything else */
 #define FLOWS    64u
 #define HITS     2000u
+#define SHORT    256u
 
 static const char *kind_word(uint32_t kind)
 {
@@ -77,6 +79,7 @@ int api_names(struct ask *q, struct json *j, struct answer *a)
 	struct tile_name n;
 	struct tile_view *v;
 	struct timeline *tl;
+	char text[SHORT];
 	int err = ask_number(q, "from", 0, UINT32_MAX, &from);
 
 	(void)a;
@@ -91,6 +94,7 @@ int api_names(struct ask *q, struct json *j, struct answer *a)
 		json_open(j, NULL, '{');
 		json_u64(j, "id", from);
 		json_str(j, "name", n.text);
+		json_str(j, "short", krow_short(text, sizeof(text), n.text));
 		json_str(j, "class", tile_class_word[n.class]);
 		json_close(j);
 	}
@@ -190,11 +194,14 @@ static void geo_json(struct json *j, const struct geo *g)
 
 static void event_json(struct json *j, const struct tile_event *e)
 {
+	char text[SHORT];
+
 	json_u64(j, "id", e->id);
 	json_u64(j, "track", e->track);
 	json_str(j, "name", e->name.text);
+	json_str(j, "short", krow_short(text, sizeof(text), e->name.text));
 	json_str(j, "class", tile_class_word[e->class]);
-	json_str(j, "kind", kind_word(e->event.kind));
+	json_str(j, "kind", e->idle ? "idle" : kind_word(e->event.kind));
 	json_u64(j, "start", e->start_ns);
 	json_u64(j, "dur", e->dur_ns);
 	json_u64(j, "pid", e->pid);
@@ -293,10 +300,13 @@ int api_search(struct ask *q, struct json *j, struct answer *a)
 static void sum_json(struct json *j, struct tile_view *v, const struct tile_sum *s, bool named)
 {
 	struct tile_name n;
+	char text[SHORT];
 
 	json_open(j, NULL, '{');
-	if (named)
-		json_str(j, "name", tile_name(v, s->name, &n) == 0 ? n.text : "?");
+	if (named && tile_name(v, s->name, &n) == 0) {
+		json_str(j, "name", n.text);
+		json_str(j, "short", krow_short(text, sizeof(text), n.text));
+	}
 	json_str(j, "class", tile_class_word[s->class]);
 	json_u64(j, "n", s->n);
 	json_u64(j, "ns", s->ns);

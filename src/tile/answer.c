@@ -153,13 +153,41 @@ static int cells_of(const struct row *r, const struct list *l, struct cell *cell
 	return err;
 }
 
+/* Gaps are not in the source: those that are kept, as if they were. */
+static int collect_gaps(struct row *r, const struct track *t)
+{
+	size_t lo = 0, hi = t->gaps;
+	int err = 0;
+
+	while (lo < hi) { /* the first that ends behind the tile's begin */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (t->gap[mid].end_ns > r->from)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	for (; lo < t->gaps && t->gap[lo].start_ns < r->to && !err; lo++) {
+		struct piece p = { .start_ns = t->gap[lo].start_ns,
+				   .end_ns = t->gap[lo].end_ns,
+				   .name = t->gap[lo].cause,
+				   .kind = EVENT_RANGE,
+				   .lane = t->lane };
+
+		err = list_add(&r->list[t->pub.id - 1], &p, WHY_ID(t->pub.id, lo));
+	}
+	return err;
+}
+
 static int put_exact(struct row *r, struct track *t, struct tile_head *h, struct tile_answer *out)
 {
 	struct list *l = &r->list[t->pub.id - 1];
 	struct cell *cell = r->v->scratch;
 	struct exact *e;
-	int err;
+	int err = t->pub.kind == TRACK_WHY ? collect_gaps(r, t) : 0;
 
+	if (err)
+		return err;
 	h->events = (uint32_t)l->n;
 	h->lost = r->gone < UINT32_MAX ? (uint32_t)r->gone : UINT32_MAX;
 	h->flags |= r->gone ? TILE_LOST : 0;

@@ -141,8 +141,8 @@ static int make_ways(struct tile_view *v)
 		return -ENOMEM;
 	v->way = more;
 	for (; v->ways < v->feed->lanes; v->ways++)
-		v->way[v->ways] =
-			(struct way){ NO_TRACK, NO_TRACK, NO_TRACK, NO_TRACK, NO_TRACK, NO_TRACK };
+		v->way[v->ways] = (struct way){ NO_TRACK, NO_TRACK, NO_TRACK, NO_TRACK,
+						NO_TRACK, NO_TRACK, NO_TRACK };
 	for (uint32_t i = 0; i < v->ways && !err; i++) {
 		if (!v->feed->lane[i].known || v->way[i].group != NO_TRACK)
 			continue;
@@ -180,10 +180,20 @@ static double value_of(const struct piece *p)
 	return v;
 }
 
+/* The lane of causes: there is one where calls that launch are seen. */
+static int hand_on_why(struct tile_view *v, const struct piece *p)
+{
+	uint32_t why = v->way[p->lane].why;
+
+	if (v->feed->lane[p->lane].device == LANE_HOST)
+		return why_host(v, p);
+	return why != NO_TRACK && kind_is_gpu(p->kind) ? why_work(v, v->track[why], p) : 0;
+}
+
 static int hand_on(struct tile_view *v, const struct piece *p)
 {
 	uint32_t to[ROUTES];
-	int n = view_route(v, p, true, to), err = 0;
+	int n = view_route(v, p, true, to), err = n < 0 ? 0 : hand_on_why(v, p);
 
 	if (n == 0 && (kind_is_gpu(p->kind) || v->tracks == TILE_TRACKS_MAX))
 		v->left++;
@@ -231,6 +241,7 @@ static int hand_on_all(struct tile_view *v, uint64_t until)
 		for (size_t i = 0; i < v->groups && !err; i++)
 			if (v->group[i].host == host)
 				err = hand_on_group(v, &v->group[i], until);
+	why_turn(v);
 	return err;
 }
 
@@ -340,7 +351,8 @@ static int cut_tracks(struct tile_view *v, uint64_t *from)
 
 		if (levels_cut_at(l, ns) < *from)
 			*from = levels_cut_at(l, ns);
-		err = levels_cut(l, ns);
+		err = v->track[i]->pub.kind == TRACK_WHY ? why_cut(v, v->track[i], ns)
+							 : levels_cut(l, ns);
 		v->track[i]->pub.n = l->starts;
 		for (size_t k = 0; l->cell && k < TILE_CELLS; k++)
 			v->track[i]->pub.n += l->cell[k].starts;

@@ -75,6 +75,31 @@ static const char *shapes_of(struct tile_view *v, const struct event *e)
 	return v->feed->text(v->feed, (uint32_t)(e->a >> 1));
 }
 
+/* A gap, told as a range of its GPU. */
+static int gap_event(struct tile_view *v, uint64_t id, struct tile_event *out)
+{
+	uint32_t track = (uint32_t)((id & ~WHY_BIT) >> 32), at = (uint32_t)id;
+	const struct track *t = track && track <= v->tracks ? v->track[track - 1] : NULL;
+	const struct feed_lane *l;
+
+	if (!t || at >= t->gaps)
+		return -ENOENT;
+	l = &v->feed->lane[t->lane];
+	*out = (struct tile_event){ .id = id,
+				    .track = track,
+				    .start_ns = t->gap[at].start_ns,
+				    .dur_ns = t->gap[at].end_ns - t->gap[at].start_ns,
+				    .name = { view_shown(v, t->gap[at].cause), TILE_HOST },
+				    .mangled = view_shown(v, t->gap[at].cause),
+				    .class = TILE_HOST,
+				    .pid = v->feed->process[l->process].pid,
+				    .rank = v->feed->process[l->process].rank,
+				    .device = l->device,
+				    .stream = l->stream,
+				    .idle = true };
+	return 0;
+}
+
 int tile_event(struct tile_view *v, uint64_t id, struct tile_event *out)
 {
 	const struct feed_lane *l;
@@ -83,6 +108,11 @@ int tile_event(struct tile_view *v, uint64_t id, struct tile_event *out)
 
 	pthread_mutex_lock(&v->lock);
 	*out = (struct tile_event){ .id = id };
+	if (id & WHY_BIT) {
+		err = gap_event(v, id, out);
+		pthread_mutex_unlock(&v->lock);
+		return err;
+	}
 	err = one_event(v, id, &out->event, &p);
 	if (!err) {
 		l = &v->feed->lane[p.lane];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "insight/breakdown.h"
+#include "insight/insight.h"
 #include "store/trace.h"
 #include "tile/view.h"
 
@@ -19,7 +20,8 @@ static const uint8_t group_of[CLASSES] = {
 #include "tile/class.tbl.h"
 };
 
-static int learn(struct tile_view *v, uint32_t source)
+/* One more; its text is known. */
+static struct name *add(struct tile_view *v, const char *text)
 {
 	struct name *n;
 
@@ -28,18 +30,46 @@ static int learn(struct tile_view *v, uint32_t source)
 		struct name *more = realloc(v->name, cap * sizeof(*more));
 
 		if (!more)
-			return -ENOMEM;
+			return NULL;
 		v->name = more;
 		v->cap_name = cap;
 	}
 	n = &v->name[v->names++];
-	*n = (struct name){ .source = source,
-			    .text = source ? v->feed->text(v->feed, source) : "" };
+	*n = (struct name){ .text = text, .shown = text, .first_ns = UINT64_MAX };
+	return n;
+}
+
+int view_names_init(struct tile_view *v)
+{
+	static const char *const people[IDLE_CAUSES] = {
+		[IDLE_INPUT] = "waits for input",       [IDLE_SYNC] = "host waited for the GPU",
+		[IDLE_HOST] = "host was busy",          [IDLE_LAUNCH] = "launching",
+		[IDLE_DEPENDENCY] = "waits for others", [IDLE_OTHER] = "launch was not seen",
+	};
+
+	for (size_t i = 0; i < IDLE_CAUSES; i++)
+		if (!add(v, people[i]))
+			return -ENOMEM;
+	return 0;
+}
+
+static int learn(struct tile_view *v, uint32_t source)
+{
+	struct name *n = add(v, source ? v->feed->text(v->feed, source) : "");
+	enum call call;
+
+	if (!n)
+		return -ENOMEM;
+	n->source = source;
 	n->shown = v->show ? v->show(n->text) : n->text;
-	n->first_ns = UINT64_MAX;
 	n->of_gpu = group_of[names_kernel_text(v->classes, n->shown)];
 	n->mark = !strncmp(n->text, INTO_COMM, strlen(INTO_COMM));
 	n->aside = !strcmp(n->text, INTO_SMS) || !strcmp(n->text, INTO_MEMORY);
+	call = names_call_text(v->classes, n->text);
+	n->launches = call == CALL_LAUNCH || call == CALL_COPY || call == CALL_COPY_WAITS ||
+		      call == CALL_MEMSET;
+	n->waits = call == CALL_SYNC;
+	n->input = names_range_text(v->classes, n->text) == RANGE_INPUT;
 	v->by_source[source] = (uint32_t)v->names;
 	return 0;
 }

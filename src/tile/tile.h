@@ -139,6 +139,7 @@ struct tile_event {
 	uint32_t pid, device; /* LANE_HOST: of the host */
 	int32_t rank;         /* -1: not known */
 	uint64_t stream;      /* or the thread's id */
+	bool idle;            /* no event: a time in which a GPU did nothing, and why */
 	bool has_step;
 	uint64_t step;      /* its number */
 	const char *shapes; /* of an op; NULL: not known */

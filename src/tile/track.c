@@ -133,6 +133,8 @@ static int of_gpu(struct tile_view *v, const struct piece *p, bool make, uint32_
 		err = shared_track(v, TRACK_GPU, p->lane, NO_TRACK, make, &w->gpu);
 	if (!err && w->own == NO_TRACK && make)
 		err = make_track(v, TRACK_STREAM, p->lane, w->gpu, 0, &w->own);
+	if (!err && w->why == NO_TRACK && v->calls)
+		err = shared_track(v, TRACK_WHY, p->lane, w->gpu, make, &w->why);
 	if (!err && view_class(v, p) == TILE_COMM && w->comm == NO_TRACK)
 		err = shared_track(v, TRACK_COMM, p->lane, w->gpu, make, &w->comm);
 	if (err)

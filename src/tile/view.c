@@ -21,8 +21,9 @@ static int view_new(struct tile_view **out, struct feed *f, const struct tile_op
 	v->t0_ns = o->t0_ns;
 	v->bytes_max = o->bytes_max ? o->bytes_max : TILE_BYTES_MAX;
 	v->scratch = malloc((LEVELS_SCRATCH + 2 * TILE_CELLS) * sizeof(*v->scratch));
-	if (v->scratch && names_new(&v->classes, NULL) == 0)
-		err = f->refresh(f);
+	if (v->scratch && names_new(&v->classes, NULL) == 0 && why_new(&v->why) == 0)
+		err = view_names_init(v);
+	err = err ? err : f->refresh(f);
 	err = err ? err : view_build(v);
 	if (err < 0) {
 		tile_close(v);
@@ -54,6 +55,7 @@ void tile_close(struct tile_view *v)
 		return;
 	for (size_t i = 0; i < v->tracks; i++) {
 		levels_fini(&v->track[i]->levels);
+		free(v->track[i]->gap);
 		free(v->track[i]);
 	}
 	free(v->track);
@@ -61,6 +63,7 @@ void tile_close(struct tile_view *v)
 	free(v->by_source);
 	free(v->scratch);
 	view_build_fini(v);
+	why_free(v->why);
 	names_free(v->classes);
 	v->feed->free(v->feed);
 	pthread_mutex_destroy(&v->lock);

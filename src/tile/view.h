@@ -17,11 +17,26 @@ struct name {
 	uint8_t of_gpu;             /* enum tile_class, where a kernel has it */
 	bool copy;                  /* copies or memsets have it */
 	bool gpu;                   /* work of a GPU has it */
+	bool launches;              /* of calls: it launches work, */
+	bool waits;                 /* it waits for it; */
+	bool input;                 /* of ranges: it fetches input */
 	bool mark;                  /* says that the next event is a collective (store/trace.h) */
 	bool aside;                 /* says something of a device, and is on no timeline */
 	const char *text, *shown;   /* the source's; for people */
 	uint64_t first_ns, last_ns; /* starts of events that have it */
 };
+
+/* A time in which a GPU did nothing. */
+struct gap_kept {
+	uint64_t start_ns, end_ns;
+	uint8_t cause; /* enum idle_cause: also the number of its name */
+};
+
+/* Ids of gaps, beyond those of events: 2^53 is what a page can count to. */
+#define WHY_BIT          (1ull << 52)
+#define WHY_ID(track, i) (WHY_BIT | (uint64_t)(track) << 32 | (i))
+
+struct why;
 
 struct track {
 	struct tile_track pub;
@@ -29,11 +44,16 @@ struct track {
 	uint32_t lane;    /* STREAM, THREAD, COUNTER */
 	uint32_t name;    /* COUNTER: the source's */
 	uint32_t process; /* index into feed.process[] */
+	/* WHY: */
+	struct gap_kept *gap; /* owned, by time */
+	size_t gaps, cap_gap;
+	uint64_t busy_ns; /* the GPU is known to be busy until then, at times */
+	bool busy_any;
 };
 
 /* A lane's way: indices into view.track[], or NO_TRACK while there was no event for one. */
 struct way {
-	uint32_t own, gpu, comm, step;
+	uint32_t own, gpu, comm, step, why;
 	uint32_t group, steps; /* where its events wait; its steps are with those of its process */
 };
 
@@ -62,6 +82,7 @@ struct tile_view {
 	pthread_mutex_t lock; /* guards all below */
 	struct feed *feed;    /* owned */
 	struct names *classes;
+	struct why *why; /* owned */
 	const char *(*show)(const char *name);
 	uint64_t t0_ns, t1_ns, events, left, gone;
 	size_t bytes, bytes_max;
@@ -79,6 +100,7 @@ struct tile_view {
 	struct group *group; /* owned */
 	size_t groups;
 	struct cell *scratch; /* owned: LEVELS_SCRATCH and two tiles */
+	bool calls;           /* some that launch were seen */
 	bool comm_mark;       /* the block's next event is a collective */
 };
 
@@ -88,6 +110,7 @@ static inline uint64_t view_rel(const struct tile_view *v, uint64_t ns)
 }
 
 /* --- name.c --- */
+int view_names_init(struct tile_view *v); /* causes of idle time come first */
 /* The view's number of a name of the source, met in an event of that kind. */
 int view_name(struct tile_view *v, uint32_t source, uint32_t kind, uint32_t *out);
 enum tile_class view_class(const struct tile_view *v, const struct piece *p);
@@ -97,6 +120,14 @@ enum tile_class view_class(const struct tile_view *v, const struct piece *p);
  * many, 3 at most, 0: it is on none, or -ENOMEM. `make`: else there are only those that are. */
 #define ROUTES 3
 int view_route(struct tile_view *v, const struct piece *p, bool make, uint32_t out[ROUTES]);
+
+/* --- why.c --- */
+int why_new(struct why **out);
+void why_free(struct why *w); /* NULL is allowed */
+int why_host(struct tile_view *v, const struct piece *p);
+int why_work(struct tile_view *v, struct track *t, const struct piece *p);
+void why_turn(struct tile_view *v);
+int why_cut(struct tile_view *v, struct track *t, uint64_t ns);
 
 /* --- build.c --- */
 /* Event i of a block, in the view's terms. 1; 0: it is none of a timeline. */

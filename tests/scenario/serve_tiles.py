@@ -109,6 +109,12 @@ def timeline(place, trace):
             seen = sum(v / 255 * 2 ** lv for t in row for c in t["cells"].values() for v in c[0].values())
             cells = sum(len(c[0]) for t in row for c in t["cells"].values())
             ok(abs(seen - busy) <= cells * 2 ** lv / 255, "level %d is as busy as aon report says" % lv, (seen, busy))
+        why = [t for t in tracks if t["kind"] == "why" and t["gpu"] == gpu["gpu"]]
+        lv = max(level, why[0]["base_level"]) if why else level
+        lane = rest(s, run, f"L={lv}&i=0&tracks={why[0]['id']}")[0][0] if why else {"cells": {}}
+        idle = sum(v / 255 * 2 ** lv for c in lane["cells"].values() for v in c[0].values())
+        ok(abs(idle - r["devices"][0]["idle_ns"]) <= (len(lane["cells"]) + 1) * 2 ** lv / 255,
+           "the lane of causes has all of the idle time", (idle, r["devices"][0]["idle_ns"]))
         step = next((t for t in tracks if t["kind"] == "stream"), gpu)
         lv = max(0, step["base_level"] - 2)
         first = step["first"] >> (lv + 9)

@@ -63,13 +63,38 @@ static struct piece *events_of(struct tile_view *v, uint32_t track, size_t *n)
 	return p;
 }
 
+/* Of a lane of causes: what is between the work of its GPU. */
+static struct truth idle_of(struct tile_view *v, uint32_t track)
+{
+	struct truth t = { 0 };
+	uint64_t busy = 0;
+	size_t n;
+	struct piece *p = events_of(v, v->track[track]->pub.parent - 1, &n);
+
+	if (pieces_sort(p, n) < 0)
+		abort();
+	t.m = malloc((n + 1) * sizeof(*t.m));
+	for (size_t i = 0; i < n; i++) {
+		if (i && p[i].start_ns > busy)
+			t.m[t.n++] = (struct moment){ busy, p[i].start_ns, 0, TILE_HOST };
+		busy = p[i].end_ns > busy ? p[i].end_ns : busy;
+	}
+	free(p);
+	return t;
+}
+
 /* Between two edges nothing changes: who of those that run there began last, the shortest of them? */
 static struct truth truth_of(struct tile_view *v, uint32_t track)
 {
 	struct truth t = { 0 };
 	size_t n, edges = 0;
-	struct piece *p = events_of(v, track, &n);
-	uint64_t *edge = malloc((2 * n + 1) * sizeof(*edge));
+	struct piece *p;
+	uint64_t *edge;
+
+	if (v->track[track]->pub.kind == TRACK_WHY)
+		return idle_of(v, track);
+	p = events_of(v, track, &n);
+	edge = malloc((2 * n + 1) * sizeof(*edge));
 
 	if (pieces_sort(p, n) < 0)
 		abort();
@@ -271,6 +296,7 @@ static struct trace *random_trace(unsigned events, unsigned bits, uint64_t from)
 				   .start_ns = t,
 				   .corr = i + 1,
 				   .name = kit_name(&k, name[below(6)]) };
+		const char *calls = below(2) ? "cudaLaunchKernel" : "cudaStreamSynchronize";
 		unsigned what = (unsigned)below(10);
 
 		t += some_length(bits) / 2;
@@ -279,6 +305,8 @@ static struct trace *random_trace(unsigned events, unsigned bits, uint64_t from)
 			 : what < 8 ? EVENT_RANGE
 			 : what < 9 ? EVENT_API
 				    : EVENT_STEP;
+		if (e.kind == EVENT_API)
+			e.name = kit_name(&k, calls);
 		kit_add(&k, &e, what < 7 ? (int)below(2) : -1, below(2));
 	}
 	if (trace_seal(k.t) < 0)
@@ -300,7 +328,8 @@ static void test_random(void)
 			abort();
 		bad += !view_is_true(v);
 		for (uint32_t k = 0; k < v->tracks; k++)
-			if (v->track[k]->pub.kind != TRACK_COUNTER) {
+			if (v->track[k]->pub.kind != TRACK_COUNTER &&
+			    v->track[k]->pub.kind != TRACK_WHY) {
 				exact += !exact_has_all(v, k, v->track[k]->levels.base - 2);
 				exact += !exact_has_all(v, k, 0);
 			}
@@ -489,11 +518,12 @@ static void test_live(void)
 	struct process p = kit_process(st, 7);
 	struct tile_opts o = { .live = true };
 	struct tile_view *v, *whole;
-	uint32_t name = 0, lane[3] = { 0 };
+	uint32_t name = 0, call = 0, lane[3] = { 0 };
 	struct blob_enc *e;
 	unsigned bad = 0;
 
-	if (store_name(st, "gemm", 4, &name) < 0 || blob_enc_new(&e) < 0 ||
+	if (store_name(st, "gemm", 4, &name) < 0 ||
+	    store_name(st, "cudaLaunchKernel", 16, &call) < 0 || blob_enc_new(&e) < 0 ||
 	    store_open_ro(&ro, kit_path("live.db"), NULL) < 0)
 		abort();
 	for (uint32_t i = 0; i < 3; i++) {
@@ -512,7 +542,7 @@ static void test_live(void)
 				    .name = name,
 				    .lane = lane[i % 3],
 				    .start_ns = 1000000 + i * 70000,
-				    .dur_ns = below(200000),
+				    .dur_ns = below(i % 5 ? 30000 : 200000),
 				    .corr = i };
 
 		if (i % 3 == 2) {
@@ -520,6 +550,14 @@ static void test_live(void)
 			ev.corr = 0;
 			ev.dur_ns = below(50) ? below(300000) : below(i * 60000);
 			ev.start_ns -= ev.dur_ns;
+		}
+		if (i % 6 == 2) { /* launches the next kernel */
+			ev = (struct event){ .kind = EVENT_API,
+					     .name = call,
+					     .lane = lane[2],
+					     .start_ns = 1000000 + i * 70000,
+					     .dur_ns = 1000,
+					     .corr = i + 1 };
 		}
 		put_event(st, &p, e, &ev);
 		if (i % 45 == 44) {
@@ -591,6 +629,47 @@ static void test_events(void)
 		     s->row[0].max_ns == 400,
 	     "a selection sums what is within it");
 	free(s);
+	tile_close(v);
+	trace_free(t);
+}
+
+/* Each gap has one cause, and says it at every level. */
+static void test_why(void)
+{
+	static const char *const want[] = { "waits for input", "host was busy", "launching",
+					    "launch was not seen", "waits for others" };
+	struct trace *t;
+	struct tile_view *v =
+		view_of("kernel 0 7 0 1000 1 k0;api 1 0 10 1 0 cudaLaunchKernel;"
+			"op 1 2000 400000 0 DataLoader.next;api 1 403000 10 2 0 cudaLaunchKernel;"
+			"kernel 0 7 405000 1000 2 k1;api 1 900000 10 3 0 cudaLaunchKernel;"
+			"kernel 0 7 905000 1000 3 k2;api 1 905500 10 4 0 cudaLaunchKernel;"
+			"kernel 0 7 910000 1000 4 k3;kernel 0 7 990000 1000 77 k4;"
+			"api 1 991500 10 5 0 cudaLaunchKernel;kernel 0 7 1900000 1000 5 k5",
+			&t);
+	struct tile_answer out;
+	struct tile_event e;
+	uint32_t id = 0;
+	struct seen s;
+	bool ok;
+
+	for (uint32_t i = 0; i < v->tracks; i++)
+		if (v->track[i]->pub.kind == TRACK_WHY)
+			id = i + 1;
+	T_OK(id && v->track[id - 1]->pub.n == 5 && v->track[id - 1]->gaps == 5,
+	     "a GPU whose launches are seen has a lane of causes");
+	ok = id && view_is_true(v);
+	for (size_t i = 0; ok && i < 5; i++)
+		ok = tile_event(v, WHY_ID(id, i), &e) == 0 && e.idle &&
+		     !strcmp(e.name.text, want[i]);
+	T_OK(ok, "each gap says why");
+	v->track[id - 1]->levels.base = 30; /* so that its gaps are told one by one */
+	T_OK(tile_answer(v, &(struct tile_ask){ 28, 0, 0, &id, 1, 0, SIZE_MAX, 1u << 30 }, &out) ==
+			     0 &&
+		     see(&out, 0, &s) && s.kind == TILE_EXACT && s.events == 5,
+	     "and below the base level gaps are told like events");
+	v->track[id - 1]->levels.base = LEVEL_MIN;
+	free(out.bytes);
 	tile_close(v);
 	trace_free(t);
 }
@@ -677,6 +756,7 @@ int main(void)
 	test_live();
 	test_next();
 	test_events();
+	test_why();
 	test_ask();
 	return kit_end();
 }

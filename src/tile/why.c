@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * why.c - why a GPU was idle, gap by gap, as the events come: the rule is insight/idle.c's.
+ *
+ * A gap is known when the work that ends it comes, and so is the call that launched that work, as
+ * threads are handed on before devices. Of calls the newest are kept, by correlation id; of a
+ * thread's waits and fetches of input those that a gap may still reach back to. Gaps are kept, as
+ * no source has them to be read again; the shortest are let go when there are too many, and are
+ * then in the cells alone.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "insight/breakdown.h"
+#include "insight/insight.h"
+#include "tile/view.h"
+
+#define CALLS     (1u << 18) /* a power of two */
+#define GAPS_MAX  524288u    /* of all tracks */
+#define SPANS_OLD 64u        /* of a thread, kept from one turn to the next */
+#define LAG_NS    20000u     /* as idle.c has it */
+
+struct launch {
+	uint64_t start_ns, end_ns;
+	uint32_t process, corr, lane;
+	bool launches;
+};
+
+struct span {
+	uint64_t start_ns, end_ns;
+};
+
+struct spans {
+	struct span *span; /* owned, by start */
+	size_t n, cap;
+};
+
+struct why {
+	struct launch *call;               /* owned, by corr */
+	struct spans (*spans)[SPAN_KINDS]; /* owned, by lane */
+	size_t lanes;
+	size_t gaps;
+	uint64_t least_ns; /* shorter gaps are not kept */
+};
+
+int why_new(struct why **out)
+{
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : -ENOMEM;
+}
+
+void why_free(struct why *w)
+{
+	if (!w)
+		return;
+	for (size_t i = 0; i < w->lanes; i++)
+		for (int k = 0; k < SPAN_KINDS; k++)
+			free(w->spans[i][k].span);
+	free(w->spans);
+	free(w->call);
+	free(w);
+}
+
+/* --- what threads do --- */
+
+static struct launch *call_slot(const struct why *w, uint32_t process, uint32_t corr)
+{
+	return &w->call[(corr + process * 0x9e3779b1u) & (CALLS - 1)];
+}
+
+static int add_call(struct tile_view *v, const struct piece *p)
+{
+	struct why *w = v->why;
+	uint32_t process = v->feed->lane[p->lane].process;
+	bool launches = v->name[p->name].launches;
+	struct launch *c;
+
+	v->calls |= launches;
+	if (!w->call) {
+		w->call = calloc(CALLS, sizeof(*w->call));
+		if (!w->call)
+			return -ENOMEM;
+	}
+	c = call_slot(w, process, p->corr);
+	/* Runtime and driver may share an id: the one that launches is meant. */
+	if (c->corr == p->corr && c->process == process && c->launches && !launches)
+		return 0;
+	*c = (struct launch){ p->start_ns, p->end_ns, process, p->corr, p->lane, launches };
+	return 0;
+}
+
+static int add_span(struct tile_view *v, const struct piece *p, enum span_kind kind)
+{
+	struct why *w = v->why;
+	struct spans *s;
+
+	if (p->lane >= w->lanes) {
+		size_t n = v->feed->lanes;
+		void *more = realloc(w->spans, n * sizeof(*w->spans));
+
+		if (!more)
+			return -ENOMEM;
+		w->spans = more;
+		memset(w->spans + w->lanes, 0, (n - w->lanes) * sizeof(*w->spans));
+		w->lanes = n;
+	}
+	s = &w->spans[p->lane][kind];
+	if (s->n && s->span[s->n - 1].end_ns >= p->end_ns)
+		return 0; /* inside of the last one, or read again */
+	if (s->n == s->cap) {
+		size_t cap = s->cap ? 2 * s->cap : 16;
+		struct span *more = realloc(s->span, cap * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		s->span = more;
+		s->cap = cap;
+	}
+	s->span[s->n++] = (struct span){ p->start_ns, p->end_ns };
+	return 0;
+}
+
+int why_host(struct tile_view *v, const struct piece *p)
+{
+	const struct name *n = &v->name[p->name];
+	int err = 0;
+
+	if ((p->kind == EVENT_API || p->kind == EVENT_SYNC) && p->corr)
+		err = add_call(v, p);
+	if (!err && (p->kind == EVENT_SYNC || (p->kind == EVENT_API && n->waits)))
+		err = add_span(v, p, SPAN_SYNC);
+	if (!err && p->kind == EVENT_RANGE && n->input)
+		err = add_span(v, p, SPAN_INPUT);
+	return err;
+}
+
+/* The turn is over: what no gap reaches back to is let go. */
+void why_turn(struct tile_view *v)
+{
+	for (size_t i = 0; i < v->why->lanes; i++)
+		for (int k = 0; k < SPAN_KINDS; k++) {
+			struct spans *s = &v->why->spans[i][k];
+
+			if (s->n <= SPANS_OLD)
+				continue;
+			memmove(s->span, s->span + s->n - SPANS_OLD, SPANS_OLD * sizeof(*s->span));
+			s->n = SPANS_OLD;
+		}
+}
+
+/* --- gaps --- */
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static const struct spans *spans_of(const struct why *w, uint32_t lane, enum span_kind kind)
+{
+	static const struct spans none;
+
+	return lane < w->lanes ? &w->spans[lane][kind] : &none;
+}
+
+static uint64_t spent_in(const struct spans *s, uint64_t from, uint64_t to)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = s->n; i > 0 && s->span[i - 1].end_ns > from; i--)
+		if (s->span[i - 1].start_ns < to)
+			sum += least(s->span[i - 1].end_ns, to) -
+			       most(s->span[i - 1].start_ns, from);
+	return sum;
+}
+
+static uint64_t waited(const struct spans *s, uint64_t ns)
+{
+	uint64_t early = ns > LAG_NS ? ns - LAG_NS : 0, at = 0;
+
+	for (size_t i = s->n; i > 0 && s->span[i - 1].end_ns > early; i--)
+		at = s->span[i - 1].start_ns < ns ? ns - s->span[i - 1].start_ns : 0;
+	return at;
+}
+
+/* The cause of most of the gap that `after` ends. */
+static enum idle_cause cause_of(const struct tile_view *v, uint64_t from, uint64_t to,
+				const struct piece *after)
+{
+	const struct why *w = v->why;
+	uint32_t process = v->feed->lane[after->lane].process;
+	const struct launch *c = w->call ? call_slot(w, process, after->corr) : NULL;
+	uint64_t part[IDLE_CAUSES] = { 0 }, called, host, ready;
+	enum idle_cause best = IDLE_OTHER;
+
+	if (!c || !after->corr || c->corr != after->corr || c->process != process)
+		return IDLE_OTHER;
+	called = least(most(c->start_ns, from), to);
+	host = called - from;
+	part[IDLE_INPUT] = least(host, spent_in(spans_of(w, c->lane, SPAN_INPUT), from, called));
+	host -= part[IDLE_INPUT];
+	part[IDLE_SYNC] = least(host, waited(spans_of(w, c->lane, SPAN_SYNC), from));
+	part[IDLE_HOST] = host - part[IDLE_SYNC];
+	ready = most(c->end_ns, from);
+	ready = least(ready > UINT64_MAX - LAG_NS ? ready : ready + LAG_NS, to);
+	part[IDLE_LAUNCH] = most(ready, called) - called;
+	part[IDLE_DEPENDENCY] = to - most(ready, called);
+	for (enum idle_cause k = 0; k < IDLE_CAUSES; k++)
+		if (part[k] > part[best] || !part[best])
+			best = k;
+	return best;
+}
+
+/* Half of the kept ones at least are shorter than twice what is kept: those go. */
+static void let_go(struct tile_view *v)
+{
+	struct why *w = v->why;
+
+	w->least_ns = w->least_ns ? 2 * w->least_ns : 1000;
+	w->gaps = 0;
+	for (size_t i = 0; i < v->tracks; i++) {
+		struct track *t = v->track[i];
+		size_t kept = 0;
+
+		for (size_t k = 0; k < t->gaps; k++)
+			if (t->gap[k].end_ns - t->gap[k].start_ns >= w->least_ns)
+				t->gap[kept++] = t->gap[k];
+		t->gaps = kept;
+		w->gaps += kept;
+	}
+}
+
+static int keep(struct tile_view *v, struct track *t, const struct gap_kept *g)
+{
+	if (g->end_ns - g->start_ns < v->why->least_ns)
+		return 0;
+	if (t->gaps == t->cap_gap) {
+		size_t cap = t->cap_gap ? 2 * t->cap_gap : 64;
+		struct gap_kept *more = realloc(t->gap, cap * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		t->gap = more;
+		t->cap_gap = cap;
+	}
+	t->gap[t->gaps++] = *g;
+	v->why->gaps++;
+	while (v->why->gaps > GAPS_MAX)
+		let_go(v);
+	return 0;
+}
+
+int why_work(struct tile_view *v, struct track *t, const struct piece *p)
+{
+	struct gap_kept g = { t->busy_ns, p->start_ns, IDLE_OTHER };
+	int err = 0;
+
+	if (t->busy_any && p->start_ns > t->busy_ns) {
+		g.cause = (uint8_t)cause_of(v, g.start_ns, g.end_ns, p);
+		t->pub.n += g.start_ns >= t->levels.fill.at_ns;
+		err = levels_add(&t->levels, g.start_ns, g.end_ns, g.cause + 1u, TILE_HOST);
+		err = err ? err : keep(v, t, &g);
+	}
+	t->busy_any = true;
+	t->busy_ns = most(t->busy_ns, p->end_ns);
+	return err;
+}
+
+/*
+ * Cuts the track so that gaps which end after `ns` can be told anew. The one at its end may have
+ * begun before: from there on the track is cut, and what is known of it is filled in again.
+ */
+int why_cut(struct tile_view *v, struct track *t, uint64_t ns)
+{
+	uint64_t from;
+	size_t i;
+	int err;
+
+	t->busy_ns = least(t->busy_ns, ns);
+	while (t->gaps && t->gap[t->gaps - 1].end_ns > ns) {
+		t->busy_ns = least(t->busy_ns, t->gap[--t->gaps].start_ns);
+		v->why->gaps--;
+	}
+	from = levels_cut_at(&t->levels, t->busy_ns);
+	err = levels_cut(&t->levels, t->busy_ns);
+	for (i = t->gaps; i > 0 && t->gap[i - 1].end_ns > from; i--)
+		;
+	for (; i < t->gaps && !err; i++)
+		err = levels_add(&t->levels, t->gap[i].start_ns, t->gap[i].end_ns,
+				 t->gap[i].cause + 1u, TILE_HOST);
+	return err;
+}
