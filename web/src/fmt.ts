@@ -103,6 +103,7 @@ export function ago(ms: number): string {
 
 /** A C++ kernel's name without its return type and arguments: what it is, for a label. */
 export function short(name: string): string {
+	if (/\(\d+\): /.test(name)) return name; // a Python function: file(line): name
 	let s = name.replace(/^void /, '').replace(/\(anonymous namespace\)::/g, ''), depth = 0;
 	for (let i = 0; i < s.length; i++) {
 		if (s[i] === '<') depth++;
@@ -119,8 +120,8 @@ export function short(name: string): string {
 export function label(name: string, room: number): string {
 	const s = short(name);
 	if (s.length <= room) return s;
-	const leaf = s.replace(/<.*$/, '').replace(/^.*::/, '');
-	return middle(leaf || s, room);
+	const leaf = s.replace(/<.*$/, '').replace(/^.*(::|\): )/, '');
+	return room < 5 && leaf.length > room ? '' : middle(leaf || s, room);
 }
 
 /** Long names keep both ends: what it is, and which variant. */

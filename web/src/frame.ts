@@ -84,6 +84,7 @@ export function paintFrame(list: Run[], run: Run | null): void {
 		title: t(v.question),
 		on: { click: (e) => { e.preventDefault(); show(v.id); } },
 	}, h('kbd', { 'aria-hidden': 'true' }, i + 1), t(v.title))) : null);
+	document.body.classList.toggle('norun', !run);
 	document.title = run ? `${t((views.find((v) => v.id === state.view) ?? views[0]!).title)} · ${run.name} · aon` : 'aon';
 	paintBar(run);
 }
@@ -187,9 +188,14 @@ function dialog(label: string, ...content: (Node | null)[]): HTMLDialogElement {
 	return d;
 }
 
+function shownKey(key: string): string {
+	const arrow: Record<string, string> = { ArrowLeft: '←', ArrowRight: '→', ArrowUp: '↑', ArrowDown: '↓', Escape: 'Esc' };
+	return arrow[key] ?? key;
+}
+
 function help(): void {
 	const d = dialog(t('key.help'), h('h2', null, t('help.title')),
-		h('div', { class: 'keys' }, commands().map((c) => h('div', null, h('kbd', null, c.key), h('span', null, title(c))))),
+		h('div', { class: 'keys' }, commands().map((c) => h('div', null, h('kbd', null, shownKey(c.key)), h('span', null, title(c))))),
 		h('p', { class: 'note' }, t('help.mouse')),
 		h('div', { class: 'row' },
 			button(keysOff() ? t('help.keyson') : t('help.keysoff'), () => { toggleKeys(); d.close(); }),

@@ -46,7 +46,7 @@ export function paint(g: CanvasRenderingContext2D, w: number, h: number, s: Scen
 	for (const r of s.rows) {
 		const y = s.top + r.y - s.scroll;
 		if (y + r.h < s.top || y > h) continue;
-		if (r.track) paintRow(g, r, r.track, y, X, s, span / plotW);
+		if (r.track) paintRow(g, r, r.track, y, X, s, plotW);
 		else {
 			g.fillStyle = colour('raised');
 			g.fillRect(s.gutter, y, plotW, r.h);
@@ -57,7 +57,7 @@ export function paint(g: CanvasRenderingContext2D, w: number, h: number, s: Scen
 	axis(g, w, s, X);
 }
 
-function paintRow(g: CanvasRenderingContext2D, r: Row, tr: Track, y: number, X: (t: number) => number, s: Scene, nsPerPx: number): void {
+function paintRow(g: CanvasRenderingContext2D, r: Row, tr: Track, y: number, X: (t: number) => number, s: Scene, px: number): void {
 	const pad = 1, hh = r.h - 2 * pad;
 	if (tr.kind === 'gpu' || tr.kind === 'stream') {
 		// Between the first and the last event, what is not drawn was idle.
@@ -69,7 +69,7 @@ function paintRow(g: CanvasRenderingContext2D, r: Row, tr: Track, y: number, X: 
 	}
 	const steps = tr.kind === 'step' ? s.steps.get(tr.rank) : undefined;
 	if (steps) return paintSteps(g, steps, y, r.h, X, s);
-	const L = s.store.level(nsPerPx, tr), width = 2 ** (L + 9);
+	const L = s.store.level(s.win.t1 - s.win.t0, px, tr), width = 2 ** (L + 9);
 	const from = Math.max(0, Math.floor(s.win.t0 / width)), to = Math.floor(Math.min(s.win.t1, Math.max(s.t1, 1)) / width);
 	const done = new Set<Tile>();
 	for (let i = from; i <= to; i++) {
@@ -83,11 +83,14 @@ function paintRow(g: CanvasRenderingContext2D, r: Row, tr: Track, y: number, X: 
 				done.add(tile);
 			}
 			paintExact(g, tile.exact, r, y + pad, hh, X, s);
-		} else if (tile.cells) paintCells(g, tile, i * width, own ? width : Math.min(width, 2 ** (tile.L + 9)), y + pad, hh, X);
-		else if (tile.counter) {
+		} else if (tile.cells) {
+			paintCells(g, tile, i * width, own ? width : Math.min(width, 2 ** (tile.L + 9)), y + pad, hh, X);
+			if (own) nameCells(g, tile, y + pad, hh, X, s);
+		}
+		if (tile.counter) {
 			if (done.has(tile) && !own) continue;
 			done.add(tile);
-			paintCounter(g, tile, tile.counter, y + 2, r.h - 4, X);
+			paintCounter(g, tile, tile.counter, s.store.top(tr.id), y + 2, r.h - 4, X);
 		}
 		if (tile.lost) paintLost(g, tile, y, r.h, X);
 	}
@@ -100,6 +103,27 @@ function paintCells(g: CanvasRenderingContext2D, tile: Tile, t: number, width: n
 	const x = X(tile.t0 + from * cell), x1 = X(tile.t0 + (from + n) * cell);
 	if (n <= 0 || x1 <= x) return;
 	g.drawImage(picture(tile.cells!), from, 0, n, 18, x, y, x1 - x, h);
+}
+
+/** A cell in which nothing begins goes on with what began before: so long events have names, merged or not. */
+function nameCells(g: CanvasRenderingContext2D, tile: Tile, y: number, h: number, X: (t: number) => number, s: Scene): void {
+	const c = tile.cells!, cell = 2 ** tile.L, px = X(cell) - X(0);
+	const a = Math.max(0, Math.floor((s.win.t0 - tile.t0) / cell)), b = Math.min(CELLS, Math.ceil((s.win.t1 - tile.t0) / cell));
+	font(g, 11, true);
+	g.textBaseline = 'middle';
+	g.textAlign = 'left';
+	for (let i = a; i < b; i++) {
+		let n = 1;
+		if (!c.used[i]) continue;
+		while (i + n < b && c.used[i + n] && !c.starts[i + n] && c.name[i + n] === c.name[i]) n++;
+		if (n * px >= 60) {
+			const name = s.store.names.get(c.name[i]!), x = Math.max(X(tile.t0 + i * cell), s.gutter) + px + 4;
+			const room = Math.floor((X(tile.t0 + (i + n - 1) * cell) - x - 4) / 6.7);
+			g.fillStyle = ink(name?.class === 'host' ? 'host' : classOf(name?.class));
+			if (name && room > 4) g.fillText(fmt.label(name.name, room), x, y + h / 2 + 0.5);
+		}
+		i += n - 1;
+	}
 }
 
 function nameColour(s: Scene, name: number, track: Track | null): { fill: string; cls: string; dim: boolean } {
@@ -166,21 +190,26 @@ function paintSteps(g: CanvasRenderingContext2D, steps: Step[], y: number, h: nu
 	}
 }
 
-function paintCounter(g: CanvasRenderingContext2D, tile: Tile, c: Counter, y: number, h: number, X: (t: number) => number): void {
-	let top = 0;
-	for (let i = 0; i < CELLS; i++) if (c.used[i]) top = Math.max(top, c.max[i]!);
-	if (!top) return;
+/** A counter keeps its value until the next one is said. */
+function paintCounter(g: CanvasRenderingContext2D, tile: Tile, c: Counter, top: number, y: number, h: number, X: (t: number) => number): void {
 	const cell = 2 ** tile.L;
+	let held = NaN;
+	if (!(top > 0)) return;
 	for (let i = 0; i < CELLS; i++) {
-		if (!c.used[i]) continue;
-		const x = X(tile.t0 + i * cell), w = Math.max(1, X(tile.t0 + (i + 1) * cell) - x);
-		const hi = (c.max[i]! / top) * h, mean = (c.mean[i]! / top) * h;
-		g.globalAlpha = 0.4;
+		if (!c.used[i] && Number.isNaN(held)) continue;
+		let n = 1;
+		const hi = c.used[i] ? c.max[i]! : held, mean = c.used[i] ? c.mean[i]! : held;
+		if (!c.used[i]) while (i + n < CELLS && !c.used[i + n]) n++;
+		if (!c.used[i] && i + n === CELLS) break; // what follows is the next tile's to say
+		const x = X(tile.t0 + i * cell), w = Math.max(1, X(tile.t0 + (i + n) * cell) - x);
+		g.globalAlpha = 0.45;
 		g.fillStyle = colour('host');
-		g.fillRect(x, y + h - hi, w, hi);
+		g.fillRect(x, y + h - (hi / top) * h, w, (hi / top) * h);
 		g.globalAlpha = 1;
 		g.fillStyle = colour('dim');
-		g.fillRect(x, y + h - mean, w, 1);
+		g.fillRect(x, y + h - (mean / top) * h, w, 1);
+		held = mean;
+		i += n - 1;
 	}
 }
 

@@ -14,7 +14,7 @@ function value(key: string, v: unknown): string {
 	if (typeof v === 'number') {
 		if (/_ns$/.test(key)) return fmt.time(v);
 		if (/bytes/.test(key)) return fmt.bytes(v);
-		return fmt.count(v);
+		return /^(pid|stream|thread|correlation|gpu)$/.test(key) ? String(v) : fmt.count(v);
 	}
 	if (Array.isArray(v)) return v.map((x) => (typeof x === 'object' ? JSON.stringify(x) : String(x))).join(' x ');
 	return typeof v === 'object' ? JSON.stringify(v) : String(v);

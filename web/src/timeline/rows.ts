@@ -56,7 +56,7 @@ export function layout(tracks: Track[], f: Folds, ranks: number[] | null, show: 
 		const mine = kids.get(tr.id) ?? [];
 		const key = `t${tr.id}`, thread = tr.kind === 'thread';
 		const open = f.open.has(key) || (!f.closed.has(key) && (thread ? tr.n * 10 >= (busiest.get(rankKey(tr))?.n ?? 0) : true));
-		push({ label: tr.label, indent, track: tr, group: mine.length || thread ? key : null, folded: !open, lanes: thread && open ? Math.min(LANES, deep(tr)) : 0, key,
+		push({ label: tr.kind === 'counter' && tr.gpu !== null ? `${tr.label} · GPU ${tr.gpu}` : tr.label, indent, track: tr, group: mine.length || thread ? key : null, folded: !open, lanes: thread && open ? Math.min(LANES, deep(tr)) : 0, key,
 			h: tr.kind === 'counter' ? 30 : undefined });
 		if (open) for (const k of sorted(mine)) put(k, indent + 1);
 	};

@@ -26,6 +26,7 @@ export interface Name {
 }
 const KEEP = 32 << 20; // bytes of tiles
 const TRIES = 4;
+const FEW = 400, FEW_TILES = 8;
 
 export class TileStore {
 	readonly names = new Map<number, Name>();
@@ -35,6 +36,7 @@ export class TileStore {
 	private flying = new Set<string>();
 	private stop: AbortController | null = null;
 	private floor = new Map<number, number>(); // of tracks that are too dense to be told exactly below their base
+	private tops = new Map<number, number>();
 	private epoch = 0;
 	private bytes = 0;
 	private clock = 0;
@@ -44,9 +46,18 @@ export class TileStore {
 	constructor(private run: string, private news: () => void) {}
 
 	/** The level for a zoom: a cell is one to four pixels wide, and no finer than the events need. */
-	level(nsPerPx: number, track: Track): number {
-		const L = Math.ceil(Math.log2(Math.max(nsPerPx, 1)) / 2) * 2;
-		return Math.min(54, Math.max(L, this.floor.get(track.id) ?? track.base_level - 2, 8));
+	level(span: number, px: number, track: Track): number {
+		const L = Math.ceil(Math.log2(Math.max(span / Math.max(1, px), 1)) / 2) * 2;
+		const exact = Math.max(8, this.floor.get(track.id) ?? track.base_level - 2);
+		// A few events in view are told one by one, however small they are.
+		const long = Math.max(1, track.last - track.first), seen = track.n * Math.min(1, span / long);
+		if (seen < FEW && track.kind !== 'counter' && span / 2 ** (exact + 9) <= FEW_TILES && !this.floor.has(track.id)) return exact;
+		return Math.min(54, Math.max(L, exact));
+	}
+
+	/** The greatest value of a counter, of the tiles that are here: one scale for the row. */
+	top(track: number): number {
+		return this.tops.get(track) ?? 0;
 	}
 
 	/** A saved page has its tiles in one piece, as fine as there was room for. */
@@ -143,6 +154,7 @@ export class TileStore {
 	}
 
 	private put(t: Tile): void {
+		if (t.counter) this.tops.set(t.track, t.counter.max.reduce((a, b) => Math.max(a, b), this.top(t.track)));
 		const tr = this.tracks.get(t.track);
 		if (t.cells && tr && t.L < tr.base_level) this.floor.set(t.track, Math.min(t.L - 2, this.floor.get(t.track) ?? 54));
 		const k = `${t.track}/${t.L}/${t.index}`;

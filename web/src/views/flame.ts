@@ -162,7 +162,7 @@ export const flame: View = {
 				const sign = diff && Math.abs(d) > 0.01 * (root?.total ?? 1) ? (d > 0 ? '+' : '−') + unit(Math.abs(d)) + ' ' : '';
 				g.fillStyle = p.n.cls && !diff ? ink(classOf(p.n.cls)) : colour('text');
 				const room = Math.floor((p.w - 8) / 7.3);
-				if (room > 1) g.fillText(sign + (p.n.cls ? fmt.label(p.n.name, room - sign.length) : fmt.middle(p.n.name, Math.max(2, room - sign.length))), p.x + 4, p.y + ROW / 2);
+				if (room > 1) g.fillText(sign + fmt.label(p.n.name, room - sign.length), p.x + 4, p.y + ROW / 2);
 			}
 			g.globalAlpha = 1;
 		};

@@ -124,7 +124,7 @@ function lists(o: Overview): HTMLElement {
 	return h('div', { class: 'cols' },
 		h('div', null, h('h3', { class: 'dim' }, t('overview.findings', { n: o.findings.length })),
 			o.findings.length ? h('table', null, h('tbody', null, o.findings.map((f) => h('tr', null,
-				h('td', { class: 'l fit words' }, h('button', { type: 'button', class: 'bare', on: { click: () => go({ view: 'findings', sel: `f:${f.id}` }) } }, f.title)),
+				h('td', { class: 'l wrap words' }, h('button', { type: 'button', class: 'bare', on: { click: () => go({ view: 'findings', sel: `f:${f.id}` }) } }, f.title)),
 				h('td', null, fmt.time(f.cost_ns)), h('td', null, fmt.percent(f.share)), h('td', { class: 'l words dim' }, f.confidence)))))
 				: h('p', { class: 'note' }, t('overview.nofindings'))),
 		ranks(o),
@@ -173,7 +173,7 @@ function draw(host: HTMLElement, { o, w: wins, d: diff, p }: Answers): void {
 		figures(o), diff ? versus(diff) : null,
 		o.partial && !o.range.whole ? h('p', { class: 'note warn' }, t('state.partial', { from: fmt.time(o.range.t0), to: fmt.time(o.range.t1) })) : null,
 		split(o),
-		o.series.p50.length ? h('div', { class: 'block' }, h('h3', null, t('overview.steps')), stepPlot(o)) : null,
+		o.series.p50.length > 2 ? h('div', { class: 'block' }, h('h3', null, t('overview.steps')), stepPlot(o)) : null,
 		wins ? windowPlot(wins, o.run.gpus) : null, lists(o), processes(p));
 }
 

@@ -234,10 +234,10 @@ class Timeline implements Shown, Steered {
 	}
 
 	private fetch(w: number, hh: number): void {
-		const [a, b] = this.target, nsPerPx = (b - a) / Math.max(1, w - this.gutter());
+		const [a, b] = this.target;
 		const now: { track: number; L: number; i: number }[] = [], soon: typeof now = [];
 		for (const r of this.visible(hh)) {
-			const tr = r.track!, L = this.store.level(nsPerPx, tr), width = 2 ** (L + 9);
+			const tr = r.track!, L = this.store.level(b - a, w - this.gutter(), tr), width = 2 ** (L + 9);
 			const from = Math.max(0, Math.floor(Math.max(a, tr.first) / width)), to = Math.floor(Math.min(b, tr.last) / width);
 			for (let i = from; i <= to && i - from < 16; i++) now.push({ track: tr.id, L, i });
 			if (from > 0 && from * width > tr.first) soon.push({ track: tr.id, L, i: from - 1 });
@@ -281,7 +281,7 @@ class Timeline implements Shown, Steered {
 	/** Busy time of a track in the window, by class, from whatever was drawn. */
 	private busyOf(tr: Track): Float64Array {
 		const sum = new Float64Array(8), [a, b] = this.win;
-		const L = this.store.level((b - a) / Math.max(1, this.body.el.clientWidth - this.gutter()), tr), width = 2 ** (L + 9);
+		const L = this.store.level(b - a, this.body.el.clientWidth - this.gutter(), tr), width = 2 ** (L + 9);
 		for (let i = Math.max(0, Math.floor(a / width)); i <= Math.floor(Math.min(b, tr.last) / width); i++) {
 			const tile = this.store.get(tr.id, L, i);
 			if (tile) busy(tile, Math.max(a, i * width), Math.min(b, (i + 1) * width), (n) => this.store.classIndex(n), sum);
@@ -312,7 +312,7 @@ class Timeline implements Shown, Steered {
 	}
 
 	private tileAt(tr: Track, ns: number): Tile | null {
-		const L = this.store.level((this.win[1] - this.win[0]) / Math.max(1, this.body.el.clientWidth - this.gutter()), tr);
+		const L = this.store.level(this.win[1] - this.win[0], this.body.el.clientWidth - this.gutter(), tr);
 		return this.store.best(tr, L, Math.floor(ns / 2 ** (L + 9)));
 	}
 
