@@ -28,8 +28,8 @@
 #define SPINS       1000u
 #define TENSORS     1024u /* of one work */
 #define TAG_TENSOR  1u
-#define IMPL_FIRST  64u /* offsets in a TensorImpl, which has 176 bytes and more */
-#define IMPL_LAST   160u
+#define IMPL_FIRST  64u  /* offsets in a TensorImpl */
+#define IMPL_LAST   168u /* torch 1.13's, which has 192 bytes; 2.15's has 176, and is found before */
 #define LANE_HOST   0xffffffffu
 #define NO_DTYPE    UINT32_MAX
 #define FIELD_FIRST 96u /* of the name in a RecordFunction: offsets that are tried */
@@ -38,15 +38,16 @@
 struct group {
 	char name[GROUP_NAME]; /* "0 1/2": name, rank, ranks */
 	uint64_t id;           /* the same on all ranks */
-	uint64_t begun;        /* under `busy` */
+	_Atomic uint64_t begun;
 	_Atomic uint32_t busy;
 };
 
 struct work {
 	_Atomic uintptr_t rf; /* 0: free, 1: being filled */
-	struct group *group;  /* NULL: not known */
-	uint64_t start_ns, bytes, handle;
-	_Atomic uint64_t sequence;
+	/* Read by others, who may find a place that has just been given to another work. */
+	_Atomic(struct group *) group; /* NULL: not known */
+	_Atomic uint64_t handle, sequence;
+	uint64_t start_ns, bytes;
 	uint32_t name;
 };
 
@@ -75,11 +76,11 @@ static const struct {
 #define DTYPES (sizeof(dtypes) / sizeof(dtypes[0]))
 
 static struct {
-	uint32_t numel;  /* offset in a TensorImpl of the number of elements, the type behind it */
-	uint32_t tries;  /* tensors that were looked at */
-	uint32_t string; /* offset of the name in a RecordFunction; 0: not looked for yet */
-	uint32_t inputs; /* offset of the inputs; 0: not known */
-	uint32_t handle; /* offset of the handle; 0: not known */
+	uint32_t numel; /* offset in a TensorImpl of the number of elements, the type behind it */
+	uint32_t tries; /* tensors that were looked at */
+	_Atomic uint32_t inputs; /* offset of the inputs in a RecordFunction; 0: not known */
+	_Atomic uint32_t looked; /* for it; set behind it */
+	uint32_t handle;         /* offset of the handle; 0: not known */
 } at;
 
 /* --- texts --- */
@@ -121,22 +122,28 @@ static uint32_t dtype_of(const void *impl)
 	return v < DTYPES ? v : NO_DTYPE;
 }
 
-/* The place that holds what is known of every tensor that Python shows. */
+static bool holds(const void *impl, uint32_t off, uint64_t numel, uint32_t dtype)
+{
+	uint16_t type;
+
+	memcpy(&type, (const uint8_t *)impl + off + 8, sizeof(type));
+	return word(impl, off) == numel && type == dtype;
+}
+
+/* The first place that holds what Python knows of the first tensor, if it does of the others, too. Tensors
+ * end soon after it: nothing behind is looked at. */
 void work_learn_tensor(const void *impl, uint64_t numel, uint32_t dtype)
 {
-	uint32_t found = 0, off = 0;
+	uint32_t i = IMPL_FIRST;
 
-	for (uint32_t i = IMPL_FIRST; i <= IMPL_LAST; i += 8) {
-		uint16_t type;
-
-		memcpy(&type, (const uint8_t *)impl + i + 8, sizeof(type));
-		if (word(impl, i) == numel && type == dtype && (!at.tries || at.numel == i)) {
-			found++;
-			off = i;
-		}
+	if (at.tries++) {
+		if (at.numel && !holds(impl, at.numel, numel, dtype))
+			at.numel = 0;
+		return;
 	}
-	at.tries++;
-	at.numel = found == 1 ? off : 0;
+	while (i <= IMPL_LAST && !holds(impl, i, numel, dtype))
+		i += 8;
+	at.numel = i <= IMPL_LAST ? i : 0;
 }
 
 /*
@@ -162,16 +169,18 @@ void work_learn_handle(void)
  * the sequence number, which is -1 here, and the inputs. */
 static void learn_inputs(const struct record_function *rf, const char *name)
 {
-	for (uint32_t i = FIELD_FIRST; i < FIELD_LAST && !at.string; i += 8) {
+	for (uint32_t i = FIELD_FIRST; i < FIELD_LAST; i += 8) {
 		uint32_t len;
 
 		if (word(rf, i) != (uintptr_t)name)
 			continue;
-		at.string = i;
 		len = word(rf, i + 8) == strlen(name) ? 32 : 8;
 		if (word(rf, i + len + 8) == UINT64_MAX)
-			at.inputs = i + len + 16;
+			atomic_store_explicit(&at.inputs, i + len + 16, memory_order_relaxed);
+		break;
 	}
+	/* Pairs with the load in work_begin(). */
+	atomic_store_explicit(&at.looked, 1, memory_order_release);
 }
 
 /* --- groups --- */
@@ -212,7 +221,9 @@ void work_group(const char *name, uint32_t rank, uint32_t size, const uint32_t *
 	if (!g)
 		return;
 	g->id = group_hash(ranks, group_hash(name, 14695981039346656037ull)) | 1;
-	g->begun = 0; /* one of that name may have been there and gone */
+	atomic_store_explicit(
+		&g->begun, 0,
+		memory_order_relaxed); /* one of that name may have been there and gone */
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t m = member_count++ % MEMBERS; /* the oldest are gone long since */
 
@@ -267,13 +278,14 @@ static uint64_t inputs_of(const struct record_function *rf, uint32_t *dtype)
 		const void *payload;
 		uint32_t tag;
 	} * v;
+	uint32_t inputs = atomic_load_explicit(&at.inputs, memory_order_relaxed);
 	uint64_t bytes = 0, n;
 
 	*dtype = NO_DTYPE;
-	if (!at.inputs || !at.numel)
+	if (!inputs || !at.numel)
 		return 0;
-	v = (const void *)(uintptr_t)word(rf, at.inputs);
-	n = word(rf, at.inputs + 8);
+	v = (const void *)(uintptr_t)word(rf, inputs);
+	n = word(rf, inputs + 8);
 	for (uint64_t i = 0; v && i < n && i < TENSORS; i++) {
 		uint32_t type;
 
@@ -312,17 +324,18 @@ static struct work *work_slot(uintptr_t rf, uint32_t i)
 	return &works[(((rf >> 4) * 0x9e3779b97f4a7c15ull >> 56) + i) % WORKS];
 }
 
-/* Who was made earlier, and begins later, takes the number of the other. Under `busy`. */
-static uint64_t take_number(struct group *g, uint64_t handle)
+/* Who was made earlier, and begins later, takes the number of the other, under `busy`. */
+static uint64_t take_number(struct group *g, uint64_t handle, bool taken)
 {
-	uint64_t mine = ++g->begun;
+	uint64_t mine = 1 + atomic_fetch_add_explicit(&g->begun, 1, memory_order_relaxed);
 
-	for (uint32_t i = 0; handle && i < WORKS; i++) {
+	for (uint32_t i = 0; handle && taken && i < WORKS; i++) {
 		struct work *w = &works[i];
 		uint64_t its;
 
-		if (atomic_load_explicit(&w->rf, memory_order_acquire) <= 1 || w->group != g ||
-		    w->handle <= handle)
+		if (atomic_load_explicit(&w->rf, memory_order_acquire) <= 1 ||
+		    atomic_load_explicit(&w->group, memory_order_relaxed) != g ||
+		    atomic_load_explicit(&w->handle, memory_order_relaxed) <= handle)
 			continue;
 		its = atomic_load_explicit(&w->sequence, memory_order_relaxed);
 		if (its && its < mine) {
@@ -336,15 +349,17 @@ static uint64_t take_number(struct group *g, uint64_t handle)
 static void fill(struct work *w, struct group *g, const struct record_function *rf,
 		 const char *title)
 {
-	bool taken = g && group_take(g);
+	uint64_t handle = at.handle ? word(rf, at.handle) : 0;
 	uint32_t dtype;
+	bool taken;
 
-	w->group = g;
 	w->bytes = inputs_of(rf, &dtype);
 	w->name = name_of(title, dtype);
-	w->handle = at.handle ? word(rf, at.handle) : 0;
+	atomic_store_explicit(&w->group, g, memory_order_relaxed);
+	atomic_store_explicit(&w->handle, handle, memory_order_relaxed);
+	taken = g && group_take(g);
 	atomic_store_explicit(&w->sequence,
-			      g && !is_transfer(title) ? take_number(g, w->handle) : 0,
+			      g && !is_transfer(title) ? take_number(g, handle, taken) : 0,
 			      memory_order_relaxed);
 	/* Pairs with the loads of who ends it, or takes a number. */
 	atomic_store_explicit(&w->rf, (uintptr_t)rf, memory_order_release);
@@ -369,7 +384,7 @@ void work_begin(struct torch_thread *t, const struct record_function *rf, const 
 {
 	struct group *g = group_of(t->tid);
 
-	if (!at.string)
+	if (!atomic_load_explicit(&at.looked, memory_order_acquire))
 		learn_inputs(rf, title);
 	if (g && !t->lane)
 		t->lane = lane_of(t, g, title);
@@ -391,18 +406,21 @@ void work_begin(struct torch_thread *t, const struct record_function *rf, const 
 
 static void put(struct torch_thread *t, struct work *w)
 {
-	bool taken = w->group && group_take(w->group);
+	struct group *g = atomic_load_explicit(&w->group, memory_order_relaxed);
+	bool taken = g && group_take(g);
 	uint64_t sequence = atomic_load_explicit(&w->sequence, memory_order_relaxed);
 
-	if (w->group)
-		group_give(w->group, taken);
+	/* No longer there for who takes a number: the place is given back below. */
+	atomic_store_explicit(&w->sequence, 0, memory_order_relaxed);
+	if (g)
+		group_give(g, taken);
 	if (aon_wants(AON_WANT_GPU))
 		aon_act_emit(&(struct aon_act){ .size = sizeof(struct aon_act),
 						.kind = AON_ACT_COLLECTIVE,
 						.name = w->name,
 						.lane = thread_lane(t),
 						.bytes = w->bytes,
-						.group = w->group ? w->group->id : 0,
+						.group = g ? g->id : 0,
 						.sequence = sequence,
 						.start_ns = w->start_ns,
 						.end_ns = now_ns() });
