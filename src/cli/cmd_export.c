@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "cli/export_to.h"
 #include "cli/inputs.h"
 #include "cli/out.h"
 #include "export/export.h"
@@ -81,7 +82,6 @@ static int pick_target(struct target *t)
 	struct stat sb;
 	int rc;
 
-	t->to = t->o->val[OPT_OUTPUT_TO];
 	if (t->to && !strcmp(t->to, "-"))
 		t->to = NULL;
 	if (t->to && !*t->to)
@@ -234,21 +234,25 @@ static int write_trace(struct session *s, const struct trace *t)
 	return write_one(s, t, s->t.to ? s->t.to : "-", t->files == 1 ? 0 : -1);
 }
 
-int cmd_export(const struct opts *o)
+int export_check(const struct opts *o, const char *to)
 {
-	struct session s = { .t = { .o = o } };
-	struct trace *t;
+	struct target t = { .o = o, .to = to };
+
+	return pick_target(&t);
+}
+
+int export_write(const struct opts *o, const char *to, const char *schema, const struct trace *t)
+{
+	struct session s = { .t = { .o = o, .to = to } };
 	int rc = pick_target(&s.t);
 
-	if (rc == CLI_OK)
-		rc = inputs_load(&t, o);
 	if (rc != CLI_OK)
 		return rc;
 	out_init(&s.out, stdout, o);
 	if (o->val[OPT_JSON]) {
 		json_init(&s.j, stdout);
 		json_open(&s.j, NULL, '{');
-		json_str(&s.j, "schema", "aon.export/1");
+		json_str(&s.j, "schema", schema);
 		json_str(&s.j, "format", export_kinds[s.t.format].name);
 		json_open(&s.j, "files", '[');
 	}
@@ -257,6 +261,20 @@ int cmd_export(const struct opts *o)
 		json_end(&s.j);
 	else if (s.t.to && rc == CLI_OK)
 		out_line(&s.out, OUT_DIM, "opens in  %s", export_kinds[s.t.format].what);
+	return rc;
+}
+
+int cmd_export(const struct opts *o)
+{
+	const char *to = o->val[OPT_OUTPUT_TO];
+	struct trace *t;
+	int rc = export_check(o, to);
+
+	if (rc == CLI_OK)
+		rc = inputs_load(&t, o);
+	if (rc != CLI_OK)
+		return rc;
+	rc = export_write(o, to, "aon.export/1", t);
 	rc = rc == CLI_OK ? inputs_exit(t) : rc;
 	trace_free(t);
 	return rc;
