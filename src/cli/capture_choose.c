@@ -40,8 +40,7 @@ static void on_row(void *arg, char *line)
 	c->n++;
 }
 
-/* Is the number one of the list, "41,42"? */
-static bool listed(const char *list, long number)
+bool capture_listed(const char *list, long number)
 {
 	while (*list) {
 		char *end;
@@ -64,11 +63,18 @@ static int check_list(const struct opts *o, enum opt_id id)
 	return CLI_OK;
 }
 
+int capture_check(const struct opts *o)
+{
+	int rc = check_list(o, OPT_PIDS);
+
+	return rc == CLI_OK ? check_list(o, OPT_RANK) : rc;
+}
+
 static bool is_wanted(const struct opts *o, const struct target *t)
 {
-	return (!o->val[OPT_PIDS] || listed(o->val[OPT_PIDS], t->pid)) &&
+	return (!o->val[OPT_PIDS] || capture_listed(o->val[OPT_PIDS], t->pid)) &&
 	       (!o->val[OPT_JOB] || !strcmp(o->val[OPT_JOB], t->job)) &&
-	       (!o->val[OPT_RANK] || (t->rank >= 0 && listed(o->val[OPT_RANK], t->rank)));
+	       (!o->val[OPT_RANK] || (t->rank >= 0 && capture_listed(o->val[OPT_RANK], t->rank)));
 }
 
 static size_t words(const char *list)
@@ -207,7 +213,7 @@ int capture_choose(struct capture *c)
 	int err = 0;
 	long gone;
 
-	if (check_list(c->o, OPT_PIDS) != CLI_OK || check_list(c->o, OPT_RANK) != CLI_OK)
+	if (capture_check(c->o) != CLI_OK)
 		return CLI_USAGE;
 	c->target = calloc(CAPTURE_MAX, sizeof(*c->target));
 	if (!c->target)

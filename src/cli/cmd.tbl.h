@@ -32,7 +32,7 @@ CMD(EXPORT,  export,  "[FILE...]",         "write stores or traces as other tool
     "Takes what aon report takes; several files are the ranks of one job. The format\n"
     "is --format, or what the ending of -o asks for: .pftrace .json .pb .collapsed\n"
     "or .csv, with .gz behind any of them. -o DIR/ writes a file for each rank.")
-CMD(CAPTURE, capture, "--kineto|--jax|--flight-recorder", "a detailed trace of running processes, now",
+CMD(CAPTURE, capture, "--kineto|--jax|--flight-recorder|--before T", "a detailed trace of running processes, now",
     "Writes the trace of each process, and a store of all. Of your processes only,\n"
     "unless you are root. Begins within 5 s, of JAX with the next jitted call.\n"
     "Without --pid, --job or --rank: of the one process, or job, that there is. Exits\n"

@@ -28,9 +28,9 @@
 /* --- what is wanted --- */
 
 /* "500ms", "2s". */
-static int duration(const struct opts *o, uint64_t *ms)
+static int duration(const struct opts *o, enum opt_id id, uint64_t *ms)
 {
-	const char *text = o->val[OPT_DURATION];
+	const char *text = o->val[id];
 	char *end;
 	double v;
 
@@ -42,9 +42,8 @@ static int duration(const struct opts *o, uint64_t *ms)
 	else if (strcmp(end, "ms"))
 		v = -1;
 	if (end == text || !(v >= 1 && v <= MS_MAX))
-		return cli_misuse("--duration takes a time from 1ms to 600s, as 500ms or 2s, not "
-				  "'%s'",
-				  text);
+		return cli_misuse("--%s takes a time from 1ms to 600s, as 500ms or 2s, not '%s'",
+				  opt_table[id].name, text);
 	*ms = (uint64_t)v;
 	return CLI_OK;
 }
@@ -57,7 +56,7 @@ static int read_want(const struct opts *o, struct capture_want *w)
 	if (rc == CLI_OK)
 		rc = opt_number(o, OPT_PATIENCE, 1, 86400, &timeout);
 	if (rc == CLI_OK)
-		rc = duration(o, &w->ms);
+		rc = duration(o, OPT_DURATION, &w->ms);
 	if (rc == CLI_OK && steps > 0 && w->ms)
 		rc = cli_misuse("--steps or --duration, not both");
 	w->steps = (uint64_t)steps;
@@ -370,6 +369,21 @@ static int open_aond(struct capture *c)
 	return err ? cli_say(CLI_FAIL, "%s", fabric_trouble(err)) : CLI_OK;
 }
 
+/* What aond has of it already. */
+static int past(const struct opts *o)
+{
+	uint64_t before = 0, after = 0;
+	int rc = duration(o, OPT_BEFORE, &before);
+
+	if (rc == CLI_OK && (o->val[OPT_STEPCOUNT] || o->val[OPT_LIST]))
+		rc = cli_misuse("--before goes with --duration, not with --steps or --list");
+	if (rc == CLI_OK)
+		rc = duration(o, OPT_DURATION, &after);
+	if (rc == CLI_OK)
+		rc = capture_check(o);
+	return rc == CLI_OK ? capture_past(o, before, after) : rc;
+}
+
 int cmd_capture(const struct opts *o)
 {
 	struct capture c = { .o = o, .ask = -1 };
@@ -379,10 +393,13 @@ int cmd_capture(const struct opts *o)
 
 	if (o->argc)
 		return cli_misuse("takes no operand, not '%s'", o->argv[0]);
-	if (!!o->val[OPT_KINETO] + jax + !!o->val[OPT_FLIGHT] != 1)
-		return cli_misuse("what shall be captured? --kineto, --jax or --flight-recorder");
+	if (!!o->val[OPT_KINETO] + jax + !!o->val[OPT_FLIGHT] + !!o->val[OPT_BEFORE] != 1)
+		return cli_misuse("what shall be captured? --kineto, --jax, --flight-recorder or "
+				  "--before");
 	if (o->val[OPT_FLIGHT])
 		return flight_capture(o);
+	if (o->val[OPT_BEFORE])
+		return past(o);
 	c.framework = jax ? "jax" : "kineto";
 	c.ending = jax ? "xplane.pb" : "pt.trace.json";
 	rc = read_want(o, &c.want);
