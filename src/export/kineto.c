@@ -23,6 +23,7 @@ static const char *const range_cat[] = {
 	[TRACE_GPU_USER] = "gpu_user_annotation",
 	[TRACE_OTHER_HOST] = "other",
 	[TRACE_MODULE] = "user_annotation",
+	[TRACE_DEVICE_OP] = "cpu_op",
 };
 
 /* "cuLaunchKernel" is the driver's, "cudaLaunchKernel" the runtime's. */

@@ -218,6 +218,7 @@ static int read_space(struct xplane *x, struct pb in)
 	/* A file that was cut ends inside a plane: what is whole of it counts. */
 	if (!err && pb_rest(&in, &field) && field.num == 1)
 		err = read_plane(x, field.data, false);
+	err = err ? err : xplane_ops(x);
 	if (err)
 		return import_say(x->im->why, err, "%s: %s", x->im->path, strerror(-err));
 	if (in.bad)
@@ -249,6 +250,7 @@ int xplane_import(const struct importing *im, struct source *src)
 	}
 	free(x.event.x);
 	free(x.stat.x);
+	free(x.first_ns);
 	free(bytes);
 	return err;
 }

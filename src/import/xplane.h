@@ -34,7 +34,10 @@ struct xplane {
 	struct trace *t;
 	const uint8_t *base; /* of the file */
 	uint32_t process;
-	bool devices; /* there is a plane of one: what the host does is no device's work */
+	uint64_t *
+		first_ns; /* owned: by name, when an HLO operation of that name began; 0: none did */
+	size_t names;     /* of first_ns */
+	bool devices;     /* there is a plane of one: what the host does is no device's work */
 	/* Of the plane being read. */
 	struct xnames event, stat;
 	struct pb name;
@@ -46,5 +49,7 @@ struct xplane {
 struct xname *xnames_find(struct xnames *x, uint64_t id);
 /* All events of a line. 0, or -errno; damage is noted and ends the line. */
 int xplane_line(struct xplane *x, struct pb line);
+/* An event for each HLO operation that kernels named, which they are joined to by External id. */
+int xplane_ops(struct xplane *x);
 
 #endif /* AON_XPLANE_H */

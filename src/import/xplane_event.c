@@ -4,11 +4,15 @@
  * profiler derived from a device's streams (ops, name scopes, steps), which are no GPU work.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "import/xplane.h"
 
-#define DERIVED (1ull << 62) /* in the stream of a lane that is no stream */
+#define DERIVED      (1ull << 62) /* in the stream of a lane that is no stream */
+#define OPS          (DERIVED - 1)
+#define EXTERNAL_MAX 0x7ffffffeu
+#define TEXT_MAX     240 /* bytes of a name that is made of two */
 
 struct xstats {
 	uint32_t have; /* bit of enum xstat */
@@ -114,6 +118,68 @@ static int kernel(struct xplane *x, const struct xstats *s, struct event *e)
 	return 0;
 }
 
+/* When an operation's first kernel starts. */
+static int note_op(struct xplane *x, uint32_t name, uint64_t start_ns)
+{
+	if (name >= x->names) {
+		size_t names = 2 * (size_t)name + 64;
+		uint64_t *to = realloc(x->first_ns, names * sizeof(*to));
+
+		if (!to)
+			return -ENOMEM;
+		memset(to + x->names, 0, (names - x->names) * sizeof(*to));
+		x->first_ns = to;
+		x->names = names;
+	}
+	if (start_ns && (!x->first_ns[name] || start_ns < x->first_ns[name]))
+		x->first_ns[name] = start_ns;
+	return 0;
+}
+
+int xplane_ops(struct xplane *x)
+{
+	struct trace_lane lane = { .process = x->process, .device = LANE_HOST, .stream = OPS };
+	int err = 0;
+
+	for (uint32_t i = 0; i < x->names && !err; i++) {
+		struct event op = { .kind = EVENT_RANGE, .a = TRACE_DEVICE_OP, .name = i };
+
+		if (!x->first_ns[i])
+			continue;
+		op.corr = i + 1;
+		op.start_ns = x->first_ns[i] - 1; /* before all that is joined with it */
+		err = trace_name(x->t, "HLO", 3, &lane.name);
+		err = err ? err : trace_lane(x->t, &lane, &op.lane);
+		err = err ? err : trace_add(x->t, &op, 0);
+	}
+	return err;
+}
+
+static int length(const struct pb *text)
+{
+	return text->end - text->p < TEXT_MAX ? (int)(text->end - text->p) : TEXT_MAX;
+}
+
+/* "jit_train/fusion.3" */
+static int join_op(struct xplane *x, const struct xstats *s, struct event *e)
+{
+	const struct pb *module = &s->text[XSTAT_HLO_MODULE], *op = &s->text[XSTAT_HLO_OP];
+	char text[2 * TEXT_MAX + 2];
+	uint32_t name;
+	int n, err;
+
+	if (!has(s, XSTAT_HLO_OP) || !op->p || op->p == op->end)
+		return 0;
+	n = snprintf(text, sizeof(text), "%.*s%s%.*s", module->p ? length(module) : 0,
+		     module->p ? (const char *)module->p : "", module->p ? "/" : "", length(op),
+		     (const char *)op->p);
+	err = trace_name(x->t, text, (size_t)n, &name);
+	if (err || name >= EXTERNAL_MAX)
+		return err;
+	e->b |= (uint64_t)(name + 1) << 32;
+	return note_op(x, name, e->start_ns);
+}
+
 static int on_stream(struct xplane *x, const struct pb *name, const struct xstats *s,
 		     struct event *e)
 {
@@ -126,8 +192,11 @@ static int on_stream(struct xplane *x, const struct pb *name, const struct xstat
 			e->a = number_behind(&s->text[XSTAT_MEMSET], "size:", NULL);
 		return 0;
 	}
-	if (!begins(name, "Memcpy") && !has(s, XSTAT_MEMCPY))
-		return kernel(x, s, e);
+	if (!begins(name, "Memcpy") && !has(s, XSTAT_MEMCPY)) {
+		int err = kernel(x, s, e);
+
+		return err ? err : join_op(x, s, e);
+	}
 	e->kind = EVENT_COPY;
 	e->flags = import_copy((const char *)name->p, (size_t)(name->end - name->p), NULL);
 	if (d->p) {
@@ -179,7 +248,8 @@ static int on_cpu(struct xplane *x, const struct xline *l, const struct xstats *
 	err = err ? err : trace_lane(x->t, &lane, &e->lane);
 	if (!err && !x->t->device[lane.device].name)
 		err = trace_name(x->t, cpu, sizeof(cpu) - 1, &x->t->device[lane.device].name);
-	return err ? err : kernel(x, s, e);
+	err = err ? err : kernel(x, s, e);
+	return err ? err : join_op(x, s, e);
 }
 
 static int on_host(struct xplane *x, const struct xline *l, const struct pb *name,

@@ -61,6 +61,7 @@ void insight_free(struct insight *in)
 		free(in->roll[i].row);
 	for (size_t i = 0; i < HOST_ROLLS; i++)
 		free(in->on_host[i].row);
+	free(in->own_op);
 	free(in->through);
 	free(in->work.row);
 	names_free(in->names);

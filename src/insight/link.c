@@ -140,7 +140,8 @@ static int link_launches(struct insight *in)
 
 static bool is_op(const struct event *e)
 {
-	return e->kind == EVENT_RANGE && (e->a == TRACE_OP || e->a == TRACE_USER || e->a == 0);
+	return e->kind == EVENT_RANGE &&
+	       (e->a == TRACE_OP || e->a == TRACE_USER || e->a == TRACE_DEVICE_OP || e->a == 0);
 }
 
 static bool has_op(const struct insight *in, uint32_t call)
@@ -151,14 +152,31 @@ static bool has_op(const struct insight *in, uint32_t call)
 	return false;
 }
 
-/* Calls that no op encloses, and GPU work whose call was not seen. */
+/* Calls that no op encloses, and GPU work whose call was not seen, or is of no op: XLA's kernels
+ * name theirs, and those of one graph have one call. */
 static bool wants_op(const struct insight *in, uint32_t event)
 {
 	const struct event *e = &in->t->event[event];
 
-	if (e->kind != EVENT_API && !event_is_gpu(e))
+	if ((e->kind != EVENT_API && !event_is_gpu(e)) || !trace_external(e))
 		return false;
-	return trace_external(e) && (e->kind == EVENT_API ? !has_op(in, event) : !in->link[event]);
+	if (e->kind == EVENT_API)
+		return !has_op(in, event);
+	return !in->link[event] || !has_op(in, in->link[event] - 1);
+}
+
+static int join(struct insight *in, uint32_t event, uint32_t op)
+{
+	if (in->t->event[event].kind == EVENT_API || !in->link[event]) {
+		in->link[event] = op;
+		return 0;
+	}
+	if (!in->own_op)
+		in->own_op = calloc(in->t->events + 1, sizeof(*in->own_op));
+	if (!in->own_op)
+		return -ENOMEM;
+	in->own_op[event] = op;
+	return 0;
 }
 
 /* By External id. */
@@ -183,7 +201,7 @@ static int link_external(struct insight *in)
 	for (size_t i = 0; i < t->events; i++)
 		if (is_op(&t->event[i]) && t->event[i].corr && is_host(t, &t->event[i]))
 			*ids_at(&x, process_of(t, (uint32_t)i), t->event[i].corr) = (uint32_t)i + 1;
-	for (size_t i = 0; i < t->events; i++) {
+	for (size_t i = 0; i < t->events && !err; i++) {
 		uint32_t op;
 
 		if (!wants_op(in, (uint32_t)i))
@@ -191,10 +209,10 @@ static int link_external(struct insight *in)
 		op = *ids_at(&x, process_of(t, (uint32_t)i), trace_external(&t->event[i]));
 		/* What encloses begins earlier, so the way up has an end, whatever the ids are. */
 		if (op && t->event[op - 1].start_ns < t->event[i].start_ns)
-			in->link[i] = op;
+			err = join(in, (uint32_t)i, op);
 	}
 	free(x.slot);
-	return 0;
+	return err;
 }
 
 int insight_link(struct insight *in)
@@ -226,6 +244,8 @@ uint32_t insight_op(const struct insight *in, uint32_t gpu_event)
 		if (any == NO_EVENT)
 			any = up - 1;
 	}
+	if (any == NO_EVENT && in->own_op && in->own_op[gpu_event])
+		return in->own_op[gpu_event] - 1;
 	return any;
 }
 

@@ -104,6 +104,7 @@ enum trace_range {
 	TRACE_GPU_USER,   /* annotation projected onto a stream: not GPU work */
 	TRACE_OTHER_HOST, /* anything else on a thread */
 	TRACE_MODULE,     /* call of a part of a model, by its path */
+	TRACE_DEVICE_OP,  /* operator that device work names as its own; no time on the host */
 };
 
 struct trace {

@@ -44,6 +44,8 @@ def one(p, version, folder):
     ok(r.returncode == 1 and "exists already" in r.stderr, f"{version}: no file is written over", r)
     r = aon(p, "sql", "select name, count(*) from kernel group by name", p.path / f"{version}.first.db")
     ok(r.returncode == 0 and b"fusion" in r.stdout, f"{version}: the HLO operations that ran are its kernels", r)
+    r = aon(p, "report", p.path / f"{version}.first.db", "--by", "op")
+    ok(r.returncode == 0 and b"  jit_train_step/" in r.stdout, f"{version}: and are of a module", r)
     rc, out = a.end()
     ok(rc == 7 and out == "ended True\n", f"{version}: the program goes on, and ends as ever", (rc, out))
 
