@@ -29,7 +29,8 @@ static struct insight_row *merged(const struct insight_table *tab, size_t *n)
 	*n = 0;
 	if (!row)
 		return NULL;
-	memcpy(row, tab->row, tab->rows * sizeof(*row));
+	if (tab->rows)
+		memcpy(row, tab->row, tab->rows * sizeof(*row));
 	qsort(row, tab->rows, sizeof(*row), by_name);
 	for (size_t i = 0; i < tab->rows; i++) {
 		struct insight_row *into = used ? &row[used - 1] : NULL;
