@@ -69,7 +69,7 @@ def ends(p, version, folder, how):
 
 
 with Place() as place:
-    for how in ("raises", "interrupted", "killed", "_exit", "spawn", "wrong"):
+    for how in ("interrupted", "killed", "_exit", "spawn", "wrong"):
         ends(place, *jaxes()[-1], how)
     for which in jaxes():
         report, _ = loops(place, *which)
