@@ -194,13 +194,24 @@ static int take(struct ranks *rs, struct store *st, const struct process *p)
 	return err;
 }
 
+static bool same_job(const struct process *a, const struct process *b)
+{
+	return !strcmp(a->run, b->run) && !strcmp(a->job, b->job);
+}
+
 int ranks_add(struct ranks *rs, struct store *st, const struct procs *ps)
 {
+	const struct process *first = NULL;
 	int err = 0;
 
-	for (size_t i = 0; i < ps->n && !err; i++)
-		if (ps->p[i].origin.rank && !ps->p[i].origin.file)
-			err = take(rs, st, &ps->p[i]);
+	for (size_t i = 0; i < ps->n && !err; i++) {
+		const struct process *p = &ps->p[i];
+
+		if (!p->origin.rank || p->origin.file || (first && !same_job(p, first)))
+			continue;
+		first = p;
+		err = take(rs, st, p);
+	}
 	return err;
 }
 

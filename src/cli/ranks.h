@@ -43,7 +43,7 @@ struct ranks {
 	bool one_clock;
 };
 
-/* Adds those of `ps` that are ranks. */
+/* Adds those of `ps` that are ranks, of the first job and run among them: the latest of a store. */
 int ranks_add(struct ranks *rs, struct store *st, const struct procs *ps);
 /* When all were added: sorts and compares. */
 int ranks_compare(struct ranks *rs);

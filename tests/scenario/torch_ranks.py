@@ -43,6 +43,9 @@ def identity(p):
         x = rep.get(pid, {})
         ok((x.get("rank"), x.get("world"), x.get("job")) == want, f"{' '.join(env)}: {want}", x)
     ok(b"hunter2" not in p.store.read_bytes(), "no other variable is read", "")
+    last = [want for _, want in JOBS if want[0] is not None][-1]
+    ranks = json.loads(aon(p, "report", p.store, "--by", "rank", "--json").stdout)["ranks"]
+    ok([(x["rank"], x["job"]) for x in ranks] == [(last[0], last[2])], "--by rank is of the latest job of a store", ranks)
 
 
 def port():
