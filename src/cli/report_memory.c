@@ -59,14 +59,13 @@ static void remarks(const struct view *v, const struct heap *h)
 			 "has passed.",
 			 fmt_percent(a, h->unused_most));
 	if (h->retries != HEAP_NONE && h->retries)
-		out_line(
-			&v->out, OUT_WARN,
-			"  %s allocations had to empty the cache and try again: each waits for the "
-			"GPU.",
-			fmt_count(n, h->retries));
+		out_line(&v->out, OUT_WARN,
+			 "  %s allocation%s had to empty the cache and try again, which waits for "
+			 "the GPU.",
+			 fmt_count(n, h->retries), h->retries == 1 ? "" : "s");
 	if (h->ooms != HEAP_NONE && h->ooms)
-		out_line(&v->out, OUT_FAIL, "  %s allocations failed: out of memory.",
-			 fmt_count(n, h->ooms));
+		out_line(&v->out, OUT_FAIL, "  %s allocation%s failed: out of memory.",
+			 fmt_count(n, h->ooms), h->ooms == 1 ? "" : "s");
 }
 
 static void cell(struct table *t, uint64_t value, const struct fmt_unit *u)

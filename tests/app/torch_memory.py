@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A training that says what it allocates. `cpu STEPS`: each step under torch's profiler, which counts the bytes.
-`leak STEPS BYTES`: keeps a tensor of BYTES of each step. `cuda STEPS`: a torch.cuda that answers as one with two
-GPUs in use of three would, and prints what it answered."""
+`leak STEPS BYTES`: keeps a tensor of BYTES of each step. `cuda STEPS [thread]`: a torch.cuda that answers as one with two
+GPUs in use of three would, and prints what it answered; on a thread, while the main one only waits."""
 import json
 import os
 import sys
+import threading
 import time
 
 import torch
@@ -58,14 +59,25 @@ class Stats:
 
 
 fake = Stats() if what == "cuda" else None
-for step in range(1, steps + 1):
-    if what == "cpu":
-        profiled(step)
-    else:
-        one()
-    if what == "leak":
-        kept.append(torch.empty(int(sys.argv[3]), dtype=torch.uint8))
-    if what == "cuda":
-        time.sleep(0.003)
+
+
+def train():
+    for step in range(1, steps + 1):
+        if what == "cpu":
+            profiled(step)
+        else:
+            one()
+        if what == "leak":
+            kept.append(torch.empty(int(sys.argv[3]), dtype=torch.uint8))
+        if what == "cuda":
+            time.sleep(0.003)
+
+
+if sys.argv[3:] == ["thread"]:
+    thread = threading.Thread(target=train)
+    thread.start()
+    thread.join()
+else:
+    train()
 print(json.dumps({"pid": os.getpid(), "told": told, "seen": fake.seen if fake else None,
                   "sum": sum(p.double().sum().item() for p in m.parameters())}))

@@ -6,6 +6,7 @@ import ast
 import json
 import re
 import shutil
+import socket
 import subprocess
 
 from aontest import BUILD, SANITIZED, Daemon, Place, app_env, done, ok, report, skip, skip_all
@@ -20,6 +21,12 @@ def preload():
     out = subprocess.run(["ldd", BUILD / "src/probe/torch/libaon-torch.so"], capture_output=True, text=True).stdout
     lib = re.search(r"=> (\S*libasan\.so\S*)", out)
     return {"LD_PRELOAD": f"{lib[1]} libstdc++.so.6", "ASAN_OPTIONS": "detect_leaks=0"} if lib else None
+
+
+def port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return str(s.getsockname()[1])
 
 
 def clean(r):
@@ -68,5 +75,7 @@ with Place() as place:
                 env={"AON_TORCH_MEMORY": "cpu"})
         if old:
             program(place, f"{version}, workers", [8], python, APPS / "torch_data.py", 2)
+            program(place, f"{version}, collectives", [10], python, APPS / "torch_ddp.py", 10,
+                    env={"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port()})
             program(place, f"{version}, operators under torch's profiler", [12], python, APPS / "torch_ops.py", 12)
 done()

@@ -70,11 +70,20 @@ def gpu(p, version, python):
     ok(not rep["accounting"]["lost"] and n, f"{version}: nothing is lost", rep["accounting"])
 
 
+def elsewhere(p, version, python):
+    """Python's main thread waits for the one that trains, and asks nobody: the hook of optimizers does."""
+    r, _ = run(p, python, APP, "cuda", 30, "thread")
+    seen = [s[1] for s in json.loads(r.stdout)["seen"] if s[0] == 0]
+    got = [s["allocated_bytes"] for x in memory(p) if x["device"] == 0 for s in x["steps"]]
+    ok(len(got) > 10 and set(got) <= set(seen), f"{version}: a training that is not on the main thread", (len(got), len(seen), r))
+
+
 with Place() as place:
     for which in torches():
         cpu_leak(place, *which)
         if int(which[0].split(".")[0]) >= 2:  # 1.13 of Debian has neither CUDA nor Kineto
             gpu(place, *which)
+            elsewhere(place, *which)
             cpu_exact(place, *which)
     r = aon(place, "report", "--memory", "--by", "rank", place.path / "run.db")
     ok(r.returncode == 2 and b"two reports" in r.stderr, "--memory and --by: misuse", r)
