@@ -38,7 +38,7 @@ def one(p, version, folder):
     for i in ("first", "second"):
         r, got = capture(p, "--pid", a.pid, "--duration", "300ms", "-o", p.path / f"{version}.{i}.db")
         x = got.get("processes", [{}])[0]
-        ok(r.returncode == 0 and x.get("captured") and x["events"] > 100 and pathlib.Path(x["trace"]).exists(),
+        ok(r.returncode == 0 and x.get("captured") and x["events"] > 0 and pathlib.Path(x["trace"]).exists(),
            f"{version}: the {i} capture: a trace", (r, got))
     r, got = capture(p, "--pid", a.pid, "-o", p.path / f"{version}.first.db")
     ok(r.returncode == 1 and "exists already" in r.stderr, f"{version}: no file is written over", r)

@@ -94,8 +94,8 @@ static void long_before_it_is_known(void)
 	for (uint64_t i = 0; i < 9000; i++)
 		n = step_call(&c, 3, TID + 1, 2002 + i);
 	T_OK(!n.past && !n.begin, "another thread is no heir, however busy");
-	n = step_call(&c, 3, TID + 1, 2000000000);
-	T_OK(n.end && !n.past && n.begin, "until the first has been quiet for a second");
+	n = step_call(&c, 3, TID + 1, 20000000000);
+	T_OK(n.end && !n.past && n.begin, "until the first has been quiet for long");
 	n = step_call(&c, 0, TID, 2002);
 	T_OK(!n.end && !n.begin, "a function without a number is none");
 	n = step_call(&c, STEP_FUNCTIONS, TID, 2003);

@@ -3,7 +3,7 @@
 #include "probe/jax/step.h"
 
 #define CALLS_MIN 3u /* that make a habit */
-#define QUIET_NS  1000000000u
+#define QUIET_NS  10000000000ull
 #define RECENT    4u /* steps: what was called in one of them belongs to a step */
 
 /* Turns begin at RECENT, so that 0 is never recent. */
