@@ -14,6 +14,7 @@
 #include "read/demangle.h"
 #include "cli/locate.h"
 #include "import/import.h"
+#include "read/sweep.h"
 #include "store/store.h"
 #include "store/trace.h"
 
@@ -158,7 +159,8 @@ int inputs_sweep(struct trace **t, struct insight **in, const struct opts *o, bo
 		return INPUTS_LOAD;
 	err = trace_new(t);
 	if (!err) {
-		err = inputs_store_sweep(*t, st, o->argc ? o->argv[0] : path, queues, in);
+		err = read_sweep(*t, st, o->argc ? o->argv[0] : path, NULL, queues, SWEEP_STRETCH,
+				 in);
 		if (err < 0)
 			trace_free(*t);
 	}

@@ -10,7 +10,6 @@
 #include "model/trace.h"
 
 struct insight;
-struct store;
 
 /*
  * Fills *out from the operands (of none: the store to read here), sealed; trace_free() it.
@@ -27,8 +26,6 @@ int inputs_exit(const struct trace *t);
  */
 #define INPUTS_LOAD (-1)
 int inputs_sweep(struct trace **t, struct insight **in, const struct opts *o, bool queues);
-int inputs_store_sweep(struct trace *t, struct store *st, const char *path, bool queues,
-		       struct insight **out);
 
 /* Says of each damaged file where it broke and what was lost. */
 void inputs_say_damage(const struct trace *t);

@@ -228,6 +228,7 @@ struct insight {
 	struct insight_host_table on_host[HOST_ROLLS];
 	struct insight_work_table work; /* empty where there are no ops, modules or ranges */
 	size_t devices, streams, steps; /* only devices that did something */
+	bool swept; /* of sweep.c: has only devices, streams, their breakdowns and classes */
 	size_t kinds[EVENT_MAX]; /* how many events of each: many passes have nothing to do */
 };
 

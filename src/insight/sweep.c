@@ -14,16 +14,26 @@
 
 _Static_assert(CLASSES <= WITH_CLASS, "every class fits");
 
+/* What a stream, or a device, did so far. */
+struct sweep_sum {
+	struct unions u;
+	struct breakdown b;
+	bool begun;
+};
+
 struct sweep_lane {
-	struct sort_key *work; /* owned */
+	struct sort_key *work; /* owned: since the last flush */
 	size_t n, cap;
 	bool unsorted;
+	struct sweep_sum sum;
+	struct insight_class class[CLASSES];
 };
 
 struct sweep {
 	const struct trace *t; /* borrowed */
 	struct names *names;
-	struct sweep_lane *lane; /* by lane of the trace */
+	struct sweep_lane *lane;  /* owned, by lane of the trace */
+	struct sweep_sum *device; /* owned, by device of the trace */
 	size_t lanes;
 };
 
@@ -36,7 +46,8 @@ int sweep_new(struct sweep **out, const struct trace *t)
 	s->t = t;
 	s->lanes = t->lanes;
 	s->lane = calloc(t->lanes + 1, sizeof(*s->lane));
-	if (!s->lane || names_new(&s->names, t) < 0) {
+	s->device = calloc(t->devices + 1, sizeof(*s->device));
+	if (!s->lane || !s->device || names_new(&s->names, t) < 0) {
 		sweep_free(s);
 		return -ENOMEM;
 	}
@@ -51,6 +62,7 @@ void sweep_free(struct sweep *s)
 	for (size_t i = 0; s->lane && i < s->lanes; i++)
 		free(s->lane[i].work);
 	free(s->lane);
+	free(s->device);
 	names_free(s->names);
 	free(s);
 }
@@ -102,99 +114,121 @@ static int sort_lane(struct sweep_lane *l)
 }
 
 /* `work` is in order of its start. */
-static inline void add(struct breakdown *b, struct unions *u, const struct sort_key *work)
+static inline void add(struct sweep_sum *x, const struct sort_key *work)
 {
 	uint64_t start = work->value, end = end_of(start, work->with >> WITH_SHIFT);
 	enum kclass c = work->with & WITH_CLASS;
+	struct breakdown *b = &x->b;
 
+	if (!x->begun) {
+		x->begun = true;
+		b->first_ns = b->last_ns = start;
+	}
 	b->gaps += start > b->last_ns;
 	b->last_ns = end > b->last_ns ? end : b->last_ns;
-	unions_add(u, class_parts(c), start, end);
+	unions_add(&x->u, class_parts(c), start, end);
 	b->kernels += (work->with & WITH_KERNEL) != 0;
 	b->copies += c == CLASS_COPY;
 	b->memsets += c == CLASS_MEMSET;
 }
 
-static void sweep_stream(const struct sweep_lane *l, struct breakdown *b)
-{
-	struct unions u = { 0 };
-
-	b->first_ns = b->last_ns = l->work[0].value;
-	for (size_t i = 0; i < l->n; i++)
-		add(b, &u, &l->work[i]);
-	breakdown_end(b, &u);
-}
-
-static void add_classes(struct insight_device *d, const struct sweep_lane *l)
+static void sweep_stream(struct sweep_lane *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
-		struct insight_class *c = &d->class[l->work[i].with & WITH_CLASS];
+		struct insight_class *c = &l->class[l->work[i].with & WITH_CLASS];
 
+		add(&l->sum, &l->work[i]);
 		c->count++;
 		c->ns += l->work[i].with >> WITH_SHIFT;
 	}
 }
 
-static void sweep_lanes(struct merge *m, struct breakdown *b)
+static void sweep_lanes(struct merge *m, struct sweep_sum *x)
 {
-	struct unions u = { 0 };
 	struct merge_lane *top = m->lane;
 
 	for (size_t i = m->lanes / 2; i-- > 0;)
 		merge_sift(m, i);
-	b->first_ns = b->last_ns = top->start_ns;
 	while (m->lanes) {
-		add(b, &u, &top->work[top->at++]);
+		add(x, &top->work[top->at++]);
 		if (top->at == top->end)
 			*top = m->lane[--m->lanes];
 		else
 			top->start_ns = top->work[top->at].value;
 		merge_sift(m, 0);
 	}
-	breakdown_end(b, &u);
 }
 
-static int add_device(struct sweep *s, struct insight *in, uint32_t device, struct merge *m)
+static int flush_device(struct sweep *s, uint32_t device, struct merge *m)
 {
-	struct insight_device *d = &in->device[in->devices];
-	int err;
-
-	*d = (struct insight_device){ .device = device, .stream_first = in->streams };
-	d->rank = s->t->file[s->t->device[device].file].rank;
 	m->lanes = 0;
 	for (uint32_t i = 0; i < s->lanes; i++) {
-		struct insight_stream *st = &in->stream[in->streams];
 		struct sweep_lane *l = &s->lane[i];
+		int err;
 
 		if (s->t->lane[i].device != device || !l->n)
 			continue;
 		err = sort_lane(l);
 		if (err < 0)
 			return err;
-		*st = (struct insight_stream){ .lane = i };
-		sweep_stream(l, &st->b);
-		if (st->b.kernels + st->b.copies + st->b.memsets || st->b.span_ns) {
-			add_classes(d, l);
-			in->streams++;
-		}
+		sweep_stream(l);
 		m->lane[m->lanes++] = (struct merge_lane){ 0, l->n, l->work[0].value, l->work };
+		l->n = 0;
+	}
+	sweep_lanes(m, &s->device[device]);
+	return 0;
+}
+
+int sweep_flush(struct sweep *s)
+{
+	struct merge m = { .lane = calloc(s->lanes + 1, sizeof(*m.lane)) };
+	int err = m.lane ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < s->t->devices && !err; i++)
+		err = flush_device(s, i, &m);
+	merge_fini(&m);
+	return err;
+}
+
+/* Streams on which something ran, and their device if it has some. */
+static void tell_device(struct sweep *s, struct insight *in, uint32_t device)
+{
+	struct insight_device *d = &in->device[in->devices];
+
+	*d = (struct insight_device){ .device = device, .stream_first = in->streams };
+	d->rank = s->t->file[s->t->device[device].file].rank;
+	for (uint32_t i = 0; i < s->lanes; i++) {
+		struct insight_stream *st = &in->stream[in->streams];
+		struct sweep_lane *l = &s->lane[i];
+
+		if (s->t->lane[i].device != device || !l->sum.begun)
+			continue;
+		*st = (struct insight_stream){ .lane = i, .b = l->sum.b };
+		breakdown_end(&st->b, &l->sum.u);
+		if (!(st->b.kernels + st->b.copies + st->b.memsets || st->b.span_ns))
+			continue;
+		for (enum kclass c = 0; c < CLASSES; c++) {
+			d->class[c].count += l->class[c].count;
+			d->class[c].ns += l->class[c].ns;
+		}
+		in->streams++;
 	}
 	d->streams = in->streams - d->stream_first;
 	if (!d->streams)
-		return 0;
+		return;
+	d->b = s->device[device].b;
+	breakdown_end(&d->b, &s->device[device].u);
 	in->devices++;
-	sweep_lanes(m, &d->b);
-	return 0;
 }
 
 int sweep_end(struct sweep *s, struct insight **out)
 {
-	struct merge m = { .lane = calloc(s->lanes + 1, sizeof(*m.lane)) };
 	struct insight *in = calloc(1, sizeof(*in));
-	int err = in && m.lane ? 0 : -ENOMEM;
+	int err = in ? sweep_flush(s) : -ENOMEM;
 
 	if (in) {
 		in->t = s->t;
+		in->swept = true;
 		in->names = s->names;
 		s->names = NULL;
 		in->device = calloc(s->t->devices + 1, sizeof(*in->device));
@@ -202,8 +236,7 @@ int sweep_end(struct sweep *s, struct insight **out)
 		err = err || !in->device || !in->stream ? -ENOMEM : 0;
 	}
 	for (uint32_t i = 0; i < s->t->devices && !err; i++)
-		err = add_device(s, in, i, &m);
-	merge_fini(&m);
+		tell_device(s, in, i);
 	if (err < 0)
 		insight_free(in);
 	else

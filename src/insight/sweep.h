@@ -19,6 +19,10 @@ void sweep_free(struct sweep *s); /* NULL is allowed */
 /* What is no work of a GPU is passed over. -ENOMEM; -ERANGE: it is longer than a sweep can say. */
 int sweep_add(struct sweep *s, const struct work *w);
 
+/* Adds up what was added and lets go of it: what comes after starts no earlier. So a recording of
+ * any size is swept in little memory, if it comes in order of time stretch by stretch. */
+int sweep_flush(struct sweep *s);
+
 /* Devices and streams with their breakdowns, and the classes of devices; nothing else. Once. */
 int sweep_end(struct sweep *s, struct insight **out);
 

@@ -36,7 +36,7 @@ static void file_json(struct json *j, const struct trace_file *f)
 	json_close(j);
 }
 
-static void breakdown_json(struct json *j, const struct breakdown *b)
+static void breakdown_json(struct json *j, const struct breakdown *b, bool swept)
 {
 	json_u64(j, "span_ns", b->span_ns);
 	json_u64(j, "busy_ns", b->busy_ns);
@@ -48,7 +48,10 @@ static void breakdown_json(struct json *j, const struct breakdown *b)
 	json_u64(j, "exposed_comm_ns", b->exposed_comm_ns);
 	json_u64(j, "exposed_copy_ns", b->exposed_copy_ns);
 	json_u64(j, "kernels", b->kernels);
-	json_u64(j, "attributed_kernels", b->attributed);
+	if (swept) /* launches were not looked at */
+		json_null(j, "attributed_kernels");
+	else
+		json_u64(j, "attributed_kernels", b->attributed);
 	json_u64(j, "copies", b->copies);
 	json_u64(j, "memsets", b->memsets);
 	json_u64(j, "gaps", b->gaps);
@@ -88,17 +91,11 @@ static void copies_json(struct json *j, const struct insight_device *d)
 	json_close(j);
 }
 
-static void device_json(struct json *j, const struct insight *in, const struct insight_device *d)
+/* What only a loaded recording can tell. */
+static void causes_json(struct json *j, const struct insight *in, const struct insight_device *d)
 {
-	const struct trace_device *td = &in->t->device[d->device];
-	const struct insight_host *h = &in->host[td->process];
+	const struct insight_host *h = &in->host[in->t->device[d->device].process];
 
-	json_open(j, NULL, '{');
-	json_rank(j, "rank", d->rank);
-	json_u64(j, "pid", in->t->process[td->process].pid);
-	json_u64(j, "device", td->device);
-	json_str(j, "name", td->name ? trace_text(in->t, td->name) : NULL);
-	breakdown_json(j, &d->b);
 	json_open(j, "idle", '{');
 	for (enum idle_cause c = 0; c < IDLE_CAUSES; c++)
 		json_u64(j, idle_word[c], d->idle_ns[c]);
@@ -112,12 +109,27 @@ static void device_json(struct json *j, const struct insight *in, const struct i
 	json_u64(j, "allocs", h->allocs);
 	json_u64(j, "alloc_ns", h->alloc_ns);
 	json_close(j);
+}
+
+static void device_json(struct json *j, const struct insight *in, const struct insight_device *d)
+{
+	const struct trace_device *td = &in->t->device[d->device];
+
+	json_open(j, NULL, '{');
+	json_rank(j, "rank", d->rank);
+	json_u64(j, "pid", in->t->process[td->process].pid);
+	json_u64(j, "device", td->device);
+	json_str(j, "name", td->name ? trace_text(in->t, td->name) : NULL);
+	breakdown_json(j, &d->b, in->swept);
+	if (!in->swept)
+		causes_json(j, in, d);
 	json_open(j, "classes", '{');
 	for (enum kclass c = 0; c < CLASSES; c++)
 		if (d->class[c].count)
 			json_u64(j, class_word[c], d->class[c].ns);
 	json_close(j);
-	copies_json(j, d);
+	if (!in->swept)
+		copies_json(j, d);
 	json_close(j);
 }
 
@@ -136,8 +148,9 @@ void insight_devices_json(struct json *j, const struct insight *in)
 		json_rank(j, "rank", insight_rank(in->t, l->process));
 		json_u64(j, "device", in->t->device[l->device].device);
 		json_u64(j, "stream", l->stream);
-		breakdown_json(j, &s->b);
-		launch_json(j, &s->launch, s->b.span_ns);
+		breakdown_json(j, &s->b, in->swept);
+		if (!in->swept)
+			launch_json(j, &s->launch, s->b.span_ns);
 		json_close(j);
 	}
 	json_close(j);

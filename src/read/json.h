@@ -17,6 +17,7 @@ void json_rank(struct json *j, const char *key, int32_t rank); /* null: none */
 
 /* insight_json.c */
 void insight_json(struct json *j, const struct insight *in); /* all of the following */
+/* Of a swept insight without idle, launch, host and copy. */
 void insight_devices_json(struct json *j, const struct insight *in);
 void insight_rows_json(struct json *j, const char *key, const struct insight *in,
 		       enum insight_by by);

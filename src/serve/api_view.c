@@ -2,21 +2,60 @@
 /* api_view.c - what the analysis of a run says: devices, steps, findings, memory, comparisons. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "insight/diff.h"
 #include "read/json.h"
+#include "read/sweep.h"
 #include "read/whatif.h"
 #include "serve/analysis.h"
+#include "store/trace.h"
 
 #define STEPS_MOST 5000u
+
+/* Of a run that is too large to be loaded: from columns, all of it, without causes. */
+static int devices_swept(struct ask *q, struct json *j)
+{
+	uint32_t *id = calloc(q->run.processes + 1, sizeof(*id));
+	struct store_part part = { .process = id };
+	struct insight *in = NULL;
+	struct trace *t = NULL;
+	const char *ranks;
+	int err = id ? ask_ranks(q, &ranks) : -ENOMEM;
+
+	for (size_t i = 0; i < q->run.processes && !err; i++)
+		if (url_listed(ranks, (int64_t)q->run.process[i].origin.rank - 1))
+			id[part.processes++] = q->run.process[i].id;
+	err = err ? err : trace_new(&t);
+	err = err ? err
+		  : read_sweep(t, q->run.src->st, q->run.src->label, &part, false, SWEEP_STRETCH,
+			       &in);
+	if (!err) {
+		json_bool(j, "partial", false);
+		json_open(j, "range", '{');
+		json_u64(j, "t0", 0);
+		json_u64(j, "t1", q->run.t1 - q->run.t0 + 1);
+		json_bool(j, "whole", true);
+		json_close(j);
+		insight_devices_json(j, in);
+	}
+	insight_free(in);
+	trace_free(t);
+	free(id);
+	return err;
+}
 
 int api_devices(struct ask *q, struct json *j, struct answer *a)
 {
 	struct analysis *an;
-	int err = analysis_get(q, &an);
+	uint64_t t0, t1;
+	int err = ask_range(q, &t0, &t1);
 
 	(void)a;
+	if (!err && !t0 && t1 == UINT64_MAX && !analysis_fits(&q->run))
+		return devices_swept(q, j);
+	err = err ? err : analysis_get(q, &an);
 	if (err < 0)
 		return err;
 	analysis_json(j, an, &q->run);

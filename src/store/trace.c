@@ -39,6 +39,7 @@ struct from_store {
 	const struct store_part *part; /* NULL: all of it */
 	store_trace_fn *go_on;         /* NULL: nobody is asked */
 	store_work_fn *work;           /* of store_trace_work() */
+	uint64_t lo_ns, hi_ns;         /* of that: starts that are told now */
 	void *arg;
 };
 
@@ -436,20 +437,45 @@ static int on_columns(void *arg, uint32_t process, const struct event_columns *c
 			continue;
 		}
 		own->comm = 0;
-		err = s->work(s->arg, &w);
+		if (w.start_ns >= s->lo_ns && w.start_ns < s->hi_ns)
+			err = s->work(s->arg, &w);
 	}
 	return err;
 }
 
-int store_trace_work(struct trace *t, struct store *st, const char *path, store_work_fn *fn,
-		     void *arg)
+static int work_stretch(struct from_store *s, struct store *st)
 {
-	struct from_store s = { .t = t, .path = path, .work = fn, .arg = arg };
 	uint32_t cols = EVENT_COL_START | EVENT_COL_DUR | EVENT_COL_LANE | EVENT_COL_NAME;
-	struct store_filter all = { 0 };
+	struct store_filter f = { .from_ns = s->lo_ns,
+				  .to_ns = s->hi_ns == UINT64_MAX ? 0 : s->hi_ns };
+	size_t walks = s->part && s->part->process ? s->part->processes : 1;
+	int err = 0;
+
+	for (size_t i = 0; i < s->t->processes - s->first_process; i++)
+		s->owner[i].comm = 0;
+	for (size_t i = 0; i < walks && !err; i++) {
+		f.process = s->part && s->part->process ? s->part->process[i] : 0;
+		err = store_each_columns(st, &f, cols, on_columns, s);
+	}
+	return err ? err : s->work(s->arg, NULL);
+}
+
+int store_trace_work(struct trace *t, struct store *st, const char *path,
+		     const struct store_part *part, const uint64_t *cut, size_t cuts,
+		     store_work_fn *fn, void *arg)
+{
+	struct from_store s = { .t = t, .path = path, .part = part, .work = fn, .arg = arg };
+	uint64_t end = part && part->to_ns ? part->to_ns : UINT64_MAX;
 	int err = small_rows(&s, st);
 
-	err = err ? err : store_each_columns(st, &all, cols, on_columns, &s);
+	s.lo_ns = part ? part->from_ns : 0;
+	for (size_t i = 0; i <= cuts && !err; i++) {
+		s.hi_ns = i < cuts ? cut[i] : end;
+		if (s.hi_ns <= s.lo_ns)
+			continue;
+		err = work_stretch(&s, st);
+		s.lo_ns = s.hi_ns;
+	}
 	from_fini(&s);
 	return err;
 }

@@ -41,7 +41,13 @@ int store_trace_part(struct trace *t, struct store *st, const char *path,
  */
 struct work;
 typedef int store_work_fn(void *arg, const struct work *w);
-int store_trace_work(struct trace *t, struct store *st, const char *path, store_work_fn *fn,
-		     void *arg);
+/*
+ * `part`: NULL, or what starts in its time. `cut`: times in order, at which the recording is cut
+ * into stretches: those that come first in time are told first, and after each stretch fn is
+ * called with NULL.
+ */
+int store_trace_work(struct trace *t, struct store *st, const char *path,
+		     const struct store_part *part, const uint64_t *cut, size_t cuts,
+		     store_work_fn *fn, void *arg);
 
 #endif /* AON_STORE_TRACE_H */

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "read/demangle.h"
-#include "cli/inputs.h"
 #include "insight/insight.h"
+#include "read/demangle.h"
+#include "read/sweep.h"
 #include "store/store.h"
 #include "store/trace.h"
 
@@ -51,7 +51,8 @@ int main(int argc, char *argv[])
 	if (argc != 3 || store_open_ro(&st, argv[2], &why) < 0 || trace_new(&t) < 0)
 		return 2;
 	if (!strcmp(argv[1], "columns")) {
-		err = inputs_store_sweep(t, st, argv[2], false, &in);
+		/* cut as often as there are blobs: small stores would be one stretch */
+		err = read_sweep(t, st, argv[2], NULL, false, 1, &in);
 	} else {
 		err = store_trace(t, st, argv[2], NULL, NULL);
 		err = err ? err : trace_seal(t);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sweep.h - the breakdown of a store straight from its columns, stretch by stretch of time. */
+#ifndef AON_READ_SWEEP_H
+#define AON_READ_SWEEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct insight;
+struct store;
+struct store_part;
+struct trace;
+
+#define SWEEP_STRETCH 1000000u /* events at a time, about: sixteen bytes each */
+
+/*
+ * Fills *t with all but events, and *out with what insight/sweep.h says. part: NULL: all of it.
+ * queues: calls that launch work would count: -EOPNOTSUPP if there are some. -ERANGE, -ENOMEM.
+ */
+int read_sweep(struct trace *t, struct store *st, const char *path, const struct store_part *part,
+	       bool queues, size_t stretch, struct insight **out);
+
+#endif /* AON_READ_SWEEP_H */
