@@ -90,7 +90,8 @@ export function paintFrame(list: Run[], run: Run | null): void {
 }
 
 function runLabel(r: Run): string {
-	const parts = [r.name];
+	const cmd = r.cmd?.split('/').pop();
+	const parts = [cmd && cmd !== r.name ? `${r.name} ${cmd}` : r.name];
 	if (r.gpus) parts.push(t('run.gpus', { n: r.gpus }));
 	if (r.host) parts.push(r.host);
 	return parts.join(' · ');

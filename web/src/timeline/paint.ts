@@ -90,7 +90,7 @@ function paintRow(g: CanvasRenderingContext2D, r: Row, tr: Track, y: number, X: 
 		if (tile.counter) {
 			if (done.has(tile) && !own) continue;
 			done.add(tile);
-			paintCounter(g, tile, tile.counter, s.store.top(tr.id), y + 2, r.h - 4, X);
+			paintCounter(g, tile, s.store.get(tr.id, tile.L, tile.index - 1)?.counter ?? null, s.store.top(tr.id), y + 2, r.h - 4, (t) => X(Math.min(t, tr.last)));
 		}
 		if (tile.lost) paintLost(g, tile, y, r.h, X);
 	}
@@ -191,17 +191,17 @@ function paintSteps(g: CanvasRenderingContext2D, steps: Step[], y: number, h: nu
 }
 
 /** A counter keeps its value until the next one is said. */
-function paintCounter(g: CanvasRenderingContext2D, tile: Tile, c: Counter, top: number, y: number, h: number, X: (t: number) => number): void {
-	const cell = 2 ** tile.L;
-	let held = NaN;
+function paintCounter(g: CanvasRenderingContext2D, tile: Tile, before: Counter | null, top: number, y: number, h: number, X: (t: number) => number): void {
+	const c = tile.counter!, cell = 2 ** tile.L, was = before ? before.used.lastIndexOf(1) : -1;
+	let held = was >= 0 ? before!.mean[was]! : NaN;
 	if (!(top > 0)) return;
 	for (let i = 0; i < CELLS; i++) {
 		if (!c.used[i] && Number.isNaN(held)) continue;
 		let n = 1;
 		const hi = c.used[i] ? c.max[i]! : held, mean = c.used[i] ? c.mean[i]! : held;
 		if (!c.used[i]) while (i + n < CELLS && !c.used[i + n]) n++;
-		if (!c.used[i] && i + n === CELLS) break; // what follows is the next tile's to say
-		const x = X(tile.t0 + i * cell), w = Math.max(1, X(tile.t0 + (i + n) * cell) - x);
+		const x = X(tile.t0 + i * cell), w = X(tile.t0 + (i + n) * cell) - x;
+		if (w <= 0) break;
 		g.globalAlpha = 0.45;
 		g.fillStyle = colour('host');
 		g.fillRect(x, y + h - (hi / top) * h, w, (hi / top) * h);

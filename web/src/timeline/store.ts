@@ -34,6 +34,7 @@ export class TileStore {
 	private tiles = new Map<string, Tile>();
 	private asked = new Map<string, number>(); // how often, so that what fails does not go on for ever
 	private flying = new Set<string>();
+	private stale = new Set<string>(); // of a live run's end: there is more by now
 	private stop: AbortController | null = null;
 	private floor = new Map<number, number>(); // of tracks that are too dense to be told exactly below their base
 	private tops = new Map<number, number>();
@@ -95,7 +96,8 @@ export class TileStore {
 	}
 
 	has(track: number, L: number, i: number): boolean {
-		return this.tiles.has(`${track}/${L}/${i}`);
+		const k = `${track}/${L}/${i}`;
+		return this.tiles.has(k) && !this.stale.has(k);
 	}
 
 	/** Asks for what is missing, `want` in order of urgency. What is no longer wanted is let go. */
@@ -103,7 +105,7 @@ export class TileStore {
 		if (source.saved) return;
 		const missing = want.filter((w) => {
 			const k = `${w.track}/${w.L}/${w.i}`;
-			return !this.tiles.has(k) && (this.asked.get(k) ?? 0) < TRIES;
+			return (!this.tiles.has(k) || this.stale.has(k)) && (this.asked.get(k) ?? 0) < TRIES;
 		});
 		if (!missing.length || missing.every((w) => this.flying.has(`${w.track}/${w.L}/${w.i}`))) return;
 		this.stop?.abort();
@@ -135,7 +137,7 @@ export class TileStore {
 			for (const tr of tracks) for (let i = lo; i <= hi; i++) {
 				const k = `${tr}/${L}/${i}`;
 				this.flying.delete(k);
-				if (!this.tiles.has(k)) this.asked.set(k, (this.asked.get(k) ?? 0) + 1);
+				if (!this.tiles.has(k) || this.stale.has(k)) this.asked.set(k, (this.asked.get(k) ?? 0) + 1);
 			}
 			this.failed = null;
 			this.loads++;
@@ -159,6 +161,7 @@ export class TileStore {
 		if (t.cells && tr && t.L < tr.base_level) this.floor.set(t.track, Math.min(t.L - 2, this.floor.get(t.track) ?? 54));
 		const k = `${t.track}/${t.L}/${t.index}`;
 		const old = this.tiles.get(k);
+		this.stale.delete(k);
 		if (old) this.bytes -= old.bytes;
 		t.used = ++this.clock;
 		this.tiles.set(k, t);
@@ -174,11 +177,7 @@ export class TileStore {
 
 	/** The end of a live run moves: its last tiles are asked for again. */
 	refresh(): void {
-		for (const [k, t] of this.tiles)
-			if (t.live) {
-				this.tiles.delete(k);
-				this.bytes -= t.bytes;
-			}
+		for (const [k, t] of this.tiles) if (t.live) this.stale.add(k); // drawn until the new ones are here
 		this.asked.clear();
 		this.news();
 	}

@@ -141,7 +141,7 @@ function counter(r: Reader): Counter {
 
 function exact(r: Reader, t0: number): Exact {
 	const start: number[] = [], dur: number[] = [], name: number[] = [], id: number[] = [], depth: number[] = [];
-	const open: number[] = []; // ends of what encloses
+	const open: number[] = []; // by lane, where its last event ends
 	let end = t0, last = 0, deepest = 0, longest = 0;
 	while (r.more()) {
 		const s = end + r.zigzag(), d = r.varint();
@@ -151,11 +151,13 @@ function exact(r: Reader, t0: number): Exact {
 		name.push(r.varint());
 		last += r.zigzag();
 		id.push(last);
-		while (open.length && open[open.length - 1]! <= s) open.pop();
-		depth.push(Math.min(255, open.length));
-		deepest = Math.max(deepest, open.length);
+		// The first lane that is free: below what encloses it, beside what only overlaps.
+		let lane = open.findIndex((e) => e <= s);
+		if (lane < 0) lane = open.length;
+		open[lane] = end;
+		depth.push(Math.min(255, lane));
+		deepest = Math.max(deepest, lane);
 		longest = Math.max(longest, d);
-		open.push(end);
 	}
 	return { n: start.length, start: Float64Array.from(start), dur: Float64Array.from(dur), name: Uint32Array.from(name),
 		id: Float64Array.from(id), depth: Uint8Array.from(depth), deepest, longest };

@@ -84,13 +84,13 @@ function around(e: { start_ns: number; dur_ns: number }): [number, number] {
 
 function draw(host: HTMLElement, run: Run, r: Findings): void {
 	const clear = r.checked.filter((c) => c.possible && !c.found), unable = r.checked.filter((c) => !c.possible);
-	const foot = h('div', { class: 'block' },
+	const foot = () => h('div', { class: 'block' },
 		clear.length ? h('p', { class: 'note' }, t('find.clear', { list: clear.map((c) => `${words(c.family)} (${fmt.percent(c.share)})`).join(', ') })) : null,
 		unable.length ? h('p', { class: 'note' }, t('find.unable', { list: unable.map((c) => words(c.family)).join(', ') })) : null,
 		source.saved ? null : [h('h3', null, t('whatif.title')), h('p', { class: 'note' }, t('whatif.note')), slider(run)]);
 	if (!r.findings.length) {
 		if (!r.checked.some((c) => c.possible)) return empty(host, 'find.cannot', 'find.cannot.what', 'aon doctor');
-		return fill(host, h('h2', null, t('find.none')), h('p', { class: 'note' }, t('find.none.what')), foot);
+		return fill(host, h('h2', null, t('find.none')), h('p', { class: 'note' }, t('find.none.what')), foot());
 	}
 	const id = state.sel?.startsWith('f:') ? Number(state.sel.slice(2)) : r.findings[0]!.id;
 	const at = r.findings.find((f) => f.id === id) ?? r.findings[0]!;
@@ -100,7 +100,7 @@ function draw(host: HTMLElement, run: Run, r: Findings): void {
 			type: 'button', 'aria-current': String(f.id === at.id), on: { click: () => { go({ sel: `f:${f.id}` }, false); } } },
 			h('span', null, f.title), h('span', { class: 'cost' }, h('i', { style: { width: `${(f.cost_ns / max) * 55}%` } }),
 				h('span', { class: 'num' }, fmt.time(f.cost_ns)), h('span', { class: 'dim' }, `${fmt.percent(f.share)} · ${f.confidence}`)))))),
-		h('div', null, dossier(run, at), foot)));
+		h('div', null, dossier(run, at), foot())));
 }
 
 function words(family: string): string {

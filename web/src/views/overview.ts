@@ -88,10 +88,10 @@ function figures(o: Overview): HTMLElement {
 	return h('div', { class: 'figures' },
 		o.step.n ? one(t('overview.step'), fmt.time(o.step.p50)) : null,
 		o.step.n ? one('p95', fmt.time(o.step.p95)) : null,
-		one(t('overview.busyshare'), fmt.percent(o.busy)),
+		o.busy === null ? null : one(t('overview.busyshare'), fmt.percent(o.busy)),
 		o.step.n ? one(t('runs.steps'), fmt.count(o.step.n)) : null,
 		o.step.n ? one(t('overview.drift'), o.step.drift === null || Math.abs(o.step.drift) < 0.01 ? t('overview.none') : `${o.step.drift > 0 ? '+' : '−'}${fmt.percent(Math.abs(o.step.drift))}`) : null,
-		one(t('overview.lostgpu'), fmt.time(lost)));
+		lost === null ? null : one(t('overview.lostgpu'), fmt.time(lost)));
 }
 
 function split(o: Overview): HTMLElement {
@@ -172,9 +172,9 @@ function draw(host: HTMLElement, { o, w: wins, d: diff, p }: Answers): void {
 			h('span', { class: 'dim' }, top.action)) : null,
 		figures(o), diff ? versus(diff) : null,
 		o.partial && !o.range.whole ? h('p', { class: 'note warn' }, t('state.partial', { from: fmt.time(o.range.t0), to: fmt.time(o.range.t1) })) : null,
-		split(o),
+		o.busy === null ? null : split(o),
 		o.series.p50.length > 2 ? h('div', { class: 'block' }, h('h3', null, t('overview.steps')), stepPlot(o)) : null,
-		wins ? windowPlot(wins, o.run.gpus) : null, lists(o), processes(p));
+		wins && o.busy !== null ? windowPlot(wins, o.run.gpus) : null, o.busy === null ? null : lists(o), processes(p));
 }
 
 /** The events a finding speaks of, on the timeline, with some of what is around them. */

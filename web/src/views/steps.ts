@@ -186,6 +186,7 @@ const COLUMNS: Column<Step>[] = [
 	{ id: 'step', head: 'steps.step', sort: (s) => s.step, cell: (s) => fmt.count(s.step) },
 	{ id: 'rank', head: 'steps.rank', sort: (s) => s.rank, cell: (s) => String(s.rank ?? '-') },
 	{ id: 'dur', head: 'steps.long', sort: (s) => s.dur_ns, cell: (s) => fmt.time(s.dur_ns) },
+	{ id: 'at', head: 'steps.at', opt: true, sort: (s) => s.start_ns, cell: (s) => fmt.time(s.start_ns) },
 	{ id: 'compute', head: 'phase.compute', sort: (s) => s.compute_ns, cell: (s) => fmt.time(s.compute_ns) },
 	{ id: 'comm', head: 'phase.comm', opt: true, sort: (s) => s.exposed_comm_ns, cell: (s) => fmt.time(s.exposed_comm_ns) },
 	{ id: 'copy', head: 'phase.copy', opt: true, sort: (s) => PHASES[2]!.of(s), cell: (s) => fmt.time(PHASES[2]!.of(s)) },
@@ -237,15 +238,16 @@ export const steps: View = {
 				if (mem) host.append(mem);
 				return;
 			}
-			const g = grid(s);
+			const g = grid(s), gpu = s.some((x) => x.busy_ns > 0);
+			if (!gpu) measure = 'dur';
 			const choice = h('select', { 'aria-label': t('steps.measure'), on: { change: () => { measure = choice.value as Measure; draw(last!); } } },
-				(Object.keys(MEASURES) as Measure[]).map((k) => h('option', { value: k, selected: k === measure }, t(`measure.${k}`))));
+				(Object.keys(MEASURES) as Measure[]).filter((k) => gpu || k === 'dur').map((k) => h('option', { value: k, selected: k === measure }, t(`measure.${k}`))));
 			const one = [...s].filter((x) => x.rank === (state.ranks?.[0] ?? g.ranks[0])).sort((a, b) => a.step - b.step);
-			const tb = table({ columns: g.ranks.length > 1 ? COLUMNS : COLUMNS.filter((c) => c.id !== 'rank'), rows: s.slice(0, 2000), label: t('view.steps'), sort: s.length <= 60 ? '' : 'dur', pick: stepDetails, selected: (x) => state.sel === `s:${x.rank ?? ''}/${x.step}` });
+			const tb = table({ columns: COLUMNS.filter((c) => (g.ranks.length > 1 || c.id !== 'rank') && (gpu || ['step', 'rank', 'dur', 'at'].includes(c.id))), rows: s.slice(0, 2000), label: t('view.steps'), sort: s.length <= 60 ? '' : 'dur', pick: stepDetails, selected: (x) => state.sel === `s:${x.rank ?? ''}/${x.step}` });
 			text = tb.text;
 			fill(host, h('div', { class: 'controls' }, h('label', null, t('steps.colour'), choice),
 				h('span', { class: 'dim' }, g.ranks.length > 1 ? t('steps.scale') : t('steps.scale.one'))),
-				heat(g, MEASURES[measure], stepDetails), phases(one, stepDetails), m ? memory(m) : null,
+				heat(g, MEASURES[measure], stepDetails), gpu ? phases(one, stepDetails) : null, m ? memory(m) : null,
 				h('div', { class: 'block' }, tb.el));
 		};
 		const load = loader(host, async () => ({ s: await all(run), m: await get<Memory>(runPath(run.id, 'memory'), { t0: state.t?.[0], t1: state.t?.[1] }).catch(() => null) }), draw);

@@ -43,6 +43,7 @@ class Timeline implements Shown, Steered {
 	private slow: number[] = []; // ranks that lag: shown even where others are folded
 	private depths = new Map<number, number>();
 	private closed = false;
+	private placed = false; // at the step it opens at
 	private save = 0;
 	private late = 0;
 	private twinShown = false;
@@ -111,11 +112,12 @@ class Timeline implements Shown, Steered {
 			}
 			this.steps = [...this.stepsOf.values()][0] ?? [];
 			// Opens at a typical step, not at everything.
-			if (!state.w && !state.t && this.steps.length > 2 && !state.sel) {
+			if (!this.placed && !state.w && !state.t && this.steps.length > 2 && !state.sel) {
 				const by = [...this.steps].sort((a, b) => a.dur_ns - b.dur_ns), s = by[by.length >> 1]!;
 				this.jump([Math.max(0, s.start_ns - s.dur_ns * 0.1), s.start_ns + s.dur_ns * 1.1], false);
 			}
 		} catch { /* a run without steps has a strip without bars */ }
+		this.placed = true;
 		this.draw();
 	}
 
