@@ -146,7 +146,7 @@ static int cells_of(const struct row *r, const struct list *l, struct cell *cell
 			c->name = c->name ? c->name : p->name + 1;
 		}
 		err = fill_add(&x.fill, p->start_ns, p->end_ns < r->to ? p->end_ns : r->to,
-			       p->name + 1, (uint8_t)view_class(r->v, p));
+			       p->name + 1, p->class);
 	}
 	fill_until(&x.fill, r->to);
 	fill_fini(&x.fill);
@@ -172,7 +172,8 @@ static int collect_gaps(struct row *r, const struct track *t)
 				   .end_ns = t->gap[lo].end_ns,
 				   .name = t->gap[lo].cause,
 				   .kind = EVENT_RANGE,
-				   .lane = t->lane };
+				   .lane = t->lane,
+				   .class = TILE_HOST };
 
 		err = list_add(&r->list[t->pub.id - 1], &p, WHY_ID(t->pub.id, lo));
 	}

@@ -43,6 +43,7 @@ int view_piece(struct tile_view *v, const struct event_columns *c, size_t i, str
 		v->comm_mark = true;
 		return 0;
 	}
+	out->class = (uint8_t)view_class(v, out);
 	return !(v->name[out->name].aside && kind == EVENT_COUNTER);
 }
 
@@ -204,8 +205,7 @@ static int hand_on(struct tile_view *v, const struct piece *p)
 		if (t->pub.kind == TRACK_COUNTER)
 			err = levels_sample(&t->levels, p->start_ns, value_of(p));
 		else
-			err = levels_add(&t->levels, p->start_ns, p->end_ns, p->name + 1,
-					 (uint8_t)view_class(v, p));
+			err = levels_add(&t->levels, p->start_ns, p->end_ns, p->name + 1, p->class);
 		t->pub.n += counted;
 		if (p->start_ns < t->pub.first_ns)
 			t->pub.first_ns = p->start_ns;

@@ -121,7 +121,7 @@ int tile_event(struct tile_view *v, uint64_t id, struct tile_event *out)
 		out->dur_ns = p.end_ns - p.start_ns;
 		out->name.text = view_shown(v, p.name);
 		out->mangled = v->name[p.name].text;
-		out->class = out->name.class = view_class(v, &p);
+		out->class = out->name.class = p.class;
 		out->imported = v->feed->imported;
 		out->pid = v->feed->process[l->process].pid;
 		out->rank = v->feed->process[l->process].rank;

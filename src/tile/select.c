@@ -53,7 +53,7 @@ static int on_event(void *arg, const struct piece *p, uint64_t id)
 	if (p->start_ns >= x->t1 || (p->end_ns <= x->t0 && p->start_ns < x->t0) ||
 	    p->kind == EVENT_COUNTER || p->name >= x->names || !is_wanted(x, p))
 		return 0;
-	c = view_class(x->v, p);
+	c = p->class;
 	x->n++;
 	x->seen = p->start_ns > x->seen ? p->start_ns : x->seen;
 	x->name[p->name].class = (uint8_t)c;

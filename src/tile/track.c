@@ -135,7 +135,7 @@ static int of_gpu(struct tile_view *v, const struct piece *p, bool make, uint32_
 		err = make_track(v, TRACK_STREAM, p->lane, w->gpu, 0, &w->own);
 	if (!err && w->why == NO_TRACK && v->calls)
 		err = shared_track(v, TRACK_WHY, p->lane, w->gpu, make, &w->why);
-	if (!err && view_class(v, p) == TILE_COMM && w->comm == NO_TRACK)
+	if (!err && p->class == TILE_COMM && w->comm == NO_TRACK)
 		err = shared_track(v, TRACK_COMM, p->lane, w->gpu, make, &w->comm);
 	if (err)
 		return err;
@@ -143,7 +143,7 @@ static int of_gpu(struct tile_view *v, const struct piece *p, bool make, uint32_
 		out[n++] = w->own;
 	if (w->gpu != NO_TRACK)
 		out[n++] = w->gpu;
-	if (w->comm != NO_TRACK && view_class(v, p) == TILE_COMM)
+	if (w->comm != NO_TRACK && p->class == TILE_COMM)
 		out[n++] = w->comm;
 	return n;
 }

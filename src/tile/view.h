@@ -65,6 +65,7 @@ struct piece {
 	uint32_t corr;
 	uint8_t kind, flags;
 	bool comm;
+	uint8_t class; /* enum tile_class */
 };
 
 /* Events of one thread, of one device, or steps of one process, that wait until all that begin before them are there. */
@@ -113,7 +114,7 @@ static inline uint64_t view_rel(const struct tile_view *v, uint64_t ns)
 int view_names_init(struct tile_view *v); /* causes of idle time come first */
 /* The view's number of a name of the source, met in an event of that kind. */
 int view_name(struct tile_view *v, uint32_t source, uint32_t kind, uint32_t *out);
-enum tile_class view_class(const struct tile_view *v, const struct piece *p);
+enum tile_class view_class(const struct tile_view *v, const struct piece *p); /* p->class is it */
 
 /* --- track.c --- */
 /* Makes the tracks that an event needs; fills the ids of those that it belongs to. Returns how

@@ -59,6 +59,7 @@ def healthy(s, path="/health?fresh=1", seconds=90):
         status, _, body = s.ask(path, token=False)
         if status == 200 or time.monotonic() > end:
             return status, json.loads(body)
+        time.sleep(0.2)
 
 
 def live(place):

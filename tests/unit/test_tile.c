@@ -705,6 +705,58 @@ static void test_next(void)
 	trace_free(t);
 }
 
+/* Pages ask for everything at once. */
+static void *asking(void *arg)
+{
+	struct tile_view *v = arg;
+	struct tile_selected *sel = malloc(sizeof(*sel));
+	uint32_t id[4] = { 1, 2, 3, 4 };
+	struct tile_link hit[4];
+	struct tile_flow flow[4];
+	struct tile_answer out;
+	struct tile_track track;
+	struct tile_event e;
+	size_t n;
+	bool all;
+
+	for (unsigned i = 0; i < 60; i++) {
+		struct tile_ask a = {
+			(uint8_t)(i % 13 * 2), 0, i % 3, id, 4, 0, SIZE_MAX, 1u << 30
+		};
+
+		if (tile_answer(v, &a, &out) == 0)
+			free(out.bytes);
+		tile_refresh(v);
+		tile_track(v, 1 + i % 4, &track);
+		tile_select(v, 0, i * 1000, id, 2, 1u << 30, sel);
+		if (tile_search(v, "gemm", 0, 1u << 30, hit, 4, &n, &all) == 0 && n) {
+			tile_event(v, hit[0].id, &e);
+			tile_flows(v, hit[0].id, 1u << 30, flow, 4, &n);
+		}
+	}
+	free(sel);
+	return NULL;
+}
+
+static void test_threads(void)
+{
+	struct trace *t = random_trace(300, 14, 0);
+	struct tile_opts o = { 0 };
+	struct tile_view *v;
+	pthread_t th[3];
+
+	if (tile_open_trace(&v, t, &o) < 0)
+		abort();
+	for (int i = 0; i < 3; i++)
+		if (pthread_create(&th[i], NULL, asking, v) != 0)
+			abort();
+	for (int i = 0; i < 3; i++)
+		pthread_join(th[i], NULL);
+	T_OK(view_is_true(v), "a view that many ask is as true as before");
+	tile_close(v);
+	trace_free(t);
+}
+
 static void test_ask(void)
 {
 	static const struct {
@@ -757,6 +809,7 @@ int main(void)
 	test_next();
 	test_events();
 	test_why();
+	test_threads();
 	test_ask();
 	return kit_end();
 }
