@@ -61,7 +61,8 @@ def gpu(p, version, python):
     n = len(got)
     ok(rows[0]["peak_bytes"] == got[-1][0] + (1 << 20) and rows[0]["peak_step"] == rows[0]["steps"][-1]["step"] and
        rows[0]["retries"] == got[-1][2] - got[0][2], f"{version}: peak, its step, retries", rows[0])
-    ok(abs(rows[0]["growth_bytes_per_step"] - (1 << 20)) < 1 << 19 and abs(rows[1]["growth_bytes_per_step"]) < 1,
+    # One megabyte for each question; on a busy machine not every step is asked about.
+    ok(0 < rows[0]["growth_bytes_per_step"] <= 1 << 20 and rows[1]["growth_bytes_per_step"] == 0,
        f"{version}: one grows, one does not", [x["growth_bytes_per_step"] for x in rows.values()])
     ok(abs(rows[1]["unused_share"] - (1 - 10 ** 9 / (4 << 30))) < 1e-6, f"{version}: what is reserved and not used", rows[1]["unused_share"])
     text = aon(p, "report", "--memory", p.path / "run.db").stdout.decode()

@@ -38,8 +38,8 @@ static struct {
 	void (*err_clear)(void);
 	_Atomic uint32_t queued; /* in Python's list */
 	_Atomic uint32_t due;    /* a step has ended since the last question */
-	uint64_t step;           /* that ended; 0: the program numbers its own */
-	uint64_t next_ns;
+	_Atomic uint64_t step;   /* that ended; 0: the program numbers its own */
+	_Atomic uint64_t next_ns;
 } mem;
 
 static struct {
@@ -49,11 +49,14 @@ static struct {
 
 static uint32_t name_of(enum memory_of which)
 {
-	static uint32_t id[MEMORIES];
+	static _Atomic uint32_t id[MEMORIES];
+	uint32_t known = atomic_load_explicit(&id[which], memory_order_relaxed);
 
-	if (!id[which])
-		id[which] = aon_name(memory_name[which]);
-	return id[which];
+	if (!known) {
+		known = aon_name(memory_name[which]);
+		atomic_store_explicit(&id[which], known, memory_order_relaxed);
+	}
+	return known;
 }
 
 void memory_put(uint32_t lane, enum memory_of which, int64_t value, uint64_t step)
@@ -75,7 +78,9 @@ static void ask(void)
 		mem.ask = NULL;
 		return;
 	}
-	mem.next_ns = now_ns() + (mem.is_true(answer) == 1 ? SPACE_NS : ABSENT_NS);
+	atomic_store_explicit(&mem.next_ns,
+			      now_ns() + (mem.is_true(answer) == 1 ? SPACE_NS : ABSENT_NS),
+			      memory_order_relaxed);
 	mem.dec_ref(answer);
 }
 
@@ -90,9 +95,10 @@ static int pending(void *unused)
 void memory_step(uint64_t number)
 {
 	cpu_step(number);
-	if (!mem.ask || now_ns() < mem.next_ns || !aon_wants(AON_WANT_COUNTER))
+	if (!mem.ask || !aon_wants(AON_WANT_COUNTER) ||
+	    now_ns() < atomic_load_explicit(&mem.next_ns, memory_order_relaxed))
 		return;
-	mem.step = number;
+	atomic_store_explicit(&mem.step, number, memory_order_relaxed);
 	atomic_store_explicit(&mem.due, 1, memory_order_relaxed);
 	if (!atomic_exchange_explicit(&mem.queued, 1, memory_order_relaxed) &&
 	    mem.add_pending(pending, NULL))
@@ -146,6 +152,7 @@ AON_API void aon_torch_memory(uint32_t index, int64_t allocated, int64_t reserve
 		[MEMORY_ALLOCATED] = allocated, [MEMORY_RESERVED] = reserved, [MEMORY_PEAK] = peak,
 		[MEMORY_SPLIT] = split,         [MEMORY_RETRIES] = retries,   [MEMORY_OOMS] = ooms,
 	};
+	uint64_t step = atomic_load_explicit(&mem.step, memory_order_relaxed);
 	uint32_t lane;
 	bool all;
 
@@ -157,7 +164,7 @@ AON_API void aon_torch_memory(uint32_t index, int64_t allocated, int64_t reserve
 		if (k == MEMORY_HIGHEST)
 			continue; /* not said of a device */
 		if (all || k == MEMORY_ALLOCATED || now[k] != device[index].last[k])
-			memory_put(lane, k, now[k], mem.step);
+			memory_put(lane, k, now[k], step);
 		device[index].last[k] = now[k];
 	}
 }
