@@ -29,6 +29,7 @@ static const struct rule *const rules[FAMILIES] = {
 	[FAMILY_SMALL] = &rule_small,
 	[FAMILY_SATURATED] = &rule_saturated,
 	[FAMILY_MEMORY] = &rule_memory,
+	[FAMILY_COMPILE] = &rule_compile,
 };
 
 void fact_n(struct finding *f, const char *key, uint64_t n)

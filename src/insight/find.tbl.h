@@ -34,6 +34,9 @@ RULE(COPY,       copy_bound,      0.05, 0.50, 1.00, "copies",
 RULE(SMALL,      small_kernels,   0.05, 0.30, 0.70, "small kernels",
      "Kernels shorter than 10 us cost about as much to launch as to run, and read and write memory "
      "that a fused kernel would keep in registers.")
+RULE(COMPILE,    recompiling,     0.02, 0.80, 1.00, "compilations",
+     "A function that had been compiled was compiled again (JAX, torch.compile): something that its "
+     "code depends on was not the same.")
 RULE(MEMORY,     memory_growth,   0.00, 0.00, 0.00, "memory",
      "What is allocated after a step grows from step to step.")
 RULE(SATURATED,  gpu_saturated,   0.85, 0.00, 0.50, "GPU busy",

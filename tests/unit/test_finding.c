@@ -220,6 +220,29 @@ static void check_memory(void)
 	done(fs, in, t);
 }
 
+static void check_compile(void)
+{
+	static const char again[] = "step 1 0 1000 1;user 1 0 300 0 jax compile: train;"
+				    "api 1 310 5 1 0 cudaLaunchKernel;kernel 0 7 320 600 1 gemm";
+	struct trace *t = kit_trace(again);
+	const struct finding *f;
+	struct findings *fs;
+	struct insight *in;
+
+	scale(t, 20, 1000);
+	fs = look(t, &in);
+	f = find(fs, FAMILY_COMPILE);
+	T_OK(f && f->cost_ns == 19 * 300000 &&
+		     strstr(f->seen[1], "train, 19 times more in 20 steps"),
+	     "a function that is compiled in every step; its first time is none of the cost");
+	done(fs, in, t);
+	t = kit_trace(again);
+	scale(t, 1, 1000);
+	fs = look(t, &in);
+	T_OK(!find(fs, FAMILY_COMPILE), "once is how often it must be");
+	done(fs, in, t);
+}
+
 static void check_random(void)
 {
 	static const char *const name[] = { "gemm", "ncclDevKernel", "elementwise", "flash_fwd" };
@@ -272,6 +295,7 @@ int main(void)
 	check_python();
 	check_ranks();
 	check_memory();
+	check_compile();
 	check_random();
 	return t_done();
 }
