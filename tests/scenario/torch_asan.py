@@ -73,6 +73,7 @@ with Place() as place:
         old = version.startswith("1.")  # has no CUDA, and starts sooner
         program(place, f"{version}, memory", [20], python, APPS / "torch_memory.py", "leak" if old else "cuda", 20, 1000,
                 env={"AON_TORCH_MEMORY": "cpu"})
+        program(place, f"{version}, modules", [6], python, APPS / "torch_modules.py", "infer" if old else "train", 6)
         if old:
             program(place, f"{version}, workers", [8], python, APPS / "torch_data.py", 2)
             program(place, f"{version}, collectives", [10], python, APPS / "torch_ddp.py", 10,

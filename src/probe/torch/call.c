@@ -228,14 +228,15 @@ static void watch_all(void *type)
 {
 	void *method = py.get(type, "__subclasses__");
 	void *list = method ? py.call_with(method, NULL) : NULL;
+	long n = list ? py.list_size(list) : -1;
 
 	watch(type);
-	for (long i = 0; list && i < py.list_size(list); i++)
+	for (long i = 0; i < n; i++)
 		watch_all(py.list_item(list, i));
+	if (n < 0)
+		py.clear();
 	if (list)
 		py.dec_ref(list);
-	else
-		py.clear();
 	if (method)
 		py.dec_ref(method);
 }

@@ -157,7 +157,11 @@ AON_API void *aon_torch_hook(void)
  * tells aon_torch_module() of all parts of a module. */
 AON_API int aon_torch_calls(void *module_type, void *trains, void *name)
 {
-	return call_start(module_type, trains, name);
+	int err = call_start(module_type, trains, name);
+
+	if (err < 0)
+		aon_note("torch", "on", "calls of modules are not seen, nor steps of an inference");
+	return err;
 }
 
 AON_API void aon_torch_module(const void *module, const char *path)
