@@ -37,6 +37,8 @@ struct target {
 	int dir;             /* owned: where it writes; -1: not made */
 	char name[256];      /* of the trace in it */
 	uint64_t bytes;      /* so far */
+	bool begun;          /* there is a file of it */
+	uint64_t given_ms;   /* when it was seen to have its order */
 	char why[160];       /* of the failure */
 	char file[PATH_MAX]; /* where the trace went */
 };

@@ -105,6 +105,7 @@ static void look_into(struct target *t)
 		    fstatat(t->dir, e->d_name, &sb, AT_SYMLINK_NOFOLLOW) < 0 ||
 		    !S_ISREG(sb.st_mode))
 			continue;
+		t->begun = true;
 		t->bytes = (uint64_t)sb.st_size;
 		if (t->bytes > CAPTURE_BYTES) {
 			unlinkat(t->dir, e->d_name, 0);
@@ -245,9 +246,10 @@ static void on_state(void *arg, char *line)
 
 		if (t->pid != pid || t->state >= CAPTURE_DONE)
 			continue;
-		if (!strcmp(word, "given"))
+		if (!strcmp(word, "given") && t->state == CAPTURE_WAITS) {
 			t->state = CAPTURE_RUNS;
-		else if (!strcmp(word, "gone")) {
+			t->given_ms = now_ms(CLOCK_MONOTONIC);
+		} else if (!strcmp(word, "gone")) {
 			look_into(t); /* its last act may have been to write it */
 			if (t->state != CAPTURE_DONE)
 				fail(t, "it ended before its trace was written");
@@ -274,6 +276,26 @@ static void alone(struct capture *c)
 	}
 }
 
+/*
+ * Kineto drops an order by time without a word if its thread wakes a moment too late for it, and
+ * opens the file as soon as it does not. Who has none by then is told again.
+ */
+static void order_again(struct capture *c)
+{
+	/* Several wait for a time that is ahead. */
+	uint64_t now = now_ms(CLOCK_MONOTONIC),
+		 after = FABRIC_POLL_MS + (c->n > 1 ? 2 * LATE_MS : 0);
+
+	for (size_t i = 0; i < c->n && c->want.ms && c->ask >= 0; i++) {
+		struct target *t = &c->target[i];
+
+		if (t->state != CAPTURE_RUNS || t->begun || now < t->given_ms + after)
+			continue;
+		t->state = CAPTURE_WAITS;
+		order(c, t, 0, 0, 0);
+	}
+}
+
 static void look_at_all(struct capture *c)
 {
 	for (size_t i = 0; i < c->n; i++)
@@ -285,6 +307,7 @@ static void look_at_all(struct capture *c)
 	}
 	if (c->ask < 0)
 		alone(c);
+	order_again(c);
 }
 
 static size_t count(const struct capture *c, enum capture_state state)
@@ -321,7 +344,7 @@ static void give_up(struct capture *c)
 			continue;
 		if (stopped)
 			snprintf(why, sizeof(why), "interrupted");
-		else if (t->state == CAPTURE_WAITS)
+		else if (t->state == CAPTURE_WAITS && !t->given_ms)
 			snprintf(why, sizeof(why),
 				 "it did not ask for orders within %" PRIu64
 				 " s: is it stopped, or being profiled already?",

@@ -117,6 +117,8 @@ int kineto_order(struct kineto *k, pid_t pid, uid_t uid, uint64_t owner, const c
 		err = -ESRCH;
 	else if (uid != 0 && p->uid != uid)
 		err = -EPERM;
+	else if (p->state == KINETO_GIVEN && p->owner == owner)
+		drop_order(p); /* it gives another: nothing came of the first */
 	else if (p->state != KINETO_FREE)
 		err = -EBUSY;
 	if (!err) {

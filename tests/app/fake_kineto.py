@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Speaks as Kineto inside a PyTorch process does, without PyTorch: asks for orders, and obeys as told.
 
-    fake_kineto.py HOW     write: a trace; never: nothing; die; link: to a file of somebody else; half: of a trace
+    fake_kineto.py HOW     write: a trace; late: only the second time; never: nothing; die; link: to a file of somebody else; half: of a trace
 """
 import json
 import os
@@ -40,9 +40,9 @@ def obey(how, config):
     path = config["ACTIVITIES_LOG_FILE"].replace(".json", f"_{os.getpid()}.json")
     if how == "die":
         os._exit(3)
-    if how == "link":
+    if how == "link" and not os.path.lexists(path):
         os.symlink("/etc/hostname", path)
-    elif how != "never":
+    elif how not in ("link", "never"):
         text = trace(config)
         with open(path + ".tmp", "w") as f:
             f.write(text[:len(text) // 2] if how == "half" else text)
@@ -60,7 +60,8 @@ def main(how):
     while True:
         config = ask(sock, to, True)
         if config:
-            obey(how, config)
+            obey("never" if how == "late" else how, config)
+            how = "write" if how == "late" else how
             os.write(1, (json.dumps(config) + "\n").encode())
         time.sleep(POLL_S)
 

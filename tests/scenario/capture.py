@@ -119,7 +119,7 @@ def fails(p, d):
 
     # At a time: they wait most of it.
     cases = {"die": (60, "it ended before its trace"), "half": (60, "damaged"),
-             "never": (6, "wrote no trace within 6 s"), "link": (6, "wrote no trace within 6 s")}
+             "never": (6, "wrote no trace within 6 s"), "link": (6, "wrote no trace within 6 s"), "late": (60, None)}
     all_of_them = [threading.Thread(target=one, args=(how, x[0])) for how, x in cases.items()]
     for t in all_of_them:
         t.start()
@@ -130,7 +130,10 @@ def fails(p, d):
         t.join()
     for how, (_, word) in cases.items():
         rc, said, err = seen[how]
-        ok(rc == 1 and word in err, f"a process that does {how}: {word}", (said, err))
+        if word:
+            ok(rc == 1 and word in err, f"a process that does {how}: {word}", (said, err))
+    rc, said, err = seen["late"]
+    ok(rc == 0 and said["processes"][0]["captured"], "a process that drops an order is told again", (said, err))
     ok(not left(p), "no directory is left after failures", left(p))
 
 

@@ -155,6 +155,9 @@ static void test_order(void)
 	T_OK(kineto_orders(&k, 1, o, 4) == 1 && o[0].state == KINETO_GIVEN &&
 		     !kineto_orders(&k, 2, o, 4),
 	     "its owner knows, others do not");
+	T_OK(kineto_order(&k, self, 0, 2, "b=1\n") == -EBUSY &&
+		     !kineto_order(&k, self, 5, 1, "d=1\n"),
+	     "who has given an order can give it again, nobody else");
 	kineto_forget(&k, 1);
 	T_OK(!kineto_orders(&k, 1, o, 4) && !kineto_order(&k, self, 0, 3, "c=1\n"),
 	     "an order that is forgotten leaves room for the next, of root");
