@@ -31,5 +31,14 @@ export default defineConfig({
 			},
 		},
 	],
-	server: { host: '127.0.0.1', proxy: { '/api': process.env.AON_URL ?? 'http://127.0.0.1:9401' } },
+	server: {
+		host: '127.0.0.1',
+		proxy: {
+			'/api': {
+				target: process.env.AON_URL ?? 'http://127.0.0.1:9401',
+				changeOrigin: true, // aon serve answers to its own name only
+				headers: { Authorization: `Bearer ${process.env.AON_TOKEN ?? ''}` },
+			},
+		},
+	},
 });
