@@ -3,6 +3,7 @@
 #include "serve/analysis.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -252,7 +253,21 @@ int analysis_get(struct ask *q, struct analysis **out)
 	}
 	free(want);
 	*out = q->s->kept;
+	if (q->s->kept)
+		q->s->kept->used_ns = now_ns();
 	return err;
+}
+
+void analysis_idle(struct serve *s)
+{
+	if (pthread_mutex_trylock(&s->heavy) != 0)
+		return;
+	if (s->kept && now_ns() - s->kept->used_ns > ANALYSIS_IDLE_S * 1000000000ull) {
+		analysis_free(s->kept);
+		s->kept = NULL;
+		malloc_trim(0);
+	}
+	pthread_mutex_unlock(&s->heavy);
 }
 
 int analysis_findings(struct analysis *an)

@@ -13,9 +13,10 @@
 #include "insight/replay.h"
 #include "serve/api.h"
 
-#define ANALYSIS_WHOLE 1000000u       /* events that are loaded as they are; */
-#define ANALYSIS_PART  300000u        /* of more, so many at most */
-#define ANALYSIS_NS    20000000000ull /* longer it may not take */
+#define ANALYSIS_WHOLE  600000u        /* events that are loaded as they are; */
+#define ANALYSIS_PART   300000u        /* of more, so many at most */
+#define ANALYSIS_IDLE_S 60u            /* after which what nobody asks for is let go */
+#define ANALYSIS_NS     20000000000ull /* longer it may not take */
 
 struct analysis {
 	char run[RUN_ID], ranks[401];
@@ -27,6 +28,7 @@ struct analysis {
 	struct findings *fs; /* NULL until asked for */
 	struct replay *r;    /* NULL: not asked for, or nothing to replay */
 	bool replayed;
+	uint64_t used_ns; /* CLOCK_MONOTONIC */
 };
 
 /*
@@ -37,7 +39,9 @@ int analysis_get(struct ask *q, struct analysis **out);
 /* The same, but the caller's. */
 int analysis_new(struct analysis **out, struct ask *q);
 int analysis_findings(struct analysis *an); /* fills fs and r */
-void analysis_free(struct analysis *an);    /* NULL is allowed */
+/* Lets go of what nobody asked for lately. Now and then; never waits. */
+void analysis_idle(struct serve *s);
+void analysis_free(struct analysis *an); /* NULL is allowed */
 
 /* Of the envelope: partial and range. */
 void analysis_json(struct json *j, const struct analysis *an, const struct run *r);

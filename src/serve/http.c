@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "serve/api.h"
+#include "serve/analysis.h"
 #include "serve/http_priv.h"
 #include "serve/page.h"
 
@@ -125,6 +125,7 @@ static void *ticker(void *arg)
 			break;
 		pthread_mutex_unlock(&h->lock);
 		shut_slow(h);
+		analysis_idle(h->s);
 		if (++seconds % HTTP_LIVE_S == 0)
 			live_tick(h);
 		pthread_mutex_lock(&h->lock);
