@@ -76,6 +76,15 @@ static int collect_block(struct row *r, const struct feed_block *b, const bool *
 	return err < 0 ? err : 0;
 }
 
+/* Is a track of the block's process wanted? */
+static bool of_wanted(const struct tile_view *v, const struct feed_block *b, const bool *wanted)
+{
+	for (size_t i = 0; i < v->tracks; i++)
+		if (wanted[i] && v->feed->process[v->track[i]->process].id == b->process)
+			return true;
+	return false;
+}
+
 static int collect(struct row *r, const bool *wanted)
 {
 	struct tile_view *v = r->v;
@@ -84,7 +93,8 @@ static int collect(struct row *r, const bool *wanted)
 	for (size_t i = 0; i < v->blocks && !err; i++) {
 		const struct feed_block *b = &v->feed->block[i];
 
-		if (view_rel(v, b->t1_ns) >= r->from && view_rel(v, b->t0_ns) < r->to)
+		if (view_rel(v, b->t1_ns) >= r->from && view_rel(v, b->t0_ns) < r->to &&
+		    of_wanted(v, b, wanted))
 			err = collect_block(r, b, wanted);
 	}
 	return err;
