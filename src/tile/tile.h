@@ -58,7 +58,7 @@ struct tile_opts {
 	const char *(*show)(const char *name);
 };
 
-/* The source is borrowed; a trace is sealed. Reads all of it: about 40 ns an event. */
+/* The source is borrowed; a trace is sealed. Reads all of it. */
 int tile_open_store(struct tile_view **out, struct store *st, const struct tile_opts *o);
 int tile_open_trace(struct tile_view **out, const struct trace *t, const struct tile_opts *o);
 void tile_close(struct tile_view *v); /* NULL is allowed */
