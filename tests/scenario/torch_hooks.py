@@ -5,7 +5,7 @@ and `aon ps` says why there is no more. One such torch is made up, as of a versi
 import json
 import os
 
-from aontest import Place, balanced, done, find, ok, skip_all, SANITIZED
+from aontest import SANITIZED, Place, balanced, done, find, ok, skip, skip_all
 from clitest import aon
 from torchtest import APPS, bare, run, steps_of, torches
 
@@ -84,6 +84,6 @@ if SANITIZED:
 with Place() as place:
     if os.path.exists("/usr/bin/python3"):
         made_up(place)
-    for which in torches():
+    for which in torches(skip):
         true_one(place, *which)
 done()
