@@ -137,13 +137,12 @@ static int load_part(struct analysis *an, const struct run *r, const struct stor
 				  .kind = EVENT_STEP,
 				  .from_ns = all->from_ns,
 				  .to_ns = all->to_ns };
-	uint64_t width = (uint64_t)((double)(all->to_ns - all->from_ns) * 0.8 * ANALYSIS_PART /
-				    (events > 1 ? events : 1));
+	uint64_t width = (uint64_t)((double)(all->to_ns - all->from_ns) * 0.8 *
+				    (double)l->events_max / (events > 1 ? events : 1));
 	struct step_list steps = { .n = 0 };
 	struct store_part part;
 	int err = store_each_events(r->src->st, &f, on_steps, &steps);
 
-	l->events_max = ANALYSIS_PART;
 	for (int i = 0; i < TRIES && !err; i++, width /= 2) {
 		part = *all;
 		cut(&part, &steps, width);
@@ -171,7 +170,7 @@ static int fill(struct analysis *an, struct ask *q, const char *ranks)
 	const struct run *r = &q->run;
 	uint32_t *id = calloc(r->processes + 1, sizeof(*id));
 	struct store_part part = { .process = id };
-	struct loading l = { ANALYSIS_WHOLE, now_ns() + ANALYSIS_NS };
+	struct loading l = { q->s->whole, now_ns() + ANALYSIS_NS };
 	double span = (double)(r->t1 - r->t0), events = (double)r->held;
 	int err = -ENOMEM;
 
@@ -189,9 +188,10 @@ static int fill(struct analysis *an, struct ask *q, const char *ranks)
 	an->whole = true;
 	if (!an->t0 && an->t1 == UINT64_MAX) /* also what lies before the first join */
 		part.from_ns = 0;
-	err = events <= ANALYSIS_WHOLE || !part.processes ? load(an, r, &part, &l) : -EFBIG;
+	err = events <= q->s->whole || !part.processes ? load(an, r, &part, &l) : -EFBIG;
 	if (err == -EFBIG) {
 		part.from_ns = part.from_ns ? part.from_ns : r->t0;
+		l.events_max = q->s->part;
 		err = load_part(an, r, &part, events, &l);
 	}
 	free(id);
@@ -294,7 +294,7 @@ void analysis_json(struct json *j, const struct analysis *an, const struct run *
 	json_close(j);
 }
 
-bool analysis_fits(const struct run *r)
+bool analysis_fits(const struct ask *q)
 {
-	return r->held <= ANALYSIS_WHOLE;
+	return q->run.held <= q->s->whole;
 }

@@ -47,6 +47,6 @@ void analysis_free(struct analysis *an); /* NULL is allowed */
 void analysis_json(struct json *j, const struct analysis *an, const struct run *r);
 
 /* Whether all of the run was asked for, and it is small enough to be loaded. */
-bool analysis_fits(const struct run *r);
+bool analysis_fits(const struct ask *q);
 
 #endif /* AON_SERVE_ANALYSIS_H */

@@ -57,7 +57,7 @@ int krows_kernels(struct krows *rs, struct ask *q, struct json *j, bool ranks)
 		return err;
 	all = !t0 && t1 == UINT64_MAX;
 	if (q->run.imported || !all) {
-		if (analysis_fits(&q->run)) {
+		if (analysis_fits(q)) {
 			err = analysis_get(q, &an);
 			if (err < 0)
 				return err;

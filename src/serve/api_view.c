@@ -53,7 +53,7 @@ int api_devices(struct ask *q, struct json *j, struct answer *a)
 	int err = ask_range(q, &t0, &t1);
 
 	(void)a;
-	if (!err && !t0 && t1 == UINT64_MAX && !analysis_fits(&q->run))
+	if (!err && !t0 && t1 == UINT64_MAX && !analysis_fits(q))
 		return devices_swept(q, j);
 	err = err ? err : analysis_get(q, &an);
 	if (err < 0)

@@ -48,6 +48,8 @@ int serve_new(struct serve **out)
 		free(s);
 		return -ENOMEM;
 	}
+	s->whole = ANALYSIS_WHOLE;
+	s->part = ANALYSIS_PART;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_mutex_init(&s->heavy, NULL);
 	if (gethostname(s->host, sizeof(s->host) - 1) < 0)

@@ -61,6 +61,7 @@ struct serve {
 	pthread_mutex_t lock;        /* the processes of sources */
 	pthread_mutex_t heavy;       /* `kept`, and whoever computes */
 	struct analysis *kept;       /* of the last question */
+	uint32_t whole, part;        /* events: as analysis.h says, unless a test says less */
 	struct timelines *timelines; /* owned */
 	struct metrics *metrics;     /* owned */
 	struct health *health;       /* owned */
