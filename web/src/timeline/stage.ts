@@ -40,6 +40,7 @@ export abstract class Stage {
 	protected placed = false; // at the step it opens at
 	protected save = 0;
 	protected late = 0;
+	private calm = false;
 	protected readonly gutterEl = h('div', { class: 'tl-gutter', role: 'tree', 'aria-label': t('timeline.tracks') });
 	protected readonly scroller = h('div', { class: 'tl-scroll' }, this.gutterEl);
 	protected readonly note = h('span', { class: 'dim' });
@@ -53,6 +54,11 @@ export abstract class Stage {
 		this.win = this.target = state.w ?? state.t ?? [0, Math.max(run.t1_rel, 1000)];
 		this.body = canvas((g, w, hh) => this.paint(g, w, hh), { role: 'img', tabindex: 0, 'aria-label': t('timeline.alt') });
 		this.strip = canvas((g, w, hh) => paintStrip(g, w, hh, this.end(), this.win, this.steps, this.tracks), { class: 'tl-strip', role: 'img', 'aria-label': t('timeline.strip') });
+	}
+
+	/** Is all that is in view drawn, and what is said beside it up to date? */
+	quiet(): boolean {
+		return this.calm && this.win === this.target && !this.store.busyLoading();
 	}
 
 	/** Nothing has moved for a while. */
@@ -124,6 +130,7 @@ export abstract class Stage {
 			this.firstPaint = performance.now();
 			this.host.dataset.painted = String(Math.round(this.firstPaint));
 		}
+		this.calm = false;
 		clearTimeout(this.late);
 		this.late = window.setTimeout(() => this.settle(), 250);
 	}
@@ -182,6 +189,7 @@ export abstract class Stage {
 		this.note.textContent = this.store.failed ? t('timeline.failed', { why: this.store.failed }) : this.inView();
 		this.note.className = this.store.failed ? 'warn' : 'dim';
 		this.settled();
+		this.calm = true;
 		this.unfoldLanes();
 	}
 

@@ -221,7 +221,7 @@ class Timeline extends Stage implements Shown, Steered {
 		for (const r of this.rows.filter((x) => x.label.toLowerCase().includes(q.toLowerCase())).slice(0, 8))
 			out.push({ text: r.label, note: t('timeline.track'), go: () => { this.current = r.key; this.scroller.scrollTop = r.y; this.place(); } });
 		out.push({ text: t('timeline.highlight', { q }), note: '', go: () => go({ q }) });
-		const r = await get<Reply & { results: SearchHit[] }>(runPath(this.run.id, 'search'), { q, limit: 40 });
+		const r = await get<Reply & { results: SearchHit[] }>(runPath(this.run.id, 'search'), { q, limit: 40 }, true);
 		for (const x of r.results)
 			out.push({ text: x.name, note: x.start !== undefined ? fmt.time(x.start) : '', go: () => go({ q, sel: x.start !== undefined ? `e:${x.id}` : state.sel, w: x.start !== undefined ? null : state.w }) });
 		return out;
