@@ -77,6 +77,7 @@ bool cache_get(struct cache *c, const struct cache_key *k, struct answer *a)
 		a->body = malloc(e->len + 1);
 		if (a->body) {
 			memcpy(a->body, e->body, e->len);
+			a->body[e->len] = '\0'; /* as that of a memstream */
 			a->len = e->len;
 			a->type = e->type;
 			a->immutable = e->immutable;
