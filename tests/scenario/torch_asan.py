@@ -50,7 +50,7 @@ def calls(p):
     """Every call of package aon."""
     module = BUILD / "python/_aon.abi3.so"
     if not module.exists():
-        skip("built without Python's headers")
+        skip("the calls of package aon", "built without Python's headers")
         return
     (p.path / "py/aon").mkdir(parents=True)
     shutil.copy(HERE.parent.parent / "python/aon/__init__.py", p.path / "py/aon")

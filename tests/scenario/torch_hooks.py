@@ -84,6 +84,6 @@ if SANITIZED:
 with Place() as place:
     if os.path.exists("/usr/bin/python3"):
         made_up(place)
-    for which in torches(skip):
+    for which in torches(lambda why: skip("a real torch", why)):
         true_one(place, *which)
 done()
