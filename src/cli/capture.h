@@ -49,6 +49,7 @@ struct capture {
 	const char *framework; /* "kineto" or "jax" */
 	const char *ending;    /* of a trace's name */
 	int ask;               /* owned: socket of aond; -1: it is gone */
+	uint64_t lost_ms;      /* since when */
 	char root[160];        /* directory of ours for all of it */
 	struct target *target; /* owned */
 	size_t n;

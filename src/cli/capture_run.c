@@ -257,16 +257,20 @@ static void on_state(void *arg, char *line)
 	}
 }
 
-/* Without aond: what has its order goes on, and what has not never gets it. */
+/* Without aond: what has its order goes on, and what has not never gets it. It may have got it since
+ * we last asked: then its file comes soon. */
 static void alone(struct capture *c)
 {
+	bool late = now_ms(CLOCK_MONOTONIC) > c->lost_ms + c->want.ms + LATE_MS;
 	char path[32];
 
 	for (size_t i = 0; i < c->n; i++) {
 		struct target *t = &c->target[i];
 
 		snprintf(path, sizeof(path), "/proc/%d", (int)t->pid);
-		if (t->state == CAPTURE_WAITS)
+		if (t->state == CAPTURE_WAITS && t->begun)
+			t->state = CAPTURE_RUNS;
+		else if (t->state == CAPTURE_WAITS && late)
 			fail(t, "aond has ended before it could be told");
 		else if (t->state == CAPTURE_RUNS && access(path, F_OK) < 0) {
 			look_into(t);
@@ -304,6 +308,7 @@ static void look_at_all(struct capture *c)
 	if (c->ask >= 0 && ask_on(c->ask, "kineto state", on_state, c)) {
 		close(c->ask);
 		c->ask = -1;
+		c->lost_ms = now_ms(CLOCK_MONOTONIC);
 	}
 	if (c->ask < 0)
 		alone(c);

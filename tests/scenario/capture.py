@@ -183,6 +183,10 @@ def ends(p, d):
         config = json.loads(f.proc.stdout.readline())
         rc, _, err = capture(p, "--pid", f.pid)
         ok(rc == 1 and "being captured already" in err, "one capture of a process at a time", err)
+        asked, own = d.counter("admin_requests"), 1  # until it has asked again, and knows that the order was given
+        while d.counter("admin_requests") < asked + own + 2:
+            own += 1
+            time.sleep(0.05)
         d.stop()
         path = config["ACTIVITIES_LOG_FILE"].replace(".json", f"_{f.pid}.json")
         with open(path + ".tmp", "w") as f_out:
