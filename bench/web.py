@@ -55,7 +55,7 @@ def main():
     row("timeline_first_paint_s", round(r["paint"], 2),
         f"{r['events']:,} events; from the address to the picture, median of {r['rounds']}; the first one {r['cold']:.2f} s")
     row("timeline_frame_p95_ms", round(r["p95"], 1),
-        f"{r['frames']} frames of panning and zooming without a limit of the rate, {r['tracks']} tracks; p50 {r['p50']:.1f}, "
+        f"best of {r['rounds']} rounds of {r['frames']} frames, panned and zoomed without a limit of the rate, {r['tracks']} tracks; p50 {r['p50']:.1f}, "
         f"the script's part p95 {r['script']:.1f} ms")
     return 0
 

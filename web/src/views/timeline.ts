@@ -30,6 +30,7 @@ class Timeline extends Stage implements Shown, Steered {
 	}
 
 	private async open(): Promise<void> {
+		fill(this.host, h('p', { class: 'state dim', role: 'status' }, t('timeline.loading')));
 		try {
 			const [tr] = await Promise.all([
 				get<Reply & { tracks: Track[] }>(runPath(this.run.id, 'tracks'), {}, this.run.state === 'live'),
