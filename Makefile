@@ -28,7 +28,7 @@ demo:
 	@tools/setup web || true
 	@tools/setup demo || true
 	@$(MAKE) --no-print-directory all
-	@tools/demo $(BUILD)
+	@tools/demo $(BUILD) $(if $(NO_SERVE),--no-serve)
 
 check:
 	@tools/setup build check

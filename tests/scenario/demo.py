@@ -2,8 +2,11 @@
 """`make demo` without make: PyTorch's ranks and tinygrad's kernels in a report, and the example in C where they cannot be."""
 import os
 import pathlib
+import pty
 import re
+import signal
 import subprocess
+import urllib.request
 
 from aontest import BUILD, SANITIZED, Place, done, ok, skip, skip_all
 
@@ -16,6 +19,30 @@ def demo(cache):
                           timeout=280)
 
 
+def demo_on_terminal(cache):
+    """The demo's end on a terminal: what the page answers, and how Ctrl-C ends it."""
+    ours, theirs = pty.openpty()
+    p = subprocess.Popen([ROOT / "tools/demo", BUILD], cwd=ROOT, env={**os.environ, "XDG_CACHE_HOME": str(cache)},
+                         stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, start_new_session=True)
+    os.close(theirs)
+    out, page = "", None
+    try:
+        while not (url := re.search(r"(http://127\.0\.0\.1:\d+/\S*)\s", out)):
+            out += os.read(ours, 65536).decode(errors="replace")
+        with urllib.request.urlopen(url[1], timeout=60) as r:
+            page = r.status
+        os.killpg(p.pid, signal.SIGINT)
+        code = p.wait(60)
+    except OSError as e:  # the demo ended without an address
+        code = e
+    finally:
+        if p.poll() is None:
+            os.killpg(p.pid, signal.SIGKILL)
+            p.wait()
+        os.close(ours)
+    return page, code, out
+
+
 def main():
     if SANITIZED:
         skip_all("a sanitizer's runtime must come before Python's")
@@ -26,6 +53,10 @@ def main():
         ok(r.returncode == 0 and "in C instead" in r.stdout and re.search(r"200 steps in .*run", r.stdout) and
            "gemm fc2 inputs" in r.stdout, "without tinygrad: the example in C, and a report of its ranges",
            r.stdout + r.stderr)
+        ok("aon open" in r.stdout, "where nobody looks it says how to, and ends", r.stdout)
+        page, code, out = demo_on_terminal(p.path)
+        ok(page == 200 and code in (0, 130, -signal.SIGINT), "on a terminal it serves the page until Ctrl-C",
+           (page, code, out[-600:]))
     cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
     r = demo(cache) if (cache / "aon/demo/.has").exists() else None
     if not r or "in C instead" in r.stdout:
