@@ -61,7 +61,7 @@ def chain(p, version, python):
            f"{version}: and so has the report, of rank {rank}", mine)
         ok(sum(w["count"] for w in mine.values()) == sum(said[rank].get("launched", {"none": -1}).values()),
            f"{version}: every kernel is in a row, of rank {rank}", mine)
-    for by, some in (("module", "layers.1"), ("op", "ScaleBackward"), ("step", "rank 1 step 12"), ("rank", "2 ranks")):
+    for by, some in (("module", "layers.1"), ("op", "ScaleBackward"), ("step", "rank 1 step 12"), ("rank", "in collectives")):
         text = aon(p, "report", p.store, "--by", by, "--all").stdout.decode()
         ok(some in text, f"{version}: aon report --by {by}", text)
     return said
