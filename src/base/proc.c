@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Reads a whole small file, NUL-terminated. Returns its length or -errno. */
@@ -54,6 +55,8 @@ int proc_usage(pid_t pid, struct proc_usage *out)
 {
 	char path[32], buf[1024], *p;
 	uint64_t field[25] = { 0 };
+	double hz = (double)sysconf(_SC_CLK_TCK);
+	struct timespec now;
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
@@ -68,7 +71,9 @@ int proc_usage(pid_t pid, struct proc_usage *out)
 	if (!p)
 		return -EPROTO;
 	out->start_ticks = field[22];
-	out->cpu_s = (double)(field[14] + field[15]) / (double)sysconf(_SC_CLK_TCK);
+	out->cpu_s = (double)(field[14] + field[15]) / hz;
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	out->age_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9 - (double)field[22] / hz;
 	out->rss_bytes = field[24] * (uint64_t)sysconf(_SC_PAGESIZE);
 	return 0;
 }

@@ -28,7 +28,7 @@ int proc_memory(struct proc_memory *out); /* our own */
 
 struct proc_usage {
 	uint64_t start_ticks; /* as proc_start() */
-	double cpu_s;
+	double cpu_s, age_s;
 	uint64_t rss_bytes;
 };
 int proc_usage(pid_t pid, struct proc_usage *out);

@@ -5,15 +5,18 @@
 #include <string.h>
 
 #include "base/fmt.h"
+#include "base/proc.h"
 #include "insight/diff.h"
 #include "read/json.h"
 #include "serve/analysis.h"
 #include "serve/fill.h"
+#include "serve/metrics.h"
 #include "serve/steps.h"
 
 #define SERIES   200u /* points of the steps' series */
 #define KERNELS  5u
 #define FINDINGS 3u
+#define YOUNG_S  1.0 /* of an aond whose share of a core says nothing yet */
 
 static void known(struct json *j, const char *key, bool is, uint64_t v)
 {
@@ -190,14 +193,27 @@ static int top_json(struct ask *q, struct json *j)
 	return err;
 }
 
-/* What recording costs is not measured here yet: unknown, not nothing. */
-static void cost_json(struct json *j)
+/*
+ * How much slower the run is for being recorded is not measured here yet: unknown, not nothing.
+ * What aond takes is known while both are there: of what has ended nobody kept it.
+ */
+static void cost_json(struct ask *q, struct json *j)
 {
-	static const char *const word[] = { "pct", "lo", "hi", "core", "mb" };
+	static const char *const word[] = { "pct", "lo", "hi" };
+	struct proc_usage u = { .age_s = 0 };
+	bool is = q->run.live && !q->run.imported && metrics_daemon(q->s->metrics, q->s, &u) &&
+		  u.age_s >= YOUNG_S;
 
 	json_open(j, "cost", '{');
 	for (size_t i = 0; i < sizeof(word) / sizeof(word[0]); i++)
 		json_null(j, word[i]);
+	if (is) {
+		json_real(j, "core", u.cpu_s / u.age_s);
+		json_real(j, "mb", (double)u.rss_bytes / 1e6);
+	} else {
+		json_null(j, "core");
+		json_null(j, "mb");
+	}
 	json_close(j);
 }
 
@@ -234,7 +250,7 @@ int api_overview(struct ask *q, struct json *j, struct answer *a)
 	if (err < 0)
 		return err;
 	findings_some_json(j, an->t, an->fs, an->r, q->run.t0, FINDINGS);
-	cost_json(j);
+	cost_json(q, j);
 	err = steps_part(q, j);
 	return err ? err : top_json(q, j); /* last: may load other events */
 }

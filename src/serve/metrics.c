@@ -349,25 +349,42 @@ static void put_accounts(FILE *f, const struct sums *x)
 }
 
 /* aond is looked for at its socket, and then by its number until that is another process's. */
-static void put_daemon(FILE *f, struct metrics *m, const struct serve *s)
+static bool daemon_usage(struct metrics *m, const struct serve *s, struct proc_usage *u)
 {
-	struct proc_usage u;
 	uint64_t now = now_ns();
 
-	if (m->daemon && (proc_usage(m->daemon, &u) < 0 || u.start_ticks != m->daemon_start))
+	if (m->daemon && (proc_usage(m->daemon, u) < 0 || u->start_ticks != m->daemon_start))
 		m->daemon = 0;
 	if (!m->daemon && s->daemon_pid && now >= m->look_ns) {
 		m->daemon = s->daemon_pid();
 		m->look_ns = now + AGAIN_NS;
-		if (m->daemon && proc_usage(m->daemon, &u) == 0)
-			m->daemon_start = u.start_ticks;
+		if (m->daemon && proc_usage(m->daemon, u) == 0)
+			m->daemon_start = u->start_ticks;
 		else
 			m->daemon = 0;
 	}
+	return m->daemon != 0;
+}
+
+bool metrics_daemon(struct metrics *m, const struct serve *s, struct proc_usage *out)
+{
+	bool is;
+
+	pthread_mutex_lock(&m->lock);
+	is = daemon_usage(m, s, out);
+	pthread_mutex_unlock(&m->lock);
+	return is;
+}
+
+static void put_daemon(FILE *f, struct metrics *m, const struct serve *s)
+{
+	struct proc_usage u = { .start_ticks = 0 };
+	bool up = daemon_usage(m, s, &u);
+
 	if (!s->daemon_pid)
 		return;
-	one(f, M_UP, m->daemon ? 1 : 0);
-	if (m->daemon) {
+	one(f, M_UP, up ? 1 : 0);
+	if (up) {
 		one(f, M_CPU, u.cpu_s);
 		one(f, M_RSS, (double)u.rss_bytes);
 	}

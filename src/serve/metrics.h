@@ -3,9 +3,11 @@
 #ifndef AON_SERVE_METRICS_H
 #define AON_SERVE_METRICS_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct metrics;
+struct proc_usage;
 struct serve;
 
 int metrics_new(struct metrics **out);
@@ -13,5 +15,8 @@ void metrics_free(struct metrics *m); /* NULL is allowed */
 
 /* In the text format of Prometheus. What cannot be known is left out. 0 or -errno. */
 int metrics_write(struct metrics *m, struct serve *s, FILE *f);
+
+/* What the node's aond takes. False: none answers. */
+bool metrics_daemon(struct metrics *m, const struct serve *s, struct proc_usage *out);
 
 #endif /* AON_SERVE_METRICS_H */

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """aon serve beside an aond that writes: what is new is told, to fifty pages at once."""
 import json
+import os
+import re
 import socket
 import time
+from pathlib import Path
 
 from aontest import Daemon, Place, app, done, ok
 from servetest import WAIT, Server
@@ -46,6 +49,28 @@ def room(s):
     return x.status == 200
 
 
+def usage(s):
+    """aond's CPU time and memory as /metrics has them."""
+    text = s.ask("/metrics", token=False)[2].decode()
+    return [float(re.search(rf"^aon_daemon_{k} (\S+)$", text, re.M)[1]) for k in ("cpu_seconds_total", "resident_memory_bytes")]
+
+
+def age(pid):
+    """How long a process has been there."""
+    start = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19]) / os.sysconf("SC_CLK_TCK")
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - start
+
+
+def cost(s, at, d):
+    """What aond takes lies between what is read before and after."""
+    was, young = usage(s)[0], age(d.pid)
+    got = s.get(at + "overview?t0=0")["cost"]
+    now, rss, old = *usage(s), age(d.pid)
+    ok(was / old - 1e-3 <= got["core"] <= now / young + 1e-3 and 0.5 < got["mb"] * 1e6 / rss < 2,
+       "the overview has aond's share of a core and memory as /metrics has them", (was, got, now, rss, young, old))
+    ok(got["pct"] is None, "how much slower the run is stays unknown", got)
+
+
 with Place() as place, Daemon(place) as d:
     p = app(place, "emitter", "-j", 2000, "-k", "range", "-r", 2000, "-n", 10000000)
     with Server(place, place.store) as s:
@@ -64,6 +89,7 @@ with Place() as place, Daemon(place) as d:
            "each tick is newer than the last", told[0])
         status, _, body = s.ask("/api/v1/" + at + "overview")
         ok(status == 200 and json.loads(body)["run"]["state"] == "live", "beside them views are answered", body[:200])
+        cost(s, at, d)
         more = [Page(s) for _ in range(30)]
         ok({x.status for x in more} == {200, 503}, "more than a bound are refused", [x.status for x in more])
         for x in more + pages[: CLIENTS // 2]:
@@ -73,6 +99,7 @@ with Place() as place, Daemon(place) as d:
         p.kill()
         p.wait()
         ok(until(lambda: s.get("runs")["runs"][0]["state"] == "ended"), "a run that was killed has ended")
+        ok(set(s.get(at + "overview")["cost"].values()) == {None}, "of which nobody knows what it cost")
         ok(s.stop() == 0, "it ends while pages are open", s.log.read_text())
         for x in pages[CLIENTS // 2:]:
             x.close()

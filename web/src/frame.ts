@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is common to all views: tabs, range and scope, legend, drawer, keys, palette, status.
-import { get, runPath, source, type Reply, type Run } from './api';
+import { get, runPath, source, type Overview, type Run } from './api';
 import { CLASSES, colour, readTheme } from './classes';
 import { button, fill, h, name } from './dom';
 import * as fmt from './fmt';
@@ -324,12 +324,18 @@ export function nameLink(text: string, to: () => void): HTMLElement {
 	return h('button', { type: 'button', class: 'bare', on: { click: to } }, name(text));
 }
 
+/** What aond takes of the node; null: not known, or it has ended. */
+export function ownCost(c: Overview['cost']): string | null {
+	return fmt.known(c.core) && fmt.known(c.mb) ? t('cost.own', { core: fmt.percent(c.core), mb: fmt.rate(c.mb * 1e6, 'B') }) : null;
+}
+
 export async function fetchCost(run: string): Promise<string | null> {
 	try {
-		const o = await get<Reply & { cost?: { pct: number | null; lo: number | null; hi: number | null } | null }>(runPath(run, 'overview'));
-		const c = o.cost;
-		if (!c || !fmt.known(c.pct)) return null;
-		return fmt.known(c.lo) && fmt.known(c.hi) ? t('foot.cost', { pct: c.pct, lo: c.lo, hi: c.hi }) : t('foot.costonly', { pct: c.pct });
+		const c = (await get<Overview>(runPath(run, 'overview'))).cost;
+		const slower = !fmt.known(c.pct) ? null
+			: fmt.known(c.lo) && fmt.known(c.hi) ? t('foot.cost', { pct: c.pct, lo: c.lo, hi: c.hi }) : t('foot.costonly', { pct: c.pct });
+		const own = ownCost(c);
+		return [slower, own ? t('foot.own', { own }) : null].filter((x) => x !== null).join(' · ') || null;
 	} catch {
 		return null;
 	}

@@ -286,6 +286,11 @@ async function alive(run) {
 	ok((await text(t.page, 'footer')).includes('live'), 'a live run says so', await text(t.page, 'footer'));
 	await t.page.waitForFunction((n) => Number(/([\d,]+) events/.exec(document.querySelector('footer').textContent)[1].replace(/,/g, '')) > n, first, { timeout: 40000 });
 	ok(true, 'and grows before the eyes');
+	await t.go(`#/run/${run}/overview`);
+	const mb = (await t.api(`run/${run}/overview`)).cost.mb;
+	await t.page.waitForFunction(() => / of a core, /.test(document.querySelector('footer').textContent), null, { timeout: 40000 });
+	const own = /aon: .* of a core, ([\d.]+) MB/.exec(await text(t.page, 'footer'));
+	ok(near(Number(own?.[1]), mb, 0.5), 'the footer says what aond takes', [own?.[0], mb]);
 	ok(t.faults.length === 0, 'and nothing goes wrong', t.faults.join('\n'));
 	await t.close();
 }

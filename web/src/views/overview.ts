@@ -4,7 +4,7 @@ import { get, runPath, type Diff, type Overview, type Processes, type Run, type 
 import { CLASSES, classOf, colour } from '../classes';
 import { button, canvas, fill, h, name } from '../dom';
 import * as fmt from '../fmt';
-import { nameLink, ribbon } from '../frame';
+import { nameLink, ownCost, ribbon } from '../frame';
 import { t, word } from '../i18n';
 import { axisY, band, font } from '../plot';
 import { go, state } from '../state';
@@ -84,6 +84,7 @@ function windowPlot(wins: Windows, gpus: number): HTMLElement | null {
 
 function figures(o: Overview): HTMLElement {
 	const one = (k: string, v: string) => h('div', null, h('span', { class: 'dim' }, k), h('b', { class: 'num' }, v));
+	const own = ownCost(o.cost);
 	const lost = o.busy !== null ? (1 - o.busy) * (o.range.t1 - o.range.t0) * Math.max(1, o.run.gpus) : null;
 	return h('div', { class: 'figures' },
 		o.step.n ? one(t('overview.step'), fmt.time(o.step.p50)) : null,
@@ -91,7 +92,8 @@ function figures(o: Overview): HTMLElement {
 		o.busy === null ? null : one(t('overview.busyshare'), fmt.percent(o.busy)),
 		o.step.n ? one(t('runs.steps'), fmt.count(o.step.n)) : null,
 		o.step.n ? one(t('overview.drift'), o.step.drift === null || Math.abs(o.step.drift) < 0.01 ? t('overview.none') : `${o.step.drift > 0 ? '+' : '−'}${fmt.percent(Math.abs(o.step.drift))}`) : null,
-		lost === null ? null : one(t('overview.lostgpu'), fmt.time(lost)));
+		lost === null ? null : one(t('overview.lostgpu'), fmt.time(lost)),
+		own === null ? null : one(t('overview.own'), t('overview.lostrecords', { own, n: fmt.count(o.lost) })));
 }
 
 function split(o: Overview): HTMLElement {
