@@ -167,12 +167,52 @@ int api_health(struct ask *q, struct json *j, struct answer *a)
 	return 0;
 }
 
-/* No window of full detail is kept apart yet. */
+/* --- captures: of them the store has what its journal says --- */
+
+#define AFTER_NS 60000000000ull /* an order may come after the last that was heard of a process */
+
+struct captures {
+	struct json *j;
+	const struct run *run;
+};
+
+/* Numbers of processes are used again: it must have been there then. */
+static bool was_there(const struct process *p, uint64_t at_ns)
+{
+	return at_ns >= p->first_ns && at_ns <= p->last_ns + AFTER_NS;
+}
+
+static int on_journal(void *arg, uint64_t wall_ns, const char *what, const char *text)
+{
+	static const char of[] = "of pid ";
+	const struct captures *c = arg;
+	const char *at = strcmp(what, "capture") ? NULL : strstr(text, of);
+	unsigned long pid = at ? strtoul(at + sizeof(of) - 1, NULL, 10) : 0;
+
+	for (size_t i = 0; pid && i < c->run->processes; i++) {
+		const struct process *p = &c->run->process[i];
+		uint64_t at_ns = wall_ns - (uint64_t)p->wall_offset_ns;
+
+		if (p->pid != pid || p->origin.file || !was_there(p, at_ns))
+			continue;
+		json_open(c->j, NULL, '{');
+		json_u64(c->j, "at_ns", at_ns > c->run->t0 ? at_ns - c->run->t0 : 0);
+		json_u64(c->j, "process", p->id);
+		json_u64(c->j, "pid", p->pid);
+		json_str(c->j, "text", text);
+		json_close(c->j);
+	}
+	return 0;
+}
+
 int api_captures(struct ask *q, struct json *j, struct answer *a)
 {
-	(void)q;
+	struct captures c = { j, &q->run };
+	int err;
+
 	(void)a;
 	json_open(j, "captures", '[');
+	err = store_each_journal(q->run.src->st, on_journal, &c);
 	json_close(j);
-	return 0;
+	return err;
 }

@@ -90,6 +90,11 @@ with Place() as place, Daemon(place) as d:
         status, _, body = s.ask("/api/v1/" + at + "overview")
         ok(status == 200 and json.loads(body)["run"]["state"] == "live", "beside them views are answered", body[:200])
         cost(s, at, d)
+        ok(s.get(at + "captures")["captures"] == [], "a run that nobody captured has no captures")
+        said = d.ask(f"capture {p.pid} 100")
+        got = until(lambda: s.get(at + "captures")["captures"])
+        ok(got and len(got) == 1 and got[0]["pid"] == p.pid and f"100 ms of pid {p.pid}" in got[0]["text"] and
+           got[0]["at_ns"] > asof, "an order to capture it is listed, with its time", (said, got, asof))
         more = [Page(s) for _ in range(30)]
         ok({x.status for x in more} == {200, 503}, "more than a bound are refused", [x.status for x in more])
         for x in more + pages[: CLIENTS // 2]:
