@@ -50,9 +50,9 @@ def room(s):
 
 
 def usage(s):
-    """aond's CPU time and memory as /metrics has them."""
-    text = s.ask("/metrics", token=False)[2].decode()
-    return [float(re.search(rf"^aon_daemon_{k} (\S+)$", text, re.M)[1]) for k in ("cpu_seconds_total", "resident_memory_bytes")]
+    """aond's CPU time and memory as /metrics has them. Where aond was slow to answer they are not there for a while."""
+    word = r"^aon_daemon_(?:cpu_seconds_total|resident_memory_bytes) (\S+)$"
+    return [float(x) for x in until(lambda: re.findall(word, s.ask("/metrics", token=False)[2].decode(), re.M))]
 
 
 def age(pid):
