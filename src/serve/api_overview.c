@@ -7,6 +7,7 @@
 #include "base/fmt.h"
 #include "base/proc.h"
 #include "insight/diff.h"
+#include "insight/shift.h"
 #include "read/json.h"
 #include "serve/analysis.h"
 #include "serve/fill.h"
@@ -14,6 +15,7 @@
 #include "serve/steps.h"
 
 #define SERIES   200u /* points of the steps' series */
+#define CHANGES  100u
 #define KERNELS  5u
 #define FINDINGS 3u
 #define YOUNG_S  1.0 /* of an aond whose share of a core says nothing yet */
@@ -39,6 +41,32 @@ static void drift_json(struct json *j, const struct steps *s)
 		json_real(j, "drift", ((double)last - (double)first) / (double)first);
 }
 
+static void change_json(struct json *j, const struct steps *s, const struct shift *c)
+{
+	json_open(j, NULL, '{');
+	json_u64(j, "step", s->step[c->at].number);
+	json_u64(j, "before_ns", c->before);
+	json_u64(j, "after_ns", c->after);
+	json_close(j);
+}
+
+static void changes_json(struct json *j, const struct steps *s)
+{
+	struct shifts all = { .n = 0 };
+	struct shift c;
+	size_t told = 0;
+
+	json_open(j, "changes", '[');
+	for (size_t i = 0; i < s->n && told < CHANGES; i++)
+		if (shifts_add(&all, s->step[i].dur_ns, &c)) {
+			change_json(j, s, &c);
+			told++;
+		}
+	if (told < CHANGES && shifts_end(&all, &c))
+		change_json(j, s, &c);
+	json_close(j);
+}
+
 static void series_json(struct json *j, const struct steps *s)
 {
 	static const char *const word[] = { "p50", "min", "max" };
@@ -50,6 +78,7 @@ static void series_json(struct json *j, const struct steps *s)
 	known(j, "p50", s->n, steps_quantile(s, 0, s->n, 0.5));
 	known(j, "p95", s->n, steps_quantile(s, 0, s->n, 0.95));
 	drift_json(j, s);
+	changes_json(j, s);
 	json_close(j);
 	json_open(j, "series", '{');
 	json_u64(j, "step0", s->n ? s->step[0].number : 0);

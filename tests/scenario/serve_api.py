@@ -213,6 +213,25 @@ def names(place):
         ok("unsafe" not in heads["Content-Security-Policy"], "and no script of a page could be inline", heads)
 
 
+def changes(place):
+    """Steps that become slower: the overview says from which one on."""
+    trace = place.path / "slower.json"
+    at, events = 0, []
+    for i in range(120):
+        dur = 1000 + i % 7 + (500 if i >= 70 else 0) + (9000 if i in (20, 100) else 0)
+        events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{i}", "pid": 1, "tid": 1, "ts": at, "dur": dur})
+        events.append({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": at + 10, "dur": dur - 20,
+                       "args": {"device": 0, "stream": 7, "correlation": i + 1}})
+        at += dur
+    trace.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    with Server(place, trace) as s:
+        got = s.get(f"run/{s.run()}/overview")
+        c = got["step"]["changes"]
+        ok(len(c) == 1 and c[0]["step"] == 70 and 1e6 <= c[0]["before_ns"] < 1.01e6 and 1.5e6 <= c[0]["after_ns"] < 1.51e6,
+           "steps that become slower are one change, at its step", got["step"])
+        ok(not faults("run/{id}/overview", got), "as the file says", faults("run/{id}/overview", got))
+
+
 def wire(place, store):
     """What an answer looks like on the wire."""
     with Server(place, store) as s:
@@ -248,6 +267,7 @@ with Place() as place:
     recorded(place, store)
     wire(place, store)
     names(place)
+    changes(place)
     if data():
         hta = data() / "kineto/hta"
         imported(place, hta / "trace_diff/control/control.json.gz")

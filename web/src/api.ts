@@ -197,7 +197,7 @@ export interface Finding {
 export interface Overview extends Reply {
 	run: Run;
 	range: Span;
-	step: { n: number; p50: number | null; p95: number | null; drift: number | null };
+	step: { n: number; p50: number | null; p95: number | null; drift: number | null; changes: { step: number; before_ns: number; after_ns: number }[] };
 	busy: number | null;
 	split: { class: string; ns: number; share: number; why: { text: string; ns: number }[] }[];
 	series: { step0: number; width: number; p50: number[]; min: number[]; max: number[] };

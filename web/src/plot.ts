@@ -46,6 +46,24 @@ export function axisY(g: CanvasRenderingContext2D, w: number, h: number, max: nu
 	return box;
 }
 
+/** Where something changed: a dashed line through the plot, with words if they fit between it and the next. */
+export function marks(g: CanvasRenderingContext2D, b: Box, at: { part: number; label: string }[]): void {
+	g.strokeStyle = g.fillStyle = colour('heat');
+	g.lineWidth = 1;
+	g.textAlign = 'left';
+	g.textBaseline = 'top';
+	g.setLineDash([3, 3]);
+	at.forEach((m, i) => {
+		const x = Math.round(b.x + m.part * b.w) + 0.5, end = i + 1 < at.length ? b.x + at[i + 1]!.part * b.w : b.x + b.w;
+		g.beginPath();
+		g.moveTo(x, b.y);
+		g.lineTo(x, b.y + b.h);
+		g.stroke();
+		if (g.measureText(m.label).width + 8 < end - x) g.fillText(m.label, x + 4, b.y + 2);
+	});
+	g.setLineDash([]);
+}
+
 /** Median line, min-max band, and the worst of each column as a dot where it stands out. */
 export function band(g: CanvasRenderingContext2D, b: Box, max: number, p50: number[], lo: number[], hi: number[]): void {
 	const n = p50.length;

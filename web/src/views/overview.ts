@@ -6,7 +6,7 @@ import { button, canvas, fill, h, name } from '../dom';
 import * as fmt from '../fmt';
 import { nameLink, ownCost, ribbon } from '../frame';
 import { t, word } from '../i18n';
-import { axisY, band, font } from '../plot';
+import { axisY, band, font, marks } from '../plot';
 import { go, state } from '../state';
 import { table } from '../table';
 import { empty, loader, type Shown, type View } from '../view';
@@ -33,12 +33,23 @@ export function partName(id: string): string {
 	return id === 'idle' ? t('class.idle') : t(`class.${classOf(id)}`);
 }
 
+function change(c: Overview['step']['changes'][number]): string {
+	return t('overview.change', { before: fmt.time(c.before_ns), after: fmt.time(c.after_ns) });
+}
+
+/** The same in words, for who does not see the plot. */
+function changes(o: Overview): HTMLElement | null {
+	const list = o.step.changes.slice(0, 8).map((c) => t('overview.changed', { n: fmt.count(c.step), change: change(c) })).join('; ');
+	return list ? h('p', { class: 'note changes' }, list, o.step.changes.length > 8 ? '…' : '') : null;
+}
+
 function stepPlot(o: Overview): HTMLElement {
 	const s = o.series, max = Math.max(...s.max, 1) * 1.05;
 	const c = canvas((g, w, hh) => {
 		const b = axisY(g, w, hh, max, fmt.time);
 		band(g, b, max, s.p50, s.min, s.max);
 		font(g);
+		marks(g, b, o.step.changes.map((x) => ({ part: (x.step - s.step0) / Math.max(1, s.width * (s.p50.length - 1)), label: change(x) })).filter((m) => m.part >= 0 && m.part <= 1));
 		g.fillStyle = colour('dim');
 		g.textBaseline = 'bottom';
 		g.textAlign = 'left';
@@ -175,7 +186,7 @@ function draw(host: HTMLElement, { o, w: wins, d: diff, p }: Answers): void {
 		figures(o), diff ? versus(diff) : null,
 		o.partial && !o.range.whole ? h('p', { class: 'note warn' }, t('state.partial', { from: fmt.time(o.range.t0), to: fmt.time(o.range.t1) })) : null,
 		o.busy === null ? null : split(o),
-		o.series.p50.length > 2 ? h('div', { class: 'block' }, h('h3', null, t('overview.steps')), stepPlot(o)) : null,
+		o.series.p50.length > 2 ? h('div', { class: 'block' }, h('h3', null, t('overview.steps')), stepPlot(o), changes(o)) : null,
 		wins && o.busy !== null ? windowPlot(wins, o.run.gpus) : null, o.busy === null ? null : lists(o), processes(p));
 }
 
