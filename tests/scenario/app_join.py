@@ -91,7 +91,8 @@ def stopped():
         cont = time.monotonic()
         out, err = proc.communicate(timeout=30)
         e, at = told(out), [t for t, joined in moments(out) if joined]
-        ok(e.get("first_ns", 1 << 40) < 5e6, f"the first emit took {e.get('first_ns', 0) / 1e6:.2f} ms", e)
+        # It waits a millisecond; what a busy machine adds is far below the 1.5 s of the daemon.
+        ok(e.get("first_ns", 1 << 40) < 250e6, f"the first emit took {e.get('first_ns', 0) / 1e6:.2f} ms", e)
         ok(at and 0 <= at[0] - cont < 1.5, "it joins when aond goes on", f"{at} {cont} {err}")
         exact(p, d, "a daemon that was stopped", e)
 
