@@ -63,7 +63,7 @@ int krows_kernels(struct krows *rs, struct ask *q, struct json *j, bool ranks)
 				return err;
 			if (j)
 				analysis_json(j, an, &q->run);
-			return fill_events(rs, an, ROLL_KERNEL, ranks);
+			return fill_events(rs, an, &q->run, ROLL_KERNEL, ranks);
 		}
 		if (j)
 			range_json(j, t0, t1, &q->run);
@@ -107,7 +107,7 @@ int api_ops(struct ask *q, struct json *j, struct answer *a)
 	if (err < 0)
 		return err;
 	analysis_json(j, an, &q->run);
-	err = fill_events(&rs, an, group ? ROLL_MODULE : ROLL_OP, false);
+	err = fill_events(&rs, an, &q->run, group ? ROLL_MODULE : ROLL_OP, false);
 	err = err ? err : page_json(q, j, &rs);
 	krows_fini(&rs);
 	return err;

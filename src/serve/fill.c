@@ -30,11 +30,14 @@ static void take_quantiles(struct krows *rs, const struct insight *in, enum insi
 	}
 }
 
-int fill_events(struct krows *rs, const struct analysis *an, enum insight_by by, bool ranks)
+int fill_events(struct krows *rs, const struct analysis *an, const struct run *run,
+		enum insight_by by, bool ranks)
 {
 	const struct trace *t = an->t;
 	int err = 0;
 
+	rs->from_ns = an->from_ns > run->t0 ? an->from_ns : run->t0;
+	rs->to_ns = an->to_ns;
 	for (size_t i = 0; i < t->events && !err; i++) {
 		const struct event *e = &t->event[i];
 		uint32_t name;
@@ -53,6 +56,7 @@ int fill_events(struct krows *rs, const struct analysis *an, enum insight_by by,
 			r->class = event_class(an->in->names, t, i);
 		err = krow_add(r, e->dur_ns,
 			       e->kind == EVENT_COPY || e->kind == EVENT_MEMSET ? e->a : 0);
+		krow_trend(rs, r, e->start_ns, e->start_ns + e->dur_ns, e->dur_ns);
 	}
 	take_quantiles(rs, an->in, by, ranks);
 	return err;
@@ -86,6 +90,13 @@ static void hist_add(struct krow *r, const struct sketch *s)
 	}
 }
 
+/* The sums of a process, over time. */
+struct trends {
+	struct krows *rs;
+	const struct gather *g;
+	int32_t rank;
+};
+
 static int take_rollup(struct krows *rs, const struct gather *g, const struct gather_row *from,
 		       const struct names *names, int32_t rank)
 {
@@ -105,6 +116,25 @@ static int take_rollup(struct krows *rs, const struct gather *g, const struct ga
 	return sketch_merge(&r->sketch, &from->sketch);
 }
 
+static int on_trend(void *arg, const struct window *w)
+{
+	struct trends *t = arg;
+
+	for (uint32_t i = 0; i < w->rows; i++) {
+		const struct rollup *u = &w->row[i];
+		struct gather_row as = { .name = u->name };
+		struct krow *r;
+
+		if (u->kind >= 32 || !(GATHER_GPU & 1u << u->kind))
+			continue;
+		r = krows_of(t->rs, gather_name(t->g, &as), t->rank);
+		if (!r)
+			return -ENOMEM;
+		krow_trend(t->rs, r, w->start_ns, w->start_ns + WINDOW_NS, u->total_ns);
+	}
+	return 0;
+}
+
 static int fill_process(struct krows *rs, struct ask *q, const struct process *p,
 			const struct names *names, bool ranks)
 {
@@ -122,6 +152,9 @@ static int fill_process(struct krows *rs, struct ask *q, const struct process *p
 	for (size_t i = 0; row && i < n && !err; i++)
 		err = take_rollup(rs, &g, row[i], names, rank);
 	free(row);
+	err = err ? err
+		  : store_each_window(q->run.src->st, &(struct store_filter){ .process = p->id },
+				      on_trend, &(struct trends){ rs, &g, rank });
 	gather_fini(&g);
 	return err;
 }
@@ -134,6 +167,8 @@ int fill_rollups(struct krows *rs, struct ask *q, bool ranks)
 	int err = ask_ranks(q, &list);
 
 	err = err ? err : names_new(&names, &no_trace);
+	rs->from_ns = q->run.t0;
+	rs->to_ns = q->run.t1 + 1;
 	for (size_t i = 0; i < q->run.processes && !err; i++)
 		if (url_listed(list, (int64_t)q->run.process[i].origin.rank - 1))
 			err = fill_process(rs, q, &q->run.process[i], names, ranks);
@@ -200,9 +235,11 @@ static int on_columns(void *arg, uint32_t process, const struct event_columns *e
 		if (c->ranged && (e->start_ns[i] < c->from_ns || e->start_ns[i] >= c->to_ns))
 			continue;
 		r = column_row(c, e->name[i], kind);
-		err = r ? krow_add(r, e->dur_ns[i],
-				   kind == EVENT_COPY || kind == EVENT_MEMSET ? e->a[i] : 0)
-			: -ENOMEM;
+		if (!r)
+			return -ENOMEM;
+		err = krow_add(r, e->dur_ns[i],
+			       kind == EVENT_COPY || kind == EVENT_MEMSET ? e->a[i] : 0);
+		krow_trend(c->rs, r, e->start_ns[i], e->start_ns[i] + e->dur_ns[i], e->dur_ns[i]);
 	}
 	return err;
 }
@@ -212,7 +249,7 @@ int fill_columns(struct krows *rs, struct ask *q, bool ranks)
 {
 	static const struct trace no_trace;
 	struct columns c = { .rs = rs, .q = q };
-	uint32_t cols = EVENT_COL_NAME | EVENT_COL_DUR | EVENT_COL_A;
+	uint32_t cols = EVENT_COL_NAME | EVENT_COL_START | EVENT_COL_DUR | EVENT_COL_A;
 	uint64_t t0, t1;
 	const char *list;
 	int err = ask_range(q, &t0, &t1);
@@ -224,6 +261,8 @@ int fill_columns(struct krows *rs, struct ask *q, bool ranks)
 	c.ranged = t0 || t1 != UINT64_MAX;
 	c.from_ns = q->run.t0 + t0;
 	c.to_ns = t1 == UINT64_MAX ? UINT64_MAX : q->run.t0 + t1;
+	rs->from_ns = c.from_ns;
+	rs->to_ns = c.to_ns < q->run.t1 ? c.to_ns : q->run.t1 + 1;
 	for (size_t i = 0; i < q->run.processes && !err; i++) {
 		const struct process *p = &q->run.process[i];
 		struct store_filter f = { .process = p->id };
@@ -235,8 +274,7 @@ int fill_columns(struct krows *rs, struct ask *q, bool ranks)
 		c.rank = ranks ? (int32_t)p->origin.rank - 1 : TRACE_NO_RANK;
 		if (c.rows)
 			memset(c.row, 0, c.rows * sizeof(*c.row));
-		err = store_each_columns(q->run.src->st, &f,
-					 c.ranged ? cols | EVENT_COL_START : cols, on_columns, &c);
+		err = store_each_columns(q->run.src->st, &f, cols, on_columns, &c);
 	}
 	free(c.row);
 	names_free(c.names);

@@ -101,6 +101,46 @@ int krow_add(struct krow *r, uint64_t ns, uint64_t bytes)
 	return sketch_add(&r->sketch, ns, 1);
 }
 
+static uint32_t part_of(const struct krows *rs, uint64_t at_ns)
+{
+	double part = (double)(at_ns - rs->from_ns) * ROW_PARTS / (double)(rs->to_ns - rs->from_ns);
+
+	return part < ROW_PARTS ? (uint32_t)part : ROW_PARTS - 1;
+}
+
+static uint64_t part_end(const struct krows *rs, uint32_t part)
+{
+	return rs->from_ns + (uint64_t)((double)(rs->to_ns - rs->from_ns) * (part + 1) / ROW_PARTS);
+}
+
+static uint64_t within(const struct krows *rs, uint64_t ns)
+{
+	return ns < rs->from_ns ? rs->from_ns : ns > rs->to_ns ? rs->to_ns : ns;
+}
+
+void krow_trend(const struct krows *rs, struct krow *r, uint64_t from_ns, uint64_t to_ns,
+		uint64_t ns)
+{
+	uint64_t from = within(rs, from_ns), to = within(rs, to_ns), at = from, left = ns;
+	uint32_t part, last;
+
+	if (rs->to_ns <= rs->from_ns)
+		return;
+	part = part_of(rs, from);
+	last = to > from ? part_of(rs, to - 1) : part;
+	for (; part < last; part++) {
+		uint64_t end = part_end(rs, part), share;
+		double some = end > at ? (double)ns * (double)(end - at) / (double)(to - from) : 0;
+
+		share = some < (double)left ? (uint64_t)some : left;
+		share = share < left ? share : left;
+		r->trend[part] += share;
+		left -= share;
+		at = end > at ? end : at;
+	}
+	r->trend[part] += left;
+}
+
 static double sort_key(const struct krow *r, enum krows_sort by)
 {
 	switch (by) {
@@ -201,6 +241,10 @@ static void krow_json(struct json *j, const struct krow *r, uint64_t total)
 	json_open(j, "hist", '[');
 	for (size_t i = 0; i < ROW_CELLS; i++)
 		json_u64(j, NULL, r->hist[i]);
+	json_close(j);
+	json_open(j, "trend", '[');
+	for (size_t i = 0; i < ROW_PARTS; i++)
+		json_u64(j, NULL, r->trend[i]);
 	json_close(j);
 	/* Until the models of devices are there. */
 	json_null(j, "bound");

@@ -8,6 +8,7 @@
 #include "serve/api.h"
 
 #define ROW_CELLS 32u /* of a histogram: cell i has calls below 2^(i+6) ns */
+#define ROW_PARTS 16u /* of a trend: time in equal parts of the range */
 #define NO_CLASS  CLASSES
 
 struct krow {
@@ -17,6 +18,7 @@ struct krow {
 	uint64_t ns, calls, min, max, bytes;
 	uint64_t p50, p99; /* 0 with a sketch: asked of it */
 	uint32_t hist[ROW_CELLS];
+	uint64_t trend[ROW_PARTS];
 	struct sketch sketch; /* owned */
 };
 
@@ -25,6 +27,7 @@ struct krows {
 	size_t n, cap;
 	uint32_t *slot; /* owned: hash of name and rank -> index + 1 */
 	size_t slots;
+	uint64_t from_ns, to_ns; /* of trends */
 };
 
 int krows_init(struct krows *rs);
@@ -32,6 +35,10 @@ void krows_fini(struct krows *rs);
 /* The row of a name, made if there is none; NULL: out of memory. Good until the next call. */
 struct krow *krows_of(struct krows *rs, const char *name, int32_t rank);
 int krow_add(struct krow *r, uint64_t ns, uint64_t bytes); /* one call */
+/* `ns` of time that was spent evenly in [from_ns, to_ns); what is outside of the range is at its
+ * ends. */
+void krow_trend(const struct krows *rs, struct krow *r, uint64_t from_ns, uint64_t to_ns,
+		uint64_t ns);
 
 enum krows_sort { SORT_TOTAL, SORT_CALLS, SORT_AVG, SORT_MAX, SORT_NAME };
 #define ROWS_SORTS "total|calls|avg|max|name"

@@ -97,6 +97,7 @@ def recorded(place, store):
             was = mine.setdefault(k["name"], [0, 0])
             was[0] += k["ns"]
             was[1] += k["calls"]
+        ok(all(sum(k["trend"]) == k["ns"] for i in ids for k in s.get(f"run/{i}/kernels")["rows"]), "trends have all of their time")
         ok(mine == sums, "kernels have the times and counts of aon report's rollups", (mine, sums))
         ok(s.stop() == 0, "it ends cleanly on SIGTERM", s.log.read_text())
 
@@ -117,7 +118,8 @@ def imported(place, trace):
         k = s.get(at + "kernels?limit=5000")
         ok(by_name(map(told, k["rows"])) == by_name(map(row, r["kernels"])), "kernels are those of aon report")
         ok(k["total_ns"] == sum(x["ns"] for x in k["rows"]) and k["rest"] == {"n": 0, "ns": 0} and
-           all(sum(x["hist"]) == x["calls"] for x in k["rows"]), "their sums and histograms hold all calls", k["rest"])
+           all(sum(x["hist"]) == x["calls"] and sum(x["trend"]) == x["ns"] for x in k["rows"]),
+           "their sums, histograms and trends hold all calls", k["rest"])
         for group, word in (("op", "ops"), ("module", "modules")):
             o = s.get(f"{at}ops?group={group}&limit=5000")["rows"]
             ok(by_name(map(told, o)) == by_name(map(row, r[word])), f"{word} are those of aon report")
@@ -230,6 +232,11 @@ def changes(place):
         ok(len(c) == 1 and c[0]["step"] == 70 and 1e6 <= c[0]["before_ns"] < 1.01e6 and 1.5e6 <= c[0]["after_ns"] < 1.51e6,
            "steps that become slower are one change, at its step", got["step"])
         ok(not faults("run/{id}/overview", got), "as the file says", faults("run/{id}/overview", got))
+        trend = s.get(f"run/{s.run()}/kernels")["rows"][0]["trend"]
+        part = at * 1000 / 16
+        ok(all(0.8 * part < x <= 1.001 * part for x in trend), "a kernel that runs all the time has a flat trend", trend)
+        first = s.get(f"run/{s.run()}/kernels?t0=0&t1={at * 1000 // 4}")["rows"][0]
+        ok(sum(first["trend"]) == first["ns"] and min(first["trend"]) > 0.8 * part / 4, "also in a part of the time", first)
 
 
 def wire(place, store):

@@ -181,8 +181,49 @@ static void shorts(void)
 		     "%s is %s for short", c[i].name, out);
 }
 
+static bool trend_is(const struct krow *r, size_t part, uint64_t ns)
+{
+	for (size_t i = 0; i < ROW_PARTS; i++)
+		if (r->trend[i] != (i == part ? ns : 0))
+			return false;
+	return true;
+}
+
+static uint64_t trend_sum(const struct krow *r)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < ROW_PARTS; i++)
+		sum += r->trend[i];
+	return sum;
+}
+
+static void trends(void)
+{
+	struct krows rs = { .from_ns = 1000, .to_ns = 2600 };
+	struct krow r[6] = { { .ns = 0 } };
+	bool even = true;
+
+	krow_trend(&rs, &r[0], 1250, 1260, 10);
+	T_OK(trend_is(&r[0], 2, 10), "time is in the part that it was spent in");
+	krow_trend(&rs, &r[1], 1000, 2600, 1600);
+	for (size_t i = 0; i < ROW_PARTS; i++)
+		even = even && r[1].trend[i] == 100;
+	T_OK(even, "or in all of them");
+	krow_trend(&rs, &r[2], 1050, 1350, 7);
+	T_OK(trend_sum(&r[2]) == 7 && r[2].trend[1] >= r[2].trend[0], "none is lost by rounding");
+	krow_trend(&rs, &r[3], 0, 10, 5);
+	krow_trend(&rs, &r[4], 9000, UINT64_MAX, 6);
+	T_OK(trend_is(&r[3], 0, 5) && trend_is(&r[4], ROW_PARTS - 1, 6),
+	     "what is outside of the range is at its ends");
+	rs = (struct krows){ .from_ns = 0, .to_ns = UINT64_MAX };
+	krow_trend(&rs, &r[5], 0, UINT64_MAX, UINT64_MAX);
+	T_OK(trend_sum(&r[5]) == UINT64_MAX, "a range may be as long as it is");
+}
+
 int main(void)
 {
+	trends();
 	good_targets();
 	bad_targets();
 	numbers();

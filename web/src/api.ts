@@ -162,6 +162,7 @@ export interface Row {
 	p99: number;
 	bytes?: number;
 	hist?: number[] | null;
+	trend: number[]; // ns in each sixteenth of the range
 	bound?: string | null;
 	limit?: number | null;
 	wasted?: number | null;

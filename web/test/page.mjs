@@ -65,6 +65,9 @@ async function kernels(t, run) {
 	const first = await t.page.locator('main tbody tr[data-i="0"] td').allInnerTexts();
 	const heaviest = [...k.rows].sort((a, b) => b.ns - a.ns)[0];
 	ok(first.includes(heaviest.short || heaviest.name) && near(ns(`${first[3]} ${unit}`), heaviest.ns, 0.01), 'the heaviest kernel is the first row, with its time', [first, heaviest]);
+	const bars = await t.page.locator('main tbody tr[data-i="0"] .spark i').evaluateAll((all) => all.map((e) => e.getBoundingClientRect().height));
+	const most = Math.max(...heaviest.trend);
+	ok(bars.length === 16 && bars.every((x, i) => Math.abs(x - (14 * heaviest.trend[i]) / most) <= 1.01), 'and its trend', [bars, heaviest.trend]);
 	ok(Number(await t.page.locator('main table').first().getAttribute('aria-rowcount')) === k.rows.length, 'every kernel has a row', k.rows.length);
 	await t.page.locator('main tbody tr[data-i="0"]').focus();
 	await t.page.keyboard.press('ArrowDown');

@@ -39,6 +39,13 @@ function histogram(k: Row): HTMLElement | null {
 	return h('section', null, h('h3', { class: 'dim' }, t('kernels.hist')), c.el);
 }
 
+/** Time in each sixteenth of the range, against the most of them. */
+function spark(k: Row): HTMLElement {
+	const max = Math.max(...k.trend, 1);
+	return h('span', { class: 'spark', role: 'img', 'aria-label': t('kernels.trend.alt', { first: fmt.time(k.trend[0]), last: fmt.time(k.trend[k.trend.length - 1]) }) },
+		k.trend.map((ns) => h('i', { style: { height: `${Math.ceil((ns / max) * 14)}px`, background: `var(--${classOf(k.class)})` } })));
+}
+
 function details(k: Row): void {
 	const f = (key: string, v: string) => [h('dt', null, key), h('dd', null, v)];
 	drawer(h('div', null, h('div', { class: 'full', translate: 'no' }, k.name),
@@ -62,6 +69,7 @@ function columns(rows: Row[]): Column<Row>[] {
 		{ id: 'ns', head: 'col.total', unit, sort: (k) => k.ns, cell: (k) => fmt.inUnit(k.ns, div) },
 		{ id: 'share', head: 'col.share', sort: (k) => k.share, cell: (k) => fmt.percent(k.share) },
 		{ id: 'bar', head: 'col.none', opt: true, left: true, cell: (k) => h('i', { class: 'swatch', style: { width: `${Math.max(1, Math.round(k.share * 120))}px`, background: `var(--${classOf(k.class)})` } }) },
+		{ id: 'trend', head: 'col.trend', opt: true, left: true, tip: 'col.trend.tip', cell: spark },
 		{ id: 'calls', head: 'col.calls', sort: (k) => k.calls, cell: (k) => fmt.count(k.calls) },
 		{ id: 'avg', head: 'col.avg', unit: 'µs', sort: (k) => k.ns / Math.max(1, k.calls), cell: (k) => fmt.inUnit(k.ns / Math.max(1, k.calls), 1e3) },
 		{ id: 'p50', head: 'col.p50', unit: 'µs', opt: true, sort: (k) => k.p50, cell: (k) => fmt.inUnit(k.p50, 1e3) },
