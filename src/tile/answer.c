@@ -298,6 +298,8 @@ static int put_row(struct row *r, const struct tile_ask *a, uint64_t index, size
 		if (i > skip && (out->len >= a->bytes || view_now() >= until))
 			break;
 		h.epoch = (uint32_t)v->names;
+		if (v->unread)
+			h.flags |= TILE_LIVE;
 		if (v->live && (v->t1_ns < LIVE_NS || r->to > v->t1_ns - LIVE_NS))
 			h.flags |= TILE_LIVE;
 		out->live |= h.flags & TILE_LIVE;

@@ -305,25 +305,11 @@ static int read_block(struct tile_view *v, const struct feed_block *b, uint64_t 
 	return err < 0 ? err : 0;
 }
 
-static int read_from(struct tile_view *v, uint64_t from)
+/* All of them were read, or it failed. */
+static int read_end(struct tile_view *v, int err)
 {
-	struct feed_block *b;
-	size_t n, waiting = 0;
-	int err = choose_blocks(v, from, &b, &n);
+	struct reading *r = &v->reading;
 
-	if (err < 0)
-		return err;
-	for (size_t i = 0; i < n && !err; i++) {
-		err = read_block(v, &b[i], from, &waiting);
-		if (!err && waiting >= WAITING && i + 1 < n) {
-			err = hand_on_all(v, view_rel(v, b[i + 1].t0_ns));
-			waiting = 0;
-			for (size_t k = 0; k < v->groups; k++)
-				waiting += v->group[k].n;
-			waiting /= 2; /* those that stay are looked at again, so not too often */
-		}
-	}
-	free(b);
 	err = err ? err : hand_on_all(v, UINT64_MAX);
 	for (size_t i = 0; i < v->groups; i++) {
 		free(v->group[i].piece);
@@ -333,7 +319,37 @@ static int read_from(struct tile_view *v, uint64_t from)
 	}
 	for (size_t i = 0; i < v->tracks && !err; i++)
 		err = levels_seal(&v->track[i]->levels);
+	if (err)
+		v->blocks = r->was;
+	for (size_t i = r->was; i < v->blocks; i++)
+		v->events += v->feed->block[i].events;
+	free(r->block);
+	*r = (struct reading){ 0 };
 	return err;
+}
+
+/* Until view_now() is `until`, but one block at least. 1: there are more. */
+static int read_on(struct tile_view *v, uint64_t until)
+{
+	struct reading *r = &v->reading;
+	int err = 0;
+
+	while (r->at < r->n && !err) {
+		const struct feed_block *b = &r->block[r->at++];
+
+		err = read_block(v, b, r->from, &r->waiting);
+		r->events += b->events;
+		if (!err && r->waiting >= WAITING && r->at < r->n) {
+			err = hand_on_all(v, view_rel(v, b[1].t0_ns));
+			r->waiting = 0;
+			for (size_t k = 0; k < v->groups; k++)
+				r->waiting += v->group[k].n;
+			r->waiting /= 2; /* those that stay are looked at again, so not too often */
+		}
+		if (!err && r->at < r->n && view_now() >= until)
+			return 1;
+	}
+	return read_end(v, err);
 }
 
 /* Cuts all tracks back to where the new blocks begin; returns from where to read. */
@@ -360,31 +376,44 @@ static int cut_tracks(struct tile_view *v, uint64_t *from)
 	return err;
 }
 
-int view_build(struct tile_view *v)
+/* What came since the last reading, or all: from where it is to be read, and which blocks. */
+static int read_begin(struct tile_view *v)
 {
+	struct reading *r = &v->reading;
 	size_t blocks = v->feed->blocks;
-	uint64_t from = 0;
 	int err;
 
-	if (v->blocks == blocks && v->blocks)
-		return 0;
 	if (!v->t0_ns)
 		for (size_t i = 0; i < blocks; i++)
 			if (!i || v->feed->block[i].t0_ns < v->t0_ns)
 				v->t0_ns = v->feed->block[i].t0_ns;
 	err = make_ways(v);
-	err = err ? err : cut_tracks(v, &from);
-	err = err ? err : read_from(v, from);
+	err = err ? err : cut_tracks(v, &r->from);
+	err = err ? err : choose_blocks(v, r->from, &r->block, &r->n);
 	if (err)
 		return err;
-	for (size_t i = v->blocks; i < blocks; i++)
-		v->events += v->feed->block[i].events;
-	v->blocks = blocks;
+	for (size_t i = 0; i < r->n; i++)
+		r->of += r->block[i].events;
+	r->was = v->blocks;
+	v->blocks = blocks; /* below its base a track is told from these */
 	return 0;
+}
+
+int view_build(struct tile_view *v, uint64_t until)
+{
+	int err = 0;
+
+	if (!v->reading.block) {
+		if (v->blocks == v->feed->blocks && v->blocks)
+			return 0;
+		err = read_begin(v);
+	}
+	return err ? err : read_on(v, until);
 }
 
 void view_build_fini(struct tile_view *v)
 {
+	free(v->reading.block);
 	for (size_t i = 0; i < v->groups; i++)
 		free(v->group[i].piece);
 	free(v->group);

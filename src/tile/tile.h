@@ -2,7 +2,7 @@
 /*
  * tile.h - a run as a timeline: tracks, names, and tiles of them at any level of detail.
  *
- * A view reads its source once, in the order of time, and keeps of each track how long each class
+ * A view reads its source once, in the order of time (at once, or step by step), and keeps of each track how long each class
  * was at work in cells of 2^L ns, about a byte an event; what is finer than that is read from the
  * source again. It holds no events. Times are nanoseconds since the view's t0. Any thread may
  * call any function; answers that point into the view are good until tile_close(), as tracks
@@ -53,25 +53,31 @@ struct tile_opts {
 	uint64_t t0_ns;   /* 0: the first event */
 	size_t bytes_max; /* 0: TILE_BYTES_MAX */
 	bool live;        /* more will come */
+	bool later;       /* open it without reading: tile_read() does */
 	/* How names are shown; NULL: as they are. What it returns is good for ever. Asked while a
 	 * view is opened or refreshed. */
 	const char *(*show)(const char *name);
 };
 
-/* The source is borrowed; a trace is sealed. Reads all of it. */
+/* The source is borrowed; a trace is sealed. Reads all of it, unless told `later`. */
 int tile_open_store(struct tile_view **out, struct store *st, const struct tile_opts *o);
 int tile_open_trace(struct tile_view **out, const struct trace *t, const struct tile_opts *o);
 void tile_close(struct tile_view *v); /* NULL is allowed */
 
-/* Reads what came since; cheap when nothing did. */
+/* Reads on for about `ns`. 1: there is more; then what is told of the view is what was read so
+ * far, and every tile is flagged as live. 0: all was read. */
+int tile_read(struct tile_view *v, uint64_t ns);
+/* Reads all that is left and what came since; cheap when nothing did. */
 int tile_refresh(struct tile_view *v);
 void tile_ended(struct tile_view *v); /* nothing will come any more */
 
 struct tile_about {
 	uint64_t t0_ns, t1_ns; /* of the source's clock; end of the last event */
 	uint64_t events, lost;
-	uint64_t left; /* events of lanes without a track */
-	uint64_t gone; /* blocks that the source dropped while it was read */
+	uint64_t left;          /* events of lanes without a track */
+	uint64_t gone;          /* blocks that the source dropped while it was read */
+	uint64_t read, to_read; /* events, while it is partial */
+	bool partial;           /* tile_read() has more to do */
 	size_t tracks, names, bytes;
 	bool live;
 };

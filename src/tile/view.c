@@ -24,7 +24,9 @@ static int view_new(struct tile_view **out, struct feed *f, const struct tile_op
 	if (v->scratch && names_new(&v->classes, NULL) == 0 && why_new(&v->why) == 0)
 		err = view_names_init(v);
 	err = err ? err : f->refresh(f);
-	err = err ? err : view_build(v);
+	if (!err && !o->later)
+		err = view_build(v, UINT64_MAX);
+	v->unread = o->later;
 	if (err < 0) {
 		tile_close(v);
 		return err;
@@ -70,13 +72,27 @@ void tile_close(struct tile_view *v)
 	free(v);
 }
 
-int tile_refresh(struct tile_view *v)
+int tile_read(struct tile_view *v, uint64_t ns)
 {
-	int err;
+	int more;
 
 	pthread_mutex_lock(&v->lock);
-	err = v->feed->refresh(v->feed);
-	err = err ? err : view_build(v);
+	more = view_build(v, view_now() + ns);
+	v->unread = v->unread && more;
+	pthread_mutex_unlock(&v->lock);
+	return more;
+}
+
+int tile_refresh(struct tile_view *v)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&v->lock);
+	if (v->unread) /* what came since is cut in when the rest is there */
+		err = view_build(v, UINT64_MAX);
+	err = err ? err : v->feed->refresh(v->feed);
+	err = err ? err : view_build(v, UINT64_MAX);
+	v->unread = v->unread && err;
 	pthread_mutex_unlock(&v->lock);
 	return err;
 }
@@ -97,6 +113,9 @@ void tile_about(struct tile_view *v, struct tile_about *out)
 				    .lost = v->feed->lost,
 				    .left = v->left,
 				    .gone = v->gone,
+				    .read = v->reading.events,
+				    .to_read = v->reading.of,
+				    .partial = v->unread,
 				    .tracks = v->tracks,
 				    .names = v->names,
 				    .bytes = v->bytes,

@@ -79,6 +79,16 @@ struct group {
 
 #define GROUP_STEPS (LANE_HOST - 1)
 
+/* How far the blocks that are to be read were read. While there are some, no tile is final. */
+struct reading {
+	struct feed_block *block; /* owned, by start; NULL: none are to be read */
+	size_t n, at;
+	size_t was;          /* blocks that had been read before */
+	size_t waiting;      /* events in groups, about */
+	uint64_t from;       /* what ends before it is there already */
+	uint64_t events, of; /* of the blocks: read, and all */
+};
+
 struct tile_view {
 	pthread_mutex_t lock; /* guards all below */
 	struct feed *feed;    /* owned */
@@ -88,7 +98,9 @@ struct tile_view {
 	uint64_t t0_ns, t1_ns, events, left, gone;
 	size_t bytes, bytes_max;
 	bool live;
-	size_t blocks; /* of the feed's, that were read */
+	bool unread;   /* not all was read yet, once */
+	size_t blocks; /* of the feed's, that were read or are being read */
+	struct reading reading;
 
 	struct track **track; /* owned */
 	size_t tracks, cap_track;
@@ -133,7 +145,8 @@ int why_cut(struct tile_view *v, struct track *t, uint64_t ns);
 /* --- build.c --- */
 /* Event i of a block, in the view's terms. 1; 0: it is none of a timeline. */
 int view_piece(struct tile_view *v, const struct event_columns *c, size_t i, struct piece *out);
-int view_build(struct tile_view *v);
+/* Reads what is new until view_now() is `until`. 1: there is more to be read. */
+int view_build(struct tile_view *v, uint64_t until);
 void view_build_fini(struct tile_view *v);
 /* By start, the longest first, and in one order only. */
 int pieces_sort(struct piece *p, size_t n);

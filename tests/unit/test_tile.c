@@ -321,11 +321,13 @@ static void test_random(void)
 	for (unsigned i = 0; i < 40; i++) {
 		struct trace *t =
 			random_trace(1 + (unsigned)below(120), 8 + i % 48, i % 3 ? 0 : 1ull << 40);
-		struct tile_opts o = { 0 };
+		struct tile_opts o = { .later = i & 1 };
 		struct tile_view *v;
 
 		if (tile_open_trace(&v, t, &o) < 0)
 			abort();
+		while (o.later && tile_read(v, 0) > 0)
+			;
 		bad += !view_is_true(v);
 		for (uint32_t k = 0; k < v->tracks; k++)
 			if (v->track[k]->pub.kind != TRACK_COUNTER &&
@@ -469,6 +471,128 @@ static void test_dense(void)
 	trace_free(k.t);
 }
 
+static bool same_tiles(struct tile_view *a, struct tile_view *b)
+{
+	if (a->tracks != b->tracks)
+		return false;
+	for (size_t i = 0; i < a->tracks; i++) {
+		size_t other = 0;
+
+		for (; other < b->tracks; other++)
+			if (b->track[other]->lane == a->track[i]->lane &&
+			    b->track[other]->pub.kind == a->track[i]->pub.kind)
+				break;
+		if (other == b->tracks || a->track[i]->pub.n != b->track[other]->pub.n)
+			return false;
+	}
+	return true;
+}
+
+/* --- step by step --- */
+
+/* Two streams, a thread with ranges that end late, and calls that launch. */
+static struct trace *long_trace(void)
+{
+	struct kit k = { 0 };
+
+	if (trace_new(&k.t) < 0)
+		abort();
+	kit_file(&k, 0);
+	for (unsigned i = 0; i < 200000; i++) {
+		struct event e = { .kind = EVENT_KERNEL,
+				   .start_ns = 5000 + i * 1000ull,
+				   .dur_ns = 300 + i % 7 * 100,
+				   .name = kit_name(&k, i % 3 ? "gemm" : "relu"),
+				   .corr = i + 1 };
+		bool call = i % 4 == 0, range = i % 4 == 1;
+
+		if (call)
+			e = (struct event){ .kind = EVENT_API,
+					    .start_ns = e.start_ns,
+					    .dur_ns = 200,
+					    .name = kit_name(&k, "cudaLaunchKernel"),
+					    .corr = i + 3 };
+		if (range)
+			e = (struct event){ .kind = EVENT_RANGE,
+					    .start_ns = e.start_ns - (i % 997 ? 900 : 5000),
+					    .dur_ns = i % 997 ? 800 : 90000,
+					    .name = kit_name(&k, "forward") };
+		kit_add(&k, &e, call || range ? -1 : 0, call || range ? 1 : 7 + i % 2);
+	}
+	if (trace_seal(k.t) < 0)
+		abort();
+	return k.t;
+}
+
+/* All tracks' tiles of all of the time, but of fine levels some; `live`: each must say that it is not final. */
+static bool same_answers(struct tile_view *a, struct tile_view *b, bool live)
+{
+	uint32_t id[16];
+	bool ok = true;
+
+	for (uint32_t i = 0; i < 16; i++)
+		id[i] = i + 1;
+	for (uint8_t L = 0; L <= TILE_LEVEL_MAX && ok; L += 2) {
+		uint64_t last = a->t1_ns >> (L + TILE_SHIFT), most = L < 16 ? 1 : 20;
+		struct tile_ask q = { L,        0,         last < most ? last : most, id, 16, 0,
+				      SIZE_MAX, 1ull << 40 };
+		struct tile_answer x = { 0 }, y = { 0 };
+		struct seen s;
+
+		ok = tile_answer(a, &q, &x) == 0 && tile_answer(b, &q, &y) == 0;
+		for (size_t at = 0; live && ok && at < x.len;) {
+			at = see(&x, at, &s);
+			ok = at && s.flags & TILE_LIVE;
+		}
+		ok = ok && (live ? x.live : x.len == y.len && !memcmp(x.bytes, y.bytes, x.len));
+		free(x.bytes);
+		free(y.bytes);
+	}
+	return ok;
+}
+
+static void test_steps(void)
+{
+	struct trace *t = long_trace();
+	struct tile_opts now = { 0 }, later = { .later = true };
+	struct tile_about about = { 0 };
+	struct tile_view *v, *whole;
+	unsigned steps = 0, bad = 0, some = 0;
+	uint64_t read = 0;
+	int more;
+
+	if (tile_open_trace(&whole, t, &now) < 0 || tile_open_trace(&v, t, &later) < 0)
+		abort();
+	tile_about(v, &about);
+	T_OK(about.partial && !about.tracks, "a view that is read later begins with nothing");
+	while ((more = tile_read(v, 0)) > 0) {
+		tile_about(v, &about);
+		bad += !about.partial || about.read <= read || about.read >= about.to_read ||
+		       about.to_read != 200000;
+		read = about.read;
+		some += about.tracks > 0;
+		if (++steps % 9 == 0)
+			bad += !same_answers(v, whole, true);
+	}
+	T_OK(more == 0 && bad == 0 && steps > 10 && some > 3,
+	     "it says how far it is, and that no tile is final: %u steps, %u with tracks, %u bad",
+	     steps, some, bad);
+	tile_about(v, &about);
+	T_OK(!about.partial && about.events == 200000 && tile_read(v, 0) == 0 &&
+		     tile_refresh(v) == 0 && same_tiles(v, whole) && same_answers(v, whole, false),
+	     "when all is read, every level is as if it had been read at once");
+	tile_close(v);
+	if (tile_open_trace(&v, t, &later) < 0 || tile_read(v, 0) != 1 || tile_refresh(v) != 0)
+		abort();
+	T_OK(same_answers(v, whole, false), "a refresh reads what is left");
+	tile_close(v);
+	if (tile_open_trace(&v, t, &later) < 0 || tile_read(v, 0) != 1)
+		abort();
+	tile_close(v); /* half-read: nothing of it is left */
+	tile_close(whole);
+	trace_free(t);
+}
+
 /* --- a store, whole and as it grows --- */
 
 static void put_event(struct store *st, struct process *p, struct blob_enc *e,
@@ -492,23 +616,6 @@ static void put_event(struct store *st, struct process *p, struct blob_enc *e,
 		abort();
 	blob_fini(&b);
 	blob_packer_free(z);
-}
-
-static bool same_tiles(struct tile_view *a, struct tile_view *b)
-{
-	if (a->tracks != b->tracks)
-		return false;
-	for (size_t i = 0; i < a->tracks; i++) {
-		size_t other = 0;
-
-		for (; other < b->tracks; other++)
-			if (b->track[other]->lane == a->track[i]->lane &&
-			    b->track[other]->pub.kind == a->track[i]->pub.kind)
-				break;
-		if (other == b->tracks || a->track[i]->pub.n != b->track[other]->pub.n)
-			return false;
-	}
-	return true;
 }
 
 /* Ranges are stored when they end, so what comes late began long before. */
@@ -726,7 +833,9 @@ static void *asking(void *arg)
 
 		if (tile_answer(v, &a, &out) == 0)
 			free(out.bytes);
-		tile_refresh(v);
+		tile_read(v, 0);
+		if (i > 20)
+			tile_refresh(v);
 		tile_track(v, 1 + i % 4, &track);
 		tile_select(v, 0, i * 1000, id, 2, 1u << 30, sel);
 		if (tile_search(v, "gemm", 0, 1u << 30, hit, 4, &n, &all) == 0 && n) {
@@ -741,7 +850,7 @@ static void *asking(void *arg)
 static void test_threads(void)
 {
 	struct trace *t = random_trace(300, 14, 0);
-	struct tile_opts o = { 0 };
+	struct tile_opts o = { .later = true };
 	struct tile_view *v;
 	pthread_t th[3];
 
@@ -805,6 +914,7 @@ int main(void)
 	test_tracks();
 	test_random();
 	test_dense();
+	test_steps();
 	test_live();
 	test_next();
 	test_events();
