@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <search.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -47,7 +48,10 @@ struct result {
 	char text[DEMANGLE_MAX];
 };
 
-static void *all; /* of tsearch(): struct known, by name */
+static void *all;                                        /* of tsearch(): struct known, by name */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* `all`, and the texts in it */
+/* Held by who learns, so that what another learns now is known when one's own learning is over. */
+static pthread_mutex_t learning = PTHREAD_MUTEX_INITIALIZER;
 
 static int by_name(const void *a, const void *b)
 {
@@ -187,8 +191,11 @@ static size_t collect(int from, struct known *const name[], size_t n, int64_t un
 		if (!receive(from, &r.len, sizeof(r.len), until_ms) || r.len > DEMANGLE_MAX ||
 		    !receive(from, r.text, r.len, until_ms))
 			break;
-		if (r.len)
-			name[i]->text = strndup(r.text, r.len);
+		if (!r.len)
+			continue;
+		pthread_mutex_lock(&lock);
+		name[i]->text = strndup(r.text, r.len);
+		pthread_mutex_unlock(&lock);
 	}
 	return i;
 }
@@ -240,21 +247,31 @@ void demangle_learn(const char *const name[], size_t n)
 	int64_t until_ms = now_ms() + WAIT_MS;
 	size_t count = 0, from = 0;
 
+	pthread_mutex_lock(&learning);
+	pthread_mutex_lock(&lock);
 	for (size_t i = 0; fresh && i < n; i++) {
 		fresh[count] = mangled(name[i]) ? add(name[i]) : NULL;
 		count += fresh[count] != NULL;
 	}
+	pthread_mutex_unlock(&lock);
 	for (int i = 0; i < CHILDREN && from < count && now_ms() < until_ms; i++)
 		from += learn_some(fresh + from, count - from, until_ms);
+	pthread_mutex_unlock(&learning);
 	free(fresh);
 }
 
 const char *demangle(const char *name)
 {
 	struct known key = { .name = (char *)(uintptr_t)name }, *const * in;
+	const char *text;
 
-	in = mangled(name) ? tfind(&key, &all, by_name) : NULL;
-	return in && (*in)->text ? (*in)->text : name;
+	if (!mangled(name))
+		return name;
+	pthread_mutex_lock(&lock);
+	in = tfind(&key, &all, by_name);
+	text = in && (*in)->text ? (*in)->text : name;
+	pthread_mutex_unlock(&lock);
+	return text;
 }
 
 void demangle_trace(struct trace *t)

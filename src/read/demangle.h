@@ -20,7 +20,7 @@ struct trace;
  */
 void demangle_learn(const char *const name[], size_t n);
 
-/* What was learned of it, good until the process ends, or the name itself. */
+/* What was learned of it, good until the process ends, or the name itself. Any thread may ask. */
 const char *demangle(const char *name);
 
 /* All names of a trace that nothing is added to any more. */

@@ -42,10 +42,15 @@ int api_tracks(struct ask *q, struct json *j, struct answer *a)
 	struct timeline *tl;
 	int err = timeline_get(q, &tl, &v);
 
-	(void)a;
 	if (err < 0)
 		return err;
 	tile_about(v, &about);
+	a->fleeting = about.partial;
+	json_bool(j, "partial", about.partial);
+	if (about.partial) {
+		json_u64(j, "read", about.read);
+		json_u64(j, "to_read", about.to_read);
+	}
 	json_u64(j, "left", about.left);
 	json_open(j, "classes", '[');
 	for (size_t i = 0; i < TILE_GROUPS; i++)
@@ -82,11 +87,12 @@ int api_names(struct ask *q, struct json *j, struct answer *a)
 	char text[SHORT];
 	int err = ask_number(q, "from", 0, UINT32_MAX, &from);
 
-	(void)a;
 	err = err ? err : timeline_get(q, &tl, &v);
 	if (err < 0)
 		return err;
 	tile_about(v, &about);
+	a->fleeting = about.partial;
+	json_bool(j, "partial", about.partial);
 	epoch = about.names;
 	json_u64(j, "epoch", epoch);
 	json_open(j, "names", '[');
@@ -130,7 +136,7 @@ int api_tiles(struct ask *q, struct json *j, struct answer *a)
 	a->body = (char *)out.bytes;
 	a->len = out.len;
 	a->type = "application/octet-stream";
-	a->immutable = !q->run.live;
+	a->immutable = !q->run.live && !out.live;
 	a->plain = true;
 	a->next = out.next;
 	return 0;

@@ -264,7 +264,7 @@ static void answer_cached(struct ask *q, const char *target, struct answer *a)
 	if (cache_get(q->s->cache, &key, a))
 		return;
 	answer_route(q, a);
-	if (a->status == 200 && a->body)
+	if (a->status == 200 && a->body && !a->fleeting)
 		cache_put(q->s->cache, &key, a);
 }
 

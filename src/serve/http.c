@@ -20,6 +20,7 @@
 #include "serve/analysis.h"
 #include "serve/http_priv.h"
 #include "serve/page.h"
+#include "serve/timeline.h"
 
 #define THREADS 4u
 #define SECOND  1000000000ull
@@ -365,6 +366,7 @@ int http_start(struct http **out, struct serve *s, const struct http_opts *o, ch
 		http_stop(h);
 		return err ? err : -EIO;
 	}
+	timelines_ahead(s, &h->self);
 	*out = h;
 	return 0;
 }

@@ -7,8 +7,8 @@
  *	serve_new(&s); serve_add(s, "store.db", NULL, &why);
  *	serve_ask(s, &who, "/api/v1/runs", &a); ... answer_fini(&a);
  *
- * Any thread may ask. Answers that need a run's events hold s->heavy, one at a time, so that the
- * memory of all of them together is bounded.
+ * Any thread may ask. Answers that need a run's events hold s->heavy, one at a time, and timelines
+ * are read by one thread, so that the memory of all of them together is bounded.
  */
 #ifndef AON_SERVE_H
 #define AON_SERVE_H
@@ -123,6 +123,7 @@ struct answer {
 	char file[64];    /* to save it as; "": not to be saved */
 	bool gzipped;     /* the body is */
 	bool immutable;   /* the same for ever under this address */
+	bool fleeting;    /* of a run that is still being read: not to be kept */
 	bool plain;       /* not worth compressing */
 	uint64_t next;    /* of tiles: where to go on; 0: that is all */
 	uint32_t retry_s; /* of 503 */

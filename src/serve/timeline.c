@@ -1,42 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * timeline.c - keeps views of a few runs. One is opened when it is first asked for, which reads all
- * of its run; the one that was not asked for longest makes room.
+ * timeline.c - keeps views of a few runs. One is opened when it is first asked for; the one that was
+ * not asked for longest makes room.
+ *
+ * A thread of its own reads what is open, one step after the other. Who asks waits until all of the
+ * run was read, or, if that is said, a moment, and is told what there is by then. Between two steps
+ * those go first who have something to ask of the view.
  */
 #include "serve/timeline.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "read/demangle.h"
+#include "serve/api.h"
 #include "store/store.h"
 
 #define VIEWS      3u
 #define VIEW_BYTES (24u << 20) /* of cells; a view then makes its tracks coarser */
+#define STEP_NS    20000000u   /* to read on */
+#define SOON_NS    50000000u   /* to wait for the rest, of who does not want to */
+#define ASKED_NS   50000000u   /* the reader lets others ask */
 
 struct timeline {
 	char id[RUN_ID]; /* "": free */
 	size_t processes;
 	uint64_t blob;
-	uint32_t users;
+	uint32_t users;  /* who has it, waits for it or reads it */
+	uint32_t asking; /* of them, who has it */
 	uint64_t used;
+	bool unread;         /* there is more for the reader to do */
+	int err;             /* why it cannot be read */
 	struct tile_view *v; /* owned */
 };
 
 struct timelines {
 	pthread_mutex_t lock;         /* all below; then serve.heavy */
+	pthread_cond_t news;          /* more was read or is to be read, one was put, it is over */
 	struct timeline *kept[VIEWS]; /* owned; NULL: free */
 	uint64_t clock;
+	pthread_t reader;
+	bool reading, stop;  /* there is a reader; it shall end */
+	struct serve *ahead; /* borrowed: whose newest run is read before it is asked for */
+	struct viewer who;   /* of it */
 };
 
 int timelines_new(struct timelines **out)
 {
 	struct timelines *t = calloc(1, sizeof(*t));
+	pthread_condattr_t attr;
 
 	if (!t)
 		return -ENOMEM;
 	pthread_mutex_init(&t->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&t->news, &attr);
+	pthread_condattr_destroy(&attr);
 	*out = t;
 	return 0;
 }
@@ -53,8 +75,15 @@ void timelines_free(struct timelines *t)
 {
 	if (!t)
 		return;
+	pthread_mutex_lock(&t->lock);
+	t->stop = true;
+	pthread_cond_broadcast(&t->news);
+	pthread_mutex_unlock(&t->lock);
+	if (t->reading)
+		pthread_join(t->reader, NULL);
 	for (size_t i = 0; i < VIEWS; i++)
 		timeline_free(t->kept[i]);
+	pthread_cond_destroy(&t->news);
 	pthread_mutex_destroy(&t->lock);
 	free(t);
 }
@@ -84,7 +113,7 @@ static int on_name(void *arg, uint32_t id, const char *text, size_t len)
 	return l->name[l->n] ? (int)(l->n++, 0) : -ENOMEM;
 }
 
-/* All names of a store at once: each batch of them takes a process. With serve.heavy held. */
+/* All names of a store at once: each batch of them takes a process. */
 static void learn_names(struct store *st)
 {
 	struct learning l = { 0 };
@@ -121,6 +150,7 @@ static int open_view(struct ask *q, struct timeline *t)
 	struct tile_opts o = { .t0_ns = q->run.t0,
 			       .processes = q->run.processes,
 			       .live = q->run.live,
+			       .later = true,
 			       .bytes_max = VIEW_BYTES,
 			       .show = demangle };
 	uint32_t *process = calloc(q->run.processes + 1, sizeof(*process));
@@ -131,10 +161,8 @@ static int open_view(struct ask *q, struct timeline *t)
 	for (size_t i = 0; i < q->run.processes; i++)
 		process[i] = q->run.process[i].id;
 	o.process = process;
-	pthread_mutex_lock(&q->s->heavy);
 	learn_names(q->run.src->st);
 	err = tile_open_store(&t->v, q->run.src->st, &o);
-	pthread_mutex_unlock(&q->s->heavy);
 	free(process);
 	return err;
 }
@@ -157,16 +185,18 @@ static int make(struct ask *q, struct timelines *ts, struct timeline **out)
 	memcpy(t->id, q->run.id, sizeof(t->id));
 	t->processes = q->run.processes;
 	t->blob = q->run.blob;
+	t->unread = true;
 	*slot = *out = t;
+	pthread_cond_broadcast(&ts->news);
 	return 0;
 }
 
-/* Reads what is new, unless somebody else computes: then it is as new as it was. */
+/* Reads what is new, unless somebody else computes or it is being read: then it is as new as it was. */
 static int renew(struct ask *q, struct timeline *t)
 {
 	int err = 0;
 
-	if (t->blob == q->run.blob)
+	if (t->unread || t->blob == q->run.blob)
 		return 0;
 	if (pthread_mutex_trylock(&q->s->heavy) != 0)
 		return 0;
@@ -177,31 +207,176 @@ static int renew(struct ask *q, struct timeline *t)
 	return err;
 }
 
-int timeline_get(struct ask *q, struct timeline **out, struct tile_view **v)
+/* The run's view, or a new one. With the lock held. */
+static int find_or_make(struct ask *q, struct timelines *ts, struct timeline **out)
 {
-	struct timelines *ts = q->s->timelines;
 	struct timeline *t = NULL;
-	int err = 0;
 
-	pthread_mutex_lock(&ts->lock);
 	for (size_t i = 0; i < VIEWS; i++) {
 		struct timeline *k = ts->kept[i];
 
 		if (!k || strcmp(k->id, q->run.id))
 			continue;
-		if (k->processes == q->run.processes) {
+		if (k->processes == q->run.processes && (!k->err || k->users)) {
 			t = k;
 		} else if (!k->users) { /* a process joined the run: it is read anew */
 			timeline_free(k);
 			ts->kept[i] = NULL;
 		}
 	}
-	err = t ? renew(q, t) : make(q, ts, &t);
+	*out = t;
+	return t ? renew(q, t) : make(q, ts, out);
+}
+
+/* --- the reader --- */
+
+static uint64_t clock_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static void wait_for(struct timelines *ts, uint64_t ns)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	ns += (uint64_t)until.tv_nsec;
+	until.tv_sec += (time_t)(ns / 1000000000u);
+	until.tv_nsec = (long)(ns % 1000000000u);
+	pthread_cond_timedwait(&ts->news, &ts->lock, &until);
+}
+
+/* The newest run is what a page opens with. */
+static void open_ahead(struct serve *s, struct timelines *ts)
+{
+	struct ask q = { .s = s, .who = &ts->who };
+	struct timeline *t;
+	struct runs rs;
+
+	if (runs_load(&rs, s, q.who) < 0)
+		return;
+	pthread_mutex_lock(&ts->lock);
+	if (rs.n) {
+		q.run = rs.run[0];
+		find_or_make(&q, ts, &t); /* what fails is told to who asks */
+	}
+	pthread_mutex_unlock(&ts->lock);
+	runs_fini(&rs);
+}
+
+static struct timeline *next_unread(const struct timelines *ts)
+{
+	struct timeline *t = NULL;
+
+	for (size_t i = 0; i < VIEWS; i++) {
+		struct timeline *k = ts->kept[i];
+
+		if (k && k->unread && (!t || k->used > t->used))
+			t = k;
+	}
+	return t;
+}
+
+static void *reader(void *arg)
+{
+	struct timelines *ts = arg;
+	int more;
+
+	if (ts->ahead)
+		open_ahead(ts->ahead, ts);
+	pthread_mutex_lock(&ts->lock);
+	while (!ts->stop) {
+		struct timeline *t = next_unread(ts);
+
+		if (!t) {
+			pthread_cond_wait(&ts->news, &ts->lock);
+			continue;
+		}
+		t->users++;
+		if (t->asking)
+			wait_for(ts, ASKED_NS);
+		pthread_mutex_unlock(&ts->lock);
+		more = tile_read(t->v, STEP_NS);
+		pthread_mutex_lock(&ts->lock);
+		t->users--;
+		t->unread = more > 0;
+		t->err = more < 0 ? more : 0;
+		pthread_cond_broadcast(&ts->news);
+	}
+	pthread_mutex_unlock(&ts->lock);
+	return NULL;
+}
+
+/* With the lock held. */
+static int start_reader(struct timelines *ts)
+{
+	int err = ts->reading ? 0 : pthread_create(&ts->reader, NULL, reader, ts);
+
+	ts->reading = !err;
+	return -err;
+}
+
+void timelines_ahead(struct serve *s, const struct viewer *who)
+{
+	struct timelines *ts = s->timelines;
+
+	pthread_mutex_lock(&ts->lock);
+	if (!ts->reading) {
+		ts->ahead = s;
+		ts->who = *who;
+		start_reader(ts); /* or it is when somebody asks */
+	}
+	pthread_mutex_unlock(&ts->lock);
+}
+
+/* --- who asks --- */
+
+/* Until all was read, or `soon`. With the lock held; the view is used. */
+static int await(struct timelines *ts, const struct timeline *t, bool soon)
+{
+	uint64_t until = clock_ns() + SOON_NS, now;
+
+	while (t->unread) {
+		now = clock_ns();
+		if (!soon)
+			pthread_cond_wait(&ts->news, &ts->lock);
+		else if (now < until)
+			wait_for(ts, until - now);
+		else
+			break;
+	}
+	return t->err;
+}
+
+int timeline_get(struct ask *q, struct timeline **out, struct tile_view **v)
+{
+	struct timelines *ts = q->s->timelines;
+	struct timeline *t = NULL;
+	uint64_t soon = 0;
+	int err = ask_number(q, "soon", 0, 1, &soon);
+
+	if (err < 0)
+		return err;
+	pthread_mutex_lock(&ts->lock);
+	err = start_reader(ts);
+	err = err ? err : find_or_make(q, ts, &t);
+	while (err == -EBUSY) { /* until one is put */
+		pthread_cond_wait(&ts->news, &ts->lock);
+		err = find_or_make(q, ts, &t);
+	}
+	if (!err) {
+		t->users++;
+		t->used = ++ts->clock;
+		err = await(ts, t, soon);
+		t->users -= err != 0;
+	}
 	if (!err) {
 		if (!q->run.live)
 			tile_ended(t->v);
-		t->users++;
-		t->used = ++ts->clock;
+		t->asking++;
 		*out = t;
 		*v = t->v;
 	}
@@ -211,7 +386,11 @@ int timeline_get(struct ask *q, struct timeline **out, struct tile_view **v)
 
 void timeline_put(struct ask *q, struct timeline *t)
 {
-	pthread_mutex_lock(&q->s->timelines->lock);
+	struct timelines *ts = q->s->timelines;
+
+	pthread_mutex_lock(&ts->lock);
 	t->users--;
-	pthread_mutex_unlock(&q->s->timelines->lock);
+	t->asking--;
+	pthread_cond_broadcast(&ts->news);
+	pthread_mutex_unlock(&ts->lock);
 }

@@ -12,7 +12,11 @@ struct timeline;
 int timelines_new(struct timelines **out);
 void timelines_free(struct timelines *t); /* NULL is allowed */
 
-/* The view of the run that is asked for, as new as the run is; timeline_put() it. */
+/* Begins to read the newest run that `who` may see, before somebody asks. */
+void timelines_ahead(struct serve *s, const struct viewer *who);
+
+/* The view of the run that is asked for, as new as the run is; timeline_put() it. All of it was
+ * read, unless the question says soon=1. */
 int timeline_get(struct ask *q, struct timeline **out, struct tile_view **v);
 void timeline_put(struct ask *q, struct timeline *t);
 

@@ -136,6 +136,32 @@ def timeline(place, trace):
         ok(s.ask(f"/api/v1/run/{run}/event/9007199254740991")[0] == 404, "an event that is not there")
 
 
+def soon(place, trace):
+    """What is told while a run is still being read says so, is kept by nobody, and ends as what all of it says."""
+    with Server(place, trace) as s:
+        run = s.run()
+        wrong, partial = [], True
+        while partial:
+            status, heads, body = s.ask(f"/api/v1/run/{run}/tracks?soon=1")
+            said = json.loads(body)
+            partial = said["partial"]
+            if status != 200 or partial != ("to_read" in said) or (partial and said["read"] > said["to_read"]):
+                wrong.append((status, body[:200]))
+            if not said["tracks"]:
+                continue
+            level, ids = whole(said["tracks"]), ",".join(str(t["id"]) for t in said["tracks"])
+            _, heads, body = s.ask(f"/api/v1/run/{run}/tiles?L={level}&i=0&tracks={ids}&soon=1")
+            live = [t["flags"] & 1 for t in tiles(body)]
+            if ("immutable" in heads["Cache-Control"]) == any(live) or (not partial and any(live)):
+                wrong.append((partial, heads["Cache-Control"], live))
+        ok(not wrong, "who does not wait is told what is not final", wrong[:3])
+        ok(said["tracks"] == s.get(f"run/{run}/tracks")["tracks"] and not s.get(f"run/{run}/names?soon=1")["partial"],
+           "and in the end the same as who waited")
+        for bad in ("tracks?soon=2", "names?soon=x", "select?soon=1"):
+            ok(s.ask(f"/api/v1/run/{run}/{bad}")[0] == 400, f"{bad} is refused")
+    ok(Server(place, trace).stop() == 0, "a server that has just begun to read can be stopped")
+
+
 def recorded(place, store):
     with Server(place, store) as s:
         seen = 0
@@ -151,7 +177,9 @@ def recorded(place, store):
 
 with Place() as place:
     recorded(place, fixture(place.path / "store.db"))
+    soon(place, place.path / "store.db")
     if data():
+        soon(place, data() / "kineto/hta/critical_path/alexnet/benchmark_result_2869224_1695835535_trace.json.gz")
         timeline(place, data() / "kineto/hta/critical_path/alexnet/benchmark_result_2869224_1695835535_trace.json.gz")
     else:
         skip("a trace is a timeline", "no recorded traces beside the tree")
