@@ -61,7 +61,7 @@ function open(): void {
 		const text = shown?.text?.() ?? '';
 		void frame.copy(text).then((ok) => frame.toast(ok ? t('share.data') : t('share.cannot')));
 	});
-	void frame.fetchCost(run.id).then((c) => {
+	void Promise.resolve(shown.drawn).then(() => frame.fetchCost(run.id)).then((c) => {
 		cost = c;
 		frame.paintFoot(current(), cost, lastSeen);
 	});

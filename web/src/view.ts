@@ -9,6 +9,8 @@ import type { State } from './state';
 export interface Shown {
 	/** The state changed; the view redraws what depends on it. */
 	update?(now: State, was: State): void;
+	/** Over when it has drawn all that it opens with: what keeps the server busy is asked for then. */
+	drawn?: Promise<void>;
 	/** A live run has news. */
 	tick?(): void;
 	keys?: Command[];

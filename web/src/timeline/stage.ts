@@ -48,6 +48,9 @@ export abstract class Stage {
 	protected readonly strip: ReturnType<typeof canvas>;
 	frames: number[] = []; // ms that each drawing took, for the benchmark
 	firstPaint = 0;
+	protected begun = () => {};
+	readonly drawn = new Promise<void>((ok) => { this.begun = ok; });
+	protected progress = 0; // how much of the run the server has read, while that is not all
 
 	constructor(protected host: HTMLElement, protected run: Run) {
 		this.store = new TileStore(run.id, () => this.draw());
@@ -58,7 +61,7 @@ export abstract class Stage {
 
 	/** Is all that is in view drawn, and what is said beside it up to date? */
 	quiet(): boolean {
-		return this.calm && this.win === this.target && !this.store.busyLoading();
+		return this.calm && this.win === this.target && !this.store.busyLoading() && !this.store.partial;
 	}
 
 	/** Nothing has moved for a while. */
@@ -130,6 +133,10 @@ export abstract class Stage {
 			this.firstPaint = performance.now();
 			this.host.dataset.painted = String(Math.round(this.firstPaint));
 		}
+		if (this.firstPaint && !this.host.dataset.whole && !this.store.partial && !this.store.busyLoading()) {
+			this.host.dataset.whole = String(Math.round(performance.now()));
+			this.begun();
+		}
 		this.calm = false;
 		clearTimeout(this.late);
 		this.late = window.setTimeout(() => this.settle(), 250);
@@ -186,11 +193,16 @@ export abstract class Stage {
 	protected settle(): void {
 		if (this.closed || !this.body.el.isConnected) return;
 		this.saveWindow();
-		this.note.textContent = this.store.failed ? t('timeline.failed', { why: this.store.failed }) : this.inView();
-		this.note.className = this.store.failed ? 'warn' : 'dim';
+		this.annotate();
 		this.settled();
 		this.calm = true;
 		this.unfoldLanes();
+	}
+
+	protected annotate(): void {
+		const s = this.store;
+		this.note.textContent = s.failed ? t('timeline.failed', { why: s.failed }) : s.partial ? t('timeline.reading', { share: fmt.percent(this.progress) }) : this.inView();
+		this.note.className = s.failed ? 'warn' : 'dim';
 	}
 
 	/** Ranges within ranges get lanes of their own where they are told apart. */

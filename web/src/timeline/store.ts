@@ -43,6 +43,7 @@ export class TileStore {
 	private clock = 0;
 	failed: string | null = null;
 	loads = 0;
+	partial = false; // the server still reads the run: no tile is final
 
 	constructor(private run: string, private news: () => void) {}
 
@@ -69,7 +70,7 @@ export class TileStore {
 	}
 
 	async loadNames(): Promise<void> {
-		const r = await get<Reply & { epoch: number; names: Name[] }>(runPath(this.run, 'names'), { from: this.epoch || undefined }, true);
+		const r = await get<Reply & { epoch: number; names: Name[] }>(runPath(this.run, 'names'), { from: this.epoch || undefined, soon: 1 }, true);
 		for (const n of r.names) this.names.set(n.id, n);
 		this.epoch = r.epoch;
 	}
@@ -126,7 +127,7 @@ export class TileStore {
 		try {
 			const got: Tile[] = [];
 			for (let from: string | null = '0'; from !== null; ) {
-				const part: Bytes = await source.bytes(address(runPath(this.run, 'tiles'), { L, i: lo === hi ? lo : `${lo}-${hi}`, tracks: tracks.join(','), from: from === '0' ? null : from }), signal);
+				const part: Bytes = await source.bytes(address(runPath(this.run, 'tiles'), { L, i: lo === hi ? lo : `${lo}-${hi}`, tracks: tracks.join(','), from: from === '0' ? null : from, soon: this.partial ? 1 : null }), signal);
 				for (const t of decode(part.buf)) {
 					this.put(t);
 					got.push(t);
@@ -158,7 +159,7 @@ export class TileStore {
 	private put(t: Tile): void {
 		if (t.counter) this.tops.set(t.track, t.counter.max.reduce((a, b) => Math.max(a, b), this.top(t.track)));
 		const tr = this.tracks.get(t.track);
-		if (t.cells && tr && t.L < tr.base_level) this.floor.set(t.track, Math.min(t.L - 2, this.floor.get(t.track) ?? 54));
+		if (t.cells && tr && t.L < tr.base_level && !this.partial) this.floor.set(t.track, Math.min(t.L - 2, this.floor.get(t.track) ?? 54));
 		const k = `${t.track}/${t.L}/${t.index}`;
 		const old = this.tiles.get(k);
 		this.stale.delete(k);

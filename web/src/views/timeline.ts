@@ -15,6 +15,9 @@ import { before, recolour } from '../timeline/tile';
 import { twinRows, twinTable, type TwinRow } from '../timeline/twin';
 import { empty, failed, type Shown, type View } from '../view';
 
+const SOON = 200, LONG = 2000; // ms
+const later = (ms: number) => new Promise((ok) => setTimeout(ok, ms));
+
 class Timeline extends Stage implements Shown, Steered {
 	private selInfo: EventInfo | null = null;
 	private trail: string[] = [];
@@ -32,27 +35,57 @@ class Timeline extends Stage implements Shown, Steered {
 	private async open(): Promise<void> {
 		fill(this.host, h('p', { class: 'state dim', role: 'status' }, t('timeline.loading')));
 		try {
-			const [tr] = await Promise.all([
-				get<Reply & { tracks: Track[] }>(runPath(this.run.id, 'tracks'), {}, this.run.state === 'live'),
-				this.store.loadNames(),
-			]);
+			await Promise.all([this.loadTracks(), this.store.loadNames()]);
+			while (!this.closed && this.store.partial && !this.tracks.length) {
+				await later(SOON / 2);
+				await this.loadTracks();
+			}
 			if (this.closed) return;
-			this.setTracks(tr.tracks);
 			await this.store.loadSaved();
 		} catch (e) {
+			this.begun();
 			return failed(this.host, e, () => void this.open());
 		}
-		if (!this.tracks.some((x) => x.n)) return empty(this.host, 'timeline.empty', 'timeline.empty.what', 'aon doctor');
+		if (!this.tracks.some((x) => x.n)) {
+			this.begun();
+			return empty(this.host, 'timeline.empty', 'timeline.empty.what', 'aon doctor');
+		}
 		document.documentElement.style.setProperty('--gutter', `${this.gutter()}px`);
 		fill(this.host, h('div', { class: 'tl' }, this.tools, this.strip.el, h('div', { class: 'tl-body' }, this.body.el, this.scroller), this.twin));
 		this.paintTools();
 		this.listen();
 		recolour(state.classes);
 		this.place();
-		void this.loadSteps();
-		void this.loadSlow();
+		void this.readOn().then(() => later(LONG)).then(this.begun); // or there was nothing to draw
+		void this.drawn.then(() => Promise.all([this.loadSteps(), this.loadSlow()]));
 		await this.readSelection(state.sel);
 		setFinder((q) => this.find(q));
+	}
+
+	private async loadTracks(): Promise<void> {
+		const r = await get<Reply & { tracks: Track[]; read?: number; to_read?: number }>(runPath(this.run.id, 'tracks'), { soon: 1 }, true);
+		this.store.partial = r.partial;
+		this.progress = (r.read ?? 0) / Math.max(1, r.to_read ?? 1);
+		this.setTracks(r.tracks);
+	}
+
+	/** While the server reads the run, what it has by now; no question before the last one is answered. */
+	private async readOn(): Promise<void> {
+		while (this.store.partial && !this.closed) {
+			this.annotate();
+			await later(SOON);
+			if (this.store.busyLoading() && !this.store.failed) continue;
+			await this.renew().catch(() => later(LONG));
+		}
+		if (!this.closed) this.draw();
+	}
+
+	private async renew(): Promise<void> {
+		const n = this.tracks.length;
+		await this.loadTracks();
+		if (this.closed) return;
+		if (this.tracks.length !== n) this.place();
+		this.store.refresh();
 	}
 
 	private async loadSteps(): Promise<void> {
@@ -397,13 +430,8 @@ class Timeline extends Stage implements Shown, Steered {
 
 	tick(): void {
 		void (async () => {
-			const tr = await get<Reply & { tracks: Track[] }>(runPath(this.run.id, 'tracks'), {}, true).catch(() => null);
-			if (!tr || this.closed) return;
-			const n = this.tracks.length;
-			this.setTracks(tr.tracks);
-			if (this.tracks.length !== n) this.place();
-			this.store.refresh();
-			void this.loadSteps();
+			if (this.store.partial) return; // readOn() is at it
+			if (await this.renew().then(() => !this.closed, () => false)) void this.loadSteps();
 		})();
 	}
 
