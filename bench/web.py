@@ -7,13 +7,16 @@ import json
 import os
 import pathlib
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 
 BUILD = pathlib.Path(os.environ.get("AON_BUILD") or os.getcwd())
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "aon"
+COLD = 5  # servers
 BARS = {"timeline_first_paint_s": (1, "s"), "timeline_frame_p95_ms": (16, "ms")}
 
 
@@ -32,6 +35,18 @@ def missing():
     return None if (ROOT / "web/dist/index.html").exists() else "the page was not built"
 
 
+def look(page, store):
+    """What the browser finds at a server of its own. The browser runs by then: the server is as new as can be."""
+    serve = subprocess.Popen([BUILD / "aon", "serve", "--json", store], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    try:
+        page.stdin.write(serve.stdout.readline().decode().strip() + "\n")
+        page.stdin.flush()
+        return json.loads(page.stdout.readline())
+    finally:
+        serve.terminate()
+        serve.wait(30)
+
+
 def main():
     why = missing()
     if why:
@@ -41,19 +56,21 @@ def main():
     with tempfile.TemporaryDirectory(prefix="aon-bench-", dir=BUILD) as place:
         store = pathlib.Path(place) / "big.db"
         subprocess.run([BUILD / "bench/big_store", store], check=True)
-        serve = subprocess.Popen([BUILD / "aon", "serve", "--json", store], stdout=subprocess.PIPE,
-                                 stdin=subprocess.DEVNULL)
+        page = subprocess.Popen(["node", ROOT / "web/test/speed.mjs"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        late = threading.Timer(300, page.kill)
+        late.start()
         try:
-            said = json.loads(serve.stdout.readline())
-            env = {**os.environ, "AON_PAGE": json.dumps({"address": said["address"], "base": said["base"]})}
-            out = subprocess.run(["node", ROOT / "web/test/speed.mjs"], env=env, stdout=subprocess.PIPE, text=True,
-                                 timeout=300, check=True).stdout
+            r = look(page, store)
+            cold = [look(page, store) for _ in range(COLD)]
+            page.stdin.close()
+            page.wait()
         finally:
-            serve.terminate()
-            serve.wait(30)
-    r = json.loads(out)
-    row("timeline_first_paint_s", round(r["paint"], 2),
-        f"{r['events']:,} events; from the address to the picture, median of {r['rounds']}; the first one {r['cold']:.2f} s")
+            late.cancel()
+            page.kill()
+    paint = statistics.median(c["paint"] for c in cold)
+    row("timeline_first_paint_s", round(paint, 2),
+        f"{r['events']:,} events; from the address of a server that was just started to the picture, median of {COLD}; all of the run after "
+        f"{statistics.median(c['whole'] for c in cold):.2f} s; of a server that has read it {r['warm']:.2f} s, median of {r['rounds']}")
     row("timeline_frame_p95_ms", round(r["p95"], 1),
         f"best of {r['rounds']} rounds of {r['frames']} frames, panned and zoomed without a limit of the rate, {r['tracks']} tracks; p50 {r['p50']:.1f}, "
         f"the script's part p95 {r['script']:.1f} ms")

@@ -1,21 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// How fast the timeline is: run by bench/web.py, prints one JSON object.
+// How fast the timeline is: run by bench/web.py. Each line that it reads is a server, each that it writes
+// what it found: first one that is looked at for long, then some that have just been started.
+import { createInterface } from 'node:readline';
 import { launch, tab } from './browser.mjs';
 
-const { address, base } = JSON.parse(process.env.AON_PAGE);
+const servers = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+const server = async () => { const { value, done } = await servers.next(); return done ? null : JSON.parse(value); };
+const tell = (x) => process.stdout.write(JSON.stringify(x) + '\n');
 const ROUNDS = 5, FRAMES = 400;
 const browser = await launch(['--disable-frame-rate-limit', '--disable-gpu-vsync']);
 
-/** From nothing to tiles on the screen, by the page's own clock. */
-async function paint() {
+/** From nothing to tiles on the screen, and until all of the run is there, by the page's own clock. */
+async function paint({ address, base }, run) {
+	const t = await tab(browser, base);
+	await t.page.goto(`${address}#/run/${run.id}/timeline`);
+	await t.page.waitForFunction(() => document.querySelector('[data-view="timeline"]')?.dataset.whole);
+	const { painted, whole } = await t.page.evaluate(() => ({ ...document.querySelector('[data-view="timeline"]').dataset }));
+	return { t, ms: Number(painted), whole: Number(whole) };
+}
+
+async function newest({ address, base }) {
 	const t = await tab(browser, base);
 	await t.page.goto(address);
 	const run = await t.page.evaluate(async () => (await (await fetch('api/v1/runs')).json()).runs[0]);
-	await t.page.goto('about:blank');
-	await t.page.goto(`${base}#/run/${run.id}/timeline`);
-	await t.page.waitForFunction(() => document.querySelector('[data-view="timeline"]')?.dataset.painted);
-	const ms = await t.page.evaluate(() => Number(document.querySelector('[data-view="timeline"]').dataset.painted));
-	return { t, run, ms };
+	await t.close();
+	return run;
 }
 
 /** Pans and zooms from the whole run to microseconds and back; ms from each frame to the next. */
@@ -37,13 +46,11 @@ const drive = (page, n) => page.evaluate((frames) => new Promise((ok) => {
 }), n);
 
 const at = (list, q) => [...list].sort((a, b) => a - b)[Math.min(list.length - 1, Math.floor(list.length * q))];
-const first = await paint();
-await first.t.close();
-const warm = [];
-let last = null;
+const one = await server(), run = await newest(one), warm = [];
+let last = await paint(one, run);
 for (let i = 0; i < ROUNDS; i++) {
-	await last?.t.close();
-	last = await paint();
+	await last.t.close();
+	last = await paint(one, run);
 	warm.push(last.ms);
 }
 await last.t.page.waitForTimeout(1000);
@@ -56,8 +63,14 @@ for (let i = 0; i < ROUNDS; i++) {
 }
 const { gaps, script } = best;
 const tracks = await last.t.page.evaluate(() => window.aonTimeline.tracks.length);
-await browser.close();
-process.stdout.write(JSON.stringify({
-	paint: at(warm, 0.5) / 1000, cold: first.ms / 1000, rounds: ROUNDS, events: first.run.events,
+await last.t.close();
+tell({
+	warm: at(warm, 0.5) / 1000, rounds: ROUNDS, events: run.events,
 	p50: at(gaps, 0.5), p95: at(gaps, 0.95), script: at(script, 0.95), frames: gaps.length, tracks,
-}) + '\n');
+});
+for (let s = await server(); s; s = await server()) {
+	const { t, ms, whole } = await paint(s, run);
+	await t.close();
+	tell({ paint: ms / 1000, whole: whole / 1000 });
+}
+await browser.close();
