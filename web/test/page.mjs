@@ -54,6 +54,9 @@ async function overview(t, run) {
 	const idle = o.split.find((s) => s.class === 'idle');
 	const drawn = await t.page.locator('.ribbon .idle').first().evaluate((e) => e.getBoundingClientRect().width / e.parentElement.getBoundingClientRect().width);
 	ok(near(drawn, idle.share, 0.02), 'the ribbon is as idle as the API says', [drawn, idle.share]);
+	const busy = (await t.api(`run/${run}/devices`)).devices.reduce((x, d) => x + d.busy_ns, 0);
+	const plot = Number(await t.page.locator('main canvas.busy').getAttribute('data-busy-ns'));
+	ok(near(plot, busy, 0.02), 'the GPUs are as busy over time as the API says', [plot, busy]);
 	ok((await t.page.title()).includes('Overview'), 'the title names the view');
 }
 

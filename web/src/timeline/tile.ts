@@ -6,7 +6,7 @@ import { CLASSES, colour } from '../classes';
 export const CELLS = 512;
 export const TILE_H = 18;
 const HEAD = 36;
-const KINDS = 8; // classes in a cell's mask; the last one is work of the host
+export const KINDS = 8; // classes in a cell's mask; the last one is work of the host
 
 export interface Tile {
 	track: number;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Is this run healthy, and if not, what first? The first screen is a sentence.
-import { get, runPath, type Diff, type Overview, type Processes, type Run, type Windows } from '../api';
+import { address, get, runPath, source, type Diff, type Overview, type Processes, type Reply, type Run, type Windows } from '../api';
 import { CLASSES, classOf, colour } from '../classes';
 import { button, canvas, fill, h, name } from '../dom';
 import * as fmt from '../fmt';
@@ -9,9 +9,12 @@ import { t, word } from '../i18n';
 import { axisY, band, font, marks } from '../plot';
 import { go, state } from '../state';
 import { table } from '../table';
+import type { Track } from '../timeline/store';
+import { CELLS, decode, KINDS } from '../timeline/tile';
 import { empty, loader, type Shown, type View } from '../view';
 
-type Answers = { o: Overview; w: Windows | null; d: Diff | null; p: Processes | null };
+type Stack = { t0: number; t1: number; width: number; colours: string[]; shares: number[][]; busy: number }; // shares: by column, then by colour
+type Answers = { o: Overview; w: Stack | null; d: Diff | null; p: Processes | null };
 type Part = { id: string; ns: number; share: number; why: { text: string; ns: number }[] };
 
 /** The fine classes of the server as the seven of the page, and idle. */
@@ -62,33 +65,62 @@ function stepPlot(o: Overview): HTMLElement {
 	return c.el;
 }
 
-/** Busy, compute, communication over time, from rollups: it is there for as long as the run. */
-function windowPlot(wins: Windows, gpus: number): HTMLElement | null {
-	const ws = wins.windows;
-	if (ws.length < 3 || !wins.width_ns) return null;
-	const full = wins.width_ns * Math.max(1, gpus);
-	const kinds = [['compute', 'compute_ns'], ['comm', 'comm_ns'], ['copy', 'memory_ns']] as const;
-	const c = canvas((g, w, hh) => {
-		const b = axisY(g, w, hh, 1, (v) => fmt.percent(v));
-		const t0 = ws[0]!.t, t1 = ws[ws.length - 1]!.t + wins.width_ns;
-		const x = (ns: number) => b.x + ((ns - t0) / (t1 - t0)) * b.w;
-		for (const win of ws) {
-			let y = b.y + b.h;
-			for (const [id, k] of kinds) {
-				const part = Math.min(1, win[k] / full) * b.h;
-				g.fillStyle = colour(id);
-				g.fillRect(x(win.t), y - part, Math.max(1, x(win.t + wins.width_ns) - x(win.t) - 0.5), part);
-				y -= part;
+/** Of a recorded run, from its rollups: they are there for as long as the run. */
+function fromWindows(w: Windows, gpus: number): Stack | null {
+	const ws = w.windows, full = w.width_ns * Math.max(1, gpus);
+	if (ws.length < 3 || !full) return null;
+	const shares = ws.map((x) => [x.compute_ns, x.comm_ns, x.memory_ns].map((ns) => Math.min(1, ns / full)));
+	return { t0: ws[0]!.t, t1: ws[ws.length - 1]!.t + w.width_ns, width: w.width_ns, colours: ['compute', 'comm', 'copy'], shares,
+		busy: shares.flat().reduce((x, y) => x + y, 0) * full };
+}
+
+/** Of any run, from the tiles of its GPUs: busy time by class, exact to a cell's 255th. */
+async function fromTiles(run: Run, o: Overview): Promise<Stack | null> {
+	const { tracks } = await get<Reply & { tracks: Track[] }>(runPath(run.id, 'tracks'));
+	const gpus = tracks.filter((x) => x.kind === 'gpu').slice(0, 64), { t0, t1 } = o.range;
+	if (!gpus.length || t1 <= t0) return null;
+	const L = Math.max(Math.ceil(Math.log2((t1 - t0) / CELLS) / 2) * 2, ...gpus.map((x) => x.base_level)), width = 2 ** L;
+	const first = Math.floor(t0 / width), n = Math.ceil(t1 / width) - first;
+	if (n < 8) return null;
+	const shares = Array.from({ length: n }, () => CLASSES.map(() => 0));
+	const i = `${Math.floor(first / CELLS)}-${Math.floor((first + n - 1) / CELLS)}`;
+	let busy = 0;
+	for (let from: string | null = '0'; from !== null; ) {
+		const part = await source.bytes(address(runPath(run.id, 'tiles'), { L, i, tracks: gpus.map((x) => x.id).join(','), from: from === '0' ? null : from }));
+		for (const { index, cells } of decode(part.buf))
+			for (let c = 0; cells && c < CELLS; c++) {
+				const column = shares[index * CELLS + c - first];
+				for (let k = 0; column && cells.used[c] && k < CLASSES.length; k++) {
+					const share = cells.share[c * KINDS + k]! / 255;
+					column[k] = column[k]! + share / gpus.length;
+					busy += share * width;
+				}
 			}
-		}
+		from = part.next;
+	}
+	return { t0: first * width, t1: (first + n) * width, width, colours: CLASSES.map((c) => c.id), shares, busy };
+}
+
+/** What the GPUs did over time; what is left of a column, they were idle. */
+function busyPlot(s: Stack): HTMLElement {
+	const c = canvas((g, w, hh) => {
+		const b = axisY(g, w, hh, 1, (v) => fmt.percent(v)), each = b.w / s.shares.length;
+		s.shares.forEach((column, i) => {
+			let y = b.y + b.h;
+			column.forEach((share, k) => {
+				g.fillStyle = colour(s.colours[k]!);
+				g.fillRect(b.x + i * each, y - share * b.h, Math.max(1, each - (each > 4 ? 0.5 : 0)), share * b.h);
+				y -= share * b.h;
+			});
+		});
 		font(g);
 		g.fillStyle = colour('dim');
 		g.textBaseline = 'bottom';
 		g.textAlign = 'left';
-		g.fillText(fmt.time(t0), b.x, hh);
+		g.fillText(fmt.time(s.t0), b.x, hh);
 		g.textAlign = 'right';
-		g.fillText(fmt.time(t1), b.x + b.w, hh);
-	}, { class: 'plot', role: 'img', 'aria-label': t('overview.busy.alt') });
+		g.fillText(fmt.time(s.t1), b.x + b.w, hh);
+	}, { class: 'plot busy', role: 'img', 'aria-label': t('overview.busy.alt'), 'data-busy-ns': String(Math.round(s.busy)) });
 	window.addEventListener('aon-theme', c.redraw);
 	return h('div', { class: 'block' }, h('h3', null, t('overview.busy')), c.el);
 }
@@ -187,7 +219,7 @@ function draw(host: HTMLElement, { o, w: wins, d: diff, p }: Answers): void {
 		o.partial && !o.range.whole ? h('p', { class: 'note warn' }, t('state.partial', { from: fmt.time(o.range.t0), to: fmt.time(o.range.t1) })) : null,
 		o.busy === null ? null : split(o),
 		o.series.p50.length > 2 ? h('div', { class: 'block' }, h('h3', null, t('overview.steps')), stepPlot(o), changes(o)) : null,
-		wins && o.busy !== null ? windowPlot(wins, o.run.gpus) : null, o.busy === null ? null : lists(o), processes(p));
+		wins && o.busy !== null ? busyPlot(wins) : null, o.busy === null ? null : lists(o), processes(p));
 }
 
 /** The events a finding speaks of, on the timeline, with some of what is around them. */
@@ -213,7 +245,8 @@ export const overview: View = {
 				state.vs ? get<Diff>(runPath(run.id, 'diff'), { vs: state.vs }) : null,
 				get<Processes>(runPath(run.id, 'processes')).catch(() => null),
 			]);
-			return { o, w, d, p };
+			const stack = w && fromWindows(w, o.run.gpus) || (o.busy === null ? null : await fromTiles(run, o).catch(() => null));
+			return { o, w: stack, d, p };
 		};
 		const load = loader(host, ask, (a) => {
 			last = a.o;
