@@ -36,12 +36,12 @@ function ns(words) {
 	return m ? Number(m[1].replace(/,/g, '')) * { ns: 1, 'µs': 1e3, ms: 1e6, s: 1e9, min: 6e10, h: 36e11 }[m[2]] : NaN;
 }
 
-async function views(t, run) {
+async function views(t, run, which = '') {
 	for (const v of VIEWS) {
 		await t.go(`#/run/${run}/${v}`);
 		const tabs = await t.page.locator('.tabs a[aria-current="page"]').count();
 		const body = await text(t.page, 'main .view');
-		ok(tabs === 1 && body.length > 10 && !/did not work/.test(body), `${v} opens`, body.slice(0, 300));
+		ok(tabs === 1 && body.length > 10 && !/did not work/.test(body), `${v}${which} opens`, body.slice(0, 300));
 	}
 }
 
@@ -297,6 +297,7 @@ async function alive(run) {
 	await t.page.waitForFunction(() => / of a core, /.test(document.querySelector('footer').textContent), null, { timeout: 40000 });
 	const own = /aon: .* of a core, ([\d.]+) MB/.exec(await text(t.page, 'footer'));
 	ok(near(Number(own?.[1]), mb, 0.5), 'the footer says what aond takes', [own?.[0], mb]);
+	await views(t, run, ' of a live run');
 	ok(t.faults.length === 0, 'and nothing goes wrong', t.faults.join('\n'));
 	await t.close();
 }
