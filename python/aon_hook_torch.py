@@ -5,6 +5,7 @@ import functools
 import gc
 import os
 import sys
+import time
 
 import aon_hook
 
@@ -30,7 +31,23 @@ def _works_in_child(torch, lib):
                 code = 0
         finally:
             os._exit(code)
-    return os.waitpid(pid, 0)[1] == 0
+    return _ends_well(pid, 5)
+
+
+def _ends_well(pid, seconds):
+    """A child may also hang, on a lock that a thread held as it was made: the program must not wait for it."""
+    end = time.monotonic() + seconds
+    try:
+        while time.monotonic() < end:
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if done:
+                return status == 0
+            time.sleep(0.01)
+        os.kill(pid, 9)
+        os.waitpid(pid, 0)
+    except OSError:  # a program that ignores SIGCHLD is not told how its children end
+        pass
+    return False
 
 
 def _trains():

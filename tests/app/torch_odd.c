@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* libtorch_cpu.so of a torch that has changed: its observers crash, say nothing, or are gone ($TORCH_ODD). */
+/* libtorch_cpu.so of a torch that has changed: its observers crash, hang, say nothing, or are gone
+ * ($TORCH_ODD). */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -16,6 +18,8 @@ uint64_t _ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE(void)
 
 	if (how && !strcmp(how, "crash"))
 		abort();
+	while (how && !strcmp(how, "hang"))
+		pause();
 	return 1;
 }
 

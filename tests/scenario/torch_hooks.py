@@ -48,7 +48,8 @@ def made_up(p):
         f.parent.mkdir(parents=True, exist_ok=True)
         f.write_text(text)
     (p.path / "odd/program.py").write_text(PROGRAM)
-    for version, how, why in (("99.0", "crash", "is not known"), ("99.0", "silent", "is not known"), ("2.15.0", "gone", "no observers"),
+    for version, how, why in (("99.0", "crash", "is not known"), ("99.0", "hang", "is not known"),
+                              ("99.0", "silent", "is not known"), ("2.15.0", "gone", "no observers"),
                               ("2.15.0", "silent", "do not work as expected")):
         env = {"TORCH_VERSION": version, "TORCH_ODD": how, "TORCH_LIB": str(find("libtorch_cpu.so")) if how != "gone" else "libc.so.6",
                "PYTHONPATH": str(p.path / "odd")}
