@@ -6,8 +6,9 @@
  *
  * As emit.c does: turn and turn about in one process, the smallest batch of a round; a round fits
  * the pool. Of the rounds it is the first quartile: a neighbour on the same core takes half of
- * its instructions from a call of NVTX and none from the floor, which waits for the counter. Plain texts (nvtxRangePushA) and registered strings of a
- * domain (nvtxDomainRangePushEx) are two contenders; the row is the dearer one.
+ * its instructions from a call of NVTX and none from the floor, which waits for the counter. Plain
+ * texts (nvtxRangePushA) and registered strings of a domain (nvtxDomainRangePushEx) are two
+ * contenders; the row is the dearer one.
  */
 #include <aon/aon.h>
 #include <dlfcn.h>

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "insight/match.h"
+#include "model/event.h"
 
 #define UNKNOWN 0xffu
 
@@ -124,6 +125,20 @@ enum range_kind names_range(struct names *n, uint32_t name)
 enum kclass names_kernel_text(const struct names *n, const char *name)
 {
 	return match_find(n->match[OF_KERNEL], name, strlen(name), CLASS_OTHER);
+}
+
+enum kclass names_work_text(const struct names *n, uint32_t kind, const char *name)
+{
+	switch (kind) {
+	case EVENT_COPY:
+		return CLASS_COPY;
+	case EVENT_MEMSET:
+		return CLASS_MEMSET;
+	case EVENT_COLLECTIVE:
+		return CLASS_COMM;
+	default:
+		return n ? names_kernel_text(n, name) : CLASS_OTHER;
+	}
 }
 
 enum call names_call_text(const struct names *n, const char *name)

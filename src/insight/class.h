@@ -40,6 +40,8 @@ enum call names_call(struct names *n, uint32_t name);
 enum range_kind names_range(struct names *n, uint32_t name);
 /* Of no trace: */
 enum kclass names_kernel_text(const struct names *n, const char *name);
+/* Of work of a device, by its enum event_kind and name. n may be NULL: kernels are others then. */
+enum kclass names_work_text(const struct names *n, uint32_t kind, const char *name);
 enum call names_call_text(const struct names *n, const char *name);
 enum range_kind names_range_text(const struct names *n, const char *name);
 

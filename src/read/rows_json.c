@@ -7,20 +7,6 @@
 
 #define LABEL_BYTES 2048u /* a name, cut here at the latest */
 
-static enum kclass class_of(uint32_t kind, const struct names *names, const char *name)
-{
-	switch (kind) {
-	case EVENT_COPY:
-		return CLASS_COPY;
-	case EVENT_MEMSET:
-		return CLASS_MEMSET;
-	case EVENT_COLLECTIVE:
-		return CLASS_COMM;
-	default:
-		return names ? names_kernel_text(names, name) : CLASS_OTHER;
-	}
-}
-
 static void row_json(struct json *j, const struct gather *g, const struct process *p,
 		     const struct gather_row *r, const struct names *names)
 {
@@ -41,7 +27,7 @@ static void row_json(struct json *j, const struct gather *g, const struct proces
 	json_str(j, r->lane ? "lane" : "name", label);
 	if (gather_is_gpu(r->kind) && !r->lane) {
 		json_null(j, "rank");
-		json_str(j, "class", class_word[class_of(r->kind, names, label)]);
+		json_str(j, "class", class_word[names_work_text(names, r->kind, label)]);
 	}
 	json_str(j, "kind", r->kind < EVENT_MAX ? kind[r->kind] : NULL);
 	json_u64(j, "count", r->count);

@@ -22,8 +22,7 @@ struct sums {
 	uint64_t from_ns, width_ns;
 	struct bin *bin; /* owned */
 	size_t bins;
-	uint8_t *class
-		; /* owned, by name of the store: 1 + communication or not; 0: not asked yet */
+	uint8_t *class; /* owned, by the store's name: 1 + whether it communicates; 0: not asked */
 	size_t classes;
 };
 

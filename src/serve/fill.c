@@ -64,20 +64,6 @@ int fill_events(struct krows *rs, const struct analysis *an, const struct run *r
 
 /* --- from rollups --- */
 
-static enum kclass class_of(const struct names *names, uint32_t kind, const char *name)
-{
-	switch (kind) {
-	case EVENT_COPY:
-		return CLASS_COPY;
-	case EVENT_MEMSET:
-		return CLASS_MEMSET;
-	case EVENT_COLLECTIVE:
-		return CLASS_COMM;
-	default:
-		return names_kernel_text(names, name);
-	}
-}
-
 /* The cell of a sketch's cell. */
 static void hist_add(struct krow *r, const struct sketch *s)
 {
@@ -106,7 +92,7 @@ static int take_rollup(struct krows *rs, const struct gather *g, const struct ga
 	if (!r)
 		return -ENOMEM;
 	if (r->class == NO_CLASS)
-		r->class = class_of(names, from->kind, name);
+		r->class = names_work_text(names, from->kind, name);
 	r->ns += from->total_ns;
 	r->calls += from->count;
 	r->bytes += from->bytes;
@@ -215,7 +201,7 @@ static struct krow *column_row(struct columns *c, uint32_t id, uint32_t kind)
 	if (!r)
 		return NULL;
 	if (r->class == NO_CLASS)
-		r->class = class_of(c->names, kind, name);
+		r->class = names_work_text(c->names, kind, name);
 	c->row[id] = (uint32_t)(r - c->rs->row) + 1;
 	return r;
 }
