@@ -214,7 +214,12 @@ static int put_event(struct into_store *s, const struct event *e)
 	if (!err && e->kind == EVENT_KERNEL)
 		err = geo_of(s, (uint32_t)e->a, &to.a);
 	if (e->kind == EVENT_RANGE) {
-		to.b = e->a; /* a of a stored range says that it was started, not pushed */
+		uint32_t shapes = 0;
+
+		if (!err && e->a == TRACE_OP && trace_op_shapes(e))
+			err = name_of(s, trace_op_shapes(e), &shapes);
+		/* a of a stored range says that it was started, not pushed */
+		to.b = e->a | (uint64_t)shapes << TRACE_STORED_SHAPES;
 		to.a = 0;
 	}
 	if (!err && (process != s->run_process || s->runs == RUN))

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kineto.h - the reader of Chrome / Kineto JSON, in three parts:
+ * kineto.h - the reader of Chrome / Kineto JSON, in four parts:
  *
  *	kineto.c       the document: finds the rows, mends, counts
  *	kineto_row.c   one row as tokens, and the event it becomes
+ *	kineto_shape.c an operator's sizes and types as one text
  *	kineto_place.c pids and tids as processes, devices and lanes; what metadata says of them
  */
 #ifndef AON_KINETO_H
@@ -95,6 +96,9 @@ int kineto_row(struct kineto *k);
 int kineto_name(struct kineto *k, struct json_tok t, uint32_t *id);
 /* Ranges that never ended. */
 int kineto_finish(struct kineto *k);
+
+/* The name of the row's shapes, as theory/op_work.h reads them; 0: it has none. */
+int kineto_shapes(struct kineto *k, uint32_t *name);
 
 int kineto_place_host(struct kineto *k, bool launches, uint32_t *lane);
 int kineto_place_device(struct kineto *k, struct json_tok device, struct json_tok stream,

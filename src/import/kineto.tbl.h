@@ -90,6 +90,10 @@ ARG(GROUP_SIZE,  "Group size")
 ARG(DTYPE,       "dtype")
 ARG(GROUP,       "Process Group Name")
 ARG(SEQUENCE,    "Seq")
+ARG(DIMS,        "Input Dims")
+AKA(DIMS,        "Input dims")
+ARG(TYPES,       "Input type")
+ARG(CONCRETE,    "Concrete Inputs")
 /* clang-format on */
 #undef CAT
 #undef ROW

@@ -317,9 +317,15 @@ static int on_host(struct kineto *k, const struct key *cat, struct event *e)
 	e->kind = EVENT_RANGE;
 	e->a = cat ? cat->range : TRACE_OTHER_HOST;
 	e->corr = number32(r, F_EXTERNAL);
-	if ((what == W_OP || what == W_USER) && import_step(name.s, name.len, &e->a))
+	if ((what == W_OP || what == W_USER) && import_step(name.s, name.len, &e->a)) {
 		e->kind = EVENT_STEP;
-	return 0;
+	} else if (what == W_OP && kineto_has(r, F_DIMS)) {
+		uint32_t shapes = 0;
+
+		err = kineto_shapes(k, &shapes);
+		e->b = trace_op(false, 0, shapes);
+	}
+	return err;
 }
 
 /* Rows of JAX and TensorFlow have no category: their process and thread say what they are. */

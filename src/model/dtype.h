@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dtype.h - bytes of one element, by the names that PyTorch gives its types. */
+/* dtype.h - types of elements, by the names that PyTorch gives them. */
 #ifndef AON_DTYPE_H
 #define AON_DTYPE_H
 
@@ -24,6 +24,42 @@ static inline unsigned dtype_bytes(const char *name, size_t len)
 		if (strlen(types[i].name) == len && !memcmp(types[i].name, name, len))
 			return types[i].bytes;
 	return 0;
+}
+
+/* The number of PyTorch's type (c10::ScalarType) that C++ calls so, as Kineto writes it; -1: none. */
+static inline int dtype_number(const char *name, size_t len)
+{
+	static const struct {
+		const char *name;
+		int number;
+	} types[] = {
+		{ "float", 6 },
+		{ "c10::BFloat16", 15 },
+		{ "c10::Half", 5 },
+		{ "long int", 4 },
+		{ "long", 4 },
+		{ "bool", 11 },
+		{ "double", 7 },
+		{ "int", 3 },
+		{ "unsigned char", 0 },
+		{ "signed char", 1 },
+		{ "short int", 2 },
+		{ "short", 2 },
+		{ "c10::complex<float>", 9 },
+		{ "c10::complex<double>", 10 },
+		{ "c10::Float8_e5m2", 23 },
+		{ "c10::Float8_e4m3fn", 24 },
+		{ "c10::Float8_e5m2fnuz", 25 },
+		{ "c10::Float8_e4m3fnuz", 26 },
+		{ "unsigned short", 27 },
+		{ "unsigned int", 28 },
+		{ "unsigned long", 29 },
+	};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (strlen(types[i].name) == len && !memcmp(types[i].name, name, len))
+			return types[i].number;
+	return -1;
 }
 
 /* The same names from the short ones that probes put behind a collective's: "f32". NULL: none. */

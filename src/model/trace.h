@@ -182,6 +182,9 @@ static inline uint32_t trace_op_shapes(const struct event *e)
 	return (uint32_t)(e->b >> 33);
 }
 
+/* b of a stored range of an import: enum trace_range below, the name of an operator's shapes above. */
+#define TRACE_STORED_SHAPES 8u
+
 static inline uint32_t trace_external(const struct event *e)
 {
 	if (e->kind == EVENT_RANGE || e->kind == EVENT_STEP)

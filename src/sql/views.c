@@ -18,9 +18,9 @@ static const char *const event_tables[] = {
 
 /* clang-format off */
 static const char *const views[] = {
-	/* Ops that were recorded, and those of imported traces: ranges whose b is TRACE_OP. */
+	/* Ops that were recorded, and those of imported traces: ranges of TRACE_OP. */
 	"@op AS SELECT id,ts,dur,name,tid,pid,process,lane,correlation,depth,end_ts,wall FROM @event WHERE kind='op' "
-	"UNION ALL SELECT id,ts,dur,name,tid,pid,process,lane,correlation,depth,end_ts,wall FROM @range WHERE b=1",
+	"UNION ALL SELECT id,ts,dur,name,tid,pid,process,lane,correlation,depth,end_ts,wall FROM @range WHERE b&255=1",
 	/* Perfetto */
 	"@slice AS SELECT id,ts,dur,lane AS track_id,kind AS category,name,depth,process AS upid,correlation,"
 	"device,stream,tid FROM @event WHERE kind NOT IN('counter','mark','flow','alloc')",

@@ -345,8 +345,10 @@ static int on_events(void *arg, uint32_t process, const struct event *ev, size_t
 		if (!own->imported)
 			own_event(s, &e);
 		else if (e.kind == EVENT_RANGE) {
-			e.a = e.b;
-			e.b = 0;
+			uint32_t shapes = (uint32_t)(e.b >> TRACE_STORED_SHAPES);
+
+			e.a = e.b & ((1u << TRACE_STORED_SHAPES) - 1);
+			e.b = shapes ? trace_op(false, 0, get(&s->name, shapes, 0)) : 0;
 		}
 		err = err ? err : trace_add(s->t, &e, own->comm);
 		own->comm = 0;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum form { MM, BMM, MV, CONV, CONV_BACK, SDPA, SDPA_BACK, EACH, REDUCE, GATHER };
+enum form { MM, BMM, MV, CONV, CONV_BACK, SDPA, SDPA_BACK, EACH, MOVE, REDUCE, GATHER };
 
 static const struct rule {
 	const char *name;
@@ -16,6 +16,8 @@ static const struct rule {
 #define OP(name, form, n) { #name, form, n },
 #include "theory/op_work.tbl.h"
 };
+
+#define CAUSAL "causal"
 
 /* --- the text --- */
 
@@ -66,6 +68,9 @@ int op_shapes_parse(struct op_shapes *out, const char *text)
 
 		if (*text == ' ') {
 			text++;
+		} else if (!strncmp(text, CAUSAL, strlen(CAUSAL))) {
+			s.causal = true;
+			text += strlen(CAUSAL);
 		} else if (*text == '>' && !results) {
 			results = true;
 			text++;
@@ -132,15 +137,73 @@ static int add_bytes(uint64_t *bytes, const struct op_tensor *t, uint32_t n)
 	return err;
 }
 
-/* Of a table as much is read as comes out. */
-static int bytes_of(uint64_t *bytes, const struct op_shapes *s, enum form form)
+/* Each size as of the larger one: how shapes are broadcast. */
+static void widen(struct op_tensor *to, const struct op_tensor *t)
 {
+	uint32_t dims = t->dims > to->dims ? t->dims : to->dims;
+	struct op_tensor w = { .dims = dims, .type = to->type, .is = true };
+
+	for (uint32_t i = 1; i <= dims; i++) {
+		uint64_t a = i <= to->dims ? to->size[to->dims - i] : 1;
+		uint64_t b = i <= t->dims ? t->size[t->dims - i] : 1;
+
+		w.size[dims - i] = a == 1 ? b : a;
+	}
+	*to = w;
+}
+
+/* The result, where the text does not say it. `fits`: flops_of() took the shapes. */
+static bool result_of(struct op_tensor *y, const struct op_shapes *s, const struct rule *r)
+{
+	const struct op_tensor *a = &s->in[r->form <= MV ? r->n : 0];
+
+	*y = *a;
+	switch (r->form) {
+	case MM:
+	case BMM:
+		y->size[y->dims - 1] = a[1].size[y->dims - 1];
+		return true;
+	case MV:
+		y->dims = 1;
+		return true;
+	case SDPA:
+		y->size[3] = a[2].size[3];
+		return true;
+	case EACH:
+		for (uint32_t i = 1; i < s->ins; i++)
+			widen(y, &s->in[i]);
+		return true;
+	case GATHER: /* a row of the table for each index, or an element of it for each */
+		if (s->ins < 2)
+			return false;
+		*y = s->in[1];
+		y->type = a->type;
+		if (a->dims > 1 && y->dims < OP_DIMS && strcmp(r->name, "gather"))
+			y->size[y->dims++] = a->size[a->dims - 1];
+		return true;
+	default: /* reductions: little beside what they read */
+		return false;
+	}
+}
+
+/* Of a table as much is read as comes out; what is overwritten is not read. */
+static int bytes_of(uint64_t *bytes, const struct op_shapes *s, const struct rule *r)
+{
+	const struct op_tensor *out = s->out;
+	uint32_t outs = s->outs;
+	struct op_tensor y;
 	int err;
 
 	*bytes = 0;
-	err = add_bytes(bytes, s->out, s->outs);
-	if (form == GATHER) {
-		err = err ? err : add_bytes(bytes, s->out, s->outs);
+	if (r->form == MOVE)
+		return add_bytes(bytes, s->in, s->ins < 2 ? s->ins : 2);
+	if (!outs && s->ins && result_of(&y, s, r)) {
+		out = &y;
+		outs = 1;
+	}
+	err = add_bytes(bytes, out, outs);
+	if (r->form == GATHER) {
+		err = err ? err : add_bytes(bytes, out, outs);
 		return err || s->ins < 2 ? err : add_bytes(bytes, s->in + 1, s->ins - 1);
 	}
 	return err ? err : add_bytes(bytes, s->in, s->ins);
@@ -246,6 +309,8 @@ static int attention(uint64_t *flops, const struct op_shapes *s, uint32_t first,
 	    v->size[3] > (UINT64_MAX - widths) / of_v)
 		return -ERANGE;
 	times(&p, widths + of_v * v->size[3]);
+	if (s->causal)
+		p.v /= 2;
 	return sum(flops, &p);
 }
 
@@ -281,8 +346,10 @@ static int flops_of(uint64_t *flops, const struct op_shapes *s, const struct rul
 			       : elements(flops, s->in, s->ins, r->n);
 	case REDUCE:
 		return elements(flops, s->in, s->ins, r->n);
+	case MOVE:
+		return s->ins ? 0 : -EINVAL;
 	case GATHER:
-		return s->outs ? 0 : -EINVAL;
+		return s->outs || s->ins > 1 ? 0 : -EINVAL;
 	}
 	return -ENOENT;
 }
@@ -314,8 +381,30 @@ int op_work(struct op_work *out, const char *name, const struct op_shapes *s)
 	if (!r)
 		return -ENOENT;
 	err = flops_of(&w.flops, s, r);
-	err = err ? err : bytes_of(&w.bytes, s, r->form);
+	err = err ? err : bytes_of(&w.bytes, s, r);
 	if (!err)
 		*out = w;
 	return err;
+}
+
+int op_gemm(struct op_gemm *out, const char *name, const struct op_shapes *s)
+{
+	const struct rule *r = find(name);
+	const struct op_tensor *a, *b;
+	uint64_t flops = 0;
+	int err;
+
+	if (!r || (r->form != MM && r->form != BMM))
+		return -ENOENT;
+	err = flops_of(&flops, s, r);
+	if (err)
+		return err;
+	a = &s->in[r->n];
+	b = a + 1;
+	*out = (struct op_gemm){ .m = a->size[a->dims - 2],
+				 .n = b->size[b->dims - 1],
+				 .k = a->size[a->dims - 1],
+				 .batch = r->form == BMM ? a->size[0] : 1,
+				 .type = a->type };
+	return 0;
 }

@@ -14,6 +14,7 @@
  *	CONV        x, weight and the result; CONV_BACK: gradient, x, weight, and which results there are
  *	SDPA        q, k, v; SDPA_BACK: gradient, q, k, v
  *	EACH        n for each element of the result
+ *	MOVE        none: the second tensor is read, the first one written
  *	REDUCE      n for each element of the first tensor
  *	GATHER      none; the table that is read from counts as much as is read
  *
@@ -48,8 +49,8 @@ OP(ge,      EACH, 1) OP(where,   EACH, 0) OP(masked_fill, EACH, 0) OP(isnan,  EA
 OP(threshold_backward, EACH, 1) OP(gelu_backward, EACH, 10) OP(silu_backward, EACH, 7) OP(sigmoid_backward, EACH, 3)
 OP(tanh_backward,      EACH, 3) OP(native_dropout, EACH, 2) OP(native_dropout_backward, EACH, 2) OP(mse_loss_backward, EACH, 3)
 /* moves and fills */
-OP(copy,    EACH, 0) OP(clone,   EACH, 0) OP(_to_copy, EACH, 0) OP(contiguous, EACH, 0) OP(cat, EACH, 0) OP(stack, EACH, 0)
-OP(fill,    EACH, 0) OP(zero,    EACH, 0) OP(zeros_like, EACH, 0) OP(ones_like, EACH, 0) OP(normal, EACH, 0)
+OP(copy,    MOVE, 0) OP(clone,   EACH, 0) OP(_to_copy, EACH, 0) OP(contiguous, EACH, 0) OP(cat, EACH, 0) OP(stack, EACH, 0)
+OP(fill,    MOVE, 0) OP(zero,    MOVE, 0) OP(zeros_like, EACH, 0) OP(ones_like, EACH, 0) OP(normal, EACH, 0)
 OP(uniform, EACH, 0) OP(bernoulli, EACH, 0) OP(constant_pad_nd, EACH, 0)
 /* normalisation, softmax */
 OP(native_layer_norm, EACH, 8) OP(native_layer_norm_backward, EACH, 14)

@@ -305,10 +305,66 @@ static void zipped(void)
 	free(two.s);
 }
 
+/* --- shapes of operators --- */
+
+#define ARGS(op, dims, types, concrete)                                                 \
+	HEAD OP("\"name\":\"" op "\",\"ts\":1,\"dur\":1,\"args\":{\"Input Dims\":" dims \
+		",\"Input type\":" types ",\"Concrete Inputs\":" concrete "}") TAIL
+#define BF16 "\"c10::BFloat16\""
+
+static const struct {
+	const char *json, *want, *name;
+} shapes[] = {
+	/* clang-format off */
+	{ ARGS("aten::addmm", "[[768], [788, 768], [768, 768], [], []]",
+	       "[" BF16 "," BF16 "," BF16 ",\"Scalar\",\"Scalar\"]", "[\"\"]"),
+	  "[768]t15 [788,768]t15 [768,768]t15", "sizes and types are kept, scalars are not" },
+	{ ARGS("aten::mul", "[[4,8],[]]", "[\"float\",\"double\"]", "[\"\",\"\"]"),
+	  "[4,8]t6 []t7", "a tensor without sizes is one" },
+	{ ARGS("aten::cat", "[[[1,2],[1,2]],[]]", "[\"TensorList\",\"Scalar\"]", "[]"),
+	  "", "a list of tensors says no type" },
+	{ ARGS("aten::convolution", "[[4,3,224,224],[768,3,16,16],[768],[],[],[],[],[],[]]",
+	       "[" BF16 "," BF16 "," BF16 ",\"ScalarList\",\"ScalarList\",\"ScalarList\",\"Scalar\",\"ScalarList\",\"Scalar\"]",
+	       "[\"\",\"\",\"\",\"[16, 16]\",\"[0, 0]\",\"[1, 1]\",\"False\",\"[0, 0]\",\"1\"]"),
+	  "[4,3,224,224]t15 [768,3,16,16]t15 [768]t15 > [4,768,14,14]t15", "the result of a convolution is found" },
+	{ ARGS("aten::convolution", "[[2,3,4,4],[3,5,2,2],[],[],[],[],[],[],[]]",
+	       "[\"float\",\"float\",\"\",\"ScalarList\",\"ScalarList\",\"ScalarList\",\"Scalar\",\"ScalarList\",\"Scalar\"]",
+	       "[\"\",\"\",\"\",\"[2]\",\"[0]\",\"[1]\",\"True\",\"[0]\",\"1\"]"),
+	  "[2,3,4,4]t6 [3,5,2,2]t6 > [2,5,8,8]t6", "also of a transposed one" },
+	{ ARGS("aten::_scaled_dot_product_flash_attention", "[[1,2,3,4],[1,2,3,4],[1,2,3,4],[],[],[],[]]",
+	       "[" BF16 "," BF16 "," BF16 ",\"Scalar\",\"Scalar\",\"Scalar\",\"Scalar\"]",
+	       "[\"\",\"\",\"\",\"0.\",\"True\",\"False\",\"0.125\"]"),
+	  "[1,2,3,4]t15 [1,2,3,4]t15 [1,2,3,4]t15 causal", "an attention says that it is causal" },
+	{ ARGS("aten::mm", "7", "{}", "null"), "", "what is no list says nothing" },
+	{ ARGS("aten::mm", "[[1,-2],[3]]", "[\"float\",\"float\"]", "[]"), "", "a size below 0 is none" },
+	{ ARGS("aten::mm", "[[1,2,3,4,5,6,7]]", "[\"float\"]", "[]"), "", "too many sizes are none" },
+	{ ARGS("aten::convolution", "[[2,3,4],[3,5,0]]", "[\"float\",\"float\"]",
+	       "[\"\",\"\",\"\",\"[0]\",\"[9]\",\"[1]\",\"False\",\"[0]\",\"1\"]"),
+	  "[2,3,4]t6 [3,5,0]t6", "a convolution that cannot be has no result" },
+	/* clang-format on */
+};
+
+static void shaped(void)
+{
+	for (size_t i = 0; i < T_LEN(shapes); i++) {
+		struct import_why w = { "" };
+		struct trace *t;
+		int err;
+
+		trace_new(&t);
+		err = import_bytes(t, "x.json", shapes[i].json, strlen(shapes[i].json), NULL, &w);
+		T_OK(!err && t->events == 1 &&
+			     !strcmp(trace_text(t, trace_op_shapes(&t->event[0])), shapes[i].want),
+		     "%s", shapes[i].name);
+		trace_free(t);
+	}
+}
+
 int main(void)
 {
 	for (size_t i = 0; i < T_LEN(injuries); i++)
 		injured(&injuries[i]);
 	zipped();
+	shaped();
 	return t_done();
 }

@@ -27,6 +27,8 @@ static const struct {
 	{ "[99999999999999999999]t6",         -EINVAL, 0, 0 },
 	{ "[8]t999",                          -EINVAL, 0, 0 },
 	{ "[8]t6 > [8]t6 > [8]t6",            -EINVAL, 0, 0 },
+	{ "[8]t6 [8]t6 causal",               0,       2, 0 },
+	{ "[8]t6 causality",                  -EINVAL, 0, 0 },
 	/* clang-format on */
 };
 
@@ -56,10 +58,18 @@ static const struct {
 	  0, 2 * 2 * 10 * 12 * (3 * 8 + 2 * 6), 4 * (120 + 160 + 192 + 144) },
 	{ "aten::add",     "[4,1]t6 [4,8]t6 > [4,8]t6",               0, 32, 4 * (4 + 32 + 32) },
 	{ "aten::mul_",    "[10]t4 []t4 > [10]t4",                    0, 0, 8 * 21 },
-	{ "aten::relu",    "[10]t15",                                 0, 10, 20 },
+	{ "aten::relu",    "[10]t15",                                 0, 10, 40 },
 	{ "aten::sum",     "[10,10]t6 > []t6",                        0, 100, 404 },
 	{ "aten::native_layer_norm", "[2,16]t6 [16]t6 [16]t6 > [2,16]t6 [2,1]t6 [2,1]t6", 0, 256, 4 * (64 + 32 + 4) },
 	{ "aten::embedding", "[50000,64]t6 [8]t4 > [8,64]t6",         0, 0, 2 * 4 * 512 + 64 },
+	/* of a trace that says no results */
+	{ "aten::addmm",   "[768]t15 [788,768]t15 [768,768]t15",      0, 2ull * 788 * 768 * 768, 3601920 },
+	{ "aten::bmm",     "[4,8,16]t5 [4,16,2]t5",                   0, 2048, 2 * (512 + 128 + 64) },
+	{ "aten::mul",     "[4,8]t6 [4,1]t6",                         0, 32, 4 * (32 + 4 + 32) },
+	{ "aten::copy_",   "[10]t15 [10]t6",                          0, 0, 20 + 40 },
+	{ "aten::embedding", "[50000,64]t6 [8]t4",                    0, 0, 2 * 4 * 512 + 64 },
+	{ "aten::_scaled_dot_product_flash_attention", "[16,16,559,64]t15 [16,16,559,64]t15 [16,16,559,64]t15 causal",
+	  0, 10239377408, 4 * 2 * 9158656 },
 	{ "aten::view",    "[8]t6 > [8]t6",                           -ENOENT, 0, 0 },
 	{ "mm",            "[8,16]t6 [16,32]t6",                      -ENOENT, 0, 0 },
 	{ "aten::mm",      "[4294967296,4294967296]t6 [4294967296,2]t6", -ERANGE, 0, 0 },
@@ -71,6 +81,7 @@ int main(void)
 {
 	struct op_shapes s;
 	struct op_work w;
+	struct op_gemm g;
 	int err;
 
 	for (size_t i = 0; i < T_LEN(text); i++) {
@@ -88,5 +99,10 @@ int main(void)
 		if (!err)
 			printf("# %" PRIu64 " operations, %" PRIu64 " bytes\n", w.flops, w.bytes);
 	}
+	T_OK(!op_shapes_parse(&s, "[4]t15 [3,8,16]t15 [3,16,4]t15") &&
+		     !op_gemm(&g, "aten::baddbmm", &s) && g.m == 8 && g.n == 4 && g.k == 16 &&
+		     g.batch == 3 && g.type == 15,
+	     "a product's sizes are told");
+	T_OK(op_gemm(&g, "aten::add", &s) == -ENOENT, "a sum is no product");
 	return t_done();
 }
