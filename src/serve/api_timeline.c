@@ -275,8 +275,8 @@ int api_event(struct ask *q, struct json *j, struct answer *a)
 
 int api_search(struct ask *q, struct json *j, struct answer *a)
 {
-	const char *text = url_get(&q->url, "q");
-	uint64_t limit = 40, from = 0;
+	struct tile_query look = { .text = url_get(&q->url, "q") };
+	uint64_t limit = 40;
 	struct tile_link *hit;
 	struct tile_view *v;
 	struct timeline *tl;
@@ -285,14 +285,16 @@ int api_search(struct ask *q, struct json *j, struct answer *a)
 	int err = ask_number(q, "limit", 1, HITS, &limit);
 
 	(void)a;
-	err = err ? err : ask_number(q, "t0", 0, UINT64_MAX >> 11, &from);
-	if (!err && (!text || !*text || strlen(text) > 400))
+	err = err ? err : ask_number(q, "t0", 0, UINT64_MAX >> 11, &look.from_ns);
+	err = err ? err : ask_number(q, "least", 0, UINT64_MAX >> 11, &look.least_ns);
+	err = err ? err : ask_number(q, "below", 0, UINT64_MAX >> 11, &look.below_ns);
+	if (!err && (!look.text || !*look.text || strlen(look.text) > 400))
 		err = ask_mistake(q, "q is a part of a name, of up to 400 bytes");
 	err = err ? err : timeline_get(q, &tl, &v);
 	if (err < 0)
 		return err;
 	hit = malloc(limit * sizeof(*hit));
-	err = hit ? tile_search(v, text, from, LOOK_NS, hit, limit, &n, &all) : -ENOMEM;
+	err = hit ? tile_search(v, &look, LOOK_NS, hit, limit, &n, &all) : -ENOMEM;
 	json_bool(j, "more", !all);
 	json_open(j, "results", '[');
 	for (size_t i = 0; i < n && !err; i++)

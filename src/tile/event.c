@@ -296,7 +296,7 @@ struct searching {
 	struct tile_view *v;
 	const bool *wanted; /* by name */
 	size_t names;
-	uint64_t from_ns;
+	const struct tile_query *q;
 	struct tile_link *out;
 	size_t n, max;
 };
@@ -306,8 +306,9 @@ static int on_hit(void *arg, const struct piece *p, uint64_t id)
 	struct searching *x = arg;
 	uint32_t track;
 
-	if (p->name >= x->names || !x->wanted[p->name] || p->start_ns < x->from_ns ||
-	    p->kind == EVENT_COUNTER)
+	if (p->name >= x->names || !x->wanted[p->name] || p->start_ns < x->q->from_ns ||
+	    p->kind == EVENT_COUNTER || p->end_ns - p->start_ns < x->q->least_ns ||
+	    (x->q->below_ns && p->end_ns - p->start_ns >= x->q->below_ns))
 		return 0;
 	track = own_track(x->v, p);
 	if (!track)
@@ -326,10 +327,10 @@ static int by_time(const void *a, const void *b)
 					  : (x->id > y->id) - (x->id < y->id);
 }
 
-int tile_search(struct tile_view *v, const char *text, uint64_t from_ns, uint64_t ns,
-		struct tile_link *out, size_t max, size_t *n, bool *all)
+int tile_search(struct tile_view *v, const struct tile_query *q, uint64_t ns, struct tile_link *out,
+		size_t max, size_t *n, bool *all)
 {
-	struct searching x = { .v = v, .from_ns = from_ns, .out = out, .max = max };
+	struct searching x = { .v = v, .q = q, .out = out, .max = max };
 	uint64_t first = UINT64_MAX, last = 0;
 	bool *wanted;
 	int err = 0;
@@ -339,8 +340,8 @@ int tile_search(struct tile_view *v, const char *text, uint64_t from_ns, uint64_
 	for (uint32_t i = 0; wanted && i < v->names; i++) {
 		const struct name *m = &v->name[i];
 
-		wanted[i] = m->first_ns != UINT64_MAX && m->last_ns >= from_ns &&
-			    (strcasestr(view_shown(v, i), text) || strcasestr(m->text, text));
+		wanted[i] = m->first_ns != UINT64_MAX && m->last_ns >= q->from_ns &&
+			    (strcasestr(view_shown(v, i), q->text) || strcasestr(m->text, q->text));
 		if (!wanted[i])
 			continue;
 		first = m->first_ns < first ? m->first_ns : first;
@@ -351,7 +352,7 @@ int tile_search(struct tile_view *v, const char *text, uint64_t from_ns, uint64_
 	if (!wanted)
 		err = -ENOMEM;
 	else if (first <= last)
-		err = view_walk(v, NO_TRACK, first > from_ns ? first : from_ns, last,
+		err = view_walk(v, NO_TRACK, first > q->from_ns ? first : q->from_ns, last,
 				view_now() + ns, on_hit, &x);
 	pthread_mutex_unlock(&v->lock);
 	free(wanted);

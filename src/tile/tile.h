@@ -170,10 +170,15 @@ struct tile_flow {
 int tile_flows(struct tile_view *v, uint64_t id, uint64_t ns, struct tile_flow *out, size_t max,
 	       size_t *n);
 
-/* The first `max` events, by time, that have the text in their name, any case, from `from_ns` on.
- * *all: there are no more. */
-int tile_search(struct tile_view *v, const char *text, uint64_t from_ns, uint64_t ns,
-		struct tile_link *out, size_t max, size_t *n, bool *all);
+struct tile_query {
+	const char *text;            /* in the name, any case */
+	uint64_t from_ns;            /* begins then or later */
+	uint64_t least_ns, below_ns; /* how long it takes; 0: no bound */
+};
+
+/* The first `max` events, by time. Looks no longer than `ns`; *all: there are no more. */
+int tile_search(struct tile_view *v, const struct tile_query *q, uint64_t ns, struct tile_link *out,
+		size_t max, size_t *n, bool *all);
 
 struct tile_sum {
 	uint32_t name; /* of rows */

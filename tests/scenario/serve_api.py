@@ -10,12 +10,12 @@ import re
 import aonschema
 from aontest import Place, data, done, ok, skip
 from clitest import aon, fixture
-from servetest import Server
+from servetest import Server, job
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 API = json.loads((ROOT / "src/serve/openapi.json").read_text())
 VIEWS = ["overview", "processes", "devices", "steps", "kernels", "ops", "windows", "findings", "flame", "roofline",
-         "memory", "captures", "accounting", "health"]
+         "heat", "memory", "captures", "accounting", "health"]
 
 
 def cli(place, *args):
@@ -239,6 +239,32 @@ def changes(place):
         ok(sum(first["trend"]) == first["ns"] and min(first["trend"]) > 0.8 * part / 4, "also in a part of the time", first)
 
 
+def heat(place):
+    """Ranks x steps in as many cells as are asked for."""
+    with Server(place, job(place.path / "job", 6, 40, slow=4)) as s:
+        at = f"run/{s.run()}/"
+        rows = s.get(at + "steps")["steps"]
+        full = s.get(at + "heat?measure=compute&w=1024&h=1024")
+        ok(not faults("run/{id}/heat", full), "the map of ranks and steps is as the file says", faults("run/{id}/heat", full))
+        by = {(x["rank"], x["step"]): x["compute_ns"] for x in rows}
+        mid = {n: sorted(by[r, n] for r in range(6))[3] for n in range(40)}
+        want = [[round(1000 * (by[r, n] / mid[n] - 1)) for n in range(40)] for r in range(6)]
+        ok(full["ranks"] == list(range(6)) and full["steps"] == list(range(40)) and
+           all(abs(a - b) <= 1 for x, y in zip(full["worst"], want) for a, b in zip(x, y)),
+           "a cell is how much a rank's step is above the median of that step", full["worst"])
+        ok(full["slowest"][0] == {"rank": 4, "over": 250}, "the rank that lags is named", full["slowest"])
+        few = s.get(at + "heat?measure=compute&w=4&h=3")
+        ok(few["steps"] == [0, 10, 20, 30] and few["ranks"] == [0, 2, 4] and few["ranks_n"] == 6 and few["steps_n"] == 40 and
+           few["worst"] == [[max(max(x[10 * i:10 * i + 10]) for x in full["worst"][2 * r:2 * r + 2]) for i in range(4)] for r in range(3)] and
+           few["mean"][2] == [0, 0, 250, 250], "fewer cells have the worst and the mean of what they hold", few)
+        ok(all(not any(map(any, s.get(at + f"heat?measure={m}")["worst"])) for m in ("dur", "idle")),
+           "what is the same for all lights up nowhere")
+        late = s.get(f"{at}search?q=sgemm&least=400000&limit=100")["results"]
+        ok(len(late) == 20 and all(x["dur"] == 450000 for x in late) and
+           len(s.get(f"{at}search?q=sgemm&below=400000&limit=2000")["results"]) == 220,
+           "a search can be for calls of some length", len(late))
+
+
 def wire(place, store):
     """What an answer looks like on the wire."""
     with Server(place, store) as s:
@@ -275,6 +301,7 @@ with Place() as place:
     wire(place, store)
     names(place)
     changes(place)
+    heat(place)
     if data():
         hta = data() / "kineto/hta"
         imported(place, hta / "trace_diff/control/control.json.gz")

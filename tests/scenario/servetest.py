@@ -75,3 +75,22 @@ class Server:
 
     def run(self, n=0):
         return self.get("runs")["runs"][n]["id"]
+
+
+def job(folder, ranks, steps, slow=None):
+    """A folder with a trace of each rank; rank `slow` computes half as long again in the second half of them."""
+    folder.mkdir()
+    for r in range(ranks):
+        events, n = [], 0
+        for s in range(steps):
+            at, k = 1000 + 1000 * s, 3 if r == slow and s >= steps // 2 else 2
+            events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{s}", "pid": 1, "tid": 1, "ts": at, "dur": 990})
+            for name, dur in (("sgemm_128x64", 150 * k), ("elementwise_add", 50 * k), ("ncclDevKernel_AllReduce", 700 - 200 * k)):
+                n += 1
+                events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": at + 5, "dur": 3, "args": {"correlation": n}})
+                events.append({"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": at + 20, "dur": dur,
+                               "args": {"device": 0, "stream": 7, "correlation": n}})
+                at += dur + 5
+        (folder / f"rank{r}.json").write_text(json.dumps({"schemaVersion": 1, "distributedInfo": {"backend": "nccl", "rank": r, "world_size": ranks},
+                                                          "traceEvents": events}))
+    return folder

@@ -707,14 +707,25 @@ static void test_events(void)
 	for (uint32_t i = 0; i < v->tracks; i++)
 		if (v->track[i]->pub.kind == TRACK_GPU)
 			gpu = i + 1;
-	T_OK(tile_search(v, "GEMM", 0, 1u << 30, hit, 8, &n, &all) == 0 && n == 2 && all &&
-		     hit[0].start_ns == 500 && hit[1].start_ns == 720,
+	T_OK(tile_search(v, &(struct tile_query){ .text = "GEMM" }, 1u << 30, hit, 8, &n, &all) ==
+			     0 &&
+		     n == 2 && all && hit[0].start_ns == 500 && hit[1].start_ns == 720,
 	     "a search finds names in any case, by time");
-	T_OK(tile_search(v, "gemm", 501, 1u << 30, hit + 4, 1, &n, &all) == 0 && n == 1 &&
-		     hit[4].start_ns == 720,
+	T_OK(tile_search(v, &(struct tile_query){ "gemm", 501, 0, 0 }, 1u << 30, hit + 4, 1, &n,
+			 &all) == 0 &&
+		     n == 1 && hit[4].start_ns == 720,
 	     "and goes on from a moment");
-	T_OK(tile_search(v, "", 0, 1u << 30, hit + 4, 2, &n, &all) == 0 && n == 2 && !all,
+	T_OK(tile_search(v, &(struct tile_query){ .text = "" }, 1u << 30, hit + 4, 2, &n, &all) ==
+			     0 &&
+		     n == 2 && !all,
 	     "and says that there are more");
+	T_OK(tile_search(v, &(struct tile_query){ "gemm", 0, 101, 0 }, 1u << 30, hit + 4, 4, &n,
+			 &all) == 0 &&
+		     n == 1 && hit[4].start_ns == 720 &&
+		     tile_search(v, &(struct tile_query){ "gemm", 0, 100, 400 }, 1u << 30, hit + 4,
+				 4, &n, &all) == 0 &&
+		     n == 1 && hit[4].start_ns == 500,
+	     "and only what takes as long as asked");
 	T_OK(tile_event(v, hit[0].id, &e) == 0 && !strcmp(e.name.text, "gemm_a") && e.has_step &&
 		     e.step == 3 && e.class == TILE_MATMUL && e.dur_ns == 100 && e.track != 0,
 	     "an event says its name, class, step and track");
@@ -838,7 +849,9 @@ static void *asking(void *arg)
 			tile_refresh(v);
 		tile_track(v, 1 + i % 4, &track);
 		tile_select(v, 0, i * 1000, id, 2, 1u << 30, sel);
-		if (tile_search(v, "gemm", 0, 1u << 30, hit, 4, &n, &all) == 0 && n) {
+		if (tile_search(v, &(struct tile_query){ .text = "gemm" }, 1u << 30, hit, 4, &n,
+				&all) == 0 &&
+		    n) {
 			tile_event(v, hit[0].id, &e);
 			tile_flows(v, hit[0].id, 1u << 30, flow, 4, &n);
 		}
