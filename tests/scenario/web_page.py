@@ -9,7 +9,7 @@ import sys
 
 from aontest import SANITIZED, Daemon, Place, app, data, skip_all, wait_for
 from clitest import aon
-from servetest import Server
+from servetest import Server, job
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "aon"
@@ -53,10 +53,12 @@ def main():
         busy = app(place, "app_pace", "-s", "120", "-r", "200", "-S", "20")
         wait_for(lambda: place.store.exists(), 20)
         names = hostile(place.path / "names.json")
-        with Server(place, place.store, first, second, names) as s:
+        many = job(place.path / "job", 6, 60, slow=4)
+        with Server(place, place.store, first, second, names, many) as s:
             find_run = lambda n: wait_for(lambda: next((x["id"] for x in s.get("runs")["runs"] if n(x)), None), 20)
             page = {"address": s.said["address"], "base": s.said["base"], "saved": str(saved),
                     "traces": [find_run(lambda x, p=p: x["name"] == p.name) for p in (first, second)],
+                    "job": find_run(lambda x: x["name"] == many.name),
                     "hostile": find_run(lambda x: x["name"] == names.name), "live": find_run(lambda x: x["state"] == "live")}
             code = subprocess.run(["node", ROOT / "web/test/page.mjs"], env={**os.environ, "AON_PAGE": json.dumps(page)},
                                   stdin=subprocess.DEVNULL).returncode

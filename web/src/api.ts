@@ -120,18 +120,51 @@ export function address(path: string, params: Params = {}): string {
 	return path + (q.length ? '?' + q.join('&') : '');
 }
 
-const kept = new Map<string, { at: number; reply: Promise<unknown> }>();
+interface Kept {
+	at: number;
+	reply: Promise<unknown>;
+	stop: AbortController;
+	done: boolean;
+	waiting: number; // callers that have not turned away
+}
+const kept = new Map<string, Kept>();
+
+export interface How {
+	fresh?: boolean; // not what was answered before
+	signal?: AbortSignal; // aborted: the caller has turned away
+}
+
+/** Whoever turns away is told at once; when nobody waits any more, the question is taken back. */
+function forCaller<T>(key: string, k: Kept, signal?: AbortSignal): Promise<T> {
+	if (!signal) {
+		k.waiting++; // waits for ever
+		return k.reply as Promise<T>;
+	}
+	k.waiting++;
+	return new Promise<T>((ok, no) => {
+		const away = () => {
+			no(new DOMException('turned away', 'AbortError'));
+			if (--k.waiting > 0 || k.done) return;
+			if (kept.get(key) === k) kept.delete(key);
+			k.stop.abort();
+		};
+		if (signal.aborted) return away();
+		signal.addEventListener('abort', away, { once: true });
+		(k.reply as Promise<T>).then(ok, no).finally(() => signal.removeEventListener('abort', away));
+	});
+}
 
 /** Asked once: the same question within two seconds, or of a run that has ended, is not asked again. */
-export function get<T>(path: string, params: Params = {}, fresh = false): Promise<T> {
+export function get<T>(path: string, params: Params = {}, how: How = {}): Promise<T> {
 	const key = address(path, params);
 	const had = kept.get(key);
-	if (had && !fresh && Date.now() - had.at < 2000 + (kept.size < 200 ? 60000 : 0)) return had.reply as Promise<T>;
-	const reply = source.json(key);
-	kept.set(key, { at: Date.now(), reply });
-	reply.catch(() => kept.delete(key));
+	if (had && !how.fresh && Date.now() - had.at < 2000 + (kept.size < 200 ? 60000 : 0)) return forCaller<T>(key, had, how.signal);
+	const stop = new AbortController();
+	const k: Kept = { at: Date.now(), reply: source.json(key, stop.signal), stop, done: false, waiting: 0 };
+	kept.set(key, k);
+	k.reply.catch(() => { if (kept.get(key) === k) kept.delete(key); }).finally(() => { k.done = true; });
 	if (kept.size > 400) kept.delete(kept.keys().next().value as string);
-	return reply as Promise<T>;
+	return forCaller<T>(key, k, how.signal);
 }
 
 export function forget(): void {
@@ -224,6 +257,18 @@ export interface Steps extends Reply {
 	steps: Step[];
 	next?: string | null;
 	range: Span;
+}
+/** Ranks x steps: thousandths above the median of the step; a row or column may be several. */
+export interface Heat extends Reply {
+	range: Span;
+	ranks_n: number;
+	steps_n: number;
+	ranks: (number | null)[];
+	steps: number[];
+	last_step: number;
+	worst: (number | null)[][];
+	mean: (number | null)[][];
+	slowest: { rank: number | null; over: number }[];
 }
 export interface Windows extends Reply {
 	width_ns: number;

@@ -35,39 +35,93 @@ export function classOf(word: string | null | undefined): ClassId {
 }
 
 let colours = new Map<string, string>();
+/** Who chose the system's few colours (forced-colors) tells classes by their patterns. */
+export let forced = false;
+const SYSTEM: Record<string, string> = {
+	surface: 'Canvas', raised: 'Canvas', select: 'Canvas', accent: 'Highlight', mark: 'Highlight', heat: 'Highlight', more: 'Highlight',
+	idle: 'GrayText', line: 'GrayText', host: 'GrayText', back: 'Canvas',
+};
+
+function resolve(css: string): string {
+	const probe = document.createElement('i');
+	probe.style.color = css;
+	document.body.append(probe);
+	const rgb = getComputedStyle(probe).color.match(/\d+/g) ?? ['136', '136', '136'];
+	probe.remove();
+	return `#${rgb.slice(0, 3).map((v) => Number(v).toString(16).padStart(2, '0')).join('')}`;
+}
 
 /** The theme's colours, read from the sheet: it is the only place that has them. */
 export function readTheme(): void {
 	const css = getComputedStyle(document.documentElement);
+	forced = matchMedia('(forced-colors: active)').matches;
 	colours = new Map();
+	textures.clear();
 	for (const k of [...CLASSES.map((c) => c.id as string), 'idle', 'surface', 'raised', 'line', 'text', 'dim',
 		'accent', 'host', 'compute', 'heat', 'more', 'less', 'mark', 'warn'])
-		colours.set(k, css.getPropertyValue(`--${k}`).trim());
+		colours.set(k, forced ? resolve(SYSTEM[k] ?? 'CanvasText') : css.getPropertyValue(`--${k}`).trim());
 }
 
 export function colour(id: string): string {
 	return colours.get(id) ?? colours.get('other') ?? '#888';
 }
 
-let hatchTile: CanvasPattern | null = null;
-let hatchOf = '';
+/** Which pixels of a pattern have ink: lines, dots and hatches that are told apart without colour. */
+const PATTERNS: Record<string, (x: number, y: number) => boolean> = {
+	matmul: () => true,
+	compute: () => true,
+	attention: (x) => x % 4 === 0,
+	pointwise: (x, y) => x % 4 < 2 && y % 4 < 2,
+	comm: (x, y) => (x + y) % 4 === 0,
+	copy: (_, y) => y % 3 === 0,
+	optimizer: (x, y) => x % 6 === 0 || y % 6 === 0,
+	other: (x, y) => (x + y) % 2 === 0,
+	host: (x, y) => x % 4 === 0 && y % 4 === 0,
+};
+
+export function inked(cls: string, x: number, y: number): boolean {
+	return (PATTERNS[cls] ?? PATTERNS.other!)(x, y);
+}
+
+const PERIOD = 12;
+const textures = new Map<string, CanvasPattern>();
+
+/** What a class is filled with: its colour, or its pattern. */
+export function texture(g: CanvasRenderingContext2D, cls: string): string | CanvasPattern {
+	if (!forced || !(cls in PATTERNS)) return colour(cls);
+	const had = textures.get(cls);
+	if (had) return had;
+	const made = tile(g, PERIOD, (x) => {
+		x.fillStyle = colour('surface');
+		x.fillRect(0, 0, PERIOD, PERIOD);
+		x.fillStyle = colour('text');
+		for (let i = 0; i < PERIOD * PERIOD; i++) if (inked(cls, i % PERIOD, Math.floor(i / PERIOD))) x.fillRect(i % PERIOD, Math.floor(i / PERIOD), 1, 1);
+	});
+	textures.set(cls, made);
+	return made;
+}
+
+function tile(g: CanvasRenderingContext2D, size: number, draw: (x: CanvasRenderingContext2D) => void): CanvasPattern {
+	const t = document.createElement('canvas');
+	t.width = t.height = size;
+	draw(t.getContext('2d')!);
+	return g.createPattern(t, 'repeat')!;
+}
 
 /** Idle is hatched, so that it is told from "nothing known" without colour. */
 export function hatch(g: CanvasRenderingContext2D): CanvasPattern {
-	const c = colour('idle');
-	if (hatchTile && hatchOf === c) return hatchTile;
-	const t = document.createElement('canvas');
-	t.width = t.height = 6;
-	const x = t.getContext('2d')!;
-	x.strokeStyle = c;
-	x.lineWidth = 1;
-	x.beginPath();
-	for (const d of [-6, 0, 6]) {
-		x.moveTo(d, 6);
-		x.lineTo(d + 6, 0);
-	}
-	x.stroke();
-	hatchOf = c;
-	hatchTile = g.createPattern(t, 'repeat')!;
-	return hatchTile;
+	const had = textures.get('idle');
+	if (had) return had;
+	const made = tile(g, 6, (x) => {
+		x.strokeStyle = colour('idle');
+		x.lineWidth = 1;
+		x.beginPath();
+		for (const d of [-6, 0, 6]) {
+			x.moveTo(d, 6);
+			x.lineTo(d + 6, 0);
+		}
+		x.stroke();
+	});
+	textures.set('idle', made);
+	return made;
 }

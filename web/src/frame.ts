@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is common to all views: tabs, range and scope, legend, drawer, keys, palette, status.
 import { get, runPath, source, type Overview, type Run } from './api';
-import { CLASSES, colour, readTheme } from './classes';
+import { CLASSES, readTheme } from './classes';
 import { button, fill, h, name } from './dom';
 import * as fmt from './fmt';
 import { t } from './i18n';
@@ -71,6 +71,7 @@ export function toast(text: string): void {
 
 export function drawer(content: Node | null, heading = ''): void {
 	drawerBody.hidden = !content;
+	fill(drawerBody);
 	if (content)
 		fill(drawerBody, h('header', null, h('h3', null, heading),
 			button('×', () => { drawer(null); go({ sel: null }, false); }, { class: 'bare', 'aria-label': t('do.close') })), content);
@@ -315,7 +316,7 @@ export function ribbon(parts: { id: string; share: number; label: string }[], sm
 		parts.filter((p) => p.share > 0.0005).map((p) => h(pick ? 'button' : 'span', {
 			class: p.id === 'idle' ? 'idle' : null, title: `${p.label} ${fmt.percent(p.share)}`, type: pick ? 'button' : null,
 			'aria-label': pick ? `${p.label} ${fmt.percent(p.share)}` : null,
-			style: { width: `${p.share * 100}%`, ...(p.id === 'idle' ? {} : { 'background-color': colour(p.id) }) },
+			style: { width: `${p.share * 100}%`, ...(p.id === 'idle' ? {} : { background: `var(--${p.id})` }) },
 			on: pick ? { click: () => pick(p.id) } : {},
 		})));
 }

@@ -27,7 +27,7 @@ let lastSeen = 0;
 let pointer = 0; // when the pointer last moved: nothing changes under it
 
 async function loadRuns(): Promise<void> {
-	runs = (await get<Reply & { runs: Run[] }>('runs', {}, true)).runs;
+	runs = (await get<Reply & { runs: Run[] }>('runs', {}, { fresh: true })).runs;
 	lastSeen = Date.now();
 }
 
@@ -100,7 +100,7 @@ function listen(): void {
 async function start(): Promise<void> {
 	frame.build(VIEWS);
 	frame.applyTheme();
-	matchMedia('(prefers-color-scheme: light)').addEventListener('change', frame.applyTheme);
+	for (const q of ['(prefers-color-scheme: light)', '(forced-colors: active)']) matchMedia(q).addEventListener('change', frame.applyTheme);
 	window.addEventListener('pointermove', () => { pointer = Date.now(); }, { passive: true });
 	watch(changed);
 	try {

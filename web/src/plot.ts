@@ -29,7 +29,7 @@ export function axisY(g: CanvasRenderingContext2D, w: number, h: number, max: nu
 	font(g);
 	const marks = ticks(0, max, Math.max(2, Math.floor(h / 40)));
 	const left = Math.ceil(Math.max(...marks.map((m) => g.measureText(label(m)).width))) + 8;
-	const box = { x: left, y: 4, w: w - left - 4, h: h - foot - 4 };
+	const box = { x: left, y: 8, w: w - left - 4, h: h - foot - 8 };
 	g.strokeStyle = colour('line');
 	g.fillStyle = colour('dim');
 	g.textAlign = 'right';

@@ -14,13 +14,14 @@ export type State = {
 	classes: string[] | null;
 	sel: string | null;
 	q: string;
+	d: Range | null; // how long what is looked for takes, ns
 	vs: string | null;
 	th: string | null;
 	rest: [string, string][]; // what other versions of the page put there is kept
 };
 
 const EMPTY: State = {
-	run: null, view: 'overview', t: null, w: null, ranks: null, classes: null, sel: null, q: '', vs: null, th: null,
+	run: null, view: 'overview', t: null, w: null, ranks: null, classes: null, sel: null, q: '', d: null, vs: null, th: null,
 	rest: [],
 };
 
@@ -47,6 +48,7 @@ export function parse(hash: string): State {
 		else if (k === 'c') s.classes = v.split(',').filter(Boolean);
 		else if (k === 'sel') s.sel = v;
 		else if (k === 'q') s.q = v;
+		else if (k === 'd') s.d = readRange(v);
 		else if (k === 'vs') s.vs = v;
 		else if (k === 'th') s.th = v;
 		else s.rest.push([k, v]);
@@ -73,6 +75,7 @@ export function format(s: State): string {
 	if (s.classes) put('c', s.classes.join(','));
 	if (s.sel) put('sel', s.sel);
 	if (s.q) put('q', s.q);
+	range('d', s.d);
 	if (s.vs) put('vs', s.vs);
 	if (s.th) put('th', s.th);
 	for (const [k, v] of s.rest) put(k, v);

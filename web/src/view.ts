@@ -28,32 +28,49 @@ export interface View {
 	open(host: HTMLElement, run: Run, say: (text: string) => void): Shown;
 }
 
+export interface Load {
+	/** quiet: of a live run; does not disturb a question that is under way. */
+	(quiet?: boolean): Promise<void>;
+	/** The view is left: what it still waits for is of no use. */
+	stop(): void;
+}
+
+const SLOW = 150, LONG = 4000; // ms until it is said that it loads, and that it takes long
+
 /** Draws what `ask` brings, or why there is nothing. A refresh keeps the old picture until the new is there. */
-export function loader<T>(host: HTMLElement, ask: () => Promise<T>, draw: (x: T) => void) {
-	let turn = 0, had = false;
-	const load = async () => {
-		const mine = ++turn;
-		const slow = setTimeout(() => {
-			if (!had && mine === turn) fill(host, h('p', { class: 'state dim', role: 'status' }, t('state.loading')));
-		}, 150);
+export function loader<T>(host: HTMLElement, ask: (signal: AbortSignal) => Promise<T>, draw: (x: T) => void): Load {
+	let had = false, busy = false, last: AbortController | null = null;
+	const load = async (quiet = false) => {
+		if (quiet && busy) return;
+		last?.abort(); // a newer question: the older one's answer is not wanted
+		const mine = (last = new AbortController());
+		const say = (long: boolean) => {
+			if (mine !== last || mine.signal.aborted) return;
+			if (had) return void (quiet || host.classList.add('stale'));
+			fill(host, h('div', { class: 'state dim', role: 'status', 'aria-busy': 'true' }, h('p', null, t('state.loading'), long ? ` ${t('state.long')}` : ''),
+				long ? button(t('do.cancel'), () => { mine.abort(); fill(host, h('div', { class: 'state' }, h('p', null, t('state.cancelled')), button(t('do.retry'), () => void load()))); }) : null));
+		};
+		const slow = setTimeout(say, SLOW, false), long = setTimeout(say, LONG, true);
+		busy = true;
 		try {
-			const x = await ask();
-			if (mine !== turn) return;
+			const x = await ask(mine.signal);
+			if (mine.signal.aborted) return;
 			had = true;
 			host.classList.remove('stale');
 			draw(x);
 		} catch (e) {
-			if (mine !== turn) return;
-			if (e instanceof DOMException && e.name === 'AbortError') return;
+			if (mine.signal.aborted || (e instanceof DOMException && e.name === 'AbortError')) return;
 			if (had) host.classList.add('stale');
-			else failed(host, e, load);
+			else failed(host, e, () => void load());
 			if (!(e instanceof ApiError)) throw e;
 		} finally {
+			if (mine === last) busy = false;
 			clearTimeout(slow);
+			clearTimeout(long);
 		}
 	};
 	void load();
-	return load;
+	return Object.assign(load, { stop: () => last?.abort() });
 }
 
 export function failed(host: HTMLElement, e: unknown, again: () => void): void {

@@ -3,7 +3,7 @@
 // Run by tests/scenario/web_page.py, which serves two traces, one with hostile names, and a live run.
 import { done, launch, ok, tab } from './browser.mjs';
 
-const { address, base, traces, hostile, live, saved } = JSON.parse(process.env.AON_PAGE);
+const { address, base, traces, hostile, live, saved, job } = JSON.parse(process.env.AON_PAGE);
 const VIEWS = ['overview', 'timeline', 'flame', 'kernels', 'steps', 'findings', 'roofline'];
 const browser = await launch();
 
@@ -82,6 +82,56 @@ async function kernels(t, run) {
 	await t.page.locator('main th button', { hasText: 'calls' }).click();
 	const calls = await t.page.locator('main tbody tr[data-i="0"] td').allInnerTexts();
 	ok(calls.includes(Math.max(...k.rows.map((r) => r.calls)).toLocaleString('en-US')), 'a click on a heading sorts by it', calls);
+}
+
+/** A brush over a kernel's histogram chooses its calls by how long they take, here and on the timeline. */
+async function brush(t, run) {
+	const k = (await t.api(`run/${run}/kernels?limit=5000`)).rows.filter((r) => r.hist.filter((n) => n).length > 2).sort((a, b) => b.calls - a.calls)[0];
+	await t.go(`#/run/${run}/kernels?sel=k:${k.id}`);
+	await t.page.waitForSelector('.drawer canvas.brush');
+	await t.page.locator('.drawer canvas.brush').focus();
+	await t.page.keyboard.press('ArrowLeft'); // the last bar, which is empty, then the longest calls
+	await t.page.keyboard.press('ArrowLeft');
+	await t.page.waitForFunction(() => /[?&]d=/.test(location.hash) && document.querySelector('.drawer .calls tbody tr'));
+	const [lo, hi] = /[?&]d=([^&]+)/.exec(await t.page.evaluate(() => location.hash))[1].split('..').map((x) => Math.round(parseFloat(x) * 1e9));
+	const said = /(\d[\d,]*) of ([\d,]+) calls/.exec(await text(t.page, '.drawer .chosen'));
+	const edge = (i) => (i ? 2 ** (i + 5) : 0);
+	const want = k.hist.reduce((n, x, i) => (edge(i) >= lo && edge(i + 1) <= hi ? n + x : n), 0);
+	ok(want > 0 && Number(said[1].replace(/,/g, '')) === want, 'a brush over the histogram counts the calls of that length', [said[0], want, lo, hi]);
+	const rows = (await t.page.locator('.drawer .calls tbody tr').allInnerTexts()).map((x) => ns(x.split('\t')[1]));
+	ok(rows.length === Math.min(20, want) && rows.every((x) => x >= lo * 0.99 && x <= hi * 1.01), 'and lists them', rows);
+	await t.page.locator('.drawer button', { hasText: 'These on the timeline' }).click();
+	await t.page.waitForSelector('.tl-bar .hits');
+	const hits = (await t.api(`run/${run}/search?q=${encodeURIComponent(k.name.slice(0, 400))}&limit=2000&least=${lo}&below=${hi}`)).results.length;
+	ok((await text(t.page, '.tl-bar .hits')).includes(`${hits.toLocaleString('en-US')} found`), 'on the timeline they alone are marked', [hits, await text(t.page, '.tl-bar')]);
+}
+
+/** Many ranks: the map is the server's cells, and names who lags. */
+async function ranks(t, run) {
+	await t.go(`#/run/${run}/steps`);
+	const heat = await t.api(`run/${run}/heat?h=96&w=600`);
+	await t.page.waitForSelector('canvas.heat');
+	const slow = heat.slowest[0];
+	ok((await text(t.page, 'main')).includes(`rank ${slow.rank} +${Math.round(slow.over / 10)} %`), 'the map names the rank that lags', await text(t.page, 'main'));
+	const lit = await t.page.locator('canvas.heat').evaluate((c) => {
+		const g = c.getContext('2d'), dpr = devicePixelRatio, rows = [], hex = getComputedStyle(document.documentElement).getPropertyValue('--heat').trim();
+		const want = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+		for (let y = 8; y < c.clientHeight - 22; y += 16) {
+			const img = g.getImageData(70 * dpr, y * dpr, c.width - 80 * dpr, 1).data;
+			let n = 0;
+			for (let i = 0; i < img.length; i += 4) if (want.every((v, k) => Math.abs(img[i + k] - v) < 4)) n++;
+			rows.push(n / (img.length / 4));
+		}
+		return rows;
+	});
+	const want = heat.worst.map((r) => r.filter((v) => v >= 200).length / r.length);
+	ok(lit.length === want.length && lit.every((v, i) => Math.abs(v - want[i]) < 0.05), 'and is as hot as the API says', [lit, want]);
+	await t.page.locator('canvas.heat').focus();
+	for (let i = 0; i < slow.rank; i++) await t.page.keyboard.press('ArrowDown');
+	await t.page.keyboard.press('Enter');
+	await t.page.waitForSelector('.drawer:not([hidden]) .facts');
+	ok(/step 0/.test(await text(t.page, '.drawer')) && (await text(t.page, '.drawer .facts')).includes(`${slow.rank}`), 'arrows and Enter open a step of it', await text(t.page, '.drawer'));
+	await t.page.keyboard.press('Escape');
 }
 
 /** Of a row of the timeline's canvas: the share of pixels that are not the background, and of one colour. */
@@ -312,6 +362,7 @@ async function file(path) {
 	for (const v of VIEWS) {
 		await t.page.keyboard.press(String(VIEWS.indexOf(v) + 1));
 		await settled(t.page);
+		if (v === 'steps') ok((await t.page.locator('canvas.heat').count()) === 1, 'with the map of its steps', await text(t.page, 'main'));
 	}
 	ok(t.faults.length === 0, 'and has its views', t.faults.join('\n'));
 	await t.close();
@@ -323,6 +374,8 @@ try {
 	await overview(t, traces[0]);
 	await kernels(t, traces[0]);
 	await timeline(t, traces[0]);
+	await brush(t, traces[0]);
+	await ranks(t, job);
 	await others(t, traces[0], traces[1]);
 	await keys(t, traces[0]);
 	ok(t.faults.length === 0, 'no error on the console, no request to anybody else', t.faults.join('\n'));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of the timeline onto a canvas: pictures of tiles, or rectangles where events are exact.
 import type { Step } from '../api';
-import { classOf, colour, hatch } from '../classes';
+import { classOf, colour, hatch, texture } from '../classes';
 import * as fmt from '../fmt';
 import { font, ticks } from '../plot';
-import { ink } from '../ink';
+import { ink, words } from '../ink';
 import { LANE_H, type Row } from './rows';
 import type { TileStore, Track } from './store';
 import { before, CELLS, picture, type Counter, type Exact, type Tile } from './tile';
@@ -21,6 +21,8 @@ export interface Scene {
 	gutter: number;
 	top: number;
 	match: ((name: number) => boolean) | null; // of a search: others are dimmed
+	long: [number, number] | null; // of a search: how long it takes
+	hits: number[]; // where what was searched for begins
 	shown: ((cls: string) => boolean) | null;
 	sel: { track: number | null; start: number; dur: number } | null;
 	area: [number, number] | null;
@@ -119,19 +121,18 @@ function nameCells(g: CanvasRenderingContext2D, tile: Tile, y: number, h: number
 		if (n * px >= 60) {
 			const name = s.store.names.get(c.name[i]!), x = Math.max(X(tile.t0 + i * cell), s.gutter) + px + 4;
 			const room = Math.floor((X(tile.t0 + (i + n - 1) * cell) - x - 4) / 6.7);
-			g.fillStyle = ink(name?.class === 'host' ? 'host' : classOf(name?.class));
-			if (name && room > 4) g.fillText(fmt.label(name.name, room), x, y + h / 2 + 0.5);
+			if (name && room > 4) words(g, fmt.label(name.name, room), x, y + h / 2 + 0.5, room * 6.7, ink(name.class === 'host' ? 'host' : classOf(name.class)));
 		}
 		i += n - 1;
 	}
 }
 
-function nameColour(s: Scene, name: number, track: Track | null): { fill: string; cls: string; dim: boolean } {
+function nameColour(g: CanvasRenderingContext2D, s: Scene, name: number, track: Track | null): { fill: string | CanvasPattern; cls: string; dim: boolean } {
 	const n = s.store.names.get(name);
 	const host = track?.kind === 'thread' || n?.class === 'host' || n?.class === null;
 	const cls = host ? 'host' : classOf(n?.class);
 	const dim = (s.match !== null && !s.match(name)) || (!host && s.shown !== null && !s.shown(cls));
-	return { fill: colour(cls), cls, dim };
+	return { fill: texture(g, cls), cls, dim };
 }
 
 function paintExact(g: CanvasRenderingContext2D, e: Exact, r: Row, y: number, h: number, X: (t: number) => number, s: Scene): void {
@@ -139,14 +140,14 @@ function paintExact(g: CanvasRenderingContext2D, e: Exact, r: Row, y: number, h:
 	font(g, 11, true);
 	g.textBaseline = 'middle';
 	g.textAlign = 'left';
-	let lastX = -1, lastFill = '', lastDepth = -1;
+	let lastX = -1, lastFill: string | CanvasPattern = '', lastDepth = -1;
 	for (; i < e.n; i++) {
 		const start = e.start[i]!, end = start + e.dur[i]!;
 		if (start > s.win.t1) break;
 		if (end < s.win.t0) continue;
 		const depth = r.lanes ? Math.min(e.depth[i]!, r.lanes - 1) : 0;
 		const x0 = Math.max(X(start), s.gutter - 2), x1 = Math.min(X(end), s.gutter + 100000), w = Math.max(x1 - x0, 0.6);
-		const { fill, cls, dim } = nameColour(s, e.name[i]!, r.track);
+		const { fill, cls, dim: other } = nameColour(g, s, e.name[i]!, r.track), dim = other || (s.long !== null && (e.dur[i]! < s.long[0] || e.dur[i]! >= s.long[1]));
 		// Thousands within one pixel are one rectangle.
 		if (w < 1 && Math.floor(x0) === lastX && fill === lastFill && depth === lastDepth) continue;
 		lastX = Math.floor(x0);
@@ -158,9 +159,8 @@ function paintExact(g: CanvasRenderingContext2D, e: Exact, r: Row, y: number, h:
 		g.fillRect(x0, yy, w > 3 ? w - 1 : w, hh);
 		if (w >= 40 && (r.lanes || r.track?.kind !== 'thread')) {
 			const n = s.store.names.get(e.name[i]!);
-			g.fillStyle = ink(cls);
 			const from = Math.max(x0, s.gutter) + 4, room = Math.floor((Math.min(x1, 1e5) - from - 3) / 6.7);
-			if (n && room > 2) g.fillText(fmt.label(n.name, room), from, yy + hh / 2 + 0.5);
+			if (n && room > 2) words(g, fmt.label(n.name, room), from, yy + hh / 2 + 0.5, room * 6.7, ink(cls));
 		}
 	}
 	g.globalAlpha = 1;
@@ -290,10 +290,23 @@ function axis(g: CanvasRenderingContext2D, w: number, s: Scene, X: (t: number) =
 		g.fillStyle = colour('dim');
 		g.fillText(tick(m, step), x + 4, s.top / 2);
 	}
+	hits(g, s, X);
 	g.fillStyle = colour('line');
 	g.fillRect(0, s.top - 1, w, 1);
 	g.fillStyle = colour('dim');
 	g.fillText(fmt.time(span), 8, s.top / 2);
+}
+
+/** Of a search: a mark where each begins, whether or not it is wide enough to be seen below. */
+function hits(g: CanvasRenderingContext2D, s: Scene, X: (t: number) => number): void {
+	let last = -9;
+	g.fillStyle = colour('mark');
+	for (const t of s.hits) {
+		const x = Math.round(X(t));
+		if (t < s.win.t0 || t > s.win.t1 || x - last < 2) continue;
+		g.fillRect(x, s.top - 5, 1, 5);
+		last = x;
+	}
 }
 
 function tick(t: number, step: number): string {

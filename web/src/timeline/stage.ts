@@ -32,6 +32,7 @@ export abstract class Stage {
 	protected area: Range | null = null;
 	protected flows: Flow[] = [];
 	protected marks: number[] = [];
+	protected hits: number[] = []; // of a search
 	protected hover: { x: number; y: number } | null = null;
 	protected current: string | null = null; // key of the row that arrows move from
 	protected slow: number[] = []; // ranks that lag: shown even where others are folded
@@ -121,6 +122,7 @@ export abstract class Stage {
 		const scene: Scene = {
 			store: this.store, win: { t0: this.win[0], t1: this.win[1] }, rows: this.rows, scroll: this.scroller.scrollTop, gutter: this.gutter(), top: TOP,
 			match: q ? (n) => !!this.store.names.get(n)?.name.toLowerCase().includes(q) : null,
+			long: q ? state.d : null, hits: this.hits,
 			shown: cls ? (c) => cls.includes(c) : null,
 			sel: this.sel, area: this.area, flows: this.flows, marks: this.marks, steps: this.stepsOf, cursor: this.hover?.x ?? null, t1: this.end(),
 		};

@@ -70,7 +70,7 @@ export class TileStore {
 	}
 
 	async loadNames(): Promise<void> {
-		const r = await get<Reply & { epoch: number; names: Name[] }>(runPath(this.run, 'names'), { from: this.epoch || undefined, soon: 1 }, true);
+		const r = await get<Reply & { epoch: number; names: Name[] }>(runPath(this.run, 'names'), { from: this.epoch || undefined, soon: 1 }, { fresh: true });
 		for (const n of r.names) this.names.set(n.id, n);
 		this.epoch = r.epoch;
 	}

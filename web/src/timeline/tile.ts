@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tile: 512 cells of 2^L ns of one track, or the events themselves where they are few (src/tile).
 // Cells keep busy time by class, so that no zoom level lies; they are rastered once, stacked by share.
-import { CLASSES, colour } from '../classes';
+import { CLASSES, colour, forced, inked } from '../classes';
 
 export const CELLS = 512;
 export const TILE_H = 18;
@@ -174,9 +174,11 @@ export function recolour(shown: string[] | null): void {
 	off = [...CLASSES.map((c) => !!shown && !shown.includes(c.id)), false];
 }
 
+const KIND_IDS: string[] = [...CLASSES.map((c) => c.id), 'host'];
+
 function colours(): Uint32Array {
 	if (palette) return palette;
-	const pick = [...CLASSES.map((c) => colour(c.id)), colour('host')];
+	const pick = KIND_IDS.map(colour);
 	palette = Uint32Array.from(pick, (hex, i) => {
 		const m = /^#(..)(..)(..)/.exec(hex) ?? ['', '88', '88', '88'];
 		const [r, g, b] = [1, 2, 3].map((k) => parseInt(m[k]!, 16)) as [number, number, number];
@@ -203,7 +205,7 @@ export function picture(c: Cells): HTMLCanvasElement {
 			sum += s;
 			// What is there is seen: the least share has a pixel, unless the column is full.
 			const to = Math.max(0, Math.min(y - (y > 0 && sum < 255 ? 1 : 0), TILE_H - Math.round((Math.min(sum, 255) / 255) * TILE_H)));
-			for (let p = to; p < y; p++) px[p * CELLS + i] = pal[k]!;
+			for (let p = to; p < y; p++) if (!forced || inked(KIND_IDS[k]!, i, p)) px[p * CELLS + i] = pal[k]!;
 			y = to;
 		}
 	}

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which code asked for this GPU time? Frames are grey; the leaf is a kernel and has its class's colour.
 import { get, runPath, type Flame, type Run } from '../api';
-import { classOf, colour } from '../classes';
+import { classOf, colour, forced, texture } from '../classes';
 import { button, canvas, fill, h } from '../dom';
 import * as fmt from '../fmt';
 import { drawer, say } from '../frame';
 import { t } from '../i18n';
-import { ink } from '../ink';
+import { ink, words } from '../ink';
 import { font } from '../plot';
 import { go, state, watch } from '../state';
 import { table } from '../table';
@@ -144,8 +144,12 @@ export const flame: View = {
 			const hitQ = !q || p.n.name.toLowerCase().includes(q);
 			const d = p.n.total - p.n.was;
 			g.globalAlpha = hitQ ? 1 : 0.3;
-			g.fillStyle = p.n.cls && !diff ? colour(classOf(p.n.cls)) : colour('raised');
+			g.fillStyle = p.n.cls && !diff ? texture(g, classOf(p.n.cls)) : colour('raised');
 			g.fillRect(p.x, p.y, Math.max(0.5, p.w - 1), ROW - 1);
+			if (forced) {
+				g.strokeStyle = colour('line');
+				g.strokeRect(p.x + 0.5, p.y + 0.5, Math.max(0.5, p.w - 1), ROW - 1);
+			}
 			if (diff && p.n !== root) {
 				const k = Math.min(1, Math.abs(d) / Math.max(1, Math.max(p.n.total, p.n.was)));
 				g.globalAlpha = (hitQ ? 1 : 0.3) * k;
@@ -160,9 +164,8 @@ export const flame: View = {
 			}
 			if (p.w > 28) {
 				const sign = diff && Math.abs(d) > 0.01 * (root?.total ?? 1) ? (d > 0 ? '+' : '−') + unit(Math.abs(d)) + ' ' : '';
-				g.fillStyle = p.n.cls && !diff ? ink(classOf(p.n.cls)) : colour('text');
 				const room = Math.floor((p.w - 8) / 7.3);
-				if (room > 1) g.fillText(sign + fmt.label(p.n.name, room - sign.length), p.x + 4, p.y + ROW / 2);
+				if (room > 1) words(g, sign + fmt.label(p.n.name, room - sign.length), p.x + 4, p.y + ROW / 2, p.w - 8, p.n.cls && !diff ? ink(classOf(p.n.cls)) : colour('text'));
 			}
 			g.globalAlpha = 1;
 		};
@@ -191,11 +194,11 @@ export const flame: View = {
 			choose(n);
 		};
 		const rest = button(t('flame.rest'), () => { against = !against; rest.setAttribute('aria-pressed', String(against)); void load(); }, { 'aria-pressed': 'false' });
-		const ask = async () => {
+		const ask = async (signal: AbortSignal) => {
 			rest.hidden = !state.t;
 			if (!state.t) against = false;
 			const p = { weight, t0: state.t?.[0], t1: state.t?.[1], ranks: state.ranks?.join(',') };
-			const [f, old] = await Promise.all([get<Flame>(runPath(run.id, 'flame'), p), state.vs ? get<Flame>(runPath(state.vs, 'flame'), { weight }) : against ? get<Flame>(runPath(run.id, 'flame'), { weight }) : null]);
+			const [f, old] = await Promise.all([get<Flame>(runPath(run.id, 'flame'), p, { signal }), state.vs ? get<Flame>(runPath(state.vs, 'flame'), { weight }, { signal }) : against ? get<Flame>(runPath(run.id, 'flame'), { weight }, { signal }) : null]);
 			return { f, old };
 		};
 		fill(host, h('div', { class: 'controls' }, h('label', null, t('flame.weight'), pickWeight), search, out, rest, note), plot, twin);
@@ -232,7 +235,7 @@ export const flame: View = {
 				{ key: 'Backspace', does: 'key.out', run: () => { focus = focus?.up ?? root; c.redraw(); } },
 				{ key: '0', does: 'key.whole', run: () => { focus = root; c.redraw(); } },
 			],
-			close: () => { off(); },
+			close: () => { off(); load.stop(); },
 		};
 	},
 };

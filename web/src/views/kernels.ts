@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which kernels cost most, and how far from the limit are they?
-import { get, runPath, type Diff, type DiffRow, type Row, type Rows, type Run } from '../api';
-import { classOf, colour } from '../classes';
-import { button, canvas, fill, h, name } from '../dom';
+import { get, runPath, source, type Diff, type DiffRow, type Reply, type Row, type Rows, type Run, type SearchHit } from '../api';
+import { classOf } from '../classes';
+import { button, fill, h, name } from '../dom';
 import * as fmt from '../fmt';
 import { drawer, say } from '../frame';
+import { callsWithin, histogram } from '../hist';
 import { t } from '../i18n';
-import { go, state } from '../state';
+import { go, state, type Range } from '../state';
 import { table, type Column } from '../table';
 import { empty, loader, type Shown, type View } from '../view';
 import { partName } from './overview';
@@ -16,29 +17,6 @@ export function dot(cls: string): HTMLElement {
 	return h('span', { class: 'swatch', style: { background: `var(--${id})` }, title: id === 'host' ? t('class.host') : partName(cls) });
 }
 
-/** Calls by duration: cell i holds those below 2^(i+6) ns. */
-function histogram(k: Row): HTMLElement | null {
-	const hist = k.hist;
-	if (!hist?.some((n) => n > 0)) return null;
-	const lo = hist.findIndex((n) => n > 0), hi = hist.length - 1 - [...hist].reverse().findIndex((n) => n > 0);
-	const cells = hist.slice(Math.max(0, lo - 1), hi + 2), max = Math.max(...cells);
-	const c = canvas((g, w, hh) => {
-		const bw = w / cells.length;
-		cells.forEach((n, i) => {
-			const y = n ? Math.max(2, (n / max) * (hh - 16)) : 0;
-			g.fillStyle = colour(classOf(k.class));
-			g.fillRect(i * bw + 1, hh - 14 - y, bw - 2, y);
-		});
-		g.fillStyle = colour('dim');
-		g.font = '11px system-ui, sans-serif';
-		g.textBaseline = 'bottom';
-		g.fillText(fmt.time(2 ** (Math.max(0, lo - 1) + 5)), 0, hh);
-		g.textAlign = 'right';
-		g.fillText(fmt.time(2 ** (Math.min(hist.length, hi + 2) + 5)), w, hh);
-	}, { class: 'plot', role: 'img', 'aria-label': t('kernels.hist.alt', { lo: fmt.time(k.min), hi: fmt.time(k.max) }), style: { height: '84px' } });
-	return h('section', null, h('h3', { class: 'dim' }, t('kernels.hist')), c.el);
-}
-
 /** Time in each sixteenth of the range, against the most of them. */
 function spark(k: Row): HTMLElement {
 	const max = Math.max(...k.trend, 1);
@@ -46,17 +24,36 @@ function spark(k: Row): HTMLElement {
 		k.trend.map((ns) => h('i', { style: { height: `${Math.ceil((ns / max) * 14)}px`, background: `var(--${classOf(k.class)})` } })));
 }
 
-function details(k: Row): void {
+/** The first of the calls that the brush chose; each leads to its place on the timeline. */
+function calls(run: Run, k: Row, at: Range): HTMLElement {
+	const body = h('div', { class: 'calls' });
+	const load = loader(body, (signal) => get<Reply & { more: boolean; results: SearchHit[] }>(runPath(run.id, 'search'), { q: k.name.slice(0, 400), limit: 20, least: at[0], below: Number.isFinite(at[1]) ? at[1] : null }, { signal }), (r) => {
+		const own = r.results.filter((x) => x.name === k.name);
+		fill(body, h('table', null, h('thead', null, h('tr', null, h('th', { class: 'l' }, t('steps.at')), h('th', null, t('steps.long')))),
+			h('tbody', null, own.map((x) => h('tr', null,
+				h('td', { class: 'l' }, h('button', { type: 'button', class: 'bare link', on: { click: () => go({ view: 'timeline', sel: `e:${x.id}`, w: null, q: k.name, d: at }) } }, fmt.time(x.start))),
+				h('td', null, fmt.time(x.dur)))))), own.length ? null : h('p', { class: 'note' }, t('kernels.nocalls')));
+	});
+	stopCalls = load.stop;
+	return body;
+}
+let stopCalls = () => {};
+
+function details(run: Run, k: Row): void {
 	const f = (key: string, v: string) => [h('dt', null, key), h('dd', null, v)];
+	const at = state.d;
+	stopCalls();
 	drawer(h('div', null, h('div', { class: 'full', translate: 'no' }, k.name),
 		h('dl', { class: 'facts' },
 			f(t('col.class'), k.class), f(t('col.total'), fmt.time(k.ns)), f(t('col.share'), fmt.percent(k.share)), f(t('col.calls'), fmt.count(k.calls)),
-			f(t('col.avg'), fmt.time(k.calls ? k.ns / k.calls : null)), f('min', fmt.time(k.min)), f('p50', fmt.time(k.p50)), f('p99', fmt.time(k.p99)), f('max', fmt.time(k.max)),
+			f(t('col.avg'), fmt.time(k.calls ? k.ns / k.calls : null)), f(t('col.min'), fmt.time(k.min)), f(t('col.p50'), fmt.time(k.p50)), f(t('col.p99'), fmt.time(k.p99)), f(t('col.max'), fmt.time(k.max)),
 			k.bytes ? f(t('col.bytes'), fmt.bytes(k.bytes)) : [], k.bytes && k.ns ? f(t('col.rate'), fmt.rate(k.bytes / (k.ns / 1e9), 'B/s')) : [],
 			k.bound ? f(t('col.bound'), k.bound) : [], fmt.known(k.limit) ? f(t('col.limit'), fmt.percent(k.limit)) : []),
-		histogram(k),
-		h('section', { class: 'row' }, button(t('kernels.events'), () => go({ view: 'timeline', q: k.name, sel: null })),
-			button(t('kernels.roof'), () => go({ view: 'roofline', sel: `k:${k.id}` })))), t('kernels.one'));
+		source.saved ? null : h('section', { class: 'row' }, button(at ? t('kernels.these') : t('kernels.events'), () => go({ view: 'timeline', q: k.name, sel: null })),
+			button(t('kernels.launches'), () => go({ view: 'flame', q: k.short || k.name, sel: null })), button(t('kernels.roof'), () => go({ view: 'roofline', sel: `k:${k.id}` }))),
+		histogram(k, at, (r) => { go({ d: r }, false); }),
+		at && k.hist ? h('section', null, h('h3', { class: 'chosen' }, t('kernels.chosen', { n: callsWithin(k.hist, at), m: fmt.count(k.calls), lo: fmt.time(at[0]), hi: fmt.time(at[1]) }), ' ',
+			button('×', () => go({ d: null }, false), { class: 'bare', 'aria-label': t('range.drop') })), source.saved ? null : calls(run, k, at)) : null), t('kernels.one'));
 }
 
 function columns(rows: Row[]): Column<Row>[] {
@@ -103,18 +100,19 @@ export const kernels: View = {
 	question: 'view.kernels.q',
 	flush: true,
 	open(host, run: Run): Shown {
-		let what = 'kernel', text = () => '';
+		let what = 'kernel', text = () => '', again = () => {};
 		let shown: { paint(): void } | null = null;
 		const place = h('div', { class: 'fillrest' });
 		const note = h('span', { class: 'dim' });
 		const choice = (id: string, label: string) => button(label, () => { what = id; void load(); }, { data: { what: id } });
-		const kinds = h('div', { class: 'controls', role: 'group', 'aria-label': t('kernels.by') }, choice('kernel', t('kernels.by.kernel')), choice('op', t('kernels.by.op')), choice('module', t('kernels.by.module')), note);
+		const search = h('input', { type: 'search', placeholder: t('kernels.search'), 'aria-label': t('kernels.search'), value: state.q, on: { input: () => go({ q: search.value }, false) } });
+		const kinds = h('div', { class: 'controls', role: 'group', 'aria-label': t('kernels.by') }, choice('kernel', t('kernels.by.kernel')), choice('op', t('kernels.by.op')), choice('module', t('kernels.by.module')), search, note);
 		fill(host, h('div', { class: 'pad' }, kinds), place);
-		const ask = async (): Promise<{ rows: Rows | null; diff: Diff | null }> => {
+		const ask = async (signal: AbortSignal): Promise<{ rows: Rows | null; diff: Diff | null }> => {
 			for (const b of kinds.querySelectorAll('button')) b.setAttribute('aria-pressed', String(b.dataset.what === what));
-			if (state.vs) return { rows: null, diff: await get<Diff>(runPath(run.id, 'diff'), { vs: state.vs }) };
+			if (state.vs) return { rows: null, diff: await get<Diff>(runPath(run.id, 'diff'), { vs: state.vs }, { signal }) };
 			const p = { t0: state.t?.[0], t1: state.t?.[1], ranks: state.ranks?.join(','), limit: 5000 };
-			return { diff: null, rows: await get<Rows>(runPath(run.id, what === 'kernel' ? 'kernels' : 'ops'), { ...p, group: what === 'kernel' ? 'name' : what }) };
+			return { diff: null, rows: await get<Rows>(runPath(run.id, what === 'kernel' ? 'kernels' : 'ops'), { ...p, group: what === 'kernel' ? 'name' : what }, { signal }) };
 		};
 		const keep = (r: { class?: string; name: string }) =>
 			(!state.classes || state.classes.includes(classOf(r.class))) && (!state.q || r.name.toLowerCase().includes(state.q.toLowerCase()));
@@ -134,8 +132,8 @@ export const kernels: View = {
 			const tb = table({ columns: columns(all), rows: list, label: t('view.kernels'), sort: all.some((r) => fmt.known(r.wasted)) ? 'wasted' : 'ns', height: true,
 				selected: (k) => state.sel === `k:${k.id}`,
 				pick: (k) => {
-					go({ sel: `k:${k.id}` }, false);
-					details(k);
+					go({ sel: `k:${k.id}`, d: null }, false);
+					details(run, k);
 					say(t('kernels.said', { name: k.short, total: fmt.time(k.ns), share: fmt.percent(k.share) }));
 					tb.paint();
 				} });
@@ -143,15 +141,24 @@ export const kernels: View = {
 			shown = tb;
 			fill(place, tb.el);
 			const sel = all.find((k) => state.sel === `k:${k.id}`);
-			if (sel) details(sel);
+			if (sel) details(run, sel);
+			again = () => {
+				const k = all.find((x) => state.sel === `k:${x.id}`); if (!k) return;
+				const held = document.activeElement?.classList.contains('brush');
+				details(run, k);
+				if (held) document.querySelector<HTMLElement>('.drawer .brush')?.focus();
+			};
 		};
 		const load = loader(place, ask, draw);
 		return {
 			update: (now, was) => {
 				if (now.t !== was.t || now.ranks !== was.ranks || now.vs !== was.vs || now.classes !== was.classes || now.q !== was.q) void load();
 				else if (now.sel !== was.sel) shown?.paint();
+				if (now.q !== was.q && document.activeElement !== search) search.value = now.q;
+				if (now.d !== was.d && now.view === was.view) again();
 			},
-			tick: () => void load(),
+			tick: () => void load(true),
+			close: () => { load.stop(); stopCalls(); },
 			text: () => text(),
 		};
 	},

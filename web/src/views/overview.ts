@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Is this run healthy, and if not, what first? The first screen is a sentence.
 import { address, get, runPath, source, type Diff, type Overview, type Processes, type Reply, type Run, type Windows } from '../api';
-import { CLASSES, classOf, colour } from '../classes';
+import { CLASSES, classOf, colour, texture } from '../classes';
 import { button, canvas, fill, h, name } from '../dom';
 import * as fmt from '../fmt';
 import { nameLink, ownCost, ribbon } from '../frame';
@@ -108,7 +108,7 @@ function busyPlot(s: Stack): HTMLElement {
 		s.shares.forEach((column, i) => {
 			let y = b.y + b.h;
 			column.forEach((share, k) => {
-				g.fillStyle = colour(s.colours[k]!);
+				g.fillStyle = texture(g, s.colours[k]!);
 				g.fillRect(b.x + i * each, y - share * b.h, Math.max(1, each - (each > 4 ? 0.5 : 0)), share * b.h);
 				y -= share * b.h;
 			});
@@ -237,13 +237,13 @@ export const overview: View = {
 	question: 'view.overview.q',
 	open(host, run: Run): Shown {
 		let last: Overview | null = null;
-		const ask = async (): Promise<Answers> => {
+		const ask = async (signal: AbortSignal): Promise<Answers> => {
 			const r = state.t ? { t0: state.t[0], t1: state.t[1] } : {};
 			const [o, w, d, p] = await Promise.all([
-				get<Overview>(runPath(run.id, 'overview'), r),
-				get<Windows>(runPath(run.id, 'windows'), { ...r, n: 240 }).catch(() => null),
-				state.vs ? get<Diff>(runPath(run.id, 'diff'), { vs: state.vs }) : null,
-				get<Processes>(runPath(run.id, 'processes')).catch(() => null),
+				get<Overview>(runPath(run.id, 'overview'), r, { signal }),
+				get<Windows>(runPath(run.id, 'windows'), { ...r, n: 240 }, { signal }).catch(() => null),
+				state.vs ? get<Diff>(runPath(run.id, 'diff'), { vs: state.vs }, { signal }) : null,
+				get<Processes>(runPath(run.id, 'processes'), {}, { signal }).catch(() => null),
 			]);
 			const stack = w && fromWindows(w, o.run.gpus) || (o.busy === null ? null : await fromTiles(run, o).catch(() => null));
 			return { o, w: stack, d, p };
@@ -254,7 +254,8 @@ export const overview: View = {
 		});
 		return {
 			update: (now, was) => { if (now.t !== was.t || now.vs !== was.vs) void load(); },
-			tick: () => void load(),
+			tick: () => void load(true),
+			close: load.stop,
 			text: () => (last ? [last.verdict ?? '', ...last.findings.map((f) => `${f.title}\t${fmt.time(f.cost_ns)}\t${fmt.percent(f.share)}`)].join('\n') : ''),
 		};
 	},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Is it one rank, one moment, or everybody? Ranks x steps as a heat map; of one rank, steps x phases.
-import { get, runPath, type Memory, type Run, type Step, type Steps } from '../api';
-import { colour } from '../classes';
+import { get, runPath, source, type Heat, type Memory, type Run, type Step, type Steps } from '../api';
+import { colour, hatch, texture } from '../classes';
 import { button, canvas, fill, h } from '../dom';
 import * as fmt from '../fmt';
 import { drawer, ribbon, say } from '../frame';
@@ -11,9 +11,10 @@ import { go, state } from '../state';
 import { table, type Column } from '../table';
 import { empty, loader, type Shown, type View } from '../view';
 
-type Measure = 'compute' | 'dur' | 'comm' | 'idle';
-const MEASURES: Record<Measure, (s: Step) => number> = {
-	// Waiting is removed, so that the cause lights up and not its victims.
+/** Own compute first: waiting is removed, so that the cause lights up and not its victims. */
+const MEASURES = ['compute', 'dur', 'comm', 'idle'] as const;
+type Measure = (typeof MEASURES)[number];
+const measured: Record<Measure, (s: Step) => number> = {
 	compute: (s) => s.compute_ns,
 	dur: (s) => s.dur_ns,
 	comm: (s) => s.exposed_comm_ns,
@@ -31,107 +32,109 @@ const PHASES: Phase[] = [
 	{ id: 'idle', label: 'phase.idle', of: (s) => s.idle_ns },
 ];
 
-interface Grid {
-	ranks: (number | null)[];
-	steps: number[];
-	at(rank: number | null, step: number): Step | undefined;
-}
-
-function grid(all: Step[]): Grid {
-	const by = new Map<string, Step>();
-	for (const s of all) by.set(`${s.rank}/${s.step}`, s);
-	return {
-		ranks: [...new Set(all.map((s) => s.rank))].sort((a, b) => (a ?? -1) - (b ?? -1)),
-		steps: [...new Set(all.map((s) => s.step))].sort((a, b) => a - b),
-		at: (r, s) => by.get(`${r}/${s}`),
-	};
-}
-
 function median(xs: number[]): number {
 	const s = [...xs].sort((a, b) => a - b);
 	return s.length ? s[s.length >> 1]! : 0;
 }
 
-/** How much above the median of its step, as a share; with one rank, above the median of all steps. */
-function excess(g: Grid, of: (s: Step) => number): (number | null)[][] {
-	const whole = median(g.ranks.flatMap((r) => g.steps.map((n) => g.at(r, n)).filter((s) => s !== undefined).map(of)));
-	const mid = g.steps.map((n) => median(g.ranks.map((r) => g.at(r, n)).filter((s) => s !== undefined).map(of)));
-	return g.ranks.map((r) => g.steps.map((n, i) => {
-		const s = g.at(r, n), base = g.ranks.length > 1 ? mid[i]! : whole;
-		return s && base ? of(s) / base - 1 : null;
-	}));
+const LEFT = 64;
+const WIDEST = 72; // px: a few steps do not fill the screen
+const FULL = 200; // thousandths above the median that have the full colour
+const COLUMNS_MOST = 600, ROWS_MOST = 96; // the server takes ranks and steps together to fit
+
+const heatRow = (rows: number) => (rows === 1 ? 28 : rows > 40 ? 8 : 16);
+const over = (thousandths: number) => `${thousandths < 0 ? '−' : '+'}${fmt.percent(Math.abs(thousandths) / 1000)}`;
+
+/** Where a cell begins and ends, in the words of the axes. */
+function cellName(m: Heat, row: number, col: number): string {
+	const rank = m.ranks[row] ?? '-', step = m.steps[col]!, last = (m.steps[col + 1] ?? m.last_step + 1) - 1;
+	const to = m.ranks_n > m.ranks.length ? (m.ranks[row + 1] ?? m.ranks_n) : null;
+	return t('steps.where', { rank: to !== null && to - 1 > Number(rank) ? `${rank}–${to - 1}` : String(rank), step: m.steps_n > m.steps.length && last > step ? `${fmt.count(step)}–${fmt.count(last)}` : fmt.count(step) });
 }
 
-const LEFT = 64, CELL = 16;
-const WIDEST = 72; // px: a few steps do not fill the screen
-
-function heat(g: Grid, of: (s: Step) => number, open: (s: Step) => void): HTMLElement {
-	const x = excess(g, of);
-	const rowH = g.ranks.length > 40 ? 6 : g.ranks.length === 1 ? 28 : CELL;
-	const height = g.ranks.length * rowH + 22;
+function heat(m: Heat, open: (row: number, col: number) => void): HTMLElement {
+	const rows = m.ranks.length, cols = m.steps.length, rowH = heatRow(rows), height = rows * rowH + 22;
+	const each = (w: number) => Math.min(WIDEST, (w - LEFT - 4) / cols);
+	let at = [0, 0];
 	const c = canvas((q, w) => {
-		const cw = Math.min(WIDEST, (w - LEFT - 4) / g.steps.length);
+		const cw = each(w);
 		font(q);
 		q.textBaseline = 'middle';
-		g.ranks.forEach((r, j) => {
-			if (rowH >= 12 || j % 8 === 0) {
+		for (let j = 0; j < rows; j++) {
+			if (rowH >= 12 || j % 2 === 0) {
 				q.fillStyle = colour('dim');
 				q.textAlign = 'right';
-				q.fillText(t('rank', { n: r ?? '-' }), LEFT - 6, j * rowH + rowH / 2);
+				q.fillText(t('rank', { n: m.ranks[j] ?? '-' }), LEFT - 6, j * rowH + rowH / 2);
 			}
-			// A cell of many steps shows its worst.
-			const cells = Math.min(g.steps.length, Math.floor(w - LEFT - 4));
-			for (let i = 0; i < cells; i++) {
-				const a = Math.floor((i * g.steps.length) / cells), b = Math.max(a + 1, Math.floor(((i + 1) * g.steps.length) / cells));
-				let worst: number | null = null;
-				for (let k = a; k < b; k++) {
-					const v = x[j]![k]!;
-					if (v !== null && (worst === null || v > worst)) worst = v;
-				}
-				const px = LEFT + a * cw, pw = Math.max(1, (b - a) * cw - (cw > 6 ? 1 : 0));
-				if (worst === null) {
+			for (let i = 0; i < cols; i++) {
+				const v = m.worst[j]![i] ?? null, x = LEFT + i * cw, cellW = Math.max(1, cw - (cw > 6 ? 1 : 0));
+				if (v === null) {
 					q.strokeStyle = colour('line');
-					q.strokeRect(px + 0.5, j * rowH + 0.5, Math.max(0, pw - 1), rowH - 2);
+					q.strokeRect(x + 0.5, j * rowH + 0.5, Math.max(0, cellW - 1), rowH - 2);
 					continue;
 				}
 				q.fillStyle = colour('raised');
-				q.fillRect(px, j * rowH, pw, rowH - 1);
-				q.globalAlpha = Math.min(1, Math.max(0, worst / 0.2));
+				q.fillRect(x, j * rowH, cellW, rowH - 1);
+				q.globalAlpha = Math.min(1, Math.max(0, v / FULL));
 				q.fillStyle = colour('heat');
-				q.fillRect(px, j * rowH, pw, rowH - 1);
+				q.fillRect(x, j * rowH, cellW, rowH - 1);
 				q.globalAlpha = 1;
 			}
-		});
+		}
+		if (document.activeElement === c.el) {
+			q.strokeStyle = colour('mark');
+			q.lineWidth = 2;
+			q.strokeRect(LEFT + at[1]! * cw, at[0]! * rowH, Math.max(3, cw), rowH);
+		}
 		q.fillStyle = colour('dim');
 		q.textBaseline = 'bottom';
 		q.textAlign = 'left';
-		q.fillText(t('overview.stepno', { n: fmt.count(g.steps[0]) }), LEFT, height - 4);
+		q.fillText(t('overview.stepno', { n: fmt.count(m.steps[0]) }), LEFT, height - 4);
 		q.textAlign = 'right';
-		q.fillText(fmt.count(g.steps[g.steps.length - 1]), LEFT + cw * g.steps.length, height - 4);
-	}, { class: 'heat', role: 'img', 'aria-label': describe(g, of), style: { height: `${height}px` } });
-	const hit = (e: MouseEvent) => {
+		if (cw * cols > 120) q.fillText(fmt.count(m.last_step), LEFT + cw * cols, height - 4);
+	}, { class: 'heat', role: 'img', tabindex: 0, 'aria-label': describe(m), style: { height: `${height}px` } });
+	const hit = (e: MouseEvent): [number, number] | null => {
 		const box = c.el.getBoundingClientRect();
-		const j = Math.floor((e.clientY - box.top) / rowH), i = Math.floor((e.clientX - box.left - LEFT) / Math.min(WIDEST, (box.width - LEFT - 4) / g.steps.length));
-		return i >= 0 && i < g.steps.length && j >= 0 && j < g.ranks.length ? g.at(g.ranks[j]!, g.steps[i]!) : undefined;
+		const j = Math.floor((e.clientY - box.top) / rowH), i = Math.floor((e.clientX - box.left - LEFT) / each(box.width));
+		return i >= 0 && i < cols && j >= 0 && j < rows ? [j, i] : null;
 	};
+	const words = ([j, i]: [number, number]) => `${cellName(m, j, i)}: ${fmt.known(m.worst[j]![i]) ? t('steps.over', { worst: over(m.worst[j]![i]!), mean: over(m.mean[j]![i]!) }) : t('steps.nothing')}`;
 	c.el.addEventListener('click', (e) => {
-		const s = hit(e);
-		if (s) open(s);
+		const p = hit(e);
+		if (p) open(...p);
 	});
 	c.el.addEventListener('mousemove', (e) => {
-		const s = hit(e);
-		c.el.title = s ? t('steps.cell', { rank: s.rank ?? '-', step: fmt.count(s.step), v: fmt.time(of(s)), dur: fmt.time(s.dur_ns) }) : '';
+		const p = hit(e);
+		c.el.title = p ? words(p) : '';
+	});
+	for (const type of ['focus', 'blur']) c.el.addEventListener(type, c.redraw);
+	c.el.addEventListener('keydown', (e) => {
+		const step: Record<string, [number, number]> = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+		const d = step[e.key];
+		if (e.key === 'Enter') open(at[0]!, at[1]!);
+		else if (d) at = [Math.min(rows - 1, Math.max(0, at[0]! + d[0])), Math.min(cols - 1, Math.max(0, at[1]! + d[1]))];
+		else return;
+		e.preventDefault();
+		e.stopPropagation();
+		say(words(at as [number, number]));
+		c.redraw();
 	});
 	window.addEventListener('aon-theme', c.redraw);
 	return c.el;
 }
 
 /** The picture in a sentence, for who cannot see it. */
-function describe(g: Grid, of: (s: Step) => number): string {
-	const x = excess(g, of);
-	const mean = g.ranks.map((r, j) => ({ r, v: x[j]!.reduce((s: number, v) => s + (v ?? 0), 0) / g.steps.length }));
-	const worst = mean.sort((a, b) => b.v - a.v)[0];
-	return t('steps.alt', { ranks: g.ranks.length, steps: g.steps.length, rank: worst?.r ?? '-', over: fmt.percent(worst?.v ?? 0) });
+function describe(m: Heat): string {
+	const worst = m.slowest[0];
+	return worst ? t('steps.alt', { ranks: m.ranks_n, steps: m.steps_n, rank: worst.rank ?? '-', over: over(worst.over) }) : t('steps.alt.one', { steps: m.steps_n });
+}
+
+/** Who is above the others all the time: a straggler has a row of its own. */
+function stragglers(m: Heat): HTMLElement | null {
+	const slow = m.slowest.filter((s) => s.over >= 20);
+	if (m.ranks_n < 2) return null;
+	return h('p', { class: 'note' }, slow.length ? [t('steps.slow'), ' ', slow.map((s, i) => [i ? ', ' : '',
+		h('button', { type: 'button', class: 'bare link', on: { click: () => go({ ranks: s.rank === null ? null : [s.rank] }) } }, `${t('rank', { n: s.rank ?? '-' })} ${over(s.over)}`)])] : t('steps.even'));
 }
 
 /** Of each step, what it spent its time on, stacked. */
@@ -146,10 +149,8 @@ function phases(steps: Step[], open: (s: Step) => void): HTMLElement {
 			let y = b.y + b.h;
 			for (const p of PHASES) {
 				const ph = (p.of(s) / (max * 1.02)) * b.h;
-				g.fillStyle = p.id === 'idle' ? colour('idle') : colour(p.id);
-				g.globalAlpha = p.id === 'idle' ? 0.5 : 1;
+				g.fillStyle = p.id === 'idle' ? hatch(g) : texture(g, p.id);
 				g.fillRect(b.x + i * cw, y - ph, Math.max(1, cw - (cw > 4 ? 1 : 0)), ph);
-				g.globalAlpha = 1;
 				y -= ph;
 			}
 		});
@@ -212,15 +213,23 @@ function memory(m: Memory): HTMLElement | null {
 		})));
 }
 
-async function all(run: Run): Promise<Step[]> {
-	const out: Step[] = [];
-	let cursor: string | null | undefined;
-	do {
-		const r: Steps = await get<Steps>(runPath(run.id, 'steps'), { t0: state.t?.[0], t1: state.t?.[1], ranks: state.ranks?.join(','), limit: 5000, cursor });
-		out.push(...r.steps);
-		cursor = r.next;
-	} while (cursor && out.length < 200000);
-	return out;
+interface Answers {
+	m: Heat;
+	rows: Steps;
+	mem: Memory | null;
+}
+
+/** The worst step of a cell, of those that the server lists for its rank. */
+async function worstOf(run: Run, a: Answers, measure: Measure, row: number, col: number): Promise<Step | null> {
+	const rank = a.m.ranks[row] ?? null, end = a.m.steps[col + 1] ?? a.m.last_step + 1, end_rank = a.m.ranks[row + 1] ?? Infinity;
+	const one = a.m.ranks_n <= a.m.ranks.length;
+	const list = a.rows.next && rank !== null ? (await get<Steps>(runPath(run.id, 'steps'), { ...span(), ranks: one ? rank : `${rank}-${Math.min(end_rank - 1, rank + 999)}`, limit: 5000 })).steps : a.rows.steps;
+	const of = list.filter((s) => s.step >= a.m.steps[col]! && s.step < end && (one ? s.rank === rank : s.rank !== null && s.rank >= (rank ?? 0) && s.rank < end_rank));
+	return of.sort((x, y) => measured[measure](y) - measured[measure](x))[0] ?? null;
+}
+
+function span(): { t0: number | undefined; t1: number | undefined } {
+	return { t0: state.t?.[0], t1: state.t?.[1] };
 }
 
 export const steps: View = {
@@ -228,32 +237,45 @@ export const steps: View = {
 	title: 'view.steps',
 	question: 'view.steps.q',
 	open(host, run): Shown {
-		let measure: Measure = 'compute', text = () => '';
-		let last: { s: Step[]; m: Memory | null } | null = null;
-		const draw = ({ s, m }: { s: Step[]; m: Memory | null }) => {
-			last = { s, m };
+		let measure: Measure | null = null, text = () => '';
+		const ask = async (signal: AbortSignal): Promise<Answers> => {
+			const ranks = state.ranks?.join(',');
+			const rows = await get<Steps>(runPath(run.id, 'steps'), { ...span(), ranks, limit: 5000 }, { signal });
+			measure = rows.steps.some((x) => x.busy_ns > 0) ? (measure ?? 'compute') : 'dur';
+			const w = Math.min(COLUMNS_MOST, Math.max(100, Math.floor(host.clientWidth / 2)));
+			const [m, mem] = await Promise.all([
+				get<Heat>(runPath(run.id, 'heat'), source.saved ? { measure } : { ...span(), ranks, measure, w, h: ROWS_MOST }, { signal }),
+				get<Memory>(runPath(run.id, 'memory'), span(), { signal }).catch(() => null)]);
+			return { m, rows, mem };
+		};
+		const draw = (a: Answers) => {
+			const s = a.rows.steps;
 			if (!s.length) {
 				empty(host, 'steps.empty', 'steps.empty.what', 'aon run -- python train.py');
-				const mem = m && memory(m);
+				const mem = a.mem && memory(a.mem);
 				if (mem) host.append(mem);
 				return;
 			}
-			const g = grid(s), gpu = s.some((x) => x.busy_ns > 0);
-			if (!gpu) measure = 'dur';
-			const choice = h('select', { 'aria-label': t('steps.measure'), on: { change: () => { measure = choice.value as Measure; draw(last!); } } },
-				(Object.keys(MEASURES) as Measure[]).filter((k) => gpu || k === 'dur').map((k) => h('option', { value: k, selected: k === measure }, t(`measure.${k}`))));
-			const one = [...s].filter((x) => x.rank === (state.ranks?.[0] ?? g.ranks[0])).sort((a, b) => a.step - b.step);
-			const tb = table({ columns: COLUMNS.filter((c) => (g.ranks.length > 1 || c.id !== 'rank') && (gpu || ['step', 'rank', 'dur', 'at'].includes(c.id))), rows: s.slice(0, 2000), label: t('view.steps'), sort: s.length <= 60 ? '' : 'dur', pick: stepDetails, selected: (x) => state.sel === `s:${x.rank ?? ''}/${x.step}` });
+			const gpu = s.some((x) => x.busy_ns > 0), first = state.ranks?.[0] ?? s[0]!.rank;
+			const choice = h('select', { 'aria-label': t('steps.measure'), on: { change: () => { measure = choice.value as Measure; void load(); } } },
+				MEASURES.filter((k) => gpu || k === 'dur').map((k) => h('option', { value: k, selected: k === measure }, t(`measure.${k}`))));
+			const one = s.filter((x) => x.rank === first).sort((x, y) => x.step - y.step);
+			const tb = table({ columns: COLUMNS.filter((c) => (a.m.ranks_n > 1 || c.id !== 'rank') && (gpu || ['step', 'rank', 'dur', 'at'].includes(c.id))), rows: s.slice(0, 2000), label: t('view.steps'), sort: s.length <= 60 ? '' : 'dur', pick: stepDetails, selected: (x) => state.sel === `s:${x.rank ?? ''}/${x.step}` });
+			const open = (row: number, col: number) => void worstOf(run, a, measure!, row, col).then((x) => { if (x) stepDetails(x); });
 			text = tb.text;
 			fill(host, h('div', { class: 'controls' }, h('label', null, t('steps.colour'), choice),
-				h('span', { class: 'dim' }, g.ranks.length > 1 ? t('steps.scale') : t('steps.scale.one'))),
-				heat(g, MEASURES[measure], stepDetails), gpu ? phases(one, stepDetails) : null, m ? memory(m) : null,
+				h('span', { class: 'scale', 'aria-hidden': 'true' }, '0 %', h('i'), '+20 %'),
+				h('span', { class: 'dim' }, a.m.ranks_n > 1 ? t('steps.scale') : t('steps.scale.one'))),
+				a.m.partial && !a.m.range.whole ? h('p', { class: 'note warn' }, t('state.partial', { from: fmt.time(a.m.range.t0), to: fmt.time(a.m.range.t1) })) : null,
+				stragglers(a.m), heat(a.m, open), gpu ? phases(one.slice(0, 2000), stepDetails) : null, a.mem ? memory(a.mem) : null,
+				a.rows.next || s.length > 2000 ? h('p', { class: 'note' }, t('steps.first', { n: fmt.count(Math.min(2000, s.length)), all: fmt.count(a.m.steps_n * a.m.ranks_n) })) : null,
 				h('div', { class: 'block' }, tb.el));
 		};
-		const load = loader(host, async () => ({ s: await all(run), m: await get<Memory>(runPath(run.id, 'memory'), { t0: state.t?.[0], t1: state.t?.[1] }).catch(() => null) }), draw);
+		const load = loader(host, ask, draw);
 		return {
 			update: (now, was) => { if (now.t !== was.t || now.ranks !== was.ranks) void load(); },
-			tick: () => void load(),
+			tick: () => void load(true),
+			close: load.stop,
 			text: () => text(),
 		};
 	},

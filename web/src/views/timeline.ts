@@ -58,12 +58,13 @@ class Timeline extends Stage implements Shown, Steered {
 		this.place();
 		void this.readOn().then(() => later(LONG)).then(this.begun); // or there was nothing to draw
 		void this.drawn.then(() => Promise.all([this.loadSteps(), this.loadSlow()]));
+		if (state.q) void this.loadHits();
 		await this.readSelection(state.sel);
 		setFinder((q) => this.find(q));
 	}
 
 	private async loadTracks(): Promise<void> {
-		const r = await get<Reply & { tracks: Track[]; read?: number; to_read?: number }>(runPath(this.run.id, 'tracks'), { soon: 1 }, true);
+		const r = await get<Reply & { tracks: Track[]; read?: number; to_read?: number }>(runPath(this.run.id, 'tracks'), { soon: 1 }, { fresh: true });
 		this.store.partial = r.partial;
 		this.progress = (r.read ?? 0) / Math.max(1, r.to_read ?? 1);
 		this.setTracks(r.tracks);
@@ -123,7 +124,9 @@ class Timeline extends Stage implements Shown, Steered {
 			button('−', () => this.zoom(1.6), { title: 'S', 'aria-label': t('key.zoomout') }), button('+', () => this.zoom(1 / 1.6), { title: 'W', 'aria-label': t('key.zoomin') }),
 			button(t('timeline.whole'), () => this.jump([0, this.end()]), { title: '0' }),
 			button('[', () => this.step(-1), { title: '[', 'aria-label': t('key.prevstep') }), button(']', () => this.step(1), { title: ']', 'aria-label': t('key.nextstep') }),
-			state.q ? button(t('timeline.search', { q: fmt.middle(state.q, 40) }) + ' ×', () => go({ q: '' }), { 'aria-pressed': 'true' }) : null,
+			state.q ? button(t('timeline.search', { q: fmt.middle(state.q, 40) }) + ' ×', () => go({ q: '', d: null }), { 'aria-pressed': 'true' }) : null,
+			state.q && state.d ? button(t('kernels.within', { lo: fmt.time(state.d[0]), hi: fmt.time(state.d[1]) }) + ' ×', () => go({ d: null }), { 'aria-pressed': 'true' }) : null,
+			state.q && this.hits.length ? h('span', { class: 'dim hits' }, t(this.moreHits ? 'timeline.hitsmore' : 'timeline.hits', { n: fmt.count(this.hits.length) })) : null,
 			this.folds.only ? button(t('timeline.only') + ' ×', () => { this.folds.only = null; this.paintTools(); this.place(); }, { 'aria-pressed': 'true' }) : null,
 			h('span', { class: 'grow' }), this.note,
 			button(t('timeline.table'), () => this.toggleTwin(), { title: 'Alt+T', 'aria-pressed': String(this.twinShown) }));
@@ -156,7 +159,7 @@ class Timeline extends Stage implements Shown, Steered {
 			if (fit) this.move([e.start - Math.max(e.dur, 1000) * 4, e.start + Math.max(e.dur, 1000) * 5]);
 			const tr = this.store.tracks.get(e.track);
 			drawer(eventPanel(e, tr, button(t('timeline.fit'), () => this.fit(), { title: 'F' }), button(t('timeline.cause'), () => this.cause(), { title: 'J' }),
-				button(t('timeline.others'), () => this.others(), { title: 'O' }), button(t('timeline.same'), () => go({ q: e.name }), { title: '. ,' })), t('timeline.event'));
+				button(t('timeline.others'), () => this.others(), { title: 'O' }), button(t('timeline.same'), () => go({ q: e.name, d: null }), { title: '. ,' })), t('timeline.event'));
 			say(t('timeline.said', { name: e.short || fmt.short(e.name), track: tr?.label ?? '', long: fmt.time(e.dur) }));
 			this.draw();
 			void this.loadFlows(id);
@@ -235,11 +238,36 @@ class Timeline extends Stage implements Shown, Steered {
 		this.place();
 	}
 
+	private moreHits = false;
+	private looking: AbortController | null = null;
+
+	private length(): { least?: number; below?: number } {
+		return state.d ? { least: state.d[0], below: state.d[1] } : {};
+	}
+
+	/** Where what is searched for begins: marked on the axis, however far out the window is. */
+	private async loadHits(): Promise<void> {
+		this.looking?.abort();
+		this.looking = null;
+		this.hits = [];
+		this.paintTools();
+		if (!state.q || source.saved) return;
+		const { signal } = (this.looking = new AbortController());
+		try {
+			const r = await get<Reply & { more: boolean; results: SearchHit[] }>(runPath(this.run.id, 'search'), { q: state.q.slice(0, 400), limit: 2000, ...this.length() }, { signal });
+			this.hits = r.results.map((x) => x.start ?? -1).sort((a, b) => a - b);
+			this.moreHits = r.more;
+		} catch { /* then nothing is marked; what is in view is dimmed all the same */ }
+		if (signal.aborted || this.closed) return;
+		this.paintTools();
+		this.draw();
+	}
+
 	/** The next event of the same name on the same track, asked of the tiles that are here, then of the server. */
 	private async same(by: number): Promise<void> {
 		const e = this.selInfo;
 		if (!e) return;
-		const r = await get<Reply & { results: SearchHit[] }>(runPath(this.run.id, 'search'), by > 0 ? { q: e.name, limit: 8, t0: e.start + 1 } : { q: e.name, limit: 2000 });
+		const r = await get<Reply & { results: SearchHit[] }>(runPath(this.run.id, 'search'), by > 0 ? { q: e.name, limit: 8, t0: e.start + 1, ...this.length() } : { q: e.name, limit: 2000, ...this.length() });
 		const list = r.results.filter((x) => x.start !== undefined).sort((a, b) => a.start! - b.start!);
 		const next = by > 0 ? list.find((x) => x.start! > e.start) : [...list].reverse().find((x) => x.start! < e.start);
 		if (!next) return toast(t('find.none'));
@@ -255,7 +283,7 @@ class Timeline extends Stage implements Shown, Steered {
 		for (const r of this.rows.filter((x) => x.label.toLowerCase().includes(q.toLowerCase())).slice(0, 8))
 			out.push({ text: r.label, note: t('timeline.track'), go: () => { this.current = r.key; this.scroller.scrollTop = r.y; this.place(); } });
 		out.push({ text: t('timeline.highlight', { q }), note: '', go: () => go({ q }) });
-		const r = await get<Reply & { results: SearchHit[] }>(runPath(this.run.id, 'search'), { q, limit: 40 }, true);
+		const r = await get<Reply & { results: SearchHit[] }>(runPath(this.run.id, 'search'), { q, limit: 40 }, { fresh: true });
 		for (const x of r.results)
 			out.push({ text: x.name, note: x.start !== undefined ? fmt.time(x.start) : '', go: () => go({ q, sel: x.start !== undefined ? `e:${x.id}` : state.sel, w: x.start !== undefined ? null : state.w }) });
 		return out;
@@ -415,7 +443,7 @@ class Timeline extends Stage implements Shown, Steered {
 
 	update(now: State, was: State): void {
 		if (now.classes !== was.classes) recolour(now.classes);
-		if (now.q !== was.q) this.paintTools();
+		if (now.q !== was.q || now.d !== was.d) void this.loadHits();
 		if (now.ranks !== was.ranks) this.place();
 		if (now.w && now.w !== was.w && (Math.abs(now.w[0] - this.target[0]) > 1 || Math.abs(now.w[1] - this.target[1]) > 1) && Date.now() - this.save > 50) {
 			this.target = now.w;
@@ -441,6 +469,7 @@ class Timeline extends Stage implements Shown, Steered {
 
 	close(): void {
 		this.closed = true;
+		this.looking?.abort();
 		clearTimeout(this.late);
 		window.removeEventListener('aon-theme', this.themed);
 		window.removeEventListener('resize', this.resized);
