@@ -3,6 +3,9 @@
 #include "theory/gpu.h"
 
 #include <ctype.h>
+#include <errno.h>
+
+#include "base/json.h"
 
 const char *const gpu_type_word[GPU_TYPES] = { "fp64", "fp32", "tf32", "fp16",
 					       "bf16", "fp8",  "fp4",  "int8" };
@@ -88,20 +91,47 @@ static bool same(const char *a, const char *b)
 	return !*a && !*b;
 }
 
+static struct gpu added[GPU_ADDED];
+static size_t added_n;
+
+static const struct gpu *find_in(const struct gpu *list, size_t n, const char *text)
+{
+	for (size_t i = 0; i < n; i++)
+		if (same(text, list[i].key) || same(text, list[i].name))
+			return &list[i];
+	return NULL;
+}
+
 const struct gpu *gpu_find(const char *text)
 {
-	for (size_t i = 0; i < LEN(table); i++)
-		if (same(text, table[i].key) || same(text, table[i].name))
-			return &table[i];
-	for (size_t i = 0; i < LEN(alias); i++)
+	const struct gpu *g = find_in(added, added_n, text);
+
+	if (!g)
+		g = find_in(table, LEN(table), text);
+	for (size_t i = 0; !g && i < LEN(alias); i++)
 		if (same(text, alias[i].text))
-			return &table[alias[i].at];
-	return NULL;
+			g = &table[alias[i].at];
+	return g;
 }
 
 const struct gpu *gpu_at(size_t i)
 {
-	return i < LEN(table) ? &table[i] : NULL;
+	if (i < LEN(table))
+		return &table[i];
+	return i - LEN(table) < added_n ? &added[i - LEN(table)] : NULL;
+}
+
+int gpu_add(const struct gpu *g)
+{
+	size_t i = 0;
+
+	while (i < added_n && !same(added[i].key, g->key))
+		i++;
+	if (i == GPU_ADDED)
+		return -ENOSPC;
+	added[i] = *g;
+	added_n += i == added_n;
+	return 0;
 }
 
 double gpu_peak(const struct gpu *g, enum gpu_type t)
@@ -112,4 +142,26 @@ double gpu_peak(const struct gpu *g, enum gpu_type t)
 const struct gpu_source *gpu_source(const struct gpu *g)
 {
 	return g >= table && g < table + LEN(table) ? &source[g - table] : NULL;
+}
+
+static void peaks_json(struct json *j, const char *key, const double flops[GPU_TYPES])
+{
+	json_open(j, key, '{');
+	for (int t = 0; t < GPU_TYPES; t++)
+		if (flops[t] > 0)
+			json_double(j, gpu_type_word[t], flops[t]);
+	json_close(j);
+}
+
+void gpu_json(struct json *j, const struct gpu *g)
+{
+	json_str(j, "key", g->key);
+	json_str(j, "name", g->name);
+#define FIELD(name, type, most) \
+	if (g->name > 0)        \
+		json_double(j, #name, (double)g->name);
+#include "theory/gpu_field.tbl.h"
+	peaks_json(j, "vector_flops", g->vector_flops);
+	peaks_json(j, "tensor_flops", g->tensor_flops);
+	json_bool(j, "measured", g->measured);
 }

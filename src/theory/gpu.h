@@ -48,6 +48,16 @@ gpu_find(const char *text);         /* by key, or by the name a trace gives; NUL
 const struct gpu *gpu_at(size_t i); /* NULL behind the last */
 double gpu_peak(const struct gpu *g, enum gpu_type t); /* the greater of tensor and vector */
 
+/* Makes a device known besides those of the table; it goes before them, and in the place of one
+ * that was added with its key. Before threads are there. 0 or -ENOSPC. */
+#define GPU_ADDED 64u
+int gpu_add(const struct gpu *g);
+
+/* The fields of a device into the open object of `j`, as a file of devices has them: what is not known
+ * is not there. */
+struct json;
+void gpu_json(struct json *j, const struct gpu *g);
+
 const struct gpu_source *gpu_source(const struct gpu *g); /* NULL: not of the table */
 const char *gpu_source_text(char letter);                 /* NULL: no such letter */
 

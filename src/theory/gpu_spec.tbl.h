@@ -44,12 +44,16 @@ GPU(V100_SXM, "Tesla V100-SXM2-32GB", 70,
     T(80), X(1530), X(877), T(32), X(898), X(6), D(150), B(15.8), L(2000),
     D(7.8), D(15.7), W(31.4), 0,
     0, 0, 0, D(125), 0, 0, 0, 0)
+GPU(V100_SXM_16, "Tesla V100-SXM2-16GB", 70,
+    T(80), X(1530), X(877), T(16), X(898), X(6), D(150), B(15.8), N(2000),
+    D(7.8), D(15.7), W(31.4), 0,
+    0, 0, 0, D(125), 0, 0, 0, 0)
 GPU(V100_PCIE, "Tesla V100-PCIE-16GB", 70,
     D(80), S(1380), S(877), D(16), D(898), X(6), 0, B(15.8), N(2000),
     D(7), D(14), C(28), 0,
     0, 0, 0, D(112), 0, 0, 0, 0)
 GPU(T4, "Tesla T4", 75,
-    D(40), S(1590), S(5001), D(15), D(320), W(4), 0, B(15.8), N(2000),
+    D(40), S(1590), S(5001), D(16), D(320), W(4), 0, B(15.8), N(2000),
     C(0.25), D(8.1), C(16.2), 0,
     0, 0, 0, D(65), 0, 0, 0, D(130))
 GPU(A100_SXM_40, "NVIDIA A100-SXM4-40GB", 80,
@@ -153,7 +157,7 @@ GPU(MI355X, "AMD Instinct MI355X", 0,
     D(78.6), D(157.3), 0, 0,
     D(78.6), D(157.3), 0, D(2516.6), D(2516.6), D(5033.2), D(10066.3), D(5033.2))
 
-ALIAS(V100_SXM,    "Tesla V100-SXM2-16GB")    ALIAS(V100_SXM,    "Tesla V100-DGXS-32GB")
+ALIAS(V100_SXM,    "Tesla V100-DGXS-32GB")    ALIAS(V100_SXM_16, "Tesla V100-DGXS-16GB")
 ALIAS(V100_SXM,    "Tesla V100-SXM3-32GB")    ALIAS(V100_SXM,    "V100")
 ALIAS(V100_PCIE,   "Tesla V100-PCIE-32GB")    ALIAS(T4,          "NVIDIA T4")
 ALIAS(A100_SXM_40, "A100-SXM4-40GB")          ALIAS(A100_SXM_40, "NVIDIA A100-PG509-200")

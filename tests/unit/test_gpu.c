@@ -21,7 +21,7 @@ static const struct {
 	{ "NVIDIA A100-PG509-200",     "A100_SXM_40" },
 	{ "NVIDIA A100-SXM4-80GB",     "A100_SXM_80" },
 	{ "NVIDIA A100 80GB PCIe",     "A100_PCIE_80" },
-	{ "Tesla V100-SXM2-16GB",      "V100_SXM" },
+	{ "Tesla V100-SXM2-16GB",      "V100_SXM_16" },
 	{ "Tesla V100-SXM2-32GB",      "V100_SXM" },
 	{ "Tesla V100-DGXS-32GB",      "V100_SXM" },
 	{ "NVIDIA B200",               "B200" },
