@@ -61,6 +61,9 @@ CMD(OPEN,    open,    "[STORE|TRACE...]",  "serve, and open the page in the brow
 CMD(RECOVER, recover, "FILE...",           "save what is whole from damaged stores and left pools",
     "Takes a damaged store, or the *.pool files of a node that died. They are only\n"
     "read. What was saved and what is lost is said in numbers.")
+CMD(ROOFLINE, roofline, "devices | show DEVICE", "what devices can do at best: peaks, memory, links",
+    "DEVICE is a key of the list in any case, or a name as a driver says it. Devices of\n"
+    "your own: $AON_DEVICES, or ~/.config/aon/devices.json (docs/devices.md).")
 CMD(VERSION, version, "",                  "the version of this command", "")
 CMD(HELP,    help,    "[CMD]",             "how to use aon, or one of its commands", "")
 /* clang-format on */

@@ -9,6 +9,11 @@
 
 #include "base/fmt.h"
 #include "cli/cli.h"
+#include "cli/devices.h"
+
+/* Commands that judge or model: devices of one's own are known to them. */
+#define B(ID) (1u << CMD_##ID)
+static const uint32_t with_devices = B(ROOFLINE) | B(REPORT) | B(WHY) | B(SERVE) | B(OPEN);
 
 /* A result that could not be written is a failure, not a success that nobody saw. */
 static int finish(int rc)
@@ -61,5 +66,7 @@ int main(int argc, char *argv[])
 		help_print(cmd);
 		return finish(CLI_OK);
 	}
+	if (with_devices & 1u << cmd && (rc = devices_load()) != CLI_OK)
+		return rc;
 	return finish(cmd_table[cmd].fn(&o));
 }

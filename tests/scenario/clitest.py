@@ -35,7 +35,7 @@ def env_for(place, **extra):
     env = {k: v for k, v in os.environ.items()
            if not k.startswith(("AON_", "LC_")) and k not in ("LANG", "NO_COLOR", "TERM")}
     env.update(AON_RUN_DIR=str(place.run), LC_ALL="C.UTF-8", TERM="xterm",
-               XDG_RUNTIME_DIR=str(place.path))
+               XDG_RUNTIME_DIR=str(place.path), XDG_CONFIG_HOME=str(place.path))
     env.update({k: str(v) for k, v in extra.items()})
     return env
 
