@@ -116,40 +116,36 @@ static void count(struct breakdown *b, const struct event *e, bool launched)
 	b->memsets += e->kind == EVENT_MEMSET;
 }
 
-int breakdown_lanes(struct breakdown *b, const struct trace *t, struct names *n,
-		    const uint32_t *launch, const uint32_t *lane, size_t lanes, gap_fn *fn,
-		    void *arg)
+int breakdown_lanes(struct sum *s, const struct trace *t, struct names *n, const uint32_t *launch,
+		    const uint32_t *lane, size_t lanes, gap_fn *fn, void *arg)
 {
-	struct unions u = { 0 };
-	size_t i, last = MERGE_END;
+	struct breakdown *b = &s->b;
 	struct merge m;
+	size_t i;
 	int err;
 
 	err = merge_init(&m, t, lane, lanes);
 	if (err < 0)
 		return err;
-	memset(b, 0, sizeof(*b));
 	while ((i = merge_next(&m)) != MERGE_END) {
 		const struct event *e = &t->event[i];
 		uint64_t end = event_end(e);
 
-		if (last == MERGE_END)
+		if (!s->begun)
 			b->first_ns = b->last_ns = e->start_ns;
+		s->begun = true;
 		if (e->start_ns > b->last_ns) {
-			struct gap g = { b->last_ns, e->start_ns, last, i };
+			struct gap g = { b->last_ns, e->start_ns, i };
 
 			b->gaps++;
 			if (fn)
 				fn(arg, &g);
 		}
-		if (last == MERGE_END || end > b->last_ns) {
+		if (end > b->last_ns)
 			b->last_ns = end;
-			last = i;
-		}
-		unions_add(&u, class_parts(event_class(n, t, i)), e->start_ns, end);
+		unions_add(&s->u, class_parts(event_class(n, t, i)), e->start_ns, end);
 		count(b, e, launch && launch[i] && t->event[launch[i] - 1].kind != EVENT_RANGE);
 	}
 	merge_fini(&m);
-	breakdown_end(b, &u);
 	return 0;
 }

@@ -54,6 +54,13 @@ static inline void unions_add(struct unions *u, uint32_t of, uint64_t start, uin
 	}
 }
 
+/* What a stream or a device did so far. */
+struct sum {
+	struct unions u;
+	struct breakdown b;
+	bool begun;
+};
+
 /* Fills the times of *b but span and idle. */
 void unions_take(const struct unions *u, struct breakdown *b);
 /* Fills all times of *b, whose first_ns and last_ns are set. */
@@ -119,14 +126,14 @@ void merge_sift(struct merge *m, size_t i); /* after the start of lane[i] grew *
 
 struct gap {
 	uint64_t start_ns, end_ns;
-	size_t before, after; /* the events that ended last before it, and that ended it */
+	size_t after; /* the event that ended it */
 };
 
 typedef void gap_fn(void *arg, const struct gap *g);
 
-/* `launch` as struct insight has it, or NULL; each gap is told in order. */
-int breakdown_lanes(struct breakdown *b, const struct trace *t, struct names *n,
-		    const uint32_t *launch, const uint32_t *lane, size_t lanes, gap_fn *fn,
-		    void *arg);
+/* Goes on with *s, from the beginning if that is all zero; breakdown_end() then says what it comes
+ * to. `launch` as struct insight has it, or NULL; each gap is told in order. */
+int breakdown_lanes(struct sum *s, const struct trace *t, struct names *n, const uint32_t *launch,
+		    const uint32_t *lane, size_t lanes, gap_fn *fn, void *arg);
 
 #endif /* AON_BREAKDOWN_H */

@@ -18,6 +18,7 @@ struct names {
 	const struct trace *t; /* borrowed */
 	struct match *match[MEANINGS];
 	uint8_t *known[MEANINGS]; /* owned, by name */
+	size_t room[MEANINGS];    /* names may come later */
 };
 
 const char *const class_word[CLASSES] = {
@@ -73,6 +74,7 @@ int names_new(struct names **out, const struct trace *t)
 		if (!n->known[i])
 			goto free_names;
 		memset(n->known[i], UNKNOWN, t->names + 1);
+		n->room[i] = t->names + 1;
 	}
 	*out = n;
 	return 0;
@@ -93,18 +95,33 @@ void names_free(struct names *n)
 	free(n);
 }
 
+static bool widen(struct names *n, enum meaning of)
+{
+	size_t room = n->t->names + n->t->names / 2 + 1;
+	uint8_t *more = realloc(n->known[of], room);
+
+	if (!more)
+		return false;
+	memset(more + n->room[of], UNKNOWN, room - n->room[of]);
+	n->known[of] = more;
+	n->room[of] = room;
+	return true;
+}
+
 static uint8_t find(struct names *n, enum meaning of, uint32_t name)
 {
 	const struct trace_text *text;
+	uint8_t is;
 
 	if (!n->t || name >= n->t->names)
 		return table[of].or_else;
-	if (n->known[of][name] == UNKNOWN) {
-		text = &n->t->name[name];
-		n->known[of][name] =
-			match_find(n->match[of], text->s, text->len, table[of].or_else);
-	}
-	return n->known[of][name];
+	if (name < n->room[of] && n->known[of][name] != UNKNOWN)
+		return n->known[of][name];
+	text = &n->t->name[name];
+	is = match_find(n->match[of], text->s, text->len, table[of].or_else);
+	if (name < n->room[of] || widen(n, of))
+		n->known[of][name] = is;
+	return is;
 }
 
 enum kclass names_kernel(struct names *n, uint32_t name)

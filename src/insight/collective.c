@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "insight/insight.h"
+#include "insight/state.h"
 
 static int by_rank(const void *a, const void *b)
 {
@@ -53,7 +53,26 @@ bool waits_for_all(const char *name)
 	return false;
 }
 
-static struct wait_share share_of(const struct insight *in, size_t i, uint32_t file)
+#define SHARES_MAX 1000000u /* of a recording in stretches: the first of them */
+
+static int add_share(const struct insight *in, struct state_shares *to, const struct wait_share *s)
+{
+	if (in->parted && to->n == SHARES_MAX)
+		return 0;
+	if (to->n == to->cap) {
+		size_t cap = to->cap ? 2 * to->cap : 256;
+		struct wait_share *more = realloc(to->v, cap * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		to->v = more;
+		to->cap = cap;
+	}
+	to->v[to->n++] = *s;
+	return 0;
+}
+
+static struct wait_share share_of(const struct insight *in, size_t i)
 {
 	const struct trace *t = in->t;
 	uint32_t comm = t->event_comm ? t->event_comm[i] : 0;
@@ -61,64 +80,38 @@ static struct wait_share share_of(const struct insight *in, size_t i, uint32_t f
 	return (struct wait_share){
 		.name = t->event[i].name,
 		.group = comm ? t->comm[comm - 1].group : 0,
-		.rank = file,
+		.rank = t->process[t->lane[t->event[i].lane].process].file,
 		.start_ns = t->event[i].start_ns,
 		.dur_ns = t->event[i].dur_ns,
 	};
 }
 
-static size_t collect(const struct insight *in, struct wait_share *share)
+static int collect(const struct insight *in, size_t i)
 {
-	const struct trace *t = in->t;
-	size_t n = 0;
+	struct wait_share s;
 
-	for (size_t d = 0; d < in->devices; d++) {
-		const struct insight_device *dev = &in->device[d];
-
-		for (size_t s = 0; s < dev->streams; s++) {
-			uint32_t lane = in->stream[dev->stream_first + s].lane;
-
-			for (size_t i = t->lane_first[lane]; i < t->lane_first[lane + 1]; i++) {
-				const struct event *e = &t->event[i];
-
-				if (!event_is_gpu(e) ||
-				    event_class(in->names, t, i) != CLASS_COMM ||
-				    (dev->b.attributed && insight_launch(in, i) == NO_EVENT))
-					continue;
-				if (share)
-					share[n] = share_of(in, i, t->device[dev->device].file);
-				n++;
-			}
-		}
-	}
-	return n;
+	if (event_class(in->names, in->t, i) != CLASS_COMM)
+		return 0;
+	s = share_of(in, i);
+	if (insight_launch(in, i) == NO_EVENT)
+		s.orphan = in->t->lane[in->t->event[i].lane].device + 1;
+	return add_share(in, &in->x->share[SHARES_GPU], &s);
 }
 
 /* Where no GPU communicates, hosts may: their collectives say of which group they are the n-th. */
-static size_t collect_host(const struct insight *in, struct wait_share *share)
+static int collect_host(const struct insight *in, size_t i)
 {
 	const struct trace *t = in->t;
-	size_t n = 0;
+	uint32_t comm = t->event_comm ? t->event_comm[i] : 0;
+	struct wait_share s;
 
-	for (size_t l = 0; l < t->lanes && in->kinds[EVENT_COLLECTIVE]; l++) {
-		if (t->lane[l].device != LANE_HOST)
-			continue;
-		for (size_t i = t->lane_first[l]; i < t->lane_first[l + 1]; i++) {
-			uint32_t comm = t->event_comm ? t->event_comm[i] : 0;
-
-			if (t->event[i].kind != EVENT_COLLECTIVE || !comm ||
-			    !t->comm[comm - 1].sequence ||
-			    !waits_for_all(trace_text(t, t->event[i].name)))
-				continue;
-			if (share) {
-				share[n] = share_of(in, i, t->process[t->lane[l].process].file);
-				share[n].number = t->comm[comm - 1].sequence;
-				share[n].size = t->comm[comm - 1].size;
-			}
-			n++;
-		}
-	}
-	return n;
+	if (t->event[i].kind != EVENT_COLLECTIVE || !event_counts(&t->event[i]) || !comm ||
+	    !t->comm[comm - 1].sequence || !waits_for_all(trace_text(t, t->event[i].name)))
+		return 0;
+	s = share_of(in, i);
+	s.number = t->comm[comm - 1].sequence;
+	s.size = t->comm[comm - 1].size;
+	return add_share(in, &in->x->share[SHARES_HOST], &s);
 }
 
 static bool same_kind(const struct wait_share *a, const struct wait_share *b)
@@ -210,32 +203,51 @@ void waits_match(struct waits *w, struct wait_share *share, size_t n)
 
 int insight_waits(struct insight *in)
 {
-	struct waits *w = &in->waits;
-	struct wait_share *share;
-	size_t n, host;
+	const struct trace *t = in->t;
+	int err = 0;
 
-	if (in->t->files < 2)
+	if (t->files < 2)
 		return 0;
-	n = collect(in, NULL);
-	host = n ? 0 : collect_host(in, NULL);
-	if (!n && !host)
-		return 0;
-	share = calloc(n + host, sizeof(*share));
-	w->rank = calloc(in->t->files, sizeof(*w->rank));
-	if (!share || !w->rank) {
-		free(share);
-		return -ENOMEM;
+	for (size_t i = 0; i < t->events && !err; i++) {
+		if (!event_is_gpu(&t->event[i]))
+			continue;
+		err = t->lane[t->event[i].lane].device == LANE_HOST ? collect_host(in, i)
+								    : collect(in, i);
 	}
+	return err;
+}
+
+/* Where any launch was seen, what has none is of before the recording. */
+static size_t drop_orphans(const struct insight *in, struct state_shares *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		uint32_t device = s->v[i].orphan;
+
+		if (!device || !in->x->device[device - 1].sum.b.attributed)
+			s->v[n++] = s->v[i];
+	}
+	return n;
+}
+
+int insight_waits_end(struct insight *in)
+{
+	struct state_shares *s = &in->x->share[SHARES_GPU];
+	struct waits *w = &in->waits;
+
+	s->n = drop_orphans(in, s);
+	s = s->n ? s : &in->x->share[SHARES_HOST];
+	if (!s->n)
+		return 0;
+	w->rank = calloc(in->t->files, sizeof(*w->rank));
+	if (!w->rank)
+		return -ENOMEM;
 	w->ranks = in->t->files;
 	for (uint32_t f = 0; f < w->ranks; f++) {
 		w->rank[f].file = f;
 		w->rank[f].rank = in->t->file[f].rank;
 	}
-	if (n)
-		collect(in, share);
-	else
-		collect_host(in, share);
-	waits_match(w, share, n + host);
-	free(share);
+	waits_match(w, s->v, s->n);
 	return 0;
 }

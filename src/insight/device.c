@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "insight/insight.h"
+#include "insight/state.h"
 
 static void add_work(struct insight *in, struct insight_device *d, size_t event)
 {
@@ -29,119 +29,179 @@ static void add_work(struct insight *in, struct insight_device *d, size_t event)
 	}
 }
 
+/* --- from calls to starts --- */
+
+static int queue_put(struct queue *q, uint64_t v)
+{
+	if (q->n == q->cap) {
+		size_t cap = q->cap ? 2 * q->cap : 64;
+		uint64_t *more = malloc(cap * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		for (size_t i = 0; i < q->n; i++)
+			more[i] = q->v[(q->head + i) % q->cap];
+		free(q->v);
+		*q = (struct queue){ more, 0, q->n, cap };
+	}
+	q->v[(q->head + q->n++) % q->cap] = v;
+	return 0;
+}
+
 /* Calls are in order on a stream, as its work is: those called and not begun are its queue. */
-static int add_launch(struct insight *in, struct insight_launch *l, size_t event, size_t *begun,
-		      uint64_t *seen)
+static int add_launch(struct insight *in, struct state_lane *x, size_t event)
 {
 	const struct event *e = &in->t->event[event], *call;
 	uint32_t launch = insight_launch(in, event);
+	struct insight_launch *l = &x->launch;
 	uint64_t end;
+	int err;
 
 	if (launch == NO_EVENT)
 		return 0;
 	call = &in->t->event[launch];
 	end = event_end(call);
-	if (!l->launched || launch != insight_launch(in, event - 1)) {
+	if (x->last_corr != e->corr) {
 		l->calls++;
 		l->call_ns += call->dur_ns;
 	}
 	l->launched++;
 	l->queued_ns += e->start_ns > call->start_ns ? e->start_ns - call->start_ns : 0;
-	++*seen;
-	while (*begun < event &&
-	       (in->t->event[*begun].start_ns <= call->start_ns ||
-		insight_launch(in, *begun) == NO_EVENT || !event_is_gpu(&in->t->event[*begun]))) {
-		if (event_is_gpu(&in->t->event[*begun]) && insight_launch(in, *begun) != NO_EVENT)
-			--*seen;
-		++*begun;
-	}
-	if (*seen > l->depth_max)
-		l->depth_max = *seen;
-	return sketch_add(&l->delay, e->start_ns > end ? e->start_ns - end : 0, 1);
+	for (; x->queue.n && x->queue.v[x->queue.head] <= call->start_ns; x->queue.n--)
+		x->queue.head = (x->queue.head + 1) % x->queue.cap;
+	err = queue_put(&x->queue, e->start_ns);
+	if (x->queue.n > l->depth_max)
+		l->depth_max = x->queue.n;
+	return err ? err : sketch_add(&l->delay, e->start_ns > end ? e->start_ns - end : 0, 1);
 }
+
+/* --- streams and devices --- */
 
 static int add_stream(struct insight *in, struct insight_device *d, uint32_t lane)
 {
-	struct insight_stream *s = &in->stream[in->streams];
-	const size_t *first = &in->t->lane_first[lane];
-	size_t begun = first[0];
-	uint64_t seen = 0;
+	struct state_lane *x = &in->x->lane[lane];
 	int err;
 
-	err = breakdown_lanes(&s->b, in->t, in->names, in->link, &lane, 1, NULL, NULL);
-	if (err < 0)
-		return err;
+	err = breakdown_lanes(&x->sum, in->t, in->names, in->link, &lane, 1, NULL, NULL);
+	for (size_t i = in->t->lane_first[lane]; i < in->t->lane_first[lane + 1] && !err; i++) {
+		bool gpu = event_is_gpu(&in->t->event[i]);
+
+		if (gpu)
+			add_work(in, d, i);
+		if (gpu && in->link[i])
+			err = add_launch(in, x, i);
+		x->last_corr = gpu && insight_launch(in, i) != NO_EVENT ? in->t->event[i].corr : 0;
+	}
+	return err;
+}
+
+static int add_device(struct insight *in, uint32_t device, uint32_t *lane)
+{
+	struct state_device *x = &in->x->device[device];
+	struct idle idle = { in, x, 0 };
+	size_t lanes = 0;
+	int err = 0;
+
+	for (uint32_t l = 0; l < in->t->lanes && !err; l++) {
+		if (in->t->lane[l].device != device)
+			continue;
+		lane[lanes++] = l;
+		err = add_stream(in, &x->d, l);
+	}
+	err = err ? err
+		  : breakdown_lanes(&x->sum, in->t, in->names, in->link, lane, lanes, idle_gap,
+				    &idle);
+	return err ? err : idle.err;
+}
+
+int insight_devices_begin(struct insight *in)
+{
+	in->x->lane = calloc(in->t->lanes + 1, sizeof(*in->x->lane));
+	in->x->device = calloc(in->t->devices + 1, sizeof(*in->x->device));
+	in->device = calloc(in->t->devices + 1, sizeof(*in->device));
+	in->stream = calloc(in->t->lanes + 1, sizeof(*in->stream));
+	if (!in->x->lane || !in->x->device || !in->device || !in->stream)
+		return -ENOMEM;
+	in->x->lanes = in->t->lanes;
+	in->x->devices = in->t->devices;
+	return 0;
+}
+
+/* From when on what threads do matters to gaps that are not over, or have not begun. */
+static void find_idle(struct insight *in)
+{
+	for (size_t i = 0; i < in->t->processes; i++)
+		in->x->process[i].idle_ns = trace_lag(trace_lag(in->hi_ns));
+	for (size_t i = 0; i < in->x->devices; i++) {
+		const struct sum *s = &in->x->device[i].sum;
+		uint64_t *since = &in->x->process[in->t->device[i].process].idle_ns;
+		uint64_t last = s->begun ? trace_lag(s->b.last_ns) : UINT64_MAX;
+
+		*since = last < *since ? last : *since;
+	}
+}
+
+int insight_devices(struct insight *in)
+{
+	uint32_t *lane = calloc(in->t->lanes + 1, sizeof(*lane));
+	int err = lane ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < in->x->devices && !err; i++)
+		err = add_device(in, i, lane);
+	find_idle(in);
+	free(lane);
+	return err;
+}
+
+/* --- what came out --- */
+
+static int tell_stream(struct insight *in, struct insight_device *d, uint32_t lane)
+{
+	struct insight_stream *s = &in->stream[in->streams];
+	struct state_lane *x = &in->x->lane[lane];
+
+	s->b = x->sum.b;
+	breakdown_end(&s->b, &x->sum.u);
 	if (!(s->b.kernels + s->b.copies + s->b.memsets) && !s->b.span_ns)
 		return 0;
 	in->streams++;
 	s->lane = lane;
-	for (size_t i = first[0]; i < first[1] && !err; i++) {
-		if (!event_is_gpu(&in->t->event[i]))
-			continue;
-		add_work(in, d, i);
-		if (in->link[i])
-			err = add_launch(in, &s->launch, i, &begun, &seen);
-	}
+	s->launch = x->launch; /* with its sketch */
+	x->launch.delay = (struct sketch){ 0 };
 	d->launch.launched += s->launch.launched;
 	d->launch.calls += s->launch.calls;
 	d->launch.call_ns += s->launch.call_ns;
 	d->launch.queued_ns += s->launch.queued_ns;
 	if (s->launch.depth_max > d->launch.depth_max)
 		d->launch.depth_max = s->launch.depth_max;
-	return err < 0 ? err : sketch_merge(&d->launch.delay, &s->launch.delay);
+	return sketch_merge(&d->launch.delay, &s->launch.delay);
 }
 
-static int add_idle(struct insight *in, struct insight_device *d, const uint32_t *lane,
-		    size_t lanes)
+int insight_devices_end(struct insight *in)
 {
-	struct idle x = { in, d, calloc(in->t->names + 1, sizeof(uint64_t)) };
-	int err;
-
-	if (!x.by_name)
-		return -ENOMEM;
-	err = breakdown_lanes(&d->b, in->t, in->names, in->link, lane, lanes, idle_gap, &x);
-	if (!err)
-		idle_names(&x);
-	free(x.by_name);
-	return err;
-}
-
-static int add_device(struct insight *in, uint32_t device, uint32_t *lane)
-{
-	struct insight_device *d = &in->device[in->devices];
-	size_t lanes = 0;
 	int err = 0;
 
-	memset(d, 0, sizeof(*d));
-	d->device = device;
-	d->rank = in->t->file[in->t->device[device].file].rank;
-	d->stream_first = in->streams;
-	for (uint32_t l = 0; l < in->t->lanes && !err; l++) {
-		if (in->t->lane[l].device != device)
+	for (uint32_t i = 0; i < in->x->devices && !err; i++) {
+		struct insight_device *d = &in->device[in->devices];
+		struct state_device *x = &in->x->device[i];
+
+		idle_names(x);
+		*d = x->d;
+		d->device = i;
+		d->rank = in->t->file[in->t->device[i].file].rank;
+		d->stream_first = in->streams;
+		for (uint32_t l = 0; l < in->x->lanes && !err; l++)
+			if (in->t->lane[l].device == i)
+				err = tell_stream(in, d, l);
+		d->streams = in->streams - d->stream_first;
+		if (err < 0 || !d->streams) {
+			sketch_fini(&d->launch.delay);
+			memset(d, 0, sizeof(*d));
 			continue;
-		lane[lanes++] = l;
-		err = add_stream(in, d, l);
+		}
+		d->b = x->sum.b;
+		breakdown_end(&d->b, &x->sum.u);
+		in->devices++;
 	}
-	d->streams = in->streams - d->stream_first;
-	if (err < 0 || !d->streams) {
-		sketch_fini(&d->launch.delay);
-		return err;
-	}
-	in->devices++;
-	return add_idle(in, d, lane, lanes);
-}
-
-int insight_devices(struct insight *in)
-{
-	uint32_t *lane = calloc(in->t->lanes + 1, sizeof(*lane));
-	int err = 0;
-
-	in->device = calloc(in->t->devices + 1, sizeof(*in->device));
-	in->stream = calloc(in->t->lanes + 1, sizeof(*in->stream));
-	if (!lane || !in->device || !in->stream)
-		err = -ENOMEM;
-	for (uint32_t i = 0; i < in->t->devices && !err; i++)
-		err = add_device(in, i, lane);
-	free(lane);
 	return err;
 }

@@ -196,8 +196,30 @@ static void add_device(struct profile *p, const struct insight *in, const struct
 	}
 }
 
+/* The same of all steps, from the tables. */
+static void add_tables(struct profile *p, const struct insight *in, const struct profile_of *of)
+{
+	double n = p->steps ? (double)p->steps : p->devices ? (double)p->devices : 1;
+
+	for (enum insight_by by = 0; by < ROLLS; by++) {
+		for (size_t i = 0; i < in->roll[by].rows; i++) {
+			const struct insight_row *from = &in->roll[by].row[i];
+			uint64_t count = p->steps ? from->step_count : from->count;
+			struct profile_row *r = &p->roll[by].row[from->name];
+
+			if (!count || !is_of(of, from->rank))
+				continue;
+			r->name = trace_text(in->t, from->name);
+			r->class = from->class;
+			r->count += (double)count / n;
+			r->ns += (double)(p->steps ? from->step_ns : from->total_ns) / n;
+		}
+	}
+}
+
 static int add_rows(struct profile *p, const struct insight *in, const struct profile_of *of)
 {
+	bool all = of->first == 0 && of->last == UINT64_MAX;
 	struct span *span = calloc(in->steps + 1, sizeof(*span));
 	size_t spans;
 	int err = span ? 0 : -ENOMEM;
@@ -208,8 +230,14 @@ static int add_rows(struct profile *p, const struct insight *in, const struct pr
 	}
 	if (err)
 		goto free_span;
+	if (in->parted && !all) {
+		err = -EINVAL;
+		goto free_span;
+	}
 	spans = list_steps(span, in, of);
-	for (size_t i = 0; i < in->devices; i++)
+	if (all)
+		add_tables(p, in, of);
+	for (size_t i = 0; i < in->devices && !all; i++)
 		if (is_of(of, in->device[i].rank))
 			add_device(p, in, &in->device[i], span, spans);
 	for (size_t by = 0; by < ROLLS; by++) {

@@ -44,17 +44,17 @@ void fact_x(struct finding *f, const char *key, double x)
 		f->fact[f->facts++] = (struct fact){ .key = key, .real = true, .x = x };
 }
 
-void finding_event(struct finding *f, uint32_t event)
+void finding_event(struct finding *f, const struct event *e)
 {
-	if (event != NO_EVENT && f->events < FINDING_EVENTS)
-		f->event[f->events++] = event;
+	if (e->kind != EVENT_NONE && f->events < FINDING_EVENTS)
+		f->event[f->events++] = *e;
 }
 
 void finding_gaps(struct finding *f, enum idle_cause cause)
 {
 	for (size_t i = 0; i < INSIGHT_GAPS; i++)
-		if (f->on->longest[i].gap.end_ns && f->on->longest[i].cause == cause)
-			finding_event(f, (uint32_t)f->on->longest[i].gap.after);
+		if (f->on->longest[i].end_ns && f->on->longest[i].cause == cause)
+			finding_event(f, &f->on->longest[i].after);
 }
 
 void finding_seen(struct finding *f, const char *fmt, ...)

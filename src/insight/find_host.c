@@ -28,9 +28,9 @@ static const struct insight_host *host_of(const struct insight *in, const struct
 	return &in->host[in->t->device[f->on->device].process];
 }
 
-static const char *event_name(const struct insight *in, uint32_t event)
+static const char *event_name(const struct insight *in, const struct event *e)
 {
-	return event == NO_EVENT ? "?" : trace_text(in->t, in->t->event[event].name);
+	return e->kind == EVENT_NONE ? "?" : trace_text(in->t, e->name);
 }
 
 /* --- input --- */
@@ -44,7 +44,7 @@ static uint64_t input_cost(const struct insight *in, const struct insight_device
 static bool input_fill(const struct insight *in, struct finding *f)
 {
 	const struct insight_host *h = host_of(in, f);
-	const char *name = event_name(in, h->input_longest);
+	const char *name = event_name(in, &h->input_longest);
 
 	if (!h->inputs)
 		return false;
@@ -150,7 +150,7 @@ static bool cpu_fill(const struct insight *in, struct finding *f)
 	const struct insight_device *d = f->on;
 	const struct insight_host *h = host_of(in, f);
 	const char *name = trace_text(in->t, d->host_name);
-	const struct gap *gap = &d->longest[0].gap;
+	const struct insight_gap *gap = &d->longest[0];
 
 	f->sure = sureness(d);
 	snprintf(f->title, sizeof(f->title), "The GPU waits for the host");
@@ -161,7 +161,7 @@ static bool cpu_fill(const struct insight *in, struct finding *f)
 			     NAME, name);
 	finding_seen(f, "the longest gap is %s, before %.*s",
 		     fmt_time((char[FMT_LEN]){ 0 }, gap->end_ns - gap->start_ns), NAME,
-		     event_name(in, (uint32_t)gap->after));
+		     event_name(in, &gap->after));
 	fact_n(f, "long_gap_ns", f->cost_ns);
 	fact_n(f, "longest_gap_ns", gap->end_ns - gap->start_ns);
 	fact_n(f, "busiest_host_range_ns", d->host_name_ns);
@@ -201,12 +201,9 @@ static uint64_t sync_cost(const struct insight *in, const struct insight_device 
 static bool sync_fill(const struct insight *in, struct finding *f)
 {
 	const struct insight_host *h = host_of(in, f);
-	uint32_t call = h->sync_longest, up;
 
-	if (call == NO_EVENT)
+	if (h->sync_longest.kind == EVENT_NONE)
 		return false;
-	for (up = in->link[call]; up && in->t->event[up - 1].kind != EVENT_RANGE;)
-		up = in->link[up - 1];
 	f->sure = sureness(f->on);
 	snprintf(f->title, sizeof(f->title),
 		 "The host waits for the GPU in the middle of the work");
@@ -214,11 +211,11 @@ static bool sync_fill(const struct insight *in, struct finding *f)
 		     finding_per(f), P(f->share));
 	finding_seen(f, "%s waits%s, %s in all; the longest in %.*s", N(h->syncs / f->steps),
 		     finding_per(f), fmt_time((char[FMT_LEN]){ 0 }, h->sync_ns), NAME,
-		     up ? event_name(in, up - 1) : event_name(in, call));
+		     trace_text(in->t, h->sync_in));
 	fact_n(f, "sync_idle_ns", f->cost_ns);
 	fact_n(f, "syncs", h->syncs);
 	fact_n(f, "sync_ns", h->sync_ns);
-	finding_event(f, call);
+	finding_event(f, &h->sync_longest);
 	finding_gaps(f, IDLE_SYNC);
 	snprintf(f->action, sizeof(f->action),
 		 "do not read values back each step (.item(), print(loss), .cpu(), nonzero): keep "

@@ -55,7 +55,7 @@ struct finding {
 	char action[FINDING_TEXT];
 	char expect[FINDING_TEXT];
 	struct fact fact[FINDING_FACTS];
-	uint32_t event[FINDING_EVENTS]; /* to look at */
+	struct event event[FINDING_EVENTS]; /* to look at */
 	size_t facts, events;
 };
 
@@ -102,7 +102,7 @@ extern const struct rule rule_comm, rule_straggler, rule_imbalance;
 
 void fact_n(struct finding *f, const char *key, uint64_t n);
 void fact_x(struct finding *f, const char *key, double x);
-void finding_event(struct finding *f, uint32_t event);
+void finding_event(struct finding *f, const struct event *e); /* EVENT_NONE: none */
 void finding_gaps(struct finding *f, enum idle_cause cause);
 __attribute__((format(printf, 2, 3))) void finding_seen(struct finding *f, const char *fmt, ...);
 /* A time a step, or of the whole. */

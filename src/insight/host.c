@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "insight/insight.h"
+#include "insight/state.h"
+
+#define SPANS_KEPT 4096u /* of a thread, from one stretch to the next */
 
 static bool waits(struct insight *in, const struct event *e)
 {
@@ -32,7 +34,7 @@ static size_t collect_lane(struct insight *in, uint32_t lane, enum span_kind kin
 			   struct insight_span *span)
 {
 	const struct trace *t = in->t;
-	uint64_t end = 0;
+	uint64_t *last = &in->x->lane[lane].span_end[kind], end = *last;
 	size_t n = 0;
 
 	if (t->lane[lane].device != LANE_HOST)
@@ -40,11 +42,38 @@ static size_t collect_lane(struct insight *in, uint32_t lane, enum span_kind kin
 	for (size_t i = t->lane_first[lane]; i < t->lane_first[lane + 1]; i++) {
 		const struct event *e = &t->event[i];
 
-		if (e->start_ns < end || !is_span(in, e, kind))
+		if (e->start_ns < end || !event_counts(e) || !is_span(in, e, kind))
 			continue;
 		end = event_end(e);
 		if (span)
 			span[n] = (struct insight_span){ e->start_ns, end, (uint32_t)i };
+		n++;
+	}
+	if (span)
+		*last = end;
+	return n;
+}
+
+/* Of earlier stretches, those that the GPUs' next gaps may reach back to. */
+static size_t keep_lane(struct insight *in, uint32_t lane, enum span_kind kind,
+			struct insight_span *span)
+{
+	const struct insight_spans *was = &in->spans[kind];
+	uint64_t since = in->x->process[in->t->lane[lane].process].idle_ns;
+	size_t first, end, n = 0;
+
+	if (!was->lane_first || in->t->lane[lane].device != LANE_HOST)
+		return 0;
+	first = was->lane_first[lane];
+	end = was->lane_first[lane + 1];
+	first = end - first > SPANS_KEPT ? end - SPANS_KEPT : first;
+	for (size_t i = first; i < end; i++) {
+		if (was->span[i].end_ns <= since)
+			continue;
+		if (span) {
+			span[n] = was->span[i];
+			span[n].event = NO_EVENT;
+		}
 		n++;
 	}
 	return n;
@@ -52,29 +81,50 @@ static size_t collect_lane(struct insight *in, uint32_t lane, enum span_kind kin
 
 static int collect(struct insight *in, enum span_kind kind)
 {
-	struct insight_spans *s = &in->spans[kind];
+	struct insight_spans s = { NULL, calloc(in->t->lanes + 1, sizeof(*s.lane_first)) };
 	size_t n = 0;
 
-	s->lane_first = calloc(in->t->lanes + 1, sizeof(*s->lane_first));
-	if (!s->lane_first)
+	if (!s.lane_first)
 		return -ENOMEM;
 	for (uint32_t l = 0; l < in->t->lanes; l++) {
-		s->lane_first[l] = n;
-		n += collect_lane(in, l, kind, NULL);
+		s.lane_first[l] = n;
+		n += keep_lane(in, l, kind, NULL) + collect_lane(in, l, kind, NULL);
 	}
-	s->lane_first[in->t->lanes] = n;
-	s->span = calloc(n + 1, sizeof(*s->span));
-	if (!s->span)
+	s.lane_first[in->t->lanes] = n;
+	s.span = calloc(n + 1, sizeof(*s.span));
+	if (!s.span) {
+		free(s.lane_first);
 		return -ENOMEM;
-	for (uint32_t l = 0; l < in->t->lanes; l++)
-		collect_lane(in, l, kind, s->span + s->lane_first[l]);
+	}
+	for (uint32_t l = 0; l < in->t->lanes; l++) {
+		size_t kept = keep_lane(in, l, kind, s.span + s.lane_first[l]);
+
+		collect_lane(in, l, kind, s.span + s.lane_first[l] + kept);
+	}
+	free(in->spans[kind].span);
+	free(in->spans[kind].lane_first);
+	in->spans[kind] = s;
 	return 0;
 }
 
-static void longest(const struct trace *t, uint32_t *best, uint32_t event)
+/* Of two that are equally long, the first. */
+static bool is_longer(const struct event *e, const struct event *than)
 {
-	if (*best == NO_EVENT || t->event[event].dur_ns > t->event[*best].dur_ns)
-		*best = event;
+	if (than->kind == EVENT_NONE || e->dur_ns != than->dur_ns)
+		return than->kind == EVENT_NONE || e->dur_ns > than->dur_ns;
+	return e->start_ns != than->start_ns ? e->start_ns < than->start_ns : e->lane < than->lane;
+}
+
+static void see_sync(struct insight *in, struct insight_host *h, uint32_t event)
+{
+	uint32_t up = in->link[event];
+
+	if (!is_longer(&in->t->event[event], &h->sync_longest))
+		return;
+	while (up && in->t->event[up - 1].kind != EVENT_RANGE)
+		up = in->link[up - 1];
+	h->sync_longest = in->t->event[event];
+	h->sync_in = in->t->event[up ? up - 1 : event].name;
 }
 
 static void add_spans(struct insight *in)
@@ -84,14 +134,25 @@ static void add_spans(struct insight *in)
 	for (enum span_kind k = 0; k < SPAN_KINDS; k++) {
 		for (size_t i = 0; i < in->spans[k].lane_first[t->lanes]; i++) {
 			const struct insight_span *s = &in->spans[k].span[i];
-			struct insight_host *h =
-				&in->host[t->lane[t->event[s->event].lane].process];
+			struct insight_host *h;
 
+			if (s->event == NO_EVENT)
+				continue;
+			h = &in->host[t->lane[t->event[s->event].lane].process];
 			*(k == SPAN_SYNC ? &h->syncs : &h->inputs) += 1;
 			*(k == SPAN_SYNC ? &h->sync_ns : &h->input_ns) += s->end_ns - s->start_ns;
-			longest(t, k == SPAN_SYNC ? &h->sync_longest : &h->input_longest, s->event);
+			if (k == SPAN_SYNC)
+				see_sync(in, h, s->event);
+			else if (is_longer(&t->event[s->event], &h->input_longest))
+				h->input_longest = t->event[s->event];
 		}
 	}
+}
+
+int insight_hosts_begin(struct insight *in)
+{
+	in->host = calloc(in->t->processes + 1, sizeof(*in->host));
+	return in->host ? 0 : -ENOMEM;
 }
 
 int insight_hosts(struct insight *in)
@@ -99,11 +160,6 @@ int insight_hosts(struct insight *in)
 	const struct trace *t = in->t;
 	int err = 0;
 
-	in->host = calloc(t->processes + 1, sizeof(*in->host));
-	if (!in->host)
-		return -ENOMEM;
-	for (size_t i = 0; i < t->processes; i++)
-		in->host[i].sync_longest = in->host[i].input_longest = NO_EVENT;
 	for (enum span_kind k = 0; k < SPAN_KINDS && !err; k++)
 		err = collect(in, k);
 	if (err < 0)
@@ -113,7 +169,8 @@ int insight_hosts(struct insight *in)
 		const struct event *e = &t->event[i];
 		struct insight_host *h = &in->host[t->lane[e->lane].process];
 
-		if (e->kind != EVENT_API || names_call(in->names, e->name) != CALL_ALLOC)
+		if (e->kind != EVENT_API || !event_counts(e) ||
+		    names_call(in->names, e->name) != CALL_ALLOC)
 			continue;
 		h->allocs++;
 		h->alloc_ns += e->dur_ns;

@@ -10,7 +10,10 @@
  * while that thread waited for it, the thread could have used the wait to launch: so much of
  * the rest, and no more than it waited, is due to the wait.
  */
-#include "insight/insight.h"
+#include "insight/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
 
 #define LAG_NS  20000u /* from a call to the start of work that waits for nothing */
 #define NAME_NS 20000u /* shorter gaps say nothing of what the host did */
@@ -100,10 +103,10 @@ static void take_apart(const struct insight *in, const struct gap *g, uint64_t p
 
 static void keep_longest(struct insight_device *d, const struct insight_gap *g)
 {
-	uint64_t len = g->gap.end_ns - g->gap.start_ns;
+	uint64_t len = g->end_ns - g->start_ns;
 	size_t i = INSIGHT_GAPS;
 
-	while (i > 0 && d->longest[i - 1].gap.end_ns - d->longest[i - 1].gap.start_ns < len)
+	while (i > 0 && d->longest[i - 1].end_ns - d->longest[i - 1].start_ns < len)
 		i--;
 	if (i == INSIGHT_GAPS)
 		return;
@@ -122,39 +125,65 @@ static uint32_t what_host_ran(const struct insight *in, const struct event *call
 	return at;
 }
 
+static int add_name(struct state_device *d, uint32_t name, uint64_t ns)
+{
+	uint32_t at = map_number(&d->host_name, name);
+
+	if (!at)
+		return -ENOMEM;
+	if (at > d->host_names) {
+		uint64_t *more = realloc(d->host_ns, 2 * (size_t)at * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		for (size_t i = d->host_names; i < 2 * (size_t)at; i++)
+			more[i] = 0;
+		d->host_ns = more;
+		d->host_names = 2 * (size_t)at;
+	}
+	d->host_ns[at - 1] += ns;
+	return 0;
+}
+
 void idle_gap(void *idle, const struct gap *g)
 {
 	struct idle *x = idle;
-	struct insight_gap kept = { *g, IDLE_OTHER, NO_EVENT };
-	uint32_t launch = insight_launch(x->in, g->after);
+	const struct trace *t = x->in->t;
+	struct insight_device *d = &x->d->d;
+	struct insight_gap kept = { g->start_ns, g->end_ns, IDLE_OTHER, t->event[g->after] };
+	uint32_t launch = insight_launch(x->in, g->after), ran = NO_EVENT;
 	uint64_t part[IDLE_CAUSES], host, len = g->end_ns - g->start_ns;
 
 	take_apart(x->in, g, part);
 	for (enum idle_cause c = 0; c < IDLE_CAUSES; c++) {
-		x->d->idle_ns[c] += part[c];
+		d->idle_ns[c] += part[c];
 		if (part[c] > part[kept.cause] || !part[kept.cause])
 			kept.cause = c;
 	}
 	host = part[IDLE_HOST] + part[IDLE_LAUNCH];
-	if (launch != NO_EVENT && event_end(&x->in->t->event[launch]) <= g->start_ns) {
-		x->d->queued_gap_ns += host; /* launched in time: the host is not to blame */
+	if (launch != NO_EVENT && event_end(&t->event[launch]) <= g->start_ns) {
+		d->queued_gap_ns += host; /* launched in time: the host is not to blame */
 	} else if (host && len < GAP_SHORT_NS) {
-		x->d->short_gap_ns += host;
-		x->d->short_gaps++;
+		d->short_gap_ns += host;
+		d->short_gaps++;
 	}
 	if (launch != NO_EVENT && len >= NAME_NS)
-		kept.host = what_host_ran(x->in, &x->in->t->event[launch], g->start_ns + len / 2);
-	if (kept.host != NO_EVENT && x->by_name)
-		x->by_name[x->in->t->event[kept.host].name] += part[IDLE_HOST];
-	keep_longest(x->d, &kept);
+		ran = what_host_ran(x->in, &t->event[launch], g->start_ns + len / 2);
+	if (ran != NO_EVENT && !x->err)
+		x->err = add_name(x->d, t->event[ran].name, part[IDLE_HOST]);
+	keep_longest(d, &kept);
 }
 
-void idle_names(struct idle *x)
+void idle_names(struct state_device *x)
 {
-	for (size_t i = 0; i < x->in->t->names; i++) {
-		if (x->by_name[i] <= x->d->host_name_ns)
+	for (size_t i = 0; x->host_name.value && i <= x->host_name.mask; i++) {
+		uint32_t at = x->host_name.value[i], name = (uint32_t)x->host_name.key[i];
+		uint64_t ns = at ? x->host_ns[at - 1] : 0;
+
+		if (ns < x->d.host_name_ns || !ns ||
+		    (ns == x->d.host_name_ns && name > x->d.host_name))
 			continue;
-		x->d->host_name = (uint32_t)i;
-		x->d->host_name_ns = x->by_name[i];
+		x->d.host_name = name;
+		x->d.host_name_ns = ns;
 	}
 }

@@ -5,14 +5,32 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "insight/state.h"
+#include "insight/stretch.h"
+
 #define BREAKDOWN_PASSES 4u
 
-static int analyse(struct insight **out, const struct trace *t, size_t passes)
+typedef int pass_fn(struct insight *in);
+
+static const struct {
+	pass_fn *begin, *add, *end;
+} pass[] = {
+	{ NULL, insight_link, NULL },
+	{ insight_hosts_begin, insight_hosts, NULL },
+	{ insight_devices_begin, insight_devices, insight_devices_end },
+	{ insight_steps_begin, insight_steps, insight_steps_end },
+	{ NULL, insight_ops, insight_ops_end },
+	{ NULL, insight_tables, insight_tables_end },
+	{ NULL, insight_work, insight_work_end },
+	{ NULL, insight_waits, insight_waits_end },
+	{ insight_memory_begin, insight_memory, insight_memory_end },
+	{ NULL, insight_compiles, NULL },
+};
+
+#define PASSES (sizeof(pass) / sizeof(pass[0]))
+
+static int begin(struct insight **out, const struct trace *t, size_t passes)
 {
-	static int (*const pass[])(struct insight *) = {
-		insight_link,   insight_hosts, insight_devices, insight_steps,  insight_ops,
-		insight_tables, insight_work,  insight_waits,   insight_memory,
-	};
 	struct insight *in;
 	int err;
 
@@ -22,27 +40,127 @@ static int analyse(struct insight **out, const struct trace *t, size_t passes)
 	if (!in)
 		return -ENOMEM;
 	in->t = t;
-	for (size_t i = 0; i < t->events; i++)
-		in->kinds[t->event[i].kind % EVENT_MAX]++;
-	err = names_new(&in->names, t);
-	for (size_t i = 0; i < sizeof(pass) / sizeof(pass[0]) && i < passes && !err; i++)
-		err = pass[i](in);
-	if (err < 0) {
-		insight_free(in);
-		return err;
+	in->hi_ns = UINT64_MAX;
+	in->x = calloc(1, sizeof(*in->x));
+	err = in->x ? names_new(&in->names, t) : -ENOMEM;
+	if (!err) {
+		in->x->process = calloc(t->processes + 1, sizeof(*in->x->process));
+		err = in->x->process ? 0 : -ENOMEM;
 	}
-	*out = in;
-	return 0;
+	for (size_t i = 0; i < passes && !err; i++)
+		err = pass[i].begin ? pass[i].begin(in) : 0;
+	if (err < 0)
+		insight_free(in);
+	else
+		*out = in;
+	return err;
+}
+
+static int add(struct insight *in, size_t passes)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < in->t->events; i++)
+		in->kinds[in->t->event[i].kind % EVENT_MAX] += event_counts(&in->t->event[i]);
+	for (size_t i = 0; i < passes && !err; i++)
+		err = pass[i].add(in);
+	return err;
+}
+
+static int end(struct insight *in, size_t passes)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < passes && !err; i++)
+		err = pass[i].end ? pass[i].end(in) : 0;
+	return err;
+}
+
+static int analyse(struct insight **out, const struct trace *t, size_t passes)
+{
+	struct insight *in;
+	int err = begin(&in, t, passes);
+
+	if (err < 0)
+		return err;
+	err = add(in, passes);
+	err = err ? err : end(in, passes);
+	if (err < 0)
+		insight_free(in);
+	else
+		*out = in;
+	return err;
 }
 
 int insight_new(struct insight **out, const struct trace *t)
 {
-	return analyse(out, t, SIZE_MAX);
+	return analyse(out, t, PASSES);
 }
 
 int insight_new_breakdown(struct insight **out, const struct trace *t)
 {
 	return analyse(out, t, BREAKDOWN_PASSES);
+}
+
+int insight_open(struct insight **out, const struct trace *t)
+{
+	int err = begin(out, t, PASSES);
+
+	if (!err)
+		(*out)->parted = true;
+	return err;
+}
+
+int insight_stretch(struct insight *in, uint64_t lo_ns, uint64_t hi_ns)
+{
+	int err;
+
+	if (!in->t->lane_first || in->t->events >= NO_EVENT || in->t->lanes != in->x->lanes)
+		return -EINVAL;
+	in->lo_ns = lo_ns;
+	in->hi_ns = hi_ns;
+	err = add(in, PASSES);
+	return err ? err : insight_keep(in);
+}
+
+int insight_close(struct insight *in)
+{
+	return end(in, PASSES);
+}
+
+static void state_free(struct insight_state *x)
+{
+	if (!x)
+		return;
+	for (size_t i = 0; x->lane && i < x->lanes; i++) {
+		sketch_fini(&x->lane[i].launch.delay);
+		free(x->lane[i].queue.v);
+	}
+	for (size_t i = 0; x->device && i < x->devices; i++) {
+		map_fini(&x->device[i].host_name);
+		free(x->device[i].host_ns);
+	}
+	for (size_t i = 0; i < ROLLS; i++) {
+		map_fini(&x->table[i].row);
+		for (size_t k = 0; k < x->table[i].rows; k++)
+			sketch_fini(&x->table[i].sketch[k]);
+		free(x->table[i].sketch);
+	}
+	for (size_t i = 0; i < HOST_ROLLS; i++)
+		map_fini(&x->ops.row[i]);
+	map_fini(&x->ops.known);
+	free(x->ops.work);
+	map_fini(&x->work.reason);
+	map_fini(&x->work.named);
+	map_fini(&x->work.row);
+	for (size_t i = 0; i < SHARES; i++)
+		free(x->share[i].v);
+	free(x->carry);
+	free(x->lane);
+	free(x->device);
+	free(x->process);
+	free(x->step);
+	free(x);
 }
 
 void insight_free(struct insight *in)
@@ -61,6 +179,7 @@ void insight_free(struct insight *in)
 		free(in->roll[i].row);
 	for (size_t i = 0; i < HOST_ROLLS; i++)
 		free(in->on_host[i].row);
+	state_free(in->x);
 	free(in->own_op);
 	free(in->through);
 	free(in->work.row);
@@ -72,5 +191,6 @@ void insight_free(struct insight *in)
 	free(in->host);
 	free(in->waits.rank);
 	free(in->memory);
+	free(in->compile);
 	free(in);
 }

@@ -32,9 +32,9 @@ extern const char *const idle_word[IDLE_CAUSES];
 #define INSIGHT_GAPS 8u /* the longest of each device are kept to look at */
 
 struct insight_gap {
-	struct gap gap;
+	uint64_t start_ns, end_ns;
 	enum idle_cause cause; /* of most of it */
-	uint32_t host;         /* what its launching thread ran in the middle of it, or NO_EVENT */
+	struct event after;    /* that ended it */
 };
 
 /* From calls to the work that they launched. */
@@ -101,6 +101,7 @@ struct insight_row {
 	enum kclass class; /* of kernels */
 	uint64_t count, total_ns, min_ns, max_ns, p50_ns, p99_ns;
 	uint64_t bytes;
+	uint64_t step_count, step_ns; /* of these, begun in a step */
 };
 
 struct insight_table {
@@ -145,10 +146,11 @@ struct insight_work_table {
 
 /* What a process's host did about its GPUs. */
 struct insight_host {
-	uint64_t syncs, sync_ns;   /* calls that waited for a GPU */
-	uint64_t inputs, input_ns; /* ranges that fetched input */
-	uint64_t allocs, alloc_ns; /* calls that allocated or freed */
-	uint32_t sync_longest, input_longest;
+	uint64_t syncs, sync_ns;                  /* calls that waited for a GPU */
+	uint64_t inputs, input_ns;                /* ranges that fetched input */
+	uint64_t allocs, alloc_ns;                /* calls that allocated or freed */
+	struct event sync_longest, input_longest; /* EVENT_NONE: none */
+	uint32_t sync_in; /* name of the range around the longest, else its own */
 };
 
 /* What a thread did that idle GPUs may be due to: in order, none inside another. */
@@ -191,6 +193,7 @@ struct wait_share {
 	uint64_t group;
 	uint64_t number; /* in its group; 0: the n-th of its name */
 	uint32_t size;   /* ranks that take part: only what all of them have counts; 0: not known */
+	uint32_t orphan; /* of a device, + 1, and its launch was not seen; 0: it was */
 	uint64_t start_ns, dur_ns;
 };
 
@@ -207,6 +210,16 @@ struct insight_memory {
 	uint64_t first_ns, last_ns;
 	uint64_t low[MEMORY_PARTS]; /* the least in each part of that time */
 };
+
+/* A function that a process compiled, by JAX or torch.compile. */
+struct insight_compile {
+	uint32_t process, name;
+	uint64_t count, ns;
+	uint64_t first_start_ns, first_ns; /* the first time is what it costs to have one */
+	struct event last;
+};
+
+struct insight_state;
 
 struct insight {
 	const struct trace *t; /* borrowed, sealed */
@@ -227,8 +240,13 @@ struct insight {
 	struct insight_table roll[ROLLS];
 	struct insight_host_table on_host[HOST_ROLLS];
 	struct insight_work_table work; /* empty where there are no ops, modules or ranges */
+	struct insight_compile *compile;
+	size_t compiles;
 	size_t devices, streams, steps; /* only devices that did something */
-	bool swept; /* of sweep.c: has only devices, streams, their breakdowns and classes */
+	bool swept;  /* of sweep.c: has only devices, streams, their breakdowns and classes */
+	bool parted; /* of stretch.h: what is by event is of the last stretch */
+	uint64_t lo_ns, hi_ns;   /* the stretch; all there is if it is not parted */
+	struct insight_state *x; /* owned: state.h */
 	size_t kinds[EVENT_MAX]; /* how many events of each: many passes have nothing to do */
 };
 
@@ -246,6 +264,8 @@ bool insight_is_module(const struct insight *in, uint32_t event);
 
 /* The step in which it was launched, else in which it began; NULL: none. */
 const struct insight_step *insight_step_of(const struct insight *in, uint32_t gpu_event);
+/* That of a process at a moment. */
+const struct insight_step *insight_step_at(const struct insight *in, uint32_t process, uint64_t ns);
 
 /* The name under which a roll-up counts it; UINT32_MAX: none. */
 uint32_t insight_name(const struct insight *in, enum insight_by by, uint32_t gpu_event);
@@ -266,25 +286,7 @@ static inline int32_t insight_rank(const struct trace *t, uint32_t process)
 	return t->file[t->process[process].file].rank;
 }
 
-/* --- of single files, in this order --- */
-int insight_link(struct insight *in);    /* link.c */
-int insight_hosts(struct insight *in);   /* host.c */
-int insight_devices(struct insight *in); /* device.c */
-int insight_steps(struct insight *in);   /* step.c */
-int insight_ops(struct insight *in);     /* op.c */
-int insight_tables(struct insight *in);  /* table.c */
-int insight_work(struct insight *in);    /* work.c */
-int insight_waits(struct insight *in);   /* collective.c */
-int insight_memory(struct insight *in);  /* memory.c */
-
-/* idle.c: the cause of one gap of `d`. */
-struct idle {
-	const struct insight *in;
-	struct insight_device *d;
-	uint64_t *by_name; /* of IDLE_HOST, by name of what the host ran */
-};
-
-void idle_gap(void *idle, const struct gap *g);
-void idle_names(struct idle *x); /* fills host_name and host_name_ns */
+/* The function of a compilation; NULL: the name is of something else. */
+const char *insight_compiled(const struct trace *t, uint32_t name);
 
 #endif /* AON_INSIGHT_H */

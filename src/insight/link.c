@@ -6,7 +6,7 @@
  * does not enclose the launch on its own thread is found by External id; so is that of GPU work
  * whose call was not seen, which stays without a launch.
  */
-#include "insight/insight.h"
+#include "insight/state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -116,10 +116,12 @@ static void enclose_lane(struct insight *in, uint32_t lane)
 static int link_launches(struct insight *in)
 {
 	const struct trace *t = in->t;
-	size_t calls = in->kinds[EVENT_API] + in->kinds[EVENT_SYNC];
+	size_t calls = 0;
 	struct ids x;
 	int err;
 
+	for (size_t i = 0; i < t->events; i++)
+		calls += is_call(&t->event[i]);
 	if (!calls)
 		return 0;
 	err = ids_init(&x, t, calls);
@@ -220,6 +222,9 @@ int insight_link(struct insight *in)
 	const struct trace *t = in->t;
 	int err;
 
+	free(in->link);
+	free(in->own_op);
+	in->own_op = NULL;
 	in->link = calloc(t->events + 1, sizeof(*in->link));
 	if (!in->link)
 		return -ENOMEM;

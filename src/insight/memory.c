@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "insight/insight.h"
+#include "insight/state.h"
+#include "insight/stretch.h"
 
 /* What it has reserved or once had says nothing of what is kept. */
 static bool is_allocated(const struct insight *in, uint32_t name)
@@ -19,14 +20,23 @@ static bool is_memory(const struct insight *in, const struct event *e)
 	       names_range(in->names, e->name) == RANGE_MEMORY && is_allocated(in, e->name);
 }
 
-static struct insight_memory *row_of(struct insight *in, const struct event *e)
+static struct insight_memory *find_row(struct insight *in, const struct event *e)
 {
 	uint32_t file = in->t->process[in->t->lane[e->lane].process].file;
-	struct insight_memory *m;
 
 	for (size_t i = 0; i < in->memories; i++)
 		if (in->memory[i].file == file && in->memory[i].name == e->name)
 			return &in->memory[i];
+	return NULL;
+}
+
+static struct insight_memory *row_of(struct insight *in, const struct event *e)
+{
+	uint32_t file = in->t->process[in->t->lane[e->lane].process].file;
+	struct insight_memory *m = find_row(in, e);
+
+	if (m)
+		return m;
 	m = realloc(in->memory, (in->memories + 1) * sizeof(*m));
 	if (!m)
 		return NULL;
@@ -53,19 +63,30 @@ static void see(struct insight_memory *m, const struct event *e)
 		m->peak = e->a;
 }
 
+int insight_reading(struct insight *in, const struct event *e)
+{
+	struct insight_memory *m;
+
+	if (!is_memory(in, e))
+		return 0;
+	m = row_of(in, e);
+	if (!m)
+		return -ENOMEM;
+	see(m, e);
+	return 0;
+}
+
+int insight_memory_begin(struct insight *in)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < in->t->events && !err; i++)
+		err = insight_reading(in, &in->t->event[i]);
+	return err;
+}
+
 int insight_memory(struct insight *in)
 {
-	for (size_t i = 0; in->kinds[EVENT_COUNTER] && i < in->t->events; i++) {
-		const struct event *e = &in->t->event[i];
-		struct insight_memory *m;
-
-		if (!is_memory(in, e))
-			continue;
-		m = row_of(in, e);
-		if (!m)
-			return -ENOMEM;
-		see(m, e);
-	}
 	for (size_t i = 0; in->memories && i < in->t->events; i++) {
 		const struct event *e = &in->t->event[i];
 		struct insight_memory *m;
@@ -73,11 +94,29 @@ int insight_memory(struct insight *in)
 
 		if (!is_memory(in, e))
 			continue;
-		m = row_of(in, e);
+		m = find_row(in, e);
+		if (!m || e->start_ns < m->first_ns || e->start_ns > m->last_ns)
+			continue; /* has come since it was begun */
 		part = (e->start_ns - m->first_ns) /
 		       ((m->last_ns - m->first_ns) / MEMORY_PARTS + 1);
 		if (e->a < m->low[part])
 			m->low[part] = e->a;
 	}
+	return 0;
+}
+
+static int by_file_and_name(const void *a, const void *b)
+{
+	const struct insight_memory *x = a, *y = b;
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	return x->name < y->name ? -1 : x->name > y->name;
+}
+
+int insight_memory_end(struct insight *in)
+{
+	if (in->memories)
+		qsort(in->memory, in->memories, sizeof(*in->memory), by_file_and_name);
 	return 0;
 }

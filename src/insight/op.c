@@ -11,9 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "insight/insight.h"
-#include "insight/map.h"
-#include "theory/op_work.h"
+#include "insight/state.h"
 
 #define ENGINE "autograd::engine::evaluate_function: "
 
@@ -99,20 +97,11 @@ static int link_modules(struct insight *in, bool backward)
 
 /* --- rows --- */
 
-struct build {
-	struct insight *in;
-	struct map row[HOST_ROLLS]; /* file and name: index + 1 */
-	size_t cap[HOST_ROLLS];
-	struct map known;     /* name and shapes: index + 1 of */
-	struct op_work *work; /* owned; flops UINT64_MAX: no formula */
-	size_t works, work_cap;
-	uint8_t *has_work; /* owned, by event: it or an operator around it has */
-};
-
-static struct insight_host_row *row_of(struct build *b, enum insight_host_by by, uint32_t event)
+static struct insight_host_row *row_of(struct insight *in, enum insight_host_by by, uint32_t event)
 {
-	struct insight_host_table *tab = &b->in->on_host[by];
-	const struct trace *t = b->in->t;
+	struct insight_host_table *tab = &in->on_host[by];
+	struct state_ops *b = &in->x->ops;
+	const struct trace *t = in->t;
 	const struct event *e = &t->event[event];
 	uint32_t file = t->process[t->lane[e->lane].process].file;
 	uint64_t key = (uint64_t)file << 32 | e->name;
@@ -138,8 +127,9 @@ static struct insight_host_row *row_of(struct build *b, enum insight_host_by by,
 }
 
 /* NULL: no formula, or no memory. */
-static const struct op_work *work_of(struct build *b, const struct event *e)
+static const struct op_work *work_of(struct insight *in, const struct event *e)
 {
+	struct state_ops *b = &in->x->ops;
 	uint64_t key = (uint64_t)e->name << 32 | trace_op_shapes(e);
 	uint32_t at = map_get(&b->known, key);
 	struct op_shapes shapes;
@@ -158,8 +148,8 @@ static const struct op_work *work_of(struct build *b, const struct event *e)
 			b->work = work;
 			b->work_cap = cap;
 		}
-		if (!op_shapes_parse(&shapes, trace_text(b->in->t, trace_op_shapes(e))))
-			op_work(&w, trace_text(b->in->t, e->name), &shapes);
+		if (!op_shapes_parse(&shapes, trace_text(in->t, trace_op_shapes(e))))
+			op_work(&w, trace_text(in->t, e->name), &shapes);
 		at = (uint32_t)b->works + 1;
 		if (map_put(&b->known, key, at))
 			return NULL;
@@ -175,20 +165,21 @@ static void add_work(struct insight_host_row *r, const struct op_work *w, uint64
 	r->work_ns += ns;
 }
 
-static void less(uint64_t *from, uint64_t by)
+/* A child may be counted before its caller, which is when it ends: self_ns may be below 0 until all
+ * have been. */
+static int add_op(struct insight *in, uint32_t i)
 {
-	*from -= by < *from ? by : *from;
-}
-
-static int add_op(struct build *b, uint32_t i)
-{
-	const struct event *e = &b->in->t->event[i];
-	uint32_t around = op_around(b->in, i), module = insight_module(b->in, i);
+	struct state_ops *b = &in->x->ops;
+	const struct event *e = &in->t->event[i];
+	uint32_t around = op_around(in, i), module;
 	bool inside = around && b->has_work[around - 1];
-	const struct op_work *w = inside ? NULL : work_of(b, e);
-	struct insight_host_row *r = row_of(b, HOST_OP, i);
+	const struct op_work *w = inside ? NULL : work_of(in, e);
+	struct insight_host_row *r;
 
 	b->has_work[i] = inside || w;
+	if (!event_ended(in, e))
+		return 0;
+	r = row_of(in, HOST_OP, i);
 	if (!r)
 		return -ENOMEM;
 	r->count++;
@@ -196,37 +187,41 @@ static int add_op(struct build *b, uint32_t i)
 	r->self_ns += e->dur_ns;
 	if (w)
 		add_work(r, w, e->dur_ns);
-	r = around ? row_of(b, HOST_OP, around - 1) : NULL;
+	r = around ? row_of(in, HOST_OP, around - 1) : NULL;
 	if (r) /* a child ends in its caller, but for the clock's last digit */
-		less(&r->self_ns, e->dur_ns);
+		r->self_ns -= e->dur_ns;
+	module = insight_module(in, i);
 	if (module == NO_EVENT)
 		return 0;
-	r = row_of(b, HOST_MODULE, module);
+	r = row_of(in, HOST_MODULE, module);
 	if (!r)
 		return -ENOMEM;
 	if (w)
 		add_work(r, w, e->dur_ns);
-	if (b->in->through && b->in->through[i] && !(around && b->in->through[around - 1]))
+	if (in->through && in->through[i] && !(around && in->through[around - 1]))
 		r->backward_ns += e->dur_ns;
 	return 0;
 }
 
-static int add_module(struct build *b, uint32_t i)
+static int add_module(struct insight *in, uint32_t i)
 {
-	const struct event *e = &b->in->t->event[i];
-	struct insight_host_row *r = row_of(b, HOST_MODULE, i);
-	uint32_t up = b->in->link[i];
+	const struct event *e = &in->t->event[i];
+	uint32_t up = in->link[i];
+	struct insight_host_row *r;
 
+	if (!event_ended(in, e))
+		return 0;
+	r = row_of(in, HOST_MODULE, i);
 	if (!r)
 		return -ENOMEM;
 	r->count++;
 	r->total_ns += e->dur_ns;
 	r->self_ns += e->dur_ns;
-	while (up && !insight_is_module(b->in, up - 1))
-		up = b->in->link[up - 1];
-	r = up ? row_of(b, HOST_MODULE, up - 1) : NULL;
+	while (up && !insight_is_module(in, up - 1))
+		up = in->link[up - 1];
+	r = up ? row_of(in, HOST_MODULE, up - 1) : NULL;
 	if (r)
-		less(&r->self_ns, e->dur_ns);
+		r->self_ns -= e->dur_ns;
 	return 0;
 }
 
@@ -243,25 +238,18 @@ static int by_file_and_time(const void *a, const void *b)
 
 static int fill_rows(struct insight *in)
 {
-	struct build b = { .in = in, .has_work = calloc(in->t->events + 1, 1) };
-	int err = b.has_work ? 0 : -ENOMEM;
+	uint8_t *has_work = calloc(in->t->events + 1, 1);
+	int err = has_work ? 0 : -ENOMEM;
 
+	in->x->ops.has_work = has_work;
 	for (size_t i = 0; i < in->t->events && !err; i++) {
 		if (is_op(&in->t->event[i]))
-			err = add_op(&b, (uint32_t)i);
+			err = add_op(in, (uint32_t)i);
 		else if (insight_is_module(in, (uint32_t)i))
-			err = add_module(&b, (uint32_t)i);
+			err = add_module(in, (uint32_t)i);
 	}
-	for (size_t by = 0; by < HOST_ROLLS; by++) {
-		struct insight_host_table *tab = &in->on_host[by];
-
-		if (tab->rows)
-			qsort(tab->row, tab->rows, sizeof(*tab->row), by_file_and_time);
-		map_fini(&b.row[by]);
-	}
-	map_fini(&b.known);
-	free(b.work);
-	free(b.has_work);
+	in->x->ops.has_work = NULL;
+	free(has_work);
 	return err;
 }
 
@@ -270,6 +258,8 @@ int insight_ops(struct insight *in)
 	bool any = false, backward = false;
 	int err;
 
+	free(in->through);
+	in->through = NULL;
 	if (!in->kinds[EVENT_RANGE])
 		return 0;
 	for (size_t i = 0; i < in->t->events; i++) {
@@ -282,4 +272,18 @@ int insight_ops(struct insight *in)
 		return 0;
 	err = link_modules(in, backward);
 	return err ? err : fill_rows(in);
+}
+
+int insight_ops_end(struct insight *in)
+{
+	for (size_t by = 0; by < HOST_ROLLS; by++) {
+		struct insight_host_table *tab = &in->on_host[by];
+
+		for (size_t i = 0; i < tab->rows; i++)
+			if (tab->row[i].self_ns > INT64_MAX)
+				tab->row[i].self_ns = 0;
+		if (tab->rows)
+			qsort(tab->row, tab->rows, sizeof(*tab->row), by_file_and_time);
+	}
+	return 0;
 }

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "insight/insight.h"
+#include "insight/state.h"
 
 /* The thread whose steps cover most: others may mark parts of the same steps. */
 static uint32_t stepping_lane(const struct trace *t, uint32_t process)
@@ -51,27 +51,29 @@ static size_t find_steps(struct insight *in, uint32_t process, uint32_t lane)
 }
 
 /* Work may reach from one step into the next: each gets its part. */
-static int fill_steps(struct insight *in, struct insight_step *step, size_t n, uint32_t *lane,
+static int fill_steps(struct insight *in, struct state_process *p, const uint32_t *lane,
 		      size_t lanes)
 {
-	struct unions *u = calloc(n, sizeof(*u));
-	size_t i, from = 0;
+	struct insight_step *step = &in->step[p->step_first];
+	struct unions *u = &in->x->step[p->step_first];
 	struct merge m;
+	size_t i;
 	int err;
 
-	if (!u)
-		return -ENOMEM;
 	err = merge_init(&m, in->t, lane, lanes);
 	if (err < 0)
-		goto free_unions;
+		return err;
 	while ((i = merge_next(&m)) != MERGE_END) {
 		const struct event *e = &in->t->event[i];
 		uint32_t of = class_parts(event_class(in->names, in->t, i));
 		uint64_t end = event_end(e);
 
-		while (from < n && step[from].start_ns + step[from].dur_ns <= e->start_ns)
-			from++;
-		for (size_t k = from; k < n && step[k].start_ns < end; k++) {
+		if (!event_counts(e))
+			continue;
+		while (p->step_from < p->steps &&
+		       step[p->step_from].start_ns + step[p->step_from].dur_ns <= e->start_ns)
+			p->step_from++;
+		for (size_t k = p->step_from; k < p->steps && step[k].start_ns < end; k++) {
 			uint64_t to = step[k].start_ns + step[k].dur_ns;
 			uint64_t s =
 				e->start_ns > step[k].start_ns ? e->start_ns : step[k].start_ns;
@@ -81,33 +83,37 @@ static int fill_steps(struct insight *in, struct insight_step *step, size_t n, u
 		}
 	}
 	merge_fini(&m);
-	for (size_t k = 0; k < n; k++) {
-		unions_take(&u[k], &step[k].b);
-		step[k].b.first_ns = step[k].start_ns;
-		step[k].b.last_ns = step[k].start_ns + step[k].dur_ns;
-		step[k].b.span_ns = step[k].dur_ns;
-		step[k].b.idle_ns = step[k].dur_ns - step[k].b.busy_ns;
-	}
-free_unions:
-	free(u);
-	return err;
+	return 0;
 }
 
-static void fill_input(const struct insight *in, struct insight_step *step, size_t n, uint32_t lane)
+static void tell_step(struct insight_step *s, const struct unions *u)
+{
+	unions_take(u, &s->b);
+	s->b.first_ns = s->start_ns;
+	s->b.last_ns = s->start_ns + s->dur_ns;
+	s->b.span_ns = s->dur_ns;
+	s->b.idle_ns = s->dur_ns - s->b.busy_ns;
+}
+
+static void fill_input(const struct insight *in, const struct state_process *p)
 {
 	const struct insight_spans *s = &in->spans[SPAN_INPUT];
-	size_t i = s->lane_first[lane], end = s->lane_first[lane + 1];
+	struct insight_step *step = &in->step[p->step_first];
+	size_t k = 0;
 
-	for (size_t k = 0; k < n; k++) {
-		uint64_t from = step[k].start_ns, to = from + step[k].dur_ns;
+	for (size_t i = s->lane_first[p->lane]; i < s->lane_first[p->lane + 1]; i++) {
+		const struct insight_span *x = &s->span[i];
 
-		while (i < end && s->span[i].end_ns <= from)
-			i++;
-		for (size_t j = i; j < end && s->span[j].start_ns < to; j++) {
-			uint64_t a = s->span[j].start_ns > from ? s->span[j].start_ns : from;
-			uint64_t b = s->span[j].end_ns < to ? s->span[j].end_ns : to;
+		if (x->event == NO_EVENT) /* was, in an earlier stretch */
+			continue;
+		while (k < p->steps && step[k].start_ns + step[k].dur_ns <= x->start_ns)
+			k++;
+		for (size_t j = k; j < p->steps && step[j].start_ns < x->end_ns; j++) {
+			uint64_t from = step[j].start_ns, to = from + step[j].dur_ns;
+			uint64_t a = x->start_ns > from ? x->start_ns : from;
+			uint64_t b = x->end_ns < to ? x->end_ns : to;
 
-			step[k].input_ns += b - a;
+			step[j].input_ns += b - a;
 		}
 	}
 }
@@ -128,63 +134,82 @@ static size_t work_lanes(const struct trace *t, uint32_t process, uint32_t *lane
 	return lanes;
 }
 
-static int add_process(struct insight *in, uint32_t process, uint32_t *lane)
+int insight_steps_begin(struct insight *in)
 {
-	const struct trace *t = in->t;
-	uint32_t from = stepping_lane(t, process);
-	struct insight_step *step = &in->step[in->steps];
-	size_t lanes, n;
+	size_t all = 0;
 
-	if (from == UINT32_MAX)
-		return 0;
-	n = find_steps(in, process, from);
-	in->steps += n;
-	fill_input(in, step, n, from);
-	lanes = work_lanes(t, process, lane);
-	for (size_t d = 0; d < in->devices; d++) {
-		if (t->device[in->device[d].device].process != process)
-			continue;
-		in->device[d].steps = n;
-		for (size_t k = 0; k < n; k++)
-			in->device[d].step_ns += step[k].dur_ns;
+	for (size_t i = 0; i < in->t->events; i++)
+		all += in->t->event[i].kind == EVENT_STEP;
+	in->step = calloc(all + 1, sizeof(*in->step));
+	if (!in->step)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < in->t->processes; i++) {
+		struct state_process *p = &in->x->process[i];
+
+		p->lane = all ? stepping_lane(in->t, i) : UINT32_MAX;
+		p->step_first = in->steps;
+		p->steps = p->lane == UINT32_MAX ? 0 : find_steps(in, i, p->lane);
+		in->steps += p->steps;
 	}
-	return fill_steps(in, step, n, lane, lanes);
+	in->x->step = calloc(in->steps + 1, sizeof(*in->x->step));
+	return in->x->step ? 0 : -ENOMEM;
 }
 
 int insight_steps(struct insight *in)
 {
 	uint32_t *lane = calloc(in->t->lanes + 1, sizeof(*lane));
-	size_t all = in->kinds[EVENT_STEP];
-	int err = 0;
+	int err = lane ? 0 : -ENOMEM;
 
-	in->step = calloc(all + 1, sizeof(*in->step));
-	if (!lane || !in->step)
-		err = -ENOMEM;
-	for (uint32_t p = 0; p < in->t->processes && all && !err; p++)
-		err = add_process(in, p, lane);
+	for (uint32_t i = 0; i < in->t->processes && !err; i++) {
+		struct state_process *p = &in->x->process[i];
+
+		if (!p->steps)
+			continue;
+		fill_input(in, p);
+		err = fill_steps(in, p, lane, work_lanes(in->t, i, lane));
+	}
 	free(lane);
 	return err;
 }
 
-const struct insight_step *insight_step_of(const struct insight *in, uint32_t gpu_event)
+int insight_steps_end(struct insight *in)
 {
-	const struct trace *t = in->t;
-	uint32_t call = insight_launch(in, gpu_event), process;
-	const struct event *e = &t->event[call == NO_EVENT ? gpu_event : call];
-	size_t lo = 0, hi = in->steps;
+	for (size_t i = 0; i < in->steps; i++)
+		tell_step(&in->step[i], &in->x->step[i]);
+	for (size_t d = 0; d < in->devices; d++) {
+		uint32_t process = in->t->device[in->device[d].device].process;
+		const struct state_process *p = &in->x->process[process];
 
-	process = t->lane[e->lane].process;
-	while (lo < hi) { /* the first that begins later, or is of a later process */
+		in->device[d].steps = p->steps;
+		for (size_t k = 0; k < p->steps; k++)
+			in->device[d].step_ns += in->step[p->step_first + k].dur_ns;
+	}
+	return 0;
+}
+
+const struct insight_step *insight_step_at(const struct insight *in, uint32_t process, uint64_t ns)
+{
+	const struct state_process *p = &in->x->process[process];
+	const struct insight_step *step = &in->step[p->step_first];
+	size_t lo = 0, hi = p->steps;
+
+	while (lo < hi) { /* the first that begins later */
 		size_t mid = lo + (hi - lo) / 2;
-		const struct insight_step *s = &in->step[mid];
 
-		if (s->process < process || (s->process == process && s->start_ns <= e->start_ns))
+		if (step[mid].start_ns <= ns)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	if (!lo || in->step[lo - 1].process != process ||
-	    in->step[lo - 1].start_ns + in->step[lo - 1].dur_ns <= e->start_ns)
+	if (!lo || step[lo - 1].start_ns + step[lo - 1].dur_ns <= ns)
 		return NULL;
-	return &in->step[lo - 1];
+	return &step[lo - 1];
+}
+
+const struct insight_step *insight_step_of(const struct insight *in, uint32_t gpu_event)
+{
+	uint32_t call = insight_launch(in, gpu_event);
+	const struct event *e = &in->t->event[call == NO_EVENT ? gpu_event : call];
+
+	return insight_step_at(in, in->t->lane[e->lane].process, e->start_ns);
 }

@@ -3,13 +3,13 @@
  * table.c - GPU time by name of kernel, op or module, for each file.
  *
  * Two passes over a file's streams: count, then lay durations out name by name, so that the
- * quantiles are exact.
+ * quantiles are exact. Stretch by stretch there is no room for that: a sketch of each row is kept.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "insight/insight.h"
+#include "insight/state.h"
 
 struct build {
 	struct insight *in;
@@ -63,22 +63,30 @@ static int count_event(struct build *b, size_t event)
 	return 0;
 }
 
-static int place_event(struct build *b, size_t event)
+/* All but its count. */
+static void add_times(const struct insight *in, struct insight_row *r, const struct event *e)
 {
-	const struct event *e = &b->in->t->event[event];
-	uint32_t name = insight_name(b->in, b->by, (uint32_t)event), k;
-	struct insight_row *r;
-
-	if (name == UINT32_MAX)
-		return 0;
-	k = b->slot[name] - 1;
-	r = &b->in->roll[b->by].row[b->first + k];
-	b->dur[b->at[k]++] = e->dur_ns;
 	r->total_ns += e->dur_ns;
 	r->min_ns = e->dur_ns < r->min_ns ? e->dur_ns : r->min_ns;
 	r->max_ns = e->dur_ns > r->max_ns ? e->dur_ns : r->max_ns;
 	if (e->kind == EVENT_COPY || e->kind == EVENT_MEMSET)
 		r->bytes += e->a;
+	if (in->steps && insight_step_at(in, in->t->lane[e->lane].process, e->start_ns)) {
+		r->step_count++;
+		r->step_ns += e->dur_ns;
+	}
+}
+
+static int place_event(struct build *b, size_t event)
+{
+	const struct event *e = &b->in->t->event[event];
+	uint32_t name = insight_name(b->in, b->by, (uint32_t)event), k;
+
+	if (name == UINT32_MAX)
+		return 0;
+	k = b->slot[name] - 1;
+	b->dur[b->at[k]++] = e->dur_ns;
+	add_times(b->in, &b->in->roll[b->by].row[b->first + k], e);
 	return 0;
 }
 
@@ -187,7 +195,7 @@ static int add_file(struct build *b)
 	return err;
 }
 
-int insight_tables(struct insight *in)
+static int add_whole(struct insight *in)
 {
 	struct build b = { .in = in };
 	int err = 0;
@@ -204,4 +212,101 @@ int insight_tables(struct insight *in)
 	}
 	free(b.slot);
 	return err;
+}
+
+/* --- stretch by stretch --- */
+
+static int grow_rows(struct insight_table *tab, struct state_table *x)
+{
+	size_t cap = x->cap ? 2 * x->cap : 64;
+	void *row = realloc(tab->row, cap * sizeof(*tab->row)), *sketch;
+
+	if (!row)
+		return -ENOMEM;
+	tab->row = row;
+	sketch = realloc(x->sketch, cap * sizeof(*x->sketch));
+	if (!sketch)
+		return -ENOMEM;
+	x->sketch = sketch;
+	x->cap = cap;
+	return 0;
+}
+
+static int add_event(struct insight *in, enum insight_by by, uint32_t event)
+{
+	const struct event *e = &in->t->event[event];
+	uint32_t file = in->t->process[in->t->lane[e->lane].process].file, at;
+	uint32_t name = insight_name(in, by, event);
+	struct insight_table *tab = &in->roll[by];
+	struct state_table *x = &in->x->table[by];
+
+	if (name == UINT32_MAX)
+		return 0;
+	at = map_number(&x->row, (uint64_t)file << 32 | name);
+	if (!at || (at > x->cap && grow_rows(tab, x) < 0))
+		return -ENOMEM;
+	if (at > tab->rows) {
+		x->sketch[x->rows++] = (struct sketch){ 0 };
+		tab->row[tab->rows++] = (struct insight_row){
+			.rank = in->t->file[file].rank,
+			.file = file,
+			.name = name,
+			.class = event_class(in->names, in->t, event),
+			.min_ns = UINT64_MAX,
+		};
+	}
+	tab->row[at - 1].count++;
+	add_times(in, &tab->row[at - 1], e);
+	return sketch_add(&x->sketch[at - 1], e->dur_ns, 1);
+}
+
+int insight_tables(struct insight *in)
+{
+	int err = 0;
+
+	if (!in->parted)
+		return add_whole(in);
+	for (size_t i = 0; i < in->t->events && !err; i++) {
+		const struct event *e = &in->t->event[i];
+
+		if (!event_is_gpu(e) || in->t->lane[e->lane].device == LANE_HOST)
+			continue;
+		for (enum insight_by by = 0; by < ROLLS && !err; by++)
+			err = add_event(in, by, (uint32_t)i);
+	}
+	return err;
+}
+
+static uint64_t quantile(const struct insight_row *r, const struct sketch *s, double q)
+{
+	uint64_t v = sketch_quantile(s, q);
+
+	v = v < r->min_ns ? r->min_ns : v;
+	return v > r->max_ns ? r->max_ns : v;
+}
+
+static int by_file_and_time(const void *a, const void *b)
+{
+	const struct insight_row *x = a, *y = b;
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	return longest_first(a, b);
+}
+
+int insight_tables_end(struct insight *in)
+{
+	for (enum insight_by by = 0; by < ROLLS && in->parted; by++) {
+		struct insight_table *tab = &in->roll[by];
+
+		for (size_t i = 0; i < tab->rows; i++) {
+			const struct sketch *s = &in->x->table[by].sketch[i];
+
+			tab->row[i].p50_ns = quantile(&tab->row[i], s, 0.5);
+			tab->row[i].p99_ns = quantile(&tab->row[i], s, 0.99);
+		}
+		if (tab->rows)
+			qsort(tab->row, tab->rows, sizeof(*tab->row), by_file_and_time);
+	}
+	return 0;
 }

@@ -3,20 +3,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "insight/insight.h"
-#include "insight/map.h"
+#include "insight/state.h"
 
-struct build {
-	struct insight *in;
-	struct map reason; /* op and module */
-	struct map named;  /* that and the kernel's name */
-	struct map row;    /* that and the file: index + 1 */
-	size_t cap;
-};
-
-static struct insight_work_row *row_of(struct build *b, const struct insight_work_row *want)
+static struct insight_work_row *row_of(struct insight *in, const struct insight_work_row *want)
 {
-	struct insight_work_table *tab = &b->in->work;
+	struct insight_work_table *tab = &in->work;
+	struct state_work *b = &in->x->work;
 	uint32_t reason = map_number(&b->reason, (uint64_t)want->op << 32 | want->module);
 	uint32_t named = map_number(&b->named, (uint64_t)reason << 32 | want->name);
 	uint32_t at = map_number(&b->row, (uint64_t)want->file << 32 | named);
@@ -38,22 +30,22 @@ static struct insight_work_row *row_of(struct build *b, const struct insight_wor
 	return &tab->row[tab->rows++];
 }
 
-static int add(struct build *b, uint32_t i)
+static int add(struct insight *in, uint32_t i)
 {
-	const struct trace *t = b->in->t;
+	const struct trace *t = in->t;
 	const struct event *e = &t->event[i];
-	const struct insight_step *step = insight_step_of(b->in, i);
+	const struct insight_step *step = insight_step_of(in, i);
 	struct insight_work_row want = {
 		.file = t->process[t->lane[e->lane].process].file,
 		.name = e->name,
-		.op = insight_name(b->in, ROLL_OP, i),
-		.module = insight_name(b->in, ROLL_MODULE, i),
+		.op = insight_name(in, ROLL_OP, i),
+		.module = insight_name(in, ROLL_MODULE, i),
 		.first_step = step ? step->number : 0,
 	};
 	struct insight_work_row *r;
 
 	want.rank = t->file[want.file].rank;
-	r = row_of(b, &want);
+	r = row_of(in, &want);
 	if (!r)
 		return -ENOMEM;
 	r->count++;
@@ -75,26 +67,33 @@ static int by_file_and_time(const void *a, const void *b)
 		return x->file < y->file ? -1 : 1;
 	if (x->total_ns != y->total_ns)
 		return x->total_ns < y->total_ns ? 1 : -1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	if (x->name != y->name)
+		return x->name < y->name ? -1 : 1;
+	if (x->op != y->op)
+		return x->op < y->op ? -1 : 1;
+	return x->module < y->module ? -1 : x->module > y->module;
 }
 
 int insight_work(struct insight *in)
 {
-	struct build b = { .in = in };
 	int err = 0;
 
-	if (!in->kinds[EVENT_RANGE])
+	if (!in->kinds[EVENT_RANGE] && !in->parted)
 		return 0;
 	for (size_t i = 0; i < in->t->events && !err; i++) {
 		const struct event *e = &in->t->event[i];
 
 		if (event_is_gpu(e) && in->t->lane[e->lane].device != LANE_HOST)
-			err = add(&b, (uint32_t)i);
+			err = add(in, (uint32_t)i);
 	}
+	return err;
+}
+
+int insight_work_end(struct insight *in)
+{
+	if (!in->kinds[EVENT_RANGE])
+		in->work.rows = 0; /* nothing is known of what it was for */
 	if (in->work.rows)
 		qsort(in->work.row, in->work.rows, sizeof(*in->work.row), by_file_and_time);
-	map_fini(&b.reason);
-	map_fini(&b.named);
-	map_fini(&b.row);
-	return err;
+	return 0;
 }

@@ -352,6 +352,13 @@ int trace_add(struct trace *t, const struct event *e, uint32_t comm)
 	return pr->batch && t->events >= pr->batch ? trace_flush(t) : 0;
 }
 
+void trace_clear(struct trace *t, size_t comms)
+{
+	t->events = 0;
+	t->comms = comms < t->comms ? comms : t->comms;
+	t->priv->sealed = false;
+}
+
 void trace_stream(struct trace *t, size_t batch, trace_batch_fn *fn, void *arg)
 {
 	t->priv->batch = batch;

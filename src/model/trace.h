@@ -96,6 +96,7 @@ struct trace_text {
 #define TRACE_ALLOCATED "[memory] allocated"
 #define TRACE_NO_STREAM UINT64_MAX   /* stream of a lane: of the device as a whole */
 #define TRACE_PAGEABLE  (1ull << 63) /* COPY: one end was memory that is not pinned */
+#define TRACE_SEEN      0x08u /* in flags: of an earlier stretch, to join with, not to count */
 
 enum trace_range {
 	TRACE_OP = 1,     /* operator of the framework */
@@ -153,6 +154,37 @@ typedef int trace_batch_fn(void *arg, struct trace *t, const struct event *ev, c
 			   size_t n);
 void trace_stream(struct trace *t, size_t batch, trace_batch_fn *fn, void *arg);
 int trace_flush(struct trace *t);
+
+/* Lets go of the events, and of comms from the `comms`-th on; all else stays. */
+void trace_clear(struct trace *t, size_t comms);
+
+/*
+ * A recording may be looked at stretch by stretch of time. Of the stretch [lo, hi) are the events of
+ * the host that start in it, and, flagged TRACE_SEEN, those that were open when it began. Work of
+ * devices is looked at a little later than what launched it, whatever the two clocks say.
+ */
+#define TRACE_LAG_NS 1000000u
+
+static inline uint64_t trace_lag(uint64_t ns)
+{
+	if (ns == UINT64_MAX)
+		return ns;
+	return ns > TRACE_LAG_NS ? ns - TRACE_LAG_NS : 0;
+}
+
+/* Whether the event is to be looked at in the stretch; flags it. */
+static inline bool trace_stretch(const struct trace *t, struct event *e, uint64_t lo, uint64_t hi)
+{
+	if (t->lane[e->lane].device != LANE_HOST)
+		return e->start_ns >= trace_lag(lo) &&
+		       (e->start_ns < trace_lag(hi) || hi == UINT64_MAX);
+	if (e->start_ns >= hi && hi != UINT64_MAX)
+		return false;
+	if (e->start_ns >= lo)
+		return true;
+	e->flags |= TRACE_SEEN;
+	return e->start_ns + e->dur_ns > lo || e->start_ns + e->dur_ns < e->start_ns;
+}
 
 /* b of what ran on a device: graph node below, External id (31 bits) above. 0: none. */
 static inline uint32_t trace_node(const struct event *e)

@@ -31,7 +31,7 @@ static void events_json(struct json *j, const struct trace *t, const struct find
 {
 	json_open(j, "events", '[');
 	for (size_t i = 0; i < f->events; i++) {
-		const struct event *e = &t->event[f->event[i]];
+		const struct event *e = &f->event[i];
 
 		json_open(j, NULL, '{');
 		json_str(j, "name", trace_text(t, e->name));

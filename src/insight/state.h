@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * state.h - how an insight comes about: passes that add the events of one stretch of time to what is
+ * known, and what they keep from one stretch to the next. Of the files in this folder alone.
+ *
+ * Whoever adds a pass: count an event once, in the stretch where it starts (event_counts()), or, if
+ * what is inside it matters, in the one where it ends (event_ended()); keep sums by name, and nothing
+ * by index of an event. What was there before the stretch is in the trace as well if something may
+ * still refer to it (stretch.c says what), flagged TRACE_SEEN.
+ */
+#ifndef AON_INSIGHT_STATE_H
+#define AON_INSIGHT_STATE_H
+
+#include "insight/insight.h"
+#include "insight/map.h"
+#include "theory/op_work.h"
+
+/* Starts of what is queued on a stream: a ring that grows. */
+struct queue {
+	uint64_t *v; /* owned */
+	size_t head, n, cap;
+};
+
+struct state_lane {
+	struct sum sum;               /* of a stream */
+	struct insight_launch launch; /* of a stream; the sketch is owned until it is told */
+	struct queue queue;
+	uint32_t last_corr;            /* of the launch of its last event; 0: had none */
+	uint64_t span_end[SPAN_KINDS]; /* of a thread: of its last span */
+};
+
+struct state_device {
+	struct sum sum;
+	struct insight_device d;
+	struct map host_name; /* of IDLE_HOST: name to place + 1 */
+	uint64_t *host_ns;    /* owned */
+	size_t host_names;
+};
+
+struct state_process {
+	uint32_t lane;            /* whose steps count */
+	size_t step_first, steps; /* into insight.step[] */
+	size_t step_from;         /* steps before it are over */
+	uint64_t idle_ns;         /* its devices may be idle since */
+};
+
+struct state_table {
+	struct map row;        /* file and name: place + 1 */
+	struct sketch *sketch; /* owned, by row */
+	size_t rows, cap;
+};
+
+struct state_ops {
+	struct map row[HOST_ROLLS]; /* file and name: place + 1 */
+	size_t cap[HOST_ROLLS];
+	struct map known;     /* name and shapes: place + 1 of */
+	struct op_work *work; /* owned; flops UINT64_MAX: no formula */
+	size_t works, work_cap;
+	uint8_t *has_work; /* owned, by event: it or an operator around it has */
+};
+
+struct state_work {
+	struct map reason; /* op and module */
+	struct map named;  /* that and the kernel's name */
+	struct map row;    /* that and the file: place + 1 */
+	size_t cap;
+};
+
+struct state_shares {
+	struct wait_share *v; /* owned */
+	size_t n, cap;
+};
+
+enum { SHARES_GPU, SHARES_HOST, SHARES };
+
+struct insight_state {
+	struct state_lane *lane; /* owned, by lane */
+	struct state_device *device;
+	struct state_process *process;
+	struct unions *step; /* owned, by step */
+	struct state_table table[ROLLS];
+	struct state_ops ops;
+	struct state_work work;
+	struct state_shares share[SHARES];
+	struct event *carry; /* owned: of earlier stretches, for the next */
+	size_t carries, carry_cap;
+	size_t lanes, devices;
+};
+
+/* Whether an event is counted in this stretch, which it starts in. */
+static inline bool event_counts(const struct event *e)
+{
+	return !(e->flags & TRACE_SEEN);
+}
+
+/* Whether it is counted in this stretch, which it ends in. */
+static inline bool event_ended(const struct insight *in, const struct event *e)
+{
+	uint64_t end = event_end(e);
+
+	return end <= in->hi_ns && (e->start_ns >= in->lo_ns || end > in->lo_ns);
+}
+
+/* --- the passes, in this order: what begins, adds a stretch, ends --- */
+int insight_link(struct insight *in);        /* link.c */
+int insight_hosts_begin(struct insight *in); /* host.c */
+int insight_hosts(struct insight *in);
+int insight_devices_begin(struct insight *in); /* device.c */
+int insight_devices(struct insight *in);
+int insight_devices_end(struct insight *in);
+int insight_steps_begin(struct insight *in); /* step.c: finds the steps, which are all there */
+int insight_steps(struct insight *in);
+int insight_steps_end(struct insight *in);
+int insight_ops(struct insight *in); /* op.c */
+int insight_ops_end(struct insight *in);
+int insight_tables(struct insight *in); /* table.c */
+int insight_tables_end(struct insight *in);
+int insight_work(struct insight *in); /* work.c */
+int insight_work_end(struct insight *in);
+int insight_waits(struct insight *in); /* collective.c */
+int insight_waits_end(struct insight *in);
+int insight_memory_begin(struct insight *in); /* memory.c: looks at the readings that are there */
+int insight_memory(struct insight *in);
+int insight_memory_end(struct insight *in);
+int insight_compiles(struct insight *in); /* compile.c */
+
+/* stretch.c: what the next stretch will refer to. */
+int insight_keep(struct insight *in);
+
+/* idle.c: the cause of one gap of `d`. */
+struct idle {
+	const struct insight *in;
+	struct state_device *d;
+	int err;
+};
+
+void idle_gap(void *idle, const struct gap *g);
+void idle_names(struct state_device *d); /* fills host_name and host_name_ns */
+
+#endif /* AON_INSIGHT_STATE_H */
