@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * trial.h - which steps of a job are recorded, and which are left out so that what recording
+ * costs can be measured, or kept low.
+ *
+ * Steps come in rounds, by their number alone:
+ *
+ *	| guard block | guard block | gap ... |      of the first two, a coin says which is off
+ *
+ * All ranks of a job have the same seed, so all of them leave out the same steps without a
+ * message: a step is as slow as its slowest rank, and ranks that took turns would measure nothing.
+ * The coin is fair, so the difference between the two is symmetric around what recording costs,
+ * whatever else slows the job. Of the gap, cut into blocks, one of `duty` is recorded, by chance:
+ * what they show stands for all.
+ *
+ * Plain arithmetic, for both sides of the gate; steps that are left out are still seen as steps.
+ */
+#ifndef AON_ABI_TRIAL_H
+#define AON_ABI_TRIAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define AON_TRIAL_BLOCK_MAX 255u
+#define AON_TRIAL_DUTY_MAX  255u
+
+/* As the gate carries it: one word, read at once. 0: every step is recorded. */
+struct aon_trial {
+	uint32_t gap;   /* steps from a pair to the next; 0: the next comes at once */
+	uint8_t block;  /* steps that are measured; 0: no pairs */
+	uint8_t guard;  /* before each of these, on and off alike: not measured */
+	uint8_t duty;   /* of so many blocks of the gap, one is on; 0 and 1: all are */
+	uint8_t unused; /* 0 */
+};
+
+_Static_assert(sizeof(struct aon_trial) == 8, "one word of the gate");
+
+static inline uint64_t aon_trial_word(struct aon_trial t)
+{
+	return (uint64_t)t.gap | (uint64_t)t.block << 32 | (uint64_t)t.guard << 40 |
+	       (uint64_t)t.duty << 48;
+}
+
+static inline struct aon_trial aon_trial_of(uint64_t word)
+{
+	return (struct aon_trial){ .gap = (uint32_t)word,
+				   .block = (uint8_t)(word >> 32),
+				   .guard = (uint8_t)(word >> 40),
+				   .duty = (uint8_t)(word >> 48) };
+}
+
+/* splitmix64's end: every bit of the result hangs on every bit of the two. */
+static inline uint64_t aon_trial_mix(uint64_t seed, uint64_t n)
+{
+	uint64_t z = seed + (n + 1) * 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return z ^ z >> 31;
+}
+
+/* Where a step is in its round. */
+struct aon_trial_at {
+	uint64_t pair;  /* number of the round */
+	bool in_pair;   /* else in the gap */
+	bool measured;  /* in a pair, behind the guard */
+	bool off;       /* not to be recorded */
+	uint32_t index; /* measured: which of the block */
+};
+
+static inline struct aon_trial_at aon_trial_at(struct aon_trial t, uint64_t seed, uint64_t step)
+{
+	uint32_t half = (uint32_t)t.block + t.guard, round, pos;
+	struct aon_trial_at at = { 0 };
+
+	if (!t.block)
+		half = 1; /* no pairs: the gap alone, cut into single steps */
+	round = (t.block ? 2 * half : 0) + t.gap;
+	if (!round)
+		return at;
+	at.pair = step / round;
+	pos = (uint32_t)(step % round);
+	at.in_pair = t.block && pos < 2 * half;
+	if (at.in_pair) {
+		at.off = pos / half == (aon_trial_mix(seed, 2 * at.pair) & 1);
+		at.measured = pos % half >= t.guard;
+		at.index = at.measured ? pos % half - t.guard : 0;
+	} else if (t.duty > 1) {
+		pos -= t.block ? 2 * half : 0;
+		at.off = aon_trial_mix(seed ^ at.pair, 2 * (pos / half) + 1) % t.duty != 0;
+	}
+	return at;
+}
+
+/* How many of the steps are recorded, of 1, in the long run. */
+static inline double aon_trial_share(struct aon_trial t)
+{
+	double pair = t.block ? (double)t.block + t.guard : 0; /* on; as many are off */
+	double all = 2 * pair + t.gap;
+
+	return all > 0 ? (pair + (double)t.gap / (t.duty > 1 ? t.duty : 1)) / all : 1;
+}
+
+#endif /* AON_ABI_TRIAL_H */

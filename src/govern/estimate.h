@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * estimate.h - how much longer steps take when they are recorded, and how sure that is.
+ *
+ * From pairs of blocks of steps, one recorded and one not, in random order (abi/trial.h). For the
+ * true slowdown the differences are symmetric, whatever the noise, so a sum of clipped differences
+ * is a fair game, and a slowdown at which one would have won too much is ruled out. The interval
+ * holds at every look: who watches it all the time is not fooled (docs/decisions/0020).
+ */
+#ifndef AON_ESTIMATE_H
+#define AON_ESTIMATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi/trial.h"
+
+/* --- from steps to pairs --- */
+
+struct meter {
+	struct aon_trial trial;
+	uint64_t seed, pair;
+	uint32_t n[2]; /* measured steps that were seen, on and off */
+	bool spoilt;   /* something happened in the pair that is not the job's */
+	float log_ns[2][AON_TRIAL_BLOCK_MAX];
+	uint64_t pairs, thrown; /* whole ones; incomplete or spoilt ones */
+};
+
+/* log(on / off), of three ways to see a block as one number. */
+struct pair {
+	double median, low, mean; /* low: the 20 % quantile */
+};
+
+void meter_init(struct meter *m, struct aon_trial t, uint64_t seed);
+/* Steps in the order of their numbers. True: a pair is whole. */
+bool meter_step(struct meter *m, uint64_t step, uint64_t dur_ns, struct pair *out);
+/* A capture, a change of what is recorded, a lost rank: the pair under way does not count. Before
+ * anybody has looked at what it says. */
+void meter_spoil(struct meter *m);
+
+/* --- from pairs to an interval --- */
+
+#define ESTIMATE_LOW   (-0.03) /* of log(on / off): what is thought possible */
+#define ESTIMATE_HIGH  0.15
+#define ESTIMATE_STEP  0.0002
+#define ESTIMATE_CELLS 901u
+#define ESTIMATE_PAST  64u /* pairs that say how noisy the next will be */
+#define ESTIMATE_FIRST 8u  /* of the first ones only that is learnt */
+
+struct estimate {
+	double past[ESTIMATE_PAST]; /* a ring */
+	uint64_t pairs;
+	double sum[ESTIMATE_CELLS], square[ESTIMATE_CELLS];
+};
+
+struct interval {
+	double lo, mid, hi; /* slowdown: 0.01 is one percent */
+	bool known;         /* false: too few pairs; lo and hi are what is thought possible */
+	bool over, under;   /* it touches the end of what is thought possible */
+};
+
+void estimate_init(struct estimate *e);
+void estimate_add(struct estimate *e, double log_ratio);
+/* alpha: how often, of all jobs, the truth may ever be outside. */
+struct interval estimate_at(const struct estimate *e, double alpha);
+/* Noise of one pair: 1.4826 x the median deviation of the last ones; 0: not known yet. */
+double estimate_noise(const struct estimate *e);
+
+#endif /* AON_ESTIMATE_H */

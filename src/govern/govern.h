@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * govern.h - keeps what recording costs a process within its budget: down the ladder when it
+ * costs more, up again when it would cost less. Pure; asked once a second.
+ *
+ * Two figures speak: what is accounted (records x what one costs here: exact, at once, but only
+ * a part of the whole) and what is measured (estimate.h: the whole, with an interval, slowly).
+ * Down: either lies above the budget, the interval with all of it; as far as the ladder says is
+ * needed. Up: one rung, when both leave room for it, and that for a while, which doubles with
+ * every time that it was wrong. So a burst is answered within a second, and noise moves nothing.
+ */
+#ifndef AON_GOVERN_H
+#define AON_GOVERN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "govern/estimate.h"
+#include "model/process.h"
+
+enum rung {
+#define RUNG(NAME, word, tier, duty, ops, cost, what) RUNG_##NAME,
+#include "govern/rung.tbl.h"
+	RUNGS,
+};
+
+struct rung_row {
+	const char *word;
+	enum tier tier;
+	uint8_t duty;
+	bool ops;
+	double cost;
+	const char *what;
+};
+
+extern const struct rung_row rung_table[RUNGS];
+
+/* Values of a process over time, in windows of the store, in millionths. */
+#define OVERHEAD_MID       "[aon] slowdown, ppm"
+#define OVERHEAD_LO        "[aon] slowdown at least, ppm"
+#define OVERHEAD_HI        "[aon] slowdown at most, ppm"
+#define OVERHEAD_ACCOUNTED "[aon] accounted cost, ppm"
+
+#define GOVERN_SETTLE_S   2u    /* after a move: what is accounted is still of before */
+#define GOVERN_CALM_MIN_S 5u    /* up again after an accounted excess, */
+#define GOVERN_SURE_MIN_S 60u   /* after a measured one; */
+#define GOVERN_CALM_MAX_S 1920u /* and after many */
+
+enum govern_why { GOVERN_STAY, GOVERN_ACCOUNTED, GOVERN_MEASURED, GOVERN_CALM, GOVERN_LIMIT };
+
+extern const char *const govern_word[];
+
+struct govern {
+	enum rung rung;
+	uint32_t calm_s; /* how long there has been room for the next rung up */
+	uint32_t need_s; /* how long there must be; 0: never came down */
+	uint32_t good_s; /* how long since it last moved, */
+	bool moved;      /* if it ever did */
+};
+
+struct govern_in {
+	double budget;            /* share of the time of a step; 0: no limit */
+	double accounted;         /* share of this second, of the busiest thread */
+	struct interval measured; /* of steps that are recorded, against those that are not */
+	enum rung top;            /* as far up as settings allow */
+};
+
+/* A second has passed. Says why it moved; g->rung is where to. */
+enum govern_why govern_look(struct govern *g, const struct govern_in *in);
+
+#endif /* AON_GOVERN_H */
