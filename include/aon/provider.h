@@ -67,6 +67,10 @@ static inline int aon_wants(uint32_t bits)
 	return aon_wants_(bits);
 }
 
+/* The same, but for what cannot be turned on and off from step to step: also true in steps that are
+ * left out, now and then, to measure what recording costs. */
+AON_API int aon_wants_tier(uint32_t bits);
+
 /* A stream of a device. Equal arguments give equal ids; 0 when the table is full. */
 AON_API uint32_t aon_lane(uint32_t device, uint32_t context, uint64_t stream, const char *name);
 

@@ -27,6 +27,8 @@
 
 #define AON_GATE_QUIET 0x1u /* flags: no system call from the slow path (the app has filters) */
 
+/* Which steps are left out: abi/trial.h. A process changes the word that it tests where a step
+ * begins, and tells nobody. */
 struct aon_gate {
 	uint64_t magic;
 	uint32_t want;       /* AON_WANT_*; 0: emit nothing */
@@ -36,7 +38,10 @@ struct aon_gate {
 	uint32_t ops_every;  /* of so many steps, one with its operators; 0: none */
 	uint32_t capture;    /* a trace is asked for, by this number; 0: none was */
 	uint32_t capture_ms; /* for so long; set before the number */
-	uint32_t reserved[4];
+	uint32_t want_off;   /* `want` in steps that the trial leaves out */
+	uint32_t reserved;
+	uint64_t seed;  /* of the job: all its ranks leave out the same steps */
+	uint64_t trial; /* struct aon_trial; 0: every step is recorded */
 };
 
 struct aon_door {

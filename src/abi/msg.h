@@ -50,8 +50,9 @@ struct aon_msg_head {
 	uint16_t size; /* of the whole message */
 };
 
-/* Features: bits that both sides must have for the feature to be used. None yet. */
-#define AON_FEATURES 0ull
+/* Features: bits that both sides must have for the feature to be used. */
+#define AON_FEATURE_TRIAL 0x1ull /* leaves steps out as the gate says */
+#define AON_FEATURES      AON_FEATURE_TRIAL
 
 #define AON_HELLO_OFFER 0x1u /* a pool of an earlier session comes with this message */
 

@@ -7,6 +7,7 @@
 #include <aon/aon.h>
 #include <aon/provider.h>
 
+#include "abi/trial.h"
 #include "client/client.h"
 
 static struct client *const c = &aon_client;
@@ -127,6 +128,31 @@ static void poll_at(uint64_t tsc)
 	detour_end(d);
 }
 
+/*
+ * A step begins: is it one to leave out? Then the word of the gate that everybody tests is the
+ * other one. Who does not watch this session's gate has reasons, and keeps what it watches.
+ */
+static void trial_step(uint64_t number)
+{
+	const struct aon_gate *g = __atomic_load_n(&c->gate, __ATOMIC_ACQUIRE);
+	const uint32_t *from, *to;
+	uint64_t word;
+
+	if (!g)
+		return;
+	word = __atomic_load_n(&g->trial, __ATOMIC_ACQUIRE); /* pairs with gate_trial() */
+	from = &g->want_off;
+	to = &g->want;
+	if (word &&
+	    aon_trial_at(aon_trial_of(word), __atomic_load_n(&g->seed, __ATOMIC_RELAXED), number)
+		    .off) {
+		from = &g->want;
+		to = &g->want_off;
+	}
+	__atomic_compare_exchange_n(&aon_gate_, &from, to, false, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
+}
+
 static void pulse_step(uint64_t number, uint64_t tsc)
 {
 	struct aon_pulse *p = pulse();
@@ -142,6 +168,7 @@ AON_API void aon_step_begin(uint64_t number)
 	uint64_t tsc = aon_tsc();
 
 	poll_at(tsc);
+	trial_step(number);
 	if (aon_wants_(AON_WANT_STEP))
 		aon_emit_(AON_REC_(AON_K_STEP_BEGIN, 0), 0, 0, number, 0);
 	pulse_step(number, tsc);
@@ -152,7 +179,18 @@ AON_API void aon_pulse_step(uint64_t number)
 	uint64_t tsc = aon_tsc();
 
 	poll_at(tsc);
+	trial_step(number);
 	pulse_step(number, tsc);
+}
+
+AON_API int aon_wants_tier(uint32_t bits)
+{
+	const struct aon_gate *g = __atomic_load_n(&c->gate, __ATOMIC_ACQUIRE);
+
+	if (!g || client_was_forked() ||
+	    __atomic_load_n(&aon_gate_, __ATOMIC_RELAXED) != &g->want_off)
+		return aon_wants_(bits);
+	return (__atomic_load_n(&g->want, __ATOMIC_RELAXED) & bits) != 0;
 }
 
 AON_API uint32_t aon_ops_every(void)

@@ -70,11 +70,21 @@ uint32_t gate_wants(enum tier tier)
 	return 0;
 }
 
+/* What a step that is left out still shows: that it was there, and ranges, whose ends would be
+ * missing where they began before it. */
+#define WANT_OFF (AON_WANT_STEP | AON_WANT_RANGE)
+
 /* Each word stands alone: readers act on one at a time, so relaxed stores are enough. */
+static void gate_want(struct gate *g, uint32_t want)
+{
+	__atomic_store_n(&g->map->want, want, __ATOMIC_RELAXED);
+	__atomic_store_n(&g->map->want_off, g->stepless ? want : want & WANT_OFF, __ATOMIC_RELAXED);
+}
+
 void gate_tier(struct gate *g, enum tier tier)
 {
 	__atomic_store_n(&g->map->tier, (uint32_t)tier, __ATOMIC_RELAXED);
-	__atomic_store_n(&g->map->want, g->locked ? 0 : gate_wants(tier), __ATOMIC_RELAXED);
+	gate_want(g, g->locked ? 0 : gate_wants(tier));
 }
 
 void gate_ops(struct gate *g, enum tier tier, uint32_t every)
@@ -88,9 +98,15 @@ void gate_capture(struct gate *g, uint32_t number, uint32_t ms)
 	__atomic_store_n(&g->map->capture, number, __ATOMIC_RELEASE); /* pairs with aon_capture() */
 }
 
+void gate_trial(struct gate *g, struct aon_trial t, uint64_t seed)
+{
+	__atomic_store_n(&g->map->seed, seed, __ATOMIC_RELAXED);
+	__atomic_store_n(&g->map->trial, aon_trial_word(t), __ATOMIC_RELEASE); /* client_trial() */
+}
+
 void gate_shut(struct gate *g)
 {
-	__atomic_store_n(&g->map->want, 0, __ATOMIC_RELAXED);
+	gate_want(g, 0);
 }
 
 void gate_lock(struct gate *g)

@@ -131,7 +131,7 @@ static void try_open(struct cuda *c)
 
 	if (!err) {
 		external_end(c);
-		session_want(c, AON_WANT_GPU | (aon_wants(AON_WANT_API) ? AON_WANT_API : 0));
+		session_want(c, AON_WANT_GPU | (aon_wants_tier(AON_WANT_API) ? AON_WANT_API : 0));
 		c->ticked_requests = atomic_load_explicit(&c->requests, memory_order_relaxed);
 		c->ticked_launches = atomic_load_explicit(&c->launches, memory_order_relaxed);
 		set_state(c, CUDA_ON);
@@ -185,12 +185,12 @@ static void tick_on(struct cuda *c)
 	} else if (robbed(c)) {
 		session_close(c);
 		external_begin(c, CUDA_ROOM_MS, "a tool that took the buffers");
-	} else if (!aon_wants(AON_WANT_GPU)) {
+	} else if (!aon_wants_tier(AON_WANT_GPU)) {
 		session_close(c);
 		set_state(c, CUDA_WAITING);
 		aon_note("cuda", "waiting", "not wanted now");
 	} else {
-		session_want(c, AON_WANT_GPU | (aon_wants(AON_WANT_API) ? AON_WANT_API : 0));
+		session_want(c, AON_WANT_GPU | (aon_wants_tier(AON_WANT_API) ? AON_WANT_API : 0));
 		c->api.ActivityFlushAll(0);
 		measure(c);
 		if (flush && flush-- == 1)
@@ -210,11 +210,11 @@ void keep_tick(struct cuda *c)
 		tick_on(c);
 		break;
 	case CUDA_WAITING:
-		if (aon_wants(AON_WANT_GPU))
+		if (aon_wants_tier(AON_WANT_GPU))
 			try_open(c);
 		break;
 	case CUDA_HELD:
-		if (cuda_now() >= c->retry_ns && aon_wants(AON_WANT_GPU))
+		if (cuda_now() >= c->retry_ns && aon_wants_tier(AON_WANT_GPU))
 			try_open(c);
 		break;
 	default:

@@ -74,9 +74,9 @@ int nccl_mask(struct nccl_comm *c)
 	int want = ALWAYS;
 
 	/* Who has not joined yet is asked for everything, and knows no tier. */
-	if (aon_wants(AON_WANT_API) && aon_joined())
+	if (aon_wants_tier(AON_WANT_API) && aon_joined())
 		want = ~0;
-	else if (aon_wants(AON_WANT_GPU))
+	else if (aon_wants_tier(AON_WANT_GPU))
 		want |= atomic_load_explicit(&asked, memory_order_relaxed);
 	want &= known[c->version];
 	if (mask && __atomic_load_n(mask, __ATOMIC_RELAXED) != want)
