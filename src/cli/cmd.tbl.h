@@ -11,6 +11,10 @@ CMD(RUN,     run,     "[--] CMD [ARG...]", "run a program and report where its t
     "stderr.")
 CMD(PS,      ps,      "",                  "who is being recorded, how fast, what was lost",
     "Reads the store only. Rates are of the last seconds.")
+CMD(OVERHEAD, overhead, "[STORE]",         "what recording costs each program, measured, and what it may cost",
+    "Steps that are recorded are compared with steps that are left out by chance; the\n"
+    "interval holds whenever you look. accounted is what the records themselves cost.\n"
+    "Exits 3 if nothing with steps was seen.")
 CMD(TOP,     top,     "",                  "live view: processes, and what they spend time in",
     "Read-only. Keys: q quit, ? help, s sort, / filter, p pause, arrows scroll.")
 CMD(REPORT,  report,  "[STORE|TRACE...]",  "where the time went: in a store, or in traces of other tools",

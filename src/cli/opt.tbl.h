@@ -30,6 +30,7 @@ OPT(FLIGHT,    0,  "flight-recorder", NULL, C(CAPTURE), "PyTorch's collectives: 
 OPT(BEFORE,    0,  "before",   "T",      C(CAPTURE), "what was recorded in the last T, as aon export writes it")
 OPT(PIDS,     'p', "pid",      "P",      C(CAPTURE), "of this process (several: P,P)")
 OPT(JOB,       0,  "job",      "J",      C(CAPTURE), "of all processes of this job on this node")
+OPT(OF_JOB,    0,  "job",      "J",      C(OVERHEAD), "only of this job, or run")
 OPT(RANK,      0,  "rank",     "R",      C(CAPTURE), "of this rank (several: R,R)")
 OPT(STEPCOUNT, 0,  "steps",    "N",      C(CAPTURE), "N steps of training; several begin at the same one")
 OPT(DURATION,  0,  "duration", "T",      C(CAPTURE), "so long, as 2s (500ms unless told); several at a time")

@@ -201,6 +201,16 @@ static void retire_others(struct sess *s)
 			o->leave_ns = now_mono() + SUCCESSOR_NS;
 }
 
+/* Of the job, so that all its ranks leave out the same steps; without one, of the process. */
+static uint64_t seed_of(const struct sess *s)
+{
+	uint64_t seed = *s->stream->proc.job ? 0 : (uint64_t)s->peer.pid;
+
+	for (const char *p = s->stream->proc.job; *p; p++)
+		seed = aon_trial_mix(seed, (unsigned char)*p);
+	return seed;
+}
+
 static int start(struct sess *s, const struct aon_msg_hello *m, struct pool *pool,
 		 const struct left_row *left, uint32_t flags)
 {
@@ -216,6 +226,9 @@ static int start(struct sess *s, const struct aon_msg_hello *m, struct pool *poo
 		drop_pool(r, pool);
 		return refuse(s, err, err == -EPROTO ? COUNT_offers_refused : COUNT_refused_memory);
 	}
+	cost_init(&s->stream->cost, seed_of(s));
+	s->asked = (enum tier)row.tier;
+	s->trials = m->features & AON_FEATURE_TRIAL;
 	err = open_gate(s);
 	if (!err)
 		err = welcome(s, flags);

@@ -17,6 +17,8 @@ PARAM(pool_small_kib,   NUM,  "1024",                  64, 32768, "KiB",   LIVE,
 PARAM(chunk_bytes,      NUM,  "4096",                1024, 16384, "bytes", LIVE,  "chunk that a thread owns at a time; a power of two")
 PARAM(pools_mib,        NUM,  "256",                    2, 65536, "MiB",   LIVE,  "all pools together; a process that would go over it is refused")
 PARAM(cpu_percent,      NUM,  "100",                    0, 100000, "%",    LIVE,  "CPU of aond, of one core; over it for a second events are only rolled up, then records are only counted, until it is well under it again; 0: no limit")
+PARAM(slowdown_permille, NUM, "10",                    0,  1000, "1/1000", LIVE, "time that recording may add to a step of a program, as measured and as accounted; over it less is recorded, down a ladder; 0: no limit")
+PARAM(measure,          WORD, "off",                    0,     0, "off|on", LIVE, "leave out some steps of programs that have many, to measure what recording the others costs them")
 PARAM(queue_mib,        NUM,  "16",                     1,  4096, "MiB",   LIVE,  "what may wait for the disk; over 3/4 of it new batches of events are dropped first, over all of it rollups, and new names read (other)")
 PARAM(store_max_mib,    NUM,  "2048",                   8, 1 << 24, "MiB", START, "store and its log on disk; over it the oldest events are overwritten")
 PARAM(store_max_age_h,  NUM,  "24",                     0, 87600, "h",     START, "age at which events are overwritten; 0: never")

@@ -198,7 +198,7 @@ static void tick_one(struct sess *s, uint64_t now)
 	}
 	hear_again(s);
 	gate_beat(&s->gate);
-	gate_ops(&s->gate, (enum tier)s->stream->proc.tier, (uint32_t)r->param->ops_every);
+	sess_tier(s);
 	if (r->count <= SECCOMP_ALL || r->ticks % 10 == 0)
 		look_at_filters(s);
 	sess_drain(s); /* may end it */
@@ -212,6 +212,7 @@ void roster_tick(struct roster *r, uint64_t now)
 		next = s->next;
 		tick_one(s, now);
 	}
+	budget_tick(r, now);
 	for (struct sess *s = r->first; s; s = s->next) {
 		if (!s->stream)
 			continue;
@@ -273,8 +274,7 @@ unsigned roster_tier(struct roster *r, pid_t pid, enum tier tier)
 	for (struct sess *s = r->first; s; s = s->next) {
 		if (!s->stream || s->peer.pid != pid)
 			continue;
-		s->stream->proc.tier = tier;
-		s->stream->changed = true;
+		s->asked = tier;
 		sess_tier(s);
 		n++;
 	}
@@ -306,7 +306,8 @@ int roster_init(struct roster *r, struct loop *l, struct plant *pl, const struct
 			      .param = p,
 			      .left = left,
 			      .listen = { listen_fd, roster_accept },
-			      .spare_gate.fd = -1 };
+			      .spare_gate.fd = -1,
+			      .emit_ns = cost_calibrate() };
 	memcpy(r->boot_id, left->boot_id, sizeof(r->boot_id));
 	r->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	r->poll = (struct watch){ timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC),

@@ -69,6 +69,8 @@ void sess_end(struct sess *s, bool dead)
 	struct stream *st = s->stream;
 	uint64_t id[2];
 
+	r->led_ids = 0; /* who followed it needs another leader */
+
 	if (!st) {
 		sess_unlink(s);
 		return;
@@ -76,6 +78,7 @@ void sess_end(struct sess *s, bool dead)
 	while (dead && stream_drain(st, true) == 1)
 		;
 	stream_finish(st, now_mono());
+	budget_note(s);
 	st->proc.connected = 0;
 	st->proc.last_ns = now_mono();
 	stream_report(st);
@@ -99,9 +102,14 @@ bool sess_cannot_ring(const struct sess *s)
 
 void sess_tier(struct sess *s)
 {
-	enum tier tier = (enum tier)s->stream->proc.tier;
+	const struct rung_row *rung = &rung_table[s->stream->cost.govern.rung];
+	enum tier tier = s->asked;
 
-	gate_ops(&s->gate, tier, (uint32_t)s->roster->param->ops_every);
+	if (tier != TIER_FULL && rung->tier < tier)
+		tier = rung->tier;
+	s->stream->changed |= s->stream->proc.tier != tier;
+	s->stream->proc.tier = tier;
+	gate_ops(&s->gate, tier, rung->ops ? (uint32_t)s->roster->param->ops_every : 0);
 	gate_tier(&s->gate, tier);
 }
 

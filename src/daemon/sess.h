@@ -42,12 +42,15 @@ struct sess {
 	uint64_t leave_ns;     /* 0, or when a session that has a successor ends */
 	struct gate gate;      /* owned */
 	struct stream *stream; /* owned; NULL: has not said HELLO */
+	struct sess *leader;   /* borrowed: budget.c; NULL: not looked for yet */
+	enum tier asked;       /* what the process is to show, if the budget allows it */
 	struct proc_seccomp at_join;
 	unsigned bells; /* in this second */
 	unsigned idle;  /* polls that found nothing */
 	bool deaf;      /* rang too often: not heard until the next second */
 	bool quiet;     /* must make no system call: cannot ring */
 	bool more;      /* there is more than one turn takes */
+	bool trials;    /* its libaon can leave steps out */
 };
 
 struct roster {
@@ -69,6 +72,8 @@ struct roster {
 	struct gate spare_gate; /* owned */
 	bool more;              /* a session has more */
 	bool polling;
+	double emit_ns;              /* what a record costs a process here */
+	uint64_t led_ids, led_count; /* when leaders were last looked for */
 };
 
 /* Owns listen_fd from here on, unless it fails. */
@@ -94,6 +99,9 @@ uint64_t now_wall(void);
 
 /* --- between sess.c, hello.c and roster.c --- */
 
+/* budget.c: once a second, what recording costs each, and what it may. */
+void budget_tick(struct roster *r, uint64_t now_ns);
+void budget_note(struct sess *s);         /* into its row */
 void sess_unlink(struct sess *s);         /* ends one that has no stream */
 void sess_end(struct sess *s, bool dead); /* drains to the end, reports, frees */
 void sess_tier(struct sess *s);           /* its gate says what its process is asked for */

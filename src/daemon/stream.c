@@ -170,6 +170,7 @@ void stream_free(struct stream *s)
 {
 	if (!s)
 		return;
+	cost_fini(&s->cost);
 	blob_enc_free(s->enc);
 	graphs_free(s->graphs);
 	roll_free(s->roll);
@@ -241,17 +242,23 @@ static void expand_graphs(struct stream *s, const struct event *ev, size_t n)
 }
 
 /* Where the process is, and how fast, for orders that begin at a step. */
-static void note_steps(struct stream *s, const struct event *ev, size_t n)
+static void note_steps(struct stream *s, struct event *ev, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (ev[i].kind != EVENT_STEP || ev[i].a < s->step)
+		if (ev[i].kind != EVENT_STEP)
+			continue;
+		if (cost_step(&s->cost, &ev[i])) {
+			ev[i].flags |= EVENT_LEFT_OUT;
+			s->proc.overhead.left_out++;
+		}
+		if (ev[i].a < s->step)
 			continue;
 		s->step = ev[i].a;
 		s->step_ns = s->step_ns ? (15 * s->step_ns + ev[i].dur_ns) / 16 : ev[i].dur_ns;
 	}
 }
 
-static void take_events(struct stream *s, const struct event *ev, size_t n)
+static void take_events(struct stream *s, struct event *ev, size_t n)
 {
 	size_t took;
 
@@ -311,6 +318,17 @@ int stream_drain(struct stream *s, bool dead)
 	}
 	pool_bell_clear(s->pool);
 	return err ? err : more;
+}
+
+void stream_gauge(struct stream *s, const char *name, int64_t value, uint64_t now_ns)
+{
+	struct event e = { .kind = EVENT_COUNTER,
+			   .start_ns = now_ns,
+			   .a = (uint64_t)value,
+			   .lane = find_thread(s, s->proc.pid) };
+
+	if (!store_name(s->plant->store, name, strlen(name), &e.name) && e.lane)
+		roll_add(s->roll, &e, 1, hand_window, s);
 }
 
 void stream_windows(struct stream *s, uint64_t before_ns)

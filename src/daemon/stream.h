@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "agg/clock.h"
+#include "daemon/cost.h"
 #include "daemon/queue.h"
 #include "daemon/shed.h"
 #include "daemon/tally.h"
@@ -52,6 +53,7 @@ struct stream {
 	struct graphs *graphs; /* NULL until there is one */
 	struct blob_enc *enc;
 	struct tally tally;
+	struct cost cost;
 	uint32_t names;         /* distinct ones that it has used */
 	uint64_t step, step_ns; /* number of its last step, length of late ones; 0: none yet */
 	bool changed;           /* its row, since it was last reported */
@@ -68,6 +70,8 @@ void stream_free(struct stream *s); /* NULL is allowed */
 
 /* Takes what is there. 1: there is more, come again; 0: all; -EPROTO: the process lies. */
 int stream_drain(struct stream *s, bool dead);
+/* A value of its own about the process, for windows alone: no record stands behind it. */
+void stream_gauge(struct stream *s, const char *name, int64_t value, uint64_t now_ns);
 /* Hands over what is encoded. */
 void stream_flush(struct stream *s);
 /* Closes the windows that ended before. */

@@ -32,6 +32,21 @@ struct origin {
 	uint64_t broke_at; /* + 1; 0: whole */
 };
 
+/*
+ * What recording costs it, when last looked at, in millionths of the time of a step. All 0: never.
+ * Slowdowns are of what is paid now: of a step that is recorded, times how many are.
+ */
+struct overhead {
+	uint64_t pairs;           /* of blocks of steps, recorded and not, that were compared */
+	int32_t lo, mid, hi;      /* slowdown: 95 % interval, estimate; of typical steps */
+	int32_t mean;             /* the same of mean ones: rare long steps, too */
+	uint32_t accounted;       /* records x what one costs: only a part, but at once */
+	uint32_t budget;          /* 0: no limit */
+	uint32_t rung;            /* of the ladder: 0 all is recorded */
+	uint32_t moves;           /* on it */
+	uint64_t steps, left_out; /* seen; of these, not recorded */
+};
+
 struct process {
 	uint32_t id; /* in the store */
 	uint32_t pid;
@@ -55,6 +70,7 @@ struct process {
 	uint32_t local_rank; /* + 1; 0: not known */
 	char job[48];        /* as its environment says, may be empty */
 	char node[32];       /* the same, else the machine's; of a rank or job alone */
+	struct overhead overhead;
 };
 
 #define LANE_HOST 0xffffffffu

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* account_json.c - where the records went, and who they are of. */
 #include "abi/record.h"
+#include "govern/govern.h"
 #include "read/json.h"
 #include "read/procs.h"
 
@@ -22,6 +23,29 @@ void account_json(struct json *j, const char *key, const struct account *a)
 		if (a->lost[i] || reason[i])
 			json_u64(j, reason[i] ? reason[i] : "unnamed", a->lost[i]);
 	json_close(j);
+	json_close(j);
+}
+
+void overhead_json(struct json *j, const char *key, const struct overhead *o)
+{
+	bool known = o->pairs != 0;
+
+	if (!o->steps) {
+		json_null(j, key);
+		return;
+	}
+	json_open(j, key, '{');
+	json_real(j, "slowdown", known ? o->mid / 1e6 : 0.0 / 0.0);
+	json_real(j, "slowdown_lo", known ? o->lo / 1e6 : 0.0 / 0.0);
+	json_real(j, "slowdown_hi", known ? o->hi / 1e6 : 0.0 / 0.0);
+	json_real(j, "slowdown_mean", known ? o->mean / 1e6 : 0.0 / 0.0);
+	json_real(j, "accounted", o->accounted / 1e6);
+	json_real(j, "budget", o->budget ? o->budget / 1e6 : 0.0 / 0.0);
+	json_u64(j, "pairs", o->pairs);
+	json_str(j, "rung", o->rung < RUNGS ? rung_table[o->rung].word : NULL);
+	json_u64(j, "moves", o->moves);
+	json_u64(j, "steps", o->steps);
+	json_u64(j, "left_out", o->left_out);
 	json_close(j);
 }
 

@@ -45,6 +45,8 @@ void diff_findings_json(struct json *j, const struct findings *a, const struct f
 
 /* account_json.c */
 void account_json(struct json *j, const char *key, const struct account *a);
+/* What recording costs it; null: not looked at. */
+void overhead_json(struct json *j, const char *key, const struct overhead *o);
 /* Members of one process but its account. */
 void process_json(struct json *j, const struct process *p, uint64_t t0);
 

@@ -255,6 +255,36 @@ static void get_origin(struct varint_in *in, struct origin *o)
 	o->broke_at = varint_get(in);
 }
 
+static uint8_t *put_overhead(uint8_t *q, const struct overhead *o)
+{
+	const int32_t s[] = { o->lo, o->mid, o->hi, o->mean };
+
+	q = varint_put(q, o->steps);
+	q = varint_put(q, o->left_out);
+	q = varint_put(q, o->pairs);
+	for (size_t i = 0; i < sizeof(s) / sizeof(s[0]); i++)
+		q = varint_put(q, zigzag((uint64_t)(int64_t)s[i]));
+	q = varint_put(q, o->accounted);
+	q = varint_put(q, o->budget);
+	q = varint_put(q, o->rung);
+	return varint_put(q, o->moves);
+}
+
+static void get_overhead(struct varint_in *in, struct overhead *o)
+{
+	int32_t *const s[] = { &o->lo, &o->mid, &o->hi, &o->mean };
+
+	o->steps = varint_get(in);
+	o->left_out = varint_get(in);
+	o->pairs = varint_get(in);
+	for (size_t i = 0; i < sizeof(s) / sizeof(s[0]); i++)
+		*s[i] = (int32_t)unzigzag(varint_get(in));
+	o->accounted = (uint32_t)varint_get(in);
+	o->budget = (uint32_t)varint_get(in);
+	o->rung = (uint32_t)varint_get(in);
+	o->moves = (uint32_t)varint_get(in);
+}
+
 int row_put_process(struct rows *r, const struct process *p)
 {
 	const struct account *a = &p->account;
@@ -290,13 +320,15 @@ int row_put_process(struct rows *r, const struct process *p)
 	q = put_text(q, p->run, sizeof(p->run));
 	q = put_text(q, p->library, sizeof(p->library));
 	q = put_text(q, p->note, sizeof(p->note));
-	if (p->origin.file || p->origin.rank || *p->job)
+	if (p->origin.file || p->origin.rank || *p->job || p->overhead.steps)
 		q = put_origin(q, &p->origin);
-	if (p->origin.rank || *p->job) {
+	if (p->origin.rank || *p->job || p->overhead.steps) {
 		q = varint_put(q, p->local_rank);
 		q = put_text(q, p->job, sizeof(p->job));
 		q = put_text(q, p->node, sizeof(p->node));
 	}
+	if (p->overhead.steps)
+		q = put_overhead(q, &p->overhead);
 	end(r, &s, q);
 	return 0;
 }
@@ -335,5 +367,7 @@ int row_get_process(const struct seal *s, const void *body, struct process *p)
 	}
 	if (!in.bad && in.p < in.end)
 		get_text(&in, p->node, sizeof(p->node));
+	if (!in.bad && in.p < in.end)
+		get_overhead(&in, &p->overhead);
 	return in.bad ? -EBADMSG : 0;
 }

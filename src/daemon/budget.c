@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* budget.c - every second: what recording costs each process, and how much of it is recorded. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "daemon/count.h"
+#include "daemon/sess.h"
+#include "store/store.h"
+
+#define TELL_S 10u /* between two values of a process's cost in windows */
+
+/* The session that speaks for a job's ranks on this node: the first of them that came. */
+static struct sess *leader_of(struct sess *s)
+{
+	struct sess *leader = s;
+
+	if (!*s->stream->proc.job)
+		return s;
+	for (struct sess *o = s->roster->first; o; o = o->next)
+		if (o->stream && o->trials && o->peer.uid == s->peer.uid && o->id < leader->id &&
+		    !strcmp(o->stream->proc.job, s->stream->proc.job))
+			leader = o;
+	return leader;
+}
+
+/* Only when somebody came or went: it compares all with all. */
+static void find_leaders(struct roster *r)
+{
+	if (r->led_ids == r->ids && r->led_count == r->count && r->ticks % 10)
+		return;
+	for (struct sess *s = r->first; s; s = s->next)
+		s->leader = s->stream ? leader_of(s) : NULL;
+	r->led_ids = r->ids;
+	r->led_count = r->count;
+}
+
+static void account_all(struct roster *r, uint64_t now)
+{
+	for (struct sess *s = r->first; s; s = s->next)
+		if (s->stream)
+			cost_account(&s->stream->cost, now, s->stream->proc.account.emitted,
+				     r->emit_ns);
+}
+
+/* Of all ranks of the job here: the one that pays most holds up the others. */
+static double most_accounted(const struct sess *leader)
+{
+	double most = leader->stream->cost.accounted;
+
+	if (!*leader->stream->proc.job)
+		return most;
+	for (const struct sess *s = leader->roster->first; s; s = s->next)
+		if (s->leader == leader && s->stream->cost.accounted > most)
+			most = s->stream->cost.accounted;
+	return most;
+}
+
+static void tell_move(struct sess *s, enum govern_why why, double accounted, double measured)
+{
+	const struct rung_row *r = &rung_table[s->stream->cost.govern.rung];
+	char text[200];
+
+	snprintf(text, sizeof(text),
+		 "pid %d: rung %s, left out: %s (%s; accounted %.2f %%, measured %.2f %%)",
+		 (int)s->peer.pid, r->word, r->what, govern_word[why], 100 * accounted,
+		 100 * measured);
+	log_info("budget: %s", text);
+	store_journal(s->roster->plant->store, now_wall(), "budget", text);
+	s->roster->plant->dirty = true;
+	s->stream->proc.overhead.moves++;
+	count_add(COUNT_rung_moves, 1);
+}
+
+static void lead(struct sess *s, uint64_t now)
+{
+	const struct param *p = s->roster->param;
+	struct cost_limits l = { .budget = p->slowdown_permille / 1000.0,
+				 .measure = p->measure && s->trials,
+				 .steady = s->asked == TIER_FULL || s->asked < TIER_ROLLUP };
+	double accounted = most_accounted(s), measured = cost_now(&s->stream->cost).mid;
+	enum govern_why why = cost_tick(&s->stream->cost, now, accounted, &l);
+
+	if (why != GOVERN_STAY)
+		tell_move(s, why, accounted, measured);
+}
+
+static void apply(struct sess *s, uint64_t now)
+{
+	const struct cost *c = &s->stream->cost;
+
+	s->gate.stepless = cost_stepless(c, now);
+	sess_tier(s);
+	if (s->trials)
+		gate_trial(&s->gate, c->trial, c->seed);
+}
+
+static int32_t millionths(double share)
+{
+	return (int32_t)(share * 1e6 + (share < 0 ? -0.5 : 0.5));
+}
+
+/* For the store: the row's last word. */
+void budget_note(struct sess *s)
+{
+	const struct cost *c = &s->stream->cost;
+	struct overhead *o = &s->stream->proc.overhead;
+	struct interval i = cost_now(c);
+
+	if (!c->steps)
+		return;
+	o->steps = c->steps;
+	o->pairs = i.known ? c->pairs : 0;
+	o->lo = i.known ? millionths(i.lo) : 0;
+	o->mid = i.known ? millionths(i.mid) : 0;
+	o->hi = i.known ? millionths(i.hi) : 0;
+	o->mean = i.known ? millionths(c->mean.mid / rung_table[c->govern.rung].duty) : 0;
+	o->accounted = (uint32_t)millionths(c->accounted);
+	o->budget = (uint32_t)s->roster->param->slowdown_permille * 1000u;
+	o->rung = c->govern.rung;
+}
+
+/* And values over time. */
+static void tell(struct sess *s, uint64_t now)
+{
+	struct stream *st = s->stream;
+	const struct overhead *o = &st->proc.overhead;
+
+	budget_note(s);
+	if (!o->steps || (s->roster->ticks + s->id) % TELL_S)
+		return;
+	st->changed = true;
+	if (o->pairs) {
+		stream_gauge(st, OVERHEAD_MID, o->mid, now);
+		stream_gauge(st, OVERHEAD_LO, o->lo, now);
+		stream_gauge(st, OVERHEAD_HI, o->hi, now);
+	}
+	stream_gauge(st, OVERHEAD_ACCOUNTED, o->accounted, now);
+}
+
+void budget_tick(struct roster *r, uint64_t now)
+{
+	find_leaders(r);
+	account_all(r, now);
+	for (struct sess *s = r->first; s; s = s->next)
+		if (s->stream && s->leader == s)
+			lead(s, now);
+	for (struct sess *s = r->first; s; s = s->next) {
+		if (!s->stream || !s->leader)
+			continue;
+		if (s->leader != s)
+			cost_follow(&s->stream->cost, &s->leader->stream->cost, now);
+		apply(s, now);
+		tell(s, now);
+	}
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cost.c - when to leave steps out, what they say, and what the governor makes of it. */
+#include "daemon/cost.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "pool/emit.h"
+
+struct cost_sums {
+	struct meter meter;
+	struct estimate typical, mean;
+};
+
+void cost_init(struct cost *c, uint64_t seed)
+{
+	*c = (struct cost){ .seed = seed };
+}
+
+void cost_fini(struct cost *c)
+{
+	free(c->sums);
+	c->sums = NULL;
+}
+
+/* --- steps --- */
+
+static void take_pair(struct cost *c, const struct pair *p)
+{
+	struct cost_sums *s = c->sums;
+
+	/* Which of the two it is must not hang on this pair. */
+	estimate_add(&s->typical, estimate_noise(&s->typical) > COST_NOISY ? p->low : p->median);
+	estimate_add(&s->mean, p->mean);
+	c->typical = estimate_at(&s->typical, COST_ALPHA);
+	c->mean = estimate_at(&s->mean, COST_ALPHA);
+	c->pairs = s->typical.pairs;
+}
+
+bool cost_step(struct cost *c, const struct event *e)
+{
+	struct aon_trial t = e->start_ns < c->since_ns ? c->was : c->trial;
+	struct pair p;
+
+	if (!c->lane)
+		c->lane = e->lane + 1;
+	if (c->lane != e->lane + 1 || (e->flags & EVENT_OPEN))
+		return false;
+	c->steps++;
+	c->step = e->a;
+	c->step_ns += ((double)e->dur_ns - c->step_ns) / (c->steps < 16 ? (double)c->steps : 16);
+	if (e->start_ns + e->dur_ns > c->last_ns)
+		c->last_ns = e->start_ns + e->dur_ns;
+	if (c->sums && c->trial.block && e->start_ns > c->since_ns + COST_SETTLE_NS &&
+	    meter_step(&c->sums->meter, e->a, e->dur_ns, &p))
+		take_pair(c, &p);
+	if (c->sums)
+		c->thrown = c->sums->meter.thrown;
+	return aon_trial_at(t, c->seed, e->a).off;
+}
+
+bool cost_stepless(const struct cost *c, uint64_t now_ns)
+{
+	double wait = 3 * c->step_ns > 2e9 ? 3 * c->step_ns : 2e9;
+
+	return !c->steps || (double)now_ns > (double)c->last_ns + wait;
+}
+
+/* --- which steps are left out --- */
+
+/* A power of two times five: ranks whose steps differ a little choose alike. */
+static uint8_t block_of(double step_ns)
+{
+	uint32_t n = COST_BLOCK;
+
+	while (n < AON_TRIAL_BLOCK_MAX / 2 && n * step_ns < (double)COST_BLOCK_NS)
+		n *= 2;
+	return (uint8_t)n;
+}
+
+static void set_trial(struct cost *c, struct aon_trial t, uint64_t now_ns)
+{
+	if (aon_trial_word(t) == aon_trial_word(c->trial))
+		return;
+	c->was = c->trial;
+	c->trial = t;
+	c->since_ns = now_ns;
+	if (c->sums)
+		meter_init(&c->sums->meter, t, c->seed);
+}
+
+/* What was measured is of what was recorded then. */
+static void forget(struct cost *c)
+{
+	if (c->sums) {
+		estimate_init(&c->sums->typical);
+		estimate_init(&c->sums->mean);
+	}
+	c->pairs = 0;
+	c->typical = c->mean = (struct interval){ 0 };
+}
+
+static struct aon_trial choose(struct cost *c, const struct cost_limits *l)
+{
+	const struct rung_row *r = &rung_table[c->govern.rung];
+	struct aon_trial t = { 0 };
+	uint32_t half;
+
+	if (!l->measure || l->steady || r->tier < TIER_ROLLUP || c->steps < COST_STEPS)
+		return t;
+	if (!c->sums)
+		c->sums = calloc(1, sizeof(*c->sums));
+	if (!c->sums)
+		return t;
+	/* Once chosen a block stays: another length would be another measure. */
+	t.block = c->trial.block ? c->trial.block : block_of(c->step_ns);
+	t.guard = COST_GUARD;
+	half = t.block + t.guard;
+	t.gap = r->duty > 1 || c->pairs >= COST_DENSE ? COST_RARE * half : 0;
+	t.duty = r->duty;
+	return t;
+}
+
+void cost_follow(struct cost *c, const struct cost *leader, uint64_t now_ns)
+{
+	if (rung_table[c->govern.rung].ops != rung_table[leader->govern.rung].ops ||
+	    rung_table[c->govern.rung].tier != rung_table[leader->govern.rung].tier)
+		forget(c);
+	c->govern = leader->govern;
+	c->seed = leader->seed;
+	if (leader->trial.block && !c->sums)
+		c->sums = calloc(1, sizeof(*c->sums));
+	set_trial(c, leader->trial, now_ns);
+}
+
+/* --- every second --- */
+
+void cost_account(struct cost *c, uint64_t now_ns, uint64_t records, double emit_ns)
+{
+	uint64_t wall = now_ns - c->at_ns;
+
+	if (c->at_ns && wall)
+		c->accounted = (double)(records - c->records) * emit_ns / (double)wall;
+	c->at_ns = now_ns;
+	c->records = records;
+}
+
+struct interval cost_now(const struct cost *c)
+{
+	double share = 1.0 / rung_table[c->govern.rung].duty;
+	struct interval i = c->typical;
+
+	i.lo *= share;
+	i.mid *= share;
+	i.hi *= share;
+	return i;
+}
+
+enum govern_why cost_tick(struct cost *c, uint64_t now_ns, double accounted,
+			  const struct cost_limits *l)
+{
+	struct govern_in in = { .budget = l->budget,
+				.accounted = accounted,
+				.measured = c->typical };
+	enum rung was = c->govern.rung;
+	enum govern_why why;
+
+	why = l->steady ? GOVERN_STAY : govern_look(&c->govern, &in);
+	if (why != GOVERN_STAY && (rung_table[was].ops != rung_table[c->govern.rung].ops ||
+				   rung_table[was].tier != rung_table[c->govern.rung].tier))
+		forget(c);
+	set_trial(c, choose(c, l), now_ns);
+	return why;
+}
+
+/* --- */
+
+static double now_thread_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
+}
+
+double cost_calibrate(void)
+{
+	enum { RECORDS = 128, TURNS = 40 };
+	static union aon_rec chunk[RECORDS];
+	_Atomic uint32_t n = 0;
+	double best = 1e9;
+
+	for (int turn = 0; turn < TURNS; turn++) {
+		struct aon_thread t = { .p = chunk, .n = &n };
+		double from = now_thread_ns(), ns;
+
+		for (uint32_t i = 0; i < RECORDS; i++) {
+			union aon_rec *p = t.p;
+
+			p->half[1] = i;
+			p->half[2] = p->half[3] = 0;
+			p->word[2] = p->word[3] = i;
+			p->half[0] = (uint32_t)aon_tsc();
+			aon_commit(&t, p, 1);
+		}
+		ns = (now_thread_ns() - from) / RECORDS;
+		best = ns < best ? ns : best;
+	}
+	return best;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cost.h - what recording costs one process, and how much of it the budget allows.
+ *
+ * Steps come in (cost_step), once a second the governor looks (cost_tick), and what comes out is
+ * the rung and the steps to leave out, for the process's gate. Nothing here knows gates or
+ * sessions.
+ */
+#ifndef AON_DAEMON_COST_H
+#define AON_DAEMON_COST_H
+
+#include "govern/govern.h"
+#include "model/event.h"
+
+#define COST_STEPS     64u         /* of a process, before its first are left out */
+#define COST_BLOCK_NS  50000000ull /* a block lasts so long at least: costs may lag behind */
+#define COST_BLOCK     5u          /* and has so many steps */
+#define COST_GUARD     1u
+#define COST_DENSE     200u          /* pairs, one behind the other; then they become rare: */
+#define COST_RARE      18u           /* blocks of steps from one to the next: 5 % are off */
+#define COST_SETTLE_NS 3000000000ull /* for all ranks to have heard of a change */
+#define COST_ALPHA     0.05
+#define COST_NOISY     0.05 /* noise of pairs from which on the 20 % quantile is less of it */
+
+struct cost_sums; /* of pairs; from COST_STEPS steps on */
+
+struct cost {
+	struct govern govern;
+	struct aon_trial trial, was; /* as the gate says, and said before since_ns */
+	uint64_t seed, since_ns;
+	uint64_t steps, step, last_ns; /* seen; the last one's number and end */
+	double step_ns;                /* mean of the last ones */
+	uint32_t lane;                 /* whose steps count, + 1: one thread's; 0: none yet */
+	uint64_t records, at_ns;       /* of the last look; at_ns 0: none yet */
+	double accounted;              /* share of the last second */
+	struct interval typical, mean; /* slowdown of steps that are recorded */
+	uint64_t pairs, thrown;
+	struct cost_sums *sums; /* owned; NULL: not yet */
+};
+
+struct cost_limits {
+	double budget; /* share of a step's time; 0: no limit */
+	bool measure;  /* steps may be left out */
+	bool steady;   /* something else needs every step: a capture, a tier that was asked for */
+};
+
+void cost_init(struct cost *c, uint64_t seed);
+void cost_fini(struct cost *c);
+/* A step has ended. True: it was left out. */
+bool cost_step(struct cost *c, const struct event *step);
+/* A second has passed; `records` were emitted since the process joined. */
+void cost_account(struct cost *c, uint64_t now_ns, uint64_t records, double emit_ns);
+/* Then the governor looks; `accounted` is the most of all ranks of the job here. Says why it moved. */
+enum govern_why cost_tick(struct cost *c, uint64_t now_ns, double accounted,
+			  const struct cost_limits *l);
+/* Or, for the job's other ranks: what the first one does. */
+void cost_follow(struct cost *c, const struct cost *leader, uint64_t now_ns);
+/* No step for so long that what comes now is something else: it is recorded. */
+bool cost_stepless(const struct cost *c, uint64_t now_ns);
+/* What is paid now: of what is measured, the share that the rung leaves. */
+struct interval cost_now(const struct cost *c);
+
+/* What writing a record costs a thread of this machine: the best of a few thousand. 1 ms. */
+double cost_calibrate(void);
+
+#endif /* AON_DAEMON_COST_H */

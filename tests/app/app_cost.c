@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * app_cost - steps that take longer by a known share when they are recorded.
+ *
+ *	app_cost [-s seconds] [-x slowdown, 1/1000] [-n noise, 1/1000] [-e marks a step] [-r]
+ *	         [-b length of a step, us] [-p pause between steps, us]
+ *
+ * Without -r the length of a step is said, not lived: it is exact on any machine. With -r the
+ * program spins: the marks of a recorded step take -x of it.
+ *
+ * Ends with {"steps":,"off":,"cost":} and the numbers of its last steps that were left out; cost is
+ * what recording added to the steps of the last third of the time.
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include <aon/provider.h>
+
+#include "app.h"
+
+static struct {
+	double seconds, slow, noise, base_ns;
+	unsigned marks, pause_us;
+	bool real;
+} opt = { 2, 0.01, 0.01, 10e6, 10, 300, false };
+
+static uint64_t seed = 1;
+
+static double uniform(void)
+{
+	seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (double)(seed >> 11) / (double)(1ull << 53);
+}
+
+static double normal(void)
+{
+	return sqrt(-2 * log(uniform() + 1e-18)) * cos(6.283185307179586 * uniform());
+}
+
+static void spin(double ns)
+{
+	uint64_t until = now_ns() + (uint64_t)ns;
+
+	while (now_ns() < until)
+		;
+}
+
+/* Returns how long it took: said, or lived. */
+static double step(uint64_t number, bool *on)
+{
+	uint64_t from = now_ns();
+	double ns = opt.base_ns;
+
+	aon_pulse_step(number);
+	*on = aon_wants(AON_WANT_MARK);
+	for (unsigned i = 0; i < opt.marks && *on; i++) {
+		AON_MARK("mark", i, number, 0);
+		if (opt.real)
+			spin(opt.base_ns * opt.slow / opt.marks);
+	}
+	if (opt.real)
+		spin(ns);
+	else
+		ns *= (1 + (*on ? opt.slow : 0)) * exp(opt.noise * normal());
+	if (opt.real)
+		ns = (double)(now_ns() - from);
+	aon_act_emit(&(struct aon_act){ .size = sizeof(struct aon_act),
+					.kind = AON_ACT_STEP,
+					.lane = aon_lane_thread((uint32_t)gettid()),
+					.start_ns = from,
+					.end_ns = from + (uint64_t)ns,
+					.bytes = number });
+	return ns;
+}
+
+static void options(int argc, char **argv)
+{
+	int c;
+
+	while ((c = getopt(argc, argv, "s:x:n:e:b:p:r")) != -1) {
+		switch (c) {
+		case 's':
+			opt.seconds = atof(optarg);
+			break;
+		case 'x':
+			opt.slow = atof(optarg) / 1000;
+			break;
+		case 'n':
+			opt.noise = atof(optarg) / 1000;
+			break;
+		case 'e':
+			opt.marks = (unsigned)atoi(optarg);
+			break;
+		case 'b':
+			opt.base_ns = atof(optarg) * 1000;
+			break;
+		case 'p':
+			opt.pause_us = (unsigned)atoi(optarg);
+			break;
+		case 'r':
+			opt.real = true;
+			break;
+		default:
+			exit(2);
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	enum { LAST = 4096 };
+	static bool last[LAST];
+	uint64_t n = 0, off = 0, begin, tail_steps = 0, tail_on = 0;
+	bool on;
+
+	options(argc, argv);
+	aon_join(2000);
+	begin = now_ns();
+	while ((double)(now_ns() - begin) < opt.seconds * 1e9) {
+		step(n, &on);
+		off += !on;
+		last[n % LAST] = !on;
+		if ((double)(now_ns() - begin) > opt.seconds * 1e9 * 2 / 3) {
+			tail_steps++;
+			tail_on += on;
+		}
+		n++;
+		if (opt.pause_us)
+			usleep(opt.pause_us);
+	}
+	printf("{\"steps\":%lu,\"off\":%lu,\"cost\":%.6f,\"left_out\":[", (unsigned long)n,
+	       (unsigned long)off,
+	       tail_steps ? opt.slow * (double)tail_on / (double)tail_steps : 0);
+	for (uint64_t i = n > LAST ? n - LAST : 0, some = 0; i < n; i++)
+		if (last[i % LAST])
+			printf("%s%lu", some++ ? "," : "", (unsigned long)i);
+	printf("]}\n");
+	return 0;
+}

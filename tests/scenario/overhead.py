@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What recording costs is measured, told, and kept within the budget."""
+import json
+
+from aontest import Daemon, Place, aon, app, balanced, done, emitted, ok, wait_for
+
+ON = {"measure": "on"}
+
+
+def overhead(place, *args):
+    got = aon("overhead", "--json", *args, place.store)
+    return json.loads(got.stdout) if got.returncode == 0 else got
+
+
+def one(place, daemon, *args, **kw):
+    """What the program says of itself, and what the store says of it."""
+    proc = app(place, "app_cost", *args, **kw)
+    said = emitted(proc)
+    wait_for(lambda: not daemon.session(proc.pid))
+    daemon.flush()
+    rows = [p for p in overhead(place)["processes"] if p["pid"] == proc.pid]
+    return said, rows[0]["overhead"] if rows else None, rows
+
+
+def measured():
+    """Lengths of steps are said, so the machine's noise does not matter: one percent is one."""
+    with Place() as p, Daemon(p, {**ON, "slowdown_permille": 0}) as d:
+        said, o, rows = one(p, d, "-s", 9)
+        ok(said["off"] > 0 and abs(said["off"] - o["left_out"]) <= 64,
+           "steps are left out, and as many are told", f"{said['off']} {o}")
+        ok(o["steps"] == said["steps"], "every step is seen, left out or not", o)
+        ok(o["pairs"] > 50 and o["slowdown_lo"] <= 0.01 <= o["slowdown_hi"]
+           and abs(o["slowdown"] - 0.01) < 0.003, "a slowdown of 1 % is measured as that", o)
+        ok(o["rung"] == "all" and o["moves"] == 0 and o["budget"] is None,
+           "without a budget nothing moves", o)
+        ok(rows[0]["series"]["slowdown"], "and is told over time", rows)
+        ok(all(balanced(a) for a in [x["accounting"] for x in json.loads(
+            aon("report", "--json", p.store).stdout)["processes"]]), "every record is accounted for")
+        text = aon("overhead", p.store)
+        ok(text.returncode == 0 and "app_cost" in text.stdout and " to " in text.stdout,
+           "as a table for people", text.stdout)
+        none = aon("overhead", "--job", "nobody", p.store)
+        ok(none.returncode == 3 and "nobody" in none.stderr, "a job that was not seen: exit 3", none)
+
+
+def kept():
+    with Place() as p, Daemon(p, ON) as d:
+        said, o, _ = one(p, d, "-s", 12, "-x", 100)
+        ok(o["moves"] >= 1 and o["rung"] not in ("all", "no-ops"),
+           "ten percent is more than the budget: less is recorded", o)
+        ok(said["cost"] < 0.01, f"so that it costs {100 * said['cost']:.2f} % in the end", said["cost"])
+        journal = aon("store", "journal", p.store).stdout
+        ok("measured slowdown" in journal, "the journal says why", journal)
+
+
+def burst():
+    with Place() as p, Daemon(p, {**ON, "slowdown_permille": 1}) as d:
+        said, o, _ = one(p, d, "-s", 4, "-x", 0, "-e", 2000)
+        ok(o["moves"] >= 1 and o["rung"] != "all", "a burst of records is answered by the ladder", o)
+        ok("accounted cost" in aon("store", "journal", p.store).stdout, "the journal says why")
+
+
+def ranks():
+    """Two ranks of a job leave out the same steps, or nothing would be measured."""
+    with Place() as p, Daemon(p, {**ON, "slowdown_permille": 0}) as d:
+        env = {"TORCHELASTIC_RUN_ID": "job7", "WORLD_SIZE": "2"}
+        procs = [app(p, "app_cost", "-s", 6, env={**env, "RANK": r}) for r in (0, 1)]
+        said = [emitted(x) for x in procs]
+        # Of what both kept in mind. They run side by side, not in step: when they are told of a
+        # change they are at different ones. By chance they would differ in half of all.
+        first = max(s["steps"] for s in said) - 4096
+        last = min(s["steps"] for s in said)
+        sets = [{n for n in s["left_out"] if first <= n < last} for s in said]
+        ok(sets[0] and len(sets[0] ^ sets[1]) < len(sets[0] | sets[1]) / 5,
+           "two ranks leave out the same steps",
+           f"{len(sets[0])} {len(sets[1])} {sorted(sets[0] ^ sets[1])[:20]}")
+
+
+def off():
+    with Place() as p, Daemon(p, {"measure": "off", "slowdown_permille": 0}) as d:
+        said, o, _ = one(p, d, "-s", 2)
+        ok(said["off"] == 0 and o["slowdown"] is None and o["left_out"] == 0,
+           "where it is not wanted no step is left out", o)
+
+
+measured()
+kept()
+burst()
+ranks()
+off()
+done()
