@@ -13,7 +13,8 @@
 
 /* Commands that judge or model: devices of one's own are known to them. */
 #define B(ID) (1u << CMD_##ID)
-static const uint32_t with_devices = B(ROOFLINE) | B(REPORT) | B(WHY) | B(SERVE) | B(OPEN);
+static const uint32_t with_devices =
+	B(ROOFLINE) | B(REPORT) | B(WHY) | B(SERVE) | B(OPEN) | B(MODEL);
 
 /* A result that could not be written is a failure, not a success that nobody saw. */
 static int finish(int rc)

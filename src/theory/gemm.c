@@ -21,6 +21,9 @@ static const struct {
 	{ 256, 64 }, { 128, 256 }, { 256, 128 }, { 256, 256 },
 };
 
+/* Before Blackwell the sums of a tile are in registers, which do not hold more. */
+#define TILE_REGISTERS 32768u
+
 static const uint32_t splits[] = { 1, 2, 4, 8 };
 
 /* Which types' constants stand in for those of a type that was not measured, best first. */
@@ -43,6 +46,14 @@ double gemm_type_bytes(enum gpu_type type)
 	};
 
 	return bytes[type];
+}
+
+double gemm_bytes(const struct gemm *x)
+{
+	double m = (double)x->m, n = (double)x->n, k = (double)x->k;
+
+	return (double)x->batch *
+	       ((m + n) * k * gemm_type_bytes(x->type) + m * n * gemm_type_bytes(x->out));
 }
 
 size_t gemm_fits(const struct gemm_fit **out)
@@ -189,12 +200,13 @@ int gemm_time_by(struct gemm_time *out, const struct gpu *g, const struct gemm *
 		return -ENOTSUP;
 	t.in = gemm_type_bytes(x->type);
 	t.out = gemm_type_bytes(x->out);
-	t.compulsory = (double)x->batch * (((double)x->m + (double)x->n) * (double)x->k * t.in +
-					   (double)x->m * (double)x->n * t.out);
+	t.compulsory = gemm_bytes(x);
 	t.sm_flops = gpu_peak(g, x->type) / g->sms / 1e9;
 	t.sm_clk = (g->clock_mhz ? g->clock_mhz : CLOCK_MHZ) / 1e3;
 	t.start_ns = x->alone || g->launch_ns <= 0 ? fit->start_ns : g->launch_ns;
-	for (size_t i = 0; i < sizeof(tiles) / sizeof(*tiles); i++)
+	for (size_t i = 0; i < sizeof(tiles) / sizeof(*tiles); i++) {
+		if (fit->cc == 90 && (uint32_t)tiles[i].m * tiles[i].n > TILE_REGISTERS)
+			continue;
 		for (size_t s = 0; s < sizeof(splits) / sizeof(*splits); s++) {
 			if (splits[s] > 1 && (double)x->k / splits[s] < STEP_BYTES / t.in)
 				break;
@@ -202,6 +214,7 @@ int gemm_time_by(struct gemm_time *out, const struct gpu *g, const struct gemm *
 			if (r.ns < best.ns)
 				best = r;
 		}
+	}
 	best.constants = fit->name;
 	*out = best;
 	return 0;

@@ -43,6 +43,9 @@ struct gemm_time {
 /* 0; -EINVAL size 0; -ERANGE overflow; -ENOTSUP: no such type on the device. */
 int gemm_time(struct gemm_time *out, const struct gpu *g, const struct gemm *x);
 
+double gemm_type_bytes(enum gpu_type type); /* of an element */
+double gemm_bytes(const struct gemm *x);    /* operands read once, the result written once */
+
 /* --- for who fits and checks the constants --- */
 
 /* Of an architecture and a type: a row of gemm_fit.tbl.h. */
@@ -65,6 +68,5 @@ size_t gemm_fits(const struct gemm_fit **out);
 const struct gemm_fit *gemm_fit_of(const struct gpu *g, enum gpu_type type, bool *fitted);
 int gemm_time_by(struct gemm_time *out, const struct gpu *g, const struct gemm *x,
 		 const struct gemm_fit *fit);
-double gemm_type_bytes(enum gpu_type type); /* of an element */
 
 #endif /* AON_GEMM_H */

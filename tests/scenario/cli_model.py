@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""aon model: what it says holds together, its JSON is as documented, and bad questions are refused."""
+import json
+
+import aonschema
+from aontest import Place, done, ok
+from clitest import aon
+
+SHAPE = ["--m", "4096", "--n", "4096", "--k", "4096"]
+
+
+def ask(place, *args):
+    r = aon(place, "model", *args, "--json")
+    return json.loads(r.stdout) if r.returncode == 0 else {"error": r.stderr.decode()}
+
+
+def gemm(place):
+    a = ask(place, "gemm", "--device", "h100_sxm", *SHAPE, "--dtype", "bf16")
+    ok(not aonschema.check(a), "as docs/json.md has it", aonschema.check(a)[:5])
+    ok(a["flops"] == 2 * 4096**3 or abs(a["flops"] / 2 / 4096**3 - 1) < 1e-5, "two operations a multiply-add", a)
+    ok(a["limiter"] == "compute" and 0.7 < a["roof_fraction"] < 0.95 and a["fitted"],
+       "a large product on H100 is limited by compute, near the roof", a)
+    ok(abs(a["flops"] / a["ns"] / 1e3 / a["tflops"] - 1) < 1e-4, "TFLOPS are operations over time", a)
+    small = ask(place, "gemm", "--device", "NVIDIA H100 80GB HBM3", "--m", "256", "--n", "256", "--k", "256")
+    ok(small["limiter"] == "launch" and small["busy"]["ns"] < small["ns"] < 7000 and small["waves"] < 1,
+       "a small one is limited by its launch, less so in a busy stream; the driver's name is taken", small)
+    one, four = (ask(place, "gemm", "--device", "B200", *SHAPE, "--batch", b, "--dtype", "fp8") for b in "14")
+    ok(3 < four["ns"] / one["ns"] < 4.2, "four products take about four times as long", (one, four))
+    a100 = ask(place, "gemm", "--device", "A100_SXM_80", *SHAPE, "--dtype", "f16")
+    ok(not a100["fitted"] and a100["constants"] == "sm_90 bf16" and a100["ns"] > a["ns"],
+       "a device that was not measured says whose constants it has", a100)
+    r = aon(place, "model", "gemm", "--device", "A100_SXM_80", *SHAPE)
+    ok(r.returncode == 0 and b"sm_90 bf16" in r.stdout and b"limited by compute" in r.stdout, "so in words", r)
+
+
+def refused(place):
+    d = ["--device", "H100_SXM"]
+    for words, code, said in (
+            ([], 2, b"say what to model"), (["soup"], 2, b"no model 'soup'"), (["gemm", "gemm"], 2, b"one model"),
+            (["gemm", *SHAPE], 2, b"--device is needed"), (["gemm", *d, "--m", "1", "--n", "1"], 2, b"--k K is needed"),
+            (["gemm", "--device", "H10", *SHAPE], 1, b"near: H100_SXM"),
+            (["gemm", "--device", "Trinitron", *SHAPE], 1, b"no device 'Trinitron' is known"),
+            (["gemm", *d, "--m", "0", "--n", "1", "--k", "1"], 2, b"above 0"),
+            (["gemm", *d, "--m", "-4", "--n", "1", "--k", "1"], 2, b"above 0"),
+            (["gemm", *d, "--m", "1e3", "--n", "1", "--k", "1"], 2, b"above 0"),
+            (["gemm", *d, *SHAPE, "--batch", "0"], 2, b"above 0"),
+            (["gemm", *d, "--m", "18446744073709551616", "--n", "1", "--k", "1"], 2, b"above 0"),
+            (["gemm", *d, "--m", "18446744073709551615", "--n", "2", "--k", "1"], 1, b"too large"),
+            (["gemm", *d, *SHAPE, "--dtype", "q5"], 2, b"--dtype takes bf16"),
+            (["gemm", "--device", "A100_SXM_80", *SHAPE, "--dtype", "fp8"], 1, b"has no fp8")):
+        r = aon(place, "model", *words)
+        ok(r.returncode == code and said in r.stderr and r.stderr.startswith(b"aon model: ") and not r.stdout
+           and r.stderr.count(b"\n") == 1, f"{' '.join(words)!r} is refused in one line, exit {code}", r)
+
+
+with Place() as p:
+    gemm(p)
+    refused(p)
+done()
