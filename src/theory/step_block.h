@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_block.h - what a micro-batch costs a GPU: in a layer, at the ends, in an exchange. Pure. */
+#ifndef AON_STEP_BLOCK_H
+#define AON_STEP_BLOCK_H
+
+#include "theory/collective.h"
+#include "theory/step.h"
+
+struct step_block {
+	const struct gpu *g;
+	const struct step *s;       /* checked; nothing of parallelism is 0 */
+	uint64_t tokens, sequences; /* of the micro-batch on this GPU */
+	double memory_ns; /* of products and attention: those that memory limited, added up */
+};
+
+/* Add to the parts' nanoseconds; 0 or what the layer's model said. */
+int step_block_time(double part_ns[STEP_PARTS], struct step_block *b, bool backward);
+int step_block_ends(double part_ns[STEP_PARTS], struct step_block *b, bool backward);
+
+/* Of `part` (STEP_TP, STEP_EP, STEP_PP or STEP_DP): where its ranks are follows from that. */
+int step_block_exchange(double *ns, const struct step_block *b, enum step_part part,
+			enum coll_op op, double bytes);
+
+/* Elements of a token that a layer keeps for its backward pass; of its input alone when `recompute`. */
+double step_block_kept(const struct step *s, bool recompute);
+
+#endif /* AON_STEP_BLOCK_H */
