@@ -77,6 +77,7 @@ static void lead(struct sess *s, uint64_t now)
 	const struct param *p = s->roster->param;
 	struct cost_limits l = { .budget = p->slowdown_permille / 1000.0,
 				 .measure = p->measure && s->trials,
+				 .after_ns = (uint64_t)p->measure_after_s * 1000000000u,
 				 .steady = s->asked == TIER_FULL || s->asked < TIER_ROLLUP };
 	double accounted = most_accounted(s), measured = cost_now(&s->stream->cost).mid;
 	enum govern_why why = cost_tick(&s->stream->cost, now, accounted, &l);

@@ -42,8 +42,10 @@ bool cost_step(struct cost *c, const struct event *e)
 	struct aon_trial t = e->start_ns < c->since_ns ? c->was : c->trial;
 	struct pair p;
 
-	if (!c->lane)
+	if (!c->lane) {
 		c->lane = e->lane + 1;
+		c->first_ns = e->start_ns;
+	}
 	if (c->lane != e->lane + 1 || (e->flags & EVENT_OPEN))
 		return false;
 	c->steps++;
@@ -106,7 +108,8 @@ static struct aon_trial choose(struct cost *c, const struct cost_limits *l)
 	struct aon_trial t = { 0 };
 	uint32_t half;
 
-	if (!l->measure || l->steady || r->tier < TIER_ROLLUP || c->steps < COST_STEPS)
+	if (!l->measure || l->steady || r->tier < TIER_ROLLUP || c->steps < COST_STEPS ||
+	    c->last_ns < c->first_ns + l->after_ns)
 		return t;
 	if (!c->sums)
 		c->sums = calloc(1, sizeof(*c->sums));

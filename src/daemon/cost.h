@@ -28,6 +28,7 @@ struct cost {
 	struct govern govern;
 	struct aon_trial trial, was; /* as the gate says, and said before since_ns */
 	uint64_t seed, since_ns;
+	uint64_t first_ns;             /* the first step's beginning */
 	uint64_t steps, step, last_ns; /* seen; the last one's number and end */
 	double step_ns;                /* mean of the last ones */
 	uint32_t lane;                 /* whose steps count, + 1: one thread's; 0: none yet */
@@ -39,9 +40,10 @@ struct cost {
 };
 
 struct cost_limits {
-	double budget; /* share of a step's time; 0: no limit */
-	bool measure;  /* steps may be left out */
-	bool steady;   /* something else needs every step: a capture, a tier that was asked for */
+	double budget;     /* share of a step's time; 0: no limit */
+	bool measure;      /* steps may be left out, */
+	uint64_t after_ns; /* so long after the first */
+	bool steady; /* something else needs every step: a capture, a tier that was asked for */
 };
 
 void cost_init(struct cost *c, uint64_t seed);

@@ -36,7 +36,7 @@ void unions_take(const struct unions *u, struct breakdown *b)
 void breakdown_end(struct breakdown *b, const struct unions *u)
 {
 	unions_take(u, b);
-	b->span_ns = b->last_ns - b->first_ns;
+	b->span_ns = b->last_ns - b->first_ns - b->unseen_ns;
 	b->idle_ns = b->span_ns - b->busy_ns;
 }
 

@@ -9,6 +9,8 @@
  *	overlap comm and compute ran at once; exposed comm = comm - overlap
  *	exposed copy = busy - (compute or comm ran)
  *
+ * unseen  it was idle because steps were left out: neither span nor idle
+ *
  * GPU work counts whether or not its launch was seen: `attributed` counts those whose was.
  */
 #ifndef AON_BREAKDOWN_H
@@ -28,6 +30,7 @@ struct breakdown {
 	uint64_t overlap_ns, exposed_comm_ns, exposed_copy_ns;
 	uint64_t kernels, attributed, copies, memsets;
 	uint64_t gaps; /* how many times it was idle */
+	uint64_t unseen_ns;
 };
 
 /* --- unions that grow by intervals in order of their start --- */

@@ -145,15 +145,41 @@ static int add_name(struct state_device *d, uint32_t name, uint64_t ns)
 	return 0;
 }
 
-void idle_gap(void *idle, const struct gap *g)
+/* Where the last step that was left out and touches the gap ends: what is before it was not seen. */
+static uint64_t seen_from(const struct insight *in, uint32_t process, const struct gap *g)
+{
+	const struct state_process *p = &in->x->process[process];
+	const struct state_left *left = in->x->left ? &in->x->left[p->left_first] : NULL;
+	size_t lo = 0, hi = left ? p->lefts : 0;
+
+	while (lo < hi) { /* the first that begins at the gap's end or later */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (left[mid].start_ns < g->end_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? least(most(left[lo - 1].end_ns, g->start_ns), g->end_ns) : g->start_ns;
+}
+
+void idle_gap(void *idle, const struct gap *whole)
 {
 	struct idle *x = idle;
 	const struct trace *t = x->in->t;
+	uint32_t process = t->lane[t->event[whole->after].lane].process;
+	struct gap cut = *whole, *g = &cut;
 	struct insight_device *d = &x->d->d;
-	struct insight_gap kept = { g->start_ns, g->end_ns, IDLE_OTHER, t->event[g->after] };
+	struct insight_gap kept;
 	uint32_t launch = insight_launch(x->in, g->after), ran = NO_EVENT;
-	uint64_t part[IDLE_CAUSES], host, len = g->end_ns - g->start_ns;
+	uint64_t part[IDLE_CAUSES], host, len;
 
+	g->start_ns = seen_from(x->in, process, whole);
+	x->d->sum.b.unseen_ns += g->start_ns - whole->start_ns;
+	len = g->end_ns - g->start_ns;
+	if (!len)
+		return;
+	kept = (struct insight_gap){ g->start_ns, g->end_ns, IDLE_OTHER, t->event[g->after] };
 	take_apart(x->in, g, part);
 	for (enum idle_cause c = 0; c < IDLE_CAUSES; c++) {
 		d->idle_ns[c] += part[c];

@@ -37,10 +37,16 @@ struct state_device {
 	size_t host_names;
 };
 
+/* A step of which nothing was recorded. */
+struct state_left {
+	uint64_t start_ns, end_ns;
+};
+
 struct state_process {
 	uint32_t lane;            /* whose steps count */
 	size_t step_first, steps; /* into insight.step[] */
 	size_t step_from;         /* steps before it are over */
+	size_t left_first, lefts; /* into insight_state.left[], in order */
 	uint64_t idle_ns;         /* its devices may be idle since */
 };
 
@@ -77,7 +83,9 @@ struct insight_state {
 	struct state_lane *lane; /* owned, by lane */
 	struct state_device *device;
 	struct state_process *process;
-	struct unions *step; /* owned, by step */
+	struct unions *step;     /* owned, by step */
+	struct state_left *left; /* owned */
+	size_t lefts;
 	struct state_table table[ROLLS];
 	struct state_ops ops;
 	struct state_work work;

@@ -39,6 +39,10 @@ static size_t find_steps(struct insight *in, uint32_t process, uint32_t lane)
 		if (e->kind != EVENT_STEP || e->start_ns < end || !e->dur_ns)
 			continue;
 		end = event_end(e);
+		if (e->flags & EVENT_LEFT_OUT) {
+			in->x->left[in->x->lefts++] = (struct state_left){ e->start_ns, end };
+			continue;
+		}
 		in->step[in->steps + n++] = (struct insight_step){
 			.process = process,
 			.rank = insight_rank(t, process),
@@ -136,19 +140,26 @@ static size_t work_lanes(const struct trace *t, uint32_t process, uint32_t *lane
 
 int insight_steps_begin(struct insight *in)
 {
-	size_t all = 0;
+	size_t all = 0, left = 0;
 
-	for (size_t i = 0; i < in->t->events; i++)
-		all += in->t->event[i].kind == EVENT_STEP;
+	for (size_t i = 0; i < in->t->events; i++) {
+		if (in->t->event[i].kind != EVENT_STEP)
+			continue;
+		all++;
+		left += (in->t->event[i].flags & EVENT_LEFT_OUT) != 0;
+	}
 	in->step = calloc(all + 1, sizeof(*in->step));
-	if (!in->step)
+	in->x->left = calloc(left + 1, sizeof(*in->x->left));
+	if (!in->step || !in->x->left)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < in->t->processes; i++) {
 		struct state_process *p = &in->x->process[i];
 
 		p->lane = all ? stepping_lane(in->t, i) : UINT32_MAX;
 		p->step_first = in->steps;
+		p->left_first = in->x->lefts;
 		p->steps = p->lane == UINT32_MAX ? 0 : find_steps(in, i, p->lane);
+		p->lefts = in->x->lefts - p->left_first;
 		in->steps += p->steps;
 	}
 	in->x->step = calloc(in->steps + 1, sizeof(*in->x->step));

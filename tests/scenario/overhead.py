@@ -4,7 +4,7 @@ import json
 
 from aontest import Daemon, Place, aon, app, balanced, done, emitted, ok, wait_for
 
-ON = {"measure": "on"}
+ON = {"measure": "on", "measure_after_s": 0}
 
 
 def overhead(place, *args):
@@ -77,7 +77,7 @@ def ranks():
 
 
 def off():
-    with Place() as p, Daemon(p, {"measure": "off", "slowdown_permille": 0}) as d:
+    with Place() as p, Daemon(p, {"measure": "off", "measure_after_s": 0, "slowdown_permille": 0}) as d:
         said, o, _ = one(p, d, "-s", 2)
         ok(said["off"] == 0 and o["slowdown"] is None and o["left_out"] == 0,
            "where it is not wanted no step is left out", o)

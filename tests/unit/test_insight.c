@@ -178,6 +178,32 @@ static void check_steps(void)
 	done(in);
 }
 
+/* Steps of which nothing was recorded: what the GPU did in them is not known, and not idle. */
+static void check_left_out(void)
+{
+	struct trace *t = kit_trace("step 1 1000 1000 1\n"
+				    "step 1 2000 1000 2\n"
+				    "step 1 3000 1000 3\n"
+				    "api 1 1100 20 1 0 cudaLaunchKernel\n"
+				    "kernel 0 7 1200 600 1 gemm\n"
+				    "api 1 3100 20 3 0 cudaLaunchKernel\n"
+				    "kernel 0 7 3200 600 3 gemm\n");
+	struct insight *in;
+
+	for (size_t i = 0; i < t->events; i++)
+		if (t->event[i].kind == EVENT_STEP && t->event[i].a == 2)
+			t->event[i].flags |= EVENT_LEFT_OUT;
+	if (insight_new(&in, t) < 0)
+		abort();
+	T_OK(in->steps == 2 && in->step[1].number == 3,
+	     "a step that was left out is none to judge");
+	T_OK(in->device[0].b.unseen_ns == 1200 && in->device[0].b.span_ns == 1400 &&
+		     in->device[0].b.idle_ns == 200,
+	     "its time is neither idle nor part of the span");
+	T_OK(in->device[0].idle_ns[IDLE_HOST] == 100, "behind it idle time has its cause again");
+	done(in);
+}
+
 static void check_tables(void)
 {
 	struct insight *in = read_text("api 1 0 1 1 0 cudaLaunchKernel;"
@@ -229,6 +255,7 @@ int main(void)
 	for (size_t i = 0; i < T_LEN(idle); i++)
 		check_idle(i);
 	check_steps();
+	check_left_out();
 	check_tables();
 	check_queue();
 	return t_done();
