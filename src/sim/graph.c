@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* graph.c - tasks, edges, which edge held its target back, and the order to run them in. */
+/* graph.c - a recording as a net: its window, its edges, and which of them held its target back. */
 #include "sim/graph.h"
 
 #include <errno.h>
@@ -8,84 +8,11 @@
 
 #include "sim/build.h"
 
-static int grow(void *array, size_t *cap, size_t n, size_t size)
-{
-	void **p = array, *q;
-	size_t to = *cap ? *cap * 2 : 1024;
-
-	if (n < *cap)
-		return 0;
-	if (to > UINT32_MAX / 4) /* ids of points are 32 bits wide */
-		return -EFBIG;
-	q = realloc(*p, to * size);
-	if (!q)
-		return -ENOMEM;
-	*p = q;
-	*cap = to;
-	return 0;
-}
-
 int sim_edge_add(struct sim_graph *g, uint32_t from, uint32_t to, int64_t least, enum sim_kind kind)
 {
 	int64_t seen = g->time[to] - g->time[from];
-	int err;
 
-	if (seen < 0)
-		return 0;
-	err = grow(&g->edge, &g->edge_cap, g->edges, sizeof(*g->edge));
-	if (err < 0)
-		return err;
-	g->edge[g->edges++] = (struct sim_edge){
-		.from = from, .to = to, .lag = least < seen ? least : seen, .kind = (uint8_t)kind
-	};
-	return 0;
-}
-
-int sim_task_add(struct sim_graph *g, const struct sim_task *t, int64_t start, int64_t end,
-		 uint32_t *id)
-{
-	size_t times = g->task_cap;
-	int64_t *time;
-	int err;
-
-	err = grow(&g->task, &g->task_cap, g->tasks, sizeof(*g->task));
-	if (err < 0)
-		return err;
-	if (times != g->task_cap) {
-		time = realloc(g->time, 2 * g->task_cap * sizeof(*time));
-		if (!time)
-			return -ENOMEM;
-		g->time = time;
-	}
-	g->task[g->tasks] = *t;
-	g->time[2 * g->tasks] = start;
-	g->time[2 * g->tasks + 1] = end;
-	*id = (uint32_t)g->tasks++;
-	g->task[*id].own = (uint32_t)g->edges;
-	return sim_edge_add(g, sim_start(*id), sim_end(*id), end - start, t->kind);
-}
-
-/* Offsets into `list` of the edges by target, or by source. */
-static int index_edges(const struct sim_graph *g, bool by_to, uint32_t **first, uint32_t **list)
-{
-	size_t points = 2 * g->tasks;
-	uint32_t *f = calloc(points + 2, sizeof(*f));
-	uint32_t *l = malloc((g->edges + 1) * sizeof(*l));
-
-	if (!f || !l) {
-		free(f);
-		free(l);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < g->edges; i++)
-		f[(by_to ? g->edge[i].to : g->edge[i].from) + 2]++;
-	for (size_t p = 2; p < points + 2; p++)
-		f[p] += f[p - 1];
-	for (size_t i = 0; i < g->edges; i++)
-		l[f[(by_to ? g->edge[i].to : g->edge[i].from) + 1]++] = (uint32_t)i;
-	*first = f;
-	*list = l;
-	return 0;
+	return seen < 0 ? 0 : sim_edge_put(g, from, to, least < seen ? least : seen, kind);
 }
 
 /* Of the edges into each point, the one whose source and least lag come latest held it back. */
@@ -112,47 +39,13 @@ static void bind(struct sim_graph *g)
 	}
 }
 
-/* Kahn's: a point comes behind all that it waits for. */
-static int put_in_order(struct sim_graph *g)
-{
-	size_t points = 2 * g->tasks, head = 0, tail = 0;
-	uint32_t *left = malloc((points + 1) * sizeof(*left)), *first = NULL, *out = NULL;
-	int err = -ENOMEM;
-
-	g->order = malloc((points + 1) * sizeof(*g->order));
-	if (!left || !g->order)
-		goto done;
-	err = index_edges(g, false, &first, &out);
-	if (err < 0)
-		goto done;
-	for (size_t p = 0; p < points; p++) {
-		left[p] = g->in[p + 1] - g->in[p];
-		if (!left[p])
-			g->order[tail++] = (uint32_t)p;
-	}
-	while (head < tail) {
-		uint32_t p = g->order[head++];
-
-		for (uint32_t i = first[p]; i < first[p + 1]; i++)
-			if (!--left[g->edge[out[i]].to])
-				g->order[tail++] = g->edge[out[i]].to;
-	}
-	err = tail == points ? 0 : -ELOOP;
-done:
-	free(left);
-	free(first);
-	free(out);
-	return err;
-}
-
 static int finish(struct sim_graph *g)
 {
-	int err = index_edges(g, true, &g->in, &g->by_to);
+	int err = sim_net_close(g);
 
-	if (err < 0)
-		return err;
-	bind(g);
-	return put_in_order(g);
+	if (!err)
+		bind(g);
+	return err;
 }
 
 /* The steps of the file with most of them are the window; without steps it is everything. */
@@ -258,38 +151,6 @@ int sim_graph_new(struct sim_graph **out, const struct trace *t, const bool *is_
 	}
 	*out = b.g;
 	return 0;
-}
-
-void sim_graph_free(struct sim_graph *g)
-{
-	if (!g)
-		return;
-	free(g->task);
-	free(g->time);
-	free(g->edge);
-	free(g->offset);
-	free(g->order);
-	free(g->in);
-	free(g->by_to);
-	free(g);
-}
-
-void sim_run(const struct sim_graph *g, const int64_t *lag, int64_t *time)
-{
-	for (size_t i = 0; i < 2 * g->tasks; i++) {
-		uint32_t p = g->order[i];
-		int64_t at = INT64_MIN;
-
-		for (uint32_t k = g->in[p]; k < g->in[p + 1]; k++) {
-			uint32_t id = g->by_to[k];
-			int64_t l = lag ? lag[id] : g->edge[id].lag;
-
-			if (l != SIM_CUT && time[g->edge[id].from] + l > at)
-				at = time[g->edge[id].from] + l;
-		}
-		/* What waits for nothing that was seen comes when it came. */
-		time[p] = at != INT64_MIN ? at : g->time[p];
-	}
 }
 
 int64_t sim_span(const struct sim_graph *g, const int64_t *time)

@@ -53,7 +53,7 @@ struct sim_task {
 #define SIM_NO_EVENT SIZE_MAX
 
 struct sim_graph {
-	const struct trace *trace; /* borrowed; sealed */
+	const struct trace *trace; /* borrowed; sealed. NULL: nothing was recorded, see play.h */
 	const bool *is_comm;       /* by name; NULL: events that carry a comm */
 	struct sim_task *task;
 	int64_t *time;   /* of points, as recorded; file clocks aligned */
@@ -85,7 +85,8 @@ int sim_graph_new(struct sim_graph **out, const struct trace *t, const bool *is_
 void sim_graph_free(struct sim_graph *g);
 
 /* Times of all points when the edges have these lags (NULL: their own; SIM_CUT: no edge). */
-#define SIM_CUT INT64_MIN
+#define SIM_CUT   INT64_MIN
+#define SIM_NEVER (INT64_MAX / 4) /* a lag so long, and the time of what then never comes */
 void sim_run(const struct sim_graph *g, const int64_t *lag, int64_t *time);
 /* From the window's begin to the last end. */
 int64_t sim_span(const struct sim_graph *g, const int64_t *time);
