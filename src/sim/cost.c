@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cost.c - what a piece of work takes on a device by its roofline. */
+#include "sim/cost.h"
+
+struct sim_cost sim_cost_kernel(const struct gpu *g, enum gpu_type type, double flops, double bytes,
+				double share)
+{
+	struct sim_cost c = { .compute_ns = flops / (gpu_peak(g, type) * share) * 1e9,
+			      .memory_ns = bytes / g->memory_Bps * 1e9 };
+
+	c.ns = c.compute_ns > c.memory_ns ? c.compute_ns : c.memory_ns;
+	if (c.ns < SIM_KERNEL_MIN_NS)
+		c.ns = SIM_KERNEL_MIN_NS;
+	return c;
+}
+
+/* Within the device each byte is read and written. */
+double sim_cost_copy(const struct gpu *g, double bytes, enum sim_way way)
+{
+	double ns = bytes / (way == SIM_WAY_HOST ? g->pcie_Bps : g->memory_Bps / 2) * 1e9;
+
+	return ns > SIM_COPY_MIN_NS ? ns : SIM_COPY_MIN_NS;
+}

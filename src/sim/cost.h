@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cost.h - what a piece of work takes on a device by its roofline. The simulator and the stand-in
+ * GPU (tests/sim) ask here; nothing but the table of devices is behind it.
+ */
+#ifndef AON_SIM_COST_H
+#define AON_SIM_COST_H
+
+#include "theory/gpu.h"
+
+#define SIM_KERNEL_MIN_NS 1200.0 /* a kernel that does nothing, once it has started */
+#define SIM_COPY_MIN_NS   1500.0
+#define SIM_ORDER_NS      300 /* from the end of a stream's work to the start of the next */
+
+struct sim_cost {
+	double ns;
+	double compute_ns, memory_ns; /* what either would take alone */
+};
+
+enum sim_way { SIM_WAY_HOST, SIM_WAY_DEVICE };
+
+/* share: of the device that the kernel fills, 0 to 1. */
+struct sim_cost sim_cost_kernel(const struct gpu *g, enum gpu_type type, double flops, double bytes,
+				double share);
+double sim_cost_copy(const struct gpu *g, double bytes, enum sim_way way);
+
+/* The same work where arithmetic and memory take so much longer. */
+static inline double sim_cost_slower(const struct sim_cost *c, double compute, double memory)
+{
+	double was = c->compute_ns > c->memory_ns ? c->compute_ns : c->memory_ns;
+	double is = c->compute_ns * compute > c->memory_ns * memory ? c->compute_ns * compute
+								    : c->memory_ns * memory;
+
+	return was > 0 ? c->ns * is / was : c->ns;
+}
+
+#endif /* AON_SIM_COST_H */

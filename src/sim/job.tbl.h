@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * job.tbl.h - what a simulated job is, once: members of struct job, words of --set and --layout.
+ *
+ *	COUNT(name, unless told, least, most, "what it is")
+ *	REAL(name, unless told, least, most, "what it is")
+ */
+/* clang-format off */
+COUNT(dp,             8,     1, 65536, "replicas that share their gradients")
+COUNT(tp,             1,     1, 1024,  "ranks that share each matrix (tensor parallel)")
+COUNT(pp,             1,     1, 256,   "stages of the pipeline")
+COUNT(ep,             1,     1, 4096,  "of the replicas, ranks that share the experts")
+COUNT(ranks_per_node, 8,     1, 64,    "GPUs of a node")
+COUNT(layers,         8,     1, 4096,  "layers of the model, shared out over the stages")
+COUNT(hidden,         2048,  1, 1<<20, "width of the model")
+COUNT(heads,          16,    1, 4096,  "heads of attention")
+COUNT(kv_heads,       16,    1, 4096,  "heads of keys and values")
+COUNT(ffn,            5632,  1, 1<<22, "width inside the feed-forward part (gated: three matrices)")
+COUNT(vocab,          32000, 1, 1<<24, "words")
+COUNT(experts,        0,     0, 4096,  "experts of each layer, 0: dense")
+COUNT(topk,           2,     1, 64,    "experts of a token")
+COUNT(seq,            2048,  1, 1<<24, "tokens of a sequence")
+COUNT(micro_batch,    4,     1, 65536, "sequences of a micro-batch")
+COUNT(micro_batches,  1,     1, 4096,  "micro-batches of a step and replica")
+COUNT(steps,          10,    1, 1<<20, "steps")
+REAL(loader_ms,       2,     0, 1e7,   "to prepare a batch, ahead of its step")
+REAL(call_us,         4,     0, 1e6,   "of the host, in a call that launches")
+REAL(gap_us,          3,     0, 1e6,   "of the program between two calls")
+REAL(noise,           1,     0, 100,   "of the noise that was measured on real jobs; 0: none")
+REAL(clock_ms,        1,     0, 1e6,   "spread of the nodes' clocks")
+/* clang-format on */
+#undef COUNT
+#undef REAL

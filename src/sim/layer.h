@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* layer.h - the parts of a decoder and what they cost on a device. */
+#ifndef AON_SIM_LAYER_H
+#define AON_SIM_LAYER_H
+
+#include "sim/cost.h"
+#include "sim/job.h"
+
+enum layer_part {
+#define PART(ID, ...) LAYER_##ID,
+#include "sim/layer.tbl.h"
+	LAYER_PARTS
+};
+
+enum layer_where { WHERE_FIRST, WHERE_LAYER, WHERE_LAST };
+enum layer_kind { KIND_GEMM, KIND_EXPERT, KIND_BYTES, KIND_ATTN };
+enum layer_meet { MEET_NONE, MEET_TP, MEET_EP, MEET_EP_TP };
+
+struct layer_row {
+	const char *forward, *backward;
+	uint8_t where, kind, before, after;
+};
+extern const struct layer_row layer_table[LAYER_PARTS];
+
+struct layer_costs {
+	struct sim_cost forward[LAYER_PARTS];
+	struct sim_cost backward[LAYER_PARTS]; /* of a GEMM: the gradient of its input */
+	struct sim_cost weight[LAYER_PARTS];   /* of a GEMM: that of its weights; else not there */
+	struct sim_cost optimizer;             /* of one stage */
+	uint64_t gradient[LAYER_PARTS];        /* bytes of weights, on one rank */
+	uint64_t layer_gradient;               /* of a layer's together */
+	uint64_t activation;                   /* bytes that go from stage to stage */
+	uint64_t routed;                       /* bytes of tokens that go to their experts */
+};
+
+int layer_costs(struct layer_costs *out, const struct job *j);
+
+/* What an exchange takes once all have come, and what of it is what. */
+enum layer_op { EXCHANGE_ALL_REDUCE, EXCHANGE_ALL_TO_ALL, EXCHANGE_P2P };
+int layer_exchange(double *ns, const struct job *j, enum layer_op op, uint64_t bytes,
+		   const struct job_team *t);
+
+#endif /* AON_SIM_LAYER_H */

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * play.h - a job, step by step: when everything of every rank starts and ends.
+ *
+ * All ranks' operations of a step are one net (graph.h), laid once; a step is a run of it with its
+ * own lags, and begins when each host came out of the one before. Noise and faults are lags, as the
+ * changes of a what-if are. The same job and seed give the same times, and without a fault the same
+ * but for the fault.
+ */
+#ifndef AON_SIM_PLAY_H
+#define AON_SIM_PLAY_H
+
+#include "sim/graph.h"
+#include "sim/job.h"
+#include "sim/program.h"
+
+/* What the faults do to a rank in a step. */
+struct play_hit {
+	double compute, memory, host, load, expert, forward, backward, link, net, copy;
+	int64_t load_ns, net_ns, pause_ns[3]; /* by enum op_pause */
+	bool sync, serial, crash, transport, desync, host_hang;
+};
+
+struct play {
+	const struct job *job;    /* borrowed */
+	uint32_t without;         /* bits of faults that are left out */
+	struct program **program; /* by stage */
+	struct sim_graph *net;
+	uint32_t *first;      /* by rank: its first task, that of its loader */
+	int64_t *time;        /* of points, in the last step */
+	struct play_hit *hit; /* by rank */
+	double *always, *now; /* by rank: how much longer its work takes; in this step */
+	uint32_t step, ranks;
+	double common;            /* of all ranks: AR(1) */
+	int64_t begin_ns, end_ns; /* of the last step: first host's begin, last host's end */
+	bool hung;
+	bool laid;
+	size_t edge; /* next to be laid, or laid anew */
+};
+
+/* `without`: bits of job->fault that are left out. -EFBIG: more than fits. */
+int play_new(struct play **out, const struct job *j, uint32_t without);
+void play_free(struct play *p); /* NULL is allowed */
+/* The next step. -ENODATA: there is none, or the one before never ended. */
+int play_step(struct play *p);
+
+/* What noise and faults make of the step that comes (hit.c). */
+void play_hits(struct play *p);
+int64_t play_kernel_ns(const struct play *p, uint32_t rank, uint32_t op);
+
+static inline const struct program *play_program(const struct play *p, uint32_t rank)
+{
+	return p->program[job_stage(p->job, rank)];
+}
+/* Tasks of an op: its call, and its work. */
+static inline uint32_t play_call(const struct play *p, uint32_t rank, uint32_t op)
+{
+	return p->first[rank] + 1 + play_program(p, rank)->op[op].task;
+}
+static inline uint32_t play_work(const struct play *p, uint32_t rank, uint32_t op)
+{
+	return play_call(p, rank, op) + 1;
+}
+
+/* The members of the exchange that `rank` leads as `op`, and which op of theirs it is. */
+struct play_meeting {
+	struct job_team team;
+	uint32_t op, peer_op; /* of the leader, of the others */
+	bool far;             /* between nodes */
+};
+bool play_meeting(const struct play *p, uint32_t rank, uint32_t op, struct play_meeting *out);
+static inline uint32_t play_member(const struct play_meeting *m, uint32_t i)
+{
+	return m->team.first + i * m->team.stride;
+}
+
+/* --- events (emit.c) --- */
+
+/* Makes a file, process and lanes of the trace for each rank. */
+struct play_out;
+int play_out_new(struct play_out **out, const struct job *j, struct trace *t);
+void play_out_free(struct play_out *o); /* NULL is allowed */
+/* Events of the last step. */
+int play_out_step(struct play_out *o, const struct play *p);
+
+#endif /* AON_SIM_PLAY_H */

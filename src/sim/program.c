@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* program.c - a step of one stage as operations in order: 1F1B, exchanges beside the compute. */
+#include "sim/program.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "sim/layer.h"
+
+struct make {
+	const struct job *j;
+	struct program *p;
+	struct layer_costs cost;
+	uint32_t stage, layers;
+	uint32_t micro;
+	enum op_pass pass;
+	uint32_t waits; /* the next kernel waits for this op; OP_NONE */
+	bool share;     /* gradients are complete with this pass: exchange them */
+};
+
+static struct op *add(struct make *m, enum op_kind kind, enum op_stream stream, const char *name)
+{
+	static struct op none;
+	struct program *p = m->p;
+	struct op *o;
+
+	if (p->ops == p->cap) {
+		uint32_t cap = p->cap ? p->cap * 2 : 256;
+
+		o = realloc(p->op, cap * sizeof(*o));
+		if (!o) {
+			p->err = -ENOMEM;
+			return &none;
+		}
+		p->op = o;
+		p->cap = cap;
+	}
+	o = &p->op[p->ops];
+	*o = (struct op){ .name = name,
+			  .kind = (uint8_t)kind,
+			  .stream = (uint8_t)stream,
+			  .pass = (uint8_t)m->pass,
+			  .micro = m->micro,
+			  .wait = { OP_NONE, OP_NONE },
+			  .serial = OP_NONE,
+			  .before = kind >= OP_WORK ? p->last[stream] : OP_NONE,
+			  .task = p->tasks };
+	p->tasks += kind >= OP_WORK ? 2 : 1;
+	if (kind >= OP_WORK)
+		p->last[stream] = p->ops;
+	p->ops++;
+	return o;
+}
+
+static struct op *kernel(struct make *m, const char *name, struct sim_cost cost)
+{
+	struct program *p = m->p;
+	uint32_t exchange = p->last[ON_DP];
+	struct op *o = add(m, OP_KERNEL, ON_COMPUTE, name);
+
+	o->cost = cost;
+	o->wait[0] = m->waits;
+	m->waits = OP_NONE;
+	/* Only the kernel that follows an exchange would be held up: those behind it are in order. */
+	if (exchange != OP_NONE && exchange + 2 == p->ops)
+		o->serial = exchange;
+	return o;
+}
+
+static void pause_here(struct make *m, enum op_pause what, const char *name)
+{
+	uint32_t compute = m->p->last[ON_COMPUTE];
+	struct op *o = add(m, OP_PAUSE, ON_COMPUTE, name);
+
+	o->what = (uint8_t)what;
+	if (what == PAUSE_ALLOC) /* memory is freed when nothing uses it any more */
+		o->wait[0] = compute;
+}
+
+/* As torch does: an exchange waits for the compute issued before it. */
+static struct op *exchange(struct make *m, enum op_stream stream, enum job_group group,
+			   enum layer_op op, uint64_t bytes)
+{
+	static const struct {
+		const char *kernel, *name;
+	} word[] = {
+		[EXCHANGE_ALL_REDUCE] = { "ncclDevKernel_AllReduce_Sum_bf16_RING_LL",
+					  "all_reduce" },
+		[EXCHANGE_ALL_TO_ALL] = { "ncclDevKernel_SendRecv", "all_to_all" },
+		[EXCHANGE_P2P] = { "ncclDevKernel_SendRecv", "send_recv" },
+	};
+	uint32_t compute = m->p->last[ON_COMPUTE];
+	struct op *o = add(m, OP_COLL, stream, word[op].kernel);
+	struct job_team t = job_team(m->j, group, m->stage * m->j->dp * m->j->tp);
+	int err;
+
+	if (group == GROUP_PP) { /* stages stand on other nodes, or beside each other */
+		t.stride = m->j->dp * m->j->tp;
+		t.per_node = t.stride < m->j->ranks_per_node ? 2 : 1;
+	}
+	o->coll_name = word[op].name;
+	o->bytes = bytes;
+	o->what = (uint8_t)group;
+	o->wait[0] = compute;
+	o->wait[1] = m->waits; /* what the compute stream waits for, it waits for, too */
+	o->sequence = ++m->p->sequence[group];
+	if (m->j->forward) {
+		o->cost.ns = m->j->coll_ns;
+		return o;
+	}
+	err = layer_exchange(&o->cost.ns, m->j, op, bytes, &t);
+	if (err < 0)
+		m->p->err = err;
+	return o;
+}
+
+/* An exchange in the middle of the compute, which waits for it. */
+static void meet(struct make *m, enum layer_meet where)
+{
+	if (where != MEET_TP && where != MEET_NONE && m->j->ep > 1) {
+		exchange(m, ON_EP, GROUP_EP, EXCHANGE_ALL_TO_ALL, m->cost.routed);
+		m->waits = m->p->last[ON_EP];
+	}
+	if (where != MEET_EP && where != MEET_NONE && m->j->tp > 1) {
+		exchange(m, ON_TP, GROUP_TP, EXCHANGE_ALL_REDUCE, m->cost.activation);
+		m->waits = m->p->last[ON_TP];
+	}
+}
+
+static void share_gradient(struct make *m, uint64_t bytes)
+{
+	if (m->share && m->j->dp > 1 && bytes)
+		exchange(m, ON_DP, GROUP_DP, EXCHANGE_ALL_REDUCE, bytes);
+}
+
+/* --- layers --- */
+
+static void part(struct make *m, enum layer_part p)
+{
+	const struct layer_row *row = &layer_table[p];
+	bool expert = row->kind == KIND_EXPERT || p == LAYER_ACT;
+
+	if (m->pass == PASS_FORWARD) {
+		meet(m, row->before);
+		kernel(m, row->forward, m->cost.forward[p])->expert = expert;
+		meet(m, row->after);
+		return;
+	}
+	/* The other way round: what was gathered behind it is given back before it. */
+	meet(m, row->after);
+	kernel(m, row->backward, m->cost.backward[p])->expert = expert;
+	if (m->cost.weight[p].ns > 0)
+		kernel(m, row->backward, m->cost.weight[p])->expert = expert;
+	meet(m, row->before);
+}
+
+static void parts(struct make *m, enum layer_where where)
+{
+	for (int i = 0; i < LAYER_PARTS; i++) {
+		int p = m->pass == PASS_FORWARD ? i : LAYER_PARTS - 1 - i;
+
+		if (layer_table[p].where != where)
+			continue;
+		part(m, (enum layer_part)p);
+		if (where != WHERE_LAYER)
+			share_gradient(m, m->cost.gradient[p]);
+	}
+}
+
+static void layer(struct make *m)
+{
+	const struct job *j = m->j;
+	bool forward = m->pass == PASS_FORWARD;
+
+	if (!j->forward) {
+		parts(m, WHERE_LAYER);
+	} else {
+		const struct job_kernel *k = forward ? j->forward : j->backward;
+
+		for (uint32_t i = 0; i < (forward ? j->forwards : j->backwards); i++)
+			kernel(m, k[i].name, (struct sim_cost){ k[i].ns, k[i].ns, 0 });
+		meet(m, MEET_TP);
+	}
+	if (forward)
+		add(m, OP_STRAY, ON_COMPUTE, "cudaStreamSynchronize")->wait[0] =
+			m->p->last[ON_COMPUTE];
+	else
+		share_gradient(m, j->forward ? 1 : m->cost.layer_gradient);
+}
+
+/* --- micro-batches --- */
+
+static void p2p(struct make *m, enum op_p2p which)
+{
+	bool send = which == P2P_SEND_ACT || which == P2P_SEND_GRAD;
+	struct op *o;
+
+	if (m->p->err)
+		return;
+	m->p->p2p[which * m->j->micro_batches + m->micro] = m->p->ops;
+	o = exchange(m, (enum op_stream)(ON_FIRST_PP + which), GROUP_PP, EXCHANGE_P2P,
+		     m->cost.activation);
+	o->leads = send;
+	if (!send)
+		m->waits = m->p->last[ON_FIRST_PP + which];
+}
+
+static void forward(struct make *m, uint32_t micro)
+{
+	m->micro = micro;
+	m->pass = PASS_FORWARD;
+	pause_here(m, PAUSE_ALLOC, "cudaMalloc");
+	if (m->stage)
+		p2p(m, P2P_RECV_ACT);
+	else if (!micro)
+		m->waits = m->p->last[ON_COPY];
+	if (!m->stage && !m->j->forward)
+		parts(m, WHERE_FIRST);
+	for (uint32_t i = 0; i < m->layers; i++) {
+		if (!micro && i == m->layers / 2)
+			pause_here(m, PAUSE_GC, "Python GC");
+		layer(m);
+	}
+	if (m->stage == m->j->pp - 1 && !m->j->forward)
+		parts(m, WHERE_LAST);
+	if (m->stage < m->j->pp - 1)
+		p2p(m, P2P_SEND_ACT);
+}
+
+static void backward(struct make *m, uint32_t micro)
+{
+	m->micro = micro;
+	m->pass = PASS_BACKWARD;
+	m->share = micro == m->j->micro_batches - 1;
+	if (m->stage < m->j->pp - 1)
+		p2p(m, P2P_RECV_GRAD);
+	if (m->stage == m->j->pp - 1 && !m->j->forward)
+		parts(m, WHERE_LAST);
+	for (uint32_t i = 0; i < m->layers; i++)
+		layer(m);
+	if (!m->stage && !m->j->forward)
+		parts(m, WHERE_FIRST);
+	if (m->stage)
+		p2p(m, P2P_SEND_GRAD);
+}
+
+/* 1F1B: the first stages run ahead by as many micro-batches as there are stages behind them. */
+static void schedule(struct make *m)
+{
+	uint32_t n = m->j->micro_batches, ahead = m->j->pp - 1 - m->stage;
+
+	ahead = ahead < n ? ahead : n;
+	for (uint32_t i = 0; i < ahead; i++)
+		forward(m, i);
+	for (uint32_t i = 0; i < n - ahead; i++) {
+		forward(m, ahead + i);
+		backward(m, i);
+	}
+	for (uint32_t i = n - ahead; i < n; i++)
+		backward(m, i);
+}
+
+static void step(struct make *m)
+{
+	const struct job *j = m->j;
+	struct op *o;
+
+	m->pass = PASS_REST;
+	add(m, OP_LOAD, ON_COMPUTE, "DataLoader.__next__");
+	o = add(m, OP_COPY, ON_COPY, "Memcpy HtoD (Pinned -> Device)");
+	o->bytes = (uint64_t)j->seq * j->micro_batch * j->micro_batches * 8; /* ids are 64 bits */
+	o->cost.ns = j->forward ? 0 : sim_cost_copy(j->gpu, (double)o->bytes, SIM_WAY_HOST);
+	schedule(m);
+	m->pass = PASS_REST;
+	m->micro = 0;
+	if (!j->forward) {
+		m->waits = m->p->last[ON_DP];
+		kernel(m, "multi_tensor_apply_kernel_adam", m->cost.optimizer);
+	}
+	add(m, OP_SYNC, ON_COMPUTE, "cudaStreamSynchronize");
+	pause_here(m, PAUSE_CHECKPOINT, "save_checkpoint");
+}
+
+int program_new(struct program **out, const struct job *j, uint32_t stage)
+{
+	struct make m = { .j = j, .stage = stage, .waits = OP_NONE };
+	int err;
+
+	m.layers = j->layers / j->pp + (stage < j->layers % j->pp);
+	m.p = calloc(1, sizeof(*m.p));
+	if (!m.p)
+		return -ENOMEM;
+	m.p->p2p = malloc(P2PS * (size_t)j->micro_batches * sizeof(*m.p->p2p));
+	for (size_t i = 0; i < ON_STREAMS; i++)
+		m.p->last[i] = OP_NONE;
+	err = m.p->p2p ? layer_costs(&m.cost, j) : -ENOMEM;
+	if (!err)
+		step(&m);
+	err = err ? err : m.p->err;
+	if (err < 0) {
+		program_free(m.p);
+		return err;
+	}
+	*out = m.p;
+	return 0;
+}
+
+void program_free(struct program *p)
+{
+	if (!p)
+		return;
+	free(p->op);
+	free(p->p2p);
+	free(p);
+}

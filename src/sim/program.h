@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * program.h - what the ranks of one stage do in a step: operations in the order in which the host
+ * issues them, each on a stream, with what it waits for and what it costs.
+ *
+ *	host    load  copy F0 ... Fn B0 ... Bn  optimizer  sync
+ *	streams       copy | kernels | exchanges of gradients, tensors, experts | to and from stages
+ */
+#ifndef AON_SIM_PROGRAM_H
+#define AON_SIM_PROGRAM_H
+
+#include "sim/cost.h"
+#include "sim/job.h"
+
+enum op_kind {
+	OP_LOAD,  /* the host waits for its batch */
+	OP_PAUSE, /* of the host: no time unless a fault says so */
+	OP_STRAY, /* the host waits for the GPU, if a fault says so */
+	OP_SYNC,  /* the host waits for all of its GPU */
+	OP_WORK,  /* from here on there is work of a stream, too */
+	OP_KERNEL = OP_WORK,
+	OP_COPY,
+	OP_COLL,
+};
+
+enum op_stream {
+	ON_COMPUTE,
+	ON_COPY,
+	ON_DP,
+	ON_TP,
+	ON_EP,
+	ON_FIRST_PP,
+	ON_STREAMS = ON_FIRST_PP + 4
+};
+enum op_pass { PASS_FORWARD, PASS_BACKWARD, PASS_REST };
+enum op_pause { PAUSE_GC, PAUSE_ALLOC, PAUSE_CHECKPOINT };
+enum op_p2p { P2P_SEND_ACT, P2P_RECV_ACT, P2P_SEND_GRAD, P2P_RECV_GRAD, P2PS };
+
+#define OP_NONE  UINT32_MAX
+#define OP_WAITS 2u
+
+struct op {
+	const char *name;
+	const char *coll_name;   /* OP_COLL: "all_reduce" */
+	struct sim_cost cost;    /* of an OP_COLL its transfer */
+	uint64_t bytes;          /* OP_COLL, OP_COPY */
+	uint32_t wait[OP_WAITS]; /* ops of the program whose work ends first */
+	uint32_t serial;         /* the exchange that it waits for if streams are serialised */
+	uint32_t before;         /* the last op of its stream */
+	uint32_t task;           /* of its call, from the rank's first on; its work's is the next */
+	uint32_t micro;
+	uint32_t sequence; /* OP_COLL: which of its group in the step, from 1 */
+	uint8_t kind, stream, pass;
+	uint8_t what; /* enum op_pause; OP_COLL: enum job_group */
+	bool expert;
+	bool leads; /* OP_COLL between stages: it sends */
+};
+
+struct program {
+	struct op *op;
+	uint32_t ops, cap;
+	uint32_t tasks;            /* of a rank */
+	uint32_t last[ON_STREAMS]; /* of each stream */
+	uint32_t sequence[JOB_GROUPS];
+	uint32_t *p2p; /* [P2PS * micro_batches] which op it is */
+	int err;
+};
+
+int program_new(struct program **out, const struct job *j, uint32_t stage);
+void program_free(struct program *p); /* NULL is allowed */
+
+static inline uint32_t program_p2p(const struct program *p, const struct job *j, enum op_p2p which,
+				   uint32_t micro)
+{
+	return p->p2p[which * j->micro_batches + micro];
+}
+
+#endif /* AON_SIM_PROGRAM_H */
