@@ -38,28 +38,36 @@ static int progress(void *arg, const char *path, uint64_t done, uint64_t size)
 	return stopped ? -ECANCELED : inputs_progress(arg, path, done, size);
 }
 
-/* All files, one after the other; a file that is no trace ends it. */
-static int import_all(const struct opts *o, struct trace *t, struct store *st, char *const path[],
-		      int paths, const char *to)
+bool import_stopped(void)
 {
-	struct import_opts io = { .progress = progress, .arg = (void *)(uintptr_t)o };
-	struct import_why why = { "" };
-	struct into_store *into;
-	int err = into_store_new(&into, t, st);
+	return stopped;
+}
 
-	if (err < 0)
-		return cli_say(CLI_FAIL, "out of memory");
-	for (int i = 0; i < paths && !err; i++) {
-		err = import_path(t, path[i], &io, &why);
+struct files {
+	const struct opts *o;
+	char *const *path;
+	int paths;
+	const char *to;
+};
+
+/* All files, one after the other; a file that is no trace ends it. */
+static int import_all(void *arg, struct trace *t, struct into_store *into)
+{
+	const struct files *f = arg;
+	struct import_opts io = { .progress = progress, .arg = (void *)(uintptr_t)f->o };
+	struct import_why why = { "" };
+	int err = 0;
+
+	for (int i = 0; i < f->paths && !err; i++) {
+		err = import_path(t, f->path[i], &io, &why);
 		inputs_progress_end();
 		if (!err) {
 			err = into_store_file_done(into);
 			if (err)
-				snprintf(why.text, sizeof(why.text), "%.250s: %s", to,
+				snprintf(why.text, sizeof(why.text), "%.250s: %s", f->to,
 					 strerror(-err));
 		}
 	}
-	into_store_free(into);
 	return err < 0 ? cli_say(CLI_FAIL, "%s", why.text) : CLI_OK;
 }
 
@@ -73,8 +81,19 @@ static int finish(const char *part, const char *to, int rc)
 	return rc;
 }
 
-int import_store(const struct opts *o, struct trace *t, char *const path[], int paths,
-		 const char *to)
+static int fill_store(struct trace *t, struct store *st, import_fill_fn *fill, void *arg)
+{
+	struct into_store *into;
+	int rc;
+
+	if (into_store_new(&into, t, st) < 0)
+		return cli_say(CLI_FAIL, "out of memory");
+	rc = fill(arg, t, into);
+	into_store_free(into);
+	return rc;
+}
+
+int import_store_by(struct trace *t, const char *to, import_fill_fn *fill, void *arg)
 {
 	struct store_opts so = { .names_max = TRACE_NAMES_MAX + 1000, .create = true };
 	struct sigaction stop = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
@@ -91,7 +110,15 @@ int import_store(const struct opts *o, struct trace *t, char *const path[], int 
 		return cli_say(CLI_FAIL, "%s: cannot be made: %s", to, strerror(-err));
 	sigaction(SIGINT, &stop, NULL);
 	sigaction(SIGTERM, &stop, NULL);
-	rc = import_all(o, t, st, path, paths, to);
+	rc = fill_store(t, st, fill, arg);
 	store_close(st);
 	return finish(part, to, rc);
+}
+
+int import_store(const struct opts *o, struct trace *t, char *const path[], int paths,
+		 const char *to)
+{
+	struct files f = { o, path, paths, to };
+
+	return import_store_by(t, to, import_all, &f);
 }
