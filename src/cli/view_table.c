@@ -6,6 +6,8 @@
 
 #include "cli/view.h"
 
+#define ROOF_CELLS 3u
+
 /* The rows of several ranks with one name are one. */
 static int by_name(const void *a, const void *b)
 {
@@ -59,6 +61,19 @@ static void folded(const struct out *out, size_t n, uint64_t part, uint64_t tota
 			 fmt_count(count, n), fmt_percent(share, ratio(part, total)));
 }
 
+static void roof_cells(const struct view *v, struct table *t, uint32_t name)
+{
+	const struct roof_name *n = roofs_name(&v->in->roofs, name);
+	enum roof_limit limit = n ? roof_name_limit(n) : ROOF_UNKNOWN;
+	double fraction = n ? roof_name_fraction(n) : 0;
+	enum work_how how = n ? roof_name_how(n) : WORK_NONE;
+	char c[FMT_LEN];
+
+	table_add(t, "%s", limit ? roof_limit_word[limit] : "-");
+	table_add(t, "%s", fraction > 0 ? fmt_percent(c, fraction) : "-");
+	table_add(t, "%s", how ? work_how_word[how] : "-");
+}
+
 static void names_rows(const struct view *v, struct table *t, const struct insight_row *row,
 		       size_t n, uint64_t sum, bool classes)
 {
@@ -89,6 +104,8 @@ static void names_rows(const struct view *v, struct table *t, const struct insig
 		table_add_time(t, row[i].total_ns / row[i].count, avg, 2);
 		table_add_time(t, row[i].max_ns, max, 2);
 		table_add(t, "%s", fmt_percent(c, ratio(row[i].total_ns, sum)));
+		if (classes)
+			roof_cells(v, t, row[i].name);
 	}
 }
 
@@ -103,6 +120,9 @@ static void names_table(const struct view *v, const char *title, const struct in
 		{ "avg", 0, 1 },
 		{ "max", 0, 3 },
 		{ "%", 0, 0 },
+		{ "limit", COL_LEFT, 5 },
+		{ "% of roof", 0, 6 },
+		{ "how", COL_LEFT, 7 },
 	};
 	size_t show = v->out.all || n <= fold + 1 ? n : fold;
 	uint64_t sum = 0, rest = 0;
@@ -116,7 +136,7 @@ static void names_table(const struct view *v, const char *title, const struct in
 		out_line(&v->out, OUT_PLAIN, "  %s: none in this trace.\n", title);
 		return;
 	}
-	table_init(&t, col, sizeof(col) / sizeof(col[0]));
+	table_init(&t, col, sizeof(col) / sizeof(col[0]) - (classes ? 0 : ROOF_CELLS));
 	names_rows(v, &t, row, show, sum, classes);
 	table_print(&t, &v->out, 2);
 	table_fini(&t);

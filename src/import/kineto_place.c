@@ -256,9 +256,10 @@ int kineto_place_finish(struct kineto *k)
 		if (!l->name && l->stream != TRACE_NO_STREAM)
 			l->name = meta_name(k, (struct meta){ .pid = pid, .tid = l->stream });
 	}
+	/* Who sees one device only calls it 0, whatever its work is numbered by. */
 	for (size_t i = k->first_device; i < t->devices; i++)
 		for (size_t j = 0; j < k->devices; j++)
-			if (t->device[i].device == k->device[j].device) {
+			if (t->device[i].device == k->device[j].device || k->devices == 1) {
 				t->device[i].name = k->device[j].name;
 				t->device[i].sms = k->device[j].sms;
 				t->device[i].memory_bytes = k->device[j].memory_bytes;

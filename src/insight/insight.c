@@ -22,6 +22,7 @@ static const struct {
 	{ NULL, insight_ops, insight_ops_end },
 	{ NULL, insight_tables, insight_tables_end },
 	{ NULL, insight_work, insight_work_end },
+	{ NULL, insight_roofs, insight_roofs_end },
 	{ NULL, insight_waits, insight_waits_end },
 	{ insight_memory_begin, insight_memory, insight_memory_end },
 	{ NULL, insight_compiles, NULL },
@@ -153,6 +154,13 @@ static void state_free(struct insight_state *x)
 	map_fini(&x->work.reason);
 	map_fini(&x->work.named);
 	map_fini(&x->work.row);
+	map_fini(&x->roofs.launch);
+	map_fini(&x->roofs.place);
+	map_fini(&x->roofs.of);
+	map_fini(&x->roofs.row);
+	map_fini(&x->roofs.op);
+	map_fini(&x->roofs.seen);
+	map_fini(&x->roofs.before);
 	for (size_t i = 0; i < SHARES; i++)
 		free(x->share[i].v);
 	free(x->carry);
@@ -184,6 +192,7 @@ void insight_free(struct insight *in)
 	free(in->own_op);
 	free(in->through);
 	free(in->work.row);
+	roofs_fini(&in->roofs);
 	names_free(in->names);
 	free(in->link);
 	free(in->device);

@@ -12,6 +12,7 @@
 #include "base/sketch.h"
 #include "insight/breakdown.h"
 #include "insight/class.h"
+#include "insight/roof.h"
 #include "model/trace.h"
 
 #define NO_EVENT UINT32_MAX
@@ -239,6 +240,7 @@ struct insight {
 	size_t memories;
 	struct insight_table roll[ROLLS];
 	struct insight_host_table on_host[HOST_ROLLS];
+	struct roofs roofs;             /* of kernels: roof.h */
 	struct insight_work_table work; /* empty where there are no ops, modules or ranges */
 	struct insight_compile *compile;
 	size_t compiles;

@@ -126,8 +126,7 @@ static struct insight_host_row *row_of(struct insight *in, enum insight_host_by 
 	return &tab->row[tab->rows++];
 }
 
-/* NULL: no formula, or no memory. */
-static const struct op_work *work_of(struct insight *in, const struct event *e)
+const struct op_work *insight_op_work(struct insight *in, const struct event *e)
 {
 	struct state_ops *b = &in->x->ops;
 	uint64_t key = (uint64_t)e->name << 32 | trace_op_shapes(e);
@@ -173,7 +172,7 @@ static int add_op(struct insight *in, uint32_t i)
 	const struct event *e = &in->t->event[i];
 	uint32_t around = op_around(in, i), module;
 	bool inside = around && b->has_work[around - 1];
-	const struct op_work *w = inside ? NULL : work_of(in, e);
+	const struct op_work *w = inside ? NULL : insight_op_work(in, e);
 	struct insight_host_row *r;
 
 	b->has_work[i] = inside || w;

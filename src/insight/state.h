@@ -72,6 +72,17 @@ struct state_work {
 	size_t cap;
 };
 
+struct state_roofs {
+	struct map launch; /* kernel's name and geometry */
+	struct map place;  /* that and the device */
+	struct map of;     /* operator's name and shapes */
+	struct map row;    /* place and of: place + 1 */
+	struct map op;     /* of and the file: place + 1 */
+	struct map seen;   /* operators of this stretch that were counted, */
+	struct map before; /* and of the one before */
+	size_t row_cap, op_cap;
+};
+
 struct state_shares {
 	struct wait_share *v; /* owned */
 	size_t n, cap;
@@ -89,6 +100,7 @@ struct insight_state {
 	struct state_table table[ROLLS];
 	struct state_ops ops;
 	struct state_work work;
+	struct state_roofs roofs;
 	struct state_shares share[SHARES];
 	struct event *carry; /* owned: of earlier stretches, for the next */
 	size_t carries, carry_cap;
@@ -121,10 +133,14 @@ int insight_steps(struct insight *in);
 int insight_steps_end(struct insight *in);
 int insight_ops(struct insight *in); /* op.c */
 int insight_ops_end(struct insight *in);
+/* Of an operator by its shapes; NULL: none, no formula, or no memory. Until the next call. */
+const struct op_work *insight_op_work(struct insight *in, const struct event *e);
 int insight_tables(struct insight *in); /* table.c */
 int insight_tables_end(struct insight *in);
 int insight_work(struct insight *in); /* work.c */
 int insight_work_end(struct insight *in);
+int insight_roofs(struct insight *in); /* roof.c */
+int insight_roofs_end(struct insight *in);
 int insight_waits(struct insight *in); /* collective.c */
 int insight_waits_end(struct insight *in);
 int insight_memory_begin(struct insight *in); /* memory.c: looks at the readings that are there */

@@ -141,7 +141,7 @@ static int add_bytes(uint64_t *bytes, const struct op_tensor *t, uint32_t n)
 static void widen(struct op_tensor *to, const struct op_tensor *t)
 {
 	uint32_t dims = t->dims > to->dims ? t->dims : to->dims;
-	struct op_tensor w = { .dims = dims, .type = to->type, .is = true };
+	struct op_tensor w = { .dims = dims, .type = to->type, .is = to->is };
 
 	for (uint32_t i = 1; i <= dims; i++) {
 		uint64_t a = i <= to->dims ? to->size[to->dims - i] : 1;
@@ -152,7 +152,7 @@ static void widen(struct op_tensor *to, const struct op_tensor *t)
 	*to = w;
 }
 
-/* The result, where the text does not say it. `fits`: flops_of() took the shapes. */
+/* The result, where the text does not say it: of a product whose sizes fit. */
 static bool result_of(struct op_tensor *y, const struct op_shapes *s, const struct rule *r)
 {
 	const struct op_tensor *a = &s->in[r->form <= MV ? r->n : 0];
@@ -326,6 +326,8 @@ static int elements(uint64_t *flops, const struct op_tensor *t, uint32_t n, uint
 
 static int flops_of(uint64_t *flops, const struct op_shapes *s, const struct rule *r)
 {
+	struct op_tensor y;
+
 	switch (r->form) {
 	case MM:
 		return matrices(flops, s, r->n, 2);
@@ -341,9 +343,11 @@ static int flops_of(uint64_t *flops, const struct op_shapes *s, const struct rul
 		return attention(flops, s, 0, 1, 1);
 	case SDPA_BACK:
 		return attention(flops, s, 1, 3, 2);
-	case EACH: /* without results, as the first argument, which most have the shape of */
-		return s->outs ? elements(flops, s->out, s->outs, r->n)
-			       : elements(flops, s->in, s->ins, r->n);
+	case EACH:
+		if (s->outs || !s->ins)
+			return elements(flops, s->out, s->outs, r->n);
+		result_of(&y, s, r);
+		return elements(flops, &y, 1, r->n);
 	case REDUCE:
 		return elements(flops, s->in, s->ins, r->n);
 	case MOVE:

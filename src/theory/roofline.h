@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * roofline.h - what limits a kernel, and how far it is from that limit. Pure.
+ *
+ * A kernel cannot be faster than its operations at the device's peak, than its bytes at the
+ * memory's, nor, where that is known, than what goes through the L2 cache at its rate. The
+ * longest of these times is the roof. Who comes near it is limited by it; who does not waits for
+ * something else: for the launch, if the least time of any kernel is longer than the roof's and
+ * the two explain it, else for the latency of its own instructions.
+ */
+#ifndef AON_ROOFLINE_H
+#define AON_ROOFLINE_H
+
+#include "theory/gpu.h"
+
+enum roof_limit {
+	ROOF_UNKNOWN,
+	ROOF_COMPUTE,
+	ROOF_MEMORY,
+	ROOF_CACHE,
+	ROOF_LATENCY,
+	ROOF_LAUNCH,
+	ROOF_LIMITS,
+};
+
+extern const char *const roof_limit_word[ROOF_LIMITS];
+
+/* Where the work of a kernel is known from. */
+enum work_how { WORK_NONE, WORK_SHAPES, WORK_NAME, WORK_SOURCE, WORK_COUNTER, WORK_HOWS };
+
+extern const char *const work_how_word[WORK_HOWS];
+
+/* Of one call. */
+struct roof_work {
+	enum work_how how;
+	enum gpu_type type;
+	bool tensor;     /* on tensor cores */
+	double flops;    /* 0: none */
+	double bytes;    /* from and to memory, each once; 0: not known */
+	double l2_bytes; /* through the L2 cache; 0: not known */
+};
+
+struct roof {
+	enum roof_limit limit;
+	double compute, memory, cache; /* shares of the peaks that it reached; 0: none, not known */
+	double fraction;               /* the roof's time of its own; 0: not known */
+	double least_ns;               /* the roof's time */
+	double peak_flops;             /* that `compute` is a share of; 0: not known */
+};
+
+/* Below it of every peak, it is the peaks that a kernel does not wait for: Nsight Compute's rule
+ * SOLBottleneck. */
+#define ROOF_NEAR 0.6
+
+/* From the shares alone, as hardware counters say them. */
+enum roof_limit roof_limit(double compute, double memory, double cache);
+
+/* The device's peak for such work, FLOP/s; 0: none, or g is NULL. */
+double roof_peak(const struct gpu *g, enum gpu_type type, bool tensor);
+
+/* g may be NULL: then nothing is known. 0; -EINVAL: a time or work that is not a number above 0. */
+int roof_of(struct roof *out, const struct gpu *g, const struct roof_work *w, double ns);
+
+#endif /* AON_ROOFLINE_H */
