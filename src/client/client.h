@@ -21,11 +21,8 @@
 
 #include "abi/gate.h"
 #include "abi/msg.h"
-#include "pool/emit.h"
+#include "client/inline.h"
 
-#define AON_TLS __thread __attribute__((tls_model("initial-exec")))
-
-extern AON_TLS struct aon_thread *aon_self;
 extern const struct aon_thread aon_unattached, aon_dead; /* const: shared by all threads */
 
 enum client_state {

@@ -35,19 +35,7 @@ const struct aon_thread aon_unattached = { .busy = AON_UNATTACHED };
 const struct aon_thread aon_dead = { .busy = AON_DEAD };
 
 /* The cast drops const: nobody stores through a pointer whose busy word is not AON_IDLE. */
-AON_TLS struct aon_thread *aon_self = (struct aon_thread *)(uintptr_t)&aon_unattached;
-
-static inline void fence(void)
-{
-	atomic_signal_fence(memory_order_seq_cst);
-}
-
-static inline void set_busy(struct aon_thread *t, uint32_t v)
-{
-	fence();
-	atomic_store_explicit(&t->busy, v, memory_order_relaxed);
-	fence();
-}
+AON_API AON_TLS struct aon_thread *aon_self = (struct aon_thread *)(uintptr_t)&aon_unattached;
 
 static void lose_many(struct aon_thread *t, enum aon_loss why, uint64_t n)
 {
@@ -133,7 +121,7 @@ static inline bool skipped(struct aon_thread *t)
 		return false;
 	t->skip--;
 	aon_lose(&aon_client.seg, t->tid, AON_LOSS_POOL_FULL, 1);
-	set_busy(t, AON_IDLE);
+	aon_set_busy(t, AON_IDLE);
 	return true;
 }
 
@@ -157,25 +145,6 @@ static __attribute__((cold, noinline)) void emit_odd(uint32_t kind, uint32_t nam
 		aon_emit_(kind, name, x, a, b);
 }
 
-/* All but the stamp: no register is kept for these across it. */
-static inline void fill_host(union aon_rec *p, uint32_t kind, uint32_t name, uint32_t x, uint64_t a,
-			     uint64_t b)
-{
-	p->half[1] = kind;
-	p->half[2] = name;
-	p->half[3] = x;
-	p->word[2] = a;
-	p->word[3] = b;
-	/* aond's core has read these lines last: ask for the ones to come before they are needed. */
-	__builtin_prefetch(p + 8, 1);
-}
-
-static inline void stamp_host(struct aon_thread *t, union aon_rec *p, uint32_t tsc)
-{
-	p->half[0] = tsc;
-	aon_commit(t, p, 1);
-}
-
 static __attribute__((cold, noinline)) void emit_refill(uint32_t kind, uint32_t name, uint32_t x,
 							uint64_t a, uint64_t b)
 {
@@ -192,10 +161,10 @@ static __attribute__((cold, noinline)) void emit_refill(uint32_t kind, uint32_t 
 	d = detour_begin();
 	tsc = aon_tsc();
 	if (refill(t, tsc, 1)) {
-		fill_host(t->p, kind, name, x, a, b);
-		stamp_host(t, t->p, (uint32_t)tsc);
+		aon_fill(t->p, kind, name, x, a, b);
+		aon_stamp(t, t->p, (uint32_t)tsc);
 	}
-	set_busy(t, AON_IDLE);
+	aon_set_busy(t, AON_IDLE);
 	detour_end(d);
 }
 
@@ -217,20 +186,20 @@ AON_API void aon_emit_(uint32_t kind, uint32_t name, uint32_t x, uint64_t a, uin
 		emit_odd(kind, name, x, a, b);
 		return;
 	}
-	set_busy(t, AON_EMITTING);
+	aon_set_busy(t, AON_EMITTING);
 	p = t->p;
 	if (aon_unlikely(p == t->end)) {
 		emit_refill(kind, name, x, a, b);
 		return;
 	}
-	fill_host(p, kind, name, x, a, b);
+	aon_fill(p, kind, name, x, a, b);
 	lo = aon_tsc_split(&hi);
 	if (aon_unlikely(hi != t->tsc_hi)) {
 		emit_stale();
 		return;
 	}
-	stamp_host(t, p, lo);
-	set_busy(t, AON_IDLE);
+	aon_stamp(t, p, lo);
+	aon_set_busy(t, AON_IDLE);
 }
 
 AON_API uint64_t aon_range_start_(uint32_t name)
@@ -305,7 +274,7 @@ static __attribute__((cold, noinline)) void act_refill(const struct aon_act *a, 
 	d = detour_begin();
 	if (refill(t, aon_tsc(), ext ? 2 : 1))
 		act_fill(t, a, ext);
-	set_busy(t, AON_IDLE);
+	aon_set_busy(t, AON_IDLE);
 	detour_end(d);
 }
 
@@ -318,11 +287,11 @@ AON_API void aon_act_emit(const struct aon_act *a)
 		act_odd(a);
 		return;
 	}
-	set_busy(t, AON_EMITTING);
+	aon_set_busy(t, AON_EMITTING);
 	if (aon_unlikely(t->end - t->p < (ptrdiff_t)(ext ? 2 : 1))) {
 		act_refill(a, ext);
 		return;
 	}
 	act_fill(t, a, ext);
-	set_busy(t, AON_IDLE);
+	aon_set_busy(t, AON_IDLE);
 }
