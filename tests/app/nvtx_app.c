@@ -2,7 +2,8 @@
 /*
  * nvtx_app - a stranger's program with the public NVTX 3 header, which knows nothing of aon.
  *
- *	nvtx_app calls | threads N PAIRS | fork CHILDREN PAIRS | dynamic N | both N | ids N
+ *	nvtx_app calls | threads N PAIRS | fork CHILDREN PAIRS | dynamic N | both N | ids N | texts |
+ *	         mixed | signals PAIRS
  *
  * Tells in a line of JSON what it did: {"faults": wrong return values, "injected": 0 or 1}.
  */
@@ -10,10 +11,13 @@
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtSync.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -220,6 +224,106 @@ static void dynamic(int n)
 	}
 }
 
+static void pair(const char *text)
+{
+	nvtxRangePushA(text);
+	nvtxRangePop();
+}
+
+/*
+ * Texts of every length, each at its own address, told twice and then changed: at the end, one
+ * character less, one more. And texts whose end is the end of all memory.
+ */
+static void texts(int max)
+{
+	static char room[128][256];
+	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	for (int len = 2; len < max && len < 128; len++) {
+		char *text = room[len];
+
+		memset(text, 'a', (size_t)len);
+		pair(text);
+		pair(text);
+		text[len - 1] = 'b';
+		pair(text);
+		text[len - 1] = 0;
+		pair(text);
+		memset(text, 'a', (size_t)len + 1);
+		pair(text);
+	}
+	if (page == MAP_FAILED || mprotect(page + 4096, 4096, PROT_NONE))
+		exit(1);
+	for (size_t len = 1; len < 40; len++) {
+		char *text = page + 4095 - len;
+
+		memset(text, 'e', len);
+		pair(text);
+		pair(text);
+	}
+}
+
+/* Levels go by domain, whichever way domains are mixed, and however many there are. */
+static void mixed(void)
+{
+	enum { MANY = 24 };
+	nvtxDomainHandle_t d[MANY], lib = nvtxDomainCreateA("lib");
+	nvtxEventAttributes_t e = event("x"), r = registered(nvtxDomainRegisterStringA(lib, "r"));
+	char name[16];
+
+	CHECK(nvtxRangePushA("x") == 0);
+	CHECK(nvtxRangePushA("x") == 1);
+	CHECK(nvtxDomainRangePushEx(lib, &r) == 0);
+	CHECK(nvtxRangePushA("x") == 2);
+	CHECK(nvtxDomainRangePushEx(lib, &r) == 1);
+	CHECK(nvtxRangePop() == 2);
+	CHECK(nvtxDomainRangePop(lib) == 1);
+	CHECK(nvtxDomainRangePop(lib) == 0);
+	CHECK(nvtxDomainRangePop(lib) < 0);
+	CHECK(nvtxRangePop() == 1);
+	CHECK(nvtxRangePop() == 0);
+	CHECK(nvtxRangePop() < 0);
+	CHECK(nvtxDomainRangePushEx(lib, &r) == 0); /* alone again */
+	CHECK(nvtxDomainRangePushEx(lib, &r) == 1);
+	CHECK(nvtxRangePop() < 0);
+	CHECK(nvtxDomainRangePop(lib) == 1);
+	CHECK(nvtxDomainRangePop(lib) == 0);
+	CHECK(nvtxDomainRangePop(lib) < 0);
+	for (int i = 0; i < MANY; i++) {
+		snprintf(name, sizeof(name), "d%d", i);
+		d[i] = nvtxDomainCreateA(name);
+		CHECK(nvtxDomainRangePushEx(d[i], &e) == 0 || i >= 14);
+	}
+	for (int i = MANY - 1; i >= 0; i--)
+		CHECK(nvtxDomainRangePop(d[i]) == 0 || i >= 14);
+	CHECK(nvtxRangePushA("x") == 0);
+	CHECK(nvtxRangePop() == 0);
+}
+
+static volatile sig_atomic_t handled;
+
+static void on_timer(int sig)
+{
+	(void)sig;
+	nvtxMarkA("in a handler");
+	handled++;
+}
+
+/* A handler that marks, in the middle of pushes and pops. */
+static void signals(long n)
+{
+	struct itimerval every = { { 0, 100 }, { 0, 100 } }, none = { { 0, 0 }, { 0, 0 } };
+	struct sigaction act = { .sa_handler = on_timer, .sa_flags = SA_RESTART };
+
+	pairs((void *)1L);
+	nvtxMarkA("in a handler"); /* the text is known from here on */
+	sigaction(SIGALRM, &act, NULL);
+	setitimer(ITIMER_REAL, &every, NULL);
+	pairs((void *)n);
+	setitimer(ITIMER_REAL, &none, NULL);
+	fprintf(stderr, "%d handled\n", (int)handled);
+}
+
 /* What nvtx_other.c counts: 7 calls a turn, and 3. */
 static void both(int n)
 {
@@ -305,6 +409,12 @@ int main(int argc, char *argv[])
 		forks(n, count);
 	} else if (!strcmp(how, "dynamic")) {
 		dynamic(n);
+	} else if (!strcmp(how, "texts")) {
+		texts(120);
+	} else if (!strcmp(how, "mixed")) {
+		mixed();
+	} else if (!strcmp(how, "signals")) {
+		signals(n);
 	} else if (!strcmp(how, "both")) {
 		both(n);
 	} else if (!strcmp(how, "ids")) {

@@ -103,6 +103,36 @@ def load(place):
     ok(rows == {("span", "started"): 1000}, "ranges by id, ended in another order", rows)
 
 
+def texts(place):
+    rep, rows, _ = record(place, APP, "texts")
+    want = {}
+    for n in range(2, 120):
+        for name, count in (("a" * n, 2), ("a" * (n - 1) + "b", 1), ("a" * (n - 1), 1), ("a" * (n + 1), 1)):
+            want["range", name] = want.get(("range", name), 0) + count
+    want.update({("range", "e" * n): 2 for n in range(1, 40)})
+    ok(rows == want, "texts of 1 to 120 characters, changed in place, and at the end of memory: by name",
+       f"missing {sorted(set(want.items()) - set(rows.items()))[:5]}\n"
+       f"more {sorted(set(rows.items()) - set(want.items()))[:5]}")
+    exact(rep, "texts")
+
+
+def mixed(place):
+    rep, rows, _ = record(place, APP, "mixed")
+    want = {("range", "x"): 4, ("range", "lib: r"): 4, **{("range", f"d{i}: x"): 1 for i in range(24)}}
+    ok(rows == want, "25 domains on one thread: levels by domain, each range closed", rows)
+    exact(rep, "25 domains")
+
+
+def signals(place):
+    pairs = 100000  # more than the pool holds: what it has no room for is counted, too
+    rep, rows, r = record(place, APP, "signals", pairs)
+    handled = int(r.stderr.decode().split(" handled")[0].split()[-1])
+    a = rep["accounting"]
+    ok(handled and a["emitted"] == 4 * (pairs + 1) + handled + 1 and a["emitted"] == a["stored"] + a["lost"] and
+       not a["lost_by"]["invalid"] and not a["lost_by"]["unknown"],
+       f"{handled} signals in the middle of pushes: every record is whole, and stored or counted", a)
+
+
 def chained(place):
     out = place.path / "other.json"
     env = {"NVTX_INJECTION64_PATH": OTHER, "NVTX_OTHER_OUT": out}
@@ -262,6 +292,9 @@ def torch(place):
 with Place() as p:
     calls(p)
     load(p)
+    texts(p)
+    mixed(p)
+    signals(p)
     chained(p)
     alone(p)
     guest(p)

@@ -4,7 +4,7 @@
  * injection, if there is one. Theirs is outside of ours: what it takes is not in our ranges.
  *
  *	NVTX                  record
- *	push, pop             PUSH (x: category), POP (x: later ones that stay open)
+ *	push, pop             push.c
  *	start, end            START (x: category), END
  *	mark                  MARK (x: category, a: payload, b: its enum nvtx_payload)
  *	payload of a range    COUNTER of the range's name
@@ -38,24 +38,6 @@
 
 static _Atomic(uint64_t) range_ids;
 
-/*
- * What a thread has pushed. Levels are NVTX's answer to push and pop, by domain; a domain beyond
- * these has none. Domains may overlap, so the latest pushes know theirs. Small, of the loader's
- * static room: a thread-local that needs no call.
- */
-#define LEVELS 16u
-#define ORDER  16u
-
-struct stack {
-	uint16_t level[LEVELS];
-	uint16_t depth;
-	uint8_t order[ORDER]; /* domain of the push at depth % ORDER */
-};
-
-_Static_assert(NVTX_DOMAINS <= UINT8_MAX, "a domain fits its place in order[]");
-
-static __thread __attribute__((tls_model("initial-exec"))) struct stack stack;
-
 static inline struct nvtx_string A(const char *ascii) {
 	return (struct nvtx_string){ ascii, NULL };
 }
@@ -85,21 +67,6 @@ static const struct nvtx_event *event_for_them(const struct nvtx_event *e, struc
 
 /* --- recording --- */
 
-static inline bool likely_wants(uint32_t bits)
-{
-	return __builtin_expect(aon_wants(bits), 1);
-}
-
-static inline uint32_t category_of(const struct nvtx_event *e)
-{
-	return e && e->size >= sizeof(*e) ? e->category : 0;
-}
-
-static inline int32_t payload_of(const struct nvtx_event *e)
-{
-	return e && e->size >= sizeof(*e) ? e->payload_type : NVTX_NO_PAYLOAD;
-}
-
 static void count_f(uint32_t name, double v)
 {
 	uint64_t bits;
@@ -108,7 +75,7 @@ static void count_f(uint32_t name, double v)
 	aon_emit_(AON_COUNT_F_, name, 0, bits, 0);
 }
 
-static __attribute__((noinline)) void count_payload(uint32_t name, const struct nvtx_event *e)
+void nvtx_count_payload(uint32_t name, const struct nvtx_event *e)
 {
 	if (!aon_wants(AON_WANT_COUNTER))
 		return;
@@ -124,62 +91,6 @@ static __attribute__((noinline)) void count_payload(uint32_t name, const struct 
 		count_f(name, (double)e->payload.u64);
 	else if (e->payload_type == NVTX_U64 || e->payload_type == NVTX_I64)
 		aon_counter_id(name, e->payload.i64);
-}
-
-static inline int enter(uint32_t domain)
-{
-	stack.order[stack.depth++ % ORDER] = (uint8_t)domain;
-	return domain < LEVELS ? stack.level[domain]++ : NVTX_NO_LEVEL;
-}
-
-static inline int push_text(struct nvtx_string s)
-{
-	if (likely_wants(AON_WANT_RANGE))
-		aon_emit_(AON_PUSH_, nvtx_name(0, s), 0, 0, 0);
-	return enter(0);
-}
-
-static inline int push_event(uint32_t domain, const struct nvtx_event *e)
-{
-	if (likely_wants(AON_WANT_RANGE)) {
-		uint32_t name = nvtx_event_name(domain, e);
-
-		aon_emit_(AON_PUSH_, name, category_of(e), 0, 0);
-		if (payload_of(e))
-			count_payload(name, e);
-	}
-	return enter(domain);
-}
-
-/* Takes the domain's last push out; returns how many later ones stay. Too far down: 0. */
-static __attribute__((noinline)) uint32_t take_below(uint32_t domain)
-{
-	uint32_t known = stack.depth < ORDER ? stack.depth : ORDER, above = 0;
-
-	while (above < known && stack.order[(stack.depth - 1u - above) % ORDER] != domain)
-		above++;
-	if (above == known)
-		above = 0;
-	for (uint32_t i = stack.depth - 1u - above; above && i != stack.depth - 1u; i++)
-		stack.order[i % ORDER] = stack.order[(i + 1) % ORDER];
-	stack.depth -= stack.depth != 0;
-	return above;
-}
-
-/* A pop without a push ends nothing. */
-static inline int leave(uint32_t domain)
-{
-	uint32_t above = 0;
-
-	if (domain < LEVELS && !stack.level[domain])
-		return -1;
-	if (__builtin_expect(stack.order[(stack.depth - 1u) % ORDER] == domain, 1))
-		stack.depth--;
-	else
-		above = take_below(domain);
-	if (likely_wants(AON_WANT_RANGE))
-		aon_emit_(AON_POP_, 0, above, 0, 0);
-	return domain < LEVELS ? --stack.level[domain] : NVTX_NO_LEVEL;
 }
 
 /* `theirs`: the id that the other injection gave, or 0. Returns the one for the app. */
@@ -208,7 +119,7 @@ static uint64_t start_event(uint64_t theirs, uint32_t domain, const struct nvtx_
 	name = nvtx_event_name(domain, e);
 	theirs = start(theirs, name, category_of(e));
 	if (payload_of(e))
-		count_payload(name, e);
+		nvtx_count_payload(name, e);
 	return theirs;
 }
 
@@ -327,42 +238,31 @@ static void end(uint64_t id)
 static int push_ex(const struct nvtx_event *e)
 {
 	struct nvtx_event copy;
-	int at;
+	int theirs = THEIRS(push_ex) ? THEIRS(push_ex)(event_for_them(e, &copy)) : 0;
+	int ours = nvtx_push_event(NULL, e);
 
-	if (!THEIRS(push_ex))
-		return push_event(0, e);
-	at = THEIRS(push_ex)(event_for_them(e, &copy));
-	push_event(0, e);
-	return at;
+	return THEIRS(push_ex) ? theirs : ours;
 }
 
 static int push_a(const char *text)
 {
-	int at;
+	int theirs = THEIRS(push_a) ? THEIRS(push_a)(text) : 0, ours = nvtx_push(A(text));
 
-	if (!THEIRS(push_a))
-		return push_text(A(text));
-	at = THEIRS(push_a)(text);
-	push_text(A(text));
-	return at;
+	return THEIRS(push_a) ? theirs : ours;
 }
 
 static int push_w(const wchar_t *text)
 {
-	int at;
+	int theirs = THEIRS(push_w) ? THEIRS(push_w)(text) : 0, ours = nvtx_push(W(text));
 
-	if (!THEIRS(push_w))
-		return push_text(W(text));
-	at = THEIRS(push_w)(text);
-	push_text(W(text));
-	return at;
+	return THEIRS(push_w) ? theirs : ours;
 }
 
 static int pop(void)
 {
-	int at = leave(0);
+	int ours = nvtx_pop(NULL);
 
-	return THEIRS(pop) ? THEIRS(pop)() : at;
+	return THEIRS(pop) ? THEIRS(pop)() : ours;
 }
 
 static void category_a(uint32_t category, const char *name)
@@ -422,20 +322,19 @@ static void domain_end(void *domain, uint64_t id)
 static int domain_push(void *domain, const struct nvtx_event *e)
 {
 	struct nvtx_event copy;
-	int at;
+	int theirs = 0, ours;
 
-	if (!THEIRS(domain_push))
-		return push_event(nvtx_domain(domain), e);
-	at = THEIRS(domain_push)(for_them(domain), event_for_them(e, &copy));
-	push_event(nvtx_domain(domain), e);
-	return at;
+	if (THEIRS(domain_push))
+		theirs = THEIRS(domain_push)(for_them(domain), event_for_them(e, &copy));
+	ours = nvtx_push_event(domain, e);
+	return THEIRS(domain_push) ? theirs : ours;
 }
 
 static int domain_pop(void *domain)
 {
-	int at = leave(nvtx_domain(domain));
+	int ours = nvtx_pop(domain);
 
-	return THEIRS(domain_pop) ? THEIRS(domain_pop)(for_them(domain)) : at;
+	return THEIRS(domain_pop) ? THEIRS(domain_pop)(for_them(domain)) : ours;
 }
 
 static void domain_category_a(void *domain, uint32_t category, const char *name)

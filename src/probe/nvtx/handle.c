@@ -6,29 +6,19 @@
  * A token of ours is the address of its own slot. When a table is full the app gets the other
  * injection's handle or NULL: NVTX's default domain, and the name "(other)".
  */
-#include "probe/nvtx/nvtx.h"
+#include "probe/nvtx/name.h"
 
 #include <string.h>
 
 #include <aon/aon.h>
 
 #define PREFIX_MAX 120u
-#define STRINGS    (1u << 15)
-#define HANDLES    (1u << 8) /* of domains: several may have one name */
-#define PROBES     32u
-#define SEEN       512u
-#define SEEN_TEXT  104u
-#define SEEN_READY 2u
-
-struct slot {
-	_Atomic(uintptr_t) key;  /* 0: free */
-	_Atomic(uint32_t) value; /* written before the app gets the handle */
-};
+#define PAGE       4096u
 
 struct table {
 	struct slot *slot;
 	uint32_t count; /* a power of two */
-	_Atomic(uint32_t) next;
+	_Atomic(uint32_t) *next;
 };
 
 struct domain {
@@ -38,31 +28,13 @@ struct domain {
 	char prefix[PREFIX_MAX];
 };
 
-/*
- * A text at an address that was asked for before: to compare with a copy is half the work of
- * looking a name up. First come, first served, and never changed: an address whose text has
- * changed is looked up.
- */
-struct seen {
-	_Atomic(uint32_t) state; /* B: SEEN_READY is stored after the rest, loaded before it */
-	uint32_t id, domain;
-	const char *at;
-	char text[SEEN_TEXT];
-};
-
-static struct seen seen[SEEN];
-static struct slot string_slot[STRINGS], domain_slot[HANDLES];
-static struct table strings = { .slot = string_slot, .count = STRINGS };
-static struct table handles = { .slot = domain_slot, .count = HANDLES };
+struct seen nvtx_seen[SEEN];
+struct slot nvtx_string_slot[STRINGS], nvtx_domain_slot[HANDLES];
+static _Atomic(uint32_t) string_next, domain_next;
+static const struct table strings = { nvtx_string_slot, STRINGS, &string_next };
+static const struct table handles = { nvtx_domain_slot, HANDLES, &domain_next };
 static struct domain domains[NVTX_DOMAINS];
 static _Atomic(uint32_t) domain_count = 1; /* 0 is the default one */
-
-static struct slot *own_slot(const struct table *t, const void *handle)
-{
-	uintptr_t off = (uintptr_t)handle - (uintptr_t)t->slot;
-
-	return off < t->count * sizeof(*t->slot) ? &t->slot[off / sizeof(*t->slot)] : NULL;
-}
 
 static struct slot *probe(const struct table *t, uintptr_t at, uint32_t i)
 {
@@ -74,10 +46,10 @@ static uintptr_t hash(uintptr_t key)
 	return (key * 0x9e3779b97f4a7c15u) >> 40;
 }
 
-static void *table_put(struct table *t, void *theirs, uint32_t value)
+static void *table_put(const struct table *t, void *theirs, uint32_t value)
 {
 	uintptr_t at = theirs ? hash((uintptr_t)theirs)
-			      : atomic_fetch_add_explicit(&t->next, 1, memory_order_relaxed);
+			      : atomic_fetch_add_explicit(t->next, 1, memory_order_relaxed);
 
 	for (uint32_t i = 0; i < PROBES; i++) {
 		struct slot *s = probe(t, at, i);
@@ -95,35 +67,33 @@ static void *table_put(struct table *t, void *theirs, uint32_t value)
 }
 
 /* 0 for what is not in the table. The app orders its own use of a handle after its making. */
-static inline uint32_t table_get(const struct table *t, const void *handle)
+static uint32_t table_get(const struct table *t, const void *handle)
 {
-	struct slot *s = own_slot(t, handle);
-	uintptr_t at, key;
+	struct slot *s = own_slot(t->slot, t->count, handle);
+	uintptr_t at = hash((uintptr_t)handle), key;
 
-	if (__builtin_expect(s != NULL, 1))
-		return atomic_load_explicit(&s->value, memory_order_relaxed);
-	if (!handle)
-		return 0;
-	at = hash((uintptr_t)handle);
-	for (uint32_t i = 0; i < PROBES; i++) {
+	if (s)
+		return value_of(s);
+	for (uint32_t i = 0; handle && i < PROBES; i++) {
 		s = probe(t, at, i);
 		key = atomic_load_explicit(&s->key, memory_order_relaxed);
 		if (key == (uintptr_t)handle)
-			return atomic_load_explicit(&s->value, memory_order_relaxed);
+			return value_of(s);
 		if (!key)
 			break;
 	}
 	return 0;
 }
 
-bool nvtx_is_ours(const void *handle)
+uint32_t nvtx_domain(const void *handle)
 {
-	return own_slot(&strings, handle) || own_slot(&handles, handle);
+	return table_get(&handles, handle);
 }
 
-uint32_t nvtx_domain(void *handle)
+bool nvtx_is_ours(const void *handle)
 {
-	return handle ? table_get(&handles, handle) : 0;
+	return own_slot(nvtx_string_slot, STRINGS, handle) ||
+	       own_slot(nvtx_domain_slot, HANDLES, handle);
 }
 
 /* One character as UTF-8; returns its bytes. What is none becomes U+FFFD. */
@@ -186,35 +156,39 @@ static __attribute__((noinline)) uint32_t composed(uint32_t domain, struct nvtx_
 	return aon_name(text);
 }
 
-static __attribute__((noinline)) uint32_t look_up(struct seen *c, uint32_t domain,
-						  struct nvtx_string s)
+static void remember(uint32_t domain, const char *text, uint32_t id)
 {
-	uint32_t id, free = 0;
+	struct seen *c = seen_slot(domain, text);
+	size_t word = sizeof(c->word[0]), room = PAGE - (uintptr_t)text % PAGE;
+	size_t bytes = strnlen(text, sizeof(c->word)) + 1, last = (bytes - 1) / word;
+	uint32_t free = 0;
 
-	if (!s.ascii && !s.wide)
-		s.ascii = "(no name)";
-	id = domain || s.wide ? composed(domain, s) : aon_name(s.ascii);
-	if (id && s.ascii && strnlen(s.ascii, SEEN_TEXT) < SEEN_TEXT &&
-	    atomic_compare_exchange_strong_explicit(&c->state, &free, 1, memory_order_relaxed,
-						    memory_order_relaxed)) {
-		c->id = id;
-		c->domain = domain;
-		c->at = s.ascii;
-		nvtx_append(c->text, 0, SEEN_TEXT, s);
-		atomic_store_explicit(&c->state, SEEN_READY, memory_order_release); /* B */
-	}
-	return id;
+	if (bytes > sizeof(c->word) || (last + 1) * word > room ||
+	    !atomic_compare_exchange_strong_explicit(&c->taken, &free, 1, memory_order_relaxed,
+						     memory_order_relaxed))
+		return;
+	c->id = id;
+	c->tag = domain + 1;
+	c->last = (uint32_t)last;
+	memcpy(c->word, text, bytes);
+	memset(&c->mask, 0xff, last ? word : bytes);
+	memset(&c->mask_last, 0xff, bytes - last * word);
+	atomic_store_explicit(&c->at, text, memory_order_release); /* B */
 }
 
 uint32_t nvtx_name(uint32_t domain, struct nvtx_string s)
 {
-	struct seen *c = &seen[hash((uintptr_t)s.ascii + domain) % SEEN];
+	const struct seen *c = s.ascii ? seen_text(domain, s.ascii) : NULL;
+	uint32_t id;
 
-	if (s.ascii &&
-	    atomic_load_explicit(&c->state, memory_order_acquire) == SEEN_READY /* B */ &&
-	    c->at == s.ascii && c->domain == domain && !strcmp(s.ascii, c->text))
+	if (c)
 		return c->id;
-	return look_up(c, domain, s);
+	if (!s.ascii && !s.wide)
+		s.ascii = "(no name)";
+	id = domain || s.wide ? composed(domain, s) : aon_name(s.ascii);
+	if (id && s.ascii)
+		remember(domain, s.ascii, id);
+	return id;
 }
 
 uint32_t nvtx_event_name(uint32_t domain, const struct nvtx_event *e)

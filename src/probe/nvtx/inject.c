@@ -92,7 +92,8 @@ static void take(enum nvtx_call call, nvtx_fn **at, nvtx_fn *before, bool chaine
 	    known != theirs)
 		return;
 	/* Threads that call NVTX while it starts load it: they see nvtx_theirs[], too. */
-	__atomic_store_n(at, nvtx_ours[call], __ATOMIC_RELEASE);
+	__atomic_store_n(at, theirs || !nvtx_alone[call] ? nvtx_ours[call] : nvtx_alone[call],
+			 __ATOMIC_RELEASE);
 }
 
 static void say(bool asked, bool chained)

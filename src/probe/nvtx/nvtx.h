@@ -5,6 +5,8 @@
  *
  * inject.c  how NVTX finds us, and another injection through us
  * call.c    what happens in a call
+ * push.c    in a push or a pop, the most frequent ones
+ * name.h    the straight way to a name
  * handle.c  names, domains and registered strings
  */
 #ifndef AON_NVTX_H
@@ -72,6 +74,12 @@ _Static_assert(sizeof(struct nvtx_event) == 48, "NVTX's ABI");
 _Static_assert(offsetof(struct nvtx_event, payload) == 24, "NVTX's ABI");
 _Static_assert(offsetof(struct nvtx_event, text) == 40, "NVTX's ABI");
 
+/* A text of NVTX's: either kind, or none. */
+struct nvtx_string {
+	const char *ascii;
+	const wchar_t *wide;
+};
+
 /* --- inject.c --- */
 
 enum nvtx_call {
@@ -84,18 +92,32 @@ enum nvtx_call {
 extern _Atomic(nvtx_fn *) nvtx_theirs[CALLS];
 
 /* --- call.c --- */
-extern nvtx_fn *const nvtx_ours[CALLS];
+extern nvtx_fn *const nvtx_ours[CALLS]; /* calls theirs, too */
+
+void nvtx_count_payload(uint32_t name, const struct nvtx_event *e);
+
+static inline uint32_t category_of(const struct nvtx_event *e)
+{
+	return e && e->size >= sizeof(*e) ? e->category : 0;
+}
+
+static inline int32_t payload_of(const struct nvtx_event *e)
+{
+	return e && e->size >= sizeof(*e) ? e->payload_type : NVTX_NO_PAYLOAD;
+}
+
+/* --- push.c --- */
+extern nvtx_fn *const nvtx_alone[CALLS]; /* for when there is no other; NULL: as nvtx_ours[] */
+
+/* Their level, as NVTX answers it. */
+int nvtx_push(struct nvtx_string s);
+int nvtx_push_event(const void *domain, const struct nvtx_event *e);
+int nvtx_pop(const void *domain);
 
 /* --- handle.c --- */
 
 #define NVTX_DOMAINS  64u
 #define NVTX_TEXT_MAX 2048u /* of libaon's names, with its end */
-
-/* A text of NVTX's: either kind, or none. */
-struct nvtx_string {
-	const char *ascii;
-	const wchar_t *wide;
-};
 
 /* Appends what fits `cap` with its end, as UTF-8; returns the new length. */
 size_t nvtx_append(char *out, size_t len, size_t cap, struct nvtx_string s);
@@ -110,7 +132,7 @@ uint32_t nvtx_event_name(uint32_t domain, const struct nvtx_event *e);
  */
 void *nvtx_domain_create(struct nvtx_string name, void *theirs);
 void *nvtx_string_register(uint32_t domain, struct nvtx_string text, void *theirs);
-uint32_t nvtx_domain(void *handle);
+uint32_t nvtx_domain(const void *handle);
 bool nvtx_is_ours(const void *handle); /* a token: not for the other injection */
 
 #endif /* AON_NVTX_H */
