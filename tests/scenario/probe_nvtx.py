@@ -198,7 +198,7 @@ def guest(place):
             skip("nobody's program", "needs root, and a build directory that others can read")
             return
         r = subprocess.run([*nobody, APP, "threads", "2", "500"], capture_output=True, text=True,
-                           env=app_env(p, NVTX_INJECTION64_PATH=probe))
+                           env=app_env(p, NVTX_INJECTION64_PATH=probe, AON_JOIN_MS=1000))
         d.flush()
         acc = [x["accounting"] for x in report(p.store)["processes"] if x["uid"] == 65534]
         ok(r.returncode == 0 and len(acc) == 1 and acc[0]["emitted"] == 4000 and balanced(acc[0]),
