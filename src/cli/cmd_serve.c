@@ -155,6 +155,20 @@ static void browse(struct serving *x)
 		fprintf(stderr, "No browser is known here: open the address above.\n");
 }
 
+/* Where decisions about findings are kept: of the service, or of the user. */
+static void find_decided(char path[PATH_MAX])
+{
+	const char *service = getenv("STATE_DIRECTORY"), *state = getenv("XDG_STATE_HOME");
+	const char *home = getenv("HOME");
+
+	if (service && *service == '/')
+		snprintf(path, PATH_MAX, "%.*s/findings", (int)strcspn(service, ":"), service);
+	else if (state && *state == '/')
+		snprintf(path, PATH_MAX, "%s/aon/findings", state);
+	else if (home && *home == '/')
+		snprintf(path, PATH_MAX, "%s/.local/state/aon/findings", home);
+}
+
 static int serve_until_stopped(struct serving *x, const sigset_t *stop)
 {
 	const struct opts *o = x->o;
@@ -165,6 +179,7 @@ static int serve_until_stopped(struct serving *x, const sigset_t *stop)
 	rc = get_token(ho.guard.token, o->val[OPT_TOKENFILE]);
 	if (rc != CLI_OK)
 		return rc;
+	find_decided(x->v.s->decided);
 	if (http_start(&x->h, x->v.s, &ho, why) < 0)
 		return cli_say(CLI_FAIL, "%s", why);
 	snprintf(x->address, sizeof(x->address), "%s", http_address(x->h));

@@ -10,6 +10,7 @@
 #define ROUTE_HEAVY   0x2u
 #define ROUTE_OPEN    0x4u
 #define ROUTE_PARTIAL 0x10u /* writes `partial` itself */
+#define ROUTE_POST    0x20u /* takes POST as well */
 #define ROUTE_LIVE    0x8u  /* server-sent events: http.c keeps them open */
 
 /*

@@ -268,9 +268,11 @@ static void answer_cached(struct ask *q, const char *target, struct answer *a)
 		cache_put(q->s->cache, &key, a);
 }
 
-void serve_ask(struct serve *s, const struct viewer *who, const char *target, struct answer *out)
+void serve_ask_by(struct serve *s, const struct viewer *who, const char *method, const char *target,
+		  struct answer *out)
 {
-	struct ask q = { .s = s, .who = who };
+	struct ask q = { .s = s, .who = who, .post = !strcmp(method, "POST") };
+	bool change = strcmp(method, "GET") != 0;
 	char text[URL_BYTES], *id, *tail;
 	int err;
 
@@ -289,11 +291,19 @@ void serve_ask(struct serve *s, const struct viewer *who, const char *target, st
 	if (err == -ENOENT)
 		answer_error(out, 404, id ? "There is no such run." : "There is no such address.",
 			     "See /api/v1/openapi.json");
+	else if (change && !(q.post && q.route->flags & ROUTE_POST))
+		answer_error(out, 405, "That method is not for this address.", "");
 	else if (err < 0 || (err = check_args(&q)) < 0)
 		say_error(&q, out, err);
 	else if (id && q.route->flags & ROUTE_JSON)
 		answer_cached(&q, target, out);
 	else
 		answer_route(&q, out);
+	out->takes_post = q.route && q.route->flags & ROUTE_POST;
 	run_fini(&q.run);
+}
+
+void serve_ask(struct serve *s, const struct viewer *who, const char *target, struct answer *out)
+{
+	serve_ask_by(s, who, "GET", target, out);
 }

@@ -66,6 +66,16 @@ int guard_site(const struct guard *g, const struct guard_heads *h, const char **
 	return 0;
 }
 
+int guard_change(const struct guard *g, const struct guard_heads *h, const char **why)
+{
+	bool same = h->fetch_site && !strcmp(h->fetch_site, "same-origin");
+
+	if (g->any_host || h->authorization || h->origin || same)
+		return 0;
+	*why = "Only the page of aon may change something, or who sends the token as a head.";
+	return 403;
+}
+
 bool guard_same(const char *a, const char *b)
 {
 	size_t n = strlen(b);

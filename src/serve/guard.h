@@ -28,6 +28,9 @@ struct guard_heads {
 /* 0, or the status to refuse it with; *why says what to do. */
 int guard_site(const struct guard *g, const struct guard_heads *h, const char **why);
 
+/* Of what changes something: also who sends no origin must show that no other site asked. */
+int guard_change(const struct guard *g, const struct guard_heads *h, const char **why);
+
 bool guard_token(const struct guard *g, const struct guard_heads *h);
 bool guard_same(const char *a, const char *b); /* in a time that does not tell where they differ */
 

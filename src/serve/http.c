@@ -238,10 +238,16 @@ static bool is_live(const char *target)
 }
 
 static enum MHD_Result answer(struct http *h, struct MHD_Connection *c, const struct viewer *who,
-			      const char *target, bool head)
+			      const char *target, const char *method)
 {
 	struct answer a;
 
+	bool head = !strcmp(method, "HEAD");
+
+	if (!head && strcmp(method, "GET") != 0) {
+		serve_ask_by(h->s, who, method, target, &a);
+		return http_reply(c, &a);
+	}
 	if (is_live(target) && !head) {
 		conn_state(h, c, true, true);
 		return live_begin(h, c, who, target);
@@ -278,7 +284,9 @@ static enum MHD_Result judge(struct http *h, struct MHD_Connection *c, const cha
 	if (status)
 		return refuse(c, status, why, "");
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-		return refuse(c, 405, "Only GET and HEAD.", "");
+		status = guard_change(&h->guard, &heads, &why);
+	if (status)
+		return refuse(c, status, why, "");
 	if (has_body(c))
 		return refuse(c, 400, "A request has no body here.", "");
 	if (strlen(target) >= URL_BYTES)
@@ -292,7 +300,7 @@ static enum MHD_Result judge(struct http *h, struct MHD_Connection *c, const cha
 			      "Open the address that aon serve printed: it carries the token.");
 	if (in == ENTRY_COOKIE && strncmp(target, "/api/", 5) != 0)
 		return enter(h, c, target);
-	return answer(h, c, &who, target, !strcmp(method, "HEAD"));
+	return answer(h, c, &who, target, method);
 }
 
 /* Called when the heads are there, and again when all of the request is: an answer to the first

@@ -205,7 +205,8 @@ static void add_heads(struct MHD_Response *r, const struct answer *a, const char
 		MHD_add_response_header(r, "Aon-Next", text);
 	}
 	if (a->status == 405)
-		MHD_add_response_header(r, "Allow", "GET, HEAD");
+		MHD_add_response_header(r, "Allow",
+					a->takes_post ? "GET, HEAD, POST" : "GET, HEAD");
 	if (a->status == 401)
 		MHD_add_response_header(r, "WWW-Authenticate", "Bearer realm=\"aon\"");
 	if (a->retry_s) {

@@ -7,7 +7,8 @@
  * {id} stands for a run that the asker may see: it is in ask.run then. {x} stands for one segment,
  * in ask.tail. A handler is a function of api.h. Flags: ROUTE_JSON: it writes members of an object
  * that is open and has v, asof, lost and partial; ROUTE_HEAVY: it needs a run's events;
- * ROUTE_OPEN: needs no token; ROUTE_PARTIAL: it says itself whether it is partial.
+ * ROUTE_OPEN: needs no token; ROUTE_PARTIAL: it says itself whether it is partial; ROUTE_POST: takes
+ * POST as well, with parameters and no body.
  */
 /* clang-format off */
 ROUTE("/metrics",                        metrics,    ROUTE_OPEN, "")
@@ -32,6 +33,7 @@ ROUTE("/api/v1/run/{id}/heat",           heat,       ROUTE_JSON | ROUTE_HEAVY, "
 ROUTE("/api/v1/run/{id}/kernels",        kernels,    ROUTE_JSON | ROUTE_HEAVY, "t0 t1 ranks sort group limit cursor")
 ROUTE("/api/v1/run/{id}/ops",            ops,        ROUTE_JSON | ROUTE_HEAVY, "t0 t1 ranks sort group limit cursor")
 ROUTE("/api/v1/run/{id}/findings",       findings,   ROUTE_JSON | ROUTE_HEAVY, "t0 t1")
+ROUTE("/api/v1/run/{id}/states",         states,     ROUTE_JSON | ROUTE_POST, "key state note")
 ROUTE("/api/v1/run/{id}/flame",          flame,      ROUTE_JSON | ROUTE_HEAVY, "t0 t1 ranks weight min")
 ROUTE("/api/v1/run/{id}/roofline",       roofline,   ROUTE_JSON | ROUTE_HEAVY, "t0 t1")
 ROUTE("/api/v1/run/{id}/diff",           diff,       ROUTE_JSON | ROUTE_HEAVY, "vs")

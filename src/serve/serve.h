@@ -13,6 +13,7 @@
 #ifndef AON_SERVE_H
 #define AON_SERVE_H
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,6 +70,7 @@ struct serve {
 	pid_t (*daemon_pid)(void); /* 0: none answers */
 	int (*canary)(void);       /* a record into a pool of this process's own; -errno */
 	char host[64];
+	char decided[PATH_MAX]; /* triage.h; "": nothing can be decided */
 };
 
 /* Who asks. Processes of others are shown only to those who may read the store's file anyway. */
@@ -110,6 +112,7 @@ struct ask {
 	struct run run;   /* of routes below run/{id} */
 	const char *tail; /* what stands for a last {x} of the route, or NULL */
 	struct url url;
+	bool post;           /* it may change something */
 	const char *mistake; /* a parameter that is wrong: answered with 400 */
 	char text[160];      /* room for it */
 };
@@ -122,6 +125,7 @@ struct answer {
 	int fd;           /* owned: the body is this file, from its begin; -1: none */
 	char file[64];    /* to save it as; "": not to be saved */
 	bool gzipped;     /* the body is */
+	bool takes_post;  /* of 405: what would have been taken */
 	bool immutable;   /* the same for ever under this address */
 	bool fleeting;    /* of a run that is still being read: not to be kept */
 	bool plain;       /* not worth compressing */
@@ -136,6 +140,9 @@ void serve_free(struct serve *s);
 
 /* `target`: a path and a query, copied. Always fills *out, if with an error. */
 void serve_ask(struct serve *s, const struct viewer *who, const char *target, struct answer *out);
+/* The same of POST, which only what says so takes; other methods nothing does. */
+void serve_ask_by(struct serve *s, const struct viewer *who, const char *method, const char *target,
+		  struct answer *out);
 void answer_fini(struct answer *a);
 /* An error as the API gives them: what is wrong, and what to do (or ""). */
 void answer_error(struct answer *a, int status, const char *what, const char *hint);

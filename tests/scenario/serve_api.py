@@ -15,7 +15,7 @@ from servetest import Server, job
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 API = json.loads((ROOT / "src/serve/openapi.json").read_text())
 VIEWS = ["overview", "processes", "devices", "steps", "kernels", "ops", "windows", "findings", "flame", "roofline",
-         "heat", "memory", "captures", "accounting", "health"]
+         "heat", "states", "memory", "captures", "accounting", "health"]
 
 
 def cli(place, *args):
@@ -44,7 +44,8 @@ def routes():
     table = dict(re.findall(r'^ROUTE\("([^"]+)",.*"([^"]*)"\)$', (ROOT / "src/serve/route.tbl.h").read_text(), re.M))
     there = {}
     for path, item in API["paths"].items():
-        names = [p.get("$ref", "/" + p.get("name", "")).rsplit("/", 1)[1] for p in item["get"].get("parameters", [])]
+        names = [p.get("$ref", "/" + p.get("name", "")).rsplit("/", 1)[1]
+                 for way in item.values() for p in way.get("parameters", [])]
         there[re.sub(r"{(?!id})[^}]+}", "{x}", path)] = {n for n in names if "{" + n + "}" not in path}
     mine = {p: set(a.split()) for p, a in table.items() if p in there}
     ok(mine == there, "openapi.json has the parameters of route.tbl.h",
@@ -239,6 +240,29 @@ def changes(place):
         ok(sum(first["trend"]) == first["ns"] and min(first["trend"]) > 0.8 * part / 4, "also in a part of the time", first)
 
 
+def states(place, store):
+    """What people decide about findings is kept beside the store, which is only read."""
+    before = store.read_bytes()
+    with Server(place, store) as s:
+        at = f"/api/v1/run/{s.run()}/states"
+        status, _, body = s.ask(at + "?key=straggler:5:0&state=accepted&note=the%20node%20is%20replaced", method="POST")
+        got = json.loads(body)["states"]
+        ok(status == 200 and [(x["key"], x["state"], x["note"]) for x in got] == [("straggler:5:0", "accepted", "the node is replaced")],
+           "a finding can be accepted, with a reason", (status, body))
+        s.ask(at + "?key=input_bound:-1:0&state=known", method="POST")
+        s.ask(at + "?key=input_bound:-1:0&state=new", method="POST")
+        for query in ("key=straggler:5:0", "state=known", "key=a%0Ab:1:1&state=known", "key=../x:1:1&state=known",
+                      "key=straggler:5:0&state=gone", "key=straggler:5:0&state=known&note=" + "x" * 401):
+            status, _, body = s.ask(f"{at}?{query}", method="POST")
+            ok(status == 400 and json.loads(body)["error"], f"{query[:40]}: refused with a reason", (status, body))
+        status, _, body = s.ask(at + "?key=straggler:5:0&state=known")
+        ok(status == 400, "GET decides nothing", (status, body))
+    with Server(place, store) as s:
+        now = s.get(f"run/{s.run()}/states")
+        ok(now["states"] == got and not faults("run/{id}/states", now), "and is after a restart; what is new again is not listed", now)
+    ok(store.read_bytes() == before, "the store was not changed")
+
+
 def heat(place):
     """Ranks x steps in as many cells as are asked for."""
     with Server(place, job(place.path / "job", 6, 40, slow=4)) as s:
@@ -302,6 +326,7 @@ with Place() as place:
     names(place)
     changes(place)
     heat(place)
+    states(place, store)
     if data():
         hta = data() / "kineto/hta"
         imported(place, hta / "trace_diff/control/control.json.gz")

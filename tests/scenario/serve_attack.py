@@ -92,6 +92,21 @@ def methods(s):
         ok(got[0] in (0, 400, 405) and b'"runs"' not in got[2], f"{m} is not for here", got)
 
 
+def changes(s):
+    """Only the page of aon, or who has the token in hand, decides about findings."""
+    at = f"/api/v1/run/{s.run()}/states?key=straggler:5:0&state=known"
+    cookie = s.ask(f"/?token={s.token}", token=False)[1]["Set-Cookie"].split(";")[0]
+    own, evil = f"http://{s.host}", "http://evil.example"
+    for name, heads, want in (("another origin", {"Origin": evil}, 403), ("no origin", {}, 403), ("origin null", {"Origin": "null"}, 403),
+                              ("another site", {"Origin": own, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"}, 403),
+                              ("a form of another site", {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}, 403),
+                              ("the page itself", {"Origin": own, "Sec-Fetch-Site": "same-origin"}, 200)):
+        got = s.ask(at, method="POST", token=False, heads={"Cookie": cookie, **heads})
+        ok(got[0] == want, f"{name} decides: {want}", got)
+    ok(s.ask(at, method="POST", token=False, heads={"Origin": own})[0] == 401, "without the token nobody does")
+    ok(s.ask(at, method="POST", heads={"Content-Length": "5"})[0] in (400, 413), "and a body is refused")
+
+
 def bytes_(s):
     """Requests that are none."""
     head = f"Host: {s.host}\r\nAuthorization: Bearer {s.token}\r\n".encode()
@@ -192,6 +207,7 @@ with Place() as place:
         paths(s)
         numbers(s)
         methods(s)
+        changes(s)
         bytes_(s)
         slow(s)
         memory(s)

@@ -30,7 +30,7 @@ class Server:
 
     def __init__(self, place, *args, user=None, env=None):
         self.proc = subprocess.Popen([find("aon"), "serve", "--json", *map(str, args)], cwd=place.path,
-                                     env=env_for(place, TMPDIR=place.path, **(env or {})), user=user,
+                                     env=env_for(place, TMPDIR=place.path, XDG_STATE_HOME=place.path / "state", **(env or {})), user=user,
                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                      stderr=open(place.path / "serve.log", "ab"))
         line = self.proc.stdout.readline()

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * triage.h - what people decided about findings: seen, accepted with a reason, fixed.
+ *
+ * Stores are only read, so it is in a file of the user who serves: a line for each decision, by run
+ * and finding, the last one counts. It is there after a restart, and other servers see it.
+ */
+#ifndef AON_SERVE_TRIAGE_H
+#define AON_SERVE_TRIAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TRIAGE_STATES "new|known|accepted|fixed"
+#define TRIAGE_KEY    48u        /* bytes, with the NUL: "straggler:5:0", family, rank, device */
+#define TRIAGE_NOTE   401u       /* why, in the words of who decided */
+#define TRIAGE_BYTES  (4u << 20) /* of the file */
+
+struct triage {
+	char run[9], key[TRIAGE_KEY], state[12], note[TRIAGE_NOTE];
+	uint32_t uid;
+	uint64_t at_s; /* since 1970 */
+};
+
+struct triages {
+	struct triage *t; /* owned */
+	size_t n;
+};
+
+/* Those of a run, each finding's last; no file: none. What is no line of ours is left out. */
+int triages_read(struct triages *out, const char *path, const char *run);
+void triages_fini(struct triages *ts);
+
+/* The same of a text; fuzzed. */
+int triages_parse(struct triages *out, const char *text, size_t len, const char *run);
+
+/* -EFBIG: the file is full. Makes it, and its folder. */
+int triage_put(const char *path, const struct triage *t);
+
+int triage_key_ok(const char *key); /* as the page makes them */
+
+#endif /* AON_SERVE_TRIAGE_H */
