@@ -54,10 +54,10 @@ interface Source {
 	saved: boolean;
 }
 
-async function ask(path: string, signal?: AbortSignal): Promise<Response> {
+async function ask(path: string, signal?: AbortSignal, method = 'GET'): Promise<Response> {
 	let r: Response;
 	try {
-		r = await fetch(`api/v1/${path}`, { signal: signal ?? null, credentials: 'same-origin' });
+		r = await fetch(`api/v1/${path}`, { method, signal: signal ?? null, credentials: 'same-origin' });
 	} catch (e) {
 		if (e instanceof DOMException && e.name === 'AbortError') throw e;
 		throw new ApiError({ status: 0, message: 'aon serve does not answer.', hint: 'Start it again: aon serve' });
@@ -165,6 +165,11 @@ export function get<T>(path: string, params: Params = {}, how: How = {}): Promis
 	k.reply.catch(() => { if (kept.get(key) === k) kept.delete(key); }).finally(() => { k.done = true; });
 	if (kept.size > 400) kept.delete(kept.keys().next().value as string);
 	return forCaller<T>(key, k, how.signal);
+}
+
+/** Changes something on the server; parameters, and no body. */
+export async function post<T>(path: string, params: Params): Promise<T> {
+	return (await ask(address(path, params), undefined, 'POST')).json() as Promise<T>;
 }
 
 export function forget(): void {

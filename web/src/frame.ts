@@ -183,7 +183,7 @@ export async function copy(text: string): Promise<boolean> {
 	}
 }
 
-function dialog(label: string, ...content: (Node | null)[]): HTMLDialogElement {
+export function dialog(label: string, ...content: (Node | null)[]): HTMLDialogElement {
 	const d = h('dialog', { 'aria-label': label, on: { close: () => d.remove(), click: (e) => { if (e.target === d) d.close(); } } }, content);
 	document.body.append(d);
 	d.showModal();

@@ -15,13 +15,14 @@ export type State = {
 	sel: string | null;
 	q: string;
 	d: Range | null; // how long what is looked for takes, ns
+	fs: string | null; // findings in one state; null: what is left to do
 	vs: string | null;
 	th: string | null;
 	rest: [string, string][]; // what other versions of the page put there is kept
 };
 
 const EMPTY: State = {
-	run: null, view: 'overview', t: null, w: null, ranks: null, classes: null, sel: null, q: '', d: null, vs: null, th: null,
+	run: null, view: 'overview', t: null, w: null, ranks: null, classes: null, sel: null, q: '', d: null, fs: null, vs: null, th: null,
 	rest: [],
 };
 
@@ -49,6 +50,7 @@ export function parse(hash: string): State {
 		else if (k === 'sel') s.sel = v;
 		else if (k === 'q') s.q = v;
 		else if (k === 'd') s.d = readRange(v);
+		else if (k === 'fs') s.fs = v;
 		else if (k === 'vs') s.vs = v;
 		else if (k === 'th') s.th = v;
 		else s.rest.push([k, v]);
@@ -76,6 +78,7 @@ export function format(s: State): string {
 	if (s.sel) put('sel', s.sel);
 	if (s.q) put('q', s.q);
 	range('d', s.d);
+	if (s.fs) put('fs', s.fs);
 	if (s.vs) put('vs', s.vs);
 	if (s.th) put('th', s.th);
 	for (const [k, v] of s.rest) put(k, v);

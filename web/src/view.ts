@@ -47,11 +47,12 @@ export function loader<T>(host: HTMLElement, ask: (signal: AbortSignal) => Promi
 		const say = (long: boolean) => {
 			if (mine !== last || mine.signal.aborted) return;
 			if (had) return void (quiet || host.classList.add('stale'));
-			fill(host, h('div', { class: 'state dim', role: 'status', 'aria-busy': 'true' }, h('p', null, t('state.loading'), long ? ` ${t('state.long')}` : ''),
+			fill(host, h('div', { class: 'state dim', role: 'status' }, h('p', null, t('state.loading'), long ? ` ${t('state.long')}` : ''),
 				long ? button(t('do.cancel'), () => { mine.abort(); fill(host, h('div', { class: 'state' }, h('p', null, t('state.cancelled')), button(t('do.retry'), () => void load()))); }) : null));
 		};
 		const slow = setTimeout(say, SLOW, false), long = setTimeout(say, LONG, true);
 		busy = true;
+		if (!quiet) host.setAttribute('aria-busy', 'true');
 		try {
 			const x = await ask(mine.signal);
 			if (mine.signal.aborted) return;
@@ -64,7 +65,10 @@ export function loader<T>(host: HTMLElement, ask: (signal: AbortSignal) => Promi
 			else failed(host, e, () => void load());
 			if (!(e instanceof ApiError)) throw e;
 		} finally {
-			if (mine === last) busy = false;
+			if (mine === last) {
+				busy = false;
+				host.removeAttribute('aria-busy');
+			}
 			clearTimeout(slow);
 			clearTimeout(long);
 		}

@@ -23,7 +23,7 @@ async function enter(options) {
 async function settled(page) {
 	await page.waitForFunction(() => {
 		const v = document.querySelector('main .view');
-		return v && v.children.length && !v.textContent.includes('Loading…') && (v.dataset.view !== 'timeline' || v.dataset.painted || v.querySelector('.state'));
+		return v && v.children.length && !document.querySelector('main [aria-busy=true]') && !v.textContent.includes('Loading…') && (v.dataset.view !== 'timeline' || v.dataset.painted || v.querySelector('.state'));
 	});
 }
 const text = (page, sel) => page.locator(sel).first().innerText();
@@ -293,6 +293,32 @@ async function others(t, run, vs) {
 	ok((await text(t.page, 'main tbody tr[data-i="0"]')).includes(worst.name.slice(0, 30)), 'compared with another run, what changed most comes first', worst);
 }
 
+/** Decisions are the server's: another tab has them, and the list goes by them. */
+async function triage(t, run) {
+	const f = (await t.api(`run/${run}/findings`)).findings[0], key = `${f.family}:${f.rank ?? -1}:${f.device}`;
+	await t.go(`#/run/${run}/findings`);
+	await t.page.locator('.triage [data-state=accepted]').click();
+	await t.page.keyboard.type('the data is far away');
+	await t.page.keyboard.press('Enter');
+	await t.page.waitForFunction((title) => ![...document.querySelectorAll('.find li button > span:first-child')].some((x) => x.textContent === title), f.title);
+	const told = (await t.api(`run/${run}/states`)).states;
+	ok(told.length === 1 && told[0].key === key && told[0].state === 'accepted' && told[0].note === 'the data is far away', 'a finding is accepted with a reason, and leaves the list', told);
+	const other = await enter();
+	await other.go(`#/run/${run}/findings?fs=accepted`);
+	ok((await text(other.page, '.dossier')).includes(f.title) && (await text(other.page, '.triage')).includes('the data is far away'), 'another tab has it among the accepted', await text(other.page, 'main'));
+	await other.page.locator('.triage [data-state=new]').click();
+	await other.page.waitForSelector('.find p.note');
+	ok((await t.api(`run/${run}/states`)).states.length === 0, 'and can take it back');
+	ok(other.faults.length === 0, 'nothing goes wrong', other.faults.join('\n'));
+	await other.close();
+	await t.go(`#/run/${run}/overview`);
+	await t.go(`#/run/${run}/findings`);
+	await t.page.waitForFunction(() => /→ .* a step/.test(document.querySelector('.whatif output').textContent));
+	const w = await t.api(`run/${run}/whatif?scale_host=DataLoader%3D0.50`);
+	const said = /→ (.*) a step/.exec(await text(t.page, '.whatif output'))[1];
+	ok(near(ns(said), w.predicted_ns / w.steps, 0.01), 'a slider says what the replay says', [said, w.predicted_ns / w.steps]);
+}
+
 async function keys(t, run) {
 	await t.go(`#/run/${run}/overview`);
 	for (const [i, v] of VIEWS.entries()) {
@@ -377,6 +403,7 @@ try {
 	await brush(t, traces[0]);
 	await ranks(t, job);
 	await others(t, traces[0], traces[1]);
+	await triage(t, traces[0]);
 	await keys(t, traces[0]);
 	ok(t.faults.length === 0, 'no error on the console, no request to anybody else', t.faults.join('\n'));
 	await t.close();

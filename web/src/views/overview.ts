@@ -11,10 +11,11 @@ import { go, state } from '../state';
 import { table } from '../table';
 import type { Track } from '../timeline/store';
 import { CELLS, decode, KINDS } from '../timeline/tile';
+import { decisions, stateOf, type Decisions } from '../triage';
 import { empty, loader, type Shown, type View } from '../view';
 
 type Stack = { t0: number; t1: number; width: number; colours: string[]; shares: number[][]; busy: number }; // shares: by column, then by colour
-type Answers = { o: Overview; w: Stack | null; d: Diff | null; p: Processes | null };
+type Answers = { o: Overview; w: Stack | null; d: Diff | null; p: Processes | null; ds: Decisions };
 type Part = { id: string; ns: number; share: number; why: { text: string; ns: number }[] };
 
 /** The fine classes of the server as the seven of the page, and idle. */
@@ -131,7 +132,7 @@ function figures(o: Overview): HTMLElement {
 	const lost = o.busy !== null ? (1 - o.busy) * (o.range.t1 - o.range.t0) * Math.max(1, o.run.gpus) : null;
 	return h('div', { class: 'figures' },
 		o.step.n ? one(t('overview.step'), fmt.time(o.step.p50)) : null,
-		o.step.n ? one('p95', fmt.time(o.step.p95)) : null,
+		o.step.n ? one(t('col.p95'), fmt.time(o.step.p95)) : null,
 		o.busy === null ? null : one(t('overview.busyshare'), fmt.percent(o.busy)),
 		o.step.n ? one(t('runs.steps'), fmt.count(o.step.n)) : null,
 		o.step.n ? one(t('overview.drift'), o.step.drift === null || Math.abs(o.step.drift) < 0.01 ? t('overview.none') : `${o.step.drift > 0 ? '+' : '−'}${fmt.percent(Math.abs(o.step.drift))}`) : null,
@@ -165,12 +166,12 @@ function ranks(o: Overview): HTMLElement | null {
 		rest.length ? h('p', { class: 'note' }, t('overview.alike', { n: rest.length, lo: fmt.time(rest[rest.length - 1]!.compute_ns), hi: fmt.time(rest[0]!.compute_ns) })) : null);
 }
 
-function lists(o: Overview): HTMLElement {
+function lists(o: Overview, ds: Decisions): HTMLElement {
 	return h('div', { class: 'cols' },
 		h('div', null, h('h3', { class: 'dim' }, t('overview.findings', { n: o.findings.length })),
 			o.findings.length ? h('table', null, h('tbody', null, o.findings.map((f) => h('tr', null,
 				h('td', { class: 'l wrap words' }, h('button', { type: 'button', class: 'bare', on: { click: () => go({ view: 'findings', sel: `f:${f.id}` }) } }, f.title)),
-				h('td', null, fmt.time(f.cost_ns)), h('td', null, fmt.percent(f.share)), h('td', { class: 'l words dim' }, f.confidence)))))
+				h('td', null, fmt.time(f.cost_ns)), h('td', null, fmt.percent(f.share)), h('td', { class: 'l words dim' }, stateOf(ds, f) === 'new' ? f.confidence : t(`triage.${stateOf(ds, f)}`))))))
 				: h('p', { class: 'note' }, t('overview.nofindings'))),
 		ranks(o),
 		h('div', null, h('h3', { class: 'dim' }, t('overview.kernels')),
@@ -187,7 +188,7 @@ function versus(d: Diff): HTMLElement {
 		? t('diff.title', { delta: sign(d.delta_ns ?? 0), a: fmt.time(d.a.step_ns), b: fmt.time(d.b.step_ns) }) : t('diff.cannot')),
 		d.why_not ? h('p', { class: 'note' }, d.why_not) : null,
 		sure && d.comparable ? h('p', { class: 'note' }, t('diff.sure', { lo: sign(d.delta_lo_ns!), hi: sign(d.delta_hi_ns!) })) : null,
-		h('table', { class: 'narrow' }, h('thead', null, h('tr', null, h('th', { class: 'l' }, t('diff.part')), h('th', null, 'A'), h('th', null, 'B'), h('th', null, 'B − A'))),
+		h('table', { class: 'narrow' }, h('thead', null, h('tr', null, h('th', { class: 'l' }, t('diff.part')), h('th', null, t('col.a')), h('th', null, t('col.b')), h('th', null, t('col.delta')))),
 			h('tbody', null, d.parts.filter((p) => p.a_ns || p.b_ns).sort((x, y) => Math.abs(y.b_ns - y.a_ns) - Math.abs(x.b_ns - x.a_ns)).map((p) => h('tr', null,
 				h('td', { class: 'l words' }, word('part', p.part)), h('td', null, fmt.time(p.a_ns)), h('td', null, fmt.time(p.b_ns)),
 				h('td', { style: { color: p.b_ns > p.a_ns ? colour('more') : colour('less') } }, sign(p.b_ns - p.a_ns)))))));
@@ -207,7 +208,7 @@ function processes(p: Processes | null): HTMLElement | null {
 		{ id: 'lost', head: 'runs.lost', sort: (x) => x.accounting?.lost ?? null, cell: (x) => fmt.count(x.accounting?.lost) }] }).el);
 }
 
-function draw(host: HTMLElement, { o, w: wins, d: diff, p }: Answers): void {
+function draw(host: HTMLElement, { o, w: wins, d: diff, p, ds }: Answers): void {
 	if (!o.kernels.length && !o.step.n) return empty(host, 'overview.empty', 'overview.empty.what', 'aon doctor');
 	const top = o.findings[0];
 	const head = o.verdict ?? top?.title ?? (o.kernels[0] ? t('overview.fine', { name: o.kernels[0].short, share: fmt.percent(o.kernels[0].share) }) : t('overview.nofindings'));
@@ -219,7 +220,7 @@ function draw(host: HTMLElement, { o, w: wins, d: diff, p }: Answers): void {
 		o.partial && !o.range.whole ? h('p', { class: 'note warn' }, t('state.partial', { from: fmt.time(o.range.t0), to: fmt.time(o.range.t1) })) : null,
 		o.busy === null ? null : split(o),
 		o.series.p50.length > 2 ? h('div', { class: 'block' }, h('h3', null, t('overview.steps')), stepPlot(o), changes(o)) : null,
-		wins && o.busy !== null ? busyPlot(wins) : null, o.busy === null ? null : lists(o), processes(p));
+		wins && o.busy !== null ? busyPlot(wins) : null, o.busy === null ? null : lists(o, ds), processes(p));
 }
 
 /** The events a finding speaks of, on the timeline, with some of what is around them. */
@@ -239,14 +240,15 @@ export const overview: View = {
 		let last: Overview | null = null;
 		const ask = async (signal: AbortSignal): Promise<Answers> => {
 			const r = state.t ? { t0: state.t[0], t1: state.t[1] } : {};
-			const [o, w, d, p] = await Promise.all([
+			const [o, w, d, p, ds] = await Promise.all([
 				get<Overview>(runPath(run.id, 'overview'), r, { signal }),
 				get<Windows>(runPath(run.id, 'windows'), { ...r, n: 240 }, { signal }).catch(() => null),
 				state.vs ? get<Diff>(runPath(run.id, 'diff'), { vs: state.vs }, { signal }) : null,
 				get<Processes>(runPath(run.id, 'processes'), {}, { signal }).catch(() => null),
+				decisions(run, signal),
 			]);
 			const stack = w && fromWindows(w, o.run.gpus) || (o.busy === null ? null : await fromTiles(run, o).catch(() => null));
-			return { o, w: stack, d, p };
+			return { o, w: stack, d, p, ds };
 		};
 		const load = loader(host, ask, (a) => {
 			last = a.o;
