@@ -33,6 +33,25 @@ static void losses(const struct account *a, const struct out *out, uint64_t lost
 				 reason_word(i), reason[i].help ? reason[i].help : "");
 }
 
+void report_overhead(const struct overhead *o, const struct out *out)
+{
+	char left[64] = "";
+
+	if (!o->steps)
+		return;
+	if (o->left_out)
+		snprintf(left, sizeof(left), "; %.1f %% of steps left out to know",
+			 100.0 * (double)o->left_out / (double)o->steps);
+	if (o->pairs)
+		out_line(out, OUT_DIM,
+			 "  Recording slows a step by %.2f %% (95 %% sure: %.2f to %.2f %%)%s",
+			 o->mid / 1e4, o->lo / 1e4, o->hi / 1e4, left);
+	else
+		out_line(out, OUT_DIM,
+			 "  Recording costs %.3f %% of a step, by its records alone%s",
+			 o->accounted / 1e4, left);
+}
+
 void report_account(const struct account *a, const struct out *out)
 {
 	char e[FMT_LEN], s[FMT_LEN], l[FMT_LEN], o[FMT_LEN], f[FMT_LEN], left[64], right[160];

@@ -132,7 +132,6 @@ static int json(struct store *st, const struct procs *ps, const char *path)
 			continue;
 		json_open(&j, NULL, '{');
 		process_json(&j, p, p->first_ns);
-		overhead_json(&j, "overhead", &p->overhead);
 		json_open(&j, "series", '{');
 		err = put_series(&j, st, p, "slowdown", OVERHEAD_MID);
 		err = err ? err : put_series(&j, st, p, "slowdown_lo", OVERHEAD_LO);

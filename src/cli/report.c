@@ -358,5 +358,6 @@ void report_text(const struct gather *g, const struct out *out, size_t fold)
 		row_table(g, out, "Calls", REPORT_CALLS, fold);
 	report_compile(g, out);
 	others(g, out);
+	report_overhead(&g->overhead, out);
 	report_account(&g->account, out);
 }

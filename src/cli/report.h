@@ -30,6 +30,8 @@ void report_data(struct store *st, const struct procs *ps, const struct process 
 		 const struct gather *g, const struct out *out);
 int report_data_json(struct json *j, struct store *st, const struct procs *ps);
 
+/* What recording costs, if there are steps to tell it by. */
+void report_overhead(const struct overhead *o, const struct out *out);
 /* Where the records went, and a sentence if some were lost. */
 void report_account(const struct account *a, const struct out *out);
 

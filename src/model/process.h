@@ -47,6 +47,12 @@ struct overhead {
 	uint64_t steps, left_out; /* seen; of these, not recorded */
 };
 
+/* What is known of it: measured, else accounted. */
+static inline int64_t overhead_share(const struct overhead *o)
+{
+	return o->pairs ? o->mid : (int64_t)o->accounted;
+}
+
 struct process {
 	uint32_t id; /* in the store */
 	uint32_t pid;

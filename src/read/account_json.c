@@ -71,4 +71,5 @@ void process_json(struct json *j, const struct process *p, uint64_t t0)
 	json_bool(j, "connected", p->connected);
 	json_u64(j, "first_ns", p->first_ns > t0 ? p->first_ns - t0 : 0);
 	json_u64(j, "last_ns", p->last_ns > t0 ? p->last_ns - t0 : 0);
+	overhead_json(j, "overhead", &p->overhead);
 }

@@ -364,6 +364,8 @@ int gather_process(struct gather *g, const struct process *p, uint64_t from_ns, 
 	if (p->last_ns > g->end_ns)
 		g->end_ns = p->last_ns;
 	account_add(&g->account, &p->account);
+	if (!g->overhead.steps || overhead_share(&p->overhead) > overhead_share(&g->overhead))
+		g->overhead = p->overhead;
 	err = store_each_lane(g->st, p->id, on_lane, g);
 	if (err < 0)
 		return err;

@@ -80,6 +80,7 @@ struct gather {
 	uint64_t begin_ns, end_ns;  /* from the first join to the last sight */
 	uint32_t processes, threads, streams, devices;
 	struct account account;
+	struct overhead overhead; /* of the process that pays most for being recorded */
 };
 
 int gather_init(struct gather *g, struct store *st, enum gather_by by);

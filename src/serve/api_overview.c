@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* api_overview.c - is this run healthy, and if not, what first? */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -223,19 +224,24 @@ static int top_json(struct ask *q, struct json *j)
 }
 
 /*
- * How much slower the run is for being recorded is not measured here yet: unknown, not nothing.
+ * How much slower the run is for being recorded: of the process that pays most; unknown is not nothing.
  * What aond takes is known while both are there: of what has ended nobody kept it.
  */
 static void cost_json(struct ask *q, struct json *j)
 {
-	static const char *const word[] = { "pct", "lo", "hi" };
+	const struct overhead *o = NULL;
 	struct proc_usage u = { .age_s = 0 };
 	bool is = q->run.live && !q->run.imported && metrics_daemon(q->s->metrics, q->s, &u) &&
 		  u.age_s >= YOUNG_S;
 
 	json_open(j, "cost", '{');
-	for (size_t i = 0; i < sizeof(word) / sizeof(word[0]); i++)
-		json_null(j, word[i]);
+	for (size_t i = 0; i < q->run.processes; i++)
+		if (q->run.process[i].overhead.pairs &&
+		    (!o || q->run.process[i].overhead.mid > o->mid))
+			o = &q->run.process[i].overhead;
+	json_real(j, "pct", o ? round(o->mid / 1e2) / 1e2 : NAN);
+	json_real(j, "lo", o ? round(o->lo / 1e2) / 1e2 : NAN);
+	json_real(j, "hi", o ? round(o->hi / 1e2) / 1e2 : NAN);
 	if (is) {
 		json_real(j, "core", u.cpu_s / u.age_s);
 		json_real(j, "mb", (double)u.rss_bytes / 1e6);

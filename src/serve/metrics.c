@@ -58,6 +58,8 @@ struct gpu {
 	uint64_t second[SECONDS], busy_ns[SECONDS]; /* by second % SECONDS */
 };
 
+#define COSTS 128u
+
 struct from {
 	uint64_t after; /* window */
 	uint32_t *lane; /* owned: by id, its GPU; GPUS: none; UINT32_MAX: not looked at */
@@ -114,6 +116,12 @@ struct sums {
 	struct store *st;
 	struct account all;
 	uint64_t connected, processes, bytes;
+	struct cost {
+		uint32_t pid, rank; /* rank + 1 */
+		char job[sizeof(((struct process *)0)->job)];
+		struct overhead o;
+	} cost[COSTS]; /* of processes that are being recorded and have steps: the first ones */
+	size_t costs;
 	bool stale; /* a window speaks of a lane that is not known */
 };
 
@@ -125,6 +133,12 @@ static int on_process(void *arg, const struct process *p)
 	if (p->origin.file)
 		return 0; /* imported: its records are another tool's */
 	x->connected += p->connected;
+	if (p->connected && p->overhead.steps && x->costs < COSTS) {
+		struct cost *c = &x->cost[x->costs++];
+
+		*c = (struct cost){ .pid = p->pid, .rank = p->origin.rank, .o = p->overhead };
+		memcpy(c->job, p->job, sizeof(c->job));
+	}
 	x->all.emitted += p->account.emitted;
 	x->all.stored += p->account.stored + p->account.overwritten;
 	x->all.overwritten += p->account.overwritten;
@@ -348,6 +362,50 @@ static void put_accounts(FILE *f, const struct sums *x)
 	one(f, M_STORE, (double)x->bytes);
 }
 
+static double cost_of(enum metric m, const struct overhead *o)
+{
+	switch (m) {
+	case M_SLOWDOWN:
+		return o->pairs ? o->mid / 1e6 : NAN;
+	case M_SLOWDOWN_LO:
+		return o->pairs ? o->lo / 1e6 : NAN;
+	case M_SLOWDOWN_HI:
+		return o->pairs ? o->hi / 1e6 : NAN;
+	case M_ACCOUNTED:
+		return o->accounted / 1e6;
+	default:
+		return o->rung;
+	}
+}
+
+static void put_costs(FILE *f, const struct sums *x)
+{
+	for (enum metric k = M_SLOWDOWN; k <= M_RUNG; k++) {
+		bool any = false;
+
+		for (size_t i = 0; i < x->costs; i++) {
+			const struct cost *c = &x->cost[i];
+			double v = cost_of(k, &c->o);
+			char text[16];
+
+			if (isnan(v))
+				continue;
+			if (!any)
+				head(f, k);
+			any = true;
+			fputs(metric[k].name, f);
+			snprintf(text, sizeof(text), "%" PRIu32, c->pid);
+			label(f, "pid", text, true);
+			if (*c->job)
+				label(f, "job", c->job, false);
+			snprintf(text, sizeof(text), "%" PRIu32, c->rank - 1);
+			if (c->rank)
+				label(f, "rank", text, false);
+			fprintf(f, "} %.17g\n", v);
+		}
+	}
+}
+
 /* aond is looked for at its socket, and then by its number until that is another process's. */
 static bool daemon_usage(struct metrics *m, const struct serve *s, struct proc_usage *u)
 {
@@ -403,6 +461,7 @@ int metrics_write(struct metrics *m, struct serve *s, FILE *f)
 		fprintf(f, "%s{version=\"%s\"} 1\n", metric[M_BUILD].name, AON_VERSION);
 		put_accounts(f, &x);
 		put_daemon(f, m, s);
+		put_costs(f, &x);
 		one(f, M_STEPS, (double)m->steps);
 		one(f, M_STEP_TIME, m->step_s);
 		put_gpus(f, m, s, x.connected > 0);
