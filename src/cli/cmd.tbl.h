@@ -73,9 +73,11 @@ CMD(RECOVER, recover, "FILE...",           "save what is whole from damaged stor
 CMD(ROOFLINE, roofline, "devices | show DEVICE", "what devices can do at best: peaks, memory, links",
     "DEVICE is a key of the list in any case, or a name as a driver says it. Devices of\n"
     "your own: $AON_DEVICES, or ~/.config/aon/devices.json (docs/devices.md).")
-CMD(MODEL,   model,   "gemm",              "what work should take on a device, and what limits it",
+CMD(MODEL,   model,   "gemm|collective|attention|conv|elementwise|norm|step", "what work should take on a device, and what limits it",
     "gemm: C[m,n] = A[m,k] B[k,n], alone on an idle device, and in a stream among other\n"
-    "kernels. DEVICE is a key of aon roofline devices, or a name as a driver says it.\n"
+    "kernels. collective: an exchange between ranks. step: a transformer's step, its time\n"
+    "by part, MFU, and memory of a GPU. DEVICE is a key of aon roofline devices, or a name\n"
+    "as a driver says it. Options are of the models that they name.\n"
     "How far the models can be trusted: docs/models.md.")
 CMD(VERSION, version, "",                  "the version of this command", "")
 CMD(HELP,    help,    "[CMD]",             "how to use aon, or one of its commands", "")

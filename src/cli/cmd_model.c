@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,33 @@ int model_need(const struct opts *o, enum opt_id id, uint64_t *out)
 	if (!o->val[id])
 		return cli_misuse("--%s %s is needed", opt_table[id].name, opt_table[id].arg);
 	return model_size(o, id, out);
+}
+
+int model_net(const struct opts *o, double *Bps)
+{
+	const char *text = o->val[OPT_NET];
+	char *end;
+	double v;
+
+	if (!text)
+		return CLI_OK;
+	v = strtod(text, &end);
+	if (end == text || *end || !(v > 0) || !isfinite(v))
+		return cli_misuse("--net takes GB/s above 0, as 50, not '%s'", text);
+	*Bps = v * 1e9;
+	return CLI_OK;
+}
+
+int model_u32(const struct opts *o, enum opt_id id, uint32_t *out)
+{
+	uint64_t v = *out;
+	int rc = model_size(o, id, &v);
+
+	if (rc == CLI_OK && v > UINT32_MAX)
+		return cli_misuse("--%s takes at most %u, not '%s'", opt_table[id].name, UINT32_MAX,
+				  o->val[id]);
+	*out = (uint32_t)v;
+	return rc;
 }
 
 int model_type(const struct opts *o, enum opt_id id, enum gpu_type *out)

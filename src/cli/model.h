@@ -19,6 +19,12 @@ int model_size(const struct opts *o, enum opt_id id, uint64_t *out);
 /* The same, and it has to be given. */
 int model_need(const struct opts *o, enum opt_id id, uint64_t *out);
 
+/* The same of what fits 32 bits, if it was given. */
+int model_u32(const struct opts *o, enum opt_id id, uint32_t *out);
+
+/* --net, in bytes a second, if it was given. */
+int model_net(const struct opts *o, double *Bps);
+
 /* A type of numbers, by gpu_type_word or as PyTorch, XLA and people write it. */
 int model_type(const struct opts *o, enum opt_id id, enum gpu_type *out);
 
