@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "cli/out.h"
+#include "cli/view.h"
 #include "import/devices.h"
 
 /* A number in some unit, or "-" where there is none. */
@@ -249,5 +249,7 @@ int cmd_roofline(const struct opts *o)
 		return o->val[OPT_JSON] ? list_json() : list(o);
 	if (!strcmp(word, "show") && o->argc == 2)
 		return show(o, o->argv[1]);
-	return cli_misuse("expected devices, or show with one DEVICE");
+	if (!strcmp(word, "devices") || !strcmp(word, "show"))
+		return cli_misuse("expected devices, show with one DEVICE, or stores and traces");
+	return view_roofline(o);
 }

@@ -8,6 +8,7 @@
 
 #include "insight/kname.h"
 #include "insight/state.h"
+#include "theory/gemm.h"
 #include "theory/occupancy.h"
 
 #define SEVERAL UINT32_MAX
@@ -291,6 +292,23 @@ static bool waves_by_tile(struct roof_row *r, const struct kname *n, const struc
 	return tiles > 0;
 }
 
+static void model_of(struct insight *in, struct roof_row *r)
+{
+	const struct gpu *g = in->roofs.gpu[r->device];
+	struct gemm x = { r->gemm.m,    r->gemm.n,    r->gemm.k, r->gemm.batch,
+			  r->work.type, r->work.type, false };
+	struct gemm_time t;
+
+	if (!r->product || !g || gemm_time(&t, g, &x))
+		return;
+	r->model_ns = t.ns;
+	r->model_fitted = t.fitted;
+	if (!(r->waves > 0)) { /* as the model would cut it */
+		r->waves = t.waves;
+		r->tail = t.waves > floor(t.waves) ? t.waves - floor(t.waves) : 1;
+	}
+}
+
 static void waves_of(struct insight *in, struct roof_row *r, const struct kname *n)
 {
 	const struct gpu *g = in->roofs.gpu[r->device];
@@ -331,6 +349,7 @@ static int judge(struct insight *in, const struct knames *names, struct roof_row
 	else
 		r->work = (struct roof_work){ .type = n.type, .tensor = n.tensor == 1 };
 	waves_of(in, r, &n);
+	model_of(in, r);
 	err = roof_of(&r->is, in->roofs.gpu[r->device], &r->work,
 		      (double)r->total_ns / (double)r->count);
 	return err == -EINVAL ? 0 : err; /* no time: nothing to say */
@@ -461,4 +480,9 @@ double roof_row_flops(const struct roof_row *r)
 double roof_row_Bps(const struct roof_row *r)
 {
 	return r->total_ns ? r->work.bytes * (double)r->count * 1e9 / (double)r->total_ns : 0;
+}
+
+double roof_row_model(const struct roof_row *r)
+{
+	return r->total_ns ? r->model_ns * (double)r->count / (double)r->total_ns : 0;
 }

@@ -30,6 +30,8 @@ struct roof_row {
 	struct roof is;
 	bool product; /* it is a matrix product: */
 	struct op_gemm gemm;
+	double model_ns;          /* what it should take by the model of products; 0: not known */
+	bool model_fitted;        /* whose constants were measured on such a device */
 	double waves;             /* that its blocks fall into; 0: not known */
 	double tail;              /* how full the last one is */
 	double occupancy;         /* share of an SM's warps; 0: not known */
@@ -70,5 +72,7 @@ double roof_name_fraction(const struct roof_name *n); /* 0: not known */
 /* FLOP/s and bytes/s of a row; 0: not known. */
 double roof_row_flops(const struct roof_row *r);
 double roof_row_Bps(const struct roof_row *r);
+/* The model's time of its own: a share of what such a shape should reach; 0: not known. */
+double roof_row_model(const struct roof_row *r);
 
 #endif /* AON_ROOF_H */

@@ -25,6 +25,7 @@ void roof_verdict_json(struct json *j, const struct roof_row *r)
 	json_str(j, "limit", roof_limit_word[r->is.limit]);
 	known(j, "fraction", r->is.fraction);
 	json_str(j, "how", work_how_word[r->work.how]);
+	known(j, "of_model", roof_row_model(r));
 	known(j, "waves", r->waves);
 	known(j, "tail", r->waves > 0 ? r->tail : 0);
 	known(j, "occupancy", r->occupancy);
@@ -54,6 +55,7 @@ static void row_json(struct json *j, const struct insight *in, const struct roof
 	known(j, "memory", r->is.memory);
 	known(j, "cache", r->is.cache);
 	known(j, "roof_ns", r->is.least_ns);
+	known(j, "model_ns", r->model_ns);
 	json_close(j);
 }
 

@@ -86,6 +86,20 @@ def verdicts(place, path, r, device):
     ok(told[0] == told[1], "a store tells the same as the trace")
 
 
+def command(place, path):
+    r = aon(place, "roofline", "--all", path)
+    text = r.stdout.decode() if isinstance(r.stdout, bytes) else r.stdout
+    rows = [x for x in text.splitlines() if "mm 788x768x768" in x]
+    ok(r.returncode == 0 and rows and "latency" in rows[0] and "shapes" in rows[0],
+       "aon roofline TRACE shows a product, its limit and how it is known", text[:2000])
+    j = json.loads(aon(place, "roofline", "--json", path).stdout)
+    gemm = [k for k in j["roofline"]["kernels"] if k["op"] == "aten::addmm"]
+    ok(j["schema"] == "aon.roofline/1" and gemm and all(0.2 < k["of_model"] < 1.6 for k in gemm),
+       "products take about what the model of products says", [k["of_model"] for k in gemm])
+    ok(aon(place, "roofline", "show").returncode == 2, "show without a device is misuse")
+    ok(aon(place, "roofline", place.path / "none.json").returncode == 1, "a trace that is not there is said")
+
+
 def main():
     csv.field_size_limit(1 << 28)
     root = data()
@@ -100,6 +114,8 @@ def main():
             label = name.split("_")[0]
             products(ops, rows_of(csvs / "GEMM.csv"), label)
             others(ops, rows_of(csvs / "unified_perf_summary.csv"), label)
+            if name == TRACES[0]:
+                command(place, path)
             verdicts(place, path, r, "H100_SXM" if name.startswith("h100") else "MI300X")
     done()
 
