@@ -8,9 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define NAMES   61u
-#define IN_STEP 1200u
-#define PID     4242
+#define NAMES    61u
+#define IN_STEP  1200u
+#define PID      4242
+#define QUEUE_NS 17000000u /* about a thousand kernels: then a launch waits */
 
 static uint64_t rng = 88172645463325252ull;
 
@@ -105,6 +106,8 @@ int main(int argc, char *argv[])
 		kernel(f, i, gpu, dur, stream);
 		gpu += dur + rnd(2000);
 		cpu += 10000 + rnd(3000);
+		if (gpu > cpu + QUEUE_NS)
+			cpu = gpu - QUEUE_NS;
 		if (i % IN_STEP == 0) {
 			span(f, "user_annotation", host, step, cpu - step);
 			fprintf(f,

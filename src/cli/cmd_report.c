@@ -6,14 +6,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "read/demangle.h"
 #include "cli/inputs.h"
 #include "cli/locate.h"
 #include "read/procs.h"
 #include "cli/report.h"
 #include "cli/report_html.h"
 #include "cli/view.h"
-#include "store/trace.h"
+#include "read/stretch.h"
 
 #define FOLD_ROWS      10u
 #define FOLD_PROCESSES 5u
@@ -217,21 +216,16 @@ static int find_device(void *arg, const struct lane *l)
 static int devices_json(struct report *r)
 {
 	int any = store_each_lane(r->st, 0, find_device, NULL);
+	struct stretch_opts all = { .part = NULL };
 	struct insight *in = NULL;
 	struct trace *t;
-	int err = trace_new(&t);
+	int err = any < 0 ? any : trace_new(&t);
 
 	if (err < 0)
 		return err;
-	if (any < 0)
-		err = any;
-	else if (any)
-		err = store_trace(t, r->st, r->path, NULL, NULL);
-	if (!err)
-		err = trace_seal(t);
-	if (!err)
-		demangle_trace(t);
-	if (!err)
+	if (any)
+		err = read_stretches(t, r->st, r->path, &all, &in);
+	else if (!(err = trace_seal(t)))
 		err = insight_new(&in, t);
 	if (!err) {
 		insight_devices_json(&r->j, in);

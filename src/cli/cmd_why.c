@@ -2,6 +2,7 @@
 /* aon why - what costs time, how that is known, what to do and what that should bring. */
 #include <string.h>
 
+#include "cli/inputs.h"
 #include "cli/view.h"
 #include "insight/replay.h"
 #include "read/json.h"
@@ -138,6 +139,10 @@ static void path_text(const struct view *v, const struct replay *r)
 			fmt_percent(pct, (double)r->by_kind[best] / (double)r->span_ns),
 			kind_people[best]);
 	}
+	if (used && r->to_ns)
+		used += (size_t)snprintf(
+			line + used, sizeof(line) - used, " (of the newest %s)",
+			out_time(&v->out, pct, sizeof(pct), r->to_ns - r->from_ns));
 	if (used)
 		view_wrap(&v->out, "path", line);
 }
@@ -177,15 +182,34 @@ static void print_json(const struct view *v, const struct replay *r)
 	json_end(&j);
 }
 
+/* Of a run that is too large for it, the newest steps. Without, the findings stand on their own. */
+static struct replay *replay(const struct view *v)
+{
+	uint64_t from_ns = 0, to_ns = 0;
+	struct trace *t = NULL;
+	struct replay *r = NULL;
+
+	if (!v->in->parted) {
+		(void)replay_new(&r, v->t, v->fs);
+		return r;
+	}
+	if (inputs_window(&t, v->o, &from_ns, &to_ns) == 0 && replay_new(&r, t, v->fs) == 0) {
+		r->from_ns = from_ns;
+		r->to_ns = to_ns;
+	}
+	trace_free(t);
+	return r;
+}
+
 int cmd_why(const struct opts *o)
 {
-	struct replay *r = NULL;
+	struct replay *r;
 	struct view v;
 	int rc = view_open(&v, o, VIEW_ALL);
 
 	if (rc != CLI_OK)
 		return rc;
-	(void)replay_new(&r, v.in, v.fs); /* without, the findings stand on their own */
+	r = replay(&v);
 	if (o->val[OPT_JSON])
 		print_json(&v, r);
 	else

@@ -14,7 +14,10 @@
 #include "read/demangle.h"
 #include "cli/locate.h"
 #include "import/import.h"
+#include "insight/insight.h"
+#include "read/stretch.h"
 #include "read/sweep.h"
+#include "read/window.h"
 #include "store/store.h"
 #include "store/trace.h"
 
@@ -143,24 +146,32 @@ int inputs_load(struct trace **out, const struct opts *o)
 	return CLI_OK;
 }
 
+/* The store that is the one operand, or the node's; INPUTS_LOAD: it is none, or there are more. */
+static int open_store(struct store **st, const struct opts *o, char path[PATH_MAX])
+{
+	struct stat sb;
+
+	if (o->argc > 1)
+		return INPUTS_LOAD;
+	if (!o->argc)
+		return locate_open(NULL, st, path) == CLI_OK ? CLI_OK : CLI_FAIL;
+	snprintf(path, PATH_MAX, "%s", o->argv[0]);
+	if (stat(path, &sb) < 0 || !S_ISREG(sb.st_mode) || store_open_ro(st, path, NULL) < 0)
+		return INPUTS_LOAD;
+	return CLI_OK;
+}
+
 int inputs_sweep(struct trace **t, struct insight **in, const struct opts *o, bool queues)
 {
 	struct store *st = NULL;
 	char path[PATH_MAX];
-	struct stat sb;
-	int err;
+	int rc = open_store(&st, o, path), err;
 
-	if (o->argc > 1)
-		return INPUTS_LOAD;
-	if (!o->argc && locate_open(NULL, &st, path) != CLI_OK)
-		return CLI_FAIL;
-	if (o->argc && (stat(o->argv[0], &sb) < 0 || !S_ISREG(sb.st_mode) ||
-			store_open_ro(&st, o->argv[0], NULL) < 0))
-		return INPUTS_LOAD;
+	if (rc != CLI_OK)
+		return rc;
 	err = trace_new(t);
 	if (!err) {
-		err = read_sweep(*t, st, o->argc ? o->argv[0] : path, NULL, queues, SWEEP_STRETCH,
-				 in);
+		err = read_sweep(*t, st, path, NULL, queues, SWEEP_STRETCH, in);
 		if (err < 0)
 			trace_free(*t);
 	}
@@ -169,4 +180,64 @@ int inputs_sweep(struct trace **t, struct insight **in, const struct opts *o, bo
 		return INPUTS_LOAD; /* which says what is wrong, if anything is */
 	inputs_say_damage(*t);
 	return CLI_OK;
+}
+
+int inputs_stretches(struct trace **t, struct insight **in, const struct opts *o)
+{
+	struct stretch_opts so = { .part = NULL };
+	uint64_t blob, events = 0;
+	struct store *st = NULL;
+	char path[PATH_MAX];
+	int rc = open_store(&st, o, path), err;
+
+	if (rc != CLI_OK)
+		return rc;
+	err = store_extent(st, &blob, &events);
+	if (err < 0 || events <= WINDOW_WHOLE || trace_new(t) < 0) {
+		store_close(st);
+		return INPUTS_LOAD;
+	}
+	err = read_stretches(*t, st, path, &so, in);
+	store_close(st);
+	if (!err && (*in)->torn) { /* all at once it is whole */
+		insight_free(*in);
+		*in = NULL;
+		err = -ERANGE;
+	}
+	if (err < 0) {
+		trace_free(*t);
+		*t = NULL;
+		return INPUTS_LOAD;
+	}
+	inputs_say_damage(*t);
+	return CLI_OK;
+}
+
+static int add_span(void *arg, const struct store_piece *p)
+{
+	struct store_part *part = arg;
+
+	part->from_ns = p->t0_ns < part->from_ns ? p->t0_ns : part->from_ns;
+	part->to_ns = p->t1_ns + 1 > part->to_ns ? p->t1_ns + 1 : part->to_ns;
+	return 0;
+}
+
+int inputs_window(struct trace **t, const struct opts *o, uint64_t *from_ns, uint64_t *to_ns)
+{
+	struct store_part part = { .from_ns = UINT64_MAX };
+	uint64_t blob, events = 0;
+	struct store *st = NULL;
+	char path[PATH_MAX];
+	int err = open_store(&st, o, path) == CLI_OK ? 0 : -ENOENT;
+
+	if (err < 0)
+		return err;
+	err = store_extent(st, &blob, &events);
+	err = err ? err : store_each_piece(st, 0, add_span, &part);
+	err = err || !part.to_ns ? -ENODATA
+				 : read_window(t, st, path, &part, (double)events, WINDOW_PART, 0);
+	store_close(st);
+	*from_ns = part.from_ns;
+	*to_ns = part.to_ns;
+	return err;
 }

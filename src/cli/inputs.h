@@ -27,6 +27,14 @@ int inputs_exit(const struct trace *t);
 #define INPUTS_LOAD (-1)
 int inputs_sweep(struct trace **t, struct insight **in, const struct opts *o, bool queues);
 
+/*
+ * A single operand that is a store of more events than are worth loading (read/stretch.h):
+ * understood as a whole, *t has all but the events. INPUTS_LOAD: it is something else.
+ */
+int inputs_stretches(struct trace **t, struct insight **in, const struct opts *o);
+/* Of such a store, the newest steps: their events, and since when. */
+int inputs_window(struct trace **t, const struct opts *o, uint64_t *from_ns, uint64_t *to_ns);
+
 /* Says of each damaged file where it broke and what was lost. */
 void inputs_say_damage(const struct trace *t);
 

@@ -243,7 +243,7 @@ int report_memory(const struct opts *o)
 	struct view v;
 	int rc, err;
 
-	rc = view_open(&v, o, VIEW_ALL);
+	rc = view_open(&v, o, VIEW_EVENTS);
 	if (rc != CLI_OK)
 		return rc;
 	err = heaps_new(&hs, v.in);

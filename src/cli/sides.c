@@ -14,7 +14,7 @@ int side_view(struct view *v, const struct opts *o, char *path)
 
 	one.argc = 1;
 	one.argv = argv;
-	rc = view_open(v, &one, false);
+	rc = view_open(v, &one, o->val[OPT_STEPS] ? VIEW_EVENTS : VIEW_ALL);
 	v->o = o;
 	v->out.all = o->val[OPT_EVERYROW] != NULL;
 	if (rc != CLI_OK)

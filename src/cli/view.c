@@ -19,12 +19,16 @@ int view_open(struct view *v, const struct opts *o, enum view_by by)
 	v->o = o;
 	out_init(&v->out, stdout, o);
 	rc = swept ? inputs_sweep(&v->t, &v->in, o, by == VIEW_STREAM) : INPUTS_LOAD;
-	if (rc != INPUTS_LOAD)
+	if (rc == INPUTS_LOAD && by != VIEW_EVENTS)
+		rc = inputs_stretches(&v->t, &v->in, o);
+	if (rc != INPUTS_LOAD && (rc != CLI_OK || less))
 		return rc;
-	rc = inputs_load(&v->t, o);
-	if (rc != CLI_OK)
-		return rc;
-	err = less ? insight_new_breakdown(&v->in, v->t) : insight_new(&v->in, v->t);
+	if (rc == INPUTS_LOAD) {
+		rc = inputs_load(&v->t, o);
+		if (rc != CLI_OK)
+			return rc;
+	}
+	err = v->in ? 0 : less ? insight_new_breakdown(&v->in, v->t) : insight_new(&v->in, v->t);
 	if (!err && !less)
 		err = findings_new(&v->fs, v->in);
 	if (err < 0) {

@@ -368,6 +368,7 @@ void view_table(const struct view *v, enum view_by by, size_t fold)
 {
 	switch (by) {
 	case VIEW_ALL:
+	case VIEW_EVENTS:
 	case VIEW_KERNEL:
 		roll_table(v, "Kernels and copies", ROLL_KERNEL, fold);
 		break;

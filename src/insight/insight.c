@@ -124,9 +124,29 @@ int insight_stretch(struct insight *in, uint64_t lo_ns, uint64_t hi_ns)
 	return err ? err : insight_keep(in);
 }
 
+/* What is by event goes with them. */
+static void forget_events(struct insight *in)
+{
+	free(in->link);
+	free(in->own_op);
+	free(in->through);
+	free(in->x->carry);
+	in->link = in->own_op = in->through = NULL;
+	in->x->carry = NULL;
+	in->x->carries = in->x->carry_cap = 0;
+	for (size_t i = 0; i < SPAN_KINDS; i++) {
+		free(in->spans[i].span);
+		free(in->spans[i].lane_first);
+		in->spans[i] = (struct insight_spans){ NULL, NULL };
+	}
+}
+
 int insight_close(struct insight *in)
 {
-	return end(in, PASSES);
+	int err = end(in, PASSES);
+
+	forget_events(in);
+	return err;
 }
 
 static void state_free(struct insight_state *x)

@@ -245,8 +245,9 @@ struct insight {
 	struct insight_compile *compile;
 	size_t compiles;
 	size_t devices, streams, steps; /* only devices that did something */
-	bool swept;  /* of sweep.c: has only devices, streams, their breakdowns and classes */
-	bool parted; /* of stretch.h: what is by event is of the last stretch */
+	bool swept;    /* of sweep.c: has only devices, streams, their breakdowns and classes */
+	bool parted;   /* of stretch.h: what is by event is gone */
+	uint64_t torn; /* work whose call may have been given up, in stretches; see stretch.c */
 	uint64_t lo_ns, hi_ns;   /* the stretch; all there is if it is not parted */
 	struct insight_state *x; /* owned: state.h */
 	size_t kinds[EVENT_MAX]; /* how many events of each: many passes have nothing to do */

@@ -133,8 +133,10 @@ static int link_launches(struct insight *in)
 	for (size_t i = 0; i < t->events; i++) {
 		const struct event *e = &t->event[i];
 
-		if (!is_host(t, e) && event_is_gpu(e) && e->corr)
-			in->link[i] = *ids_at(&x, process_of(t, (uint32_t)i), e->corr);
+		if (is_host(t, e) || !event_is_gpu(e) || !e->corr)
+			continue;
+		in->link[i] = *ids_at(&x, process_of(t, (uint32_t)i), e->corr);
+		in->torn += !in->link[i] && in->x->process[process_of(t, (uint32_t)i)].gave_up;
 	}
 	free(x.slot);
 	return 0;

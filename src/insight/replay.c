@@ -13,16 +13,14 @@ struct scales {
 	float *input, *copy;
 };
 
-static int scales_init(struct scales *s, const struct insight *in)
+static int scales_init(struct scales *s, const struct trace *t, struct names *n)
 {
-	const struct trace *t = in->t;
-
 	s->input = malloc((t->names + 1) * sizeof(float));
 	s->copy = malloc((t->names + 1) * sizeof(float));
 	if (!s->input || !s->copy)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < t->names; i++) {
-		s->input[i] = names_range(in->names, i) == RANGE_INPUT ? 0.0f : 1.0f;
+		s->input[i] = names_range(n, i) == RANGE_INPUT ? 0.0f : 1.0f;
 		s->copy[i] = 1.0f;
 	}
 	for (size_t i = 0; i < t->events; i++)
@@ -81,11 +79,11 @@ static int walk_path(struct replay *r, const struct sim_graph *g)
 	return 0;
 }
 
-static int run_all(struct replay *r, const struct insight *in, const struct findings *fs,
-		   const struct sim_graph *g)
+static int run_all(struct replay *r, const struct trace *t, struct names *n,
+		   const struct findings *fs, const struct sim_graph *g)
 {
 	struct scales s = { NULL, NULL };
-	int err = scales_init(&s, in);
+	int err = scales_init(&s, t, n);
 
 	for (size_t i = 0; i < fs->n && !err; i++) {
 		enum family k = fs->f[i].family;
@@ -99,29 +97,31 @@ static int run_all(struct replay *r, const struct insight *in, const struct find
 	return err;
 }
 
-int replay_new(struct replay **out, const struct insight *in, const struct findings *fs)
+int replay_new(struct replay **out, const struct trace *t, const struct findings *fs)
 {
-	bool *is_comm = calloc(in->t->names + 1, sizeof(*is_comm));
+	bool *is_comm = calloc(t->names + 1, sizeof(*is_comm));
 	struct replay *r = calloc(1, sizeof(*r));
 	struct sim_graph *g = NULL;
+	struct names *n = NULL;
 	int err = -ENOMEM;
 
-	if (!is_comm || !r)
+	if (!is_comm || !r || names_new(&n, t) < 0)
 		goto done;
-	for (uint32_t i = 0; i < in->t->names; i++)
-		is_comm[i] = names_kernel(in->names, i) == CLASS_COMM;
+	for (uint32_t i = 0; i < t->names; i++)
+		is_comm[i] = names_kernel(n, i) == CLASS_COMM;
 	for (size_t k = 0; k < FAMILIES; k++)
 		r->with_ns[k] = REPLAY_NONE;
-	err = sim_graph_new(&g, in->t, is_comm);
+	err = sim_graph_new(&g, t, is_comm);
 	if (err < 0)
 		goto done;
 	r->steps = g->steps;
 	r->meetings = g->meetings;
 	err = walk_path(r, g);
 	if (!err)
-		err = run_all(r, in, fs, g);
+		err = run_all(r, t, n, fs, g);
 done:
 	sim_graph_free(g);
+	names_free(n);
 	free(is_comm);
 	if (err < 0) {
 		free(r);

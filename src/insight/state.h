@@ -48,6 +48,7 @@ struct state_process {
 	size_t step_from;         /* steps before it are over */
 	size_t left_first, lefts; /* into insight_state.left[], in order */
 	uint64_t idle_ns;         /* its devices may be idle since */
+	bool gave_up;             /* calls whose work had not begun were too many to keep */
 };
 
 struct state_table {

@@ -9,7 +9,8 @@
  *	          names them
  *
  * What is open when the stretch ends is not: it is read again. Of each sort the newest are kept,
- * so that what is never referred to goes.
+ * so that what is never referred to goes. If work of a call that went begins after all, insight.torn
+ * says so.
  */
 #include "insight/stretch.h"
 
@@ -23,7 +24,7 @@
 enum keep { KEEP_NOT, KEEP_LAUNCH, KEEP_CALL, KEEP_RANGE, KEEP_OP, KEEPS };
 
 static const size_t most[KEEPS] = {
-	[KEEP_LAUNCH] = 16384,
+	[KEEP_LAUNCH] = 100000,
 	[KEEP_CALL] = 1024,
 	[KEEP_RANGE] = 16384,
 	[KEEP_OP] = 16384,
@@ -131,9 +132,13 @@ static void limit(struct keeping *k, enum keep sort)
 		if (n <= most[sort])
 			break;
 	}
-	for (size_t i = 0; i < t->events; i++)
-		if (k->keep[i] == sort && t->event[i].start_ns < since)
-			k->keep[i] = KEEP_NOT;
+	for (size_t i = 0; i < t->events; i++) {
+		if (k->keep[i] != sort || t->event[i].start_ns >= since)
+			continue;
+		k->keep[i] = KEEP_NOT;
+		if (sort == KEEP_LAUNCH)
+			k->in->x->process[t->lane[t->event[i].lane].process].gave_up = true;
+	}
 }
 
 /* With what encloses it, up to what is open anyway. */

@@ -13,7 +13,7 @@
  *
  * What comes out is what insight_new() says of all at once, to the nanosecond, but for quantiles of
  * durations, which are a sketch's, and for what lies further apart than is kept from one stretch to
- * the next (stretch.c); what is by event (link, spans) is of the last stretch.
+ * the next (stretch.c). What is by event (link, spans) is of the stretch, and gone in the end.
  */
 #ifndef AON_INSIGHT_STRETCH_H
 #define AON_INSIGHT_STRETCH_H

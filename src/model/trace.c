@@ -359,6 +359,17 @@ void trace_clear(struct trace *t, size_t comms)
 	t->priv->sealed = false;
 }
 
+int trace_drop(struct trace *t, size_t comms)
+{
+	trace_clear(t, comms);
+	unmap(t->event, t->priv->cap_event * sizeof(*t->event));
+	unmap(t->event_comm, t->priv->cap_event * sizeof(*t->event_comm));
+	t->event = NULL;
+	t->event_comm = NULL;
+	t->priv->cap_event = 0;
+	return trace_seal(t);
+}
+
 void trace_stream(struct trace *t, size_t batch, trace_batch_fn *fn, void *arg)
 {
 	t->priv->batch = batch;

@@ -157,6 +157,8 @@ int trace_flush(struct trace *t);
 
 /* Lets go of the events, and of comms from the `comms`-th on; all else stays. */
 void trace_clear(struct trace *t, size_t comms);
+/* The same, with their memory; it is sealed then. */
+int trace_drop(struct trace *t, size_t comms);
 
 /*
  * A recording may be looked at stretch by stretch of time. Of the stretch [lo, hi) are the events of

@@ -76,10 +76,15 @@ static void finding_json(struct json *j, const struct trace *t, const struct fin
 	json_close(j);
 }
 
-static void path_json(struct json *j, const struct replay *r)
+static void path_json(struct json *j, const struct replay *r, uint64_t t0)
 {
 	json_open(j, "critical_path", '{');
 	if (r) {
+		json_bool(j, "partial", r->to_ns);
+		if (r->to_ns) {
+			json_u64(j, "start_ns", r->from_ns > t0 ? r->from_ns - t0 : 0);
+			json_u64(j, "end_ns", r->to_ns > t0 ? r->to_ns - t0 : 0);
+		}
 		json_i64(j, "span_ns", r->span_ns);
 		json_u64(j, "steps", r->steps);
 		json_u64(j, "tasks", r->tasks);
@@ -115,5 +120,5 @@ void findings_json(struct json *j, const struct trace *t, const struct findings 
 		json_close(j);
 	}
 	json_close(j);
-	path_json(j, r);
+	path_json(j, r, t0);
 }

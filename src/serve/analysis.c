@@ -277,7 +277,7 @@ int analysis_findings(struct analysis *an)
 	if (err < 0)
 		return err;
 	if (!an->replayed)
-		(void)replay_new(&an->r, an->in, an->fs); /* without, findings stand alone */
+		(void)replay_new(&an->r, an->t, an->fs); /* without, findings stand alone */
 	an->replayed = true;
 	return 0;
 }

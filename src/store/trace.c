@@ -18,35 +18,9 @@
 #include "model/trace.h"
 #include "model/work.h"
 #include "store/store.h"
+#include "store/trace_priv.h"
 
 #define IDS_MAX (1u << 24) /* no store of ours has a higher id */
-
-struct ids {
-	uint32_t *to; /* by id of the store: that of the trace + 1 */
-	size_t n;
-};
-
-struct from_store {
-	struct trace *t;
-	const char *path;
-	uint32_t own; /* file of what aon recorded, + 1 */
-	size_t first_file;
-	struct ids name, geo, lane, process, file;
-	struct ids comm;      /* by name: what a MARK of it says of the event that follows */
-	uint32_t sms, memory; /* names of what COUNTERs say of a device; 0: none */
-	struct owner *owner;  /* by process of the trace, from first_process on */
-	size_t first_process;
-	const struct store_part *part; /* NULL: all of it */
-	store_trace_fn *go_on;         /* NULL: nobody is asked */
-	store_work_fn *work;           /* of store_trace_work() */
-	uint64_t lo_ns, hi_ns;         /* of that: starts that are told now */
-	void *arg;
-};
-
-struct owner {
-	bool imported;
-	uint32_t comm; /* of its next event, + 1 */
-};
 
 static int put(struct ids *x, uint32_t id, uint32_t to)
 {
@@ -64,11 +38,6 @@ static int put(struct ids *x, uint32_t id, uint32_t to)
 	}
 	x->to[id] = to + 1;
 	return 0;
-}
-
-static uint32_t get(const struct ids *x, uint32_t id, uint32_t or_else)
-{
-	return id < x->n && x->to[id] ? x->to[id] - 1 : or_else;
 }
 
 /* As cli/into_store.c wrote it. */
@@ -147,7 +116,7 @@ static int imported_file(struct from_store *s, const struct process *p, uint32_t
 	struct trace_file *f;
 	int err;
 
-	*file = get(&s->file, o->file, UINT32_MAX);
+	*file = ids_get(&s->file, o->file, UINT32_MAX);
 	if (*file == UINT32_MAX) {
 		err = trace_file_add(s->t, p->exe, file);
 		err = err ? err : put(&s->file, o->file, *file);
@@ -210,11 +179,11 @@ static int on_process(void *arg, const struct process *p)
 static int on_lane(void *arg, const struct lane *l)
 {
 	struct from_store *s = arg;
-	struct trace_lane to = { .process = get(&s->process, l->process, UINT32_MAX),
+	struct trace_lane to = { .process = ids_get(&s->process, l->process, UINT32_MAX),
 				 .device = LANE_HOST,
 				 .context = l->context,
 				 .stream = l->stream,
-				 .name = get(&s->name, l->name, 0) };
+				 .name = ids_get(&s->name, l->name, 0) };
 	uint32_t id;
 	int err = 0;
 
@@ -239,7 +208,7 @@ static void own_event(const struct from_store *s, struct event *e)
 		break;
 	case EVENT_OP:
 		e->kind = EVENT_RANGE;
-		e->b = trace_op(e->a & 1, e->corr, get(&s->name, (uint32_t)(e->a >> 1), 0));
+		e->b = trace_op(e->a & 1, e->corr, ids_get(&s->name, (uint32_t)(e->a >> 1), 0));
 		e->a = TRACE_OP;
 		e->corr = 0; /* a sequence number, no id of a launch */
 		break;
@@ -257,8 +226,7 @@ static void own_event(const struct from_store *s, struct event *e)
 	}
 }
 
-/* Says something of a device, and is no event of the trace. */
-static bool is_size(const struct from_store *s, uint32_t lane, uint32_t kind, uint32_t name)
+bool from_is_size(const struct from_store *s, uint32_t lane, uint32_t kind, uint32_t name)
 {
 	return kind == EVENT_COUNTER && name && s->t->lane[lane].device != LANE_HOST &&
 	       (name == s->sms || name == s->memory);
@@ -270,14 +238,14 @@ static bool aside(struct from_store *s, struct owner *own, const struct event *e
 	uint32_t device = s->t->lane[e->lane].device, comm;
 	struct trace_comm c;
 
-	if (is_size(s, e->lane, e->kind, e->name)) {
+	if (from_is_size(s, e->lane, e->kind, e->name)) {
 		if (e->name == s->sms)
 			s->t->device[device].sms = (uint32_t)e->a;
 		else
 			s->t->device[device].memory_bytes = e->a;
 		return true;
 	}
-	comm = e->kind == EVENT_MARK ? get(&s->comm, e->name, UINT32_MAX) : UINT32_MAX;
+	comm = e->kind == EVENT_MARK ? ids_get(&s->comm, e->name, UINT32_MAX) : UINT32_MAX;
 	if (comm == UINT32_MAX)
 		return false;
 	c = s->t->comm[comm];
@@ -321,10 +289,10 @@ static int own_comm(struct from_store *s, const struct event *e, uint32_t *comm)
 	return err;
 }
 
-static int on_events(void *arg, uint32_t process, const struct event *ev, size_t n)
+int from_events(void *arg, uint32_t process, const struct event *ev, size_t n)
 {
 	struct from_store *s = arg;
-	uint32_t owner = get(&s->process, process, UINT32_MAX);
+	uint32_t owner = ids_get(&s->process, process, UINT32_MAX);
 	struct owner *own;
 	int err = 0;
 
@@ -334,12 +302,17 @@ static int on_events(void *arg, uint32_t process, const struct event *ev, size_t
 	for (size_t i = 0; i < n && !err; i++) {
 		struct event e = ev[i];
 
-		e.lane = get(&s->lane, e.lane, UINT32_MAX);
+		e.flags &= (uint8_t)~TRACE_SEEN;
+		e.lane = ids_get(&s->lane, e.lane, UINT32_MAX);
 		if (e.lane == UINT32_MAX || (own->imported && aside(s, own, &e, &err)))
 			continue;
-		e.name = get(&s->name, e.name, TRACE_NAME_OTHER);
+		if (s->parted && !trace_stretch(s->t, &e, s->lo_ns, s->hi_ns)) {
+			own->comm = 0;
+			continue;
+		}
+		e.name = ids_get(&s->name, e.name, TRACE_NAME_OTHER);
 		if (e.kind == EVENT_KERNEL)
-			e.a = get(&s->geo, (uint32_t)e.a, 0);
+			e.a = ids_get(&s->geo, (uint32_t)e.a, 0);
 		if (!own->imported && e.kind == EVENT_COLLECTIVE)
 			err = own_comm(s, &e, &own->comm);
 		if (!own->imported)
@@ -348,11 +321,11 @@ static int on_events(void *arg, uint32_t process, const struct event *ev, size_t
 			uint32_t shapes = (uint32_t)(e.b >> TRACE_STORED_SHAPES);
 
 			e.a = e.b & ((1u << TRACE_STORED_SHAPES) - 1);
-			e.b = shapes ? trace_op(false, 0, get(&s->name, shapes, 0)) : 0;
+			e.b = shapes ? trace_op(false, 0, ids_get(&s->name, shapes, 0)) : 0;
 		}
 		err = err ? err : trace_add(s->t, &e, own->comm);
 		own->comm = 0;
-		if (!own->imported && s->own) {
+		if (!own->imported && s->own && !(e.flags & TRACE_SEEN)) {
 			s->t->file[s->own - 1].rows++;
 			s->t->file[s->own - 1].imported++;
 		}
@@ -360,8 +333,7 @@ static int on_events(void *arg, uint32_t process, const struct event *ev, size_t
 	return !err && s->go_on ? s->go_on(s->arg, s->t) : err;
 }
 
-/* All but the events. */
-static int small_rows(struct from_store *s, struct store *st)
+int from_rows(struct from_store *s, struct store *st)
 {
 	uint32_t file;
 	int err = put(&s->name, 0, 0);
@@ -377,7 +349,7 @@ static int small_rows(struct from_store *s, struct store *st)
 	return err;
 }
 
-static void from_fini(struct from_store *s)
+void from_fini(struct from_store *s)
 {
 	free(s->name.to);
 	free(s->geo.to);
@@ -395,11 +367,11 @@ int store_trace_part(struct trace *t, struct store *st, const char *path,
 	struct store_filter f = { .from_ns = part ? part->from_ns : 0,
 				  .to_ns = part ? part->to_ns : 0 };
 	size_t walks = part && part->process ? part->processes : 1;
-	int err = small_rows(&s, st);
+	int err = from_rows(&s, st);
 
 	for (size_t i = 0; i < walks && !err; i++) {
 		f.process = part && part->process ? part->process[i] : 0;
-		err = store_each_events(st, &f, on_events, &s);
+		err = store_each_events(st, &f, from_events, &s);
 	}
 	from_fini(&s);
 	return err;
@@ -411,11 +383,11 @@ int store_trace(struct trace *t, struct store *st, const char *path, store_trace
 	return store_trace_part(t, st, path, NULL, go_on, arg);
 }
 
-/* As on_events(), with no more than a MARK before an event says: that it is a collective. */
+/* As from_events(), with no more than a MARK before an event says: that it is a collective. */
 static int on_columns(void *arg, uint32_t process, const struct event_columns *c)
 {
 	struct from_store *s = arg;
-	uint32_t owner = get(&s->process, process, UINT32_MAX);
+	uint32_t owner = ids_get(&s->process, process, UINT32_MAX);
 	struct owner *own;
 	int err = 0;
 
@@ -425,16 +397,16 @@ static int on_columns(void *arg, uint32_t process, const struct event_columns *c
 	for (size_t i = 0; i < c->n && !err; i++) {
 		struct work w = { .start_ns = c->start_ns[i],
 				  .dur_ns = c->dur_ns[i],
-				  .lane = get(&s->lane, c->lane[i], UINT32_MAX),
-				  .name = get(&s->name, c->name[i], TRACE_NAME_OTHER),
+				  .lane = ids_get(&s->lane, c->lane[i], UINT32_MAX),
+				  .name = ids_get(&s->name, c->name[i], TRACE_NAME_OTHER),
 				  .kind = c->kind[i],
 				  .comm = own->comm };
 
 		if (w.lane == UINT32_MAX ||
-		    (own->imported && is_size(s, w.lane, w.kind, c->name[i])))
+		    (own->imported && from_is_size(s, w.lane, w.kind, c->name[i])))
 			continue;
 		if (own->imported && w.kind == EVENT_MARK &&
-		    get(&s->comm, c->name[i], UINT32_MAX) != UINT32_MAX) {
+		    ids_get(&s->comm, c->name[i], UINT32_MAX) != UINT32_MAX) {
 			own->comm = 1;
 			continue;
 		}
@@ -468,7 +440,7 @@ int store_trace_work(struct trace *t, struct store *st, const char *path,
 {
 	struct from_store s = { .t = t, .path = path, .part = part, .work = fn, .arg = arg };
 	uint64_t end = part && part->to_ns ? part->to_ns : UINT64_MAX;
-	int err = small_rows(&s, st);
+	int err = from_rows(&s, st);
 
 	s.lo_ns = part ? part->from_ns : 0;
 	for (size_t i = 0; i <= cuts && !err; i++) {

@@ -50,4 +50,21 @@ int store_trace_work(struct trace *t, struct store *st, const char *path,
 		     const struct store_part *part, const uint64_t *cut, size_t cuts,
 		     store_work_fn *fn, void *arg);
 
+/*
+ * The same stretch by stretch of time (model/trace.h), for insight/stretch.h: all but the events and,
+ * of them, the steps are in the trace when it is open; `fn` is told of each counter. Names of other
+ * stretches may come with any of them. What `go_on` returns below 0 becomes store_feed_add()'s.
+ */
+struct event;
+struct store_feed;
+typedef int store_counter_fn(void *arg, const struct event *e);
+
+int store_feed_open(struct store_feed **out, struct trace *t, struct store *st, const char *path,
+		    const struct store_part *part);
+int store_feed_counters(struct store_feed *f, store_counter_fn *fn, void *arg);
+/* Adds what is of the stretch; the caller cleared the trace. */
+int store_feed_add(struct store_feed *f, uint64_t lo_ns, uint64_t hi_ns, store_trace_fn *go_on,
+		   void *arg);
+void store_feed_close(struct store_feed *f); /* NULL is allowed */
+
 #endif /* AON_STORE_TRACE_H */

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuts.c - see cuts.h. */
+#include "read/cuts.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "store/store.h"
+#include "store/trace.h"
+
+struct piece {
+	uint64_t t0_ns;
+	uint32_t events;
+};
+
+struct pieces {
+	const struct store_part *part;
+	struct piece *p; /* owned */
+	size_t n, cap;
+};
+
+static bool is_of(const struct store_part *part, const struct store_piece *p)
+{
+	bool any = !part || !part->process;
+
+	for (size_t i = 0; !any && i < part->processes; i++)
+		any = part->process[i] == p->process;
+	return any &&
+	       (!part || (p->t1_ns >= part->from_ns && (!part->to_ns || p->t0_ns < part->to_ns)));
+}
+
+static int on_piece(void *arg, const struct store_piece *p)
+{
+	struct pieces *x = arg;
+
+	if (!is_of(x->part, p))
+		return 0;
+	if (x->n == x->cap) {
+		size_t cap = x->cap ? 2 * x->cap : 256;
+		struct piece *more = reallocarray(x->p, cap, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		x->p = more;
+		x->cap = cap;
+	}
+	x->p[x->n++] = (struct piece){ p->t0_ns, p->events };
+	return 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+
+	return x->t0_ns < y->t0_ns ? -1 : x->t0_ns > y->t0_ns;
+}
+
+int read_cuts(struct store *st, const struct store_part *part, size_t stretch, uint64_t **cut,
+	      size_t *cuts)
+{
+	struct pieces x = { .part = part };
+	size_t sum = 0;
+	int err = store_each_piece(st, 0, on_piece, &x);
+
+	*cuts = 0;
+	*cut = err ? NULL : calloc(x.n + 1, sizeof(**cut));
+	if (!err && !*cut)
+		err = -ENOMEM;
+	if (!err && x.n)
+		qsort(x.p, x.n, sizeof(*x.p), by_time);
+	for (size_t i = 0; i < x.n && !err; i++) {
+		if (sum >= stretch) {
+			(*cut)[(*cuts)++] = x.p[i].t0_ns;
+			sum = 0;
+		}
+		sum += x.p[i].events;
+	}
+	free(x.p);
+	return err;
+}

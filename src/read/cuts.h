@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cuts.h - where to cut a store in time, so that stretches have about as many events. */
+#ifndef AON_READ_CUTS_H
+#define AON_READ_CUTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct store;
+struct store_part;
+
+/* Times at which blobs of the part (NULL: of all) begin, about `stretch` events apart; *cut is the
+ * caller's. */
+int read_cuts(struct store *st, const struct store_part *part, size_t stretch, uint64_t **cut,
+	      size_t *cuts);
+
+#endif /* AON_READ_CUTS_H */

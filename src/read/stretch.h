@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stretch.h - a store understood as a whole, in little memory: read stretch by stretch of time, each
+ * event once, and added up (insight/stretch.h).
+ */
+#ifndef AON_READ_STRETCH_H
+#define AON_READ_STRETCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct insight;
+struct store;
+struct store_part;
+struct trace;
+
+#define STRETCH_EVENTS \
+	250000u /* at a time, about: of 48 bytes, and once more while they are sorted */
+
+/* After each stretch, while its events are there; what it returns below 0 ends it. */
+typedef int stretch_fn(void *arg, struct insight *in);
+
+struct stretch_opts {
+	const struct store_part *part; /* NULL: all of it */
+	size_t events;                 /* of a stretch, about; 0: STRETCH_EVENTS */
+	uint64_t until_ns;             /* CLOCK_MONOTONIC; 0: however long it takes */
+	stretch_fn *each;              /* NULL: nobody looks */
+	void *arg;
+};
+
+/*
+ * Fills *t with all but events, and *out with what is said of them: insight.parted is set.
+ * -ETIMEDOUT, -ENOMEM, or of the store.
+ */
+int read_stretches(struct trace *t, struct store *st, const char *path,
+		   const struct stretch_opts *o, struct insight **out);
+
+#endif /* AON_READ_STRETCH_H */

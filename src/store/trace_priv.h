@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trace_priv.h - a store on its way to a trace: what trace.c and feed.c share. */
+#ifndef AON_STORE_TRACE_PRIV_H
+#define AON_STORE_TRACE_PRIV_H
+
+#include <stdbool.h>
+
+#include "model/trace.h"
+#include "store/store.h"
+#include "store/trace.h"
+
+struct ids {
+	uint32_t *to; /* by id of the store: that of the trace + 1 */
+	size_t n;
+};
+
+struct from_store {
+	struct trace *t;
+	const char *path;
+	uint32_t own; /* file of what aon recorded, + 1 */
+	size_t first_file;
+	struct ids name, geo, lane, process, file;
+	struct ids comm;      /* by name: what a MARK of it says of the event that follows */
+	uint32_t sms, memory; /* names of what COUNTERs say of a device; 0: none */
+	struct owner *owner;  /* by process of the trace, from first_process on */
+	size_t first_process;
+	const struct store_part *part; /* NULL: all of it */
+	store_trace_fn *go_on;         /* NULL: nobody is asked */
+	store_work_fn *work;           /* of store_trace_work() */
+	bool parted;                   /* of store_feed: only what trace_stretch() takes */
+	uint64_t lo_ns, hi_ns;         /* starts that are told now, or the stretch */
+	void *arg;
+};
+
+struct owner {
+	bool imported;
+	uint32_t comm; /* of its next event, + 1 */
+};
+
+static inline uint32_t ids_get(const struct ids *x, uint32_t id, uint32_t or_else)
+{
+	return id < x->n && x->to[id] ? x->to[id] - 1 : or_else;
+}
+
+int from_rows(struct from_store *s, struct store *st); /* all but the events */
+int from_events(void *from_store, uint32_t process, const struct event *ev, size_t n);
+void from_fini(struct from_store *s);
+/* Says something of a device, and is no event of the trace. `name` is the store's. */
+bool from_is_size(const struct from_store *s, uint32_t lane, uint32_t kind, uint32_t name);
+
+#endif /* AON_STORE_TRACE_PRIV_H */
