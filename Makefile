@@ -8,7 +8,7 @@ ONLY    ?=
 
 MESON_SETUP = meson setup --prefix=$(PREFIX)
 
-.PHONY: all web demo check bench asan tsan fuzz soak install format clean
+.PHONY: all web demo check bench validate-models asan tsan fuzz soak install format clean
 
 all: $(BUILD)/build.ninja
 	@tools/web
@@ -43,6 +43,11 @@ bench:
 	@tools/setup build bench
 	@$(MAKE) --no-print-directory all
 	@bench/run.py --build $(BUILD) --only '$(ONLY)'
+
+# Every model against every measured table at hand; exit 1 if a bar is broken.
+validate-models: $(BUILD)/build.ninja
+	@ninja -C $(BUILD) --quiet tests/validate/validate
+	@$(BUILD)/tests/validate/validate
 
 soak:
 	@tools/setup build

@@ -21,7 +21,7 @@ for page in pages:
         for path in re.findall(rf"`((?:{TOP})/[^`\s]*)`", line):
             if not any(root.glob(path.rstrip("/"))):
                 faults.append(f"file {path}")
-        for target, only in re.findall(r"(?:`|^)make ([a-z]+)(?: ONLY=([a-z0-9_]+))?", line):
+        for target, only in re.findall(r"(?:`|^)make ([a-z-]+)(?: ONLY=([a-z0-9_]+))?", line):
             if target not in targets:
                 faults.append(f"target {target}")
             if only and not any(re.search(only, f) for f in figures):

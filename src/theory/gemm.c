@@ -9,7 +9,8 @@
 #define CLOCK_MHZ  1500.0 /* where a device does not tell its own */
 
 static const struct gemm_fit fits[] = {
-#define GEMM_FIT(name_, cc_, type_, ...) { name_, cc_, GPU_##type_, __VA_ARGS__ },
+#define GPU_ANY                                GPU_TYPES
+#define GEMM_FIT(name_, cc_, type_, out_, ...) { name_, cc_, GPU_##type_, GPU_##out_, __VA_ARGS__ },
 #define GEMM_TURN(...)
 #include "theory/gemm_fit.tbl.h"
 };
@@ -73,17 +74,29 @@ static uint32_t nearest(const struct gpu *g, bool *same)
 	return g->cc >= 100 ? 100 : 90;
 }
 
-const struct gemm_fit *gemm_fit_of(const struct gpu *g, enum gpu_type type, bool *fitted)
+static const struct gemm_fit *row_of(uint32_t cc, enum gpu_type type, enum gpu_type out)
 {
+	for (size_t i = 0; i < sizeof(fits) / sizeof(*fits); i++)
+		if (fits[i].cc == cc && fits[i].type == type && fits[i].out == out)
+			return &fits[i];
+	return NULL;
+}
+
+const struct gemm_fit *gemm_fit_of(const struct gpu *g, const struct gemm *x, bool *fitted)
+{
+	const struct gemm_fit *f;
 	bool same;
 	uint32_t cc = nearest(g, &same);
 
-	for (size_t t = 0; t < 3; t++)
-		for (size_t i = 0; i < sizeof(fits) / sizeof(*fits); i++)
-			if (fits[i].cc == cc && fits[i].type == near[type][t]) {
-				*fitted = same && !t;
-				return &fits[i];
-			}
+	for (size_t t = 0; t < 3; t++) {
+		f = row_of(cc, near[x->type][t], x->out);
+		if (!f)
+			f = row_of(cc, near[x->type][t], GPU_ANY);
+		if (f) {
+			*fitted = same && !t;
+			return f;
+		}
+	}
 	*fitted = false;
 	return &fits[0];
 }
@@ -228,7 +241,7 @@ int gemm_time(struct gemm_time *out, const struct gpu *g, const struct gemm *x)
 
 	if ((unsigned)x->type >= GPU_TYPES || (unsigned)x->out >= GPU_TYPES)
 		return -ENOTSUP;
-	fit = gemm_fit_of(g, x->type, &fitted);
+	fit = gemm_fit_of(g, x, &fitted);
 	err = gemm_time_by(out, g, x, fit);
 	if (!err)
 		out->fitted = fitted;

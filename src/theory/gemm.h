@@ -51,8 +51,8 @@ double gemm_bytes(const struct gemm *x);    /* operands read once, the result wr
 /* Of an architecture and a type: a row of gemm_fit.tbl.h. */
 struct gemm_fit {
 	const char *name;
-	uint32_t cc; /* 0: AMD */
-	enum gpu_type type;
+	uint32_t cc;             /* 0: AMD */
+	enum gpu_type type, out; /* out: GPU_TYPES for any that has no row of its own */
 	double start_ns; /* of a kernel that is launched alone, until its tiles run and after */
 	double tile_ns;  /* of a tile before and after its loop over k */
 	double peak;     /* share of the dense peak that a large tile reaches */
@@ -65,7 +65,7 @@ struct gemm_fit {
 };
 
 size_t gemm_fits(const struct gemm_fit **out);
-const struct gemm_fit *gemm_fit_of(const struct gpu *g, enum gpu_type type, bool *fitted);
+const struct gemm_fit *gemm_fit_of(const struct gpu *g, const struct gemm *x, bool *fitted);
 int gemm_time_by(struct gemm_time *out, const struct gpu *g, const struct gemm *x,
 		 const struct gemm_fit *fit);
 

@@ -21,9 +21,8 @@ static const struct gpu toy = {
 };
 
 /* start, tile, peak, small, load_B, store_B, split, dram, cache */
-static const struct gemm_fit plain = {
-	"plain", 90, GPU_BF16, 1000, 100, 1, 0, 1e9, 1e9, 1e9, 1, 1
-};
+static const struct gemm_fit plain = { "plain", 90,  GPU_BF16, GPU_TYPES, 1000, 100, 1,
+				       0,       1e9, 1e9,      1e9,       1,    1 };
 
 static bool about(double a, double b)
 {
@@ -164,6 +163,7 @@ static void test_constants(void)
 		{ "B200", GPU_FP8, "sm_100 fp8", true },
 		{ "RTX_5090", GPU_BF16, "sm_100 bf16", false },
 		{ "MI350X", GPU_FP16, "gfx950 fp16", true },
+		{ "MI350X", GPU_FP8, "gfx950 fp8", true },
 		{ "MI300X", GPU_BF16, "gfx950 bf16", false },
 		{ "B200", GPU_FP4, "sm_100 fp8", false },
 	};

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* validate_gemm.c - the GEMM model against XLA's, DeepGEMM's and vidur's measured times. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measured.h"
+#include "validate.h"
+
+/* Which rows of XLA's table belong together, and what is asked of their median. */
+static const struct group {
+	const char *device, *name;
+	enum gpu_type type;
+	const char *median, *p90; /* ids of bars; NULL: gemm_other_median */
+} groups[] = {
+	{ "sm_90", "bf16", GPU_BF16, "gemm_h100_median", "gemm_h100_p90" },
+	{ "sm_90", "f32 (TF32)", GPU_TF32, NULL, NULL },
+	{ "sm_90", "fp8", GPU_FP8, NULL, NULL },
+	{ "sm_100_B200", "bf16", GPU_BF16, "gemm_b200_median", "gemm_b200_p90" },
+	{ "sm_100_B200", "f32 (TF32)", GPU_TF32, NULL, NULL },
+	{ "sm_100_B200", "fp8", GPU_FP8, NULL, NULL },
+	{ "gfx950", "bf16", GPU_BF16, NULL, NULL },
+	{ "gfx950", "f16", GPU_FP16, NULL, NULL },
+	{ "gfx950", "f32", GPU_FP32, NULL, NULL },
+	{ "gfx950", "fp8", GPU_FP8, NULL, NULL },
+};
+
+/* The time by a model of `r`; 0: it has none. */
+typedef double guess_fn(const struct measured *r);
+
+static double by_model(const struct measured *r)
+{
+	struct gemm_time t;
+
+	return gemm_time(&t, r->gpu, &r->x) < 0 ? 0 : t.ns;
+}
+
+static double by_roof(const struct measured *r)
+{
+	const struct gemm *x = &r->x;
+	double in = gemm_type_bytes(x->type), out = gemm_type_bytes(x->out);
+	double m = (double)x->m, n = (double)x->n, k = (double)x->k, b = (double)x->batch;
+
+	return 1e9 * fmax(2 * b * m * n * k / gpu_peak(r->gpu, x->type),
+			  b * ((m + n) * k * in + m * n * out) / r->gpu->memory_Bps);
+}
+
+static double by_roof_4us(const struct measured *r)
+{
+	return by_roof(r) + 4000;
+}
+
+/* fp8 on sm_90 as XLA's figure is: the mean of the product and of the transpose before it. */
+static double by_two_kernels(const struct measured *r)
+{
+#define GEMM_FIT(...)
+#define GEMM_TURN(cc, type, start_ns, rate) \
+	double turn = (start_ns) + (double)(r->x.batch * r->x.k * r->x.n) / (rate);
+#include "theory/gemm_fit.tbl.h"
+
+	return (by_model(r) + turn) / 2;
+}
+
+struct error {
+	size_t n, suspect;
+	double median, p90; /* percent */
+};
+
+static struct error errors(const struct measured *row, size_t count, guess_fn *guess)
+{
+	struct error e = { 0 };
+	double *v = calloc(count + 1, sizeof(*v)), ns;
+
+	for (size_t i = 0; v && i < count; i++) {
+		e.suspect += row[i].suspect;
+		if (!row[i].odd || row[i].suspect)
+			continue;
+		ns = guess(&row[i]);
+		if (ns > 0)
+			v[e.n++] = 100 * fabs(ns - row[i].ns) / row[i].ns;
+	}
+	e.median = e.n ? measured_quantile(v, e.n, 0.5) : NAN;
+	e.p90 = e.n ? measured_quantile(v, e.n, 0.9) : NAN;
+	free(v);
+	return e;
+}
+
+static void line(const char *device, const char *name, const struct measured *row, size_t count)
+{
+	struct error m = errors(row, count, by_model), r = errors(row, count, by_roof),
+		     r4 = errors(row, count, by_roof_4us);
+
+	validate_say("  %-12s %-18s %5zu %7zu   %5.1f %5.1f   %5.1f %5.1f   %5.1f %5.1f", device,
+		     name, m.n, m.suspect, m.median, m.p90, r.median, r.p90, r4.median, r4.p90);
+}
+
+/* Copies the rows of a group together; *out to be freed. */
+static size_t pick(struct measured **out, const struct measured_gemms *all, const struct group *g)
+{
+	size_t n = 0;
+
+	*out = calloc(all->count + 1, sizeof(**out));
+	for (size_t i = 0; *out && i < all->count; i++)
+		if (!strcmp(all->row[i].device, g->device) && all->row[i].x.type == g->type)
+			(*out)[n++] = all->row[i];
+	return n;
+}
+
+static int xla(void)
+{
+	struct measured_gemms all;
+	double worst = 0;
+	const char *whose = "", *where = "";
+	int err = measured_xla(&all);
+
+	if (err < 0)
+		return err;
+	validate_say("  XLA's table, held-out rows                   model          roofline       "
+		     "+ 4 us");
+	validate_say(
+		"  device       type                   n suspect   median   p90   median   p90   "
+		"median   p90");
+	for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++) {
+		const struct group *g = &groups[i];
+		struct measured *row;
+		size_t n = pick(&row, &all, g);
+		struct error e = errors(row, n, by_model);
+
+		line(g->device, g->name, row, n);
+		if (g->type == GPU_FP8 && !strcmp(g->device, "sm_90")) {
+			struct error two = errors(row, n, by_two_kernels);
+
+			validate_say("  %-12s %-18s %5zu %7zu   %5.1f %5.1f", "",
+				     "  as two kernels", two.n, two.suspect, two.median, two.p90);
+		}
+		if (g->median) {
+			validate_bar(g->median, e.median, 10, "%zu held-out shapes", e.n);
+			validate_bar(g->p90, e.p90, 25, "%zu held-out shapes", e.n);
+		} else if (!(e.median <= worst)) {
+			worst = e.median;
+			whose = g->name;
+			where = g->device;
+		}
+		free(row);
+	}
+	validate_bar("gemm_other_median", worst, 15, "the worst of the others: %s %s", where,
+		     whose);
+	measured_free(&all);
+	return 0;
+}
+
+/* --- tables that nothing was fitted to: every row counts --- */
+
+struct rows {
+	struct measured row[8192];
+	size_t count;
+	const struct gpu *gpu;
+};
+
+static int deepgemm_row(void *arg, char *f[MEASURED_FIELDS])
+{
+	struct rows *t = arg;
+	struct measured *r = &t->row[t->count];
+
+	if (t->count == sizeof(t->row) / sizeof(*t->row))
+		return -EFBIG;
+	*r = (struct measured){ .gpu = t->gpu, .odd = true };
+	r->x = (struct gemm){ .m = strtoull(f[0], NULL, 10),
+			      .n = strtoull(f[1], NULL, 10),
+			      .k = strtoull(f[2], NULL, 10),
+			      .batch = 1,
+			      .type = GPU_FP8,
+			      .out = GPU_BF16 };
+	r->ns = 2.0 * (double)(r->x.m * r->x.n * r->x.k) / (atof(f[3]) * 1e12) * 1e9;
+	t->count++;
+	return 0;
+}
+
+static int deepgemm(struct rows *t)
+{
+	struct error e;
+	int err;
+
+	t->count = 0;
+	t->gpu = gpu_find("H800_SXM");
+	err = measured_rows("perf_tables/deepgemm_h800_fp8.csv", deepgemm_row, t);
+	if (err < 0)
+		return err;
+	e = errors(t->row, t->count, by_model);
+	line("DeepGEMM", "fp8, H800", t->row, t->count);
+	validate_bar("deepgemm_median", e.median, 15, "%zu shapes, nothing fitted to them", e.n);
+	return 0;
+}
+
+int validate_gemm(void)
+{
+	struct rows *t = calloc(1, sizeof(*t));
+	int err = t ? xla() : -ENOMEM;
+
+	if (!err)
+		err = deepgemm(t);
+	free(t);
+	return err;
+}
