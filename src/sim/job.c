@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "theory/step.h"
+
 const struct job_param job_param[] = {
 #define COUNT(name, def, least, most, what) \
 	{ #name, what, offsetof(struct job, name), false, def, least, most },
@@ -44,9 +46,33 @@ static const struct model {
 #include "sim/model.tbl.h"
 };
 
+#define SMALL (sizeof(model) / sizeof(*model))
+
 const char *job_model_at(size_t i)
 {
-	return i < sizeof(model) / sizeof(*model) ? model[i].name : NULL;
+	if (i < SMALL)
+		return model[i].name;
+	return step_model_at(i - SMALL) ? step_model_at(i - SMALL)->name : NULL;
+}
+
+static struct model model_at(size_t i)
+{
+	const struct step_model *m;
+
+	if (i < SMALL)
+		return model[i];
+	m = step_model_at(i - SMALL);
+	return (struct model){ m->name,
+			       (uint32_t)m->layers,
+			       (uint32_t)m->hidden,
+			       (uint32_t)m->heads,
+			       (uint32_t)m->kv_heads,
+			       (uint32_t)m->ffn,
+			       (uint32_t)m->vocab,
+			       (uint32_t)m->experts,
+			       m->chosen ? (uint32_t)m->chosen : 1,
+			       4096,
+			       1 };
 }
 
 int job_model(struct job *j, const char *name, char why[JOB_WHY])
@@ -54,20 +80,22 @@ int job_model(struct job *j, const char *name, char why[JOB_WHY])
 	int n;
 
 	for (size_t i = 0; job_model_at(i); i++) {
-		const struct model *m = &model[i];
+		struct model m;
 
-		if (strcmp(m->name, name))
+		if (strcmp(job_model_at(i), name))
 			continue;
-		j->layers = m->layers;
-		j->hidden = m->hidden;
-		j->heads = m->heads;
-		j->kv_heads = m->kv_heads;
-		j->ffn = m->ffn;
-		j->vocab = m->vocab;
-		j->experts = m->experts;
-		j->topk = m->topk;
-		j->seq = m->seq;
-		j->micro_batch = m->micro_batch;
+		m = model_at(i);
+		j->layers = m.layers;
+		j->hidden = m.hidden;
+		j->heads = m.heads;
+		j->kv_heads = m.kv_heads;
+		j->ffn = m.ffn;
+		j->vocab = m.vocab;
+		j->experts = m.experts;
+		j->topk = m.topk;
+		j->seq = m.seq;
+		j->micro_batch = m.micro_batch;
+		j->gated = i < SMALL || step_model_at(i - SMALL)->gated;
 		return 0;
 	}
 	n = snprintf(why, JOB_WHY, "no model '%.40s'. There are:", name);

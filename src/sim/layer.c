@@ -4,12 +4,11 @@
 
 #include <errno.h>
 
+#include "theory/gemm.h"
+#include "theory/layer.h"
+
 #define TYPE  GPU_BF16
 #define WIDTH 2.0 /* bytes of a number */
-
-#define NET_Bps         50e9 /* a 400 Gb/s NIC for each GPU */
-#define NET_LATENCY_NS  15000.0
-#define LINK_LATENCY_NS 5000.0
 
 const struct layer_row layer_table[LAYER_PARTS] = {
 #define PART(ID, where, kind, forward, backward, a, b, before, after)                      \
@@ -21,7 +20,7 @@ const struct layer_row layer_table[LAYER_PARTS] = {
 
 static double part_a(const struct job *j, enum layer_part p, double *b)
 {
-	double H = j->hidden, F = j->ffn, V = j->vocab, TP = j->tp;
+	double H = j->hidden, F = j->ffn, V = j->vocab, TP = j->tp, G = j->gated;
 	double KV = H * j->kv_heads / j->heads;
 	const double size[LAYER_PARTS][2] = {
 #define PART(ID, where, kind, forward, backward, a, b, before, after) [LAYER_##ID] = { a, b },
@@ -32,56 +31,118 @@ static double part_a(const struct job *j, enum layer_part p, double *b)
 	return size[p][0];
 }
 
-static struct sim_cost gemm(const struct gpu *g, double m, double n, double k)
+/* What of the model's time arithmetic takes, and what memory, says how a fault of either tells. */
+static int gemm(struct sim_cost *out, const struct gpu *g, double m, double n, double k,
+		double batch)
 {
-	return sim_cost_kernel(g, TYPE, 2 * m * n * k, WIDTH * (m * k + k * n + m * n), 1);
+	struct gemm x = { .m = (uint64_t)m,
+			  .n = (uint64_t)n,
+			  .k = (uint64_t)k,
+			  .batch = (uint64_t)batch,
+			  .type = TYPE,
+			  .out = TYPE };
+	struct gemm_time t;
+	int err = gemm_time(&t, g, &x);
+
+	if (!err)
+		*out = (struct sim_cost){ t.ns, t.tiles_ns, t.memory_ns };
+	return err;
 }
 
-/* Causal: half of the square. The backward pass does two and a half times the arithmetic. */
-static struct sim_cost attention(const struct job *j, double tokens, double times)
+static struct sim_cost cost_of(const struct gpu *g, const struct layer_time *t)
 {
-	double width = (double)j->hidden / j->tp;
-
-	return sim_cost_kernel(j->gpu, TYPE, times * 2 * tokens * j->seq * width,
-			       times * WIDTH * 4 * tokens * width, 1);
+	return (struct sim_cost){ t->ns, t->flops / gpu_peak(g, TYPE) * 1e9,
+				  t->bytes / g->memory_Bps * 1e9 };
 }
 
-static void part_costs(struct layer_costs *c, const struct job *j, enum layer_part p)
+static int attention(struct sim_cost *out, const struct job *j, bool backward)
+{
+	struct attention a = { .batch = j->micro_batch,
+			       .heads = j->heads / j->tp,
+			       .kv_heads = j->kv_heads > j->tp ? j->kv_heads / j->tp : 1,
+			       .head_dim = j->hidden / j->heads,
+			       .q = j->seq,
+			       .kv = j->seq,
+			       .causal = true,
+			       .backward = backward,
+			       .type = TYPE };
+	struct layer_time t;
+	int err = attention_time(&t, j->gpu, &a);
+
+	if (!err)
+		*out = cost_of(j->gpu, &t);
+	return err;
+}
+
+/* `again`: what of the bytes the backward pass moves, reading inputs again and gradients. */
+static int pass_costs(struct layer_costs *c, const struct job *j, enum layer_part p, double bytes)
+{
+	static const struct {
+		enum pass_kind kind;
+		double again;
+	} pass[] = { [KIND_GATHER] = { PASS_GATHER, 1 },
+		     [KIND_NORM] = { PASS_NORM, 1.5 },
+		     [KIND_ACTIVATION] = { PASS_ACTIVATION, 5 / 3.0 } };
+	enum pass_kind kind = pass[layer_table[p].kind].kind;
+	struct layer_time t;
+	int err = pass_time(&t, j->gpu, kind, bytes);
+
+	if (err < 0)
+		return err;
+	c->forward[p] = cost_of(j->gpu, &t);
+	err = pass_time(&t, j->gpu, kind, bytes * pass[layer_table[p].kind].again);
+	if (!err)
+		c->backward[p] = cost_of(j->gpu, &t);
+	return err;
+}
+
+static int gemm_costs(struct layer_costs *c, const struct job *j, enum layer_part p, double tokens)
+{
+	double b, a = part_a(j, p, &b), batch = 1;
+	int err;
+
+	if (layer_table[p].kind == KIND_EXPERT && j->experts) {
+		/* Each rank's experts get as many tokens as it has, in all, and each a like share. */
+		batch = (double)j->experts / j->ep;
+		tokens = tokens * j->topk > batch ? tokens * j->topk / batch : 1;
+	}
+	c->gradient[p] = (uint64_t)(WIDTH * a * b * batch);
+	err = gemm(&c->forward[p], j->gpu, tokens, a, b, batch);
+	err = err ? err : gemm(&c->backward[p], j->gpu, tokens, b, a, batch);
+	return err ? err : gemm(&c->weight[p], j->gpu, a, b, tokens, batch);
+}
+
+static int part_costs(struct layer_costs *c, const struct job *j, enum layer_part p)
 {
 	double tokens = (double)j->seq * j->micro_batch, b, a = part_a(j, p, &b);
-	double local = j->experts ? (double)j->experts / j->ep : 1;
+	int err;
 
 	switch (layer_table[p].kind) {
 	case KIND_EXPERT:
-		if (j->experts) /* each rank's experts get as many tokens as it has, in all */
-			tokens *= j->topk;
-		/* fall through */
 	case KIND_GEMM:
-		c->forward[p] = gemm(j->gpu, tokens, a, b);
-		c->backward[p] = gemm(j->gpu, tokens, b, a);
-		c->weight[p] = gemm(j->gpu, a, b, tokens);
-		c->gradient[p] = (uint64_t)(WIDTH * a * b *
-					    (layer_table[p].kind == KIND_EXPERT ? local : 1));
-		break;
+		return gemm_costs(c, j, p, tokens);
 	case KIND_ATTN:
-		c->forward[p] = attention(j, tokens, 1);
-		c->backward[p] = attention(j, tokens, 2.5);
-		break;
+		err = attention(&c->forward[p], j, false);
+		return err ? err : attention(&c->backward[p], j, true);
 	default:
-		c->forward[p] = c->backward[p] =
-			sim_cost_kernel(j->gpu, TYPE, tokens * a, tokens * a, 1);
 		if (p == LAYER_EMBED)
 			c->gradient[p] = (uint64_t)(WIDTH * j->vocab * j->hidden / j->tp);
+		if (p == LAYER_ACT && j->experts)
+			tokens *= j->topk;
+		return pass_costs(c, j, p, tokens * a);
 	}
 }
 
 int layer_costs(struct layer_costs *out, const struct job *j)
 {
 	double tokens = (double)j->seq * j->micro_batch, weights = 0;
+	int err = 0;
 
 	*out = (struct layer_costs){ 0 };
-	for (enum layer_part p = 0; p < LAYER_PARTS; p++) {
-		part_costs(out, j, p);
+	if (gpu_peak(j->gpu, TYPE) <= 0 || gpu_peak(j->gpu, GPU_FP32) <= 0)
+		return -ENOTSUP;
+	for (enum layer_part p = 0; p < LAYER_PARTS && !err; p++) {
+		err = part_costs(out, j, p);
 		if (layer_table[p].where == WHERE_LAYER)
 			out->layer_gradient += out->gradient[p];
 	}
@@ -90,18 +151,15 @@ int layer_costs(struct layer_costs *out, const struct job *j)
 	out->optimizer = sim_cost_kernel(j->gpu, GPU_FP32, 12 * weights, 28 * weights, 1);
 	out->activation = (uint64_t)(WIDTH * tokens * j->hidden);
 	out->routed = out->activation * (j->experts ? j->topk : 0);
-	return gpu_peak(j->gpu, TYPE) > 0 && gpu_peak(j->gpu, GPU_FP32) > 0 ? 0 : -ENOTSUP;
+	return err;
 }
 
-int layer_exchange(double *ns, const struct job *j, enum layer_op op, uint64_t bytes,
+int layer_exchange(double *ns, const struct job *j, enum coll_op op, uint64_t bytes,
 		   const struct job_team *t)
 {
-	bool far = t->per_node < t->size;
-	double rate = far || j->gpu->link_Bps <= 0 ? NET_Bps : j->gpu->link_Bps, n = t->size;
-	double moves = op == EXCHANGE_ALL_REDUCE   ? 2 * (n - 1) / n
-		       : op == EXCHANGE_ALL_TO_ALL ? (n - 1) / n
-						   : 1;
+	struct coll c = {
+		.op = op, .bytes = bytes, .ranks = t->size, .ranks_per_node = t->per_node
+	};
 
-	*ns = (far ? NET_LATENCY_NS : LINK_LATENCY_NS) + moves * (double)bytes / rate * 1e9;
-	return 0;
+	return coll_time(ns, j->gpu, &c);
 }

@@ -5,6 +5,7 @@
 
 #include "sim/cost.h"
 #include "sim/job.h"
+#include "theory/collective.h"
 
 enum layer_part {
 #define PART(ID, ...) LAYER_##ID,
@@ -13,7 +14,14 @@ enum layer_part {
 };
 
 enum layer_where { WHERE_FIRST, WHERE_LAYER, WHERE_LAST };
-enum layer_kind { KIND_GEMM, KIND_EXPERT, KIND_BYTES, KIND_ATTN };
+enum layer_kind {
+	KIND_GEMM,
+	KIND_EXPERT,
+	KIND_ATTN,
+	KIND_GATHER,
+	KIND_NORM,
+	KIND_ACTIVATION,
+};
 enum layer_meet { MEET_NONE, MEET_TP, MEET_EP, MEET_EP_TP };
 
 struct layer_row {
@@ -35,9 +43,8 @@ struct layer_costs {
 
 int layer_costs(struct layer_costs *out, const struct job *j);
 
-/* What an exchange takes once all have come, and what of it is what. */
-enum layer_op { EXCHANGE_ALL_REDUCE, EXCHANGE_ALL_TO_ALL, EXCHANGE_P2P };
-int layer_exchange(double *ns, const struct job *j, enum layer_op op, uint64_t bytes,
+/* What an exchange takes once all have come. */
+int layer_exchange(double *ns, const struct job *j, enum coll_op op, uint64_t bytes,
 		   const struct job_team *t);
 
 #endif /* AON_SIM_LAYER_H */

@@ -79,15 +79,14 @@ static void pause_here(struct make *m, enum op_pause what, const char *name)
 
 /* As torch does: an exchange waits for the compute issued before it. */
 static struct op *exchange(struct make *m, enum op_stream stream, enum job_group group,
-			   enum layer_op op, uint64_t bytes)
+			   enum coll_op op, uint64_t bytes)
 {
 	static const struct {
 		const char *kernel, *name;
 	} word[] = {
-		[EXCHANGE_ALL_REDUCE] = { "ncclDevKernel_AllReduce_Sum_bf16_RING_LL",
-					  "all_reduce" },
-		[EXCHANGE_ALL_TO_ALL] = { "ncclDevKernel_SendRecv", "all_to_all" },
-		[EXCHANGE_P2P] = { "ncclDevKernel_SendRecv", "send_recv" },
+		[COLL_ALL_REDUCE] = { "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "all_reduce" },
+		[COLL_ALL_TO_ALL] = { "ncclDevKernel_SendRecv", "all_to_all" },
+		[COLL_P2P] = { "ncclDevKernel_SendRecv", "send_recv" },
 	};
 	uint32_t compute = m->p->last[ON_COMPUTE];
 	struct op *o = add(m, OP_COLL, stream, word[op].kernel);
@@ -118,11 +117,11 @@ static struct op *exchange(struct make *m, enum op_stream stream, enum job_group
 static void meet(struct make *m, enum layer_meet where)
 {
 	if (where != MEET_TP && where != MEET_NONE && m->j->ep > 1) {
-		exchange(m, ON_EP, GROUP_EP, EXCHANGE_ALL_TO_ALL, m->cost.routed);
+		exchange(m, ON_EP, GROUP_EP, COLL_ALL_TO_ALL, m->cost.routed);
 		m->waits = m->p->last[ON_EP];
 	}
 	if (where != MEET_EP && where != MEET_NONE && m->j->tp > 1) {
-		exchange(m, ON_TP, GROUP_TP, EXCHANGE_ALL_REDUCE, m->cost.activation);
+		exchange(m, ON_TP, GROUP_TP, COLL_ALL_REDUCE, m->cost.activation);
 		m->waits = m->p->last[ON_TP];
 	}
 }
@@ -130,7 +129,7 @@ static void meet(struct make *m, enum layer_meet where)
 static void share_gradient(struct make *m, uint64_t bytes)
 {
 	if (m->share && m->j->dp > 1 && bytes)
-		exchange(m, ON_DP, GROUP_DP, EXCHANGE_ALL_REDUCE, bytes);
+		exchange(m, ON_DP, GROUP_DP, COLL_ALL_REDUCE, bytes);
 }
 
 /* --- layers --- */
@@ -198,7 +197,7 @@ static void p2p(struct make *m, enum op_p2p which)
 	if (m->p->err)
 		return;
 	m->p->p2p[which * m->j->micro_batches + m->micro] = m->p->ops;
-	o = exchange(m, (enum op_stream)(ON_FIRST_PP + which), GROUP_PP, EXCHANGE_P2P,
+	o = exchange(m, (enum op_stream)(ON_FIRST_PP + which), GROUP_PP, COLL_P2P,
 		     m->cost.activation);
 	o->leads = send;
 	if (!send)
