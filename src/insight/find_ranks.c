@@ -11,12 +11,30 @@ static const struct rank_wait *wait_of(const struct insight *in, const struct in
 	return in->waits.matched ? &in->waits.rank[file] : NULL;
 }
 
+/* A rank to name must be late more often than chance has it, and for most of the waiting. */
+static bool one_is_late(const struct waits *w)
+{
+	const struct rank_wait *late = w->matched ? &w->rank[w->late] : NULL;
+
+	return late && late->blamed_ns >= w->total_ns / 3 && late->last * w->ranks >= w->matched;
+}
+
+/* Waiting for the late rank; behind which something computes, it costs nothing. */
+static uint64_t late_cost(const struct insight *in, const struct insight_device *d)
+{
+	uint64_t late = wait_of(in, d)->late_ns;
+
+	return late < d->b.exposed_comm_ns ? late : d->b.exposed_comm_ns;
+}
+
 /* --- communication --- */
 
+/* Where nearly all of it waits for a rank that can be named, that is the one's doing. */
 static uint64_t comm_cost(const struct insight *in, const struct insight_device *d)
 {
-	(void)in;
-	return d->b.exposed_comm_ns;
+	uint64_t late = one_is_late(&in->waits) ? late_cost(in, d) : 0;
+
+	return d->b.exposed_comm_ns - (late > d->b.exposed_comm_ns / 10 * 9 ? late : 0);
 }
 
 static bool comm_fill(const struct insight *in, struct finding *f)
@@ -61,11 +79,7 @@ const struct rule rule_comm = { comm_cost, comm_fill };
 
 static uint64_t straggler_cost(const struct insight *in, const struct insight_device *d)
 {
-	const struct rank_wait *w = wait_of(in, d);
-
-	if (!w)
-		return UINT64_MAX;
-	return w->late_ns < d->b.comm_ns ? w->late_ns : d->b.comm_ns;
+	return wait_of(in, d) ? late_cost(in, d) : UINT64_MAX;
 }
 
 static const struct insight_device *device_of(const struct insight *in, uint32_t file)
@@ -76,7 +90,6 @@ static const struct insight_device *device_of(const struct insight *in, uint32_t
 	return NULL;
 }
 
-/* A rank to name must be late more often than chance has it, and for most of the waiting. */
 static bool straggler_fill(const struct insight *in, struct finding *f)
 {
 	const struct waits *w = &in->waits;
@@ -84,7 +97,7 @@ static bool straggler_fill(const struct insight *in, struct finding *f)
 	const struct insight_device *d = device_of(in, w->late);
 	char who[32];
 
-	if (!d || late->blamed_ns < w->total_ns / 3 || late->last * w->ranks < w->matched)
+	if (!d || !one_is_late(w))
 		return false;
 	f->rank = late->rank;
 	f->sure = late->blamed_ns > w->total_ns / 2 && late->last > 3 ? SURE_HIGH : SURE_MEDIUM;
