@@ -105,11 +105,11 @@ int import_store_by(struct trace *t, const char *to, import_fill_fn *fill, void 
 	if (access(to, F_OK) == 0)
 		return cli_say(CLI_FAIL, "%s: exists already. Name another: -o FILE", to);
 	snprintf(part, sizeof(part), "%s.part-%d", to, (int)getpid());
+	sigaction(SIGINT, &stop, NULL);
+	sigaction(SIGTERM, &stop, NULL);
 	err = store_open_rw(&st, part, &so, &why);
 	if (err < 0)
 		return cli_say(CLI_FAIL, "%s: cannot be made: %s", to, strerror(-err));
-	sigaction(SIGINT, &stop, NULL);
-	sigaction(SIGTERM, &stop, NULL);
 	rc = fill_store(t, st, fill, arg);
 	store_close(st);
 	return finish(part, to, rc);
