@@ -248,9 +248,11 @@ static double due(const struct step *s, double active)
 	const struct step_model *m = &s->model;
 	double tokens = (double)s->batch * (s->mode == STEP_DECODE ? 1 : (double)s->seq);
 	double seen = s->mode == STEP_DECODE ? (double)s->seq : ((double)s->seq + 1) / 2;
-	double used = active - (m->tied ? 0 : (double)m->vocab * (double)m->hidden); /* a look-up */
-	double flops = tokens * (2 * used + 4 * (double)m->layers * (double)m->hidden * seen);
+	double head = (double)m->vocab * (double)m->hidden, asked = (double)s->batch, flops;
+	double body = active - head * (m->tied ? 1 : 2); /* the input embedding is a look-up */
 
+	flops = tokens * (2 * body + 4 * (double)m->layers * (double)m->hidden * seen);
+	flops += 2 * head * (s->mode == STEP_TRAIN ? tokens : asked); /* asked: the last token */
 	return flops * (s->mode == STEP_TRAIN ? 3 : 1);
 }
 

@@ -72,6 +72,13 @@ static void test_flops(void)
 	T_OK(near(c.mfu, c.flops / (c.ns * 1e-9 * 989.4e12), 1e-9) && c.mfu > 0.3 && c.mfu < 0.9,
 	     "of the peak of one GPU it reaches %.2f", c.mfu);
 	T_OK(near(c.tokens_per_s, tokens / (c.ns * 1e-9), 1e-9) && c.gpus == 1, "tokens by time");
+	s.mode = STEP_PREFILL;
+	c = cost_on(h100, s);
+	T_OK(near(c.flops,
+		  tokens * (2 * (used - 32000 * 4096.0) + 4.0 * 32 * 4096 * 2048.5) +
+			  8 * 2 * 32000 * 4096.0,
+		  1e-12),
+	     "of a prompt only the last token is asked for the next word");
 	s.mode = STEP_DECODE;
 	s.seq = 1000;
 	c = cost_on(h100, s);
