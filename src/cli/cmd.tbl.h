@@ -70,10 +70,11 @@ CMD(OPEN,    open,    "[STORE|TRACE...]",  "serve, and open the page in the brow
 CMD(RECOVER, recover, "FILE...",           "save what is whole from damaged stores and left pools",
     "Takes a damaged store, or the *.pool files of a node that died. They are only\n"
     "read. What was saved and what is lost is said in numbers.")
-CMD(ROOFLINE, roofline, "devices | show DEVICE | STORE|TRACE...", "what devices can do at best, and how near a run's kernels come",
+CMD(ROOFLINE, roofline, "devices | show DEVICE | measure | STORE|TRACE...", "what devices can do at best, and how near a run's kernels come",
     "Of a run: what limits each kernel, its share of the roof, and how its work is known.\n"
-    "DEVICE is a key of the list in any case, or a name as a driver says it. Devices of\n"
-    "your own: $AON_DEVICES, or ~/.config/aon/devices.json (docs/devices.md).")
+    "DEVICE is a key of the list in any case, or a name as a driver says it. measure runs\n"
+    "kernels through CUDA or OpenCL and keeps what the device reached as 'measured'.\n"
+    "Devices of your own: $AON_DEVICES, or ~/.config/aon/devices.json (docs/devices.md).")
 CMD(MODEL,   model,   "gemm|collective|attention|conv|elementwise|norm|step", "what work should take on a device, and what limits it",
     "gemm: C[m,n] = A[m,k] B[k,n], alone on an idle device, and in a stream among other\n"
     "kernels. collective: an exchange between ranks. step: a transformer's step, its time\n"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "cli/roofline.h"
 #include "cli/view.h"
 #include "import/devices.h"
 
@@ -120,11 +121,15 @@ static void show_peaks(const struct gpu *g, const struct out *out, struct letter
 		{ "ridge", 0, 0 },
 	};
 	const struct gpu_source *s = gpu_source(g);
+	double best = 0, unit;
 	char text[8];
 	struct table t;
 
+	for (int i = 0; i < GPU_TYPES; i++)
+		best = gpu_peak(g, (enum gpu_type)i) > best ? gpu_peak(g, (enum gpu_type)i) : best;
+	unit = best < 1e12 ? 1e9 : 1e12;
 	table_init(&t, col, sizeof(col) / sizeof(*col));
-	t.unit[1] = t.unit[3] = "TFLOPS";
+	t.unit[1] = t.unit[3] = best < 1e12 ? "GFLOPS" : "TFLOPS";
 	t.unit[5] = "FLOP/B";
 	for (int i = 0; i < GPU_TYPES; i++) {
 		double peak = gpu_peak(g, (enum gpu_type)i);
@@ -132,9 +137,9 @@ static void show_peaks(const struct gpu *g, const struct out *out, struct letter
 		if (peak <= 0)
 			continue;
 		table_add(&t, "%s", gpu_type_word[i]);
-		add_number(&t, g->vector_flops[i], 1e12);
+		add_number(&t, g->vector_flops[i], unit);
 		table_add(&t, "%s", letter(l, s ? s->vector[i] : 0, text) + (s && s->vector[i]));
-		add_number(&t, g->tensor_flops[i], 1e12);
+		add_number(&t, g->tensor_flops[i], unit);
 		table_add(&t, "%s", letter(l, s ? s->tensor[i] : 0, text) + (s && s->tensor[i]));
 		add_number(&t, peak, g->memory_Bps);
 	}
@@ -148,7 +153,8 @@ static void show_line(const struct out *out, struct letters *l, const char *what
 	char num[FMT_LEN], text[8];
 
 	if (v > 0)
-		out_line(out, OUT_PLAIN, "  %-13s %s%s%s", what, fmt_value(num, v / unit, 2), word,
+		out_line(out, OUT_PLAIN, "  %-13s %s%s%s", what,
+			 unit > 1 ? fmt_value(num, v / unit, 2) : fmt_exact(num, (uint64_t)v), word,
 			 letter(l, source, text));
 }
 
@@ -249,7 +255,10 @@ int cmd_roofline(const struct opts *o)
 		return o->val[OPT_JSON] ? list_json() : list(o);
 	if (!strcmp(word, "show") && o->argc == 2)
 		return show(o, o->argv[1]);
-	if (!strcmp(word, "devices") || !strcmp(word, "show"))
-		return cli_misuse("expected devices, show with one DEVICE, or stores and traces");
+	if (!strcmp(word, "measure") && o->argc == 1)
+		return roofline_measure(o);
+	if (!strcmp(word, "devices") || !strcmp(word, "show") || !strcmp(word, "measure"))
+		return cli_misuse(
+			"expected devices, show with one DEVICE, measure, or stores and traces");
 	return view_roofline(o);
 }

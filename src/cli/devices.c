@@ -8,35 +8,53 @@
 
 #include "import/devices.h"
 
-void devices_path(char path[PATH_MAX])
+static void in_config(char path[PATH_MAX], const char *name)
 {
-	const char *given = getenv("AON_DEVICES"), *config = getenv("XDG_CONFIG_HOME"),
-		   *home = getenv("HOME");
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
 
 	path[0] = '\0';
-	if (given && *given)
-		snprintf(path, PATH_MAX, "%s", given);
-	else if (config && *config)
-		snprintf(path, PATH_MAX, "%s/aon/devices.json", config);
+	if (config && *config)
+		snprintf(path, PATH_MAX, "%s/aon/%s", config, name);
 	else if (home && *home)
-		snprintf(path, PATH_MAX, "%s/.config/aon/devices.json", home);
+		snprintf(path, PATH_MAX, "%s/.config/aon/%s", home, name);
 }
 
-int devices_load(void)
+void devices_path(char path[PATH_MAX])
 {
 	const char *given = getenv("AON_DEVICES");
-	struct devices_why why;
-	char path[PATH_MAX];
-	int err;
 
-	devices_path(path);
-	if (!*path)
-		return CLI_OK;
-	err = devices_read(path, &why);
-	if (err >= 0 || (err == -ENOENT && !(given && *given)))
+	if (given && *given)
+		snprintf(path, PATH_MAX, "%s", given);
+	else
+		in_config(path, "devices.json");
+}
+
+void devices_measured_path(char path[PATH_MAX])
+{
+	in_config(path, "measured.json");
+}
+
+static int load(const char *path, bool must)
+{
+	struct devices_why why;
+	int err = *path ? devices_read(path, &why) : 0;
+
+	if (err >= 0 || (err == -ENOENT && !must))
 		return CLI_OK;
 	if (why.line)
 		return cli_say(CLI_FAIL, "%s:%zu: %s", path, why.line, why.text);
 	return cli_say(CLI_FAIL, "%s: %s. It should hold devices (docs/devices.md).", path,
 		       why.text);
+}
+
+int devices_load(void)
+{
+	const char *given = getenv("AON_DEVICES");
+	char path[PATH_MAX];
+	int rc;
+
+	devices_measured_path(path);
+	rc = load(path, false);
+	devices_path(path);
+	return rc == CLI_OK ? load(path, given && *given) : rc;
 }

@@ -10,8 +10,11 @@
 /* $AON_DEVICES, else aon/devices.json in $XDG_CONFIG_HOME or ~/.config. "" if there is no home. */
 void devices_path(char path[PATH_MAX]);
 
-/* Makes its devices known. CLI_OK, also where there is none unless AON_DEVICES names it; or
- * CLI_FAIL after it said what is wrong, and where. */
+/* What aon roofline measure writes: measured.json in the same directory of the user's. */
+void devices_measured_path(char path[PATH_MAX]);
+
+/* Makes the devices of both known, one's own last. CLI_OK, also
+ * where there are none unless AON_DEVICES names one; or CLI_FAIL after it said what is wrong, and where. */
 int devices_load(void);
 
 #endif /* AON_CLI_DEVICES_H */

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """aon roofline: the table of devices against what others say of them, and files of devices."""
 import json
+import os
+import pathlib
 
 import aonschema
-from aontest import Place, data, done, ok, skip
+from aontest import BUILD, Place, data, done, ok, skip
 from clitest import aon, on_terminal
 
 TOO_FAR = 0.025  # what rounding in a data sheet does, and no more
@@ -206,8 +208,79 @@ def files(place):
     ok(r.returncode == 1 and b"none.json: No such file" in r.stderr, "a file that was named and is not there", r)
 
 
+def measure(place, *args, **env):
+    """aon roofline measure --quick --json. What drivers leave behind is theirs."""
+    return aon(place, "roofline", "measure", "--quick", "--json", *args, timeout=110,
+               env={"ASAN_OPTIONS": "detect_leaks=0", "POCL_CACHE_DIR": place.path / "pocl", **env})
+
+
+def measured(place):
+    if not list(pathlib.Path("/etc/OpenCL/vendors").glob("*.icd")):
+        skip("a device is measured through OpenCL", "no OpenCL driver: pocl-opencl-icd")
+        return
+    r = measure(place, "--api", "opencl")
+    if not ok(r.returncode == 0, "a device is measured through OpenCL", r.stderr):
+        return
+    d = json.loads(r.stdout)
+    g = d["devices"][0]
+    ok(not aonschema.check(d) and g["key"] == "measured" and g["measured"] and g["sms"] > 0,
+       "as docs/json.md has it", aonschema.check(d) or g)
+    ok(b"measuring: peak of fp32" in r.stderr, "it says on stderr what it is at", r.stderr)
+    sizes = [x["bytes"] for x in g["levels"]]
+    rates = [x["Bps"] for x in g["levels"]]
+    ok(len(sizes) > 3 and sizes == sorted(sizes) and sizes[-1] > 32 << 20, "ever larger working sets", sizes)
+    # A machine at work slows one or the other; not all of the small ones by as much as this.
+    ok(max(rates[:-3]) > 0.7 * rates[-1], "caches are not slower than memory", rates)
+    ok(all(1e6 < x < 1e14 for x in [*rates, g["memory_Bps"], g["pcie_Bps"]]), "bandwidths that a machine has", g)
+    ok(all(1e6 < x < 1e16 for x in g["vector_flops"].values()) and "fp32" in g["vector_flops"],
+       "peaks that a machine has", g["vector_flops"])
+    ok(10 < g["launch_ns"] < 1e8, "the time of an empty kernel", g["launch_ns"])
+    again = json.loads(aon(place, "roofline", "show", "measured", "--json").stdout)["devices"][0]
+    g.pop("levels")
+    ok(again == g, "it is kept, and known from now on", again)
+    text = aon(place, "roofline", "show", g["name"]).stdout.decode()
+    ok("(measured)" in text, "also by its name", text)
+    r = measure(place, "--api", "opencl", "--index", "99")
+    ok(r.returncode == 1 and b"no OpenCL device 99" in r.stderr, "a device that is not there", r)
+    r = aon(place, "roofline", "measure", "--api", "metal")
+    ok(r.returncode == 2 and b"opencl|cuda" in r.stderr, "an interface that is not known", r)
+
+
+def cuda(place):
+    """The same kernels compiled by NVRTC; on the stand-in each takes a millisecond, whatever it does."""
+    sim = BUILD / "tests" / "sim" / "134"
+    nvrtc = pathlib.Path(os.environ.get("AON_PYPI", "/nonexistent")).parent / "cuda" / "nvrtc" / "lib" / "libnvrtc.so.13"
+    if not sim.is_dir() or not nvrtc.is_file():
+        skip("CUDA kernels compile", "no stand-in GPU, or no NVRTC")
+        return
+    env = {"LD_LIBRARY_PATH": f"{sim}:{nvrtc.parent}", "AON_NVRTC": nvrtc, "SIM_KERNEL_NS": 1000000}
+    for kind, name, tensor in (("a100", "NVIDIA A100-SXM4-80GB", True), ("l40s", "NVIDIA L40S", True),
+                               ("h100", "NVIDIA H100 80GB HBM3", False), ("b200", "NVIDIA B200", False)):
+        out = place.path / f"{kind}.json"
+        r = measure(place, "--api", "cuda", "-o", out, SIM_DEVICE_TYPE=kind, **env)
+        if not ok(r.returncode == 0, f"{kind}: the kernels compile to its machine code, and run", r.stderr):
+            continue
+        g, table = json.loads(r.stdout)["devices"][0], aon_device(place, name)
+        ok(g["name"] == name and g["cc"] == table["cc"] and g["sms"] == table["sms"], f"{kind}: what its driver says", g)
+        # Ten sums, eight multiply-adds each, of 256 threads in 16 blocks an SM, in a millisecond.
+        most = 2 * 10 * 8 * 256 * 16 * g["sms"] * 1e3
+        ok(0.05 * most < g["vector_flops"]["fp32"] <= 1.01 * most, f"{kind}: work over time", (g["vector_flops"], most))
+        ok((g["tensor_flops"]["bf16"] != table["tensor_flops"]["bf16"]) == tensor,
+           f"{kind}: tensor cores are measured where that is their peak, else as in the table", g["tensor_flops"])
+        known = json.loads(aon(place, "roofline", "show", name, "--json", env={"AON_DEVICES": out}).stdout)
+        ok(known["devices"][0]["measured"], f"{kind}: the file is one of devices", known)
+    r = measure(place, "--api", "cuda", SIM_DEVICES=0, **env)
+    ok(r.returncode == 1 and b"CUDA_ERROR_NO_DEVICE" in r.stderr, "no device", r)
+    r = measure(place, "--api", "cuda", SIM_FAIL="cuLaunchKernel=719@3", **env)
+    ok(r.returncode == 1 and b"CUDA_ERROR_LAUNCH_FAILED" in r.stderr and not r.stdout, "a launch that fails", r)
+    r = measure(place, "--api", "cuda", **{**env, "AON_NVRTC": place.path / "none.so"})
+    ok(r.returncode == 1 and b"nvidia-cuda-nvrtc" in r.stderr, "no NVRTC: what to install", r)
+
+
 with Place() as place:
     cross_check(place)
     devices(place)
     files(place)
+    cuda(place)
+    measured(place)
 done()

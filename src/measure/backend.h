@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * backend.h - one device behind OpenCL or CUDA, as far as measuring it needs: a program from
+ * source, one buffer, launches of its kernels, waiting.
+ *
+ * Neither is linked: the libraries are loaded when they are asked for. Functions give 0 or
+ * -errno; then `why` says what the vendor's library said.
+ */
+#ifndef AON_MEASURE_BACKEND_H
+#define AON_MEASURE_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "theory/gpu.h"
+
+#define BACKEND_WHY 512u
+
+/* What goes before the kernels (kernels.h) for a type: T and how to count with it. */
+struct variant {
+	const char *text; /* constant */
+	uint32_t flops;   /* of one MAD of one work-item */
+};
+
+struct backend {
+	const struct backend_ops *ops;
+	char name[64], driver[64];
+	uint32_t cc, units, clock_mhz, memory_mhz;
+	uint32_t group; /* work-items of a group that suit it */
+	uint32_t word;  /* bytes of a V, what a work-item reads at once */
+	uint64_t memory_bytes, buffer_max, cache_bytes;
+	bool cpu;
+	char why[BACKEND_WHY];
+};
+
+struct backend_ops {
+	const char *api; /* "OpenCL" */
+	/* False: not on this device. */
+	bool (*variant)(const struct backend *b, enum gpu_type t, bool tensor, struct variant *out);
+	int (*build)(struct backend *b, const char *prologue); /* in the place of the one before */
+	int (*buffer)(
+		struct backend *b,
+		uint64_t
+			bytes); /* so, too; a CPU's is zeros: it touches its pages, and NaNs are slow */
+	int (*launch)(struct backend *b, const char *kernel, uint32_t groups, uint32_t n,
+		      uint32_t reps);
+	int (*finish)(struct backend *b);                  /* all that was launched is done */
+	int (*copy_in)(struct backend *b, uint64_t bytes); /* from the host, and wait */
+	void (*close)(struct backend *b);
+};
+
+/* -ENOENT: no such library, or no device `index`. `why` has room for BACKEND_WHY. */
+int opencl_open(struct backend **out, uint32_t index, char *why);
+int cuda_open(struct backend **out, uint32_t index, char *why);
+
+#endif /* AON_MEASURE_BACKEND_H */

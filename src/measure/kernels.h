@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kernels.h - what is run to measure, once for OpenCL C and CUDA C++. A backend's prologue defines
+ *
+ *	KERNEL(name)  the head of a kernel      GLOBAL  the space of buffers
+ *	ITEM ITEMS    place in a group, of how many      GROUP GROUPS  of groups
+ *	T SET(u) MAD(x, a, b) ADD(x, y)         the type that counts
+ *	V VZERO VADD(x, y)                      the type that is read, of `word` bytes
+ *
+ * Every kernel has the arguments (GLOBAL V *p, unsigned n, unsigned reps, unsigned zero). The
+ * last is 0, which compilers do not know: nothing can be moved out of the loops. What was
+ * counted or read ends behind the n * GROUPS words at p, so that it has to be.
+ */
+#ifndef AON_MEASURE_KERNELS_H
+#define AON_MEASURE_KERNELS_H
+
+#define KERNEL_CHAINS 10u /* independent sums of a work-item: they hide the latency of a MAD */
+#define KERNEL_STEPS  8u  /* MADs of each in a round of the loop */
+
+static const char kernels_source[] =
+	"#define ARGS (GLOBAL V *p, unsigned n, unsigned reps, unsigned zero)\n"
+	"#define EACH(f) f(0) f(1) f(2) f(3) f(4) f(5) f(6) f(7) f(8) f(9)\n"
+	"#define INIT(i) T x##i = SET(ITEM + i);\n"
+	"#define STEP(i) x##i = MAD(x##i, a, b);\n"
+	"#define SUM(i) sum = ADD(sum, x##i);\n"
+	"#define STEPS EACH(STEP) EACH(STEP) EACH(STEP) EACH(STEP)\n"
+	"KERNEL(empty) ARGS { }\n"
+	"KERNEL(count) ARGS\n"
+	"{\n"
+	"	T a = SET(1 + zero), b = SET(zero), sum = SET(0);\n"
+	"	EACH(INIT)\n"
+	"	for (unsigned r = 0; r < reps; r++) { STEPS STEPS }\n"
+	"	EACH(SUM)\n"
+	"	((GLOBAL T *)p)[GROUP * ITEMS + ITEM] = sum;\n"
+	"}\n"
+	"KERNEL(read) ARGS\n"
+	"{\n"
+	"	GLOBAL V *q = p + (size_t)GROUP * n;\n"
+	"	V s0 = VZERO, s1 = VZERO, s2 = VZERO, s3 = VZERO;\n"
+	"	for (unsigned r = 0; r < reps; r++, q += zero)\n"
+	"		for (unsigned i = ITEM; i < n; i += 4 * ITEMS) {\n"
+	"			s0 = VADD(s0, q[i]); s1 = VADD(s1, q[i + ITEMS]);\n"
+	"			s2 = VADD(s2, q[i + 2 * ITEMS]); s3 = VADD(s3, q[i + 3 * ITEMS]);\n"
+	"		}\n"
+	"	p[(size_t)GROUPS * n + GROUP * ITEMS + ITEM] = VADD(VADD(s0, s1), VADD(s2, s3));\n"
+	"}\n"
+	"KERNEL(triad) ARGS\n"
+	"{\n"
+	"	size_t third = (size_t)GROUPS * n;\n"
+	"	GLOBAL V *a = p + (size_t)GROUP * n, *b = a + third, *c = b + third;\n"
+	"	for (unsigned r = 0; r < reps; r++, a += zero)\n"
+	"		for (unsigned i = ITEM; i < n; i += ITEMS)\n"
+	"			a[i] = VADD(b[i], c[i]);\n"
+	"}\n";
+
+#endif /* AON_MEASURE_KERNELS_H */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * measure.h - what a device reaches: peaks by type, bandwidth by working set, the time of an
+ * empty kernel, copies from the host. The best of several rounds of each: it is a roof.
+ */
+#ifndef AON_MEASURE_H
+#define AON_MEASURE_H
+
+#include "measure/backend.h"
+
+#define MEASURE_LEVELS 32u
+
+struct measure_opts {
+	bool quick;
+	void (*progress)(void *arg, const char *what); /* NULL allowed */
+	void *arg;
+};
+
+struct measure {
+	struct gpu gpu;
+	struct measure_level {
+		uint64_t bytes; /* that are read again and again, of all units together */
+		double Bps;
+	} level[MEASURE_LEVELS];
+	size_t levels;
+	double triad_Bps; /* two read, one written, of the largest set */
+	double sync_ns;   /* of an empty kernel and waiting for it */
+	bool fits_cache;  /* the largest set does, so that memory was not reached */
+};
+
+/* 0 and *out, or -errno; b->why says more. */
+int measure(struct measure *out, struct backend *b, const struct measure_opts *o);
+
+#endif /* AON_MEASURE_H */
