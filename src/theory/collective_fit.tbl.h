@@ -11,8 +11,12 @@
 #ifndef PEER
 #define PEER(key, base_us, all_us, peers_us, link, chunk_GBps, channel_GBps, pipe_us, simple_us)
 #endif
+#ifndef VIDUR_NET
+#define VIDUR_NET(GBps, adapters)
+#endif
 /* clang-format off */
 RING(A100, ALL_REDUCE, 33.31, 1.583, 0.691, 0.25, 0.95, 0.000)
+VIDUR_NET(6.5, 3)
 RING(H100, ALL_GATHER, 9.33, 2.887, 0.877, 0.41, 2.09, 0.000)
 RING(H100, REDUCE_SCATTER, 9.33, 2.887, 0.877, 0.98, 2.09, 0.000)
 RING(H100, ALL_REDUCE, 12.24, 1.549, 0.969, 0.59, 0.75, 0.594)
@@ -36,3 +40,4 @@ PEER(MI350, 25.09, 52.36, 1.5531, 0.841, 16.15, 21.02, 0.44, 5.43)
 /* clang-format on */
 #undef RING
 #undef PEER
+#undef VIDUR_NET

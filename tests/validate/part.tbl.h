@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* part.tbl.h - what `make validate-models` holds against measured tables: PART(name, "what") */
 PART(gemm, "matrix products")
+PART(collective, "exchanges between ranks")
+PART(vidur, "layers of Llama 2 7B, and all-reduces")
 #undef PART
