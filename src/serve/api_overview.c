@@ -223,25 +223,46 @@ static int top_json(struct ask *q, struct json *j)
 	return err;
 }
 
-/*
- * How much slower the run is for being recorded: of the process that pays most; unknown is not nothing.
- * What aond takes is known while both are there: of what has ended nobody kept it.
- */
-static void cost_json(struct ask *q, struct json *j)
+/* Millionths as percent. */
+static void percent_json(struct json *j, const char *key, bool known, double millionths)
+{
+	if (known)
+		json_real(j, key, round(millionths / 1e2) / 1e2);
+	else
+		json_null(j, key);
+}
+
+/* What the process that pays most pays: ranks wait for each other. */
+static void slowdown_json(struct json *j, const struct run *r)
 {
 	const struct overhead *o = NULL;
+	uint32_t accounted = 0;
+	bool looked = false;
+
+	for (size_t i = 0; i < r->processes; i++) {
+		const struct overhead *x = &r->process[i].overhead;
+
+		looked |= x->steps != 0;
+		accounted = x->accounted > accounted ? x->accounted : accounted;
+		if (x->pairs && (!o || x->mid > o->mid))
+			o = x;
+	}
+	percent_json(j, "pct", o, o ? o->mid : 0);
+	percent_json(j, "lo", o, o ? o->lo : 0);
+	percent_json(j, "hi", o, o ? o->hi : 0);
+	json_u64(j, "pairs", o ? o->pairs : 0);
+	percent_json(j, "accounted", looked, accounted);
+}
+
+/* What aond takes is known while both are there: of what has ended nobody kept it. */
+static void cost_json(struct ask *q, struct json *j)
+{
 	struct proc_usage u = { .age_s = 0 };
 	bool is = q->run.live && !q->run.imported && metrics_daemon(q->s->metrics, q->s, &u) &&
 		  u.age_s >= YOUNG_S;
 
 	json_open(j, "cost", '{');
-	for (size_t i = 0; i < q->run.processes; i++)
-		if (q->run.process[i].overhead.pairs &&
-		    (!o || q->run.process[i].overhead.mid > o->mid))
-			o = &q->run.process[i].overhead;
-	json_real(j, "pct", o ? round(o->mid / 1e2) / 1e2 : NAN);
-	json_real(j, "lo", o ? round(o->lo / 1e2) / 1e2 : NAN);
-	json_real(j, "hi", o ? round(o->hi / 1e2) / 1e2 : NAN);
+	slowdown_json(j, &q->run);
 	if (is) {
 		json_real(j, "core", u.cpu_s / u.age_s);
 		json_real(j, "mb", (double)u.rss_bytes / 1e6);
