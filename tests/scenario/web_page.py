@@ -45,7 +45,7 @@ def main():
     resnet = data() / "kineto/kineto_tb"
     first = next((resnet / "resnet50_num_workers_0").glob("worker0.1623143089861*"))
     second = next((resnet / "resnet50_num_workers_4").glob("worker0.1623212756351*"))
-    with Place() as place, Daemon(place):
+    with Place() as place, Daemon(place) as d:
         saved = place.path / "saved.html"
         r = aon(place, "report", "--html", saved, first)
         if r.returncode:
@@ -60,6 +60,7 @@ def main():
                     "traces": [find_run(lambda x, p=p: x["name"] == p.name) for p in (first, second)],
                     "job": find_run(lambda x: x["name"] == many.name),
                     "hostile": find_run(lambda x: x["name"] == names.name), "live": find_run(lambda x: x["state"] == "live")}
+            wait_for(lambda: d.ask(f"capture {busy.pid} 100").startswith("number"), 20)
             code = subprocess.run(["node", ROOT / "web/test/page.mjs"], env={**os.environ, "AON_PAGE": json.dumps(page)},
                                   stdin=subprocess.DEVNULL).returncode
         busy.kill()

@@ -244,7 +244,7 @@ export interface Overview extends Reply {
 	findings: Finding[];
 	kernels: Row[];
 	verdict?: string | null;
-	cost: { pct: number | null; lo: number | null; hi: number | null; core: number | null; mb: number | null };
+	cost: { pct: number | null; lo: number | null; hi: number | null; pairs: number; accounted: number | null; core: number | null; mb: number | null };
 }
 export interface Step {
 	rank: number | null;
@@ -335,6 +335,13 @@ export interface Whatif extends Reply {
 }
 export interface Processes extends Reply {
 	processes: { process: number; pid: number; uid: number; comm: string; job: string | null; rank: number | null; tier: string; connected: boolean; first_ns: number; last_ns: number; accounting?: { emitted: number; lost: number } }[];
+}
+
+export interface Captures extends Reply {
+	captures: { at_ns: number; process: number; pid: number; text: string }[];
+}
+export interface Accounting extends Reply {
+	accounting: { emitted?: number; stored?: number; lost: number; lost_by?: Record<string, number>; rows?: number; imported?: number; left?: number };
 }
 
 export interface EventInfo extends Reply {

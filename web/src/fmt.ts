@@ -3,7 +3,7 @@
 
 const UNITS: [number, string][] = [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']];
 
-function digits(x: number): string {
+export function digits(x: number): string {
 	const a = Math.abs(x);
 	if (a === 0) return '0';
 	if (a >= 100) return group(Math.round(x));

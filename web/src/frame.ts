@@ -9,7 +9,7 @@ import { commands, keysOff, setCommon, title, toggleKeys, type Command } from '.
 import { format, go, state } from './state';
 import type { View } from './view';
 
-const bar = h('div', { class: 'bar' });
+const bar = h('section', { class: 'bar', 'aria-label': t('frame.scope') });
 const tabs = h('nav', { class: 'tabs', 'aria-label': t('frame.views') });
 const drawerBody = h('aside', { class: 'drawer', 'aria-label': t('frame.details'), hidden: true });
 const foot = h('footer', { class: 'foot' });
@@ -73,7 +73,7 @@ export function drawer(content: Node | null, heading = ''): void {
 	drawerBody.hidden = !content;
 	fill(drawerBody);
 	if (content)
-		fill(drawerBody, h('header', null, h('h3', null, heading),
+		fill(drawerBody, h('header', null, h('h2', null, heading),
 			button('×', () => { drawer(null); go({ sel: null }, false); }, { class: 'bare', 'aria-label': t('do.close') })), content);
 }
 
@@ -334,7 +334,7 @@ export async function fetchCost(run: string): Promise<string | null> {
 	try {
 		const c = (await get<Overview>(runPath(run, 'overview'))).cost;
 		const slower = !fmt.known(c.pct) ? null
-			: fmt.known(c.lo) && fmt.known(c.hi) ? t('foot.cost', { pct: c.pct, lo: c.lo, hi: c.hi }) : t('foot.costonly', { pct: c.pct });
+			: fmt.known(c.lo) && fmt.known(c.hi) ? t('foot.cost', { pct: c.pct.toFixed(1), lo: c.lo.toFixed(1), hi: c.hi.toFixed(1) }) : t('foot.costonly', { pct: c.pct.toFixed(1) });
 		const own = ownCost(c);
 		return [slower, own ? t('foot.own', { own }) : null].filter((x) => x !== null).join(' · ') || null;
 	} catch {

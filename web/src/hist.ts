@@ -79,5 +79,5 @@ export function histogram(k: Row, at: Range | null, brush: (r: Range | null) => 
 		e.stopPropagation();
 	});
 	window.addEventListener('aon-theme', c.redraw);
-	return h('section', null, h('h3', { class: 'dim' }, t('kernels.hist')), c.el, h('p', { class: 'note' }, t('kernels.brush')));
+	return h('section', null, h('h2', { class: 'dim' }, t('kernels.hist')), c.el, h('p', { class: 'note' }, t('kernels.brush')));
 }

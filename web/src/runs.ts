@@ -30,6 +30,6 @@ function openRun(r: Run): void {
 export function runsPage(host: HTMLElement, runs: Run[]): void {
 	if (!runs.length) return empty(host, 'runs.none', 'runs.none.what', 'aon run -- python train.py');
 	const told = COLUMNS.filter((c) => !['host', 'job'].includes(c.id) || runs.some((r) => (c.id === 'host' ? r.host : r.job)));
-	fill(host, h('div', { class: 'view' }, h('h2', null, t('runs.title')),
+	fill(host, h('div', { class: 'view' }, h('h1', null, t('runs.title')),
 		table({ columns: told, rows: runs, label: t('runs.title'), pick: openRun }).el));
 }

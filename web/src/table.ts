@@ -15,6 +15,7 @@ export interface Column<R> {
 	grow?: boolean; // takes what is left, cuts what is too long
 	opt?: boolean; // not on a phone
 	tip?: Key;
+	quiet?: boolean; // its heading is heard, not seen
 }
 interface Options<R> {
 	columns: Column<R>[];
@@ -50,7 +51,7 @@ export function table<R>(o: Options<R>) {
 	function paintHead(): void {
 		fill(heads, o.columns.map((c) => h('th', { scope: 'col', class: cls(c), title: c.tip ? t(c.tip) : null, 'aria-sort': c.id === by ? (up ? 'ascending' : 'descending') : null },
 			c.sort ? h('button', { type: 'button', on: { click: () => { up = by === c.id ? !up : typeof c.sort!(rows[0]!) === 'string'; by = c.id; order(); paint(); } } },
-				t(c.head), c.unit ? ` ${c.unit}` : '', c.id === by ? (up ? ' ▴' : ' ▾') : '') : t(c.head))));
+				t(c.head), c.unit ? ` ${c.unit}` : '', c.id === by ? (up ? ' ▴' : ' ▾') : '') : c.quiet ? h('span', { class: 'hidden' }, t(c.head)) : t(c.head))));
 	}
 	function row(r: R, i: number): HTMLElement {
 		return h('tr', { tabindex: i === Math.max(0, at) ? 0 : -1, 'aria-rowindex': i + 1, 'aria-selected': o.pick ? String(!!o.selected?.(r)) : null,

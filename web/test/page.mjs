@@ -307,7 +307,7 @@ async function triage(t, run) {
 	await other.go(`#/run/${run}/findings?fs=accepted`);
 	ok((await text(other.page, '.dossier')).includes(f.title) && (await text(other.page, '.triage')).includes('the data is far away'), 'another tab has it among the accepted', await text(other.page, 'main'));
 	await other.page.locator('.triage [data-state=new]').click();
-	await other.page.waitForSelector('.find p.note');
+	await other.page.waitForFunction(() => !document.querySelector('.dossier'));
 	ok((await t.api(`run/${run}/states`)).states.length === 0, 'and can take it back');
 	ok(other.faults.length === 0, 'nothing goes wrong', other.faults.join('\n'));
 	await other.close();
@@ -373,6 +373,16 @@ async function alive(run) {
 	await t.page.waitForFunction(() => / of a core, /.test(document.querySelector('footer').textContent), null, { timeout: 40000 });
 	const own = /aon: .* of a core, ([\d.]+) MB/.exec(await text(t.page, 'footer'));
 	ok(near(Number(own?.[1]), mb, 0.5), 'the footer says what aond takes', [own?.[0], mb]);
+	const about = await text(t.page, '.costs'), n = (await t.api(`run/${run}/accounting`)).accounting;
+	ok(/records\s+[\d,]+/.test(about) && about.includes(n.lost ? 'lost' : '0') && /steps are slower/.test(about), 'the overview says what aon costs the run, and what was lost', about);
+	await t.page.waitForSelector('.captures tbody tr', { timeout: 40000 });
+	const c = (await t.api(`run/${run}/captures`)).captures[0];
+	ok((await text(t.page, '.captures')).includes(c.text), 'and what was captured of it', [await text(t.page, '.captures'), c]);
+	const file = await t.page.locator('.captures a').first().getAttribute('href');
+	ok((await t.page.evaluate(async (u) => (await fetch(u)).status, file)) === 200, 'which can be had from here as well', file);
+	await t.page.locator('.captures button.link').first().click();
+	await settled(t.page);
+	ok(/timeline.*w=/.test(await t.page.evaluate(() => location.hash)), 'and is found on the timeline');
 	await views(t, run, ' of a live run');
 	ok(t.faults.length === 0, 'and nothing goes wrong', t.faults.join('\n'));
 	await t.close();

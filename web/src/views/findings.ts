@@ -123,7 +123,7 @@ function draw(host: HTMLElement, run: Run, told: Told, decided: (ds: Decisions) 
 	const r = told.r;
 	const clear = r.checked.filter((c) => c.possible && !c.found), unable = r.checked.filter((c) => !c.possible);
 	const foot = (f: Finding | null) => h('div', { class: 'block' },
-		source.saved ? null : [h('h3', null, t('whatif.title')), h('p', { class: 'note' }, t('whatif.note')), slider(run, f)],
+		source.saved ? null : [h('h2', null, t('whatif.title')), h('p', { class: 'note' }, t('whatif.note')), slider(run, f)],
 		clear.length ? h('p', { class: 'note' }, t('find.clear', { list: clear.map((c) => `${words(c.family)} (${fmt.percent(c.share)})`).join(', ') })) : null,
 		unable.length ? h('p', { class: 'note' }, t('find.unable', { list: unable.map((c) => words(c.family)).join(', ') })) : null);
 	if (!r.findings.length) {

@@ -108,7 +108,7 @@ function details(n: Node, root: Node, unit: (v: number) => string, diff: boolean
 	drawer(h('div', null, h('div', { class: 'full', translate: 'no' }, n.name),
 		h('dl', { class: 'facts' }, f(t('flame.total'), unit(n.total)), f(t('col.share'), fmt.percent(n.total / Math.max(1, root.total))), f(t('flame.self'), unit(n.self)),
 			n.cls ? f(t('col.class'), n.cls) : [], diff ? f(t('flame.was'), unit(n.was)) : [], diff ? f(t('col.delta'), (n.total >= n.was ? '+' : '−') + unit(Math.abs(n.total - n.was))) : []),
-		h('section', null, h('h3', { class: 'dim' }, t('flame.path')), h('div', { class: 'full', translate: 'no' }, path(n))),
+		h('section', null, h('h2', { class: 'dim' }, t('flame.path')), h('div', { class: 'full', translate: 'no' }, path(n))),
 		n.cls ? h('section', { class: 'row' }, button(t('kernels.events'), () => go({ view: 'timeline', q: n.name, sel: null }))) : null), t('flame.frame'));
 	say(t('flame.said', { name: n.name, total: unit(n.total), share: fmt.percent(n.total / Math.max(1, root.total)) }));
 }

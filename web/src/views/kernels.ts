@@ -52,7 +52,7 @@ function details(run: Run, k: Row): void {
 		source.saved ? null : h('section', { class: 'row' }, button(at ? t('kernels.these') : t('kernels.events'), () => go({ view: 'timeline', q: k.name, sel: null })),
 			button(t('kernels.launches'), () => go({ view: 'flame', q: k.short || k.name, sel: null })), button(t('kernels.roof'), () => go({ view: 'roofline', sel: `k:${k.id}` }))),
 		histogram(k, at, (r) => { go({ d: r }, false); }),
-		at && k.hist ? h('section', null, h('h3', { class: 'chosen' }, t('kernels.chosen', { n: callsWithin(k.hist, at), m: fmt.count(k.calls), lo: fmt.time(at[0]), hi: fmt.time(at[1]) }), ' ',
+		at && k.hist ? h('section', null, h('h2', { class: 'chosen' }, t('kernels.chosen', { n: callsWithin(k.hist, at), m: fmt.count(k.calls), lo: fmt.time(at[0]), hi: fmt.time(at[1]) }), ' ',
 			button('×', () => go({ d: null }, false), { class: 'bare', 'aria-label': t('range.drop') })), source.saved ? null : calls(run, k, at)) : null), t('kernels.one'));
 }
 
@@ -60,12 +60,12 @@ function columns(rows: Row[]): Column<Row>[] {
 	const { div, unit } = fmt.unitFor(rows[0]?.ns ?? 1);
 	const limit = rows.some((r) => fmt.known(r.limit));
 	return [
-		{ id: 'class', head: 'col.none', left: true, cell: (k) => dot(k.class) },
+		{ id: 'class', head: 'col.class', quiet: true, left: true, cell: (k) => dot(k.class) },
 		{ id: 'name', head: 'col.kernel', left: true, grow: true, sort: (k) => k.short.toLowerCase(), cell: (k) => h('bdi', { class: 'name', translate: 'no', dir: 'ltr', title: k.name }, k.short || k.name) },
 		{ id: 'cls', head: 'col.class', left: true, opt: true, sort: (k) => k.class, cell: (k) => k.class },
 		{ id: 'ns', head: 'col.total', unit, sort: (k) => k.ns, cell: (k) => fmt.inUnit(k.ns, div) },
 		{ id: 'share', head: 'col.share', sort: (k) => k.share, cell: (k) => fmt.percent(k.share) },
-		{ id: 'bar', head: 'col.none', opt: true, left: true, cell: (k) => h('i', { class: 'swatch', style: { width: `${Math.max(1, Math.round(k.share * 120))}px`, background: `var(--${classOf(k.class)})` } }) },
+		{ id: 'bar', head: 'col.share', quiet: true, opt: true, left: true, cell: (k) => h('i', { class: 'swatch', style: { width: `${Math.max(1, Math.round(k.share * 120))}px`, background: `var(--${classOf(k.class)})` } }) },
 		{ id: 'trend', head: 'col.trend', opt: true, left: true, tip: 'col.trend.tip', cell: spark },
 		{ id: 'calls', head: 'col.calls', sort: (k) => k.calls, cell: (k) => fmt.count(k.calls) },
 		{ id: 'avg', head: 'col.avg', unit: 'µs', sort: (k) => k.ns / Math.max(1, k.calls), cell: (k) => fmt.inUnit(k.ns / Math.max(1, k.calls), 1e3) },
@@ -84,7 +84,7 @@ function diffColumns(rows: DiffRow[]): Column<DiffRow>[] {
 	const { div, unit } = fmt.unitFor(Math.max(1, ...rows.map((r) => Math.max(r.a_ns, r.b_ns))));
 	const d = (r: DiffRow) => r.b_ns - r.a_ns;
 	return [
-		{ id: 'class', head: 'col.none', left: true, cell: (r) => dot(r.class ?? 'other') },
+		{ id: 'class', head: 'col.class', quiet: true, left: true, cell: (r) => dot(r.class ?? 'other') },
 		{ id: 'name', head: 'col.kernel', left: true, grow: true, sort: (r) => r.name, cell: (r) => name(r.name) },
 		{ id: 'a', head: 'col.a', unit, sort: (r) => r.a_ns, cell: (r) => fmt.inUnit(r.a_ns, div) },
 		{ id: 'b', head: 'col.b', unit, sort: (r) => r.b_ns, cell: (r) => fmt.inUnit(r.b_ns, div) },

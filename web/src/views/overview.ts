@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Is this run healthy, and if not, what first? The first screen is a sentence.
-import { address, get, runPath, source, type Diff, type Overview, type Processes, type Reply, type Run, type Windows } from '../api';
+import { address, get, runPath, source, type Accounting, type Captures, type Diff, type Overview, type Processes, type Reply, type Run, type Windows } from '../api';
 import { CLASSES, classOf, colour, texture } from '../classes';
-import { button, canvas, fill, h, name } from '../dom';
+import { add, button, canvas, fill, h, name } from '../dom';
 import * as fmt from '../fmt';
 import { nameLink, ownCost, ribbon } from '../frame';
 import { t, word } from '../i18n';
@@ -15,7 +15,7 @@ import { decisions, stateOf, type Decisions } from '../triage';
 import { empty, loader, type Shown, type View } from '../view';
 
 type Stack = { t0: number; t1: number; width: number; colours: string[]; shares: number[][]; busy: number }; // shares: by column, then by colour
-type Answers = { o: Overview; w: Stack | null; d: Diff | null; p: Processes | null; ds: Decisions };
+type Answers = { o: Overview; w: Stack | null; d: Diff | null; p: Processes | null; ds: Decisions; c: Captures | null; a: Accounting | null };
 type Part = { id: string; ns: number; share: number; why: { text: string; ns: number }[] };
 
 /** The fine classes of the server as the seven of the page, and idle. */
@@ -123,7 +123,7 @@ function busyPlot(s: Stack): HTMLElement {
 		g.fillText(fmt.time(s.t1), b.x + b.w, hh);
 	}, { class: 'plot busy', role: 'img', 'aria-label': t('overview.busy.alt'), 'data-busy-ns': String(Math.round(s.busy)) });
 	window.addEventListener('aon-theme', c.redraw);
-	return h('div', { class: 'block' }, h('h3', null, t('overview.busy')), c.el);
+	return h('div', { class: 'block' }, h('h2', null, t('overview.busy')), c.el);
 }
 
 function figures(o: Overview): HTMLElement {
@@ -135,6 +135,7 @@ function figures(o: Overview): HTMLElement {
 		o.step.n ? one(t('col.p95'), fmt.time(o.step.p95)) : null,
 		o.busy === null ? null : one(t('overview.busyshare'), fmt.percent(o.busy)),
 		o.step.n ? one(t('runs.steps'), fmt.count(o.step.n)) : null,
+		o.step.p50 ? one(t('overview.persecond'), fmt.digits(1e9 / o.step.p50)) : null,
 		o.step.n ? one(t('overview.drift'), o.step.drift === null || Math.abs(o.step.drift) < 0.01 ? t('overview.none') : `${o.step.drift > 0 ? '+' : '−'}${fmt.percent(Math.abs(o.step.drift))}`) : null,
 		lost === null ? null : one(t('overview.lostgpu'), fmt.time(lost)),
 		own === null ? null : one(t('overview.own'), t('overview.lostrecords', { own, n: fmt.count(o.lost) })));
@@ -144,7 +145,7 @@ function split(o: Overview): HTMLElement {
 	const ps = parts(o.split);
 	const see = (id: string) => go({ view: 'timeline', classes: id === 'idle' ? null : [id] });
 	const idle = ps.find((p) => p.id === 'idle');
-	return h('div', { class: 'block' }, h('h3', null, o.step.n ? t('overview.split.step') : t('overview.split.span')),
+	return h('div', { class: 'block' }, h('h2', null, o.step.n ? t('overview.split.step') : t('overview.split.span')),
 		ribbon(ps.map((p) => ({ ...p, label: partName(p.id) })), false, see),
 		h('div', { class: 'keyed' }, ps.filter((p) => p.share >= 0.001).map((p) => h('span', null,
 			h('span', { class: p.id === 'idle' ? 'swatch idle' : 'swatch', style: p.id === 'idle' ? {} : { background: `var(--${p.id})` } }),
@@ -157,7 +158,7 @@ function ranks(o: Overview): HTMLElement | null {
 	const max = Math.max(...o.ranks.map((r) => r.compute_ns), 1);
 	const by = [...o.ranks].sort((a, b) => Number(!!b.flag) - Number(!!a.flag) || b.compute_ns - a.compute_ns);
 	const shown = by.slice(0, 8), rest = by.slice(8);
-	return h('div', null, h('h3', { class: 'dim' }, t('overview.ranks', { n: o.ranks.length })),
+	return h('div', null, h('h2', { class: 'dim' }, t('overview.ranks', { n: o.ranks.length })),
 		h('div', { class: 'bars' }, shown.flatMap((r) => [
 			h('button', { type: 'button', class: 'bare', on: { click: () => go({ ranks: r.rank === null ? null : [r.rank], view: 'timeline' }) } }, t('rank', { n: r.rank ?? '-' })),
 			h('i', { class: r.flag ? 'hot' : '', style: { width: `${(r.compute_ns / max) * 100}%` } }),
@@ -168,13 +169,13 @@ function ranks(o: Overview): HTMLElement | null {
 
 function lists(o: Overview, ds: Decisions): HTMLElement {
 	return h('div', { class: 'cols' },
-		h('div', null, h('h3', { class: 'dim' }, t('overview.findings', { n: o.findings.length })),
+		h('div', null, h('h2', { class: 'dim' }, t('overview.findings', { n: o.findings.length })),
 			o.findings.length ? h('table', null, h('tbody', null, o.findings.map((f) => h('tr', null,
 				h('td', { class: 'l wrap words' }, h('button', { type: 'button', class: 'bare', on: { click: () => go({ view: 'findings', sel: `f:${f.id}` }) } }, f.title)),
 				h('td', null, fmt.time(f.cost_ns)), h('td', null, fmt.percent(f.share)), h('td', { class: 'l words dim' }, stateOf(ds, f) === 'new' ? f.confidence : t(`triage.${stateOf(ds, f)}`))))))
 				: h('p', { class: 'note' }, t('overview.nofindings'))),
 		ranks(o),
-		h('div', null, h('h3', { class: 'dim' }, t('overview.kernels')),
+		h('div', null, h('h2', { class: 'dim' }, t('overview.kernels')),
 			h('table', null, h('tbody', null, o.kernels.map((k) => h('tr', null,
 				h('td', { class: 'l' }, h('span', { class: 'swatch', style: { background: `var(--${classOf(k.class)})` }, title: partName(k.class) })),
 				h('td', { class: 'l fit' }, nameLink(k.short || k.name, () => go({ view: 'kernels', sel: `k:${k.id}` }))),
@@ -184,7 +185,7 @@ function lists(o: Overview, ds: Decisions): HTMLElement {
 function versus(d: Diff): HTMLElement {
 	const sure = d.delta_lo_ns !== undefined && d.delta_lo_ns !== null && d.delta_hi_ns !== null && d.delta_hi_ns !== undefined;
 	const sign = (x: number) => `${x > 0 ? '+' : '−'}${fmt.time(Math.abs(x))}`;
-	return h('div', { class: 'block' }, h('h2', null, d.comparable
+	return h('div', { class: 'block' }, h('h2', { class: 'big' }, d.comparable
 		? t('diff.title', { delta: sign(d.delta_ns ?? 0), a: fmt.time(d.a.step_ns), b: fmt.time(d.b.step_ns) }) : t('diff.cannot')),
 		d.why_not ? h('p', { class: 'note' }, d.why_not) : null,
 		sure && d.comparable ? h('p', { class: 'note' }, t('diff.sure', { lo: sign(d.delta_lo_ns!), hi: sign(d.delta_hi_ns!) })) : null,
@@ -197,8 +198,8 @@ function versus(d: Diff): HTMLElement {
 /** Who was recorded; a run of one process that has ended says nothing more here. */
 function processes(p: Processes | null): HTMLElement | null {
 	const list = p?.processes ?? [];
-	if (list.length < 2 && !list.some((x) => x.connected)) return null;
-	return h('div', { class: 'block' }, h('h3', null, t('overview.processes', { n: list.length })), table<Processes['processes'][number]>({ label: t('overview.processes', { n: list.length }), rows: list.slice(0, 64), columns: [
+	if (!list.some((x) => x.comm) || (list.length < 2 && !list.some((x) => x.connected))) return null; // of a trace, nobody is known by name
+	return h('div', { class: 'block' }, h('h2', null, t('overview.processes', { n: list.length })), table<Processes['processes'][number]>({ label: t('overview.processes', { n: list.length }), rows: list.slice(0, 64), columns: [
 		{ id: 'comm', head: 'proc.name', left: true, cell: (x) => name(x.comm) },
 		{ id: 'pid', head: 'proc.pid', sort: (x) => x.pid, cell: (x) => String(x.pid) },
 		{ id: 'rank', head: 'steps.rank', sort: (x) => x.rank, cell: (x) => String(x.rank ?? '-') },
@@ -208,19 +209,51 @@ function processes(p: Processes | null): HTMLElement | null {
 		{ id: 'lost', head: 'runs.lost', sort: (x) => x.accounting?.lost ?? null, cell: (x) => fmt.count(x.accounting?.lost) }] }).el);
 }
 
-function draw(host: HTMLElement, { o, w: wins, d: diff, p, ds }: Answers): void {
-	if (!o.kernels.length && !o.step.n) return empty(host, 'overview.empty', 'overview.empty.what', 'aon doctor');
+/** What was captured of it, and when. The traces are where who asked for them keeps them; the same stretch can be had from here. */
+function captures(o: Overview, c: Captures | null): HTMLElement | null {
+	const list = c?.captures ?? [];
+	if (!list.length) return null;
+	const until = (x: Captures['captures'][number]) => x.at_ns + Number(/(\d+) ms/.exec(x.text)?.[1] ?? 5000) * 1e6;
+	return h('div', { class: 'block captures' }, h('h2', null, t('captures.title', { n: list.length })), table<Captures['captures'][number]>({ label: t('captures.title', { n: list.length }), rows: list.slice(-64).reverse(), columns: [
+		{ id: 'at', head: 'captures.at', sort: (x) => x.at_ns, cell: (x) => h('button', { type: 'button', class: 'bare link', on: { click: () => go({ view: 'timeline', w: [x.at_ns, until(x)], sel: null }) } }, fmt.time(x.at_ns)) },
+		{ id: 'pid', head: 'proc.pid', sort: (x) => x.pid, cell: (x) => String(x.pid) },
+		{ id: 'text', head: 'captures.what', left: true, grow: true, cell: (x) => x.text },
+		{ id: 'get', head: 'captures.same', left: true, cell: (x) => source.saved ? null : h('a', { href: `api/v1/${address(runPath(o.run.id, 'download'), { format: 'perfetto', t0: x.at_ns, t1: until(x) })}`, download: '' }, t('open.perfetto.file')) }] }).el,
+		h('p', { class: 'note' }, t('captures.where')));
+}
+
+/** What aon itself takes of the run, as far as that is known, and what it lost. */
+function costs(o: Overview, a: Accounting | null): HTMLElement | null {
+	const c = o.cost, own = ownCost(c), n = a?.accounting, fact = (k: string, v: string | null) => (v === null ? [] : [h('dt', null, k), h('dd', null, v)]);
+	if (!n) return null;
+	const by = Object.entries(n.lost_by ?? {}).filter(([, x]) => x > 0).map(([k, x]) => `${k.replace(/_/g, ' ')} ${fmt.count(x)}`).join(', ');
+	const lost = by ? `${fmt.count(n.lost)} (${by})` : fmt.count(n.lost);
+	return h('div', { class: 'block costs' }, h('h2', null, t(n.rows === undefined ? 'cost.title' : 'cost.title.import')), h('dl', { class: 'facts narrow' },
+		n.rows !== undefined ? [fact(t('cost.rows'), fmt.count(n.rows)), fact(t('cost.left'), fmt.count(n.left)), fact(t('runs.lost'), lost)] : [
+			fact(t('cost.slower'), fmt.known(c.pct) ? t('cost.measured', { pct: pct(c.pct), lo: pct(c.lo), hi: pct(c.hi), n: fmt.count(c.pairs) }) : t('cost.unmeasured')),
+			fact(t('cost.accounted'), fmt.known(c.accounted) ? t('cost.pct', { n: pct(c.accounted) }) : null),
+			fact(t('cost.aond'), own), fact(t('cost.records'), fmt.count(n.emitted)), fact(t('runs.lost'), lost)]));
+}
+
+const pct = (x: number | null) => (fmt.known(x) ? (Math.abs(x) < 0.095 ? x.toFixed(2) : x.toFixed(1)) : '-');
+
+function draw(host: HTMLElement, { o, w: wins, d: diff, p, ds, c, a }: Answers): void {
+	const more = [processes(p), captures(o, c), costs(o, a)];
+	if (!o.kernels.length && !o.step.n) {
+		empty(host, 'overview.empty', 'overview.empty.what', 'aon doctor');
+		return add(host, more);
+	}
 	const top = o.findings[0];
 	const head = o.verdict ?? top?.title ?? (o.kernels[0] ? t('overview.fine', { name: o.kernels[0].short, share: fmt.percent(o.kernels[0].share) }) : t('overview.nofindings'));
-	fill(host, h('h1', { class: 'verdict' }, head),
+	fill(host, h('h2', { class: 'verdict' }, head),
 		top ? h('div', { class: 'row' },
 			button(t('do.see'), () => seeFinding(top)), button(t('do.fix'), () => go({ view: 'findings', sel: `f:${top.id}` })),
 			h('span', { class: 'dim' }, top.action)) : null,
 		figures(o), diff ? versus(diff) : null,
 		o.partial && !o.range.whole ? h('p', { class: 'note warn' }, t('state.partial', { from: fmt.time(o.range.t0), to: fmt.time(o.range.t1) })) : null,
 		o.busy === null ? null : split(o),
-		o.series.p50.length > 2 ? h('div', { class: 'block' }, h('h3', null, t('overview.steps')), stepPlot(o), changes(o)) : null,
-		wins && o.busy !== null ? busyPlot(wins) : null, o.busy === null ? null : lists(o, ds), processes(p));
+		o.series.p50.length > 2 ? h('div', { class: 'block' }, h('h2', null, t('overview.steps')), stepPlot(o), changes(o)) : null,
+		wins && o.busy !== null ? busyPlot(wins) : null, o.busy === null ? null : lists(o, ds), more);
 }
 
 /** The events a finding speaks of, on the timeline, with some of what is around them. */
@@ -240,15 +273,17 @@ export const overview: View = {
 		let last: Overview | null = null;
 		const ask = async (signal: AbortSignal): Promise<Answers> => {
 			const r = state.t ? { t0: state.t[0], t1: state.t[1] } : {};
-			const [o, w, d, p, ds] = await Promise.all([
+			const [o, w, d, p, ds, c, a] = await Promise.all([
 				get<Overview>(runPath(run.id, 'overview'), r, { signal }),
 				get<Windows>(runPath(run.id, 'windows'), { ...r, n: 240 }, { signal }).catch(() => null),
 				state.vs ? get<Diff>(runPath(run.id, 'diff'), { vs: state.vs }, { signal }) : null,
 				get<Processes>(runPath(run.id, 'processes'), {}, { signal }).catch(() => null),
 				decisions(run, signal),
+				get<Captures>(runPath(run.id, 'captures'), {}, { signal }).catch(() => null),
+				get<Accounting>(runPath(run.id, 'accounting'), {}, { signal }).catch(() => null),
 			]);
 			const stack = w && fromWindows(w, o.run.gpus) || (o.busy === null ? null : await fromTiles(run, o).catch(() => null));
-			return { o, w: stack, d, p, ds };
+			return { o, w: stack, d, p, ds, c, a };
 		};
 		const load = loader(host, ask, (a) => {
 			last = a.o;

@@ -167,7 +167,7 @@ function phases(steps: Step[], open: (s: Step) => void): HTMLElement {
 		if (steps[i]) open(steps[i]);
 	});
 	window.addEventListener('aon-theme', c.redraw);
-	return h('div', { class: 'block' }, h('h3', null, t('steps.phases')), c.el,
+	return h('div', { class: 'block' }, h('h2', null, t('steps.phases')), c.el,
 		h('div', { class: 'keyed' }, PHASES.map((p) => h('span', null, h('span', { class: p.id === 'idle' ? 'swatch idle' : 'swatch', style: p.id === 'idle' ? {} : { background: `var(--${p.id})` } }), t(p.label)))));
 }
 
@@ -197,7 +197,7 @@ const COLUMNS: Column<Step>[] = [
 
 function memory(m: Memory): HTMLElement | null {
 	if (!m.memory.length) return null;
-	return h('div', { class: 'block' }, h('h3', null, t('steps.memory')),
+	return h('div', { class: 'block' }, h('h2', null, t('steps.memory')),
 		h('div', { class: 'cols' }, m.memory.map((x) => {
 			const low = x.low_bytes ?? [];
 			const c = canvas((g, w, hh) => {
