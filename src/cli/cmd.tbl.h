@@ -15,6 +15,8 @@ CMD(OVERHEAD, overhead, "[STORE]",         "what recording costs each program, m
     "Steps that are recorded are compared with steps that are left out by chance; the\n"
     "interval holds whenever you look. accounted is what the records themselves cost.\n"
     "Exits 3 if nothing with steps was seen.")
+CMD(ALARMS,  alarms,  "[STORE]",           "what got worse while nobody looked: slower steps, hangs, late ranks",
+    "What aond's detectors have told, the oldest first; see docs/alarms.md.")
 CMD(TOP,     top,     "",                  "live view: processes, and what they spend time in",
     "Read-only. Keys: q quit, ? help, s sort, / filter, p pause, arrows scroll.")
 CMD(REPORT,  report,  "[STORE|TRACE...]",  "where the time went: in a store, or in traces of other tools",

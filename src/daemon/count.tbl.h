@@ -43,6 +43,8 @@ COUNT(accounts_wrong,      SUM, "accounts that did not add up at a commit: a bug
 COUNT(shed_level,          NOW, "what the budget of CPU has cost: 0 nothing, 1 events are only rolled up, 2 records are only counted")
 COUNT(shed_moves,          SUM, "changes of that")
 COUNT(rung_moves,          SUM, "times a process was recorded less or more, to keep slowdown_permille")
+COUNT(alarms,              SUM, "alarms of detectors: aon alarms")
+COUNT(captures_raised,     SUM, "captures that alarms raised")
 COUNT(stalls,              SUM, "times the loop was held up for more than half a second")
 COUNT(turn_us_max,         NOW, "longest turn of the loop, in microseconds")
 COUNT(clock_unsteady,      SUM, "times the processor's counter did not run evenly")

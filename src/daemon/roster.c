@@ -213,6 +213,7 @@ void roster_tick(struct roster *r, uint64_t now)
 		tick_one(s, now);
 	}
 	budget_tick(r, now);
+	alarm_tick(r, now);
 	for (struct sess *s = r->first; s; s = s->next) {
 		if (!s->stream)
 			continue;

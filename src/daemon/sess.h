@@ -39,11 +39,15 @@ struct sess {
 	struct peer peer;
 	uint64_t id;
 	uint64_t since_ns;
-	uint64_t leave_ns;     /* 0, or when a session that has a successor ends */
-	struct gate gate;      /* owned */
-	struct stream *stream; /* owned; NULL: has not said HELLO */
-	struct sess *leader;   /* borrowed: budget.c; NULL: not looked for yet */
-	enum tier asked;       /* what the process is to show, if the budget allows it */
+	uint64_t leave_ns;      /* 0, or when a session that has a successor ends */
+	struct gate gate;       /* owned */
+	struct stream *stream;  /* owned; NULL: has not said HELLO */
+	struct sess *leader;    /* borrowed: budget.c; NULL: not looked for yet */
+	enum tier was_asked;    /* before an alarm raised a capture, */
+	uint64_t full_until_ns; /* until then; 0: none did */
+	uint64_t late_id;       /* of the ranks that it leads: who came last, */
+	uint32_t late_times;    /* so many times in a row */
+	enum tier asked;        /* what the process is to show, if the budget allows it */
 	struct proc_seccomp at_join;
 	unsigned bells; /* in this second */
 	unsigned idle;  /* polls that found nothing */
@@ -72,7 +76,9 @@ struct roster {
 	struct gate spare_gate; /* owned */
 	bool more;              /* a session has more */
 	bool polling;
-	double emit_ns;              /* what a record costs a process here */
+	double emit_ns;                         /* what a record costs a process here */
+	uint64_t capture_next_ns, captures_day; /* of captures that alarms raise */
+	uint32_t captures;
 	uint64_t led_ids, led_count; /* when leaders were last looked for */
 };
 

@@ -171,6 +171,7 @@ void stream_free(struct stream *s)
 	if (!s)
 		return;
 	cost_fini(&s->cost);
+	free(s->watcher);
 	blob_enc_free(s->enc);
 	graphs_free(s->graphs);
 	roll_free(s->roll);
@@ -186,6 +187,8 @@ static void hand_window(void *arg, const struct window *w)
 	struct stream *s = arg;
 	struct item *it = item_window(w);
 
+	if (s->watcher)
+		watcher_window(s->watcher, w);
 	if (it && !queue_offer(s->plant->queue, it, QUEUE_REST)) {
 		s->plant->dirty = true;
 		count_add(COUNT_windows, 1);
@@ -251,6 +254,10 @@ static void note_steps(struct stream *s, struct event *ev, size_t n)
 			ev[i].flags |= EVENT_LEFT_OUT;
 			s->proc.overhead.left_out++;
 		}
+		if (!s->watcher)
+			watcher_new(&s->watcher, s->plant->store);
+		if (s->watcher && s->cost.lane == ev[i].lane + 1 && !(ev[i].flags & EVENT_OPEN))
+			watcher_step(s->watcher, &ev[i]);
 		if (ev[i].a < s->step)
 			continue;
 		s->step = ev[i].a;

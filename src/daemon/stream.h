@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "agg/clock.h"
+#include "daemon/alarm.h"
 #include "daemon/cost.h"
 #include "daemon/queue.h"
 #include "daemon/shed.h"
@@ -54,10 +55,11 @@ struct stream {
 	struct blob_enc *enc;
 	struct tally tally;
 	struct cost cost;
-	uint32_t names;         /* distinct ones that it has used */
-	uint64_t step, step_ns; /* number of its last step, length of late ones; 0: none yet */
-	bool changed;           /* its row, since it was last reported */
-	bool fresh;             /* drained something since stream_windows() */
+	struct watcher *watcher; /* owned; NULL: no step yet */
+	uint32_t names;          /* distinct ones that it has used */
+	uint64_t step, step_ns;  /* number of its last step, length of late ones; 0: none yet */
+	bool changed;            /* its row, since it was last reported */
+	bool fresh;              /* drained something since stream_windows() */
 };
 
 /*

@@ -3,7 +3,8 @@
  * app_cost - steps that take longer by a known share when they are recorded.
  *
  *	app_cost [-s seconds] [-x slowdown, 1/1000] [-n noise, 1/1000] [-e marks a step] [-r]
- *	         [-b length of a step, us] [-p pause between steps, us]
+ *	         [-b length of a step, us] [-p pause between steps, us] [-j step from which on it takes
+ *	         half as long again] [-H step in which it hangs, for -w seconds]
  *
  * Without -r the length of a step is said, not lived: it is exact on any machine. With -r the
  * program spins: the marks of a recorded step take -x of it.
@@ -22,8 +23,10 @@
 static struct {
 	double seconds, slow, noise, base_ns;
 	unsigned marks, pause_us;
+	uint64_t jump, hang;
+	double wait;
 	bool real;
-} opt = { 2, 0.01, 0.01, 10e6, 10, 300, false };
+} opt = { 2, 0.01, 0.01, 10e6, 10, 300, UINT64_MAX, UINT64_MAX, 9, false };
 
 static uint64_t seed = 1;
 
@@ -50,10 +53,13 @@ static void spin(double ns)
 static double step(uint64_t number, bool *on)
 {
 	uint64_t from = now_ns();
-	double ns = opt.base_ns;
+	double ns = number < opt.jump ? opt.base_ns : 1.5 * opt.base_ns;
 
 	aon_pulse_step(number);
 	*on = aon_wants(AON_WANT_MARK);
+	if (number == opt.hang)
+		usleep((useconds_t)(opt.wait * 1e6));
+	aon_pulse_collective(1, number + 1);
 	for (unsigned i = 0; i < opt.marks && *on; i++) {
 		AON_MARK("mark", i, number, 0);
 		if (opt.real)
@@ -78,7 +84,7 @@ static void options(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "s:x:n:e:b:p:r")) != -1) {
+	while ((c = getopt(argc, argv, "s:x:n:e:b:p:j:H:w:r")) != -1) {
 		switch (c) {
 		case 's':
 			opt.seconds = atof(optarg);
@@ -97,6 +103,15 @@ static void options(int argc, char **argv)
 			break;
 		case 'p':
 			opt.pause_us = (unsigned)atoi(optarg);
+			break;
+		case 'j':
+			opt.jump = strtoull(optarg, NULL, 10);
+			break;
+		case 'H':
+			opt.hang = strtoull(optarg, NULL, 10);
+			break;
+		case 'w':
+			opt.wait = atof(optarg);
 			break;
 		case 'r':
 			opt.real = true;

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aon alarms - what aond's detectors have told, from the store's journal. */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/json.h"
+#include "cli/locate.h"
+#include "cli/out.h"
+
+struct list {
+	const struct out *out;
+	struct json *j; /* NULL: text */
+	size_t n;
+};
+
+static int on_journal(void *arg, uint64_t wall_ns, const char *what, const char *text)
+{
+	struct list *l = arg;
+	size_t word = strcspn(text, ":");
+	char when[40], kind[40];
+	time_t s = (time_t)(wall_ns / 1000000000u);
+	struct tm tm;
+
+	if (strcmp(what, "alarm"))
+		return 0;
+	l->n++;
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&s, &tm));
+	snprintf(kind, sizeof(kind), "%.*s", (int)word, text);
+	text += word;
+	text += strspn(text, ": ");
+	if (!l->j) {
+		out_line(l->out, OUT_PLAIN, "%s  %-14s %s", when, kind, text);
+		return 0;
+	}
+	json_open(l->j, NULL, '{');
+	json_u64(l->j, "wall_ns", wall_ns);
+	json_str(l->j, "at", when);
+	json_str(l->j, "kind", kind);
+	json_str(l->j, "text", text);
+	json_close(l->j);
+	return 0;
+}
+
+int cmd_alarms(const struct opts *o)
+{
+	char path[PATH_MAX];
+	struct list l = { 0 };
+	struct store *st;
+	struct json j;
+	struct out out;
+	int rc, err;
+
+	if (o->argc > 1)
+		return cli_misuse("takes one store, not '%s' too", o->argv[1]);
+	rc = locate_open(o->argc ? o->argv[0] : NULL, &st, path);
+	if (rc != CLI_OK)
+		return rc;
+	out_init(&out, stdout, o);
+	l.out = &out;
+	if (o->val[OPT_JSON]) {
+		l.j = &j;
+		json_init(&j, stdout);
+		json_open(&j, NULL, '{');
+		json_str(&j, "schema", "aon.alarms/1");
+		json_str(&j, "store", path);
+		json_open(&j, "alarms", '[');
+	}
+	err = store_each_journal(st, on_journal, &l);
+	if (l.j)
+		json_end(&j);
+	else if (!err && !l.n)
+		fprintf(stderr, "No alarm in %s.\n", path);
+	if (err < 0)
+		rc = cli_say(CLI_FAIL, "%s: cannot be read on: %s. Check it: aon store check %s",
+			     path, strerror(-err), path);
+	store_close(st);
+	return rc;
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* alarm.c - from detectors to sentences, and to captures that are bounded in every way. */
+#include "daemon/alarm.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fmt.h"
+#include "base/log.h"
+#include "daemon/count.h"
+#include "daemon/sess.h"
+#include "store/store.h"
+
+/* --- what streams tell --- */
+
+/* The first of base/memory.tbl.h. */
+static const char *const memory_names[] = {
+#define MEMORY(ID, name) name,
+#include "base/memory.tbl.h"
+};
+
+int watcher_new(struct watcher **out, struct store *st)
+{
+	struct watcher *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return -ENOMEM;
+	store_name(st, memory_names[0], strlen(memory_names[0]), &w->memory);
+	*out = w;
+	return 0;
+}
+
+static void keep(void *arg, const struct alarm *a)
+{
+	struct watcher *w = arg;
+
+	if (w->n < ALARMS)
+		w->raised[w->n++] = *a;
+}
+
+void watcher_step(struct watcher *w, const struct event *e)
+{
+	detect_step(&w->detect, e->dur_ns, e->start_ns + e->dur_ns, keep, w);
+}
+
+void watcher_window(struct watcher *w, const struct window *win)
+{
+	detect_window(&w->detect, win, w->memory, win->start_ns + WINDOW_NS, keep, w);
+	for (uint32_t i = 0; i < win->rows; i++)
+		if (win->row[i].kind == EVENT_COLLECTIVE)
+			w->comm_ns += win->row[i].total_ns;
+}
+
+/* --- sentences --- */
+
+/* "rank 3 of job j, pid 77" */
+static int who(char *buf, size_t cap, const struct sess *s)
+{
+	const struct process *p = &s->stream->proc;
+	int n = 0;
+
+	if (p->origin.rank)
+		n = snprintf(buf, cap, "rank %u, ", p->origin.rank - 1);
+	if (*p->job)
+		n += snprintf(buf + n, cap - (size_t)n, "job %s, ", p->job);
+	return n + snprintf(buf + n, cap - (size_t)n, "pid %u", p->pid);
+}
+
+/* The last collective that a rank began says who is waited for: sequences of a job rise together. */
+static void where_it_hangs(const struct sess *s, char *buf, size_t cap)
+{
+	uint64_t mine, most, behind = 0, n = 0;
+	struct aon_pulse p;
+	uint32_t first = 0;
+	int at;
+
+	pool_pulse(s->stream->pool, &p);
+	mine = most = p.collective;
+	at = snprintf(buf, cap, "in step %llu", (unsigned long long)p.step);
+	for (const struct sess *o = s->roster->first; o && *s->stream->proc.job; o = o->next) {
+		struct aon_pulse other;
+
+		if (!o->stream || o->peer.uid != s->peer.uid ||
+		    strcmp(o->stream->proc.job, s->stream->proc.job))
+			continue;
+		pool_pulse(o->stream->pool, &other);
+		most = other.collective > most ? other.collective : most;
+		if (other.collective < mine && !behind++)
+			first = o->stream->proc.origin.rank;
+		n++;
+	}
+	if (mine < most)
+		snprintf(buf + at, cap - (size_t)at,
+			 ", has not come to collective %llu, where others wait",
+			 (unsigned long long)most);
+	else if (behind)
+		snprintf(buf + at, cap - (size_t)at,
+			 ", waits in collective %llu for %llu of %llu ranks here: rank %u%s",
+			 (unsigned long long)mine, (unsigned long long)behind,
+			 (unsigned long long)n, first ? first - 1 : 0,
+			 behind > 1 ? " and others" : "");
+	else if (mine)
+		snprintf(buf + at, cap - (size_t)at, ", last collective %llu",
+			 (unsigned long long)mine);
+}
+
+static void say(const struct sess *s, const struct alarm *a, uint64_t now, char *buf, size_t cap)
+{
+	char was[FMT_LEN], is[FMT_LEN], more[160] = "";
+
+	switch (a->kind) {
+	case ALARM_HANG:
+		where_it_hangs(s, more, sizeof(more));
+		snprintf(buf, cap, "nothing has moved for %s, %s", fmt_time(is, now - a->since_ns),
+			 more);
+		break;
+	case ALARM_HANG_OVER:
+		snprintf(buf, cap, "moves again, after %s", fmt_time(is, now - a->since_ns));
+		break;
+	case ALARM_STEP_SLOWER:
+	case ALARM_STEP_FASTER:
+		snprintf(buf, cap, "steps take %s instead of %s", fmt_time(is, (uint64_t)a->is),
+			 fmt_time(was, (uint64_t)a->was));
+		break;
+	case ALARM_KERNEL:
+		snprintf(buf, cap, "%.80s takes %s instead of %s",
+			 store_name_text(s->roster->plant->store, a->name),
+			 fmt_time(is, (uint64_t)a->is), fmt_time(was, (uint64_t)a->was));
+		break;
+	case ALARM_GPU_IDLE:
+		snprintf(buf, cap, "its GPUs are busy %.0f %% of the time instead of %.0f %%",
+			 100 * a->is, 100 * a->was);
+		break;
+	case ALARM_MEMORY:
+		snprintf(buf, cap, "what is allocated after a step has grown from %.0f to %.0f MB",
+			 a->was / 1e6, a->is / 1e6);
+		break;
+	case ALARM_STRAGGLER:
+		snprintf(buf, cap, "comes late to collectives: the others wait %.0f %% of the time",
+			 100 * a->is);
+		break;
+	case ALARMS:
+		break;
+	}
+}
+
+/* --- captures --- */
+
+static bool worth_a_capture(enum alarm_kind k)
+{
+	return k == ALARM_STEP_SLOWER || k == ALARM_KERNEL || k == ALARM_STRAGGLER ||
+	       k == ALARM_GPU_IDLE;
+}
+
+static void raise_tier(struct sess *s, enum alarm_kind why, uint64_t now)
+{
+	struct roster *r = s->roster;
+	uint64_t day = now / (ALARM_DAY_S * 1000000000ull);
+	uint32_t secs = (uint32_t)r->param->escalate_s;
+	char text[120];
+
+	if (day != r->captures_day) {
+		r->captures_day = day;
+		r->captures = 0;
+	}
+	if (!secs || s->asked == TIER_FULL || !worth_a_capture(why) || now < r->capture_next_ns ||
+	    r->captures >= ALARM_CAPTURES)
+		return;
+	r->captures++;
+	r->capture_next_ns = now + ALARM_CAPTURE_S * 1000000000ull;
+	s->was_asked = s->asked;
+	s->asked = TIER_FULL;
+	s->full_until_ns = now + secs * 1000000000ull;
+	snprintf(text, sizeof(text), "pid %d: tier full for %u s, because of %s", (int)s->peer.pid,
+		 secs, alarm_table[why].word);
+	store_journal(r->plant->store, now_wall(), "capture", text);
+	count_add(COUNT_captures_raised, 1);
+}
+
+static void end_capture(struct sess *s, uint64_t now)
+{
+	if (!s->full_until_ns || now < s->full_until_ns)
+		return;
+	s->full_until_ns = 0;
+	if (s->asked == TIER_FULL)
+		s->asked = s->was_asked;
+}
+
+/* --- every second --- */
+
+static void tell(struct sess *s, const struct alarm *a, uint64_t now)
+{
+	char name[128], what[256], text[420];
+
+	who(name, sizeof(name), s);
+	say(s, a, now, what, sizeof(what));
+	snprintf(text, sizeof(text), "%s: %s: %s", alarm_table[a->kind].word, name, what);
+	log_warn("alarm: %s", text);
+	store_journal(s->roster->plant->store, now_wall(), "alarm", text);
+	s->roster->plant->dirty = true;
+	count_add(COUNT_alarms, 1);
+	raise_tier(s, a->kind, now);
+}
+
+static void look(struct sess *s, uint64_t now)
+{
+	struct watcher *w = s->stream->watcher;
+	struct aon_pulse p;
+	struct signs signs;
+
+	end_capture(s, now);
+	if (!w)
+		return;
+	pool_pulse(s->stream->pool, &p);
+	signs = (struct signs){ p.step, p.launches, p.collective, s->stream->tally.taken };
+	detect_look(&w->detect, &signs, now, keep, w);
+	for (size_t i = 0; i < w->n; i++)
+		tell(s, &w->raised[i], now);
+	w->n = 0;
+}
+
+/* Of one job: the ranks that `leader` leads. */
+static void compare_ranks(struct sess *leader, uint64_t now)
+{
+	enum { RANKS = 256 };
+	struct sess *of[RANKS];
+	uint64_t comm[RANKS];
+	size_t n = 0, late;
+
+	for (struct sess *s = leader->roster->first; s && n < RANKS; s = s->next) {
+		if (s->leader != leader || !s->stream || !s->stream->watcher)
+			continue;
+		of[n] = s;
+		comm[n++] = s->stream->watcher->comm_ns;
+		s->stream->watcher->comm_ns = 0;
+	}
+	late = late_of(comm, n, LATE_S * 1000000000ull);
+	if (late != SIZE_MAX && of[late]->id == leader->late_id)
+		leader->late_times++;
+	else
+		leader->late_times = late != SIZE_MAX;
+	leader->late_id = late == SIZE_MAX ? 0 : of[late]->id;
+	if (leader->late_times == LATE_TIMES) {
+		uint64_t most = 0;
+
+		for (size_t i = 0; i < n; i++)
+			most = comm[i] > most ? comm[i] : most;
+		tell(of[late],
+		     &(struct alarm){ .kind = ALARM_STRAGGLER,
+				      .is = (double)(most - comm[late]) / (LATE_S * 1e9) },
+		     now);
+	}
+}
+
+void alarm_tick(struct roster *r, uint64_t now)
+{
+	for (struct sess *s = r->first; s; s = s->next)
+		if (s->stream)
+			look(s, now);
+	if (r->ticks % LATE_S)
+		return;
+	for (struct sess *s = r->first; s; s = s->next)
+		if (s->stream && s->leader == s && *s->stream->proc.job)
+			compare_ranks(s, now);
+}

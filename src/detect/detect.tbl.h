@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * detect.tbl.h - every alarm that aond may raise by itself, once.
+ *
+ *	ALARM(ID, "word", seconds of silence after one, "what it means")
+ */
+/* clang-format off */
+ALARM(HANG,        "hang",          60, "nothing has moved for five steps and five seconds: no step, launch or collective")
+ALARM(HANG_OVER,   "hang_over",      0, "it moves again")
+ALARM(STEP_SLOWER, "step_slower",   60, "steps take at least a tenth longer than they used to")
+ALARM(STEP_FASTER, "step_faster",   60, "steps take at least a tenth less: mostly, what had slowed them is over")
+ALARM(STRAGGLER,   "straggler",    300, "one rank of the node comes late to collectives, and the others wait for it")
+ALARM(KERNEL,      "kernel_slower", 300, "a kernel takes at least a fifth longer than it used to")
+ALARM(GPU_IDLE,    "gpu_idle",     300, "GPUs do half or less of what they used to")
+ALARM(MEMORY,      "memory_growth", 600, "what is allocated after a step grows on and on")
+/* clang-format on */
+#undef ALARM

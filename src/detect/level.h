@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * level.h - has a series left its own level? Told as it comes, in constant memory.
+ *
+ * The first values only warm up, the next LEVEL_LEARN say what is usual: a median and a scale of
+ * logarithms. From then on a sum of clipped deviations (CUSUM) grows with every value that is off
+ * and shrinks with every one that is not. It must pass a height that noise does not reach in days, and
+ * the median of the last values must have moved by the gate: what is too small to matter is not told.
+ * A change is told once; then the new level is learnt, so that the way back is told, too.
+ */
+#ifndef AON_DETECT_LEVEL_H
+#define AON_DETECT_LEVEL_H
+
+#include <stdint.h>
+
+#define LEVEL_WARM  10u
+#define LEVEL_LEARN 64u
+#define LEVEL_LAST  16u
+
+enum level_move { LEVEL_SAME, LEVEL_UP, LEVEL_DOWN };
+
+struct level {
+	float value[LEVEL_LEARN]; /* logs: learnt from; then a ring of the last LEVEL_LAST */
+	uint64_t n;          /* values since it began to learn, those of warming up with them */
+	double usual, scale; /* of logs */
+	double up, down;     /* the sums */
+	double was, is;      /* medians before and after the last change that was told */
+};
+
+/* gate: the least ratio that matters, 1.1 is ten percent. Values that are not above 0 are left out. */
+enum level_move level_add(struct level *l, double value, double gate);
+
+#endif /* AON_DETECT_LEVEL_H */

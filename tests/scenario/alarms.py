@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Detectors tell what goes wrong while it does, once, and raise a short capture."""
+import json
+import re
+
+from aontest import Daemon, Place, aon, app, done, emitted, ok, wait_for
+
+
+def alarms(place):
+    return json.loads(aon("alarms", "--json", place.store).stdout)["alarms"]
+
+
+def kinds(place):
+    return [a["kind"] for a in alarms(place)]
+
+
+def slower():
+    with Place() as p, Daemon(p, {"escalate_s": 1}) as d:
+        proc = app(p, "app_cost", "-s", 5, "-x", 0, "-j", 1500)
+        tiers = set()
+
+        def full():
+            tiers.add((d.session(proc.pid) or {}).get("tier"))
+            return "full" in tiers
+        wait_for(full, 20)
+        said = emitted(proc)
+        d.flush()
+        got = alarms(p)
+        ok([a["kind"] for a in got] == ["step_slower"] and f"pid {proc.pid}" in got[0]["text"]
+           and re.search(r"steps take 1[45]\.\d ms instead of (9\.\d+|10\.\d) ms", got[0]["text"]),
+           "steps that take half as long again are told, with both times", f"{got} {said['steps']}")
+        journal = aon("store", "journal", p.store).stdout
+        ok("full" in tiers and "tier full for 1 s" in journal, "and recorded in full for a second",
+           f"{tiers} {journal}")
+        text = aon("alarms", p.store)
+        ok(text.returncode == 0 and "step_slower" in text.stdout, "as lines for people", text.stdout)
+        ok(d.counter("alarms") == 1 and d.counter("captures_raised") == 1, "each is counted")
+
+
+def bounded():
+    """A second alarm within ten minutes raises no second capture, and escalate_s 0 none."""
+    with Place() as p, Daemon(p, {"escalate_s": 0}) as d:
+        emitted(app(p, "app_cost", "-s", 4, "-j", 1500))
+        d.flush()
+        ok(kinds(p) == ["step_slower"] and d.counter("captures_raised") == 0,
+           "where captures are not wanted an alarm raises none", kinds(p))
+
+
+def healthy():
+    with Place() as p, Daemon(p) as d:
+        emitted(app(p, "app_cost", "-s", 4, "-n", 30))
+        d.flush()
+        ok(not alarms(p), "a healthy program raises none", alarms(p))
+        text = aon("alarms", p.store)
+        ok(text.returncode == 0 and "No alarm" in text.stderr, "which is said", text.stderr)
+
+
+def hang():
+    """Of two ranks one does not come: told within ten seconds, with who waits for whom."""
+    with Place() as p, Daemon(p, {"escalate_s": 0}) as d:
+        env = {"TORCHELASTIC_RUN_ID": "j9", "WORLD_SIZE": 2}
+        procs = [app(p, "app_cost", "-s", 13, "-H", h, "-w", 10, env={**env, "RANK": r})
+                 for r, h in ((0, 501), (1, 500))]
+        told = wait_for(lambda: kinds(p).count("hang") == 2 and alarms(p), 40)
+        texts = [a["text"] for a in told or []]
+        late = [t for t in texts if t.startswith("rank 1")]
+        waits = [t for t in texts if t.startswith("rank 0")]
+        ok(late and "has not come to collective 501" in late[0] and "step 500" in late[0],
+           "the rank that does not come is named", texts)
+        ok(waits and "waits in collective 501 for 1 of 2 ranks here: rank 1" in waits[0],
+           "and who waits for it", texts)
+        ok(procs[0].poll() is None and procs[1].poll() is None, "while they still hang")
+        for x in procs:
+            emitted(x)
+        d.flush()
+        ok(kinds(p).count("hang_over") == 2, "that it is over is told, too", kinds(p))
+
+
+slower()
+bounded()
+healthy()
+hang()
+done()

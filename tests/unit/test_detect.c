@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Detectors on simulated processes: what is wrong is told, and soon; healthy days are silent. */
+#include "detect/detect.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "model/event.h"
+#include "t.h"
+
+#define S 1000000000ull
+
+static uint64_t state = 1;
+
+static double uniform(void)
+{
+	state = state * 6364136223846793005ull + 1442695040888963407ull;
+	return (double)(state >> 11) / (double)(1ull << 53);
+}
+
+static double normal(void)
+{
+	return sqrt(-2 * log(uniform() + 1e-18)) * cos(6.283185307179586 * uniform());
+}
+
+struct heard {
+	uint32_t n[ALARMS], all;
+	struct alarm last;
+};
+
+static void hear(void *arg, const struct alarm *a)
+{
+	struct heard *h = arg;
+
+	h->n[a->kind]++;
+	h->all++;
+	h->last = *a;
+}
+
+/* Noise that lasts, bursts of a few steps, checkpoints: what healthy jobs do. */
+struct job {
+	double ar;
+	uint32_t burst;
+	uint64_t n;
+};
+
+static uint64_t job_step(struct job *j, double ns, double noise)
+{
+	j->ar = 0.7 * j->ar + 0.714 * noise * normal();
+	if (!j->burst && uniform() < 1.0 / 2000)
+		j->burst = 4;
+	ns *= exp(j->ar + 0.5 * noise * normal());
+	if (j->burst && j->burst--)
+		ns *= 1.5;
+	if (++j->n % 500 == 0)
+		ns *= 6;
+	return (uint64_t)ns;
+}
+
+static void test_healthy_day(double noise)
+{
+	static struct detect d;
+	struct heard h = { 0 };
+	struct job j = { 0 };
+	uint64_t now = S;
+
+	memset(&d, 0, sizeof(d));
+	while (now < 86400 * S) {
+		uint64_t ns = job_step(&j, 0.3e9, noise);
+
+		now += ns;
+		detect_step(&d, ns, now, hear, &h);
+	}
+	T_OK(h.all <= 1, "a day of steps with %.0f %% of noise: %u alarms", 100 * noise, h.all);
+}
+
+/* How many steps until it is told; 0: never, or at once. */
+static uint32_t steps_to_tell(double factor, double noise, enum alarm_kind kind)
+{
+	static struct detect d;
+	struct heard h = { 0 };
+	struct job j = { 0 };
+	uint64_t now = S;
+
+	memset(&d, 0, sizeof(d));
+	for (uint32_t i = 0; i < 1000; i++) {
+		uint64_t ns = job_step(&j, i < 600 ? 0.3e9 : 0.3e9 * factor, noise);
+
+		now += ns;
+		detect_step(&d, ns, now, hear, &h);
+		if (h.all)
+			return h.n[kind] && i >= 600 ? i - 599 : 0;
+	}
+	return 0;
+}
+
+static void test_slower(void)
+{
+	uint32_t runs = 100, told = 0, worst = 0;
+
+	for (uint32_t i = 0; i < runs; i++) {
+		uint32_t n = steps_to_tell(1.2, 0.02, ALARM_STEP_SLOWER);
+
+		told += n != 0;
+		worst = n > worst ? n : worst;
+	}
+	T_OK(told >= 95 && worst <= 60,
+	     "steps that are 20 %% slower: told in %u of %u, after %u at most", told, runs, worst);
+	T_OK(steps_to_tell(0.8, 0.02, ALARM_STEP_FASTER) != 0, "and 20 %% faster");
+	T_OK(steps_to_tell(1.04, 0.01, ALARM_STEP_SLOWER) == 0, "4 %% is not worth an alarm");
+}
+
+static void test_back(void)
+{
+	static struct detect d;
+	struct heard h = { 0 };
+	struct job j = { 0 };
+	uint64_t now = S;
+
+	memset(&d, 0, sizeof(d));
+	for (uint32_t i = 0; i < 3000; i++) {
+		uint64_t ns = job_step(&j, i / 1000 == 1 ? 0.5e9 : 0.3e9, 0.01);
+
+		now += ns;
+		detect_step(&d, ns, now, hear, &h);
+	}
+	T_OK(h.n[ALARM_STEP_SLOWER] == 1 && h.n[ALARM_STEP_FASTER] == 1 && h.all == 2,
+	     "slower, and back: each is told once");
+}
+
+static void test_hang(void)
+{
+	static struct detect d;
+	struct heard h = { 0 };
+	struct signs s = { .step = 1 };
+	uint64_t now = S, stop;
+
+	memset(&d, 0, sizeof(d));
+	for (uint32_t i = 0; i < 20; i++) {
+		now += S;
+		s.step++;
+		detect_step(&d, S / 2, now, hear, &h);
+		detect_look(&d, &s, now, hear, &h);
+	}
+	stop = now;
+	while (!h.n[ALARM_HANG] && now < stop + 60 * S) {
+		now += S;
+		detect_look(&d, &s, now, hear, &h);
+	}
+	T_OK(h.n[ALARM_HANG] == 1 && now - stop <= 10 * S && h.last.since_ns == stop,
+	     "a hang is told after %lu s, and since when", (unsigned long)((now - stop) / S));
+	for (uint32_t i = 0; i < 600; i++)
+		detect_look(&d, &s, now += S, hear, &h);
+	T_OK(h.n[ALARM_HANG] == 1, "once");
+	s.collective++;
+	detect_look(&d, &s, now += S, hear, &h);
+	T_OK(h.n[ALARM_HANG_OVER] == 1, "and that it is over");
+	memset(&d, 0, sizeof(d));
+	memset(&h, 0, sizeof(h));
+	for (uint32_t i = 0; i < 60; i++)
+		detect_look(&d, &s, now += S, hear, &h);
+	T_OK(!h.all, "a process that never stepped does not hang");
+	for (uint32_t i = 0; i < 20; i++)
+		detect_step(&d, 8 * S, now += 8 * S, hear, &h);
+	s.step++;
+	detect_look(&d, &s, now += S, hear, &h);
+	for (uint32_t i = 0; i < 39; i++)
+		detect_look(&d, &s, now += S, hear, &h);
+	T_OK(!h.all, "steps of 8 s may take 40");
+}
+
+static struct rollup gpu_row(uint32_t name, uint64_t count, uint64_t total)
+{
+	return (struct rollup){
+		.kind = EVENT_KERNEL, .name = name, .count = count, .total_ns = total
+	};
+}
+
+static void test_windows(void)
+{
+	static struct detect d;
+	struct heard h = { 0 };
+	uint64_t now = S;
+
+	memset(&d, 0, sizeof(d));
+	for (uint32_t i = 0; i < 3600; i++, now += S) {
+		struct rollup row[3] = {
+			gpu_row(7, 100,
+				(uint64_t)(3e8 * (i > 1800 ? 1.5 : 1) * exp(0.02 * normal()))),
+			gpu_row(8, 100, (uint64_t)(3e8 * exp(0.02 * normal()))),
+			gpu_row(9, 1, (uint64_t)(1e6 * exp(normal()))),
+		};
+		struct window w = { .rows = 3, .start_ns = now, .row = row };
+
+		detect_window(&d, &w, 0, now + S, hear, &h);
+	}
+	T_OK(h.n[ALARM_KERNEL] == 1 && h.last.name == 7 && h.all == 1,
+	     "of two kernels the one that got slower is told, what ran once is not judged");
+	memset(&h, 0, sizeof(h));
+	for (uint32_t i = 0; i < 3600; i++, now += S) {
+		struct rollup row = gpu_row(8, 100, i < 1800 ? 700000000 : 100000000);
+		struct window w = { .rows = 1, .start_ns = now, .row = &row };
+
+		detect_window(&d, &w, 0, now + S, hear, &h);
+	}
+	T_OK(h.n[ALARM_GPU_IDLE] == 1, "a GPU that does a seventh of what it did");
+}
+
+static uint32_t leak(uint64_t step, uint64_t noise)
+{
+	static struct detect d;
+	struct heard h = { 0 };
+	uint64_t now = S;
+
+	memset(&d, 0, sizeof(d));
+	for (uint64_t i = 0; i < 2000; i++, now += S) {
+		struct rollup row = { .kind = EVENT_COUNTER,
+				      .name = 5,
+				      .count = 4,
+				      .min_ns = 1000000000 + i * step +
+						(uint64_t)((double)noise * uniform()) };
+		struct window w = { .rows = 1, .start_ns = now, .row = &row };
+
+		detect_window(&d, &w, 5, now + S, hear, &h);
+	}
+	return h.n[ALARM_MEMORY];
+}
+
+static void test_memory(void)
+{
+	T_OK(leak(1000000, 20000000) >= 1, "memory that grows by a megabyte a second is told");
+	T_OK(leak(0, 200000000) == 0, "memory that goes up and down is not");
+}
+
+static void test_late(void)
+{
+	const uint64_t one[] = { 4 * S, 4 * S, S / 2, 4 * S },
+		       even[] = { 4 * S, 3900000000, 4 * S };
+
+	T_OK(late_of(one, 4, 10 * S) == 2, "who spends least time in collectives came last");
+	T_OK(late_of(even, 3, 10 * S) == SIZE_MAX, "nobody stands out: nobody is late");
+	T_OK(late_of(one, 1, 10 * S) == SIZE_MAX, "one rank waits for nobody");
+}
+
+int main(void)
+{
+	test_healthy_day(0.01);
+	test_healthy_day(0.03);
+	test_slower();
+	test_back();
+	test_hang();
+	test_windows();
+	test_memory();
+	test_late();
+	return t_done();
+}
