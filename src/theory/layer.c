@@ -6,10 +6,11 @@
  * half of the L2 cache, and in between linearly until they fill it. base, share and gain are in
  * layer_fit.tbl.h; of a device that was not measured the nearest one's.
  *
- * Attention: a block of TILE_Q queries of one head on an SM, waves of them; tensor cores at
- * FLASH_SHARE of their peak, or the exponentials of the scores, or memory, whichever is slowest.
- * Keys and values are split over SMs when there are too few blocks, so that decoding is
- * memory bound. No measured table of it is at hand: the shares are what its authors publish.
+ * Attention: an SM has a block of 128 queries of one head and goes over the keys, 128 at a time: tiles
+ * and ENDS_TILES more for its start and end; blocks run in waves. A tile takes its operations at a
+ * share of the tensor cores' peak that grows with the head, top x d / (d + half), or its
+ * exponentials, whichever is longer. Or memory is slower than all. A few queries (decoding) are no
+ * block: keys and values are split over the SMs, and memory is what counts.
  */
 #include "theory/layer.h"
 
@@ -21,13 +22,14 @@
 
 #define MOST 0x1p60
 
-#define TILE_Q         128.0
-#define FLASH_SHARE    0.72 /* FlashAttention-2 on A100: 225 of 312 TFLOPS; -3 on H100: 740 of 989 */
-#define FLASH_BACKWARD 0.58 /* -2: 187 of 312; -3: 560 of 989 */
-#define FLASH_FP8      0.60 /* -3: 1.2 of 1.98 PFLOPS */
-#define FLASH_AMD      0.45 /* of MI300X, AMD's composable kernels: 550 to 600 of 1307 TFLOPS */
-#define EXP_A_CLOCK    16.0 /* special function units of an SM */
-#define STREAM_SHARE   0.85 /* of memory's bandwidth that a long read gets */
+#define TILE 128.0
+#define ENDS_TILES \
+	1.75 /* FlashAttention-3, d 128: 430 TFLOPS at 512 keys, 620 at 16,384: pytorch/benchmark 2391 */
+#define BACK_SHARE   0.87 /* of the forward share: FlashAttention-2 on A100 has 63 of 73 % */
+#define FP8_SHARE    0.81 /* FlashAttention-3: 1.2 of 1.98 PFLOPS, fp16 740 of 989 */
+#define FEW_ROWS     64.0 /* that tensor cores take at least */
+#define EXP_A_CLOCK  16.0 /* special function units of an SM */
+#define STREAM_SHARE 0.85 /* of memory's bandwidth that a long read gets */
 
 enum { A100, H100, FAMILIES };
 
@@ -95,22 +97,52 @@ int norm_time(struct layer_time *out, const struct gpu *g, uint64_t rows, uint64
 
 /* --- attention --- */
 
+/* What is reached at best: d 128 and 256. Of AMD: one kernel of d 64 in a recorded trace of MI300X. */
+static const struct flash {
+	uint32_t cc; /* at least */
+	double top, half;
+} flashes[] = {
+	{ 90, 0.92, 59 }, /* FlashAttention-3: 620 and 740 of 989 TFLOPS */
+	{ 1, 0.93, 35 },  /* FlashAttention-2 on A100: 50 to 73 % */
+	{ 0, 0.28, 59 },
+};
+
 static double flash_share(const struct gpu *g, const struct attention *a)
 {
-	if (g->cc == 0)
-		return FLASH_AMD;
+	const struct flash *f = flashes;
+	double d = (double)a->head_dim, share;
+
+	while (g->cc < f->cc)
+		f++;
+	share = f->top * d / (d + f->half);
 	if (a->type == GPU_FP8)
-		return FLASH_FP8;
-	return a->backward ? FLASH_BACKWARD : FLASH_SHARE;
+		share *= FP8_SHARE;
+	return a->backward ? share * BACK_SHARE : share;
 }
 
-/* How much longer the last, partly filled wave makes all; none where keys can be split. */
-static double waves_of(const struct gpu *g, const struct attention *a)
+/* Seconds of a tile of 128 queries and keys on an SM. */
+static double tile_s(const struct gpu *g, const struct attention *a)
 {
-	double blocks = (double)a->batch * (double)a->heads * ceil((double)a->q / TILE_Q);
-	double sms = g->sms ? g->sms : 1;
+	double sms = g->sms ? g->sms : 1,
+	       flops = 4 * TILE * TILE * (double)a->head_dim * (a->backward ? 2.5 : 1);
+	double tensor = flops / (gpu_peak(g, a->type) / sms * flash_share(g, a));
 
-	return blocks < sms ? 1 : ceil(blocks / sms) / (blocks / sms);
+	if (!g->clock_mhz)
+		return tensor;
+	return fmax(tensor, TILE * TILE / (EXP_A_CLOCK * g->clock_mhz * 1e6));
+}
+
+static double compute_s(const struct gpu *g, const struct attention *a)
+{
+	double sms = g->sms ? g->sms : 1, heads = (double)a->batch * (double)a->heads;
+	double rows = ceil((double)a->q / TILE), cols = ceil((double)a->kv / TILE);
+	double tiles = a->causal ? rows * cols - rows * (rows - 1) / 2 : rows * cols;
+	double packed = (double)a->q * (double)a->heads / (double)a->kv_heads;
+
+	if (a->q < FEW_ROWS) /* the queries of all heads that share a key are one block */
+		return (double)a->batch * (double)a->kv_heads * ceil(packed / FEW_ROWS) * cols / 2 *
+		       tile_s(g, a) / sms;
+	return ceil(heads * rows / sms) * (tiles / rows + ENDS_TILES) * tile_s(g, a);
 }
 
 static int attention_check(const struct attention *a)
@@ -126,8 +158,8 @@ int attention_time(struct layer_time *out, const struct gpu *g, const struct att
 {
 	double b = (double)a->batch, h = (double)a->heads, d = (double)a->head_dim,
 	       q = (double)a->q;
-	double kv = (double)a->kv, size = gemm_type_bytes(a->type), peak, scores, flops, bytes;
-	double tensor, exps, memory, base = pass_of(g, PASS_NORM)->base_us * 1e3;
+	double kv = (double)a->kv, size = gemm_type_bytes(a->type), scores, flops, bytes;
+	double tensor, memory, base = pass_of(g, PASS_NORM)->base_us * 1e3;
 	int err = attention_check(a);
 
 	if (err)
@@ -137,14 +169,9 @@ int attention_time(struct layer_time *out, const struct gpu *g, const struct att
 	bytes = b * d * size * (2 * q * h + 2 * kv * (double)a->kv_heads) * (a->backward ? 2 : 1);
 	if (flops > MOST || bytes > MOST)
 		return -ERANGE;
-	peak = gpu_peak(g, a->type);
-	if (!(peak > 0) || !(g->memory_Bps > 0))
+	if (!(gpu_peak(g, a->type) > 0) || !(g->memory_Bps > 0))
 		return -ENOTSUP;
-	tensor = flops / (peak * flash_share(g, a));
-	exps = g->sms && g->clock_mhz ? scores / (EXP_A_CLOCK * g->sms * g->clock_mhz * 1e6) : 0;
-	tensor = fmax(tensor, exps) * waves_of(g, a) * 1e9;
-	/* Tensor cores take 64 rows at least: the queries of all heads that share a key. */
-	tensor *= fmax(64 / (q * h / (double)a->kv_heads), 1);
+	tensor = compute_s(g, a) * 1e9;
 	memory = bytes / (g->memory_Bps * STREAM_SHARE) * 1e9;
 	*out = (struct layer_time){
 		.ns = base + fmax(tensor, memory),

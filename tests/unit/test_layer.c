@@ -88,6 +88,27 @@ static void test_attention(void)
 	     "one score is a launch");
 }
 
+/* FlashAttention-3 on H100, 16 heads of 128, 16,384 tokens in all: pytorch/benchmark 2391. */
+static void test_published(void)
+{
+	static const struct {
+		uint64_t batch, q;
+		double tflops;
+	} of[] = { { 32, 512, 430.3 }, { 16, 1024, 517.1 }, { 8, 2048, 565.5 },
+		   { 4, 4096, 590.2 }, { 2, 8192, 614.2 },  { 1, 16384, 620.7 } };
+
+	for (size_t i = 0; i < T_LEN(of); i++) {
+		struct attention a = { of[i].batch, 16,    16,    128,     of[i].q,
+				       of[i].q,     false, false, GPU_FP16 };
+		struct layer_time t;
+
+		attention_time(&t, h100, &a);
+		T_OK(near(t.flops / t.ns / 1e3, of[i].tflops, 0.06),
+		     "%llu keys: %.0f TFLOPS, measured %.0f", (unsigned long long)of[i].q,
+		     t.flops / t.ns / 1e3, of[i].tflops);
+	}
+}
+
 static void test_conv(void)
 {
 	struct conv c = { .n = 32,
@@ -180,6 +201,7 @@ int main(void)
 	a100 = gpu_find("A100_SXM_80");
 	test_passes();
 	test_attention();
+	test_published();
 	test_conv();
 	test_refused();
 	return t_done();

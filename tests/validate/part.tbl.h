@@ -3,4 +3,5 @@
 PART(gemm, "matrix products")
 PART(collective, "exchanges between ranks")
 PART(vidur, "layers of Llama 2 7B, and all-reduces")
+PART(attention, "attention in recorded traces; no bar")
 #undef PART
