@@ -30,10 +30,11 @@ void insight_steps_json(struct json *j, const struct insight *in, uint64_t t0, s
 void insight_memory_json(struct json *j, const struct insight *in, uint64_t t0);
 void insight_account_json(struct json *j, const struct trace *t);
 
-/* roof_json.c: what limits kernels; of one row alone; the roofs of a device, NULL: not known */
+/* roof_json.c: what limits kernels; of one row alone; the roofs of a device, NULL: not
+ * known, of those types that are used, NULL: all: with tensor cores first */
 void insight_roofs_json(struct json *j, const struct insight *in);
 void roof_verdict_json(struct json *j, const struct roof_row *r);
-void roof_peaks_json(struct json *j, const struct gpu *g);
+void roof_peaks_json(struct json *j, const struct gpu *g, const bool used[2 * GPU_TYPES]);
 
 /* finding_json.c; r: NULL allowed */
 void findings_json(struct json *j, const struct trace *t, const struct findings *fs,

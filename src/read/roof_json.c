@@ -76,7 +76,7 @@ static void op_json(struct json *j, const struct insight *in, const struct roof_
 	json_close(j);
 }
 
-void roof_peaks_json(struct json *j, const struct gpu *g)
+void roof_peaks_json(struct json *j, const struct gpu *g, const bool used[2 * GPU_TYPES])
 {
 	char name[32];
 
@@ -85,7 +85,7 @@ void roof_peaks_json(struct json *j, const struct gpu *g)
 		bool tensor = t < GPU_TYPES;
 		double flops = tensor ? g->tensor_flops[t] : g->vector_flops[t - GPU_TYPES];
 
-		if (!(flops > 0))
+		if (!(flops > 0) || (used && !used[t]))
 			continue;
 		snprintf(name, sizeof(name), "%s%s", gpu_type_word[t % GPU_TYPES],
 			 tensor ? " tensor" : "");
@@ -124,7 +124,7 @@ void insight_roofs_json(struct json *j, const struct insight *in)
 		json_u64(j, "device", d->device);
 		name_json(j, "name", in->t, d->name);
 		json_str(j, "known_as", g ? g->key : NULL);
-		roof_peaks_json(j, g);
+		roof_peaks_json(j, g, NULL);
 		json_close(j);
 	}
 	json_close(j);

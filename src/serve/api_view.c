@@ -112,29 +112,6 @@ int api_memory(struct ask *q, struct json *j, struct answer *a)
 	return 0;
 }
 
-/* Peaks and work of kernels are not known yet: the device is. */
-int api_roofline(struct ask *q, struct json *j, struct answer *a)
-{
-	static const char *const empty[] = { "peaks", "bw", "points" };
-	const char *device = NULL;
-	struct analysis *an;
-	int err = analysis_get(q, &an);
-
-	(void)a;
-	if (err < 0)
-		return err;
-	for (size_t i = 0; i < an->in->devices && !device; i++)
-		if (an->t->device[an->in->device[i].device].name)
-			device = trace_text(an->t, an->t->device[an->in->device[i].device].name);
-	analysis_json(j, an, &q->run);
-	json_str(j, "device", device);
-	for (size_t i = 0; i < sizeof(empty) / sizeof(empty[0]); i++) {
-		json_open(j, empty[i], '[');
-		json_close(j);
-	}
-	return 0;
-}
-
 /* --- two runs --- */
 
 static int compare(struct json *j, const struct analysis *was, const struct analysis *is,

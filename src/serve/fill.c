@@ -30,6 +30,16 @@ static void take_quantiles(struct krows *rs, const struct insight *in, enum insi
 	}
 }
 
+static void take_roof(struct krow *r, const struct roof_name *n)
+{
+	enum roof_limit limit = n ? roof_name_limit(n) : ROOF_UNKNOWN;
+
+	if (!limit)
+		return;
+	r->bound = roof_limit_word[limit];
+	r->limit = roof_name_fraction(n);
+}
+
 int fill_events(struct krows *rs, const struct analysis *an, const struct run *run,
 		enum insight_by by, bool ranks)
 {
@@ -52,8 +62,11 @@ int fill_events(struct krows *rs, const struct analysis *an, const struct run *r
 			     ranks ? insight_rank(t, t->lane[e->lane].process) : TRACE_NO_RANK);
 		if (!r)
 			return -ENOMEM;
-		if (r->class == NO_CLASS)
+		if (r->class == NO_CLASS) {
 			r->class = event_class(an->in->names, t, i);
+			if (by == ROLL_KERNEL)
+				take_roof(r, roofs_name(&an->in->roofs, name));
+		}
 		err = krow_add(r, e->dur_ns,
 			       e->kind == EVENT_COPY || e->kind == EVENT_MEMSET ? e->a : 0);
 		krow_trend(rs, r, e->start_ns, e->start_ns + e->dur_ns, e->dur_ns);

@@ -3,6 +3,7 @@
 #include "serve/krows.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -216,12 +217,17 @@ static uint64_t quantile(const struct krow *r, uint64_t known, double q)
 	return v > r->max ? r->max : v < r->min ? r->min : v;
 }
 
+void krow_id(char out[9], const char *name)
+{
+	snprintf(out, 9, "%08x", (uint32_t)hash(name, 0));
+}
+
 static void krow_json(struct json *j, const struct krow *r, uint64_t total)
 {
 	char text[512];
 
 	json_open(j, NULL, '{');
-	snprintf(text, sizeof(text), "%08x", (uint32_t)hash(r->name, 0));
+	krow_id(text, r->name);
 	json_str(j, "id", text);
 	json_str(j, "name", r->name);
 	json_str(j, "short", krow_short(text, sizeof(text), r->name));
@@ -246,10 +252,13 @@ static void krow_json(struct json *j, const struct krow *r, uint64_t total)
 	for (size_t i = 0; i < ROW_PARTS; i++)
 		json_u64(j, NULL, r->trend[i]);
 	json_close(j);
-	/* Until the models of devices are there. */
-	json_null(j, "bound");
-	json_null(j, "limit");
-	json_null(j, "wasted");
+	json_str(j, "bound", r->bound);
+	json_real(j, "limit", r->limit > 0 ? r->limit : NAN);
+	if (r->limit > 0)
+		json_u64(j, "wasted",
+			 r->limit < 1 ? (uint64_t)((1 - r->limit) * (double)r->ns) : 0);
+	else
+		json_null(j, "wasted");
 	json_null(j, "src");
 	json_close(j);
 }

@@ -19,6 +19,8 @@ struct krow {
 	uint64_t p50, p99; /* 0 with a sketch: asked of it */
 	uint32_t hist[ROW_CELLS];
 	uint64_t trend[ROW_PARTS];
+	const char *bound;    /* what limits it; NULL: not known */
+	double limit;         /* its share of that; 0: not known */
 	struct sketch sketch; /* owned */
 };
 
@@ -48,6 +50,7 @@ void krows_sort(struct krows *rs, enum krows_sort by);
 void krows_json(struct json *j, const struct krows *rs, size_t from, size_t most);
 uint64_t krows_total(const struct krows *rs);
 
+void krow_id(char out[9], const char *name); /* of a name in addresses */
 /* The name without templates and arguments. */
 char *krow_short(char *out, size_t cap, const char *name);
 

@@ -8,6 +8,7 @@ import json
 
 from aontest import Place, data, done, ok, skip_all
 from clitest import aon
+from servetest import Server
 
 TRACES = ("h100/Falconsai_nsfw_image_detection__1016002", "h100/gaunernst_bert-small-uncased__1016001",
           "h100/Qwen_Qwen1.5-0.5B-Chat__1016005", "mi300/Qwen_Qwen1.5-0.5B-Chat__1016005")
@@ -100,6 +101,21 @@ def command(place, path):
     ok(aon(place, "roofline", place.path / "none.json").returncode == 1, "a trace that is not there is said")
 
 
+def served(place, path, r):
+    with Server(place, path) as s:
+        run = s.run()
+        a = s.get(f"run/{run}/roofline")
+        kernels = s.get(f"run/{run}/kernels")["rows"]
+    known = [k for k in r["kernels"] if k["how"] != "none"]
+    ok([(p["name"], p["ns"], p["limit"]) for p in a["points"]] == [(k["name"], k["total_ns"], k["limit"]) for k in known],
+       "the page's points are the kernels whose work is known", a["points"][:2])
+    ok({"bf16 tensor", "bf16"} == {p["name"] for p in a["peaks"]} and a["bw"][0]["Bps"] > 3e12,
+       "under the roofs of the types that were used", (a["peaks"], a["bw"]))
+    ids = {k["id"]: k for k in kernels}
+    ok(all(p["kid"] in ids for p in a["points"]) and any(k["bound"] and k["limit"] for k in kernels),
+       "and the table of kernels says what bounds them", kernels[:2])
+
+
 def main():
     csv.field_size_limit(1 << 28)
     root = data()
@@ -116,6 +132,7 @@ def main():
             others(ops, rows_of(csvs / "unified_perf_summary.csv"), label)
             if name == TRACES[0]:
                 command(place, path)
+                served(place, path, r)
             verdicts(place, path, r, "H100_SXM" if name.startswith("h100") else "MI300X")
     done()
 

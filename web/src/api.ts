@@ -299,7 +299,9 @@ export interface Roofline extends Reply {
 	device: string | null;
 	peaks: { name: string; flops: number }[];
 	bw: { name: string; Bps: number }[];
-	points: { kid?: string; name?: string; short?: string; class?: string; shape?: string; flop: number; byte: number; ns: number; how: string }[];
+	points: { kid?: string; name?: string; short?: string; class?: string; op?: string | null; shape?: string | null; calls?: number; flop: number; byte: number; ns: number; how: string;
+		type?: string; tensor?: boolean; limit?: string; fraction?: number | null; of_model?: number | null; waves?: number | null; tail?: number | null; occupancy?: number | null }[];
+	unknown_ns?: number;
 }
 export interface DiffRow {
 	name: string;

@@ -56,6 +56,12 @@ function details(run: Run, k: Row): void {
 			button('×', () => go({ d: null }, false), { class: 'bare', 'aria-label': t('range.drop') })), source.saved ? null : calls(run, k, at)) : null), t('kernels.one'));
 }
 
+// Whether enough is known of what limits them to begin with what is wasted.
+function wastes(rows: Row[]): boolean {
+	const sum = (r: Row[]) => r.reduce((s, x) => s + x.ns, 0);
+	return sum(rows.filter((r) => fmt.known(r.wasted))) > 0.75 * sum(rows);
+}
+
 function columns(rows: Row[]): Column<Row>[] {
 	const { div, unit } = fmt.unitFor(rows[0]?.ns ?? 1);
 	const limit = rows.some((r) => fmt.known(r.limit));
@@ -129,7 +135,7 @@ export const kernels: View = {
 			if (!all.length) return empty(place, 'kernels.empty', what === 'kernel' ? 'kernels.empty.what' : 'kernels.empty.ops', what === 'kernel' ? 'aon doctor' : undefined);
 			const of = list.reduce((s, r) => s + r.ns, 0);
 			note.textContent = t('kernels.sum', { n: fmt.count(list.length), total: fmt.time(of), of: fmt.time(rows!.total_ns) });
-			const tb = table({ columns: columns(all), rows: list, label: t('view.kernels'), sort: all.some((r) => fmt.known(r.wasted)) ? 'wasted' : 'ns', height: true,
+			const tb = table({ columns: columns(all), rows: list, label: t('view.kernels'), sort: wastes(all) ? 'wasted' : 'ns', height: true,
 				selected: (k) => state.sel === `k:${k.id}`,
 				pick: (k) => {
 					go({ sel: `k:${k.id}`, d: null }, false);
