@@ -165,7 +165,7 @@ static void show_rest(const struct gpu *g, const struct out *out, struct letters
 
 	show_line(out, l, "memory", g->memory_Bps, 1e9, " GB/s", s->memory_rate);
 	show_line(out, l, "", (double)g->memory_bytes, 1u << 30, " GiB", s->memory);
-	show_line(out, l, "L2", g->l2_Bps, 1e9, " GB/s", 0);
+	show_line(out, l, "L2", g->l2_Bps, 1e9, " GB/s", s->l2_rate);
 	show_line(out, l, g->l2_Bps > 0 ? "" : "L2", (double)g->l2_bytes, 1u << 20, " MiB", s->l2);
 	show_line(out, l, "links", g->link_Bps, 1e9, " GB/s, one way, all together", s->link);
 	show_line(out, l, "host", g->pcie_Bps, 1e9, " GB/s, one way", s->pcie);
@@ -189,6 +189,7 @@ static void sources_json(struct json *j, const struct gpu_source *s)
 		{ "memory_bytes", s->memory },
 		{ "memory_Bps", s->memory_rate },
 		{ "l2_bytes", s->l2 },
+		{ "l2_Bps", s->l2_rate },
 		{ "link_Bps", s->link },
 		{ "pcie_Bps", s->pcie },
 		{ "launch_ns", s->launch },

@@ -18,11 +18,11 @@ const char *const gpu_type_word[GPU_TYPES] = { "fp64", "fp32", "tf32", "fp16",
 #define SOURCE(letter, text)
 /* clang-format off */
 static const struct gpu table[] = {
-#define GPU(is, says, capability, units, mhz, mem_mhz, mem_gib, mem_gb, l2_mib, links, host, launch, \
+#define GPU(is, says, capability, units, mhz, mem_mhz, mem_gib, mem_gb, l2_mib, l2_gb, links, host, launch, \
 	    v64, v32, v16, vb16, t64, t32, tt32, t16, tb16, t8, t4, ti8) \
 	{ .key = #is, .name = says, .cc = capability, .sms = units, .clock_mhz = mhz, \
 	  .memory_mhz = mem_mhz, .memory_Bps = (mem_gb)*1e9, .memory_bytes = (uint64_t)(mem_gib) << 30, \
-	  .l2_bytes = (uint64_t)((l2_mib)*1048576.0), .link_Bps = (links)*1e9, .pcie_Bps = (host)*1e9, \
+	  .l2_bytes = (uint64_t)((l2_mib)*1048576.0), .l2_Bps = (l2_gb)*1e9, .link_Bps = (links)*1e9, .pcie_Bps = (host)*1e9, \
 	  .launch_ns = launch, \
 	  .vector_flops = { [GPU_FP64] = (v64)*1e12, [GPU_FP32] = (v32)*1e12, [GPU_FP16] = (v16)*1e12, \
 			    [GPU_BF16] = (vb16)*1e12 }, \
@@ -36,10 +36,10 @@ static const struct gpu table[] = {
 #define ALIAS(of, text)
 #define SOURCE(letter, text)
 static const struct gpu_source source[LEN(table)] = {
-#define GPU(is, says, capability, units, mhz, mem_mhz, mem_gib, mem_gb, l2_mib, links, host, launch_, \
+#define GPU(is, says, capability, units, mhz, mem_mhz, mem_gib, mem_gb, l2_mib, l2_gb, links, host, launch_, \
 	    v64, v32, v16, vb16, t64, t32, tt32, t16, tb16, t8, t4, ti8) \
 	{ .sms = units, .clock = mhz, .memory_clock = mem_mhz, .memory = mem_gib, .memory_rate = mem_gb, \
-	  .l2 = l2_mib, .link = links, .pcie = host, .launch = launch_, \
+	  .l2 = l2_mib, .l2_rate = l2_gb, .link = links, .pcie = host, .launch = launch_, \
 	  .vector = { [GPU_FP64] = v64, [GPU_FP32] = v32, [GPU_FP16] = v16, [GPU_BF16] = vb16 }, \
 	  .tensor = { [GPU_FP64] = t64, [GPU_FP32] = t32, [GPU_TF32] = tt32, [GPU_FP16] = t16, \
 		      [GPU_BF16] = tb16, [GPU_FP8] = t8, [GPU_FP4] = t4, [GPU_INT8] = ti8 } },

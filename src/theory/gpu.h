@@ -39,7 +39,7 @@ struct gpu {
 
 /* Where the numbers of a device of the table come from: letters of gpu_spec.tbl.h; 0: none. */
 struct gpu_source {
-	char sms, clock, memory_clock, memory, memory_rate, l2, link, pcie, launch;
+	char sms, clock, memory_clock, memory, memory_rate, l2, l2_rate, link, pcie, launch;
 	char vector[GPU_TYPES], tensor[GPU_TYPES];
 };
 

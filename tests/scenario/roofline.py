@@ -242,6 +242,8 @@ def measured(place):
     ok("(measured)" in text, "also by its name", text)
     r = measure(place, "--api", "opencl", "--index", "99")
     ok(r.returncode == 1 and b"no OpenCL device 99" in r.stderr, "a device that is not there", r)
+    r = measure(place, "--api", "opencl", OCL_ICD_VENDORS=place.path / "none")
+    ok(r.returncode == 1 and b"there is no OpenCL device" in r.stderr, "no driver of OpenCL", r)
     r = aon(place, "roofline", "measure", "--api", "metal")
     ok(r.returncode == 2 and b"opencl|cuda" in r.stderr, "an interface that is not known", r)
 
@@ -264,7 +266,7 @@ def cuda(place):
         ok(g["name"] == name and g["cc"] == table["cc"] and g["sms"] == table["sms"], f"{kind}: what its driver says", g)
         # Ten sums, eight multiply-adds each, of 256 threads in 16 blocks an SM, in a millisecond.
         most = 2 * 10 * 8 * 256 * 16 * g["sms"] * 1e3
-        ok(0.05 * most < g["vector_flops"]["fp32"] <= 1.01 * most, f"{kind}: work over time", (g["vector_flops"], most))
+        ok(0.001 * most < g["vector_flops"]["fp32"] <= 1.01 * most, f"{kind}: work over time", (g["vector_flops"], most))
         ok((g["tensor_flops"]["bf16"] != table["tensor_flops"]["bf16"]) == tensor,
            f"{kind}: tensor cores are measured where that is their peak, else as in the table", g["tensor_flops"])
         known = json.loads(aon(place, "roofline", "show", name, "--json", env={"AON_DEVICES": out}).stdout)

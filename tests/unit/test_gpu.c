@@ -91,8 +91,8 @@ static bool all_sourced(const struct gpu *g, const struct gpu_source *s)
 		  sourced(g->memory_mhz, s->memory_clock) &&
 		  sourced((double)g->memory_bytes, s->memory) &&
 		  sourced(g->memory_Bps, s->memory_rate) && sourced((double)g->l2_bytes, s->l2) &&
-		  sourced(g->link_Bps, s->link) && sourced(g->pcie_Bps, s->pcie) &&
-		  sourced(g->launch_ns, s->launch);
+		  sourced(g->l2_Bps, s->l2_rate) && sourced(g->link_Bps, s->link) &&
+		  sourced(g->pcie_Bps, s->pcie) && sourced(g->launch_ns, s->launch);
 
 	for (int t = 0; t < GPU_TYPES; t++)
 		ok = ok && sourced(g->vector_flops[t], s->vector[t]) &&
@@ -106,7 +106,8 @@ static bool plausible(const struct gpu *g)
 	double fp32 = g->vector_flops[GPU_FP32], unit = fp32 / g->sms / g->clock_mhz / 1e6;
 
 	return g->sms && g->memory_bytes > 8ull << 30 && g->memory_Bps > 2e11 &&
-	       g->memory_Bps < 1e13 && g->l2_bytes >= 4 << 20 && g->l2_bytes < 512 << 20 &&
+	       g->memory_Bps < 1e13 && g->l2_bytes >= 4 << 20 &&
+	       (!(g->l2_Bps > 0) || g->l2_Bps > 2 * g->memory_Bps) && g->l2_bytes < 512 << 20 &&
 	       g->launch_ns >= 1000 && g->launch_ns < 10000 && g->pcie_Bps > 1e10 && unit > 100 &&
 	       unit < 300 && fp32 >= g->vector_flops[GPU_FP64] &&
 	       g->tensor_flops[GPU_FP16] >= 1.9 * fp32 &&
