@@ -155,7 +155,7 @@ static double params_here(const struct step *s)
 static void memory_of(struct step_memory *out, const struct step *s, double tokens)
 {
 	const struct step_model *m = &s->model;
-	double size = gemm_type_bytes(s->type), params = params_here(s),
+	double size = gemm_type_bytes(step_block_type(s)), params = params_here(s),
 	       flying = fmin(s->pp, s->micro);
 	double kept = step_block_kept(s, s->recompute) * tokens * size;
 	struct step_memory r = { .weights = params * size / (s->zero >= 3 ? s->dp : 1) };
@@ -171,6 +171,7 @@ static void memory_of(struct step_memory *out, const struct step *s, double toke
 		double kv =
 			fmax((double)m->kv_heads / s->tp, 1) * (double)m->hidden / (double)m->heads;
 
+		r.weights = params * gemm_type_bytes(s->type);
 		r.kv_cache =
 			2 * layers_here(s) * kv * size * (double)s->seq * (double)s->batch / s->dp;
 		r.activations =
@@ -209,7 +210,8 @@ static int stage_time(struct step_cost *c, double *ns, struct step_block *b, boo
 static int exchange_gradients(struct step_cost *c, const struct step_block *b)
 {
 	const struct step *s = b->s;
-	double bytes = params_here(s) * gemm_type_bytes(s->type), ns = 0, gather = 0, hidden;
+	double bytes = params_here(s) * gemm_type_bytes(step_block_type(s)), ns = 0, gather = 0,
+	       hidden;
 	int err;
 
 	if (s->dp == 1 || s->mode != STEP_TRAIN)

@@ -32,8 +32,12 @@ struct step_model {
 struct step {
 	struct step_model model;
 	enum step_mode mode;
-	uint64_t seq, batch;    /* tokens of a sequence; sequences of a step, of all ranks */
-	enum gpu_type type;     /* of weights and activations; master weights are fp32 */
+	uint64_t seq, batch; /* tokens of a sequence; sequences of a step, of all ranks */
+	/*
+	 * Of the products. Below 16 bits all else is bf16: activations, attention, exchanges, and in
+	 * training weights and gradients. Master weights are fp32.
+	 */
+	enum gpu_type type;
 	uint32_t tp, pp, dp;    /* ranks that share a layer, the layers, the batch; 0: 1 */
 	uint32_t ep;            /* of the dp ranks those that share the experts; 0: 1 */
 	uint32_t micro;         /* batches that follow one another through the stages; 0: 1 */

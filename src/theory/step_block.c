@@ -14,17 +14,25 @@ static const double backward_bytes[PASS_KINDS] = {
 	[PASS_NORM] = 1.5,      [PASS_GATHER] = 1,
 };
 
+enum gpu_type step_block_type(const struct step *s)
+{
+	return gemm_type_bytes(s->type) < 2 ? GPU_BF16 : s->type;
+}
+
 static double type_bytes(const struct step_block *b)
 {
-	return gemm_type_bytes(b->s->type);
+	return gemm_type_bytes(step_block_type(b->s));
 }
 
 static int product(double *ns, struct step_block *b, uint64_t m, uint64_t n, uint64_t k,
 		   uint64_t batch)
 {
-	struct gemm x = {
-		.m = m, .n = n, .k = k, .batch = batch, .type = b->s->type, .out = b->s->type
-	};
+	struct gemm x = { .m = m,
+			  .n = n,
+			  .k = k,
+			  .batch = batch,
+			  .type = b->s->type,
+			  .out = step_block_type(b->s) };
 	struct gemm_time t;
 	int err = gemm_time(&t, b->g, &x);
 
@@ -36,18 +44,6 @@ static int product(double *ns, struct step_block *b, uint64_t m, uint64_t n, uin
 	return 0;
 }
 
-/* y[m,n] = x[m,k] w[k,n]; backwards dx = dy w' and dw = x' dy. */
-static int matrix(double *ns, struct step_block *b, bool backward, uint64_t m, uint64_t n,
-		  uint64_t k, uint64_t batch)
-{
-	int err;
-
-	if (!backward)
-		return product(ns, b, m, n, k, batch);
-	err = product(ns, b, m, k, n, batch);
-	return err ? err : product(ns, b, k, n, m, batch);
-}
-
 static int pass(double *ns, const struct step_block *b, enum pass_kind kind, double bytes,
 		bool backward)
 {
@@ -57,6 +53,27 @@ static int pass(double *ns, const struct step_block *b, enum pass_kind kind, dou
 	if (!err)
 		*ns += t.ns;
 	return err;
+}
+
+/*
+ * y[m,n] = x[m,k] w[k,n]; backwards dx = dy w' and dw = x' dy. In less than 16 bits x, or dy, is
+ * read and written in the smaller type first.
+ */
+static int matrix(double part[STEP_PARTS], struct step_block *b, bool backward, uint64_t m,
+		  uint64_t n, uint64_t k, uint64_t batch)
+{
+	double small = gemm_type_bytes(b->s->type), cast = (double)(backward ? n : k);
+	int err = 0;
+
+	if (small < 2)
+		err = pass(&part[STEP_PASSES], b, PASS_ELEMENTWISE,
+			   (double)m * cast * (double)batch * (2 + small), false);
+	if (err)
+		return err;
+	if (!backward)
+		return product(&part[STEP_GEMM], b, m, n, k, batch);
+	err = product(&part[STEP_GEMM], b, m, k, n, batch);
+	return err ? err : product(&part[STEP_GEMM], b, k, n, m, batch);
 }
 
 int step_block_exchange(double *ns, const struct step_block *b, enum step_part part,
@@ -102,18 +119,18 @@ static int attention(double *part, struct step_block *b, bool backward)
 		.kv = b->s->seq,
 		.causal = !decode,
 		.backward = backward,
-		.type = b->s->type,
+		.type = step_block_type(b->s),
 	};
 	double t = (double)b->tokens, size = type_bytes(b);
 	uint64_t q = a.heads * a.head_dim, kv = a.kv_heads * a.head_dim;
 	struct layer_time l;
 	int err;
 
-	if ((err = matrix(&part[STEP_GEMM], b, backward, b->tokens, q + 2 * kv, m->hidden, 1)) ||
+	if ((err = matrix(part, b, backward, b->tokens, q + 2 * kv, m->hidden, 1)) ||
 	    (err = pass(&part[STEP_PASSES], b, PASS_ROPE, 2 * t * (double)(q + kv) * size,
 			backward)) ||
 	    (err = attention_time(&l, b->g, &a)) ||
-	    (err = matrix(&part[STEP_GEMM], b, backward, b->tokens, m->hidden, q, 1)))
+	    (err = matrix(part, b, backward, b->tokens, m->hidden, q, 1)))
 		return err;
 	part[STEP_ATTENTION] += l.ns;
 	if (strcmp(l.limiter, "memory") == 0)
@@ -132,12 +149,11 @@ static int feed_forward(double *part, struct step_block *b, bool backward)
 				       (m->experts ? (double)m->experts : 1));
 	int err;
 
-	if ((err = matrix(&part[STEP_GEMM], b, backward, rows, (m->gated ? 2 : 1) * width,
-			  m->hidden, here)) ||
+	if ((err = matrix(part, b, backward, rows, (m->gated ? 2 : 1) * width, m->hidden, here)) ||
 	    (err = pass(&part[STEP_PASSES], b, PASS_ACTIVATION,
 			(m->gated ? 3 : 2) * (double)(rows * here) * (double)width * size,
 			backward)) ||
-	    (err = matrix(&part[STEP_GEMM], b, backward, rows, m->hidden, width, here)))
+	    (err = matrix(part, b, backward, rows, m->hidden, width, here)))
 		return err;
 	for (int way = 0; way < 2; way++) { /* to the experts and back */
 		err = step_block_exchange(&part[STEP_EP], b, STEP_EP, COLL_ALL_TO_ALL,
@@ -185,7 +201,7 @@ int step_block_ends(double part[STEP_PARTS], struct step_block *b, bool backward
 	if (s->pp == 1) /* else of the first stage, and the last is slower */
 		err = pass(&part[STEP_PASSES], b, PASS_GATHER, 2 * x, backward);
 	if (!err)
-		err = matrix(&part[STEP_GEMM], b, backward, rows, words, m->hidden, 1);
+		err = matrix(part, b, backward, rows, words, m->hidden, 1);
 	if (!err) /* softmax and loss, in fp32 */
 		err = pass(&part[STEP_PASSES], b, PASS_NORM, 8.0 * (double)rows * (double)words,
 			   backward);

@@ -21,6 +21,9 @@ int step_block_ends(double part_ns[STEP_PARTS], struct step_block *b, bool backw
 int step_block_exchange(double *ns, const struct step_block *b, enum step_part part,
 			enum coll_op op, double bytes);
 
+/* Of all that is no product: the step's type, or bf16 if that has less than 16 bits. */
+enum gpu_type step_block_type(const struct step *s);
+
 /* Elements of a token that a layer keeps for its backward pass; of its input alone when `recompute`. */
 double step_block_kept(const struct step *s, bool recompute);
 

@@ -131,6 +131,14 @@ static void test_parallel(void)
 	c = cost_on(h100, s);
 	T_OK(c.dp_ns > 0 && c.part_ns[STEP_DP] < c.dp_ns / 2,
 	     "gradients are exchanged beside the backward pass");
+	s = train("llama2-7b");
+	s.type = GPU_FP8;
+	c = cost_on(h100, s);
+	T_OK(c.part_ns[STEP_GEMM] < 0.7 * one.part_ns[STEP_GEMM] &&
+		     c.part_ns[STEP_PASSES] > one.part_ns[STEP_PASSES] &&
+		     c.part_ns[STEP_ATTENTION] == one.part_ns[STEP_ATTENTION] &&
+		     c.memory.weights == one.memory.weights,
+	     "fp8 is for the products, which need what they read in it");
 	s = train("mixtral-8x7b");
 	s.dp = s.ep = 8;
 	c = cost_on(h100, s);
@@ -172,6 +180,11 @@ static void test_memory(void)
 		     z.memory.gradients == 0,
 	     "decoding has a cache, no gradients");
 	T_OK(z.fits && cost_on(gpu_find("L4"), s).fits, "24 GB hold 13.5 and 4.3");
+	s.type = GPU_FP8;
+	T_OK(near(cost_on(h100, s).memory.weights, n, 1e-3) &&
+		     cost_on(h100, s).memory.kv_cache == z.memory.kv_cache,
+	     "in fp8 the weights are half, the cache is not");
+	s.type = GPU_BF16;
 	s.batch = 32;
 	T_OK(!cost_on(gpu_find("L4"), s).fits, "but not 13.5 and 17.2");
 }
