@@ -3,7 +3,7 @@
  * stretch.c - what of the host's events a later stretch may refer to. Kept are, with all that
  * encloses them,
  *
- *	calls     whose work has not begun, and those of graphs: their kernels share one call
+ *	calls     whose work has not begun, or only just; those of graphs, whose kernels share one
  *	ranges    that may lie in the middle of a gap that is not over
  *	operators with an External id, and those of the forward pass: the backward pass of their step
  *	          names them
@@ -30,9 +30,13 @@ static const size_t most[KEEPS] = {
 	[KEEP_OP] = 16384,
 };
 
+enum { BEGUN = 1, JUST };
+
+#define JUST_NS 2000000u
+
 struct keeping {
 	const struct insight *in;
-	struct map begun; /* process and id of work that has begun */
+	struct map begun; /* process and id of work that has begun: BEGUN, or JUST */
 	uint8_t *keep;    /* owned, by event: enum keep */
 	uint64_t since[KEEPS];
 };
@@ -45,13 +49,17 @@ static uint64_t id_of(const struct trace *t, const struct event *e)
 static int find_begun(struct keeping *k)
 {
 	const struct trace *t = k->in->t;
+	uint64_t just = trace_lag(k->in->hi_ns);
 	int err = 0;
 
+	just = just > JUST_NS ? just - JUST_NS : 0;
 	for (size_t i = 0; i < t->events && !err; i++) {
 		const struct event *e = &t->event[i];
 
-		if (e->corr && t->lane[e->lane].device != LANE_HOST && event_is_gpu(e))
-			err = map_put(&k->begun, id_of(t, e), 1);
+		if (!e->corr || t->lane[e->lane].device == LANE_HOST || !event_is_gpu(e))
+			continue;
+		if (e->start_ns >= just || !map_get(&k->begun, id_of(t, e)))
+			err = map_put(&k->begun, id_of(t, e), e->start_ns >= just ? JUST : BEGUN);
 	}
 	return err;
 }
@@ -65,7 +73,7 @@ static enum keep call_keep(const struct keeping *k, const struct event *e)
 		return KEEP_NOT;
 	if (strcasestr(trace_text(t, e->name), "graph"))
 		return KEEP_LAUNCH;
-	if (map_get(&k->begun, id_of(t, e)))
+	if (map_get(&k->begun, id_of(t, e)) == BEGUN)
 		return KEEP_NOT;
 	c = names_call(k->in->names, e->name);
 	return c == CALL_LAUNCH || c == CALL_COPY || c == CALL_COPY_WAITS || c == CALL_MEMSET

@@ -20,7 +20,7 @@ struct reading {
 	struct trace *t;
 	struct store_feed *feed; /* owned */
 	struct insight *in;
-	size_t comms, events_max;
+	size_t comms, carried, events_max;
 };
 
 static uint64_t now_ns(void)
@@ -37,7 +37,7 @@ static int go_on(void *arg, const struct trace *t)
 
 	if (r->o->until_ns && now_ns() > r->o->until_ns)
 		return -ETIMEDOUT;
-	return t->events > r->events_max ? -EFBIG : 0;
+	return t->events - r->carried > r->events_max ? -EFBIG : 0;
 }
 
 static int on_counter(void *arg, const struct event *e)
@@ -51,6 +51,7 @@ static int read_one(struct reading *r, uint64_t lo, uint64_t hi)
 
 	trace_clear(r->t, r->comms);
 	err = insight_carried(r->in, r->t);
+	r->carried = r->t->events;
 	err = err ? err : store_feed_add(r->feed, lo, hi, go_on, r);
 	err = err ? err : trace_seal(r->t);
 	err = err ? err : insight_stretch(r->in, lo, hi);

@@ -8,12 +8,12 @@
 #include <string.h>
 #include <time.h>
 
-#include "read/demangle.h"
-#include "store/store.h"
+#include "read/stretch.h"
+#include "read/window.h"
+#include "serve/fill.h"
 #include "store/trace.h"
 
-#define STEPS_MAX 1000000u
-#define TRIES     5
+#define AGE_TIMES 5u /* what it took: so old an analysis of a live run may get */
 
 static uint64_t now_ns(void)
 {
@@ -23,26 +23,17 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-struct loading {
-	uint64_t events_max, until_ns;
-};
-
-static int go_on(void *arg, const struct trace *t)
-{
-	const struct loading *l = arg;
-
-	if (t->events > l->events_max)
-		return -EFBIG;
-	return now_ns() > l->until_ns ? -ETIMEDOUT : 0;
-}
-
 void analysis_free(struct analysis *an)
 {
 	if (!an)
 		return;
 	replay_free(an->r);
 	findings_free(an->fs);
+	flame_fini(&an->flame);
+	for (size_t i = 0; i < ROLLS; i++)
+		krows_fini(&an->rows[i]);
 	insight_free(an->in);
+	trace_free(an->window);
 	trace_free(an->t);
 	free(an);
 }
@@ -58,111 +49,113 @@ static size_t chosen(const struct run *r, const char *ranks, uint32_t *id)
 }
 
 static int load(struct analysis *an, const struct run *r, const struct store_part *part,
-		struct loading *l)
+		size_t most)
 {
-	int err = trace_new(&an->t);
+	int err = read_part(&an->t, r->src->st, r->src->label, part, most, now_ns() + ANALYSIS_NS);
 
 	if (err < 0)
 		return err;
-	err = store_trace_part(an->t, r->src->st, r->src->label, part, go_on, l);
-	if (!err)
-		err = trace_seal(an->t);
-	if (err < 0) {
-		trace_free(an->t);
-		an->t = NULL;
-		return err;
-	}
 	an->from_ns = part->from_ns;
 	an->to_ns = part->to_ns;
-	demangle_trace(an->t);
 	return insight_new(&an->in, an->t);
 }
 
-/* --- a part of a run that is too large --- */
+/* --- what is too large to be loaded --- */
 
-struct step_list {
-	uint64_t *start_ns; /* owned */
-	uint64_t last_end_ns;
-	size_t n, cap;
-};
-
-static int on_steps(void *arg, uint32_t process, const struct event *ev, size_t n)
+static int on_stretch(void *arg, struct insight *in)
 {
-	struct step_list *s = arg;
+	struct analysis *an = arg;
+	int err = flame_add(&an->flame, in->t, in->names);
 
-	(void)process;
-	for (size_t i = 0; i < n; i++) {
-		if (ev[i].kind != EVENT_STEP || ev[i].flags & EVENT_OPEN)
-			continue;
-		if (s->n == STEPS_MAX) { /* the older half goes */
-			s->n /= 2;
-			memmove(s->start_ns, s->start_ns + s->n, s->n * sizeof(*s->start_ns));
-		}
-		if (s->n == s->cap) {
-			size_t cap = s->cap ? 2 * s->cap : 256;
-			uint64_t *more = reallocarray(s->start_ns, cap, sizeof(*more));
-
-			if (!more)
-				return -ENOMEM;
-			s->start_ns = more;
-			s->cap = cap;
-		}
-		s->start_ns[s->n++] = ev[i].start_ns;
-		if (ev[i].start_ns + ev[i].dur_ns > s->last_end_ns)
-			s->last_end_ns = ev[i].start_ns + ev[i].dur_ns;
-	}
-	return 0;
-}
-
-/* The newest `width` of the part, cut where steps begin and end if there are some. */
-static void cut(struct store_part *part, const struct step_list *steps, uint64_t width)
-{
-	uint64_t from;
-
-	if (steps->n && steps->last_end_ns < part->to_ns)
-		part->to_ns = steps->last_end_ns;
-	from = part->to_ns - part->from_ns > width ? part->to_ns - width : part->from_ns;
-	for (size_t i = 0; i < steps->n; i++)
-		if (steps->start_ns[i] >= from && steps->start_ns[i] < part->to_ns) {
-			from = steps->start_ns[i];
-			break;
-		}
-	part->from_ns = from;
-}
-
-static int load_part(struct analysis *an, const struct run *r, const struct store_part *all,
-		     double events, struct loading *l)
-{
-	struct store_filter f = { .process = all->process[0],
-				  .kind = EVENT_STEP,
-				  .from_ns = all->from_ns,
-				  .to_ns = all->to_ns };
-	uint64_t width = (uint64_t)((double)(all->to_ns - all->from_ns) * 0.8 *
-				    (double)l->events_max / (events > 1 ? events : 1));
-	struct step_list steps = { .n = 0 };
-	struct store_part part;
-	int err = store_each_events(r->src->st, &f, on_steps, &steps);
-
-	for (int i = 0; i < TRIES && !err; i++, width /= 2) {
-		part = *all;
-		cut(&part, &steps, width);
-		err = load(an, r, &part, l);
-		if (err != -EFBIG)
-			break;
-		err = i + 1 < TRIES ? 0 : -EFBIG;
-	}
-	free(steps.start_ns);
-	an->whole = false;
+	for (enum insight_by by = ROLL_OP; by < ROLLS && !err && in->kinds[EVENT_RANGE]; by++)
+		err = fill_insight(&an->rows[by], in, by, false);
 	return err;
+}
+
+static int read_whole(struct analysis *an, const struct run *r, const struct store_part *part,
+		      size_t stretch)
+{
+	struct stretch_opts o = { .part = part,
+				  .events = stretch,
+				  .until_ns = now_ns() + ANALYSIS_READ_NS,
+				  .each = on_stretch,
+				  .arg = an };
+	int err = trace_new(&an->t);
+
+	err = err ? err : flame_init(&an->flame);
+	for (enum insight_by by = ROLL_OP; by < ROLLS && !err; by++) {
+		err = krows_init(&an->rows[by]);
+		an->rows[by].from_ns = part->from_ns > r->t0 ? part->from_ns : r->t0;
+		an->rows[by].to_ns = part->to_ns;
+	}
+	err = err ? err : read_stretches(an->t, r->src->st, r->src->label, &o, &an->in);
+	if (!err && an->in->torn)
+		err = -ERANGE;
+	an->flamed = !err;
+	an->from_ns = part->from_ns;
+	an->to_ns = part->to_ns;
+	malloc_trim(0);
+	return err;
+}
+
+/* Of what could not be read as a whole, the newest steps; nothing of the attempt stays. */
+static int read_newest(struct analysis *an, const struct run *r, struct store_part *part,
+		       double events, size_t most)
+{
+	int err;
+
+	insight_free(an->in);
+	trace_free(an->t);
+	flame_fini(&an->flame);
+	an->in = NULL;
+	an->t = NULL;
+	an->flame = (struct flame){ .n = 0 };
+	an->whole = false;
+	part->from_ns = part->from_ns ? part->from_ns : r->t0;
+	err = read_window(&an->t, r->src->st, r->src->label, part, events, most,
+			  now_ns() + ANALYSIS_NS);
+	if (err < 0)
+		return err;
+	an->from_ns = part->from_ns;
+	an->to_ns = part->to_ns;
+	return insight_new(&an->in, an->t);
 }
 
 /* --- the one that is kept --- */
 
+/* A run that grows is not read again and again: what took long is good for longer. */
+static bool is_new(const struct analysis *an, const struct analysis *want)
+{
+	if (an->blob == want->blob && an->asof == want->asof)
+		return true;
+	return an->live && an->in->parted && now_ns() - an->made_ns < AGE_TIMES * an->took_ns;
+}
+
 static bool is_same(const struct analysis *an, const struct analysis *want)
 {
 	return an && !strcmp(an->run, want->run) && !strcmp(an->ranks, want->ranks) &&
-	       an->blob == want->blob && an->asof == want->asof && an->t0 == want->t0 &&
-	       an->t1 == want->t1;
+	       an->t0 == want->t0 && an->t1 == want->t1 && is_new(an, want);
+}
+
+/* What of the run is asked for, and about how many events that has. */
+static double choose(const struct analysis *an, const struct run *r, const char *ranks,
+		     struct store_part *part, uint32_t *id)
+{
+	double span = (double)(r->t1 - r->t0), events = (double)r->held;
+
+	part->process = id;
+	part->processes = chosen(r, ranks, id);
+	part->from_ns = r->t0 + an->t0 < r->t0 ? UINT64_MAX : r->t0 + an->t0;
+	part->to_ns = an->t1 < r->t1 - r->t0 ? r->t0 + an->t1 : r->t1 + 1;
+	if (part->from_ns >= part->to_ns)
+		part->from_ns = part->to_ns - 1;
+	if (span > 0)
+		events *= (double)(part->to_ns - part->from_ns) / span;
+	if (r->processes)
+		events *= (double)part->processes / (double)r->processes;
+	if (!an->t0 && an->t1 == UINT64_MAX) /* also what lies before the first join */
+		part->from_ns = 0;
+	return events;
 }
 
 static int fill(struct analysis *an, struct ask *q, const char *ranks)
@@ -170,30 +163,21 @@ static int fill(struct analysis *an, struct ask *q, const char *ranks)
 	const struct run *r = &q->run;
 	uint32_t *id = calloc(r->processes + 1, sizeof(*id));
 	struct store_part part = { .process = id };
-	struct loading l = { q->s->whole, now_ns() + ANALYSIS_NS };
-	double span = (double)(r->t1 - r->t0), events = (double)r->held;
-	int err = -ENOMEM;
+	double events;
+	int err;
 
 	if (!id)
-		return err;
-	part.processes = chosen(r, ranks, id);
-	part.from_ns = r->t0 + an->t0 < r->t0 ? UINT64_MAX : r->t0 + an->t0;
-	part.to_ns = an->t1 < r->t1 - r->t0 ? r->t0 + an->t1 : r->t1 + 1;
-	if (part.from_ns >= part.to_ns)
-		part.from_ns = part.to_ns - 1;
-	if (span > 0)
-		events *= (double)(part.to_ns - part.from_ns) / span;
-	if (r->processes)
-		events *= (double)part.processes / (double)r->processes;
+		return -ENOMEM;
+	an->made_ns = now_ns();
 	an->whole = true;
-	if (!an->t0 && an->t1 == UINT64_MAX) /* also what lies before the first join */
-		part.from_ns = 0;
-	err = events <= q->s->whole || !part.processes ? load(an, r, &part, &l) : -EFBIG;
-	if (err == -EFBIG) {
-		part.from_ns = part.from_ns ? part.from_ns : r->t0;
-		l.events_max = q->s->part;
-		err = load_part(an, r, &part, events, &l);
-	}
+	an->live = r->live;
+	events = choose(an, r, ranks, &part, id);
+	err = events <= q->s->whole || !part.processes ? load(an, r, &part, q->s->whole) : -EFBIG;
+	if (err == -EFBIG)
+		err = read_whole(an, r, &part, q->s->stretch);
+	if (err == -ETIMEDOUT || err == -ERANGE)
+		err = read_newest(an, r, &part, events, q->s->part);
+	an->took_ns = now_ns() - an->made_ns;
 	free(id);
 	return err;
 }
@@ -270,31 +254,96 @@ void analysis_idle(struct serve *s)
 	pthread_mutex_unlock(&s->heavy);
 }
 
-int analysis_findings(struct analysis *an)
+int analysis_events(struct analysis *an, struct ask *q, const struct trace **t)
 {
+	uint32_t *id;
+	struct store_part part;
+	double events;
+	int err;
+
+	*t = an->in->parted ? an->window : an->t;
+	if (*t)
+		return 0;
+	id = calloc(q->run.processes + 1, sizeof(*id));
+	if (!id)
+		return -ENOMEM;
+	events = choose(an, &q->run, *an->ranks ? an->ranks : NULL, &part, id);
+	part.from_ns = part.from_ns ? part.from_ns : q->run.t0;
+	err = read_window(&an->window, q->run.src->st, q->run.src->label, &part, events, q->s->part,
+			  now_ns() + ANALYSIS_NS);
+	an->win_from = part.from_ns;
+	an->win_to = part.to_ns;
+	*t = an->window;
+	free(id);
+	return err;
+}
+
+int analysis_findings(struct analysis *an, struct ask *q)
+{
+	const struct trace *t;
 	int err = an->fs ? 0 : findings_new(&an->fs, an->in);
 
-	if (err < 0)
+	if (err < 0 || an->replayed)
 		return err;
-	if (!an->replayed)
-		(void)replay_new(&an->r, an->t, an->fs); /* without, findings stand alone */
-	an->replayed = true;
+	an->replayed = true; /* without, findings stand alone */
+	if (analysis_events(an, q, &t) == 0 && replay_new(&an->r, t, an->fs) == 0 && an->window) {
+		an->r->from_ns = an->win_from;
+		an->r->to_ns = an->win_to;
+	}
 	return 0;
+}
+
+int analysis_flame(struct analysis *an)
+{
+	int err = 0;
+
+	if (!an->flamed) {
+		err = flame_init(&an->flame);
+		err = err ? err : flame_add(&an->flame, an->t, an->in->names);
+		an->flamed = !err;
+	}
+	return err;
+}
+
+static void range_json(struct json *j, const struct run *r, uint64_t from, uint64_t to, bool whole)
+{
+	json_bool(j, "partial", !whole);
+	json_open(j, "range", '{');
+	json_u64(j, "t0", from > r->t0 ? from - r->t0 : 0);
+	json_u64(j, "t1", to > r->t0 ? to - r->t0 : 0);
+	json_bool(j, "whole", whole);
+	json_close(j);
 }
 
 void analysis_json(struct json *j, const struct analysis *an, const struct run *r)
 {
-	uint64_t from = an->from_ns > r->t0 ? an->from_ns - r->t0 : 0;
+	range_json(j, r, an->from_ns, an->to_ns, an->whole);
+}
 
-	json_bool(j, "partial", !an->whole);
-	json_open(j, "range", '{');
-	json_u64(j, "t0", from);
-	json_u64(j, "t1", an->to_ns > r->t0 ? an->to_ns - r->t0 : 0);
-	json_bool(j, "whole", an->whole);
-	json_close(j);
+void analysis_events_json(struct json *j, const struct analysis *an, const struct run *r)
+{
+	if (an->window)
+		range_json(j, r, an->win_from, an->win_to, false);
+	else
+		analysis_json(j, an, r);
 }
 
 bool analysis_fits(const struct ask *q)
 {
 	return q->run.held <= q->s->whole;
+}
+
+int analysis_loads(struct ask *q)
+{
+	uint32_t *id = calloc(q->run.processes + 1, sizeof(*id));
+	struct store_part part = { .process = id };
+	struct analysis *want = NULL;
+	const char *ranks;
+	int err = id ? wanted(&want, q, &ranks) : -ENOMEM;
+
+	if (!err && choose(want, &q->run, ranks, &part, id) > q->s->whole)
+		err = -EFBIG;
+	free(want);
+	free(id);
+	return err;
 }

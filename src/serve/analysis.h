@@ -1,34 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * analysis.h - the events of a run, or of a part of it, in memory and understood: within a bound.
+ * analysis.h - a run, or a part of it, understood: within a bound of memory.
  *
- * A run of more events than the bound is not loaded: of it the newest steps that fit are, and
- * `whole` is false. What can be told from rollups or columns (kernels, windows, devices) does not
- * come here then.
+ * What has more events than the bound is not loaded, but read stretch by stretch (read/stretch.h): of
+ * that there are no events, and what needs them is added up on the way (flame, rows) or looks at the
+ * newest steps (`window`). Only if that takes too long, `whole` is false, and all is of the newest
+ * steps.
  */
 #ifndef AON_SERVE_ANALYSIS_H
 #define AON_SERVE_ANALYSIS_H
 
 #include "insight/finding.h"
 #include "insight/replay.h"
+#include "read/window.h"
 #include "serve/api.h"
+#include "serve/flame.h"
+#include "serve/krows.h"
 
-#define ANALYSIS_WHOLE  600000u        /* events that are loaded as they are; */
-#define ANALYSIS_PART   300000u        /* of more, so many at most */
-#define ANALYSIS_IDLE_S 60u            /* after which what nobody asks for is let go */
-#define ANALYSIS_NS     20000000000ull /* longer it may not take */
+#define ANALYSIS_WHOLE   WINDOW_WHOLE
+#define ANALYSIS_PART    WINDOW_PART
+#define ANALYSIS_IDLE_S  60u            /* after which what nobody asks for is let go */
+#define ANALYSIS_NS      20000000000ull /* longer loading may not take, */
+#define ANALYSIS_READ_NS 90000000000ull /* nor reading stretch by stretch */
 
 struct analysis {
 	char run[RUN_ID], ranks[401];
 	uint64_t blob, asof, t0, t1; /* what was asked for */
 	uint64_t from_ns, to_ns;     /* what was loaded, on the run's clock */
 	bool whole;
+	bool live;       /* the run grew on while it was looked at */
 	struct trace *t; /* owned, like those below */
 	struct insight *in;
 	struct findings *fs; /* NULL until asked for */
 	struct replay *r;    /* NULL: not asked for, or nothing to replay */
-	bool replayed;
-	uint64_t used_ns; /* CLOCK_MONOTONIC */
+	bool replayed, flamed;
+	struct flame flame;
+	struct krows rows[ROLLS];  /* of in->parted: by op and module */
+	struct trace *window;      /* of in->parted: NULL until asked for */
+	uint64_t win_from, win_to; /* what that has */
+	uint64_t used_ns;          /* CLOCK_MONOTONIC */
+	uint64_t made_ns, took_ns;
 };
 
 /*
@@ -38,15 +49,21 @@ struct analysis {
 int analysis_get(struct ask *q, struct analysis **out);
 /* The same, but the caller's. */
 int analysis_new(struct analysis **out, struct ask *q);
-int analysis_findings(struct analysis *an); /* fills fs and r */
+int analysis_findings(struct analysis *an, struct ask *q); /* fills fs and r */
+int analysis_flame(struct analysis *an);                   /* fills flame */
+/* The events to look at one by one: all, or the newest steps. */
+int analysis_events(struct analysis *an, struct ask *q, const struct trace **t);
 /* Lets go of what nobody asked for lately. Now and then; never waits. */
 void analysis_idle(struct serve *s);
 void analysis_free(struct analysis *an); /* NULL is allowed */
 
-/* Of the envelope: partial and range. */
+/* Of the envelope: partial and range; of what analysis_events() gave. */
 void analysis_json(struct json *j, const struct analysis *an, const struct run *r);
+void analysis_events_json(struct json *j, const struct analysis *an, const struct run *r);
 
-/* Whether all of the run was asked for, and it is small enough to be loaded. */
+/* Whether all of the run is small enough to be loaded. */
 bool analysis_fits(const struct ask *q);
+/* Whether what is asked for is: 0, or -EFBIG, -EINVAL, -ENOMEM. */
+int analysis_loads(struct ask *q);
 
 #endif /* AON_SERVE_ANALYSIS_H */

@@ -60,10 +60,11 @@ int api_download(struct ask *q, struct json *j, struct answer *a)
 	if (!url_get(&q->url, "format"))
 		return ask_mistake(q,
 				   "format is needed: perfetto, kineto, pprof, collapsed or csv");
-	err = analysis_get(q, &an);
+	err = analysis_loads(q); /* before all of it is read for nothing */
+	err = err ? err : analysis_get(q, &an);
 	if (err < 0)
 		return err;
-	if (!an->whole)
+	if (!an->whole || an->in->parted)
 		return -EFBIG;
 	if (export_kinds[format].flags & EXPORT_ONE && an->t->files > 1)
 		return ask_mistake(q, "that format holds one rank: choose it with ranks");

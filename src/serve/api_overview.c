@@ -295,7 +295,7 @@ int api_overview(struct ask *q, struct json *j, struct answer *a)
 	int err = analysis_get(q, &an);
 
 	(void)a;
-	err = err ? err : analysis_findings(an);
+	err = err ? err : analysis_findings(an, q);
 	if (err < 0)
 		return err;
 	analysis_json(j, an, &q->run);

@@ -103,6 +103,10 @@ int api_ops(struct ask *q, struct json *j, struct answer *a)
 	if (group < 0)
 		return group;
 	err = analysis_get(q, &an);
+	if (!err && an->in->parted) {
+		analysis_json(j, an, &q->run);
+		return page_json(q, j, &an->rows[group ? ROLL_MODULE : ROLL_OP]);
+	}
 	err = err ? err : krows_init(&rs);
 	if (err < 0)
 		return err;

@@ -7,55 +7,18 @@
 
 #include "insight/diff.h"
 #include "read/json.h"
-#include "read/sweep.h"
 #include "read/whatif.h"
 #include "serve/analysis.h"
 #include "store/trace.h"
 
 #define STEPS_MOST 5000u
 
-/* Of a run that is too large to be loaded: from columns, all of it, without causes. */
-static int devices_swept(struct ask *q, struct json *j)
-{
-	uint32_t *id = calloc(q->run.processes + 1, sizeof(*id));
-	struct store_part part = { .process = id };
-	struct insight *in = NULL;
-	struct trace *t = NULL;
-	const char *ranks;
-	int err = id ? ask_ranks(q, &ranks) : -ENOMEM;
-
-	for (size_t i = 0; i < q->run.processes && !err; i++)
-		if (url_listed(ranks, (int64_t)q->run.process[i].origin.rank - 1))
-			id[part.processes++] = q->run.process[i].id;
-	err = err ? err : trace_new(&t);
-	err = err ? err
-		  : read_sweep(t, q->run.src->st, q->run.src->label, &part, false, SWEEP_STRETCH,
-			       &in);
-	if (!err) {
-		json_bool(j, "partial", false);
-		json_open(j, "range", '{');
-		json_u64(j, "t0", 0);
-		json_u64(j, "t1", q->run.t1 - q->run.t0 + 1);
-		json_bool(j, "whole", true);
-		json_close(j);
-		insight_devices_json(j, in);
-	}
-	insight_free(in);
-	trace_free(t);
-	free(id);
-	return err;
-}
-
 int api_devices(struct ask *q, struct json *j, struct answer *a)
 {
 	struct analysis *an;
-	uint64_t t0, t1;
-	int err = ask_range(q, &t0, &t1);
+	int err = analysis_get(q, &an);
 
 	(void)a;
-	if (!err && !t0 && t1 == UINT64_MAX && !analysis_fits(q))
-		return devices_swept(q, j);
-	err = err ? err : analysis_get(q, &an);
 	if (err < 0)
 		return err;
 	analysis_json(j, an, &q->run);
@@ -91,7 +54,7 @@ int api_findings(struct ask *q, struct json *j, struct answer *a)
 	int err = analysis_get(q, &an);
 
 	(void)a;
-	err = err ? err : analysis_findings(an);
+	err = err ? err : analysis_findings(an, q);
 	if (err < 0)
 		return err;
 	analysis_json(j, an, &q->run);
@@ -148,9 +111,9 @@ int api_diff(struct ask *q, struct json *j, struct answer *a)
 	if (err == -ENOENT)
 		return ask_mistake(q, "vs: there is no such run");
 	err = err ? err : analysis_new(&was, &other);
-	err = err ? err : analysis_findings(was);
+	err = err ? err : analysis_findings(was, &other);
 	err = err ? err : analysis_get(q, &is);
-	err = err ? err : analysis_findings(is);
+	err = err ? err : analysis_findings(is, q);
 	err = err ? err : compare(j, was, is, run_name(&other.run), run_name(&q->run));
 	analysis_free(was);
 	run_fini(&other.run);
@@ -165,6 +128,7 @@ int api_whatif(struct ask *q, struct json *j, struct answer *a)
 	struct whatif_ask ask = { .scale = url_get(&q->url, "scale"),
 				  .scale_host = url_get(&q->url, "scale_host") };
 	char why[WHATIF_WHY] = "";
+	const struct trace *t;
 	struct whatif *w = NULL;
 	struct analysis *an;
 	int on[4], err;
@@ -180,7 +144,8 @@ int api_whatif(struct ask *q, struct json *j, struct answer *a)
 	ask.free_host = on[2];
 	ask.free_launch = on[3];
 	err = analysis_get(q, &an);
-	err = err ? err : whatif_new(&w, an->t, &ask, why);
+	err = err ? err : analysis_events(an, q, &t);
+	err = err ? err : whatif_new(&w, t, &ask, why);
 	if (err == -EINVAL || err == -ENOENT)
 		return *why ? ask_mistake(q, "%s", why) : err;
 	if (err == -ENODATA)
@@ -188,7 +153,7 @@ int api_whatif(struct ask *q, struct json *j, struct answer *a)
 			"Nothing to replay: there is no call of a runtime and no GPU work in it.";
 	if (err < 0)
 		return err;
-	analysis_json(j, an, &q->run);
+	analysis_events_json(j, an, &q->run);
 	whatif_json(j, w);
 	whatif_free(w);
 	return 0;

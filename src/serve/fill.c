@@ -12,9 +12,18 @@
 
 /* --- from events --- */
 
-/* Of a row that is of one file they are exact there. */
-static void take_quantiles(struct krows *rs, const struct insight *in, enum insight_by by,
-			   bool ranks)
+static void take_roof(struct krow *r, const struct roof_name *n)
+{
+	enum roof_limit limit = n ? roof_name_limit(n) : ROOF_UNKNOWN;
+
+	if (!limit)
+		return;
+	r->bound = roof_limit_word[limit];
+	r->limit = roof_name_fraction(n);
+}
+
+/* Quantiles, which of a row that is of one file are exact in the table, and what limits kernels. */
+static void take_rest(struct krows *rs, const struct insight *in, enum insight_by by, bool ranks)
 {
 	const struct insight_table *tab = &in->roll[by];
 
@@ -27,51 +36,51 @@ static void take_quantiles(struct krows *rs, const struct insight *in, enum insi
 			r->p50 = from->p50_ns;
 			r->p99 = from->p99_ns;
 		}
+		if (r && by == ROLL_KERNEL && !r->bound)
+			take_roof(r, roofs_name(&in->roofs, from->name));
 	}
 }
 
-static void take_roof(struct krow *r, const struct roof_name *n)
+int fill_insight(struct krows *rs, const struct insight *in, enum insight_by by, bool ranks)
 {
-	enum roof_limit limit = n ? roof_name_limit(n) : ROOF_UNKNOWN;
-
-	if (!limit)
-		return;
-	r->bound = roof_limit_word[limit];
-	r->limit = roof_name_fraction(n);
-}
-
-int fill_events(struct krows *rs, const struct analysis *an, const struct run *run,
-		enum insight_by by, bool ranks)
-{
-	const struct trace *t = an->t;
+	const struct trace *t = in->t;
 	int err = 0;
 
-	rs->from_ns = an->from_ns > run->t0 ? an->from_ns : run->t0;
-	rs->to_ns = an->to_ns;
 	for (size_t i = 0; i < t->events && !err; i++) {
 		const struct event *e = &t->event[i];
+		enum kclass class;
 		uint32_t name;
 		struct krow *r;
 
 		if (!event_is_gpu(e) || t->lane[e->lane].device == LANE_HOST)
 			continue;
-		name = insight_name(an->in, by, (uint32_t)i);
+		name = insight_name(in, by, (uint32_t)i);
 		if (name == UINT32_MAX)
 			continue;
 		r = krows_of(rs, trace_text(t, name),
 			     ranks ? insight_rank(t, t->lane[e->lane].process) : TRACE_NO_RANK);
 		if (!r)
 			return -ENOMEM;
-		if (r->class == NO_CLASS) {
-			r->class = event_class(an->in->names, t, i);
-			if (by == ROLL_KERNEL)
-				take_roof(r, roofs_name(&an->in->roofs, name));
-		}
+		/* Of an op, that of its longest kernel. */
+		class = event_class(in->names, t, i);
+		if (!r->calls || e->dur_ns > r->max || (e->dur_ns == r->max && class < r->class))
+			r->class = class;
 		err = krow_add(r, e->dur_ns,
 			       e->kind == EVENT_COPY || e->kind == EVENT_MEMSET ? e->a : 0);
 		krow_trend(rs, r, e->start_ns, e->start_ns + e->dur_ns, e->dur_ns);
 	}
-	take_quantiles(rs, an->in, by, ranks);
+	return err;
+}
+
+int fill_events(struct krows *rs, const struct analysis *an, const struct run *run,
+		enum insight_by by, bool ranks)
+{
+	int err;
+
+	rs->from_ns = an->from_ns > run->t0 ? an->from_ns : run->t0;
+	rs->to_ns = an->to_ns;
+	err = fill_insight(rs, an->in, by, ranks);
+	take_rest(rs, an->in, by, ranks);
 	return err;
 }
 

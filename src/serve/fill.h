@@ -9,6 +9,8 @@
 /* From loaded events; `ranks`: a row for each rank. */
 int fill_events(struct krows *rs, const struct analysis *an, const struct run *run,
 		enum insight_by by, bool ranks);
+/* From the events of a stretch, or all; rs has its range. */
+int fill_insight(struct krows *rs, const struct insight *in, enum insight_by by, bool ranks);
 /* From the rollups of all of a run that aon recorded: they outlive events. */
 int fill_rollups(struct krows *rs, struct ask *q, bool ranks);
 /* From columns of the store, a batch at a time: kernels of any range of a run of any size. */

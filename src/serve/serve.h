@@ -63,6 +63,7 @@ struct serve {
 	pthread_mutex_t heavy;       /* `kept`, and whoever computes */
 	struct analysis *kept;       /* of the last question */
 	uint32_t whole, part;        /* events: as analysis.h says, unless a test says less */
+	uint32_t stretch;            /* the same; 0: as read/stretch.h says */
 	struct timelines *timelines; /* owned */
 	struct metrics *metrics;     /* owned */
 	struct health *health;       /* owned */

@@ -7,197 +7,8 @@
 
 #include "insight/finding.h"
 #include "read/json.h"
+#include "runkit.h"
 #include "t.h"
-#include "tracekit.h"
-
-#define RANKS 2
-#define STEPS 12
-
-static uint64_t seed;
-
-static uint32_t rnd(uint32_t below)
-{
-	seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-	return (uint32_t)(seed >> 33) % below;
-}
-
-/* --- a training run, made up --- */
-
-struct made {
-	struct kit k;
-	uint64_t now;           /* of the launching thread */
-	uint64_t free_ns[2][3]; /* of each device's streams */
-	uint32_t corr, sequence, ext;
-};
-
-static void host(struct made *m, uint64_t tid, uint32_t kind, uint64_t a, uint64_t b,
-		 uint64_t start, uint64_t dur, uint32_t corr, const char *name)
-{
-	struct event e = { .start_ns = start,
-			   .dur_ns = dur,
-			   .a = a,
-			   .b = b,
-			   .corr = corr,
-			   .kind = (uint8_t)kind,
-			   .name = kit_name(&m->k, name) };
-
-	kit_add(&m->k, &e, -1, tid);
-}
-
-/* Work begins when its stream is free, some time after the call; now and then its clock is off. */
-static void work(struct made *m, uint32_t kind, uint32_t corr, uint64_t called, const char *name)
-{
-	uint32_t device = rnd(8) ? 0 : 1, stream = rnd(3);
-	uint64_t *last = &m->free_ns[device][stream];
-	uint64_t start = called + (rnd(20) ? rnd(30000) : rnd(2000000));
-	struct event e = { .corr = corr, .kind = (uint8_t)kind, .name = kit_name(&m->k, name) };
-
-	if (start > 5000 && !rnd(30))
-		start -= 5000;
-	e.start_ns = start > *last ? start : *last;
-	e.dur_ns = rnd(6) ? rnd(40000) : rnd(400000);
-	*last = e.start_ns + e.dur_ns + (rnd(3) ? rnd(3000) : 0);
-	if (kind == EVENT_COPY) {
-		e.a = rnd(1u << 20);
-		e.flags = (uint8_t)((1 + rnd(2)) << EVENT_COPY_SHIFT);
-		e.b = rnd(2) ? TRACE_PAGEABLE : 0;
-	}
-	kit_add(&m->k, &e, (int)device, 7 + stream);
-}
-
-static void launch(struct made *m, uint64_t tid, const char *kernel)
-{
-	uint32_t corr = rnd(40) ? ++m->corr : 0;
-	uint64_t dur = 2000 + rnd(6000);
-
-	if (!rnd(12)) {
-		host(m, tid, EVENT_API, 0, 0, m->now, dur, corr, "cudaGraphLaunch");
-		for (uint32_t i = 0; i < 4; i++)
-			work(m, EVENT_KERNEL, corr, m->now + dur, kernel);
-	} else if (!rnd(10)) {
-		host(m, tid, EVENT_API, 0, 0, m->now, dur, corr, "cudaMemcpyAsync");
-		work(m, EVENT_COPY, corr, m->now + dur, "Memcpy HtoD");
-	} else {
-		host(m, tid, EVENT_API, 0, 0, m->now, dur, corr, "cudaLaunchKernel");
-		if (!rnd(5)) /* the driver's call has the same id */
-			host(m, tid, EVENT_API, 0, 0, m->now + 100, dur - 200, corr,
-			     "cuLaunchKernel");
-		if (rnd(50))
-			work(m, EVENT_KERNEL, corr, m->now + dur, kernel);
-	}
-	m->now += dur + rnd(3000);
-	if (!rnd(25)) {
-		dur = rnd(500000);
-		host(m, tid, EVENT_SYNC, 0, 0, m->now, dur, 0, "cudaStreamSynchronize");
-		m->now += dur + rnd(20000);
-	}
-	if (!rnd(30))
-		host(m, tid, EVENT_API, 0, 0, m->now++, 1, ++m->corr, "cudaMalloc");
-}
-
-static void op(struct made *m, uint64_t tid, bool backward, const char *name, uint32_t sequence)
-{
-	static const char *const kernel[] = { "gemm_a", "elementwise_b", "layer_norm_c",
-					      "ncclDevKernel_AllReduce" };
-	uint64_t from = m->now++;
-	uint32_t n = rnd(4);
-
-	for (uint32_t i = 0; i < n; i++)
-		launch(m, tid, kernel[rnd(4)]);
-	m->now += rnd(8000);
-	host(m, tid, EVENT_RANGE, TRACE_OP, trace_op(backward, sequence, 0), from, m->now - from, 0,
-	     name);
-	m->now++;
-}
-
-static void forward(struct made *m, uint32_t *first)
-{
-	static const char *const module[] = { "net.a", "net.b", "net.c" };
-
-	*first = m->sequence + 1;
-	for (uint32_t i = 0; i < 3; i++) {
-		uint64_t from = m->now++;
-		uint32_t n = 1 + rnd(4);
-
-		for (uint32_t k = 0; k < n; k++)
-			op(m, 1, false, k % 2 ? "aten::mm" : "aten::add", ++m->sequence);
-		host(m, 1, EVENT_RANGE, TRACE_MODULE, 0, from, m->now - from, 0, module[i]);
-		m->now += rnd(30000);
-	}
-}
-
-static void backward(struct made *m, uint32_t first)
-{
-	for (uint32_t s = m->sequence; s >= first; s--) {
-		uint64_t from = m->now++;
-
-		op(m, 2, true, "MmBackward0", s);
-		if (rnd(2))
-			launch(m, 2, "add_grad");
-		host(m, 2, EVENT_RANGE, TRACE_OP, trace_op(true, 0, 0), from, m->now - from, 0,
-		     "autograd::engine::evaluate_function: MmBackward0");
-		m->now += rnd(5000);
-	}
-}
-
-/* An operator of another thread that a launch names by its External id. */
-static void external(struct made *m)
-{
-	uint32_t id = ++m->ext + 1000000;
-	uint64_t dur = 2000 + rnd(100);
-
-	host(m, 3, EVENT_RANGE, TRACE_OP, 0, m->now, 500, id, "aten::external");
-	m->now += rnd(2) ? 600 : 3000000;
-	host(m, 4, EVENT_API, 0, id, m->now, dur, ++m->corr, "cudaLaunchKernel");
-	work(m, EVENT_KERNEL, m->corr, m->now + dur, "external_kernel");
-	m->now += dur;
-}
-
-static void one_step(struct made *m, uint64_t number)
-{
-	uint64_t from = m->now, dur;
-	uint32_t first;
-
-	dur = rnd(3) ? rnd(50000) : rnd(3000000);
-	host(m, 1, EVENT_RANGE, TRACE_USER, 0, m->now, dur, 0, "enumerate(DataLoader)#next");
-	m->now += dur;
-	if (!rnd(3)) {
-		dur = rnd(1500000);
-		host(m, 1, EVENT_RANGE, TRACE_USER, 0, m->now, dur, 0, "torch.compile f");
-		m->now += dur;
-	}
-	forward(m, &first);
-	if (rnd(2))
-		external(m);
-	backward(m, first);
-	host(m, 1, EVENT_API, 0, 0, m->now, 3000, ++m->corr, "cudaLaunchKernel");
-	work(m, EVENT_KERNEL, m->corr, m->now + 3000, "ncclDevKernel_ReduceScatter");
-	m->now += 3000;
-	host(m, 1, EVENT_COUNTER, number << 25, 0, m->now, 0, 0, "[memory] allocated");
-	if (!rnd(4))
-		m->now += rnd(9000000); /* the host does something that nobody recorded */
-	if (rnd(6))
-		host(m, 1, EVENT_STEP, number, 0, from, m->now - from, 0, "step");
-	m->now += rnd(2) ? rnd(60000) : 1;
-}
-
-static struct trace *make(uint64_t with)
-{
-	struct made m = { .now = 0 };
-
-	seed = with;
-	kit_must(trace_new(&m.k.t) == 0, "trace");
-	for (int r = 0; r < RANKS; r++) {
-		kit_file(&m.k, r);
-		memset(m.free_ns, 0, sizeof(m.free_ns));
-		m.now = 5000000 + rnd(1000);
-		m.corr = 0;
-		for (uint64_t s = 0; s < STEPS; s++)
-			one_step(&m, s + 1);
-	}
-	kit_must(trace_seal(m.k.t) == 0, "seal");
-	return m.k.t;
-}
 
 /* --- what is said of it --- */
 
@@ -318,7 +129,7 @@ static bool same_quantiles(const struct insight_row *a, size_t n, const struct i
 static void compare(uint64_t with)
 {
 	static const size_t parts[] = { 2, 3, 8, 40, 200 };
-	struct trace *t = make(with);
+	struct trace *t = run_make(with);
 	size_t n = t->events, rows, most = 0;
 	struct event *all = malloc(n * sizeof(*all));
 	struct insight_row *row;
@@ -331,7 +142,7 @@ static void compare(uint64_t with)
 	for (size_t i = 0; i < n; i++)
 		end = all[i].start_ns + all[i].dur_ns > end ? all[i].start_ns + all[i].dur_ns : end;
 	want = say(in);
-	T_OK(in->waits.matched >= STEPS, "run %llu has collectives of both ranks",
+	T_OK(in->waits.matched >= RUN_STEPS, "run %llu has collectives of both ranks",
 	     (unsigned long long)with);
 	rows = in->roll[ROLL_KERNEL].rows;
 	row = malloc(rows * sizeof(*row));
@@ -342,7 +153,7 @@ static void compare(uint64_t with)
 		bool same;
 
 		for (size_t i = 0; i + 1 < parts[p]; i++)
-			cut[i] = 1 + ((uint64_t)rnd(1u << 30) << 8) % end;
+			cut[i] = 1 + ((uint64_t)run_rnd(1u << 30) << 8) % end;
 		qsort(cut, parts[p] - 1, sizeof(*cut), by_value);
 		in = in_stretches(t, all, n, cut, parts[p] - 1, &most);
 		got = say(in);

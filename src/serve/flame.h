@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* flame.h - GPU time and launches by the code that asked for them, as a tree. */
+#ifndef AON_SERVE_FLAME_H
+#define AON_SERVE_FLAME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct names;
+struct trace;
+
+enum flame_weight { FLAME_GPU, FLAME_LAUNCHES, FLAME_WEIGHTS };
+
+struct flame_node {
+	const char *name; /* of the trace, or a text of ours */
+	uint32_t parent;  /* 0: of all; else lower than its own */
+	uint32_t id;      /* in an answer, + 1 */
+	int class;        /* of a kernel; -1: is none */
+	uint64_t self[FLAME_WEIGHTS], total[FLAME_WEIGHTS];
+};
+
+struct flame {
+	struct flame_node *node; /* owned; node[0] stands for all */
+	size_t n, cap;
+	uint32_t *slot; /* owned: hash of parent and name -> node; 0: none */
+	size_t slots;
+	const struct names *names; /* borrowed while events are added */
+	char *text[64];            /* owned: of names that are not the trace's */
+	size_t texts;
+};
+
+int flame_init(struct flame *f);
+/* Adds the GPU work of a trace, or of a stretch of it; its names must outlive the tree. -ENOMEM. */
+int flame_add(struct flame *f, const struct trace *t, const struct names *n);
+void flame_fini(struct flame *f); /* all zero is allowed */
+
+#endif /* AON_SERVE_FLAME_H */
