@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/devices.h"
+
 #define TAKES 24
 
 static const struct {
@@ -190,6 +192,9 @@ int cmd_model(const struct opts *o)
 			return rc;
 		if (!o->val[OPT_DEVICE])
 			return cli_misuse("--device is needed, as H100_SXM");
+		rc = devices_load();
+		if (rc != CLI_OK)
+			return rc;
 		g = gpu_find(o->val[OPT_DEVICE]);
 		return g ? models[i].run(o, g) : unknown_device(o->val[OPT_DEVICE]);
 	}

@@ -72,6 +72,23 @@ def step(place):
     ok(r.returncode == 0 and b"It does not fit: L4 has" in r.stdout and b"MFU" in r.stdout, "says that it does not fit", r)
 
 
+def own_device(place):
+    f = place.path / "mine.json"
+    f.write_text(json.dumps({"schema": "aon.devices/1", "devices": [
+        {"key": "HALF", "name": "Half", "like": "H100_SXM", "memory_Bps": 1.676e12},
+        {"key": "LONE", "name": "Lone", "sms": 4, "memory_Bps": 1e11, "vector_flops": {"fp32": 1e12}}]}))
+    env = {"AON_DEVICES": f}
+    ask_norm = ["model", "norm", "--rows", "65536", "--width", "4096", "--json", "--device"]
+    mine, h100 = (json.loads(aon(place, *ask_norm, d, env=env).stdout) for d in ("HALF", "H100_SXM"))
+    ok(close(mine["ns"] / h100["ns"], 2, 0.01), "a device of one's own file, with half the bandwidth", (mine, h100))
+    lone = json.loads(aon(place, *ask_norm, "LONE", env=env).stdout)
+    ok(lone["ns"] > 10 * h100["ns"] and lone["limiter"] == "memory", "one of which little is known", lone)
+    for words, said in ((["collective", "--op", "p2p", "--bytes", "1", "--ranks", "2"], b"no links to others"),
+                        (["step", "--model", "llama2-7b", "--seq", "8"], b"LONE has no bf16")):
+        r = aon(place, "model", *words, "--device", "LONE", env=env)
+        ok(r.returncode == 1 and said in r.stderr and not r.stdout, f"{words[0]}: what it lacks is said", r)
+
+
 def refused(place):
     coll, att = ["collective", *D, "--op", "all-reduce"], ["attention", *D, "--heads", "8"]
     conv, st = ["conv", *D, "--channels", "4", "--filters", "4"], ["step", *D, "--model", "llama2-7b"]
@@ -111,5 +128,6 @@ with Place() as p:
     collective(p)
     layers(p)
     step(p)
+    own_device(p)
     refused(p)
 done()
