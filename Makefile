@@ -47,7 +47,8 @@ bench:
 # Every model against every measured table at hand; exit 1 if a bar is broken.
 validate-models: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet tests/validate/validate
-	@$(BUILD)/tests/validate/validate
+	@lib=$${XDG_CACHE_HOME:-$$HOME/.cache}/aon/nvmmh/nvidia/nvMatmulHeuristics/lib/libnvMatmulHeuristics.so.0; \
+	AON_NVMMH=$${AON_NVMMH:-$$lib} $(BUILD)/tests/validate/validate
 
 soak:
 	@tools/setup build

@@ -4,7 +4,7 @@
  * of every command). An option that is not in its row is refused. Its function is model_NAME().
  */
 /* clang-format off */
-MODEL(gemm, "a matrix product", OPT_M, OPT_N, OPT_K, OPT_BATCH, OPT_DTYPE, OPT_OUT)
+MODEL(gemm, "a matrix product", OPT_M, OPT_N, OPT_K, OPT_BATCH, OPT_DTYPE, OPT_OUT, OPT_SECOND)
 MODEL(collective, "an exchange between ranks", OPT_COLLOP, OPT_BYTES, OPT_COLLRANKS, OPT_PERNODE, OPT_NET, OPT_NICS)
 MODEL(attention, "FlashAttention", OPT_BATCH, OPT_HEADS, OPT_KVHEADS, OPT_HEADDIM, OPT_QUERIES, OPT_KEYS,
       OPT_CAUSAL, OPT_BACKWARD, OPT_DTYPE)

@@ -130,6 +130,7 @@ OPT(QUICK,     0,  "quick",    NULL,     C(ROOFLINE), "measure: in seconds, less
 OPT(API,       0,  "api",      "opencl|cuda", C(ROOFLINE), "measure: through this (CUDA where it is, unless told)")
 OPT(INDEX,     0,  "index",    "N",      C(ROOFLINE), "measure: which device, where there are several (0 unless told)")
 OPT(OUTPUT_DEVICE, 'o', "output", "FILE", C(ROOFLINE), "measure: keep it in FILE, for AON_DEVICES")
+OPT(SECOND,    0,  "second-opinion", NULL, C(MODEL), "gemm: also what NVIDIA's nvMatmulHeuristics says, if it is installed")
 OPT(ROFF,      0,  "roff",     NULL,     C(HELP), NULL)
 OPT(COMPLETE,  0,  "complete", "bash|zsh|fish", C(HELP), NULL)
 OPT(HELP,     'h', "help",     NULL,     EVERY, "this text")

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """aon model: what it says holds together, its JSON is as documented, and bad questions are refused."""
 import json
+import os
+import pathlib
 
 import aonschema
-from aontest import Place, done, ok
+from aontest import SANITIZED, Place, done, ok, skip
 from clitest import aon
 
+NVMMH = "nvidia/nvMatmulHeuristics/lib/libnvMatmulHeuristics.so.0"
 SHAPE = ["--m", "4096", "--n", "4096", "--k", "4096"]
 
 
@@ -34,6 +37,30 @@ def gemm(place):
     ok(r.returncode == 0 and b"sm_90 bf16" in r.stdout and b"limited by compute" in r.stdout, "so in words", r)
 
 
+def second(place):
+    shape = ["model", "gemm", "--device", "H100_SXM", *SHAPE, "--second-opinion"]
+    r = aon(place, *shape, env={"AON_NVMMH": "/nonexistent.so"})
+    ok(r.returncode == 1 and b"pip install nvidia-matmul-heuristics" in r.stderr and not r.stdout,
+       "without nvMatmulHeuristics it says how to get it", r)
+    r = aon(place, *shape, env={"AON_NVMMH": "libz.so.1"})
+    ok(r.returncode == 1 and b"cannot be used" in r.stderr, "another library is refused", r)
+    lib = pathlib.Path(os.environ.get("AON_PYPI", "")).parent / "nvmmh" / NVMMH
+    if not lib.is_file() or SANITIZED:
+        skip("nvMatmulHeuristics gives a second opinion", "it is not here, or this is a sanitizer's build")
+        return
+    env = {"AON_NVMMH": lib}
+    r = aon(place, *shape, "--json", env=env)
+    a = json.loads(r.stdout or b"{}")
+    b = a.get("second_opinion", {})
+    ok(not aonschema.check(a) and b.get("source", "").startswith("nvMatmulHeuristics 0.1.")
+       and 0.5 < b["ns"] / a["ns"] < 2, "nvMatmulHeuristics gives a second opinion on a large product", r)
+    r = aon(place, *shape, env=env)
+    ok(r.returncode == 0 and b"nvMatmulHeuristics 0.1" in r.stdout, "so in words", r)
+    r = aon(place, "model", "gemm", "--device", "MI300X", *SHAPE, "--second-opinion", env=env)
+    ok(r.returncode == 1 and b"does not know bf16 of MI300X" in r.stderr and not r.stdout,
+       "of another vendor's device it has none", r)
+
+
 def refused(place):
     d = ["--device", "H100_SXM"]
     for words, code, said in (
@@ -56,5 +83,6 @@ def refused(place):
 
 with Place() as p:
     gemm(p)
+    second(p)
     refused(p)
 done()

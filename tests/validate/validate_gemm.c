@@ -2,9 +2,11 @@
 /* validate_gemm.c - the GEMM model against XLA's, DeepGEMM's and vidur's measured times. */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/second.h"
 #include "measured.h"
 #include "validate.h"
 
@@ -62,6 +64,21 @@ static double by_two_kernels(const struct measured *r)
 	return (by_model(r) + turn) / 2;
 }
 
+/* nvMatmulHeuristics, if AON_NVMMH names it. */
+static bool second_here(void)
+{
+	const char *path = getenv("AON_NVMMH");
+
+	return path && *path && second_open(path) == 0;
+}
+
+static double by_second(const struct measured *r)
+{
+	struct second_time t;
+
+	return second_here() && !second_gemm(&t, r->gpu, &r->x) ? t.ns : 0;
+}
+
 struct error {
 	size_t n, suspect;
 	double median, p90; /* percent */
@@ -88,11 +105,20 @@ static struct error errors(const struct measured *row, size_t count, guess_fn *g
 
 static void line(const char *device, const char *name, const struct measured *row, size_t count)
 {
-	struct error m = errors(row, count, by_model), r = errors(row, count, by_roof),
-		     r4 = errors(row, count, by_roof_4us);
+	static guess_fn *const other[] = { by_roof, by_roof_4us, by_second };
+	struct error e = errors(row, count, by_model);
+	char text[128] = "";
+	int at = 0;
 
-	validate_say("  %-12s %-18s %5zu %7zu   %5.1f %5.1f   %5.1f %5.1f   %5.1f %5.1f", device,
-		     name, m.n, m.suspect, m.median, m.p90, r.median, r.p90, r4.median, r4.p90);
+	for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++) {
+		struct error o = errors(row, count, other[i]);
+
+		if (o.n)
+			at += snprintf(text + at, sizeof(text) - (size_t)at, "   %6.1f %5.1f",
+				       o.median, o.p90);
+	}
+	validate_say("  %-12s %-18s %5zu %7zu   %6.1f %5.1f%s", device, name, e.n, e.suspect,
+		     e.median, e.p90, text);
 }
 
 /* Copies the rows of a group together; *out to be freed. */
@@ -116,11 +142,13 @@ static int xla(void)
 
 	if (err < 0)
 		return err;
-	validate_say("  XLA's table, held-out rows                   model          roofline       "
-		     "+ 4 us");
+	validate_say("  percent, on rows that nothing was fitted to       model         roofline"
+		     "   roofline + 4 us%s",
+		     second_here() ? "  nvMatmulHeur." : "");
 	validate_say(
-		"  device       type                   n suspect   median   p90   median   p90   "
-		"median   p90");
+		"  table        type                   n suspect   median   p90   median   p90   "
+		"median   p90%s",
+		second_here() ? "   median   p90" : "");
 	for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++) {
 		const struct group *g = &groups[i];
 		struct measured *row;
@@ -131,7 +159,7 @@ static int xla(void)
 		if (g->type == GPU_FP8 && !strcmp(g->device, "sm_90")) {
 			struct error two = errors(row, n, by_two_kernels);
 
-			validate_say("  %-12s %-18s %5zu %7zu   %5.1f %5.1f", "",
+			validate_say("  %-12s %-18s %5zu %7zu   %6.1f %5.1f", "",
 				     "  as two kernels", two.n, two.suspect, two.median, two.p90);
 		}
 		if (g->median) {
