@@ -2,6 +2,12 @@
 /* cost.c - what a piece of work takes on a device by its roofline. */
 #include "sim/cost.h"
 
+/* A kernel that does nothing: back to back they come every launch_ns. */
+static double least_ns(const struct gpu *g)
+{
+	return g->launch_ns > SIM_ORDER_NS ? g->launch_ns - SIM_ORDER_NS : SIM_KERNEL_MIN_NS;
+}
+
 struct sim_cost sim_cost_kernel(const struct gpu *g, enum gpu_type type, double flops, double bytes,
 				double share)
 {
@@ -9,8 +15,8 @@ struct sim_cost sim_cost_kernel(const struct gpu *g, enum gpu_type type, double 
 			      .memory_ns = bytes / g->memory_Bps * 1e9 };
 
 	c.ns = c.compute_ns > c.memory_ns ? c.compute_ns : c.memory_ns;
-	if (c.ns < SIM_KERNEL_MIN_NS)
-		c.ns = SIM_KERNEL_MIN_NS;
+	if (c.ns < least_ns(g))
+		c.ns = least_ns(g);
 	return c;
 }
 

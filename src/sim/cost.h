@@ -8,7 +8,7 @@
 
 #include "theory/gpu.h"
 
-#define SIM_KERNEL_MIN_NS 1200.0 /* a kernel that does nothing, once it has started */
+#define SIM_KERNEL_MIN_NS 1200.0 /* of a device whose launch_ns is not known */
 #define SIM_COPY_MIN_NS   1500.0
 #define SIM_ORDER_NS      300 /* from the end of a stream's work to the start of the next */
 

@@ -1,33 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* conf.c - the stand-in's settings (README.md lists them), its devices and its clock. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <errno.h>
 
 #include "driver.h"
+#include "theory/gpu.h"
 
 struct sim_device sim_devices[SIM_DEVICES];
 uint32_t sim_ndevices;
 
-static const struct sim_device_info types[] = {
-#define DEVICE(key_, name_, maj, min, sms_, warps, smem, mhz, l2, gib, gbs, tflops, link, launch) \
-	{ .key = key_,                                                                            \
-	  .name = name_,                                                                          \
-	  .major = maj,                                                                           \
-	  .minor = min,                                                                           \
-	  .sms = sms_,                                                                            \
-	  .warps_per_sm = warps,                                                                  \
-	  .regs_per_sm = 65536,                                                                   \
-	  .smem_per_sm = smem,                                                                    \
-	  .clock_khz = mhz * 1000,                                                                \
-	  .l2_kib = l2 * 1024,                                                                    \
-	  .memory_mib = gib * 1024ull,                                                            \
-	  .memory_kbs = gbs * 1000000ull,                                                         \
-	  .gflops = tflops * 1000,                                                                \
-	  .link_mbs = link * 1000,                                                                \
-	  .launch_ns = launch },
+#define LAUNCH_NS 4000 /* of those that the table has no word for */
+
+static const struct {
+	const char *word, *key;
+	uint32_t launch_ns;
+} types[] = {
+#define DEVICE(word, key, launch) { word, key, launch },
 #include "device.tbl.h"
+};
+
+static const struct sm {
+	uint32_t cc, warps, kib;
+} sms[] = {
+#define SM(cc, warps, blocks, kib, ...) { cc, warps, kib },
+#include "theory/sm.tbl.h"
 };
 
 const char *sim_env(const char *name)
@@ -44,19 +43,50 @@ long long sim_env_int(const char *name, long long unset)
 	return s ? strtoll(s, NULL, 0) : unset;
 }
 
-/* The i-th word of a list with commas, or its last one. */
-static const struct sim_device_info *type_of(const char *list, uint32_t i)
+static const struct sm *sm_of(const struct gpu *g)
 {
+	for (size_t i = 0; g && i < ARRAY_LEN(sms); i++)
+		if (sms[i].cc == g->cc)
+			return &sms[i];
+	return NULL;
+}
+
+static void be(struct sim_device *d, const struct gpu *g, uint32_t launch_ns)
+{
+	const struct sm *sm = sm_of(g);
+
+	d->gpu = g;
+	d->info = (struct sim_device_info){
+		.name = g->name,
+		.major = g->cc / 10,
+		.minor = g->cc % 10,
+		.sms = g->sms,
+		.warps_per_sm = sm->warps,
+		.regs_per_sm = 65536,
+		.smem_per_sm = sm->kib << 10,
+		.clock_khz = g->clock_mhz * 1000,
+		.l2_kib = (uint32_t)(g->l2_bytes >> 10),
+		.memory_mib = g->memory_bytes >> 20,
+		.memory_kbs = (uint64_t)(g->memory_Bps / 1e3),
+		.launch_ns = launch_ns,
+	};
+}
+
+/* The i-th word of a list with commas, or its last one; of what is not known, an H100. */
+static void become(struct sim_device *d, const char *list, uint32_t i)
+{
+	char word[32] = "";
 	const char *comma;
-	size_t len;
 
 	while (i-- && (comma = strchr(list, ',')))
 		list = comma + 1;
-	len = strcspn(list, ",");
+	snprintf(word, sizeof(word), "%.*s", (int)strcspn(list, ","), list);
 	for (size_t t = 0; t < ARRAY_LEN(types); t++)
-		if (strlen(types[t].key) == len && !memcmp(types[t].key, list, len))
-			return &types[t];
-	return &types[2];
+		if (!strcmp(types[t].word, word)) {
+			be(d, gpu_find(types[t].key), types[t].launch_ns);
+			return;
+		}
+	be(d, sm_of(gpu_find(word)) ? gpu_find(word) : gpu_find("H100_SXM"), LAUNCH_NS);
 }
 
 void sim_conf_devices(void)
@@ -70,7 +100,7 @@ void sim_conf_devices(void)
 
 		pthread_mutex_init(&d->lock, NULL);
 		d->id = i;
-		d->info = *type_of(list ? list : "h100", i);
+		become(d, list ? list : "h100", i);
 		if (launch >= 0)
 			d->info.launch_ns = (uint32_t)launch;
 	}

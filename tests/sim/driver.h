@@ -24,6 +24,7 @@ enum engine { ENGINE_IN, ENGINE_OUT, ENGINE_PEER, ENGINES }; /* to the device, f
 struct sim_device {
 	pthread_mutex_t lock;
 	uint32_t id;
+	const struct gpu *gpu; /* what its work takes follows from it */
 	struct sim_device_info info;
 	uint64_t engine[ENGINES]; /* busy until */
 	struct {

@@ -95,11 +95,10 @@ struct sim_op {
 
 /* What a device is, for DEVICE records and attributes. */
 struct sim_device_info {
-	const char *key, *name;
+	const char *name;
 	uint32_t major, minor, sms, warps_per_sm, regs_per_sm, smem_per_sm, clock_khz, l2_kib;
 	uint64_t memory_mib, memory_kbs; /* memory_kbs: bandwidth, kB/s */
-	uint32_t gflops;                 /* of a kernel that only computes */
-	uint32_t link_mbs, launch_ns;    /* copies to and from the host; launch to start */
+	uint32_t launch_ns;              /* from a launch to its start */
 };
 
 /* One call of the driver, from its entry to its exit. */

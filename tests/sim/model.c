@@ -4,16 +4,13 @@
  *
  * A piece of work starts when what is before it in its stream is done, when a launch needs no
  * longer to reach the device, and when there is room: a copy waits for its engine, a kernel for
- * the share of the device that it fills. A kernel takes the longer of its flops and its bytes
- * at the device's rates (a roofline), divided by that share, and never less than KERNEL_MIN_NS.
+ * the share of the device that it fills. What it takes then is the simulator's roofline
+ * (src/sim/cost.h), of the share that a kernel fills.
  */
 #include <string.h>
 
 #include "driver.h"
-
-#define KERNEL_MIN_NS 1200
-#define COPY_MIN_NS   1500
-#define GRAPH_GAP_NS  300 /* from the end of a graph's node to the start of the next */
+#include "sim/cost.h"
 
 static uint64_t max_u64(uint64_t a, uint64_t b)
 {
@@ -26,7 +23,7 @@ uint64_t sim_cost(const struct sim_device *dev, const struct sim_func *f, const 
 	static _Atomic long long fixed = -2;
 	double blocks = (double)grid[0] * grid[1] * grid[2];
 	double threads = blocks * block[0] * block[1] * block[2];
-	double room = (double)dev->info.sms * dev->info.warps_per_sm * 32, ns;
+	double room = (double)dev->info.sms * dev->info.warps_per_sm * 32;
 
 	*share = threads < room ? threads / room : 1;
 	if (fixed == -2)
@@ -35,9 +32,9 @@ uint64_t sim_cost(const struct sim_device *dev, const struct sim_func *f, const 
 		return f->ns;
 	if (fixed >= 0)
 		return (uint64_t)fixed;
-	ns = max_u64((uint64_t)(threads * f->flops / (dev->info.gflops * *share)),
-		     (uint64_t)(threads * f->bytes * 1e6 / (double)dev->info.memory_kbs));
-	return max_u64((uint64_t)ns, KERNEL_MIN_NS);
+	return (uint64_t)sim_cost_kernel(dev->gpu, GPU_FP16, threads * f->flops, threads * f->bytes,
+					 *share)
+		.ns;
 }
 
 /* The first moment from `from` on at which `share` of the device is free. */
@@ -112,9 +109,8 @@ static uint64_t place_copy(struct sim_device *dev, struct work *w, uint64_t from
 	enum engine e = w->op.copy.dir == 1   ? ENGINE_IN
 			: w->op.copy.dir == 2 ? ENGINE_OUT
 					      : ENGINE_PEER;
-	double kbs =
-		e == ENGINE_PEER ? (double)dev->info.memory_kbs / 2 : dev->info.link_mbs * 1000.0;
-	uint64_t ns = max_u64((uint64_t)((double)w->op.copy.bytes * 1e6 / kbs), COPY_MIN_NS);
+	uint64_t ns = (uint64_t)sim_cost_copy(dev->gpu, (double)w->op.copy.bytes,
+					      e == ENGINE_PEER ? SIM_WAY_DEVICE : SIM_WAY_HOST);
 
 	w->op.start = max_u64(from, dev->engine[e]);
 	w->op.end = dev->engine[e] = w->op.start + ns;
@@ -125,7 +121,7 @@ static uint64_t place_copy(struct sim_device *dev, struct work *w, uint64_t from
 void sim_place(struct sim_stream *s, struct work *w, uint64_t after, uint64_t now)
 {
 	struct sim_device *dev = s->ctx->dev;
-	uint64_t from = max_u64(after + GRAPH_GAP_NS, now + dev->info.launch_ns);
+	uint64_t from = max_u64(after + SIM_ORDER_NS, now + dev->info.launch_ns);
 
 	w->op.queued = now;
 	w->op.submitted = now + dev->info.launch_ns / 2;
@@ -142,9 +138,9 @@ void sim_place(struct sim_stream *s, struct work *w, uint64_t after, uint64_t no
 		break;
 	case CU_GRAPH_NODE_TYPE_MEMSET:
 		w->op.start = from;
-		w->op.end = from + max_u64((uint64_t)((double)w->op.set.bytes * 1e6 /
-						      (double)dev->info.memory_kbs),
-					   KERNEL_MIN_NS);
+		w->op.end = from + (uint64_t)sim_cost_kernel(dev->gpu, GPU_FP16, 0,
+							     (double)w->op.set.bytes, 1)
+					   .ns;
 		break;
 	default: /* takes no time on the device */
 		w->op.start = w->op.end = max_u64(after, now);
