@@ -14,7 +14,7 @@
 /* Commands that judge or model: devices of one's own are known to them. */
 #define B(ID) (1u << CMD_##ID)
 static const uint32_t with_devices =
-	B(ROOFLINE) | B(REPORT) | B(WHY) | B(SERVE) | B(OPEN) | B(MODEL);
+	B(ROOFLINE) | B(REPORT) | B(WHY) | B(SERVE) | B(OPEN) | B(MODEL) | B(SIM) | B(SQL) | B(RUN);
 
 /* A result that could not be written is a failure, not a success that nobody saw. */
 static int finish(int rc)
@@ -67,7 +67,8 @@ int main(int argc, char *argv[])
 		help_print(cmd);
 		return finish(CLI_OK);
 	}
-	if (with_devices & 1u << cmd && (rc = devices_load()) != CLI_OK)
+	/* A program is run all the same. */
+	if (with_devices & 1u << cmd && (rc = devices_load()) != CLI_OK && cmd != CMD_RUN)
 		return rc;
 	return finish(cmd_table[cmd].fn(&o));
 }

@@ -204,6 +204,10 @@ def files(place):
         r = aon(place, "roofline", "devices", env={"AON_DEVICES": bad})
         ok(r.returncode == 1 and want in r.stderr.decode() and b"\x1b" not in r.stderr and not r.stdout,
            f"{what} is said with its place", r)
+    r = aon(place, "model", "gemm", "--device", "H100", "--m", "8", "--n", "8", "--k", "8", env={"AON_DEVICES": bad})
+    ok(r.returncode == 1 and b"bad.json:1:" in r.stderr, "models refuse it, too", r)
+    r = aon(place, "run", "--no-report", "-o", place.path / "run.db", "--", "true", env={"AON_DEVICES": bad})
+    ok(r.returncode == 0 and b"bad.json:1:" in r.stderr, "a program is run all the same", r)
     r = aon(place, "roofline", "devices", env={"AON_DEVICES": place.path / "none.json"})
     ok(r.returncode == 1 and b"none.json: No such file" in r.stderr, "a file that was named and is not there", r)
 
