@@ -4,7 +4,8 @@ import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 
 const cache = process.env.XDG_CACHE_HOME ?? `${homedir()}/.cache`;
-const { chromium } = createRequire(`${cache}/aon/web/node_modules/`)('playwright-core');
+export const require = createRequire(`${cache}/aon/web/node_modules/`);
+const { chromium } = require('playwright-core');
 
 export const launch = (more = []) => chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--disable-dev-shm-usage', ...more] });
 

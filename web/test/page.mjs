@@ -1,32 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page in a real browser: what is drawn is what the API says, and everything goes by keyboard.
 // Run by tests/scenario/web_page.py, which serves two traces, one with hostile names, and a live run.
-import { done, launch, ok, tab } from './browser.mjs';
+import { done, ok, tab } from './browser.mjs';
+import { browser, enter, given, settled, text, VIEWS } from './walk.mjs';
 
-const { address, base, traces, hostile, live, saved, job } = JSON.parse(process.env.AON_PAGE);
-const VIEWS = ['overview', 'timeline', 'flame', 'kernels', 'steps', 'findings', 'roofline'];
-const browser = await launch();
-
-async function enter(options) {
-	const t = await tab(browser, base, options);
-	await t.page.goto(address);
-	await t.page.waitForSelector('header.top');
-	t.api = (path) => t.page.evaluate(async (p) => (await fetch(`api/v1/${p}`)).json(), path);
-	t.go = async (hash) => {
-		await t.page.evaluate((h) => { history.pushState(null, '', h); dispatchEvent(new PopStateEvent('popstate')); }, hash);
-		await settled(t.page);
-	};
-	return t;
-}
-
-/** The view is there: it has content, and is loading no more. */
-async function settled(page) {
-	await page.waitForFunction(() => {
-		const v = document.querySelector('main .view');
-		return v && v.children.length && !document.querySelector('main [aria-busy=true]') && !v.textContent.includes('Loading…') && (v.dataset.view !== 'timeline' || v.dataset.painted || v.querySelector('.state'));
-	});
-}
-const text = (page, sel) => page.locator(sel).first().innerText();
+const { base, traces, hostile, live, saved, job } = given;
 const quiet = (page) => page.waitForFunction(() => window.aonTimeline?.quiet());
 const near = (a, b, part) => Math.abs(a - b) <= Math.abs(b) * part + 1e-9;
 
