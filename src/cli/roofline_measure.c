@@ -75,6 +75,13 @@ static int save(const struct measure *m, const char *path)
 	return -EIO;
 }
 
+static char *set_size(char out[FMT_LEN], uint64_t bytes)
+{
+	snprintf(out, FMT_LEN, "%llu %s", (unsigned long long)bytes >> (bytes >> 20 ? 20 : 10),
+		 bytes >> 20 ? "MiB" : "KiB");
+	return out;
+}
+
 static void print_levels(const struct measure *m, const struct out *out)
 {
 	static const struct col col[] = {
@@ -91,16 +98,25 @@ static void print_levels(const struct measure *m, const struct out *out)
 	table_init(&t, col, sizeof(col) / sizeof(*col));
 	t.unit[1] = "GB/s";
 	for (size_t i = 0; i < m->levels; i++) {
-		table_add(&t, "%llu %s",
-			  (unsigned long long)m->level[i].bytes >>
-				  (m->level[i].bytes >> 20 ? 20 : 10),
-			  m->level[i].bytes >> 20 ? "MiB" : "KiB");
+		table_add(&t, "%s", set_size(text, m->level[i].bytes));
 		table_add(&t, "%s", fmt_value(text, m->level[i].Bps / 1e9, 1));
 		table_add(&t, "%s",
 			  fmt_bar(bar, sizeof(bar), m->level[i].Bps / most, 24, out->ascii));
 	}
 	table_print(&t, out, 2);
 	table_fini(&t);
+}
+
+/* Where the rate falls, a level of memory ends. */
+static void print_steps(const struct measure *m, const struct out *out)
+{
+	struct measure_level step[MEASURE_LEVELS];
+	size_t n = measure_steps(m, step);
+	char a[FMT_LEN], b[FMT_LEN];
+
+	for (size_t i = 0; i + 1 < n; i++)
+		out_line(out, OUT_PLAIN, "  %-8s %s GB/s read, of up to %s", i ? "" : "caches",
+			 fmt_value(a, step[i].Bps / 1e9, 1), set_size(b, step[i].bytes));
 }
 
 static char *flops(char out[2 * FMT_LEN], double v)
@@ -141,6 +157,7 @@ static void print_text(const struct opts *o, const struct measure *m, const stru
 	fputc('\n', stdout);
 	print_levels(m, &out);
 	fputc('\n', stdout);
+	print_steps(m, &out);
 	out_line(&out, OUT_PLAIN, "  memory   %s GB/s read, %s GB/s two read and one written",
 		 fmt_value(a, m->level[m->levels - 1].Bps / 1e9, 1),
 		 fmt_value(c, m->triad_Bps / 1e9, 1));

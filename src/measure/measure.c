@@ -211,6 +211,28 @@ static int bandwidth(const struct run *r, struct measure *m)
 	return err;
 }
 
+/* Down by a quarter from `best`, and so is all that follows. */
+static bool steps_down(const struct measure *m, size_t from, double best)
+{
+	for (size_t i = from; i < m->levels; i++)
+		if (m->level[i].Bps > 0.75 * best)
+			return false;
+	return true;
+}
+
+size_t measure_steps(const struct measure *m, struct measure_level out[MEASURE_LEVELS])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->levels; i++) {
+		if (!n || steps_down(m, i, out[n - 1].Bps))
+			out[n++] = (struct measure_level){ 0, 0 };
+		out[n - 1].Bps = fmax(out[n - 1].Bps, m->level[i].Bps);
+		out[n - 1].bytes = m->level[i].bytes;
+	}
+	return n;
+}
+
 /* The last cache by the set that fills half of it. */
 static void summarize(const struct run *r, struct measure *m)
 {

@@ -28,6 +28,12 @@ struct measure {
 	bool fits_cache;  /* the largest set does, so that memory was not reached */
 };
 
+/*
+ * The levels of memory as steps of the rates: the best of each, and the largest set that has it.
+ * A step is down by a quarter, and stays down. The last is memory, or the largest set.
+ */
+size_t measure_steps(const struct measure *m, struct measure_level out[MEASURE_LEVELS]);
+
 /* 0 and *out, or -errno; b->why says more. */
 int measure(struct measure *out, struct backend *b, const struct measure_opts *o);
 

@@ -16,9 +16,10 @@ XLA_MATRIX = {"2": "int8", "10": "fp16", "16": "bf16", "11": "tf32", "12": "fp64
 XLA_VECTOR = {"12": "fp64", "11": "fp32", "10": "fp16", "16": "bf16"}
 XLA = {"a100_pcie_80": "A100_PCIE_80", "a100_sxm_40": "A100_SXM_40", "a100_sxm_80": "A100_SXM_80", "b200": "B200",
        "gb200": "GB200", "gb300": "GB300", "h100_pcie": "H100_PCIE", "h100_sxm": "H100_SXM", "h200": "H200",
-       "mi200": "MI250X", "mi350": "MI350X", "v100": "V100_SXM_16"}
+       "mi200": "MI250X", "mi350": "MI350X", "v100": "V100_SXM_16",
+       "a6000": "RTX_A6000"}
 # Devices that the table has not: nothing to compare.
-ABSENT = {"a6000", "b300", "bmg_g21", "gfx1250", "p100", "pvc", "rtx6000pro", "A40", "ARTEMIS", "Quadro GP100",
+ABSENT = {"b300", "bmg_g21", "gfx1250", "p100", "pvc", "rtx6000pro", "ARTEMIS", "Quadro GP100",
           "AMD Radeon Graphics", "NVIDIA GeForce RTX 2080 Ti", "NVIDIA H100"}
 
 # Who says another number than the table, and why the table does not follow them.
@@ -57,6 +58,7 @@ KNOWN = {(source, device, field): why for source, device, fields, why in (
     ("unnamed", "A100_SXM_80", "peak.fp16 peak.int8", SPARSE),
     ("astroC86/gpu-datasheet", "H100_SXM", "peak.fp16 peak.fp8", SPARSE),
     ("astroC86/gpu-datasheet", "H200", "peak.fp16 peak.fp8", SPARSE),
+    ("vidur", "A40", "memory_bytes", "what is free of 48 GB"),
     ("TraceLens", "MI300X", "peak.bf16 peak.fp16 peak.fp8", "the most that is reached in practice"),
 ) for field in fields.split()}
 
