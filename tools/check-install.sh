@@ -8,7 +8,7 @@ d=$(mktemp -d)
 trap 'rm -rf "$d"' EXIT
 DESTDIR=$d meson install -C "$build" --no-rebuild --quiet >/dev/null
 bad=0
-for f in bin/aon sbin/aond libaon-nvtx.so libaon-nccl.so aon_sqlite.so include/aon/aon.h include/aon/provider.h share/man/man1/aon.1 \
+for f in bin/aon sbin/aond libaon-nvtx.so libaon-nccl.so aon_sqlite.so include/aon/aon.h include/aon/provider.h include/aon/model.h libaon-model.so share/man/man1/aon.1 \
 	share/man/man3/libaon.3 share/man/man5/aond.conf.5 share/man/man8/aond.8 \
 	lib/systemd/system/aond.service lib/systemd/system/aond.socket \
 	lib/systemd/system/aond-admin.socket lib/sysusers.d/aon.conf lib/tmpfiles.d/aon.conf \
@@ -27,6 +27,18 @@ lib=$(dirname "$(find "$d" -name libaon.so)")
 n=$(AON_RUN_DIR=$d/none LD_LIBRARY_PATH=$lib "$d/hello" | grep -c '^hello ')
 [ "$n" = 100 ] || {
 	echo "hello said $n lines, not 100"
+	bad=1
+}
+# The models, against the installed header; the library exports nothing else.
+PKG_CONFIG_SYSROOT_DIR=$d PKG_CONFIG_LIBDIR=$pc pkg-config --cflags --libs aon-model >"$d/flags"
+# shellcheck disable=SC2046 # words
+${CC:-cc} -std=c99 "$root/examples/model.c" $(cat "$d/flags") -o "$d/model"
+LD_LIBRARY_PATH=$lib "$d/model" | grep -q '^H100_SXM .* limited by compute' || {
+	echo "the models do not know H100"
+	bad=1
+}
+nm -D --defined-only "$lib/libaon-model.so" | grep -v -e ' aon_model_' -e ' A AON_MODEL_0' && {
+	echo "libaon-model.so exports more than aon_model_*"
 	bad=1
 }
 # The installed probes find libaon beside themselves.
