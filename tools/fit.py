@@ -50,7 +50,9 @@ def simplex(f, x, step, steps=1500):
 def fit(model, sets, start, prior=()):
     """Constants, all positive, so that model(constants, *arguments) is close to what was measured.
     sets: [[(arguments, time)]], each set weighs the same. What disturbs a measurement makes it
-    longer, never shorter: so the 35th percentile, not the middle, and no row counts without limit.
+    longer, never shorter: so the 35th percentile, not the middle, and no row counts without limit
+    (fitted to one half of the even rows, XLA's collectives have the least errors on the other half
+    with the 30th to the 40th).
     prior: (which constant, about where, how firmly), against constants that few rows speak of."""
     def loss(x):
         p, total = [math.exp(v) for v in x], 0.0
