@@ -10,7 +10,7 @@
 
 #include "cli/devices.h"
 
-#define TAKES 24
+#define TAKES 32
 
 static const struct {
 	const char *name, *what;

@@ -73,8 +73,13 @@ static int read_options(struct step *s, const struct opts *o)
 		enum opt_id id;
 		uint32_t *to;
 	} count[] = {
-		{ OPT_TP, &s->tp }, { OPT_PP, &s->pp },       { OPT_DP, &s->dp },
-		{ OPT_EP, &s->ep }, { OPT_MICRO, &s->micro }, { OPT_PERNODE, &s->gpus_per_node },
+		{ OPT_TP, &s->tp },
+		{ OPT_PP, &s->pp },
+		{ OPT_DP, &s->dp },
+		{ OPT_EP, &s->ep },
+		{ OPT_MICRO, &s->micro },
+		{ OPT_PERNODE, &s->gpus_per_node },
+		{ OPT_INTERLEAVE, &s->interleave },
 	};
 	int rc = read_model(&s->model, o);
 
@@ -94,6 +99,7 @@ static int read_options(struct step *s, const struct opts *o)
 	if (rc == CLI_OK)
 		rc = model_net(o, &s->net_Bps);
 	s->recompute = o->val[OPT_RECOMPUTE] != NULL;
+	s->sequence = o->val[OPT_SEQPAR] != NULL;
 	if (!s->batch) /* one sequence for each micro-batch of each copy */
 		s->batch = (uint64_t)(s->dp ? s->dp : 1) * (s->micro ? s->micro : 1);
 	return rc;

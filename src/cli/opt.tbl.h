@@ -124,6 +124,8 @@ OPT(PP,        0,  "pp",       "N",      C(MODEL), "step: stages of the pipeline
 OPT(DP,        0,  "dp",       "N",      C(MODEL), "step: copies that share the batch")
 OPT(EP,        0,  "ep",       "N",      C(MODEL), "step: of these, those that share the experts")
 OPT(MICRO,     0,  "micro-batches", "N", C(MODEL), "step: that follow one another through the stages")
+OPT(INTERLEAVE, 0, "interleave", "N",    C(MODEL), "step: parts of the model that each stage has (1 unless told)")
+OPT(SEQPAR,    0,  "sequence-parallel", NULL, C(MODEL), "step: tp shares tokens where it does not share products")
 OPT(ZERO,      0,  "zero",     "0|1|2|3", C(MODEL), "step: sharded over dp: optimizer, gradients, weights")
 OPT(RECOMPUTE, 0,  "recompute", NULL,    C(MODEL), "step: keep inputs of layers only, compute the rest again")
 OPT(QUICK,     0,  "quick",    NULL,     C(ROOFLINE), "measure: in seconds, less exact")

@@ -4,7 +4,7 @@
  *
  * A stage of a pipeline has layers / pp layers and works on one micro-batch after the other; with m
  * of them and p stages all are done after m + p - 1 turns of the slowest stage, p - 1 of which a
- * stage waits. tp ranks are neighbours, then dp, then pp: that says which exchanges leave a node.
+ * stage waits; a turn is the shorter, and sends the more, the more parts of the model a stage has. tp ranks are neighbours, then dp, then pp: that says which exchanges leave a node.
  * Exchanges of tp, ep and pp are waited for; that of gradients runs beside the backward pass of
  * the last micro-batch, and what is longer than it, or the last layer's share, is waited for.
  */
@@ -115,8 +115,11 @@ static int check_work(const struct step *s, const char **why)
 	*why = "heads or ffn is no multiple of tp";
 	if (s->model.heads % s->tp || s->model.ffn % s->tp)
 		return -EINVAL;
-	*why = "layers is no multiple of pp";
-	if (s->model.layers % s->pp)
+	*why = "layers is no multiple of pp x interleave";
+	if (s->model.layers % ((uint64_t)s->pp * s->interleave))
+		return -EINVAL;
+	*why = "interleave needs micro-batches that are a multiple of pp";
+	if (s->interleave > 1 && s->micro % s->pp)
 		return -EINVAL;
 	*why = "dp or experts is no multiple of ep";
 	if (s->dp % s->ep || (s->ep > 1 && (!s->model.experts || s->model.experts % s->ep)))
@@ -160,6 +163,8 @@ static void memory_of(struct step_memory *out, const struct step *s, double toke
 	double kept = step_block_kept(s, s->recompute) * tokens * size;
 	struct step_memory r = { .weights = params * size / (s->zero >= 3 ? s->dp : 1) };
 
+	if (s->interleave > 1) /* the first stage is further ahead */
+		kept *= 1 + (s->pp - 1.0) / ((double)s->pp * s->interleave);
 	if (s->mode == STEP_TRAIN) {
 		r.gradients = params * size / (s->zero >= 2 ? s->dp : 1);
 		r.optimizer = params * MASTER_BYTES / (s->zero >= 1 ? s->dp : 1);
@@ -309,6 +314,7 @@ int step_cost(struct step_cost *out, const char **why, const struct gpu *g,
 
 	s.tp = at_least_1(s.tp), s.pp = at_least_1(s.pp), s.dp = at_least_1(s.dp);
 	s.ep = at_least_1(s.ep), s.micro = at_least_1(s.micro);
+	s.interleave = at_least_1(s.interleave);
 	err = check_model(&s.model, why);
 	if (!err)
 		err = check_work(&s, why);
@@ -323,7 +329,7 @@ int step_cost(struct step_cost *out, const char **why, const struct gpu *g,
 		err = stage_time(&c, &c.backward_ns, &b, true, s.micro);
 	if (err)
 		return err;
-	c.part_ns[STEP_BUBBLE] = (s.pp - 1.0) * (c.forward_ns + c.backward_ns);
+	c.part_ns[STEP_BUBBLE] = (s.pp - 1.0) / s.interleave * (c.forward_ns + c.backward_ns);
 	err = exchange_gradients(&c, &b);
 	if (!err)
 		err = optimize(&c, &b);

@@ -38,11 +38,13 @@ struct step {
 	 * training weights and gradients. Master weights are fp32.
 	 */
 	enum gpu_type type;
-	uint32_t tp, pp, dp;    /* ranks that share a layer, the layers, the batch; 0: 1 */
-	uint32_t ep;            /* of the dp ranks those that share the experts; 0: 1 */
-	uint32_t micro;         /* batches that follow one another through the stages; 0: 1 */
-	uint32_t zero;          /* sharded over dp: 1 optimizer, 2 and gradients, 3 and weights */
-	bool recompute;         /* keep a layer's input only, compute the rest again */
+	uint32_t tp, pp, dp; /* ranks that share a layer, the layers, the batch; 0: 1 */
+	uint32_t ep;         /* of the dp ranks those that share the experts; 0: 1 */
+	uint32_t micro;      /* batches that follow one another through the stages; 0: 1 */
+	uint32_t zero;       /* sharded over dp: 1 optimizer, 2 and gradients, 3 and weights */
+	uint32_t interleave; /* parts of the model that a stage has, not in a row; 0: 1 */
+	bool sequence;  /* between products, tp shares the tokens: norms and sums of each once */
+	bool recompute; /* keep a layer's input only, compute the rest again */
 	uint32_t gpus_per_node; /* 0: coll_domain() */
 	double net_Bps;         /* of one adapter; 0: COLL_NET_BPS */
 };

@@ -164,9 +164,21 @@ static int feed_forward(double *part, struct step_block *b, bool backward)
 	return 0;
 }
 
+/* What tp adds up, all of it to each, or to each what it goes on with and later all to all. */
+static int share(double *ns, const struct step_block *b, double bytes)
+{
+	int err;
+
+	if (!b->s->sequence)
+		return step_block_exchange(ns, b, STEP_TP, COLL_ALL_REDUCE, bytes);
+	err = step_block_exchange(ns, b, STEP_TP, COLL_REDUCE_SCATTER, bytes);
+	return err ? err : step_block_exchange(ns, b, STEP_TP, COLL_ALL_GATHER, bytes);
+}
+
 int step_block_time(double part[STEP_PARTS], struct step_block *b, bool backward)
 {
 	double x = (double)b->tokens * (double)b->s->model.hidden * type_bytes(b);
+	double mine = b->s->sequence ? x / b->s->tp : x;
 	int err;
 
 	if (backward && b->s->recompute) {
@@ -177,13 +189,12 @@ int step_block_time(double part[STEP_PARTS], struct step_block *b, bool backward
 	err = attention(part, b, backward);
 	if (!err)
 		err = feed_forward(part, b, backward);
-	for (int half = 0; half < 2 && !err;
-	     half++) { /* each begins with a norm, ends with a sum */
-		err = pass(&part[STEP_PASSES], b, PASS_NORM, 2 * x, backward);
+	for (int half = 0; half < 2 && !err; half++) { /* a norm before it, a sum behind */
+		err = pass(&part[STEP_PASSES], b, PASS_NORM, 2 * mine, backward);
 		if (!err)
-			err = pass(&part[STEP_PASSES], b, PASS_ELEMENTWISE, 3 * x, backward);
+			err = pass(&part[STEP_PASSES], b, PASS_ELEMENTWISE, 3 * mine, backward);
 		if (!err)
-			err = step_block_exchange(&part[STEP_TP], b, STEP_TP, COLL_ALL_REDUCE, x);
+			err = share(&part[STEP_TP], b, x);
 	}
 	return err;
 }
@@ -192,7 +203,7 @@ int step_block_ends(double part[STEP_PARTS], struct step_block *b, bool backward
 {
 	const struct step *s = b->s;
 	const struct step_model *m = &s->model;
-	double x = (double)b->tokens * (double)m->hidden * type_bytes(b);
+	double x = (double)b->tokens * (double)m->hidden * type_bytes(b), send = 0;
 	uint64_t words = (m->vocab + s->tp - 1) / s->tp;
 	uint64_t rows =
 		s->mode == STEP_TRAIN ? b->tokens : b->sequences; /* asked: the last token */
@@ -206,7 +217,8 @@ int step_block_ends(double part[STEP_PARTS], struct step_block *b, bool backward
 		err = pass(&part[STEP_PASSES], b, PASS_NORM, 8.0 * (double)rows * (double)words,
 			   backward);
 	if (!err)
-		err = step_block_exchange(&part[STEP_PP], b, STEP_PP, COLL_P2P, x);
+		err = step_block_exchange(&send, b, STEP_PP, COLL_P2P, s->sequence ? x / s->tp : x);
+	part[STEP_PP] += send * s->interleave;
 	return err;
 }
 
@@ -218,5 +230,6 @@ double step_block_kept(const struct step *s, bool recompute)
 
 	/* Inputs and outputs of both norms; q, k, v and what attention gives; before and after the
 	 * activation. Scores are not kept. */
-	return recompute ? h : 4 * h + (2 * h + 2 * kv + ffn) / s->tp;
+	return (recompute ? h : 4 * h) / (s->sequence ? s->tp : 1) +
+	       (recompute ? 0 : (2 * h + 2 * kv + ffn) / s->tp);
 }

@@ -63,6 +63,12 @@ def step(place):
     ok(close(parts["bubble"] / (parts["bubble"] + 8 * turn), 3 / 11), "a bubble of (p-1)/(m+p-1)", a)
     ok(close(a["mfu"], a["flops"] / a["ns"] / 1e-9 / 4 / 989.4e12, 1e-3), "MFU is operations due by peak", a)
     ok(close(sum(v for k, v in a["gpu_bytes"].items() if k != "total"), a["gpu_bytes"]["total"]), "memory adds up", a)
+    four = ask(place, "step", *D, "--model", "llama2-7b", "--seq", "4096", "--batch", "32", "--pp", "4",
+               "--micro-batches", "8", "--interleave", "4")["step_parts_ns"]
+    ok(close(four["bubble"], parts["bubble"] / 4, 0.05) and close(four["pp"], 4 * parts["pp"]), "interleaved stages", four)
+    tp, sp = (ask(place, "step", *D, "--model", "llama2-7b", "--seq", "4096", "--tp", "8", *more)["step_parts_ns"]
+              for more in ([], ["--sequence-parallel"]))
+    ok(sp["passes"] < tp["passes"] and sp["gemm"] == tp["gemm"], "tokens shared between products", (tp, sp))
     own = ask(place, "step", *D, "--layers", "32", "--hidden", "4096", "--heads", "32", "--ffn", "11008", "--vocab",
               "32000", "--seq", "4096", "--batch", "32", "--pp", "4", "--micro-batches", "8")
     ok(own["preset"] is None and own["ns"] == a["ns"] and own["params"] == a["params"], "the same by its sizes", own)

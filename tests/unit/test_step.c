@@ -106,7 +106,12 @@ static void test_parallel(void)
 	T_OK(c.part_ns[STEP_PP] > 0 && c.part_ns[STEP_TP] == 0 && c.part_ns[STEP_DP] == 0 &&
 		     c.part_ns[STEP_EP] == 0,
 	     "stages send to one another, nobody else does");
-	s.micro = 32;
+	s.interleave = 4;
+	one = cost_on(h100, s);
+	T_OK(near(one.part_ns[STEP_BUBBLE] / (one.forward_ns + one.backward_ns), 3 / 4.0, 1e-12) &&
+		     near(one.part_ns[STEP_PP], 4 * c.part_ns[STEP_PP], 1e-12),
+	     "with four parts a stage a quarter of the bubble, four times the sends");
+	s.interleave = 0, s.micro = 32;
 	T_OK(cost_on(h100, s).ns < c.ns, "more micro-batches, less bubble");
 
 	s = train("llama2-7b");
@@ -117,7 +122,11 @@ static void test_parallel(void)
 	T_OK(c.part_ns[STEP_TP] > 0 && c.part_ns[STEP_GEMM] > one.part_ns[STEP_GEMM] / 8 &&
 		     c.part_ns[STEP_GEMM] < one.part_ns[STEP_GEMM] / 6,
 	     "eight share the matrices, and exchange");
-	s.gpus_per_node = 4;
+	s.sequence = true;
+	T_OK(cost_on(h100, s).part_ns[STEP_PASSES] < 0.6 * c.part_ns[STEP_PASSES] &&
+		     near(cost_on(h100, s).part_ns[STEP_TP], c.part_ns[STEP_TP], 0.5),
+	     "tokens shared between products are normed once");
+	s.sequence = false, s.gpus_per_node = 4;
 	T_OK(cost_on(h100, s).part_ns[STEP_TP] > 1.5 * c.part_ns[STEP_TP],
 	     "which takes longer between nodes");
 	s = train("llama2-7b");
@@ -173,6 +182,11 @@ static void test_memory(void)
 		  1e-12),
 	     "computing again keeps the inputs and one layer");
 	s = train("llama2-7b");
+	s.tp = 8, s.sequence = true;
+	z = cost_on(h100, s);
+	T_OK(near(z.memory.activations, 4096 * (32.0 * 65792 * 2 + 32000 * 4.0), 1e-12),
+	     "tp and its tokens divide all of them");
+	s = train("llama2-7b");
 	s.mode = STEP_DECODE, s.seq = 1024;
 	z = cost_on(h100, s);
 	/* 2 x 32 layers x 4096 x 2 bytes are half a MiB a token. */
@@ -198,6 +212,8 @@ static void test_refused(void)
 		{ { .batch = 9, .dp = 2 },                           -EINVAL, "batch is no multiple" },
 		{ { .batch = 8, .tp = 3 },                           -EINVAL, "heads or ffn" },
 		{ { .batch = 8, .pp = 5 },                           -EINVAL, "layers" },
+		{ { .batch = 8, .pp = 4, .interleave = 3 },          -EINVAL, "layers" },
+		{ { .batch = 8, .pp = 4, .micro = 2, .interleave = 2 }, -EINVAL, "multiple of pp" },
 		{ { .batch = 8, .dp = 8, .ep = 8 },                  -EINVAL, "experts" },
 		{ { .batch = 8, .zero = 4 },                         -EINVAL, "zero" },
 		{ { .batch = UINT64_MAX },                           -ERANGE, "2^32" },
