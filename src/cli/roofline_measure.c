@@ -54,10 +54,11 @@ static void make_way(const char *path)
 	}
 }
 
-/* Whole or not at all. */
+/* Whole or not at all, and only what can be read again: commands would stumble over it. */
 static int save(const struct measure *m, const char *path)
 {
 	char part[PATH_MAX + 8];
+	struct devices_why why;
 	FILE *f;
 	bool ok;
 
@@ -65,14 +66,19 @@ static int save(const struct measure *m, const char *path)
 	snprintf(part, sizeof(part), "%s.part", path);
 	f = fopen(part, "we");
 	if (!f)
-		return -errno;
+		return cli_say(CLI_FAIL, "%s: %s", part, strerror(errno));
 	write_json(f, m);
 	ok = !ferror(f);
 	ok = !fclose(f) && ok;
-	if (ok && rename(part, path) == 0)
-		return 0;
-	unlink(part);
-	return -EIO;
+	if (!ok)
+		cli_say(CLI_FAIL, "%s: cannot be written", path);
+	else if (devices_read(part, &why) < 0)
+		ok = cli_say(false, "what was measured cannot be true: %s", why.text);
+	else if (rename(part, path) < 0)
+		ok = cli_say(false, "%s: %s", path, strerror(errno));
+	if (!ok)
+		unlink(part);
+	return ok ? CLI_OK : CLI_FAIL;
 }
 
 static char *set_size(char out[FMT_LEN], uint64_t bytes)
@@ -218,8 +224,8 @@ int roofline_measure(const struct opts *o)
 	if (err)
 		rc = cli_say(CLI_FAIL, "%s cannot be measured: %s", b->name,
 			     *b->why ? b->why : strerror(-err));
-	if (rc == CLI_OK && (err = save(&m, path)) < 0)
-		rc = cli_say(CLI_FAIL, "%s: %s", path, strerror(-err));
+	else
+		rc = save(&m, path);
 	if (rc == CLI_OK && o->val[OPT_JSON])
 		write_json(stdout, &m);
 	else if (rc == CLI_OK)

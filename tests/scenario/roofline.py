@@ -250,6 +250,8 @@ def measured(place):
     ok(r.returncode == 1 and b"no OpenCL device 99" in r.stderr, "a device that is not there", r)
     r = measure(place, "--api", "opencl", OCL_ICD_VENDORS=place.path / "none")
     ok(r.returncode == 1 and b"there is no OpenCL device" in r.stderr, "no driver of OpenCL", r)
+    r = measure(place, "--api", "opencl", "-o", "/proc/none/x.json")
+    ok(r.returncode == 1 and b"/proc/none/x.json" in r.stderr and not r.stdout, "a place that cannot be written", r)
     r = aon(place, "roofline", "measure", "--api", "metal")
     ok(r.returncode == 2 and b"opencl|cuda" in r.stderr, "an interface that is not known", r)
 
