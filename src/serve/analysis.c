@@ -67,6 +67,8 @@ static int on_stretch(void *arg, struct insight *in)
 	struct analysis *an = arg;
 	int err = flame_add(&an->flame, in->t, in->names);
 
+	if (__atomic_load_n(&an->s->ending, __ATOMIC_RELAXED)) /* A: pool.c */
+		return -ECANCELED;
 	for (enum insight_by by = ROLL_OP; by < ROLLS && !err && in->kinds[EVENT_RANGE]; by++)
 		err = fill_insight(&an->rows[by], in, by, false);
 	return err;
@@ -202,6 +204,7 @@ static int wanted(struct analysis **out, struct ask *q, const char **ranks)
 	strcpy(an->ranks, *ranks ? *ranks : "");
 	an->blob = q->run.blob;
 	an->asof = q->run.t1;
+	an->s = q->s;
 	*out = an;
 	return 0;
 }

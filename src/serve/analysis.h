@@ -24,6 +24,7 @@
 #define ANALYSIS_READ_NS 90000000000ull /* nor reading stretch by stretch */
 
 struct analysis {
+	const struct serve *s; /* borrowed */
 	char run[RUN_ID], ranks[401];
 	uint64_t blob, asof, t0, t1; /* what was asked for */
 	uint64_t from_ns, to_ns;     /* what was loaded, on the run's clock */

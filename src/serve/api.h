@@ -11,6 +11,7 @@
 #define ROUTE_OPEN    0x4u
 #define ROUTE_PARTIAL 0x10u /* writes `partial` itself */
 #define ROUTE_POST    0x20u /* takes POST as well */
+#define ROUTE_WAITS   0x40u /* for a run's timeline, unless soon=1 */
 #define ROUTE_LIVE    0x8u  /* server-sent events: http.c keeps them open */
 
 /*

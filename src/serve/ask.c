@@ -9,6 +9,7 @@
 
 #include "serve/api.h"
 #include "serve/cache.h"
+#include "serve/timeline.h"
 
 const struct route route_table[] = {
 #define ROUTE(path, name, flags, args) { path, args, api_##name, flags },
@@ -228,6 +229,7 @@ static void say_error(struct ask *q, struct answer *a, int err)
 			     "");
 		break;
 	case ETIMEDOUT:
+	case ECANCELED:
 	case EBUSY:
 		answer_error(a, 503, "That takes too long now.", "Ask for less time, or later.");
 		a->retry_s = 5;
@@ -254,36 +256,53 @@ static void answer_route(struct ask *q, struct answer *a)
 		say_error(q, a, err);
 }
 
-/* The same question of a run that has not moved has the same answer. */
-static void answer_cached(struct ask *q, const char *target, struct answer *a)
+static enum serve_slow how_slow(const struct ask *q)
+{
+	const char *soon = url_get(&q->url, "soon");
+
+	if (q->route->flags & ROUTE_HEAVY)
+		return SERVE_HEAVY;
+	if (!(q->route->flags & ROUTE_WAITS) || (soon && !strcmp(soon, "1")))
+		return SERVE_DONE;
+	return timeline_ready(q) ? SERVE_DONE : SERVE_WAITS;
+}
+
+/* `now`: not if it is a slow one. */
+static enum serve_slow answer_run(struct ask *q, const char *target, bool now, struct answer *a)
 {
 	struct cache_key key = {
 		.run = q->run.id, .asof = q->run.t1, .blob = q->run.blob, .target = target
 	};
+	bool kept = *q->run.id && q->route->flags & ROUTE_JSON;
 
-	if (cache_get(q->s->cache, &key, a))
-		return;
+	if (kept && cache_get(q->s->cache, &key, a))
+		return SERVE_DONE;
+	if (now && how_slow(q))
+		return how_slow(q);
 	answer_route(q, a);
-	if (a->status == 200 && a->body && !a->fleeting)
+	/* The same question of a run that has not moved has the same answer. */
+	if (kept && a->status == 200 && a->body && !a->fleeting)
 		cache_put(q->s->cache, &key, a);
+	return SERVE_DONE;
 }
 
-void serve_ask_by(struct serve *s, const struct viewer *who, const char *method, const char *target,
-		  struct answer *out)
+static enum serve_slow ask_by(struct serve *s, const struct viewer *who, const char *method,
+			      const char *target, bool now, struct answer *out)
 {
 	struct ask q = { .s = s, .who = who, .post = !strcmp(method, "POST") };
 	bool change = strcmp(method, "GET") != 0;
+	enum serve_slow slow = SERVE_DONE;
 	char text[URL_BYTES], *id, *tail;
 	int err;
 
 	*out = (struct answer){ .status = 200, .fd = -1 };
 	if (strlen(target) >= sizeof(text)) {
 		answer_error(out, 414, "The address is too long.", "");
-		return;
+		return SERVE_DONE;
 	}
 	if (url_parse(&q.url, strcpy(text, target)) < 0) {
 		answer_error(out, 400, q.url.why, "");
-		return;
+		return SERVE_DONE;
 	}
 	q.route = find_route(&q.url, &id, &tail);
 	q.tail = tail;
@@ -295,15 +314,26 @@ void serve_ask_by(struct serve *s, const struct viewer *who, const char *method,
 		answer_error(out, 405, "That method is not for this address.", "");
 	else if (err < 0 || (err = check_args(&q)) < 0)
 		say_error(&q, out, err);
-	else if (id && q.route->flags & ROUTE_JSON)
-		answer_cached(&q, target, out);
 	else
-		answer_route(&q, out);
+		slow = answer_run(&q, target, now, out);
 	out->takes_post = q.route && q.route->flags & ROUTE_POST;
 	run_fini(&q.run);
+	return slow;
+}
+
+void serve_ask_by(struct serve *s, const struct viewer *who, const char *method, const char *target,
+		  struct answer *out)
+{
+	ask_by(s, who, method, target, false, out);
 }
 
 void serve_ask(struct serve *s, const struct viewer *who, const char *target, struct answer *out)
 {
-	serve_ask_by(s, who, "GET", target, out);
+	ask_by(s, who, "GET", target, false, out);
+}
+
+enum serve_slow serve_ask_now(struct serve *s, const struct viewer *who, const char *target,
+			      struct answer *out)
+{
+	return ask_by(s, who, "GET", target, true, out);
 }

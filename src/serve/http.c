@@ -137,20 +137,14 @@ static void *ticker(void *arg)
 
 /* --- requests --- */
 
-struct request {
-	char target[URL_BYTES + 1]; /* raw, cut behind what is allowed */
-	bool begun;
-};
-
 static void *on_target(void *arg, const char *uri, struct MHD_Connection *c)
 {
-	struct request *r = malloc(sizeof(*r));
+	struct request *r = calloc(1, sizeof(*r));
 
 	(void)arg;
 	(void)c;
 	if (!r)
 		return NULL;
-	r->begun = false;
 	snprintf(r->target, sizeof(r->target), "%s", uri);
 	return r;
 }
@@ -158,9 +152,14 @@ static void *on_target(void *arg, const char *uri, struct MHD_Connection *c)
 static void on_end(void *arg, struct MHD_Connection *c, void **place,
 		   enum MHD_RequestTerminationCode code)
 {
+	struct http *h = arg;
+	struct request *r = *place;
+
 	(void)code;
-	conn_state(arg, c, false, false);
-	free(*place);
+	conn_state(h, c, false, false);
+	if (r && pool_done(&h->pool, r)) /* who asked is gone */
+		answer_fini(&r->answer);
+	free(r);
 	*place = NULL;
 }
 
@@ -238,11 +237,11 @@ static bool is_live(const char *target)
 }
 
 static enum MHD_Result answer(struct http *h, struct MHD_Connection *c, const struct viewer *who,
-			      const char *target, const char *method)
+			      struct request *r, const char *method)
 {
-	struct answer a;
-
+	const char *target = r->target;
 	bool head = !strcmp(method, "HEAD");
+	struct answer a;
 
 	if (!head && strcmp(method, "GET") != 0) {
 		serve_ask_by(h->s, who, method, target, &a);
@@ -252,8 +251,12 @@ static enum MHD_Result answer(struct http *h, struct MHD_Connection *c, const st
 		conn_state(h, c, true, true);
 		return live_begin(h, c, who, target);
 	}
-	if (!page_answer(&a, target))
-		serve_ask(h->s, who, target, &a);
+	if (!page_answer(&a, target)) {
+		enum serve_slow slow = serve_ask_now(h->s, who, target, &a);
+
+		if (slow)
+			return pool_ask(&h->pool, c, r, who, slow);
+	}
 	return http_reply(c, &a);
 }
 
@@ -266,8 +269,9 @@ static bool has_body(struct MHD_Connection *c)
 }
 
 static enum MHD_Result judge(struct http *h, struct MHD_Connection *c, const char *method,
-			     char *target)
+			     struct request *r)
 {
+	char *target = r->target;
 	struct guard_heads heads = {
 		.host = header(c, "Host"),
 		.origin = header(c, "Origin"),
@@ -300,7 +304,7 @@ static enum MHD_Result judge(struct http *h, struct MHD_Connection *c, const cha
 			      "Open the address that aon serve printed: it carries the token.");
 	if (in == ENTRY_COOKIE && strncmp(target, "/api/", 5) != 0)
 		return enter(h, c, target);
-	return answer(h, c, &who, target, method);
+	return answer(h, c, &who, r, method);
 }
 
 /* Called when the heads are there, and again when all of the request is: an answer to the first
@@ -309,6 +313,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
 				  const char *method, const char *version, const char *upload,
 				  size_t *upload_len, void **place)
 {
+	struct http *h = arg;
 	struct request *r = *place;
 
 	(void)path;
@@ -321,8 +326,10 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
 		r->begun = true;
 		return MHD_YES;
 	}
-	conn_state(arg, c, true, false);
-	return judge(arg, c, method, r->target);
+	if (pool_done(&h->pool, r))
+		return http_reply(c, &r->answer);
+	conn_state(h, c, true, false);
+	return judge(h, c, method, r);
 }
 
 /* --- begin and end --- */
@@ -358,6 +365,7 @@ int http_start(struct http **out, struct serve *s, const struct http_opts *o, ch
 		return fd;
 	}
 	err = start_ticker(h);
+	err = err ? err : pool_start(&h->pool, s);
 	if (!err)
 		h->mhd = MHD_start_daemon(
 			MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
@@ -391,8 +399,10 @@ void http_stop(struct http *h)
 		pthread_join(h->ticker, NULL);
 	}
 	live_stop(h);
+	pool_stop(&h->pool); /* wakes all that sleep, as MHD wants it */
 	if (h->mhd)
 		MHD_stop_daemon(h->mhd); /* closes the socket */
+	pool_fini(&h->pool);
 	if (*h->unix_path)
 		unlink(h->unix_path);
 	pthread_cond_destroy(&h->stop);

@@ -8,7 +8,8 @@
  * in ask.tail. A handler is a function of api.h. Flags: ROUTE_JSON: it writes members of an object
  * that is open and has v, asof, lost and partial; ROUTE_HEAVY: it needs a run's events;
  * ROUTE_OPEN: needs no token; ROUTE_PARTIAL: it says itself whether it is partial; ROUTE_POST: takes
- * POST as well, with parameters and no body.
+ * POST as well, with parameters and no body; ROUTE_WAITS: it waits until the run was read, unless
+ * soon=1.
  */
 /* clang-format off */
 ROUTE("/metrics",                        metrics,    ROUTE_OPEN, "")
@@ -20,13 +21,13 @@ ROUTE("/api/v1/run/{id}/accounting",     accounting, ROUTE_JSON, "")
 ROUTE("/api/v1/run/{id}/health",         health,     ROUTE_JSON, "")
 ROUTE("/api/v1/run/{id}/captures",       captures,   ROUTE_JSON, "")
 ROUTE("/api/v1/run/{id}/devices",        devices,    ROUTE_JSON | ROUTE_HEAVY, "t0 t1 ranks")
-ROUTE("/api/v1/run/{id}/tracks",         tracks,     ROUTE_JSON | ROUTE_PARTIAL, "soon")
-ROUTE("/api/v1/run/{id}/names",          names,      ROUTE_JSON | ROUTE_PARTIAL, "from soon")
-ROUTE("/api/v1/run/{id}/tiles",          tiles,      0, "L i tracks from soon")
-ROUTE("/api/v1/run/{id}/event/{x}",      event,      ROUTE_JSON, "")
-ROUTE("/api/v1/run/{id}/flows",          flows,      ROUTE_JSON, "event")
-ROUTE("/api/v1/run/{id}/search",         search,     ROUTE_JSON, "q limit t0 least below")
-ROUTE("/api/v1/run/{id}/select",         select,     ROUTE_JSON | ROUTE_PARTIAL, "t0 t1 tracks")
+ROUTE("/api/v1/run/{id}/tracks",         tracks,     ROUTE_JSON | ROUTE_PARTIAL | ROUTE_WAITS, "soon")
+ROUTE("/api/v1/run/{id}/names",          names,      ROUTE_JSON | ROUTE_PARTIAL | ROUTE_WAITS, "from soon")
+ROUTE("/api/v1/run/{id}/tiles",          tiles,      ROUTE_WAITS, "L i tracks from soon")
+ROUTE("/api/v1/run/{id}/event/{x}",      event,      ROUTE_JSON | ROUTE_WAITS, "")
+ROUTE("/api/v1/run/{id}/flows",          flows,      ROUTE_JSON | ROUTE_WAITS, "event")
+ROUTE("/api/v1/run/{id}/search",         search,     ROUTE_JSON | ROUTE_WAITS, "q limit t0 least below")
+ROUTE("/api/v1/run/{id}/select",         select,     ROUTE_JSON | ROUTE_PARTIAL | ROUTE_WAITS, "t0 t1 tracks")
 ROUTE("/api/v1/run/{id}/overview",       overview,   ROUTE_JSON | ROUTE_HEAVY, "t0 t1")
 ROUTE("/api/v1/run/{id}/steps",          steps,      ROUTE_JSON | ROUTE_HEAVY, "t0 t1 ranks limit cursor")
 ROUTE("/api/v1/run/{id}/heat",           heat,       ROUTE_JSON | ROUTE_HEAVY, "t0 t1 ranks measure w h")

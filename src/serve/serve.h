@@ -62,6 +62,7 @@ struct serve {
 	pthread_mutex_t lock;        /* the processes of sources */
 	pthread_mutex_t heavy;       /* `kept`, and whoever computes */
 	struct analysis *kept;       /* of the last question */
+	bool ending;                 /* atomic: what takes long is given up */
 	uint32_t whole, part;        /* events: as analysis.h says, unless a test says less */
 	uint32_t stretch;            /* the same; 0: as read/stretch.h says */
 	struct timelines *timelines; /* owned */
@@ -144,6 +145,14 @@ void serve_ask(struct serve *s, const struct viewer *who, const char *target, st
 /* The same of POST, which only what says so takes; other methods nothing does. */
 void serve_ask_by(struct serve *s, const struct viewer *who, const char *method, const char *target,
 		  struct answer *out);
+/* What takes long is not answered. */
+enum serve_slow {
+	SERVE_DONE,
+	SERVE_HEAVY, /* it needs a run's events */
+	SERVE_WAITS, /* it has to wait until they are read */
+};
+enum serve_slow serve_ask_now(struct serve *s, const struct viewer *who, const char *target,
+			      struct answer *out);
 void answer_fini(struct answer *a);
 /* An error as the API gives them: what is wrong, and what to do (or ""). */
 void answer_error(struct answer *a, int status, const char *what, const char *hint);

@@ -191,17 +191,14 @@ static int make(struct ask *q, struct timelines *ts, struct timeline **out)
 	return 0;
 }
 
-/* Reads what is new, unless somebody else computes or it is being read: then it is as new as it was. */
+/* Reads what is new, unless it is being read: then it is as new as it was. */
 static int renew(struct ask *q, struct timeline *t)
 {
 	int err = 0;
 
 	if (t->unread || t->blob == q->run.blob)
 		return 0;
-	if (pthread_mutex_trylock(&q->s->heavy) != 0)
-		return 0;
 	err = tile_refresh(t->v);
-	pthread_mutex_unlock(&q->s->heavy);
 	if (!err)
 		t->blob = q->run.blob;
 	return err;
@@ -382,6 +379,19 @@ int timeline_get(struct ask *q, struct timeline **out, struct tile_view **v)
 	}
 	pthread_mutex_unlock(&ts->lock);
 	return err;
+}
+
+bool timeline_ready(const struct ask *q)
+{
+	struct timelines *ts = q->s->timelines;
+	bool ready = false;
+
+	pthread_mutex_lock(&ts->lock);
+	for (size_t i = 0; i < VIEWS; i++)
+		if (ts->kept[i] && !strcmp(ts->kept[i]->id, q->run.id))
+			ready |= !ts->kept[i]->unread;
+	pthread_mutex_unlock(&ts->lock);
+	return ready;
 }
 
 void timeline_put(struct ask *q, struct timeline *t)

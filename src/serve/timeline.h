@@ -18,6 +18,8 @@ void timelines_ahead(struct serve *s, const struct viewer *who);
 /* The view of the run that is asked for, as new as the run is; timeline_put() it. All of it was
  * read, unless the question says soon=1. */
 int timeline_get(struct ask *q, struct timeline **out, struct tile_view **v);
+/* Whether that takes no wait. */
+bool timeline_ready(const struct ask *q);
 void timeline_put(struct ask *q, struct timeline *t);
 
 #endif /* AON_SERVE_TIMELINE_H */
