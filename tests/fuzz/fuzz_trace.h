@@ -36,7 +36,7 @@ static inline void fuzz_insight(const struct trace *t)
 		if (!*fs->f[i].title || !*fs->f[i].seen[0] || !*fs->f[i].action ||
 		    !(fs->f[i].share >= 0))
 			abort();
-	err = replay_new(&r, in, fs);
+	err = replay_new(&r, t, fs);
 	if (err < 0 && err != -ENODATA)
 		abort();
 	for (size_t i = 0; i < hs->n; i++)
