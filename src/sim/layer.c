@@ -82,7 +82,9 @@ static int pass_costs(struct layer_costs *c, const struct job *j, enum layer_par
 		double again;
 	} pass[] = { [KIND_GATHER] = { PASS_GATHER, 1 },
 		     [KIND_NORM] = { PASS_NORM, 1.5 },
-		     [KIND_ACTIVATION] = { PASS_ACTIVATION, 5 / 3.0 } };
+		     [KIND_GATE] = { PASS_ACTIVATION, 5 / 3.0 },
+		     [KIND_ROPE] = { PASS_ROPE, 1 },
+		     [KIND_ADD] = { PASS_ELEMENTWISE, 1 } };
 	enum pass_kind kind = pass[layer_table[p].kind].kind;
 	struct layer_time t;
 	int err = pass_time(&t, j->gpu, kind, bytes);
@@ -135,7 +137,7 @@ static int part_costs(struct layer_costs *c, const struct job *j, enum layer_par
 
 int layer_costs(struct layer_costs *out, const struct job *j)
 {
-	double tokens = (double)j->seq * j->micro_batch, weights = 0;
+	double tokens = (double)j->seq * j->micro_batch;
 	int err = 0;
 
 	*out = (struct layer_costs){ 0 };
@@ -146,12 +148,17 @@ int layer_costs(struct layer_costs *out, const struct job *j)
 		if (layer_table[p].where == WHERE_LAYER)
 			out->layer_gradient += out->gradient[p];
 	}
-	/* Adam reads and writes weight, gradient and, in fp32, master copy and two moments. */
-	weights = (double)out->layer_gradient / WIDTH * j->layers / j->pp;
-	out->optimizer = sim_cost_kernel(j->gpu, GPU_FP32, 12 * weights, 28 * weights, 1);
 	out->activation = (uint64_t)(WIDTH * tokens * j->hidden);
 	out->routed = out->activation * (j->experts ? j->topk : 0);
 	return err;
+}
+
+/* Adam reads and writes weight, gradient and, in fp32, master copy and two moments. */
+struct sim_cost layer_optimizer(const struct job *j, uint64_t gradient)
+{
+	double weights = (double)gradient / WIDTH;
+
+	return sim_cost_kernel(j->gpu, GPU_FP32, 12 * weights, 28 * weights, 1);
 }
 
 int layer_exchange(double *ns, const struct job *j, enum coll_op op, uint64_t bytes,

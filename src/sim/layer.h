@@ -20,7 +20,9 @@ enum layer_kind {
 	KIND_ATTN,
 	KIND_GATHER,
 	KIND_NORM,
-	KIND_ACTIVATION,
+	KIND_GATE,
+	KIND_ROPE,
+	KIND_ADD,
 };
 enum layer_meet { MEET_NONE, MEET_TP, MEET_EP, MEET_EP_TP };
 
@@ -34,7 +36,6 @@ struct layer_costs {
 	struct sim_cost forward[LAYER_PARTS];
 	struct sim_cost backward[LAYER_PARTS]; /* of a GEMM: the gradient of its input */
 	struct sim_cost weight[LAYER_PARTS];   /* of a GEMM: that of its weights; else not there */
-	struct sim_cost optimizer;             /* of one stage */
 	uint64_t gradient[LAYER_PARTS];        /* bytes of weights, on one rank */
 	uint64_t layer_gradient;               /* of a layer's together */
 	uint64_t activation;                   /* bytes that go from stage to stage */
@@ -42,6 +43,7 @@ struct layer_costs {
 };
 
 int layer_costs(struct layer_costs *out, const struct job *j);
+struct sim_cost layer_optimizer(const struct job *j, uint64_t gradient); /* of so many bytes */
 
 /* What an exchange takes once all have come. */
 int layer_exchange(double *ns, const struct job *j, enum coll_op op, uint64_t bytes,

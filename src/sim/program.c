@@ -259,6 +259,12 @@ static void schedule(struct make *m)
 		backward(m, i);
 }
 
+static uint64_t gradient(const struct make *m)
+{
+	return m->layers * m->cost.layer_gradient + (m->stage ? 0 : m->cost.gradient[LAYER_EMBED]) +
+	       (m->stage == m->j->pp - 1 ? m->cost.gradient[LAYER_HEAD] : 0);
+}
+
 static void step(struct make *m)
 {
 	const struct job *j = m->j;
@@ -274,7 +280,7 @@ static void step(struct make *m)
 	m->micro = 0;
 	if (!j->forward) {
 		m->waits = m->p->last[ON_DP];
-		kernel(m, "multi_tensor_apply_kernel_adam", m->cost.optimizer);
+		kernel(m, "multi_tensor_apply_kernel_adam", layer_optimizer(j, gradient(m)));
 	}
 	add(m, OP_SYNC, ON_COMPUTE, "cudaStreamSynchronize");
 	pause_here(m, PAUSE_CHECKPOINT, "save_checkpoint");

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/trace.h"
 #include "sim/play.h"
 #include "t.h"
+#include "theory/step.h"
 
 #define US 1000ll
 #define MS 1000000ll
@@ -262,6 +264,42 @@ static void words(void)
 	}
 }
 
+/* A step of the models, added up, and the same step played: two ways to one number. */
+static void as_composed(const char *model, const char *set)
+{
+	char why[JOB_WHY] = "";
+	struct step s = { .mode = STEP_TRAIN, .type = GPU_BF16 };
+	struct step_cost cost = { 0 };
+	const char *wrong = NULL;
+	int64_t played;
+	struct job j;
+	int err;
+
+	job_init(&j);
+	j.gpu = gpu_find("H100_SXM");
+	j.noise = 0;
+	T_OK(job_model(&j, model, why) == 0 && job_set(&j, set, why) == 0, "%s %s", model, set);
+	s.model = (struct step_model){ .layers = j.layers,
+				       .hidden = j.hidden,
+				       .heads = j.heads,
+				       .kv_heads = j.kv_heads,
+				       .ffn = j.ffn,
+				       .vocab = j.vocab,
+				       .gated = j.gated };
+	s.seq = j.seq;
+	s.batch = (uint64_t)j.micro_batch * j.micro_batches * j.dp;
+	s.tp = j.tp;
+	s.pp = j.pp;
+	s.dp = j.dp;
+	s.micro = j.micro_batches;
+	s.gpus_per_node = j.ranks_per_node;
+	err = step_cost(&cost, &wrong, j.gpu, &s);
+	played = span(&j, 1);
+	T_OK(err == 0 && fabs((double)played - cost.ns) < 0.04 * cost.ns,
+	     "%s %s: composed %.2f ms, played %.2f ms %s", model, set, cost.ns / 1e6,
+	     (double)played / 1e6, err ? wrong : "");
+}
+
 /* --- as events --- */
 
 static struct trace *trace_of(const struct job *j, uint32_t without, int64_t *end)
@@ -355,6 +393,10 @@ int main(void)
 	hangs();
 	chance();
 	words();
+	as_composed("small", "dp=8");
+	as_composed("llama2-7b", "dp=2,tp=8");
+	as_composed("llama2-7b", "dp=1,tp=4,pp=4,micro_batches=8");
+	as_composed("llama3-8b", "dp=16,tp=2");
 	events();
 	replayed("dp=4,layers=4,steps=5", "slow_gpu:rank=2,by=1.5", 2, 1.5);
 	replayed("dp=2,tp=2,layers=4,steps=5", "slow_gpu:rank=1,by=1.8", 1, 1.8);
