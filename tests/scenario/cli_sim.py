@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 
+import aonschema
 from aontest import Place, check, done, find, ok, skip
 from clitest import aon, env_for
 
@@ -97,6 +98,7 @@ def several(place):
     path, truth = sim(place, "two.db", "--fault", "slow_gpu:rank=1,by=1.3+slow_preprocessing:by=40",
                       "--steps", "6")
     cost = [f["cost_ns"] for f in truth["faults"]]
+    ok(not aonschema.check(truth), "the truth is as docs/json.md has it", aonschema.check(truth)[:5])
     ok(len(cost) == 2 and all(0 < c <= truth["cost_ns"] for c in cost),
        "of two faults each has its cost, what the run would take less without it", truth)
     said = {f["family"] for f in findings(place, path)}
