@@ -83,6 +83,9 @@ AON_API uint32_t aon_geo(const uint32_t grid[3], const uint32_t block[3], uint32
 
 AON_API void aon_act_emit(const struct aon_act *act);
 
+/* A value of a lane that was read at that moment of CLOCK_MONOTONIC, and not now. */
+AON_API void aon_counter_at(uint32_t name, uint32_t lane, double value, uint64_t ns);
+
 /* Why a probe could not emit what it saw, or should have seen. */
 enum aon_lost_why {
 	AON_LOST_DISCARDED = 5, /* no buffer was left for the vendor's library */

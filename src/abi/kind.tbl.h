@@ -17,7 +17,7 @@ KIND( 2, RANGE_POP,   "pop",         HOST, RANGE)    /* x = how many later ones 
 KIND( 3, RANGE_START, "start",       HOST, RANGE)    /* name; x = category; a = id of the range */
 KIND( 4, RANGE_END,   "end",         HOST, RANGE)    /* a = id of the range */
 KIND( 5, MARK,        "mark",        HOST, MARK)     /* name, x, a, b: the caller's; AON_F_LANE: a = lane */
-KIND( 6, COUNTER,     "counter",     HOST, COUNTER)  /* name; a = value; AON_F_FLOAT: an f64's bits; AON_F_LANE: x = lane */
+KIND( 6, COUNTER,     "counter",     HOST, COUNTER)  /* name; a = value; AON_F_FLOAT: an f64's bits; AON_F_LANE: x = lane; AON_F_AT: b = when */
 KIND( 7, STEP_BEGIN,  "step_begin",  HOST, STEP)     /* a = number */
 KIND( 8, STEP_END,    "step_end",    HOST, STEP)     /* a = number */
 KIND( 9, FLOW,        "flow",        HOST, FLOW)     /* a = from, b = to: ids of ranges or correlations */

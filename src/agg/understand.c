@@ -207,6 +207,12 @@ static int on_lane(const struct understand *u, const struct aon_rec_host *r, str
 	e->corr = mark ? r->x : 0;
 	e->a = mark ? 0 : r->a;
 	e->b = r->b;
+	if (!mark && r->flags & AON_F_AT) { /* its time is known, as an activity's */
+		if (!r->b || r->b > INT64_MAX)
+			return BAD;
+		e->start_ns = r->b;
+		e->b = 0;
+	}
 	*out = *e;
 	return 1;
 }

@@ -107,6 +107,16 @@ AON_API uint32_t aon_geo(const uint32_t grid[3], const uint32_t block[3], uint32
 	return intern(AON_HEAP_GEO, &g, sizeof(g)) / AON_HEAP_ALIGN;
 }
 
+AON_API void aon_counter_at(uint32_t name, uint32_t lane, double value, uint64_t ns)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	if (aon_wants_(AON_WANT_COUNTER))
+		aon_emit_(AON_REC_(AON_K_COUNTER, AON_F_FLOAT | AON_F_LANE | AON_F_AT), name, lane,
+			  bits, ns);
+}
+
 /* The words of the segment that need no drain; NULL when there is none. */
 static struct aon_pulse *pulse(void)
 {
