@@ -398,6 +398,10 @@ int main(int argc, char *argv[])
 	long count = argc > 3 ? atol(argv[3]) : 1;
 
 	injected = getenv("NVTX_INJECTION64_PATH") != NULL;
+#ifdef __SANITIZE_THREAD__
+	nvtxInitialize(
+		NULL); /* the header reads plainly what a first call on another thread writes */
+#endif
 	if (!strcmp(how, "calls")) {
 		core();
 		payloads();
