@@ -10,6 +10,7 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -350,6 +351,37 @@ static CUresult reload(struct ctx *c)
 	return CUDA_SUCCESS;
 }
 
+/*
+ * Two kernels in turn, which on an H100 take of the device, by the stand-in's model: a multiplication
+ * all SMs, 60 % of compute, by tensor cores, 20 % of DRAM; a copy half of the SMs, 2 %, none, 80 %.
+ */
+static CUresult phases(struct ctx *c)
+{
+	const double threads = 132 * 64 * 32, gflops = 989000, kbs = 3352e6, ns = (double)opt("ns");
+	CUfunction gemm, copy;
+	char image[512];
+	CUmodule m;
+
+	snprintf(image, sizeof(image),
+		 "sim-module\nkernel gemm ns=%ld flops=%.6f bytes=%.6f tensor=1\n"
+		 "kernel copy ns=%ld flops=%.6f bytes=%.6f\n",
+		 opt("ns"), 0.6 * gflops * ns / threads, 0.2 * kbs * ns / threads / 1e6, opt("ns"),
+		 0.02 * gflops * ns / threads * 2, 0.8 * kbs * ns / threads / 1e6 * 2);
+	TRY(cuModuleLoadData(&m, image));
+	TRY(cuModuleGetFunction(&gemm, m, "gemm"));
+	TRY(cuModuleGetFunction(&copy, m, "copy"));
+	for (long i = 0; i < opt("launches"); i++) {
+		bool is_gemm = i / 10 % 2 == 0;
+
+		TRY(cuLaunchKernel(is_gemm ? gemm : copy, is_gemm ? 1056 : 528, 1, 1, 256, 1, 1, 0,
+				   c->stream[0], NULL, NULL));
+		did.kernels++;
+		if (i % 10 == 9)
+			TRY(cuStreamSynchronize(c->stream[0]));
+	}
+	return CUDA_SUCCESS;
+}
+
 static CUresult nothing(struct ctx *c)
 {
 	(void)c;
@@ -360,9 +392,9 @@ static const struct {
 	const char *name;
 	CUresult (*run)(struct ctx *c);
 } modes[] = {
-	{ "init", nothing }, { "storm", storm }, { "mix", mix },
-	{ "graph", graph },  { "forks", forks }, { "exec", again },
-	{ "exit", leave },   { "hang", hang },   { "reload", reload },
+	{ "init", nothing },  { "storm", storm },   { "mix", mix },    { "graph", graph },
+	{ "forks", forks },   { "exec", again },    { "exit", leave }, { "hang", hang },
+	{ "reload", reload }, { "phases", phases },
 };
 
 static CUresult (*run)(struct ctx *c);

@@ -159,6 +159,10 @@ void sim_worker_start(void);
 void sim_worker_stop(void);
 bool sim_worker_lost(void); /* in a fork: there is no worker */
 
+/* pm.c */
+uint64_t sim_pm_kinds(void); /* that it wants to see */
+void sim_pm_saw(const struct sim_op *op);
+
 /* time.c */
 uint64_t sim_ts(void);       /* CUPTI's clock now */
 int64_t sim_ts_shift(void);  /* from the model's time to CUPTI's, now */

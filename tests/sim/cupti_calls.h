@@ -4,6 +4,7 @@
 #define SIM_CUPTI_CALLS_H
 
 #include "cupti.h"
+#include "probe/cuda/cupti_pm.h"
 
 /* subscribe.c */
 SIM_API int cuptiSubscribe(struct client **out, callback_fn fn, void *userdata);
@@ -87,5 +88,27 @@ SIM_API int cuptiIsTracingSessionRunning(uint8_t *running);
 /* Emits what the thread has pushed, before the API record of `corr`. */
 void sim_externals(struct client *c, uint32_t corr);
 void sim_api_records(struct client *c, int domain, bool on);
+
+/* pm.c */
+SIM_API int cuptiProfilerInitialize(struct pm_init *p);
+SIM_API int cuptiDeviceGetChipName(struct pm_chip *p);
+SIM_API int cuptiProfilerHostInitialize(struct pm_host *p);
+SIM_API int cuptiProfilerHostDeinitialize(struct pm_host_end *p);
+SIM_API int cuptiProfilerHostConfigAddMetrics(struct pm_add *p);
+SIM_API int cuptiProfilerHostGetConfigImageSize(struct pm_config_size *p);
+SIM_API int cuptiProfilerHostGetConfigImage(struct pm_config *p);
+SIM_API int cuptiProfilerHostGetNumOfPasses(struct pm_passes *p);
+SIM_API int cuptiProfilerHostEvaluateToGpuValues(struct pm_values *p);
+SIM_API int cuptiPmSamplingGetCounterAvailability(struct pm_avail *p);
+SIM_API int cuptiPmSamplingEnable(struct pm_enable *p);
+SIM_API int cuptiPmSamplingDisable(struct pm_object *p);
+SIM_API int cuptiPmSamplingSetConfig(struct pm_set *p);
+SIM_API int cuptiPmSamplingStart(struct pm_object *p);
+SIM_API int cuptiPmSamplingStop(struct pm_object *p);
+SIM_API int cuptiPmSamplingGetCounterDataSize(struct pm_data_size *p);
+SIM_API int cuptiPmSamplingCounterDataImageInitialize(struct pm_data *p);
+SIM_API int cuptiPmSamplingDecodeData(struct pm_decode *p);
+SIM_API int cuptiPmSamplingGetCounterDataInfo(struct pm_info *p);
+SIM_API int cuptiPmSamplingCounterDataGetSampleInfo(struct pm_sample *p);
 
 #endif /* SIM_CUPTI_CALLS_H */

@@ -81,6 +81,7 @@ struct sim_func {
 	struct sim_module *mod;
 	uint64_t ns;
 	double flops, bytes; /* a thread */
+	bool tensor;         /* its flops are tensor cores' */
 	uint32_t smem, local;
 	uint16_t regs;
 	char *name; /* borrowed from name_take() */

@@ -14,10 +14,11 @@
 
 #include "cu.h"
 
-#define SIM_UUID    "aon stand-in 01\0" /* 16 bytes with its zero */
-#define SIM_CBIDS   1024
-#define SIM_DEVICES 8
-#define SIM_NEVER   (UINT64_MAX / 4) /* the end of what does not end */
+#define SIM_UUID       "aon stand-in 01\0" /* 16 bytes with its zero */
+#define SIM_CBIDS      1024
+#define SIM_DEVICES    8
+#define SIM_PM_METRICS 4
+#define SIM_NEVER      (UINT64_MAX / 4) /* the end of what does not end */
 
 /* Kinds of activity, numbered as CUPTI does. */
 enum {
@@ -56,6 +57,7 @@ struct sim_op {
 			uint16_t regs;
 			uint8_t launch_type;
 			int32_t priority;
+			float pct[SIM_PM_METRICS]; /* of the device: SMs, compute, tensor, DRAM */
 		} kernel;
 		struct {
 			uint64_t bytes;

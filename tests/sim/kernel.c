@@ -6,7 +6,7 @@
  * modest cost. The stand-in's own format says more; it is text that begins with "sim-module":
  *
  *	sim-module
- *	kernel NAME [ns=N|ns=never] [flops=F] [bytes=B] [regs=N] [smem=N] [local=N]
+ *	kernel NAME [ns=N|ns=never] [flops=F] [bytes=B] [tensor=1] [regs=N] [smem=N] [local=N]
  *
  * with flops and bytes of one thread.
  */
@@ -36,6 +36,8 @@ static void parse_words(struct sim_func *f, char *words)
 			f->flops = atof(v);
 		else if (!strcmp(w, "bytes"))
 			f->bytes = atof(v);
+		else if (!strcmp(w, "tensor"))
+			f->tensor = atoi(v);
 		else if (!strcmp(w, "regs"))
 			f->regs = (uint16_t)atoi(v);
 		else if (!strcmp(w, "smem"))

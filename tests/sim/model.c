@@ -85,12 +85,27 @@ static uint64_t jittered(struct sim_device *dev, uint64_t ns)
 	       (uint64_t)((double)ns * percent / 50 * (double)h / (1 << 24));
 }
 
+/* What it takes of the device while it runs, in percent of what that can. */
+static void set_pct(const struct sim_device *dev, struct work *w, double share, double ns)
+{
+	const uint32_t *g = w->op.kernel.grid, *b = w->op.kernel.block;
+	double threads = (double)g[0] * g[1] * g[2] * b[0] * b[1] * b[2];
+	float *pct = w->op.kernel.pct;
+
+	pct[0] = (float)(100 * share);
+	pct[1] =
+		(float)(100 * threads * w->func->flops / (gpu_peak(dev->gpu, GPU_FP16) * ns / 1e9));
+	pct[2] = w->func->tensor ? pct[1] : 0;
+	pct[3] = (float)(100 * threads * w->func->bytes / (dev->gpu->memory_Bps * ns / 1e9));
+}
+
 static uint64_t place_kernel(struct sim_device *dev, struct work *w, uint64_t from, uint64_t now)
 {
 	double share;
 	uint64_t ns = sim_cost(dev, w->func, w->op.kernel.grid, w->op.kernel.block, &share);
 
 	ns = jittered(dev, ns);
+	set_pct(dev, w, share, (double)ns);
 	sweep(dev, now);
 	w->op.start = find_room(dev, from, share);
 	w->op.end = ns >= SIM_NEVER ? SIM_NEVER : w->op.start + ns;

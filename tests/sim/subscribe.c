@@ -101,10 +101,10 @@ void sim_cupti_wishes(void)
 	for (int i = 0; i < CLIENTS; i++) {
 		struct client *c = &sim_clients[i];
 
-		kinds |= GET(c->kinds);
+		kinds |= GET(c->kinds) | sim_pm_kinds();
 		if (GET(c->api_any[0]))
 			kinds |= 1ull << SIM_DRIVER;
-		wanted |= GET(c->used) || GET(c->kinds);
+		wanted |= GET(c->used) || kinds;
 		graph |= GET(c->kinds) >> SIM_GRAPH_TRACE & 1 &&
 			 (!c->multi || GET(c->attr[A_MULTI_GRAPH]));
 		for (int d = 1; d < DOMAINS && GET(c->used); d++)
@@ -179,6 +179,7 @@ static void op(const struct sim_op *o)
 {
 	struct sim_op own;
 
+	sim_pm_saw(o);
 	if (!sim_kind_is_device(o->kind) && o->start) {
 		int64_t shift = sim_ts_shift();
 

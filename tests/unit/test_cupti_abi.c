@@ -9,6 +9,14 @@
 #include <cupti_driver_cbid.h>
 #include <cupti_runtime_cbid.h>
 #include <cupti_version.h>
+#if CUPTI_API_VERSION >= 26
+#include <cupti_pmsampling.h>
+#include <cupti_profiler_target.h>
+#include <cupti_target.h>
+#endif
+#if CUPTI_API_VERSION >= 130000 /* before, it is for C++ alone */
+#include <cupti_profiler_host.h>
+#endif
 
 #include <stddef.h>
 
@@ -128,6 +136,74 @@ static const struct {
 #if CUPTI_API_VERSION >= 130200
 	F(offsetof(struct cupti_params, multi), CUpti_SubscriberParams, allowMultipleSubscribers, 1)
 #endif
+#if CUPTI_API_VERSION >= 26
+	F(offsetof(struct pm_chip, device), CUpti_Device_GetChipName_Params, deviceIndex, 8)
+	F(offsetof(struct pm_chip, chip), CUpti_Device_GetChipName_Params, pChipName, 8)
+	F(offsetof(struct pm_avail, device), CUpti_PmSampling_GetCounterAvailability_Params, deviceIndex, 8)
+	F(offsetof(struct pm_avail, bytes), CUpti_PmSampling_GetCounterAvailability_Params, counterAvailabilityImageSize, 8)
+	F(offsetof(struct pm_avail, image), CUpti_PmSampling_GetCounterAvailability_Params, pCounterAvailabilityImage, 8)
+	F(offsetof(struct pm_enable, device), CUpti_PmSampling_Enable_Params, deviceIndex, 8)
+	F(offsetof(struct pm_enable, object), CUpti_PmSampling_Enable_Params, pPmSamplingObject, 8)
+	F(offsetof(struct pm_object, object), CUpti_PmSampling_Disable_Params, pPmSamplingObject, 8)
+	F(offsetof(struct pm_object, object), CUpti_PmSampling_Start_Params, pPmSamplingObject, 8)
+	F(offsetof(struct pm_object, object), CUpti_PmSampling_Stop_Params, pPmSamplingObject, 8)
+	F(offsetof(struct pm_set, object), CUpti_PmSampling_SetConfig_Params, pPmSamplingObject, 8)
+	F(offsetof(struct pm_set, bytes), CUpti_PmSampling_SetConfig_Params, configSize, 8)
+	F(offsetof(struct pm_set, image), CUpti_PmSampling_SetConfig_Params, pConfig, 8)
+	F(offsetof(struct pm_set, hardware_bytes), CUpti_PmSampling_SetConfig_Params, hardwareBufferSize, 8)
+	F(offsetof(struct pm_set, interval), CUpti_PmSampling_SetConfig_Params, samplingInterval, 8)
+	F(offsetof(struct pm_set, trigger), CUpti_PmSampling_SetConfig_Params, triggerMode, 4)
+	F(offsetof(struct pm_set, append), CUpti_PmSampling_SetConfig_Params, hwBufferAppendMode, 4)
+	F(offsetof(struct pm_data_size, object), CUpti_PmSampling_GetCounterDataSize_Params, pPmSamplingObject, 8)
+	F(offsetof(struct pm_data_size, metric), CUpti_PmSampling_GetCounterDataSize_Params, pMetricNames, 8)
+	F(offsetof(struct pm_data_size, metrics), CUpti_PmSampling_GetCounterDataSize_Params, numMetrics, 8)
+	F(offsetof(struct pm_data_size, samples), CUpti_PmSampling_GetCounterDataSize_Params, maxSamples, 4)
+	F(offsetof(struct pm_data_size, bytes), CUpti_PmSampling_GetCounterDataSize_Params, counterDataSize, 8)
+	F(offsetof(struct pm_data, object), CUpti_PmSampling_CounterDataImage_Initialize_Params, pPmSamplingObject, 8)
+	F(offsetof(struct pm_data, bytes), CUpti_PmSampling_CounterDataImage_Initialize_Params, counterDataSize, 8)
+	F(offsetof(struct pm_data, image), CUpti_PmSampling_CounterDataImage_Initialize_Params, pCounterData, 8)
+	F(offsetof(struct pm_decode, object), CUpti_PmSampling_DecodeData_Params, pPmSamplingObject, 8)
+	F(offsetof(struct pm_decode, image), CUpti_PmSampling_DecodeData_Params, pCounterDataImage, 8)
+	F(offsetof(struct pm_decode, bytes), CUpti_PmSampling_DecodeData_Params, counterDataImageSize, 8)
+	F(offsetof(struct pm_decode, stopped), CUpti_PmSampling_DecodeData_Params, decodeStopReason, 4)
+	F(offsetof(struct pm_decode, overflow), CUpti_PmSampling_DecodeData_Params, overflow, 1)
+	F(offsetof(struct pm_info, image), CUpti_PmSampling_GetCounterDataInfo_Params, pCounterDataImage, 8)
+	F(offsetof(struct pm_info, bytes), CUpti_PmSampling_GetCounterDataInfo_Params, counterDataImageSize, 8)
+	F(offsetof(struct pm_info, total), CUpti_PmSampling_GetCounterDataInfo_Params, numTotalSamples, 8)
+	F(offsetof(struct pm_info, populated), CUpti_PmSampling_GetCounterDataInfo_Params, numPopulatedSamples, 8)
+	F(offsetof(struct pm_info, completed), CUpti_PmSampling_GetCounterDataInfo_Params, numCompletedSamples, 8)
+	F(offsetof(struct pm_sample, object), CUpti_PmSampling_CounterData_GetSampleInfo_Params, pPmSamplingObject, 8)
+	F(offsetof(struct pm_sample, image), CUpti_PmSampling_CounterData_GetSampleInfo_Params, pCounterDataImage, 8)
+	F(offsetof(struct pm_sample, bytes), CUpti_PmSampling_CounterData_GetSampleInfo_Params, counterDataImageSize, 8)
+	F(offsetof(struct pm_sample, sample), CUpti_PmSampling_CounterData_GetSampleInfo_Params, sampleIndex, 8)
+	F(offsetof(struct pm_sample, start), CUpti_PmSampling_CounterData_GetSampleInfo_Params, startTimestamp, 8)
+	F(offsetof(struct pm_sample, end), CUpti_PmSampling_CounterData_GetSampleInfo_Params, endTimestamp, 8)
+#endif
+#if CUPTI_API_VERSION >= 130000
+	F(offsetof(struct pm_host, type), CUpti_Profiler_Host_Initialize_Params, profilerType, 4)
+	F(offsetof(struct pm_host, chip), CUpti_Profiler_Host_Initialize_Params, pChipName, 8)
+	F(offsetof(struct pm_host, avail), CUpti_Profiler_Host_Initialize_Params, pCounterAvailabilityImage, 8)
+	F(offsetof(struct pm_host, host), CUpti_Profiler_Host_Initialize_Params, pHostObject, 8)
+	F(offsetof(struct pm_host_end, host), CUpti_Profiler_Host_Deinitialize_Params, pHostObject, 8)
+	F(offsetof(struct pm_add, host), CUpti_Profiler_Host_ConfigAddMetrics_Params, pHostObject, 8)
+	F(offsetof(struct pm_add, metric), CUpti_Profiler_Host_ConfigAddMetrics_Params, ppMetricNames, 8)
+	F(offsetof(struct pm_add, metrics), CUpti_Profiler_Host_ConfigAddMetrics_Params, numMetrics, 8)
+	F(offsetof(struct pm_config_size, host), CUpti_Profiler_Host_GetConfigImageSize_Params, pHostObject, 8)
+	F(offsetof(struct pm_config_size, bytes), CUpti_Profiler_Host_GetConfigImageSize_Params, configImageSize, 8)
+	F(offsetof(struct pm_config, host), CUpti_Profiler_Host_GetConfigImage_Params, pHostObject, 8)
+	F(offsetof(struct pm_config, bytes), CUpti_Profiler_Host_GetConfigImage_Params, configImageSize, 8)
+	F(offsetof(struct pm_config, image), CUpti_Profiler_Host_GetConfigImage_Params, pConfigImage, 8)
+	F(offsetof(struct pm_passes, bytes), CUpti_Profiler_Host_GetNumOfPasses_Params, configImageSize, 8)
+	F(offsetof(struct pm_passes, image), CUpti_Profiler_Host_GetNumOfPasses_Params, pConfigImage, 8)
+	F(offsetof(struct pm_passes, passes), CUpti_Profiler_Host_GetNumOfPasses_Params, numOfPasses, 8)
+	F(offsetof(struct pm_values, host), CUpti_Profiler_Host_EvaluateToGpuValues_Params, pHostObject, 8)
+	F(offsetof(struct pm_values, image), CUpti_Profiler_Host_EvaluateToGpuValues_Params, pCounterDataImage, 8)
+	F(offsetof(struct pm_values, bytes), CUpti_Profiler_Host_EvaluateToGpuValues_Params, counterDataImageSize, 8)
+	F(offsetof(struct pm_values, sample), CUpti_Profiler_Host_EvaluateToGpuValues_Params, rangeIndex, 8)
+	F(offsetof(struct pm_values, metric), CUpti_Profiler_Host_EvaluateToGpuValues_Params, ppMetricNames, 8)
+	F(offsetof(struct pm_values, metrics), CUpti_Profiler_Host_EvaluateToGpuValues_Params, numMetrics, 8)
+	F(offsetof(struct pm_values, value), CUpti_Profiler_Host_EvaluateToGpuValues_Params, pMetricValues, 8)
+#endif
 	/* clang-format on */
 };
 
@@ -163,6 +239,18 @@ static const struct {
 	N(CD_STATE, CUPTI_CB_DOMAIN_STATE) N(CS_FATAL, CUPTI_CBID_STATE_FATAL_ERROR)
 	N(CS_ERROR, CUPTI_CBID_STATE_ERROR)
 #endif
+#if CUPTI_API_VERSION >= 26
+	N(PM_TRIGGER_CLOCKS, CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL)
+	N(PM_TRIGGER_NS, CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL)
+	N(PM_KEEP_OLDEST, CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_OLDEST)
+	N(sizeof(struct pm_init), CUpti_Profiler_Initialize_Params_STRUCT_SIZE)
+	N(PM_SIZE(pm_set, append), CUpti_PmSampling_SetConfig_Params_STRUCT_SIZE)
+	N(PM_SIZE(pm_decode, overflow), CUpti_PmSampling_DecodeData_Params_STRUCT_SIZE)
+#endif
+#if CUPTI_API_VERSION >= 130000
+	N(PM_PROFILER_TYPE, CUPTI_PROFILER_TYPE_PM_SAMPLING)
+#endif
+	N(CUPTI_INVALID_METRIC, CUPTI_ERROR_INVALID_METRIC_NAME)
 	N(CUPTI_THREAD_ID_SYSTEM, CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM)
 	N(CUPTI_FLUSH_FORCED, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED)
 	N(CD_DRIVER, CUPTI_CB_DOMAIN_DRIVER_API) N(CD_RUNTIME, CUPTI_CB_DOMAIN_RUNTIME_API)

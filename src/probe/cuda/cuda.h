@@ -10,6 +10,7 @@
  * inject.c  the way in and out           session.c  subscribing, kinds, attributes by level
  * load.c    which libcupti, what it can  stride.c   how long its records are
  * name.c    texts by pointer, once       graph.c    which launches of a graph are seen by node
+ * pm.c      counters of devices, for who asks for them
  *
  * All state is in one mapping that a forked child finds zeroed: `on` is 0 there, and no call of
  * CUPTI is ever made again. The buffers are zeroed there, too, and nobody's.
@@ -27,6 +28,7 @@
 
 #include "probe/clock.h"
 #include "probe/cuda/cupti.h"
+#include "probe/cuda/pm.h"
 
 #define CUDA_ENV_CUPTI   "AON_CUPTI"          /* the libcupti to load when there is none yet */
 #define CUDA_ENV_CHAIN   "AON_CUDA_CHAIN"     /* another injection, which comes first */
@@ -36,6 +38,7 @@
 #define CUDA_ENV_LATENCY "AON_CUDA_LATENCY"   /* 1: when kernels were queued and submitted */
 #define CUDA_ENV_PULSE   "AON_CUDA_PULSE"     /* 0: no callbacks at launches */
 #define CUDA_ENV_COST    "AON_CUDA_COST"      /* 1: measure what the probe takes, and say it */
+#define CUDA_ENV_PM      "AON_COUNTERS"       /* pm[:us]: counters of devices */
 #define CUDA_ENV_THREADS "AON_CUDA_PERTHREAD" /* 1: CUPTI's buffers by thread, as it likes it */
 
 #define CUDA_KIB           8192u
@@ -128,6 +131,7 @@ struct cuda {
 	uint64_t retry_ns; /* when to ask again */
 	uint64_t ticked_requests, ticked_launches;
 	char holder[64];
+	struct pm pm;
 
 	/* buffer.c */
 	uint8_t *mem;
@@ -240,6 +244,11 @@ void session_close(struct cuda *c);
 void session_want(struct cuda *c, uint32_t want);
 int session_graph_level(struct cuda *c, bool whole);
 const char *session_why(int error);
+
+/* --- pm.c --- */
+void pm_setup(struct pm *pm, const char *set);
+void pm_tick(struct cuda *c); /* while the session is open */
+void pm_close(struct cuda *c);
 
 /* --- keep.c --- */
 bool keep_start(struct cuda *c);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pm.h - counters of devices by PM sampling: what pm.c keeps. Only the probe's thread touches it. */
+#ifndef AON_CUDA_PM_H
+#define AON_CUDA_PM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "probe/clock.h"
+#include "probe/cuda/cupti_pm.h"
+
+#define PM_DEVICES 16u
+
+enum pm_counter {
+#define PM(ID, name, word, first, second) PM_##ID,
+#include "base/pm.tbl.h"
+	PM_COUNTERS
+};
+
+enum pm_state { PM_NEW, PM_ON, PM_HELD, PM_OFF };
+
+struct pm_bytes {
+	uint8_t *p; /* a mapping of our own */
+	size_t n;
+};
+
+struct pm_device {
+	uint32_t id, lane;
+	bool on;   /* it samples */
+	bool zero; /* the last value said was one of rest */
+	const char *chip;
+	void *host, *object;
+	struct pm_bytes avail, config, image;
+	const char *metric[PM_COUNTERS]; /* that fit into one pass, */
+	uint8_t counter[PM_COUNTERS];    /* and what they are */
+	size_t metrics;
+	uint64_t samples;
+	int64_t shift; /* of its clock against CUPTI's */
+};
+
+struct pm {
+	uint32_t interval_us; /* 0: not asked for */
+	enum pm_state state;
+	const char *why;
+	uint64_t retry_ns;
+	struct dev_clock clock; /* CUPTI's, as of this tick, */
+	uint64_t now_ns;        /* and when that is */
+	uint32_t name[PM_COUNTERS];
+	struct pm_api {
+#define FN(name, type) int (*name)(struct type * p);
+#include "probe/cuda/pm_fn.tbl.h"
+	} api;
+	struct pm_device device[PM_DEVICES];
+};
+
+#endif /* AON_CUDA_PM_H */
