@@ -201,6 +201,31 @@ static void test_all(void)
 	T_OK(n > 100 && !bad, "no device beats its own peak (%u shapes)", n);
 }
 
+/* Twice the work in any direction takes no less. */
+static void test_grows(void)
+{
+	static const char *const device[] = { "H100_SXM", "B200", "MI350X", "A100_SXM_80", "L4" };
+	uint64_t seed = 1;
+	unsigned bad = 0;
+
+	for (unsigned i = 0; i < 20000; i++) {
+		const struct gpu *g = gpu_find(device[i % T_LEN(device)]);
+		struct gemm x = { .batch = 1, .type = GPU_BF16, .out = GPU_BF16, .alone = i & 64 };
+		uint64_t *const size[] = { &x.m, &x.n, &x.k, &x.batch };
+		struct gemm_time a, b;
+
+		for (int k = 0; k < 3; k++) {
+			seed = seed * 6364136223846793005u + 1442695040888963407u;
+			*size[k] = 1 + (seed >> 33) % 9000;
+		}
+		if (gemm_time(&a, g, &x) < 0)
+			continue;
+		*size[i % 4] *= 2;
+		bad += gemm_time(&b, g, &x) < 0 || b.ns < 0.999 * a.ns;
+	}
+	T_OK(!bad, "twice the work takes no less, in any direction (%u)", bad);
+}
+
 int main(void)
 {
 	test_tiles();
@@ -210,5 +235,6 @@ int main(void)
 	test_errors();
 	test_constants();
 	test_all();
+	test_grows();
 	return t_done();
 }
