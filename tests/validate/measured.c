@@ -26,8 +26,18 @@ static void cut(char *line, char *field[MEASURED_FIELDS])
 	unsigned i = 0;
 
 	line[strcspn(line, "\r\n")] = '\0';
-	while (i < MEASURED_FIELDS - 1 && line)
-		field[i++] = strsep(&line, ",");
+	while (i < MEASURED_FIELDS - 1 && line) {
+		char *end = *line == '"' ? strchr(line + 1, '"') : NULL;
+
+		if (end) { /* commas between quotes are text */
+			*end = '\0';
+			field[i++] = line + 1;
+			line = end + 1;
+			strsep(&line, ",");
+		} else {
+			field[i++] = strsep(&line, ",");
+		}
+	}
 	while (i < MEASURED_FIELDS)
 		field[i++] = none;
 }

@@ -11,7 +11,7 @@
 
 #define MEASURED_FIELDS 64u
 
-/* A row: its fields, cut at the commas; a field that is not there is "". */
+/* A row: its fields, cut at the commas that no quotes enclose; a field that is not there is "". */
 typedef int measured_fn(void *arg, char *field[MEASURED_FIELDS]);
 
 /* Calls `fn` for each line behind the first of DATA/file, gzip or plain. 0, -errno or what `fn`

@@ -221,6 +221,60 @@ static int deepgemm(struct rows *t)
 	return 0;
 }
 
+/* TraceLens' reports on traces of jobs: where a file has the sizes, the type and the time. */
+static const struct trace_report {
+	const char *file, *device;
+	int m, batch, type, us;
+} reports[] = {
+#define H100  "tracelens/traces/h100/"
+#define MI300 "tracelens/traces/mi300/"
+#define CSVS  "_perf_report_csvs/GEMM.csv"
+	{ H100 "Qwen_Qwen1.5-0.5B-Chat__1016005" CSVS, "H100_SXM", 2, 1, 8, 33 },
+	{ H100 "gaunernst_bert-small-uncased__1016001" CSVS, "H100_SXM", 1, 8, 7, 33 },
+	{ H100 "Falconsai_nsfw_image_detection__1016002" CSVS, "H100_SXM", 1, 8, 7, 33 },
+	{ MI300 "Qwen_Qwen1.5-0.5B-Chat__1016005" CSVS, "MI300X", 2, 1, 8, 34 },
+	{ "tracelens/traces/inference/vllm_decode_full/perf_csvs/GEMM.csv", "MI300X", 1, 6, 5, 35 },
+};
+
+struct trace_rows {
+	struct rows *to;
+	const struct trace_report *from;
+};
+
+static int report_row(void *arg, char *f[MEASURED_FIELDS])
+{
+	struct trace_rows *t = arg;
+	const struct trace_report *c = t->from;
+	struct measured *r = &t->to->row[t->to->count];
+	uint64_t batch = (uint64_t)atof(f[c->batch]);
+
+	if (t->to->count == sizeof(t->to->row) / sizeof(*t->to->row))
+		return -EFBIG;
+	*r = (struct measured){ .gpu = gpu_find(c->device), .odd = true };
+	r->x = (struct gemm){ .m = strtoull(f[c->m], NULL, 10),
+			      .n = strtoull(f[c->m + 1], NULL, 10),
+			      .k = strtoull(f[c->m + 2], NULL, 10),
+			      .batch = batch ? batch : 1 };
+	r->x.type = r->x.out = strstr(f[c->type], "BFloat16") ? GPU_BF16 : GPU_FP32;
+	r->ns = 1e3 * atof(f[c->us]);
+	t->to->count += r->ns > 0;
+	return 0;
+}
+
+/* No bar: small models leave the device idle between kernels, which is neither of the two cases. */
+static void traces(struct rows *t, const char *device)
+{
+	t->count = 0;
+	for (size_t i = 0; i < sizeof(reports) / sizeof(*reports); i++) {
+		struct trace_rows to = { t, &reports[i] };
+
+		if (!strcmp(reports[i].device, device))
+			measured_rows(reports[i].file, report_row, &to);
+	}
+	if (t->count)
+		line("TraceLens", device, t->row, t->count);
+}
+
 int validate_gemm(void)
 {
 	struct rows *t = calloc(1, sizeof(*t));
@@ -228,6 +282,10 @@ int validate_gemm(void)
 
 	if (!err)
 		err = deepgemm(t);
+	if (!err) {
+		traces(t, "H100_SXM");
+		traces(t, "MI300X");
+	}
 	free(t);
 	return err;
 }
