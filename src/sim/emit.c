@@ -13,7 +13,7 @@
 #define PID      1000u
 #define MS       1e6
 
-static const uint64_t stream_id[ON_STREAMS] = { 7, 13, 20, 24, 28, 32, 36, 40, 44 };
+static const uint64_t stream_id[ON_STREAMS] = { 7, 13, 20, 22, 24, 28, 32, 36, 40, 44 };
 
 struct play_out {
 	const struct job *j;

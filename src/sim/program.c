@@ -14,8 +14,10 @@ struct make {
 	uint32_t stage, layers;
 	uint32_t micro;
 	enum op_pass pass;
-	uint32_t waits; /* the next kernel waits for this op; OP_NONE */
-	bool share;     /* gradients are complete with this pass: exchange them */
+	uint32_t waits;    /* the next kernel waits for this op; OP_NONE */
+	uint32_t gathered; /* the same, of the layer's weights */
+	uint32_t ahead;    /* what gathers those of the next layer; OP_NONE */
+	bool share;        /* gradients are complete with this pass: exchange them */
 };
 
 static struct op *add(struct make *m, enum op_kind kind, enum op_stream stream, const char *name)
@@ -60,7 +62,8 @@ static struct op *kernel(struct make *m, const char *name, struct sim_cost cost)
 
 	o->cost = cost;
 	o->wait[0] = m->waits;
-	m->waits = OP_NONE;
+	o->wait[1] = m->gathered;
+	m->waits = m->gathered = OP_NONE;
 	/* Only the kernel that follows an exchange would be held up: those behind it are in order. */
 	if (exchange != OP_NONE && exchange + 2 == p->ops)
 		o->serial = exchange;
@@ -85,6 +88,9 @@ static struct op *exchange(struct make *m, enum op_stream stream, enum job_group
 		const char *kernel, *name;
 	} word[] = {
 		[COLL_ALL_REDUCE] = { "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "all_reduce" },
+		[COLL_ALL_GATHER] = { "ncclDevKernel_AllGather_RING_LL", "all_gather" },
+		[COLL_REDUCE_SCATTER] = { "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL",
+					  "reduce_scatter" },
 		[COLL_ALL_TO_ALL] = { "ncclDevKernel_SendRecv", "all_to_all" },
 		[COLL_P2P] = { "ncclDevKernel_SendRecv", "send_recv" },
 	};
@@ -129,7 +135,27 @@ static void meet(struct make *m, enum layer_meet where)
 static void share_gradient(struct make *m, uint64_t bytes)
 {
 	if (m->share && m->j->dp > 1 && bytes)
-		exchange(m, ON_DP, GROUP_DP, COLL_ALL_REDUCE, bytes);
+		exchange(m, ON_DP, GROUP_DP, m->j->zero ? COLL_REDUCE_SCATTER : COLL_ALL_REDUCE,
+			 bytes);
+}
+
+/* The weights of a layer are gathered while the one before computes. */
+static void gather(struct make *m)
+{
+	exchange(m, ON_GATHER, GROUP_DP, COLL_ALL_GATHER,
+		 m->j->forward ? 1 : m->cost.layer_gradient);
+	m->ahead = m->p->last[ON_GATHER];
+}
+
+static void gather_ahead(struct make *m, uint32_t i)
+{
+	if (m->j->zero < 3 || m->j->dp < 2)
+		return;
+	if (!i)
+		gather(m);
+	m->gathered = m->ahead;
+	if (i + 1 < m->layers)
+		gather(m);
 }
 
 /* --- layers --- */
@@ -218,6 +244,7 @@ static void forward(struct make *m, uint32_t micro)
 	for (uint32_t i = 0; i < m->layers; i++) {
 		if (!micro && i == m->layers / 2)
 			pause_here(m, PAUSE_GC, "Python GC");
+		gather_ahead(m, i);
 		layer(m);
 	}
 	if (m->stage == m->j->pp - 1 && !m->j->forward)
@@ -235,8 +262,10 @@ static void backward(struct make *m, uint32_t micro)
 		p2p(m, P2P_RECV_GRAD);
 	if (m->stage == m->j->pp - 1 && !m->j->forward)
 		parts(m, WHERE_LAST);
-	for (uint32_t i = 0; i < m->layers; i++)
+	for (uint32_t i = 0; i < m->layers; i++) {
+		gather_ahead(m, i);
 		layer(m);
+	}
 	if (!m->stage && !m->j->forward)
 		parts(m, WHERE_FIRST);
 	if (m->stage)
@@ -280,7 +309,10 @@ static void step(struct make *m)
 	m->micro = 0;
 	if (!j->forward) {
 		m->waits = m->p->last[ON_DP];
-		kernel(m, "multi_tensor_apply_kernel_adam", layer_optimizer(j, gradient(m)));
+		kernel(m, "multi_tensor_apply_kernel_adam",
+		       layer_optimizer(j, gradient(m) / (j->zero ? j->dp : 1)));
+		if ((j->zero == 1 || j->zero == 2) && j->dp > 1)
+			exchange(m, ON_GATHER, GROUP_DP, COLL_ALL_GATHER, gradient(m));
 	}
 	add(m, OP_SYNC, ON_COMPUTE, "cudaStreamSynchronize");
 	pause_here(m, PAUSE_CHECKPOINT, "save_checkpoint");
@@ -288,7 +320,7 @@ static void step(struct make *m)
 
 int program_new(struct program **out, const struct job *j, uint32_t stage)
 {
-	struct make m = { .j = j, .stage = stage, .waits = OP_NONE };
+	struct make m = { .j = j, .stage = stage, .waits = OP_NONE, .gathered = OP_NONE };
 	int err;
 
 	m.layers = j->layers / j->pp + (stage < j->layers % j->pp);

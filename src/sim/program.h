@@ -27,6 +27,7 @@ enum op_stream {
 	ON_COMPUTE,
 	ON_COPY,
 	ON_DP,
+	ON_GATHER,
 	ON_TP,
 	ON_EP,
 	ON_FIRST_PP,

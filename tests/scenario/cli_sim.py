@@ -123,6 +123,7 @@ def layouts(place):
                  ["--layout", "dp=8,ep=8", "--model", "small-moe", "--fault", "expert_imbalance:rank=3"],
                  ["--layout", "pp=4,dp=2", "--set", "micro_batches=8", "--fault", "last_stage"],
                  ["--ranks", "1"],
+                 ["--layout", "dp=16,zero=3", "--fault", "no_gdr:node=1"],
                  ["--model", "llama2-7b", "--device", "A100_SXM_80", "--layout", "tp=8,dp=1", "--steps", "2"]):
         path, truth = sim(place, "layout.db", *args)
         fine = "error" not in truth and check(path) and truth["cost_ns"] >= 0

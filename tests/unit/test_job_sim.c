@@ -108,6 +108,18 @@ static void overlap(void)
 	T_OK(span(&j, 1) == (400 + 4 * 350) * US, "serialised streams hide nothing");
 }
 
+/* Weights that all share are gathered a layer ahead, forwards and backwards. */
+static void sharded(void)
+{
+	struct job j = plain("dp=2,layers=4,steps=1,zero=3", 50e3);
+
+	T_OK(span(&j, 1) == (50 + 400 + 50 + 800 + 50) * US,
+	     "of sharded weights the first layer's are waited for, and the last gradients");
+	j.coll_ns = 150e3;
+	T_OK(span(&j, 1) == (4 * 150 + 100 + 150 + 800 + 150) * US,
+	     "all of them where they take longer than a layer");
+}
+
 static void straggler(void)
 {
 	struct job j = plain("dp=4,layers=2,steps=2", 50e3);
@@ -292,6 +304,7 @@ static void as_composed(const char *model, const char *set)
 	s.pp = j.pp;
 	s.dp = j.dp;
 	s.micro = j.micro_batches;
+	s.zero = j.zero;
 	s.gpus_per_node = j.ranks_per_node;
 	err = step_cost(&cost, &wrong, j.gpu, &s);
 	played = span(&j, 1);
@@ -386,6 +399,7 @@ int main(void)
 {
 	pipeline();
 	overlap();
+	sharded();
 	straggler();
 	tensors();
 	loader();
@@ -397,6 +411,7 @@ int main(void)
 	as_composed("llama2-7b", "dp=2,tp=8");
 	as_composed("llama2-7b", "dp=1,tp=4,pp=4,micro_batches=8");
 	as_composed("llama3-8b", "dp=16,tp=2");
+	as_composed("llama2-7b", "dp=8,zero=3");
 	events();
 	replayed("dp=4,layers=4,steps=5", "slow_gpu:rank=2,by=1.5", 2, 1.5);
 	replayed("dp=2,tp=2,layers=4,steps=5", "slow_gpu:rank=1,by=1.8", 1, 1.8);
