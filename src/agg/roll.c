@@ -33,6 +33,7 @@
 
 #define BIT(KIND)  (1u << EVENT_##KIND)
 #define MOMENTS    (BIT(MARK) | BIT(COUNTER) | BIT(FLOW)) /* have no duration to sketch */
+#define ROW_GEOS   UINT64_MAX
 #define WITH_BYTES (BIT(COPY) | BIT(MEMSET) | BIT(COLLECTIVE) | BIT(ALLOC))
 
 struct row {
@@ -44,8 +45,8 @@ struct row {
 	uint64_t total_ns;
 	uint64_t min_ns;
 	uint64_t max_ns;
-	uint64_t bytes;
-	uint32_t slot; /* of the index */
+	uint64_t bytes; /* KERNEL: the geometry + 1; ROW_GEOS: several */
+	uint32_t slot;  /* of the index */
 	uint8_t kind;
 	bool wide; /* cells are 32-bit */
 	uint16_t reserved;
@@ -229,7 +230,10 @@ static uint32_t row_out(const struct win *w, const struct row *row, struct rollu
 		.total_ns = row->total_ns,
 		.min_ns = row->min_ns,
 		.max_ns = row->max_ns,
-		.bytes = row->bytes,
+		.bytes = row->kind == EVENT_KERNEL ? 0 : row->bytes,
+		.geo = row->kind == EVENT_KERNEL && row->bytes && row->bytes != ROW_GEOS
+			       ? (uint32_t)(row->bytes - 1)
+			       : ROLLUP_NO_GEO,
 	};
 	if (from < to)
 		out->sketch = (struct sketch){ cell, row->base + from, to - from, row->count };
@@ -411,6 +415,15 @@ static void row_moment(struct row *row, const struct event *e)
 	row->count++;
 }
 
+/* A name is launched with one geometry, or is nobody's to judge. */
+static inline void row_geo(struct row *row, uint64_t geo)
+{
+	uint64_t is = (uint64_t)(uint32_t)geo + 1;
+
+	if (__builtin_expect(row->bytes != is, 0))
+		row->bytes = row->bytes ? ROW_GEOS : is;
+}
+
 static inline bool row_add(const struct roll *r, struct win *w, struct row *row, uint32_t cell,
 			   const struct event *e)
 {
@@ -428,6 +441,8 @@ static inline bool row_add(const struct roll *r, struct win *w, struct row *row,
 	row->max_ns = e->dur_ns > row->max_ns ? e->dur_ns : row->max_ns;
 	if (kind & WITH_BYTES)
 		add(&row->bytes, e->a);
+	else if (kind & BIT(KERNEL) && r->opts.geos)
+		row_geo(row, e->a);
 	return true;
 }
 
@@ -495,6 +510,8 @@ void roll_add_many(struct roll *r, const struct event *e, uint32_t count, roll_w
 	add(&row->total_ns, __builtin_mul_overflow(e->dur_ns, count, &sum) ? UINT64_MAX : sum);
 	row->min_ns = e->dur_ns < row->min_ns ? e->dur_ns : row->min_ns;
 	row->max_ns = e->dur_ns > row->max_ns ? e->dur_ns : row->max_ns;
+	if (e->kind == EVENT_KERNEL && r->opts.geos)
+		row_geo(row, e->a);
 	if (1u << e->kind & WITH_BYTES)
 		add(&row->bytes, __builtin_mul_overflow(e->a, count, &sum) ? UINT64_MAX : sum);
 }

@@ -8,6 +8,7 @@
 #ifndef AON_ROLL_H
 #define AON_ROLL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,7 @@ struct roll_opts {
 	uint32_t process;
 	uint32_t rows_max;   /* in one window; cut at 65,503 */
 	uint32_t name_other; /* store id of the row that takes the rest */
+	bool geos;           /* keep the geometry of kernels */
 };
 
 int roll_new(struct roll **out, const struct roll_opts *o);

@@ -18,8 +18,10 @@
 #include "abi/msg.h"
 #include "base/log.h"
 #include "daemon/count.h"
+#include "daemon/judge.h"
 #include "daemon/notify.h"
 #include "daemon/opening.h"
+#include "theory/gpu.h"
 
 /* --- settings --- */
 
@@ -285,6 +287,17 @@ static void say_ready(struct aond *d)
 	notify("READY=1");
 }
 
+/* Where the node's GPUs are known, windows say what limits their kernels. */
+static void judge_kernels(struct aond *d)
+{
+	const struct gpu *g = *d->param.gpus_dir.s ? judge_node(d->param.gpus_dir.s) : NULL;
+
+	if (g && judge_new(&d->plant.judge, g) < 0)
+		log_warn("no memory: kernels are not judged");
+	else if (g)
+		log_info("GPUs are known: %s", g->key);
+}
+
 /* With the run directory locked and the store open: all the rest. Owns st. */
 static int serve(struct aond *d, struct store *st, const uint64_t boot_id[2],
 		 struct rundir_why *why)
@@ -297,6 +310,7 @@ static int serve(struct aond *d, struct store *st, const uint64_t boot_id[2],
 		err = plant_init(&d->plant, &d->queue, st, (uint32_t)d->param.names_max);
 	if (err)
 		goto close_store;
+	judge_kernels(d);
 	err = aond_clock(&d->plant.clock);
 	if (!err)
 		err = watch_all(d);

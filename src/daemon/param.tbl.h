@@ -33,6 +33,7 @@ PARAM(tier,             WORD, "flight",                 0,     0, "off|pulse|rol
 PARAM(ops_every,        NUM,  "100",                    0, 1000000, "",    LIVE,  "of every so many steps of a framework, one whose operators are recorded; 0: none; in tier full: all")
 PARAM(kineto,           WORD, "on",                     0,     0, "off|on", START, "listen for PyTorch processes that run with KINETO_USE_DAEMON=1, for aon capture --kineto, where no dynolog does")
 PARAM(kineto_dir,       PATH, "",                       0,    80, "",      START, "the same in this directory, for processes whose KINETO_IPC_SOCKET_DIR names it; every user can make sockets in it; empty: none")
+PARAM(gpus_dir,         PATH, "/proc/driver/nvidia/gpus", 0, 160, "",      START, "directory in which the driver describes GPUs: their model says what limits kernels; empty: nothing is said")
 PARAM(nice,             NUM,  "-15",                  -20,    19, "",      START, "priority of the thread that empties the pools, where the system allows it; the one that writes gets half of it")
 PARAM(log_level,        WORD, "info",                   0,     0, "err|warn|info|debug", LIVE, "lines less urgent than this are not logged")
 /* clang-format on */

@@ -12,8 +12,10 @@
 #include "agg/roll.h"
 #include "agg/understand.h"
 #include "daemon/count.h"
+#include "daemon/judge.h"
 #include "store/blob.h"
 #include "store/store.h"
+#include "theory/gpu.h"
 
 #define BUF_BYTES   (4u << 20) /* a default pool, whole: its threads find room at once */
 #define RUNS        1024u
@@ -41,6 +43,7 @@ int plant_init(struct plant *pl, struct queue *q, struct store *st, uint32_t nam
 
 void plant_fini(struct plant *pl)
 {
+	judge_free(pl->judge);
 	free(pl->ev);
 	free(pl->run);
 	munmap(pl->buf, BUF_BYTES);
@@ -56,21 +59,24 @@ void plant_idle(struct plant *pl)
 static uint32_t find_name(void *arg, uint32_t heap_id)
 {
 	struct stream *s = arg;
-	char text[AON_NAME_MAX];
+	char text[AON_NAME_MAX + 1];
 	uint32_t id = 0;
 	int n;
 
 	if (heap_id > UINT32_MAX / AON_HEAP_ALIGN)
 		return 0;
-	n = pool_heap(s->pool, heap_id * AON_HEAP_ALIGN, AON_HEAP_NAME, text, sizeof(text));
+	n = pool_heap(s->pool, heap_id * AON_HEAP_ALIGN, AON_HEAP_NAME, text, AON_NAME_MAX);
 	if (n < 0)
 		return 0;
+	text[n] = '\0';
 	/* Half of the table at most: no single process can use it up. */
 	if (s->names++ >= s->plant->names_max / 2 ||
 	    store_name(s->plant->store, text, (size_t)n, &id) < 0)
 		id = STORE_NAME_OTHER;
 	if (id == STORE_NAME_OTHER)
 		count_add(COUNT_names_other, 1);
+	else if (s->plant->judge)
+		judge_name(s->plant->judge, id, text);
 	return id;
 }
 
@@ -86,7 +92,11 @@ static uint32_t find_geo(void *arg, uint32_t heap_id)
 		    (int)sizeof(g))
 		return 0;
 	geo = understand_geo(&g);
-	return store_geo(s->plant->store, &geo, &id) < 0 || !id ? s->plant->geo_other : id;
+	if (store_geo(s->plant->store, &geo, &id) < 0 || !id)
+		return s->plant->geo_other;
+	if (s->plant->judge)
+		judge_geo(s->plant->judge, id, &geo);
+	return id;
 }
 
 static uint32_t lane_id(struct stream *s, const struct lane *l)
@@ -94,6 +104,17 @@ static uint32_t lane_id(struct stream *s, const struct lane *l)
 	uint32_t id = 0;
 
 	return store_lane(s->plant->store, l, &id) < 0 ? 0 : id;
+}
+
+/* What a device is stands as the name of the lane that it has as a whole. */
+static void name_device(struct stream *s, const struct lane *of)
+{
+	const struct gpu *g = s->plant->judge ? judge_gpu(s->plant->judge) : NULL;
+	struct lane lane = { .process = of->process, .device = of->device, .stream = UINT64_MAX };
+
+	if (g && of->device != LANE_HOST && of->stream != UINT64_MAX &&
+	    !store_name(s->plant->store, g->name, strlen(g->name), &lane.name))
+		lane_id(s, &lane);
 }
 
 static uint32_t find_lane(void *arg, uint32_t heap_lane)
@@ -113,6 +134,7 @@ static uint32_t find_lane(void *arg, uint32_t heap_lane)
 	};
 	if (l.name)
 		lane.name = find_name(s, l.name);
+	name_device(s, &lane);
 	return lane_id(s, &lane);
 }
 
@@ -136,7 +158,9 @@ static const struct understand_ops ops = {
 int stream_new(struct stream **out, struct plant *pl, struct pool *pool, const struct process *row,
 	       const struct account *was, uint32_t rows_max)
 {
-	struct roll_opts ro = { .rows_max = rows_max, .name_other = STORE_NAME_OTHER };
+	struct roll_opts ro = { .rows_max = rows_max,
+				.name_other = STORE_NAME_OTHER,
+				.geos = pl->judge != NULL };
 	struct stream *s;
 	int err;
 
@@ -185,8 +209,11 @@ void stream_free(struct stream *s)
 static void hand_window(void *arg, const struct window *w)
 {
 	struct stream *s = arg;
-	struct item *it = item_window(w);
+	struct item *it;
 
+	if (s->plant->judge)
+		judge_window(s->plant->judge, w);
+	it = item_window(w);
 	if (s->watcher)
 		watcher_window(s->watcher, w);
 	if (it && !queue_offer(s->plant->queue, it, QUEUE_REST)) {

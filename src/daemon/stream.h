@@ -21,6 +21,7 @@
 #include "model/process.h"
 #include "pool/pool.h"
 
+struct judge;
 struct store;
 
 struct plant {
@@ -34,6 +35,7 @@ struct plant {
 	struct event *ev;     /* owned: of one run */
 	bool dirty;           /* something was queued since the last commit */
 	enum shed_level shed; /* what the budget of CPU leaves out */
+	struct judge *judge;  /* owned; NULL: kernels are not judged */
 };
 
 int plant_init(struct plant *pl, struct queue *q, struct store *st, uint32_t names_max);

@@ -18,9 +18,37 @@ struct rollup {
 	uint64_t total_ns; /* COUNTER: sum of values is not kept; see min and max */
 	uint64_t min_ns;   /* COUNTER: least and greatest value, an int64_t; doubles are rounded */
 	uint64_t max_ns;
-	uint64_t bytes; /* COPY, MEMSET, COLLECTIVE, ALLOC */
+	uint64_t bytes;   /* COPY, MEMSET, COLLECTIVE, ALLOC */
+	uint32_t geo;     /* KERNEL: of all its calls; ROLLUP_NO_GEO: several. Not stored */
+	uint32_t verdict; /* KERNEL: what limits it, rollup_verdict(); 0: not known */
 	struct sketch sketch;
 };
+
+#define ROLLUP_NO_GEO UINT32_MAX
+
+/* What limits a kernel (enum roof_limit), how that is known (enum work_how), and percents of the
+ * roof that it reaches: more digits cost more than they tell. */
+static inline uint32_t rollup_verdict(uint32_t limit, uint32_t how, double fraction)
+{
+	uint32_t percent = fraction < 4 ? (uint32_t)(fraction * 100 + 0.5) : 400;
+
+	return limit | how << 4 | percent << 8;
+}
+
+static inline uint32_t rollup_limit(uint32_t verdict)
+{
+	return verdict & 15;
+}
+
+static inline uint32_t rollup_how(uint32_t verdict)
+{
+	return verdict >> 4 & 15;
+}
+
+static inline double rollup_fraction(uint32_t verdict)
+{
+	return (double)(verdict >> 8) / 100;
+}
 
 /* All rollups of one process in [start_ns, start_ns + WINDOW_NS). Rows of the same window may
  * come in several pieces (late events): a reader adds them up. */

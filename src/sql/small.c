@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "insight/roof.h"
+
 #define CELLS_MIN 65536u /* are allowed, however little memory is */
 
 /* --- cells --- */
@@ -194,6 +196,21 @@ struct window_fill {
 	const struct small_ask *ask;
 };
 
+/* What limits a kernel, its share of that, how it is known. */
+static void cell_verdict(struct cells *c, uint32_t v)
+{
+	uint32_t limit = rollup_limit(v), how = rollup_how(v);
+
+	if (!limit || limit >= ROOF_LIMITS || !how || how >= WORK_HOWS) {
+		for (int i = 0; i < 3; i++)
+			cell_null(c);
+		return;
+	}
+	cell_text(c, roof_limit_word[limit]);
+	cell_real(c, rollup_fraction(v));
+	cell_text(c, work_how_word[how]);
+}
+
 static int add_window(void *arg, const struct window *w)
 {
 	struct window_fill *f = arg;
@@ -220,6 +237,7 @@ static int add_window(void *arg, const struct window *w)
 			else
 				cell_null(f->c);
 		cell_int(f->c, (int64_t)r->bytes);
+		cell_verdict(f->c, r->verdict);
 	}
 	return f->c->err ? f->c->err : source_late(f->src);
 }
@@ -247,7 +265,7 @@ static const struct small_def defs[] = {
 	{ "name", "id INTEGER,text TEXT", false, fill_name },
 	{ "window", "ts INTEGER,wall INTEGER,kind TEXT,name TEXT,process INTEGER,pid INTEGER,device INTEGER,"
 	  "stream INTEGER,tid INTEGER,count INTEGER,total INTEGER,min INTEGER,max INTEGER,p50 INTEGER,"
-	  "p99 INTEGER,bytes INTEGER", true, fill_window },
+	  "p99 INTEGER,bytes INTEGER,bound TEXT,of_limit REAL,known_by TEXT", true, fill_window },
 	{ "summary", "kind TEXT,name TEXT,process INTEGER,pid INTEGER,device INTEGER,count INTEGER,"
 	  "total INTEGER,avg REAL,min INTEGER,max INTEGER,p50 INTEGER,p99 INTEGER,bytes INTEGER",
 	  false, fill_summary },

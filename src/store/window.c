@@ -7,7 +7,8 @@
  *	      lane - last, kind, name - last (folded), count, min, max - min,
  *	      total - count * min (folded), bytes, cells that are not 0;
  *	      then for each row's cells: index - last, count - 1;
- *	      a row's first index is folded against the cell of its min.
+ *	      a row's first index is folded against the cell of its min;
+ *	      then, if any row has one, a verdict a row.
  */
 #include "store/window.h"
 
@@ -130,6 +131,7 @@ static int put_raw(struct window_codec *c, const struct window *w)
 	static const struct rollup none;
 	const struct rollup *last;
 	size_t cells = 0;
+	bool judged = false;
 	uint8_t *p;
 	int err;
 
@@ -138,7 +140,7 @@ static int put_raw(struct window_codec *c, const struct window *w)
 	if (w->rows > WINDOW_ROWS_MAX || cells > WINDOW_CELLS_MAX)
 		return -E2BIG;
 	c->raw.len = 0;
-	err = rows_reserve(&c->raw, (w->rows * NUMBERS + 2 * cells) * VARINT_MAX + 1);
+	err = rows_reserve(&c->raw, (w->rows * (NUMBERS + 1) + 2 * cells) * VARINT_MAX + 1);
 	if (err < 0)
 		return err;
 	p = c->raw.data;
@@ -151,6 +153,10 @@ static int put_raw(struct window_codec *c, const struct window *w)
 	}
 	for (uint32_t i = 0; i < w->rows; i++)
 		p = put_cells(p, c->order[i]);
+	for (uint32_t i = 0; i < w->rows; i++)
+		judged |= w->row[i].verdict != 0;
+	for (uint32_t i = 0; judged && i < w->rows; i++)
+		p = varint_put(p, c->order[i]->verdict);
 	c->raw.len = (size_t)(p - c->raw.data);
 	return c->raw.len > RAW_MAX ? -E2BIG : 0;
 }
@@ -331,6 +337,7 @@ static int get_sketches(struct window_codec *c, struct varint_in *in, uint32_t r
 	used = 0;
 	for (uint32_t i = 0; i < rows; i++) {
 		c->row[i].reserved = 0;
+		c->row[i].geo = ROLLUP_NO_GEO;
 		c->row[i].sketch.cell = c->row[i].sketch.span ? c->cell + used : NULL;
 		used += c->row[i].sketch.span;
 	}
@@ -368,6 +375,8 @@ int window_unpack(struct window_codec *c, const void *data, size_t len, struct w
 	err = in.bad ? -EBADMSG : get_sketches(c, &in, s.count);
 	if (err < 0)
 		return err;
+	for (uint32_t i = 0; in.p != in.end && !in.bad && i < s.count; i++)
+		c->row[i].verdict = (uint32_t)varint_get(&in);
 	if (in.bad || in.p != in.end)
 		return -EBADMSG;
 	*out = (struct window){

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* judge.c - see judge.h. */
+#include "daemon/judge.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "insight/kname.h"
+#include "insight/map.h"
+#include "model/event.h"
+
+#define MOST 32768u /* names, geometries, and pairs of them */
+
+#define HINTS 4096u
+
+struct pair {
+	uint64_t key;
+	struct roof_work work;
+};
+
+struct known {
+	struct map at; /* id: place + 1 */
+	void *v;       /* owned */
+	size_t n, cap;
+};
+
+struct judge {
+	const struct gpu *gpu; /* borrowed */
+	struct knames *names;
+	struct known name;   /* struct kname, by store's id */
+	struct known geo;    /* struct geo */
+	struct known work;   /* struct pair, by both */
+	uint32_t row[HINTS]; /* place + 1 of what that row of a window was: mostly it is again */
+};
+
+int judge_new(struct judge **out, const struct gpu *gpu)
+{
+	struct judge *j = calloc(1, sizeof(*j));
+
+	if (!j)
+		return -ENOMEM;
+	j->gpu = gpu;
+	if (knames_new(&j->names) < 0) {
+		free(j);
+		return -ENOMEM;
+	}
+	*out = j;
+	return 0;
+}
+
+static void known_fini(struct known *k)
+{
+	map_fini(&k->at);
+	free(k->v);
+}
+
+void judge_free(struct judge *j)
+{
+	if (!j)
+		return;
+	knames_free(j->names);
+	known_fini(&j->name);
+	known_fini(&j->geo);
+	known_fini(&j->work);
+	free(j);
+}
+
+const struct gpu *judge_gpu(const struct judge *j)
+{
+	return j->gpu;
+}
+
+/* A place for a key that has none; NULL: it has, or there is no room. */
+static void *known_add(struct known *k, uint64_t key, size_t each)
+{
+	if (k->n == MOST || map_get(&k->at, key))
+		return NULL;
+	if (k->n == k->cap) {
+		size_t cap = k->cap ? 2 * k->cap : 256;
+		void *v = realloc(k->v, cap * each);
+
+		if (!v)
+			return NULL;
+		k->v = v;
+		k->cap = cap;
+	}
+	if (map_put(&k->at, key, (uint32_t)k->n + 1) < 0)
+		return NULL;
+	return (char *)k->v + k->n++ * each;
+}
+
+static void *known_get(const struct known *k, uint64_t key, size_t each)
+{
+	uint32_t at = map_get(&k->at, key);
+
+	return at ? (char *)k->v + (at - 1) * each : NULL;
+}
+
+void judge_name(struct judge *j, uint32_t id, const char *text)
+{
+	struct kname *n = known_add(&j->name, id, sizeof(*n));
+
+	if (n)
+		kname_of(n, j->names, text);
+}
+
+void judge_geo(struct judge *j, uint32_t id, const struct geo *g)
+{
+	struct geo *to = known_add(&j->geo, id, sizeof(*to));
+
+	if (to)
+		*to = *g;
+}
+
+static uint32_t add_pair(struct judge *j, uint64_t key)
+{
+	struct pair *p = known_add(&j->work, key, sizeof(*p));
+	const struct kname *n = known_get(&j->name, (uint32_t)(key >> 32), sizeof(*n));
+	const struct geo *g = known_get(&j->geo, (uint32_t)key, sizeof(*g));
+
+	if (!p)
+		return 0;
+	*p = (struct pair){ .key = key };
+	if (n && g && kname_work(&p->work, n, g))
+		p->work.tensor = n->tensor == 1;
+	return (uint32_t)j->work.n;
+}
+
+/* NULL: there is no room. */
+static const struct roof_work *work_of(struct judge *j, uint64_t key, uint32_t *hint)
+{
+	const struct pair *all = j->work.v;
+
+	if (*hint && all[*hint - 1].key == key)
+		return &all[*hint - 1].work;
+	*hint = map_get(&j->work.at, key);
+	if (!*hint)
+		*hint = add_pair(j, key);
+	all = j->work.v;
+	return *hint ? &all[*hint - 1].work : NULL;
+}
+
+static void judge_row(struct judge *j, struct rollup *r, uint32_t *hint)
+{
+	const struct roof_work *w = work_of(j, (uint64_t)r->name << 32 | r->geo, hint);
+	struct roof is;
+
+	if (w && w->how && r->count &&
+	    !roof_of(&is, j->gpu, w, (double)r->total_ns / (double)r->count))
+		r->verdict = rollup_verdict(is.limit, w->how, is.fraction);
+}
+
+void judge_window(struct judge *j, const struct window *w)
+{
+	for (uint32_t i = 0; i < w->rows; i++)
+		if (w->row[i].kind == EVENT_KERNEL && w->row[i].geo != ROLLUP_NO_GEO)
+			judge_row(j, &w->row[i], &j->row[i % HINTS]);
+}
+
+/* --- the node's devices --- */
+
+/* "Model: \t\t NVIDIA H100 80GB HBM3\n" of .../0000:4e:00.0/information */
+static bool read_model(int dir, const char *gpu, char *out, size_t cap)
+{
+	char path[300], text[4096], *s, *end;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "%.255s/information", gpu);
+	fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	s = strstr(text, "Model:");
+	if (!s)
+		return false;
+	s += strlen("Model:");
+	s += strspn(s, " \t");
+	end = s + strcspn(s, "\n");
+	snprintf(out, cap, "%.*s", (int)(end - s), s);
+	return end > s;
+}
+
+const struct gpu *judge_node(const char *dir)
+{
+	const struct gpu *is = NULL, *one;
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	char model[128];
+
+	while (d && (e = readdir(d))) {
+		if (*e->d_name == '.' || !read_model(dirfd(d), e->d_name, model, sizeof(model)))
+			continue;
+		one = gpu_find(model);
+		if (!one || (is && is != one)) {
+			is = NULL;
+			break;
+		}
+		is = one;
+	}
+	if (d)
+		closedir(d);
+	return is;
+}

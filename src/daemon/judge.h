@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * judge.h - what limits the kernels of a window, by their names and geometries.
+ *
+ * Each name and each geometry is looked at when the store gets to know it, each pair once; of a
+ * window only the mean time is new. What does not fit is not judged. Of the drain thread.
+ */
+#ifndef AON_JUDGE_H
+#define AON_JUDGE_H
+
+#include <stdint.h>
+
+#include "model/process.h"
+#include "model/rollup.h"
+
+struct judge;
+struct gpu;
+
+/* gpu: NULL: not known; borrowed. */
+int judge_new(struct judge **out, const struct gpu *gpu);
+void judge_free(struct judge *j); /* NULL is allowed */
+
+const struct gpu *judge_gpu(const struct judge *j);
+
+/* What a name or geometry of the store is. */
+void judge_name(struct judge *j, uint32_t id, const char *text);
+void judge_geo(struct judge *j, uint32_t id, const struct geo *g);
+
+/* Fills the verdicts of its kernels. */
+void judge_window(struct judge *j, const struct window *w);
+
+/* The GPUs of this node, as NVIDIA's driver describes them in a folder each; NULL: none, one that
+ * is not known, or several kinds. */
+const struct gpu *judge_node(const char *dir);
+
+#endif /* AON_JUDGE_H */

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""aond says what limits the kernels of each window, where it knows the node's GPUs: a program on the
+stand-in GPU whose kernel's name tells its work, seen in windows and in reports; without GPUs, nothing."""
+import json
+
+import cudatest
+from aontest import Daemon, Place, done, ok
+from clitest import aon
+
+QUERY = "select name, bound, of_limit, known_by, bytes from window where kind = 'kernel'"
+
+
+def windows(place):
+    r = aon(place, "sql", "--json", QUERY, place.store)
+    return json.loads(r.stdout)["rows"] if r.returncode == 0 else []
+
+
+def gpus(place, *models):
+    d = place.path / "gpus"
+    for i, m in enumerate(models):
+        (d / f"0000:{i:02x}:00.0").mkdir(parents=True)
+        (d / f"0000:{i:02x}:00.0" / "information").write_text(f"Model: \t\t {m}\nIRQ: \t 7\n")
+    return d
+
+
+def record(place, where):
+    with Daemon(place, {"gpus_dir": where}) as d:
+        r = cudatest.run(place, "loops", "launches=2000")
+        d.stop()
+    return r
+
+
+def known():
+    with Place() as place:
+        r = record(place, gpus(place, "NVIDIA H100 80GB HBM3", "NVIDIA H100 80GB HBM3"))
+        ok(cudatest.clean(r), "a program runs on the stand-in", r)
+        rows = windows(place)
+        ok(rows and all(x[0] == "E_1024_256_4" and x[1] and x[3] == "name" and not x[4] for x in rows),
+           "each window says what limits its kernel, and how that is known", rows)
+        # 8.4 MB at 3.35 TB/s are 2.5 us; the stand-in's clock decides how much of its time that is.
+        ok(rows and all(0 < x[2] <= 1.0 for x in rows), "at a share of the roof", rows)
+        j = json.loads(aon(place, "roofline", "--json", place.store).stdout)["roofline"]
+        ok([d["known_as"] for d in j["devices"]] == ["H100_SXM"], "the store knows its device", j["devices"])
+        k = [k for k in j["kernels"] if k["name"] == "E_1024_256_4"]
+        ok(len(k) == 1 and k[0]["how"] == "name" and abs(k[0]["flops"] / 2**20 - 1) < 1e-4 and abs(k[0]["bytes"] / 2**23 - 1) < 1e-4,
+           "and a report tells the same kernel's work", j["kernels"][:2])
+
+
+def unknown():
+    with Place() as place:
+        record(place, place.path / "none")
+        rows = windows(place)
+        ok(rows and all(x[1] is None and x[2] is None and x[3] is None for x in rows),
+           "of GPUs that are not known nothing is said", rows)
+
+
+known()
+unknown()
+done()

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Windows that say what limits their kernels: judged, stored, read again; the node's GPUs. */
+#include "daemon/judge.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agg/roll.h"
+#include "model/event.h"
+#include "store/store.h"
+#include "t.h"
+#include "theory/roofline.h"
+
+#define MUL                                                                                   \
+	"void at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<float, " \
+	"float, "                                                                             \
+	"float, at::native::binary_internal::MulFunctor<float> >, std::array<char*, 3ul> >(int)"
+
+enum { NAME_MUL = 10, NAME_GEMM, NAME_NEW, GEO_A = 20, GEO_B };
+
+static struct rollup seen[8];
+static uint32_t rows;
+
+struct judging {
+	struct judge *judge;
+	struct store *store;
+};
+
+static void take(void *arg, const struct window *w)
+{
+	struct judging *x = arg;
+
+	judge_window(x->judge, w);
+	for (uint32_t i = 0; i < w->rows && rows < T_LEN(seen); i++) {
+		seen[rows] = w->row[i];
+		seen[rows++].sketch = (struct sketch){ 0 };
+	}
+	store_window(x->store, w);
+}
+
+static const struct rollup *row_of(uint32_t name)
+{
+	for (uint32_t i = 0; i < rows; i++)
+		if (seen[i].name == name)
+			return &seen[i];
+	return NULL;
+}
+
+static struct event kernel(uint32_t name, uint32_t geo, uint64_t ns)
+{
+	static uint64_t at = 5 * WINDOW_NS;
+
+	at += 2000;
+	return (struct event){ .kind = EVENT_KERNEL,
+			       .start_ns = at,
+			       .dur_ns = ns,
+			       .lane = 1,
+			       .name = name,
+			       .a = geo };
+}
+
+static int see(void *arg, const struct window *w)
+{
+	uint32_t *with = arg;
+
+	for (uint32_t i = 0; i < w->rows; i++)
+		*with += w->row[i].verdict && w->row[i].name == NAME_MUL &&
+			 rollup_limit(w->row[i].verdict) == ROOF_MEMORY;
+	return 0;
+}
+
+/* 2^20 elements of fp32, read twice and written once, in 5 us of an H100: 12.6 MB at 3.352 TB/s
+ * are 3.75 us. */
+static void judged(const char *dir)
+{
+	struct geo a = { .grid = { 2048, 1, 1 }, .block = { 128, 1, 1 } }, b = a;
+	const struct gpu *g = gpu_find("H100_SXM");
+	struct judging x = { NULL, NULL };
+	struct store_filter all = { 0 };
+	const struct rollup *r;
+	struct roll *roll;
+	uint32_t with = 0;
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/store.db", dir);
+	b.grid[0] = 1;
+	T_OK(g && !judge_new(&x.judge, g) &&
+		     !store_open_rw(&x.store, path, &(struct store_opts){ .create = true }, NULL),
+	     "a judge of an H100");
+	judge_name(x.judge, NAME_MUL, MUL);
+	judge_name(x.judge, NAME_NEW, MUL);
+	judge_name(x.judge, NAME_GEMM, "sm90_xmma_gemm_bf16bf16_tilesize128x128x64");
+	judge_geo(x.judge, GEO_A, &a);
+	judge_geo(x.judge, GEO_B, &b);
+	roll_new(&roll, &(struct roll_opts){
+				.process = 1, .rows_max = 64, .name_other = 1, .geos = true });
+	for (int i = 0; i < 100; i++) {
+		struct event e[] = { kernel(NAME_MUL, GEO_A, 4000 + 20 * (uint64_t)i),
+				     kernel(NAME_GEMM, GEO_A, 5000),
+				     kernel(NAME_NEW, i % 2 ? GEO_A : GEO_B, 5000) };
+
+		roll_add(roll, e, 3, take, &x);
+	}
+	roll_close(roll, UINT64_MAX, take, &x);
+	r = row_of(NAME_MUL);
+	T_OK(r && rollup_limit(r->verdict) == ROOF_MEMORY && rollup_how(r->verdict) == WORK_NAME &&
+		     r->bytes == 0,
+	     "an elementwise kernel near the memory's rate is limited by memory");
+	T_OK(r && fabs(rollup_fraction(r->verdict) - 12582912 / g->memory_Bps * 1e9 / 4990) < 0.006,
+	     "at its share of that rate");
+	r = row_of(NAME_GEMM);
+	T_OK(r && !r->verdict, "a product whose sums nobody says is not judged");
+	r = row_of(NAME_NEW);
+	T_OK(r && r->geo == ROLLUP_NO_GEO && !r->verdict, "nor is a name of several geometries");
+	store_commit(x.store, 0);
+	T_OK(!store_each_window(x.store, &all, see, &with) && with == 1,
+	     "what a window says of limits is in the store");
+	roll_free(roll);
+	judge_free(x.judge);
+	store_close(x.store);
+}
+
+static void describe(const char *dir, const char *gpu, const char *text)
+{
+	char path[400];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, gpu);
+	mkdir(path, 0755);
+	snprintf(path, sizeof(path), "%s/%s/information", dir, gpu);
+	f = fopen(path, "w");
+	if (f) {
+		fputs(text, f);
+		fclose(f);
+	}
+}
+
+static void node(const char *dir)
+{
+	const struct gpu *h = gpu_find("H100_SXM");
+
+	T_OK(!judge_node("/nonexistent/gpus") && !judge_node(dir), "a node without GPUs has none");
+	describe(dir, "0000:1a:00.0", "Model: \t\t NVIDIA H100 80GB HBM3\nIRQ:   \t\t 82\n");
+	T_OK(h && judge_node(dir) == h, "the driver's model is known");
+	describe(dir, "0000:1b:00.0", "Model: \t\t NVIDIA H100 80GB HBM3\n");
+	T_OK(judge_node(dir) == h, "two of one kind are one");
+	describe(dir, "0000:1c:00.0", "IRQ: 7\n");
+	T_OK(judge_node(dir) == h, "what has no model does not count");
+	describe(dir, "0000:1d:00.0", "Model: Tesla T4\n");
+	T_OK(!judge_node(dir), "two kinds are not judged");
+	describe(dir, "0000:1d:00.0", "Model: a device of tomorrow\n");
+	T_OK(!judge_node(dir), "nor is one that is not known");
+}
+
+int main(void)
+{
+	char dir[] = "/tmp/aon-judge-XXXXXX", cmd[300];
+
+	if (!mkdtemp(dir))
+		t_skip_all("no directory for temporary files");
+	node(dir);
+	judged(dir);
+	snprintf(cmd, sizeof(cmd), "rm -r %s", dir);
+	if (system(cmd))
+		fprintf(stderr, "%s stays\n", dir);
+	return t_done();
+}
