@@ -31,7 +31,10 @@ static int on_journal(void *arg, uint64_t wall_ns, const char *what, const char 
 	text += word;
 	text += strspn(text, ": ");
 	if (!l->j) {
-		out_line(l->out, OUT_PLAIN, "%s  %-14s %s", when, kind, text);
+		char clean[OUT_TEXT];
+
+		out_line(l->out, OUT_PLAIN, "%s  %-14s %s", when, kind,
+			 fmt_clean(clean, sizeof(clean), text, l->out->ascii));
 		return 0;
 	}
 	json_open(l->j, NULL, '{');
