@@ -15,6 +15,9 @@ CMD(OVERHEAD, overhead, "[STORE]",         "what recording costs each program, m
     "Steps that are recorded are compared with steps that are left out by chance; the\n"
     "interval holds whenever you look. accounted is what the records themselves cost.\n"
     "Exits 3 if nothing with steps was seen.")
+CMD(BUDGET,  budget,  "[KEY=VALUE...]",    "what aon may cost on this node and what it does; change it",
+    "Asks the node's aond, which only its owner, its group and root may. What is set holds\n"
+    "until aond reads its settings again; aond.conf(5) has them all.")
 CMD(ALARMS,  alarms,  "[STORE]",           "what got worse while nobody looked: slower steps, hangs, late ranks",
     "What aond's detectors have told, the oldest first; see docs/alarms.md.")
 CMD(TOP,     top,     "",                  "live view: processes, and what they spend time in",

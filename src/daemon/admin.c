@@ -166,6 +166,67 @@ static void do_capture(struct admin_client *c, char *arg)
 	answer(c, text);
 }
 
+/* The budgets: `key value unit used what`, a line each. */
+static double budget_slowdown(const struct aond *d)
+{
+	int64_t most = 0;
+
+	for (const struct sess *s = d->roster.first; s; s = s->next)
+		if (s->stream && overhead_share(&s->stream->proc.overhead) > most)
+			most = overhead_share(&s->stream->proc.overhead);
+	return (double)most / 1e3;
+}
+
+static double budget_cpu(const struct aond *d)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return 100 * ((double)ts.tv_sec * 1e9 + (double)ts.tv_nsec) /
+	       (double)(now_mono() - d->start_ns + 1);
+}
+
+static void do_budget(struct admin_client *c, char *arg)
+{
+	const struct aond *d = c->admin->aond;
+	const struct {
+		const char *key, *what;
+		double used;
+	} row[] = {
+#define BUDGET(key, what, used) { #key, what, used },
+#include "daemon/budget.tbl.h"
+	};
+	char text[2048], value[PARAM_PATH_BYTES];
+	size_t at = 0;
+
+	(void)arg;
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]) && at < sizeof(text); i++) {
+		const struct param_row *p = param_get(&d->param, row[i].key, value);
+
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s\t%s\t%s\t%.3f\t%s\n",
+				       row[i].key, value, p->type == PARAM_NUM ? p->unit : "",
+				       row[i].used, row[i].what);
+	}
+	answer(c, text);
+}
+
+/* KEY=VALUE: until the next reload or start. */
+static void do_set(struct admin_client *c, char *arg)
+{
+	char *value = arg, *key = strsep(&value, "=");
+	struct param_why why = { "expected set KEY=VALUE" };
+	char text[600];
+
+	if (!value || aond_set(c->admin->aond, key, value, &why) < 0) {
+		snprintf(text, sizeof(text), "error: %s\n", why.text);
+	} else {
+		snprintf(text, sizeof(text), "%.40s = %.40s, set by uid %u", key, value, c->uid);
+		aond_journal(c->admin->aond, "set", text);
+		snprintf(text, sizeof(text), "ok\n");
+	}
+	answer(c, text);
+}
+
 static void do_reload(struct admin_client *c, char *arg)
 {
 	struct param_why why;
@@ -197,6 +258,8 @@ static const struct {
 	{ "tier",   do_tier,   false },
 	{ "kineto", do_kineto, true  },
 	{ "capture", do_capture, true },
+	{ "budget", do_budget, false },
+	{ "set",    do_set,    false },
 	{ "reload", do_reload, false },
 	{ "stop",   do_stop,   false },
 	/* clang-format on */
@@ -217,7 +280,7 @@ static void request(struct admin_client *c, char *line)
 	}
 	answer(c, c->guest ? "error: expected ping, kineto or capture\n"
 			   : "error: expected ping, status, info, flush, tier, kineto, capture, "
-			     "reload or stop\n");
+			     "budget, set, reload or stop\n");
 }
 
 /* --- sockets --- */

@@ -8,6 +8,8 @@
  *	flush                 "ok" once all that was committed before is in the store
  *	tier PID WORD         what the process is asked for from now on
  *	kineto WORDS          traces of PyTorch processes on demand, see kineto_ask.c
+ *	budget                what aon may cost, and does: key, value, unit, used, of what, a line each
+ *	set KEY=VALUE         a setting that may change while aond runs, until the next reload
  *	reload                settings are read again
  *	stop                  aond ends as by SIGTERM
  *

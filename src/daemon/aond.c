@@ -82,6 +82,29 @@ int aond_reload(struct aond *d, struct param_why *why)
 	return err;
 }
 
+static void refuse(void *arg, const char *key)
+{
+	struct param_why *why = arg;
+
+	snprintf(why->text, sizeof(why->text), "%.60s changes at the next start only", key);
+}
+
+int aond_set(struct aond *d, const char *key, const char *value, struct param_why *why)
+{
+	struct param next = d->param;
+	int err = param_set(&next, key, value, why);
+
+	err = err ? err : param_check(&next, why);
+	if (err)
+		return err;
+	*why->text = '\0';
+	param_reload(&d->param, &next, refuse, why);
+	if (*why->text)
+		return -EINVAL;
+	apply(d);
+	return 0;
+}
+
 /* --- commits --- */
 
 void aond_journal(struct aond *d, const char *what, const char *text)

@@ -65,6 +65,8 @@ int aond_clock(struct clock_map *c); /* measures the processor's counter anew: 2
 void aond_tick(struct aond *d);      /* every second */
 void aond_stalled(struct aond *d);   /* the loop was held up */
 int aond_reload(struct aond *d, struct param_why *why);
+/* One setting, from now on. -EINVAL: *why says what was expected. */
+int aond_set(struct aond *d, const char *key, const char *value, struct param_why *why);
 uint64_t aond_commit(struct aond *d, bool wake); /* hands over, reports, commits */
 void aond_journal(struct aond *d, const char *what, const char *text);
 

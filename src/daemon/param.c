@@ -101,6 +101,32 @@ static int set_word(const struct param_row *r, const char *value, int64_t *out,
 	return say(why, "%s: expected one of %s, not '%.60s'", r->key, r->unit, value);
 }
 
+const struct param_row *param_get(const struct param *p, const char *key,
+				  char out[PARAM_PATH_BYTES])
+{
+	const struct param_row *r = find(key);
+	const void *field = r ? (const char *)p + r->off : NULL;
+	const char *word;
+	int64_t v;
+
+	*out = '\0';
+	if (!r)
+		return NULL;
+	if (r->type == PARAM_PATH) {
+		snprintf(out, PARAM_PATH_BYTES, "%s", ((const struct param_path *)field)->s);
+		return r;
+	}
+	memcpy(&v, field, sizeof(v));
+	if (r->type == PARAM_NUM) {
+		snprintf(out, PARAM_PATH_BYTES, "%lld", (long long)v);
+		return r;
+	}
+	for (word = r->unit; v > 0 && *word; v--)
+		word += strcspn(word, "|") + (word[strcspn(word, "|")] == '|');
+	snprintf(out, PARAM_PATH_BYTES, "%.*s", (int)strcspn(word, "|"), word);
+	return r;
+}
+
 int param_set(struct param *p, const char *key, const char *value, struct param_why *why)
 {
 	const struct param_row *r = find(key);

@@ -33,6 +33,10 @@ void param_defaults(struct param *p);
 /* One setting. -EINVAL: *why says what was expected, *p is as before. */
 int param_set(struct param *p, const char *key, const char *value, struct param_why *why);
 
+/* Its value as text; the row, or NULL: no such setting. */
+const struct param_row *param_get(const struct param *p, const char *key,
+				  char out[PARAM_PATH_BYTES]);
+
 /*
  * The lines of a file, over what *p holds. `name` stands in messages. On failure *p is as
  * before and *why names the first bad line. Any bytes are allowed as input.

@@ -83,6 +83,28 @@ def off():
            "where it is not wanted no step is left out", o)
 
 
+def budget():
+    with Place() as p:
+        env = {"AON_RUN_DIR": str(p.run)}
+        none = aon("budget", env=env)
+        ok(none.returncode == 1 and "no aond answers" in none.stderr and not none.stdout,
+           "budget without an aond: exit 1, and what to do", none)
+        with Daemon(p, {"slowdown_permille": 7}) as d:
+            rows = {r["key"]: r for r in json.loads(aon("budget", "--json", env=env).stdout)["budget"]}
+            ok(rows["slowdown_permille"]["value"] == "7" and rows["pools_mib"]["used"] >= 0
+               and rows["measure"]["value"] == "off", "budget shows limits and what is used", rows)
+            got = aon("budget", "slowdown_permille=3", "measure=on", env=env)
+            ok(got.returncode == 0 and "3 1/1000" in got.stdout, "and changes them at once", got)
+            bad = [aon("budget", x, env=env) for x in ("slowdown_permille=x", "nothing=1", "store_max_mib=9", "tier")]
+            ok([b.returncode for b in bad] == [1, 1, 1, 2] and "next start" in bad[2].stderr
+               and "whole number" in bad[0].stderr, "what cannot be set is refused with the reason",
+               [b.stderr for b in bad])
+            d.flush()
+            ok("slowdown_permille = 3, set by uid" in aon("store", "journal", p.store).stdout,
+               "who changed what is in the journal")
+
+
+budget()
 measured()
 kept()
 burst()
