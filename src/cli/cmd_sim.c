@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "cli/devices.h"
 #include "cli/import_store.h"
 #include "cli/inputs.h"
 #include "cli/into_store.h"
@@ -152,8 +153,11 @@ static int ranks_given(const struct opts *o, struct job *j)
 
 static int device_given(const struct opts *o, struct job *j)
 {
-	const char *key = o->val[OPT_SIMDEVICE] ? o->val[OPT_SIMDEVICE] : "H100_SXM";
+	const char *key = o->val[OPT_DEVICE] ? o->val[OPT_DEVICE] : "H100_SXM";
+	int rc = devices_load();
 
+	if (rc != CLI_OK)
+		return rc;
 	j->gpu = gpu_find(key);
 	return j->gpu ? CLI_OK
 		      : cli_say(CLI_USAGE, "no device '%s'. See: aon roofline devices", key);
@@ -228,8 +232,9 @@ static int failed(int err)
 		return cli_say(CLI_FAIL, "a step of this job is too large: fewer ranks, layers or "
 					 "micro-batches");
 	case -ENOTSUP:
-		return cli_say(CLI_FAIL,
-			       "the device has no bf16 arithmetic, or its speed is not known");
+		return cli_say(
+			CLI_FAIL,
+			"the models know too little of this device: its arithmetic or its links");
 	default:
 		return cli_say(CLI_FAIL, "%s", strerror(-err));
 	}
@@ -265,7 +270,18 @@ static int twins(const struct opts *o, struct sim_truth *truth)
 {
 	const struct job *j = truth->job;
 	struct run r = { .o = o, .j = j, .times = &truth->healthy, .what = "without faults" };
-	int err = play_once(&r, UINT32_MAX);
+	size_t bytes = truth->run.steps * sizeof(*truth->run.end_ns);
+	int err;
+
+	if (!j->faults) { /* it is its own twin */
+		truth->healthy = truth->run;
+		truth->healthy.end_ns = malloc(bytes);
+		if (!truth->healthy.end_ns)
+			return failed(-ENOMEM);
+		memcpy(truth->healthy.end_ns, truth->run.end_ns, bytes);
+		return CLI_OK;
+	}
+	err = play_once(&r, UINT32_MAX);
 
 	for (uint32_t i = 0; i < j->faults && j->faults > 1 && !err; i++) {
 		r.times = &truth->without[i];
@@ -332,7 +348,7 @@ static void say_text(const struct opts *o, const struct sim_truth *t, const char
 {
 	const struct job *j = t->job;
 	uint32_t steps = t->run.steps < t->healthy.steps ? t->run.steps : t->healthy.steps;
-	char a[FMT_LEN], b[FMT_LEN];
+	char a[FMT_LEN], b[FMT_LEN], twin[FMT_LEN + 32] = "";
 	struct out out;
 
 	out_init(&out, stdout, o);
@@ -340,13 +356,16 @@ static void say_text(const struct opts *o, const struct sim_truth *t, const char
 		 "%s on %" PRIu32 " %s: dp %" PRIu32 ", tp %" PRIu32 ", pp %" PRIu32
 		 ", ep %" PRIu32,
 		 t->model, job_ranks(j), j->gpu->key, j->dp, j->tp, j->pp, j->ep);
-	if (steps)
-		out_line(&out, OUT_BOLD, "  %" PRIu32 " steps of %s; without faults %s",
-			 t->run.steps,
-			 out_time(&out, a, sizeof(a),
-				  (uint64_t)sim_times_span(&t->run, steps) / steps),
+	if (steps && j->faults)
+		snprintf(twin, sizeof(twin), "; without faults %s",
 			 out_time(&out, b, sizeof(b),
 				  (uint64_t)sim_times_span(&t->healthy, steps) / steps));
+	if (steps)
+		out_line(&out, OUT_BOLD, "  %" PRIu32 " %s of %s%s", t->run.steps,
+			 t->run.steps == 1 ? "step" : "steps",
+			 out_time(&out, a, sizeof(a),
+				  (uint64_t)sim_times_span(&t->run, steps) / steps),
+			 twin);
 	if (t->run.hung)
 		out_line(&out, OUT_WARN, "  step %" PRIu32 " never ends", t->run.steps);
 	for (uint32_t i = 0; i < j->faults; i++)

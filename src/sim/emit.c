@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/layer.h"
 #include "sim/noise.h"
 #include "sim/play.h"
 
@@ -75,7 +76,7 @@ int play_out_new(struct play_out **out, const struct job *j, struct trace *t)
 	err = err ? err : name_of(t, "step", &o->step);
 	err = err ? err : name_of(t, "cudaLaunchKernel", &o->launch);
 	err = err ? err : name_of(t, "cudaMemcpyAsync", &o->copy);
-	err = err ? err : name_of(t, "bf16", &o->dtype);
+	err = err ? err : name_of(t, gpu_type_word[layer_type(j->gpu)], &o->dtype);
 	err = err ? err : name_of(t, j->gpu->name, &o->device);
 	for (uint32_t r = 0; r < ranks && !err; r++) {
 		uint64_t node = job_node(j, r),

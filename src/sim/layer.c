@@ -7,8 +7,12 @@
 #include "theory/gemm.h"
 #include "theory/layer.h"
 
-#define TYPE  GPU_BF16
 #define WIDTH 2.0 /* bytes of a number */
+
+enum gpu_type layer_type(const struct gpu *g)
+{
+	return gpu_peak(g, GPU_BF16) > 0 ? GPU_BF16 : GPU_FP16;
+}
 
 const struct layer_row layer_table[LAYER_PARTS] = {
 #define PART(ID, where, kind, forward, backward, a, b, before, after)                      \
@@ -39,8 +43,8 @@ static int gemm(struct sim_cost *out, const struct gpu *g, double m, double n, d
 			  .n = (uint64_t)n,
 			  .k = (uint64_t)k,
 			  .batch = (uint64_t)batch,
-			  .type = TYPE,
-			  .out = TYPE };
+			  .type = layer_type(g),
+			  .out = layer_type(g) };
 	struct gemm_time t;
 	int err = gemm_time(&t, g, &x);
 
@@ -51,7 +55,7 @@ static int gemm(struct sim_cost *out, const struct gpu *g, double m, double n, d
 
 static struct sim_cost cost_of(const struct gpu *g, const struct layer_time *t)
 {
-	return (struct sim_cost){ t->ns, t->flops / gpu_peak(g, TYPE) * 1e9,
+	return (struct sim_cost){ t->ns, t->flops / gpu_peak(g, layer_type(g)) * 1e9,
 				  t->bytes / g->memory_Bps * 1e9 };
 }
 
@@ -65,7 +69,7 @@ static int attention(struct sim_cost *out, const struct job *j, bool backward)
 			       .kv = j->seq,
 			       .causal = true,
 			       .backward = backward,
-			       .type = TYPE };
+			       .type = layer_type(j->gpu) };
 	struct layer_time t;
 	int err = attention_time(&t, j->gpu, &a);
 
@@ -141,7 +145,7 @@ int layer_costs(struct layer_costs *out, const struct job *j)
 	int err = 0;
 
 	*out = (struct layer_costs){ 0 };
-	if (gpu_peak(j->gpu, TYPE) <= 0 || gpu_peak(j->gpu, GPU_FP32) <= 0)
+	if (gpu_peak(j->gpu, layer_type(j->gpu)) <= 0 || gpu_peak(j->gpu, GPU_FP32) <= 0)
 		return -ENOTSUP;
 	for (enum layer_part p = 0; p < LAYER_PARTS && !err; p++) {
 		err = part_costs(out, j, p);

@@ -42,6 +42,8 @@ struct layer_costs {
 	uint64_t routed;                       /* bytes of tokens that go to their experts */
 };
 
+/* Of weights and activations: bf16, or fp16 where that is not. */
+enum gpu_type layer_type(const struct gpu *g);
 int layer_costs(struct layer_costs *out, const struct job *j);
 struct sim_cost layer_optimizer(const struct job *j, uint64_t gradient); /* of so many bytes */
 

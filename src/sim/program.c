@@ -87,9 +87,9 @@ static struct op *exchange(struct make *m, enum op_stream stream, enum job_group
 	static const struct {
 		const char *kernel, *name;
 	} word[] = {
-		[COLL_ALL_REDUCE] = { "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "all_reduce" },
+		[COLL_ALL_REDUCE] = { "ncclDevKernel_AllReduce_Sum_f16_RING_LL", "all_reduce" },
 		[COLL_ALL_GATHER] = { "ncclDevKernel_AllGather_RING_LL", "all_gather" },
-		[COLL_REDUCE_SCATTER] = { "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL",
+		[COLL_REDUCE_SCATTER] = { "ncclDevKernel_ReduceScatter_Sum_f16_RING_LL",
 					  "reduce_scatter" },
 		[COLL_ALL_TO_ALL] = { "ncclDevKernel_SendRecv", "all_to_all" },
 		[COLL_P2P] = { "ncclDevKernel_SendRecv", "send_recv" },

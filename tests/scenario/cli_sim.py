@@ -122,7 +122,7 @@ def layouts(place):
     for args in (["--layout", "tp=4,dp=2,pp=2", "--set", "micro_batches=4"],
                  ["--layout", "dp=8,ep=8", "--model", "small-moe", "--fault", "expert_imbalance:rank=3"],
                  ["--layout", "pp=4,dp=2", "--set", "micro_batches=8", "--fault", "last_stage"],
-                 ["--ranks", "1"],
+                 ["--ranks", "1"], ["--device", "V100_SXM", "--steps", "2"], ["--device", "MI300X", "--steps", "2"],
                  ["--layout", "dp=16,zero=3", "--fault", "no_gdr:node=1"],
                  ["--model", "llama2-7b", "--device", "A100_SXM_80", "--layout", "tp=8,dp=1", "--steps", "2"]):
         path, truth = sim(place, "layout.db", *args)

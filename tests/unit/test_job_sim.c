@@ -81,7 +81,7 @@ static int64_t work_ns(const struct play *p, uint32_t rank, uint32_t op)
 	return p->time[sim_end(w)] - p->time[sim_start(w)];
 }
 
-#define ALL_REDUCE "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"
+#define ALL_REDUCE "ncclDevKernel_AllReduce_Sum_f16_RING_LL"
 
 static void pipeline(void)
 {
