@@ -10,10 +10,11 @@
 
 #include <stdint.h>
 
-#define NOISE_STATIC 0.003  /* of a rank, always: standard deviation */
-#define NOISE_ODD    500    /* one rank in so many is 2 to 8 % slower for no reason */
-#define NOISE_OWN    0.0042 /* of a rank's step: scale of a Student t of 4 degrees */
-#define NOISE_COMMON 0.006  /* of all ranks' step: standard deviation of an AR(1) */
+#define NOISE_STATIC 0.003 /* of a rank, always: standard deviation */
+#define NOISE_ODD    500   /* one rank in so many is 2 to 8 % slower for no reason */
+#define NOISE_OWN \
+	0.0025 /* of a rank's step: scale of a Student t of 4 degrees, beside its kernels' */
+#define NOISE_COMMON 0.006 /* of all ranks' step: standard deviation of an AR(1) */
 #define NOISE_RHO    0.75
 #define NOISE_KERNEL 0.03 /* of one kernel */
 
