@@ -7,6 +7,7 @@
 #include "insight/heat.h"
 #include "read/json.h"
 #include "serve/analysis.h"
+#include "store/store.h"
 
 #define WIDE  400u /* columns unless told */
 #define HIGH  64u
@@ -14,14 +15,16 @@
 #define SLOW  8u /* ranks that are named */
 #define MILLE 1000.0
 
+enum measure { MEASURE_COMPUTE, MEASURE_DUR, MEASURE_COMM, MEASURE_IDLE }; /* as api_heat() reads */
+
 static uint64_t measured(const struct insight_step *s, int measure)
 {
 	switch (measure) {
-	case 1:
+	case MEASURE_DUR:
 		return s->dur_ns;
-	case 2:
+	case MEASURE_COMM:
 		return s->b.exposed_comm_ns;
-	case 3:
+	case MEASURE_IDLE:
 		return s->b.idle_ns;
 	default:
 		return s->b.compute_ns;
@@ -39,6 +42,73 @@ static int fill(struct heat *h, const struct insight *in, int measure)
 		heat_add(h, in->step[i].process, in->step[i].rank, in->step[i].number,
 			 (double)measured(&in->step[i], measure));
 	return err ? err : heat_close(h);
+}
+
+/* --- of a run that is too large to be analysed: how long steps took is in the store itself --- */
+
+struct reading {
+	struct heat *h;
+	const struct ask *q;
+	const char *ranks;
+	bool add; /* the second time */
+};
+
+static const struct process *process_of(const struct run *r, uint32_t id)
+{
+	for (size_t i = 0; i < r->processes; i++)
+		if (r->process[i].id == id)
+			return &r->process[i];
+	return NULL;
+}
+
+static int on_steps(void *arg, uint32_t process, const struct event *ev, size_t n)
+{
+	struct reading *x = arg;
+	const struct process *p = process_of(&x->q->run, process);
+	int32_t rank = p ? (int32_t)p->origin.rank - 1 : -1;
+	int err = 0;
+
+	if (!p || !url_listed(x->ranks, rank))
+		return 0;
+	for (size_t i = 0; i < n && !err; i++) {
+		if (ev[i].kind != EVENT_STEP || ev[i].flags & EVENT_OPEN)
+			continue;
+		if (x->add)
+			heat_add(x->h, process, rank, ev[i].a, (double)ev[i].dur_ns);
+		else
+			err = heat_note(x->h, process, rank, ev[i].a);
+	}
+	return err;
+}
+
+static int read_steps(struct heat *h, struct ask *q)
+{
+	struct store_filter f = { .kind = EVENT_STEP };
+	struct reading x = { .h = h, .q = q };
+	int err = ask_ranks(q, &x.ranks);
+
+	err = err ? err : store_each_events(q->run.src->st, &f, on_steps, &x);
+	err = err ? err : heat_lay(h, HEAT_CELLS);
+	x.add = true;
+	err = err ? err : store_each_events(q->run.src->st, &f, on_steps, &x);
+	return err ? err : heat_close(h);
+}
+
+static bool asks_all(struct ask *q)
+{
+	uint64_t t0, t1;
+
+	return ask_range(q, &t0, &t1) == 0 && !t0 && t1 == UINT64_MAX;
+}
+
+static void whole_json(struct json *j, const struct run *r)
+{
+	json_bool(j, "partial", false);
+	json_open(j, "range", '{');
+	json_u64(j, "t0", 0);
+	json_u64(j, "t1", r->t1 - r->t0 + 1);
+	json_bool(j, "whole", true);
+	json_close(j);
 }
 
 /* The begin of part i of `n` things in `parts`. */
@@ -119,10 +189,17 @@ int api_heat(struct ask *q, struct json *j, struct answer *a)
 	if (measure < 0 || ask_number(q, "w", 1, MOST, &wide) < 0 ||
 	    ask_number(q, "h", 1, MOST, &high) < 0)
 		return -EINVAL;
-	err = analysis_get(q, &an);
-	err = err ? err : fill(&h, an->in, measure);
+	if (measure == MEASURE_DUR && asks_all(q) && !analysis_fits(q)) {
+		err = read_steps(&h, q);
+		if (!err)
+			whole_json(j, &q->run);
+	} else {
+		err = analysis_get(q, &an);
+		err = err ? err : fill(&h, an->in, measure);
+		if (!err)
+			analysis_json(j, an, &q->run);
+	}
 	if (!err) {
-		analysis_json(j, an, &q->run);
 		heat_json(j, &h, wide < h.columns ? wide : h.columns,
 			  high < h.rows ? high : h.rows);
 	}

@@ -242,7 +242,8 @@ static void compare_flames(struct serve *all, struct serve *few, const char *vie
 static void compare_all(struct serve *all, uint64_t with, size_t events)
 {
 	static const char *const view[] = { "devices",          "steps",    "findings", "ops",
-					    "ops?group=module", "overview", "memory",   "heat" };
+					    "ops?group=module", "overview", "memory",   "heat",
+					    "heat?measure=dur" };
 	const char *path = kit_path("large.db");
 
 	for (uint32_t stretch = 100; stretch <= 1000; stretch += 450) {

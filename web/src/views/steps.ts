@@ -4,7 +4,7 @@ import { get, runPath, source, type Heat, type Memory, type Run, type Step, type
 import { colour, hatch, texture } from '../classes';
 import { button, canvas, fill, h } from '../dom';
 import * as fmt from '../fmt';
-import { drawer, ribbon, say } from '../frame';
+import { drawer, ribbon, say, toast } from '../frame';
 import { t, type Key } from '../i18n';
 import { axisY, font } from '../plot';
 import { go, state } from '../state';
@@ -40,6 +40,8 @@ function median(xs: number[]): number {
 const LEFT = 64;
 const WIDEST = 72; // px: a few steps do not fill the screen
 const FULL = 200; // thousandths above the median that have the full colour
+const ROWS = 5000, SHOWN = 2000; // steps that are asked for, and that the table has
+const LARGE = 600000; // events: more are not looked at in a moment
 const COLUMNS_MOST = 600, ROWS_MOST = 96; // the server takes ranks and steps together to fit
 
 const heatRow = (rows: number) => (rows === 1 ? 28 : rows > 40 ? 8 : 16);
@@ -213,19 +215,13 @@ function memory(m: Memory): HTMLElement | null {
 		})));
 }
 
-interface Answers {
-	m: Heat;
-	rows: Steps;
-	mem: Memory | null;
-}
-
-/** The worst step of a cell, of those that the server lists for its rank. */
-async function worstOf(run: Run, a: Answers, measure: Measure, row: number, col: number): Promise<Step | null> {
-	const rank = a.m.ranks[row] ?? null, end = a.m.steps[col + 1] ?? a.m.last_step + 1, end_rank = a.m.ranks[row + 1] ?? Infinity;
-	const one = a.m.ranks_n <= a.m.ranks.length;
-	const list = a.rows.next && rank !== null ? (await get<Steps>(runPath(run.id, 'steps'), { ...span(), ranks: one ? rank : `${rank}-${Math.min(end_rank - 1, rank + 999)}`, limit: 5000 })).steps : a.rows.steps;
-	const of = list.filter((s) => s.step >= a.m.steps[col]! && s.step < end && (one ? s.rank === rank : s.rank !== null && s.rank >= (rank ?? 0) && s.rank < end_rank));
-	return of.sort((x, y) => measured[measure](y) - measured[measure](x))[0] ?? null;
+/** The worst step of a cell, of those that the server lists for its ranks. */
+async function worstOf(run: Run, m: Heat, measure: Measure, row: number, col: number): Promise<Step | null> {
+	const rank = m.ranks[row] ?? null, end = m.steps[col + 1] ?? m.last_step + 1, after = m.ranks[row + 1] ?? m.ranks_n;
+	const several = m.ranks_n > m.ranks.length && rank !== null && after !== null && after - 1 > rank;
+	const mine = (s: Step) => (several ? s.rank !== null && s.rank >= rank && s.rank < after : s.rank === rank);
+	const list = await get<Steps>(runPath(run.id, 'steps'), { ...span(), ranks: rank === null || m.ranks_n * m.steps_n <= ROWS ? state.ranks?.join(',') : several ? `${rank}-${after - 1}` : rank, limit: ROWS });
+	return list.steps.filter((s) => mine(s) && s.step >= m.steps[col]! && s.step < end).sort((x, y) => measured[measure](y) - measured[measure](x))[0] ?? null;
 }
 
 function span(): { t0: number | undefined; t1: number | undefined } {
@@ -237,45 +233,46 @@ export const steps: View = {
 	title: 'view.steps',
 	question: 'view.steps.q',
 	open(host, run): Shown {
-		let measure: Measure | null = null, text = () => '';
-		const ask = async (signal: AbortSignal): Promise<Answers> => {
-			const ranks = state.ranks?.join(',');
-			const rows = await get<Steps>(runPath(run.id, 'steps'), { ...span(), ranks, limit: 5000 }, { signal });
-			measure = rows.steps.some((x) => x.busy_ns > 0) ? (measure ?? 'compute') : 'dur';
+		// How long steps took is known of any run at once; what they did, of a large one only after a while.
+		let measure: Measure = run.gpus && run.events < LARGE ? 'compute' : 'dur', text = () => '';
+		const map = h('div'), list = h('div');
+		fill(host, map, list);
+		const ranks = () => state.ranks?.join(',');
+		const load = loader(map, (signal) => {
 			const w = Math.min(COLUMNS_MOST, Math.max(100, Math.floor(host.clientWidth / 2)));
-			const [m, mem] = await Promise.all([
-				get<Heat>(runPath(run.id, 'heat'), source.saved ? { measure } : { ...span(), ranks, measure, w, h: ROWS_MOST }, { signal }),
-				get<Memory>(runPath(run.id, 'memory'), span(), { signal }).catch(() => null)]);
-			return { m, rows, mem };
-		};
-		const draw = (a: Answers) => {
-			const s = a.rows.steps;
-			if (!s.length) {
-				empty(host, 'steps.empty', 'steps.empty.what', 'aon run -- python train.py');
-				const mem = a.mem && memory(a.mem);
-				if (mem) host.append(mem);
-				return;
-			}
-			const gpu = s.some((x) => x.busy_ns > 0), first = state.ranks?.[0] ?? s[0]!.rank;
+			return get<Heat>(runPath(run.id, 'heat'), source.saved ? { measure } : { ...span(), ranks: ranks(), measure, w, h: ROWS_MOST }, { signal });
+		}, (m) => {
+			if (!m.steps_n) return empty(map, 'steps.empty', 'steps.empty.what', 'aon run -- python train.py');
 			const choice = h('select', { 'aria-label': t('steps.measure'), on: { change: () => { measure = choice.value as Measure; void load(); } } },
-				MEASURES.filter((k) => gpu || k === 'dur').map((k) => h('option', { value: k, selected: k === measure }, t(`measure.${k}`))));
-			const one = s.filter((x) => x.rank === first).sort((x, y) => x.step - y.step);
-			const tb = table({ columns: COLUMNS.filter((c) => (a.m.ranks_n > 1 || c.id !== 'rank') && (gpu || ['step', 'rank', 'dur', 'at'].includes(c.id))), rows: s.slice(0, 2000), label: t('view.steps'), sort: s.length <= 60 ? '' : 'dur', pick: stepDetails, selected: (x) => state.sel === `s:${x.rank ?? ''}/${x.step}` });
-			const open = (row: number, col: number) => void worstOf(run, a, measure!, row, col).then((x) => { if (x) stepDetails(x); });
-			text = tb.text;
-			fill(host, h('div', { class: 'controls' }, h('label', null, t('steps.colour'), choice),
+				MEASURES.filter((k) => run.gpus || k === 'dur').map((k) => h('option', { value: k, selected: k === measure }, t(`measure.${k}`))));
+			const open = (row: number, col: number) => void worstOf(run, m, measure, row, col).then((x) => { if (x) stepDetails(x); }, (e: unknown) => toast(e instanceof Error ? e.message : String(e)));
+			fill(map, h('div', { class: 'controls' }, h('label', null, t('steps.colour'), choice),
 				h('span', { class: 'scale', 'aria-hidden': 'true' }, '0 %', h('i'), '+20 %'),
-				h('span', { class: 'dim' }, a.m.ranks_n > 1 ? t('steps.scale') : t('steps.scale.one'))),
-				a.m.partial && !a.m.range.whole ? h('p', { class: 'note warn' }, t('state.partial', { from: fmt.time(a.m.range.t0), to: fmt.time(a.m.range.t1) })) : null,
-				stragglers(a.m), heat(a.m, open), gpu ? phases(one.slice(0, 2000), stepDetails) : null, a.mem ? memory(a.mem) : null,
-				a.rows.next || s.length > 2000 ? h('p', { class: 'note' }, t('steps.first', { n: fmt.count(Math.min(2000, s.length)), all: fmt.count(a.m.steps_n * a.m.ranks_n) })) : null,
-				h('div', { class: 'block' }, tb.el));
-		};
-		const load = loader(host, ask, draw);
+				h('span', { class: 'dim' }, m.ranks_n > 1 ? t('steps.scale') : t('steps.scale.one'))),
+				m.partial && !m.range.whole ? h('p', { class: 'note warn' }, t('state.partial', { from: fmt.time(m.range.t0), to: fmt.time(m.range.t1) })) : null,
+				stragglers(m), heat(m, open));
+		});
+		const rest = loader(list, async (signal) => {
+			const [rows, mem] = await Promise.all([get<Steps>(runPath(run.id, 'steps'), { ...span(), ranks: ranks(), limit: ROWS }, { signal }),
+				get<Memory>(runPath(run.id, 'memory'), span(), { signal }).catch(() => null)]);
+			return { rows, mem };
+		}, ({ rows, mem }) => {
+			const s = rows.steps, gpu = s.some((x) => x.busy_ns > 0), first = state.ranks?.[0] ?? s[0]?.rank, many = new Set(s.map((x) => x.rank)).size > 1;
+			const one = s.filter((x) => x.rank === first).sort((x, y) => x.step - y.step);
+			const tb = table({ columns: COLUMNS.filter((c) => (many || c.id !== 'rank') && (gpu || ['step', 'rank', 'dur', 'at'].includes(c.id))), rows: s.slice(0, SHOWN), label: t('view.steps'), sort: s.length <= 60 ? '' : 'dur', pick: stepDetails, selected: (x) => state.sel === `s:${x.rank ?? ''}/${x.step}` });
+			text = tb.text;
+			fill(list, gpu ? phases(one.slice(0, SHOWN), stepDetails) : null, mem ? memory(mem) : null,
+				rows.next || s.length > SHOWN ? h('p', { class: 'note' }, t('steps.first', { n: fmt.count(Math.min(SHOWN, s.length)), all: fmt.count(run.steps) })) : null,
+				s.length ? h('div', { class: 'block' }, tb.el) : null);
+		});
 		return {
-			update: (now, was) => { if (now.t !== was.t || now.ranks !== was.ranks) void load(); },
-			tick: () => void load(true),
-			close: load.stop,
+			update: (now, was) => {
+				if (now.t === was.t && now.ranks === was.ranks) return;
+				void load();
+				void rest();
+			},
+			tick: () => { void load(true); void rest(true); },
+			close: () => { load.stop(); rest.stop(); },
 			text: () => text(),
 		};
 	},
