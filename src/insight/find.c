@@ -30,6 +30,7 @@ static const struct rule *const rules[FAMILIES] = {
 	[FAMILY_SATURATED] = &rule_saturated,
 	[FAMILY_MEMORY] = &rule_memory,
 	[FAMILY_COMPILE] = &rule_compile,
+	[FAMILY_ROOF] = &rule_roof,
 };
 
 void fact_n(struct finding *f, const char *key, uint64_t n)

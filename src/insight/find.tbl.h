@@ -34,6 +34,9 @@ RULE(COPY,       copy_bound,      0.05, 0.50, 1.00, "copies",
 RULE(SMALL,      small_kernels,   0.05, 0.30, 0.70, "small kernels",
      "Kernels shorter than 10 us cost about as much to launch as to run, and read and write memory "
      "that a fused kernel would keep in registers.")
+RULE(ROOF,       slow_kernels,    0.05, 0.30, 1.00, "kernels far from their limit",
+     "Kernels take longer than their operations and bytes need on this GPU; of matrix products, than "
+     "the model says that their shape should.")
 RULE(COMPILE,    recompiling,     0.02, 0.80, 1.00, "compilations",
      "A function that had been compiled was compiled again (JAX, torch.compile): something that its "
      "code depends on was not the same.")

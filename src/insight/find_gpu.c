@@ -128,13 +128,43 @@ static uint64_t saturated_cost(const struct insight *in, const struct insight_de
 	return d->b.compute_ns;
 }
 
+/* What its kernels are limited by, where that is known of most of them. */
+static void say_limits(const struct insight *in, struct finding *f)
+{
+	uint64_t ns[ROOF_LIMITS] = { 0 }, known = 0, all = 0;
+	double least = 0;
+
+	for (size_t i = 0; i < in->roofs.rows; i++) {
+		const struct roof_row *r = &in->roofs.row[i];
+
+		if (r->device != f->on->device || r->class == CLASS_COMM)
+			continue;
+		all += r->total_ns;
+		if (!(r->is.fraction > 0))
+			continue;
+		known += r->total_ns;
+		ns[r->is.limit] += r->total_ns;
+		least += r->is.least_ns * (double)r->count;
+	}
+	if (2 * known < all || !known)
+		return;
+	finding_seen(f,
+		     "limited by compute %s %%, memory %s %%, neither %s %% of the time; all at "
+		     "%s %% of their limits",
+		     P(ratio(ns[ROOF_COMPUTE], known)),
+		     P(ratio(ns[ROOF_MEMORY] + ns[ROOF_CACHE], known)),
+		     P(ratio(ns[ROOF_LATENCY] + ns[ROOF_LAUNCH], known)), P(least / (double)known));
+	fact_n(f, "compute_limited_ns", ns[ROOF_COMPUTE]);
+	fact_n(f, "memory_limited_ns", ns[ROOF_MEMORY] + ns[ROOF_CACHE]);
+	fact_x(f, "of_roof", least / (double)known);
+}
+
 static bool saturated_fill(const struct insight *in, struct finding *f)
 {
 	const struct insight_device *d = f->on;
 	enum kclass top = CLASS_OTHER;
 	uint64_t half;
 
-	(void)in;
 	for (enum kclass c = 0; c < CLASS_COMM; c++)
 		if (d->class[c].ns > d->class[top].ns)
 			top = c;
@@ -147,6 +177,7 @@ static bool saturated_fill(const struct insight *in, struct finding *f)
 		     P(ratio(d->b.idle_ns, d->b.span_ns)));
 	finding_seen(f, "most of it %s: %s%s, %s kernels", class_people[top], T(d->class[top].ns),
 		     finding_per(f), N(d->class[top].count));
+	say_limits(in, f);
 	fact_n(f, "compute_ns", d->b.compute_ns);
 	fact_n(f, "idle_ns", d->b.idle_ns);
 	fact_n(f, "top_class_ns", d->class[top].ns);
