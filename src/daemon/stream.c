@@ -283,7 +283,9 @@ static void note_steps(struct stream *s, struct event *ev, size_t n)
 		}
 		if (!s->watcher)
 			watcher_new(&s->watcher, s->plant->store);
-		if (s->watcher && s->cost.lane == ev[i].lane + 1 && !(ev[i].flags & EVENT_OPEN))
+		/* A step that was left out is faster by what recording costs: that is no news. */
+		if (s->watcher && s->cost.lane == ev[i].lane + 1 &&
+		    !(ev[i].flags & (EVENT_OPEN | EVENT_LEFT_OUT)))
 			watcher_step(s->watcher, &ev[i]);
 		if (ev[i].a < s->step)
 			continue;

@@ -2,15 +2,16 @@
 /*
  * app_cost - steps that take longer by a known share when they are recorded.
  *
- *	app_cost [-s seconds] [-x slowdown, 1/1000] [-n noise, 1/1000] [-e marks a step] [-r]
- *	         [-b length of a step, us] [-p pause between steps, us] [-j step from which on it takes
- *	         half as long again] [-H step in which it hangs, for -w seconds]
+ *	app_cost [-s seconds] [-N steps at least] [-x slowdown, 1/1000] [-n noise, 1/1000] [-r]
+ *	         [-e marks a step] [-b length of a step, us] [-p pause between steps, us]
+ *	         [-j step from which on it takes half as long again]
+ *	         [-H step in which it hangs, until its input ends; that is no part of the seconds]
  *
  * Without -r the length of a step is said, not lived: it is exact on any machine. With -r the
  * program spins: the marks of a recorded step take -x of it.
  *
  * Ends with {"steps":,"off":,"cost":} and the numbers of its last steps that were left out; cost is
- * what recording added to the steps of the last third of the time.
+ * what recording added to the last third of it all.
  */
 #include <math.h>
 #include <stdbool.h>
@@ -23,12 +24,11 @@
 static struct {
 	double seconds, slow, noise, base_ns;
 	unsigned marks, pause_us;
-	uint64_t jump, hang;
-	double wait;
+	uint64_t least, jump, hang;
 	bool real;
-} opt = { 2, 0.01, 0.01, 10e6, 10, 300, UINT64_MAX, UINT64_MAX, 9, false };
+} opt = { 2, 0.01, 0.01, 10e6, 10, 300, 0, UINT64_MAX, UINT64_MAX, false };
 
-static uint64_t seed = 1;
+static uint64_t seed = 1, hung_ns;
 
 static double uniform(void)
 {
@@ -49,6 +49,15 @@ static void spin(double ns)
 		;
 }
 
+static void hang(void)
+{
+	uint64_t from = now_ns();
+
+	while (getchar() != EOF)
+		;
+	hung_ns += now_ns() - from;
+}
+
 /* Returns how long it took: said, or lived. */
 static double step(uint64_t number, bool *on)
 {
@@ -58,7 +67,7 @@ static double step(uint64_t number, bool *on)
 	aon_pulse_step(number);
 	*on = aon_wants(AON_WANT_MARK);
 	if (number == opt.hang)
-		usleep((useconds_t)(opt.wait * 1e6));
+		hang();
 	aon_pulse_collective(1, number + 1);
 	for (unsigned i = 0; i < opt.marks && *on; i++) {
 		AON_MARK("mark", i, number, 0);
@@ -84,10 +93,13 @@ static void options(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "s:x:n:e:b:p:j:H:w:r")) != -1) {
+	while ((c = getopt(argc, argv, "s:N:x:n:e:b:p:j:H:r")) != -1) {
 		switch (c) {
 		case 's':
 			opt.seconds = atof(optarg);
+			break;
+		case 'N':
+			opt.least = strtoull(optarg, NULL, 10);
 			break;
 		case 'x':
 			opt.slow = atof(optarg) / 1000;
@@ -110,9 +122,6 @@ static void options(int argc, char **argv)
 		case 'H':
 			opt.hang = strtoull(optarg, NULL, 10);
 			break;
-		case 'w':
-			opt.wait = atof(optarg);
-			break;
 		case 'r':
 			opt.real = true;
 			break;
@@ -122,9 +131,18 @@ static void options(int argc, char **argv)
 	}
 }
 
+/* How much is done of what was asked for, in time and in steps: 1 is all. */
+static double progress(uint64_t begin, uint64_t steps)
+{
+	double time = (double)(now_ns() - begin - hung_ns) / (opt.seconds * 1e9);
+	double count = opt.least ? (double)steps / (double)opt.least : 1;
+
+	return time < count ? time : count;
+}
+
 int main(int argc, char **argv)
 {
-	enum { LAST = 4096 };
+	enum { LAST = 1 << 16 };
 	static bool last[LAST];
 	uint64_t n = 0, off = 0, begin, tail_steps = 0, tail_on = 0;
 	bool on;
@@ -132,11 +150,11 @@ int main(int argc, char **argv)
 	options(argc, argv);
 	aon_join(2000);
 	begin = now_ns();
-	while ((double)(now_ns() - begin) < opt.seconds * 1e9) {
+	while (progress(begin, n) < 1) {
 		step(n, &on);
 		off += !on;
 		last[n % LAST] = !on;
-		if ((double)(now_ns() - begin) > opt.seconds * 1e9 * 2 / 3) {
+		if (progress(begin, n) > 2.0 / 3) {
 			tail_steps++;
 			tail_on += on;
 		}
