@@ -84,7 +84,7 @@ async function slowRank() {
 async function translated(width, name) {
 	const t = await enter({ viewport: { width, height: 800 } }, '?lang=xx-pseudo');
 	const replies = [];
-	t.page.on('response', (r) => { if (r.url().includes('/api/v1/') && /json/.test(r.headers()['content-type'] ?? '')) r.text().then((x) => replies.push(x), () => {}); });
+	t.page.on('response', (r) => { if (r.url().includes('/api/v1/') && /json/.test(r.headers()['content-type'] ?? '')) replies.push(r.text().catch(() => '')); });
 	await t.page.reload();
 	const plain = [], cut = [];
 	for (const v of VIEWS) {
@@ -99,8 +99,7 @@ async function translated(width, name) {
 			const small = [...document.querySelectorAll('button, label, h1, h2, p, dt, th, .note')].filter((e) => e.offsetParent && !e.closest('.hidden, .crumbs, .tl-gutter, td, .palette') && getComputedStyle(e).textOverflow !== 'ellipsis' && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX !== 'visible').map((e) => e.textContent.slice(0, 60));
 			return [out, [...small, ...(document.documentElement.scrollWidth > innerWidth ? [`the page is ${document.documentElement.scrollWidth} wide`] : [])]];
 		});
-		await t.page.waitForTimeout(50);
-		const all = replies.join('\n');
+		const all = (await Promise.all(replies)).join('\n');
 		// What the server says stays as it is: names, and findings in their own words.
 		const own = (s) => all.includes(JSON.stringify(s).slice(1, -1)) || s.split(/[·:(),]| {2,}|\d+(?:\.\d+)? ?%?/).every((x) => !/\p{L}{3}/u.test(x) || all.includes(JSON.stringify(x.trim()).slice(1, -1)) || all.includes(x.trim().replace(/ /g, '_')));
 		for (const s of words) if (!/^[\d.,+−–→ ]*(ns|µs|ms|min|[kMGTPE]?FLOP(S|\/s|\/byte)?|[kKMGTP]?i?B(\/s)?)?$/.test(s) && !own(s)) plain.push(`${v}: ${s}`);
