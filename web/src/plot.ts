@@ -59,7 +59,7 @@ export function marks(g: CanvasRenderingContext2D, b: Box, at: { part: number; l
 		g.moveTo(x, b.y);
 		g.lineTo(x, b.y + b.h);
 		g.stroke();
-		if (g.measureText(m.label).width + 8 < end - x) g.fillText(m.label, x + 4, b.y + 2);
+		if (g.measureText(m.label).width + 8 < end - x) g.fillText(m.label, x + 4, b.y + b.h - 15);
 	});
 	g.setLineDash([]);
 }

@@ -14,6 +14,7 @@ import { CELLS, decode, KINDS } from '../timeline/tile';
 import { decisions, stateOf, type Decisions } from '../triage';
 import { empty, loader, type Shown, type View } from '../view';
 
+const FINE = 60; // columns: of fewer windows of a second, tiles say more
 type Stack = { t0: number; t1: number; width: number; colours: string[]; shares: number[][]; busy: number }; // shares: by column, then by colour
 type Answers = { o: Overview; w: Stack | null; d: Diff | null; p: Processes | null; ds: Decisions; c: Captures | null; a: Accounting | null };
 type Part = { id: string; ns: number; share: number; why: { text: string; ns: number }[] };
@@ -70,7 +71,15 @@ function stepPlot(o: Overview): HTMLElement {
 function fromWindows(w: Windows, gpus: number): Stack | null {
 	const ws = w.windows, full = w.width_ns * Math.max(1, gpus);
 	if (ws.length < 3 || !full) return null;
-	const shares = ws.map((x) => [x.compute_ns, x.comm_ns, x.memory_ns].map((ns) => Math.min(1, ns / full)));
+	// Work that overlaps is in a window twice: what is above it all is not drawn.
+	const shares = ws.map((x) => {
+		let left = 1;
+		return [x.compute_ns, x.comm_ns, x.memory_ns].map((ns) => {
+			const share = Math.min(left, ns / full);
+			left -= share;
+			return share;
+		});
+	});
 	return { t0: ws[0]!.t, t1: ws[ws.length - 1]!.t + w.width_ns, width: w.width_ns, colours: ['compute', 'comm', 'copy'], shares,
 		busy: shares.flat().reduce((x, y) => x + y, 0) * full };
 }
@@ -282,7 +291,8 @@ export const overview: View = {
 				get<Captures>(runPath(run.id, 'captures'), {}, { signal }).catch(() => null),
 				get<Accounting>(runPath(run.id, 'accounting'), {}, { signal }).catch(() => null),
 			]);
-			const stack = w && fromWindows(w, o.run.gpus) || (o.busy === null ? null : await fromTiles(run, o).catch(() => null));
+			const coarse = w && fromWindows(w, o.run.gpus);
+			const stack = o.busy === null || (coarse && coarse.shares.length >= FINE) ? coarse : ((await fromTiles(run, o).catch(() => null)) ?? coarse);
 			return { o, w: stack, d, p, ds, c, a };
 		};
 		const load = loader(host, ask, (a) => {

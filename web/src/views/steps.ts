@@ -132,11 +132,11 @@ function describe(m: Heat): string {
 }
 
 /** Who is above the others all the time: a straggler has a row of its own. */
-function stragglers(m: Heat): HTMLElement | null {
+function stragglers(m: Heat, measure: Measure): HTMLElement | null {
 	const slow = m.slowest.filter((s) => s.over >= 20);
 	if (m.ranks_n < 2) return null;
 	return h('p', { class: 'note' }, slow.length ? [t('steps.slow'), ' ', slow.map((s, i) => [i ? ', ' : '',
-		h('button', { type: 'button', class: 'bare link', on: { click: () => go({ ranks: s.rank === null ? null : [s.rank] }) } }, `${t('rank', { n: s.rank ?? '-' })} ${over(s.over)}`)])] : t('steps.even'));
+		h('button', { type: 'button', class: 'bare link', on: { click: () => go({ ranks: s.rank === null ? null : [s.rank] }) } }, `${t('rank', { n: s.rank ?? '-' })} ${over(s.over)}`)])] : t(measure === 'dur' ? 'steps.even.dur' : 'steps.even'));
 }
 
 /** Of each step, what it spent its time on, stacked. */
@@ -234,7 +234,7 @@ export const steps: View = {
 	question: 'view.steps.q',
 	open(host, run): Shown {
 		// How long steps took is known of any run at once; what they did, of a large one only after a while.
-		let measure: Measure = run.gpus && run.events < LARGE ? 'compute' : 'dur', text = () => '';
+		let measure: Measure = run.gpus && run.events < LARGE ? 'compute' : 'dur', text = () => '', chosen = !run.gpus || measure === 'compute';
 		const map = h('div'), list = h('div');
 		fill(host, map, list);
 		const ranks = () => state.ranks?.join(',');
@@ -243,14 +243,14 @@ export const steps: View = {
 			return get<Heat>(runPath(run.id, 'heat'), source.saved ? { measure } : { ...span(), ranks: ranks(), measure, w, h: ROWS_MOST }, { signal });
 		}, (m) => {
 			if (!m.steps_n) return empty(map, 'steps.empty', 'steps.empty.what', 'aon run -- python train.py');
-			const choice = h('select', { 'aria-label': t('steps.measure'), on: { change: () => { measure = choice.value as Measure; void load(); } } },
+			const choice = h('select', { 'aria-label': t('steps.measure'), on: { change: () => { measure = choice.value as Measure; chosen = true; void load(); } } },
 				MEASURES.filter((k) => run.gpus || k === 'dur').map((k) => h('option', { value: k, selected: k === measure }, t(`measure.${k}`))));
 			const open = (row: number, col: number) => void worstOf(run, m, measure, row, col).then((x) => { if (x) stepDetails(x); }, (e: unknown) => toast(e instanceof Error ? e.message : String(e)));
 			fill(map, h('div', { class: 'controls' }, h('label', null, t('steps.colour'), choice),
 				h('span', { class: 'scale', 'aria-hidden': 'true' }, '0 %', h('i'), '+20 %'),
 				h('span', { class: 'dim' }, m.ranks_n > 1 ? t('steps.scale') : t('steps.scale.one'))),
 				m.partial && !m.range.whole ? h('p', { class: 'note warn' }, t('state.partial', { from: fmt.time(m.range.t0), to: fmt.time(m.range.t1) })) : null,
-				stragglers(m), heat(m, open));
+				stragglers(m, measure), heat(m, open));
 		});
 		const rest = loader(list, async (signal) => {
 			const [rows, mem] = await Promise.all([get<Steps>(runPath(run.id, 'steps'), { ...span(), ranks: ranks(), limit: ROWS }, { signal }),
@@ -261,6 +261,11 @@ export const steps: View = {
 			const one = s.filter((x) => x.rank === first).sort((x, y) => x.step - y.step);
 			const tb = table({ columns: COLUMNS.filter((c) => (many || c.id !== 'rank') && (gpu || ['step', 'rank', 'dur', 'at'].includes(c.id))), rows: s.slice(0, SHOWN), label: t('view.steps'), sort: s.length <= 60 ? '' : 'dur', pick: stepDetails, selected: (x) => state.sel === `s:${x.rank ?? ''}/${x.step}` });
 			text = tb.text;
+			if (!chosen && gpu) { // what they did is known now: who lags is seen there
+				chosen = true;
+				measure = 'compute';
+				void load();
+			}
 			fill(list, gpu ? phases(one.slice(0, SHOWN), stepDetails) : null, mem ? memory(mem) : null,
 				rows.next || s.length > SHOWN ? h('p', { class: 'note' }, t('steps.first', { n: fmt.count(Math.min(SHOWN, s.length)), all: fmt.count(run.steps) })) : null,
 				s.length ? h('div', { class: 'block' }, tb.el) : null);
