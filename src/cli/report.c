@@ -17,6 +17,8 @@ static const char *kind_word(uint32_t kind)
 	static const char *const word[EVENT_MAX] = {
 #define EVENT(num, NAME, text, has) [num] = text,
 #include "model/event.tbl.h"
+
+#define PLAIN_COLS 8u /* of a table of rows; one more where limits are known */
 	};
 
 	return kind < EVENT_MAX && word[kind] ? word[kind] : "?";
@@ -148,7 +150,7 @@ struct units {
 static void row_cells(struct table *t, const struct out *out, const struct gather *g,
 		      const struct gather_row *r, const struct units *u, uint64_t sum)
 {
-	char label[OUT_TEXT], clean[OUT_TEXT], n[FMT_LEN];
+	char label[OUT_TEXT], clean[OUT_TEXT], n[FMT_LEN], limit[32];
 
 	gather_label(g, r, label, sizeof(label));
 	table_add(t, "  %s", fmt_clean(clean, sizeof(clean), label, out->ascii));
@@ -159,6 +161,8 @@ static void row_cells(struct table *t, const struct out *out, const struct gathe
 	table_add_time(t, gather_quantile(r, 0.99), u->p99, 2);
 	table_add_time(t, r->max_ns, u->max, 2);
 	table_add(t, "%s", fmt_percent(n, sum ? (double)gather_time(r) / (double)sum : 0));
+	if (t->cols > PLAIN_COLS)
+		table_add(t, "%s", gather_limit(r, limit));
 }
 
 static void pick_units(struct units *u, const struct gather_row *const *row, size_t n)
@@ -206,6 +210,7 @@ static void row_table(const struct gather *g, const struct out *out, const char 
 		{ "p99", 0, 3 },
 		{ "max", 0, 5 },
 		{ self ? "self" : "%", 0, 0 },
+		{ "limit", COL_LEFT, 6 },
 	};
 	const struct gather_row **row;
 	uint64_t sum, rest = 0;
@@ -218,7 +223,7 @@ static void row_table(const struct gather *g, const struct out *out, const char 
 		return;
 	show = out->all || n <= fold + 1 ? n : fold;
 	pick_units(&u, row, show);
-	table_init(&t, col, sizeof(col) / sizeof(col[0]));
+	table_init(&t, col, PLAIN_COLS + gather_judged(row, n));
 	row_cols(&t, out, &u, self);
 	for (size_t i = 0; i < show; i++)
 		row_cells(&t, out, g, row[i], &u, sum);

@@ -8,6 +8,8 @@
 #include "cli/report.h"
 #include "cli/top.h"
 
+#define PLAIN_COLS 6u /* of the table of names; one more where limits are known */
+
 #define KINDS (REPORT_GPU | REPORT_RANGE | REPORT_CALLS)
 
 static const char *const sort_word[TOP_SORTS] = { "total", "count", "avg", "max", "name" };
@@ -131,7 +133,7 @@ static void name_rows(struct table *t, const struct top_look *l, const struct ou
 {
 	const struct fmt_unit *u[3];
 	uint64_t most[3] = { 0 }, seen = l->g.last_ns - l->g.first_ns;
-	char label[OUT_TEXT], n[FMT_LEN];
+	char label[OUT_TEXT], n[FMT_LEN], limit[32];
 
 	for (size_t i = from; i < to; i++) {
 		uint64_t v[3] = { row[i]->total_ns,
@@ -154,6 +156,8 @@ static void name_rows(struct table *t, const struct top_look *l, const struct ou
 		table_add_time(t, r->count ? r->total_ns / r->count : 0, u[1], 2);
 		table_add_time(t, r->max_ns, u[2], 2);
 		table_add(t, "%s", fmt_percent(n, seen ? (double)r->total_ns / (double)seen : 0));
+		if (t->cols > PLAIN_COLS)
+			table_add(t, "%s", gather_limit(r, limit));
 	}
 }
 
@@ -167,6 +171,7 @@ static void name_table(const struct top_look *l, const struct top_view *v, const
 		{ "AVG", 0, 1 },
 		{ "MAX", 0, 3 },
 		{ "%", 0, 0 },
+		{ "LIMIT", COL_LEFT, 4 },
 	};
 	const struct gather_row **row;
 	uint64_t rest = 0, seen = l->g.last_ns - l->g.first_ns;
@@ -179,7 +184,7 @@ static void name_table(const struct top_look *l, const struct top_view *v, const
 		return;
 	from = v->scroll < n ? v->scroll : n ? n - 1 : 0;
 	to = n - from > rows ? from + rows : n;
-	table_init(&t, col, sizeof(col) / sizeof(col[0]));
+	table_init(&t, col, PLAIN_COLS + gather_judged(row, n));
 	name_rows(&t, l, out, row, from, to);
 	if (n)
 		table_print(&t, out, 0);

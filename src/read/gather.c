@@ -115,6 +115,13 @@ static int row_add(struct gather_row *r, const struct rollup *u)
 	r->count += u->count;
 	r->total_ns += u->total_ns;
 	r->bytes += u->bytes;
+	if (rollup_limit(u->verdict) && rollup_limit(u->verdict) < ROOF_LIMITS &&
+	    rollup_how(u->verdict) < WORK_HOWS) {
+		r->roof.known_ns += u->total_ns;
+		r->roof.least_ns += rollup_fraction(u->verdict) * (double)u->total_ns;
+		r->roof.by_limit[rollup_limit(u->verdict)] += u->total_ns + 1;
+		r->roof.by_how[rollup_how(u->verdict)] += u->total_ns + 1;
+	}
 	return sketch_merge(&r->sketch, &u->sketch);
 }
 
@@ -389,6 +396,24 @@ uint64_t gather_time(const struct gather_row *r)
 	if (r->held_ns == r->total_ns)
 		return r->self_ns;
 	return (uint64_t)((double)r->total_ns * (double)r->self_ns / (double)r->held_ns);
+}
+
+bool gather_judged(const struct gather_row *const *row, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (row[i]->roof.known_ns)
+			return true;
+	return false;
+}
+
+char *gather_limit(const struct gather_row *r, char out[32])
+{
+	if (r->roof.known_ns)
+		snprintf(out, 32, "%s %.0f %%", roof_limit_word[roof_name_limit(&r->roof)],
+			 100 * roof_name_fraction(&r->roof));
+	else
+		snprintf(out, 32, "-");
+	return out;
 }
 
 uint64_t gather_quantile(const struct gather_row *r, double q)

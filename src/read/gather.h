@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "insight/roof.h"
 #include "model/event.h"
 #include "model/process.h"
 #include "model/rollup.h"
@@ -29,10 +30,11 @@ struct gather_row {
 	uint32_t name; /* BY_NAME, else 0 */
 	uint32_t lane; /* BY_LANE, else 0 */
 	uint64_t count, total_ns, min_ns, max_ns, bytes;
-	uint64_t held_ns; /* RANGE, OP, MODULE: of events still held, */
-	uint64_t self_ns; /* of it without the ranges inside, */
-	uint64_t step_ns; /* and of that in steps of the same thread */
-	bool span;        /* RANGE: may begin and end on two threads, overlaps anything */
+	uint64_t held_ns;      /* RANGE, OP, MODULE: of events still held, */
+	uint64_t self_ns;      /* of it without the ranges inside, */
+	uint64_t step_ns;      /* and of that in steps of the same thread */
+	struct roof_name roof; /* KERNEL: what windows say of its limits */
+	bool span;             /* RANGE: may begin and end on two threads, overlaps anything */
 	struct sketch sketch;
 };
 
@@ -93,6 +95,9 @@ bool gather_nests(uint32_t kind); /* one may be inside another on its thread */
 /* A row's time such that those of a kind add up: of a range without the ranges inside it. If
  * some events are gone, in the proportion of those held; if all are, the whole. */
 uint64_t gather_time(const struct gather_row *r);
+/* Whether windows say of any of the rows what limits it; how they say it: "memory 63 %", or "-". */
+bool gather_judged(const struct gather_row *const *row, size_t n);
+char *gather_limit(const struct gather_row *r, char out[32]);
 /* A quantile never lies beyond what was seen, though the sketch's cell may. */
 uint64_t gather_quantile(const struct gather_row *r, double q);
 /* Rows of the kinds in `kinds` (bits of enum event_kind), longest first; *total gets the sum of

@@ -38,6 +38,11 @@ static void row_json(struct json *j, const struct gather *g, const struct proces
 	json_u64(j, "p99_ns", gather_quantile(r, 0.99));
 	if (r->bytes)
 		json_u64(j, "bytes", r->bytes);
+	if (r->roof.known_ns) {
+		json_str(j, "limit", roof_limit_word[roof_name_limit(&r->roof)]);
+		json_real(j, "fraction", roof_name_fraction(&r->roof));
+		json_str(j, "how", work_how_word[roof_name_how(&r->roof)]);
+	}
 	if (whole)
 		json_u64(j, "self_ns", r->self_ns);
 	else if (nests)

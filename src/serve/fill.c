@@ -115,6 +115,8 @@ static int take_rollup(struct krows *rs, const struct gather *g, const struct ga
 		return -ENOMEM;
 	if (r->class == NO_CLASS)
 		r->class = names_work_text(names, from->kind, name);
+	if (from->roof.known_ns)
+		take_roof(r, &from->roof);
 	r->ns += from->total_ns;
 	r->calls += from->count;
 	r->bytes += from->bytes;

@@ -40,6 +40,11 @@ def known():
            "each window says what limits its kernel, and how that is known", rows)
         # 8.4 MB at 3.35 TB/s are 2.5 us; the stand-in's clock decides how much of its time that is.
         ok(rows and all(0 < x[2] <= 1.0 for x in rows), "at a share of the roof", rows)
+        k = [k for k in json.loads(aon(place, "report", "--json", place.store).stdout)["kernels"] if k["name"] == "E_1024_256_4"]
+        ok(k and k[0]["limit"] == rows[0][1] and k[0]["how"] == "name" and 0 < k[0]["fraction"] <= 1, "a report of the store says it", k)
+        for cmd in (["report"], ["top", "--once", "--all", "--store"]):
+            text = aon(place, *cmd, place.store, "--wide").stdout.decode()
+            ok(f"{rows[0][1]} {100 * k[0]['fraction']:.0f} %" in text, f"aon {cmd[0]} shows it", text)
         j = json.loads(aon(place, "roofline", "--json", place.store).stdout)["roofline"]
         ok([d["known_as"] for d in j["devices"]] == ["H100_SXM"], "the store knows its device", j["devices"])
         k = [k for k in j["kernels"] if k["name"] == "E_1024_256_4"]
