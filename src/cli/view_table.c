@@ -7,6 +7,7 @@
 #include "cli/view.h"
 
 #define ROOF_CELLS 3u
+#define PM_ALONE   0.5
 
 /* The rows of several ranks with one name are one. */
 static int by_name(const void *a, const void *b)
@@ -74,6 +75,27 @@ static void roof_cells(const struct view *v, struct table *t, uint32_t name)
 	table_add(t, "%s", how ? work_how_word[how] : "-");
 }
 
+/* "60 SM, 60 tensor, 20 DRAM": what counters said, in percent of the device; ~ if it had others beside it
+ * for most of its time. */
+static void measured_cell(const struct view *v, struct table *t, uint32_t name)
+{
+	static const struct {
+		enum pm_counter of;
+		const char *word;
+	} show[] = { { PM_SM_ISSUE, "SM" }, { PM_TENSOR, "tensor" }, { PM_DRAM, "DRAM" } };
+	const struct pm_use *u = pm_of_name(&v->in->pm, name);
+	char text[64] = "";
+	size_t len = 0;
+
+	for (size_t i = 0; u && i < sizeof(show) / sizeof(show[0]); i++)
+		if (u->mean[show[i].of] >= 0)
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s%.0f %s",
+						len ? ", " : "",
+						len || u->alone >= PM_ALONE ? "" : "~",
+						u->mean[show[i].of], show[i].word);
+	table_add(t, "%s", len ? text : "-");
+}
+
 static void names_rows(const struct view *v, struct table *t, const struct insight_row *row,
 		       size_t n, uint64_t sum, bool classes)
 {
@@ -106,6 +128,8 @@ static void names_rows(const struct view *v, struct table *t, const struct insig
 		table_add(t, "%s", fmt_percent(c, ratio(row[i].total_ns, sum)));
 		if (classes)
 			roof_cells(v, t, row[i].name);
+		if (classes && v->in->pm.uses)
+			measured_cell(v, t, row[i].name);
 	}
 }
 
@@ -123,7 +147,9 @@ static void names_table(const struct view *v, const char *title, const struct in
 		{ "limit", COL_LEFT, 5 },
 		{ "% of roof", 0, 6 },
 		{ "how", COL_LEFT, 7 },
+		{ "measured, %", COL_LEFT, 8 },
 	};
+	size_t cols = sizeof(col) / sizeof(col[0]);
 	size_t show = v->out.all || n <= fold + 1 ? n : fold;
 	uint64_t sum = 0, rest = 0;
 	struct table t;
@@ -136,7 +162,7 @@ static void names_table(const struct view *v, const char *title, const struct in
 		out_line(&v->out, OUT_PLAIN, "  %s: none in this trace.\n", title);
 		return;
 	}
-	table_init(&t, col, sizeof(col) / sizeof(col[0]) - (classes ? 0 : ROOF_CELLS));
+	table_init(&t, col, !classes ? cols - ROOF_CELLS - 1 : v->in->pm.uses ? cols : cols - 1);
 	names_rows(v, &t, row, show, sum, classes);
 	table_print(&t, &v->out, 2);
 	table_fini(&t);

@@ -12,6 +12,17 @@
 
 typedef int pass_fn(struct insight *in);
 
+static int insight_pm(struct insight *in)
+{
+	return pm_add(&in->pm, in->t);
+}
+
+static int insight_pm_end(struct insight *in)
+{
+	pm_end(&in->pm);
+	return 0;
+}
+
 static const struct {
 	pass_fn *begin, *add, *end;
 } pass[] = {
@@ -23,6 +34,7 @@ static const struct {
 	{ NULL, insight_tables, insight_tables_end },
 	{ NULL, insight_work, insight_work_end },
 	{ NULL, insight_roofs, insight_roofs_end },
+	{ NULL, insight_pm, insight_pm_end },
 	{ NULL, insight_waits, insight_waits_end },
 	{ insight_memory_begin, insight_memory, insight_memory_end },
 	{ NULL, insight_compiles, NULL },
@@ -213,6 +225,7 @@ void insight_free(struct insight *in)
 	free(in->through);
 	free(in->work.row);
 	roofs_fini(&in->roofs);
+	pm_fini(&in->pm);
 	names_free(in->names);
 	free(in->link);
 	free(in->device);

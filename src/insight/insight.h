@@ -12,6 +12,7 @@
 #include "base/sketch.h"
 #include "insight/breakdown.h"
 #include "insight/class.h"
+#include "insight/pm.h"
 #include "insight/roof.h"
 #include "model/trace.h"
 
@@ -241,6 +242,7 @@ struct insight {
 	struct insight_table roll[ROLLS];
 	struct insight_host_table on_host[HOST_ROLLS];
 	struct roofs roofs;             /* of kernels: roof.h */
+	struct pm_uses pm;              /* what counters said of them: pm.h */
 	struct insight_work_table work; /* empty where there are no ops, modules or ranges */
 	struct insight_compile *compile;
 	size_t compiles;

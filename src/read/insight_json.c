@@ -156,6 +156,21 @@ void insight_devices_json(struct json *j, const struct insight *in)
 	json_close(j);
 }
 
+/* What the device's counters said while it ran: percent of what the device can. */
+static void measured_json(struct json *j, const struct pm_use *u)
+{
+	if (!u)
+		return;
+	json_open(j, "measured", '{');
+	json_str(j, "how", work_how_word[WORK_COUNTER]);
+	for (int k = 0; k < PM_COUNTERS; k++)
+		if (u->mean[k] >= 0)
+			json_real(j, pm_word[k], u->mean[k]);
+	json_real(j, "alone", u->alone);
+	json_u64(j, "seen_ns", u->seen_ns);
+	json_close(j);
+}
+
 void insight_rows_json(struct json *j, const char *key, const struct insight *in,
 		       enum insight_by by)
 {
@@ -178,6 +193,8 @@ void insight_rows_json(struct json *j, const char *key, const struct insight *in
 		json_u64(j, "p99_ns", r->p99_ns);
 		if (r->bytes)
 			json_u64(j, "bytes", r->bytes);
+		if (by == ROLL_KERNEL)
+			measured_json(j, pm_of_name(&in->pm, r->name));
 		json_close(j);
 	}
 	json_close(j);

@@ -9,6 +9,7 @@
  *	kernel|memset|wait|gua DEVICE STREAM START DUR CORR NAME
  *	copy DEVICE STREAM START DUR CORR BYTES DIR[p]   DIR of AON_COPY_*; p: pageable
  *	counter TID START VALUE NAME
+ *	sample DEVICE START VALUE NAME             a counter of a device; VALUE is a real number
  *
  * Times are nanoseconds. A line that cannot be read aborts.
  */
@@ -143,6 +144,7 @@ static inline int kit_gpu(struct kit *k, const char *line, const char *word, con
 static inline void kit_line(struct kit *k, const char *line)
 {
 	unsigned long tid, start, dur, number;
+	double real;
 	char word[16], name[256];
 	int used = 0, rank;
 
@@ -169,6 +171,14 @@ static inline void kit_line(struct kit *k, const char *line)
 
 		e.name = kit_name(k, name);
 		kit_add(k, &e, -1, tid);
+		return;
+	}
+	if (sscanf(line, " sample %lu %lu %lf %255[^\n]", &tid, &start, &real, name) == 4) {
+		struct event e = { .kind = EVENT_COUNTER, .flags = EVENT_FLOAT, .start_ns = start };
+
+		memcpy(&e.a, &real, sizeof(e.a));
+		e.name = kit_name(k, name);
+		kit_add(k, &e, (int)tid, UINT64_MAX);
 		return;
 	}
 	kit_must(0, line);

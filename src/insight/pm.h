@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * pm.h - what a device's own counters said while each kernel ran. Pure: a sealed trace in.
+ *
+ * From the counters of base/pm.tbl.h. A sample is of the whole device and as long as it is: the
+ * kernels that ran in it share its value by their time, and time in which none ran counts as none
+ * of theirs. `alone` says how much of a kernel's part it had for itself: near 1 the mean is the
+ * kernel's own, near 0 it is its neighbours' as well.
+ */
+#ifndef AON_INSIGHT_PM_H
+#define AON_INSIGHT_PM_H
+
+#include "insight/map.h"
+#include "model/trace.h"
+
+enum pm_counter {
+#define PM(ID, name, word, first, second) PM_##ID,
+#include "base/pm.tbl.h"
+	PM_COUNTERS
+};
+
+extern const char *const pm_word[PM_COUNTERS]; /* for JSON */
+
+struct pm_use {
+	uint32_t name;              /* of kernels */
+	uint64_t seen_ns;           /* of their time, in samples */
+	double mean[PM_COUNTERS];   /* percent of what the device can; below 0: not read */
+	double weight[PM_COUNTERS]; /* ns that it is the mean of */
+	double alone;               /* 0 to 1 */
+};
+
+/* All zero is an empty one. */
+struct pm_uses {
+	struct pm_use *use; /* owned */
+	struct map by_name; /* index + 1 into use[] */
+	size_t uses, samples;
+	uint64_t interval_ns; /* usual time between two samples */
+};
+
+/* Adds the events of a sealed trace; of one that comes stretch by stretch, each stretch's. Means
+ * are sums until pm_end(). */
+int pm_add(struct pm_uses *p, const struct trace *t);
+void pm_end(struct pm_uses *p);
+void pm_fini(struct pm_uses *p);
+const struct pm_use *pm_of_name(const struct pm_uses *p, uint32_t name); /* NULL: none */
+
+#endif /* AON_INSIGHT_PM_H */
