@@ -12,6 +12,7 @@
 #include "theory/occupancy.h"
 
 #define SEVERAL UINT32_MAX
+#define PM_SURE 0.8 /* of its samples a kernel must have had for itself */
 
 static void *grow(void *array, size_t n, size_t *cap, size_t each)
 {
@@ -335,6 +336,25 @@ static void waves_of(struct insight *in, struct roof_row *r, const struct kname 
 	waves_by_tile(r, n, g);
 }
 
+/* Of work that nothing tells: what the device's own counters said while it ran. */
+static void judge_by_counters(const struct insight *in, struct roof_row *r)
+{
+	const struct pm_use *u = pm_of_name(&in->pm, r->name);
+	double compute, memory;
+
+	if (!u || u->alone < PM_SURE || u->mean[PM_SM_ISSUE] < 0 || u->mean[PM_DRAM] < 0)
+		return;
+	compute = fmin(u->mean[PM_SM_ISSUE] / 100, 1);
+	memory = fmin(u->mean[PM_DRAM] / 100, 1);
+	r->work.how = WORK_COUNTER;
+	r->work.tensor = u->mean[PM_TENSOR] > 0;
+	r->is = (struct roof){ .limit = roof_limit(compute, memory, 0),
+			       .compute = compute,
+			       .memory = memory,
+			       .fraction = fmax(compute, memory) };
+	r->is.least_ns = (double)r->total_ns / (double)r->count * r->is.fraction;
+}
+
 static int judge(struct insight *in, const struct knames *names, struct roof_row *r)
 {
 	const struct trace *t = in->t;
@@ -352,6 +372,8 @@ static int judge(struct insight *in, const struct knames *names, struct roof_row
 	model_of(in, r);
 	err = roof_of(&r->is, in->roofs.gpu[r->device], &r->work,
 		      (double)r->total_ns / (double)r->count);
+	if (r->is.limit == ROOF_UNKNOWN && r->count)
+		judge_by_counters(in, r);
 	return err == -EINVAL ? 0 : err; /* no time: nothing to say */
 }
 

@@ -6,7 +6,8 @@
  * calls have the same work. The work is that of the innermost operator around the launch whose
  * formula is known, and of its longest kernel: the others of that operator prepare or finish. What
  * was launched outside of operators takes part in the row of the same name and geometry, if there
- * is one such. Else the name may tell the work, or nothing does.
+ * is one such. Else the name may tell the work; or the device's counters (pm.h), how much of what the
+ * device can was used while it ran; or nothing does.
  */
 #ifndef AON_ROOF_H
 #define AON_ROOF_H

@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counters of devices by PM sampling, on the stand-in GPU: what they say of each kernel is what the
 kernel takes of the device; they are off unless asked for, and say why when they cannot be had."""
+import json
 import struct
 
 from aontest import Daemon, Place, done, ok, wait_for, wait_joined
+from clitest import aon
 from cudatest import clean, events, note, run, said, start, stored
 
 # What cuda_app's mode "phases" takes of an H100: SMs, compute, tensor cores, DRAM.
-TAKES = {"gemm": (100, 60, 60, 20), "copy": (50, 2, 0, 80)}
+TAKES = {"gemm": (100, 70, 70, 20), "copy": (50, 2, 0, 80)}
 NAMES = ("[pm] SMs active", "[pm] SM throughput", "[pm] tensor active", "[pm] DRAM throughput")
 
 
@@ -33,7 +35,7 @@ def inside(store, us):
     return found
 
 
-def values(level, device, us, text, sure=0.98, **extra):
+def values(level, device, us, text, sure=0.98, also=None, **extra):
     # Not all: the stand-in does not know of what was launched before it sampled.
     with Place() as place, Daemon(place) as d:
         r = run(place, "launches=400", "ns=5000000", "phases", level=level, SIM_DEVICE_TYPE=device,
@@ -46,6 +48,22 @@ def values(level, device, us, text, sure=0.98, **extra):
             ok(clean(r) and not lost and len(got) > 20 and len(near) >= sure * len(got),
                f"{text}: samples within {name} are what it takes of the device",
                f"{r} {len(near)} of {len(got)} {got[:3]}")
+        if also:
+            also(place)
+
+
+def verdicts(place):
+    """The report lays samples over kernels, and judges by them what nothing else tells the work of."""
+    r = aon(place, "report", place.store, "--by", "kernel", "--json")
+    by = {k["name"]: k["measured"] for k in json.loads(r.stdout)["kernels"]}
+    ok(all(abs(by[name][word] - want) < 3 for name, takes in TAKES.items()
+           for word, want in zip(("sm_active", "sm", "tensor", "dram"), takes)) and
+       all(m["how"] == "counter" and m["alone"] > 0.9 for m in by.values()),
+       "the report: of each kernel the mean of what it took", by)
+    text = aon(place, "report", place.store, "--by", "kernel").stdout.decode()
+    rows = {line.split()[0]: line for line in text.splitlines() if line.strip()}
+    ok("compute" in rows["gemm"] and "memory" in rows["copy"] and "counter" in rows["gemm"],
+       "and what limits it", text)
 
 
 def few():
@@ -94,7 +112,7 @@ def held():
         p.communicate()
 
 
-values("134", "h100", 1000, "1 ms")
+values("134", "h100", 1000, "1 ms", also=verdicts)
 values("126", "h100", 500, "CUPTI 12.6, 0.5 ms, another clock", sure=0.7, SIM_PM_CLOCK=1)
 values("134", "a100", 1000, "no trigger by time, another metric")
 few()

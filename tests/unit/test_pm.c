@@ -76,6 +76,41 @@ static void check_shared(void)
 	done();
 }
 
+static void check_verdict(void)
+{
+	static const struct {
+		const char *name;
+		enum roof_limit limit;
+		double fraction;
+		enum work_how how;
+	} want[] = {
+		{ "busy", ROOF_COMPUTE, 0.7, WORK_COUNTER },
+		{ "mover", ROOF_MEMORY, 0.9, WORK_COUNTER },
+		{ "waiter", ROOF_LATENCY, 0.3, WORK_COUNTER },
+		{ "guest", ROOF_UNKNOWN, 0, WORK_NONE },
+	};
+
+	begin("kernel 0 7 1000 1000 1 busy\nkernel 0 7 2000 1000 2 mover\n"
+	      "kernel 0 7 3000 1000 3 waiter\n"
+	      "kernel 0 7 4000 500 4 guest\nkernel 0 7 4500 500 5 other guest\n"
+	      "sample 0 1000 70 " SM "\nsample 0 1000 5 " DRAM "\n"
+	      "sample 0 2000 10 " SM "\nsample 0 2000 90 " DRAM "\n"
+	      "sample 0 3000 30 " SM "\nsample 0 3000 20 " DRAM "\n"
+	      "sample 0 4000 99 " SM "\nsample 0 4000 99 " DRAM "\n");
+	for (size_t i = 0; i < T_LEN(want); i++) {
+		const struct roof_name *n = NULL;
+
+		for (uint32_t k = 0; k < in->t->names && !n; k++)
+			if (!strcmp(in->t->name[k].s, want[i].name))
+				n = roofs_name(&in->roofs, k);
+		T_OK(n && roof_name_limit(n) == want[i].limit && roof_name_how(n) == want[i].how &&
+			     near(roof_name_fraction(n), want[i].fraction),
+		     "by counters: %s is limited by %s", want[i].name,
+		     roof_limit_word[want[i].limit] ? roof_limit_word[want[i].limit] : "-");
+	}
+	done();
+}
+
 static void check_apart(void)
 {
 	begin("kernel 0 7 1000 1000 1 a\n"
@@ -99,5 +134,6 @@ int main(void)
 	check_alone();
 	check_shared();
 	check_apart();
+	check_verdict();
 	return t_done();
 }
