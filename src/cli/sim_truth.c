@@ -58,8 +58,8 @@ static void put_fault(struct json *j, const struct sim_truth *t, uint32_t i)
 	const struct job *job = t->job;
 	const struct fault *f = &job->fault[i];
 	const struct fault_row *row = &fault_table[f->kind];
-	bool seen = f->from < t->run.steps + (t->run.hung ? 1u : 0u);
-	uint32_t first, last;
+	uint32_t first, last, onset = fault_onset(f, job);
+	bool seen = onset < t->run.steps + (t->run.hung ? 1u : 0u);
 
 	fault_ranks(f, job, &first, &last);
 	json_open(j, NULL, '{');
@@ -76,10 +76,13 @@ static void put_fault(struct json *j, const struct sim_truth *t, uint32_t i)
 		json_null(j, "steps");
 	else
 		json_u64(j, "steps", f->steps);
-	if (seen)
-		json_i64(j, "onset_ns", sim_times_span(&t->run, f->from));
-	else
+	if (seen) { /* what comes and goes may come later than it might have */
+		json_u64(j, "onset_step", onset);
+		json_i64(j, "onset_ns", sim_times_span(&t->run, onset));
+	} else {
+		json_null(j, "onset_step");
 		json_null(j, "onset_ns");
+	}
 	json_str(j, "course", course_word[f->course]);
 	json_u64(j, "every", f->every);
 	json_double(j, "by", f->by);

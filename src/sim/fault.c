@@ -245,3 +245,15 @@ double fault_share(const struct fault *f, const struct job *j, uint32_t rank, ui
 		return 1;
 	}
 }
+
+uint32_t fault_onset(const struct fault *f, const struct job *j)
+{
+	uint32_t first, last;
+
+	fault_ranks(f, j, &first, &last);
+	for (uint32_t step = f->from; step < j->steps; step++)
+		for (uint32_t r = first; r <= last; r++)
+			if (fault_share(f, j, r, step) > 0)
+				return step;
+	return j->steps;
+}

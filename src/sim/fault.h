@@ -84,4 +84,7 @@ void fault_ranks(const struct fault *f, const struct job *j, uint32_t *first, ui
 /* How much of it there is on this rank in this step: 0 to 1. */
 double fault_share(const struct fault *f, const struct job *j, uint32_t rank, uint32_t step);
 
+/* The first step in which there is any of it on anybody; the job's number of steps: none. */
+uint32_t fault_onset(const struct fault *f, const struct job *j);
+
 #endif /* AON_SIM_FAULT_H */

@@ -276,6 +276,33 @@ static void words(void)
 	}
 }
 
+static void courses(void)
+{
+	static const struct {
+		const char *text;
+		double share[6];
+		uint32_t onset;
+	} is[] = {
+		{ "slow_gpu:rank=0,from=2,for=3", { 0, 0, 1, 1, 1, 0 }, 2 },
+		{ "slow_gpu:rank=0,course=ramp,every=4", { .25, .5, .75, 1, 1, 1 }, 0 },
+		{ "slow_gpu:rank=0,course=ladder", { 1 / 3., 1 / 3., 2 / 3., 2 / 3., 1, 1 }, 0 },
+		{ "slow_gpu:rank=0,course=onoff,every=2,from=1", { 0, 1, 1, 0, 0, 1 }, 1 },
+		{ "slow_gpu:rank=0,course=every,every=3", { 0, 0, 1, 0, 0, 1 }, 2 },
+		{ "slow_gpu:rank=1", { 0 }, 0 },
+	};
+
+	for (size_t i = 0; i < T_LEN(is); i++) {
+		struct job j = plain("dp=2,steps=6", 0);
+		bool same = true;
+
+		fault(&j, is[i].text);
+		for (uint32_t s = 0; s < 6; s++)
+			same &= fabs(fault_share(j.fault, &j, 0, s) - is[i].share[s]) < 1e-9;
+		T_OK(same && fault_onset(j.fault, &j) == is[i].onset, "%s comes as it should",
+		     is[i].text);
+	}
+}
+
 /* A step of the models, added up, and the same step played: two ways to one number. */
 static void as_composed(const char *model, const char *set)
 {
@@ -406,6 +433,7 @@ int main(void)
 	network();
 	hangs();
 	chance();
+	courses();
 	words();
 	as_composed("small", "dp=8");
 	as_composed("llama2-7b", "dp=2,tp=8");
