@@ -164,8 +164,9 @@ static void gather(struct group *g, const struct measured_gemms *all)
 
 static void fit(struct group *g)
 {
-	static const double start[MOST] = {
-		4500, 400, 0.85, 700, 60, 20, 1500, 0.9, 1, 5500, 1000
+	static const double start[2][MOST] = {
+		{ 4500, 400, 0.85, 700, 60, 20, 1500, 0.9, 1, 5500, 1000 }, /* NVIDIA */
+		{ 2300, 550, 0.7, 500, 22, 8, 60, 0.9, 7, 5500, 1000 },
 	};
 	static const double least[MOST] = { 1500, 250, 0.3, 1, 8, 2, 10, 0.7, 0.1, 2000, 200 };
 	static const double most[MOST] = { 9000,  4000, 1, 16384, 256, 512,
@@ -173,16 +174,16 @@ static void fit(struct group *g)
 	double best[MOST] = { 0 }, x[MOST], least_loss = INFINITY, y;
 	uint64_t seed = 88172645463325252u;
 
-	memcpy(g->start, start, sizeof(start));
+	memcpy(g->start, start[!g->cc], sizeof(g->start));
 	memcpy(g->least, least, sizeof(least));
 	memcpy(g->most, most, sizeof(most));
 	g->dims = g->transposed ? MOST : CONSTANTS;
 	if (!g->cc) /* Infinity Cache: eight times L2. */
 		g->most[8] = 8;
-	for (int go = 0; go < 4; go++) {
+	for (int go = 0; go < 6; go++) {
 		for (int i = 0; i < MOST; i++) {
 			seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
-			x[i] = log(start[i]) + (go ? (double)(seed % 1000) / 1000 - 0.5 : 0);
+			x[i] = log(g->start[i]) + (go ? (double)(seed % 1000) / 500 - 1 : 0);
 		}
 		y = search(g, x);
 		if (y < least_loss) {
