@@ -160,9 +160,8 @@ def reasons():
     """Whatever CUPTI says no to, the program runs, and aon ps and the store say why."""
     with Place() as place, Daemon(place) as d:
         for extra, word in REASONS:
-            p = start(place, "launches=300", "block=2", "storm", **extra)
-            wait_for(lambda: note(d, p.pid))
-            text = note(d, p.pid)
+            p = start(place, "launches=300", "block=60", "storm", **extra)
+            text = wait_for(lambda: note(d, p.pid), 30)
             ok(text.startswith("cuda off: ") and word in text, f"{extra}: {text}", d.status())
             d.flush()
             ps = aon(place, "ps", "--all", "--wide", "--store", place.store).stdout.decode()
