@@ -14,6 +14,7 @@
 
 #define STEPS_MAX 1000000u
 #define TRIES     5
+#define SEARCH    4u /* times the width that is wanted */
 
 struct loading {
 	size_t events_max;
@@ -117,8 +118,12 @@ int read_window(struct trace **out, struct store *st, const char *path, struct s
 				    (events > 1 ? events : 1));
 	struct step_list steps = { .n = 0 };
 	struct store_part some = *part;
-	int err = store_each_columns(st, &f, cols, on_steps, &steps);
+	int err;
 
+	/* Steps of long ago need not be read to find where the newest begin. */
+	if ((part->to_ns - part->from_ns) / SEARCH > width)
+		f.from_ns = part->to_ns - SEARCH * width;
+	err = store_each_columns(st, &f, cols, on_steps, &steps);
 	for (int i = 0; i < TRIES && !err; i++, width /= 2) {
 		some = *part;
 		cut(&some, &steps, width);

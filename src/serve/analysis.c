@@ -10,6 +10,7 @@
 
 #include "read/stretch.h"
 #include "read/window.h"
+#include "serve/coming.h"
 #include "serve/fill.h"
 #include "store/trace.h"
 
@@ -69,49 +70,44 @@ static int on_stretch(void *arg, struct insight *in)
 
 	if (__atomic_load_n(&an->s->ending, __ATOMIC_RELAXED)) /* A: pool.c */
 		return -ECANCELED;
-	for (enum insight_by by = ROLL_OP; by < ROLLS && !err && in->kinds[EVENT_RANGE]; by++)
-		err = fill_insight(&an->rows[by], in, by, false);
+	for (enum insight_by by = 0; by < ROLLS && !err; by++)
+		if (by == ROLL_KERNEL || in->kinds[EVENT_RANGE])
+			err = fill_insight(&an->rows[by], in, by, false);
 	return err;
 }
 
-static int read_whole(struct analysis *an, const struct run *r, const struct store_part *part,
-		      size_t stretch)
+static int read_whole(struct analysis *an, const struct run *r, const struct store_part *part)
 {
-	struct stretch_opts o = { .part = part,
-				  .events = stretch,
-				  .until_ns = now_ns() + ANALYSIS_READ_NS,
-				  .each = on_stretch,
-				  .arg = an };
+	struct stretch_opts o = {
+		.part = part, .events = an->s->stretch, .each = on_stretch, .arg = an
+	};
 	int err = trace_new(&an->t);
 
 	err = err ? err : flame_init(&an->flame);
-	for (enum insight_by by = ROLL_OP; by < ROLLS && !err; by++) {
+	for (enum insight_by by = 0; by < ROLLS && !err; by++) {
 		err = krows_init(&an->rows[by]);
 		an->rows[by].from_ns = part->from_ns > r->t0 ? part->from_ns : r->t0;
 		an->rows[by].to_ns = part->to_ns;
 	}
 	err = err ? err : read_stretches(an->t, r->src->st, r->src->label, &o, &an->in);
+	for (enum insight_by by = 0; by < ROLLS && !err; by++)
+		fill_rest(&an->rows[by], an->in, by, false);
 	if (!err && an->in->torn)
 		err = -ERANGE;
 	an->flamed = !err;
 	an->from_ns = part->from_ns;
 	an->to_ns = part->to_ns;
+	an->took_ns = now_ns() - an->made_ns;
 	malloc_trim(0);
 	return err;
 }
 
-/* Of what could not be read as a whole, the newest steps; nothing of the attempt stays. */
+/* Of what is not read as a whole, or not yet, the newest steps. */
 static int read_newest(struct analysis *an, const struct run *r, struct store_part *part,
 		       double events, size_t most)
 {
 	int err;
 
-	insight_free(an->in);
-	trace_free(an->t);
-	flame_fini(&an->flame);
-	an->in = NULL;
-	an->t = NULL;
-	an->flame = (struct flame){ .n = 0 };
 	an->whole = false;
 	part->from_ns = part->from_ns ? part->from_ns : r->t0;
 	err = read_window(&an->t, r->src->st, r->src->label, part, events, most,
@@ -126,17 +122,25 @@ static int read_newest(struct analysis *an, const struct run *r, struct store_pa
 /* --- the one that is kept --- */
 
 /* A run that grows is not read again and again: what took long is good for longer. */
-static bool is_new(const struct analysis *an, const struct analysis *want)
+bool analysis_fresh(const struct analysis *an, const struct analysis *want)
 {
 	if (an->blob == want->blob && an->asof == want->asof)
 		return true;
-	return an->live && an->in->parted && now_ns() - an->made_ns < AGE_TIMES * an->took_ns;
+	return an->live && (an->in->parted || an->comes) &&
+	       now_ns() - an->made_ns < AGE_TIMES * an->took_ns;
 }
 
-static bool is_same(const struct analysis *an, const struct analysis *want)
+bool analysis_same(const struct analysis *a, const struct analysis *b)
 {
-	return an && !strcmp(an->run, want->run) && !strcmp(an->ranks, want->ranks) &&
-	       an->t0 == want->t0 && an->t1 == want->t1 && is_new(an, want);
+	return !strcmp(a->run, b->run) && !strcmp(a->ranks, b->ranks) && a->t0 == b->t0 &&
+	       a->t1 == b->t1 && ((a->blob == b->blob && a->asof == b->asof) || a->live);
+}
+
+/* A part does until all of it was read. */
+static bool will_do(struct serve *s, const struct analysis *an, const struct analysis *want)
+{
+	return an && analysis_same(an, want) && analysis_fresh(an, want) &&
+	       (!an->comes || coming_is(s->coming, want));
 }
 
 /* What of the run is asked for, and about how many events that has. */
@@ -160,7 +164,7 @@ static double choose(const struct analysis *an, const struct run *r, const char 
 	return events;
 }
 
-static int fill(struct analysis *an, struct ask *q, const char *ranks)
+static int fill(struct analysis **an, struct ask *q, const char *ranks)
 {
 	const struct run *r = &q->run;
 	uint32_t *id = calloc(r->processes + 1, sizeof(*id));
@@ -170,16 +174,14 @@ static int fill(struct analysis *an, struct ask *q, const char *ranks)
 
 	if (!id)
 		return -ENOMEM;
-	an->made_ns = now_ns();
-	an->whole = true;
-	an->live = r->live;
-	events = choose(an, r, ranks, &part, id);
-	err = events <= q->s->whole || !part.processes ? load(an, r, &part, q->s->whole) : -EFBIG;
+	events = choose(*an, r, ranks, &part, id);
+	err = events <= q->s->whole || !part.processes ? load(*an, r, &part, q->s->whole) : -EFBIG;
 	if (err == -EFBIG)
-		err = read_whole(an, r, &part, q->s->stretch);
-	if (err == -ETIMEDOUT || err == -ERANGE)
-		err = read_newest(an, r, &part, events, q->s->part);
-	an->took_ns = now_ns() - an->made_ns;
+		err = coming_get(q->s->coming, an, r, &part, q->s->patience_ns, read_whole);
+	if (err == -EAGAIN || err == -ERANGE) {
+		(*an)->comes = err == -EAGAIN;
+		err = read_newest(*an, r, &part, events, q->s->part);
+	}
 	free(id);
 	return err;
 }
@@ -205,6 +207,9 @@ static int wanted(struct analysis **out, struct ask *q, const char **ranks)
 	an->blob = q->run.blob;
 	an->asof = q->run.t1;
 	an->s = q->s;
+	an->whole = true;
+	an->live = q->run.live;
+	an->made_ns = now_ns();
 	*out = an;
 	return 0;
 }
@@ -217,7 +222,7 @@ int analysis_new(struct analysis **out, struct ask *q)
 
 	if (err < 0)
 		return err;
-	err = fill(an, q, ranks);
+	err = fill(&an, q, ranks);
 	if (err < 0)
 		analysis_free(an);
 	else
@@ -233,15 +238,17 @@ int analysis_get(struct ask *q, struct analysis **out)
 
 	if (err < 0)
 		return err;
-	if (!is_same(q->s->kept, want)) {
+	if (!will_do(q->s, q->s->kept, want)) {
 		analysis_free(q->s->kept); /* before the next is loaded: one at a time */
 		q->s->kept = NULL;
 		err = analysis_new(&q->s->kept, q);
 	}
 	free(want);
 	*out = q->s->kept;
-	if (q->s->kept)
+	if (q->s->kept) {
 		q->s->kept->used_ns = now_ns();
+		q->fleeting |= q->s->kept->comes;
+	}
 	return err;
 }
 

@@ -4,8 +4,8 @@
  *
  * What has more events than the bound is not loaded, but read stretch by stretch (read/stretch.h): of
  * that there are no events, and what needs them is added up on the way (flame, rows) or looks at the
- * newest steps (`window`). Only if that takes too long, `whole` is false, and all is of the newest
- * steps.
+ * newest steps (`window`). Until all was read, if that takes long, `whole` is false, and all is of the
+ * newest steps.
  */
 #ifndef AON_SERVE_ANALYSIS_H
 #define AON_SERVE_ANALYSIS_H
@@ -21,7 +21,7 @@
 #define ANALYSIS_PART    WINDOW_PART
 #define ANALYSIS_IDLE_S  60u            /* after which what nobody asks for is let go */
 #define ANALYSIS_NS      20000000000ull /* longer loading may not take, */
-#define ANALYSIS_READ_NS 90000000000ull /* nor reading stretch by stretch */
+#define ANALYSIS_WAIT_NS 30000000000ull /* after which a part does until all was read */
 
 struct analysis {
 	const struct serve *s; /* borrowed */
@@ -29,14 +29,15 @@ struct analysis {
 	uint64_t blob, asof, t0, t1; /* what was asked for */
 	uint64_t from_ns, to_ns;     /* what was loaded, on the run's clock */
 	bool whole;
-	bool live;       /* the run grew on while it was looked at */
+	bool comes;      /* it is a part, and all of it is being read: coming.h */
+	bool live;       /* the run grows on */
 	struct trace *t; /* owned, like those below */
 	struct insight *in;
 	struct findings *fs; /* NULL until asked for */
 	struct replay *r;    /* NULL: not asked for, or nothing to replay */
 	bool replayed, flamed;
 	struct flame flame;
-	struct krows rows[ROLLS];  /* of in->parted: by op and module */
+	struct krows rows[ROLLS];  /* of in->parted: by kernel, op, module */
 	struct trace *window;      /* of in->parted: NULL until asked for */
 	uint64_t win_from, win_to; /* what that has */
 	uint64_t used_ns;          /* CLOCK_MONOTONIC */
@@ -54,6 +55,10 @@ int analysis_findings(struct analysis *an, struct ask *q); /* fills fs and r */
 int analysis_flame(struct analysis *an);                   /* fills flame */
 /* The events to look at one by one: all, or the newest steps. */
 int analysis_events(struct analysis *an, struct ask *q, const struct trace **t);
+/* Whether both are of the same question; a live run may have grown. */
+bool analysis_same(const struct analysis *a, const struct analysis *b);
+/* Whether it is new enough for that. */
+bool analysis_fresh(const struct analysis *an, const struct analysis *want);
 /* Lets go of what nobody asked for lately. Now and then; never waits. */
 void analysis_idle(struct serve *s);
 void analysis_free(struct analysis *an); /* NULL is allowed */

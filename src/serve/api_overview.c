@@ -204,21 +204,34 @@ static void verdict_json(struct json *j, const struct analysis *an)
 	json_str(j, "verdict", text);
 }
 
-static int top_json(struct ask *q, struct json *j)
+static void kernels_json(struct json *j, struct krows *rs)
+{
+	krows_sort(rs, SORT_TOTAL);
+	json_open(j, "kernels", '[');
+	krows_json(j, rs, 0, KERNELS);
+	json_close(j);
+	json_u64(j, "kernels_n", rs->n);
+}
+
+/* What was imported has no rollups: of a large run the analysis has them, or they are of its part. */
+static int top_json(struct ask *q, struct json *j, struct analysis *an)
 {
 	struct krows rs;
-	int err = krows_init(&rs);
+	int err;
 
+	if (q->run.imported && an->in->parted) {
+		kernels_json(j, &an->rows[ROLL_KERNEL]);
+		return 0;
+	}
+	err = krows_init(&rs);
 	if (err < 0)
 		return err;
-	err = krows_kernels(&rs, q, NULL, false);
-	if (!err) {
-		krows_sort(&rs, SORT_TOTAL);
-		json_open(j, "kernels", '[');
-		krows_json(j, &rs, 0, KERNELS);
-		json_close(j);
-		json_u64(j, "kernels_n", rs.n);
-	}
+	if (q->run.imported && an->comes)
+		err = fill_events(&rs, an, &q->run, ROLL_KERNEL, false);
+	else
+		err = krows_kernels(&rs, q, NULL, false);
+	if (!err)
+		kernels_json(j, &rs);
 	krows_fini(&rs);
 	return err;
 }
@@ -273,15 +286,17 @@ static void cost_json(struct ask *q, struct json *j)
 	json_close(j);
 }
 
-static int steps_part(struct ask *q, struct json *j)
+static int steps_part(struct ask *q, struct json *j, const struct analysis *an)
 {
 	uint64_t t0, t1;
 	struct steps s;
 	int err = ask_range(q, &t0, &t1);
 
-	err = err ? err
-		  : steps_read(&s, &q->run, t0 ? q->run.t0 + t0 : 0,
-			       t1 == UINT64_MAX ? 0 : q->run.t0 + t1);
+	if (!err && (an->in->parted || an->comes))
+		err = steps_looked_at(&s, &q->run, an->in);
+	else if (!err)
+		err = steps_read(&s, &q->run, t0 ? q->run.t0 + t0 : 0,
+				 t1 == UINT64_MAX ? 0 : q->run.t0 + t1);
 	if (err < 0)
 		return err;
 	series_json(j, &s);
@@ -307,6 +322,6 @@ int api_overview(struct ask *q, struct json *j, struct answer *a)
 		return err;
 	findings_some_json(j, an->t, an->fs, an->r, q->run.t0, FINDINGS);
 	cost_json(q, j);
-	err = steps_part(q, j);
-	return err ? err : top_json(q, j); /* last: may load other events */
+	err = steps_part(q, j, an);
+	return err ? err : top_json(q, j, an); /* last: may load other events */
 }

@@ -111,6 +111,7 @@ int api_diff(struct ask *q, struct json *j, struct answer *a)
 	if (err == -ENOENT)
 		return ask_mistake(q, "vs: there is no such run");
 	err = err ? err : analysis_new(&was, &other);
+	q->fleeting |= !err && was->comes;
 	err = err ? err : analysis_findings(was, &other);
 	err = err ? err : analysis_get(q, &is);
 	err = err ? err : analysis_findings(is, q);

@@ -207,6 +207,7 @@ static int answer_json(struct ask *q, struct answer *a)
 	if (fclose(f) != 0)
 		err = err ? err : -ENOMEM;
 	a->type = "application/json";
+	a->fleeting |= q->fleeting;
 	return err;
 }
 

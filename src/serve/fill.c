@@ -22,8 +22,7 @@ static void take_roof(struct krow *r, const struct roof_name *n)
 	r->limit = roof_name_fraction(n);
 }
 
-/* Quantiles, which of a row that is of one file are exact in the table, and what limits kernels. */
-static void take_rest(struct krows *rs, const struct insight *in, enum insight_by by, bool ranks)
+void fill_rest(struct krows *rs, const struct insight *in, enum insight_by by, bool ranks)
 {
 	const struct insight_table *tab = &in->roll[by];
 
@@ -80,7 +79,7 @@ int fill_events(struct krows *rs, const struct analysis *an, const struct run *r
 	rs->from_ns = an->from_ns > run->t0 ? an->from_ns : run->t0;
 	rs->to_ns = an->to_ns;
 	err = fill_insight(rs, an->in, by, ranks);
-	take_rest(rs, an->in, by, ranks);
+	fill_rest(rs, an->in, by, ranks);
 	return err;
 }
 

@@ -18,6 +18,7 @@
 #include "read/gather.h"
 #include "read/procs.h"
 #include "serve/analysis.h"
+#include "serve/coming.h"
 #include "serve/cache.h"
 #include "serve/health.h"
 #include "serve/metrics.h"
@@ -39,8 +40,10 @@ int serve_new(struct serve **out)
 	struct serve *s = calloc(1, sizeof(*s));
 
 	if (!s || cache_new(&s->cache) < 0 || timelines_new(&s->timelines) < 0 ||
-	    metrics_new(&s->metrics) < 0 || health_new(&s->health) < 0) {
+	    metrics_new(&s->metrics) < 0 || health_new(&s->health) < 0 ||
+	    coming_new(&s->coming) < 0) {
 		if (s) {
+			health_free(s->health);
 			cache_free(s->cache);
 			timelines_free(s->timelines);
 			metrics_free(s->metrics);
@@ -50,6 +53,7 @@ int serve_new(struct serve **out)
 	}
 	s->whole = ANALYSIS_WHOLE;
 	s->part = ANALYSIS_PART;
+	s->patience_ns = ANALYSIS_WAIT_NS;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_mutex_init(&s->heavy, NULL);
 	if (gethostname(s->host, sizeof(s->host) - 1) < 0)
@@ -104,7 +108,9 @@ void serve_free(struct serve *s)
 {
 	if (!s)
 		return;
-	timelines_free(s->timelines); /* they read from the sources */
+	__atomic_store_n(&s->ending, true, __ATOMIC_RELAXED); /* A: analysis.c gives up */
+	coming_free(s->coming); /* reads from the sources, as these do */
+	timelines_free(s->timelines);
 	metrics_free(s->metrics);
 	health_free(s->health);
 	for (size_t i = 0; i < s->sources; i++)

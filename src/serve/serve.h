@@ -25,6 +25,7 @@
 
 struct analysis;
 struct cache;
+struct coming;
 struct health;
 struct metrics;
 struct store;
@@ -62,6 +63,8 @@ struct serve {
 	pthread_mutex_t lock;        /* the processes of sources */
 	pthread_mutex_t heavy;       /* `kept`, and whoever computes */
 	struct analysis *kept;       /* of the last question */
+	struct coming *coming;       /* owned: of a run that takes long */
+	uint64_t patience_ns;        /* with that: as analysis.h says, unless a test says less */
 	bool ending;                 /* atomic: what takes long is given up */
 	uint32_t whole, part;        /* events: as analysis.h says, unless a test says less */
 	uint32_t stretch;            /* the same; 0: as read/stretch.h says */
@@ -115,6 +118,7 @@ struct ask {
 	const char *tail; /* what stands for a last {x} of the route, or NULL */
 	struct url url;
 	bool post;           /* it may change something */
+	bool fleeting;       /* there will soon be a better answer */
 	const char *mistake; /* a parameter that is wrong: answered with 400 */
 	char text[160];      /* room for it */
 };

@@ -59,6 +59,20 @@ int steps_read(struct steps *out, const struct run *r, uint64_t from_ns, uint64_
 	return err;
 }
 
+int steps_looked_at(struct steps *out, const struct run *r, const struct insight *in)
+{
+	*out = (struct steps){ .step = calloc(in->steps + 1, sizeof(*out->step)) };
+	if (!out->step)
+		return -ENOMEM;
+	for (size_t p = 0; p < r->processes && !out->n; p++)
+		for (size_t i = 0; i < in->steps; i++)
+			if (in->t->process[in->step[i].process].pid == r->process[p].pid)
+				out->step[out->n++] =
+					(struct step){ in->step[i].number, in->step[i].start_ns,
+						       in->step[i].dur_ns };
+	return 0;
+}
+
 void steps_fini(struct steps *s)
 {
 	free(s->step);

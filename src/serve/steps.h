@@ -3,6 +3,7 @@
 #ifndef AON_SERVE_STEPS_H
 #define AON_SERVE_STEPS_H
 
+#include "insight/insight.h"
 #include "serve/api.h"
 
 #define STEPS_KEPT 1000000u /* the newest; older ones are left out */
@@ -18,6 +19,8 @@ struct steps {
 
 /* Of those that overlap [from_ns, to_ns) (0: no end). */
 int steps_read(struct steps *out, const struct run *r, uint64_t from_ns, uint64_t to_ns);
+/* The same from an analysis, which has looked at them. */
+int steps_looked_at(struct steps *out, const struct run *r, const struct insight *in);
 void steps_fini(struct steps *s);
 
 /* A quantile of their durations; 0 if there are none. */

@@ -281,6 +281,32 @@ static void look_at_window(struct serve *few)
 	free(b);
 }
 
+/* Nobody waits for the whole; it is there in the end. */
+static void look_without_patience(struct serve *all)
+{
+	struct serve *few = open_serve(kit_path("large.db"), 500, 300, 200);
+	char *a = ask(all, "steps"), *b = NULL;
+	bool part;
+
+	few->patience_ns = 0;
+	do {
+		free(b);
+		b = ask(few, "steps");
+		part = strstr(b, "\"partial\":true") != NULL;
+		if (part)
+			usleep(1000);
+	} while (part);
+	T_OK(!strcmp(a, b), "who does not wait gets a part, and all of it when it was read");
+	free(a);
+	free(b);
+	serve_free(few);
+	few = open_serve(kit_path("large.db"), 500, 300, 100);
+	few->patience_ns = 0;
+	free(ask(few, "steps"));
+	serve_free(few);
+	T_OK(true, "a server ends while a run is being read");
+}
+
 int main(void)
 {
 	struct serve *all, *few;
@@ -293,6 +319,7 @@ int main(void)
 		all = open_serve(kit_path("large.db"), 1000000, 1000000, 0);
 		compare_all(all, with, events);
 		T_OK(all->kept && all->kept->t->events == events, "a small run is loaded");
+		look_without_patience(all);
 		serve_free(all);
 	}
 	few = open_serve(kit_path("large.db"), 500, 300, 200);
