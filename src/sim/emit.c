@@ -187,6 +187,8 @@ static int comm_of(struct emit *e, const struct op *op, uint32_t *id)
 	char group[64];
 	int err;
 
+	if (e->p->hit[e->rank].desync) /* it has left one out: its numbers lag behind */
+		c.sequence--;
 	snprintf(group, sizeof(group), "%s:%" PRIu32, word[op->what], team.first);
 	if (op->what == GROUP_PP) { /* of two ranks and a direction; the first sends */
 		uint32_t stage = j->dp * j->tp, which = op->stream - ON_FIRST_PP;
@@ -205,6 +207,27 @@ static int comm_of(struct emit *e, const struct op *op, uint32_t *id)
 	return err;
 }
 
+/* The desynchronised rank never issues the first exchange of its groups. */
+static bool left_out(const struct emit *e, uint32_t i)
+{
+	const struct op *op = &e->g->op[i];
+
+	return op->kind == OP_COLL && op->what != GROUP_PP && op->sequence == 1 &&
+	       e->p->hit[e->rank].desync;
+}
+
+/* Of an exchange that never ends is known that it was issued, as of NCCL's plugin. */
+static int put_issued(struct emit *e, uint32_t i, uint32_t comm)
+{
+	const struct op *op = &e->g->op[i];
+	int64_t at = e->p->time[sim_end(play_call(e->p, e->rank, i))];
+	struct event ev = { .kind = EVENT_COLLECTIVE, .lane = e->host, .a = op->bytes };
+	int err = name_of(e->o->t, op->coll_name, &ev.name);
+
+	ev.b = e->o->t->comm[comm - 1].sequence;
+	return err ? err : put(e, ev, at, at, comm);
+}
+
 static int put_work(struct emit *e, uint32_t i, uint32_t corr)
 {
 	const struct op *op = &e->g->op[i];
@@ -217,8 +240,8 @@ static int put_work(struct emit *e, uint32_t i, uint32_t corr)
 
 	if (!err && op->kind == OP_COLL)
 		err = comm_of(e, op, &comm);
-	if (op->kind == OP_COLL && e->p->hit[e->rank].desync && to == from)
-		return err; /* left out */
+	if (!err && op->kind == OP_COLL && to >= SIM_NEVER)
+		return put_issued(e, i, comm);
 	if (op->kind == OP_COPY) {
 		ev.kind = EVENT_COPY;
 		ev.a = op->bytes;
@@ -237,7 +260,7 @@ static int put_op(struct emit *e, uint32_t i)
 			    .name = e->o->name[job_stage(e->p->job, e->rank)][i] };
 	int err;
 
-	if ((op->kind == OP_PAUSE || op->kind == OP_STRAY) && to == from)
+	if (((op->kind == OP_PAUSE || op->kind == OP_STRAY) && to == from) || left_out(e, i))
 		return 0;
 	if (op->kind == OP_LOAD || (op->kind == OP_PAUSE && op->what != PAUSE_ALLOC)) {
 		ev.kind = EVENT_RANGE;

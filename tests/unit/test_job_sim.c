@@ -383,6 +383,48 @@ static void events(void)
 	trace_free(t);
 }
 
+/* The exchanges that rank issued in the step that never ended: how many, and the number of the first. */
+static void issued(const struct trace *t, uint32_t rank, uint64_t *n, uint64_t *first)
+{
+	*n = *first = 0;
+	for (size_t i = 0; i < t->events; i++) {
+		if (t->event[i].kind != EVENT_COLLECTIVE || t->event_comm[i] == 0 ||
+		    t->process[t->lane[t->event[i].lane].process].file != rank)
+			continue;
+		*first = *n && *first < t->event[i].b ? *first : t->event[i].b;
+		*n += 1;
+	}
+}
+
+static void evidence(void)
+{
+	static const struct {
+		const char *what;
+		uint64_t own, first, others, others_first;
+	} is[] = {
+		{ "host_hang:rank=1,from=1", 0, 0, 2, 3 },
+		{ "transport_hang:rank=1,from=1", 2, 3, 2, 3 },
+		{ "desync:rank=1,from=1", 1, 3, 2, 3 },
+	};
+
+	for (size_t i = 0; i < T_LEN(is); i++) {
+		struct job j = plain("dp=4,layers=2,steps=3", 50e3);
+		uint64_t own, first, others, others_first;
+		struct trace *t;
+		int64_t end;
+
+		fault(&j, is[i].what);
+		t = trace_of(&j, 0, &end);
+		issued(t, 1, &own, &first);
+		issued(t, 2, &others, &others_first);
+		T_OK(own == is[i].own && first == is[i].first && others == is[i].others &&
+			     others_first == is[i].others_first,
+		     "%s: who issued what tells whose fault it is (%d %d, %d %d)", is[i].what,
+		     (int)own, (int)first, (int)others, (int)others_first);
+		trace_free(t);
+	}
+}
+
 /*
  * What was recorded of a run with a fault, replayed with the fault's time taken off again. Of an
  * exchange beside the compute a recording does not tell what it waited for while it also waited
@@ -441,6 +483,7 @@ int main(void)
 	as_composed("llama3-8b", "dp=16,tp=2");
 	as_composed("llama2-7b", "dp=8,zero=3");
 	events();
+	evidence();
 	replayed("dp=4,layers=4,steps=5", "slow_gpu:rank=2,by=1.5", 2, 1.5);
 	replayed("dp=2,tp=2,layers=4,steps=5", "slow_gpu:rank=1,by=1.8", 1, 1.8);
 	replayed("dp=1,pp=4,layers=4,steps=3,micro_batches=6", "slow_gpu:rank=1,by=1.6", 1, 1.6);
