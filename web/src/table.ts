@@ -14,6 +14,7 @@ export interface Column<R> {
 	left?: boolean;
 	grow?: boolean; // takes what is left, cuts what is too long
 	opt?: boolean; // not on a phone
+	wide?: boolean; // only where there is much room
 	tip?: Key;
 	quiet?: boolean; // its heading is heard, not seen
 }
@@ -35,7 +36,7 @@ export function table<R>(o: Options<R>) {
 	const el = h('div', { class: 'scroll' + (o.height ? ' tall' : '') },
 		h('table', { 'aria-label': o.label, 'aria-rowcount': String(rows.length) }, h('thead', null, heads), body));
 
-	const cls = (c: Column<R>) => [c.left ? 'l' : '', c.opt ? 'opt' : '', c.grow ? 'fit' : ''].filter(Boolean).join(' ') || null;
+	const cls = (c: Column<R>) => [c.left ? 'l' : '', c.opt ? 'opt' : '', c.wide ? 'roomy' : '', c.grow ? 'fit' : ''].filter(Boolean).join(' ') || null;
 	function order(): void {
 		const c = o.columns.find((x) => x.id === by);
 		if (c?.sort) {

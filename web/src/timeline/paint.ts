@@ -159,7 +159,9 @@ function paintExact(g: CanvasRenderingContext2D, e: Exact, r: Row, y: number, h:
 		g.fillRect(x0, yy, w > 3 ? w - 1 : w, hh);
 		if (w >= 40 && (r.lanes || r.track?.kind !== 'thread')) {
 			const n = s.store.names.get(e.name[i]!);
-			const from = Math.max(x0, s.gutter) + 4, room = Math.floor((Math.min(x1, 1e5) - from - 3) / 6.7);
+			// Of streams together, the next one may lie over the end of this one: words end where it begins.
+			const until = !r.lanes && i + 1 < e.n ? Math.min(x1, X(e.start[i + 1]!)) : x1;
+			const from = Math.max(x0, s.gutter) + 4, room = Math.floor((Math.min(until, 1e5) - from - 3) / 6.7);
 			if (n && room > 2) words(g, fmt.label(n.name, room), from, yy + hh / 2 + 0.5, room * 6.7, ink(cls));
 		}
 	}

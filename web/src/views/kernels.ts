@@ -68,14 +68,14 @@ function columns(rows: Row[]): Column<Row>[] {
 	return [
 		{ id: 'class', head: 'col.class', quiet: true, left: true, cell: (k) => dot(k.class) },
 		{ id: 'name', head: 'col.kernel', left: true, grow: true, sort: (k) => k.short.toLowerCase(), cell: (k) => h('bdi', { class: 'name', translate: 'no', dir: 'ltr', title: k.name }, k.short || k.name) },
-		{ id: 'cls', head: 'col.class', left: true, opt: true, sort: (k) => k.class, cell: (k) => k.class },
+		{ id: 'cls', head: 'col.class', left: true, opt: true, wide: true, sort: (k) => k.class, cell: (k) => k.class },
 		{ id: 'ns', head: 'col.total', unit, sort: (k) => k.ns, cell: (k) => fmt.inUnit(k.ns, div) },
 		{ id: 'share', head: 'col.share', sort: (k) => k.share, cell: (k) => fmt.percent(k.share) },
-		{ id: 'bar', head: 'col.share', quiet: true, opt: true, left: true, cell: (k) => h('i', { class: 'swatch', style: { width: `${Math.max(1, Math.round(k.share * 120))}px`, background: `var(--${classOf(k.class)})` } }) },
+		{ id: 'bar', head: 'col.share', quiet: true, opt: true, wide: true, left: true, cell: (k) => h('i', { class: 'swatch', style: { width: `${Math.max(1, Math.round(k.share * 120))}px`, background: `var(--${classOf(k.class)})` } }) },
 		{ id: 'trend', head: 'col.trend', opt: true, left: true, tip: 'col.trend.tip', cell: spark },
 		{ id: 'calls', head: 'col.calls', sort: (k) => k.calls, cell: (k) => fmt.count(k.calls) },
 		{ id: 'avg', head: 'col.avg', unit: 'µs', sort: (k) => k.ns / Math.max(1, k.calls), cell: (k) => fmt.inUnit(k.ns / Math.max(1, k.calls), 1e3) },
-		{ id: 'p50', head: 'col.p50', unit: 'µs', opt: true, sort: (k) => k.p50, cell: (k) => fmt.inUnit(k.p50, 1e3) },
+		{ id: 'p50', head: 'col.p50', unit: 'µs', opt: true, wide: true, sort: (k) => k.p50, cell: (k) => fmt.inUnit(k.p50, 1e3) },
 		{ id: 'p99', head: 'col.p99', unit: 'µs', opt: true, sort: (k) => k.p99, cell: (k) => fmt.inUnit(k.p99, 1e3) },
 		{ id: 'spread', head: 'col.spread', opt: true, tip: 'col.spread.tip', sort: (k) => (k.p50 ? k.p99 / k.p50 : null), cell: (k) => (k.p50 ? (k.p99 / k.p50).toFixed(1) : '-') },
 		...(limit ? [
