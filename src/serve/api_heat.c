@@ -149,7 +149,8 @@ static int by_over(const void *a, const void *b)
 /* Reorders the rows: last. */
 static void slow_json(struct json *j, struct heat *h)
 {
-	qsort(h->row, h->rows, sizeof(*h->row), by_over);
+	if (h->rows)
+		qsort(h->row, h->rows, sizeof(*h->row), by_over);
 	json_open(j, "slowest", '[');
 	for (size_t i = 0; h->rows > 1 && i < h->rows && i < SLOW; i++) {
 		json_open(j, NULL, '{');
