@@ -13,10 +13,11 @@
 #include "sim/build.h"
 #include "sim/noise.h"
 
-#define US      1000.0
-#define SYNC_NS 2000  /* from the end of work to the return of who waits for it */
-#define LOAD_NS 20000 /* to take a batch that is there */
-#define SKEW    0.005 /* of a transfer: who leaves first leaves so much before the last */
+#define US        1000.0
+#define TASKS_MAX (1u << 24) /* of all ranks in a step: some 300 bytes each */
+#define SYNC_NS   2000       /* from the end of work to the return of who waits for it */
+#define LOAD_NS   20000      /* to take a batch that is there */
+#define SKEW      0.005      /* of a transfer: who leaves first leaves so much before the last */
 
 static int put_task(struct play *p, enum sim_kind kind, int64_t lag)
 {
@@ -352,7 +353,7 @@ static int make(struct play *p)
 		p->always[r] = 1 + j->noise * (NOISE_STATIC * noise_normal(bits) + slow);
 		p->first[r] = (uint32_t)task;
 		task += 1 + play_program(p, r)->tasks;
-		if (task > UINT32_MAX / 8)
+		if (task > TASKS_MAX)
 			err = -EFBIG;
 	}
 	return err;

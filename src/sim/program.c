@@ -7,6 +7,8 @@
 
 #include "sim/layer.h"
 
+#define OPS_MAX (1u << 20) /* of one rank in a step */
+
 struct make {
 	const struct job *j;
 	struct program *p;
@@ -29,9 +31,9 @@ static struct op *add(struct make *m, enum op_kind kind, enum op_stream stream, 
 	if (p->ops == p->cap) {
 		uint32_t cap = p->cap ? p->cap * 2 : 256;
 
-		o = realloc(p->op, cap * sizeof(*o));
+		o = cap <= OPS_MAX ? realloc(p->op, cap * sizeof(*o)) : NULL;
 		if (!o) {
-			p->err = -ENOMEM;
+			p->err = cap <= OPS_MAX ? -ENOMEM : -EFBIG;
 			return &none;
 		}
 		p->op = o;
