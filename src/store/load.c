@@ -3,6 +3,7 @@
 #include "store/priv.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -189,7 +190,7 @@ static char **text_slot(struct store *st, uint32_t id)
 }
 
 /* A row that waits for its commit is not in the file yet. Puts it in st->scratch. */
-static int get_pending(struct store *st, uint32_t id, struct seal *out)
+static int get_pending(struct store *st, uint32_t type, uint32_t id, struct seal *out)
 {
 	const struct rows *r = &st->pending;
 	struct seal s;
@@ -198,7 +199,7 @@ static int get_pending(struct store *st, uint32_t id, struct seal *out)
 	pthread_mutex_lock(&st->mem_lock);
 	for (size_t at = 0; err == -ENOENT && at < r->len; at += sizeof(s) + s.len) {
 		memcpy(&s, r->data + at, sizeof(s));
-		if (s.type != SEAL_NAME || s.row != id)
+		if (s.type != type || s.row != id)
 			continue;
 		st->scratch.len = 0;
 		err = rows_reserve(&st->scratch, sizeof(s) + s.len);
@@ -210,22 +211,29 @@ static int get_pending(struct store *st, uint32_t id, struct seal *out)
 	return err;
 }
 
+/* In the file or on its way to it. With db_lock held. */
+static int get_either(struct store *st, enum statement which, uint32_t type, uint32_t id,
+		      struct seal *out)
+{
+	int err = get_row(st, which, id, out);
+
+	if (err == -ENOENT)
+		err = get_pending(st, type, id, out);
+	return err < 0 || (out->type == type && out->row == id) ? err : -EBADMSG;
+}
+
 const char *store_name_text(struct store *st, uint32_t id)
 {
 	const char *text = "?";
 	struct seal s;
 	char **slot;
-	int err;
 
 	pthread_mutex_lock(&st->db_lock);
 	if (id < st->texts && st->text[id]) {
 		text = st->text[id];
 		goto unlock;
 	}
-	err = get_row(st, ST_GET_NAME, id, &s);
-	if (err == -ENOENT)
-		err = get_pending(st, id, &s);
-	if (err < 0 || s.type != SEAL_NAME || s.row != id)
+	if (get_either(st, ST_GET_NAME, SEAL_NAME, id, &s) < 0)
 		goto unlock;
 	slot = text_slot(st, id);
 	if (!slot)
@@ -236,6 +244,34 @@ const char *store_name_text(struct store *st, uint32_t id)
 unlock:
 	pthread_mutex_unlock(&st->db_lock);
 	return text;
+}
+
+int store_name_try(struct store *st, uint32_t id, char *out, size_t cap)
+{
+	struct seal s;
+	int err;
+
+	if (pthread_mutex_trylock(&st->db_lock))
+		return -EAGAIN;
+	err = get_either(st, ST_GET_NAME, SEAL_NAME, id, &s);
+	if (err == 0)
+		snprintf(out, cap, "%.*s", (int)s.len, (char *)st->scratch.data + sizeof(s));
+	pthread_mutex_unlock(&st->db_lock);
+	return err;
+}
+
+int store_lane_try(struct store *st, uint32_t id, struct lane *out)
+{
+	struct seal s;
+	int err;
+
+	if (pthread_mutex_trylock(&st->db_lock))
+		return -EAGAIN;
+	err = get_either(st, ST_GET_LANE, SEAL_LANE, id, &s);
+	if (err == 0)
+		err = row_get_lane(&s, st->scratch.data + sizeof(s), out);
+	pthread_mutex_unlock(&st->db_lock);
+	return err;
 }
 
 int store_geo_get(struct store *st, uint32_t id, struct geo *out)

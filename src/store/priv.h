@@ -66,6 +66,7 @@
 	X(CUT_AGED, "DELETE FROM aged WHERE id NOT IN (SELECT id FROM process)")             \
 	X(GET_NAME, "SELECT id,data FROM name WHERE id=?1")                                  \
 	X(GET_GEO, "SELECT id,data FROM geo WHERE id=?1")                                    \
+	X(GET_LANE, "SELECT id,data FROM lane WHERE id=?1")                                  \
 	X(EXTENT, "SELECT ifnull(max(id),0),ifnull(sum(events),0) FROM blob")                \
 	X(LAST_ID, "SELECT seq FROM sqlite_sequence WHERE name=?1")                          \
 	X(EACH_NAME, "SELECT id,data FROM name WHERE id>?1 ORDER BY id LIMIT ?2")            \

@@ -158,6 +158,9 @@ int store_each_columns(struct store *st, const struct store_filter *f, uint32_t 
 
 /* The text of a name: NUL-terminated, borrowed until the store is closed; "?" if unknown. */
 const char *store_name_text(struct store *st, uint32_t id);
+/* The same, and a lane, for who must not wait for a disk. -EAGAIN: a commit is under way. */
+int store_name_try(struct store *st, uint32_t id, char *out, size_t cap);
+int store_lane_try(struct store *st, uint32_t id, struct lane *out);
 int store_geo_get(struct store *st, uint32_t id, struct geo *out);
 
 /* Number of the newest event blob, and how many events there are. Cheap. */
