@@ -8,7 +8,7 @@ d=$(mktemp -d)
 trap 'rm -rf "$d"' EXIT
 DESTDIR=$d meson install -C "$build" --no-rebuild --quiet >/dev/null
 bad=0
-for f in bin/aon sbin/aond libaon-nvtx.so libaon-nccl.so aon_sqlite.so include/aon/aon.h include/aon/provider.h include/aon/model.h libaon-model.so share/man/man1/aon.1 \
+for f in bin/aon sbin/aond libaon-nvtx.so libaon-nccl.so aon_sqlite.so include/aon/aon.h include/aon/provider.h include/aon/model.h libaon-model.so include/aon/consumer.h libaon-consumer.so share/man/man1/aon.1 \
 	share/man/man3/libaon.3 share/man/man5/aond.conf.5 share/man/man8/aond.8 \
 	lib/systemd/system/aond.service lib/systemd/system/aond.socket \
 	lib/systemd/system/aond-admin.socket lib/sysusers.d/aon.conf lib/tmpfiles.d/aon.conf \
@@ -39,6 +39,18 @@ LD_LIBRARY_PATH=$lib "$d/model" | grep -q '^H100_SXM .* limited by compute' || {
 }
 nm -D --defined-only "$lib/libaon-model.so" | grep -v -e ' aon_model_' -e ' A AON_MODEL_0' && {
 	echo "libaon-model.so exports more than aon_model_*"
+	bad=1
+}
+# A consumer, the same way; where there is no aond it says so.
+PKG_CONFIG_SYSROOT_DIR=$d PKG_CONFIG_LIBDIR=$pc pkg-config --cflags --libs aon-consumer >"$d/flags"
+# shellcheck disable=SC2046 # words
+${CC:-cc} -std=c99 "$root/examples/consumer.c" $(cat "$d/flags") -o "$d/consumer"
+AON_RUN_DIR=$d/none LD_LIBRARY_PATH=$lib "$d/consumer" 2>&1 | grep -q '^no live events' || {
+	echo "a consumer without aond does not say so"
+	bad=1
+}
+nm -D --defined-only "$lib/libaon-consumer.so" | grep -v -e ' aon_consumer_' -e ' A AON_CONSUMER_0' && {
+	echo "libaon-consumer.so exports more than aon_consumer_*"
 	bad=1
 }
 # The installed probes find libaon beside themselves.

@@ -51,6 +51,11 @@ CMD(CAPTURE, capture, "--kineto|--jax|--flight-recorder|--before T", "a detailed
     "unless you are root. Begins within 5 s, of JAX with the next jitted call.\n"
     "Without --pid, --job or --rank: of the one process, or job, that there is. Exits\n"
     "1 if one of them gave no trace.")
+CMD(SUBSCRIBE, subscribe, "",              "events of running programs, as they come, until it is stopped",
+    "A line for each event; with --json an object a line. Of your processes, or of all if\n"
+    "you may talk to aond's admin socket. Costs the programs nothing, and aond the same for\n"
+    "one as for a hundred. Who reads too slowly loses events and is told how many. Exits 1\n"
+    "when aond ends. For programs: aon/consumer.h (docs/subscribe.md).")
 CMD(DOCTOR,  doctor,  "",                  "what works on this machine, and what to do about the rest",
     "Exits 1 only if recording itself cannot work. Changes nothing.")
 CMD(STORE,   store,   "check|stat|journal STORE", "check a store, or say what it holds",

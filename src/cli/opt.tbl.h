@@ -29,6 +29,8 @@ OPT(JAX,       0,  "jax",      NULL,     C(CAPTURE), "by XLA's profiler, of the 
 OPT(FLIGHT,    0,  "flight-recorder", NULL, C(CAPTURE), "PyTorch's collectives: which rank has not come to which")
 OPT(BEFORE,    0,  "before",   "T",      C(CAPTURE), "what was recorded in the last T, as aon export writes it")
 OPT(PIDS,     'p', "pid",      "P",      C(CAPTURE), "of this process (several: P,P)")
+OPT(OFPIDS,   'p', "pid",      "P",      C(SUBSCRIBE), "only of this process (several: P,P)")
+OPT(KINDS,    'k', "kind",     "K",      C(SUBSCRIBE), "only of this kind, as kernel, step, mark (several: K,K)")
 OPT(JOB,       0,  "job",      "J",      C(CAPTURE), "of all processes of this job on this node")
 OPT(OF_JOB,    0,  "job",      "J",      C(OVERHEAD), "only of this job, or run")
 OPT(RANK,      0,  "rank",     "R",      C(CAPTURE), "of this rank (several: R,R)")

@@ -227,6 +227,26 @@ static void do_set(struct admin_client *c, char *arg)
 	answer(c, text);
 }
 
+/* The connection is the broker's from here on. */
+static void do_subscribe(struct admin_client *c, char *arg)
+{
+	struct aond *d = c->admin->aond;
+	int err;
+
+	(void)arg;
+	loop_del(&d->loop, &c->sock);
+	err = broker_subscribe(&d->broker, c->sock.fd, c->uid, !c->guest,
+			       (uint32_t)d->param.subscribe_mib);
+	if (!err) {
+		kineto_forget(&d->kineto, c->id);
+		*c = (struct admin_client){ .sock.fd = -1 };
+		return;
+	}
+	count_add(COUNT_consumers_refused, 1);
+	loop_add(&d->loop, &c->sock, EPOLLIN);
+	answer(c, err == -EBUSY ? "error: busy\n" : "error: no memory\n");
+}
+
 static void do_reload(struct admin_client *c, char *arg)
 {
 	struct param_why why;
@@ -260,6 +280,7 @@ static const struct {
 	{ "capture", do_capture, true },
 	{ "budget", do_budget, false },
 	{ "set",    do_set,    false },
+	{ "subscribe", do_subscribe, true },
 	{ "reload", do_reload, false },
 	{ "stop",   do_stop,   false },
 	/* clang-format on */
@@ -278,9 +299,9 @@ static void request(struct admin_client *c, char *line)
 			return;
 		}
 	}
-	answer(c, c->guest ? "error: expected ping, kineto or capture\n"
+	answer(c, c->guest ? "error: expected ping, kineto, capture or subscribe\n"
 			   : "error: expected ping, status, info, flush, tier, kineto, capture, "
-			     "budget, set, reload or stop\n");
+			     "budget, set, subscribe, reload or stop\n");
 }
 
 /* --- sockets --- */

@@ -10,11 +10,13 @@
  *	kineto WORDS          traces of PyTorch processes on demand, see kineto_ask.c
  *	budget                what aon may cost, and does: key, value, unit, used, of what, a line each
  *	set KEY=VALUE         a setting that may change while aond runs, until the next reload
+ *	capture PID MS        a trace by the process's own probe
+ *	subscribe             events live, see abi/consume.h: from there on another protocol
  *	reload                settings are read again
  *	stop                  aond ends as by SIGTERM
  *
  * Who may not talk to it can ask at the socket of processes (AON_MSG_ASK), as a guest: of those only
- * ping and kineto are for everybody.
+ * ping, kineto, capture and subscribe are for everybody.
  *
  * Failures answer "error: why". Nobody here can hold the loop up: who does not read is closed.
  */

@@ -345,6 +345,8 @@ static int serve(struct aond *d, struct store *st, const uint64_t boot_id[2],
 	if (*d->param.pool_dir.s)
 		left_pools(&d->left, &d->plant, d->param.pool_dir.s, (uint32_t)d->param.rows_max);
 	left_sweep(&d->left, &d->plant);
+	broker_init(&d->broker, &d->loop, st);
+	d->plant.broker = &d->broker;
 	err = open_sockets(d);
 	if (err)
 		goto free_writer;
@@ -357,6 +359,7 @@ static int serve(struct aond *d, struct store *st, const uint64_t boot_id[2],
 	close_sockets(d);
 	kineto_fini(&d->kineto);
 	roster_fini(&d->roster);
+	broker_fini(&d->broker); /* with the last events in their rings */
 	aond_journal(d, "stop", "aond " AON_VERSION);
 free_writer:
 	writer_free(d->writer); /* commits, closes the store */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "daemon/admin.h"
+#include "daemon/broker.h"
 #include "daemon/kineto.h"
 #include "daemon/left.h"
 #include "daemon/loop.h"
@@ -44,6 +45,7 @@ struct aond {
 	struct roster roster;
 	struct shed shed;
 	struct admin admin;
+	struct broker broker;
 	struct kineto kineto;
 	struct writer *writer;
 	struct watch signal, timer, done, parent; /* fds owned */

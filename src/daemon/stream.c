@@ -11,6 +11,7 @@
 #include "agg/graph.h"
 #include "agg/roll.h"
 #include "agg/understand.h"
+#include "daemon/broker.h"
 #include "daemon/count.h"
 #include "daemon/judge.h"
 #include "store/blob.h"
@@ -299,6 +300,8 @@ static void take_events(struct stream *s, struct event *ev, size_t n)
 	size_t took;
 
 	note_steps(s, ev, n);
+	if (s->plant->broker && s->plant->broker->first)
+		broker_events(s->plant->broker, &s->proc, ev, n);
 	roll_add(s->roll, ev, n, hand_window, s);
 	expand_graphs(s, ev, n);
 	if (s->proc.tier < TIER_FLIGHT || s->plant->shed >= SHED_EVENTS) {

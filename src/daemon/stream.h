@@ -21,12 +21,14 @@
 #include "model/process.h"
 #include "pool/pool.h"
 
+struct broker;
 struct judge;
 struct store;
 
 struct plant {
-	struct queue *queue; /* borrowed */
-	struct store *store; /* borrowed from the writer: for small rows, which take no disk */
+	struct queue *queue;   /* borrowed */
+	struct store *store;   /* borrowed from the writer: for small rows, which take no disk */
+	struct broker *broker; /* borrowed: who consumes events live; NULL: nobody can */
 	uint32_t names_max;
 	uint32_t geo_other; /* for geometries that found no room */
 	struct clock_map clock;

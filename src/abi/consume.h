@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * consume.h - the ring of live events: one memfd for each user that has consumers, written by aond
+ * alone, read by any number of them.
+ *
+ *	consumer                            aond
+ *	"subscribe"          ------------>              on the admin socket, or after AON_MSG_ASK
+ *	                     <------------  "ring" + memfd
+ *	"name 17"            ------------>              at any time
+ *	                     <------------  "name 17 ok TEXT"
+ *	"lane 3"             ------------>
+ *	                     <------------  "lane 3 ok PROCESS DEVICE CONTEXT STREAM NAME"
+ *
+ * An answer is one packet: the question, then "ok" with what it is, "later" (ask again) or "none".
+ * The connection is the lease: when it closes, so does the subscription.
+ *
+ * Records stand at AON_PAGE, number n at n % count. aond raises `begin` beyond what it is about to
+ * write, writes, then raises `head`. A reader copies records below `head` and then looks at `begin`:
+ * what it copied of number n is good if n + count >= begin. It takes no lock and aond never waits.
+ */
+#ifndef AON_ABI_CONSUME_H
+#define AON_ABI_CONSUME_H
+
+#include <stdint.h>
+
+#include <aon/consumer.h>
+
+#include "abi/segment.h"
+
+#define AON_RING_MAGIC   0x31474e4952414f4eull
+#define AON_RING_VERSION 1u
+
+struct aon_ring {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t record_bytes;
+	uint64_t count; /* of records; a power of two */
+	uint64_t reserved[5];
+	uint64_t begin; /* numbers below this are written, or being written */
+	uint64_t head;  /* numbers below this are written */
+};
+
+#define AON_RING_WORDS (sizeof(struct aon_consumer_event) / sizeof(uint64_t))
+
+_Static_assert(sizeof(struct aon_consumer_event) == 64, "ring layout is ABI");
+_Static_assert(sizeof(struct aon_ring) <= AON_PAGE, "records follow at a page");
+
+#endif /* AON_ABI_CONSUME_H */

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A ring of live events: what a consumer reads is whole, in order, and what it missed is counted. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <aon/consumer.h>
+
+#include "daemon/msg.h"
+#include "daemon/ring.h"
+#include "t.h"
+
+#define COUNT 64u
+
+/* aond, as far as a consumer sees it: hands out one descriptor, once. */
+struct door {
+	char dir[64];
+	int listen, sock, fd;
+	pthread_t thread;
+};
+
+static void *let_in(void *arg)
+{
+	struct door *d = arg;
+	char line[32];
+
+	d->sock = accept(d->listen, NULL, NULL);
+	if (recv(d->sock, line, sizeof(line), 0) == 9)
+		msg_send(d->sock, "ring", 4, &d->fd, 1);
+	return NULL;
+}
+
+static int door_open(struct door *d, int fd, struct aon_consumer **c,
+		     const struct aon_consumer_opts *o)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	int err;
+
+	d->fd = fd;
+	snprintf(d->dir, sizeof(d->dir), "/tmp/aon-test-XXXXXX");
+	if (!mkdtemp(d->dir))
+		return -errno;
+	snprintf(sa.sun_path, sizeof(sa.sun_path), "%s/admin.sock", d->dir);
+	d->listen = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (bind(d->listen, (struct sockaddr *)&sa, sizeof(sa)) || listen(d->listen, 4) ||
+	    pthread_create(&d->thread, NULL, let_in, d))
+		return -errno;
+	err = aon_consumer_open(c, d->dir, o);
+	pthread_join(d->thread, NULL);
+	unlink(sa.sun_path);
+	rmdir(d->dir);
+	close(d->listen);
+	return err;
+}
+
+static void put(struct ring *r, uint64_t from, size_t n)
+{
+	struct event ev[256] = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		ev[i] = (struct event){ .start_ns = from + i,
+					.dur_ns = ~(from + i),
+					.a = 3 * (from + i),
+					.b = 5 * (from + i),
+					.kind = i % 2 ? EVENT_STEP : EVENT_MARK };
+	ring_write(r, 7, (uint32_t)(100 + from % 2), ev, n);
+}
+
+static bool is_whole(const struct aon_consumer_event *e)
+{
+	return e->start_ns == e->seq && e->dur_ns == ~e->seq && e->a == 3 * e->seq &&
+	       e->b == 5 * e->seq && e->process == 7;
+}
+
+struct got {
+	uint64_t n, next;
+	bool good; /* whole, in order, with no gap that is not counted */
+};
+
+/* All there is. */
+static struct got take(struct aon_consumer *c, uint64_t next)
+{
+	struct got g = { .next = next, .good = true };
+	struct aon_consumer_event e;
+	uint64_t lost = aon_consumer_lost(c);
+
+	while (aon_consumer_next(c, &e, 0) > 0) {
+		g.good = g.good && is_whole(&e) && e.seq == g.next + (aon_consumer_lost(c) - lost);
+		lost = aon_consumer_lost(c);
+		g.next = e.seq + 1;
+		g.n++;
+	}
+	return g;
+}
+
+static void wraps(void)
+{
+	struct aon_consumer_event e;
+	struct aon_consumer *c;
+	struct got g = { .next = 5 };
+	struct door d;
+	struct ring r;
+	bool good = true;
+
+	T_OK(!ring_open(&r, COUNT + 1) && r.count == COUNT, "a ring holds a power of two");
+	put(&r, 0, 5);
+	T_OK(!door_open(&d, r.fd, &c, NULL), "a consumer maps it");
+	T_OK(aon_consumer_next(c, &e, 0) == 0, "what was before it came is not its");
+	for (uint64_t at = 5; at < 2000; at += 37) {
+		put(&r, at, 37);
+		g = take(c, at);
+		good = good && g.good && g.n == 37;
+	}
+	T_OK(good && !aon_consumer_lost(c), "around the ring many times, all of it in order");
+	put(&r, g.next, 200);
+	g = take(c, g.next);
+	T_OK(g.good && g.n && g.n < COUNT && aon_consumer_lost(c) + g.n == 200,
+	     "who is overtaken goes on, and knows how many it lost");
+	T_OK(g.next == r.head, "to the newest");
+	put(&r, g.next, 3);
+	close(d.sock);
+	T_OK(aon_consumer_next(c, &e, 1000) == 1 && aon_consumer_next(c, &e, 1000) == 1 &&
+		     aon_consumer_next(c, &e, 1000) == 1 && aon_consumer_next(c, &e, -1) == -EPIPE,
+	     "when aond ends the rest is read, then it is told");
+	T_OK(!strcmp(aon_consumer_name(c, 5), "?"), "and names are not known any more");
+	aon_consumer_close(c);
+	ring_close(&r);
+}
+
+static void chooses(void)
+{
+	const uint32_t pid[] = { 101 };
+	struct aon_consumer_opts o = {
+		.size = sizeof(o), .kinds = 1ull << EVENT_STEP, .pid = pid, .pids = 1
+	};
+	struct aon_consumer_event e;
+	struct aon_consumer *c;
+	struct door d;
+	struct ring r;
+
+	if (ring_open(&r, COUNT) || door_open(&d, r.fd, &c, &o)) {
+		T_OK(false, "a consumer with a choice");
+		return;
+	}
+	put(&r, 0, 11); /* of pid 100 */
+	put(&r, 11, 4); /* of pid 101 */
+	T_OK(aon_consumer_next(c, &e, 0) == 1 && e.seq == 12 && e.pid == 101 &&
+		     aon_consumer_next(c, &e, 0) == 1 && e.seq == 14 &&
+		     aon_consumer_next(c, &e, 0) == 0,
+	     "only the kinds and processes that it asked for");
+	T_OK(aon_consumer_kind_of("step") == EVENT_STEP && !aon_consumer_kind_of("stop") &&
+		     !strcmp(aon_consumer_kind(EVENT_KERNEL), "kernel") && !aon_consumer_kind(31),
+	     "kinds have words");
+	aon_consumer_close(c);
+	close(d.sock);
+	ring_close(&r);
+}
+
+/* --- at the same time --- */
+
+#define STORM 3000000u
+
+static void *storm(void *arg)
+{
+	struct ring *r = arg;
+
+	for (uint64_t at = 0; at < STORM; at += 200)
+		put(r, at, 200);
+	return NULL;
+}
+
+static void races(void)
+{
+	struct aon_consumer *c;
+	struct got g = { .next = 0, .good = true };
+	uint64_t n = 0;
+	pthread_t writer;
+	struct door d;
+	struct ring r;
+	bool good = true;
+
+	if (ring_open(&r, 1024) || door_open(&d, r.fd, &c, NULL)) {
+		T_OK(false, "a consumer");
+		return;
+	}
+	pthread_create(&writer, NULL, storm, &r);
+	while (g.next < STORM && good) {
+		g = take(c, g.next);
+		n += g.n;
+		good = g.good;
+	}
+	pthread_join(writer, NULL);
+	T_OK(good && n && n + aon_consumer_lost(c) == STORM,
+	     "while the writer storms: what is read is whole, the rest is counted");
+	aon_consumer_close(c);
+	close(d.sock);
+	ring_close(&r);
+}
+
+/* --- lies --- */
+
+static int offer(const struct aon_ring *head, off_t bytes)
+{
+	int fd = memfd_create("lie", MFD_CLOEXEC), err;
+	struct aon_consumer *c;
+	struct door d;
+
+	if (ftruncate(fd, bytes) || (bytes && pwrite(fd, head, sizeof(*head), 0) < 0))
+		return 0;
+	err = door_open(&d, fd, &c, NULL);
+	if (!err)
+		aon_consumer_close(c);
+	close(d.sock);
+	close(fd);
+	return err;
+}
+
+static void lies(void)
+{
+	const struct aon_ring good = { .magic = AON_RING_MAGIC,
+				       .version = AON_RING_VERSION,
+				       .record_bytes = 64,
+				       .count = 64 };
+	struct aon_ring bad[6] = { good, good, good, good, good, good };
+	const off_t full = AON_PAGE + 64 * 64;
+	bool refused = true;
+
+	bad[0].magic++;
+	bad[1].version++;
+	bad[2].record_bytes = 48;
+	bad[3].count = 0;
+	bad[4].count = 63;
+	bad[5].count = 1ull << 58; /* times 64 it is none at all */
+	T_OK(offer(&good, full) == 0, "a ring as it should be");
+	for (size_t i = 0; i < T_LEN(bad); i++)
+		refused = refused && offer(&bad[i], full) == -EPROTO;
+	T_OK(refused, "one that says what cannot be is refused");
+	T_OK(offer(&good, full - 1) == -EPROTO && offer(&good, 0) == -EPROTO,
+	     "and one that is too short");
+}
+
+static void sealed(void)
+{
+	struct ring r;
+	void *map;
+
+	if (ring_open(&r, COUNT)) {
+		T_OK(false, "a ring");
+		return;
+	}
+	map = mmap(NULL, AON_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, r.fd, 0);
+	T_OK(map == MAP_FAILED && pwrite(r.fd, "x", 1, 0) < 0 && ftruncate(r.fd, 0) < 0,
+	     "nobody but its maker can write a ring, or cut it");
+	put(&r, 0, 3);
+	T_OK(r.map->head == 3, "who can still");
+	ring_close(&r);
+}
+
+int main(void)
+{
+	wraps();
+	chooses();
+	races();
+	lies();
+	sealed();
+	return t_done();
+}
