@@ -284,7 +284,6 @@ int api_search(struct ask *q, struct json *j, struct answer *a)
 	size_t n = 0;
 	int err = ask_number(q, "limit", 1, HITS, &limit);
 
-	(void)a;
 	err = err ? err : ask_number(q, "t0", 0, UINT64_MAX >> 11, &look.from_ns);
 	err = err ? err : ask_number(q, "least", 0, UINT64_MAX >> 11, &look.least_ns);
 	err = err ? err : ask_number(q, "below", 0, UINT64_MAX >> 11, &look.below_ns);
@@ -295,6 +294,7 @@ int api_search(struct ask *q, struct json *j, struct answer *a)
 		return err;
 	hit = malloc(limit * sizeof(*hit));
 	err = hit ? tile_search(v, &look, LOOK_NS, hit, limit, &n, &all) : -ENOMEM;
+	a->fleeting = !all && n < limit; /* time was short: who asks again may learn more */
 	json_bool(j, "more", !all);
 	json_open(j, "results", '[');
 	for (size_t i = 0; i < n && !err; i++)

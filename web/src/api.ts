@@ -365,6 +365,15 @@ export interface Selected extends Reply {
 	classes: { class: string; ns: number; n: number }[];
 	rows: { name: string; short?: string; class?: string | null; n: number; ns: number; avg: number; p50: number; p99: number; max: number }[];
 }
+export type Hits = Reply & { more: boolean; results: SearchHit[] };
+
+/** The server looks for a moment only: where that was too short, it is asked again. */
+export async function search(run: string, q: string, limit: number, how: How & { t0?: number; long?: [number, number] | null } = {}): Promise<Hits> {
+	const params = { q: q.slice(0, 400), limit, t0: how.t0, least: how.long?.[0], below: how.long && Number.isFinite(how.long[1]) ? how.long[1] : undefined };
+	let r = await get<Hits>(runPath(run, 'search'), params, how);
+	for (let i = 0; i < 8 && r.more && r.results.length < limit; i++) r = await get<Hits>(runPath(run, 'search'), params, { ...how, fresh: true });
+	return r;
+}
 export interface SearchHit {
 	id: string | number;
 	name: string;

@@ -166,6 +166,7 @@ async function slow() {
 	await t.page.locator('main button', { hasText: 'Try again' }).click();
 	await t.page.waitForFunction(() => /Loading…/.test(document.querySelector('main').textContent));
 	await t.go(`#/run/${run}/kernels`);
+	for (let i = 0; i < 100 && dropped.filter((u) => /\/flame\?/.test(u)).length < 2; i++) await t.page.waitForTimeout(100);
 	ok(held === 2 && dropped.filter((u) => /\/flame\?/.test(u)).length === 2, 'both ways the question is taken back', [held, dropped]);
 	ok((await t.page.locator('main tbody tr').count()) > 5, 'and another view is there at once');
 	await t.close();

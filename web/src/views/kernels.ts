@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which kernels cost most, and how far from the limit are they?
-import { get, runPath, source, type Diff, type DiffRow, type Reply, type Row, type Rows, type Run, type SearchHit } from '../api';
+import { get, runPath, search, source, type Diff, type DiffRow, type Row, type Rows, type Run } from '../api';
 import { classOf } from '../classes';
 import { button, fill, h, name } from '../dom';
 import * as fmt from '../fmt';
@@ -27,7 +27,7 @@ function spark(k: Row): HTMLElement {
 /** The first of the calls that the brush chose; each leads to its place on the timeline. */
 function calls(run: Run, k: Row, at: Range): HTMLElement {
 	const body = h('div', { class: 'calls' });
-	const load = loader(body, (signal) => get<Reply & { more: boolean; results: SearchHit[] }>(runPath(run.id, 'search'), { q: k.name.slice(0, 400), limit: 20, least: at[0], below: Number.isFinite(at[1]) ? at[1] : null }, { signal }), (r) => {
+	const load = loader(body, (signal) => search(run.id, k.name, 20, { signal, long: at }), (r) => {
 		const own = r.results.filter((x) => x.name === k.name);
 		fill(body, h('table', null, h('thead', null, h('tr', null, h('th', { class: 'l' }, t('steps.at')), h('th', null, t('steps.long')))),
 			h('tbody', null, own.map((x) => h('tr', null,
@@ -111,8 +111,8 @@ export const kernels: View = {
 		const place = h('div', { class: 'fillrest' });
 		const note = h('span', { class: 'dim' });
 		const choice = (id: string, label: string) => button(label, () => { what = id; void load(); }, { data: { what: id } });
-		const search = h('input', { type: 'search', placeholder: t('kernels.search'), 'aria-label': t('kernels.search'), value: state.q, on: { input: () => go({ q: search.value }, false) } });
-		const kinds = h('div', { class: 'controls', role: 'group', 'aria-label': t('kernels.by') }, choice('kernel', t('kernels.by.kernel')), choice('op', t('kernels.by.op')), choice('module', t('kernels.by.module')), search, note);
+		const field = h('input', { type: 'search', placeholder: t('kernels.search'), 'aria-label': t('kernels.search'), value: state.q, on: { input: () => go({ q: field.value }, false) } });
+		const kinds = h('div', { class: 'controls', role: 'group', 'aria-label': t('kernels.by') }, choice('kernel', t('kernels.by.kernel')), choice('op', t('kernels.by.op')), choice('module', t('kernels.by.module')), field, note);
 		fill(host, h('div', { class: 'pad' }, kinds), place);
 		const ask = async (signal: AbortSignal): Promise<{ rows: Rows | null; diff: Diff | null }> => {
 			for (const b of kinds.querySelectorAll('button')) b.setAttribute('aria-pressed', String(b.dataset.what === what));
@@ -160,7 +160,7 @@ export const kernels: View = {
 			update: (now, was) => {
 				if (now.t !== was.t || now.ranks !== was.ranks || now.vs !== was.vs || now.classes !== was.classes || now.q !== was.q) void load();
 				else if (now.sel !== was.sel) shown?.paint();
-				if (now.q !== was.q && document.activeElement !== search) search.value = now.q;
+				if (now.q !== was.q && document.activeElement !== field) field.value = now.q;
 				if (now.d !== was.d && now.view === was.view) again();
 			},
 			tick: () => void load(true),

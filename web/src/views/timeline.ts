@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happened when, and what waited for what? src/timeline draws it; here it answers keys, mouse and touch.
-import { get, runPath, source, type EventInfo, type Overview, type Reply, type Run, type SearchHit, type Selected, type Steps } from '../api';
+import { get, runPath, search, source, type EventInfo, type Overview, type Reply, type Run, type Selected, type Steps } from '../api';
 import { button, fill, h } from '../dom';
 import * as fmt from '../fmt';
 import { drawer, say, setFinder, toast } from '../frame';
@@ -241,10 +241,6 @@ class Timeline extends Stage implements Shown, Steered {
 	private moreHits = false;
 	private looking: AbortController | null = null;
 
-	private length(): { least?: number; below?: number } {
-		return state.d ? { least: state.d[0], below: state.d[1] } : {};
-	}
-
 	/** Where what is searched for begins: marked on the axis, however far out the window is. */
 	private async loadHits(): Promise<void> {
 		this.looking?.abort();
@@ -254,7 +250,7 @@ class Timeline extends Stage implements Shown, Steered {
 		if (!state.q || source.saved) return;
 		const { signal } = (this.looking = new AbortController());
 		try {
-			const r = await get<Reply & { more: boolean; results: SearchHit[] }>(runPath(this.run.id, 'search'), { q: state.q.slice(0, 400), limit: 2000, ...this.length() }, { signal });
+			const r = await search(this.run.id, state.q, 2000, { signal, long: state.d });
 			this.hits = r.results.map((x) => x.start ?? -1).sort((a, b) => a - b);
 			this.moreHits = r.more;
 		} catch { /* then nothing is marked; what is in view is dimmed all the same */ }
@@ -267,7 +263,7 @@ class Timeline extends Stage implements Shown, Steered {
 	private async same(by: number): Promise<void> {
 		const e = this.selInfo;
 		if (!e) return;
-		const r = await get<Reply & { results: SearchHit[] }>(runPath(this.run.id, 'search'), by > 0 ? { q: e.name, limit: 8, t0: e.start + 1, ...this.length() } : { q: e.name, limit: 2000, ...this.length() });
+		const r = await search(this.run.id, e.name, by > 0 ? 8 : 2000, { long: state.d, ...(by > 0 ? { t0: e.start + 1 } : {}) });
 		const list = r.results.filter((x) => x.start !== undefined).sort((a, b) => a.start! - b.start!);
 		const next = by > 0 ? list.find((x) => x.start! > e.start) : [...list].reverse().find((x) => x.start! < e.start);
 		if (!next) return toast(t('find.none'));
@@ -283,7 +279,7 @@ class Timeline extends Stage implements Shown, Steered {
 		for (const r of this.rows.filter((x) => x.label.toLowerCase().includes(q.toLowerCase())).slice(0, 8))
 			out.push({ text: r.label, note: t('timeline.track'), go: () => { this.current = r.key; this.scroller.scrollTop = r.y; this.place(); } });
 		out.push({ text: t('timeline.highlight', { q }), note: '', go: () => go({ q }) });
-		const r = await get<Reply & { results: SearchHit[] }>(runPath(this.run.id, 'search'), { q, limit: 40 }, { fresh: true });
+		const r = await search(this.run.id, q, 40, { fresh: true });
 		for (const x of r.results)
 			out.push({ text: x.name, note: x.start !== undefined ? fmt.time(x.start) : '', go: () => go({ q, sel: x.start !== undefined ? `e:${x.id}` : state.sel, w: x.start !== undefined ? null : state.w }) });
 		return out;
