@@ -186,6 +186,45 @@ static bool result_of(struct op_tensor *y, const struct op_shapes *s, const stru
 	}
 }
 
+/* How many tensors an operator reads; 0: not known. */
+static uint32_t reads(const struct rule *r)
+{
+	static const char *const one[] = {
+		"neg",      "abs",        "square", "sqrt",       "rsqrt",     "exp",
+		"log",      "sin",        "cos",    "tanh",       "erf",       "sigmoid",
+		"sign",     "reciprocal", "relu",   "clamp",      "clamp_min", "clamp_max",
+		"hardtanh", "gelu",       "silu",   "leaky_relu",
+	};
+	static const char *const two[] = { "add",     "sub", "rsub", "mul", "div", "pow", "maximum",
+					   "minimum", "eq",  "ne",   "lt",  "le",  "gt",  "ge" };
+
+	if (r->form == MM || r->form == BMM)
+		return r->n + 2;
+	for (size_t i = 0; i < sizeof(one) / sizeof(one[0]); i++)
+		if (!strcmp(one[i], r->name))
+			return 1;
+	for (size_t i = 0; i < sizeof(two) / sizeof(two[0]); i++)
+		if (!strcmp(two[i], r->name))
+			return 2;
+	return 0;
+}
+
+/* Where results are not said, one that was given to be written to stands behind the arguments. */
+static void take_result(struct op_shapes *s, const struct rule *r)
+{
+	uint32_t n = reads(r);
+	struct op_shapes args = *s;
+	struct op_tensor y;
+
+	args.ins = n;
+	if (!n || s->outs || s->ins <= n || !result_of(&y, &args, r) || y.dims != s->in[n].dims ||
+	    memcmp(y.size, s->in[n].size, y.dims * sizeof(y.size[0])) != 0)
+		return;
+	s->out[0] = s->in[n];
+	s->outs = 1;
+	s->ins = n;
+}
+
 /* Of a table as much is read as comes out; what is overwritten is not read. */
 static int bytes_of(uint64_t *bytes, const struct op_shapes *s, const struct rule *r)
 {
@@ -376,16 +415,20 @@ static const struct rule *find(const char *name)
 	return NULL;
 }
 
-int op_work(struct op_work *out, const char *name, const struct op_shapes *s)
+int op_work(struct op_work *out, const char *name, const struct op_shapes *said)
 {
 	const struct rule *r = find(name);
+	struct op_shapes s = *said;
 	struct op_work w = { 0 };
+	uint64_t fits = 0;
 	int err;
 
 	if (!r)
 		return -ENOENT;
-	err = flops_of(&w.flops, s, r);
-	err = err ? err : bytes_of(&w.bytes, s, r);
+	if (s.ins && !flops_of(&fits, &s, r))
+		take_result(&s, r);
+	err = flops_of(&w.flops, &s, r);
+	err = err ? err : bytes_of(&w.bytes, &s, r);
 	if (!err)
 		*out = w;
 	return err;

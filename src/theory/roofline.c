@@ -50,10 +50,12 @@ static double greatest(double a, double b, double c)
 	return m > c ? m : c;
 }
 
-/* What fits the cache need not come from memory: who is faster than memory did not use it. */
+#define CACHED 4 /* times the cache: a part of that much is still there from the kernel before */
+
+/* What fits the cache need not come from memory: who is faster than memory did not use it alone. */
 static bool is_cached(const struct roof *r, const struct gpu *g, const struct roof_work *w)
 {
-	return r->memory > 1 && g->l2_bytes && w->bytes <= (double)g->l2_bytes;
+	return r->memory > 1 && w->bytes <= CACHED * (double)g->l2_bytes;
 }
 
 static void judge(struct roof *r, const struct gpu *g, const struct roof_work *w, double ns)
@@ -72,6 +74,12 @@ static void judge(struct roof *r, const struct gpu *g, const struct roof_work *w
 	r->fraction = greatest(r->compute, r->memory, r->cache);
 	r->least_ns = r->fraction * ns;
 	r->limit = roof_limit(r->compute, r->memory, r->cache);
+	if (w->how == WORK_NAME &&
+	    r->fraction > 1) { /* faster than can be: it was not told right */
+		r->limit = ROOF_UNKNOWN;
+		r->fraction = r->least_ns = 0;
+		return;
+	}
 	if (r->limit != ROOF_LATENCY)
 		return;
 	if (cached && !(g->l2_Bps > 0)) {
