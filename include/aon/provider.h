@@ -120,6 +120,10 @@ AON_API uint32_t aon_ops_every(void);
  */
 AON_API uint32_t aon_capture(uint32_t *ms);
 
+/* Other tools are to have room, as `aon yield` asks: the number of the last such wish, and for how
+ * long; 0: none. For a probe that holds what only one can have. */
+AON_API uint32_t aon_room(uint32_t *ms);
+
 /* A word for `aon ps` and `aon doctor`: ("cuda", "off", "no driver"). Cut at 15/15/127. The last
  * one of each source is kept, of up to 4 sources. */
 AON_API void aon_note(const char *source, const char *state, const char *reason);

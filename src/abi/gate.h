@@ -40,8 +40,10 @@ struct aon_gate {
 	uint32_t capture_ms; /* for so long; set before the number */
 	uint32_t want_off;   /* `want` in steps that the trial leaves out */
 	uint32_t reserved;
-	uint64_t seed;  /* of the job: all its ranks leave out the same steps */
-	uint64_t trial; /* struct aon_trial; 0: every step is recorded */
+	uint64_t seed;    /* of the job: all its ranks leave out the same steps */
+	uint64_t trial;   /* struct aon_trial; 0: every step is recorded */
+	uint32_t room;    /* other tools are to have room, by this number; 0: nobody asked */
+	uint32_t room_ms; /* for so long; set before the number */
 };
 
 struct aon_door {

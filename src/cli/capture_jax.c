@@ -42,25 +42,6 @@ static uint64_t now_ms(void)
 
 /* --- choosing --- */
 
-/* Where the process was told that its aond is, as by aon run; "" if it was not, or is not ours. */
-static void run_dir_of(pid_t pid, char dir[PATH_MAX])
-{
-	static const char word[] = AON_ENV_RUN_DIR "=";
-	char path[64], *line = NULL;
-	size_t cap = 0;
-	FILE *f;
-
-	*dir = '\0';
-	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-	f = fopen(path, "re");
-	while (f && getdelim(&line, &cap, '\0', f) > 0)
-		if (!strncmp(line, word, sizeof(word) - 1))
-			snprintf(dir, PATH_MAX, "%s", line + sizeof(word) - 1);
-	free(line);
-	if (f)
-		fclose(f);
-}
-
 static int add_target(struct capture *c, long pid)
 {
 	struct target *t = &c->target[c->n];
@@ -100,7 +81,7 @@ int capture_jax_choose(struct capture *c)
 		if (add_target(c, pid) != CLI_OK)
 			return CLI_FAIL;
 	}
-	run_dir_of(c->target[0].pid, run_dir);
+	locate_run_dir_of(c->target[0].pid, run_dir);
 	c->ask = ask_open(*run_dir ? run_dir : locate_run_dir(), ASK_MS);
 	return c->ask < 0 ? cli_say(CLI_FAIL,
 				    "no aond answers: %s. Start it, or the program with: "

@@ -56,6 +56,10 @@ CMD(SUBSCRIBE, subscribe, "",              "events of running programs, as they 
     "you may talk to aond's admin socket. Costs the programs nothing, and aond the same for\n"
     "one as for a hundred. Who reads too slowly loses events and is told how many. Exits 1\n"
     "when aond ends. For programs: aon/consumer.h (docs/subscribe.md).")
+CMD(YIELD,   yield,   "PID [SECONDS]",     "let another GPU profiler have a process for a while",
+    "The CUDA probe of PID leaves CUPTI within a second and takes it again after SECONDS\n"
+    "(60 unless told), once no other tool has it. What the GPU does meanwhile is not\n"
+    "recorded; the interval is in the store, as \"externally profiled\".")
 CMD(DOCTOR,  doctor,  "",                  "what works on this machine, and what to do about the rest",
     "Exits 1 only if recording itself cannot work. Changes nothing.")
 CMD(STORE,   store,   "check|stat|journal STORE", "check a store, or say what it holds",

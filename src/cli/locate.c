@@ -231,3 +231,21 @@ int locate_open(const char *given, struct store **st, char path[PATH_MAX])
 	err = store_open_ro(st, path, &why);
 	return err < 0 ? locate_failed(path, err, &why) : CLI_OK;
 }
+
+void locate_run_dir_of(pid_t pid, char dir[PATH_MAX])
+{
+	static const char word[] = AON_ENV_RUN_DIR "=";
+	char path[64], *line = NULL;
+	size_t cap = 0;
+	FILE *f;
+
+	*dir = '\0';
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	f = fopen(path, "re");
+	while (f && getdelim(&line, &cap, '\0', f) > 0)
+		if (!strncmp(line, word, sizeof(word) - 1))
+			snprintf(dir, PATH_MAX, "%s", line + sizeof(word) - 1);
+	free(line);
+	if (f)
+		fclose(f);
+}

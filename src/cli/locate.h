@@ -4,6 +4,7 @@
 #define AON_LOCATE_H
 
 #include <limits.h>
+#include <sys/types.h>
 #include <stdint.h>
 
 #include "cli/cli.h"
@@ -17,6 +18,8 @@ struct admin_status {
 };
 
 const char *locate_run_dir(void); /* $AON_RUN_DIR or the node's */
+/* Where the process was told that its aond is, as by aon run; "" if it was not, or is not ours. */
+void locate_run_dir_of(pid_t pid, char dir[PATH_MAX]);
 
 /*
  * Says one word to the aond of `run_dir` and hands every line of its answer to `fn` (NULL

@@ -224,6 +224,18 @@ AON_API uint32_t aon_capture(uint32_t *ms)
 	return number;
 }
 
+AON_API uint32_t aon_room(uint32_t *ms)
+{
+	const struct aon_gate *g = __atomic_load_n(&c->gate, __ATOMIC_ACQUIRE);
+	uint32_t number;
+
+	if (!g || client_was_forked())
+		return 0;
+	number = __atomic_load_n(&g->room, __ATOMIC_ACQUIRE); /* pairs with gate_room() */
+	*ms = __atomic_load_n(&g->room_ms, __ATOMIC_RELAXED);
+	return number;
+}
+
 AON_API void aon_step_end(uint64_t number)
 {
 	if (aon_wants_(AON_WANT_STEP))

@@ -15,6 +15,7 @@
 
 #define REQUEST_MAX    512
 #define CAPTURE_MS_MAX 600000u
+#define YIELD_MS_MAX   3600000u
 
 static void close_client(struct admin_client *c)
 {
@@ -139,8 +140,11 @@ static void do_kineto(struct admin_client *c, char *arg)
 	answer_owned(c, text, len);
 }
 
-/* PID MS: the number of the trace, which its file is named by. One that nobody can guess. */
-static void do_capture(struct admin_client *c, char *arg)
+typedef unsigned order_fn(struct roster *r, pid_t pid, uid_t uid, uint32_t number, uint32_t ms);
+
+/* PID MS, and the number of the order: one that nobody can guess, because files are named by it. */
+static void order(struct admin_client *c, char *arg, const char *word, order_fn *fn,
+		  uint32_t max_ms)
 {
 	struct aond *d = c->admin->aond;
 	uint32_t number = 0;
@@ -149,21 +153,32 @@ static void do_capture(struct admin_client *c, char *arg)
 	long pid = strtol(arg, &end, 10);
 
 	ms = *end == ' ' ? strtoul(end + 1, &end, 10) : 0;
-	if (*end || pid < 1 || ms < 1 || ms > CAPTURE_MS_MAX) {
-		answer(c, "error: expected capture PID MS\n");
+	if (*end || pid < 1 || ms < 1 || ms > max_ms) {
+		snprintf(text, sizeof(text), "error: expected %s PID MS\n", word);
+		answer(c, text);
 		return;
 	}
 	while (!number)
 		if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 			number = (uint32_t)now_mono();
-	if (roster_capture(&d->roster, (pid_t)pid, c->uid, number, (uint32_t)ms)) {
+	if (fn(&d->roster, (pid_t)pid, c->uid, number, (uint32_t)ms)) {
 		snprintf(text, sizeof(text), "%lu ms of pid %ld, asked by uid %u", ms, pid, c->uid);
-		aond_journal(d, "capture", text);
+		aond_journal(d, word, text);
 		snprintf(text, sizeof(text), "number %08x\n", number);
 	} else {
 		snprintf(text, sizeof(text), "error: no session of a pid %ld of yours\n", pid);
 	}
 	answer(c, text);
+}
+
+static void do_capture(struct admin_client *c, char *arg)
+{
+	order(c, arg, "capture", roster_capture, CAPTURE_MS_MAX);
+}
+
+static void do_yield(struct admin_client *c, char *arg)
+{
+	order(c, arg, "yield", roster_room, YIELD_MS_MAX);
 }
 
 /* The budgets: `key value unit used what`, a line each. */
@@ -278,6 +293,7 @@ static const struct {
 	{ "tier",   do_tier,   false },
 	{ "kineto", do_kineto, true  },
 	{ "capture", do_capture, true },
+	{ "yield",  do_yield,  true  },
 	{ "budget", do_budget, false },
 	{ "set",    do_set,    false },
 	{ "subscribe", do_subscribe, true },
@@ -299,9 +315,9 @@ static void request(struct admin_client *c, char *line)
 			return;
 		}
 	}
-	answer(c, c->guest ? "error: expected ping, kineto, capture or subscribe\n"
+	answer(c, c->guest ? "error: expected ping, kineto, capture, yield or subscribe\n"
 			   : "error: expected ping, status, info, flush, tier, kineto, capture, "
-			     "budget, set, subscribe, reload or stop\n");
+			     "yield, budget, set, subscribe, reload or stop\n");
 }
 
 /* --- sockets --- */

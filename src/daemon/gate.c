@@ -98,6 +98,12 @@ void gate_capture(struct gate *g, uint32_t number, uint32_t ms)
 	__atomic_store_n(&g->map->capture, number, __ATOMIC_RELEASE); /* pairs with aon_capture() */
 }
 
+void gate_room(struct gate *g, uint32_t number, uint32_t ms)
+{
+	__atomic_store_n(&g->map->room_ms, ms, __ATOMIC_RELAXED);
+	__atomic_store_n(&g->map->room, number, __ATOMIC_RELEASE); /* pairs with aon_room() */
+}
+
 void gate_trial(struct gate *g, struct aon_trial t, uint64_t seed)
 {
 	__atomic_store_n(&g->map->seed, seed, __ATOMIC_RELAXED);

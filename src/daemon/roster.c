@@ -282,17 +282,30 @@ unsigned roster_tier(struct roster *r, pid_t pid, enum tier tier)
 	return n;
 }
 
-unsigned roster_capture(struct roster *r, pid_t pid, uid_t uid, uint32_t number, uint32_t ms)
+typedef void order_fn(struct gate *g, uint32_t number, uint32_t ms);
+
+static unsigned order(struct roster *r, pid_t pid, uid_t uid, order_fn *fn, uint32_t number,
+		      uint32_t ms)
 {
 	unsigned n = 0;
 
 	for (struct sess *s = r->first; s; s = s->next) {
 		if (!s->stream || s->peer.pid != pid || (uid && s->peer.uid != uid))
 			continue;
-		gate_capture(&s->gate, number, ms);
+		fn(&s->gate, number, ms);
 		n++;
 	}
 	return n;
+}
+
+unsigned roster_capture(struct roster *r, pid_t pid, uid_t uid, uint32_t number, uint32_t ms)
+{
+	return order(r, pid, uid, gate_capture, number, ms);
+}
+
+unsigned roster_room(struct roster *r, pid_t pid, uid_t uid, uint32_t number, uint32_t ms)
+{
+	return order(r, pid, uid, gate_room, number, ms);
 }
 
 /* --- life --- */

@@ -99,6 +99,7 @@ void roster_wall(struct roster *r, int64_t offset_ns); /* the wall clock was set
 unsigned roster_tier(struct roster *r, pid_t pid, enum tier tier); /* how many sessions */
 /* A trace is asked of the process, for `uid`: its own user, or root. How many sessions. */
 unsigned roster_capture(struct roster *r, pid_t pid, uid_t uid, uint32_t number, uint32_t ms);
+unsigned roster_room(struct roster *r, pid_t pid, uid_t uid, uint32_t number, uint32_t ms);
 
 uint64_t now_mono(void);
 uint64_t now_wall(void);

@@ -8,6 +8,7 @@ import subprocess
 import time
 
 from aontest import BUILD, Daemon, Place, balanced, done, find, ok, wait_for, wait_joined
+from clitest import aon
 from cudatest import (PROBE, clean, count, events, lost_by, no_python, note, rows, run, said, sim_env,
                       start, stored)
 
@@ -89,6 +90,27 @@ def asked_for_room():
            note(d, p.pid))
         p.kill()
         p.communicate()
+
+
+def yields():
+    """aon yield: another tool gets room for a while, then aon takes CUPTI again."""
+    with Place() as place, Daemon(place) as d:
+        p = start(place, "rate=2000", "launches=10000000", "storm")
+        ok(wait_for(lambda: note(d, p.pid).startswith("cuda on"), 20), "before aon yield it records")
+        r = aon(place, "yield", p.pid, 2)
+        ok(r.returncode == 0 and str(p.pid) in r.stdout.decode(), "aon yield PID 2", r)
+        ok(wait_for(lambda: "externally profiled: aon yield" in note(d, p.pid), 20), "room is made",
+           note(d, p.pid))
+        ok(wait_for(lambda: note(d, p.pid).startswith("cuda on"), 30), "and later it records again",
+           note(d, p.pid))
+        for args, rc in ((("yield",), 2), (("yield", "x"), 2), (("yield", p.pid, 0), 2),
+                         (("yield", 99999999), 1)):
+            r = aon(place, *args)
+            ok(r.returncode == rc and r.stderr, f"aon {' '.join(map(str, args[:1] + args[2:]))}: exit {rc}", r)
+        p.kill()
+        p.communicate()
+        names = {x["name"] for x in stored(d)["ranges"]}
+        ok("externally profiled: aon yield" in names, "the interval is in the store", names)
 
 
 # --- state of the whole process ---
@@ -354,7 +376,7 @@ def chain():
 
 
 def main():
-    for case in (another_holds_it, another_leaves, several_may, asked_for_room, robbed, concurrent,
+    for case in (another_holds_it, another_leaves, several_may, asked_for_room, yields, robbed, concurrent,
                  graph_levels, unfinished, idle_threads, untimed, dropped, shuffled, few_buffers,
                  names, clocks, drift, latency, hardware_events, forks, again, leaving, driver_launches, device_lost, one_library,
                  two_probes, chain):

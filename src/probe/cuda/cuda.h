@@ -129,6 +129,7 @@ struct cuda {
 	bool hes, latency, per_thread, pulse, cost;
 	uint64_t range;    /* the open "externally profiled" range, 0: none */
 	uint64_t retry_ns; /* when to ask again */
+	uint32_t room;     /* the last wish for room that was followed */
 	uint64_t ticked_requests, ticked_launches;
 	char holder[64];
 	struct pm pm;

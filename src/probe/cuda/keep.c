@@ -170,8 +170,20 @@ static void measure(struct cuda *c)
 	}
 }
 
+/* aon yield. */
+static bool room_asked(struct cuda *c, uint32_t *ms)
+{
+	uint32_t number = aon_room(ms);
+
+	if (!number || number == c->room)
+		return false;
+	c->room = number;
+	return true;
+}
+
 static void tick_on(struct cuda *c)
 {
+	uint32_t ms;
 	uint32_t broken = atomic_exchange_explicit(&c->broken, 0, memory_order_relaxed);
 	uint32_t flush = atomic_load_explicit(&c->name_flush, memory_order_relaxed);
 
@@ -182,6 +194,9 @@ static void tick_on(struct cuda *c)
 	} else if (atomic_exchange_explicit(&c->yields, 0, memory_order_relaxed)) {
 		session_close(c);
 		external_begin(c, CUDA_ROOM_MS, "asked for room");
+	} else if (room_asked(c, &ms)) {
+		session_close(c);
+		external_begin(c, ms, "aon yield");
 	} else if (robbed(c)) {
 		session_close(c);
 		external_begin(c, CUDA_ROOM_MS, "a tool that took the buffers");
@@ -204,6 +219,8 @@ static void tick_on(struct cuda *c)
 
 void keep_tick(struct cuda *c)
 {
+	uint32_t ms;
+
 	if (!aon_joined())
 		aon_join(0);
 	switch (state(c)) {
@@ -215,7 +232,9 @@ void keep_tick(struct cuda *c)
 			try_open(c);
 		break;
 	case CUDA_HELD:
-		if (cuda_now() >= c->retry_ns && aon_wants_tier(AON_WANT_GPU))
+		if (room_asked(c, &ms))
+			external_begin(c, ms, "aon yield");
+		else if (cuda_now() >= c->retry_ns && aon_wants_tier(AON_WANT_GPU))
 			try_open(c);
 		break;
 	default:
