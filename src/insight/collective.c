@@ -57,8 +57,10 @@ bool waits_for_all(const char *name)
 
 static int add_share(const struct insight *in, struct state_shares *to, const struct wait_share *s)
 {
-	if (in->parted && to->n == SHARES_MAX)
+	if (in->parted && to->n == SHARES_MAX) {
+		to->cut = true;
 		return 0;
+	}
 	if (to->n == to->cap) {
 		size_t cap = to->cap ? 2 * to->cap : 256;
 		struct wait_share *more = realloc(to->v, cap * sizeof(*more));
@@ -189,6 +191,28 @@ static void add_all(struct waits *w, const struct wait_share *share, size_t n, b
 	}
 }
 
+size_t waits_trim(struct wait_share *share, size_t n)
+{
+	size_t kept = 0;
+
+	number(share, n);
+	for (size_t i = 0, k; i < n; i = k) {
+		size_t ranks = 0;
+		bool even = true;
+
+		for (k = i; k < n && same_kind(&share[k], &share[i]); k++)
+			ranks += share[k].number == share[i].number;
+		for (size_t a = i, b; a < k; a = b) {
+			for (b = a; b < k && share[b].number == share[a].number; b++)
+				;
+			even = even && b - a == ranks;
+			for (size_t x = a; x < b && even; x++)
+				share[kept++] = share[x];
+		}
+	}
+	return kept;
+}
+
 void waits_match(struct waits *w, struct wait_share *share, size_t n)
 {
 	if (!n)
@@ -240,6 +264,8 @@ int insight_waits_end(struct insight *in)
 	s = s->n ? s : &in->x->share[SHARES_HOST];
 	if (!s->n)
 		return 0;
+	if (s->cut)
+		s->n = waits_trim(s->v, s->n);
 	w->rank = calloc(in->t->files, sizeof(*w->rank));
 	if (!w->rank)
 		return -ENOMEM;

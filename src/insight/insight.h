@@ -201,6 +201,9 @@ struct wait_share {
 
 /* Adds up what the shares say, in any order, to rank[0] to rank[ranks - 1]; sorts them. */
 void waits_match(struct waits *w, struct wait_share *share, size_t n);
+/* Of shares that were cut off somewhere: of each kind the first ones that all of its ranks have. The
+ * number of those, which are in front then. */
+size_t waits_trim(struct wait_share *share, size_t n);
 bool waits_for_all(const char *name);
 
 /* What was allocated, as counters said. */

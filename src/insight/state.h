@@ -87,6 +87,7 @@ struct state_roofs {
 struct state_shares {
 	struct wait_share *v; /* owned */
 	size_t n, cap;
+	bool cut; /* there were more */
 };
 
 enum { SHARES_GPU, SHARES_HOST, SHARES };

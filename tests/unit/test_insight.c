@@ -239,6 +239,29 @@ static void check_queue(void)
 	done(in);
 }
 
+/* Two ranks of which one was cut off after its second of a kind; another kind that only one has. */
+static void check_cut_off(void)
+{
+	struct wait_share s[] = {
+		{ .rank = 0, .name = 1, .start_ns = 10, .dur_ns = 5 },
+		{ .rank = 0, .name = 1, .start_ns = 20, .dur_ns = 9 },
+		{ .rank = 0, .name = 1, .start_ns = 30, .dur_ns = 5 },
+		{ .rank = 1, .name = 1, .start_ns = 11, .dur_ns = 4 },
+		{ .rank = 1, .name = 1, .start_ns = 21, .dur_ns = 2 },
+		{ .rank = 1, .name = 2, .start_ns = 25, .dur_ns = 2 },
+	};
+	struct rank_wait rank[2] = { { .file = 0 } };
+	struct waits w = { .rank = rank, .ranks = 2 };
+	size_t n;
+
+	waits_match(&w, (struct wait_share[6]){ s[0], s[1], s[2], s[3], s[4], s[5] }, 6);
+	T_OK(!w.matched, "collectives that ranks ran a different number of times are left out");
+	n = waits_trim(s, T_LEN(s));
+	waits_match(&w, s, n);
+	T_OK(n == 5 && w.matched == 2 && w.total_ns == 8 && rank[0].waited_ns == 8,
+	     "of those that were cut off, the first that all have are told");
+}
+
 int main(void)
 {
 	struct trace *t;
@@ -258,5 +281,6 @@ int main(void)
 	check_left_out();
 	check_tables();
 	check_queue();
+	check_cut_off();
 	return t_done();
 }
