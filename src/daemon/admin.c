@@ -246,6 +246,7 @@ static void do_set(struct admin_client *c, char *arg)
 static void do_subscribe(struct admin_client *c, char *arg)
 {
 	struct aond *d = c->admin->aond;
+	char text[64];
 	int err;
 
 	(void)arg;
@@ -253,6 +254,10 @@ static void do_subscribe(struct admin_client *c, char *arg)
 	err = broker_subscribe(&d->broker, c->sock.fd, c->uid, !c->guest,
 			       (uint32_t)d->param.subscribe_mib);
 	if (!err) {
+		/* Guests see their own processes only: of that nobody need know, or could fill the disk. */
+		snprintf(text, sizeof(text), "events of all processes, by uid %u", c->uid);
+		if (!c->guest)
+			aond_journal(d, "subscribe", text);
 		kineto_forget(&d->kineto, c->id);
 		*c = (struct admin_client){ .sock.fd = -1 };
 		return;

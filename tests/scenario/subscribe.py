@@ -100,6 +100,9 @@ def same_as_the_store():
             ok(c.end() == (0, ""), "Ctrl-C ends one, and it alone")
         ok(wait_for(lambda: d.counter("consumers") == 1), "whose place is free again", d.counter("consumers"))
         d.stop()
+        journal = aon("store", "journal", p.store).stdout
+        ok(journal.count(f"events of all processes, by uid {os.getuid()}") == 4,
+           "the journal says who saw events of all", journal)
         code, err = a.end()
         ok(code == 1 and "aond has ended" in err, "aond's end is told: exit 1", (code, err))
 
