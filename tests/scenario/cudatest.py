@@ -17,7 +17,7 @@ except FileNotFoundError:
 def sim_env(place, level="129", **extra):
     """The environment of a program on the stand-in with CUPTI of that level, and the probe."""
     env = app_env(place, CUDA_INJECTION64_PATH=PROBE,
-                  LD_LIBRARY_PATH=BUILD / "tests" / "sim" / level, AON_JOIN_MS=500)
+                  LD_LIBRARY_PATH=BUILD / "tests" / "sim" / level, AON_JOIN_MS=1000)
     if "address" in SANITIZED:  # programs leave what they made to the driver's end
         env["ASAN_OPTIONS"] = "detect_leaks=0"
     env.update({k: str(v) for k, v in extra.items()})

@@ -195,7 +195,7 @@ def real_cupti():
     with Place() as place, Daemon(place) as d:
         for lib in found:
             p = subprocess.Popen(["python3", "-c", code, str(lib), PROBE], text=True,
-                                 env=app_env(place, AON_JOIN_MS=500), stdout=subprocess.PIPE,
+                                 env=app_env(place, AON_JOIN_MS=1000), stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE)
             answer = p.stdout.readline().strip()
             ok(answer == "1" and wait_for(lambda: "no CUDA driver" in note(d, p.pid)),

@@ -156,7 +156,7 @@ def tiers(place):
     """The mask is NCCL's own word: it follows the gate at the next operation."""
     with Daemon(place, sets={"tier": "flight"}) as d:
         p = subprocess.Popen([APP, "6", "mask"], env=app_env(place, NCCL_PROFILER_PLUGIN=LIB,
-                             AON_JOIN_MS=5000), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             AON_JOIN_MS=1000), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                              text=True)
 
         def op():

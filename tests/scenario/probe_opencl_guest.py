@@ -32,7 +32,7 @@ def events(place):
 
 
 def env_of(place, **more):
-    e = app_env(place, AON_JOIN_MS=5000, **more)
+    e = app_env(place, AON_JOIN_MS=1000, **more)
     e["ASAN_OPTIONS"] = "detect_leaks=0"  # the driver's own, with or without us
     return e
 

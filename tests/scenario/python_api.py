@@ -79,7 +79,7 @@ def install(p):
 
 
 def calls(p, v):
-    env = app_env(p, AON_JOIN_MS=200)
+    env = app_env(p, AON_JOIN_MS=1000)
     with Daemon(p) as d:
         r = python(v, "-c", CALLS, env=env)
         ok(r.returncode == 0 and not r.stderr, "every call, and what is no call, with a daemon", r)

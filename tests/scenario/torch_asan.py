@@ -58,7 +58,7 @@ def calls(p):
     source = re.search(r'^CALLS = (""".*?""")', (HERE / "python_api.py").read_text(), re.S | re.M)[1]
     with Daemon(p):
         r = subprocess.run(["/usr/bin/python3", "-c", ast.literal_eval(source)], capture_output=True, text=True, timeout=120,
-                           env=app_env(p, PYTHONPATH=p.path / "py", AON_JOIN_MS=200, LD_LIBRARY_PATH=BUILD / "src/client", **PRELOAD))
+                           env=app_env(p, PYTHONPATH=p.path / "py", AON_JOIN_MS=1000, LD_LIBRARY_PATH=BUILD / "src/client", **PRELOAD))
     ok(clean(r), "the calls of package aon: nothing is found", r)
 
 

@@ -20,7 +20,7 @@ def record(p, python):
     said = []
     with Daemon(p, sets={"tier": "full"}) as d:
         for rank in (0, 1):
-            env = {"LD_LIBRARY_PATH": BUILD / "tests/sim" / SIM, "RANK": rank, "WORLD_SIZE": 2, "AON_JOIN_MS": 500}
+            env = {"LD_LIBRARY_PATH": BUILD / "tests/sim" / SIM, "RANK": rank, "WORLD_SIZE": 2, "AON_JOIN_MS": 1000}
             r = aon(p, "run", "--no-report", "--", python, APPS / "torch_cuda.py", STEPS, env=env, timeout=200)
             said.append(json.loads(r.stdout.splitlines()[-1]) if r.returncode == 0 else {"failed": r})
         d.flush()

@@ -46,7 +46,7 @@ def hooked(p, python):
     """The environment that aon run gives a program."""
     r, _ = run(p, python, "-c", "import os; print(os.environ['AON_TORCH'], os.environ['PYTHONPATH'])")
     lib, path = r.stdout.split()
-    return {"AON_TORCH": lib, "PYTHONPATH": path, "AON_JOIN_MS": "200"}
+    return {"AON_TORCH": lib, "PYTHONPATH": path, "AON_JOIN_MS": "1000"}
 
 
 with Place() as place:

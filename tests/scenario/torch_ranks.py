@@ -32,7 +32,7 @@ def identity(p):
     with Daemon(p) as d:
         pids = []
         for env, _ in JOBS:
-            full = {k: v for k, v in app_env(p, AON_JOIN_MS=200).items() if k not in clear}
+            full = {k: v for k, v in app_env(p, AON_JOIN_MS=1000).items() if k not in clear}
             a = subprocess.Popen([find("emitter"), "10"], env={**full, **env}, stdout=subprocess.DEVNULL)
             pids.append(a.pid)
             a.wait(timeout=60)
