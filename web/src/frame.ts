@@ -85,6 +85,7 @@ export function paintFrame(list: Run[], run: Run | null): void {
 		title: t(v.question),
 		on: { click: (e) => { e.preventDefault(); show(v.id); } },
 	}, h('kbd', { 'aria-hidden': 'true' }, i + 1), t(v.title))) : null);
+	tabs.querySelector('[aria-current=page]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }); // on a phone not all are in sight
 	document.body.classList.toggle('norun', !run);
 	document.title = run ? `${t((views.find((v) => v.id === state.view) ?? views[0]!).title)} · ${run.name} · aon` : 'aon';
 	paintBar(run);

@@ -81,7 +81,7 @@ function columns(rows: Row[]): Column<Row>[] {
 		...(limit ? [
 			{ id: 'bound', head: 'col.bound', left: true, opt: true, cell: (k: Row) => k.bound ?? '-' },
 			{ id: 'limit', head: 'col.limit', opt: true, sort: (k: Row) => k.limit ?? null, cell: (k: Row) => fmt.percent(k.limit) },
-			{ id: 'wasted', head: 'col.wasted', unit, sort: (k: Row) => k.wasted ?? null, cell: (k: Row) => fmt.inUnit(k.wasted, div) },
+			{ id: 'wasted', head: 'col.wasted', unit, opt: true, sort: (k: Row) => k.wasted ?? null, cell: (k: Row) => fmt.inUnit(k.wasted, div) },
 		] as Column<Row>[] : []),
 	];
 }

@@ -112,7 +112,7 @@ function plot(r: Roofline, points: () => Point[]) {
 		if (!most || !slope) return;
 		g.textAlign = 'right';
 		g.textBaseline = 'bottom';
-		g.fillText(t('roof.neither'), box.x + box.w - 4, box.y + box.h - 4);
+		g.fillText(t('roof.neither'), box.x + box.w - 4, box.y + box.h - 4, box.w - 8);
 	}
 
 	const c = canvas((g, w, hh) => {
