@@ -124,9 +124,10 @@ static void say(const struct sess *s, const struct alarm *a, uint64_t now, char 
 		snprintf(buf, cap, "steps take %s instead of %s", fmt_time(is, (uint64_t)a->is),
 			 fmt_time(was, (uint64_t)a->was));
 		break;
-	case ALARM_KERNEL:
-		snprintf(buf, cap, "%.80s takes %s instead of %s",
-			 store_name_text(s->roster->plant->store, a->name),
+	case ALARM_KERNEL: /* the loop must not wait for a disk: then it is said by its number */
+		if (store_name_try(s->roster->plant->store, a->name, more, sizeof(more)) < 0)
+			snprintf(more, sizeof(more), "kernel %u", a->name);
+		snprintf(buf, cap, "%.80s takes %s instead of %s", more,
 			 fmt_time(is, (uint64_t)a->is), fmt_time(was, (uint64_t)a->was));
 		break;
 	case ALARM_GPU_IDLE:
