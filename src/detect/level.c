@@ -8,7 +8,7 @@
 
 #define CLIP      3.0
 #define SLACK     1.5   /* deviations below it shrink the sum */
-#define HEIGHT    13.0  /* docs/decisions/0021: less than one false alarm in 1e9 values */
+#define HEIGHT    13.0  /* docs/decisions/0022: less than one false alarm in 1e9 values */
 #define SCALE_MIN 0.005 /* half a percent: a series that is steadier than that is not held to it */
 #define DRIFT     512.0 /* the usual level follows slowly what stays within its scale */
 
