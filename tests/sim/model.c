@@ -7,6 +7,7 @@
  * the share of the device that it fills. What it takes then is the simulator's roofline
  * (src/sim/cost.h), of the share that a kernel fills.
  */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "driver.h"
@@ -73,11 +74,14 @@ static void sweep(struct sim_device *dev, uint64_t now)
 /* SIM_JITTER: kernels take up to so many percent more or less, the n-th of a device always alike. */
 static uint64_t jittered(struct sim_device *dev, uint64_t ns)
 {
-	static int percent = -1;
+	static _Atomic int known = -1; /* threads of two devices may be here at once */
 	uint64_t h = ++dev->kernels * 0x9e3779b97f4a7c15ull;
+	int percent = atomic_load_explicit(&known, memory_order_relaxed);
 
-	if (percent < 0)
+	if (percent < 0) {
 		percent = (int)sim_env_int("SIM_JITTER", 0);
+		atomic_store_explicit(&known, percent, memory_order_relaxed);
+	}
 	if (!percent || ns >= SIM_NEVER)
 		return ns;
 	h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9ull >> 40; /* 24 bits */
