@@ -80,7 +80,12 @@ static void lead(struct sess *s, uint64_t now)
 				 .after_ns = (uint64_t)p->measure_after_s * 1000000000u,
 				 .steady = s->asked == TIER_FULL || s->asked < TIER_ROLLUP };
 	double accounted = most_accounted(s), measured = cost_now(&s->stream->cost).mid;
-	enum govern_why why = cost_tick(&s->stream->cost, now, accounted, &l);
+	enum govern_why why;
+
+	/* The budget is of steps: of what has none it is not known what it is slowed by. */
+	if (s->stream->cost.steps < COST_STEPS)
+		l.budget = 0;
+	why = cost_tick(&s->stream->cost, now, accounted, &l);
 
 	if (why != GOVERN_STAY)
 		tell_move(s, why, accounted, measured);
