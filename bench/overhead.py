@@ -116,7 +116,7 @@ def settle():
 
 def hang():
     with aontest.Place() as p, aontest.Daemon(p, {"escalate_s": 0}) as d:
-        proc = aontest.app(p, "app_cost", "-s", 3, "-H", 1000, "-w", 12)
+        proc = aontest.app(p, "app_cost", "-s", 3, "-H", 1000, stdin=subprocess.PIPE)
         aontest.wait_for(lambda: d.session(proc.pid), 10)
         alarm = aontest.wait_for(lambda: [a for a in json.loads(
             aontest.aon("alarms", "--json", p.store).stdout)["alarms"] if a["kind"] == "hang"], 30)
