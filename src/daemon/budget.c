@@ -121,7 +121,9 @@ void budget_note(struct sess *s)
 	o->mid = i.known ? millionths(i.mid) : 0;
 	o->hi = i.known ? millionths(i.hi) : 0;
 	o->mean = i.known ? millionths(c->mean.mid / rung_table[c->govern.rung].duty) : 0;
-	o->accounted = (uint32_t)millionths(c->accounted);
+	/* Of all of its time: the last second of a program says little. */
+	o->accounted = (uint32_t)millionths((double)c->records * s->roster->emit_ns /
+					    (double)(c->at_ns - s->since_ns + 1));
 	o->budget = (uint32_t)s->roster->param->slowdown_permille * 1000u;
 	o->rung = c->govern.rung;
 }
@@ -141,7 +143,7 @@ static void tell(struct sess *s, uint64_t now)
 		stream_gauge(st, OVERHEAD_LO, o->lo, now);
 		stream_gauge(st, OVERHEAD_HI, o->hi, now);
 	}
-	stream_gauge(st, OVERHEAD_ACCOUNTED, o->accounted, now);
+	stream_gauge(st, OVERHEAD_ACCOUNTED, millionths(st->cost.accounted), now);
 }
 
 void budget_tick(struct roster *r, uint64_t now)

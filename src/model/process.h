@@ -37,13 +37,14 @@ struct origin {
  * Slowdowns are of what is paid now: of a step that is recorded, times how many are.
  */
 struct overhead {
-	uint64_t pairs;           /* of blocks of steps, recorded and not, that were compared */
-	int32_t lo, mid, hi;      /* slowdown: 95 % interval, estimate; of typical steps */
-	int32_t mean;             /* the same of mean ones: rare long steps, too */
-	uint32_t accounted;       /* records x what one costs: only a part, but at once */
-	uint32_t budget;          /* 0: no limit */
-	uint32_t rung;            /* of the ladder: 0 all is recorded */
-	uint32_t moves;           /* on it */
+	uint64_t pairs;      /* of blocks of steps, recorded and not, that were compared */
+	int32_t lo, mid, hi; /* slowdown: 95 % interval, estimate; of typical steps */
+	int32_t mean;        /* the same of mean ones: rare long steps, too */
+	uint32_t
+		accounted; /* records x what one costs, since it joined: only a part, but at once */
+	uint32_t budget;   /* 0: no limit */
+	uint32_t rung;     /* of the ladder: 0 all is recorded */
+	uint32_t moves;    /* on it */
 	uint64_t steps, left_out; /* seen; of these, not recorded */
 };
 
