@@ -48,8 +48,9 @@ void report_overhead(const struct overhead *o, const struct out *out)
 			 o->mid / 1e4, o->lo / 1e4, o->hi / 1e4, left);
 	else
 		out_line(out, OUT_DIM,
-			 "  Recording costs %.3f %% of a step, by its records alone%s",
-			 o->accounted / 1e4, left);
+			 "  Recording costs %s%.2f %% of a step, by its records alone%s",
+			 o->accounted < 100 ? "less than " : "",
+			 o->accounted < 100 ? 0.01 : o->accounted / 1e4, left);
 }
 
 void report_account(const struct account *a, const struct out *out)
