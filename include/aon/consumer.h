@@ -75,8 +75,8 @@ AON_API int aon_consumer_next(struct aon_consumer *c, struct aon_consumer_event 
 /* Events that were lost before the one that came last, of any kind, since it was opened. */
 AON_API uint64_t aon_consumer_lost(const struct aon_consumer *c);
 
-/* Names and lanes of events that were seen: asked of aond once, then known. The text lives as long
- * as the consumer; "?": aond does not say. */
+/* Names and lanes of events that were seen. A name is asked of aond once, a lane each time: keep it.
+ * The text lives as long as the consumer; "?": aond does not say. */
 AON_API const char *aon_consumer_name(struct aon_consumer *c, uint32_t id);
 AON_API int aon_consumer_lane(struct aon_consumer *c, uint32_t id, struct aon_consumer_lane *out);
 

@@ -90,7 +90,8 @@ static int begin(struct coming *c, const struct analysis *want, const struct run
 		forget(c);
 		return -ENOMEM;
 	}
-	memcpy(id, part->process, part->processes * sizeof(*id));
+	if (part->processes)
+		memcpy(id, part->process, part->processes * sizeof(*id));
 	*c->an = c->key = *want;
 	c->run = (struct run){ .src = r->src, .t0 = r->t0 };
 	c->part = *part;
