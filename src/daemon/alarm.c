@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/fmt.h"
-#include "base/log.h"
 #include "daemon/count.h"
 #include "daemon/sess.h"
 #include "store/store.h"
@@ -176,7 +175,7 @@ static void raise_tier(struct sess *s, enum alarm_kind why, uint64_t now)
 	s->full_until_ns = now + secs * 1000000000ull;
 	snprintf(text, sizeof(text), "pid %d: tier full for %u s, because of %s", (int)s->peer.pid,
 		 secs, alarm_table[why].word);
-	store_journal(r->plant->store, now_wall(), "capture", text);
+	sess_journal(s, "capture", text);
 	count_add(COUNT_captures_raised, 1);
 }
 
@@ -198,9 +197,7 @@ static void tell(struct sess *s, const struct alarm *a, uint64_t now)
 	who(name, sizeof(name), s);
 	say(s, a, now, what, sizeof(what));
 	snprintf(text, sizeof(text), "%s: %s: %s", alarm_table[a->kind].word, name, what);
-	log_warn("alarm: %s", text);
-	store_journal(s->roster->plant->store, now_wall(), "alarm", text);
-	s->roster->plant->dirty = true;
+	sess_journal(s, "alarm", text);
 	count_add(COUNT_alarms, 1);
 	raise_tier(s, a->kind, now);
 }

@@ -3,10 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "daemon/count.h"
 #include "daemon/sess.h"
-#include "store/store.h"
 
 #define TELL_S 10u /* between two values of a process's cost in windows */
 
@@ -65,9 +63,7 @@ static void tell_move(struct sess *s, enum govern_why why, double accounted, dou
 		 "pid %d: rung %s, left out: %s (%s; accounted %.2f %%, measured %.2f %%)",
 		 (int)s->peer.pid, r->word, r->what, govern_word[why], 100 * accounted,
 		 100 * measured);
-	log_info("budget: %s", text);
-	store_journal(s->roster->plant->store, now_wall(), "budget", text);
-	s->roster->plant->dirty = true;
+	sess_journal(s, "budget", text);
 	s->stream->proc.overhead.moves++;
 	count_add(COUNT_rung_moves, 1);
 }

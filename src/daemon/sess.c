@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "daemon/count.h"
+#include "store/store.h"
 
 #define MESSAGES_MAX 64 /* of one process before others have their turn */
 
@@ -98,6 +99,25 @@ void sess_end(struct sess *s, bool dead)
 bool sess_cannot_ring(const struct sess *s)
 {
 	return s->quiet || s->sock.fd < 0;
+}
+
+void sess_journal(struct sess *s, const char *what, const char *text)
+{
+	struct roster *r = s->roster;
+	uint64_t day = now_mono() / (86400 * 1000000000ull);
+	uint16_t *lines = &r->journal_lines[s->peer.uid % JOURNAL_USERS];
+
+	if (day != r->journal_day)
+		memset(r->journal_lines, 0, sizeof(r->journal_lines));
+	r->journal_day = day;
+	if (*lines >= JOURNAL_LINES) {
+		count_add(COUNT_journal_full, 1);
+		return;
+	}
+	++*lines;
+	log_warn("%s: %s", what, text);
+	store_journal(r->plant->store, now_wall(), what, text);
+	r->plant->dirty = true;
 }
 
 void sess_tier(struct sess *s)

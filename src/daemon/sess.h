@@ -57,6 +57,9 @@ struct sess {
 	bool trials;    /* its libaon can leave steps out */
 };
 
+#define JOURNAL_USERS 64u  /* users that share a count, by their number */
+#define JOURNAL_LINES 500u /* of the journal that the processes of one may cause in a day */
+
 struct roster {
 	struct loop *loop; /* these borrowed */
 	struct plant *plant;
@@ -76,7 +79,9 @@ struct roster {
 	struct gate spare_gate; /* owned */
 	bool more;              /* a session has more */
 	bool polling;
-	double emit_ns;                         /* what a record costs a process here */
+	double emit_ns;       /* what a record costs a process here */
+	uint64_t journal_day; /* that the following are of */
+	uint16_t journal_lines[JOURNAL_USERS];
 	uint64_t capture_next_ns, captures_day; /* of captures that alarms raise */
 	uint32_t captures;
 	uint64_t led_ids, led_count; /* when leaders were last looked for */
@@ -106,6 +111,8 @@ uint64_t now_wall(void);
 
 /* --- between sess.c, hello.c and roster.c --- */
 
+/* A line that a process has caused, in the journal and the log: so many a day, then counted. */
+void sess_journal(struct sess *s, const char *what, const char *text);
 /* budget.c: once a second, what recording costs each, and what it may. */
 void budget_tick(struct roster *r, uint64_t now_ns);
 void budget_note(struct sess *s);         /* into its row */

@@ -176,6 +176,19 @@ static struct rollup gpu_row(uint32_t name, uint64_t count, uint64_t total)
 	};
 }
 
+/* A program says itself when its steps were: it must not fill the journal by it. */
+static void test_liar(void)
+{
+	static struct detect d;
+	struct heard h = { 0 };
+
+	memset(&d, 0, sizeof(d));
+	for (uint32_t i = 0; i < 100000; i++)
+		detect_step(&d, i / 200 % 2 ? S : S / 4, i % 2 ? 1000000 * S : S, hear, &h);
+	T_OK(h.n[ALARM_STEP_SLOWER] <= 2 && h.n[ALARM_STEP_FASTER] <= 2,
+	     "times that jump back and forth raise no more alarms: %u", h.all);
+}
+
 static void test_windows(void)
 {
 	static struct detect d;
@@ -249,6 +262,7 @@ int main(void)
 	test_slower();
 	test_back();
 	test_hang();
+	test_liar();
 	test_windows();
 	test_memory();
 	test_late();
