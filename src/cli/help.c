@@ -50,7 +50,7 @@ void help_print(int cmd)
 	printf("usage: aon COMMAND [OPTION...]\n"
 	       "Always-on profiling: what runs on this node, where its time goes, what to do.\n\n");
 	for (int i = 0; i < CMD_COUNT; i++)
-		printf("  %-8s  %s\n", cmd_table[i].name, cmd_table[i].help);
+		printf("  %-9s  %s\n", cmd_table[i].name, cmd_table[i].help);
 	printf("\nExit: 0 done, 1 failed, 2 misuse, 3 could not decide.\n"
 	       "First time:  aon run -- python train.py\n"
 	       "One command: aon help COMMAND\n");
