@@ -80,7 +80,8 @@ void step_slot_add(struct step_slot *s, uint32_t sequence, uint64_t bytes, doubl
 
 void step_rec_seal(struct step_rec *r)
 {
-	uint64_t h = step_hash(&r->micro_batches, sizeof(r->micro_batches), r->flags & STEP_INFER);
+	uint64_t h =
+		step_hash(&r->micro_batches, sizeof(r->micro_batches), r->flags & STEP_F_INFER);
 
 	for (uint32_t i = 0; i < r->slots; i++) {
 		const struct step_slot *s = &r->slot[i];

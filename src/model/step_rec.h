@@ -22,13 +22,13 @@
 #define STEP_LOSSES  4u
 
 enum step_flag {
-	STEP_CKPT = 1,     /* a checkpoint was written */
-	STEP_EVAL = 2,     /* no training: an evaluation */
-	STEP_COMPILE = 4,  /* something was compiled */
-	STEP_PARTIAL = 8,  /* the step has not ended: what was seen of it when all stood still */
-	STEP_INFER = 16,   /* a batch of an inference */
-	STEP_PREFILL = 32, /* of it, prompts were read */
-	STEP_GONE = 64,    /* of a partial one: the process does not exist any more */
+	STEP_F_CKPT = 1,     /* a checkpoint was written */
+	STEP_F_EVAL = 2,     /* no training: an evaluation */
+	STEP_F_COMPILE = 4,  /* something was compiled */
+	STEP_F_PARTIAL = 8,  /* the step has not ended: what was seen of it when all stood still */
+	STEP_F_INFER = 16,   /* a batch of an inference */
+	STEP_F_PREFILL = 32, /* of it, prompts were read */
+	STEP_F_GONE = 64,    /* of a partial one: the process does not exist any more */
 };
 
 enum step_class {
