@@ -60,6 +60,9 @@ CMD(YIELD,   yield,   "PID [SECONDS]",     "let another GPU profiler have a proc
     "The CUDA probe of PID leaves CUPTI within a second and takes it again after SECONDS\n"
     "(60 unless told), once no other tool has it. What the GPU does meanwhile is not\n"
     "recorded; the interval is in the store, as \"externally profiled\".")
+CMD(AUDIT,   audit,   "[STORE]",           "who captured, subscribed, took a lease or changed a setting here",
+    "The oldest first, refusals with them; of the node's aond, or of the one that wrote\n"
+    "STORE. For root, aond's user and its group (docs/security.md).")
 CMD(DOCTOR,  doctor,  "",                  "what works on this machine, and what to do about the rest",
     "Exits 1 only if recording itself cannot work. Changes nothing.")
 CMD(STORE,   store,   "check|stat|journal STORE", "check a store, or say what it holds",

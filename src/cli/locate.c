@@ -15,7 +15,6 @@
 
 #include "abi/msg.h"
 
-#define NODE_STORE   "/var/lib/aon/store.db"
 #define STATUS_MS    2000
 #define PACKET_BYTES 65536
 

@@ -10,6 +10,8 @@
 #include "cli/cli.h"
 #include "store/store.h"
 
+#define NODE_STORE "/var/lib/aon/store.db"
+
 /* What aond says about itself; empty or 0 where it did not. */
 struct admin_status {
 	char version[32];

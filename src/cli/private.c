@@ -96,6 +96,8 @@ static _Noreturn void become_aond(const struct private_aond *d, const char *stor
 			 b,
 			 "--set",
 			 kineto ? "kineto=on" : "kineto=off",
+			 "--set",
+			 "audit_kib=0", /* who could ask it for anything but this command */
 			 NULL };
 	sigset_t none;
 	int fd, top;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "daemon/aond.h"
+#include "daemon/audit.h"
 #include "daemon/count.h"
 
 #define REQUEST_MAX    512
@@ -126,6 +127,7 @@ static void do_tier(struct admin_client *c, char *arg)
 		snprintf(text, sizeof(text), "error: no session of pid %.20s\n", pid);
 	} else {
 		snprintf(text, sizeof(text), "pid %.20s tier %.20s", pid, word);
+		audit_say(c->uid, c->pid, "tier", 0, "%s", text);
 		aond_journal(d, "tier", text);
 		snprintf(text, sizeof(text), "ok\n");
 	}
@@ -135,7 +137,7 @@ static void do_tier(struct admin_client *c, char *arg)
 static void do_kineto(struct admin_client *c, char *arg)
 {
 	size_t len = 0;
-	char *text = kineto_ask(c->admin->aond, c->id, c->uid, arg, &len);
+	char *text = kineto_ask(c, arg, &len);
 
 	answer_owned(c, text, len);
 }
@@ -149,6 +151,7 @@ static void order(struct admin_client *c, char *arg, const char *word, order_fn 
 	struct aond *d = c->admin->aond;
 	uint32_t number = 0;
 	unsigned long ms;
+	int err;
 	char *end, text[160];
 	long pid = strtol(arg, &end, 10);
 
@@ -161,7 +164,9 @@ static void order(struct admin_client *c, char *arg, const char *word, order_fn 
 	while (!number)
 		if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 			number = (uint32_t)now_mono();
-	if (fn(&d->roster, (pid_t)pid, c->uid, number, (uint32_t)ms)) {
+	err = fn(&d->roster, (pid_t)pid, c->uid, number, (uint32_t)ms) ? 0 : -ESRCH;
+	audit_say(c->uid, c->pid, word, err, "pid %ld, %lu ms", pid, ms);
+	if (!err) {
 		snprintf(text, sizeof(text), "%lu ms of pid %ld, asked by uid %u", ms, pid, c->uid);
 		aond_journal(d, word, text);
 		snprintf(text, sizeof(text), "number %08x\n", number);
@@ -231,8 +236,10 @@ static void do_set(struct admin_client *c, char *arg)
 	char *value = arg, *key = strsep(&value, "=");
 	struct param_why why = { "expected set KEY=VALUE" };
 	char text[600];
+	int err = value ? aond_set(c->admin->aond, key, value, &why) : -EINVAL;
 
-	if (!value || aond_set(c->admin->aond, key, value, &why) < 0) {
+	audit_say(c->uid, c->pid, "set", err, "%.40s=%.40s", key, value ? value : "");
+	if (err < 0) {
 		snprintf(text, sizeof(text), "error: %s\n", why.text);
 	} else {
 		snprintf(text, sizeof(text), "%.40s = %.40s, set by uid %u", key, value, c->uid);
@@ -253,6 +260,8 @@ static void do_subscribe(struct admin_client *c, char *arg)
 	loop_del(&d->loop, &c->sock);
 	err = broker_subscribe(&d->broker, c->sock.fd, c->uid, !c->guest,
 			       (uint32_t)d->param.subscribe_mib);
+	audit_say(c->uid, c->pid, "subscribe", err, "events of %s",
+		  c->guest ? "own processes" : "all processes");
 	if (!err) {
 		/* Guests see their own processes only: of that nobody need know, or could fill the disk. */
 		snprintf(text, sizeof(text), "events of all processes, by uid %u", c->uid);
@@ -271,9 +280,12 @@ static void do_reload(struct admin_client *c, char *arg)
 {
 	struct param_why why;
 	char text[600] = "ok\n";
+	int err;
 
 	(void)arg;
-	if (aond_reload(c->admin->aond, &why) < 0)
+	err = aond_reload(c->admin->aond, &why);
+	audit_say(c->uid, c->pid, "reload", err, "settings");
+	if (err < 0)
 		snprintf(text, sizeof(text), "error: %s; the old settings are kept\n", why.text);
 	answer(c, text);
 }
@@ -281,6 +293,7 @@ static void do_reload(struct admin_client *c, char *arg)
 static void do_stop(struct admin_client *c, char *arg)
 {
 	(void)arg;
+	audit_say(c->uid, c->pid, "stop", 0, "aond");
 	c->admin->aond->stop = true;
 	answer(c, "ok\n");
 }
@@ -315,10 +328,13 @@ static void request(struct admin_client *c, char *line)
 	word = strsep(&arg, " ");
 	count_add(COUNT_admin_requests, 1);
 	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
-		if (!strcmp(word, requests[i].word) && (requests[i].guest || !c->guest)) {
+		if (strcmp(word, requests[i].word))
+			continue;
+		if (requests[i].guest || !c->guest) {
 			requests[i].fn(c, arg ? arg : word + strlen(word));
 			return;
 		}
+		audit_say(c->uid, c->pid, word, -EPERM, "%s", arg ? arg : "");
 	}
 	answer(c, c->guest ? "error: expected ping, kineto, capture, yield or subscribe\n"
 			   : "error: expected ping, status, info, flush, tier, kineto, capture, "
@@ -348,7 +364,7 @@ static void client_ready(struct watch *w, uint32_t events)
 }
 
 /* Into a free place of those from `first` on. -EBUSY: there is none. */
-static int take_in(struct admin *a, int sock, uid_t uid, int first, int places)
+static int take_in(struct admin *a, int sock, uid_t uid, pid_t pid, int first, int places)
 {
 	for (int i = first; i < first + places; i++) {
 		struct admin_client *c = &a->client[i];
@@ -360,6 +376,7 @@ static int take_in(struct admin *a, int sock, uid_t uid, int first, int places)
 					    .admin = a,
 					    .id = ++a->ids,
 					    .uid = uid,
+					    .pid = pid,
 					    .guest = first != 0 };
 		err = loop_add(&a->aond->loop, &c->sock, EPOLLIN);
 		if (err)
@@ -380,19 +397,19 @@ static void admin_accept(struct watch *w, uint32_t events)
 	if (sock < 0)
 		return;
 	getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &len);
-	if (!take_in(a, sock, cred.uid, 0, ADMIN_CLIENTS))
+	if (!take_in(a, sock, cred.uid, cred.pid, 0, ADMIN_CLIENTS))
 		return;
 	count_add(COUNT_admin_refused, 1);
 	close(sock);
 }
 
-int admin_guest(struct admin *a, int sock, uid_t uid)
+int admin_guest(struct admin *a, int sock, uid_t uid, pid_t pid)
 {
 	int own = 0;
 
 	for (int i = ADMIN_CLIENTS; i < ADMIN_CLIENTS + ADMIN_GUESTS; i++)
 		own += a->client[i].sock.fd >= 0 && a->client[i].uid == uid;
-	if (own < ADMIN_PER_UID && !take_in(a, sock, uid, ADMIN_CLIENTS, ADMIN_GUESTS))
+	if (own < ADMIN_PER_UID && !take_in(a, sock, uid, pid, ADMIN_CLIENTS, ADMIN_GUESTS))
 		return 0;
 	count_add(COUNT_admin_refused, 1);
 	return -EBUSY;

@@ -44,7 +44,8 @@ struct admin_client {
 	size_t len, at;
 	uint64_t flush; /* number of the commit that it waits for; 0: none */
 	uint64_t id;    /* never used again */
-	uid_t uid;      /* as the kernel says */
+	uid_t uid;      /* as the kernel says, */
+	pid_t pid;      /* when it connected */
 	bool guest;
 };
 
@@ -59,7 +60,7 @@ struct admin {
 int admin_init(struct admin *a, struct aond *d, int listen_fd);
 void admin_fini(struct admin *a);
 /* A guest, on a socket that we own from here on, unless there is no room: -EBUSY. */
-int admin_guest(struct admin *a, int sock, uid_t uid);
+int admin_guest(struct admin *a, int sock, uid_t uid, pid_t pid);
 /* Commits up to `done` are in the store, or err says why not. */
 void admin_flushed(struct admin *a, uint64_t done, int err);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/fmt.h"
+#include "daemon/audit.h"
 #include "daemon/count.h"
 #include "daemon/sess.h"
 #include "store/store.h"
@@ -176,6 +177,7 @@ static void raise_tier(struct sess *s, enum alarm_kind why, uint64_t now)
 	snprintf(text, sizeof(text), "pid %d: tier full for %u s, because of %s", (int)s->peer.pid,
 		 secs, alarm_table[why].word);
 	sess_journal(s, "capture", text);
+	audit_say(AUDIT_SELF, "capture", 0, "%s", text);
 	count_add(COUNT_captures_raised, 1);
 }
 

@@ -17,6 +17,7 @@
 
 #include "abi/msg.h"
 #include "base/log.h"
+#include "daemon/audit.h"
 #include "daemon/count.h"
 #include "daemon/judge.h"
 #include "daemon/notify.h"
@@ -333,6 +334,7 @@ static int serve(struct aond *d, struct store *st, const uint64_t boot_id[2],
 		err = plant_init(&d->plant, &d->queue, st, (uint32_t)d->param.names_max);
 	if (err)
 		goto close_store;
+	audit_init(&d->queue, d->param.store.s, (uint32_t)d->param.audit_kib);
 	judge_kernels(d);
 	err = aond_clock(&d->plant.clock);
 	if (!err)
@@ -365,6 +367,7 @@ free_writer:
 	writer_free(d->writer); /* commits, closes the store */
 	st = NULL;
 fini_plant:
+	audit_fini();
 	plant_fini(&d->plant);
 close_store:
 	left_free(&d->left);

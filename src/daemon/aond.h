@@ -76,6 +76,6 @@ void aond_journal(struct aond *d, const char *what, const char *text);
 char *status_json(const struct aond *d, size_t *len);
 
 /* A request about traces on demand of that asker; the answer is the caller's to free. NULL: none. */
-char *kineto_ask(struct aond *d, uint64_t asker, uid_t uid, char *request, size_t *len);
+char *kineto_ask(const struct admin_client *asker, char *request, size_t *len);
 
 #endif /* AON_AOND_H */

@@ -46,6 +46,7 @@ COUNT(rung_moves,          SUM, "times a process was recorded less or more, to k
 COUNT(alarms,              SUM, "alarms of detectors: aon alarms")
 COUNT(captures_raised,     SUM, "captures that alarms raised")
 COUNT(journal_full,        SUM, "lines that the journal did not get: the processes of a user had caused 500 that day")
+COUNT(audit_lost,          SUM, "lines that the audit log did not get: a user had caused 2,000 that day, or the disk refused")
 COUNT(stalls,              SUM, "times the loop was held up for more than half a second")
 COUNT(turn_us_max,         NOW, "longest turn of the loop, in microseconds")
 COUNT(clock_unsteady,      SUM, "times the processor's counter did not run evenly")

@@ -23,6 +23,7 @@
 
 #include "base/log.h"
 #include "daemon/aond.h"
+#include "daemon/audit.h"
 
 /* --- list --- */
 
@@ -91,9 +92,10 @@ static void journal(struct aond *d, pid_t pid, uid_t uid, const struct kineto_wh
 	aond_journal(d, "capture", text);
 }
 
-static void do_trace(FILE *f, struct aond *d, uint64_t asker, uid_t uid, char *arg)
+static void do_trace(FILE *f, const struct admin_client *c, char *arg)
 {
 	char *pid_text = strsep(&arg, " "), config[KINETO_CONFIG];
+	struct aond *d = c->admin->aond;
 	struct kineto_what o;
 	pid_t pid;
 	int err;
@@ -103,10 +105,12 @@ static void do_trace(FILE *f, struct aond *d, uint64_t asker, uid_t uid, char *a
 		return;
 	}
 	kineto_config(config, &o);
-	err = kineto_order(&d->kineto, pid, uid, asker, config);
+	err = kineto_order(&d->kineto, pid, c->uid, c->id, config);
+	audit_say(c->uid, c->pid, "capture", err, "pid %d, Kineto, %" PRIu64 " %s", (int)pid,
+		  o.steps ? o.steps : o.ms, o.steps ? "steps" : "ms");
 	switch (err) {
 	case 0:
-		journal(d, pid, uid, &o);
+		journal(d, pid, c->uid, &o);
 		fprintf(f, "ok\n");
 		break;
 	case -ESRCH:
@@ -138,7 +142,7 @@ static void do_state(FILE *f, struct aond *d, uint64_t asker)
 	free(o);
 }
 
-char *kineto_ask(struct aond *d, uint64_t asker, uid_t uid, char *request, size_t *len)
+char *kineto_ask(const struct admin_client *c, char *request, size_t *len)
 {
 	char *word = strsep(&request, " "), *text = NULL;
 	FILE *f = open_memstream(&text, len);
@@ -146,11 +150,11 @@ char *kineto_ask(struct aond *d, uint64_t asker, uid_t uid, char *request, size_
 	if (!f)
 		return NULL;
 	if (!strcmp(word, "list"))
-		do_list(f, d, uid);
+		do_list(f, c->admin->aond, c->uid);
 	else if (!strcmp(word, "state"))
-		do_state(f, d, asker);
+		do_state(f, c->admin->aond, c->id);
 	else if (!strcmp(word, "trace") && request)
-		do_trace(f, d, asker, uid, request);
+		do_trace(f, c, request);
 	else
 		fprintf(f, "error: expected kineto list, trace or state\n");
 	if (fclose(f) != 0) {

@@ -31,6 +31,7 @@ PARAM(sessions_per_uid, NUM,  "256",                    1, 16384, "",      LIVE,
 PARAM(commit_ms,        NUM,  "1000",                1000, 60000, "ms",    LIVE,  "time between two commits to the store, in whole seconds")
 PARAM(tier,             WORD, "flight",                 0,     0, "off|pulse|rollup|flight|full", LIVE, "what processes are asked for when they join")
 PARAM(ops_every,        NUM,  "100",                    0, 1000000, "",    LIVE,  "of every so many steps of a framework, one whose operators are recorded; 0: none; in tier full: all")
+PARAM(audit_kib,        NUM,  "1024",                   0, 1 << 20, "KiB", START, "log of who captured, subscribed, took a lease or changed a setting (aon audit), beside the store; the one before it is kept, too; 0: none")
 PARAM(subscribe_mib,    NUM,  "8",                      0,   256, "MiB",   LIVE,  "ring of live events for each user that has consumers (aon subscribe), at most eight; 0: nobody can consume")
 PARAM(kineto,           WORD, "on",                     0,     0, "off|on", START, "listen for PyTorch processes that run with KINETO_USE_DAEMON=1, for aon capture --kineto, where no dynolog does")
 PARAM(kineto_dir,       PATH, "",                       0,    80, "",      START, "the same in this directory, for processes whose KINETO_IPC_SOCKET_DIR names it; every user can make sockets in it; empty: none")

@@ -26,6 +26,7 @@ enum item_type {
 	ITEM_BLOB,    /* blob of process `id` */
 	ITEM_WINDOW,  /* window */
 	ITEM_COMMIT,  /* seq, at_ns, wake */
+	ITEM_AUDIT,   /* item_tail(): a line of `seq` bytes */
 	ITEM_STOP,
 };
 

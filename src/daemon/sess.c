@@ -104,17 +104,11 @@ bool sess_cannot_ring(const struct sess *s)
 void sess_journal(struct sess *s, const char *what, const char *text)
 {
 	struct roster *r = s->roster;
-	uint64_t day = now_mono() / (86400 * 1000000000ull);
-	uint16_t *lines = &r->journal_lines[s->peer.uid % JOURNAL_USERS];
 
-	if (day != r->journal_day)
-		memset(r->journal_lines, 0, sizeof(r->journal_lines));
-	r->journal_day = day;
-	if (*lines >= JOURNAL_LINES) {
+	if (!quota_take(&r->journal, s->peer.uid, now_mono(), QUOTA_DAY, JOURNAL_LINES)) {
 		count_add(COUNT_journal_full, 1);
 		return;
 	}
-	++*lines;
 	log_warn("%s: %s", what, text);
 	store_journal(r->plant->store, now_wall(), what, text);
 	r->plant->dirty = true;
@@ -182,8 +176,8 @@ static int make_guest(struct sess *s)
 {
 	int sock = fcntl(s->sock.fd, F_DUPFD_CLOEXEC, 0);
 
-	if (sock >= 0 &&
-	    (!s->roster->admin || admin_guest(s->roster->admin, sock, s->peer.uid) < 0))
+	if (sock >= 0 && (!s->roster->admin ||
+			  admin_guest(s->roster->admin, sock, s->peer.uid, s->peer.pid) < 0))
 		close(sock);
 	sess_unlink(s);
 	return 1;

@@ -21,6 +21,7 @@
 #include "daemon/msg.h"
 #include "daemon/param.h"
 #include "daemon/peer.h"
+#include "daemon/quota.h"
 #include "daemon/stream.h"
 
 #define HELLO_NS    2000000000ull /* for saying HELLO */
@@ -57,8 +58,7 @@ struct sess {
 	bool trials;    /* its libaon can leave steps out */
 };
 
-#define JOURNAL_USERS 64u  /* users that share a count, by their number */
-#define JOURNAL_LINES 500u /* of the journal that the processes of one may cause in a day */
+#define JOURNAL_LINES 500u /* of the journal that the processes of a user may cause in a day */
 
 struct roster {
 	struct loop *loop; /* these borrowed */
@@ -79,9 +79,8 @@ struct roster {
 	struct gate spare_gate; /* owned */
 	bool more;              /* a session has more */
 	bool polling;
-	double emit_ns;       /* what a record costs a process here */
-	uint64_t journal_day; /* that the following are of */
-	uint16_t journal_lines[JOURNAL_USERS];
+	double emit_ns; /* what a record costs a process here */
+	struct quota journal;
 	uint64_t capture_next_ns, captures_day; /* of captures that alarms raise */
 	uint32_t captures;
 	uint64_t led_ids, led_count; /* when leaders were last looked for */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "daemon/audit.h"
 #include "daemon/count.h"
 #include "daemon/tally.h"
 #include "store/blob.h"
@@ -269,6 +270,10 @@ static bool work(struct writer *w, struct item *it)
 		return true;
 	case ITEM_COMMIT:
 		commit_item(w, it);
+		return true;
+	case ITEM_AUDIT:
+		audit_write(item_tail(it), it->seq);
+		queue_done(w->queue, it);
 		return true;
 	case ITEM_STOP:
 		w->retry_ns = 0; /* a last try */

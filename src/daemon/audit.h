@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * audit.h - who asked aond for something that touches others or shows their work, and what came of it.
+ *
+ *	audit_say(c->uid, c->pid, "capture", err, "pid %d, %u ms", pid, ms);
+ *
+ * Also when it was refused: err is 0 or -errno. For what aond does on its own: AUDIT_SELF. The loop
+ * hands lines to the writer's thread and never waits; a user has AUDIT_LINES a day, root and aond
+ * as many as they like; the file is bounded and kept twice (model/audit.h). `aon audit` reads it.
+ */
+#ifndef AON_DAEMON_AUDIT_H
+#define AON_DAEMON_AUDIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#define AUDIT_LINES 2000u
+#define AUDIT_SELF  geteuid(), getpid()
+
+struct queue;
+
+/* From here on, beside that store; kib 0: nothing is kept. */
+void audit_init(struct queue *q, const char *store, uint32_t kib);
+void audit_fini(void); /* once the writer has ended */
+
+void audit_say(uid_t uid, pid_t pid, const char *what, int err, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
+
+/* Writer's thread: a line, with its LF. */
+void audit_write(const char *line, size_t len);
+
+#endif /* AON_DAEMON_AUDIT_H */

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* quota.h - so many of something for each user in a span of time: a day, a second. */
+#ifndef AON_DAEMON_QUOTA_H
+#define AON_DAEMON_QUOTA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define QUOTA_USERS \
+	256u /* that are told apart; who comes later in a span shares with one of them */
+#define QUOTA_DAY (86400 * 1000000000ull)
+
+struct quota {
+	uint64_t span; /* that the following are of */
+	struct {
+		uid_t uid;
+		uint32_t used; /* 0: free */
+	} user[QUOTA_USERS];
+};
+
+/* One more for that user, at `now_ns`. False: he has had `max` in this span. */
+bool quota_take(struct quota *q, uid_t uid, uint64_t now_ns, uint64_t span_ns, uint32_t max);
+
+#endif /* AON_DAEMON_QUOTA_H */
