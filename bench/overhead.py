@@ -5,14 +5,17 @@
 slowdown_error_points  a program that spins a known share of a step when it is recorded: what is measured less that
 governor_settle_s      ten percent brought below one: from the program's start
 hang_s                 from the moment a program stands still to the alarm
-slowdown_*_hi          upper end of the 95 % interval for real programs, under the default budget; beside it an outside
-                       A/B: processes with and without aon, turn and turn about
-AON_LONG=1: thirty minutes for each of the last, else ninety seconds.
+slowdown_*_hi          upper end of the 95 % interval for real programs, under the default budget. Beside it an outside
+                       A/B (ab.py) with its own interval, of wall and of CPU time, and whether the two agree: both are
+                       of a step that is recorded.
+AON_LONG=1: thirty minutes for each of the last, else ninety seconds; AON_LONG_S=N: N seconds. AON_CORES=0,1: two of them
+at once, each pinned to one of these cores; without it one after the other, on the last core.
 """
+import concurrent.futures
 import json
 import os
 import pathlib
-import statistics
+import queue
 import subprocess
 import sys
 import time
@@ -20,56 +23,20 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests/scenario"))
 os.environ.setdefault("AON_BUILD", os.getcwd())
+import ab  # noqa: E402
 import aontest  # noqa: E402
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "aon"
 IDS = os.environ.get("BENCH_IDS", "")
-SECONDS = 1800 if os.environ.get("AON_LONG") else 90
+SECONDS = int(os.environ.get("AON_LONG_S") or (1800 if os.environ.get("AON_LONG") else 90))
+CORES = [int(c) for c in os.environ.get("AON_CORES", str(max(os.sched_getaffinity(0)))).split(",")]
+LOOP = HERE / "overhead_loop.py"
+BAR = 1.5
+AGREE = {True: "they agree", False: "they do NOT agree", None: "too wide to tell whether they agree"}
 ON = {"measure": "on", "measure_after_s": 0}
-# A training that says how long a step took, for so many seconds.
-TORCH = r"""
-import json, statistics, sys, time, torch
-from torch import nn
-torch.set_num_threads(1)
-torch.manual_seed(0)
-if sys.argv[1] == "mlp":
-    net = nn.Sequential(*[x for _ in range(6) for x in (nn.Linear(64, 64), nn.ReLU())]); data = torch.randn(32, 64)
-else:
-    net = nn.TransformerEncoder(nn.TransformerEncoderLayer(128, 4, 512, batch_first=True), 2); data = torch.randn(8, 64, 128)
-opt = torch.optim.AdamW(net.parameters(), 1e-3)
-took, end = [], time.monotonic() + float(sys.argv[2])
-while time.monotonic() < end:
-    t = time.perf_counter()
-    opt.zero_grad(); net(data).pow(2).mean().backward(); opt.step()
-    took.append(time.perf_counter() - t)
-took = sorted(took[len(took) // 5:])
-print(json.dumps({"steps": len(took), "low_ms": 1e3 * took[len(took) // 5], "median_ms": 1e3 * statistics.median(took)}))
-"""
-TINYGRAD = r"""
-import ctypes, json, os, statistics, sys, time
-lib = ctypes.CDLL(os.environ["LIBAON"])
-lib.aon_step_begin.argtypes = lib.aon_step_end.argtypes = [ctypes.c_uint64]
-from tinygrad import Tensor, TinyJit, nn
-class Net:
-    def __init__(self): self.a, self.b = nn.Linear(64, 128), nn.Linear(128, 10)
-    def __call__(self, x): return self.b(self.a(x).relu())
-net = Net()
-opt = nn.optim.SGD(nn.state.get_parameters(net), lr=0.05)
-x, y = Tensor.rand(64, 64).realize(), Tensor([i % 10 for i in range(64)]).realize()
-@TinyJit
-def step():
-    opt.zero_grad(); loss = net(x).sparse_categorical_crossentropy(y); loss.backward(); opt.step()
-    return loss.realize()
-if True:
-    for i in range(20): step().item()
-    took, n, end = [], 0, time.monotonic() + float(sys.argv[2])
-    while time.monotonic() < end:
-        t = time.perf_counter()
-        lib.aon_step_begin(n); step().item(); lib.aon_step_end(n)
-        took.append(time.perf_counter() - t); n += 1
-took = sorted(took[len(took) // 5:])
-print(json.dumps({"steps": len(took), "low_ms": 1e3 * took[len(took) // 5], "median_ms": 1e3 * statistics.median(took)}))
-"""
+# What the outside sees is a program all of whose steps are recorded: nothing may change that meanwhile.
+STEADY = {"measure": "off", "slowdown_permille": 0, "escalate_s": 0}
+REAL = {"slowdown_tf_hi": ("tf", "torch-venv"), "slowdown_mlp_hi": ("mlp", "torch-venv"), "slowdown_opencl_hi": ("net", "opencl-venv")}
 
 
 def row(name, value, bar, ok, note, unit="x", **more):
@@ -126,46 +93,81 @@ def hang():
     row("hang_s", since, 10, bool(alarm) and since <= 10, "the alarm says since when; it is in the store a second later", "s")
 
 
-def program(place, kind, model, seconds, recorded):
-    """Runs it; its own times, and its pid."""
-    if kind == "torch":
-        python, env = CACHE / "torch-venv/bin/python", {
-            "AON_JOIN_MS": 200, "AON_TORCH": aontest.BUILD / "src/probe/torch/libaon-torch.so", "PYTHONPATH": aontest.BUILD / "python"}
+def command(place, model, recorded, core, *args):
+    """The program and its environment, with all that records it or with none of it."""
+    if model == "net":
+        env = {"DEV": "CL", "TRAINING": 1, "LIBAON": aontest.BUILD / "src/client/libaon.so"}
+        more = {"OPENCL_LAYERS": aontest.BUILD / "src/probe/opencl/libaon-opencl.so"}
     else:
-        python, env = CACHE / "opencl-venv/bin/python", {
-            "DEV": "CL", "TRAINING": 1, "LIBAON": aontest.BUILD / "src/client/libaon.so",
-            "OPENCL_LAYERS": aontest.BUILD / "src/probe/opencl/libaon-opencl.so"}
-    if not recorded:
-        env = {k: v for k, v in env.items() if k in ("DEV", "TRAINING", "LIBAON")}
-        env["AON_OFF"] = 1
-    code = TORCH if kind == "torch" else TINYGRAD
-    proc = subprocess.Popen([python, "-c", code, model, str(seconds)], text=True, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, env=aontest.app_env(place, **env))
-    out, err = proc.communicate(timeout=seconds + 300)
-    if proc.returncode:
-        sys.exit(err)
-    return json.loads(out.splitlines()[-1]), proc.pid
+        env, more = {}, {"AON_TORCH": aontest.BUILD / "src/probe/torch/libaon-torch.so", "PYTHONPATH": aontest.BUILD / "python"}
+    env.update({"AON_JOIN_MS": 200, **more} if recorded else {"AON_OFF": 1})
+    python = CACHE / ("opencl-venv" if model == "net" else "torch-venv") / "bin/python"
+    return (["taskset", "-c", str(core), python, LOOP, model, *map(str, args)],
+            aontest.app_env(place, PYTHONHASHSEED=0, **env))
 
 
-def real(name, kind, model, venv):
-    if not (CACHE / venv / "bin/python").exists():
-        row(name, None, 1.5, None, f"skipped: no {venv} (tools/setup check)", "%")
-        return
+def inside(name, model, core):
+    """What aon says by itself after SECONDS; its last word on the way is told every minute."""
     with aontest.Place() as p, aontest.Daemon(p, ON) as d:
-        said, pid = program(p, kind, model, SECONDS, True)
+        argv, env = command(p, model, True, core, SECONDS)
+        proc = subprocess.Popen(argv, env=env, text=True, stdout=subprocess.PIPE)
+        while True:
+            try:
+                out = proc.communicate(timeout=60)[0]
+                break
+            except subprocess.TimeoutExpired:
+                o = overhead(p, proc.pid)
+                ab.progress(f"{name}: " + (f"{100 * o['slowdown']:.2f} % ({100 * o['slowdown_lo']:.2f} to {100 * o['slowdown_hi']:.2f}), "
+                                           f"{o['pairs']} pairs, rung {o['rung']}" if o and o["slowdown"] is not None else "nothing yet"))
+        if proc.returncode:
+            sys.exit(f"{name}: the program has ended with {proc.returncode}")
         d.flush()
-        o = overhead(p, pid)
-        rounds, each = (20, 15) if SECONDS > 100 else (5, 6)
-        ab = [(program(p, kind, model, each, True)[0]["low_ms"], program(p, kind, model, each, False)[0]["low_ms"])
-              for _ in range(rounds)]
-    ratio = statistics.median(a / b for a, b in ab) - 1
+        return overhead(p, proc.pid), json.loads(out.splitlines()[-1])
+
+
+def outside(name, model, core, rung):
+    sets = {**STEADY, **({} if rung == "all" else {"ops_every": 0})}
+    pairs = max(8, min(24, SECONDS // 75))
+    with aontest.Place() as p, aontest.Daemon(p, sets):
+        arm = [lambda r=r: ab.Arm(*command(p, model, r, core, "turns")) for r in (True, False)]
+        return ab.compare(*arm, pairs, max(5, SECONDS / 3 / pairs - 5), say=lambda t: ab.progress(f"{name}: {t}"))
+
+
+def real(name, model, venv, core):
+    """A row: what aon measured of itself, what was seen from outside, and whether these agree."""
+    if not (CACHE / venv / "bin/python").exists():
+        return name, None, BAR, None, f"skipped: no {venv} (tools/setup check)", "%", {}
+    o, said = inside(name, model, core)
     if not o or o["slowdown"] is None:
-        row(name, None, 1.5, False, f"not measured: {o}", "%")
-        return
-    hi = 100 * o["slowdown_hi"]
-    row(name, round(hi, 2), 1.5, hi < 1.5,
-        f"{100 * o['slowdown']:.2f} % ({100 * o['slowdown_lo']:.2f} to {hi:.2f}), {o['pairs']} pairs, {said['median_ms']:.2f} ms a step, "
-        f"rung {o['rung']}; outside A/B {100 * ratio:+.2f} %, {SECONDS} s", "%")
+        return name, None, BAR, False, f"not measured: {o}", "%", {}
+    seen = outside(name, model, core, o["rung"])
+    lo, mid, hi = (100 * o[k] for k in ("slowdown_lo", "slowdown", "slowdown_hi"))
+    step = [v / o["recorded"] for v in (lo, mid, hi)]  # of one that is recorded
+    agree = seen["wall"].agrees(*step)
+    note = (f"{mid:.2f} % ({lo:.2f} to {hi:.2f}), rung {o['rung']}, {o['pairs']} pairs of {said['median_ms']:.2f} ms steps, {SECONDS} s; "
+            f"a recorded step {step[1]:.2f} % ({step[0]:.2f} to {step[2]:.2f}), outside A/B wall {seen['wall']}, CPU {seen['cpu']}, "
+            f"{seen['pairs']} pairs of processes, {seen['rounds']} rounds: {AGREE[agree]}")
+    return name, round(hi, 2), BAR, hi < BAR and agree is True, note, "%", {
+        "agree": agree, "slowdown": [lo, mid, hi], "recorded_step": step,
+        "outside_wall": seen["wall"].ends(), "outside_cpu": seen["cpu"].ends()}
+
+
+def all_real(names):
+    """As many at a time as there are cores, each on its own."""
+    free = queue.Queue()
+    for core in CORES:
+        free.put(core)
+
+    def one(name):
+        core = free.get()
+        try:
+            return real(name, *REAL[name], core)
+        finally:
+            free.put(core)
+
+    with concurrent.futures.ThreadPoolExecutor(len(CORES)) as pool:
+        for *cells, more in pool.map(one, names):
+            row(*cells, **more)
 
 
 def main():
@@ -175,10 +177,7 @@ def main():
         settle()
     if wanted("hang_s"):
         hang()
-    for name, kind, model, venv in (("slowdown_tf_hi", "torch", "tf", "torch-venv"), ("slowdown_mlp_hi", "torch", "mlp", "torch-venv"),
-                                    ("slowdown_opencl_hi", "opencl", "net", "opencl-venv")):
-        if wanted(name):
-            real(name, kind, model, venv)
+    all_real([name for name in REAL if wanted(name)])
 
 
 main()
