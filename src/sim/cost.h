@@ -24,6 +24,13 @@ struct sim_cost sim_cost_kernel(const struct gpu *g, enum gpu_type type, double 
 				double share);
 double sim_cost_copy(const struct gpu *g, double bytes, enum sim_way way);
 
+static inline void sim_cost_add(struct sim_cost *to, const struct sim_cost *c)
+{
+	to->ns += c->ns;
+	to->compute_ns += c->compute_ns;
+	to->memory_ns += c->memory_ns;
+}
+
 /* The same work where arithmetic and memory take so much longer. */
 static inline double sim_cost_slower(const struct sim_cost *c, double compute, double memory)
 {

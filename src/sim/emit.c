@@ -191,14 +191,15 @@ static int comm_of(struct emit *e, const struct op *op, uint32_t *id)
 		c.sequence--;
 	snprintf(group, sizeof(group), "%s:%" PRIu32, word[op->what], team.first);
 	if (op->what == GROUP_PP) { /* of two ranks and a direction; the first sends */
-		uint32_t stage = j->dp * j->tp, which = op->stream - ON_FIRST_PP;
+		uint32_t which = op->stream - ON_FIRST_PP;
 		bool act = which == P2P_SEND_ACT || which == P2P_RECV_ACT;
-		bool upper = which == P2P_RECV_ACT || which == P2P_SEND_GRAD;
-		uint32_t low = upper ? e->rank - stage : e->rank;
 
-		snprintf(group, sizeof(group), "pp:%" PRIu32 ":%s", low, act ? "act" : "grad");
-		c.rank = upper == act;
-		c.sequence = (uint64_t)e->p->step * j->micro_batches + op->micro + 1;
+		snprintf(group, sizeof(group), "pp:%" PRIu32 ":%s",
+			 act == op->leads ? e->rank : play_peer(e->p, e->rank, op),
+			 act ? "act" : "grad");
+		c.rank = !op->leads;
+		c.sequence =
+			(uint64_t)e->p->step * e->g->sequence[JOB_GROUPS + which] + op->sequence;
 	}
 	err = name_of(e->o->t, op->coll_name, &c.name);
 	err = err ? err : name_of(e->o->t, group, &c.group);

@@ -2,6 +2,7 @@
 /* hit.c - what noise and faults make of a step: how much longer what of whom takes. */
 #include <math.h>
 
+#include "model/step_rec.h"
 #include "sim/noise.h"
 #include "sim/play.h"
 
@@ -10,6 +11,8 @@
 /* Of the forward pass's excess in the last stage, what the backward pass has: 2.07 and 1.41 were
  * measured together ("Understanding Stragglers", OSDI 2025). */
 #define BACKWARD_EXCESS (0.41 / 1.07)
+#define ROUTING_LASTS   0.8 /* of the spread of experts' tokens, what lasts */
+#define ROUTING_STEPS   64  /* so many steps */
 #define NET_BY_PCIE     0.5 /* of a narrower host link, what exchanges between nodes feel */
 
 static void slow(double *part, double by, double share)
@@ -81,11 +84,29 @@ static void hit_by(struct play_hit *h, const struct fault *f, double share)
 	}
 }
 
+/* Tokens that the router sends to the rank's experts: some of it lasts, the mean is what it was. */
+static double routed(const struct play *p, uint32_t rank)
+{
+	const struct job *j = p->job;
+	uint64_t who = rank / j->tp;
+	double s = j->routing;
+
+	if (s <= 0 || !j->experts || j->ep < 2)
+		return 1;
+	return exp(
+		s * (ROUTING_LASTS * noise_normal(noise_bits(j->seed, NOISE_OF_EXPERT, who,
+							     p->step / ROUTING_STEPS, 0)) +
+		     sqrt(1 - ROUTING_LASTS * ROUTING_LASTS) *
+			     noise_normal(noise_bits(j->seed, NOISE_OF_EXPERT, who, p->step, 1))) -
+		s * s / 2);
+}
+
 static void hit_rank(struct play *p, uint32_t rank)
 {
 	struct play_hit *h = &p->hit[rank];
 
 	*h = (struct play_hit){ 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, { 0 }, 0, 0, 0, 0, 0, 0 };
+	h->expert = routed(p, rank);
 	for (uint32_t i = 0; i < p->job->faults; i++) {
 		const struct fault *f = &p->job->fault[i];
 		double share = p->without >> i & 1 ? 0 : fault_share(f, p->job, rank, p->step);
@@ -112,43 +133,40 @@ void play_hits(struct play *p)
 	}
 }
 
-/* Work of a micro-batch, alike on all ranks that see it. The mean stays what it was. */
-static double length(const struct play *p, uint32_t rank, uint32_t micro)
+double play_kernel_parts(const struct play *p, uint32_t rank, uint32_t op, double *class_ns)
 {
-	const struct job *j = p->job;
-	double sum = 0;
+	const struct program *g = play_program(p, rank);
+	const struct op *o = &g->op[op];
+	const struct play_hit *h = &p->hit[rank];
+	const struct play_batch *w = play_batch(p, rank, o->micro);
+	double by = p->now[rank], sum = 0, count = 0, chance;
 
-	for (uint32_t i = 0; i < j->faults; i++) {
-		const struct fault *f = &j->fault[i];
-		double s;
+	if (o->pass == PASS_FORWARD)
+		by *= h->forward;
+	else if (o->pass == PASS_BACKWARD)
+		by *= h->backward;
+	for (uint32_t i = o->piece; i < o->piece + o->pieces; i++) {
+		const struct op_piece *q = &g->piece[i];
+		double ns = by * sim_cost_slower(&q->cost[w->prefill], h->compute, h->memory);
 
-		if (fault_table[f->kind].part != PART_LENGTH || p->without >> i & 1)
-			continue;
-		s = log(f->by) * fault_share(f, j, rank, p->step);
-		sum += s * noise_normal(noise_bits(j->seed, NOISE_OF_LENGTH, job_replica(j, rank),
-						   p->step, micro)) -
-		       s * s / 2;
+		if (q->class == STEP_CLASS_EXPERT)
+			ns *= h->expert;
+		if (o->pass != PASS_REST)
+			ns *= q->class == STEP_CLASS_ATTENTION ? w->attention : w->tokens;
+		if (class_ns)
+			class_ns[q->class] = ns;
+		sum += ns;
+		count += q->count;
 	}
-	return exp(sum);
+	if (p->job->noise <= 0)
+		return sum;
+	chance = noise_quick(noise_bits(p->job->seed, NOISE_OF_OP, rank, p->step, op));
+	return sum * (1 + p->job->noise * NOISE_KERNEL / sqrt(count) * chance);
 }
 
 int64_t play_kernel_ns(const struct play *p, uint32_t rank, uint32_t op)
 {
-	const struct op *o = &play_program(p, rank)->op[op];
-	const struct play_hit *h = &p->hit[rank];
-	double ns = sim_cost_slower(&o->cost, h->compute, h->memory) * p->now[rank];
+	double ns = play_kernel_parts(p, rank, op, NULL);
 
-	if (p->job->noise > 0)
-		ns *= 1 +
-		      p->job->noise * NOISE_KERNEL *
-			      noise_quick(noise_bits(p->job->seed, NOISE_OF_OP, rank, p->step, op));
-	if (o->pass == PASS_FORWARD)
-		ns *= h->forward;
-	else if (o->pass == PASS_BACKWARD)
-		ns *= h->backward;
-	if (o->expert)
-		ns *= h->expert;
-	if (o->pass != PASS_REST)
-		ns *= length(p, rank, o->micro);
 	return ns > 0 ? (int64_t)ns : 0;
 }

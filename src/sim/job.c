@@ -154,6 +154,13 @@ int job_check(const struct job *j, char why[JOB_WHY])
 		what = "ep must divide dp";
 	else if (j->ep > 1 && (!j->experts || j->experts % j->ep))
 		what = "ep must divide the number of experts";
+	else if (j->chunks > 1 && (j->pp < 2 || j->micro_batches % j->pp || j->infer))
+		what = "chunks need stages and whole rounds of them: pp > 1, pp divides "
+		       "micro_batches, no inference";
+	else if (j->layers < j->pp * j->chunks)
+		what = "each chunk needs a layer: layers >= pp * chunks";
+	else if (j->infer && j->zero)
+		what = "an inference has no gradients to share: zero=0";
 	else if (j->heads % j->tp)
 		what = "tp must divide heads";
 	else if (!j->gpu)

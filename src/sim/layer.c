@@ -59,13 +59,21 @@ static struct sim_cost cost_of(const struct gpu *g, const struct layer_time *t)
 				  t->bytes / g->memory_Bps * 1e9 };
 }
 
-static int attention(struct sim_cost *out, const struct job *j, bool backward)
+/* Tokens that go through a layer at once. A batch of prompts has as many as a sequence may have. */
+static double tokens_of(const struct job *j, enum layer_mode mode)
 {
-	struct attention a = { .batch = j->micro_batch,
+	return mode == MODE_DECODE    ? j->micro_batch
+	       : mode == MODE_PREFILL ? j->seq
+				      : (double)j->seq * j->micro_batch;
+}
+
+static int attention(struct sim_cost *out, const struct job *j, enum layer_mode mode, bool backward)
+{
+	struct attention a = { .batch = mode == MODE_PREFILL ? 1 : j->micro_batch,
 			       .heads = j->heads / j->tp,
 			       .kv_heads = j->kv_heads > j->tp ? j->kv_heads / j->tp : 1,
 			       .head_dim = j->hidden / j->heads,
-			       .q = j->seq,
+			       .q = mode == MODE_DECODE ? 1 : j->seq,
 			       .kv = j->seq,
 			       .causal = true,
 			       .backward = backward,
@@ -118,9 +126,10 @@ static int gemm_costs(struct layer_costs *c, const struct job *j, enum layer_par
 	return err ? err : gemm(&c->weight[p], j->gpu, a, b, tokens, batch);
 }
 
-static int part_costs(struct layer_costs *c, const struct job *j, enum layer_part p)
+static int part_costs(struct layer_costs *c, const struct job *j, enum layer_part p,
+		      enum layer_mode mode)
 {
-	double tokens = (double)j->seq * j->micro_batch, b, a = part_a(j, p, &b);
+	double tokens = tokens_of(j, mode), b, a = part_a(j, p, &b);
 	int err;
 
 	switch (layer_table[p].kind) {
@@ -128,8 +137,8 @@ static int part_costs(struct layer_costs *c, const struct job *j, enum layer_par
 	case KIND_GEMM:
 		return gemm_costs(c, j, p, tokens);
 	case KIND_ATTN:
-		err = attention(&c->forward[p], j, false);
-		return err ? err : attention(&c->backward[p], j, true);
+		err = attention(&c->forward[p], j, mode, false);
+		return err || mode != MODE_TRAIN ? err : attention(&c->backward[p], j, mode, true);
 	default:
 		if (p == LAYER_EMBED)
 			c->gradient[p] = (uint64_t)(WIDTH * j->vocab * j->hidden / j->tp);
@@ -139,22 +148,41 @@ static int part_costs(struct layer_costs *c, const struct job *j, enum layer_par
 	}
 }
 
-int layer_costs(struct layer_costs *out, const struct job *j)
+int layer_costs(struct layer_costs *out, const struct job *j, enum layer_mode mode)
 {
-	double tokens = (double)j->seq * j->micro_batch;
+	double tokens = tokens_of(j, mode);
 	int err = 0;
 
 	*out = (struct layer_costs){ 0 };
 	if (gpu_peak(j->gpu, layer_type(j->gpu)) <= 0 || gpu_peak(j->gpu, GPU_FP32) <= 0)
 		return -ENOTSUP;
 	for (enum layer_part p = 0; p < LAYER_PARTS && !err; p++) {
-		err = part_costs(out, j, p);
+		err = part_costs(out, j, p, mode);
 		if (layer_table[p].where == WHERE_LAYER)
 			out->layer_gradient += out->gradient[p];
 	}
 	out->activation = (uint64_t)(WIDTH * tokens * j->hidden);
 	out->routed = out->activation * (j->experts ? j->topk : 0);
 	return err;
+}
+
+enum step_class layer_class(const struct job *j, enum layer_part p)
+{
+	if (layer_table[p].where != WHERE_LAYER)
+		return STEP_CLASS_EMBED;
+	switch (layer_table[p].kind) {
+	case KIND_EXPERT:
+	case KIND_GATE:
+		if (j->experts)
+			return STEP_CLASS_EXPERT;
+		return layer_table[p].kind == KIND_EXPERT ? STEP_CLASS_GEMM : STEP_CLASS_POINTWISE;
+	case KIND_GEMM:
+		return STEP_CLASS_GEMM;
+	case KIND_ATTN:
+		return STEP_CLASS_ATTENTION;
+	default:
+		return STEP_CLASS_POINTWISE;
+	}
 }
 
 /* Adam reads and writes weight, gradient and, in fp32, master copy and two moments. */

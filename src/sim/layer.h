@@ -3,6 +3,7 @@
 #ifndef AON_SIM_LAYER_H
 #define AON_SIM_LAYER_H
 
+#include "model/step_rec.h"
 #include "sim/cost.h"
 #include "sim/job.h"
 #include "theory/collective.h"
@@ -44,7 +45,9 @@ struct layer_costs {
 
 /* Of weights and activations: bf16, or fp16 where that is not. */
 enum gpu_type layer_type(const struct gpu *g);
-int layer_costs(struct layer_costs *out, const struct job *j);
+enum layer_mode { MODE_TRAIN, MODE_PREFILL, MODE_DECODE }; /* prompts; a token of each sequence */
+int layer_costs(struct layer_costs *out, const struct job *j, enum layer_mode mode);
+enum step_class layer_class(const struct job *j, enum layer_part p);
 struct sim_cost layer_optimizer(const struct job *j, uint64_t gradient); /* of so many bytes */
 
 /* What an exchange takes once all have come. */

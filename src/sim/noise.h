@@ -25,7 +25,8 @@ enum noise_of {
 	NOISE_OF_OP,
 	NOISE_OF_FAULT,
 	NOISE_OF_LENGTH,
-	NOISE_OF_CLOCK
+	NOISE_OF_CLOCK,
+	NOISE_OF_EXPERT
 };
 
 /* 64 bits of what all of these make. */

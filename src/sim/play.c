@@ -68,7 +68,7 @@ static int64_t work_ns(const struct play *p, uint32_t rank, uint32_t op)
 	if (o->kind == OP_COLL)
 		return 0; /* who has come waits for the others */
 	if (o->kind == OP_COPY)
-		return (int64_t)(o->cost.ns * h->copy);
+		return (int64_t)(o->ns[0] * h->copy);
 	return h->crash && o->pass == PASS_BACKWARD ? SIM_NEVER : play_kernel_ns(p, rank, op);
 }
 
@@ -169,13 +169,20 @@ bool play_meeting(const struct play *p, uint32_t rank, uint32_t op, struct play_
 		return false;
 	out->team = job_team(j, (enum job_group)o->what, rank);
 	if (o->what == GROUP_PP) {
-		bool act = o->stream == ON_FIRST_PP + P2P_SEND_ACT;
+		enum op_p2p which = (enum op_p2p)(o->stream - ON_FIRST_PP);
+		uint32_t at = job_stage(j, rank), peer = program_peer(j, which, at);
+		bool act = which == P2P_SEND_ACT;
+		uint32_t chunk = o->chunk;
 
 		if (!o->leads)
 			return false;
-		out->team.stride = act ? stage : -stage; /* unsigned: it wraps back */
+		if (act && peer < at)
+			chunk++;
+		else if (!act && peer > at)
+			chunk--;
+		out->team.stride = (peer - at) * stage; /* unsigned: it wraps back */
 		out->peer_op = program_p2p(play_program(p, rank + out->team.stride), j,
-					   act ? P2P_RECV_ACT : P2P_RECV_GRAD, o->micro);
+					   act ? P2P_RECV_ACT : P2P_RECV_GRAD, o->micro, chunk);
 		out->team.per_node =
 			job_node(j, rank) == job_node(j, rank + out->team.stride) ? 2 : 1;
 	} else if (out->team.first != rank) {
@@ -202,7 +209,7 @@ static bool is_first(const struct play *p, uint32_t rank, uint32_t op)
 static int64_t transfer_ns(const struct play *p, uint32_t rank, const struct play_meeting *m)
 {
 	const struct op *o = &play_program(p, rank)->op[m->op];
-	double slow = 1,
+	double slow = 1, busiest = 1,
 	       chance = noise_quick(noise_bits(p->job->seed, NOISE_OF_OP, rank, p->step, m->op));
 	int64_t add = 0;
 	bool never = false;
@@ -212,6 +219,8 @@ static int64_t transfer_ns(const struct play *p, uint32_t rank, const struct pla
 		double by = m->far ? h->net : h->link;
 
 		slow = by > slow ? by : slow;
+		if (o->what == GROUP_EP && h->expert > busiest)
+			busiest = h->expert;
 		add = m->far && h->net_ns > add ? h->net_ns : add;
 		never |= h->transport;
 	}
@@ -219,7 +228,8 @@ static int64_t transfer_ns(const struct play *p, uint32_t rank, const struct pla
 		add = 0, never = false;
 	if (never)
 		return SIM_NEVER;
-	return add + (int64_t)(o->cost.ns * slow * (1 + p->job->noise * NOISE_KERNEL * chance));
+	return add + (int64_t)(o->ns[play_batch(p, rank, o->micro)->prefill] * slow * busiest *
+			       (1 + p->job->noise * NOISE_KERNEL * chance));
 }
 
 static int lay_meeting(struct play *p, uint32_t rank, const struct play_meeting *m)
@@ -312,6 +322,7 @@ int play_step(struct play *p)
 		return -ENODATA;
 	p->step += !first;
 	play_hits(p);
+	play_lengths(p);
 	err = lay(p);
 	if (err < 0)
 		return err;
@@ -339,8 +350,9 @@ static int make(struct play *p)
 	p->program = calloc(j->pp, sizeof(*p->program));
 	p->first = calloc(p->ranks, sizeof(*p->first));
 	p->hit = calloc(p->ranks, sizeof(*p->hit));
+	p->batch = calloc((size_t)j->dp * j->micro_batches, sizeof(*p->batch));
 	p->always = calloc(2 * (size_t)p->ranks, sizeof(*p->always));
-	if (!p->net || !p->program || !p->first || !p->hit || !p->always)
+	if (!p->net || !p->program || !p->first || !p->hit || !p->batch || !p->always)
 		return -ENOMEM;
 	p->now = p->always + p->ranks;
 	for (uint32_t s = 0; s < j->pp && !err; s++)
@@ -387,6 +399,7 @@ void play_free(struct play *p)
 	free(p->program);
 	free(p->first);
 	free(p->hit);
+	free(p->batch);
 	free(p->always);
 	free(p->time);
 	free(p);

@@ -21,15 +21,25 @@ struct play_hit {
 	bool sync, serial, crash, transport, desync, host_hang;
 };
 
+/* What a micro-batch holds, the same for all ranks that see it. */
+struct play_batch {
+	double tokens;    /* of what it would have: all work but attention's */
+	double attention; /* the same, of attention's */
+	double len2;      /* sum of the squares of its sequences' lengths */
+	uint32_t sequences;
+	bool prefill;
+};
+
 struct play {
 	const struct job *job;    /* borrowed */
 	uint32_t without;         /* bits of faults that are left out */
 	struct program **program; /* by stage */
 	struct sim_graph *net;
-	uint32_t *first;      /* by rank: its first task, that of its loader */
-	int64_t *time;        /* of points, in the last step */
-	struct play_hit *hit; /* by rank */
-	double *always, *now; /* by rank: how much longer its work takes; in this step */
+	uint32_t *first;          /* by rank: its first task, that of its loader */
+	int64_t *time;            /* of points, in the last step */
+	struct play_hit *hit;     /* by rank */
+	struct play_batch *batch; /* by replica and micro-batch */
+	double *always, *now;     /* by rank: how much longer its work takes; in this step */
 	uint32_t step, ranks;
 	double common;            /* of all ranks: AR(1) */
 	int64_t begin_ns, end_ns; /* of the last step: first host's begin, last host's end */
@@ -47,6 +57,14 @@ int play_step(struct play *p);
 /* What noise and faults make of the step that comes (hit.c). */
 void play_hits(struct play *p);
 int64_t play_kernel_ns(const struct play *p, uint32_t rank, uint32_t op);
+/* The same by class, into class_ns[STEP_CLASSES] (NULL: not wanted). */
+double play_kernel_parts(const struct play *p, uint32_t rank, uint32_t op, double *class_ns);
+static inline const struct play_batch *play_batch(const struct play *p, uint32_t rank,
+						  uint32_t micro)
+{
+	return &p->batch[job_replica(p->job, rank) * p->job->micro_batches + micro];
+}
+void play_lengths(struct play *p); /* draws them (length.c) */
 
 static inline const struct program *play_program(const struct play *p, uint32_t rank)
 {
@@ -60,6 +78,15 @@ static inline uint32_t play_call(const struct play *p, uint32_t rank, uint32_t o
 static inline uint32_t play_work(const struct play *p, uint32_t rank, uint32_t op)
 {
 	return play_call(p, rank, op) + 1;
+}
+
+/* The rank at the other end of an exchange between stages. */
+static inline uint32_t play_peer(const struct play *p, uint32_t rank, const struct op *o)
+{
+	uint32_t at = job_stage(p->job, rank), each = p->job->dp * p->job->tp;
+
+	return rank % each +
+	       program_peer(p->job, (enum op_p2p)(o->stream - ON_FIRST_PP), at) * each;
 }
 
 /* The members of the exchange that `rank` leads as `op`, and which op of theirs it is. */

@@ -13,8 +13,9 @@ struct make {
 	const struct job *j;
 	struct program *p;
 	struct layer_costs cost;
-	uint32_t stage, layers;
-	uint32_t micro;
+	struct layer_costs prompt; /* of an inference's batches of prompts */
+	uint32_t stage, layers;    /* layers: of the chunk */
+	uint32_t micro, chunk;
 	enum op_pass pass;
 	uint32_t waits;    /* the next kernel waits for this op; OP_NONE */
 	uint32_t gathered; /* the same, of the layer's weights */
@@ -45,6 +46,7 @@ static struct op *add(struct make *m, enum op_kind kind, enum op_stream stream, 
 			  .stream = (uint8_t)stream,
 			  .pass = (uint8_t)m->pass,
 			  .micro = m->micro,
+			  .chunk = (uint8_t)m->chunk,
 			  .wait = { OP_NONE, OP_NONE },
 			  .serial = OP_NONE,
 			  .before = kind >= OP_WORK ? p->last[stream] : OP_NONE,
@@ -56,20 +58,75 @@ static struct op *add(struct make *m, enum op_kind kind, enum op_stream stream, 
 	return o;
 }
 
-static struct op *kernel(struct make *m, const char *name, struct sim_cost cost)
+static void put_piece(struct make *m, struct op *o, enum step_class class, struct sim_cost cost,
+		      struct sim_cost prompt)
+{
+	struct program *p = m->p;
+	struct op_piece *q = p->piece + o->piece;
+
+	for (; q < p->piece + o->piece + o->pieces && q->class != class; q++)
+		;
+	if (q == p->piece + p->pieces && p->pieces == p->piece_cap) {
+		uint32_t cap = p->piece_cap ? p->piece_cap * 2 : 256;
+
+		q = realloc(p->piece, cap * sizeof(*q));
+		if (!q) {
+			p->err = -ENOMEM;
+			return;
+		}
+		p->piece = q;
+		p->piece_cap = cap;
+		q += p->pieces;
+	}
+	if (q == p->piece + p->pieces) {
+		*q = (struct op_piece){ .class = (uint8_t) class };
+		p->pieces++;
+		o->pieces++;
+	}
+	q->count++;
+	sim_cost_add(&q->cost[0], &cost);
+	sim_cost_add(&q->cost[1], &prompt);
+}
+
+/* Of a coarse job, the kernel before that nothing stands between; NULL: none. */
+static struct op *to_join(struct make *m)
+{
+	struct program *p = m->p;
+	struct op *o = p->ops ? &p->op[p->ops - 1] : NULL;
+
+	if (!m->j->coarse || !o || o->kind != OP_KERNEL || o->pass != m->pass ||
+	    o->micro != m->micro || o->chunk != m->chunk || m->waits != OP_NONE ||
+	    m->gathered != OP_NONE)
+		return NULL;
+	return o;
+}
+
+static void kernel_of(struct make *m, const char *name, enum step_class class, struct sim_cost cost,
+		      struct sim_cost prompt)
 {
 	struct program *p = m->p;
 	uint32_t exchange = p->last[ON_DP];
-	struct op *o = add(m, OP_KERNEL, ON_COMPUTE, name);
+	struct op *o = to_join(m);
 
-	o->cost = cost;
+	if (o) {
+		put_piece(m, o, class, cost, prompt);
+		return;
+	}
+	o = add(m, OP_KERNEL, ON_COMPUTE, name);
+	o->piece = p->pieces;
+	if (!p->err)
+		put_piece(m, o, class, cost, prompt);
 	o->wait[0] = m->waits;
 	o->wait[1] = m->gathered;
 	m->waits = m->gathered = OP_NONE;
 	/* Only the kernel that follows an exchange would be held up: those behind it are in order. */
 	if (exchange != OP_NONE && exchange + 2 == p->ops)
 		o->serial = exchange;
-	return o;
+}
+
+static void kernel(struct make *m, const char *name, enum step_class class, struct sim_cost cost)
+{
+	kernel_of(m, name, class, cost, cost);
 }
 
 static void pause_here(struct make *m, enum op_pause what, const char *name)
@@ -84,7 +141,7 @@ static void pause_here(struct make *m, enum op_pause what, const char *name)
 
 /* As torch does: an exchange waits for the compute issued before it. */
 static struct op *exchange(struct make *m, enum op_stream stream, enum job_group group,
-			   enum coll_op op, uint64_t bytes)
+			   enum coll_op op, uint64_t bytes, uint64_t prompt_bytes)
 {
 	static const struct {
 		const char *kernel, *name;
@@ -97,6 +154,7 @@ static struct op *exchange(struct make *m, enum op_stream stream, enum job_group
 		[COLL_P2P] = { "ncclDevKernel_SendRecv", "send_recv" },
 	};
 	uint32_t compute = m->p->last[ON_COMPUTE];
+	uint32_t row = group == GROUP_PP ? JOB_GROUPS + stream - ON_FIRST_PP : group;
 	struct op *o = add(m, OP_COLL, stream, word[op].kernel);
 	struct job_team t = job_team(m->j, group, m->stage * m->j->dp * m->j->tp);
 	int err;
@@ -106,16 +164,19 @@ static struct op *exchange(struct make *m, enum op_stream stream, enum job_group
 		t.per_node = t.stride < m->j->ranks_per_node ? 2 : 1;
 	}
 	o->coll_name = word[op].name;
+	o->coll = (uint8_t)op;
 	o->bytes = bytes;
 	o->what = (uint8_t)group;
 	o->wait[0] = compute;
 	o->wait[1] = m->waits; /* what the compute stream waits for, it waits for, too */
-	o->sequence = ++m->p->sequence[group];
+	o->sequence = ++m->p->sequence[row];
 	if (m->j->forward) {
-		o->cost.ns = m->j->coll_ns;
+		o->ns[0] = o->ns[1] = m->j->coll_ns;
 		return o;
 	}
-	err = layer_exchange(&o->cost.ns, m->j, op, bytes, &t);
+	err = layer_exchange(&o->ns[0], m->j, op, bytes, &t);
+	if (!err)
+		err = layer_exchange(&o->ns[1], m->j, op, prompt_bytes, &t);
 	if (err < 0)
 		m->p->err = err;
 	return o;
@@ -125,11 +186,12 @@ static struct op *exchange(struct make *m, enum op_stream stream, enum job_group
 static void meet(struct make *m, enum layer_meet where)
 {
 	if (where != MEET_TP && where != MEET_NONE && m->j->ep > 1) {
-		exchange(m, ON_EP, GROUP_EP, COLL_ALL_TO_ALL, m->cost.routed);
+		exchange(m, ON_EP, GROUP_EP, COLL_ALL_TO_ALL, m->cost.routed, m->prompt.routed);
 		m->waits = m->p->last[ON_EP];
 	}
 	if (where != MEET_EP && where != MEET_NONE && m->j->tp > 1) {
-		exchange(m, ON_TP, GROUP_TP, COLL_ALL_REDUCE, m->cost.activation);
+		exchange(m, ON_TP, GROUP_TP, COLL_ALL_REDUCE, m->cost.activation,
+			 m->prompt.activation);
 		m->waits = m->p->last[ON_TP];
 	}
 }
@@ -138,14 +200,15 @@ static void share_gradient(struct make *m, uint64_t bytes)
 {
 	if (m->share && m->j->dp > 1 && bytes)
 		exchange(m, ON_DP, GROUP_DP, m->j->zero ? COLL_REDUCE_SCATTER : COLL_ALL_REDUCE,
-			 bytes);
+			 bytes, bytes);
 }
 
 /* The weights of a layer are gathered while the one before computes. */
 static void gather(struct make *m)
 {
-	exchange(m, ON_GATHER, GROUP_DP, COLL_ALL_GATHER,
-		 m->j->forward ? 1 : m->cost.layer_gradient);
+	uint64_t bytes = m->j->forward ? 1 : m->cost.layer_gradient;
+
+	exchange(m, ON_GATHER, GROUP_DP, COLL_ALL_GATHER, bytes, bytes);
 	m->ahead = m->p->last[ON_GATHER];
 }
 
@@ -165,19 +228,19 @@ static void gather_ahead(struct make *m, uint32_t i)
 static void part(struct make *m, enum layer_part p)
 {
 	const struct layer_row *row = &layer_table[p];
-	bool expert = row->kind == KIND_EXPERT || p == LAYER_ACT;
+	enum step_class class = layer_class(m->j, p);
 
 	if (m->pass == PASS_FORWARD) {
 		meet(m, row->before);
-		kernel(m, row->forward, m->cost.forward[p])->expert = expert;
+		kernel_of(m, row->forward, class, m->cost.forward[p], m->prompt.forward[p]);
 		meet(m, row->after);
 		return;
 	}
 	/* The other way round: what was gathered behind it is given back before it. */
 	meet(m, row->after);
-	kernel(m, row->backward, m->cost.backward[p])->expert = expert;
+	kernel(m, row->backward, class, m->cost.backward[p]);
 	if (m->cost.weight[p].ns > 0)
-		kernel(m, row->backward, m->cost.weight[p])->expert = expert;
+		kernel(m, row->backward, class, m->cost.weight[p]);
 	meet(m, row->before);
 }
 
@@ -205,7 +268,8 @@ static void layer(struct make *m)
 		const struct job_kernel *k = forward ? j->forward : j->backward;
 
 		for (uint32_t i = 0; i < (forward ? j->forwards : j->backwards); i++)
-			kernel(m, k[i].name, (struct sim_cost){ k[i].ns, k[i].ns, 0 });
+			kernel(m, k[i].name, STEP_CLASS_OTHER,
+			       (struct sim_cost){ k[i].ns, k[i].ns, 0 });
 		meet(m, MEET_TP);
 	}
 	if (forward)
@@ -224,75 +288,116 @@ static void p2p(struct make *m, enum op_p2p which)
 
 	if (m->p->err)
 		return;
-	m->p->p2p[which * m->j->micro_batches + m->micro] = m->p->ops;
+	m->p->p2p[(which * m->j->micro_batches + m->micro) * m->j->chunks + m->chunk] = m->p->ops;
 	o = exchange(m, (enum op_stream)(ON_FIRST_PP + which), GROUP_PP, COLL_P2P,
-		     m->cost.activation);
+		     m->cost.activation, m->prompt.activation);
 	o->leads = send;
 	if (!send)
 		m->waits = m->p->last[ON_FIRST_PP + which];
 }
 
-static void forward(struct make *m, uint32_t micro)
+/* Whether the chunk is the model's begin, and its end. */
+static bool is_begin(const struct make *m)
 {
+	return !m->stage && !m->chunk;
+}
+static bool is_end(const struct make *m)
+{
+	return m->stage == m->j->pp - 1 && m->chunk == m->j->chunks - 1;
+}
+
+static void enter(struct make *m, uint32_t micro, uint32_t chunk, enum op_pass pass)
+{
+	uint32_t parts = m->j->pp * m->j->chunks, at = chunk * m->j->pp + m->stage;
+
 	m->micro = micro;
-	m->pass = PASS_FORWARD;
+	m->chunk = chunk;
+	m->pass = pass;
+	m->layers = m->j->layers / parts + (at < m->j->layers % parts);
+}
+
+static void forward(struct make *m, uint32_t micro, uint32_t chunk)
+{
+	enter(m, micro, chunk, PASS_FORWARD);
 	pause_here(m, PAUSE_ALLOC, "cudaMalloc");
-	if (m->stage)
+	if (!is_begin(m))
 		p2p(m, P2P_RECV_ACT);
 	else if (!micro)
 		m->waits = m->p->last[ON_COPY];
-	if (!m->stage && !m->j->forward)
+	if (is_begin(m) && !m->j->forward)
 		parts(m, WHERE_FIRST);
 	for (uint32_t i = 0; i < m->layers; i++) {
-		if (!micro && i == m->layers / 2)
+		if (!micro && !chunk && i == m->layers / 2)
 			pause_here(m, PAUSE_GC, "Python GC");
 		gather_ahead(m, i);
 		layer(m);
 	}
-	if (m->stage == m->j->pp - 1 && !m->j->forward)
+	if (is_end(m) && !m->j->forward)
 		parts(m, WHERE_LAST);
-	if (m->stage < m->j->pp - 1)
+	if (!is_end(m))
 		p2p(m, P2P_SEND_ACT);
 }
 
-static void backward(struct make *m, uint32_t micro)
+static void backward(struct make *m, uint32_t micro, uint32_t chunk)
 {
-	m->micro = micro;
-	m->pass = PASS_BACKWARD;
+	enter(m, micro, chunk, PASS_BACKWARD);
 	m->share = micro == m->j->micro_batches - 1;
-	if (m->stage < m->j->pp - 1)
+	if (!is_end(m))
 		p2p(m, P2P_RECV_GRAD);
-	if (m->stage == m->j->pp - 1 && !m->j->forward)
+	if (is_end(m) && !m->j->forward)
 		parts(m, WHERE_LAST);
 	for (uint32_t i = 0; i < m->layers; i++) {
 		gather_ahead(m, i);
 		layer(m);
 	}
-	if (!m->stage && !m->j->forward)
+	if (is_begin(m) && !m->j->forward)
 		parts(m, WHERE_FIRST);
-	if (m->stage)
+	if (!is_begin(m))
 		p2p(m, P2P_SEND_GRAD);
+}
+
+/*
+ * The k-th pass of a stage. Interleaved, it goes through its chunks with as many micro-batches at
+ * a time as there are stages (Megatron's schedule); backward passes take the chunks from the end.
+ */
+static void go(struct make *m, enum op_pass pass, uint32_t k)
+{
+	uint32_t round = m->j->pp * m->j->chunks, in = k % round, chunk = in / m->j->pp;
+	uint32_t micro = k / round * m->j->pp + in % m->j->pp;
+
+	if (m->j->chunks == 1)
+		micro = k, chunk = 0;
+	if (pass == PASS_FORWARD)
+		forward(m, micro, chunk);
+	else
+		backward(m, micro, m->j->chunks - 1 - chunk);
 }
 
 /* 1F1B: the first stages run ahead by as many micro-batches as there are stages behind them. */
 static void schedule(struct make *m)
 {
-	uint32_t n = m->j->micro_batches, ahead = m->j->pp - 1 - m->stage;
+	uint32_t n = m->j->micro_batches * m->j->chunks, ahead = m->j->pp - 1 - m->stage;
 
-	ahead = ahead < n ? ahead : n;
+	if (m->j->chunks > 1)
+		ahead = 2 * ahead + (m->j->chunks - 1) * m->j->pp;
+	ahead = ahead < n && !m->j->infer ? ahead : n;
 	for (uint32_t i = 0; i < ahead; i++)
-		forward(m, i);
+		go(m, PASS_FORWARD, i);
 	for (uint32_t i = 0; i < n - ahead; i++) {
-		forward(m, ahead + i);
-		backward(m, i);
+		go(m, PASS_FORWARD, ahead + i);
+		go(m, PASS_BACKWARD, i);
 	}
-	for (uint32_t i = n - ahead; i < n; i++)
-		backward(m, i);
+	for (uint32_t i = n - ahead; i < n && !m->j->infer; i++)
+		go(m, PASS_BACKWARD, i);
 }
 
 static uint64_t gradient(const struct make *m)
 {
-	return m->layers * m->cost.layer_gradient + (m->stage ? 0 : m->cost.gradient[LAYER_EMBED]) +
+	uint32_t layers = 0, parts = m->j->pp * m->j->chunks;
+
+	for (uint32_t at = m->stage; at < parts; at += m->j->pp)
+		layers += m->j->layers / parts + (at < m->j->layers % parts);
+	return layers * m->cost.layer_gradient + (m->stage ? 0 : m->cost.gradient[LAYER_EMBED]) +
 	       (m->stage == m->j->pp - 1 ? m->cost.gradient[LAYER_HEAD] : 0);
 }
 
@@ -305,16 +410,17 @@ static void step(struct make *m)
 	add(m, OP_LOAD, ON_COMPUTE, "DataLoader.__next__");
 	o = add(m, OP_COPY, ON_COPY, "Memcpy HtoD (Pinned -> Device)");
 	o->bytes = (uint64_t)j->seq * j->micro_batch * j->micro_batches * 8; /* ids are 64 bits */
-	o->cost.ns = j->forward ? 0 : sim_cost_copy(j->gpu, (double)o->bytes, SIM_WAY_HOST);
+	if (!j->forward)
+		o->ns[0] = o->ns[1] = sim_cost_copy(j->gpu, (double)o->bytes, SIM_WAY_HOST);
 	schedule(m);
 	m->pass = PASS_REST;
-	m->micro = 0;
-	if (!j->forward) {
+	m->micro = m->chunk = 0;
+	if (!j->forward && !j->infer) {
 		m->waits = m->p->last[ON_DP];
-		kernel(m, "multi_tensor_apply_kernel_adam",
+		kernel(m, "multi_tensor_apply_kernel_adam", STEP_CLASS_OPTIMIZER,
 		       layer_optimizer(j, gradient(m) / (j->zero ? j->dp : 1)));
 		if ((j->zero == 1 || j->zero == 2) && j->dp > 1)
-			exchange(m, ON_GATHER, GROUP_DP, COLL_ALL_GATHER, gradient(m));
+			exchange(m, ON_GATHER, GROUP_DP, COLL_ALL_GATHER, gradient(m), gradient(m));
 	}
 	add(m, OP_SYNC, ON_COMPUTE, "cudaStreamSynchronize");
 	pause_here(m, PAUSE_CHECKPOINT, "save_checkpoint");
@@ -325,14 +431,16 @@ int program_new(struct program **out, const struct job *j, uint32_t stage)
 	struct make m = { .j = j, .stage = stage, .waits = OP_NONE, .gathered = OP_NONE };
 	int err;
 
-	m.layers = j->layers / j->pp + (stage < j->layers % j->pp);
 	m.p = calloc(1, sizeof(*m.p));
 	if (!m.p)
 		return -ENOMEM;
-	m.p->p2p = malloc(P2PS * (size_t)j->micro_batches * sizeof(*m.p->p2p));
+	m.p->p2p = malloc(P2PS * (size_t)j->micro_batches * j->chunks * sizeof(*m.p->p2p));
 	for (size_t i = 0; i < ON_STREAMS; i++)
 		m.p->last[i] = OP_NONE;
-	err = m.p->p2p ? layer_costs(&m.cost, j) : -ENOMEM;
+	err = m.p->p2p ? layer_costs(&m.cost, j, j->infer ? MODE_DECODE : MODE_TRAIN) : -ENOMEM;
+	m.prompt = m.cost;
+	if (!err && j->infer)
+		err = layer_costs(&m.prompt, j, MODE_PREFILL);
 	if (!err)
 		step(&m);
 	err = err ? err : m.p->err;
@@ -349,6 +457,7 @@ void program_free(struct program *p)
 	if (!p)
 		return;
 	free(p->op);
+	free(p->piece);
 	free(p->p2p);
 	free(p);
 }

@@ -40,30 +40,42 @@ enum op_p2p { P2P_SEND_ACT, P2P_RECV_ACT, P2P_SEND_GRAD, P2P_RECV_GRAD, P2PS };
 #define OP_NONE  UINT32_MAX
 #define OP_WAITS 2u
 
+/* Kernels of one class that an OP_KERNEL stands for: one, or many where the job is coarse. */
+struct op_piece {
+	struct sim_cost cost[2]; /* 1: in a batch that reads prompts */
+	uint32_t count;
+	uint8_t class; /* enum step_class */
+};
+
 struct op {
 	const char *name;
 	const char *coll_name;   /* OP_COLL: "all_reduce" */
-	struct sim_cost cost;    /* of an OP_COLL its transfer */
+	double ns[2];            /* OP_COLL, OP_COPY: of the transfer; 1: as of a piece */
+	uint32_t piece, pieces;  /* OP_KERNEL: those of the program */
 	uint64_t bytes;          /* OP_COLL, OP_COPY */
 	uint32_t wait[OP_WAITS]; /* ops of the program whose work ends first */
 	uint32_t serial;         /* the exchange that it waits for if streams are serialised */
 	uint32_t before;         /* the last op of its stream */
 	uint32_t task;           /* of its call, from the rank's first on; its work's is the next */
 	uint32_t micro;
-	uint32_t sequence; /* OP_COLL: which of its group in the step, from 1 */
+	uint32_t
+		sequence; /* OP_COLL: which of its group (of stages: of its stream) in the step, from 1 */
 	uint8_t kind, stream, pass;
-	uint8_t what; /* enum op_pause; OP_COLL: enum job_group */
-	bool expert;
-	bool leads; /* OP_COLL between stages: it sends */
+	uint8_t what;  /* enum op_pause; OP_COLL: enum job_group */
+	uint8_t coll;  /* OP_COLL: enum coll_op */
+	uint8_t chunk; /* of the stage */
+	bool leads;    /* OP_COLL between stages: it sends */
 };
 
 struct program {
 	struct op *op;
-	uint32_t ops, cap;
+	struct op_piece *piece;
+	uint32_t ops, cap, pieces, piece_cap;
 	uint32_t tasks;            /* of a rank */
 	uint32_t last[ON_STREAMS]; /* of each stream */
-	uint32_t sequence[JOB_GROUPS];
-	uint32_t *p2p; /* [P2PS * micro_batches] which op it is */
+	uint32_t sequence[JOB_GROUPS +
+			  P2PS]; /* of a step: exchanges of a group, of a stream of stages */
+	uint32_t *p2p;           /* [P2PS][micro_batches][chunks] which op it is */
 	int err;
 };
 
@@ -71,9 +83,17 @@ int program_new(struct program **out, const struct job *j, uint32_t stage);
 void program_free(struct program *p); /* NULL is allowed */
 
 static inline uint32_t program_p2p(const struct program *p, const struct job *j, enum op_p2p which,
-				   uint32_t micro)
+				   uint32_t micro, uint32_t chunk)
 {
-	return p->p2p[which * j->micro_batches + micro];
+	return p->p2p[(which * j->micro_batches + micro) * j->chunks + chunk];
+}
+
+/* The stage at the other end. Of an interleaved pipeline the last one's is the first. */
+static inline uint32_t program_peer(const struct job *j, enum op_p2p which, uint32_t stage)
+{
+	bool up = which == P2P_SEND_ACT || which == P2P_RECV_GRAD;
+
+	return (stage + (up ? 1 : j->pp - 1)) % j->pp;
 }
 
 #endif /* AON_SIM_PROGRAM_H */
