@@ -88,7 +88,8 @@ CMD(RECOVER, recover, "FILE...",           "save what is whole from damaged stor
     "Takes a damaged store, or the *.pool files of a node that died. They are only\n"
     "read. What was saved and what is lost is said in numbers.")
 CMD(ROOFLINE, roofline, "devices | show DEVICE | measure | STORE|TRACE...", "what devices can do at best, and how near a run's kernels come",
-    "Of a run: what limits each kernel, its share of the roof, and how its work is known.\n"
+    "Of a run: what limits each kernel, its share of the roof, and how its work is known;\n"
+    "copies and collectives against their links, waiting for late ranks told apart.\n"
     "DEVICE is a key of the list in any case, or a name as a driver says it. measure runs\n"
     "kernels through CUDA or OpenCL and keeps what the device reached as 'measured'.\n"
     "Devices of your own: $AON_DEVICES, or ~/.config/aon/devices.json (docs/devices.md).")

@@ -39,6 +39,9 @@ int view_exit(const struct view *v);
 void view_text(const struct view *v);
 void view_table(const struct view *v, enum view_by by, size_t fold);
 
+/* Copies and collectives against their wires; nothing where there are none. */
+void view_traffic(const struct view *v, size_t fold);
+
 /* aon roofline STORE|TRACE...: what limits kernels; what to exit with. */
 int view_roofline(const struct opts *o);
 

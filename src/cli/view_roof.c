@@ -150,6 +150,7 @@ static void text(const struct view *v)
 	view_head(v);
 	if (!rs->rows) {
 		out_line(&v->out, OUT_PLAIN, "  No kernels in this trace.\n");
+		view_traffic(v, FOLD);
 		return;
 	}
 	print_rows(v, show);
@@ -161,6 +162,7 @@ static void text(const struct view *v)
 		out_line(&v->out, OUT_PLAIN, "    + %s more, %s %% together (--all)",
 			 fmt_count(c, rs->rows - show), fmt_percent(share, ratio(rest, sum)));
 	fputc('\n', v->out.f);
+	view_traffic(v, FOLD);
 	say_unknown(v);
 }
 

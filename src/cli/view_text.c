@@ -208,6 +208,7 @@ void view_text(const struct view *v)
 		if (v->in->devices > 1)
 			view_table(v, VIEW_RANK, 8);
 		view_table(v, VIEW_KERNEL, FOLD);
+		view_traffic(v, FOLD);
 		findings_table(v);
 	}
 	accounting(v);

@@ -319,7 +319,8 @@ static int on_host(struct kineto *k, const struct key *cat, struct event *e)
 	e->corr = number32(r, F_EXTERNAL);
 	if ((what == W_OP || what == W_USER) && import_step(name.s, name.len, &e->a)) {
 		e->kind = EVENT_STEP;
-	} else if (what == W_OP && kineto_has(r, F_DIMS)) {
+	} else if (kineto_has(r, F_DIMS) &&
+		   (what == W_OP || (name.len > 5 && !memcmp(name.s, "nccl:", 5)))) {
 		uint32_t shapes = 0;
 
 		err = kineto_shapes(k, &shapes);

@@ -88,13 +88,14 @@ static struct wait_share share_of(const struct insight *in, size_t i)
 	};
 }
 
-static int collect(const struct insight *in, size_t i)
+static int collect(struct insight *in, size_t i)
 {
 	struct wait_share s;
 
 	if (event_class(in->names, in->t, i) != CLASS_COMM)
 		return 0;
 	s = share_of(in, i);
+	s.traffic = traffic_place(in, i);
 	if (insight_launch(in, i) == NO_EVENT)
 		s.orphan = in->t->lane[in->t->event[i].lane].device + 1;
 	return add_share(in, &in->x->share[SHARES_GPU], &s);
@@ -149,7 +150,7 @@ static bool same_counts(const struct wait_share *share, size_t n)
 }
 
 /* One collective: who came last, and how long the others waited. With `late`, for that rank. */
-static void add_one(struct waits *w, const struct wait_share *share, size_t n, bool late)
+static void add_one(struct waits *w, struct wait_share *share, size_t n, bool late)
 {
 	const struct wait_share *last = share;
 	uint64_t wait;
@@ -169,6 +170,8 @@ static void add_one(struct waits *w, const struct wait_share *share, size_t n, b
 			w->rank[share[i].rank].late_ns += last->rank == w->late ? wait : 0;
 			continue;
 		}
+		share[i].seen = (uint32_t)n;
+		share[i].waited_ns = wait;
 		w->rank[share[i].rank].comm_ns += share[i].dur_ns;
 		w->rank[share[i].rank].waited_ns += wait;
 		w->rank[last->rank].blamed_ns += wait;
@@ -176,7 +179,7 @@ static void add_one(struct waits *w, const struct wait_share *share, size_t n, b
 	}
 }
 
-static void add_all(struct waits *w, const struct wait_share *share, size_t n, bool late)
+static void add_all(struct waits *w, struct wait_share *share, size_t n, bool late)
 {
 	for (size_t i = 0, k; i < n; i = k) {
 		for (k = i + 1; k < n && same_kind(&share[k], &share[i]); k++)

@@ -31,6 +31,8 @@ static const struct rule *const rules[FAMILIES] = {
 	[FAMILY_MEMORY] = &rule_memory,
 	[FAMILY_COMPILE] = &rule_compile,
 	[FAMILY_ROOF] = &rule_roof,
+	[FAMILY_SLOW_COPIES] = &rule_slow_copies,
+	[FAMILY_SLOW_LINKS] = &rule_slow_links,
 };
 
 void fact_n(struct finding *f, const char *key, uint64_t n)

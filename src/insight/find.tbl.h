@@ -37,6 +37,12 @@ RULE(SMALL,      small_kernels,   0.05, 0.30, 0.70, "small kernels",
 RULE(ROOF,       slow_kernels,    0.05, 0.30, 1.00, "kernels far from their limit",
      "Kernels take longer than their operations and bytes need on this GPU; of matrix products, than "
      "the model says that their shape should.")
+RULE(SLOW_COPIES, slow_copies,    0.02, 0.30, 1.00, "speed of copies",
+     "Copies take longer than their bytes need on this device's link to the host, to another device, or "
+     "in its memory.")
+RULE(SLOW_LINKS, slow_collectives, 0.02, 0.30, 1.00, "speed of links",
+     "Collectives take longer than the model expects of their bytes and ranks, waiting for late ranks "
+     "left out.")
 RULE(COMPILE,    recompiling,     0.02, 0.80, 1.00, "compilations",
      "A function that had been compiled was compiled again (JAX, torch.compile): something that its "
      "code depends on was not the same.")

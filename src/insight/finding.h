@@ -97,7 +97,7 @@ struct rule {
 
 extern const struct rule rule_input, rule_launch, rule_cpu, rule_sync, rule_dependency;
 extern const struct rule rule_copy, rule_small, rule_saturated, rule_memory;
-extern const struct rule rule_compile, rule_roof;
+extern const struct rule rule_compile, rule_roof, rule_slow_copies, rule_slow_links;
 extern const struct rule rule_comm, rule_straggler, rule_imbalance;
 
 void fact_n(struct finding *f, const char *key, uint64_t n);

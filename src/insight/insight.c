@@ -35,7 +35,9 @@ static const struct {
 	{ NULL, insight_work, insight_work_end },
 	{ NULL, insight_pm, insight_pm_end },
 	{ NULL, insight_roofs, insight_roofs_end },
+	{ NULL, insight_traffic, NULL },
 	{ NULL, insight_waits, insight_waits_end },
+	{ NULL, NULL, insight_traffic_end },
 	{ insight_memory_begin, insight_memory, insight_memory_end },
 	{ NULL, insight_compiles, NULL },
 };
@@ -76,7 +78,7 @@ static int add(struct insight *in, size_t passes)
 	for (size_t i = 0; i < in->t->events; i++)
 		in->kinds[in->t->event[i].kind % EVENT_MAX] += event_counts(&in->t->event[i]);
 	for (size_t i = 0; i < passes && !err; i++)
-		err = pass[i].add(in);
+		err = pass[i].add ? pass[i].add(in) : 0;
 	return err;
 }
 
@@ -193,6 +195,10 @@ static void state_free(struct insight_state *x)
 	map_fini(&x->roofs.op);
 	map_fini(&x->roofs.seen);
 	map_fini(&x->roofs.before);
+	map_fini(&x->traffic.who);
+	map_fini(&x->traffic.size);
+	map_fini(&x->traffic.class);
+	map_fini(&x->traffic.row);
 	for (size_t i = 0; i < SHARES; i++)
 		free(x->share[i].v);
 	free(x->carry);
@@ -225,6 +231,7 @@ void insight_free(struct insight *in)
 	free(in->through);
 	free(in->work.row);
 	roofs_fini(&in->roofs);
+	traffic_fini(&in->traffic);
 	pm_fini(&in->pm);
 	names_free(in->names);
 	free(in->link);

@@ -14,6 +14,7 @@
 #include "insight/class.h"
 #include "insight/pm.h"
 #include "insight/roof.h"
+#include "insight/traffic.h"
 #include "model/trace.h"
 
 #define NO_EVENT UINT32_MAX
@@ -197,6 +198,9 @@ struct wait_share {
 	uint32_t size;   /* ranks that take part: only what all of them have counts; 0: not known */
 	uint32_t orphan; /* of a device, + 1, and its launch was not seen; 0: it was */
 	uint64_t start_ns, dur_ns;
+	uint32_t traffic;   /* of insight.traffic, + 1; 0: none */
+	uint32_t seen;      /* told by waits_match(): ranks that were seen in it; 0: not matched, */
+	uint64_t waited_ns; /* and how long this one waited */
 };
 
 /* Adds up what the shares say, in any order, to rank[0] to rank[ranks - 1]; sorts them. */
@@ -245,6 +249,7 @@ struct insight {
 	struct insight_table roll[ROLLS];
 	struct insight_host_table on_host[HOST_ROLLS];
 	struct roofs roofs;             /* of kernels: roof.h */
+	struct traffic traffic;         /* of copies and collectives: traffic.h */
 	struct pm_uses pm;              /* what counters said of them: pm.h */
 	struct insight_work_table work; /* empty where there are no ops, modules or ranges */
 	struct insight_compile *compile;

@@ -84,6 +84,14 @@ struct state_roofs {
 	size_t row_cap, op_cap;
 };
 
+struct state_traffic {
+	struct map who;   /* group, ranks and operation of a collective */
+	struct map size;  /* bytes */
+	struct map class; /* both; or direction and kind of memory of copies */
+	struct map row;   /* that and the device: place + 1 */
+	size_t cap;
+};
+
 struct state_shares {
 	struct wait_share *v; /* owned */
 	size_t n, cap;
@@ -103,6 +111,7 @@ struct insight_state {
 	struct state_ops ops;
 	struct state_work work;
 	struct state_roofs roofs;
+	struct state_traffic traffic;
 	struct state_shares share[SHARES];
 	struct event *carry; /* owned: of earlier stretches, for the next */
 	size_t carries, carry_cap;
@@ -143,6 +152,9 @@ int insight_work(struct insight *in); /* work.c */
 int insight_work_end(struct insight *in);
 int insight_roofs(struct insight *in); /* roof.c */
 int insight_roofs_end(struct insight *in);
+int insight_traffic(struct insight *in);                  /* traffic.c */
+uint32_t traffic_place(struct insight *in, size_t event); /* of a collective, + 1; 0: none */
+int insight_traffic_end(struct insight *in);
 int insight_waits(struct insight *in); /* collective.c */
 int insight_waits_end(struct insight *in);
 int insight_memory_begin(struct insight *in); /* memory.c: looks at the readings that are there */

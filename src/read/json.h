@@ -33,6 +33,8 @@ void insight_account_json(struct json *j, const struct trace *t);
 /* roof_json.c: what limits kernels; of one row alone; the roofs of a device, NULL: not
  * known, of those types that are used, NULL: all: with tensor cores first */
 void insight_roofs_json(struct json *j, const struct insight *in);
+/* traffic_json.c: copies and collectives, in the same object */
+void insight_traffic_json(struct json *j, const struct insight *in);
 void roof_verdict_json(struct json *j, const struct roof_row *r);
 void roof_peaks_json(struct json *j, const struct gpu *g, const bool used[2 * GPU_TYPES]);
 

@@ -136,5 +136,6 @@ void insight_roofs_json(struct json *j, const struct insight *in)
 	for (size_t i = 0; i < rs->ops; i++)
 		op_json(j, in, &rs->op[i]);
 	json_close(j);
+	insight_traffic_json(j, in);
 	json_close(j);
 }

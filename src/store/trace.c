@@ -220,6 +220,8 @@ static void own_event(const struct from_store *s, struct event *e)
 	case EVENT_COPY:
 	case EVENT_MEMSET:
 		e->b = (uint32_t)e->b; /* the node; the graph is the launch's */
+		if (e->kind == EVENT_COPY && strstr(trace_text(s->t, e->name), "ageable"))
+			e->b |= TRACE_PAGEABLE;
 		break;
 	default:
 		break;

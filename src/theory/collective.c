@@ -209,8 +209,7 @@ static void direct_cost(struct coll_cost *out, const struct wires *w, const stru
 	out->limiter = start > out->ns / 2 ? "latency" : far > near ? "network" : "link";
 }
 
-/* What nccl-tests' bus bandwidth is to bytes by time. */
-static double bus_factor(const struct coll *c)
+double coll_bus_factor(const struct coll *c)
 {
 	double n = c->ranks;
 
@@ -245,7 +244,7 @@ int coll_cost(struct coll_cost *out, const struct gpu *g, const struct coll *c)
 		else
 			ring_cost(&cost, &w, c);
 		cost.algorithm_Bps = (double)c->bytes / cost.ns * 1e9;
-		cost.bus_Bps = cost.algorithm_Bps * bus_factor(c);
+		cost.bus_Bps = cost.algorithm_Bps * coll_bus_factor(c);
 	}
 	*out = cost;
 	return 0;

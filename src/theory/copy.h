@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* copy.h - how long a copy should take, from its bytes and the wires it goes over. Pure. */
+#ifndef AON_THEORY_COPY_H
+#define AON_THEORY_COPY_H
+
+#include "theory/gpu.h"
+
+enum copy_way { COPY_HOST, COPY_WITHIN, COPY_PEER, COPY_WAYS }; /* host, one device, another */
+
+struct copy_time {
+	double ns;
+	double start_ns; /* of it, whatever the bytes */
+	double wire_Bps; /* of bytes, at the peak of the wires or the memory */
+};
+
+/* Of `count` copies of `bytes` together. 0; -EINVAL: none; -ENOTSUP: nothing is known of the wires. */
+int copy_time(struct copy_time *out, const struct gpu *g, enum copy_way way, double count,
+	      double bytes);
+
+/* "4.0": what a slot of 16 lanes carries that is one below what the device could have, if that is
+ * what the rate is; NULL: it is not. */
+const char *copy_older_pcie(const struct gpu *g, double Bps);
+
+#endif /* AON_THEORY_COPY_H */
