@@ -106,7 +106,7 @@ static int64_t call_ns(const struct play *p, uint32_t rank, const struct op *o)
 	case OP_SYNC:
 		return (int64_t)(SYNC_NS * host);
 	default:
-		return (int64_t)(p->job->call_us * US * h->host);
+		return (int64_t)(p->job->call_us * US * h->host * o->calls);
 	}
 }
 
@@ -117,7 +117,7 @@ static int lay_call(struct play *p, uint32_t rank, uint32_t op)
 	const struct op *o = &g->op[op];
 	const struct play_hit *h = &p->hit[rank];
 	uint32_t end = sim_end(play_call(p, rank, op));
-	int64_t gap = o->kind >= OP_WORK ? (int64_t)(p->job->gap_us * US * h->host) : 0;
+	int64_t gap = o->kind >= OP_WORK ? (int64_t)(p->job->gap_us * US * h->host * o->calls) : 0;
 	int err = put_task(p, SIM_CALL, call_ns(p, rank, o));
 
 	if (!err && op)

@@ -50,6 +50,7 @@ static struct op *add(struct make *m, enum op_kind kind, enum op_stream stream, 
 			  .wait = { OP_NONE, OP_NONE },
 			  .serial = OP_NONE,
 			  .before = kind >= OP_WORK ? p->last[stream] : OP_NONE,
+			  .calls = kind == OP_KERNEL ? 0 : 1,
 			  .task = p->tasks };
 	p->tasks += kind >= OP_WORK ? 2 : 1;
 	if (kind >= OP_WORK)
@@ -84,6 +85,7 @@ static void put_piece(struct make *m, struct op *o, enum step_class class, struc
 		o->pieces++;
 	}
 	q->count++;
+	o->calls++;
 	sim_cost_add(&q->cost[0], &cost);
 	sim_cost_add(&q->cost[1], &prompt);
 }

@@ -51,6 +51,7 @@ struct op {
 	const char *name;
 	const char *coll_name;   /* OP_COLL: "all_reduce" */
 	double ns[2];            /* OP_COLL, OP_COPY: of the transfer; 1: as of a piece */
+	uint32_t calls;          /* launches that it stands for */
 	uint32_t piece, pieces;  /* OP_KERNEL: those of the program */
 	uint64_t bytes;          /* OP_COLL, OP_COPY */
 	uint32_t wait[OP_WAITS]; /* ops of the program whose work ends first */

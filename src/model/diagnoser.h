@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * diagnoser.h - what looks at the records of a job's ranks and says what is wrong: how it is asked
+ * and what it answers. Data and a table of functions; `aon sim score` holds any number of these
+ * against each other on the same records (docs/sim.md).
+ */
+#ifndef AON_DIAGNOSER_H
+#define AON_DIAGNOSER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/step_rec.h"
+
+#define DIAG_PARTS 8u
+#define DIAG_KINDS 31u /* F1 to F30; 0: not known */
+
+enum diag_level {
+	DIAG_RANK,  /* a rank: its GPU, process or NIC */
+	DIAG_HOST,  /* by step_rec.host */
+	DIAG_LEAF,  /* by step_rec.leaf */
+	DIAG_STAGE, /* ranks of one role, by the lowest of them */
+	DIAG_JOB,   /* no place: the job itself */
+	DIAG_LEVELS
+};
+extern const char *const diag_level_word[DIAG_LEVELS];
+
+struct diag_part {
+	uint8_t level;
+	uint32_t index; /* of DIAG_JOB 0 */
+};
+
+struct diag_finding {
+	struct diag_part part[DIAG_PARTS]; /* what it might be, the likeliest first */
+	uint32_t parts;
+	uint8_t kind;     /* 1 to 30 as F1 to F30; 0: not known */
+	bool act;         /* somebody should do something; else it is a note */
+	float gain;       /* what of a step's time would be saved, 0 to 1 */
+	float confidence; /* 0 to 1 */
+	/* Whoever hears it fills in when: */
+	uint32_t step;
+	int64_t t_ns; /* from the job's begin */
+};
+
+typedef void diag_say_fn(void *arg, const struct diag_finding *f);
+
+struct diagnoser {
+	const char *name, *what;
+	int (*open)(void **state, uint32_t world);
+	/* Records of one step that came, by rank; some may be missing. All of one step that never
+	 * ends come with STEP_F_PARTIAL. */
+	int (*step)(void *state, const struct step_rec *rec, size_t n, diag_say_fn *say, void *arg);
+	void (*close)(void *state);
+};
+
+/* "rank:3", "job". False: it is none. */
+bool diag_part_parse(struct diag_part *out, const char *text, size_t len);
+#define DIAG_PART_LEN 24u
+char *diag_part_text(char out[DIAG_PART_LEN], struct diag_part p);
+
+static inline bool diag_part_same(struct diag_part a, struct diag_part b)
+{
+	return a.level == b.level && a.index == b.index;
+}
+
+#endif /* AON_DIAGNOSER_H */
