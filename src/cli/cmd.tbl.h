@@ -20,6 +20,10 @@ CMD(BUDGET,  budget,  "[KEY=VALUE...]",    "what aon may cost on this node and w
     "until aond reads its settings again; aond.conf(5) has them all.")
 CMD(ALARMS,  alarms,  "[STORE]",           "what got worse while nobody looked: slower steps, hangs, late ranks",
     "What aond's detectors have told, the oldest first; see docs/alarms.md.")
+CMD(STACKS,  stacks,  "PID...|--job J",    "where processes stand now, those at the same place together",
+    "Native and Python frames, the innermost first. Each thread is stopped for about a\n"
+    "millisecond; nothing runs in the process. Of your processes, or with CAP_SYS_PTRACE of\n"
+    "all. Exits 1 if none could be looked into; what it says tells why.")
 CMD(TOP,     top,     "",                  "live view: processes, and what they spend time in",
     "Read-only. Keys: q quit, ? help, s sort, / filter, p pause, arrows scroll.")
 CMD(REPORT,  report,  "[STORE|TRACE...]",  "where the time went: in a store, or in traces of other tools",

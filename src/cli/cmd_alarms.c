@@ -1,19 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aon alarms - what aond's detectors have told, from the store's journal. */
 #include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/json.h"
 #include "cli/locate.h"
 #include "cli/out.h"
+#include "stacks/stack.h"
+
+#define RANKS 4096u /* of a range, at most */
 
 struct list {
 	const struct out *out;
 	struct json *j; /* NULL: text */
 	size_t n;
 };
+
+/* "ranks 0-2,4 of job j: f <- g" of hang_stacks, as numbers and frames. */
+static void put_stacks(struct json *j, const char *text)
+{
+	const char *at = text + strcspn(text, " "), *end = strstr(text, ": ");
+	bool ranks = !strncmp(text, "rank", 4);
+
+	json_open(j, "ranks", '[');
+	while (ranks && (*at == ' ' || *at == ',') && at[1] >= '0' && at[1] <= '9') {
+		char *next;
+		unsigned long from = strtoul(at + 1, &next, 10), to = from;
+
+		if (*next == '-')
+			to = strtoul(next + 1, &next, 10);
+		for (; from <= to && to - from < RANKS; from++)
+			json_u64(j, NULL, from);
+		at = next;
+	}
+	json_close(j);
+	json_open(j, "frames", '[');
+	for (at = end ? end + 2 : NULL; at; at = end ? end + strlen(STACK_BETWEEN) : NULL) {
+		char frame[256];
+
+		end = strstr(at, STACK_BETWEEN);
+		snprintf(frame, sizeof(frame), "%.*s",
+			 (int)(end ? end - at : (ptrdiff_t)strlen(at)), at);
+		json_str(j, NULL, frame);
+	}
+	json_close(j);
+}
 
 static int on_journal(void *arg, uint64_t wall_ns, const char *what, const char *text)
 {
@@ -42,6 +78,8 @@ static int on_journal(void *arg, uint64_t wall_ns, const char *what, const char 
 	json_str(l->j, "at", when);
 	json_str(l->j, "kind", kind);
 	json_str(l->j, "text", text);
+	if (!strcmp(kind, "hang_stacks"))
+		put_stacks(l->j, text);
 	json_close(l->j);
 	return 0;
 }

@@ -142,6 +142,7 @@ static void say(const struct sess *s, const struct alarm *a, uint64_t now, char 
 		snprintf(buf, cap, "comes late to collectives: the others wait %.0f %% of the time",
 			 100 * a->is);
 		break;
+	case ALARM_HANG_STACKS: /* stacks.c says it */
 	case ALARMS:
 		break;
 	}
@@ -202,6 +203,8 @@ static void tell(struct sess *s, const struct alarm *a, uint64_t now)
 	sess_journal(s, "alarm", text);
 	count_add(COUNT_alarms, 1);
 	raise_tier(s, a->kind, now);
+	if (a->kind == ALARM_HANG)
+		stacks_want(s, now);
 }
 
 static void look(struct sess *s, uint64_t now)
@@ -259,6 +262,7 @@ void alarm_tick(struct roster *r, uint64_t now)
 	for (struct sess *s = r->first; s; s = s->next)
 		if (s->stream)
 			look(s, now);
+	stacks_tick(r, now);
 	if (r->ticks % LATE_S)
 		return;
 	for (struct sess *s = r->first; s; s = s->next)

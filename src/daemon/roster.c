@@ -323,6 +323,7 @@ int roster_init(struct roster *r, struct loop *l, struct plant *pl, const struct
 			      .spare_gate.fd = -1,
 			      .emit_ns = cost_calibrate() };
 	memcpy(r->boot_id, left->boot_id, sizeof(r->boot_id));
+	stacks_init(&r->stacks, l);
 	r->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	r->poll = (struct watch){ timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC),
 				  poll_all };
@@ -348,6 +349,7 @@ void roster_fini(struct roster *r)
 			sess_end(s, true);
 		}
 	}
+	stacks_fini(&r->stacks);
 	pool_free(r->spare);
 	gate_close(&r->spare_gate);
 	loop_del(r->loop, &r->poll);

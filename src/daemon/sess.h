@@ -22,6 +22,7 @@
 #include "daemon/param.h"
 #include "daemon/peer.h"
 #include "daemon/quota.h"
+#include "daemon/stacks.h"
 #include "daemon/stream.h"
 
 #define HELLO_NS    2000000000ull /* for saying HELLO */
@@ -56,6 +57,7 @@ struct sess {
 	bool quiet;     /* must make no system call: cannot ring */
 	bool more;      /* there is more than one turn takes */
 	bool trials;    /* its libaon can leave steps out */
+	struct stacks_due stacks;
 };
 
 #define JOURNAL_LINES 500u /* of the journal that the processes of a user may cause in a day */
@@ -83,6 +85,7 @@ struct roster {
 	struct quota journal;
 	uint64_t capture_next_ns, captures_day; /* of captures that alarms raise */
 	uint32_t captures;
+	struct stacks stacks;
 	uint64_t led_ids, led_count; /* when leaders were last looked for */
 };
 

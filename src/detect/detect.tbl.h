@@ -7,6 +7,7 @@
 /* clang-format off */
 ALARM(HANG,        "hang",          60, "nothing has moved for five steps and five seconds: no step, launch or collective")
 ALARM(HANG_OVER,   "hang_over",      0, "it moves again")
+ALARM(HANG_STACKS, "hang_stacks",   0, "where the ranks of a hang stand; who stands at the same place is told once")
 ALARM(STEP_SLOWER, "step_slower",   60, "steps take at least a tenth longer than they used to")
 ALARM(STEP_FASTER, "step_faster",   60, "steps take at least a tenth less: mostly, what had slowed them is over")
 ALARM(STRAGGLER,   "straggler",    300, "one rank of the node comes late to collectives, and the others wait for it")

@@ -71,6 +71,10 @@ def hang():
            "the rank that does not come is named", texts)
         ok(waits and "waits in collective 501 for 1 of 2 ranks here: rank 1" in waits[0],
            "and who waits for it", texts)
+        stacks = wait_for(lambda: [a for a in alarms(p) if a["kind"] == "hang_stacks"], 60) or [{}]
+        ok("aon-stacks is not installed" in str(stacks) or
+           stacks[0].get("ranks") == [0, 1] and any("(app_cost)" in f for f in stacks[0]["frames"]),
+           "both stand at the same place, which is told once", stacks)
         ok(procs[0].poll() is None and procs[1].poll() is None, "while they still hang")
         os.close(let_go)
         for x in procs:

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * aon-stacks - where processes stand: their threads are stopped for a moment, one after the other,
+ * and who stands at the same place is said once.
+ *
+ *	aon-stacks [--json] [--threads] [--as UID:GID] PID[:RANK]...
+ *
+ * A program of its own because it reads what strangers wrote (ELF files, stacks, an interpreter's
+ * memory) and may need rights for it: what goes wrong here ends nobody else. Rights that it has are
+ * used for the copies alone and given up before anything is parsed, if --as says whose processes
+ * these are. It ends itself after 8 seconds.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/proc.h"
+#include "stacks/unwind.h"
+
+#define LIFE_S  8
+#define PIDS    256u
+#define THREADS 64u /* of a process */
+#define ENTRIES 1024u
+
+struct subject {
+	pid_t pid;
+	uint32_t rank; /* + 1; 0: none */
+	int mem_fd;    /* owned; -1 */
+	int err;       /* of all of it */
+	size_t first, n;
+};
+
+struct taken {
+	pid_t tid;
+	struct snap snap;
+	bool stopped; /* by a signal, before we came */
+	int err;
+};
+
+static struct subject subject[PIDS];
+static size_t subjects;
+static struct taken taken[ENTRIES];
+static size_t takens;
+
+/* --- rights --- */
+
+static int caps(uint64_t mask)
+{
+	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct d[2] = {
+		{ .effective = (uint32_t)mask, .permitted = (uint32_t)mask },
+		{ .effective = (uint32_t)(mask >> 32), .permitted = (uint32_t)(mask >> 32) },
+	};
+
+	return syscall(SYS_capset, &h, d) < 0 ? -errno : 0;
+}
+
+/* From root to a user that may still look into its processes where a user alone may not. 1: it is who
+ * it was. */
+static int become(const char *who)
+{
+	char *end;
+	unsigned long uid = strtoul(who, &end, 10),
+		      gid = *end == ':' ? strtoul(end + 1, &end, 10) : 0;
+
+	if (*end)
+		return -EINVAL;
+	if (geteuid() != 0 || uid == 0) /* nothing to give up, or nobody to become */
+		return 1;
+	if (prctl(PR_SET_KEEPCAPS, 1) < 0 || setgroups(0, NULL) < 0 ||
+	    setresgid((gid_t)gid, (gid_t)gid, (gid_t)gid) < 0 ||
+	    setresuid((uid_t)uid, (uid_t)uid, (uid_t)uid) < 0)
+		return -errno;
+	return caps(1ull << CAP_SYS_PTRACE);
+}
+
+/* --- the copies --- */
+
+static bool is_stopped(pid_t tid)
+{
+	char path[40], line[128];
+	bool yes = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		yes |= !strncmp(line, "State:\tT", 8);
+	if (f)
+		fclose(f);
+	return yes;
+}
+
+static void take_thread(struct subject *s, pid_t tid)
+{
+	struct taken *t = &taken[takens];
+
+	if (takens == ENTRIES)
+		return;
+	takens++;
+	s->n++;
+	t->tid = tid;
+	t->stopped = is_stopped(tid);
+	t->err = seize(tid, s->mem_fd, &t->snap);
+}
+
+static void take_threads(struct subject *s)
+{
+	char path[40];
+	struct dirent *e;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)s->pid);
+	d = opendir(path);
+	while (d && s->n < THREADS && (e = readdir(d)))
+		if (e->d_name[0] != '.')
+			take_thread(s, (pid_t)strtol(e->d_name, NULL, 10));
+	if (d)
+		closedir(d);
+}
+
+static void take(struct subject *s, bool threads)
+{
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)s->pid);
+	s->first = takens;
+	s->mem_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (s->mem_fd < 0) {
+		s->err = errno == ENOENT ? -ESRCH : -errno;
+		takens += takens < ENTRIES;
+		s->n = takens - s->first;
+	} else if (threads) {
+		take_threads(s);
+	} else {
+		take_thread(s, s->pid);
+	}
+}
+
+/* --- why not --- */
+
+static long status_of(pid_t pid, const char *key)
+{
+	char path[40], line[256];
+	long v = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, key, strlen(key)))
+			v = strtol(line + strlen(key), NULL, 10);
+	if (f)
+		fclose(f);
+	return v;
+}
+
+static int yama(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+	int v = f ? fgetc(f) - '0' : 0;
+
+	if (f)
+		fclose(f);
+	return v;
+}
+
+static void where_in_kernel(pid_t tid, char *out, size_t cap)
+{
+	char path[40];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/wchan", (int)tid);
+	f = fopen(path, "re");
+	if (!f || !fgets(out, (int)cap, f) || !strcmp(out, "0"))
+		snprintf(out, cap, "an unknown place");
+	if (f)
+		fclose(f);
+}
+
+static void say_why(pid_t pid, pid_t tid, int err, char *out, size_t cap)
+{
+	long tracer = status_of(pid, "TracerPid:"), uid = status_of(pid, "Uid:");
+	char place[64];
+
+	if (err == -ESRCH) {
+		snprintf(out, cap, "it is gone");
+	} else if (err == -EBUSY) {
+		where_in_kernel(tid, place, sizeof(place));
+		snprintf(out, cap, "it sleeps in the kernel and cannot be stopped: %s", place);
+	} else if ((err == -EPERM || err == -EACCES) && tracer) {
+		snprintf(out, cap, "pid %ld traces it already (a debugger?)", tracer);
+	} else if ((err == -EPERM || err == -EACCES) && (uid_t)uid != geteuid()) {
+		snprintf(out, cap,
+			 "it belongs to user %ld, and user %u may not look into it without "
+			 "CAP_SYS_PTRACE",
+			 uid, geteuid());
+	} else if ((err == -EPERM || err == -EACCES) && yama() > 0) {
+		snprintf(out, cap,
+			 "kernel.yama.ptrace_scope is %d: only CAP_SYS_PTRACE may look into it",
+			 yama());
+	} else if (err == -EPERM || err == -EACCES) {
+		snprintf(out, cap,
+			 "it does not let itself be looked into (not dumpable, or other "
+			 "rights than ours)");
+	} else {
+		snprintf(out, cap, "%s", strerror(-err));
+	}
+}
+
+/* --- from copies to stacks --- */
+
+static void read_subject(struct subject *s, struct stacked *out, bool threads)
+{
+	struct unwind *u = NULL;
+	int err = s->err ? s->err : unwind_new(&u, s->pid, s->mem_fd);
+
+	for (size_t i = s->first; i < s->first + s->n; i++) {
+		struct taken *t = &taken[i];
+		int why = s->err ? s->err : t->err ? t->err : err;
+
+		out[i].number = threads   ? (uint32_t)t->tid
+				: s->rank ? s->rank - 1
+					  : (uint32_t)s->pid;
+		if (!why && t->stopped)
+			stack_add(&out[i].stack, "[stopped by a signal]", "", 0);
+		if (why)
+			say_why(s->pid, t->tid, why, out[i].stack.why, sizeof(out[i].stack.why));
+		else
+			unwind_stack(u, t->tid, &t->snap, &out[i].stack);
+		stack_text(&out[i].stack, out[i].text);
+		snap_fini(&t->snap);
+	}
+	unwind_free(u);
+	if (s->mem_fd >= 0)
+		close(s->mem_fd);
+}
+
+/* --- what is said --- */
+
+static const char *word_of(bool threads)
+{
+	bool ranks = subjects > 0;
+
+	for (size_t i = 0; i < subjects; i++)
+		ranks &= subject[i].rank > 0;
+	return threads ? "thread" : ranks ? "rank" : "pid";
+}
+
+static void say_text(const struct stacked *s, size_t n, const char *word)
+{
+	for (size_t i = 0; i < n; i += s[i].group) {
+		char who[256];
+
+		stacks_who(&s[i], s[i].group, who, sizeof(who));
+		printf("%s%s %s: %s\n", word, s[i].group > 1 ? "s" : "", who, s[i].text);
+	}
+}
+
+static void say_json(const struct stacked *s, size_t n, const char *word)
+{
+	struct json j;
+
+	json_init(&j, stdout);
+	json_open(&j, NULL, '{');
+	json_str(&j, "schema", "aon.stacks/1");
+	json_open(&j, "groups", '[');
+	for (size_t i = 0; i < n; i += s[i].group) {
+		json_open(&j, NULL, '{');
+		json_str(&j, "of", word);
+		json_open(&j, "numbers", '[');
+		for (size_t k = i; k < i + s[i].group; k++)
+			json_u64(&j, NULL, s[k].number);
+		json_close(&j);
+		json_str(&j, "why_not", *s[i].stack.why ? s[i].stack.why : NULL);
+		json_open(&j, "frames", '[');
+		for (size_t k = 0; k < s[i].stack.n; k++) {
+			const struct frame *f = &s[i].stack.frame[k];
+
+			json_open(&j, NULL, '{');
+			json_str(&j, "name", f->name);
+			json_str(&j, "file", *f->file ? f->file : NULL);
+			if (f->line)
+				json_u64(&j, "line", f->line);
+			else
+				json_null(&j, "line");
+			json_close(&j);
+		}
+		json_close(&j);
+		json_close(&j);
+	}
+	json_end(&j);
+}
+
+/* --- the command line --- */
+
+static int add_subject(const char *arg)
+{
+	struct subject *s = &subject[subjects];
+	char *end;
+	long pid = strtol(arg, &end, 10), rank = -1;
+
+	if (*end == ':')
+		rank = strtol(end + 1, &end, 10);
+	if (*end || pid < 1 || pid > INT32_MAX || rank > INT32_MAX - 1) {
+		fprintf(stderr, "aon-stacks: takes process ids, not '%s'\n", arg);
+		return 2;
+	}
+	if (subjects < PIDS) {
+		*s = (struct subject){ .pid = (pid_t)pid,
+				       .rank = (uint32_t)(rank + 1),
+				       .mem_fd = -1 };
+		subjects++;
+	}
+	return 0;
+}
+
+int main(int argc, char *argv[])
+{
+	static const struct option longopts[] = { { "json", no_argument, NULL, 'j' },
+						  { "threads", no_argument, NULL, 't' },
+						  { "as", required_argument, NULL, 'a' },
+						  { NULL, 0, NULL, 0 } };
+	bool json = false, threads = false, some = false;
+	const char *as = NULL;
+	struct stacked *s;
+	int opt, err;
+
+	alarm(LIFE_S);
+	while ((opt = getopt_long(argc, argv, "", longopts, NULL)) != -1) {
+		json |= opt == 'j';
+		threads |= opt == 't';
+		as = opt == 'a' ? optarg : as;
+		if (opt == '?')
+			return 2;
+	}
+	for (int i = optind; i < argc; i++)
+		if (add_subject(argv[i]))
+			return 2;
+	if (!subjects) {
+		fprintf(stderr, "usage: aon-stacks [--json] [--threads] PID[:RANK]...\n");
+		return 2;
+	}
+	err = as ? become(as) : 1;
+	if (err < 0) {
+		fprintf(stderr, "aon-stacks: cannot run as %s: %s\n", as, strerror(-err));
+		return 1;
+	}
+	for (size_t i = 0; i < subjects; i++)
+		take(&subject[i], threads);
+	if (!err)
+		caps(0);
+	s = calloc(takens ? takens : 1, sizeof(*s));
+	if (!s)
+		return 1;
+	for (size_t i = 0; i < subjects; i++)
+		read_subject(&subject[i], s, threads);
+	stacks_merge(s, takens);
+	for (size_t i = 0; i < takens; i++)
+		some |= !*s[i].stack.why;
+	if (json)
+		say_json(s, takens, word_of(threads));
+	else
+		say_text(s, takens, word_of(threads));
+	free(s);
+	return some ? 0 : 1;
+}

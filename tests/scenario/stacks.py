@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Where processes stand, from outside: native and Python frames, those at the same place together; and why not.
+When a job hangs, aond asks the same of its ranks."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+
+import aonschema
+from aontest import BUILD, SANITIZED, Daemon, Place, aon, app_env, done, find, ok, skip, skip_all, wait_for
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent / "python"
+# Says when it is there, and stays until its input ends.
+STAYS = """
+import sys
+def all_reduce(t):
+    sys.stdin.read()
+def load_batch(n):
+    sys.stdin.read()
+class Trainer:
+    def step(self, here):
+        return (load_batch if here else all_reduce)(1)
+print("there", flush=True)
+Trainer().step(len(sys.argv) > 1)
+"""
+# A rank: steps, then it comes to a collective, or does not.
+RANK = """
+import sys, time
+import aon
+def all_reduce():
+    sys.stdin.read()
+def load_batch():
+    sys.stdin.read()
+for i in range(50):
+    with aon.step():
+        time.sleep(0.01)
+with aon.step():
+    load_batch() if sys.argv[1] == "2" else all_reduce()
+"""
+
+
+def start(exe, code, *args, env=None):
+    return subprocess.Popen([exe, "-c", code, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                            stderr=subprocess.DEVNULL, text=True, env=env)
+
+
+def stays(exe, *args):
+    p = start(exe, STAYS, *args)
+    p.stdout.readline()
+    # It has said so before it reads: wait until it is in read(0, ...).
+    wait_for(lambda: pathlib.Path(f"/proc/{p.pid}/syscall").read_text().startswith("0 0x0 "), 20)
+    return p
+
+
+def end(*procs):
+    for p in procs:
+        p.kill()
+        p.wait()
+        p.stdin.close()
+        p.stdout.close()
+
+
+def pythons():
+    """Of the versions whose structures are known, those that run here."""
+    for minor in (10, 11, 12, 13):
+        kept = pathlib.Path(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))) / "versions"
+        for exe in (sys.executable, shutil.which(f"python3.{minor}"), *kept.glob(f"3.{minor}.*/bin/python3.{minor}")):
+            if exe and subprocess.run([exe, "-c", f"import sys; sys.exit(sys.version_info[:2] != (3, {minor}))"],
+                                      capture_output=True).returncode == 0:
+                yield minor, exe
+                break
+
+
+def frames(exe, minor):
+    procs = [stays(exe), stays(exe), stays(exe, "elsewhere")]
+    try:
+        r = aon("stacks", "--json", *(p.pid for p in procs))
+        said = json.loads(r.stdout)
+        got = [(g["numbers"], [f["name"].rsplit(".", 1)[-1] for f in g["frames"] if f["line"]],
+                [f["line"] for f in g["frames"] if f["line"]]) for g in said["groups"]]
+        ok(r.returncode == 0 and not aonschema.check(said), f"Python 3.{minor}: as docs/json.md has it",
+           (r, aonschema.check(said)[:3]))
+        ok(got == [(sorted(p.pid for p in procs[:2]), ["all_reduce", "step", "<module>"], [4, 9, 11]),
+                   ([procs[2].pid], ["load_batch", "step", "<module>"], [6, 9, 11])],
+           f"Python 3.{minor}: two stand in all_reduce, one in load_batch, to the line", said)
+        natives = [f["name"] for f in said["groups"][0]["frames"] if not f["line"]]
+        ok(any("read" in n for n in natives) and not any("EvalFrame" in n for n in natives),
+           "above them what is not Python, without the interpreter's own calls", natives)
+        text = aon("stacks", *(p.pid for p in procs)).stdout.splitlines()
+        ok(len(text) == 2 and text[0].startswith("pids ") and "all_reduce (<string>:4) <- " in text[0], "as text", text)
+        ok(all(p.poll() is None for p in procs), "and they stay as they were")
+    finally:
+        end(*procs)
+
+
+def stopped():
+    p = stays(sys.executable)
+    os.kill(p.pid, signal.SIGSTOP)
+
+    def state():
+        return pathlib.Path(f"/proc/{p.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    wait_for(lambda: state() == "T", 20)
+    r = aon("stacks", p.pid)
+    ok("[stopped by a signal] <- " in r.stdout, "a process that is stopped is said to be", r)
+    ok(wait_for(lambda: state() == "T", 20), "and stays stopped", state())
+    os.kill(p.pid, signal.SIGCONT)
+    p.stdin.close()
+    ok(p.wait(30) == 0, "until it is let go: then it ends as it would have")
+    p.stdout.close()
+
+
+def refused():
+    r = aon("stacks", 999999999)
+    ok(r.returncode == 1 and "no stack: it is gone" in r.stdout, "nobody there: exit 1, and why", r)
+    if os.geteuid() != 0:
+        skip("another user's process", "only root can become somebody else")
+        return
+    p = stays(sys.executable)
+    r = subprocess.run([find("aon-stacks"), "--as", "65534:65534", str(p.pid)], capture_output=True, text=True)
+    ok(r.returncode == 1 and "belongs to user 0, and user 65534 may not" in r.stdout and "frames" not in r.stdout,
+       "rights are given up before anything is read: a user's look at root's process is refused, and says why", r)
+    end(p)
+    sleep = subprocess.Popen([shutil.which("sleep"), "600"], user=65534, group=65534, extra_groups=[],
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    wait_for(lambda: "nanosleep" in pathlib.Path(f"/proc/{sleep.pid}/wchan").read_text(), 5)
+    r = subprocess.run([find("aon-stacks"), "--as", "65534:65534", f"{sleep.pid}:7"], capture_output=True, text=True)
+    ok(r.returncode == 0 and r.stdout.startswith("rank 7: ") and "sleep" in r.stdout,
+       "and at a process of its own is enough", r)
+    end(sleep)
+
+
+def hang():
+    """Three ranks of a job, of which one does not come: aond says where each stands."""
+    if SANITIZED:
+        skip("ranks that hang", "Python cannot load a sanitized libaon; alarms.py has C programs")
+        return
+    with Place() as p, Daemon(p, {"escalate_s": 0}) as d:
+        path = p.path / "site" / "aon"
+        path.mkdir(parents=True)
+        for f in (SOURCE / "aon/__init__.py", BUILD / "python/_aon.abi3.so"):
+            shutil.copy(f, path)
+        env = {"TORCHELASTIC_RUN_ID": "j3", "WORLD_SIZE": 3, "PYTHONPATH": p.path / "site", "AON_JOIN_MS": 1000,
+               "LD_LIBRARY_PATH": BUILD}
+        procs = [start(sys.executable, RANK, str(r), env=app_env(p, **env, RANK=r)) for r in range(3)]
+
+        def told():
+            said = json.loads(aon("alarms", "--json", p.store).stdout or '{"alarms":[]}')["alarms"]
+            got = [a for a in said if a["kind"] == "hang_stacks"]
+            return got if len(got) >= 2 else None
+        got = wait_for(told, 60) or []
+        by = {tuple(a.get("ranks") or ()): [f.split(" (")[0] for f in a.get("frames") or ()] for a in got}
+        ok({(0, 1), (2,)} == set(by) and "all_reduce" in by[0, 1] and "load_batch" in by[2,],
+           "a hang: ranks 0 and 1 stand in all_reduce, rank 2 in load_batch", (got, d.text()[-2000:]))
+        text = aon("alarms", p.store).stdout
+        ok("ranks 0,1 of job j3: " in text and "rank 2 of job j3: " in text, "and in words", text)
+        r = aon("stacks", "--job", "j3", "--store", p.store)
+        ok(r.returncode == 0 and "ranks 0,1: " in r.stdout and "rank 2: " in r.stdout, "aon stacks --job says the same", r)
+        ok(all(x.poll() is None for x in procs), "while they still hang")
+        for x in procs:
+            x.stdin.close()
+        ok([x.wait(30) for x in procs] == [0, 0, 0], "when they are let go they end as they would have")
+        for x in procs:
+            x.stdout.close()
+
+
+try:
+    find("aon-stacks")
+except Exception:  # whatever find() says
+    skip_all("no libdw: aon-stacks was not built (tools/setup build gets it)")
+known = list(pythons())
+for minor, exe in known:
+    frames(exe, minor)
+if not known:
+    skip("frames of Python", "no Python 3.10 to 3.13 here")
+stopped()
+refused()
+hang()
+done()
