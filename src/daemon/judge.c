@@ -13,6 +13,7 @@
 #include "insight/kname.h"
 #include "insight/map.h"
 #include "model/event.h"
+#include "theory/copy.h"
 
 #define MOST 32768u /* names, geometries, and pairs of them */
 
@@ -21,6 +22,11 @@
 struct pair {
 	uint64_t key;
 	struct roof_work work;
+};
+
+struct name_is {
+	struct kname kernel;
+	enum copy_way way; /* of copies */
 };
 
 struct known {
@@ -32,7 +38,7 @@ struct known {
 struct judge {
 	const struct gpu *gpu; /* borrowed */
 	struct knames *names;
-	struct known name;   /* struct kname, by store's id */
+	struct known name;   /* struct name_is, by store's id */
 	struct known geo;    /* struct geo */
 	struct known work;   /* struct pair, by both */
 	uint32_t row[HINTS]; /* place + 1 of what that row of a window was: mostly it is again */
@@ -103,10 +109,12 @@ static void *known_get(const struct known *k, uint64_t key, size_t each)
 
 void judge_name(struct judge *j, uint32_t id, const char *text)
 {
-	struct kname *n = known_add(&j->name, id, sizeof(*n));
+	struct name_is *n = known_add(&j->name, id, sizeof(*n));
 
-	if (n)
-		kname_of(n, j->names, text);
+	if (!n)
+		return;
+	kname_of(&n->kernel, j->names, text);
+	n->way = copy_way(text);
 }
 
 void judge_geo(struct judge *j, uint32_t id, const struct geo *g)
@@ -120,14 +128,14 @@ void judge_geo(struct judge *j, uint32_t id, const struct geo *g)
 static uint32_t add_pair(struct judge *j, uint64_t key)
 {
 	struct pair *p = known_add(&j->work, key, sizeof(*p));
-	const struct kname *n = known_get(&j->name, (uint32_t)(key >> 32), sizeof(*n));
+	const struct name_is *n = known_get(&j->name, (uint32_t)(key >> 32), sizeof(*n));
 	const struct geo *g = known_get(&j->geo, (uint32_t)key, sizeof(*g));
 
 	if (!p)
 		return 0;
 	*p = (struct pair){ .key = key };
-	if (n && g && kname_work(&p->work, n, g))
-		p->work.tensor = n->tensor == 1;
+	if (n && g && kname_work(&p->work, &n->kernel, g))
+		p->work.tensor = n->kernel.tensor == 1;
 	return (uint32_t)j->work.n;
 }
 
@@ -155,11 +163,24 @@ static void judge_row(struct judge *j, struct rollup *r, uint32_t *hint)
 		r->verdict = rollup_verdict(is.limit, w->how, is.fraction);
 }
 
+static void judge_copies(const struct judge *j, struct rollup *r)
+{
+	const struct name_is *n = known_get(&j->name, r->name, sizeof(*n));
+	struct roof is;
+
+	if (n && n->way < COPY_WAYS &&
+	    !copy_roof(&is, j->gpu, n->way, (double)r->count, (double)r->bytes,
+		       (double)r->total_ns))
+		r->verdict = rollup_verdict(is.limit, WORK_RECORD, is.fraction);
+}
+
 void judge_window(struct judge *j, const struct window *w)
 {
 	for (uint32_t i = 0; i < w->rows; i++)
 		if (w->row[i].kind == EVENT_KERNEL && w->row[i].geo != ROLLUP_NO_GEO)
 			judge_row(j, &w->row[i], &j->row[i % HINTS]);
+		else if (w->row[i].kind == EVENT_COPY)
+			judge_copies(j, &w->row[i]);
 }
 
 /* --- the node's devices --- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * judge.h - what limits the kernels of a window, by their names and geometries.
+ * judge.h - what limits the kernels of a window, by their names and geometries, and its copies, by
+ * their names and bytes.
  *
  * Each name and each geometry is looked at when the store gets to know it, each pair once; of a
  * window only the mean time is new. What does not fit is not judged. Of the drain thread.
@@ -26,7 +27,7 @@ const struct gpu *judge_gpu(const struct judge *j);
 void judge_name(struct judge *j, uint32_t id, const char *text);
 void judge_geo(struct judge *j, uint32_t id, const struct geo *g);
 
-/* Fills the verdicts of its kernels. */
+/* Fills the verdicts of its kernels and copies. */
 void judge_window(struct judge *j, const struct window *w);
 
 /* The GPUs of this node, as NVIDIA's driver describes them in a folder each; NULL: none, one that

@@ -20,7 +20,7 @@ struct rollup {
 	uint64_t max_ns;
 	uint64_t bytes;   /* COPY, MEMSET, COLLECTIVE, ALLOC */
 	uint32_t geo;     /* KERNEL: of all its calls; ROLLUP_NO_GEO: several. Not stored */
-	uint32_t verdict; /* KERNEL: what limits it, rollup_verdict(); 0: not known */
+	uint32_t verdict; /* KERNEL, COPY: what limits it, rollup_verdict(); 0: not known */
 	struct sketch sketch;
 };
 

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #define START_NS     1500.0
 #define WIRE_SHARE   0.85
@@ -39,6 +40,37 @@ int copy_time(struct copy_time *out, const struct gpu *g, enum copy_way way, dou
 	t.ns = t.start_ns +
 	       bytes / t.wire_Bps / (way == COPY_WITHIN ? MEMORY_SHARE : WIRE_SHARE) * 1e9;
 	*out = t;
+	return 0;
+}
+
+enum copy_way copy_way(const char *name)
+{
+	static const struct {
+		char word[5];
+		uint8_t way;
+	} ways[] = { { "HtoD", COPY_HOST },
+		     { "DtoH", COPY_HOST },
+		     { "DtoD", COPY_WITHIN },
+		     { "PtoP", COPY_PEER } };
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		if (!strncmp(name, "Memcpy ", 7) && !strncmp(name + 7, ways[i].word, 4))
+			return ways[i].way;
+	return COPY_WAYS;
+}
+
+int copy_roof(struct roof *out, const struct gpu *g, enum copy_way way, double count, double bytes,
+	      double ns)
+{
+	struct copy_time t;
+	int err = ns > 0 && bytes > 0 ? copy_time(&t, g, way, count, bytes) : -EINVAL;
+
+	if (err)
+		return err;
+	*out = (struct roof){ .limit = t.start_ns > t.ns / 2 ? ROOF_LATENCY
+				       : way == COPY_WITHIN  ? ROOF_MEMORY
+							     : ROOF_LINK,
+			      .fraction = bytes / t.wire_Bps * 1e9 / ns };
 	return 0;
 }
 

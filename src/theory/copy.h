@@ -3,7 +3,7 @@
 #ifndef AON_THEORY_COPY_H
 #define AON_THEORY_COPY_H
 
-#include "theory/gpu.h"
+#include "theory/roofline.h"
 
 enum copy_way { COPY_HOST, COPY_WITHIN, COPY_PEER, COPY_WAYS }; /* host, one device, another */
 
@@ -16,6 +16,14 @@ struct copy_time {
 /* Of `count` copies of `bytes` together. 0; -EINVAL: none; -ENOTSUP: nothing is known of the wires. */
 int copy_time(struct copy_time *out, const struct gpu *g, enum copy_way way, double count,
 	      double bytes);
+
+/* The way that a copy's name tells: "Memcpy HtoD (Pinned -> Device)"; COPY_WAYS: none. */
+enum copy_way copy_way(const char *name);
+
+/* What limits `count` copies that took `ns` together, and their share of what the wires carry. As
+ * copy_time(). */
+int copy_roof(struct roof *out, const struct gpu *g, enum copy_way way, double count, double bytes,
+	      double ns);
 
 /* "4.0": what a slot of 16 lanes carries that is one below what the device could have, if that is
  * what the rate is; NULL: it is not. */

@@ -9,11 +9,12 @@
 const char *const roof_limit_word[ROOF_LIMITS] = {
 	[ROOF_UNKNOWN] = "unknown", [ROOF_COMPUTE] = "compute", [ROOF_MEMORY] = "memory",
 	[ROOF_CACHE] = "cache",     [ROOF_LATENCY] = "latency", [ROOF_LAUNCH] = "launch",
+	[ROOF_LINK] = "link",
 };
 
 const char *const work_how_word[WORK_HOWS] = {
 	[WORK_NONE] = "none",     [WORK_SHAPES] = "shapes",   [WORK_NAME] = "name",
-	[WORK_SOURCE] = "source", [WORK_COUNTER] = "counter",
+	[WORK_SOURCE] = "source", [WORK_COUNTER] = "counter", [WORK_RECORD] = "record",
 };
 
 enum roof_limit roof_limit(double compute, double memory, double cache)

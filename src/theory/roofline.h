@@ -20,13 +20,22 @@ enum roof_limit {
 	ROOF_CACHE,
 	ROOF_LATENCY,
 	ROOF_LAUNCH,
+	ROOF_LINK, /* of copies: the wires to the host or another device */
 	ROOF_LIMITS,
 };
 
 extern const char *const roof_limit_word[ROOF_LIMITS];
 
 /* Where the work of a kernel is known from. */
-enum work_how { WORK_NONE, WORK_SHAPES, WORK_NAME, WORK_SOURCE, WORK_COUNTER, WORK_HOWS };
+enum work_how {
+	WORK_NONE,
+	WORK_SHAPES,
+	WORK_NAME,
+	WORK_SOURCE,
+	WORK_COUNTER,
+	WORK_RECORD,
+	WORK_HOWS
+};
 
 extern const char *const work_how_word[WORK_HOWS];
 

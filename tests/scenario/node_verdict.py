@@ -52,6 +52,19 @@ def known():
            "and a report tells the same kernel's work", j["kernels"][:2])
 
 
+def copies():
+    with Place() as place:
+        with Daemon(place, {"gpus_dir": gpus(place, "NVIDIA H100 80GB HBM3")}) as d:
+            r = cudatest.run(place, "mix", "launches=300")
+            d.stop()
+        r = json.loads(aon(place, "sql", "--json", QUERY.replace("'kernel'", "'copy'"), place.store).stdout)["rows"]
+        ok({x[0].split()[1] for x in r} == {"HtoD", "DtoH", "DtoD"} and
+           all(x[1] == "latency" and x[3] == "record" and x[4] > 0 for x in r),
+           "each window says what limits its copies: of a few KB the latency", r)
+        text = aon(place, "roofline", place.store).stdout.decode()
+        ok("host to device" in text and "latency" in text, "as does aon roofline of the whole run", text)
+
+
 def unknown():
     with Place() as place:
         record(place, place.path / "none")
@@ -61,5 +74,6 @@ def unknown():
 
 
 known()
+copies()
 unknown()
 done()

@@ -19,7 +19,7 @@
 	"float, "                                                                             \
 	"float, at::native::binary_internal::MulFunctor<float> >, std::array<char*, 3ul> >(int)"
 
-enum { NAME_MUL = 10, NAME_GEMM, NAME_NEW, GEO_A = 20, GEO_B };
+enum { NAME_MUL = 10, NAME_GEMM, NAME_NEW, NAME_HTOD, NAME_DTOH, NAME_OTHER, GEO_A = 20, GEO_B };
 
 static struct rollup seen[8];
 static uint32_t rows;
@@ -62,6 +62,15 @@ static struct event kernel(uint32_t name, uint32_t geo, uint64_t ns)
 			       .a = geo };
 }
 
+static struct event copy(uint32_t name, uint64_t bytes, uint64_t ns)
+{
+	struct event e = kernel(name, 0, ns);
+
+	e.kind = EVENT_COPY;
+	e.a = bytes;
+	return e;
+}
+
 static int see(void *arg, const struct window *w)
 {
 	uint32_t *with = arg;
@@ -93,6 +102,9 @@ static void judged(const char *dir)
 	judge_name(x.judge, NAME_MUL, MUL);
 	judge_name(x.judge, NAME_NEW, MUL);
 	judge_name(x.judge, NAME_GEMM, "sm90_xmma_gemm_bf16bf16_tilesize128x128x64");
+	judge_name(x.judge, NAME_HTOD, "Memcpy HtoD (Pinned -> Device)");
+	judge_name(x.judge, NAME_DTOH, "Memcpy DtoH (Device -> Pageable)");
+	judge_name(x.judge, NAME_OTHER, "Memcpy HtoH (Pinned -> Pinned)");
 	judge_geo(x.judge, GEO_A, &a);
 	judge_geo(x.judge, GEO_B, &b);
 	roll_new(&roll, &(struct roll_opts){
@@ -100,9 +112,12 @@ static void judged(const char *dir)
 	for (int i = 0; i < 100; i++) {
 		struct event e[] = { kernel(NAME_MUL, GEO_A, 4000 + 20 * (uint64_t)i),
 				     kernel(NAME_GEMM, GEO_A, 5000),
-				     kernel(NAME_NEW, i % 2 ? GEO_A : GEO_B, 5000) };
+				     kernel(NAME_NEW, i % 2 ? GEO_A : GEO_B, 5000),
+				     copy(NAME_HTOD, 1000000, 40000),
+				     copy(NAME_DTOH, 4, 1500),
+				     copy(NAME_OTHER, 1000000, 40000) };
 
-		roll_add(roll, e, 3, take, &x);
+		roll_add(roll, e, T_LEN(e), take, &x);
 	}
 	roll_close(roll, UINT64_MAX, take, &x);
 	r = row_of(NAME_MUL);
@@ -115,6 +130,14 @@ static void judged(const char *dir)
 	T_OK(r && !r->verdict, "a product whose sums nobody says is not judged");
 	r = row_of(NAME_NEW);
 	T_OK(r && r->geo == ROLLUP_NO_GEO && !r->verdict, "nor is a name of several geometries");
+	r = row_of(NAME_HTOD);
+	T_OK(r && rollup_limit(r->verdict) == ROOF_LINK && rollup_how(r->verdict) == WORK_RECORD &&
+		     fabs(rollup_fraction(r->verdict) - 25e9 / g->pcie_Bps) < 0.006,
+	     "copies to the device are limited by its link, at their share of it");
+	r = row_of(NAME_DTOH);
+	T_OK(r && rollup_limit(r->verdict) == ROOF_LATENCY, "small ones by their latency");
+	r = row_of(NAME_OTHER);
+	T_OK(r && !r->verdict, "of the host's own nothing is said");
 	store_commit(x.store, 0);
 	T_OK(!store_each_window(x.store, &all, see, &with) && with == 1,
 	     "what a window says of limits is in the store");
