@@ -73,10 +73,6 @@ int capture_fetch(const struct capture *c, struct target *t, const char *to);
 /* Removes the directory, closes the socket: aond forgets what was not given yet. */
 void capture_fini(struct capture *c);
 
-/* What was recorded in the last `before_ms` and is in the next `after_ms`, by the options, as a trace
- * in the file of -o. An exit status. */
-int capture_past(const struct opts *o, uint64_t before_ms, uint64_t after_ms);
-
 /* Whether the options name processes as they should. CLI_OK, or CLI_USAGE after it said why not. */
 int capture_check(const struct opts *o);
 

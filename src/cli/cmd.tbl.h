@@ -50,11 +50,13 @@ CMD(EXPORT,  export,  "[FILE...]",         "write stores or traces as other tool
     "Takes what aon report takes; several files are the ranks of one job. The format\n"
     "is --format, or what the ending of -o asks for: .pftrace .json .pb .collapsed\n"
     "or .csv, with .gz behind any of them. -o DIR/ writes a file for each rank.")
-CMD(CAPTURE, capture, "--kineto|--jax|--flight-recorder|--before T", "a detailed trace of running processes, now",
-    "Writes the trace of each process, and a store of all. Of your processes only,\n"
-    "unless you are root. Begins within 5 s, of JAX with the next jitted call.\n"
-    "Without --pid, --job or --rank: of the one process, or job, that there is. Exits\n"
-    "1 if one of them gave no trace.")
+CMD(CAPTURE, capture, "[--kineto|--jax|--flight-recorder]", "a detailed trace of running processes, now",
+    "By aond, of what it records, unless a profiler is named: with --before what it\n"
+    "has recorded already, then so many steps, or so long, in all detail; the ranks of a\n"
+    "job at the same steps, at once, as a trace that aon export could write.\n"
+    "By a profiler: the trace of each process, and a store of all. Begins within 5 s, of\n"
+    "JAX with the next jitted call. Of your processes only, unless you are root. Exits 1 if\n"
+    "one of them did not give all.")
 CMD(SUBSCRIBE, subscribe, "",              "events of running programs, as they come, until it is stopped",
     "A line for each event; with --json an object a line. Of your processes, or of all if\n"
     "you may talk to aond's admin socket. Costs the programs nothing, and aond the same for\n"

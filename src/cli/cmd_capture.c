@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/proc.h"
 #include "cli/capture.h"
+#include "cli/capture_node.h"
 #include "cli/fabric.h"
 #include "cli/flight.h"
 #include "cli/import_store.h"
@@ -75,8 +76,8 @@ static void name_store(const struct capture *c, char to[IMPORT_STORE_PATH])
 {
 	const struct target *t = &c->target[0];
 
-	if (c->o->val[OPT_OUTPUT])
-		snprintf(to, IMPORT_STORE_PATH, "%s", c->o->val[OPT_OUTPUT]);
+	if (c->o->val[OPT_OUTPUT_TRACE])
+		snprintf(to, IMPORT_STORE_PATH, "%s", c->o->val[OPT_OUTPUT_TRACE]);
 	else if (c->n > 1 && strcmp(t->job, "-"))
 		snprintf(to, IMPORT_STORE_PATH, "aon-%s-%s.db", c->framework, t->job);
 	else
@@ -369,19 +370,24 @@ static int open_aond(struct capture *c)
 	return err ? cli_say(CLI_FAIL, "%s", fabric_trouble(err)) : CLI_OK;
 }
 
-/* What aond has of it already. */
-static int past(const struct opts *o)
+/* By aond itself: what it has already, and what comes. */
+static int by_aond(const struct opts *o)
 {
-	uint64_t before = 0, after = 0;
+	struct capture_want w = { 0 };
+	uint64_t before = 0;
 	int rc = duration(o, OPT_BEFORE, &before);
 
-	if (rc == CLI_OK && (o->val[OPT_STEPCOUNT] || o->val[OPT_LIST]))
-		rc = cli_misuse("--before goes with --duration, not with --steps or --list");
-	if (rc == CLI_OK)
-		rc = duration(o, OPT_DURATION, &after);
 	if (rc == CLI_OK)
 		rc = capture_check(o);
-	return rc == CLI_OK ? capture_past(o, before, after) : rc;
+	if (rc == CLI_OK)
+		rc = read_want(o, &w);
+	if (rc != CLI_OK)
+		return rc;
+	if (o->val[OPT_BEFORE] && !o->val[OPT_STEPCOUNT] && !o->val[OPT_DURATION])
+		w.ms = 0;
+	if (o->val[OPT_STORE] && (w.ms || w.steps))
+		return cli_misuse("--store is of the past: it goes with --before alone");
+	return capture_node(o, w.steps, w.ms, before, w.timeout_ms);
 }
 
 int cmd_capture(const struct opts *o)
@@ -393,13 +399,17 @@ int cmd_capture(const struct opts *o)
 
 	if (o->argc)
 		return cli_misuse("takes no operand, not '%s'", o->argv[0]);
-	if (!!o->val[OPT_KINETO] + jax + !!o->val[OPT_FLIGHT] + !!o->val[OPT_BEFORE] != 1)
-		return cli_misuse("what shall be captured? --kineto, --jax, --flight-recorder or "
-				  "--before");
+	if (!!o->val[OPT_KINETO] + jax + !!o->val[OPT_FLIGHT] + !!o->val[OPT_BEFORE] +
+		    !!o->val[OPT_CANCEL] >
+	    1)
+		return cli_misuse("one of --kineto, --jax, --flight-recorder, --before and "
+				  "--cancel");
+	if (o->val[OPT_CANCEL])
+		return capture_node_cancel(o);
 	if (o->val[OPT_FLIGHT])
 		return flight_capture(o);
-	if (o->val[OPT_BEFORE])
-		return past(o);
+	if (!o->val[OPT_KINETO] && !jax)
+		return o->val[OPT_LIST] ? capture_node_list(o) : by_aond(o);
 	c.framework = jax ? "jax" : "kineto";
 	c.ending = jax ? "xplane.pb" : "pt.trace.json";
 	rc = read_want(o, &c.want);

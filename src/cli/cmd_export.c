@@ -241,7 +241,15 @@ int export_check(const struct opts *o, const char *to)
 	return pick_target(&t);
 }
 
-int export_write(const struct opts *o, const char *to, const char *schema, const struct trace *t)
+bool export_is_single(const struct opts *o, const char *to)
+{
+	struct target t = { .o = o, .to = to };
+
+	return pick_target(&t) == CLI_OK && !t.folder && export_kinds[t.format].flags & EXPORT_ONE;
+}
+
+int export_write(const struct opts *o, const char *to, const char *schema, const struct trace *t,
+		 export_more_fn *more, void *arg)
 {
 	struct session s = { .t = { .o = o, .to = to } };
 	int rc = pick_target(&s.t);
@@ -257,9 +265,13 @@ int export_write(const struct opts *o, const char *to, const char *schema, const
 		json_open(&s.j, "files", '[');
 	}
 	rc = write_trace(&s, t);
-	if (o->val[OPT_JSON])
+	if (o->val[OPT_JSON]) {
+		json_close(&s.j);
+		if (more)
+			more(arg, &s.j);
 		json_end(&s.j);
-	else if (s.t.to && rc == CLI_OK)
+	}
+	if (!o->val[OPT_JSON] && s.t.to && rc == CLI_OK)
 		out_line(&s.out, OUT_DIM, "opens in  %s", export_kinds[s.t.format].what);
 	return rc;
 }
@@ -274,7 +286,7 @@ int cmd_export(const struct opts *o)
 		rc = inputs_load(&t, o);
 	if (rc != CLI_OK)
 		return rc;
-	rc = export_write(o, to, "aon.export/1", t);
+	rc = export_write(o, to, "aon.export/1", t, NULL, NULL);
 	rc = rc == CLI_OK ? inputs_exit(t) : rc;
 	trace_free(t);
 	return rc;

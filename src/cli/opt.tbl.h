@@ -8,7 +8,8 @@
  * Two rows may share a long name if no command has both.
  */
 /* clang-format off */
-OPT(OUTPUT,   'o', "output",   "FILE",   C(RUN) | C(RECOVER) | C(IMPORT) | C(CAPTURE) | C(SIM), "write the store to FILE")
+OPT(OUTPUT,   'o', "output",   "FILE",   C(RUN) | C(RECOVER) | C(IMPORT) | C(SIM), "write the store to FILE")
+OPT(OUTPUT_TRACE, 'o', "output", "FILE", C(CAPTURE), "write the trace to FILE, or a file for each rank to DIR/; by a profiler: a store")
 OPT(OUTPUT_TO, 'o', "output",  "FILE",   C(EXPORT), "write to FILE, or a file for each rank to DIR/ (standard output unless told)")
 OPT(FORMAT,   'f', "format",   "perfetto|kineto|pprof|collapsed|csv", C(EXPORT) | C(CAPTURE), "the format, if the ending of -o does not tell it")
 OPT(NAME,      0,  "name",     "LABEL",  C(RUN), "call the run LABEL (up to 15 of a-z A-Z 0-9 . _ -)")
@@ -27,7 +28,7 @@ OPT(RUN,      'r', "run",      "R",      C(REPORT), "only processes of this run"
 OPT(KINETO,    0,  "kineto",   NULL,     C(CAPTURE), "by PyTorch's profiler, of what aon run --kineto started")
 OPT(JAX,       0,  "jax",      NULL,     C(CAPTURE), "by XLA's profiler, of the processes of --pid")
 OPT(FLIGHT,    0,  "flight-recorder", NULL, C(CAPTURE), "PyTorch's collectives: which rank has not come to which")
-OPT(BEFORE,    0,  "before",   "T",      C(CAPTURE), "what was recorded in the last T, as aon export writes it")
+OPT(BEFORE,    0,  "before",   "T",      C(CAPTURE), "also what was recorded in the last T; alone: only that")
 OPT(PIDS,     'p', "pid",      "P",      C(CAPTURE), "of this process (several: P,P)")
 OPT(OFPIDS,   'p', "pid",      "P",      C(SUBSCRIBE), "only of this process (several: P,P)")
 OPT(KINDS,    'k', "kind",     "K",      C(SUBSCRIBE), "only of this kind, as kernel, step, mark (several: K,K)")
@@ -38,7 +39,8 @@ OPT(RANK,      0,  "rank",     "R",      C(CAPTURE), "of this rank (several: R,R
 OPT(STEPCOUNT, 0,  "steps",    "N",      C(CAPTURE), "N steps of training; several begin at the same one")
 OPT(DURATION,  0,  "duration", "T",      C(CAPTURE), "so long, as 2s (500ms unless told); several at a time")
 OPT(PATIENCE,  0,  "timeout",  "S",      C(CAPTURE), "give up after so many seconds (60 unless told)")
-OPT(LIST,      0,  "list",     NULL,     C(CAPTURE), "only say who can be captured")
+OPT(LIST,      0,  "list",     NULL,     C(CAPTURE), "only list captures that are under way; with --kineto: who can be captured")
+OPT(CANCEL,    0,  "cancel",   "ID",     C(CAPTURE), "end that capture; nothing of it is written")
 OPT(SCALE,     0,  "scale",    "NAME=F", C(WHATIF), "kernels and copies called NAME take F of their time (NAME=F,...)")
 OPT(SCALEHOST, 0,  "scale-host", "NAME=F", C(WHATIF), "the same for ranges and calls of the program")
 OPT(NOSYNC,    0,  "no-sync",  NULL,     C(WHATIF), "no call waits for the GPU")

@@ -14,7 +14,7 @@
 #include "daemon/audit.h"
 #include "daemon/count.h"
 
-#define REQUEST_MAX    512
+#define REQUEST_MAX    2048
 #define CAPTURE_MS_MAX 600000u
 #define YIELD_MS_MAX   3600000u
 
@@ -22,6 +22,7 @@ static void close_client(struct admin_client *c)
 {
 	loop_del(&c->admin->aond->loop, &c->sock);
 	kineto_forget(&c->admin->aond->kineto, c->id);
+	captures_forget(&c->admin->aond->captures, c->id);
 	close(c->sock.fd);
 	free(c->out);
 	*c = (struct admin_client){ .sock.fd = -1 };
@@ -178,7 +179,15 @@ static void order(struct admin_client *c, char *arg, const char *word, order_fn 
 
 static void do_capture(struct admin_client *c, char *arg)
 {
-	order(c, arg, "capture", roster_capture, CAPTURE_MS_MAX);
+	size_t len = 0;
+	char *text;
+
+	if (*arg >= '0' && *arg <= '9') {
+		order(c, arg, "capture", roster_capture, CAPTURE_MS_MAX);
+		return;
+	}
+	text = capture_ask(&c->admin->aond->captures, c->id, c->uid, arg, &len);
+	answer_owned(c, text, len);
 }
 
 static void do_yield(struct admin_client *c, char *arg)
@@ -268,6 +277,7 @@ static void do_subscribe(struct admin_client *c, char *arg)
 		if (!c->guest)
 			aond_journal(d, "subscribe", text);
 		kineto_forget(&d->kineto, c->id);
+		captures_forget(&d->captures, c->id);
 		*c = (struct admin_client){ .sock.fd = -1 };
 		return;
 	}

@@ -11,6 +11,7 @@
  *	budget                what aon may cost, and does: key, value, unit, used, of what, a line each
  *	set KEY=VALUE         a setting that may change while aond runs, until the next reload
  *	capture PID MS        a trace by the process's own probe
+ *	capture WORDS         captures by aond itself, see capture_ask.c
  *	subscribe             events live, see abi/consume.h: from there on another protocol
  *	reload                settings are read again
  *	stop                  aond ends as by SIGTERM

@@ -137,6 +137,7 @@ static void on_done(struct watch *w, uint32_t events)
 		return;
 	done = writer_done(d->writer, &err);
 	admin_flushed(&d->admin, done, err);
+	captures_flushed(&d->captures, done, err);
 }
 
 /* --- what speaks --- */
@@ -349,7 +350,9 @@ static int serve(struct aond *d, struct store *st, const uint64_t boot_id[2],
 	left_sweep(&d->left, &d->plant);
 	broker_init(&d->broker, &d->loop, st);
 	d->plant.broker = &d->broker;
-	err = open_sockets(d);
+	err = captures_init(&d->captures, d);
+	if (!err)
+		err = open_sockets(d);
 	if (err)
 		goto free_writer;
 	if (d->param.kineto && kineto_init(&d->kineto, d->param.run_dir.s, d->param.kineto_dir.s,
@@ -359,6 +362,7 @@ static int serve(struct aond *d, struct store *st, const uint64_t boot_id[2],
 	run_loop(d);
 	notify("STOPPING=1");
 	close_sockets(d);
+	captures_fini(&d->captures);
 	kineto_fini(&d->kineto);
 	roster_fini(&d->roster);
 	broker_fini(&d->broker); /* with the last events in their rings */

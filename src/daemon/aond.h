@@ -8,6 +8,7 @@
 
 #include "daemon/admin.h"
 #include "daemon/broker.h"
+#include "daemon/capture.h"
 #include "daemon/kineto.h"
 #include "daemon/left.h"
 #include "daemon/loop.h"
@@ -46,6 +47,7 @@ struct aond {
 	struct shed shed;
 	struct admin admin;
 	struct broker broker;
+	struct captures captures;
 	struct kineto kineto;
 	struct writer *writer;
 	struct watch signal, timer, done, parent; /* fds owned */

@@ -68,13 +68,23 @@ static void tell_move(struct sess *s, enum govern_why why, double accounted, dou
 	count_add(COUNT_rung_moves, 1);
 }
 
+/* Whether a rank that it leads is being captured. */
+static bool is_held(const struct sess *leader)
+{
+	for (const struct sess *s = leader->roster->first; s; s = s->next)
+		if (s->captures && s->leader == leader)
+			return true;
+	return false;
+}
+
 static void lead(struct sess *s, uint64_t now)
 {
 	const struct param *p = s->roster->param;
 	struct cost_limits l = { .budget = p->slowdown_permille / 1000.0,
 				 .measure = p->measure && s->trials,
 				 .after_ns = (uint64_t)p->measure_after_s * 1000000000u,
-				 .steady = s->asked == TIER_FULL || s->asked < TIER_ROLLUP };
+				 .steady = s->asked == TIER_FULL || s->asked < TIER_ROLLUP ||
+					   is_held(s) };
 	double accounted = most_accounted(s), measured = cost_now(&s->stream->cost).mid;
 	enum govern_why why;
 

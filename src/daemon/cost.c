@@ -91,6 +91,11 @@ static void set_trial(struct cost *c, struct aon_trial t, uint64_t now_ns)
 		meter_init(&c->sums->meter, t, c->seed);
 }
 
+void cost_hold(struct cost *c, uint64_t now_ns)
+{
+	set_trial(c, (struct aon_trial){ 0 }, now_ns);
+}
+
 /* What was measured is of what was recorded then. */
 static void forget(struct cost *c)
 {

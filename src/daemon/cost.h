@@ -57,6 +57,8 @@ enum govern_why cost_tick(struct cost *c, uint64_t now_ns, double accounted,
 			  const struct cost_limits *l);
 /* Or, for the job's other ranks: what the first one does. */
 void cost_follow(struct cost *c, const struct cost *leader, uint64_t now_ns);
+/* No step is left out from now on, until the governor looks again: a capture needs every one. */
+void cost_hold(struct cost *c, uint64_t now_ns);
 /* No step for so long that what comes now is something else: it is recorded. */
 bool cost_stepless(const struct cost *c, uint64_t now_ns);
 /* What is paid now: of what is measured, the share that the rung leaves. */

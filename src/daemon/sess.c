@@ -117,7 +117,7 @@ void sess_journal(struct sess *s, const char *what, const char *text)
 void sess_tier(struct sess *s)
 {
 	const struct rung_row *rung = &rung_table[s->stream->cost.govern.rung];
-	enum tier tier = s->asked;
+	enum tier tier = s->captures ? TIER_FULL : s->asked;
 
 	if (tier != TIER_FULL && rung->tier < tier)
 		tier = rung->tier;

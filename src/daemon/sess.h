@@ -49,6 +49,7 @@ struct sess {
 	uint64_t full_until_ns; /* until then; 0: none did */
 	uint64_t late_id;       /* of the ranks that it leads: who came last, */
 	uint32_t late_times;    /* so many times in a row */
+	uint32_t captures;      /* that need tier full of it now */
 	enum tier asked;        /* what the process is to show, if the budget allows it */
 	struct proc_seccomp at_join;
 	unsigned bells; /* in this second */

@@ -388,17 +388,23 @@ void stream_finish(struct stream *s, uint64_t end_ns)
 	s->changed = true;
 }
 
-void stream_report(struct stream *s)
+void stream_account(struct stream *s, struct account *out)
 {
 	uint64_t lost[AON_LOSS_APP_MAX];
-	struct account now;
-	struct item *it;
 
 	pool_lost(s->pool, lost);
 	tally_app_lost(&s->tally, lost);
 	s->tally.open = understand_open(s->understand);
 	s->tally.pending = s->proc.connected ? pool_pending(s->pool) : 0;
-	tally_account(&s->tally, &now);
+	tally_account(&s->tally, out);
+}
+
+void stream_report(struct stream *s)
+{
+	struct account now;
+	struct item *it;
+
+	stream_account(s, &now);
 	if (!s->changed && !memcmp(&now, &s->proc.account, sizeof(now)))
 		return;
 	s->proc.account = now;

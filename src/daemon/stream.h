@@ -84,6 +84,8 @@ void stream_flush(struct stream *s);
 void stream_windows(struct stream *s, uint64_t before_ns);
 /* Everything comes to its end: what is open, what is encoded. The pool stays as it is. */
 void stream_finish(struct stream *s, uint64_t end_ns);
+/* Where its records are now. */
+void stream_account(struct stream *s, struct account *out);
 /* Queues its row if it has changed: after stream_flush(), before the commit. The last time
  * (its row says that it is not connected) nothing is pending any more. */
 void stream_report(struct stream *s);

@@ -373,6 +373,10 @@ int store_trace_part(struct trace *t, struct store *st, const char *path,
 
 	for (size_t i = 0; i < walks && !err; i++) {
 		f.process = part && part->process ? part->process[i] : 0;
+		if (part && part->span) {
+			f.from_ns = part->span[2 * i];
+			f.to_ns = part->span[2 * i + 1];
+		}
 		err = store_each_events(st, &f, from_events, &s);
 	}
 	from_fini(&s);

@@ -31,6 +31,7 @@ struct store_part {
 	const uint32_t *process; /* ids of the store; NULL: all */
 	size_t processes;
 	uint64_t from_ns, to_ns; /* to_ns 0: to the end */
+	const uint64_t *span;    /* the two for each process; NULL: those above for all */
 };
 int store_trace_part(struct trace *t, struct store *st, const char *path,
 		     const struct store_part *part, store_trace_fn *go_on, void *arg);

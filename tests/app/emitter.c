@@ -4,7 +4,8 @@
  *
  *	emitter [-t threads] [-n events a thread] [-r events/s in all] [-k kind] [-h hold seconds]
  *
- * kind: mark, range (push and pop: two records), kernel, step (two records). Prints
+ * kind: mark, range (push and pop: two records), kernel, step (two records), noise (marks that
+ * take the most room in a store). Prints
  * {"emitted":N,"joined":0|1}. Without -j it does not wait for the daemon: events that come
  * before the answer are lost as "joining", and counted there.
  */
@@ -50,6 +51,15 @@ static void kernel(uint64_t i)
 	aon_act_emit(&a);
 }
 
+/* As good as random: nothing makes it smaller. */
+static uint64_t mix(uint64_t z)
+{
+	z = (z + 1) * 0x9e3779b97f4a7c15ull;
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return z ^ z >> 31;
+}
+
 static unsigned emit(uint64_t i)
 {
 	switch (opt.kind[0]) {
@@ -64,6 +74,9 @@ static unsigned emit(uint64_t i)
 		aon_step_begin(i);
 		aon_step_end(i);
 		return 2;
+	case 'n':
+		AON_MARK("noise", (uint32_t)i, mix(2 * i), mix(2 * i + 1));
+		return 1;
 	default:
 		AON_MARK("tick", (uint32_t)i, i, ~i);
 		return 1;
