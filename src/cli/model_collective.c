@@ -7,6 +7,14 @@
 #include "cli/model.h"
 #include "theory/collective.h"
 
+/* all_reduce, as programs write it, is all-reduce. */
+static bool is_op(const char *text, const char *word)
+{
+	for (; *word && (*text == *word || (*text == '_' && *word == '-')); word++)
+		text++;
+	return !*text && !*word;
+}
+
 static int read_op(const struct opts *o, enum coll_op *out)
 {
 	const char *text = o->val[OPT_COLLOP];
@@ -14,7 +22,7 @@ static int read_op(const struct opts *o, enum coll_op *out)
 	if (!text)
 		return cli_misuse("--op is needed: %s", opt_table[OPT_COLLOP].arg);
 	for (int i = 0; i < COLL_OPS; i++)
-		if (strcmp(text, coll_op_word[i]) == 0) {
+		if (is_op(text, coll_op_word[i])) {
 			*out = (enum coll_op)i;
 			return CLI_OK;
 		}

@@ -85,8 +85,9 @@ static int read_options(struct step *s, const struct opts *o)
 
 	if (rc == CLI_OK)
 		rc = read_mode(o, &s->mode);
+	s->seq = s->model.seq;
 	if (rc == CLI_OK)
-		rc = model_need(o, OPT_SEQ, &s->seq);
+		rc = s->seq ? model_size(o, OPT_SEQ, &s->seq) : model_need(o, OPT_SEQ, &s->seq);
 	s->batch = 0;
 	if (rc == CLI_OK)
 		rc = model_size(o, OPT_BATCH, &s->batch);

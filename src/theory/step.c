@@ -28,8 +28,7 @@ const char *const step_part_word[STEP_PARTS] = { "gemm", "attention", "passes", 
 						 "ep",   "pp",        "dp",     "bubble" };
 
 static const struct step_model models[] = {
-#define MODEL(name, layers, hidden, heads, kv, ffn, vocab, experts, chosen, gated, tied) \
-	{ name, layers, hidden, heads, kv, ffn, vocab, experts, chosen, gated, tied },
+#define MODEL(...) { __VA_ARGS__ },
 #include "theory/step_model.tbl.h"
 };
 

@@ -27,6 +27,7 @@ struct step_model {
 	uint64_t experts, chosen; /* of a mixture, and how many a token goes to; 0, 0: none */
 	bool gated;               /* SwiGLU: three matrices, else two */
 	bool tied;                /* input and output embedding are one */
+	uint64_t seq;             /* of a preset: tokens of what it was trained with; 0 */
 };
 
 struct step {

@@ -33,6 +33,7 @@ def collective(place):
        far)
     half = ask(place, *c, "--ranks", "16", "--net", "12.5", "--nics", "4")
     ok(close(half["ns"] / far["ns"], 2, 0.05), "half of the adapters take twice as long", (far, half))
+    ok(ask(place, *["all_reduce" if x == "all-reduce" else x for x in c], "--ranks", "8") == a, "all_reduce is all-reduce", a)
     r = aon(place, "model", *c, "--ranks", "8")
     ok(b"limited by link" in r.stdout and b"8 a node" in r.stdout, "so in words", r)
 
@@ -72,6 +73,9 @@ def step(place):
     own = ask(place, "step", *D, "--layers", "32", "--hidden", "4096", "--heads", "32", "--ffn", "11008", "--vocab",
               "32000", "--seq", "4096", "--batch", "32", "--pp", "4", "--micro-batches", "8")
     ok(own["preset"] is None and own["ns"] == a["ns"] and own["params"] == a["params"], "the same by its sizes", own)
+    ok(ask(place, "step", *D, "--model", "llama2-7b", "--batch", "32", "--pp", "4", "--micro-batches", "8") ==
+       ask(place, "step", *D, "--model", "llama2-7b", "--seq", "4096", "--batch", "32", "--pp", "4", "--micro-batches", "8"),
+       "a preset has the length that it was trained with")
     d = ask(place, "step", *D, "--model", "llama2-7b", "--mode", "decode", "--seq", "1024", "--batch", "64")
     ok(d["limiter"] == "memory" and d["gpu_bytes"]["kv_cache"] == 64 * 1024 * 524288 and d["fits"], "decoding", d)
     r = aon(place, "model", "step", "--device", "L4", "--model", "llama2-7b", "--seq", "4096")
@@ -119,7 +123,8 @@ def refused(place):
             ([*conv, "--image", "8", "--groups", "3"], 2, b"multiples of --groups"),
             ([*conv, "--image", "8", "--batch", huge], 1, b"too large"),
             (["elementwise", *D, "--elements", huge], 1, b"too large"), (["norm", *D, "--rows", "1"], 2, b"--width N"),
-            (["step", *D, "--seq", "8"], 2, b"--layers is needed"), (st, 2, b"--seq N is needed"),
+            (["step", *D, "--seq", "8"], 2, b"--layers is needed"),
+            (["step", *D, "--layers", "2", "--hidden", "64", "--heads", "2", "--ffn", "128", "--vocab", "99"], 2, b"--seq N is needed"),
             (["step", *D, "--model", "llama", "--seq", "8"], 1, b"there are gpt2-xl"),
             ([*st, "--seq", "8", "--batch", "9", "--dp", "2"], 1, b"no multiple of dp x micro"),
             ([*st, "--seq", "8", "--tp", "3"], 1, b"no multiple of tp"), ([*st, "--seq", "8", "--zero", "7"], 1, b"zero"),
