@@ -216,7 +216,8 @@ static int put_event(struct into_store *s, const struct event *e)
 	if (e->kind == EVENT_RANGE) {
 		uint32_t shapes = 0;
 
-		if (!err && (e->a == TRACE_OP || e->a == TRACE_USER) && trace_op_shapes(e))
+		if (!err && (e->a == TRACE_OP || e->a == TRACE_USER || e->a == TRACE_DEVICE_OP) &&
+		    trace_op_shapes(e))
 			err = name_of(s, trace_op_shapes(e), &shapes);
 		/* a of a stored range says that it was started, not pushed */
 		to.b = e->a | (uint64_t)shapes << TRACE_STORED_SHAPES;

@@ -7,6 +7,7 @@
  *	XLine   1 id  2 name  3 timestamp_ns  4 events
  *	XEvent  1 metadata_id  2 offset_ps  3 duration_ps  4 stats  5 num_occurrences
  *	XStat   1 metadata_id  2 double  3 uint64  4 int64  5 str  6 bytes  7 ref
+ *	XEventMetadata  1 id  2 name  4 display_name  5 stats
  *
  * What a plane's events are called stands behind them, so a plane is walked twice.
  */
@@ -45,13 +46,19 @@ static int read_name(struct xnames *x, struct pb in, bool stat)
 	struct xname n = { 0 };
 	struct pb_field f, g;
 
-	n.text = (struct pb){ in.p, in.p, false };
+	n.text = n.shown = n.all = (struct pb){ in.p, in.p, false };
 	while (pb_next(&in, &f)) {
 		if (f.num == 1)
 			n.id = f.v;
-		while (f.num == 2 && f.wire == 2 && pb_next(&f.data, &g))
+		if (f.num == 2 && f.wire == 2)
+			n.all = f.data;
+		while (f.num == 2 && f.wire == 2 && pb_next(&f.data, &g)) {
 			if (g.num == 2 && g.wire == 2)
 				n.text = g.data;
+			else if (g.num == 4 && g.wire == 2)
+				n.shown = g.data;
+			n.stats |= g.num == 5;
+		}
 	}
 	for (unsigned i = 1; stat && i < XSTAT_COUNT; i++)
 		if (pb_is(&n.text, stat_names[i]))
@@ -200,6 +207,60 @@ static int read_plane(struct xplane *x, struct pb plane, bool lines)
 	return err;
 }
 
+/* "jit_train(15)": the number that kernels have. */
+static uint64_t program_number(const struct xname *event)
+{
+	const uint8_t *p = event->text.end;
+	uint64_t v = 0, ten = 1;
+
+	if (p == event->text.p || *--p != ')')
+		return event->id;
+	for (; p > event->text.p && p[-1] >= '0' && p[-1] <= '9'; p--, ten *= 10)
+		v += ten * (uint64_t)(p[-1] - '0');
+	return p > event->text.p && p[-1] == '(' ? v : event->id;
+}
+
+/* Programs stand in a plane of their own, each as a stat of an event of its name. */
+static int read_program(struct xplane *x, const struct xname *event)
+{
+	struct pb in = event->all;
+	struct pb_field f, g;
+	int err = 0;
+
+	while (!err && pb_next(&in, &f)) {
+		const struct xname *stat = NULL;
+
+		while (f.num == 5 && f.wire == 2 && !err && pb_next(&f.data, &g)) {
+			if (g.num == 1)
+				stat = xnames_find(&x->stat, g.v);
+			else if (g.num == 6 && stat && stat->stat == XSTAT_HLO_PROTO)
+				err = hlo_read(&x->hlo, program_number(event), g.data);
+		}
+	}
+	return err;
+}
+
+static int read_programs(struct xplane *x, struct pb space)
+{
+	struct pb_field plane;
+	int err = 0;
+
+	while (!err && pb_next(&space, &plane)) {
+		struct pb name;
+
+		if (plane.num != 1 || plane.wire != 2)
+			continue;
+		name = hlo_part(plane.data, 2);
+		if (!pb_is(&name, "/host:metadata"))
+			continue;
+		err = read_names(x, plane.data);
+		for (size_t i = 0; i < x->event.n && !err; i++)
+			if (x->event.x[i].stats)
+				err = read_program(x, &x->event.x[i]);
+	}
+	return err;
+}
+
 static int read_space(struct xplane *x, struct pb in)
 {
 	struct trace_file *f = importing_file(x->im);
@@ -207,6 +268,7 @@ static int read_space(struct xplane *x, struct pb in)
 	int err = trace_process(x->t, x->im->file, 0, &x->process);
 
 	x->devices = has_devices(in);
+	err = err ? err : read_programs(x, in);
 	while (!err && pb_next(&in, &field)) {
 		if (field.num == 1 && field.wire == 2)
 			err = read_plane(x, field.data, false);
@@ -250,7 +312,9 @@ int xplane_import(const struct importing *im, struct source *src)
 	}
 	free(x.event.x);
 	free(x.stat.x);
-	free(x.first_ns);
+	free(x.op);
+	free(x.first_op);
+	hlo_fini(&x.hlo);
 	free(bytes);
 	return err;
 }

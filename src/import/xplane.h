@@ -6,6 +6,7 @@
 #ifndef AON_XPLANE_H
 #define AON_XPLANE_H
 
+#include "import/hlo.h"
 #include "import/pb.h"
 #include "import/priv.h"
 
@@ -19,9 +20,11 @@ enum xstat {
 /* An event's or a stat's name, by the id that the plane gives it. */
 struct xname {
 	uint64_t id;
-	struct pb text;
-	uint32_t name; /* in the trace, + 1; 0: not asked for yet */
-	uint8_t stat;  /* enum xstat */
+	struct pb text, shown; /* shown: what it is displayed as; empty: the same */
+	struct pb all;         /* the message, with stats that all such events have */
+	uint32_t name;         /* in the trace, + 1; 0: not asked for yet */
+	uint8_t stat;          /* enum xstat */
+	bool stats;            /* it has some */
 };
 
 struct xnames {
@@ -29,15 +32,23 @@ struct xnames {
 	size_t n, cap;
 };
 
+/* An HLO operation that kernels named: of one program, or of one whose number is not said. */
+struct xop {
+	uint64_t program, first_ns; /* first_ns: when its first kernel began */
+	uint32_t name, shapes;      /* shapes: name of the text of its work; 0: not known */
+	uint32_t next;              /* of the same name, + 1 */
+};
+
 struct xplane {
 	const struct importing *im;
 	struct trace *t;
 	const uint8_t *base; /* of the file */
 	uint32_t process;
-	uint64_t *
-		first_ns; /* owned: by name, when an HLO operation of that name began; 0: none did */
-	size_t names;     /* of first_ns */
-	bool devices;     /* there is a plane of one: what the host does is no device's work */
+	struct xop *op;            /* owned */
+	uint32_t *first_op;        /* owned: by name, + 1 into op[]; 0: none */
+	size_t ops, op_cap, names; /* names: of first_op */
+	struct hlo hlo;            /* what operations cost */
+	bool devices; /* there is a plane of one: what the host does is no device's work */
 	/* Of the plane being read. */
 	struct xnames event, stat;
 	struct pb name;

@@ -73,10 +73,15 @@ static void read_stat(struct xplane *x, struct pb in, struct xstats *s)
 			const struct xname *ref = xnames_find(&x->stat, f.v);
 
 			text = ref ? ref->text : text;
+		} else if (f.num == 2 && f.wire == 1) {
+			double d;
+
+			memcpy(&d, &f.v, sizeof(d));
+			v = d >= 0 && d < 1e18 ? (uint64_t)d : 0;
 		} else
 			v = f.v;
 	}
-	if (!name || name->stat == XSTAT_OTHER)
+	if (!name || name->stat == XSTAT_OTHER || has(s, name->stat))
 		return;
 	s->have |= 1u << name->stat;
 	s->v[name->stat] = v;
@@ -118,22 +123,84 @@ static int kernel(struct xplane *x, const struct xstats *s, struct event *e)
 	return 0;
 }
 
-/* When an operation's first kernel starts. */
-static int note_op(struct xplane *x, uint32_t name, uint64_t start_ns)
-{
-	if (name >= x->names) {
-		size_t names = 2 * (size_t)name + 64;
-		uint64_t *to = realloc(x->first_ns, names * sizeof(*to));
+#define SAME_NAME 64u /* programs that have an operation of the same name */
 
-		if (!to)
-			return -ENOMEM;
-		memset(to + x->names, 0, (names - x->names) * sizeof(*to));
-		x->first_ns = to;
-		x->names = names;
-	}
-	if (start_ns && (!x->first_ns[name] || start_ns < x->first_ns[name]))
-		x->first_ns[name] = start_ns;
+/* What a stat says, or the program. */
+static int work_of_op(struct xplane *x, const struct xstats *s, const struct pb *op, uint32_t *out)
+{
+	const struct hlo_work *known = hlo_find(&x->hlo, s->v[XSTAT_PROGRAM], op);
+	struct op_gemm g = { .type = known ? known->gemm.type : UINT32_MAX };
+	char text[OP_COUNTED_MAX];
+	struct op_work w;
+
+	if (has(s, XSTAT_FLOPS) || has(s, XSTAT_ACCESSED))
+		w = (struct op_work){ s->v[XSTAT_FLOPS], s->v[XSTAT_ACCESSED] };
+	else if (known)
+		w = known->work;
+	else
+		return 0;
+	if (known && known->gemm.k && w.flops == known->work.flops)
+		g = known->gemm;
+	if (g.type > UINT8_MAX)
+		g.type = OP_TYPE_FLOAT; /* a device's work is mostly that */
+	op_counted_text(text, &w, &g);
+	return trace_name(x->t, text, strlen(text), out);
+}
+
+static int more_names(struct xplane *x, uint32_t name)
+{
+	size_t names = 2 * (size_t)name + 64;
+	uint32_t *to;
+
+	if (name < x->names)
+		return 0;
+	to = realloc(x->first_op, names * sizeof(*to));
+	if (!to)
+		return -ENOMEM;
+	memset(to + x->names, 0, (names - x->names) * sizeof(*to));
+	x->first_op = to;
+	x->names = names;
 	return 0;
+}
+
+/* The operation of that name in that program, and when its first kernel starts. */
+static int note_op(struct xplane *x, const struct xstats *s, const struct pb *op, uint32_t name,
+		   struct event *e)
+{
+	uint64_t program = s->v[XSTAT_PROGRAM];
+	uint32_t at, n = 0;
+	int err = more_names(x, name);
+
+	if (err)
+		return err;
+	for (at = x->first_op[name]; at; at = x->op[at - 1].next)
+		if (x->op[at - 1].program == program || ++n == SAME_NAME)
+			break;
+	if (!at) {
+		if (x->ops == x->op_cap) {
+			size_t cap = x->op_cap ? 2 * x->op_cap : 64;
+			struct xop *to = realloc(x->op, cap * sizeof(*to));
+
+			if (!to)
+				return -ENOMEM;
+			x->op = to;
+			x->op_cap = cap;
+		}
+		x->op[x->ops] = (struct xop){ .program = program,
+					      .first_ns = e->start_ns,
+					      .name = name,
+					      .next = x->first_op[name] };
+		err = work_of_op(x, s, op, &x->op[x->ops].shapes);
+		at = (uint32_t)++x->ops;
+		x->first_op[name] = at;
+	}
+	if (n == SAME_NAME)
+		x->op[at - 1].shapes = 0; /* it stands for several */
+	if (e->start_ns < x->op[at - 1].first_ns)
+		x->op[at - 1].first_ns = e->start_ns;
+	if (at < EXTERNAL_MAX)
+		e->b |= (uint64_t)at << 32;
+	return err;
 }
 
 int xplane_ops(struct xplane *x)
@@ -141,13 +208,14 @@ int xplane_ops(struct xplane *x)
 	struct trace_lane lane = { .process = x->process, .device = LANE_HOST, .stream = OPS };
 	int err = 0;
 
-	for (uint32_t i = 0; i < x->names && !err; i++) {
-		struct event op = { .kind = EVENT_RANGE, .a = TRACE_DEVICE_OP, .name = i };
+	for (uint32_t i = 0; i < x->ops && !err; i++) {
+		const struct xop *o = &x->op[i];
+		struct event op = { .kind = EVENT_RANGE, .a = TRACE_DEVICE_OP, .name = o->name };
 
-		if (!x->first_ns[i])
-			continue;
 		op.corr = i + 1;
-		op.start_ns = x->first_ns[i] - 1; /* before all that is joined with it */
+		op.b = o->shapes ? trace_op(false, 0, o->shapes) : 0;
+		op.start_ns =
+			o->first_ns - (o->first_ns > 0); /* before all that is joined with it */
 		err = trace_name(x->t, "HLO", 3, &lane.name);
 		err = err ? err : trace_lane(x->t, &lane, &op.lane);
 		err = err ? err : trace_add(x->t, &op, 0);
@@ -160,28 +228,29 @@ static int length(const struct pb *text)
 	return text->end - text->p < TEXT_MAX ? (int)(text->end - text->p) : TEXT_MAX;
 }
 
-/* "jit_train/fusion.3" */
-static int join_op(struct xplane *x, const struct xstats *s, struct event *e)
+/* "jit_train/fusion.3"; of a TPU the event is the operation. */
+static int join_op(struct xplane *x, const struct xstats *s, const struct xname *is,
+		   struct event *e)
 {
 	const struct pb *module = &s->text[XSTAT_HLO_MODULE], *op = &s->text[XSTAT_HLO_OP];
 	char text[2 * TEXT_MAX + 2];
 	uint32_t name;
 	int n, err;
 
-	if (!has(s, XSTAT_HLO_OP) || !op->p || op->p == op->end)
+	if ((!has(s, XSTAT_HLO_OP) || !op->p) && is &&
+	    (has(s, XSTAT_FLOPS) || has(s, XSTAT_ACCESSED)))
+		op = is->shown.p < is->shown.end ? &is->shown : &is->text;
+	if (!op->p || op->p == op->end)
 		return 0;
 	n = snprintf(text, sizeof(text), "%.*s%s%.*s", module->p ? length(module) : 0,
 		     module->p ? (const char *)module->p : "", module->p ? "/" : "", length(op),
 		     (const char *)op->p);
 	err = trace_name(x->t, text, (size_t)n, &name);
-	if (err || name >= EXTERNAL_MAX)
-		return err;
-	e->b |= (uint64_t)(name + 1) << 32;
-	return note_op(x, name, e->start_ns);
+	return err ? err : note_op(x, s, op, name, e);
 }
 
-static int on_stream(struct xplane *x, const struct pb *name, const struct xstats *s,
-		     struct event *e)
+static int on_stream(struct xplane *x, const struct pb *name, const struct xname *is,
+		     const struct xstats *s, struct event *e)
 {
 	const struct pb *d = &s->text[XSTAT_MEMCPY];
 
@@ -195,7 +264,7 @@ static int on_stream(struct xplane *x, const struct pb *name, const struct xstat
 	if (!begins(name, "Memcpy") && !has(s, XSTAT_MEMCPY)) {
 		int err = kernel(x, s, e);
 
-		return err ? err : join_op(x, s, e);
+		return err ? err : join_op(x, s, is, e);
 	}
 	e->kind = EVENT_COPY;
 	e->flags = import_copy((const char *)name->p, (size_t)(name->end - name->p), NULL);
@@ -249,7 +318,7 @@ static int on_cpu(struct xplane *x, const struct xline *l, const struct xstats *
 	if (!err && !x->t->device[lane.device].name)
 		err = trace_name(x->t, cpu, sizeof(cpu) - 1, &x->t->device[lane.device].name);
 	err = err ? err : kernel(x, s, e);
-	return err ? err : join_op(x, s, e);
+	return err ? err : join_op(x, s, NULL, e);
 }
 
 static int on_host(struct xplane *x, const struct xline *l, const struct pb *name,
@@ -280,13 +349,13 @@ static int on_host(struct xplane *x, const struct xline *l, const struct pb *nam
 }
 
 static int classify(struct xplane *x, const struct xline *l, const struct pb *name,
-		    const struct xstats *s, struct event *e)
+		    const struct xname *is, const struct xstats *s, struct event *e)
 {
 	struct pb digits = *name;
 
 	switch (l->what) {
 	case LINE_STREAM:
-		return on_stream(x, name, s, e);
+		return on_stream(x, name, is, s, e);
 	case LINE_HOST:
 		return on_host(x, l, name, s, e);
 	case LINE_STEPS:
@@ -346,6 +415,10 @@ static int read_event(struct xplane *x, const struct xline *l, struct pb in)
 		}
 	}
 	name = xnames_find(&x->event, id);
+	/* What all events of that name have; their own come first. */
+	for (struct pb all = name && name->stats ? name->all : (struct pb){ 0 }; pb_next(&all, &f);)
+		if (f.num == 5 && f.wire == 2)
+			read_stat(x, f.data, &s);
 	if (in.bad || (!summed && !times(l, offset_ps, dur_ps, &e)))
 		return -EBADMSG;
 	if (summed)
@@ -360,7 +433,8 @@ static int read_event(struct xplane *x, const struct xline *l, struct pb in)
 		name->name = to + 1;
 	}
 	e.name = name ? name->name - 1 : 0;
-	err = classify(x, l, name ? &name->text : &(struct pb){ in.end, in.end, false }, &s, &e);
+	err = classify(x, l, name ? &name->text : &(struct pb){ in.end, in.end, false }, name, &s,
+		       &e);
 	err = err ? err : trace_add(x->t, &e, 0);
 	return err ? err : 1;
 }

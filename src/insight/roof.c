@@ -29,7 +29,12 @@ static void *grow(void *array, size_t n, size_t *cap, size_t each)
 
 /* --- adding events --- */
 
-/* The innermost operator around a launch whose work is known, + 1. */
+static bool is_op(const struct event *e)
+{
+	return e->kind == EVENT_RANGE && (e->a == TRACE_OP || e->a == TRACE_DEVICE_OP);
+}
+
+/* The innermost operator around a launch whose work is known, + 1; or the one that it names. */
 static uint32_t op_of(struct insight *in, size_t event, const struct op_work **w)
 {
 	uint32_t up = in->link[event];
@@ -37,13 +42,13 @@ static uint32_t op_of(struct insight *in, size_t event, const struct op_work **w
 	for (; up; up = in->link[up - 1]) {
 		const struct event *e = &in->t->event[up - 1];
 
-		if (e->kind != EVENT_RANGE || e->a != TRACE_OP)
-			continue;
-		*w = insight_op_work(in, e);
+		*w = is_op(e) ? insight_op_work(in, e) : NULL;
 		if (*w)
 			return up;
 	}
-	return 0;
+	up = in->own_op ? in->own_op[event] : 0;
+	*w = up && is_op(&in->t->event[up - 1]) ? insight_op_work(in, &in->t->event[up - 1]) : NULL;
+	return *w ? up : 0;
 }
 
 /* Whether an operator had no work yet: of one that began before the stretch, also not there. */
@@ -77,6 +82,7 @@ static int add_op(struct insight *in, const struct event *e, const struct op_wor
 				       .file = file,
 				       .name = e->name,
 				       .shapes = trace_op_shapes(e),
+				       .once = e->a == TRACE_DEVICE_OP,
 				       .work = *w };
 	}
 	r->count += is_first(x, e);
@@ -173,12 +179,14 @@ static int by_op_and_mean(const void *a, const void *b)
 }
 
 /* Each call of an operator has one kernel that does its work: the longest ones, as many as there were
- * calls. The rest helps them. */
+ * calls. The rest helps them. Where calls were not recorded, it is the longest one on every device. */
 static void find_helpers(struct insight *in)
 {
 	struct state_roofs *x = &in->x->roofs;
 	struct roofs *rs = &in->roofs;
+	const struct roof_row *first = NULL;
 	uint64_t calls = 0, used = 0;
+	struct roof_op *o = NULL;
 
 	if (rs->rows)
 		qsort(rs->row, rs->rows, sizeof(*rs->row), by_op_and_mean);
@@ -191,11 +199,18 @@ static void find_helpers(struct insight *in)
 		if (!i || r->file != r[-1].file || r->op != r[-1].op || r->shapes != r[-1].shapes) {
 			of = map_get(&x->of, (uint64_t)r->op << 32 | r->shapes);
 			op = map_get(&x->op, (uint64_t)r->file << 32 | of);
-			calls = op ? rs->op[op - 1].count : 0;
+			o = op ? &rs->op[op - 1] : NULL;
+			calls = o ? o->count : 0;
 			used = 0;
+			first = r;
 		}
-		r->helps = used && used + r->count > calls;
+		if (o && o->once)
+			r->helps = r->name != first->name || r->geo != first->geo;
+		else
+			r->helps = used && used + r->count > calls;
 		used += r->helps ? 0 : r->count;
+		if (o && o->once)
+			o->count = used;
 	}
 }
 
@@ -261,15 +276,19 @@ static void work_by_shapes(struct insight *in, struct roof_row *r, const struct 
 	const struct event op = { .name = r->op, .b = trace_op(false, 0, r->shapes) };
 	const struct op_work *w = insight_op_work(in, &op);
 	struct op_shapes s;
+	uint32_t scalar;
 
 	if (!w || op_shapes_parse(&s, trace_text(in->t, r->shapes)))
 		return;
-	r->work.how = WORK_SHAPES;
+	r->work.how = s.counted ? WORK_HLO : WORK_SHAPES;
 	r->work.flops = (double)w->flops;
 	r->work.bytes = (double)w->bytes;
 	r->product = !op_gemm(&r->gemm, trace_text(in->t, r->op), &s);
-	r->work.type = type_of(r->product ? r->gemm.type : s.ins ? s.in[0].type : 6, n);
-	r->work.tensor = on_tensor_cores(n, r->class, r->work.type);
+	scalar = s.ins ? s.in[0].type : OP_TYPE_FLOAT;
+	if (r->product || s.counted)
+		scalar = r->product ? r->gemm.type : s.gemm.type;
+	r->work.type = type_of(scalar, n);
+	r->work.tensor = on_tensor_cores(n, r->product ? CLASS_GEMM : r->class, r->work.type);
 	/* Each tile of the result reads its rows and columns once through the cache. */
 	if (r->product && n->tile_m && n->tile_n)
 		r->work.l2_bytes = (double)r->gemm.m * (double)r->gemm.n * (double)r->gemm.k *
@@ -421,8 +440,9 @@ static void find_devices(struct insight *in)
 	const struct trace *t = in->t;
 
 	for (size_t i = 0; i < t->devices; i++)
-		in->roofs.gpu[i] =
-			t->device[i].name ? gpu_find(trace_text(t, t->device[i].name)) : NULL;
+		in->roofs.gpu[i] = t->device[i].name ? gpu_find(trace_text(t, t->device[i].name))
+						     : gpu_by_size(t->device[i].sms,
+								   t->device[i].memory_bytes);
 }
 
 int insight_roofs_end(struct insight *in)

@@ -43,6 +43,7 @@ struct roof_row {
 struct roof_op {
 	int32_t rank;
 	uint32_t file, name, shapes;
+	bool once; /* its calls were not recorded, only that it is: count is of its longest kernel */
 	uint64_t count, total_ns;
 	struct op_work work; /* of one call */
 };

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <string.h>
 
 #include "base/json.h"
 
@@ -112,6 +113,36 @@ const struct gpu *gpu_find(const char *text)
 		if (same(text, alias[i].text))
 			g = &table[alias[i].at];
 	return g;
+}
+
+#define SIZE_OFF 0.06 /* of memory: drivers keep some, and say it in other units */
+
+/* But for fp64, which devices for export lack. */
+static bool computes_alike(const struct gpu *a, const struct gpu *b)
+{
+	bool is = a->memory_Bps == b->memory_Bps;
+
+	for (int t = GPU_FP64 + 1; t < GPU_TYPES; t++)
+		is &= a->tensor_flops[t] == b->tensor_flops[t] &&
+		      a->vector_flops[t] == b->vector_flops[t];
+	return is;
+}
+
+const struct gpu *gpu_by_size(uint32_t sms, uint64_t memory_bytes)
+{
+	const struct gpu *is = NULL;
+
+	for (size_t i = 0; sms && memory_bytes && i < LEN(table); i++) {
+		const struct gpu *g = &table[i];
+		double off = (double)memory_bytes / (double)g->memory_bytes - 1;
+
+		if (g->sms != sms || off > SIZE_OFF || off < -SIZE_OFF)
+			continue;
+		if (is && !computes_alike(is, g))
+			return NULL;
+		is = is ? is : g;
+	}
+	return is;
 }
 
 const struct gpu *gpu_at(size_t i)

@@ -44,8 +44,11 @@ struct gpu_source {
 };
 
 const struct gpu *
-gpu_find(const char *text);         /* by key, or by the name a trace gives; NULL: not known */
-const struct gpu *gpu_at(size_t i); /* NULL behind the last */
+gpu_find(const char *text); /* by key, or by the name a trace gives; NULL: not known */
+/* By what a trace says where it has no name: the only one with so many SMs and about so much memory,
+ * or the first of those that compute alike. NULL: none, or several kinds. */
+const struct gpu *gpu_by_size(uint32_t sms, uint64_t memory_bytes);
+const struct gpu *gpu_at(size_t i);                    /* NULL behind the last */
 double gpu_peak(const struct gpu *g, enum gpu_type t); /* the greater of tensor and vector */
 
 /* Makes a device known besides those of the table; it goes before them, and in the place of one

@@ -3,7 +3,9 @@
 #include "theory/op_work.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 enum form { MM, BMM, MV, CONV, CONV_BACK, SDPA, SDPA_BACK, EACH, MOVE, REDUCE, GATHER };
@@ -57,10 +59,53 @@ static const char *parse_tensor(const char *s, struct op_tensor *t)
 	return s;
 }
 
+/* "flops=1 bytes=2 type=6 gemm=1x2x3x4": all of it, in this order; the product may be left out. */
+static int parse_counted(struct op_shapes *out, const char *text)
+{
+	struct op_shapes s = { .counted = true };
+	uint64_t type = 0;
+	const struct {
+		const char *word;
+		uint64_t *to;
+	} part[] = {
+		{ "flops=", &s.work.flops }, { " bytes=", &s.work.bytes }, { " type=", &type },
+		{ " gemm=", &s.gemm.m },     { "x", &s.gemm.n },           { "x", &s.gemm.k },
+		{ "x", &s.gemm.batch },
+	};
+
+	for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
+		size_t n = strlen(part[i].word);
+
+		if (i == 3 && !*text)
+			break;
+		if (strncmp(text, part[i].word, n) || !(text = parse_number(text + n, part[i].to)))
+			return -EINVAL;
+	}
+	if (*text || type > 255)
+		return -EINVAL;
+	s.gemm.type = (uint32_t)type;
+	*out = s;
+	return 0;
+}
+
+void op_counted_text(char *out, const struct op_work *w, const struct op_gemm *g)
+{
+	int n = snprintf(out, OP_COUNTED_MAX, "flops=%" PRIu64 " bytes=%" PRIu64 " type=%" PRIu32,
+			 w->flops, w->bytes, g->type);
+
+	if (g->k)
+		snprintf(out + n, OP_COUNTED_MAX - (size_t)n,
+			 " gemm=%" PRIu64 "x%" PRIu64 "x%" PRIu64 "x%" PRIu64, g->m, g->n, g->k,
+			 g->batch);
+}
+
 int op_shapes_parse(struct op_shapes *out, const char *text)
 {
 	struct op_shapes s = { .ins = 0 };
 	bool results = false;
+
+	if (*text == 'f')
+		return parse_counted(out, text);
 
 	while (*text) {
 		struct op_tensor *t = results ? s.out : s.in;
@@ -423,6 +468,10 @@ int op_work(struct op_work *out, const char *name, const struct op_shapes *said)
 	uint64_t fits = 0;
 	int err;
 
+	if (said->counted) {
+		*out = said->work;
+		return 0;
+	}
 	if (!r)
 		return -ENOENT;
 	if (s.ins && !flops_of(&fits, &s, r))
@@ -441,6 +490,10 @@ int op_gemm(struct op_gemm *out, const char *name, const struct op_shapes *s)
 	uint64_t flops = 0;
 	int err;
 
+	if (s->counted && s->gemm.k) {
+		*out = s->gemm;
+		return 0;
+	}
 	if (!r || (r->form != MM && r->form != BMM))
 		return -ENOENT;
 	err = flops_of(&flops, s, r);

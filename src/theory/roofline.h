@@ -29,12 +29,13 @@ extern const char *const roof_limit_word[ROOF_LIMITS];
 /* Where the work of a kernel is known from. */
 enum work_how {
 	WORK_NONE,
-	WORK_SHAPES,
-	WORK_NAME,
-	WORK_SOURCE,
-	WORK_COUNTER,
-	WORK_RECORD,
-	WORK_HOWS
+	WORK_SHAPES,  /* of the operator's tensors */
+	WORK_NAME,    /* the kernel's */
+	WORK_SOURCE,  /* the kernel's text */
+	WORK_COUNTER, /* of the hardware */
+	WORK_RECORD,  /* a copy's own record */
+	WORK_HLO,     /* counted by the rules of XLA, whose program it is of */
+	WORK_HOWS,    /* stores have these numbers: add at the end */
 };
 
 extern const char *const work_how_word[WORK_HOWS];

@@ -115,6 +115,18 @@ static bool plausible(const struct gpu *g)
 		g->tensor_flops[GPU_FP8] >= 1.9 * g->tensor_flops[GPU_FP16]);
 }
 
+static void by_size(void)
+{
+	T_OK(gpu_by_size(304, 206141652992) == gpu_find("MI300X"),
+	     "304 units and 192 GB are one device");
+	T_OK(gpu_by_size(132, 84987740160) == gpu_find("H100_SXM"),
+	     "of those that compute alike, but for fp64, it is the first");
+	T_OK(!gpu_by_size(108, 80ull << 30), "A100s of 80 GB differ by how they are built in");
+	T_OK(!gpu_by_size(132, 100ull << 33) && !gpu_by_size(0, 80ull << 30) &&
+		     !gpu_by_size(132, 0),
+	     "sizes that none has, and none");
+}
+
 int main(void)
 {
 	const struct gpu *g;
@@ -131,5 +143,6 @@ int main(void)
 	}
 	T_OK(n >= 25 && !gpu_at(n + 1), "the table has an end");
 	T_OK(!gpu_source_text('?') && !gpu_source_text(0), "no other letter is a source");
+	by_size();
 	return t_done();
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "t.h"
 
@@ -29,6 +30,12 @@ static const struct {
 	{ "[8]t6 > [8]t6 > [8]t6",            -EINVAL, 0, 0 },
 	{ "[8]t6 [8]t6 causal",               0,       2, 0 },
 	{ "[8]t6 causality",                  -EINVAL, 0, 0 },
+	{ "flops=1 bytes=2 type=6",           0,       0, 0 },
+	{ "flops=1 bytes=2",                  -EINVAL, 0, 0 },
+	{ "flops=1 bytes=2 type=256",         -EINVAL, 0, 0 },
+	{ "flops=1 bytes=2 type=6 gemm=1x2x3", -EINVAL, 0, 0 },
+	{ "flops=1 bytes=2 type=6 [8]t6",     -EINVAL, 0, 0 },
+	{ "flops=99999999999999999999 bytes=2 type=6", -EINVAL, 0, 0 },
 	/* clang-format on */
 };
 
@@ -43,6 +50,7 @@ static const struct {
 	{ "aten::addmm_",  "[8,32]t6 [8,16]t6 [16,32]t6 > [8,32]t6",  0, 8192, 4 * (256 + 128 + 512 + 256) },
 	{ "aten::bmm",     "[4,8,16]t5 [4,16,2]t5 > [4,8,2]t5",       0, 2048, 2 * (512 + 128 + 64) },
 	{ "aten::mm",      "[8,16]t6 [17,32]t6",                      -EINVAL, 0, 0 },
+	{ "jit_f/dot.1",   "flops=8192 bytes=3584 type=6 gemm=8x32x16x1", 0, 8192, 3584 },
 	{ "aten::mm",      "[8,16]t6",                                -EINVAL, 0, 0 },
 	{ "aten::convolution", "[2,3,8,8]t6 [4,3,3,3]t6 [4]t6 > [2,4,6,6]t6", 0, 2 * 2 * 36 * 108, 4 * (384 + 108 + 4 + 288) },
 	/* transposed: each point of x meets the whole weight */
@@ -86,6 +94,7 @@ int main(void)
 {
 	struct op_shapes s;
 	struct op_work w;
+	char again[OP_COUNTED_MAX];
 	struct op_gemm g;
 	int err;
 
@@ -109,5 +118,12 @@ int main(void)
 		     g.batch == 3 && g.type == 15,
 	     "a product's sizes are told");
 	T_OK(op_gemm(&g, "aten::add", &s) == -ENOENT, "a sum is no product");
+	T_OK(!op_shapes_parse(&s, "flops=8192 bytes=9 type=15 gemm=8x32x16x1") &&
+		     !op_gemm(&g, "jit_f/dot.1", &s) && g.m == 8 && g.n == 32 && g.k == 16 &&
+		     g.batch == 1 && g.type == 15,
+	     "a product that a compiler has counted");
+	op_counted_text(again, &s.work, &s.gemm);
+	T_OK(!strcmp(again, "flops=8192 bytes=9 type=15 gemm=8x32x16x1"),
+	     "is written as it is read");
 	return t_done();
 }
