@@ -131,8 +131,7 @@ static struct aon_trial choose(struct cost *c, const struct cost_limits *l)
 
 void cost_follow(struct cost *c, const struct cost *leader, uint64_t now_ns)
 {
-	if (rung_table[c->govern.rung].ops != rung_table[leader->govern.rung].ops ||
-	    rung_table[c->govern.rung].tier != rung_table[leader->govern.rung].tier)
+	if (!rung_alike(c->govern.rung, leader->govern.rung))
 		forget(c);
 	c->govern = leader->govern;
 	c->seed = leader->seed;
@@ -168,14 +167,16 @@ enum govern_why cost_tick(struct cost *c, uint64_t now_ns, double accounted,
 			  const struct cost_limits *l)
 {
 	struct govern_in in = { .budget = l->budget,
+				.cpu = l->cpu,
+				.stepless = c->steps < COST_STEPS,
 				.accounted = accounted,
-				.measured = c->typical };
+				.measured = c->typical,
+				.top = l->top };
 	enum rung was = c->govern.rung;
 	enum govern_why why;
 
 	why = l->steady ? GOVERN_STAY : govern_look(&c->govern, &in);
-	if (why != GOVERN_STAY && (rung_table[was].ops != rung_table[c->govern.rung].ops ||
-				   rung_table[was].tier != rung_table[c->govern.rung].tier))
+	if (why != GOVERN_STAY && !rung_alike(was, c->govern.rung))
 		forget(c);
 	set_trial(c, choose(c, l), now_ns);
 	return why;

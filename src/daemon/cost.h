@@ -41,6 +41,8 @@ struct cost {
 
 struct cost_limits {
 	double budget;     /* share of a step's time; 0: no limit */
+	double cpu;        /* share of a core; 0: no limit */
+	enum rung top;     /* no further up than this */
 	bool measure;      /* steps may be left out, */
 	uint64_t after_ns; /* so long after the first */
 	bool steady; /* something else needs every step: a capture, a tier that was asked for */

@@ -5,23 +5,50 @@
 #define ROOM 0.7 /* of the budget: a rung that promises less than this is worth trying */
 
 const struct rung_row rung_table[RUNGS] = {
-#define RUNG(NAME, word, tier, duty, ops, cost, what) { word, tier, duty, ops, cost, what },
+#define RUNG(NAME, word, tier, duty, ops, counters, cost, what) \
+	{ word, tier, duty, ops, counters, cost, what },
 #include "govern/rung.tbl.h"
 };
 
-const char *const govern_word[] = { "stays", "accounted cost", "measured slowdown", "room again",
-				    "setting" };
+const char *const govern_word[] = {
+	"stays", "accounted cost", "CPU of its probes", "measured slowdown", "room again", "setting"
+};
+
+/* What leaves out steps changes nothing for a program that has none. */
+static bool helps(const struct govern_in *in, enum rung r)
+{
+	return !in->stepless || rung_table[r].duty <= 1;
+}
 
 /* The least fall that promises to keep the budget, at least one rung. */
-static enum rung below(enum rung from, double cost, double budget)
+static enum rung below(const struct govern_in *in, enum rung from, double cost, double budget)
 {
 	enum rung to = from;
 
 	do
 		to++;
 	while (to < RUNG_PULSE &&
-	       cost * rung_table[to].cost / rung_table[from].cost > ROOM * budget);
+	       (!helps(in, to) ||
+		cost * rung_table[to].cost / rung_table[from].cost > ROOM * budget));
 	return to;
+}
+
+static enum rung above(const struct govern_in *in, enum rung from)
+{
+	enum rung to = from;
+
+	do
+		to--;
+	while (to > in->top && !helps(in, to));
+	return to;
+}
+
+/* What is accounted may be limited as a share of a step and as one of a core: the tighter. */
+static double accounted_limit(const struct govern_in *in)
+{
+	if (in->budget > 0 && (in->cpu <= 0 || in->budget <= in->cpu))
+		return in->budget;
+	return in->cpu;
 }
 
 static enum govern_why move(struct govern *g, enum rung to, enum govern_why why)
@@ -47,38 +74,48 @@ static enum govern_why fall(struct govern *g, enum rung to, uint32_t least_s, en
 /* Would the next rung up keep the budget, too? What is measured does not hang on the duty. */
 static bool has_room(const struct govern *g, const struct govern_in *in)
 {
-	const struct rung_row *is = &rung_table[g->rung], *up = is - 1;
+	const struct rung_row *is = &rung_table[g->rung], *up = &rung_table[above(in, g->rung)];
 	double growth = g->rung == RUNG_PULSE ? 1 : up->cost / is->cost;
+	double limit = accounted_limit(in);
 
-	if (in->accounted * growth > ROOM * in->budget)
+	if (limit > 0 && in->accounted * growth > ROOM * limit)
 		return false;
-	return !in->measured.known || in->measured.mid / up->duty < ROOM * in->budget;
+	return in->budget <= 0 || !in->measured.known ||
+	       in->measured.mid / up->duty < ROOM * in->budget;
+}
+
+/* Down, if one of the figures says so. */
+static enum govern_why look_down(struct govern *g, const struct govern_in *in)
+{
+	double limit = accounted_limit(in), duty = rung_table[g->rung].duty;
+
+	if (limit > 0 && in->accounted > limit)
+		return fall(g, below(in, g->rung, in->accounted, limit), GOVERN_CALM_MIN_S,
+			    limit == in->budget ? GOVERN_ACCOUNTED : GOVERN_CPU);
+	if (in->budget > 0 && in->measured.known && in->measured.lo / duty > in->budget)
+		return fall(g, below(in, g->rung, in->measured.mid / duty, in->budget),
+			    GOVERN_SURE_MIN_S, GOVERN_MEASURED);
+	return GOVERN_STAY;
 }
 
 enum govern_why govern_look(struct govern *g, const struct govern_in *in)
 {
-	double duty = rung_table[g->rung].duty;
+	enum govern_why why = GOVERN_STAY;
 
 	g->good_s += g->good_s < UINT32_MAX;
 	if (g->rung < in->top)
 		return move(g, in->top, GOVERN_LIMIT);
 	if (g->moved && g->good_s <= GOVERN_SETTLE_S)
 		return GOVERN_STAY;
-	if (in->budget > 0 && g->rung < RUNG_PULSE) {
-		if (in->accounted > in->budget)
-			return fall(g, below(g->rung, in->accounted, in->budget), GOVERN_CALM_MIN_S,
-				    GOVERN_ACCOUNTED);
-		if (in->measured.known && in->measured.lo / duty > in->budget)
-			return fall(g, below(g->rung, in->measured.mid / duty, in->budget),
-				    GOVERN_SURE_MIN_S, GOVERN_MEASURED);
-	}
-	if (g->rung == in->top)
-		return GOVERN_STAY;
-	if (in->budget > 0 && !has_room(g, in)) {
+	if (g->rung < RUNG_PULSE)
+		why = look_down(g, in);
+	if (why != GOVERN_STAY || g->rung == in->top)
+		return why;
+	if (!has_room(g, in)) {
 		g->calm_s = 0;
 		return GOVERN_STAY;
 	}
 	if (++g->calm_s < g->need_s)
 		return GOVERN_STAY;
-	return move(g, (enum rung)(g->rung - 1), GOVERN_CALM);
+	return move(g, above(in, g->rung), GOVERN_CALM);
 }

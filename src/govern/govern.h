@@ -19,7 +19,7 @@
 #include "model/process.h"
 
 enum rung {
-#define RUNG(NAME, word, tier, duty, ops, cost, what) RUNG_##NAME,
+#define RUNG(NAME, word, tier, duty, ops, counters, cost, what) RUNG_##NAME,
 #include "govern/rung.tbl.h"
 	RUNGS,
 };
@@ -28,25 +28,41 @@ struct rung_row {
 	const char *word;
 	enum tier tier;
 	uint8_t duty;
-	bool ops;
+	bool ops, counters;
 	double cost;
 	const char *what;
 };
 
 extern const struct rung_row rung_table[RUNGS];
 
+/* Whether a step that is recorded looks the same on both: what was measured on one holds. */
+static inline bool rung_alike(enum rung a, enum rung b)
+{
+	return rung_table[a].ops == rung_table[b].ops &&
+	       rung_table[a].counters == rung_table[b].counters &&
+	       rung_table[a].tier == rung_table[b].tier;
+}
+
 /* Values of a process over time, in windows of the store, in millionths. */
 #define OVERHEAD_MID       "[aon] slowdown, ppm"
 #define OVERHEAD_LO        "[aon] slowdown at least, ppm"
 #define OVERHEAD_HI        "[aon] slowdown at most, ppm"
 #define OVERHEAD_ACCOUNTED "[aon] accounted cost, ppm"
+#define OVERHEAD_RUNG      "[aon] rung of the ladder"
 
 #define GOVERN_SETTLE_S   2u    /* after a move: what is accounted is still of before */
 #define GOVERN_CALM_MIN_S 5u    /* up again after an accounted excess, */
 #define GOVERN_SURE_MIN_S 60u   /* after a measured one; */
 #define GOVERN_CALM_MAX_S 1920u /* and after many */
 
-enum govern_why { GOVERN_STAY, GOVERN_ACCOUNTED, GOVERN_MEASURED, GOVERN_CALM, GOVERN_LIMIT };
+enum govern_why {
+	GOVERN_STAY,
+	GOVERN_ACCOUNTED,
+	GOVERN_CPU,
+	GOVERN_MEASURED,
+	GOVERN_CALM,
+	GOVERN_LIMIT,
+};
 
 extern const char *const govern_word[];
 
@@ -60,6 +76,8 @@ struct govern {
 
 struct govern_in {
 	double budget;            /* share of the time of a step; 0: no limit */
+	double cpu;               /* share of a core that its probes may use; 0: no limit */
+	bool stepless;            /* it has no steps that could be left out */
 	double accounted;         /* share of this second, of the busiest thread */
 	struct interval measured; /* of steps that are recorded, against those that are not */
 	enum rung top;            /* as far up as settings allow */

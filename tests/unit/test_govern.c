@@ -113,6 +113,68 @@ static void test_patience(void)
 	T_OK(tries <= 20 && tries >= 5, "in a day it tried %u times", tries);
 }
 
+/* CPU of probes is limited where nothing is known of steps; then only kinds can be left out. */
+static void test_cpu(void)
+{
+	struct govern g = { 0 };
+	struct govern_in in = { .cpu = 0.01, .accounted = 0.05, .stepless = true };
+
+	in.measured = nothing;
+	T_OK(govern_look(&g, &in) == GOVERN_CPU && g.rung == RUNG_PULSE,
+	     "a program without steps that costs far too much: pulse");
+	g = (struct govern){ 0 };
+	in.accounted = 0.0075;
+	in.cpu = 0.007;
+	T_OK(govern_look(&g, &in) == GOVERN_CPU && rung_table[g.rung].duty == 1,
+	     "a little too much: no rung that leaves out steps");
+	in.accounted = 0;
+	for (int i = 0; i < 3600; i++)
+		govern_look(&g, &in);
+	T_OK(g.rung == RUNG_ALL, "and all again, in the end");
+	g = (struct govern){ 0 };
+	in = (struct govern_in){ .budget = 0.01, .cpu = 0.02, .accounted = 0.015 };
+	in.measured = nothing;
+	T_OK(govern_look(&g, &in) == GOVERN_ACCOUNTED, "the tighter of the two speaks: steps");
+	g = (struct govern){ 0 };
+	in.cpu = 0.005;
+	T_OK(govern_look(&g, &in) == GOVERN_CPU, "or CPU");
+}
+
+/* A burst of ten times the load, anywhere, of any length, over and over. */
+static void test_bursts(void)
+{
+	uint64_t x = 7;
+	uint32_t late = 0, swings = 0, stuck = 0, over = 0;
+
+	for (int i = 0; i < 200; i++) {
+		struct plant calm = { .accounted = 0.0005 + 0.00004 * (i % 100) };
+		struct plant burst = { .accounted = 10 * calm.accounted };
+		struct govern g = { 0 };
+		uint32_t moves = 0, length, s;
+
+		x = x * 6364136223846793005ull + 1442695040888963407ull;
+		length = 3 + (uint32_t)(x >> 33) % 120;
+		run(&g, &calm, 30, &moves);
+		over += moves;
+		for (s = 1; s <= length; s++) {
+			struct govern_in in = look_in(&g, &burst);
+
+			if (in.accounted > in.budget && s > 1)
+				late++; /* it was told a second ago */
+			govern_look(&g, &in);
+		}
+		moves = 0;
+		run(&g, &burst, 60, &moves);
+		swings += moves > 0;
+		run(&g, &calm, 600, &moves);
+		stuck += g.rung != RUNG_ALL;
+	}
+	T_OK(!over, "calm programs are left alone");
+	T_OK(!late, "after one look at a burst the budget is kept, %u times not", late);
+	T_OK(!swings, "while it lasts nothing swings");
+	T_OK(!stuck, "and every time all is recorded again by itself");
+}
+
 static void test_limits(void)
 {
 	struct govern g = { 0 };
@@ -145,6 +207,8 @@ int main(void)
 	test_burst();
 	test_measured();
 	test_patience();
+	test_cpu();
+	test_bursts();
 	test_limits();
 	return t_done();
 }
