@@ -15,9 +15,11 @@ CMD(OVERHEAD, overhead, "[STORE]",         "what recording costs each program, m
     "Steps that are recorded are compared with steps that are left out by chance; the\n"
     "interval holds whenever you look. accounted is what the records themselves cost.\n"
     "Exits 3 if nothing with steps was seen.")
-CMD(BUDGET,  budget,  "[KEY=VALUE...]",    "what aon may cost on this node and what it does; change it",
-    "Asks the node's aond, which only its owner, its group and root may. What is set holds\n"
-    "until aond reads its settings again; aond.conf(5) has them all.")
+CMD(BUDGET,  budget,  "[KEY=VALUE...]",    "what aon may cost, does cost, and gave up for it; change it",
+    "Of the node: for aond's owner, its group and root, until aond reads its settings again;\n"
+    "aond.conf(5) has them all. With --pid or --job slowdown_permille, probe_permille,\n"
+    "disk_mib_day and rung of a process, or of all of a job: the admin says anything, others\n"
+    "say less of their own. KEY=- takes it back.")
 CMD(ALARMS,  alarms,  "[STORE]",           "what got worse while nobody looked: slower steps, hangs, late ranks",
     "What aond's detectors have told, the oldest first; see docs/alarms.md.")
 CMD(STACKS,  stacks,  "PID...|--job J",    "where processes stand now, those at the same place together",

@@ -195,48 +195,12 @@ static void do_yield(struct admin_client *c, char *arg)
 	order(c, arg, "yield", roster_room, YIELD_MS_MAX);
 }
 
-/* The budgets: `key value unit used what`, a line each. */
-static double budget_slowdown(const struct aond *d)
-{
-	int64_t most = 0;
-
-	for (const struct sess *s = d->roster.first; s; s = s->next)
-		if (s->stream && overhead_share(&s->stream->proc.overhead) > most)
-			most = overhead_share(&s->stream->proc.overhead);
-	return (double)most / 1e3;
-}
-
-static double budget_cpu(const struct aond *d)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return 100 * ((double)ts.tv_sec * 1e9 + (double)ts.tv_nsec) /
-	       (double)(now_mono() - d->start_ns + 1);
-}
-
 static void do_budget(struct admin_client *c, char *arg)
 {
-	const struct aond *d = c->admin->aond;
-	const struct {
-		const char *key, *what;
-		double used;
-	} row[] = {
-#define BUDGET(key, what, used) { #key, what, used },
-#include "daemon/budget.tbl.h"
-	};
-	char text[2048], value[PARAM_PATH_BYTES];
-	size_t at = 0;
+	size_t len = 0;
+	char *text = budget_ask(c->admin->aond, c, arg, &len);
 
-	(void)arg;
-	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]) && at < sizeof(text); i++) {
-		const struct param_row *p = param_get(&d->param, row[i].key, value);
-
-		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s\t%s\t%s\t%.3f\t%s\n",
-				       row[i].key, value, p->type == PARAM_NUM ? p->unit : "",
-				       row[i].used, row[i].what);
-	}
-	answer(c, text);
+	answer_owned(c, text, len);
 }
 
 /* KEY=VALUE: until the next reload or start. */
@@ -322,7 +286,7 @@ static const struct {
 	{ "kineto", do_kineto, true  },
 	{ "capture", do_capture, true },
 	{ "yield",  do_yield,  true  },
-	{ "budget", do_budget, false },
+	{ "budget", do_budget, true  },
 	{ "set",    do_set,    false },
 	{ "subscribe", do_subscribe, true },
 	{ "reload", do_reload, false },
@@ -345,8 +309,10 @@ static void request(struct admin_client *c, char *line)
 			return;
 		}
 		audit_say(c->uid, c->pid, word, -EPERM, "%s", arg ? arg : "");
+		answer(c, "error: that is for the node's admin\n");
+		return;
 	}
-	answer(c, c->guest ? "error: expected ping, kineto, capture, yield or subscribe\n"
+	answer(c, c->guest ? "error: expected ping, kineto, capture, yield, budget or subscribe\n"
 			   : "error: expected ping, status, info, flush, tier, kineto, capture, "
 			     "yield, budget, set, subscribe, reload or stop\n");
 }

@@ -167,9 +167,13 @@ static void raise_tier(struct sess *s, enum alarm_kind why, uint64_t now)
 		r->captures_day = day;
 		r->captures = 0;
 	}
-	if (!secs || s->asked == TIER_FULL || !worth_a_capture(why) || now < r->capture_next_ns ||
-	    r->captures >= ALARM_CAPTURES)
+	if (!secs || s->asked == TIER_FULL || !worth_a_capture(why) || now < r->capture_next_ns)
 		return;
+	if (r->captures >= ALARM_CAPTURES ||
+	    !quota_take(&r->raised, s->peer.uid, now, QUOTA_DAY, ALARM_CAPTURES_UID)) {
+		count_add(COUNT_captures_refused, 1);
+		return;
+	}
 	r->captures++;
 	r->capture_next_ns = now + ALARM_CAPTURE_S * 1000000000ull;
 	s->was_asked = s->asked;

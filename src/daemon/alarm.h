@@ -11,9 +11,10 @@
 #include "detect/detect.h"
 #include "model/event.h"
 
-#define ALARM_CAPTURES  24u  /* raised by alarms in a day, */
-#define ALARM_CAPTURE_S 600u /* so far apart at least, and one at a time */
-#define ALARM_DAY_S     86400u
+#define ALARM_CAPTURES     24u  /* raised by alarms in a day, */
+#define ALARM_CAPTURES_UID 8u   /* of these, by the processes of one user, */
+#define ALARM_CAPTURE_S    600u /* so far apart at least, and one at a time */
+#define ALARM_DAY_S        86400u
 
 /* Of one process; from its first step on. */
 struct watcher {

@@ -53,6 +53,7 @@ struct aond {
 	struct watch signal, timer, done, parent; /* fds owned */
 	uint64_t start_ns, next_tick_ns, commit_ns, watchdog_ns;
 	int64_t wall_offset_ns;
+	uint64_t disk_day, disk_from;   /* the day, and store_written when it began */
 	uint64_t idle_at, idle_records; /* COUNT_records when last looked at, and given back */
 	bool stop, failed;
 	bool given[2]; /* sockets that the service manager made */
@@ -76,6 +77,10 @@ void aond_journal(struct aond *d, const char *what, const char *text);
 
 /* The status as JSON, in memory to be freed by the caller; NULL: none. */
 char *status_json(const struct aond *d, size_t *len);
+
+/* A request about budgets by that client; the answer is the caller's to free. NULL: none. */
+char *budget_ask(struct aond *d, const struct admin_client *c, char *request, size_t *len);
+uint64_t budget_disk(const struct aond *d); /* bytes written today */
 
 /* A request about traces on demand of that asker; the answer is the caller's to free. NULL: none. */
 char *kineto_ask(const struct admin_client *asker, char *request, size_t *len);

@@ -6,6 +6,7 @@
 #include "daemon/count.h"
 #include "daemon/sess.h"
 
+#define DAY_NS (86400 * 1000000000ull)
 #define TELL_S 10u /* between two values of a process's cost in windows */
 
 /* The session that speaks for a job's ranks on this node: the first of them that came. */
@@ -54,16 +55,40 @@ static double most_accounted(const struct sess *leader)
 	return most;
 }
 
+int64_t budget_limit(const struct sess *s, enum allow_key key)
+{
+	return allow_limit(s->roster->param, &s->roster->jobs, &s->allow, s->stream->proc.job,
+			   s->peer.uid, key);
+}
+
+/* Ranks of a job move together: of theirs the tightest. */
+static int64_t tightest(const struct sess *leader, enum allow_key key)
+{
+	int64_t limit = budget_limit(leader, key);
+
+	for (const struct sess *s = leader->roster->first; s && *leader->stream->proc.job;
+	     s = s->next)
+		if (s->leader == leader && allow_tighter(key, budget_limit(s, key), limit))
+			limit = budget_limit(s, key);
+	return limit;
+}
+
+static unsigned gpus_of(const struct sess *s)
+{
+	return (unsigned)__builtin_popcountll(s->stream->gpus);
+}
+
 static void tell_move(struct sess *s, enum govern_why why, double accounted, double measured)
 {
 	const struct rung_row *r = &rung_table[s->stream->cost.govern.rung];
 	char text[200];
 
-	snprintf(text, sizeof(text),
-		 "pid %d: rung %s, left out: %s (%s; accounted %.2f %%, measured %.2f %%)",
-		 (int)s->peer.pid, r->word, r->what, govern_word[why], 100 * accounted,
-		 100 * measured);
+	snprintf(s->moved, sizeof(s->moved),
+		 "rung %s, left out: %s (%s; accounted %.2f %%, measured %.2f %%)", r->word,
+		 r->what, govern_word[why], 100 * accounted, 100 * measured);
+	snprintf(text, sizeof(text), "pid %d: %s", (int)s->peer.pid, s->moved);
 	sess_journal(s, "budget", text);
+	stream_gauge(s->stream, OVERHEAD_RUNG, s->stream->cost.govern.rung, now_mono());
 	s->stream->proc.overhead.moves++;
 	count_add(COUNT_rung_moves, 1);
 }
@@ -80,11 +105,14 @@ static bool is_held(const struct sess *leader)
 static void lead(struct sess *s, uint64_t now)
 {
 	const struct param *p = s->roster->param;
-	struct cost_limits l = { .budget = p->slowdown_permille / 1000.0,
-				 .measure = p->measure && s->trials,
-				 .after_ns = (uint64_t)p->measure_after_s * 1000000000u,
-				 .steady = s->asked == TIER_FULL || s->asked < TIER_ROLLUP ||
-					   is_held(s) };
+	struct cost_limits l = {
+		.budget = (double)tightest(s, ALLOW_slowdown_permille) / 1000.0,
+		.cpu = (double)tightest(s, ALLOW_probe_permille) / 1000.0 * gpus_of(s),
+		.top = (enum rung)tightest(s, ALLOW_rung),
+		.measure = p->measure && s->trials,
+		.after_ns = (uint64_t)p->measure_after_s * 1000000000u,
+		.steady = s->asked == TIER_FULL || s->asked < TIER_ROLLUP || is_held(s)
+	};
 	double accounted = most_accounted(s), measured = cost_now(&s->stream->cost).mid;
 	enum govern_why why;
 
@@ -130,7 +158,7 @@ void budget_note(struct sess *s)
 	/* Of all of its time: the last second of a program says little. */
 	o->accounted = (uint32_t)millionths((double)c->records * s->roster->emit_ns /
 					    (double)(c->at_ns - s->since_ns + 1));
-	o->budget = (uint32_t)s->roster->param->slowdown_permille * 1000u;
+	o->budget = (uint32_t)budget_limit(s, ALLOW_slowdown_permille) * 1000u;
 	o->rung = c->govern.rung;
 }
 
@@ -149,7 +177,35 @@ static void tell(struct sess *s, uint64_t now)
 		stream_gauge(st, OVERHEAD_LO, o->lo, now);
 		stream_gauge(st, OVERHEAD_HI, o->hi, now);
 	}
+	stream_gauge(st, OVERHEAD_RUNG, o->rung, now);
 	stream_gauge(st, OVERHEAD_ACCOUNTED, millionths(st->cost.accounted), now);
+}
+
+/* It hands over what is packed later: as much smaller as all of it became. */
+uint64_t budget_written(const struct sess *s)
+{
+	double raw = (double)count_get(COUNT_batch_raw) + 1;
+
+	return (uint64_t)((double)s->stream->disk_bytes * (double)count_get(COUNT_batch_bytes) /
+			  raw);
+}
+
+/* What it has written today, of what it may. */
+static void look_disk(struct sess *s, uint64_t now)
+{
+	struct stream *st = s->stream;
+	uint64_t day = now / DAY_NS, limit = (uint64_t)budget_limit(s, ALLOW_disk_mib_day) << 20;
+	bool was = st->sums_only;
+
+	if (day != st->disk_day)
+		st->disk_bytes = 0;
+	st->disk_day = day;
+	st->sums_only = limit && budget_written(s) >= limit;
+	if (st->sums_only && !was) {
+		snprintf(s->moved, sizeof(s->moved),
+			 "events are only rolled up until tomorrow (disk_mib_day)");
+		sess_journal(s, "budget", s->moved);
+	}
 }
 
 void budget_tick(struct roster *r, uint64_t now)
@@ -164,6 +220,7 @@ void budget_tick(struct roster *r, uint64_t now)
 			continue;
 		if (s->leader != s)
 			cost_follow(&s->stream->cost, &s->leader->stream->cost, now);
+		look_disk(s, now);
 		apply(s, now);
 		tell(s, now);
 	}

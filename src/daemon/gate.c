@@ -84,7 +84,7 @@ static void gate_want(struct gate *g, uint32_t want)
 void gate_tier(struct gate *g, enum tier tier)
 {
 	__atomic_store_n(&g->map->tier, (uint32_t)tier, __ATOMIC_RELAXED);
-	gate_want(g, g->locked ? 0 : gate_wants(tier));
+	gate_want(g, g->locked ? 0 : gate_wants(tier) & ~(tier == TIER_FULL ? 0 : g->drop));
 }
 
 void gate_ops(struct gate *g, enum tier tier, uint32_t every)

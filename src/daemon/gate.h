@@ -14,6 +14,7 @@ struct gate {
 	int fd;               /* owned */
 	struct aon_gate *map; /* owned; the only writable mapping there will ever be */
 	bool locked;          /* stays shut, whatever the tier */
+	uint32_t drop;        /* AON_WANT_* that the ladder leaves out */
 	bool stepless;        /* no steps come: what they leave out is wanted, too */
 };
 

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <aon/aon.h>
+
 #include "base/log.h"
 #include "daemon/count.h"
 #include "store/store.h"
@@ -101,17 +103,21 @@ bool sess_cannot_ring(const struct sess *s)
 	return s->quiet || s->sock.fd < 0;
 }
 
-void sess_journal(struct sess *s, const char *what, const char *text)
+void roster_journal(struct roster *r, uid_t uid, uint64_t now_ns, const char *what,
+		    const char *text)
 {
-	struct roster *r = s->roster;
-
-	if (!quota_take(&r->journal, s->peer.uid, now_mono(), QUOTA_DAY, JOURNAL_LINES)) {
+	if (!quota_take(&r->journal, uid, now_ns, QUOTA_DAY, JOURNAL_LINES)) {
 		count_add(COUNT_journal_full, 1);
 		return;
 	}
 	log_warn("%s: %s", what, text);
 	store_journal(r->plant->store, now_wall(), what, text);
 	r->plant->dirty = true;
+}
+
+void sess_journal(struct sess *s, const char *what, const char *text)
+{
+	roster_journal(s->roster, s->peer.uid, now_mono(), what, text);
 }
 
 void sess_tier(struct sess *s)
@@ -124,6 +130,7 @@ void sess_tier(struct sess *s)
 	s->stream->changed |= s->stream->proc.tier != tier;
 	s->stream->proc.tier = tier;
 	gate_ops(&s->gate, tier, rung->ops ? (uint32_t)s->roster->param->ops_every : 0);
+	s->gate.drop = rung->counters ? 0 : AON_WANT_COUNTER | AON_WANT_FLOW;
 	gate_tier(&s->gate, tier);
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/proc.h"
 #include "daemon/admin.h"
+#include "daemon/allow.h"
 #include "daemon/gate.h"
 #include "daemon/left.h"
 #include "daemon/loop.h"
@@ -50,6 +51,8 @@ struct sess {
 	uint64_t late_id;       /* of the ranks that it leads: who came last, */
 	uint32_t late_times;    /* so many times in a row */
 	uint32_t captures;      /* that need tier full of it now */
+	struct allow allow;     /* what was said of it alone */
+	char moved[160];        /* its last move on the ladder, and why; "": none yet */
 	enum tier asked;        /* what the process is to show, if the budget allows it */
 	struct proc_seccomp at_join;
 	unsigned bells; /* in this second */
@@ -86,7 +89,9 @@ struct roster {
 	struct quota journal;
 	uint64_t capture_next_ns, captures_day; /* of captures that alarms raise */
 	uint32_t captures;
+	struct quota raised; /* of these, each user's */
 	struct stacks stacks;
+	struct allow_jobs jobs;      /* limits of jobs */
 	uint64_t led_ids, led_count; /* when leaders were last looked for */
 };
 
@@ -114,12 +119,17 @@ uint64_t now_wall(void);
 
 /* --- between sess.c, hello.c and roster.c --- */
 
+/* A line that a user or a process has caused: so many a day of each user, then counted. */
+void roster_journal(struct roster *r, uid_t uid, uint64_t now_ns, const char *what,
+		    const char *text);
 /* A line that a process has caused, in the journal and the log: so many a day, then counted. */
 void sess_journal(struct sess *s, const char *what, const char *text);
 /* budget.c: once a second, what recording costs each, and what it may. */
 void budget_tick(struct roster *r, uint64_t now_ns);
-void budget_note(struct sess *s);         /* into its row */
-void sess_unlink(struct sess *s);         /* ends one that has no stream */
+void budget_note(struct sess *s);                               /* into its row */
+uint64_t budget_written(const struct sess *s);                  /* bytes of events, today */
+int64_t budget_limit(const struct sess *s, enum allow_key key); /* what holds for it */
+void sess_unlink(struct sess *s);                               /* ends one that has no stream */
 void sess_end(struct sess *s, bool dead); /* drains to the end, reports, frees */
 void sess_tier(struct sess *s);           /* its gate says what its process is asked for */
 int sess_drain(struct sess *s);           /* 0; 1: it lied, and is gone */

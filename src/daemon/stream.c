@@ -135,6 +135,8 @@ static uint32_t find_lane(void *arg, uint32_t heap_lane)
 	};
 	if (l.name)
 		lane.name = find_name(s, l.name);
+	if (l.device != LANE_HOST)
+		s->gpus |= 1ull << l.device % 64;
 	name_device(s, &lane);
 	return lane_id(s, &lane);
 }
@@ -217,7 +219,7 @@ static void hand_window(void *arg, const struct window *w)
 	it = item_window(w);
 	if (s->watcher)
 		watcher_window(s->watcher, w);
-	if (it && !queue_offer(s->plant->queue, it, QUEUE_REST)) {
+	if (it && s->plant->disk < SHED_ALL && !queue_offer(s->plant->queue, it, QUEUE_REST)) {
 		s->plant->dirty = true;
 		count_add(COUNT_windows, 1);
 		return;
@@ -237,6 +239,7 @@ void stream_flush(struct stream *s)
 	it = item_blob(s->proc.id, &b);
 	if (it && !queue_offer(s->plant->queue, it, QUEUE_EVENTS)) {
 		s->tally.handed += b.records;
+		s->disk_bytes += b.len;
 		s->plant->dirty = true;
 		count_add(COUNT_batches, 1);
 		return;
@@ -304,7 +307,8 @@ static void take_events(struct stream *s, struct event *ev, size_t n)
 		broker_events(s->plant->broker, &s->proc, ev, n);
 	roll_add(s->roll, ev, n, hand_window, s);
 	expand_graphs(s, ev, n);
-	if (s->proc.tier < TIER_FLIGHT || s->plant->shed >= SHED_EVENTS) {
+	if (s->proc.tier < TIER_FLIGHT || s->plant->shed >= SHED_EVENTS || s->sums_only ||
+	    s->plant->disk >= SHED_EVENTS) {
 		count_out(s, ev, n, AON_LOSS_ROLLED_UP);
 		return;
 	}

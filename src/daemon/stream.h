@@ -37,6 +37,7 @@ struct plant {
 	struct event *ev;     /* owned: of one run */
 	bool dirty;           /* something was queued since the last commit */
 	enum shed_level shed; /* what the budget of CPU leaves out */
+	enum shed_level disk; /* and that of the disk: SHED_ALL drops rollups */
 	struct judge *judge;  /* owned; NULL: kernels are not judged */
 };
 
@@ -62,8 +63,12 @@ struct stream {
 	struct watcher *watcher; /* owned; NULL: no step yet */
 	uint32_t names;          /* distinct ones that it has used */
 	uint64_t step, step_ns;  /* number of its last step, length of late ones; 0: none yet */
-	bool changed;            /* its row, since it was last reported */
-	bool fresh;              /* drained something since stream_windows() */
+	uint64_t gpus;           /* a bit for each that it uses, modulo 64 */
+	uint64_t disk_bytes;     /* events handed over since disk_day began */
+	uint64_t disk_day;
+	bool sums_only; /* it has written what it may, today */
+	bool changed;   /* its row, since it was last reported */
+	bool fresh;     /* drained something since stream_windows() */
 };
 
 /*

@@ -113,12 +113,47 @@ static void keep_budget(struct aond *d, uint64_t now)
 	aond_journal(d, "budget", text);
 }
 
+uint64_t budget_disk(const struct aond *d)
+{
+	return count_get(COUNT_store_written) - d->disk_from;
+}
+
+/* The budget of the disk: of all that was written since the day began. Once up it stays there
+ * until tomorrow: what a setting frees in between is the exception. */
+static void keep_disk(struct aond *d, uint64_t now)
+{
+	static const char *const what[] = { "all is written again",
+					    "events are only rolled up until tomorrow",
+					    "rollups are dropped, too, until tomorrow" };
+	uint64_t day = now / (86400 * 1000000000ull), limit = (uint64_t)d->param.disk_mib_day << 20;
+	enum shed_level was = d->plant.disk, is = SHED_NOTHING;
+	char text[120];
+
+	if (day != d->disk_day)
+		d->disk_from = count_get(COUNT_store_written);
+	d->disk_day = day;
+	if (limit && budget_disk(d) >= limit)
+		is = SHED_ALL;
+	else if (limit && budget_disk(d) >= limit - limit / 8)
+		is = SHED_EVENTS;
+	if (is == was)
+		return;
+	d->plant.disk = is;
+	count_set(COUNT_disk_level, is);
+	count_add(COUNT_disk_stops, is > was);
+	snprintf(text, sizeof(text), "%s (disk_mib_day %d)", what[is], (int)d->param.disk_mib_day);
+	log_warn("budget: %s", text);
+	aond_journal(d, "budget", text);
+}
+
 /* One commit at a time: what comes meanwhile goes into the next. */
 static void tick_commit(struct aond *d, uint64_t now)
 {
 	uint64_t due = d->commit_ns + (uint64_t)d->param.commit_ms * 1000000u;
 
-	if (writer_behind(d->writer) || now + TICK_NS / 2 < due)
+	/* Over the budget of the disk only what somebody asks for, and a word a minute. */
+	if (writer_behind(d->writer) || now + TICK_NS / 2 < due ||
+	    (d->plant.disk == SHED_ALL && d->roster.ticks % 60))
 		return;
 	roster_report(&d->roster);
 	if (d->plant.dirty)
@@ -135,6 +170,7 @@ void aond_tick(struct aond *d)
 	tick_clock(d);
 	tick_wall(d);
 	keep_budget(d, now);
+	keep_disk(d, now);
 	roster_tick(&d->roster, now);
 	if (d->roster.ticks % SWEEP_TICKS == 0)
 		left_sweep(&d->left, &d->plant);

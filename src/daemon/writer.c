@@ -111,9 +111,11 @@ static void add_blob(struct writer *w, struct item *it)
 	int err = w->failing;
 
 	w->whole = false;
+	count_add(COUNT_batch_raw, it->blob.len);
 	if (!err)
 		err = blob_pack(w->packer, &it->blob);
 	if (!err) {
+		count_add(COUNT_batch_bytes, it->blob.len);
 		err = store_blob(w->store, it->id, &it->blob);
 		if (err < 0)
 			tx_failed(w, err);
@@ -237,6 +239,7 @@ static int commit(struct writer *w)
 	count_add(COUNT_commits, 1);
 	count_max(COUNT_commit_us_max, (mono_ns() - t0) / 1000);
 	count_set(COUNT_store_bytes, store_bytes(w->store));
+	count_set(COUNT_store_written, store_written());
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store.c - errors and statements, commit, rollback and close. priv.h draws tables and locks. */
 #include "store/priv.h"
+#include "store/vfs.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -208,6 +209,11 @@ void store_rollback(struct store *st)
 	pthread_mutex_unlock(&st->db_lock);
 	if (undone)
 		store_load_aged(st);
+}
+
+uint64_t store_written(void)
+{
+	return vfs_written();
 }
 
 uint64_t store_bytes(const struct store *st)

@@ -91,6 +91,7 @@ int store_commit(struct store *st, uint64_t now_ns);
 /* Undoes blobs and windows since the last commit; small rows stay and join the next one. */
 void store_rollback(struct store *st);
 uint64_t store_bytes(const struct store *st); /* file and log on disk, last known */
+uint64_t store_written(void);                 /* by all writers of this process, to the disk */
 
 /* --- reading (the store_each_* of names, geos, lanes, processes also on a writer's store) --- */
 

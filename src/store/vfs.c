@@ -48,13 +48,25 @@ static sqlite3_vfs vfs;
 static sqlite3_io_methods methods;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool made;
+static unsigned long long written; /* atomic */
+
+static int real_write(struct file *f, const void *data, int len, sqlite3_int64 at)
+{
+	__atomic_fetch_add(&written, (unsigned long long)len, __ATOMIC_RELAXED);
+	return f->real->pMethods->xWrite(f->real, data, len, at);
+}
+
+unsigned long long vfs_written(void)
+{
+	return __atomic_load_n(&written, __ATOMIC_RELAXED);
+}
 
 static int flush(struct file *f)
 {
 	int n = f->out_len;
 
 	f->out_len = 0;
-	return n ? f->real->pMethods->xWrite(f->real, f->out, n, f->out_at) : SQLITE_OK;
+	return n ? real_write(f, f->out, n, f->out_at) : SQLITE_OK;
 }
 
 static int gather(struct file *f, const void *data, int len, sqlite3_int64 at)
@@ -68,7 +80,7 @@ static int gather(struct file *f, const void *data, int len, sqlite3_int64 at)
 	if (!f->out)
 		f->out = malloc(GATHER);
 	if (!f->out || len > GATHER)
-		return f->real->pMethods->xWrite(f->real, data, len, at);
+		return real_write(f, data, len, at);
 	if (!f->out_len)
 		f->out_at = at;
 	memcpy(f->out + f->out_len, data, (size_t)len);
@@ -84,7 +96,7 @@ static int do_write(sqlite3_file *file, const void *data, int len, sqlite3_int64
 	int rc;
 
 	if (!f->log)
-		return f->real->pMethods->xWrite(f->real, data, len, at);
+		return real_write(f, data, len, at);
 	f->in_len = 0;
 	f->through = len == FRAME_HEAD && memcmp((const uint8_t *)data + 4, no_commit, 4);
 	rc = gather(f, data, len, at);

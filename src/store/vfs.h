@@ -5,5 +5,7 @@
 
 /* The name to give to sqlite3_open_v2(), or NULL (SQLite's own) where it cannot be made. */
 const char *vfs_name(void);
+/* Bytes that this process has written through it. */
+unsigned long long vfs_written(void);
 
 #endif /* AON_VFS_H */

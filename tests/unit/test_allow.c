@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Limits of jobs and processes: who may say what, and what holds; lines of users in the journal. */
+#include "daemon/allow.h"
+
+#include <string.h>
+
+#include "daemon/count.h"
+#include "daemon/sess.h"
+#include "govern/govern.h"
+#include "storekit.h"
+
+#define KEY ALLOW_slowdown_permille
+
+static struct param param;
+static struct allow_jobs jobs;
+
+static int64_t holds(const struct allow *own, const char *job, uid_t uid)
+{
+	return allow_limit(&param, &jobs, own, job, uid, KEY);
+}
+
+static void put(struct allow *a, bool admin, int64_t v)
+{
+	allow_set(a, KEY, admin, &v);
+}
+
+static void test_order(void)
+{
+	struct allow own = { 0 };
+
+	T_OK(holds(&own, "j", 5) == 10, "nothing was said: the node's");
+	put(&allow_job(&jobs, "j", true, 0, true)->allow, true, 30);
+	T_OK(holds(&own, "j", 5) == 30 && holds(&own, "k", 5) == 10, "the admin loosens a job");
+	put(&own, true, 0);
+	T_OK(holds(&own, "j", 5) == 0, "and of one process there is no limit at all");
+	put(&own, false, 40);
+	T_OK(holds(&own, "j", 5) == 40, "then anything that a user says is less");
+	put(&allow_job(&jobs, "j", false, 5, true)->allow, false, 7);
+	T_OK(holds(&own, "j", 5) == 7, "the tightest of what users say");
+	T_OK(holds(&own, "j", 6) == 40, "which is no other user's");
+	put(&allow_job(&jobs, "j", false, 5, true)->allow, false, 700);
+	T_OK(holds(&own, "j", 5) == 40, "more is not less, whoever says it");
+	allow_set(&own, KEY, true, NULL);
+	allow_set(&own, KEY, false, NULL);
+	T_OK(allow_empty(&own) && holds(&own, "j", 6) == 30, "taken back");
+	T_OK(allow_tighter(ALLOW_rung, 4, 2) && !allow_tighter(ALLOW_rung, 0, 2) &&
+		     !allow_tighter(KEY, 0, 5) && allow_tighter(KEY, 5, 0) &&
+		     !allow_tighter(KEY, 5, 5),
+	     "of rungs a lower one is tighter; 0 is no limit");
+	T_OK(allow_limit(&param, &jobs, &own, "", 5, ALLOW_disk_mib_day) == 0,
+	     "the disk of the node is no one process's limit");
+}
+
+static void test_room(void)
+{
+	char name[16];
+	uint32_t n = 0;
+
+	memset(&jobs, 0, sizeof(jobs));
+	for (int i = 0; i < 100; i++) {
+		snprintf(name, sizeof(name), "j%d", i);
+		n += allow_job(&jobs, name, false, 5, true) != NULL;
+	}
+	T_OK(n == ALLOW_JOBS_UID, "one user has limits for %u jobs", n);
+	T_OK(allow_job(&jobs, "other", false, 6, true), "which leaves room for another");
+	for (uid_t u = 7; u < 100; u++)
+		n += allow_job(&jobs, "j", false, u, true) != NULL;
+	T_OK(n == ALLOW_JOBS - 1, "all of them together for %u", n + 1);
+	T_OK(!allow_job(&jobs, "", true, 0, true) && !allow_job(&jobs, "none", true, 0, false),
+	     "no job, no row");
+}
+
+static void test_rungs(void)
+{
+	struct param_why why;
+	bool same = true;
+
+	for (int i = 0; i < RUNGS; i++) {
+		struct param p = param;
+
+		same = same && !param_set(&p, "rung", rung_table[i].word, &why) && p.rung == i;
+	}
+	T_OK(same, "the setting has the words of the ladder, in its order");
+}
+
+/* --- the journal --- */
+
+static int count_line(void *arg, uint64_t wall_ns, const char *what, const char *text)
+{
+	(void)wall_ns;
+	(void)text;
+	*(unsigned *)arg += !strcmp(what, "test");
+	return 0;
+}
+
+static void test_journal(void)
+{
+	static struct plant plant;
+	static struct roster r;
+	unsigned lines = 0;
+
+	kit_begin();
+	plant.store = kit_open(kit_path("journal.db"), 64 << 20, 0);
+	r.plant = &plant;
+	for (unsigned i = 0; i < 2 * JOURNAL_LINES; i++)
+		roster_journal(&r, 1000, 1, "test", "a user");
+	roster_journal(&r, 1001, 1, "test", "another");
+	store_commit(plant.store, 1);
+	store_each_journal(plant.store, count_line, &lines);
+	T_OK(lines == JOURNAL_LINES + 1, "a user gets %u lines a day, another is not in its way",
+	     JOURNAL_LINES);
+	T_OK(count_get(COUNT_journal_full) == JOURNAL_LINES, "the rest is counted");
+	roster_journal(&r, 1000, 86400 * 1000000000ull, "test", "the next day");
+	store_commit(plant.store, 1);
+	lines = 0;
+	store_each_journal(plant.store, count_line, &lines);
+	T_OK(lines == JOURNAL_LINES + 2 && plant.dirty, "the next day there is room again");
+	store_close(plant.store);
+	kit_clean();
+}
+
+int main(void)
+{
+	param_defaults(&param);
+	test_order();
+	test_room();
+	test_rungs();
+	test_journal();
+	return t_done();
+}
