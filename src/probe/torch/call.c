@@ -194,6 +194,8 @@ static void *module_call(void *self, void *args, void *kw)
 
 	if (!t)
 		return call_object(self, args, kw);
+	if (!t->calls && start_deaf())
+		user_heed();
 	if (!t->calls && (number = step_begin()))
 		begin_ns = now_ns();
 	if (op_window()) {

@@ -20,6 +20,7 @@
 struct torch_abi torch;
 
 static uint64_t user_handle; /* 0: none */
+static bool deaf;            /* for now: it would be there else */
 static bool hooked;          /* Python's hooks are all there is */
 
 AON_API int aon_torch_start(void);
@@ -122,13 +123,29 @@ AON_API int aon_torch_start(void)
 	return 0;
 }
 
+bool start_deaf(void)
+{
+	return deaf;
+}
+
 /* What is under way ends as it began. */
+void start_hear(bool yes)
+{
+	if (yes && deaf) {
+		user_handle = listen();
+		deaf = false;
+	} else if (!yes && user_handle) {
+		torch.remove(user_handle);
+		user_handle = 0;
+		deaf = true;
+	}
+}
+
 AON_API void aon_torch_stop(const char *why)
 {
 	op_close();
-	if (user_handle)
-		torch.remove(user_handle);
-	user_handle = 0;
+	start_hear(false);
+	deaf = false;
 	aon_note("torch", "off", why);
 }
 
@@ -192,6 +209,7 @@ AON_API void aon_torch_group(const char *name, uint32_t rank, uint32_t size, con
 {
 	user_enter();
 	work_group(name, rank, size, tid, n);
+	start_hear(true); /* of its works */
 }
 
 /* For benchmarks: listen or not, and to the operators of every so many steps, whatever aond says. */
@@ -199,6 +217,7 @@ AON_API void aon_torch_mode(int listens, int ops_every)
 {
 	op_close();
 	op_every(ops_every);
+	deaf = false;
 	if (user_handle && !listens) {
 		torch.remove(user_handle);
 		user_handle = 0;
@@ -207,14 +226,15 @@ AON_API void aon_torch_mode(int listens, int ops_every)
 	}
 }
 
-/* Before a fork: a child that runs operators all its life must not inherit a window. */
+/* Before a fork: a child that runs operators all its life must not inherit a window, nor be deaf. */
 AON_API void aon_torch_fork(void)
 {
 	op_close();
+	start_hear(true);
 }
 
 __attribute__((destructor)) static void finish(void)
 {
-	if (user_handle || hooked)
+	if (user_handle || deaf || hooked)
 		user_finish();
 }

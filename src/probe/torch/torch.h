@@ -78,6 +78,10 @@ struct torch_abi {
 
 extern struct torch_abi torch;
 
+/* --- start.c --- */
+void start_hear(bool yes); /* ranges, from now on; no: until told otherwise */
+bool start_deaf(void);
+
 /* --- thread.c --- */
 
 #define USER_DEPTH 32u
@@ -116,6 +120,7 @@ void user_optimizer(uint64_t id); /* of the optimizer whose step is ending on th
 void user_hooks(void);            /* optimizers are told of by the hook alone */
 void user_own_steps(void);        /* somebody else says the steps from now on */
 void user_finish(void);           /* the process ends */
+void user_heed(void);             /* no more deaf, if the step that made us so is long over */
 /* The thread's state, after what a fork left has been cleared; NULL: as thread_self(). */
 struct torch_thread *user_enter(void);
 bool user_infers(uint64_t *done); /* false: the process trains; else steps so far */
@@ -129,6 +134,7 @@ void work_begin(struct torch_thread *t, const struct record_function *rf, const 
 		uint64_t now);
 bool work_end(struct torch_thread *t, const struct record_function *rf); /* false: no work */
 void work_forget(void);                                                  /* in a child */
+bool work_groups(void); /* there are process groups */
 /* What Python tells: a tensor to learn the layout from, and a group with the threads it made. */
 void work_learn_tensor(const void *impl, uint64_t numel, uint32_t dtype);
 void work_learn_handle(void);

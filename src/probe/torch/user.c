@@ -40,6 +40,7 @@ static struct {
 	uint64_t id;             /* of the optimizer that the hook told of; 0: none */
 	uint32_t off;            /* the program says its steps itself */
 	bool hooked;             /* no ranges come: an optimizer has ended when its hook says so */
+	bool told, bare;         /* a hook has told of an optimizer; one ended without */
 	_Atomic uint32_t trains; /* an optimizer was seen */
 	_Atomic uint64_t window; /* number of the call whose operators are recorded, or WINDOW_* */
 } steps;
@@ -80,6 +81,18 @@ static void put_step(struct torch_thread *t, uint64_t number, const struct step_
 						.end_ns = s->end_ns });
 }
 
+/*
+ * A step begins: does it need ranges? While somebody listens, torch makes a list of who does at
+ * every node of a backward pass, which is the most of what stays of us in a step that is left out.
+ * So there, and where the pulse is all that is wanted, the hooks of optimizers alone say where it
+ * ends. Not with process groups: of a rank that hangs the last collective must be known.
+ */
+static void hear(void)
+{
+	start_hear(aon_wants(AON_WANT_COUNTER) || !steps.told || steps.bare || steps.id ||
+		   steps.off || work_groups());
+}
+
 /* Steps have ended: say so, and let operators in or out where the next one begins. */
 static void put_steps(struct torch_thread *t, const struct step_span *s, int n)
 {
@@ -88,9 +101,18 @@ static void put_steps(struct torch_thread *t, const struct step_span *s, int n)
 	if (n) {
 		if (!steps.off)
 			aon_pulse_step(steps.number + 1);
+		hear();
 		op_step(steps.number + 1);
 		memory_step(steps.off ? 0 : steps.number);
 	}
+}
+
+void user_heed(void)
+{
+	if (!aon_wants(AON_WANT_COUNTER) || !take_steps())
+		return;
+	hear();
+	give_steps();
 }
 
 static uint64_t hash(const char *s)
@@ -137,7 +159,8 @@ void user_optimizer(uint64_t id)
 	struct torch_thread *t = user_enter();
 	uint64_t left = steps.id;
 
-	if (steps.hooked) {
+	steps.told = true;
+	if (steps.hooked || start_deaf()) {
 		if (t)
 			optimizer_ended(t, id);
 		return;
@@ -151,6 +174,7 @@ static void on_optimizer(struct torch_thread *t, const char *name)
 {
 	uint64_t id = steps.id ? steps.id : hash(name);
 
+	steps.bare |= !steps.id;
 	steps.id = 0;
 	optimizer_ended(t, id);
 }
@@ -238,6 +262,7 @@ static void reset_after_fork(void)
 	steps.number = 0;
 	steps.id = 0;
 	steps.trains = 0;
+	steps.told = steps.bare = false;
 	steps.window = WINDOW_NONE;
 	give_steps();
 	memory_forked();

@@ -440,6 +440,12 @@ bool work_end(struct torch_thread *t, const struct record_function *rf)
 	return false;
 }
 
+bool work_groups(void)
+{
+	return atomic_load_explicit(&group_count, memory_order_relaxed) ||
+	       atomic_load_explicit(&at.looked, memory_order_relaxed);
+}
+
 void work_forget(void)
 {
 	for (uint32_t i = 0; i < WORKS; i++)
