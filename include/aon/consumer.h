@@ -39,7 +39,25 @@ struct aon_consumer_event {
 	uint16_t depth;   /* of a range: how many enclose it */
 	uint32_t process; /* number of the process in the node's store */
 	uint32_t pid;
-	uint64_t seq; /* rises by one with each event of all kinds */
+	uint64_t seq; /* rises by one with each event that a consumer of this user needs */
+};
+
+/* What one name did on one lane in one second: of consumers that want windows. */
+struct aon_consumer_window {
+	struct aon_consumer_event
+		of; /* start_ns: of the second; dur_ns: all its time; a: calls; b: bytes */
+	uint64_t min_ns, max_ns; /* of a counter: its least and greatest value, an int64_t */
+	uint64_t p50_ns, p95_ns, p99_ns; /* within 0.8 % */
+	uint64_t reserved[3];
+};
+
+struct aon_consumer_process {
+	size_t size; /* of this struct, as the caller knows it */
+	uint32_t pid, uid;
+	uint32_t rank; /* + 1; 0: it has none */
+	uint32_t world;
+	uint32_t here;                               /* 0: it has ended */
+	char comm[64], job[192], run[64], node[128]; /* may be empty */
 };
 
 struct aon_consumer_lane {
@@ -56,7 +74,22 @@ struct aon_consumer_opts {
 	uint64_t kinds; /* bit 1 << kind; 0: all */
 	const uint32_t *pid;
 	size_t pids; /* 0: all */
+	/* From here on: not in the first version's. */
+	uint32_t rate; /* events a second, at most; of more one stands for several:
+			      aon_consumer_weight(). 0: all */
+	uint32_t
+		priority; /* AON_CONSUMER_*: whose events are left out first when there are too many */
+	uint32_t flags;
+	uint32_t reserved;
 };
+
+#define AON_CONSUMER_NORMAL 0u
+#define AON_CONSUMER_LOW    1u /* gets nothing while aond is over its budget of CPU */
+#define AON_CONSUMER_HIGH   2u /* has a ring apart: what others need does not overtake it */
+
+#define AON_CONSUMER_WINDOWS 0x1u /* aon_consumer_next_window() instead of events */
+#define AON_CONSUMER_DETAIL \
+	0x2u /* its processes tell all they can meanwhile (tier full), budgets permitting */
 
 struct aon_consumer;
 
@@ -72,13 +105,24 @@ AON_API void aon_consumer_close(struct aon_consumer *c); /* NULL is allowed */
 /* 1: *e is the next event. 0: none came in timeout_ms (-1: waits for ever) or a signal did.
  * -EPIPE: aond has ended, and all that it wrote was read. */
 AON_API int aon_consumer_next(struct aon_consumer *c, struct aon_consumer_event *e, int timeout_ms);
+/* The same of windows: each second's, some two seconds after its end. */
+AON_API int aon_consumer_next_window(struct aon_consumer *c, struct aon_consumer_window *w,
+				     int timeout_ms);
+/* How many events the one that came last stands for: itself, and those that `rate` left out. It was
+ * chosen among them by chance, so that sums of weight * value are right on average. */
+AON_API uint64_t aon_consumer_weight(const struct aon_consumer *c);
 /* Events that were lost before the one that came last, of any kind, since it was opened. */
 AON_API uint64_t aon_consumer_lost(const struct aon_consumer *c);
 
-/* Names and lanes of events that were seen. A name is asked of aond once, a lane each time: keep it.
- * The text lives as long as the consumer; "?": aond does not say. */
+/* Names, lanes and processes of events that were seen. Each is asked of aond once, who ends of a
+ * process (`here`) each time. The text lives as long as the consumer; "?": aond does not say. */
 AON_API const char *aon_consumer_name(struct aon_consumer *c, uint32_t id);
 AON_API int aon_consumer_lane(struct aon_consumer *c, uint32_t id, struct aon_consumer_lane *out);
+AON_API int aon_consumer_process(struct aon_consumer *c, uint32_t id,
+				 struct aon_consumer_process *out);
+/* The first process that is here now with a number from `from` on, as who comes late wants to know
+ * before it says anything; 0: none further. */
+AON_API int64_t aon_consumer_processes(struct aon_consumer *c, uint32_t from);
 
 /* "kernel", and its number; NULL and 0: there is none such. */
 AON_API const char *aon_consumer_kind(uint32_t kind);

@@ -4,19 +4,31 @@
  * alone, read by any number of them.
  *
  *	consumer                            aond
- *	"subscribe"          ------------>              on the admin socket, or after AON_MSG_ASK
+ *	"subscribe" [NEED..] ------------>              on the admin socket, or after AON_MSG_ASK;
+ *	                                                what it needs: daemon/need.h
  *	                     <------------  "ring" + memfd
  *	"name 17"            ------------>              at any time
  *	                     <------------  "name 17 ok TEXT"
  *	"lane 3"             ------------>
  *	                     <------------  "lane 3 ok PROCESS DEVICE CONTEXT STREAM NAME"
+ *	"process 2"          ------------>
+ *	                     <------------  "process 2 ok PID UID RANK WORLD HERE", then COMM, JOB, RUN
+ *	                                                and NODE, each behind a TAB; RANK is + 1
+ *	"processes 0"        ------------>              those that are here and may be seen, by number
+ *	                     <------------  "processes 0 ok 2 7 9"; those from a number on, in order
  *
  * An answer is one packet: the question, then "ok" with what it is, "later" (ask again) or "none".
- * The connection is the lease: when it closes, so does the subscription.
+ * The connection is the lease: when it closes, so does the subscription. Who asks too often waits.
  *
  * Records stand at AON_PAGE, number n at n % count. aond raises `begin` beyond what it is about to
  * write, writes, then raises `head`. A reader copies records below `head` and then looks at `begin`:
  * what it copied of number n is good if n + count >= begin. It takes no lock and aond never waits.
+ *
+ * What aond leaves out (a quota, a budget) it counts in `skipped`: a record's own `seq` is its number
+ * plus what was skipped before it, so each loss shows as a gap in `seq` where it was.
+ *
+ * A ring holds events (struct aon_consumer_event) or rollups (struct aon_consumer_window);
+ * record_bytes tells.
  */
 #ifndef AON_ABI_CONSUME_H
 #define AON_ABI_CONSUME_H
@@ -36,13 +48,15 @@ struct aon_ring {
 	uint32_t record_bytes;
 	uint64_t count; /* of records; a power of two */
 	uint64_t reserved[5];
-	uint64_t begin; /* numbers below this are written, or being written */
-	uint64_t head;  /* numbers below this are written */
+	uint64_t begin;   /* numbers below this are written, or being written */
+	uint64_t head;    /* numbers below this are written */
+	uint64_t skipped; /* events that belong here and were not written */
 };
 
-#define AON_RING_WORDS (sizeof(struct aon_consumer_event) / sizeof(uint64_t))
+#define AON_RING_WORDS (sizeof(struct aon_consumer_window) / sizeof(uint64_t)) /* at most */
 
 _Static_assert(sizeof(struct aon_consumer_event) == 64, "ring layout is ABI");
+_Static_assert(sizeof(struct aon_consumer_window) == 128, "ring layout is ABI");
 _Static_assert(sizeof(struct aon_ring) <= AON_PAGE, "records follow at a page");
 
 #endif /* AON_ABI_CONSUME_H */

@@ -60,10 +60,11 @@ CMD(CAPTURE, capture, "[--kineto|--jax|--flight-recorder]", "a detailed trace of
     "JAX with the next jitted call. Of your processes only, unless you are root. Exits 1 if\n"
     "one of them did not give all.")
 CMD(SUBSCRIBE, subscribe, "",              "events of running programs, as they come, until it is stopped",
-    "A line for each event; with --json an object a line. Of your processes, or of all if\n"
-    "you may talk to aond's admin socket. Costs the programs nothing, and aond the same for\n"
-    "one as for a hundred. Who reads too slowly loses events and is told how many. Exits 1\n"
-    "when aond ends. For programs: aon/consumer.h (docs/subscribe.md).")
+    "A line for each event, or with --window for each name in each second; with --json an\n"
+    "object a line. Of your processes, or of all if you may talk to aond's admin socket.\n"
+    "Costs aond the same for one as for a hundred, and the programs nothing but for --detail.\n"
+    "Who reads too slowly loses events and is told how many. Exits 1 when aond ends. For\n"
+    "programs: aon/consumer.h (docs/subscribe.md).")
 CMD(YIELD,   yield,   "PID [SECONDS]",     "let another GPU profiler have a process for a while",
     "The CUDA probe of PID leaves CUPTI within a second and takes it again after SECONDS\n"
     "(60 unless told), once no other tool has it. What the GPU does meanwhile is not\n"

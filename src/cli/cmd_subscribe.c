@@ -77,6 +77,63 @@ static const char *trouble(int err)
 	}
 }
 
+static int take_rest(const struct opts *o, struct aon_consumer_opts *want)
+{
+	static const char *const priority[] = { "normal", "low", "high" };
+	const char *rate = o->val[OPT_ATMOST], *word = o->val[OPT_PRIORITY];
+	unsigned long n = rate ? strtoul(rate, NULL, 10) : 0;
+
+	if (rate && (!n || n > UINT32_MAX || strspn(rate, "0123456789") != strlen(rate)))
+		return cli_misuse("--rate takes a number of events a second, not '%s'", rate);
+	if (rate && o->val[OPT_WINDOWS])
+		return cli_misuse("--rate is of events: with --window there are none");
+	want->rate = (uint32_t)n;
+	while (word && want->priority < 3 && strcmp(word, priority[want->priority]))
+		want->priority++;
+	if (want->priority == 3)
+		return cli_misuse("--priority takes low, normal or high, not '%s'", word);
+	want->flags = (o->val[OPT_WINDOWS] ? AON_CONSUMER_WINDOWS : 0) |
+		      (o->val[OPT_DETAIL] ? AON_CONSUMER_DETAIL : 0);
+	return CLI_OK;
+}
+
+/* A line of a window. */
+static void print_window(const struct out *out, struct aon_consumer *c,
+			 const struct aon_consumer_window *w, bool json)
+{
+	const char *kind = aon_consumer_kind(w->of.kind), *name = aon_consumer_name(c, w->of.name);
+	char clean[OUT_TEXT], dur[FMT_LEN + 8], count[FMT_LEN];
+	struct json j;
+
+	if (!json) {
+		out_time(out, dur, sizeof(dur), w->of.dur_ns);
+		fmt_clean(clean, sizeof(clean), name, out->ascii);
+		out_line(out, OUT_PLAIN, "%" PRIu64 "  %7u  %-10s %7s x  %*s%s  %s",
+			 w->of.start_ns / 1000000000u, w->of.pid, kind ? kind : "?",
+			 fmt_count(count, w->of.a), DUR_WIDTH - (int)fmt_width(dur), "", dur,
+			 clean);
+		return;
+	}
+	json_init(&j, stdout);
+	json_open(&j, NULL, '{');
+	json_u64(&j, "seq", w->of.seq);
+	json_str(&j, "kind", kind);
+	json_str(&j, "name", w->of.name ? name : NULL);
+	json_u64(&j, "pid", w->of.pid);
+	json_u64(&j, "process", w->of.process);
+	json_u64(&j, "lane", w->of.lane);
+	json_u64(&j, "start_ns", w->of.start_ns);
+	json_u64(&j, "count", w->of.a);
+	json_u64(&j, "total_ns", w->of.dur_ns);
+	json_u64(&j, "bytes", w->of.b);
+	json_u64(&j, "min_ns", w->min_ns);
+	json_u64(&j, "max_ns", w->max_ns);
+	json_u64(&j, "p50_ns", w->p50_ns);
+	json_u64(&j, "p95_ns", w->p95_ns);
+	json_u64(&j, "p99_ns", w->p99_ns);
+	json_end(&j);
+}
+
 static void print_json(struct aon_consumer *c, const struct aon_consumer_event *e)
 {
 	struct json j;
@@ -84,6 +141,7 @@ static void print_json(struct aon_consumer *c, const struct aon_consumer_event *
 	json_init(&j, stdout);
 	json_open(&j, NULL, '{');
 	json_u64(&j, "seq", e->seq);
+	json_u64(&j, "weight", aon_consumer_weight(c));
 	json_str(&j, "kind", aon_consumer_kind(e->kind));
 	json_str(&j, "name", e->name ? aon_consumer_name(c, e->name) : NULL);
 	json_u64(&j, "pid", e->pid);
@@ -126,18 +184,23 @@ static void print_lost(const struct out *out, bool json, uint64_t n)
 		out_line(out, OUT_WARN, "%s events lost: not read in time", fmt_exact(count, n));
 }
 
-/* Returns -EPIPE, or 0 when it was stopped. */
-static int follow(const struct out *out, struct aon_consumer *c, bool json)
+static int next(struct aon_consumer *c, struct aon_consumer_window *w, bool windows, int ms)
 {
-	struct aon_consumer_event e;
+	return windows ? aon_consumer_next_window(c, w, ms) : aon_consumer_next(c, &w->of, ms);
+}
+
+/* Returns -EPIPE, or 0 when it was stopped. */
+static int follow(const struct out *out, struct aon_consumer *c, bool json, bool windows)
+{
+	struct aon_consumer_window w;
 	uint64_t told = 0, lost;
 	int got = 0;
 
 	while (!stopped && got >= 0) {
-		got = aon_consumer_next(c, &e, 0);
+		got = next(c, &w, windows, 0);
 		if (got == 0) { /* all that is there was printed: let it be seen, then wait */
 			fflush(stdout);
-			got = aon_consumer_next(c, &e, WAIT_MS);
+			got = next(c, &w, windows, WAIT_MS);
 		}
 		lost = aon_consumer_lost(c);
 		if (lost != told)
@@ -145,10 +208,12 @@ static int follow(const struct out *out, struct aon_consumer *c, bool json)
 		told = lost;
 		if (got <= 0)
 			continue;
-		if (json)
-			print_json(c, &e);
+		if (windows)
+			print_window(out, c, &w, json);
+		else if (json)
+			print_json(c, &w.of);
 		else
-			print_text(out, c, &e);
+			print_text(out, c, &w.of);
 	}
 	return got < 0 ? got : 0;
 }
@@ -167,6 +232,8 @@ int cmd_subscribe(const struct opts *o)
 	rc = take_kinds(o->val[OPT_KINDS], &want.kinds);
 	if (rc == CLI_OK)
 		rc = take_pids(o->val[OPT_OFPIDS], pid, &want.pids);
+	if (rc == CLI_OK)
+		rc = take_rest(o, &want);
 	if (rc != CLI_OK)
 		return rc;
 	want.pid = pid;
@@ -178,7 +245,7 @@ int cmd_subscribe(const struct opts *o)
 	out_init(&out, stdout, o);
 	if (o->val[OPT_JSON])
 		puts("{\"schema\":\"aon.subscribe/1\"}");
-	err = follow(&out, c, o->val[OPT_JSON] != NULL);
+	err = follow(&out, c, o->val[OPT_JSON] != NULL, o->val[OPT_WINDOWS] != NULL);
 	aon_consumer_close(c);
 	return err ? cli_say(CLI_FAIL, "%s: aond has ended", locate_run_dir()) : CLI_OK;
 }

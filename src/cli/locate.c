@@ -9,11 +9,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "abi/msg.h"
+#include "base/dial.h"
 
 #define STATUS_MS    2000
 #define PACKET_BYTES 65536
@@ -23,28 +22,6 @@ const char *locate_run_dir(void)
 	const char *dir = getenv(AON_ENV_RUN_DIR);
 
 	return dir && *dir ? dir : AON_RUN_DIR;
-}
-
-static int connect_to(const char *run_dir, const char *name, int timeout_ms)
-{
-	struct timeval tv = { timeout_ms / 1000, timeout_ms % 1000 * 1000 };
-	struct sockaddr_un sa = { .sun_family = AF_UNIX };
-	int fd, err;
-
-	if ((size_t)snprintf(sa.sun_path, sizeof(sa.sun_path), "%s/%s", run_dir, name) >=
-	    sizeof(sa.sun_path))
-		return -ENAMETOOLONG;
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
-	if (connect(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0) {
-		err = errno == EAGAIN ? -ETIMEDOUT : -errno;
-		close(fd);
-		return err;
-	}
-	return fd;
 }
 
 static void each_line(char *text, admin_line_fn *fn, void *arg)
@@ -59,11 +36,11 @@ static void each_line(char *text, admin_line_fn *fn, void *arg)
 int ask_open(const char *run_dir, int timeout_ms)
 {
 	static const struct aon_msg_head ask = { AON_MSG_MAGIC, AON_MSG_ASK, sizeof(ask) };
-	int fd = connect_to(run_dir, AON_ADMIN_NAME, timeout_ms), err;
+	int fd = dial(run_dir, AON_ADMIN_NAME, timeout_ms), err;
 
 	if (fd != -EACCES && fd != -EPERM)
 		return fd;
-	fd = connect_to(run_dir, AON_SOCKET_NAME, timeout_ms);
+	fd = dial(run_dir, AON_SOCKET_NAME, timeout_ms);
 	if (fd >= 0 && send(fd, &ask, sizeof(ask), MSG_NOSIGNAL) < 0) {
 		err = -errno;
 		close(fd);
@@ -93,7 +70,7 @@ int ask_on(int fd, const char *word, admin_line_fn *fn, void *arg)
 
 int admin_ask(const char *run_dir, const char *word, int timeout_ms, admin_line_fn *fn, void *arg)
 {
-	int fd = connect_to(run_dir, AON_ADMIN_NAME, timeout_ms), err;
+	int fd = dial(run_dir, AON_ADMIN_NAME, timeout_ms), err;
 
 	if (fd < 0)
 		return fd;

@@ -12,77 +12,60 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "abi/consume.h"
 #include "abi/msg.h"
+#include "base/dial.h"
+#include "consume/priv.h"
 #include "model/event.h"
 
-#define BATCH      256u       /* records copied at a time */
-#define LOOK_MS    20         /* between two looks at a ring with nothing new: aond rings no bell */
-#define ANSWER_MS  2000       /* for an answer of aond */
-#define LATER_MS   5          /* before a question is asked again, */
-#define LATER      400        /* so many times */
-#define ANSWER_MAX 8448       /* bytes */
-#define NAMES_MAX  (1u << 24) /* ids */
-#define COUNT_MAX  (1ull << 32)
+#define LOOK_MS   20  /* between two looks at a ring with nothing new: aond rings no bell */
+#define NEED_MAX  480 /* bytes of what is said with "subscribe" */
+#define PIDS_TOLD 32u /* aond is told of; of more, that all are needed */
+#define COUNT_MAX (1ull << 32) /* records of a ring */
 
-struct aon_consumer {
-	int sock;                   /* owned: the lease */
-	const struct aon_ring *map; /* owned, read-only */
-	size_t bytes;
-	uint64_t count; /* as it was checked: the page is not asked again */
-	uint64_t at;    /* number of the next record to copy */
-	uint64_t lost;
-	uint64_t kinds;
-	uint32_t *pid; /* owned */
-	size_t pids;
-	char **name; /* owned, by id */
-	uint32_t names;
-	bool ended;        /* aond closed the lease */
-	uint32_t from, to; /* of buf: not handed out yet */
-	struct aon_consumer_event buf[BATCH];
-};
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
 
 /* --- the lease --- */
 
-static int connect_to(const char *run_dir, const char *name)
+/* What aond need not write if nobody else needs it; all is chosen again here. */
+static size_t say_needs(const struct aon_consumer *c, char out[NEED_MAX])
 {
-	struct timeval tv = { ANSWER_MS / 1000, ANSWER_MS % 1000 * 1000 };
-	struct sockaddr_un sa = { .sun_family = AF_UNIX };
-	int fd, err;
+	static const char *const priority[] = { "", " priority=low", " priority=high" };
+	int n = snprintf(out, NEED_MAX, "subscribe%s%s%s", priority[c->priority],
+			 c->flags & AON_CONSUMER_WINDOWS ? " window" : "",
+			 c->flags & AON_CONSUMER_DETAIL ? " detail" : "");
 
-	if ((size_t)snprintf(sa.sun_path, sizeof(sa.sun_path), "%s/%s", run_dir, name) >=
-	    sizeof(sa.sun_path))
-		return -ENAMETOOLONG;
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv));
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv));
-	if (connect(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0) {
-		err = -errno;
-		close(fd);
-		return err;
-	}
-	return fd;
+	if (c->kinds)
+		n += snprintf(out + n, NEED_MAX - (size_t)n, " kinds=%" PRIx64, c->kinds);
+	if (c->thin.rate)
+		n += snprintf(out + n, NEED_MAX - (size_t)n, " rate=%" PRIu32, c->thin.rate);
+	for (size_t i = 0; c->pids <= PIDS_TOLD && i < c->pids; i++)
+		n += snprintf(out + n, NEED_MAX - (size_t)n, i ? ",%" PRIu32 : " pids=%" PRIu32,
+			      c->pid[i]);
+	return (size_t)n;
 }
 
 /* At the admin socket, or else as a guest at that of processes. */
-static int lease(const char *run_dir)
+static int lease(const struct aon_consumer *c, const char *run_dir)
 {
+	char words[NEED_MAX];
 	static const struct aon_msg_head ask = { AON_MSG_MAGIC, AON_MSG_ASK, sizeof(ask) };
-	int fd = connect_to(run_dir, AON_ADMIN_NAME), err;
+	int fd = dial(run_dir, AON_ADMIN_NAME, ANSWER_MS), err;
 
 	if (fd == -EACCES || fd == -EPERM) {
-		fd = connect_to(run_dir, AON_SOCKET_NAME);
+		fd = dial(run_dir, AON_SOCKET_NAME, ANSWER_MS);
 		if (fd >= 0 && send(fd, &ask, sizeof(ask), MSG_NOSIGNAL) < 0)
 			goto fail;
 	}
-	if (fd < 0 || send(fd, "subscribe", 9, MSG_NOSIGNAL) == 9)
+	if (fd < 0 || send(fd, words, say_needs(c, words), MSG_NOSIGNAL) > 0)
 		return fd;
 fail:
 	err = -errno;
@@ -132,28 +115,47 @@ static int map_ring(struct aon_consumer *c, int fd)
 	c->map = map;
 	c->bytes = (size_t)sb.st_size;
 	c->count = c->map->count;
+	c->words = (c->flags & AON_CONSUMER_WINDOWS ? sizeof(struct aon_consumer_window)
+						    : sizeof(struct aon_consumer_event)) /
+		   sizeof(uint64_t);
 	if (c->map->magic != AON_RING_MAGIC || c->map->version != AON_RING_VERSION ||
-	    c->map->record_bytes != sizeof(c->buf[0]) || !c->count || c->count > COUNT_MAX ||
-	    (c->count & (c->count - 1)) || c->bytes < AON_PAGE + c->count * sizeof(c->buf[0]))
+	    c->map->record_bytes != c->words * sizeof(uint64_t) || !c->count ||
+	    c->count > COUNT_MAX || (c->count & (c->count - 1)) ||
+	    c->bytes < AON_PAGE + c->count * c->words * sizeof(uint64_t))
 		return -EPROTO;
-	c->at = __atomic_load_n(&c->map->head, __ATOMIC_ACQUIRE);
+	do { /* both of one moment */
+		c->seq = __atomic_load_n(&c->map->skipped, __ATOMIC_ACQUIRE);
+		c->at = __atomic_load_n(&c->map->head, __ATOMIC_ACQUIRE);
+	} while (c->seq != __atomic_load_n(&c->map->skipped, __ATOMIC_ACQUIRE));
+	c->seq += c->at;
 	return 0;
 }
 
-static int take_opts(struct aon_consumer *c, const struct aon_consumer_opts *o)
+#define OPTS_FIRST offsetof(struct aon_consumer_opts, rate) /* bytes of the first version's */
+
+static int take_opts(struct aon_consumer *c, const struct aon_consumer_opts *given)
 {
-	if (!o)
+	struct aon_consumer_opts o = { 0 };
+
+	if (!given)
 		return 0;
-	if (o->size < sizeof(*o))
+	if (given->size < OPTS_FIRST)
 		return -EINVAL;
-	c->kinds = o->kinds;
-	c->pids = o->pids;
-	if (!o->pids)
+	memcpy(&o, given, given->size < sizeof(o) ? given->size : sizeof(o));
+	if (o.priority > AON_CONSUMER_HIGH || (o.rate && o.flags & AON_CONSUMER_WINDOWS) ||
+	    o.flags & ~(AON_CONSUMER_WINDOWS | AON_CONSUMER_DETAIL))
+		return -EINVAL;
+	c->kinds = o.kinds;
+	c->priority = o.priority;
+	c->flags = o.flags;
+	thin_init(&c->thin, o.rate, now_ms());
+	if (!o.pids)
 		return 0;
-	c->pid = malloc(o->pids * sizeof(*o->pid));
+	c->pid = malloc(o.pids * sizeof(*o.pid));
 	if (!c->pid)
 		return -ENOMEM;
-	memcpy(c->pid, o->pid, o->pids * sizeof(*o->pid));
+	memcpy(c->pid, o.pid, o.pids * sizeof(*o.pid));
+	c->pids = o.pids;
 	return 0;
 }
 
@@ -170,7 +172,7 @@ int aon_consumer_open(struct aon_consumer **out, const char *run_dir,
 	if (!run_dir || !*run_dir)
 		run_dir = AON_RUN_DIR;
 	err = take_opts(c, opts);
-	c->sock = err ? err : lease(run_dir);
+	c->sock = err ? err : lease(c, run_dir);
 	if (c->sock >= 0)
 		fd = take_ring(c->sock);
 	err = c->sock < 0 ? c->sock : fd < 0 ? fd : map_ring(c, fd);
@@ -191,9 +193,7 @@ void aon_consumer_close(struct aon_consumer *c)
 		munmap((void *)(uintptr_t)c->map, c->bytes);
 	if (c->sock >= 0)
 		close(c->sock);
-	for (uint32_t i = 0; i < c->names; i++)
-		free(c->name[i]);
-	free(c->name);
+	ask_fini(c);
 	free(c->pid);
 	free(c);
 }
@@ -201,29 +201,39 @@ void aon_consumer_close(struct aon_consumer *c)
 /* --- events --- */
 
 /* Acquire, each word: `begin`, looked at afterwards, is not older than any of them. */
-static void copy(struct aon_consumer *c, uint64_t seq, struct aon_consumer_event *e)
+static void copy(struct aon_consumer *c, uint64_t number, uint64_t *to)
 {
 	const uint64_t *from = (const uint64_t *)(const void *)((const char *)c->map + AON_PAGE);
-	uint64_t word[AON_RING_WORDS];
 
-	from += (seq & (c->count - 1)) * AON_RING_WORDS;
-	for (size_t i = 0; i < AON_RING_WORDS; i++)
-		word[i] = __atomic_load_n(&from[i], __ATOMIC_ACQUIRE);
-	memcpy(e, word, sizeof(*e));
+	from += (number & (c->count - 1)) * c->words;
+	for (size_t i = 0; i < c->words; i++)
+		to[i] = __atomic_load_n(&from[i], __ATOMIC_ACQUIRE);
+}
+
+/* Those before `seq` that did not come. */
+static void expect(struct aon_consumer *c, uint64_t seq)
+{
+	if (seq > c->seq) {
+		c->lost += seq - c->seq;
+		c->seq = seq;
+	}
 }
 
 /* Some records that are whole. False: there is none. */
 static bool refill(struct aon_consumer *c)
 {
-	uint64_t head, begin, oldest, n;
+	uint64_t head, begin, oldest, skipped, n;
 
 	for (;;) {
+		skipped = __atomic_load_n(&c->map->skipped, __ATOMIC_ACQUIRE);
 		head = __atomic_load_n(&c->map->head, __ATOMIC_ACQUIRE);
-		if (head <= c->at)
+		if (head <= c->at) {
+			expect(c, c->at + skipped);
 			return false;
+		}
 		n = head - c->at < BATCH ? head - c->at : BATCH;
 		for (uint64_t i = 0; i < n; i++)
-			copy(c, c->at + i, &c->buf[i]);
+			copy(c, c->at + i, &c->buf[i * c->words]);
 		begin = __atomic_load_n(&c->map->begin, __ATOMIC_RELAXED);
 		oldest = begin > c->count ? begin - c->count : 0;
 		if (c->at >= oldest)
@@ -232,8 +242,7 @@ static bool refill(struct aon_consumer *c)
 		oldest += c->count / 8;
 		if (oldest > head)
 			oldest = head;
-		c->lost += oldest - c->at;
-		c->at = oldest;
+		c->at = oldest; /* the gap in numbers says how many */
 	}
 	c->at += n;
 	c->from = 0;
@@ -251,14 +260,6 @@ static bool is_wanted(const struct aon_consumer *c, const struct aon_consumer_ev
 	return !c->pids;
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 /* A moment, or until aond ends. False: a signal came. */
 static bool wait_some(struct aon_consumer *c, int ms)
 {
@@ -270,21 +271,45 @@ static bool wait_some(struct aon_consumer *c, int ms)
 	return n >= 0;
 }
 
-int aon_consumer_next(struct aon_consumer *c, struct aon_consumer_event *e, int timeout_ms)
+/* The next that is wanted, which stays in the buffer until the next call; NULL: none is there. */
+static const void *next_wanted(struct aon_consumer *c)
+{
+	while (c->from < c->to || refill(c)) {
+		const void *record = &c->buf[c->from++ * c->words];
+		const struct aon_consumer_event *e = record;
+
+		expect(c, e->seq);
+		c->seq = e->seq + 1;
+		if (is_wanted(c, e))
+			return record;
+	}
+	return NULL;
+}
+
+/* 1: *e is one; a window has more behind it. */
+static int next_event(struct aon_consumer *c, void *out, size_t size)
+{
+	struct aon_consumer_event *e = out;
+	uint64_t now = c->thin.rate ? now_ms() : 0;
+	const void *record;
+
+	while ((record = next_wanted(c))) {
+		memcpy(out, record, size);
+		if (thin_take(&c->thin, e, now, &c->weight))
+			return 1;
+	}
+	return thin_rest(&c->thin, e, now, &c->weight);
+}
+
+static int next_in(struct aon_consumer *c, void *out, size_t size, int timeout_ms)
 {
 	uint64_t until = timeout_ms > 0 ? now_ms() + (uint64_t)timeout_ms : 0;
 
 	for (;;) {
 		bool ended = c->ended;
 
-		while (c->from < c->to || refill(c)) {
-			const struct aon_consumer_event *next = &c->buf[c->from++];
-
-			if (!is_wanted(c, next))
-				continue;
-			*e = *next;
+		if (next_event(c, out, size))
 			return 1;
-		}
 		if (ended) /* and was, when nothing more was found */
 			return -EPIPE;
 		if (timeout_ms > 0) {
@@ -298,95 +323,26 @@ int aon_consumer_next(struct aon_consumer *c, struct aon_consumer_event *e, int 
 	}
 }
 
+int aon_consumer_next(struct aon_consumer *c, struct aon_consumer_event *e, int timeout_ms)
+{
+	return next_in(c, e, sizeof(*e), timeout_ms);
+}
+
+int aon_consumer_next_window(struct aon_consumer *c, struct aon_consumer_window *w, int timeout_ms)
+{
+	if (!(c->flags & AON_CONSUMER_WINDOWS))
+		return -EINVAL;
+	return next_in(c, w, sizeof(*w), timeout_ms);
+}
+
+uint64_t aon_consumer_weight(const struct aon_consumer *c)
+{
+	return c->weight;
+}
+
 uint64_t aon_consumer_lost(const struct aon_consumer *c)
 {
 	return c->lost;
-}
-
-/* --- names and lanes --- */
-
-/* The answer to this question: one to an earlier question that was given up may come first. */
-static int hear(struct aon_consumer *c, const char *line, char out[ANSWER_MAX])
-{
-	size_t len = strlen(line);
-	ssize_t n;
-
-	for (;;) {
-		n = recv(c->sock, out, ANSWER_MAX - 1, 0);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EPIPE;
-		out[n] = '\0';
-		if (!strncmp(out, line, len) && out[len] == ' ') {
-			memmove(out, out + len + 1, (size_t)n - len);
-			return 0;
-		}
-	}
-}
-
-/* What is behind "ok". -ENOENT: aond does not say. */
-static int ask(struct aon_consumer *c, const char *word, uint32_t id, char out[ANSWER_MAX])
-{
-	char line[32];
-	int err;
-
-	snprintf(line, sizeof(line), "%s %" PRIu32, word, id);
-	for (int i = 0; i < LATER; i++) {
-		if (c->ended || send(c->sock, line, strlen(line), MSG_NOSIGNAL) < 0)
-			return -EPIPE;
-		err = hear(c, line, out);
-		if (err)
-			return err;
-		if (!strncmp(out, "ok ", 3)) {
-			memmove(out, out + 3, strlen(out) - 2);
-			return 0;
-		}
-		if (strcmp(out, "later") != 0)
-			return -ENOENT;
-		poll(NULL, 0, LATER_MS);
-	}
-	return -EAGAIN;
-}
-
-const char *aon_consumer_name(struct aon_consumer *c, uint32_t id)
-{
-	char text[ANSWER_MAX];
-
-	if (!id)
-		return "";
-	if (id >= c->names) {
-		uint32_t n = c->names ? c->names : 256;
-		char **name;
-
-		while (n <= id && n < NAMES_MAX)
-			n *= 2;
-		name = id < n ? realloc(c->name, n * sizeof(*name)) : NULL;
-		if (!name)
-			return "?";
-		memset(name + c->names, 0, (n - c->names) * sizeof(*name));
-		c->name = name;
-		c->names = n;
-	}
-	if (!c->name[id] && !ask(c, "name", id, text))
-		c->name[id] = strdup(text);
-	return c->name[id] ? c->name[id] : "?";
-}
-
-int aon_consumer_lane(struct aon_consumer *c, uint32_t id, struct aon_consumer_lane *out)
-{
-	char text[ANSWER_MAX];
-	int err;
-
-	if (out->size < sizeof(*out))
-		return -EINVAL;
-	err = ask(c, "lane", id, text);
-	if (err)
-		return err;
-	return sscanf(text, "%" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu64 " %" SCNu32,
-		      &out->process, &out->device, &out->context, &out->stream, &out->name) == 5
-		       ? 0
-		       : -EPROTO;
 }
 
 /* --- kinds --- */

@@ -225,21 +225,23 @@ static void do_set(struct admin_client *c, char *arg)
 /* The connection is the broker's from here on. */
 static void do_subscribe(struct admin_client *c, char *arg)
 {
+	const struct broker_asker who = { c->uid, c->pid, !c->guest };
 	struct aond *d = c->admin->aond;
-	char text[64];
+	struct need need;
 	int err;
 
-	(void)arg;
+	if (need_parse(&need, arg) < 0) {
+		answer(c, "error: expected kinds=HEX, pids=P,P, rate=N, priority=low|normal|high, "
+			  "window or detail\n");
+		return;
+	}
 	loop_del(&d->loop, &c->sock);
-	err = broker_subscribe(&d->broker, c->sock.fd, c->uid, !c->guest,
+	err = broker_subscribe(&d->broker, c->sock.fd, &who, &need,
 			       (uint32_t)d->param.subscribe_mib);
-	audit_say(c->uid, c->pid, "subscribe", err, "events of %s",
-		  c->guest ? "own processes" : "all processes");
+	audit_say(c->uid, c->pid, "subscribe", err, "%s of %s, priority %s%s",
+		  need.window ? "windows" : "events", c->guest ? "own processes" : "all processes",
+		  need_word[need.priority], need.detail ? ", in detail" : "");
 	if (!err) {
-		/* Guests see their own processes only: of that nobody need know, or could fill the disk. */
-		snprintf(text, sizeof(text), "events of all processes, by uid %u", c->uid);
-		if (!c->guest)
-			aond_journal(d, "subscribe", text);
 		kineto_forget(&d->kineto, c->id);
 		captures_forget(&d->captures, c->id);
 		*c = (struct admin_client){ .sock.fd = -1 };

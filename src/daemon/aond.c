@@ -349,6 +349,8 @@ static int serve(struct aond *d, struct store *st, const uint64_t boot_id[2],
 		left_pools(&d->left, &d->plant, d->param.pool_dir.s, (uint32_t)d->param.rows_max);
 	left_sweep(&d->left, &d->plant);
 	broker_init(&d->broker, &d->loop, st);
+	d->broker.budget = (uint64_t)d->param.subscribe_events;
+	d->broker.roster = &d->roster;
 	d->plant.broker = &d->broker;
 	err = captures_init(&d->captures, d);
 	if (!err)

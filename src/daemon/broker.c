@@ -1,131 +1,228 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* broker.c - audiences: those who share a ring; what they have seen, and what they ask. */
+/* broker.c - audiences: those who share a ring, what they need, and what they get of it. */
 #include "daemon/broker.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/json.h"
+#include "daemon/broker_priv.h"
 #include "daemon/count.h"
 #include "daemon/msg.h"
-#include "store/store.h"
+#include "daemon/sess.h"
 
 #define REQUEST_MAX 64
-#define TEXT_MAX    8192
-#define SEEN_MAX    (1u << 24) /* ids beyond are not answered */
+#define ANSWER_MAX  8448
 
-/* A set of ids. */
-struct seen {
-	uint64_t *bit; /* owned */
-	uint32_t ids;  /* that it has room for */
-};
-
-struct consumer {
-	struct consumer *next;
-	struct watch sock; /* fd owned */
-	struct audience *audience;
-	uid_t uid;
-};
-
-struct audience {
-	struct audience *next;
-	struct broker *broker; /* borrowed */
-	struct ring ring;
-	uid_t uid;
-	bool all; /* the admin's: events of everybody */
-	struct consumer *first;
-	struct seen name, lane;
-};
-
-static void see(struct seen *s, uint64_t id)
-{
-	if (id >= s->ids) {
-		uint32_t ids = s->ids ? s->ids : 1024;
-		uint64_t *bit;
-
-		while (ids <= id && ids < SEEN_MAX)
-			ids *= 2;
-		bit = id < ids ? realloc(s->bit, ids / 8) : NULL;
-		if (!bit)
-			return;
-		memset(bit + s->ids / 64, 0, (ids - s->ids) / 8);
-		*s = (struct seen){ bit, ids };
-	}
-	s->bit[id / 64] |= 1ull << id % 64;
-}
-
-static bool has_seen(const struct seen *s, uint64_t id)
-{
-	return id < s->ids && s->bit[id / 64] >> id % 64 & 1;
-}
+/* Shares of a second's events, by priority. */
+static const uint32_t weight[NEED_PRIORITIES] = { 1, 4, 16 };
 
 /* --- events --- */
+
+static bool needs(const struct audience *a, const struct process *p)
+{
+	if (!audience_may(a, p))
+		return false;
+	if (a->any_pid)
+		return true;
+	for (const struct consumer *c = a->first; c; c = c->next)
+		if (need_pid(&c->need, p->pid))
+			return true;
+	return false;
+}
+
+static size_t needed(const struct audience *a, const struct event *ev, size_t n)
+{
+	size_t some = 0;
+
+	for (size_t i = 0; i < n; i++)
+		some += a->kinds >> (ev[i].kind & 63) & 1;
+	return some;
+}
+
+static void see_events(struct audience *a, const struct event *ev, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!(a->kinds >> (ev[i].kind & 63) & 1))
+			continue;
+		seen_add(&a->name, ev[i].name);
+		seen_add(&a->lane, ev[i].lane);
+		if (ev[i].kind == EVENT_OP) /* its shapes are a name */
+			seen_add(&a->name, ev[i].a / 2);
+	}
+}
+
+/* Over its share, or aond over its own: what is left out is told to who reads. */
+static bool over(struct audience *a, const struct event *ev, size_t n)
+{
+	if (a->used + n <= a->share && !(a->broker->lean && a->priority == NEED_LOW))
+		return false;
+	n = ev ? needed(a, ev, n) : n;
+	ring_skip(&a->ring, n);
+	count_add(COUNT_consumer_over, n);
+	return true;
+}
 
 void broker_events(struct broker *b, const struct process *p, const struct event *ev, size_t n)
 {
 	for (struct audience *a = b->first; a; a = a->next) {
-		if (!a->all && a->uid != p->uid)
+		size_t some;
+
+		if (a->window || !needs(a, p) || over(a, ev, n))
 			continue;
-		for (size_t i = 0; i < n; i++) {
-			see(&a->name, ev[i].name);
-			see(&a->lane, ev[i].lane);
-			if (ev[i].kind == EVENT_OP) /* its shapes are a name */
-				see(&a->name, ev[i].a / 2);
-		}
-		ring_write(&a->ring, p->id, p->pid, ev, n);
-		count_add(COUNT_consumer_events, n);
+		see_events(a, ev, n);
+		some = ring_write(&a->ring, p, a->kinds, ev, n);
+		a->used += some;
+		count_add(COUNT_consumer_events, some);
 	}
 }
 
-/* --- coming and going --- */
+static void write_row(struct audience *a, const struct process *p, uint64_t start_ns,
+		      const struct rollup *r)
+{
+	struct aon_consumer_window w = {
+		.of = { .start_ns = start_ns,
+			.dur_ns = r->total_ns,
+			.a = r->count,
+			.b = r->bytes,
+			.name = r->name,
+			.lane = r->lane,
+			.kind = (uint8_t)r->kind,
+			.process = p->id,
+			.pid = p->pid },
+		.min_ns = r->min_ns,
+		.max_ns = r->max_ns,
+		.p50_ns = sketch_quantile(&r->sketch, 0.50),
+		.p95_ns = sketch_quantile(&r->sketch, 0.95),
+		.p99_ns = sketch_quantile(&r->sketch, 0.99),
+	};
 
-static struct audience *audience_of(struct broker *b, uid_t uid, bool all)
+	seen_add(&a->name, r->name);
+	seen_add(&a->lane, r->lane);
+	ring_window(&a->ring, &w);
+	a->used++;
+	count_add(COUNT_consumer_events, 1);
+}
+
+void broker_window(struct broker *b, const struct process *p, const struct window *w)
+{
+	for (struct audience *a = b->first; a; a = a->next) {
+		if (!a->window || !needs(a, p))
+			continue;
+		for (uint32_t i = 0; i < w->rows; i++)
+			if (a->kinds >> (w->row[i].kind & 63) & 1 && !over(a, NULL, 1))
+				write_row(a, p, w->start_ns, &w->row[i]);
+	}
+}
+
+void broker_gone(struct broker *b, const struct process *p)
+{
+	if (b->first)
+		b->gone[b->left++ % BROKER_GONE] = *p;
+}
+
+bool broker_detail(const struct broker *b, const struct process *p)
+{
+	for (const struct audience *a = b->first; a; a = a->next)
+		for (const struct consumer *c = audience_may(a, p) ? a->first : NULL; c;
+		     c = c->next)
+			if (c->need.detail && need_pid(&c->need, p->pid))
+				return true;
+	return false;
+}
+
+/* --- audiences --- */
+
+static struct audience *audience_of(struct broker *b, const struct broker_asker *who,
+				    const struct need *n)
 {
 	struct audience *a = b->first;
 
-	while (a && (a->all != all || (!all && a->uid != uid)))
+	while (a && (a->all != who->all || (!a->all && a->uid != who->uid) ||
+		     a->window != n->window || a->priority != n->priority))
 		a = a->next;
 	return a;
 }
 
-static int audience_new(struct audience **out, struct broker *b, uid_t uid, bool all, uint32_t mib)
+/* What all of its consumers need together. */
+static void unite(struct audience *a)
+{
+	a->kinds = 0;
+	a->any_pid = false;
+	for (const struct consumer *c = a->first; c; c = c->next) {
+		a->kinds |= c->need.kinds;
+		a->any_pid |= !c->need.pids;
+	}
+}
+
+/* The budget of events is shared out among those who are there. */
+static void share_out(struct broker *b)
+{
+	uint64_t weights = 0;
+
+	for (const struct audience *a = b->first; a; a = a->next)
+		weights += weight[a->priority];
+	for (struct audience *a = b->first; a; a = a->next)
+		a->share = b->budget ? b->budget * weight[a->priority] / weights : UINT64_MAX;
+}
+
+static unsigned rings_of(const struct broker *b, const struct broker_asker *who)
+{
+	unsigned n = 0;
+
+	for (const struct audience *a = b->first; a; a = a->next)
+		n += a->all == who->all && a->uid == who->uid;
+	return n;
+}
+
+static int audience_new(struct audience **out, struct broker *b, const struct broker_asker *who,
+			const struct need *need, uint32_t mib)
 {
 	struct audience *a;
 	int err;
 
-	if (b->rings == BROKER_RINGS || !mib)
+	if (b->rings == BROKER_RINGS || rings_of(b, who) == BROKER_PER_USER || !mib)
 		return -EBUSY;
 	a = calloc(1, sizeof(*a));
 	if (!a)
 		return -ENOMEM;
-	*a = (struct audience){ .next = b->first, .broker = b, .uid = uid, .all = all };
-	err = ring_open(&a->ring, ((uint64_t)mib << 20) / sizeof(struct aon_consumer_event));
+	*a = (struct audience){ .next = b->first,
+				.broker = b,
+				.uid = who->uid,
+				.all = who->all,
+				.window = need->window,
+				.priority = need->priority };
+	err = ring_open(&a->ring, (uint64_t)mib << 20, need->window);
 	if (err) {
 		free(a);
 		return err;
 	}
 	b->first = *out = a;
 	b->rings++;
+	share_out(b);
 	return 0;
 }
 
 static void audience_free(struct audience *a)
 {
-	struct audience **at = &a->broker->first;
+	struct broker *b = a->broker;
+	struct audience **at = &b->first;
 
 	while (*at != a)
 		at = &(*at)->next;
 	*at = a->next;
-	a->broker->rings--;
+	b->rings--;
 	ring_close(&a->ring);
 	free(a->name.bit);
 	free(a->lane.bit);
 	free(a);
+	share_out(b);
 }
+
+/* --- consumers --- */
 
 static void leave(struct consumer *c)
 {
@@ -139,6 +236,7 @@ static void leave(struct consumer *c)
 	loop_del(b->loop, &c->sock);
 	close(c->sock.fd);
 	free(c);
+	unite(a);
 	count_set(COUNT_consumers, --b->consumers);
 	if (!a->first)
 		audience_free(a);
@@ -150,93 +248,73 @@ static unsigned of_uid(const struct broker *b, uid_t uid)
 
 	for (const struct audience *a = b->first; a; a = a->next)
 		for (const struct consumer *c = a->first; c; c = c->next)
-			n += c->uid == uid;
+			n += c->who.uid == uid;
 	return n;
 }
 
-/* --- what they ask --- */
-
-static int text_of_name(struct audience *a, uint32_t id, char *out, size_t cap)
+/* What it asks stays in the socket until the next second: that costs nobody anything. */
+static void deafen(struct consumer *c)
 {
-	return has_seen(&a->name, id) ? store_name_try(a->broker->store, id, out, cap) : -ENOENT;
-}
-
-static int text_of_lane(struct audience *a, uint32_t id, char *out, size_t cap)
-{
-	struct lane l;
-	int err = has_seen(&a->lane, id) ? store_lane_try(a->broker->store, id, &l) : -ENOENT;
-
-	if (err)
-		return err;
-	if (l.name)
-		see(&a->name, l.name);
-	snprintf(out, cap, "%u %u %u %" PRIu64 " %u", l.process, l.device, l.context, l.stream,
-		 l.name);
-	return 0;
-}
-
-/* -EINVAL: no question. -EAGAIN is an answer: nobody waits for a disk here. */
-static int answer(struct audience *a, const char *line, char *out, size_t cap)
-{
-	char text[TEXT_MAX] = "", word[8];
-	int err, end = 0;
-	uint32_t id;
-
-	if (sscanf(line, "%7s %" SCNu32 "%n", word, &id, &end) != 2 || line[end])
-		return -EINVAL;
-	if (!strcmp(word, "name"))
-		err = text_of_name(a, id, text, sizeof(text));
-	else if (!strcmp(word, "lane"))
-		err = text_of_lane(a, id, text, sizeof(text));
-	else
-		return -EINVAL;
-	return snprintf(out, cap, "%s %" PRIu32 " %s%s", word, id,
-			!err             ? "ok "
-			: err == -EAGAIN ? "later"
-					 : "none",
-			err ? "" : text);
+	c->deaf = true;
+	count_add(COUNT_consumer_deaf, 1);
+	if (loop_mod(c->audience->broker->loop, &c->sock, 0) < 0)
+		leave(c);
 }
 
 static void consumer_ready(struct watch *w, uint32_t events)
 {
 	struct consumer *c = container_of(w, struct consumer, sock);
-	char line[REQUEST_MAX], out[REQUEST_MAX + TEXT_MAX];
-	ssize_t n = recv(w->fd, line, sizeof(line) - 1, MSG_DONTWAIT);
+	char line[REQUEST_MAX], out[ANSWER_MAX];
+	ssize_t n;
 
-	(void)events;
+	if (c->deaf || !(events & EPOLLIN)) { /* it has closed its end */
+		leave(c);
+		return;
+	}
+	if (!quota_take(&c->audience->broker->asks, c->who.uid, now_mono(), 1000000000ull,
+			BROKER_ASKS)) {
+		deafen(c);
+		return;
+	}
+	n = recv(w->fd, line, sizeof(line) - 1, MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	line[n > 0 ? n : 0] = '\0';
-	n = n > 0 ? answer(c->audience, line, out, sizeof(out)) : -EPIPE;
+	n = n > 0 ? broker_answer(c->audience, line, out, sizeof(out)) : -EPIPE;
 	/* Who asks and does not read is closed, too. */
 	if (n < 0 || msg_send(w->fd, out, (size_t)n, NULL, 0) < 0)
 		leave(c);
 }
 
-int broker_subscribe(struct broker *b, int sock, uid_t uid, bool all, uint32_t mib)
+int broker_subscribe(struct broker *b, int sock, const struct broker_asker *who,
+		     const struct need *need, uint32_t mib)
 {
-	struct audience *a = audience_of(b, uid, all);
+	struct audience *a = audience_of(b, who, need);
 	struct consumer *c;
 	int err = 0;
 
-	if (b->consumers >= BROKER_CONSUMERS || of_uid(b, uid) >= BROKER_PER_UID)
+	if (b->consumers >= BROKER_CONSUMERS || of_uid(b, who->uid) >= BROKER_PER_UID)
 		return -EBUSY;
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
 	if (!a)
-		err = audience_new(&a, b, uid, all, mib);
+		err = audience_new(&a, b, who, need, mib);
 	if (err)
 		goto free_consumer;
-	*c = (struct consumer){
-		.next = a->first, .sock = { sock, consumer_ready }, .audience = a, .uid = uid
-	};
+	*c = (struct consumer){ .next = a->first,
+				.sock = { sock, consumer_ready },
+				.audience = a,
+				.who = *who,
+				.need = *need,
+				.since_ns = now_mono() };
 	err = msg_send(sock, "ring", 4, &a->ring.fd, 1);
 	if (!err)
 		err = loop_add(b->loop, &c->sock, EPOLLIN);
 	if (err)
 		goto free_audience;
 	a->first = c;
+	unite(a);
 	count_set(COUNT_consumers, ++b->consumers);
 	return 0;
 
@@ -246,6 +324,47 @@ free_audience:
 free_consumer:
 	free(c);
 	return err;
+}
+
+/* --- life --- */
+
+void broker_tick(struct broker *b, uint64_t events, bool lean)
+{
+	b->lean = lean;
+	if (b->budget != events) {
+		b->budget = events;
+		share_out(b);
+	}
+	for (struct audience *a = b->first; a; a = a->next) {
+		a->used = 0;
+		for (struct consumer *c = a->first; c; c = c->next)
+			if (c->deaf && loop_mod(b->loop, &c->sock, EPOLLIN) == 0)
+				c->deaf = false;
+	}
+}
+
+void broker_json(const struct broker *b, struct json *j)
+{
+	uint64_t now = now_mono();
+
+	json_open(j, "consumers", '[');
+	for (const struct audience *a = b->first; a; a = a->next) {
+		for (const struct consumer *c = a->first; c; c = c->next) {
+			json_open(j, NULL, '{');
+			json_u64(j, "uid", c->who.uid);
+			json_u64(j, "pid", (uint64_t)c->who.pid);
+			json_bool(j, "all", a->all);
+			json_str(j, "what", a->window ? "windows" : "events");
+			json_str(j, "priority", need_word[a->priority]);
+			json_u64(j, "rate", c->need.rate);
+			json_u64(j, "pids", c->need.pids);
+			json_bool(j, "detail", c->need.detail);
+			json_u64(j, "since_s", (now - c->since_ns) / 1000000000u);
+			json_u64(j, "skipped", a->ring.skipped);
+			json_close(j);
+		}
+	}
+	json_close(j);
 }
 
 void broker_init(struct broker *b, struct loop *l, struct store *st)

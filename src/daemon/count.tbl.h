@@ -62,6 +62,8 @@ COUNT(admin_refused,       SUM, "admin connections refused, or closed because th
 COUNT(consumers,           NOW, "consumers of live events: aon subscribe")
 COUNT(consumers_refused,   SUM, "consumers refused: too many of them or of users that have some, or subscribe_mib is 0")
 COUNT(consumer_events,     SUM, "events written for them, once for all of a user's")
+COUNT(consumer_over,       SUM, "events that a ring did not get, as its readers are told: over its share of subscribe_events, or of low priority while cpu_percent is kept")
+COUNT(consumer_deaf,       SUM, "times a consumer asked for names too often and was not heard until the next second")
 COUNT(kineto_requests,     SUM, "messages of PyTorch processes that ask whether to trace")
 COUNT(kineto_orders,       SUM, "of these, answered with an order to trace")
 COUNT(kineto_bad,          SUM, "of these, not understood")

@@ -14,37 +14,43 @@
 
 #define RECORDS_MIN 64u
 
-static size_t ring_bytes(uint64_t count)
+static size_t ring_bytes(uint64_t count, uint32_t words)
 {
-	return AON_PAGE + (size_t)count * sizeof(struct aon_consumer_event);
+	return AON_PAGE + (size_t)count * words * sizeof(uint64_t);
 }
 
-int ring_open(struct ring *r, uint64_t records)
+int ring_open(struct ring *r, uint64_t bytes, bool windows)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
+	const uint32_t record =
+		windows ? sizeof(struct aon_consumer_window) : sizeof(struct aon_consumer_event);
 	uint64_t count = RECORDS_MIN;
 	struct aon_ring *map = MAP_FAILED;
+	size_t size;
 	int fd, err;
 
-	while (count * 2 <= records)
+	while (count * 2 * record <= bytes)
 		count *= 2;
+	size = ring_bytes(count, record / sizeof(uint64_t));
 	fd = memfd_create("aon-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return -errno;
-	if (!ftruncate(fd, (off_t)ring_bytes(count)))
-		map = mmap(NULL, ring_bytes(count), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (!ftruncate(fd, (off_t)size))
+		map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED || fcntl(fd, F_ADD_SEALS, seals) < 0) {
 		err = -errno;
 		if (map != MAP_FAILED)
-			munmap(map, ring_bytes(count));
+			munmap(map, size);
 		close(fd);
 		return err;
 	}
 	*map = (struct aon_ring){ .magic = AON_RING_MAGIC,
 				  .version = AON_RING_VERSION,
-				  .record_bytes = sizeof(struct aon_consumer_event),
+				  .record_bytes = record,
 				  .count = count };
-	*r = (struct ring){ .fd = fd, .map = map, .count = count };
+	*r = (struct ring){
+		.fd = fd, .map = map, .count = count, .words = record / sizeof(uint64_t)
+	};
 	return 0;
 }
 
@@ -52,7 +58,7 @@ void ring_close(struct ring *r)
 {
 	if (!r->map)
 		return;
-	munmap(r->map, ring_bytes(r->count));
+	munmap(r->map, ring_bytes(r->count, r->words));
 	close(r->fd);
 	*r = (struct ring){ .fd = -1 };
 }
@@ -62,33 +68,64 @@ _Static_assert(offsetof(struct aon_consumer_event, process) == sizeof(struct eve
 	       "a record begins with the event as it is");
 
 /* Release, each word: none is seen before the `begin` that announced it. On x86 a plain store. */
-static void write_one(struct ring *r, uint64_t seq, const struct aon_consumer_event *e)
+static inline void write_one(struct ring *r, const void *record, size_t words)
 {
 	uint64_t *to = (uint64_t *)(void *)((char *)r->map + AON_PAGE), word[AON_RING_WORDS];
 
-	to += (seq & (r->count - 1)) * AON_RING_WORDS;
-	memcpy(word, e, sizeof(word));
-	for (size_t i = 0; i < AON_RING_WORDS; i++)
+	to += (r->head & (r->count - 1)) * words;
+	memcpy(word, record, words * sizeof(word[0]));
+	for (size_t i = 0; i < words; i++)
 		__atomic_store_n(&to[i], word[i], __ATOMIC_RELEASE);
+	r->head++;
 }
 
-void ring_write(struct ring *r, uint32_t process, uint32_t pid, const struct event *ev, size_t n)
+/* So many may be written from here on. */
+static void begin(struct ring *r, size_t n)
 {
-	struct aon_consumer_event e = { .process = process, .pid = pid };
+	__atomic_store_n(&r->map->begin, r->head + n, __ATOMIC_RELAXED);
+}
+
+static void end(struct ring *r)
+{
+	__atomic_store_n(&r->map->head, r->head, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->map->begin, r->head, __ATOMIC_RELEASE); /* if it were fewer */
+}
+
+size_t ring_write(struct ring *r, const struct process *p, uint64_t kinds, const struct event *ev,
+		  size_t n)
+{
+	struct aon_consumer_event e = { .process = p->id, .pid = p->pid };
+	uint64_t was = r->head;
 
 	while (n) {
 		/* Some at a time: a reader loses what is being written as well. */
 		size_t some = n < r->count / 16 ? n : (size_t)(r->count / 16);
 
-		__atomic_store_n(&r->map->begin, r->head + some, __ATOMIC_RELAXED);
+		begin(r, some);
 		for (size_t i = 0; i < some; i++) {
+			if (!(kinds >> (ev[i].kind & 63) & 1))
+				continue;
 			memcpy(&e, &ev[i], sizeof(ev[i]));
-			e.seq = r->head + i;
-			write_one(r, e.seq, &e);
+			e.seq = r->head + r->skipped;
+			write_one(r, &e, sizeof(e) / sizeof(uint64_t));
 		}
-		r->head += some;
-		__atomic_store_n(&r->map->head, r->head, __ATOMIC_RELEASE);
+		end(r);
 		ev += some;
 		n -= some;
 	}
+	return (size_t)(r->head - was);
+}
+
+void ring_window(struct ring *r, struct aon_consumer_window *w)
+{
+	begin(r, 1);
+	w->of.seq = r->head + r->skipped;
+	write_one(r, w, sizeof(*w) / sizeof(uint64_t));
+	end(r);
+}
+
+void ring_skip(struct ring *r, size_t n)
+{
+	r->skipped += n;
+	__atomic_store_n(&r->map->skipped, r->skipped, __ATOMIC_RELEASE);
 }

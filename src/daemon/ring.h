@@ -3,21 +3,29 @@
 #ifndef AON_DAEMON_RING_H
 #define AON_DAEMON_RING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "abi/consume.h"
 #include "model/event.h"
+#include "model/process.h"
 
 struct ring {
 	int fd;               /* owned */
 	struct aon_ring *map; /* owned; the only writable mapping there will ever be */
 	uint64_t count;       /* ours: what the page says is for readers */
-	uint64_t head;
+	uint64_t head, skipped;
+	uint32_t words; /* of a record */
 };
 
-int ring_open(struct ring *r, uint64_t records); /* rounded down to a power of two, at least 64 */
+/* Of events, or of windows. `bytes` are rounded down to a power of two of records, at least 64. */
+int ring_open(struct ring *r, uint64_t bytes, bool windows);
 void ring_close(struct ring *r);
-void ring_write(struct ring *r, uint32_t process, uint32_t pid, const struct event *ev, size_t n);
+/* Those whose kind is in `kinds`; how many that were. */
+size_t ring_write(struct ring *r, const struct process *p, uint64_t kinds, const struct event *ev,
+		  size_t n);
+void ring_window(struct ring *r, struct aon_consumer_window *w); /* its seq is filled */
+void ring_skip(struct ring *r, size_t n); /* so many belong here, and are left out */
 
 #endif /* AON_DAEMON_RING_H */

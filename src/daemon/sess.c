@@ -14,6 +14,7 @@
 #include <aon/aon.h>
 
 #include "base/log.h"
+#include "daemon/broker.h"
 #include "daemon/count.h"
 #include "store/store.h"
 
@@ -85,6 +86,8 @@ void sess_end(struct sess *s, bool dead)
 	st->proc.connected = 0;
 	st->proc.last_ns = now_mono();
 	stream_report(st);
+	if (r->plant->broker)
+		broker_gone(r->plant->broker, &st->proc);
 	r->pool_bytes -= pool_bytes(st->pool);
 	count_set(COUNT_pool_bytes, r->pool_bytes);
 	count_add(COUNT_sessions_ended, 1);
@@ -127,6 +130,9 @@ void sess_tier(struct sess *s)
 
 	if (tier != TIER_FULL && rung->tier < tier)
 		tier = rung->tier;
+	if (tier == TIER_FLIGHT && s->roster->plant->broker &&
+	    broker_detail(s->roster->plant->broker, &s->stream->proc))
+		tier = TIER_FULL; /* a consumer needs it; the budget has taken nothing away */
 	s->stream->changed |= s->stream->proc.tier != tier;
 	s->stream->proc.tier = tier;
 	gate_ops(&s->gate, tier, rung->ops ? (uint32_t)s->roster->param->ops_every : 0);

@@ -80,6 +80,7 @@ static void put_all(struct json *j, const struct aond *d)
 	json_str(j, "run_dir", d->param.run_dir.s);
 	put_memory(j);
 	put_counters(j);
+	broker_json(&d->broker, j);
 	json_open(j, "sessions", '[');
 	for (const struct sess *s = d->roster.first; s; s = s->next)
 		if (s->stream)

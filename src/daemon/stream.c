@@ -219,6 +219,8 @@ static void hand_window(void *arg, const struct window *w)
 	it = item_window(w);
 	if (s->watcher)
 		watcher_window(s->watcher, w);
+	if (s->plant->broker && s->plant->broker->first)
+		broker_window(s->plant->broker, &s->proc, w);
 	if (it && s->plant->disk < SHED_ALL && !queue_offer(s->plant->queue, it, QUEUE_REST)) {
 		s->plant->dirty = true;
 		count_add(COUNT_windows, 1);

@@ -171,6 +171,7 @@ void aond_tick(struct aond *d)
 	tick_wall(d);
 	keep_budget(d, now);
 	keep_disk(d, now);
+	broker_tick(&d->broker, (uint64_t)d->param.subscribe_events, d->shed.level >= SHED_EVENTS);
 	roster_tick(&d->roster, now);
 	if (d->roster.ticks % SWEEP_TICKS == 0)
 		left_sweep(&d->left, &d->plant);

@@ -13,7 +13,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct broker b;
 	static struct loop l;
-	char answer[256];
+	const struct broker_asker who = { 0 };
+	struct need need;
+	char answer[256], words[1025];
 	int pair[2];
 	ssize_t n;
 
@@ -24,13 +26,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (!size || size > 1024 || socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair))
 		return 0;
-	if (broker_subscribe(&b, pair[0], 0, false, 1) || recv(pair[1], answer, 64, 0) != 4)
+	memcpy(words, data, size); /* the same bytes as what it says that it needs */
+	words[size] = '\0';
+	if (!need_parse(&need, words) &&
+	    (!need.kinds || need.pids > NEED_PIDS || need.priority >= NEED_PRIORITIES))
 		abort();
+	*words = '\0';
+	need_parse(&need, words);
+	if (broker_subscribe(&b, pair[0], &who, &need, 1) || recv(pair[1], answer, 64, 0) != 4)
+		abort();
+	memset(&b.asks, 0, sizeof(b.asks));
 	send(pair[1], data, size, 0);
 	loop_wait(&l, 0);
 	loop_work(&l);
 	n = recv(pair[1], answer, sizeof(answer), MSG_DONTWAIT);
-	if (n < 0 || (n > 0 && strncmp(answer, "name ", 5) && strncmp(answer, "lane ", 5)))
+	if (n < 0 || (n > 0 && strncmp(answer, "name ", 5) && strncmp(answer, "lane ", 5) &&
+		      strncmp(answer, "process", 7)))
 		abort();
 	close(pair[1]);
 	loop_wait(&l, 0);

@@ -35,6 +35,9 @@ class Consumer:
             if "kind" in e:
                 self.events.append(e)
 
+    def stands_for(self, pid):
+        return sum(e["weight"] for e in self.of(pid))
+
     def of(self, pid):
         return [e for e in self.events if e["pid"] == pid]
 
@@ -100,9 +103,9 @@ def same_as_the_store():
             ok(c.end() == (0, ""), "Ctrl-C ends one, and it alone")
         ok(wait_for(lambda: d.counter("consumers") == 1), "whose place is free again", d.counter("consumers"))
         d.stop()
-        journal = aon("store", "journal", p.store).stdout
-        ok(journal.count(f"events of all processes, by uid {os.getuid()}") == 4,
-           "the journal says who saw events of all", journal)
+        log = json.loads(aon("audit", "--json", p.store).stdout)["lines"]
+        ok([(x["uid"], x["what"], x["text"].split(",")[0]) for x in log] == 4 * [(os.getuid(), "subscribe", "events of all processes")],
+           "the log says who saw events of all", log)
         code, err = a.end()
         ok(code == 1 and "aond has ended" in err, "aond's end is told: exit 1", (code, err))
 
@@ -132,6 +135,72 @@ def stuck():
         good.end()
         still.end()
         ok(wait_for(lambda: d.counter("consumers") == 0), "nobody is left")
+
+
+def needs():
+    """Rates, windows and priorities: each gets what it asked for, and aond writes no more than that."""
+    with Place() as p, Daemon(p, {"subscribe_events": 50000}) as d:
+        few, rolled = Consumer(p, "--rate", 20), Consumer(p, "--window", "--kind", "kernel")
+        steps, low = Consumer(p, "--priority", "high", "--kind", "step"), Consumer(p, "--priority", "low", "--kind", "step")
+        told = d.status()["consumers"]
+        ok(sorted((c["what"], c["priority"], c["rate"]) for c in told) ==
+           [("events", "high", 0), ("events", "low", 0), ("events", "normal", 20), ("windows", "normal", 0)],
+           "aond says who consumes what", told)
+        pid, said = run(p, d, "-n", 5000, "-k", "kernel")
+        wait_for(lambda: few.stands_for(pid) + few.lost >= 5000, 30)
+        ok(few.stands_for(pid) == 5000 and len(few.of(pid)) < 500 and not few.lost, "of a rate, few events stand for all",
+           (few.stands_for(pid), len(few.of(pid)), few.lost))
+        wait_for(lambda: sum(e["count"] for e in rolled.of(pid)) >= 5000, 30)
+        ok(sum(e["count"] for e in rolled.of(pid)) == 5000 and {e["name"] for e in rolled.events} == {f"kernel_{i}" for i in range(20)},
+           "windows have every call, by name", len(rolled.of(pid)))
+        ok(all(e["min_ns"] <= e["p50_ns"] * 1.01 and e["p50_ns"] <= e["p99_ns"] <= e["max_ns"] * 1.01 for e in rolled.events),
+           "with their quantiles", rolled.events[:2])
+        ok(not steps.events and not low.events, "who needs steps gets no kernels")
+        stepping, said = run(p, d, "-n", 20000, "-k", "step")
+        wait_for(lambda: len(steps.of(stepping)) >= 20000 and len(low.of(stepping)) + low.lost >= 20000, 30)
+        ok(len(steps.of(stepping)) == 20000 and not steps.lost, "high priority loses nothing", (len(steps.of(stepping)), steps.lost))
+        ok(len(low.of(stepping)) + low.lost == 20000 and low.lost and d.counter("consumer_over") >= low.lost,
+           "low priority is over its share of events, and is told how many", (len(low.of(stepping)), low.lost))
+        for c in (few, rolled, steps, low):
+            c.end()
+    with Place() as p, Daemon(p) as d:
+        proc = app(p, "emitter", "-j", 5000, "-n", 10, "-h", 600, stdin=subprocess.PIPE)
+        wait_for(lambda: d.session(proc.pid))
+        c = Consumer(p, "--detail", "--pid", proc.pid)
+        ok(wait_for(lambda: (d.session(proc.pid) or {}).get("tier") == "full", 30), "who needs detail has it asked of the process",
+           d.session(proc.pid))
+        c.end(signal.SIGKILL)
+        ok(wait_for(lambda: (d.session(proc.pid) or {}).get("tier") == "flight", 30), "until it is gone, however it went",
+           d.session(proc.pid))
+        proc.kill()
+        proc.communicate()
+
+
+def late():
+    """Who comes late can ask what there was before: processes, their names and ends."""
+    with Place() as p, Daemon(p) as d:
+        first = app(p, "emitter", "-j", 5000, "-n", 10, "-h", 600, stdin=subprocess.PIPE)
+        wait_for(lambda: d.session(first.pid))
+        s, word, fds = guest(p)
+        said = ask(s, "processes 0").split()
+        ok(said[:3] == ["processes", "0", "ok"] and len(said) == 4, "who is here is told, though it says nothing", said)
+        got = ask(s, f"process {said[3]}")
+        ok(got.split("\t")[0].split() == ["process", said[3], "ok", str(first.pid), str(os.getuid()), "0", "0", "1"] and
+           got.split("\t")[1] == "emitter", "and what it is", got)
+        ok(ask(s, f"processes {int(said[3]) + 1}").split() == [*"processes".split(), str(int(said[3]) + 1), "ok"] and
+           ask(s, "process 999") == "process 999 none", "there is no other")
+        first.kill()
+        first.communicate()
+        wait_for(lambda: not d.session(first.pid), 30)
+        ok(ask(s, f"process {said[3]}").split("\t")[0].endswith(" 0"), "one that has ended is known, as ended")
+        for i in range(12000):  # more than three seconds' worth
+            s.send(b"name 1")
+            if i % 50 == 49:
+                for _ in range(50):
+                    s.recv(64)
+        ok(d.counter("consumer_deaf") >= 2 and d.alive(), "who asks without pause is made to wait", d.counter("consumer_deaf"))
+        s.close()
+        os.close(fds[0])
 
 
 def ask(sock, line):
@@ -208,13 +277,15 @@ def asks():
     with Place() as p:
         got = aon("subscribe", env={"AON_RUN_DIR": str(p.run)})
         ok(got.returncode == 1 and "no aond" in got.stderr, "without aond: exit 1, and what to do", got.stderr)
-        for args in (["--kind", "nonsense"], ["--pid", "x"], ["now"]):
+        for args in (["--kind", "nonsense"], ["--pid", "x"], ["now"], ["--rate", "0"], ["--rate", "-1"], ["--priority", "urgent"]):
             got = aon("subscribe", *args, env={"AON_RUN_DIR": str(p.run)})
             ok(got.returncode == 2 and args[-1] in got.stderr, f"misuse: {' '.join(args)}", got.stderr)
 
 
 same_as_the_store()
 stuck()
+needs()
+late()
 users()
 asks()
 done()

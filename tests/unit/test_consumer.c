@@ -12,6 +12,7 @@
 
 #include <aon/consumer.h>
 
+#include "consume/thin.h"
 #include "daemon/msg.h"
 #include "daemon/ring.h"
 #include "t.h"
@@ -28,10 +29,10 @@ struct door {
 static void *let_in(void *arg)
 {
 	struct door *d = arg;
-	char line[32];
+	char line[256];
 
 	d->sock = accept(d->listen, NULL, NULL);
-	if (recv(d->sock, line, sizeof(line), 0) == 9)
+	if (recv(d->sock, line, sizeof(line), 0) >= 9)
 		msg_send(d->sock, "ring", 4, &d->fd, 1);
 	return NULL;
 }
@@ -69,7 +70,9 @@ static void put(struct ring *r, uint64_t from, size_t n)
 					.a = 3 * (from + i),
 					.b = 5 * (from + i),
 					.kind = i % 2 ? EVENT_STEP : EVENT_MARK };
-	ring_write(r, 7, (uint32_t)(100 + from % 2), ev, n);
+	const struct process p = { .id = 7, .pid = (uint32_t)(100 + from % 2) };
+
+	ring_write(r, &p, UINT64_MAX, ev, n);
 }
 
 static bool is_whole(const struct aon_consumer_event *e)
@@ -108,7 +111,7 @@ static void wraps(void)
 	struct ring r;
 	bool good = true;
 
-	T_OK(!ring_open(&r, COUNT + 1) && r.count == COUNT, "a ring holds a power of two");
+	T_OK(!ring_open(&r, COUNT * 65, false) && r.count == COUNT, "a ring holds a power of two");
 	put(&r, 0, 5);
 	T_OK(!door_open(&d, r.fd, &c, NULL), "a consumer maps it");
 	T_OK(aon_consumer_next(c, &e, 0) == 0, "what was before it came is not its");
@@ -144,7 +147,7 @@ static void chooses(void)
 	struct door d;
 	struct ring r;
 
-	if (ring_open(&r, COUNT) || door_open(&d, r.fd, &c, &o)) {
+	if (ring_open(&r, COUNT * 64, false) || door_open(&d, r.fd, &c, &o)) {
 		T_OK(false, "a consumer with a choice");
 		return;
 	}
@@ -160,6 +163,149 @@ static void chooses(void)
 	aon_consumer_close(c);
 	close(d.sock);
 	ring_close(&r);
+}
+
+static void told(void)
+{
+	struct aon_consumer_event e;
+	struct aon_consumer *c;
+	struct door d;
+	struct ring r;
+	bool good;
+
+	if (ring_open(&r, COUNT * 64, false)) {
+		T_OK(false, "a ring");
+		return;
+	}
+	put(&r, 0, 3);
+	ring_skip(&r, 7);
+	if (door_open(&d, r.fd, &c, NULL)) {
+		T_OK(false, "a consumer");
+		return;
+	}
+	T_OK(aon_consumer_next(c, &e, 0) == 0 && !aon_consumer_lost(c),
+	     "what was left out before it came is not its");
+	put(&r, 0, 2);
+	ring_skip(&r, 5);
+	put(&r, 0, 1);
+	good = aon_consumer_next(c, &e, 0) == 1 && e.seq == 10 && !aon_consumer_lost(c) &&
+	       aon_consumer_next(c, &e, 0) == 1 && e.seq == 11 && !aon_consumer_lost(c) &&
+	       aon_consumer_next(c, &e, 0) == 1 && e.seq == 17 && aon_consumer_lost(c) == 5;
+	T_OK(good, "what aond leaves out is told in its place");
+	ring_skip(&r, 4);
+	T_OK(aon_consumer_next(c, &e, 0) == 0 && aon_consumer_lost(c) == 9,
+	     "also when nothing comes behind it");
+	put(&r, 0, 1);
+	T_OK(aon_consumer_next(c, &e, 0) == 1 && e.seq == 22 && aon_consumer_lost(c) == 9,
+	     "and once");
+	aon_consumer_close(c);
+	close(d.sock);
+	ring_close(&r);
+}
+
+static void rolled(void)
+{
+	struct aon_consumer_opts o = { .size = sizeof(o), .flags = AON_CONSUMER_WINDOWS };
+	struct aon_consumer_window w = { .of = { .a = 3, .kind = EVENT_STEP }, .p99_ns = 77 };
+	struct aon_consumer_event e;
+	struct aon_consumer *c;
+	struct door d;
+	struct ring r;
+	bool good = true;
+
+	if (ring_open(&r, COUNT * 128, true) || door_open(&d, r.fd, &c, &o)) {
+		T_OK(false, "a consumer of windows");
+		return;
+	}
+	for (uint64_t i = 0; i < 3 * COUNT; i++) {
+		w.max_ns = i;
+		ring_window(&r, &w);
+		good = good && aon_consumer_next_window(c, &w, 0) == 1 && w.of.seq == i &&
+		       w.max_ns == i && w.p99_ns == 77 && w.of.a == 3;
+	}
+	T_OK(good && !aon_consumer_next_window(c, &w, 0), "windows come whole and in order");
+	aon_consumer_close(c);
+	close(d.sock);
+	o.rate = 5;
+	T_OK(aon_consumer_open(&c, "/", &o) == -EINVAL, "a rate is of events");
+	T_OK(door_open(&d, r.fd, &c, NULL) == -EPROTO, "who wants events takes no ring of windows");
+	close(d.sock);
+	ring_close(&r);
+	if (ring_open(&r, COUNT * 64, false) || door_open(&d, r.fd, &c, NULL)) {
+		T_OK(false, "a consumer");
+		return;
+	}
+	T_OK(aon_consumer_next_window(c, &w, 0) == -EINVAL && !aon_consumer_next(c, &e, 0),
+	     "and has none");
+	aon_consumer_close(c);
+	close(d.sock);
+	ring_close(&r);
+}
+
+/* --- thinning --- */
+
+/* `n` events a second for so many seconds, in bursts as aond writes them; values have a period that a
+ * choice of every so-manyth would fall for. */
+struct thinned {
+	double sum, of;
+	uint64_t weights, seen, handed, most;
+};
+
+static void one_more(struct thinned *r, uint64_t *second, uint64_t ms, uint64_t weight,
+		     const struct aon_consumer_event *e)
+{
+	static uint64_t in;
+
+	in = *second == ms / 1000 ? in + 1 : 1;
+	*second = ms / 1000;
+	r->most = in > r->most ? in : r->most;
+	r->handed++;
+	r->weights += weight;
+	r->sum += (double)weight * (double)e->a;
+}
+
+static struct thinned thin_run(uint32_t rate, uint64_t n, uint64_t seed)
+{
+	struct thinned r = { 0 };
+	struct aon_consumer_event e = { 0 };
+	uint64_t weight, second = UINT64_MAX;
+	struct thin t;
+
+	thin_init(&t, rate, 0);
+	t.random = seed;
+	for (uint64_t ms = 0; ms < 60000; ms += 500) {
+		for (uint64_t i = 0; i < n / 2; i++) {
+			e.a = r.seen++ % 10 ? 1 : 100;
+			r.of += (double)e.a;
+			if (thin_take(&t, &e, ms, &weight))
+				one_more(&r, &second, ms, weight, &e);
+		}
+	}
+	for (uint64_t ms = 60000; t.n; ms += 500)
+		if (thin_rest(&t, &e, ms, &weight))
+			one_more(&r, &second, ms, weight, &e);
+	return r;
+}
+
+static void thins(void)
+{
+	double sum = 0, of = 0;
+	bool counted = true, bounded = true;
+
+	for (uint64_t seed = 1; seed <= 200; seed++) {
+		struct thinned r = thin_run(50, 1000, seed * 0x9e3779b97f4a7c15ull);
+
+		sum += r.sum;
+		of += r.of;
+		counted = counted && r.weights == r.seen;
+		bounded = bounded && r.most <= 2 * 50 && r.handed <= 62 * 50;
+	}
+	T_OK(counted, "weights together count every event");
+	T_OK(bounded, "no second has more than the rate and what the last left over");
+	T_OK(sum / of > 0.98 && sum / of < 1.02,
+	     "sums of weight and value are right on average: %f", sum / of);
+	T_OK(thin_run(5000, 1000, 7).handed == 60000, "below the rate nothing is left out");
+	T_OK(thin_run(0, 1000, 7).handed == 60000, "nor without one");
 }
 
 /* --- at the same time --- */
@@ -185,7 +331,7 @@ static void races(void)
 	struct ring r;
 	bool good = true;
 
-	if (ring_open(&r, 1024) || door_open(&d, r.fd, &c, NULL)) {
+	if (ring_open(&r, 1024 * 64, false) || door_open(&d, r.fd, &c, NULL)) {
 		T_OK(false, "a consumer");
 		return;
 	}
@@ -250,7 +396,7 @@ static void sealed(void)
 	struct ring r;
 	void *map;
 
-	if (ring_open(&r, COUNT)) {
+	if (ring_open(&r, COUNT * 64, false)) {
 		T_OK(false, "a ring");
 		return;
 	}
@@ -266,6 +412,9 @@ int main(void)
 {
 	wraps();
 	chooses();
+	told();
+	rolled();
+	thins();
 	races();
 	lies();
 	sealed();
