@@ -12,6 +12,7 @@
 #include "cli/inputs.h"
 #include "cli/into_store.h"
 #include "cli/out.h"
+#include "cli/sim_corpus.h"
 #include "cli/sim_truth.h"
 #include "model/trace.h"
 #include "sim/play.h"
@@ -399,6 +400,8 @@ int cmd_sim(const struct opts *o)
 		return list_faults(o);
 	if (o->val[OPT_LISTPARAMS])
 		return list_params(o);
+	if (o->argc == 1 && !strcmp(o->argv[0], "corpus"))
+		return sim_corpus(o);
 	if (o->argc)
 		return cli_misuse("'%s' is no option", o->argv[0]);
 	rc = job_given(o, &j);

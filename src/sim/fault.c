@@ -30,7 +30,7 @@ static int bad(char why[JOB_WHY], const char *text, const char *what)
 	return -EINVAL;
 }
 
-static int kind_of(const char *word, size_t len)
+int fault_kind_of(const char *word, size_t len)
 {
 	for (int k = 0; k < FAULTS; k++) {
 		const char *name[] = { fault_table[k].word, fault_table[k].code };
@@ -123,10 +123,9 @@ static const char *set_one(struct fault *f, const struct job *j, const char *wor
 	return NULL;
 }
 
-/* Whether the job has what the fault works on. */
-static const char *misfit(const struct fault *f, const struct job *j)
+const char *fault_misfit(enum fault_kind k, const struct job *j)
 {
-	switch (fault_table[f->kind].part) {
+	switch (fault_table[k].part) {
 	case PART_EXPERT:
 		return j->experts && j->ep > 1 ? NULL
 					       : "the job has no experts on several ranks (ep)";
@@ -149,7 +148,7 @@ static const char *misfit(const struct fault *f, const struct job *j)
 static int one_fault(struct job *j, const char *text, size_t len, char why[JOB_WHY])
 {
 	size_t word = strcspn(text, ":+");
-	int kind = kind_of(text, word);
+	int kind = fault_kind_of(text, word);
 	const char *at = text + word, *end = text + len, *wrong = NULL;
 	struct fault *f = &j->fault[j->faults];
 
@@ -171,7 +170,7 @@ static int one_fault(struct job *j, const char *text, size_t len, char why[JOB_W
 	}
 	if (!wrong && f->from >= j->steps)
 		wrong = "from is behind the job's last step";
-	wrong = wrong ? wrong : misfit(f, j);
+	wrong = wrong ? wrong : fault_misfit(f->kind, j);
 	if (wrong)
 		return bad(why, text, wrong);
 	j->faults++;

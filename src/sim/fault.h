@@ -8,6 +8,7 @@
 #ifndef AON_SIM_FAULT_H
 #define AON_SIM_FAULT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct job;
@@ -79,6 +80,10 @@ struct fault_row {
 };
 extern const struct fault_row fault_table[FAULTS];
 
+/* By word or code, in any case; -1: there is none. */
+int fault_kind_of(const char *word, size_t len);
+/* NULL, or why the job has nothing for such a fault to work on. */
+const char *fault_misfit(enum fault_kind k, const struct job *j);
 /* The ranks it works on. */
 void fault_ranks(const struct fault *f, const struct job *j, uint32_t *first, uint32_t *last);
 /* How much of it there is on this rank in this step: 0 to 1. */

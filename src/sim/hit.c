@@ -107,6 +107,8 @@ static void hit_rank(struct play *p, uint32_t rank)
 
 	*h = (struct play_hit){ 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, { 0 }, 0, 0, 0, 0, 0, 0 };
 	h->expert = routed(p, rank);
+	if (p->job->ckpt_every && (p->step + 1) % p->job->ckpt_every == 0)
+		h->pause_ns[PAUSE_CHECKPOINT] = (int64_t)(p->job->ckpt_ms * MS);
 	for (uint32_t i = 0; i < p->job->faults; i++) {
 		const struct fault *f = &p->job->fault[i];
 		double share = p->without >> i & 1 ? 0 : fault_share(f, p->job, rank, p->step);

@@ -30,6 +30,8 @@ COUNT(coarse,         0,     0, 1,     "1: kernels between two exchanges are one
 COUNT(leaf,           16,    1, 65536, "nodes behind a leaf switch")
 COUNT(steps,          10,    1, 1<<20, "steps")
 REAL(loader_ms,       2,     0, 1e7,   "to prepare a batch, ahead of its step")
+COUNT(ckpt_every,     0,     0, 1<<20, "a checkpoint each so many steps, 0: never")
+REAL(ckpt_ms,         0,     0, 1e7,   "of all hosts, to write one")
 REAL(call_us,         4,     0, 1e6,   "of the host, in a call that launches")
 REAL(gap_us,          3,     0, 1e6,   "of the program between two calls")
 REAL(packed,          0,     0, 4,     "spread of lengths of sequences that are packed into one (sigma of a lognormal); 0: none are")

@@ -26,7 +26,8 @@ enum noise_of {
 	NOISE_OF_FAULT,
 	NOISE_OF_LENGTH,
 	NOISE_OF_CLOCK,
-	NOISE_OF_EXPERT
+	NOISE_OF_EXPERT,
+	NOISE_OF_CASE
 };
 
 /* 64 bits of what all of these make. */

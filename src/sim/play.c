@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sim/build.h"
 #include "sim/noise.h"
@@ -337,6 +338,40 @@ int play_step(struct play *p)
 	sim_run(p->net, NULL, p->time);
 	measure(p);
 	return 0;
+}
+
+int play_mark(const struct play *p, struct play_mark *m)
+{
+	size_t bytes = 2 * p->net->tasks * sizeof(*m->time);
+
+	m->time = malloc(bytes);
+	if (!m->time)
+		return -ENOMEM;
+	memcpy(m->time, p->time, bytes);
+	m->common = p->common;
+	m->step = p->step;
+	m->is = true;
+	return 0;
+}
+
+void play_back(struct play *p, const struct play_mark *m, uint32_t without)
+{
+	if (m->is) {
+		memcpy(p->time, m->time, 2 * p->net->tasks * sizeof(*m->time));
+	} else {
+		free(p->time);
+		p->time = NULL;
+	}
+	p->common = m->common;
+	p->step = m->step;
+	p->without = without;
+	p->hung = false;
+}
+
+void play_unmark(struct play_mark *m)
+{
+	free(m->time);
+	*m = (struct play_mark){ 0 };
 }
 
 static int make(struct play *p)

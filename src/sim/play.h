@@ -54,6 +54,18 @@ void play_free(struct play *p); /* NULL is allowed */
 /* The next step. -ENODATA: there is none, or the one before never ended. */
 int play_step(struct play *p);
 
+/* Where a play stands, to go back to. All 0: at its begin. */
+struct play_mark {
+	int64_t *time; /* owned */
+	double common;
+	uint32_t step;
+	bool is;
+};
+int play_mark(const struct play *p, struct play_mark *m);
+/* Goes back there, and on with other faults left out. */
+void play_back(struct play *p, const struct play_mark *m, uint32_t without);
+void play_unmark(struct play_mark *m);
+
 /* What noise and faults make of the step that comes (hit.c). */
 void play_hits(struct play *p);
 int64_t play_kernel_ns(const struct play *p, uint32_t rank, uint32_t op);

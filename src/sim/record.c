@@ -79,6 +79,11 @@ void recorder_step(struct recorder *r)
 	r->sight += SIM_STALL_NS;
 }
 
+int64_t recorder_sight(const struct recorder *r)
+{
+	return r->sight;
+}
+
 static int64_t seen(const struct recorder *r, int64_t at)
 {
 	return at < r->sight ? at : r->sight;

@@ -16,5 +16,6 @@ void recorder_free(struct recorder *r); /* NULL is allowed */
 void recorder_rank(struct recorder *r, uint32_t rank, struct step_rec *out);
 /* Behind a step and before its ranks: when all were seen last. */
 void recorder_step(struct recorder *r);
+int64_t recorder_sight(const struct recorder *r); /* of a step that never ends: when */
 
 #endif /* AON_SIM_RECORD_H */
