@@ -10,6 +10,7 @@
 #include "insight/state.h"
 #include "theory/gemm.h"
 #include "theory/occupancy.h"
+#include "theory/source_work.h"
 
 #define SEVERAL UINT32_MAX
 #define PM_SURE 0.8 /* of its samples a kernel must have had for itself */
@@ -374,15 +375,40 @@ static void judge_by_counters(const struct insight *in, struct roof_row *r)
 	r->is.least_ns = (double)r->total_ns / (double)r->count * r->is.fraction;
 }
 
-static int judge(struct insight *in, const struct knames *names, struct roof_row *r)
+/* What tells the work of kernels. */
+struct told {
+	struct knames *names;
+	struct source_works *texts;
+};
+
+static void told_fini(struct told *by)
+{
+	knames_free(by->names);
+	source_works_free(by->texts);
+}
+
+static int told_init(struct told *by, const struct trace *t)
+{
+	int err = knames_new(&by->names);
+
+	err = err ? err : source_works_new(&by->texts);
+	for (size_t i = 0; i < t->names && err >= 0; i++)
+		err = source_works_add(by->texts, trace_text(t, (uint32_t)i));
+	return err < 0 ? err : 0;
+}
+
+static int judge(struct insight *in, const struct told *by, struct roof_row *r)
 {
 	const struct trace *t = in->t;
 	struct kname n;
 	int err;
 
-	kname_of(&n, names, trace_text(t, r->name));
+	kname_of(&n, by->names, trace_text(t, r->name));
 	if (r->op && !r->helps)
 		work_by_shapes(in, r, &n);
+	else if (r->geo < t->geos &&
+		 source_work(&r->work, by->texts, trace_text(t, r->name), &t->geo[r->geo]))
+		r->work.tensor = n.tensor == 1;
 	else if (r->geo < t->geos && kname_work(&r->work, &n, &t->geo[r->geo]))
 		r->work.tensor = on_tensor_cores(&n, r->class, r->work.type);
 	else
@@ -448,22 +474,24 @@ static void find_devices(struct insight *in)
 int insight_roofs_end(struct insight *in)
 {
 	struct roofs *rs = &in->roofs;
-	struct knames *names = NULL;
+	struct told by = { 0 };
 	int err;
 
 	rs->gpu = calloc(in->t->devices + 1, sizeof(*rs->gpu));
 	rs->sum = calloc(rs->rows + 1, sizeof(*rs->sum));
-	err = rs->gpu && rs->sum ? knames_new(&names) : -ENOMEM;
-	if (err)
+	err = rs->gpu && rs->sum ? told_init(&by, in->t) : -ENOMEM;
+	if (err) {
+		told_fini(&by);
 		return err;
+	}
 	find_devices(in);
 	find_helpers(in);
 	err = lend(in);
 	for (size_t i = 0; i < rs->rows && !err; i++) {
-		err = judge(in, names, &rs->row[i]);
+		err = judge(in, &by, &rs->row[i]);
 		err = err ? err : add_name(rs, &rs->row[i]);
 	}
-	knames_free(names);
+	told_fini(&by);
 	if (rs->rows)
 		qsort(rs->row, rs->rows, sizeof(*rs->row), by_time);
 	if (rs->ops)

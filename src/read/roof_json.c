@@ -25,6 +25,7 @@ void roof_verdict_json(struct json *j, const struct roof_row *r)
 	json_str(j, "limit", roof_limit_word[r->is.limit]);
 	known(j, "fraction", r->is.fraction);
 	json_str(j, "how", work_how_word[r->work.how]);
+	json_bool(j, "at_most", r->work.at_most);
 	known(j, "of_model", roof_row_model(r));
 	known(j, "waves", r->waves);
 	known(j, "tail", r->waves > 0 ? r->tail : 0);

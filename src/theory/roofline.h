@@ -48,6 +48,7 @@ struct roof_work {
 	double flops;    /* 0: none */
 	double bytes;    /* from and to memory, each once; 0: not known */
 	double l2_bytes; /* through the L2 cache; 0: not known */
+	bool at_most;    /* so much, if all branches are taken */
 };
 
 struct roof {

@@ -19,13 +19,13 @@ static struct gpu gpu = {
 	.launch_ns = 2000,
 };
 
-#define BF16(flops, bytes)                                   \
-	{                                                    \
-		WORK_SHAPES, GPU_BF16, true, flops, bytes, 0 \
+#define BF16(flops, bytes)                                          \
+	{                                                           \
+		WORK_SHAPES, GPU_BF16, true, flops, bytes, 0, false \
 	}
-#define FP32(flops, bytes)                                  \
-	{                                                   \
-		WORK_NAME, GPU_FP32, false, flops, bytes, 0 \
+#define FP32(flops, bytes)                                         \
+	{                                                          \
+		WORK_NAME, GPU_FP32, false, flops, bytes, 0, false \
 	}
 
 static const struct {
@@ -46,12 +46,12 @@ static const struct {
 	{ "short, but near its roof",              BF16(1e6, 2e6),       3e3, ROOF_MEMORY,  2.0 / 3 },
 	{ "a launch does not explain 28 us",       BF16(1e6, 15e6),     28e3, ROOF_LATENCY, 15.0 / 28 },
 	{ "faster than memory: from the cache",    FP32(1e6, 8e6),       2e3, ROOF_CACHE,   0.80 },
-	{ "faster than memory, too large a set", { WORK_SHAPES, GPU_FP32, false, 1e6, 80e6, 0 }, 50e3, ROOF_MEMORY, 1.60 },
+	{ "faster than memory, too large a set", { WORK_SHAPES, GPU_FP32, false, 1e6, 80e6, 0, false }, 50e3, ROOF_MEMORY, 1.60 },
 	{ "the same by a name: it told wrong",     FP32(1e6, 80e6),     50e3, ROOF_UNKNOWN, 0 },
 	{ "bytes unknown, little math",            FP32(1e6, 0),       100e3, ROOF_UNKNOWN, 0.001 },
 	{ "bytes unknown, much math",              FP32(0.9e9, 0),     100e3, ROOF_COMPUTE, 0.90 },
 	{ "no work known",                         { .how = WORK_NONE }, 9e3, ROOF_UNKNOWN, 0 },
-	{ "traffic through the cache limits", { WORK_SHAPES, GPU_BF16, true, 5e9, 50e6, 450e6 }, 100e3, ROOF_CACHE, 0.90 },
+	{ "traffic through the cache limits", { WORK_SHAPES, GPU_BF16, true, 5e9, 50e6, 450e6, false }, 100e3, ROOF_CACHE, 0.90 },
 	/* clang-format on */
 };
 

@@ -19,6 +19,51 @@ static unsigned loaders;
 
 /* --- building programs: ranges of the thread --- */
 
+static void keep_work(struct layer *l)
+{
+	char text[SOURCE_NAME + 256] = "opencl work: ";
+	uint32_t n = atomic_load_explicit(&l->works, memory_order_relaxed);
+	size_t at = strlen(text), len = strlen(l->source.k.name);
+
+	memcpy(text + at, l->source.k.name, len);
+	text[at + len++] = ' ';
+	if (n == WORKS || !source_text(text + at + len, sizeof(text) - at - len, &l->source.k))
+		return;
+	l->work[n] = aon_name(text);
+	/* Pairs with the acquire in layer_tell_works(). */
+	atomic_store_explicit(&l->works, n + 1, memory_order_release);
+}
+
+/* A build takes milliseconds at least; this takes a few microseconds for a line of text, and at most
+ * SOURCE_TEXT of it. Who comes while another thread reads goes on. */
+static void read_text(cl_program program)
+{
+	size_t len = 0;
+
+	if (!layer->on || !next()->clGetProgramInfo || !turn_take(&layer->reading))
+		return;
+	if (!next()->clGetProgramInfo(program, CL_PROGRAM_SOURCE, sizeof(layer->text), layer->text,
+				      &len) &&
+	    len > 1 && len <= sizeof(layer->text)) {
+		source_begin(&layer->source, layer->text, len - 1);
+		while (source_next(&layer->source))
+			keep_work(layer);
+	}
+	turn_give(&layer->reading);
+}
+
+void layer_tell_works(void)
+{
+	uint32_t n = atomic_load_explicit(&layer->works, memory_order_acquire);
+	uint32_t told = atomic_load_explicit(&layer->works_told, memory_order_relaxed);
+
+	if (told < n &&
+	    atomic_compare_exchange_strong_explicit(&layer->works_told, &told, n,
+						    memory_order_relaxed, memory_order_relaxed))
+		for (; told < n; told++)
+			aon_mark_id(layer->work[told], 0, 0, 0);
+}
+
 static cl_int CL_API_CALL on_clBuildProgram(cl_program program, cl_uint n, const cl_device_id *ids,
 					    const char *options,
 					    void(CL_CALLBACK *done)(cl_program, void *), void *arg)
@@ -28,6 +73,8 @@ static cl_int CL_API_CALL on_clBuildProgram(cl_program program, cl_uint n, const
 	AON_PUSH("clBuildProgram");
 	r = next()->clBuildProgram(program, n, ids, options, done, arg);
 	AON_POP();
+	if (!r)
+		read_text(program);
 	return r;
 }
 

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * source.h - what a kernel has to do, from its text in OpenCL C. Pure; no heap, no recursion without
+ * a bound, time bounded by SOURCE_TOKENS.
+ *
+ * Counted are floating-point operations of one work-item, loops of constant length as often as they
+ * turn, and the bytes of global memory that all work-items touch, each once: an access touches as
+ * many places as there are values of what its address depends on. That depends on the launch, so
+ * it is said by the ids that occur in the address. Branches count as taken. What is not understood
+ * (other loops, calls of the program's functions, macros) has no work: nothing is guessed.
+ */
+#ifndef AON_PROBE_OPENCL_SOURCE_H
+#define AON_PROBE_OPENCL_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SOURCE_TEXT   65536u /* bytes of a program that are looked at */
+#define SOURCE_TOKENS 32768u
+#define SOURCE_VARS   1024u
+#define SOURCE_LOOPS  16u
+#define SOURCE_MEM    6u
+#define SOURCE_NAME   128u
+
+/* Ids that an address depends on. */
+#define SOURCE_GROUP(d) (1u << (d))
+#define SOURCE_LOCAL(d) (8u << (d))
+
+struct source_var {
+	uint32_t hash, deps;
+	uint8_t space, flt, width, bytes;
+};
+
+struct source_mem {
+	uint32_t ids;
+	uint64_t bytes; /* for each combination of their values */
+};
+
+struct source_kernel {
+	char name[SOURCE_NAME];
+	uint64_t flops;       /* of a work-item */
+	uint64_t by_bytes[9]; /* of these, by the bytes of the type: 2, 4, 8 */
+	struct source_mem mem[SOURCE_MEM];
+	uint32_t mems;
+	bool branches; /* it is at most so much */
+};
+
+struct source {
+	const char *at, *end;
+	/* the token */
+	const char *word;
+	uint32_t len, hash, tokens, depth;
+	uint8_t kind;
+	bool bad;
+	int64_t number;
+	uint8_t number_flt;
+	/* the kernel */
+	struct source_kernel k;
+	struct source_var var[SOURCE_VARS];
+	uint32_t vars, loops;
+	uint64_t turns[SOURCE_LOOPS]; /* of loops that are open */
+	uint64_t times;               /* all of them together */
+};
+
+/* Begins with a program's text, which is borrowed. */
+void source_begin(struct source *s, const char *text, size_t len);
+/* The next kernel that is understood, in s->k; false: no more. */
+bool source_next(struct source *s);
+/* "flops=12 type=6 mem=9:4,0:8", "at most" behind it. Bytes without the NUL; 0: no room. */
+size_t source_text(char *out, size_t cap, const struct source_kernel *k);
+
+#endif /* AON_PROBE_OPENCL_SOURCE_H */

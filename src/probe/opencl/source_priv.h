@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* source_priv.h - what the files of source.h share: source_token.c words and types, source_expr.c
+ * expressions and what they cost, source.c statements and kernels. */
+#ifndef AON_PROBE_OPENCL_SOURCE_PRIV_H
+#define AON_PROBE_OPENCL_SOURCE_PRIV_H
+
+#include "probe/opencl/source.h"
+
+#define SRC_DEPTH     48u /* of what is nested */
+#define SRC_TIMES_MAX (1ull << 40)
+#define SRC_LOOP(d)   (1u << (8 + (d))) /* in deps: a loop that is open */
+
+enum { SRC_END, SRC_WORD, SRC_NUMBER, SRC_SIGN };             /* kind of a token */
+enum { SRC_VALUE, SRC_PRIVATE, SRC_LOCAL_SPACE, SRC_GLOBAL }; /* where a pointer leads */
+
+/* What an expression is. */
+struct src_val {
+	uint32_t deps;
+	uint8_t space, flt, width, bytes; /* space: of a pointer, with what it points to */
+	bool konst;
+	int64_t v;
+};
+
+struct src_base_type {
+	const char *name;
+	uint8_t bytes, flt;
+};
+
+static inline bool src_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+void src_token(struct source *s); /* the next one */
+bool src_is(const struct source *s, const char *text);
+bool src_eat(struct source *s, const char *text);
+void src_need(struct source *s, const char *text);
+void src_skip_pair(struct source *s, const char *open, const char *close);
+void src_skip_attributes(struct source *s);
+const struct src_base_type *src_base(const struct source *s, uint8_t *width);
+bool src_at_type(const struct source *s);
+/* Qualifiers, a type, stars: t is what is pointed to. */
+void src_type(struct source *s, struct src_val *t, uint8_t *space, uint32_t *stars);
+
+struct src_val src_expr(struct source *s);
+struct src_val src_binary(struct source *s, uint32_t level);
+struct source_var *src_declare(struct source *s, uint32_t hash, const struct src_val *t,
+			       uint8_t space);
+
+#endif /* AON_PROBE_OPENCL_SOURCE_PRIV_H */
