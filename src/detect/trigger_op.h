@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* trigger_op.h - the steps of a trigger, between trigger.c, which writes them, and trigger_look.c. */
+#ifndef AON_TRIGGER_OP_H
+#define AON_TRIGGER_OP_H
+
+#include "detect/trigger.h"
+
+enum op { NUMBER, VALUE, NEGATE, ADD, SUB, MUL, DIV, LT, LE, GT, GE, EQ, NE, NOT, AND, OR };
+
+extern const char *const trigger_stat_word[STATS];
+
+#endif /* AON_TRIGGER_OP_H */
