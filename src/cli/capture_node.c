@@ -17,9 +17,10 @@
 #include "cli/locate.h"
 #include "cli/out.h"
 
-#define ASK_MS  10000
-#define LOOK_MS 50
-#define LINE    1900u /* of a request */
+#define ASK_MS   10000
+#define LOOK_MS  50
+#define ARMED_MS 250   /* nothing hurries: it runs already when we learn that it does */
+#define LINE     1900u /* of a request */
 
 static volatile sig_atomic_t stopped;
 
@@ -77,8 +78,12 @@ static void on_line(void *arg, char *line)
 		snprintf(c->store, sizeof(c->store), "%s", rest);
 	else if (!strcmp(word, "process"))
 		take_proc(c, rest);
+	else if (!strcmp(word, "why"))
+		snprintf(c->why, sizeof(c->why), "%s", rest);
+	else if (!strcmp(word, "armed") && !c->armed++)
+		snprintf(c->values, sizeof(c->values), "%s", rest + strcspn(rest, "\t"));
 	else if (!strcmp(word, "capture")) {
-		sscanf(rest, "%*u %11s %" SCNu64 " %95[^\n]", c->state, &c->begin_ns, c->error);
+		sscanf(rest, "%*u %11s %" SCNu64 " %*u %95[^\n]", c->state, &c->begin_ns, c->error);
 		if (!strcmp(c->error, "-"))
 			*c->error = '\0';
 	}
@@ -118,13 +123,17 @@ static int begin(struct node_capture *c)
 	int at = snprintf(line, sizeof(line),
 			  "capture begin steps=%" PRIu64 " ms=%" PRIu64 " before=%" PRIu64
 			  " timeout=%" PRIu64,
-			  c->steps, c->ms, c->before_ms, c->timeout_ms);
+			  c->want.steps, c->want.ms, c->want.before_ms, c->want.timeout_ms);
 	int err;
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (c->o->val[words[i].id] && at < (int)sizeof(line))
 			at += snprintf(line + at, sizeof(line) - (size_t)at, " %s=%s", words[i].key,
 				       c->o->val[words[i].id]);
+	if (c->o->val[OPT_TRIGGER] && at < (int)sizeof(line))
+		at += snprintf(line + at, sizeof(line) - (size_t)at,
+			       " expires=%" PRIu64 " cool=%" PRIu64 " when=%s", c->want.expires_s,
+			       c->want.cool_s, c->o->val[OPT_TRIGGER]);
 	if (at >= (int)sizeof(line))
 		return cli_misuse("too many pids or ranks");
 	err = ask_aond(c, line);
@@ -132,7 +141,7 @@ static int begin(struct node_capture *c)
 		return cli_say(CLI_FAIL, "aond does not answer: %s", strerror(-err));
 	if (!c->id)
 		return cli_say(CLI_FAIL, "%s", c->error);
-	if (!c->chosen && !c->before_ms)
+	if (!c->chosen && !c->want.before_ms && !c->o->val[OPT_TRIGGER])
 		return cli_say(CLI_FAIL, "no such process of yours runs under aond. See: aon ps");
 	return CLI_OK;
 }
@@ -145,6 +154,11 @@ static void progress(const struct node_capture *c)
 
 	if (!isatty(STDERR_FILENO))
 		return;
+	if (!strcmp(c->state, "armed")) {
+		fprintf(stderr, "\r\033[Karmed at %zu processes:%s", c->armed, c->values);
+		fflush(stderr);
+		return;
+	}
 	for (size_t i = 0; i < c->n; i++) {
 		const struct node_proc *p = &c->proc[i];
 		uint64_t done = p->step > p->first ? p->step - p->first : 0;
@@ -182,14 +196,20 @@ static int check_files(const struct node_capture *c)
 			  ranks);
 }
 
+static void nap(const struct node_capture *c)
+{
+	long ms = strcmp(c->state, "armed") ? LOOK_MS : ARMED_MS;
+
+	nanosleep(&(struct timespec){ 0, ms * 1000000l }, NULL);
+}
+
 static int wait_for(struct node_capture *c)
 {
-	const struct timespec nap = { 0, LOOK_MS * 1000000l };
 	int err = 0;
 
 	while (!stopped && !err && strcmp(c->state, "done")) {
-		nanosleep(&nap, NULL);
-		c->n = 0;
+		nap(c);
+		c->n = c->armed = 0;
 		*c->state = '\0';
 		err = ask_aond(c, "capture state");
 		if (!err && !*c->state) {
@@ -198,6 +218,13 @@ static int wait_for(struct node_capture *c)
 				       "capture %" PRIu64 " was cancelled: nothing is "
 				       "written",
 				       c->id);
+		}
+		if (!strcmp(c->state, "expired")) {
+			progress_end();
+			return cli_say(CLI_FAIL, "%s: nothing is written%s",
+				       strstr(c->why, "captures_day") ? c->why
+								      : "its trigger did not fire",
+				       c->times ? " but what was before" : "");
 		}
 		if (!err && check_files(c) != CLI_OK)
 			return CLI_USAGE;
@@ -214,43 +241,86 @@ static int wait_for(struct node_capture *c)
 	return CLI_OK;
 }
 
-static int run(struct node_capture *c)
+static int open_and_begin(struct node_capture *c)
 {
 	struct sigaction stop = { .sa_handler = on_signal };
 	int rc = open_aond(c);
 
 	sigaction(SIGINT, &stop, NULL);
 	sigaction(SIGTERM, &stop, NULL);
+	return rc == CLI_OK ? begin(c) : rc;
+}
+
+/* "out.csv.gz" is "out.2.csv.gz" the second time, "out/" is "out.2/". */
+static int name_file(struct node_capture *c, uint32_t time)
+{
+	const char *to = c->o->val[OPT_OUTPUT_TRACE], *base, *dot;
+	size_t len;
+	int n;
+
+	to = to ? to : "aon-capture.pftrace";
+	len = strlen(to);
+	while (len > 1 && to[len - 1] == '/')
+		len--;
+	base = memrchr(to, '/', len);
+	dot = memchr(base ? base + 1 : to, '.', len - (base ? (size_t)(base + 1 - to) : 0));
+	dot = dot ? dot : to + len;
+	if (time < 2)
+		n = snprintf(c->to, sizeof(c->to), "%s", to);
+	else
+		n = snprintf(c->to, sizeof(c->to), "%.*s.%u%s", (int)(dot - to), to, time, dot);
+	if (n >= (int)sizeof(c->to))
+		return cli_misuse("-o: too long a name");
+	if (strcmp(to, "-") && access(c->to, F_OK) == 0)
+		return cli_say(CLI_FAIL, "%s: exists already. Name another: -o FILE", c->to);
+	return CLI_OK;
+}
+
+static int check_names(struct node_capture *c)
+{
+	int rc = name_file(c, 1);
+
 	if (rc == CLI_OK)
-		rc = begin(c);
-	if (rc == CLI_OK)
-		rc = wait_for(c);
+		rc = export_check(c->o, c->to);
+	if (rc == CLI_OK && c->want.count > 1 && !strcmp(c->to, "-"))
+		rc = cli_misuse("--count needs the name of a file: -o FILE");
+	for (uint32_t i = 2; i <= c->want.count && rc == CLI_OK; i++)
+		rc = name_file(c, i);
 	return rc;
 }
 
-int capture_node(const struct opts *o, uint64_t steps, uint64_t ms, uint64_t before_ms,
-		 uint64_t timeout_ms)
+static int wait_again(struct node_capture *c)
 {
-	const char *to =
-		o->val[OPT_OUTPUT_TRACE] ? o->val[OPT_OUTPUT_TRACE] : "aon-capture.pftrace";
-	struct node_capture c = { .o = o,
-				  .to = to,
-				  .steps = steps,
-				  .ms = ms,
-				  .before_ms = before_ms,
-				  .timeout_ms = timeout_ms,
-				  .begin_ns = now_ns(),
-				  .ask = -1 };
-	int rc = export_check(o, to);
+	char line[64];
 
-	if (rc == CLI_OK && strcmp(to, "-") && access(to, F_OK) == 0)
-		rc = cli_say(CLI_FAIL, "%s: exists already. Name another: -o FILE", to);
-	if (rc == CLI_OK && (steps || ms))
-		rc = run(&c);
+	snprintf(line, sizeof(line), "capture again %" PRIu64, c->id);
+	*c->state = '\0';
+	if (ask_aond(c, line))
+		return cli_say(CLI_FAIL, "aond has ended: what was captured before is written");
+	if (strcmp(c->error, "ok"))
+		return cli_say(CLI_FAIL, "%s", c->error);
+	return CLI_OK;
+}
+
+int capture_node(const struct opts *o, const struct node_want *w)
+{
+	struct node_capture c = { .o = o, .want = *w, .begin_ns = now_ns(), .ask = -1 };
+	bool ask = w->steps || w->ms;
+	int rc = check_names(&c);
+
+	if (rc == CLI_OK && ask)
+		rc = open_and_begin(&c);
 	else if (rc == CLI_OK) /* else what is a second old */
 		admin_ask(locate_run_dir(), "flush", ASK_MS, NULL, NULL);
-	if (rc == CLI_OK)
-		rc = capture_trace(&c);
+	for (; rc == CLI_OK && c.times < w->count; c.times++) {
+		rc = c.times ? wait_again(&c) : CLI_OK;
+		if (rc == CLI_OK)
+			rc = name_file(&c, c.times + 1);
+		if (rc == CLI_OK && ask)
+			rc = wait_for(&c);
+		if (rc == CLI_OK)
+			rc = capture_trace(&c);
+	}
 	if (c.ask >= 0)
 		close(c.ask);
 	free(c.proc);

@@ -31,24 +31,34 @@ struct node_proc {
 	uint64_t held_ns; /* the recorder holds nothing from before; 0: it holds all */
 };
 
+/* What is asked for. */
+struct node_want {
+	uint64_t steps, ms, before_ms, timeout_ms;
+	uint64_t expires_s, cool_s; /* of a trigger */
+	uint32_t count;
+};
+
 struct node_capture {
 	const struct opts *o;
-	const char *to; /* file or folder */
-	uint64_t steps, ms, before_ms, timeout_ms;
+	struct node_want want;
+	char to[PATH_MAX];      /* file or folder */
 	int ask;                /* owned: socket of aond; -1: none */
 	uint64_t id;            /* 0: aond was not asked */
 	uint64_t chosen;        /* processes */
+	size_t armed;           /* that its trigger waits for, */
+	char values[160];       /* and those of one of them */
+	uint32_t times;         /* that it has fired and was written */
 	uint64_t begin_ns;      /* CLOCK_MONOTONIC */
 	char state[12];         /* last heard */
 	char store[PATH_MAX];   /* aond's; "": look for it */
+	char why[200];          /* it fired; "": at once */
 	char error[96];         /* of the store; "": none */
 	struct node_proc *proc; /* owned */
 	size_t n, cap;
 };
 
 /* aon capture of aond's own: an exit status. */
-int capture_node(const struct opts *o, uint64_t steps, uint64_t ms, uint64_t before_ms,
-		 uint64_t timeout_ms);
+int capture_node(const struct opts *o, const struct node_want *w);
 int capture_node_list(const struct opts *o);
 int capture_node_cancel(const struct opts *o);
 

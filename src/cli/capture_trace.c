@@ -65,7 +65,7 @@ static int gather(struct node_capture *c, const struct procs *ps, uint64_t from)
 
 		was = find(c, q->id);
 		if (!was && (!is_wanted(c, ps, q) || q->first_ns >= c->begin_ns ||
-			     (!procs_live(ps, q) && q->last_ns < from) || !c->before_ms))
+			     (!procs_live(ps, q) && q->last_ns < from) || !c->want.before_ms))
 			continue;
 		p[n] = was ? *was
 			   : (struct node_proc){ .pid = q->pid,
@@ -73,7 +73,7 @@ static int gather(struct node_capture *c, const struct procs *ps, uint64_t from)
 						 .rank = (int32_t)q->origin.rank - 1 };
 		snprintf(p[n].job, sizeof(p[n].job), "%s", q->job);
 		p[n].from_ns = from;
-		p[n].to_ns = c->begin_ns + c->ms * 1000000u;
+		p[n].to_ns = c->begin_ns + c->want.ms * 1000000u;
 		/* Until the store says otherwise. */
 		p[n].held_ns = q->account.overwritten ? UINT64_MAX : 0;
 		n++;
@@ -176,7 +176,8 @@ static int align(struct node_capture *c, struct store *st, struct steps *s)
 	for (size_t i = 0; i < c->n && !err; i++) {
 		struct node_proc *p = &c->proc[i];
 		struct store_filter f = { .process = p->id, .kind = EVENT_STEP };
-		struct seek k = { c->before_ms ? common_first(c, s, i) : p->first, UINT64_MAX };
+		struct seek k = { c->want.before_ms ? common_first(c, s, i) : p->first,
+				  UINT64_MAX };
 
 		if (!p->last)
 			continue; /* only its past is there */
@@ -198,14 +199,14 @@ static int find_steps(struct node_capture *c, struct store *st)
 	for (size_t i = 0; i < c->n && !err; i++) {
 		struct node_proc *p = &c->proc[i];
 
-		err = steps_of(st, p, &s[i], p->from_ns, c->steps ? UINT64_MAX : p->to_ns);
+		err = steps_of(st, p, &s[i], p->from_ns, c->want.steps ? UINT64_MAX : p->to_ns);
 	}
-	if (!err && c->steps)
+	if (!err && c->want.steps)
 		err = align(c, st, s);
 	for (size_t i = 0; i < c->n && !err; i++) {
 		struct node_proc *p = &c->proc[i];
 
-		if (c->steps)
+		if (c->want.steps)
 			err = steps_of(st, p, &s[i], p->from_ns, p->to_ns);
 		p->first_step = s[i].first;
 		p->last_step = s[i].last;
@@ -250,7 +251,7 @@ static int find_held(struct node_capture *c, struct store *st)
 
 static int load(struct node_capture *c, struct store *st, const char *path, struct trace *t)
 {
-	uint64_t before = c->before_ms * 1000000u;
+	uint64_t before = c->want.before_ms * 1000000u;
 	uint64_t from = c->begin_ns > before ? c->begin_ns - before : 0;
 	struct procs_want want = { 0 };
 	struct procs ps = { 0 };
@@ -287,12 +288,14 @@ static void say_more(void *arg, struct json *j)
 {
 	const struct node_capture *c = arg;
 
-	json_u64(j, "before_ms", c->before_ms);
-	if (c->steps)
-		json_u64(j, "steps", c->steps);
+	json_u64(j, "before_ms", c->want.before_ms);
+	if (c->want.steps)
+		json_u64(j, "steps", c->want.steps);
 	else
-		json_u64(j, "duration_ms", c->ms);
+		json_u64(j, "duration_ms", c->want.ms);
 	json_u64(j, "begin_ns", c->begin_ns);
+	json_str(j, "trigger", c->o->val[OPT_TRIGGER]);
+	json_str(j, "fired", *c->why ? c->why : NULL);
 	json_str(j, "store_error", *c->error ? c->error : NULL);
 	json_open(j, "processes", '[');
 	for (size_t i = 0; i < c->n; i++) {
@@ -344,7 +347,7 @@ static int trouble(const struct node_capture *c, const struct node_proc *p)
 		rc = cli_say(CLI_FAIL,
 			     "pid %u was at step %" PRIu64 " of %" PRIu64 " to %" PRIu64
 			     " after %" PRIu64 " s; wait longer: --timeout",
-			     p->pid, p->step, p->first, p->last, c->timeout_ms / 1000);
+			     p->pid, p->step, p->first, p->last, c->want.timeout_ms / 1000);
 	if (p->lost)
 		cli_say(0, "pid %u: %" PRIu64 " of %" PRIu64 " records of the capture were lost",
 			p->pid, p->lost, p->emitted);
@@ -366,6 +369,8 @@ static int conclude(struct node_capture *c, struct trace *t)
 	fflush(stdout);
 	if (rc != CLI_OK)
 		return rc;
+	if (*c->why && !c->o->val[OPT_JSON])
+		cli_say(0, "fired: %s", c->why);
 	for (size_t i = 0; i < c->n; i++)
 		if (trouble(c, &c->proc[i]) != CLI_OK)
 			rc = CLI_FAIL;

@@ -17,6 +17,7 @@
 #include "cli/inputs.h"
 #include "cli/locate.h"
 #include "cli/out.h"
+#include "detect/trigger.h"
 #include "read/procs.h"
 #include "model/trace.h"
 
@@ -26,25 +27,36 @@
 #define MS_MAX     600000.0
 #define DEFAULT_MS 500u
 
+/* Of a trigger. */
+#define HOUR_MS           3600000u
+#define DAY_MS            86400000.0
+#define COOL_MS           60000u
+#define TRIGGER_BEFORE_MS 5000u
+
 /* --- what is wanted --- */
 
-/* "500ms", "2s". */
-static int duration(const struct opts *o, enum opt_id id, uint64_t *ms)
+/* "500ms", "2s"; long ones also "30m" and "8h". */
+static int duration(const struct opts *o, enum opt_id id, double max_ms, uint64_t *ms)
 {
+	static const struct {
+		const char *unit;
+		double ms;
+	} units[] = { { "ms", 1 }, { "s", 1e3 }, { "m", 6e4 }, { "h", 3.6e6 } };
 	const char *text = o->val[id];
+	double v, of = -1;
 	char *end;
-	double v;
 
 	if (!text)
 		return CLI_OK;
 	v = strtod(text, &end);
-	if (!strcmp(end, "s"))
-		v *= 1000;
-	else if (strcmp(end, "ms"))
-		v = -1;
-	if (end == text || !(v >= 1 && v <= MS_MAX))
-		return cli_misuse("--%s takes a time from 1ms to 600s, as 500ms or 2s, not '%s'",
-				  opt_table[id].name, text);
+	for (size_t i = 0; i < (max_ms > MS_MAX ? 4u : 2u); i++)
+		if (!strcmp(end, units[i].unit))
+			of = units[i].ms;
+	v *= of;
+	if (end == text || !(v >= 1 && v <= max_ms))
+		return cli_misuse("--%s takes a time from 1ms to %s, not '%s'", opt_table[id].name,
+				  max_ms > MS_MAX ? "24h, as 90s or 30m" : "600s, as 500ms or 2s",
+				  text);
 	*ms = (uint64_t)v;
 	return CLI_OK;
 }
@@ -57,7 +69,7 @@ static int read_want(const struct opts *o, struct capture_want *w)
 	if (rc == CLI_OK)
 		rc = opt_number(o, OPT_PATIENCE, 1, 86400, &timeout);
 	if (rc == CLI_OK)
-		rc = duration(o, OPT_DURATION, &w->ms);
+		rc = duration(o, OPT_DURATION, MS_MAX, &w->ms);
 	if (rc == CLI_OK && steps > 0 && w->ms)
 		rc = cli_misuse("--steps or --duration, not both");
 	w->steps = (uint64_t)steps;
@@ -370,24 +382,68 @@ static int open_aond(struct capture *c)
 	return err ? cli_say(CLI_FAIL, "%s", fabric_trouble(err)) : CLI_OK;
 }
 
+/* Where it goes wrong is shown below it. */
+static int check_trigger(const struct opts *o)
+{
+	struct trigger_why why;
+	struct trigger t;
+
+	if (trigger_parse(&t, o->val[OPT_TRIGGER], &why) == 0)
+		return CLI_OK;
+	cli_say(0, "--trigger: %s", why.text);
+	fprintf(stderr, "  %s\n  %*s^\n", o->val[OPT_TRIGGER], (int)why.at, "");
+	return CLI_USAGE;
+}
+
+static int read_limits(const struct opts *o, struct node_want *w)
+{
+	uint64_t expires = HOUR_MS, cool = COOL_MS;
+	double count = 1;
+	int rc;
+
+	if (!o->val[OPT_TRIGGER])
+		return o->val[OPT_EXPIRES] || o->val[OPT_TIMES] || o->val[OPT_COOLDOWN]
+			       ? cli_misuse("--expires, --count and --cooldown go with --trigger")
+			       : CLI_OK;
+	rc = check_trigger(o);
+	if (rc == CLI_OK)
+		rc = duration(o, OPT_EXPIRES, DAY_MS, &expires);
+	if (rc == CLI_OK)
+		rc = duration(o, OPT_COOLDOWN, DAY_MS, &cool);
+	if (rc == CLI_OK)
+		rc = opt_number(o, OPT_TIMES, 1, 1000, &count);
+	w->expires_s = (expires + 999) / 1000;
+	w->cool_s = (cool + 999) / 1000;
+	w->count = (uint32_t)count;
+	if (!o->val[OPT_BEFORE]) /* it is told of a step when that is over */
+		w->before_ms = TRIGGER_BEFORE_MS;
+	return rc;
+}
+
 /* By aond itself: what it has already, and what comes. */
 static int by_aond(const struct opts *o)
 {
-	struct capture_want w = { 0 };
-	uint64_t before = 0;
-	int rc = duration(o, OPT_BEFORE, &before);
+	struct node_want w = { .count = 1 };
+	struct capture_want c = { 0 };
+	int rc = duration(o, OPT_BEFORE, MS_MAX, &w.before_ms);
 
 	if (rc == CLI_OK)
 		rc = capture_check(o);
 	if (rc == CLI_OK)
-		rc = read_want(o, &w);
+		rc = read_want(o, &c);
+	if (rc == CLI_OK)
+		rc = read_limits(o, &w);
 	if (rc != CLI_OK)
 		return rc;
-	if (o->val[OPT_BEFORE] && !o->val[OPT_STEPCOUNT] && !o->val[OPT_DURATION])
+	w.steps = c.steps;
+	w.ms = c.ms;
+	w.timeout_ms = c.timeout_ms;
+	if (o->val[OPT_BEFORE] && !o->val[OPT_STEPCOUNT] && !o->val[OPT_DURATION] &&
+	    !o->val[OPT_TRIGGER])
 		w.ms = 0;
 	if (o->val[OPT_STORE] && (w.ms || w.steps))
 		return cli_misuse("--store is of the past: it goes with --before alone");
-	return capture_node(o, w.steps, w.ms, before, w.timeout_ms);
+	return capture_node(o, &w);
 }
 
 int cmd_capture(const struct opts *o)
@@ -408,6 +464,8 @@ int cmd_capture(const struct opts *o)
 		return capture_node_cancel(o);
 	if (o->val[OPT_FLIGHT])
 		return flight_capture(o);
+	if (o->val[OPT_TRIGGER] && (o->val[OPT_KINETO] || jax))
+		return cli_misuse("--trigger is of captures by aond, not by a profiler");
 	if (!o->val[OPT_KINETO] && !jax)
 		return o->val[OPT_LIST] ? capture_node_list(o) : by_aond(o);
 	c.framework = jax ? "jax" : "kineto";

@@ -186,7 +186,7 @@ static void do_capture(struct admin_client *c, char *arg)
 		order(c, arg, "capture", roster_capture, CAPTURE_MS_MAX);
 		return;
 	}
-	text = capture_ask(&c->admin->aond->captures, c->id, c->uid, arg, &len);
+	text = capture_ask(&c->admin->aond->captures, c, arg, &len);
 	answer_owned(c, text, len);
 }
 

@@ -206,6 +206,7 @@ static void tell(struct sess *s, const struct alarm *a, uint64_t now)
 	snprintf(text, sizeof(text), "%s: %s: %s", alarm_table[a->kind].word, name, what);
 	sess_journal(s, "alarm", text);
 	count_add(COUNT_alarms, 1);
+	s->alarms++;
 	raise_tier(s, a->kind, now);
 	if (a->kind == ALARM_HANG)
 		stacks_want(s, now);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture.c - from the gates up to the last commit; see capture.h. */
+/* capture.c - a capture from its beginning, or its trigger, to the last commit; see capture.h. */
 #include "daemon/capture.h"
 
 #include <errno.h>
@@ -10,144 +10,21 @@
 #include <unistd.h>
 
 #include "daemon/aond.h"
+#include "daemon/arm.h"
+#include "daemon/audit.h"
 #include "daemon/count.h"
 
-#define LOOK_NS   20000000ull  /* between two looks at those that run */
-#define SETTLE_NS 600000000ull /* CUPTI's buffers are flushed within it */
-#define DAY_NS    (86400 * 1000000000ull)
-
-/* --- who --- */
-
-static bool listed(const char *list, long number)
-{
-	while (*list) {
-		char *end;
-
-		if (strtol(list, &end, 10) == number)
-			return true;
-		list = *end == ',' ? end + 1 : "";
-	}
-	return false;
-}
-
-static bool is_wanted(const struct capture *c, const struct sess *s)
-{
-	const struct capture_want *w = &c->want;
-	const struct process *p;
-
-	if (!s->stream || (c->uid && s->peer.uid != c->uid))
-		return false;
-	p = &s->stream->proc;
-	return (!*w->pids || listed(w->pids, (long)p->pid)) &&
-	       (!*w->ranks || (p->origin.rank && listed(w->ranks, (long)p->origin.rank - 1))) &&
-	       (!*w->job || !strcmp(w->job, p->job) || (!*p->job && !strcmp(w->job, p->run)));
-}
-
-static int by_sess(const void *a, const void *b)
-{
-	uint64_t x = ((const struct capture_proc *)a)->sess;
-	uint64_t y = ((const struct capture_proc *)b)->sess;
-
-	return x > y ? -1 : x < y;
-}
-
-static struct capture_proc *proc_of(struct capture *c, const struct sess *s)
-{
-	struct capture_proc key = { .sess = s->id };
-
-	return c->n ? bsearch(&key, c->proc, c->n, sizeof(key), by_sess) : NULL;
-}
-
-static int choose(struct captures *cs, struct capture *c)
-{
-	struct roster *r = &cs->aond->roster;
-
-	c->proc = calloc(r->count + 1, sizeof(*c->proc));
-	if (!c->proc)
-		return -ENOMEM;
-	for (struct sess *s = r->first; s; s = s->next) {
-		const struct process *p = s->stream ? &s->stream->proc : NULL;
-
-		if (is_wanted(c, s))
-			c->proc[c->n++] = (struct capture_proc){
-				.sess = s->id, .pid = p->pid, .id = p->id, .rank = p->origin.rank
-			};
-	}
-	qsort(c->proc, c->n, sizeof(*c->proc), by_sess);
-	return 0;
-}
-
-/* --- up and down --- */
-
-/* Ranks of a job leave out the same steps: while one is captured, none does. */
-static void hold(struct sess *s, uint64_t now)
-{
-	for (struct sess *o = s->roster->first; o; o = o->next) {
-		if (!o->stream || (o != s && (!s->leader || o->leader != s->leader)))
-			continue;
-		cost_hold(&o->stream->cost, now);
-		if (o->trials)
-			gate_trial(&o->gate, o->stream->cost.trial, o->stream->cost.seed);
-	}
-}
-
-static void lower(struct sess *s)
-{
-	if (s->captures)
-		s->captures--;
-	sess_tier(s);
-}
-
-static bool same_job(const struct sess *a, const struct sess *b)
-{
-	return a == b || (*a->stream->proc.job && a->peer.uid == b->peer.uid &&
-			  !strcmp(a->stream->proc.job, b->stream->proc.job));
-}
-
-/* The first step that no rank of its job had begun when the gates were up; one more, because a step
- * that begins tells its number last. */
-static uint64_t first_step(struct capture *c, const struct sess *s)
-{
-	struct aon_pulse p;
-	uint64_t most = 0;
-
-	for (const struct sess *o = s->roster->first; o; o = o->next) {
-		if (!proc_of(c, o) || !same_job(s, o))
-			continue;
-		pool_pulse(o->stream->pool, &p);
-		most = p.step > most ? p.step : most;
-	}
-	return most + 2;
-}
-
-static void rise(struct captures *cs, struct capture *c, uint64_t now)
-{
-	struct roster *r = &cs->aond->roster;
-	struct capture_proc *p;
-
-	for (struct sess *s = r->first; s; s = s->next) {
-		if (!proc_of(c, s))
-			continue;
-		s->captures++;
-		hold(s, now);
-		sess_tier(s);
-	}
-	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* the gates, then the pulses */
-	for (struct sess *s = r->first; s && c->want.steps; s = s->next) {
-		p = proc_of(c, s);
-		if (!p)
-			continue;
-		p->first = first_step(c, s);
-		p->last = p->first + c->want.steps - 1;
-	}
-}
+#define LOOK_NS      20000000ull  /* between two looks at those that run */
+#define SETTLE_NS    600000000ull /* CUPTI's buffers are flushed within it */
+#define CAPTURE_ARMS 256u         /* processes that one trigger waits for */
+#define DAY_NS       (86400 * 1000000000ull)
 
 static void account_all(struct captures *cs, struct capture *c)
 {
 	struct capture_proc *p;
 
 	for (struct sess *s = cs->aond->roster.first; s; s = s->next) {
-		p = proc_of(c, s);
+		p = capture_proc_of(c, s);
 		if (p)
 			stream_account(s->stream, &p->was);
 		if (p)
@@ -163,28 +40,44 @@ static void run_timer(struct captures *cs, bool on)
 	timerfd_settime(cs->timer.fd, 0, &its, NULL);
 }
 
-static bool too_many(struct captures *cs, uid_t uid, uint64_t now, const char **why)
+/* --- limits --- */
+
+static bool is_open(const struct capture *c)
 {
-	uint32_t own = 0, *day = &cs->count[uid % CAPTURE_USERS];
+	return c->state != CAPTURE_FREE;
+}
+
+static bool too_many(const struct captures *cs, uid_t uid)
+{
+	uint32_t own = 0;
+
+	for (size_t i = 0; i < CAPTURES; i++)
+		own += is_open(&cs->c[i]) && cs->c[i].uid == uid;
+	return own >= CAPTURES_OF_UID;
+}
+
+/* One of those that the day allows. */
+static bool take_one(struct captures *cs, uid_t uid, uint64_t now)
+{
+	uint32_t *count = &cs->count[uid % CAPTURE_USERS];
 
 	if (now / DAY_NS != cs->day)
 		memset(cs->count, 0, sizeof(cs->count));
 	cs->day = now / DAY_NS;
-	for (size_t i = 0; i < CAPTURES; i++)
-		own += cs->c[i].state != CAPTURE_FREE && cs->c[i].uid == uid;
-	*why = own >= CAPTURES_OF_UID ? "eight captures of yours are under way: wait for one"
-				      : "as many captures as captures_day allows were taken today";
-	if (own < CAPTURES_OF_UID && *day < (uint32_t)cs->aond->param.captures_day) {
-		++*day;
+	if (*count >= (uint32_t)cs->aond->param.captures_day)
 		return false;
-	}
+	++*count;
 	return true;
 }
+
+#define DAY_IS_FULL "as many captures as captures_day allows were taken today"
+
+/* --- beginning --- */
 
 static void journal(struct captures *cs, const struct capture *c)
 {
 	const struct capture_want *w = &c->want;
-	char text[300], what[48];
+	char text[600], what[48];
 	int at;
 
 	if (w->steps)
@@ -197,49 +90,176 @@ static void journal(struct captures *cs, const struct capture *c)
 		at += snprintf(text + at, sizeof(text) - (size_t)at, "%s %u", i ? "," : "",
 			       c->proc[i].pid);
 	if (c->n > 16)
-		snprintf(text + at, sizeof(text) - (size_t)at, " and %zu more", c->n - 16);
+		at += snprintf(text + at, sizeof(text) - (size_t)at, " and %zu more", c->n - 16);
+	if (*w->when)
+		snprintf(text + at, sizeof(text) - (size_t)at, ": %s (pid %u: %s)", w->when,
+			 c->fired_by, c->why);
 	aond_journal(cs->aond, "capture", text);
+	audit_say(c->uid, c->pid, "capture", 0, "%s", text);
 }
 
-int capture_begin(struct captures *cs, struct capture **out, uint64_t asker, uid_t uid,
+static int start(struct captures *cs, struct capture *c, const struct sess *by, uint64_t now)
+{
+	if (capture_choose(cs, c, by) < 0)
+		return -ENOMEM;
+	c->begin_ns = now;
+	c->state = CAPTURE_RUNS;
+	c->err = 0;
+	c->fired++;
+	if (c->want.steps || c->want.ms)
+		capture_rise(cs, c, now);
+	account_all(cs, c);
+	if (c->n)
+		journal(cs, c);
+	count_add(COUNT_captures, 1);
+	run_timer(cs, true);
+	return 0;
+}
+
+/* Also at those that have come since. */
+static void arm_all(struct captures *cs, struct capture *c, uint64_t now)
+{
+	size_t n = 0;
+
+	for (struct sess *s = cs->aond->roster.first; s && n < CAPTURE_ARMS; s = s->next) {
+		if (!capture_wants(c, s))
+			continue;
+		n++;
+		if (!arm_of(s->stream, c->id))
+			arm_add(s, cs, c->id, &c->want.trigger, now);
+	}
+}
+
+int capture_begin(struct captures *cs, struct capture **out, const struct admin_client *asker,
 		  const struct capture_want *w, const char **why)
 {
 	struct capture *c = NULL;
 	uint64_t now = now_mono();
 
 	for (size_t i = 0; i < CAPTURES && !c; i++)
-		if (cs->c[i].state == CAPTURE_FREE)
+		if (!is_open(&cs->c[i]))
 			c = &cs->c[i];
 	*why = "too many captures are under way on this node: try again";
-	if (!c || too_many(cs, uid, now, why))
+	if (!c)
 		return -EBUSY;
-	*c = (struct capture){ .asker = asker, .uid = uid, .want = *w, .begin_ns = now };
+	*why = "eight captures of yours are under way: wait for one, or see aon capture --list";
+	if (too_many(cs, asker->uid))
+		return -EBUSY;
+	*why = DAY_IS_FULL;
+	if (!*w->when && !take_one(cs, asker->uid, now))
+		return -EDQUOT;
+	*c = (struct capture){ .id = cs->ids + 1,
+			       .asker = asker->id,
+			       .uid = asker->uid,
+			       .pid = asker->pid,
+			       .want = *w,
+			       .asked_ns = now };
 	*why = "no memory";
-	if (choose(cs, c) < 0)
+	if (*w->when) {
+		c->state = CAPTURE_ARMED;
+		arm_all(cs, c, now);
+		audit_say(c->uid, c->pid, "capture", 0, "number %llu, armed: %s",
+			  (unsigned long long)c->id, w->when);
+	} else if (start(cs, c, NULL, now) < 0) {
 		return -ENOMEM;
-	c->id = ++cs->ids;
-	c->state = CAPTURE_RUNS;
-	if (w->steps || w->ms)
-		rise(cs, c, now);
-	account_all(cs, c);
-	if (c->n)
-		journal(cs, c);
-	count_add(COUNT_captures, 1);
-	run_timer(cs, true);
+	}
+	cs->ids++;
 	*out = c;
+	return 0;
+}
+
+int capture_again(struct captures *cs, struct capture *c, const char **why)
+{
+	uint64_t now = now_mono();
+
+	*why = "it has no trigger, or is not done";
+	if (c->state != CAPTURE_DONE || !*c->want.when)
+		return -EINVAL;
+	c->state = CAPTURE_ARMED;
+	c->next_ns = c->begin_ns + c->want.cool_s * 1000000000u;
+	for (struct sess *s = cs->aond->roster.first; s; s = s->next) {
+		struct arm *a = s->stream ? arm_of(s->stream, c->id) : NULL;
+
+		if (a)
+			arm_again(a, s, now);
+	}
 	return 0;
 }
 
 void capture_end(struct captures *cs, struct capture *c)
 {
 	for (struct sess *s = cs->aond->roster.first; s; s = s->next) {
-		struct capture_proc *p = proc_of(c, s);
+		struct capture_proc *p = capture_proc_of(c, s);
 
-		if (p && p->end == CAPTURE_GOES_ON && (c->want.steps || c->want.ms))
-			lower(s);
+		if (c->state == CAPTURE_RUNS && p && p->end == CAPTURE_GOES_ON &&
+		    (c->want.steps || c->want.ms))
+			capture_lower(s);
+		if (s->stream)
+			arm_drop(s->stream, c->id);
 	}
 	free(c->proc);
 	*c = (struct capture){ .state = CAPTURE_FREE };
+}
+
+/* --- waiting --- */
+
+static void disarm(struct captures *cs, const struct capture *c)
+{
+	for (struct sess *s = cs->aond->roster.first; s; s = s->next) {
+		struct arm *a = s->stream ? arm_of(s->stream, c->id) : NULL;
+
+		if (a)
+			a->waits = false;
+	}
+}
+
+/* The first whose trigger has fired. While it cools down nobody's counts. */
+static void look_at_arms(struct captures *cs, struct capture *c, uint64_t now)
+{
+	for (struct sess *s = cs->aond->roster.first; s; s = s->next) {
+		struct arm *a = s->stream ? arm_of(s->stream, c->id) : NULL;
+
+		if (!a || !a->fired)
+			continue;
+		a->fired = false;
+		if (now < c->next_ns || c->state != CAPTURE_ARMED)
+			continue;
+		trigger_say(a->when, a->meter, c->why, sizeof(c->why));
+		c->fired_by = s->stream->proc.pid;
+		if (!take_one(cs, c->uid, now)) {
+			snprintf(c->why, sizeof(c->why), DAY_IS_FULL);
+			c->state = CAPTURE_EXPIRED;
+		} else if (!start(cs, c, s, now)) {
+			disarm(cs, c);
+		}
+	}
+}
+
+void captures_fired(struct captures *cs)
+{
+	run_timer(cs, true);
+}
+
+void captures_tick(struct captures *cs, uint64_t now)
+{
+	for (size_t i = 0; i < CAPTURES; i++) {
+		struct capture *c = &cs->c[i];
+
+		if (c->state != CAPTURE_ARMED)
+			continue;
+		if (now > c->asked_ns + c->want.expires_s * 1000000000u) {
+			disarm(cs, c);
+			c->state = CAPTURE_EXPIRED;
+			continue;
+		}
+		arm_all(cs, c, now);
+		for (struct sess *s = cs->aond->roster.first; s; s = s->next) {
+			struct arm *a = s->stream ? arm_of(s->stream, c->id) : NULL;
+
+			if (a)
+				arm_second(a, s, now);
+		}
+	}
 }
 
 /* --- while it runs --- */
@@ -265,7 +285,7 @@ static void look_at_procs(struct captures *cs, struct capture *c, uint64_t now)
 	for (size_t i = 0; i < c->n; i++) /* until its session is seen */
 		c->proc[i].end = c->proc[i].end ? c->proc[i].end : CAPTURE_LEFT;
 	for (struct sess *s = cs->aond->roster.first; s; s = s->next) {
-		struct capture_proc *p = proc_of(c, s);
+		struct capture_proc *p = capture_proc_of(c, s);
 
 		if (!p || p->end != CAPTURE_LEFT || p->end_ns || !s->stream)
 			continue;
@@ -275,7 +295,7 @@ static void look_at_procs(struct captures *cs, struct capture *c, uint64_t now)
 		stream_account(s->stream, &p->is);
 		open += p->end == CAPTURE_GOES_ON;
 		if (p->end != CAPTURE_GOES_ON && (c->want.steps || c->want.ms))
-			lower(s);
+			capture_lower(s);
 	}
 	for (size_t i = 0; i < c->n; i++)
 		if (c->proc[i].end && !c->proc[i].end_ns)
@@ -290,13 +310,15 @@ static void look_at_procs(struct captures *cs, struct capture *c, uint64_t now)
 static uint64_t settle_ns(struct captures *cs, struct capture *c)
 {
 	for (struct sess *s = cs->aond->roster.first; s; s = s->next)
-		if (proc_of(c, s) && strstr(s->stream->proc.note, "cuda on"))
+		if (capture_proc_of(c, s) && strstr(s->stream->proc.note, "cuda on"))
 			return SETTLE_NS;
 	return 0;
 }
 
 static void look(struct captures *cs, struct capture *c, uint64_t now)
 {
+	if (c->state == CAPTURE_ARMED)
+		look_at_arms(cs, c, now);
 	if (c->state == CAPTURE_RUNS)
 		look_at_procs(cs, c, now);
 	if (c->state == CAPTURE_SETTLES && now >= c->settle_ns + settle_ns(cs, c)) {
@@ -339,7 +361,7 @@ void captures_flushed(struct captures *cs, uint64_t done, int err)
 void captures_forget(struct captures *cs, uint64_t asker)
 {
 	for (size_t i = 0; i < CAPTURES; i++)
-		if (cs->c[i].state != CAPTURE_FREE && cs->c[i].asker == asker)
+		if (is_open(&cs->c[i]) && cs->c[i].asker == asker)
 			capture_end(cs, &cs->c[i]);
 }
 
@@ -357,7 +379,7 @@ int captures_init(struct captures *cs, struct aond *d)
 void captures_fini(struct captures *cs)
 {
 	for (size_t i = 0; i < CAPTURES; i++)
-		if (cs->c[i].state != CAPTURE_FREE)
+		if (is_open(&cs->c[i]))
 			capture_end(cs, &cs->c[i]);
 	loop_del(&cs->aond->loop, &cs->timer);
 	close(cs->timer.fd);

@@ -3,7 +3,9 @@
  * capture.h - captures that users ask for: processes rise to tier full, for so many steps or so long,
  * all ranks of a job at the same steps.
  *
- *	begin -> runs -> settles -> stores -> done        the asker reads the store, and closes
+ *	begin -> armed -> runs -> settles -> stores -> done    the asker reads the store, and closes,
+ *	           ^                                     |     or lets it wait for the next time
+ *	           +-------------------------------------+
  *
  * The gates rise at once; then the pulses say where each rank is, and the first step that none of them
  * had begun by then is where the capture begins. So every rank shows it whole, and nobody waits for
@@ -21,6 +23,7 @@
 #include <sys/types.h>
 
 #include "daemon/loop.h"
+#include "detect/trigger.h"
 #include "model/process.h"
 
 #define CAPTURES        32u  /* at a time */
@@ -32,19 +35,25 @@
 struct capture_want {
 	uint64_t steps, ms; /* both 0: the past alone */
 	uint64_t before_ms;
-	uint64_t timeout_ms;                                   /* for all of the steps */
+	uint64_t timeout_ms;        /* for all of the steps */
+	uint64_t expires_s, cool_s; /* of a trigger */
+	char when[TRIGGER_TEXT];    /* "": at once */
+	struct trigger trigger;
 	char pids[CAPTURE_LIST], ranks[CAPTURE_LIST], job[48]; /* "": any */
 };
 
-/* "steps=5 before=10000 pids=41,42": words in any order. -EINVAL: *why says what was expected. */
+/* "steps=5 before=10000 pids=41,42 when=step_ms > 100": words in any order, `when` last. -EINVAL: *why
+ * says what was expected. */
 int capture_parse(struct capture_want *out, char *text, const char **why);
 
 enum capture_state {
 	CAPTURE_FREE,
+	CAPTURE_ARMED, /* waits for its trigger */
 	CAPTURE_RUNS,
 	CAPTURE_SETTLES, /* what the probes hold back comes */
 	CAPTURE_STORES,
 	CAPTURE_DONE,
+	CAPTURE_EXPIRED, /* its time is over, or what a day allows */
 };
 
 enum capture_end { CAPTURE_GOES_ON, CAPTURE_THROUGH, CAPTURE_LEFT, CAPTURE_LATE };
@@ -64,11 +73,16 @@ struct capture {
 	enum capture_state state;
 	uint64_t id, asker;
 	uid_t uid;
+	pid_t pid; /* of the asker */
 	struct capture_want want;
 	struct capture_proc *proc; /* owned; sorted by sess, falling as the roster is */
 	size_t n;
-	uint64_t begin_ns, settle_ns, commit;
-	int err; /* of the store */
+	uint64_t asked_ns, begin_ns, settle_ns, commit;
+	uint64_t next_ns;  /* does not fire before */
+	uint32_t fired;    /* times */
+	uint32_t fired_by; /* pid */
+	char why[160];     /* of the last time: its values */
+	int err;           /* of the store */
 };
 
 struct aond;
@@ -88,12 +102,30 @@ void captures_fini(struct captures *cs);
 void captures_flushed(struct captures *cs, uint64_t done, int err);
 void captures_forget(struct captures *cs, uint64_t asker);
 
-/* A capture begins, for that asker. *why is set on failure. */
-int capture_begin(struct captures *cs, struct capture **out, uint64_t asker, uid_t uid,
+void captures_tick(struct captures *cs, uint64_t now_ns); /* a second has passed */
+void captures_fired(struct captures *cs);                 /* an arm did: look soon */
+
+/* A capture begins, or waits for its trigger, for that asker. *why is set on failure. */
+struct admin_client;
+int capture_begin(struct captures *cs, struct capture **out, const struct admin_client *asker,
 		  const struct capture_want *w, const char **why);
+/* It is done, and waits again. */
+int capture_again(struct captures *cs, struct capture *c, const char **why);
 void capture_end(struct captures *cs, struct capture *c); /* whatever its state */
 
+/* --- between capture.c and capture_rise.c --- */
+
+bool capture_wants(const struct capture *c, const struct sess *s);
+struct capture_proc *capture_proc_of(const struct capture *c,
+				     const struct sess *s); /* NULL: none */
+/* Those that are wanted; `by` fired: it and the other ranks of its job alone. NULL: all. */
+int capture_choose(struct captures *cs, struct capture *c, const struct sess *by);
+/* Their gates are up; says which steps it is of. */
+void capture_rise(struct captures *cs, struct capture *c, uint64_t now_ns);
+void capture_lower(struct sess *s);
+
 /* A request (admin.h); the answer is the caller's to free. NULL: no memory. */
-char *capture_ask(struct captures *cs, uint64_t asker, uid_t uid, char *request, size_t *len);
+char *capture_ask(struct captures *cs, const struct admin_client *asker, char *request,
+		  size_t *len);
 
 #endif /* AON_DAEMON_CAPTURE_H */

@@ -6,8 +6,11 @@
  *	                            "id N", "processes N", "store PATH"
  *	        steps=N | ms=N      so many steps, or so long; neither: the past alone
  *	        before=MS timeout=MS pids=P,P ranks=R,R job=J
- *	capture state               of this asker's: "capture ID STATE BEGIN_NS ERROR", then for each
- *	                            process "process PID ID RANK END FIRST LAST STEP END_NS EMITTED LOST"
+ *	        expires=S cool=S when=TRIGGER   not before it fires (detect/trigger.h); it ends the line
+ *	capture state               of this asker's: "capture ID STATE BEGIN_NS FIRED ERROR", then for
+ *	                            each process "process PID ID RANK END FIRST LAST STEP END_NS
+ *	                            EMITTED LOST", or while it is armed "armed PID VALUES"; "why TEXT"
+ *	capture again ID            it was done, and waits for its trigger again; "ok"
  *	capture list                "ID UID STATE PROCESSES WHAT" of those that the asker may cancel
  *	capture cancel ID           "ok"
  */
@@ -19,12 +22,16 @@
 #include <string.h>
 
 #include "daemon/aond.h"
+#include "daemon/arm.h"
+#include "daemon/audit.h"
 
 #define STEPS_MAX 100000u
 #define MS_MAX    600000u
 #define WAIT_MAX  86400000u
+#define DAY_S     86400u
 
-static const char *const state_word[] = { "free", "runs", "settles", "stores", "done" };
+static const char *const state_word[] = { "free",   "armed", "runs",   "settles",
+					  "stores", "done",  "expired" };
 static const char *const end_word[] = { "runs", "through", "left", "late" };
 
 /* --- what is asked for --- */
@@ -57,10 +64,9 @@ static int key_value(struct capture_want *w, char *word)
 	const struct {
 		const char *key;
 		uint64_t max, *to;
-	} keys[] = { { "steps", STEPS_MAX, &w->steps },
-		     { "ms", MS_MAX, &w->ms },
-		     { "before", MS_MAX, &w->before_ms },
-		     { "timeout", WAIT_MAX, &w->timeout_ms } };
+	} keys[] = { { "steps", STEPS_MAX, &w->steps },   { "ms", MS_MAX, &w->ms },
+		     { "before", MS_MAX, &w->before_ms }, { "timeout", WAIT_MAX, &w->timeout_ms },
+		     { "expires", DAY_S, &w->expires_s }, { "cool", DAY_S, &w->cool_s } };
 	char *value = word, *key = strsep(&value, "=");
 
 	if (!value)
@@ -81,12 +87,21 @@ static int key_value(struct capture_want *w, char *word)
 
 int capture_parse(struct capture_want *out, char *text, const char **why)
 {
-	struct capture_want w = { .timeout_ms = 60000 };
-	char *word;
+	struct capture_want w = { .timeout_ms = 60000, .expires_s = 3600, .cool_s = 60 };
+	char *word, *when = strncmp(text, "when=", 5) ? strstr(text, " when=") : text;
+	static struct trigger_why wrong;
 
+	if (when) {
+		word = when + strlen(when == text ? "when=" : " when=");
+		*why = wrong.text;
+		if (trigger_parse(&w.trigger, word, &wrong) < 0)
+			return -EINVAL;
+		snprintf(w.when, sizeof(w.when), "%s", word);
+		*when = '\0';
+	}
 	*why = "expected capture begin steps=N or ms=N, before=MS timeout=MS pids=P,P ranks=R,R "
-	       "job=J";
-	while ((word = strsep(&text, " ")))
+	       "job=J expires=S cool=S when=TRIGGER";
+	while (text && *text && (word = strsep(&text, " ")))
 		if (key_value(&w, word) < 0)
 			return -EINVAL;
 	if ((w.steps && w.ms) || (!w.steps && !w.ms && !w.before_ms))
@@ -97,13 +112,19 @@ int capture_parse(struct capture_want *out, char *text, const char **why)
 
 /* --- requests --- */
 
-static void do_begin(FILE *f, struct captures *cs, uint64_t asker, uid_t uid, char *arg)
+static void do_begin(FILE *f, struct captures *cs, const struct admin_client *asker, char *arg)
 {
 	struct capture_want w;
 	struct capture *c;
 	const char *why;
 
-	if (capture_parse(&w, arg, &why) < 0 || capture_begin(cs, &c, asker, uid, &w, &why) < 0)
+	int err = capture_parse(&w, arg, &why);
+
+	if (!err)
+		err = capture_begin(cs, &c, asker, &w, &why);
+	if (err)
+		audit_say(asker->uid, asker->pid, "capture", err, "%s", why);
+	if (err)
 		fprintf(f, "error: %s\n", why);
 	else
 		fprintf(f, "id\t%" PRIu64 "\nprocesses\t%zu\nstore\t%s\n", c->id, c->n,
@@ -124,6 +145,20 @@ static void put_proc(FILE *f, const struct capture_proc *p)
 		p->is.emitted - p->was.emitted, lost);
 }
 
+static void put_arms(FILE *f, const struct captures *cs, const struct capture *c)
+{
+	char text[160];
+
+	for (const struct sess *s = cs->aond->roster.first; s; s = s->next) {
+		const struct arm *a = s->stream ? arm_of(s->stream, c->id) : NULL;
+
+		if (!a)
+			continue;
+		trigger_say(a->when, a->meter, text, sizeof(text));
+		fprintf(f, "armed\t%u\t%s\n", s->stream->proc.pid, text);
+	}
+}
+
 static void do_state(FILE *f, struct captures *cs, uint64_t asker)
 {
 	for (size_t i = 0; i < CAPTURES; i++) {
@@ -131,9 +166,14 @@ static void do_state(FILE *f, struct captures *cs, uint64_t asker)
 
 		if (c->state == CAPTURE_FREE || c->asker != asker)
 			continue;
-		fprintf(f, "capture\t%" PRIu64 "\t%s\t%" PRIu64 "\t%s\n", c->id,
-			state_word[c->state], c->begin_ns, c->err ? strerror(-c->err) : "-");
-		for (size_t k = 0; k < c->n; k++)
+		fprintf(f, "capture\t%" PRIu64 "\t%s\t%" PRIu64 "\t%u\t%s\n", c->id,
+			state_word[c->state], c->begin_ns, c->fired,
+			c->err ? strerror(-c->err) : "-");
+		if (*c->why)
+			fprintf(f, "why\tpid %u: %s\n", c->fired_by, c->why);
+		if (c->state == CAPTURE_ARMED)
+			put_arms(f, cs, c);
+		for (size_t k = 0; k < c->n && c->state != CAPTURE_ARMED; k++)
 			put_proc(f, &c->proc[k]);
 	}
 }
@@ -150,27 +190,50 @@ static void do_list(FILE *f, const struct captures *cs, uid_t uid)
 			fprintf(f, "%" PRIu64 " steps", c->want.steps);
 		else
 			fprintf(f, "%" PRIu64 " ms", c->want.ms);
-		fprintf(f, ", %" PRIu64 " ms before\n", c->want.before_ms);
+		fprintf(f, ", %" PRIu64 " ms before", c->want.before_ms);
+		if (*c->want.when)
+			fprintf(f, ", when %s (%u times so far)", c->want.when, c->fired);
+		fprintf(f, "\n");
 	}
 }
 
-static void do_cancel(FILE *f, struct captures *cs, uid_t uid, const char *arg)
+static struct capture *find(struct captures *cs, uid_t uid, const char *arg)
 {
 	uint64_t id;
 
 	for (size_t i = 0; !number(arg, UINT64_MAX, &id) && i < CAPTURES; i++) {
 		struct capture *c = &cs->c[i];
 
-		if (c->state == CAPTURE_FREE || c->id != id || (uid && c->uid != uid))
-			continue;
-		capture_end(cs, c);
-		fprintf(f, "ok\n");
-		return;
+		if (c->state != CAPTURE_FREE && c->id == id && (!uid || c->uid == uid))
+			return c;
 	}
-	fprintf(f, "error: no capture %.20s of yours\n", arg);
+	return NULL;
 }
 
-char *capture_ask(struct captures *cs, uint64_t asker, uid_t uid, char *request, size_t *len)
+static void do_cancel(FILE *f, struct captures *cs, const struct admin_client *asker,
+		      const char *arg)
+{
+	struct capture *c = find(cs, asker->uid, arg);
+
+	audit_say(asker->uid, asker->pid, "cancel", c ? 0 : -ENOENT, "capture %.20s", arg);
+	if (c)
+		capture_end(cs, c);
+	fprintf(f, c ? "ok\n" : "error: no capture %.20s of yours\n", arg);
+}
+
+static void do_again(FILE *f, struct captures *cs, const struct admin_client *asker,
+		     const char *arg)
+{
+	struct capture *c = find(cs, asker->uid, arg);
+	const char *why = "no such capture";
+
+	if (!c || c->asker != asker->id || capture_again(cs, c, &why) < 0)
+		fprintf(f, "error: %s\n", why);
+	else
+		fprintf(f, "ok\n");
+}
+
+char *capture_ask(struct captures *cs, const struct admin_client *asker, char *request, size_t *len)
 {
 	char *word = strsep(&request, " "), *text = NULL;
 	FILE *f = open_memstream(&text, len);
@@ -178,15 +241,17 @@ char *capture_ask(struct captures *cs, uint64_t asker, uid_t uid, char *request,
 	if (!f)
 		return NULL;
 	if (!strcmp(word, "begin") && request)
-		do_begin(f, cs, asker, uid, request);
+		do_begin(f, cs, asker, request);
 	else if (!strcmp(word, "state"))
-		do_state(f, cs, asker);
+		do_state(f, cs, asker->id);
 	else if (!strcmp(word, "list"))
-		do_list(f, cs, uid);
+		do_list(f, cs, asker->uid);
 	else if (!strcmp(word, "cancel") && request)
-		do_cancel(f, cs, uid, request);
+		do_cancel(f, cs, asker, request);
+	else if (!strcmp(word, "again") && request)
+		do_again(f, cs, asker, request);
 	else
-		fprintf(f, "error: expected capture begin, state, list or cancel\n");
+		fprintf(f, "error: expected capture begin, state, list, cancel or again\n");
 	if (fclose(f) != 0) {
 		free(text);
 		return NULL;

@@ -53,6 +53,7 @@ struct sess {
 	uint32_t captures;      /* that need tier full of it now */
 	struct allow allow;     /* what was said of it alone */
 	char moved[160];        /* its last move on the ladder, and why; "": none yet */
+	uint32_t alarms;        /* that were told of it */
 	enum tier asked;        /* what the process is to show, if the budget allows it */
 	struct proc_seccomp at_join;
 	unsigned bells; /* in this second */

@@ -11,6 +11,7 @@
 #include "agg/graph.h"
 #include "agg/roll.h"
 #include "agg/understand.h"
+#include "daemon/arm.h"
 #include "daemon/broker.h"
 #include "daemon/count.h"
 #include "daemon/judge.h"
@@ -198,6 +199,7 @@ void stream_free(struct stream *s)
 	if (!s)
 		return;
 	cost_fini(&s->cost);
+	arms_free(s);
 	free(s->watcher);
 	blob_enc_free(s->enc);
 	graphs_free(s->graphs);
@@ -307,6 +309,8 @@ static void take_events(struct stream *s, struct event *ev, size_t n)
 	note_steps(s, ev, n);
 	if (s->plant->broker && s->plant->broker->first)
 		broker_events(s->plant->broker, &s->proc, ev, n);
+	if (s->arms)
+		arms_events(s, ev, n);
 	roll_add(s->roll, ev, n, hand_window, s);
 	expand_graphs(s, ev, n);
 	if (s->proc.tier < TIER_FLIGHT || s->plant->shed >= SHED_EVENTS || s->sums_only ||

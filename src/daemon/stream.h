@@ -61,6 +61,7 @@ struct stream {
 	struct tally tally;
 	struct cost cost;
 	struct watcher *watcher; /* owned; NULL: no step yet */
+	struct arm *arms;        /* owned: triggers that wait for it */
 	uint32_t names;          /* distinct ones that it has used */
 	uint64_t step, step_ns;  /* number of its last step, length of late ones; 0: none yet */
 	uint64_t gpus;           /* a bit for each that it uses, modulo 64 */
