@@ -92,6 +92,12 @@ static inline struct aon_trial_at aon_trial_at(struct aon_trial t, uint64_t seed
 	return at;
 }
 
+/* Of how many steps one that is recorded is one, by chance: what it shows counts so often. */
+static inline uint32_t aon_trial_weight(struct aon_trial t, struct aon_trial_at at)
+{
+	return at.in_pair ? 2 : t.duty > 1 ? t.duty : 1;
+}
+
 /* How many of the steps are recorded, of 1, in the long run. */
 static inline double aon_trial_share(struct aon_trial t)
 {

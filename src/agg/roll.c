@@ -415,6 +415,13 @@ static void row_moment(struct row *row, const struct event *e)
 	row->count++;
 }
 
+/* Of a step that was recorded: its time, as often as it counts. */
+static inline void row_step(struct row *row, const struct event *e)
+{
+	if (!(e->flags & EVENT_LEFT_OUT))
+		add(&row->bytes, e->dur_ns * (e->b ? e->b : 1));
+}
+
 /* A name is launched with one geometry, or is nobody's to judge. */
 static inline void row_geo(struct row *row, uint64_t geo)
 {
@@ -443,6 +450,8 @@ static inline bool row_add(const struct roll *r, struct win *w, struct row *row,
 		add(&row->bytes, e->a);
 	else if (kind & BIT(KERNEL) && r->opts.geos)
 		row_geo(row, e->a);
+	else if (kind & BIT(STEP))
+		row_step(row, e);
 	return true;
 }
 
@@ -501,6 +510,11 @@ void roll_add_many(struct roll *r, const struct event *e, uint32_t count, roll_w
 	if (end_of(e) - w->start_ns >= WINDOW_NS || !w->used)
 		w = win_open(r, end_of(e), fn, arg);
 	row = row_get(r, w, e);
+	if (1u << e->kind & MOMENTS) {
+		row_moment(row, e);
+		row->count += count - 1;
+		return;
+	}
 	if (!row_sketch(r, w, row, sketch_index(e->dur_ns), count)) {
 		win_flush(r, w, fn, arg);
 		row = row_get(r, w, e);

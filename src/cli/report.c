@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BAR 24u
+#define BAR        24u
+#define PLAIN_COLS 8u /* of a table of rows; more where limits are known, or not all was recorded */
 
 static const char *plural(uint64_t n)
 {
@@ -18,7 +19,6 @@ static const char *kind_word(uint32_t kind)
 #define EVENT(num, NAME, text, has) [num] = text,
 #include "model/event.tbl.h"
 
-#define PLAIN_COLS 8u /* of a table of rows; one more where limits are known */
 	};
 
 	return kind < EVENT_MAX && word[kind] ? word[kind] : "?";
@@ -161,7 +161,9 @@ static void row_cells(struct table *t, const struct out *out, const struct gathe
 	table_add_time(t, gather_quantile(r, 0.99), u->p99, 2);
 	table_add_time(t, r->max_ns, u->max, 2);
 	table_add(t, "%s", fmt_percent(n, sum ? (double)gather_time(r) / (double)sum : 0));
-	if (t->cols > PLAIN_COLS)
+	if (gather_sampled(g, r->kind))
+		table_add_time(t, (uint64_t)sampled_error(r->variance), u->total, 2);
+	if (t->cols > PLAIN_COLS + gather_sampled(g, r->kind))
 		table_add(t, "%s", gather_limit(r, limit));
 }
 
@@ -201,6 +203,7 @@ static void row_table(const struct gather *g, const struct out *out, const char 
 		      uint32_t kinds, size_t fold)
 {
 	bool self = kinds & (REPORT_RANGE | REPORT_OP | REPORT_MODULE);
+	bool sampled = gather_sampled(g, (uint32_t)__builtin_ctz(kinds));
 	const struct col col[] = {
 		{ title, COL_LEFT | COL_FLEX, 0 },
 		{ "count", 0, 2 },
@@ -210,6 +213,7 @@ static void row_table(const struct gather *g, const struct out *out, const char 
 		{ "p99", 0, 3 },
 		{ "max", 0, 5 },
 		{ self ? "self" : "%", 0, 0 },
+		{ sampled ? "+-" : "limit", sampled ? 0 : COL_LEFT, sampled ? 0 : 6 },
 		{ "limit", COL_LEFT, 6 },
 	};
 	const struct gather_row **row;
@@ -223,8 +227,10 @@ static void row_table(const struct gather *g, const struct out *out, const char 
 		return;
 	show = out->all || n <= fold + 1 ? n : fold;
 	pick_units(&u, row, show);
-	table_init(&t, col, PLAIN_COLS + gather_judged(row, n));
+	table_init(&t, col, PLAIN_COLS + sampled + gather_judged(row, n));
 	row_cols(&t, out, &u, self);
+	if (sampled)
+		t.unit[PLAIN_COLS] = out_unit(out, u.total->name);
 	for (size_t i = 0; i < show; i++)
 		row_cells(&t, out, g, row[i], &u, sum);
 	for (size_t i = show; i < n; i++)
@@ -332,6 +338,23 @@ static void others(const struct gather *g, const struct out *out)
 		out_line(out, OUT_PLAIN, "  Also: %s\n", text);
 }
 
+/* What totals are of. */
+static void sampled_line(const struct gather *g, const struct out *out)
+{
+	char a[FMT_LEN], b[FMT_LEN];
+
+	if (g->left_out)
+		out_line(out, OUT_DIM,
+			 "  %s of %s steps were left out by chance: counts and totals stand for "
+			 "all of "
+			 "them, +- is 95 %%.",
+			 fmt_count(a, g->left_out), fmt_count(b, g->all_steps.count));
+	if (g->unseen)
+		out_line(out, OUT_DIM,
+			 "  Of %s steps nothing is known but that they were: rung pulse.",
+			 fmt_count(a, g->unseen));
+}
+
 void report_text(const struct gather *g, const struct out *out, size_t fold)
 {
 	uint32_t kinds = gather_kinds(g);
@@ -363,6 +386,7 @@ void report_text(const struct gather *g, const struct out *out, size_t fold)
 		row_table(g, out, "Calls", REPORT_CALLS, fold);
 	report_compile(g, out);
 	others(g, out);
+	sampled_line(g, out);
 	report_overhead(&g->overhead, out);
 	report_account(&g->account, out);
 }

@@ -130,6 +130,8 @@ static void apply(struct sess *s, uint64_t now)
 	const struct cost *c = &s->stream->cost;
 
 	s->gate.stepless = cost_stepless(c, now);
+	if (s->gate.stepless)
+		stream_stepless(s->stream, now);
 	sess_tier(s);
 	if (s->trials)
 		gate_trial(&s->gate, c->trial, c->seed);

@@ -61,6 +61,14 @@ bool cost_step(struct cost *c, const struct event *e)
 	return aon_trial_at(t, c->seed, e->a).off;
 }
 
+uint32_t cost_weight(const struct cost *c, uint64_t number, uint64_t start_ns)
+{
+	struct aon_trial t = start_ns < c->since_ns ? c->was : c->trial;
+	struct aon_trial_at at = aon_trial_at(t, c->seed, number);
+
+	return at.off ? 0 : aon_trial_weight(t, at);
+}
+
 bool cost_stepless(const struct cost *c, uint64_t now_ns)
 {
 	double wait = 3 * c->step_ns > 2e9 ? 3 * c->step_ns : 2e9;

@@ -52,6 +52,8 @@ void cost_init(struct cost *c, uint64_t seed);
 void cost_fini(struct cost *c);
 /* A step has ended. True: it was left out. */
 bool cost_step(struct cost *c, const struct event *step);
+/* Of how many the step is one that is recorded; 0: it is left out. */
+uint32_t cost_weight(const struct cost *c, uint64_t number, uint64_t start_ns);
 /* A second has passed; `records` were emitted since the process joined. */
 void cost_account(struct cost *c, uint64_t now_ns, uint64_t records, double emit_ns);
 /* Then the governor looks; `accounted` is the most of all ranks of the job here. Says why it moved. */

@@ -265,7 +265,7 @@ static void roll_template(void *arg, const struct event *e, uint32_t count)
 {
 	struct stream *s = arg;
 
-	roll_add_many(s->roll, e, count, hand_window, s);
+	roll_add_many(s->roll, e, count * weigh_at(&s->weigh, e->start_ns), hand_window, s);
 }
 
 /* What is in launches of graphs that were seen whole. Memory is taken when there is a graph. */
@@ -279,6 +279,25 @@ static void expand_graphs(struct stream *s, const struct event *ev, size_t n)
 		graphs_take(s->graphs, ev + i, n - i, roll_template, s);
 }
 
+/* From its beginning on, and from its end on what the next one will be: what that shows comes
+ * before it. */
+static void weigh(struct stream *s, struct event *e)
+{
+	uint64_t end = e->start_ns + e->dur_ns;
+	uint32_t is, next;
+
+	if (s->cost.lane != e->lane + 1 || (e->flags & EVENT_OPEN))
+		return;
+	is = cost_weight(&s->cost, e->a, e->start_ns);
+	next = cost_weight(&s->cost, e->a + 1, end);
+	e->b = is > 1 ? is : 0;
+	if (is)
+		weigh_step(&s->weigh, e->start_ns, is);
+	if (next)
+		weigh_step(&s->weigh, end, next);
+	s->step_tid = s->tid;
+}
+
 /* Where the process is, and how fast, for orders that begin at a step. */
 static void note_steps(struct stream *s, struct event *ev, size_t n)
 {
@@ -289,6 +308,7 @@ static void note_steps(struct stream *s, struct event *ev, size_t n)
 			ev[i].flags |= EVENT_LEFT_OUT;
 			s->proc.overhead.left_out++;
 		}
+		weigh(s, &ev[i]);
 		if (!s->watcher)
 			watcher_new(&s->watcher, s->plant->store);
 		/* A step that was left out is faster by what recording costs: that is no news. */
@@ -302,6 +322,52 @@ static void note_steps(struct stream *s, struct event *ev, size_t n)
 	}
 }
 
+#define BIT(KIND) (1u << EVENT_##KIND)
+/* Kinds that steps which are left out do not have; operators are told by the steps that had some. */
+#define WEIGHED                                                                                   \
+	(BIT(MARK) | BIT(FLOW) | BIT(KERNEL) | BIT(COPY) | BIT(MEMSET) | BIT(SYNC) | BIT(GRAPH) | \
+	 BIT(COLLECTIVE) | BIT(API))
+
+/* Steps that show nothing have rows of their own: readers tell how many there were of which. */
+static void roll_step(struct stream *s, const struct event *e)
+{
+	bool left = e->flags & EVENT_LEFT_OUT;
+	uint32_t *name = left ? &s->plant->steps_left : &s->plant->steps_unseen;
+	const char *text = left ? STEPS_LEFT_OUT : STEPS_UNSEEN;
+	struct event x = *e;
+
+	if (!*name)
+		store_name(s->plant->store, text, strlen(text), name);
+	if (left || s->proc.tier < TIER_ROLLUP)
+		x.name = *name;
+	roll_add(s->roll, &x, 1, hand_window, s);
+}
+
+/* Every event as often as it counts. */
+static void roll_events(struct stream *s, const struct event *ev, size_t n)
+{
+	size_t from = 0;
+
+	if (!s->weigh.n && s->proc.tier >= TIER_ROLLUP) {
+		roll_add(s->roll, ev, n, hand_window, s);
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		bool step = ev[i].kind == EVENT_STEP;
+		uint32_t w = 1u << ev[i].kind & WEIGHED ? weigh_at(&s->weigh, ev[i].start_ns) : 1;
+
+		if (w == 1 && !step)
+			continue;
+		roll_add(s->roll, ev + from, i - from, hand_window, s);
+		if (step)
+			roll_step(s, &ev[i]);
+		else
+			roll_add_many(s->roll, &ev[i], w, hand_window, s);
+		from = i + 1;
+	}
+	roll_add(s->roll, ev + from, n - from, hand_window, s);
+}
+
 static void take_events(struct stream *s, struct event *ev, size_t n)
 {
 	size_t took;
@@ -311,7 +377,7 @@ static void take_events(struct stream *s, struct event *ev, size_t n)
 		broker_events(s->plant->broker, &s->proc, ev, n);
 	if (s->arms)
 		arms_events(s, ev, n);
-	roll_add(s->roll, ev, n, hand_window, s);
+	roll_events(s, ev, n);
 	expand_graphs(s, ev, n);
 	if (s->proc.tier < TIER_FLIGHT || s->plant->shed >= SHED_EVENTS || s->sums_only ||
 	    s->plant->disk >= SHED_EVENTS) {
@@ -341,6 +407,7 @@ static void take_run(struct stream *s, const struct pool_run *run)
 		count_add(COUNT_records, run->records);
 		return;
 	}
+	s->tid = run->tid;
 	n = understand_records(s->understand, &pl->clock, run->tid, run->tsc_hi, run->rec,
 			       run->units, pl->ev, &records, s->tally.lost);
 	s->tally.taken += records;
@@ -348,6 +415,20 @@ static void take_run(struct stream *s, const struct pool_run *run)
 	count_add(COUNT_events, n);
 	if (n)
 		take_events(s, pl->ev, n);
+}
+
+/* First who has steps: they say what others' events stand for. */
+static void take_runs(struct stream *s, size_t runs)
+{
+	const struct pool_run *run = s->plant->run;
+	uint32_t first = s->step_tid;
+
+	for (size_t i = 0; i < runs && first; i++)
+		if (run[i].tid == first)
+			take_run(s, &run[i]);
+	for (size_t i = 0; i < runs; i++)
+		if (!first || run[i].tid != first)
+			take_run(s, &run[i]);
 }
 
 int stream_drain(struct stream *s, bool dead)
@@ -360,8 +441,7 @@ int stream_drain(struct stream *s, bool dead)
 	for (int pass = 0; more && !err && pass < PASSES; pass++) {
 		/* What it copied before it met a lie is good, and counted as taken. */
 		err = pool_drain(s->pool, pl->buf, BUF_BYTES, dead, pl->run, RUNS, &runs, &more);
-		for (size_t i = 0; i < runs; i++)
-			take_run(s, &pl->run[i]);
+		take_runs(s, runs);
 		if (runs)
 			s->fresh = s->changed = true;
 	}
@@ -378,6 +458,11 @@ void stream_gauge(struct stream *s, const char *name, int64_t value, uint64_t no
 
 	if (!store_name(s->plant->store, name, strlen(name), &e.name) && e.lane)
 		roll_add(s->roll, &e, 1, hand_window, s);
+}
+
+void stream_stepless(struct stream *s, uint64_t now_ns)
+{
+	weigh_step(&s->weigh, now_ns, 1);
 }
 
 void stream_windows(struct stream *s, uint64_t before_ns)

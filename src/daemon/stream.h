@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "agg/clock.h"
+#include "agg/weigh.h"
 #include "daemon/alarm.h"
 #include "daemon/cost.h"
 #include "daemon/queue.h"
@@ -30,7 +31,8 @@ struct plant {
 	struct store *store;   /* borrowed from the writer: for small rows, which take no disk */
 	struct broker *broker; /* borrowed: who consumes events live; NULL: nobody can */
 	uint32_t names_max;
-	uint32_t geo_other; /* for geometries that found no room */
+	uint32_t steps_left, steps_unseen; /* names of rows: model/rollup.h */
+	uint32_t geo_other;                /* for geometries that found no room */
 	struct clock_map clock;
 	void *buf;            /* copies of what is drained; owned, untouched until used */
 	struct pool_run *run; /* owned */
@@ -60,6 +62,9 @@ struct stream {
 	struct blob_enc *enc;
 	struct tally tally;
 	struct cost cost;
+	struct weigh weigh;
+	uint32_t tid;            /* of the run that is taken */
+	uint32_t step_tid;       /* of the thread whose steps count; 0: none yet */
 	struct watcher *watcher; /* owned; NULL: no step yet */
 	struct arm *arms;        /* owned: triggers that wait for it */
 	uint32_t names;          /* distinct ones that it has used */
@@ -84,6 +89,8 @@ void stream_free(struct stream *s); /* NULL is allowed */
 int stream_drain(struct stream *s, bool dead);
 /* A value of its own about the process, for windows alone: no record stands behind it. */
 void stream_gauge(struct stream *s, const char *name, int64_t value, uint64_t now_ns);
+/* No steps come: from here on all is recorded. */
+void stream_stepless(struct stream *s, uint64_t now_ns);
 /* Hands over what is encoded. */
 void stream_flush(struct stream *s);
 /* Closes the windows that ended before. */

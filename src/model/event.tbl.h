@@ -10,7 +10,7 @@
 EVENT( 1, RANGE,      "range",      "a: id of a started range, else 0; b: category, 0: none")
 EVENT( 2, MARK,       "mark",       "a, b: the caller's")
 EVENT( 3, COUNTER,    "counter",    "a: value; b: of memory, the step that had ended (base/memory.tbl.h)")
-EVENT( 4, STEP,       "step",       "a: number")
+EVENT( 4, STEP,       "step",       "a: number; b: of so many it was recorded, by chance, and counts for all; 0: for itself")
 EVENT( 5, FLOW,       "flow",       "a: from, b: to")
 EVENT( 8, KERNEL,     "kernel",     "a: geometry, b: graph id << 32 | node")
 EVENT( 9, COPY,       "copy",       "a: bytes, b: graph id << 32 | node")

@@ -18,11 +18,16 @@ struct rollup {
 	uint64_t total_ns; /* COUNTER: sum of values is not kept; see min and max */
 	uint64_t min_ns;   /* COUNTER: least and greatest value, an int64_t; doubles are rounded */
 	uint64_t max_ns;
-	uint64_t bytes;   /* COPY, MEMSET, COLLECTIVE, ALLOC */
+	uint64_t bytes;   /* COPY, MEMSET, COLLECTIVE, ALLOC; STEP: weighted time, see below */
 	uint32_t geo;     /* KERNEL: of all its calls; ROLLUP_NO_GEO: several. Not stored */
 	uint32_t verdict; /* KERNEL, COPY: what limits it, rollup_verdict(); 0: not known */
 	struct sketch sketch;
 };
+
+/* Names of the rows that steps have in windows if nothing of them was recorded: by chance, or
+ * because nothing is recorded at all. Those of recorded ones have their weighted time as bytes. */
+#define STEPS_LEFT_OUT "[aon] steps left out by chance"
+#define STEPS_UNSEEN   "[aon] steps not looked into"
 
 #define ROLLUP_NO_GEO UINT32_MAX
 

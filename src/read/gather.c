@@ -125,6 +125,40 @@ static int row_add(struct gather_row *r, const struct rollup *u)
 	return sketch_merge(&r->sketch, &u->sketch);
 }
 
+/* Rows of steps that show nothing are known by their names. */
+static void find_steps(struct gather *g, const struct window *w)
+{
+	for (uint32_t i = 0; i < w->rows; i++) {
+		const struct rollup *u = &w->row[i];
+
+		if (u->kind != EVENT_STEP || !u->name || u->name == g->sampled.left ||
+		    u->name == g->sampled.unseen)
+			continue;
+		if (!strcmp(store_name_text(g->st, u->name), STEPS_LEFT_OUT))
+			g->sampled.left = u->name;
+		else if (!strcmp(store_name_text(g->st, u->name), STEPS_UNSEEN))
+			g->sampled.unseen = u->name;
+	}
+}
+
+/* What was recorded of some steps becomes what all of them had. */
+static void end_sampled(struct gather *g)
+{
+	for (size_t i = 0; i < g->rows; i++) {
+		struct gather_row *r = &g->row[i];
+		struct sampled_more m = sampled_end(&g->sampled, &r->sampled);
+
+		r->total_ns = (uint64_t)((double)r->total_ns + m.ns + 0.5);
+		r->count = (uint64_t)((double)r->count + m.count + 0.5);
+		r->bytes = (uint64_t)((double)r->bytes + m.bytes + 0.5);
+		r->variance += m.variance;
+		r->sampled = (struct sampled_sum){ 0 };
+	}
+	g->left_out += g->sampled.left_out;
+	g->unseen += g->sampled.unseen_steps;
+	g->sampled = (struct sampled){ .left = g->sampled.left, .unseen = g->sampled.unseen };
+}
+
 static int on_window(void *arg, const struct window *w)
 {
 	struct gather *g = arg;
@@ -135,6 +169,8 @@ static int on_window(void *arg, const struct window *w)
 		g->first_ns = w->start_ns;
 	if (w->start_ns + WINDOW_NS > g->last_ns)
 		g->last_ns = w->start_ns + WINDOW_NS;
+	find_steps(g, w);
+	sampled_window(&g->sampled, w);
 	for (uint32_t i = 0; i < w->rows; i++) {
 		const struct rollup *u = &w->row[i];
 
@@ -142,6 +178,7 @@ static int on_window(void *arg, const struct window *w)
 		err = r ? row_add(r, u) : -ENOMEM;
 		if (err < 0)
 			return err;
+		sampled_add(&g->sampled, &r->sampled, u);
 	}
 	return 0;
 }
@@ -379,6 +416,8 @@ int gather_process(struct gather *g, const struct process *p, uint64_t from_ns, 
 	if (g->lanes)
 		qsort(g->lane, g->lanes, sizeof(*g->lane), lane_cmp);
 	err = store_each_window(g->st, &f, on_window, g);
+	if (!err)
+		end_sampled(g);
 	if (!err && events)
 		err = walk_events(g, p->id, from_ns);
 	return err < 0 ? err : learn_names(g);
@@ -396,6 +435,11 @@ uint64_t gather_time(const struct gather_row *r)
 	if (r->held_ns == r->total_ns)
 		return r->self_ns;
 	return (uint64_t)((double)r->total_ns * (double)r->self_ns / (double)r->held_ns);
+}
+
+bool gather_sampled(const struct gather *g, uint32_t kind)
+{
+	return g->left_out && sampled_kind(kind);
 }
 
 bool gather_judged(const struct gather_row *const *row, size_t n)

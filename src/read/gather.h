@@ -17,6 +17,7 @@
 #include "model/event.h"
 #include "model/process.h"
 #include "model/rollup.h"
+#include "read/sampled.h"
 #include "store/store.h"
 
 /* Work of a GPU that was seen by itself. */
@@ -30,11 +31,13 @@ struct gather_row {
 	uint32_t name; /* BY_NAME, else 0 */
 	uint32_t lane; /* BY_LANE, else 0 */
 	uint64_t count, total_ns, min_ns, max_ns, bytes;
-	uint64_t held_ns;      /* RANGE, OP, MODULE: of events still held, */
-	uint64_t self_ns;      /* of it without the ranges inside, */
-	uint64_t step_ns;      /* and of that in steps of the same thread */
-	struct roof_name roof; /* KERNEL: what windows say of its limits */
-	bool span;             /* RANGE: may begin and end on two threads, overlaps anything */
+	uint64_t held_ns;           /* RANGE, OP, MODULE: of events still held, */
+	uint64_t self_ns;           /* of it without the ranges inside, */
+	uint64_t step_ns;           /* and of that in steps of the same thread */
+	struct roof_name roof;      /* KERNEL: what windows say of its limits */
+	struct sampled_sum sampled; /* of the process being walked, in windows that were sampled */
+	double variance;            /* of total_ns; 0: all of it was recorded */
+	bool span;                  /* RANGE: may begin and end on two threads, overlaps anything */
 	struct sketch sketch;
 };
 
@@ -81,6 +84,9 @@ struct gather {
 	uint64_t first_ns, last_ns; /* of windows */
 	uint64_t begin_ns, end_ns;  /* from the first join to the last sight */
 	uint32_t processes, threads, streams, devices;
+	struct sampled sampled; /* of the process being walked */
+	uint64_t left_out; /* steps of all processes that were left out by chance: rows count */
+	uint64_t unseen;   /* for them; steps of which nothing is known but that they were */
 	struct account account;
 	struct overhead overhead; /* of the process that pays most for being recorded */
 };
@@ -95,6 +101,8 @@ bool gather_nests(uint32_t kind); /* one may be inside another on its thread */
 /* A row's time such that those of a kind add up: of a range without the ranges inside it. If
  * some events are gone, in the proportion of those held; if all are, the whole. */
 uint64_t gather_time(const struct gather_row *r);
+/* Whether totals of that kind are estimates, because steps were left out. */
+bool gather_sampled(const struct gather *g, uint32_t kind);
 /* Whether windows say of any of the rows what limits it; how they say it: "memory 63 %", or "-". */
 bool gather_judged(const struct gather_row *const *row, size_t n);
 char *gather_limit(const struct gather_row *r, char out[32]);

@@ -4,6 +4,7 @@
  *
  *	app_cost [-s seconds] [-N steps at least] [-x slowdown, 1/1000] [-n noise, 1/1000] [-r]
  *	         [-e marks a step] [-b length of a step, us] [-p pause between steps, us]
+ *	         [-k: kernels in recorded steps, whose lengths hang on the step's number alone]
  *	         [-j step from which on it takes half as long again]
  *	         [-H step in which it hangs, until its input ends; that is no part of the seconds]
  *
@@ -25,8 +26,8 @@ static struct {
 	double seconds, slow, noise, base_ns;
 	unsigned marks, pause_us;
 	uint64_t least, jump, hang;
-	bool real;
-} opt = { 2, 0.01, 0.01, 10e6, 10, 300, 0, UINT64_MAX, UINT64_MAX, false };
+	bool real, kernels;
+} opt = { 2, 0.01, 0.01, 10e6, 10, 300, 0, UINT64_MAX, UINT64_MAX, false, false };
 
 static uint64_t seed = 1, hung_ns;
 
@@ -58,6 +59,28 @@ static void hang(void)
 	hung_ns += now_ns() - from;
 }
 
+/* What a GPU would have done in it. */
+static void kernels(uint64_t number, uint64_t at)
+{
+	static uint32_t lane, name[2];
+	uint64_t h = (number + 1) * 0x9e3779b97f4a7c15ull;
+
+	if (!lane) {
+		lane = aon_lane(0, 1, 7, NULL);
+		name[0] = aon_name("gemm");
+		name[1] = aon_name("rare");
+	}
+	for (int k = 0; k < 2; k++)
+		if (!k || h % 8 == 0)
+			aon_act_emit(&(struct aon_act){ .size = sizeof(struct aon_act),
+							.kind = AON_ACT_KERNEL,
+							.lane = lane,
+							.name = name[k],
+							.start_ns = at + 1000 * (unsigned)k,
+							.end_ns = at + 1000 * (unsigned)k + 200000 +
+								  (h >> 40) % 400000 });
+}
+
 /* Returns how long it took: said, or lived. */
 static double step(uint64_t number, bool *on)
 {
@@ -74,6 +97,8 @@ static double step(uint64_t number, bool *on)
 		if (opt.real)
 			spin(opt.base_ns * opt.slow / opt.marks);
 	}
+	if (opt.kernels && aon_wants(AON_WANT_GPU))
+		kernels(number, from);
 	if (opt.real)
 		spin(ns);
 	else
@@ -93,7 +118,7 @@ static void options(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "s:N:x:n:e:b:p:j:H:r")) != -1) {
+	while ((c = getopt(argc, argv, "s:N:x:n:e:b:p:j:H:rk")) != -1) {
 		switch (c) {
 		case 's':
 			opt.seconds = atof(optarg);
@@ -121,6 +146,9 @@ static void options(int argc, char **argv)
 			break;
 		case 'H':
 			opt.hang = strtoull(optarg, NULL, 10);
+			break;
+		case 'k':
+			opt.kernels = true;
 			break;
 		case 'r':
 			opt.real = true;

@@ -192,6 +192,35 @@ static CUresult storm(struct ctx *c)
 	return CUDA_SUCCESS;
 }
 
+/* Steps, told to libaon where the probe has brought it: two kernels in each, at the paces of -rate. */
+static CUresult steps(struct ctx *c)
+{
+	void *lib = dlopen("libaon.so.0", RTLD_NOW | RTLD_NOLOAD);
+	void (*step_begin)(uint64_t) = NULL, (*step_end)(uint64_t) = NULL;
+	struct timespec start;
+
+	if (lib) {
+		*(void **)&step_begin = dlsym(lib, "aon_step_begin");
+		*(void **)&step_end = dlsym(lib, "aon_step_end");
+	}
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	for (long i = 0; i < opt("launches") / 2; i++) {
+		CUresult r;
+
+		if (step_begin)
+			step_begin((uint64_t)i);
+		r = kernel(c, 2 * i);
+		r = r ? r : kernel(c, 2 * i + 1);
+		if (r)
+			return r;
+		TRY(cuStreamSynchronize(c->stream[0]));
+		pace(&start, i);
+		if (step_end)
+			step_end((uint64_t)i);
+	}
+	return CUDA_SUCCESS;
+}
+
 static void count_host(void *arg)
 {
 	(void)arg;
@@ -410,7 +439,7 @@ static const struct {
 } modes[] = {
 	{ "init", nothing },  { "storm", storm },   { "mix", mix },     { "graph", graph },
 	{ "forks", forks },   { "exec", again },    { "exit", leave },  { "hang", hang },
-	{ "reload", reload }, { "phases", phases }, { "loops", loops },
+	{ "reload", reload }, { "phases", phases }, { "loops", loops }, { "steps", steps },
 };
 
 static CUresult (*run)(struct ctx *c);

@@ -118,6 +118,8 @@ static struct event random_event(uint64_t end_ns)
 		e.dur_ns = (rnd() % 20 ? 5000 * (e.name + 1) + rnd() % 100 : rnd() >> rnd() % 40);
 	e.dur_ns %= end_ns;
 	e.start_ns = end_ns - e.dur_ns;
+	if (e.kind == EVENT_STEP)
+		e.b = 1 + e.a % 3;
 	return e;
 }
 
@@ -129,6 +131,8 @@ static void expect(const struct event *e)
 	one.min_ns = one.max_ns = e->dur_ns;
 	if (e->kind == EVENT_COPY || e->kind == EVENT_COLLECTIVE)
 		one.bytes = e->a;
+	else if (e->kind == EVENT_STEP)
+		one.bytes = e->dur_ns * e->b;
 	sum(r, &one);
 	if (e->kind != EVENT_MARK && e->kind != EVENT_FLOW && sketch_add(&r->sketch, e->dur_ns, 1))
 		abort();

@@ -111,6 +111,7 @@ struct cuda_exec { /* an instantiated graph */
 #define CUDA_CBIDS    1024u
 #define CUDA_EXECS    1024u
 #define CUDA_TIMED    64u
+#define CUDA_CUTS     64u    /* changes between steps that are recorded and left out */
 #define CUDA_LAUNCHES 32768u /* whose names are remembered until their records come */
 
 struct cuda {
@@ -159,6 +160,7 @@ struct cuda {
 	uint32_t copy_name[16][8][8], set_name[8], sync_name[8], alloc_name[2][8];
 	uint32_t api_name[2][CUDA_CBIDS], graph_name, queued_name, submitted_name;
 	uint32_t tid_lane_tid[64], tid_lane[64];
+	uint32_t cut_at; /* where the last record was between the cuts */
 
 	/* name.c: pointer << 16 | id; 0: none */
 	_Atomic uint64_t name[CUDA_NAMES];
@@ -166,6 +168,9 @@ struct cuda {
 
 	/* launch.c, graph.c */
 	_Atomic uint64_t launches;
+	_Atomic uint32_t left_out;       /* 1: the present step is */
+	_Atomic uint32_t cuts;           /* that there were */
+	_Atomic uint64_t cut[CUDA_CUTS]; /* first correlation << 1 | left out from there on */
 	_Atomic uint64_t launched[CUDA_LAUNCHES]; /* correlation << 32 | name */
 	struct {
 		_Atomic uint64_t corr, ns;
@@ -230,6 +235,7 @@ void name_forget(struct cuda *c);
 
 /* --- launch.c --- */
 cupti_callback_fn launch_callback;
+bool launch_left_out(struct cuda *c, uint32_t corr, uint32_t cuts);
 void launch_setup(struct cuda *c);
 int launch_enable(struct cuda *c, bool on);
 

@@ -26,6 +26,22 @@ static void emit(struct aon_act *a)
 	aon_act_emit(a);
 }
 
+/* --- steps that are left out --- */
+
+/* Was it launched in a step that is left out? Correlations rise with time, about. */
+static inline bool left_out(struct cuda *c, uint32_t corr)
+{
+	/* H: pairs with G of launch.c. */
+	uint32_t n = atomic_load_explicit(&c->cuts, memory_order_acquire);
+
+	return aon_unlikely(n) && launch_left_out(c, corr, n);
+}
+
+static inline bool times_of(struct cuda *c, uint64_t start, uint64_t end, struct aon_act *a)
+{
+	return !left_out(c, a->corr) && times(c, start, end, a);
+}
+
 /* --- lanes --- */
 
 static uint32_t lane_slot(uint32_t device, uint32_t context, uint64_t stream)
@@ -165,7 +181,7 @@ static void kernel(struct cuda *c, const uint8_t *r)
 {
 	struct aon_act a = { .kind = AON_ACT_KERNEL, .corr = get32(r, K_CORR) };
 
-	if (!times(c, get64(r, K_START), get64(r, K_END), &a))
+	if (!times_of(c, get64(r, K_START), get64(r, K_END), &a))
 		return;
 	a.group = group_of(r, K_GRAPH, K_NODE);
 	a.name = kernel_name(c, r, a.corr, a.group);
@@ -218,7 +234,7 @@ static void memcpy_record(struct cuda *c, const uint8_t *r)
 			     .bytes = get64(r, C_BYTES),
 			     .group = group_of(r, C_GRAPH, C_NODE) };
 
-	if (!times(c, get64(r, C_START), get64(r, C_END), &a))
+	if (!times_of(c, get64(r, C_START), get64(r, C_END), &a))
 		return;
 	a.name = copy_name(c, kind, r[C_SRC] & 7, r[C_DST] & 7);
 	a.lane = lane_of(c, get32(r, C_DEVICE), get32(r, C_CONTEXT), get32(r, C_STREAM));
@@ -246,7 +262,7 @@ static void peer_record(struct cuda *c, const uint8_t *r)
 			     .bytes = get64(r, C_BYTES),
 			     .group = group_of(r, P_GRAPH, P_NODE) };
 
-	if (!times(c, get64(r, C_START), get64(r, C_END), &a))
+	if (!times_of(c, get64(r, C_START), get64(r, C_END), &a))
 		return;
 	a.name = peer_name(get32(r, P_SRC_DEVICE), get32(r, P_DST_DEVICE));
 	a.lane = lane_of(c, get32(r, C_DEVICE), get32(r, C_CONTEXT), get32(r, C_STREAM));
@@ -263,7 +279,7 @@ static void memset_record(struct cuda *c, const uint8_t *r)
 			     .group = group_of(r, C_GRAPH, C_NODE) };
 	struct text t = { .len = 0 };
 
-	if (!times(c, get64(r, C_START), get64(r, C_END), &a))
+	if (!times_of(c, get64(r, C_START), get64(r, C_END), &a))
 		return;
 	if (!c->set_name[where]) {
 		text_add(&t, "Memset (");
@@ -284,7 +300,7 @@ static void sync_record(struct cuda *c, const uint8_t *r)
 	uint32_t type = get32(r, Y_TYPE) & 7, context = get32(r, Y_CONTEXT);
 	struct aon_act a = { .kind = AON_ACT_SYNC, .corr = get32(r, Y_CORR) };
 
-	if (!times(c, get64(r, Y_START), get64(r, Y_END), &a))
+	if (!times_of(c, get64(r, Y_START), get64(r, Y_END), &a))
 		return;
 	a.name = named(&c->sync_name[type], word[type]);
 	a.lane = lane_of(c, device_of(c, context), context, get32(r, Y_STREAM));
@@ -297,7 +313,7 @@ static void graph_record(struct cuda *c, const uint8_t *r)
 			     .corr = get32(r, G_CORR),
 			     .bytes = get32(r, G_GRAPH) };
 
-	if (!times(c, get64(r, G_START), get64(r, G_END), &a))
+	if (!times_of(c, get64(r, G_START), get64(r, G_END), &a))
 		return;
 	a.name = named(&c->graph_name, "CUDA graph");
 	a.lane = lane_of(c, get32(r, G_DEVICE), get32(r, G_CONTEXT), get32(r, G_STREAM));
@@ -346,7 +362,7 @@ static void api_record(struct cuda *c, const uint8_t *r)
 	uint32_t domain = get32(r, 0) == CK_DRIVER ? CD_DRIVER : CD_RUNTIME;
 	struct aon_act a = { .kind = AON_ACT_API, .corr = get32(r, A_CORR) };
 
-	if (!times(c, get64(r, A_START), get64(r, A_END), &a))
+	if (!times_of(c, get64(r, A_START), get64(r, A_END), &a))
 		return;
 	a.name = api_name(c, domain, get32(r, A_CBID));
 	a.lane = tid_lane(c, get32(r, A_TID));

@@ -52,10 +52,46 @@ static void launch_time(struct cuda *c, uint32_t corr)
 	atomic_store_explicit(&c->timed[i].corr, corr, memory_order_release);
 }
 
+/* From this launch on steps are left out, or recorded again: decode.c asks when records come. */
+static void launch_cut(struct cuda *c, uint32_t corr, uint32_t off)
+{
+	uint32_t n;
+
+	if (atomic_exchange_explicit(&c->left_out, off, memory_order_relaxed) == off)
+		return; /* another thread's launch was the first */
+	n = atomic_load_explicit(&c->cuts, memory_order_relaxed);
+	atomic_store_explicit(&c->cut[n % CUDA_CUTS], (uint64_t)corr << 1 | off,
+			      memory_order_relaxed);
+	/* G: pairs with H: who sees the number sees the cut. */
+	atomic_store_explicit(&c->cuts, n + 1, memory_order_release);
+}
+
+static inline bool is_after(struct cuda *c, uint32_t corr, uint32_t cut)
+{
+	uint64_t v = atomic_load_explicit(&c->cut[cut % CUDA_CUTS], memory_order_relaxed);
+
+	return (int32_t)(corr - (uint32_t)(v >> 1)) >= 0;
+}
+
+/* decode.c asks, under its turn. */
+bool launch_left_out(struct cuda *c, uint32_t corr, uint32_t n)
+{
+	uint32_t at = c->cut_at;
+
+	if (at >= n || n - at > CUDA_CUTS || !is_after(c, corr, at) ||
+	    (at + 1 < n && is_after(c, corr, at + 1))) {
+		for (at = n - 1; !is_after(c, corr, at); at--)
+			if (!at || n - at >= CUDA_CUTS)
+				return false; /* from before all of them */
+		c->cut_at = at;
+	}
+	return atomic_load_explicit(&c->cut[at % CUDA_CUTS], memory_order_relaxed) & 1;
+}
+
 static inline void api_call(struct cuda *c, uint32_t domain, uint32_t cbid,
 			    const struct cupti_cb_data *d)
 {
-	uint32_t what = cbid < CUDA_CBIDS ? c->what[domain][cbid] : WHAT_NONE, name;
+	uint32_t what = cbid < CUDA_CBIDS ? c->what[domain][cbid] : WHAT_NONE, name, off;
 
 	if (d->site != 0) /* the way out */
 		return;
@@ -68,6 +104,9 @@ static inline void api_call(struct cuda *c, uint32_t domain, uint32_t cbid,
 	if (what != WHAT_LAUNCH && what != WHAT_GRAPH)
 		return;
 	atomic_fetch_add_explicit(&c->launches, 1, memory_order_relaxed);
+	off = aon_unlikely(!aon_wants(AON_WANT_GPU)) && aon_wants_tier(AON_WANT_GPU);
+	if (aon_unlikely(off != atomic_load_explicit(&c->left_out, memory_order_relaxed)))
+		launch_cut(c, d->correlation, off);
 	if (what == WHAT_GRAPH && d->params)
 		graph_launching(c, *(const uint64_t *)d->params);
 	name = name_of(c, d->symbol ? d->symbol : d->function);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * weigh.h - for how many an event stands whose step was one of several that might have been
+ * recorded (abi/trial.h).
+ *
+ * What was launched in a recorded step may run when the next ones, which are left out, have
+ * begun: an event has the weight of the last recorded step that began before it.
+ */
+#ifndef AON_WEIGH_H
+#define AON_WEIGH_H
+
+#include <stdint.h>
+
+#define WEIGH_CHANGES 64u /* kept in mind; they come about once a second */
+
+struct weigh {
+	struct weigh_change {
+		uint64_t from_ns;
+		uint32_t weight;
+	} change[WEIGH_CHANGES]; /* a ring */
+	uint32_t n;              /* changes so far; 0: everything stands for itself */
+};
+
+/* A recorded step of that weight began, or begins. */
+void weigh_step(struct weigh *w, uint64_t from_ns, uint32_t weight);
+uint32_t weigh_at(const struct weigh *w, uint64_t ns);
+
+#endif /* AON_WEIGH_H */

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Totals are right under any rung: random programs, random walks on the ladder, through the
+ * trial, the weights, the windows and the estimator that the daemon and reports use. The mean over
+ * many runs is the truth, and the truth lies in the interval as often as it says.
+ */
+#include "read/sampled.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/trial.h"
+#include "agg/roll.h"
+#include "agg/weigh.h"
+#include "govern/govern.h"
+#include "t.h"
+
+enum { KERNELS = 4, LEFT = 100, UNSEEN, STEPS = 4000, RUNS = 200 };
+
+static uint64_t x;
+
+static double uniform(void)
+{
+	x = x * 6364136223846793005ull + 1442695040888963407ull;
+	return ((double)(x >> 11) + 0.5) / (double)(1ull << 53);
+}
+
+/* --- a program --- */
+
+struct program {
+	bool bursty; /* what kernels take hangs on what is recorded: a burst leads down the ladder */
+	bool async;  /* kernels run after the step that launched them */
+};
+
+struct run {
+	struct sampled sampled;
+	struct sampled_sum sum[KERNELS];
+	double seen[KERNELS], truth[KERNELS], count[KERNELS], true_count[KERNELS];
+	struct weigh weigh;
+	struct roll *roll;
+	struct aon_trial trial;
+	uint64_t seed;
+	enum rung rung;
+	uint64_t on, off;
+};
+
+static void on_window(void *arg, const struct window *w)
+{
+	struct run *r = arg;
+
+	sampled_window(&r->sampled, w);
+	for (uint32_t i = 0; i < w->rows; i++) {
+		const struct rollup *u = &w->row[i];
+
+		if (u->kind != EVENT_KERNEL)
+			continue;
+		r->seen[u->name - 1] += (double)u->total_ns;
+		r->count[u->name - 1] += (double)u->count;
+		sampled_add(&r->sampled, &r->sum[u->name - 1], u);
+	}
+}
+
+/* Up or down, as budgets might lead; what aond chooses on each rung (daemon/cost.c). */
+static void walk(struct run *r, bool down)
+{
+	static const enum rung rungs[] = { RUNG_ALL, RUNG_HALF, RUNG_QUARTER, RUNG_TENTH };
+	enum rung to = rungs[down ? 2 + (int)(2 * uniform()) : (int)(4 * uniform())];
+
+	r->rung = to;
+	r->trial = (struct aon_trial){ .block = 5, .guard = 1, .duty = rung_table[to].duty };
+	if (rung_table[to].duty > 1 || uniform() < 0.5)
+		r->trial.gap = 18 * 6;
+}
+
+static uint32_t weight(const struct run *r, uint64_t number)
+{
+	struct aon_trial_at at = aon_trial_at(r->trial, r->seed, number);
+
+	return at.off ? 0 : aon_trial_weight(r->trial, at);
+}
+
+static void kernels(struct run *r, const struct program *p, uint64_t at, double load, bool on)
+{
+	for (uint32_t k = 0; k < KERNELS; k++) {
+		unsigned times = k == 3 ? uniform() < 0.1 : 1 + k; /* one is rare */
+
+		for (unsigned i = 0; i < times; i++) {
+			double ns = 1e5 * (k + 1) * load * (0.7 + 0.6 * uniform());
+			struct event e = { .kind = EVENT_KERNEL,
+					   .name = k + 1,
+					   .lane = 2,
+					   .start_ns = at + (p->async ? 12000000 : 0),
+					   .dur_ns = (uint64_t)ns };
+
+			r->truth[k] += (double)e.dur_ns;
+			r->true_count[k]++;
+			if (on)
+				roll_add_many(r->roll, &e, weigh_at(&r->weigh, e.start_ns),
+					      on_window, r);
+		}
+	}
+}
+
+static void step(struct run *r, const struct program *p, uint64_t number, uint64_t *now)
+{
+	double load = 1 + 0.3 * sin((double)number / 300);
+	bool burst = p->bursty && number % 1000 > 600;
+	struct event e = { .kind = EVENT_STEP, .lane = 1, .start_ns = *now, .a = number };
+	uint32_t w, next;
+
+	if (number % 250 == 0)
+		walk(r, burst);
+	load *= burst ? 3 : 1;
+	w = weight(r, number);
+	e.dur_ns = (uint64_t)(8e6 * load * (0.9 + 0.2 * uniform()));
+	if (w)
+		weigh_step(&r->weigh, *now, w);
+	kernels(r, p, *now + 1000, load, w);
+	*now += e.dur_ns + 10000;
+	next = weight(r, number + 1);
+	if (next && (number + 1) % 250)
+		weigh_step(&r->weigh, *now - 10000, next);
+	e.b = w > 1 ? w : 0;
+	if (!w) {
+		e.flags = EVENT_LEFT_OUT;
+		e.name = LEFT;
+	}
+	*(w ? &r->on : &r->off) += 1;
+	roll_add(r->roll, &e, 1, on_window, r);
+}
+
+static void run_one(struct run *r, const struct program *p, uint64_t seed)
+{
+	const struct roll_opts o = { .process = 1, .rows_max = 64, .name_other = 99 };
+	uint64_t now = 1000000000;
+
+	memset(r, 0, sizeof(*r));
+	x = seed * 0x9e3779b97f4a7c15ull + 1;
+	r->seed = seed;
+	r->sampled.left = LEFT;
+	r->sampled.unseen = UNSEEN;
+	if (roll_new(&r->roll, &o) < 0)
+		t_skip_all("no memory");
+	for (uint64_t n = 0; n < STEPS; n++)
+		step(r, p, n, &now);
+	roll_close(r->roll, UINT64_MAX, on_window, r);
+	roll_free(r->roll);
+}
+
+/* --- */
+
+static void test_program(const struct program *p, const char *name)
+{
+	double error[KERNELS] = { 0 }, square[KERNELS] = { 0 }, naive[KERNELS] = { 0 };
+	double counts[KERNELS] = { 0 };
+	unsigned in[KERNELS] = { 0 };
+	static struct run r;
+	bool told = true;
+
+	for (uint64_t seed = 1; seed <= RUNS; seed++) {
+		run_one(&r, p, seed);
+		told = told && r.sampled.left_out == r.off && r.off > 0;
+		for (int k = 0; k < KERNELS; k++) {
+			struct sampled_more m = sampled_end(&r.sampled, &r.sum[k]);
+			double rel = (r.seen[k] + m.ns) / r.truth[k] - 1;
+
+			error[k] += rel / RUNS;
+			square[k] += rel * rel / RUNS;
+			counts[k] += ((r.count[k] + m.count) / r.true_count[k] - 1) / RUNS;
+			naive[k] += (r.seen[k] / r.truth[k] - 1) / RUNS;
+			in[k] += fabs(r.seen[k] + m.ns - r.truth[k]) <= sampled_error(m.variance);
+		}
+	}
+	T_OK(told, "%s: every step that is left out is told", name);
+	for (int k = 0; k < KERNELS; k++) {
+		double sure = 4 * sqrt(square[k] / RUNS) + 0.002;
+
+		T_OK(fabs(error[k]) < sure,
+		     "%s, kernel %d: the mean of %d totals is off by %+.3f %% (+-%.3f; one by "
+		     "%.2f)",
+		     name, k, RUNS, 100 * error[k], 100 * sure, 100 * sqrt(square[k]));
+		T_OK(fabs(counts[k]) < sure + 0.005, "%s, kernel %d: the count by %+.3f %%", name,
+		     k, 100 * counts[k]);
+		T_OK(in[k] >= RUNS * 88 / 100, "%s, kernel %d: the interval holds %.1f %% (95)",
+		     name, k, 100.0 * in[k] / RUNS);
+		T_OK(sqrt(square[k]) < 0.25, "%s, kernel %d: and one run says something", name, k);
+	}
+	printf("# without the proportion: %+.2f %% %+.2f %%\n", 100 * naive[0], 100 * naive[3]);
+}
+
+static void test_whole(void)
+{
+	struct sampled s = { .left = LEFT };
+	struct sampled_sum sum = { 0 };
+	struct rollup row[2] = {
+		{ .kind = EVENT_STEP, .count = 10, .total_ns = 1000, .bytes = 1000 },
+		{ .kind = EVENT_KERNEL, .count = 7, .total_ns = 500 },
+	};
+	struct window w = { .rows = 2, .row = row };
+	struct sampled_more m;
+
+	sampled_window(&s, &w);
+	sampled_add(&s, &sum, &row[1]);
+	m = sampled_end(&s, &sum);
+	T_OK(m.ns == 0 && m.count == 0 && m.variance == 0,
+	     "all was recorded: nothing is estimated");
+	row[0].kind = EVENT_RANGE;
+	sampled_window(&s, &w);
+	sampled_add(&s, &sum, &row[1]);
+	T_OK(sampled_end(&s, &sum).ns == 0, "no steps: nothing either");
+	T_OK(!sampled_kind(EVENT_RANGE) && !sampled_kind(EVENT_STEP) && !sampled_kind(EVENT_OP) &&
+		     sampled_kind(EVENT_KERNEL),
+	     "ranges and steps are recorded in every step");
+}
+
+static void test_weigh(void)
+{
+	struct weigh w = { .n = 0 };
+
+	T_OK(weigh_at(&w, 5) == 1, "all stands for itself");
+	weigh_step(&w, 10, 4);
+	weigh_step(&w, 20, 4);
+	weigh_step(&w, 30, 2);
+	T_OK(w.n == 2 && weigh_at(&w, 9) == 1 && weigh_at(&w, 10) == 4 && weigh_at(&w, 29) == 4 &&
+		     weigh_at(&w, 30) == 2 && weigh_at(&w, UINT64_MAX) == 2,
+	     "an event has the weight of the last recorded step before it");
+	for (uint32_t i = 0; i < 1000; i++)
+		weigh_step(&w, 100 + i, 1 + i % 2);
+	T_OK(weigh_at(&w, 1099) == 2 && weigh_at(&w, 1098) == 1 && weigh_at(&w, 3) <= 4,
+	     "the last changes are kept");
+}
+
+int main(void)
+{
+	static const struct program plain, bursty = { .bursty = true },
+					   async = { .bursty = true, .async = true };
+
+	test_weigh();
+	test_whole();
+	test_program(&plain, "a steady program");
+	test_program(&bursty, "bursts that lead down the ladder");
+	test_program(&async, "kernels that run late");
+	return t_done();
+}
