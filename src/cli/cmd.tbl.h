@@ -43,13 +43,15 @@ CMD(IMPORT,  import,  "TRACE...",          "traces of other tools into a store",
 CMD(WHATIF,  whatif,  "[STORE|TRACE...]",  "what a step would take if something were faster or gone",
     "Replays what was recorded as what waited for what: calls, streams, ranks. A NAME\n"
     "is part of a name in any case, a pattern of the shell, or a class of kernels.")
-CMD(SIM,     sim,     "-o STORE | corpus -o FOLDER", "a job that never ran, with faults, into a store",
+CMD(SIM,     sim,     "-o STORE | corpus -o FOLDER | score [FOLDER]", "a job that never ran, with faults, into a store",
     "Models say what kernels and exchanges take, a net of what waits for what says when.\n"
     "The store is read as any other; STORE.truth.json says what was wrong with whom since\n"
     "when, and what it cost against the same job without it. The same --seed, the same job.\n"
     "FAULT is KIND:rank=R,by=X,from=STEP,for=STEPS with what is needed of it; several with +.\n"
     "corpus writes jobs by the dozen, with faults drawn from --seed: FOLDER/CASE.steps has the\n"
-    "records of all ranks' steps, FOLDER/CASE.truth.json what was wrong and what it cost.")
+    "records of all ranks' steps, FOLDER/CASE.truth.json what was wrong and what it cost.\n"
+    "score holds what diagnosers say of such records against it; without FOLDER of cases that\n"
+    "it draws as corpus would.")
 CMD(EXPORT,  export,  "[FILE...]",         "write stores or traces as other tools read them",
     "Takes what aon report takes; several files are the ranks of one job. The format\n"
     "is --format, or what the ending of -o asks for: .pftrace .json .pb .collapsed\n"

@@ -402,6 +402,8 @@ int cmd_sim(const struct opts *o)
 		return list_params(o);
 	if (o->argc == 1 && !strcmp(o->argv[0], "corpus"))
 		return sim_corpus(o);
+	if (o->argc && !strcmp(o->argv[0], "score"))
+		return sim_score(o);
 	if (o->argc)
 		return cli_misuse("'%s' is no option", o->argv[0]);
 	rc = job_given(o, &j);

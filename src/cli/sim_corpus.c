@@ -213,6 +213,8 @@ static void say(const struct opts *o, const char *dir, const struct told *t)
 		 t->cases, t->events, t->counted);
 	out_line(&out, OUT_PLAIN, "  %s records, %s", fmt_count(n, t->records),
 		 fmt_bytes(b, t->bytes));
+	fprintf(out.f, "\nnext  %saon sim score %s%s\n", out_style(&out, OUT_COPY), dir,
+		out_style(&out, OUT_PLAIN));
 }
 
 int sim_corpus(const struct opts *o)

@@ -94,6 +94,25 @@ void step_rec_seal(struct step_rec *r)
 	r->regime = (uint32_t)h;
 }
 
+uint32_t step_rec_role(const struct step_rec *r)
+{
+	uint64_t h = 0; /* a sum: the order of slots says nothing */
+
+	for (uint32_t i = 0; i < r->slots; i++) {
+		const struct step_slot *s = &r->slot[i];
+		uint32_t size = s->kib ? 31u - (uint32_t)__builtin_clz(s->kib) : 0;
+		uint32_t is[] = { s->op, s->members, s->count, size };
+
+		h += step_hash(is, sizeof(is), 1);
+	}
+	for (uint32_t i = 0; i < STEP_CLASSES; i++) {
+		uint32_t is[] = { i, r->class[i].count };
+
+		h += step_hash(is, sizeof(is), 2);
+	}
+	return (uint32_t)(h ^ h >> 32);
+}
+
 /* --- the wire --- */
 
 static uint32_t check_of(struct step_rec *r)

@@ -145,6 +145,8 @@ void step_slot_add(struct step_slot *s, uint32_t sequence, uint64_t bytes, doubl
 		   double dur);
 /* Sets the regime, once all else is there. */
 void step_rec_seal(struct step_rec *r);
+/* What the rank is to the job: ranks of one role can be compared with each other. */
+uint32_t step_rec_role(const struct step_rec *r);
 /* A hash for `comm`, `what` and `job`: never 0. */
 uint64_t step_hash(const void *data, size_t len, uint64_t seed);
 

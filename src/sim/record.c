@@ -197,8 +197,14 @@ static void put_coll(struct recorder *r, struct step_rec *out, uint32_t rank, ui
 	struct step_slot *s;
 	uint32_t done, sequence = sequence_of(p, g, rank, o);
 
-	if (p->time[sim_end(play_call(p, rank, op))] >= SIM_NEVER || left_out(p, rank, o))
+	if (left_out(p, rank, o))
 		return;
+	if (p->time[sim_end(play_call(p, rank, op))] >= SIM_NEVER) { /* where it stood before */
+		s = slot_of(r, out, rank, o);
+		if (!s->count && !s->what && !s->issued)
+			s->issued = s->done = sequence - 1;
+		return;
+	}
 	s = slot_of(r, out, rank, o);
 	done = s->count ? s->done : sequence - 1;
 	if (to >= SIM_NEVER) { /* issued, and never done */

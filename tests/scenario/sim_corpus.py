@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""aon sim corpus: jobs with known faults as records and truths."""
+"""aon sim corpus: jobs with known faults as records and truths. aon sim score: what is said of them against what is true."""
 import json
 
 import aonschema
@@ -44,7 +44,61 @@ def refused(place):
     ok(r.returncode == 0 and b"tp8pp8dp64" in r.stdout, "layouts are listed", r)
 
 
+def score(place, *args):
+    r = aon(place, "sim", "score", "--json", *args)
+    return json.loads(r.stdout) if r.returncode == 0 else {"error": r.stderr.decode(), "scores": []}
+
+
+def scored(place):
+    path = place.path / "e"
+    aon(place, "sim", "corpus", "-o", path, "--ranks", "8-32", "--steps", "128", "--cases", "12", "--seed", "3")
+    d = score(place, path)
+    ok(d.get("cases") == 12 and not aonschema.check(d), "baselines are scored, as docs/json.md has it", aonschema.check(d)[:3] or d)
+    drawn = score(place, "--ranks", "8-32", "--steps", "128", "--cases", "12", "--seed", "3")
+    strip = [[{k: v for k, v in s.items() if not k.startswith("cpu")} for s in x["scores"]] for x in (d, drawn)]
+    ok(strip[0] == strip[1] and len(strip[0]) == 12, "of a folder and of cases that are drawn alike")
+    truths = [json.loads(f.read_text()) for f in sorted(path.glob("*.truth.json"))]
+    counted = [(t, e) for t in truths for e in t["events"] if e["gain"] >= 0.01]
+    ok(all(s["events"] == len(counted) > 2 for s in d["scores"]), "all of them on the same faults", len(counted))
+    perfect = [{"case": t["case"], "step": e["from_step"], "component": [e["component"]], "kind": e["code"],
+                "gain": max(0, min(1, e["gain"])), "confidence": 1, "act": True} for t, e in counted]
+    (place.path / "f").write_text("".join(json.dumps(f) + "\n" for f in perfect))
+    s = score(place, path, "--findings", place.path / "f", "--against", "B1")["scores"]
+    ok([x["name"] for x in s] == ["B1", "findings"] and s[1]["recall"] == s[1]["precision"] == s[1]["culprit"] == 1
+       and s[1]["class_right"] == s[1]["detected"] and s[1]["gain_error"] < 1e-6,
+       "who says what is true is right in all", s[-1:])
+    (place.path / "g").write_text("".join(json.dumps({**f, "component": ["rank:7"], "step": 0}) + "\n" for f in perfect))
+    s = score(place, path, "--findings", place.path / "g", "--against", "none")["scores"]
+    ok(len(s) == 1 and s[0]["recall"] < 0.5 and s[0]["precision"] < 0.5, "who makes it up is not", s)
+    text = aon(place, "sim", "score", path, "--against", "B0,B8").stdout.decode()
+    ok("RECALL" in text and "B0" in text and "B8" in text and "B1 " not in text, "a table for people", text)
+
+
+def broken(place):
+    path = place.path / "e"
+    (place.path / "h").write_text("{}\n")
+    for args, code, said in ((["--findings", place.path / "f"], 2, b"FOLDER"), ([path, "--against", "B99"], 2, b"B99"),
+                             ([path, "--findings", place.path / "h"], 1, b"h:1: "), ([place.path / "none"], 1, b"none"),
+                             ([place.path], 3, b"no case")):
+        r = aon(place, "sim", "score", *args)
+        ok(r.returncode == code and said in r.stderr and not r.stdout, f"refused: {args[1:] or args}", r)
+    truth = sorted(path.glob("*.truth.json"))[0]
+    whole = truth.read_bytes()
+    truth.write_bytes(whole[:200])
+    r = aon(place, "sim", "score", path, "--against", "B0")
+    ok(r.returncode == 1 and truth.name.encode() + b":1: " in r.stderr, "a truth that is cut is named", r.stderr)
+    truth.write_bytes(whole)
+    steps = sorted(path.glob("*.steps"))[0]
+    data = bytearray(steps.read_bytes())
+    data[5000] ^= 1
+    steps.write_bytes(data)
+    r = aon(place, "sim", "score", path, "--against", "B0")
+    ok(r.returncode == 1 and steps.name.encode() in r.stderr, "so are records with one bit turned", r.stderr)
+
+
 with Place() as p:
     folder(p)
     refused(p)
+    scored(p)
+    broken(p)
 done()

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * baseline.h - what others do, in a few lines each: rules of thumb and the core of published
+ * methods, on the same records as whatever is to beat them.
+ */
+#ifndef AON_SCORE_BASELINE_H
+#define AON_SCORE_BASELINE_H
+
+#include "model/diagnoser.h"
+
+extern const struct diagnoser base_job, base_own, base_peers, base_peers_often, base_nvrx,
+	base_nvrx_tuned, base_eroica, base_greyhound, base_aegis, base_minder, base_holmes,
+	base_hang;
+
+#endif /* AON_SCORE_BASELINE_H */

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* contender.h - all that can be scored, by name. */
+#ifndef AON_SCORE_CONTENDER_H
+#define AON_SCORE_CONTENDER_H
+
+#include "model/diagnoser.h"
+
+#define CONTENDERS 12u
+extern const struct diagnoser *const contender[CONTENDERS];
+
+#endif /* AON_SCORE_CONTENDER_H */
