@@ -21,13 +21,33 @@ static const char *const memory_names[] = {
 #include "base/memory.tbl.h"
 };
 
+/* NCCL's kernels, and RCCL's, begin so. Asked of the store once, and not while it commits. */
+static bool is_comm(void *arg, uint32_t name)
+{
+	struct watcher *w = arg;
+	uint32_t at = name % WATCHER_COMM;
+	char text[16];
+
+	if (w->comm[at].name != name) {
+		int got = store_name_try(w->store, name, text, sizeof(text));
+
+		if (got < 0)
+			return false;
+		w->comm[at].name = name;
+		w->comm[at].yes = !strncmp(text, "nccl", 4);
+	}
+	return w->comm[at].yes;
+}
+
 int watcher_new(struct watcher **out, struct store *st)
 {
 	struct watcher *w = calloc(1, sizeof(*w));
 
 	if (!w)
 		return -ENOMEM;
-	store_name(st, memory_names[0], strlen(memory_names[0]), &w->memory);
+	w->store = st;
+	w->names = (struct detect_names){ .is_comm = is_comm, .arg = w };
+	store_name(st, memory_names[0], strlen(memory_names[0]), &w->names.memory);
 	*out = w;
 	return 0;
 }
@@ -40,17 +60,17 @@ static void keep(void *arg, const struct alarm *a)
 		w->raised[w->n++] = *a;
 }
 
-void watcher_step(struct watcher *w, const struct event *e)
+void watcher_step(struct watcher *w, const struct event *e, bool counts)
 {
-	detect_step(&w->detect, e->dur_ns, e->start_ns + e->dur_ns, keep, w);
+	if (counts)
+		detect_step(&w->detect, e->a, e->dur_ns, e->start_ns + e->dur_ns, keep, w);
+	else
+		detect_step_on(&w->detect, e->a, e->start_ns + e->dur_ns, keep, w);
 }
 
 void watcher_window(struct watcher *w, const struct window *win)
 {
-	detect_window(&w->detect, win, w->memory, win->start_ns + WINDOW_NS, keep, w);
-	for (uint32_t i = 0; i < win->rows; i++)
-		if (win->row[i].kind == EVENT_COLLECTIVE)
-			w->comm_ns += win->row[i].total_ns;
+	detect_window(&w->detect, win, &w->names, win->start_ns + WINDOW_NS, keep, w);
 }
 
 /* --- sentences --- */
@@ -124,6 +144,10 @@ static void say(const struct sess *s, const struct alarm *a, uint64_t now, char 
 		snprintf(buf, cap, "steps take %s instead of %s", fmt_time(is, (uint64_t)a->is),
 			 fmt_time(was, (uint64_t)a->was));
 		break;
+	case ALARM_THROUGHPUT:
+		snprintf(buf, cap, "a step is done every %s instead of %s",
+			 fmt_time(is, (uint64_t)a->is), fmt_time(was, (uint64_t)a->was));
+		break;
 	case ALARM_KERNEL: /* the loop must not wait for a disk: then it is said by its number */
 		if (store_name_try(s->roster->plant->store, a->name, more, sizeof(more)) < 0)
 			snprintf(more, sizeof(more), "kernel %u", a->name);
@@ -153,7 +177,7 @@ static void say(const struct sess *s, const struct alarm *a, uint64_t now, char 
 static bool worth_a_capture(enum alarm_kind k)
 {
 	return k == ALARM_STEP_SLOWER || k == ALARM_KERNEL || k == ALARM_STRAGGLER ||
-	       k == ALARM_GPU_IDLE;
+	       k == ALARM_THROUGHPUT || k == ALARM_GPU_IDLE;
 }
 
 static void raise_tier(struct sess *s, enum alarm_kind why, uint64_t now)
@@ -197,10 +221,28 @@ static void end_capture(struct sess *s, uint64_t now)
 
 /* --- every second --- */
 
+/* Ranks of a job go in step: what slows one slows all, and is told of the first that says it. */
+static bool is_told(struct sess *s, enum alarm_kind k, uint64_t now)
+{
+	struct sess *leader = s->leader ? s->leader : s;
+	bool own = k == ALARM_HANG || k == ALARM_HANG_OVER || k == ALARM_MEMORY ||
+		   k == ALARM_STRAGGLER || !*s->stream->proc.job;
+	bool told = !own && leader->told_ns[k] &&
+		    now < leader->told_ns[k] + ALARM_SAME_S * 1000000000ull;
+
+	if (!told)
+		leader->told_ns[k] = now;
+	return told;
+}
+
 static void tell(struct sess *s, const struct alarm *a, uint64_t now)
 {
 	char name[128], what[256], text[420];
 
+	if (is_told(s, a->kind, now)) {
+		count_add(COUNT_alarms_same, 1);
+		return;
+	}
 	who(name, sizeof(name), s);
 	say(s, a, now, what, sizeof(what));
 	snprintf(text, sizeof(text), "%s: %s: %s", alarm_table[a->kind].word, name, what);
@@ -235,31 +277,21 @@ static void compare_ranks(struct sess *leader, uint64_t now)
 	enum { RANKS = 256 };
 	struct sess *of[RANKS];
 	uint64_t comm[RANKS];
+	uint64_t id[RANKS];
 	size_t n = 0, late;
+	double share;
 
 	for (struct sess *s = leader->roster->first; s && n < RANKS; s = s->next) {
 		if (s->leader != leader || !s->stream || !s->stream->watcher)
 			continue;
 		of[n] = s;
-		comm[n++] = s->stream->watcher->comm_ns;
-		s->stream->watcher->comm_ns = 0;
+		id[n] = s->id;
+		comm[n++] = s->stream->watcher->detect.comm_ns;
+		s->stream->watcher->detect.comm_ns = 0;
 	}
-	late = late_of(comm, n, LATE_S * 1000000000ull);
-	if (late != SIZE_MAX && of[late]->id == leader->late_id)
-		leader->late_times++;
-	else
-		leader->late_times = late != SIZE_MAX;
-	leader->late_id = late == SIZE_MAX ? 0 : of[late]->id;
-	if (leader->late_times == LATE_TIMES) {
-		uint64_t most = 0;
-
-		for (size_t i = 0; i < n; i++)
-			most = comm[i] > most ? comm[i] : most;
-		tell(of[late],
-		     &(struct alarm){ .kind = ALARM_STRAGGLER,
-				      .is = (double)(most - comm[late]) / (LATE_S * 1e9) },
-		     now);
-	}
+	late = late_add(&leader->late, id, comm, n, LATE_S * 1000000000ull, &share);
+	if (late != SIZE_MAX)
+		tell(of[late], &(struct alarm){ .kind = ALARM_STRAGGLER, .is = share }, now);
 }
 
 void alarm_tick(struct roster *r, uint64_t now)

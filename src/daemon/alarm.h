@@ -15,12 +15,18 @@
 #define ALARM_CAPTURES_UID 8u   /* of these, by the processes of one user, */
 #define ALARM_CAPTURE_S    600u /* so far apart at least, and one at a time */
 #define ALARM_DAY_S        86400u
+#define ALARM_SAME_S       60u /* of a job: the ranks that say the same within it are one alarm */
+#define WATCHER_COMM       512u
 
 /* Of one process; from its first step on. */
 struct watcher {
 	struct detect detect;
-	uint32_t memory;             /* name of what is allocated */
-	uint64_t comm_ns;            /* in collectives, since ranks were last compared */
+	struct detect_names names;
+	struct store *store; /* borrowed */
+	struct {
+		uint32_t name; /* 0: free */
+		bool yes;
+	} comm[WATCHER_COMM];        /* kernels that exchange, or do not, by their name */
 	struct alarm raised[ALARMS]; /* since the last tick */
 	size_t n;
 };
@@ -30,7 +36,8 @@ struct roster;
 struct store;
 
 int watcher_new(struct watcher **out, struct store *st);
-void watcher_step(struct watcher *w, const struct event *e);
+/* counts: what it takes says what steps take. */
+void watcher_step(struct watcher *w, const struct event *e, bool counts);
 void watcher_window(struct watcher *w, const struct window *win);
 
 void alarm_tick(struct roster *r, uint64_t now_ns);

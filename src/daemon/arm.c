@@ -149,7 +149,7 @@ static void arm_event(struct arm *a, struct stream *s, const struct event *e)
 	    !(e->flags & (EVENT_OPEN | EVENT_LEFT_OUT))) {
 		trigger_put(a->meter, QUANTITY_STEP_MS, (double)e->dur_ns / 1e6);
 		look(a);
-	} else if (e->kind == EVENT_COUNTER && s->watcher && e->name == s->watcher->memory) {
+	} else if (e->kind == EVENT_COUNTER && s->watcher && e->name == s->watcher->names.memory) {
 		trigger_put(a->meter, QUANTITY_MEMORY, (double)e->a / 1e6);
 	}
 }

@@ -49,6 +49,7 @@ COUNT(shed_level,          NOW, "what the budget of CPU has cost: 0 nothing, 1 e
 COUNT(shed_moves,          SUM, "changes of that")
 COUNT(rung_moves,          SUM, "times a process was recorded less or more, to keep slowdown_permille")
 COUNT(alarms,              SUM, "alarms of detectors: aon alarms")
+COUNT(alarms_same,         SUM, "alarms of ranks that said what another of their job had said")
 COUNT(captures_raised,     SUM, "captures that alarms raised")
 COUNT(captures,            SUM, "captures that users began")
 COUNT(captures_refused,    SUM, "captures that alarms would have raised: the node, or the user, had its share of the day")

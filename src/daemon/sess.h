@@ -48,8 +48,7 @@ struct sess {
 	struct sess *leader;    /* borrowed: budget.c; NULL: not looked for yet */
 	enum tier was_asked;    /* before an alarm raised a capture, */
 	uint64_t full_until_ns; /* until then; 0: none did */
-	uint64_t late_id;       /* of the ranks that it leads: who came last, */
-	uint32_t late_times;    /* so many times in a row */
+	struct late late;       /* of the ranks that it leads */
 	uint32_t captures;      /* that need tier full of it now */
 	struct allow allow;     /* what was said of it alone */
 	char moved[160];        /* its last move on the ladder, and why; "": none yet */
@@ -63,6 +62,7 @@ struct sess {
 	bool more;      /* there is more than one turn takes */
 	bool trials;    /* its libaon can leave steps out */
 	struct stacks_due stacks;
+	uint64_t told_ns[ALARMS]; /* of the ranks that it leads */
 };
 
 #define JOURNAL_LINES 500u /* of the journal that the processes of a user may cause in a day */

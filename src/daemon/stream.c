@@ -312,9 +312,8 @@ static void note_steps(struct stream *s, struct event *ev, size_t n)
 		if (!s->watcher)
 			watcher_new(&s->watcher, s->plant->store);
 		/* A step that was left out is faster by what recording costs: that is no news. */
-		if (s->watcher && s->cost.lane == ev[i].lane + 1 &&
-		    !(ev[i].flags & (EVENT_OPEN | EVENT_LEFT_OUT)))
-			watcher_step(s->watcher, &ev[i]);
+		if (s->watcher && s->cost.lane == ev[i].lane + 1 && !(ev[i].flags & EVENT_OPEN))
+			watcher_step(s->watcher, &ev[i], !(ev[i].flags & EVENT_LEFT_OUT));
 		if (ev[i].a < s->step)
 			continue;
 		s->step = ev[i].a;

@@ -10,9 +10,12 @@
 #define IDLE_LEAST  0.01 /* share: less is as good as none */
 #define KERNEL_FEW  8u   /* calls in a window that say nothing of a kernel's mean */
 #define STEPS_MIN   8u   /* before a process may hang */
+#define PIECES_SAME 64u  /* so long a slower throughput is that of slower steps */
 #define HANG_NS     5e9
 #define HANG_STEPS  5
-#define GROWTH      0.05 /* of what there was, over all blocks */
+#define HANG_AGAIN  1.5             /* of the longest stall that was none */
+#define STALL_MAX   600000000000ull /* ns; longer ones are not learnt from */
+#define GROWTH      0.05            /* of what there was, over all blocks */
 
 const struct alarm_row alarm_table[ALARMS] = {
 #define ALARM(ID, word, quiet_s, means) { word, means, quiet_s },
@@ -33,9 +36,33 @@ static void raise_alarm(struct detect *d, const struct alarm *a, uint64_t now_ns
 
 /* --- steps --- */
 
-void detect_step(struct detect *d, uint64_t dur_ns, uint64_t now_ns, alarm_fn *fn, void *arg)
+/* What a step takes with all that is between steps, and slow ones among fast ones: the mean of a piece.
+ * Not told again when steps themselves have just been. */
+void detect_step_on(struct detect *d, uint64_t number, uint64_t now_ns, alarm_fn *fn, void *arg)
 {
-	enum level_move m = level_add(&d->step, (double)dur_ns, STEP_GATE);
+	uint64_t n = number - d->piece_step, span = now_ns - d->piece_ns;
+	enum level_move m = LEVEL_SAME;
+
+	if (d->piece_ns && number > d->piece_step && now_ns > d->piece_ns) {
+		if (n < DETECT_PIECE)
+			return;
+		m = level_add(&d->pace, (double)span / (double)n, STEP_GATE, LEVEL_PIECES);
+	}
+	d->piece_ns = now_ns;
+	d->piece_step = number;
+	if (m == LEVEL_UP && (!d->told_ns[ALARM_STEP_SLOWER] ||
+			      now_ns > d->told_ns[ALARM_STEP_SLOWER] + PIECES_SAME * span))
+		raise_alarm(d,
+			    &(struct alarm){ .kind = ALARM_THROUGHPUT,
+					     .was = d->pace.was,
+					     .is = d->pace.is },
+			    now_ns, fn, arg);
+}
+
+void detect_step(struct detect *d, uint64_t number, uint64_t dur_ns, uint64_t now_ns, alarm_fn *fn,
+		 void *arg)
+{
+	enum level_move m = level_add(&d->step, (double)dur_ns, STEP_GATE, LEVEL_VALUES);
 
 	d->steps++;
 	d->step_ns += ((double)dur_ns - d->step_ns) / (d->steps < 16 ? (double)d->steps : 16);
@@ -46,6 +73,7 @@ void detect_step(struct detect *d, uint64_t dur_ns, uint64_t now_ns, alarm_fn *f
 					     .was = d->step.was,
 					     .is = d->step.is },
 			    now_ns, fn, arg);
+	detect_step_on(d, number, now_ns, fn, arg);
 }
 
 /* --- windows --- */
@@ -55,14 +83,16 @@ static bool is_gpu(uint32_t kind)
 	return kind == EVENT_KERNEL || kind == EVENT_COPY || kind == EVENT_MEMSET;
 }
 
-static struct detect_kernel *kernel_of(struct detect *d, uint32_t name)
+static struct detect_kernel *kernel_of(struct detect *d, uint32_t name, uint32_t geo)
 {
 	for (uint32_t i = 0; i < DETECT_KERNELS; i++) {
-		struct detect_kernel *k = &d->kernel[(name + i) % DETECT_KERNELS];
+		struct detect_kernel *k = &d->kernel[(name + geo + i) % DETECT_KERNELS];
 
-		if (!k->name)
+		if (!k->name) {
 			k->name = name;
-		if (k->name == name)
+			k->geo = geo;
+		}
+		if (k->name == name && k->geo == geo)
 			return k;
 	}
 	return NULL;
@@ -71,10 +101,10 @@ static struct detect_kernel *kernel_of(struct detect *d, uint32_t name)
 static void add_kernel(struct detect *d, const struct rollup *r, uint64_t now_ns, alarm_fn *fn,
 		       void *arg)
 {
-	struct detect_kernel *k = r->count < KERNEL_FEW ? NULL : kernel_of(d, r->name);
+	struct detect_kernel *k = r->count < KERNEL_FEW ? NULL : kernel_of(d, r->name, r->geo);
 
-	if (k &&
-	    level_add(&k->level, (double)r->total_ns / (double)r->count, KERNEL_GATE) == LEVEL_UP)
+	if (k && level_add(&k->level, (double)r->total_ns / (double)r->count, KERNEL_GATE,
+			   LEVEL_VALUES) == LEVEL_UP)
 		raise_alarm(d,
 			    &(struct alarm){ .kind = ALARM_KERNEL,
 					     .name = r->name,
@@ -95,7 +125,7 @@ static void add_busy(struct detect *d, uint64_t start_ns, uint64_t busy_ns, uint
 
 		/* Streams that run at once are no more than all of it. */
 		share = share > 1 ? 1 : share < IDLE_LEAST ? IDLE_LEAST : share;
-		if (level_add(&d->busy, share, IDLE_GATE) == LEVEL_DOWN)
+		if (level_add(&d->busy, share, IDLE_GATE, LEVEL_PIECES) == LEVEL_DOWN)
 			raise_alarm(d,
 				    &(struct alarm){ .kind = ALARM_GPU_IDLE,
 						     .was = d->busy.was,
@@ -134,24 +164,31 @@ static void add_memory(struct detect *d, uint64_t low, uint64_t count, uint64_t 
 		    now_ns, fn, arg);
 }
 
-void detect_window(struct detect *d, const struct window *w, uint32_t memory, uint64_t now_ns,
-		   alarm_fn *fn, void *arg)
+/* Kernels that exchange wait for other ranks: how long says nothing of them, nor of this GPU. */
+void detect_window(struct detect *d, const struct window *w, const struct detect_names *names,
+		   uint64_t now_ns, alarm_fn *fn, void *arg)
 {
-	uint64_t busy = 0;
+	uint64_t busy = 0, seen = 0, comm = 0;
 	bool gpu = false;
 
 	for (uint32_t i = 0; i < w->rows; i++) {
 		const struct rollup *r = &w->row[i];
+		bool kernel = r->kind == EVENT_KERNEL;
 
-		if (is_gpu(r->kind)) {
+		if (r->kind == EVENT_COLLECTIVE) {
+			seen += r->total_ns;
+		} else if (kernel && names->is_comm && names->is_comm(names->arg, r->name)) {
+			comm += r->total_ns;
+		} else if (is_gpu(r->kind)) {
 			busy += r->total_ns;
 			gpu = true;
-		}
-		if (r->kind == EVENT_KERNEL)
-			add_kernel(d, r, now_ns, fn, arg);
-		if (r->kind == EVENT_COUNTER && memory && r->name == memory)
+			if (kernel)
+				add_kernel(d, r, now_ns, fn, arg);
+		} else if (r->kind == EVENT_COUNTER && names->memory && r->name == names->memory) {
 			add_memory(d, r->min_ns, r->count, now_ns, fn, arg);
+		}
 	}
+	d->comm_ns += seen ? seen : comm; /* the same exchange may be seen from both sides */
 	if (gpu || d->busy_from)
 		add_busy(d, w->start_ns, busy, now_ns, fn, arg);
 }
@@ -168,12 +205,18 @@ void detect_look(struct detect *d, const struct signs *s, uint64_t now_ns, alarm
 {
 	double patience = HANG_STEPS * d->step_ns > HANG_NS ? HANG_STEPS * d->step_ns : HANG_NS;
 
+	/* One that writes its checkpoint for a minute is taken for hung once. */
+	if (patience < HANG_AGAIN * (double)d->stall_ns)
+		patience = HANG_AGAIN * (double)d->stall_ns;
 	if (moved(s, &d->signs) || !d->moved_ns) {
 		if (d->hung)
 			raise_alarm(
 				d,
 				&(struct alarm){ .kind = ALARM_HANG_OVER, .since_ns = d->moved_ns },
 				now_ns, fn, arg);
+		if (d->hung && now_ns - d->moved_ns > d->stall_ns)
+			d->stall_ns =
+				now_ns - d->moved_ns < STALL_MAX ? now_ns - d->moved_ns : STALL_MAX;
 		d->hung = false;
 		d->signs = *s;
 		d->moved_ns = now_ns;
@@ -202,4 +245,31 @@ size_t late_of(const uint64_t *comm_ns, size_t n, uint64_t span_ns)
 		if (i != least && comm_ns[i] < second)
 			second = comm_ns[i];
 	return (double)(second - comm_ns[least]) > LATE_SHARE * (double)span_ns ? least : SIZE_MAX;
+}
+
+size_t late_add(struct late *l, const uint64_t *id, const uint64_t *comm_ns, size_t n,
+		uint64_t span_ns, double *share)
+{
+	size_t who = late_of(comm_ns, n, span_ns);
+	uint64_t most = 0;
+
+	if (who != SIZE_MAX && id[who] == l->id)
+		l->times++;
+	else
+		l->times = who != SIZE_MAX;
+	l->id = who == SIZE_MAX ? 0 : id[who];
+	l->silent -= l->silent > 0;
+	if (l->times < LATE_TIMES)
+		return SIZE_MAX;
+	/* The same one again, soon after: that is no news, as long as it goes on. */
+	if (l->told == l->id && l->silent) {
+		l->silent = LATE_SILENT;
+		return SIZE_MAX;
+	}
+	l->told = l->id;
+	l->silent = LATE_SILENT;
+	for (size_t i = 0; i < n; i++)
+		most = comm_ns[i] > most ? comm_ns[i] : most;
+	*share = (double)(most - comm_ns[who]) / (double)span_ns;
+	return who;
 }

@@ -40,6 +40,7 @@ typedef void alarm_fn(void *arg, const struct alarm *a);
 
 #define DETECT_KERNELS 64u /* the first ones that are met */
 #define DETECT_IDLE_S  10u /* GPU time is judged in pieces of so long */
+#define DETECT_PIECE   16u /* steps, and what is between them: throughput is judged by such */
 #define DETECT_BLOCK   32u /* steps; the least that is allocated after one of them counts */
 #define DETECT_GROWS   8u  /* such blocks, each with more than the one before */
 
@@ -48,38 +49,66 @@ struct signs {
 	uint64_t step, launches, collective, records;
 };
 
+/* What windows call things. */
+struct detect_names {
+	uint32_t memory; /* the counter of what is allocated; 0: none */
+	bool (*is_comm)(void *arg,
+			uint32_t name); /* of a kernel: does it exchange? NULL: none does */
+	void *arg;
+};
+
 struct detect {
-	struct level step, busy;
+	struct level step, busy, pace;
 	struct detect_kernel {
 		uint32_t name; /* 0: free */
+		uint32_t geo;  /* of all its calls, or that they are several */
 		struct level level;
 	} kernel[DETECT_KERNELS];
 	uint64_t busy_ns, busy_from, busy_to; /* of the piece under way */
+	uint64_t comm_ns;              /* in exchanges; whoever compares ranks sets it back */
+	uint64_t piece_ns, piece_step; /* where the piece of DETECT_PIECE steps began */
 	uint64_t steps;
 	double step_ns; /* mean of the last ones */
 	uint64_t low, first_low, last_low;
 	uint32_t in_block, grows;
 	struct signs signs;
 	uint64_t moved_ns;
+	uint64_t stall_ns; /* the longest that it came back from by itself */
 	bool hung;
 	uint64_t told_ns[ALARMS]; /* 0: never */
 };
 
-void detect_step(struct detect *d, uint64_t dur_ns, uint64_t now_ns, alarm_fn *fn, void *arg);
-/* A window is closed. memory: name of the counter of what is allocated; 0: none. */
-void detect_window(struct detect *d, const struct window *w, uint32_t memory, uint64_t now_ns,
-		   alarm_fn *fn, void *arg);
+void detect_step(struct detect *d, uint64_t number, uint64_t dur_ns, uint64_t now_ns, alarm_fn *fn,
+		 void *arg);
+/* One that says nothing of what a step takes, but goes on. */
+void detect_step_on(struct detect *d, uint64_t number, uint64_t now_ns, alarm_fn *fn, void *arg);
+/* A window is closed. */
+void detect_window(struct detect *d, const struct window *w, const struct detect_names *names,
+		   uint64_t now_ns, alarm_fn *fn, void *arg);
 /* A second has passed. */
 void detect_look(struct detect *d, const struct signs *s, uint64_t now_ns, alarm_fn *fn, void *arg);
 
 /* --- the ranks of a job on one node --- */
 
-#define LATE_S     10u  /* looked at in pieces of so long */
-#define LATE_SHARE 0.15 /* of that time others wait longer in collectives than this one */
-#define LATE_TIMES 3u   /* in a row, the same one */
+#define LATE_S     10u /* looked at in pieces of so long */
+#define LATE_SHARE 0.1 /* of that time others are longer in exchanges than this one */
+#define LATE_TIMES 3u  /* in a row, the same one */
 
-/* Who came last, of ranks that spent `comm_ns` in collectives: the index; SIZE_MAX: nobody stands out.
- * Collectives end for all together: who is in them for the least time came last. */
+#define LATE_SILENT 60u /* pieces; who was told and is late again within them is not told again */
+
+/* Who came last, of ranks that spent `comm_ns` in exchanges: the index; SIZE_MAX: nobody stands out.
+ * Exchanges end for all together: who is in them for the least time came last. */
 size_t late_of(const uint64_t *comm_ns, size_t n, uint64_t span_ns);
+
+struct late {
+	uint64_t id; /* who was last, so many times in a row */
+	uint32_t times, silent;
+	uint64_t told;
+};
+
+/* After each piece: the index of who is late for good, told once; SIZE_MAX: nobody. id: theirs, not 0.
+ * *share: of the time, what the others wait. */
+size_t late_add(struct late *l, const uint64_t *id, const uint64_t *comm_ns, size_t n,
+		uint64_t span_ns, double *share);
 
 #endif /* AON_DETECT_H */

@@ -12,6 +12,10 @@
 #define SCALE_MIN 0.005 /* half a percent: a series that is steadier than that is not held to it */
 #define DRIFT     512.0 /* the usual level follows slowly what stays within its scale */
 
+static const struct {
+	uint32_t warm, learn, last; /* last: whose median must have moved by the gate */
+} paces[] = { [LEVEL_VALUES] = { 10, LEVEL_LEARN, LEVEL_LAST }, [LEVEL_PIECES] = { 3, 24, 8 } };
+
 static int by_value(const void *a, const void *b)
 {
 	float x = *(const float *)a, y = *(const float *)b;
@@ -28,26 +32,26 @@ static double median(const float *v, uint32_t n)
 	return ((double)sorted[(n - 1) / 2] + (double)sorted[n / 2]) / 2;
 }
 
-static void learn(struct level *l)
+static void learn(struct level *l, uint32_t n)
 {
 	float off[LEVEL_LEARN];
 
-	l->usual = median(l->value, LEVEL_LEARN);
-	for (uint32_t i = 0; i < LEVEL_LEARN; i++)
+	l->usual = median(l->value, n);
+	for (uint32_t i = 0; i < n; i++)
 		off[i] = fabsf(l->value[i] - (float)l->usual);
-	l->scale = fmax(1.4826 * median(off, LEVEL_LEARN), SCALE_MIN);
+	l->scale = fmax(1.4826 * median(off, n), SCALE_MIN);
 	l->up = l->down = 0;
 }
 
-static enum level_move tell(struct level *l, double now, enum level_move move)
+static enum level_move tell(struct level *l, double now, enum level_move move, uint32_t warm)
 {
 	l->was = exp(l->usual);
 	l->is = exp(now);
-	l->n = LEVEL_WARM; /* learns what is usual from here on, and needs no warming up for it */
+	l->n = warm; /* learns what is usual from here on, and needs no warming up for it */
 	return move;
 }
 
-static enum level_move judge(struct level *l, double y, double gate)
+static enum level_move judge(struct level *l, double y, double gate, enum level_pace pace)
 {
 	double z = fmin(fmax((y - l->usual) / l->scale, -CLIP), CLIP), now;
 
@@ -57,32 +61,33 @@ static enum level_move judge(struct level *l, double y, double gate)
 		l->usual += fmin(fmax(y - l->usual, -l->scale), l->scale) / DRIFT;
 	if (l->up < HEIGHT && l->down < HEIGHT)
 		return LEVEL_SAME;
-	now = median(l->value, LEVEL_LAST);
+	now = median(l->value, paces[pace].last);
 	if (l->up >= HEIGHT && now > l->usual + log(gate))
-		return tell(l, now, LEVEL_UP);
+		return tell(l, now, LEVEL_UP, paces[pace].warm);
 	if (l->down >= HEIGHT && now < l->usual - log(gate))
-		return tell(l, now, LEVEL_DOWN);
+		return tell(l, now, LEVEL_DOWN, paces[pace].warm);
 	l->up = fmin(l->up, HEIGHT); /* real, but too small: it may grow, and may go */
 	l->down = fmin(l->down, HEIGHT);
 	return LEVEL_SAME;
 }
 
-enum level_move level_add(struct level *l, double value, double gate)
+enum level_move level_add(struct level *l, double value, double gate, enum level_pace pace)
 {
+	uint32_t warm = paces[pace].warm, learns = paces[pace].learn;
 	double y;
 
 	if (!(value > 0) || !isfinite(value))
 		return LEVEL_SAME;
 	y = log(value);
 	l->n++;
-	if (l->n <= LEVEL_WARM)
+	if (l->n <= warm)
 		return LEVEL_SAME;
-	if (l->n <= LEVEL_WARM + LEVEL_LEARN) {
-		l->value[l->n - LEVEL_WARM - 1] = (float)y;
-		if (l->n == LEVEL_WARM + LEVEL_LEARN)
-			learn(l);
+	if (l->n <= warm + learns) {
+		l->value[l->n - warm - 1] = (float)y;
+		if (l->n == warm + learns)
+			learn(l, learns);
 		return LEVEL_SAME;
 	}
-	l->value[l->n % LEVEL_LAST] = (float)y;
-	return judge(l, y, gate);
+	l->value[l->n % paces[pace].last] = (float)y;
+	return judge(l, y, gate, pace);
 }

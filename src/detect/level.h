@@ -2,7 +2,7 @@
 /*
  * level.h - has a series left its own level? Told as it comes, in constant memory.
  *
- * The first values only warm up, the next LEVEL_LEARN say what is usual: a median and a scale of
+ * The first values only warm up, the next (64, or 24 pieces) say what is usual: a median and a scale of
  * logarithms. From then on a sum of clipped deviations (CUSUM) grows with every value that is off
  * and shrinks with every one that is not. It must pass a height that noise does not reach in days, and
  * the median of the last values must have moved by the gate: what is too small to matter is not told.
@@ -13,9 +13,11 @@
 
 #include <stdint.h>
 
-#define LEVEL_WARM  10u
 #define LEVEL_LEARN 64u
 #define LEVEL_LAST  16u
+
+/* What a value is: one of many, or a piece of time of which there are few, and each a mean already. */
+enum level_pace { LEVEL_VALUES, LEVEL_PIECES };
 
 enum level_move { LEVEL_SAME, LEVEL_UP, LEVEL_DOWN };
 
@@ -28,6 +30,6 @@ struct level {
 };
 
 /* gate: the least ratio that matters, 1.1 is ten percent. Values that are not above 0 are left out. */
-enum level_move level_add(struct level *l, double value, double gate);
+enum level_move level_add(struct level *l, double value, double gate, enum level_pace pace);
 
 #endif /* AON_DETECT_LEVEL_H */

@@ -10,7 +10,8 @@
 
 #define S 1000000000ull
 
-static uint64_t state = 1;
+static uint64_t state = 1, step = 1;
+static const struct detect_names none, memory = { .memory = 5 };
 
 static double uniform(void)
 {
@@ -69,7 +70,7 @@ static void test_healthy_day(double noise)
 		uint64_t ns = job_step(&j, 0.3e9, noise);
 
 		now += ns;
-		detect_step(&d, ns, now, hear, &h);
+		detect_step(&d, step++, ns, now, hear, &h);
 	}
 	T_OK(h.all <= 1, "a day of steps with %.0f %% of noise: %u alarms", 100 * noise, h.all);
 }
@@ -87,7 +88,7 @@ static uint32_t steps_to_tell(double factor, double noise, enum alarm_kind kind)
 		uint64_t ns = job_step(&j, i < 600 ? 0.3e9 : 0.3e9 * factor, noise);
 
 		now += ns;
-		detect_step(&d, ns, now, hear, &h);
+		detect_step(&d, step++, ns, now, hear, &h);
 		if (h.all)
 			return h.n[kind] && i >= 600 ? i - 599 : 0;
 	}
@@ -122,7 +123,7 @@ static void test_back(void)
 		uint64_t ns = job_step(&j, i / 1000 == 1 ? 0.5e9 : 0.3e9, 0.01);
 
 		now += ns;
-		detect_step(&d, ns, now, hear, &h);
+		detect_step(&d, step++, ns, now, hear, &h);
 	}
 	T_OK(h.n[ALARM_STEP_SLOWER] == 1 && h.n[ALARM_STEP_FASTER] == 1 && h.all == 2,
 	     "slower, and back: each is told once");
@@ -139,7 +140,7 @@ static void test_hang(void)
 	for (uint32_t i = 0; i < 20; i++) {
 		now += S;
 		s.step++;
-		detect_step(&d, S / 2, now, hear, &h);
+		detect_step(&d, step++, S / 2, now, hear, &h);
 		detect_look(&d, &s, now, hear, &h);
 	}
 	stop = now;
@@ -161,12 +162,24 @@ static void test_hang(void)
 		detect_look(&d, &s, now += S, hear, &h);
 	T_OK(!h.all, "a process that never stepped does not hang");
 	for (uint32_t i = 0; i < 20; i++)
-		detect_step(&d, 8 * S, now += 8 * S, hear, &h);
+		detect_step(&d, step++, 8 * S, now += 8 * S, hear, &h);
 	s.step++;
 	detect_look(&d, &s, now += S, hear, &h);
 	for (uint32_t i = 0; i < 39; i++)
 		detect_look(&d, &s, now += S, hear, &h);
 	T_OK(!h.all, "steps of 8 s may take 40");
+	memset(&d, 0, sizeof(d));
+	for (uint32_t i = 0; i < 20; i++)
+		detect_step(&d, step++, S, now += S, hear, &h);
+	for (uint32_t k = 0; k < 10; k++) {
+		s.step++;
+		for (uint32_t i = 0; i < 30; i++)
+			detect_look(&d, &s, now += S, hear, &h);
+	}
+	T_OK(h.n[ALARM_HANG] == 1, "who comes back from half a minute is taken for hung once");
+	for (uint32_t i = 0; i < 60; i++)
+		detect_look(&d, &s, now += S, hear, &h);
+	T_OK(h.n[ALARM_HANG] == 2, "and again when it is twice as long");
 }
 
 static struct rollup gpu_row(uint32_t name, uint64_t count, uint64_t total)
@@ -184,7 +197,7 @@ static void test_liar(void)
 
 	memset(&d, 0, sizeof(d));
 	for (uint32_t i = 0; i < 100000; i++)
-		detect_step(&d, i / 200 % 2 ? S : S / 4, i % 2 ? 1000000 * S : S, hear, &h);
+		detect_step(&d, i, i / 200 % 2 ? S : S / 4, i % 2 ? 1000000 * S : S, hear, &h);
 	T_OK(h.n[ALARM_STEP_SLOWER] <= 2 && h.n[ALARM_STEP_FASTER] <= 2,
 	     "times that jump back and forth raise no more alarms: %u", h.all);
 }
@@ -205,7 +218,7 @@ static void test_windows(void)
 		};
 		struct window w = { .rows = 3, .start_ns = now, .row = row };
 
-		detect_window(&d, &w, 0, now + S, hear, &h);
+		detect_window(&d, &w, &none, now + S, hear, &h);
 	}
 	T_OK(h.n[ALARM_KERNEL] == 1 && h.last.name == 7 && h.all == 1,
 	     "of two kernels the one that got slower is told, what ran once is not judged");
@@ -214,12 +227,12 @@ static void test_windows(void)
 		struct rollup row = gpu_row(8, 100, i < 1800 ? 700000000 : 100000000);
 		struct window w = { .rows = 1, .start_ns = now, .row = &row };
 
-		detect_window(&d, &w, 0, now + S, hear, &h);
+		detect_window(&d, &w, &none, now + S, hear, &h);
 	}
 	T_OK(h.n[ALARM_GPU_IDLE] == 1, "a GPU that does a seventh of what it did");
 }
 
-static uint32_t leak(uint64_t step, uint64_t noise)
+static uint32_t leak(uint64_t by, uint64_t noise)
 {
 	static struct detect d;
 	struct heard h = { 0 };
@@ -230,11 +243,11 @@ static uint32_t leak(uint64_t step, uint64_t noise)
 		struct rollup row = { .kind = EVENT_COUNTER,
 				      .name = 5,
 				      .count = 4,
-				      .min_ns = 1000000000 + i * step +
+				      .min_ns = 1000000000 + i * by +
 						(uint64_t)((double)noise * uniform()) };
 		struct window w = { .rows = 1, .start_ns = now, .row = &row };
 
-		detect_window(&d, &w, 5, now + S, hear, &h);
+		detect_window(&d, &w, &memory, now + S, hear, &h);
 	}
 	return h.n[ALARM_MEMORY];
 }
@@ -255,6 +268,82 @@ static void test_late(void)
 	T_OK(late_of(one, 1, 10 * S) == SIZE_MAX, "one rank waits for nobody");
 }
 
+/* What is told of 4000 steps of 0.3 s when from the 1500th on each takes `slow` times as long once in
+ * `every`, and `gap` goes by between them. */
+static struct heard pace(double slow, uint32_t every, double gap)
+{
+	static struct detect d;
+	struct heard h = { 0 };
+	struct job j = { 0 };
+	uint64_t now = S;
+
+	memset(&d, 0, sizeof(d));
+	for (uint64_t i = 0; i < 4000; i++) {
+		uint64_t ns = job_step(&j, 0.3e9, 0.02);
+
+		if (i > 1500 && uniform() < 1.0 / every)
+			ns = (uint64_t)(slow * (double)ns);
+		now += ns + (uint64_t)(i > 1500 ? gap * 1e9 : 0);
+		detect_step(&d, i, ns, now, hear, &h);
+	}
+	return h;
+}
+
+static void test_pace(void)
+{
+	struct heard spikes = pace(4, 8, 0), gaps = pace(1, 1, 0.1), all = pace(1.5, 1, 0),
+		     few = pace(3, 100, 0);
+
+	T_OK(spikes.n[ALARM_THROUGHPUT] == 1 && spikes.all == 1 && spikes.last.is > 0.33e9,
+	     "one step of eight takes four times as long: throughput, told once");
+	T_OK(gaps.n[ALARM_THROUGHPUT] == 1 && gaps.all == 1, "so is time lost between steps");
+	T_OK(all.n[ALARM_STEP_SLOWER] == 1 && all.all == 1, "slower steps are not told twice");
+	T_OK(!few.all, "one of a hundred is not worth an alarm");
+}
+
+/* A kernel that comes in two shapes, one after the other, and one that exchanges. */
+static bool seven(void *arg, uint32_t name)
+{
+	(void)arg;
+	return name == 7;
+}
+
+static void test_shapes(void)
+{
+	const struct detect_names names = { .is_comm = seven };
+	static struct detect d;
+	struct heard h = { 0 };
+
+	memset(&d, 0, sizeof(d));
+	for (uint64_t i = 0; i < 400; i++) {
+		struct rollup row[] = { gpu_row(4, 100, i < 200 ? 100000000 : 300000000),
+					gpu_row(7, 100, i < 200 ? 100000000 : 400000000),
+					gpu_row(9, 100, 500000000) };
+		struct window w = { .rows = 3, .start_ns = (i + 1) * S, .row = row };
+
+		row[0].geo = i < 200 ? 11 : 12;
+		detect_window(&d, &w, &names, (i + 2) * S, hear, &h);
+	}
+	T_OK(!h.all, "another shape is another kernel, and exchanges may wait");
+	T_OK(d.comm_ns == 200 * (100000000ull + 400000000),
+	     "whose time is what ranks are compared by");
+}
+
+static void test_late_times(void)
+{
+	const uint64_t comm[] = { 4 * S, S, 4 * S }, even[] = { 4 * S, 4 * S, 4 * S },
+		       id[] = { 5, 6, 7 };
+	struct late l = { 0 };
+	double share = 0;
+	size_t got[8];
+
+	for (int i = 0; i < 8; i++)
+		got[i] = late_add(&l, id, i == 1 ? even : comm, 3, 10 * S, &share);
+	T_OK(got[0] == SIZE_MAX && got[3] == SIZE_MAX && got[4] == 1 && got[5] == SIZE_MAX &&
+		     share > 0.29 && share < 0.31,
+	     "late three times in a row: told once, with what the others wait");
+}
+
 int main(void)
 {
 	test_healthy_day(0.01);
@@ -266,5 +355,8 @@ int main(void)
 	test_windows();
 	test_memory();
 	test_late();
+	test_pace();
+	test_shapes();
+	test_late_times();
 	return t_done();
 }

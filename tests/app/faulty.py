@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""faulty.py FAULT STEPS: a loop of steps, with a fault from the STEPS-th on, until its input ends.
+
+none      nothing of its own: what it is done to comes from outside (SIGSTOP, a CPU quota)
+loader    the next batch comes late, between steps
+gc        garbage is collected, time and again, within steps
+leak      each step keeps 64 KiB, and the program says what it has allocated
+sleeps    a part of a step sleeps"""
+import gc
+import os
+import select
+import sys
+import time
+
+import aon
+
+fault, onset = sys.argv[1], int(sys.argv[2])
+kept, heap = [], []
+
+
+def work():
+    """Of the processor: a millisecond of it, however long that takes."""
+    end = time.thread_time() + 0.001
+    while time.thread_time() < end:
+        pass
+
+
+def load(bad):
+    time.sleep(0.06 if bad and fault == "loader" else 0.001)
+
+
+def train(i, bad):
+    if fault in ("none", "gc"):
+        work()
+    else:
+        time.sleep(0.002)
+    if not bad:
+        return
+    if fault == "gc" and i % 2 == 0:
+        if not heap:
+            heap.extend([j] for j in range(600000))
+        gc.collect()
+    elif fault == "leak" and len(kept) < 2000:
+        kept.append(bytearray(os.urandom(1 << 10) * 64))
+    elif fault == "sleeps":
+        time.sleep(0.06)
+
+
+i = 0
+while not select.select([sys.stdin], [], [], 0)[0]:
+    bad = i >= onset
+    load(bad)
+    with aon.step():
+        train(i, bad)
+    if fault == "leak":
+        aon.counter("[memory] allocated", 20000000 + (len(kept) << 16))
+    if i == onset:
+        print("bad", flush=True)
+    i += 1

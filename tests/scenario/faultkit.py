@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faults that are done to real programs, all at once under one aond, and what it tells of each. Shared by the scenario
+alarms_real and bench/detect.py."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from aontest import BUILD, aon, app_env, wait_for
+
+APPS = pathlib.Path(__file__).resolve().parent.parent / "app"
+PACKAGE = pathlib.Path(__file__).resolve().parent.parent.parent / "python/aon/__init__.py"
+CGROUP = pathlib.Path("/sys/fs/cgroup")
+# What is done: what faulty.py does itself, and the alarms that say it.
+SLOW = {"step_slower", "throughput_drop"}
+FAULTS = {
+    "cgroup throttle": ("none", SLOW),
+    "SIGSTOP": ("none", {"hang"}),
+    "slow dataloader": ("loader", SLOW),
+    "GC storm": ("gc", SLOW),
+    "memory leak": ("leak", {"memory_growth"}),
+    "a part that sleeps": ("sleeps", SLOW),
+}
+
+
+def package(place):
+    """The Python package, as it would be installed."""
+    path = place.path / "site" / "aon"
+    path.mkdir(parents=True, exist_ok=True)
+    for f in (PACKAGE, BUILD / "python/_aon.abi3.so"):
+        shutil.copy(f, path)
+    return {"PYTHONPATH": place.path / "site", "LD_LIBRARY_PATH": BUILD, "AON_JOIN_MS": 2000}
+
+
+def alarms(place):
+    said = aon("alarms", "--json", place.store).stdout
+    return json.loads(said)["alarms"] if said else []
+
+
+class Quota:
+    """A cgroup with a hundredth of a CPU; None where there can be none."""
+
+    def __init__(self):
+        self.path = None
+        cpu = CGROUP / "cpu"
+        if os.geteuid() == 0 and (cpu / "cpu.cfs_quota_us").parent.is_dir() and (cpu / "cgroup.procs").exists():
+            try:
+                path = cpu / f"aon-test-{os.getpid()}"
+                path.mkdir()
+                self.path = path
+                (path / "cpu.cfs_period_us").write_text("100000")
+                (path / "cpu.cfs_quota_us").write_text("1000")
+            except OSError:
+                self.end()
+
+    def take(self, pid):
+        (self.path / "cgroup.procs").write_text(str(pid))
+
+    def end(self):
+        if self.path:
+            try:
+                self.path.rmdir()
+            except OSError:
+                pass
+        self.path = None
+
+
+class Rig:
+    """Every fault in a process of its own, of a job of its own."""
+
+    def __init__(self, place, faults, onset=500):
+        self.place, self.quota = place, Quota()
+        env = package(place)
+        self.proc = {}
+        for name in faults:
+            if name == "cgroup throttle" and not self.quota.path:
+                continue
+            self.proc[name] = subprocess.Popen(
+                [sys.executable, APPS / "faulty.py", FAULTS[name][0], str(onset)], stdin=subprocess.PIPE, text=True,
+                stdout=subprocess.PIPE, env=app_env(place, **env, TORCHELASTIC_RUN_ID=name.replace(" ", "-"), RANK=0))
+
+    def run(self):
+        """Waits until each has come to its fault, then does what comes from outside."""
+        for name, p in self.proc.items():
+            p.stdout.readline()
+            if name == "cgroup throttle":
+                self.quota.take(p.pid)
+            elif name == "SIGSTOP":
+                os.kill(p.pid, signal.SIGSTOP)
+
+    def told(self):
+        """By fault: whether one of its alarms was told of its process."""
+        time.sleep(0.5)
+        said = alarms(self.place)
+        return {n: any(a["kind"] in FAULTS[n][1] and f"pid {p.pid}:" in a["text"] for a in said) for n, p in self.proc.items()}
+
+    def wait(self, seconds):
+        wait_for(lambda: all(self.told().values()), seconds)
+        return self.told()
+
+    def end(self):
+        for p in self.proc.values():
+            p.kill()
+            p.wait()
+            p.stdin.close()
+            p.stdout.close()
+        self.quota.end()
