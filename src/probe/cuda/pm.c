@@ -10,10 +10,8 @@
  *	not asked for -> nothing is looked up, nothing is loaded
  *	refused       -> a reason in `aon ps`; for good, but another tool may go: asked again
  */
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "probe/cuda/cuda.h"
 #include "probe/cuda/times.h"
@@ -28,10 +26,13 @@
 #define ZERO           0.05          /* percent */
 #define NO_STREAM      UINT64_MAX
 
-static const struct {
-	const char *name, *metric[2];
-} counters[PM_COUNTERS] = {
-#define PM(ID, name, word, first, second) [PM_##ID] = { name, { first, second } },
+static const char *const counter_name[PM_COUNTERS] = {
+#define PM(ID, name, word, first, second) [PM_##ID] = name,
+#include "base/pm.tbl.h"
+};
+
+static const struct metric_name counters[PM_COUNTERS] = {
+#define PM(ID, name, word, first, second) [PM_##ID] = { { first, second } },
 #include "base/pm.tbl.h"
 };
 
@@ -52,22 +53,13 @@ void pm_setup(struct pm *pm, const char *set)
 
 static bool load(struct pm *pm, void *lib)
 {
-	static const struct {
-		const char *name;
-		size_t at;
-	} fns[] = {
+	static const struct metric_fn fns[] = {
 #define FN(name, type) { "cupti" #name, offsetof(struct pm_api, name) },
 #include "probe/cuda/pm_fn.tbl.h"
 	};
 
-	for (size_t i = 0; i < sizeof(fns) / sizeof(fns[0]); i++) {
-		void *fn = dlsym(lib, fns[i].name);
-
-		if (!fn)
-			return false;
-		memcpy((char *)&pm->api + fns[i].at, &fn, sizeof(fn));
-	}
-	return true;
+	return metric_load_host(lib, &pm->host) &&
+	       metric_load(lib, &pm->api, fns, sizeof(fns) / sizeof(fns[0]));
 }
 
 /* --- telling --- */
@@ -100,116 +92,17 @@ static void refused(struct pm *pm, int err)
 
 /* --- a device --- */
 
-static void *map(size_t bytes)
-{
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
-static void unmap(struct pm_bytes *b)
-{
-	if (b->p)
-		munmap(b->p, b->n);
-	b->p = NULL;
-}
-
-static int make(struct pm_bytes *b, size_t n)
-{
-	unmap(b);
-	b->n = n;
-	b->p = n ? map(n) : NULL;
-	return b->p ? 0 : CUPTI_OUT_OF_MEMORY;
-}
-
 static int available(struct pm *pm, struct pm_device *d)
 {
 	struct pm_avail p = { .size = PM_SIZE(pm_avail, image), .device = d->id };
 	int err = pm->api.PmSamplingGetCounterAvailability(&p);
 
 	if (!err)
-		err = make(&d->avail, p.bytes);
+		err = bytes_make(&d->set.avail, p.bytes);
 	if (err)
 		return err;
-	p.image = d->avail.p;
+	p.image = d->set.avail.p;
 	return pm->api.PmSamplingGetCounterAvailability(&p);
-}
-
-static void host_end(struct pm *pm, struct pm_device *d)
-{
-	struct pm_host_end p = { .size = sizeof(p), .host = d->host };
-
-	if (d->host)
-		pm->api.ProfilerHostDeinitialize(&p);
-	d->host = NULL;
-}
-
-static int config(struct pm *pm, struct pm_device *d, size_t *passes)
-{
-	struct pm_add add = { .size = PM_SIZE(pm_add, metrics),
-			      .host = d->host,
-			      .metric = d->metric,
-			      .metrics = d->metrics };
-	struct pm_config_size n = { .size = PM_SIZE(pm_config_size, bytes), .host = d->host };
-	struct pm_config image = { .size = PM_SIZE(pm_config, image), .host = d->host };
-	struct pm_passes p = { .size = PM_SIZE(pm_passes, passes) };
-	int err = pm->api.ProfilerHostConfigAddMetrics(&add);
-
-	if (!err)
-		err = pm->api.ProfilerHostGetConfigImageSize(&n);
-	if (!err)
-		err = make(&d->config, n.bytes);
-	if (err)
-		return err;
-	image.bytes = p.bytes = n.bytes;
-	image.image = p.image = d->config.p;
-	err = pm->api.ProfilerHostGetConfigImage(&image);
-	if (!err)
-		err = pm->api.ProfilerHostGetNumOfPasses(&p);
-	*passes = p.passes;
-	return err;
-}
-
-/* A host object and a config for the metrics that are listed; samples allow of one pass only. */
-static int schedule(struct pm *pm, struct pm_device *d)
-{
-	struct pm_host p = { .size = PM_SIZE(pm_host, host),
-			     .type = PM_PROFILER_TYPE,
-			     .chip = d->chip,
-			     .avail = d->avail.p };
-	size_t passes = 0;
-	int err;
-
-	host_end(pm, d);
-	err = pm->api.ProfilerHostInitialize(&p);
-	if (err)
-		return err;
-	d->host = p.host;
-	err = config(pm, d, &passes);
-	return err ? err : passes == 1 ? 0 : CUPTI_INVALID_METRIC;
-}
-
-/* Names differ by chip: of each counter the first metric that fits beside the others. */
-static int choose(struct pm *pm, struct pm_device *d)
-{
-	int err = 0;
-
-	d->metrics = 0;
-	for (uint32_t c = 0; c < PM_COUNTERS; c++) {
-		for (int i = 0; i < 2 && counters[c].metric[i][0]; i++) {
-			d->metric[d->metrics] = counters[c].metric[i];
-			d->counter[d->metrics++] = (uint8_t)c;
-			err = schedule(pm, d);
-			if (!err)
-				break;
-			d->metrics--;
-			if (err != CUPTI_INVALID_METRIC && err != CUPTI_INVALID_PARAMETER)
-				return err;
-		}
-	}
-	if (!d->metrics)
-		return err;
-	return err ? schedule(pm, d) : 0; /* the last one did not fit: without it */
 }
 
 static int image_init(struct pm *pm, struct pm_device *d)
@@ -226,13 +119,13 @@ static int image_make(struct pm *pm, struct pm_device *d)
 {
 	struct pm_data_size p = { .size = PM_SIZE(pm_data_size, bytes),
 				  .object = d->object,
-				  .metric = d->metric,
-				  .metrics = d->metrics,
+				  .metric = d->set.metric,
+				  .metrics = d->set.metrics,
 				  .samples = SAMPLES };
 	int err = pm->api.PmSamplingGetCounterDataSize(&p);
 
 	if (!err)
-		err = make(&d->image, p.bytes);
+		err = bytes_make(&d->image, p.bytes);
 	return err ? err : image_init(pm, d);
 }
 
@@ -241,8 +134,8 @@ static int set_config(struct pm *pm, struct pm_device *d)
 {
 	struct pm_set p = { .size = PM_SIZE(pm_set, append),
 			    .object = d->object,
-			    .bytes = d->config.n,
-			    .image = d->config.p,
+			    .bytes = d->set.config.n,
+			    .image = d->set.config.p,
 			    .hardware_bytes = HARDWARE_BYTES,
 			    .interval = pm->interval_us * 1000ull,
 			    .trigger = PM_TRIGGER_NS,
@@ -293,38 +186,31 @@ static void emit(struct pm *pm, struct pm_device *d, const double *value, uint64
 {
 	bool zero = true;
 
-	for (size_t i = 0; i < d->metrics; i++)
+	for (size_t i = 0; i < d->set.metrics; i++)
 		zero &= value[i] < ZERO;
 	if (zero && d->zero)
 		return;
 	d->zero = zero;
-	for (size_t i = 0; i < d->metrics; i++) {
-		uint32_t *name = &pm->name[d->counter[i]];
+	for (size_t i = 0; i < d->set.metrics; i++) {
+		uint32_t *name = &pm->name[d->set.which[i]];
 
 		if (!*name)
-			*name = aon_name(counters[d->counter[i]].name);
+			*name = aon_name(counter_name[d->set.which[i]]);
 		aon_counter_at(*name, d->lane, value[i], ns);
 	}
 }
 
 static void samples(struct pm *pm, struct pm_device *d, size_t n)
 {
-	double value[PM_COUNTERS] = { 0 };
-	struct pm_values v = { .size = PM_SIZE(pm_values, value),
-			       .host = d->host,
-			       .image = d->image.p,
-			       .bytes = d->image.n,
-			       .metric = d->metric,
-			       .metrics = d->metrics,
-			       .value = value };
+	double value[METRICS_MAX] = { 0 };
 	struct pm_sample last, s;
 
 	if (!n || !sample_at(pm, d, n - 1, &last))
 		return;
 	for (size_t i = 0; i < n; i++, d->samples++) {
-		v.sample = i;
-		if (!sample_at(pm, d, i, &s) || pm->api.ProfilerHostEvaluateToGpuValues(&v)) {
-			aon_lost(AON_LOST_SOURCE, d->metrics);
+		if (!sample_at(pm, d, i, &s) ||
+		    metric_values(&pm->host, &d->set, &d->image, i, value)) {
+			aon_lost(AON_LOST_SOURCE, d->set.metrics);
 			continue;
 		}
 		s.start = host_ns(pm, d, s.start, last.end);
@@ -345,7 +231,7 @@ static int device_read(struct pm *pm, struct pm_device *d)
 	int err = pm->api.PmSamplingDecodeData(&p);
 
 	if (p.overflow)
-		aon_lost(AON_LOST_SOURCE, d->metrics); /* how many, nobody says */
+		aon_lost(AON_LOST_SOURCE, d->set.metrics); /* how many, nobody says */
 	if (!err)
 		err = pm->api.PmSamplingGetCounterDataInfo(&info);
 	if (err)
@@ -363,28 +249,22 @@ static void device_close(struct pm *pm, struct pm_device *d, bool failed)
 		device_read(pm, d);
 	if (d->object)
 		call_object(pm->api.PmSamplingDisable, d);
-	host_end(pm, d);
+	metric_fini(&pm->host, &d->set);
 	d->object = NULL;
 	d->on = false;
-	unmap(&d->avail);
-	unmap(&d->config);
-	unmap(&d->image);
+	bytes_fini(&d->image);
 }
 
 static int device_open(struct pm *pm, struct pm_device *d)
 {
-	struct pm_init init = { .size = sizeof(init) };
-	struct pm_chip chip = { .size = PM_SIZE(pm_chip, chip), .device = d->id };
 	struct pm_enable en = { .size = PM_SIZE(pm_enable, object), .device = d->id };
-	int err = pm->api.ProfilerInitialize(&init);
+	int err = metric_chip(&pm->host, &d->set, d->id);
 
-	if (!err)
-		err = pm->api.DeviceGetChipName(&chip);
-	d->chip = chip.chip;
+	d->set.type = PM_PROFILER_TYPE;
 	if (!err)
 		err = available(pm, d);
 	if (!err)
-		err = choose(pm, d);
+		err = metric_choose(&pm->host, &d->set, counters, PM_COUNTERS);
 	if (!err)
 		err = pm->api.PmSamplingEnable(&en);
 	d->object = en.object;

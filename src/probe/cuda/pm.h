@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "probe/clock.h"
-#include "probe/cuda/cupti_pm.h"
+#include "probe/cuda/metric.h"
 
 #define PM_DEVICES 16u
 
@@ -19,21 +19,13 @@ enum pm_counter {
 
 enum pm_state { PM_NEW, PM_ON, PM_HELD, PM_OFF };
 
-struct pm_bytes {
-	uint8_t *p; /* a mapping of our own */
-	size_t n;
-};
-
 struct pm_device {
 	uint32_t id, lane;
 	bool on;   /* it samples */
 	bool zero; /* the last value said was one of rest */
-	const char *chip;
-	void *host, *object;
-	struct pm_bytes avail, config, image;
-	const char *metric[PM_COUNTERS]; /* that fit into one pass, */
-	uint8_t counter[PM_COUNTERS];    /* and what they are */
-	size_t metrics;
+	void *object;
+	struct metric_set set;
+	struct pm_bytes image;
 	uint64_t samples;
 	int64_t shift; /* of its clock against CUPTI's */
 };
@@ -46,6 +38,7 @@ struct pm {
 	struct dev_clock clock; /* CUPTI's, as of this tick, */
 	uint64_t now_ns;        /* and when that is */
 	uint32_t name[PM_COUNTERS];
+	struct metric_api host;
 	struct pm_api {
 #define FN(name, type) int (*name)(struct type * p);
 #include "probe/cuda/pm_fn.tbl.h"

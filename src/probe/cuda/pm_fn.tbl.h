@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pm_fn.tbl.h - the functions of CUPTI that PM sampling takes, once: FN(name, struct).
+ * pm_fn.tbl.h - the functions of CUPTI that PM sampling takes besides metric_fn.tbl.h, once: FN(name, struct).
  *
  * All return int (CUptiResult), and all must be there: 12.6.
  */
 /* clang-format off */
-FN(ProfilerInitialize,                  pm_init)
-FN(DeviceGetChipName,                   pm_chip)
-FN(ProfilerHostInitialize,              pm_host)
-FN(ProfilerHostDeinitialize,            pm_host_end)
-FN(ProfilerHostConfigAddMetrics,        pm_add)
-FN(ProfilerHostGetConfigImageSize,      pm_config_size)
-FN(ProfilerHostGetConfigImage,          pm_config)
-FN(ProfilerHostGetNumOfPasses,          pm_passes)
-FN(ProfilerHostEvaluateToGpuValues,     pm_values)
 FN(PmSamplingGetCounterAvailability,    pm_avail)
 FN(PmSamplingEnable,                    pm_enable)
 FN(PmSamplingDisable,                   pm_object)
