@@ -290,13 +290,82 @@ static int sum_up(struct pm_uses *out, const struct join *j)
 	return err;
 }
 
+/* --- ranges: counters of a kernel's name on lanes that tell what they are --- */
+
+enum {
+	RANGE_NONE = PM_COUNTERS,
+#define RANGE(ID, word, first, second) RANGE_##ID,
+#include "base/range.tbl.h"
+	RANGE_WORDS
+};
+
+static int range_word(const struct trace *t, uint32_t lane)
+{
+	static const char *const word[RANGE_WORDS] = {
+#define PM(ID, name, text, first, second) [PM_##ID] = text,
+#include "base/pm.tbl.h"
+#define RANGE(ID, text, first, second) [RANGE_##ID] = text,
+#include "base/range.tbl.h"
+	};
+	const char *name = trace_text(t, t->lane[lane].name);
+
+	if (t->lane[lane].device == LANE_HOST || strncmp(name, RANGE_LANE, strlen(RANGE_LANE)) != 0)
+		return RANGE_NONE;
+	for (int i = 0; i < RANGE_WORDS; i++)
+		if (word[i] && !strcmp(name + strlen(RANGE_LANE), word[i]))
+			return i;
+	return RANGE_NONE;
+}
+
+static void add_range(struct pm_use *u, int word, double v)
+{
+	if (word == RANGE_DRAM_BYTES) {
+		u->dram_bytes += v;
+		u->dram_reads++;
+	} else if (word == RANGE_TIME) {
+		u->seen_ns += (uint64_t)v;
+		u->alone += v;
+	} else if (v <= PERCENT_MAX) {
+		u->ranges += word == PM_SM_ISSUE;
+		u->mean[word] += v;
+		u->weight[word]++;
+	}
+}
+
+static int add_ranges(struct pm_uses *p, const struct trace *t)
+{
+	for (uint32_t l = 0; l < t->lanes; l++) {
+		int word = range_word(t, l);
+
+		for (size_t i = t->lane_first[l]; word != RANGE_NONE && i < t->lane_first[l + 1];
+		     i++) {
+			const struct event *e = &t->event[i];
+			struct pm_use *u;
+			double v;
+
+			if (e->kind != EVENT_COUNTER || !(e->flags & EVENT_FLOAT) ||
+			    !event_counts(e))
+				continue;
+			u = use_of(p, e->name);
+			if (!u)
+				return -ENOMEM;
+			memcpy(&v, &e->a, sizeof(v));
+			if (v >= 0 && v < 1e18)
+				add_range(u, word, v);
+		}
+	}
+	return 0;
+}
+
 int pm_add(struct pm_uses *p, const struct trace *t)
 {
 	struct join j = { NULL };
 	int err;
 	uint8_t *of = series(t, &err);
 
-	if (of)
+	if (!err)
+		err = add_ranges(p, t);
+	if (of && !err)
 		err = collect(&j, t, of);
 	if (!err && j.values) {
 		make_points(&j);
@@ -319,7 +388,8 @@ void pm_end(struct pm_uses *p)
 	for (size_t i = 0; i < p->uses; i++) {
 		struct pm_use *u = &p->use[i];
 
-		u->alone /= (double)u->seen_ns;
+		u->alone = u->seen_ns ? u->alone / (double)u->seen_ns : u->ranges > 0;
+		u->dram_bytes /= u->dram_reads ? (double)u->dram_reads : 1;
 		for (int k = 0; k < PM_COUNTERS; k++)
 			u->mean[k] = u->weight[k] > 0 ? u->mean[k] / u->weight[k] : -1;
 	}

@@ -6,6 +6,8 @@
  * kernels that ran in it share its value by their time, and time in which none ran counts as none
  * of theirs. `alone` says how much of a kernel's part it had for itself: near 1 the mean is the
  * kernel's own, near 0 it is its neighbours' as well.
+ *
+ * Ranges (base/range.tbl.h) are of single calls of a kernel, and go before samples.
  */
 #ifndef AON_INSIGHT_PM_H
 #define AON_INSIGHT_PM_H
@@ -27,6 +29,9 @@ struct pm_use {
 	double mean[PM_COUNTERS];   /* percent of what the device can; below 0: not read */
 	double weight[PM_COUNTERS]; /* ns that it is the mean of */
 	double alone;               /* 0 to 1 */
+	uint64_t ranges;            /* of its calls were read one by one; then `alone` is 1 */
+	double dram_bytes;          /* of one of these; 0: not read */
+	uint64_t dram_reads;
 };
 
 /* All zero is an empty one. */

@@ -368,6 +368,7 @@ static void judge_by_counters(const struct insight *in, struct roof_row *r)
 	memory = fmin(u->mean[PM_DRAM] / 100, 1);
 	r->work.how = WORK_COUNTER;
 	r->work.tensor = u->mean[PM_TENSOR] > 0;
+	r->work.bytes = u->dram_bytes; /* that came and went, not that had to */
 	r->is = (struct roof){ .limit = roof_limit(compute, memory, 0),
 			       .compute = compute,
 			       .memory = memory,

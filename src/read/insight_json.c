@@ -166,6 +166,10 @@ static void measured_json(struct json *j, const struct pm_use *u)
 	for (int k = 0; k < PM_COUNTERS; k++)
 		if (u->mean[k] >= 0)
 			json_real(j, pm_word[k], u->mean[k]);
+	if (u->ranges)
+		json_u64(j, "ranges", u->ranges);
+	if (u->dram_bytes > 0)
+		json_real(j, "dram_bytes", u->dram_bytes);
 	json_real(j, "alone", u->alone);
 	json_u64(j, "seen_ns", u->seen_ns);
 	json_close(j);

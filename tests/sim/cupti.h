@@ -162,6 +162,9 @@ bool sim_worker_lost(void); /* in a fork: there is no worker */
 /* pm.c */
 uint64_t sim_pm_kinds(void); /* that it wants to see */
 void sim_pm_saw(const struct sim_op *op);
+/* range.c */
+uint64_t sim_range_kinds(void);
+void sim_range_saw(const struct sim_op *op);
 
 /* time.c */
 uint64_t sim_ts(void);       /* CUPTI's clock now */

@@ -4,7 +4,7 @@
 #define SIM_CUPTI_CALLS_H
 
 #include "cupti.h"
-#include "probe/cuda/cupti_pm.h"
+#include "probe/cuda/cupti_range.h"
 
 /* subscribe.c */
 SIM_API int cuptiSubscribe(struct client **out, callback_fn fn, void *userdata);
@@ -110,5 +110,16 @@ SIM_API int cuptiPmSamplingCounterDataImageInitialize(struct pm_data *p);
 SIM_API int cuptiPmSamplingDecodeData(struct pm_decode *p);
 SIM_API int cuptiPmSamplingGetCounterDataInfo(struct pm_info *p);
 SIM_API int cuptiPmSamplingCounterDataGetSampleInfo(struct pm_sample *p);
+
+/* range.c */
+SIM_API int cuptiRangeProfilerEnable(struct rp_enable *p);
+SIM_API int cuptiRangeProfilerDisable(struct pm_object *p);
+SIM_API int cuptiRangeProfilerSetConfig(struct rp_set *p);
+SIM_API int cuptiRangeProfilerStart(struct pm_object *p);
+SIM_API int cuptiRangeProfilerStop(struct rp_stop *p);
+SIM_API int cuptiRangeProfilerGetCounterDataSize(struct rp_data_size *p);
+SIM_API int cuptiRangeProfilerCounterDataImageInitialize(struct pm_data *p);
+SIM_API int cuptiRangeProfilerDecodeData(struct rp_decode *p);
+SIM_API int cuptiRangeProfilerGetCounterDataInfo(struct rp_info *p);
 
 #endif /* SIM_CUPTI_CALLS_H */

@@ -12,6 +12,7 @@
 
 #include "cupti.h"
 #include "cupti_calls.h"
+#include "image.h"
 
 #define METRICS   SIM_PM_METRICS
 #define KERNELS   32768u /* remembered of a device */
@@ -30,6 +31,9 @@ static const struct {
 	[2] = { "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed", 0 },
 	[3] = { "dram__throughput.avg.pct_of_peak_sustained_elapsed", GA100 },
 	[4] = { "dramc__throughput.avg.pct_of_peak_sustained_elapsed", 0 }, /* as [3] */
+	[5] = { "dram__bytes.sum", GA100 },
+	[6] = { "dramc__bytes.sum", 0 },
+	[7] = { "gpu__time_duration.sum", 0 },
 };
 
 struct ran {
@@ -50,16 +54,6 @@ struct host {
 	uint32_t device_type; /* index of the device that the image of availability is of */
 	size_t n;
 };
-
-struct image {
-	uint32_t magic, max, n;
-	struct {
-		uint64_t start, end;
-		double v[METRICS];
-	} sample[];
-};
-
-#define MAGIC 0x314d5053u
 
 static struct device devices[SIM_DEVICES];
 static bool begun;
@@ -143,8 +137,8 @@ int cuptiProfilerHostInitialize(struct pm_host *p)
 
 	if (!begun)
 		return E_NOT_INITIALIZED;
-	if (p->size < PM_SIZE(pm_host, host) || p->type != PM_PROFILER_TYPE || !p->chip ||
-	    !p->avail)
+	if (p->size < PM_SIZE(pm_host, host) || !p->chip ||
+	    !(p->type == RP_PROFILER_TYPE || (p->type == PM_PROFILER_TYPE && p->avail)))
 		return E_PARAMETER;
 	h = calloc(1, sizeof(*h));
 	if (!h)
@@ -167,11 +161,14 @@ int cuptiProfilerHostDeinitialize(struct pm_host_end *p)
 /* Which of the values a metric is; -1: this chip has none of that name. */
 static int metric_of(const struct host *h, const char *name)
 {
+	static const int value[] = {
+		0, 1, 2, 3, 3, SIM_VALUE_BYTES, SIM_VALUE_BYTES, SIM_VALUE_NS
+	};
 	uint32_t cc = cc_of(h->device_type);
 
 	for (int i = 0; i < (int)(sizeof(metrics) / sizeof(metrics[0])); i++)
 		if (!strcmp(metrics[i].name, name))
-			return metrics[i].not_on == cc ? -1 : i < METRICS ? i : METRICS - 1;
+			return metrics[i].not_on == cc ? -1 : value[i];
 	return -1;
 }
 
@@ -207,7 +204,7 @@ int cuptiProfilerHostGetConfigImage(struct pm_config *p)
 /* SIM_PM_PER_PASS: that many metrics at a time. */
 int cuptiProfilerHostGetNumOfPasses(struct pm_passes *p)
 {
-	uint64_t n, each = (uint64_t)sim_fault_int("SIM_PM_PER_PASS", METRICS);
+	uint64_t n, each = (uint64_t)sim_fault_int("SIM_PM_PER_PASS", SIM_VALUES);
 
 	memcpy(&n, p->image, sizeof(n));
 	p->passes = (n + each - 1) / each;
@@ -216,9 +213,9 @@ int cuptiProfilerHostGetNumOfPasses(struct pm_passes *p)
 
 int cuptiProfilerHostEvaluateToGpuValues(struct pm_values *p)
 {
-	const struct image *im = (const void *)p->image;
+	const struct sim_image *im = (const void *)p->image;
 
-	if (im->magic != MAGIC || p->sample >= im->n)
+	if (im->magic != SIM_IMAGE_MAGIC || p->sample >= im->n)
 		return E_PARAMETER;
 	for (size_t i = 0; i < p->metrics; i++) {
 		int m = metric_of(p->host, p->metric[i]);
@@ -307,17 +304,18 @@ int cuptiPmSamplingStop(struct pm_object *p)
 
 int cuptiPmSamplingGetCounterDataSize(struct pm_data_size *p)
 {
-	p->bytes = sizeof(struct image) + p->samples * sizeof(((struct image *)0)->sample[0]);
+	p->bytes =
+		sizeof(struct sim_image) + p->samples * sizeof(((struct sim_image *)0)->sample[0]);
 	return p->object && p->metrics ? OK : E_PARAMETER;
 }
 
 int cuptiPmSamplingCounterDataImageInitialize(struct pm_data *p)
 {
-	struct image *im = (void *)p->image;
+	struct sim_image *im = (void *)p->image;
 
 	if (p->bytes < sizeof(*im))
 		return E_SIZE;
-	im->magic = MAGIC;
+	im->magic = SIM_IMAGE_MAGIC;
 	im->max = (uint32_t)((p->bytes - sizeof(*im)) / sizeof(im->sample[0]));
 	im->n = 0;
 	return OK;
@@ -342,11 +340,11 @@ static void fill(struct device *d, uint64_t from, uint64_t to, double v[METRICS]
 int cuptiPmSamplingDecodeData(struct pm_decode *p)
 {
 	struct device *d = p->object;
-	struct image *im = (void *)p->image;
+	struct sim_image *im = (void *)p->image;
 	int64_t shift = sim_gpu_shift();
 	uint64_t now = sim_drv->now();
 
-	if (!d || !d->set || im->magic != MAGIC)
+	if (!d || !d->set || im->magic != SIM_IMAGE_MAGIC)
 		return E_OPERATION;
 	if (sim_fault_int("SIM_PM_CLOCK", 0))
 		shift += (int64_t)OTHER_NS;
@@ -364,9 +362,9 @@ int cuptiPmSamplingDecodeData(struct pm_decode *p)
 
 int cuptiPmSamplingGetCounterDataInfo(struct pm_info *p)
 {
-	const struct image *im = (const void *)p->image;
+	const struct sim_image *im = (const void *)p->image;
 
-	if (im->magic != MAGIC)
+	if (im->magic != SIM_IMAGE_MAGIC)
 		return E_PARAMETER;
 	p->total = im->max;
 	p->populated = p->completed = im->n;
@@ -375,9 +373,9 @@ int cuptiPmSamplingGetCounterDataInfo(struct pm_info *p)
 
 int cuptiPmSamplingCounterDataGetSampleInfo(struct pm_sample *p)
 {
-	const struct image *im = (const void *)p->image;
+	const struct sim_image *im = (const void *)p->image;
 
-	if (im->magic != MAGIC || p->sample >= im->n)
+	if (im->magic != SIM_IMAGE_MAGIC || p->sample >= im->n)
 		return E_PARAMETER;
 	p->start = im->sample[p->sample].start;
 	p->end = im->sample[p->sample].end;

@@ -101,7 +101,7 @@ void sim_cupti_wishes(void)
 	for (int i = 0; i < CLIENTS; i++) {
 		struct client *c = &sim_clients[i];
 
-		kinds |= GET(c->kinds) | sim_pm_kinds();
+		kinds |= GET(c->kinds) | sim_pm_kinds() | sim_range_kinds();
 		if (GET(c->api_any[0]))
 			kinds |= 1ull << SIM_DRIVER;
 		wanted |= GET(c->used) || kinds;
@@ -180,6 +180,7 @@ static void op(const struct sim_op *o)
 	struct sim_op own;
 
 	sim_pm_saw(o);
+	sim_range_saw(o);
 	if (!sim_kind_is_device(o->kind) && o->start) {
 		int64_t shift = sim_ts_shift();
 

@@ -12,6 +12,7 @@
 #if CUPTI_API_VERSION >= 26
 #include <cupti_pmsampling.h>
 #include <cupti_profiler_target.h>
+#include <cupti_range_profiler.h>
 #include <cupti_target.h>
 #endif
 #if CUPTI_API_VERSION >= 130000 /* before, it is for C++ alone */
@@ -125,6 +126,8 @@ static const struct {
 	F(offsetof(struct cupti_cb_data, function), CUpti_CallbackData, functionName, 8)
 	F(offsetof(struct cupti_cb_data, params), CUpti_CallbackData, functionParams, 8)
 	F(offsetof(struct cupti_cb_data, symbol), CUpti_CallbackData, symbolName, 8)
+	F(offsetof(struct cupti_cb_data, context), CUpti_CallbackData, context, 8)
+	F(offsetof(struct cupti_cb_data, context_uid), CUpti_CallbackData, contextUid, 4)
 	F(offsetof(struct cupti_cb_data, correlation), CUpti_CallbackData, correlationId, 4)
 	F(offsetof(struct cupti_resource_data, descriptor), CUpti_ResourceData, resourceDescriptor, 8)
 	F(offsetof(struct cupti_graph_data, exec), CUpti_GraphData, graphExec, 8)
@@ -178,6 +181,40 @@ static const struct {
 	F(offsetof(struct pm_sample, sample), CUpti_PmSampling_CounterData_GetSampleInfo_Params, sampleIndex, 8)
 	F(offsetof(struct pm_sample, start), CUpti_PmSampling_CounterData_GetSampleInfo_Params, startTimestamp, 8)
 	F(offsetof(struct pm_sample, end), CUpti_PmSampling_CounterData_GetSampleInfo_Params, endTimestamp, 8)
+	F(offsetof(struct rp_enable, context), CUpti_RangeProfiler_Enable_Params, ctx, 8)
+	F(offsetof(struct rp_enable, object), CUpti_RangeProfiler_Enable_Params, pRangeProfilerObject, 8)
+	F(offsetof(struct pm_object, object), CUpti_RangeProfiler_Disable_Params, pRangeProfilerObject, 8)
+	F(offsetof(struct pm_object, object), CUpti_RangeProfiler_Start_Params, pRangeProfilerObject, 8)
+	F(offsetof(struct rp_set, object), CUpti_RangeProfiler_SetConfig_Params, pRangeProfilerObject, 8)
+	F(offsetof(struct rp_set, config_bytes), CUpti_RangeProfiler_SetConfig_Params, configSize, 8)
+	F(offsetof(struct rp_set, config), CUpti_RangeProfiler_SetConfig_Params, pConfig, 8)
+	F(offsetof(struct rp_set, bytes), CUpti_RangeProfiler_SetConfig_Params, counterDataImageSize, 8)
+	F(offsetof(struct rp_set, image), CUpti_RangeProfiler_SetConfig_Params, pCounterDataImage, 8)
+	F(offsetof(struct rp_set, range), CUpti_RangeProfiler_SetConfig_Params, range, 4)
+	F(offsetof(struct rp_set, replay), CUpti_RangeProfiler_SetConfig_Params, replayMode, 4)
+	F(offsetof(struct rp_set, ranges), CUpti_RangeProfiler_SetConfig_Params, maxRangesPerPass, 8)
+	F(offsetof(struct rp_set, levels), CUpti_RangeProfiler_SetConfig_Params, numNestingLevels, 2)
+	F(offsetof(struct rp_set, level), CUpti_RangeProfiler_SetConfig_Params, minNestingLevel, 2)
+	F(offsetof(struct rp_set, pass), CUpti_RangeProfiler_SetConfig_Params, passIndex, 8)
+	F(offsetof(struct rp_set, target), CUpti_RangeProfiler_SetConfig_Params, targetNestingLevel, 2)
+	F(offsetof(struct rp_stop, object), CUpti_RangeProfiler_Stop_Params, pRangeProfilerObject, 8)
+	F(offsetof(struct rp_stop, pass), CUpti_RangeProfiler_Stop_Params, passIndex, 8)
+	F(offsetof(struct rp_stop, level), CUpti_RangeProfiler_Stop_Params, targetNestingLevel, 8)
+	F(offsetof(struct rp_stop, all), CUpti_RangeProfiler_Stop_Params, isAllPassSubmitted, 1)
+	F(offsetof(struct rp_decode, object), CUpti_RangeProfiler_DecodeData_Params, pRangeProfilerObject, 8)
+	F(offsetof(struct rp_decode, dropped), CUpti_RangeProfiler_DecodeData_Params, numOfRangeDropped, 8)
+	F(offsetof(struct rp_data_size, object), CUpti_RangeProfiler_GetCounterDataSize_Params, pRangeProfilerObject, 8)
+	F(offsetof(struct rp_data_size, metric), CUpti_RangeProfiler_GetCounterDataSize_Params, pMetricNames, 8)
+	F(offsetof(struct rp_data_size, metrics), CUpti_RangeProfiler_GetCounterDataSize_Params, numMetrics, 8)
+	F(offsetof(struct rp_data_size, ranges), CUpti_RangeProfiler_GetCounterDataSize_Params, maxNumOfRanges, 8)
+	F(offsetof(struct rp_data_size, nodes), CUpti_RangeProfiler_GetCounterDataSize_Params, maxNumRangeTreeNodes, 4)
+	F(offsetof(struct rp_data_size, bytes), CUpti_RangeProfiler_GetCounterDataSize_Params, counterDataSize, 8)
+	F(offsetof(struct pm_data, object), CUpti_RangeProfiler_CounterDataImage_Initialize_Params, pRangeProfilerObject, 8)
+	F(offsetof(struct pm_data, bytes), CUpti_RangeProfiler_CounterDataImage_Initialize_Params, counterDataSize, 8)
+	F(offsetof(struct pm_data, image), CUpti_RangeProfiler_CounterDataImage_Initialize_Params, pCounterData, 8)
+	F(offsetof(struct rp_info, image), CUpti_RangeProfiler_GetCounterDataInfo_Params, pCounterDataImage, 8)
+	F(offsetof(struct rp_info, bytes), CUpti_RangeProfiler_GetCounterDataInfo_Params, counterDataImageSize, 8)
+	F(offsetof(struct rp_info, ranges), CUpti_RangeProfiler_GetCounterDataInfo_Params, numTotalRanges, 8)
 #endif
 #if CUPTI_API_VERSION >= 130000
 	F(offsetof(struct pm_host, type), CUpti_Profiler_Host_Initialize_Params, profilerType, 4)
@@ -246,9 +283,14 @@ static const struct {
 	N(sizeof(struct pm_init), CUpti_Profiler_Initialize_Params_STRUCT_SIZE)
 	N(PM_SIZE(pm_set, append), CUpti_PmSampling_SetConfig_Params_STRUCT_SIZE)
 	N(PM_SIZE(pm_decode, overflow), CUpti_PmSampling_DecodeData_Params_STRUCT_SIZE)
+	N(RP_AUTO_RANGE, CUPTI_AutoRange) N(RP_KERNEL_REPLAY, CUPTI_KernelReplay)
+	N(PM_SIZE(rp_set, target), CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE)
+	N(PM_SIZE(rp_stop, all), CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE)
+	N(PM_SIZE(rp_data_size, bytes), CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE)
 #endif
 #if CUPTI_API_VERSION >= 130000
 	N(PM_PROFILER_TYPE, CUPTI_PROFILER_TYPE_PM_SAMPLING)
+	N(RP_PROFILER_TYPE, CUPTI_PROFILER_TYPE_RANGE_PROFILER)
 #endif
 	N(CUPTI_INVALID_METRIC, CUPTI_ERROR_INVALID_METRIC_NAME)
 	N(CUPTI_THREAD_ID_SYSTEM, CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM)

@@ -29,6 +29,7 @@
 #include "probe/clock.h"
 #include "probe/cuda/cupti.h"
 #include "probe/cuda/pm.h"
+#include "probe/cuda/range.h"
 
 #define CUDA_ENV_CUPTI   "AON_CUPTI"          /* the libcupti to load when there is none yet */
 #define CUDA_ENV_CHAIN   "AON_CUDA_CHAIN"     /* another injection, which comes first */
@@ -38,7 +39,7 @@
 #define CUDA_ENV_LATENCY "AON_CUDA_LATENCY"   /* 1: when kernels were queued and submitted */
 #define CUDA_ENV_PULSE   "AON_CUDA_PULSE"     /* 0: no callbacks at launches */
 #define CUDA_ENV_COST    "AON_CUDA_COST"      /* 1: measure what the probe takes, and say it */
-#define CUDA_ENV_PM      "AON_COUNTERS"       /* pm[:us]: counters of devices */
+#define CUDA_ENV_PM      "AON_COUNTERS"       /* pm[:us] or ranges[:kernels]: counters */
 #define CUDA_ENV_THREADS "AON_CUDA_PERTHREAD" /* 1: CUPTI's buffers by thread, as it likes it */
 
 #define CUDA_KIB           8192u
@@ -134,6 +135,7 @@ struct cuda {
 	uint64_t ticked_requests, ticked_launches;
 	char holder[64];
 	struct pm pm;
+	struct range counters;
 
 	/* buffer.c */
 	uint8_t *mem;
@@ -256,6 +258,13 @@ const char *session_why(int error);
 void pm_setup(struct pm *pm, const char *set);
 void pm_tick(struct cuda *c); /* while the session is open */
 void pm_close(struct cuda *c);
+
+/* --- range.c --- */
+void range_setup(struct range *r, const char *set);
+void range_launching(struct cuda *c, uint32_t domain, const struct cupti_cb_data *d, uint32_t name);
+void range_launched(struct cuda *c, uint32_t domain, const struct cupti_cb_data *d);
+void range_tick(struct cuda *c);
+void range_close(struct cuda *c);
 
 /* --- keep.c --- */
 bool keep_start(struct cuda *c);

@@ -84,6 +84,7 @@ static struct cuda *make(void)
 	c->cost = set_on(CUDA_ENV_COST);
 	c->pulse = !set_off(CUDA_ENV_PULSE);
 	pm_setup(&c->pm, secure_getenv(CUDA_ENV_PM));
+	range_setup(&c->counters, secure_getenv(CUDA_ENV_PM));
 	c->graphs = c->pulse || c->graphs != GRAPH_TEMPLATE ? c->graphs : GRAPH_NODE;
 	launch_setup(c);
 	return c;
@@ -117,6 +118,7 @@ static void leave(void)
 	if (c && c->on && keep_stop(c) &&
 	    atomic_load_explicit(&c->state, memory_order_acquire) == CUDA_ON) {
 		pm_close(c);
+		range_close(c);
 		c->api.ActivityFlushAll(CUPTI_FLUSH_FORCED);
 		c->api.Unsubscribe(c->sub);
 		keep_cost(c);

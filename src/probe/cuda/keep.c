@@ -208,6 +208,7 @@ static void tick_on(struct cuda *c)
 		session_want(c, AON_WANT_GPU | (aon_wants_tier(AON_WANT_API) ? AON_WANT_API : 0));
 		c->api.ActivityFlushAll(0);
 		pm_tick(c);
+		range_tick(c);
 		measure(c);
 		if (flush && flush-- == 1)
 			atomic_store_explicit(&c->name_flush, 0, memory_order_relaxed);

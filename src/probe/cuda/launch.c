@@ -93,8 +93,11 @@ static inline void api_call(struct cuda *c, uint32_t domain, uint32_t cbid,
 {
 	uint32_t what = cbid < CUDA_CBIDS ? c->what[domain][cbid] : WHAT_NONE, name, off;
 
-	if (d->site != 0) /* the way out */
+	if (d->site != 0) { /* the way out */
+		if (aon_unlikely(c->counters.most) && (what == WHAT_LAUNCH || what == WHAT_GRAPH))
+			range_launched(c, domain, d);
 		return;
+	}
 	if (aon_unlikely(what == WHAT_START)) {
 		/* Not from in here: unsubscribing waits for callbacks to return. */
 		atomic_store_explicit(&c->yields, 1, memory_order_relaxed);
@@ -116,6 +119,8 @@ static inline void api_call(struct cuda *c, uint32_t domain, uint32_t cbid,
 	if (d->correlation % CUDA_TIMED == 0)
 		launch_time(c, d->correlation);
 	aon_pulse_launch(d->correlation, name);
+	if (aon_unlikely(c->counters.most))
+		range_launching(c, domain, d, name);
 }
 
 static void resource(struct cuda *c, uint32_t cbid, const struct cupti_resource_data *d)

@@ -267,6 +267,7 @@ void session_close(struct cuda *c)
 	if (!c->sub)
 		return;
 	pm_close(c);
+	range_close(c);
 	launch_enable(c, false);
 	cuda_turn_take(&c->graph_turn);
 	c->graph_shut = true; /* a launch that is under way must not enable it again */
