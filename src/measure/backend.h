@@ -19,7 +19,7 @@
 
 /* What goes before the kernels (kernels.h) for a type: T and how to count with it. */
 struct variant {
-	const char *text; /* constant */
+	const char *text; /* until the next is asked for */
 	uint32_t flops;   /* of one MAD of one work-item */
 };
 
@@ -38,7 +38,8 @@ struct backend_ops {
 	const char *api; /* "OpenCL" */
 	/* False: not on this device. */
 	bool (*variant)(const struct backend *b, enum gpu_type t, bool tensor, struct variant *out);
-	int (*build)(struct backend *b, const char *prologue); /* in the place of the one before */
+	int (*build)(struct backend *b,
+		     const struct variant *v); /* in the place of the one before */
 	int (*buffer)(
 		struct backend *b,
 		uint64_t

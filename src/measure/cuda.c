@@ -3,8 +3,7 @@
  * cuda.c - a device behind CUDA's driver; see backend.h. NVRTC compiles the kernels.
  *
  * Tensor cores are measured by mma.sync, which reaches their peak on compute capability 8.x and
- * 12.x. Hopper and data-center Blackwell need other instructions for it: there the table's figure
- * is kept rather than one that is too low.
+ * 12.x. Hopper and data-center Blackwell need other instructions for it: tensor.c.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -15,6 +14,7 @@
 
 #include "measure/backend.h"
 #include "measure/kernels.h"
+#include "measure/tensor.h"
 
 /* Of cuda.h and nvrtc.h, which are not needed to build: handles are pointers, results are ints. */
 typedef unsigned long long devptr;
@@ -145,7 +145,7 @@ static const struct row {
 static bool variant(const struct backend *b, enum gpu_type t, bool tensor, struct variant *out)
 {
 	if (tensor && b->cc >= 90 && b->cc < 120)
-		return false;
+		return tensor_variant(b->cc, t, out);
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
 		if (row[i].type == t && row[i].tensor == tensor && b->cc >= row[i].least_cc) {
 			*out = row[i].v;
@@ -155,16 +155,17 @@ static bool variant(const struct backend *b, enum gpu_type t, bool tensor, struc
 }
 
 /* Machine code, to be freed: PTX of a newer NVRTC is refused by an older driver. */
-static int compile(struct cuda *c, const char *prologue, char **cubin)
+static int compile(struct cuda *c, const struct variant *v, char **cubin)
 {
 	char arch[48], *text, log[320] = "";
 	const char *options[] = { arch };
+	bool whole = tensor_is_whole(v);
 	size_t bytes = 0;
 	void *prog = NULL;
 	int err;
 
-	snprintf(arch, sizeof(arch), "--gpu-architecture=sm_%u", c->b.cc);
-	if (asprintf(&text, "%s%s", prologue, kernels_source) < 0)
+	snprintf(arch, sizeof(arch), "--gpu-architecture=sm_%u%s", c->b.cc, whole ? "a" : "");
+	if (asprintf(&text, "%s%s", v->text, whole ? "" : kernels_source) < 0)
 		return -ENOMEM;
 	err = c->nvrtcCreateProgram(&prog, text, "aon.cu", 0, NULL, NULL);
 	if (!err)
@@ -190,11 +191,11 @@ static int compile(struct cuda *c, const char *prologue, char **cubin)
 	return -EIO;
 }
 
-static int build(struct backend *b, const char *prologue)
+static int build(struct backend *b, const struct variant *v)
 {
 	struct cuda *c = of(b);
 	char *cubin;
-	int err = compile(c, prologue, &cubin);
+	int err = compile(c, v, &cubin);
 
 	if (err)
 		return err;
@@ -300,7 +301,7 @@ static void describe(struct cuda *c)
 	b->cache_bytes = attribute(c, ATTR_L2);
 	c->cuDeviceTotalMem_v2(&bytes, c->device);
 	b->memory_bytes = b->buffer_max = bytes;
-	b->group = 256;
+	b->group = TENSOR_THREADS;
 	b->word = 16;
 }
 

@@ -103,7 +103,7 @@ static int peak(const struct run *r, enum gpu_type t, bool tensor, double *flops
 	snprintf(what, sizeof(what), "peak of %s%s", gpu_type_word[t],
 		 tensor ? ", tensor cores" : "");
 	tell(r, what);
-	err = b->ops->build(b, v.text);
+	err = b->ops->build(b, &v);
 	if (!err)
 		err = b->ops->buffer(b, (uint64_t)groups * b->group * 64 + 4096);
 	if (!err)
@@ -195,7 +195,7 @@ static int bandwidth(const struct run *r, struct measure *m)
 		snprintf(b->why, BACKEND_WHY, "its memory is too small");
 		return -ENOMEM;
 	}
-	err = b->ops->build(b, v.text);
+	err = b->ops->build(b, &v);
 	if (!err)
 		err = b->ops->buffer(b, 3 * most + EXTRA);
 	for (uint64_t bytes = least; !err && m->levels < MEASURE_LEVELS; bytes *= 2) {

@@ -140,10 +140,10 @@ static void drop_program(struct opencl *o)
 	o->program = NULL;
 }
 
-static int build(struct backend *b, const char *prologue)
+static int build(struct backend *b, const struct variant *v)
 {
 	struct opencl *o = of(b);
-	const char *text[] = { prologue, kernels_source };
+	const char *text[] = { v->text, kernels_source };
 	char log[256] = "";
 	cl_int err;
 

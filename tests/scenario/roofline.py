@@ -264,8 +264,9 @@ def cuda(place):
         skip("CUDA kernels compile", "no stand-in GPU, or no NVRTC")
         return
     env = {"LD_LIBRARY_PATH": f"{sim}:{nvrtc.parent}", "AON_NVRTC": nvrtc, "SIM_KERNEL_NS": 1000000}
-    for kind, name, tensor in (("a100", "NVIDIA A100-SXM4-80GB", True), ("l40s", "NVIDIA L40S", True),
-                               ("h100", "NVIDIA H100 80GB HBM3", False), ("b200", "NVIDIA B200", False)):
+    # What a block's product of matrices has for each of its threads: of 16 x 8 a warp, or 128 x 256 a block.
+    for kind, name, each in (("a100", "NVIDIA A100-SXM4-80GB", 128), ("l40s", "NVIDIA L40S", 128),
+                             ("h100", "NVIDIA H100 80GB HBM3", 4096), ("b200", "NVIDIA B200", 4096)):
         out = place.path / f"{kind}.json"
         r = measure(place, "--api", "cuda", "-o", out, SIM_DEVICE_TYPE=kind, **env)
         if not ok(r.returncode == 0, f"{kind}: the kernels compile to its machine code, and run", r.stderr):
@@ -275,8 +276,11 @@ def cuda(place):
         # Ten sums, eight multiply-adds each, of 256 threads in 16 blocks an SM, in a millisecond.
         most = 2 * 10 * 8 * 256 * 16 * g["sms"] * 1e3
         ok(0.001 * most < g["vector_flops"]["fp32"] <= 1.01 * most, f"{kind}: work over time", (g["vector_flops"], most))
-        ok((g["tensor_flops"]["bf16"] != table["tensor_flops"]["bf16"]) == tensor,
-           f"{kind}: tensor cores are measured where that is their peak, else as in the table", g["tensor_flops"])
+        got = g["tensor_flops"]
+        ok(all(0.001 * most < got[t] / (k * each / 2) <= 1.01 * most for t, k in (("bf16", 1), ("fp16", 1), ("tf32", 0.5), ("int8", 2))),
+           f"{kind}: of tensor cores, too, by the instructions that it has", (got, most))
+        ok(all(got[t] == table["tensor_flops"][t] for t in ("fp64", "fp4") if t in got),
+           f"{kind}: what is not measured is as in the table", got)
         known = json.loads(aon(place, "roofline", "show", name, "--json", env={"AON_DEVICES": out}).stdout)
         ok(known["devices"][0]["measured"], f"{kind}: the file is one of devices", known)
     r = measure(place, "--api", "cuda", SIM_DEVICES=0, **env)
