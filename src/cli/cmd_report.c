@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/alarms.h"
 #include "cli/inputs.h"
 #include "cli/locate.h"
 #include "read/procs.h"
@@ -90,6 +91,7 @@ static int text_all(struct report *r)
 	if (show < r->procs.n)
 		out_line(&r->out, OUT_PLAIN, "+ %zu more processes (--all, or --by process)",
 			 r->procs.n - show);
+	alarms_brief(r->st, &r->out, r->path);
 	fflush(stdout);
 	if (!steps && r->procs.n)
 		fprintf(stderr, "No step markers: times are totals, not per step. "
@@ -284,6 +286,8 @@ static int json_all(struct report *r)
 		err = report_data_json(&r->j, r->st, &r->procs);
 	if (!err)
 		err = steps_json(r);
+	if (!err)
+		err = alarms_json(&r->j, r->st);
 	account_json(&r->j, "accounting", &sum);
 	json_end(&r->j);
 	return err;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aon why - what costs time, how that is known, what to do and what that should bring. */
+#include <limits.h>
 #include <string.h>
 
+#include "cli/alarms.h"
 #include "cli/inputs.h"
 #include "cli/view.h"
 #include "insight/replay.h"
@@ -150,7 +152,8 @@ static void path_text(const struct view *v, const struct replay *r)
 static int why_text(const struct view *v, const struct replay *r)
 {
 	size_t show = v->out.all || v->fs->n <= FOLD + 1 ? v->fs->n : FOLD;
-	char operands[OUT_TEXT];
+	char operands[OUT_TEXT], path[PATH_MAX];
+	struct store *st = alarms_store(v->o, path);
 
 	view_head(v);
 	fputc('\n', v->out.f);
@@ -162,6 +165,9 @@ static int why_text(const struct view *v, const struct replay *r)
 	path_text(v, r);
 	if (v->in->devices)
 		checked_text(v);
+	if (st)
+		alarms_brief(st, &v->out, path);
+	store_close(st);
 	fputc('\n', v->out.f);
 	out_line(&v->out, OUT_COPY, "table  aon report %s",
 		 view_operands(v, operands, sizeof(operands)));
@@ -173,12 +179,17 @@ static int why_text(const struct view *v, const struct replay *r)
 
 static void print_json(const struct view *v, const struct replay *r)
 {
+	char path[PATH_MAX];
+	struct store *st = alarms_store(v->o, path);
 	struct json j;
 
 	json_init(&j, stdout);
 	json_open(&j, NULL, '{');
 	json_str(&j, "schema", "aon.why/1");
 	findings_json(&j, v->t, v->fs, r, 0);
+	if (st)
+		alarms_json(&j, st);
+	store_close(st);
 	json_end(&j);
 }
 

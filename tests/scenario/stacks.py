@@ -157,6 +157,12 @@ def hang():
            "a hang: ranks 0 and 1 stand in all_reduce, rank 2 in load_batch", (got, d.text()[-2000:]))
         text = aon("alarms", p.store).stdout
         ok("ranks 0,1 of job j3: " in text and "rank 2 of job j3: " in text, "and in words", text)
+        for cmd in ("why", "report"):
+            r = aon(cmd, p.store)
+            ok("Told while it ran" in r.stdout and "rank 2 of job j3: " in r.stdout, f"aon {cmd} says it, too", r)
+            said = json.loads(aon(cmd, "--json", p.store).stdout)
+            ok([a["ranks"] for a in said["alarms"] if a["kind"] == "hang_stacks"] == [[0, 1], [2]] and not aonschema.check(said),
+               f"aon {cmd} --json as well", (said["alarms"], aonschema.check(said)[:3]))
         r = aon("stacks", "--job", "j3", "--store", p.store)
         ok(r.returncode == 0 and "ranks 0,1: " in r.stdout and "rank 2: " in r.stdout, "aon stacks --job says the same", r)
         ok(all(x.poll() is None for x in procs), "while they still hang")
