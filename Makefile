@@ -51,9 +51,10 @@ validate-models: $(BUILD)/build.ninja
 	AON_NVMMH=$${AON_NVMMH:-$$lib} $(BUILD)/tests/validate/validate
 
 soak:
-	@tools/setup build
+	@tools/setup build check
 	@$(MAKE) --no-print-directory all
 	@AOND=$(BUILD)/aond $(BUILD)/bench/node soak 600
+	@AON_LONG=1 bench/run.py --build $(BUILD) --only '^(detector_recall|false_alarms_day)$$'
 
 fuzz:
 	@tools/setup build fuzz

@@ -13,6 +13,8 @@
 #include "read/demangle.h"
 #include "stacks/python.h"
 
+#define NATIVE_ABOVE 6u /* native frames above those of Python: lines of the program say more */
+
 struct native {
 	char name[512]; /* as the compiler made it; "": none */
 	char module[64];
@@ -266,7 +268,7 @@ void unwind_stack(struct unwind *u, pid_t tid, const struct snap *s, struct stac
 		names[n] = u->native[n].name;
 	demangle_learn(names, n);
 	for (size_t i = 0; i < n && !(python && is_interpreter(&u->native[i])); i++)
-		if (!python || !is_calling(&u->native[i]))
+		if (!python || (!is_calling(&u->native[i]) && out->n < NATIVE_ABOVE))
 			add_native(out, &u->native[i]);
 	for (size_t i = 0; i < py.n; i++)
 		stack_add(out, py.frame[i].name, py.frame[i].file, py.frame[i].line);

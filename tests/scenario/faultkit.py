@@ -6,11 +6,12 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
 
-from aontest import BUILD, aon, app_env, wait_for
+from aontest import BUILD, aon, app_env, find, wait_for
 
 APPS = pathlib.Path(__file__).resolve().parent.parent / "app"
 PACKAGE = pathlib.Path(__file__).resolve().parent.parent.parent / "python/aon/__init__.py"
@@ -109,3 +110,36 @@ class Rig:
             p.stdin.close()
             p.stdout.close()
         self.quota.end()
+
+
+def port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def ranks(place, python, seconds, timeout):
+    """Two ranks of torch over gloo, the last late, then gone: which alarms were told of it, and where the ranks stood."""
+    run = subprocess.Popen(
+        [find("aon"), "run", "--no-report", "-o", place.path / "run.db", "--", python, APPS / "ranks.py", "2", str(port()),
+         APPS / "torch_late.py", place.path, str(seconds)], cwd=place.path, stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env=app_env(place, TORCHELASTIC_RUN_ID="late", GLOO_SOCKET_IFNAME="lo", AON_RUN_DIR=place.path / "none"))
+
+    def said():
+        time.sleep(0.5)
+        r = aon("alarms", "--json", place.path / "run.db")
+        got = json.loads(r.stdout)["alarms"] if r.returncode == 0 else []
+        stacks = {tuple(a["ranks"]): " ".join(a["frames"]) for a in got if a["kind"] == "hang_stacks"}
+        return {"a rank that sleeps": any(a["kind"] == "straggler" and a["text"].startswith("rank 1,") for a in got),
+                "a rank that does not come": any(a["kind"] == "hang" and a["text"].startswith("rank 1,") for a in got),
+                "where it stands": "load_batch" in stacks.get((1,), "") and "load_batch" not in stacks.get((0,), "x")}
+    try:
+        wait_for(lambda: all(said().values()) or run.poll() is not None, timeout)
+        return said()
+    finally:
+        (place.path / "come").touch()
+        try:
+            run.wait(30)
+        finally:
+            run.kill()
