@@ -19,7 +19,7 @@ struct trace {
 };
 
 /* name, batch, queries, heads, keys, heads of keys, head, head of values, dropout, causal, which,
- * types (with a comma), GFLOP, ..., TFLOPS: as TraceLens writes it. */
+ * types, GFLOP, ..., TFLOPS: as TraceLens writes it. */
 static int kernel_row(void *arg, char *f[MEASURED_FIELDS])
 {
 	struct trace *trace = arg;
@@ -33,7 +33,7 @@ static int kernel_row(void *arg, char *f[MEASURED_FIELDS])
 			       .type = GPU_BF16 };
 	struct layer_time t;
 	char name[64];
-	double us = atof(f[13]) / atof(f[22]) * 1e3;
+	double us = atof(f[12]) / atof(f[21]) * 1e3;
 	int err;
 
 	if (strncmp(f[0], "aten::_scaled_dot_product", 25) != 0 || !(us > 0))
