@@ -111,6 +111,7 @@ static void test_published(void)
 
 static void test_conv(void)
 {
+	const struct gpu *v100 = gpu_find("V100_SXM");
 	struct conv c = { .n = 32,
 			  .c = 64,
 			  .h = 56,
@@ -140,6 +141,21 @@ static void test_conv(void)
 	c.k = 64, c.r = c.s = 3, c.pad = 1, c.groups = 64;
 	T_OK(conv_time(&deep, h100, &c) == 0 && deep.flops == 7398752256.0 / 64,
 	     "groups divide the work");
+	/* Of 128 channels and filters, 32 images of 28 x 28: 36 products of 1,568 x 128 x 128 (1.85 GFLOP,
+	 * a quarter), and 83.5 MB over memory: each of 12.8 MB and its spread of 28.9 MB, twice. */
+	c = (struct conv){ 32, 128, 28, 28, 128, 3, 3, 1, 1, 1, 1, GPU_FP32 };
+	x = (struct gemm){
+		.m = 1568, .n = 128, .k = 128, .batch = 36, .type = GPU_FP32, .out = GPU_FP32
+	};
+	T_OK(conv_time(&t, v100, &c) == 0 && gemm_time(&g, v100, &x) == 0 &&
+		     fabs(t.ns - g.ns - 2 * v100->launch_ns -
+			  83.492864e6 / (0.85 * v100->memory_Bps) * 1e9) < 1 &&
+		     t.flops == 7398752256.0,
+	     "3 x 3 in fp32 is taken Winograd's way: %.0f us", t.ns / 1e3);
+	c.stride = 2;
+	c.h = c.w = 56;
+	T_OK(conv_time(&deep, v100, &c) == 0 && deep.ns > 1.8 * t.ns && deep.flops == t.flops,
+	     "with a stride the same operations take as long as their product");
 	c = (struct conv){ 1, 3, 224, 200, 64, 7, 7, 2, 3, 1, 1, GPU_FP16 };
 	T_OK(conv_out(&p, &q, &c) == 0 && p == 112 && q == 100,
 	     "7 x 7 by steps of two halve 224 and 200");
