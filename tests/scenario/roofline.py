@@ -14,12 +14,12 @@ TOO_FAR = 0.025  # what rounding in a data sheet does, and no more
 # Of XLA's numbers of types (xla_data.proto); it counts a multiply-add as one operation.
 XLA_MATRIX = {"2": "int8", "10": "fp16", "16": "bf16", "11": "tf32", "12": "fp64", "19": "fp8", "32": "fp4"}
 XLA_VECTOR = {"12": "fp64", "11": "fp32", "10": "fp16", "16": "bf16"}
-XLA = {"a100_pcie_80": "A100_PCIE_80", "a100_sxm_40": "A100_SXM_40", "a100_sxm_80": "A100_SXM_80", "b200": "B200",
+XLA = {"a100_pcie_80": "A100_PCIE_80", "a100_sxm_40": "A100_SXM_40", "a100_sxm_80": "A100_SXM_80", "b200": "B200", "b300": "B300",
        "gb200": "GB200", "gb300": "GB300", "h100_pcie": "H100_PCIE", "h100_sxm": "H100_SXM", "h200": "H200",
        "mi200": "MI250X", "mi350": "MI350X", "v100": "V100_SXM_16",
        "a6000": "RTX_A6000"}
 # Devices that the table has not: nothing to compare.
-ABSENT = {"b300", "bmg_g21", "gfx1250", "p100", "pvc", "rtx6000pro", "ARTEMIS", "Quadro GP100",
+ABSENT = {"bmg_g21", "gfx1250", "p100", "pvc", "rtx6000pro", "ARTEMIS", "Quadro GP100",
           "AMD Radeon Graphics", "NVIDIA GeForce RTX 2080 Ti", "NVIDIA H100"}
 
 # Who says another number than the table, and why the table does not follow them.
@@ -35,6 +35,9 @@ KNOWN = {(source, device, field): why for source, device, fields, why in (
     ("xla", "A100_SXM_40", "vector.fp16", "the white paper has four times fp32, not twice"),
     ("xla", "A100_SXM_80", "vector.fp16", "the white paper has four times fp32, not twice"),
     ("xla", "GB200", PEAKS, "by B200's tensor clock; NVL72's data sheet over 72 is 4 % more"),
+    ("xla", "B300", "tensor.fp16 tensor.bf16 tensor.tf32 tensor.fp8", "by all 158 SMs at one tensor clock; HGX's data sheet over 8 is 5 % less"),
+    ("xla", "B300", "tensor.fp4 tensor.int8 tensor.fp64 vector.fp64",
+     "as if it were a B200: Blackwell Ultra has half again as much fp4, hardly any int8 and fp64"),
     ("xla", "GB300", "tensor.fp16 tensor.bf16 tensor.tf32 tensor.fp8", "as of GB200"),
     ("xla", "GB300", "tensor.fp4 tensor.int8 tensor.fp64 vector.fp64",
      "as if it were a GB200: Blackwell Ultra has half again as much fp4, hardly any int8 and fp64"),
