@@ -89,8 +89,8 @@ static void put_step(struct torch_thread *t, uint64_t number, const struct step_
  */
 static void hear(void)
 {
-	start_hear(aon_wants(AON_WANT_COUNTER) || !steps.told || steps.bare || steps.id ||
-		   steps.off || work_groups());
+	start_hear(aon_wants(AON_WANT_MARK) || !steps.told || steps.bare || steps.id || steps.off ||
+		   work_groups());
 }
 
 /* Steps have ended: say so, and let operators in or out where the next one begins. */
@@ -109,7 +109,7 @@ static void put_steps(struct torch_thread *t, const struct step_span *s, int n)
 
 void user_heed(void)
 {
-	if (!aon_wants(AON_WANT_COUNTER) || !take_steps())
+	if (!aon_wants(AON_WANT_MARK) || !take_steps())
 		return;
 	hear();
 	give_steps();
