@@ -39,7 +39,8 @@ struct aon_gate {
 	uint32_t capture;    /* a trace is asked for, by this number; 0: none was */
 	uint32_t capture_ms; /* for so long; set before the number */
 	uint32_t want_off;   /* `want` in steps that the trial leaves out */
-	uint32_t reserved;
+	uint32_t
+		want_tier; /* `want` when nothing is left out; 0: nothing, or an aond that does not say */
 	uint64_t seed;    /* of the job: all its ranks leave out the same steps */
 	uint64_t trial;   /* struct aon_trial; 0: every step is recorded */
 	uint32_t room;    /* other tools are to have room, by this number; 0: nobody asked */

@@ -196,11 +196,15 @@ AON_API void aon_pulse_step(uint64_t number)
 AON_API int aon_wants_tier(uint32_t bits)
 {
 	const struct aon_gate *g = __atomic_load_n(&c->gate, __ATOMIC_ACQUIRE);
+	const uint32_t *at = __atomic_load_n(&aon_gate_, __ATOMIC_RELAXED);
+	uint32_t want;
 
-	if (!g || client_was_forked() ||
-	    __atomic_load_n(&aon_gate_, __ATOMIC_RELAXED) != &g->want_off)
+	if (!g || client_was_forked() || (at != &g->want && at != &g->want_off))
 		return aon_wants_(bits);
-	return (__atomic_load_n(&g->want, __ATOMIC_RELAXED) & bits) != 0;
+	want = __atomic_load_n(&g->want_tier, __ATOMIC_RELAXED);
+	if (!want)
+		want = __atomic_load_n(&g->want, __ATOMIC_RELAXED);
+	return (want & bits) != 0;
 }
 
 AON_API uint32_t aon_ops_every(void)

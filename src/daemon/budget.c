@@ -134,7 +134,7 @@ static void apply(struct sess *s, uint64_t now)
 		stream_stepless(s->stream, now);
 	sess_tier(s);
 	if (s->trials)
-		gate_trial(&s->gate, c->trial, c->seed);
+		gate_trial(&s->gate, c->by_rate ? (struct aon_trial){ 0 } : c->trial, c->seed);
 }
 
 static int32_t millionths(double share)
@@ -162,6 +162,8 @@ void budget_note(struct sess *s)
 					    (double)(c->at_ns - s->since_ns + 1));
 	o->budget = (uint32_t)budget_limit(s, ALLOW_slowdown_permille) * 1000u;
 	o->rung = c->govern.rung;
+	o->by = c->by_rate ? OVERHEAD_BY_LAUNCHES : OVERHEAD_BY_STEPS;
+	o->emit_ps = (uint32_t)(1000 * s->roster->emit_ns);
 }
 
 /* And values over time. */

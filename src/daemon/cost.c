@@ -23,6 +23,30 @@ void cost_fini(struct cost *c)
 	c->sums = NULL;
 }
 
+/* --- from one measure to the next --- */
+
+static void set_trial(struct cost *c, struct aon_trial t, uint64_t now_ns)
+{
+	if (aon_trial_word(t) == aon_trial_word(c->trial))
+		return;
+	c->was = c->trial;
+	c->trial = t;
+	c->since_ns = now_ns;
+	if (c->sums)
+		meter_init(&c->sums->meter, t, c->seed);
+}
+
+/* What was measured is of what was recorded then. */
+static void forget(struct cost *c)
+{
+	if (c->sums) {
+		estimate_init(&c->sums->typical);
+		estimate_init(&c->sums->mean);
+	}
+	c->pairs = 0;
+	c->typical = c->mean = (struct interval){ 0 };
+}
+
 /* --- steps --- */
 
 static void take_pair(struct cost *c, const struct pair *p)
@@ -37,27 +61,42 @@ static void take_pair(struct cost *c, const struct pair *p)
 	c->pairs = s->typical.pairs;
 }
 
-bool cost_step(struct cost *c, const struct event *e)
+static void end_step(struct cost *c, uint64_t number, uint64_t start_ns, uint64_t end_ns,
+		     uint64_t measure)
 {
-	struct aon_trial t = e->start_ns < c->since_ns ? c->was : c->trial;
 	struct pair p;
 
+	c->steps++;
+	c->step = number;
+	c->step_ns += ((double)(end_ns - start_ns) - c->step_ns) /
+		      (c->steps < 16 ? (double)c->steps : 16);
+	if (end_ns > c->last_ns)
+		c->last_ns = end_ns;
+	if (c->sums && c->trial.block && start_ns > c->since_ns + COST_SETTLE_NS &&
+	    meter_step(&c->sums->meter, number, measure, &p))
+		take_pair(c, &p);
+	if (c->sums)
+		c->thrown = c->sums->meter.thrown;
+}
+
+bool cost_step(struct cost *c, const struct event *e)
+{
+	struct aon_trial t;
+
+	if (c->by_rate) { /* steps, at last: they say more */
+		forget(c);
+		set_trial(c, (struct aon_trial){ 0 }, e->start_ns);
+		c->steps = 0;
+		c->by_rate = false;
+	}
+	t = e->start_ns < c->since_ns ? c->was : c->trial;
 	if (!c->lane) {
 		c->lane = e->lane + 1;
 		c->first_ns = e->start_ns;
 	}
 	if (c->lane != e->lane + 1 || (e->flags & EVENT_OPEN))
 		return false;
-	c->steps++;
-	c->step = e->a;
-	c->step_ns += ((double)e->dur_ns - c->step_ns) / (c->steps < 16 ? (double)c->steps : 16);
-	if (e->start_ns + e->dur_ns > c->last_ns)
-		c->last_ns = e->start_ns + e->dur_ns;
-	if (c->sums && c->trial.block && e->start_ns > c->since_ns + COST_SETTLE_NS &&
-	    meter_step(&c->sums->meter, e->a, e->dur_ns, &p))
-		take_pair(c, &p);
-	if (c->sums)
-		c->thrown = c->sums->meter.thrown;
+	end_step(c, e->a, e->start_ns, e->start_ns + e->dur_ns, e->dur_ns);
 	return aon_trial_at(t, c->seed, e->a).off;
 }
 
@@ -67,6 +106,21 @@ uint32_t cost_weight(const struct cost *c, uint64_t number, uint64_t start_ns)
 	struct aon_trial_at at = aon_trial_at(t, c->seed, number);
 
 	return at.off ? 0 : aon_trial_weight(t, at);
+}
+
+bool cost_slot(struct cost *c, uint64_t number, uint64_t start_ns, uint64_t end_ns,
+	       uint64_t launches)
+{
+	uint64_t each = (end_ns - start_ns) * 1000 / launches; /* finer than a nanosecond */
+
+	if (!c->by_rate && c->steps)
+		return false;
+	if (!c->steps) {
+		c->first_ns = start_ns;
+		c->by_rate = true;
+	}
+	end_step(c, number, start_ns, end_ns, each);
+	return aon_trial_at(c->trial, c->seed, number).off;
 }
 
 bool cost_stepless(const struct cost *c, uint64_t now_ns)
@@ -88,31 +142,9 @@ static uint8_t block_of(double step_ns)
 	return (uint8_t)n;
 }
 
-static void set_trial(struct cost *c, struct aon_trial t, uint64_t now_ns)
-{
-	if (aon_trial_word(t) == aon_trial_word(c->trial))
-		return;
-	c->was = c->trial;
-	c->trial = t;
-	c->since_ns = now_ns;
-	if (c->sums)
-		meter_init(&c->sums->meter, t, c->seed);
-}
-
 void cost_hold(struct cost *c, uint64_t now_ns)
 {
 	set_trial(c, (struct aon_trial){ 0 }, now_ns);
-}
-
-/* What was measured is of what was recorded then. */
-static void forget(struct cost *c)
-{
-	if (c->sums) {
-		estimate_init(&c->sums->typical);
-		estimate_init(&c->sums->mean);
-	}
-	c->pairs = 0;
-	c->typical = c->mean = (struct interval){ 0 };
 }
 
 static struct aon_trial choose(struct cost *c, const struct cost_limits *l)
@@ -132,7 +164,8 @@ static struct aon_trial choose(struct cost *c, const struct cost_limits *l)
 	t.block = c->trial.block ? c->trial.block : block_of(c->step_ns);
 	t.guard = COST_GUARD;
 	half = t.block + t.guard;
-	t.gap = r->duty > 1 || c->pairs >= COST_DENSE ? COST_RARE * half : 0;
+	t.gap = r->duty > 1 || c->pairs >= (c->by_rate ? COST_FIRST : COST_DENSE) ? COST_RARE * half
+										  : 0;
 	t.duty = r->duty;
 	return t;
 }
@@ -145,7 +178,9 @@ void cost_follow(struct cost *c, const struct cost *leader, uint64_t now_ns)
 	c->seed = leader->seed;
 	if (leader->trial.block && !c->sums)
 		c->sums = calloc(1, sizeof(*c->sums));
-	set_trial(c, leader->trial, now_ns);
+	/* Numbers of slots are not those of steps. */
+	set_trial(c, c->by_rate == leader->by_rate ? leader->trial : (struct aon_trial){ 0 },
+		  now_ns);
 }
 
 /* --- every second --- */

@@ -20,6 +20,8 @@
 #define COST_RARE      18u           /* blocks of steps from one to the next: 5 % are off */
 #define COST_SETTLE_NS 3000000000ull /* for all ranks to have heard of a change */
 #define COST_ALPHA     0.05
+#define COST_SLOT_NS   50000000ull /* of programs without steps */
+#define COST_FIRST     24u         /* COST_DENSE of these: nothing marks what they leave out */
 #define COST_NOISY     0.05 /* noise of pairs from which on the 20 % quantile is less of it */
 
 struct cost_sums; /* of pairs; from COST_STEPS steps on */
@@ -28,6 +30,7 @@ struct cost {
 	struct govern govern;
 	struct aon_trial trial, was; /* as the gate says, and said before since_ns */
 	uint64_t seed, since_ns;
+	bool by_rate;                  /* no steps, but slots, and launches in them: slot.c */
 	uint64_t first_ns;             /* the first step's beginning */
 	uint64_t steps, step, last_ns; /* seen; the last one's number and end */
 	double step_ns;                /* mean of the last ones */
@@ -54,6 +57,9 @@ void cost_fini(struct cost *c);
 bool cost_step(struct cost *c, const struct event *step);
 /* Of how many the step is one that is recorded; 0: it is left out. */
 uint32_t cost_weight(const struct cost *c, uint64_t number, uint64_t start_ns);
+/* The same of a slot of a program that has no steps, and so many launches in it. */
+bool cost_slot(struct cost *c, uint64_t number, uint64_t start_ns, uint64_t end_ns,
+	       uint64_t launches);
 /* A second has passed; `records` were emitted since the process joined. */
 void cost_account(struct cost *c, uint64_t now_ns, uint64_t records, double emit_ns);
 /* Then the governor looks; `accounted` is the most of all ranks of the job here. Says why it moved. */

@@ -16,6 +16,7 @@ struct gate {
 	bool locked;          /* stays shut, whatever the tier */
 	uint32_t drop;        /* AON_WANT_* that the ladder leaves out */
 	bool stepless;        /* no steps come: what they leave out is wanted, too */
+	bool left_out;        /* so is all, for now: slot.c */
 };
 
 int gate_open(struct gate *g);

@@ -212,6 +212,7 @@ void roster_tick(struct roster *r, uint64_t now)
 		next = s->next;
 		tick_one(s, now);
 	}
+	slot_tick(r);
 	budget_tick(r, now);
 	alarm_tick(r, now);
 	for (struct sess *s = r->first; s; s = s->next) {
@@ -332,6 +333,8 @@ int roster_init(struct roster *r, struct loop *l, struct plant *pl, const struct
 	err = loop_add(l, &r->poll, EPOLLIN);
 	if (!err)
 		err = loop_add(l, &r->listen, EPOLLIN);
+	if (!err)
+		err = slot_init(r);
 	if (err)
 		close(r->poll.fd);
 	return err;
@@ -352,6 +355,7 @@ void roster_fini(struct roster *r)
 	stacks_fini(&r->stacks);
 	pool_free(r->spare);
 	gate_close(&r->spare_gate);
+	slot_fini(r);
 	loop_del(r->loop, &r->poll);
 	loop_del(r->loop, &r->listen);
 	close(r->poll.fd);

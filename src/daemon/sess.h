@@ -55,12 +55,15 @@ struct sess {
 	uint32_t alarms;        /* that were told of it */
 	enum tier asked;        /* what the process is to show, if the budget allows it */
 	struct proc_seccomp at_join;
-	unsigned bells; /* in this second */
-	unsigned idle;  /* polls that found nothing */
-	bool deaf;      /* rang too often: not heard until the next second */
-	bool quiet;     /* must make no system call: cannot ring */
-	bool more;      /* there is more than one turn takes */
-	bool trials;    /* its libaon can leave steps out */
+	unsigned bells;                        /* in this second */
+	unsigned idle;                         /* polls that found nothing */
+	bool deaf;                             /* rang too often: not heard until the next second */
+	bool quiet;                            /* must make no system call: cannot ring */
+	bool more;                             /* there is more than one turn takes */
+	bool trials;                           /* its libaon can leave steps out */
+	bool slotted;                          /* slot.c: it has no steps, but launches */
+	uint64_t launches;                     /* a second ago */
+	uint64_t slot, slot_ns, slot_launches; /* under way, its beginning; 0: none */
 	struct stacks_due stacks;
 	uint64_t told_ns[ALARMS]; /* of the ranks that it leads */
 };
@@ -75,6 +78,8 @@ struct roster {
 	struct admin *admin; /* NULL: nobody can ask here */
 	struct watch listen; /* fd owned */
 	struct watch poll;   /* timerfd, owned */
+	struct watch slots;  /* the same, slot.c */
+	bool slotting;       /* it is armed */
 	int reserve;         /* a descriptor to give up when there are none; owned */
 	struct sess *first;
 	unsigned count;
@@ -127,7 +132,11 @@ void roster_journal(struct roster *r, uid_t uid, uint64_t now_ns, const char *wh
 void sess_journal(struct sess *s, const char *what, const char *text);
 /* budget.c: once a second, what recording costs each, and what it may. */
 void budget_tick(struct roster *r, uint64_t now_ns);
-void budget_note(struct sess *s);                               /* into its row */
+void budget_note(struct sess *s); /* into its row */
+/* slot.c: programs without steps, before budget_tick(). */
+int slot_init(struct roster *r);
+void slot_fini(struct roster *r);
+void slot_tick(struct roster *r);
 uint64_t budget_written(const struct sess *s);                  /* bytes of events, today */
 int64_t budget_limit(const struct sess *s, enum allow_key key); /* what holds for it */
 void sess_unlink(struct sess *s);                               /* ends one that has no stream */

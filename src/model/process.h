@@ -45,8 +45,13 @@ struct overhead {
 	uint32_t budget;   /* 0: no limit */
 	uint32_t rung;     /* of the ladder: 0 all is recorded */
 	uint32_t moves;    /* on it */
-	uint64_t steps, left_out; /* seen; of these, not recorded */
+	uint64_t steps, left_out; /* seen; of these, not recorded. By launches: slots of time */
+	uint32_t by;              /* OVERHEAD_BY_*: what was measured */
+	uint32_t emit_ps;         /* what a record costs here, calibrated; 0: not said */
+	uint32_t stays; /* what stays on where nothing is recorded, reckoned: in lo, mid and hi */
 };
+
+enum { OVERHEAD_BY_STEPS, OVERHEAD_BY_LAUNCHES, OVERHEAD_BYS };
 
 /* What is known of it: measured, else accounted. */
 static inline int64_t overhead_share(const struct overhead *o)

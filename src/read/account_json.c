@@ -35,11 +35,14 @@ void overhead_json(struct json *j, const char *key, const struct overhead *o)
 		return;
 	}
 	json_open(j, key, '{');
+	json_str(j, "measured_by", o->by == OVERHEAD_BY_LAUNCHES ? "launches" : "steps");
 	json_real(j, "slowdown", known ? o->mid / 1e6 : 0.0 / 0.0);
 	json_real(j, "slowdown_lo", known ? o->lo / 1e6 : 0.0 / 0.0);
 	json_real(j, "slowdown_hi", known ? o->hi / 1e6 : 0.0 / 0.0);
 	json_real(j, "slowdown_mean", known ? o->mean / 1e6 : 0.0 / 0.0);
+	json_real(j, "stays_on", o->stays / 1e6);
 	json_real(j, "accounted", o->accounted / 1e6);
+	json_real(j, "record_ns", o->emit_ps ? o->emit_ps / 1e3 : 0.0 / 0.0);
 	json_real(j, "budget", o->budget ? o->budget / 1e6 : 0.0 / 0.0);
 	json_u64(j, "pairs", o->pairs);
 	json_real(j, "recorded", o->rung < RUNGS ? 1.0 / rung_table[o->rung].duty : 0.0 / 0.0);

@@ -267,7 +267,10 @@ static uint8_t *put_overhead(uint8_t *q, const struct overhead *o)
 	q = varint_put(q, o->accounted);
 	q = varint_put(q, o->budget);
 	q = varint_put(q, o->rung);
-	return varint_put(q, o->moves);
+	q = varint_put(q, o->moves);
+	q = varint_put(q, o->by);
+	q = varint_put(q, o->emit_ps);
+	return varint_put(q, o->stays);
 }
 
 static void get_overhead(struct varint_in *in, struct overhead *o)
@@ -283,6 +286,11 @@ static void get_overhead(struct varint_in *in, struct overhead *o)
 	o->budget = (uint32_t)varint_get(in);
 	o->rung = (uint32_t)varint_get(in);
 	o->moves = (uint32_t)varint_get(in);
+	if (in->bad || in->p == in->end) /* written before these were */
+		return;
+	o->by = (uint32_t)varint_get(in);
+	o->emit_ps = (uint32_t)varint_get(in);
+	o->stays = (uint32_t)varint_get(in);
 }
 
 int row_put_process(struct rows *r, const struct process *p)

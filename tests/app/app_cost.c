@@ -7,9 +7,11 @@
  *	         [-k: kernels in recorded steps, whose lengths hang on the step's number alone]
  *	         [-j step from which on it takes half as long again]
  *	         [-H step in which it hangs, until its input ends; that is no part of the seconds]
+ *	         [-l launches a millisecond, and no steps]
  *
  * Without -r the length of a step is said, not lived: it is exact on any machine. With -r the
- * program spins: the marks of a recorded step take -x of it.
+ * program spins: the marks of a recorded step take -x of it. With -l there are fewer launches by
+ * that share, of the time that has passed, while it is recorded: that is exact, too.
  *
  * Ends with {"steps":,"off":,"cost":} and the numbers of its last steps that were left out; cost is
  * what recording added to the last third of it all.
@@ -27,7 +29,8 @@ static struct {
 	unsigned marks, pause_us;
 	uint64_t least, jump, hang;
 	bool real, kernels;
-} opt = { 2, 0.01, 0.01, 10e6, 10, 300, 0, UINT64_MAX, UINT64_MAX, false, false };
+	double launches;
+} opt = { 2, 0.01, 0.01, 10e6, 10, 300, 0, UINT64_MAX, UINT64_MAX, false, false, 0 };
 
 static uint64_t seed = 1, hung_ns;
 
@@ -114,11 +117,27 @@ static double step(uint64_t number, bool *on)
 	return ns;
 }
 
+/* Instead of a step: as many launches as go into the time since the last. */
+static double launch(uint64_t number, bool *on)
+{
+	static uint64_t last;
+	static double owed;
+	uint64_t now = now_ns();
+
+	*on = aon_wants(AON_WANT_MARK);
+	owed += last ? (double)(now - last) / 1e6 * opt.launches / (1 + (*on ? opt.slow : 0)) : 0;
+	last = now;
+	for (; owed >= 1; owed--)
+		aon_pulse_launch(1, 0);
+	AON_MARK("mark", 0, number, 0);
+	return 0;
+}
+
 static void options(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "s:N:x:n:e:b:p:j:H:rk")) != -1) {
+	while ((c = getopt(argc, argv, "s:N:x:n:e:b:p:j:H:l:rk")) != -1) {
 		switch (c) {
 		case 's':
 			opt.seconds = atof(optarg);
@@ -150,6 +169,9 @@ static void options(int argc, char **argv)
 		case 'k':
 			opt.kernels = true;
 			break;
+		case 'l':
+			opt.launches = atof(optarg);
+			break;
 		case 'r':
 			opt.real = true;
 			break;
@@ -179,7 +201,7 @@ int main(int argc, char **argv)
 	aon_join(2000);
 	begin = now_ns();
 	while (progress(begin, n) < 1) {
-		step(n, &on);
+		(opt.launches > 0 ? launch : step)(n, &on);
 		off += !on;
 		last[n % LAST] = !on;
 		if (progress(begin, n) > 2.0 / 3) {

@@ -68,6 +68,15 @@ static inline uint32_t kernel_name(cl_kernel k)
 	return (uint32_t)v;
 }
 
+/* 0: not known yet, and not asked for. */
+static inline uint32_t kernel_known(cl_kernel k)
+{
+	uint32_t tag;
+	uint64_t v = atomic_load_explicit(kernel_slot(k, &tag), memory_order_relaxed);
+
+	return v && (uint32_t)(v >> 32) == tag ? (uint32_t)v : 0;
+}
+
 /* --- every command --- */
 
 /* Unlike each other within the process; a thread takes some at a time. */
@@ -102,6 +111,13 @@ STRAIGHT bool op_wanted(struct op *op, cl_command_queue handle, cl_event *event)
 	if (!op->q)
 		count(&layer->unprofiled, 1);
 	return op->q != NULL;
+}
+
+/* One that is not timed is still counted, and evidence of a hang. */
+STRAIGHT void op_pass(uint32_t name)
+{
+	if (layer->on)
+		aon_pulse_launch(0, name);
 }
 
 /*
@@ -208,6 +224,8 @@ static void far_begin(struct op *op, cl_command_queue queue, cl_event *event, en
 {
 	if (op_wanted(op, queue, event))
 		op_begin(op, event, layer->op_name[what]);
+	else
+		op_pass(layer->op_name[what]);
 }
 
 static void far_end(struct op *op, cl_event *event, const struct what *w)
@@ -234,6 +252,8 @@ static cl_int CL_API_CALL on_clEnqueueNDRangeKernel(cl_command_queue queue, cl_k
 
 	if (op_wanted(&op, queue, event))
 		op_begin(&op, event, kernel_name(kernel));
+	else
+		op_pass(kernel_known(kernel));
 	r = next()->clEnqueueNDRangeKernel(queue, kernel, dim, offset, global, local, waits, wait,
 					   op.out);
 	if (!op.q || r)
@@ -258,6 +278,8 @@ static cl_int CL_API_CALL on_clEnqueueTask(cl_command_queue queue, cl_kernel ker
 
 	if (op_wanted(&op, queue, event))
 		op_begin(&op, event, kernel_name(kernel));
+	else
+		op_pass(kernel_known(kernel));
 	r = next()->clEnqueueTask(queue, kernel, waits, wait, op.out);
 	if (op.q && !r)
 		far_end(&op, event,
