@@ -126,15 +126,33 @@ static void where_it_hangs(const struct sess *s, char *buf, size_t cap)
 			 (unsigned long long)mine);
 }
 
+/* What it launched last, by the word in its pool; "" if it never did, or made that up. */
+static void last_launch(const struct sess *s, char *buf, size_t cap)
+{
+	char name[AON_NAME_MAX + 1];
+	struct aon_pulse p;
+	int n;
+
+	*buf = '\0';
+	pool_pulse(s->stream->pool, &p);
+	if (!(uint32_t)p.launch || (uint32_t)p.launch > UINT32_MAX / AON_HEAP_ALIGN)
+		return;
+	n = pool_heap(s->stream->pool, (uint32_t)p.launch * AON_HEAP_ALIGN, AON_HEAP_NAME, name,
+		      AON_NAME_MAX);
+	if (n > 0)
+		snprintf(buf, cap, ", last launch %.*s", n < 60 ? n : 60, name);
+}
+
 static void say(const struct sess *s, const struct alarm *a, uint64_t now, char *buf, size_t cap)
 {
-	char was[FMT_LEN], is[FMT_LEN], more[160] = "";
+	char was[FMT_LEN], is[FMT_LEN], more[160] = "", last[80];
 
 	switch (a->kind) {
 	case ALARM_HANG:
 		where_it_hangs(s, more, sizeof(more));
-		snprintf(buf, cap, "nothing has moved for %s, %s", fmt_time(is, now - a->since_ns),
-			 more);
+		last_launch(s, last, sizeof(last));
+		snprintf(buf, cap, "nothing has moved for %s, %s%s",
+			 fmt_time(is, now - a->since_ns), more, last);
 		break;
 	case ALARM_HANG_OVER:
 		snprintf(buf, cap, "moves again, after %s", fmt_time(is, now - a->since_ns));

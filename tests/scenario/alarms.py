@@ -71,6 +71,7 @@ def hang():
            "the rank that does not come is named", texts)
         ok(waits and "waits in collective 501 for 1 of 2 ranks here: rank 1" in waits[0],
            "and who waits for it", texts)
+        ok(all(t.endswith(", last launch the_last_kernel") for t in texts), "with what each launched last", texts)
         stacks = wait_for(lambda: [a for a in alarms(p) if a["kind"] == "hang_stacks"], 60) or [{}]
         ok("aon-stacks is not installed" in str(stacks) or
            stacks[0].get("ranks") == [0, 1] and any("(app_cost)" in f for f in stacks[0]["frames"]),

@@ -100,12 +100,13 @@ class Daemon:
         self.place, self.sets, self.wrap, self.env = place, dict(sets or {}), tuple(wrap), env
         self.log = place.path / "aond.log"
         self.extra = []  # further arguments
+        self.exe = None  # another aond than the build's
         self.proc = None
         if start:
             self.start()
 
     def start(self, wait=10.0):
-        args = [*self.wrap, find("aond"), "--run-dir", str(self.place.run), "--store",
+        args = [*self.wrap, self.exe or find("aond"), "--run-dir", str(self.place.run), "--store",
                 str(self.place.store), *self.extra]
         # Left out steps are a test's own business.
         for k, v in {"measure": "off", **self.sets}.items():

@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 import aonschema
-from aontest import BUILD, SANITIZED, Daemon, Place, aon, app_env, done, find, ok, skip, skip_all, wait_for
+from aontest import BUILD, SANITIZED, Daemon, Place, aon, app, app_env, done, find, ok, skip, skip_all, wait_for
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent / "python"
 # Says when it is there, and stays until its input ends.
@@ -133,6 +133,55 @@ def refused():
     end(sleep)
 
 
+# Helpers that do what one of ours must never: say too much, nonsense and colours; say nothing, for ever.
+BAD = {"chatters": """#!/bin/sh
+i=0
+while [ $i -lt 400 ]; do printf 'rank %d: \\033[31m\\001 <- %0200d\\n' $i $i; i=$((i+1)); done
+kill -SEGV $$
+""", "hangs": """#!/bin/sh
+exec sleep 600
+""", "fails": """#!/bin/sh
+exit 1
+"""}
+
+
+class Bad:
+    """An aond with such a helper beside it, and a program that hangs."""
+
+    def __init__(self, name):
+        self.name, self.place = name, Place()
+        p = self.place.__enter__()
+        aond = p.path / "aond-copy"
+        aond.mkdir()
+        shutil.copy(find("aond"), aond / "aond")
+        (aond / "aon-stacks").write_text(BAD[name])
+        (aond / "aon-stacks").chmod(0o755)
+        self.daemon = Daemon(p, {"escalate_s": 0}, start=False)
+        self.daemon.exe = str(aond / "aond")
+        self.daemon.start()
+        self.app = app(p, "app_cost", "-s", 6, "-H", 200, stdin=subprocess.PIPE)
+
+    def said(self):
+        r = aon("alarms", "--json", self.place.store)
+        return [a for a in json.loads(r.stdout)["alarms"] if a["kind"] == "hang_stacks"] if r.returncode == 0 else []
+
+    def end(self):
+        self.app.kill()
+        self.app.communicate()
+        self.daemon.kill()
+        self.place.__exit__(None, None, None)
+
+
+def bad(bads):
+    want = {"chatters": 17, "hangs": 1, "fails": 1}
+    for b in bads:
+        got = wait_for(lambda: len(b.said()) >= want[b.name] and b.said(), 60) or b.said()
+        clean = all(c.isprintable() for a in got for c in a["text"])
+        ok(len(got) == want[b.name] and clean and b.daemon.ping(), f"a helper that {b.name}: bounded, printable, and aond goes on",
+           (got[:3], b.daemon.text()[-1500:]))
+        b.end()
+
+
 def hang():
     """Three ranks of a job, of which one does not come: aond says where each stands."""
     if SANITIZED:
@@ -177,6 +226,7 @@ try:
     find("aon-stacks")
 except Exception:  # whatever find() says
     skip_all("no libdw: aon-stacks was not built (tools/setup build gets it)")
+bads = [Bad(name) for name in BAD]
 known = list(pythons())
 for minor, exe in known:
     frames(exe, minor)
@@ -185,4 +235,5 @@ if not known:
 stopped()
 refused()
 hang()
+bad(bads)
 done()
