@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/view.h"
+#include "read/sampled.h"
 
 #define ROOF_CELLS 3u
 #define PM_ALONE   0.5
@@ -196,7 +197,9 @@ static void class_table(const struct view *v)
 		{ "count", 0, 1 },
 		{ "total", 0, 0 },
 		{ "%", 0, 0 },
+		{ "+-", 0, 0 },
 	};
+	bool sampled = false;
 	struct insight_class sum[CLASSES] = { { 0 } }, all = { 0 };
 	const struct fmt_unit *u;
 	char c[FMT_LEN];
@@ -207,11 +210,13 @@ static void class_table(const struct view *v)
 			sum[k].count += v->in->device[i].class[k].count;
 			sum[k].ns += v->in->device[i].class[k].ns;
 			all.ns += v->in->device[i].class[k].ns;
+			sum[k].variance += v->in->device[i].class[k].variance;
+			sampled |= v->in->device[i].class[k].variance > 0;
 		}
 	}
 	u = fmt_time_unit(all.ns);
-	table_init(&t, col, 4);
-	t.unit[2] = out_unit(&v->out, u->name);
+	table_init(&t, col, sampled ? 5 : 4);
+	t.unit[2] = t.unit[4] = out_unit(&v->out, u->name);
 	for (enum kclass done = 0; done < CLASSES; done++) {
 		enum kclass top = 0;
 
@@ -224,10 +229,15 @@ static void class_table(const struct view *v)
 		table_add(&t, "%s", fmt_count(c, sum[top].count));
 		table_add_time(&t, sum[top].ns, u, 2);
 		table_add(&t, "%s", fmt_percent(c, ratio(sum[top].ns, all.ns)));
+		if (sampled)
+			table_add_time(&t, (uint64_t)sampled_error(sum[top].variance), u, 2);
 		sum[top] = (struct insight_class){ 0 };
 	}
 	table_print(&t, &v->out, 2);
 	table_fini(&t);
+	if (sampled)
+		out_line(&v->out, OUT_DIM,
+			 "  Steps were left out by chance: totals stand for all, +- is 95 %%.");
 	fputc('\n', v->out.f);
 }
 

@@ -58,6 +58,7 @@ struct insight_copy {
 
 struct insight_class {
 	uint64_t count, ns;
+	double variance; /* of ns, if steps were left out; of a sweep alone */
 };
 
 struct insight_stream {

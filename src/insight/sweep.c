@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "insight/chosen.h"
 #include "model/keys.h"
 
 /* with: length << 8 | WITH_KERNEL | class */
@@ -19,6 +20,7 @@ struct sweep_sum {
 	struct unions u;
 	struct breakdown b;
 	bool begun;
+	const struct chosen *chosen; /* borrowed; NULL: every step was recorded */
 };
 
 struct sweep_lane {
@@ -34,6 +36,8 @@ struct sweep {
 	struct names *names;
 	struct sweep_lane *lane;  /* owned, by lane of the trace */
 	struct sweep_sum *device; /* owned, by device of the trace */
+	struct chosen *chosen;    /* owned, by process of the trace */
+	double **of_block;        /* owned, by device: CLASSES for each block; NULL: none */
 	size_t lanes;
 };
 
@@ -47,7 +51,9 @@ int sweep_new(struct sweep **out, const struct trace *t)
 	s->lanes = t->lanes;
 	s->lane = calloc(t->lanes + 1, sizeof(*s->lane));
 	s->device = calloc(t->devices + 1, sizeof(*s->device));
-	if (!s->lane || !s->device || names_new(&s->names, t) < 0) {
+	s->chosen = calloc(t->processes + 1, sizeof(*s->chosen));
+	s->of_block = calloc(t->devices + 1, sizeof(*s->of_block));
+	if (!s->lane || !s->device || !s->chosen || !s->of_block || names_new(&s->names, t) < 0) {
 		sweep_free(s);
 		return -ENOMEM;
 	}
@@ -61,10 +67,24 @@ void sweep_free(struct sweep *s)
 		return;
 	for (size_t i = 0; s->lane && i < s->lanes; i++)
 		free(s->lane[i].work);
+	for (size_t i = 0; s->chosen && i < s->t->processes; i++)
+		chosen_fini(&s->chosen[i]);
+	for (size_t i = 0; s->of_block && i < s->t->devices; i++)
+		free(s->of_block[i]);
+	free(s->chosen);
+	free(s->of_block);
 	free(s->lane);
 	free(s->device);
 	names_free(s->names);
 	free(s);
+}
+
+int sweep_step(struct sweep *s, uint32_t process, uint64_t start_ns, uint64_t dur_ns,
+	       uint32_t weight)
+{
+	return process < s->t->processes
+		       ? chosen_step(&s->chosen[process], start_ns, dur_ns, weight)
+		       : 0;
 }
 
 static int grow(struct sweep_lane *l)
@@ -125,6 +145,8 @@ static inline void add(struct sweep_sum *x, const struct sort_key *work)
 		b->first_ns = b->last_ns = start;
 	}
 	b->gaps += start > b->last_ns;
+	if (x->chosen && start > b->last_ns)
+		b->unseen_ns += chosen_unseen(x->chosen, b->last_ns, start);
 	b->last_ns = end > b->last_ns ? end : b->last_ns;
 	unions_add(&x->u, class_parts(c), start, end);
 	b->kernels += (work->with & WITH_KERNEL) != 0;
@@ -132,15 +154,39 @@ static inline void add(struct sweep_sum *x, const struct sort_key *work)
 	b->memsets += c == CLASS_MEMSET;
 }
 
-static void sweep_stream(struct sweep_lane *l)
+static void sweep_stream(struct sweep_lane *l, double *of_block)
 {
+	size_t hint = 0;
+
 	for (size_t i = 0; i < l->n; i++) {
-		struct insight_class *c = &l->class[l->work[i].with & WITH_CLASS];
+		enum kclass k = l->work[i].with & WITH_CLASS;
+		uint64_t ns = l->work[i].with >> WITH_SHIFT;
+		size_t at =
+			of_block ? chosen_at(l->sum.chosen, &hint, l->work[i].value) : CHOSEN_NONE;
+		uint32_t weight = at == CHOSEN_NONE ? 1 : l->sum.chosen->block[at].weight;
 
 		add(&l->sum, &l->work[i]);
-		c->count++;
-		c->ns += l->work[i].with >> WITH_SHIFT;
+		l->class[k].count += weight;
+		if (at == CHOSEN_NONE)
+			l->class[k].ns += ns;
+		else
+			of_block[at * CLASSES + k] += (double)ns;
 	}
+}
+
+/* Where a device's process has steps that were left out: sums by block. */
+static int choose(struct sweep *s, uint32_t device)
+{
+	const struct chosen *c = &s->chosen[s->t->device[device].process];
+
+	if (!c->n || s->of_block[device])
+		return 0;
+	s->of_block[device] = calloc(c->n * CLASSES, sizeof(double));
+	s->device[device].chosen = c;
+	for (uint32_t i = 0; i < s->lanes; i++)
+		if (s->t->lane[i].device == device)
+			s->lane[i].sum.chosen = c;
+	return s->of_block[device] ? 0 : -ENOMEM;
 }
 
 static void sweep_lanes(struct merge *m, struct sweep_sum *x)
@@ -161,17 +207,20 @@ static void sweep_lanes(struct merge *m, struct sweep_sum *x)
 
 static int flush_device(struct sweep *s, uint32_t device, struct merge *m)
 {
+	int err = choose(s, device);
+
+	if (err < 0)
+		return err;
 	m->lanes = 0;
 	for (uint32_t i = 0; i < s->lanes; i++) {
 		struct sweep_lane *l = &s->lane[i];
-		int err;
 
 		if (s->t->lane[i].device != device || !l->n)
 			continue;
 		err = sort_lane(l);
 		if (err < 0)
 			return err;
-		sweep_stream(l);
+		sweep_stream(l, s->of_block[device]);
 		m->lane[m->lanes++] = (struct merge_lane){ 0, l->n, l->work[0].value, l->work };
 		l->n = 0;
 	}
@@ -188,6 +237,19 @@ int sweep_flush(struct sweep *s)
 		err = flush_device(s, i, &m);
 	merge_fini(&m);
 	return err;
+}
+
+/* Classes of what was recorded by chance, for all steps. */
+static void tell_chosen(const struct sweep *s, struct insight_device *d, uint32_t device)
+{
+	const struct chosen *c = s->device[device].chosen;
+
+	for (enum kclass k = 0; c && k < CLASSES; k++) {
+		struct chosen_sum sum = chosen_sum(c, s->of_block[device] + k, CLASSES);
+
+		d->class[k].ns += (uint64_t)(sum.ns + 0.5);
+		d->class[k].variance = sum.variance;
+	}
 }
 
 /* Streams on which something ran, and their device if it has some. */
@@ -213,6 +275,7 @@ static void tell_device(struct sweep *s, struct insight *in, uint32_t device)
 		}
 		in->streams++;
 	}
+	tell_chosen(s, d, device);
 	d->streams = in->streams - d->stream_first;
 	if (!d->streams)
 		return;

@@ -38,6 +38,14 @@ static int on_work(void *arg, const struct work *w)
 	return sweep_add(x->s, w);
 }
 
+static int on_step(void *arg, uint32_t process, uint64_t start_ns, uint64_t dur_ns, uint32_t weight)
+{
+	struct sweeping *x = arg;
+	int err = x->s ? 0 : begin(x);
+
+	return err < 0 ? err : sweep_step(x->s, process, start_ns, dur_ns, weight);
+}
+
 int read_sweep(struct trace *t, struct store *st, const char *path, const struct store_part *part,
 	       bool queues, size_t stretch, struct insight **out)
 {
@@ -46,7 +54,7 @@ int read_sweep(struct trace *t, struct store *st, const char *path, const struct
 	size_t cuts;
 	int err = read_cuts(st, part, stretch, &cut, &cuts);
 
-	err = err ? err : store_trace_work(t, st, path, part, cut, cuts, on_work, &x);
+	err = err ? err : store_trace_work(t, st, path, part, cut, cuts, on_work, on_step, &x);
 	if (!err && !x.s)
 		err = begin(&x);
 	err = err ? err : sweep_end(x.s, out);

@@ -172,7 +172,8 @@ static int on_process(void *arg, const struct process *p)
 	if (err || !more)
 		return err ? err : -ENOMEM;
 	s->owner = more;
-	more[id - s->first_process] = (struct owner){ .imported = p->origin.file != 0 };
+	more[id - s->first_process] = (struct owner){ .imported = p->origin.file != 0,
+						      .sampled = p->overhead.left_out != 0 };
 	return 0;
 }
 
@@ -440,14 +441,58 @@ static int work_stretch(struct from_store *s, struct store *st)
 	return err ? err : s->work(s->arg, NULL);
 }
 
+static int on_steps(void *arg, uint32_t process, const struct event_columns *c)
+{
+	struct from_store *s = arg;
+	uint32_t owner = ids_get(&s->process, process, UINT32_MAX);
+	struct owner *own;
+	int err = 0;
+
+	if (owner == UINT32_MAX || !s->owner[owner - s->first_process].sampled)
+		return 0;
+	own = &s->owner[owner - s->first_process];
+	for (size_t i = 0; i < c->n && !err; i++) {
+		if (c->kind[i] != EVENT_STEP || c->flags[i] & EVENT_OPEN)
+			continue;
+		if (!own->step_lane) /* the first: as aond has it */
+			own->step_lane = c->lane[i] + 1;
+		if (own->step_lane == c->lane[i] + 1)
+			err = s->step(s->arg, owner, c->start_ns[i], c->dur_ns[i],
+				      c->flags[i] & EVENT_LEFT_OUT ? 0
+				      : c->b[i]                    ? (uint32_t)c->b[i]
+								   : 1);
+	}
+	return err;
+}
+
+static int tell_steps(struct from_store *s, struct store *st)
+{
+	struct store_filter f = { .kind = EVENT_STEP,
+				  .from_ns = s->part ? s->part->from_ns : 0,
+				  .to_ns = s->part ? s->part->to_ns : 0 };
+	bool some = false;
+
+	for (size_t i = 0; i < s->t->processes - s->first_process; i++)
+		some |= s->owner[i].sampled;
+	if (!some || !s->step)
+		return 0;
+	return store_each_columns(st, &f,
+				  EVENT_COL_START | EVENT_COL_DUR | EVENT_COL_LANE | EVENT_COL_B |
+					  EVENT_COL_FLAGS,
+				  on_steps, s);
+}
+
 int store_trace_work(struct trace *t, struct store *st, const char *path,
 		     const struct store_part *part, const uint64_t *cut, size_t cuts,
-		     store_work_fn *fn, void *arg)
+		     store_work_fn *fn, store_step_fn *step, void *arg)
 {
-	struct from_store s = { .t = t, .path = path, .part = part, .work = fn, .arg = arg };
+	struct from_store s = {
+		.t = t, .path = path, .part = part, .work = fn, .step = step, .arg = arg
+	};
 	uint64_t end = part && part->to_ns ? part->to_ns : UINT64_MAX;
 	int err = from_rows(&s, st);
 
+	err = err ? err : tell_steps(&s, st);
 	s.lo_ns = part ? part->from_ns : 0;
 	for (size_t i = 0; i <= cuts && !err; i++) {
 		s.hi_ns = i < cuts ? cut[i] : end;

@@ -42,6 +42,10 @@ int store_trace_part(struct trace *t, struct store *st, const char *path,
  */
 struct work;
 typedef int store_work_fn(void *arg, const struct work *w);
+/* A step, before all work; of processes alone of which steps were left out. weight: it stands for so
+ * many; 0: it was left out itself. */
+typedef int store_step_fn(void *arg, uint32_t process, uint64_t start_ns, uint64_t dur_ns,
+			  uint32_t weight);
 /*
  * `part`: NULL, or what starts in its time. `cut`: times in order, at which the recording is cut
  * into stretches: those that come first in time are told first, and after each stretch fn is
@@ -49,7 +53,7 @@ typedef int store_work_fn(void *arg, const struct work *w);
  */
 int store_trace_work(struct trace *t, struct store *st, const char *path,
 		     const struct store_part *part, const uint64_t *cut, size_t cuts,
-		     store_work_fn *fn, void *arg);
+		     store_work_fn *fn, store_step_fn *step, void *arg);
 
 /*
  * The same stretch by stretch of time (model/trace.h), for insight/stretch.h: all but the events and,

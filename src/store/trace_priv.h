@@ -27,14 +27,17 @@ struct from_store {
 	const struct store_part *part; /* NULL: all of it */
 	store_trace_fn *go_on;         /* NULL: nobody is asked */
 	store_work_fn *work;           /* of store_trace_work() */
-	bool parted;                   /* of store_feed: only what trace_stretch() takes */
-	uint64_t lo_ns, hi_ns;         /* starts that are told now, or the stretch */
+	store_step_fn *step;
+	bool parted;           /* of store_feed: only what trace_stretch() takes */
+	uint64_t lo_ns, hi_ns; /* starts that are told now, or the stretch */
 	void *arg;
 };
 
 struct owner {
 	bool imported;
-	uint32_t comm; /* of its next event, + 1 */
+	bool sampled;       /* steps of it were left out */
+	uint32_t step_lane; /* whose steps count, + 1; 0: none yet */
+	uint32_t comm;      /* of its next event, + 1 */
 };
 
 static inline uint32_t ids_get(const struct ids *x, uint32_t id, uint32_t or_else)

@@ -17,7 +17,14 @@ def record(sets):
         d.flush()
         got = report(p.store)
         rows = {r["name"]: r for r in got["kernels"] + got["marks"]}
-        return said, rows, got["processes"][0], aon("report", p.store).stdout
+        texts = [aon("report", p.store, *by).stdout for by in ((), ("--by", "class"), ("--by", "stream"))]
+        return said, rows, got["processes"][0], *texts
+
+
+def busy(text):
+    """Of the one stream: how much of its span something ran, in percent; and the span in ms."""
+    row = next(x for x in text.splitlines() if "stream 7" in x).split("stream 7")[1].split()
+    return float(row[1])
 
 
 def record_cuda():
@@ -32,12 +39,13 @@ def record_cuda():
         return r, clean(r), report(p.store), len(events(p.store, "kernel"))
 
 
-def whole(said, rows, proc, text):
+def whole(said, rows, proc, text, classes, streams):
     ok(rows["gemm"]["count"] == said["steps"] and "total_error_ns" not in rows["gemm"] and "+-" not in text,
        "recorded whole, every kernel is counted and nothing is estimated", rows)
 
 
-def lower(rung, least, all_of_it, said, some, proc, text):
+def lower(rung, least, full, said, some, proc, text, classes, streams):
+    all_of_it = full[1]
     o = proc["overhead"]
     left = o["left_out"] / o["steps"]
     ok(left > least and o["rung"] == rung, f"on rung {rung} steps are left out: {100 * left:.0f} %", o)
@@ -51,6 +59,8 @@ def lower(rung, least, all_of_it, said, some, proc, text):
     ok(abs(some["gemm"]["count"] / said["steps"] - 1) < 0.15, "counts are of all steps, too",
        (some["gemm"], said["steps"]))
     ok(abs(some["mark"]["count"] / (3 * said["steps"]) - 1) < 0.15, "and so are those of marks", some["mark"])
+    ok("+-" in classes and "left out by chance" in classes, "classes have theirs, too", classes)
+    ok(abs(busy(streams) / busy(full[5]) - 1) < 0.2, "and what was not seen is not idle", (streams, full[5]))
     ok("+-" in text and "left out by chance" in text, "the report says what was left out, and how sure it is", text)
 
 
@@ -71,7 +81,7 @@ with ThreadPoolExecutor() as pool:
     runs = [pool.submit(record, s) for s in ({"measure": "off"}, {**SOME, "rung": "half"}, {**SOME, "rung": "tenth"})]
     on_gpu = pool.submit(record_cuda)
 whole(*runs[0].result())
-lower("half", 0.1, runs[0].result()[1], *runs[1].result())
-lower("tenth", 0.3, runs[0].result()[1], *runs[2].result())
+lower("half", 0.1, runs[0].result(), *runs[1].result())
+lower("tenth", 0.3, runs[0].result(), *runs[2].result())
 cuda(on_gpu.result())
 done()

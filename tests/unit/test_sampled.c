@@ -14,6 +14,7 @@
 #include "agg/roll.h"
 #include "agg/weigh.h"
 #include "govern/govern.h"
+#include "insight/chosen.h"
 #include "t.h"
 
 enum { KERNELS = 4, LEFT = 100, UNSEEN, STEPS = 4000, RUNS = 200 };
@@ -38,6 +39,10 @@ struct run {
 	struct sampled_sum sum[KERNELS];
 	double seen[KERNELS], truth[KERNELS], count[KERNELS], true_count[KERNELS];
 	struct weigh weigh;
+	struct chosen chosen;
+	double of_block[STEPS];
+	double before; /* of all blocks */
+	size_t hint;
 	struct roll *roll;
 	struct aon_trial trial;
 	uint64_t seed;
@@ -80,6 +85,14 @@ static uint32_t weight(const struct run *r, uint64_t number)
 	return at.off ? 0 : aon_trial_weight(r->trial, at);
 }
 
+/* The sums that a sweep over events has. */
+static void in_block(struct run *r, const struct event *e)
+{
+	size_t at = chosen_at(&r->chosen, &r->hint, e->start_ns);
+
+	*(at == CHOSEN_NONE ? &r->before : &r->of_block[at]) += (double)e->dur_ns;
+}
+
 static void kernels(struct run *r, const struct program *p, uint64_t at, double load, bool on)
 {
 	for (uint32_t k = 0; k < KERNELS; k++) {
@@ -95,6 +108,8 @@ static void kernels(struct run *r, const struct program *p, uint64_t at, double 
 
 			r->truth[k] += (double)e.dur_ns;
 			r->true_count[k]++;
+			if (on && k == 0)
+				in_block(r, &e);
 			if (on)
 				roll_add_many(r->roll, &e, weigh_at(&r->weigh, e.start_ns),
 					      on_window, r);
@@ -116,6 +131,7 @@ static void step(struct run *r, const struct program *p, uint64_t number, uint64
 	e.dur_ns = (uint64_t)(8e6 * load * (0.9 + 0.2 * uniform()));
 	if (w)
 		weigh_step(&r->weigh, *now, w);
+	chosen_step(&r->chosen, *now, e.dur_ns, w);
 	kernels(r, p, *now + 1000, load, w);
 	*now += e.dur_ns + 10000;
 	next = weight(r, number + 1);
@@ -153,14 +169,19 @@ static void run_one(struct run *r, const struct program *p, uint64_t seed)
 static void test_program(const struct program *p, const char *name)
 {
 	double error[KERNELS] = { 0 }, square[KERNELS] = { 0 }, naive[KERNELS] = { 0 };
-	double counts[KERNELS] = { 0 };
-	unsigned in[KERNELS] = { 0 };
+	double counts[KERNELS] = { 0 }, block = 0;
+	unsigned in[KERNELS] = { 0 }, in_blocks = 0;
+	struct chosen_sum sum;
 	static struct run r;
 	bool told = true;
 
 	for (uint64_t seed = 1; seed <= RUNS; seed++) {
 		run_one(&r, p, seed);
 		told = told && r.sampled.left_out == r.off && r.off > 0;
+		sum = chosen_sum(&r.chosen, r.of_block, 1);
+		block += ((sum.ns + r.before) / r.truth[0] - 1) / RUNS;
+		in_blocks += fabs(sum.ns + r.before - r.truth[0]) <= sampled_error(sum.variance);
+		chosen_fini(&r.chosen);
 		for (int k = 0; k < KERNELS; k++) {
 			struct sampled_more m = sampled_end(&r.sampled, &r.sum[k]);
 			double rel = (r.seen[k] + m.ns) / r.truth[k] - 1;
@@ -173,6 +194,9 @@ static void test_program(const struct program *p, const char *name)
 		}
 	}
 	T_OK(told, "%s: every step that is left out is told", name);
+	T_OK(fabs(block) < 0.003, "%s: by blocks the mean is off by %+.3f %%", name, 100 * block);
+	T_OK(in_blocks >= RUNS * 88 / 100, "%s: there the interval holds %.1f %% (95)", name,
+	     100.0 * in_blocks / RUNS);
 	for (int k = 0; k < KERNELS; k++) {
 		double sure = 4 * sqrt(square[k] / RUNS) + 0.002;
 
@@ -214,6 +238,29 @@ static void test_whole(void)
 	     "ranges and steps are recorded in every step");
 }
 
+static void test_chosen(void)
+{
+	static const double y[] = { 50, 0, 30 };
+	struct chosen c = { .n = 0 };
+	struct chosen_sum s;
+	size_t hint = 0;
+
+	for (uint64_t i = 0; i < 30; i++)
+		chosen_step(&c, 1000 + 10 * i, 10, i < 10 ? 1 : i < 20 ? 0 : 2);
+	T_OK(c.n == 3, "steps make blocks");
+	T_OK(chosen_at(&c, &hint, 999) == CHOSEN_NONE && chosen_at(&c, &hint, 1000) == 0 &&
+		     chosen_at(&c, &hint, 1150) == 0 && chosen_at(&c, &hint, 1200) == 2 &&
+		     chosen_at(&c, &hint, 1050) == 0,
+	     "work belongs to the last block that was recorded");
+	T_OK(chosen_unseen(&c, 1050, 1250) == 150 && chosen_unseen(&c, 1050, 1090) == 0 &&
+		     chosen_unseen(&c, 1210, 1250) == 0 && chosen_unseen(&c, 1050, 1150) == 100,
+	     "of a gap that part was not seen");
+	s = chosen_sum(&c, y, 1);
+	T_OK(s.ns == 110 && s.times == 1, "30 in 100 ns that stand for 200, and 50 for sure: %g",
+	     s.ns);
+	chosen_fini(&c);
+}
+
 static void test_weigh(void)
 {
 	struct weigh w = { .n = 0 };
@@ -238,6 +285,7 @@ int main(void)
 
 	test_weigh();
 	test_whole();
+	test_chosen();
 	test_program(&plain, "a steady program");
 	test_program(&bursty, "bursts that lead down the ladder");
 	test_program(&async, "kernels that run late");
