@@ -3,13 +3,11 @@
 import csv
 import io
 import json
-import os
 import signal
 import subprocess
-import time
 
-from aontest import (SANITIZED, Daemon, Place, account_of, accounts, aon, app, app_env, balanced, check, done,
-                     emitted, find, ok, wait_for, wait_joined)
+from aontest import (Daemon, Place, account_of, accounts, aon, app, app_env, balanced, check, done,
+                     find, ok, skip, wait_for, wait_joined)
 
 MARKS = 20  # of a step
 CALM = {"escalate_s": 0}  # no capture but ours
@@ -198,6 +196,45 @@ def ring():
            "what it holds is in the trace, to the record", (held, said, err))
 
 
+def disk_full():
+    with Place() as p:
+        small = p.path / "small"
+        small.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "none", small], capture_output=True).returncode:
+            skip("a disk that fills up during a capture", "mount is not possible")
+            return
+        p.store = small / "store.db"
+        try:
+            with Daemon(p, CALM) as d:
+                fills_up(p, d, small / "filler")
+        finally:
+            subprocess.run(["umount", "-l", small])
+
+
+def fills_up(p, d, filler):
+    procs = ranks(p)
+    steps_seen(d, procs, 20)
+    c = begin(p, "--duration", "2500ms", "-o", "full.csv")
+    wait_for(lambda: tiers(d, procs) == {"full"})
+    with open(filler, "wb", buffering=0) as f:
+        try:
+            while f.write(b"x" * 65536):
+                pass
+        except OSError:
+            pass
+    err = c.communicate(timeout=60)[1]
+    ok(c.returncode == 1 and "could not take all of it: No space left" in err, "the disk is full: it says so", err)
+    ok(d.alive() and wait_for(lambda: tiers(d, procs) == {"flight"}), "and nothing goes on", d.text())
+    filler.unlink()
+    ok(wait_for(lambda: d.flush() == "ok\n", 60), "with room again aond stores again", d.text())
+    rc, said, err = capture(p, "--steps", 2, "-o", "room.csv")
+    ok(rc == 0 and len(rows(p.path / "room.csv")) == 2 * 2 * (MARKS + 1), "and captures", (rc, said, err))
+    stop(procs)
+    d.flush()
+    ok(check(p.store) and all(map(balanced, accounts(p.store))), "what is stored is whole, every account adds up",
+       accounts(p.store))
+
+
 def overwritten(p):
     return sum(a["overwritten"] for a in accounts(p.store))
 
@@ -213,6 +250,7 @@ def main():
         stop(procs)
         no_steps(p, d)
     aond_dies()
+    disk_full()
     ring()
     done()
 
