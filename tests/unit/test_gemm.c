@@ -113,6 +113,26 @@ static void test_reread(void)
 	     "within L2 they are not");
 }
 
+/* A row of tiles reads each column of B once, however many waves it takes and whatever the last holds. */
+static void test_narrow(void)
+{
+	const struct gpu *g = gpu_find("MI300X");
+	struct gemm x = bf16(32, 201088, 2880);
+	struct gemm_time t;
+	double once = (201088.0 * 2880 + 32 * 2880.0 + 32 * 201088.0) * 2;
+	double share = 1;
+	bool fitted;
+
+	x.alone = false;
+	share = gemm_fit_of(g, &x, &fitted)->dram;
+	T_OK(!gemm_time(&t, g, &x) && t.memory_ns < 1.01 * once / (g->memory_Bps * share) * 1e9,
+	     "2.6 waves over one row of tiles read the weights once, not 3 / 2.6 times");
+	x = bf16(16384, 16384, 16384);
+	T_OK(!gemm_time(&t, g, &x) && t.flops / t.ns / 1e3 < 709 && t.flops / t.ns / 1e3 > 600,
+	     "MI300X multiplies no faster than its power lets it: %.0f TFLOPS",
+	     t.flops / t.ns / 1e3);
+}
+
 static void test_start(void)
 {
 	struct gemm x = bf16(128, 128, 64);
@@ -231,6 +251,7 @@ int main(void)
 	test_tiles();
 	test_limits();
 	test_reread();
+	test_narrow();
 	test_start();
 	test_errors();
 	test_constants();
