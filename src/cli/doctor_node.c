@@ -17,6 +17,7 @@
 #include "cli/doctor.h"
 #include "cli/locate.h"
 #include "cli/private.h"
+#include "stacks/find.h"
 
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
@@ -54,6 +55,26 @@ static void check_pidfd(struct doctor *d)
 			   "Linux 5.3 or later, or a sandbox that allows pidfd_open",
 			   "process descriptors (pidfd): %s", strerror(errno));
 	}
+}
+
+/* Whether a hang can be told with where its ranks stand. */
+static void check_stacks(struct doctor *d)
+{
+	char path[PATH_MAX], scope[8] = "0";
+
+	if (stacks_find(path) < 0)
+		doctor_put(d, "stacks", HEALTH_OFF, "a hang is told without where its ranks stand",
+			   "install libdw (elfutils), and build again", "stacks: no aon-stacks");
+	else if (geteuid() != 0 &&
+		 doctor_read("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof(scope)) &&
+		 *scope != '0')
+		doctor_put(d, "stacks", HEALTH_WARN,
+			   "a hang of yours is told without where its ranks stand",
+			   "sysctl kernel.yama.ptrace_scope=0, or an aond with CAP_SYS_PTRACE "
+			   "(docs/alarms.md)",
+			   "stacks: kernel.yama.ptrace_scope is %s", scope);
+	else
+		doctor_put(d, "stacks", HEALTH_OK, NULL, NULL, "stacks of programs that hang");
 }
 
 static void check_clock(struct doctor *d)
@@ -168,6 +189,7 @@ void doctor_machine(struct doctor *d)
 	check_aond(d);
 	check_seals(d);
 	check_pidfd(d);
+	check_stacks(d);
 	check_clock(d);
 	check_cgroup(d);
 }
