@@ -205,11 +205,16 @@ static uint64_t add(record_start_fn *start, bool backward)
 	return torch.add(cb);
 }
 
+/* Only a capture asks for calls, and pays for shapes. */
+static bool wants_shapes(void)
+{
+	return aon_wants(AON_WANT_API) && torch.sizes;
+}
+
 static void open_window(void)
 {
 	clock_set();
-	/* Only a capture asks for calls, and pays for shapes. */
-	win.shapes = aon_wants(AON_WANT_API) && torch.sizes;
+	win.shapes = wants_shapes();
 	win.forward = add(op_start, false);
 	win.backward = add(op_start_backward, true);
 	call_window();
@@ -239,9 +244,12 @@ bool op_step(uint64_t number)
 	uint32_t every = told < 0 ? aon_ops_every() : (uint32_t)told;
 	bool want = every && number % every == 0;
 
-	if (!want)
+	/* A capture may have begun, or ended, while it was open. */
+	if (!want || (win.forward && win.shapes != wants_shapes()))
 		op_close();
-	else if (!win.forward)
+	if (!want)
+		return false;
+	if (!win.forward)
 		open_window();
 	else
 		clock_set();
