@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,19 +15,28 @@
 #include "insight/map.h"
 #include "model/event.h"
 #include "theory/copy.h"
+#include "theory/op_work.h"
+#include "theory/source_work.h"
 
 #define MOST 32768u /* names, geometries, and pairs of them */
 
 #define HINTS 4096u
 
+#define SURE 4u   /* times, and so many to one against it */
+#define SAME 0.01 /* of work: what is told twice */
+
 struct pair {
 	uint64_t key;
 	struct roof_work work;
+	struct roof_work seen; /* by its shapes, while it does an operator's work */
+	uint32_t does, helps;  /* how often it did that, or was beside one that took longer */
+	bool several;          /* other shapes were seen, too */
 };
 
 struct name_is {
 	struct kname kernel;
 	enum copy_way way; /* of copies */
+	uint64_t text;     /* source_kernel() */
 };
 
 struct known {
@@ -38,9 +48,10 @@ struct known {
 struct judge {
 	const struct gpu *gpu; /* borrowed */
 	struct knames *names;
-	struct known name;   /* struct name_is, by store's id */
-	struct known geo;    /* struct geo */
-	struct known work;   /* struct pair, by both */
+	struct known name; /* struct name_is, by store's id */
+	struct known geo;  /* struct geo */
+	struct known work; /* struct pair, by both */
+	struct source_works *texts;
 	uint32_t row[HINTS]; /* place + 1 of what that row of a window was: mostly it is again */
 };
 
@@ -51,8 +62,8 @@ int judge_new(struct judge **out, const struct gpu *gpu)
 	if (!j)
 		return -ENOMEM;
 	j->gpu = gpu;
-	if (knames_new(&j->names) < 0) {
-		free(j);
+	if (knames_new(&j->names) < 0 || source_works_new(&j->texts) < 0) {
+		judge_free(j);
 		return -ENOMEM;
 	}
 	*out = j;
@@ -70,6 +81,7 @@ void judge_free(struct judge *j)
 	if (!j)
 		return;
 	knames_free(j->names);
+	source_works_free(j->texts);
 	known_fini(&j->name);
 	known_fini(&j->geo);
 	known_fini(&j->work);
@@ -115,6 +127,8 @@ void judge_name(struct judge *j, uint32_t id, const char *text)
 		return;
 	kname_of(&n->kernel, j->names, text);
 	n->way = copy_way(text);
+	n->text = source_kernel(text);
+	source_works_add(j->texts, text);
 }
 
 void judge_geo(struct judge *j, uint32_t id, const struct geo *g)
@@ -123,6 +137,15 @@ void judge_geo(struct judge *j, uint32_t id, const struct geo *g)
 
 	if (to)
 		*to = *g;
+}
+
+/* By the kernel's text, else by its name. */
+static void told_work(const struct judge *j, const struct name_is *n, const struct geo *g,
+		      struct roof_work *out)
+{
+	*out = (struct roof_work){ .how = WORK_NONE };
+	if (source_work(out, j->texts, n->text, g) || kname_work(out, &n->kernel, g))
+		out->tensor = n->kernel.tensor == 1;
 }
 
 static uint32_t add_pair(struct judge *j, uint64_t key)
@@ -134,9 +157,65 @@ static uint32_t add_pair(struct judge *j, uint64_t key)
 	if (!p)
 		return 0;
 	*p = (struct pair){ .key = key };
-	if (n && g && kname_work(&p->work, &n->kernel, g))
-		p->work.tensor = n->kernel.tensor == 1;
+	if (n && g)
+		told_work(j, n, g, &p->work);
 	return (uint32_t)j->work.n;
+}
+
+static struct pair *pair_of(struct judge *j, uint32_t name, uint32_t geo)
+{
+	uint64_t key = (uint64_t)name << 32 | geo;
+	uint32_t at = map_get(&j->work.at, key);
+
+	at = at ? at : add_pair(j, key);
+	return at ? (struct pair *)j->work.v + (at - 1) : NULL;
+}
+
+static bool same(double a, double b)
+{
+	return fabs(a - b) <= SAME * fmax(a, b);
+}
+
+/* Some calls of a kernel, or of one beside it, may not have been seen: a few do not count. */
+static void decide(struct judge *j, struct pair *p)
+{
+	const struct name_is *n = known_get(&j->name, (uint32_t)(p->key >> 32), sizeof(*n));
+	const struct geo *g = known_get(&j->geo, (uint32_t)p->key, sizeof(*g));
+
+	if (!p->several && p->does >= SURE && p->does / SURE > p->helps)
+		p->work = p->seen;
+	else if (p->work.how == WORK_SEEN && n && g)
+		told_work(j, n, g, &p->work);
+}
+
+void judge_learn(struct judge *j, uint32_t name, uint32_t geo, const struct op_work *w,
+		 uint32_t scalar, bool matrix)
+{
+	const struct name_is *n = known_get(&j->name, name, sizeof(*n));
+	struct pair *p = pair_of(j, name, geo);
+
+	if (!n || !p || p->several)
+		return;
+	if (!p->does++) {
+		p->seen = (struct roof_work){ .how = WORK_SEEN,
+					      .type = kname_type(&n->kernel, scalar),
+					      .flops = (double)w->flops,
+					      .bytes = (double)w->bytes };
+		p->seen.tensor = kname_on_tensor_cores(&n->kernel, matrix, p->seen.type);
+	}
+	p->several =
+		!same(p->seen.flops, (double)w->flops) || !same(p->seen.bytes, (double)w->bytes);
+	decide(j, p);
+}
+
+void judge_helps(struct judge *j, uint32_t name, uint32_t geo)
+{
+	struct pair *p = pair_of(j, name, geo);
+
+	if (!p)
+		return;
+	p->helps++;
+	decide(j, p);
 }
 
 /* NULL: there is no room. */

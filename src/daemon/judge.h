@@ -9,6 +9,7 @@
 #ifndef AON_JUDGE_H
 #define AON_JUDGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "model/process.h"
@@ -26,6 +27,14 @@ const struct gpu *judge_gpu(const struct judge *j);
 /* What a name or geometry of the store is. */
 void judge_name(struct judge *j, uint32_t id, const char *text);
 void judge_geo(struct judge *j, uint32_t id, const struct geo *g);
+
+/* The work that a kernel of that geometry was seen to have: of its operator, with the type of its
+ * tensors. Others that it is seen to have make it unknown again. */
+struct op_work;
+void judge_learn(struct judge *j, uint32_t name, uint32_t geo, const struct op_work *w,
+		 uint32_t scalar, bool matrix);
+/* It was beside one that took longer, for the same operator. */
+void judge_helps(struct judge *j, uint32_t name, uint32_t geo);
 
 /* Fills the verdicts of its kernels and copies. */
 void judge_window(struct judge *j, const struct window *w);

@@ -15,6 +15,7 @@
 #include "daemon/broker.h"
 #include "daemon/count.h"
 #include "daemon/judge.h"
+#include "daemon/learn.h"
 #include "store/blob.h"
 #include "store/store.h"
 #include "theory/gpu.h"
@@ -200,6 +201,7 @@ void stream_free(struct stream *s)
 		return;
 	cost_fini(&s->cost);
 	arms_free(s);
+	learn_free(s->learn);
 	free(s->watcher);
 	blob_enc_free(s->enc);
 	graphs_free(s->graphs);
@@ -216,6 +218,8 @@ static void hand_window(void *arg, const struct window *w)
 	struct stream *s = arg;
 	struct item *it;
 
+	if (s->learn)
+		learn_settle(s->learn, false);
 	if (s->plant->judge)
 		judge_window(s->plant->judge, w);
 	it = item_window(w);
@@ -367,11 +371,30 @@ static void roll_events(struct stream *s, const struct event *ev, size_t n)
 	roll_add(s->roll, ev + from, n - from, hand_window, s);
 }
 
+#define LEARN_FOR 256u /* runs of records behind a capture, in which its last kernels come */
+
+/* Operators, their launches and kernels, while all of them are recorded. */
+static void learn_from(struct stream *s, const struct event *ev, size_t n)
+{
+	if (s->learn && s->proc.tier < TIER_FULL && !--s->learn_for) {
+		learn_settle(s->learn, true);
+		learn_free(s->learn);
+		s->learn = NULL;
+	}
+	if (!s->plant->judge || (s->proc.tier < TIER_FULL && !s->learn))
+		return;
+	if (s->proc.tier >= TIER_FULL)
+		s->learn_for = LEARN_FOR;
+	if (s->learn || !learn_new(&s->learn, s->plant->judge, s->plant->store))
+		learn_events(s->learn, ev, n);
+}
+
 static void take_events(struct stream *s, struct event *ev, size_t n)
 {
 	size_t took;
 
 	note_steps(s, ev, n);
+	learn_from(s, ev, n);
 	if (s->plant->broker && s->plant->broker->first)
 		broker_events(s->plant->broker, &s->proc, ev, n);
 	if (s->arms)

@@ -49,6 +49,7 @@ void plant_idle(struct plant *pl); /* give back memory that a burst has touched 
 
 struct understand;
 struct graphs;
+struct learn;
 struct roll;
 struct blob_enc;
 
@@ -59,6 +60,8 @@ struct stream {
 	struct understand *understand; /* these three owned */
 	struct roll *roll;
 	struct graphs *graphs; /* NULL until there is one */
+	struct learn *learn;   /* owned; NULL but in tier full and shortly behind it */
+	uint32_t learn_for;    /* runs of records that it still is for */
 	struct blob_enc *enc;
 	struct tally tally;
 	struct cost cost;

@@ -233,3 +233,25 @@ bool kname_work(struct roof_work *out, const struct kname *n, const struct geo *
 	*out = w;
 	return true;
 }
+
+enum gpu_type kname_type(const struct kname *n, uint32_t scalar)
+{
+	static const uint8_t by_scalar[] = {
+		[1] = GPU_INT8, [5] = GPU_FP16,  [6] = GPU_FP32,  [7] = GPU_FP64,
+		[9] = GPU_FP32, [10] = GPU_FP64, [15] = GPU_BF16, [23] = GPU_FP8,
+		[24] = GPU_FP8, [25] = GPU_FP8,  [26] = GPU_FP8,
+	};
+	enum gpu_type t = GPU_FP32;
+
+	if (scalar < sizeof(by_scalar) && by_scalar[scalar])
+		t = (enum gpu_type)by_scalar[scalar];
+	/* Products of fp32 may be of tensor cores: their kernel's name says it. */
+	return t == GPU_FP32 && n->typed && n->type == GPU_TF32 ? GPU_TF32 : t;
+}
+
+bool kname_on_tensor_cores(const struct kname *n, bool matrix, enum gpu_type type)
+{
+	if (n->tensor >= 0)
+		return n->tensor;
+	return matrix && type != GPU_FP32 && type != GPU_FP64;
+}

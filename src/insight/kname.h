@@ -31,6 +31,11 @@ void kname_of(struct kname *out, const struct knames *k, const char *name);
 /* The work of a call that was launched so, if the name tells it; false: it does not. */
 bool kname_work(struct roof_work *out, const struct kname *n, const struct geo *g);
 
+/* The type of what is computed with, of a tensor's (c10::ScalarType) and what the name says. */
+enum gpu_type kname_type(const struct kname *n, uint32_t scalar);
+/* matrix: it is a product, an attention or a convolution. */
+bool kname_on_tensor_cores(const struct kname *n, bool matrix, enum gpu_type type);
+
 /* Bytes of an element. */
 double type_bytes(enum gpu_type t);
 

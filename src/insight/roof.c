@@ -249,27 +249,10 @@ static int lend(struct insight *in)
 
 /* --- what a row's work is --- */
 
-static enum gpu_type type_of(uint32_t scalar, const struct kname *n)
+static bool is_matrix(const struct roof_row *r)
 {
-	static const uint8_t by_scalar[] = {
-		[1] = GPU_INT8, [5] = GPU_FP16,  [6] = GPU_FP32,  [7] = GPU_FP64,
-		[9] = GPU_FP32, [10] = GPU_FP64, [15] = GPU_BF16, [23] = GPU_FP8,
-		[24] = GPU_FP8, [25] = GPU_FP8,  [26] = GPU_FP8,
-	};
-	enum gpu_type t = GPU_FP32;
-
-	if (scalar < sizeof(by_scalar) && by_scalar[scalar])
-		t = (enum gpu_type)by_scalar[scalar];
-	/* Products of fp32 may be of tensor cores: their kernel's name says it. */
-	return t == GPU_FP32 && n->typed && n->type == GPU_TF32 ? GPU_TF32 : t;
-}
-
-static bool on_tensor_cores(const struct kname *n, enum kclass class, enum gpu_type type)
-{
-	if (n->tensor >= 0)
-		return n->tensor;
-	return (class == CLASS_GEMM || class == CLASS_ATTENTION || class == CLASS_CONV) &&
-	       type != GPU_FP32 && type != GPU_FP64;
+	return r->product || r->class == CLASS_GEMM || r->class == CLASS_ATTENTION ||
+	       r->class == CLASS_CONV;
 }
 
 static void work_by_shapes(struct insight *in, struct roof_row *r, const struct kname *n)
@@ -288,8 +271,8 @@ static void work_by_shapes(struct insight *in, struct roof_row *r, const struct 
 	scalar = s.ins ? s.in[0].type : OP_TYPE_FLOAT;
 	if (r->product || s.counted)
 		scalar = r->product ? r->gemm.type : s.gemm.type;
-	r->work.type = type_of(scalar, n);
-	r->work.tensor = on_tensor_cores(n, r->product ? CLASS_GEMM : r->class, r->work.type);
+	r->work.type = kname_type(n, scalar);
+	r->work.tensor = kname_on_tensor_cores(n, is_matrix(r), r->work.type);
 	/* Each tile of the result reads its rows and columns once through the cache. */
 	if (r->product && n->tile_m && n->tile_n)
 		r->work.l2_bytes = (double)r->gemm.m * (double)r->gemm.n * (double)r->gemm.k *
@@ -408,10 +391,11 @@ static int judge(struct insight *in, const struct told *by, struct roof_row *r)
 	if (r->op && !r->helps)
 		work_by_shapes(in, r, &n);
 	else if (r->geo < t->geos &&
-		 source_work(&r->work, by->texts, trace_text(t, r->name), &t->geo[r->geo]))
+		 source_work(&r->work, by->texts, source_kernel(trace_text(t, r->name)),
+			     &t->geo[r->geo]))
 		r->work.tensor = n.tensor == 1;
 	else if (r->geo < t->geos && kname_work(&r->work, &n, &t->geo[r->geo]))
-		r->work.tensor = on_tensor_cores(&n, r->class, r->work.type);
+		r->work.tensor = kname_on_tensor_cores(&n, is_matrix(r), r->work.type);
 	else
 		r->work = (struct roof_work){ .type = n.type, .tensor = n.tensor == 1 };
 	waves_of(in, r, &n);

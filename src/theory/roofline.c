@@ -15,7 +15,7 @@ const char *const roof_limit_word[ROOF_LIMITS] = {
 const char *const work_how_word[WORK_HOWS] = {
 	[WORK_NONE] = "none",     [WORK_SHAPES] = "shapes",   [WORK_NAME] = "name",
 	[WORK_SOURCE] = "source", [WORK_COUNTER] = "counter", [WORK_RECORD] = "record",
-	[WORK_HLO] = "hlo",
+	[WORK_HLO] = "hlo",       [WORK_SEEN] = "seen",
 };
 
 enum roof_limit roof_limit(double compute, double memory, double cache)

@@ -35,7 +35,8 @@ enum work_how {
 	WORK_COUNTER, /* of the hardware */
 	WORK_RECORD,  /* a copy's own record */
 	WORK_HLO,     /* counted by the rules of XLA, whose program it is of */
-	WORK_HOWS,    /* stores have these numbers: add at the end */
+	WORK_SEEN, /* shapes that the same kernel had with that geometry, when they were recorded */
+	WORK_HOWS, /* stores have these numbers: add at the end */
 };
 
 extern const char *const work_how_word[WORK_HOWS];

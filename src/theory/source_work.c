@@ -174,11 +174,15 @@ static bool agree(double a, double b)
 	return fmax(a, b) <= AGREE * fmin(a, b);
 }
 
-bool source_work(struct roof_work *out, const struct source_works *w, const char *kernel,
+uint64_t source_kernel(const char *name)
+{
+	return hash_of(name, strlen(name));
+}
+
+bool source_work(struct roof_work *out, const struct source_works *w, uint64_t kernel,
 		 const struct geo *g)
 {
-	uint64_t name = hash_of(kernel, strlen(kernel));
-	uint32_t at = *slot_of((struct source_works *)w, name);
+	uint32_t at = *slot_of((struct source_works *)w, kernel);
 	struct roof_work is, one;
 
 	if (!at)

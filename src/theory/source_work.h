@@ -28,7 +28,8 @@ void source_works_free(struct source_works *w); /* NULL is allowed */
 int source_works_add(struct source_works *w, const char *text);
 
 /* Of one call that was launched so; false: not known, or they do not agree. */
-bool source_work(struct roof_work *out, const struct source_works *w, const char *kernel,
+uint64_t source_kernel(const char *name); /* what a kernel of that name is asked for with */
+bool source_work(struct roof_work *out, const struct source_works *w, uint64_t kernel,
 		 const struct geo *g);
 
 #endif /* AON_SOURCE_WORK_H */

@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!source_text(mark + n, sizeof(mark) - n, &s.k))
 			continue;
 		source_works_add(w, mark);
-		source_work(&is, w, s.k.name, &g);
+		source_work(&is, w, source_kernel(s.k.name), &g);
 	}
 	source_works_add(w, text);
 	source_works_free(w);

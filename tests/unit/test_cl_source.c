@@ -82,17 +82,17 @@ static void works(void)
 
 	T_OK(!source_works_new(&w), "a place for them");
 	T_OK(source_works_add(w, "opencl work: k flops=3 type=6 mem=9:8,2:4 at most") == 1 &&
-		     source_work(&is, w, "k", &g) && is.how == WORK_SOURCE && is.at_most &&
-		     is.flops == 3 * 1024 && is.bytes == 8 * 512 + 4 * 2,
+		     source_work(&is, w, source_kernel("k"), &g) && is.how == WORK_SOURCE &&
+		     is.at_most && is.flops == 3 * 1024 && is.bytes == 8 * 512 + 4 * 2,
 	     "the work of a launch");
 	T_OK(source_works_add(w, "opencl work: k flops=3 type=6 mem=9:8,2:4 at most") == 0 &&
 		     source_works_add(w, "opencl work: k flops=3 type=6 mem=9:9,2:4") == 1 &&
-		     source_work(&is, w, "k", &g) && is.bytes == 9 * 512 + 4 * 2,
+		     source_work(&is, w, source_kernel("k"), &g) && is.bytes == 9 * 512 + 4 * 2,
 	     "of two texts that agree, the more");
 	T_OK(source_works_add(w, "opencl work: k flops=9 type=6 mem=9:9,2:4") == 1 &&
-		     !source_work(&is, w, "k", &g),
+		     !source_work(&is, w, source_kernel("k"), &g),
 	     "of texts that do not agree, none");
-	T_OK(!source_work(&is, w, "other", &g), "of another kernel, none");
+	T_OK(!source_work(&is, w, source_kernel("other"), &g), "of another kernel, none");
 	T_OK(!source_works_add(w, "opencl work: k flops= type=6 mem=") &&
 		     !source_works_add(w, "opencl work: k flops=1 type=6 mem=99:1") &&
 		     !source_works_add(w, "opencl work: k flops=1 type=6 mem=0:1 maybe") &&

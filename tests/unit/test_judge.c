@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agg/roll.h"
+#include "daemon/learn.h"
 #include "model/event.h"
 #include "store/store.h"
 #include "t.h"
@@ -146,6 +147,126 @@ static void judged(const char *dir)
 	store_close(x.store);
 }
 
+/* --- what was seen --- */
+
+struct learning {
+	struct judge *judge;
+	struct store *store;
+	struct learn *learn;
+	uint32_t mm, linear, shapes, other, op_lane, call_lane, gemm, tail;
+	uint64_t at;
+};
+
+/* aten::linear around aten::mm, which launches two kernels; the longer is `gemm`. Kernels come
+ * before their calls, and operators last, inner ones first. */
+static void call_mm(struct learning *x, uint32_t shapes, uint32_t corr)
+{
+	uint64_t t = x->at += 100000;
+	struct event e[] = {
+		{ .kind = EVENT_KERNEL,
+		  .start_ns = t + 9000,
+		  .dur_ns = 2000,
+		  .name = x->tail,
+		  .a = GEO_A,
+		  .corr = corr + 1 },
+		{ .kind = EVENT_KERNEL,
+		  .start_ns = t + 4000,
+		  .dur_ns = 5000,
+		  .name = x->gemm,
+		  .a = GEO_A,
+		  .corr = corr },
+		{ .kind = EVENT_API,
+		  .start_ns = t + 1200,
+		  .dur_ns = 100,
+		  .lane = x->call_lane,
+		  .corr = corr },
+		{ .kind = EVENT_API,
+		  .start_ns = t + 1400,
+		  .dur_ns = 100,
+		  .lane = x->call_lane,
+		  .corr = corr + 1 },
+		{ .kind = EVENT_OP,
+		  .start_ns = t + 1000,
+		  .dur_ns = 1000,
+		  .lane = x->op_lane,
+		  .name = x->mm,
+		  .a = (uint64_t)shapes << 1 },
+		{ .kind = EVENT_OP,
+		  .start_ns = t,
+		  .dur_ns = 3000,
+		  .lane = x->op_lane,
+		  .name = x->linear,
+		  .a = (uint64_t)x->other << 1 },
+	};
+
+	for (size_t i = 0; i < T_LEN(e); i++)
+		learn_events(x->learn, &e[i], 1);
+}
+
+static uint32_t how_of(struct learning *x, uint32_t name, uint64_t ns)
+{
+	struct rollup r = {
+		.kind = EVENT_KERNEL, .name = name, .geo = GEO_A, .count = 1, .total_ns = ns
+	};
+	struct window w = { .rows = 1, .row = &r };
+
+	judge_window(x->judge, &w);
+	return r.verdict;
+}
+
+static uint32_t named(struct learning *x, const char *text)
+{
+	uint32_t id = 0;
+
+	store_name(x->store, text, strlen(text), &id);
+	judge_name(x->judge, id, text);
+	return id;
+}
+
+static void learnt(const char *dir)
+{
+	struct lane op = { .process = 1, .device = LANE_HOST, .stream = 77 }, api = op;
+	struct geo a = { .grid = { 64, 1, 1 }, .block = { 128, 1, 1 } };
+	struct learning x = { .at = 1000000000 };
+	uint32_t v, longer;
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/learn.db", dir);
+	api.context = 1; /* another lane of the same thread */
+	T_OK(!judge_new(&x.judge, gpu_find("H100_SXM")) &&
+		     !store_open_rw(&x.store, path, &(struct store_opts){ .create = true }, NULL) &&
+		     !learn_new(&x.learn, x.judge, x.store),
+	     "a node that learns");
+	judge_geo(x.judge, GEO_A, &a);
+	x.mm = named(&x, "aten::mm");
+	x.linear = named(&x, "aten::linear");
+	x.shapes = named(&x, "[4096,1024]t15 [1024,512]t15 > [4096,512]t15");
+	longer = named(&x, "[4096,8192]t15 [8192,512]t15 > [4096,512]t15");
+	x.other = named(&x, "[512,1024]t15");
+	x.gemm = named(&x, "sm90_xmma_gemm_bf16bf16_tilesize128x128x64");
+	x.tail = named(&x, "splitKreduce_kernel");
+	store_lane(x.store, &op, &x.op_lane);
+	store_lane(x.store, &api, &x.call_lane);
+	T_OK(!how_of(&x, x.gemm, 20000), "at first a product is not judged");
+	for (uint32_t i = 0; i < 40; i++)
+		call_mm(&x, x.shapes, 100 + 2 * i);
+	learn_settle(x.learn, true);
+	v = how_of(&x, x.gemm, 20000);
+	/* 4.3 GFLOP at 989 TFLOP/s are 4.3 us, 13.6 MB at 3.352 TB/s 4.07: of 20 us. */
+	T_OK(rollup_how(v) == WORK_SEEN && fabs(rollup_fraction(v) - 0.217) < 0.01,
+	     "then by the shapes that it was seen with, on tensor cores: %g", rollup_fraction(v));
+	T_OK(!how_of(&x, x.tail, 20000),
+	     "the shorter kernel of the same operator has not its work");
+	for (uint32_t i = 0; i < 100; i++)
+		call_mm(&x, i % 2 ? x.shapes : longer, 1000 + 2 * i);
+	learn_settle(x.learn, true);
+	T_OK(!how_of(&x, x.gemm, 20000),
+	     "seen with other sums and the same geometry, it is unknown again");
+	learn_free(x.learn);
+	judge_free(x.judge);
+	store_close(x.store);
+}
+
 static void describe(const char *dir, const char *gpu, const char *text)
 {
 	char path[400];
@@ -186,6 +307,7 @@ int main(void)
 		t_skip_all("no directory for temporary files");
 	node(dir);
 	judged(dir);
+	learnt(dir);
 	snprintf(cmd, sizeof(cmd), "rm -r %s", dir);
 	if (system(cmd))
 		fprintf(stderr, "%s stays\n", dir);
