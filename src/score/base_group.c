@@ -11,13 +11,19 @@
 #define HAZARD (1 / 250.0)
 #define WARM   32u
 
+struct like {
+	uint64_t key;
+	double transfer;
+	size_t from, to; /* members */
+};
+
 struct group {
 	struct panel p;
 	struct panel_groups g;
 	double prob[RUNS + 1], mean[RUNS + 1], weight[RUNS + 1], square[RUNS + 1];
 	double scale, before; /* of the series; its mean before the change */
 	double sum, sum2;     /* of steps */
-	double *transfer;     /* room: of comparable groups */
+	struct like *like;    /* room: groups */
 	uint32_t runs, seen;
 };
 
@@ -28,7 +34,7 @@ static void group_close(void *state)
 	if (s) {
 		panel_fini(&s->p);
 		free(s->g.m);
-		free(s->transfer);
+		free(s->like);
 	}
 	free(s);
 }
@@ -41,8 +47,8 @@ static int group_open(void **state, uint32_t world)
 		free(s);
 		return -ENOMEM;
 	}
-	s->transfer = calloc((size_t)world * STEP_SLOTS, sizeof(*s->transfer));
-	if (!s->transfer) {
+	s->like = calloc((size_t)world * STEP_SLOTS, sizeof(*s->like));
+	if (!s->like) {
 		group_close(s);
 		return -ENOMEM;
 	}
@@ -52,43 +58,55 @@ static int group_open(void **state, uint32_t world)
 
 /* --- comparable groups: as many members, of the same kind, as often, as large --- */
 
-static bool comparable(const struct panel_member *a, const struct panel_member *b)
+static int by_like(const void *a, const void *b)
 {
-	return a->op == b->op && a->slot->members == b->slot->members &&
-	       a->slot->count == b->slot->count && a->slot->kib == b->slot->kib;
+	const struct like *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	return x->transfer < y->transfer ? -1 : x->transfer > y->transfer;
 }
 
-/* The median transfer of those like the group at i; *n how many there are. */
-static double like_it(struct group *s, size_t i, size_t *n)
+/* All groups in which nobody leaves before all have come, those that are comparable side by side. */
+static size_t find_like(struct group *s)
 {
-	*n = 0;
-	for (size_t k = 0, end; k < s->g.n; k = end) {
-		end = panel_group_end(&s->g, k);
-		if (comparable(&s->g.m[k], &s->g.m[i]))
-			s->transfer[(*n)++] = panel_transfer(&s->g, k, end);
+	size_t n = 0;
+
+	for (size_t i = 0, end; i < s->g.n; i = end) {
+		const struct step_slot *slot = s->g.m[i].slot;
+		uint32_t is[] = { slot->op, slot->members, slot->count, slot->kib };
+
+		end = panel_group_end(&s->g, i);
+		if (step_op_syncs[slot->op])
+			s->like[n++] = (struct like){ step_hash(is, sizeof(is), 0),
+						      panel_transfer(&s->g, i, end), i, end };
 	}
-	return panel_middle(s->transfer, *n);
+	qsort(s->like, n, sizeof(*s->like), by_like);
+	return n;
 }
 
 static int slow_groups(struct group *s, double over, diag_say_fn *say, void *arg)
 {
 	int err = panel_groups(&s->g, &s->p), found = 0;
+	size_t n = err ? 0 : find_like(s);
 
-	for (size_t i = 0, end; i < s->g.n && !err; i = end) {
-		double is, mid;
-		size_t n;
+	for (size_t from = 0, to; from < n; from = to) {
+		double mid;
 
-		end = panel_group_end(&s->g, i);
-		if (!step_op_syncs[s->g.m[i].op])
-			continue;
-		is = panel_transfer(&s->g, i, end);
-		mid = like_it(s, i, &n);
-		if (n < 3 || is <= over * mid)
-			continue;
-		panel_say_group(say, arg, &s->g, i, end,
-				s->g.m[i].slot->flags & STEP_SLOT_FAR ? 19 : 6,
-				(is - mid) / s->p.at[s->g.m[i].rank]->t.step);
-		found++;
+		for (to = from; to < n && s->like[to].key == s->like[from].key; to++)
+			;
+		mid = s->like[from + (to - from) / 2].transfer;
+		for (size_t k = to; k-- > from && to - from >= 3;) {
+			const struct like *l = &s->like[k];
+
+			if (l->transfer <= over * mid)
+				break;
+			panel_say_group(say, arg, &s->g, l->from, l->to,
+					s->g.m[l->from].slot->flags & STEP_SLOT_FAR ? 19 : 6,
+					(l->transfer - mid) /
+						s->p.at[s->g.m[l->from].rank]->t.step);
+			found++;
+		}
 	}
 	return err ? err : found;
 }
