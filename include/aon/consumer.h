@@ -111,6 +111,14 @@ AON_API int aon_consumer_next_window(struct aon_consumer *c, struct aon_consumer
 /* How many events the one that came last stands for: itself, and those that `rate` left out. It was
  * chosen among them by chance, so that sums of weight * value are right on average. */
 AON_API uint64_t aon_consumer_weight(const struct aon_consumer *c);
+/* Where it is; a consumer with the same opts, opened later, can go on from there as long as somebody of
+ * this user consumes: what the ring does not hold any more counts as lost. -ESTALE: it is another
+ * ring, or no such place; then it goes on as it was. */
+struct aon_consumer_place {
+	uint64_t ring, seq;
+};
+AON_API void aon_consumer_place(const struct aon_consumer *c, struct aon_consumer_place *out);
+AON_API int aon_consumer_resume(struct aon_consumer *c, const struct aon_consumer_place *at);
 /* Events that were lost before the one that came last, of any kind, since it was opened. */
 AON_API uint64_t aon_consumer_lost(const struct aon_consumer *c);
 

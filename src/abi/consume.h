@@ -47,7 +47,8 @@ struct aon_ring {
 	uint32_t version;
 	uint32_t record_bytes;
 	uint64_t count; /* of records; a power of two */
-	uint64_t reserved[5];
+	uint64_t id;    /* of this ring, by chance; 0: it has none */
+	uint64_t reserved[4];
 	uint64_t begin;   /* numbers below this are written, or being written */
 	uint64_t head;    /* numbers below this are written */
 	uint64_t skipped; /* events that belong here and were not written */

@@ -9,9 +9,9 @@
 
 #include <aon/consumer.h>
 
-#include "base/json.h"
 #include "cli/locate.h"
 #include "cli/out.h"
+#include "read/live_json.h"
 
 #define PIDS_MAX  64u
 #define WAIT_MS   500
@@ -103,9 +103,10 @@ static void print_window(const struct out *out, struct aon_consumer *c,
 {
 	const char *kind = aon_consumer_kind(w->of.kind), *name = aon_consumer_name(c, w->of.name);
 	char clean[OUT_TEXT], dur[FMT_LEN + 8], count[FMT_LEN];
-	struct json j;
 
-	if (!json) {
+	if (json) {
+		live_window_json(stdout, c, w);
+	} else {
 		out_time(out, dur, sizeof(dur), w->of.dur_ns);
 		fmt_clean(clean, sizeof(clean), name, out->ascii);
 		out_line(out, OUT_PLAIN, "%" PRIu64 "  %7u  %-10s %7s x  %*s%s  %s",
@@ -114,47 +115,6 @@ static void print_window(const struct out *out, struct aon_consumer *c,
 			 clean);
 		return;
 	}
-	json_init(&j, stdout);
-	json_open(&j, NULL, '{');
-	json_u64(&j, "seq", w->of.seq);
-	json_str(&j, "kind", kind);
-	json_str(&j, "name", w->of.name ? name : NULL);
-	json_u64(&j, "pid", w->of.pid);
-	json_u64(&j, "process", w->of.process);
-	json_u64(&j, "lane", w->of.lane);
-	json_u64(&j, "start_ns", w->of.start_ns);
-	json_u64(&j, "count", w->of.a);
-	json_u64(&j, "total_ns", w->of.dur_ns);
-	json_u64(&j, "bytes", w->of.b);
-	json_u64(&j, "min_ns", w->min_ns);
-	json_u64(&j, "max_ns", w->max_ns);
-	json_u64(&j, "p50_ns", w->p50_ns);
-	json_u64(&j, "p95_ns", w->p95_ns);
-	json_u64(&j, "p99_ns", w->p99_ns);
-	json_end(&j);
-}
-
-static void print_json(struct aon_consumer *c, const struct aon_consumer_event *e)
-{
-	struct json j;
-
-	json_init(&j, stdout);
-	json_open(&j, NULL, '{');
-	json_u64(&j, "seq", e->seq);
-	json_u64(&j, "weight", aon_consumer_weight(c));
-	json_str(&j, "kind", aon_consumer_kind(e->kind));
-	json_str(&j, "name", e->name ? aon_consumer_name(c, e->name) : NULL);
-	json_u64(&j, "pid", e->pid);
-	json_u64(&j, "process", e->process);
-	json_u64(&j, "lane", e->lane);
-	json_u64(&j, "start_ns", e->start_ns);
-	json_u64(&j, "dur_ns", e->dur_ns);
-	json_u64(&j, "a", e->a);
-	json_u64(&j, "b", e->b);
-	json_u64(&j, "corr", e->corr);
-	json_u64(&j, "flags", e->flags);
-	json_u64(&j, "depth", e->depth);
-	json_end(&j);
 }
 
 static void print_text(const struct out *out, struct aon_consumer *c,
@@ -211,7 +171,7 @@ static int follow(const struct out *out, struct aon_consumer *c, bool json, bool
 		if (windows)
 			print_window(out, c, &w, json);
 		else if (json)
-			print_json(c, &w.of);
+			live_event_json(stdout, c, &w.of);
 		else
 			print_text(out, c, &w.of);
 	}

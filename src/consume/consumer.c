@@ -335,6 +335,45 @@ int aon_consumer_next_window(struct aon_consumer *c, struct aon_consumer_window 
 	return next_in(c, w, sizeof(*w), timeout_ms);
 }
 
+/* --- going on --- */
+
+void aon_consumer_place(const struct aon_consumer *c, struct aon_consumer_place *out)
+{
+	*out = (struct aon_consumer_place){ c->map->id, c->seq };
+}
+
+/* Numbers rise from record to record: the first that is not below `seq`. One that is overwritten
+ * meanwhile has a greater number than it had: then the next look finds that it was overtaken. */
+static uint64_t find_seq(struct aon_consumer *c, uint64_t lo, uint64_t hi, uint64_t seq)
+{
+	struct aon_consumer_window w;
+
+	while (lo < hi) {
+		uint64_t mid = lo + (hi - lo) / 2;
+
+		copy(c, mid, (uint64_t *)(void *)&w);
+		if (w.of.seq < seq)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+int aon_consumer_resume(struct aon_consumer *c, const struct aon_consumer_place *at)
+{
+	uint64_t skipped = __atomic_load_n(&c->map->skipped, __ATOMIC_ACQUIRE);
+	uint64_t head = __atomic_load_n(&c->map->head, __ATOMIC_ACQUIRE);
+	uint64_t begin = __atomic_load_n(&c->map->begin, __ATOMIC_RELAXED);
+
+	if (!c->map->id || c->map->id != at->ring || at->seq > head + skipped)
+		return -ESTALE;
+	c->at = find_seq(c, begin > c->count ? begin - c->count : 0, head, at->seq);
+	c->seq = at->seq;
+	c->from = c->to = 0;
+	return 0;
+}
+
 uint64_t aon_consumer_weight(const struct aon_consumer *c)
 {
 	return c->weight;

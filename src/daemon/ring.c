@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #ifndef F_SEAL_FUTURE_WRITE
@@ -48,6 +49,8 @@ int ring_open(struct ring *r, uint64_t bytes, bool windows)
 				  .version = AON_RING_VERSION,
 				  .record_bytes = record,
 				  .count = count };
+	if (getrandom(&map->id, sizeof(map->id), GRND_NONBLOCK) < 0)
+		map->id = 0; /* nobody can come back to it */
 	*r = (struct ring){
 		.fd = fd, .map = map, .count = count, .words = record / sizeof(uint64_t)
 	};

@@ -20,6 +20,7 @@
 #include "serve/analysis.h"
 #include "serve/http_priv.h"
 #include "serve/page.h"
+#include "serve/stream.h"
 #include "serve/timeline.h"
 
 #define THREADS 4u
@@ -229,11 +230,11 @@ static const struct route *open_route(const char *target)
 	return NULL;
 }
 
-static bool is_live(const char *target)
+static bool ends_in(const char *target, const char *word)
 {
-	size_t n = strcspn(target, "?");
+	size_t n = strcspn(target, "?"), len = strlen(word);
 
-	return !strncmp(target, "/api/v1/", 8) && n >= 5 && !strncmp(target + n - 5, "/live", 5);
+	return !strncmp(target, "/api/v1/", 8) && n >= len && !strncmp(target + n - len, word, len);
 }
 
 static enum MHD_Result answer(struct http *h, struct MHD_Connection *c, const struct viewer *who,
@@ -247,9 +248,13 @@ static enum MHD_Result answer(struct http *h, struct MHD_Connection *c, const st
 		serve_ask_by(h->s, who, method, target, &a);
 		return http_reply(c, &a);
 	}
-	if (is_live(target) && !head) {
+	if (!head && ends_in(target, "/live")) {
 		conn_state(h, c, true, true);
 		return live_begin(h, c, who, target);
+	}
+	if (!head && ends_in(target, "/stream")) {
+		conn_state(h, c, true, true);
+		return stream_begin(h, c, who, target, header(c, "Last-Event-ID"));
 	}
 	if (!page_answer(&a, target)) {
 		enum serve_slow slow = serve_ask_now(h->s, who, target, &a);
@@ -399,10 +404,12 @@ void http_stop(struct http *h)
 		pthread_join(h->ticker, NULL);
 	}
 	live_stop(h);
+	stream_stop(h);
 	pool_stop(&h->pool); /* wakes all that sleep, as MHD wants it */
 	if (h->mhd)
 		MHD_stop_daemon(h->mhd); /* closes the socket */
 	pool_fini(&h->pool);
+	stream_fini(h);
 	if (*h->unix_path)
 		unlink(h->unix_path);
 	pthread_cond_destroy(&h->stop);

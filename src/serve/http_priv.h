@@ -78,6 +78,7 @@ struct http {
 	pthread_mutex_t lock; /* conns and clients */
 	struct conn *conns;
 	struct client *clients;
+	struct streams *streams; /* owned; NULL: nobody has asked for live events */
 	size_t live;
 	uint64_t tick;
 	pthread_t ticker;

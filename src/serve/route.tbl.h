@@ -44,5 +44,6 @@ ROUTE("/api/v1/run/{id}/windows",        windows,    ROUTE_JSON, "t0 t1 n")
 ROUTE("/api/v1/run/{id}/download",       download,   ROUTE_HEAVY, "t0 t1 ranks format")
 ROUTE("/api/v1/live",                    live,       ROUTE_LIVE, "")
 ROUTE("/api/v1/run/{id}/live",           live,       ROUTE_LIVE, "")
+ROUTE("/api/v1/stream",                  stream,     ROUTE_LIVE, "kind pid rate window priority")
 /* clang-format on */
 #undef ROUTE

@@ -203,6 +203,48 @@ static void told(void)
 	ring_close(&r);
 }
 
+static void resumes(void)
+{
+	struct aon_consumer_place at, bad;
+	struct aon_consumer_event e = { 0 };
+	struct aon_consumer *c, *again;
+	struct door d, d2;
+	struct ring r;
+	uint64_t n = 0;
+
+	if (ring_open(&r, COUNT * 64, false) || door_open(&d, r.fd, &c, NULL)) {
+		T_OK(false, "a consumer");
+		return;
+	}
+	put(&r, 0, 10);
+	ring_skip(&r, 5);
+	put(&r, 0, 10);
+	while (n < 12 && aon_consumer_next(c, &e, 0) == 1)
+		n++;
+	aon_consumer_place(c, &at);
+	T_OK(e.seq == 16 && at.seq == 17 && at.ring, "a consumer says where it is");
+	if (door_open(&d2, r.fd, &again, NULL)) {
+		T_OK(false, "another");
+		return;
+	}
+	T_OK(!aon_consumer_resume(again, &at) && aon_consumer_next(again, &e, 0) == 1 &&
+		     e.seq == 17 && !aon_consumer_lost(again),
+	     "another goes on from there");
+	put(&r, 0, 60);
+	T_OK(!aon_consumer_resume(again, &at) && aon_consumer_next(again, &e, 0) == 1 &&
+		     e.seq > 17 && aon_consumer_lost(again) == e.seq - 17,
+	     "what is gone since is lost, and counted");
+	bad = (struct aon_consumer_place){ at.ring + 1, at.seq };
+	T_OK(aon_consumer_resume(again, &bad) == -ESTALE, "another ring's place is none");
+	bad = (struct aon_consumer_place){ at.ring, 1000 };
+	T_OK(aon_consumer_resume(again, &bad) == -ESTALE, "nor is one that has not come");
+	aon_consumer_close(c);
+	aon_consumer_close(again);
+	close(d.sock);
+	close(d2.sock);
+	ring_close(&r);
+}
+
 static void rolled(void)
 {
 	struct aon_consumer_opts o = { .size = sizeof(o), .flags = AON_CONSUMER_WINDOWS };
@@ -413,6 +455,7 @@ int main(void)
 	wraps();
 	chooses();
 	told();
+	resumes();
 	rolled();
 	thins();
 	races();
