@@ -123,6 +123,8 @@ AON_API uint32_t aon_capture(uint32_t *ms);
 /* Other tools are to have room, as `aon yield` asks: the number of the last such wish, and for how
  * long; 0: none. For a probe that holds what only one can have. */
 AON_API uint32_t aon_room(uint32_t *ms);
+/* Whether another tool has a lease on the GPUs' counters: `aon lease take pm`. */
+AON_API int aon_counters_leased(void);
 
 /* A word for `aon ps` and `aon doctor`: ("cuda", "off", "no driver"). Cut at 15/15/127. The last
  * one of each source is kept, of up to 4 sources. */

@@ -26,6 +26,7 @@
 #define AON_KNOCKS     64u
 
 #define AON_GATE_QUIET 0x1u /* flags: no system call from the slow path (the app has filters) */
+#define AON_GATE_NO_PM 0x2u /* the GPUs' counters are leased to another tool */
 
 /* Which steps are left out: abi/trial.h. A process changes the word that it tests where a step
  * begins, and tells nobody. */

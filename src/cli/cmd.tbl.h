@@ -73,6 +73,11 @@ CMD(YIELD,   yield,   "PID [SECONDS]",     "let another GPU profiler have a proc
     "The CUDA probe of PID leaves CUPTI within a second and takes it again after SECONDS\n"
     "(60 unless told), once no other tool has it. What the GPU does meanwhile is not\n"
     "recorded; the interval is in the store, as \"externally profiled\".")
+CMD(LEASE,   lease,   "[list | take|release cupti PID | pm | dcgm]", "who has GPU profiling hardware; take it for another tool",
+    "One tool at a time can have a process's CUPTI, the counters of GPUs (pm), DCGM's lock\n"
+    "for profiling. take makes aon's own probes leave it within a second; they come back\n"
+    "after release, after --for seconds (60 unless told), or when --holder has ended. Of a\n"
+    "process of yours; pm and dcgm are for root, aond's user and its group (docs/lease.md).")
 CMD(AUDIT,   audit,   "[STORE]",           "who captured, subscribed, took a lease or changed a setting here",
     "The oldest first, refusals with them; of the node's aond, or of the one that wrote\n"
     "STORE. For root, aond's user and its group (docs/security.md).")

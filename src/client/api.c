@@ -240,6 +240,14 @@ AON_API uint32_t aon_room(uint32_t *ms)
 	return number;
 }
 
+AON_API int aon_counters_leased(void)
+{
+	const struct aon_gate *g = __atomic_load_n(&c->gate, __ATOMIC_ACQUIRE);
+
+	return g && !client_was_forked() &&
+	       (__atomic_load_n(&g->flags, __ATOMIC_RELAXED) & AON_GATE_NO_PM);
+}
+
 AON_API void aon_step_end(uint64_t number)
 {
 	if (aon_wants_(AON_WANT_STEP))

@@ -16,7 +16,6 @@
 
 #define REQUEST_MAX    2048
 #define CAPTURE_MS_MAX 600000u
-#define YIELD_MS_MAX   3600000u
 
 static void close_client(struct admin_client *c)
 {
@@ -192,7 +191,31 @@ static void do_capture(struct admin_client *c, char *arg)
 
 static void do_yield(struct admin_client *c, char *arg)
 {
-	order(c, arg, "yield", roster_room, YIELD_MS_MAX);
+	struct lease_ask a = { .hw = LEASE_CUPTI, .uid = c->uid, .pid = c->pid, .guest = c->guest };
+	char text[96], extra;
+	uint32_t number;
+	int err = -EINVAL;
+
+	snprintf(a.tool, sizeof(a.tool), "aon yield");
+	if (sscanf(arg, "%d %u%c", &a.of, &a.ms, &extra) == 2)
+		err = lease_take(&c->admin->aond->leases, &a, &number);
+	if (!err)
+		snprintf(text, sizeof(text), "number %08x\n", number);
+	else if (err == -ESRCH)
+		snprintf(text, sizeof(text), "error: no session of a pid %d of yours\n", a.of);
+	else
+		snprintf(text, sizeof(text), "error: %s\n",
+			 err == -EBUSY ? "another user has a lease on it"
+				       : "expected yield PID MS");
+	answer(c, text);
+}
+
+static void do_lease(struct admin_client *c, char *arg)
+{
+	size_t len = 0;
+	char *text = lease_request(&c->admin->aond->leases, c, arg, &len);
+
+	answer_owned(c, text, len);
 }
 
 static void do_budget(struct admin_client *c, char *arg)
@@ -288,6 +311,7 @@ static const struct {
 	{ "kineto", do_kineto, true  },
 	{ "capture", do_capture, true },
 	{ "yield",  do_yield,  true  },
+	{ "lease",  do_lease,  true  },
 	{ "budget", do_budget, true  },
 	{ "set",    do_set,    false },
 	{ "subscribe", do_subscribe, true },
@@ -314,9 +338,10 @@ static void request(struct admin_client *c, char *line)
 		answer(c, "error: that is for the node's admin\n");
 		return;
 	}
-	answer(c, c->guest ? "error: expected ping, kineto, capture, yield, budget or subscribe\n"
+	answer(c, c->guest ? "error: expected ping, kineto, capture, yield, lease, budget or "
+			     "subscribe\n"
 			   : "error: expected ping, status, info, flush, tier, kineto, capture, "
-			     "yield, budget, set, subscribe, reload or stop\n");
+			     "yield, lease, budget, set, subscribe, reload or stop\n");
 }
 
 /* --- sockets --- */

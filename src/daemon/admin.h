@@ -12,6 +12,7 @@
  *	set KEY=VALUE         a setting that may change while aond runs, until the next reload
  *	capture PID MS        a trace by the process's own probe
  *	capture WORDS         captures by aond itself, see capture_ask.c
+ *	lease WORDS           hardware that one tool has at a time, see lease.h
  *	subscribe             events live, see abi/consume.h: from there on another protocol
  *	reload                settings are read again
  *	stop                  aond ends as by SIGTERM

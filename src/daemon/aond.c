@@ -351,6 +351,7 @@ static int serve(struct aond *d, struct store *st, const uint64_t boot_id[2],
 	broker_init(&d->broker, &d->loop, st);
 	d->broker.budget = (uint64_t)d->param.subscribe_events;
 	d->broker.roster = &d->roster;
+	leases_init(&d->leases, &d->loop, &d->roster);
 	d->plant.broker = &d->broker;
 	err = captures_init(&d->captures, d);
 	if (!err)
@@ -366,6 +367,7 @@ static int serve(struct aond *d, struct store *st, const uint64_t boot_id[2],
 	close_sockets(d);
 	captures_fini(&d->captures);
 	kineto_fini(&d->kineto);
+	leases_fini(&d->leases);
 	roster_fini(&d->roster);
 	broker_fini(&d->broker); /* with the last events in their rings */
 	aond_journal(d, "stop", "aond " AON_VERSION);

@@ -10,6 +10,7 @@
 #include "daemon/broker.h"
 #include "daemon/capture.h"
 #include "daemon/kineto.h"
+#include "daemon/lease.h"
 #include "daemon/left.h"
 #include "daemon/loop.h"
 #include "daemon/param.h"
@@ -47,6 +48,7 @@ struct aond {
 	struct shed shed;
 	struct admin admin;
 	struct broker broker;
+	struct leases leases;
 	struct captures captures;
 	struct kineto kineto;
 	struct writer *writer;

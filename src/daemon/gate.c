@@ -105,6 +105,13 @@ void gate_room(struct gate *g, uint32_t number, uint32_t ms)
 	__atomic_store_n(&g->map->room, number, __ATOMIC_RELEASE); /* pairs with aon_room() */
 }
 
+void gate_counters(struct gate *g, bool free)
+{
+	uint32_t flags = free ? g->map->flags & ~AON_GATE_NO_PM : g->map->flags | AON_GATE_NO_PM;
+
+	__atomic_store_n(&g->map->flags, flags, __ATOMIC_RELAXED);
+}
+
 void gate_trial(struct gate *g, struct aon_trial t, uint64_t seed)
 {
 	__atomic_store_n(&g->map->seed, seed, __ATOMIC_RELAXED);

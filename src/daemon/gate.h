@@ -26,6 +26,7 @@ void gate_tier(struct gate *g, enum tier tier);
 void gate_ops(struct gate *g, enum tier tier, uint32_t every); /* tier full: every step */
 void gate_capture(struct gate *g, uint32_t number, uint32_t ms);
 void gate_room(struct gate *g, uint32_t number, uint32_t ms);
+void gate_counters(struct gate *g, bool free); /* of GPUs: nobody else has them */
 void gate_trial(struct gate *g, struct aon_trial t, uint64_t seed);
 void gate_shut(struct gate *g); /* nothing is wanted any more */
 void gate_lock(struct gate *g); /* the same, for good */

@@ -174,6 +174,7 @@ void aond_tick(struct aond *d)
 	broker_tick(&d->broker, (uint64_t)d->param.subscribe_events, d->shed.level >= SHED_EVENTS);
 	roster_tick(&d->roster, now);
 	captures_tick(&d->captures, now);
+	leases_tick(&d->leases, now);
 	if (d->roster.ticks % SWEEP_TICKS == 0)
 		left_sweep(&d->left, &d->plant);
 	count_max(COUNT_queue_bytes_max,

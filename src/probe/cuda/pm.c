@@ -345,7 +345,11 @@ void pm_tick(struct cuda *c)
 	if (!pm->interval_us || pm->state == PM_OFF ||
 	    (pm->state == PM_HELD && cuda_now() < pm->retry_ns))
 		return;
-	if (!aon_wants_tier(AON_WANT_COUNTER))
+	if (aon_counters_leased()) {
+		pm_close(c);
+		pm->retry_ns = 0;
+		tell(pm, PM_HELD, "externally profiled: aon lease");
+	} else if (!aon_wants_tier(AON_WANT_COUNTER))
 		pm_close(c);
 	else if (!pm->api.PmSamplingEnable && !load(pm, c->api.lib))
 		tell(pm, PM_OFF, "this libcupti has no PM sampling: 12.6 or later is needed");

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lease_priv.h - what lease.c and lease_ask.c share. */
+#ifndef AON_DAEMON_LEASE_PRIV_H
+#define AON_DAEMON_LEASE_PRIV_H
+
+#include "daemon/lease.h"
+
+struct lease_row {
+	const char *word, *source;
+	bool node; /* one on the node; else one in each process */
+};
+
+extern const struct lease_row lease_table[LEASE_HW];
+
+struct lease {
+	struct lease *next;
+	struct leases *leases; /* borrowed */
+	struct lease_ask ask;
+	struct watch holder; /* pidfd, owned; -1: none */
+	uint64_t until_ns;
+};
+
+struct lease *lease_find(const struct leases *ls, enum lease_hw hw, pid_t of);
+void lease_drop(struct leases *ls, struct lease *l);
+/* -ENOENT: nobody has it; -EPERM: another user. */
+int lease_release(struct leases *ls, const struct lease_ask *a);
+
+#endif /* AON_DAEMON_LEASE_PRIV_H */

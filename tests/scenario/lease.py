@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Leases on hardware that one tool can have: aon makes room, comes back, and says who has it until when."""
+import json
+import os
+import subprocess
+
+from aontest import Daemon, Place, aon, done, ok, wait_for
+from cudatest import note, start
+
+
+def ask(place, *args):
+    return aon("lease", *args, env={"AON_RUN_DIR": str(place.run)})
+
+
+def table(place):
+    got = ask(place, "--json")
+    return json.loads(got.stdout)["leases"] if got.returncode == 0 else got.stderr
+
+
+def rows(place, hw):
+    return [(x["of"], x["by"], x["tool"]) for x in table(place) if x["hw"] == hw]
+
+
+def on(d, p):
+    return wait_for(lambda: note(d, p.pid).startswith("cuda on"), 60)
+
+
+def held(d, p):
+    return wait_for(lambda: "cuda waiting" in note(d, p.pid), 60)
+
+
+def cupti():
+    with Place() as place, Daemon(place) as d:
+        ok(ask(place).returncode == 0 and table(place) == [], "at first nobody has anything", table(place))
+        p = start(place, "rate=2000", "launches=10000000", "storm")
+        ok(on(d, p) and rows(place, "cupti") == [(p.pid, "aon", None)], "aon has the CUPTI of a process that it records", table(place))
+        tool = subprocess.Popen(["sleep", "600"])
+        got = ask(place, "take", "cupti", p.pid, "--for", 600, "--holder", tool.pid, "--tool", "nsys")
+        ok(got.returncode == 0 and "yours" in got.stdout, "a tool takes it", got)
+        ok(held(d, p), "aon leaves", note(d, p.pid))
+        got = [x for x in table(place) if x["hw"] == "cupti"]
+        ok(len(got) == 1 and got[0]["by"] == "lease" and got[0]["tool"] == "nsys" and got[0]["pid"] == tool.pid and
+           got[0]["uid"] == os.getuid() and 0 < got[0]["left_ms"] <= 600000, "who has it until when is told", got)
+        status = d.status()["leases"]
+        ok([{**x, "left_ms": 0} for x in status] == [{**x, "left_ms": 0} for x in got], "also in aond's status", status)
+        text = ask(place).stdout
+        ok("nsys" in text and "cupti" in text and str(p.pid) in text, "and for people", text)
+        tool.kill()
+        tool.wait()
+        ok(on(d, p) and rows(place, "cupti") == [(p.pid, "aon", None)], "when its holder ends, however that ends, aon is back", table(place))
+        ask(place, "take", "cupti", p.pid, "--for", 600)
+        held(d, p)
+        got = ask(place, "release", "cupti", p.pid)
+        ok(got.returncode == 0 and on(d, p), "so it is when it is given back", (got, note(d, p.pid)))
+        ask(place, "take", "cupti", p.pid, "--for", 1)
+        ok(wait_for(lambda: not any(x["by"] == "lease" for x in table(place)), 30) and on(d, p),
+           "or when its time is over", table(place))
+        ok(ask(place, "release", "cupti", p.pid).returncode == 1, "what nobody has cannot be given back")
+        ok(aon("yield", p.pid, 600, env={"AON_RUN_DIR": str(place.run)}).returncode == 0 and held(d, p) and
+           rows(place, "cupti") == [(p.pid, "lease", "aon yield")], "aon yield is a lease as well", table(place))
+        for args, rc in ((["take"], 2), (["take", "gpu"], 2), (["take", "cupti"], 2), (["take", "cupti", "x"], 2), (["take", "pm", "7"], 2),
+                         (["take", "pm", "--for", "0"], 2), (["give"], 2), (["take", "cupti", "4000000"], 1),
+                         (["take", "pm", "--holder", "4000000"], 1)):
+            got = ask(place, *args)
+            ok(got.returncode == rc and got.stderr and "\n" not in got.stderr.strip(), f"aon lease {' '.join(args)}: exit {rc}", got)
+        d.flush()
+        log = json.loads(aon("audit", "--json", place.store).stdout)["lines"]
+        ok([x["text"].rsplit(" of ", 1)[0] for x in log if " of cupti" in x["text"]] == ["end of the holder", "release", "expiry"],
+           "the log says how each ended", log)
+        p.kill()
+        p.communicate()
+
+
+def counters():
+    """The node's counters: of all processes at once, those that join meanwhile with them; dcgm shares their lock."""
+    with Place() as place, Daemon(place) as d:
+        env = {"AON_COUNTERS": "pm", "level": "134"}
+        p = start(place, "rate=2000", "launches=10000000", "storm", **env)
+        pm = lambda q: note(d, q.pid)
+        ok(wait_for(lambda: "counters on" in pm(p), 60) and rows(place, "pm") == [(p.pid, "aon", None)], "aon samples counters", pm(p))
+        ok(ask(place, "take", "dcgm", "--for", 600, "--tool", "dcgm-exporter").returncode == 0, "DCGM takes its lock")
+        ok(wait_for(lambda: "counters waiting: externally profiled: aon lease" in pm(p), 60) and "cuda on" in pm(p),
+           "aon stops sampling, and only that", pm(p))
+        q = start(place, "rate=2000", "launches=10000000", "storm", **env)
+        ok(wait_for(lambda: "counters waiting" in pm(q), 60), "who joins meanwhile does not begin", pm(q))
+        ok(rows(place, "pm") == [] and rows(place, "dcgm") == [(0, "lease", "dcgm-exporter")], "the table says so", table(place))
+        ok(ask(place, "release", "dcgm").returncode == 0 and
+           wait_for(lambda: "counters on" in pm(p) or "counters on" in pm(q), 60), "and it goes on when that is free", (pm(p), pm(q)))
+        for x in (p, q):
+            x.kill()
+            x.communicate()
+
+
+cupti()
+counters()
+done()
