@@ -102,8 +102,8 @@ uint64_t finding_base_ns(const struct insight_device *d)
 /* What else was looked at there and costs little. */
 static void rule_out(const struct insight *in, struct finding *f)
 {
-	size_t used = 0;
-	char pct[FMT_LEN];
+	size_t used = 0, n;
+	char pct[FMT_LEN], one[96];
 
 	for (enum family k = 0; k < FAMILIES; k++) {
 		uint64_t cost;
@@ -115,11 +115,12 @@ static void rule_out(const struct insight *in, struct finding *f)
 		share = f->on->b.span_ns ? (double)cost / (double)f->on->b.span_ns : 0;
 		if (cost == UINT64_MAX || share >= family_table[k].least)
 			continue;
-		used += (size_t)snprintf(f->ruled_out + used, sizeof(f->ruled_out) - used,
-					 "%s%s (%s %%)", used ? ", " : "", family_table[k].looked,
-					 fmt_percent(pct, share));
-		if (used >= sizeof(f->ruled_out))
-			return;
+		n = (size_t)snprintf(one, sizeof(one), "%s%s (%s %%)", used ? ", " : "",
+				     family_table[k].looked, fmt_percent(pct, share));
+		if (used + n >= sizeof(f->ruled_out))
+			return; /* whole ones only */
+		memcpy(f->ruled_out + used, one, n + 1);
+		used += n;
 	}
 }
 

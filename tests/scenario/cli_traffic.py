@@ -8,13 +8,17 @@ import aonschema
 from aontest import Place, data, done, ok, skip
 from clitest import aon
 
+RULED_OUT = []
+
 
 def roofline(place, path):
     return json.loads(aon(place, "roofline", "--json", path).stdout)["roofline"]
 
 
 def findings(place, path):
-    return {f["family"]: f for f in json.loads(aon(place, "why", "--json", path).stdout)["findings"]}
+    found = json.loads(aon(place, "why", "--json", path).stdout)["findings"]
+    RULED_OUT.extend(f["not"] for f in found if f["not"])
+    return {f["family"]: f for f in found}
 
 
 def sim(place, name, *args):
@@ -99,4 +103,6 @@ with Place() as p:
     jobs(p)
     copies(p)
     recorded(p)
+    findings(p, p.path / "slow.db")
+ok(RULED_OUT and all(x.endswith(")") for x in RULED_OUT), "what was ruled out is said in whole words", RULED_OUT)
 done()
