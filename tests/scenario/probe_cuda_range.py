@@ -92,7 +92,7 @@ def refused():
 def shared():
     """Two threads launch on one context."""
     with Place() as place, Daemon(place) as d:
-        p = program(place, d, "ranges:512", "threads=2", "launches=200000", "rate=2000", "storm")
+        p = program(place, d, "ranges:512", "threads=2", "launches=20000", "rate=100", "storm")
         d.ask(f"tier {p.pid} full")
         ok(wait_for(lambda: "counters off: several threads" in note(d, p.pid), 30), "several threads: nothing is said", note(d, p.pid))
         end(p)

@@ -19,7 +19,7 @@
 #include "probe/cuda/cuda.h"
 
 #define RANGES    32u
-#define LONGEST   2000000000ull /* ns that it may take to come to the last of them */
+#define LONGEST   10000000000ull /* ns that it may take to come to the last of them */
 #define RETRY_NS  (CUDA_RETRY_MS * 1000000ull)
 #define NO_STREAM UINT64_MAX
 
