@@ -22,6 +22,7 @@
 #include "daemon/judge.h"
 #include "daemon/notify.h"
 #include "daemon/opening.h"
+#include "import/devices.h"
 #include "theory/gpu.h"
 
 /* --- settings --- */
@@ -312,11 +313,29 @@ static void say_ready(struct aond *d)
 	notify("READY=1");
 }
 
+/* Before threads are there. */
+static void read_devices(const char *path)
+{
+	struct devices_why why;
+	int n = *path ? devices_read(path, &why) : 0;
+
+	if (n > 0)
+		log_info("%d devices of %s", n, path);
+	else if (n < 0 && n != -ENOENT && why.line)
+		log_warn("%s:%zu: %s; not used", path, why.line, why.text);
+	else if (n < 0 && n != -ENOENT)
+		log_warn("%s: %s; not used", path, why.text);
+}
+
 /* Where the node's GPUs are known, windows say what limits their kernels. */
 static void judge_kernels(struct aond *d)
 {
-	const struct gpu *g = *d->param.gpus_dir.s ? judge_node(d->param.gpus_dir.s) : NULL;
+	const struct gpu *g;
 
+	read_devices(d->param.devices.s);
+	g = *d->param.gpus_dir.s ? judge_node(d->param.gpus_dir.s) : NULL;
+	if (!g && *d->param.gpus_amd_dir.s)
+		g = judge_node_amd(d->param.gpus_amd_dir.s);
 	if (g && judge_new(&d->plant.judge, g) < 0)
 		log_warn("no memory: kernels are not judged");
 	else if (g)

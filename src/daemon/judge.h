@@ -42,5 +42,7 @@ void judge_window(struct judge *j, const struct window *w);
 /* The GPUs of this node, as NVIDIA's driver describes them in a folder each; NULL: none, one that
  * is not known, or several kinds. */
 const struct gpu *judge_node(const char *dir);
+/* The same of AMD's driver, by their units and memory. */
+const struct gpu *judge_node_amd(const char *dir);
 
 #endif /* AON_JUDGE_H */

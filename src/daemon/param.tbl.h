@@ -42,6 +42,8 @@ PARAM(subscribe_events, NUM,  "5000000",                0, 1 << 30, "1/s", LIVE,
 PARAM(kineto,           WORD, "on",                     0,     0, "off|on", START, "listen for PyTorch processes that run with KINETO_USE_DAEMON=1, for aon capture --kineto, where no dynolog does")
 PARAM(kineto_dir,       PATH, "",                       0,    80, "",      START, "the same in this directory, for processes whose KINETO_IPC_SOCKET_DIR names it; every user can make sockets in it; empty: none")
 PARAM(gpus_dir,         PATH, "/proc/driver/nvidia/gpus", 0, 160, "",      START, "directory in which the driver describes GPUs: their model says what limits kernels; empty: nothing is said")
+PARAM(gpus_amd_dir,     PATH, "/sys/class/kfd/kfd/topology/nodes", 0, 160, "", START, "the same of AMD's driver: units and memory of each GPU; looked at where the other has none; empty: not at all")
+PARAM(devices,          PATH, "/etc/aon/devices.json", 0, 160, "",         START, "file of devices (docs/devices.md) that go before those that aon knows; need not be there; empty: none")
 PARAM(nice,             NUM,  "-15",                  -20,    19, "",      START, "priority of the thread that empties the pools, where the system allows it; the one that writes gets half of it")
 PARAM(log_level,        WORD, "info",                   0,     0, "err|warn|info|debug", LIVE, "lines less urgent than this are not logged")
 /* clang-format on */

@@ -73,7 +73,30 @@ def unknown():
            "of GPUs that are not known nothing is said", rows)
 
 
+def own_devices():
+    """A device of a file goes before the table's, and is taken for an AMD GPU by its size, too."""
+    with Place() as place:
+        node = place.path / "kfd/1"
+        (node / "mem_banks/0").mkdir(parents=True)
+        (place.path / "kfd/0").mkdir()
+        (place.path / "kfd/0/properties").write_text("cpu_cores_count 96\nsimd_count 0\n")
+        (node / "properties").write_text("cpu_cores_count 0\nsimd_count 1216\nsimd_per_cu 4\ngfx_target_version 90402\nvendor_id 4098\n")
+        (node / "mem_banks/0/properties").write_text("heap_type 1\nsize_in_bytes 206141652992\n")
+        with Daemon(place, {"gpus_dir": "", "gpus_amd_dir": place.path / "kfd"}) as d:
+            ok("GPUs are known: MI300X" in d.text(), "an AMD GPU is known by its units and memory", d.text())
+        mine = place.path / "mine.json"
+        mine.write_text(json.dumps({"schema": "aon.devices/1", "devices": [
+            {"key": "MINE", "name": "NVIDIA H100 80GB HBM3", "like": "H100_SXM", "memory_Bps": 1e12}]}))
+        with Daemon(place, {"gpus_dir": gpus(place, "NVIDIA H100 80GB HBM3"), "devices": mine}) as d:
+            ok("GPUs are known: MINE" in d.text(), "a device of the file goes before the table's", d.text())
+        mine.write_text('{"schema": "aon.devices/1", "devices": [\n{"key": "MINE", "nmae": "x"}]}')
+        with Daemon(place, {"gpus_dir": place.path / "gpus", "devices": mine}) as d:
+            ok("mine.json:2:" in d.text() and "GPUs are known: H100_SXM" in d.text(),
+               "a file with a mistake is named with its line, and aond runs without it", d.text())
+
+
 known()
 copies()
 unknown()
+own_devices()
 done()
