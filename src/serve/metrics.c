@@ -20,8 +20,10 @@
 
 #include "base/proc.h"
 #include "insight/breakdown.h"
+#include "insight/class.h"
 #include "model/rollup.h"
 #include "model/trace.h"
+#include "serve/limited.h"
 #include "serve/serve.h"
 #include "store/store.h"
 
@@ -50,12 +52,13 @@ static const char *const reason[ACCOUNT_LOSSES] = {
 #include "abi/loss.tbl.h"
 };
 
-struct gpu {
+struct gpu_sum {
 	bool known;
 	char model[64];
 	double work_s;
 	uint64_t kernels, copies, bytes;
 	uint64_t second[SECONDS], busy_ns[SECONDS]; /* by second % SECONDS */
+	struct limits limits;
 };
 
 #define COSTS 128u
@@ -64,6 +67,7 @@ struct from {
 	uint64_t after; /* window */
 	uint32_t *lane; /* owned: by id, its GPU; GPUS: none; UINT32_MAX: not looked at */
 	size_t lanes;
+	struct limit_names class;
 };
 
 struct metrics {
@@ -71,7 +75,8 @@ struct metrics {
 	bool begun;
 	struct from *from; /* owned, by source */
 	size_t froms;
-	struct gpu gpu[GPUS];
+	struct names *names; /* owned */
+	struct gpu_sum gpu[GPUS];
 	uint64_t steps;
 	double step_s;
 	pid_t daemon; /* 0: none */
@@ -84,6 +89,10 @@ int metrics_new(struct metrics **out)
 
 	if (!m)
 		return -ENOMEM;
+	if (names_new(&m->names, NULL) < 0) {
+		free(m);
+		return -ENOMEM;
+	}
 	pthread_mutex_init(&m->lock, NULL);
 	*out = m;
 	return 0;
@@ -93,9 +102,12 @@ void metrics_free(struct metrics *m)
 {
 	if (!m)
 		return;
-	for (size_t i = 0; i < m->froms; i++)
+	for (size_t i = 0; i < m->froms; i++) {
+		limit_names_fini(&m->from[i].class);
 		free(m->from[i].lane);
+	}
 	free(m->from);
+	names_free(m->names);
 	pthread_mutex_destroy(&m->lock);
 	free(m);
 }
@@ -151,7 +163,7 @@ static int on_process(void *arg, const struct process *p)
 static int on_lane(void *arg, const struct lane *l)
 {
 	struct sums *x = arg;
-	struct gpu *g;
+	struct gpu_sum *g;
 
 	if (l->id >= x->from->lanes) {
 		size_t n = ((size_t)l->id + 1) * 2;
@@ -173,7 +185,7 @@ static int on_lane(void *arg, const struct lane *l)
 	return 0;
 }
 
-static void add_work(struct gpu *g, const struct rollup *r, uint64_t second)
+static void add_work(struct gpu_sum *g, const struct rollup *r, uint64_t second)
 {
 	uint64_t at = second % SECONDS;
 
@@ -210,8 +222,12 @@ static int on_window(void *arg, const struct window *w)
 				continue;
 			x->stale = true; /* once a scrape */
 		}
-		if (r->lane < x->from->lanes && x->from->lane[r->lane] < GPUS)
-			add_work(&x->m->gpu[x->from->lane[r->lane]], r, w->start_ns / WINDOW_NS);
+		if (r->lane < x->from->lanes && x->from->lane[r->lane] < GPUS) {
+			struct gpu_sum *g = &x->m->gpu[x->from->lane[r->lane]];
+
+			add_work(g, r, w->start_ns / WINDOW_NS);
+			limits_add(&g->limits, &x->from->class, x->m->names, x->st, r);
+		}
 	}
 	return 0;
 }
@@ -280,8 +296,8 @@ static void label(FILE *f, const char *name, const char *value, bool first)
 	fputc('"', f);
 }
 
-static void gpu_value(FILE *f, enum metric m, const struct serve *s, uint32_t i,
-		      const struct gpu *g, double v)
+static void gpu_labels(FILE *f, enum metric m, const struct serve *s, uint32_t i,
+		       const struct gpu_sum *g)
 {
 	bool nvidia = strstr(g->model, "NVIDIA") || strstr(g->model, "Tesla");
 	char text[32];
@@ -292,13 +308,51 @@ static void gpu_value(FILE *f, enum metric m, const struct serve *s, uint32_t i,
 	snprintf(text, sizeof(text), "%s%" PRIu32, nvidia ? "nvidia" : "gpu", i);
 	label(f, "device", text, false);
 	if (*g->model)
-		label(f, "modelName", g->model, false);
+		label(f, m >= M_DCGM_UTIL ? "modelName" : "model_name", g->model, false);
 	label(f, "Hostname", s->host, false);
+}
+
+static void gpu_value(FILE *f, enum metric m, const struct serve *s, uint32_t i,
+		      const struct gpu_sum *g, double v)
+{
+	gpu_labels(f, m, s, i, g);
 	fprintf(f, "} %.17g\n", v);
 }
 
+static void put_limits(FILE *f, enum metric m, const struct serve *s, uint32_t i,
+		       const struct gpu_sum *g)
+{
+	for (uint32_t c = 0; c < LIMIT_CLASSES; c++)
+		for (uint32_t l = 0; l < ROOF_LIMITS; l++) {
+			if (!(g->limits.s[c][l] > 0) || (m == M_AT_ROOF && l == ROOF_UNKNOWN))
+				continue;
+			gpu_labels(f, m, s, i, g);
+			label(f, "class", limit_class[c], false);
+			label(f, "limit", roof_limit_word[l], false);
+			fprintf(f, "} %.17g\n",
+				m == M_LIMITED ? g->limits.s[c][l] : g->limits.roof_s[c][l]);
+		}
+}
+
+/* What limits work is said of GPUs that are judged. */
+static void put_all_limits(FILE *f, const struct metrics *m, const struct serve *s)
+{
+	for (enum metric k = M_LIMITED; k <= M_AT_ROOF; k++) {
+		bool any = false;
+
+		for (uint32_t i = 0; i < GPUS; i++) {
+			if (!m->gpu[i].known || !m->gpu[i].limits.judged)
+				continue;
+			if (!any)
+				head(f, k);
+			any = true;
+			put_limits(f, k, s, i, &m->gpu[i]);
+		}
+	}
+}
+
 /* Mean use over the last whole seconds: streams that run at once are no more than all of it. */
-static double use_of(const struct gpu *g, uint64_t now)
+static double use_of(const struct gpu_sum *g, uint64_t now)
 {
 	uint64_t to = now / WINDOW_NS - WHOLE_S;
 	double sum = 0;
@@ -309,7 +363,7 @@ static double use_of(const struct gpu *g, uint64_t now)
 	return sum / MEAN_S;
 }
 
-static double gpu_of(enum metric m, const struct gpu *g, uint64_t now)
+static double gpu_of(enum metric m, const struct gpu_sum *g, uint64_t now)
 {
 	switch (m) {
 	case M_GPU_TIME:
@@ -334,6 +388,9 @@ static void put_gpus(FILE *f, const struct metrics *m, const struct serve *s, bo
 
 	for (enum metric k = M_GPU_TIME; k <= M_DCGM_ACTIVE; k++) {
 		bool any = false;
+
+		if (k == M_LIMITED || k == M_AT_ROOF)
+			continue;
 
 		for (uint32_t i = 0; i < GPUS && (live || k < M_DCGM_UTIL); i++) {
 			if (!m->gpu[i].known)
@@ -465,6 +522,7 @@ int metrics_write(struct metrics *m, struct serve *s, FILE *f)
 		one(f, M_STEPS, (double)m->steps);
 		one(f, M_STEP_TIME, m->step_s);
 		put_gpus(f, m, s, x.connected > 0);
+		put_all_limits(f, m, s);
 		if (proc_usage(getpid(), &self) == 0) {
 			one(f, M_SELF_CPU, self.cpu_s);
 			one(f, M_SELF_RSS, (double)self.rss_bytes);

@@ -31,6 +31,8 @@ METRIC(GPU_TIME,    "aon_gpu_work_seconds_total", "counter", "Time of kernels, c
 METRIC(GPU_KERNELS, "aon_gpu_kernels_total", "counter", "Kernels that ran.")
 METRIC(GPU_COPIES,  "aon_gpu_copies_total", "counter", "Copies and memsets that ran.")
 METRIC(GPU_BYTES,   "aon_gpu_copied_bytes_total", "counter", "Bytes of those copies and memsets.")
+METRIC(LIMITED,     "aon_gpu_limited_seconds_total", "counter", "Time of kernels and copies by their class and by what limits them.")
+METRIC(AT_ROOF,     "aon_gpu_roof_seconds_total", "counter", "Time that these would take at that limit, where their work is known.")
 METRIC(DCGM_UTIL,   "DCGM_FI_DEV_GPU_UTIL", "gauge", "GPU utilization (in %).")
 METRIC(DCGM_ACTIVE, "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "gauge", "Ratio of time the graphics engine is active.")
 METRIC(SELF_CPU,    "process_cpu_seconds_total", "counter", "CPU time of aon serve.")

@@ -3,17 +3,27 @@
 """aond says what limits the kernels of each window, where it knows the node's GPUs: a program on the
 stand-in GPU whose kernel's name tells its work, seen in windows and in reports; without GPUs, nothing."""
 import json
+import re
+import shutil
+import subprocess
 
 import cudatest
-from aontest import Daemon, Place, done, ok
+from aontest import Daemon, Place, done, ok, skip
 from clitest import aon
+from servetest import Server
 
+SERIES = re.compile(r'^aon_gpu_(limited|roof)_seconds_total\{.*class="(\w+)",limit="(\w+)"\} (\S+)$', re.M)
 QUERY = "select name, bound, of_limit, known_by, bytes from window where kind = 'kernel'"
 
 
 def windows(place):
     r = aon(place, "sql", "--json", QUERY, place.store)
     return json.loads(r.stdout)["rows"] if r.returncode == 0 else []
+
+
+def metrics(place):
+    with Server(place, place.store) as s:
+        return s.ask("/metrics", token=False)[2].decode()
 
 
 def gpus(place, *models):
@@ -50,6 +60,16 @@ def known():
         k = [k for k in j["kernels"] if k["name"] == "E_1024_256_4"]
         ok(len(k) == 1 and k[0]["how"] == "name" and abs(k[0]["flops"] / 2**20 - 1) < 1e-4 and abs(k[0]["bytes"] / 2**23 - 1) < 1e-4,
            "and a report tells the same kernel's work", j["kernels"][:2])
+        text = metrics(place)
+        got = {(m[1], m[2], m[3]): float(m[4]) for m in SERIES.finditer(text)}
+        ok(sum(v for (name, _, limit), v in got.items() if name == "limited" and limit == rows[0][1]) > 0 and
+           all(v <= 1.01 * got["limited", c, limit] for (name, c, limit), v in got.items() if name == "roof"),
+           "/metrics has how long a class was limited by what, and what its work takes at the limit", got or text)
+        if shutil.which("promtool"):
+            r = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
+            ok(r.returncode == 0 and not r.stderr, "promtool has nothing to say", r.stdout + r.stderr)
+        else:
+            skip("promtool has nothing to say", "promtool is not installed")
 
 
 def copies():
@@ -71,6 +91,7 @@ def unknown():
         rows = windows(place)
         ok(rows and all(x[1] is None and x[2] is None and x[3] is None for x in rows),
            "of GPUs that are not known nothing is said", rows)
+        ok(not SERIES.search(metrics(place)), "nor in /metrics")
 
 
 def own_devices():
