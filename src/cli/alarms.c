@@ -12,9 +12,8 @@
 #include <time.h>
 
 #include "cli/locate.h"
-#include "stacks/stack.h"
+#include "stacks/said.h"
 
-#define RANKS 4096u /* of a range, at most */
 #define BRIEF 6u
 
 struct list {
@@ -22,36 +21,6 @@ struct list {
 	struct json *j;
 	size_t n, skip;
 };
-
-/* "ranks 0-2,4 of job j: f <- g" of hang_stacks, as numbers and frames. */
-static void put_stacks(struct json *j, const char *text)
-{
-	const char *at = text + strcspn(text, " "), *end = strstr(text, ": ");
-	bool ranks = !strncmp(text, "rank", 4);
-
-	json_open(j, "ranks", '[');
-	while (ranks && (*at == ' ' || *at == ',') && at[1] >= '0' && at[1] <= '9') {
-		char *next;
-		unsigned long from = strtoul(at + 1, &next, 10), to = from;
-
-		if (*next == '-')
-			to = strtoul(next + 1, &next, 10);
-		for (; from <= to && to - from < RANKS; from++)
-			json_u64(j, NULL, from);
-		at = next;
-	}
-	json_close(j);
-	json_open(j, "frames", '[');
-	for (at = end ? end + 2 : NULL; at; at = end ? end + strlen(STACK_BETWEEN) : NULL) {
-		char frame[256];
-
-		end = strstr(at, STACK_BETWEEN);
-		snprintf(frame, sizeof(frame), "%.*s",
-			 (int)(end ? end - at : (ptrdiff_t)strlen(at)), at);
-		json_str(j, NULL, frame);
-	}
-	json_close(j);
-}
 
 static int on_journal(void *arg, uint64_t wall_ns, const char *what, const char *text)
 {
@@ -78,7 +47,7 @@ static int on_journal(void *arg, uint64_t wall_ns, const char *what, const char 
 	json_str(l->j, "kind", kind);
 	json_str(l->j, "text", text);
 	if (!strcmp(kind, "hang_stacks"))
-		put_stacks(l->j, text);
+		stacks_json(l->j, text);
 	json_close(l->j);
 	return 0;
 }
