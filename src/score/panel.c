@@ -188,7 +188,8 @@ int panel_groups(struct panel_groups *g, const struct panel *p)
 			if (!(s->flags & STEP_SLOT_MERGED))
 				g->m[g->n++] = (struct panel_member){ s->comm, s, r, s->op };
 		}
-	qsort(g->m, g->n, sizeof(*g->m), by_group);
+	if (g->n)
+		qsort(g->m, g->n, sizeof(*g->m), by_group);
 	return 0;
 }
 

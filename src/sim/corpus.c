@@ -119,6 +119,10 @@ static void vary(struct draw *d, struct job *j, bool packs)
 		j->seq *= 4;
 		j->micro_batch = 1;
 	}
+	if (job_ranks(j) <= 512 && !below(d, 3)) { /* links that are shared, and scarce */
+		j->contend = 1;
+		j->oversub = 1 + chance(d);
+	}
 	if (!j->infer && below(d, 2)) {
 		j->ckpt_every = 40 + below(d, 40);
 		j->ckpt_ms = 200 + 800 * chance(d);

@@ -264,7 +264,7 @@ static int play_case(struct run *r, struct play *p)
 		struct corpus_event *e = &t->event[i];
 
 		if (e->stops)
-			e->gain = 1, e->end = t->steps + 1;
+			e->gain = t->hung, e->end = t->steps + t->hung;
 		else if (e->from < e->end)
 			err = play_twin(r, p, &mark, i);
 		e->from_ns = ended(t->end_ns, e->from < j->steps ? e->from : j->steps - 1);

@@ -159,6 +159,8 @@ int job_check(const struct job *j, char why[JOB_WHY])
 		       "micro_batches, no inference";
 	else if (j->layers < j->pp * j->chunks)
 		what = "each chunk needs a layer: layers >= pp * chunks";
+	else if (j->nics && j->ranks_per_node % j->nics)
+		what = "nics must divide ranks_per_node";
 	else if (j->infer && j->zero)
 		what = "an inference has no gradients to share: zero=0";
 	else if (j->heads % j->tp)

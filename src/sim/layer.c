@@ -197,7 +197,11 @@ int layer_exchange(double *ns, const struct job *j, enum coll_op op, uint64_t by
 		   const struct job_team *t)
 {
 	struct coll c = {
-		.op = op, .bytes = bytes, .ranks = t->size, .ranks_per_node = t->per_node
+		.op = op,
+		.bytes = bytes,
+		.ranks = t->size,
+		.ranks_per_node = t->per_node,
+		.nics = j->nics < t->per_node ? j->nics : 0,
 	};
 
 	return coll_time(ns, j->gpu, &c);

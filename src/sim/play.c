@@ -70,7 +70,9 @@ static int64_t work_ns(const struct play *p, uint32_t rank, uint32_t op)
 		return 0; /* who has come waits for the others */
 	if (o->kind == OP_COPY)
 		return (int64_t)(o->ns[0] * h->copy);
-	return h->crash && o->pass == PASS_BACKWARD ? SIM_NEVER : play_kernel_ns(p, rank, op);
+	if (h->crash && o->pass == (p->job->infer ? PASS_FORWARD : PASS_BACKWARD))
+		return SIM_NEVER;
+	return play_kernel_ns(p, rank, op);
 }
 
 static int lay_work(struct play *p, uint32_t rank, uint32_t op)
@@ -233,12 +235,33 @@ static int64_t transfer_ns(const struct play *p, uint32_t rank, const struct pla
 			       (1 + p->job->noise * NOISE_KERNEL * chance));
 }
 
+static int put_meet(struct play *p, uint32_t rank, const struct play_meeting *m, int64_t ns)
+{
+	if (p->met == p->meet_cap) {
+		uint32_t cap = p->meet_cap ? p->meet_cap * 2 : 256;
+		struct play_meet *to = realloc(p->meet, cap * sizeof(*to));
+
+		if (!to)
+			return -ENOMEM;
+		p->meet = to;
+		p->meet_cap = cap;
+	}
+	p->meet[p->met++] = (struct play_meet){ .edge = p->laid ? p->edge : p->net->edges,
+						.rank = rank,
+						.op = m->op,
+						.size = m->team.size,
+						.ns = ns };
+	p->meets = p->met;
+	return 0;
+}
+
 static int lay_meeting(struct play *p, uint32_t rank, const struct play_meeting *m)
 {
 	uint32_t id = p->laid ? p->net->edge[p->edge].from / 2 : (uint32_t)p->net->tasks;
 	int64_t ns = transfer_ns(p, rank, m);
-	int err = put_task(p, SIM_HOST, 0);
+	int err = p->job->contend && m->far ? put_meet(p, rank, m, ns) : 0;
 
+	err = err ? err : put_task(p, SIM_HOST, 0);
 	for (uint32_t i = 0; i < m->team.size && !err; i++) {
 		uint32_t who = play_member(m, i), op = i ? m->peer_op : m->op;
 		uint32_t work = play_work(p, who, op);
@@ -264,6 +287,7 @@ static int lay(struct play *p)
 	int err = 0;
 
 	p->edge = 0;
+	p->met = 0;
 	for (uint32_t r = 0; r < p->ranks && !err; r++)
 		err = lay_rank(p, r);
 	for (uint32_t r = 0; r < p->ranks && !err; r++)
@@ -336,8 +360,10 @@ int play_step(struct play *p)
 		carry(p);
 	}
 	sim_run(p->net, NULL, p->time);
+	if (p->job->contend)
+		err = play_contend(p);
 	measure(p);
-	return 0;
+	return err;
 }
 
 int play_mark(const struct play *p, struct play_mark *m)
@@ -435,6 +461,7 @@ void play_free(struct play *p)
 	free(p->first);
 	free(p->hit);
 	free(p->batch);
+	free(p->meet);
 	free(p->always);
 	free(p->time);
 	free(p);

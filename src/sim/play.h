@@ -30,6 +30,14 @@ struct play_batch {
 	bool prefill;
 };
 
+/* An exchange between nodes, where those share links (contend.c). */
+struct play_meet {
+	size_t edge; /* the first of its edges */
+	uint32_t rank, op, size;
+	int64_t ns, more; /* that it takes alone, and with others */
+	int64_t at;       /* all had come */
+};
+
 struct play {
 	const struct job *job;    /* borrowed */
 	uint32_t without;         /* bits of faults that are left out */
@@ -40,6 +48,8 @@ struct play {
 	struct play_hit *hit;     /* by rank */
 	struct play_batch *batch; /* by replica and micro-batch */
 	double *always, *now;     /* by rank: how much longer its work takes; in this step */
+	struct play_meet *meet;
+	uint32_t meets, meet_cap, met; /* met: laid in this step */
 	uint32_t step, ranks;
 	double common;            /* of all ranks: AR(1) */
 	int64_t begin_ns, end_ns; /* of the last step: first host's begin, last host's end */
@@ -65,6 +75,9 @@ int play_mark(const struct play *p, struct play_mark *m);
 /* Goes back there, and on with other faults left out. */
 void play_back(struct play *p, const struct play_mark *m, uint32_t without);
 void play_unmark(struct play_mark *m);
+
+/* Behind a run: exchanges that share a link take longer, and all that waits for them. */
+int play_contend(struct play *p);
 
 /* What noise and faults make of the step that comes (hit.c). */
 void play_hits(struct play *p);

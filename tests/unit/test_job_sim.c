@@ -192,6 +192,35 @@ static void network(void)
 	play_free(p);
 }
 
+/* Two replicas of two ranks each, a node each: what the two groups exchange goes through one NIC. */
+static void contention(void)
+{
+	const char *one = "dp=2,tp=2,layers=1,steps=2,ranks_per_node=2,nics=1,contend=1",
+		   *each = "dp=2,tp=2,layers=1,steps=2,ranks_per_node=2,contend=1",
+		   *leaf = "dp=4,layers=1,steps=1,ranks_per_node=1,leaf=2,oversub=2,contend=1",
+		   *under = "dp=2,layers=1,steps=1,ranks_per_node=1,leaf=2,oversub=2,contend=1";
+	struct job j = plain(each, 20e3);
+	int64_t alone = 340 * US + 20 * US;
+	struct play *p;
+
+	T_OK(span(&j, 1) == alone, "with a NIC each nobody waits for another's exchange");
+	j = plain(one, 20e3);
+	T_OK(span(&j, 1) == alone + 20 * US, "two exchanges on one NIC take twice as long");
+	T_OK(span(&j, 2) == 2 * (alone + 20 * US), "in the next step as in this one");
+	fault(&j, "slow_gpu:rank=2-3,by=1.05");
+	T_OK(span(&j, 1) == alone + 20 * US + 15 * US, "whoever else is late");
+	j = plain(leaf, 20e3);
+	T_OK(span(&j, 1) == 300 * US + 40 * US,
+	     "what leaves a leaf with half the links takes twice as long");
+	j = plain(under, 20e3);
+	T_OK(span(&j, 1) == 300 * US + 20 * US, "what stays below it does not");
+	/* Stages on other nodes: gradients of one micro-batch go up while another's are shared. */
+	j = plain("dp=2,pp=2,layers=2,micro_batches=4,steps=1,ranks_per_node=1,contend=1", 90e3);
+	p = play(&j, 0, 1);
+	T_OK(p->meets > 0 && p->end_ns < SIM_NEVER, "exchanges of several kinds share, too");
+	play_free(p);
+}
+
 static void hangs(void)
 {
 	static const char *const kind[] = { "host_hang:rank=1,from=1", "crash:rank=1,from=1",
@@ -473,6 +502,7 @@ int main(void)
 	tensors();
 	loader();
 	network();
+	contention();
 	hangs();
 	chance();
 	courses();
