@@ -142,9 +142,10 @@ def real(name, model, venv, core):
         return name, None, BAR, False, f"not measured: {o}", "%", {}
     seen = outside(name, model, core, o["rung"])
     lo, mid, hi = (100 * o[k] for k in ("slowdown_lo", "slowdown", "slowdown_hi"))
-    step = [v / o["recorded"] for v in (lo, mid, hi)]  # of one that is recorded
+    stays = 100 * o["stays_on"]
+    step = [(v - stays) / o["recorded"] + stays for v in (lo, mid, hi)]  # of one that is recorded
     agree = seen["wall"].agrees(*step)
-    note = (f"{mid:.2f} % ({lo:.2f} to {hi:.2f}), rung {o['rung']}, {o['pairs']} pairs of {said['median_ms']:.2f} ms steps, {SECONDS} s; "
+    note = (f"{mid:.2f} % ({lo:.2f} to {hi:.2f}), of these {stays:.2f} stay on; rung {o['rung']}, {o['pairs']} pairs of {said['median_ms']:.2f} ms steps, {SECONDS} s; "
             f"a recorded step {step[1]:.2f} % ({step[0]:.2f} to {step[2]:.2f}), outside A/B wall {seen['wall']}, CPU {seen['cpu']}, "
             f"{seen['pairs']} pairs of processes, {seen['rounds']} rounds: {AGREE[agree]}")
     return name, round(hi, 2), BAR, hi < BAR and agree is True, note, "%", {

@@ -106,6 +106,10 @@ AON_API int aon_claim(const char *source);
  * the process hangs or was killed. */
 AON_API void aon_pulse_launch(uint32_t corr, uint32_t name);
 AON_API void aon_pulse_collective(uint64_t communicator, uint64_t sequence);
+/* What a probe costs its process even where nothing is recorded, as it reckons itself: so many
+ * nanoseconds more, or so many (in 1/16) at each aon_pulse_launch(). aond adds it to what it measures. */
+AON_API void aon_stays(uint64_t ns);
+AON_API void aon_stays_launch(uint32_t sixteenths);
 /* The step that is under way, for a probe that emits AON_ACT_STEP at its end. Also a moment to
  * join a daemon that started since. */
 AON_API void aon_pulse_step(uint64_t number);

@@ -106,7 +106,11 @@ struct aon_seg_head {
 	/* Records lost, by reason; striped by thread so that counting does not contend. */
 	uint64_t lost[AON_LOSS_STRIPES][AON_LOSS_APP_MAX];
 
-	uint8_t reserved3[AON_PAGE - 448 - AON_LOSS_STRIPES * AON_LOSS_APP_MAX * 8];
+	/* What probes cost where nothing is recorded, as they reckon: all so far, and a launch in 1/16. */
+	uint64_t stays_ns;
+	uint64_t stays_launch;
+
+	uint8_t reserved3[AON_PAGE - 448 - AON_LOSS_STRIPES * AON_LOSS_APP_MAX * 8 - 16];
 };
 
 _Static_assert(offsetof(struct aon_seg_head, hint) == 256, "segment layout is ABI");

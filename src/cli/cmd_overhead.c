@@ -130,6 +130,7 @@ static void add_row(struct table *t, const struct out *out, struct store *st,
 		table_add(t, "-");
 		table_add(t, "not known yet");
 	}
+	table_add(t, "%s", percent(a, sizeof(a), o->stays));
 	table_add(t, "%s", percent(a, sizeof(a), o->accounted));
 	table_add(t, "%s", o->budget ? percent(a, sizeof(a), o->budget) : "none");
 	table_add(t, "%s", rung_of(o));
@@ -141,7 +142,7 @@ static void add_row(struct table *t, const struct out *out, struct store *st,
 /* What stands below: what the columns are, of those that are there. */
 static void explain(const struct procs *ps, const struct out *out)
 {
-	bool steps = false, launches = false;
+	bool steps = false, launches = false, stays = false;
 	uint32_t emit_ps = 0;
 
 	for (size_t i = 0; i < ps->n; i++) {
@@ -149,6 +150,7 @@ static void explain(const struct procs *ps, const struct out *out)
 
 		launches |= o->steps && by_launches(o);
 		steps |= o->steps && !by_launches(o);
+		stays |= o->stays;
 		emit_ps = o->emit_ps ? o->emit_ps : emit_ps;
 	}
 	if (steps)
@@ -159,6 +161,10 @@ static void explain(const struct procs *ps, const struct out *out)
 		out_line(out, OUT_DIM,
 			 "SLOWDOWN by slots: no steps were seen; launches in times that are "
 			 "recorded against others.");
+	if (stays)
+		out_line(out, OUT_DIM,
+			 "STAYS ON: of SLOWDOWN, what probes reckon that they cost where nothing "
+			 "is recorded.");
 	if (emit_ps)
 		out_line(out, OUT_DIM,
 			 "ACCOUNTED: records x what one costs here, %.1f ns when aond started; a "
@@ -174,6 +180,7 @@ static void text(struct store *st, const struct procs *ps, const struct out *out
 		{ "JOB", COL_LEFT, 4 },
 		{ "SLOWDOWN", 0, 0 },
 		{ "95 % SURE", COL_LEFT, 0 },
+		{ "STAYS ON", 0, 6 },
 		{ "ACCOUNTED", 0, 0 },
 		{ "BUDGET", 0, 2 },
 		{ "RECORDS", COL_LEFT, 0 },

@@ -281,6 +281,18 @@ AON_API void aon_pulse_collective(uint64_t communicator, uint64_t sequence)
 	}
 }
 
+AON_API void aon_stays(uint64_t ns)
+{
+	if (pulse())
+		__atomic_fetch_add(&c->seg.head->stays_ns, ns, __ATOMIC_RELAXED);
+}
+
+AON_API void aon_stays_launch(uint32_t sixteenths)
+{
+	if (pulse())
+		__atomic_store_n(&c->seg.head->stays_launch, sixteenths, __ATOMIC_RELAXED);
+}
+
 #define CLAIMS 8u
 
 AON_API int aon_claim(const char *source)

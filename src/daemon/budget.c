@@ -36,10 +36,12 @@ static void find_leaders(struct roster *r)
 
 static void account_all(struct roster *r, uint64_t now)
 {
-	for (struct sess *s = r->first; s; s = s->next)
-		if (s->stream)
-			cost_account(&s->stream->cost, now, s->stream->proc.account.emitted,
-				     r->emit_ns);
+	for (struct sess *s = r->first; s; s = s->next) {
+		if (!s->stream)
+			continue;
+		cost_stays(&s->stream->cost, now, pool_stays(s->stream->pool));
+		cost_account(&s->stream->cost, now, s->stream->proc.account.emitted, r->emit_ns);
+	}
 }
 
 /* Of all ranks of the job here: the one that pays most holds up the others. */
@@ -163,6 +165,7 @@ void budget_note(struct sess *s)
 	o->budget = (uint32_t)budget_limit(s, ALLOW_slowdown_permille) * 1000u;
 	o->rung = c->govern.rung;
 	o->by = c->by_rate ? OVERHEAD_BY_LAUNCHES : OVERHEAD_BY_STEPS;
+	o->stays = (uint32_t)millionths(c->stays);
 	o->emit_ps = (uint32_t)(1000 * s->roster->emit_ns);
 }
 

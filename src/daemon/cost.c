@@ -195,14 +195,26 @@ void cost_account(struct cost *c, uint64_t now_ns, uint64_t records, double emit
 	c->records = records;
 }
 
+void cost_stays(struct cost *c, uint64_t now_ns, uint64_t total_ns)
+{
+	double share;
+
+	/* The process itself writes it: whatever it says, it is a share. */
+	if (c->at_ns && now_ns > c->at_ns && total_ns >= c->stays_ns) {
+		share = (double)(total_ns - c->stays_ns) / (double)(now_ns - c->at_ns);
+		c->stays += ((share < 1 ? share : 1) - c->stays) / 8;
+	}
+	c->stays_ns = total_ns;
+}
+
 struct interval cost_now(const struct cost *c)
 {
 	double share = 1.0 / rung_table[c->govern.rung].duty;
 	struct interval i = c->typical;
 
-	i.lo *= share;
-	i.mid *= share;
-	i.hi *= share;
+	i.lo = i.lo * share + c->stays;
+	i.mid = i.mid * share + c->stays;
+	i.hi = i.hi * share + c->stays;
 	return i;
 }
 

@@ -37,6 +37,8 @@ struct cost {
 	uint32_t lane;                 /* whose steps count, + 1: one thread's; 0: none yet */
 	uint64_t records, at_ns;       /* of the last look; at_ns 0: none yet */
 	double accounted;              /* share of the last second */
+	uint64_t stays_ns;             /* of the last look: probes where nothing is recorded, */
+	double stays;                  /* and as a share of late seconds */
 	struct interval typical, mean; /* slowdown of steps that are recorded */
 	uint64_t pairs, thrown;
 	struct cost_sums *sums; /* owned; NULL: not yet */
@@ -62,6 +64,8 @@ bool cost_slot(struct cost *c, uint64_t number, uint64_t start_ns, uint64_t end_
 	       uint64_t launches);
 /* A second has passed; `records` were emitted since the process joined. */
 void cost_account(struct cost *c, uint64_t now_ns, uint64_t records, double emit_ns);
+/* Before it: what probes say that stays on, all in all. */
+void cost_stays(struct cost *c, uint64_t now_ns, uint64_t total_ns);
 /* Then the governor looks; `accounted` is the most of all ranks of the job here. Says why it moved. */
 enum govern_why cost_tick(struct cost *c, uint64_t now_ns, double accounted,
 			  const struct cost_limits *l);
@@ -71,7 +75,7 @@ void cost_follow(struct cost *c, const struct cost *leader, uint64_t now_ns);
 void cost_hold(struct cost *c, uint64_t now_ns);
 /* No step for so long that what comes now is something else: it is recorded. */
 bool cost_stepless(const struct cost *c, uint64_t now_ns);
-/* What is paid now: of what is measured, the share that the rung leaves. */
+/* What is paid now: of what is measured, the share that the rung leaves, and what stays on. */
 struct interval cost_now(const struct cost *c);
 
 /* What writing a record costs a thread of this machine: the best of a few thousand. 1 ms. */

@@ -426,3 +426,12 @@ void pool_pulse(const struct pool *p, struct aon_pulse *out)
 {
 	memcpy(out, &shared(p)->pulse, sizeof(*out));
 }
+
+uint64_t pool_stays(const struct pool *p)
+{
+	const struct aon_seg_head *h = shared(p);
+	uint64_t each = __atomic_load_n(&h->stays_launch, __ATOMIC_RELAXED);
+	uint64_t launches = __atomic_load_n(&h->pulse.launches, __ATOMIC_RELAXED);
+
+	return __atomic_load_n(&h->stays_ns, __ATOMIC_RELAXED) + launches * each / 16;
+}

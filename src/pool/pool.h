@@ -80,5 +80,6 @@ uint64_t pool_pending(const struct pool *p); /* units committed and not yet take
 uint32_t pool_used(const struct pool *p);    /* chunks not free */
 void pool_bell_clear(struct pool *p); /* after a drain: threads then ring at half full again */
 void pool_pulse(const struct pool *p, struct aon_pulse *out);
+uint64_t pool_stays(const struct pool *p); /* ns that probes have cost where nothing is recorded */
 
 #endif /* AON_POOL_H */

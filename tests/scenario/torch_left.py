@@ -30,6 +30,7 @@ def measured(version, python):
             return
         ok(set(heard) == {0, 6} and heard[0] >= 150, f"{version}: a step's ranges are heard all, or none", said)
         ok(abs(heard.get(0, 0) - o["left_out"]) <= 64, f"{version}: none in steps that are left out", f"{said} {o}")
+        ok(0 < o["stays_on"] < 0.2, f"{version}: what stays on in them is reckoned", o)
         mine = [r for r in report(p.store, "--all").get("ranges", []) if r["name"] == "mine"]
         ok(mine and mine[0]["count"] == heard.get(6), f"{version}: what was heard is in the store", f"{mine} {said}")
 

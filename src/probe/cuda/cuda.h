@@ -31,12 +31,14 @@
 #include "probe/cuda/pm.h"
 #include "probe/cuda/range.h"
 
-#define CUDA_ENV_CUPTI   "AON_CUPTI"          /* the libcupti to load when there is none yet */
-#define CUDA_ENV_CHAIN   "AON_CUDA_CHAIN"     /* another injection, which comes first */
-#define CUDA_ENV_KIB     "AON_CUDA_KIB"       /* memory for CUPTI's buffers */
-#define CUDA_ENV_GRAPHS  "AON_CUDA_GRAPHS"    /* template, node or graph */
-#define CUDA_ENV_HES     "AON_CUDA_HES"       /* 1: hardware events */
-#define CUDA_ENV_LATENCY "AON_CUDA_LATENCY"   /* 1: when kernels were queued and submitted */
+#define CUDA_ENV_CUPTI   "AON_CUPTI"        /* the libcupti to load when there is none yet */
+#define CUDA_ENV_CHAIN   "AON_CUDA_CHAIN"   /* another injection, which comes first */
+#define CUDA_ENV_KIB     "AON_CUDA_KIB"     /* memory for CUPTI's buffers */
+#define CUDA_ENV_GRAPHS  "AON_CUDA_GRAPHS"  /* template, node or graph */
+#define CUDA_ENV_HES     "AON_CUDA_HES"     /* 1: hardware events */
+#define CUDA_ENV_LATENCY "AON_CUDA_LATENCY" /* 1: when kernels were queued and submitted */
+#define CUDA_CALLBACK_NS \
+	40u /* our part of a launch, in steps that are left out, too; CUPTI's is not known */
 #define CUDA_ENV_PULSE   "AON_CUDA_PULSE"     /* 0: no callbacks at launches */
 #define CUDA_ENV_COST    "AON_CUDA_COST"      /* 1: measure what the probe takes, and say it */
 #define CUDA_ENV_PM      "AON_COUNTERS"       /* pm[:us] or ranges[:kernels]: counters */

@@ -135,6 +135,7 @@ static void try_open(struct cuda *c)
 		c->ticked_requests = atomic_load_explicit(&c->requests, memory_order_relaxed);
 		c->ticked_launches = atomic_load_explicit(&c->launches, memory_order_relaxed);
 		set_state(c, CUDA_ON);
+		aon_stays_launch(16 * CUDA_CALLBACK_NS);
 		tell_on(c);
 	} else if (err == CUPTI_TAKEN) {
 		external_begin(c, CUDA_RETRY_MS, c->holder);

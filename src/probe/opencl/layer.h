@@ -126,7 +126,7 @@ struct queue {
 
 struct layer {
 	uint32_t on; /* 0 in a child */
-	_Atomic uint32_t exit_hooked, devices_listed;
+	_Atomic uint32_t exit_hooked, devices_listed, calibrated;
 	_Atomic uint32_t corr;
 	_Atomic uint32_t forced_live; /* queues whose profiling the app does not know of */
 	_Atomic uint64_t told_tsc, told;

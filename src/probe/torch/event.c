@@ -56,12 +56,15 @@ static void gc_end(void)
 /* (phase, info), under Python's lock and never inside itself */
 static void *collecting(void *self, void *const *args, long n)
 {
+	uint64_t begin = stay_begin();
+
 	(void)self;
 	if (n >= 2 && !gc.compare(args[0], "start"))
 		gc_begin(args[1]);
 	else
 		gc_end();
 	gc.err_clear();
+	stay_end(begin);
 	return hook_none();
 }
 

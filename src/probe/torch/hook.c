@@ -48,10 +48,13 @@ void *hook_make(const char *name, hook_fn *call)
 /* (optimizer, args, kwargs) */
 static void *stepped(void *self, void *const *args, long n)
 {
+	uint64_t begin = stay_begin();
+
 	(void)self;
 	if (n > 0)
 		user_optimizer((uint64_t)(uintptr_t)args[0]);
 	memory_hook();
+	stay_end(begin);
 	return hook_none();
 }
 

@@ -10,7 +10,7 @@
  * work.c    works of process groups: collectives          hook.c   tells optimizers apart
  * memory.c  what the allocators hold, once a step         cpu.c    the same of the CPU's
  * event.c   Python's garbage, and compilations            data.c   batches of loaders
- * thread.c  what a thread has open, and forks
+ * thread.c  what a thread has open, and forks             stay.c   what left-out steps cost
  * call.c    calls of modules: steps without optimizers    shape.c  names and shapes of operators
  *
  * Callbacks run in strangers' threads, with and without Python's lock: they never wait, print,
@@ -101,6 +101,7 @@ struct torch_thread {
 	uint32_t ops;       /* open operators, also those above OP_DEPTH */
 	uint32_t quiet;     /* inside an optimizer's step: how deep */
 	uint32_t calls;     /* of modules under way, one inside another */
+	uint32_t called;    /* modules, since the last step */
 	struct aon_act act; /* of an operator: what does not change is filled in once */
 	const struct record_function *user[USER_DEPTH];
 	struct op_frame op[OP_DEPTH];
@@ -139,6 +140,12 @@ bool work_groups(void); /* there are process groups */
 void work_learn_tensor(const void *impl, uint64_t numel, uint32_t dtype);
 void work_learn_handle(void);
 void work_group(const char *name, uint32_t rank, uint32_t size, const uint32_t *tid, uint32_t n);
+
+/* --- stay.c --- */
+uint64_t stay_begin(void); /* 0: this step is recorded, nothing to reckon */
+void stay_end(uint64_t begin);
+void stay_call_costs(uint64_t sixteenths); /* of a nanosecond */
+void stay_step(struct torch_thread *t);    /* has ended */
 
 /* --- op.c --- */
 record_start_fn op_start, op_start_backward;

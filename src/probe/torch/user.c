@@ -99,6 +99,7 @@ static void put_steps(struct torch_thread *t, const struct step_span *s, int n)
 	for (int i = 0; i < n; i++)
 		put_step(t, ++steps.number, &s[i]);
 	if (n) {
+		stay_step(t);
 		if (!steps.off)
 			aon_pulse_step(steps.number + 1);
 		hear();
@@ -276,7 +277,7 @@ struct torch_thread *user_enter(void)
 	return thread_self();
 }
 
-void *user_start(void **context, const struct record_function *rf)
+static void *range_start(void **context, const struct record_function *rf)
 {
 	struct torch_thread *t = user_enter();
 	const char *name = torch.name(rf);
@@ -309,13 +310,21 @@ static uint32_t above(const struct torch_thread *t, const struct record_function
 	return t->users;
 }
 
-void user_end(const struct record_function *rf, void *context)
+void *user_start(void **context, const struct record_function *rf)
+{
+	uint64_t begin = stay_begin();
+	void *out = range_start(context, rf);
+
+	stay_end(begin);
+	return out;
+}
+
+static void range_end(const struct record_function *rf)
 {
 	struct torch_thread *t = user_enter();
 	uint32_t later, at;
 	const char *name;
 
-	(void)context;
 	if (!t)
 		return;
 	atomic_fetch_add_explicit(&user_seen, 1, memory_order_relaxed);
@@ -335,4 +344,13 @@ void user_end(const struct record_function *rf, void *context)
 	t->users--;
 	if (aon_wants(AON_WANT_RANGE))
 		aon_emit_(AON_POP_, 0, later, 0, 0);
+}
+
+void user_end(const struct record_function *rf, void *context)
+{
+	uint64_t begin = stay_begin();
+
+	(void)context;
+	range_end(rf);
+	stay_end(begin);
 }

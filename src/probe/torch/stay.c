@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stay.c - what of us stays on in steps that are left out: these steps cannot show it, so it is
+ * reckoned, and aond adds it to what they show.
+ *
+ * Callbacks are timed, but only in such steps; their mean counts for every step. Calls of modules
+ * are too many to be timed: they are counted, and what one costs is measured once at the start.
+ */
+#include "probe/torch/torch.h"
+
+#define LONG_NS   20000u /* a callback that took longer was held up by others */
+#define AROUND_NS 250u   /* what the caller needs to call us: Python's arguments, and two clocks */
+
+static struct {
+	_Atomic uint64_t ns, steps; /* of steps that were left out */
+	uint64_t call_ns;           /* of a module, in 1/16 */
+} stay;
+
+uint64_t stay_begin(void)
+{
+	return aon_wants(AON_WANT_MARK) ? 0 : now_ns();
+}
+
+void stay_end(uint64_t begin)
+{
+	uint64_t took = begin ? now_ns() - begin : LONG_NS;
+
+	if (took < LONG_NS)
+		atomic_fetch_add_explicit(&stay.ns, took + AROUND_NS, memory_order_relaxed);
+}
+
+void stay_call_costs(uint64_t sixteenths)
+{
+	stay.call_ns = sixteenths;
+}
+
+/* Before the next one begins: the gate still speaks of this one. */
+void stay_step(struct torch_thread *t)
+{
+	uint64_t steps = atomic_load_explicit(&stay.steps, memory_order_relaxed);
+	uint64_t ns = t->called * stay.call_ns / 16;
+
+	if (!aon_wants(AON_WANT_MARK))
+		atomic_store_explicit(&stay.steps, ++steps, memory_order_relaxed);
+	if (steps)
+		ns += atomic_load_explicit(&stay.ns, memory_order_relaxed) / steps;
+	t->called = 0;
+	aon_stays(ns);
+}
