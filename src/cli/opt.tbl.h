@@ -99,6 +99,7 @@ OPT(TIMEOUT,   0,  "timeout",  "S",      C(SQL), "stop after so many seconds (60
 OPT(UNCUT,    'w', "wide",     NULL,     C(SQL), "whole texts and all columns, however wide")
 OPT(LISTEN,   'l', "listen",   "WHERE",  C(SERVE) | C(OPEN), "HOST:PORT or unix:PATH (127.0.0.1:0 unless told: any free port)")
 OPT(TOKENFILE, 0,  "token-file", "FILE", C(SERVE) | C(OPEN), "the token is in FILE, or is written there if there is none")
+OPT(DEVICE_OF, 0,  "device",   "DEVICE", C(ROOFLINE) | C(WHY), "of a run: what GPUs are that it does not tell, as H100_SXM")
 OPT(DEVICE,    0,  "device",   "DEVICE", C(MODEL) | C(SIM), "on this device, as H100_SXM")
 OPT(M,         0,  "m",        "M",      C(MODEL), "gemm: rows of A and of the result")
 OPT(N,         0,  "n",        "N",      C(MODEL), "gemm: columns of B and of the result")

@@ -9,6 +9,18 @@
 
 #include "cli/inputs.h"
 
+/* --device: what GPUs are that the trace does not tell. */
+static int assume(const struct opts *o)
+{
+	const struct gpu *g = o->val[OPT_DEVICE_OF] ? gpu_find(o->val[OPT_DEVICE_OF]) : NULL;
+
+	if (o->val[OPT_DEVICE_OF] && !g)
+		return cli_say(CLI_FAIL, "no device '%s' is known. See: aon roofline devices",
+			       o->val[OPT_DEVICE_OF]);
+	gpu_assume(g);
+	return CLI_OK;
+}
+
 int view_open(struct view *v, const struct opts *o, enum view_by by)
 {
 	bool swept = by == VIEW_CLASS || by == VIEW_RANK || by == VIEW_STREAM;
@@ -17,6 +29,9 @@ int view_open(struct view *v, const struct opts *o, enum view_by by)
 
 	memset(v, 0, sizeof(*v));
 	v->o = o;
+	rc = assume(o);
+	if (rc != CLI_OK)
+		return rc;
 	out_init(&v->out, stdout, o);
 	rc = swept ? inputs_sweep(&v->t, &v->in, o, by == VIEW_STREAM) : INPUTS_LOAD;
 	if (rc == INPUTS_LOAD && by != VIEW_EVENTS)

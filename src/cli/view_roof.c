@@ -94,7 +94,8 @@ static void say_unknown(const struct view *v)
 		fmt_clean(clean, sizeof(clean), name ? trace_text(v->t, name) : "without a name",
 			  v->out.ascii);
 		out_line(&v->out, OUT_PLAIN,
-			 "  Device not known: %s. Tell aon what it can do (docs/devices.md).",
+			 "  Device not known: %s. Say --device, or what it can do "
+			 "(docs/devices.md).",
 			 clean);
 		break;
 	}
@@ -151,6 +152,7 @@ static void text(const struct view *v)
 	if (!rs->rows) {
 		out_line(&v->out, OUT_PLAIN, "  No kernels in this trace.\n");
 		view_traffic(v, FOLD);
+		say_unknown(v);
 		return;
 	}
 	print_rows(v, show);

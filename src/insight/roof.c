@@ -450,10 +450,13 @@ static void find_devices(struct insight *in)
 {
 	const struct trace *t = in->t;
 
-	for (size_t i = 0; i < t->devices; i++)
-		in->roofs.gpu[i] = t->device[i].name ? gpu_find(trace_text(t, t->device[i].name))
-						     : gpu_by_size(t->device[i].sms,
-								   t->device[i].memory_bytes);
+	for (size_t i = 0; i < t->devices; i++) {
+		const struct gpu **g = &in->roofs.gpu[i];
+
+		*g = t->device[i].name ? gpu_find(trace_text(t, t->device[i].name))
+				       : gpu_by_size(t->device[i].sms, t->device[i].memory_bytes);
+		*g = *g ? *g : gpu_assumed();
+	}
 }
 
 int insight_roofs_end(struct insight *in)

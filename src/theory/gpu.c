@@ -165,6 +165,18 @@ int gpu_add(const struct gpu *g)
 	return 0;
 }
 
+static const struct gpu *assumed;
+
+void gpu_assume(const struct gpu *g)
+{
+	assumed = g;
+}
+
+const struct gpu *gpu_assumed(void)
+{
+	return assumed;
+}
+
 double gpu_peak(const struct gpu *g, enum gpu_type t)
 {
 	return g->tensor_flops[t] > g->vector_flops[t] ? g->tensor_flops[t] : g->vector_flops[t];

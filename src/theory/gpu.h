@@ -56,6 +56,11 @@ double gpu_peak(const struct gpu *g, enum gpu_type t); /* the greater of tensor 
 #define GPU_ADDED 64u
 int gpu_add(const struct gpu *g);
 
+/* What a device is taken for that neither its name nor its size tells: NULL until told. Before threads
+ * are there; borrowed. */
+void gpu_assume(const struct gpu *g);
+const struct gpu *gpu_assumed(void);
+
 /* The fields of a device into the open object of `j`, as a file of devices has them: what is not known
  * is not there. */
 struct json;

@@ -78,6 +78,25 @@ def copies(place):
     ok(not bad and r["roofline"]["copies"], "the report has them, as its schema says", bad[:3])
 
 
+def nameless(place):
+    """A trace that does not say what its GPU is."""
+    path = place.path / "nameless.json"
+    t = json.loads((place.path / "slow.json").read_text())
+    t.pop("deviceProperties")
+    path.write_text(json.dumps(t))
+    ok([r["verdict"] for r in roofline(place, path)["copies"]] == ["unknown"], "of a GPU that nobody names nothing is said")
+    ok(b"Say --device" in aon(place, "roofline", path).stdout, "but how to name it")
+    r = json.loads(aon(place, "roofline", "--device", "h100_sxm", "--json", path).stdout)["roofline"]
+    ok([x["verdict"] for x in r["copies"]] == ["slow"] and r["devices"][0]["known_as"] == "H100_SXM", "named, it is judged", r["devices"])
+    why = json.loads(aon(place, "why", "--device", "H100_SXM", "--json", path).stdout)["findings"]
+    ok([f for f in why if f["family"] == "slow_copies"], "and aon why finds it", why)
+    r = aon(place, "roofline", "--device", "H1000", path)
+    ok(r.returncode == 1 and b"no device 'H1000' is known" in r.stderr, "a device that nobody knows", r)
+    r = roofline(place, place.path / "slow.json")["devices"][0]["known_as"]
+    same = json.loads(aon(place, "roofline", "--device", "V100_SXM", "--json", place.path / "slow.json").stdout)["roofline"]
+    ok(same["devices"][0]["known_as"] == r == "H100_SXM", "what a trace says goes before", same["devices"])
+
+
 def recorded(place):
     if not data():
         skip("eight ranks of a recorded job", "no recorded traces here")
@@ -102,6 +121,7 @@ def recorded(place):
 with Place() as p:
     jobs(p)
     copies(p)
+    nameless(p)
     recorded(p)
     findings(p, p.path / "slow.db")
 ok(RULED_OUT and all(x.endswith(")") for x in RULED_OUT), "what was ruled out is said in whole words", RULED_OUT)
