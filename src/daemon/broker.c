@@ -271,8 +271,7 @@ static void consumer_ready(struct watch *w, uint32_t events)
 		leave(c);
 		return;
 	}
-	if (!quota_take(&c->audience->broker->asks, c->who.uid, now_mono(), 1000000000ull,
-			BROKER_ASKS)) {
+	if (!quota_take(&c->audience->broker->asks, c->who.uid, 0, 1, BROKER_ASKS)) {
 		deafen(c);
 		return;
 	}
@@ -331,6 +330,8 @@ free_consumer:
 void broker_tick(struct broker *b, uint64_t events, bool lean)
 {
 	b->lean = lean;
+	if (b->first)
+		memset(b->asks.user, 0, sizeof(b->asks.user));
 	if (b->budget != events) {
 		b->budget = events;
 		share_out(b);

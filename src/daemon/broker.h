@@ -43,9 +43,9 @@ struct broker {
 	struct roster *roster;  /* for processes; NULL: none are here */
 	struct audience *first; /* owned; NULL: nobody consumes */
 	unsigned rings, consumers;
-	uint64_t budget; /* events a second for all rings; 0: no limit */
-	bool lean;       /* aond is over its budget of CPU: who has low priority gets nothing */
-	struct quota asks;
+	uint64_t budget;   /* events a second for all rings; 0: no limit */
+	bool lean;         /* aond is over its budget of CPU: who has low priority gets nothing */
+	struct quota asks; /* since the last tick */
 	struct process gone[BROKER_GONE];
 	uint64_t left; /* processes that have ended while somebody consumed */
 };

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -14,6 +15,7 @@
 #include "read/live_json.h"
 
 #define BLOCK      4096u
+#define WIRE_BYTES (256 << 10) /* that wait in the kernel for who does not read */
 #define LOOK_MS    100
 #define BUSY_MS    5
 #define TEXT_MAX   (256u << 10) /* made at a time */
@@ -307,12 +309,17 @@ static enum MHD_Result send_headers(struct MHD_Connection *mhd, struct sclient *
 {
 	struct MHD_Response *r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK,
 								   read_some, s, client_left);
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+	const int wire = WIRE_BYTES;
 	enum MHD_Result rc;
 
 	if (!r) {
 		client_left(s);
 		return MHD_NO;
 	}
+	if (info)
+		setsockopt(info->connect_fd, SOL_SOCKET, SO_SNDBUF, &wire, sizeof(wire));
 	/* Who takes nothing for so long is not there any more. */
 	MHD_set_connection_option(mhd, MHD_CONNECTION_OPTION_TIMEOUT, HTTP_ANSWER_S);
 	http_heads(r);

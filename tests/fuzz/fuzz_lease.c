@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz_lease.c - what anybody may ask about leases: it is answered, and a guest never has the node's. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/admin.h"
+#include "daemon/lease.h"
+#include "daemon/sess.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct admin_client guest = { .uid = 7, .pid = 8, .guest = true },
+					 admin = { .uid = 7, .pid = 8 };
+	static struct leases ls;
+	static struct roster r; /* no process is here */
+	static struct loop l;
+	char words[512], *text;
+	size_t len = 0;
+
+	if (!ls.loop) {
+		if (loop_init(&l))
+			abort();
+		leases_init(&ls, &l, &r);
+	}
+	if (size >= sizeof(words))
+		return 0;
+	for (int i = 0; i < 2; i++) {
+		memcpy(words, data, size);
+		words[size] = '\0';
+		text = lease_request(&ls, i ? &admin : &guest, words, &len);
+		if (!text || (!i && ls.first))
+			abort();
+		free(text);
+	}
+	leases_fini(&ls);
+	return 0;
+}
