@@ -291,6 +291,32 @@ static int put_step(struct emit *e)
 	return put(e, ev, from, to, 0);
 }
 
+/* What a rank's batches held, where they differ: without it a longer one looks like a slower rank. */
+static int put_batch(struct emit *e)
+{
+	const struct job *j = e->p->job;
+	const char *const name[] = { "tokens", "sum_len2" };
+	int64_t at = e->p->time[sim_start(play_call(e->p, e->rank, 0))];
+	double sum[] = { 0, 0 };
+	int err = 0;
+
+	if (j->packed <= 0 && !j->infer)
+		return 0;
+	for (uint32_t m = 0; m < j->micro_batches; m++) {
+		const struct play_batch *b = play_batch(e->p, e->rank, m);
+
+		sum[0] += play_tokens(j, b);
+		sum[1] += b->len2;
+	}
+	for (size_t i = 0; i < 2 && !err; i++) {
+		struct event ev = { .kind = EVENT_COUNTER, .lane = e->host, .a = (uint64_t)sum[i] };
+
+		err = name_of(e->o->t, name[i], &ev.name);
+		err = err ? err : put(e, ev, at, at, 0);
+	}
+	return err;
+}
+
 static int64_t last_sight(const struct play *p)
 {
 	int64_t last = 0;
@@ -310,6 +336,7 @@ int play_out_step(struct play_out *o, const struct play *p)
 		e.g = play_program(p, e.rank);
 		err = lane_of(o, e.rank, ON_STREAMS, &e.host);
 		err = err ? err : put_step(&e);
+		err = err ? err : put_batch(&e);
 		for (uint32_t i = 0; i < e.g->ops && !err; i++)
 			err = put_op(&e, i);
 	}

@@ -89,6 +89,14 @@ static inline const struct play_batch *play_batch(const struct play *p, uint32_t
 {
 	return &p->batch[job_replica(p->job, rank) * p->job->micro_batches + micro];
 }
+static inline double play_tokens(const struct job *j, const struct play_batch *b)
+{
+	double each = !j->infer    ? (double)j->seq * j->micro_batch
+		      : b->prefill ? j->seq
+				   : j->micro_batch;
+
+	return each * b->tokens;
+}
 void play_lengths(struct play *p); /* draws them (length.c) */
 
 static inline const struct program *play_program(const struct play *p, uint32_t rank)

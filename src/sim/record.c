@@ -386,11 +386,8 @@ static void put_batch(const struct play *p, uint32_t rank, struct step_rec *out)
 
 	for (uint32_t m = 0; m < j->micro_batches; m++) {
 		const struct play_batch *b = play_batch(p, rank, m);
-		double each = !j->infer    ? (double)j->seq * j->micro_batch
-			      : b->prefill ? j->seq
-					   : j->micro_batch;
 
-		tokens += each * b->tokens;
+		tokens += play_tokens(j, b);
 		len2 += b->len2;
 		out->sequences += b->sequences;
 		if (j->infer && b->prefill)

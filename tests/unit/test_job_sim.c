@@ -412,6 +412,31 @@ static void events(void)
 	trace_free(t);
 }
 
+static void batches(void)
+{
+	struct job j =
+		plain("dp=2,layers=1,steps=2,packed=1,seq=4096,micro_batch=1,micro_batches=2", 0);
+	uint64_t tokens = 0, squares = 0, n = 0;
+	int64_t end;
+	struct trace *t = trace_of(&j, 0, &end);
+
+	for (size_t i = 0; i < t->events; i++) {
+		const struct event *e = &t->event[i];
+
+		if (e->kind != EVENT_COUNTER)
+			continue;
+		n++;
+		if (!strcmp(trace_text(t, e->name), "tokens"))
+			tokens += e->a;
+		else
+			squares += e->a;
+	}
+	T_OK(n == 8 && tokens == 4 * 2 * 4096, "of packed batches their tokens are told");
+	T_OK(squares < 4 * 2 * 4096ull * 4096 && squares > tokens * 16,
+	     "and the squares of their sequences' lengths");
+	trace_free(t);
+}
+
 /* The exchanges that rank issued in the step that never ended: how many, and the number of the first. */
 static void issued(const struct trace *t, uint32_t rank, uint64_t *n, uint64_t *first)
 {
@@ -513,6 +538,7 @@ int main(void)
 	as_composed("llama3-8b", "dp=16,tp=2");
 	as_composed("llama2-7b", "dp=8,zero=3");
 	events();
+	batches();
 	evidence();
 	replayed("dp=4,layers=4,steps=5", "slow_gpu:rank=2,by=1.5", 2, 1.5);
 	replayed("dp=2,tp=2,layers=4,steps=5", "slow_gpu:rank=1,by=1.8", 1, 1.8);
