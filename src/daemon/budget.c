@@ -104,6 +104,17 @@ static bool is_held(const struct sess *leader)
 	return false;
 }
 
+static void tell_lag(struct sess *s)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text),
+		 "pid %d: what recording costs lasts into what is left out: blocks of %u steps "
+		 "from now on",
+		 (int)s->peer.pid, s->stream->cost.block);
+	sess_journal(s, "measure", text);
+}
+
 static void lead(struct sess *s, uint64_t now)
 {
 	const struct param *p = s->roster->param;
@@ -116,12 +127,15 @@ static void lead(struct sess *s, uint64_t now)
 		.steady = s->asked == TIER_FULL || s->asked < TIER_ROLLUP || is_held(s)
 	};
 	double accounted = most_accounted(s), measured = cost_now(&s->stream->cost).mid;
+	uint32_t lags = s->stream->cost.lags;
 	enum govern_why why;
 
 	/* The budget is of steps: of what has none it is not known what it is slowed by. */
 	if (s->stream->cost.steps < COST_STEPS)
 		l.budget = 0;
 	why = cost_tick(&s->stream->cost, now, accounted, &l);
+	if (s->stream->cost.lags != lags)
+		tell_lag(s);
 
 	if (why != GOVERN_STAY)
 		tell_move(s, why, accounted, measured);

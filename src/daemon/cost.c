@@ -9,7 +9,7 @@
 
 struct cost_sums {
 	struct meter meter;
-	struct estimate typical, mean;
+	struct estimate typical, mean, lag;
 };
 
 void cost_init(struct cost *c, uint64_t seed)
@@ -42,6 +42,7 @@ static void forget(struct cost *c)
 	if (c->sums) {
 		estimate_init(&c->sums->typical);
 		estimate_init(&c->sums->mean);
+		estimate_init(&c->sums->lag);
 	}
 	c->pairs = 0;
 	c->typical = c->mean = (struct interval){ 0 };
@@ -52,6 +53,7 @@ static void forget(struct cost *c)
 static void take_pair(struct cost *c, const struct pair *p)
 {
 	struct cost_sums *s = c->sums;
+	struct interval lag;
 
 	/* Which of the two it is must not hang on this pair. */
 	estimate_add(&s->typical, estimate_noise(&s->typical) > COST_NOISY ? p->low : p->median);
@@ -59,6 +61,9 @@ static void take_pair(struct cost *c, const struct pair *p)
 	c->typical = estimate_at(&s->typical, COST_ALPHA);
 	c->mean = estimate_at(&s->mean, COST_ALPHA);
 	c->pairs = s->typical.pairs;
+	estimate_add(&s->lag, p->lag);
+	lag = estimate_at(&s->lag, COST_ALPHA);
+	c->lagging = lag.known && lag.lo > COST_LAG;
 }
 
 static void end_step(struct cost *c, uint64_t number, uint64_t start_ns, uint64_t end_ns,
@@ -87,6 +92,7 @@ bool cost_step(struct cost *c, const struct event *e)
 		forget(c);
 		set_trial(c, (struct aon_trial){ 0 }, e->start_ns);
 		c->steps = 0;
+		c->block = 0;
 		c->by_rate = false;
 	}
 	t = e->start_ns < c->since_ns ? c->was : c->trial;
@@ -147,6 +153,19 @@ void cost_hold(struct cost *c, uint64_t now_ns)
 	set_trial(c, (struct aon_trial){ 0 }, now_ns);
 }
 
+/* Once chosen a block stays: another length would be another measure. */
+static void choose_block(struct cost *c)
+{
+	if (!c->block)
+		c->block = block_of(c->step_ns);
+	if (!c->lagging || c->block > AON_TRIAL_BLOCK_MAX / 2)
+		return;
+	c->block *= 2;
+	c->lags++;
+	c->lagging = false;
+	forget(c);
+}
+
 static struct aon_trial choose(struct cost *c, const struct cost_limits *l)
 {
 	const struct rung_row *r = &rung_table[c->govern.rung];
@@ -160,8 +179,8 @@ static struct aon_trial choose(struct cost *c, const struct cost_limits *l)
 		c->sums = calloc(1, sizeof(*c->sums));
 	if (!c->sums)
 		return t;
-	/* Once chosen a block stays: another length would be another measure. */
-	t.block = c->trial.block ? c->trial.block : block_of(c->step_ns);
+	choose_block(c);
+	t.block = c->block;
 	t.guard = COST_GUARD;
 	half = t.block + t.guard;
 	t.gap = r->duty > 1 || c->pairs >= (c->by_rate ? COST_FIRST : COST_DENSE) ? COST_RARE * half

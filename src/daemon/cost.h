@@ -22,6 +22,7 @@
 #define COST_ALPHA     0.05
 #define COST_SLOT_NS   50000000ull /* of programs without steps */
 #define COST_FIRST     24u         /* COST_DENSE of these: nothing marks what they leave out */
+#define COST_LAG       0.001 /* from this on, if all of the interval is above it, blocks are too short */
 #define COST_NOISY     0.05 /* noise of pairs from which on the 20 % quantile is less of it */
 
 struct cost_sums; /* of pairs; from COST_STEPS steps on */
@@ -41,6 +42,9 @@ struct cost {
 	double stays;                  /* and as a share of late seconds */
 	struct interval typical, mean; /* slowdown of steps that are recorded */
 	uint64_t pairs, thrown;
+	uint8_t block;          /* steps of one; 0: not chosen yet */
+	bool lagging;           /* what recording costs lasts from one block into the next, */
+	uint32_t lags;          /* and so often blocks were made longer for it */
 	struct cost_sums *sums; /* owned; NULL: not yet */
 };
 

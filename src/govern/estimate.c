@@ -36,10 +36,33 @@ static double block_mean(const float *log_ns, uint32_t n)
 	return log(sum / n);
 }
 
+static double half_median(const float *v, uint32_t n)
+{
+	float some[AON_TRIAL_BLOCK_MAX / 2 + 1];
+
+	memcpy(some, v, n * sizeof(*v));
+	qsort(some, n, sizeof(*some), by_value);
+	return ((double)some[(n - 1) / 2] + (double)some[n / 2]) / 2;
+}
+
+/* log(on / off) of the halves that end the blocks, less that of those that begin them. */
+static double lag_of(const struct meter *m)
+{
+	uint32_t n = m->trial.block, half = n / 2;
+	double early, late;
+
+	if (!half)
+		return 0;
+	early = half_median(m->log_ns[0], half) - half_median(m->log_ns[1], half);
+	late = half_median(m->log_ns[0] + n - half, half) -
+	       half_median(m->log_ns[1] + n - half, half);
+	return late - early;
+}
+
 static void close_pair(struct meter *m, struct pair *out)
 {
 	uint32_t n = m->trial.block;
-	double median[2], low[2], mean[2];
+	double median[2], low[2], mean[2], lag = lag_of(m);
 
 	for (int i = 0; i < 2; i++) {
 		float *v = m->log_ns[i];
@@ -49,7 +72,7 @@ static void close_pair(struct meter *m, struct pair *out)
 		low[i] = (double)v[n / 5];
 		mean[i] = block_mean(v, n);
 	}
-	*out = (struct pair){ median[0] - median[1], low[0] - low[1], mean[0] - mean[1] };
+	*out = (struct pair){ median[0] - median[1], low[0] - low[1], mean[0] - mean[1], lag };
 	m->pairs++;
 }
 

@@ -29,6 +29,7 @@ struct meter {
 /* log(on / off), of three ways to see a block as one number. */
 struct pair {
 	double median, low, mean; /* low: the 20 % quantile */
+	double lag; /* median of later halves less that of earlier ones: above 0, costs outlast a block */
 };
 
 void meter_init(struct meter *m, struct aon_trial t, uint64_t seed);

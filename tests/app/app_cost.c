@@ -8,6 +8,7 @@
  *	         [-j step from which on it takes half as long again]
  *	         [-H step in which it hangs, until its input ends; that is no part of the seconds]
  *	         [-l launches a millisecond, and no steps]
+ *	         [-t steps in which what is said comes and goes, about; else at once]
  *
  * Without -r the length of a step is said, not lived: it is exact on any machine. With -r the
  * program spins: the marks of a recorded step take -x of it. With -l there are fewer launches by
@@ -29,8 +30,8 @@ static struct {
 	unsigned marks, pause_us;
 	uint64_t least, jump, hang;
 	bool real, kernels;
-	double launches;
-} opt = { 2, 0.01, 0.01, 10e6, 10, 300, 0, UINT64_MAX, UINT64_MAX, false, false, 0 };
+	double launches, tau;
+} opt = { 2, 0.01, 0.01, 10e6, 10, 300, 0, UINT64_MAX, UINT64_MAX, false, false, 0, 1 };
 
 static uint64_t seed = 1, hung_ns;
 
@@ -88,11 +89,13 @@ static void kernels(uint64_t number, uint64_t at)
 /* Returns how long it took: said, or lived. */
 static double step(uint64_t number, bool *on)
 {
+	static double cost;
 	uint64_t from = now_ns();
 	double ns = number < opt.jump ? opt.base_ns : 1.5 * opt.base_ns;
 
 	aon_pulse_step(number);
 	*on = aon_wants(AON_WANT_MARK);
+	cost += ((*on ? opt.slow : 0) - cost) / opt.tau;
 	if (number == opt.hang)
 		hang();
 	aon_pulse_collective(1, number + 1);
@@ -106,7 +109,7 @@ static double step(uint64_t number, bool *on)
 	if (opt.real)
 		spin(ns);
 	else
-		ns *= (1 + (*on ? opt.slow : 0)) * exp(opt.noise * normal());
+		ns *= (1 + cost) * exp(opt.noise * normal());
 	if (opt.real)
 		ns = (double)(now_ns() - from);
 	aon_act_emit(&(struct aon_act){ .size = sizeof(struct aon_act),
@@ -138,7 +141,7 @@ static void options(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "s:N:x:n:e:b:p:j:H:l:rk")) != -1) {
+	while ((c = getopt(argc, argv, "s:N:x:n:e:b:p:j:H:l:t:rk")) != -1) {
 		switch (c) {
 		case 's':
 			opt.seconds = atof(optarg);
@@ -169,6 +172,9 @@ static void options(int argc, char **argv)
 			break;
 		case 'k':
 			opt.kernels = true;
+			break;
+		case 't':
+			opt.tau = atof(optarg);
 			break;
 		case 'l':
 			opt.launches = atof(optarg);

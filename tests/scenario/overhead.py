@@ -83,6 +83,16 @@ def launches_run():
         return o, aon("store", "journal", p.store).stdout, aon("overhead", p.store).stdout
 
 
+def lag_run():
+    """What recording costs comes and goes within ten steps: blocks of five are too short to see all of it."""
+    with Place() as p, Daemon(p, {**ON, "slowdown_permille": 0}) as d:
+        proc = app(p, "app_cost", "-s", 600, "-x", 100, "-t", 10, "-p", 1000)
+        text = wait_for(lambda: d.flush() is not None and "lasts into" in (t := aon("store", "journal", p.store).stdout) and t, 90)
+        proc.kill()
+        proc.communicate()
+        return text
+
+
 def opencl_run():
     """The same of a plain OpenCL program, until some of its launches were left out; None: there is no OpenCL here."""
     layer = BUILD / "src/probe/opencl/libaon-opencl.so"
@@ -160,13 +170,14 @@ def budget():
                "who changed what is in the journal")
 
 
-with concurrent.futures.ThreadPoolExecutor(1) as beside:
-    without_steps = beside.submit(launches_run)
+with concurrent.futures.ThreadPoolExecutor(2) as beside:
+    without_steps, lag = beside.submit(launches_run), beside.submit(lag_run)
     budget()
     measured()
     kept()
     burst()
     ranks()
     off()
+    ok(" 10 steps" in (lag.result() or ""), "a cost that outlasts a block is seen, and blocks become longer", lag.result())
     launches(without_steps.result(), opencl_run())
 done()

@@ -85,7 +85,7 @@ static void test_schedule(void)
 static void test_meter(void)
 {
 	struct meter m;
-	struct pair p = { 0, 0, 0 };
+	struct pair p = { 0 };
 	uint64_t whole = 0;
 	bool right = true;
 
@@ -165,6 +165,37 @@ static void test_covers(void)
 	     fooled, runs);
 }
 
+/* What recording costs comes and goes with a time constant of so many steps; 0: at once. */
+static struct interval lag_of(double tau)
+{
+	static const struct aon_trial t = { .block = 20, .guard = 1 };
+	static struct estimate e;
+	struct meter m;
+	double cost = 0;
+
+	meter_init(&m, t, 99);
+	estimate_init(&e);
+	for (uint64_t i = 0; i < 300ull * 42; i++) {
+		double to = aon_trial_at(t, 99, i).off ? 0 : 0.05;
+		struct pair p;
+
+		cost = tau > 0 ? cost + (to - cost) / tau : to;
+		if (meter_step(&m, i, (uint64_t)(1e7 * (1 + cost) * exp(0.01 * normal())), &p))
+			estimate_add(&e, p.lag);
+	}
+	return estimate_at(&e, 0.05);
+}
+
+static void test_lag(void)
+{
+	struct interval at_once = lag_of(0), slowly = lag_of(10);
+
+	T_OK(at_once.known && at_once.lo <= 0 && at_once.hi >= 0,
+	     "a cost that is there at once leaves nothing behind");
+	T_OK(slowly.lo > 0.001,
+	     "a cost that comes and goes slowly is told by the halves of blocks");
+}
+
 static void test_edges(void)
 {
 	static struct estimate e;
@@ -195,6 +226,7 @@ int main(void)
 	test_recovers(0.01, 0.02, 60000);
 	test_recovers(0, 0.01, 60000);
 	test_covers();
+	test_lag();
 	test_edges();
 	return t_done();
 }
