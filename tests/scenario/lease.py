@@ -91,6 +91,25 @@ def counters():
             x.communicate()
 
 
+def killed():
+    """aond is killed while a tool has a lease: nothing of it stays for ever."""
+    with Place() as place, Daemon(place) as d:
+        p = start(place, "rate=2000", "launches=10000000", "storm")
+        on(d, p)
+        ask(place, "take", "cupti", p.pid, "--for", 3, "--tool", "ncu")
+        held(d, p)
+        d.flush()
+        d.kill()
+        d.start()
+        ok(d.alive() and not [x for x in d.status()["leases"] if x["by"] == "lease"], "a new aond knows of no lease", d.status()["leases"])
+        ok(on(d, p), "and the probe comes back when the time that it was told is over", note(d, p.pid))
+        log = json.loads(aon("audit", "--json", place.store).stdout)["lines"]
+        ok([x["text"] for x in log] == [f"cupti {p.pid} for 3000 ms, ncu"], "the log has outlived it", log)
+        p.kill()
+        p.communicate()
+
+
 cupti()
 counters()
+killed()
 done()
