@@ -321,6 +321,7 @@ static void put_score(struct json *j, const struct score *s)
 	json_u64(j, "acts_false", s->wrong);
 	json_u64(j, "notes", s->notes);
 	json_real(j, "false_acts_day", s->clean_days > 0 ? s->false_acts / s->clean_days : NAN);
+	json_real(j, "false_acts_day_most", score_false_day_most(s));
 	json_real(j, "clean_days", s->clean_days);
 	json_real(j, "blast_ranks", s->detected ? s->blast / s->detected : NAN);
 	json_real(j, "detect_s", score_middle(&s->delay_s, 0.5));
@@ -339,6 +340,14 @@ static void put_score(struct json *j, const struct score *s)
 		json_open(j, fault_table[k - 1].code, '[');
 		json_u64(j, NULL, s->by_kind[k][1]);
 		json_u64(j, NULL, s->by_kind[k][0]);
+		json_close(j);
+	}
+	json_close(j);
+	json_open(j, "by_confidence", '[');
+	for (uint32_t b = 0; b < SCORE_BINS; b++) {
+		json_open(j, NULL, '[');
+		json_u64(j, NULL, s->sure[b][0]);
+		json_u64(j, NULL, s->sure[b][1]);
 		json_close(j);
 	}
 	json_close(j);

@@ -225,6 +225,8 @@ static bool is_known(const struct corpus_truth *t, const struct diag_finding *f)
 static void score_act(struct score *s, const struct corpus_truth *t, const struct diag_finding *f)
 {
 	bool right = false, vague = false, small = false, busy = false;
+	double sure = f->confidence * SCORE_BINS;
+	uint32_t bin = sure >= SCORE_BINS ? SCORE_BINS - 1 : sure > 0 ? (uint32_t)sure : 0;
 
 	for (uint32_t i = 0; i < t->events; i++) {
 		const struct corpus_event *e = &t->event[i];
@@ -244,6 +246,8 @@ static void score_act(struct score *s, const struct corpus_truth *t, const struc
 	s->vague += !right && vague;
 	s->victims += !right && !vague && busy;
 	s->wrong += !right && !vague && !busy;
+	s->sure[bin][0]++;
+	s->sure[bin][1] += right;
 }
 
 int score_case(struct score *s, const struct corpus_truth *t, const struct score_said *said)
@@ -286,6 +290,14 @@ double score_precision(const struct score *s)
 double score_culprit(const struct score *s)
 {
 	return ratio(s->top1, s->noticed);
+}
+
+/* Poisson's upper bound, by Wilson and Hilferty: 3.0 where there was none. */
+double score_false_day_most(const struct score *s)
+{
+	double n = s->false_acts + 1, root = 1 - 1 / (9 * n) + 1.645 / (3 * sqrt(n));
+
+	return ratio(n * root * root * root, s->clean_days);
 }
 
 /* --- a contender at work --- */

@@ -16,6 +16,7 @@
 #define SCORE_SILENCE  32u  /* steps behind which a place may be named anew */
 #define SCORE_WORTH    0.01 /* gain from which on a fault counts */
 #define SCORE_CLASSES  6u
+#define SCORE_BINS     10u   /* of confidence */
 #define SCORE_FINDINGS 4096u /* of one case */
 
 extern const char *const score_class_word[SCORE_CLASSES];
@@ -48,6 +49,7 @@ struct score {
 	struct score_list delay_s, delay_steps, gain_error;
 	uint32_t by_kind[DIAG_KINDS][2]; /* events that count, and detected */
 	uint32_t confused[SCORE_CLASSES][SCORE_CLASSES + 1];
+	uint32_t sure[SCORE_BINS][2];     /* by confidence: acts, and right ones */
 	double cpu_ns, steps, rank_steps; /* what it took */
 	double worst_ns;                  /* of a step, in the mean of the case of most ranks */
 	uint32_t worst_world;
@@ -59,6 +61,8 @@ int score_case(struct score *s, const struct corpus_truth *t, const struct score
 double score_recall(const struct score *s);
 double score_precision(const struct score *s);
 double score_culprit(const struct score *s);
+/* False acts a day of jobs without a fault: no more than this, at 95 %. NAN: no such job. */
+double score_false_day_most(const struct score *s);
 double score_middle(const struct score_list *l, double q); /* NAN of none */
 
 /* Runs a contender over the records of a case as they come. */

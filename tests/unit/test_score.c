@@ -137,6 +137,12 @@ static void small_and_none(void)
 	T_OK(s.acts == 1 && s.wrong == 1 && s.false_acts == 1 &&
 		     fabs(s.clean_days - 100 / 86400.) < 1e-9,
 	     "false acts are counted by the day");
+	T_OK(fabs(score_false_day_most(&s) * s.clean_days - 4.744) < 0.03,
+	     "one seen may be 4.7, at most");
+	s.false_acts = 0;
+	T_OK(fabs(score_false_day_most(&s) * s.clean_days - 2.996) < 0.03,
+	     "none seen may be three");
+	T_OK(s.sure[0][0] == 1 && !s.sure[0][1], "and acts by how sure they were");
 	score_fini(&s);
 	corpus_truth_fini(&t);
 }
