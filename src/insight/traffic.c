@@ -11,9 +11,10 @@
 #include "insight/state.h"
 #include "theory/copy.h"
 
-#define ROWS_MOST 65536u /* of sizes without end: the first of them */
-#define TRUST     1.5 /* times what the model says is still as expected: its errors are that large */
-#define COPIES    UINT32_MAX
+#define ROWS_MOST  65536u /* of groups and devices without end: the first of them */
+#define SIZES_MOST 4096u
+#define TRUST      1.5 /* times what the model says is still as expected: its errors are that large */
+#define COPIES     UINT32_MAX
 
 const char *const traffic_word[TRAFFIC_WORDS] = {
 	[TRAFFIC_UNKNOWN] = "unknown",
@@ -172,11 +173,19 @@ static int add_copy(struct insight *in, const struct event *e)
 	return 0;
 }
 
+/* Sizes that change with every call (tokens sent to experts) become those of a power of two. */
+static uint64_t size_of(const struct state_traffic *x, uint64_t bytes)
+{
+	if (!bytes || x->size.used < SIZES_MOST || map_get(&x->size, bytes))
+		return bytes;
+	return 1ull << (63 - __builtin_clzll(bytes));
+}
+
 static uint32_t class_of(struct state_traffic *x, const struct what *w)
 {
 	uint32_t who = map_number(&x->who,
 				  (uint64_t)w->group << 32 | (w->ranks & 0xfffffffu) << 4 | w->op);
-	uint32_t size = map_number(&x->size, w->bytes);
+	uint32_t size = map_number(&x->size, size_of(x, w->bytes));
 
 	return who && size ? map_number(&x->class, (uint64_t)who << 32 | size) : 0;
 }

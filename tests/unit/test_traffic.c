@@ -239,6 +239,40 @@ static void collectives(void)
 	     "of a job of many ranks these may be on different nodes: as fast as a network");
 }
 
+/* Each of 6,000 calls has a size of its own. */
+static void many_sizes(void)
+{
+	struct kit k = { 0 };
+	struct trace_lane l = { .stream = 7 };
+	struct insight *in;
+	uint64_t bytes = 0;
+
+	kit_must(trace_new(&k.t) == 0, "trace_new");
+	kit_file(&k, 0);
+	l.process = k.process;
+	for (uint32_t i = 0; i < 6000; i++) {
+		struct trace_comm c = { .size = RANKS, .bytes_in = 100000 + i, .bytes_out = 1 };
+		struct event e = { .kind = EVENT_KERNEL, .start_ns = i * 2000, .dur_ns = 1000 };
+		uint32_t comm;
+
+		c.name = kit_name(&k, "all_to_all");
+		e.name = kit_name(&k, "ncclDevKernel_SendRecv");
+		kit_must(trace_device(k.t, k.process, 0, &l.device) == 0 &&
+				 trace_lane(k.t, &l, &e.lane) == 0 &&
+				 trace_comm_add(k.t, &c, &comm) == 0 &&
+				 trace_add(k.t, &e, comm + 1) == 0,
+			 "collective");
+	}
+	in = look(k.t);
+	for (size_t i = 0; i < in->traffic.rows; i++)
+		bytes += in->traffic.row[i].bytes;
+	T_OK(in->traffic.rows > 4000 && in->traffic.rows < 4200 &&
+		     bytes == 6000 * 100000ull + 6000 * 5999ull / 2,
+	     "sizes without end share %zu rows, and no byte is lost", in->traffic.rows);
+	insight_free(in);
+	trace_free(k.t);
+}
+
 static void bandwidths(void)
 {
 	struct traffic_row r = { .collective = true,
@@ -262,6 +296,7 @@ int main(void)
 	formula();
 	copies();
 	collectives();
+	many_sizes();
 	bandwidths();
 	return t_done();
 }
