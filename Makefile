@@ -54,6 +54,7 @@ soak:
 	@tools/setup build check
 	@$(MAKE) --no-print-directory all
 	@AOND=$(BUILD)/aond $(BUILD)/bench/node soak 600
+	@AON_LONG=1 AON_BUILD=$(BUILD) LD_LIBRARY_PATH=$(BUILD)/src/client python3 tests/scenario/burst.py
 	@AON_LONG=1 bench/run.py --build $(BUILD) --only '^(detector_recall|false_alarms_day)$$'
 
 fuzz:

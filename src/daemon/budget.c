@@ -36,11 +36,14 @@ static void find_leaders(struct roster *r)
 
 static void account_all(struct roster *r, uint64_t now)
 {
+	struct account a = { 0 };
+
 	for (struct sess *s = r->first; s; s = s->next) {
 		if (!s->stream)
 			continue;
 		cost_stays(&s->stream->cost, now, pool_stays(s->stream->pool));
-		cost_account(&s->stream->cost, now, s->stream->proc.account.emitted, r->emit_ns);
+		tally_account(&s->stream->tally, &a); /* its row is of the last commit */
+		cost_account(&s->stream->cost, now, a.emitted, r->emit_ns);
 	}
 }
 
@@ -122,7 +125,8 @@ static void lead(struct sess *s, uint64_t now)
 		.budget = (double)tightest(s, ALLOW_slowdown_permille) / 1000.0,
 		.cpu = (double)tightest(s, ALLOW_probe_permille) / 1000.0 * gpus_of(s),
 		.top = (enum rung)tightest(s, ALLOW_rung),
-		.measure = p->measure && s->trials,
+		.leave = s->trials,
+		.measure = p->measure,
 		.after_ns = (uint64_t)p->measure_after_s * 1000000000u,
 		.steady = s->asked == TIER_FULL || s->asked < TIER_ROLLUP || is_held(s)
 	};

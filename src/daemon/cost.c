@@ -172,9 +172,14 @@ static struct aon_trial choose(struct cost *c, const struct cost_limits *l)
 	struct aon_trial t = { 0 };
 	uint32_t half;
 
-	if (!l->measure || l->steady || r->tier < TIER_ROLLUP || c->steps < COST_STEPS ||
-	    c->last_ns < c->first_ns + l->after_ns)
+	if (!l->leave || l->steady || r->tier < TIER_ROLLUP || c->steps < COST_STEPS)
 		return t;
+	if (!l->measure || c->last_ns < c->first_ns + l->after_ns) {
+		/* Nothing is measured, but the rung holds: steps one by one. */
+		if (r->duty > 1)
+			t = (struct aon_trial){ .gap = COST_ROUND, .duty = r->duty };
+		return t;
+	}
 	if (!c->sums)
 		c->sums = calloc(1, sizeof(*c->sums));
 	if (!c->sums)

@@ -17,6 +17,7 @@
 #define COST_BLOCK     5u          /* and has so many steps */
 #define COST_GUARD     1u
 #define COST_DENSE     200u          /* pairs, one behind the other; then they become rare: */
+#define COST_ROUND     (1u << 16)    /* steps, where nothing is measured */
 #define COST_RARE      18u           /* blocks of steps from one to the next: 5 % are off */
 #define COST_SETTLE_NS 3000000000ull /* for all ranks to have heard of a change */
 #define COST_ALPHA     0.05
@@ -52,7 +53,8 @@ struct cost_limits {
 	double budget;     /* share of a step's time; 0: no limit */
 	double cpu;        /* share of a core; 0: no limit */
 	enum rung top;     /* no further up than this */
-	bool measure;      /* steps may be left out, */
+	bool leave;        /* steps can be left out, */
+	bool measure;      /* and may be, to measure what the others cost, */
 	uint64_t after_ns; /* so long after the first */
 	bool steady; /* something else needs every step: a capture, a tier that was asked for */
 };
