@@ -72,9 +72,26 @@ uint64_t chosen_unseen(const struct chosen *c, uint64_t start_ns, uint64_t end_n
 	return (to < end_ns ? to : end_ns) - start_ns;
 }
 
+/* Student's t at 97.5 %. */
+static double student(double freedom)
+{
+	static const double t[] = { 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23 };
+
+	if (freedom < 1)
+		return t[0] / (freedom > 0.1 ? freedom : 0.1);
+	return freedom < 11 ? t[(size_t)freedom - 1] : 1.96 + 2.4 / freedom;
+}
+
+double chosen_few(double units)
+{
+	double t = student(units - 1) / 1.96;
+
+	return t * t * (units > 1.1 ? units / (units - 1) : 11);
+}
+
 struct chosen_sum chosen_sum(const struct chosen *c, const double *y, size_t stride)
 {
-	double all = 0, weighted = 0, sum = 0, ratio, times;
+	double all = 0, weighted = 0, square = 0, sum = 0, ratio, times;
 	struct chosen_sum s = { .times = 1 };
 
 	for (size_t i = 0; i < c->n; i++) {
@@ -86,6 +103,7 @@ struct chosen_sum chosen_sum(const struct chosen *c, const double *y, size_t str
 		}
 		all += b->step_ns;
 		weighted += b->weight * b->step_ns;
+		square += b->weight * b->step_ns * b->weight * b->step_ns;
 		sum += b->weight * y[i * stride];
 	}
 	if (weighted <= 0)
@@ -99,6 +117,7 @@ struct chosen_sum chosen_sum(const struct chosen *c, const double *y, size_t str
 		if (b->weight > 1)
 			s.variance += (1 - 1.0 / b->weight) * off * off * times * times;
 	}
+	s.variance *= chosen_few(weighted * weighted / square);
 	s.ns += sum * times;
 	s.times = times;
 	return s;

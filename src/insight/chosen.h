@@ -43,4 +43,8 @@ struct chosen_sum {
 /* y: of each block, `stride` apart: what was recorded in it. */
 struct chosen_sum chosen_sum(const struct chosen *c, const double *y, size_t stride);
 
+/* A variance from few units is itself a guess: what to multiply it by, so that 1.96 of its roots hold
+ * with 95 %. units: (sum of weights)^2 / sum of their squares. */
+double chosen_few(double units);
+
 #endif /* AON_CHOSEN_H */

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "insight/chosen.h"
+
 #define BIT(KIND) (1u << EVENT_##KIND)
 #define SAMPLED                                                                                   \
 	(BIT(MARK) | BIT(FLOW) | BIT(KERNEL) | BIT(COPY) | BIT(MEMSET) | BIT(SYNC) | BIT(GRAPH) | \
@@ -47,6 +49,7 @@ void sampled_window(struct sampled *s, const struct window *w)
 	s->all_ns += all;
 	s->weighted_ns += weighted;
 	s->square += s->now_share * weighted * weighted;
+	s->whole_square += weighted * weighted;
 }
 
 void sampled_add(const struct sampled *s, struct sampled_sum *sum, const struct rollup *u)
@@ -74,7 +77,8 @@ struct sampled_more sampled_end(const struct sampled *s, const struct sampled_su
 	m = (struct sampled_more){ more * sum->ns, more * sum->count, more * sum->bytes,
 				   sum->square - 2 * ratio * sum->cross +
 					   ratio * ratio * s->square };
-	m.variance *= (1 + more) * (1 + more);
+	m.variance *= (1 + more) * (1 + more) *
+		      chosen_few(s->weighted_ns * s->weighted_ns / s->whole_square);
 	if (m.variance < 0)
 		m.variance = 0;
 	return m;

@@ -23,7 +23,8 @@ struct sampled {
 	uint32_t left, unseen; /* names of rows of steps: model/rollup.h; 0: there are none */
 	double all_ns,
 		weighted_ns; /* steps in windows that were sampled: all, as recorded ones say */
-	double square;       /* of weighted time, with the share that was left to chance */
+	double square;       /* of weighted time, with the share that was left to chance, */
+	double whole_square; /* and without */
 	double now_ns, now_share; /* the present window: weighted time, share left to chance */
 	bool now;                 /* some of it was left out */
 	uint64_t left_out, unseen_steps;

@@ -19,6 +19,8 @@
 
 enum { KERNELS = 4, LEFT = 100, UNSEEN, STEPS = 4000, RUNS = 200 };
 
+static uint64_t steps = STEPS; /* of a run */
+
 static uint64_t x;
 
 static double uniform(void)
@@ -158,7 +160,7 @@ static void run_one(struct run *r, const struct program *p, uint64_t seed)
 	r->sampled.unseen = UNSEEN;
 	if (roll_new(&r->roll, &o) < 0)
 		t_skip_all("no memory");
-	for (uint64_t n = 0; n < STEPS; n++)
+	for (uint64_t n = 0; n < steps; n++)
 		step(r, p, n, &now);
 	roll_close(r->roll, UINT64_MAX, on_window, r);
 	roll_free(r->roll);
@@ -177,7 +179,7 @@ static void test_program(const struct program *p, const char *name)
 
 	for (uint64_t seed = 1; seed <= RUNS; seed++) {
 		run_one(&r, p, seed);
-		told = told && r.sampled.left_out == r.off && r.off > 0;
+		told = told && r.sampled.left_out == r.off;
 		sum = chosen_sum(&r.chosen, r.of_block, 1);
 		block += ((sum.ns + r.before) / r.truth[0] - 1) / RUNS;
 		in_blocks += fabs(sum.ns + r.before - r.truth[0]) <= sampled_error(sum.variance);
@@ -194,11 +196,12 @@ static void test_program(const struct program *p, const char *name)
 		}
 	}
 	T_OK(told, "%s: every step that is left out is told", name);
-	T_OK(fabs(block) < 0.003, "%s: by blocks the mean is off by %+.3f %%", name, 100 * block);
+	T_OK(fabs(block) < (steps < STEPS ? 0.02 : 0.003),
+	     "%s: by blocks the mean is off by %+.3f %%", name, 100 * block);
 	T_OK(in_blocks >= RUNS * 88 / 100, "%s: there the interval holds %.1f %% (95)", name,
 	     100.0 * in_blocks / RUNS);
 	for (int k = 0; k < KERNELS; k++) {
-		double sure = 4 * sqrt(square[k] / RUNS) + 0.002;
+		double sure = 4 * sqrt(square[k] / RUNS) + (steps < STEPS ? 0.02 : 0.002);
 
 		T_OK(fabs(error[k]) < sure,
 		     "%s, kernel %d: the mean of %d totals is off by %+.3f %% (+-%.3f; one by "
@@ -208,7 +211,8 @@ static void test_program(const struct program *p, const char *name)
 		     k, 100 * counts[k]);
 		T_OK(in[k] >= RUNS * 88 / 100, "%s, kernel %d: the interval holds %.1f %% (95)",
 		     name, k, 100.0 * in[k] / RUNS);
-		T_OK(sqrt(square[k]) < 0.25, "%s, kernel %d: and one run says something", name, k);
+		T_OK(sqrt(square[k]) < 0.25 || steps < STEPS,
+		     "%s, kernel %d: and one run says something", name, k);
 	}
 	printf("# without the proportion: %+.2f %% %+.2f %%\n", 100 * naive[0], 100 * naive[3]);
 }
@@ -259,6 +263,9 @@ static void test_chosen(void)
 	T_OK(s.ns == 110 && s.times == 1, "30 in 100 ns that stand for 200, and 50 for sure: %g",
 	     s.ns);
 	chosen_fini(&c);
+	T_OK(chosen_few(1000) < 1.02 && chosen_few(5) > 2 && chosen_few(2) > 50 &&
+		     chosen_few(1) > 1000,
+	     "of few units little is known for sure");
 }
 
 static void test_weigh(void)
@@ -289,5 +296,7 @@ int main(void)
 	test_program(&plain, "a steady program");
 	test_program(&bursty, "bursts that lead down the ladder");
 	test_program(&async, "kernels that run late");
+	steps = 500;
+	test_program(&plain, "a few seconds");
 	return t_done();
 }
