@@ -45,6 +45,7 @@ struct node_capture {
 	int ask;                /* owned: socket of aond; -1: none */
 	uint64_t id;            /* 0: aond was not asked */
 	uint64_t chosen;        /* processes */
+	bool kept;              /* it was raised by an alarm: its time was kept */
 	size_t armed;           /* that its trigger waits for, */
 	char values[160];       /* and those of one of them */
 	uint32_t times;         /* that it has fired and was written */
@@ -59,6 +60,7 @@ struct node_capture {
 
 /* aon capture of aond's own: an exit status. */
 int capture_node(const struct opts *o, const struct node_want *w);
+int capture_raised(const struct opts *o);
 int capture_node_list(const struct opts *o);
 int capture_node_cancel(const struct opts *o);
 

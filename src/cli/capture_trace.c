@@ -52,6 +52,16 @@ static struct node_proc *find(struct node_capture *c, uint32_t id)
 	return NULL;
 }
 
+/* The job of the one whose alarm it was: its other ranks were kept, too. */
+static bool of_its_job(const struct node_capture *c, const struct procs *ps,
+		       const struct process *p)
+{
+	for (size_t i = 0; i < ps->n; i++)
+		if (ps->p[i].id == c->proc[0].id)
+			return *p->job && p->uid == ps->p[i].uid && !strcmp(p->job, ps->p[i].job);
+	return false;
+}
+
 /* Those that aond captured, and those that had ended before, but were there in the time before. */
 static int gather(struct node_capture *c, const struct procs *ps, uint64_t from)
 {
@@ -64,7 +74,8 @@ static int gather(struct node_capture *c, const struct procs *ps, uint64_t from)
 		const struct process *q = &ps->p[i];
 
 		was = find(c, q->id);
-		if (!was && (!is_wanted(c, ps, q) || q->first_ns >= c->begin_ns ||
+		if (!was && (!is_wanted(c, ps, q) || (c->kept && !of_its_job(c, ps, q)) ||
+			     q->first_ns >= c->begin_ns ||
 			     (!procs_live(ps, q) && q->last_ns < from) || !c->want.before_ms))
 			continue;
 		p[n] = was ? *was
@@ -218,33 +229,21 @@ static int find_steps(struct node_capture *c, struct store *st)
 
 /* --- what the recorder no longer holds --- */
 
-static int on_oldest(void *arg, uint32_t process, const struct event *ev, size_t n)
-{
-	struct node_proc *p = arg;
-
-	(void)process;
-	for (size_t i = 0; i < n; i++)
-		if (ev[i].start_ns < p->held_ns)
-			p->held_ns = ev[i].start_ns;
-	return p->held_ns <= p->from_ns; /* 1: it reaches back far enough */
-}
-
-/* Blobs go in the order they came: what is there from before the window says that it is whole. */
+/* Of processes of which something was overwritten. */
 static int find_held(struct node_capture *c, struct store *st)
 {
+	uint64_t from;
 	int err = 0;
 
-	for (size_t i = 0; i < c->n && err >= 0; i++) {
+	for (size_t i = 0; i < c->n && !err; i++) {
 		struct node_proc *p = &c->proc[i];
-		struct store_filter f = { .process = p->id, .to_ns = p->to_ns };
 
 		if (!p->held_ns)
 			continue;
-		err = store_each_events(st, &f, on_oldest, p);
-		if (p->held_ns <= p->from_ns)
-			p->held_ns = 0;
+		err = store_held(st, p->id, &from);
+		p->held_ns = err || from <= p->from_ns || c->kept ? 0 : from;
 	}
-	return err < 0 ? err : 0;
+	return err;
 }
 
 /* --- the trace --- */

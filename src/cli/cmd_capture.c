@@ -456,10 +456,13 @@ int cmd_capture(const struct opts *o)
 	if (o->argc)
 		return cli_misuse("takes no operand, not '%s'", o->argv[0]);
 	if (!!o->val[OPT_KINETO] + jax + !!o->val[OPT_FLIGHT] + !!o->val[OPT_BEFORE] +
-		    !!o->val[OPT_CANCEL] >
+		    !!o->val[OPT_CANCEL] + !!o->val[OPT_RAISED] >
 	    1)
-		return cli_misuse("one of --kineto, --jax, --flight-recorder, --before and "
-				  "--cancel");
+		return cli_misuse(
+			"one of --kineto, --jax, --flight-recorder, --before, --raised and "
+			"--cancel");
+	if (o->val[OPT_RAISED])
+		return capture_raised(o);
 	if (o->val[OPT_CANCEL])
 		return capture_node_cancel(o);
 	if (o->val[OPT_FLIGHT])

@@ -51,6 +51,7 @@ OPT(TIMES,     0,  "count",    "N",      C(CAPTURE), "with --trigger: N times, a
 OPT(COOLDOWN,  0,  "cooldown", "T",      C(CAPTURE), "with --trigger: not again for T after a time (60s unless told)")
 OPT(PATIENCE,  0,  "timeout",  "S",      C(CAPTURE), "give up after so many seconds (60 unless told)")
 OPT(LIST,      0,  "list",     NULL,     C(CAPTURE), "only list captures that are under way; with --kineto: who can be captured")
+OPT(RAISED,    0,  "raised",   "N|list", C(CAPTURE), "what was kept when an alarm raised the Nth capture; list: which there are")
 OPT(CANCEL,    0,  "cancel",   "ID",     C(CAPTURE), "end that capture; nothing of it is written")
 OPT(SCALE,     0,  "scale",    "NAME=F", C(WHATIF), "kernels and copies called NAME take F of their time (NAME=F,...)")
 OPT(SCALEHOST, 0,  "scale-host", "NAME=F", C(WHATIF), "the same for ranges and calls of the program")

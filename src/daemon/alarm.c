@@ -198,12 +198,48 @@ static bool worth_a_capture(enum alarm_kind k)
 	       k == ALARM_THROUGHPUT || k == ALARM_GPU_IDLE;
 }
 
+#define RANKS_KEPT 8u /* of a job here: more would be the whole recorder's */
+
+/* Of the ranks of its job here, too: what was slow there, and who waited for whom. */
+static void keep_past(struct sess *s, uint64_t from, uint64_t to)
+{
+	unsigned n = 0;
+
+	for (struct sess *o = s->roster->first; o && n < RANKS_KEPT; o = o->next) {
+		if (!o->stream || o->peer.uid != s->peer.uid ||
+		    (o != s &&
+		     (!*s->stream->proc.job || strcmp(o->stream->proc.job, s->stream->proc.job))))
+			continue;
+		store_keep(s->roster->plant->store, o->stream->proc.id, from, to);
+		n++;
+	}
+}
+
+static int restore_one(void *arg, uint64_t wall_ns, const char *what, const char *text)
+{
+	const char *kept = !strcmp(what, "capture") ? strstr(text, ALARM_KEPT) : NULL;
+	unsigned long long from, to;
+	uint32_t id;
+
+	(void)wall_ns;
+	if (kept && sscanf(kept, ALARM_KEPT_SCAN, &id, &from, &to) == 3)
+		store_keep(arg, id, from, to);
+	return 0;
+}
+
+void alarm_restore(struct store *st)
+{
+	store_each_journal(st, restore_one, st);
+}
+
 static void raise_tier(struct sess *s, enum alarm_kind why, uint64_t now)
 {
 	struct roster *r = s->roster;
 	uint64_t day = now / (ALARM_DAY_S * 1000000000ull);
 	uint32_t secs = (uint32_t)r->param->escalate_s;
-	char text[120];
+	uint64_t past = (uint64_t)r->param->escalate_before_s * 1000000000u;
+	uint64_t from = now > past ? now - past : 0, to = now + secs * 1000000000ull;
+	char text[240];
 
 	if (day != r->captures_day) {
 		r->captures_day = day;
@@ -220,9 +256,11 @@ static void raise_tier(struct sess *s, enum alarm_kind why, uint64_t now)
 	r->capture_next_ns = now + ALARM_CAPTURE_S * 1000000000ull;
 	s->was_asked = s->asked;
 	s->asked = TIER_FULL;
-	s->full_until_ns = now + secs * 1000000000ull;
-	snprintf(text, sizeof(text), "pid %d: tier full for %u s, because of %s", (int)s->peer.pid,
-		 secs, alarm_table[why].word);
+	s->full_until_ns = to;
+	keep_past(s, from, to);
+	snprintf(text, sizeof(text), "pid %d: tier full for %u s, because of %s" ALARM_KEPT_SAY,
+		 (int)s->peer.pid, secs, alarm_table[why].word, s->stream->proc.id,
+		 (unsigned long long)from, (unsigned long long)to);
 	sess_journal(s, "capture", text);
 	audit_say(AUDIT_SELF, "capture", 0, "%s", text);
 	count_add(COUNT_captures_raised, 1);

@@ -18,6 +18,11 @@
 #define ALARM_SAME_S       60u /* of a job: the ranks that say the same within it are one alarm */
 #define WATCHER_COMM       512u
 
+/* In the journal, for aon capture --raised and the next aond: the store's process, from, to in ns. */
+#define ALARM_KEPT      "; kept: process "
+#define ALARM_KEPT_SAY  ALARM_KEPT "%u from %llu to %llu"
+#define ALARM_KEPT_SCAN ALARM_KEPT "%u from %llu to %llu"
+
 /* Of one process; from its first step on. */
 struct watcher {
 	struct detect detect;
@@ -40,6 +45,7 @@ int watcher_new(struct watcher **out, struct store *st);
 void watcher_step(struct watcher *w, const struct event *e, bool counts);
 void watcher_window(struct watcher *w, const struct window *win);
 
+void alarm_restore(struct store *st); /* what captures keep, after a start */
 void alarm_tick(struct roster *r, uint64_t now_ns);
 
 #endif /* AON_DAEMON_ALARM_H */

@@ -349,6 +349,7 @@ static int serve(struct aond *d, struct store *st, const uint64_t boot_id[2],
 	int err;
 
 	queue_init(&d->queue, (uint64_t)d->param.queue_mib << 20);
+	alarm_restore(st);
 	err = left_load(&d->left, st, boot_id);
 	if (!err)
 		err = plant_init(&d->plant, &d->queue, st, (uint32_t)d->param.names_max);

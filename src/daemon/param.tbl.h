@@ -25,6 +25,7 @@ PARAM(measure,          WORD, "on",                     0,     0, "off|on", LIVE
 PARAM(measure_after_s,  NUM,  "30",                     0, 86400, "s",     LIVE,  "the same, from so long after a program's first step on")
 PARAM(escalate_s,       NUM,  "2",                      0,    60, "s",     LIVE,  "tier full for so long when a detector raises an alarm, at most 24 times a day, eight of them for one user, and once in ten minutes; 0: never")
 PARAM(hang_stacks,      WORD, "on",                     0,     0, "off|on", LIVE, "look where the threads of a job stand when it hangs, if the system lets aond")
+PARAM(escalate_before_s, NUM, "10",                     0,   600, "s",     LIVE,  "what was recorded so long before that is kept with it: overwritten after all else, for aon capture --raised")
 PARAM(captures_day,     NUM,  "200",                    0, 100000, "",     LIVE,  "captures (aon capture) of one user in a day; 0: none")
 PARAM(queue_mib,        NUM,  "16",                     1,  4096, "MiB",   LIVE,  "what may wait for the disk; over 3/4 of it new batches of events are dropped first, over all of it rollups, and new names read (other)")
 PARAM(store_max_mib,    NUM,  "2048",                   8, 1 << 24, "MiB", START, "store and its log on disk; over it the oldest events are overwritten")

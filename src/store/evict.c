@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define WINDOWS_LONGER 32
 #define SLACK_PAGES    16 /* for the pages of trees that an insert may split */
@@ -21,15 +22,19 @@ struct oldest {
 	uint32_t process;
 	uint64_t records;
 	int64_t wall_ns;
+	uint64_t t0_ns, t1_ns, bytes; /* of a blob */
 };
 
-static int get_oldest(struct store *st, enum statement which, struct oldest *out)
+/* The oldest behind that number. */
+static int get_oldest(struct store *st, enum statement which, int64_t after, struct oldest *out)
 {
 	sqlite3_stmt *s = store_stmt(st, which);
 	int rc;
 
 	if (!s)
 		return store_errno(st, sqlite3_errcode(st->db));
+	if (which == ST_OLDEST_BLOB)
+		sqlite3_bind_int64(s, 1, after);
 	rc = sqlite3_step(s);
 	*out = (struct oldest){ 0 };
 	if (rc == SQLITE_ROW) {
@@ -38,8 +43,75 @@ static int get_oldest(struct store *st, enum statement which, struct oldest *out
 		out->records = (uint64_t)sqlite3_column_int64(s, 2);
 		out->wall_ns = sqlite3_column_int64(s, 3);
 	}
+	if (out->id && which == ST_OLDEST_BLOB) {
+		out->t0_ns = (uint64_t)sqlite3_column_int64(s, 4);
+		out->t1_ns = (uint64_t)sqlite3_column_int64(s, 5);
+		out->bytes = (uint64_t)sqlite3_column_int64(s, 6);
+	}
 	sqlite3_reset(s);
 	return store_errno(st, rc);
+}
+
+/* --- what is kept --- */
+
+static void drop_kept(struct store *st)
+{
+	st->kept_n--;
+	memmove(st->kept, st->kept + 1, st->kept_n * sizeof(st->kept[0]));
+}
+
+void store_keep(struct store *st, uint32_t process, uint64_t from_ns, uint64_t to_ns)
+{
+	pthread_mutex_lock(&st->mem_lock);
+	if (st->kept_n == STORE_KEPT)
+		drop_kept(st);
+	st->kept[st->kept_n++] = (struct kept){ process, from_ns, to_ns };
+	pthread_mutex_unlock(&st->mem_lock);
+}
+
+static bool is_kept(struct store *st, const struct oldest *o)
+{
+	bool kept = false;
+
+	pthread_mutex_lock(&st->mem_lock);
+	for (uint32_t i = 0; i < st->kept_n && !kept; i++)
+		kept = st->kept[i].process == o->process && o->t1_ns >= st->kept[i].from_ns &&
+		       o->t0_ns < st->kept[i].to_ns;
+	pthread_mutex_unlock(&st->mem_lock);
+	return kept;
+}
+
+/* One less is kept: 1, or 0 where nothing was. */
+static int keep_less(struct store *st)
+{
+	int any;
+
+	pthread_mutex_lock(&st->mem_lock);
+	any = st->kept_n != 0;
+	if (any)
+		drop_kept(st);
+	pthread_mutex_unlock(&st->mem_lock);
+	return any;
+}
+
+/* The oldest blob that may go: of those that are kept none, unless they are too many or all. */
+static int oldest_blob(struct store *st, struct oldest *out)
+{
+	uint64_t kept = 0;
+	int err;
+
+	for (int64_t after = 0;; after = out->id) {
+		err = get_oldest(st, ST_OLDEST_BLOB, after, out);
+		if (err < 0 || (out->id && !is_kept(st, out)))
+			return err;
+		kept += out->bytes;
+		if (out->id && (!st->opts.max_bytes || kept <= st->opts.max_bytes / 4))
+			continue;
+		if (!keep_less(st))
+			return 0; /* there is none */
+		kept = 0;
+		out->id = 0; /* again, from the beginning */
+	}
 }
 
 /* Wall time of a moment, after which ages go: CLOCK_MONOTONIC begins anew with each boot. */
@@ -102,9 +174,9 @@ static int drop_oldest(struct store *st)
 	int64_t now;
 	int err;
 
-	err = get_oldest(st, ST_OLDEST_BLOB, &blob);
+	err = oldest_blob(st, &blob);
 	if (err == 0)
-		err = get_oldest(st, ST_OLDEST_WIN, &win);
+		err = get_oldest(st, ST_OLDEST_WIN, 0, &win);
 	if (err < 0)
 		return err;
 	if (!blob.id && !win.id)
@@ -158,7 +230,7 @@ int store_drop_aged(struct store *st, uint64_t now_ns)
 
 	st->now_ns = now_ns;
 	while (err == 0 && st->opts.max_age_ns && limit > 0 && st->oldest_wall < (uint64_t)limit) {
-		err = get_oldest(st, ST_OLDEST_BLOB, &o);
+		err = oldest_blob(st, &o);
 		if (err < 0)
 			return err;
 		st->oldest_wall = o.id ? (uint64_t)o.wall_ns : UINT64_MAX;

@@ -54,7 +54,8 @@
 	X(PUT_DATA, "INSERT INTO data VALUES(?1,?2)")                                        \
 	X(PUT_BLOB, "INSERT INTO blob VALUES(?1,?2,?3,?4,?5,?6,?7,?8)")                      \
 	X(PUT_WIN, "INSERT INTO win VALUES(?1,?3,?4,?5,?2)")                                 \
-	X(OLDEST_BLOB, "SELECT id,process,records,wall FROM blob ORDER BY id LIMIT 1")       \
+	X(OLDEST_BLOB, "SELECT id,process,records,wall,t0,t1,bytes FROM blob WHERE id>?1 "   \
+		       "ORDER BY id LIMIT 1")                                                \
 	X(OLDEST_WIN, "SELECT id,process,0,wall FROM win ORDER BY id LIMIT 1")               \
 	X(CUT_BLOB, "DELETE FROM blob WHERE id=?1")                                          \
 	X(CUT_DATA, "DELETE FROM data WHERE id=?1")                                          \
@@ -68,6 +69,8 @@
 	X(GET_GEO, "SELECT id,data FROM geo WHERE id=?1")                                    \
 	X(GET_LANE, "SELECT id,data FROM lane WHERE id=?1")                                  \
 	X(EXTENT, "SELECT ifnull(max(id),0),ifnull(sum(events),0) FROM blob")                \
+	X(HELD, "SELECT min(t0) FROM blob WHERE process=?1 AND id>=(SELECT max(id) FROM"     \
+		" blob b WHERE NOT EXISTS (SELECT 1 FROM blob WHERE id=b.id-1))")            \
 	X(LAST_ID, "SELECT seq FROM sqlite_sequence WHERE name=?1")                          \
 	X(EACH_NAME, "SELECT id,data FROM name WHERE id>?1 ORDER BY id LIMIT ?2")            \
 	X(EACH_GEO, "SELECT id,data FROM geo WHERE id>?1 ORDER BY id LIMIT ?2")              \
@@ -99,6 +102,12 @@ struct known {
 	uint32_t connected;
 	int64_t wall_offset_ns;
 	uint64_t overwritten; /* records */
+};
+
+/* Events that others are overwritten before. */
+struct kept {
+	uint32_t process;
+	uint64_t from_ns, to_ns;
 };
 
 struct store {
@@ -133,6 +142,8 @@ struct store {
 	struct known *known; /* owned; known_n of known_cap, sorted by id */
 	uint32_t known_n, known_cap;
 	int64_t wall_offset_ns;
+	struct kept kept[STORE_KEPT]; /* the oldest first */
+	uint32_t kept_n;
 	struct rows pending; /* small rows that wait for the next commit */
 };
 

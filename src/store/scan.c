@@ -151,6 +151,34 @@ unlock:
 	return err;
 }
 
+int store_held(struct store *st, uint32_t process, uint64_t *from_ns)
+{
+	sqlite3_stmt *s;
+	int err, rc;
+
+	pthread_mutex_lock(&st->db_lock);
+	err = store_reopen(st);
+	if (err < 0)
+		goto unlock;
+	s = store_stmt(st, ST_HELD);
+	if (!s) {
+		err = store_errno(st, sqlite3_errcode(st->db));
+		goto unlock;
+	}
+	sqlite3_bind_int64(s, 1, process);
+	rc = sqlite3_step(s);
+	if (rc == SQLITE_ROW)
+		*from_ns = sqlite3_column_type(s, 0) == SQLITE_NULL
+				   ? UINT64_MAX
+				   : (uint64_t)sqlite3_column_int64(s, 0);
+	else
+		err = store_errno(st, rc);
+	sqlite3_reset(s);
+unlock:
+	pthread_mutex_unlock(&st->db_lock);
+	return err;
+}
+
 /* Copied out, so that the caller's function runs with no lock and no transaction held. */
 static int some_pieces(struct store *st, uint64_t after, struct store_piece *out, int max)
 {

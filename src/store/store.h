@@ -78,6 +78,14 @@ int store_blob(struct store *st, uint32_t process, const struct blob *b);
 int store_window(struct store *st, const struct window *w);
 
 /* A line in the store's own journal: starts, stops, tiers, recoveries. For people. */
+/*
+ * What that process did in that time is overwritten after all else: for captures that nobody has fetched
+ * yet. The last STORE_KEPT, of a quarter of max_bytes together; then the oldest is like all else. Not
+ * on disk: who opens the store says it again.
+ */
+#define STORE_KEPT 64u
+void store_keep(struct store *st, uint32_t process, uint64_t from_ns, uint64_t to_ns);
+
 int store_journal(struct store *st, uint64_t wall_ns, const char *what, const char *text);
 
 /*
@@ -166,6 +174,10 @@ int store_geo_get(struct store *st, uint32_t id, struct geo *out);
 
 /* Number of the newest event blob, and how many events there are. Cheap. */
 int store_extent(struct store *st, uint64_t *last_blob, uint64_t *events);
+
+/* From when on nothing of that process was overwritten; UINT64_MAX: it has nothing there. What is from
+ * before was kept (store_keep()), and is not all. */
+int store_held(struct store *st, uint32_t process, uint64_t *from_ns);
 
 /* Windows as they come: those after number *after, which moves on; and the newest one's number. */
 int store_new_windows(struct store *st, uint64_t *after, store_window_fn *fn, void *arg);

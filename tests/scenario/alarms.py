@@ -4,7 +4,7 @@ import json
 import os
 import re
 
-from aontest import Daemon, Place, aon, app, done, emitted, ok, wait_for
+from aontest import Daemon, Place, aon, app, done, emitted, ok, report, wait_for
 
 
 def alarms(place):
@@ -36,6 +36,38 @@ def slower():
         text = aon("alarms", p.store)
         ok(text.returncode == 0 and "step_slower" in text.stdout, "as lines for people", text.stdout)
         ok(d.counter("alarms") == 1 and d.counter("captures_raised") == 1, "each is counted")
+
+
+def raised(p, *args):
+    r = aon("capture", "--raised", *args, "--json", "--store", p.store, cwd=p.path)
+    return r.returncode, json.loads(r.stdout) if r.stdout else {}, r.stderr
+
+
+def kept():
+    """What an alarm's capture is of, and what was before it, outlives what comes after it, and aond's end."""
+    with Place() as p, Daemon(p, {"escalate_s": 1, "store_max_mib": 8}) as d:
+        proc = app(p, "app_cost", "-s", 5, "-N", 4000, "-x", 0, "-j", 1500)
+        wait_for(lambda: d.counter("captures_raised"), 60)
+        emitted(proc)
+        d.flush()
+        rc, said, err = raised(p, "list")
+        got = said.get("captures", [{}])[0]
+        ok(rc == 0 and got.get("alarm") == "step_slower" and got["pid"] == proc.pid and
+           got["to_ns"] - got["from_ns"] == 11 * 10**9, "captures that alarms raised are listed", (rc, said, err))
+        rc, said, err = raised(p, 1, "-o", "before.csv")
+        whole = said["files"][0]["events"]
+        ok(rc == 0 and said["processes"][0]["first_step"] < 1500 < said["processes"][0]["last_step"],
+           "what was before the alarm and after it is one trace", (rc, said, err))
+        d.stop()
+        d.start()
+        emitted(app(p, "emitter", "-k", "noise", "-n", 1000000, "-r", 400000, "-j", 20000))
+        d.flush()
+        over = {x["pid"]: x["accounting"]["overwritten"] for x in report(p.store, "--all")["processes"]}
+        rc, said, err = raised(p, 1, "-o", "after.csv")
+        ok(sum(over.values()) > 0 and rc == 0 and said["files"][0]["events"] == whole,
+           "it is kept while the recorder is written over, and through aond's end", (over, whole, said, err))
+        rc, said, err = raised(p, 7, "-o", "none.csv")
+        ok(rc == 1 and "there are 1 captures" in err, "one that is not there", err)
 
 
 def bounded():
@@ -85,6 +117,7 @@ def hang():
 
 
 slower()
+kept()
 bounded()
 healthy()
 hang()

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import signal
+import struct
 import subprocess
 
 from aontest import (Daemon, Place, account_of, accounts, aon, app, app_env, balanced, check, done,
@@ -235,6 +236,32 @@ def fills_up(p, d, filler):
        accounts(p.store))
 
 
+def clock_steps():
+    """The wall clock is set while a capture runs: it goes by another one."""
+    with Place() as p:
+        step = p.path / "step"
+        step.write_bytes(struct.pack("<q", 0))
+        env = {"LD_PRELOAD": find("wallclock.so"), "WALLCLOCK": str(step),
+               "ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0"}
+        with Daemon(p, CALM, env=env) as d:
+            procs = ranks(p)
+            steps_seen(d, procs, 60)
+            c = begin(p, "--steps", 250, "--before", "300ms", "--json", "-o", "w.csv")
+            wait_for(lambda: tiers(d, procs) == {"full"})
+            for s in (3600, -3600):
+                step.write_bytes(struct.pack("<q", s))
+                seen = d.text().count("wall clock moved")
+                wait_for(lambda: d.text().count("wall clock moved") > seen or c.poll() is not None, 30)
+            out, err = c.communicate(timeout=60)
+            got = json.loads(out)["processes"]
+            events = rows(p.path / "w.csv")
+            ok(c.returncode == 0 and not err and "wall clock moved" in d.text() and
+               all(sum(e["kind"] == "step" and e["rank"] == str(x["rank"]) for e in events) ==
+                   x["last_step"] - x["first_step"] + 1 > 250 for x in got),
+               "a wall clock that steps by an hour, there and back, changes nothing", (out, err))
+            stop(procs)
+
+
 def overwritten(p):
     return sum(a["overwritten"] for a in accounts(p.store))
 
@@ -251,6 +278,7 @@ def main():
         no_steps(p, d)
     aond_dies()
     disk_full()
+    clock_steps()
     ring()
     done()
 

@@ -99,6 +99,56 @@ static void test_age(void)
 	kit_clean();
 }
 
+static uint64_t events_of(struct store *st, const struct process *p, uint64_t from, uint64_t to)
+{
+	struct store_filter f = { .process = p->id, .from_ns = from, .to_ns = to };
+	uint64_t n = 0;
+
+	store_each_events(st, &f, kit_count_events, &n);
+	return n;
+}
+
+static void test_kept(void)
+{
+	const uint64_t cap = 2u << 20;
+	const char *path = kit_path("k");
+	struct store *st = kit_open(path, cap, 0);
+	struct process p = kit_process(st, 1), q = kit_process(st, 2);
+	uint64_t from = kit_event(0).start_ns, to = kit_event(4999).start_ns, most = 0, n, held = 0;
+	int err = 0;
+
+	store_keep(st, p.id, from, to);
+	for (uint64_t i = 0; i < 300 && err == 0; i++) {
+		err = kit_commit(st, i % 3 ? &q : &p, i * 5000, 5000, i * S);
+		n = kit_bytes(path);
+		most = n > most ? n : most;
+	}
+	T_OK(err == 0 && most <= cap && events_of(st, &p, from, to) == 5000 &&
+		     events_of(st, &q, kit_event(5000).start_ns, kit_event(9999).start_ns) == 0,
+	     "what is kept outlives what came after it, under the same cap");
+	T_OK(!store_held(st, p.id, &held) && held > to && held < kit_event(299 * 5000).start_ns,
+	     "and is not taken for all that there was");
+	store_process(st, &p);
+	T_OK(kit_adds_up(&p.account) && p.account.overwritten, "the account adds up");
+	for (uint64_t i = 0; i < 300; i += 3)
+		store_keep(st, p.id, kit_event(i * 5000).start_ns,
+			   kit_event(i * 5000 + 4999).start_ns);
+	for (uint64_t i = 300; i < 900 && err == 0; i++)
+		err = kit_commit(st, i % 3 ? &q : &p, i * 5000, 5000, i * S);
+	n = events_of(st, &p, from, kit_event(299 * 5000).start_ns);
+	T_OK(err == 0 && events_of(st, &q, kit_event(898 * 5000).start_ns, 0) > 0 &&
+		     n < 300 * 5000 / 4,
+	     "too much is not kept: what comes has room (%llu)", (unsigned long long)n);
+	for (uint64_t i = 0; i < 1000; i++)
+		store_keep(st, q.id, 0, UINT64_MAX);
+	for (uint64_t i = 900; i < 1000 && err == 0; i++)
+		err = kit_commit(st, &q, i * 5000, 5000, i * S);
+	T_OK(err == 0 && store_check(path, NULL, NULL, NULL) == 0,
+	     "where all is kept, the oldest goes as ever");
+	store_close(st);
+	kit_clean();
+}
+
 static void test_windows_go_last(void)
 {
 	struct store *st = kit_open(kit_path("w"), 1u << 20, 0);
@@ -528,6 +578,7 @@ int main(void)
 	hook_vfs(); /* first: below what the store puts on it */
 	test_cap();
 	test_age();
+	test_kept();
 	test_windows_go_last();
 	test_forget();
 	test_full_disk();
