@@ -35,22 +35,25 @@ static void losses(const struct account *a, const struct out *out, uint64_t lost
 
 void report_overhead(const struct overhead *o, const struct out *out)
 {
+	bool steps = o->by != OVERHEAD_BY_LAUNCHES;
 	char left[64] = "";
 
 	if (!o->steps)
 		return;
 	if (o->left_out)
-		snprintf(left, sizeof(left), "; %.1f %% of steps left out to know",
-			 100.0 * (double)o->left_out / (double)o->steps);
+		snprintf(left, sizeof(left), "; %.1f %% of %s left out to know",
+			 100.0 * (double)o->left_out / (double)o->steps,
+			 steps ? "steps" : "its time");
 	if (o->pairs)
 		out_line(out, OUT_DIM,
-			 "  Recording slows a step by %.2f %% (95 %% sure: %.2f to %.2f %%)%s",
-			 o->mid / 1e4, o->lo / 1e4, o->hi / 1e4, left);
+			 "  Recording slows %s by %.2f %% (95 %% sure: %.2f to %.2f %%)%s",
+			 steps ? "a step" : "launches", o->mid / 1e4, o->lo / 1e4, o->hi / 1e4,
+			 left);
 	else
-		out_line(out, OUT_DIM,
-			 "  Recording costs %s%.2f %% of a step, by its records alone%s",
+		out_line(out, OUT_DIM, "  Recording costs %s%.2f %% of %s, by its records alone%s",
 			 o->accounted < 100 ? "less than " : "",
-			 o->accounted < 100 ? 0.01 : o->accounted / 1e4, left);
+			 o->accounted < 100 ? 0.01 : o->accounted / 1e4,
+			 steps ? "a step" : "its time", left);
 }
 
 void report_account(const struct account *a, const struct out *out)
