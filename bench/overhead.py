@@ -48,7 +48,10 @@ def wanted(name):
 
 
 def overhead(place, pid):
-    got = json.loads(aontest.aon("overhead", "--json", place.store).stdout)
+    got = aontest.aon("overhead", "--json", place.store)
+    if got.returncode:  # nothing that was measured yet
+        return None
+    got = json.loads(got.stdout)
     return next((p["overhead"] for p in got["processes"] if p["pid"] == pid), None)
 
 
@@ -120,7 +123,7 @@ def inside(name, model, core):
                 ab.progress(f"{name}: " + (f"{100 * o['slowdown']:.2f} % ({100 * o['slowdown_lo']:.2f} to {100 * o['slowdown_hi']:.2f}), "
                                            f"{o['pairs']} pairs, rung {o['rung']}" if o and o["slowdown"] is not None else "nothing yet"))
         if proc.returncode:
-            sys.exit(f"{name}: the program has ended with {proc.returncode}")
+            raise RuntimeError(f"the program has ended with {proc.returncode}")
         d.flush()
         return overhead(p, proc.pid), json.loads(out.splitlines()[-1])
 
@@ -163,6 +166,8 @@ def all_real(names):
         core = free.get()
         try:
             return real(name, *REAL[name], core)
+        except Exception as e:  # the others' hours are not to be lost
+            return name, None, BAR, False, f"failed: {e!r}", "%", {}
         finally:
             free.put(core)
 
