@@ -132,7 +132,7 @@ def disk():
 
 
 def disk_of_one():
-    with Place() as p, Daemon(p) as d:
+    with Place() as p, Daemon(p, {"slowdown_permille": 0, "cpu_percent": 0}) as d:
         a = app(p, "app_cost", "-s", 60, "-e", 3000)
         wait_joined(d, a.pid)
         ask(p, "--pid", a.pid, "disk_mib_day=1")

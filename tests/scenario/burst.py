@@ -6,7 +6,7 @@ import re
 from aontest import LONG, SANITIZED, Daemon, Place, account_of, aon, app, balanced, done, emitted, ok, skip, wait_for
 
 RUNGS = ["all", "no-ops", "no-counters", "half", "quarter", "tenth", "rare", "pulse"]
-TIMES = ("-c", 30, "-b", 60, "-a", 120) if LONG else ("-c", 2, "-b", 4, "-a", 9)
+TIMES = ("-c", 30, "-b", 60, "-a", 120) if LONG else ("-c", 2, "-b", 4, "-a", 14)
 
 with Place() as p, Daemon(p, {"measure": "off", "slowdown_permille": 1}) as d:
     proc = app(p, "app_burst", *TIMES)

@@ -75,7 +75,8 @@ def cuda(got):
     ok(clean and o["left_out"] > 0.1 * o["steps"], "a CUDA program runs on a lower rung", (r, o))
     ok(0.3 * r["kernels"] < held < 0.93 * r["kernels"], f"{held} of {r['kernels']} kernels are recorded", o)
     n = sum(k["count"] for k in rep["kernels"] if k["kind"] == "kernel")
-    ok(abs(n / r["kernels"] - 1) < 0.15, f"the report has {n}", rep["kernels"])
+    # In proportion to the time of steps, which a loaded machine stretches as it likes.
+    ok(abs(n / r["kernels"] - 1) < 0.25, f"the report has {n}", rep["kernels"])
 
 
 with ThreadPoolExecutor() as pool:
