@@ -107,7 +107,22 @@ static int list_layouts(const struct opts *o)
 	const char *what, *word;
 	struct table t;
 	struct out out;
+	struct json j;
 
+	if (o->val[OPT_JSON]) {
+		json_init(&j, stdout);
+		json_open(&j, NULL, '{');
+		json_str(&j, "schema", "aon.sim.layouts/1");
+		json_open(&j, "layouts", '[');
+		for (size_t i = 0; (word = corpus_layout_at(i, &what)); i++) {
+			json_open(&j, NULL, '{');
+			json_str(&j, "name", word);
+			json_str(&j, "what", what);
+			json_close(&j);
+		}
+		json_end(&j);
+		return CLI_OK;
+	}
 	out_init(&out, stdout, o);
 	table_init(&t, col, sizeof(col) / sizeof(*col));
 	for (size_t i = 0; (word = corpus_layout_at(i, &what)); i++) {

@@ -41,7 +41,8 @@ def refused(place):
     r = aon(place, "sim", "corpus", "-o", place.path / "a", *RANKS, "--cases", "1")
     ok(r.returncode == 1 and b"exists" in r.stderr, "nothing that is there is written over", r.stderr)
     r = aon(place, "sim", "corpus", "--list-layouts")
-    ok(r.returncode == 0 and b"tp8pp8dp64" in r.stdout, "layouts are listed", r)
+    names = [x["name"] for x in json.loads(aon(place, "sim", "corpus", "--list-layouts", "--json").stdout)["layouts"]]
+    ok(r.returncode == 0 and b"tp8pp8dp64" in r.stdout and "tp8pp8dp64" in names, "layouts are listed", r)
 
 
 def score(place, *args):
