@@ -182,13 +182,9 @@ static bool was_there(const struct process *p, uint64_t at_ns)
 	return at_ns >= p->first_ns && at_ns <= p->last_ns + AFTER_NS;
 }
 
-static int on_journal(void *arg, uint64_t wall_ns, const char *what, const char *text)
+static void put_captures(const struct captures *c, unsigned long pid, uint64_t wall_ns,
+			 const char *text)
 {
-	static const char of[] = "of pid ";
-	const struct captures *c = arg;
-	const char *at = strcmp(what, "capture") ? NULL : strstr(text, of);
-	unsigned long pid = at ? strtoul(at + sizeof(of) - 1, NULL, 10) : 0;
-
 	for (size_t i = 0; pid && i < c->run->processes; i++) {
 		const struct process *p = &c->run->process[i];
 		uint64_t at_ns = wall_ns - (uint64_t)p->wall_offset_ns;
@@ -201,6 +197,20 @@ static int on_journal(void *arg, uint64_t wall_ns, const char *what, const char 
 		json_u64(c->j, "pid", p->pid);
 		json_str(c->j, "text", text);
 		json_close(c->j);
+	}
+}
+
+/* "... of pid 41, 42: why" */
+static int on_journal(void *arg, uint64_t wall_ns, const char *what, const char *text)
+{
+	static const char of[] = "of pid ";
+	const char *at = strcmp(what, "capture") ? NULL : strstr(text, of);
+	char *end;
+
+	for (at = at ? at + sizeof(of) - 1 : ""; *at; at = !strncmp(end, ", ", 2) ? end + 2 : "") {
+		unsigned long pid = strtoul(at, &end, 10);
+
+		put_captures(arg, pid, wall_ns, text);
 	}
 	return 0;
 }

@@ -7,7 +7,7 @@ import socket
 import time
 from pathlib import Path
 
-from aontest import Daemon, Place, app, done, ok
+from aontest import Daemon, Place, app, done, ok, wait_joined
 from servetest import WAIT, Server
 
 CLIENTS = 50
@@ -95,6 +95,13 @@ with Place() as place, Daemon(place) as d:
         got = until(lambda: s.get(at + "captures")["captures"])
         ok(got and len(got) == 1 and got[0]["pid"] == p.pid and f"100 ms of pid {p.pid}" in got[0]["text"] and
            got[0]["at_ns"] > asof, "an order to capture it is listed, with its time", (said, got, asof))
+        q = app(place, "emitter", "-n", 100, "-h", 60)
+        wait_joined(d, q.pid)
+        said = d.ask(f"capture begin ms=1 pids={p.pid},{q.pid}")
+        got = until(lambda: [x for x in s.get(at + "captures")["captures"] if f"{q.pid}, {p.pid}" in x["text"]])
+        ok(got and p.pid in [x["pid"] for x in got], "and one of several, wherever it stands among them", (said, got))
+        q.kill()
+        q.communicate()
         more = [Page(s) for _ in range(30)]
         ok({x.status for x in more} == {200, 503}, "more than a bound are refused", [x.status for x in more])
         for x in more + pages[: CLIENTS // 2]:
