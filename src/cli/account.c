@@ -5,6 +5,7 @@
 
 #include "abi/record.h"
 #include "cli/report.h"
+#include "govern/govern.h"
 
 static const struct {
 	const char *word, *help;
@@ -54,6 +55,12 @@ void report_overhead(const struct overhead *o, const struct out *out)
 			 o->accounted < 100 ? "less than " : "",
 			 o->accounted < 100 ? 0.01 : o->accounted / 1e4,
 			 steps ? "a step" : "its time", left);
+	if (o->moves)
+		out_line(out, OUT_DIM,
+			 "  To keep its budget it moved %u time%s on the ladder, to %s. Why: aon "
+			 "store journal",
+			 o->moves, o->moves == 1 ? "" : "s",
+			 o->rung < RUNGS ? rung_table[o->rung].word : "?");
 }
 
 void report_account(const struct account *a, const struct out *out)
