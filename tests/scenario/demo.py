@@ -72,7 +72,9 @@ def main():
             ranks = re.findall(r"^    ([01]) +python3 .* 110 ", r.stdout, re.M)
             ok(ranks == ["0", "1"] and "are in their place" in r.stdout,
                "PyTorch trains on two ranks: each is known, and all of its steps", r.stdout + r.stderr)
-            ok(len(re.findall(r"^    gloo:all_reduce.* 110 ", r.stdout, re.M)) == 2 and "aten::mm" in r.stdout,
+            # Steps are left out once a run takes longer than half a minute: their collectives are then estimated.
+            sums = [int(n) for n in re.findall(r"^    gloo:all_reduce.*? (\d+) ", r.stdout, re.M)]
+            ok(len(sums) == 2 and all(90 <= n <= 130 for n in sums) and "aten::mm" in r.stdout,
                "their collectives and operators are in the report", r.stdout)
         ok("0 lost" in r.stdout and "warning" not in r.stderr, "nothing is lost, and the screen is tidy",
            r.stdout + r.stderr)
