@@ -19,6 +19,9 @@ enum cmd_id {
 	CMD_COUNT,
 };
 
+#define CMD_BIT(cmd) (UINT64_C(1) << (cmd))
+#define CMD_EVERY    (CMD_BIT(CMD_COUNT) - 1)
+
 enum opt_id {
 #define OPT(ID, letter, name, arg, cmds, help) OPT_##ID,
 #include "cli/opt.tbl.h"
@@ -41,7 +44,7 @@ struct cmd {
 };
 
 struct opt {
-	uint32_t cmds; /* bit of enum cmd_id */
+	uint64_t cmds; /* CMD_BIT() of each */
 	char letter;
 	const char *name, *arg, *help;
 };

@@ -7,7 +7,7 @@
 
 static bool has(int cmd, int opt)
 {
-	return opt_table[opt].help && opt_table[opt].cmds & 1u << cmd;
+	return opt_table[opt].help && opt_table[opt].cmds & CMD_BIT(cmd);
 }
 
 static bool has_values(int cmd, int opt)

@@ -10,7 +10,7 @@
 
 static bool has(int cmd, int opt)
 {
-	return opt_table[opt].help && opt_table[opt].cmds & 1u << cmd;
+	return opt_table[opt].help && opt_table[opt].cmds & CMD_BIT(cmd);
 }
 
 static void print_options(int cmd)
@@ -97,12 +97,12 @@ void help_roff(void)
 		roff_text(c->more);
 		printf("%s", *c->more ? "\n" : "");
 		for (int k = 0; k < OPT_COUNT; k++)
-			if (has(i, k) && !(opt_table[k].cmds == (1u << CMD_COUNT) - 1))
+			if (has(i, k) && opt_table[k].cmds != CMD_EVERY)
 				roff_option(&opt_table[k]);
 	}
 	printf(".SH OPTIONS\nEvery command takes these.\n");
 	for (int k = 0; k < OPT_COUNT; k++)
-		if (opt_table[k].cmds == (1u << CMD_COUNT) - 1)
+		if (opt_table[k].cmds == CMD_EVERY)
 			roff_option(&opt_table[k]);
 }
 

@@ -12,8 +12,8 @@
 #include "cli/devices.h"
 
 /* Commands that judge or model: devices of one's own are known to them. */
-#define B(ID) (1u << CMD_##ID)
-static const uint32_t with_devices =
+#define B(ID) CMD_BIT(CMD_##ID)
+static const uint64_t with_devices =
 	B(ROOFLINE) | B(REPORT) | B(WHY) | B(SERVE) | B(OPEN) | B(MODEL) | B(SIM) | B(SQL) | B(RUN);
 
 /* A result that could not be written is a failure, not a success that nobody saw. */
@@ -68,7 +68,7 @@ int main(int argc, char *argv[])
 		return finish(CLI_OK);
 	}
 	/* A program is run all the same. */
-	if (with_devices & 1u << cmd && (rc = devices_load()) != CLI_OK && cmd != CMD_RUN)
+	if (with_devices & CMD_BIT(cmd) && (rc = devices_load()) != CLI_OK && cmd != CMD_RUN)
 		return rc;
 	return finish(cmd_table[cmd].fn(&o));
 }

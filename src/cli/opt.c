@@ -11,8 +11,8 @@
 
 #include "base/fmt.h"
 
-#define EVERY ((1u << CMD_COUNT) - 1)
-#define C(ID) (1u << CMD_##ID)
+#define EVERY CMD_EVERY
+#define C(ID) CMD_BIT(CMD_##ID)
 
 const struct cmd cmd_table[CMD_COUNT] = {
 #define CMD(ID, name, synopsis, help, more) \
@@ -87,7 +87,7 @@ static void getopt_tables(enum cmd_id cmd, char *letters, struct option *longs)
 	for (int i = 0; i < OPT_COUNT; i++) {
 		const struct opt *t = &opt_table[i];
 
-		if (!(t->cmds & 1u << cmd))
+		if (!(t->cmds & CMD_BIT(cmd)))
 			continue;
 		*longs++ = (struct option){ t->name, t->arg != NULL, NULL, 256 + i };
 		if (t->letter) {
@@ -103,7 +103,7 @@ static void getopt_tables(enum cmd_id cmd, char *letters, struct option *longs)
 static int by_letter(enum cmd_id cmd, int letter)
 {
 	for (int i = 0; i < OPT_COUNT; i++)
-		if (opt_table[i].letter == letter && opt_table[i].cmds & 1u << cmd)
+		if (opt_table[i].letter == letter && opt_table[i].cmds & CMD_BIT(cmd))
 			return i;
 	return -1;
 }
