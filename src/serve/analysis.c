@@ -267,7 +267,7 @@ void analysis_idle(struct serve *s)
 int analysis_events(struct analysis *an, struct ask *q, const struct trace **t)
 {
 	uint32_t *id;
-	struct store_part part;
+	struct store_part part = { 0 };
 	double events;
 	int err;
 
