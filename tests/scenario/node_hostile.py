@@ -302,7 +302,7 @@ def exhaustion():
             w.end("flood")
             ok(wait_for(lambda: fds_of(d.pid) < 32, 5), "the descriptors come back", fds_of(d.pid))
             ok(d.stop() == 0, "and aond ends well")
-        with Daemon(place, wrap=("prlimit", "--nofile=24:24")) as d:
+        with Daemon(place, wrap=("prlimit", "--nofile=32:32")) as d:
             socks = []
             for _ in range(200):
                 s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
