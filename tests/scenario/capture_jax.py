@@ -63,7 +63,7 @@ def refused(p):
     r, _ = capture(p, "--pid", "1", "--duration", "50ms", "--timeout", "1")
     ok(r.returncode == 1 and r.stderr, "a process that aond does not know", r)
     for args, why in (((), "needs --pid"), (("--pid", "x"), "takes a number"), (("--pid", "1", "--steps", "3"), "only"),
-                      (("--kineto", "--pid", "1"), "what shall be captured")):
+                      (("--kineto", "--pid", "1"), "one of --kineto, --jax")):
         r, _ = capture(p, *args)
         ok(r.returncode == 2 and why in r.stderr, f"{' '.join(args) or 'nothing'}: a misuse", r)
 
