@@ -2,7 +2,7 @@
 /* json_tok.c - numbers and texts out of tokens, from their digits: a double loses nanoseconds. */
 #include <stdlib.h>
 
-#include "import/json_in.h"
+#include "base/json_read.h"
 
 struct json_tok json_tok_text(struct json_tok t)
 {
