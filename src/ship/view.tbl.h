@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * view.tbl.h - sums that the servers keep as rows come in, once: what overviews read instead of all rows.
+ *
+ *	VIEW(name, FROM, "order", "partition", days, "what a row is")
+ *	KEY("type", name, "how it is had of a row")        part of the order, or told by it
+ *	SUM("type", name, "what is added up")
+ *	DONE
+ *
+ * Column names differ from those of the table that they come from: ClickHouse takes an alias for the
+ * column wherever both could be meant. A row may stand in several pieces: who reads adds them up.
+ */
+/* clang-format off */
+#define HOUR "intDiv(t_ns, 3600000000000) * 3600000000000"
+
+VIEW(kernel_hour, WINDOW, "cluster, job, kind, name, hour_ns", "toYYYYMM(day)", 400, "what one name did in a job in an hour")
+	KEY("String",  cluster,  "cluster")
+	KEY("String",  job,      "job")
+	KEY("UInt8",   kind,     "kind")
+	KEY("UInt64",  name,     "name")
+	KEY("Date",    day,      "day")
+	KEY("UInt64",  hour_ns,  HOUR)
+	SUM("UInt64",  calls,    "count")
+	SUM("UInt64",  busy_ns,  "total_ns")
+	SUM("UInt64",  limit_ns, "floor_ns")
+	SUM("UInt64",  moved,    "bytes")
+DONE
+
+VIEW(rank_hour, STEP, "cluster, job, rank, hour_ns", "toYYYYMM(day)", 400, "where the time of a rank's steps went in an hour")
+	KEY("String",  cluster,  "cluster")
+	KEY("String",  job,      "job")
+	KEY("Int32",   rank,     "rank")
+	KEY("Date",    day,      "day")
+	KEY("UInt64",  hour_ns,  HOUR)
+	SUM("UInt64",  steps,      "1")
+	SUM("Float64", all_ns,     "step_ns")
+	SUM("Float64", busy_ns,    "compute_ns")
+	SUM("Float64", talk_ns,    "comm_ns")
+	SUM("Float64", bare_ns,    "exposed_ns")
+	SUM("Float64", rest_ns,    "idle_ns")
+	SUM("UInt64",  token_sum,  "tokens")
+	SUM("UInt64",  lost_sum,   "lost")
+DONE
+
+VIEW(job_hour, STEP, "cluster, job, hour_ns", "toYYYYMM(day)", 400, "the same of all ranks of a job: GPU time busy, in exposed communication, idle")
+	KEY("String",  cluster,  "cluster")
+	KEY("String",  job,      "job")
+	KEY("Date",    day,      "day")
+	KEY("UInt64",  hour_ns,  HOUR)
+	SUM("UInt64",  steps,      "1")
+	SUM("Float64", all_ns,     "step_ns")
+	SUM("Float64", busy_ns,    "compute_ns")
+	SUM("Float64", talk_ns,    "comm_ns")
+	SUM("Float64", bare_ns,    "exposed_ns")
+	SUM("Float64", rest_ns,    "idle_ns")
+	SUM("Float64", late_ns,    "host_ns")
+	SUM("Float64", input_sum_ns, "input_ns")
+	SUM("UInt64",  token_sum,  "tokens")
+	SUM("UInt64",  lost_sum,   "lost")
+DONE
+/* clang-format on */
+#undef HOUR
+#undef VIEW
+#undef KEY
+#undef SUM
+#undef DONE
