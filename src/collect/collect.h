@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * collect.h - the shape of a collector: what measures a node or its devices, once every interval.
+ *
+ * aon-collect runs each in a process of its own, which it kills and starts again when a poll takes longer
+ * than its limit: a library or a device that hangs costs nobody else. What it measures goes to aond
+ * through emit.h. A row of collector.tbl.h names each.
+ */
+#ifndef AON_COLLECT_H
+#define AON_COLLECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct emit;
+
+/* Borrowed for the life of the collector. */
+struct collect_env {
+	const char *root;     /* before /proc, /sys and /dev; "": none */
+	const char *arg;      /* what stands behind NAME= on the command line; NULL: nothing */
+	uint32_t interval_ms; /* between two polls */
+	bool all;             /* measure everything at every poll, also what changes slowly */
+};
+
+struct collector_ops {
+	/* -ENODEV: there is nothing to measure; it is tried again, ever more rarely. */
+	int (*open)(void **self, const struct collect_env *env, struct emit *e);
+	/* One value for each series that is there. An error closes the collector: it is opened again. */
+	int (*poll)(void *self, struct emit *e);
+	void (*close)(void *self);
+};
+
+struct collector {
+	const char *name;
+	uint32_t interval_ms; /* unless told otherwise */
+	uint32_t limit_ms;    /* that open or a poll may take, until the process is killed */
+	bool always;          /* runs when no collector was named */
+	const char *help;
+	const struct collector_ops *ops;
+};
+
+#define COLLECTOR(name, interval, limit, always, help) \
+	extern const struct collector_ops name##_collector;
+#include "collect/collector.tbl.h"
+
+#endif /* AON_COLLECT_H */

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * collector.tbl.h - every collector, once. aon-collect's help, its page and docs/telemetry.md follow.
+ *
+ *	COLLECTOR(name, interval ms, limit of a poll ms, runs unless others are named, "help")
+ */
+/* clang-format off */
+COLLECTOR(fake, 1000,  2000, 0, "nothing real: what goes wrong with collectors, for tests (=hang, =die, =flood, =fail, =lose, =none)")
+/* clang-format on */
+#undef COLLECTOR

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * run.c - a collector's process.
+ *
+ * While nobody listens nothing is measured: it tries to connect, ever more rarely. An interval that was
+ * missed is left out, not caught up with.
+ */
+#include "collect/run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/dial.h"
+#include "base/log.h"
+#include "collect/emit.h"
+
+#define SEND_MS    5000          /* that aond may take */
+#define DIAL_MAX_S 15u           /* between two tries to reach aond */
+#define REOPEN_NS  5000000000ull /* until a collector that failed is opened again */
+#define NS_A_S     1000000000ull
+
+struct state {
+	const struct run *run;
+	struct emit *emit;
+	void *self; /* the collector's; NULL: closed */
+	int fd;     /* of aond; -1 */
+	unsigned tries;
+	uint64_t errors;
+	double took_s;
+	uint32_t up, cpu, took, failed; /* series of the frame's own */
+};
+
+static uint64_t now_of(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * NS_A_S + (uint64_t)ts.tv_nsec;
+}
+
+static void sleep_until(uint64_t t_ns)
+{
+	struct timespec ts = { (time_t)(t_ns / NS_A_S), (long)(t_ns % NS_A_S) };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
+		;
+}
+
+/* What may hang is told to the supervisor before, and that it did not hang afterwards. */
+static void begin(const struct run *r)
+{
+	if (r->since_ns)
+		atomic_store_explicit(r->since_ns, now_of(CLOCK_MONOTONIC), memory_order_relaxed);
+}
+
+static void end(const struct run *r)
+{
+	if (r->since_ns)
+		atomic_store_explicit(r->since_ns, 0, memory_order_relaxed);
+}
+
+/* --- aond --- */
+
+static void hang_up(struct state *s)
+{
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+}
+
+static bool reach(struct state *s)
+{
+	char dir[108];
+	const char *slash = s->run->socket ? strrchr(s->run->socket, '/') : NULL;
+	unsigned wait_s = s->tries < 4 ? 1u << s->tries : DIAL_MAX_S;
+
+	if (!s->run->socket || s->fd >= 0)
+		return true;
+	snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - s->run->socket) : 0,
+		 s->run->socket);
+	s->fd = dial(dir, slash ? slash + 1 : s->run->socket, SEND_MS);
+	if (s->fd >= 0) {
+		s->tries = 0;
+		emit_to(s->emit, s->fd, s->run->is->name, s->run->env.interval_ms);
+		return true;
+	}
+	if (s->tries++ == 0)
+		log_warn("%s: no aond at %s: %s; trying again", s->run->is->name, s->run->socket,
+			 strerror(-s->fd));
+	sleep_until(now_of(CLOCK_MONOTONIC) + wait_s * NS_A_S);
+	return false;
+}
+
+/* --- polls --- */
+
+static void own_series(struct state *s)
+{
+	const char *name = s->run->is->name;
+
+	s->up = emit_series(s->emit, "aon_collector_up", name, "");
+	s->cpu = emit_series(s->emit, "aon_collector_cpu_seconds_total", name, "");
+	s->took = emit_series(s->emit, "aon_collector_poll_seconds", name, "");
+	s->failed = emit_series(s->emit, "aon_collector_errors_total", name, "");
+}
+
+static void set_own(struct state *s)
+{
+	emit_group(s->emit, 0);
+	emit_set(s->emit, s->up, s->self ? 1 : 0);
+	emit_set(s->emit, s->cpu, (double)(now_of(CLOCK_PROCESS_CPUTIME_ID) / 10000000u) / 100);
+	emit_set(s->emit, s->took, s->took_s);
+	emit_set(s->emit, s->failed, (double)s->errors);
+}
+
+static int measure(struct state *s)
+{
+	const struct run *r = s->run;
+	uint64_t t0 = now_of(CLOCK_MONOTONIC);
+	int err = 0;
+
+	begin(r);
+	if (!s->self)
+		err = r->is->ops->open(&s->self, &r->env, s->emit);
+	if (!err)
+		err = r->is->ops->poll(s->self, s->emit);
+	if (err && s->self) {
+		r->is->ops->close(s->self);
+		s->self = NULL;
+	}
+	end(r);
+	s->took_s = (double)(now_of(CLOCK_MONOTONIC) - t0) / 1e9;
+	s->errors += err != 0 && err != -ENODEV;
+	return err;
+}
+
+/* One poll, told whatever came of it. *err: how it went. */
+static int turn(struct state *s, int *err)
+{
+	emit_begin(s->emit, now_of(CLOCK_MONOTONIC));
+	*err = measure(s);
+	if (*err) { /* half of a poll is none */
+		emit_clear(s->emit, now_of(CLOCK_MONOTONIC));
+		emit_begin(s->emit, now_of(CLOCK_MONOTONIC));
+	}
+	set_own(s);
+	return emit_end(s->emit);
+}
+
+int run_collector(const struct run *r)
+{
+	uint64_t step = (uint64_t)r->env.interval_ms * 1000000u, next = now_of(CLOCK_MONOTONIC);
+	struct state s = { .run = r, .fd = -1 };
+	int err = 0;
+
+	prctl(PR_SET_TIMERSLACK, 50000000ul); /* its moment does not matter to 50 ms */
+	if (emit_new(&s.emit) < 0)
+		return 1;
+	if (!r->socket)
+		emit_print(s.emit, stdout);
+	own_series(&s);
+	for (uint32_t n = 0; !r->polls || n < r->polls; n++) {
+		uint64_t now;
+
+		if (!reach(&s)) {
+			n -= 1;
+			continue;
+		}
+		if (turn(&s, &err) < 0)
+			hang_up(&s);
+		if (err == -ENODEV)
+			break;
+		if (err)
+			log_warn("%s: %s; trying again", r->is->name, strerror(-err));
+		now = now_of(CLOCK_MONOTONIC);
+		next = err ? now + REOPEN_NS : next + step;
+		if (next < now)
+			next += (now - next + step - 1) / step * step;
+		if (!r->polls || n + 1 < r->polls)
+			sleep_until(next);
+	}
+	if (s.self)
+		r->is->ops->close(s.self);
+	hang_up(&s);
+	emit_free(s.emit);
+	return err == -ENODEV ? RUN_NOTHING : err ? 1 : 0;
+}
