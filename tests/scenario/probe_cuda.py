@@ -126,9 +126,6 @@ def in_time():
 
 
 def late_daemon():
-    if SANITIZED == "thread":
-        skip("a daemon that comes later", "not understood yet: under TSan the program ends when aond comes late")
-        return
     with Place() as place:
         p = start(place, "rate=2000", "launches=100000", "storm")
         time.sleep(1)
