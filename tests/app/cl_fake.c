@@ -2,7 +2,7 @@
 /*
  * cl_fake.c - plays loader and driver to the OpenCL layer, and does what no real one does on demand.
  *
- *	cl_fake LAYER race | timer | refuses | reenters | stuck | storm | cycles
+ *	cl_fake LAYER race | timer | refuses | reenters | stuck | twice | storm | cycles
  *
  * Prints {"kernels":K,"from_ns":F,"to_ns":T}: K commands were asked for between F and T.
  */
@@ -310,6 +310,9 @@ int main(int argc, char *argv[])
 		return 1;
 	if (!strcmp(how, "stuck"))
 		stuck();
+	else if (!strcmp(how, "twice"))
+		for (int i = 0; i < 2; i++)
+			stuck();
 	else if (!strcmp(how, "storm"))
 		storm();
 	else

@@ -172,22 +172,28 @@ static uint64_t settle_batch(struct queue *q, const struct pending *some, uint32
 	return done;
 }
 
-/* What could not be timed is said, at most once a second: nothing is lost in silence. */
-static void tell(bool now)
+/*
+ * What could not be timed is said, at most once a second: nothing is lost in silence. The
+ * moment of the last word is read before the counts, so that who is held up in between has no
+ * older counts to tell; at the end it is said again, whoever may be at it.
+ */
+static void tell(bool end)
 {
+	uint64_t then = atomic_load_explicit(&layer->told_tsc, memory_order_acquire);
 	uint64_t failed = atomic_load_explicit(&layer->failed, memory_order_relaxed);
 	uint64_t unread = atomic_load_explicit(&layer->unread, memory_order_relaxed);
 	uint64_t full = atomic_load_explicit(&layer->full, memory_order_relaxed);
 	uint64_t bare = atomic_load_explicit(&layer->unprofiled, memory_order_relaxed);
 	uint64_t running = atomic_load_explicit(&layer->running, memory_order_relaxed);
 	uint64_t sum = failed + unread + full + bare + running, tsc = aon_tsc();
-	uint64_t then = atomic_load_explicit(&layer->told_tsc, memory_order_relaxed);
 	char text[128];
 
-	if (sum == atomic_load_explicit(&layer->told, memory_order_relaxed) ||
-	    (!now && tsc - then < SAMPLE_TICKS * 200) ||
-	    !atomic_compare_exchange_strong_explicit(&layer->told_tsc, &then, tsc,
-						     memory_order_relaxed, memory_order_relaxed))
+	if (end ? !sum
+		: sum == atomic_load_explicit(&layer->told, memory_order_relaxed) ||
+			    tsc - then < SAMPLE_TICKS * 200 ||
+			    !atomic_compare_exchange_strong_explicit(&layer->told_tsc, &then, tsc,
+								     memory_order_release,
+								     memory_order_relaxed))
 		return;
 	atomic_store_explicit(&layer->told, sum, memory_order_relaxed);
 	snprintf(
