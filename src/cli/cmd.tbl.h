@@ -55,7 +55,8 @@ CMD(SIM,     sim,     "-o STORE | corpus -o FOLDER | score [FOLDER]", "a job tha
 CMD(EXPORT,  export,  "[FILE...]",         "write stores or traces as other tools read them",
     "Takes what aon report takes; several files are the ranks of one job. The format\n"
     "is --format, or what the ending of -o asks for: .pftrace .json .pb .collapsed\n"
-    "or .csv, with .gz behind any of them. -o DIR/ writes a file for each rank.")
+    "or .csv, with .gz behind any of them. -o DIR/ writes a file for each rank.\n"
+    "steps, or .steps: the records of steps of the newest job in stores, for diagnosis.")
 CMD(CAPTURE, capture, "[--kineto|--jax|--flight-recorder]", "a detailed trace of running processes, now",
     "By aond, of what it records, unless a profiler is named: with --before what it\n"
     "has recorded already, then so many steps, or so long, in all detail; the ranks of a\n"

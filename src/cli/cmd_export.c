@@ -68,6 +68,8 @@ static int pick_format(struct target *t)
 
 	if (format < 0)
 		return CLI_USAGE;
+	if (format == EXPORT_COUNT && t->o->val[OPT_FORMAT])
+		return cli_misuse("steps are written of stores alone, by aon export");
 	if (format == EXPORT_COUNT && t->to && !t->folder)
 		return cli_misuse("cannot tell the format from '%s': name it with --format", t->to);
 	if (format == EXPORT_COUNT)
@@ -280,8 +282,11 @@ int cmd_export(const struct opts *o)
 {
 	const char *to = o->val[OPT_OUTPUT_TO];
 	struct trace *t;
-	int rc = export_check(o, to);
+	int rc;
 
+	if (export_wants_steps(o, to))
+		return export_steps(o, to);
+	rc = export_check(o, to);
 	if (rc == CLI_OK)
 		rc = inputs_load(&t, o);
 	if (rc != CLI_OK)

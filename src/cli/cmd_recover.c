@@ -62,6 +62,9 @@ static void store_text(const struct out *out, const char *path, const struct sto
 		 fmt_exact(b, s->event_blobs));
 	out_line(out, OUT_PLAIN, "             %s windows, %s names, %s processes",
 		 fmt_exact(a, s->window_blobs), fmt_exact(b, s->names), fmt_exact(c, s->processes));
+	if (s->steps)
+		out_line(out, OUT_PLAIN, "             %s records of steps",
+			 fmt_exact(a, s->steps));
 	out_line(out, s->blobs_lost ? OUT_WARN : OUT_PLAIN,
 		 "  lost       %s blobs, with at least %s events", fmt_exact(a, s->blobs_lost),
 		 fmt_exact(b, s->events_lost));
@@ -79,6 +82,7 @@ static void store_json(struct json *j, const char *path, const struct store_salv
 	json_u64(j, "events", s->events);
 	json_u64(j, "event_blobs", s->event_blobs);
 	json_u64(j, "window_blobs", s->window_blobs);
+	json_u64(j, "steps", s->steps);
 	json_u64(j, "names", s->names);
 	json_u64(j, "processes", s->processes);
 	json_u64(j, "blobs_lost", s->blobs_lost);

@@ -31,6 +31,8 @@ static void stat_json(struct json *j, const struct store_stat *s)
 	json_u64(j, "rollups", s->rollups);
 	json_u64(j, "window_blobs", s->window_blobs);
 	json_u64(j, "window_bytes", s->window_bytes);
+	json_u64(j, "steps", s->steps);
+	json_u64(j, "step_bytes", s->step_bytes);
 	json_u64(j, "first_ns", s->first_ns);
 	json_u64(j, "last_ns", s->last_ns);
 }
@@ -51,6 +53,9 @@ static void stat_text(const struct out *out, const struct store_stat *s)
 			 fmt_value(a, (double)s->event_bytes / (double)s->events, 2));
 	out_line(out, OUT_PLAIN, "  rollups    %s in %s windows, %s", fmt_count(a, s->rollups),
 		 fmt_count(b, s->window_blobs), fmt_bytes(c, s->window_bytes));
+	if (s->steps)
+		out_line(out, OUT_PLAIN, "  steps      %s records, %s", fmt_count(a, s->steps),
+			 fmt_bytes(b, s->step_bytes));
 	if (s->last_ns > s->first_ns)
 		out_line(out, OUT_PLAIN, "  span       %s",
 			 out_time(out, a, sizeof(a), s->last_ns - s->first_ns));

@@ -25,4 +25,8 @@ bool export_is_single(const struct opts *o, const char *to);
 int export_write(const struct opts *o, const char *to, const char *schema, const struct trace *t,
 		 export_more_fn *more, void *arg);
 
+/* Records of steps are no trace: whether they are asked for, and the file of them. */
+bool export_wants_steps(const struct opts *o, const char *to);
+int export_steps(const struct opts *o, const char *to);
+
 #endif /* AON_EXPORT_TO_H */

@@ -306,8 +306,10 @@ static void tell(struct sess *s, const struct alarm *a, uint64_t now)
 	count_add(COUNT_alarms, 1);
 	s->alarms++;
 	raise_tier(s, a->kind, now);
-	if (a->kind == ALARM_HANG)
+	if (a->kind == ALARM_HANG) {
 		stacks_want(s, now);
+		recorder_hang(s->stream, now, false);
+	}
 }
 
 static void look(struct sess *s, uint64_t now)

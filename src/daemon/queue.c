@@ -58,6 +58,17 @@ struct item *item_window(const struct window *w)
 	return it;
 }
 
+struct item *item_steps(const struct store_steps *b)
+{
+	struct item *it = item_new(ITEM_STEPS, b->len);
+
+	if (!it)
+		return NULL;
+	it->steps = *b;
+	it->steps.bytes = memcpy(item_tail(it), b->bytes, b->len);
+	return it;
+}
+
 struct item *item_blob(uint32_t process, const struct blob *b)
 {
 	struct item *it = item_new(ITEM_BLOB, 0);

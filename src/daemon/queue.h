@@ -20,11 +20,13 @@
 #include "model/process.h"
 #include "model/rollup.h"
 #include "store/blob.h"
+#include "store/store.h"
 
 enum item_type {
 	ITEM_PROCESS, /* item_proc(): its row and account */
 	ITEM_BLOB,    /* blob of process `id` */
 	ITEM_WINDOW,  /* window */
+	ITEM_STEPS,   /* steps */
 	ITEM_COMMIT,  /* seq, at_ns, wake */
 	ITEM_AUDIT,   /* item_tail(): a line of `seq` bytes */
 	ITEM_STOP,
@@ -39,8 +41,9 @@ struct item {
 	uint64_t seq;
 	bool wake; /* COMMIT: somebody waits for it */
 	union {
-		struct blob blob;     /* owned */
-		struct window window; /* rows and cells lie behind this struct */
+		struct blob blob;         /* owned */
+		struct window window;     /* rows and cells lie behind this struct */
+		struct store_steps steps; /* so do its bytes */
 	};
 };
 
@@ -50,7 +53,8 @@ struct item {
 
 struct item *item_new(enum item_type type, size_t extra); /* NULL: no memory */
 struct item *item_process(const struct process *p);
-struct item *item_window(const struct window *w); /* a deep copy */
+struct item *item_window(const struct window *w);     /* a deep copy */
+struct item *item_steps(const struct store_steps *b); /* the same */
 /* Owns the blob's data from here on, if it returns not NULL. */
 struct item *item_blob(uint32_t process, const struct blob *b);
 

@@ -219,6 +219,7 @@ void roster_tick(struct roster *r, uint64_t now)
 		if (!s->stream)
 			continue;
 		stream_windows(s->stream, now - WINDOW_LATE_NS);
+		stream_steps(s->stream, now - RECORDER_LATE_NS);
 		stream_flush(s->stream);
 	}
 }

@@ -38,7 +38,8 @@ int plant_init(struct plant *pl, struct queue *q, struct store *st, uint32_t nam
 		return -errno;
 	pl->run = malloc(RUNS * sizeof(*pl->run));
 	pl->ev = malloc(RUN_EVENTS * sizeof(*pl->ev));
-	if (pl->run && pl->ev && !store_geo(st, &other, &pl->geo_other))
+	if (pl->run && pl->ev && !store_geo(st, &other, &pl->geo_other) &&
+	    !recorder_names_init(&pl->means, names_max))
 		return 0;
 	plant_fini(pl);
 	return -ENOMEM;
@@ -47,6 +48,7 @@ int plant_init(struct plant *pl, struct queue *q, struct store *st, uint32_t nam
 void plant_fini(struct plant *pl)
 {
 	judge_free(pl->judge);
+	recorder_names_fini(&pl->means);
 	free(pl->ev);
 	free(pl->run);
 	munmap(pl->buf, BUF_BYTES);
@@ -59,26 +61,37 @@ void plant_idle(struct plant *pl)
 
 /* --- what the pool's heap says --- */
 
+/* Its length, or below 0: there is none. */
+static int heap_text(const struct stream *s, uint32_t heap_id, char text[AON_NAME_MAX + 1])
+{
+	int n = heap_id > UINT32_MAX / AON_HEAP_ALIGN
+			? -EINVAL
+			: pool_heap(s->pool, heap_id * AON_HEAP_ALIGN, AON_HEAP_NAME, text,
+				    AON_NAME_MAX);
+
+	text[n < 0 ? 0 : n] = '\0';
+	return n;
+}
+
 static uint32_t find_name(void *arg, uint32_t heap_id)
 {
 	struct stream *s = arg;
 	char text[AON_NAME_MAX + 1];
 	uint32_t id = 0;
-	int n;
+	int n = heap_text(s, heap_id, text);
 
-	if (heap_id > UINT32_MAX / AON_HEAP_ALIGN)
-		return 0;
-	n = pool_heap(s->pool, heap_id * AON_HEAP_ALIGN, AON_HEAP_NAME, text, AON_NAME_MAX);
 	if (n < 0)
 		return 0;
-	text[n] = '\0';
 	/* Half of the table at most: no single process can use it up. */
 	if (s->names++ >= s->plant->names_max / 2 ||
 	    store_name(s->plant->store, text, (size_t)n, &id) < 0)
 		id = STORE_NAME_OTHER;
-	if (id == STORE_NAME_OTHER)
+	if (id == STORE_NAME_OTHER) {
 		count_add(COUNT_names_other, 1);
-	else if (s->plant->judge)
+		return id;
+	}
+	recorder_name(&s->plant->means, id, text);
+	if (s->plant->judge)
 		judge_name(s->plant->judge, id, text);
 	return id;
 }
@@ -124,6 +137,7 @@ static uint32_t find_lane(void *arg, uint32_t heap_lane)
 {
 	struct stream *s = arg;
 	struct aon_lane l = { 0 };
+	char text[AON_NAME_MAX + 1];
 	struct lane lane;
 	int n;
 
@@ -137,10 +151,14 @@ static uint32_t find_lane(void *arg, uint32_t heap_lane)
 	};
 	if (l.name)
 		lane.name = find_name(s, l.name);
+	heap_text(s, l.name, text);
 	if (l.device != LANE_HOST)
 		s->gpus |= 1ull << l.device % 64;
 	name_device(s, &lane);
-	return lane_id(s, &lane);
+	lane.id = lane_id(s, &lane);
+	if (lane.id)
+		stepper_lane(s->stepper, &lane, text);
+	return lane.id;
 }
 
 static uint32_t find_thread(void *arg, uint32_t tid)
@@ -186,6 +204,8 @@ int stream_new(struct stream **out, struct plant *pl, struct pool *pool, const s
 		err = roll_new(&s->roll, &ro);
 	if (!err)
 		err = blob_enc_new(&s->enc);
+	if (!err)
+		err = stepper_new(&s->stepper, &pl->means.means);
 	if (err) {
 		stream_free(s);
 		return err;
@@ -203,6 +223,7 @@ void stream_free(struct stream *s)
 	arms_free(s);
 	learn_free(s->learn);
 	free(s->watcher);
+	stepper_free(s->stepper);
 	blob_enc_free(s->enc);
 	graphs_free(s->graphs);
 	roll_free(s->roll);
@@ -318,6 +339,9 @@ static void note_steps(struct stream *s, struct event *ev, size_t n)
 		/* A step that was left out is faster by what recording costs: that is no news. */
 		if (s->watcher && s->cost.lane == ev[i].lane + 1 && !(ev[i].flags & EVENT_OPEN))
 			watcher_step(s->watcher, &ev[i], !(ev[i].flags & EVENT_LEFT_OUT));
+		if (s->cost.lane == ev[i].lane + 1 && !(ev[i].flags & EVENT_OPEN) &&
+		    s->proc.tier >= TIER_ROLLUP)
+			stepper_step(s->stepper, &ev[i], ev[i].flags & EVENT_LEFT_OUT);
 		if (ev[i].a < s->step)
 			continue;
 		s->step = ev[i].a;
@@ -399,6 +423,7 @@ static void take_events(struct stream *s, struct event *ev, size_t n)
 		broker_events(s->plant->broker, &s->proc, ev, n);
 	if (s->arms)
 		arms_events(s, ev, n);
+	stepper_events(s->stepper, ev, n);
 	roll_events(s, ev, n);
 	expand_graphs(s, ev, n);
 	if (s->proc.tier < TIER_FLIGHT || s->plant->shed >= SHED_EVENTS || s->sums_only ||
@@ -493,6 +518,11 @@ void stream_windows(struct stream *s, uint64_t before_ns)
 	s->fresh = false;
 }
 
+void stream_steps(struct stream *s, uint64_t before_ns)
+{
+	recorder_make(s, before_ns);
+}
+
 void stream_finish(struct stream *s, uint64_t end_ns)
 {
 	struct plant *pl = s->plant;
@@ -502,6 +532,7 @@ void stream_finish(struct stream *s, uint64_t end_ns)
 		take_events(s, pl->ev, n);
 	stream_flush(s);
 	stream_windows(s, UINT64_MAX);
+	stream_steps(s, UINT64_MAX);
 	s->changed = true;
 }
 

@@ -17,8 +17,10 @@
 #include "daemon/alarm.h"
 #include "daemon/cost.h"
 #include "daemon/queue.h"
+#include "daemon/recorder.h"
 #include "daemon/shed.h"
 #include "daemon/tally.h"
+#include "model/node.h"
 #include "model/process.h"
 #include "pool/pool.h"
 
@@ -34,13 +36,15 @@ struct plant {
 	uint32_t steps_left, steps_unseen; /* names of rows: model/rollup.h */
 	uint32_t geo_other;                /* for geometries that found no room */
 	struct clock_map clock;
-	void *buf;            /* copies of what is drained; owned, untouched until used */
-	struct pool_run *run; /* owned */
-	struct event *ev;     /* owned: of one run */
-	bool dirty;           /* something was queued since the last commit */
-	enum shed_level shed; /* what the budget of CPU leaves out */
-	enum shed_level disk; /* and that of the disk: SHED_ALL drops rollups */
-	struct judge *judge;  /* owned; NULL: kernels are not judged */
+	void *buf;                   /* copies of what is drained; owned, untouched until used */
+	struct pool_run *run;        /* owned */
+	struct event *ev;            /* owned: of one run */
+	bool dirty;                  /* something was queued since the last commit */
+	enum shed_level shed;        /* what the budget of CPU leaves out */
+	enum shed_level disk;        /* and that of the disk: SHED_ALL drops rollups */
+	struct judge *judge;         /* owned; NULL: kernels are not judged */
+	struct recorder_names means; /* owned */
+	struct node_ident node;      /* what this node is */
 };
 
 int plant_init(struct plant *pl, struct queue *q, struct store *st, uint32_t names_max);
@@ -63,6 +67,7 @@ struct stream {
 	struct learn *learn;   /* owned; NULL but in tier full and shortly behind it */
 	uint32_t learn_for;    /* runs of records that it still is for */
 	struct blob_enc *enc;
+	struct stepper *stepper; /* owned */
 	struct tally tally;
 	struct cost cost;
 	struct weigh weigh;
@@ -98,6 +103,8 @@ void stream_stepless(struct stream *s, uint64_t now_ns);
 void stream_flush(struct stream *s);
 /* Closes the windows that ended before. */
 void stream_windows(struct stream *s, uint64_t before_ns);
+/* Makes the records of steps that ended before. */
+void stream_steps(struct stream *s, uint64_t before_ns);
 /* Everything comes to its end: what is open, what is encoded. The pool stays as it is. */
 void stream_finish(struct stream *s, uint64_t end_ns);
 /* Where its records are now. */

@@ -46,9 +46,9 @@ struct writer {
 
 	/* The thread's own. */
 	struct wproc *proc[PROC_BUCKETS];
-	uint64_t windows; /* in the open transaction */
-	bool whole;       /* accounts are those of the batches: no batch since the last commit */
-	int failing;      /* -errno of the store, 0: all is well */
+	uint64_t windows, steps; /* in the open transaction */
+	bool whole;  /* accounts are those of the batches: no batch since the last commit */
+	int failing; /* -errno of the store, 0: all is well */
 	unsigned tries;
 	uint64_t retry_ns, now_ns;
 };
@@ -95,7 +95,8 @@ static void tx_failed(struct writer *w, int err)
 	count_add(COUNT_store_errors, 1);
 	count_add(COUNT_store_lost, lost);
 	count_add(COUNT_windows_lost, w->windows);
-	w->windows = 0;
+	count_add(COUNT_step_records_lost, w->steps);
+	w->windows = w->steps = 0;
 	w->failing = err;
 	w->retry_ns = mono_ns() + (w->tries < 5 ? 1u << w->tries : RETRY_MAX_S) * 1000000000ull;
 	w->tries++;
@@ -146,6 +147,22 @@ static void add_window(struct writer *w, struct item *it)
 		count_add(COUNT_windows_lost, 1);
 	else
 		w->windows++;
+	queue_done(w->queue, it);
+}
+
+static void add_steps(struct writer *w, struct item *it)
+{
+	int err = w->failing;
+
+	if (!err) {
+		err = store_steps(w->store, &it->steps);
+		if (err < 0)
+			tx_failed(w, err);
+	}
+	if (err < 0)
+		count_add(COUNT_step_records_lost, it->steps.count);
+	else
+		w->steps += it->steps.count;
 	queue_done(w->queue, it);
 }
 
@@ -215,7 +232,7 @@ static void forget_committed(struct writer *w)
 			}
 		}
 	}
-	w->windows = 0;
+	w->windows = w->steps = 0;
 	w->failing = 0;
 	w->tries = 0;
 }
@@ -270,6 +287,9 @@ static bool work(struct writer *w, struct item *it)
 		return true;
 	case ITEM_WINDOW:
 		add_window(w, it);
+		return true;
+	case ITEM_STEPS:
+		add_steps(w, it);
 		return true;
 	case ITEM_COMMIT:
 		commit_item(w, it);

@@ -59,6 +59,12 @@ static inline int64_t overhead_share(const struct overhead *o)
 	return o->pairs ? o->mid : (int64_t)o->accounted;
 }
 
+/* What it is to the cluster; see ident.tbl.h. */
+struct ident {
+#define IDENT(name, bytes, what, who) char name[bytes];
+#include "model/ident.tbl.h"
+};
+
 struct process {
 	uint32_t id; /* in the store */
 	uint32_t pid;
@@ -83,6 +89,7 @@ struct process {
 	char job[48];        /* as its environment says, may be empty */
 	char node[32];       /* the same, else the machine's; of a rank or job alone */
 	struct overhead overhead;
+	struct ident ident;
 };
 
 #define LANE_HOST 0xffffffffu

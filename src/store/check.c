@@ -21,6 +21,7 @@ struct check {
 	int type;
 	struct blob_dec *dec;
 	struct window_codec *win;
+	struct steps_codec *steps;
 };
 
 __attribute__((format(printf, 2, 3))) static void fault(struct check *c, const char *fmt, ...)
@@ -52,6 +53,7 @@ static int check_body(struct check *c, const struct seal *s, const uint8_t *row,
 		struct {
 			const char *what, *text;
 		} journal;
+		struct store_steps steps;
 	} u;
 
 	switch (c->type) {
@@ -59,6 +61,10 @@ static int check_body(struct check *c, const struct seal *s, const uint8_t *row,
 		return blob_decode(c->dec, row, len, &u.events.ev, &u.events.n);
 	case SEAL_WINDOW:
 		return window_unpack(c->win, row, len, &u.window);
+	case SEAL_STEPS:
+		return steps_unpack(c->steps, row, len, &u.steps);
+	case SEAL_NODE:
+		return row_get_node(s, body, &(struct node_ident){ 0 });
 	case SEAL_GEO:
 		return row_get_geo(s, body, &u.geo);
 	case SEAL_LANE:
@@ -177,12 +183,14 @@ static void check_all(struct check *c)
 		{ ST_EACH_JOURNAL, "journal", SEAL_JOURNAL },
 		{ ST_EACH_BLOB, "event blob", SEAL_EVENTS },
 		{ ST_EACH_WIN, "window", SEAL_WINDOW },
+		{ ST_EACH_STEP, "steps", SEAL_STEPS },
+		{ ST_EACH_NODE, "node", SEAL_NODE },
 	};
 	struct store_walk w = { 0 };
 	int err;
 
 	check_sqlite(c);
-	for (size_t i = 0; i < sizeof(walks) / sizeof(walks[0]); i++) {
+	for (size_t i = 0; i < sizeof(walks) / sizeof(walks[0]) - (c->st->old ? 2 : 0); i++) {
 		w.which = walks[i].which;
 		c->what = walks[i].what;
 		c->type = walks[i].type;
@@ -222,9 +230,12 @@ int store_check(const char *path, store_fault_fn *fn, void *arg, struct store_st
 	if (err == 0)
 		err = window_codec_new(&c.win);
 	if (err == 0)
+		err = steps_codec_new(&c.steps);
+	if (err == 0)
 		check_all(&c);
 	if (err == 0 && good && store_stat(c.st, good) < 0)
 		*good = (struct store_stat){ 0 };
+	steps_codec_free(c.steps);
 	window_codec_free(c.win);
 	blob_dec_free(c.dec);
 	store_close(c.st);

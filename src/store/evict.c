@@ -3,8 +3,8 @@
  * evict.c - keeps the file under its caps: what is oldest goes, and is accounted for.
  *
  * The file never shrinks in use: rows are dropped before others are put in, and these take
- * the pages that became free. Event blobs go first. Windows are far smaller and worth more, so
- * they may reach back WINDOWS_LONGER times as far before they go instead.
+ * the pages that became free. Event blobs go first. Windows and records of steps are far smaller
+ * and worth more, so they may reach back WINDOWS_LONGER times as far before they go instead.
  */
 #include "store/priv.h"
 
@@ -170,21 +170,28 @@ static int drop_blob(struct store *st, const struct oldest *o)
 /* 1: dropped something, 0: nothing is left, or -errno. */
 static int drop_oldest(struct store *st)
 {
-	struct oldest blob, win;
+	struct oldest blob, win, step = { 0 };
+	enum statement cut_win = ST_CUT_WIN;
 	int64_t now;
 	int err;
 
 	err = oldest_blob(st, &blob);
 	if (err == 0)
 		err = get_oldest(st, ST_OLDEST_WIN, 0, &win);
+	if (err == 0 && !st->old)
+		err = get_oldest(st, ST_OLDEST_STEP, 0, &step);
 	if (err < 0)
 		return err;
+	if (step.id && (!win.id || step.wall_ns < win.wall_ns)) {
+		win = step;
+		cut_win = ST_CUT_STEP;
+	}
 	if (!blob.id && !win.id)
 		return 0;
 	now = wall_now(st, st->now_ns);
 	if (!blob.id || (win.id && now > blob.wall_ns &&
 			 (now - win.wall_ns) / WINDOWS_LONGER > now - blob.wall_ns))
-		err = cut(st, ST_CUT_WIN, win.id);
+		err = cut(st, cut_win, win.id);
 	else
 		err = drop_blob(st, &blob);
 	return err < 0 ? err : 1;

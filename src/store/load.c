@@ -126,16 +126,17 @@ int store_load(struct store *st)
 		{ ST_EACH_PROCESS, load_process }, { ST_EACH_LANE, load_lane },
 		{ ST_EACH_JOURNAL, load_journal }, { ST_EACH_AGED, load_aged },
 	};
-	int64_t blob = last_id(st, "blob"), win = last_id(st, "win");
+	int64_t blob = last_id(st, "blob"), win = last_id(st, "win"), step = last_id(st, "step");
 	uint32_t other;
 	int err = 0;
 
 	st->next_name = st->next_geo = st->next_lane = st->next_process = 1;
 	st->next_journal = 1;
-	if (blob < 0 || win < 0)
-		return (int)(blob < 0 ? blob : win);
+	if (blob < 0 || win < 0 || step < 0)
+		return (int)(blob < 0 ? blob : win < 0 ? win : step);
 	st->next_blob = (uint64_t)blob + 1;
 	st->next_win = (uint64_t)win + 1;
+	st->next_step = (uint64_t)step + 1;
 	for (size_t i = 0; err == 0 && i < sizeof(loads) / sizeof(loads[0]); i++)
 		err = store_walk(st, &(struct store_walk){ .which = loads[i].which }, loads[i].fn,
 				 st);
@@ -307,7 +308,7 @@ static int query(struct store *st, const char *text, uint64_t *out, int n)
 
 static int sum_up(struct store *st, struct store_stat *o)
 {
-	uint64_t b[5] = { 0 }, w[4] = { 0 };
+	uint64_t b[5] = { 0 }, w[4] = { 0 }, p[2] = { 0 };
 	int err;
 
 	err = query(st, "SELECT count(*),sum(events),sum(bytes),min(t0),max(t1) FROM blob", b, 5);
@@ -319,6 +320,10 @@ static int sum_up(struct store *st, struct store_stat *o)
 		err = query(st, "SELECT count(*) FROM process", &o->processes, 1);
 	if (err == 0)
 		err = query(st, "SELECT count(*) FROM lane", &o->lanes, 1);
+	if (err == 0 && !st->old)
+		err = query(st, "SELECT count(*),sum(length(data)) FROM step", p, 2);
+	o->step_blobs = p[0];
+	o->step_bytes = p[1];
 	o->event_blobs = b[0];
 	o->events = b[1];
 	o->event_bytes = b[2];
@@ -335,9 +340,16 @@ static int count_rollups(void *arg, const struct window *w)
 	return 0;
 }
 
+static int count_step(void *arg, uint32_t process, const struct step_rec *r)
+{
+	(void)process, (void)r;
+	++*(uint64_t *)arg;
+	return 0;
+}
+
 int store_stat(struct store *st, struct store_stat *out)
 {
-	struct store_stat o = { .version = STORE_VERSION };
+	struct store_stat o = { .version = st->old ? 1 : STORE_VERSION };
 	struct store_filter all = { 0 };
 	struct stat sb;
 	int err;
@@ -347,6 +359,8 @@ int store_stat(struct store *st, struct store_stat *out)
 	pthread_mutex_unlock(&st->db_lock);
 	if (err == 0)
 		err = store_each_window(st, &all, count_rollups, &o.rollups);
+	if (err == 0)
+		err = store_each_step(st, &all, count_step, &o.steps);
 	if (err < 0)
 		return err;
 	o.bytes = st->writer                 ? store_bytes(st)

@@ -16,7 +16,16 @@
 
 #include "store/vfs.h"
 
+#define TABLES   11
+#define TABLES_1 9 /* of version 1 */
+
 /* clang-format off */
+/* What version 2 has more than version 1. */
+#define SCHEMA_2 \
+	"CREATE TABLE step(id INTEGER PRIMARY KEY AUTOINCREMENT,process INTEGER NOT NULL," \
+		"t0 INTEGER NOT NULL,wall INTEGER NOT NULL,data BLOB NOT NULL);" \
+	"CREATE TABLE node(id INTEGER PRIMARY KEY,data BLOB NOT NULL);"
+
 static const char schema[] =
 	"CREATE TABLE name(id INTEGER PRIMARY KEY,data BLOB NOT NULL);"
 	"CREATE TABLE geo(id INTEGER PRIMARY KEY,data BLOB NOT NULL);"
@@ -29,7 +38,8 @@ static const char schema[] =
 		"events INTEGER NOT NULL,records INTEGER NOT NULL,bytes INTEGER NOT NULL);"
 	"CREATE TABLE data(id INTEGER PRIMARY KEY,data BLOB NOT NULL);"
 	"CREATE TABLE win(id INTEGER PRIMARY KEY AUTOINCREMENT,process INTEGER NOT NULL,"
-		"t0 INTEGER NOT NULL,wall INTEGER NOT NULL,data BLOB NOT NULL);";
+		"t0 INTEGER NOT NULL,wall INTEGER NOT NULL,data BLOB NOT NULL);"
+	SCHEMA_2;
 /* clang-format on */
 
 static int exec(struct store *st, const char *text)
@@ -79,7 +89,8 @@ static int check_schema(struct store *st)
 	sqlite3_finalize(s);
 	if (rc != SQLITE_DONE)
 		return store_errno(st, rc);
-	return tables == 9 ? 0 : -EBADMSG;
+	st->old = tables == TABLES_1;
+	return tables == TABLES || st->old ? 0 : -EBADMSG;
 }
 
 static int open_db(struct store *st, const char *name, int flags, const char *vfs)
@@ -203,6 +214,20 @@ static int make_tables(struct store *st)
 	return err == 0 ? exec(st, "COMMIT") : err;
 }
 
+/* A file of version 1 gets what it lacks; from here on older readers refuse it. */
+static int upgrade(struct store *st)
+{
+	char text[512];
+	int err;
+
+	snprintf(text, sizeof(text), "BEGIN;%sPRAGMA user_version=%u;COMMIT", SCHEMA_2,
+		 STORE_VERSION);
+	err = exec(st, text);
+	if (err < 0 && !sqlite3_get_autocommit(st->db))
+		sqlite3_exec(st->db, "ROLLBACK", NULL, NULL, NULL);
+	return err < 0 ? err : check_schema(st);
+}
+
 static int note_frames(void *arg, sqlite3 *db, const char *name, int frames)
 {
 	struct store *st = arg;
@@ -228,6 +253,8 @@ static int connect_rw(struct store *st, bool empty)
 		 (unsigned long long)store_wal_limit(st));
 	if (err == 0)
 		err = exec(st, pragma);
+	if (err == 0 && st->old)
+		err = upgrade(st);
 	if (err < 0)
 		return err;
 	sqlite3_wal_hook(st->db, note_frames, st);

@@ -8,9 +8,11 @@
  *	blob    (id, process, t0, t1, wall, events, records, bytes)   index of the event blobs
  *	data    (id, data)                                             their bytes, same ids
  *	win     (id, process, t0, wall, data)                          windows
+ *	step    (id, process, t0, wall, data)                          records of steps, some a row
+ *	node    (id, data)                                             what the node is, one row
  *
  * Index and bytes of blobs are apart so that a walk which filters touches only a few pages.
- * Ids of blob and win only rise, and so do times, nearly: the smallest id is the oldest.
+ * Ids of blob, win and step only rise, and so do times, nearly: the smallest id is the oldest.
  *
  * Two locks. `mem` guards the tables in memory and the queue of small rows, is held for
  * moments only, and is all that interning takes: the draining thread never waits for a disk.
@@ -26,11 +28,12 @@
 
 #include "store/intern.h"
 #include "store/rows.h"
+#include "store/steps.h"
 #include "store/store.h"
 #include "store/window.h"
 
 #define STORE_APP_ID  0x414f4e31u /* "AON1" */
-#define STORE_VERSION 1u
+#define STORE_VERSION 2u          /* 1: without the tables step and node */
 #define STORE_PAGE    4096u
 
 #define STORE_NAMES_MAX     100000u    /* where the caller asks for 0 */
@@ -54,14 +57,19 @@
 	X(PUT_DATA, "INSERT INTO data VALUES(?1,?2)")                                        \
 	X(PUT_BLOB, "INSERT INTO blob VALUES(?1,?2,?3,?4,?5,?6,?7,?8)")                      \
 	X(PUT_WIN, "INSERT INTO win VALUES(?1,?3,?4,?5,?2)")                                 \
+	X(PUT_STEPS, "INSERT INTO step VALUES(?1,?3,?4,?5,?2)")                              \
+	X(PUT_NODE, "INSERT OR REPLACE INTO node VALUES(?1,?2)")                             \
 	X(OLDEST_BLOB, "SELECT id,process,records,wall,t0,t1,bytes FROM blob WHERE id>?1 "   \
 		       "ORDER BY id LIMIT 1")                                                \
 	X(OLDEST_WIN, "SELECT id,process,0,wall FROM win ORDER BY id LIMIT 1")               \
+	X(OLDEST_STEP, "SELECT id,process,0,wall FROM step ORDER BY id LIMIT 1")             \
+	X(CUT_STEP, "DELETE FROM step WHERE id=?1")                                          \
 	X(CUT_BLOB, "DELETE FROM blob WHERE id=?1")                                          \
 	X(CUT_DATA, "DELETE FROM data WHERE id=?1")                                          \
 	X(CUT_WIN, "DELETE FROM win WHERE id=?1")                                            \
 	X(EMPTY_PROCESS, "SELECT id FROM process WHERE id NOT IN (SELECT process FROM blob)" \
-			 " AND id NOT IN (SELECT process FROM win) ORDER BY id LIMIT ?1")    \
+			 " AND id NOT IN (SELECT process FROM win)"                          \
+			 " AND id NOT IN (SELECT process FROM step) ORDER BY id LIMIT ?1")   \
 	X(CUT_PROCESS, "DELETE FROM process WHERE id=?1")                                    \
 	X(CUT_LANES, "DELETE FROM lane WHERE process NOT IN (SELECT id FROM process)")       \
 	X(CUT_AGED, "DELETE FROM aged WHERE id NOT IN (SELECT id FROM process)")             \
@@ -87,6 +95,10 @@
 		       " ORDER BY id LIMIT ?2")                                              \
 	X(EACH_WIN, "SELECT id,data FROM win WHERE id>?1 AND (?3=0 OR process=?3)"           \
 		    " AND t0>=?4 AND t0<=?5 ORDER BY id LIMIT ?2")                           \
+	X(EACH_STEP, "SELECT id,data FROM step WHERE id>?1 AND (?3=0 OR process=?3)"         \
+		     " AND t0<=?5 ORDER BY id LIMIT ?2")                                     \
+	X(EACH_NODE, "SELECT id,data FROM node WHERE id>?1 ORDER BY id LIMIT ?2")            \
+	X(LAST_STEP, "SELECT ifnull(max(id),0) FROM step")                                   \
 	X(LAST_WIN, "SELECT ifnull(max(id),0) FROM win")
 
 enum statement {
@@ -116,6 +128,7 @@ struct store {
 	int lock_fd; /* owned; -1 for a reader */
 	bool writer;
 	bool alone; /* reader of a file without a log: opened as immutable */
+	bool old;   /* of version 1: without the tables step and node */
 	struct store_opts opts;
 
 	pthread_mutex_t db_lock; /* guards all until mem_lock */
@@ -124,7 +137,8 @@ struct store {
 	struct rows sent; /* small rows written in the open transaction */
 	struct rows scratch;
 	struct window_codec *win;
-	uint64_t next_blob, next_win;
+	struct steps_codec *steps;
+	uint64_t next_blob, next_win, next_step;
 	uint32_t wal_frames; /* in the log since it was last folded back */
 	int fold_err;        /* -EIO: the disk failed at that; nothing new until it succeeds */
 	uint64_t bytes;

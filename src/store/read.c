@@ -358,14 +358,14 @@ int store_new_windows(struct store *st, uint64_t *after, store_window_fn *fn, vo
 	return err;
 }
 
-int store_last_window(struct store *st, uint64_t *number)
+static int last_number(struct store *st, enum statement which, uint64_t *number)
 {
 	sqlite3_stmt *s;
 	int err, rc;
 
 	pthread_mutex_lock(&st->db_lock);
 	err = store_reopen(st);
-	s = err < 0 ? NULL : store_stmt(st, ST_LAST_WIN);
+	s = err < 0 ? NULL : store_stmt(st, which);
 	if (!s) {
 		err = err < 0 ? err : store_errno(st, sqlite3_errcode(st->db));
 		goto unlock;
@@ -378,4 +378,15 @@ int store_last_window(struct store *st, uint64_t *number)
 unlock:
 	pthread_mutex_unlock(&st->db_lock);
 	return err;
+}
+
+int store_last_window(struct store *st, uint64_t *number)
+{
+	return last_number(st, ST_LAST_WIN, number);
+}
+
+int store_last_step(struct store *st, uint64_t *number)
+{
+	*number = 0;
+	return st->old ? 0 : last_number(st, ST_LAST_STEP, number);
 }

@@ -10,7 +10,7 @@
 
 #include "store/varint.h"
 
-#define PROCESS_MAX (64 * VARINT_MAX + sizeof(struct process))
+#define PROCESS_MAX (96 * VARINT_MAX + sizeof(struct process))
 #define CUT_SUFFIX  17u /* "#" and 16 digits */
 
 void rows_fini(struct rows *r)
@@ -293,6 +293,40 @@ static void get_overhead(struct varint_in *in, struct overhead *o)
 	o->stays = (uint32_t)varint_get(in);
 }
 
+int row_put_node(struct rows *r, const struct node_ident *n)
+{
+	struct seal s = { .type = SEAL_NODE, .row = 1 };
+	uint8_t *q = begin(r, sizeof(*n) + VARINT_MAX * sizeof(*n) / 8);
+
+	if (!q)
+		return -ENOMEM;
+#define NODE(name, bytes, what, who) q = put_text(q, n->name, sizeof(n->name));
+#include "model/ident.tbl.h"
+	end(r, &s, q);
+	return 0;
+}
+
+int row_get_node(const struct seal *s, const void *body, struct node_ident *n)
+{
+	struct varint_in in = { body, (const uint8_t *)body + s->len, false };
+
+	*n = (struct node_ident){ 0 };
+#define NODE(name, bytes, what, who) \
+	if (in.p < in.end)           \
+		get_text(&in, n->name, sizeof(n->name));
+#include "model/ident.tbl.h"
+	return in.bad ? -EBADMSG : 0;
+}
+
+static bool has_ident(const struct ident *i)
+{
+	bool any = false;
+
+#define IDENT(name, bytes, what, who) any = any || *i->name;
+#include "model/ident.tbl.h"
+	return any;
+}
+
 int row_put_process(struct rows *r, const struct process *p)
 {
 	const struct account *a = &p->account;
@@ -316,6 +350,7 @@ int row_put_process(struct rows *r, const struct process *p)
 			  .t0_ns = p->first_ns,
 			  .t1_ns = p->last_ns };
 	uint8_t *q = begin(r, PROCESS_MAX);
+	bool ident = has_ident(&p->ident);
 
 	if (!q)
 		return -ENOMEM;
@@ -328,15 +363,19 @@ int row_put_process(struct rows *r, const struct process *p)
 	q = put_text(q, p->run, sizeof(p->run));
 	q = put_text(q, p->library, sizeof(p->library));
 	q = put_text(q, p->note, sizeof(p->note));
-	if (p->origin.file || p->origin.rank || *p->job || p->overhead.steps)
+	if (p->origin.file || p->origin.rank || *p->job || p->overhead.steps || ident)
 		q = put_origin(q, &p->origin);
-	if (p->origin.rank || *p->job || p->overhead.steps) {
+	if (p->origin.rank || *p->job || p->overhead.steps || ident) {
 		q = varint_put(q, p->local_rank);
 		q = put_text(q, p->job, sizeof(p->job));
 		q = put_text(q, p->node, sizeof(p->node));
 	}
-	if (p->overhead.steps)
+	if (p->overhead.steps || ident)
 		q = put_overhead(q, &p->overhead);
+#define IDENT(name, bytes, what, who) \
+	if (ident)                    \
+		q = put_text(q, p->ident.name, sizeof(p->ident.name));
+#include "model/ident.tbl.h"
 	end(r, &s, q);
 	return 0;
 }
@@ -377,5 +416,9 @@ int row_get_process(const struct seal *s, const void *body, struct process *p)
 		get_text(&in, p->node, sizeof(p->node));
 	if (!in.bad && in.p < in.end)
 		get_overhead(&in, &p->overhead);
+#define IDENT(name, bytes, what, who) \
+	if (!in.bad && in.p < in.end) \
+		get_text(&in, p->ident.name, sizeof(p->ident.name));
+#include "model/ident.tbl.h"
 	return in.bad ? -EBADMSG : 0;
 }

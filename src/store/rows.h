@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/node.h"
 #include "model/process.h"
 #include "store/seal.h"
 
@@ -33,6 +34,8 @@ int row_put_geo(struct rows *r, const struct geo *g);
 int row_put_lane(struct rows *r, const struct lane *l);
 int row_put_journal(struct rows *r, uint64_t id, uint64_t wall_ns, const char *what,
 		    const char *text);
+/* What the node is: always row 1. */
+int row_put_node(struct rows *r, const struct node_ident *n);
 /* account.stored must be gross: with what was overwritten since, which is not in this row. */
 int row_put_process(struct rows *r, const struct process *p);
 /* Records of a process that were overwritten. */
@@ -41,6 +44,7 @@ int row_put_aged(struct rows *r, uint32_t process, uint64_t records);
 /* 0, or -EBADMSG. `s` is the seal, `body` its s->len bytes. */
 int row_get_geo(const struct seal *s, const void *body, struct geo *g);
 int row_get_lane(const struct seal *s, const void *body, struct lane *l);
+int row_get_node(const struct seal *s, const void *body, struct node_ident *n);
 int row_get_process(const struct seal *s, const void *body, struct process *p);
 /* Both texts point into `body`. */
 int row_get_journal(const struct seal *s, const void *body, const char **what, const char **text);

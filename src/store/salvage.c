@@ -28,6 +28,7 @@ struct salvage {
 	struct rows buf;
 	struct blob_dec *dec;
 	struct window_codec *win;
+	struct steps_codec *steps;
 	bool processes; /* this pass saves processes, else all but these */
 	bool damaged;
 };
@@ -42,6 +43,8 @@ static const char *const put_sql[SEAL_TYPES] = {
 	[SEAL_PROCESS] = "INSERT OR IGNORE INTO process VALUES(?1,?2)",
 	[SEAL_JOURNAL] = "INSERT OR IGNORE INTO journal VALUES(?1,?2)",
 	[SEAL_AGED] = "INSERT OR IGNORE INTO aged VALUES(?1,?2)",
+	[SEAL_STEPS] = "INSERT OR IGNORE INTO step VALUES(?1,?3,?4,?5,?2)",
+	[SEAL_NODE] = "INSERT OR IGNORE INTO node VALUES(?1,?2)",
 };
 
 static int run(struct store *st, const char *sql, const int64_t *num, int n, const void *blob,
@@ -99,13 +102,15 @@ static int save(struct salvage *v, const struct seal *s, const uint8_t *row, siz
 	const struct known *k = store_known(v->to, s->owner, false);
 	uint64_t wall = s->t0_ns + (uint64_t)(k ? k->wall_offset_ns : 0);
 	const int64_t num[5] = { (int64_t)s->row, 0, s->owner, ns(s->t0_ns), ns(wall) };
-	int n = s->type == SEAL_WINDOW ? 5 : s->type == SEAL_LANE ? 3 : 1;
+	bool timed = s->type == SEAL_WINDOW || s->type == SEAL_STEPS;
+	int n = timed ? 5 : s->type == SEAL_LANE ? 3 : 1;
 	int err;
 
 	err = run(v->to, put_sql[s->type], num, n, row, len);
 	if (err < 0 || sqlite3_changes(v->to->db) == 0)
 		return err;
 	v->n.window_blobs += s->type == SEAL_WINDOW;
+	v->n.steps += s->type == SEAL_STEPS ? s->count : 0;
 	v->n.names += s->type == SEAL_NAME;
 	v->n.processes += s->type == SEAL_PROCESS;
 	return s->type == SEAL_EVENTS ? save_blob_index(v, s) : 0;
@@ -116,13 +121,15 @@ static int save(struct salvage *v, const struct seal *s, const uint8_t *row, siz
 static int decode(struct salvage *v, const struct seal *s, const uint8_t *row, size_t len)
 {
 	const struct event *ev;
+	struct store_steps steps;
 	struct process p;
 	struct window w;
+	struct node_ident node;
 	size_t n;
 
 	if (s->row < 1 || s->row > INT64_MAX ||
 	    (s->type != SEAL_EVENTS && s->type != SEAL_WINDOW && s->type != SEAL_JOURNAL &&
-	     s->row >= UINT32_MAX))
+	     s->type != SEAL_STEPS && s->row >= UINT32_MAX))
 		return -EBADMSG;
 	switch (s->type) {
 	case SEAL_EVENTS:
@@ -131,6 +138,10 @@ static int decode(struct salvage *v, const struct seal *s, const uint8_t *row, s
 		return window_unpack(v->win, row, len, &w);
 	case SEAL_PROCESS:
 		return row_get_process(s, row + sizeof(*s), &p);
+	case SEAL_STEPS:
+		return steps_unpack(v->steps, row, len, &steps);
+	case SEAL_NODE:
+		return row_get_node(s, row + sizeof(*s), &node);
 	default:
 		return s->type < SEAL_TYPES && put_sql[s->type] ? 0 : -EBADMSG;
 	}
@@ -163,7 +174,8 @@ static int salvage_row(void *arg, const struct page_row *row)
 	v->damaged = true;
 	if (err == -EILSEQ && s.type == SEAL_EVENTS && !v->processes)
 		expect(v, (int64_t)s.row, s.count, true);
-	v->n.blobs_lost += err == -EILSEQ && s.type == SEAL_WINDOW && !v->processes;
+	v->n.blobs_lost +=
+		err == -EILSEQ && !v->processes && (s.type == SEAL_WINDOW || s.type == SEAL_STEPS);
 	return -EBADMSG;
 }
 
@@ -352,6 +364,8 @@ int store_salvage(const char *path, const char *to, struct store_salvage *out,
 	if (err == 0)
 		err = window_codec_new(&v.win);
 	if (err == 0)
+		err = steps_codec_new(&v.steps);
+	if (err == 0)
 		err = salvage(&v, to, why);
 	if (err < 0 && why && !why->text[0])
 		store_because(why, err, "%s: %s", to, strerror(-err));
@@ -360,6 +374,7 @@ int store_salvage(const char *path, const char *to, struct store_salvage *out,
 	store_close(v.to);
 	if (err < 0)
 		unlink(to);
+	steps_codec_free(v.steps);
 	window_codec_free(v.win);
 	blob_dec_free(v.dec);
 	rows_fini(&v.buf);

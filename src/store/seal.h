@@ -24,8 +24,10 @@ enum seal_type {
 	SEAL_LANE = 5,
 	SEAL_PROCESS = 6,
 	SEAL_JOURNAL = 7,
-	SEAL_AGED = 8, /* records of a process overwritten since, in t0_ns */
-	SEAL_TYPES = 9,
+	SEAL_AGED = 8,  /* records of a process overwritten since, in t0_ns */
+	SEAL_STEPS = 9, /* records of steps, docs/step-record.md */
+	SEAL_NODE = 10, /* what the node is */
+	SEAL_TYPES = 11,
 };
 
 struct seal {
@@ -37,7 +39,7 @@ struct seal {
 	uint32_t len;   /* of the body */
 	uint64_t row;   /* number of the row in its table */
 	uint64_t t0_ns, t1_ns;
-	uint32_t count;   /* events, or rollups */
+	uint32_t count;   /* events, rollups or steps */
 	uint32_t records; /* of these events */
 	uint64_t body_sum;
 	uint64_t sum; /* of all above: the head can be believed where the body is damaged */

@@ -116,6 +116,7 @@ void store_close(struct store *st)
 	intern_fini(&st->lanes);
 	intern_fini(&st->processes);
 	window_codec_free(st->win);
+	steps_codec_free(st->steps);
 	free(st->known);
 	pthread_mutex_destroy(&st->db_lock);
 	pthread_mutex_destroy(&st->mem_lock);

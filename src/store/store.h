@@ -24,8 +24,10 @@
 
 #include "model/columns.h"
 #include "model/event.h"
+#include "model/node.h"
 #include "model/process.h"
 #include "model/rollup.h"
+#include "model/step_rec.h"
 
 struct store;
 
@@ -77,7 +79,19 @@ struct blob;
 int store_blob(struct store *st, uint32_t process, const struct blob *b);
 int store_window(struct store *st, const struct window *w);
 
-/* A line in the store's own journal: starts, stops, tiers, recoveries. For people. */
+/* Some records of steps of one process (model/step_rec.h), as encoded, one behind the other. */
+#define STORE_STEPS 1024u /* at most */
+struct store_steps {
+	uint32_t process, count;
+	uint64_t t0_ns, t1_ns; /* first begin, last end: CLOCK_MONOTONIC */
+	const uint8_t *bytes;
+	size_t len;
+};
+int store_steps(struct store *st, const struct store_steps *b);
+
+/* What the node is, in one row: the last one that was said. */
+int store_node(struct store *st, const struct node_ident *n);
+
 /*
  * What that process did in that time is overwritten after all else: for captures that nobody has fetched
  * yet. The last STORE_KEPT, of a quarter of max_bytes together; then the oldest is like all else. Not
@@ -86,6 +100,7 @@ int store_window(struct store *st, const struct window *w);
 #define STORE_KEPT 64u
 void store_keep(struct store *st, uint32_t process, uint64_t from_ns, uint64_t to_ns);
 
+/* A line in the store's own journal: starts, stops, tiers, recoveries. For people. */
 int store_journal(struct store *st, uint64_t wall_ns, const char *what, const char *text);
 
 /*
@@ -183,6 +198,19 @@ int store_held(struct store *st, uint32_t process, uint64_t *from_ns);
 int store_new_windows(struct store *st, uint64_t *after, store_window_fn *fn, void *arg);
 int store_last_window(struct store *st, uint64_t *number);
 
+/*
+ * Records of steps, those of a process in the order in which its steps ended. As they come: those after
+ * number *after, which moves on by rows; the newest row's number is store_last_step()'s. A store of
+ * an older version has none.
+ */
+typedef int store_rec_fn(void *arg, uint32_t process, const struct step_rec *r);
+int store_each_step(struct store *st, const struct store_filter *f, store_rec_fn *fn, void *arg);
+int store_new_steps(struct store *st, uint64_t *after, store_rec_fn *fn, void *arg);
+int store_last_step(struct store *st, uint64_t *number);
+
+/* What the node is. -ENOENT: nobody said. */
+int store_node_get(struct store *st, struct node_ident *out);
+
 /* Where the event blobs are, without their events, in order of their numbers after `after`. */
 struct store_piece {
 	uint64_t blob;
@@ -197,6 +225,7 @@ struct store_stat {
 	uint64_t bytes, names, processes, lanes;
 	uint64_t event_blobs, events, event_bytes; /* event_bytes: compressed */
 	uint64_t window_blobs, rollups, window_bytes;
+	uint64_t step_blobs, steps, step_bytes;
 	uint64_t first_ns, last_ns;
 	uint32_t version;
 };
@@ -211,7 +240,7 @@ int store_check(const char *path, store_fault_fn *fn, void *arg, struct store_st
 
 struct store_salvage {
 	uint64_t pages, pages_bad;
-	uint64_t event_blobs, events, window_blobs, names, processes;
+	uint64_t event_blobs, events, window_blobs, steps, names, processes;
 	uint64_t blobs_lost;  /* seen but not whole: their sum did not match */
 	uint64_t events_lost; /* what those said they held, where that could be read */
 };

@@ -13,7 +13,8 @@ static const uint8_t put_stmt[SEAL_TYPES] = {
 	[SEAL_WINDOW] = ST_PUT_WIN,      [SEAL_NAME] = ST_PUT_NAME,
 	[SEAL_GEO] = ST_PUT_GEO,         [SEAL_LANE] = ST_PUT_LANE,
 	[SEAL_PROCESS] = ST_PUT_PROCESS, [SEAL_JOURNAL] = ST_PUT_JOURNAL,
-	[SEAL_AGED] = ST_PUT_AGED,
+	[SEAL_AGED] = ST_PUT_AGED,       [SEAL_STEPS] = ST_PUT_STEPS,
+	[SEAL_NODE] = ST_PUT_NODE,
 };
 
 /* --- in memory --- */
@@ -253,9 +254,9 @@ int store_put_row(struct store *st, const uint8_t *row, size_t len)
 		return store_errno(st, sqlite3_errcode(st->db));
 	sqlite3_bind_int64(put, 1, (int64_t)s.row);
 	sqlite3_bind_blob64(put, 2, row, len, SQLITE_STATIC);
-	if (s.type == SEAL_LANE || s.type == SEAL_WINDOW)
+	if (s.type == SEAL_LANE || s.type == SEAL_WINDOW || s.type == SEAL_STEPS)
 		sqlite3_bind_int64(put, 3, s.owner);
-	if (s.type == SEAL_WINDOW) {
+	if (s.type == SEAL_WINDOW || s.type == SEAL_STEPS) {
 		sqlite3_bind_int64(put, 4, ns(s.t0_ns));
 		sqlite3_bind_int64(put, 5, wall(st, s.owner, s.t0_ns));
 	}
@@ -350,9 +351,25 @@ int store_blob(struct store *st, uint32_t process, const struct blob *b)
 	return err;
 }
 
-int store_window(struct store *st, const struct window *w)
+/* The row in st->scratch, under the next number. */
+static int put_scratch(struct store *st, uint64_t *next)
 {
 	struct seal s;
+	int err = store_begin(st);
+
+	if (err == 0)
+		err = store_make_room(st, st->scratch.len);
+	if (err < 0)
+		return err;
+	memcpy(&s, st->scratch.data, sizeof(s));
+	s.row = (*next)++;
+	seal_head(&s);
+	memcpy(st->scratch.data, &s, sizeof(s));
+	return store_put_row(st, st->scratch.data, st->scratch.len);
+}
+
+int store_window(struct store *st, const struct window *w)
+{
 	int err = 0;
 
 	pthread_mutex_lock(&st->db_lock);
@@ -361,16 +378,22 @@ int store_window(struct store *st, const struct window *w)
 	if (err == 0)
 		err = window_pack(st->win, w, &st->scratch);
 	if (err == 0)
-		err = store_begin(st);
+		err = put_scratch(st, &st->next_win);
+	pthread_mutex_unlock(&st->db_lock);
+	return err;
+}
+
+int store_steps(struct store *st, const struct store_steps *b)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&st->db_lock);
+	if (!st->steps)
+		err = steps_codec_new(&st->steps);
 	if (err == 0)
-		err = store_make_room(st, st->scratch.len);
-	if (err == 0) {
-		memcpy(&s, st->scratch.data, sizeof(s));
-		s.row = st->next_win++;
-		seal_head(&s);
-		memcpy(st->scratch.data, &s, sizeof(s));
-		err = store_put_row(st, st->scratch.data, st->scratch.len);
-	}
+		err = steps_pack(st->steps, b, &st->scratch);
+	if (err == 0)
+		err = put_scratch(st, &st->next_step);
 	pthread_mutex_unlock(&st->db_lock);
 	return err;
 }

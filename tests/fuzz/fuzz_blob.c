@@ -10,6 +10,7 @@
 #include "store/blob.h"
 #include "store/rows.h"
 #include "store/seal.h"
+#include "store/steps.h"
 #include "store/window.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -20,13 +21,14 @@ static struct blob_dec *dec;
 static struct blob_enc *enc;
 static struct blob_packer *packer;
 static struct window_codec *win;
+static struct steps_codec *steps;
 
 static void begin(void)
 {
 	if (dec)
 		return;
 	if (blob_dec_new(&dec) < 0 || blob_enc_new(&enc) < 0 || blob_packer_new(&packer) < 0 ||
-	    window_codec_new(&win) < 0)
+	    window_codec_new(&win) < 0 || steps_codec_new(&steps) < 0)
 		abort();
 }
 
@@ -72,10 +74,12 @@ static void read_small(const struct seal *s, const uint8_t *body)
 {
 	const char *what, *text;
 	struct process p;
+	struct node_ident node;
 	struct lane l;
 	struct geo g;
 
 	row_get_process(s, body, &p);
+	row_get_node(s, body, &node);
 	row_get_lane(s, body, &l);
 	row_get_geo(s, body, &g);
 	if (row_get_journal(s, body, &what, &text) == 0)
@@ -87,6 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static uint8_t buf[sizeof(struct seal) + INPUT_MAX];
 	struct event_columns c;
 	const struct event *ev;
+	struct store_steps b;
 	struct window w;
 	struct seal s = { 0 };
 	size_t n;
@@ -94,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 3 || size > INPUT_MAX)
 		return 0;
 	begin();
-	s.type = data[0] & 1 ? SEAL_EVENTS : SEAL_WINDOW;
+	s.type = data[0] & 1 ? SEAL_EVENTS : data[0] & 64 ? SEAL_STEPS : SEAL_WINDOW;
 	s.count = (uint32_t)data[1] | (uint32_t)(data[2] & 0x3f) << 8;
 	s.len = (uint32_t)size - 3;
 	memcpy(buf + sizeof(s), data + 3, s.len);
@@ -106,6 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		again(ev, n);
 	blob_columns(dec, buf, sizeof(s) + s.len, data[0] >> 1, ~0u, &c);
 	window_unpack(win, buf, sizeof(s) + s.len, &w);
+	steps_unpack(steps, buf, sizeof(s) + s.len, &b);
 	read_small(&s, buf + sizeof(s));
 	blob_decode(dec, data, size, &ev, &n);
 	return 0;

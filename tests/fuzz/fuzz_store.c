@@ -54,6 +54,10 @@ static void fill(struct store *st, uint32_t from)
 	struct rollup row = { .lane = 1, .name = 2, .kind = EVENT_KERNEL, .count = 3 };
 	struct window w = { .process = 1, .rows = 1, .row = &row };
 	struct process p = { .pid = 1, .comm = "fuzz" };
+	struct node_ident node = { .host = "fuzz" };
+	struct store_steps steps = { .process = 1, .count = 1 };
+	uint8_t bytes[STEP_MAX];
+	struct step_rec rec;
 	struct blob_packer *z;
 	struct blob_enc *e;
 	struct blob b;
@@ -71,9 +75,15 @@ static void fill(struct store *st, uint32_t from)
 
 		blob_add(e, &ev, 1);
 	}
+	step_rec_init(&rec);
+	rec.world = 1;
+	rec.step = from;
+	steps.len = (size_t)step_rec_encode(bytes, sizeof(bytes), &rec);
+	steps.bytes = bytes;
 	if (blob_seal(e, &b) < 0 || blob_pack(z, &b) < 0 || store_process(st, &p) < 0 ||
 	    store_name(st, "kernel", 6, &id) < 0 || store_blob(st, p.id, &b) < 0 ||
-	    store_window(st, &w) < 0 || store_commit(st, 0) < 0)
+	    store_window(st, &w) < 0 || store_steps(st, &steps) < 0 || store_node(st, &node) < 0 ||
+	    store_commit(st, 0) < 0)
 		abort();
 	blob_fini(&b);
 	blob_enc_free(e);

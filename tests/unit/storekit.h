@@ -114,6 +114,32 @@ __attribute__((unused)) static struct store *kit_open(const char *path, uint64_t
 	return st;
 }
 
+/* A row with so many records of steps, from that number on. */
+__attribute__((unused)) static int kit_steps(struct store *st, uint32_t process, uint64_t from,
+					     uint32_t n)
+{
+	uint8_t bytes[8 * STEP_MAX];
+	struct store_steps b = {
+		.process = process, .t0_ns = from, .t1_ns = from + n, .bytes = bytes
+	};
+
+	for (; b.count < n && b.count < 8; b.count++) {
+		struct step_rec r;
+
+		step_rec_init(&r);
+		r.world = 4;
+		r.step = (uint32_t)from + b.count;
+		r.t.step = (float)(kit_random() % 100000000);
+		/* Of different length. */
+		for (uint32_t i = 0; i < b.count % 3; i++)
+			step_slot_add(step_rec_slot(&r, kit_random(), STEP_OP_ALL_REDUCE), r.step,
+				      1000, 1, 2);
+		step_rec_seal(&r);
+		b.len += (size_t)step_rec_encode(bytes + b.len, sizeof(bytes) - b.len, &r);
+	}
+	return store_steps(st, &b);
+}
+
 /* Event number i of a made-up training loop: kernels, copies and the ranges around them. */
 __attribute__((unused)) static struct event kit_event(uint64_t i)
 {

@@ -58,6 +58,7 @@ static struct image make(bool log)
 		}
 		w.start_ns += S;
 		store_window(st, &w);
+		kit_steps(st, 1, i, 3);
 		store_journal(st, i, "tier", "flight");
 		if (kit_commit(st, &p, i * EVENTS, EVENTS, S) < 0)
 			abort();
@@ -114,7 +115,7 @@ static void test_whole(const struct image *m, const char *what)
 
 	T_OK(r.err == 0 && r.faults == 0 && r.n.pages_bad == 0 && r.n.blobs_lost == 0 &&
 		     r.n.events == BLOBS * EVENTS && r.n.event_blobs == BLOBS && r.n.names == 60 &&
-		     r.n.processes == 1 && r.n.window_blobs == BLOBS,
+		     r.n.processes == 1 && r.n.window_blobs == BLOBS && r.n.steps == 3 * BLOBS,
 	     "%s: all of it is saved (%llu of %llu pages bad, %llu events)", what,
 	     (unsigned long long)r.n.pages_bad, (unsigned long long)r.n.pages,
 	     (unsigned long long)r.n.events);

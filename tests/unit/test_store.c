@@ -315,10 +315,10 @@ static void test_bad_files(void)
 	test_bad_file("cut in its head", bad, -EBADMSG);
 	kit_write(bad, data, len / 2);
 	test_bad_file("cut in half", bad, -EBADMSG);
-	data[63] = 2;
+	data[63] = 3;
 	kit_write(bad, data, len);
 	test_bad_file("newer", bad, -EPROTO);
-	data[63] = 1;
+	data[63] = 2;
 	data[68] ^= 1;
 	kit_write(bad, data, len);
 	test_bad_file("another program's", bad, -EMEDIUMTYPE);
