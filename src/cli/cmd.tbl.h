@@ -118,6 +118,12 @@ CMD(MODEL,   model,   "gemm|collective|attention|conv|elementwise|norm|step", "w
     "by part, MFU, and memory of a GPU. DEVICE is a key of aon roofline devices, or a name\n"
     "as a driver says it. Options are of the models that they name.\n"
     "How far the models can be trusted: docs/models.md.")
+CMD(CLUSTER, cluster, "init|status|tidy --url URL", "the tables that the nodes of a cluster send to, in ClickHouse",
+    "init makes what is not there and adds columns that an older version did not have; it\n"
+    "can be run again at any time. status looks at every server; exits 1 if one is not as it\n"
+    "should be. tidy drops what is older than it is kept, where ClickHouse does not by itself\n"
+    "(before 19.6). URL is clickhouse://HOST:PORT[,REPLICA...][;SHARD...]/DATABASE; with\n"
+    "?tls=yes over HTTPS, with ?cluster=NAME over shards (docs/cluster.md).")
 CMD(VERSION, version, "",                  "the version of this command", "")
 CMD(HELP,    help,    "[CMD]",             "how to use aon, or one of its commands", "")
 /* clang-format on */

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aon cluster - the tables of a cluster: make them, look at them, drop what is old. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/json.h"
+#include "cli/cluster.h"
+#include "cli/out.h"
+#include "ship/schema.h"
+
+struct told {
+	const struct opts *o;
+	uint32_t n;
+};
+
+static void say(void *arg, const char *host, const char *statement)
+{
+	struct told *t = arg;
+
+	t->n++;
+	if (t->o->val[OPT_DRY])
+		printf("-- %s\n%s;\n", host, statement);
+}
+
+static int failed(int err, const struct net_why *why)
+{
+	return cli_say(CLI_FAIL, "%s", err == -ENOMEM ? "out of memory" : why->text);
+}
+
+static int change(const struct opts *o, struct ch *c, const struct cluster_url *url, bool tidy)
+{
+	struct told told = { .o = o };
+	struct schema_opts so = { .dry = o->val[OPT_DRY] != NULL,
+				  .now_ns = (uint64_t)time(NULL) * 1000000000u,
+				  .say = say,
+				  .arg = &told };
+	struct net_why why = { "" };
+	int err;
+
+	if (opt_u32(o, OPT_KEEP, &so.days) != CLI_OK)
+		return CLI_USAGE;
+	err = tidy ? schema_tidy(c, &so, &why) : schema_init(c, &so, &why);
+	if (err)
+		return failed(err, &why);
+	if (so.dry)
+		return CLI_OK;
+	if (tidy)
+		printf("%u partition%s dropped\n", told.n, told.n == 1 ? "" : "s");
+	else
+		printf("database %s is ready on %u server%s: version %u of the tables\n", url->db,
+		       url->servers, url->servers == 1 ? "" : "s", SHIP_SCHEMA);
+	return CLI_OK;
+}
+
+/* --- status --- */
+
+struct look {
+	struct out out;
+	struct json *j; /* NULL: text */
+	int bad;
+};
+
+/* "name\trows\tbytes\n" of each table. */
+static void tables(struct look *l, char *text)
+{
+	char *save, a[FMT_LEN], b[FMT_LEN];
+
+	if (l->j)
+		json_open(l->j, "tables", '[');
+	for (char *p = strtok_r(text, "\n", &save); p; p = strtok_r(NULL, "\n", &save)) {
+		char *rows = strchr(p, '\t'), *bytes = rows ? strchr(rows + 1, '\t') : NULL;
+
+		if (!bytes)
+			continue;
+		*rows++ = *bytes++ = '\0';
+		if (l->j) {
+			json_open(l->j, NULL, '{');
+			json_str(l->j, "name", p);
+			json_u64(l->j, "rows", strtoull(rows, NULL, 10));
+			json_u64(l->j, "bytes", strtoull(bytes, NULL, 10));
+			json_close(l->j);
+		} else {
+			out_line(&l->out, OUT_PLAIN, "    %-20s %12s rows  %10s", p,
+				 fmt_count(a, strtoull(rows, NULL, 10)),
+				 fmt_bytes(b, strtoull(bytes, NULL, 10)));
+		}
+	}
+	if (l->j)
+		json_close(l->j);
+}
+
+static int look_tables(struct look *l, struct ch *c, uint32_t i, struct net_why *why)
+{
+	char query[512], *copy;
+	const char *text;
+	int err;
+
+	snprintf(query, sizeof(query),
+		 "SELECT table, sum(rows), sum(bytes_on_disk) FROM system.parts WHERE active AND "
+		 "database = '%s' GROUP BY table ORDER BY table",
+		 ch_url(c)->db);
+	err = ch_ask(c, i, query, &text, why);
+	copy = err ? NULL : strdup(text);
+	if (copy)
+		tables(l, copy);
+	free(copy);
+	return err;
+}
+
+static void look_server(struct look *l, struct ch *c, uint32_t i)
+{
+	const struct cluster_server *s = &ch_url(c)->server[i];
+	struct net_why why = { "" };
+	char host[CLUSTER_HOST];
+	uint32_t version = 0, schema = 0;
+	int err;
+
+	cluster_host(host, s);
+	err = ch_version(c, i, &version, &why);
+	if (!err)
+		err = ch_schema(c, i, &schema, &why);
+	if (!err)
+		err = schema_check(c, i, &why);
+	l->bad += err != 0;
+	if (l->j) {
+		json_open(l->j, NULL, '{');
+		json_str(l->j, "server", host);
+		json_u64(l->j, "shard", s->shard);
+		json_bool(l->j, "ok", !err);
+		json_str(l->j, "why", err ? why.text : NULL);
+		json_u64(l->j, "version", version);
+		json_u64(l->j, "schema", schema);
+	} else if (err) {
+		out_line(&l->out, OUT_FAIL, "  %s  shard %u  %s", host, s->shard, why.text);
+	} else {
+		out_line(&l->out, OUT_PLAIN,
+			 "  %s  shard %u  ClickHouse %u.%u, tables of version %u", host, s->shard,
+			 version / 1000, version % 1000, schema);
+	}
+	if (schema && look_tables(l, c, i, &why) && !l->j)
+		out_line(&l->out, OUT_FAIL, "    %s", why.text);
+	if (l->j)
+		json_close(l->j);
+}
+
+static int status(const struct opts *o, struct ch *c)
+{
+	struct look l = { 0 };
+	struct json j;
+
+	out_init(&l.out, stdout, o);
+	if (o->val[OPT_JSON]) {
+		l.j = &j;
+		json_init(&j, stdout);
+		json_open(&j, NULL, '{');
+		json_str(&j, "database", ch_url(c)->db);
+		json_u64(&j, "schema", SHIP_SCHEMA);
+		json_open(&j, "servers", '[');
+	} else {
+		out_line(&l.out, OUT_BOLD, "database %s", ch_url(c)->db);
+	}
+	for (uint32_t i = 0; i < ch_url(c)->servers; i++)
+		look_server(&l, c, i);
+	if (l.j)
+		json_end(&j);
+	return l.bad ? CLI_FAIL : CLI_OK;
+}
+
+int cmd_cluster(const struct opts *o)
+{
+	struct ch_opts co = { .timeout_ms = 120000 };
+	struct cluster_url *url = calloc(1, sizeof(*url));
+	struct net_why why;
+	struct ch *c;
+	int rc;
+
+	if (!url)
+		return cli_say(CLI_FAIL, "out of memory");
+	rc = cluster_of(o, url, &co.files);
+	if (rc == CLI_OK && o->argc != 1)
+		rc = cli_misuse("expected init, status or tidy");
+	if (rc == CLI_OK && o->val[OPT_REPLICATED])
+		url->replicated = true;
+	if (rc == CLI_OK && ch_new(&c, url, &co, &why))
+		rc = cli_say(CLI_FAIL, "%s", why.text);
+	else if (rc == CLI_OK) {
+		if (!strcmp(o->argv[0], "init") || !strcmp(o->argv[0], "tidy"))
+			rc = change(o, c, url, *o->argv[0] == 't');
+		else if (!strcmp(o->argv[0], "status"))
+			rc = status(o, c);
+		else
+			rc = cli_misuse("expected init, status or tidy, not '%s'", o->argv[0]);
+		ch_free(c);
+	}
+	free(url);
+	return rc;
+}

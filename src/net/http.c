@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http.c - one question, one answer, over libcurl. */
+#include "net/http.h"
+
+#include <curl/curl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "net/secret.h"
+
+#define CONNECT_MS 5000u
+#define TIMEOUT_MS 30000u
+#define ANSWER_MAX (1u << 20)
+
+struct http {
+	CURL *curl; /* owned */
+	bool tls;
+	uint32_t timeout_ms;
+	size_t answer_max;
+	char *data; /* owned; the answer */
+	size_t len, cap;
+	bool too_long;
+	char code[16];
+	char error[CURL_ERROR_SIZE];
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool ready;
+
+static void init(void)
+{
+	ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+}
+
+static size_t on_body(char *data, size_t size, size_t n, void *arg)
+{
+	struct http *h = arg;
+
+	n *= size;
+	if (n > h->answer_max - h->len) {
+		h->too_long = true;
+		return 0;
+	}
+	if (h->len + n + 1 > h->cap) {
+		size_t cap = h->cap ? h->cap : 4096;
+		char *more;
+
+		while (cap < h->len + n + 1)
+			cap *= 2;
+		more = realloc(h->data, cap);
+		if (!more)
+			return 0;
+		h->data = more;
+		h->cap = cap;
+	}
+	memcpy(h->data + h->len, data, n);
+	h->len += n;
+	h->data[h->len] = '\0';
+	return n;
+}
+
+static size_t on_header(char *data, size_t size, size_t n, void *arg)
+{
+	static const char name[] = "X-ClickHouse-Exception-Code:";
+	struct http *h = arg;
+	size_t at = sizeof(name) - 1, i = 0;
+
+	n *= size;
+	if (n <= at || strncasecmp(data, name, at))
+		return n;
+	while (at < n && data[at] == ' ')
+		at++;
+	for (; at < n && data[at] >= '0' && data[at] <= '9' && i + 1 < sizeof(h->code); at++)
+		h->code[i++] = data[at];
+	h->code[i] = '\0';
+	return n;
+}
+
+static bool given(const char *s)
+{
+	return s && *s;
+}
+
+static int need_file(const char *path, struct net_why *why)
+{
+	if (!given(path) || access(path, R_OK) == 0)
+		return 0;
+	return net_say(why, -errno, "%s: %s", path, strerror(errno));
+}
+
+static int set_login(struct http *h, const struct http_opts *o, struct net_why *why)
+{
+	struct credentials c = { 0 };
+	int err = 0;
+
+	if (given(o->files.credentials))
+		err = secret_load(&c, o->files.credentials, why);
+	if (err)
+		return err;
+	if (!*c.user && given(o->user))
+		snprintf(c.user, sizeof(c.user), "%s", o->user);
+	if (*c.user || *c.password) {
+		curl_easy_setopt(h->curl, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+		curl_easy_setopt(h->curl, CURLOPT_USERNAME, *c.user ? c.user : "default");
+		curl_easy_setopt(h->curl, CURLOPT_PASSWORD, c.password);
+	}
+	secret_forget(&c);
+	return 0;
+}
+
+static int set_tls(struct http *h, const struct http_opts *o, struct net_why *why)
+{
+	const struct http_files *f = &o->files;
+	int err;
+
+	if (given(f->cert) != given(f->key))
+		return net_say(why, -EINVAL, "expected both a certificate and its key, or neither");
+	err = need_file(f->ca, why);
+	if (!err)
+		err = need_file(f->cert, why);
+	if (!err && given(f->key))
+		err = secret_check(f->key, why);
+	if (err)
+		return err;
+	curl_easy_setopt(h->curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	if (given(f->ca))
+		curl_easy_setopt(h->curl, CURLOPT_CAINFO, f->ca);
+	if (given(f->cert)) {
+		curl_easy_setopt(h->curl, CURLOPT_SSLCERT, f->cert);
+		curl_easy_setopt(h->curl, CURLOPT_SSLKEY, f->key);
+	}
+	if (given(f->pin) && curl_easy_setopt(h->curl, CURLOPT_PINNEDPUBLICKEY, f->pin) != CURLE_OK)
+		return net_say(why, -EINVAL, "expected a pinned key as sha256//BASE64");
+	return 0;
+}
+
+static void set_limits(struct http *h, const struct http_opts *o)
+{
+	CURL *c = h->curl;
+
+	curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, h->tls ? "https" : "http");
+	curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 0L);
+	curl_easy_setopt(c, CURLOPT_PROXY, "");
+	curl_easy_setopt(c, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+	curl_easy_setopt(c, CURLOPT_USERAGENT, "aon/" AON_VERSION);
+	curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS,
+			 (long)(o->connect_ms ? o->connect_ms : CONNECT_MS));
+	curl_easy_setopt(c, CURLOPT_TCP_KEEPALIVE, 1L);
+	if (o->bytes_s)
+		curl_easy_setopt(c, CURLOPT_MAX_SEND_SPEED_LARGE, (curl_off_t)o->bytes_s);
+	curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_body);
+	curl_easy_setopt(c, CURLOPT_WRITEDATA, h);
+	curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, on_header);
+	curl_easy_setopt(c, CURLOPT_HEADERDATA, h);
+	curl_easy_setopt(c, CURLOPT_ERRORBUFFER, h->error);
+}
+
+int http_new(struct http **out, const struct http_opts *o, struct net_why *why)
+{
+	struct http *h = calloc(1, sizeof(*h));
+	int err;
+
+	pthread_once(&once, init);
+	if (!h || !ready || !(h->curl = curl_easy_init())) {
+		free(h);
+		return net_say(why, -ENOMEM, "libcurl does not start");
+	}
+	h->tls = o->tls;
+	h->timeout_ms = o->timeout_ms ? o->timeout_ms : TIMEOUT_MS;
+	h->answer_max = o->answer_max ? o->answer_max : ANSWER_MAX;
+	set_limits(h, o);
+	err = set_login(h, o, why);
+	if (!err)
+		err = set_tls(h, o, why);
+	if (err) {
+		http_free(h);
+		return err;
+	}
+	*out = h;
+	return 0;
+}
+
+void http_free(struct http *h)
+{
+	if (!h)
+		return;
+	curl_easy_cleanup(h->curl);
+	free(h->data);
+	free(h);
+}
+
+static int error_of(CURLcode rc)
+{
+	switch (rc) {
+	case CURLE_COULDNT_CONNECT:
+		return -ECONNREFUSED;
+	case CURLE_COULDNT_RESOLVE_HOST:
+		return -EHOSTUNREACH;
+	case CURLE_OPERATION_TIMEDOUT:
+		return -ETIMEDOUT;
+	case CURLE_PEER_FAILED_VERIFICATION:
+	case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+	case CURLE_SSL_CERTPROBLEM:
+	case CURLE_SSL_CACERT_BADFILE:
+	case CURLE_SSL_CONNECT_ERROR:
+		return -EKEYREJECTED;
+	case CURLE_SEND_ERROR:
+	case CURLE_RECV_ERROR:
+	case CURLE_GOT_NOTHING:
+	case CURLE_PARTIAL_FILE:
+		return -ECONNRESET;
+	default:
+		return -EPROTO;
+	}
+}
+
+static void fill_answer(struct http *h, struct http_answer *a)
+{
+	curl_off_t up = 0, down = 0;
+	long status = 0, request = 0, head = 0;
+
+	curl_easy_getinfo(h->curl, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_getinfo(h->curl, CURLINFO_SIZE_UPLOAD_T, &up);
+	curl_easy_getinfo(h->curl, CURLINFO_SIZE_DOWNLOAD_T, &down);
+	curl_easy_getinfo(h->curl, CURLINFO_REQUEST_SIZE, &request);
+	curl_easy_getinfo(h->curl, CURLINFO_HEADER_SIZE, &head);
+	curl_easy_getinfo(h->curl, CURLINFO_TOTAL_TIME, &a->seconds);
+	a->status = (int)status;
+	a->data = h->len ? h->data : "";
+	a->len = h->len;
+	a->sent = (uint64_t)up + (uint64_t)request;
+	a->got = (uint64_t)down + (uint64_t)head;
+	memcpy(a->code, h->code, sizeof(a->code));
+	/* Releases before 20.1 say it in their words alone. */
+	if (!*a->code && a->status != 200 && !strncmp(a->data, "Code: ", 6))
+		snprintf(a->code, sizeof(a->code), "%.*s", (int)strspn(a->data + 6, "0123456789"),
+			 a->data + 6);
+}
+
+static int failed(const struct http *h, CURLcode rc, const char *host, struct net_why *why)
+{
+	const char *words = *h->error ? h->error : curl_easy_strerror(rc);
+
+	if (h->too_long)
+		return net_say(why, -EMSGSIZE, "%s: it answers with more than %zu bytes", host,
+			       h->answer_max);
+	return net_say(why, error_of(rc), "%s: %s", host, words);
+}
+
+int http_do(struct http *h, const struct http_ask *q, struct http_answer *a, struct net_why *why)
+{
+	struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
+	char host[CLUSTER_HOST], *url;
+	CURLcode rc;
+	int err = 0;
+
+	cluster_host(host, q->server);
+	if (asprintf(&url, "%s://%s%s", h->tls ? "https" : "http", host, q->target) < 0) {
+		curl_slist_free_all(headers);
+		return net_say(why, -ENOMEM, "out of memory");
+	}
+	for (size_t i = 0; i < HTTP_HEADERS && q->header[i]; i++)
+		headers = curl_slist_append(headers, q->header[i]);
+	h->len = 0;
+	h->too_long = false;
+	h->code[0] = h->error[0] = '\0';
+	curl_easy_setopt(h->curl, CURLOPT_URL, url);
+	curl_easy_setopt(h->curl, CURLOPT_HTTPHEADER, headers);
+	curl_easy_setopt(h->curl, CURLOPT_TIMEOUT_MS,
+			 (long)(q->timeout_ms ? q->timeout_ms : h->timeout_ms));
+	if (q->body) {
+		curl_easy_setopt(h->curl, CURLOPT_POST, 1L);
+		curl_easy_setopt(h->curl, CURLOPT_POSTFIELDS, q->body);
+		curl_easy_setopt(h->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->len);
+	} else {
+		curl_easy_setopt(h->curl, CURLOPT_HTTPGET, 1L);
+	}
+	rc = curl_easy_perform(h->curl);
+	memset(a, 0, sizeof(*a));
+	fill_answer(h, a);
+	if (rc != CURLE_OK)
+		err = failed(h, rc, host, why);
+	curl_easy_setopt(h->curl, CURLOPT_HTTPHEADER, NULL);
+	curl_slist_free_all(headers);
+	free(url);
+	return err;
+}
+
+size_t http_escape(char *out, size_t cap, const char *text)
+{
+	static const char hex[] = "0123456789ABCDEF";
+	size_t n = 0;
+
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+		bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+			     (*c >= '0' && *c <= '9') || strchr("-_.~", *c);
+		char part[3] = { plain ? (char)*c : '%', hex[*c >> 4], hex[*c & 15] };
+		size_t len = plain ? 1 : 3;
+
+		if (n + len < cap)
+			memcpy(out + n, part, len);
+		n += len;
+	}
+	if (cap)
+		out[n < cap ? n : 0] = '\0';
+	return n;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* schema.c - see schema.h. */
+#include "ship/schema.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct work {
+	struct ch *c;
+	const struct schema_opts *o;
+	struct net_why *why;
+	uint32_t server;
+	uint32_t version; /* of the server */
+	struct ddl_place place;
+	char host[CLUSTER_HOST];
+};
+
+static int run(void *arg, const char *statement)
+{
+	struct work *w = arg;
+	const char *text;
+
+	if (w->o->say)
+		w->o->say(w->o->arg, w->host, statement);
+	return w->o->dry ? 0 : ch_ask(w->c, w->server, statement, &text, w->why);
+}
+
+static int ask(struct work *w, const char **text, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+static int ask(struct work *w, const char **text, const char *fmt, ...)
+{
+	char query[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(query, sizeof(query), fmt, ap);
+	va_end(ap);
+	return ch_ask(w->c, w->server, query, text, w->why);
+}
+
+static const char *local(const struct work *w)
+{
+	return ddl_local(&w->place) ? "_local" : "";
+}
+
+/* The line "name\ttype\n" of a column, in what system.columns said. */
+static bool has_column(const char *all, const char *name, char type[64])
+{
+	size_t len = strlen(name);
+
+	for (const char *at = all; *at; at += strcspn(at, "\n") + 1) {
+		if (!strncmp(at, name, len) && at[len] == '\t') {
+			snprintf(type, 64, "%.*s", (int)strcspn(at + len + 1, "\n"), at + len + 1);
+			return true;
+		}
+		if (!strchr(at, '\n'))
+			break;
+	}
+	return false;
+}
+
+/* String where a server was younger than LowCardinality when the table was made. */
+static bool same_type(const char *have, enum ship_type want)
+{
+	return !strcmp(have, ddl_type(0, want)) || !strcmp(have, ddl_type(DDL_LOW, want));
+}
+
+static int mend_table(struct work *w, const struct ship_table *t)
+{
+	const char *text;
+	char *all, type[64];
+	int err = ask(w, &text,
+		      "SELECT name, type FROM system.columns WHERE database = '%s' AND table = "
+		      "'%s%s'",
+		      w->place.db, t->name, local(w));
+
+	if (err)
+		return err;
+	all = strdup(text);
+	if (!all)
+		return net_say(w->why, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < t->cols && !err && *all; i++) {
+		const struct ship_col *c = &t->col[i];
+
+		if (!has_column(all, c->name, type))
+			err = ddl_add_column(w->version, &w->place, t, c, run, w);
+		else if (!same_type(type, c->type))
+			err = net_say(w->why, -ENOTUNIQ,
+				      "%s: %s.%s.%s is %s: expected %s. These tables are not "
+				      "aon's",
+				      w->host, w->place.db, t->name, c->name, type,
+				      ddl_type(ddl_features(w->version), c->type));
+	}
+	free(all);
+	return err;
+}
+
+static int note_version(struct work *w, uint32_t had)
+{
+	char statement[256];
+
+	if (had == SHIP_SCHEMA)
+		return 0;
+	snprintf(statement, sizeof(statement),
+		 "INSERT INTO %s.`aon_schema%s` (version, t_ns, by) VALUES (%u, %" PRIu64
+		 ", 'aon " AON_VERSION "')",
+		 w->place.db, local(w), SHIP_SCHEMA, w->o->now_ns);
+	return run(w, statement);
+}
+
+static int need_cluster(struct work *w)
+{
+	const char *text;
+	int err;
+
+	if (!w->place.cluster)
+		return 0;
+	err = ask(w, &text, "SELECT count() FROM system.clusters WHERE cluster = '%s'",
+		  w->place.cluster);
+	if (err || *text != '0')
+		return err;
+	return net_say(w->why, -ENOENT,
+		       "%s knows no cluster '%s': it belongs into remote_servers of its "
+		       "configuration",
+		       w->host, w->place.cluster);
+}
+
+static int begin(struct work *w, uint32_t server)
+{
+	w->server = server;
+	w->place = ch_place(w->c, server);
+	w->place.days = w->o->days;
+	cluster_host(w->host, &ch_url(w->c)->server[server]);
+	return ch_version(w->c, server, &w->version, w->why);
+}
+
+static int too_new(struct work *w, uint32_t had)
+{
+	return net_say(w->why, -EPROTO,
+		       "%s has version %u of the schema, this aon knows %u: upgrade aon", w->host,
+		       had, SHIP_SCHEMA);
+}
+
+static int init_server(struct work *w)
+{
+	uint32_t had = 0;
+	int err = ch_schema(w->c, w->server, &had, w->why);
+
+	if (err && err != -ENOENT)
+		return err;
+	if (had > SHIP_SCHEMA)
+		return too_new(w, had);
+	err = need_cluster(w);
+	if (!err)
+		err = ddl_each(w->version, &w->place, run, w);
+	for (int i = 0; i < SHIP_TABLES && !err; i++)
+		err = mend_table(w, ship_table((enum ship_table_id)i));
+	return err ? err : note_version(w, had);
+}
+
+int schema_init(struct ch *c, const struct schema_opts *o, struct net_why *why)
+{
+	struct work w = { .c = c, .o = o, .why = why };
+	int err = 0;
+
+	for (uint32_t i = 0; i < ch_url(c)->servers && !err; i++) {
+		err = begin(&w, i);
+		if (!err)
+			err = init_server(&w);
+	}
+	return err;
+}
+
+int schema_check(struct ch *c, uint32_t server, struct net_why *why)
+{
+	struct schema_opts o = { 0 };
+	struct work w = { .c = c, .o = &o, .why = why };
+	uint32_t had = 0;
+	int err = begin(&w, server);
+
+	if (!err)
+		err = ch_schema(c, server, &had, why);
+	if (err || had == SHIP_SCHEMA)
+		return err;
+	if (had > SHIP_SCHEMA)
+		return too_new(&w, had);
+	return net_say(why, -EPROTO,
+		       "%s has version %u of the schema, this aon needs %u: aon cluster init",
+		       w.host, had, SHIP_SCHEMA);
+}
+
+/* --- tidy --- */
+
+/* Partitions are named by day or month: older than this one, all of their rows are older than `days`. */
+static void oldest_kept(char out[16], const char *partition, uint32_t days, uint64_t now_ns)
+{
+	time_t t = (time_t)(now_ns / 1000000000u) - (time_t)days * 86400;
+	struct tm tm;
+
+	strftime(out, 16, strcmp(partition, "day") ? "%Y%m" : "%Y-%m-%d", gmtime_r(&t, &tm));
+}
+
+static int tidy_table(struct work *w, const struct ship_table *t)
+{
+	uint32_t days = w->o->days ? w->o->days : t->days;
+	char limit[16], *all, *save;
+	const char *text;
+	int err;
+
+	if (!t->days || !*t->partition)
+		return 0;
+	oldest_kept(limit, t->partition, days, w->o->now_ns);
+	err = ask(
+		w, &text,
+		"SELECT DISTINCT partition FROM system.parts WHERE active AND database = '%s' AND "
+		"table = '%s%s' AND partition < '%s' ORDER BY partition",
+		w->place.db, t->name, local(w), limit);
+	all = err ? NULL : strdup(text);
+	for (char *p = all ? strtok_r(all, "\n", &save) : NULL; p && !err;
+	     p = strtok_r(NULL, "\n", &save)) {
+		char statement[256];
+		const char *quote = strchr(p, '-') ? "'" : "";
+
+		if (strspn(p, "0123456789-") != strlen(p))
+			continue;
+		snprintf(statement, sizeof(statement),
+			 "ALTER TABLE %s.`%s%s` DROP PARTITION %s%s%s", w->place.db, t->name,
+			 local(w), quote, p, quote);
+		err = run(w, statement);
+	}
+	free(all);
+	return err;
+}
+
+int schema_tidy(struct ch *c, const struct schema_opts *o, struct net_why *why)
+{
+	struct work w = { .c = c, .o = o, .why = why };
+	int err = 0;
+
+	for (uint32_t s = 0; s < ch_url(c)->servers && !err; s++) {
+		err = begin(&w, s);
+		for (int i = 0; i < SHIP_TABLES && !err; i++)
+			err = tidy_table(&w, ship_table((enum ship_table_id)i));
+	}
+	return err;
+}

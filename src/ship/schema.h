@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* schema.h - the tables at the servers: made, brought up to date, looked at, and rid of what is old. */
+#ifndef AON_SHIP_SCHEMA_H
+#define AON_SHIP_SCHEMA_H
+
+#include "ship/ch.h"
+
+/* A line for people: what is done, or would be. */
+typedef void schema_say_fn(void *arg, const char *host, const char *statement);
+
+struct schema_opts {
+	bool dry;      /* say what would be done, change nothing */
+	uint32_t days; /* how long rows are kept; 0: as the tables say */
+	uint64_t now_ns;
+	schema_say_fn *say;
+	void *arg;
+};
+
+/*
+ * Makes at every server what is not there, and adds the columns that an older version did not have. Can be run
+ * again, at any time, while rows come in. -EPROTO: a newer aon was here; -ENOTUNIQ: a column is of another type;
+ * -ENOENT: the servers know no cluster of that name; else as ch_ask(). *why says what and where.
+ */
+int schema_init(struct ch *c, const struct schema_opts *o, struct net_why *why);
+
+/* Drops partitions whose rows are all older than they are kept: for versions without TTL. */
+int schema_tidy(struct ch *c, const struct schema_opts *o, struct net_why *why);
+
+/* Whether rows of this version can go there: 0; -ENOENT: never initialised; -EPROTO: another version is there. */
+int schema_check(struct ch *c, uint32_t server, struct net_why *why);
+
+#endif /* AON_SHIP_SCHEMA_H */
