@@ -91,7 +91,7 @@ double chosen_few(double units)
 
 struct chosen_sum chosen_sum(const struct chosen *c, const double *y, size_t stride)
 {
-	double all = 0, weighted = 0, square = 0, sum = 0, ratio, times;
+	double all = 0, weighted = 0, square = 0, sum = 0, apart = 0, ratio, times;
 	struct chosen_sum s = { .times = 1 };
 
 	for (size_t i = 0; i < c->n; i++) {
@@ -114,10 +114,17 @@ struct chosen_sum chosen_sum(const struct chosen *c, const double *y, size_t str
 		const struct chosen_block *b = &c->block[i];
 		double off = b->weight * (y[i * stride] - ratio * b->step_ns);
 
-		if (b->weight > 1)
-			s.variance += (1 - 1.0 / b->weight) * off * off * times * times;
+		if (b->weight <= 1)
+			continue;
+		s.variance += (1 - 1.0 / b->weight) * off * off;
+		off = b->weight * y[i * stride];
+		apart += (1 - 1.0 / b->weight) * off * off;
 	}
 	s.variance *= chosen_few(weighted * weighted / square);
+	/* One block is always as the mean of all: its error is that of its own sum. */
+	if (weighted * weighted < 2 * square && s.variance < apart)
+		s.variance = apart;
+	s.variance *= times * times;
 	s.ns += sum * times;
 	s.times = times;
 	return s;

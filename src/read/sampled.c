@@ -41,12 +41,15 @@ void sampled_window(struct sampled *s, const struct window *w)
 	if (all <= 0) /* long steps end elsewhere: as in the window before */
 		return;
 	s->now = weighted > on || all > on;
-	if (!s->now)
+	if (!s->now) {
+		s->sure_ns += all;
 		return;
+	}
 	if (weighted > 0)
 		s->now_share = 1 - on / weighted;
 	s->now_ns = weighted;
 	s->all_ns += all;
+	s->on_ns += on;
 	s->weighted_ns += weighted;
 	s->square += s->now_share * weighted * weighted;
 	s->whole_square += weighted * weighted;
@@ -56,8 +59,14 @@ void sampled_add(const struct sampled *s, struct sampled_sum *sum, const struct 
 {
 	double ns = (double)u->total_ns;
 
-	if (!s->now || !sampled_kind(u->kind))
+	if (!sampled_kind(u->kind))
 		return;
+	if (!s->now) {
+		sum->sure_ns += ns;
+		sum->sure_count += (double)u->count;
+		sum->sure_bytes += (double)u->bytes;
+		return;
+	}
 	sum->ns += ns;
 	sum->count += (double)u->count;
 	sum->bytes += (double)u->bytes;
@@ -65,20 +74,51 @@ void sampled_add(const struct sampled *s, struct sampled_sum *sum, const struct 
 	sum->cross += s->now_share * ns * s->now_ns;
 }
 
+static double square(double x)
+{
+	return x * x;
+}
+
+/* Every step was left out where some were: they are taken for as those before, or for nothing. */
+static struct sampled_more all_left_out(const struct sampled *s, const struct sampled_sum *sum)
+{
+	double times = s->sure_ns > 0 ? s->all_ns / s->sure_ns : 0;
+
+	return (struct sampled_more){ times * sum->sure_ns, times * sum->sure_count,
+				      times * sum->sure_bytes,
+				      square(times * sum->sure_ns / 1.96) };
+}
+
+/* No step that was recorded had it, but some were left out: the rule of three. */
+static struct sampled_more none_seen(const struct sampled *s, const struct sampled_sum *sum)
+{
+	double each = sum->sure_count > 0 ? sum->sure_ns / sum->sure_count : 0;
+
+	return (struct sampled_more){ .variance = square(3 * s->all_ns / s->on_ns * each / 1.96) };
+}
+
 struct sampled_more sampled_end(const struct sampled *s, const struct sampled_sum *sum)
 {
 	struct sampled_more m = { 0 };
-	double ratio, more;
+	double ratio, more, units;
 
-	if (sum->count <= 0 || s->weighted_ns <= 0)
+	if (s->all_ns <= 0)
 		return m;
+	if (s->weighted_ns <= 0)
+		return all_left_out(s, sum);
+	if (sum->count <= 0)
+		return none_seen(s, sum);
 	ratio = sum->ns / s->weighted_ns;
 	more = s->all_ns / s->weighted_ns - 1;
+	units = square(s->weighted_ns) / s->whole_square;
 	m = (struct sampled_more){ more * sum->ns, more * sum->count, more * sum->bytes,
 				   sum->square - 2 * ratio * sum->cross +
 					   ratio * ratio * s->square };
-	m.variance *= (1 + more) * (1 + more) *
-		      chosen_few(s->weighted_ns * s->weighted_ns / s->whole_square);
+	m.variance *= chosen_few(units);
+	/* One window is always as the mean of all. */
+	if (units < 2 && m.variance < sum->square)
+		m.variance = sum->square;
+	m.variance *= square(1 + more);
 	if (m.variance < 0)
 		m.variance = 0;
 	return m;

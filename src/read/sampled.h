@@ -7,7 +7,9 @@
  * took is known, recorded or not, so sums are set in proportion to that: what is left of the
  * error is how much steps differ from each other, not how many chance has chosen. Windows are
  * taken as the units that were drawn; if steps of a window are alike the error is told too large,
- * never too small. Of one process at a time. Pure.
+ * never too small. One window says nothing of how windows differ: then the error is that of its
+ * own sum. Of what no recorded step had, up to three may have been missed for each that one
+ * stands for. Of one process at a time. Pure.
  */
 #ifndef AON_READ_SAMPLED_H
 #define AON_READ_SAMPLED_H
@@ -25,6 +27,8 @@ struct sampled {
 		weighted_ns; /* steps in windows that were sampled: all, as recorded ones say */
 	double square;       /* of weighted time, with the share that was left to chance, */
 	double whole_square; /* and without */
+	double on_ns;        /* of all_ns: steps that were recorded */
+	double sure_ns;      /* steps in windows in which all were */
 	double now_ns, now_share; /* the present window: weighted time, share left to chance */
 	bool now;                 /* some of it was left out */
 	uint64_t left_out, unseen_steps;
@@ -34,6 +38,7 @@ struct sampled {
 struct sampled_sum {
 	double ns, count, bytes;
 	double square, cross;
+	double sure_ns, sure_count, sure_bytes; /* in windows that were not */
 };
 
 /* How sure a total is. */

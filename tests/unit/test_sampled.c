@@ -242,6 +242,59 @@ static void test_whole(void)
 	     "ranges and steps are recorded in every step");
 }
 
+/* Ten steps of a window, some recorded, each standing for `weight`, and kernels in them. */
+static void window(struct sampled *s, struct sampled_sum *sum, uint64_t on, uint32_t weight,
+		   uint64_t kernels)
+{
+	struct rollup row[3] = {
+		{ .kind = EVENT_STEP,
+		  .count = on,
+		  .total_ns = 100 * on,
+		  .bytes = 100 * on * weight },
+		{ .kind = EVENT_STEP, .name = LEFT, .count = 10 - on, .total_ns = 100 * (10 - on) },
+		{ .kind = EVENT_KERNEL,
+		  .count = kernels * weight,
+		  .total_ns = 50 * kernels * weight },
+	};
+	struct window w = { .rows = 3, .row = row };
+
+	sampled_window(s, &w);
+	if (kernels)
+		sampled_add(s, sum, &row[2]);
+}
+
+static void test_few(void)
+{
+	struct sampled s = { .left = LEFT };
+	struct sampled_sum sum = { 0 };
+	struct sampled_more m;
+
+	window(&s, &sum, 10, 1, 10);
+	window(&s, &sum, 5, 2, 4);
+	m = sampled_end(&s, &sum);
+	T_OK(m.ns == 0 && sampled_error(m.variance) > 100,
+	     "one window that was sampled is no measure of itself: +-%.0f of 400 ns",
+	     sampled_error(m.variance));
+
+	s = (struct sampled){ .left = LEFT };
+	sum = (struct sampled_sum){ 0 };
+	window(&s, &sum, 10, 1, 1);
+	for (int i = 0; i < 20; i++)
+		window(&s, &sum, 1, 10, 0);
+	m = sampled_end(&s, &sum);
+	T_OK(m.ns == 0 && fabs(sampled_error(m.variance) - 3 * 10 * 50) < 1,
+	     "what no recorded step had may have been in three that stand for ten: +-%.0f ns",
+	     sampled_error(m.variance));
+
+	s = (struct sampled){ .left = LEFT };
+	sum = (struct sampled_sum){ 0 };
+	window(&s, &sum, 10, 1, 10);
+	window(&s, &sum, 0, 1, 0);
+	m = sampled_end(&s, &sum);
+	T_OK(m.ns == 500 && m.count == 10 && fabs(sampled_error(m.variance) - 500) < 1,
+	     "all were left out where some were: as the ones before, if at all");
+}
+
 static void test_chosen(void)
 {
 	static const double y[] = { 50, 0, 30 };
@@ -292,6 +345,7 @@ int main(void)
 
 	test_weigh();
 	test_whole();
+	test_few();
 	test_chosen();
 	test_program(&plain, "a steady program");
 	test_program(&bursty, "bursts that lead down the ladder");
