@@ -5,8 +5,6 @@
  * All of them are unions, or differences of two: of the idle time the host waited in what unites busy
  * and waits and not busy alone, communication is exposed in what unites both and not kernels alone.
  */
-#include <string.h>
-
 #include "agg/stepper_priv.h"
 
 #define U(NAME)  (1u << UNION_##NAME)
@@ -171,7 +169,7 @@ void step_sweep(const struct stepper *s, uint64_t from, uint64_t to, struct step
 
 	for (uint32_t u = 0; u < STEP_UNIONS; u++)
 		w.end[u] = from;
-	for (size_t i = 0; i < s->keys && s->key[i].value < to; i++) {
+	for (size_t i = s->first; i < s->keys && s->key[i].value < to; i++) {
 		uint64_t start = s->key[i].value, length = s->key[i].with >> WITH_SHIFT;
 		enum step_part part = s->key[i].with & 15;
 
@@ -187,14 +185,14 @@ void step_sweep(const struct stepper *s, uint64_t from, uint64_t to, struct step
 	tell(&w, r);
 }
 
-/* Where kernels ran, as spans that do not touch: value is the start, with how long before it. */
-void step_spans(struct stepper *s)
+/* Where kernels ran until `to`, as spans that do not touch: value is the start, with how long before it. */
+void step_spans(struct stepper *s, uint64_t to)
 {
 	struct sort_key *span = s->key + STEPPER_KEYS;
 	uint64_t sum = 0, end = 0;
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->keys; i++) {
+	for (size_t i = s->first; i < s->keys && s->key[i].value < to; i++) {
 		uint64_t start = s->key[i].value, stop = start + (s->key[i].with >> WITH_SHIFT);
 
 		if ((s->key[i].with & 15) != PART_COMPUTE || stop <= end)
@@ -238,14 +236,17 @@ uint64_t step_ran(const struct stepper *s, uint64_t from, uint64_t to)
 
 void step_forget(struct stepper *s, uint64_t before)
 {
-	size_t kept = 0, i = 0;
+	size_t end = s->first, to;
 
-	for (; i < s->keys && s->key[i].value < before; i++) {
+	while (end < s->keys && s->key[end].value < before)
+		end++;
+	/* What reaches further stays, in its order, before what is to come. */
+	to = end;
+	for (size_t i = end; i-- > s->first;) {
 		uint64_t with = s->key[i].with;
 
 		if (unions_of[with & 15] && s->key[i].value + (with >> WITH_SHIFT) > before)
-			s->key[kept++] = s->key[i];
+			s->key[--to] = s->key[i];
 	}
-	memmove(s->key + kept, s->key + i, (s->keys - i) * sizeof(*s->key));
-	s->keys -= i - kept;
+	s->first = to;
 }

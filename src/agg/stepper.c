@@ -276,6 +276,14 @@ void stepper_lost(struct stepper *s, const uint64_t lost[STEP_LOSSES])
 
 /* --- records --- */
 
+/* What was told goes. */
+static void drop_told(struct stepper *s)
+{
+	memmove(s->key, s->key + s->first, (s->keys - s->first) * sizeof(*s->key));
+	s->keys -= s->first;
+	s->first = 0;
+}
+
 static void sort_keys(struct stepper *s)
 {
 	if (s->unsorted)
@@ -334,7 +342,7 @@ static void make_one(struct stepper *s, uint32_t i, const struct step_rec *head,
 		begin_record(s, head, p->number, &r);
 		step_sweep(s, p->begin_ns, end, &r);
 		if (s->colls)
-			step_spans(s);
+			step_spans(s, end + (end - p->begin_ns));
 		step_coll_slots(s, p->begin_ns, end, &r);
 		step_rec_seal(&r);
 		r.begin_ns = p->begin_ns;
@@ -377,6 +385,7 @@ void stepper_make(struct stepper *s, uint64_t before_ns, const struct step_rec *
 	step_coll_match(s, before_ns);
 	for (uint32_t i = 0; i < due; i++)
 		make_one(s, i, head, fn, arg);
+	drop_told(s);
 	left = s->steps - due;
 	memmove(s->step, s->step + due, left * sizeof(s->step[0]));
 	s->steps = left;
@@ -391,7 +400,7 @@ static void put_slots(struct stepper *s, uint64_t begin, uint64_t now_ns, struct
 	if (!had)
 		return;
 	memcpy(had, s->coll, n * sizeof(*had));
-	step_spans(s);
+	step_spans(s, UINT64_MAX);
 	step_coll_slots(s, begin, now_ns, out);
 	memcpy(s->coll, had, n * sizeof(*had));
 	s->colls = n;

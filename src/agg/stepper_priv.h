@@ -89,10 +89,10 @@ struct step_launch {
 struct stepper {
 	const struct step_names *names; /* borrowed */
 	struct sort_key *key; /* owned: STEPPER_KEYS and as many to sort with; NULL: no step yet */
-	size_t keys;
-	size_t spans;      /* in the second half, once they are made: where kernels ran */
-	uint64_t ran;      /* all of them */
-	uint64_t last_key; /* start of the last */
+	size_t first, keys;   /* from first to keys: the others are told */
+	size_t spans;         /* in the second half, once they are made: where kernels ran */
+	uint64_t ran;         /* all of them */
+	uint64_t last_key;    /* start of the last */
 	bool unsorted;
 	struct step_coll *coll; /* owned; NULL: none yet */
 	size_t colls;
@@ -135,7 +135,7 @@ struct step_lane *stepper_lane_get(struct stepper *s, uint32_t id);
 /* Fills times, classes, counts and flags of the step [from, to); keys are sorted, and stay. */
 void step_sweep(const struct stepper *s, uint64_t from, uint64_t to, struct step_rec *r);
 /* How long kernels that are no exchange ran in [from, to), of the spans that were made before. */
-void step_spans(struct stepper *s);
+void step_spans(struct stepper *s, uint64_t to);
 uint64_t step_ran(const struct stepper *s, uint64_t from, uint64_t to);
 /* Forgets what ended before. */
 void step_forget(struct stepper *s, uint64_t before);
