@@ -113,13 +113,26 @@ static void put(struct stepper *s, const struct event *e, uint32_t class, enum s
 	stepper_key(s, e->start_ns, key_with(e->dur_ns, class, part));
 }
 
-/* From its launch, if that was seen, to its start. */
-static void put_issue(struct stepper *s, const struct event *e)
+/* From the end of a launch to the start of its kernel; either may come first, and a kernel may start
+ * within the call. */
+static void put_issue(struct stepper *s, uint32_t corr, uint64_t ns, bool kernel)
 {
-	const struct step_launch *l = s->launch ? &s->launch[e->corr % LAUNCHES] : NULL;
+	struct step_launch *l;
+	uint64_t start, end;
 
-	if (l && e->corr && l->corr == e->corr && l->end_ns <= e->start_ns)
-		stepper_key(s, e->start_ns, key_with(e->start_ns - l->end_ns, 0, PART_ISSUE));
+	if (!s->launch && !kernel)
+		s->launch = calloc(LAUNCHES, sizeof(*s->launch));
+	if (!s->launch || !corr)
+		return;
+	l = &s->launch[corr % LAUNCHES];
+	if (l->corr != corr || l->kernel == kernel) {
+		*l = (struct step_launch){ corr, kernel, ns };
+		return;
+	}
+	start = kernel ? ns : l->ns;
+	end = kernel ? l->ns : ns;
+	stepper_key(s, start, key_with(start > end ? start - end : 0, 0, PART_ISSUE));
+	l->corr = 0;
 }
 
 static void put_kernel(struct stepper *s, const struct event *e)
@@ -132,7 +145,7 @@ static void put_kernel(struct stepper *s, const struct event *e)
 		return;
 	}
 	put(s, e, m->kernel, PART_COMPUTE);
-	put_issue(s, e);
+	put_issue(s, e->corr, e->start_ns, true);
 }
 
 /* Of a process that has GPUs what hosts exchange does not keep any of them. */
@@ -156,13 +169,8 @@ static void put_call(struct stepper *s, const struct event *e)
 	if (call == STEP_CALL_NONE)
 		return;
 	put(s, e, 0, part[call]);
-	if (call != STEP_CALL_LAUNCH || !e->corr)
-		return;
-	if (!s->launch)
-		s->launch = calloc(LAUNCHES, sizeof(*s->launch));
-	if (s->launch)
-		s->launch[e->corr % LAUNCHES] =
-			(struct step_launch){ e->corr, e->start_ns + e->dur_ns };
+	if (call == STEP_CALL_LAUNCH)
+		put_issue(s, e->corr, e->start_ns + e->dur_ns, false);
 }
 
 static void put_range(struct stepper *s, const struct event *e)

@@ -81,7 +81,8 @@ struct step_span {
 
 struct step_launch {
 	uint32_t corr;
-	uint64_t end_ns;
+	bool kernel; /* its start; else the end of the call */
+	uint64_t ns;
 };
 
 #define LAUNCHES 4096u
