@@ -163,9 +163,15 @@ uint32_t emit_series(struct emit *e, const char *metric, const char *device, con
 
 void emit_set(struct emit *e, uint32_t id, double v)
 {
+	if (!telemetry_is_none(v))
+		emit_count(e, id, v);
+}
+
+void emit_count(struct emit *e, uint32_t id, double v)
+{
 	struct entry *s;
 
-	if (id >= e->n || telemetry_is_none(v))
+	if (id >= e->n || !isfinite(v))
 		return;
 	s = &e->entry[id];
 	s->value = metric_round(s->metric, v);

@@ -28,6 +28,8 @@ void emit_free(struct emit *e); /* NULL is allowed */
 uint32_t emit_series(struct emit *e, const char *metric, const char *device, const char *labels);
 /* Rounded as the metric says. A value that is none (telemetry_is_none()) is as if it were not set. */
 void emit_set(struct emit *e, uint32_t id, double v);
+/* The same of what is never such a value, a counter of the kernel: one that stands at all ones is at its end. */
+void emit_count(struct emit *e, uint32_t id, double v);
 /* What follows in this poll is of that group (0 at the beginning of each poll). */
 void emit_group(struct emit *e, unsigned group);
 /* Something happened: a word for what ("xid"), and a line for people. Bounded: 20 a poll. */

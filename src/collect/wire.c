@@ -76,6 +76,7 @@ static int get_samples(struct wire_in *in, struct bytes *b, unsigned count,
 	if (!take(b, &t_ns, sizeof(t_ns)) || t_ns < in->t_ns)
 		return -EBADMSG;
 	in->t_ns = t_ns;
+	err = fns->tick ? fns->tick(arg, t_ns) : 0;
 	for (unsigned i = 0; i < count && !err; i++) {
 		uint32_t number;
 		double value;

@@ -45,6 +45,7 @@ _Static_assert(sizeof(struct wire_head) == 12, "the head is on the wire");
 struct wire_fns {
 	int (*hello)(void *arg, const char *name, uint32_t interval_ms);
 	int (*series)(void *arg, uint32_t number, const struct series *s);
+	int (*tick)(void *arg, uint64_t t_ns); /* before the samples of that time */
 	int (*sample)(void *arg, uint64_t t_ns, uint32_t number, double value);
 	int (*event)(void *arg, uint64_t t_ns, const char *what, const char *text);
 	int (*end)(void *arg);

@@ -104,6 +104,7 @@ static void do_flush(struct admin_client *c, char *arg)
 {
 	(void)arg;
 	roster_sync(&c->admin->aond->roster);
+	telemetry_flush(&c->admin->aond->telemetry);
 	c->flush = aond_commit(c->admin->aond, true);
 	if (!c->flush)
 		answer(c, "error: no memory\n");

@@ -247,10 +247,19 @@ static int open_sockets(struct aond *d)
 		goto fini_admin;
 	err = roster_init(&d->roster, &d->loop, &d->plant, &d->param, &d->left, fd);
 	d->roster.admin = &d->admin;
+	if (err) {
+		close(fd);
+		fd = err;
+		goto fini_admin;
+	}
+	fd = listen_on(d, "telemetry", AON_TELEMETRY_NAME, 0660, &d->given[2]);
+	err = fd < 0 ? fd : telemetry_init(&d->telemetry, d, fd);
 	if (!err)
 		return 0;
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 	fd = err;
+	roster_fini(&d->roster);
 fini_admin:
 	admin_fini(&d->admin);
 	return fd;
@@ -262,6 +271,9 @@ static void close_sockets(struct aond *d)
 		rundir_unlink(&d->rundir, AON_ADMIN_NAME);
 	if (!d->given[1])
 		rundir_unlink(&d->rundir, AON_SOCKET_NAME);
+	if (!d->given[2])
+		rundir_unlink(&d->rundir, AON_TELEMETRY_NAME);
+	telemetry_fini(&d->telemetry);
 	admin_fini(&d->admin);
 }
 

@@ -19,6 +19,7 @@
 #include "daemon/sess.h"
 #include "daemon/shed.h"
 #include "daemon/stream.h"
+#include "daemon/telemetry.h"
 #include "daemon/writer.h"
 
 #define TICK_NS  1000000000ull
@@ -51,6 +52,7 @@ struct aond {
 	struct leases leases;
 	struct captures captures;
 	struct kineto kineto;
+	struct telemetry telemetry;
 	struct writer *writer;
 	struct watch signal, timer, done, parent; /* fds owned */
 	uint64_t start_ns, next_tick_ns, commit_ns, watchdog_ns;
@@ -58,7 +60,7 @@ struct aond {
 	uint64_t disk_day, disk_from;   /* the day, and store_written when it began */
 	uint64_t idle_at, idle_records; /* COUNT_records when last looked at, and given back */
 	bool stop, failed;
-	bool given[2]; /* sockets that the service manager made */
+	bool given[3]; /* sockets that the service manager made */
 };
 
 /* Defaults, the file, then --set. */

@@ -19,16 +19,18 @@
 
 #include "model/process.h"
 #include "model/rollup.h"
+#include "model/telemetry.h"
 #include "store/blob.h"
 #include "store/store.h"
 
 enum item_type {
-	ITEM_PROCESS, /* item_proc(): its row and account */
-	ITEM_BLOB,    /* blob of process `id` */
-	ITEM_WINDOW,  /* window */
-	ITEM_STEPS,   /* steps */
-	ITEM_COMMIT,  /* seq, at_ns, wake */
-	ITEM_AUDIT,   /* item_tail(): a line of `seq` bytes */
+	ITEM_PROCESS,   /* item_proc(): its row and account */
+	ITEM_BLOB,      /* blob of process `id` */
+	ITEM_WINDOW,    /* window */
+	ITEM_STEPS,     /* steps */
+	ITEM_TELEMETRY, /* telemetry; wake: it is whole */
+	ITEM_COMMIT,    /* seq, at_ns, wake */
+	ITEM_AUDIT,     /* item_tail(): a line of `seq` bytes */
 	ITEM_STOP,
 };
 
@@ -41,9 +43,10 @@ struct item {
 	uint64_t seq;
 	bool wake; /* COMMIT: somebody waits for it */
 	union {
-		struct blob blob;         /* owned */
-		struct window window;     /* rows and cells lie behind this struct */
-		struct store_steps steps; /* so do its bytes */
+		struct blob blob;                 /* owned */
+		struct window window;             /* rows and cells lie behind this struct */
+		struct store_steps steps;         /* so do its bytes */
+		struct telemetry_block telemetry; /* and ticks and changes */
 	};
 };
 

@@ -173,6 +173,7 @@ void aond_tick(struct aond *d)
 	keep_disk(d, now);
 	broker_tick(&d->broker, (uint64_t)d->param.subscribe_events, d->shed.level >= SHED_EVENTS);
 	roster_tick(&d->roster, now);
+	telemetry_tick(&d->telemetry);
 	captures_tick(&d->captures, now);
 	leases_tick(&d->leases, now);
 	if (d->roster.ticks % SWEEP_TICKS == 0)

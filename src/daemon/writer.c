@@ -166,6 +166,20 @@ static void add_steps(struct writer *w, struct item *it)
 	queue_done(w->queue, it);
 }
 
+static void add_telemetry(struct writer *w, struct item *it)
+{
+	int err = w->failing;
+
+	if (!err) {
+		err = store_telemetry(w->store, &it->telemetry, it->wake);
+		if (err < 0 && err != -E2BIG && err != -EINVAL)
+			tx_failed(w, err);
+	}
+	if (err < 0)
+		count_add(COUNT_telemetry_lost, it->telemetry.changes);
+	queue_done(w->queue, it);
+}
+
 /* --- processes --- */
 
 static void add_process(struct writer *w, struct item *it)
@@ -290,6 +304,9 @@ static bool work(struct writer *w, struct item *it)
 		return true;
 	case ITEM_STEPS:
 		add_steps(w, it);
+		return true;
+	case ITEM_TELEMETRY:
+		add_telemetry(w, it);
 		return true;
 	case ITEM_COMMIT:
 		commit_item(w, it);

@@ -75,7 +75,8 @@ struct change {
 struct telemetry_block {
 	uint32_t source; /* who measured: one connection of a collector */
 	uint32_t ticks, changes;
-	uint64_t *tick_ns; /* CLOCK_MONOTONIC, rising */
+	int64_t wall_offset_ns; /* CLOCK_REALTIME minus CLOCK_MONOTONIC, to the millisecond */
+	uint64_t *tick_ns;      /* CLOCK_MONOTONIC, rising by a millisecond at least */
 	struct change *change;
 };
 

@@ -34,7 +34,7 @@
 #define FIRST    64u /* windows before the first scrape, so that it has something to say */
 #define AGAIN_NS 10000000000ull /* until an aond that did not answer is looked for again */
 
-enum metric {
+enum metric_id {
 #define METRIC(ID, name, type, help) M_##ID,
 #include "serve/metrics.tbl.h"
 	METRICS,
@@ -272,13 +272,13 @@ static int gather(struct metrics *m, struct serve *s, struct sums *x)
 
 /* --- as text --- */
 
-static void head(FILE *f, enum metric m)
+static void head(FILE *f, enum metric_id m)
 {
 	fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", metric[m].name, metric[m].help, metric[m].name,
 		metric[m].type);
 }
 
-static void one(FILE *f, enum metric m, double v)
+static void one(FILE *f, enum metric_id m, double v)
 {
 	head(f, m);
 	fprintf(f, "%s %.17g\n", metric[m].name, v);
@@ -296,7 +296,7 @@ static void label(FILE *f, const char *name, const char *value, bool first)
 	fputc('"', f);
 }
 
-static void gpu_labels(FILE *f, enum metric m, const struct serve *s, uint32_t i,
+static void gpu_labels(FILE *f, enum metric_id m, const struct serve *s, uint32_t i,
 		       const struct gpu_sum *g)
 {
 	bool nvidia = strstr(g->model, "NVIDIA") || strstr(g->model, "Tesla");
@@ -312,14 +312,14 @@ static void gpu_labels(FILE *f, enum metric m, const struct serve *s, uint32_t i
 	label(f, "Hostname", s->host, false);
 }
 
-static void gpu_value(FILE *f, enum metric m, const struct serve *s, uint32_t i,
+static void gpu_value(FILE *f, enum metric_id m, const struct serve *s, uint32_t i,
 		      const struct gpu_sum *g, double v)
 {
 	gpu_labels(f, m, s, i, g);
 	fprintf(f, "} %.17g\n", v);
 }
 
-static void put_limits(FILE *f, enum metric m, const struct serve *s, uint32_t i,
+static void put_limits(FILE *f, enum metric_id m, const struct serve *s, uint32_t i,
 		       const struct gpu_sum *g)
 {
 	for (uint32_t c = 0; c < LIMIT_CLASSES; c++)
@@ -337,7 +337,7 @@ static void put_limits(FILE *f, enum metric m, const struct serve *s, uint32_t i
 /* What limits work is said of GPUs that are judged. */
 static void put_all_limits(FILE *f, const struct metrics *m, const struct serve *s)
 {
-	for (enum metric k = M_LIMITED; k <= M_AT_ROOF; k++) {
+	for (enum metric_id k = M_LIMITED; k <= M_AT_ROOF; k++) {
 		bool any = false;
 
 		for (uint32_t i = 0; i < GPUS; i++) {
@@ -363,7 +363,7 @@ static double use_of(const struct gpu_sum *g, uint64_t now)
 	return sum / MEAN_S;
 }
 
-static double gpu_of(enum metric m, const struct gpu_sum *g, uint64_t now)
+static double gpu_of(enum metric_id m, const struct gpu_sum *g, uint64_t now)
 {
 	switch (m) {
 	case M_GPU_TIME:
@@ -386,7 +386,7 @@ static void put_gpus(FILE *f, const struct metrics *m, const struct serve *s, bo
 {
 	uint64_t now = now_ns();
 
-	for (enum metric k = M_GPU_TIME; k <= M_DCGM_ACTIVE; k++) {
+	for (enum metric_id k = M_GPU_TIME; k <= M_DCGM_ACTIVE; k++) {
 		bool any = false;
 
 		if (k == M_LIMITED || k == M_AT_ROOF)
@@ -419,7 +419,7 @@ static void put_accounts(FILE *f, const struct sums *x)
 	one(f, M_STORE, (double)x->bytes);
 }
 
-static double cost_of(enum metric m, const struct overhead *o)
+static double cost_of(enum metric_id m, const struct overhead *o)
 {
 	switch (m) {
 	case M_SLOWDOWN:
@@ -437,7 +437,7 @@ static double cost_of(enum metric m, const struct overhead *o)
 
 static void put_costs(FILE *f, const struct sums *x)
 {
-	for (enum metric k = M_SLOWDOWN; k <= M_RUNG; k++) {
+	for (enum metric_id k = M_SLOWDOWN; k <= M_RUNG; k++) {
 		bool any = false;
 
 		for (size_t i = 0; i < x->costs; i++) {

@@ -22,6 +22,7 @@ struct check {
 	struct blob_dec *dec;
 	struct window_codec *win;
 	struct steps_codec *steps;
+	struct block_codec *block;
 };
 
 __attribute__((format(printf, 2, 3))) static void fault(struct check *c, const char *fmt, ...)
@@ -45,6 +46,8 @@ static int check_body(struct check *c, const struct seal *s, const uint8_t *row,
 		struct process process;
 		struct window window;
 		struct lane lane;
+		struct series series;
+		struct telemetry_block block;
 		struct geo geo;
 		struct {
 			const struct event *ev;
@@ -61,6 +64,10 @@ static int check_body(struct check *c, const struct seal *s, const uint8_t *row,
 		return blob_decode(c->dec, row, len, &u.events.ev, &u.events.n);
 	case SEAL_WINDOW:
 		return window_unpack(c->win, row, len, &u.window);
+	case SEAL_SERIES:
+		return row_get_series(s, body, &u.series);
+	case SEAL_TELEMETRY:
+		return block_unpack(c->block, row, len, &u.block);
 	case SEAL_STEPS:
 		return steps_unpack(c->steps, row, len, &u.steps);
 	case SEAL_NODE:
@@ -185,12 +192,14 @@ static void check_all(struct check *c)
 		{ ST_EACH_WIN, "window", SEAL_WINDOW },
 		{ ST_EACH_STEP, "steps", SEAL_STEPS },
 		{ ST_EACH_NODE, "node", SEAL_NODE },
+		{ ST_EACH_SERIES, "series", SEAL_SERIES },
+		{ ST_EACH_TELE, "block of telemetry", SEAL_TELEMETRY },
 	};
 	struct store_walk w = { 0 };
 	int err;
 
 	check_sqlite(c);
-	for (size_t i = 0; i < sizeof(walks) / sizeof(walks[0]) - (c->st->old ? 2 : 0); i++) {
+	for (size_t i = 0; i < sizeof(walks) / sizeof(walks[0]) - (c->st->old ? 4 : 0); i++) {
 		w.which = walks[i].which;
 		c->what = walks[i].what;
 		c->type = walks[i].type;
@@ -232,9 +241,12 @@ int store_check(const char *path, store_fault_fn *fn, void *arg, struct store_st
 	if (err == 0)
 		err = steps_codec_new(&c.steps);
 	if (err == 0)
+		err = block_codec_new(&c.block);
+	if (err == 0)
 		check_all(&c);
 	if (err == 0 && good && store_stat(c.st, good) < 0)
 		*good = (struct store_stat){ 0 };
+	block_codec_free(c.block);
 	steps_codec_free(c.steps);
 	window_codec_free(c.win);
 	blob_dec_free(c.dec);

@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WINDOWS_LONGER 32
-#define SLACK_PAGES    16 /* for the pages of trees that an insert may split */
+#define WINDOWS_LONGER  32
+#define TELEMETRY_SHARE 8  /* of the cap; only then, or when nothing else is left, it goes */
+#define SLACK_PAGES     16 /* for the pages of trees that an insert may split */
 
 #define FORGET_AT_ONCE 4096u
 
@@ -167,6 +168,29 @@ static int drop_blob(struct store *st, const struct oldest *o)
 	return err;
 }
 
+/* 1: dropped a block, 0: there is none, or -errno. */
+static int drop_block(struct store *st)
+{
+	struct oldest o;
+	int err = get_oldest(st, ST_OLDEST_TELE, 0, &o);
+
+	if (err < 0 || !o.id)
+		return err;
+	err = cut(st, ST_CUT_TELE, o.id);
+	st->tele_bytes -= o.records < st->tele_bytes ? o.records : st->tele_bytes;
+	return err < 0 ? err : 1;
+}
+
+int store_drop_telemetry(struct store *st)
+{
+	int err = 1;
+
+	while (err > 0 && st->opts.max_bytes &&
+	       st->tele_bytes > st->opts.max_bytes / TELEMETRY_SHARE)
+		err = drop_block(st);
+	return err < 0 ? err : 0;
+}
+
 /* 1: dropped something, 0: nothing is left, or -errno. */
 static int drop_oldest(struct store *st)
 {
@@ -187,7 +211,7 @@ static int drop_oldest(struct store *st)
 		cut_win = ST_CUT_STEP;
 	}
 	if (!blob.id && !win.id)
-		return 0;
+		return st->old ? 0 : drop_block(st);
 	now = wall_now(st, st->now_ns);
 	if (!blob.id || (win.id && now > blob.wall_ns &&
 			 (now - win.wall_ns) / WINDOWS_LONGER > now - blob.wall_ns))

@@ -72,6 +72,19 @@ static int load_lane(void *arg, uint64_t id, const uint8_t *row, size_t len)
 				 : 0;
 }
 
+static int load_series(void *arg, uint64_t id, const uint8_t *row, size_t len)
+{
+	struct store *st = arg;
+	struct series sr;
+	struct seal s;
+
+	if (seal_check(&s, row, len) < 0 || s.row != id || id >= UINT32_MAX ||
+	    row_get_series(&s, row + sizeof(s), &sr) < 0)
+		return -EBADMSG;
+	st->next_series = (uint32_t)id + 1;
+	return intern_add(&st->series, store_series_hash(st, &sr), sr.id, 0);
+}
+
 static int load_journal(void *arg, uint64_t id, const uint8_t *row, size_t len)
 {
 	struct store *st = arg;
@@ -125,15 +138,21 @@ int store_load(struct store *st)
 		{ ST_EACH_NAME, load_name },       { ST_EACH_GEO, load_geo },
 		{ ST_EACH_PROCESS, load_process }, { ST_EACH_LANE, load_lane },
 		{ ST_EACH_JOURNAL, load_journal }, { ST_EACH_AGED, load_aged },
+		{ ST_EACH_SERIES, load_series },
 	};
 	int64_t blob = last_id(st, "blob"), win = last_id(st, "win"), step = last_id(st, "step");
+	int64_t tele = last_id(st, "tele"), tele_bytes = store_number(st, ST_TELE_BYTES);
 	uint32_t other;
 	int err = 0;
 
 	st->next_name = st->next_geo = st->next_lane = st->next_process = 1;
-	st->next_journal = 1;
+	st->next_journal = st->next_series = 1;
 	if (blob < 0 || win < 0 || step < 0)
 		return (int)(blob < 0 ? blob : win < 0 ? win : step);
+	if (tele < 0 || tele_bytes < 0)
+		return (int)(tele < 0 ? tele : tele_bytes);
+	st->next_tele = (uint64_t)tele + 1;
+	st->tele_bytes = (uint64_t)tele_bytes;
 	st->next_blob = (uint64_t)blob + 1;
 	st->next_win = (uint64_t)win + 1;
 	st->next_step = (uint64_t)step + 1;

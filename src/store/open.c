@@ -16,7 +16,7 @@
 
 #include "store/vfs.h"
 
-#define TABLES   11
+#define TABLES   13
 #define TABLES_1 9 /* of version 1 */
 
 /* clang-format off */
@@ -24,7 +24,10 @@
 #define SCHEMA_2 \
 	"CREATE TABLE step(id INTEGER PRIMARY KEY AUTOINCREMENT,process INTEGER NOT NULL," \
 		"t0 INTEGER NOT NULL,wall INTEGER NOT NULL,data BLOB NOT NULL);" \
-	"CREATE TABLE node(id INTEGER PRIMARY KEY,data BLOB NOT NULL);"
+	"CREATE TABLE node(id INTEGER PRIMARY KEY,data BLOB NOT NULL);" \
+	"CREATE TABLE series(id INTEGER PRIMARY KEY,data BLOB NOT NULL);" \
+	"CREATE TABLE tele(id INTEGER PRIMARY KEY AUTOINCREMENT,source INTEGER NOT NULL," \
+		"t0 INTEGER NOT NULL,t1 INTEGER NOT NULL,wall INTEGER NOT NULL,data BLOB NOT NULL);"
 
 static const char schema[] =
 	"CREATE TABLE name(id INTEGER PRIMARY KEY,data BLOB NOT NULL);"

@@ -8,11 +8,13 @@
  *	blob    (id, process, t0, t1, wall, events, records, bytes)   index of the event blobs
  *	data    (id, data)                                             their bytes, same ids
  *	win     (id, process, t0, wall, data)                          windows
+ *	series  (id, data)                                             of telemetry
+ *	tele    (id, source, t0, t1, wall, data)                       its blocks
  *	step    (id, process, t0, wall, data)                          records of steps, some a row
  *	node    (id, data)                                             what the node is, one row
  *
  * Index and bytes of blobs are apart so that a walk which filters touches only a few pages.
- * Ids of blob, win and step only rise, and so do times, nearly: the smallest id is the oldest.
+ * Ids of blob, win, step and tele only rise, and so do times, nearly: the smallest id is the oldest.
  *
  * Two locks. `mem` guards the tables in memory and the queue of small rows, is held for
  * moments only, and is all that interning takes: the draining thread never waits for a disk.
@@ -26,6 +28,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "store/block.h"
 #include "store/intern.h"
 #include "store/rows.h"
 #include "store/steps.h"
@@ -33,11 +36,13 @@
 #include "store/window.h"
 
 #define STORE_APP_ID  0x414f4e31u /* "AON1" */
-#define STORE_VERSION 2u          /* 1: without the tables step and node */
+#define STORE_VERSION 2u          /* 1: without the tables step, node, series and tele */
 #define STORE_PAGE    4096u
 
 #define STORE_NAMES_MAX     100000u    /* where the caller asks for 0 */
 #define STORE_BYTES_MIN     (1u << 20) /* the smallest cap: below, the log alone would fill it */
+#define STORE_SERIES_MAX    65536u     /* of telemetry; further ones are not stored */
+#define STORE_TAILS         32u        /* sources of telemetry at a time */
 #define STORE_PENDING_MAX   (8u << 20) /* bytes of small rows that wait for a commit */
 #define STORE_PROCESSES_MAX 16384u     /* then those of which nothing is left are forgotten */
 
@@ -98,6 +103,16 @@
 	X(EACH_STEP, "SELECT id,data FROM step WHERE id>?1 AND (?3=0 OR process=?3)"         \
 		     " AND t0<=?5 ORDER BY id LIMIT ?2")                                     \
 	X(EACH_NODE, "SELECT id,data FROM node WHERE id>?1 ORDER BY id LIMIT ?2")            \
+	X(PUT_SERIES, "INSERT OR REPLACE INTO series VALUES(?1,?2)")                         \
+	X(PUT_TELE, "INSERT INTO tele VALUES(?1,?3,?4,?5,?6,?2)")                            \
+	X(CUT_TAILS, "DELETE FROM tele WHERE id>=?1 AND id<?2 AND source=?3")                \
+	X(OLDEST_TELE, "SELECT id,source,length(data),wall FROM tele ORDER BY id LIMIT 1")   \
+	X(CUT_TELE, "DELETE FROM tele WHERE id=?1")                                          \
+	X(TELE_BYTES, "SELECT ifnull(sum(length(data)),0) FROM tele")                        \
+	X(EACH_SERIES, "SELECT id,data FROM series WHERE id>?1 ORDER BY id LIMIT ?2")        \
+	X(EACH_TELE, "SELECT id,data FROM tele WHERE id>?1 AND t1>=?4 AND t0<=?5"            \
+		     " ORDER BY id LIMIT ?2")                                                \
+	X(LAST_TELE, "SELECT ifnull(max(id),0) FROM tele")                                   \
 	X(LAST_STEP, "SELECT ifnull(max(id),0) FROM step")                                   \
 	X(LAST_WIN, "SELECT ifnull(max(id),0) FROM win")
 
@@ -128,7 +143,7 @@ struct store {
 	int lock_fd; /* owned; -1 for a reader */
 	bool writer;
 	bool alone; /* reader of a file without a log: opened as immutable */
-	bool old;   /* of version 1: without the tables step and node */
+	bool old;   /* of version 1: without the tables step, node, series and tele */
 	struct store_opts opts;
 
 	pthread_mutex_t db_lock; /* guards all until mem_lock */
@@ -138,7 +153,14 @@ struct store {
 	struct rows scratch;
 	struct window_codec *win;
 	struct steps_codec *steps;
-	uint64_t next_blob, next_win, next_step;
+	struct block_codec *block;
+	uint64_t next_blob, next_win, next_step, next_tele;
+	uint64_t
+		tele_bytes; /* of the blocks; what a rollback brings back is counted at the next start */
+	struct {
+		uint32_t source;
+		uint64_t first; /* number of the first block since the last whole one */
+	} tail[STORE_TAILS];
 	uint32_t wal_frames; /* in the log since it was last folded back */
 	int fold_err;        /* -EIO: the disk failed at that; nothing new until it succeeds */
 	uint64_t bytes;
@@ -150,8 +172,8 @@ struct store {
 
 	pthread_mutex_t mem_lock; /* guards the rest */
 	uint64_t seed;
-	struct intern names, geos, lanes, processes;
-	uint32_t next_name, next_geo, next_lane, next_process;
+	struct intern names, geos, lanes, processes, series;
+	uint32_t next_name, next_geo, next_lane, next_process, next_series;
 	uint64_t next_journal;
 	struct known *known; /* owned; known_n of known_cap, sorted by id */
 	uint32_t known_n, known_cap;
@@ -201,6 +223,8 @@ int store_probe(const char *path, bool *wal, struct store_why *why);
 int store_shrink(struct store *st);
 /* Drops the oldest until `bytes` more fit the cap. -ENOSPC: nothing is left to drop. */
 int store_make_room(struct store *st, size_t bytes);
+/* Drops the oldest telemetry while it has more than its share of the cap. */
+int store_drop_telemetry(struct store *st);
 /* Drops event blobs that are too old. */
 int store_drop_aged(struct store *st, uint64_t now_ns);
 /* Forgets processes of which nothing is left, when there are too many. */
@@ -219,6 +243,7 @@ void store_unsend(struct store *st);
 struct known *store_known(struct store *st, uint32_t process, bool add);
 uint64_t store_identity(const struct store *st, const struct process *p);
 uint64_t store_lane_hash(const struct store *st, const struct lane *l);
+uint64_t store_series_hash(const struct store *st, const struct series *s);
 uint64_t store_geo_hash(const struct store *st, const struct geo *g);
 
 /* --- read.c --- */

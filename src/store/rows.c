@@ -422,3 +422,31 @@ int row_get_process(const struct seal *s, const void *body, struct process *p)
 #include "model/ident.tbl.h"
 	return in.bad ? -EBADMSG : 0;
 }
+
+int row_put_series(struct rows *r, const struct series *sr)
+{
+	struct seal s = { .type = SEAL_SERIES, .row = sr->id };
+	uint8_t *p = begin(r, 3 * VARINT_MAX + sizeof(*sr));
+
+	if (!p)
+		return -ENOMEM;
+	p = varint_put(p, sr->metric);
+	p = put_text(p, sr->device, SERIES_DEVICE_MAX);
+	p = put_text(p, sr->labels, SERIES_LABELS_MAX);
+	end(r, &s, p);
+	return 0;
+}
+
+int row_get_series(const struct seal *s, const void *body, struct series *sr)
+{
+	struct varint_in in = { body, (const uint8_t *)body + s->len, false };
+	struct series v = { .id = (uint32_t)s->row };
+
+	v.metric = (uint32_t)varint_get(&in);
+	get_text(&in, v.device, sizeof(v.device));
+	get_text(&in, v.labels, sizeof(v.labels));
+	if (in.bad || in.p != in.end || !series_labels_ok(v.labels))
+		return -EBADMSG;
+	*sr = v;
+	return 0;
+}

@@ -12,6 +12,7 @@
 
 #include "model/node.h"
 #include "model/process.h"
+#include "model/telemetry.h"
 #include "store/seal.h"
 
 #define ROW_NAME_MAX 2047u /* bytes of a name; what is longer is cut and gets its hash */
@@ -38,11 +39,13 @@ int row_put_journal(struct rows *r, uint64_t id, uint64_t wall_ns, const char *w
 int row_put_node(struct rows *r, const struct node_ident *n);
 /* account.stored must be gross: with what was overwritten since, which is not in this row. */
 int row_put_process(struct rows *r, const struct process *p);
+int row_put_series(struct rows *r, const struct series *sr);
 /* Records of a process that were overwritten. */
 int row_put_aged(struct rows *r, uint32_t process, uint64_t records);
 
 /* 0, or -EBADMSG. `s` is the seal, `body` its s->len bytes. */
 int row_get_geo(const struct seal *s, const void *body, struct geo *g);
+int row_get_series(const struct seal *s, const void *body, struct series *sr);
 int row_get_lane(const struct seal *s, const void *body, struct lane *l);
 int row_get_node(const struct seal *s, const void *body, struct node_ident *n);
 int row_get_process(const struct seal *s, const void *body, struct process *p);

@@ -28,6 +28,7 @@ struct salvage {
 	struct rows buf;
 	struct blob_dec *dec;
 	struct window_codec *win;
+	struct block_codec *block;
 	struct steps_codec *steps;
 	bool processes; /* this pass saves processes, else all but these */
 	bool damaged;
@@ -45,6 +46,8 @@ static const char *const put_sql[SEAL_TYPES] = {
 	[SEAL_AGED] = "INSERT OR IGNORE INTO aged VALUES(?1,?2)",
 	[SEAL_STEPS] = "INSERT OR IGNORE INTO step VALUES(?1,?3,?4,?5,?2)",
 	[SEAL_NODE] = "INSERT OR IGNORE INTO node VALUES(?1,?2)",
+	[SEAL_SERIES] = "INSERT OR IGNORE INTO series VALUES(?1,?2)",
+	[SEAL_TELEMETRY] = "INSERT OR IGNORE INTO tele VALUES(?1,?3,?4,?6,?5,?2)",
 };
 
 static int run(struct store *st, const char *sql, const int64_t *num, int n, const void *blob,
@@ -101,9 +104,11 @@ static int save(struct salvage *v, const struct seal *s, const uint8_t *row, siz
 {
 	const struct known *k = store_known(v->to, s->owner, false);
 	uint64_t wall = s->t0_ns + (uint64_t)(k ? k->wall_offset_ns : 0);
-	const int64_t num[5] = { (int64_t)s->row, 0, s->owner, ns(s->t0_ns), ns(wall) };
+	const int64_t num[6] = {
+		(int64_t)s->row, 0, s->owner, ns(s->t0_ns), ns(wall), ns(s->t1_ns)
+	};
 	bool timed = s->type == SEAL_WINDOW || s->type == SEAL_STEPS;
-	int n = timed ? 5 : s->type == SEAL_LANE ? 3 : 1;
+	int n = s->type == SEAL_TELEMETRY ? 6 : timed ? 5 : s->type == SEAL_LANE ? 3 : 1;
 	int err;
 
 	err = run(v->to, put_sql[s->type], num, n, row, len);
@@ -111,6 +116,7 @@ static int save(struct salvage *v, const struct seal *s, const uint8_t *row, siz
 		return err;
 	v->n.window_blobs += s->type == SEAL_WINDOW;
 	v->n.steps += s->type == SEAL_STEPS ? s->count : 0;
+	v->n.telemetry_blocks += s->type == SEAL_TELEMETRY;
 	v->n.names += s->type == SEAL_NAME;
 	v->n.processes += s->type == SEAL_PROCESS;
 	return s->type == SEAL_EVENTS ? save_blob_index(v, s) : 0;
@@ -125,11 +131,13 @@ static int decode(struct salvage *v, const struct seal *s, const uint8_t *row, s
 	struct process p;
 	struct window w;
 	struct node_ident node;
+	struct telemetry_block b;
+	struct series sr;
 	size_t n;
 
 	if (s->row < 1 || s->row > INT64_MAX ||
 	    (s->type != SEAL_EVENTS && s->type != SEAL_WINDOW && s->type != SEAL_JOURNAL &&
-	     s->type != SEAL_STEPS && s->row >= UINT32_MAX))
+	     s->type != SEAL_STEPS && s->type != SEAL_TELEMETRY && s->row >= UINT32_MAX))
 		return -EBADMSG;
 	switch (s->type) {
 	case SEAL_EVENTS:
@@ -140,6 +148,10 @@ static int decode(struct salvage *v, const struct seal *s, const uint8_t *row, s
 		return row_get_process(s, row + sizeof(*s), &p);
 	case SEAL_STEPS:
 		return steps_unpack(v->steps, row, len, &steps);
+	case SEAL_SERIES:
+		return row_get_series(s, row + sizeof(*s), &sr);
+	case SEAL_TELEMETRY:
+		return block_unpack(v->block, row, len, &b);
 	case SEAL_NODE:
 		return row_get_node(s, row + sizeof(*s), &node);
 	default:
@@ -175,7 +187,8 @@ static int salvage_row(void *arg, const struct page_row *row)
 	if (err == -EILSEQ && s.type == SEAL_EVENTS && !v->processes)
 		expect(v, (int64_t)s.row, s.count, true);
 	v->n.blobs_lost +=
-		err == -EILSEQ && !v->processes && (s.type == SEAL_WINDOW || s.type == SEAL_STEPS);
+		err == -EILSEQ && !v->processes &&
+		(s.type == SEAL_WINDOW || s.type == SEAL_STEPS || s.type == SEAL_TELEMETRY);
 	return -EBADMSG;
 }
 
@@ -366,6 +379,8 @@ int store_salvage(const char *path, const char *to, struct store_salvage *out,
 	if (err == 0)
 		err = steps_codec_new(&v.steps);
 	if (err == 0)
+		err = block_codec_new(&v.block);
+	if (err == 0)
 		err = salvage(&v, to, why);
 	if (err < 0 && why && !why->text[0])
 		store_because(why, err, "%s: %s", to, strerror(-err));
@@ -374,6 +389,7 @@ int store_salvage(const char *path, const char *to, struct store_salvage *out,
 	store_close(v.to);
 	if (err < 0)
 		unlink(to);
+	block_codec_free(v.block);
 	steps_codec_free(v.steps);
 	window_codec_free(v.win);
 	blob_dec_free(v.dec);

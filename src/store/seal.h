@@ -27,7 +27,9 @@ enum seal_type {
 	SEAL_AGED = 8,  /* records of a process overwritten since, in t0_ns */
 	SEAL_STEPS = 9, /* records of steps, docs/step-record.md */
 	SEAL_NODE = 10, /* what the node is */
-	SEAL_TYPES = 11,
+	SEAL_SERIES = 11,
+	SEAL_TELEMETRY = 12, /* owner: source; count: changes; records: ticks */
+	SEAL_TYPES = 13,
 };
 
 struct seal {

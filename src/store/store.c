@@ -115,6 +115,8 @@ void store_close(struct store *st)
 	intern_fini(&st->geos);
 	intern_fini(&st->lanes);
 	intern_fini(&st->processes);
+	intern_fini(&st->series);
+	block_codec_free(st->block);
 	window_codec_free(st->win);
 	steps_codec_free(st->steps);
 	free(st->known);

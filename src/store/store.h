@@ -29,7 +29,9 @@
 #include "model/rollup.h"
 #include "model/step_rec.h"
 
+struct series;
 struct store;
+struct telemetry_block; /* model/telemetry.h */
 
 struct store_why {
 	char text[256];
@@ -99,6 +101,14 @@ int store_node(struct store *st, const struct node_ident *n);
  */
 #define STORE_KEPT 64u
 void store_keep(struct store *st, uint32_t process, uint64_t from_ns, uint64_t to_ns);
+
+/*
+ * Telemetry. A series' id is given at once, as that of a name; 0: there are too many. Of a source (any
+ * number that its writer chose) the block that is under way is stored piece by piece, so that readers see
+ * it soon, and in the end once more `whole`, in place of the pieces.
+ */
+int store_series(struct store *st, const struct series *s, uint32_t *id);
+int store_telemetry(struct store *st, const struct telemetry_block *b, bool whole);
 
 /* A line in the store's own journal: starts, stops, tiers, recoveries. For people. */
 int store_journal(struct store *st, uint64_t wall_ns, const char *what, const char *text);
@@ -211,6 +221,19 @@ int store_last_step(struct store *st, uint64_t *number);
 /* What the node is. -ENOENT: nobody said. */
 int store_node_get(struct store *st, struct node_ident *out);
 
+/*
+ * Telemetry: its series, and blocks that overlap [from_ns, to_ns), those under way piece by piece. A block
+ * stands alone. Changes are in order of series, then of ticks. A store of the first version has none.
+ */
+typedef int store_series_fn(void *arg, const struct series *s);
+typedef int store_telemetry_fn(void *arg, const struct telemetry_block *b);
+int store_each_series(struct store *st, uint32_t after, store_series_fn *fn, void *arg);
+int store_each_telemetry(struct store *st, uint64_t from_ns, uint64_t to_ns, store_telemetry_fn *fn,
+			 void *arg);
+/* Blocks as they come: those after number *after, which moves on; and the newest one's number. */
+int store_new_telemetry(struct store *st, uint64_t *after, store_telemetry_fn *fn, void *arg);
+int store_last_telemetry(struct store *st, uint64_t *number);
+
 /* Where the event blobs are, without their events, in order of their numbers after `after`. */
 struct store_piece {
 	uint64_t blob;
@@ -240,7 +263,7 @@ int store_check(const char *path, store_fault_fn *fn, void *arg, struct store_st
 
 struct store_salvage {
 	uint64_t pages, pages_bad;
-	uint64_t event_blobs, events, window_blobs, steps, names, processes;
+	uint64_t event_blobs, events, telemetry_blocks, window_blobs, steps, names, processes;
 	uint64_t blobs_lost;  /* seen but not whole: their sum did not match */
 	uint64_t events_lost; /* what those said they held, where that could be read */
 };

@@ -14,7 +14,7 @@ static const uint8_t put_stmt[SEAL_TYPES] = {
 	[SEAL_GEO] = ST_PUT_GEO,         [SEAL_LANE] = ST_PUT_LANE,
 	[SEAL_PROCESS] = ST_PUT_PROCESS, [SEAL_JOURNAL] = ST_PUT_JOURNAL,
 	[SEAL_AGED] = ST_PUT_AGED,       [SEAL_STEPS] = ST_PUT_STEPS,
-	[SEAL_NODE] = ST_PUT_NODE,
+	[SEAL_NODE] = ST_PUT_NODE,       [SEAL_SERIES] = ST_PUT_SERIES,
 };
 
 /* --- in memory --- */

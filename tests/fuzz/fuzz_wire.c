@@ -46,7 +46,7 @@ static int on_event(void *arg, uint64_t t_ns, const char *what, const char *text
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct wire_fns fns = { NULL, on_series, on_sample, on_event, NULL };
+	static const struct wire_fns fns = { NULL, on_series, NULL, on_sample, on_event, NULL };
 	struct wire_in *in = calloc(1, sizeof(*in));
 	struct seen seen = { 0, 0 };
 	size_t at = 0, step = size ? data[0] * 64u + 1 : 1;

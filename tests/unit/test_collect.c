@@ -56,7 +56,7 @@ static int on_end(void *arg)
 	return 0;
 }
 
-static const struct wire_fns fns = { NULL, on_series, on_sample, on_event, on_end };
+static const struct wire_fns fns = { NULL, on_series, NULL, on_sample, on_event, on_end };
 
 static int listen_to(struct heard *x, int fd)
 {
