@@ -28,6 +28,13 @@ uint64_t bench_cpu_ns(pid_t pid); /* CPU time of a process; 0: of this thread */
 double bench_mean(const double *v, int n);
 double bench_median(double *v, int n); /* sorts */
 void bench_sleep_until(uint64_t ns);
+/* Of a soak of so many seconds: how many pass until memory is what it stays. */
+static inline int bench_warm(int seconds)
+{
+	int warm = seconds / 5 > 30 ? seconds / 5 : 30;
+
+	return warm < seconds / 2 ? warm : seconds / 2;
+}
 
 /*
  * First in main(): libaon reads its environment before main(), so the program is started again

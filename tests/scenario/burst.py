@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ten times the events for a while: answered within a second, without swinging, and over by itself."""
 import json
+import os
 import re
 
 from aontest import LONG, SANITIZED, Daemon, Place, account_of, aon, app, balanced, done, emitted, ok, skip, wait_for
 
 RUNGS = ["all", "no-ops", "no-counters", "half", "quarter", "tenth", "rare", "pulse"]
-TIMES = ("-c", 30, "-b", 60, "-a", 120) if LONG else ("-c", 2, "-b", 4, "-a", 14)
+# Seconds before the burst, of it, and after it: it is a rung up in some eight seconds.
+SOAK_S = max(int(os.environ.get("AON_SOAK_S", 210)), 90)
+TIMES = ("-c", SOAK_S // 7, "-b", SOAK_S // 7, "-a", 5 * SOAK_S // 7) if LONG else ("-c", 2, "-b", 4, "-a", 14)
+# Of which the calm takes half of the budget, and the burst five times of it.
+MARKS = 25000
 
 with Place() as p, Daemon(p, {"measure": "off", "slowdown_permille": 1}) as d:
-    proc = app(p, "app_burst", *TIMES)
+    proc = app(p, "app_burst", "-e", MARKS, *TIMES)
     peak, said = {"rss": 0}, None
 
     def look():
@@ -17,7 +22,7 @@ with Place() as p, Daemon(p, {"measure": "off", "slowdown_permille": 1}) as d:
         peak["rss"] = max(peak["rss"], s.get("memory", {}).get("rss_kib", 0) / 1024)
         return proc.poll() is not None
 
-    wait_for(look, 400)
+    wait_for(look, SOAK_S + 400)
     said = emitted(proc)
     wait_for(lambda: not d.session(proc.pid))
     budget = {r["key"]: r for r in json.loads(aon("budget", "--json", env={"AON_RUN_DIR": str(p.run)}).stdout)["budget"]}
