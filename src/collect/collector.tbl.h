@@ -5,6 +5,7 @@
  *	COLLECTOR(name, interval ms, limit of a poll ms, runs unless others are named, "help")
  */
 /* clang-format off */
+COLLECTOR(host, 1000, 10000, 1, "cores, memory, disks, networks, InfiniBand, PCIe, sensors, cgroups of jobs, kernel log, GPUs of AMD and Intel: from files")
 COLLECTOR(fake, 1000,  2000, 0, "nothing real: what goes wrong with collectors, for tests (=hang, =die, =flood, =fail, =lose, =none)")
 /* clang-format on */
 #undef COLLECTOR

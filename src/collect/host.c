@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * host.c - the node without its GPUs: cores, memory, disks, networks, sensors, cgroups, kernel log.
+ *
+ * Everything is read from files that stay open. What changes slowly, or is much (each core), is read at
+ * every SLOW_EVERY-th poll; devices that come and go are looked for once a minute.
+ */
+#include "collect/host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "collect/collect.h"
+
+#define SLOW_MS 15000u
+#define SCAN_MS 60000u
+
+struct host {
+	struct proc *proc;
+	struct sysfs *sysfs;
+	struct kmsg *kmsg;
+	uint32_t polls, slow_every, scan_every;
+	char buf[HOST_TEXT + 1];
+};
+
+/* --- text --- */
+
+struct word text_word(struct text *t)
+{
+	struct word w;
+
+	while (t->p < t->end && (*t->p == ' ' || *t->p == '\t'))
+		t->p++;
+	w.p = t->p;
+	while (t->p < t->end && *t->p != ' ' && *t->p != '\t' && *t->p != '\n')
+		t->p++;
+	w.len = (size_t)(t->p - w.p);
+	return w;
+}
+
+bool text_number(struct text *t, double *out)
+{
+	bool minus = false, any = false;
+	uint64_t v = 0;
+	double frac = 0, scale = 1;
+
+	while (t->p < t->end && (*t->p == ' ' || *t->p == '\t'))
+		t->p++;
+	if (t->p < t->end && *t->p == '-') {
+		minus = true;
+		t->p++;
+	}
+	for (; t->p < t->end && *t->p >= '0' && *t->p <= '9'; t->p++, any = true)
+		v = v * 10 + (uint64_t)(*t->p - '0');
+	if (t->p < t->end && *t->p == '.' && any)
+		for (t->p++; t->p < t->end && *t->p >= '0' && *t->p <= '9'; t->p++) {
+			frac = frac * 10 + (*t->p - '0');
+			scale *= 10;
+		}
+	if (!any)
+		return false;
+	*out = ((double)v + frac / scale) * (minus ? -1 : 1);
+	return true;
+}
+
+void text_line(struct text *t)
+{
+	const char *nl = memchr(t->p, '\n', (size_t)(t->end - t->p));
+
+	t->p = nl ? nl + 1 : t->end;
+}
+
+bool word_is(struct word w, const char *text)
+{
+	return strlen(text) == w.len && !memcmp(w.p, text, w.len);
+}
+
+uint32_t word_hash(struct word w)
+{
+	uint32_t h = 2166136261u;
+
+	for (size_t i = 0; i < w.len; i++)
+		h = (h ^ (uint8_t)w.p[i]) * 16777619u;
+	return h ? h : 1;
+}
+
+/* --- files --- */
+
+int host_open(const char *root, const char *path)
+{
+	char full[4096];
+
+	if ((size_t)snprintf(full, sizeof(full), "%s%s", root, path) >= sizeof(full))
+		return -1;
+	return open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+bool host_read(int fd, char *buf, struct text *out)
+{
+	size_t n = 0;
+
+	/* /proc hands out a page at a time. */
+	while (n < HOST_TEXT) {
+		ssize_t got = pread(fd, buf + n, HOST_TEXT - n, (off_t)n);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		n += (size_t)got;
+		if (n < 4096 && buf[n - 1] == '\n' && got < 1024)
+			break; /* what is short comes at once */
+	}
+	buf[n] = '\0';
+	*out = (struct text){ buf, buf + n };
+	return n > 0;
+}
+
+/* --- the collector --- */
+
+static void host_close(void *self)
+{
+	struct host *h = self;
+
+	proc_free(h->proc);
+	sysfs_free(h->sysfs);
+	kmsg_free(h->kmsg);
+	free(h);
+}
+
+static uint32_t every(uint32_t ms, const struct collect_env *env)
+{
+	return env->all || env->interval_ms >= ms ? 1 : ms / env->interval_ms;
+}
+
+static int host_start(void **self, const struct collect_env *env, struct emit *e)
+{
+	struct host *h = calloc(1, sizeof(*h));
+	struct rlimit rl;
+	int err;
+
+	(void)e;
+	if (!h)
+		return -ENOMEM;
+	if (!getrlimit(RLIMIT_NOFILE, &rl)) {
+		rl.rlim_cur = rl.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &rl);
+	}
+	h->slow_every = every(SLOW_MS, env);
+	h->scan_every = env->interval_ms >= SCAN_MS ? 1 : SCAN_MS / env->interval_ms;
+	err = proc_new(&h->proc, env->root);
+	err = err ? err : sysfs_new(&h->sysfs, env->root);
+	err = err ? err : kmsg_new(&h->kmsg, env->root);
+	if (err) {
+		host_close(h);
+		return err;
+	}
+	*self = h;
+	return 0;
+}
+
+static int host_poll(void *self, struct emit *e)
+{
+	struct host *h = self;
+	bool slow = h->polls % h->slow_every == 0;
+
+	if (h->polls % h->scan_every == 0)
+		sysfs_scan(h->sysfs, e);
+	if (slow)
+		emit_group(e, HOST_SLOW);
+	emit_group(e, HOST_FAST);
+	proc_poll(h->proc, e, h->buf, slow);
+	sysfs_poll(h->sysfs, e, h->buf, slow);
+	emit_group(e, HOST_FAST);
+	kmsg_poll(h->kmsg, e);
+	h->polls++;
+	return 0;
+}
+
+const struct collector_ops host_collector = { host_start, host_poll, host_close };

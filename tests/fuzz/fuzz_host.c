@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz_host.c - any bytes as a file of /proc, and as a line of the kernel's log. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/host.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct proc *p;
+	static struct emit *e;
+	unsigned number;
+	char *copy;
+
+	if (!p && (proc_new(&p, "/nowhere") < 0 || emit_new(&e) < 0))
+		return 0;
+	if (size < 1)
+		return 0;
+	copy = malloc(size); /* with a NUL at its end, as host_read() leaves it */
+	memcpy(copy, data + 1, size - 1);
+	copy[size - 1] = '\0';
+	emit_begin(e, 1);
+	/* Twice: the second time lines are remembered. */
+	for (int i = 0; i < 2; i++)
+		proc_parse(p, (enum proc_file)(data[0] % PROC_FILES),
+			   (struct text){ copy, copy + size - 1 }, e);
+	kmsg_kind(copy, &number);
+	free(copy);
+	return 0;
+}
