@@ -20,24 +20,25 @@ static int event_kind(const struct text *x, struct json_tok v, enum fault_kind *
 	return 0;
 }
 
-static int event_alike(const struct text *x, struct json_tok v, struct corpus_event *e,
-		       uint32_t world)
+/* Numbers of places, as many as the job has ranks at most. */
+static int places(const struct text *x, struct json_tok v, uint32_t **list, uint32_t *n,
+		  uint32_t world, const char *name)
 {
 	const char *p = v.s + 1;
 	struct json_tok item;
 	double d;
 
 	if (*v.s != '[')
-		return text_wrong(x, v.s, "\"alike\" must be a list");
-	free(e->alike);
-	e->alikes = 0;
-	e->alike = calloc(world + 1u, sizeof(*e->alike));
-	if (!e->alike)
+		return text_wrong(x, v.s, "\"%s\" must be a list", name);
+	free(*list);
+	*n = 0;
+	*list = calloc(world + 1u, sizeof(**list));
+	if (!*list)
 		return -ENOMEM;
 	while (json_item(&p, x->end, &item)) {
-		if (e->alikes > world || text_number(x, item, world, &d, "alike") < 0)
-			return text_wrong(x, item.s, "\"alike\" has numbers of places");
-		e->alike[e->alikes++] = (uint32_t)d;
+		if (*n > world || text_number(x, item, world, &d, name) < 0)
+			return text_wrong(x, item.s, "\"%s\" has numbers of places", name);
+		(*list)[(*n)++] = (uint32_t)d;
 	}
 	return 0;
 }
@@ -56,7 +57,7 @@ static int event_pair(const struct text *x, struct corpus_event *e, struct json_
 			       ? 0
 			       : text_wrong(x, v.s, "\"component\" is no place, as rank:3");
 	if (json_tok_is(key, "alike"))
-		return event_alike(x, v, e, world);
+		return places(x, v, &e->alike, &e->alikes, world, "alike");
 	if (json_tok_is(key, "stops")) {
 		e->stops = json_tok_is(v, "true");
 		return 0;
@@ -159,6 +160,8 @@ static int pair(const struct text *x, struct corpus_truth *t, struct json_tok ke
 			err = text_number(x, w, JOB_RANKS_MAX, &d, "ranks");
 			t->world = err ? 0 : (uint32_t)d;
 		}
+	if (!err && json_tok_is(key, "slow_ranks"))
+		return places(x, v, &t->slow, &t->slows, t->world, "slow_ranks");
 	if (!err && json_tok_is(key, "events"))
 		return t->world ? events(x, t, v)
 				: text_wrong(x, v.s, "\"job\" with \"ranks\" is missing");

@@ -47,6 +47,7 @@ int score_said_add(struct score_said *s, const struct diag_finding *f)
 		return 0;
 	for (uint32_t i = 0; i < s->n; i++)
 		if (diag_part_same(s->f[i].part[0], f->part[0]) && s->f[i].act == f->act &&
+		    score_class(s->f[i].kind) == score_class(f->kind) &&
 		    f->step < s->last[i] + SCORE_SILENCE) {
 			s->last[i] = f->step > s->last[i] ? f->step : s->last[i];
 			return 0;
@@ -162,6 +163,22 @@ static uint32_t ranks_named(const struct corpus_truth *t, const struct diag_find
 
 /* --- events --- */
 
+/*
+ * What is true of the job whatever its faults: one that packs has uneven micro-batches, routed
+ * experts get unequal tokens, some GPU is slower than its like. To say so is no alarm, and is said
+ * of no fault.
+ */
+static bool is_known(const struct corpus_truth *t, const struct diag_finding *f)
+{
+	if ((t->packed && f->kind == 15) || (t->routed && f->kind == 17))
+		return true;
+	for (uint32_t i = 0; i < t->slows; i++)
+		if (f->kind && score_class(f->kind) == 0 && f->part[0].level == DIAG_RANK &&
+		    f->part[0].index == t->slow[i])
+			return true;
+	return false;
+}
+
 static uint32_t kind_number(enum fault_kind k)
 {
 	return (uint32_t)strtoul(fault_table[k].code + 1, NULL, 10);
@@ -195,7 +212,7 @@ static int score_event(struct score *s, const struct corpus_truth *t, const stru
 	s->by_kind[kind_number(e->kind)][0]++;
 	for (uint32_t i = 0; i < said->n; i++) {
 		const struct diag_finding *f = &said->f[i];
-		bool other = false;
+		bool other = is_known(t, f) && !names_within(t, e, f, DIAG_PARTS);
 
 		if (!f->act || !in_time(e, f))
 			continue;
@@ -215,12 +232,6 @@ static int score_event(struct score *s, const struct corpus_truth *t, const stru
 }
 
 /* --- acts --- */
-
-/* To say that a job that packs has uneven micro-batches is no alarm, nor of routed experts. */
-static bool is_known(const struct corpus_truth *t, const struct diag_finding *f)
-{
-	return (t->packed && f->kind == 15) || (t->routed && f->kind == 17);
-}
 
 static void score_act(struct score *s, const struct corpus_truth *t, const struct diag_finding *f)
 {

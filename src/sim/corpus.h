@@ -57,6 +57,7 @@ struct corpus_truth {
 	uint32_t steps; /* that ended */
 	bool hung;
 	bool packed, routed; /* imbalance that belongs to the job: to say so is not wrong */
+	uint32_t *slow, slows; /* owned: ranks that noise makes slower than their like, for good */
 	int64_t *end_ns;     /* owned; by step, one more if hung: when it was said to be */
 	struct corpus_event event[CORPUS_FAULTS_MAX];
 	uint32_t events;

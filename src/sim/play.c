@@ -259,13 +259,14 @@ static int lay_meeting(struct play *p, uint32_t rank, const struct play_meeting 
 {
 	uint32_t id = p->laid ? p->net->edge[p->edge].from / 2 : (uint32_t)p->net->tasks;
 	int64_t ns = transfer_ns(p, rank, m);
+	uint8_t what = play_program(p, rank)->op[m->op].what;
 	int err = p->job->contend && m->far ? put_meet(p, rank, m, ns) : 0;
 
 	err = err ? err : put_task(p, SIM_HOST, 0);
 	for (uint32_t i = 0; i < m->team.size && !err; i++) {
 		uint32_t who = play_member(m, i), op = i ? m->peer_op : m->op;
 		uint32_t work = play_work(p, who, op);
-		bool skips = p->hit[who].desync && is_first(p, rank, m->op);
+		bool skips = p->hit[who].desync && what != GROUP_PP && is_first(p, rank, m->op);
 		double skew = noise_uniform(
 			noise_bits(p->job->seed, NOISE_OF_OP, who, p->step, ~(uint64_t)op));
 

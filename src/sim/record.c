@@ -206,7 +206,7 @@ static void put_coll(struct recorder *r, struct step_rec *out, uint32_t rank, ui
 		return;
 	}
 	s = slot_of(r, out, rank, o);
-	done = s->count ? s->done : sequence - 1;
+	done = s->count || s->what ? s->done : sequence - 1;
 	if (to >= SIM_NEVER) { /* issued, and never done */
 		uint64_t is[] = { o->coll, o->bytes };
 
