@@ -2,10 +2,11 @@
 /* contender.c - all that can be scored, by name. */
 #include "score/contender.h"
 
+#include "diagnose/diagnose.h"
 #include "score/baseline.h"
 
 const struct diagnoser *const contender[CONTENDERS] = {
-	&base_job,   &base_own,        &base_peers,  &base_peers_often,
-	&base_nvrx,  &base_nvrx_tuned, &base_eroica, &base_greyhound,
-	&base_aegis, &base_minder,     &base_holmes, &base_hang,
+	&diagnoser_aon, &base_job,        &base_own,    &base_peers,     &base_peers_often,
+	&base_nvrx,     &base_nvrx_tuned, &base_eroica, &base_greyhound, &base_aegis,
+	&base_minder,   &base_holmes,     &base_hang,
 };

@@ -5,7 +5,7 @@
 
 #include "model/diagnoser.h"
 
-#define CONTENDERS 12u
+#define CONTENDERS 13u
 extern const struct diagnoser *const contender[CONTENDERS];
 
 #endif /* AON_SCORE_CONTENDER_H */

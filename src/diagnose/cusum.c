@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cusum.c - one series against its past.
+ *
+ * A one-sided CUSUM of clipped deviations finds what lasts; two more tests find what comes and goes,
+ * and what is plain to see after three steps. None of them alarms on what costs next to nothing: a
+ * gate on the size of the effect matters more than the method (docs/diagnosis.md).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "diagnose/state.h"
+
+#define DRIFT      1.5f /* k: deviations a step that are forgiven */
+#define LIMIT      CUSUM_LIMIT
+#define CLIP       3.0f
+#define FAST_Z     10.0f
+#define FAST_LEAST 0.10f /* of a step */
+#define FAST_STEPS 3u
+#define WINDOW_Z   8.0f
+#define OFTEN      8u /* of the window's steps */
+#define SLOW       512.0f
+
+void track_reset(struct track *t)
+{
+	memset(t, 0, sizeof(*t));
+}
+
+bool track_learn(struct track *t, float v)
+{
+	float room[RING];
+
+	if (t->learnt)
+		return true;
+	t->ring[t->seen++ % RING] = v;
+	if (t->seen < LEARN)
+		return false;
+	memcpy(room, t->ring, sizeof(room));
+	t->base = select_at(room, LEARN, 0.5);
+	for (uint32_t i = 0; i < RING; i++)
+		t->ring[i] -= t->base;
+	t->learnt = true;
+	return false;
+}
+
+void track_add(struct track *t, float v, float noise)
+{
+	float by = v - t->base, z = by / noise;
+
+	t->ring[t->seen++ % RING] = by;
+	t->sum += (z > CLIP ? CLIP : z < -CLIP ? -CLIP : z) - DRIFT;
+	t->sum = t->sum < 0 ? 0 : t->sum > 2 * LIMIT ? 2 * LIMIT : t->sum;
+	t->fast = z > FAST_Z && by > FAST_LEAST ? (uint8_t)(t->fast + (t->fast < 255)) : 0;
+	if (t->sum <= 0) /* slow drift is no fault; what is under way is not learnt */
+		t->base += fmaxf(fminf(by, noise), -noise) / SLOW;
+}
+
+static float newest(const struct track *t, uint32_t i)
+{
+	return t->ring[(t->seen - 1 - i) % RING];
+}
+
+float track_mean(const struct track *t, uint32_t n)
+{
+	float sum = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		sum += newest(t, i);
+	return sum / (float)n;
+}
+
+float track_middle(const struct track *t, uint32_t n)
+{
+	float room[RING];
+
+	for (uint32_t i = 0; i < n; i++)
+		room[i] = newest(t, i);
+	return select_at(room, n, 0.5);
+}
+
+uint32_t track_above(const struct track *t, uint32_t n, float least)
+{
+	uint32_t above = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		above += newest(t, i) > least;
+	return above;
+}
+
+bool track_is_up(const struct track *t, float noise)
+{
+	float mean;
+
+	if (!t->learnt)
+		return false;
+	if (t->fast >= FAST_STEPS)
+		return true;
+	if (t->sum >= LIMIT && track_above(t, SHORT, 0.8f * (float)WORTH) >= SHORT - 2)
+		return true;
+	mean = track_mean(t, RING);
+	return mean > WORTH && mean > WINDOW_Z * noise / sqrtf(RING) &&
+	       track_above(t, RING, fmaxf(3 * noise, 0.005f)) >= OFTEN &&
+	       track_above(t, SHORT * 2, fmaxf(3 * noise, 0.005f)) > 0;
+}

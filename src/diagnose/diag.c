@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* diag.c - the loop: take a step's records, bring every series on, say what stands out. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "diagnose/state.h"
+
+const char *const diag_why_word[DIAG_WHYS] = {
+#define WHY(NAME, word, what) word,
+#include "diagnose/why.tbl.h"
+};
+
+int diag_new(struct diag **out, uint32_t world)
+{
+	struct diag *d = calloc(1, sizeof(*d));
+
+	if (!d || !world) {
+		free(d);
+		return d ? -EINVAL : -ENOMEM;
+	}
+	d->world = world;
+	d->stages = d->hosts = 1;
+	d->rank = calloc(world, sizeof(*d->rank));
+	d->order = calloc(world, sizeof(*d->order));
+	d->index = calloc((size_t)world * STEP_SLOTS, sizeof(*d->index));
+	d->room = calloc(world, sizeof(*d->room));
+	d->room2 = calloc(world, sizeof(*d->room2));
+	if (!d->rank || !d->order || !d->index || !d->room || !d->room2) {
+		diag_free(d);
+		return -ENOMEM;
+	}
+	memset(d->index, 0xff, (size_t)world * STEP_SLOTS * sizeof(*d->index));
+	*out = d;
+	return 0;
+}
+
+void diag_free(struct diag *d)
+{
+	if (!d)
+		return;
+	free(d->rank);
+	free(d->order);
+	free(d->index);
+	free(d->comm);
+	free(d->table);
+	free(d->room);
+	free(d->room2);
+	free(d);
+}
+
+/* --- what is said --- */
+
+void verdict_init(const struct diag *d, struct diag_verdict *v, enum diag_why why,
+		  struct diag_part p, uint8_t kind)
+{
+	*v = (struct diag_verdict){ .f = { .part = { p }, .parts = 1, .kind = kind },
+				    .why = why,
+				    .since = d->step,
+				    .step_ns = d->step_ns,
+				    .coverage = (float)d->ranks / (float)d->world };
+}
+
+/* The incident that it is of; else a place for a new one: a free one, else the oldest. */
+static struct incident *incident_of(struct diag *d, const struct diag_verdict *v)
+{
+	struct incident *to = d->incident;
+
+	for (uint32_t i = 0; i < INCIDENTS; i++) {
+		struct incident *is = &d->incident[i];
+
+		if (is->open && is->why == v->why && diag_part_same(is->part, v->f.part[0]))
+			return is;
+		if (to->open && (!is->open || is->last < to->last))
+			to = is;
+	}
+	*to = (struct incident){ .part = v->f.part[0],
+				 .why = v->why,
+				 .since = d->steps,
+				 .last = d->steps,
+				 .since_step = d->step };
+	return to;
+}
+
+/* A place is named once, and again when a note has become an act, or its own doing much worse. */
+void verdict_say(struct saying *s, struct diag_verdict *v)
+{
+	struct incident *is = incident_of(s->d, v);
+
+	v->f.step = s->d->step;
+	v->f.confidence *= v->coverage < 0.95f ? v->coverage : 1;
+	if (v->f.confidence < 0.3f)
+		v->f.act = false;
+	s->said += v->f.act;
+	s->explained += v->f.act && !v->always ? v->f.gain : 0;
+	is->last = s->d->steps;
+	v->since = is->since_step;
+	v->again = is->open && v->f.act <= is->act &&
+		   (v->why > DIAG_WHY_STAGE || v->f.gain < 2 * is->gain + WORTH);
+	if (!v->again) {
+		is->gain = v->f.gain;
+		is->act |= v->f.act;
+	}
+	is->open = true;
+	s->say(s->arg, v);
+}
+
+static void close_incidents(struct diag *d)
+{
+	for (uint32_t i = 0; i < INCIDENTS; i++)
+		if (d->incident[i].open && d->incident[i].last + HOLD_OFF < d->steps)
+			d->incident[i].open = false;
+}
+
+/* --- a step --- */
+
+/* Where in a step a rank's exchanges come: what a step that never ends is read with. */
+static void remember(struct diag *d)
+{
+	for (uint32_t r = 0; r < d->world; r++) {
+		const struct step_rec *rec = d->rank[r].rec;
+
+		for (uint32_t i = 0; rec && i < rec->slots; i++) {
+			const struct step_slot *s = &rec->slot[i];
+
+			if (!s->count)
+				continue;
+			d->rank[r].begin[i] = s->probe[0].start;
+			d->rank[r].pace[i] = s->count > 1
+						     ? (s->probe[1].start - s->probe[0].start) /
+							       (float)(s->count - 1)
+						     : s->probe[0].dur;
+		}
+	}
+}
+
+static void look(struct diag *d, struct saying *s, bool usual)
+{
+	if (usual) {
+		own_take(d);
+		whole_take(d);
+		comms_track(d);
+		if (d->steps == WARM + LEARN + 3)
+			comms_judge(d);
+		blame_step(d);
+		find_own(s);
+		find_whole(s, false);
+	}
+	find_pauses(s, usual);
+	if (usual) {
+		find_network(s);
+		find_whole(s, true);
+	}
+}
+
+int diag_step(struct diag *d, const struct step_rec *rec, size_t n, diag_verdict_fn *say, void *arg)
+{
+	struct saying s = { .d = d, .say = say, .arg = arg };
+	uint16_t flags = 0;
+	int err;
+
+	for (size_t i = 0; i < n; i++)
+		flags |= rec[i].flags;
+	if (!n)
+		return 0;
+	d->step = rec[0].step;
+	if (flags & STEP_F_PARTIAL) {
+		for (uint32_t r = 0; r < d->world; r++)
+			d->rank[r].rec = NULL;
+		d->ranks = 0;
+		for (size_t i = 0; i < n; i++)
+			if (rec[i].rank < d->world && rec[i].slots <= STEP_SLOTS &&
+			    !d->rank[rec[i].rank].rec) {
+				d->rank[rec[i].rank].rec = &rec[i];
+				d->ranks++;
+			}
+		find_hang(&s);
+		return 0;
+	}
+	d->steps++;
+	if (roles_take(d, rec, n) < 0)
+		return 0;
+	err = comms_take(d);
+	if (err < 0)
+		return err;
+	remember(d);
+	close_incidents(d);
+	look(d, &s, !(flags & (STEP_F_CKPT | STEP_F_EVAL | STEP_F_COMPILE)));
+	return 0;
+}
+
+/* --- as a contender --- */
+
+struct to {
+	diag_say_fn *say;
+	void *arg;
+};
+
+static void pass_on(void *arg, const struct diag_verdict *v)
+{
+	const struct to *to = arg;
+
+	if (!v->again)
+		to->say(to->arg, &v->f);
+}
+
+static int open_one(void **state, uint32_t world)
+{
+	return diag_new((struct diag **)state, world);
+}
+static int step_one(void *state, const struct step_rec *rec, size_t n, diag_say_fn *say, void *arg)
+{
+	struct to to = { say, arg };
+
+	return diag_step(state, rec, n, pass_on, &to);
+}
+static void close_one(void *state)
+{
+	diag_free(state);
+}
+
+const struct diagnoser diagnoser_aon = {
+	"aon", "roles, own excess, who came last, tomography, what-if, wait-for graph", open_one,
+	step_one, close_one
+};

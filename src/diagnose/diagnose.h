@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * diagnose.h - whose fault it is that a job of many ranks is slow or stands still, from one small
+ * record a rank and step (docs/diagnosis.md). Pure: no clock, file or socket.
+ *
+ *	diag_new(&d, world);
+ *	for each step: diag_step(d, records, n, say, arg);    says what is wrong now, each step anew
+ *	diag_free(d);
+ *
+ * State is some 700 bytes a rank and 150 a communicator, whatever the number of steps.
+ */
+#ifndef AON_DIAGNOSE_H
+#define AON_DIAGNOSE_H
+
+#include "model/diagnoser.h"
+
+/* How it is known. */
+enum diag_why {
+#define WHY(NAME, word, what) DIAG_WHY_##NAME,
+#include "diagnose/why.tbl.h"
+	DIAG_WHYS
+};
+extern const char *const diag_why_word[DIAG_WHYS];
+
+#define DIAG_CYCLE 8u
+
+/* A finding with what it rests on. Times are of a step, in the mean of the window. */
+struct diag_verdict {
+	struct diag_finding f;
+	enum diag_why why;
+	uint32_t since;           /* step in which it was first seen */
+	bool always;              /* it was so from the start: there is no past without it */
+	bool again;               /* nothing new: it was said before, and is still so */
+	double seen_ns, usual_ns; /* what was measured of the place, and of its like or its past */
+	double step_ns;           /* of the job */
+	double noise_ns;          /* what such a value varies by */
+	double gain_least;        /* of a range whose upper end is f.gain */
+	double waits_ns;          /* others wait for the place so long */
+	uint32_t ranks, of;       /* that show it, of how many that were compared */
+	float blame;              /* of the waiting that was followed back, what ends there */
+	float coverage;           /* of the records that should be there */
+	uint64_t comm;            /* of an exchange, and its size; 0: none */
+	uint32_t members, sequence;
+	uint8_t op;
+	uint32_t cycle[DIAG_CYCLE]; /* of a deadlock: who waits for whom, in turn */
+	uint32_t cycles;
+};
+
+typedef void diag_verdict_fn(void *arg, const struct diag_verdict *v);
+
+struct diag;
+int diag_new(struct diag **out, uint32_t world);
+void diag_free(struct diag *d); /* NULL is allowed */
+/* Records of one step, in any order; some may be missing. Borrowed for the call. */
+int diag_step(struct diag *d, const struct step_rec *rec, size_t n, diag_verdict_fn *say,
+	      void *arg);
+/* Times that a job without imbalance or bad places would take less by: 1 is nothing to gain. */
+double diag_slowdown(const struct diag *d);
+
+/* As one of those that `aon sim score` holds against each other. */
+extern const struct diagnoser diagnoser_aon;
+
+#endif /* AON_DIAGNOSE_H */

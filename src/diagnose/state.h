@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* state.h - what the diagnosis keeps of a job. Numbers and their reasons: docs/diagnosis.md. */
+#ifndef AON_DIAGNOSE_STATE_H
+#define AON_DIAGNOSE_STATE_H
+
+#include "diagnose/diagnose.h"
+
+#define WARM      10u    /* steps that a job needs to warm up */
+#define LEARN     32u    /* steps that a history is made of */
+#define RING      32u    /* steps that are looked back at */
+#define SHORT     8u     /* of these, the newest */
+#define WORTH     0.01   /* of a step: what is worth acting on */
+#define NOISE_LOW 0.0005 /* of a step: no series is quieter */
+#define ROLES_MAX 512u
+#define PEERS_MIN 3u /* ranks of a role that can be compared */
+#define NOBODY    UINT32_MAX
+#define INCIDENTS 64u
+#define HOLD_OFF  32u /* steps behind which the same is said again */
+
+/* What a rank spends by itself, never in waiting for others. */
+enum own { OWN_COMPUTE, OWN_HOST, OWN_INPUT, OWNS };
+/* What is followed of a role as a whole. */
+enum whole {
+	WHOLE_COMPUTE,
+	WHOLE_HOST,
+	WHOLE_INPUT,
+	WHOLE_EXPOSED,
+	WHOLE_HIDDEN,
+	WHOLE_STAGE,
+	WHOLES
+};
+
+/* One series against its past: a CUSUM and the newest values (cusum.c). */
+struct track {
+	float base, sum;
+	float ring[RING];
+	uint32_t seen;
+	uint8_t fast; /* steps in a row that are far out */
+	bool learnt;
+};
+
+struct diag_rank {
+	const struct step_rec *rec; /* of this step, borrowed; NULL: missing */
+	uint32_t role, cell;        /* cell: those with a batch of the same kind, in this step */
+	uint32_t host, leaf;
+	uint32_t regime;
+	uint32_t pipe;      /* ranks that exchange with each other as stages */
+	float y[OWNS];      /* against its peers, of a step */
+	float effect[OWNS]; /* against its past, in the mean of the newest steps */
+	struct track own[OWNS];
+	float work;                /* compute that tokens and lengths explain, beyond the mean */
+	float copy, copy_base;     /* between host and device */
+	float retrans;             /* of the steps, in which its NIC sent packets again; fading */
+	float alloc;               /* of a step, fading */
+	float expert, expert_base; /* tokens of its experts, against the mean */
+	float begin[STEP_SLOTS];   /* of its first exchange in the last step that ended, by slot */
+	float pace[STEP_SLOTS];    /* from one of them to the next */
+	float mass;                /* waiting that ends at this rank, fading */
+	uint16_t copies, allocs, experts;
+	uint16_t clock_mhz; /* the highest that was seen */
+	bool fixed;         /* what it costs was said: the next what-if is without it */
+	bool alarm[OWNS], level[OWNS], known; /* level: out of line from the start */
+};
+
+/* Least squares of compute on tokens and squared lengths, fading (fit.c). */
+struct fit {
+	double n, x[2], y, xx[3], xy[2];
+	double slope[2], at[2];
+};
+
+/* Ranks that do the same, or of these those with batches of the same kind. */
+struct diag_role {
+	uint32_t hash;
+	uint32_t first; /* the lowest rank */
+	uint32_t n;     /* ranks in this step, in order[from..] */
+	uint32_t from;
+	uint32_t host; /* of the first; many: there are others */
+	bool many, staged;
+	double step_ns; /* medians of this step */
+	double ref[OWNS], exposed, hidden,
+		plain; /* plain: compute without embedding, loss and optimizer */
+	float noise[OWNS];
+	struct fit fit;
+	struct track whole[WHOLES];
+	float whole_noise[WHOLES];
+	float uneven; /* of a step, that equal work would save, fading */
+	float issue, issue_base, launch, launch_base,
+		call;   /* of hosts: medians, fading; and in the past */
+	float scale;    /* of step_ns, when it began */
+	uint32_t steps; /* in which it was there */
+	bool judged;    /* the levels of its ranks were compared */
+};
+
+struct diag_comm {
+	uint64_t comm;
+	uint8_t op;
+	bool far, mixed; /* mixed: members on several hosts */
+	uint32_t members, host, first, role;
+	/* of this step */
+	uint32_t came, step, last; /* last: who came last */
+	float probe[STEP_PROBES], least, most;
+	/* against its past: ratio - 1 of what a transfer takes */
+	struct track x;
+	float noise, was;        /* was: its own past, where it is odd */
+	float now, extra_ns;     /* the newest of it, and what that is of a step's exchanges */
+	bool alarm, spikes, odd; /* odd: longer than others of its like from the start */
+	uint8_t up;              /* steps in a row that it was longer */
+	bool prompts;            /* of this step: of batches that read prompts */
+};
+
+struct diag {
+	uint32_t world, ranks; /* ranks: that came */
+	uint32_t step, steps;
+	struct diag_rank *rank;
+	struct diag_role role[ROLES_MAX]; /* roles, and cells */
+	uint32_t roles;
+	uint32_t *order; /* ranks by cell */
+	uint32_t *index; /* [rank][slot]: which communicator */
+	struct diag_comm *comm;
+	uint32_t *table; /* of communicators, by hash: 1 and on */
+	uint32_t comms, comm_cap, table_cap;
+	float *room, *room2; /* for the world */
+	double step_ns;      /* of this step: median */
+	struct track whole;  /* of the step's time */
+	float whole_noise;
+	double mass;           /* waiting that was followed back, fading */
+	double gc[2], ckpt[2]; /* of the newest steps: lost, and all of it; fading */
+	float gcs, ckpts;      /* how many, fading */
+	uint32_t ckpt_step, ckpt_gap;
+	uint32_t unexplained; /* steps in which exchanges were longer and no place fitted */
+	struct incident {
+		struct diag_part part;
+		enum diag_why why;
+		uint32_t since, last; /* number of the step, in d->steps */
+		uint32_t since_step;
+		float gain;
+		bool act, open;
+	} incident[INCIDENTS];  /* what was said, and is not over */
+	uint32_t hosts, stages; /* stages of a pipeline; 1: none */
+	uint16_t micro;
+	bool infer, regrouped;
+};
+
+/* --- stat.c --- */
+float select_at(float *v, size_t n, double q);  /* reorders; 0 of none */
+float spread_of(float *v, size_t n, float mid); /* 1.4826 median deviation; overwrites */
+
+/* --- cusum.c --- */
+#define CUSUM_LIMIT 13.0f /* h */
+void track_reset(struct track *t);
+/* One more value; true once there is a past. `noise` is what it varies by. */
+bool track_learn(struct track *t, float v);
+void track_add(struct track *t, float v, float noise);
+float track_mean(const struct track *t, uint32_t newest);
+float track_middle(const struct track *t, uint32_t newest);
+uint32_t track_above(const struct track *t, uint32_t newest, float least);
+/* It is higher than it was: enough to be worth a word, and no chance. */
+bool track_is_up(const struct track *t, float noise);
+
+/* --- fit.c --- */
+void fit_add(struct fit *f, double tokens, double q, double y, double keep);
+void fit_solve(struct fit *f);
+double fit_more(const struct fit *f, double tokens, double q); /* beyond the mean */
+
+/* --- role.c --- */
+int roles_take(struct diag *d, const struct step_rec *rec, size_t n);
+static inline struct diag_role *role_of(struct diag *d, uint32_t r)
+{
+	return &d->role[d->rank[r].role];
+}
+static inline struct diag_role *cell_of(struct diag *d, uint32_t r)
+{
+	return &d->role[d->rank[r].cell];
+}
+
+/* --- comm.c --- */
+int comms_take(struct diag *d);
+void comms_track(struct diag *d);
+void comms_judge(struct diag *d);
+void comm_not_odd(struct diag_comm *c);
+uint32_t comm_at(struct diag *d, uint64_t comm, uint8_t op); /* NOBODY: it is not there */
+double comm_cover(const struct diag_comm *c);
+
+/* --- own.c --- */
+void own_take(struct diag *d);
+void whole_take(struct diag *d);
+
+/* --- blame.c --- */
+void blame_step(struct diag *d);
+float blame_share(const struct diag *d, struct diag_part p);
+
+/* --- whatif.c --- */
+/* Of a step's time, what is saved if the ranks of the place were like others of their role. */
+double whatif_part(struct diag *d, struct diag_part p);
+double whatif_stage(struct diag *d, uint32_t role);
+double whatif_step(const struct diag *d); /* what a step takes, in the mean of the newest */
+double whatif_lost(const struct diag *d); /* against the job's own past */
+
+/* --- classify.c --- */
+uint8_t kind_of_own(const struct diag *d, struct diag_part p, enum own s);
+
+/* --- verdicts; each says what it finds --- */
+struct saying {
+	struct diag *d;
+	diag_verdict_fn *say;
+	void *arg;
+	uint32_t said;    /* acts */
+	double explained; /* of a step, by what was said */
+	bool network;     /* something was said of an exchange */
+};
+void verdict_init(const struct diag *d, struct diag_verdict *v, enum diag_why why,
+		  struct diag_part p, uint8_t kind);
+void verdict_say(struct saying *s, struct diag_verdict *v);
+void find_own(struct saying *s);
+void find_network(struct saying *s);
+void find_whole(struct saying *s, bool overlap); /* overlap: what is left when all else is said */
+void find_pauses(struct saying *s, bool usual);
+void find_hang(struct saying *s);
+
+bool part_has(const struct diag *d, struct diag_part p, uint32_t rank);
+
+#endif /* AON_DIAGNOSE_STATE_H */
