@@ -56,9 +56,9 @@ struct corpus_truth {
 	uint32_t world, ranks_per_host, hosts_per_leaf, stage_ranks;
 	uint32_t steps; /* that ended */
 	bool hung;
-	bool packed, routed; /* imbalance that belongs to the job: to say so is not wrong */
+	bool packed, routed;   /* imbalance that belongs to the job: to say so is not wrong */
 	uint32_t *slow, slows; /* owned: ranks that noise makes slower than their like, for good */
-	int64_t *end_ns;     /* owned; by step, one more if hung: when it was said to be */
+	int64_t *end_ns;       /* owned; by step, one more if hung: when it was said to be */
 	struct corpus_event event[CORPUS_FAULTS_MAX];
 	uint32_t events;
 };
