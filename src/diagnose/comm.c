@@ -241,11 +241,16 @@ static int by_like(const void *a, const void *b)
 void comms_judge(struct diag *d)
 {
 	struct diag_comm **of = malloc((d->comms + 1) * sizeof(*of));
-	uint32_t n = 0;
+	uint32_t n = 0, all = 0;
 
-	for (uint32_t i = 0; of && i < d->comms; i++)
+	for (uint32_t i = 0; of && i < d->comms; i++) {
+		all += d->comm[i].step == d->steps;
 		if (d->comm[i].x.learnt && d->comm[i].x.base > 0)
 			of[n++] = &d->comm[i];
+	}
+	d->judged = n >= all - all / 8;
+	if (!d->judged)
+		n = 0;
 	if (n)
 		qsort(of, n, sizeof(struct diag_comm *), by_like);
 	for (uint32_t i = 0, end; i < n; i = end) {

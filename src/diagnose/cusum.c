@@ -18,7 +18,7 @@
 #define FAST_LEAST 0.10f /* of a step */
 #define FAST_STEPS 3u
 #define WINDOW_Z   8.0f
-#define OFTEN      8u /* of the window's steps */
+#define OFTEN      5u /* of the window's steps */
 #define SLOW       512.0f
 
 void track_reset(struct track *t)

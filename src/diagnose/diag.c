@@ -140,7 +140,7 @@ static void look(struct diag *d, struct saying *s, bool usual)
 		own_take(d);
 		whole_take(d);
 		comms_track(d);
-		if (d->steps == WARM + LEARN + 3)
+		if (!d->judged && d->steps > WARM + LEARN + 3)
 			comms_judge(d);
 		blame_step(d);
 		find_own(s);

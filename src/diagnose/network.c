@@ -22,7 +22,7 @@
 #define FITS_FLAP   0.35 /* the first ones of a step only */
 #define SEVERAL     10.0 /* exchanges of a rank that are longer, beside the worst */
 #define NAMED       4.0
-#define COUNTED     8.0 /* what an error counter of the place is worth */
+#define COUNTED     40.0 /* what an error counter of the place is worth */
 
 static const double prior[] = { [DIAG_RANK] = 9.2, [DIAG_HOST] = 10.4, [DIAG_LEAF] = 11.5 };
 
@@ -64,7 +64,8 @@ static void put(const struct tomo *t, struct suspect *s, uint32_t comm)
 
 static bool copies_longer(const struct diag_rank *r)
 {
-	return r->copies >= LEARN / 2 && r->copy_base > 0 && r->copy > 1.5f * r->copy_base;
+	return r->copy_odd ||
+	       (r->copies >= LEARN / 2 && r->copy_base > 0 && r->copy > COPY_LONGER * r->copy_base);
 }
 
 /* What counters say of a place. */
@@ -375,6 +376,37 @@ static void near_ones(struct saying *s)
 	verdict_say(s, &v);
 }
 
+/* --- by counters alone --- */
+
+/* A NIC or its host link that was always sick, in exchanges that have nothing to compare with. */
+static void counted_ones(struct saying *s)
+{
+	struct diag *d = s->d;
+
+	for (uint32_t r = 0; r < d->world; r++) {
+		struct diag_part p = { DIAG_RANK, r };
+		const struct diag_rank *is = &d->rank[r];
+		struct diag_verdict v;
+		double far = 0;
+
+		if (!is->rec || !d->judged || !(is->retrans > 0.9f || is->copy_odd) ||
+		    was_named(d, p))
+			continue;
+		for (uint32_t i = 0; i < is->rec->slots; i++)
+			if (is->rec->slot[i].flags & STEP_SLOT_FAR)
+				far += is->rec->slot[i].exposed;
+		if (!(far > 2 * WORTH * d->step_ns))
+			continue;
+		verdict_init(d, &v, DIAG_WHY_NETWORK, p, is->copy_odd ? 7 : 23);
+		v.always = true;
+		v.f.gain = (float)fmin(far / d->step_ns / 2, 1);
+		v.f.confidence = 0.7f;
+		v.f.act = true;
+		s->network = true;
+		verdict_say(s, &v);
+	}
+}
+
 void find_network(struct saying *s)
 {
 	struct diag *d = s->d;
@@ -383,6 +415,7 @@ void find_network(struct saying *s)
 
 	for (uint32_t i = 0; i < d->comms; i++)
 		any |= d->comm[i].alarm;
+	counted_ones(s);
 	if (!any)
 		return;
 	near_ones(s);

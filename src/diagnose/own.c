@@ -214,6 +214,20 @@ static void judge_level(struct diag *d, uint32_t role, int s)
 	}
 }
 
+static void judge_copies(struct diag *d, uint32_t role)
+{
+	uint32_t n = 0;
+	float mid;
+
+	for (uint32_t r = 0; r < d->world; r++)
+		if (d->rank[r].known && d->rank[r].role == role)
+			d->room[n++] = d->rank[r].copy_base;
+	mid = select_at(d->room, n, 0.5);
+	for (uint32_t r = 0; r < d->world && n >= PEERS_MIN && mid > 0; r++)
+		if (d->rank[r].known && d->rank[r].role == role)
+			d->rank[r].copy_odd = d->rank[r].copy_base > COPY_LONGER * mid;
+}
+
 static void judge(struct diag *d, uint32_t role)
 {
 	uint32_t learnt = 0, all = 0;
@@ -229,6 +243,7 @@ static void judge(struct diag *d, uint32_t role)
 		d->role[role].noise[s] = noise_of(d, role, s);
 		judge_level(d, role, s);
 	}
+	judge_copies(d, role);
 	d->role[role].judged = true;
 }
 

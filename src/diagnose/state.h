@@ -5,17 +5,18 @@
 
 #include "diagnose/diagnose.h"
 
-#define WARM      10u    /* steps that a job needs to warm up */
-#define LEARN     32u    /* steps that a history is made of */
-#define RING      32u    /* steps that are looked back at */
-#define SHORT     8u     /* of these, the newest */
-#define WORTH     0.01   /* of a step: what is worth acting on */
-#define NOISE_LOW 0.0005 /* of a step: no series is quieter */
-#define ROLES_MAX 512u
-#define PEERS_MIN 3u /* ranks of a role that can be compared */
-#define NOBODY    UINT32_MAX
-#define INCIDENTS 64u
-#define HOLD_OFF  32u /* steps behind which the same is said again */
+#define WARM        10u    /* steps that a job needs to warm up */
+#define LEARN       32u    /* steps that a history is made of */
+#define RING        32u    /* steps that are looked back at */
+#define SHORT       8u     /* of these, the newest */
+#define WORTH       0.01   /* of a step: what is worth acting on */
+#define NOISE_LOW   0.0005 /* of a step: no series is quieter */
+#define ROLES_MAX   512u
+#define COPY_LONGER 1.5f
+#define PEERS_MIN   3u /* ranks of a role that can be compared */
+#define NOBODY      UINT32_MAX
+#define INCIDENTS   64u
+#define HOLD_OFF    32u /* steps behind which the same is said again */
 
 /* What a rank spends by itself, never in waiting for others. */
 enum own { OWN_COMPUTE, OWN_HOST, OWN_INPUT, OWNS };
@@ -56,6 +57,7 @@ struct diag_rank {
 	float begin[STEP_SLOTS];   /* of its first exchange in the last step that ended, by slot */
 	float pace[STEP_SLOTS];    /* from one of them to the next */
 	float mass;                /* waiting that ends at this rank, fading */
+	bool copy_odd;             /* its copies always took longer than those of its like */
 	uint16_t copies, allocs, experts;
 	uint16_t clock_mhz; /* the highest that was seen */
 	bool fixed;         /* what it costs was said: the next what-if is without it */
@@ -83,7 +85,7 @@ struct diag_role {
 	struct fit fit;
 	struct track whole[WHOLES];
 	float whole_noise[WHOLES];
-	float uneven; /* of a step, that equal work would save, fading */
+	float uneven, uneven_base; /* of a step, that equal work would save, fading */
 	float issue, issue_base, launch, launch_base,
 		call;   /* of hosts: medians, fading; and in the past */
 	float scale;    /* of step_ns, when it began */
@@ -138,7 +140,7 @@ struct diag {
 	} incident[INCIDENTS];  /* what was said, and is not over */
 	uint32_t hosts, stages; /* stages of a pipeline; 1: none */
 	uint16_t micro;
-	bool infer, regrouped;
+	bool infer, regrouped, judged; /* judged: transfers were compared with their like */
 };
 
 /* --- stat.c --- */

@@ -76,6 +76,7 @@ void whole_take(struct diag *d)
 			if (d->role[k].steps == WARM + LEARN) {
 				d->role[k].issue_base = d->role[k].issue;
 				d->role[k].launch_base = d->role[k].launch;
+				d->role[k].uneven_base = d->role[k].uneven;
 			}
 		}
 	d->step_ns = d->ranks ? sum / d->ranks : 0;
@@ -285,7 +286,8 @@ static void work_is_uneven(struct saying *s, const struct diag_role *k)
 	v.usual_ns = k->ref[OWN_COMPUTE];
 	v.seen_ns = v.usual_ns + k->uneven * k->step_ns;
 	v.ranks = v.of = k->n;
-	v.f.gain = k->uneven;
+	v.always = k->uneven_base > k->uneven / 2;
+	v.f.gain = fminf(k->uneven, 1);
 	v.gain_least = v.f.gain / 2;
 	v.f.confidence = 0.9f;
 	v.f.act = true;

@@ -29,6 +29,9 @@ static void hear(void *arg, const struct diag_verdict *v)
 {
 	struct heard *h = arg;
 
+	for (uint32_t i = 0; v->again && i < h->n; i++) /* the newest word on what it costs */
+		if (h->v[i].why == v->why && diag_part_same(h->v[i].f.part[0], v->f.part[0]))
+			h->v[i].f.gain = v->f.gain;
 	if (!v->again && h->n < 64)
 		h->v[h->n++] = *v;
 }
