@@ -45,6 +45,7 @@ static void forget(struct cost *c)
 		estimate_init(&c->sums->lag);
 	}
 	c->pairs = 0;
+	c->shown = false;
 	c->typical = c->mean = (struct interval){ 0 };
 }
 
@@ -166,6 +167,17 @@ static void choose_block(struct cost *c)
 	forget(c);
 }
 
+/* Blocks from one pair to the next: the fewer, the sooner it is known what recording costs. */
+static uint32_t gap_of(struct cost *c, const struct cost_limits *l, uint32_t duty)
+{
+	if (duty == 1 && c->pairs < (c->by_rate ? COST_FIRST : COST_DENSE))
+		return 0;
+	/* Once shown it counts as shown: each change of the gap costs pairs. Pairs are recorded by half,
+	 * so where less than that is to be, they stay rare. */
+	c->shown |= c->by_rate || duty > 2 || govern_shown(&c->typical, duty, l->budget);
+	return c->shown ? COST_RARE : COST_SEEK;
+}
+
 static struct aon_trial choose(struct cost *c, const struct cost_limits *l)
 {
 	const struct rung_row *r = &rung_table[c->govern.rung];
@@ -188,8 +200,7 @@ static struct aon_trial choose(struct cost *c, const struct cost_limits *l)
 	t.block = c->block;
 	t.guard = COST_GUARD;
 	half = t.block + t.guard;
-	t.gap = r->duty > 1 || c->pairs >= (c->by_rate ? COST_FIRST : COST_DENSE) ? COST_RARE * half
-										  : 0;
+	t.gap = gap_of(c, l, r->duty) * half;
 	t.duty = r->duty;
 	return t;
 }

@@ -18,7 +18,8 @@
 #define COST_GUARD     1u
 #define COST_DENSE     200u          /* pairs, one behind the other; then they become rare: */
 #define COST_ROUND     (1u << 16)    /* steps, where nothing is measured */
-#define COST_RARE      18u           /* blocks of steps from one to the next: 5 % are off */
+#define COST_RARE      18u           /* blocks of steps from one to the next: 5 % are off, */
+#define COST_SEEK      4u            /* and 17 % while the budget is not shown to be kept */
 #define COST_SETTLE_NS 3000000000ull /* for all ranks to have heard of a change */
 #define COST_ALPHA     0.05
 #define COST_SLOT_NS   50000000ull /* of programs without steps */
@@ -44,6 +45,7 @@ struct cost {
 	struct interval typical, mean; /* slowdown of steps that are recorded */
 	uint64_t pairs, thrown;
 	uint8_t block;          /* steps of one; 0: not chosen yet */
+	bool shown;             /* that it is within the budget: it is asked less often since */
 	bool lagging;           /* what recording costs lasts from one block into the next, */
 	uint32_t lags;          /* and so often blocks were made longer for it */
 	struct cost_sums *sums; /* owned; NULL: not yet */

@@ -10,9 +10,13 @@ const struct rung_row rung_table[RUNGS] = {
 #include "govern/rung.tbl.h"
 };
 
-const char *const govern_word[] = {
-	"stays", "accounted cost", "CPU of its probes", "measured slowdown", "room again", "setting"
-};
+const char *const govern_word[] = { "stays",
+				    "accounted cost",
+				    "CPU of its probes",
+				    "measured slowdown",
+				    "slowdown not shown to be in budget",
+				    "room again",
+				    "setting" };
 
 /* What leaves out steps changes nothing for a program that has none. */
 static bool helps(const struct govern_in *in, enum rung r)
@@ -81,7 +85,8 @@ static bool has_room(const struct govern *g, const struct govern_in *in)
 	if (limit > 0 && in->accounted * growth > ROOM * limit)
 		return false;
 	return in->budget <= 0 || !in->measured.known ||
-	       in->measured.mid / up->duty < ROOM * in->budget;
+	       (in->measured.mid / up->duty < ROOM * in->budget &&
+		govern_shown(&in->measured, up->duty, in->budget));
 }
 
 /* Down, if one of the figures says so. */
@@ -95,6 +100,11 @@ static enum govern_why look_down(struct govern *g, const struct govern_in *in)
 	if (in->budget > 0 && in->measured.known && in->measured.lo / duty > in->budget)
 		return fall(g, below(in, g->rung, in->measured.mid / duty, in->budget),
 			    GOVERN_SURE_MIN_S, GOVERN_MEASURED);
+	if (g->good_s >= GOVERN_SHOW_S && in->measured.known &&
+	    !govern_shown(&in->measured, duty, in->budget))
+		return fall(g,
+			    below(in, g->rung, in->measured.hi / duty, GOVERN_SHOWN * in->budget),
+			    GOVERN_SURE_MIN_S, GOVERN_UNSHOWN);
 	return GOVERN_STAY;
 }
 

@@ -6,7 +6,8 @@
  * Two figures speak: what is accounted (records x what one costs here: exact, at once, but only
  * a part of the whole) and what is measured (estimate.h: the whole, with an interval, slowly).
  * Down: either lies above the budget, the interval with all of it; as far as the ladder says is
- * needed. Up: one rung, when both leave room for it, and that for a while, which doubles with
+ * needed. Also when the interval, after a while, still reaches far beyond the budget: what cannot be
+ * shown to be kept is not. Up: one rung, when both leave room for it, and that for a while, which doubles with
  * every time that it was wrong. So a burst is answered within a second, and noise moves nothing.
  */
 #ifndef AON_GOVERN_H
@@ -54,12 +55,15 @@ static inline bool rung_alike(enum rung a, enum rung b)
 #define GOVERN_CALM_MIN_S 5u    /* up again after an accounted excess, */
 #define GOVERN_SURE_MIN_S 60u   /* after a measured one; */
 #define GOVERN_CALM_MAX_S 1920u /* and after many */
+#define GOVERN_SHOW_S     600u  /* in so long the interval has to end below */
+#define GOVERN_SHOWN      1.5   /* so many budgets */
 
 enum govern_why {
 	GOVERN_STAY,
 	GOVERN_ACCOUNTED,
 	GOVERN_CPU,
 	GOVERN_MEASURED,
+	GOVERN_UNSHOWN,
 	GOVERN_CALM,
 	GOVERN_LIMIT,
 };
@@ -82,6 +86,12 @@ struct govern_in {
 	struct interval measured; /* of steps that are recorded, against those that are not */
 	enum rung top;            /* as far up as settings allow */
 };
+
+/* Whether all of what is measured, on a rung that records one of `duty` blocks, can be borne. */
+static inline bool govern_shown(const struct interval *measured, double duty, double budget)
+{
+	return budget <= 0 || (measured->known && measured->hi / duty <= GOVERN_SHOWN * budget);
+}
 
 /* A second has passed. Says why it moved; g->rung is where to. */
 enum govern_why govern_look(struct govern *g, const struct govern_in *in);

@@ -85,7 +85,7 @@ static void test_measured(void)
 	T_OK(cost_now(&g, &slow) < 0.01 && settled <= 2, "10 %% is brought to %.2f %% in %u s",
 	     100 * cost_now(&g, &slow), settled);
 	T_OK(moves == 1, "in an hour it moved %u times", moves);
-	slow = (struct plant){ .accounted = 0.001, .measured = 0.012, .width = 0.004 };
+	slow = (struct plant){ .accounted = 0.001, .measured = 0.012, .width = 0.0025 };
 	g = (struct govern){ 0 };
 	moves = 0;
 	run(&g, &slow, 3600, &moves);
@@ -94,6 +94,26 @@ static void test_measured(void)
 	run(&g, &slow, 7200, &moves);
 	T_OK(g.rung == RUNG_HALF && moves <= 2, "1.2 %% for sure: half, and no swinging (%u moves)",
 	     moves);
+}
+
+/* Noise may hide for ever whether a budget is kept: then less is recorded, as much as can be shown. */
+static void test_unshown(void)
+{
+	struct plant noisy = { .accounted = 0.001, .measured = 0.003, .width = 0.02 };
+	struct govern g = { 0 };
+	uint32_t moves = 0;
+
+	run(&g, &noisy, GOVERN_SHOW_S - 1, &moves);
+	T_OK(g.rung == RUNG_ALL && moves == 0, "noise is given time to fall");
+	run(&g, &noisy, 86400, &moves);
+	T_OK(noisy.measured + noisy.width > GOVERN_SHOWN * 0.01 * rung_table[g.rung - 1].duty &&
+		     noisy.measured + noisy.width <= GOVERN_SHOWN * 0.01 * rung_table[g.rung].duty,
+	     "then it records no more than can be shown to be within the budget (%s)",
+	     rung_table[g.rung].word);
+	T_OK(moves <= 2, "and stays there: %u moves in a day", moves);
+	noisy.width = 0.004;
+	run(&g, &noisy, 3600, &moves);
+	T_OK(g.rung == RUNG_ALL, "when it can be shown, all is recorded again");
 }
 
 /* A cost that is seen only on the rung above: each try is dearer than the last. */
@@ -206,6 +226,7 @@ int main(void)
 	test_ladder();
 	test_burst();
 	test_measured();
+	test_unshown();
 	test_patience();
 	test_cpu();
 	test_bursts();
