@@ -118,6 +118,11 @@ CMD(MODEL,   model,   "gemm|collective|attention|conv|elementwise|norm|step", "w
     "by part, MFU, and memory of a GPU. DEVICE is a key of aon roofline devices, or a name\n"
     "as a driver says it. Options are of the models that they name.\n"
     "How far the models can be trusted: docs/models.md.")
+CMD(SHIP,    ship,    "[status]",          "send what this node's aond stores to a cluster, until it is stopped",
+    "A process of its own: it reads the store, packs what is new into batches in its spool,\n"
+    "and sends them to ClickHouse or to a relay until they have arrived, each once. Settings\n"
+    "are in /etc/aon/ship.conf (ship.conf(5)); options go before them. status tells what\n"
+    "waits, what arrived, what was given up or set aside, and what is wrong.")
 CMD(CLUSTER, cluster, "init|status|tidy --url URL", "the tables that the nodes of a cluster send to, in ClickHouse",
     "init makes what is not there and adds columns that an older version did not have; it\n"
     "can be run again at any time. status looks at every server; exits 1 if one is not as it\n"

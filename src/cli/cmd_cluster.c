@@ -55,6 +55,29 @@ static int change(const struct opts *o, struct ch *c, const struct cluster_url *
 	return CLI_OK;
 }
 
+static int print(void *arg, const char *statement)
+{
+	(void)arg;
+	printf("%s;\n", statement);
+	return 0;
+}
+
+/* Of a server that need not be there. */
+static int dialect(const struct opts *o, struct ch *c)
+{
+	struct ddl_place place = ch_place(c, 0);
+	uint32_t version;
+
+	if (!o->val[OPT_DRY])
+		return cli_misuse("--dialect is for --dry-run");
+	if (opt_u32(o, OPT_KEEP, &place.days) != CLI_OK)
+		return CLI_USAGE;
+	if (ddl_version(o->val[OPT_DIALECT], &version))
+		return cli_misuse("--dialect takes a version of ClickHouse from 18.16 on, not '%s'",
+				  o->val[OPT_DIALECT]);
+	return ddl_each(version, &place, print, NULL) ? cli_say(CLI_FAIL, "out of memory") : CLI_OK;
+}
+
 /* --- status --- */
 
 struct look {
@@ -187,7 +210,9 @@ int cmd_cluster(const struct opts *o)
 	if (rc == CLI_OK && ch_new(&c, url, &co, &why))
 		rc = cli_say(CLI_FAIL, "%s", why.text);
 	else if (rc == CLI_OK) {
-		if (!strcmp(o->argv[0], "init") || !strcmp(o->argv[0], "tidy"))
+		if (!strcmp(o->argv[0], "init") && o->val[OPT_DIALECT])
+			rc = dialect(o, c);
+		else if (!strcmp(o->argv[0], "init") || !strcmp(o->argv[0], "tidy"))
 			rc = change(o, c, url, *o->argv[0] == 't');
 		else if (!strcmp(o->argv[0], "status"))
 			rc = status(o, c);

@@ -88,8 +88,9 @@ static int refused(const struct http_answer *a, const char *host, struct net_why
 		return net_say(why, -EACCES,
 			       "%s does not let us in: user or password are wrong (%.*s)", host,
 			       (int)(len < 200 ? len : 200), a->data);
-	return net_say(why, -EREMOTEIO, "%s refuses (status %d): %.*s", host, a->status,
-		       (int)(len < 300 ? len : 300), a->data);
+	return net_say(why, -EREMOTEIO, "%s refuses (status %d): %.*s%s", host, a->status,
+		       (int)(len < 300 ? len : 300), a->data,
+		       ch_said(a->status, a->code) == CH_SCHEMA ? ". Do: aon cluster init" : "");
 }
 
 int ch_ask(struct ch *c, uint32_t server, const char *query, const char **text, struct net_why *why)

@@ -213,6 +213,11 @@ int spool_get(struct spool *s, uint64_t after, struct batch_head *h, const void 
 	return 0;
 }
 
+bool spool_maybe_sent(const struct spool *s, uint64_t seq)
+{
+	return seq <= s->tried;
+}
+
 int spool_gone(struct spool *s, struct entry *e)
 {
 	int err = s->st.gones == STATE_GONE ? spool_flush(s) : 0;

@@ -82,6 +82,8 @@ int spool_drops(struct spool *s, uint64_t now_ns);
  * must be one. A damaged file is given up, counted, and the next one is given.
  */
 int spool_get(struct spool *s, uint64_t after, struct batch_head *h, const void **data);
+/* Whether whoever had the spool before may have sent it. */
+bool spool_maybe_sent(const struct spool *s, uint64_t seq);
 /* It has arrived; on disk that is with the next spool_flush(), at the latest after 64 of them. */
 int spool_ack(struct spool *s, uint64_t seq);
 int spool_flush(struct spool *s);

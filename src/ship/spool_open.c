@@ -206,6 +206,7 @@ int spool_open(struct spool **out, const struct spool_opts *o, uint64_t now_ns,
 		spool_close(s);
 		return err;
 	}
+	s->tried = s->st.tried;
 	*out = s;
 	return 0;
 }

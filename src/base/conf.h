@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conf.h - settings: one table, a file of `key = value`, and exact words on errors. */
+#ifndef AON_BASE_CONF_H
+#define AON_BASE_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define CONF_FILE_BYTES 65536u /* a longer file is refused */
+#define CONF_PATH_BYTES 256u
+
+struct conf_path {
+	char s[CONF_PATH_BYTES];
+};
+
+/* What a row's field is: int64_t (of a WORD its index), or struct conf_path. */
+enum conf_type { CONF_NUM, CONF_PATH, CONF_WORD, CONF_TEXT };
+
+struct conf_row {
+	const char *key;
+	enum conf_type type;
+	bool live;
+	const char *def;
+	int64_t min, max;
+	const char *unit;
+	const char *help;
+	size_t off, size;
+};
+
+struct conf_why {
+	char text[512]; /* "file:line: key: expected ..." */
+};
+
+struct conf {
+	const struct conf_row *row;
+	size_t n;
+	size_t size;      /* of the struct that they are fields of */
+	const char *help; /* the command that lists them */
+	/* What no single line can tell; may be NULL. */
+	int (*check)(const void *p, struct conf_why *why);
+};
+
+void conf_defaults(const struct conf *t, void *p);
+
+/* One setting. -EINVAL: *why says what was expected, *p is as before. */
+int conf_set(const struct conf *t, void *p, const char *key, const char *value,
+	     struct conf_why *why);
+
+/* Its value as text; the row, or NULL: no such setting. */
+const struct conf_row *conf_get(const struct conf *t, const void *p, const char *key,
+				char out[CONF_PATH_BYTES]);
+
+/*
+ * The lines of a file, over what *p holds. `name` stands in messages. On failure *p is as
+ * before and *why names the first bad line. Any bytes are allowed as input.
+ */
+int conf_parse(const struct conf *t, void *p, const char *name, const char *text, size_t len,
+	       struct conf_why *why);
+
+/* conf_parse() of a file: -ENOENT and other errors of opening it, too. */
+int conf_load(const struct conf *t, void *p, const char *path, struct conf_why *why);
+
+/*
+ * Take over from `next` what may change while it runs. Calls `kept` with each key that
+ * differs but may not. Returns how many settings changed.
+ */
+typedef void conf_key_fn(void *arg, const char *key);
+int conf_reload(const struct conf *t, void *p, const void *next, conf_key_fn *kept, void *arg);
+
+void conf_help(const struct conf *t, FILE *f);
+
+/* Puts words into *why; returns -EINVAL. */
+int conf_say(struct conf_why *why, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif /* AON_BASE_CONF_H */
