@@ -74,6 +74,11 @@ struct aon_msg_hello {
 	uint32_t reserved2;
 	char job[48];
 	char node[32]; /* as the cluster's scheduler calls it */
+	/* From here on: later still. */
+	char pod[72];
+	char namespace[72];
+	char gpus[96]; /* numbers or UUIDs, with commas between */
+	char account[40];
 };
 
 #define AON_HELLO_LEAST 96u /* bytes of the first version's */
@@ -100,7 +105,7 @@ struct aon_msg_note {
 };
 
 _Static_assert(sizeof(struct aon_msg_head) == 8, "message layout is ABI");
-_Static_assert(sizeof(struct aon_msg_hello) == 192, "message layout is ABI");
+_Static_assert(sizeof(struct aon_msg_hello) == 472, "message layout is ABI");
 _Static_assert(sizeof(struct aon_msg_welcome) == 48, "message layout is ABI");
 _Static_assert(sizeof(struct aon_msg_note) == 168, "message layout is ABI");
 

@@ -57,6 +57,7 @@ static int ps_json(struct store *st, const struct procs *ps, const char *path)
 {
 	uint64_t now = procs_now(ps);
 	struct json j;
+	struct node_ident node;
 	double per_s;
 	int err = 0;
 
@@ -64,6 +65,10 @@ static int ps_json(struct store *st, const struct procs *ps, const char *path)
 	json_open(&j, NULL, '{');
 	json_str(&j, "schema", "aon.ps/1");
 	json_str(&j, "store", path);
+	if (!store_node_get(st, &node))
+		node_json(&j, "node", &node);
+	else
+		json_null(&j, "node");
 	json_open(&j, "processes", '[');
 	for (size_t i = 0; i < ps->n && !err; i++) {
 		const struct process *p = &ps->p[i];
@@ -75,6 +80,20 @@ static int ps_json(struct store *st, const struct procs *ps, const char *path)
 		json_u64(&j, "uid", p->uid);
 		json_str(&j, "comm", p->comm);
 		json_str(&j, "run", *p->run ? p->run : NULL);
+		json_str(&j, "job", *p->job ? p->job : NULL);
+		if (p->origin.rank)
+			json_u64(&j, "rank", p->origin.rank - 1);
+		else
+			json_null(&j, "rank");
+		if (p->origin.world)
+			json_u64(&j, "world", p->origin.world);
+		else
+			json_null(&j, "world");
+		if (p->local_rank)
+			json_u64(&j, "local_rank", p->local_rank - 1);
+		else
+			json_null(&j, "local_rank");
+		ident_json(&j, "identity", &p->ident);
 		json_str(&j, "tier", procs_tier(p->tier));
 		json_bool(&j, "connected", procs_live(ps, p));
 		json_real(&j, "events_per_s", procs_live(ps, p) ? per_s : 0.0 / 0.0);

@@ -62,6 +62,10 @@ struct client {
 	uint32_t rank, world, local_rank; /* as in HELLO */
 	char job[48];
 	char node[32];
+	char pod[72];
+	char namespace[72];
+	char gpus[96];
+	char account[40];
 	uint32_t pool_kib;
 	uint32_t join_ms; /* that the first event may wait for aond's answer */
 };

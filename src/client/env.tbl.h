@@ -6,7 +6,8 @@
  *	ENV(what, "VARIABLE")      the first one that is set counts
  *
  * what  RANK, WORLD (ranks of the job), LOCAL (rank on this node): whole numbers
- *       JOB, NODE: a text, up to 47 and 31 of a-z A-Z 0-9 . _ : -
+ *       JOB, NODE, POD, NAMESPACE, ACCOUNT: a text, up to 47, 31, 71, 71 and 39 of a-z A-Z 0-9 . _ : -
+ *       GPUS: the same with commas and slashes, up to 95
  */
 /* clang-format off */
 ENV(RANK,  "RANK")                        /* torchrun, and what else starts torch.distributed */
@@ -32,5 +33,13 @@ ENV(JOB,   "TORCHELASTIC_RUN_ID")
 ENV(JOB,   "JOB_NAME")
 ENV(NODE,  "SLURMD_NODENAME")
 ENV(NODE,  "NODE_NAME")                   /* as pods of Kubernetes are told it */
+ENV(POD,   "POD_NAME")                    /* the same: fieldRef metadata.name */
+ENV(POD,   "MY_POD_NAME")
+ENV(NAMESPACE, "POD_NAMESPACE")
+ENV(NAMESPACE, "MY_POD_NAMESPACE")
+ENV(GPUS,  "CUDA_VISIBLE_DEVICES")
+ENV(GPUS,  "NVIDIA_VISIBLE_DEVICES")      /* as device plugins tell containers */
+ENV(GPUS,  "SLURM_JOB_GPUS")
+ENV(ACCOUNT, "SLURM_JOB_ACCOUNT")
 /* clang-format on */
 #undef ENV

@@ -169,6 +169,10 @@ static int say_hello(void)
 	memcpy(m.run, c->run, sizeof(m.run));
 	memcpy(m.job, c->job, sizeof(m.job));
 	memcpy(m.node, c->node, sizeof(m.node));
+	memcpy(m.pod, c->pod, sizeof(m.pod));
+	memcpy(m.namespace, c->namespace, sizeof(m.namespace));
+	memcpy(m.gpus, c->gpus, sizeof(m.gpus));
+	memcpy(m.account, c->account, sizeof(m.account));
 	m.rank = c->rank;
 	m.world = c->world;
 	m.local_rank = c->local_rank;
@@ -458,14 +462,15 @@ static uint32_t env_rank(const char *name)
 }
 
 /* Letters, digits and what joins them: a name, and no secret by accident. */
-static void env_word(char *out, size_t cap, const char *name)
+static void env_word(char *out, size_t cap, const char *name, bool list)
 {
 	const char *v = secure_getenv(name);
 	size_t n = 0;
 
 	for (; v && v[n] && n < cap - 1; n++)
 		if (!((v[n] >= 'a' && v[n] <= 'z') || (v[n] >= 'A' && v[n] <= 'Z') ||
-		      (v[n] >= '-' && v[n] <= ':' && v[n] != '/') || v[n] == '_'))
+		      (v[n] >= '-' && v[n] <= ':' && (v[n] != '/' || list)) || v[n] == '_' ||
+		      (list && v[n] == ',')))
 			return;
 	if (v && strcmp(v, "none")) /* torchrun's for no name */
 		memcpy(out, v, n);
@@ -474,7 +479,7 @@ static void env_word(char *out, size_t cap, const char *name)
 /* At the start alone: later the program may change its environment while we read. */
 static void look_for_job(void)
 {
-	enum what { RANK, WORLD, LOCAL, JOB, NODE };
+	enum what { RANK, WORLD, LOCAL, JOB, NODE, POD, NAMESPACE, GPUS, ACCOUNT, WHATS };
 	static const struct {
 		enum what what;
 		const char *name;
@@ -483,16 +488,23 @@ static void look_for_job(void)
 #include "client/env.tbl.h"
 	};
 	uint32_t *const number[] = { &c->rank, &c->world, &c->local_rank };
+	const struct {
+		char *to;
+		size_t cap;
+	} word[WHATS] = { [JOB] = { c->job, sizeof(c->job) },
+			  [NODE] = { c->node, sizeof(c->node) },
+			  [POD] = { c->pod, sizeof(c->pod) },
+			  [NAMESPACE] = { c->namespace, sizeof(c->namespace) },
+			  [GPUS] = { c->gpus, sizeof(c->gpus) },
+			  [ACCOUNT] = { c->account, sizeof(c->account) } };
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		enum what what = table[i].what;
 
-		if (what == JOB && !*c->job)
-			env_word(c->job, sizeof(c->job), table[i].name);
-		else if (what == NODE && !*c->node)
-			env_word(c->node, sizeof(c->node), table[i].name);
-		else if (what < JOB && !*number[what])
+		if (what < JOB && !*number[what])
 			*number[what] = env_rank(table[i].name);
+		else if (what >= JOB && !*word[what].to)
+			env_word(word[what].to, word[what].cap, table[i].name, what == GPUS);
 	}
 	c->world -= c->world != 0;
 }

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "daemon/audit.h"
 #include "daemon/count.h"
+#include "daemon/whois.h"
 #include "daemon/judge.h"
 #include "daemon/notify.h"
 #include "daemon/opening.h"
@@ -369,6 +370,9 @@ static int serve(struct aond *d, struct store *st, const uint64_t boot_id[2],
 		goto close_store;
 	audit_init(&d->queue, d->param.store.s, (uint32_t)d->param.audit_kib);
 	judge_kernels(d);
+	whois_node(&d->plant.node, &d->plant.gpus, &d->param, boot_id);
+	store_node(st, &d->plant.node);
+	d->plant.dirty = true;
 	err = aond_clock(&d->plant.clock);
 	if (!err)
 		err = watch_all(d);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "daemon/count.h"
 #include "daemon/sess.h"
+#include "daemon/whois.h"
 
 #define SUCCESSOR_NS 3000000000ull /* for threads that still write to the pool before */
 
@@ -153,10 +154,7 @@ static void make_row(const struct sess *s, const struct aon_msg_hello *m, struct
 	p->wall_offset_ns = (int64_t)(now_wall() - now);
 	snprintf(p->run, sizeof(p->run), "%s", m->run);
 	snprintf(p->library, sizeof(p->library), "%s", m->library);
-	snprintf(p->job, sizeof(p->job), "%s", m->job);
-	snprintf(p->node, sizeof(p->node), "%s", m->node);
-	if (!*p->node)
-		gethostname(p->node, sizeof(p->node) - 1);
+	whois_words(p, m, &s->roster->plant->node);
 	p->local_rank = m->local_rank;
 	p->origin.rank = m->rank;
 	p->origin.world = m->world;
@@ -186,6 +184,7 @@ static void settle(struct sess *s)
 	proc_comm(s->peer.pid, p->comm, sizeof(p->comm));
 	proc_exe(s->peer.pid, p->exe, sizeof(p->exe));
 	proc_seccomp(s->peer.pid, &s->at_join);
+	whois_kernel(p, s->roster->param, &s->roster->plant->gpus, &s->roster->plant->node);
 	s->stream->changed = true;
 	stream_report(s->stream);
 	count_add(COUNT_sessions_opened, 1);

@@ -42,6 +42,10 @@ int msg_check(union msg *out, const void *data, size_t len)
 		TERMINATE(out->hello.run);
 		TERMINATE(out->hello.job);
 		TERMINATE(out->hello.node);
+		TERMINATE(out->hello.pod);
+		TERMINATE(out->hello.namespace);
+		TERMINATE(out->hello.gpus);
+		TERMINATE(out->hello.account);
 	} else if (head.type == AON_MSG_NOTE) {
 		TERMINATE(out->note.source);
 		TERMINATE(out->note.state);

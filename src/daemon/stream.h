@@ -20,6 +20,7 @@
 #include "daemon/recorder.h"
 #include "daemon/shed.h"
 #include "daemon/tally.h"
+#include "ident/gpus.h"
 #include "model/node.h"
 #include "model/process.h"
 #include "pool/pool.h"
@@ -44,6 +45,7 @@ struct plant {
 	enum shed_level disk;        /* and that of the disk: SHED_ALL drops rollups */
 	struct judge *judge;         /* owned; NULL: kernels are not judged */
 	struct recorder_names means; /* owned */
+	struct gpus gpus;            /* and has */
 	struct node_ident node;      /* what this node is */
 };
 

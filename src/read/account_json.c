@@ -2,6 +2,7 @@
 /* account_json.c - where the records went, and who they are of. */
 #include "abi/record.h"
 #include "govern/govern.h"
+#include "model/node.h"
 #include "read/json.h"
 #include "read/procs.h"
 
@@ -53,6 +54,26 @@ void overhead_json(struct json *j, const char *key, const struct overhead *o)
 	json_close(j);
 }
 
+void ident_json(struct json *j, const char *key, const struct ident *i)
+{
+	json_open(j, key, '{');
+#define IDENT(name, bytes, what, who) \
+	if (*i->name)                 \
+		json_str(j, #name, i->name);
+#include "model/ident.tbl.h"
+	json_close(j);
+}
+
+void node_json(struct json *j, const char *key, const struct node_ident *n)
+{
+	json_open(j, key, '{');
+#define NODE(name, bytes, what, who) \
+	if (*n->name)                \
+		json_str(j, #name, n->name);
+#include "model/ident.tbl.h"
+	json_close(j);
+}
+
 void process_json(struct json *j, const struct process *p, uint64_t t0)
 {
 	json_u64(j, "process", p->id);
@@ -75,5 +96,6 @@ void process_json(struct json *j, const struct process *p, uint64_t t0)
 	json_bool(j, "connected", p->connected);
 	json_u64(j, "first_ns", p->first_ns > t0 ? p->first_ns - t0 : 0);
 	json_u64(j, "last_ns", p->last_ns > t0 ? p->last_ns - t0 : 0);
+	ident_json(j, "identity", &p->ident);
 	overhead_json(j, "overhead", &p->overhead);
 }

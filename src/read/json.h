@@ -56,6 +56,11 @@ void account_json(struct json *j, const char *key, const struct account *a);
 /* What recording costs it; null: not looked at. */
 void overhead_json(struct json *j, const char *key, const struct overhead *o);
 /* Members of one process but its account. */
+struct node_ident;
+struct ident;
+/* What is known of these, and nothing else. */
+void ident_json(struct json *j, const char *key, const struct ident *i);
+void node_json(struct json *j, const char *key, const struct node_ident *n);
 void process_json(struct json *j, const struct process *p, uint64_t t0);
 
 /* The rows of one process (NULL: of all that were gathered), of the kinds in `kinds`, into the

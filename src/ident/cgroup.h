@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cgroup.h - what /proc/PID/cgroup says a process is in: versions 1 and 2, by systemd or cgroupfs;
+ * Kubernetes with containerd, cri-o or docker, docker and podman alone, Slurm.
+ *
+ *	0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podUID.slice/cri-containerd-ID.scope
+ *	5:memory:/kubepods/besteffort/podUID/ID
+ *	0::/system.slice/slurmstepd.scope/job_42/step_0/user/task_0
+ */
+#ifndef AON_IDENT_CGROUP_H
+#define AON_IDENT_CGROUP_H
+
+#include <stddef.h>
+
+struct cgroup_ident {
+	char pod_uid[40];   /* with dashes; of a static pod 32 digits */
+	char container[72]; /* 64 digits */
+	char job[24];       /* of Slurm */
+};
+
+/* Any bytes; what is not there is "". Of several lines the first that says something counts. */
+void cgroup_read(struct cgroup_ident *out, const char *text, size_t len);
+
+#endif /* AON_IDENT_CGROUP_H */

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kubelet.h - which devices a pod was given, from the checkpoint that kubelet's device manager keeps
+ * (/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint): the same that its pod-resources socket
+ * tells, without HTTP/2 in a daemon.
+ */
+#ifndef AON_IDENT_KUBELET_H
+#define AON_IDENT_KUBELET_H
+
+#include <stddef.h>
+
+#define KUBELET_BYTES_MAX (4u << 20)
+
+/* The GPUs of the pod, with commas between; "" if it has none, or the text is no checkpoint. `text` is
+ * followed by JSON_PAD quotes (base/json_read.h). */
+void kubelet_devices(const char *text, size_t len, const char *pod_uid, char *out, size_t cap);
+/* The same of a file. 0, or -errno. */
+int kubelet_load(const char *path, const char *pod_uid, char *out, size_t cap);
+
+#endif /* AON_IDENT_KUBELET_H */

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* word.h - texts of others, taken if they are names, and not at all if they are anything else. */
+#ifndef AON_IDENT_WORD_H
+#define AON_IDENT_WORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Letters, digits and . _ : - ; with `list`, also commas and slashes between them. */
+bool ident_char(char c, bool list);
+/*
+ * Copies `len` bytes: "" if any of them is no ident_char(), or if they do not fit: half a name is
+ * another name.
+ */
+void ident_word(char *out, size_t cap, const char *text, size_t len, bool list);
+
+#endif /* AON_IDENT_WORD_H */
