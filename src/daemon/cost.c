@@ -170,11 +170,13 @@ static void choose_block(struct cost *c)
 /* Blocks from one pair to the next: the fewer, the sooner it is known what recording costs. */
 static uint32_t gap_of(struct cost *c, const struct cost_limits *l, uint32_t duty)
 {
+	struct govern_in in = { .budget = l->budget, .measured = c->typical, .stays = c->stays };
+
 	if (duty == 1 && c->pairs < (c->by_rate ? COST_FIRST : COST_DENSE))
 		return 0;
 	/* Once shown it counts as shown: each change of the gap costs pairs. Pairs are recorded by half,
 	 * so where less than that is to be, they stay rare. */
-	c->shown |= c->by_rate || duty > 2 || govern_shown(&c->typical, duty, l->budget);
+	c->shown |= c->by_rate || duty > 2 || govern_shown(&in, duty);
 	return c->shown ? COST_RARE : COST_SEEK;
 }
 
@@ -261,6 +263,7 @@ enum govern_why cost_tick(struct cost *c, uint64_t now_ns, double accounted,
 				.stepless = c->steps < COST_STEPS,
 				.accounted = accounted,
 				.measured = c->typical,
+				.stays = c->stays,
 				.top = l->top };
 	enum rung was = c->govern.rung;
 	enum govern_why why;

@@ -85,8 +85,7 @@ static bool has_room(const struct govern *g, const struct govern_in *in)
 	if (limit > 0 && in->accounted * growth > ROOM * limit)
 		return false;
 	return in->budget <= 0 || !in->measured.known ||
-	       (in->measured.mid / up->duty < ROOM * in->budget &&
-		govern_shown(&in->measured, up->duty, in->budget));
+	       (in->measured.mid / up->duty < ROOM * in->budget && govern_shown(in, up->duty));
 }
 
 /* Down, if one of the figures says so. */
@@ -100,8 +99,7 @@ static enum govern_why look_down(struct govern *g, const struct govern_in *in)
 	if (in->budget > 0 && in->measured.known && in->measured.lo / duty > in->budget)
 		return fall(g, below(in, g->rung, in->measured.mid / duty, in->budget),
 			    GOVERN_SURE_MIN_S, GOVERN_MEASURED);
-	if (g->good_s >= GOVERN_SHOW_S && in->measured.known &&
-	    !govern_shown(&in->measured, duty, in->budget))
+	if (g->good_s >= GOVERN_SHOW_S && in->measured.known && !govern_shown(in, duty))
 		return fall(g,
 			    below(in, g->rung, in->measured.hi / duty, GOVERN_SHOWN * in->budget),
 			    GOVERN_SURE_MIN_S, GOVERN_UNSHOWN);

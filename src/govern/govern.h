@@ -56,7 +56,7 @@ static inline bool rung_alike(enum rung a, enum rung b)
 #define GOVERN_SURE_MIN_S 60u   /* after a measured one; */
 #define GOVERN_CALM_MAX_S 1920u /* and after many */
 #define GOVERN_SHOW_S     600u  /* in so long the interval has to end below */
-#define GOVERN_SHOWN      1.5   /* so many budgets */
+#define GOVERN_SHOWN      1.3   /* so many budgets */
 
 enum govern_why {
 	GOVERN_STAY,
@@ -84,13 +84,15 @@ struct govern_in {
 	bool stepless;            /* it has no steps that could be left out */
 	double accounted;         /* share of this second, of the busiest thread */
 	struct interval measured; /* of steps that are recorded, against those that are not */
+	double stays;             /* share that is paid in those, too */
 	enum rung top;            /* as far up as settings allow */
 };
 
 /* Whether all of what is measured, on a rung that records one of `duty` blocks, can be borne. */
-static inline bool govern_shown(const struct interval *measured, double duty, double budget)
+static inline bool govern_shown(const struct govern_in *in, double duty)
 {
-	return budget <= 0 || (measured->known && measured->hi / duty <= GOVERN_SHOWN * budget);
+	return in->budget <= 0 || (in->measured.known &&
+				   in->measured.hi / duty + in->stays <= GOVERN_SHOWN * in->budget);
 }
 
 /* A second has passed. Says why it moved; g->rung is where to. */
