@@ -121,9 +121,10 @@ static int begin(struct node_capture *c)
 	} words[] = { { OPT_PIDS, "pids" }, { OPT_RANK, "ranks" }, { OPT_JOB, "job" } };
 	char line[LINE];
 	int at = snprintf(line, sizeof(line),
-			  "capture begin steps=%" PRIu64 " ms=%" PRIu64 " before=%" PRIu64
-			  " timeout=%" PRIu64,
-			  c->want.steps, c->want.ms, c->want.before_ms, c->want.timeout_ms);
+			  "capture begin steps=%" PRIu64 " ms=%" PRIu64 " from=%" PRIu64
+			  " before=%" PRIu64 " timeout=%" PRIu64,
+			  c->want.steps, c->want.ms, c->want.from, c->want.before_ms,
+			  c->want.timeout_ms);
 	int err;
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)

@@ -34,6 +34,7 @@ struct node_proc {
 /* What is asked for. */
 struct node_want {
 	uint64_t steps, ms, before_ms, timeout_ms;
+	uint64_t from;              /* of steps: not before this one */
 	uint64_t expires_s, cool_s; /* of a trigger */
 	uint32_t count;
 };

@@ -425,7 +425,14 @@ static int by_aond(const struct opts *o)
 {
 	struct node_want w = { .count = 1 };
 	struct capture_want c = { 0 };
+	double from = 0;
 	int rc = duration(o, OPT_BEFORE, MS_MAX, &w.before_ms);
+
+	if (rc == CLI_OK)
+		rc = opt_number(o, OPT_FROMSTEP, 1, 1e15, &from);
+	w.from = (uint64_t)from;
+	if (rc == CLI_OK && from > 0 && !o->val[OPT_STEPCOUNT])
+		rc = cli_misuse("--from-step goes with --steps");
 
 	if (rc == CLI_OK)
 		rc = capture_check(o);

@@ -47,6 +47,7 @@ OPT(THREADS,  0,  "threads",  NULL,     C(STACKS), "all threads, not the main on
 OPT(OF_JOB,    0,  "job",      "J",      C(OVERHEAD) | C(BUDGET), "only of this job, or run")
 OPT(RANK,      0,  "rank",     "R",      C(CAPTURE), "of this rank (several: R,R)")
 OPT(STEPCOUNT, 0,  "steps",    "N",      C(CAPTURE), "N steps of training; several begin at the same one")
+OPT(FROMSTEP,  0,  "from-step", "N",     C(CAPTURE), "with --steps: not before step N, as processes on several nodes need it")
 OPT(DURATION,  0,  "duration", "T",      C(CAPTURE), "so long, as 2s (500ms unless told); several at a time")
 OPT(TRIGGER,   0,  "trigger",  "EXPR",   C(CAPTURE), "wait until EXPR is true of one of them, as 'step_ms > 1.2 * p50'")
 OPT(EXPIRES,   0,  "expires",  "T",      C(CAPTURE), "with --trigger: not longer than T, as 90s, 30m or 8h (1h unless told)")

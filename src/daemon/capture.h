@@ -34,6 +34,7 @@
 /* What somebody asks for. */
 struct capture_want {
 	uint64_t steps, ms; /* both 0: the past alone */
+	uint64_t from; /* not before this step, which nodes have agreed on; 0: as soon as can be */
 	uint64_t before_ms;
 	uint64_t timeout_ms;        /* for all of the steps */
 	uint64_t expires_s, cool_s; /* of a trigger */
@@ -123,6 +124,14 @@ int capture_choose(struct captures *cs, struct capture *c, const struct sess *by
 /* Their gates are up; says which steps it is of. */
 void capture_rise(struct captures *cs, struct capture *c, uint64_t now_ns);
 void capture_lower(struct sess *s);
+
+/* A job of those whose processes the asker may capture: how far it is. */
+struct capture_job {
+	char job[48];
+	uint64_t ranks, step, step_ns;
+};
+/* Fills at most `cap` of them; how many. */
+size_t capture_jobs(struct captures *cs, uid_t uid, struct capture_job *out, size_t cap);
 
 /* A request (admin.h); the answer is the caller's to free. NULL: no memory. */
 char *capture_ask(struct captures *cs, const struct admin_client *asker, char *request,

@@ -5,6 +5,7 @@
  *	capture begin KEY=VALUE...  of the asker's processes, or of all if it is root's;
  *	                            "id N", "processes N", "store PATH"
  *	        steps=N | ms=N      so many steps, or so long; neither: the past alone
+ *	        from=STEP           steps: not before this one
  *	        before=MS timeout=MS pids=P,P ranks=R,R job=J
  *	        expires=S cool=S when=TRIGGER   not before it fires (detect/trigger.h); it ends the line
  *	capture state               of this asker's: "capture ID STATE BEGIN_NS FIRED ERROR", then for
@@ -12,6 +13,7 @@
  *	                            EMITTED LOST", or while it is armed "armed PID VALUES"; "why TEXT"
  *	capture again ID            it was done, and waits for its trigger again; "ok"
  *	capture list                "ID UID STATE PROCESSES WHAT" of those that the asker may cancel
+ *	capture jobs                "JOB PROCESSES STEP STEP_NS" of those that the asker may capture
  *	capture cancel ID           "ok"
  */
 #include <ctype.h>
@@ -29,6 +31,7 @@
 #define MS_MAX    600000u
 #define WAIT_MAX  86400000u
 #define DAY_S     86400u
+#define JOBS_MAX  64u
 
 static const char *const state_word[] = { "free",   "armed", "runs",   "settles",
 					  "stores", "done",  "expired" };
@@ -64,9 +67,13 @@ static int key_value(struct capture_want *w, char *word)
 	const struct {
 		const char *key;
 		uint64_t max, *to;
-	} keys[] = { { "steps", STEPS_MAX, &w->steps },   { "ms", MS_MAX, &w->ms },
-		     { "before", MS_MAX, &w->before_ms }, { "timeout", WAIT_MAX, &w->timeout_ms },
-		     { "expires", DAY_S, &w->expires_s }, { "cool", DAY_S, &w->cool_s } };
+	} keys[] = { { "steps", STEPS_MAX, &w->steps },
+		     { "ms", MS_MAX, &w->ms },
+		     { "from", UINT64_MAX / 2, &w->from },
+		     { "before", MS_MAX, &w->before_ms },
+		     { "timeout", WAIT_MAX, &w->timeout_ms },
+		     { "expires", DAY_S, &w->expires_s },
+		     { "cool", DAY_S, &w->cool_s } };
 	char *value = word, *key = strsep(&value, "=");
 
 	if (!value)
@@ -99,12 +106,12 @@ int capture_parse(struct capture_want *out, char *text, const char **why)
 		snprintf(w.when, sizeof(w.when), "%s", word);
 		*when = '\0';
 	}
-	*why = "expected capture begin steps=N or ms=N, before=MS timeout=MS pids=P,P ranks=R,R "
-	       "job=J expires=S cool=S when=TRIGGER";
+	*why = "expected capture begin steps=N or ms=N, from=STEP before=MS timeout=MS pids=P,P "
+	       "ranks=R,R job=J expires=S cool=S when=TRIGGER";
 	while (text && *text && (word = strsep(&text, " ")))
 		if (key_value(&w, word) < 0)
 			return -EINVAL;
-	if ((w.steps && w.ms) || (!w.steps && !w.ms && !w.before_ms))
+	if ((w.steps && w.ms) || (!w.steps && !w.ms && !w.before_ms) || (w.from && !w.steps))
 		return -EINVAL;
 	*out = w;
 	return 0;
@@ -197,6 +204,16 @@ static void do_list(FILE *f, const struct captures *cs, uid_t uid)
 	}
 }
 
+static void do_jobs(FILE *f, struct captures *cs, uid_t uid)
+{
+	struct capture_job job[JOBS_MAX];
+	size_t n = capture_jobs(cs, uid, job, JOBS_MAX);
+
+	for (size_t i = 0; i < n; i++)
+		fprintf(f, "%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n", job[i].job, job[i].ranks,
+			job[i].step, job[i].step_ns);
+}
+
 static struct capture *find(struct captures *cs, uid_t uid, const char *arg)
 {
 	uint64_t id;
@@ -246,12 +263,14 @@ char *capture_ask(struct captures *cs, const struct admin_client *asker, char *r
 		do_state(f, cs, asker->id);
 	else if (!strcmp(word, "list"))
 		do_list(f, cs, asker->uid);
+	else if (!strcmp(word, "jobs"))
+		do_jobs(f, cs, asker->uid);
 	else if (!strcmp(word, "cancel") && request)
 		do_cancel(f, cs, asker, request);
 	else if (!strcmp(word, "again") && request)
 		do_again(f, cs, asker, request);
 	else
-		fprintf(f, "error: expected capture begin, state, list, cancel or again\n");
+		fprintf(f, "error: expected capture begin, state, list, jobs, cancel or again\n");
 	if (fclose(f) != 0) {
 		free(text);
 		return NULL;

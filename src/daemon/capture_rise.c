@@ -132,6 +132,45 @@ void capture_rise(struct captures *cs, struct capture *c, uint64_t now)
 		if (!p)
 			continue;
 		p->first = first_step(c, s);
+		if (p->first < c->want.from)
+			p->first = c->want.from;
 		p->last = p->first + c->want.steps - 1;
 	}
+}
+
+/* --- how far jobs are --- */
+
+static struct capture_job *job_place(struct capture_job *all, size_t *n, size_t cap,
+				     const char *job)
+{
+	for (size_t i = 0; i < *n; i++)
+		if (!strcmp(all[i].job, job))
+			return &all[i];
+	if (*n == cap || !*job || strlen(job) >= sizeof(all->job) || strpbrk(job, " \t\n"))
+		return NULL;
+	all[*n] = (struct capture_job){ 0 };
+	strcpy(all[*n].job, job);
+	return &all[(*n)++];
+}
+
+size_t capture_jobs(struct captures *cs, uid_t uid, struct capture_job *out, size_t cap)
+{
+	size_t n = 0;
+
+	for (const struct sess *s = cs->aond->roster.first; s; s = s->next) {
+		const struct process *p = s->stream ? &s->stream->proc : NULL;
+		struct capture_job *j;
+		struct aon_pulse pulse;
+
+		if (!p || (uid && s->peer.uid != uid))
+			continue;
+		j = job_place(out, &n, cap, *p->job ? p->job : p->run);
+		if (!j)
+			continue;
+		pool_pulse(s->stream->pool, &pulse);
+		j->ranks++;
+		j->step = pulse.step > j->step ? pulse.step : j->step;
+		j->step_ns = s->stream->step_ns > j->step_ns ? s->stream->step_ns : j->step_ns;
+	}
+	return n;
 }

@@ -99,7 +99,7 @@ def ends(p, d, procs):
     rc, said, err = capture(p, "--pid", 1, "--steps", 3)
     ok(rc == 1 and "no such process" in err, "a process that aond does not know", err)
     for args in (["--steps", "0"], ["--duration", "5"], ["--steps", "2", "--duration", "1s"], ["--rank", "x"],
-                 ["--store", p.store, "--steps", "2"], ["--kineto", "--before", "1s"], ["now"], ["--cancel", "x"]):
+                 ["--store", p.store, "--steps", "2"], ["--from-step", "7"], ["--kineto", "--before", "1s"], ["now"], ["--cancel", "x"]):
         ok(capture(p, *args)[0] == 2, f"misuse: {' '.join(map(str, args))}")
 
 
@@ -266,6 +266,16 @@ def overwritten(p):
     return sum(a["overwritten"] for a in accounts(p.store))
 
 
+def from_step(p, d):
+    procs = ranks(p)
+    steps_seen(d, procs, 20)
+    at = int(d.ask("capture jobs").split("\t")[2]) + 60
+    rc, said, err = capture(p, "--steps", 3, "--from-step", at, "-o", "from.csv")
+    ok(rc == 0 and {(x["first_step"], x["last_step"]) for x in said["processes"]} == {(at, at + 2)},
+       "steps that are still to come, by their number", (rc, at, said, err))
+    stop(procs)
+
+
 def main():
     with Place() as p, Daemon(p, CALM) as d:
         procs = ranks(p)
@@ -280,7 +290,10 @@ def main():
     disk_full()
     clock_steps()
     ring()
+    with Place() as p, Daemon(p, CALM) as d:
+        from_step(p, d)
     done()
 
 
-main()
+if __name__ == "__main__":
+    main()
