@@ -103,6 +103,11 @@ CMD(SERVE,   serve,   "[STORE|TRACE...]",  "the web page and its API, until it i
     "as report. GET /api/v1/openapi.json describes the API.")
 CMD(OPEN,    open,    "[STORE|TRACE...]",  "serve, and open the page in the browser",
     "As serve. Where there is no browser the address is printed alone.")
+CMD(RELAY,   relay,   "[status]",          "take batches from nodes and bring them to ClickHouse, until it is stopped",
+    "One for 50 to 200 nodes. Answers a node when its batch is on this disk; sends large\n"
+    "inserts, each once, through any crash. HTTPS with certificates on both sides; the\n"
+    "access list says which names are nodes, and who may order captures. status says what\n"
+    "the relay of --dir holds and has counted (docs/relay.md).")
 CMD(RECOVER, recover, "FILE...",           "save what is whole from damaged stores and left pools",
     "Takes a damaged store, or the *.pool files of a node that died. They are only\n"
     "read. What was saved and what is lost is said in numbers.")

@@ -5,10 +5,12 @@ and on ports of its own. Nothing of it is left when it ends.
     with Cluster(folder, "replicas") as c:    # or "shards", "alone"; c.why is None, or why it did not start
         c.server[0].ask("SELECT 1")
 """
+import json
 import os
 import pathlib
 import shutil
 import signal
+import ssl
 import subprocess
 import time
 import urllib.error
@@ -185,8 +187,10 @@ class Certs:
 class Cluster:
     """ZooKeeper and the servers of a profile."""
 
-    def __init__(self, folder, profile="replicas", certs=None):
+    def __init__(self, folder, profile="replicas", certs=None, disk=None):
+        """disk: (server, "64m"): its data lie on a disk of that size."""
         self.dir, self.profile, self.certs, self.why = pathlib.Path(folder), profile, certs, None
+        self.disk, self.small = disk, None
         self.zk_port, self.server = None, []
 
     def remote(self, ports):
@@ -205,6 +209,8 @@ class Cluster:
         self.zk = ZooKeeper(self.dir / "zk", self.zk_port)
         self.server = [ClickHouse(self.dir / f"ch{i}", i, ports, self, self.certs) for i in range(n)]
         try:
+            if self.disk:
+                self.small = SmallDisk(self.server[self.disk[0]].dir / "data", self.disk[1]).__enter__()
             self.zk.start()
             for s in self.server:
                 s.start()
@@ -234,10 +240,12 @@ class Cluster:
 
     def settled(self, database, seconds=180):
         """Until no replica has anything left to fetch."""
+        behind = ("SELECT sum(queue_size + is_readonly + is_session_expired + (log_max_index > 0 AND log_max_index >= log_pointer)) "
+                  f"FROM system.replicas WHERE database = '{database}'")
+
         def quiet():
             try:
-                return all(int(s.one(f"SELECT sum(queue_size + is_readonly) FROM system.replicas WHERE database = '{database}'") or 0) == 0
-                           for s in self.server)
+                return all(int(s.one(behind) or 0) == 0 for s in self.server)
             except (OSError, RuntimeError):
                 return False
         return self.wait(seconds, quiet)
@@ -250,6 +258,40 @@ class Cluster:
             if p.proc and p.alive():
                 p.go_on()
             p.end()
+        if self.small:
+            self.small.__exit__()
+
+
+class SmallDisk:
+    """A tmpfs at that place; why is None, or why there can be none."""
+
+    def __init__(self, path, size):
+        self.path, self.size, self.why = pathlib.Path(path), size, None
+
+    def __enter__(self):
+        self.path.mkdir(parents=True, exist_ok=True)
+        r = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={self.size}", "aon-test", self.path], capture_output=True, text=True)
+        self.why = f"no small disk can be made here: {r.stderr.strip()}" if r.returncode else None
+        return self
+
+    def resize(self, size):
+        subprocess.run(["mount", "-o", f"remount,size={size}", self.path], check=True, capture_output=True)
+
+    def fill(self):
+        """What is left of it; returns the file to remove."""
+        ballast = self.path / "ballast"
+        with open(ballast, "wb") as f:
+            try:
+                while True:
+                    f.write(bytes(1 << 16))
+                    f.flush()
+            except OSError:
+                pass
+        return ballast
+
+    def __exit__(self, *_):
+        if not self.why:
+            subprocess.run(["umount", "-l", self.path], capture_output=True)
 
 
 class Net:
@@ -307,3 +349,99 @@ class Net:
         for name in reversed(self.made):
             subprocess.run(["ip", "netns", "del", name], capture_output=True)
         self.made = []
+
+
+# --- a relay and its nodes ---
+
+ACCESS = """# the nodes of this test, and who may watch
+node n* cluster=c1
+node other* cluster=c2
+user alice jobs=alice-* steps=10 seconds=5 hour=5
+user root jobs=*
+watch prom
+"""
+
+
+class Relay(Child):
+    """aon relay of our own; url() is what nodes are told."""
+
+    def __init__(self, folder, certs, target, *more, env=None, access=ACCESS, listen="127.0.0.1", wrap=()):
+        folder = pathlib.Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.certs, self.hold, self.port = certs, folder / "hold", free_ports(1)[0]
+        self.listen = listen
+        (folder / "access").write_text(access)
+        from aontest import find
+        super().__init__(folder, [find("aon"), "relay", "--listen", f"{listen}:{self.port}", "--dir", self.hold, "--url", target,
+                                  "--credentials", secret_of(folder), "--cert", certs.crt("relay"), "--key", certs.key("relay"),
+                                  "--ca", certs.crt("ca"), "--access", folder / "access", *more], env, wrap)
+
+    def start(self, wait=30):
+        super().start()
+        end = time.monotonic() + wait
+        at = (self.dir / "out.log").stat().st_size if (self.dir / "out.log").exists() else 0
+        while self.alive() and time.monotonic() < end and "listens at" not in self.said()[at:]:
+            time.sleep(0.05)
+        return self
+
+    def url(self):
+        return f"https://{self.listen}:{self.port}"
+
+    def ask(self, path, name="root", method=None, body=None, timeout=60):
+        """(status, text) of a request with that certificate; None: without one. 0: it was broken off."""
+        ctx = ssl.create_default_context(cafile=self.certs.crt("ca"))
+        if name:
+            ctx.load_cert_chain(self.certs.crt(name), self.certs.key(name))
+        r = urllib.request.Request(self.url() + path, data=body, method=method)
+        try:
+            with urllib.request.urlopen(r, timeout=timeout, context=ctx) as answer:
+                return answer.status, answer.read().decode(errors="replace")
+        except urllib.error.HTTPError as e:
+            return e.code, e.read().decode(errors="replace")
+        except urllib.error.URLError as e:
+            return 0, str(e)
+
+    def status(self):
+        return json.loads(self.ask("/v1/status")[1])
+
+    def held(self):
+        s = self.status()
+        return s["open_batches"] + s["inserts_waiting"]
+
+
+def make_certs(folder, *names):
+    """A CA, the relay's, a node's for each name, and alice, root and prom."""
+    certs = Certs(folder).sign("relay", server=True).sign("server", server=True)
+    for name in (*names, "alice", "root", "prom"):
+        certs.sign(name)
+    return certs
+
+
+def secret_of(folder):
+    """The file that a command is told user and password by."""
+    path = pathlib.Path(folder) / "secret"
+    path.write_text(f"user = {USER}\npassword = {PASSWORD}\n")
+    path.chmod(0o600)
+    return path
+
+
+def make_tables(cluster, database="aon"):
+    from aontest import find
+    r = subprocess.run([find("aon"), "cluster", "init", "--url", target_of(cluster, database), "--credentials",
+                        secret_of(cluster.dir)], capture_output=True, text=True)
+    if r.returncode:
+        raise RuntimeError(r.stderr)
+
+
+def target_of(cluster, database="aon"):
+    between = ";" if cluster.profile == "shards" else ","
+    return (f"clickhouse://{USER}@" + between.join(f"127.0.0.1:{s.port}" for s in cluster.server) + f"/{database}?replicated=yes"
+            + ("&cluster=aon" if cluster.profile == "shards" else ""))
+
+
+def node(folder, certs, name, url, batches, rows, *words, cluster="c1", cert=None, env=None, wrap=()):
+    """ship_node, as a Child: one that makes up its rows."""
+    from aontest import find
+    c = cert or name
+    return Child(folder, [find("ship_node"), pathlib.Path(folder) / "spool", cluster, name, url, certs.crt("ca"), certs.crt(c),
+                          certs.key(c), batches, rows, *words], env, wrap)

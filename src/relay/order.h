@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * order.h - captures that users order, and what became of them at each node.
+ *
+ *	a user: capture of job J, 5 steps --> which nodes have told of J; a step that is ahead of all
+ *	a node: polls, telling of its jobs <-- the order, at once if it waits
+ *	a node: a file a rank, then the end, or why not
+ *	the user: asks until all have answered, fetches the files
+ *
+ * Nothing of it outlives the relay: who ordered asks again. All under relay.lock.
+ */
+#ifndef AON_RELAY_ORDER_H
+#define AON_RELAY_ORDER_H
+
+#include "relay/priv.h"
+
+#define ORDERS_MAX    16u
+#define ORDER_NODES   256u /* of one order */
+#define ORDER_PARTS   64u  /* files of one node */
+#define ORDER_KEEP_S  900u
+#define ORDER_LINES   4096u /* bytes of a node's jobs that are kept */
+#define ORDER_AHEAD_S 4u    /* until an order is at every node that waits for one */
+#define POLL_S        25u
+#define SEAT_OLD_S    120u /* who has not polled for so long is down */
+#define JOB_BYTES     48u
+
+enum order_state { ORDER_WAITS, ORDER_GIVEN, ORDER_DONE, ORDER_FAILED };
+
+struct order_node {
+	char name[ACCESS_NAME];
+	enum order_state state;
+	uint32_t parts;
+	char part[ORDER_PARTS][24]; /* names */
+	uint64_t bytes;
+	char why[160];
+};
+
+struct order {
+	uint64_t id; /* 0: free */
+	char who[ACCESS_NAME], job[JOB_BYTES];
+	uint64_t steps, ms, from, timeout_s;
+	uint64_t at_ns;          /* CLOCK_MONOTONIC */
+	struct order_node *node; /* owned */
+	size_t n;
+};
+
+/* A node that polls. */
+struct seat {
+	char name[ACCESS_NAME];
+	char *lines;          /* owned: its jobs, as it told them; NULL: none */
+	uint64_t at_ns, last; /* last: order that it has seen */
+	struct request *q;    /* asleep; NULL: it is not waiting */
+};
+
+struct orders {
+	struct order order[ORDERS_MAX];
+	struct seat *seat; /* owned: NODES_MAX */
+	size_t seats;
+	uint64_t ids;
+	struct {
+		char who[ACCESS_NAME];
+		uint64_t hour, n;
+	} used[64]; /* captures of a user in an hour */
+};
+
+struct order *order_find(struct orders *s, uint64_t id);
+struct order_node *order_node_of(struct order *o, const char *name);
+void order_path(const struct relay *r, const struct order *o, const char *node, const char *part,
+		char out[PATH_MAX + 256]);
+void order_end(struct relay *r, struct order *o); /* its files go */
+bool order_over(const struct order *o);           /* every node has answered */
+
+/* The line of a seat that tells of the job; false: none. */
+struct job_line {
+	uint64_t step, step_ns, ranks;
+};
+bool seat_job(const struct seat *s, const char *job, struct job_line *out);
+
+/* One line into DIR/audit.log. */
+void order_audit(const struct relay *r, const char *who, const char *outcome, const char *text);
+
+#endif /* AON_RELAY_ORDER_H */
