@@ -149,6 +149,17 @@ int proc_seccomp(pid_t pid, struct proc_seccomp *out)
 	return 0;
 }
 
+uint64_t proc_rss(void)
+{
+	unsigned long long pages = 0;
+	char buf[128];
+
+	if (slurp("/proc/self/statm", buf, sizeof(buf)) <= 0 ||
+	    sscanf(buf, "%*u %llu", &pages) != 1)
+		return 0;
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 int proc_memory(struct proc_memory *out)
 {
 	char buf[2048];

@@ -25,6 +25,7 @@ struct proc_memory {
 	uint64_t rss_kib, pss_kib;
 };
 int proc_memory(struct proc_memory *out); /* our own */
+uint64_t proc_rss(void);                  /* our own, in bytes, cheaply; 0: not known */
 
 struct proc_usage {
 	uint64_t start_ticks; /* as proc_start() */

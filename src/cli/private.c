@@ -98,6 +98,8 @@ static _Noreturn void become_aond(const struct private_aond *d, const char *stor
 			 kineto ? "kineto=on" : "kineto=off",
 			 "--set",
 			 "audit_kib=0", /* who could ask it for anything but this command */
+			 "--set",
+			 "cpu_percent=100", /* who runs it wants to see all */
 			 NULL };
 	sigset_t none;
 	int fd, top;

@@ -253,6 +253,7 @@ static int open_sockets(struct aond *d)
 		fd = err;
 		goto fini_admin;
 	}
+	kept_read(&d->roster, d->rundir.dir);
 	fd = listen_on(d, "telemetry", AON_TELEMETRY_NAME, 0660, &d->given[2]);
 	err = fd < 0 ? fd : telemetry_init(&d->telemetry, d, fd);
 	if (!err)
@@ -346,9 +347,9 @@ static void judge_kernels(struct aond *d)
 	const struct gpu *g;
 
 	read_devices(d->param.devices.s);
-	g = *d->param.gpus_dir.s ? judge_node(d->param.gpus_dir.s) : NULL;
-	if (!g && *d->param.gpus_amd_dir.s)
-		g = judge_node_amd(d->param.gpus_amd_dir.s);
+	g = *d->param.gpus_dir.s ? judge_node(d->param.gpus_dir.s, &d->gpus) : NULL;
+	if (!d->gpus && *d->param.gpus_amd_dir.s)
+		g = judge_node_amd(d->param.gpus_amd_dir.s, &d->gpus);
 	if (g && judge_new(&d->plant.judge, g) < 0)
 		log_warn("no memory: kernels are not judged");
 	else if (g)

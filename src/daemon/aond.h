@@ -47,6 +47,9 @@ struct aond {
 	struct left left;
 	struct roster roster;
 	struct shed shed;
+	enum shed_level memory; /* what the budget of memory leaves out */
+	uint64_t rss;           /* bytes, a second ago at most */
+	uint32_t gpus;          /* of the node, as its drivers say; 0: not known */
 	struct admin admin;
 	struct broker broker;
 	struct leases leases;
@@ -84,7 +87,8 @@ char *status_json(const struct aond *d, size_t *len);
 
 /* A request about budgets by that client; the answer is the caller's to free. NULL: none. */
 char *budget_ask(struct aond *d, const struct admin_client *c, char *request, size_t *len);
-uint64_t budget_disk(const struct aond *d); /* bytes written today */
+uint64_t budget_disk(const struct aond *d);    /* bytes written today */
+uint32_t budget_percent(const struct aond *d); /* of a core, as cpu_percent or the GPUs say */
 
 /* A request about traces on demand of that asker; the answer is the caller's to free. NULL: none. */
 char *kineto_ask(const struct admin_client *asker, char *request, size_t *len);

@@ -11,6 +11,7 @@ BUDGET(probe_permille,    "most of any process with GPUs, for each of them, acco
 BUDGET(rung,              "lowest of any process",                      budget_rung(d), "processes recorded less", budget_lowered(d))
 BUDGET(measure,           "",                                           -1, "", 0)
 BUDGET(cpu_percent,       "since aond started",                         budget_cpu(d), "moves: events rolled up, records counted", count_get(COUNT_shed_moves))
+BUDGET(memory_mib,        "of aond, pools with it",                     (double)d->rss / (1 << 20), "stops: events rolled up, records counted, processes refused", count_get(COUNT_memory_stops))
 BUDGET(pools_mib,         "pools of all processes",                     (double)d->roster.pool_bytes / (1 << 20), "processes refused", count_get(COUNT_refused_memory))
 BUDGET(queue_mib,         "waiting for the disk",                       (double)d->queue.bytes / (1 << 20), "batches and windows dropped", count_get(COUNT_batches_dropped) + count_get(COUNT_windows_dropped))
 BUDGET(store_max_mib,     "on disk",                                    (double)count_get(COUNT_store_bytes) / (1 << 20), "", 0)

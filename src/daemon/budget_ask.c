@@ -90,8 +90,11 @@ static void put_row(FILE *f, const struct param *p, const char *key, double used
 
 static void put_node(FILE *f, const struct aond *d)
 {
+	struct param p = d->param;
+
+	p.cpu_percent = budget_percent(d); /* as it holds */
 #define BUDGET(key, what, used, given_what, given) \
-	put_row(f, &d->param, #key, used, given, given_what, what);
+	put_row(f, &p, #key, used, given, given_what, what);
 #include "daemon/budget.tbl.h"
 }
 
@@ -266,6 +269,7 @@ static void set(FILE *f, const struct about *a, char *assign)
 				      : "too many jobs have limits of their own");
 		return;
 	}
+	kept_write(&a->d->roster, a->d->rundir.dir);
 	snprintf(who, sizeof(who), "%d", (int)a->pid);
 	snprintf(text, sizeof(text), "%s %s: %.40s = %.40s, set by uid %u", a->job ? "job" : "pid",
 		 a->job ? a->job : who, key, value, a->uid);

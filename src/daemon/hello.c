@@ -43,8 +43,8 @@ static int make_pool(struct roster *r, struct pool **out, uint32_t kib, const ch
 	};
 	int err;
 
-	if (r->pool_bytes + ((uint64_t)kib << 10) + o.heap_bytes > (uint64_t)r->param->pools_mib
-									   << 20)
+	if (r->plant->full || r->pool_bytes + ((uint64_t)kib << 10) + o.heap_bytes >
+				      (uint64_t)r->param->pools_mib << 20)
 		return -ENOSPC;
 	err = pool_new(out, &o);
 	if (!err)
@@ -90,6 +90,8 @@ static int get_pool(struct sess *s, uint32_t wanted, struct pool **out)
 	uint32_t kib = pool_kib(r, wanted);
 	int err;
 
+	if (r->plant->full)
+		return -ENOSPC;
 	if (!*dir && spare_fits(r, kib)) {
 		*out = r->spare;
 		r->spare = NULL;
@@ -225,6 +227,7 @@ static int start(struct sess *s, const struct aon_msg_hello *m, struct pool *poo
 		drop_pool(r, pool);
 		return refuse(s, err, err == -EPROTO ? COUNT_offers_refused : COUNT_refused_memory);
 	}
+	kept_claim(&r->kept, s->peer.pid, s->peer.start, &s->allow);
 	cost_init(&s->stream->cost, seed_of(s));
 	s->asked = (enum tier)row.tier;
 	s->trials = m->features & AON_FEATURE_TRIAL;
@@ -291,7 +294,8 @@ static int adopt(struct sess *s, const struct aon_msg_hello *m, int fd)
 		pool_free(pool);
 		return refuse(s, -EPROTO, COUNT_offers_refused);
 	}
-	if (r->pool_bytes + pool_bytes(pool) > (uint64_t)r->param->pools_mib << 20) {
+	if (r->plant->full || r->pool_bytes + pool_bytes(pool) > (uint64_t)r->param->pools_mib
+									 << 20) {
 		pool_free(pool);
 		return refuse(s, -ENOSPC, COUNT_refused_memory);
 	}

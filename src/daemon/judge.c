@@ -288,24 +288,24 @@ static bool read_model(int dir, const char *gpu, char *out, size_t cap)
 	return end > s;
 }
 
-const struct gpu *judge_node(const char *dir)
+const struct gpu *judge_node(const char *dir, uint32_t *gpus)
 {
 	const struct gpu *is = NULL, *one;
 	DIR *d = opendir(dir);
+	bool alike = true;
 	struct dirent *e;
 	char model[128];
 
+	*gpus = 0;
 	while (d && (e = readdir(d))) {
 		if (*e->d_name == '.' || !read_model(dirfd(d), e->d_name, model, sizeof(model)))
 			continue;
 		one = gpu_find(model);
-		if (!one || (is && is != one)) {
-			is = NULL;
-			break;
-		}
+		alike = alike && one && (!is || is == one);
 		is = one;
+		++*gpus;
 	}
 	if (d)
 		closedir(d);
-	return is;
+	return alike ? is : NULL;
 }

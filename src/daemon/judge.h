@@ -40,9 +40,9 @@ void judge_helps(struct judge *j, uint32_t name, uint32_t geo);
 void judge_window(struct judge *j, const struct window *w);
 
 /* The GPUs of this node, as NVIDIA's driver describes them in a folder each; NULL: none, one that
- * is not known, or several kinds. */
-const struct gpu *judge_node(const char *dir);
+ * is not known, or several kinds. *gpus: how many there are, known or not. */
+const struct gpu *judge_node(const char *dir, uint32_t *gpus);
 /* The same of AMD's driver, by their units and memory. */
-const struct gpu *judge_node_amd(const char *dir);
+const struct gpu *judge_node_amd(const char *dir, uint32_t *gpus);
 
 #endif /* AON_JUDGE_H */

@@ -68,22 +68,22 @@ static bool read_node(int dir, const char *node, const struct gpu **out)
 	return true;
 }
 
-const struct gpu *judge_node_amd(const char *dir)
+const struct gpu *judge_node_amd(const char *dir, uint32_t *gpus)
 {
 	const struct gpu *is = NULL, *one = NULL;
 	DIR *d = opendir(dir);
+	bool alike = true;
 	struct dirent *e;
 
+	*gpus = 0;
 	while (d && (e = readdir(d))) {
 		if (*e->d_name == '.' || !read_node(dirfd(d), e->d_name, &one))
 			continue;
-		if (!one || (is && is != one)) {
-			is = NULL;
-			break;
-		}
+		alike = alike && one && (!is || is == one);
 		is = one;
+		++*gpus;
 	}
 	if (d)
 		closedir(d);
-	return is;
+	return alike ? is : NULL;
 }

@@ -353,6 +353,7 @@ void roster_fini(struct roster *r)
 			sess_end(s, true);
 		}
 	}
+	kept_fini(&r->kept);
 	stacks_fini(&r->stacks);
 	pool_free(r->spare);
 	gate_close(&r->spare_gate);

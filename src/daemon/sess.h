@@ -16,6 +16,7 @@
 #include "base/proc.h"
 #include "daemon/admin.h"
 #include "daemon/allow.h"
+#include "daemon/kept.h"
 #include "daemon/gate.h"
 #include "daemon/left.h"
 #include "daemon/loop.h"
@@ -98,6 +99,7 @@ struct roster {
 	struct quota raised; /* of these, each user's */
 	struct stacks stacks;
 	struct allow_jobs jobs;      /* limits of jobs */
+	struct kept kept;            /* those of processes that an aond before had */
 	uint64_t led_ids, led_count; /* when leaders were last looked for */
 };
 

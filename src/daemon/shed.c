@@ -38,3 +38,14 @@ enum shed_level shed_look(struct shed *s, uint64_t now_ns, uint64_t cpu_ns, uint
 	}
 	return s->level;
 }
+
+enum shed_level shed_memory(enum shed_level was, uint64_t used, uint64_t limit)
+{
+	if (!limit || used < limit - limit / 4)
+		return SHED_NOTHING;
+	if (used >= limit)
+		return SHED_ALL;
+	if (used >= limit - limit / 8)
+		return was > SHED_EVENTS ? was : SHED_EVENTS;
+	return was;
+}

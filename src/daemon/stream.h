@@ -41,8 +41,9 @@ struct plant {
 	struct pool_run *run;        /* owned */
 	struct event *ev;            /* owned: of one run */
 	bool dirty;                  /* something was queued since the last commit */
-	enum shed_level shed;        /* what the budget of CPU leaves out */
+	enum shed_level shed;        /* what the budgets of CPU and memory leave out */
 	enum shed_level disk;        /* and that of the disk: SHED_ALL drops rollups */
+	bool full;                   /* no memory for further processes */
 	struct judge *judge;         /* owned; NULL: kernels are not judged */
 	struct recorder_names means; /* owned */
 	struct gpus gpus;            /* and has */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/proc.h"
 #include "daemon/aond.h"
 #include "daemon/count.h"
 #include "daemon/notify.h"
@@ -91,6 +92,58 @@ static void give_back(struct aond *d)
 	d->idle_at = records;
 }
 
+static unsigned gpus_seen(const struct roster *r)
+{
+	uint64_t any = 0;
+
+	for (const struct sess *s = r->first; s; s = s->next)
+		any |= s->stream ? s->stream->gpus : 0;
+	return (unsigned)__builtin_popcountll(any);
+}
+
+uint32_t budget_percent(const struct aond *d)
+{
+	unsigned seen;
+
+	if (d->param.cpu_percent >= 0)
+		return (uint32_t)d->param.cpu_percent;
+	seen = gpus_seen(&d->roster);
+	return shed_percent(seen > d->gpus ? seen : d->gpus);
+}
+
+/* Of both budgets the one that leaves out more. */
+static void shed(struct aond *d)
+{
+	d->plant.shed = d->shed.level > d->memory ? d->shed.level : d->memory;
+	count_set(COUNT_shed_level, d->plant.shed);
+}
+
+/* The budget of memory. Pages that a burst has touched are given back first. */
+static void keep_memory(struct aond *d)
+{
+	static const char *const what[] = { "all is recorded again", "events are only rolled up",
+					    "records are only counted, processes are refused" };
+	uint64_t limit = (uint64_t)d->param.memory_mib << 20;
+	enum shed_level was = d->memory;
+	char text[120];
+
+	d->rss = proc_rss();
+	d->memory = shed_memory(was, d->rss, limit);
+	d->plant.full = d->memory == SHED_ALL;
+	if (d->memory > SHED_NOTHING && d->roster.ticks % SWEEP_TICKS == 0) {
+		plant_idle(&d->plant);
+		malloc_trim(0);
+	}
+	if (d->memory == was)
+		return;
+	shed(d);
+	count_add(COUNT_memory_stops, d->memory > was);
+	snprintf(text, sizeof(text), "%s (memory_mib %d, %llu are used)", what[d->memory],
+		 (int)d->param.memory_mib, (unsigned long long)d->rss >> 20);
+	log_warn("budget: %s", text);
+	aond_journal(d, "budget", text);
+}
+
 /* The budget of CPU: what both threads have used since the last second. */
 static void keep_budget(struct aond *d, uint64_t now)
 {
@@ -102,13 +155,12 @@ static void keep_budget(struct aond *d, uint64_t now)
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
 	is = shed_look(&d->shed, now, (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec,
-		       (uint32_t)d->param.cpu_percent);
+		       budget_percent(d));
 	if (is == was)
 		return;
-	d->plant.shed = is;
+	shed(d);
 	count_add(COUNT_shed_moves, 1);
-	count_set(COUNT_shed_level, is);
-	snprintf(text, sizeof(text), "%s (cpu_percent %d)", what[is], (int)d->param.cpu_percent);
+	snprintf(text, sizeof(text), "%s (cpu_percent %u)", what[is], budget_percent(d));
 	log_warn("budget: %s", text);
 	aond_journal(d, "budget", text);
 }
@@ -170,6 +222,7 @@ void aond_tick(struct aond *d)
 	tick_clock(d);
 	tick_wall(d);
 	keep_budget(d, now);
+	keep_memory(d);
 	keep_disk(d, now);
 	broker_tick(&d->broker, (uint64_t)d->param.subscribe_events, d->shed.level >= SHED_EVENTS);
 	roster_tick(&d->roster, now);

@@ -144,8 +144,75 @@ def disk_of_one():
         a.communicate()
 
 
+def memory():
+    """The hard stop: less than it has, then room again."""
+    with Place() as p, Daemon(p) as d:
+        proc = app(p, "app_cost", "-s", 60, "-e", 100)
+        wait_joined(d, proc.pid)
+        used = wait_for(lambda: next(r for r in json.loads(ask(p, "--json").stdout)["budget"]
+                                     if r["key"] == "memory_mib")["used"])
+        ask(p, f"memory_mib={max(int(used * 0.9), 1)}")
+        ok(wait_for(lambda: d.counter("shed_level") == 2, 20), "over its budget of memory aond only counts records",
+           d.status().get("counters"))
+        late = app(p, "app_cost", "-s", 1, "-e", 1)
+        emitted(late)
+        ok(d.counter("refused_memory") and not d.session(late.pid), "further processes are refused")
+        ask(p, "memory_mib=0")
+        ok(wait_for(lambda: d.counter("shed_level") == 0, 20), "the admin may lift it")
+        proc.kill()
+        proc.communicate()
+        wait_for(lambda: not d.session(proc.pid))
+        d.flush()
+        a = account_of(p.store, proc.pid)
+        ok(a and balanced(a[0]) and lost(a[0], "budget") > 0, "every record is accounted for", a)
+        ok("processes are refused (memory_mib" in aon("store", "journal", p.store).stdout, "the journal says why")
+
+
+def default_cpu():
+    """1 % of a core for each GPU of the node, and not less than aond needs."""
+    with Place() as p:
+        for gpus, percent in ((0, 15), (2, 5), (8, 8)):
+            for i in range(gpus):
+                gpu = p.path / "gpus" / f"0000:{i:02x}:00.0"
+                gpu.mkdir(parents=True, exist_ok=True)
+                (gpu / "information").write_text("Model: \t\t NVIDIA H100 80GB HBM3\n")
+            with Daemon(p, {"cpu_percent": -1, "gpus_dir": p.path / "gpus", "gpus_amd_dir": ""}):
+                row = next(r for r in json.loads(ask(p, "--json").stdout)["budget"] if r["key"] == "cpu_percent")
+                ok(row["value"] == str(percent), f"{gpus} GPUs: {row['value']} % of a core unless told", row)
+
+
+def restart():
+    with Place() as p, Daemon(p) as d:
+        proc = app(p, "app_cost", "-s", 60, "-e", 10, env={"AON_JOB": "kept"})
+        wait_joined(d, proc.pid)
+        ask(p, "--pid", proc.pid, "slowdown_permille=7")
+        ask(p, "--job", "kept", "rung=quarter")
+        ask(p, "--job", "later", "rung=half")
+        d.kill()
+        d.start()
+        wait_joined(d, proc.pid)
+        row = rows(ask(p, "--pid", proc.pid, "--json"))[0]
+        ok(row["slowdown_permille"]["value"] == "7" and row["rung"]["value"] == "quarter",
+           "limits of a process and of its job outlive aond", row)
+        ask(p, "--pid", proc.pid, "slowdown_permille=-")
+        later = app(p, "app_cost", "-s", 60, "-e", 10, env={"AON_JOB": "later"})
+        d.kill()
+        d.start()
+        wait_joined(d, proc.pid)
+        wait_joined(d, later.pid)
+        got = [rows(ask(p, "--pid", x.pid, "--json"))[0] for x in (proc, later)]
+        ok(got[0]["slowdown_permille"]["value"] == "10" and got[1]["rung"]["value"] == "half",
+           "what was taken back stays so, and who comes later is of its job", got)
+        for x in (proc, later):
+            x.kill()
+            x.communicate()
+
+
 process()
 users()
+memory()
+default_cpu()
+restart()
 disk()
 disk_of_one()
 done()

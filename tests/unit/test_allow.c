@@ -119,9 +119,39 @@ static void test_journal(void)
 	kit_clean();
 }
 
+static void test_kept(void)
+{
+	char text[] = "job\ttrain\tadmin\tslowdown_permille\t5\n"
+		      "job\ttrain\t1000\trung\thalf\n"
+		      "pid\t41\t777\tadmin\tdisk_mib_day\t9\n"
+		      "pid\t41\t777\town\trung\ttenth\n"
+		      "pid\t41\t777\town\trung\tno such rung\n"
+		      "pid\t0\t777\town\trung\thalf\npid\t41\nnonsense\njob\tx\ty\tz";
+	struct allow_jobs found = { 0 };
+	struct allow a = { 0 }, none = { 0 };
+	struct kept k = { 0 };
+
+	kept_parse(&k, &found, text);
+	T_OK(allow_limit(&param, &found, &none, "train", 7, ALLOW_slowdown_permille) == 5 &&
+		     allow_limit(&param, &found, &none, "train", 1000, ALLOW_rung) == RUNG_HALF &&
+		     allow_limit(&param, &found, &none, "train", 7, ALLOW_rung) == RUNG_ALL,
+	     "limits of jobs are as the aond before knew them");
+	kept_claim(&k, 41, 778, &a);
+	T_OK(allow_empty(&a), "another process of that number has none of them");
+	kept_claim(&k, 41, 777, &a);
+	T_OK(a.admin_set[ALLOW_disk_mib_day] && a.admin[ALLOW_disk_mib_day] == 9 &&
+		     a.own_set[ALLOW_rung] && a.own[ALLOW_rung] == RUNG_TENTH && k.n == 1,
+	     "a process finds its own, and nothing that is no limit");
+	a = none;
+	kept_claim(&k, 41, 777, &a);
+	T_OK(allow_empty(&a), "once");
+	kept_fini(&k);
+}
+
 int main(void)
 {
 	param_defaults(&param);
+	test_kept();
 	test_order();
 	test_room();
 	test_rungs();

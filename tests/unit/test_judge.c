@@ -285,18 +285,20 @@ static void describe(const char *dir, const char *gpu, const char *text)
 static void node(const char *dir)
 {
 	const struct gpu *h = gpu_find("H100_SXM");
+	uint32_t gpus = 7;
 
-	T_OK(!judge_node("/nonexistent/gpus") && !judge_node(dir), "a node without GPUs has none");
+	T_OK(!judge_node("/nonexistent/gpus", &gpus) && !gpus && !judge_node(dir, &gpus) && !gpus,
+	     "a node without GPUs has none");
 	describe(dir, "0000:1a:00.0", "Model: \t\t NVIDIA H100 80GB HBM3\nIRQ:   \t\t 82\n");
-	T_OK(h && judge_node(dir) == h, "the driver's model is known");
+	T_OK(h && judge_node(dir, &gpus) == h, "the driver's model is known");
 	describe(dir, "0000:1b:00.0", "Model: \t\t NVIDIA H100 80GB HBM3\n");
-	T_OK(judge_node(dir) == h, "two of one kind are one");
+	T_OK(judge_node(dir, &gpus) == h && gpus == 2, "two of one kind are one");
 	describe(dir, "0000:1c:00.0", "IRQ: 7\n");
-	T_OK(judge_node(dir) == h, "what has no model does not count");
+	T_OK(judge_node(dir, &gpus) == h, "what has no model does not count");
 	describe(dir, "0000:1d:00.0", "Model: Tesla T4\n");
-	T_OK(!judge_node(dir), "two kinds are not judged");
+	T_OK(!judge_node(dir, &gpus) && gpus == 3, "two kinds are not judged, but counted");
 	describe(dir, "0000:1d:00.0", "Model: a device of tomorrow\n");
-	T_OK(!judge_node(dir), "nor is one that is not known");
+	T_OK(!judge_node(dir, &gpus), "nor is one that is not known");
 }
 
 int main(void)

@@ -76,5 +76,18 @@ int main(void)
 	T_OK(r.over <= 12,
 	     "a load that always comes back costs too much in few seconds (%u of 600)", r.over);
 	T_OK(r.moves <= 24, "and does not make it swing (%u moves in 600 s)", r.moves);
+
+	T_OK(shed_percent(0) == 15 && shed_percent(1) == 5 && shed_percent(8) == 8 &&
+		     shed_percent(72) == 72,
+	     "a percent of a core for each GPU, and never less than aond needs");
+	T_OK(shed_memory(SHED_NOTHING, 800, 1000) == SHED_NOTHING &&
+		     shed_memory(SHED_NOTHING, 880, 1000) == SHED_EVENTS &&
+		     shed_memory(SHED_EVENTS, 1000, 1000) == SHED_ALL,
+	     "near the limit of memory events are only rolled up, at it records only counted");
+	T_OK(shed_memory(SHED_ALL, 900, 1000) == SHED_ALL &&
+		     shed_memory(SHED_ALL, 800, 1000) == SHED_ALL &&
+		     shed_memory(SHED_ALL, 749, 1000) == SHED_NOTHING,
+	     "and it stays so until there is room again");
+	T_OK(shed_memory(SHED_ALL, 1000, 0) == SHED_NOTHING, "without a limit nothing is");
 	return t_done();
 }
