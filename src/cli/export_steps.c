@@ -15,6 +15,7 @@
 #include "cli/export_to.h"
 #include "cli/locate.h"
 #include "cli/out.h"
+#include "insight/offset.h"
 #include "model/step_rec.h"
 
 #define RECORDS_MAX (8u << 20)
@@ -81,6 +82,90 @@ static void choose(struct records *r)
 			r->rec[r->n++] = r->rec[i];
 }
 
+/* --- clocks --- */
+
+static int by_host(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Hosts in order of their number, but the first record's goes first: others are held against it. */
+static uint32_t number_hosts(const struct records *r, uint32_t *host)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		host[i] = r->rec[i].host;
+	qsort(host, r->n, sizeof(*host), by_host);
+	for (size_t i = 0; i < r->n; i++)
+		if (!n || host[n - 1] != host[i])
+			host[n++] = host[i];
+	for (uint32_t i = 0; i < n; i++)
+		if (host[i] == r->rec[0].host) {
+			memmove(host + 1, host, i * sizeof(*host));
+			host[0] = r->rec[0].host;
+		}
+	return n;
+}
+
+static uint32_t host_of(const uint32_t *host, uint32_t n, uint32_t which)
+{
+	const uint32_t *at =
+		which == host[0] ? host : bsearch(&which, host + 1, n - 1, sizeof(*host), by_host);
+
+	return at ? (uint32_t)(at - host) : 0;
+}
+
+/* The last exchange of each slot ended for all together. */
+static size_t ends_of(const struct records *r, const uint32_t *host, uint32_t hosts,
+		      struct offset_end *e)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		for (uint32_t k = 0; k < r->rec[i].slots; k++) {
+			const struct step_rec *rec = &r->rec[i];
+			const struct step_slot *s = &rec->slot[k];
+			const struct step_probe *p = &s->probe[STEP_PROBES - 1];
+			uint64_t is[] = { s->comm, s->op, s->done };
+
+			if (!s->count || !step_op_syncs[s->op] || s->flags & STEP_SLOT_MERGED)
+				continue;
+			e[n++] = (struct offset_end){ step_hash(is, sizeof(is), 0),
+						      host_of(host, hosts, rec->host),
+						      (int64_t)rec->begin_ns +
+							      (int64_t)(p->start + p->dur) };
+		}
+	return n;
+}
+
+static int put_clocks(struct records *r)
+{
+	uint32_t *host = malloc((r->n + 1) * sizeof(*host));
+	struct offset_end *e = malloc((r->n * STEP_SLOTS + 1) * sizeof(*e));
+	uint32_t hosts = host ? number_hosts(r, host) : 0;
+	struct offset *o = calloc(hosts + 1, sizeof(*o));
+	int err = host && e && o ? 0 : -ENOMEM;
+
+	if (!err && hosts > 1)
+		err = offset_find(o, hosts, e, ends_of(r, host, hosts, e));
+	for (size_t i = 0; i < r->n && !err && hosts > 1; i++) {
+		const struct offset *x = &o[host_of(host, hosts, r->rec[i].host)];
+		int64_t us = x->off_ns / 1000;
+
+		if (!x->known || us > INT32_MAX || us < INT32_MIN)
+			continue;
+		r->rec[i].clock_off_us = (int32_t)us;
+		r->rec[i].clock_err_us = (uint32_t)((x->err_ns + 999) / 1000);
+	}
+	free(host);
+	free(e);
+	free(o);
+	return err;
+}
+
 static int read_all(const struct opts *o, struct records *r)
 {
 	struct store_filter all = { 0 };
@@ -99,6 +184,8 @@ static int read_all(const struct opts *o, struct records *r)
 				       strerror(-err), used);
 	}
 	choose(r);
+	if (r->n && put_clocks(r) < 0)
+		return cli_say(CLI_FAIL, "out of memory");
 	if (!r->n)
 		return cli_say(CLI_FAIL,
 			       "%s: no records of steps. aond makes them of programs "

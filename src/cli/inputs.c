@@ -15,6 +15,7 @@
 #include "cli/locate.h"
 #include "import/import.h"
 #include "insight/insight.h"
+#include "insight/offset.h"
 #include "read/stretch.h"
 #include "read/sweep.h"
 #include "read/window.h"
@@ -120,6 +121,20 @@ static int load_default(struct trace *t)
 	return err < 0 ? cli_say(CLI_FAIL, "%s: %s", path, strerror(-err)) : CLI_OK;
 }
 
+/* What was recorded on several nodes, on the clock of the first one. */
+static void bring_clocks_together(struct trace *t)
+{
+	struct offset_most most;
+	char a[FMT_LEN], b[FMT_LEN];
+
+	if (offset_trace(t, &most) < 0 || most.off_ns <= most.err_ns)
+		return;
+	fprintf(stderr,
+		"Clocks of the nodes differ by up to %s; brought together by common ends of "
+		"collectives, +- %s.\n",
+		fmt_time(a, (uint64_t)most.off_ns), fmt_time(b, (uint64_t)most.err_ns));
+}
+
 int inputs_load(struct trace **out, const struct opts *o)
 {
 	struct trace *t;
@@ -141,6 +156,7 @@ int inputs_load(struct trace **out, const struct opts *o)
 		return rc;
 	}
 	demangle_trace(t);
+	bring_clocks_together(t);
 	inputs_say_damage(t);
 	*out = t;
 	return CLI_OK;

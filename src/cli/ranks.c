@@ -182,7 +182,7 @@ static int take(struct ranks *rs, struct store *st, const struct process *p)
 	if (err)
 		return err;
 	w.r = &rs->r[rs->n++];
-	*w.r = (struct rank){ .p = *p };
+	*w.r = (struct rank){ .p = *p, .store = rs->stores };
 	err = rollups(w.r, st);
 	err = err ? err : store_each_events(st, &f, on_steps, &w);
 	if (w.r->held)
@@ -212,6 +212,7 @@ int ranks_add(struct ranks *rs, struct store *st, const struct procs *ps)
 		first = p;
 		err = take(rs, st, p);
 	}
+	rs->stores++;
 	return err;
 }
 
@@ -247,21 +248,53 @@ static int u64_cmp(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
+/* By how much the nodes' clocks differ, from collectives that end for all together. */
+static int clocks(struct ranks *rs)
+{
+	struct offset *o = calloc(rs->stores + 1, sizeof(*o));
+	struct offset_end *e = calloc(rs->shares + 1, sizeof(*e));
+	int err = o && e ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < rs->shares && !err; i++) {
+		const struct wait_share *s = &rs->share[i];
+		const struct rank *r = &rs->r[s->rank];
+		uint64_t is[] = { s->group, s->name, s->number };
+
+		e[i] = (struct offset_end){ hash((const char *)is, sizeof(is), s->size), r->store,
+					    (int64_t)(s->start_ns + s->dur_ns) +
+						    r->p.wall_offset_ns };
+	}
+	err = err ? err : offset_find(o, rs->stores, e, rs->shares);
+	for (size_t i = 0; i < rs->n && !err; i++)
+		rs->r[i].clock = o[rs->r[i].store];
+	free(o);
+	free(e);
+	return err;
+}
+
+/* What to add to a rank's times so that they are of one clock. */
+static int64_t shift_of(const struct ranks *rs, const struct rank *r, bool same_boot)
+{
+	return same_boot || rs->stores < 2 ? 0 : r->p.wall_offset_ns - r->clock.off_ns;
+}
+
 /* The step of this number on all ranks: how far apart its ends are. */
-static bool common(const struct ranks *rs, uint64_t number, uint64_t *apart)
+static bool common(const struct ranks *rs, uint64_t number, bool same_boot, uint64_t *apart)
 {
 	uint64_t first = UINT64_MAX, last = 0;
 
 	for (size_t i = 0; i < rs->n; i++) {
 		struct rank_step key = { .number = number }, *s;
+		uint64_t end;
 
 		s = rs->r[i].held
 			    ? bsearch(&key, rs->r[i].step, rs->r[i].held, sizeof(key), step_cmp)
 			    : NULL;
 		if (!s)
 			return false;
-		first = s->end_ns < first ? s->end_ns : first;
-		last = s->end_ns > last ? s->end_ns : last;
+		end = s->end_ns + (uint64_t)shift_of(rs, &rs->r[i], same_boot);
+		first = end < first ? end : first;
+		last = end > last ? end : last;
 	}
 	*apart = last - first;
 	return true;
@@ -270,17 +303,20 @@ static bool common(const struct ranks *rs, uint64_t number, uint64_t *apart)
 static int align(struct ranks *rs)
 {
 	uint64_t *apart = calloc(rs->r[0].held + 1, sizeof(*apart));
+	bool same_boot = true, known = true;
 
 	if (!apart)
 		return -ENOMEM;
+	for (size_t i = 0; i < rs->n; i++) {
+		known = known && rs->r[i].clock.known;
+		same_boot = same_boot && !memcmp(rs->r[i].p.boot_id, rs->r[0].p.boot_id,
+						 sizeof(rs->r[0].p.boot_id));
+	}
 	for (size_t i = 0; i < rs->r[0].held; i++)
-		rs->common += common(rs, rs->r[0].step[i].number, &apart[rs->common]);
+		rs->common += common(rs, rs->r[0].step[i].number, same_boot, &apart[rs->common]);
 	qsort(apart, rs->common, sizeof(*apart), u64_cmp);
 	rs->spread_ns = apart[rs->common / 2];
-	rs->one_clock = true;
-	for (size_t i = 1; i < rs->n; i++)
-		rs->one_clock &=
-			!memcmp(rs->r[i].p.boot_id, rs->r[0].p.boot_id, sizeof(rs->r[0].p.boot_id));
+	rs->one_clock = same_boot || known;
 	free(apart);
 	return 0;
 }
@@ -296,7 +332,9 @@ static int rank_cmp(const void *a, const void *b)
 
 int ranks_compare(struct ranks *rs)
 {
-	int err = rs->n ? waits(rs) : 0;
+	int err = rs->n ? clocks(rs) : 0;
+
+	err = err || !rs->n ? err : waits(rs);
 
 	err = err || !rs->n ? err : align(rs);
 	if (rs->n) {

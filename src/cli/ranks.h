@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "insight/offset.h"
 #include "read/procs.h"
 #include "model/process.h"
 #include "store/store.h"
@@ -29,6 +30,8 @@ struct rank {
 	uint64_t last;                               /* collectives it came last to */
 	struct rank_step *step;                      /* owned, by number */
 	size_t held, step_cap;                       /* steps whose events are still there */
+	uint32_t store;                              /* which of them it is from: its node */
+	struct offset clock;                         /* that node's, against the first one's */
 };
 
 struct ranks {
@@ -40,7 +43,8 @@ struct ranks {
 	size_t late;        /* who is waited for most; of matched > 0 */
 	uint64_t common;    /* steps that all ranks have */
 	uint64_t spread_ns; /* of their ends, p50; where all ranks have */
-	bool one_clock;
+	uint32_t stores;
+	bool one_clock; /* or clocks whose differences are known */
 };
 
 /* Adds those of `ps` that are ranks, of the first job and run among them: the latest of a store. */

@@ -41,6 +41,31 @@ const struct rank *ranks_slow(const struct ranks *rs, uint64_t *waits_ns)
 	return slow;
 }
 
+/* Once a node, and only where there are several. */
+static void say_clocks(const struct ranks *rs, const struct out *out)
+{
+	char a[FMT_LEN], b[FMT_LEN], node[64];
+
+	for (size_t i = 1; i < rs->n && rs->stores > 1; i++) {
+		const struct rank *r = &rs->r[i];
+		int64_t off = r->clock.off_ns;
+		size_t k = 0;
+
+		while (k < i && rs->r[k].store != r->store)
+			k++;
+		if (k < i || !r->clock.pairs)
+			continue;
+		out_line(out, OUT_PLAIN,
+			 "  Clock of %s (rank %u): %s %s of the first node's, +- %s.",
+			 fmt_clean(node, sizeof(node), *r->p.node ? r->p.node : "its node",
+				   out->ascii),
+			 r->p.origin.rank - 1,
+			 out_time(out, a, sizeof(a), (uint64_t)(off < 0 ? -off : off)),
+			 off < 0 ? "behind" : "ahead",
+			 out_time(out, b, sizeof(b), (uint64_t)r->clock.err_ns));
+	}
+}
+
 static void verdict(const struct ranks *rs, const struct out *out)
 {
 	char a[FMT_LEN], b[FMT_LEN], n[FMT_LEN], m[FMT_LEN];
@@ -60,6 +85,7 @@ static void verdict(const struct ranks *rs, const struct out *out)
 			 fmt_count(n, rs->common), rs->n, rs->one_clock ? ", their ends " : "",
 			 rs->one_clock ? out_time(out, a, sizeof(a), rs->spread_ns) : "",
 			 rs->one_clock ? " apart (p50)" : "");
+	say_clocks(rs, out);
 	fputc('\n', out->f);
 }
 
@@ -132,6 +158,13 @@ void report_ranks_json(struct json *j, const struct ranks *rs)
 		json_u64(j, "came_last", r->last);
 		json_u64(j, "data_ns", r->data_ns);
 		json_bool(j, "slow", r == slow);
+		if (rs->stores > 1 && r->clock.known) {
+			json_i64(j, "clock_offset_ns", r->clock.off_ns);
+			json_u64(j, "clock_error_ns", (uint64_t)r->clock.err_ns);
+		} else {
+			json_null(j, "clock_offset_ns");
+			json_null(j, "clock_error_ns");
+		}
 		json_close(j);
 	}
 	json_close(j);

@@ -462,7 +462,7 @@ static uint32_t env_rank(const char *name)
 }
 
 /* Letters, digits and what joins them: a name, and no secret by accident. */
-static void env_word(char *out, size_t cap, const char *name, bool list)
+static void env_word(char *out, size_t cap, const char *name, bool cut, bool list)
 {
 	const char *v = secure_getenv(name);
 	size_t n = 0;
@@ -472,6 +472,8 @@ static void env_word(char *out, size_t cap, const char *name, bool list)
 		      (v[n] >= '-' && v[n] <= ':' && (v[n] != '/' || list)) || v[n] == '_' ||
 		      (list && v[n] == ',')))
 			return;
+	if (v && v[n] && !cut) /* half of it would be another */
+		return;
 	if (v && strcmp(v, "none")) /* torchrun's for no name */
 		memcpy(out, v, n);
 }
@@ -504,7 +506,8 @@ static void look_for_job(void)
 		if (what < JOB && !*number[what])
 			*number[what] = env_rank(table[i].name);
 		else if (what >= JOB && !*word[what].to)
-			env_word(word[what].to, word[what].cap, table[i].name, what == GPUS);
+			env_word(word[what].to, word[what].cap, table[i].name, what <= NODE,
+				 what == GPUS);
 	}
 	c->world -= c->world != 0;
 }
