@@ -4,7 +4,8 @@
  *
  *	gen TEMPLATE [FILE]
  *
- * A line @settings@, @options@, @counters@, @losses@, @kinds@ or @conf@ becomes that table;
+ * A line @settings@, @options@, @counters@, @losses@, @kinds@ or @conf@ becomes that table, with
+ * @ship_settings@ and @ship_conf@ of aon ship;
  * @file@ becomes FILE as it is (`aon help --roff`), @code@ becomes FILE as an example;
  * @version@ becomes the version.
  */
@@ -21,6 +22,12 @@ static const struct setting settings[] = {
 #define PARAM(key, type, def, min, max, unit, live, help) \
 	{ #key, #type, def, unit, #live, help, min, max },
 #include "daemon/param.tbl.h"
+};
+
+static const struct setting ship_settings[] = {
+#define PARAM(key, type, def, min, max, unit, live, help) \
+	{ #key, #type, def, unit, #live, help, min, max },
+#include "ship/conf.tbl.h"
 };
 
 struct row {
@@ -78,11 +85,9 @@ static void sentence(const char *s)
 	printf(".\n");
 }
 
-static void put_settings(void)
+static void put_settings(const struct setting *s, size_t n)
 {
-	for (size_t i = 0; i < LEN(settings); i++) {
-		const struct setting *s = &settings[i];
-
+	for (; n--; s++) {
 		printf(".TP\n.B %s\n", s->key);
 		sentence(s->help);
 		if (!strcmp(s->type, "WORD")) {
@@ -141,11 +146,9 @@ static void put_kinds(void)
 		printf("%s\t%s\tAON_WANT_%s\n", kinds[i].help, kinds[i].name, kinds[i].word);
 }
 
-static void put_conf(void)
+static void put_conf(const struct setting *s, size_t n)
 {
-	for (size_t i = 0; i < LEN(settings); i++) {
-		const struct setting *s = &settings[i];
-
+	for (; n--; s++) {
 		printf("\n# %s%s%s%s\n", s->help, *s->unit ? " [" : "", s->unit,
 		       *s->unit ? "]" : "");
 		printf("#%s =%s%s\n", s->key, *s->def ? " " : "", s->def);
@@ -172,7 +175,9 @@ static int put_line(const char *line, const char *file)
 	if (at)
 		printf("%.*s%s%s", (int)(at - line), line, AON_VERSION, at + strlen("@version@"));
 	else if (!strcmp(line, "@settings@\n"))
-		put_settings();
+		put_settings(settings, LEN(settings));
+	else if (!strcmp(line, "@ship_settings@\n"))
+		put_settings(ship_settings, LEN(ship_settings));
 	else if (!strcmp(line, "@options@\n"))
 		put_options();
 	else if (!strcmp(line, "@counters@\n"))
@@ -182,7 +187,9 @@ static int put_line(const char *line, const char *file)
 	else if (!strcmp(line, "@kinds@\n"))
 		put_kinds();
 	else if (!strcmp(line, "@conf@\n"))
-		put_conf();
+		put_conf(settings, LEN(settings));
+	else if (!strcmp(line, "@ship_conf@\n"))
+		put_conf(ship_settings, LEN(ship_settings));
 	else if (!strcmp(line, "@file@\n") || !strcmp(line, "@code@\n"))
 		return put_file(file, line[1] == 'c');
 	else

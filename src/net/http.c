@@ -25,6 +25,7 @@ struct http {
 	size_t len, cap;
 	bool too_long;
 	char code[16];
+	uint64_t sent, got; /* of this question */
 	char error[CURL_ERROR_SIZE];
 };
 
@@ -78,6 +79,19 @@ static size_t on_header(char *data, size_t size, size_t n, void *arg)
 		h->code[i++] = data[at];
 	h->code[i] = '\0';
 	return n;
+}
+
+/* What libcurl's own sums say of requests depends on whether a body went with its head. */
+static int on_wire(CURL *curl, curl_infotype type, char *data, size_t len, void *arg)
+{
+	struct http *h = arg;
+
+	(void)curl, (void)data;
+	if (type == CURLINFO_HEADER_OUT || type == CURLINFO_DATA_OUT)
+		h->sent += len;
+	else if (type == CURLINFO_HEADER_IN || type == CURLINFO_DATA_IN)
+		h->got += len;
+	return 0;
 }
 
 static bool given(const char *s)
@@ -157,6 +171,9 @@ static void set_limits(struct http *h, const struct http_opts *o)
 	curl_easy_setopt(c, CURLOPT_WRITEDATA, h);
 	curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, on_header);
 	curl_easy_setopt(c, CURLOPT_HEADERDATA, h);
+	curl_easy_setopt(c, CURLOPT_DEBUGFUNCTION, on_wire);
+	curl_easy_setopt(c, CURLOPT_DEBUGDATA, h);
+	curl_easy_setopt(c, CURLOPT_VERBOSE, 1L);
 	curl_easy_setopt(c, CURLOPT_ERRORBUFFER, h->error);
 }
 
@@ -221,20 +238,15 @@ static int error_of(CURLcode rc)
 
 static void fill_answer(struct http *h, struct http_answer *a)
 {
-	curl_off_t up = 0, down = 0;
-	long status = 0, request = 0, head = 0;
+	long status = 0;
 
 	curl_easy_getinfo(h->curl, CURLINFO_RESPONSE_CODE, &status);
-	curl_easy_getinfo(h->curl, CURLINFO_SIZE_UPLOAD_T, &up);
-	curl_easy_getinfo(h->curl, CURLINFO_SIZE_DOWNLOAD_T, &down);
-	curl_easy_getinfo(h->curl, CURLINFO_REQUEST_SIZE, &request);
-	curl_easy_getinfo(h->curl, CURLINFO_HEADER_SIZE, &head);
 	curl_easy_getinfo(h->curl, CURLINFO_TOTAL_TIME, &a->seconds);
 	a->status = (int)status;
 	a->data = h->len ? h->data : "";
 	a->len = h->len;
-	a->sent = (uint64_t)up + (uint64_t)request;
-	a->got = (uint64_t)down + (uint64_t)head;
+	a->sent = h->sent;
+	a->got = h->got;
 	memcpy(a->code, h->code, sizeof(a->code));
 	/* Releases before 20.1 say it in their words alone. */
 	if (!*a->code && a->status != 200 && !strncmp(a->data, "Code: ", 6))
@@ -267,6 +279,7 @@ int http_do(struct http *h, const struct http_ask *q, struct http_answer *a, str
 	for (size_t i = 0; i < HTTP_HEADERS && q->header[i]; i++)
 		headers = curl_slist_append(headers, q->header[i]);
 	h->len = 0;
+	h->sent = h->got = 0;
 	h->too_long = false;
 	h->code[0] = h->error[0] = '\0';
 	curl_easy_setopt(h->curl, CURLOPT_URL, url);
@@ -298,7 +311,7 @@ size_t http_escape(char *out, size_t cap, const char *text)
 
 	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
 		bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-			     (*c >= '0' && *c <= '9') || strchr("-_.~", *c);
+			     (*c >= '0' && *c <= '9') || strchr("-_.~(),", *c);
 		char part[3] = { plain ? (char)*c : '%', hex[*c >> 4], hex[*c & 15] };
 		size_t len = plain ? 1 : 3;
 

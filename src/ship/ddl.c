@@ -308,7 +308,7 @@ int ddl_insert(char *out, size_t cap, const struct ddl_place *p, const struct sh
 		return -ENOMEM;
 	fprintf(f, "INSERT INTO %s.`%s%s` (", p->db, t->name, ddl_local(p) ? "_local" : "");
 	for (uint32_t i = 0; i < cols; i++)
-		fprintf(f, "%s`%s`", i ? "," : "", t->col[i].name);
+		fprintf(f, "%s%s", i ? "," : "", t->col[i].name); /* words: no need to quote */
 	fputs(") FORMAT RowBinary", f);
 	err = fflush(f) || ferror(f) ? -ENOSPC : 0;
 	fclose(f);

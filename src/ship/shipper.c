@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "ship/push.h"
 #include "ship/send.h"
 #include "ship/spool.h"
 
@@ -57,6 +58,8 @@ struct shipper {
 	struct source *source;
 	struct spool *spool;
 	struct send *send;
+	struct push *push; /* NULL: no metrics are sent */
+	uint64_t pushed_ns, push_wire;
 	char store_trouble[256];
 };
 
@@ -107,6 +110,39 @@ static int open_send(struct shipper *x, struct net_why *why)
 	return err;
 }
 
+static int open_push(struct shipper *x, struct net_why *why)
+{
+	struct push_opts po = { .otlp = x->c->otlp.s,
+				.remote_write = x->c->remote_write.s,
+				.files = { .ca = x->c->ca.s, .pin = "" },
+				.now_ns = clock_ns(CLOCK_REALTIME) };
+
+	return push_new(&x->push, &po, why);
+}
+
+/* What was seen, as metrics, if it is time. */
+static void push(struct shipper *x)
+{
+	const struct send_stat *st = send_stat(x->send);
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	struct spool_stat *sp;
+	struct meter *m;
+
+	if (!x->push || (x->pushed_ns && now < x->pushed_ns + (uint64_t)x->c->metrics_s * SECOND) ||
+	    !(sp = malloc(sizeof(*sp))))
+		return;
+	x->pushed_ns = now;
+	spool_stat(x->spool, sp);
+	m = push_meter(x->push, clock_ns(CLOCK_REALTIME));
+	if (source_meter(x->source, m) == 0 &&
+	    meter_add(m, "aon_ship_batches_total", "1", true, (double)st->batches, NULL) == 0 &&
+	    meter_add(m, "aon_ship_bytes_total", "By", true, (double)st->wire, NULL) == 0 &&
+	    meter_add(m, "aon_ship_failures_total", "1", true, (double)st->failures, NULL) == 0 &&
+	    meter_add(m, "aon_ship_waiting_bytes", "By", false, (double)sp->bytes, NULL) == 0)
+		x->push_wire += push_send(x->push);
+	free(sp);
+}
+
 /* For aon ship status; what of it is old does not matter. */
 static void write_status(struct shipper *x)
 {
@@ -122,8 +158,8 @@ static void write_status(struct shipper *x)
 	fprintf(f,
 		"pid %d\nwall_ns %" PRIu64 "\nbatches %" PRIu64 "\nrows %" PRIu64
 		"\nwire_bytes %" PRIu64 "\nfailures %" PRIu64 "\nbehind %" PRIu64 "\n",
-		(int)getpid(), clock_ns(CLOCK_REALTIME), st->batches, st->rows, st->wire,
-		st->failures, source_behind(x->source));
+		(int)getpid(), clock_ns(CLOCK_REALTIME), st->batches, st->rows,
+		st->wire + x->push_wire, st->failures, source_behind(x->source));
 	if (st->clock_err_us != UINT32_MAX)
 		fprintf(f, "clock_off_us %d\nclock_err_us %u\n", st->clock_off_us,
 			st->clock_err_us);
@@ -155,6 +191,7 @@ static int look(struct shipper *x)
 	snprintf(x->store_trouble, sizeof(x->store_trouble), "%s", err ? why.text : "");
 	if (err == -ENOTRECOVERABLE)
 		return err;
+	push(x);
 	err = spool_drops(x->spool, now);
 	return err == -ENOSPC ? 0 : err;
 }
@@ -247,6 +284,8 @@ int shipper_run(const struct shipper_opts *o, struct net_why *why)
 	source_names(&x.so, &sw);
 	err = open_send(&x, why);
 	if (!err)
+		err = open_push(&x, why);
+	if (!err)
 		err = open_spool(&x, why);
 	if (!err)
 		err = source_new(&x.source, &x.so);
@@ -258,6 +297,7 @@ int shipper_run(const struct shipper_opts *o, struct net_why *why)
 	if (err && !*why->text)
 		net_say(why, err, "%s", strerror(-err));
 	source_free(x.source);
+	push_free(x.push);
 	send_free(x.send);
 	spool_close(x.spool);
 	return err;

@@ -3,6 +3,7 @@
 #include "ship/source.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,12 +70,16 @@ void source_free(struct source *s)
 	free(s->known);
 	free(s->name_hash);
 	free(s->name_said);
+	free(s->series);
 	free(s);
 }
 
 void source_forget(struct source *s)
 {
-	s->knowns = 0;
+	for (size_t i = 0; i < s->knowns; i++)
+		s->known[i].sum = s->known[i].cost_sum = 0;
+	for (uint32_t i = 0; i < s->seriess; i++)
+		s->series[i].said = NAN;
 	s->beat_ns = 0;
 	if (s->name_said)
 		memset(s->name_said, 0, s->names);
@@ -109,6 +114,10 @@ static int open_store(struct source *s, struct store_why *why)
 		s->at.ino = (uint64_t)sb.st_ino;
 	}
 	source_forget(s);
+	s->knowns = 0; /* ids are a store's own */
+	s->seriess = s->series_known = 0;
+	free(s->series);
+	s->series = NULL;
 	free(s->name_hash);
 	free(s->name_said);
 	s->name_hash = NULL;
@@ -179,6 +188,8 @@ static int put_all(struct source *s, struct spool *spool, const struct source_no
 		err = source_windows(s, all);
 	if (!err)
 		err = source_steps(s);
+	if (!err)
+		err = source_telemetry(s);
 	if (!err)
 		err = source_alarms(s, spool);
 	if (!err)

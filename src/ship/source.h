@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ship/meter.h"
 #include "ship/spool.h"
 #include "store/store.h"
 
@@ -42,6 +43,9 @@ void source_free(struct source *s); /* NULL is allowed */
  */
 int source_look(struct source *s, struct spool *spool, const struct source_node *node,
 		uint64_t now_ns, bool all, struct store_why *why);
+
+/* What it has seen, as metrics. 0 or -ENOMEM. */
+int source_meter(const struct source *s, struct meter *m);
 
 /* How far behind the newest window of the store we are, in windows. */
 uint64_t source_behind(const struct source *s);

@@ -4,7 +4,9 @@
 #define AON_SHIP_SOURCE_PRIV_H
 
 #include "model/node.h"
+#include "model/telemetry.h"
 #include "ship/fold.h"
+#include "ship/meter.h"
 #include "ship/pack.h"
 #include "ship/source.h"
 
@@ -18,7 +20,19 @@ struct cursor {
 	uint64_t window, step, telemetry;
 	uint64_t not_before_ns; /* of the first look */
 	uint64_t alarm_ns; /* the newest alarm that was put, and how many of the same moment were */
-	uint32_t alarms, unused;
+	uint32_t alarms, boot; /* boot: its low half */
+};
+
+/* Sums since we began, for metrics. */
+struct seen {
+	uint64_t kernels, kernel_ns, collective_ns, copy_bytes, steps, step_ns;
+};
+
+/* A series of telemetry: its value now, and the last that was said. */
+struct told_series {
+	struct series s;
+	double now, said;
+	uint64_t at_ns, wall_ns;
 };
 
 /* A process of the store, as rows speak of it. */
@@ -30,6 +44,7 @@ struct known {
 	char job[48];
 	uint64_t sum, put_ns;           /* of its last row */
 	uint64_t cost_sum, cost_put_ns; /* of that of its overhead */
+	struct seen seen;
 };
 
 struct source {
@@ -48,7 +63,9 @@ struct source {
 	struct packs packs;
 	uint64_t beat_ns;            /* last heartbeat */
 	uint64_t stored, lost, live; /* of all processes */
-	uint64_t newest;             /* number of the store's newest window */
+	struct told_series *series;  /* owned; by id */
+	uint32_t seriess, series_known;
+	uint64_t newest; /* number of the store's newest window */
 };
 
 /* All of the store's processes; rows of those that changed. */
@@ -58,6 +75,8 @@ struct known *source_known(struct source *s, uint32_t id);
 uint64_t source_name(struct source *s, uint32_t id);
 int source_windows(struct source *s, bool all);
 int source_steps(struct source *s);
+int source_telemetry(struct source *s);
+void source_count(struct known *k, const struct fold_row *r);
 int source_alarms(struct source *s, struct spool *spool);
 void source_beat(struct source *s, struct spool *spool, const struct source_node *node);
 void source_forget(struct source *s); /* what was said: it was not, after all */

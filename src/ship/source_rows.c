@@ -295,7 +295,7 @@ static int on_window(void *arg, const struct window *w)
 
 static void put_window(struct source *s, const struct fold_row *r)
 {
-	const struct known *k = source_known(s, r->process);
+	struct known *k = source_known(s, r->process);
 	uint8_t hist[FOLD_HIST_MAX];
 	size_t len = fold_hist(hist, &r->sketch);
 	struct ship_window row = {
@@ -318,7 +318,22 @@ static void put_window(struct source *s, const struct fold_row *r)
 		.hist = { (const char *)hist, len },
 	};
 
+	source_count(k, r);
 	packs_add(&s->packs, SHIP_WINDOW, k->route, &row);
+}
+
+/* As the table has them: what is alike lies together, here on the wire. */
+static int by_name(const void *a, const void *b)
+{
+	const struct fold_row *x = a, *y = b;
+
+	if (x->t_ns != y->t_ns)
+		return x->t_ns < y->t_ns ? -1 : 1;
+	if (x->name != y->name)
+		return x->name < y->name ? -1 : 1;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	return x->process < y->process ? -1 : x->process > y->process;
 }
 
 int source_windows(struct source *s, bool all)
@@ -332,6 +347,7 @@ int source_windows(struct source *s, bool all)
 		err = 0;
 	}
 	fold_end(&s->fold);
+	qsort(s->fold.row, s->fold.rows, sizeof(*s->fold.row), by_name);
 	for (uint32_t i = 0; i < s->fold.rows && !err; i++) {
 		put_window(s, &s->fold.row[i]);
 		err = s->packs.err;

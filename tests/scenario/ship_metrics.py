@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""aon ship's metrics, read by others: OTLP by OpenTelemetry's own classes, remote write by a real Prometheus."""
+import http.server
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+import urllib.request
+
+from aontest import done, find, ok, skip
+from slurmtest import free_ports
+
+AON, STORE = find("aon"), find("ship_store")
+OTLP = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "aon" / "otlp"
+place = pathlib.Path(tempfile.mkdtemp(prefix="aon_metrics_"))
+want = json.loads(subprocess.run([STORE, place / "s.db", "2", "10", "30", "500"], capture_output=True, text=True).stdout)
+
+
+def ship(**more):
+    """No server takes the batches; metrics go their own way."""
+    conf = place / "ship.conf"
+    conf.write_text(f"url = clickhouse://127.0.0.1:1/aon\nstore = {place}/s.db\nspool = {place}/{next(iter(more))}.spool\ncluster = c\n"
+                    "host = n1\nrun_dir = \n" + "".join(f"{k} = {v}\n" for k, v in more.items()))
+    return subprocess.run([AON, "ship", "--config", conf, "--once"], capture_output=True, text=True, timeout=60)
+
+
+def otlp():
+    if not (OTLP / "opentelemetry").is_dir():
+        return skip("OTLP is read by OpenTelemetry", "opentelemetry-proto is not in the cache: tools/setup check")
+    sys.path.insert(0, str(OTLP))
+    from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+    got = []
+
+    class Take(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            got.append((self.path, dict(self.headers), self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Take)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    r = ship(otlp=f"http://127.0.0.1:{server.server_port}/v1/metrics")
+    server.shutdown()
+    ok(len(got) == 1 and got[0][0] == "/v1/metrics" and got[0][1]["Content-Type"] == "application/x-protobuf",
+       "one request goes to the address that was given", f"{[g[:2] for g in got]} {r.stderr}")
+    m = ExportMetricsServiceRequest()
+    m.ParseFromString(got[0][2])
+    ok(m.SerializeToString() == got[0][2], "its bytes are what OpenTelemetry itself would write")
+    rm = m.resource_metrics[0]
+    who = {a.key: a.value.string_value for a in rm.resource.attributes}
+    ok(who == {"service.name": "aon", "host.name": "n1", "aon.cluster": "c"}, "it says of whom", who)
+    by = {x.name: x for x in rm.scope_metrics[0].metrics}
+    points = by["aon_kernels_total"].sum
+    ok(sum(p.as_double for p in points.data_points) == want["launches"] and points.is_monotonic and points.aggregation_temporality == 2,
+       "launches of all ranks are counted, as a cumulative sum", points)
+    ranks = sorted({a.key: a.value.string_value for a in p.attributes}["rank"] for p in points.data_points)
+    ok(ranks == ["0", "1"], "by rank", ranks)
+    sec = sum(p.as_double for p in by["aon_kernel_seconds_total"].sum.data_points)
+    ok(abs(sec - want["total_ns"] / 1e9) < 1e-6 and by["aon_kernel_seconds_total"].unit == "s", "and their time, in seconds", sec)
+
+
+def remote_write():
+    if not shutil.which("prometheus"):
+        return skip("remote write is taken by Prometheus", "prometheus is not installed")
+    port = free_ports(1)[0]
+    (place / "prom.yml").write_text("global:\n  scrape_interval: 1h\n")
+    p = subprocess.Popen(["prometheus", f"--config.file={place}/prom.yml", f"--storage.tsdb.path={place}/tsdb",
+                          f"--web.listen-address=127.0.0.1:{port}", "--web.enable-remote-write-receiver", "--log.level=warn"],
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def ask(query):
+        url = f"http://127.0.0.1:{port}/api/v1/query?" + urllib.parse.urlencode({"query": query})
+        with urllib.request.urlopen(url, timeout=10) as a:
+            return json.load(a)["data"]["result"]
+
+    try:
+        end, up = time.monotonic() + 90, False
+        while time.monotonic() < end and not up:
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/-/ready", timeout=5) as a:
+                    up = a.status == 200
+            except OSError:
+                time.sleep(0.3)
+        if not up:
+            return skip("remote write is taken by Prometheus", "prometheus does not start here")
+        r = ship(remote_write=f"http://127.0.0.1:{port}/api/v1/write")
+        got = ask('sum(aon_kernels_total{cluster="c",host="n1",job="train7"})')
+        ok(got and float(got[0]["value"][1]) == want["launches"], "Prometheus takes what is written, and sums it up right", f"{got} {r.stderr}")
+        got = ask("aon_steps_total or aon_processes")
+        ok(got and got[0]["metric"]["host"] == "n1", "with the node's name", got)
+        r = ship(remote_write=f"http://127.0.0.1:{port}/api/v1/wrong", spool=f"{place}/w.spool")
+        ok("metrics to 127.0.0.1" in r.stderr and "404" in r.stderr, "what does not get through is said", r.stderr)
+        r = ship(remote_write="http://prometheus.example:9090/api/v1/write")
+        ok(r.returncode == 1 and "https" in r.stderr, "metrics leave the machine over TLS alone", r.stderr)
+    finally:
+        p.kill()
+        p.wait()
+
+
+try:
+    otlp()
+    remote_write()
+finally:
+    shutil.rmtree(place, ignore_errors=True)
+done()
