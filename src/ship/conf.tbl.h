@@ -23,6 +23,7 @@ PARAM(spool_age_h,   NUM,  "168",                     0, 87600, "h",    START, "
 PARAM(net_kib_s,     NUM,  "256",                     0, 1 << 20, "KiB/s", START, "what may be sent in a second; 0: no limit")
 PARAM(timeout_s,     NUM,  "30",                      1,   600, "s",     START, "for an answer")
 PARAM(backfill_h,    NUM,  "24",                      0, 87600, "h",     START, "how far back it begins with a store that it does not know; 0: all of it")
+PARAM(events,        WORD, "off",                     0,     0, "off|raised", START, "raw events: of captures that alarms raise, 500,000 of each at most; off: none")
 PARAM(otlp,          TEXT, "",                        0,   250, "an address", START, "also send metrics to OTLP over HTTP: http(s)://HOST:PORT/v1/metrics; empty: no")
 PARAM(remote_write,  TEXT, "",                        0,   250, "an address", START, "also send metrics to Prometheus remote write: http(s)://HOST:PORT/api/v1/write; empty: no")
 PARAM(metrics_s,     NUM,  "60",                     10,  3600, "s",     START, "time between two of these")

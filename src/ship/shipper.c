@@ -277,6 +277,7 @@ int shipper_run(const struct shipper_opts *o, struct net_why *why)
 	int err;
 
 	x.so = (struct source_opts){ .store = o->conf->store.s,
+				     .events = o->conf->events != 0,
 				     .backfill_ns = (uint64_t)o->conf->backfill_h * 3600 * SECOND };
 	snprintf(x.so.cluster, sizeof(x.so.cluster), "%.63s", o->conf->cluster.s);
 	snprintf(x.so.host, sizeof(x.so.host), "%.63s", o->conf->host.s);

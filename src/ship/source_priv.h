@@ -76,6 +76,9 @@ uint64_t source_name(struct source *s, uint32_t id);
 int source_windows(struct source *s, bool all);
 int source_steps(struct source *s);
 int source_telemetry(struct source *s);
+/* What a process did between two moments (CLOCK_MONOTONIC), as rows of `event`. */
+int source_events(struct source *s, const char *label, uint32_t process, uint64_t from_ns,
+		  uint64_t to_ns);
 void source_count(struct known *k, const struct fold_row *r);
 int source_alarms(struct source *s, struct spool *spool);
 void source_beat(struct source *s, struct spool *spool, const struct source_node *node);

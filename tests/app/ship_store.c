@@ -4,6 +4,7 @@
  *
  *	ship_store STORE RANKS KERNELS SECONDS [STEP_MS [live]]
  *
+ * With SHIP_STORE_KEPT set, the journal tells an alarm and a capture that it raised, with 1,000 events of rank 0.
  * The same arguments give the same numbers; they end now, or with `live` they begin now and take their time. Prints
  * what it wrote as JSON: rollups, launches and time of kernels, steps.
  */
@@ -16,6 +17,7 @@
 #include "base/proc.h"
 #include "model/event.h"
 #include "model/step_rec.h"
+#include "store/blob.h"
 #include "store/store.h"
 
 #define SECOND  1000000000ull
@@ -154,6 +156,40 @@ static void put_step(uint32_t r, uint64_t t, uint64_t dur)
 	step_ns += dur;
 }
 
+static void put_kept(uint64_t t)
+{
+	struct blob_packer *z;
+	struct blob_enc *enc;
+	struct blob b;
+	char text[160];
+	uint64_t wall = t + (uint64_t)proc[0].wall_offset_ns;
+
+	must(blob_enc_new(&enc), "encoder");
+	for (uint32_t i = 0; i < 1000; i++) {
+		struct event e = { .start_ns = t + i * 1000,
+				   .dur_ns = 500,
+				   .name = name[0],
+				   .lane = lane[0],
+				   .kind = EVENT_KERNEL };
+
+		blob_add(enc, &e, 1);
+	}
+	must(blob_seal(enc, &b), "blob");
+	must(blob_packer_new(&z), "packer");
+	must(blob_pack(z, &b), "pack");
+	must(store_blob(st, proc[0].id, &b), "blob");
+	must(store_journal(st, wall, "alarm", "step_slower: rank 0 takes 1.3 times as long"),
+	     "journal");
+	snprintf(text, sizeof(text),
+		 "pid 1000: tier full for 2 s, because of step_slower; kept: process %u from %llu "
+		 "to %llu",
+		 proc[0].id, (unsigned long long)t, (unsigned long long)(t + 1000000));
+	must(store_journal(st, wall + 1, "capture", text), "journal");
+	blob_fini(&b);
+	blob_packer_free(z);
+	blob_enc_free(enc);
+}
+
 int main(int argc, char *argv[])
 {
 	uint64_t seconds = argc > 4 ? strtoull(argv[4], NULL, 10) : 0, now, t0;
@@ -186,6 +222,10 @@ int main(int argc, char *argv[])
 			must(store_process(st, &proc[r]), "process");
 		}
 		must(store_commit(st, t + SECOND), "commit");
+	}
+	if (getenv("SHIP_STORE_KEPT")) {
+		put_kept(t0 + SECOND);
+		must(store_commit(st, t0 + seconds * SECOND), "commit");
 	}
 	store_close(st);
 	printf("{\"rollups\":%llu,\"launches\":%llu,\"total_ns\":%llu,\"steps\":%llu,\"step_ns\":%"

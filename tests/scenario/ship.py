@@ -255,6 +255,27 @@ def poison():
     ok(int(got[0]) == want["launches"], "all others arrive", got)
 
 
+def events():
+    """Alarms are findings; what a capture kept comes event by event, if told. Over a slow link, too."""
+    cluster("init", db="events")
+    os.environ["SHIP_STORE_KEPT"] = "1"
+    want = make("events", seconds=20)
+    del os.environ["SHIP_STORE_KEPT"]
+    conf = place / "events.conf"
+    ship("events", "--once", to="clickhouse://127.0.0.1:1/events")
+    shutil.rmtree(place / "events.spool")
+    conf.write_text(conf.read_text().replace(":1/", f":{server.port}/") + "events = raised\nnet_kib_s = 16\n")
+    begin = time.monotonic()
+    r = run(AON, "ship", "--config", conf, "--once")
+    took = time.monotonic() - begin
+    ok(r.returncode == 0 and same(sums("events"), want) and took > 0.5, "a link of 16 KiB/s takes its time, and all arrives",
+       f"{took} {sums('events')} {want} {r.stderr}")
+    rows = server.ask("SELECT kind, source, text FROM events.finding")
+    ok(rows == [["step_slower", "aond", "rank 0 takes 1.3 times as long"]], "an alarm is a finding", rows)
+    rows = server.ask("SELECT count(), sum(dur_ns), uniqExact(capture), any(rank), any(device) FROM events.event")
+    ok(rows == [["1000", "500000", "1", "0", "0"]], "the capture that it raised comes event by event", rows)
+
+
 def tls():
     base = f"clickhouse://127.0.0.1:{server.https}/aon?tls=yes"
     r = run(AON, "cluster", "status", "--url", base, "--credentials", cred, "--ca", certs.crt("ca"))
@@ -350,7 +371,7 @@ def live():
 try:
     if not up():
         skip_all(f"clickhouse-server does not start here: {server.said()[-300:]}")
-    for part in (tables, versions, arrives, doubt, kills, poison, live, modern, tls, full):
+    for part in (tables, versions, arrives, doubt, kills, poison, events, live, modern, tls, full):
         part()
 finally:
     for c in children:

@@ -206,9 +206,8 @@ static void test_ddl(void)
 	     "shards are replicated, and one table stands over all");
 	T_OK(old.n == now.n && many.n > old.n, "both dialects make the same tables");
 	T_OK(ddl_insert(insert, sizeof(insert), &shards, ship_table(SHIP_NAME), SHIP_SCHEMA) == 0 &&
-		     !strcmp(insert,
-			     "INSERT INTO aon.`name_local` "
-			     "(cluster,src,seq,day,hash,text,t_ns) FORMAT RowBinary"),
+		     !strcmp(insert, "INSERT INTO aon.`name_local` "
+				     "(cluster,src,seq,day,hash,text,t_ns) FORMAT RowBinary"),
 	     "rows go to the shard itself, by the columns' names");
 	T_OK(ddl_insert(small, sizeof(small), &one, ship_table(SHIP_NAME), SHIP_SCHEMA) == -ENOSPC,
 	     "a statement is not cut");

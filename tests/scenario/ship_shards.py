@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""aon cluster and aon ship where rows are replicated, and where they are in two shards: ZooKeeper and two servers."""
+import json
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import time
+
+from aontest import done, find, ok, skip, skip_all
+import clustertest as ct
+
+AON, STORE = find("aon"), find("ship_store")
+
+
+def run(*argv):
+    return subprocess.run([str(a) for a in argv], capture_output=True, text=True, timeout=240)
+
+
+def wait(ready, seconds=90):
+    end = time.monotonic() + seconds
+    while not ready() and time.monotonic() < end:
+        time.sleep(0.3)
+    return ready()
+
+
+def sums(server):
+    try:
+        return [int(x) for x in server.ask("SELECT sum(count), sum(total_ns) FROM aon.window")[0]]
+    except (RuntimeError, OSError):
+        return None
+
+
+def profile(name, separator, more):
+    place = pathlib.Path(tempfile.mkdtemp(prefix="aon_shards_"))
+    cred = place / "cred"
+    cred.write_text(f"user = {ct.USER}\npassword = {ct.PASSWORD}\n")
+    cred.chmod(0o600)
+    try:
+        with ct.Cluster(place / "cluster", name) as c:
+            if c.why:
+                return skip(f"{name}", c.why)
+            url = "clickhouse://" + separator.join(f"127.0.0.1:{s.port}" for s in c.server) + "/aon" + more
+            to = ("--url", url, "--credentials", cred)
+            r = run(AON, "cluster", "init", *to)
+            ok(r.returncode == 0, f"{name}: tables are made on both servers", r.stderr)
+            again = run(AON, "cluster", "init", *to)
+            ok(again.returncode == 0, f"{name}: once more is no harm", again.stderr)
+            want = json.loads(run(STORE, place / "s.db", 4, 50, 30, 1000).stdout)
+            send = (AON, "ship", "--once", *to, "--store", place / "s.db", "--spool", place / "spool")
+            if name == "replicas":
+                c.server[0].end()
+            r = run(*send)
+            if name == "replicas":
+                ok(r.returncode == 0, "with a replica away, the other takes all", r.stderr)
+                c.server[0].start()
+                c.wait(120)
+            good = wait(lambda: all(sums(s) == [want["launches"], want["total_ns"]] for s in c.server))
+            ok(good, f"{name}: both servers tell all of it, each row once", f"{[sums(s) for s in c.server]} {want} {r.stderr}")
+            if name == "shards":
+                held = [int(s.one("SELECT count() FROM aon.window_local")) for s in c.server]
+                ok(min(held) == 0 and max(held) > 0, "a job's rows are in one shard", held)
+                bad = run(AON, "cluster", "init", "--url", url.replace("cluster=aon", "cluster=nobody"), "--credentials", cred)
+                ok(bad.returncode == 1 and "remote_servers" in bad.stderr, "a cluster that the servers do not know is said", bad.stderr)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+why = ct.missing()
+if why:
+    skip_all(why)
+profile("replicas", ",", "")
+profile("shards", ";", "?cluster=aon&replicated=yes")
+done()
