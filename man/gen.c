@@ -5,11 +5,12 @@
  *	gen TEMPLATE [FILE]
  *
  * A line @settings@, @options@, @counters@, @losses@, @kinds@ or @conf@ becomes that table, with
- * @ship_settings@ and @ship_conf@ of aon ship;
+ * @ship_settings@ and @ship_conf@ of aon ship, @bmc@ of BMCs;
  * @file@ becomes FILE as it is (`aon help --roff`), @code@ becomes FILE as an example;
  * @version@ becomes the version.
  */
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,6 +33,14 @@ static const struct setting ship_settings[] = {
 
 struct row {
 	const char *name, *word, *help;
+};
+
+/* Settings of a BMC: the key, its default and its range as words. */
+static const struct row bmc[] = {
+#define BMC_TEXT(key, bytes, def, help)   { #key, def, help },
+#define BMC_NUM(key, def, min, max, help) { #key, #def " (" #min " to " #max ")", help },
+#define BMC_FLAG(key, def, help)          { #key, def ? "yes" : "no", help },
+#include "collect/bmc_conf.tbl.h"
 };
 
 struct option {
@@ -101,6 +110,17 @@ static void put_settings(const struct setting *s, size_t n)
 		printf("Default: ");
 		text(*s->def ? s->def : "empty");
 		printf(".%s\n", strcmp(s->live, "LIVE") ? "\nRead at start only." : "");
+	}
+}
+
+static void put_bmc(void)
+{
+	for (size_t i = 0; i < sizeof(bmc) / sizeof(bmc[0]); i++) {
+		printf(".TP\n.B %s\n", bmc[i].name);
+		sentence(bmc[i].help);
+		printf("Default: ");
+		text(*bmc[i].word ? bmc[i].word : "empty");
+		printf(".\n");
 	}
 }
 
@@ -176,6 +196,8 @@ static int put_line(const char *line, const char *file)
 		printf("%.*s%s%s", (int)(at - line), line, AON_VERSION, at + strlen("@version@"));
 	else if (!strcmp(line, "@settings@\n"))
 		put_settings(settings, LEN(settings));
+	else if (!strcmp(line, "@bmc@\n"))
+		put_bmc();
 	else if (!strcmp(line, "@ship_settings@\n"))
 		put_settings(ship_settings, LEN(ship_settings));
 	else if (!strcmp(line, "@options@\n"))

@@ -29,6 +29,7 @@
 #define BACK_MIN_NS 1000000000ull /* until one that ended is started again: doubles */
 #define BACK_MAX_NS 60000000000ull
 #define NOTHING_NS  300000000000ull /* the same where there was nothing to measure */
+#define END_NS      3000000000ull   /* that they may take to end */
 #define GOOD_NS     60000000000ull  /* after which it is taken for well */
 #define CHILDREN    16u
 
@@ -127,6 +128,31 @@ static void look(struct child *c, uint64_t now)
 		start(c, now);
 }
 
+/* They may end by themselves first: a session of a BMC is given back. Who hangs is killed. */
+static void end_all(const sigset_t *set)
+{
+	struct timespec tick = { .tv_nsec = 50000000 };
+	uint64_t until = now_ns() + END_NS;
+	unsigned left = 1;
+
+	for (unsigned i = 0; i < children; i++)
+		if (child[i].pid)
+			kill(child[i].pid, SIGTERM);
+	while (left && now_ns() < until) {
+		left = 0;
+		for (unsigned i = 0; i < children; i++) {
+			if (child[i].pid && waitpid(child[i].pid, NULL, WNOHANG) == child[i].pid)
+				child[i].pid = 0;
+			left += child[i].pid != 0;
+		}
+		if (left)
+			sigtimedwait(set, NULL, &tick);
+	}
+	for (unsigned i = 0; i < children; i++)
+		if (child[i].pid)
+			kill(child[i].pid, SIGKILL);
+}
+
 /* Until a signal ends it. Children die with it. */
 static int supervise(void)
 {
@@ -145,12 +171,7 @@ static int supervise(void)
 			look(&child[i], now_ns());
 		sig = sigtimedwait(&set, NULL, &tick);
 	} while (sig != SIGTERM && sig != SIGINT);
-	for (unsigned i = 0; i < children; i++) {
-		if (!child[i].pid)
-			continue;
-		kill(child[i].pid, SIGKILL);
-		waitpid(child[i].pid, NULL, WNOHANG);
-	}
+	end_all(&set);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "collect/run.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -42,11 +43,20 @@ static uint64_t now_of(clockid_t clock)
 	return (uint64_t)ts.tv_sec * NS_A_S + (uint64_t)ts.tv_nsec;
 }
 
+static volatile sig_atomic_t
+	ending; /* SIGTERM came: what the collector holds elsewhere is given back */
+
+static void on_term(int sig)
+{
+	(void)sig;
+	ending = 1;
+}
+
 static void sleep_until(uint64_t t_ns)
 {
 	struct timespec ts = { (time_t)(t_ns / NS_A_S), (long)(t_ns % NS_A_S) };
 
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
+	while (!ending && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
 		;
 }
 
@@ -162,7 +172,8 @@ int run_collector(const struct run *r)
 	if (!r->socket)
 		emit_print(s.emit, stdout);
 	own_series(&s);
-	for (uint32_t n = 0; !r->polls || n < r->polls; n++) {
+	sigaction(SIGTERM, &(struct sigaction){ .sa_handler = on_term }, NULL);
+	for (uint32_t n = 0; !ending && (!r->polls || n < r->polls); n++) {
 		uint64_t now;
 
 		if (!reach(&s)) {

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * redfish.c - the thread of one BMC: finds its resources, then looks at them once an interval.
+ *
+ * A look is all metric reports, then as many of the other resources as the rate allows, in turn: those
+ * whose values no report has. Found again every hour, and when the BMC comes back.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "collect/redfish_look.h"
+
+#define DISCOVER_NS  (3600 * S)
+#define SLOW_NS      (600 * S) /* until one that did not answer is asked again */
+#define BACK_MAX_NS  (120 * S)
+#define MEMBERS      4096u
+#define EXPAND_QUERY "?$expand=.($levels=1)"
+
+static void take_facts(struct looker *l, const struct fetch_answer *a)
+{
+	struct redfish_fns fns = { .leaf = redfish_take_fact, .arg = l };
+
+	pthread_mutex_lock(&l->b->lock);
+	redfish_walk(a->body, a->len, &fns);
+	pthread_mutex_unlock(&l->b->lock);
+}
+
+/* --- requests --- */
+
+static void keep_etag(struct redfish_resource *res, const char *etag)
+{
+	free(res->etag);
+	res->etag = *etag ? strdup(etag) : NULL;
+}
+
+/* Values of a resource that is as it was are as they were; a reading that should move is not. */
+static void unchanged(struct looker *l, uint64_t for_ns, bool report)
+{
+	uint64_t until = bmc_now_ns() + for_ns;
+
+	pthread_mutex_lock(&l->b->lock);
+	for (uint32_t i = 0; i < l->b->values; i++) {
+		struct bmc_value *v = &l->b->value[i];
+
+		if (v->from == l->at && v->until_ns && !(report && v->reading && l->still))
+			v->until_ns = until;
+	}
+	pthread_mutex_unlock(&l->b->lock);
+}
+
+static void understand(struct looker *l, struct redfish_resource *res, const struct fetch_answer *a)
+{
+	struct redfish_fns fns = { .leaf = redfish_take_leaf, .arg = l };
+	int n = 0;
+
+	l->fresh_values = false;
+	pthread_mutex_lock(&l->b->lock);
+	if (res->use == USE_REPORT)
+		n = redfish_report(a->body, a->len, redfish_take_metric, l);
+	else if (res->use == USE_LOG)
+		n = redfish_events(a->body, a->len, redfish_take_log, l);
+	else
+		n = redfish_walk(a->body, a->len, &fns);
+	l->b->failed += n < 0;
+	pthread_mutex_unlock(&l->b->lock);
+	if (n >= 0 && (res->use == USE_POLL || res->use == USE_EXPAND))
+		res->covered = !l->fresh_values;
+	if (n < 0) /* what it says is not Redfish: next time all of it again */
+		keep_etag(res, "");
+}
+
+static bool wants_expand(const struct looker *l, const struct redfish_resource *res)
+{
+	return res->use == USE_EXPAND && l->tree.expand && !strchr(res->path, '?');
+}
+
+/* False: the BMC does not answer any more, or this is to end. */
+static bool ask(struct looker *l, struct redfish_resource *res, bool paced)
+{
+	char path[REDFISH_PATH + sizeof(EXPAND_QUERY)];
+	bool report = res->use == USE_REPORT, expand = wants_expand(l, res);
+	struct fetch_answer a;
+	int err;
+
+	l->at = (uint32_t)(res - l->tree.res);
+	snprintf(path, sizeof(path), "%s%s", res->path, expand ? EXPAND_QUERY : "");
+	err = redfish_get(&l->r, path, res->etag, paced ? REDFISH_PACED : REDFISH_AT_ONCE, &a);
+	if (!err) {
+		keep_etag(res, a.etag);
+		understand(l, res, &a);
+	} else if (err == 1) {
+		unchanged(l,
+			  (report ? 3 * (uint64_t)l->b->conf->interval * S : 3 * l->round_ns) +
+				  redfish_stale_ns(l),
+			  report);
+	} else {
+		res->not_before_ns = bmc_now_ns() + SLOW_NS;
+	}
+	return err >= 0 || (err != -ECANCELED && err != -EACCES && l->r.in_a_row < 2);
+}
+
+/* --- discovery --- */
+
+static void on_link(void *arg, const char *key, const char *path, bool whole)
+{
+	struct looker *l = arg;
+	struct redfish_resource *res;
+
+	if (!strcmp(key, "Sessions") && !l->at && strlen(path) < sizeof(l->r.sessions))
+		snprintf(l->r.sessions, sizeof(l->r.sessions), "%s", path);
+	if (!redfish_follows(key) || strncmp(path, "/redfish/v1", 11) || strchr(path, '#') ||
+	    strchr(path, '?'))
+		return;
+	if (!strcmp(key, "Members") && ++l->members > MEMBERS) {
+		l->tree.left_out++;
+		return;
+	}
+	res = redfish_tree_add(&l->tree, path);
+	if (res && whole)
+		res->is_whole = true; /* its collection is asked for in its place */
+}
+
+static void on_root(void *arg, const struct redfish_leaf *leaf)
+{
+	struct looker *l = arg;
+
+	if (!strcmp(leaf->pointer, "/ProtocolFeaturesSupported/ExpandQuery/Levels"))
+		l->tree.expand = json_tok_is(leaf->value, "true");
+	if (!strcmp(leaf->pointer, "/ServerSentEventUri")) {
+		struct json_tok uri = json_tok_text(leaf->value);
+
+		pthread_mutex_lock(&l->b->lock);
+		if (uri.len && uri.len < sizeof(l->b->events_uri) && *uri.s == '/') {
+			memcpy(l->b->events_uri, uri.s, uri.len);
+			l->b->events_uri[uri.len] = '\0';
+		}
+		pthread_mutex_unlock(&l->b->lock);
+	}
+}
+
+/* The next part of a collection that comes in several. */
+static void next_part(struct looker *l, const struct fetch_answer *a)
+{
+	char next[REDFISH_PATH];
+
+	if (redfish_text(a->body, a->len, "Members@odata.nextLink", next, sizeof(next)) &&
+	    !strncmp(next, "/redfish/v1", 11))
+		redfish_tree_add(&l->tree, next);
+}
+
+/* One resource that was found: what it is, and where it leads to. False as ask(). */
+static bool discover_one(struct looker *l, uint32_t at)
+{
+	struct redfish_fns fns = { .link = on_link, .arg = l };
+	struct redfish_resource *res = &l->tree.res[at]; /* an array that does not move */
+	char type[96] = "", path[REDFISH_PATH + sizeof(EXPAND_QUERY)];
+	bool expand = wants_expand(l, res);
+	struct fetch_answer a;
+	int err;
+
+	l->at = at;
+	snprintf(path, sizeof(path), "%s%s", res->path, expand ? EXPAND_QUERY : "");
+	err = redfish_get(&l->r, path, NULL, REDFISH_FINDING, &a);
+	res->got = true;
+	if (err && at)
+		res->not_before_ns = bmc_now_ns() + SLOW_NS;
+	if (err)
+		return at && err != -ECANCELED && err != -EACCES && l->r.in_a_row < 2;
+	redfish_text(a.body, a.len, "@odata.type", type, sizeof(type));
+	res->use = redfish_use_of(type);
+	if (!at || !strncmp(type, "#EventService.", 14))
+		fns.leaf = on_root;
+	if (wants_expand(l, res) && !expand) {
+		res->got = false; /* once more, as a whole */
+		return true;
+	}
+	l->members = 0;
+	if (res->use != USE_LOG) {
+		next_part(l, &a);
+		redfish_walk(a.body, a.len, &fns);
+	}
+	if (res->use == USE_FACT || (expand && strstr(res->path, "/FirmwareInventory")))
+		take_facts(l, &a);
+	keep_etag(res, a.etag);
+	understand(l, res, &a);
+	return true;
+}
+
+/* Goes on with it for the time of a look; *done: nothing new turned up any more. False as ask(). */
+static bool discover(struct looker *l, uint64_t until_ns, bool *done)
+{
+	bool more = true, fine = true;
+
+	while (more && fine && bmc_now_ns() < until_ns) {
+		more = false;
+		for (uint32_t i = 0; fine && i < l->tree.n && bmc_now_ns() < until_ns; i++) {
+			struct redfish_resource *res = &l->tree.res[i];
+
+			if (res->got || res->is_whole || res->not_before_ns > bmc_now_ns())
+				continue;
+			more = true;
+			fine = discover_one(l, i);
+		}
+	}
+	*done = fine && !more;
+	pthread_mutex_lock(&l->b->lock);
+	l->b->resources = l->tree.n;
+	l->b->left_out += l->tree.left_out;
+	l->tree.left_out = 0;
+	l->b->discovered |= *done;
+	pthread_mutex_unlock(&l->b->lock);
+	return fine;
+}
+
+/* Begins anew where it is time to. */
+static bool find_resources(struct looker *l, uint64_t began, uint64_t until_ns)
+{
+	bool done;
+
+	if (l->discovered_ns && began - l->discovered_ns < DISCOVER_NS)
+		return true;
+	if (l->discovered_ns || !l->tree.n) {
+		redfish_tree_add(&l->tree, "/redfish/v1");
+		for (uint32_t i = 0; i < l->tree.n; i++)
+			l->tree.res[i].got = false;
+		l->discovered_ns = 0;
+	}
+	if (!discover(l, until_ns, &done))
+		return false;
+	if (done)
+		l->discovered_ns = bmc_now_ns();
+	return true;
+}
+
+/* --- looks --- */
+
+static bool look_at_reports(struct looker *l)
+{
+	l->still = l->moved_ns && bmc_now_ns() - l->moved_ns > redfish_stale_ns(l);
+	for (uint32_t i = 0; i < l->tree.n; i++)
+		if (l->tree.res[i].use == USE_REPORT &&
+		    l->tree.res[i].not_before_ns <= bmc_now_ns() && !ask(l, &l->tree.res[i], false))
+			return false;
+	return true;
+}
+
+static bool look_at_logs(struct looker *l)
+{
+	if (l->logs_ns && bmc_now_ns() - l->logs_ns < redfish_stale_ns(l))
+		return true;
+	l->logs_ns = bmc_now_ns();
+	for (uint32_t i = 0; i < l->tree.n; i++)
+		if (l->tree.res[i].use == USE_LOG && l->tree.res[i].not_before_ns <= bmc_now_ns() &&
+		    !ask(l, &l->tree.res[i], true))
+			return false;
+	l->logs_known = true;
+	return true;
+}
+
+static bool due(const struct redfish_resource *res)
+{
+	return (res->use == USE_POLL || res->use == USE_EXPAND) && !res->covered &&
+	       !res->is_whole && res->not_before_ns <= bmc_now_ns();
+}
+
+/* As many of the others as the rate allows until the next look. */
+static bool look_in_turn(struct looker *l, uint64_t until_ns)
+{
+	uint64_t budget = (uint64_t)(l->b->conf->interval * l->b->conf->rate), in_turn = 0;
+
+	for (uint32_t i = 0; i < l->tree.n; i++)
+		in_turn += due(&l->tree.res[i]);
+	l->round_ns = (in_turn / (budget ? budget : 1) + 1) * (uint64_t)l->b->conf->interval * S;
+	for (uint32_t i = 0; i < l->tree.n && budget; i++) {
+		struct redfish_resource *res = &l->tree.res[l->turn++ % l->tree.n];
+
+		if (!due(res))
+			continue;
+		budget--;
+		if (!ask(l, res, in_turn > budget))
+			return false;
+		if (bmc_now_ns() > until_ns)
+			break;
+	}
+	return true;
+}
+
+/* One that was down answers to the least that it can be asked: then all is asked anew. */
+static bool is_back(struct looker *l)
+{
+	struct fetch_answer a;
+
+	if (redfish_get(&l->r, "/redfish/v1", NULL, REDFISH_PACED, &a) < 0)
+		return false;
+	for (uint32_t i = 0; i < l->tree.n; i++) {
+		l->tree.res[i].not_before_ns = 0;
+		l->tree.res[i].got = false;
+	}
+	l->discovered_ns = 0;
+	return true;
+}
+
+static bool look(struct looker *l, uint64_t began)
+{
+	uint64_t until = began + (uint64_t)l->b->conf->interval * S;
+
+	if (l->down && !is_back(l))
+		return false;
+	if (!look_at_reports(l) || !find_resources(l, began, until))
+		return false;
+	return !l->discovered_ns || (look_at_logs(l) && look_in_turn(l, until));
+}
+
+/* Readings of reports that are not renewed. */
+static uint32_t count_stale(const struct bmc *b)
+{
+	uint64_t now = bmc_now_ns();
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < b->values; i++)
+		n += b->value[i].metric && b->value[i].reading && b->value[i].by_report &&
+		     b->value[i].until_ns <= now;
+	return n;
+}
+
+static void tell(struct looker *l, bool fine, uint64_t began)
+{
+	struct bmc *b = l->b;
+
+	pthread_mutex_lock(&b->lock);
+	if (fine != b->up || (!fine && !b->seen_ns && b->look_ns == 0))
+		bmc_event(b, fine ? "bmc-up" : "bmc-down", "%s", fine ? "answers" : b->why);
+	b->up = fine;
+	b->stale = count_stale(b);
+	b->look_ns = bmc_now_ns() - began;
+	if (fine) {
+		b->seen_ns = bmc_now_ns();
+		b->why[0] = '\0';
+	}
+	pthread_mutex_unlock(&b->lock);
+}
+
+void *redfish_thread(void *arg)
+{
+	struct bmc *b = arg;
+	struct looker *l = calloc(1, sizeof(*l));
+	uint64_t back = 0, step = (uint64_t)b->conf->interval * S;
+
+	if (!l || redfish_tree_init(&l->tree, (uint32_t)b->conf->resources) < 0 ||
+	    redfish_open(&l->r, b) < 0) {
+		log_err("%s: no memory", b->conf->name);
+		goto out;
+	}
+	l->b = b;
+	l->round_ns = step;
+	while (!*b->stop) {
+		uint64_t began = bmc_now_ns(), took;
+		bool fine = look(l, began);
+
+		if (*b->stop)
+			break;
+		tell(l, fine, began);
+		l->down = !fine;
+		back = fine ? 0 : back ? back * 2 : step;
+		back = back > BACK_MAX_NS ? BACK_MAX_NS : back;
+		took = bmc_now_ns() - began;
+		bmc_sleep(b, back ? back : took < step ? step - took : 0);
+	}
+	redfish_close(&l->r);
+	redfish_tree_fini(&l->tree);
+out:
+	free(l);
+	return NULL;
+}

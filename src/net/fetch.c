@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fetch.c - requests over libcurl, which is known here only. */
+#include "net/fetch.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+struct fetch {
+	CURL *curl;            /* owned */
+	char *base, *ca, *pin; /* owned */
+	char *body;            /* owned; cap + FETCH_PAD bytes */
+	size_t cap, max;
+	uint32_t timeout_ms;
+	bool large;                /* the answer was cut off here for its size */
+	struct fetch_answer *into; /* of the request under way */
+	fetch_bytes_fn *fn;
+	void *arg;
+	const volatile bool *stop;
+	int told; /* what fn returned */
+	char why[CURL_ERROR_SIZE];
+};
+
+static void once(void)
+{
+	curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+/* Keeps the value of a header if it is `name`; one that is too long is none. */
+static void keep(char out[FETCH_HEADER], const char *name, const char *line, size_t n)
+{
+	size_t len = strlen(name);
+
+	if (n <= len || strncasecmp(line, name, len) || line[len] != ':')
+		return;
+	for (line += len + 1, n -= len + 1; n && (*line == ' ' || *line == '\t'); line++)
+		n--;
+	while (n && (unsigned char)line[n - 1] <= ' ')
+		n--;
+	if (n >= FETCH_HEADER)
+		return;
+	memcpy(out, line, n);
+	out[n] = '\0';
+}
+
+static size_t on_header(char *line, size_t one, size_t n, void *arg)
+{
+	struct fetch *f = arg;
+
+	if (f->into) {
+		keep(f->into->etag, "ETag", line, n * one);
+		keep(f->into->token, "X-Auth-Token", line, n * one);
+		keep(f->into->location, "Location", line, n * one);
+	}
+	return n * one;
+}
+
+static size_t on_body(char *bytes, size_t one, size_t n, void *arg)
+{
+	struct fetch *f = arg;
+	size_t len = n * one, need = f->into ? f->into->len + len : 0;
+
+	if (f->fn) {
+		f->told = f->fn(f->arg, bytes, len);
+		return f->told ? 0 : len;
+	}
+	if (need > f->max) {
+		f->large = true;
+		return 0;
+	}
+	if (need > f->cap) {
+		size_t cap = need > f->cap * 2 ? need : f->cap * 2;
+		char *more = realloc(f->body, cap + FETCH_PAD);
+
+		if (!more)
+			return 0;
+		f->body = more;
+		f->cap = cap;
+	}
+	memcpy(f->body + f->into->len, bytes, len);
+	f->into->len = need;
+	return len;
+}
+
+static int on_progress(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+	const struct fetch *f = arg;
+
+	(void)a, (void)b, (void)c, (void)d;
+	return f->stop && *f->stop;
+}
+
+/* What stays the same from request to request. */
+static void set_up(struct fetch *f, const struct fetch_opts *o)
+{
+	CURL *c = f->curl;
+	bool check = !o->insecure && !o->pin;
+
+	curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 0L);
+	curl_easy_setopt(c, CURLOPT_PROXY, "");
+	curl_easy_setopt(c, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+	curl_easy_setopt(c, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	curl_easy_setopt(c, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+	curl_easy_setopt(c, CURLOPT_SSL_VERIFYPEER, check ? 1L : 0L);
+	curl_easy_setopt(c, CURLOPT_SSL_VERIFYHOST, check ? 2L : 0L);
+	curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)o->connect_ms);
+	curl_easy_setopt(c, CURLOPT_MAXCONNECTS, 1L);
+	curl_easy_setopt(c, CURLOPT_BUFFERSIZE, 65536L);
+	curl_easy_setopt(c, CURLOPT_TCP_KEEPALIVE, 1L);
+	curl_easy_setopt(c, CURLOPT_PATH_AS_IS, 1L);
+	curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_body);
+	curl_easy_setopt(c, CURLOPT_WRITEDATA, f);
+	curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, on_header);
+	curl_easy_setopt(c, CURLOPT_HEADERDATA, f);
+	curl_easy_setopt(c, CURLOPT_ERRORBUFFER, f->why);
+	curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, on_progress);
+	curl_easy_setopt(c, CURLOPT_XFERINFODATA, f);
+	curl_easy_setopt(c, CURLOPT_NOPROGRESS, o->stop ? 0L : 1L);
+	if (f->ca)
+		curl_easy_setopt(c, CURLOPT_CAINFO, f->ca);
+	if (f->pin)
+		curl_easy_setopt(c, CURLOPT_PINNEDPUBLICKEY, f->pin);
+}
+
+int fetch_new(struct fetch **out, const struct fetch_opts *o)
+{
+	static pthread_once_t did = PTHREAD_ONCE_INIT;
+	struct fetch *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return -ENOMEM;
+	pthread_once(&did, once);
+	f->max = o->body_max;
+	f->timeout_ms = o->timeout_ms;
+	f->stop = o->stop;
+	f->curl = curl_easy_init();
+	f->base = strdup(o->base);
+	f->ca = o->ca_file ? strdup(o->ca_file) : NULL;
+	f->pin = o->pin ? strdup(o->pin) : NULL;
+	f->cap = 4096;
+	f->body = malloc(f->cap + FETCH_PAD);
+	if (!f->curl || !f->base || !f->body || !f->ca != !o->ca_file || !f->pin != !o->pin) {
+		fetch_free(f);
+		return -ENOMEM;
+	}
+	set_up(f, o);
+	*out = f;
+	return 0;
+}
+
+void fetch_free(struct fetch *f)
+{
+	if (!f)
+		return;
+	if (f->curl)
+		curl_easy_cleanup(f->curl);
+	free(f->base);
+	free(f->ca);
+	free(f->pin);
+	free(f->body);
+	free(f);
+}
+
+static int error_of(const struct fetch *f, CURLcode rc)
+{
+	switch (rc) {
+	case CURLE_OK:
+		return 0;
+	case CURLE_OPERATION_TIMEDOUT:
+		return -ETIMEDOUT;
+	case CURLE_WRITE_ERROR:
+		return f->large ? -EFBIG : f->told ? f->told : -ENOMEM;
+	case CURLE_FILESIZE_EXCEEDED:
+		return -EFBIG;
+	case CURLE_COULDNT_CONNECT:
+		return -ECONNREFUSED;
+	case CURLE_COULDNT_RESOLVE_HOST:
+		return -EHOSTUNREACH;
+	case CURLE_PEER_FAILED_VERIFICATION:
+	case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+		return -EKEYREJECTED;
+	case CURLE_SSL_CACERT_BADFILE:
+		return -ENOENT;
+	case CURLE_ABORTED_BY_CALLBACK:
+		return -ECANCELED;
+	case CURLE_OUT_OF_MEMORY:
+		return -ENOMEM;
+	default:
+		return -EPROTO;
+	}
+}
+
+static bool add_header(struct curl_slist **list, const char *name, const char *value)
+{
+	char line[FETCH_HEADER + 64];
+	struct curl_slist *more;
+
+	if (!value || !*value || strpbrk(value, "\r\n") ||
+	    snprintf(line, sizeof(line), "%s: %s", name, value) >= (int)sizeof(line))
+		return false;
+	more = curl_slist_append(*list, line);
+	explicit_bzero(line, sizeof(line));
+	if (more)
+		*list = more;
+	return more != NULL;
+}
+
+static int perform(struct fetch *f, const struct fetch_ask *ask, const char *accept)
+{
+	struct curl_slist *list = NULL;
+	char url[4096];
+	CURLcode rc;
+
+	if (snprintf(url, sizeof(url), "%s%s", f->base, ask->path) >= (int)sizeof(url))
+		return -ENAMETOOLONG;
+	f->why[0] = '\0';
+	f->large = false;
+	f->told = 0;
+	add_header(&list, "Accept", accept);
+	add_header(&list, "OData-Version", "4.0");
+	add_header(&list, "X-Auth-Token", ask->token);
+	add_header(&list, "If-None-Match", ask->etag);
+	if (ask->body)
+		add_header(&list, "Content-Type", "application/json");
+	curl_easy_setopt(f->curl, CURLOPT_URL, url);
+	curl_easy_setopt(f->curl, CURLOPT_HTTPHEADER, list);
+	curl_easy_setopt(f->curl, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+	curl_easy_setopt(f->curl, CURLOPT_USERNAME, ask->user);
+	curl_easy_setopt(f->curl, CURLOPT_PASSWORD, ask->password);
+	if (ask->body)
+		curl_easy_setopt(f->curl, CURLOPT_COPYPOSTFIELDS, ask->body);
+	else
+		curl_easy_setopt(f->curl, CURLOPT_HTTPGET, 1L);
+	curl_easy_setopt(f->curl, CURLOPT_CUSTOMREQUEST, ask->method);
+	rc = curl_easy_perform(f->curl);
+	curl_easy_setopt(f->curl, CURLOPT_HTTPHEADER, NULL);
+	curl_slist_free_all(list);
+	if (rc != CURLE_OK && !*f->why)
+		snprintf(f->why, sizeof(f->why), "%s", curl_easy_strerror(rc));
+	if (f->large)
+		snprintf(f->why, sizeof(f->why), "the answer is larger than %zu MiB", f->max >> 20);
+	return error_of(f, rc);
+}
+
+int fetch_do(struct fetch *f, const struct fetch_ask *ask, struct fetch_answer *out)
+{
+	int err;
+
+	*out = (struct fetch_answer){ 0 };
+	f->into = out;
+	f->fn = NULL;
+	curl_easy_setopt(f->curl, CURLOPT_TIMEOUT_MS, (long)f->timeout_ms);
+	curl_easy_setopt(f->curl, CURLOPT_LOW_SPEED_TIME, 0L);
+	err = perform(f, ask, "application/json");
+	f->into = NULL;
+	if (err)
+		return err;
+	curl_easy_getinfo(f->curl, CURLINFO_RESPONSE_CODE, &out->status);
+	memset(f->body + out->len, '"', FETCH_PAD);
+	out->body = f->body;
+	return 0;
+}
+
+int fetch_stream(struct fetch *f, const struct fetch_ask *ask, uint32_t quiet_s, fetch_bytes_fn *fn,
+		 void *arg)
+{
+	f->fn = fn;
+	f->arg = arg;
+	curl_easy_setopt(f->curl, CURLOPT_TIMEOUT_MS, 0L);
+	curl_easy_setopt(f->curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+	curl_easy_setopt(f->curl, CURLOPT_LOW_SPEED_TIME, (long)quiet_s);
+	curl_easy_setopt(f->curl, CURLOPT_FAILONERROR, 1L);
+	return perform(f, ask, "text/event-stream");
+}
+
+void fetch_urgent(struct fetch *f, uint32_t timeout_ms)
+{
+	f->stop = NULL;
+	f->timeout_ms = timeout_ms;
+}
+
+const char *fetch_why(const struct fetch *f)
+{
+	return f->why;
+}
