@@ -60,7 +60,7 @@ static int start_one(struct bmcs *s, const struct bmc_conf *conf, bool ipmi)
 
 	if (err)
 		return err;
-	err = start(&b->thread, redfish_thread, b);
+	err = start(&b->thread, ipmi ? ipmi_thread : redfish_thread, b);
 	if (err) {
 		bmc_fini(b);
 		return err;

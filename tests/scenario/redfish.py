@@ -6,78 +6,14 @@ import os
 import re
 import subprocess
 import tempfile
-import threading
 import time
 
 from aontest import *
 import bmctest
+from redfish_kit import PASSWORD, Collect
 
 need("openssl")
-PASSWORD = "correct horse"
 SLOW = 4 if SANITIZED else 1
-
-
-class Collect:
-    """aon-collect on some BMCs: what it printed, as it comes."""
-
-    def __init__(self, folder, sections, **all_of):
-        self.folder = folder
-        self.login = os.path.join(folder, "login")
-        with open(self.login, "w") as f:
-            f.write(f"root:{PASSWORD}\n")
-        os.chmod(self.login, 0o600)
-        head = {"interval": 1, "rate": 100, "timeout": 2, "login": self.login, **all_of}
-        text = "".join(f"{k} = {v}\n" for k, v in head.items())
-        for name, keys in sections.items():
-            text += f"[{name}]\n" + "".join(f"{k} = {v}\n" for k, v in keys.items())
-        self.conf = os.path.join(folder, "bmc.conf")
-        with open(self.conf, "w") as f:
-            f.write(text)
-        self.now, self.events, self.seen, self.text = {}, [], {}, []
-
-    def __enter__(self):
-        self.proc = subprocess.Popen([find("aon-collect"), "--print", "--interval", "500", f"redfish={self.conf},{self.folder}"],
-                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.reader = threading.Thread(target=self.read, daemon=True)
-        self.reader.start()
-        self.err = []
-        threading.Thread(target=lambda: self.err.extend(self.proc.stderr), daemon=True).start()
-        return self
-
-    def read(self):
-        for line in self.proc.stdout:
-            self.text.append(line)
-            if line.startswith("event "):
-                self.events.append(line.strip())
-                continue
-            series, _, value = line.rstrip().rpartition(" ")
-            self.now[series] = float(value)
-            self.seen.setdefault(series, []).append(time.monotonic())
-
-    def __exit__(self, *why):
-        self.proc.terminate()
-        self.proc.wait(60)
-        self.reader.join(10)
-
-    def get(self, metric, sensor=None, bmc=None, **labels):
-        for series, value in self.now.items():
-            if series.startswith(metric + "{") and (sensor is None or f'sensor="{sensor}"' in series) and \
-                    (bmc is None or f'bmc="{bmc}"' in series) and all(f'{k}="{v}"' in series for k, v in labels.items()):
-                return value if value == value else None
-        return None
-
-    def up(self, bmc):
-        return self.get("bmc_up", bmc=bmc) == 1
-
-    def state(self, bmc):
-        with open(os.path.join(self.folder, bmc + ".json")) as f:
-            return json.load(f)
-
-    def why(self, bmc):
-        try:
-            return self.state(bmc)["why"]
-        except (OSError, ValueError):
-            return ""
 
 
 def folder():
@@ -157,10 +93,10 @@ def recorded():
     if tree is None:
         return skip("the recorded GB300 node", "../shared/data is not there")
     where = folder()
-    with bmctest.Bmc(tree, where) as bmc:
+    with bmctest.Bmc(tree, where, live=1, move=False) as bmc:
         with Collect(where, {"gb300": {"url": bmc.url, "ca": bmc.cert}}, rate=100) as c:
             ok(wait_for(lambda: c.up("gb300") and c.state("gb300")["complete"], 120 * SLOW), "the recorded GB300 node's resources are found", c.err[-3:])
-            time.sleep(1)
+            time.sleep(3)
             want, stale = by_hand(tree)
             factor = {"bmc_clock_mhz": 1e-6}
             digits = {"bmc_temperature_celsius": 1, "bmc_power_watts": 1, "bmc_energy_joules_total": -3, "bmc_voltage_volts": 2, "bmc_current_amperes": 1,
@@ -189,7 +125,7 @@ def recorded():
                {k: v for k, v in state.items() if k != "facts"})
             ok(len([k for k in state["facts"] if k.startswith("firmware/")]) == sum("/FirmwareInventory/" in p for p in tree) > 20 and state["facts"]["Systems/HGX_Baseboard_0/GPU_0/Model"] == "NVIDIA GB300", "every firmware version is known")
             ok(c.get("bmc_errors_total", "HGX_Baseboard_0/GPU_0/NVLink_0", what="LinkDownedCount") == 12, "errors of a link are those of the report")
-            # its reports stand still: nothing renews them
+            bmc.live = 0 # its reports stand still: nothing renews them
             ok(wait_for(lambda: c.get("bmc_fan_rpm", "Chassis_0/Chassis_0_FAN_1_FRONT") is None, 40), "readings of reports that stand still are given up")
             ok(wait_for(lambda: c.get("bmc_stale", bmc="gb300") > 50, 20) and c.up("gb300"), "and counted as stale", c.get("bmc_stale", bmc="gb300"))
             clean(c, [bmc], "the recorded node")
@@ -263,6 +199,12 @@ def faults():
             if f"PPid:\t{c.proc.pid}\n" in status or pid == str(c.proc.pid):
                 rss += int(re.search(r"VmHWM:\s+(\d+)", status)[1])
         ok(0 < rss < 200 << 10 or SANITIZED, f"its memory is bounded ({rss >> 10} MiB with answers of 40 MiB)")
+        r = subprocess.run([find("aon"), "rack", where], capture_output=True, text=True)
+        rows = {line.split()[1]: line for line in r.stdout.splitlines() if line.startswith("  ") and len(line.split()) > 2}
+        ok(r.returncode == 0 and "No rack" in r.stdout and "1234" in rows["good"] and rows["good"].rstrip().endswith("ok") and "down:" in rows["dead"],
+           "aon rack shows them, those that are down with why", r.stdout)
+        said = json.loads(subprocess.run([find("aon"), "rack", where, "--json"], capture_output=True, text=True).stdout)
+        ok({b["bmc"]: b["up"] for b in said["bmcs"]}.keys() == sections.keys() and said["schema"] == "aon.rack/1", "aon rack --json has all of them")
         clean(c, everyone, "nineteen BMCs")
     for b in everyone:
         b.__exit__()
