@@ -82,6 +82,9 @@ CMD(LEASE,   lease,   "[list | take|release cupti PID | pm | dcgm]", "who has GP
 CMD(AUDIT,   audit,   "[STORE]",           "who captured, subscribed, took a lease or changed a setting here",
     "The oldest first, refusals with them; of the node's aond, or of the one that wrote\n"
     "STORE. For root, aond's user and its group (docs/security.md).")
+CMD(RACK,    rack,    "[FOLDER]",          "the BMCs of racks at a glance: power, temperatures, links, what is wrong",
+    "What aon-collect last saw of each BMC of /etc/aon/bmc.conf, by rack and position\n"
+    "(docs/bmc.md). FOLDER is the one that aon-collect writes to.")
 CMD(DOCTOR,  doctor,  "",                  "what works on this machine, and what to do about the rest",
     "Exits 1 only if recording itself cannot work. Changes nothing.")
 CMD(STORE,   store,   "check|stat|journal STORE", "check a store, or say what it holds",
