@@ -83,7 +83,7 @@ OPT(BY,       'b', "by",       "name|lane|process|kernel|class|op|module|step|ra
 OPT(MEMORY,    0,  "memory",   NULL,     C(REPORT), "what each allocator held, step by step")
 OPT(HTML,      0,  "html",     "FILE",   C(REPORT), "write the views of aon serve to FILE, one page that needs no server")
 OPT(EXPLAIN,   0,  "explain",  NULL,     C(WHY), "say what each finding means")
-OPT(ALL,      'a', "all",      NULL,     C(RUN) | C(TOP) | C(REPORT) | C(WHY) | C(ROOFLINE), "fold nothing: show every row")
+OPT(ALL,      'a', "all",      NULL,     C(RUN) | C(TOP) | C(REPORT) | C(WHY) | C(DIAGNOSE) | C(ROOFLINE), "fold nothing: show every row")
 OPT(WIDE,     'w', "wide",     NULL,     C(RUN) | C(PS) | C(TOP) | C(REPORT) | C(WHY) | C(ROOFLINE), "full names and all columns, however wide")
 OPT(FULL,      0,  "full",     NULL,     C(DOCTOR), "name host and user in the JSON")
 OPT(JSON,     'j', "json",     NULL,     EVERY & ~(C(RUN) | C(HELP)), "one JSON object on stdout")

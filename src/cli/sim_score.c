@@ -15,6 +15,7 @@
 #include "cli/sim_corpus.h"
 #include "score/contender.h"
 #include "score/folder.h"
+#include "model/step_file.h"
 
 #define PATH_BYTES 4096u
 #define SCORES     (CONTENDERS + 1u) /* the last: of --findings */
@@ -205,7 +206,7 @@ static int folder_case(struct scoring *s, const char *dir, const char *name)
 	snprintf(path, sizeof(path), "%s/%s%s", dir, name, SIM_STEPS_NAME);
 	f = fopen(path, "re");
 	err = f ? runs_new(s, t.world) : -errno;
-	err = err ? err : folder_steps(f, t.world, runs_step, s);
+	err = err ? err : step_file_read(f, t.world, runs_step, s);
 	err = err ? err : runs_end(s, &t);
 	if (f)
 		fclose(f);
@@ -340,6 +341,17 @@ static void put_score(struct json *j, const struct score *s)
 		json_open(j, fault_table[k - 1].code, '[');
 		json_u64(j, NULL, s->by_kind[k][1]);
 		json_u64(j, NULL, s->by_kind[k][0]);
+		json_close(j);
+	}
+	json_close(j);
+	json_open(j, "by_gain", '{');
+	for (uint32_t b = 0; b < SCORE_GAINS; b++) {
+		static const char *const word[SCORE_GAINS] = { "1-2%", "2-5%", "5-20%", "20-100%",
+							       "stops" };
+
+		json_open(j, word[b], '[');
+		json_u64(j, NULL, s->by_gain[b][1]);
+		json_u64(j, NULL, s->by_gain[b][0]);
 		json_close(j);
 	}
 	json_close(j);

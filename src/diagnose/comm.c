@@ -154,10 +154,11 @@ double comm_cover(const struct diag_comm *c)
 #define SPIKE  0.03f /* of a step, in one exchange */
 #define ODD    1.25f /* of others of its like, from the start */
 #define LIKES  3u
-#define LASTS  4u    /* steps, before anything is said */
-#define PLAIN  1.0f  /* twice as long is said at once */
-#define LOOSE  0.02f /* of a transfer: it varies by so much, at least */
-#define SURE   3.0f  /* deviations, of the middle of the newest steps */
+#define WHOLE  0.999f /* of the members' records, in the mean: none is missing */
+#define LASTS  4u     /* steps, before anything is said */
+#define PLAIN  1.0f   /* twice as long is said at once */
+#define LOOSE  0.02f  /* of a transfer: it varies by so much, at least */
+#define SURE   3.0f   /* deviations, of the middle of the newest steps */
 
 static void judge_now(const struct diag *d, struct diag_comm *c)
 {
@@ -165,7 +166,8 @@ static void judge_now(const struct diag *d, struct diag_comm *c)
 	uint32_t spikes = 0, bouts = 0;
 	bool before = true;
 
-	c->now = track_middle(&c->x, SHORT);
+	/* Where members are missing, one of them may have come last: then it looks longer than it is. */
+	c->now = track_at(&c->x, SHORT, c->whole > WHOLE ? 0.5 : 0.2);
 	c->extra_ns = c->least * c->now / (1 + c->now);
 	for (uint32_t i = 0; i < RING; i++) {
 		float by = c->x.ring[(c->x.seen + i) % RING] * base;
@@ -180,7 +182,7 @@ static void judge_now(const struct diag *d, struct diag_comm *c)
 		c->now > fmaxf(LONGER, SURE * c->noise) && c->extra_ns > 0.3 * WORTH * d->step_ns;
 	c->up = c->alarm ? (uint8_t)(c->up + (c->up < 255)) : 0;
 	c->alarm &= c->up >= LASTS || c->now > PLAIN;
-	c->spikes = !c->alarm && spikes >= 3 && bouts >= 2 &&
+	c->spikes = !c->alarm && c->whole > WHOLE && spikes >= 3 && bouts >= 2 &&
 		    track_above(&c->x, SHORT, SPIKE * (float)d->step_ns / base) > 0;
 	if (!c->spikes)
 		return;
@@ -193,15 +195,17 @@ static void comm_track(const struct diag *d, struct diag_comm *c)
 {
 	float x = c->probe[0] + c->probe[1], room[RING] = { 0 };
 
+	c->whole += ((float)comm_cover(c) - c->whole) / (c->whole > 0 ? 16 : 1);
+
 	/* With a member missing, the shortest stay may be one that waited. */
 	if (comm_cover(c) < (c->members <= 8 ? 1 : 0.5) || !(x > 0) || !isfinite(x) || c->prompts)
 		return;
 	if (!c->x.learnt) {
-		if (d->steps > WARM)
-			track_learn(&c->x, x);
-		for (uint32_t i = 0; i < RING && c->x.learnt && c->x.base > 0; i++)
+		if (d->steps > d->warm)
+			track_learn(&c->x, x, d->learn);
+		for (uint32_t i = 0; i < track_len(&c->x) && c->x.learnt && c->x.base > 0; i++)
 			room[i] = c->x.ring[i] /= c->x.base;
-		c->noise = c->x.learnt ? fmaxf(spread_of(room, RING, 0), LOOSE) : 0;
+		c->noise = c->x.learnt ? fmaxf(spread_of(room, track_len(&c->x), 0), LOOSE) : 0;
 		return;
 	}
 	if (!(c->x.base > 0))

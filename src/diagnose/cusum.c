@@ -26,18 +26,18 @@ void track_reset(struct track *t)
 	memset(t, 0, sizeof(*t));
 }
 
-bool track_learn(struct track *t, float v)
+bool track_learn(struct track *t, float v, uint32_t steps)
 {
 	float room[RING];
 
 	if (t->learnt)
 		return true;
 	t->ring[t->seen++ % RING] = v;
-	if (t->seen < LEARN)
+	if (t->seen < steps)
 		return false;
 	memcpy(room, t->ring, sizeof(room));
-	t->base = select_at(room, LEARN, 0.5);
-	for (uint32_t i = 0; i < RING; i++)
+	t->base = select_at(room, t->seen, 0.5);
+	for (uint32_t i = 0; i < t->seen; i++)
 		t->ring[i] -= t->base;
 	t->learnt = true;
 	return false;
@@ -69,13 +69,13 @@ float track_mean(const struct track *t, uint32_t n)
 	return sum / (float)n;
 }
 
-float track_middle(const struct track *t, uint32_t n)
+float track_at(const struct track *t, uint32_t n, double q)
 {
 	float room[RING];
 
 	for (uint32_t i = 0; i < n; i++)
 		room[i] = newest(t, i);
-	return select_at(room, n, 0.5);
+	return select_at(room, n, q);
 }
 
 uint32_t track_above(const struct track *t, uint32_t n, float least)

@@ -21,6 +21,8 @@ int diag_new(struct diag **out, uint32_t world)
 	}
 	d->world = world;
 	d->stages = d->hosts = 1;
+	d->warm = WARM;
+	d->learn = LEARN;
 	d->rank = calloc(world, sizeof(*d->rank));
 	d->order = calloc(world, sizeof(*d->order));
 	d->index = calloc((size_t)world * STEP_SLOTS, sizeof(*d->index));
@@ -33,6 +35,14 @@ int diag_new(struct diag **out, uint32_t world)
 	memset(d->index, 0xff, (size_t)world * STEP_SLOTS * sizeof(*d->index));
 	*out = d;
 	return 0;
+}
+
+void diag_expect(struct diag *d, uint32_t steps)
+{
+	if (steps >= 2 * (WARM + LEARN))
+		return;
+	d->warm = steps / 16 > 1 ? steps / 16 : 1;
+	d->learn = steps / 3 < LEARN_LEAST ? LEARN_LEAST : steps / 3 < LEARN ? steps / 3 : LEARN;
 }
 
 void diag_free(struct diag *d)
@@ -139,8 +149,9 @@ static void look(struct diag *d, struct saying *s, bool usual)
 	if (usual) {
 		own_take(d);
 		whole_take(d);
+		whatif_take(d);
 		comms_track(d);
-		if (!d->judged && d->steps > WARM + LEARN + 3)
+		if (!d->judged && d->steps > d->warm + d->learn + 3)
 			comms_judge(d);
 		blame_step(d);
 		find_own(s);

@@ -54,7 +54,9 @@ void diag_free(struct diag *d); /* NULL is allowed */
 /* Records of one step, in any order; some may be missing. Borrowed for the call. */
 int diag_step(struct diag *d, const struct step_rec *rec, size_t n, diag_verdict_fn *say,
 	      void *arg);
-/* Times that a job without imbalance or bad places would take less by: 1 is nothing to gain. */
+/* Of a recording, before its first step: so many steps it has, and a short one needs a short past. */
+void diag_expect(struct diag *d, uint32_t steps);
+/* How many times longer steps took than with equal work and no bad place: 1 is nothing to gain. */
 double diag_slowdown(const struct diag *d);
 
 /* As one of those that `aon sim score` holds against each other. */

@@ -143,7 +143,7 @@ static void cell_fit(struct diag *d, struct diag_role *k)
 		fit_add(&k->fit, r->rec->tokens, lengths(r->rec), sane(r->rec->t.compute), keep);
 	}
 	fit_solve(&k->fit);
-	if (k->steps >= WARM && k->n)
+	if (k->steps >= d->warm && k->n)
 		k->uneven += (float)((most - sum / k->n) / k->step_ns - k->uneven) * FADE;
 }
 
@@ -157,7 +157,7 @@ static void rank_add(struct diag *d, struct diag_rank *r)
 		struct track *t = &r->own[s];
 		float noise = fmaxf(k->noise[s], (float)NOISE_LOW);
 
-		if (!track_learn(t, r->y[s]))
+		if (!track_learn(t, r->y[s], d->learn))
 			continue;
 		track_add(t, r->y[s], noise);
 		r->alarm[s] = k->judged && track_is_up(t, noise);
@@ -177,7 +177,7 @@ static float noise_of(struct diag *d, uint32_t role, int s)
 		if (!d->rank[r].known || d->rank[r].role != role || !d->rank[r].own[s].learnt)
 			continue;
 		memcpy(room, d->rank[r].own[s].ring, sizeof(room));
-		d->room[n++] = spread_of(room, RING, 0);
+		d->room[n++] = spread_of(room, track_len(&d->rank[r].own[s]), 0);
 	}
 	return fmaxf(select_at(d->room, n, 0.5), (float)NOISE_LOW) * (n < PEERS_MIN ? 3 : 1);
 }
@@ -284,7 +284,7 @@ static void cell_take(struct diag *d, struct diag_role *k)
 
 		rank_counters(r, experts / k->n);
 		/* One host alone with such a batch: it is its own reference. */
-		if (k->steps > WARM && (k->many || !d->role[r->role].many))
+		if (k->steps > d->warm && (k->many || !d->role[r->role].many))
 			rank_add(d, r);
 	}
 }

@@ -3,6 +3,7 @@
  * role.c - who does the same as whom, from the records alone: a role is ranks with the same
  * exchanges and kernels, a cell those of a role whose batch in this step is of the same kind.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,25 @@ static uint32_t role_add(struct diag *d, uint32_t hash)
 	return d->roles++;
 }
 
+/* The first and the last stage of a pipeline exchange alike: one begins by sending, the other by
+ * receiving. */
+static uint32_t role_hash(const struct step_rec *rec)
+{
+	uint32_t is[] = { step_rec_role(rec), STEP_OP_OTHER };
+	float first = INFINITY;
+
+	for (uint32_t i = 0; i < rec->slots; i++) {
+		const struct step_slot *s = &rec->slot[i];
+
+		if ((s->op == STEP_OP_SEND || s->op == STEP_OP_RECV) && s->count &&
+		    s->probe[0].start < first) {
+			first = s->probe[0].start;
+			is[1] = s->op;
+		}
+	}
+	return (uint32_t)step_hash(is, sizeof(is), 6);
+}
+
 static void forget(struct diag_rank *r)
 {
 	for (int s = 0; s < OWNS; s++)
@@ -35,7 +55,7 @@ static bool place(struct diag *d, struct diag_rank *r, const struct step_rec *re
 	uint32_t role;
 
 	if (!r->known || r->regime != rec->regime || r->host != rec->host) {
-		role = role_add(d, step_rec_role(rec));
+		role = role_add(d, role_hash(rec));
 		if (role == NOBODY)
 			return false;
 		if (!r->known || role != r->role)

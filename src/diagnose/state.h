@@ -7,6 +7,7 @@
 
 #define WARM        10u    /* steps that a job needs to warm up */
 #define LEARN       32u    /* steps that a history is made of */
+#define LEARN_LEAST 6u     /* of a recording that is short */
 #define RING        32u    /* steps that are looked back at */
 #define SHORT       8u     /* of these, the newest */
 #define WORTH       0.01   /* of a step: what is worth acting on */
@@ -103,6 +104,7 @@ struct diag_comm {
 	float probe[STEP_PROBES], least, most;
 	/* against its past: ratio - 1 of what a transfer takes */
 	struct track x;
+	float whole;             /* of its members' records, fading */
 	float noise, was;        /* was: its own past, where it is odd */
 	float now, extra_ns;     /* the newest of it, and what that is of a step's exchanges */
 	bool alarm, spikes, odd; /* odd: longer than others of its like from the start */
@@ -113,6 +115,7 @@ struct diag_comm {
 struct diag {
 	uint32_t world, ranks; /* ranks: that came */
 	uint32_t step, steps;
+	uint32_t warm, learn; /* steps: before a past is made, and of which it is made */
 	struct diag_rank *rank;
 	struct diag_role role[ROLES_MAX]; /* roles, and cells */
 	uint32_t roles;
@@ -125,6 +128,8 @@ struct diag {
 	double step_ns;      /* of this step: median */
 	struct track whole;  /* of the step's time */
 	float whole_noise;
+	double slowdown; /* of the steps, in the mean: against equal work and no bad place */
+	uint32_t slowdowns;
 	double mass;           /* waiting that was followed back, fading */
 	double gc[2], ckpt[2]; /* of the newest steps: lost, and all of it; fading */
 	float gcs, ckpts;      /* how many, fading */
@@ -150,11 +155,19 @@ float spread_of(float *v, size_t n, float mid); /* 1.4826 median deviation; over
 /* --- cusum.c --- */
 #define CUSUM_LIMIT 13.0f /* h */
 void track_reset(struct track *t);
-/* One more value; true once there is a past. `noise` is what it varies by. */
-bool track_learn(struct track *t, float v);
+/* One more value of so many that make a past; true once it was made before. */
+bool track_learn(struct track *t, float v, uint32_t steps);
 void track_add(struct track *t, float v, float noise);
+static inline uint32_t track_len(const struct track *t)
+{
+	return t->seen < RING ? t->seen : RING;
+}
 float track_mean(const struct track *t, uint32_t newest);
-float track_middle(const struct track *t, uint32_t newest);
+float track_at(const struct track *t, uint32_t newest, double q);
+static inline float track_middle(const struct track *t, uint32_t newest)
+{
+	return track_at(t, newest, 0.5);
+}
 uint32_t track_above(const struct track *t, uint32_t newest, float least);
 /* It is higher than it was: enough to be worth a word, and no chance. */
 bool track_is_up(const struct track *t, float noise);
@@ -192,6 +205,7 @@ void blame_step(struct diag *d);
 float blame_share(const struct diag *d, struct diag_part p);
 
 /* --- whatif.c --- */
+void whatif_take(struct diag *d);
 /* Of a step's time, what is saved if the ranks of the place were like others of their role. */
 double whatif_part(struct diag *d, struct diag_part p);
 double whatif_stage(struct diag *d, uint32_t role);

@@ -8,6 +8,7 @@
  * so that what it hides counts, too.
  */
 #include <math.h>
+#include <string.h>
 
 #include "diagnose/state.h"
 
@@ -91,4 +92,44 @@ double whatif_stage(struct diag *d, uint32_t role)
 	      (m - 1) / m * fmax(longest, k->ref[OWN_COMPUTE]);
 	then = mean * d->stages / m + (m - 1) / m * longest;
 	return fmin(fmax(now - then, 0) / d->step_ns, 1);
+}
+
+/* --- all of it --- */
+
+/* Of the rank, what is done for each micro-batch. */
+static float share_of(const struct step_rec *r)
+{
+	float opt = r->class[STEP_CLASS_OPTIMIZER].sum;
+
+	return r->t.compute > opt && r->t.compute < 1e15f ? r->t.compute - opt : 0;
+}
+
+/* Each pipeline as it is, the longest of them, against one of as many stages that are all alike. */
+void whatif_take(struct diag *d)
+{
+	double m = d->micro > 1 && d->stages > 1 ? d->micro : 1, longest = 0, mean = 0, rest, ideal;
+
+	if (d->infer || d->steps <= d->warm || !d->ranks || !(d->step_ns > 0))
+		return;
+	memset(d->room, 0, d->world * sizeof(*d->room));
+	memset(d->room2, 0, d->world * sizeof(*d->room2));
+	for (uint32_t r = 0; r < d->world; r++) {
+		uint32_t p = d->rank[r].pipe;
+		float is = d->rank[r].rec ? share_of(d->rank[r].rec) : 0;
+
+		d->room[p] += is;
+		d->room2[p] = fmaxf(d->room2[p], is);
+		mean += is / d->ranks;
+	}
+	for (uint32_t p = 0; p < d->world; p++)
+		longest = fmax(longest, d->room[p] / m + (m - 1) / m * d->room2[p]);
+	rest = fmax(d->step_ns - longest, 0);
+	ideal = (m + d->stages - 1) / m * mean + rest;
+	if (ideal > 0)
+		d->slowdown += (fmax(d->step_ns / ideal, 1) - d->slowdown) / ++d->slowdowns;
+}
+
+double diag_slowdown(const struct diag *d)
+{
+	return d->slowdowns ? d->slowdown : 1;
 }

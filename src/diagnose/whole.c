@@ -11,15 +11,15 @@
 #define STAGE_ODD  0.02f  /* a stage that always takes so much longer than the others */
 #define NOISE_ROLE 0.001f /* of a step */
 
-static void whole_add(struct track *t, float *noise, float v)
+static void whole_add(const struct diag *d, struct track *t, float *noise, float v)
 {
 	float room[RING];
 
-	if (track_learn(t, v)) {
+	if (track_learn(t, v, d->learn)) {
 		track_add(t, v, *noise);
 	} else if (t->learnt) {
 		memcpy(room, t->ring, sizeof(room));
-		*noise = fmaxf(spread_of(room, RING, 0), NOISE_ROLE);
+		*noise = fmaxf(spread_of(room, track_len(t), 0), NOISE_ROLE);
 	}
 }
 
@@ -45,15 +45,15 @@ static void role_take(struct diag *d, struct diag_role *k)
 			     [WHOLE_HIDDEN] = k->hidden };
 	bool learnt = k->whole[WHOLE_STAGE].learnt;
 
-	if (k->steps == WARM + 1)
+	if (k->steps == d->warm + 1)
 		k->scale = (float)k->step_ns;
-	if (k->steps <= WARM)
+	if (k->steps <= d->warm)
 		return;
 	for (int i = 0; i < WHOLE_STAGE; i++)
-		whole_add(&k->whole[i], &k->whole_noise[i], (float)(v[i] / k->scale));
+		whole_add(d, &k->whole[i], &k->whole_noise[i], (float)(v[i] / k->scale));
 	if (d->stages < 2 || d->infer)
 		return;
-	whole_add(&k->whole[WHOLE_STAGE], &k->whole_noise[WHOLE_STAGE], against_stages(d, k));
+	whole_add(d, &k->whole[WHOLE_STAGE], &k->whole_noise[WHOLE_STAGE], against_stages(d, k));
 	if (!learnt && k->whole[WHOLE_STAGE].learnt && k->whole[WHOLE_STAGE].base > STAGE_ODD) {
 		for (uint32_t i = 0; i < RING; i++)
 			k->whole[WHOLE_STAGE].ring[i] += k->whole[WHOLE_STAGE].base;
@@ -73,7 +73,7 @@ void whole_take(struct diag *d)
 			most = d->role[k].n > n ? d->role[k].step_ns : most;
 			n = d->role[k].n > n ? d->role[k].n : n;
 			sum += d->role[k].step_ns * d->role[k].n;
-			if (d->role[k].steps == WARM + LEARN) {
+			if (d->role[k].steps == d->warm + d->learn) {
 				d->role[k].issue_base = d->role[k].issue;
 				d->role[k].launch_base = d->role[k].launch;
 				d->role[k].uneven_base = d->role[k].uneven;
@@ -82,8 +82,8 @@ void whole_take(struct diag *d)
 	d->step_ns = d->ranks ? sum / d->ranks : 0;
 	if (d->infer) /* batches of two kinds: what all take says nothing */
 		d->step_ns = most;
-	else if (d->steps > WARM)
-		whole_add(&d->whole, &d->whole_noise, (float)d->step_ns);
+	else if (d->steps > d->warm)
+		whole_add(d, &d->whole, &d->whole_noise, (float)d->step_ns);
 }
 
 /* --- verdicts --- */
@@ -277,10 +277,10 @@ static void work_is_uneven(struct saying *s, const struct diag_role *k)
 {
 	struct diag_verdict v;
 
-	if (k->steps > WARM + LEARN / 2)
+	if (k->steps > s->d->warm + s->d->learn / 2)
 		experts_are_uneven(s, k);
 
-	if (k->uneven < 1.5 * WORTH || k->steps < WARM + LEARN / 2 || s->d->infer)
+	if (k->uneven < 1.5 * WORTH || k->steps < s->d->warm + s->d->learn / 2 || s->d->infer)
 		return;
 	verdict_init(s->d, &v, DIAG_WHY_IMBALANCE, (struct diag_part){ DIAG_JOB, 0 }, 15);
 	v.usual_ns = k->ref[OWN_COMPUTE];
@@ -313,7 +313,7 @@ void find_whole(struct saying *s, bool overlap)
 	for (uint32_t i = 0; i < d->roles; i++) {
 		struct diag_role *k = &d->role[i];
 
-		if (!k->n || k->steps <= WARM + LEARN)
+		if (!k->n || k->steps <= d->warm + d->learn)
 			continue;
 		most = !most || k->n > most->n ? k : most;
 		if (!overlap)

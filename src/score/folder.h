@@ -32,8 +32,4 @@ struct folder_lines {
 int folder_lines(struct folder_lines *out, const char *text, size_t len, struct folder_why *why);
 void folder_lines_fini(struct folder_lines *l);
 
-/* Calls fn with the records of each step, in order. -EBADMSG: not (only) records. */
-typedef int folder_step_fn(void *arg, const struct step_rec *rec, size_t n);
-int folder_steps(FILE *f, uint32_t world, folder_step_fn *fn, void *arg);
-
 #endif /* AON_SCORE_FOLDER_H */

@@ -184,6 +184,11 @@ static uint32_t kind_number(enum fault_kind k)
 	return (uint32_t)strtoul(fault_table[k].code + 1, NULL, 10);
 }
 
+static uint32_t gain_bin(const struct corpus_event *e)
+{
+	return e->stops ? 4 : e->gain < 0.02 ? 0 : e->gain < 0.05 ? 1 : e->gain < 0.2 ? 2 : 3;
+}
+
 static int found(struct score *s, const struct corpus_truth *t, const struct corpus_event *e,
 		 const struct diag_finding *f)
 {
@@ -192,6 +197,7 @@ static int found(struct score *s, const struct corpus_truth *t, const struct cor
 
 	s->detected++;
 	s->by_kind[is][1]++;
+	s->by_gain[gain_bin(e)][1]++;
 	s->kind += f->kind == is;
 	s->class += f->kind && score_class(f->kind) == score_class(is);
 	s->confused[score_class(is)][f->kind ? score_class(f->kind) : SCORE_CLASSES]++;
@@ -210,6 +216,7 @@ static int score_event(struct score *s, const struct corpus_truth *t, const stru
 
 	s->events++;
 	s->by_kind[kind_number(e->kind)][0]++;
+	s->by_gain[gain_bin(e)][0]++;
 	for (uint32_t i = 0; i < said->n; i++) {
 		const struct diag_finding *f = &said->f[i];
 		bool other = is_known(t, f) && !names_within(t, e, f, DIAG_PARTS);

@@ -17,6 +17,7 @@
 #define SCORE_WORTH    0.01 /* gain from which on a fault counts */
 #define SCORE_CLASSES  6u
 #define SCORE_BINS     10u   /* of confidence */
+#define SCORE_GAINS    5u    /* up to 2, 5, 20 %, more, and what stops the job */
 #define SCORE_FINDINGS 4096u /* of one case */
 
 extern const char *const score_class_word[SCORE_CLASSES];
@@ -48,6 +49,7 @@ struct score {
 	double blast; /* ranks that right acts named, beyond the culprit's */
 	struct score_list delay_s, delay_steps, gain_error;
 	uint32_t by_kind[DIAG_KINDS][2]; /* events that count, and detected */
+	uint32_t by_gain[SCORE_GAINS][2];
 	uint32_t confused[SCORE_CLASSES][SCORE_CLASSES + 1];
 	uint32_t sure[SCORE_BINS][2];     /* by confidence: acts, and right ones */
 	double cpu_ns, steps, rank_steps; /* what it took */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "score/folder.h"
+#include "model/step_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -41,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		folder_lines_fini(&l);
 	f = size ? fmemopen((void *)(uintptr_t)data, size, "r") : NULL;
 	if (f) {
-		folder_steps(f, 8, step, NULL);
+		step_file_read(f, 8, step, NULL);
 		fclose(f);
 	}
 	score_said_fini(&said);

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* step_file.h - records of steps from a file, one behind the other, those of a step together. */
+#ifndef AON_STEP_FILE_H
+#define AON_STEP_FILE_H
+
+#include <stdio.h>
+
+#include "model/step_rec.h"
+
+#define STEP_FILE_WORLD_MAX (1u << 20)
+
+/* Calls fn with the records of each step, in order. world 0: as the first record says. -EBADMSG: not
+ * (only) records. */
+typedef int step_file_fn(void *arg, const struct step_rec *rec, size_t n);
+int step_file_read(FILE *f, uint32_t world, step_file_fn *fn, void *arg);
+
+#endif /* AON_STEP_FILE_H */
