@@ -156,7 +156,6 @@ double comm_cover(const struct diag_comm *c)
 #define LIKES  3u
 #define WHOLE  0.999f /* of the members' records, in the mean: none is missing */
 #define LASTS  4u     /* steps, before anything is said */
-#define PLAIN  1.0f   /* twice as long is said at once */
 #define LOOSE  0.02f  /* of a transfer: it varies by so much, at least */
 #define SURE   3.0f   /* deviations, of the middle of the newest steps */
 

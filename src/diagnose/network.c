@@ -26,6 +26,9 @@
 
 static const double prior[] = { [DIAG_RANK] = 9.2, [DIAG_HOST] = 10.4, [DIAG_LEAF] = 11.5 };
 
+/* Steps for which exchanges must be longer before such a place is named. */
+static const uint8_t lasts[] = { [DIAG_RANK] = 4, [DIAG_HOST] = 6, [DIAG_LEAF] = 10 };
+
 /* A place in question: a bit for each exchange that is longer, and how many are not. */
 struct suspect {
 	struct diag_part part;
@@ -321,6 +324,9 @@ static void far_ones(struct saying *s, struct tomo *t)
 		if (best && best->longer < (worst->spikes ? FITS_FLAP : FITS) *
 						   (best->longer + best->usual))
 			best = unexplained(t); /* chance, or a load that all share */
+		if (best && !worst->spikes && worst->now < PLAIN &&
+		    worst->up < lasts[best->part.level])
+			best = NULL; /* links that are shared make many longer for a moment */
 		if (best) {
 			say_part(s, t, best, worst);
 			explain(t, best, member, first);

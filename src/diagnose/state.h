@@ -17,7 +17,8 @@
 #define PEERS_MIN   3u /* ranks of a role that can be compared */
 #define NOBODY      UINT32_MAX
 #define INCIDENTS   64u
-#define HOLD_OFF    32u /* steps behind which the same is said again */
+#define PLAIN       1.0f /* of a transfer: what is twice as long is said at once */
+#define HOLD_OFF    32u  /* steps behind which the same is said again */
 
 /* What a rank spends by itself, never in waiting for others. */
 enum own { OWN_COMPUTE, OWN_HOST, OWN_INPUT, OWNS };
