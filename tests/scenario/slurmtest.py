@@ -79,8 +79,9 @@ def children():
 class Slurm:
     """with Slurm(folder) as s: s.why is None, or why it did not start; s.env leads srun to it."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, more=""):
         self.dir = folder
+        self.more = more  # lines of slurm.conf
         self.all = []
         self.why = None
 
@@ -102,7 +103,7 @@ class Slurm:
         (self.dir / "key").chmod(0o600)
         conf = self.dir / "slurm.conf"
         conf.write_text(CONF.format(dir=self.dir, ports=free_ports(3), user=getpass.getuser(),
-                                    host=socket.gethostname().split(".")[0]))
+                                    host=socket.gethostname().split(".")[0]) + self.more)
         self.env = dict(os.environ, SLURM_CONF=str(conf))
         self.start("munged", "--force", "--foreground", f"--key-file={self.dir}/key",
                    f"--socket={self.dir}/munge.sock", f"--pid-file={self.dir}/munge.pid",
