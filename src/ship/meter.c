@@ -130,7 +130,8 @@ int meter_otlp(struct meter *m, struct pb *out)
 {
 	size_t all = pb_open(out, RESOURCE_METRICS), at = pb_open(out, RM_RESOURCE);
 
-	qsort(m->point, m->points, sizeof(*m->point), by_name);
+	if (m->points > 1)
+		qsort(m->point, m->points, sizeof(*m->point), by_name);
 	attribute(out, RESOURCE_ATTRIBUTES, "service.name", "aon");
 	attribute(out, RESOURCE_ATTRIBUTES, "host.name", m->host);
 	attribute(out, RESOURCE_ATTRIBUTES, "aon.cluster", m->cluster);

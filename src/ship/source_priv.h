@@ -65,7 +65,8 @@ struct source {
 	uint64_t stored, lost, live; /* of all processes */
 	struct told_series *series;  /* owned; by id */
 	uint32_t seriess, series_known;
-	uint64_t newest; /* number of the store's newest window */
+	uint32_t unknown, unknown_looks; /* process of a window that no row of the store explains */
+	uint64_t newest;                 /* number of the store's newest window */
 };
 
 /* All of the store's processes; rows of those that changed. */

@@ -265,6 +265,18 @@ struct walk {
 	bool all;
 };
 
+static int is_lost(struct source *s, const struct window *w)
+{
+	if (s->unknown != w->process) {
+		s->unknown = w->process;
+		s->unknown_looks = 0;
+	}
+	if (++s->unknown_looks < 3)
+		return 1;
+	spool_lost(s->packs.spool, SHIP_WINDOW, SPOOL_DAMAGE, w->rows);
+	return 0;
+}
+
 /* Ten seconds that are not over yet are left for later, with all behind them. */
 static int on_window(void *arg, const struct window *w)
 {
@@ -273,8 +285,8 @@ static int on_window(void *arg, const struct window *w)
 	struct known *k = source_known(s, w->process);
 	uint64_t t, end;
 
-	if (!k) /* it came after we looked at processes */
-		return 1;
+	if (!k) /* it came after we looked at processes: the next time; or the store has lost it */
+		return is_lost(s, w);
 	t = w->start_ns + (uint64_t)k->wall_offset_ns;
 	end = t - t % FOLD_NS + FOLD_NS;
 	if (!x->all && s->packs.now_ns < end + GRACE_NS && t < s->packs.now_ns + AHEAD_NS)
@@ -348,7 +360,8 @@ int source_windows(struct source *s, bool all)
 		err = 0;
 	}
 	fold_end(&s->fold);
-	qsort(s->fold.row, s->fold.rows, sizeof(*s->fold.row), by_name);
+	if (s->fold.rows > 1)
+		qsort(s->fold.row, s->fold.rows, sizeof(*s->fold.row), by_name);
 	for (uint32_t i = 0; i < s->fold.rows && !err; i++) {
 		put_window(s, &s->fold.row[i]);
 		err = s->packs.err;

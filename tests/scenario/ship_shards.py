@@ -67,9 +67,45 @@ def profile(name, separator, more):
         shutil.rmtree(place, ignore_errors=True)
 
 
+def through_a_relay():
+    """aon ship to aon relay, by certificate, to two replicas; the relay is killed on the way."""
+    place = pathlib.Path(tempfile.mkdtemp(prefix="aon_relayed_"))
+    relay = None
+    try:
+        certs = ct.make_certs(place / "certs", "n1")
+        with ct.Cluster(place / "cluster", "replicas") as c:
+            if c.why:
+                return skip("through a relay", c.why)
+            ct.make_tables(c)
+            relay = ct.Relay(place / "relay", certs, ct.target_of(c)).start()
+            want = json.loads(run(STORE, place / "s.db", 4, 50, 30, 1000).stdout)
+            conf = place / "ship.conf"
+            conf.write_text(f"url = {relay.url()}\nca = {certs.crt('ca')}\ncert = {certs.crt('n1')}\nkey = {certs.key('n1')}\n"
+                            f"store = {place}/s.db\nspool = {place}/spool\ncluster = c1\nhost = n1\nrun_dir = \ntimeout_s = 10\n")
+            send = (AON, "ship", "--once", "--config", conf)
+            relay.end()
+            r = run(*send)
+            ok(r.returncode == 1 and "wait" in r.stderr, "with no relay, batches wait", r.stderr)
+            relay.start()
+            r = run(*send)
+            ok(r.returncode == 0, "and go to it when it is back", r.stderr)
+            relay.end()
+            relay.start()
+            good = wait(lambda: all(sums(s) == [want["launches"], want["total_ns"]] for s in c.server))
+            ok(good, "killed before it has inserted all, everything is there once", f"{[sums(s) for s in c.server]} {want} {relay.said()[-500:]}")
+            st = json.loads(run(AON, "ship", "status", "--spool", place / "spool", "--json").stdout)
+            ok(st["waiting_batches"] == 0 and abs(st.get("clock_off_us", 10**9)) < 5 * 10**6 and st["clock_err_us"] > 0,
+               "the node knows its clock against the relay's", st)
+    finally:
+        if relay:
+            relay.end()
+        shutil.rmtree(place, ignore_errors=True)
+
+
 why = ct.missing()
 if why:
     skip_all(why)
 profile("replicas", ",", "")
 profile("shards", ";", "?cluster=aon&replicated=yes")
+through_a_relay()
 done()
