@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fmt.h"
+#include "base/log.h"
 #include "daemon/audit.h"
 #include "daemon/count.h"
 #include "daemon/sess.h"
@@ -185,6 +187,8 @@ static void say(const struct sess *s, const struct alarm *a, uint64_t now, char 
 			 100 * a->is);
 		break;
 	case ALARM_HANG_STACKS: /* stacks.c says it */
+	case ALARM_XID:         /* alarm_fault() */
+	case ALARM_ECC:
 	case ALARMS:
 		break;
 	}
@@ -195,7 +199,7 @@ static void say(const struct sess *s, const struct alarm *a, uint64_t now, char 
 static bool worth_a_capture(enum alarm_kind k)
 {
 	return k == ALARM_STEP_SLOWER || k == ALARM_KERNEL || k == ALARM_STRAGGLER ||
-	       k == ALARM_THROUGHPUT || k == ALARM_GPU_IDLE;
+	       k == ALARM_THROUGHPUT || k == ALARM_GPU_IDLE || k == ALARM_XID || k == ALARM_ECC;
 }
 
 #define RANKS_KEPT 8u /* of a job here: more would be the whole recorder's */
@@ -327,6 +331,51 @@ static void look(struct sess *s, uint64_t now)
 	for (size_t i = 0; i < w->n; i++)
 		tell(s, &w->raised[i], now);
 	w->n = 0;
+}
+
+/* Whom a fault is about: the process that it names, if it is here. */
+static struct sess *named_by(struct roster *r, const struct fault *f)
+{
+	for (struct sess *s = r->first; s && f->pid; s = s->next)
+		if (s->stream && s->peer.pid == (pid_t)f->pid)
+			return s;
+	return NULL;
+}
+
+/* Else what it does to the programs that use GPUs is looked at in one of them. */
+static struct sess *any_of_gpus(struct roster *r)
+{
+	for (struct sess *s = r->first; s; s = s->next)
+		if (s->stream && s->stream->gpus)
+			return s;
+	return NULL;
+}
+
+void alarm_fault(struct roster *r, const char *what, const char *line, uint64_t now)
+{
+	char text[480], whom[128] = "", code[24] = "";
+	struct sess *s;
+	struct fault f;
+
+	if (!fault_read(what, line, &f) || !faults_new(&r->faults, &f, now))
+		return;
+	s = named_by(r, &f);
+	if (s)
+		who(whom, sizeof(whom), s);
+	if (f.code)
+		snprintf(code, sizeof(code), "Xid %u, ", f.code);
+	snprintf(text, sizeof(text), "%s: %s%s%s: %s%s%s%.160s%s", alarm_table[f.kind].word,
+		 f.device, *whom ? ", " : "", whom, code, f.means ? f.means : "",
+		 f.means ? " (" : "", line, f.means ? ")" : "");
+	log_warn("%s", text);
+	roster_journal(r, geteuid(), now, "alarm", text);
+	count_add(COUNT_alarms, 1);
+	if (s)
+		s->alarms++;
+	else
+		s = any_of_gpus(r);
+	if (s)
+		raise_tier(s, f.kind, now);
 }
 
 /* Of one job: the ranks that `leader` leads. */

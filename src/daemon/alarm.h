@@ -9,6 +9,7 @@
 #define AON_DAEMON_ALARM_H
 
 #include "detect/detect.h"
+#include "detect/fault.h"
 #include "model/event.h"
 
 #define ALARM_CAPTURES     24u  /* raised by alarms in a day, */
@@ -47,5 +48,7 @@ void watcher_window(struct watcher *w, const struct window *win);
 
 void alarm_restore(struct store *st); /* what captures keep, after a start */
 void alarm_tick(struct roster *r, uint64_t now_ns);
+/* A collector's event: an alarm if it tells of a GPU or of memory that fails. The text is printable. */
+void alarm_fault(struct roster *r, const char *what, const char *text, uint64_t now_ns);
 
 #endif /* AON_DAEMON_ALARM_H */

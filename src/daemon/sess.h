@@ -98,6 +98,7 @@ struct roster {
 	uint32_t captures;
 	struct quota raised; /* of these, each user's */
 	struct stacks stacks;
+	struct faults faults;        /* of hardware, that were told lately */
 	struct allow_jobs jobs;      /* limits of jobs */
 	struct kept kept;            /* those of processes that an aond before had */
 	uint64_t led_ids, led_count; /* when leaders were last looked for */

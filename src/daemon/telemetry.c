@@ -232,12 +232,14 @@ static int on_event(void *arg, uint64_t t_ns, const char *what, const char *text
 		t->events = 0;
 	t->day = t_ns / DAY_NS;
 	count_add(COUNT_telemetry_events, 1);
+	fmt_clean(word, sizeof(word), what, true);
+	fmt_clean(line, sizeof(line), text, true);
+	alarm_fault(&t->aond->roster, word, line, now_mono());
 	if (++t->events > TELEMETRY_EVENTS) {
 		count_add(COUNT_journal_full, 1);
 		return 0;
 	}
-	aond_journal(t->aond, fmt_clean(word, sizeof(word), what, true),
-		     fmt_clean(line, sizeof(line), text, true));
+	aond_journal(t->aond, word, line);
 	return 0;
 }
 

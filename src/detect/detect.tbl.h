@@ -15,5 +15,7 @@ ALARM(STRAGGLER,   "straggler",    300, "one rank of the node comes late to coll
 ALARM(KERNEL,      "kernel_slower", 300, "a kernel takes at least a fifth longer than it used to")
 ALARM(GPU_IDLE,    "gpu_idle",     300, "GPUs do half or less of what they used to")
 ALARM(MEMORY,      "memory_growth", 600, "what is allocated after a step grows on and on")
+ALARM(XID,         "xid",          300, "the driver of a GPU reports a fault (Xid)")
+ALARM(ECC,         "ecc",          300, "errors of memory, of a GPU or of the node")
 /* clang-format on */
 #undef ALARM

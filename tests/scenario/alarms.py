@@ -3,8 +3,11 @@
 import json
 import os
 import re
+import socket
+import struct
+import time
 
-from aontest import Daemon, Place, aon, app, done, emitted, ok, report, wait_for
+from aontest import Daemon, Place, aon, app, done, emitted, ok, report, wait_for, wait_joined
 
 
 def every(place):
@@ -41,6 +44,38 @@ def slower():
         text = aon("alarms", p.store)
         ok(text.returncode == 0 and "step_slower" in text.stdout, "as lines for people", text.stdout)
         ok(d.counter("alarms") == len(every(p)) and d.counter("captures_raised") == 1, "each is counted")
+
+
+def collector(place, *events):
+    """Says what a collector would: a HELLO, then events of the kernel's log."""
+    def frame(kind, body):
+        return struct.pack("<4sBBHI", b"AONt", kind, 1, 1, len(body)) + body
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.connect(str(place.run / "telemetry.sock"))
+    s.send(frame(1, struct.pack("<I", 1000) + b"test"))
+    for word, line in events:
+        s.send(frame(4, struct.pack("<QH", time.monotonic_ns(), len(word)) + word.encode() + line.encode()))
+    return s
+
+
+def faults():
+    """An Xid becomes an alarm of the process that it names, once, and a capture."""
+    with Place() as p, Daemon(p, {"escalate_s": 3}) as d:
+        proc = app(p, "app_cost", "-s", 60, "-x", 0)
+        wait_joined(d, proc.pid)
+        line = f"NVRM: Xid (PCI:0000:3b:00): 79, pid={proc.pid}, name=app_cost, GPU has fallen off the bus."
+        s = collector(p, ("xid", line), ("xid", line), ("ecc", "GPU 1: 2 uncorrected errors"), ("oom", "Out of memory: x"))
+        wait_for(lambda: d.counter("telemetry_events") == 4)
+        full = wait_for(lambda: (d.session(proc.pid) or {}).get("tier") == "full")
+        d.flush()
+        got = [a for a in every(p) if a["kind"] in ("xid", "ecc")]
+        ok([a["kind"] for a in got] == ["xid", "ecc"], "an Xid and an error of memory are told, each once", got)
+        ok(f"pid {proc.pid}" in got[0]["text"] and "0000:3b:00" in got[0]["text"] and "fallen off the bus" in got[0]["text"],
+           "with the GPU, what it means and whose process it was", got)
+        ok(full and d.counter("captures_raised") == 1, "that process is recorded in full for a moment")
+        s.close()
+        proc.kill()
+        proc.communicate()
 
 
 def raised(p, *args):
@@ -126,4 +161,5 @@ kept()
 bounded()
 healthy()
 hang()
+faults()
 done()

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fault.h - what collectors tell of hardware that fails: Xids and memory errors, as alarms. Pure,
+ * bounded; any text may come.
+ */
+#ifndef AON_DETECT_FAULT_H
+#define AON_DETECT_FAULT_H
+
+#include "detect/detect.h"
+
+#define FAULT_DEVICE 40u
+#define FAULTS_KEPT  32u /* told lately; more at once are told again */
+
+struct fault {
+	enum alarm_kind kind;      /* ALARM_XID or ALARM_ECC */
+	char device[FAULT_DEVICE]; /* "0000:3b:00", "GPU 3", "MC0"; printable; "": not said */
+	uint32_t code;             /* an Xid; 0: none */
+	uint32_t pid;              /* whose it is; 0: not said */
+	const char *means;         /* of the code; NULL: not known */
+};
+
+/*
+ * An event of a collector: its kind ("xid", "ecc", "edac") and its text, which is a line of the
+ * kernel's log, or "DEVICE: what happened". False: it tells of no such fault.
+ */
+bool fault_read(const char *what, const char *text, struct fault *out);
+
+/* The same of one device is told once in a while (detect.tbl.h). */
+struct faults {
+	struct {
+		struct fault fault;
+		uint64_t told_ns; /* 0: free */
+	} last[FAULTS_KEPT];
+};
+bool faults_new(struct faults *f, const struct fault *x, uint64_t now_ns);
+
+#endif /* AON_DETECT_FAULT_H */
