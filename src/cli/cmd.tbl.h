@@ -87,6 +87,12 @@ CMD(LEASE,   lease,   "[list | take|release cupti PID | pm | dcgm]", "who has GP
 CMD(AUDIT,   audit,   "[STORE]",           "who captured, subscribed, took a lease or changed a setting here",
     "The oldest first, refusals with them; of the node's aond, or of the one that wrote\n"
     "STORE. For root, aond's user and its group (docs/security.md).")
+CMD(VALIDATE, validate, "[REPORT...]",    "is this node what it should be: settings, a golden profile, other nodes",
+    "Looks at kernel, cores, memory, PCIe, networks and GPUs, and says what to change and why.\n"
+    "--learn FILE keeps what a good node is, --against FILE holds others against it. Reports\n"
+    "of three nodes or more (--json, or --rack) are compared: who is otherwise than most is\n"
+    "named. Exits 1 when something fails, so that Slurm and Kubernetes can ask it\n"
+    "(docs/validate.md).")
 CMD(RACK,    rack,    "[FOLDER]",          "the BMCs of racks at a glance: power, temperatures, links, what is wrong",
     "What aon-collect last saw of each BMC of /etc/aon/bmc.conf, by rack and position\n"
     "(docs/bmc.md). FOLDER is the one that aon-collect writes to.")

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* check.c - the three ways to judge facts. */
+#include "validate/check.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WARN_BELOW 0.95
+#define FAIL_BELOW 0.90
+
+const char *const check_words[] = { "pass", "skip", "warn", "fail" };
+
+enum how { IS, MOST, LEAST };
+
+static const struct advice {
+	const char *id, *key;
+	enum how how;
+	const char *want;
+	enum check_level level;
+	const char *why, *act;
+} advice[] = {
+#define ADVICE(id, key, how, want, level, why, act) \
+	{ #id, key, how, want, CHECK_##level, why, act },
+#include "validate/advice.tbl.h"
+};
+
+int checks_add(struct checks *out, const struct check *c)
+{
+	if (out->n == out->cap) {
+		size_t cap = out->cap ? out->cap * 2 : 64;
+		struct check *more = realloc(out->c, cap * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		out->c = more;
+		out->cap = cap;
+	}
+	out->c[out->n++] = *c;
+	return 0;
+}
+
+void checks_fini(struct checks *c)
+{
+	free(c->c);
+	*c = (struct checks){ 0 };
+}
+
+enum check_level checks_worst(const struct checks *c)
+{
+	enum check_level worst = CHECK_PASS;
+
+	for (size_t i = 0; i < c->n; i++)
+		if (c->c[i].level > worst)
+			worst = c->c[i].level;
+	return worst == CHECK_SKIP ? CHECK_PASS : worst;
+}
+
+size_t checks_count(const struct checks *c, enum check_level level)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		n += c->c[i].level == level;
+	return n;
+}
+
+static bool is_one_of(const char *value, const char *words)
+{
+	size_t n = strlen(value);
+
+	for (const char *p = words; *p; p += strcspn(p, "|"), p += *p == '|')
+		if (strcspn(p, "|") == n && !strncmp(p, value, n))
+			return true;
+	return false;
+}
+
+static bool holds(const struct advice *a, const struct facts *f, const char *value)
+{
+	double v;
+
+	if (a->how == IS)
+		return is_one_of(value, a->want);
+	if (!facts_number(f, a->key, &v))
+		return false;
+	return a->how == MOST ? v <= atof(a->want) : v >= atof(a->want);
+}
+
+int checks_advice(struct checks *out, const struct facts *f)
+{
+	static const char *const before[] = { "", "at most ", "at least " };
+	int err = 0;
+
+	for (size_t i = 0; !err && i < sizeof(advice) / sizeof(advice[0]); i++) {
+		const struct advice *a = &advice[i];
+		const char *value = facts_get(f, a->key);
+		struct check c = { .by = "setting", .why = a->why, .act = a->act };
+
+		snprintf(c.id, sizeof(c.id), "%s", a->id);
+		snprintf(c.is, sizeof(c.is), "%s", value ? value : "not known here");
+		snprintf(c.want, sizeof(c.want), "%s%s", before[a->how], a->want);
+		c.level = !value ? CHECK_SKIP : holds(a, f, value) ? CHECK_PASS : a->level;
+		err = checks_add(out, &c);
+	}
+	return err;
+}
+
+/* What is different on every node, or at every moment. */
+static bool is_own(const char *key)
+{
+	static const char *const words[] = { "serial",     "Serial",  "uuid", "UUID",    "hostname",
+					     "PowerState", "boot_id", "/pid", "Password" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strstr(key, words[i]))
+			return true;
+	return false;
+}
+
+static bool is_measured(const char *key)
+{
+	return !strncmp(key, "measured/", 9) || !strncmp(key, "log/", 4);
+}
+
+/* Of these less is better; of the others more is. */
+static bool less_is_better(const char *key)
+{
+	static const char *const words[] = { "latency", "_us", "_ns", "errors", "wrong", "temp" };
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strstr(key, words[i]))
+			return true;
+	return false;
+}
+
+static enum check_level judge(const char *key, double is, double want)
+{
+	double share = less_is_better(key) ? (is > 0 ? want / is : 1) : (want > 0 ? is / want : 1);
+
+	return share >= WARN_BELOW ? CHECK_PASS : share >= FAIL_BELOW ? CHECK_WARN : CHECK_FAIL;
+}
+
+static int against(struct checks *out, const struct facts *f, const char *key, const char *want,
+		   const char *by, enum check_level differs)
+{
+	const char *is = facts_get(f, key);
+	struct check c = { .by = by };
+	double a, b;
+	char *end;
+
+	if (is_own(key))
+		return 0;
+	snprintf(c.id, sizeof(c.id), "%s", key);
+	snprintf(c.is, sizeof(c.is), "%s", is ? is : "missing");
+	snprintf(c.want, sizeof(c.want), "%s", want);
+	b = strtod(want, &end);
+	if (is && is_measured(key) && !*end && facts_number(f, key, &a))
+		c.level = judge(key, a, b);
+	else
+		c.level = is && !strcmp(is, want)   ? CHECK_PASS
+			  : !is && is_measured(key) ? CHECK_SKIP
+						    : differs;
+	return checks_add(out, &c);
+}
+
+int checks_profile(struct checks *out, const struct facts *f, const struct facts *golden)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < golden->n; i++)
+		err = against(out, f, golden->f[i].key, golden->f[i].value, "profile", CHECK_FAIL);
+	return err;
+}
+
+/* --- nodes --- */
+
+static int by_number(const void *x, const void *y)
+{
+	double a = *(const double *)x, b = *(const double *)y;
+
+	return a < b ? -1 : a > b;
+}
+
+/* What most of them have: the commonest word, of measures the median. False: there is no majority. */
+static bool most(const struct facts *f, size_t n, const char *key, char out[FACT_VALUE])
+{
+	double *v = calloc(n, sizeof(*v));
+	size_t numbers = 0, best = 0;
+
+	for (size_t i = 0; v && i < n; i++)
+		numbers += facts_number(&f[i], key, &v[numbers]);
+	if (v && is_measured(key) && numbers * 2 > n) {
+		qsort(v, numbers, sizeof(*v), by_number);
+		snprintf(out, FACT_VALUE, "%.17g", v[numbers / 2]);
+		free(v);
+		return true;
+	}
+	free(v);
+	for (size_t i = 0; i < n; i++) {
+		const char *value = facts_get(&f[i], key);
+		size_t same = 0;
+
+		for (size_t k = 0; value && k < n; k++) {
+			const char *other = facts_get(&f[k], key);
+
+			same += other && !strcmp(other, value);
+		}
+		if (same > best) {
+			best = same;
+			snprintf(out, FACT_VALUE, "%s", value);
+		}
+	}
+	return best * 2 > n;
+}
+
+static int one_key(struct checks *out, const char *const *name, const struct facts *f, size_t n,
+		   const char *key)
+{
+	char want[FACT_VALUE];
+	int err = 0;
+
+	if (is_own(key) || !most(f, n, key, want))
+		return 0;
+	for (size_t i = 0; !err && i < n; i++) {
+		struct checks one = { 0 };
+
+		err = against(&one, &f[i], key, want, "nodes", CHECK_WARN);
+		if (!err && one.n && one.c[0].level > CHECK_SKIP) {
+			snprintf(one.c[0].id, sizeof(one.c[0].id), "%s: %.*s", name[i],
+				 (int)(FACT_KEY - strlen(name[i]) % FACT_KEY - 3), key);
+			err = checks_add(out, &one.c[0]);
+		}
+		checks_fini(&one);
+	}
+	return err;
+}
+
+int checks_nodes(struct checks *out, const char *const *name, const struct facts *f, size_t n)
+{
+	struct facts keys = { 0 };
+	int err = 0;
+
+	for (size_t i = 0; !err && i < n; i++)
+		for (size_t k = 0; !err && k < f[i].n; k++)
+			if (!facts_get(&keys, f[i].f[k].key))
+				err = facts_set(&keys, f[i].f[k].key, " ");
+	if (err == -EMSGSIZE)
+		err = 0; /* more than there is room for: of the first ones */
+	for (size_t k = 0; !err && k < keys.n; k++)
+		err = one_key(out, name, f, n, keys.f[k].key);
+	facts_fini(&keys);
+	return err;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fuzz_validate.c - any bytes as logs of benchmarks and as files of facts. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "validate/check.h"
+#include "validate/log.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *copy = malloc(size ? size : 1); /* of its exact size, so that ASan sees its end */
+	struct facts f = { 0 }, g = { 0 };
+	struct checks c = { 0 };
+
+	memcpy(copy, data, size);
+	log_facts(&f, copy, size);
+	facts_parse(&g, copy, size);
+	for (size_t i = 0; i < f.n; i++)
+		if (!*f.f[i].key || strlen(f.f[i].key) >= FACT_KEY ||
+		    strlen(f.f[i].value) >= FACT_VALUE ||
+		    (i && strcmp(f.f[i - 1].key, f.f[i].key) >= 0))
+			abort();
+	checks_advice(&c, &f);
+	checks_profile(&c, &f, &g);
+	checks_fini(&c);
+	facts_fini(&f);
+	facts_fini(&g);
+	free(copy);
+	return 0;
+}
