@@ -50,7 +50,7 @@ validate-models: $(BUILD)/build.ninja
 	@lib=$${XDG_CACHE_HOME:-$$HOME/.cache}/aon/nvmmh/nvidia/nvMatmulHeuristics/lib/libnvMatmulHeuristics.so.0; \
 	AON_NVMMH=$${AON_NVMMH:-$$lib} $(BUILD)/tests/validate/validate
 
-# Everything that needs long, one after the other; SOAK_S: seconds of each. The figures of overhead, consumers and detectors
+# Everything that needs long, one after the other; SOAK_S: seconds of each. The figures of overhead, consumers, detectors and diagnosis
 # in full come last, with SOAK_S seconds of each slowdown (30 minutes unless told).
 soak:
 	@tools/setup build check bench
@@ -59,7 +59,7 @@ soak:
 	@AOND=$(BUILD)/aond $(BUILD)/bench/consumers soak $(or $(SOAK_S),600)
 	@AON_LONG=1 AON_SOAK_S=$(or $(SOAK_S),210) AON_BUILD=$(BUILD) LD_LIBRARY_PATH=$(BUILD)/src/client python3 tests/scenario/burst.py
 	@AON_LONG=1 AON_LONG_S=$(SOAK_S) bench/run.py --build $(BUILD) \
-		--only '^(slowdown_.*|governor_settle_s|consumers_ratio|detector_recall|false_alarms_day|hang_s)$$'
+		--only '^(slowdown_.*|governor_settle_s|consumers_ratio|detector_recall|false_alarms_day|hang_s|corpus_.*|diagnose_ms_4096)$$'
 
 fuzz:
 	@tools/setup build fuzz

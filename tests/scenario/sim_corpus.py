@@ -58,6 +58,10 @@ def scored(place):
     drawn = score(place, "--ranks", "8-32", "--steps", "128", "--cases", "12", "--seed", "3")
     strip = [[{k: v for k, v in s.items() if not k.startswith("cpu")} for s in x["scores"]] for x in (d, drawn)]
     ok(strip[0] == strip[1] and len(strip[0]) == 13, "of a folder and of cases that are drawn alike")
+    mine, rest = d["scores"][0], d["scores"][1:]
+    ok(mine["name"] == "aon" and mine["recall"] >= 0.75 and mine["precision"] >= 0.75
+       and all(mine["detected"] >= s["detected"] and mine["acts_victim"] + mine["acts_false"] <= s["acts_victim"] + s["acts_false"] + 1 for s in rest),
+       "aon's own finds as much as any baseline, and makes up no more", [(s["name"], s["detected"], s["acts_victim"] + s["acts_false"]) for s in d["scores"]])
     truths = [json.loads(f.read_text()) for f in sorted(path.glob("*.truth.json"))]
     counted = [(t, e) for t in truths for e in t["events"] if e["gain"] >= 0.01]
     ok(all(s["events"] == len(counted) > 2 for s in d["scores"]), "all of them on the same faults", len(counted))

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagnose/diagnose.h"
+#include "diagnose/say.h"
 #include "t.h"
 
 #define MS    1e6f
@@ -215,6 +215,28 @@ static void late_and_waiting(void)
 	T_OK(is(act(&h, DIAG_WHY_COMPUTE), DIAG_RANK, 21) &&
 		     is(act(&h, DIAG_WHY_INPUT), DIAG_HOST, 6) && acts(&h) == 2,
 	     "a slow GPU and a host that gets its batches late are two findings");
+}
+
+static void words(void)
+{
+	struct job j = { .world = 32, .stages = 1, .change = slow_gpu };
+	struct diag_cases all = { 0 };
+	struct diag_words w;
+	struct heard h;
+
+	run(&j, &h);
+	for (uint32_t i = 0; i < h.n; i++)
+		diag_cases_hear(&all, &h.v[i]);
+	diag_cases_hear(&all, &h.v[0]);
+	diag_cases_sort(&all);
+	T_OK(!all.err && all.n && all.c[0].act && is(&all.c[0].v, DIAG_RANK, 21),
+	     "of a recording each place is told once, the costliest first");
+	diag_words(&w, &all.c[0].v);
+	T_OK(!strcmp(w.title, "Rank 21: the GPU is slower than its like") && *w.seen[0] &&
+		     *w.seen[1] && strstr(w.ruled_out, "waiting for others") && *w.action &&
+		     strstr(w.expect, "% of a step of"),
+	     "in words: what it is, what was seen, what it is not, what to do, what that brings");
+	diag_cases_fini(&all);
 }
 
 /* --- exchanges --- */
@@ -525,6 +547,7 @@ static void hangs(void)
 int main(void)
 {
 	late_and_waiting();
+	words();
 	network();
 	imbalance();
 	pauses();
