@@ -178,6 +178,23 @@ def versions():
     ok(r.returncode == 1 and "expected UInt32" in r.stderr, "a column of another type is named", r.stderr)
 
 
+def tidy():
+    """18.16 forgets nothing by itself."""
+    for table in ("event", "finding", "window"):
+        for day in ("2020-01-01", time.strftime("%Y-%m-%d", time.gmtime())):
+            server.post(f"INSERT INTO aon.{table} (cluster, day, t_ns) VALUES ('tidy', '{day}', 0)")
+    r = cluster("tidy", "--dry-run")
+    ok(r.returncode == 0 and "DROP PARTITION '2020-01-01'" in r.stdout and "DROP PARTITION 202001" in r.stdout,
+       "tidy says what it would drop", r.stdout)
+    r = cluster("tidy")
+    left = server.ask("SELECT count(), min(day) > '2020-01-01' FROM (SELECT day FROM aon.event UNION ALL SELECT day FROM aon.finding "
+                      "UNION ALL SELECT day FROM aon.window)")
+    ok(r.returncode == 0 and "3 partitions" in r.stdout and left == [["3", "1"]], "and drops what is too old, and no more", f"{r.stdout} {r.stderr} {left}")
+    for table in ("event", "finding", "window"):
+        server.post(f"TRUNCATE TABLE aon.{table}")
+    server.post("TRUNCATE TABLE aon.kernel_hour")
+
+
 def arrives():
     want = make("one")
     r = ship("one", "--once")
@@ -371,7 +388,7 @@ def live():
 try:
     if not up():
         skip_all(f"clickhouse-server does not start here: {server.said()[-300:]}")
-    for part in (tables, versions, arrives, doubt, kills, poison, events, live, modern, tls, full):
+    for part in (tables, versions, tidy, arrives, doubt, kills, poison, events, live, modern, tls, full):
         part()
 finally:
     for c in children:
