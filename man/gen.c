@@ -4,8 +4,8 @@
  *
  *	gen TEMPLATE [FILE]
  *
- * A line @settings@, @options@, @counters@, @losses@, @kinds@ or @conf@ becomes that table, with
- * @ship_settings@ and @ship_conf@ of aon ship, @bmc@ of BMCs;
+ * A line @settings@, @options@, @collectors@, @counters@, @losses@, @kinds@, @conf@ and the like becomes that table;
+ * @ship_settings@ and @ship_conf@ of aon ship, @bmc@ of BMCs among them;
  * @file@ becomes FILE as it is (`aon help --roff`), @code@ becomes FILE as an example;
  * @version@ becomes the version.
  */
@@ -51,6 +51,12 @@ struct option {
 static const struct option options[] = {
 #define OPT(ID, letter, name, arg, help) { letter, name, arg, help },
 #include "daemon/opt.tbl.h"
+};
+
+static const struct row collectors[] = {
+#define COLLECTOR(name, interval, limit, always, help) \
+	{ #name, always ? "runs if none is named" : "", help },
+#include "collect/collector.tbl.h"
 };
 
 static const struct row counters[] = {
@@ -202,6 +208,8 @@ static int put_line(const char *line, const char *file)
 		put_settings(ship_settings, LEN(ship_settings));
 	else if (!strcmp(line, "@options@\n"))
 		put_options();
+	else if (!strcmp(line, "@collectors@\n"))
+		put_rows(collectors, LEN(collectors));
 	else if (!strcmp(line, "@counters@\n"))
 		put_rows(counters, LEN(counters));
 	else if (!strcmp(line, "@losses@\n"))

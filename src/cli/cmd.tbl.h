@@ -22,6 +22,9 @@ CMD(BUDGET,  budget,  "[KEY=VALUE...]",    "what aon may cost, does cost, and ga
     "say less of their own. KEY=- takes it back.")
 CMD(ALARMS,  alarms,  "[STORE]",           "what got worse while nobody looked: slower steps, hangs, late ranks",
     "What aond's detectors have told, the oldest first; see docs/alarms.md.")
+CMD(TELEMETRY, telemetry, "[STORE]",       "what the node and its devices measured: GPUs, cores, links, sensors",
+    "Of each series the last value, and least, mean and most of the time that is asked for.\n"
+    "aon-collect(8) measures; docs/telemetry.md lists what. Exits 3 if nothing was measured.")
 CMD(STACKS,  stacks,  "PID...|--job J",    "where processes stand now, those at the same place together",
     "Native and Python frames, the innermost first. Each thread is stopped for about a\n"
     "millisecond; nothing runs in the process. Of your processes, or with CAP_SYS_PTRACE of\n"

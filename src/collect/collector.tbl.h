@@ -8,6 +8,7 @@
 COLLECTOR(host, 1000, 10000, 1, "cores, memory, disks, networks, InfiniBand, PCIe, sensors, cgroups of jobs, kernel log, GPUs of AMD and Intel: from files")
 COLLECTOR(ipmi, 10000, 5000, 0, "BMCs by IPMI over the network or /dev/ipmi0: what /etc/aon/bmc.conf names (=FILE,DIR as redfish)")
 COLLECTOR(redfish, 10000, 5000, 0, "BMCs by Redfish: what /etc/aon/bmc.conf names (=FILE: another; =FILE,DIR: DIR for aon rack)")
+COLLECTOR(nvml, 1000, 10000, 1, "GPUs of NVIDIA, through NVML (=PATH: another library)")
 COLLECTOR(fake, 1000,  2000, 0, "nothing real: what goes wrong with collectors, for tests (=hang, =die, =flood, =fail, =lose, =none)")
 /* clang-format on */
 #undef COLLECTOR

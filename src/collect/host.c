@@ -2,8 +2,8 @@
 /*
  * host.c - the node without its GPUs: cores, memory, disks, networks, sensors, cgroups, kernel log.
  *
- * Everything is read from files that stay open. What changes slowly, or is much (each core), is read at
- * every SLOW_EVERY-th poll; devices that come and go are looked for once a minute.
+ * Everything is read from files that stay open. What is much, or changes slowly, is read more rarely, each
+ * core the more rarely the more there are; devices that come and go are looked for once a minute.
  */
 #include "collect/host.h"
 
@@ -17,14 +17,17 @@
 
 #include "collect/collect.h"
 
+#define MID_MS  10000u
 #define SLOW_MS 15000u
+#define CORES   12u /* of so many at SLOW_MS; of more in proportion, up to CORE_MS */
+#define CORE_MS 240000u
 #define SCAN_MS 60000u
 
 struct host {
 	struct proc *proc;
 	struct sysfs *sysfs;
 	struct kmsg *kmsg;
-	uint32_t polls, slow_every, scan_every;
+	uint32_t polls, mid_every, slow_every, core_every, scan_every;
 	char buf[HOST_TEXT + 1];
 };
 
@@ -141,6 +144,7 @@ static uint32_t every(uint32_t ms, const struct collect_env *env)
 static int host_start(void **self, const struct collect_env *env, struct emit *e)
 {
 	struct host *h = calloc(1, sizeof(*h));
+	long cores = sysconf(_SC_NPROCESSORS_CONF), core_ms = SLOW_MS;
 	struct rlimit rl;
 	int err;
 
@@ -151,7 +155,11 @@ static int host_start(void **self, const struct collect_env *env, struct emit *e
 		rl.rlim_cur = rl.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &rl);
 	}
+	if (cores > (long)CORES)
+		core_ms = core_ms * cores / (long)CORES;
+	h->mid_every = every(MID_MS, env);
 	h->slow_every = every(SLOW_MS, env);
+	h->core_every = every(core_ms < (long)CORE_MS ? (uint32_t)core_ms : CORE_MS, env);
 	h->scan_every = env->interval_ms >= SCAN_MS ? 1 : SCAN_MS / env->interval_ms;
 	err = proc_new(&h->proc, env->root);
 	err = err ? err : sysfs_new(&h->sysfs, env->root);
@@ -167,15 +175,17 @@ static int host_start(void **self, const struct collect_env *env, struct emit *e
 static int host_poll(void *self, struct emit *e)
 {
 	struct host *h = self;
-	bool slow = h->polls % h->slow_every == 0;
+	unsigned due = 1u << HOST_FAST | (h->polls % h->mid_every == 0) << HOST_MID |
+		       (h->polls % h->slow_every == 0) << HOST_SLOW |
+		       (h->polls % h->core_every == 0) << HOST_CORE;
 
 	if (h->polls % h->scan_every == 0)
 		sysfs_scan(h->sysfs, e);
-	if (slow)
-		emit_group(e, HOST_SLOW);
-	emit_group(e, HOST_FAST);
-	proc_poll(h->proc, e, h->buf, slow);
-	sysfs_poll(h->sysfs, e, h->buf, slow);
+	for (unsigned g = 0; due >> g; g++)
+		if (due >> g & 1)
+			emit_group(e, g);
+	proc_poll(h->proc, e, h->buf, due);
+	sysfs_poll(h->sysfs, e, h->buf, due);
 	emit_group(e, HOST_FAST);
 	kmsg_poll(h->kmsg, e);
 	h->polls++;

@@ -14,7 +14,9 @@
 
 #define HOST_TEXT (256u << 10) /* bytes: the longest file that is read */
 
-enum host_group { HOST_FAST, HOST_SLOW };
+/* How often: at each poll, every 10 s, every 15 s; each core the more rarely the more there are. */
+enum host_group { HOST_FAST, HOST_MID, HOST_SLOW, HOST_CORE };
+#define HOST_ALL 15u /* a bit for each group that a poll looks at */
 
 /* Text that is being read, with a NUL behind its end. */
 struct text {
@@ -42,7 +44,7 @@ int host_open(const char *root, const char *path); /* -1: it is not there */
 struct proc;
 int proc_new(struct proc **out, const char *root);
 void proc_free(struct proc *p);
-void proc_poll(struct proc *p, struct emit *e, char *buf, bool slow);
+void proc_poll(struct proc *p, struct emit *e, char *buf, unsigned due);
 
 /* What it makes of one file's text; for tests. */
 enum proc_file {
@@ -70,7 +72,7 @@ struct sysfs;
 int sysfs_new(struct sysfs **out, const char *root);
 void sysfs_free(struct sysfs *s);
 void sysfs_scan(struct sysfs *s, struct emit *e); /* devices come and go */
-void sysfs_poll(struct sysfs *s, struct emit *e, char *buf, bool slow);
+void sysfs_poll(struct sysfs *s, struct emit *e, char *buf, unsigned due);
 
 /* --- the kernel's log --- */
 

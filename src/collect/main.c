@@ -63,11 +63,11 @@ static uint64_t now_ns(void)
 
 static void start(struct child *c, uint64_t now)
 {
-	pid_t parent = getpid();
+	pid_t parent = getpid(), pid;
 
 	atomic_store_explicit(&c->since_ns, 0, memory_order_relaxed);
-	c->pid = fork();
-	if (c->pid == 0) {
+	pid = fork(); /* not into *c, which both share */
+	if (pid == 0) {
 		sigset_t none;
 
 		sigemptyset(&none);
@@ -76,12 +76,12 @@ static void start(struct child *c, uint64_t now)
 		prctl(PR_SET_NAME, c->run.is->name);
 		_exit(getppid() == parent ? run_collector(&c->run) : 0);
 	}
-	if (c->pid < 0) {
+	if (pid < 0) {
 		log_err("%s: fork: %s", c->run.is->name, strerror(errno));
-		c->pid = 0;
 		c->again_ns = now + BACK_MAX_NS;
 		return;
 	}
+	c->pid = pid;
 	c->killed = false;
 	c->started_ns = now;
 }

@@ -51,9 +51,11 @@ static const char *const path[PROC_FILES] = {
 	[PROC_INTERRUPTS] = "/proc/interrupts",
 };
 
-/* Read at slow polls only. */
-static const bool slow_file[PROC_FILES] = {
-	[PROC_SCHEDSTAT] = true, [PROC_INTERRUPTS] = true, [PROC_SNMP] = true, [PROC_NETSTAT] = true
+/* How often each is read; FAST unless told. Lines of PROC_STAT differ. */
+static const uint8_t file_group[PROC_FILES] = {
+	[PROC_MEMINFO] = HOST_MID,  [PROC_VMSTAT] = HOST_MID,      [PROC_DISKSTATS] = HOST_MID,
+	[PROC_NET_DEV] = HOST_MID,  [PROC_LOADAVG] = HOST_MID,     [PROC_SCHEDSTAT] = HOST_CORE,
+	[PROC_NETSTAT] = HOST_SLOW, [PROC_INTERRUPTS] = HOST_SLOW, [PROC_SNMP] = HOST_SLOW,
 };
 
 int proc_new(struct proc **out, const char *root)
@@ -161,7 +163,14 @@ static void softirq_line(struct text *t, struct line *l, struct emit *e, bool fr
 	}
 }
 
-static void parse_stat(struct memory *m, struct text t, struct emit *e, bool slow)
+/* Lines of /proc/stat that count what comes by the thousand: every few seconds is enough. */
+static bool counted(struct word key)
+{
+	return word_is(key, "softirq") || word_is(key, "intr") || word_is(key, "ctxt") ||
+	       word_is(key, "processes");
+}
+
+static void parse_stat(struct memory *m, struct text t, struct emit *e, unsigned due)
 {
 	static const struct {
 		const char *key, *metric;
@@ -177,12 +186,13 @@ static void parse_stat(struct memory *m, struct text t, struct emit *e, bool slo
 	for (uint32_t n = 0; t.p < t.end; n++, text_line(&t)) {
 		struct word key = text_word(&t);
 		bool fresh, core = key.len > 3 && !memcmp(key.p, "cpu", 3);
+		enum host_group group = core ? HOST_CORE : counted(key) ? HOST_MID : HOST_FAST;
 		struct line *l;
 		double v;
 
-		if (core && !slow)
+		if (!(due >> group & 1))
 			continue;
-		emit_group(e, core ? HOST_SLOW : HOST_FAST);
+		emit_group(e, group);
 		l = line_of(m, n, key, &fresh);
 		if (!l)
 			return;
@@ -429,7 +439,6 @@ static void parse_schedstat(struct memory *m, struct text t, struct emit *e)
 		{ "node_schedstat_timeslices_total", 1 },
 	};
 
-	emit_group(e, HOST_SLOW);
 	for (uint32_t n = 0; t.p < t.end; n++, text_line(&t)) {
 		struct word key = text_word(&t);
 		struct line *l;
@@ -451,7 +460,6 @@ static void parse_snmp(struct memory *m, struct text t, struct emit *e)
 {
 	uint32_t n = 0;
 
-	emit_group(e, HOST_SLOW);
 	while (t.p < t.end) {
 		struct text names = t, values = t;
 		struct word proto, w;
@@ -488,7 +496,6 @@ static void parse_snmp(struct memory *m, struct text t, struct emit *e)
 /* Only two lines of it: what counts machine checks and thermal events, a column a core. */
 static void parse_interrupts(struct text t, struct emit *e)
 {
-	emit_group(e, HOST_SLOW);
 	for (; t.p < t.end; text_line(&t)) {
 		struct word key = text_word(&t);
 		const char *metric = word_is(key, "MCE:")   ? "aon_machine_checks_total"
@@ -506,13 +513,13 @@ static void parse_interrupts(struct text t, struct emit *e)
 
 /* --- all --- */
 
-static void parse(struct proc *p, enum proc_file f, struct text t, struct emit *e, bool slow)
+static void parse(struct proc *p, enum proc_file f, struct text t, struct emit *e, unsigned due)
 {
 	struct memory *m = &p->memory[f];
 
 	switch (f) {
 	case PROC_STAT:
-		parse_stat(m, t, e, slow);
+		parse_stat(m, t, e, due);
 		return;
 	case PROC_LOADAVG:
 		parse_loadavg(t, e);
@@ -560,17 +567,18 @@ static void parse(struct proc *p, enum proc_file f, struct text t, struct emit *
 
 void proc_parse(struct proc *p, enum proc_file f, struct text t, struct emit *e)
 {
-	parse(p, f, t, e, true);
+	emit_group(e, file_group[f]);
+	parse(p, f, t, e, HOST_ALL);
 }
 
-void proc_poll(struct proc *p, struct emit *e, char *buf, bool slow)
+void proc_poll(struct proc *p, struct emit *e, char *buf, unsigned due)
 {
 	struct text t;
 
 	for (unsigned f = 0; f < PROC_FILES; f++) {
-		if (p->fd[f] < 0 || (slow_file[f] && !slow) || !host_read(p->fd[f], buf, &t))
+		if (p->fd[f] < 0 || !(due >> file_group[f] & 1) || !host_read(p->fd[f], buf, &t))
 			continue;
-		emit_group(e, HOST_FAST);
-		parse(p, (enum proc_file)f, t, e, slow);
+		emit_group(e, file_group[f]);
+		parse(p, (enum proc_file)f, t, e, due);
 	}
 }

@@ -463,14 +463,14 @@ static void poll_number(const struct file *f, struct text t, struct emit *e)
 	}
 }
 
-void sysfs_poll(struct sysfs *s, struct emit *e, char *buf, bool slow)
+void sysfs_poll(struct sysfs *s, struct emit *e, char *buf, unsigned due)
 {
 	struct text t;
 
 	for (uint32_t i = 0; i < s->files; i++) {
 		struct file *f = &s->file[i];
 
-		if (f->row->group == HOST_SLOW && !slow)
+		if (!(due >> f->row->group & 1))
 			continue;
 		emit_group(e, f->row->group);
 		if (!host_read(f->fd, buf, &t))

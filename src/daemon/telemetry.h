@@ -2,7 +2,7 @@
 /*
  * telemetry.h - what collectors say (collect/wire.h), gathered into blocks for the store.
  *
- * A collector is a connection at telemetry.sock. Its values stand in a block of up to five minutes; what is
+ * A collector is a connection at telemetry.sock. Its values stand in a block of up to a quarter of an hour; what is
  * new of it goes to the writer every few seconds, so that readers see it, and the whole at its end in
  * place of that. When it hangs up, its series are there no more.
  */
@@ -17,7 +17,7 @@
 
 #define TELEMETRY_SOURCES 24u
 #define TELEMETRY_TAIL_S  5u              /* between two pieces */
-#define TELEMETRY_LONG_NS 300000000000ull /* of a block */
+#define TELEMETRY_LONG_NS 900000000000ull /* of a block */
 #define TELEMETRY_RATE    (4u << 20)      /* bytes that a collector may say in a second */
 #define TELEMETRY_EVENTS  500u            /* lines of the journal in a day, of all of them */
 

@@ -25,14 +25,17 @@
 #include "model/trace.h"
 #include "serve/limited.h"
 #include "serve/serve.h"
+#include "serve/telemetry.h"
 #include "store/store.h"
 
-#define GPUS     64u /* further ones are not told */
-#define SECONDS  16u /* of a GPU's use that are kept */
-#define WHOLE_S  3u  /* a window is in the store by then */
-#define MEAN_S   5u
-#define FIRST    64u /* windows before the first scrape, so that it has something to say */
-#define AGAIN_NS 10000000000ull /* until an aond that did not answer is looked for again */
+#define GPUS               64u /* further ones are not told */
+#define SECONDS            16u /* of a GPU's use that are kept */
+#define WHOLE_S            3u  /* a window is in the store by then */
+#define MEAN_S             5u
+#define FIRST              64u /* windows before the first scrape, so that it has something to say */
+#define DCGM_UTIL_NUMBER   203u
+#define DCGM_ACTIVE_NUMBER 1001u
+#define AGAIN_NS           10000000000ull /* until an aond that did not answer is looked for again */
 
 enum metric_id {
 #define METRIC(ID, name, type, help) M_##ID,
@@ -76,6 +79,7 @@ struct metrics {
 	struct from *from; /* owned, by source */
 	size_t froms;
 	struct names *names; /* owned */
+	struct tele *tele;   /* owned */
 	struct gpu_sum gpu[GPUS];
 	uint64_t steps;
 	double step_s;
@@ -89,7 +93,8 @@ int metrics_new(struct metrics **out)
 
 	if (!m)
 		return -ENOMEM;
-	if (names_new(&m->names, NULL) < 0) {
+	if (names_new(&m->names, NULL) < 0 || tele_new(&m->tele) < 0) {
+		names_free(m->names);
 		free(m);
 		return -ENOMEM;
 	}
@@ -108,6 +113,7 @@ void metrics_free(struct metrics *m)
 	}
 	free(m->from);
 	names_free(m->names);
+	tele_free(m->tele);
 	pthread_mutex_destroy(&m->lock);
 	free(m);
 }
@@ -391,6 +397,10 @@ static void put_gpus(FILE *f, const struct metrics *m, const struct serve *s, bo
 
 		if (k == M_LIMITED || k == M_AT_ROOF)
 			continue;
+		/* Who measures it knows it better. */
+		if ((k == M_DCGM_UTIL && tele_has(m->tele, DCGM_UTIL_NUMBER)) ||
+		    (k == M_DCGM_ACTIVE && tele_has(m->tele, DCGM_ACTIVE_NUMBER)))
+			continue;
 
 		for (uint32_t i = 0; i < GPUS && (live || k < M_DCGM_UTIL); i++) {
 			if (!m->gpu[i].known)
@@ -513,6 +523,7 @@ int metrics_write(struct metrics *m, struct serve *s, FILE *f)
 
 	pthread_mutex_lock(&m->lock);
 	err = gather(m, s, &x);
+	err = err ? err : tele_gather(m->tele, s);
 	if (!err) {
 		head(f, M_BUILD);
 		fprintf(f, "%s{version=\"%s\"} 1\n", metric[M_BUILD].name, AON_VERSION);
@@ -523,6 +534,7 @@ int metrics_write(struct metrics *m, struct serve *s, FILE *f)
 		one(f, M_STEP_TIME, m->step_s);
 		put_gpus(f, m, s, x.connected > 0);
 		put_all_limits(f, m, s);
+		tele_write(m->tele, f);
 		if (proc_usage(getpid(), &self) == 0) {
 			one(f, M_SELF_CPU, self.cpu_s);
 			one(f, M_SELF_RSS, (double)self.rss_bytes);

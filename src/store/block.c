@@ -6,13 +6,13 @@
  *	         not longer)
  *	TIMES    wall time minus CLOCK_MONOTONIC in milliseconds (folded); then for each tick but the first:
  *	         milliseconds since the last one, minus those before (folded)
- *	SERIES   for each series: id - last - 1, exponent + 8 (or RAW), rate (folded), entries
+ *	SERIES   for each series: id - last - 1, exponent + 8 (or RAW), unit, rate (folded), entries
  *	GAPS     for each entry: ticks since the last one of its series (of the first: its tick)
  *	LOW      for each entry: seven bits of what it says, and a bit that HIGH has more
  *	HIGH     the rest of those
  *	RAW      doubles of series that are no decimal numbers
  *
- * A value is a whole number times 10^-exponent. Between entries it goes on by `rate` a tick, which is 0 but
+ * A value is a whole number of units times 10^-exponent: memory comes in pages, disks in sectors. Between entries it goes on by `rate` a tick, which is 0 but
  * for counters that rise evenly. What an entry says is 0: the series is not there any more; else, folded
  * and plus 1, by how much it differs from that; the first one, and one after 0, from nothing.
  */
@@ -143,8 +143,42 @@ struct list {
 	size_t n;
 	uint32_t ticks;
 	int exp;
+	uint64_t unit;
 	int64_t rate;
 };
+
+/* Whole units. */
+static bool units(const struct list *l, double v, int64_t *out)
+{
+	int64_t n;
+
+	if (!to_whole(v, l->exp, &n))
+		return false;
+	*out = n / (int64_t)l->unit;
+	return true;
+}
+
+/* The largest number that all of them are multiples of. */
+static uint64_t common(const struct change *ch, size_t n, int exp)
+{
+	uint64_t g = 0;
+	int64_t v;
+
+	for (size_t i = 0; i < n && g != 1; i++) {
+		uint64_t a, b = g;
+
+		if (isnan(ch[i].value) || !to_whole(ch[i].value, exp, &v))
+			continue;
+		for (a = (uint64_t)(v < 0 ? -v : v); b;) {
+			uint64_t r = a % b;
+
+			a = b;
+			b = r;
+		}
+		g = a;
+	}
+	return g ? g : 1;
+}
 
 static unsigned varint_len(uint64_t v)
 {
@@ -208,7 +242,7 @@ static void walk(const struct list *l, struct sink *k)
 		}
 		if (!is && !there)
 			continue;
-		if (is && to_whole(l->ch[at - 1].value, l->exp, &whole))
+		if (is && units(l, l->ch[at - 1].value, &whole))
 			want = (uint64_t)whole;
 		by = there ? want - v - (uint64_t)l->rate : want;
 		v = want;
@@ -242,7 +276,7 @@ static void choose_rate(struct list *l)
 	int64_t from, to;
 
 	if (l->n < 8 || isnan(a->value) || isnan(b->value) || b->tick == a->tick ||
-	    !to_whole(a->value, l->exp, &from) || !to_whole(b->value, l->exp, &to))
+	    !units(l, a->value, &from) || !units(l, b->value, &to))
 		return;
 	walk(l, &flat);
 	l->rate = (to - from) / (int64_t)(b->tick - a->tick);
@@ -255,19 +289,22 @@ static void choose_rate(struct list *l)
 static int put_series(struct block_codec *c, const struct change *ch, size_t n, uint32_t ticks,
 		      uint32_t last)
 {
-	struct list l = { ch, n, ticks, exponent(ch, n), 0 };
+	struct list l = { ch, n, ticks, exponent(ch, n), 1, 0 };
 	struct sink count = { NULL, 0, 0, 0, 0 }, out = { c, 0, 0, 0, 0 };
 	bool raw = l.exp > EXP_MAX;
 	int err;
 
-	if (!raw)
+	if (!raw) {
+		l.unit = common(ch, n, l.exp);
 		choose_rate(&l);
+	}
 	if (raw)
 		walk_raw(&l, &count);
 	else
 		walk(&l, &count);
 	err = put(&c->col[SERIES], ch->series - last - 1);
 	err = err ? err : put(&c->col[SERIES], (uint64_t)(l.exp + EXP_BIAS));
+	err = err ? err : put(&c->col[SERIES], l.unit);
 	err = err ? err : put(&c->col[SERIES], zigzag((uint64_t)l.rate));
 	err = err ? err : put(&c->col[SERIES], count.entries);
 	if (err)
@@ -511,7 +548,7 @@ static double next_raw(struct reader *r)
 struct one {
 	uint32_t id;
 	int exp; /* above EXP_MAX: raw */
-	uint64_t rate, entries;
+	uint64_t unit, rate, entries;
 };
 
 /* The ticks from `from` on, until `to`, at which a rate alone moved it. */
@@ -519,7 +556,7 @@ static void go_on(struct reader *r, const struct one *o, uint32_t from, uint32_t
 {
 	for (uint32_t t = from; o->rate && t < to && !r->bad; t++) {
 		*v += o->rate;
-		add(r, o->id, t, from_whole((int64_t)*v, o->exp));
+		add(r, o->id, t, from_whole((int64_t)(*v * o->unit), o->exp));
 	}
 }
 
@@ -551,7 +588,8 @@ static void get_one(struct reader *r, const struct one *o)
 		} else {
 			v = there ? v + o->rate + unzigzag(says - 1) : unzigzag(says - 1);
 			if (!there || v != was)
-				add(r, o->id, (uint32_t)t, from_whole((int64_t)v, o->exp));
+				add(r, o->id, (uint32_t)t,
+				    from_whole((int64_t)(v * o->unit), o->exp));
 		}
 		there = true;
 	}
@@ -578,12 +616,13 @@ static int get_changes(struct block_codec *c, const struct seal *s)
 
 	while (r.series.p != r.series.end && !r.bad) {
 		uint64_t id = last + varint_get(&r.series) + 1, mode = varint_get(&r.series);
-		struct one o = { (uint32_t)id, (int)(mode & 0x1f) - EXP_BIAS, 0, 0 };
+		struct one o = { (uint32_t)id, (int)(mode & 0x1f) - EXP_BIAS, 0, 0, 0 };
 
+		o.unit = varint_get(&r.series);
 		o.rate = unzigzag(varint_get(&r.series));
 		o.entries = varint_get(&r.series);
 		if (r.series.bad || id <= last || id > UINT32_MAX || mode > MODE_RAW ||
-		    o.exp < EXP_MIN || !o.entries || (mode == MODE_RAW && o.rate))
+		    o.exp < EXP_MIN || !o.unit || !o.entries || (mode == MODE_RAW && o.rate))
 			return -EBADMSG;
 		get_one(&r, &o);
 		last = id;

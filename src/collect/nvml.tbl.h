@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nvml.tbl.h - calls of NVML that give numbers, and the series that they are.
+ *
+ *	READ(shape, "function", argument, "metric", scale, group)
+ *
+ * shape  UINT   f(device, unsigned *)          UINT_OF  f(device, argument, unsigned *)
+ *        ULONG  f(device, unsigned long long *)
+ *	FIELD(number, scope, "metric", scale, group): nvmlDeviceGetFieldValues()
+ *	GPM(number, "metric", scale): of Hopper and later
+ */
+/* clang-format off */
+READ(UINT_OF, "nvmlDeviceGetClockInfo", 1, "DCGM_FI_DEV_SM_CLOCK", 1, FAST)
+READ(UINT_OF, "nvmlDeviceGetClockInfo", 2, "DCGM_FI_DEV_MEM_CLOCK", 1, FAST)
+READ(UINT_OF, "nvmlDeviceGetClockInfo", 3, "DCGM_FI_DEV_VIDEO_CLOCK", 1, SLOW)
+READ(UINT_OF, "nvmlDeviceGetMaxClockInfo", 1, "DCGM_FI_DEV_MAX_SM_CLOCK", 1, SLOW)
+READ(UINT_OF, "nvmlDeviceGetMaxClockInfo", 2, "DCGM_FI_DEV_MAX_MEM_CLOCK", 1, SLOW)
+READ(UINT_OF, "nvmlDeviceGetTemperature", 0, "DCGM_FI_DEV_GPU_TEMP", 1, FAST)
+READ(UINT_OF, "nvmlDeviceGetTemperature", 1, "aon_gpu_hotspot_celsius", 1, FAST)
+READ(UINT_OF, "nvmlDeviceGetTemperatureThreshold", 0, "DCGM_FI_DEV_SHUTDOWN_TEMP", 1, SLOW)
+READ(UINT_OF, "nvmlDeviceGetTemperatureThreshold", 1, "DCGM_FI_DEV_SLOWDOWN_TEMP", 1, SLOW)
+READ(UINT,    "nvmlDeviceGetPowerUsage", 0, "DCGM_FI_DEV_POWER_USAGE", 1e-3, FAST)
+READ(UINT,    "nvmlDeviceGetPowerManagementLimit", 0, "DCGM_FI_DEV_POWER_MGMT_LIMIT", 1e-3, SLOW)
+READ(UINT,    "nvmlDeviceGetPowerManagementDefaultLimit", 0, "DCGM_FI_DEV_POWER_MGMT_LIMIT_DEF", 1e-3, SLOW)
+READ(UINT,    "nvmlDeviceGetEnforcedPowerLimit", 0, "DCGM_FI_DEV_ENFORCED_POWER_LIMIT", 1e-3, FAST)
+READ(ULONG,   "nvmlDeviceGetTotalEnergyConsumption", 0, "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", 1, MID)
+READ(ULONG,   "nvmlDeviceGetCurrentClocksEventReasons|nvmlDeviceGetCurrentClocksThrottleReasons", 0, "DCGM_FI_DEV_CLOCKS_EVENT_REASONS", 1, FAST)
+READ(UINT,    "nvmlDeviceGetPerformanceState", 0, "DCGM_FI_DEV_PSTATE", 1, FAST)
+READ(UINT,    "nvmlDeviceGetFanSpeed", 0, "DCGM_FI_DEV_FAN_SPEED", 1, SLOW)
+READ(UINT_OF, "nvmlDeviceGetPcieThroughput", 0, "DCGM_FI_DEV_PCIE_TX_THROUGHPUT", 1, SLOW)
+READ(UINT_OF, "nvmlDeviceGetPcieThroughput", 1, "DCGM_FI_DEV_PCIE_RX_THROUGHPUT", 1, SLOW)
+READ(UINT,    "nvmlDeviceGetPcieReplayCounter", 0, "DCGM_FI_DEV_PCIE_REPLAY_COUNTER", 1, SLOW)
+READ(UINT,    "nvmlDeviceGetCurrPcieLinkGeneration", 0, "DCGM_FI_DEV_PCIE_LINK_GEN", 1, SLOW)
+READ(UINT,    "nvmlDeviceGetCurrPcieLinkWidth", 0, "DCGM_FI_DEV_PCIE_LINK_WIDTH", 1, SLOW)
+READ(UINT,    "nvmlDeviceGetMaxPcieLinkGeneration", 0, "DCGM_FI_DEV_PCIE_MAX_LINK_GEN", 1, SLOW)
+READ(UINT,    "nvmlDeviceGetMaxPcieLinkWidth", 0, "DCGM_FI_DEV_PCIE_MAX_LINK_WIDTH", 1, SLOW)
+READ(UINT,    "nvmlDeviceGetPersistenceMode", 0, "aon_gpu_persistence_mode", 1, SLOW)
+FIELD( 82, 0, "DCGM_FI_DEV_MEMORY_TEMP", 1, FAST)
+FIELD(186, 0, "DCGM_FI_DEV_POWER_USAGE_INSTANT", 1e-3, SLOW)
+FIELD( 29, 0, "DCGM_FI_DEV_RETIRED_SBE", 1, SLOW)
+FIELD( 30, 0, "DCGM_FI_DEV_RETIRED_DBE", 1, SLOW)
+FIELD( 31, 0, "DCGM_FI_DEV_RETIRED_PENDING", 1, SLOW)
+FIELD(142, 0, "DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", 1, SLOW)
+FIELD(143, 0, "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", 1, SLOW)
+FIELD(144, 0, "DCGM_FI_DEV_ROW_REMAP_PENDING", 1, SLOW)
+FIELD(145, 0, "DCGM_FI_DEV_ROW_REMAP_FAILURE", 1, SLOW)
+FIELD( 38, 0, "DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL", 1, SLOW)
+FIELD( 45, 0, "DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL", 1, SLOW)
+FIELD( 52, 0, "DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL", 1, SLOW)
+FIELD( 59, 0, "DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL", 1, SLOW)
+GPM( 1, "DCGM_FI_PROF_GR_ENGINE_ACTIVE", 1e-2)
+GPM( 2, "DCGM_FI_PROF_SM_ACTIVE", 1e-2)
+GPM( 3, "DCGM_FI_PROF_SM_OCCUPANCY", 1e-2)
+GPM( 5, "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", 1e-2)
+GPM(10, "DCGM_FI_PROF_DRAM_ACTIVE", 1e-2)
+GPM(11, "DCGM_FI_PROF_PIPE_FP64_ACTIVE", 1e-2)
+GPM(12, "DCGM_FI_PROF_PIPE_FP32_ACTIVE", 1e-2)
+GPM(13, "DCGM_FI_PROF_PIPE_FP16_ACTIVE", 1e-2)
+GPM(20, "DCGM_FI_PROF_PCIE_TX_BYTES", 1048576)
+GPM(21, "DCGM_FI_PROF_PCIE_RX_BYTES", 1048576)
+GPM(60, "DCGM_FI_PROF_NVLINK_RX_BYTES", 1048576)
+GPM(61, "DCGM_FI_PROF_NVLINK_TX_BYTES", 1048576)
+/* clang-format on */
+#undef READ
+#undef FIELD
+#undef GPM

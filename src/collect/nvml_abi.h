@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * nvml_abi.h - what of NVML's public interface is used, declared here, so that aon is built without its
+ * header and runs with any driver. tests/unit/test_nvml_abi.c compares with NVIDIA's nvml.h.
+ */
+#ifndef AON_COLLECT_NVML_ABI_H
+#define AON_COLLECT_NVML_ABI_H
+
+typedef struct nvml_device *nvml_dev;
+
+enum nvml_return {
+	NVML_OK = 0,
+	NVML_UNINITIALIZED = 1,
+	NVML_NOT_SUPPORTED = 3,
+	NVML_INSUFFICIENT_SIZE = 7,
+	NVML_DRIVER_NOT_LOADED = 9,
+	NVML_TIMEOUT = 10,
+	NVML_GPU_IS_LOST = 15,
+	NVML_RESET_REQUIRED = 16,
+	NVML_VERSION_MISMATCH = 18,
+};
+
+struct nvml_utilization {
+	unsigned gpu, memory;
+};
+
+struct nvml_memory {
+	unsigned long long total, free, used;
+};
+
+struct nvml_memory_v2 {
+	unsigned version;
+	unsigned long long total, reserved, free, used;
+};
+#define NVML_MEMORY_V2 ((unsigned)sizeof(struct nvml_memory_v2) | 2u << 24)
+
+struct nvml_pci {
+	char legacy[16];
+	unsigned domain, bus, device, id, subsystem;
+	char bus_id[32];
+};
+
+struct nvml_violation {
+	unsigned long long reference_us, violation_ns;
+};
+
+struct nvml_process {
+	unsigned pid;
+	unsigned long long memory;
+	unsigned gpu_instance, compute_instance;
+};
+
+struct nvml_field {
+	unsigned field, scope;
+	long long timestamp, latency_us;
+	unsigned
+		type; /* 0 double, 1 unsigned, 2 unsigned long, 3 unsigned long long, 4 signed long long, 5 int */
+	int result;
+	union {
+		double d;
+		int i;
+		unsigned u;
+		unsigned long ul;
+		unsigned long long ull;
+		long long ll;
+	} value;
+};
+
+struct nvml_event {
+	nvml_dev device;
+	unsigned long long type, data;
+	unsigned gpu_instance, compute_instance;
+};
+#define NVML_EVENT_XID 0x8ull
+#define NVML_EVENT_DBE 0x2ull
+
+struct nvml_gpm_support {
+	unsigned version, supported;
+};
+
+struct nvml_gpm_metric {
+	unsigned id;
+	int result;
+	double value;
+	const char *info[3];
+};
+
+#define NVML_GPM_MAX 512u /* more than any version has */
+struct nvml_gpm {
+	unsigned version, metrics;
+	void *before, *after;
+	struct nvml_gpm_metric metric[NVML_GPM_MAX];
+};
+
+#endif /* AON_COLLECT_NVML_ABI_H */

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * telemetry.h - what collectors last measured, for /metrics: lines are made once, values put behind them.
+ *
+ * Locked by whoever calls: metrics.c.
+ */
+#ifndef AON_SERVE_TELEMETRY_H
+#define AON_SERVE_TELEMETRY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct serve;
+struct tele;
+
+int tele_new(struct tele **out);
+void tele_free(struct tele *t); /* NULL is allowed */
+
+/* Reads what is new in the stores. 0 or -errno. */
+int tele_gather(struct tele *t, struct serve *s);
+/* Whether a metric (its number in model/metric.tbl.h) is being measured. */
+bool tele_has(const struct tele *t, uint32_t metric);
+void tele_write(struct tele *t, FILE *f);
+
+#endif /* AON_SERVE_TELEMETRY_H */
