@@ -170,7 +170,7 @@ static void judge_now(const struct diag *d, struct diag_comm *c)
 	c->extra_ns = c->least * c->now / (1 + c->now);
 	for (uint32_t i = 0; i < RING; i++) {
 		float by = c->x.ring[(c->x.seen + i) % RING] * base;
-		bool is = by > SPIKE * d->step_ns;
+		bool is = by > SPIKE * d->step_ns && c->full >> (c->x.seen + i) % RING & 1;
 
 		spikes += is;
 		bouts += is && !before;
@@ -181,7 +181,7 @@ static void judge_now(const struct diag *d, struct diag_comm *c)
 		c->now > fmaxf(LONGER, SURE * c->noise) && c->extra_ns > 0.3 * WORTH * d->step_ns;
 	c->up = c->alarm ? (uint8_t)(c->up + (c->up < 255)) : 0;
 	c->alarm &= c->up >= LASTS || c->now > PLAIN;
-	c->spikes = !c->alarm && c->whole > WHOLE && spikes >= 3 && bouts >= 2 &&
+	c->spikes = !c->alarm && spikes >= 3 && bouts >= 2 &&
 		    track_above(&c->x, SHORT, SPIKE * (float)d->step_ns / base) > 0;
 	if (!c->spikes)
 		return;
@@ -209,6 +209,8 @@ static void comm_track(const struct diag *d, struct diag_comm *c)
 	}
 	if (!(c->x.base > 0))
 		return;
+	c->full &= ~(1u << c->x.seen % RING);
+	c->full |= (uint32_t)(comm_cover(c) >= 1) << c->x.seen % RING;
 	c->x.ring[c->x.seen++ % RING] = x / c->x.base - 1;
 	judge_now(d, c);
 }

@@ -106,6 +106,7 @@ struct diag_comm {
 	/* against its past: ratio - 1 of what a transfer takes */
 	struct track x;
 	float whole;             /* of its members' records, fading */
+	uint32_t full;           /* bits of x.ring: none was missing */
 	float noise, was;        /* was: its own past, where it is odd */
 	float now, extra_ns;     /* the newest of it, and what that is of a step's exchanges */
 	bool alarm, spikes, odd; /* odd: longer than others of its like from the start */
