@@ -8,7 +8,7 @@ ONLY    ?=
 
 MESON_SETUP = meson setup --prefix=$(PREFIX)
 
-.PHONY: all web demo check bench validate-models asan tsan fuzz soak install format clean
+.PHONY: all web demo demo-cluster check bench validate-models asan tsan fuzz soak install format clean
 
 all: $(BUILD)/build.ninja
 	@tools/web
@@ -29,6 +29,14 @@ demo:
 	@tools/setup demo || true
 	@$(MAKE) --no-print-directory all
 	@tools/demo $(BUILD) $(if $(NO_SERVE),--no-serve)
+
+# ZooKeeper, two ClickHouse, a relay and eight nodes in network namespaces, until Ctrl-C; as root.
+demo-cluster:
+	@tools/setup build
+	@tools/setup web || true
+	@tools/setup demo cluster
+	@$(MAKE) --no-print-directory all
+	@tools/cluster-up $(BUILD) $(CLUSTER)
 
 check:
 	@tools/setup build check

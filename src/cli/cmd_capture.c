@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/proc.h"
 #include "cli/capture.h"
+#include "cli/capture_cluster.h"
 #include "cli/capture_node.h"
 #include "cli/fabric.h"
 #include "cli/flight.h"
@@ -453,6 +454,22 @@ static int by_aond(const struct opts *o)
 	return capture_node(o, &w);
 }
 
+/* On every node of the job. */
+static int by_relay(const struct opts *o)
+{
+	static const enum opt_id not [] = { OPT_KINETO, OPT_JAX,    OPT_FLIGHT,  OPT_BEFORE,
+					    OPT_CANCEL, OPT_RAISED, OPT_TRIGGER, OPT_PIDS,
+					    OPT_RANK,   OPT_STORE,  OPT_LIST,    OPT_FROMSTEP };
+	struct capture_want w = { 0 };
+	int rc = read_want(o, &w);
+
+	for (size_t i = 0; i < sizeof(not ) / sizeof(not [0]); i++)
+		if (o->val[not [i]])
+			return cli_misuse("--cluster and --%s do not go together",
+					  opt_table[not [i]].name);
+	return rc == CLI_OK ? capture_cluster(o, &w) : rc;
+}
+
 int cmd_capture(const struct opts *o)
 {
 	struct capture c = { .o = o, .ask = -1 };
@@ -468,6 +485,8 @@ int cmd_capture(const struct opts *o)
 		return cli_misuse(
 			"one of --kineto, --jax, --flight-recorder, --before, --raised and "
 			"--cancel");
+	if (o->val[OPT_RELAY])
+		return by_relay(o);
 	if (o->val[OPT_RAISED])
 		return capture_raised(o);
 	if (o->val[OPT_CANCEL])

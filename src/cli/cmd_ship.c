@@ -16,6 +16,7 @@
 #include "base/proc.h"
 #include "cli/locate.h"
 #include "cli/out.h"
+#include "cli/ship_orders.h"
 #include "ship/shipper.h"
 #include "ship/spool.h"
 
@@ -112,6 +113,7 @@ static int run(const struct opts *o, const struct ship_conf *c)
 				   .once = o->val[OPT_ONCE_SHIP] != NULL,
 				   .node = ask_node,
 				   .arg = (void *)(uintptr_t)c };
+	struct ship_orders *orders;
 	struct net_why why = { "" };
 	int rc, err;
 
@@ -122,7 +124,9 @@ static int run(const struct opts *o, const struct ship_conf *c)
 		return rc;
 	log_level((enum log_level)c->log_level);
 	so.stop_fd = so.once ? -1 : stop_fd();
+	orders = so.once ? NULL : ship_orders_start(c);
 	err = shipper_run(&so, &why);
+	ship_orders_stop(orders);
 	if (so.stop_fd >= 0)
 		close(so.stop_fd);
 	return err ? cli_say(CLI_FAIL, "%s", why.text) : CLI_OK;

@@ -441,16 +441,36 @@ static int bind_socket(const struct addrinfo *ai)
 	return err;
 }
 
+/* What it is bound to; also of one that whoever started us has opened. */
+static int name_socket(struct relay *r, int fd, char why[256])
+{
+	struct sockaddr_storage sa;
+	socklen_t len = sizeof(sa);
+	char host[128], port[16];
+
+	if (getsockname(fd, (struct sockaddr *)&sa, &len) < 0 ||
+	    getnameinfo((struct sockaddr *)&sa, len, host, sizeof(host), port, sizeof(port),
+			NI_NUMERICHOST | NI_NUMERICSERV)) {
+		snprintf(why, 256, "%.80s: not a listening socket", r->o.listen);
+		return -ENOTSOCK;
+	}
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+	snprintf(r->address, sizeof(r->address), strchr(host, ':') ? "[%s]:%s" : "%s:%s", host,
+		 port);
+	return fd;
+}
+
 static int open_socket(struct relay *r, char why[256])
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
 				  .ai_flags = AI_PASSIVE | AI_NUMERICHOST },
 			*ai;
-	struct sockaddr_storage sa;
-	socklen_t len = sizeof(sa);
 	char host[128], port[16];
 	int fd;
 
+	if (sscanf(r->o.listen, "fd:%d", &fd) == 1)
+		return name_socket(r, fd, why);
 	if (split_address(r->o.listen, host, port) || getaddrinfo(host, port, &hints, &ai)) {
 		snprintf(why, 256, "--listen takes ADDRESS:PORT, as 0.0.0.0:8417, not '%.80s'",
 			 r->o.listen);
@@ -462,12 +482,7 @@ static int open_socket(struct relay *r, char why[256])
 		snprintf(why, 256, "%.80s: %s", r->o.listen, strerror(-fd));
 		return fd;
 	}
-	getsockname(fd, (struct sockaddr *)&sa, &len);
-	getnameinfo((struct sockaddr *)&sa, len, host, sizeof(host), port, sizeof(port),
-		    NI_NUMERICHOST | NI_NUMERICSERV);
-	snprintf(r->address, sizeof(r->address), strchr(host, ':') ? "[%s]:%s" : "%s:%s", host,
-		 port);
-	return fd;
+	return name_socket(r, fd, why);
 }
 
 int relay_listen(struct relay *r, char why[256])

@@ -37,6 +37,15 @@ void orders_free(struct orders *s)
 	free(s);
 }
 
+size_t orders_polling(const struct relay *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->orders->seats; i++)
+		n += r->orders->seat[i].q != NULL;
+	return n;
+}
+
 struct order *order_find(struct orders *s, uint64_t id)
 {
 	for (size_t i = 0; i < ORDERS_MAX; i++)
@@ -209,7 +218,8 @@ void orders_tick(struct relay *r)
 
 		if (!o->id)
 			continue;
-		for (size_t k = 0; k < o->n && now - o->at_ns > o->timeout_s * SECOND; k++)
+		for (size_t k = 0; k < o->n && now - o->at_ns > (o->timeout_s + GRACE_S) * SECOND;
+		     k++)
 			if (o->node[k].state < ORDER_DONE) {
 				o->node[k].state = ORDER_FAILED;
 				snprintf(o->node[k].why, sizeof(o->node[k].why),

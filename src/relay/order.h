@@ -20,8 +20,9 @@
 #define ORDER_KEEP_S  900u
 #define ORDER_LINES   4096u /* bytes of a node's jobs that are kept */
 #define ORDER_AHEAD_S 4u    /* until an order is at every node that waits for one */
-#define POLL_S        25u
-#define SEAT_OLD_S    120u /* who has not polled for so long is down */
+#define POLL_S        5u    /* how old what a node tells of its steps may be */
+#define GRACE_S       15u   /* for a trace to come over, after the time of its capture */
+#define SEAT_OLD_S    60u   /* who has not polled for so long is down */
 #define JOB_BYTES     48u
 
 enum order_state { ORDER_WAITS, ORDER_GIVEN, ORDER_DONE, ORDER_FAILED };

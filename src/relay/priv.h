@@ -154,7 +154,8 @@ void status_write(struct relay *r);
 /* order.c */
 int orders_new(struct orders **out);
 void orders_free(struct orders *s);
-void orders_tick(struct relay *r);                    /* under r->lock */
+size_t orders_polling(const struct relay *r); /* under r->lock: nodes that wait for orders */
+void orders_tick(struct relay *r);            /* under r->lock */
 void orders_gone(struct relay *r, struct request *q); /* under r->lock: who polled has left */
 enum MHD_Result orders_answer(struct relay *r, struct MHD_Connection *c, struct request *q);
 enum MHD_Result capture_answer(struct relay *r, struct MHD_Connection *c, struct request *q);

@@ -51,8 +51,9 @@ static void put_nodes(struct relay *r, struct json *j)
 {
 	uint64_t now = relay_now_ns();
 
-	json_open(j, "nodes", '[');
 	pthread_mutex_lock(&r->lock);
+	json_u64(j, "polling", orders_polling(r));
+	json_open(j, "nodes", '[');
 	for (size_t i = 0; i < r->nodes; i++) {
 		const struct node *n = &r->node[i];
 
@@ -64,8 +65,8 @@ static void put_nodes(struct relay *r, struct json *j)
 		json_u64(j, "held_back", n->held_back);
 		json_close(j);
 	}
-	pthread_mutex_unlock(&r->lock);
 	json_close(j);
+	pthread_mutex_unlock(&r->lock);
 }
 
 static char *status_text(struct relay *r, size_t *len)

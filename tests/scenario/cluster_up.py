@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tools/cluster-up: from a training on nodes of their own to rows in ClickHouse, and nothing is left of it."""
+import os
+import pathlib
+import subprocess
+
+import clustertest
+from aontest import BUILD, done, ok, skip_all
+
+TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools/cluster-up"
+
+
+def main():
+    why = clustertest.missing() or (None if os.getuid() == 0 else "network namespaces are root's to make")
+    if why:
+        skip_all(why)
+    with clustertest.Net(1) as net:
+        if net.why:
+            skip_all(net.why)
+    before = set(os.listdir("/run/netns"))
+    r = subprocess.run([TOOL, BUILD, "--nodes", "3", "--ranks", "2", "--steps", "3000", "--check"], capture_output=True, text=True, timeout=500)
+    ok(r.returncode == 0 and "node-2 is there" in r.stdout, "three nodes and two ranks tell ClickHouse what they do", r.stdout + r.stderr)
+    ok("0 windows" not in r.stdout and "aon capture --cluster" in r.stdout, "and it says what to try", r.stdout)
+    ok(set(os.listdir("/run/netns")) <= before, "no namespace is left", os.listdir("/run/netns"))
+    done()
+
+
+if __name__ == "__main__":
+    main()
