@@ -283,6 +283,7 @@ static const struct small_def defs[] = {
 	  "members INTEGER,peer INTEGER,count INTEGER,kib INTEGER,issued INTEGER,done INTEGER,sum_ns INTEGER,"
 	  "min_ns INTEGER,max_ns INTEGER,exposed_ns INTEGER,first_ns INTEGER,first_dur_ns INTEGER,"
 	  "last_ns INTEGER,last_dur_ns INTEGER", false, fill_exchange },
+	{ "telemetry", "wall INTEGER,metric TEXT,device TEXT,labels TEXT,unit TEXT,value REAL", false, fill_telemetry },
 	{ "journal", "wall INTEGER,what TEXT,text TEXT", false, fill_journal },
 };
 /* clang-format on */

@@ -50,6 +50,7 @@ int source_insight(struct sql_source *src, struct trace **out, struct insight **
 
 int fill_work(struct cells *c, struct sql_source *src, const struct small_ask *ask);
 int fill_finding(struct cells *c, struct sql_source *src, const struct small_ask *ask);
+int fill_telemetry(struct cells *c, struct sql_source *src, const struct small_ask *ask);
 int fill_step_record(struct cells *c, struct sql_source *src, const struct small_ask *ask);
 int fill_exchange(struct cells *c, struct sql_source *src, const struct small_ask *ask);
 int fill_summary(struct cells *c, struct sql_source *src, const struct small_ask *ask);

@@ -55,6 +55,8 @@ def test_good(place):
     ok(r.returncode == 0 and "nvidia3" in r.stdout and "301.23" in r.stdout, "aon telemetry shows it", r.stdout)
     r = aon("telemetry", str(place.store), "--metric", "nothing_like_it")
     ok(r.returncode == 3 and "nothing of that" in r.stderr, "what nobody measured is said", r.stderr)
+    r = aon("sql", "select max(value) from telemetry where metric = 'DCGM_FI_DEV_POWER_USAGE' and device = 'nvidia5'", str(place.store), "--json")
+    ok("301.23" in r.stdout, "aon sql has it as a table", r.stdout + r.stderr)
     with Server(place, str(place.store)) as s:
         text = s.ask("/metrics", token=False)[2].decode()
         ok('DCGM_FI_DEV_POWER_USAGE{device="nvidia7",gpu="7",UUID="GPU-7"' in text and "\nnode_load1 " in text,
