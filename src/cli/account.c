@@ -32,6 +32,9 @@ static void losses(const struct account *a, const struct out *out, uint64_t lost
 		if (a->lost[i])
 			out_line(out, OUT_PLAIN, "    %s %s: %s", fmt_exact(n, a->lost[i]),
 				 reason_word(i), reason[i].help ? reason[i].help : "");
+	if (a->untold)
+		out_line(out, OUT_PLAIN, "    %s for reasons that its node knows",
+			 fmt_exact(n, a->untold));
 }
 
 void report_overhead(const struct overhead *o, const struct out *out)

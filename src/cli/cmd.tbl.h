@@ -125,6 +125,11 @@ CMD(RELAY,   relay,   "[status]",          "take batches from nodes and bring th
     "inserts, each once, through any crash. HTTPS with certificates on both sides; the\n"
     "access list says which names are nodes, and who may order captures. status says what\n"
     "the relay of --dir holds and has counted (docs/relay.md).")
+CMD(FLEET,   fleet,   "[URL]",             "where the GPU hours of a cluster go: jobs, nodes, versions",
+    "Of the ClickHouse that aon ship or a relay writes, at --cluster or $AON_CLUSTER:\n"
+    "clickhouse://[USER@]HOST:PORT/DATABASE[?tls=yes&fleet=NAME]. What jobs hold and do not\n"
+    "use, who is waited for, which nodes fell silent. --versions: kernels that got\n"
+    "slower with a driver or a framework. Of one job: aon report --cluster URL --job J.")
 CMD(RECOVER, recover, "FILE...",           "save what is whole from damaged stores and left pools",
     "Takes a damaged store, or the *.pool files of a node that died. They are only\n"
     "read. What was saved and what is lost is said in numbers.")

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/fleet_ask.h"
 #include "cli/sides.h"
 #include "read/json.h"
 
@@ -231,6 +232,8 @@ int cmd_diff(const struct opts *o)
 
 	if (by < 0)
 		return CLI_USAGE;
+	if (fleet_asked(o))
+		return fleet_diff_cmd(o);
 	rc = sides_open(&s, o, o->argc > 0 ? o->argv[0] : NULL, o->argc > 1 ? o->argv[1] : NULL);
 	if (rc != CLI_OK)
 		return rc;

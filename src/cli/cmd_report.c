@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "cli/alarms.h"
+#include "cli/fleet_ask.h"
 #include "cli/inputs.h"
 #include "cli/locate.h"
 #include "read/procs.h"
@@ -469,6 +470,8 @@ int cmd_report(const struct opts *o)
 		return CLI_USAGE;
 	if (o->val[OPT_HTML] && (o->val[OPT_JSON] || o->val[OPT_BY] || o->val[OPT_MEMORY]))
 		return cli_misuse("--html is of the whole: without --json, --by and --memory");
+	if (fleet_asked(o))
+		return fleet_report_cmd(o);
 	if (o->val[OPT_HTML])
 		return report_html(o, o->val[OPT_HTML]);
 	if (o->val[OPT_MEMORY])

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/alarms.h"
+#include "cli/fleet_ask.h"
 #include "cli/inputs.h"
 #include "cli/view.h"
 #include "insight/replay.h"
@@ -216,8 +217,11 @@ int cmd_why(const struct opts *o)
 {
 	struct replay *r;
 	struct view v;
-	int rc = view_open(&v, o, VIEW_ALL);
+	int rc;
 
+	if (fleet_asked(o))
+		return fleet_why_cmd(o);
+	rc = view_open(&v, o, VIEW_ALL);
 	if (rc != CLI_OK)
 		return rc;
 	r = replay(&v);

@@ -10,6 +10,8 @@
 #include "base/fmt.h"
 #include "cli/cli.h"
 #include "cli/devices.h"
+#include "cli/fleet_ask.h"
+#include "fleet/fleet.h"
 
 /* Commands that judge or model: devices of one's own are known to them. */
 #define B(ID) CMD_BIT(CMD_##ID)
@@ -67,6 +69,7 @@ int main(int argc, char *argv[])
 		help_print(cmd);
 		return finish(CLI_OK);
 	}
+	fleet_register(fleet_files(&o));
 	/* A program is run all the same. */
 	if (with_devices & CMD_BIT(cmd) && (rc = devices_load()) != CLI_OK && cmd != CMD_RUN)
 		return rc;

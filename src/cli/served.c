@@ -11,11 +11,13 @@
 #include <unistd.h>
 
 #include "cli/canary.h"
+#include "cli/fleet_ask.h"
 #include "cli/inputs.h"
 #include "cli/into_store.h"
 #include "cli/locate.h"
 #include "import/import.h"
 #include "serve/serve.h"
+#include "store/backend.h"
 #include "store/store.h"
 
 static void remove_folder(struct served *v)
@@ -114,6 +116,16 @@ static int add_one(struct served *v, const char *path, const struct opts *o)
 	struct stat sb;
 	int err;
 
+	if (store_is_elsewhere(path) && !strstr(path, "job=")) {
+		err = serve_add_fleet(v->s, path, fleet_files(o), &why);
+		return err == -EEXIST ? cli_misuse("one cluster is served at a time")
+		       : err < 0      ? fleet_ask_failed(NULL, err, &why)
+				      : CLI_OK;
+	}
+	if (store_is_elsewhere(path)) {
+		err = serve_add(v->s, path, NULL, &why);
+		return err < 0 ? fleet_ask_failed(NULL, err, &why) : CLI_OK;
+	}
 	if (!strcmp(path, "-") || (!stat(path, &sb) && !S_ISREG(sb.st_mode)))
 		return add_trace(v, path, o);
 	err = serve_add(v->s, path, NULL, &why);
@@ -146,7 +158,9 @@ int served_open(struct served *v, const struct opts *o)
 	canary_begin();
 	v->s->canary = canary_send;
 	v->s->daemon_pid = canary_daemon;
-	if (!o->argc)
+	if (o->val[OPT_SERVED])
+		rc = add_one(v, o->val[OPT_SERVED], o);
+	else if (!o->argc)
 		rc = add_default(v);
 	for (int i = 0; i < o->argc && rc == CLI_OK; i++)
 		rc = add_one(v, o->argv[i], o);

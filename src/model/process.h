@@ -14,6 +14,7 @@ struct account {
 	uint64_t overwritten; /* by the flight recorder's cap; `stored` no longer has them */
 	uint64_t in_flight;
 	uint64_t lost[ACCOUNT_LOSSES];
+	uint64_t untold; /* lost, and nobody said for which reason: of a cluster */
 };
 
 enum tier { TIER_OFF, TIER_PULSE, TIER_ROLLUP, TIER_FLIGHT, TIER_FULL };

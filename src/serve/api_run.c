@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "fleet/fleet.h"
 #include "read/gather.h"
 #include "read/json.h"
 #include "read/procs.h"
@@ -76,6 +77,8 @@ static int runs_json(struct serve *s, const struct viewer *who, FILE *f)
 	json_open(&j, "runs", '[');
 	for (size_t i = 0; i < rs.n; i++)
 		run_json(&j, NULL, &rs.run[i], s);
+	json_close(&j);
+	json_str(&j, "fleet", s->fleet ? fleet_shown(s->fleet) : NULL);
 	json_end(&j);
 	runs_fini(&rs);
 	return 0;

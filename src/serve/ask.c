@@ -235,6 +235,10 @@ static void say_error(struct ask *q, struct answer *a, int err)
 		answer_error(a, 503, "That takes too long now.", "Ask for less time, or later.");
 		a->retry_s = 5;
 		break;
+	case EHOSTDOWN: /* of a cluster: its server */
+		answer_error(a, 503, q->mistake, "");
+		a->retry_s = 5;
+		break;
 	case EBADMSG:
 		answer_error(a, 500, "The store is damaged.", "Save what is whole: aon recover");
 		break;

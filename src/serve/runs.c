@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/proc.h"
+#include "fleet/fleet.h"
 #include "model/rollup.h"
 #include "read/gather.h"
 #include "read/procs.h"
@@ -104,6 +105,12 @@ int serve_add(struct serve *s, const char *path, const char *label, struct store
 	return 0;
 }
 
+int serve_add_fleet(struct serve *s, const char *url, const struct http_files *files,
+		    struct store_why *why)
+{
+	return s->fleet ? -EEXIST : fleet_open(&s->fleet, url, files, why);
+}
+
 void serve_free(struct serve *s)
 {
 	if (!s)
@@ -113,6 +120,7 @@ void serve_free(struct serve *s)
 	timelines_free(s->timelines);
 	metrics_free(s->metrics);
 	health_free(s->health);
+	fleet_close(s->fleet);
 	for (size_t i = 0; i < s->sources; i++)
 		source_free(s->source[i]);
 	free(s->source);

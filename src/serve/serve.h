@@ -25,6 +25,7 @@
 
 struct analysis;
 struct cache;
+struct fleet;
 struct coming;
 struct health;
 struct metrics;
@@ -59,6 +60,7 @@ struct source {
 struct serve {
 	struct source **source; /* owned */
 	size_t sources;
+	struct fleet *fleet; /* owned: a cluster that is asked; NULL: none */
 	struct cache *cache;
 	pthread_mutex_t lock;        /* the processes of sources */
 	pthread_mutex_t heavy;       /* `kept`, and whoever computes */
@@ -120,7 +122,7 @@ struct ask {
 	bool post;           /* it may change something */
 	bool fleeting;       /* there will soon be a better answer */
 	const char *mistake; /* a parameter that is wrong: answered with 400 */
-	char text[160];      /* room for it */
+	char text[288];      /* room for it */
 };
 
 struct answer {
@@ -142,6 +144,10 @@ struct answer {
 int serve_new(struct serve **out);
 /* Opens a store. `label`: what it was made of; NULL: its path. */
 int serve_add(struct serve *s, const char *path, const char *label, struct store_why *why);
+/* A cluster, by its address (fleet/fleet.h): one at most, -EEXIST. */
+struct http_files;
+int serve_add_fleet(struct serve *s, const char *url, const struct http_files *files,
+		    struct store_why *why);
 void serve_free(struct serve *s);
 
 /* `target`: a path and a query, copied. Always fills *out, if with an error. */

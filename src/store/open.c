@@ -50,7 +50,7 @@ static int exec(struct store *st, const char *text)
 	return store_errno(st, sqlite3_exec(st->db, text, NULL, NULL, NULL));
 }
 
-static struct store *new_store(const char *path)
+struct store *store_new(const char *path)
 {
 	struct store *st = calloc(1, sizeof(*st));
 
@@ -152,6 +152,8 @@ int store_open_ro(struct store **out, const char *path, struct store_why *why)
 	bool wal;
 	int err;
 
+	if (store_opener(path))
+		return store_opener(path)(out, path, why);
 	err = store_probe(path, &wal, why);
 	if (err < 0)
 		return err;
@@ -160,7 +162,7 @@ int store_open_ro(struct store **out, const char *path, struct store_why *why)
 		return store_because(why, -EBADMSG,
 				     "%s has a log without its index: `aon recover` reads it",
 				     path);
-	st = new_store(path);
+	st = store_new(path);
 	if (!st)
 		return store_because(why, -ENOMEM, "%s: no memory", path);
 	err = store_connect_ro(st);
@@ -295,7 +297,7 @@ static void unmake(const char *path)
 int store_open_rw(struct store **out, const char *path, const struct store_opts *o,
 		  struct store_why *why)
 {
-	struct store *st = new_store(path);
+	struct store *st = store_new(path);
 	bool empty = false;
 	int err;
 

@@ -28,6 +28,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "store/backend.h"
 #include "store/block.h"
 #include "store/intern.h"
 #include "store/rows.h"
@@ -138,9 +139,11 @@ struct kept {
 };
 
 struct store {
-	char *path;  /* owned */
-	sqlite3 *db; /* owned */
-	int lock_fd; /* owned; -1 for a reader */
+	const struct store_ops *ops; /* NULL: a file, and all below is of it; else only the path */
+	void *self;                  /* owned: of ops */
+	char *path;                  /* owned */
+	sqlite3 *db;                 /* owned */
+	int lock_fd;                 /* owned; -1 for a reader */
 	bool writer;
 	bool alone; /* reader of a file without a log: opened as immutable */
 	bool old;   /* of version 1: without the tables step, node, series and tele */
@@ -204,7 +207,20 @@ int store_fold(struct store *st);
 /* store_commit(), by who has the db lock or is alone. */
 int store_commit_locked(struct store *st, uint64_t now_ns);
 
+/* --- backend.c --- */
+
+/* Who opens names of that kind; NULL: they are files. */
+store_open_fn *store_opener(const char *name);
+/* Of a store elsewhere, what the operation gives, or 0 if there is none of it. */
+#define STORE_ELSEWHERE(st, op, ...)                                                       \
+	do {                                                                               \
+		if ((st)->ops)                                                             \
+			return (st)->ops->op ? (st)->ops->op((st)->self, __VA_ARGS__) : 0; \
+	} while (0)
+
 /* --- open.c --- */
+
+struct store *store_new(const char *path);
 
 /* Opens the connection of a reader. */
 int store_connect_ro(struct store *st);

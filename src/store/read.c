@@ -167,8 +167,10 @@ static int each_process(void *arg, uint64_t id, const uint8_t *row, size_t len)
 int store_each_process(struct store *st, store_process_fn *fn, void *arg)
 {
 	struct each e = { .st = st, .fn.process = fn, .arg = arg };
-	int err = st->writer ? 0 : store_load_aged(st); /* a writer knows */
+	int err;
 
+	STORE_ELSEWHERE(st, each_process, fn, arg);
+	err = st->writer ? 0 : store_load_aged(st); /* a writer knows */
 	return err < 0 ? err
 		       : store_walk(st, &(struct store_walk){ .which = ST_EACH_PROCESS },
 				    each_process, &e);
@@ -192,6 +194,7 @@ int store_each_name(struct store *st, store_name_fn *fn, void *arg)
 {
 	struct each e = { .st = st, .fn.name = fn, .arg = arg };
 
+	STORE_ELSEWHERE(st, each_name, fn, arg);
 	return store_walk(st, &(struct store_walk){ .which = ST_EACH_NAME }, each_name, &e);
 }
 
@@ -211,6 +214,8 @@ int store_each_geo(struct store *st, store_geo_fn *fn, void *arg)
 {
 	struct each e = { .st = st, .fn.geo = fn, .arg = arg };
 
+	if (st->ops)
+		return 0;
 	return store_walk(st, &(struct store_walk){ .which = ST_EACH_GEO }, each_geo, &e);
 }
 
@@ -232,6 +237,7 @@ int store_each_lane(struct store *st, uint32_t process, store_lane_fn *fn, void 
 	struct store_walk w = { .which = ST_EACH_LANE, .process = process };
 	struct each e = { .st = st, .fn.lane = fn, .arg = arg };
 
+	STORE_ELSEWHERE(st, each_lane, process, fn, arg);
 	return store_walk(st, &w, each_lane, &e);
 }
 
@@ -252,6 +258,7 @@ int store_each_journal(struct store *st, store_journal_fn *fn, void *arg)
 {
 	struct each e = { .st = st, .fn.journal = fn, .arg = arg };
 
+	STORE_ELSEWHERE(st, each_journal, fn, arg);
 	return store_walk(st, &(struct store_walk){ .which = ST_EACH_JOURNAL }, each_journal, &e);
 }
 
@@ -297,6 +304,7 @@ int store_each_events(struct store *st, const struct store_filter *f, store_even
 	struct each e = { .st = st, .filter = f, .fn.events = fn, .arg = arg };
 	int err;
 
+	STORE_ELSEWHERE(st, each_events, f, fn, arg);
 	err = blob_dec_new(&e.dec);
 	if (err < 0)
 		return err;
@@ -334,6 +342,7 @@ int store_each_window(struct store *st, const struct store_filter *f, store_wind
 	struct each e = { .st = st, .filter = f, .fn.window = fn, .arg = arg };
 	int err;
 
+	STORE_ELSEWHERE(st, each_window, f, fn, arg);
 	err = window_codec_new(&e.win);
 	if (err < 0)
 		return err;
@@ -349,6 +358,8 @@ int store_new_windows(struct store *st, uint64_t *after, store_window_fn *fn, vo
 	struct each e = { .st = st, .filter = &all, .fn.window = fn, .arg = arg, .last = *after };
 	int err;
 
+	if (st->ops)
+		return 0;
 	err = window_codec_new(&e.win);
 	if (err < 0)
 		return err;
@@ -363,6 +374,10 @@ static int last_number(struct store *st, enum statement which, uint64_t *number)
 	sqlite3_stmt *s;
 	int err, rc;
 
+	if (st->ops) {
+		*number = 0;
+		return 0;
+	}
 	pthread_mutex_lock(&st->db_lock);
 	err = store_reopen(st);
 	s = err < 0 ? NULL : store_stmt(st, which);

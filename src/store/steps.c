@@ -216,6 +216,7 @@ int store_each_step(struct store *st, const struct store_filter *f, store_rec_fn
 	struct store_walk w = { ST_EACH_STEP, f->process, f->from_ns, f->to_ns, 0 };
 	struct each_step e = { .filter = f, .fn = fn, .arg = arg };
 
+	STORE_ELSEWHERE(st, each_step, f, fn, arg);
 	return walk(st, &w, &e);
 }
 
@@ -223,7 +224,7 @@ int store_new_steps(struct store *st, uint64_t *after, store_rec_fn *fn, void *a
 {
 	struct store_walk w = { .which = ST_EACH_STEP, .after = *after };
 	struct each_step e = { .fn = fn, .arg = arg, .last = *after };
-	int err = walk(st, &w, &e);
+	int err = st->ops ? 0 : walk(st, &w, &e);
 
 	*after = e.last;
 	return err;
@@ -254,9 +255,9 @@ static int on_node(void *arg, uint64_t id, const uint8_t *row, size_t len)
 
 int store_node_get(struct store *st, struct node_ident *out)
 {
-	int err = st->old ? 0
-			  : store_walk(st, &(struct store_walk){ .which = ST_EACH_NODE }, on_node,
-				       out);
+	int err = st->old || st->ops ? 0
+				     : store_walk(st, &(struct store_walk){ .which = ST_EACH_NODE },
+						  on_node, out);
 
 	return err > 0 ? 0 : err < 0 ? err : -ENOENT;
 }

@@ -98,7 +98,10 @@ void store_close(struct store *st)
 {
 	if (!st)
 		return;
-	store_rollback(st);
+	if (st->ops && st->ops->close)
+		st->ops->close(st->self);
+	if (!st->ops)
+		store_rollback(st);
 	for (int i = 0; i < ST_COUNT; i++)
 		sqlite3_finalize(st->stmt[i]);
 	sqlite3_close(st->db);

@@ -381,3 +381,129 @@ export interface SearchHit {
 	start?: number;
 	dur?: number;
 }
+
+// --- a cluster ---
+
+/** Of GPUs together, seconds. step = busy + exposed + idle; of exposed, lost is waiting for slower ranks. */
+export interface FleetTime {
+	steps: number;
+	held_s: number;
+	step_s: number;
+	busy_s: number;
+	exposed_s: number;
+	lost_s: number;
+	idle_s: number;
+	outside_s: number;
+}
+export interface FleetJob {
+	job: string | null;
+	user: string | null;
+	withheld: boolean;
+	ranks: number;
+	gpus: number;
+	hosts: number;
+	world: number;
+	begin_s: number;
+	end_s: number;
+	live: boolean;
+	gpu_model: string | null;
+	driver: string | null;
+	framework: string | null;
+	step_ns: number;
+	time: FleetTime;
+	slow: { rank: number; host: string | null; over: number } | null;
+	finding: string | null;
+}
+export interface FleetNode {
+	host: string;
+	rack: string | null;
+	leaf: number;
+	version: string | null;
+	seen_s: number;
+	silent: boolean;
+	processes: number;
+	lost_records: number;
+	spool_bytes: number;
+	clock_off_us: number | null;
+	waited_s: number;
+	job: string | null;
+}
+export interface Fleet extends Reply {
+	cluster: string;
+	span: { from_s: number; to_s: number };
+	gpus: number;
+	time: FleetTime;
+	dropped_rows: number;
+	jobs: FleetJob[];
+	silent_nodes: number;
+	nodes: FleetNode[];
+}
+export interface FleetRank {
+	rank: number | null;
+	host: string | null;
+	rack: string | null;
+	leaf: number;
+	steps: number;
+	step_ns: number;
+	own_ns: number;
+	compute_ns: number;
+	exposed_ns: number;
+	waits_ns: number;
+	idle_ns: number;
+	over: number;
+}
+export interface FleetKernel {
+	name: string;
+	kind: string;
+	count: number;
+	total_ns: number;
+	avg_ns: number;
+	bytes: number;
+	floor_ns: number | null;
+}
+export interface FleetReport extends Reply, Omit<FleetJob, 'ranks'> {
+	span: { from_s: number; to_s: number };
+	verdict: string;
+	steps: number;
+	first_step: number;
+	last_step: number;
+	step_p50_ns: number;
+	step_p99_ns: number;
+	hours: { t_s: number; ranks: number; time: FleetTime }[];
+	ranks: FleetRank[];
+	kernels: FleetKernel[];
+	rest: { kernels: number; total_ns: number };
+	findings: { kind: string; level: string; part: string; host: string | null; text: string; source: string; t_s: number; act: boolean; gain: number; confidence: number }[];
+}
+export interface FleetHeat extends Heat {
+	every: number; // of so many steps one was looked at
+}
+export interface FleetSide {
+	job: string | null;
+	ranks: number;
+	steps: number;
+	step_ns: number;
+	busy_ns: number;
+	exposed_ns: number;
+	waits_ns: number;
+	idle_ns: number;
+	driver: string | null;
+	framework: string | null;
+}
+export interface FleetDiff extends Reply {
+	a: FleetSide;
+	b: FleetSide;
+	kernels: { name: string; kind: string; a_ns: number; b_ns: number; a_count: number; b_count: number }[];
+}
+export interface FleetChange {
+	kernel: string;
+	what: string;
+	gpu_model: string | null;
+	before: string;
+	after: string;
+	before_ns: number;
+	after_ns: number;
+	before_jobs: number;
+	after_jobs: number;
+	cost_s: number;
+}

@@ -6,6 +6,7 @@ import { fill, h } from './dom';
 import * as frame from './frame';
 import { t } from './i18n';
 import { setView } from './keys';
+import { fleetPage } from './fleet';
 import { runsPage } from './runs';
 import { go, state, watch, type State } from './state';
 import { failed, type Shown, type View } from './view';
@@ -20,6 +21,7 @@ import { timeline } from './views/timeline';
 const VIEWS: View[] = [overview, timeline, flame, kernels, steps, findings, roofline];
 
 let runs: Run[] = [];
+let fleet: string | null = null; // the address of a cluster that is served
 let shown: Shown | null = null;
 let shownKey = '';
 let cost: string | null = null;
@@ -27,7 +29,7 @@ let lastSeen = 0;
 let pointer = 0; // when the pointer last moved: nothing changes under it
 
 async function loadRuns(): Promise<void> {
-	runs = (await get<Reply & { runs: Run[] }>('runs', {}, { fresh: true })).runs;
+	({ runs, fleet } = await get<Reply & { runs: Run[]; fleet: string | null }>('runs', {}, { fresh: true }));
 	lastSeen = Date.now();
 }
 
@@ -37,9 +39,10 @@ function current(): Run | null {
 
 function open(): void {
 	const run = current();
-	if (!run && runs.length === 1 && state.view !== 'runs') return go({ run: runs[0]!.id, view: 'overview' }, false);
+	if (!run && fleet && state.view !== 'runs' && state.view !== 'fleet') return go({ view: 'fleet' }, false);
+	if (!run && !fleet && runs.length === 1 && state.view !== 'runs') return go({ run: runs[0]!.id, view: 'overview' }, false);
 	const view = run ? (VIEWS.find((v) => v.id === state.view) ?? overview) : null;
-	const key = `${run?.id ?? ''}/${view?.id ?? 'runs'}`;
+	const key = run ? `${run.id}/${view!.id}` : fleet && state.view === 'fleet' ? `fleet/${state.job ?? ''}/${state.vs ?? ''}` : 'runs';
 	frame.paintFrame(runs, run);
 	frame.paintFoot(run, cost, lastSeen);
 	if (key === shownKey) return;
@@ -48,8 +51,13 @@ function open(): void {
 	shown = null;
 	setView([]);
 	if (!state.sel) frame.drawer(null);
+	if (key.startsWith('fleet/')) {
+		shown = fleetPage(frame.main, runs.length, frame.say);
+		setView([]);
+		return;
+	}
 	if (!run || !view) {
-		runsPage(frame.main, runs);
+		runsPage(frame.main, runs, fleet !== null);
 		return;
 	}
 	const host = h('div', { class: view.flush ? 'view flush' : 'view', data: { view: view.id } });
@@ -69,7 +77,7 @@ function open(): void {
 
 function changed(now: State, was: State): void {
 	if (now.th !== was.th) frame.applyTheme();
-	if (now.run !== was.run || now.view !== was.view) open();
+	if (now.run !== was.run || now.view !== was.view || (!now.run && (now.job !== was.job || now.vs !== was.vs))) open();
 	else {
 		frame.paintFrame(runs, current());
 		shown?.update?.(now, was);

@@ -27,9 +27,9 @@ function openRun(r: Run): void {
 	go({ run: r.id, view: 'overview' });
 }
 
-export function runsPage(host: HTMLElement, runs: Run[]): void {
+export function runsPage(host: HTMLElement, runs: Run[], fleet = false): void {
 	if (!runs.length) return empty(host, 'runs.none', 'runs.none.what', 'aon run -- python train.py');
 	const told = COLUMNS.filter((c) => !['host', 'job'].includes(c.id) || runs.some((r) => (c.id === 'host' ? r.host : r.job)));
-	fill(host, h('div', { class: 'view' }, h('h1', null, t('runs.title')),
+	fill(host, h('div', { class: 'view' }, h('h1', null, t('runs.title')), fleet ? h('p', null, h('a', { href: '#/fleet' }, t('fleet.title'))) : null,
 		table({ columns: told, rows: runs, label: t('runs.title'), pick: openRun }).el));
 }

@@ -18,11 +18,12 @@ export type State = {
 	fs: string | null; // findings in one state; null: what is left to do
 	vs: string | null;
 	th: string | null;
+	job: string | null; // of a cluster
 	rest: [string, string][]; // what other versions of the page put there is kept
 };
 
 const EMPTY: State = {
-	run: null, view: 'overview', t: null, w: null, ranks: null, classes: null, sel: null, q: '', d: null, fs: null, vs: null, th: null,
+	run: null, view: 'overview', t: null, w: null, ranks: null, classes: null, sel: null, q: '', d: null, fs: null, vs: null, th: null, job: null,
 	rest: [],
 };
 
@@ -53,6 +54,7 @@ export function parse(hash: string): State {
 		else if (k === 'fs') s.fs = v;
 		else if (k === 'vs') s.vs = v;
 		else if (k === 'th') s.th = v;
+		else if (k === 'job') s.job = v;
 		else s.rest.push([k, v]);
 	}
 	return s;
@@ -81,6 +83,7 @@ export function format(s: State): string {
 	if (s.fs) put('fs', s.fs);
 	if (s.vs) put('vs', s.vs);
 	if (s.th) put('th', s.th);
+	if (s.job) put('job', s.job);
 	for (const [k, v] of s.rest) put(k, v);
 	return path + (q.length ? '?' + q.join('&') : '');
 }

@@ -45,7 +45,7 @@ const LARGE = 600000; // events: more are not looked at in a moment
 const COLUMNS_MOST = 600, ROWS_MOST = 96; // the server takes ranks and steps together to fit
 
 const heatRow = (rows: number) => (rows === 1 ? 28 : rows > 40 ? 8 : 16);
-const over = (thousandths: number) => `${thousandths < 0 ? '−' : '+'}${fmt.percent(Math.abs(thousandths) / 1000)}`;
+export const over = (thousandths: number) => `${thousandths < 0 ? '−' : '+'}${fmt.percent(Math.abs(thousandths) / 1000)}`;
 
 /** Where a cell begins and ends, in the words of the axes. */
 function cellName(m: Heat, row: number, col: number): string {
@@ -54,7 +54,7 @@ function cellName(m: Heat, row: number, col: number): string {
 	return t('steps.where', { rank: to !== null && to - 1 > Number(rank) ? `${rank}–${to - 1}` : String(rank), step: m.steps_n > m.steps.length && last > step ? `${fmt.count(step)}–${fmt.count(last)}` : fmt.count(step) });
 }
 
-function heat(m: Heat, open: (row: number, col: number) => void): HTMLElement {
+export function heat(m: Heat, open: (row: number, col: number) => void): HTMLElement {
 	const rows = m.ranks.length, cols = m.steps.length, rowH = heatRow(rows), height = rows * rowH + 22;
 	const each = (w: number) => Math.min(WIDEST, (w - LEFT - 4) / cols);
 	let at = [0, 0];

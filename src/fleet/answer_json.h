@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* answer_json.h - answers as members of the open object: for aon --json and the API alike. */
+#ifndef AON_FLEET_ANSWER_JSON_H
+#define AON_FLEET_ANSWER_JSON_H
+
+#include "base/json.h"
+#include "fleet/question.h"
+
+/* Whether whoever asks may read names of that user's jobs; NULL: of everybody's. */
+struct fleet_viewer {
+	bool (*may)(void *arg, const char *user);
+	void *arg;
+};
+bool fleet_may(const struct fleet_viewer *v, const char *user);
+
+void fleet_overview_json(struct json *j, const struct fleet_overview *o,
+			 const struct fleet_viewer *v);
+void fleet_report_json(struct json *j, const struct fleet_report *r, const struct fleet_viewer *v);
+void fleet_heat_json(struct json *j, const struct fleet_heat *h);
+void fleet_changes_json(struct json *j, const struct fleet_changes *cs);
+/* Two jobs, or two times of one: b against a. */
+void fleet_compare_json(struct json *j, const struct fleet_report *a, const struct fleet_report *b);
+
+/* Kernels of two reports that differ most in a step of a rank, b - a; `n` at most. Caller frees. */
+struct fleet_pair {
+	const struct fleet_kernel *a, *b; /* NULL: not there */
+	double a_ns, b_ns;                /* of a step of a rank */
+};
+struct fleet_pair *fleet_pairs(const struct fleet_report *a, const struct fleet_report *b,
+			       size_t *n);
+
+/* What a reader should take away of a job: one sentence. */
+char *fleet_verdict(char *out, size_t cap, const struct fleet_report *r);
+
+#endif /* AON_FLEET_ANSWER_JSON_H */

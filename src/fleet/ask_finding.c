@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ask_finding.c - what was found to be wrong: by aond's alarms on nodes, and by aon diagnose. */
+#include "fleet/ask.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+static int on_finding(void *arg, const struct rowin_field *f)
+{
+	struct fleet_findings *fs = arg;
+	struct fleet_finding *x = ask_grow(&fs->f, &fs->n, sizeof(*x));
+
+	if (!x)
+		return -ENOMEM;
+	ask_word(x->job, sizeof(x->job), &f[0]);
+	ask_word(x->kind, sizeof(x->kind), &f[1]);
+	ask_word(x->level, sizeof(x->level), &f[2]);
+	ask_word(x->part, sizeof(x->part), &f[3]);
+	ask_word(x->host, sizeof(x->host), &f[4]);
+	ask_word(x->text, sizeof(x->text), &f[5]);
+	ask_word(x->source, sizeof(x->source), &f[6]);
+	x->t_ns = f[7].u;
+	x->until_ns = f[8].u;
+	x->gain = f[9].d;
+	x->confidence = f[10].d;
+	x->act = f[11].u;
+	return 0;
+}
+
+void fleet_findings_fini(struct fleet_findings *fs)
+{
+	free(fs->f);
+	*fs = (struct fleet_findings){ .n = 0 };
+}
+
+int fleet_findings(struct fleet_findings *out, struct fleet *f, const char *job,
+		   struct fleet_span span, size_t most, struct store_why *why)
+{
+	struct fleet_findings fs = { .n = 0 };
+	struct sql q;
+	int err;
+
+	sql_init(&q);
+	sql_add(&q, "SELECT job, kind, level, part, host, text, source, t_ns, until_ns,"
+		    " toFloat64(gain) AS g, toFloat64(confidence), toUInt64(act) AS a FROM finding"
+		    " WHERE ");
+	ask_where(&q, f, job);
+	sql_add(&q,
+		" AND t_ns < %" PRIu64 " AND (until_ns = 0 OR until_ns >= %" PRIu64
+		") AND t_ns >= %" PRIu64 " ORDER BY a DESC, g DESC, t_ns DESC"
+		" LIMIT 1 BY job, kind, level, part LIMIT %zu FORMAT RowBinary",
+		span.to_ns, span.from_ns, span.from_ns, most);
+	err = ask_sql(f, &q, "sssssssqqddq", most, on_finding, &fs, why);
+	if (err)
+		fleet_findings_fini(&fs);
+	else
+		*out = fs;
+	return err;
+}

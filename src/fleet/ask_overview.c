@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ask_overview.c - where are GPU hours lost? Jobs by what they lost, nodes by who waited for them.
+ *
+ * All from roll-ups, processes and heartbeats: what it costs grows with jobs, ranks and hours, not
+ * with steps. A node that fell silent is in the list; no mean hides it.
+ */
+#include "fleet/ask.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define JOBS   100000u
+#define NODES  100000u
+#define DAY_NS UINT64_C(86400000000000)
+#define SEEN   UINT64_C(7200000000000)
+#define NEWS   UINT64_C(900000000000) /* heartbeats of so long say how a node is now */
+
+/* Ranks of each job and hour: their steps, and the time of them. */
+static void ranks_of_hours(struct sql *q, const struct fleet *f, const char *job,
+			   struct fleet_span span)
+{
+	sql_add(q,
+		"(SELECT job, hour_ns AS h, rank AS r, sum(steps) AS n, sum(all_ns) AS s,"
+		" sum(busy_ns) AS c, sum(bare_ns) AS x, sum(rest_ns) AS i FROM rank_hour WHERE ");
+	ask_where(q, f, job);
+	ask_hours(q, span);
+	sql_add(q, " GROUP BY job, h, r HAVING n > 0)");
+}
+
+/* Of each job and hour: sums, what was lost, and who had most work of its own. */
+static void hours_of_jobs(struct sql *q, const struct fleet *f, const char *job,
+			  struct fleet_span span)
+{
+	sql_add(q, "(SELECT job, h, sum(n) AS hn, sum(s) AS hs, sum(c) AS hc, sum(x) AS hx,"
+		   " sum(i) AS hi, greatest(hx - hn * min(x / n), 0) AS hl,"
+		   " argMax(r, (s - x) / n) AS rank, count() AS hr,"
+		   " max((s - x) / n) / quantileExact(0.5)((s - x) / n) - 1 AS over FROM ");
+	ranks_of_hours(q, f, job, span);
+	sql_add(q, " GROUP BY job, h)");
+}
+
+/* Which host a rank is on. */
+static void hosts_of_ranks(struct sql *q, const struct fleet *f, const char *job,
+			   struct fleet_span span)
+{
+	sql_add(q, "(SELECT job, rank, anyLast(host) AS node FROM process WHERE ");
+	ask_where(q, f, job);
+	sql_add(q, " AND end_ns >= %" PRIu64 " GROUP BY job, rank)", span.from_ns);
+}
+
+/* --- jobs --- */
+
+static struct fleet_job *job_of(struct fleet_overview *o, const char *name)
+{
+	size_t lo = 0, hi = o->jobs; /* in order of their names while they are gathered */
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		int c = strcmp(o->job[mid].job, name);
+
+		if (!c)
+			return &o->job[mid];
+		*(c < 0 ? &lo : &hi) = c < 0 ? mid + 1 : mid;
+	}
+	return NULL;
+}
+
+static int on_process(void *arg, const struct rowin_field *f)
+{
+	struct fleet_overview *o = arg;
+	struct fleet_job *j = ask_grow(&o->job, &o->jobs, sizeof(*j));
+
+	if (!j)
+		return -ENOMEM;
+	ask_word(j->job, sizeof(j->job), &f[0]);
+	ask_word(j->user, sizeof(j->user), &f[1]);
+	j->ranks = (uint32_t)f[2].u;
+	j->gpus = (uint32_t)f[3].u;
+	j->hosts = (uint32_t)f[4].u;
+	j->world = (uint32_t)f[5].u;
+	j->begin_ns = f[6].u;
+	j->end_ns = f[7].u;
+	j->live = f[8].u;
+	j->sum.held_ns = f[9].d;
+	ask_word(j->gpu, sizeof(j->gpu), &f[10]);
+	ask_word(j->driver, sizeof(j->driver), &f[11]);
+	ask_word(j->framework, sizeof(j->framework), &f[12]);
+	j->slow_rank = -1;
+	if (j->live)
+		o->gpus += j->gpus;
+	return 0;
+}
+
+int ask_jobs(struct fleet_overview *o, struct fleet *f, const char *job, struct store_why *why)
+{
+	struct fleet_span s = o->span;
+	struct sql q;
+
+	sql_init(&q);
+	sql_add(&q,
+		"SELECT jb, any(u), toUInt64(count()), toUInt64(sum(g)), toUInt64(uniqExact(w)),"
+		" toUInt64(max(wd)), toUInt64(min(b)), toUInt64(max(e)), toUInt64(max(lv)),"
+		" toFloat64(sum(g * toFloat64(greatest(toInt64(least(e, %" PRIu64 ")) -"
+		" toInt64(greatest(b, %" PRIu64 ")), 0)))), any(gm), any(dr), any(fw) FROM"
+		" (SELECT proc, any(job) AS jb, any(user) AS u, any(host) AS w, max(world) AS wd,"
+		" min(begin_ns) AS b, max(end_ns) AS e, argMax(live, end_ns) AS lv,"
+		" if(any(gpu_uuid) = '', toUInt64(any(rank) >= 0),"
+		" length(splitByChar(',', any(gpu_uuid)))) AS g, any(gpu_model) AS gm,"
+		" any(driver) AS dr, any(framework) AS fw FROM process WHERE ",
+		s.to_ns, s.from_ns);
+	ask_where(&q, f, job);
+	sql_add(&q,
+		" AND end_ns >= %" PRIu64 " AND begin_ns < %" PRIu64 " GROUP BY proc)"
+		" GROUP BY jb ORDER BY jb FORMAT RowBinary",
+		s.from_ns, s.to_ns);
+	return ask_sql(f, &q, "ssqqqqqqqdsss", JOBS, on_process, o, why);
+}
+
+static int by_host(const void *a, const void *b)
+{
+	return strcmp(((const struct fleet_node *)a)->host, ((const struct fleet_node *)b)->host);
+}
+
+static struct fleet_node *node_of(struct fleet_overview *o, const char *host)
+{
+	struct fleet_node key;
+
+	snprintf(key.host, sizeof(key.host), "%s", host);
+	return o->nodes ? bsearch(&key, o->node, o->nodes, sizeof(key), by_host) : NULL;
+}
+
+/* Of a job, those hours in which the same rank (-1: none) had more work of its own than others. */
+static int on_sum(void *arg, const struct rowin_field *f)
+{
+	struct fleet_overview *o = arg;
+	struct fleet_job *j = job_of(o, f[0].text);
+	struct fleet_node *n = f[7].i >= 0 ? node_of(o, f[9].text) : NULL;
+	struct fleet_sum s = { .steps = 0 };
+
+	ask_sum(&s, f + 1);
+	if (n && s.lost_ns > 0) {
+		n->lost_ns += s.lost_ns;
+		if (s.lost_ns > n->most_ns) {
+			n->most_ns = s.lost_ns;
+			ask_word(n->job, sizeof(n->job), &f[0]);
+		}
+	}
+	if (!j)
+		return 0; /* its processes have not been told of yet */
+	ask_sum_add(&j->sum, &s);
+	if (f[7].i >= 0 && s.lost_ns > j->most_ns) {
+		j->most_ns = s.lost_ns;
+		j->slow_rank = (int32_t)f[7].i;
+		j->slow_over = f[8].d;
+		ask_word(j->slow_host, sizeof(j->slow_host), &f[9]);
+	}
+	return 0;
+}
+
+int ask_job_sums(struct fleet_overview *o, struct fleet *f, const char *job, struct store_why *why)
+{
+	struct sql q;
+	int err;
+
+	sql_init(&q);
+	sql_add(&q,
+		"SELECT job, jn, js, jc, jx, ji, jl, toInt64(rank), jo, node FROM"
+		" (SELECT job, if(hr > 1 AND over >= %g, rank, -1) AS rank, toUInt64(sum(hn)) AS "
+		"jn,"
+		" toFloat64(sum(hs)) AS js, toFloat64(sum(hc)) AS jc, toFloat64(sum(hx)) AS jx,"
+		" toFloat64(sum(hi)) AS ji, toFloat64(sum(hl)) AS jl, toFloat64(max(over)) AS jo "
+		"FROM ",
+		FLEET_OVER);
+	hours_of_jobs(&q, f, job, o->span);
+	sql_add(&q, " GROUP BY job, rank) ANY LEFT JOIN ");
+	hosts_of_ranks(&q, f, job, o->span);
+	sql_add(&q, " USING (job, rank) FORMAT RowBinary");
+	err = ask_sql(f, &q, "s" ASK_SUM_TYPES "lds", JOBS, on_sum, o, why);
+	for (size_t i = 0; i < o->jobs && !err; i++) {
+		struct fleet_job *j = &o->job[i];
+
+		j->sum.held_ns = fmax(j->sum.held_ns, j->sum.step_ns);
+		j->step_ns = j->sum.steps ? j->sum.step_ns / (double)j->sum.steps : 0;
+	}
+	return err;
+}
+
+/* --- nodes --- */
+
+static int on_seen(void *arg, const struct rowin_field *f)
+{
+	struct fleet_overview *o = arg;
+	struct fleet_node *n = ask_grow(&o->node, &o->nodes, sizeof(*n));
+
+	if (!n)
+		return -ENOMEM;
+	ask_word(n->host, sizeof(n->host), &f[0]);
+	ask_word(n->rack, sizeof(n->rack), &f[1]);
+	n->seen_ns = f[2].u;
+	n->leaf = (uint32_t)f[3].u;
+	n->silent = o->span.to_ns > n->seen_ns && o->span.to_ns - n->seen_ns > FLEET_SILENT_NS;
+	n->clock_off_us = INT64_MAX;
+	o->silent += n->silent;
+	return 0;
+}
+
+static int on_state(void *arg, const struct rowin_field *f)
+{
+	struct fleet_node *n = node_of(arg, f[0].text);
+
+	if (!n)
+		return 0;
+	ask_word(n->version, sizeof(n->version), &f[1]);
+	n->processes = (uint32_t)f[2].u;
+	n->lost_records = f[3].u;
+	n->spool_bytes = f[4].u;
+	if (f[6].u != UINT32_MAX)
+		n->clock_off_us = f[5].i;
+	return 0;
+}
+
+/* Heartbeats of two hours: a node that is gone for longer is known by the processes it had, else it was taken out. */
+static int seen_nodes(struct fleet_overview *o, struct fleet *f, struct store_why *why)
+{
+	uint64_t from = o->span.to_ns > SEEN ? o->span.to_ns - SEEN : 0;
+	struct sql q;
+
+	sql_init(&q);
+	sql_add(&q, "SELECT hst, any(rck), toUInt64(max(t)), toUInt64(max(lf)) FROM (SELECT host "
+		    "AS hst,"
+		    " any(rack) AS rck, max(t_ns) AS t, max(leaf) AS lf FROM node WHERE ");
+	ask_where(&q, f, NULL);
+	sql_add(&q,
+		" AND day >= toDate(%" PRIu64 ") AND t_ns >= %" PRIu64 " AND t_ns < %" PRIu64
+		" GROUP BY hst UNION ALL SELECT host AS hst, any(rack) AS rck, max(end_ns) AS t,"
+		" max(leaf) AS lf FROM process WHERE ",
+		from / DAY_NS, from, o->span.to_ns);
+	ask_where(&q, f, NULL);
+	sql_add(&q,
+		" AND end_ns >= %" PRIu64 " AND begin_ns < %" PRIu64
+		" GROUP BY hst) GROUP BY hst ORDER BY hst FORMAT RowBinary",
+		o->span.from_ns, o->span.to_ns);
+	return ask_sql(f, &q, "ssqq", NODES, on_seen, o, why);
+}
+
+static int states_of_nodes(struct fleet_overview *o, struct fleet *f, struct store_why *why)
+{
+	uint64_t from = o->span.to_ns > NEWS ? o->span.to_ns - NEWS : 0;
+	struct sql q;
+
+	sql_init(&q);
+	sql_add(&q, "SELECT host, argMax(version, t_ns), toUInt64(argMax(processes, t_ns)),"
+		    " toUInt64(argMax(lost, t_ns)), toUInt64(argMax(spool_bytes, t_ns)),"
+		    " toInt64(argMax(clock_off_us, t_ns)), toUInt64(argMax(clock_err_us, t_ns))"
+		    " FROM node WHERE ");
+	ask_where(&q, f, NULL);
+	sql_add(&q,
+		" AND day >= toDate(%" PRIu64 ") AND t_ns >= %" PRIu64 " AND t_ns < %" PRIu64
+		" GROUP BY host FORMAT RowBinary",
+		from / DAY_NS, from, o->span.to_ns);
+	return ask_sql(f, &q, "ssqqqlq", NODES, on_state, o, why);
+}
+
+/* --- all of it --- */
+
+static int on_drops(void *arg, const struct rowin_field *f)
+{
+	*(uint64_t *)arg = f[0].u;
+	return 0;
+}
+
+static int drops(struct fleet_overview *o, struct fleet *f, struct store_why *why)
+{
+	struct sql q;
+
+	sql_init(&q);
+	sql_add(&q, "SELECT toUInt64(sum(rows)) FROM `drop` WHERE ");
+	ask_where(&q, f, NULL);
+	sql_add(&q, " AND t_ns >= %" PRIu64 " AND t_ns < %" PRIu64 " FORMAT RowBinary",
+		o->span.from_ns, o->span.to_ns);
+	return ask_sql(f, &q, "q", 1, on_drops, &o->drops, why);
+}
+
+static int first_findings(struct fleet_overview *o, struct fleet *f, struct store_why *why)
+{
+	struct fleet_findings fs;
+	int err = fleet_findings(&fs, f, NULL, o->span, JOBS, why);
+
+	for (size_t i = 0; !err && i < fs.n; i++) {
+		struct fleet_job *j = job_of(o, fs.f[i].job);
+
+		if (j && !*j->finding) /* those that cost most come first */
+			memcpy(j->finding, fs.f[i].text, sizeof(j->finding));
+	}
+	if (!err)
+		fleet_findings_fini(&fs);
+	return err;
+}
+
+/* What nobody can get back: taken and in no step, or waited for others. */
+static double gone(const struct fleet_job *j)
+{
+	return fleet_outside(&j->sum) + j->sum.lost_ns + j->sum.idle_ns;
+}
+
+static int by_loss(const void *a, const void *b)
+{
+	double x = gone(a), y = gone(b);
+
+	return x < y   ? 1
+	       : x > y ? -1
+		       : strcmp(((const struct fleet_job *)a)->job,
+				((const struct fleet_job *)b)->job);
+}
+
+static int by_need(const void *a, const void *b)
+{
+	const struct fleet_node *x = a, *y = b;
+
+	if (x->silent != y->silent)
+		return x->silent ? -1 : 1;
+	return x->lost_ns < y->lost_ns ? 1 : x->lost_ns > y->lost_ns ? -1 : by_host(a, b);
+}
+
+void fleet_overview_fini(struct fleet_overview *o)
+{
+	free(o->job);
+	free(o->node);
+	*o = (struct fleet_overview){ .jobs = 0 };
+}
+
+int fleet_overview(struct fleet_overview *out, struct fleet *f, struct fleet_span span,
+		   struct store_why *why)
+{
+	struct fleet_overview o = { .span = span };
+	int err = ask_jobs(&o, f, NULL, why);
+
+	err = err ? err : seen_nodes(&o, f, why);
+	err = err ? err : states_of_nodes(&o, f, why);
+	err = err ? err : ask_job_sums(&o, f, NULL, why); /* also says who waited for which node */
+	err = err ? err : first_findings(&o, f, why);
+	err = err ? err : drops(&o, f, why);
+	if (err) {
+		fleet_overview_fini(&o);
+		return err;
+	}
+	for (size_t i = 0; i < o.jobs; i++)
+		ask_sum_add(&o.sum, &o.job[i].sum);
+	if (o.jobs)
+		qsort(o.job, o.jobs, sizeof(*o.job), by_loss);
+	if (o.nodes)
+		qsort(o.node, o.nodes, sizeof(*o.node), by_need);
+	*out = o;
+	return 0;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fleet.h - a cluster that is asked: ClickHouse, where every node's windows and steps are.
+ *
+ * Questions of any size are answered by sums that ClickHouse makes, from roll-ups where there are
+ * some: what comes over the network is a row for each thing that is shown. Each question is one
+ * request, bounded in rows, bytes and time; any thread may ask.
+ *
+ * Failures: 0 or -errno, `why` (if not NULL) says in one line what and what to do:
+ *	-EINVAL  no such address        -ECONNREFUSED, -ETIMEDOUT, -EHOSTUNREACH  nobody answers
+ *	-EACCES  user or password       -ENOENT  no database or table of aon, or no such job
+ *	-EPROTO  another schema         -EREMOTEIO  the server says no     -EFBIG  too much was asked for
+ */
+#ifndef AON_FLEET_H
+#define AON_FLEET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fleet/rowin.h"
+#include "net/http.h"
+#include "store/store.h"
+
+#define FLEET_PREFIX "clickhouse://"
+#define FLEET_WORD   128u /* bytes of a host's, user's or job's name, with the NUL */
+
+struct fleet;
+
+/* `files`: credentials and certificates; NULL: none. */
+int fleet_open(struct fleet **out, const char *url, const struct http_files *files,
+	       struct store_why *why);
+void fleet_close(struct fleet *f); /* NULL is allowed */
+/* The address as it may be shown: without a password. */
+const char *fleet_shown(const struct fleet *f);
+
+/*
+ * One question. `types` and `fn` are as rowin.h says; more than `most` rows are refused. `sql` is
+ * text of ours: what is somebody else's comes in by sql_text().
+ */
+int fleet_ask(struct fleet *f, const char *sql, const char *types, uint64_t most, rowin_fn *fn,
+	      void *arg, struct store_why *why);
+
+/* Makes the names that begin with FLEET_PREFIX stores: job_store.c. `files` must stay. */
+void fleet_register(const struct http_files *files);
+
+#endif /* AON_FLEET_H */

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* priv.h - what the files of this folder share of an open cluster. */
+#ifndef AON_FLEET_PRIV_H
+#define AON_FLEET_PRIV_H
+
+#include <pthread.h>
+
+#include "fleet/fleet.h"
+#include "net/http.h"
+
+#define FLEET_CLIENTS 4u          /* questions at a time: others wait */
+#define FLEET_ANSWER  (64u << 20) /* bytes of an answer */
+#define FLEET_MS      60000u
+#define FLEET_ASK_S   30 /* what the server may work on one */
+
+/* What a URL says besides the server: which part of it a store is of. */
+struct fleet_pick {
+	char job[FLEET_WORD];
+	int32_t rank;            /* -1: all */
+	uint64_t from_ns, to_ns; /* to 0: now */
+};
+
+struct fleet {
+	struct cluster_url url;
+	char shown[sizeof(FLEET_PREFIX) + CLUSTER_HOST + CLUSTER_WORD + 2];
+	char cluster[FLEET_WORD];
+	struct fleet_pick pick;
+	pthread_mutex_t lock; /* guards what follows */
+	pthread_cond_t freed;
+	struct http *client[FLEET_CLIENTS]; /* owned */
+	bool busy[FLEET_CLIENTS];
+	uint32_t first; /* server that answered last */
+};
+
+/* -errno and `why` set. */
+int fleet_because(struct store_why *why, int err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* address.c: what the URL says, and nothing asked yet. */
+int fleet_address(struct fleet **out, const char *url, const struct http_files *files,
+		  struct store_why *why);
+
+#endif /* AON_FLEET_PRIV_H */

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rowin.c - see rowin.h. Little endian; a String is its length as LEB128, then its bytes. */
+#include "fleet/rowin.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void rowin_init(struct rowin *r, const char *types, uint64_t most, rowin_fn *fn, void *arg)
+{
+	*r = (struct rowin){ .types = types, .most = most, .fn = fn, .arg = arg };
+}
+
+void rowin_fini(struct rowin *r)
+{
+	free(r->held);
+	r->held = NULL;
+	r->used = r->cap = 0;
+}
+
+/* Bytes of the number, 0: more are needed, -EFBIG: no length that a row can have. */
+static int get_length(const uint8_t *p, size_t n, size_t *out)
+{
+	size_t v = 0;
+
+	for (int i = 0; i < 4; i++) {
+		if ((size_t)i == n)
+			return 0;
+		v |= (size_t)(p[i] & 0x7f) << (7 * i);
+		if (p[i] & 0x80)
+			continue;
+		*out = v;
+		return v > ROWIN_ROW ? -EFBIG : i + 1;
+	}
+	return -EFBIG;
+}
+
+/* Bytes of the row at `p`, 0: its end is not there, or -EFBIG. Texts are not ended yet. */
+static int64_t get_row(const char *types, const uint8_t *p, size_t n, struct rowin_field *f)
+{
+	size_t at = 0, len;
+	int head;
+
+	for (size_t c = 0; types[c] && c < ROWIN_COLUMNS; c++) {
+		if (types[c] == 's') {
+			head = get_length(p + at, n - at, &len);
+			if (head <= 0)
+				return head;
+			if (at + (size_t)head + len > ROWIN_ROW)
+				return -EFBIG;
+			if (n - at - (size_t)head < len)
+				return 0;
+			f[c].text = (const char *)p + at + head;
+			f[c].len = len;
+			at += (size_t)head + len;
+			continue;
+		}
+		if (n - at < sizeof(f[c].u))
+			return 0;
+		memcpy(&f[c].u, p + at, sizeof(f[c].u));
+		at += sizeof(f[c].u);
+	}
+	return (int64_t)at;
+}
+
+/* The byte behind a text is the next column's, or not ours: the row is copied with room for ends. */
+static int give(struct rowin *r, struct rowin_field *f)
+{
+	size_t need = 0, at = 0;
+	char small[1024], *room = small;
+	int err;
+
+	for (size_t c = 0; r->types[c]; c++)
+		need += r->types[c] == 's' ? f[c].len + 1 : 0;
+	if (need > sizeof(small)) {
+		room = malloc(need);
+		if (!room)
+			return -ENOMEM;
+	}
+	for (size_t c = 0; r->types[c]; c++) {
+		if (r->types[c] != 's')
+			continue;
+		memcpy(room + at, f[c].text, f[c].len);
+		room[at + f[c].len] = '\0';
+		f[c].text = room + at;
+		at += f[c].len + 1;
+	}
+	err = r->fn(r->arg, f);
+	if (room != small)
+		free(room);
+	return err;
+}
+
+/* All whole rows of `p`; *done gets how many bytes they have. */
+static int take(struct rowin *r, const uint8_t *p, size_t n, size_t *done)
+{
+	struct rowin_field f[ROWIN_COLUMNS];
+	int err = 0;
+
+	*done = 0;
+	while (!err && *done < n) {
+		int64_t len = get_row(r->types, p + *done, n - *done, f);
+
+		if (len <= 0)
+			return (int)len;
+		if (r->rows++ >= r->most)
+			return -EFBIG;
+		*done += (size_t)len;
+		err = give(r, f);
+	}
+	return err;
+}
+
+static int hold(struct rowin *r, const uint8_t *p, size_t n)
+{
+	size_t cap = r->cap ? r->cap : 4096;
+	uint8_t *more;
+
+	if (r->used + n > 2u * ROWIN_ROW)
+		return -EFBIG;
+	while (cap < r->used + n)
+		cap *= 2;
+	more = cap == r->cap ? r->held : realloc(r->held, cap);
+	if (!more)
+		return -ENOMEM;
+	r->held = more;
+	r->cap = cap;
+	if (n)
+		memcpy(r->held + r->used, p, n);
+	r->used += n;
+	return 0;
+}
+
+int rowin_feed(struct rowin *r, const void *bytes, size_t n)
+{
+	const uint8_t *p = bytes;
+	size_t done;
+	int err;
+
+	while (r->used && n) { /* a row that began before: as much more of it as it may need */
+		size_t more = n < 65536 ? n : 65536;
+
+		err = hold(r, p, more);
+		err = err ? err : take(r, r->held, r->used, &done);
+		if (err)
+			return err;
+		p += more;
+		n -= more;
+		r->used -= done;
+		memmove(r->held, r->held + done, r->used);
+	}
+	err = take(r, p, n, &done);
+	return err ? err : n > done ? hold(r, p + done, n - done) : 0;
+}
+
+int rowin_end(const struct rowin *r)
+{
+	return r->used ? -EBADMSG : 0;
+}

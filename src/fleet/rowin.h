@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rowin.h - rows of an answer in ClickHouse's RowBinary, as the bytes come.
+ *
+ * Whoever asks says what it asked for, a letter for each column, and casts in the question, so
+ * that nothing depends on what a version of the server makes of an expression:
+ *
+ *	q UInt64   l Int64   d Float64   s String
+ *
+ * The bytes are the network's: lengths are checked before they are believed, a row is given whole
+ * or not at all, and what is held of an answer is one row at most.
+ */
+#ifndef AON_FLEET_ROWIN_H
+#define AON_FLEET_ROWIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define ROWIN_COLUMNS 24u
+#define ROWIN_ROW     (4u << 20) /* bytes of a row; a longer one is no answer */
+
+struct rowin_field {
+	union {
+		uint64_t u;
+		int64_t i;
+		double d; /* may be anything, also no number */
+	};
+	const char *text; /* 's': NUL-terminated, `len` bytes, good until the function returns */
+	size_t len;
+};
+
+/* 0 to go on; else that ends it. */
+typedef int rowin_fn(void *arg, const struct rowin_field *f);
+
+struct rowin {
+	const char *types; /* borrowed */
+	rowin_fn *fn;
+	void *arg;
+	uint64_t rows, most; /* given so far; more than `most` are refused */
+	uint8_t *held;       /* owned: begin of a row whose end has not come */
+	size_t used, cap;
+};
+
+void rowin_init(struct rowin *r, const char *types, uint64_t most, rowin_fn *fn, void *arg);
+void rowin_fini(struct rowin *r);
+
+/* 0, what fn said, -EFBIG: more rows than asked for, or one that is too long; -ENOMEM. */
+int rowin_feed(struct rowin *r, const void *bytes, size_t n);
+/* -EBADMSG: the answer ends within a row. */
+int rowin_end(const struct rowin *r);
+
+#endif /* AON_FLEET_ROWIN_H */

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sql.h - a question being written. Names of jobs and hosts are anybody's bytes: sql_text() alone writes them. */
+#ifndef AON_FLEET_SQL_H
+#define AON_FLEET_SQL_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+struct sql {
+	FILE *f; /* owned; NULL: no memory */
+	char *text;
+	size_t len;
+};
+
+void sql_init(struct sql *q);
+void sql_fini(struct sql *q);
+/* The question, good until sql_fini(); NULL: no memory. */
+const char *sql_done(struct sql *q);
+
+void sql_add(struct sql *q, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A literal of any text, quoted. */
+void sql_text(struct sql *q, const char *text);
+
+#endif /* AON_FLEET_SQL_H */

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * backend.h - a store that is not a file: what stands behind store_each_*() for readers.
+ *
+ * Readers open a store by its name (store_open_ro()) and walk it; whether that is a file of this
+ * machine or a database that many nodes write is not theirs to know. A backend takes the names
+ * that begin with its prefix. An operation that is NULL has nothing to give: walks end at once,
+ * numbers are 0. Any thread may call any operation; results and errors are as store.h says.
+ */
+#ifndef AON_STORE_BACKEND_H
+#define AON_STORE_BACKEND_H
+
+#include "store/store.h"
+
+struct store_ops {
+	void (*close)(void *self);
+	int (*each_process)(void *self, store_process_fn *fn, void *arg);
+	int (*each_lane)(void *self, uint32_t process, store_lane_fn *fn, void *arg);
+	int (*each_name)(void *self, store_name_fn *fn, void *arg);
+	int (*each_events)(void *self, const struct store_filter *f, store_events_fn *fn,
+			   void *arg);
+	int (*each_window)(void *self, const struct store_filter *f, store_window_fn *fn,
+			   void *arg);
+	int (*each_journal)(void *self, store_journal_fn *fn, void *arg);
+	int (*each_step)(void *self, const struct store_filter *f, store_rec_fn *fn, void *arg);
+	const char *(*name_text)(void *self, uint32_t id); /* NULL: not known */
+	int (*stat)(void *self, struct store_stat *out);
+};
+
+/* A store on top of `ops`; owns `self` from here on, and gives it to close(). */
+int store_elsewhere(struct store **out, const char *name, const struct store_ops *ops, void *self);
+
+/* What store_open_ro() asks for names that begin with `prefix`, a literal; before there are threads. */
+typedef int store_open_fn(struct store **out, const char *name, struct store_why *why);
+void store_backend(const char *prefix, store_open_fn *open);
+/* Whether the name is one of a backend: no file is looked for then. */
+bool store_is_elsewhere(const char *name);
+
+#endif /* AON_STORE_BACKEND_H */

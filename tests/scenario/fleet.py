@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cluster, read: rows of a made-up fleet in a real ClickHouse, and what aon fleet, report, diff and serve say of them, held
+against what the rows' maker put there."""
+import json
+import os
+import pathlib
+import subprocess
+import time
+
+from aontest import Place, done, ok, skip_all
+from clitest import aon
+from clustertest import USER, PASSWORD, Cluster, missing
+from servetest import Server
+
+GEN = pathlib.Path(os.environ["AON_BUILD"]) / "tests/scenario/fleet_gen"
+NODES, STEPS = 192, 30  # job-000 has 1,024 of the 1,536 GPUs here, job-001 the other 512
+ENV = {}
+NOW = int(time.time())
+HOSTILE = "a'); DROP TABLE process --<script>\u202e"
+
+
+def rows(server, table, into=None, kind="RowBinary", **settings):
+    made = subprocess.run([GEN, table, f"nodes={NODES}", f"to={NOW}", *(f"{k}={v}" for k, v in settings.items())],
+                          stdout=subprocess.PIPE, check=True).stdout
+    server.post(f"INSERT INTO aon.`{into or table}` FORMAT {kind}", made)
+
+
+def fill(server):
+    for table in ("process", "name", "finding"):
+        rows(server, table)
+    rows(server, "node", every=60, hours=2)
+    rows(server, "step", seconds=STEPS)
+    rows(server, "window", seconds=10, kernels=12)
+    server.post("INSERT INTO aon.process (cluster, proc, host, job, user, rank, world, begin_ns, end_ns, day) VALUES "
+                f"('sim', 7, 'evil', '{HOSTILE.replace(chr(39), chr(92) + chr(39))}', 'mallory', 0, 1, {NOW - 50}000000000, {NOW - 1}000000000, today())")
+
+
+def say(place, *args, code=0):
+    r = aon(place, *args, env=ENV)
+    ok(r.returncode == code, f"aon {args[0]} exits {code}", (args, r.returncode, r.stderr[-400:]))
+    return r
+
+
+def near(a, b, part=0.01):
+    return abs(a - b) <= part * abs(b)
+
+
+def overview(place, url):
+    f = json.loads(say(place, "fleet", "--cluster", url, "--json", "--since", "2h").stdout)
+    jobs = {j["job"]: j for j in f["jobs"]}
+    ok(set(jobs) == {"job-000", "job-001", HOSTILE}, "every job is there, whatever it is called", list(jobs))
+    ok(jobs["job-000"]["gpus"] == 1024 and jobs["job-001"]["gpus"] == 512, "with its GPUs", [(j["job"], j["gpus"]) for j in f["jobs"]])
+    ok(jobs["job-000"]["time"]["steps"] == 1024 * STEPS, "and the steps of its ranks", jobs["job-000"]["time"])
+    slow = jobs["job-000"]["slow"]
+    ok(slow["rank"] == 37 and slow["host"] == "node0004" and near(slow["over"], 0.08, 0.05), "the rank that others wait for is named", slow)
+    # Of a step of 1.08 x 800 + 30 ms the slow rank waits 30 ms, all others 94.
+    ok(near(jobs["job-000"]["time"]["lost_s"], 0.064 * 1023 * STEPS, 0.02), "and what was lost to it", jobs["job-000"]["time"])
+    t = jobs["job-001"]["time"]
+    ok(near(t["step_s"], t["busy_s"] + t["exposed_s"] + t["idle_s"], 1e-4), "a step is what it consists of", t)
+    waited = [n["host"] for n in f["nodes"] if n["waited_s"]]
+    ok("node0004" in waited, "the node is waited for", waited)
+    text = say(place, "fleet", "--cluster", url, "--since", "2h").stdout.decode()
+    ok("\x1b" not in text and "\u202e" not in text and "DROP" in text, "names of others are clean in a terminal", text)
+    ok("others wait for rank" in text or "rank 37 is slow" in text, "a job says what is wrong", text)
+
+
+def silent(place, url, server):
+    server.post("INSERT INTO aon.node (cluster, host, rack, t_ns, day) VALUES "
+                f"('sim', 'gone1', 'R99', {NOW - 3000}000000000, today())")
+    f = json.loads(say(place, "fleet", "--cluster", url, "--json", "--since", "2h").stdout)
+    first = f["nodes"][0]
+    ok(f["silent_nodes"] >= 1 and any(n["host"] == "gone1" and n["silent"] for n in f["nodes"]) and first["silent"],
+       "a silent node is listed, first", (f["silent_nodes"], first))
+
+
+def one_job(place, url, server):
+    r = json.loads(say(place, "report", "--cluster", url, "--job", "job-000", "--since", "2h", "--json").stdout)
+    ok(r["schema"] == "aon.job/1" and r["verdict"].startswith("The others wait for rank 37 on node0004: 6"), "the verdict is a sentence", r["verdict"])
+    ok([x["rank"] for x in r["ranks"]] == list(range(1024)), "every rank has its row", len(r["ranks"]))
+    ok(near(r["step_p50_ns"], 894e6, 0.001) and r["steps"] == STEPS, "a step takes what it took", (r["step_p50_ns"], r["steps"]))
+    total = int(server.one("SELECT sum(total_ns) FROM aon.window WHERE job = 'job-000'"))
+    ok(sum(k["total_ns"] for k in r["kernels"]) + r["rest"]["total_ns"] == total, "kernels add up to the windows, to the nanosecond", total)
+    want = server.ask("SELECT name, sum(count), sum(total_ns) AS t FROM aon.window WHERE job = 'job-000' GROUP BY name ORDER BY t DESC LIMIT 1")[0]
+    text = server.one(f"SELECT any(text) FROM aon.name WHERE hash = {want[0]}")
+    k = r["kernels"][0]
+    ok((k["name"], k["count"], k["total_ns"]) == (text, int(want[1]), int(want[2])), "the first kernel is the longest, by its name", (k, want))
+    ok(r["findings"] and r["findings"][0]["part"] == "rank:37", "what was diagnosed is told", r["findings"])
+    ok(r["records"]["emitted"] == 1024 * 1000000, "and where records went", r["records"])
+    bad = say(place, "report", "--cluster", url, "--job", "nobody's", code=1).stderr.decode()
+    ok("no job 'nobody's'" in bad, "a job that is not there is said so", bad)
+
+
+def as_a_store(place, url, server):
+    at = f"{url}?job=job-000&rank=37"
+    r = json.loads(say(place, "report", at, "--json").stdout)
+    ok(len(r["processes"]) == 1 and len(r["steps"]) == STEPS, "a rank of a job is read as a store", (len(r["processes"]), len(r["steps"])))
+    sums = {n: (int(c), int(t)) for n, c, t in server.ask("SELECT any(text), sum(count), sum(total_ns) FROM aon.window ANY LEFT JOIN "
+            "(SELECT hash AS name, text FROM aon.name) USING (name) WHERE job = 'job-000' AND rank = 37 GROUP BY name")}
+    ok({k["name"]: (k["count"], k["total_ns"]) for k in r["kernels"]} == sums, "with the same kernels, value by value", len(sums))
+    ok("pid 1005" in say(place, "report", "--cluster", url, "--job", "job-000", "--rank", "37", "--since", "2h").stdout.decode(), "--rank asks for the same")
+
+
+def compare(place, url, server):
+    d = json.loads(say(place, "diff", "--cluster", url, "job-000", "job-001", "--since", "2h", "--json").stdout)
+    ok(near(d["a"]["step_ns"], 894e6, 0.001) and near(d["b"]["step_ns"], 950e6, 0.001), "two jobs are compared", (d["a"], d["b"]))
+    rows(server, "rank_hour", kind="TabSeparated", hours=3, step_ms=500)
+    d = json.loads(say(place, "diff", "--cluster", url, "job-000", "--at", "1m", "--since", "3h", "--json").stdout)
+    ok(near(d["a"]["step_ns"], 447e6, 0.01) and near(d["b"]["step_ns"], 894e6, 0.01), "and one with itself, before and after an hour", (d["a"], d["b"]))
+    text = say(place, "diff", "--cluster", url, "job-000", "--at", "1m", "--since", "3h").stdout.decode()
+    ok("A step of B takes 894 ms, of A 447 ms: 100 % longer." in text, "in a sentence", text)
+
+
+def whose_fault(place, url, server):
+    """A job of the simulator with a fault that is known: its records go to the cluster, and are diagnosed from there."""
+    say(place, "sim", "corpus", "-o", "corpus", "--ranks", "64", "--cases", "1", "--kinds", "F1", "--seed", "3")
+    steps = next((place.path / "corpus").glob("*.steps"))
+    truth = json.loads(steps.with_suffix(".truth.json").read_text())
+    made = subprocess.run([GEN, "corpus", f"to={NOW}"], stdin=open(steps, "rb"), stdout=subprocess.PIPE, check=True).stdout
+    server.post("INSERT INTO aon.step FORMAT RowBinary", made)
+    server.post("INSERT INTO aon.process (cluster, proc, host, job, user, rank, world, begin_ns, end_ns, day) SELECT 'sim', proc, any(host), 'corpus', "
+                "'ann', rank, 64, min(t_ns), max(t_ns), today() FROM aon.step WHERE job = 'corpus' GROUP BY proc, rank")
+    d = json.loads(say(place, "why", "--cluster", url, "--job", "corpus", "--since", "2h", "--all", "--json").stdout)
+    bad = {e["component"] for e in truth["events"]}
+    ok(d["steps"] == truth["steps"] and d["findings"] and d["findings"][0]["parts"][0] in bad, "the place of the fault is the first finding", (bad, d["findings"][:2]))
+    text = say(place, "why", "--cluster", url, "--job", "corpus", "--since", "2h", "--all").stdout.decode()
+    ok("rank " in text and " on sim" in text and "expect" in text, "in words, with its node", text)
+    ok("told by diagnose: rank 37" in say(place, "why", "--cluster", url, "--job", "job-000", "--since", "2h").stdout.decode(), "and what was told before")
+
+
+def failures(place, url, server):
+    def said(*args):
+        return say(place, "fleet", *args, code=1).stderr.decode()
+    ok("Couldn't connect" in said("--cluster", "clickhouse://127.0.0.1:1/aon"), "a server that is not there")
+    bad = place.path / "bad.cred"
+    bad.write_text("user = aon\npassword = wrong\n")
+    bad.chmod(0o600)
+    ok("password is not taken" in said("--cluster", url, "--credentials", bad), "a wrong password")
+    ok("aon cluster init" in said("--cluster", url.replace("/aon", "/default")), "a database without tables")
+    server.post("CREATE DATABASE old")
+    server.post("CREATE TABLE old.aon_schema (version UInt32) ENGINE = Log")
+    server.post("INSERT INTO old.aon_schema VALUES (0)")
+    ok("aon needs" in said("--cluster", url.replace("/aon", "/old")), "tables that are older")
+    server.post("INSERT INTO aon.aon_schema (version, t_ns, by) VALUES (999, 1, 'tomorrow')")
+    say(place, "fleet", "--cluster", url, "--since", "2h")
+    server.post("INSERT INTO aon.process (cluster, proc, host, job, rank, begin_ns, end_ns, day) VALUES ('west', 9, 'w', 'w', 0, 1, 2, today())")
+    ok("?fleet=NAME (sim, west)" in said("--cluster", url), "two clusters in one database")
+    say(place, "fleet", "--cluster", url + "?fleet=west", "--since", "2h")
+
+
+def served(place, url):
+    with Server(place, url + "?fleet=sim", env=ENV) as s:
+        f = s.get("fleet?since=7200")
+        ok(s.get("runs")["fleet"].endswith("/aon") and any(j["job"] == HOSTILE for j in f["jobs"]), "the page is told of the cluster")
+        h = s.get("fleet/heat?job=job-000&w=20&h=16")
+        worst = [max(range(16), key=lambda i: h["worst"][i][c]) for c in range(20)]
+        ok(h["ranks_n"] == 1024 and h["steps_n"] == STEPS and set(worst) == {0}, "ranks x steps: the row of rank 37 stands out in every column", worst)
+        ok(all(75 <= h["worst"][0][c] <= 90 for c in range(20)) and h["slowest"][0]["rank"] == 37, "by what it is slower", h["worst"][0])
+        r = s.get("fleet/job?job=job-000&since=7200")
+        ok(len(r["ranks"]) == 1024 and {x["rack"] for x in r["ranks"]} == {"R00", "R01", "R02", "R03"}, "ranks know their racks", {x["rack"] for x in r["ranks"]})
+        d = s.get("fleet/diff?job=job-001&vs=job-000&since=7200")
+        ok(d["b"]["job"] == "job-001" and d["a"]["job"] == "job-000", "two jobs are compared", (d["a"]["job"], d["b"]["job"]))
+        ok("changes" in s.get("fleet/versions?since=7200"), "versions are asked for")
+        ok(s.ask("/api/v1/fleet/job?job=nope")[0] == 404 and s.ask("/api/v1/fleet/job")[0] == 400 and s.ask("/api/v1/fleet?since=0")[0] == 400,
+           "what is not there, and what is wrong")
+
+
+def main():
+    why = missing()
+    if why:
+        skip_all(why)
+    if not GEN.exists():
+        skip_all("fleet_gen was not built")
+    with Place() as place, Cluster(place.path / "ch", "alone") as c:
+        if c.why:
+            skip_all(c.why)
+        server = c.server[0]
+        cred = place.path / "cred"
+        cred.write_text(f"user = {USER}\npassword = {PASSWORD}\n")
+        cred.chmod(0o600)
+        ENV["AON_CREDENTIALS"] = str(cred)
+        url = f"clickhouse://127.0.0.1:{server.port}/aon"
+        say(place, "cluster", "init", "--url", url, "--credentials", cred)
+        fill(server)
+        overview(place, url)
+        silent(place, url, server)
+        one_job(place, url, server)
+        as_a_store(place, url, server)
+        whose_fault(place, url, server)
+        served(place, url)
+        compare(place, url, server)
+        failures(place, url, server)
+    done()
+
+
+main()
