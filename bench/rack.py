@@ -67,19 +67,29 @@ def measure(folder):
         said = json.loads((folder / "bmc.json").read_text())
         (folder / "login").write_text(f"{said['user']}:{said['password']}\n")
         (folder / "login").chmod(0o600)
-        conf = f"login = {folder}/login\nca = {said['cert']}\ninterval = {INTERVAL}\nrack = A1\nrate = 20\n"
+        conf = f"login = {folder}/login\nca = {said['cert']}\ninterval = {INTERVAL}\nrack = A1\n"
         conf += "".join(f"[n{i}]\nurl = {url}\nposition = {i + 1}\n" for i, url in enumerate(said["urls"]))
         conf += "[dead]\nurl = https://127.0.0.1:9\nposition = 19\n"
         (folder / "bmc.conf").write_text(conf)
-        collect = subprocess.Popen([str(BUILD / "src/collect/aon-collect"), "--print", f"redfish={folder}/bmc.conf,{folder}"], stdout=subprocess.DEVNULL)
+        (folder / "run").mkdir()
+        aond = subprocess.Popen([os.environ["AOND"], "--run-dir", str(folder / "run"), "--store", str(folder / "store.db")], stderr=subprocess.DEVNULL)
+        time.sleep(1)
+        collect = subprocess.Popen([str(BUILD / "src/collect/aon-collect"), "--run-dir", str(folder / "run"), f"redfish={folder}/bmc.conf,{folder}"])
         try:
             return watch(folder, collect)
         finally:
             collect.terminate()
             collect.wait(20)
+            aond.terminate()
+            aond.wait(20)
     finally:
         serve.stdin.close()
         serve.wait(20)
+
+
+def aond_has(folder):
+    """What was measured is in the store."""
+    return (folder / "store.db").exists() and (folder / "store.db").stat().st_size > 0
 
 
 def watch(folder, collect):
@@ -96,7 +106,7 @@ def watch(folder, collect):
     after = states(folder, BMCS)
     requests = sum(s["requests"] for s in after) - sum(s["requests"] for s in before)
     ages = max(s["age_s"] for s in after)
-    well = len(after) == BMCS and all(s["up"] and s["complete"] for s in after) and requests > BMCS * LOOKS * 10 and ages < 2 * INTERVAL
+    well = len(after) == BMCS and all(s["up"] and s["complete"] for s in after) and requests > BMCS * LOOKS * 5 and ages < 2 * INTERVAL and aond_has(folder)
     return share, peak_mib(pids), requests / LOOKS / BMCS, ages, found_s, found_cpu, well
 
 

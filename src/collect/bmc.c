@@ -47,6 +47,7 @@ void bmc_fini(struct bmc *b)
 	}
 	free(b->value);
 	free(b->index);
+	free(b->from_until_ns);
 	free(b->fact);
 }
 
@@ -63,17 +64,32 @@ uint64_t bmc_hash(const char *text, size_t n)
 	return XXH3_64bits(text, n);
 }
 
+/* All threads sleep on it, so that none has to wake up to see whether it is to end. */
+static pthread_mutex_t sleep_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t sleep_ends = PTHREAD_COND_INITIALIZER;
+
 bool bmc_sleep(const struct bmc *b, uint64_t ns)
 {
-	uint64_t end = bmc_now_ns() + ns, now;
+	struct timespec end;
 
-	while (!*b->stop && (now = bmc_now_ns()) < end) {
-		uint64_t left = end - now < 500000000u ? end - now : 500000000u;
-		struct timespec ts = { (time_t)(left / 1000000000u), (long)(left % 1000000000u) };
-
-		nanosleep(&ts, NULL);
-	}
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	ns += (uint64_t)end.tv_nsec;
+	end.tv_sec += (time_t)(ns / 1000000000u);
+	end.tv_nsec = (long)(ns % 1000000000u);
+	pthread_mutex_lock(&sleep_lock);
+	while (!*b->stop &&
+	       pthread_cond_clockwait(&sleep_ends, &sleep_lock, CLOCK_MONOTONIC, &end) == 0)
+		;
+	pthread_mutex_unlock(&sleep_lock);
 	return !*b->stop;
+}
+
+void bmc_stop_all(volatile bool *stop)
+{
+	pthread_mutex_lock(&sleep_lock);
+	*stop = true;
+	pthread_cond_broadcast(&sleep_ends);
+	pthread_mutex_unlock(&sleep_lock);
 }
 
 /* --- values --- */
@@ -92,6 +108,12 @@ struct bmc_value *bmc_value_at(struct bmc *b, uint64_t key)
 	uint32_t at = *place(b, key);
 
 	return at ? &b->value[at - 1] : NULL;
+}
+
+bool bmc_value_holds(const struct bmc *b, const struct bmc_value *v, uint64_t now_ns)
+{
+	return v->metric && v->device && v->until_ns &&
+	       (v->until_ns > now_ns || (b->from_until_ns && b->from_until_ns[v->from] > now_ns));
 }
 
 struct bmc_value *bmc_value_add(struct bmc *b, uint64_t key, const char *device, const char *what)
@@ -212,7 +234,7 @@ void bmc_emit(struct bmc *b, struct emit *e)
 	for (uint32_t i = 0; i < b->values; i++) {
 		struct bmc_value *v = &b->value[i];
 
-		if (v->metric && v->device && v->until_ns > now)
+		if (bmc_value_holds(b, v, now))
 			emit_value(b, v, e);
 	}
 	emit_own(b, "bmc_up", b->up, e);

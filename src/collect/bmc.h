@@ -46,6 +46,10 @@ struct bmc {
 
 	struct bmc_value *value; /* owned */
 	uint32_t values;
+	uint64_t *
+		from_until_ns; /* owned; by resource: what is in it holds until then, too. NULL: not used */
+	uint64_t written_ns; /* when its state was last written, and whether it was complete */
+	bool written_up;
 	uint32_t *index; /* owned; BMC_VALUES * 2 places */
 
 	bool up;
@@ -75,11 +79,14 @@ void bmc_fini(struct bmc *b);
 
 uint64_t bmc_now_ns(void);
 uint64_t bmc_hash(const char *text, size_t n);
-/* Sleeps, a second more at most when *stop. False: stop. */
+/* Sleeps, until *stop at most. False: stop. */
 bool bmc_sleep(const struct bmc *b, uint64_t ns);
+/* Sets what all of them look at, and wakes up who sleeps. */
+void bmc_stop_all(volatile bool *stop);
 
 /* With `lock` held: */
 struct bmc_value *bmc_value_at(struct bmc *b, uint64_t key); /* NULL: not met before */
+bool bmc_value_holds(const struct bmc *b, const struct bmc_value *v, uint64_t now_ns);
 struct bmc_value *bmc_value_add(struct bmc *b, uint64_t key, const char *device, const char *what);
 void bmc_event(struct bmc *b, const char *what, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

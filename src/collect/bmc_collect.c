@@ -41,7 +41,7 @@ static void bmcs_close(void *self)
 {
 	struct bmcs *s = self;
 
-	s->stop = true;
+	bmc_stop_all(&s->stop);
 	for (size_t i = 0; i < s->n; i++) {
 		pthread_join(s->bmc[i].thread, NULL);
 		if (s->bmc[i].listens)

@@ -15,7 +15,8 @@
 #include "base/json.h"
 #include "collect/bmc.h"
 
-#define GPUS 64u
+#define GPUS     64u
+#define WRITE_NS 29000000000ull /* between two of its files, once it is known and well */
 
 struct gpu {
 	const char *name; /* "GPU_0"; borrowed */
@@ -182,6 +183,10 @@ int bmc_write(struct bmc *b, const char *dir)
 	FILE *f;
 	int err;
 
+	if (b->written_ns && now - b->written_ns < WRITE_NS && b->written_up && b->up)
+		return 0;
+	b->written_ns = now;
+	b->written_up = b->up && b->discovered;
 	snprintf(path, sizeof(path), "%s/%s.json", dir, b->conf->name);
 	snprintf(fresh, sizeof(fresh), "%s/.%s.new", dir, b->conf->name);
 	f = fopen(fresh, "we");
@@ -190,7 +195,7 @@ int bmc_write(struct bmc *b, const char *dir)
 	pthread_mutex_lock(&b->lock);
 	find_gpus(&s, b);
 	for (uint32_t i = 0; i < b->values; i++)
-		if (b->value[i].metric && b->value[i].device && b->value[i].until_ns > now)
+		if (bmc_value_holds(b, &b->value[i], now))
 			add(&s, &b->value[i]);
 	write_state(b, &s, now, f);
 	pthread_mutex_unlock(&b->lock);

@@ -35,18 +35,12 @@ static void keep_etag(struct redfish_resource *res, const char *etag)
 	res->etag = *etag ? strdup(etag) : NULL;
 }
 
-/* Values of a resource that is as it was are as they were; a reading that should move is not. */
+/* Values of a resource that is as it was are as they were; of reports that should move they are not. */
 static void unchanged(struct looker *l, uint64_t for_ns, bool report)
 {
-	uint64_t until = bmc_now_ns() + for_ns;
-
 	pthread_mutex_lock(&l->b->lock);
-	for (uint32_t i = 0; i < l->b->values; i++) {
-		struct bmc_value *v = &l->b->value[i];
-
-		if (v->from == l->at && v->until_ns && !(report && v->reading && l->still))
-			v->until_ns = until;
-	}
+	if (!report || !l->still)
+		l->b->from_until_ns[l->at] = bmc_now_ns() + for_ns;
 	pthread_mutex_unlock(&l->b->lock);
 }
 
@@ -321,7 +315,7 @@ static uint32_t count_stale(const struct bmc *b)
 
 	for (uint32_t i = 0; i < b->values; i++)
 		n += b->value[i].metric && b->value[i].reading && b->value[i].by_report &&
-		     b->value[i].until_ns <= now;
+		     !bmc_value_holds(b, &b->value[i], now);
 	return n;
 }
 
@@ -348,7 +342,9 @@ void *redfish_thread(void *arg)
 	struct looker *l = calloc(1, sizeof(*l));
 	uint64_t back = 0, step = (uint64_t)b->conf->interval * S;
 
-	if (!l || redfish_tree_init(&l->tree, (uint32_t)b->conf->resources) < 0 ||
+	b->from_until_ns = calloc((size_t)b->conf->resources, sizeof(*b->from_until_ns));
+	if (!l || !b->from_until_ns ||
+	    redfish_tree_init(&l->tree, (uint32_t)b->conf->resources) < 0 ||
 	    redfish_open(&l->r, b) < 0) {
 		log_err("%s: no memory", b->conf->name);
 		goto out;

@@ -181,7 +181,7 @@ int redfish_get(struct redfish *r, const char *path, const char *etag, enum redf
 	int err;
 
 	if (how != REDFISH_AT_ONCE)
-		pace(r, how == REDFISH_FINDING ? 5 : 1);
+		pace(r, how == REDFISH_FINDING ? 10 : 1);
 	if (*r->b->stop)
 		return -ECANCELED;
 	err = once(r, &ask, out);

@@ -27,7 +27,7 @@ void redfish_close(struct redfish *r); /* ends its session, too */
 
 /*
  * 0: 200, and its body. 1: 304, as it was. -errno of the transport, -EACCES: not let in,
- * -ENOENT: 404 and the like, -EBADMSG: other statuses. `how`: within the rate, or five times it.
+ * -ENOENT: 404 and the like, -EBADMSG: other statuses. `how`: within the rate, or ten times it.
  */
 int redfish_get(struct redfish *r, const char *path, const char *etag, enum redfish_pace how,
 		struct fetch_answer *out);
