@@ -15,12 +15,13 @@
 #define SECOND      1000000000ull
 #define WAIT_MIN_MS 500u
 #define WAIT_MAX_MS 60000u
+#define CLOCK_TRIPS 16u
 
 struct send {
 	struct cluster_url url;
 	struct ch *ch;     /* owned; of ClickHouse */
 	struct http *http; /* owned; of a relay */
-	uint32_t relay;    /* which of them is asked */
+	uint32_t trips;    /* to it since the one that its clock is known from */
 	uint64_t failed;   /* number of the batch whose last try failed */
 	uint32_t wait_ms;
 	uint64_t seed;
@@ -38,9 +39,13 @@ int send_new(struct send **out, const struct cluster_url *url, const struct send
 				.tls = url->tls,
 				.timeout_ms = o->timeout_ms,
 				.bytes_s = o->bytes_s };
-	struct send *s = calloc(1, sizeof(*s));
+	struct send *s;
 	int err;
 
+	/* Two know nothing of each other's numbers: both could take what one did not answer for. */
+	if (url->kind == CLUSTER_RELAY && url->servers > 1)
+		return net_say(why, -EINVAL, "expected one relay: a node stays with its own");
+	s = calloc(1, sizeof(*s));
 	if (!s)
 		return net_say(why, -ENOMEM, "out of memory");
 	s->url = *url;
@@ -99,6 +104,7 @@ static bool number_of(const char *text, const char *key, uint64_t *out)
 static void learn_clock(struct send *s, const char *text, uint64_t asked, uint64_t heard)
 {
 	uint64_t received, answered;
+	uint32_t err_us;
 	int64_t off;
 
 	if (!number_of(text, "received_ns", &received) ||
@@ -106,8 +112,13 @@ static void learn_clock(struct send *s, const char *text, uint64_t asked, uint64
 	    heard - asked < answered - received)
 		return;
 	off = ((int64_t)(received - asked) + (int64_t)(answered - heard)) / 2;
+	err_us = (uint32_t)((heard - asked - (answered - received)) / 2000) + 1;
+	/* The quickest of the last ones says most; clocks drift, so not for ever. */
+	if (err_us > s->st.clock_err_us && ++s->trips < CLOCK_TRIPS)
+		return;
+	s->trips = 0;
 	s->st.clock_off_us = (int32_t)(off / 1000);
-	s->st.clock_err_us = (uint32_t)((heard - asked - (answered - received)) / 2000) + 1;
+	s->st.clock_err_us = err_us;
 }
 
 static enum ch_said relay_said(struct send *s, const struct batch_head *h,
@@ -126,31 +137,25 @@ static enum ch_said relay_said(struct send *s, const struct batch_head *h,
 static enum ch_said to_relay(struct send *s, const struct batch_head *h, const void *data,
 			     struct net_why *why)
 {
-	enum ch_said said = CH_LATER;
 	char target[64], host[CLUSTER_HOST];
-	struct http_ask q = { .target = target,
+	struct http_ask q = { .server = &s->url.server[0],
+			      .target = target,
 			      .header = { "Content-Type: application/octet-stream" },
 			      .body = data,
 			      .len = BATCH_HEAD + h->stored };
 	struct http_answer a;
+	uint64_t asked;
+	int err;
 
 	/* The oldest that we have is this one: they go in order. */
 	snprintf(target, sizeof(target), "/v1/batch?first=%" PRIu64, h->seq);
-	for (uint32_t n = 0; n < s->url.servers && said == CH_LATER; n++) {
-		uint64_t asked = wall_ns();
-		int err;
-
-		q.server = &s->url.server[s->relay];
-		err = http_do(s->http, &q, &a, why);
-		s->st.wire += a.sent + a.got;
-		if (!err) {
-			said = relay_said(s, h, &a, cluster_host(host, q.server), why);
-			learn_clock(s, a.data, asked, wall_ns());
-		}
-		if (said == CH_LATER)
-			s->relay = (s->relay + 1) % s->url.servers;
-	}
-	return said;
+	asked = wall_ns();
+	err = http_do(s->http, &q, &a, why);
+	s->st.wire += a.sent + a.got;
+	if (err)
+		return CH_LATER;
+	learn_clock(s, a.data, asked, wall_ns());
+	return relay_said(s, h, &a, cluster_host(host, q.server), why);
 }
 
 /* --- one batch --- */
