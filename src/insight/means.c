@@ -118,10 +118,14 @@ static void read_op(const char *text, struct step_means *m)
 		{ "scatter", STEP_OP_OTHER },
 	};
 	char head[64];
+	size_t len = strcspn(text, " (<");
 	unsigned int peer;
 	const char *at;
 
-	snprintf(head, sizeof(head), "%.*s", (int)strcspn(text, " (<"), text);
+	if (len >= sizeof(head))
+		len = sizeof(head) - 1;
+	memcpy(head, text, len);
+	head[len] = '\0';
 	if (!strncmp(text, "nccl:", 5) || !strncmp(text, "NCCL proxy", 10))
 		return; /* enqueueing, and parts: the communicator tells */
 	for (size_t i = 0; i < LEN(op); i++) {
