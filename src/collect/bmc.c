@@ -19,7 +19,7 @@
 
 #define PLACES (BMC_VALUES * 2)
 
-int bmc_init(struct bmc *b, const struct bmc_conf *conf, const volatile bool *stop)
+int bmc_init(struct bmc *b, const struct bmc_conf *conf, const _Atomic bool *stop)
 {
 	*b = (struct bmc){ .conf = conf, .stop = stop };
 	b->value =
@@ -77,17 +77,17 @@ bool bmc_sleep(const struct bmc *b, uint64_t ns)
 	end.tv_sec += (time_t)(ns / 1000000000u);
 	end.tv_nsec = (long)(ns % 1000000000u);
 	pthread_mutex_lock(&sleep_lock);
-	while (!*b->stop &&
+	while (!bmc_stops(b) &&
 	       pthread_cond_clockwait(&sleep_ends, &sleep_lock, CLOCK_MONOTONIC, &end) == 0)
 		;
 	pthread_mutex_unlock(&sleep_lock);
-	return !*b->stop;
+	return !bmc_stops(b);
 }
 
-void bmc_stop_all(volatile bool *stop)
+void bmc_stop_all(_Atomic bool *stop)
 {
 	pthread_mutex_lock(&sleep_lock);
-	*stop = true;
+	atomic_store_explicit(stop, true, memory_order_relaxed);
 	pthread_cond_broadcast(&sleep_ends);
 	pthread_mutex_unlock(&sleep_lock);
 }

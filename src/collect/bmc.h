@@ -9,6 +9,7 @@
 #define AON_COLLECT_BMC_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -39,7 +40,7 @@ struct bmc_value {
 
 struct bmc {
 	const struct bmc_conf *conf; /* borrowed */
-	const volatile bool *stop;   /* borrowed; all threads end */
+	const _Atomic bool *stop;    /* borrowed; all threads end */
 	pthread_mutex_t lock;
 	pthread_t thread, listener;
 	bool listens;
@@ -74,15 +75,21 @@ struct bmc {
 	uint32_t facts;
 };
 
-int bmc_init(struct bmc *b, const struct bmc_conf *conf, const volatile bool *stop);
+int bmc_init(struct bmc *b, const struct bmc_conf *conf, const _Atomic bool *stop);
 void bmc_fini(struct bmc *b);
+
+/* A flag alone: it orders nothing. */
+static inline bool bmc_stops(const struct bmc *b)
+{
+	return atomic_load_explicit(b->stop, memory_order_relaxed);
+}
 
 uint64_t bmc_now_ns(void);
 uint64_t bmc_hash(const char *text, size_t n);
 /* Sleeps, until *stop at most. False: stop. */
 bool bmc_sleep(const struct bmc *b, uint64_t ns);
 /* Sets what all of them look at, and wakes up who sleeps. */
-void bmc_stop_all(volatile bool *stop);
+void bmc_stop_all(_Atomic bool *stop);
 
 /* With `lock` held: */
 struct bmc_value *bmc_value_at(struct bmc *b, uint64_t key); /* NULL: not met before */

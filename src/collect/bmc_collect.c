@@ -22,7 +22,7 @@ struct bmcs {
 	struct bmc *bmc; /* owned */
 	size_t n;
 	char dir[256]; /* for aon rack; "": it cannot be written */
-	volatile bool stop;
+	_Atomic bool stop;
 };
 
 static int start(pthread_t *thread, void *(*fn)(void *), struct bmc *b)

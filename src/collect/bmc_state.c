@@ -180,13 +180,19 @@ int bmc_write(struct bmc *b, const char *dir)
 	struct sum s = { .watts = NAN, .inlet = NAN, .hottest = NAN, .fan_low = NAN };
 	uint64_t now = bmc_now_ns();
 	char path[PATH_MAX], fresh[PATH_MAX];
+	bool due;
 	FILE *f;
 	int err;
 
-	if (b->written_ns && now - b->written_ns < WRITE_NS && b->written_up && b->up)
+	pthread_mutex_lock(&b->lock);
+	due = !b->written_ns || now - b->written_ns >= WRITE_NS || !b->written_up || !b->up;
+	if (due) {
+		b->written_ns = now;
+		b->written_up = b->up && b->discovered;
+	}
+	pthread_mutex_unlock(&b->lock);
+	if (!due)
 		return 0;
-	b->written_ns = now;
-	b->written_up = b->up && b->discovered;
 	snprintf(path, sizeof(path), "%s/%s.json", dir, b->conf->name);
 	snprintf(fresh, sizeof(fresh), "%s/.%s.new", dir, b->conf->name);
 	f = fopen(fresh, "we");

@@ -157,14 +157,16 @@ static int read_records(struct looker *l)
 		return n < 0 ? n : -EPROTO;
 	reservation = (uint16_t)(answer[0] | answer[1] << 8);
 	l->sensors = 0;
-	for (unsigned k = 0; k < RECORDS && id != 0xffff && !*l->b->stop; k++, id = next) {
+	for (unsigned k = 0; k < RECORDS && id != 0xffff && !bmc_stops(l->b); k++, id = next) {
 		n = read_record(l, reservation, id, record, &next);
 		if (n == -EREMOTEIO) /* there is none, or it changed meanwhile */
 			break;
 		if (n < 0)
 			return n;
 		if (l->sensors == SENSORS) {
+			pthread_mutex_lock(&l->b->lock);
 			l->b->left_out++;
+			pthread_mutex_unlock(&l->b->lock);
 			continue;
 		}
 		l->sensors += ipmi_sensor_parse(&l->sensor[l->sensors], record, (size_t)n) == 0;
@@ -336,7 +338,7 @@ static int look(struct looker *l)
 		if (!err)
 			l->sdr_ns = bmc_now_ns();
 	}
-	for (uint32_t i = 0; !err && i < l->sensors && !*l->b->stop; i++)
+	for (uint32_t i = 0; !err && i < l->sensors && !bmc_stops(l->b); i++)
 		err = read_sensor(l, &l->sensor[i]);
 	if (!err)
 		err = read_power(l);
@@ -376,11 +378,11 @@ void *ipmi_thread(void *arg)
 	uint64_t back = 0, step = (uint64_t)b->conf->interval * S;
 
 	l.sensor = calloc(SENSORS, sizeof(*l.sensor));
-	while (l.sensor && !*b->stop) {
+	while (l.sensor && !bmc_stops(b)) {
 		uint64_t began = bmc_now_ns(), took;
 		int err = look(&l);
 
-		if (*b->stop)
+		if (bmc_stops(b))
 			break;
 		tell(&l, !err, began);
 		back = !err ? 0 : err == -EACCES ? REFUSED_NS : back ? back * 2 : step;

@@ -351,11 +351,11 @@ void *redfish_thread(void *arg)
 	}
 	l->b = b;
 	l->round_ns = step;
-	while (!*b->stop) {
+	while (!bmc_stops(b)) {
 		uint64_t began = bmc_now_ns(), took;
 		bool fine = look(l, began);
 
-		if (*b->stop)
+		if (bmc_stops(b))
 			break;
 		tell(l, fine, began);
 		l->down = !fine;

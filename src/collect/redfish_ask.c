@@ -92,7 +92,9 @@ static int log_in(struct redfish *r)
 	err = fetch_do(r->f, &ask, &a);
 	explicit_bzero(body, strlen(body));
 	free(body);
+	pthread_mutex_lock(&r->b->lock);
 	r->b->requests++;
+	pthread_mutex_unlock(&r->b->lock);
 	if (err)
 		return err;
 	if (a.status == 401 || a.status == 403) {
@@ -182,7 +184,7 @@ int redfish_get(struct redfish *r, const char *path, const char *etag, enum redf
 
 	if (how != REDFISH_AT_ONCE)
 		pace(r, how == REDFISH_FINDING ? 10 : 1);
-	if (*r->b->stop)
+	if (bmc_stops(r->b))
 		return -ECANCELED;
 	err = once(r, &ask, out);
 	if (!err && out->status == 401 && *r->token) { /* the session ended: once more */

@@ -5,6 +5,7 @@
 #include <curl/curl.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ struct fetch {
 	struct fetch_answer *into; /* of the request under way */
 	fetch_bytes_fn *fn;
 	void *arg;
-	const volatile bool *stop;
+	const _Atomic bool *stop;
 	int told; /* what fn returned */
 	char why[CURL_ERROR_SIZE];
 };
@@ -91,7 +92,7 @@ static int on_progress(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl
 	const struct fetch *f = arg;
 
 	(void)a, (void)b, (void)c, (void)d;
-	return f->stop && *f->stop;
+	return f->stop && atomic_load_explicit(f->stop, memory_order_relaxed);
 }
 
 /* What stays the same from request to request. */

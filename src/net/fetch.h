@@ -24,7 +24,7 @@ struct fetch_opts {
 	bool insecure;   /* trust whoever answers */
 	uint32_t connect_ms, timeout_ms; /* of an answer as a whole */
 	size_t body_max;
-	const volatile bool *stop; /* ends what is under way, within a second; NULL: nothing does */
+	const _Atomic bool *stop; /* ends what is under way, within a second; NULL: nothing does */
 };
 
 struct fetch_ask {

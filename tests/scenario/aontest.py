@@ -68,7 +68,7 @@ def data():
 def find(name):
     """A program of the build, wherever Meson put it."""
     for p in (BUILD / name, BUILD / "tests" / "app" / name, BUILD / "src" / "daemon" / name,
-              BUILD / "src" / "cli" / name, BUILD / "src" / "stacks" / name, BUILD / "src" / "client" / name,
+              BUILD / "src" / "cli" / name, BUILD / "src" / "collect" / name, BUILD / "src" / "stacks" / name, BUILD / "src" / "client" / name,
               BUILD / "src" / "probe" / "nvtx" / name, BUILD / "src" / "probe" / "cuda" / name,
               BUILD / "src" / "probe" / "nccl" / name):
         if p.is_file():
