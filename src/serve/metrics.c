@@ -137,6 +137,8 @@ struct sums {
 	struct cost {
 		uint32_t pid, rank; /* rank + 1 */
 		char job[sizeof(((struct process *)0)->job)];
+		char pod[sizeof(((struct ident *)0)->pod)];
+		char namespace[sizeof(((struct ident *)0)->namespace)];
 		struct overhead o;
 	} cost[COSTS]; /* of processes that are being recorded and have steps: the first ones */
 	size_t costs;
@@ -156,6 +158,8 @@ static int on_process(void *arg, const struct process *p)
 
 		*c = (struct cost){ .pid = p->pid, .rank = p->origin.rank, .o = p->overhead };
 		memcpy(c->job, p->job, sizeof(c->job));
+		memcpy(c->pod, p->ident.pod, sizeof(c->pod));
+		memcpy(c->namespace, p->ident.namespace, sizeof(c->namespace));
 	}
 	x->all.emitted += p->account.emitted;
 	x->all.stored += p->account.stored + p->account.overwritten;
@@ -445,6 +449,25 @@ static double cost_of(enum metric_id m, const struct overhead *o)
 	}
 }
 
+/* What the node is, by the first store that says so. */
+static void put_node(FILE *f, const struct serve *s)
+{
+	struct node_ident n;
+	size_t i = 0;
+
+	while (i < s->sources && (!s->source[i]->st || store_node_get(s->source[i]->st, &n)))
+		i++;
+	if (i == s->sources || !*n.host)
+		return;
+	head(f, M_NODE);
+	fputs(metric[M_NODE].name, f);
+	label(f, "node", n.host, true);
+	label(f, "cluster", n.cluster, false);
+	label(f, "rack", n.rack, false);
+	label(f, "leaf", n.leaf, false);
+	fputs("} 1\n", f);
+}
+
 static void put_costs(FILE *f, const struct sums *x)
 {
 	for (enum metric_id k = M_SLOWDOWN; k <= M_RUNG; k++) {
@@ -468,6 +491,10 @@ static void put_costs(FILE *f, const struct sums *x)
 			snprintf(text, sizeof(text), "%" PRIu32, c->rank - 1);
 			if (c->rank)
 				label(f, "rank", text, false);
+			if (*c->pod)
+				label(f, "pod", c->pod, false);
+			if (*c->namespace)
+				label(f, "namespace", c->namespace, false);
 			fprintf(f, "} %.17g\n", v);
 		}
 	}
@@ -527,6 +554,7 @@ int metrics_write(struct metrics *m, struct serve *s, FILE *f)
 	if (!err) {
 		head(f, M_BUILD);
 		fprintf(f, "%s{version=\"%s\"} 1\n", metric[M_BUILD].name, AON_VERSION);
+		put_node(f, s);
 		put_accounts(f, &x);
 		put_daemon(f, m, s);
 		put_costs(f, &x);

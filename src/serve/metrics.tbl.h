@@ -9,6 +9,7 @@
  */
 /* clang-format off */
 METRIC(BUILD,       "aon_build_info", "gauge", "Version of aon, as a label.")
+METRIC(NODE,        "aon_node_info", "gauge", "Cluster, rack and leaf switch of the node, as labels.")
 METRIC(EMITTED,     "aon_records_emitted_total", "counter", "Records that programs handed over or lost.")
 METRIC(STORED,      "aon_records_stored_total", "counter", "Records that are in the store or were.")
 METRIC(OVERWRITTEN, "aon_records_overwritten_total", "counter", "Stored records that the flight recorder's cap has dropped since.")

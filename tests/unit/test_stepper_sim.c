@@ -107,9 +107,9 @@ static void compare(const char *set)
 
 	job_init(&j);
 	j.gpu = gpu_find("H100_SXM");
-	if (job_model(&j, "small", why) < 0 || job_set(&j, set, why) < 0 || job_check(&j, why) < 0 ||
-	    job_ranks(&j) > RANKS || trace_new(&t) < 0 || names_new(&meaning, NULL) < 0 ||
-	    play(&j, t) < 0) {
+	if (job_model(&j, "small", why) < 0 || job_set(&j, set, why) < 0 ||
+	    job_check(&j, why) < 0 || job_ranks(&j) > RANKS || trace_new(&t) < 0 ||
+	    names_new(&meaning, NULL) < 0 || play(&j, t) < 0) {
 		T_OK(0, "%s: %s", set, why);
 		return;
 	}
