@@ -222,7 +222,7 @@ static int make_tables(struct store *st)
 /* A file of version 1 gets what it lacks; from here on older readers refuse it. */
 static int upgrade(struct store *st)
 {
-	char text[512];
+	char text[2048];
 	int err;
 
 	snprintf(text, sizeof(text), "BEGIN;%sPRAGMA user_version=%u;COMMIT", SCHEMA_2,

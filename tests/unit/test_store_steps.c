@@ -89,7 +89,8 @@ static void make_old(const char *path)
 	store_close(st);
 	if (sqlite3_open(path, &db) != SQLITE_OK ||
 	    sqlite3_exec(db,
-			 "PRAGMA journal_mode=DELETE;DROP TABLE step;DROP TABLE node;"
+			 "PRAGMA journal_mode=DELETE;DROP TABLE step;DROP TABLE node;DROP TABLE "
+			 "series;DROP TABLE tele;"
 			 "PRAGMA user_version=1;PRAGMA journal_mode=WAL",
 			 NULL, NULL, NULL) != SQLITE_OK)
 		abort();
