@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 import time
 
-from aontest import Place, done, ok, skip_all
+from aontest import Place, done, find, ok, skip_all
 from clitest import aon
 from clustertest import USER, PASSWORD, Cluster, missing
 from servetest import Server
@@ -127,6 +127,24 @@ def whose_fault(place, url, server):
     ok("told by diagnose: rank 37" in say(place, "why", "--cluster", url, "--job", "job-000", "--since", "2h").stdout.decode(), "and what was told before")
 
 
+def same_as_the_file(place, url, cred):
+    """A node's store, read as a file, and what aon ship sent of it, read from the cluster: value by value."""
+    subprocess.run([find("ship_store"), place.path / "node.db", "4", "20", "30", "500"], check=True, stdout=subprocess.DEVNULL)
+    conf = place.path / "ship.conf"
+    conf.write_text(f"url = {url}\ncredentials = {cred}\nstore = {place.path}/node.db\nspool = {place.path}/spool\ncluster = sim\n")
+    say(place, "ship", "--config", conf, "--once")
+    mine = json.loads(say(place, "report", place.path / "node.db", "--json").stdout)
+    job = mine["processes"][0]["job"]
+    there = json.loads(say(place, "report", f"{url}?job={job}", "--json").stdout)
+    by = lambda r: {p["process"]: p["rank"] for p in r["processes"]}
+    ok(len(by(mine)) == 4 and sorted(by(mine).values()) == sorted(by(there).values()), "the same ranks", (by(mine), by(there)))
+    keys = "count", "total_ns", "min_ns", "max_ns"
+    rows_of = lambda r: sorted((by(r)[k["process"]], k["name"], *(k[x] for x in keys)) for k in r["kernels"])
+    ok(rows_of(mine) == rows_of(there) and len(rows_of(mine)) >= 80, "the same kernels of each, value by value", (rows_of(mine)[:2], rows_of(there)[:2]))
+    p50 = lambda r: {(by(r)[k["process"]], k["name"]): (k["p50_ns"], k["p99_ns"]) for k in r["kernels"]}
+    ok(p50(mine) == p50(there), "and quantiles of the same sketches")
+
+
 def failures(place, url, server):
     def said(*args):
         return say(place, "fleet", *args, code=1).stderr.decode()
@@ -188,6 +206,7 @@ def main():
         whose_fault(place, url, server)
         served(place, url)
         compare(place, url, server)
+        same_as_the_file(place, url, cred)
         failures(place, url, server)
     done()
 
