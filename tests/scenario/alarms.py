@@ -7,6 +7,7 @@ import socket
 import struct
 import time
 
+import aonschema
 from aontest import Daemon, Place, aon, app, done, emitted, ok, report, wait_for, wait_joined
 
 
@@ -80,7 +81,10 @@ def faults():
 
 def raised(p, *args):
     r = aon("capture", "--raised", *args, "--json", "--store", p.store, cwd=p.path)
-    return r.returncode, json.loads(r.stdout) if r.stdout else {}, r.stderr
+    said = json.loads(r.stdout) if r.stdout else {}
+    if args == ("list",):
+        ok(not aonschema.check(said), "raised captures are listed as docs/json.md has it", aonschema.check(said))
+    return r.returncode, said, r.stderr
 
 
 def kept():

@@ -7,6 +7,7 @@ import signal
 import struct
 import subprocess
 
+import aonschema
 from aontest import (Daemon, Place, account_of, accounts, aon, app, app_env, balanced, check, done,
                      find, ok, skip, wait_for, wait_joined)
 
@@ -27,6 +28,9 @@ def stop(procs):
         x.communicate()
 
 
+wrong = []  # what is not as docs/json.md says
+
+
 def command(p, *args):
     return [find("aon"), "capture", *map(str, args)]
 
@@ -35,7 +39,9 @@ def capture(p, *args, **kw):
     """(exit status, JSON or {}, stderr)"""
     r = subprocess.run(command(p, "--json", *args), env=app_env(p), cwd=p.path, capture_output=True, text=True,
                        timeout=120, **kw)
-    return r.returncode, json.loads(r.stdout) if r.stdout else {}, r.stderr
+    said = json.loads(r.stdout) if r.stdout else {}
+    wrong.extend(aonschema.check(said) if said else [])
+    return r.returncode, said, r.stderr
 
 
 def begin(p, *args):
@@ -118,7 +124,9 @@ def cancelled(p, d, procs):
     for how in ("SIGINT", "SIGKILL", "--cancel"):
         c = begin(p, "--duration", "60s", "-o", f"{how}.csv")
         up = wait_for(lambda: tiers(d, procs) == {"full"})
-        listed = json.loads(aon("capture", "--list", "--json", env=app_env(p)).stdout)["captures"]
+        listed = json.loads(aon("capture", "--list", "--json", env=app_env(p)).stdout)
+        wrong.extend(aonschema.check(listed))
+        listed = listed["captures"]
         if how == "--cancel":
             r = aon("capture", "--cancel", listed[0]["id"], env=app_env(p))
             ok(r.returncode == 0, "a capture can be cancelled by its number", r)
@@ -292,6 +300,7 @@ def main():
     ring()
     with Place() as p, Daemon(p, CALM) as d:
         from_step(p, d)
+    ok(not wrong, "what captures say is as docs/json.md has it", wrong)
     done()
 
 
