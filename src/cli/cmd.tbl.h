@@ -38,7 +38,7 @@ CMD(REPORT,  report,  "[STORE|TRACE...]",  "where the time went: in a store, or 
 CMD(WHY,     why,     "[STORE|TRACE...]",  "what costs time, how that is known, what to do, what it brings",
     "Reads what report reads. The costliest finding comes first; --all shows all of them\n"
     "and what else was looked at. Exits 3 if there is no GPU work to judge.")
-CMD(DIAGNOSE, diagnose, "FILE|FOLDER...",  "which rank, host, link or stage slows a job of many ranks, or stops it",
+CMD(DIAGNOSE, diagnose, "FILE|FOLDER...",  "which rank, host, link or stage slows a job, or stops it",
     "Reads records of steps (CASE.steps of aon sim corpus, aon export -f steps), a folder of\n"
     "them, or a timeline of pipeline stages (Chrome JSON, plain or gzip). Late is told from\n"
     "waiting without clocks; imbalance and a long stage are findings like bad machines. The\n"
@@ -90,13 +90,13 @@ CMD(LEASE,   lease,   "[list | take|release cupti PID | pm | dcgm]", "who has GP
 CMD(AUDIT,   audit,   "[STORE]",           "who captured, subscribed, took a lease or changed a setting here",
     "The oldest first, refusals with them; of the node's aond, or of the one that wrote\n"
     "STORE. For root, aond's user and its group (docs/security.md).")
-CMD(VALIDATE, validate, "[REPORT...]",    "is this node what it should be: settings, a golden profile, other nodes",
+CMD(VALIDATE, validate, "[REPORT...]",    "is this node what it should be: settings, speed, other nodes",
     "Looks at kernel, cores, memory, PCIe, networks and GPUs, and says what to change and why.\n"
     "--learn FILE keeps what a good node is, --against FILE holds others against it. Reports\n"
     "of three nodes or more (--json, or --rack) are compared: who is otherwise than most is\n"
     "named. Exits 1 when something fails, so that Slurm and Kubernetes can ask it\n"
     "(docs/validate.md).")
-CMD(RACK,    rack,    "[FOLDER]",          "the BMCs of racks at a glance: power, temperatures, links, what is wrong",
+CMD(RACK,    rack,    "[FOLDER]",          "the BMCs of racks at a glance, and what is wrong",
     "What aon-collect last saw of each BMC of /etc/aon/bmc.conf, by rack and position\n"
     "(docs/bmc.md). FOLDER is the one that aon-collect writes to.")
 CMD(DOCTOR,  doctor,  "",                  "what works on this machine, and what to do about the rest",
@@ -120,7 +120,7 @@ CMD(SERVE,   serve,   "[STORE|TRACE...]",  "the web page and its API, until it i
     "as report. GET /api/v1/openapi.json describes the API.")
 CMD(OPEN,    open,    "[STORE|TRACE...]",  "serve, and open the page in the browser",
     "As serve. Where there is no browser the address is printed alone.")
-CMD(RELAY,   relay,   "[status]",          "take batches from nodes and bring them to ClickHouse, until it is stopped",
+CMD(RELAY,   relay,   "[status]",          "take batches from nodes and bring them to ClickHouse",
     "One for 50 to 200 nodes. Answers a node when its batch is on this disk; sends large\n"
     "inserts, each once, through any crash. HTTPS with certificates on both sides; the\n"
     "access list says which names are nodes, and who may order captures. status says what\n"
