@@ -87,10 +87,10 @@ static void test_points(void)
 
 	meter_add(&m, "aon_b", "1", false, 1.5, labels);
 	meter_add(&m, "aon_a", "s", true, 2, NULL);
-	T_OK(meter_otlp(&m, &a) == 0 && a.len > 50 && a.data[0] == 0x0a &&
+	T_OK(meter_otlp(&m, &a) == 0 && a.data && a.len > 50 && a.data[0] == 0x0a &&
 		     memmem(a.data, a.len, "aon_a", 5) < memmem(a.data, a.len, "aon_b", 5),
 	     "OTLP has every metric, by name");
-	T_OK(meter_remote_write(&m, &b) == 0 && b.data[0] == rw[0] &&
+	T_OK(meter_remote_write(&m, &b) == 0 && b.data && b.data[0] == rw[0] &&
 		     memmem(b.data, b.len, "__name__", 8) && memmem(b.data, b.len, "cluster", 7),
 	     "remote write has series with their labels");
 	pb_fini(&a);
