@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The records of steps that aond makes while a job runs, value by value against the same computed from the events of
 its store: DDP over gloo on two ranks, and a program on the stand-in GPU. A rank that hangs has a partial one."""
+import contextlib
 import json
 import os
 import signal
@@ -157,7 +158,7 @@ def gpu(p, version, python):
         d.flush()
         d.stop()
     ok(r.returncode == 0, f"{version}: a program on the stand-in GPU", r)
-    compare(p, p.store, f"{version}, stand-in GPU", 2)
+    compare(p, p.store, f"{version}, stand-in GPU", 1)  # fast steps: one in many has a record
     busy = sql(p, p.store, "select count(*) n from step_record where compute_ns > 0 and launch_ns > 0")
     ok(busy and busy[0]["n"] > 0, f"{version}: kernels and the calls that launch them", busy)
 
@@ -171,6 +172,7 @@ def hang(p, version, python):
                               *torchrun(python, APPS / "torch_ddp.py", 100000)]],
                              env=env_for(p, AON_JOIN_MS="2000", SLOW_MS="30"), cwd=p.path, stdout=subprocess.DEVNULL,
                              stderr=subprocess.DEVNULL, start_new_session=True)
+        got = None
         try:
             def ranks():
                 d.flush()
@@ -194,6 +196,9 @@ def hang(p, version, python):
         finally:
             os.killpg(a.pid, signal.SIGKILL)
             a.wait()
+            for rank in got or []:  # torchrun gives each a group of its own
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(rank["pid"], signal.SIGKILL)
         d.stop()
 
 
