@@ -8,9 +8,33 @@
 #include "base/json.h"
 #include "cli/cli.h"
 
+#define HELP_COLUMNS 80
+#define HELP_INDENT  24 /* where what an option does begins */
+#define HELP_USAGE   11 /* behind "usage: aon " */
+
 static bool has(int cmd, int opt)
 {
 	return opt_table[opt].help && opt_table[opt].cmds & CMD_BIT(cmd);
+}
+
+/*
+ * Prints words, and begins a new line, indented, where they would pass the terminal's 80 columns.
+ * `at` is the column where the text begins. What the table breaks by hand flows with the rest.
+ */
+static void fold(const char *s, int at, int indent)
+{
+	while (*s) {
+		int n = (int)strcspn(s, " \n");
+
+		if (at > indent && at + 1 + n > HELP_COLUMNS)
+			printf("\n%*s", at = indent, "");
+		else if (at > indent)
+			at += printf(" ");
+		at += printf("%.*s", n, s);
+		s += n;
+		s += strspn(s, " \n");
+	}
+	putchar('\n');
 }
 
 static void print_options(int cmd)
@@ -28,9 +52,10 @@ static void print_options(int cmd)
 		snprintf(left + n, sizeof(left) - (size_t)n, "%*s--%s%s%s", n ? 0 : 4, "", t->name,
 			 t->arg ? " " : "", t->arg ? t->arg : "");
 		if (strlen(left) > 20)
-			printf("  %s\n  %-20s  %s\n", left, "", t->help);
+			printf("  %s\n%*s", left, HELP_INDENT, "");
 		else
-			printf("  %-20s  %s\n", left, t->help);
+			printf("  %-*s", HELP_INDENT - 2, left);
+		fold(t->help, HELP_INDENT, HELP_INDENT);
 	}
 }
 
@@ -39,10 +64,10 @@ void help_print(int cmd)
 	if (cmd != CMD_COUNT) {
 		const struct cmd *c = &cmd_table[cmd];
 
-		printf("usage: aon %s [OPTION...]%s%s\n%c%s.\n", c->name, *c->synopsis ? " " : "",
-		       c->synopsis, c->help[0] & ~0x20, c->help + 1);
+		fold(c->synopsis, printf("usage: aon %s [OPTION...]", c->name), HELP_USAGE);
+		printf("%c%s.\n", c->help[0] & ~0x20, c->help + 1);
 		if (*c->more)
-			printf("%s\n", c->more);
+			fold(c->more, 0, 0);
 		putchar('\n');
 		print_options(cmd);
 		return;

@@ -93,6 +93,9 @@ def widths(place, store):
                "\n".join(over))
     ok("long long long long" in aon(place, "report", store).stdout.decode(),
        "names are whole when stdout is not a terminal")
+    listed = re.findall(r"^  (\w+)  ", aon(place, "help").stdout.decode(), re.M)
+    over = [x for c in listed for x in aon(place, "help", c).stdout.decode().split("\n") if width(x) > 80]
+    ok(len(listed) > 30 and not over, "what each command says of itself fits 80 columns", over)
     out, _ = on_terminal(place, ["report", store], 80)
     ok("…" in out.decode(), "names give way in their middle on a terminal", out)
 
