@@ -4,6 +4,7 @@
  * ranks, a few of them with something wrong. The same arguments, the same bytes.
  *
  *	fleet_gen WHAT [key=value...] > rows      RowBinary of one table; fleet_gen list says which
+ *	first=4096: the first job has so many ranks; part=I of=N: every Nth job alone
  *
  * What is wrong: rank 37 of job-000 has 8 % more work of its own than others, so that all wait; job-001's last
  * ranks are its last stage and have 15 % more; job-002 holds its GPUs and does nothing; node0100 has said nothing
@@ -28,7 +29,8 @@
 #define SILENT    100u
 
 static struct {
-	uint64_t nodes, kernels, names, to, seconds, every, job, rec, step_ms, hours;
+	uint64_t nodes, kernels, names, to, seconds, every, job, rec, step_ms, hours, part, of,
+		first;
 } o = { .nodes = 1000,
 	.kernels = 150,
 	.names = 2000,
@@ -38,7 +40,8 @@ static struct {
 	.job = UINT64_MAX,
 	.rec = 1,
 	.step_ms = 1000,
-	.hours = 24 };
+	.hours = 24,
+	.of = 1 };
 
 /* Numbers that are spread and always the same. */
 static uint64_t mix(uint64_t a, uint64_t b, uint64_t c)
@@ -74,7 +77,8 @@ static void lay_jobs(void)
 	for (; job && at < all; at += job[jobs++].ranks) {
 		struct job *j = &job[jobs];
 
-		want = size[jobs % (sizeof(size) / sizeof(size[0]))];
+		want = !jobs && o.first ? (uint32_t)o.first
+					: size[jobs % (sizeof(size) / sizeof(size[0]))];
 		j->first = at;
 		j->ranks = want < all - at ? want : all - at;
 		snprintf(j->name, sizeof(j->name), "job-%03u", jobs);
@@ -311,7 +315,7 @@ static void one_step(const struct job *j, uint32_t step, uint64_t t_ns)
 
 static bool chosen(uint32_t i)
 {
-	return i != 2 && (o.job == UINT64_MAX || o.job == i);
+	return i != 2 && (o.job == UINT64_MAX || o.job == i) && (!o.of || i % o.of == o.part);
 }
 
 static void steps(void)
@@ -516,7 +520,8 @@ static int set(const char *arg)
 	} keys[] = { { "nodes", &o.nodes }, { "kernels", &o.kernels }, { "names", &o.names },
 		     { "to", &o.to },       { "seconds", &o.seconds }, { "every", &o.every },
 		     { "job", &o.job },     { "rec", &o.rec },         { "step_ms", &o.step_ms },
-		     { "hours", &o.hours } };
+		     { "hours", &o.hours }, { "part", &o.part },       { "of", &o.of },
+		     { "first", &o.first } };
 	size_t n = strcspn(arg, "=");
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)

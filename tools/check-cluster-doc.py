@@ -25,12 +25,13 @@ for name, newest, order, days, what, body in table.findall(tbl):
         if line.startswith("#define TIME"):
             out += [f"| `{n}_ns` | Float32 | {w} |\n" for n, w in times]
         out += [f"| `{n}` | {TYPE[t]} | {w} |\n" for t, n, _, w in col.findall(line)]
-out += ["\nSums that the servers keep as rows come in (`view.tbl.h`); a row may stand in several pieces, so add them up:\n",
-        "\n| table | of | order | a row is | sums |\n|---|---|---|---|---|\n"]
+out += ["\nWhat the servers keep as rows come in (`view.tbl.h`); a row may stand in several pieces, so add them up, or take the newest:\n",
+        "\n| table | of | order | a row is | sums, or of the newest |\n|---|---|---|---|---|\n"]
 view = re.compile(r'^VIEW\((\w+), (\w+), "(.*?)", ".*?", (\d+), "(.*?)"\)\n(.*?)^DONE', re.M | re.S)
 for name, of, order, days, what, body in view.findall((root / "src/ship/view.tbl.h").read_text()):
     sums = ", ".join(f"{n} ({w})" for n, w in re.findall(r'SUM\(".*?",\s*(\w+),\s*"(.*?)"', body))
-    out += [f"| `{name}` | {of.lower()} | {order} | {what} | {sums} |\n"]
+    last = ", ".join(n for n in re.findall(r'(?:NEWEST|LAST)\(".*?",\s*(\w+)', body))
+    out += [f"| `{name}` | {of.lower()} | {order} | {what} | {sums or last} |\n"]
 doc = root / "docs/cluster.md"
 text = doc.read_text()
 head, rest = text.split(BEGIN)

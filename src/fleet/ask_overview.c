@@ -13,34 +13,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define JOBS   100000u
-#define NODES  100000u
-#define DAY_NS UINT64_C(86400000000000)
-#define SEEN   UINT64_C(7200000000000)
-#define NEWS   UINT64_C(900000000000) /* heartbeats of so long say how a node is now */
+#define JOBS  100000u
+#define NODES 100000u
+#define SEEN  UINT64_C(7200000000000)
 
-/* Ranks of each job and hour: their steps, and the time of them. */
-static void ranks_of_hours(struct sql *q, const struct fleet *f, const char *job,
-			   struct fleet_span span)
-{
-	sql_add(q,
-		"(SELECT job, hour_ns AS h, rank AS r, sum(steps) AS n, sum(all_ns) AS s,"
-		" sum(busy_ns) AS c, sum(bare_ns) AS x, sum(rest_ns) AS i FROM rank_hour WHERE ");
-	ask_where(q, f, job);
-	ask_hours(q, span);
-	sql_add(q, " GROUP BY job, h, r HAVING n > 0)");
-}
-
-/* Of each job and hour: sums, what was lost, and who had most work of its own. */
+/*
+ * Of each job and hour: sums, what was lost, and who had most work of its own. FINAL has the server add up
+ * what stands in pieces, in the table's order: a third of what it takes to group by rank.
+ */
 static void hours_of_jobs(struct sql *q, const struct fleet *f, const char *job,
 			  struct fleet_span span)
 {
-	sql_add(q, "(SELECT job, h, sum(n) AS hn, sum(s) AS hs, sum(c) AS hc, sum(x) AS hx,"
-		   " sum(i) AS hi, greatest(hx - hn * min(x / n), 0) AS hl,"
-		   " argMax(r, (s - x) / n) AS rank, count() AS hr,"
-		   " max((s - x) / n) / quantileExact(0.5)((s - x) / n) - 1 AS over FROM ");
-	ranks_of_hours(q, f, job, span);
-	sql_add(q, " GROUP BY job, h)");
+	sql_add(q, "(SELECT job, hour_ns AS h, sum(steps) AS hn, sum(all_ns) AS hs,"
+		   " sum(busy_ns) AS hc, sum(bare_ns) AS hx, sum(rest_ns) AS hi,"
+		   " greatest(hx - hn * min(bare_ns / steps), 0) AS hl,"
+		   " argMax(rank, (all_ns - bare_ns) / steps) AS r, count() AS hr,"
+		   " max((all_ns - bare_ns) / steps) /"
+		   " quantileExact(0.5)((all_ns - bare_ns) / steps) - 1 AS over"
+		   " FROM rank_hour FINAL WHERE ");
+	ask_where(q, f, job);
+	ask_hours(q, span);
+	sql_add(q, " AND steps > 0 GROUP BY job, h)");
 }
 
 /* Which host a rank is on. */
@@ -169,7 +162,7 @@ int ask_job_sums(struct fleet_overview *o, struct fleet *f, const char *job, str
 	sql_init(&q);
 	sql_add(&q,
 		"SELECT job, jn, js, jc, jx, ji, jl, toInt64(rank), jo, node FROM"
-		" (SELECT job, if(hr > 1 AND over >= %g, rank, -1) AS rank, toUInt64(sum(hn)) AS "
+		" (SELECT job, if(hr > 1 AND over >= %g, r, -1) AS rank, toUInt64(sum(hn)) AS "
 		"jn,"
 		" toFloat64(sum(hs)) AS js, toFloat64(sum(hc)) AS jc, toFloat64(sum(hx)) AS jx,"
 		" toFloat64(sum(hi)) AS ji, toFloat64(sum(hl)) AS jl, toFloat64(max(over)) AS jo "
@@ -203,66 +196,45 @@ static int on_seen(void *arg, const struct rowin_field *f)
 	n->seen_ns = f[2].u;
 	n->leaf = (uint32_t)f[3].u;
 	n->silent = o->span.to_ns > n->seen_ns && o->span.to_ns - n->seen_ns > FLEET_SILENT_NS;
-	n->clock_off_us = INT64_MAX;
+	ask_word(n->version, sizeof(n->version), &f[4]);
+	n->processes = (uint32_t)f[5].u;
+	n->lost_records = f[6].u;
+	n->spool_bytes = f[7].u;
+	n->clock_off_us = f[9].u == UINT32_MAX ? INT64_MAX : f[8].i;
 	o->silent += n->silent;
 	return 0;
 }
 
-static int on_state(void *arg, const struct rowin_field *f)
-{
-	struct fleet_node *n = node_of(arg, f[0].text);
-
-	if (!n)
-		return 0;
-	ask_word(n->version, sizeof(n->version), &f[1]);
-	n->processes = (uint32_t)f[2].u;
-	n->lost_records = f[3].u;
-	n->spool_bytes = f[4].u;
-	if (f[6].u != UINT32_MAX)
-		n->clock_off_us = f[5].i;
-	return 0;
-}
-
-/* Heartbeats of two hours: a node that is gone for longer is known by the processes it had, else it was taken out. */
+/*
+ * Heartbeats of two hours, of each hour the last: a node that is gone for longer is known by the
+ * processes it had, else it was taken out. What it said of itself is of its last heartbeat, `k`.
+ */
 static int seen_nodes(struct fleet_overview *o, struct fleet *f, struct store_why *why)
 {
 	uint64_t from = o->span.to_ns > SEEN ? o->span.to_ns - SEEN : 0;
 	struct sql q;
 
 	sql_init(&q);
-	sql_add(&q, "SELECT hst, any(rck), toUInt64(max(t)), toUInt64(max(lf)) FROM (SELECT host "
-		    "AS hst,"
-		    " any(rack) AS rck, max(t_ns) AS t, max(leaf) AS lf FROM node WHERE ");
-	ask_where(&q, f, NULL);
 	sql_add(&q,
-		" AND day >= toDate(%" PRIu64 ") AND t_ns >= %" PRIu64 " AND t_ns < %" PRIu64
-		" GROUP BY hst UNION ALL SELECT host AS hst, any(rack) AS rck, max(end_ns) AS t,"
-		" max(leaf) AS lf FROM process WHERE ",
-		from / DAY_NS, from, o->span.to_ns);
+		"SELECT hst, any(rck), toUInt64(max(t)), toUInt64(max(lf)), argMax(v, k),"
+		" argMax(p, k), argMax(l, k), argMax(sp, k), argMax(off, k), argMax(err, k) FROM"
+		" (SELECT host AS hst, rack AS rck, least(seen_ns, %" PRIu64 ") AS t, leaf AS lf,"
+		" version AS v, toUInt64(processes) AS p, lost AS l, spool_bytes AS sp,"
+		" toInt64(clock_off_us) AS off, toUInt64(clock_err_us) AS err, seen_ns AS k"
+		" FROM node_hour WHERE ",
+		o->span.to_ns);
+	ask_where(&q, f, NULL);
+	ask_hours(&q, (struct fleet_span){ from, o->span.to_ns });
+	sql_add(&q, " UNION ALL SELECT host AS hst, any(rack) AS rck, max(end_ns) AS t,"
+		    " max(leaf) AS lf, '' AS v, toUInt64(0) AS p, toUInt64(0) AS l,"
+		    " toUInt64(0) AS sp, toInt64(0) AS off, toUInt64(4294967295) AS err,"
+		    " toUInt64(0) AS k FROM process WHERE ");
 	ask_where(&q, f, NULL);
 	sql_add(&q,
 		" AND end_ns >= %" PRIu64 " AND begin_ns < %" PRIu64
 		" GROUP BY hst) GROUP BY hst ORDER BY hst FORMAT RowBinary",
 		o->span.from_ns, o->span.to_ns);
-	return ask_sql(f, &q, "ssqq", NODES, on_seen, o, why);
-}
-
-static int states_of_nodes(struct fleet_overview *o, struct fleet *f, struct store_why *why)
-{
-	uint64_t from = o->span.to_ns > NEWS ? o->span.to_ns - NEWS : 0;
-	struct sql q;
-
-	sql_init(&q);
-	sql_add(&q, "SELECT host, argMax(version, t_ns), toUInt64(argMax(processes, t_ns)),"
-		    " toUInt64(argMax(lost, t_ns)), toUInt64(argMax(spool_bytes, t_ns)),"
-		    " toInt64(argMax(clock_off_us, t_ns)), toUInt64(argMax(clock_err_us, t_ns))"
-		    " FROM node WHERE ");
-	ask_where(&q, f, NULL);
-	sql_add(&q,
-		" AND day >= toDate(%" PRIu64 ") AND t_ns >= %" PRIu64 " AND t_ns < %" PRIu64
-		" GROUP BY host FORMAT RowBinary",
-		from / DAY_NS, from, o->span.to_ns);
-	return ask_sql(f, &q, "ssqqqlq", NODES, on_state, o, why);
+	return ask_sql(f, &q, "ssqqsqqqlq", NODES, on_seen, o, why);
 }
 
 /* --- all of it --- */
@@ -340,7 +312,6 @@ int fleet_overview(struct fleet_overview *out, struct fleet *f, struct fleet_spa
 	int err = ask_jobs(&o, f, NULL, why);
 
 	err = err ? err : seen_nodes(&o, f, why);
-	err = err ? err : states_of_nodes(&o, f, why);
 	err = err ? err : ask_job_sums(&o, f, NULL, why); /* also says who waited for which node */
 	err = err ? err : first_findings(&o, f, why);
 	err = err ? err : drops(&o, f, why);

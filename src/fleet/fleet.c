@@ -66,9 +66,11 @@ static int refused(const struct fleet *f, const struct http_answer *a, struct st
 	if (a->status == 401 || a->status == 403 || (code >= 192 && code <= 194) || code == 516)
 		return fleet_because(why, -EACCES, "%s: user or password is not taken", f->shown);
 	if (code == 60 || code == 81)
-		return fleet_because(why, -ENOENT,
-				     "%s: no tables of aon there. Make them: aon cluster init",
-				     f->shown);
+		return fleet_because(
+			why, -ENOENT,
+			"%s: no tables of aon there, or not all. Make them: aon cluster "
+			"init",
+			f->shown);
 	if (code == 47 || code == 16)
 		return fleet_because(why, -EPROTO,
 				     "%s: its tables are not as this aon knows them: %.100s",
@@ -162,10 +164,17 @@ static int on_version(void *arg, const struct rowin_field *f)
 /* Newer ones have more columns, at the ends of tables: what is asked for here is there. */
 static int check_schema(struct fleet *f, struct store_why *why)
 {
+	static const char *const from[] = { "aon_schema", "aon_schema_local" }; /* with shards */
 	uint64_t version = 0;
-	int err = fleet_ask(f, "SELECT toUInt64(max(version)) FROM aon_schema FORMAT RowBinary",
-			    "q", 1, on_version, &version, why);
+	int err = -ENOENT;
 
+	for (int i = 0; i < 2 && err == -ENOENT; i++) {
+		char sql[96];
+
+		snprintf(sql, sizeof(sql), "SELECT toUInt64(max(version)) FROM %s FORMAT RowBinary",
+			 from[i]);
+		err = fleet_ask(f, sql, "q", 1, on_version, &version, why);
+	}
 	if (!err && version < SHIP_SCHEMA)
 		err = fleet_because(
 			why, -EPROTO,

@@ -160,10 +160,14 @@ enum view_id {
 #define VIEW(name, FROM, order, partition, days, what) VIEW_##name,
 #define KEY(type, name, how)
 #define SUM(type, name, what)
+#define LAST(type, name, what)
+#define NEWEST(type, name, what)
 #define DONE
 #include "ship/view.tbl.h"
 	VIEWS
 };
+
+enum part { PART_KEY, PART_SUM, PART_LAST, PART_NEWEST };
 
 static const struct view {
 	const char *name;
@@ -172,17 +176,28 @@ static const struct view {
 	uint32_t days;
 	struct {
 		const char *type, *name, *how;
-		bool sum;
+		enum part part;
 	} col[20];
 } views[VIEWS] = {
 /* clang-format off */
 #define VIEW(name, FROM, order, partition, days, what) { #name, SHIP_##FROM, order, partition, days, {
-#define KEY(type, name, how) { type, #name, how, false },
-#define SUM(type, name, what) { type, #name, what, true },
+#define KEY(type, name, how) { type, #name, how, PART_KEY },
+#define SUM(type, name, what) { type, #name, what, PART_SUM },
+#define LAST(type, name, what) { type, #name, what, PART_LAST },
+#define NEWEST(type, name, what) { type, #name, what, PART_NEWEST },
 #define DONE } },
 #include "ship/view.tbl.h"
 	/* clang-format on */
 };
+
+/* The column that says which row is newer; "": its rows are added up. */
+static const char *newest(const struct view *v)
+{
+	for (int i = 0; v->col[i].name; i++)
+		if (v->col[i].part == PART_NEWEST)
+			return v->col[i].name;
+	return "";
+}
 
 static void sums(const struct making *m, const struct view *v)
 {
@@ -190,7 +205,8 @@ static void sums(const struct making *m, const struct view *v)
 	for (int i = 0; v->col[i].name; i++)
 		fprintf(m->f, "%s`%s` %s", i ? ", " : "", v->col[i].name, v->col[i].type);
 	fputc(')', m->f);
-	engine(m, v->name, "Summing", "", v->order, v->partition, v->days);
+	engine(m, v->name, *newest(v) ? "Replacing" : "Summing", newest(v), v->order, v->partition,
+	       v->days);
 }
 
 static void view(const struct making *m, const struct view *v)
@@ -200,11 +216,13 @@ static void view(const struct making *m, const struct view *v)
 	fprintf(m->f, "CREATE MATERIALIZED VIEW IF NOT EXISTS %s.`%s_view` TO %s.`%s%s` AS SELECT ",
 		m->p->db, v->name, m->p->db, v->name, local);
 	for (int i = 0; v->col[i].name; i++)
-		fprintf(m->f, v->col[i].sum ? "%ssum(%s) AS `%s`" : "%s%s AS `%s`", i ? ", " : "",
-			v->col[i].how, v->col[i].name);
-	fprintf(m->f, " FROM %s.`%s%s` GROUP BY ", m->p->db, ship_table(v->from)->name, local);
-	for (int i = 0; v->col[i].name && !v->col[i].sum; i++)
-		fprintf(m->f, "%s`%s`", i ? ", " : "", v->col[i].name);
+		fprintf(m->f, v->col[i].part == PART_SUM ? "%ssum(%s) AS `%s`" : "%s%s AS `%s`",
+			i ? ", " : "", v->col[i].how, v->col[i].name);
+	fprintf(m->f, " FROM %s.`%s%s`", m->p->db, ship_table(v->from)->name, local);
+	if (*newest(v))
+		return;
+	for (int i = 0; v->col[i].name && v->col[i].part == PART_KEY; i++)
+		fprintf(m->f, "%s`%s`", i ? ", " : " GROUP BY ", v->col[i].name);
 }
 
 /* --- all of them --- */

@@ -58,6 +58,9 @@ def profile(name, separator, more):
                 c.wait(120)
             good = wait(lambda: all(sums(s) == [want["launches"], want["total_ns"]] for s in c.server))
             ok(good, f"{name}: both servers tell all of it, each row once", f"{[sums(s) for s in c.server]} {want} {r.stderr}")
+            r = run(AON, "fleet", "--cluster", url, "--credentials", cred, "--since", "3650d", "--json")
+            seen = json.loads(r.stdout)["jobs"] if r.returncode == 0 else []
+            ok([j["ranks"] for j in seen] == [4], f"{name}: aon fleet reads it, too", (r.stderr, seen))
             if name == "shards":
                 held = [int(s.one("SELECT count() FROM aon.window_local")) for s in c.server]
                 ok(min(held) == 0 and max(held) > 0, "a job's rows are in one shard", held)
