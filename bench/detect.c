@@ -206,6 +206,7 @@ static int sim_troubles(struct sum *s, uint32_t seeds)
 static int days(struct sum *s)
 {
 	uint32_t worst = 0;
+	struct sim_got g;
 
 	for (int k = 1; k <= 4; k++) {
 		struct heard h = { 0 };
@@ -218,13 +219,14 @@ static int days(struct sum *s)
 	}
 	note(s, "own noise of 1 to 4 %%: %u", worst);
 	for (const struct sim_case *c = sim_days; c->word; c++) {
-		struct sim_got g;
-
 		if (sim_watch(c, 5, false, &g) < 0)
 			return 1;
 		note(s, "; %s (%.0f h): %u", c->word, g.hours, g.before.all);
 		worst = g.before.all > worst ? g.before.all : worst;
 	}
+	if (sim_watch(&sim_unseen, 5, false, &g) < 0)
+		return 1;
+	note(s, "; not counted: %s: %u", sim_unseen.word, g.before.all);
 	s->told = worst;
 	return 0;
 }

@@ -16,62 +16,69 @@
 #define NAMES 512u
 #define DAY   86400e9
 /* A node's part of a job over two, with steps of tens of milliseconds. */
-#define TWO  "dp=16,coarse=1,"
-#define ONE  "dp=8,"
-#define HOST "dp=8,micro_batch=1,call_us=20,gap_us=10," /* whose host has no time to spare */
-#define LONG "dp=8,coarse=1,micro_batch=64,"
+#define TWO   "dp=16,coarse=1,"
+#define ONE   "dp=8,"
+#define HOST  "dp=8,micro_batch=1,call_us=20,gap_us=10," /* whose host has no time to spare */
+#define LONG  "dp=8,coarse=1,micro_batch=64,"
+#define SAVES "checkpoint_stall:by=20000,every=700"
 
 /* Magnitudes are the table's own where they cost a tenth of a step or more, else larger, within what
  * was published. The last one must not be heard. */
 const struct sim_case sim_faults[] = {
 	/* clang-format off */
-	{ "thermal_throttle",   ONE, "thermal_throttle:rank=3,by=1.3",   4500, 2500, 0, 0, false },
-	{ "power_cap",          ONE, "power_cap:node=0",                 4500, 2500, 0, 0, false },
-	{ "hbm_degraded",       ONE, "hbm_degraded:rank=3,by=2",         4500, 2500, 0, 0, false },
-	{ "slow_gpu",           ONE, "slow_gpu:rank=3,by=1.25",          4500, 2500, 0, 0, false },
-	{ "foreign_process",    ONE, "foreign_process:rank=3",           4500, 2500, 0, 0, false },
-	{ "nvlink_degraded",    "dp=1,tp=8,coarse=1,", "nvlink_degraded:node=0,by=3", 9000, 5000, 0, 0, false },
-	{ "pcie_downgrade",     TWO, "pcie_downgrade:rank=3,by=16",      4500, 2500, 0, 0, false },
-	{ "cpu_contention",     HOST, "cpu_contention:node=0",            4500, 2500, 0, 0, false },
-	{ "slow_cpu",           HOST, "slow_cpu:node=0",                  4500, 2500, 0, 0, false },
-	{ "python_gc",          ONE "coarse=1,", "python_gc",            4500, 2500, 0, 0, false },
-	{ "allocator_thrash",   ONE "coarse=1,", "allocator_thrash:rank=3", 4500, 2500, 0, 0, false },
-	{ "stray_sync",         HOST, "stray_sync",                       4500, 2500, 0, 0, false },
-	{ "storage_slow",       TWO, "storage_slow:node=0",              4500, 2500, 0, 0, false },
-	{ "slow_preprocessing", TWO, "slow_preprocessing:by=40",         4500, 2500, 0, 0, false },
-	{ "length_imbalance",   TWO, "length_imbalance",                 4500, 2500, 0, 0, false },
-	{ "last_stage",         "dp=2,pp=4,micro_batches=8,coarse=1,", "last_stage", 1600, 800, 0, 0, false },
-	{ "expert_imbalance",   "dp=8,ep=8,experts=8,coarse=1,", "expert_imbalance:rank=3,by=3", 4500, 2500, 0, 0, false },
-	{ "serialised_streams", TWO, "serialised_streams",               4500, 2500, 0, 0, false },
-	{ "nic_degraded",       TWO, "nic_degraded:rank=3,by=6",         4500, 2500, 0, 0, false },
-	{ "link_flap",          TWO, "link_flap:rank=3",                 3500, 2500, 0, 0, false },
-	{ "congestion",         TWO, "congestion:node=0,by=6",           4500, 2500, 0, 0, false },
-	{ "switch_fault",       TWO, "switch_fault:node=0-1,by=6",       4500, 2500, 0, 0, false },
-	{ "silent_loss",        TWO, "silent_loss:rank=3,by=6",          4500, 2500, 0, 0, false },
-	{ "no_gdr",             TWO, "no_gdr:node=0,by=6",               4500, 2500, 0, 0, false },
-	{ "proxy_starved",      TWO, "proxy_starved:rank=3",             3500, 2500, 0, 0, false },
-	{ "checkpoint_stall",   TWO, "checkpoint_stall",                 3500, 2500, 0, 0, false },
-	{ "crash",              TWO, "crash:rank=3",                     600,  500,  0, 0, false },
-	{ "transport_hang",     TWO, "transport_hang:rank=3",            600,  500,  0, 0, false },
-	{ "desync",             TWO, "desync:rank=3",                    600,  500,  0, 0, false },
-	{ "host_hang",          TWO, "host_hang:rank=3",                 600,  500,  0, 0, false },
-	{ "silent_corruption",  TWO, "silent_corruption:rank=3",         4500, 2500, 0, 0, true  },
-	{ NULL, NULL, NULL, 0, 0, 0, 0, false },
+	{ "thermal_throttle",   ONE, "thermal_throttle:rank=3,by=1.3",   4500, 2500, 0, 0, false, 0 },
+	{ "power_cap",          ONE, "power_cap:node=0",                 4500, 2500, 0, 0, false, 0 },
+	{ "hbm_degraded",       ONE, "hbm_degraded:rank=3,by=2",         4500, 2500, 0, 0, false, 0 },
+	{ "slow_gpu",           ONE, "slow_gpu:rank=3,by=1.25",          4500, 2500, 0, 0, false, 0 },
+	{ "foreign_process",    ONE, "foreign_process:rank=3",           4500, 2500, 0, 0, false, 0 },
+	{ "nvlink_degraded",    "dp=1,tp=8,coarse=1,", "nvlink_degraded:node=0,by=3", 9000, 5000, 0, 0, false, 0 },
+	{ "pcie_downgrade",     TWO, "pcie_downgrade:rank=3,by=16",      4500, 2500, 0, 0, false, 0 },
+	{ "cpu_contention",     HOST, "cpu_contention:node=0",            4500, 2500, 0, 0, false, 0 },
+	{ "slow_cpu",           HOST, "slow_cpu:node=0",                  4500, 2500, 0, 0, false, 0 },
+	{ "python_gc",          ONE "coarse=1,", "python_gc",            4500, 2500, 0, 0, false, 0 },
+	{ "allocator_thrash",   ONE "coarse=1,", "allocator_thrash:rank=3", 4500, 2500, 0, 0, false, 0 },
+	{ "stray_sync",         HOST, "stray_sync",                       4500, 2500, 0, 0, false, 0 },
+	{ "storage_slow",       TWO, "storage_slow:node=0",              4500, 2500, 0, 0, false, 0 },
+	{ "slow_preprocessing", TWO, "slow_preprocessing:by=40",         4500, 2500, 0, 0, false, 0 },
+	{ "length_imbalance",   TWO, "length_imbalance",                 4500, 2500, 0, 0, false, 0 },
+	{ "last_stage",         "dp=2,pp=4,micro_batches=8,coarse=1,", "last_stage", 1600, 800, 0, 0, false, 0 },
+	{ "expert_imbalance",   "dp=8,ep=8,experts=8,coarse=1,", "expert_imbalance:rank=3,by=3", 4500, 2500, 0, 0, false, 0 },
+	{ "serialised_streams", TWO, "serialised_streams",               4500, 2500, 0, 0, false, 0 },
+	{ "nic_degraded",       TWO, "nic_degraded:rank=3,by=6",         4500, 2500, 0, 0, false, 0 },
+	{ "link_flap",          TWO, "link_flap:rank=3",                 3500, 2500, 0, 0, false, 0 },
+	{ "congestion",         TWO, "congestion:node=0,by=6",           4500, 2500, 0, 0, false, 0 },
+	{ "switch_fault",       TWO, "switch_fault:node=0-1,by=6",       4500, 2500, 0, 0, false, 0 },
+	{ "silent_loss",        TWO, "silent_loss:rank=3,by=6",          4500, 2500, 0, 0, false, 0 },
+	{ "no_gdr",             TWO, "no_gdr:node=0,by=6",               4500, 2500, 0, 0, false, 0 },
+	{ "proxy_starved",      TWO, "proxy_starved:rank=3",             3500, 2500, 0, 0, false, 0 },
+	{ "checkpoint_stall",   TWO, "checkpoint_stall",                 3500, 2500, 0, 0, false, 0 },
+	{ "crash",              TWO, "crash:rank=3",                     600,  500,  0, 0, false, 0 },
+	{ "transport_hang",     TWO, "transport_hang:rank=3",            600,  500,  0, 0, false, 0 },
+	{ "desync",             TWO, "desync:rank=3",                    600,  500,  0, 0, false, 0 },
+	{ "host_hang",          TWO, "host_hang:rank=3",                 600,  500,  0, 0, false, 0 },
+	{ "silent_corruption",  TWO, "silent_corruption:rank=3",         4500, 2500, 0, 0, true, 0  },
+	{ NULL, NULL, NULL, 0, 0, 0, 0, false, 0 },
 	/* clang-format on */
 };
 
 /* Steps of 0.85 s: a day has 100,000. Checkpoints, evaluations, heat, packed sequences, routing. */
 const struct sim_case sim_days[] = {
 	/* clang-format off */
-	{ "plain",          LONG,                          NULL, 118000, 0, 0,    0,    true },
-	{ "noise x 2",      LONG "noise=2,",               NULL, 118000, 0, 0,    0,    true },
-	{ "packed",         LONG "packed=0.5,",            NULL, 118000, 0, 0,    0,    true },
-	{ "checkpoints",    LONG, "checkpoint_stall:by=20000,every=700", 115000, 1, 0, 0, true },
-	{ "evaluations, heat", LONG,                       NULL, 112000, 0, 0.02, 1500,  true },
-	{ "pipeline",       "dp=2,pp=4,micro_batches=8,coarse=1,micro_batch=16,", NULL, 125000, 0, 0, 0, true },
-	{ "experts",        "dp=8,ep=8,experts=8,routing=0.02,coarse=1,micro_batch=64,", NULL, 70000, 0, 0, 0, true },
-	{ NULL, NULL, NULL, 0, 0, 0, 0, false },
+	{ "plain",          LONG,                          NULL, 118000, 0, 0,    0,    true, 0 },
+	{ "noise x 2",      LONG "noise=2,",               NULL, 118000, 0, 0,    0,    true, 0 },
+	{ "packed",         LONG "packed=0.5,",            NULL, 118000, 0, 0,    0,    true, 0 },
+	{ "checkpoints, by ranges", LONG, SAVES, 115000, 1, 0, 0, true, SAVES_RANGE },
+	{ "checkpoints, by bytes", LONG, SAVES, 115000, 1, 0, 0, true, SAVES_WRITTEN },
+	{ "evaluations, heat", LONG,                       NULL, 112000, 0, 0.02, 1500,  true, 0 },
+	{ "pipeline",       "dp=2,pp=4,micro_batches=8,coarse=1,micro_batch=16,", NULL, 125000, 0, 0, 0, true, 0 },
+	{ "experts",        "dp=8,ep=8,experts=8,routing=0.02,coarse=1,micro_batch=64,", NULL, 70000, 0, 0, 0, true, 0 },
+	{ NULL, NULL, NULL, 0, 0, 0, 0, false, 0 },
 	/* clang-format on */
+};
+
+/* A process of a stranger that names no range: its first checkpoint cannot be told from a hang. */
+const struct sim_case sim_unseen = {
+	"checkpoints that nothing tells of", LONG, SAVES, 115000, 1, 0, 0, true, SAVES_UNSEEN
 };
 
 /* --- what aond has --- */
@@ -80,7 +87,8 @@ struct rank {
 	struct detect d;
 	struct roll *roll;
 	struct signs signs;
-	bool began; /* has something to roll */
+	bool began;                  /* has something to roll */
+	uint64_t save_from, save_to; /* when a checkpoint was written, last */
 };
 
 struct node {
@@ -174,6 +182,19 @@ static void take_op(struct node *n, const struct play *p, uint32_t r, uint32_t i
 	roll_add(n->rank[r].roll, &e, 1, on_window, &c);
 }
 
+/* The host stands still, where the program has its checkpoint. */
+static void take_pause(struct node *n, const struct play *p, uint32_t r, uint32_t i)
+{
+	const struct op *op = &play_program(p, r)->op[i];
+	uint32_t call = play_call(p, r, i);
+	int64_t from = p->time[sim_start(call)], to = p->time[sim_end(call)];
+
+	if (op->kind != OP_PAUSE || op->what != PAUSE_CHECKPOINT || to >= SIM_NEVER || to <= from)
+		return;
+	n->rank[r].save_from = at(n, from);
+	n->rank[r].save_to = at(n, to);
+}
+
 static void take_rank(struct node *n, const struct play *p, uint32_t r)
 {
 	const struct program *g = play_program(p, r);
@@ -183,8 +204,10 @@ static void take_rank(struct node *n, const struct play *p, uint32_t r)
 	struct closing c = { n, k };
 	uint64_t end;
 
-	for (uint32_t i = 0; i < g->ops; i++)
+	for (uint32_t i = 0; i < g->ops; i++) {
 		take_op(n, p, r, i);
+		take_pause(n, p, r, i);
+	}
 	k->signs.records++;
 	if (to >= SIM_NEVER)
 		return;
@@ -193,6 +216,20 @@ static void take_rank(struct node *n, const struct play *p, uint32_t r)
 	told_at = end;
 	detect_step(&k->d, p->step, end - at(n, from), end, hear, n);
 	roll_close(k->roll, end - 2 * S, on_window, &c);
+}
+
+/* As saving.c: of who stands still, and of the ranks beside it. */
+static void see_saves(struct node *n, uint32_t r)
+{
+	struct rank *k = &n->rank[r];
+	bool in = n->looked >= k->save_from && n->looked < k->save_to;
+
+	if (r == 0 && in && n->c->saves == SAVES_WRITTEN)
+		k->signs.written += 100u << 20;
+	if (!detect_still(&k->d))
+		return;
+	k->signs.saves = r == 0 && in && n->c->saves == SAVES_RANGE;
+	k->signs.peer_saves = r > 0 && detect_saving(&n->rank[0].d);
 }
 
 /* What aond's clock does until `now`. */
@@ -204,8 +241,10 @@ static void look(struct node *n, uint64_t now)
 
 	for (; n->looked < now; n->looked += S) {
 		told_at = n->looked;
-		for (uint32_t r = 0; r < n->ranks; r++)
+		for (uint32_t r = 0; r < n->ranks; r++) {
+			see_saves(n, r);
 			detect_look(&n->rank[r].d, &n->rank[r].signs, n->looked, hear, n);
+		}
 		if (n->looked < n->late_at + LATE_S * S)
 			continue;
 		n->late_at = n->looked;

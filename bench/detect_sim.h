@@ -13,6 +13,13 @@ struct heard {
 	uint32_t n[ALARMS], all;
 };
 
+/* What tells of checkpoints. */
+enum sim_saves {
+	SAVES_UNSEEN,  /* nothing says that a checkpoint is written */
+	SAVES_RANGE,   /* a range of rank 0 */
+	SAVES_WRITTEN, /* what rank 0 writes */
+};
+
 /* One run. Times are of the job's own clock. */
 struct sim_case {
 	const char *word, *set, *fault; /* as of aon sim; fault NULL: none */
@@ -20,6 +27,7 @@ struct sim_case {
 	double daily;                   /* how far a day's heat moves step times: 0.02 is 2 % */
 	uint32_t eval_every;            /* steps; then a minute without any */
 	bool quiet;                     /* it must raise no alarm */
+	enum sim_saves saves;
 };
 
 struct sim_got {
@@ -31,6 +39,7 @@ struct sim_got {
 };
 
 extern const struct sim_case sim_faults[], sim_days[]; /* the last has no word */
+extern const struct sim_case sim_unseen;
 
 /* 0, or -errno after it said why on stderr. twin: find the slowdown, too. */
 int sim_watch(const struct sim_case *c, uint64_t seed, bool twin, struct sim_got *got);

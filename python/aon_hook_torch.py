@@ -98,7 +98,6 @@ def _fall_back(lib, why):
     loader = getattr(sys.modules.get("torch.utils.data.dataloader"), "_BaseDataLoaderIter", None)
     if not loader:
         return
-    lib.aon_torch_push.argtypes = [ctypes.c_char_p]
     true = loader.__next__
 
     @functools.wraps(true)
@@ -110,6 +109,23 @@ def _fall_back(lib, why):
             lib.aon_torch_pop()
 
     loader.__next__ = fetch
+
+
+def _saves(torch, lib):
+    """A range around torch.save(): who writes a checkpoint stands still, but does not hang."""
+    true = getattr(torch, "save", None)
+    if not true:
+        return
+
+    @functools.wraps(true)
+    def save(*args, **kwargs):
+        lib.aon_torch_push(b"torch.save")
+        try:
+            return true(*args, **kwargs)
+        finally:
+            lib.aon_torch_pop()
+
+    torch.save = save
 
 
 def _tensors(torch, lib):
@@ -188,6 +204,7 @@ def listen(torch):
     lib.aon_torch_hook.restype = ctypes.py_object
     lib.aon_torch_stop.argtypes = [ctypes.c_char_p]
     lib.aon_torch_hooks.argtypes = [ctypes.c_char_p]
+    lib.aon_torch_push.argtypes = [ctypes.c_char_p]
     why = _observe(torch, lib)
     _lib = lib
     if why:
@@ -199,6 +216,7 @@ def listen(torch):
         except Exception:  # collectives have neither group nor size then
             pass
     os.register_at_fork(before=lib.aon_torch_fork)
+    _saves(torch, lib)
     hook = getattr(sys.modules.get("torch.optim.optimizer"), "register_optimizer_step_post_hook", None)
     if hook:  # torch 2
         hook(lib.aon_torch_hook())

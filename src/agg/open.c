@@ -195,6 +195,18 @@ uint64_t open_count(const struct open *o)
 	return o->count + o->steps.count;
 }
 
+bool open_any(const struct open *o, bool (*is)(void *arg, uint32_t name), void *arg)
+{
+	for (uint32_t i = table_oldest(&o->threads); i; i = o->threads.slot[i].newer)
+		for (uint32_t n = o->thread[i].top; n; n = o->node[n].next)
+			if (o->node[n].ev.kind && is(arg, o->node[n].ev.name))
+				return true;
+	for (uint32_t i = table_oldest(&o->started); i; i = o->started.slot[i].newer)
+		if (is(arg, o->start[i].name))
+			return true;
+	return false;
+}
+
 static uint32_t node_get(struct open *o)
 {
 	uint32_t i = o->nodes_free;

@@ -13,6 +13,7 @@
 #ifndef AON_OPEN_H
 #define AON_OPEN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +43,8 @@ int open_new(struct open **out);
 void open_free(struct open *o);
 
 uint64_t open_count(const struct open *o);
+/* Is a range open whose name `is` says yes to? Looks at each: not for every event. */
+bool open_any(const struct open *o, bool (*is)(void *arg, uint32_t name), void *arg);
 
 /* The thread, new if need be; valid until the next call. The one unused for longest makes
  * room: its ranges leave through open_flush(). */

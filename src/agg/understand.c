@@ -320,6 +320,12 @@ uint64_t understand_open(const struct understand *u)
 	return open_count(u->open);
 }
 
+bool understand_any_open(const struct understand *u, bool (*is)(void *arg, uint32_t name),
+			 void *arg)
+{
+	return open_any(u->open, is, arg);
+}
+
 size_t understand_close(struct understand *u, uint64_t end_ns, struct event *out, size_t max,
 			uint64_t lost[AON_LOSS_MAX])
 {

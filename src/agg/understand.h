@@ -9,6 +9,7 @@
 #ifndef AON_UNDERSTAND_H
 #define AON_UNDERSTAND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -56,6 +57,10 @@ size_t understand_records(struct understand *u, const struct clock_map *clk, uin
 
 /* Records whose range or step is still open: in flight. */
 uint64_t understand_open(const struct understand *u);
+
+/* Is a range open whose name, as the store has it, `is` says yes to? */
+bool understand_any_open(const struct understand *u, bool (*is)(void *arg, uint32_t name),
+			 void *arg);
 
 /* The session ends: every open range becomes an event with EVENT_OPEN, running to end_ns.
  * Call until it returns 0. */

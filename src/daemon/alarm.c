@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "daemon/audit.h"
 #include "daemon/count.h"
+#include "daemon/saving.h"
 #include "daemon/sess.h"
 #include "store/store.h"
 
@@ -153,8 +154,9 @@ static void say(const struct sess *s, const struct alarm *a, uint64_t now, char 
 	case ALARM_HANG:
 		where_it_hangs(s, more, sizeof(more));
 		last_launch(s, last, sizeof(last));
-		snprintf(buf, cap, "nothing has moved for %s, %s%s",
-			 fmt_time(is, now - a->since_ns), more, last);
+		snprintf(buf, cap, "nothing has moved for %s, %s%s%s",
+			 fmt_time(is, now - a->since_ns),
+			 a->saving ? "though a checkpoint is being written, " : "", more, last);
 		break;
 	case ALARM_HANG_OVER:
 		snprintf(buf, cap, "moves again, after %s", fmt_time(is, now - a->since_ns));
@@ -326,7 +328,12 @@ static void look(struct sess *s, uint64_t now)
 	if (!w)
 		return;
 	pool_pulse(s->stream->pool, &p);
-	signs = (struct signs){ p.step, p.launches, p.collective, s->stream->tally.taken };
+	signs = (struct signs){ .step = p.step,
+				.launches = p.launches,
+				.collective = p.collective,
+				.records = s->stream->tally.taken };
+	if (detect_still(&w->detect))
+		saving_look(s, &signs);
 	detect_look(&w->detect, &signs, now, keep, w);
 	for (size_t i = 0; i < w->n; i++)
 		tell(s, &w->raised[i], now);

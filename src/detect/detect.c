@@ -16,6 +16,12 @@
 #define HANG_AGAIN  1.5             /* of the longest stall that was none */
 #define STALL_MAX   600000000000ull /* ns; longer ones are not learnt from */
 #define GROWTH      0.05            /* of what there was, over all blocks */
+#define SAVE_NS     600e9           /* a checkpoint may take, as long as none was seen to end; */
+#define SAVE_AGAIN  3.0             /* then of the longest, */
+#define SAVE_LEAST  60e9            /* and no less */
+#define SAVE_BYTES  (4ull << 20)    /* written while nothing moves: that is one */
+#define SAVE_MORE   (1ull << 20)    /* it grows still, */
+#define SAVE_REST   30000000000ull  /* ns; or did so long ago: disks are waited for */
 
 const struct alarm_row alarm_table[ALARMS] = {
 #define ALARM(ID, word, quiet_s, means) { word, means, quiet_s },
@@ -201,32 +207,82 @@ static bool moved(const struct signs *a, const struct signs *b)
 	       a->records != b->records;
 }
 
+static double larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+/* Nothing moves: does it write a checkpoint, or wait for one? By a range that says so, or by what it
+ * has written since; what a log takes is too little. */
+static bool look_save(struct detect_save *v, const struct signs *s, uint64_t now_ns)
+{
+	if (!v->grew_ns) {
+		v->first = v->last = s->written;
+		v->grew_ns = now_ns;
+	}
+	if (s->written >= v->last + SAVE_MORE) {
+		v->last = s->written;
+		v->grew_ns = now_ns;
+	}
+	v->now = s->saves || (v->last >= v->first + SAVE_BYTES && now_ns < v->grew_ns + SAVE_REST);
+	if (v->now || s->peer_saves)
+		v->seen_ns = now_ns;
+	return v->seen_ns == now_ns;
+}
+
+/* It moves again. What a stall took by itself says how long the next may take, of its sort. */
+static void look_moved(struct detect *d, const struct signs *s, uint64_t now_ns, alarm_fn *fn,
+		       void *arg)
+{
+	uint64_t took = d->moved_ns ? now_ns - d->moved_ns : 0;
+	uint64_t *longest = d->save.seen_ns ? &d->save.longest_ns : &d->stall_ns;
+
+	if (d->hung)
+		raise_alarm(d, &(struct alarm){ .kind = ALARM_HANG_OVER, .since_ns = d->moved_ns },
+			    now_ns, fn, arg);
+	if ((d->hung || d->save.seen_ns) && took > *longest)
+		*longest = took < STALL_MAX ? took : STALL_MAX;
+	d->save = (struct detect_save){ .longest_ns = d->save.longest_ns };
+	d->hung = d->still = false;
+	d->signs = *s;
+	d->moved_ns = now_ns;
+}
+
+/* How long it may stand still, since *from. */
+static double patience_of(const struct detect *d, bool saving, uint64_t *from)
+{
+	double longest = (double)d->save.longest_ns, p = larger(HANG_STEPS * d->step_ns, HANG_NS);
+
+	*from = d->moved_ns;
+	p = larger(p, HANG_AGAIN * (double)d->stall_ns);
+	if (saving)
+		return larger(p, longest > 0 ? larger(SAVE_AGAIN * longest, SAVE_LEAST) : SAVE_NS);
+	/* Who waited for one that is written now has not gone on yet. */
+	if (d->save.seen_ns)
+		*from = d->save.seen_ns;
+	return p;
+}
+
 void detect_look(struct detect *d, const struct signs *s, uint64_t now_ns, alarm_fn *fn, void *arg)
 {
-	double patience = HANG_STEPS * d->step_ns > HANG_NS ? HANG_STEPS * d->step_ns : HANG_NS;
+	bool saving;
+	uint64_t from;
+	double patience;
 
-	/* One that writes its checkpoint for a minute is taken for hung once. */
-	if (patience < HANG_AGAIN * (double)d->stall_ns)
-		patience = HANG_AGAIN * (double)d->stall_ns;
 	if (moved(s, &d->signs) || !d->moved_ns) {
-		if (d->hung)
-			raise_alarm(
-				d,
-				&(struct alarm){ .kind = ALARM_HANG_OVER, .since_ns = d->moved_ns },
-				now_ns, fn, arg);
-		if (d->hung && now_ns - d->moved_ns > d->stall_ns)
-			d->stall_ns =
-				now_ns - d->moved_ns < STALL_MAX ? now_ns - d->moved_ns : STALL_MAX;
-		d->hung = false;
-		d->signs = *s;
-		d->moved_ns = now_ns;
+		look_moved(d, s, now_ns, fn, arg);
 		return;
 	}
-	if (d->hung || d->steps < STEPS_MIN || (double)(now_ns - d->moved_ns) < patience)
+	/* What is asked for because it stands still comes with the next look. */
+	saving = d->still && look_save(&d->save, s, now_ns);
+	d->still = true;
+	patience = patience_of(d, saving, &from);
+	if (d->hung || d->steps < STEPS_MIN || (double)(now_ns - from) < patience)
 		return;
 	d->hung = true;
-	raise_alarm(d, &(struct alarm){ .kind = ALARM_HANG, .since_ns = d->moved_ns }, now_ns, fn,
-		    arg);
+	raise_alarm(
+		d, &(struct alarm){ .kind = ALARM_HANG, .since_ns = d->moved_ns, .saving = saving },
+		now_ns, fn, arg);
 }
 
 /* --- ranks --- */

@@ -32,6 +32,7 @@ struct alarm {
 	uint32_t name;     /* of a kernel; 0: none */
 	double was, is;    /* ns, bytes or shares: what was usual, and what is */
 	uint64_t since_ns; /* HANG: nothing moved since */
+	bool saving;       /* HANG: while a checkpoint was written */
 };
 
 typedef void alarm_fn(void *arg, const struct alarm *a);
@@ -44,9 +45,13 @@ typedef void alarm_fn(void *arg, const struct alarm *a);
 #define DETECT_BLOCK   32u /* steps; the least that is allocated after one of them counts */
 #define DETECT_GROWS   8u  /* such blocks, each with more than the one before */
 
-/* What moves while a process is alive and well. */
+/* What moves while a process is alive and well; and, asked for only while nothing does
+ * (detect_still()), what says that it writes a checkpoint. */
 struct signs {
 	uint64_t step, launches, collective, records;
+	bool saves;      /* a range of one is open */
+	bool peer_saves; /* another rank of its job here writes one, and this one may wait for it */
+	uint64_t written; /* bytes, ever; 0: not known */
 };
 
 /* What windows call things. */
@@ -74,7 +79,13 @@ struct detect {
 	struct signs signs;
 	uint64_t moved_ns;
 	uint64_t stall_ns; /* the longest that it came back from by itself */
-	bool hung;
+	struct detect_save {
+		uint64_t first, last, grew_ns; /* bytes as it stood still, and as they last grew */
+		uint64_t seen_ns;    /* since nothing moves one was last seen, here or of a peer */
+		uint64_t longest_ns; /* one that ended took */
+		bool now;
+	} save;
+	bool still, hung;
 	uint64_t told_ns[ALARMS]; /* 0: never */
 };
 
@@ -85,6 +96,16 @@ void detect_step_on(struct detect *d, uint64_t number, uint64_t now_ns, alarm_fn
 /* A window is closed. */
 void detect_window(struct detect *d, const struct window *w, const struct detect_names *names,
 		   uint64_t now_ns, alarm_fn *fn, void *arg);
+/* Nothing moved between the last two looks. */
+static inline bool detect_still(const struct detect *d)
+{
+	return d->still;
+}
+/* It writes a checkpoint by its own signs, as of the last look. */
+static inline bool detect_saving(const struct detect *d)
+{
+	return d->save.now;
+}
 /* A second has passed. */
 void detect_look(struct detect *d, const struct signs *s, uint64_t now_ns, alarm_fn *fn, void *arg);
 

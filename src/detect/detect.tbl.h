@@ -5,7 +5,7 @@
  *	ALARM(ID, "word", seconds of silence after one, "what it means")
  */
 /* clang-format off */
-ALARM(HANG,        "hang",          60, "nothing has moved for five steps and five seconds: no step, launch or collective")
+ALARM(HANG,        "hang",          60, "nothing has moved for five steps and five seconds: no step, launch or collective; longer while a checkpoint is written")
 ALARM(HANG_OVER,   "hang_over",      0, "it moves again")
 ALARM(HANG_STACKS, "hang_stacks",   0, "where the ranks of a hang stand; who stands at the same place is told once")
 ALARM(STEP_SLOWER, "step_slower",   60, "steps take at least a tenth longer than they used to")

@@ -60,8 +60,9 @@ static uint8_t range_kind(const struct names *n, const char *text)
 {
 	/* To write one, not to compute again what was not kept. */
 	static const char *const ckpt[] = {
-		"save_checkpoint", "checkpoint_save", "checkpoint.save",
-		"save checkpoint", "torch.save",      "save_state_dict"
+		"save_checkpoint",  "checkpoint_save",  "checkpoint.save", "save checkpoint",
+		"torch.save",       "save_state_dict",  "save_ckpt",       "ckpt_save",
+		"write_checkpoint", "write checkpoint", "save_pretrained"
 	};
 	size_t len = strlen(text);
 

@@ -5,7 +5,9 @@ none      nothing of its own: what it is done to comes from outside (SIGSTOP, a 
 loader    the next batch comes late, between steps
 gc        garbage is collected, time and again, within steps
 leak      each step keeps 64 KiB, and the program says what it has allocated
-sleeps    a part of a step sleeps"""
+sleeps    a part of a step sleeps
+writes    a checkpoint of nine seconds, once: it is written as no range says
+saves     the same by a range, and nothing is written meanwhile"""
 import gc
 import os
 import select
@@ -46,6 +48,16 @@ def train(i, bad):
         time.sleep(0.06)
 
 
+def checkpoint():
+    end = time.monotonic() + 9
+    with open(os.devnull, "wb", 0) as f, aon.range("save_checkpoint" if fault == "saves" else "epilogue"):
+        while time.monotonic() < end:
+            if fault == "writes":
+                f.write(bytes(1 << 20))
+            time.sleep(0.05)
+    print("saved", flush=True)
+
+
 i = 0
 while not select.select([sys.stdin], [], [], 0)[0]:
     bad = i >= onset
@@ -56,4 +68,6 @@ while not select.select([sys.stdin], [], [], 0)[0]:
         aon.counter("[memory] allocated", 20000000 + (len(kept) << 16))
     if i == onset:
         print("bad", flush=True)
+        if fault in ("writes", "saves"):
+            checkpoint()
     i += 1

@@ -3,7 +3,7 @@
 """What is done to real programs is told: a CPU quota, SIGSTOP, a slow loader, a storm of garbage collections, a leak, a
 part that sleeps. What else runs on the machine may change their steps just before: who is missed then is tried again."""
 from aontest import SANITIZED, Daemon, Place, done, ok, skip, skip_all
-from faultkit import FAULTS, Rig, alarms
+from faultkit import CHECKPOINTS, FAULTS, Rig, alarms
 
 
 def tried(faults, told, said):
@@ -34,4 +34,14 @@ for name in FAULTS:
     else:
         skip(f"{name}: told", "no cgroup with a CPU quota can be made here")
 ok(not hangs, "and only who was stopped is said to hang", hangs)
+with Place() as p, Daemon(p, {"escalate_s": 0}) as d:
+    rig = Rig(p, CHECKPOINTS, onset=50)
+    try:
+        rig.run()
+        rig.stands()
+        said = [a for a in alarms(p) if a["kind"] in ("hang", "hang_over")]
+        for name, proc in rig.proc.items():
+            ok(not any(f"pid {proc.pid}:" in a["text"] for a in said), f"{name}: no hang", said)
+    finally:
+        rig.end()
 done()

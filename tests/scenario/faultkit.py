@@ -26,6 +26,8 @@ FAULTS = {
     "memory leak": ("leak", {"memory_growth"}),
     "a part that sleeps": ("sleeps", SLOW),
 }
+# And what is none, though nothing moves for longer than a hang takes to be told.
+CHECKPOINTS = {"a checkpoint, by its bytes": "writes", "a checkpoint, by its range": "saves"}
 
 
 def package(place):
@@ -81,8 +83,14 @@ class Rig:
             if name == "cgroup throttle" and not self.quota.path:
                 continue
             self.proc[name] = subprocess.Popen(
-                [sys.executable, APPS / "faulty.py", FAULTS[name][0], str(onset)], stdin=subprocess.PIPE, text=True,
+                [sys.executable, APPS / "faulty.py", CHECKPOINTS.get(name) or FAULTS[name][0], str(onset)], stdin=subprocess.PIPE, text=True,
                 stdout=subprocess.PIPE, env=app_env(place, **env, TORCHELASTIC_RUN_ID=name.replace(" ", "-"), RANK=0))
+
+    def stands(self):
+        """Of programs that write a checkpoint: once each has, and aond has had the time to say what it takes it for."""
+        for p in self.proc.values():
+            p.stdout.readline()
+        time.sleep(2)
 
     def run(self):
         """Waits until each has come to its fault, then does what comes from outside."""

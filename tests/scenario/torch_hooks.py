@@ -16,6 +16,8 @@ import ctypes, os
 __version__ = os.environ["TORCH_VERSION"]
 _lib = ctypes.CDLL(os.environ["TORCH_LIB"])
 from . import autograd, nn, optim, version
+def save(obj, f):
+    return obj
 """,
     "version.py": "cuda = None\n",
     "nn.py": "class Module:\n    def __call__(self, *args):\n        return self.forward(*args)\n",
@@ -38,6 +40,7 @@ opt = torch.optim.optimizer.Optimizer()
 for i in range(12):
     time.sleep(0.001)
     opt.step()
+assert torch.save(7, None) == 7
 print("done", os.getpid())
 """
 
@@ -57,6 +60,8 @@ def made_up(p):
         ok(r.returncode == 0 and r.stdout.startswith("done") and not r.stderr, f"torch {version}, {how}: the program is as it was", r)
         steps = [len(s) for s in steps_of(rep).values() if s]
         ok(steps == [12], f"torch {version}, {how}: steps by hooks", steps)
+        saved = [x["count"] for x in rep["ranges"] if x["name"] == "torch.save"]
+        ok(saved == [1], f"torch {version}, {how}: torch.save() is a range", saved)
         ps = json.loads(aon(p, "ps", "--all", "--json", "--store", p.path / "run.db").stdout)
         notes = [x["note"] or "" for x in ps["processes"]]
         ok(any("torch" in n and "steps only" in n and why in n for n in notes), f"torch {version}, {how}: and it is said", notes)

@@ -182,6 +182,69 @@ static void test_hang(void)
 	T_OK(h.n[ALARM_HANG] == 2, "and again when it is twice as long");
 }
 
+/* Steps of a second; then `s` says what is seen while it stands still, for so many seconds. */
+static uint32_t stand(struct detect *d, struct signs *s, uint64_t *now, uint64_t seconds,
+		      uint64_t bytes, struct heard *h)
+{
+	uint32_t before = h->n[ALARM_HANG], told = 0;
+
+	for (uint32_t i = 1; i <= seconds; i++) {
+		s->written += bytes;
+		detect_look(d, s, *now += S, hear, h);
+		if (h->n[ALARM_HANG] > before && !told)
+			told = i;
+	}
+	return told;
+}
+
+static void step_on(struct detect *d, struct signs *s, uint64_t *now, struct heard *h)
+{
+	for (uint32_t i = 0; i < 20; i++) {
+		s->step++;
+		s->saves = s->peer_saves = false;
+		detect_step(d, step++, S, *now += S, hear, h);
+		detect_look(d, s, *now, hear, h);
+	}
+}
+
+static void test_checkpoint(void)
+{
+	static struct detect d;
+	struct heard h = { 0 };
+	struct signs s = { .step = 1 };
+	uint64_t now = S;
+
+	step_on(&d, &s, &now, &h);
+	T_OK(!stand(&d, &s, &now, 100, 3 << 20, &h), "who writes for 100 s writes a checkpoint");
+	T_OK(stand(&d, &s, &now, 60, 0, &h) == 34 && !h.last.saving,
+	     "who stops to write and does not go on hangs, half a minute later");
+	step_on(&d, &s, &now, &h);
+	s.saves = true;
+	T_OK(!stand(&d, &s, &now, 299, 0, &h), "a range of one may take thrice the longest");
+	T_OK(stand(&d, &s, &now, 1000, 0, &h) > 1 && h.last.saving, "not for ever");
+	step_on(&d, &s, &now, &h);
+	T_OK(stand(&d, &s, &now, 10, 0, &h) == 5, "a hang without one is told as soon as ever");
+	memset(&d, 0, sizeof(d));
+	step_on(&d, &s, &now, &h);
+	T_OK(stand(&d, &s, &now, 60, 100 << 10, &h) == 5, "what a log writes is none");
+
+	memset(&d, 0, sizeof(d));
+	step_on(&d, &s, &now, &h);
+	s.peer_saves = true;
+	T_OK(!stand(&d, &s, &now, 590, 0, &h),
+	     "the first one of a peer is waited for, for ten minutes");
+	s.peer_saves = false;
+	T_OK(!stand(&d, &s, &now, 4, 0, &h), "and seconds more, to go on");
+	step_on(&d, &s, &now, &h);
+	s.peer_saves = true;
+	T_OK(stand(&d, &s, &now, 2000, 0, &h) > 1700, "the next, thrice as long at most");
+	memset(&d, 0, sizeof(d));
+	memset(&h, 0, sizeof(h));
+	step_on(&d, &s, &now, &h);
+	s.saves = true;
+	T_OK(stand(&d, &s, &now, 700, 0, &h) == 600, "a first one that does not end is told");
+}
+
 static struct rollup gpu_row(uint32_t name, uint64_t count, uint64_t total)
 {
 	return (struct rollup){
@@ -351,6 +414,7 @@ int main(void)
 	test_slower();
 	test_back();
 	test_hang();
+	test_checkpoint();
 	test_liar();
 	test_windows();
 	test_memory();

@@ -48,8 +48,13 @@ int main(void)
 		struct sim_case hour = *c;
 
 		hour.steps /= SLOW ? 240 : 24;
-		T_OK(!sim_watch(&hour, 3, false, &g) && g.before.all <= 1,
+		T_OK(!sim_watch(&hour, 3, false, &g) && !g.before.all,
 		     "a healthy hour, %s: %u alarms", c->word, g.before.all);
 	}
+	T_OK(!sim_watch(&(struct sim_case){ sim_unseen.word, sim_unseen.set, sim_unseen.fault, 2000,
+					    1, 0, 0, true, SAVES_UNSEEN },
+			3, false, &g) &&
+		     g.before.all == 1 && g.before.n[ALARM_HANG] == 1,
+	     "%s are taken for a hang once", sim_unseen.word);
 	return t_done();
 }
