@@ -94,7 +94,8 @@ CMD(VALIDATE, validate, "[REPORT...]",    "is this node what it should be: setti
     "Looks at kernel, cores, memory, PCIe, networks and GPUs, and says what to change and why.\n"
     "--learn FILE keeps what a good node is, --against FILE holds others against it. Reports\n"
     "of three nodes or more (--json, or --rack) are compared: who is otherwise than most is\n"
-    "named. Exits 1 when something fails, so that Slurm and Kubernetes can ask it\n"
+    "named. --log reads what benchmarks said, and holds it against models. --health is one\n"
+    "line within 5 s, for Slurm and Kubernetes. Exits 1 when something fails\n"
     "(docs/validate.md).")
 CMD(RACK,    rack,    "[FOLDER]",          "the BMCs of racks at a glance, and what is wrong",
     "What aon-collect last saw of each BMC of /etc/aon/bmc.conf, by rack and position\n"

@@ -97,6 +97,8 @@ OPT(GOLDEN,    0,  "against",  "FILE",   C(VALIDATE), "hold this node against th
 OPT(LOGS,      0,  "log",      "FILE",   C(VALIDATE), "also what the log of a benchmark says (several: F,F)")
 OPT(MEASURE,   0,  "measure",  NULL,     C(VALIDATE), "also measure the device through CUDA or OpenCL, in seconds")
 OPT(RACKDIR,   0,  "rack",     "DIR",    C(VALIDATE), "compare the BMCs that aon-collect keeps in DIR, as /run/aon/bmc")
+OPT(HEALTH,    0,  "health",   NULL,     C(VALIDATE), "one line, within 5 s whatever hangs: for Slurm and Kubernetes")
+OPT(BMC,       0,  "bmc",      "FILE",   C(VALIDATE), "also firmware and BIOS of this node's BMC, a file of /run/aon/bmc")
 OPT(ROOT,      0,  "root",     "DIR",    C(VALIDATE), "read DIR/proc and DIR/sys")
 OPT(HTMLFILE,  0,  "html",     "FILE",   C(VALIDATE), "write the report to FILE as a page, too")
 OPT(ALLCHECKS, 'a', "all",     NULL,     C(VALIDATE), "also what is as it should be")

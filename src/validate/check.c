@@ -19,10 +19,10 @@ static const struct advice {
 	enum how how;
 	const char *want;
 	enum check_level level;
-	const char *why, *act;
+	const char *when, *why, *act;
 } advice[] = {
-#define ADVICE(id, key, how, want, level, why, act) \
-	{ #id, key, how, want, CHECK_##level, why, act },
+#define ADVICE(id, key, how, want, level, when, why, act) \
+	{ #id, key, how, want, CHECK_##level, when, why, act },
 #include "validate/advice.tbl.h"
 };
 
@@ -95,10 +95,14 @@ int checks_advice(struct checks *out, const struct facts *f)
 	for (size_t i = 0; !err && i < sizeof(advice) / sizeof(advice[0]); i++) {
 		const struct advice *a = &advice[i];
 		const char *value = facts_get(f, a->key);
-		struct check c = { .by = "setting", .why = a->why, .act = a->act };
+		struct check c = { .by = "setting", .when = a->when, .why = a->why, .act = a->act };
+		char where[FACT_KEY];
 
+		snprintf(where, sizeof(where), "%s_at", a->key);
 		snprintf(c.id, sizeof(c.id), "%s", a->id);
 		snprintf(c.is, sizeof(c.is), "%s", value ? value : "not known here");
+		if (value && facts_get(f, where))
+			snprintf(c.is, sizeof(c.is), "%.100s (%.150s)", value, facts_get(f, where));
 		snprintf(c.want, sizeof(c.want), "%s%s", before[a->how], a->want);
 		c.level = !value ? CHECK_SKIP : holds(a, f, value) ? CHECK_PASS : a->level;
 		err = checks_add(out, &c);
@@ -116,6 +120,11 @@ static bool is_own(const char *key)
 		if (strstr(key, words[i]))
 			return true;
 	return false;
+}
+
+static bool is_expected(const char *key)
+{
+	return !strncmp(key, "expected/", 9);
 }
 
 static bool is_measured(const char *key)
@@ -141,15 +150,14 @@ static enum check_level judge(const char *key, double is, double want)
 	return share >= WARN_BELOW ? CHECK_PASS : share >= FAIL_BELOW ? CHECK_WARN : CHECK_FAIL;
 }
 
-static int against(struct checks *out, const struct facts *f, const char *key, const char *want,
-		   const char *by, enum check_level differs)
+static int against(struct checks *out, const struct facts *f, const char *key, const char *want)
 {
 	const char *is = facts_get(f, key);
-	struct check c = { .by = by };
+	struct check c = { .by = "profile" };
 	double a, b;
 	char *end;
 
-	if (is_own(key))
+	if (is_own(key) || is_expected(key))
 		return 0;
 	snprintf(c.id, sizeof(c.id), "%s", key);
 	snprintf(c.is, sizeof(c.is), "%s", is ? is : "missing");
@@ -160,7 +168,7 @@ static int against(struct checks *out, const struct facts *f, const char *key, c
 	else
 		c.level = is && !strcmp(is, want)   ? CHECK_PASS
 			  : !is && is_measured(key) ? CHECK_SKIP
-						    : differs;
+						    : CHECK_FAIL;
 	return checks_add(out, &c);
 }
 
@@ -169,7 +177,7 @@ int checks_profile(struct checks *out, const struct facts *f, const struct facts
 	int err = 0;
 
 	for (size_t i = 0; !err && i < golden->n; i++)
-		err = against(out, f, golden->f[i].key, golden->f[i].value, "profile", CHECK_FAIL);
+		err = against(out, f, golden->f[i].key, golden->f[i].value);
 	return err;
 }
 
@@ -182,21 +190,18 @@ static int by_number(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
-/* What most of them have: the commonest word, of measures the median. False: there is no majority. */
+/* Sorts v. */
+static double median(double *v, size_t n)
+{
+	qsort(v, n, sizeof(*v), by_number);
+	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+/* The commonest word. False: there is no majority. */
 static bool most(const struct facts *f, size_t n, const char *key, char out[FACT_VALUE])
 {
-	double *v = calloc(n, sizeof(*v));
-	size_t numbers = 0, best = 0;
+	size_t best = 0;
 
-	for (size_t i = 0; v && i < n; i++)
-		numbers += facts_number(&f[i], key, &v[numbers]);
-	if (v && is_measured(key) && numbers * 2 > n) {
-		qsort(v, numbers, sizeof(*v), by_number);
-		snprintf(out, FACT_VALUE, "%.17g", v[numbers / 2]);
-		free(v);
-		return true;
-	}
-	free(v);
 	for (size_t i = 0; i < n; i++) {
 		const char *value = facts_get(&f[i], key);
 		size_t same = 0;
@@ -214,24 +219,68 @@ static bool most(const struct facts *f, size_t n, const char *key, char out[FACT
 	return best * 2 > n;
 }
 
+/* `is` NULL: it has none. */
+static int otherwise(struct checks *out, const char *name, const char *key, const char *is,
+		     const char *want, enum check_level level)
+{
+	struct check c = { .by = "nodes", .level = level };
+
+	snprintf(c.id, sizeof(c.id), "%s: %.*s", name,
+		 (int)(FACT_KEY - strlen(name) % FACT_KEY - 3), key);
+	snprintf(c.is, sizeof(c.is), "%s", is ? is : "missing");
+	snprintf(c.want, sizeof(c.want), "%s", want);
+	return checks_add(out, &c);
+}
+
+/*
+ * Of measures: worse than the median by 5 %, and by more than the others scatter, that is 3.5 times what the median
+ * of the distances from it says (1.4826 makes a standard deviation of it).
+ */
+static int one_measure(struct checks *out, const char *const *name, const struct facts *f, size_t n,
+		       const char *key)
+{
+	double *v = calloc(n, 2 * sizeof(*v)), mid, scatter, is;
+	size_t numbers = 0;
+	char want[FACT_VALUE];
+	int err = v ? 0 : -ENOMEM;
+
+	for (size_t i = 0; v && i < n; i++)
+		numbers += facts_number(&f[i], key, &v[numbers]);
+	if (err || numbers * 2 <= n || numbers < 3) {
+		free(v);
+		return err;
+	}
+	mid = median(v, numbers);
+	for (size_t i = 0; i < numbers; i++)
+		v[n + i] = fabs(v[i] - mid);
+	scatter = 3.5 * 1.4826 * median(v + n, numbers);
+	free(v);
+	snprintf(want, sizeof(want), "%.4g, the median of %zu", mid, numbers);
+	for (size_t i = 0; !err && i < n; i++)
+		if (facts_number(&f[i], key, &is) && fabs(is - mid) > scatter &&
+		    judge(key, is, mid) > CHECK_SKIP)
+			err = otherwise(out, name[i], key, facts_get(&f[i], key), want,
+					judge(key, is, mid));
+	return err;
+}
+
 static int one_key(struct checks *out, const char *const *name, const struct facts *f, size_t n,
 		   const char *key)
 {
 	char want[FACT_VALUE];
 	int err = 0;
 
-	if (is_own(key) || !most(f, n, key, want))
+	if (is_own(key) || is_expected(key))
+		return 0;
+	if (is_measured(key))
+		return one_measure(out, name, f, n, key);
+	if (!most(f, n, key, want))
 		return 0;
 	for (size_t i = 0; !err && i < n; i++) {
-		struct checks one = { 0 };
+		const char *is = facts_get(&f[i], key);
 
-		err = against(&one, &f[i], key, want, "nodes", CHECK_WARN);
-		if (!err && one.n && one.c[0].level > CHECK_SKIP) {
-			snprintf(one.c[0].id, sizeof(one.c[0].id), "%s: %.*s", name[i],
-				 (int)(FACT_KEY - strlen(name[i]) % FACT_KEY - 3), key);
-			err = checks_add(out, &one.c[0]);
-		}
-		checks_fini(&one);
+		if (!is || strcmp(is, want))
+			err = otherwise(out, name[i], key, is, want, CHECK_WARN);
 	}
 	return err;
 }

@@ -11,7 +11,7 @@ struct check {
 	enum check_level level;
 	const char *by; /* "setting", "profile", "measured", "nodes"; static */
 	char id[FACT_KEY], is[FACT_VALUE], want[FACT_VALUE + 32];
-	const char *why, *act; /* static; NULL: none */
+	const char *when, *why, *act; /* static; NULL: none */
 };
 
 struct checks {

@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * log.h - what the logs of benchmarks say, as facts "log/...": nccl-tests, gpu-burn, nvidia-smi -q, perftest of
- * InfiniBand, STREAM, fio's JSON. Known by content. Pure; any bytes.
+ * log.h - what the logs of benchmarks say, as facts "log/...", and of nvidia-smi "gpu/...". Known by content. Pure;
+ * any bytes.
  */
 #ifndef AON_VALIDATE_LOG_H
 #define AON_VALIDATE_LOG_H
 
 #include "validate/facts.h"
 
-/* The name of the tool ("nccl-tests"), or NULL: it is of none that is known. */
-const char *log_facts(struct facts *f, const char *text, size_t len);
+#define LOG_EXPECTED 256u
+
+struct log_said {
+	const char *tool;            /* "nccl-tests"; NULL: none that is known */
+	unsigned line;               /* that was not understood, from 1 */
+	char expected[LOG_EXPECTED]; /* there */
+};
+
+/* 0, or -EBADMSG: `said` has the line and what was expected. What was read before it is in `f`. */
+int log_facts(struct facts *f, const char *text, size_t len, struct log_said *said);
 
 #endif /* AON_VALIDATE_LOG_H */

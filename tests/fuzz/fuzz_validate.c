@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "validate/check.h"
+#include "validate/expect.h"
 #include "validate/log.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -14,16 +15,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *copy = malloc(size ? size : 1); /* of its exact size, so that ASan sees its end */
 	struct facts f = { 0 }, g = { 0 };
 	struct checks c = { 0 };
+	struct log_said said;
 
 	memcpy(copy, data, size);
-	log_facts(&f, copy, size);
+	if (log_facts(&f, copy, size, &said) && (!said.line || !*said.expected))
+		abort();
 	facts_parse(&g, copy, size);
 	for (size_t i = 0; i < f.n; i++)
 		if (!*f.f[i].key || strlen(f.f[i].key) >= FACT_KEY ||
 		    strlen(f.f[i].value) >= FACT_VALUE ||
 		    (i && strcmp(f.f[i - 1].key, f.f[i].key) >= 0))
 			abort();
+	expect_logs(&f);
 	checks_advice(&c, &f);
+	checks_expected(&c, &f);
 	checks_profile(&c, &f, &g);
 	checks_fini(&c);
 	facts_fini(&f);

@@ -425,3 +425,91 @@ API int nvmlGpmMetricsGet(struct nvml_gpm *g)
 	}
 	return NVML_OK;
 }
+
+/* --- what `aon validate` asks for besides --- */
+
+API int nvmlDeviceGetVbiosVersion(nvml_dev d, char *out, unsigned cap);
+API int nvmlDeviceGetVbiosVersion(nvml_dev d, char *out, unsigned cap)
+{
+	int rc = wrong(d);
+
+	return rc ? rc : text(d->index, "vbios", out, cap);
+}
+
+API int nvmlDeviceGetInforomImageVersion(nvml_dev d, char *out, unsigned cap);
+API int nvmlDeviceGetInforomImageVersion(nvml_dev d, char *out, unsigned cap)
+{
+	return text(d->index, "inforom", out, cap);
+}
+
+API int nvmlSystemGetCudaDriverVersion_v2(int *v);
+API int nvmlSystemGetCudaDriverVersion_v2(int *v)
+{
+	const char *said = get(-1, "cuda");
+
+	*v = said ? atoi(said) : 0;
+	return said ? NVML_OK : NVML_NOT_SUPPORTED;
+}
+
+API int nvmlDeviceGetEccMode(nvml_dev d, unsigned *now, unsigned *next);
+API int nvmlDeviceGetEccMode(nvml_dev d, unsigned *now, unsigned *next)
+{
+	int rc = u32(d, "eccmode", now);
+
+	*next = *now;
+	u32(d, "eccnext", next);
+	return rc;
+}
+
+API int nvmlDeviceGetPowerManagementLimitConstraints(nvml_dev d, unsigned *least, unsigned *most);
+API int nvmlDeviceGetPowerManagementLimitConstraints(nvml_dev d, unsigned *least, unsigned *most)
+{
+	*least = 0;
+	return u32(d, "limit_max", most);
+}
+
+API int nvmlDeviceGetRemappedRows(nvml_dev d, unsigned *corrected, unsigned *uncorrected,
+				  unsigned *pending, unsigned *failed);
+API int nvmlDeviceGetRemappedRows(nvml_dev d, unsigned *corrected, unsigned *uncorrected,
+				  unsigned *pending, unsigned *failed)
+{
+	*corrected = *uncorrected = *failed = 0;
+	u32(d, "remap_failed", failed);
+	return u32(d, "remap_pending", pending);
+}
+
+API int nvmlDeviceGetMemoryInfo(nvml_dev d, struct nvml_memory *m);
+API int nvmlDeviceGetMemoryInfo(nvml_dev d, struct nvml_memory *m)
+{
+	m->free = m->used = 0;
+	return u64(d, "mem.total", &m->total);
+}
+
+API int nvmlDeviceGetCurrentClocksThrottleReasons(nvml_dev d, unsigned long long *v);
+API int nvmlDeviceGetCurrentClocksThrottleReasons(nvml_dev d, unsigned long long *v)
+{
+	return u64(d, "reasons", v);
+}
+
+/* "0 meet.3 50": the ways of GPUs 0 and 3 meet at the system; "0 linkto.7 BUS"; "0 p2p.3 0" is well. */
+API int nvmlDeviceGetTopologyCommonAncestor(nvml_dev a, nvml_dev b, unsigned *level);
+API int nvmlDeviceGetTopologyCommonAncestor(nvml_dev a, nvml_dev b, unsigned *level)
+{
+	return u32_of(a, "meet", (unsigned)b->index, level);
+}
+
+API int nvmlDeviceGetP2PStatus(nvml_dev a, nvml_dev b, unsigned what, unsigned *status);
+API int nvmlDeviceGetP2PStatus(nvml_dev a, nvml_dev b, unsigned what, unsigned *status)
+{
+	(void)what;
+	return u32_of(a, "p2p", (unsigned)b->index, status);
+}
+
+API int nvmlDeviceGetNvLinkRemotePciInfo_v2(nvml_dev d, unsigned link, struct nvml_pci *p);
+API int nvmlDeviceGetNvLinkRemotePciInfo_v2(nvml_dev d, unsigned link, struct nvml_pci *p)
+{
+	char key[32];
+
+	snprintf(key, sizeof(key), "linkto.%u", link);
+	return text(d->index, key, p->bus_id, sizeof(p->bus_id));
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpus.h - NVIDIA's GPUs of a node as facts, whoever told: NVML, or a log of nvidia-smi. */
+#ifndef AON_VALIDATE_GPUS_H
+#define AON_VALIDATE_GPUS_H
+
+#include "validate/facts.h"
+
+#define GPUS_MAX   64u
+#define GPUS_LINKS 36u
+
+/* Numbers are NAN, words "", while nobody told. Serial numbers and UUIDs are not kept. */
+struct gpu_seen {
+	char name[96], vbios[48], inforom[48], bus[32], mig[8];
+	double persistence, ecc, ecc_next;             /* 0 off, 1 on */
+	double limit_W, usual_W, most_W;               /* power */
+	double gen, gen_max, width, width_max, pstate; /* PCIe; P0 is 0 */
+	double pending, failed, uncorrected, memory_mib;
+	double links, links_up; /* NVLink */
+	double slowed;          /* 1: the hardware slows its clocks now */
+};
+
+void gpu_seen_init(struct gpu_seen *g);
+/* Facts of each, "gpu/0/...", and of all together, what advice.tbl.h asks for. */
+void gpus_put(struct facts *f, const struct gpu_seen *g, unsigned n);
+/* The bits of clocks' reasons by which hardware slows down: slowdown, heat, power brake. */
+#define GPUS_SLOWED 0xc8ull
+
+/*
+ * Asks NVML in a process of its own, `limit_ms` at most. "gpu/nvml" is "ok", or what is wrong; not there if there
+ * is no library and no NVIDIA GPU on the bus. `library` NULL: the driver's.
+ */
+void gpus_ask(struct facts *f, const char *library, unsigned limit_ms);
+
+#endif /* AON_VALIDATE_GPUS_H */
