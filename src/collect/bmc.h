@@ -66,7 +66,7 @@ struct bmc {
 		char what[16], text[240];
 	} event[BMC_EVENTS];
 	uint32_t events;
-	uint64_t events_lost;
+	uint64_t events_lost, told; /* told: by the BMC itself, as they happened */
 
 	/* What it is made of: sorted words "firmware/BMC" and what they are. */
 	struct bmc_fact {

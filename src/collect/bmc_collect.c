@@ -3,11 +3,15 @@
  * bmc_collect.c - the collectors of BMCs: a thread for each BMC of the file, read once an interval.
  *
  * They have few rights to lose: this process is none of aond's, and it is killed if it hangs.
+ *
+ * Files for aon rack are written by a thread of their own: a disk that keeps it waiting costs files, where a
+ * poll that waited would be killed, and all resources of all BMCs would have to be found anew.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/log.h"
 #include "collect/bmc.h"
@@ -16,25 +20,50 @@
 
 #define STACK_BYTES (256u << 10)
 #define STATE_DIR   "/run/aon/bmc"
+#define WRITER_S    1 /* that it may take to end */
 
 struct bmcs {
 	struct bmc_confs confs;
 	struct bmc *bmc; /* owned */
 	size_t n;
 	char dir[256]; /* for aon rack; "": it cannot be written */
+	pthread_t writer;
+	bool writes;
+	uint64_t interval_ns;
 	_Atomic bool stop;
 };
 
-static int start(pthread_t *thread, void *(*fn)(void *), struct bmc *b)
+static int start(pthread_t *thread, void *(*fn)(void *), void *arg)
 {
 	pthread_attr_t attr;
 	int err;
 
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	err = pthread_create(thread, &attr, fn, b);
+	err = pthread_create(thread, &attr, fn, arg);
 	pthread_attr_destroy(&attr);
 	return -err;
+}
+
+static void *writer(void *arg)
+{
+	struct bmcs *s = arg;
+
+	do
+		for (size_t i = 0; i < s->n; i++)
+			bmc_write(&s->bmc[i], s->dir);
+	while (bmc_sleep(&s->bmc[0], s->interval_ns));
+	return NULL;
+}
+
+/* False: it waits for the disk, and holds what it writes of. */
+static bool writer_ends(struct bmcs *s)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += WRITER_S;
+	return !s->writes || pthread_timedjoin_np(s->writer, NULL, &until) == 0;
 }
 
 static void bmcs_close(void *self)
@@ -46,8 +75,11 @@ static void bmcs_close(void *self)
 		pthread_join(s->bmc[i].thread, NULL);
 		if (s->bmc[i].listens)
 			pthread_join(s->bmc[i].listener, NULL);
-		bmc_fini(&s->bmc[i]);
 	}
+	if (!writer_ends(s)) /* the process does, and then this is nobody's */
+		return;
+	for (size_t i = 0; i < s->n; i++)
+		bmc_fini(&s->bmc[i]);
 	free(s->bmc);
 	bmc_confs_fini(&s->confs);
 	free(s);
@@ -109,6 +141,8 @@ static int bmcs_open(void **self, const struct collect_env *env, bool ipmi)
 		bmcs_close(s);
 		return err;
 	}
+	s->interval_ns = env->interval_ms * 1000000ull;
+	s->writes = *s->dir && start(&s->writer, writer, s) == 0;
 	*self = s;
 	return 0;
 }
@@ -129,11 +163,8 @@ static int bmcs_poll(void *self, struct emit *e)
 {
 	struct bmcs *s = self;
 
-	for (size_t i = 0; i < s->n; i++) {
+	for (size_t i = 0; i < s->n; i++)
 		bmc_emit(&s->bmc[i], e);
-		if (*s->dir)
-			bmc_write(&s->bmc[i], s->dir);
-	}
 	return 0;
 }
 

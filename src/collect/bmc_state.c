@@ -175,13 +175,54 @@ static void write_state(const struct bmc *b, const struct sum *s, uint64_t now, 
 	json_end(&j);
 }
 
-int bmc_write(struct bmc *b, const char *dir)
+/* As text, to be freed; NULL: no memory. What is written to waits for nothing while the lock is held. */
+static char *state_text(struct bmc *b, uint64_t now, size_t *n)
 {
 	struct sum s = { .watts = NAN, .inlet = NAN, .hottest = NAN, .fan_low = NAN };
-	uint64_t now = bmc_now_ns();
+	char *text = NULL;
+	FILE *f = open_memstream(&text, n);
+
+	if (!f)
+		return NULL;
+	pthread_mutex_lock(&b->lock);
+	find_gpus(&s, b);
+	for (uint32_t i = 0; i < b->values; i++)
+		if (bmc_value_holds(b, &b->value[i], now))
+			add(&s, &b->value[i]);
+	write_state(b, &s, now, f);
+	pthread_mutex_unlock(&b->lock);
+	if (fclose(f)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static int replace(const char *dir, const char *name, const char *text, size_t n)
+{
 	char path[PATH_MAX], fresh[PATH_MAX];
-	bool due;
 	FILE *f;
+	int err;
+
+	snprintf(path, sizeof(path), "%s/%s.json", dir, name);
+	snprintf(fresh, sizeof(fresh), "%s/.%s.new", dir, name);
+	f = fopen(fresh, "we");
+	if (!f)
+		return -errno;
+	err = fwrite(text, 1, n, f) == n ? 0 : -EIO;
+	if (fclose(f) || err || rename(fresh, path) < 0) {
+		unlink(fresh);
+		return -EIO;
+	}
+	return 0;
+}
+
+int bmc_write(struct bmc *b, const char *dir)
+{
+	uint64_t now = bmc_now_ns();
+	char *text;
+	size_t n;
+	bool due;
 	int err;
 
 	pthread_mutex_lock(&b->lock);
@@ -193,22 +234,8 @@ int bmc_write(struct bmc *b, const char *dir)
 	pthread_mutex_unlock(&b->lock);
 	if (!due)
 		return 0;
-	snprintf(path, sizeof(path), "%s/%s.json", dir, b->conf->name);
-	snprintf(fresh, sizeof(fresh), "%s/.%s.new", dir, b->conf->name);
-	f = fopen(fresh, "we");
-	if (!f)
-		return -errno;
-	pthread_mutex_lock(&b->lock);
-	find_gpus(&s, b);
-	for (uint32_t i = 0; i < b->values; i++)
-		if (bmc_value_holds(b, &b->value[i], now))
-			add(&s, &b->value[i]);
-	write_state(b, &s, now, f);
-	pthread_mutex_unlock(&b->lock);
-	err = ferror(f) ? -EIO : 0;
-	if (fclose(f) || err || rename(fresh, path) < 0) {
-		unlink(fresh);
-		return err ? err : -EIO;
-	}
-	return 0;
+	text = state_text(b, now, &n);
+	err = text ? replace(dir, b->conf->name, text, n) : -ENOMEM;
+	free(text);
+	return err;
 }

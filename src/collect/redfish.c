@@ -3,7 +3,8 @@
  * redfish.c - the thread of one BMC: finds its resources, then looks at them once an interval.
  *
  * A look is all metric reports, then as many of the other resources as the rate allows, in turn: those
- * whose values no report has. Found again every hour, and when the BMC comes back.
+ * whose values no report has. What stands still is asked ever more rarely, until it moves or the BMC tells of
+ * an event. Found again every hour, and when the BMC comes back.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #define SLOW_NS      (600 * S) /* until one that did not answer is asked again */
 #define BACK_MAX_NS  (120 * S)
 #define MEMBERS      4096u
+#define STILL_MAX    2u /* times that the time between two questions grows fourfold */
 #define EXPAND_QUERY "?$expand=.($levels=1)"
 
 static void take_facts(struct looker *l, const struct fetch_answer *a)
@@ -35,13 +37,35 @@ static void keep_etag(struct redfish_resource *res, const char *etag)
 	res->etag = *etag ? strdup(etag) : NULL;
 }
 
-/* Values of a resource that is as it was are as they were; of reports that should move they are not. */
-static void unchanged(struct looker *l, uint64_t for_ns, bool report)
+static bool is_report(const struct redfish_resource *res)
 {
+	return res->use == USE_REPORT || res->use == USE_REPORTS;
+}
+
+/* Values of a resource that is as it was are as they were; of reports that should move they are not. */
+static void unchanged(struct looker *l, struct redfish_resource *res)
+{
+	uint64_t step = (uint64_t)l->b->conf->interval * S, now = bmc_now_ns(), quiet = 0;
+
+	if (!is_report(res) && res->use != USE_LOG) {
+		res->still += res->still < STILL_MAX;
+		quiet = step << 2 * res->still;
+		res->quiet_ns = now + quiet - step / 2;
+	}
 	pthread_mutex_lock(&l->b->lock);
-	if (!report || !l->still)
-		l->b->from_until_ns[l->at] = bmc_now_ns() + for_ns;
+	if (!is_report(res) || !l->still)
+		l->b->from_until_ns[l->at] = now + redfish_stale_ns(l) + quiet +
+					     3 * (is_report(res) ? step : l->round_ns);
 	pthread_mutex_unlock(&l->b->lock);
+}
+
+/* True: every byte is the one of last time; not every BMC says so by a tag. */
+static bool same_body(struct redfish_resource *res, const struct fetch_answer *a)
+{
+	uint64_t was = res->body;
+
+	res->body = bmc_hash(a->body, a->len);
+	return res->body == was;
 }
 
 static void understand(struct looker *l, struct redfish_resource *res, const struct fetch_answer *a)
@@ -49,9 +73,11 @@ static void understand(struct looker *l, struct redfish_resource *res, const str
 	struct redfish_fns fns = { .leaf = redfish_take_leaf, .arg = l };
 	int n = 0;
 
+	res->still = 0;
+	res->quiet_ns = 0;
 	l->fresh_values = false;
 	pthread_mutex_lock(&l->b->lock);
-	if (res->use == USE_REPORT)
+	if (is_report(res))
 		n = redfish_report(a->body, a->len, redfish_take_metric, l);
 	else if (res->use == USE_LOG)
 		n = redfish_events(a->body, a->len, redfish_take_log, l);
@@ -61,38 +87,65 @@ static void understand(struct looker *l, struct redfish_resource *res, const str
 	pthread_mutex_unlock(&l->b->lock);
 	if (n >= 0 && (res->use == USE_POLL || res->use == USE_EXPAND))
 		res->covered = !l->fresh_values;
-	if (n < 0) /* what it says is not Redfish: next time all of it again */
+	if (n < 0) { /* what it says is not Redfish: next time all of it again */
 		keep_etag(res, "");
+		res->body = 0;
+	}
 }
 
 static bool wants_expand(const struct looker *l, const struct redfish_resource *res)
 {
-	return res->use == USE_EXPAND && l->tree.expand && !strchr(res->path, '?');
+	return (res->use == USE_EXPAND || res->use == USE_REPORTS) && l->tree.expand &&
+	       !res->no_expand && !strchr(res->path, '?');
+}
+
+/* What cannot be had as a whole is had in parts. */
+static void give_up_expand(struct looker *l, struct redfish_resource *res)
+{
+	size_t n = strlen(res->path);
+
+	res->no_expand = true;
+	res->got = false;
+	keep_etag(res, "");
+	for (uint32_t i = 0; i < l->tree.n; i++) {
+		struct redfish_resource *one = &l->tree.res[i];
+
+		if (!strncmp(one->path, res->path, n) && one->path[n] == '/' &&
+		    !strchr(one->path + n + 1, '/')) {
+			one->is_whole = false;
+			one->got = false;
+		}
+	}
+	l->discovered_ns = 0;
+}
+
+static bool goes_on(const struct looker *l, int err)
+{
+	return err >= 0 || (err != -ECANCELED && err != -EACCES && l->r.in_a_row < 2);
 }
 
 /* False: the BMC does not answer any more, or this is to end. */
 static bool ask(struct looker *l, struct redfish_resource *res, bool paced)
 {
 	char path[REDFISH_PATH + sizeof(EXPAND_QUERY)];
-	bool report = res->use == USE_REPORT, expand = wants_expand(l, res);
+	bool expand = wants_expand(l, res);
 	struct fetch_answer a;
 	int err;
 
 	l->at = (uint32_t)(res - l->tree.res);
 	snprintf(path, sizeof(path), "%s%s", res->path, expand ? EXPAND_QUERY : "");
 	err = redfish_get(&l->r, path, res->etag, paced ? REDFISH_PACED : REDFISH_AT_ONCE, &a);
-	if (!err) {
+	if (!err)
 		keep_etag(res, a.etag);
+	if (err == 1 || (!err && same_body(res, &a)))
+		unchanged(l, res);
+	else if (!err)
 		understand(l, res, &a);
-	} else if (err == 1) {
-		unchanged(l,
-			  (report ? 3 * (uint64_t)l->b->conf->interval * S : 3 * l->round_ns) +
-				  redfish_stale_ns(l),
-			  report);
-	} else {
+	else if (expand && goes_on(l, err))
+		give_up_expand(l, res);
+	else
 		res->not_before_ns = bmc_now_ns() + SLOW_NS;
-	}
-	return err >= 0 || (err != -ECANCELED && err != -EACCES && l->r.in_a_row < 2);
+	return goes_on(l, err);
 }
 
 /* --- discovery --- */
@@ -158,10 +211,12 @@ static bool discover_one(struct looker *l, uint32_t at)
 	snprintf(path, sizeof(path), "%s%s", res->path, expand ? EXPAND_QUERY : "");
 	err = redfish_get(&l->r, path, NULL, REDFISH_FINDING, &a);
 	res->got = true;
+	if (err && expand && goes_on(l, err))
+		return give_up_expand(l, res), true;
 	if (err && at)
 		res->not_before_ns = bmc_now_ns() + SLOW_NS;
 	if (err)
-		return at && err != -ECANCELED && err != -EACCES && l->r.in_a_row < 2;
+		return at && goes_on(l, err);
 	redfish_text(a.body, a.len, "@odata.type", type, sizeof(type));
 	res->use = redfish_use_of(type);
 	if (!at || !strncmp(type, "#EventService.", 14))
@@ -178,6 +233,7 @@ static bool discover_one(struct looker *l, uint32_t at)
 	if (res->use == USE_FACT || (expand && strstr(res->path, "/FirmwareInventory")))
 		take_facts(l, &a);
 	keep_etag(res, a.etag);
+	same_body(res, &a);
 	understand(l, res, &a);
 	return true;
 }
@@ -233,10 +289,14 @@ static bool find_resources(struct looker *l, uint64_t began, uint64_t until_ns)
 static bool look_at_reports(struct looker *l)
 {
 	l->still = l->moved_ns && bmc_now_ns() - l->moved_ns > redfish_stale_ns(l);
-	for (uint32_t i = 0; i < l->tree.n; i++)
-		if (l->tree.res[i].use == USE_REPORT &&
-		    l->tree.res[i].not_before_ns <= bmc_now_ns() && !ask(l, &l->tree.res[i], false))
+	for (uint32_t i = 0; i < l->tree.n; i++) {
+		struct redfish_resource *res = &l->tree.res[i];
+		bool wanted = res->use == USE_REPORTS ? wants_expand(l, res)
+						      : res->use == USE_REPORT && !res->is_whole;
+
+		if (wanted && res->not_before_ns <= bmc_now_ns() && !ask(l, res, false))
 			return false;
+	}
 	return true;
 }
 
@@ -253,24 +313,39 @@ static bool look_at_logs(struct looker *l)
 	return true;
 }
 
-static bool due(const struct redfish_resource *res)
+static bool due(const struct redfish_resource *res, uint64_t now)
 {
 	return (res->use == USE_POLL || res->use == USE_EXPAND) && !res->covered &&
-	       !res->is_whole && res->not_before_ns <= bmc_now_ns();
+	       !res->is_whole && res->not_before_ns <= now && res->quiet_ns <= now;
+}
+
+/* An event says that something moved, and not always what. */
+static void wake(struct looker *l)
+{
+	uint64_t told;
+
+	pthread_mutex_lock(&l->b->lock);
+	told = l->b->told;
+	pthread_mutex_unlock(&l->b->lock);
+	for (uint32_t i = 0; told != l->told && i < l->tree.n; i++)
+		l->tree.res[i].quiet_ns = 0;
+	l->told = told;
 }
 
 /* As many of the others as the rate allows until the next look. */
 static bool look_in_turn(struct looker *l, uint64_t until_ns)
 {
 	uint64_t budget = (uint64_t)(l->b->conf->interval * l->b->conf->rate), in_turn = 0;
+	uint64_t now = bmc_now_ns();
 
+	wake(l);
 	for (uint32_t i = 0; i < l->tree.n; i++)
-		in_turn += due(&l->tree.res[i]);
+		in_turn += due(&l->tree.res[i], now);
 	l->round_ns = (in_turn / (budget ? budget : 1) + 1) * (uint64_t)l->b->conf->interval * S;
 	for (uint32_t i = 0; i < l->tree.n && budget; i++) {
 		struct redfish_resource *res = &l->tree.res[l->turn++ % l->tree.n];
 
-		if (!due(res))
+		if (!due(res, now))
 			continue;
 		budget--;
 		if (!ask(l, res, in_turn > budget))

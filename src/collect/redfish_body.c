@@ -237,13 +237,14 @@ static bool says_stale(struct json_tok oem)
 	return end - p > 4 && !memcmp(p, "true", 4);
 }
 
-static bool metric(struct json_tok item, struct redfish_metric *m)
+/* The object whose brace is at *p, which then is behind it; false: it does not end. */
+static bool metric(const char **p, const char *end, struct redfish_metric *m)
 {
-	const char *p = item.s + 1, *end = item.s + item.len;
 	struct json_tok key, value;
 
 	*m = (struct redfish_metric){ 0 };
-	while (json_pair(&p, end, &key, &value)) {
+	++*p;
+	while (json_pair(p, end, &key, &value)) {
 		if (json_tok_is(key, "MetricProperty"))
 			m->property = json_tok_text(value);
 		else if (json_tok_is(key, "MetricValue"))
@@ -253,30 +254,109 @@ static bool metric(struct json_tok item, struct redfish_metric *m)
 		else if (json_tok_is(key, "Oem"))
 			m->stale = says_stale(value);
 	}
-	return m->property.len && m->value.len;
+	*p = json_space(*p, end);
+	return *p < end && *(*p)++ == '}';
+}
+
+/* The list whose bracket is at *p, which then is behind it. How many, or -EBADMSG: it does not end. */
+static int metrics(const char **p, const char *end, redfish_metric_fn *fn, void *arg)
+{
+	struct redfish_metric m;
+	struct json_tok item;
+	int n = 0;
+
+	for (++*p;;) {
+		*p = json_space(*p, end);
+		if (*p >= end)
+			return -EBADMSG;
+		if (**p == ',') {
+			++*p;
+		} else if (**p == '{') {
+			if (!metric(p, end, &m))
+				return -EBADMSG;
+			if (m.property.len && m.value.len) {
+				fn(arg, &m);
+				n++;
+			}
+		} else if (**p == ']') {
+			++*p;
+			return n;
+		} else if (!json_item(p, end, &item)) {
+			return -EBADMSG;
+		}
+	}
+}
+
+static int report(const char **p, const char *end, unsigned depth, redfish_metric_fn *fn,
+		  void *arg);
+
+/* Reports in a collection that came with its members. */
+static int members(const char **p, const char *end, unsigned depth, redfish_metric_fn *fn,
+		   void *arg)
+{
+	struct json_tok item;
+	int sum = 0, n;
+
+	for (++*p;;) {
+		*p = json_space(*p, end);
+		if (*p >= end)
+			return -EBADMSG;
+		if (**p == ',') {
+			++*p;
+		} else if (**p == '{') {
+			n = report(p, end, depth + 1, fn, arg);
+			if (n == -EBADMSG)
+				return n;
+			sum += n < 0 ? 0 : n;
+		} else if (**p == ']') {
+			++*p;
+			return sum;
+		} else if (!json_item(p, end, &item)) {
+			return -EBADMSG;
+		}
+	}
+}
+
+/*
+ * An object whose brace is at *p: its list of values, or of members that are reports. Every byte is gone
+ * through once, so what comes first is told before the end was seen. -ENOENT: it has no such list.
+ */
+static int report(const char **p, const char *end, unsigned depth, redfish_metric_fn *fn, void *arg)
+{
+	struct json_tok key, value;
+	int n = -ENOENT, got;
+
+	for (++*p;;) {
+		const char *q = json_space(*p, end);
+
+		while (q < end && *q == ',')
+			q = json_space(q + 1, end);
+		if (q >= end)
+			return -EBADMSG;
+		if (*q == '}') {
+			*p = q + 1;
+			return n;
+		}
+		*p = json_key(q, end, &key);
+		if (!*p || *p >= end)
+			return -EBADMSG;
+		if (**p == '[' && json_tok_is(key, "MetricValues"))
+			n = got = metrics(p, end, fn, arg);
+		else if (**p == '[' && !depth && json_tok_is(key, "Members"))
+			n = got = members(p, end, depth, fn, arg);
+		else
+			got = json_item(p, end, &value) ? 0 : -EBADMSG;
+		if (got < 0)
+			return -EBADMSG;
+	}
 }
 
 int redfish_report(const char *body, size_t len, redfish_metric_fn *fn, void *arg)
 {
-	struct json_tok values, item;
-	struct redfish_metric m;
-	const char *p, *end;
-	int n = 0;
+	const char *end = body + len, *p = json_space(body, end);
+	int n = p < end && *p == '{' ? report(&p, end, 0, fn, arg) : -EBADMSG;
 
-	/* The list alone has to be whole: going through all of it once more costs more than it says. */
-	p = json_space(body, body + len);
-	if (p >= body + len ||
-	    !find((struct json_tok){ p, (size_t)(body + len - p) }, "MetricValues", &values) ||
-	    !is_array(values))
-		return -EBADMSG;
-	p = values.s + 1;
-	end = values.s + values.len;
-	while (json_item(&p, end, &item))
-		if (is_object(item) && metric(item, &m)) {
-			fn(arg, &m);
-			n++;
-		}
-	return n;
+	return n < 0 ? -EBADMSG : n;
 }
 
 /* --- numbers and times --- */

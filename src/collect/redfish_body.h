@@ -46,7 +46,10 @@ struct redfish_metric {
 
 typedef void redfish_metric_fn(void *arg, const struct redfish_metric *m);
 
-/* How many values; -EBADMSG: it is no report. */
+/*
+ * Of a report, or of a collection that came with its reports: how many values. -EBADMSG: it is none, or not
+ * whole; what stands before was told.
+ */
 int redfish_report(const char *body, size_t len, redfish_metric_fn *fn, void *arg);
 
 /* "2026-06-29T08:05:10.759+00:00" as ns since 1970; false: it is no time. */

@@ -28,6 +28,7 @@ static void on_data(void *arg, char *data, size_t n)
 	struct listener *l = arg;
 
 	pthread_mutex_lock(&l->b->lock);
+	l->b->told++;
 	redfish_events(data, n, on_event, l->b);
 	pthread_mutex_unlock(&l->b->lock);
 }

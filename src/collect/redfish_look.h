@@ -14,6 +14,8 @@ struct looker {
 	struct bmc *b;
 	uint32_t at;       /* the resource under way */
 	uint32_t turn;     /* where the next look goes on */
+	uint32_t after;    /* the value that a report had last: those of one follow each other */
+	uint64_t told;     /* of the BMC's events, when it was last looked */
 	uint32_t members;  /* of the collection under way */
 	uint64_t round_ns; /* what it takes to come to all in turn */
 	uint64_t discovered_ns, logs_ns;

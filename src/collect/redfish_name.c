@@ -150,7 +150,7 @@ bool redfish_value(const struct redfish_row *row, struct json_tok value, double 
 {
 	double v;
 
-	if (word_value(row->key, json_tok_text(value), out))
+	if (*row->key && word_value(row->key, json_tok_text(value), out))
 		return true;
 	if (!redfish_number(value, &v) || telemetry_is_none(v) ||
 	    (v == 0 && row->flags & REDFISH_NO_ZERO))

@@ -121,11 +121,23 @@ static struct bmc_value *met(struct looker *l, uint64_t key, struct json_tok pro
 	return v;
 }
 
+/* Reports say the same in the same order: the one behind the last, or wherever it is. */
+static struct bmc_value *value_of(struct looker *l, uint64_t key)
+{
+	struct bmc_value *v = &l->b->value[l->after];
+
+	if (l->after >= l->b->values || v->key != key)
+		v = bmc_value_at(l->b, key);
+	if (v)
+		l->after = (uint32_t)(v - l->b->value) + 1;
+	return v;
+}
+
 void redfish_take_metric(void *arg, const struct redfish_metric *m)
 {
 	struct looker *l = arg;
 	uint64_t key = bmc_hash(m->property.s, m->property.len);
-	struct bmc_value *v = bmc_value_at(l->b, key);
+	struct bmc_value *v = value_of(l, key);
 	struct redfish_row row = { 0 };
 	double x;
 

@@ -6,17 +6,21 @@
 #include "collect/redfish_ask.h"
 #include "collect/redfish_body.h"
 
-enum redfish_use { USE_NONE, USE_POLL, USE_EXPAND, USE_REPORT, USE_LOG, USE_FACT };
+enum redfish_use { USE_NONE, USE_POLL, USE_EXPAND, USE_REPORT, USE_REPORTS, USE_LOG, USE_FACT };
 
 struct redfish_resource {
 	char *path; /* owned */
 	char *etag; /* owned; NULL: none was said */
 	uint64_t hash;
 	uint64_t not_before_ns; /* it did not answer: left alone until then */
+	uint64_t quiet_ns;      /* it stands still: not asked again before */
+	uint64_t body;          /* hash of what it said last */
 	enum redfish_use use;
-	bool covered;  /* metric reports have all that it has */
-	bool got;      /* in this discovery */
-	bool is_whole; /* a member that came with its collection */
+	uint8_t still;  /* times in a row that it said the same */
+	bool no_expand; /* it failed as a whole: its members are asked one by one */
+	bool covered;   /* metric reports have all that it has */
+	bool got;       /* in this discovery */
+	bool is_whole;  /* a member that came with its collection */
 };
 
 struct redfish_tree {

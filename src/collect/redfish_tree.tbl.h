@@ -8,6 +8,7 @@
  * use: POLL    its values are measured: asked for in turn, unless metric reports have them all
  *      EXPAND  a collection of such: asked for as a whole, where the BMC can
  *      REPORT  values of many resources: asked for at each look
+ *      REPORTS the collection of these: where the BMC can, it is asked for as a whole in their place
  *      LOG     a log's entries: new ones become events
  *      FACT    what it is made of: read with each discovery
  */
@@ -37,7 +38,7 @@ TYPE(PortMetrics, POLL)       TYPE(PCIeDevice, POLL)
 TYPE(PowerDistributionMetrics, POLL)
 TYPE(Outlet, POLL)            TYPE(Circuit, POLL)
 TYPE(CoolantConnector, POLL)
-TYPE(MetricReport, REPORT)
+TYPE(MetricReport, REPORT)    TYPE(MetricReportCollection, REPORTS)
 TYPE(LogEntryCollection, LOG)
 TYPE(SoftwareInventory, FACT) TYPE(Bios, FACT)  TYPE(Chassis, FACT)  TYPE(Processor, FACT)  TYPE(Manager, FACT)
 TYPE(ComputerSystem, FACT)    TYPE(ServiceRoot, FACT)  TYPE(Switch, FACT)

@@ -199,6 +199,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         body, tag = bmc.body(path, query)
         if body is None:
             return self.answer(404, b'{"error":{}}')
+        if '$expand' in query and bmc.expand not in (True, False):
+            return self.answer(bmc.expand, b'{"error":{}}')
         if tag and self.headers.get('If-None-Match') == tag:
             return self.answer(304, ETag=tag)
         self.answer(200, body, Content_Type='application/json', **({'ETag': tag} if tag else {}))
@@ -300,6 +302,7 @@ class Server(http.server.ThreadingHTTPServer):
 class Bmc:
     def __init__(self, tree, folder, user='root', password='correct horse', tls=True, cert=None, live=0,
                  with_sessions=True, basic=True, etags=True, expand=True, move=True):
+        """expand: False: it does not heed $expand; a number: it answers that with this status."""
         self.tree, self.user, self.password = tree, user, password
         self.cert, key = cert or make_cert(folder)
         self.move = move # values of reports change with their times
@@ -339,17 +342,19 @@ class Bmc:
 
     def body(self, path, query):
         """(bytes, tag) of a resource; reports of a live BMC are as old as the moment."""
-        moment = int(time.time() / self.live) if self.live and path.startswith(REPORTS) else 0
+        moment = int(time.time() / self.live) if self.live and (path + '/').startswith(REPORTS) else 0
         kept = self.cache.get((path, query))
         if kept and kept[0] == moment:
             return kept[1]
         resource = self.tree.get(path)
         if resource is None:
             return None, None
-        if '$expand' in query and self.expand and 'Members' in resource:
+        if callable(resource): # a resource that moves
+            moment, resource = time.monotonic_ns(), resource()
+        if '$expand' in query and self.expand is True and 'Members' in resource:
             resource = {**resource, 'Members': [self.tree.get(m.get('@odata.id', ''), m) for m in resource['Members']]}
         text = json.dumps(resource, indent=2)
-        if moment:
+        if moment and self.live:
             now = time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(moment * self.live))
             text = re.sub(r'"2026-06-29T\d\d:\d\d:\d\d', '"' + now, text)
             if self.move:

@@ -2,6 +2,7 @@
 """BMCs by Redfish: values of a recorded GB300 node one by one, a BMC of no vendor, and every way to go
 wrong beside one that is well: it is never delayed, and no password is to be seen anywhere."""
 import copy
+import itertools
 import os
 import re
 import subprocess
@@ -131,6 +132,48 @@ def recorded():
             clean(c, [bmc], "the recorded node")
 
 
+def few_requests():
+    """Reports come in one answer, if the BMC can; what stands still is asked more rarely, until something happens."""
+    where, v1 = folder(), "/redfish/v1"
+    tree = bmctest.made_up()
+    names = ["A", "B", "C"]
+    tree[v1]["TelemetryService"] = {"@odata.id": v1 + "/TelemetryService"}
+    tree[v1]["ProtocolFeaturesSupported"] = {"ExpandQuery": {"Levels": True}}
+    tree[v1 + "/TelemetryService"] = {"@odata.id": v1 + "/TelemetryService", "@odata.type": "#TelemetryService.v1_3_0.TelemetryService",
+                                      "MetricReports": {"@odata.id": v1 + "/TelemetryService/MetricReports"}}
+    tree[v1 + "/TelemetryService/MetricReports"] = bmctest.collection(v1 + "/TelemetryService/MetricReports", "MetricReport", [bmctest.REPORTS + n for n in names])
+    for i, n in enumerate(names): # the sensors' own pages say something else: reports come first
+        tree[bmctest.REPORTS + n] = bmctest.report(n, [(f"{v1}/Chassis/Tray/Sensors/Temp_{i}", 50 + i)], t=1782720000) # of that day: made anew each second
+    whole, parts = bmctest.Bmc(copy.deepcopy(tree), where, live=1), bmctest.Bmc(copy.deepcopy(tree), where, live=1, expand=501, etags=False)
+    for b in (whole, parts):
+        b.__enter__()
+    with Collect(where, {n: {"url": b.url, "ca": b.cert} for n, b in (("whole", whole), ("parts", parts))}) as c:
+        for name, b in (("whole", whole), ("parts", parts)):
+            ok(wait_for(lambda n=name: [c.get("bmc_temperature_celsius", f"Tray/Temp_{i}", bmc=n) for i in range(4)] == [50, 51, 52, 33.5], 30 * SLOW),
+               f"{name}: values of reports, and of what no report has", [c.get("bmc_temperature_celsius", f"Tray/Temp_{i}", bmc=name) for i in range(4)])
+        n = len(whole.asked), len(parts.asked)
+        time.sleep(12)
+        asked = [[p for _, p, _ in b.asked[k:]] for b, k in ((whole, n[0]), (parts, n[1]))]
+        reports = [[p for p in a if "MetricReports" in p] for a in asked]
+        ok(len(reports[0]) >= 5 and all("$expand" in p for p in reports[0]), "reports come as one answer", reports[0])
+        ok(len(reports[1]) >= 15 and not any("$expand" in p for p in reports[1]), "one by one where that fails", reports[1][:9])
+        still = [sum("Thermal" in p for p in a) for a in asked]
+        ok(all(1 <= k <= 6 for k in still) and wait_for(lambda: c.get("bmc_temperature_celsius", "Tray/Inlet", bmc="parts") == 24, 1),
+           "what stands still is asked ever more rarely, with tags or without, and holds", still)
+        ok(wait_for(lambda: whole.listeners, 20), "one that tells of events")
+        time.sleep(6) # by then it is asked every 16 s
+        k = len(whole.asked)
+        thermal = copy.deepcopy(whole.tree[v1 + "/Chassis/Tray/Thermal"])
+        thermal["Temperatures"][0]["ReadingCelsius"] = 41
+        whole.change(v1 + "/Chassis/Tray/Thermal", thermal)
+        whole.emit({"Events": [{"Severity": "Warning", "Message": "Inlet is hot"}]})
+        began = time.monotonic()
+        ok(wait_for(lambda: c.get("bmc_temperature_celsius", "Tray/Inlet", bmc="whole") == 41, 20) and time.monotonic() - began < 5 * SLOW,
+           "is asked for everything at once when it told one", f"{time.monotonic() - began:.1f} s {[p for _, p, _ in whole.asked[k:]]}")
+    for b in (whole, parts):
+        b.__exit__()
+
+
 def faults():
     where, tree = folder(), bmctest.made_up()
     bad = {name: bmctest.Bmc(copy.deepcopy(tree), where) for name in
@@ -151,6 +194,8 @@ def faults():
     bad["expire"].expire_after = 12
     bad["denied"].password = "another"
     good = bmctest.Bmc(tree, where)
+    moves = itertools.cycle((30.5, 31.5))
+    good.tree[v1 + "/Chassis/Tray/Sensors/Temp_2"] = lambda: bmctest.sensor("Tray", "Temp_2", next(moves))
     sections = {name: {"url": b.url, "ca": b.cert} for name, b in bad.items()}
     sections["cert"]["ca"] = good.cert
     pin = subprocess.run(f"openssl x509 -in {good.cert} -noout -pubkey | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64",
@@ -186,7 +231,7 @@ def faults():
         ok(sum(a[0] == "POST" for a in bad["denied"].asked) == 1, "a password that is not taken is not tried again and again", bad["denied"].asked[-3:])
         ok(sum(a[0] == "POST" for a in bad["expire"].asked) >= 2 and c.get("bmc_temperature_celsius", "Tray/Temp_0", bmc="expire") == 30.5, "a session that ends is begun anew")
         ok(bad["basic"].asked and c.get("bmc_temperature_celsius", "Tray/Temp_0", bmc="basic") == 30.5, "a BMC without sessions is asked with the password each time")
-        asks = [t for m, p, t in good.asked if p.endswith("Temp_0")]
+        asks = [t for m, p, t in good.asked if p.endswith("Temp_2")]
         gaps = [b - a for a, b in zip(asks, asks[1:])]
         ok(len(asks) > 3 and max(gaps) < 4 * SLOW, "the one that is well was asked every interval all the while", f"{len(asks)} {max(gaps, default=0):.1f} s of {time.monotonic() - began:.0f} s")
         rss = 0
@@ -210,6 +255,22 @@ def faults():
         b.__exit__()
 
 
+def slow_disk():
+    """A folder for aon rack that keeps whoever writes to it waiting: a pipe that nobody reads stands for the disk."""
+    where = folder()
+    with bmctest.Bmc(bmctest.made_up(), where) as bmc:
+        os.mkfifo(os.path.join(where, ".t1.new"))
+        c = Collect(where, {"t1": {"url": bmc.url, "ca": bmc.cert}}, others=["fake"])
+        with c:
+            ok(wait_for(lambda: c.get("bmc_temperature_celsius", "Tray/Temp_0") == 30.5, 30 * SLOW), "with a disk that keeps its files waiting it measures all the same")
+            time.sleep(8)
+            bmc.change("/redfish/v1/Chassis/Tray/Sensors/Temp_0", bmctest.sensor("Tray", "Temp_0", 40.5))
+            ok(wait_for(lambda: c.get("bmc_temperature_celsius", "Tray/Temp_0") == 40.5, 20), "and goes on to", c.get("bmc_temperature_celsius", "Tray/Temp_0"))
+            ok(not any("killed" in e for e in c.err) and sum(a[0] == "POST" for a in bmc.asked) <= 2, "and is not killed for hanging, to find everything anew", c.err)
+            began = time.monotonic()
+        ok(time.monotonic() - began < 10, "and ends when it is told to")
+
+
 def refusals():
     where = folder()
     with Collect(where, {"x": {"url": "http://127.0.0.1:1"}}) as c:
@@ -225,6 +286,8 @@ def refusals():
 
 no_vendor()
 recorded()
+few_requests()
 faults()
+slow_disk()
 refusals()
 done()

@@ -14,8 +14,9 @@ PASSWORD = "correct horse"
 class Collect:
     """aon-collect on some BMCs: what it printed, as it comes."""
 
-    def __init__(self, folder, sections, collector="redfish", login=f"root:{PASSWORD}", **all_of):
-        self.folder, self.collector = folder, collector
+    def __init__(self, folder, sections, collector="redfish", login=f"root:{PASSWORD}", others=(), **all_of):
+        """others: further collectors; one alone is not watched over by aon-collect."""
+        self.folder, self.collector, self.others = folder, collector, others
         self.login = os.path.join(folder, "login")
         with open(self.login, "w") as f:
             f.write(login + "\n")
@@ -30,7 +31,7 @@ class Collect:
         self.now, self.events, self.seen, self.text = {}, [], {}, []
 
     def __enter__(self):
-        self.proc = subprocess.Popen([find("aon-collect"), "--print", "--interval", "500", f"{self.collector}={self.conf},{self.folder}"],
+        self.proc = subprocess.Popen([find("aon-collect"), "--print", "--interval", "500", f"{self.collector}={self.conf},{self.folder}", *self.others],
                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()

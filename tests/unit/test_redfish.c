@@ -243,6 +243,16 @@ static void reports(void)
 	     "a report has its values, and says which are stale");
 	T_OK(redfish_report(body, len - 2, on_metric, &m) == -EBADMSG, "half a report is none");
 	free(body);
+	m = (struct metrics){ 0 };
+	body = padded(
+		"{\"Name\":\"all\",\"Members\":[{\"Id\":\"a\",\"MetricValues\":[{"
+		"\"MetricProperty\":"
+		"\"/r/1\",\"MetricValue\":\"2\"}]},{\"@odata.id\":\"/r/x\"},{\"MetricValues\":"
+		"[{\"MetricProperty\":\"/r/2\",\"MetricValue\":\"3\"}]}]}");
+	len = (size_t)(strrchr(body, '}') - body) + 1;
+	T_OK(redfish_report(body, len, on_metric, &m) == 2 && m.sum == 5,
+	     "a collection that came with its reports has the values of all");
+	free(body);
 }
 
 /* --- the file of BMCs --- */
