@@ -32,6 +32,7 @@ static const struct {
 } part[] = {
 	{ "overview", "overview" },
 	{ "windows", "windows?n=240" },
+	{ "telemetry", "telemetry?n=1000" },
 	{ "kernels", "kernels?limit=1000" },
 	{ "ops", "ops?limit=1000&group=op" },
 	{ "ops?limit=5000&group=op", "ops?limit=1000&group=op" },

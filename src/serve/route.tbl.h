@@ -41,6 +41,8 @@ ROUTE("/api/v1/run/{id}/diff",           diff,       ROUTE_JSON | ROUTE_HEAVY, "
 ROUTE("/api/v1/run/{id}/whatif",         whatif,     ROUTE_JSON | ROUTE_HEAVY, "t0 t1 scale scale_host no_sync overlap_comm free_host free_launch")
 ROUTE("/api/v1/run/{id}/memory",         memory,     ROUTE_JSON | ROUTE_HEAVY, "t0 t1")
 ROUTE("/api/v1/run/{id}/windows",        windows,    ROUTE_JSON, "t0 t1 n")
+ROUTE("/api/v1/run/{id}/series",         series,     ROUTE_JSON, "")
+ROUTE("/api/v1/run/{id}/telemetry",      telemetry,  ROUTE_JSON, "t0 t1 n series")
 ROUTE("/api/v1/run/{id}/download",       download,   ROUTE_HEAVY, "t0 t1 ranks format")
 ROUTE("/api/v1/fleet",                   fleet,      ROUTE_JSON | ROUTE_HEAVY, "since until")
 ROUTE("/api/v1/fleet/job",               fleet_job,  ROUTE_JSON | ROUTE_HEAVY, "job since until")

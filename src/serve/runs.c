@@ -265,9 +265,9 @@ static void run_id(char id[RUN_ID], const struct source *src, const struct proce
 	snprintf(id, RUN_ID, "%08x", (uint32_t)h);
 }
 
-static bool may_see(const struct viewer *who, const struct source *src, const struct process *p)
+bool source_is_open_to(const struct source *src, const struct viewer *who)
 {
-	if (who->all || who->uid == src->owner || who->uid == p->uid)
+	if (who->all || who->uid == src->owner)
 		return true;
 	for (size_t i = 0; i < who->groups && src->group != (gid_t)-1; i++)
 		if (who->group[i] == src->group)
@@ -348,13 +348,15 @@ static int newest_first(const void *a, const void *b)
 
 static int add_source(struct runs *rs, struct source *src, const struct viewer *who)
 {
+	bool all = source_is_open_to(src, who);
 	int err = refresh(src);
 
 	for (size_t i = 0; i < src->processes && !err; i++) {
+		bool own = src->process[i].uid == who->uid;
 		char id[RUN_ID];
 		struct run *r;
 
-		if (!may_see(who, src, &src->process[i]) || health_is_canary(&src->process[i]))
+		if (!(own || all) || health_is_canary(&src->process[i]))
 			continue;
 		run_id(id, src, &src->process[i]);
 		r = run_of(rs, src, id);

@@ -173,5 +173,7 @@ void runs_fini(struct runs *rs);
 int run_find(struct run *out, struct serve *s, const struct viewer *who, const char *id);
 void run_fini(struct run *r);
 const char *run_name(const struct run *r);
+/* Whether `who` may see what a store has of everybody. */
+bool source_is_open_to(const struct source *src, const struct viewer *who);
 
 #endif /* AON_SERVE_H */

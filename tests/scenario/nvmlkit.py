@@ -4,7 +4,12 @@ import csv
 import os
 import pathlib
 import re
+import subprocess
 
+from aontest import BUILD
+
+COLLECT = BUILD / "src/collect/aon-collect"
+NVML = BUILD / "tests/sim/libsim-nvml.so"
 DATA = pathlib.Path(__file__).resolve().parents[3] / "shared/data/telemetry/nvidia_gpu_exporter/captures"
 MIB = 1 << 20
 
@@ -70,3 +75,19 @@ def write_state(path, lines):
     new = pathlib.Path(str(path) + ".new")
     new.write_text("\n".join(lines) + "\n")
     os.replace(new, path)
+
+
+class Collect:
+    """aon-collect of a Place, until end()."""
+
+    def __init__(self, place, *args, env=None):
+        self.log = place.path / "collect.log"
+        self.p = subprocess.Popen([COLLECT, "--run-dir", place.run, *args], stderr=open(self.log, "a"),
+                                  env=dict(os.environ, **(env or {})))
+
+    def said(self, text, n=1):
+        return self.log.read_text().count(text) >= n
+
+    def end(self):
+        self.p.terminate()
+        self.p.wait(20)

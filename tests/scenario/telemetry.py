@@ -3,7 +3,6 @@
 """Collectors and aond: what they measure is in the store, in aon telemetry and in /metrics; those that hang, die, flood or
 lie harm nobody."""
 import json
-import os
 import pathlib
 import shutil
 import socket
@@ -11,27 +10,9 @@ import struct
 import subprocess
 import time
 
-from aontest import BUILD, Daemon, Place, aon, done, ok, skip, wait_for
-from nvmlkit import write_state
+from aontest import Daemon, Place, aon, done, ok, skip, wait_for
+from nvmlkit import NVML, Collect, write_state
 from servetest import Server
-
-COLLECT = BUILD / "src/collect/aon-collect"
-NVML = BUILD / "tests/sim/libsim-nvml.so"
-
-
-class Collect:
-    def __init__(self, place, *args, env=None):
-        self.log = place.path / "collect.log"
-        self.p = subprocess.Popen([COLLECT, "--run-dir", place.run, *args], stderr=open(self.log, "a"),
-                                  env=dict(os.environ, **(env or {})))
-
-    def said(self, text, n=1):
-        return self.log.read_text().count(text) >= n
-
-    def end(self):
-        self.p.terminate()
-        self.p.wait(20)
-
 
 def series(place, *args):
     r = aon("telemetry", str(place.store), "--json", *args)

@@ -19,11 +19,12 @@ export type State = {
 	vs: string | null;
 	th: string | null;
 	job: string | null; // of a cluster
+	tele: string | null; // telemetry under the timeline: off, on, or ids of series; null: the usual ones, if there are any
 	rest: [string, string][]; // what other versions of the page put there is kept
 };
 
 const EMPTY: State = {
-	run: null, view: 'overview', t: null, w: null, ranks: null, classes: null, sel: null, q: '', d: null, fs: null, vs: null, th: null, job: null,
+	run: null, view: 'overview', t: null, w: null, ranks: null, classes: null, sel: null, q: '', d: null, fs: null, vs: null, th: null, job: null, tele: null,
 	rest: [],
 };
 
@@ -55,6 +56,7 @@ export function parse(hash: string): State {
 		else if (k === 'vs') s.vs = v;
 		else if (k === 'th') s.th = v;
 		else if (k === 'job') s.job = v;
+		else if (k === 'tele') s.tele = v;
 		else s.rest.push([k, v]);
 	}
 	return s;
@@ -84,6 +86,7 @@ export function format(s: State): string {
 	if (s.vs) put('vs', s.vs);
 	if (s.th) put('th', s.th);
 	if (s.job) put('job', s.job);
+	if (s.tele) put('tele', s.tele);
 	for (const [k, v] of s.rest) put(k, v);
 	return path + (q.length ? '?' + q.join('&') : '');
 }

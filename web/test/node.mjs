@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the page shows of a node: telemetry under the timeline. Run by tests/scenario/web_node.py.
+import { readFileSync } from 'node:fs';
+import { done, ok, require, tab } from './browser.mjs';
+import { browser, enter, given, settled, text } from './walk.mjs';
+
+const { run, bare, saved } = given;
+const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+const quiet = (page) => page.waitForFunction(() => window.aonTimeline?.quiet() && window.aonTimeline.lanes.data);
+
+async function audit(page) {
+	await page.evaluate(axe);
+	const r = await page.evaluate(() => globalThis.axe.run({ exclude: [['.tl-gutter button:nth-child(n+12)'], ['tbody tr:nth-child(n+6)']] }, { resultTypes: ['violations'] }));
+	return r.violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 120)).join(' | ')}`).join('\n');
+}
+
+/** How many pixels of a colour of the theme the lanes have, in a stretch of them. */
+const inked = (page, token) => page.evaluate((name) => {
+	const c = document.querySelector('.tele-body canvas'), want = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+	const rgb = [1, 3, 5].map((i) => parseInt(want.slice(i, i + 2), 16)), px = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+	let n = 0;
+	for (let i = 0; i < px.length; i += 4) if (px[i] === rgb[0] && px[i + 1] === rgb[1] && px[i + 2] === rgb[2] && px[i + 3] > 200) n++;
+	return n;
+}, token);
+
+async function lanes(theme) {
+	const t = await enter({ bypassCSP: true, colorScheme: theme, reducedMotion: 'reduce' });
+	const info = (await t.api('runs')).runs.find((r) => r.id === run);
+	await t.go(`#/run/${run}/timeline?w=0s..${(info.t1_rel / 1e9).toFixed(9)}s`);
+	await quiet(t.page);
+	const names = await t.page.locator('.tele .lane').allInnerTexts(), n = await t.page.evaluate(() => window.aonTimeline.lanes.data.series.length);
+	ok(names.filter((x) => /^GPU 0 (clock|power|temperature|throttled|memory|use)$/.test(x)).length === 6 && !names.some((x) => /^GPU 5/.test(x)), `${theme}: a lane for each usual series of the run's GPUs`, names);
+	ok(names.some((x) => /CPU user/.test(x)) && names.some((x) => /pressure/.test(x)), 'and of the host', names);
+	ok(names.length === n + 1, 'as many as the API has, and one of what happened', [names.length, n]);
+	ok((await inked(t.page, 'text')) > 300 && (await inked(t.page, 'heat')) > 100, 'they are drawn, with what happened', [await inked(t.page, 'text'), await inked(t.page, 'heat')]);
+	ok((await audit(t.page)) === '', 'nothing in it keeps anybody out', await audit(t.page));
+	await t.page.keyboard.press('Alt+t');
+	const row = (await t.page.locator('.twin table[aria-label="Telemetry"] tbody tr').allInnerTexts()).find((x) => x.startsWith('GPU 0 power'));
+	ok(/180 W/.test(row) && /301 W/.test(row), 'the table says the same', row);
+	ok((await text(t.page, '.twin table[aria-label="events"]')).includes('Xid 79'), 'and what happened');
+	await t.page.keyboard.press('Alt+t');
+	await t.page.mouse.move(800, 300);
+	await t.page.waitForTimeout(100);
+	if (given.shots) await t.page.screenshot({ path: `${given.shots}/tele-${theme}.png` });
+	// The axis is one: a zoom of the timeline is a zoom of the lanes, and asks for more.
+	const before = await t.page.evaluate(() => window.aonTimeline.lanes.data.width_ns);
+	await t.page.evaluate(() => { const tl = window.aonTimeline, [a, b] = tl.target; tl.jump([a + (b - a) * 0.45, a + (b - a) * 0.55]); });
+	await t.page.waitForFunction((w) => window.aonTimeline.quiet() && window.aonTimeline.lanes.data.width_ns < w / 2, before);
+	ok(true, 'closer, cells are shorter');
+	const span = await t.page.evaluate(() => window.aonTimeline.target[1] - window.aonTimeline.target[0]);
+	await t.page.locator('.tele-body canvas').hover({ position: { x: 600, y: 20 } });
+	await t.page.keyboard.down('Control');
+	await t.page.mouse.wheel(0, -200);
+	await t.page.keyboard.up('Control');
+	await t.page.waitForFunction((w) => window.aonTimeline.target[1] - window.aonTimeline.target[0] < w, span);
+	ok(true, 'the wheel over the lanes zooms as over the tracks');
+	await t.close();
+}
+
+async function picker() {
+	const t = await enter({ bypassCSP: true });
+	await t.go(`#/run/${run}/timeline`);
+	await quiet(t.page);
+	await t.page.getByRole('button', { name: 'Choose…' }).click();
+	await t.page.locator('.drawer input[type=search]').fill('nvidia5 sm_clock');
+	await t.page.waitForSelector('.tele-pick label');
+	ok((await audit(t.page)) === '', 'the list of series keeps nobody out', await audit(t.page));
+	await t.page.locator('.tele-pick input').first().check();
+	await t.page.waitForFunction(() => /tele=\d/.test(location.hash) && [...document.querySelectorAll('.tele .lane')].some((x) => /GPU 5/.test(x.textContent)));
+	ok(true, 'a series of another GPU is chosen, and is in the address');
+	await t.page.keyboard.press('Escape');
+	await t.page.getByRole('button', { name: 'The usual ones' }).click();
+	await t.page.waitForFunction(() => ![...document.querySelectorAll('.tele .lane')].some((x) => /GPU 5/.test(x.textContent)));
+	await t.page.locator('.tl-body > canvas').focus();
+	await t.page.keyboard.press('g');
+	ok(await t.page.locator('.tele').isHidden(), 'G puts it away');
+	await t.go(`#/run/${bare}/timeline`);
+	await t.page.waitForFunction(() => window.aonTimeline.quiet() && window.aonTimeline.lanes.data);
+	ok(await t.page.locator('.tele').isHidden(), 'where nothing was measured nothing is in the way');
+	await t.page.getByRole('button', { name: 'Telemetry' }).click();
+	ok((await text(t.page, '.tele')).includes('aon-collect'), 'but asked, it says what would measure', await text(t.page, '.tele'));
+	ok(t.faults.length === 0, 'no error on the console', t.faults.join('\n'));
+	await t.close();
+}
+
+async function small() {
+	const t = await enter({ viewport: { width: 390, height: 800 }, hasTouch: true });
+	await t.go(`#/run/${run}/timeline`);
+	await quiet(t.page);
+	const [wide, tall] = await t.page.evaluate(() => [document.documentElement.scrollWidth, document.querySelector('.tl-body').clientHeight]);
+	ok(wide <= 390 && tall > 150, 'on a phone both have room', [wide, tall]);
+	if (given.shots) await t.page.screenshot({ path: `${given.shots}/tele-phone.png` });
+	await t.close();
+}
+
+async function file() {
+	const t = await tab(browser, `file://${saved}`);
+	await t.page.goto(`file://${saved}#/run/${run}/timeline`);
+	await settled(t.page);
+	await quiet(t.page);
+	ok((await t.page.locator('.tele .lane').allInnerTexts()).some((x) => /GPU 0 power/.test(x)), 'a saved page has it, too');
+	ok(t.faults.length === 0, 'and nothing goes wrong', t.faults.join('\n'));
+	await t.close();
+}
+
+try {
+	await lanes('dark');
+	await lanes('light');
+	await picker();
+	await small();
+	await file();
+} catch (e) {
+	ok(false, 'the walk goes to its end', e.stack ?? String(e));
+}
+await browser.close();
+done();
