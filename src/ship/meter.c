@@ -14,7 +14,7 @@ void meter_fini(struct meter *m)
 	m->points = m->cap = 0;
 }
 
-int meter_add(struct meter *m, const char *name, const char *unit, bool counter, double value,
+int meter_add(struct meter *m, const char *name, const char *unit, unsigned kind, double value,
 	      const char *const *labels)
 {
 	struct meter_point *p;
@@ -36,7 +36,8 @@ int meter_add(struct meter *m, const char *name, const char *unit, bool counter,
 	memset(p, 0, sizeof(*p));
 	snprintf(p->name, sizeof(p->name), "%s", name);
 	p->unit = unit;
-	p->counter = counter;
+	p->kind = kind & METER_KINDS;
+	p->otlp = kind & METER_OTLP;
 	p->value = value;
 	for (; labels && labels[0] && p->labels < METER_LABELS; labels += 2) {
 		if (!*labels[1])
@@ -97,7 +98,7 @@ static void data_point(struct pb *b, const struct meter *m, const struct meter_p
 {
 	size_t at = pb_open(b, DATA_POINTS);
 
-	if (p->counter)
+	if (p->kind != METER_GAUGE)
 		pb_fixed64(b, POINT_START, m->start_ns);
 	pb_fixed64(b, POINT_TIME, m->now_ns);
 	pb_double(b, POINT_DOUBLE, p->value);
@@ -114,13 +115,13 @@ static uint32_t metric(struct pb *b, const struct meter *m, uint32_t i)
 
 	pb_str(b, METRIC_NAME, first->name);
 	pb_str(b, METRIC_UNIT, first->unit);
-	data = pb_open(b, first->counter ? METRIC_SUM : METRIC_GAUGE);
+	data = pb_open(b, first->kind == METER_GAUGE ? METRIC_GAUGE : METRIC_SUM);
 	for (; i < m->points && !strcmp(m->point[i].name, first->name); i++)
 		data_point(b, m, &m->point[i]);
-	if (first->counter) {
+	if (first->kind != METER_GAUGE)
 		pb_u64(b, SUM_TEMPORALITY, CUMULATIVE);
+	if (first->kind == METER_COUNTER)
 		pb_u64(b, SUM_MONOTONIC, 1);
-	}
 	pb_close(b, data);
 	pb_close(b, at);
 	return i;
@@ -184,8 +185,11 @@ static void labels(struct pb *b, const struct meter *m, const struct meter_point
 int meter_remote_write(struct meter *m, struct pb *out)
 {
 	for (uint32_t i = 0; i < m->points; i++) {
-		size_t at = pb_open(out, TIMESERIES), sample;
+		size_t at, sample;
 
+		if (m->point[i].otlp)
+			continue;
+		at = pb_open(out, TIMESERIES);
 		labels(out, m, &m->point[i]);
 		sample = pb_open(out, SAMPLES);
 		pb_double(out, SAMPLE_VALUE, m->point[i].value);

@@ -11,7 +11,7 @@
 
 #include "ship/pb.h"
 
-#define METER_LABELS 6u
+#define METER_LABELS 9u
 #define METER_TEXT   128u
 #define METER_POINTS 20000u
 
@@ -19,10 +19,14 @@ struct meter_label {
 	char name[32], value[METER_TEXT];
 };
 
+/* A gauge, a sum that rises, a sum that does not; and whether it is for OTLP alone. */
+enum { METER_GAUGE, METER_COUNTER, METER_LEVEL, METER_KINDS, METER_OTLP = 4 };
+
 struct meter_point {
-	char name[64];    /* as Prometheus has it */
+	char name[64];    /* as Prometheus has it, or, for OTLP alone, OpenTelemetry */
 	const char *unit; /* as UCUM has it: "s", "By", "1" */
-	bool counter;
+	uint8_t kind;
+	bool otlp; /* nobody else gets it */
 	double value;
 	uint32_t labels;
 	struct meter_label label[METER_LABELS]; /* by name, without cluster and host */
@@ -39,7 +43,7 @@ struct meter {
 void meter_fini(struct meter *m);
 
 /* One value. `labels` ends with NULL: name, value, name, value, NULL; names in order. 0 or -ENOMEM. */
-int meter_add(struct meter *m, const char *name, const char *unit, bool counter, double value,
+int meter_add(struct meter *m, const char *name, const char *unit, unsigned kind, double value,
 	      const char *const *labels);
 
 /* opentelemetry.proto.collector.metrics.v1.ExportMetricsServiceRequest */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* source_meter.c - what a source has seen, as metrics. */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "model/event.h"
 #include "model/telemetry.h"
+#include "ship/hw.h"
 #include "ship/source_priv.h"
 
 void source_count(struct known *k, const struct fold_row *r)
@@ -60,7 +62,9 @@ static int of_process(struct meter *m, const struct known *k)
 /* Under the names that collectors gave them: labels are Prometheus', key="value" with commas. */
 static int of_series(struct meter *m, const struct told_series *t)
 {
-	static const char *const keys[] = { "cpu", "instance", "kind", "link", "mode", "sensor" };
+	static const char *const keys[] = { "GPU_I_ID", "UUID",     "block", "bmc",  "cpu", "csrow",
+					    "instance", "kind",     "link",  "mode", "pid", "port",
+					    "sensor",   "severity", "state", "type", "what" };
 	const struct metric *x = metric_get(t->s.metric);
 	const char *labels[2 * METER_LABELS + 1];
 	char value[METER_LABELS][METER_TEXT];
@@ -86,8 +90,9 @@ static int of_series(struct meter *m, const struct told_series *t)
 		n++;
 	}
 	labels[2 * n] = NULL;
-	return meter_add(m, x->name, *x->unit ? x->unit : "1", x->type == METRIC_COUNTER, t->now,
-			 labels);
+	if (meter_add(m, x->name, hw_unit(x->unit), x->type == METRIC_COUNTER, t->now, labels))
+		return -ENOMEM;
+	return hw_add(m, &t->s, t->now);
 }
 
 int source_meter(const struct source *s, struct meter *m)

@@ -4,10 +4,12 @@
  *
  *	ship_store STORE RANKS KERNELS SECONDS [STEP_MS [live]]
  *
+ * With SHIP_STORE_TELEMETRY set (lines METRIC|DEVICE|LABELS|VALUE), collectors measured that in this minute and the next.
  * With SHIP_STORE_KEPT set, the journal tells an alarm and a capture that it raised, with 1,000 events of rank 0.
  * The same arguments give the same numbers; they end now, or with `live` they begin now and take their time. Prints
  * what it wrote as JSON: rollups, launches and time of kernels, steps.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,7 @@
 #include "base/proc.h"
 #include "model/event.h"
 #include "model/step_rec.h"
+#include "model/telemetry.h"
 #include "store/blob.h"
 #include "store/store.h"
 
@@ -190,6 +193,39 @@ static void put_kept(uint64_t t)
 	blob_enc_free(enc);
 }
 
+/* aon ship reads whole minutes: whichever comes to be the last has the values. */
+static void put_telemetry(const char *text, uint64_t now)
+{
+	static struct change change[128];
+	uint64_t minute = (now - 12 * SECOND) / (60 * SECOND) * 60 * SECOND,
+		 tick[2] = { minute - 30 * SECOND, minute + 30 * SECOND };
+	struct telemetry_block b = { .source = 1, .ticks = 2, .tick_ns = tick, .change = change };
+	char metric[96], device[96], labels[384];
+	double value;
+	int n;
+
+	/* Changes are in order of their ticks. */
+	for (uint32_t t = 0; t < 2; t++)
+		for (const char *p = text;
+		     b.changes < 128 && sscanf(p, " %95[^|]|%95[^|]|%383[^|]|%lf%n", metric, device,
+					       labels, &value, &n) == 4;
+		     p += n) {
+			const struct metric *m = metric_by_name(metric);
+			struct series s = { .metric = m ? m->number : 0 };
+			uint32_t id;
+
+			must(m ? 0 : -ENOENT, metric);
+			snprintf(s.device, sizeof(s.device), "%s",
+				 strcmp(device, "-") ? device : "");
+			snprintf(s.labels, sizeof(s.labels), "%s",
+				 strcmp(labels, "-") ? labels : "");
+			must(store_series(st, &s, &id), "series");
+			change[b.changes++] = (struct change){ id, t, value };
+		}
+	must(store_telemetry(st, &b, true), "telemetry");
+	must(store_commit(st, now), "commit");
+}
+
 int main(int argc, char *argv[])
 {
 	uint64_t seconds = argc > 4 ? strtoull(argv[4], NULL, 10) : 0, now, t0;
@@ -223,6 +259,8 @@ int main(int argc, char *argv[])
 		}
 		must(store_commit(st, t + SECOND), "commit");
 	}
+	if (getenv("SHIP_STORE_TELEMETRY"))
+		put_telemetry(getenv("SHIP_STORE_TELEMETRY"), now);
 	if (getenv("SHIP_STORE_KEPT")) {
 		put_kept(t0 + SECOND);
 		must(store_commit(st, t0 + seconds * SECOND), "commit");
