@@ -2,9 +2,10 @@
 /*
  * cusum.c - one series against its past.
  *
- * A one-sided CUSUM of clipped deviations finds what lasts; two more tests find what comes and goes,
- * and what is plain to see after three steps. None of them alarms on what costs next to nothing: a
- * gate on the size of the effect matters more than the method (docs/diagnosis.md).
+ * A CUSUM of clipped deviations finds what lasts, and its other side when that is over; two more
+ * tests find what comes and goes, and what is plain to see after three steps. None of them alarms on
+ * what costs next to nothing: a gate on the size of the effect matters more than the method
+ * (docs/diagnosis.md).
  */
 #include <math.h>
 #include <string.h>
@@ -43,18 +44,6 @@ bool track_learn(struct track *t, float v, uint32_t steps)
 	return false;
 }
 
-void track_add(struct track *t, float v, float noise)
-{
-	float by = v - t->base, z = by / noise;
-
-	t->ring[t->seen++ % RING] = by;
-	t->sum += (z > CLIP ? CLIP : z < -CLIP ? -CLIP : z) - DRIFT;
-	t->sum = t->sum < 0 ? 0 : t->sum > 2 * LIMIT ? 2 * LIMIT : t->sum;
-	t->fast = z > FAST_Z && by > FAST_LEAST ? (uint8_t)(t->fast + (t->fast < 255)) : 0;
-	if (t->sum <= 0) /* slow drift is no fault; what is under way is not learnt */
-		t->base += fmaxf(fminf(by, noise), -noise) / SLOW;
-}
-
 static float newest(const struct track *t, uint32_t i)
 {
 	return t->ring[(t->seen - 1 - i) % RING];
@@ -67,6 +56,43 @@ float track_mean(const struct track *t, uint32_t n)
 	for (uint32_t i = 0; i < n; i++)
 		sum += newest(t, i);
 	return sum / (float)n;
+}
+
+static float clip(float z)
+{
+	return fmaxf(fminf(z, CLIP), -CLIP);
+}
+
+/* Is it back? Half of what it had risen by is as far from the one as from the other. */
+static void look_down(struct track *t, float by, float noise)
+{
+	if (!(t->level > 0)) {
+		if (t->fast >= FAST_STEPS)
+			t->level = track_mean(t, FAST_STEPS);
+		else if (t->sum >= LIMIT)
+			t->level = track_mean(t, SHORT);
+		t->down = 0;
+		return;
+	}
+	t->down = fmaxf(t->down + clip((t->level / 2 - by) / noise), 0);
+	if (t->down < LIMIT)
+		return;
+	t->sum = t->level = t->down = 0;
+	t->fast = 0;
+	t->back = t->seen;
+}
+
+void track_add(struct track *t, float v, float noise)
+{
+	float by = v - t->base, z = by / noise;
+
+	t->ring[t->seen++ % RING] = by;
+	t->sum += clip(z) - DRIFT;
+	t->sum = t->sum < 0 ? 0 : t->sum > 2 * LIMIT ? 2 * LIMIT : t->sum;
+	t->fast = z > FAST_Z && by > FAST_LEAST ? (uint8_t)(t->fast + (t->fast < 255)) : 0;
+	if (t->sum <= 0) /* slow drift is no fault; what is under way is not learnt */
+		t->base += fmaxf(fminf(by, noise), -noise) / SLOW;
+	look_down(t, by, noise);
 }
 
 float track_at(const struct track *t, uint32_t n, double q)
@@ -89,7 +115,8 @@ uint32_t track_above(const struct track *t, uint32_t n, float least)
 
 bool track_is_up(const struct track *t, float noise)
 {
-	float mean;
+	uint32_t n = track_is_back(t) ? t->seen - t->back : RING; /* what is over does not count */
+	float mean, least = fmaxf(3 * noise, 0.005f);
 
 	if (!t->learnt)
 		return false;
@@ -97,8 +124,10 @@ bool track_is_up(const struct track *t, float noise)
 		return true;
 	if (t->sum >= LIMIT && track_above(t, SHORT, 0.8f * (float)WORTH) >= SHORT - 2)
 		return true;
-	mean = track_mean(t, RING);
+	if (!n)
+		return false;
+	mean = track_mean(t, n) * (float)n / RING;
 	return mean > WORTH && mean > WINDOW_Z * noise / sqrtf(RING) &&
-	       track_above(t, RING, fmaxf(3 * noise, 0.005f)) >= OFTEN &&
-	       track_above(t, SHORT * 2, fmaxf(3 * noise, 0.005f)) > 0;
+	       track_above(t, n, least) >= OFTEN &&
+	       track_above(t, n < SHORT * 2 ? n : SHORT * 2, least) > 0;
 }

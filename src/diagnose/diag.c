@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diag.c - the loop: take a step's records, bring every series on, say what stands out. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,16 +80,13 @@ static struct incident *incident_of(struct diag *d, const struct diag_verdict *v
 	for (uint32_t i = 0; i < INCIDENTS; i++) {
 		struct incident *is = &d->incident[i];
 
-		if (is->open && is->why == v->why && diag_part_same(is->part, v->f.part[0]))
+		if (is->open && is->said.why == v->why &&
+		    diag_part_same(is->said.f.part[0], v->f.part[0]))
 			return is;
 		if (to->open && (!is->open || is->last < to->last))
 			to = is;
 	}
-	*to = (struct incident){ .part = v->f.part[0],
-				 .why = v->why,
-				 .since = d->steps,
-				 .last = d->steps,
-				 .since_step = d->step };
+	*to = (struct incident){ .said = { .since = d->step } };
 	return to;
 }
 
@@ -104,7 +102,7 @@ void verdict_say(struct saying *s, struct diag_verdict *v)
 	s->said += v->f.act;
 	s->explained += v->f.act && !v->always ? v->f.gain : 0;
 	is->last = s->d->steps;
-	v->since = is->since_step;
+	v->since = is->said.since;
 	v->again = is->open && v->f.act <= is->act &&
 		   (v->why > DIAG_WHY_STAGE || v->f.gain < 2 * is->gain + WORTH);
 	if (!v->again) {
@@ -112,14 +110,41 @@ void verdict_say(struct saying *s, struct diag_verdict *v)
 		is->act |= v->f.act;
 	}
 	is->open = true;
+	is->said = *v;
 	s->say(s->arg, v);
 }
 
-static void close_incidents(struct diag *d)
+/* Whether every rank of the place is back to what it was: then nobody waits for long to say so. */
+static bool is_back(const struct diag *d, const struct diag_verdict *v)
 {
-	for (uint32_t i = 0; i < INCIDENTS; i++)
-		if (d->incident[i].open && d->incident[i].last + HOLD_OFF < d->steps)
-			d->incident[i].open = false;
+	if (v->why > DIAG_WHY_INPUT)
+		return false;
+	for (uint32_t r = 0; r < d->world; r++)
+		if (d->rank[r].known && part_has(d, v->f.part[0], r) &&
+		    !track_is_back(&d->rank[r].own[v->why - DIAG_WHY_COMPUTE]))
+			return false;
+	return true;
+}
+
+/* A step that ended ends every hang. */
+static void close_incidents(struct saying *s)
+{
+	struct diag *d = s->d;
+
+	for (uint32_t i = 0; i < INCIDENTS; i++) {
+		struct incident *is = &d->incident[i];
+		struct diag_verdict v = is->said;
+		uint32_t wait = v.why >= DIAG_WHY_DEAD ? 0 : is_back(d, &v) ? QUIET : HOLD_OFF;
+
+		if (!is->open || is->last + wait >= d->steps)
+			continue;
+		is->open = false;
+		v.over = true;
+		v.again = false;
+		v.until = v.f.step;
+		v.f.step = d->step;
+		s->say(s->arg, &v);
+	}
 }
 
 /* --- a step --- */
@@ -195,9 +220,53 @@ int diag_step(struct diag *d, const struct step_rec *rec, size_t n, diag_verdict
 	if (err < 0)
 		return err;
 	remember(d);
-	close_incidents(d);
+	close_incidents(&s);
 	look(d, &s, !(flags & (STEP_F_CKPT | STEP_F_EVAL | STEP_F_COMPILE)));
 	return 0;
+}
+
+/* --- whom to look at --- */
+
+uint32_t diag_rank_of(const struct diag *d, struct diag_part p)
+{
+	for (uint32_t r = 0; r < d->world; r++)
+		if (d->rank[r].known && part_has(d, p, r))
+			return r;
+	return UINT32_MAX;
+}
+
+/* Of a rank, what it loses by its own doing; of one that waits, less than nothing. */
+static float own_effect(const struct diag_rank *r)
+{
+	return fmaxf(r->effect[0], 0) + fmaxf(r->effect[1], 0) + fmaxf(r->effect[2], 0);
+}
+
+uint32_t diag_three(const struct diag *d, const struct diag_verdict *v, uint32_t rank[3])
+{
+	uint32_t bad = NOBODY, well = NOBODY, victim = NOBODY, n = 0;
+
+	for (uint32_t r = 0; r < d->world; r++)
+		if (d->rank[r].known && part_has(d, v->f.part[0], r) &&
+		    (bad == NOBODY || own_effect(&d->rank[r]) > own_effect(&d->rank[bad])))
+			bad = r;
+	if (bad == NOBODY)
+		return 0;
+	rank[n++] = bad;
+	for (uint32_t r = 0; r < d->world; r++)
+		if (d->rank[r].known && d->rank[r].role == d->rank[bad].role &&
+		    !part_has(d, v->f.part[0], r) &&
+		    (well == NOBODY || own_effect(&d->rank[r]) < own_effect(&d->rank[well])))
+			well = r;
+	if (well != NOBODY)
+		rank[n++] = well;
+	for (uint32_t r = 0; r < d->world; r++)
+		if (d->rank[r].rec && r != well && !part_has(d, v->f.part[0], r) &&
+		    (victim == NOBODY ||
+		     d->rank[r].rec->t.exposed > d->rank[victim].rec->t.exposed))
+			victim = r;
+	if (victim != NOBODY)
+		rank[n++] = victim;
+	return n;
 }
 
 /* --- as a contender --- */
@@ -211,7 +280,7 @@ static void pass_on(void *arg, const struct diag_verdict *v)
 {
 	const struct to *to = arg;
 
-	if (!v->again)
+	if (!v->again && !v->over)
 		to->say(to->arg, &v->f);
 }
 

@@ -7,7 +7,7 @@
  *	for each step: diag_step(d, records, n, say, arg);    says what is wrong now, each step anew
  *	diag_free(d);
  *
- * State is some 680 bytes a rank and 250 a communicator, 580 KB beside it, whatever the number of steps.
+ * State is some 710 bytes a rank and 250 a communicator, 630 KB beside it, whatever the number of steps.
  */
 #ifndef AON_DIAGNOSE_H
 #define AON_DIAGNOSE_H
@@ -31,6 +31,8 @@ struct diag_verdict {
 	uint32_t since;           /* step in which it was first seen */
 	bool always;              /* it was so from the start: there is no past without it */
 	bool again;               /* nothing new: it was said before, and is still so */
+	bool over;                /* what was said is over: the rest is as it was last said */
+	uint32_t until;           /* then: step in which it was last seen */
 	double seen_ns, usual_ns; /* what was measured of the place, and of its like or its past */
 	double step_ns;           /* of the job */
 	double noise_ns;          /* what such a value varies by */
@@ -56,6 +58,13 @@ int diag_step(struct diag *d, const struct step_rec *rec, size_t n, diag_verdict
 	      void *arg);
 /* Of a recording, before its first step: so many steps it has, and a short one needs a short past. */
 void diag_expect(struct diag *d, uint32_t steps);
+/* The lowest rank of the place that is known; UINT32_MAX: none. */
+uint32_t diag_rank_of(const struct diag *d, struct diag_part p);
+/*
+ * Whom to look at more closely: a rank of the place, one that does the same and is well, and who waits the longest.
+ * How many of these three there are.
+ */
+uint32_t diag_three(const struct diag *d, const struct diag_verdict *v, uint32_t rank[3]);
 /* How many times longer steps took than with equal work and no bad place: 1 is nothing to gain. */
 double diag_slowdown(const struct diag *d);
 

@@ -82,8 +82,8 @@ static bool was_named(const struct diag *d, struct diag_part p)
 {
 	for (uint32_t i = 0; i < INCIDENTS; i++)
 		if (d->incident[i].open && d->incident[i].act &&
-		    d->incident[i].why == DIAG_WHY_NETWORK &&
-		    diag_part_same(d->incident[i].part, p))
+		    d->incident[i].said.why == DIAG_WHY_NETWORK &&
+		    diag_part_same(d->incident[i].said.f.part[0], p))
 			return true;
 	return false;
 }

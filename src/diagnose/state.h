@@ -19,6 +19,7 @@
 #define INCIDENTS   64u
 #define PLAIN       1.0f /* of a transfer: what is twice as long is said at once */
 #define HOLD_OFF    32u  /* steps behind which the same is said again */
+#define QUIET       8u   /* the same, if the series themselves say that it is over */
 
 /* What a rank spends by itself, never in waiting for others. */
 enum own { OWN_COMPUTE, OWN_HOST, OWN_INPUT, OWNS };
@@ -36,9 +37,10 @@ enum whole {
 /* One series against its past: a CUSUM and the newest values (cusum.c). */
 struct track {
 	float base, sum;
+	float level, down; /* of what is up: how much, and the other side's sum: is it back? */
 	float ring[RING];
-	uint32_t seen;
-	uint8_t fast; /* steps in a row that are far out */
+	uint32_t seen, back; /* back: `seen` when it was; 0: never */
+	uint8_t fast;        /* steps in a row that are far out */
 	bool learnt;
 };
 
@@ -138,10 +140,8 @@ struct diag {
 	uint32_t ckpt_step, ckpt_gap;
 	uint32_t unexplained; /* steps in which exchanges were longer and no place fitted */
 	struct incident {
-		struct diag_part part;
-		enum diag_why why;
-		uint32_t since, last; /* number of the step, in d->steps */
-		uint32_t since_step;
+		struct diag_verdict said; /* the last word */
+		uint32_t last;            /* number of the step, in d->steps */
 		float gain;
 		bool act, open;
 	} incident[INCIDENTS];  /* what was said, and is not over */
@@ -163,6 +163,11 @@ void track_add(struct track *t, float v, float noise);
 static inline uint32_t track_len(const struct track *t)
 {
 	return t->seen < RING ? t->seen : RING;
+}
+/* It came back from being up, not long ago. */
+static inline bool track_is_back(const struct track *t)
+{
+	return t->back && t->seen - t->back <= RING;
 }
 float track_mean(const struct track *t, uint32_t newest);
 float track_at(const struct track *t, uint32_t newest, double q);

@@ -23,11 +23,19 @@ static float noise(uint32_t rank, uint32_t step, uint32_t what)
 struct heard {
 	struct diag_verdict v[64];
 	uint32_t n;
+	struct diag_verdict over[8]; /* what was said to be over */
+	uint32_t overs;
 };
 
 static void hear(void *arg, const struct diag_verdict *v)
 {
 	struct heard *h = arg;
+
+	if (v->over) {
+		if (h->overs < 8)
+			h->over[h->overs++] = *v;
+		return;
+	}
 
 	for (uint32_t i = 0; v->again && i < h->n; i++) /* the newest word on what it costs */
 		if (h->v[i].why == v->why && diag_part_same(h->v[i].f.part[0], v->f.part[0]))
@@ -374,6 +382,39 @@ static void pauses(void)
 	     "batches that come late to all are no rank's fault");
 }
 
+/* --- what is over --- */
+
+static void slow_for_a_while(struct step_rec *r, uint32_t step)
+{
+	if (r->rank == 21 && step >= 60 && step < 80)
+		r->t.compute *= 1.1f;
+}
+
+static void come_and_go(struct step_rec *r, uint32_t step)
+{
+	if (r->rank == 21 && step >= 60 && step / 4 % 2)
+		r->t.compute *= 1.3f;
+}
+
+static void recovery(void)
+{
+	struct job j = { .world = 32, .stages = 1, .change = slow_for_a_while };
+	struct heard h;
+
+	run(&j, &h);
+	T_OK(acts(&h) == 1 && h.overs == 1 && is(&h.over[0], DIAG_RANK, 21) &&
+		     h.over[0].why == DIAG_WHY_COMPUTE && h.over[0].f.act,
+	     "a rank that is well again is said to be");
+	T_OK(h.over[0].until >= 79 && h.over[0].until < 90 && h.over[0].f.step < 105,
+	     "soon, and since when: step %u, said in %u", h.over[0].until, h.over[0].f.step);
+	j.change = slow_gpu;
+	run(&j, &h);
+	T_OK(acts(&h) == 1 && h.overs == 0, "what lasts is not");
+	j.change = come_and_go;
+	run(&j, &h);
+	T_OK(acts(&h) == 1 && h.overs == 0, "what comes and goes is one finding, and not over");
+}
+
 /* --- missing records, other numbers --- */
 
 static void missing(void)
@@ -551,6 +592,7 @@ int main(void)
 	network();
 	imbalance();
 	pauses();
+	recovery();
 	missing();
 	permuted();
 	hangs();
