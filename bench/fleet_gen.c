@@ -31,6 +31,8 @@
 static struct {
 	uint64_t nodes, kernels, names, to, seconds, every, job, rec, step_ms, hours, part, of,
 		first;
+	/* Of `corpus`: its last step (`first`: its first), and a rank that is silent when all stands still. */
+	uint64_t last, without;
 } o = { .nodes = 1000,
 	.kernels = 150,
 	.names = 2000,
@@ -41,7 +43,9 @@ static struct {
 	.rec = 1,
 	.step_ms = 1000,
 	.hours = 24,
-	.of = 1 };
+	.of = 1,
+	.last = UINT64_MAX,
+	.without = UINT64_MAX };
 
 /* Numbers that are spread and always the same. */
 static uint64_t mix(uint64_t a, uint64_t b, uint64_t c)
@@ -464,7 +468,7 @@ static void corpus(void)
 	size_t len = 0, cap = 0, at = 0, got;
 	uint8_t *all = NULL;
 	struct step_rec r;
-	char host[16];
+	char host[16], name[32];
 	int n;
 
 	do {
@@ -478,18 +482,28 @@ static void corpus(void)
 		len += got;
 	} while (got);
 	for (; at < len && (n = step_rec_decode(&r, all + at, len - at)) > 0; at += (size_t)n) {
+		uint8_t rec[STEP_MAX];
 		struct ship_step s = { COMMON(r.step),
-				       .job = ship_text("corpus"),
+				       .job = o.job == UINT64_MAX
+						      ? ship_text("corpus")
+						      : text(name, sizeof(name), "corpus-%u",
+							     (uint32_t)o.job),
 				       .rank = (int32_t)r.rank,
 				       .proc = mix(r.rank, 9, 9),
 				       .host = text(host, sizeof(host), "sim%03u", r.host),
 				       .leaf = r.leaf,
 				       .step = r.step,
 				       .t_ns = now() - 600 * S + r.step * S,
+				       .flags = r.flags,
 				       .tokens = r.tokens };
 
+		if (r.step < o.first || r.step > o.last ||
+		    (r.rank == o.without && r.flags & STEP_F_PARTIAL))
+			continue;
+		r.begin_ns = s.t_ns;
 		memcpy(&s.step_ns, &r.t, sizeof(r.t));
-		s.rec = (struct ship_str){ (char *)all + at, (size_t)n };
+		s.rec = (struct ship_str){ (char *)rec,
+					   (size_t)step_rec_encode(rec, sizeof(rec), &r) };
 		put(&s);
 	}
 	free(all);
@@ -521,7 +535,7 @@ static int set(const char *arg)
 		     { "to", &o.to },       { "seconds", &o.seconds }, { "every", &o.every },
 		     { "job", &o.job },     { "rec", &o.rec },         { "step_ms", &o.step_ms },
 		     { "hours", &o.hours }, { "part", &o.part },       { "of", &o.of },
-		     { "first", &o.first } };
+		     { "first", &o.first }, { "last", &o.last },       { "without", &o.without } };
 	size_t n = strcspn(arg, "=");
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)

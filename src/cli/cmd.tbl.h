@@ -38,11 +38,13 @@ CMD(REPORT,  report,  "[STORE|TRACE...]",  "where the time went: in a store, or 
 CMD(WHY,     why,     "[STORE|TRACE...]",  "what costs time, how that is known, what to do, what it brings",
     "Reads what report reads. The costliest finding comes first; --all shows all of them\n"
     "and what else was looked at. Exits 3 if there is no GPU work to judge.")
-CMD(DIAGNOSE, diagnose, "FILE|FOLDER...",  "which rank, host, link or stage slows a job, or stops it",
+CMD(DIAGNOSE, diagnose, "FILE|FOLDER... | --cluster URL --job J | --cluster URL --follow", "which rank, host, link or stage slows a job, or stops it",
     "Reads records of steps (CASE.steps of aon sim corpus, aon export -f steps), a folder of\n"
     "them, or a timeline of pipeline stages (Chrome JSON, plain or gzip). Late is told from\n"
     "waiting without clocks; imbalance and a long stage are findings like bad machines. The\n"
-    "costliest comes first; notes are what is not sure or not worth it (docs/diagnosis.md).")
+    "costliest comes first; notes are what is not sure or not worth it (docs/diagnosis.md).\n"
+    "With --cluster it reads the newest records of a job from there; with --follow those of all\n"
+    "jobs that run, as they come, as a service: what it finds is in aon fleet and aon why.")
 CMD(IMPORT,  import,  "TRACE...",          "traces of other tools into a store",
     "Takes Kineto and Chrome JSON (plain or gzip), sqlite exports of Nsight Systems and\n"
     "XPlane files, known by content; a folder; - for standard input. Several files are\n"

@@ -8,28 +8,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/json.h"
+#include "cli/diagnose.h"
 #include "cli/inputs.h"
 #include "cli/out.h"
 #include "cli/view.h"
-#include "diagnose/say.h"
 #include "import/source.h"
 #include "import/stages.h"
-#include "model/step_file.h"
 #include "model/step_file.h"
 
 #define PATH_BYTES 4096u
 #define FOLD       3u
-
-/* One recording: counted first, then diagnosed. */
-struct recording {
-	const char *path;
-	uint32_t world, steps, ranks; /* ranks: most in a step */
-	uint64_t records;
-	double step_ns; /* in the mean */
-	struct diag *d; /* NULL: it is being counted */
-	struct diag_cases cases;
-};
 
 static int take(void *arg, const struct step_rec *rec, size_t n)
 {
@@ -165,37 +153,12 @@ static void say_text(const struct opts *o, const struct recording *r)
 
 static void put_case(struct json *j, const struct diag_case *c)
 {
-	char part[DIAG_PART_LEN];
-	struct diag_words w;
+	struct diag_verdict v = c->v;
 
-	diag_words(&w, &c->v);
+	v.f.gain = c->most;
 	json_open(j, NULL, '{');
-	json_open(j, "component", '[');
-	for (uint32_t i = 0; i < c->v.f.parts; i++)
-		json_str(j, NULL, diag_part_text(part, c->v.f.part[i]));
-	json_close(j);
-	json_str(j, "kind", diag_kind_word[c->v.f.kind]);
-	json_str(j, "why", diag_why_word[c->v.why]);
-	json_bool(j, "act", c->act);
-	json_double(j, "gain", c->most);
-	json_double(j, "gain_least", c->v.gain_least);
-	json_double(j, "confidence", c->v.f.confidence);
-	json_u64(j, "since_step", c->v.since);
+	diag_json(j, &v);
 	json_u64(j, "last_step", c->last);
-	json_bool(j, "always", c->v.always);
-	json_double(j, "seen_ns", c->v.seen_ns);
-	json_double(j, "usual_ns", c->v.usual_ns);
-	json_double(j, "step_ns", c->v.step_ns);
-	json_double(j, "blame", c->v.blame);
-	json_double(j, "coverage", c->v.coverage);
-	json_str(j, "title", w.title);
-	json_open(j, "seen", '[');
-	for (size_t k = 0; k < DIAG_SEEN && *w.seen[k]; k++)
-		json_str(j, NULL, w.seen[k]);
-	json_close(j);
-	json_str(j, "not", w.ruled_out);
-	json_str(j, "do", w.action);
-	json_str(j, "expect", w.expect);
 	json_close(j);
 }
 
@@ -215,6 +178,21 @@ static void put_recording(struct json *j, const struct recording *r)
 	json_close(j);
 }
 
+void recording_say(const struct opts *o, struct recording *r, struct json *j)
+{
+	diag_cases_sort(&r->cases);
+	if (j)
+		put_recording(j, r);
+	else
+		say_text(o, r);
+}
+
+void recording_fini(struct recording *r)
+{
+	diag_free(r->d);
+	diag_cases_fini(&r->cases);
+}
+
 /* --- files and folders --- */
 
 static int one(const struct opts *o, const char *path, struct json *j)
@@ -222,15 +200,9 @@ static int one(const struct opts *o, const char *path, struct json *j)
 	struct recording r = { .path = path };
 	int err = read_one(&r);
 
-	if (!err) {
-		diag_cases_sort(&r.cases);
-		if (j)
-			put_recording(j, &r);
-		else
-			say_text(o, &r);
-	}
-	diag_free(r.d);
-	diag_cases_fini(&r.cases);
+	if (!err)
+		recording_say(o, &r, j);
+	recording_fini(&r);
 	return err ? bad(path, err) : CLI_OK;
 }
 
@@ -269,14 +241,21 @@ int cmd_diagnose(const struct opts *o)
 	struct json j, *to = o->val[OPT_JSON] ? &j : NULL;
 	int rc = CLI_OK;
 
-	if (!o->argc)
-		return cli_misuse("takes a FILE of records of steps, or a FOLDER of them");
+	if (o->val[OPT_FOLLOWJOBS])
+		return o->argc ? cli_misuse("--follow takes no file") : diagnose_follow(o);
+	if (!o->argc && !o->val[OPT_CLUSTER])
+		return cli_misuse(
+			"takes a FILE of records of steps, or a FOLDER of them; or --cluster");
+	if (o->argc && o->val[OPT_CLUSTER])
+		return cli_misuse("takes files, or --cluster, not both");
 	if (to) {
 		json_init(to, stdout);
 		json_open(to, NULL, '{');
 		json_str(to, "schema", "aon.diagnose/1");
 		json_open(to, "recordings", '[');
 	}
+	if (!o->argc)
+		rc = diagnose_cluster(o, to);
 	for (int i = 0; i < o->argc && rc == CLI_OK; i++) {
 		struct stat st;
 		bool dir = stat(o->argv[i], &st) == 0 && S_ISDIR(st.st_mode);

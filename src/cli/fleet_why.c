@@ -41,6 +41,8 @@ static void hear(void *arg, const struct diag_verdict *v)
 	struct why *w = arg;
 	struct heard *h = NULL;
 
+	if (v->over)
+		return;
 	for (size_t i = 0; i < w->n && !h; i++)
 		if (w->heard[i].v.why == v->why &&
 		    diag_part_same(w->heard[i].v.f.part[0], v->f.part[0]))

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/fmt.h"
+#include "base/json.h"
 
 const char *const diag_kind_word[DIAG_KINDS] = {
 #define KIND(word, what, action) #word,
@@ -171,6 +172,48 @@ void diag_words(struct diag_words *w, const struct diag_verdict *v)
 			 PCT(v->gain_least), PCT(v->f.gain), TIME(v->step_ns));
 }
 
+/* --- as data --- */
+
+void diag_json(struct json *j, const struct diag_verdict *v)
+{
+	char part[DIAG_PART_LEN], comm[20];
+	struct diag_words w;
+
+	diag_words(&w, v);
+	json_open(j, "component", '[');
+	for (uint32_t i = 0; i < v->f.parts; i++)
+		json_str(j, NULL, diag_part_text(part, v->f.part[i]));
+	json_close(j);
+	json_str(j, "kind", diag_kind_word[v->f.kind]);
+	json_str(j, "why", diag_why_word[v->why]);
+	json_bool(j, "act", v->f.act);
+	json_double(j, "gain", v->f.gain);
+	json_double(j, "gain_least", v->gain_least);
+	json_double(j, "confidence", v->f.confidence);
+	json_u64(j, "since_step", v->since);
+	json_bool(j, "always", v->always);
+	json_double(j, "seen_ns", v->seen_ns);
+	json_double(j, "usual_ns", v->usual_ns);
+	json_double(j, "step_ns", v->step_ns);
+	json_double(j, "blame", v->blame);
+	json_double(j, "coverage", v->coverage);
+	if (v->comm) {
+		snprintf(comm, sizeof(comm), "%016" PRIx64, v->comm);
+		json_str(j, "communicator", comm);
+		json_str(j, "op", step_op_word[v->op % STEP_OPS]);
+		json_u64(j, "members", v->members);
+		json_u64(j, "number", v->sequence);
+	}
+	json_str(j, "title", w.title);
+	json_open(j, "seen", '[');
+	for (size_t k = 0; k < DIAG_SEEN && *w.seen[k]; k++)
+		json_str(j, NULL, w.seen[k]);
+	json_close(j);
+	json_str(j, "not", w.ruled_out);
+	json_str(j, "do", w.action);
+	json_str(j, "expect", w.expect);
+}
+
 /* --- all of a recording --- */
 
 void diag_cases_hear(void *arg, const struct diag_verdict *v)
@@ -178,6 +221,8 @@ void diag_cases_hear(void *arg, const struct diag_verdict *v)
 	struct diag_cases *l = arg;
 	struct diag_case *c = NULL;
 
+	if (v->over) /* when it was last seen is known */
+		return;
 	for (size_t i = 0; i < l->n && !c; i++)
 		if (l->c[i].v.why == v->why && diag_part_same(l->c[i].v.f.part[0], v->f.part[0]))
 			c = &l->c[i];

@@ -24,6 +24,10 @@ extern const char *const diag_kind_what[DIAG_KINDS];
 
 void diag_words(struct diag_words *w, const struct diag_verdict *v);
 
+struct json;
+/* What it rests on, as members of an object that is open. */
+void diag_json(struct json *j, const struct diag_verdict *v);
+
 /* Verdicts of a whole recording: each place and way to know it once, the newest word on it. */
 struct diag_case {
 	struct diag_verdict v;

@@ -6,6 +6,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#define KEPT_NS (30 * UINT64_C(86400000000000)) /* before the span: what may have lasted into it */
+
 static int on_finding(void *arg, const struct rowin_field *f)
 {
 	struct fleet_findings *fs = arg;
@@ -42,15 +44,20 @@ int fleet_findings(struct fleet_findings *out, struct fleet *f, const char *job,
 	int err;
 
 	sql_init(&q);
-	sql_add(&q, "SELECT job, kind, level, part, host, text, source, t_ns, until_ns,"
-		    " toFloat64(gain) AS g, toFloat64(confidence), toUInt64(act) AS a FROM finding"
-		    " WHERE ");
+	/* What is said of one finding again, that it is over or worse, has the same t_ns. */
+	sql_add(&q,
+		"SELECT job, kind, level, part, h, x, source, t_ns, u, g, c, a FROM (SELECT"
+		" job, kind, level, part, source, t_ns, any(host) AS h, argMax(text, gain) AS x,"
+		" max(until_ns) AS u, toFloat64(max(gain)) AS g, toFloat64(max(confidence)) AS c,"
+		" toUInt64(max(act)) AS a FROM finding WHERE ");
 	ask_where(&q, f, job);
 	sql_add(&q,
-		" AND t_ns < %" PRIu64 " AND (until_ns = 0 OR until_ns >= %" PRIu64
-		") AND t_ns >= %" PRIu64 " ORDER BY a DESC, g DESC, t_ns DESC"
+		" AND t_ns < %" PRIu64 " AND day >= toDate(%" PRIu64 ") GROUP BY job, kind, level,"
+		" part, source, t_ns) WHERE t_ns >= %" PRIu64 " OR u >= %" PRIu64
+		" OR (u = 0 AND source = 'diagnose') ORDER BY a DESC, u != 0, g DESC, t_ns DESC"
 		" LIMIT 1 BY job, kind, level, part LIMIT %zu FORMAT RowBinary",
-		span.to_ns, span.from_ns, span.from_ns, most);
+		span.to_ns, span.from_ns > KEPT_NS ? (span.from_ns - KEPT_NS) / 1000000000u : 0,
+		span.from_ns, span.from_ns, most);
 	err = ask_sql(f, &q, "sssssssqqddq", most, on_finding, &fs, why);
 	if (err)
 		fleet_findings_fini(&fs);

@@ -251,3 +251,13 @@ const char *fleet_shown(const struct fleet *f)
 {
 	return f->shown;
 }
+
+const char *fleet_cluster(const struct fleet *f)
+{
+	return f->cluster;
+}
+
+const struct cluster_url *fleet_url(const struct fleet *f)
+{
+	return &f->url;
+}

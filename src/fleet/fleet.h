@@ -33,6 +33,10 @@ int fleet_open(struct fleet **out, const char *url, const struct http_files *fil
 void fleet_close(struct fleet *f); /* NULL is allowed */
 /* The address as it may be shown: without a password. */
 const char *fleet_shown(const struct fleet *f);
+/* The cluster of the database that is asked about. */
+const char *fleet_cluster(const struct fleet *f);
+/* Its servers, for who sends there. */
+const struct cluster_url *fleet_url(const struct fleet *f);
 
 /*
  * One question. `types` and `fn` are as rowin.h says; more than `most` rows are refused. `sql` is

@@ -183,6 +183,42 @@ typedef int fleet_step_fn(void *arg, const struct step_rec *rec, size_t n);
 int fleet_records(struct fleet *f, const char *job, uint32_t ranks, uint64_t first, uint64_t last,
 		  fleet_step_fn *fn, void *arg, struct store_why *why);
 
+/* --- jobs that run --- */
+
+struct fleet_running {
+	char job[FLEET_WORD];
+	uint32_t world;
+	bool live;                 /* a process of it is connected */
+	uint64_t begin_ns, end_ns; /* of its processes: joined, and last heard of */
+};
+struct fleet_runnings {
+	struct fleet_running *r; /* owned; by name */
+	size_t n;
+};
+/* Jobs with ranks that were heard of since; `job` NULL: all. */
+int fleet_running(struct fleet_runnings *out, struct fleet *f, const char *job, uint64_t since_ns,
+		  size_t most, struct store_why *why);
+
+/* What is there of a step: records of ranks, and of these that stand still in it. */
+struct fleet_new_step {
+	uint64_t step, ranks, partial, t_ns;
+};
+typedef int fleet_new_step_fn(void *arg, const struct fleet_new_step *s);
+/* Steps from `first` on that begin at from_ns or later, in order, `most` of them. */
+int fleet_new_steps(struct fleet *f, const char *job, uint64_t first, uint64_t from_ns, size_t most,
+		    fleet_new_step_fn *fn, void *arg, struct store_why *why);
+/* Of each rank the newest partial record of these steps. *out is the caller's to free(). */
+int fleet_stand(struct step_rec **out, size_t *n, struct fleet *f, const char *job, uint64_t first,
+		uint64_t from_ns, size_t most, struct store_why *why);
+
+/* Where a rank is; empty and 0: nobody has told. */
+struct fleet_place {
+	char host[FLEET_WORD];
+	uint64_t proc;
+};
+int fleet_place(struct fleet_place *out, struct fleet *f, const char *job, uint32_t rank,
+		struct store_why *why);
+
 /* --- what got slower with a version --- */
 
 struct fleet_change {

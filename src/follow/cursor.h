@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cursor.h - how far jobs were read and what was told and is not over: what the spool keeps with the rows. */
+#ifndef AON_FOLLOW_CURSOR_H
+#define AON_FOLLOW_CURSOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "diagnose/diagnose.h"
+#include "fleet/fleet.h"
+
+#define CURSOR_OPEN 64u /* findings of a job; as many as the diagnosis holds */
+
+/* A finding that was told and is not over. */
+struct cursor_open {
+	uint64_t t_ns; /* since when: its rows have that, the kind and the parts in common */
+	struct diag_part part[DIAG_PARTS];
+	uint32_t parts, since;
+	float gain, confidence;
+	uint8_t kind, why, act, unused[5];
+};
+
+struct cursor_job {
+	char job[FLEET_WORD];
+	uint64_t next;    /* step: those before it were diagnosed, and what they gave was told */
+	uint64_t from_ns; /* what began before it is of an earlier attempt */
+	uint64_t t_ns;    /* of the newest step that was read */
+	uint32_t opens, unused;
+	struct cursor_open open[CURSOR_OPEN];
+};
+
+/* Bytes that hold `n` jobs, the caller's to free(); NULL: no memory. */
+void *cursor_encode(const struct cursor_job *const *job, size_t n, size_t *len);
+/* The jobs of it, an array that is the caller's to free(). -EBADMSG: these are none; -ENOMEM. */
+int cursor_decode(struct cursor_job **out, size_t *n, const void *data, size_t len);
+
+#endif /* AON_FOLLOW_CURSOR_H */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * follow.h - aon diagnose --follow: jobs of a cluster, diagnosed as their records come in.
+ *
+ *	ClickHouse: process, step --> one struct diag a job --> finding rows --> spool --> ClickHouse
+ *
+ * One such service a cluster. Rows and how far each job was read are one commit of the spool, so that each finding
+ * is told once, through any crash: after a restart a job's newest steps are read again, and what is open is known.
+ */
+#ifndef AON_FOLLOW_H
+#define AON_FOLLOW_H
+
+#include "diagnose/diagnose.h"
+#include "net/http.h"
+
+#define FOLLOW_JOBS 1024u /* at a time; of more, those that come first by name */
+
+/* Told of each new act, with whom to look at more closely: the culprit, one that is well and does the same, and who
+ * waits. `n` of them, 3 at most. */
+typedef void follow_act_fn(void *arg, const char *job, const struct diag_verdict *v,
+			   const uint32_t *rank, uint32_t n);
+
+struct follow_opts {
+	const char *url;   /* clickhouse://... */
+	const char *spool; /* folder */
+	const char *job;   /* NULL: all */
+	struct http_files files;
+	uint32_t every_ms;    /* from one look to the next */
+	uint32_t patience_ms; /* for records of a step that not all ranks have sent */
+	int stop_fd;          /* readable: end in order */
+	follow_act_fn *act;   /* NULL: nobody wants to know */
+	void *arg;
+};
+
+/* Runs until it is told to end. 0; else *why says what went wrong. */
+int follow_run(const struct follow_opts *o, struct net_why *why);
+
+#endif /* AON_FOLLOW_H */
