@@ -289,14 +289,36 @@ char *fleet_verdict(char *out, size_t cap, const struct fleet_report *r)
 
 /* --- ranks x steps --- */
 
-static void cells_json(struct json *j, const char *key, const struct fleet_heat *h, const float *v)
+enum cell_part { CELL_WORST, CELL_MEAN, CELL_WHO, CELL_WHEN, CELL_US };
+
+static int64_t cell_part(const struct fleet_cell *c, enum cell_part part)
 {
+	switch (part) {
+	case CELL_WORST:
+		return lrint(fmin(1e6, MILLE * (double)c->worst));
+	case CELL_MEAN:
+		return lrint(fmin(1e6, MILLE * (double)c->mean));
+	case CELL_WHO:
+		return c->rank;
+	case CELL_WHEN:
+		return c->step;
+	case CELL_US:
+		break;
+	}
+	return lrint(fmax(0, fmin(1e15, c->ns / 1e3)));
+}
+
+static void cells_json(struct json *j, const char *key, const struct fleet_heat *h,
+		       enum cell_part part)
+{
+	const struct fleet_cell *c = h->cell;
+
 	json_open(j, key, '[');
 	for (uint32_t r = 0; r < h->rows; r++) {
 		json_open(j, NULL, '[');
-		for (uint32_t c = 0; c < h->columns; c++, v++) {
-			if (isfinite(*v))
-				json_i64(j, NULL, lrint(fmin(1e6, MILLE * (double)*v)));
+		for (uint32_t i = 0; i < h->columns; i++, c++) {
+			if (isfinite(c->worst))
+				json_i64(j, NULL, cell_part(c, part));
 			else
 				json_null(j, NULL);
 		}
@@ -305,27 +327,69 @@ static void cells_json(struct json *j, const char *key, const struct fleet_heat 
 	json_close(j);
 }
 
+static void place_json(struct json *j, const struct fleet_rank *r)
+{
+	json_i64(j, "rank", r->rank);
+	or_null(j, "host", r->host, true);
+	or_null(j, "rack", r->rack, true);
+	json_u64(j, "leaf", r->leaf);
+}
+
 void fleet_heat_json(struct json *j, const struct fleet_heat *h)
 {
 	json_u64(j, "ranks_n", h->ranks);
 	json_u64(j, "steps_n", h->steps);
+	json_u64(j, "steps_all", h->all);
 	json_u64(j, "every", h->every);
 	json_open(j, "ranks", '[');
 	for (uint32_t i = 0; i < h->rows; i++)
-		json_i64(j, NULL, h->rank[i]);
+		json_i64(j, NULL, h->rank[h->row[i]].rank);
+	json_close(j);
+	json_open(j, "rows", '[');
+	for (uint32_t i = 0; i < h->rows; i++) {
+		json_open(j, NULL, '{');
+		place_json(j, &h->rank[h->row[i]]);
+		json_u64(j, "ranks", h->row[i + 1] - h->row[i]);
+		json_close(j);
+	}
 	json_close(j);
 	json_open(j, "steps", '[');
 	for (uint32_t i = 0; i < h->columns; i++)
 		json_u64(j, NULL, h->step[i]);
 	json_close(j);
 	json_u64(j, "last_step", h->last);
-	cells_json(j, "worst", h, h->worst);
-	cells_json(j, "mean", h, h->mean);
+	cells_json(j, "worst", h, CELL_WORST);
+	cells_json(j, "mean", h, CELL_MEAN);
+	cells_json(j, "who", h, CELL_WHO);
+	cells_json(j, "when", h, CELL_WHEN);
+	cells_json(j, "us", h, CELL_US);
 	json_open(j, "slowest", '[');
 	for (size_t i = 0; i < h->slows && h->ranks > 1; i++) {
 		json_open(j, NULL, '{');
-		json_i64(j, "rank", h->slow[i].rank);
+		place_json(j, &h->slow[i]);
 		json_i64(j, "over", lrint(fmin(1e6, MILLE * h->slow[i].over)));
+		json_close(j);
+	}
+	json_close(j);
+}
+
+void fleet_steps_json(struct json *j, int32_t rank, const struct fleet_steps *x)
+{
+	json_i64(j, "rank", rank);
+	json_open(j, "steps", '[');
+	for (size_t i = x->n; i-- > 0;) { /* in order */
+		const struct fleet_step *s = &x->s[i];
+
+		json_open(j, NULL, '{');
+		json_i64(j, "rank", rank);
+		json_u64(j, "step", s->step);
+		json_double(j, "t_s", (double)s->t_ns / 1e9);
+		json_real(j, "dur_ns", s->step_ns);
+		json_real(j, "compute_ns", s->compute_ns);
+		json_real(j, "busy_ns", fmax(0, s->step_ns - s->idle_ns));
+		json_real(j, "comm_ns", s->comm_ns);
+		json_real(j, "exposed_comm_ns", s->exposed_ns);
+		json_real(j, "idle_ns", s->idle_ns);
 		json_close(j);
 	}
 	json_close(j);

@@ -17,6 +17,7 @@ void fleet_overview_json(struct json *j, const struct fleet_overview *o,
 			 const struct fleet_viewer *v);
 void fleet_report_json(struct json *j, const struct fleet_report *r, const struct fleet_viewer *v);
 void fleet_heat_json(struct json *j, const struct fleet_heat *h);
+void fleet_steps_json(struct json *j, int32_t rank, const struct fleet_steps *x);
 void fleet_changes_json(struct json *j, const struct fleet_changes *cs);
 /* Two jobs, or two times of one: b against a. */
 void fleet_compare_json(struct json *j, const struct fleet_report *a, const struct fleet_report *b);

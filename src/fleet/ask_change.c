@@ -3,8 +3,8 @@
  * ask_change.c - which kernels got slower with a version of the driver or of the framework?
  *
  * Of jobs on the same kind of GPU that differ in one of the two alone, the mean of a kernel's calls
- * under a version against that under the one seen before it. A name may stand for several shapes:
- * how many jobs there are on each side is said with it.
+ * under a version against that under the next older one, whichever ran first: nodes are updated one by one. A
+ * name may stand for several shapes: how many jobs there are on each side is said with it.
  */
 #include "fleet/ask.h"
 
@@ -21,7 +21,7 @@
 #define CHANGES 50u
 
 struct seen {
-	uint64_t name, calls, busy_ns, jobs, first_ns;
+	uint64_t name, calls, busy_ns, jobs;
 	char gpu[FLEET_WORD], driver[FLEET_WORD], framework[FLEET_WORD];
 };
 
@@ -41,10 +41,9 @@ static int on_seen(void *arg, const struct rowin_field *f)
 	s->calls = f[1].u;
 	s->busy_ns = f[2].u;
 	s->jobs = f[3].u;
-	s->first_ns = f[4].u;
-	ask_word(s->gpu, sizeof(s->gpu), &f[5]);
-	ask_word(s->driver, sizeof(s->driver), &f[6]);
-	ask_word(s->framework, sizeof(s->framework), &f[7]);
+	ask_word(s->gpu, sizeof(s->gpu), &f[4]);
+	ask_word(s->driver, sizeof(s->driver), &f[5]);
+	ask_word(s->framework, sizeof(s->framework), &f[6]);
 	return 0;
 }
 
@@ -62,7 +61,7 @@ static int by_driver(const void *a, const void *b)
 	const struct seen *x = a, *y = b;
 	int c = order(x, y, true);
 
-	return c ? c : x->first_ns < y->first_ns ? -1 : x->first_ns > y->first_ns;
+	return c ? c : strverscmp(x->driver, y->driver);
 }
 
 static int by_framework(const void *a, const void *b)
@@ -70,7 +69,15 @@ static int by_framework(const void *a, const void *b)
 	const struct seen *x = a, *y = b;
 	int c = order(x, y, false);
 
-	return c ? c : x->first_ns < y->first_ns ? -1 : x->first_ns > y->first_ns;
+	return c ? c : strverscmp(x->framework, y->framework);
+}
+
+/* "torch 2.7.1" and "torch 2.8.0": of one thing. A driver is its version alone. */
+static bool same_thing(const char *a, const char *b)
+{
+	size_t n = strcspn(a, " ");
+
+	return (!a[n] && !strchr(b, ' ')) || (a[n] && !strncmp(a, b, n + 1));
 }
 
 static int note(struct fleet_changes *cs, const struct seen *a, const struct seen *b, bool driver)
@@ -110,7 +117,7 @@ static int compare(struct fleet_changes *cs, struct seens *x, bool driver)
 		const char *was = driver ? a->driver : a->framework,
 			   *is = driver ? b->driver : b->framework;
 
-		if (!order(a, b, driver) && *was && *is)
+		if (!order(a, b, driver) && *was && *is && same_thing(was, is))
 			err = note(cs, a, b, driver);
 	}
 	return err;
@@ -149,21 +156,21 @@ static int ask_seen(struct seens *x, struct fleet *f, struct fleet_span span, st
 	sql_init(&q);
 	sql_add(&q,
 		"SELECT name, toUInt64(sum(c)) AS calls_sum, toUInt64(sum(b)),"
-		" toUInt64(uniqExact(job)), toUInt64(min(first)), gm, dr, fw FROM"
+		" toUInt64(uniqExact(job)), gm, dr, fw FROM"
 		" (SELECT name, job, sum(calls) AS c, sum(busy_ns) AS b FROM kernel_hour WHERE ");
 	ask_where(&q, f, NULL);
 	ask_hours(&q, span);
 	sql_add(&q,
 		" AND kind = %d AND job != '' GROUP BY name, job) ANY INNER JOIN (SELECT job,"
-		" any(gpu_model) AS gm, any(driver) AS dr, any(framework) AS fw,"
-		" min(begin_ns) AS first FROM process WHERE ",
+		" any(gpu_model) AS gm, any(driver) AS dr, any(framework) AS fw"
+		" FROM process WHERE ",
 		EVENT_KERNEL);
 	ask_where(&q, f, NULL);
 	sql_add(&q,
 		" AND end_ns >= %" PRIu64 " GROUP BY job HAVING dr != '' OR fw != '')"
 		" USING (job) GROUP BY name, gm, dr, fw HAVING calls_sum >= %u FORMAT RowBinary",
 		span.from_ns, CALLS);
-	return ask_sql(f, &q, "qqqqqsss", ROWS, on_seen, x, why);
+	return ask_sql(f, &q, "qqqqsss", ROWS, on_seen, x, why);
 }
 
 void fleet_changes_fini(struct fleet_changes *cs)

@@ -3,8 +3,10 @@
  * ask_heat.c - ranks x steps: is it one rank, one moment, or everybody?
  *
  * A cell is what its ranks took in its steps against the median of all ranks in the same step, so
- * that a step which is long for everybody is no one's fault. ClickHouse makes the cells; of a job
- * with more rows than LOOKED every so-many-th step is looked at, and the answer says so.
+ * that a step which is long for everybody is no one's fault. It tells the worst of them, and which
+ * that is: nobody is averaged away, however many ranks and steps share it. ClickHouse makes the cells. Of a
+ * job with more rows than LOOKED only the newest steps are looked at, or every so-many-th, and the
+ * answer says so.
  */
 #include "fleet/ask.h"
 
@@ -14,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOKED 2000000u /* rows of steps: a second of one core, about */
+#define LOOKED 2100000u /* rows of steps, 4,096 ranks x 512: half a second of one core */
+#define RANKS  65536u   /* more are not drawn: a row for each is not sent either */
 
 static const char *const measured[FLEET_MEASURES] = {
 	[FLEET_OWN] = "step_ns - exposed_ns",
@@ -23,52 +26,40 @@ static const char *const measured[FLEET_MEASURES] = {
 	[FLEET_IDLE] = "idle_ns",
 };
 
-static int on_extent(void *arg, const struct rowin_field *f)
+struct heat {
+	struct fleet *f;
+	const struct fleet_heat_ask *a;
+	struct fleet_heat h;
+	uint64_t first, last; /* steps that were seen */
+};
+
+/* --- which steps --- */
+
+/* Whether there are more than can be looked at: then of fewer. */
+static bool choose_steps(struct heat *x)
 {
-	struct fleet_heat *h = arg;
+	struct fleet_heat *h = &x->h;
+	uint64_t fit = h->ranks ? LOOKED / h->ranks : 0;
 
-	h->steps = f[0].u ? f[2].u - f[1].u + 1 : 0;
-	h->first = f[1].u;
-	h->last = f[2].u;
-	return 0;
-}
-
-static int on_ranks(void *arg, const struct rowin_field *f)
-{
-	struct fleet_heat *h = arg;
-
-	h->ranks = (uint32_t)f[0].u;
-	return 0;
-}
-
-static int ask_extent(struct fleet_heat *h, struct fleet *f, const char *job, uint64_t from,
-		      uint64_t to, struct store_why *why)
-{
-	struct sql q;
-	int err;
-
-	sql_init(&q);
-	sql_add(&q, "SELECT toUInt64(count()), toUInt64(min(step)), toUInt64(max(step)) FROM step"
-		    " WHERE ");
-	ask_where(&q, f, job);
-	sql_add(&q, " AND step >= %" PRIu64 " AND step <= %" PRIu64 " FORMAT RowBinary", from, to);
-	err = ask_sql(f, &q, "qqq", 1, on_extent, h, why);
-	if (err)
-		return err;
-	sql_init(&q);
-	sql_add(&q, "SELECT toUInt64(max(rank) + 1) FROM rank_hour WHERE ");
-	ask_where(&q, f, job);
-	sql_add(&q, " AND rank >= 0 FORMAT RowBinary");
-	return ask_sql(f, &q, "q", 1, on_ranks, h, why);
+	if (h->steps <= fit)
+		return false;
+	if (x->a->newest) {
+		h->steps = fit;
+		h->first = h->last - fit + 1;
+	} else {
+		h->every = (h->steps + fit - 1) / fit;
+	}
+	return true;
 }
 
 /* The steps that are looked at, as numbers: found by the table's order, all others are not read. */
-static void chosen(struct sql *q, const struct fleet_heat *h, const struct fleet *f,
-		   const char *job)
+static void chosen(struct sql *q, const struct heat *x)
 {
-	ask_where(q, f, job);
-	sql_add(q, " AND rank >= 0 AND step >= %" PRIu64 " AND step <= %" PRIu64, h->first,
-		h->last);
+	const struct fleet_heat *h = &x->h;
+
+	ask_where(q, x->f, x->a->job);
+	sql_add(q, " AND rank >= 0 AND rank < %u AND step >= %" PRIu64 " AND step <= %" PRIu64,
+		RANKS, h->first, h->last);
 	if (h->every > 1)
 		sql_add(q,
 			" AND step IN (SELECT toUInt32(%" PRIu64 " + number * %" PRIu64
@@ -76,39 +67,123 @@ static void chosen(struct sql *q, const struct fleet_heat *h, const struct fleet
 			h->first, h->every, (h->steps + h->every - 1) / h->every);
 }
 
-static void ratios(struct sql *q, const struct fleet_heat *h, const struct fleet *f,
-		   const char *job, enum fleet_measure m)
+/* --- who is in it --- */
+
+static int on_rank(void *arg, const struct rowin_field *f)
 {
-	sql_add(q, "(SELECT step, rank AS r, toFloat64(%s) AS v FROM step WHERE ", measured[m]);
-	chosen(q, h, f, job);
-	sql_add(q,
-		") ANY INNER JOIN (SELECT step, toFloat64(quantileExact(0.5)(%s)) AS m FROM step"
-		" WHERE ",
-		measured[m]);
-	chosen(q, h, f, job);
-	sql_add(q, " GROUP BY step HAVING m > 0) USING (step)");
+	struct heat *x = arg;
+	size_t n = x->h.ranks;
+	struct fleet_rank *r = ask_grow(&x->h.rank, &n, sizeof(*r));
+
+	if (!r)
+		return -ENOMEM;
+	x->h.ranks = (uint32_t)n;
+	x->first = f[5].u < x->first ? f[5].u : x->first;
+	x->last = f[6].u > x->last ? f[6].u : x->last;
+	r->rank = (int32_t)f[0].i;
+	r->own_ns = isfinite(f[1].d) ? f[1].d : 0;
+	ask_word(r->host, sizeof(r->host), &f[2]);
+	r->leaf = (uint32_t)f[3].u;
+	ask_word(r->rack, sizeof(r->rack), &f[4]);
+	return 0;
 }
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct fleet_rank *x = a, *y = b;
+
+	return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static int by_host(const void *a, const void *b)
+{
+	int d = strverscmp(((const struct fleet_rank *)a)->host,
+			   ((const struct fleet_rank *)b)->host);
+
+	return d ? d : by_rank(a, b);
+}
+
+static int by_leaf(const void *a, const void *b)
+{
+	const struct fleet_rank *x = a, *y = b;
+	int d = strverscmp(x->rack, y->rack);
+
+	d = d ? d : (x->leaf > y->leaf) - (x->leaf < y->leaf);
+	return d ? d : by_host(a, b);
+}
+
+static int by_over(const void *a, const void *b)
+{
+	const struct fleet_rank *x = a, *y = b;
+
+	return x->over < y->over ? 1 : x->over > y->over ? -1 : by_rank(a, b);
+}
+
+/* Against the ranks' median; the slowest are noted, then all are brought into the order that is asked for. */
+static void order_ranks(struct heat *x)
+{
+	static int (*const by[FLEET_ORDERS])(const void *, const void *) = {
+		[FLEET_BY_RANK] = by_rank,
+		[FLEET_BY_HOST] = by_host,
+		[FLEET_BY_LEAF] = by_leaf,
+		[FLEET_BY_SLOW] = by_over,
+	};
+	struct fleet_heat *h = &x->h;
+	double median;
+
+	for (size_t i = 0; i < h->ranks; i++)
+		h->rank[i].over = h->rank[i].own_ns;
+	qsort(h->rank, h->ranks, sizeof(*h->rank), by_over);
+	median = h->rank[h->ranks / 2].own_ns;
+	for (size_t i = 0; i < h->ranks; i++)
+		h->rank[i].over = median > 0 ? h->rank[i].own_ns / median - 1 : 0;
+	for (h->slows = 0; h->slows < FLEET_SLOWEST && h->slows < h->ranks; h->slows++)
+		h->slow[h->slows] = h->rank[h->slows];
+	qsort(h->rank, h->ranks, sizeof(*h->rank), by[x->a->order]);
+}
+
+static int ask_who(struct heat *x, struct store_why *why)
+{
+	struct sql q;
+	int err;
+
+	sql_init(&q);
+	sql_add(&q,
+		"SELECT toInt64(rank), o, node, toUInt64(lf), rk, s0, s1 FROM (SELECT rank,"
+		" toFloat64(avg(%s)) AS o, toUInt64(min(step)) AS s0,"
+		" toUInt64(max(step)) AS s1 FROM step WHERE ",
+		measured[x->a->measure]);
+	chosen(&q, x);
+	sql_add(&q, " GROUP BY rank) ANY LEFT JOIN (SELECT rank, anyLast(host) AS node,"
+		    " anyLast(leaf) AS lf, anyLast(rack) AS rk FROM process WHERE ");
+	ask_where(&q, x->f, x->a->job);
+	sql_add(&q, " GROUP BY rank) USING (rank) FORMAT RowBinary");
+	free(x->h.rank);
+	x->h.rank = NULL;
+	x->h.ranks = 0;
+	x->first = UINT64_MAX;
+	x->last = 0;
+	err = ask_sql(x->f, &q, "ldsqsqq", RANKS, on_rank, x, why);
+	if (!err && x->h.ranks)
+		order_ranks(x);
+	return err;
+}
+
+/* --- cells --- */
 
 static int on_cell(void *arg, const struct rowin_field *f)
 {
 	struct fleet_heat *h = arg;
-	size_t at;
 
-	if (f[0].u >= h->columns || f[1].u >= h->rows)
+	if (f[0].u >= (uint64_t)h->columns * h->rows)
 		return 0;
-	at = (size_t)f[1].u * h->columns + (size_t)f[0].u;
-	h->worst[at] = (float)(f[2].d - 1);
-	h->mean[at] = (float)(f[3].d - 1);
-	return 0;
-}
-
-static int on_slow(void *arg, const struct rowin_field *f)
-{
-	struct fleet_heat *h = arg;
-
-	if (h->slows < sizeof(h->slow) / sizeof(h->slow[0]))
-		h->slow[h->slows++] =
-			(struct fleet_rank){ .rank = (int32_t)f[0].i, .over = f[1].d - 1 };
+	h->cell[f[0].u] = (struct fleet_cell){
+		.worst = (float)(f[1].d - 1),
+		.mean = (float)(f[2].d - 1),
+		.rank = (int32_t)f[3].i,
+		.step = (uint32_t)f[4].u,
+		.ns = f[5].d,
+	};
 	return 0;
 }
 
@@ -118,83 +193,160 @@ static uint64_t cut(uint64_t i, uint64_t n, uint64_t parts)
 	return i * n / parts;
 }
 
-static int lay(struct fleet_heat *h)
+static int lay(struct heat *x)
 {
-	size_t cells = (size_t)h->rows * h->columns;
+	struct fleet_heat *h = &x->h;
+	uint64_t looked = (h->steps + h->every - 1) / h->every;
+	size_t cells;
 
-	h->rank = calloc(h->rows + 1u, sizeof(*h->rank));
+	h->columns = h->steps < x->a->wide ? (uint32_t)h->steps : x->a->wide;
+	if (h->columns > looked) /* a column without a step that was looked at would be a hole */
+		h->columns = (uint32_t)looked;
+	h->rows = h->ranks < x->a->high ? h->ranks : x->a->high;
+	cells = (size_t)h->rows * h->columns;
+	h->row = calloc(h->rows + 1u, sizeof(*h->row));
 	h->step = calloc(h->columns + 1u, sizeof(*h->step));
-	h->worst = malloc((cells + 1) * sizeof(*h->worst));
-	h->mean = malloc((cells + 1) * sizeof(*h->mean));
-	if (!h->rank || !h->step || !h->worst || !h->mean)
+	h->cell = malloc((cells + 1) * sizeof(*h->cell));
+	if (!h->row || !h->step || !h->cell)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < h->rows; i++)
-		h->rank[i] = (int32_t)cut(i, h->ranks, h->rows);
+	for (uint32_t i = 0; i <= h->rows && h->rows; i++)
+		h->row[i] = (uint32_t)cut(i, h->ranks, h->rows);
 	for (uint32_t i = 0; i < h->columns; i++)
 		h->step[i] = h->first + cut(i, h->steps, h->columns);
 	for (size_t i = 0; i < cells; i++)
-		h->worst[i] = h->mean[i] = NAN;
+		h->cell[i] = (struct fleet_cell){ .worst = NAN, .mean = NAN };
 	return 0;
 }
 
-static int ask_cells(struct fleet_heat *h, struct fleet *f, const char *job, enum fleet_measure m,
-		     struct store_why *why)
+/* "[0,0,1,...]": the row of each rank. */
+static int rows_of_ranks(struct sql *q, const struct fleet_heat *h)
 {
+	int32_t last = 0;
+	uint32_t *row;
+
+	for (uint32_t i = 0; i < h->ranks; i++)
+		last = h->rank[i].rank > last ? h->rank[i].rank : last;
+	row = calloc((size_t)last + 1, sizeof(*row));
+	if (!row)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < h->rows; i++)
+		for (uint32_t at = h->row[i]; at < h->row[i + 1]; at++)
+			row[h->rank[at].rank] = i;
+	for (int32_t r = 0; r <= last; r++)
+		sql_add(q, "%s%u", r ? "," : "[", row[r]);
+	sql_add(q, "]");
+	free(row);
+	return 0;
+}
+
+static int ask_cells(struct heat *x, struct store_why *why)
+{
+	const struct fleet_heat *h = &x->h;
+	const char *v = measured[x->a->measure];
 	struct sql q;
 	int err;
 
 	sql_init(&q);
 	sql_add(&q,
-		"SELECT toUInt64(intDiv((step - %" PRIu64 " + 1) * %u - 1, %" PRIu64 ")) AS x,"
-		" toUInt64(intDiv((toUInt64(r) + 1) * %u - 1, %u)) AS y, toFloat64(max(v / m)),"
-		" toFloat64(avg(v / m)) FROM ",
-		h->first, h->columns, h->steps, h->rows, h->ranks);
-	ratios(&q, h, f, job, m);
-	sql_add(&q, " GROUP BY x, y FORMAT RowBinary");
-	err = ask_sql(f, &q, "qqdd", (uint64_t)h->rows * h->columns + 1, on_cell, h, why);
-	if (err)
+		"SELECT toUInt64(intDiv((step - %" PRIu64 " + 1) * %u - 1, %" PRIu64 ") +"
+		" %u * arrayElement(",
+		h->first, h->columns, h->steps, h->columns);
+	err = rows_of_ranks(&q, h);
+	if (err) {
+		sql_fini(&q);
 		return err;
-	sql_init(&q);
-	sql_add(&q, "SELECT toInt64(r), toFloat64(avg(v / m)) AS o FROM ");
-	ratios(&q, h, f, job, m);
-	sql_add(&q, " GROUP BY r ORDER BY o DESC, r LIMIT 8 FORMAT RowBinary");
-	return ask_sql(f, &q, "ld", 8, on_slow, h, why);
+	}
+	sql_add(&q,
+		", toUInt32(r) + 1)) AS k, toFloat64(max(v / m)), toFloat64(avg(v / m)),"
+		" toInt64(argMax(r, v / m)), toUInt64(argMax(step, v / m)),"
+		" toFloat64(argMax(v, v / m)) FROM (SELECT step, rank AS r, toFloat64(%s) AS v"
+		" FROM step WHERE ",
+		v);
+	chosen(&q, x);
+	sql_add(&q,
+		") ANY INNER JOIN (SELECT step, toFloat64(quantileExact(0.5)(%s)) AS m FROM step"
+		" WHERE ",
+		v);
+	chosen(&q, x);
+	sql_add(&q, " GROUP BY step HAVING m > 0) USING (step) GROUP BY k FORMAT RowBinary");
+	return ask_sql(x->f, &q, "qddlqd", (uint64_t)h->rows * h->columns + 1, on_cell, &x->h, why);
 }
 
 void fleet_heat_fini(struct fleet_heat *h)
 {
 	free(h->rank);
+	free(h->row);
 	free(h->step);
-	free(h->worst);
-	free(h->mean);
+	free(h->cell);
 	*h = (struct fleet_heat){ .ranks = 0 };
 }
 
-int fleet_heat(struct fleet_heat *out, struct fleet *f, const char *job, enum fleet_measure measure,
-	       uint32_t wide, uint32_t high, uint64_t from_step, uint64_t to_step,
+int fleet_heat(struct fleet_heat *out, struct fleet *f, const struct fleet_heat_ask *a,
 	       struct store_why *why)
 {
-	struct fleet_heat h = { .every = 1 };
-	int err = ask_extent(&h, f, job, from_step, to_step, why);
+	struct heat x = { .f = f, .a = a, .h = { .every = 1 } };
+	struct fleet_heat *h = &x.h;
+	int err;
 
-	if (err)
-		return err;
-	if (h.ranks) {
-		uint64_t rows = h.steps * h.ranks;
-
-		h.every = rows > LOOKED ? (rows + LOOKED - 1) / LOOKED : 1;
-		h.columns = h.steps < wide ? (uint32_t)h.steps : wide;
-		/* A column without a step that was looked at would be a hole. */
-		if (h.columns > (h.steps + h.every - 1) / h.every)
-			h.columns = (uint32_t)((h.steps + h.every - 1) / h.every);
-		h.rows = h.ranks < high ? h.ranks : high;
+	h->first = a->from_step;
+	h->last = a->to_step;
+	err = ask_who(&x, why);
+	if (!err && h->ranks) {
+		h->first = x.first;
+		h->last = x.last;
+		h->steps = h->all = x.last - x.first + 1;
+		if (choose_steps(&x))
+			err = ask_who(&x, why);
 	}
-	err = lay(&h);
-	if (!err && h.columns && h.rows)
-		err = ask_cells(&h, f, job, measure, why);
+	err = err ? err : lay(&x);
+	if (!err && h->columns && h->rows)
+		err = ask_cells(&x, why);
 	if (err)
-		fleet_heat_fini(&h);
+		fleet_heat_fini(h);
 	else
-		*out = h;
+		*out = *h;
+	return err;
+}
+
+/* --- one rank --- */
+
+static int on_step(void *arg, const struct rowin_field *f)
+{
+	struct fleet_steps *x = arg;
+	struct fleet_step *s = ask_grow(&x->s, &x->n, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	*s = (struct fleet_step){ f[0].u, f[1].u, f[2].d, f[3].d, f[4].d, f[5].d, f[6].d };
+	return 0;
+}
+
+void fleet_steps_fini(struct fleet_steps *x)
+{
+	free(x->s);
+	*x = (struct fleet_steps){ .n = 0 };
+}
+
+int fleet_steps(struct fleet_steps *out, struct fleet *f, const char *job, int32_t rank,
+		uint64_t last, size_t most, struct store_why *why)
+{
+	struct fleet_steps x = { .n = 0 };
+	struct sql q;
+	int err;
+
+	sql_init(&q);
+	sql_add(&q,
+		"SELECT toUInt64(step), t_ns, toFloat64(step_ns), toFloat64(compute_ns),"
+		" toFloat64(comm_ns), toFloat64(exposed_ns), toFloat64(idle_ns) FROM step WHERE ");
+	ask_where(&q, f, job);
+	sql_add(&q,
+		" AND rank = %d AND step <= %" PRIu64
+		" ORDER BY step DESC LIMIT %zu FORMAT RowBinary",
+		rank, last, most);
+	err = ask_sql(f, &q, "qqddddd", most, on_step, &x, why);
+	if (err)
+		fleet_steps_fini(&x);
+	else
+		*out = x;
 	return err;
 }

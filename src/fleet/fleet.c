@@ -139,7 +139,8 @@ int fleet_ask(struct fleet *f, const char *sql, const char *types, uint64_t most
 	int err;
 
 	/* The status is that of the whole: an answer that fails half way is none. */
-	snprintf(target, sizeof(target), "/?database=%s&max_execution_time=%d&wait_end_of_query=1",
+	snprintf(target, sizeof(target),
+		 "/?database=%s&max_execution_time=%d&wait_end_of_query=1&max_query_size=1048576",
 		 f->url.db, FLEET_ASK_S);
 	err = reach(f, f->client[client], &q, &a, why);
 	if (!err && a.status != 200)

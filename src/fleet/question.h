@@ -159,21 +159,57 @@ const struct fleet_rank *fleet_slow_rank(const struct fleet_report *r);
 
 enum fleet_measure { FLEET_OWN, FLEET_STEP, FLEET_COMM, FLEET_IDLE, FLEET_MEASURES };
 
+/* Who stands beside whom: by number, node, rack and switch, or the slowest first. */
+enum fleet_order { FLEET_BY_RANK, FLEET_BY_HOST, FLEET_BY_LEAF, FLEET_BY_SLOW, FLEET_ORDERS };
+
+struct fleet_heat_ask {
+	const char *job;
+	enum fleet_measure measure;
+	enum fleet_order order;
+	uint32_t wide, high;         /* cells at most */
+	uint64_t from_step, to_step; /* both included */
+	bool newest; /* of more than can be looked at the newest steps, each; else some of all */
+};
+
+/* The worst of a cell's ranks and steps, and what it took; NaN: nothing. Shares are against the step's median. */
+struct fleet_cell {
+	float worst, mean;
+	int32_t rank;
+	uint32_t step;
+	double ns;
+};
+
+#define FLEET_SLOWEST 8u
 struct fleet_heat {
 	uint32_t ranks, rows, columns;
-	uint64_t steps, every; /* of the job; of so many one was looked at */
+	uint64_t all;          /* steps of the job that were asked for; */
+	uint64_t steps, every; /* that are looked at, and of so many one was */
 	uint64_t first, last;  /* step */
-	int32_t *rank;         /* owned: first of each row */
-	uint64_t *step;        /* owned: first of each column */
-	float *worst,
-		*mean; /* owned: rows x columns; against the step's median, a share; NaN: nothing */
-	struct fleet_rank slow[8];
+	struct fleet_rank *
+		rank; /* owned, in order: own_ns is what was measured, over against the ranks' median */
+	uint32_t *row;           /* owned: place of the first of each row, and one more */
+	uint64_t *step;          /* owned: first of each column */
+	struct fleet_cell *cell; /* owned: rows x columns */
+	struct fleet_rank slow[FLEET_SLOWEST];
 	size_t slows;
 };
-int fleet_heat(struct fleet_heat *out, struct fleet *f, const char *job, enum fleet_measure measure,
-	       uint32_t wide, uint32_t high, uint64_t from_step, uint64_t to_step,
+int fleet_heat(struct fleet_heat *out, struct fleet *f, const struct fleet_heat_ask *a,
 	       struct store_why *why);
 void fleet_heat_fini(struct fleet_heat *h);
+
+/* --- steps of one rank --- */
+
+struct fleet_step {
+	uint64_t step, t_ns;
+	double step_ns, compute_ns, comm_ns, exposed_ns, idle_ns;
+};
+struct fleet_steps {
+	struct fleet_step *s; /* owned; the newest first */
+	size_t n;
+};
+int fleet_steps(struct fleet_steps *out, struct fleet *f, const char *job, int32_t rank,
+		uint64_t last, size_t most, struct store_why *why);
+void fleet_steps_fini(struct fleet_steps *x);
 
 /* --- records of steps --- */
 

@@ -15,13 +15,15 @@
 #include "fleet/answer_json.h"
 #include "serve/api.h"
 
-#define DAY_S     86400u
-#define YEAR_S    (366u * DAY_S)
-#define TIME_S    4102444800u /* 2100 */
-#define WIDE      400u
-#define HIGH      128u
-#define MOST      1024u
-#define STEP_LAST UINT32_MAX
+#define DAY_S          86400u
+#define YEAR_S         (366u * DAY_S)
+#define TIME_S         4102444800u /* 2100 */
+#define WIDE           400u
+#define HIGH           128u
+#define MOST           1024u
+#define STEP_LAST      UINT32_MAX
+#define RANK_STEPS     300u /* of a rank, unless told */
+#define RANK_STEPS_MAX 10000u
 
 static int no_cluster(struct ask *q)
 {
@@ -146,29 +148,66 @@ static int may_see_job(struct ask *q, const char *job)
 
 int api_fleet_heat(struct ask *q, struct json *j, struct answer *a)
 {
-	int err = no_cluster(q), measure = ask_choice(q, "measure", "own|dur|comm|idle");
-	uint64_t wide = WIDE, high = HIGH, s0 = 0, s1 = STEP_LAST;
+	int err = no_cluster(q), measure = ask_choice(q, "measure", "own|dur|comm|idle"),
+	    order = ask_choice(q, "order", "rank|host|leaf|slow");
+	uint64_t wide = WIDE, high = HIGH, s0 = 0, s1 = STEP_LAST, newest = 0;
+	struct fleet_heat_ask want;
 	struct store_why why = { "" };
 	struct fleet_heat h;
 	const char *job;
 
 	(void)a;
-	if (measure < 0 || ask_number(q, "w", 1, MOST, &wide) < 0 ||
+	if (measure < 0 || order < 0 || ask_number(q, "w", 1, MOST, &wide) < 0 ||
 	    ask_number(q, "h", 1, MOST, &high) < 0 || ask_number(q, "s0", 0, STEP_LAST, &s0) < 0 ||
-	    ask_number(q, "s1", 0, STEP_LAST, &s1) < 0)
+	    ask_number(q, "s1", 0, STEP_LAST, &s1) < 0 ||
+	    ask_number(q, "newest", 0, 1, &newest) < 0)
 		return -EINVAL;
 	err = err ? err : need_job(q, "job", &job);
 	err = err ? err : may_see_job(q, job);
+	if (err)
+		return err;
+	want = (struct fleet_heat_ask){ job,
+					(enum fleet_measure)measure,
+					(enum fleet_order)order,
+					(uint32_t)wide,
+					(uint32_t)high,
+					s0,
+					s1,
+					newest };
+	err = told(q, fleet_heat(&h, q->s->fleet, &want, &why), &why);
+	if (err)
+		return err;
+	json_bool(j, "partial", h.every > 1 || h.steps < h.all);
+	fleet_heat_json(j, &h);
+	fleet_heat_fini(&h);
+	return 0;
+}
+
+int api_fleet_rank(struct ask *q, struct json *j, struct answer *a)
+{
+	uint64_t rank = UINT64_MAX, last = STEP_LAST, most = RANK_STEPS;
+	struct store_why why = { "" };
+	struct fleet_steps x;
+	const char *job;
+	int err = no_cluster(q);
+
+	(void)a;
+	if (ask_number(q, "rank", 0, INT32_MAX, &rank) < 0 ||
+	    ask_number(q, "last", 0, STEP_LAST, &last) < 0 ||
+	    ask_number(q, "limit", 1, RANK_STEPS_MAX, &most) < 0)
+		return -EINVAL;
+	if (!err && rank == UINT64_MAX)
+		return ask_mistake(q, "rank is missing");
+	err = err ? err : need_job(q, "job", &job);
+	err = err ? err : may_see_job(q, job);
 	err = err ? err
-		  : told(q,
-			 fleet_heat(&h, q->s->fleet, job, (enum fleet_measure)measure,
-				    (uint32_t)wide, (uint32_t)high, s0, s1, &why),
+		  : told(q, fleet_steps(&x, q->s->fleet, job, (int32_t)rank, last, most, &why),
 			 &why);
 	if (err)
 		return err;
-	json_bool(j, "partial", h.every > 1);
-	fleet_heat_json(j, &h);
-	fleet_heat_fini(&h);
+	json_bool(j, "partial", false);
+	fleet_steps_json(j, (int32_t)rank, &x);
+	fleet_steps_fini(&x);
 	return 0;
 }
 

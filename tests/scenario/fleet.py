@@ -2,36 +2,28 @@
 """A cluster, read: rows of a made-up fleet in a real ClickHouse, and what aon fleet, report, diff and serve say of them, held
 against what the rows' maker put there."""
 import json
-import os
-import pathlib
 import subprocess
 import time
 
 from aontest import Place, done, find, ok, skip_all
 from clitest import aon
-from clustertest import USER, PASSWORD, Cluster, missing
+from clustertest import Cluster, missing
+from fleettest import Fleet
 from servetest import Server
 
-GEN = pathlib.Path(os.environ["AON_BUILD"]) / "tests/scenario/fleet_gen"
 NODES, STEPS = 192, 30  # job-000 has 1,024 of the 1,536 GPUs here, job-001 the other 512
 ENV = {}
 NOW = int(time.time())
 HOSTILE = "a'); DROP TABLE process --<script>\u202e"
 
 
-def rows(server, table, into=None, kind="RowBinary", **settings):
-    made = subprocess.run([GEN, table, f"nodes={NODES}", f"to={NOW}", *(f"{k}={v}" for k, v in settings.items())],
-                          stdout=subprocess.PIPE, check=True).stdout
-    server.post(f"INSERT INTO aon.`{into or table}` FORMAT {kind}", made)
-
-
-def fill(server):
+def fill(fleet):
     for table in ("process", "name", "finding"):
-        rows(server, table)
-    rows(server, "node", every=60, hours=2)
-    rows(server, "step", seconds=STEPS)
-    rows(server, "window", seconds=10, kernels=12)
-    server.post("INSERT INTO aon.process (cluster, proc, host, job, user, rank, world, begin_ns, end_ns, day) VALUES "
+        fleet.rows(table)
+    fleet.rows("node", every=60, hours=2)
+    fleet.rows("step", seconds=STEPS)
+    fleet.rows("window", seconds=10, kernels=12)
+    fleet.server.post("INSERT INTO aon.process (cluster, proc, host, job, user, rank, world, begin_ns, end_ns, day) VALUES "
                 f"('sim', 7, 'evil', '{HOSTILE.replace(chr(39), chr(92) + chr(39))}', 'mallory', 0, 1, {NOW - 50}000000000, {NOW - 1}000000000, today())")
 
 
@@ -100,24 +92,24 @@ def as_a_store(place, url, server):
     ok("pid 1005" in say(place, "report", "--cluster", url, "--job", "job-000", "--rank", "37", "--since", "2h").stdout.decode(), "--rank asks for the same")
 
 
-def compare(place, url, server):
+def compare(place, url, fleet):
     d = json.loads(say(place, "diff", "--cluster", url, "job-000", "job-001", "--since", "2h", "--json").stdout)
     ok(near(d["a"]["step_ns"], 894e6, 0.001) and near(d["b"]["step_ns"], 950e6, 0.001), "two jobs are compared", (d["a"], d["b"]))
-    rows(server, "rank_hour", kind="TabSeparated", hours=3, step_ms=500)
+    fleet.rows("rank_hour", kind="TabSeparated", hours=3, step_ms=500)
     d = json.loads(say(place, "diff", "--cluster", url, "job-000", "--at", "1m", "--since", "3h", "--json").stdout)
     ok(near(d["a"]["step_ns"], 447e6, 0.01) and near(d["b"]["step_ns"], 894e6, 0.01), "and one with itself, before and after an hour", (d["a"], d["b"]))
     text = say(place, "diff", "--cluster", url, "job-000", "--at", "1m", "--since", "3h").stdout.decode()
     ok("A step of B takes 894 ms, of A 447 ms: 100 % longer." in text, "in a sentence", text)
 
 
-def whose_fault(place, url, server):
+def whose_fault(place, url, fleet):
     """A job of the simulator with a fault that is known: its records go to the cluster, and are diagnosed from there."""
     say(place, "sim", "corpus", "-o", "corpus", "--ranks", "64", "--cases", "1", "--kinds", "F1", "--seed", "3")
     steps = next((place.path / "corpus").glob("*.steps"))
     truth = json.loads(steps.with_suffix(".truth.json").read_text())
-    made = subprocess.run([GEN, "corpus", f"to={NOW}"], stdin=open(steps, "rb"), stdout=subprocess.PIPE, check=True).stdout
-    server.post("INSERT INTO aon.step FORMAT RowBinary", made)
-    server.post("INSERT INTO aon.process (cluster, proc, host, job, user, rank, world, begin_ns, end_ns, day) SELECT 'sim', proc, any(host), 'corpus', "
+    with open(steps, "rb") as records:
+        fleet.rows("corpus", into="step", given=records)
+    fleet.server.post("INSERT INTO aon.process (cluster, proc, host, job, user, rank, world, begin_ns, end_ns, day) SELECT 'sim', proc, any(host), 'corpus', "
                 "'ann', rank, 64, min(t_ns), max(t_ns), today() FROM aon.step WHERE job = 'corpus' GROUP BY proc, rank")
     d = json.loads(say(place, "why", "--cluster", url, "--job", "corpus", "--since", "2h", "--all", "--json").stdout)
     bad = {e["component"] for e in truth["events"]}
@@ -165,7 +157,7 @@ def failures(place, url, server):
     say(place, "fleet", "--cluster", url + "?fleet=west", "--since", "2h")
 
 
-def served(place, url):
+def served(place, url, server):
     with Server(place, url + "?fleet=sim", env=ENV) as s:
         f = s.get("fleet?since=7200")
         ok(s.get("runs")["fleet"].endswith("/aon") and any(j["job"] == HOSTILE for j in f["jobs"]), "the page is told of the cluster")
@@ -173,6 +165,19 @@ def served(place, url):
         worst = [max(range(16), key=lambda i: h["worst"][i][c]) for c in range(20)]
         ok(h["ranks_n"] == 1024 and h["steps_n"] == STEPS and set(worst) == {0}, "ranks x steps: the row of rank 37 stands out in every column", worst)
         ok(all(75 <= h["worst"][0][c] <= 90 for c in range(20)) and h["slowest"][0]["rank"] == 37, "by what it is slower", h["worst"][0])
+        want = {int(r): float(v) for r, v in server.ask("SELECT step, step_ns - exposed_ns FROM aon.step WHERE job = 'job-000' AND rank = 37")}
+        ok(set(h["who"][0]) == {37} and all(near(h["us"][0][c] * 1e3, want[h["when"][0][c]], 1e-4) for c in range(20)),
+           "a cell of 64 ranks names the one, its step and how long that was", (h["who"][0][:3], h["us"][0][:3]))
+        for by, key in (("host", lambda r: (r["host"], r["rank"])), ("leaf", lambda r: (r["rack"], r["leaf"], r["rank"])), ("slow", None)):
+            o = s.get(f"fleet/heat?job=job-000&w=20&h=16&order={by}")
+            rows = o["rows"]
+            ok(sum(r["ranks"] for r in rows) == 1024 and (rows == sorted(rows, key=key) if key else rows[0]["rank"] == 37), f"ranks are ordered by {by}", rows[:3])
+            ok([w for row in o["who"] for w in row].count(37) == 20, "and the slow one is in one cell of every column", by)
+        few = s.get("fleet/heat?job=job-000&s0=5&s1=9&measure=dur")
+        ok(few["steps"] == [5, 6, 7, 8, 9] and few["steps_all"] == 5 and len(few["rows"]) == 128, "some steps alone", few["steps"])
+        r = s.get("fleet/rank?job=job-000&rank=37&limit=10")
+        ok([x["step"] for x in r["steps"]] == list(range(STEPS - 10, STEPS)) and near(r["steps"][0]["exposed_comm_ns"], 30e6, 0.3), "the newest steps of a rank", r["steps"][:2])
+        ok(s.ask("/api/v1/fleet/rank?job=job-000")[0] == 400 and s.ask("/api/v1/fleet/heat?job=job-000&order=up")[0] == 400, "and what is wrong")
         r = s.get("fleet/job?job=job-000&since=7200")
         ok(len(r["ranks"]) == 1024 and {x["rack"] for x in r["ranks"]} == {"R00", "R01", "R02", "R03"}, "ranks know their racks", {x["rack"] for x in r["ranks"]})
         d = s.get("fleet/diff?job=job-001&vs=job-000&since=7200")
@@ -186,26 +191,22 @@ def main():
     why = missing()
     if why:
         skip_all(why)
-    if not GEN.exists():
-        skip_all("fleet_gen was not built")
     with Place() as place, Cluster(place.path / "ch", "alone") as c:
         if c.why:
             skip_all(c.why)
         server = c.server[0]
-        cred = place.path / "cred"
-        cred.write_text(f"user = {USER}\npassword = {PASSWORD}\n")
-        cred.chmod(0o600)
-        ENV["AON_CREDENTIALS"] = str(cred)
-        url = f"clickhouse://127.0.0.1:{server.port}/aon"
-        say(place, "cluster", "init", "--url", url, "--credentials", cred)
-        fill(server)
+        fleet = Fleet(place, server, NOW, nodes=NODES)
+        url, cred = fleet.url, fleet.cred
+        ENV.update(fleet.env)
+        fleet.init()
+        fill(fleet)
         overview(place, url)
         silent(place, url, server)
         one_job(place, url, server)
         as_a_store(place, url, server)
-        whose_fault(place, url, server)
-        served(place, url)
-        compare(place, url, server)
+        whose_fault(place, url, fleet)
+        served(place, url, server)
+        compare(place, url, fleet)
         same_as_the_file(place, url, cred)
         failures(place, url, server)
     done()

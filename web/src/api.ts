@@ -475,8 +475,27 @@ export interface FleetReport extends Reply, Omit<FleetJob, 'ranks'> {
 	rest: { kernels: number; total_ns: number };
 	findings: { kind: string; level: string; part: string; host: string | null; text: string; source: string; t_s: number; act: boolean; gain: number; confidence: number }[];
 }
-export interface FleetHeat extends Heat {
+export interface FleetPlace {
+	rank: number;
+	host: string | null;
+	rack: string | null;
+	leaf: number;
+}
+/** Cells are rows of `rows` and columns of `steps`; of each the worst: which rank, at which step, how long. */
+export interface FleetHeat extends Reply {
+	ranks_n: number;
+	steps_n: number;
+	steps_all: number;
 	every: number; // of so many steps one was looked at
+	rows: (FleetPlace & { ranks: number })[];
+	steps: number[];
+	last_step: number;
+	worst: (number | null)[][];
+	mean: (number | null)[][];
+	who: (number | null)[][];
+	when: (number | null)[][];
+	us: (number | null)[][];
+	slowest: (FleetPlace & { over: number })[];
 }
 export interface FleetSide {
 	job: string | null;

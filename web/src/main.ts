@@ -42,7 +42,7 @@ function open(): void {
 	if (!run && fleet && state.view !== 'runs' && state.view !== 'fleet') return go({ view: 'fleet' }, false);
 	if (!run && !fleet && runs.length === 1 && state.view !== 'runs') return go({ run: runs[0]!.id, view: 'overview' }, false);
 	const view = run ? (VIEWS.find((v) => v.id === state.view) ?? overview) : null;
-	const key = run ? `${run.id}/${view!.id}` : fleet && state.view === 'fleet' ? `fleet/${state.job ?? ''}/${state.vs ?? ''}` : 'runs';
+	const key = run ? `${run.id}/${view!.id}` : fleet && state.view === 'fleet' ? `fleet/${state.job ?? ''}/${state.vs ?? ''}/${state.at ?? ''}/${state.since ?? ''}` : 'runs';
 	frame.paintFrame(runs, run);
 	frame.paintFoot(run, cost, lastSeen);
 	if (key === shownKey) return;
@@ -77,7 +77,7 @@ function open(): void {
 
 function changed(now: State, was: State): void {
 	if (now.th !== was.th) frame.applyTheme();
-	if (now.run !== was.run || now.view !== was.view || (!now.run && (now.job !== was.job || now.vs !== was.vs))) open();
+	if (now.run !== was.run || now.view !== was.view || (!now.run && (now.job !== was.job || now.vs !== was.vs || now.at !== was.at || now.since !== was.since))) open();
 	else {
 		frame.paintFrame(runs, current());
 		shown?.update?.(now, was);

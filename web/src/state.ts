@@ -18,19 +18,30 @@ export type State = {
 	fs: string | null; // findings in one state; null: what is left to do
 	vs: string | null;
 	th: string | null;
-	job: string | null; // of a cluster
+	job: string | null; // of a cluster; and what is seen of it: how far back, a moment to compare at, the map's measure and order
+	since: number | null;
+	at: number | null;
+	m: string | null;
+	by: string | null;
 	tele: string | null; // telemetry under the timeline: off, on, or ids of series; null: the usual ones, if there are any
 	rest: [string, string][]; // what other versions of the page put there is kept
 };
 
 const EMPTY: State = {
 	run: null, view: 'overview', t: null, w: null, ranks: null, classes: null, sel: null, q: '', d: null, fs: null, vs: null, th: null, job: null, tele: null,
+	since: null, at: null, m: null, by: null,
 	rest: [],
 };
 
 function readRange(text: string): Range | null {
 	const [a, b] = text.split('..').map(readMoment);
 	return a !== null && a !== undefined && b !== null && b !== undefined && b > a ? [a, b] : null;
+}
+
+/** A whole number of seconds. */
+function readCount(text: string): number | null {
+	const n = Number(text);
+	return Number.isSafeInteger(n) && n > 0 ? n : null;
 }
 
 export function parse(hash: string): State {
@@ -57,6 +68,10 @@ export function parse(hash: string): State {
 		else if (k === 'th') s.th = v;
 		else if (k === 'job') s.job = v;
 		else if (k === 'tele') s.tele = v;
+		else if (k === 'since') s.since = readCount(v);
+		else if (k === 'at') s.at = readCount(v);
+		else if (k === 'm') s.m = v;
+		else if (k === 'by') s.by = v;
 		else s.rest.push([k, v]);
 	}
 	return s;
@@ -87,6 +102,10 @@ export function format(s: State): string {
 	if (s.th) put('th', s.th);
 	if (s.job) put('job', s.job);
 	if (s.tele) put('tele', s.tele);
+	if (s.since) put('since', String(s.since));
+	if (s.at) put('at', String(s.at));
+	if (s.m) put('m', s.m);
+	if (s.by) put('by', s.by);
 	for (const [k, v] of s.rest) put(k, v);
 	return path + (q.length ? '?' + q.join('&') : '');
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rack, switch, node, GPU: every thing a square in its place, so that what they have in common is seen.
 import { type FleetTime } from './api';
-import { colour, hatch } from './classes';
+import { colour, forced, hatch } from './classes';
 import { canvas, h } from './dom';
 import * as fmt from './fmt';
 import { t } from './i18n';
-import { axisY, font } from './plot';
+import { axisY, font, marks, type Box } from './plot';
 
 /** A square: of a rack (group), a switch (sub) and a node (unit). heat: 0 to 1; gone: nothing was heard. */
 export interface Place {
@@ -16,9 +16,10 @@ export interface Place {
 	heat: number;
 	gone: boolean;
 	words: string;
+	rank?: number;
 }
 
-const CELL = 10, GAP = 2, HEAD = 16, PAD = 12;
+const CELL = 10, GAP = 2, HEAD = 16, PAD = 12, SWITCH = 5; // between the nodes of one switch and the next's
 
 interface Spot {
 	x: number;
@@ -49,8 +50,13 @@ function lay(list: Place[], width: number): { spots: Spot[]; heads: { x: number;
 			y = low + PAD;
 		}
 		heads.push({ x, y, text: rack });
-		rows.forEach((r, j) => r.forEach((p, i) => spots.push({ x: x + i * CELL, y: y + HEAD + j * CELL, p })));
-		low = Math.max(low, y + HEAD + rows.length * CELL);
+		let down = y + HEAD;
+		rows.forEach((r, j) => {
+			if (j && rows[j - 1]![0]!.sub !== r[0]!.sub) down += SWITCH;
+			r.forEach((p, i) => spots.push({ x: x + i * CELL, y: down, p }));
+			down += CELL;
+		});
+		low = Math.max(low, down);
 		x += w + PAD;
 	}
 	return { spots, heads, height: low + 2 };
@@ -70,10 +76,8 @@ export function places(list: Place[], alt: string, say: (s: string) => void, pic
 		for (const s of spots) {
 			g.fillStyle = s.p.gone ? hatch(g) : colour('raised');
 			g.fillRect(s.x, s.y, CELL - GAP, CELL - GAP);
-			if (s.p.gone || document.documentElement.matches('.forced')) {
-				g.strokeStyle = colour('text');
-				g.strokeRect(s.x + 0.5, s.y + 0.5, CELL - GAP - 1, CELL - GAP - 1);
-			}
+			g.strokeStyle = colour(s.p.gone || forced ? 'text' : 'line');
+			g.strokeRect(s.x + 0.5, s.y + 0.5, CELL - GAP - 1, CELL - GAP - 1);
 			if (s.p.gone || !(s.p.heat > 0)) continue;
 			g.globalAlpha = Math.min(1, s.p.heat);
 			g.fillStyle = colour('heat');
@@ -104,6 +108,11 @@ export function places(list: Place[], alt: string, say: (s: string) => void, pic
 	});
 	for (const type of ['focus', 'blur']) c.el.addEventListener(type, c.redraw);
 	c.el.addEventListener('keydown', (e) => {
+		const mine = spots[at];
+		if (e.key === 'Enter' && mine) {
+			e.preventDefault();
+			return pick(mine.p);
+		}
 		const by = e.key === 'ArrowRight' || e.key === 'ArrowDown' ? 1 : e.key === 'ArrowLeft' || e.key === 'ArrowUp' ? -1 : 0;
 		if (!by) return;
 		at = Math.min(spots.length - 1, Math.max(0, at + by));
@@ -117,12 +126,13 @@ export function places(list: Place[], alt: string, say: (s: string) => void, pic
 }
 
 /** How long a step took, hour by hour: the same job then and now. */
-export function barsOfHours(hours: { t_s: number; time: FleetTime }[]): HTMLElement {
+export function barsOfHours(hours: { t_s: number; time: FleetTime }[], marked: number | null, pick: (t_s: number) => void): HTMLElement {
 	const of = (x: { time: FleetTime }) => (x.time.steps ? (x.time.step_s * 1e9) / x.time.steps : 0);
 	const max = Math.max(...hours.map(of), 1) * 1.05;
 	const when = (x: { t_s: number } | undefined) => (x ? new Date(x.t_s * 1e3).toISOString().slice(5, 16).replace('T', ' ') : '');
+	let box: Box = { x: 0, y: 0, w: 1, h: 1 };
 	const c = canvas((g, w, hh) => {
-		const b = axisY(g, w, hh, max, fmt.time), each = b.w / hours.length;
+		const b = (box = axisY(g, w, hh, max, fmt.time)), each = b.w / hours.length, at = hours.findIndex((x) => x.t_s === marked);
 		hours.forEach((x, i) => {
 			const tall = (of(x) / max) * b.h, waits = x.time.step_s > 0 ? tall * (x.time.lost_s / x.time.step_s) : 0;
 			g.fillStyle = colour('host');
@@ -137,7 +147,14 @@ export function barsOfHours(hours: { t_s: number; time: FleetTime }[]): HTMLElem
 		g.fillText(when(hours[0]), b.x, hh);
 		g.textAlign = 'right';
 		g.fillText(`${when(hours[hours.length - 1])} UTC`, b.x + b.w, hh);
-	}, { class: 'plot', role: 'img', style: { height: '140px' }, 'aria-label': t('fleet.hours.alt', { n: hours.length, first: fmt.time(of(hours[0]!)), last: fmt.time(of(hours[hours.length - 1]!)) }) });
+		if (at > 0) marks(g, b, [{ part: at / hours.length, label: when(hours[at]) }]);
+	}, { class: 'plot pick', role: 'img', style: { height: '140px' }, 'aria-label': t('fleet.hours.alt', { n: hours.length, first: fmt.time(of(hours[0]!)), last: fmt.time(of(hours[hours.length - 1]!)) }) });
+	c.el.addEventListener('click', (e) => {
+		const x = hours[Math.floor(((e.offsetX - box.x) / box.w) * hours.length)];
+		if (x && x !== hours[0]) pick(x.t_s);
+	});
 	window.addEventListener('aon-theme', c.redraw);
-	return h('div', null, c.el, h('p', { class: 'note' }, t('fleet.hours.what')));
+	const choice = h('select', { 'aria-label': t('fleet.hours.pick'), on: { change: () => { if (choice.value) pick(Number(choice.value)); } } }, h('option', { value: '' }, t('fleet.hours.pick')),
+		hours.slice(1).map((x) => h('option', { value: x.t_s, selected: x.t_s === marked }, when(x))));
+	return h('div', null, c.el, h('p', { class: 'note' }, t('fleet.hours.what')), choice);
 }

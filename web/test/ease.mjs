@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page for who uses it otherwise: by ear and keyboard, in few colours, in another language, on a
 // phone, beside a slow server, together with Perfetto's page. Run by tests/scenario/web_ease.py.
-import { readFileSync } from 'node:fs';
-import { done, ok, require } from './browser.mjs';
-import { browser, enter, given, settled, text, VIEWS } from './walk.mjs';
+import { done, ok } from './browser.mjs';
+import { audit, browser, enter, given, settled, text, VIEWS } from './walk.mjs';
 
 const { base, run, job } = given;
-const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
-
-/** What axe-core finds that keeps somebody out; of the rows of a table, the first few. */
-async function audit(page, only) {
-	await page.evaluate(axe);
-	const r = await page.evaluate((o) => globalThis.axe.run({ exclude: [['tbody tr:nth-child(n+6)'], ['.tl-gutter button:nth-child(n+12)']] }, { resultTypes: ['violations'], ...o }), only ? { runOnly: { type: 'rule', values: [only] } } : {});
-	return r.violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id} (${v.impact}): ${v.nodes.slice(0, 3).map((n) => `${n.target} ${n.html.slice(0, 100)}`).join(' | ')}`);
-}
 
 async function heard() {
 	const t = await enter({ bypassCSP: true, reducedMotion: 'reduce' }); // the audit is a script of the test's own

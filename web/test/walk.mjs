@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What walks through the page share: to enter it, to go to a view, to wait until it is there.
-import { launch, tab } from './browser.mjs';
+import { readFileSync } from 'node:fs';
+import { launch, require, tab } from './browser.mjs';
 
 export const given = JSON.parse(process.env.AON_PAGE);
 export const VIEWS = ['overview', 'timeline', 'flame', 'kernels', 'steps', 'findings', 'roofline'];
@@ -26,4 +27,11 @@ export async function enter(options, query = '') {
 		await settled(t.page);
 	};
 	return t;
+}
+
+/** What axe-core finds that keeps somebody out; of the rows of a table, the first few. */
+export async function audit(page, only) {
+	await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
+	const r = await page.evaluate((o) => globalThis.axe.run({ exclude: [['tbody tr:nth-child(n+6)'], ['.tl-gutter button:nth-child(n+12)']] }, { resultTypes: ['violations'], ...o }), only ? { runOnly: { type: 'rule', values: [only] } } : {});
+	return r.violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id} (${v.impact}): ${v.nodes.slice(0, 3).map((n) => `${n.target} ${n.html.slice(0, 100)}`).join(' | ')}`);
 }

@@ -140,7 +140,7 @@ function stragglers(m: Heat, measure: Measure): HTMLElement | null {
 }
 
 /** Of each step, what it spent its time on, stacked. */
-function phases(steps: Step[], open: (s: Step) => void): HTMLElement {
+export function phases(steps: Step[], open: (s: Step) => void, title = t('steps.phases')): HTMLElement {
 	const max = Math.max(...steps.map((s) => s.dur_ns), 1);
 	let left = 40;
 	const c = canvas((g, w, hh) => {
@@ -169,7 +169,7 @@ function phases(steps: Step[], open: (s: Step) => void): HTMLElement {
 		if (steps[i]) open(steps[i]);
 	});
 	window.addEventListener('aon-theme', c.redraw);
-	return h('div', { class: 'block' }, h('h2', null, t('steps.phases')), c.el,
+	return h('div', { class: 'block' }, h('h2', null, title), c.el,
 		h('div', { class: 'keyed' }, PHASES.map((p) => h('span', null, h('span', { class: p.id === 'idle' ? 'swatch idle' : 'swatch', style: p.id === 'idle' ? {} : { background: `var(--${p.id})` } }), t(p.label)))));
 }
 
