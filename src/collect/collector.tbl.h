@@ -6,6 +6,7 @@
  */
 /* clang-format off */
 COLLECTOR(host, 1000, 10000, 1, "cores, memory, disks, networks, InfiniBand, PCIe, sensors, cgroups of jobs, kernel log, GPUs of AMD and Intel: from files")
+COLLECTOR(dcgm, 10000, 20000, 1, "activity of SMs, tensor cores and memory of GPUs before Hopper, through a DCGM hostengine that runs (=embedded: or one of its own; =PATH: another library)")
 COLLECTOR(ipmi, 10000, 5000, 0, "BMCs by IPMI over the network or /dev/ipmi0: what /etc/aon/bmc.conf names (=FILE,DIR as redfish)")
 COLLECTOR(redfish, 10000, 5000, 0, "BMCs by Redfish: what /etc/aon/bmc.conf names (=FILE: another; =FILE,DIR: DIR for aon rack)")
 COLLECTOR(nvml, 1000, 10000, 1, "GPUs of NVIDIA, through NVML (=PATH: another library)")

@@ -13,6 +13,7 @@ from nvmlkit import COLUMNS, captures, number, query, state_of, write_state
 
 COLLECT = BUILD / "src/collect/aon-collect"
 NVML = BUILD / "tests/sim/libsim-nvml.so"
+DCGM = BUILD / "tests/sim/libsim-dcgm.so"
 METRIC = {"clock.1": "SM_CLOCK", "clock.2": "MEM_CLOCK", "clock.3": "VIDEO_CLOCK", "maxclock.1": "MAX_SM_CLOCK",
           "maxclock.2": "MAX_MEM_CLOCK", "temp.0": "GPU_TEMP", "field.82": "MEMORY_TEMP", "power": "POWER_USAGE",
           "limit": "POWER_MGMT_LIMIT", "limit_def": "POWER_MGMT_LIMIT_DEF", "limit_enf": "ENFORCED_POWER_LIMIT",
@@ -35,12 +36,12 @@ def values(text):
 class Run:
     """aon-collect --print on a state that can be changed while it runs."""
 
-    def __init__(self, place, lines, *args, name="nvml"):
+    def __init__(self, place, lines, *args, name="nvml", library=None, variable="AON_NVML_STATE"):
         self.state = pathlib.Path(place) / "state"
         write_state(self.state, lines)
-        env = dict(os.environ, AON_NVML_STATE=str(self.state))
+        env = dict(os.environ, **{variable: str(self.state)})
         self.out = open(pathlib.Path(place) / "out", "w+")
-        self.p = subprocess.Popen([COLLECT, "--print", "--all", "--interval", "50", *args, f"{name}={NVML}"], env=env,
+        self.p = subprocess.Popen([COLLECT, "--print", "--all", "--interval", "50", *args, f"{name}={library or NVML}"], env=env,
                                   stdout=self.out, stderr=subprocess.STDOUT)
 
     def text(self):
@@ -117,6 +118,46 @@ def test_faults():
         r.end()
 
 
+def test_dcgm():
+    """Before Hopper: what a hostengine's profiling module says."""
+    fields = ["- gpus 3", "- engine 1", "2 capability 9.0", "* 1004 0.42", "* 1005 b", "* 1009 5000000000", "* 1002 0.8", "* 1006 0.5"]
+    with tempfile.TemporaryDirectory() as d:
+        calls = pathlib.Path(d) / "calls"
+        log = lambda: calls.read_text() if calls.exists() else ""
+        fields.append(f"- log {calls}")
+        r = Run(d, fields, name="dcgm", library=DCGM, variable="AON_DCGM_STATE")
+        got = lambda: values(r.text())
+        ok(wait_for(lambda: got().get(("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "nvidia1", False)) == 0.42, 20), "DCGM gives the use of tensor cores before Hopper", r.text())
+        ok(got().get(("DCGM_FI_PROF_PCIE_TX_BYTES", "nvidia0", False)) == 5e9 and got().get(("DCGM_FI_PROF_SM_ACTIVE", "nvidia0", False)) == 0.8, "and of SMs, and bytes of PCIe")
+        ok('UUID="GPU-1"' in r.text() and 'modelName="NVIDIA A100"' in r.text(), "under the labels that NVML gives")
+        ok(("DCGM_FI_PROF_DRAM_ACTIVE", "nvidia0", False) not in got(), "DCGM's blanks are no values")
+        ok(("DCGM_FI_PROF_PIPE_FP64_ACTIVE", "nvidia0", False) not in got(), "what cannot be had at once is left out, not taken in turns")
+        ok(not any(k[1] == "nvidia2" for k in got()), "a Hopper is left to NVML")
+        write_state(r.state, fields + ["- paused 1"])
+        ok(wait_for(lambda: re.search(r'PIPE_TENSOR_ACTIVE\{device="nvidia0".*\} -?nan', r.text()), 20), "counters that were paused have no values")
+        at = len(r.text())
+        write_state(r.state, fields)
+        ok(wait_for(lambda: re.search(r'PIPE_TENSOR_ACTIVE\{device="nvidia0".*\} 0\.4', r.text()[at:]), 20), "until they are resumed")
+        r.p.terminate()
+        r.p.wait(20)
+        ok(log().split("\n")[:3] == ["watch", "unwatch", "shutdown"], "what it asked for it gives back", log())
+        r.end()
+        calls.unlink()
+        r = Run(d, fields + ["- inuse 1"], name="dcgm", library=DCGM, variable="AON_DCGM_STATE")
+        ok(wait_for(lambda: "refused" in log(), 20) and wait_for(lambda: "another has them" in r.text(), 10), "counters that another has are left to it, and that is said", r.text())
+        ok("PROF" not in r.text() and r.p.poll() is None, "nothing is measured meanwhile")
+        write_state(r.state, fields)
+        ok(wait_for(lambda: ("DCGM_FI_PROF_SM_ACTIVE", "nvidia0", False) in got(), 20), "and asked for again")
+        r.end()
+        none = [x for x in fields if "engine" not in x]
+        r = Run(d, none, "--polls", "1", name="dcgm", library=DCGM, variable="AON_DCGM_STATE")
+        ok(r.p.wait(20) == 3 and "embedded" not in log(), "without a hostengine there is nothing to ask")
+        r.end()
+        r = Run(d, none, name="dcgm", library=f"{DCGM},embedded", variable="AON_DCGM_STATE")
+        ok(wait_for(lambda: ("DCGM_FI_PROF_SM_ACTIVE", "nvidia0", False) in got(), 20) and "embedded" in log(), "unless one of its own is wanted")
+        r.end()
+
+
 def test_ends():
     with tempfile.TemporaryDirectory() as d:
         state = pathlib.Path(d) / "state"
@@ -136,5 +177,6 @@ def test_ends():
 test_captures()
 test_labels()
 test_faults()
+test_dcgm()
 test_ends()
 done()

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dcgm.c - what GPUs before Hopper do (SMs, tensor cores, memory, links), through DCGM's profiling module.
+ *
+ * Later GPUs say it through NVML (GPM), which holds nobody up. Before, one client of the driver has these
+ * counters: a hostengine that runs already is asked, so that its other users share what is measured; one of our
+ * own is started only if told to. Where somebody else has the counters, or has them paused, nothing is measured,
+ * and they are asked for again later: aon does not fight for them.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "collect/collect.h"
+#include "collect/dcgm_abi.h"
+#include "collect/emit.h"
+#include "model/telemetry.h"
+
+#define FIRST      1001u /* DCGM_FI_PROF_GR_ENGINE_ACTIVE; fields are metrics of the same number */
+#define FIELDS     12u
+#define CONNECT_MS 2000u
+#define OLD_US     30000000ll /* a value that is older is of before a pause */
+#define AGAIN      30u        /* polls until counters that another has are asked for again */
+#define HOPPER     9
+
+/* Of a GPU, in this order. */
+enum { OF_NAME, OF_INDEX, OF_UUID, OF_BUS, OF_CAPABILITY, OF_DRIVER, OFS };
+static const unsigned short of_field[OFS] = { 50, 52, 54, 57, 63, 1 };
+
+struct calls {
+	int (*init)(void);
+	int (*shutdown)(void);
+	int (*connect)(const char *, struct dcgm_connect *, dcgm_handle *);
+	int (*disconnect)(dcgm_handle);
+	int (*start)(struct dcgm_embedded *);
+	int (*stop)(dcgm_handle);
+	int (*devices)(dcgm_handle, unsigned *, int *);
+	int (*group)(dcgm_handle, int, const unsigned short *, const char *, dcgm_handle *);
+	int (*group_free)(dcgm_handle, dcgm_handle);
+	int (*watch)(dcgm_handle, dcgm_handle, dcgm_handle, long long, double, int);
+	int (*unwatch)(dcgm_handle, dcgm_handle, dcgm_handle);
+	int (*latest)(dcgm_handle, struct dcgm_entity *, unsigned, const unsigned short *, unsigned,
+		      unsigned, struct dcgm_value *);
+	int (*prof)(dcgm_handle, struct dcgm_prof_groups *);
+};
+
+struct gpu {
+	unsigned id;
+	uint32_t series[FIELDS];
+};
+
+struct dcgm {
+	void *lib; /* owned */
+	struct calls c;
+	bool begun, connected, embedded, watches;
+	dcgm_handle handle, fields;
+	struct gpu gpu[DCGM_DEVICES];
+	unsigned gpus;
+	unsigned short field[FIELDS]; /* that these GPUs have at once */
+	unsigned n;
+	unsigned polls;
+	uint32_t interval_ms;
+	struct dcgm_value *value; /* owned; DCGM_DEVICES * FIELDS */
+};
+
+static int load(struct dcgm *d, const char *path)
+{
+	static const struct {
+		const char *name;
+		size_t at;
+	} need[] = {
+#define CALL(field, name) { name, offsetof(struct calls, field) }
+		CALL(init, "dcgmInit"),
+		CALL(shutdown, "dcgmShutdown"),
+		CALL(connect, "dcgmConnect_v2"),
+		CALL(disconnect, "dcgmDisconnect"),
+		CALL(start, "dcgmStartEmbedded_v2"),
+		CALL(stop, "dcgmStopEmbedded"),
+		CALL(devices, "dcgmGetAllSupportedDevices"),
+		CALL(group, "dcgmFieldGroupCreate"),
+		CALL(group_free, "dcgmFieldGroupDestroy"),
+		CALL(watch, "dcgmWatchFields"),
+		CALL(unwatch, "dcgmUnwatchFields"),
+		CALL(latest, "dcgmEntitiesGetLatestValues"),
+		CALL(prof, "dcgmProfGetSupportedMetricGroups"),
+#undef CALL
+	};
+
+	d->lib = dlopen(*path ? path : "libdcgm.so.4", RTLD_NOW | RTLD_LOCAL);
+	if (!d->lib && !*path)
+		d->lib = dlopen("libdcgm.so.3", RTLD_NOW | RTLD_LOCAL);
+	if (!d->lib)
+		return -ENODEV;
+	for (size_t i = 0; i < sizeof(need) / sizeof(need[0]); i++) {
+		void *f = dlsym(d->lib, need[i].name);
+
+		if (!f)
+			return -ENODEV;
+		memcpy((char *)&d->c + need[i].at, &f, sizeof(f));
+	}
+	return 0;
+}
+
+/* --- the hostengine --- */
+
+static int reach(struct dcgm *d, bool embedded)
+{
+	struct dcgm_connect how = { .version = DCGM_VERSION(struct dcgm_connect, 2),
+				    .timeout_ms = CONNECT_MS };
+	struct dcgm_embedded own = { .version = DCGM_VERSION(struct dcgm_embedded, 1), .mode = 1 };
+
+	if (d->c.init() != DCGM_OK)
+		return -ENODEV;
+	d->begun = true;
+	if (d->c.connect("127.0.0.1", &how, &d->handle) == DCGM_OK)
+		return d->connected = true, 0;
+	if (!embedded || d->c.start(&own) != DCGM_OK)
+		return -ENODEV;
+	d->handle = own.handle;
+	d->embedded = true;
+	return 0;
+}
+
+/* Of each major one minor, the one with the most of ours: those can be had at once. */
+static void choose_fields(struct dcgm *d, unsigned gpu)
+{
+	struct dcgm_prof_groups g = { .version = DCGM_VERSION(struct dcgm_prof_groups, 3),
+				      .gpu = gpu };
+	uint16_t mask[10] = { 0 }, all = 0;
+
+	if (d->c.prof(d->handle, &g) != DCGM_OK)
+		return;
+	g.groups = g.groups < 10 ? g.groups : 10;
+	for (unsigned i = 0; i < g.groups; i++)
+		for (unsigned k = 0; k < g.group[i].fields && k < 64; k++)
+			if (g.group[i].field[k] - FIRST < FIELDS)
+				mask[i] |= (uint16_t)(1u << (g.group[i].field[k] - FIRST));
+	for (unsigned i = 0; i < g.groups; i++) {
+		unsigned best = i;
+
+		for (unsigned k = 0; k < g.groups; k++)
+			if (g.group[k].major == g.group[i].major &&
+			    __builtin_popcount(mask[k]) > __builtin_popcount(mask[best]))
+				best = k;
+		all |= mask[best];
+	}
+	d->n = 0;
+	for (unsigned i = 0; i < FIELDS; i++)
+		if (all >> i & 1)
+			d->field[d->n++] = (unsigned short)(FIRST + i);
+}
+
+static const char *text_of(const struct dcgm_value *v)
+{
+	return v->status == DCGM_OK && v->type == 's' && memchr(v->value.text, 0, 256)
+		       ? v->value.text
+		       : "";
+}
+
+/* Under the names that the nvml collector gives it. False: it is Hopper or later. */
+static bool name_gpu(struct dcgm *d, unsigned id, struct emit *e)
+{
+	struct dcgm_entity who = { DCGM_ENTITY_GPU, id };
+	char device[24], labels[SERIES_LABELS_MAX + 1] = "", index[16];
+	struct dcgm_value *v = d->value;
+	struct gpu *g = &d->gpu[d->gpus];
+
+	if (d->c.latest(d->handle, &who, 1, of_field, OFS, DCGM_LIVE, v) != DCGM_OK ||
+	    v[OF_CAPABILITY].status != DCGM_OK || v[OF_CAPABILITY].value.i >> 16 >= HOPPER)
+		return false;
+	snprintf(index, sizeof(index), "%u",
+		 v[OF_INDEX].status == DCGM_OK ? (unsigned)v[OF_INDEX].value.i % 1000 : id);
+	snprintf(device, sizeof(device), "nvidia%s", index);
+	series_label(labels, "gpu", index);
+	if (*text_of(&v[OF_UUID]))
+		series_label(labels, "UUID", text_of(&v[OF_UUID]));
+	if (*text_of(&v[OF_BUS]))
+		series_label(labels, "pci_bus_id", text_of(&v[OF_BUS]));
+	if (*text_of(&v[OF_NAME]))
+		series_label(labels, "modelName", text_of(&v[OF_NAME]));
+	if (*text_of(&v[OF_DRIVER]))
+		series_label(labels, "DCGM_FI_DRIVER_VERSION", text_of(&v[OF_DRIVER]));
+	g->id = id;
+	for (unsigned i = 0; i < FIELDS; i++)
+		g->series[i] = emit_series(e, metric_get(FIRST + i)->name, device, labels);
+	d->gpus++;
+	return true;
+}
+
+static int find_gpus(struct dcgm *d, struct emit *e)
+{
+	unsigned id[DCGM_DEVICES];
+	int n = 0;
+
+	if (d->c.devices(d->handle, id, &n) != DCGM_OK)
+		return -EIO;
+	for (int i = 0; i < n && i < (int)DCGM_DEVICES; i++)
+		if (name_gpu(d, id[i], e) && !d->n)
+			choose_fields(d, id[i]);
+	return d->gpus && d->n ? 0 : -ENODEV;
+}
+
+static void watch(struct dcgm *d)
+{
+	int rc =
+		d->fields ? DCGM_OK : d->c.group(d->handle, (int)d->n, d->field, "aon", &d->fields);
+
+	if (rc == DCGM_OK)
+		rc = d->c.watch(d->handle, DCGM_ALL_GPUS, d->fields, d->interval_ms * 1000ll, 60,
+				0);
+	d->watches = rc == DCGM_OK;
+	if (rc != DCGM_OK)
+		log_info("dcgm: profiling counters are not to be had (DCGM says %d%s); asked for "
+			 "again",
+			 rc, rc == DCGM_IN_USE ? ": another has them" : "");
+}
+
+/* --- the collector --- */
+
+static void dcgm_close(void *self)
+{
+	struct dcgm *d = self;
+
+	if (d->watches)
+		d->c.unwatch(d->handle, DCGM_ALL_GPUS, d->fields);
+	if (d->fields)
+		d->c.group_free(d->handle, d->fields);
+	if (d->connected)
+		d->c.disconnect(d->handle);
+	if (d->embedded)
+		d->c.stop(d->handle);
+	if (d->begun)
+		d->c.shutdown();
+	if (d->lib)
+		dlclose(d->lib);
+	free(d->value);
+	free(d);
+}
+
+/* LIBRARY, embedded, or both with a comma between. */
+static int dcgm_open(void **self, const struct collect_env *env, struct emit *e)
+{
+	const char *arg = env->arg ? env->arg : "", *comma = strchr(arg, ','),
+		   *last = comma ? comma + 1 : arg;
+	bool embedded = !strcmp(last, "embedded");
+	struct dcgm *d = calloc(1, sizeof(*d));
+	char path[4096];
+	int err = -ENOMEM;
+
+	if (!d)
+		return -ENOMEM;
+	snprintf(path, sizeof(path), "%.*s",
+		 (int)(comma      ? comma - arg
+		       : embedded ? 0
+				  : (long)strlen(arg)),
+		 arg);
+	d->interval_ms = env->interval_ms;
+	d->value = calloc(DCGM_DEVICES * FIELDS, sizeof(*d->value));
+	err = d->value ? load(d, path) : -ENOMEM;
+	err = err ? err : reach(d, embedded);
+	err = err ? err : find_gpus(d, e);
+	if (err) {
+		dcgm_close(d);
+		return err;
+	}
+	watch(d);
+	*self = d;
+	return 0;
+}
+
+static void put(struct dcgm *d, const struct dcgm_value *v, int64_t now_us, struct emit *e)
+{
+	double x = v->type == 'd' ? v->value.d : (double)v->value.i;
+
+	if (v->status != DCGM_OK || (v->type != 'd' && v->type != 'i') ||
+	    v->field - FIRST >= FIELDS || now_us - v->t_us > OLD_US + 2000ll * d->interval_ms)
+		return;
+	for (unsigned i = 0; i < d->gpus; i++)
+		if (v->group == DCGM_ENTITY_GPU && d->gpu[i].id == v->id)
+			emit_set(e, d->gpu[i].series[v->field - FIRST], x);
+}
+
+static int dcgm_poll(void *self, struct emit *e)
+{
+	struct dcgm_entity who[DCGM_DEVICES];
+	struct dcgm *d = self;
+	struct timespec now;
+	int rc;
+
+	if (!d->watches && d->polls++ % AGAIN == AGAIN - 1)
+		watch(d);
+	if (!d->watches)
+		return 0;
+	for (unsigned i = 0; i < d->gpus; i++)
+		who[i] = (struct dcgm_entity){ DCGM_ENTITY_GPU, d->gpu[i].id };
+	memset(d->value, 0, d->gpus * d->n * sizeof(*d->value));
+	rc = d->c.latest(d->handle, who, d->gpus, d->field, d->n, 0, d->value);
+	if (rc == DCGM_CONNECTION_NOT_VALID)
+		return -EIO;
+	clock_gettime(CLOCK_REALTIME, &now);
+	for (unsigned i = 0; rc == DCGM_OK && i < d->gpus * d->n; i++)
+		put(d, &d->value[i], now.tv_sec * 1000000ll + now.tv_nsec / 1000, e);
+	return 0;
+}
+
+const struct collector_ops dcgm_collector = { dcgm_open, dcgm_poll, dcgm_close };
