@@ -153,11 +153,13 @@ CMD(SHIP,    ship,    "[status]",          "send what this node's aond stores to
     "and sends them to ClickHouse or to a relay until they have arrived, each once. Settings\n"
     "are in /etc/aon/ship.conf (ship.conf(5)); options go before them. status tells what\n"
     "waits, what arrived, what was given up or set aside, and what is wrong.")
-CMD(CLUSTER, cluster, "init|status|tidy --url URL", "the tables that the nodes of a cluster send to, in ClickHouse",
+CMD(CLUSTER, cluster, "init|status|tidy|repair --url URL", "the tables that the nodes of a cluster send to, in ClickHouse",
     "init makes what is not there and adds columns that an older version did not have; it\n"
     "can be run again at any time. status looks at every server; exits 1 if one is not as it\n"
     "should be. tidy drops what is older than it is kept, where ClickHouse does not by itself\n"
-    "(before 19.6). URL is clickhouse://HOST:PORT[,REPLICA...][;SHARD...]/DATABASE; with\n"
+    "(before 19.6), and does what repair does: sums by hours that differ from their rows, as\n"
+    "after the crash of a server, are put right, of the last three days unless told by --since\n"
+    "and --until. URL is clickhouse://HOST:PORT[,REPLICA...][;SHARD...]/DATABASE; with\n"
     "?tls=yes over HTTPS, with ?cluster=NAME over shards (docs/cluster.md).")
 CMD(VERSION, version, "",                  "the version of this command", "")
 CMD(HELP,    help,    "[CMD]",             "how to use aon, or one of its commands", "")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aon cluster - the tables of a cluster: make them, look at them, drop what is old. */
+/* aon cluster - the tables of a cluster: make them, look at them, drop what is old, put sums right. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +8,13 @@
 
 #include "base/json.h"
 #include "cli/cluster.h"
+#include "cli/fleet_ask.h"
 #include "cli/out.h"
 #include "ship/schema.h"
+
+#define HOUR_NS      3600000000000ull
+#define LOOK_BACK_NS (72 * HOUR_NS)
+#define SETTLE_NS    (HOUR_NS / 6)
 
 struct told {
 	const struct opts *o;
@@ -30,29 +35,89 @@ static int failed(int err, const struct net_why *why)
 	return cli_say(CLI_FAIL, "%s", err == -ENOMEM ? "out of memory" : why->text);
 }
 
-static int change(const struct opts *o, struct ch *c, const struct cluster_url *url, bool tidy)
+static int init(struct ch *c, struct schema_opts *so)
+{
+	const struct cluster_url *url = ch_url(c);
+	struct net_why why = { "" };
+	int err = schema_init(c, so, &why);
+
+	if (err)
+		return failed(err, &why);
+	if (!so->dry)
+		printf("database %s is ready on %u server%s: version %u of the tables\n", url->db,
+		       url->servers, url->servers == 1 ? "" : "s", SHIP_SCHEMA);
+	return CLI_OK;
+}
+
+/* Full hours: unless told the last three days, and none whose rows may still be on their way. */
+static int span(const struct opts *o, struct schema_opts *so)
+{
+	uint64_t from = so->now_ns - LOOK_BACK_NS, to = so->now_ns - SETTLE_NS;
+	int rc = CLI_OK;
+
+	if (o->val[OPT_BEGIN])
+		rc = fleet_ask_time("since", o->val[OPT_BEGIN], &from);
+	if (rc == CLI_OK && o->val[OPT_UNTIL]) {
+		rc = fleet_ask_time("until", o->val[OPT_UNTIL], &to);
+		to += HOUR_NS - 1;
+	}
+	so->from_ns = from - from % HOUR_NS;
+	so->to_ns = to - to % HOUR_NS;
+	return rc;
+}
+
+static int repair(const struct opts *o, struct ch *c, struct schema_opts *so)
+{
+	struct net_why why = { "" };
+	uint32_t differed;
+	int err, rc = span(o, so);
+
+	if (rc != CLI_OK)
+		return rc;
+	err = schema_sums(c, so, &differed, &why);
+	if (err)
+		return failed(err, &why);
+	if (!differed)
+		printf("%ssums by hours agree with their rows\n", so->dry ? "-- " : "");
+	else
+		printf("%ssums of %u hour%s differ%s from their rows%s\n", so->dry ? "-- " : "",
+		       differed, differed == 1 ? "" : "s", so->dry ? "" : "ed",
+		       so->dry ? "" : ": put right");
+	return CLI_OK;
+}
+
+static int tidy(const struct opts *o, struct ch *c, struct schema_opts *so)
+{
+	struct told *told = so->arg;
+	struct net_why why = { "" };
+	int err = schema_tidy(c, so, &why);
+
+	if (err)
+		return failed(err, &why);
+	if (!so->dry)
+		printf("%u partition%s dropped\n", told->n, told->n == 1 ? "" : "s");
+	return repair(o, c, so);
+}
+
+/* What changes tables or rows. */
+static int change(const struct opts *o, struct ch *c)
 {
 	struct told told = { .o = o };
 	struct schema_opts so = { .dry = o->val[OPT_DRY] != NULL,
 				  .now_ns = (uint64_t)time(NULL) * 1000000000u,
 				  .say = say,
 				  .arg = &told };
-	struct net_why why = { "" };
-	int err;
 
 	if (opt_u32(o, OPT_KEEP, &so.days) != CLI_OK)
 		return CLI_USAGE;
-	err = tidy ? schema_tidy(c, &so, &why) : schema_init(c, &so, &why);
-	if (err)
-		return failed(err, &why);
-	if (so.dry)
-		return CLI_OK;
-	if (tidy)
-		printf("%u partition%s dropped\n", told.n, told.n == 1 ? "" : "s");
-	else
-		printf("database %s is ready on %u server%s: version %u of the tables\n", url->db,
-		       url->servers, url->servers == 1 ? "" : "s", SHIP_SCHEMA);
-	return CLI_OK;
+	switch (*o->argv[0]) {
+	case 'i':
+		return init(c, &so);
+	case 't':
+		return tidy(o, c, &so);
+	default:
+		return repair(o, c, &so);
+	}
 }
 
 static int print(void *arg, const char *statement)
@@ -204,7 +269,7 @@ int cmd_cluster(const struct opts *o)
 		return cli_say(CLI_FAIL, "out of memory");
 	rc = cluster_of(o, url, &co.files);
 	if (rc == CLI_OK && o->argc != 1)
-		rc = cli_misuse("expected init, status or tidy");
+		rc = cli_misuse("expected init, status, tidy or repair");
 	if (rc == CLI_OK && o->val[OPT_REPLICATED])
 		url->replicated = true;
 	if (rc == CLI_OK && ch_new(&c, url, &co, &why))
@@ -212,12 +277,14 @@ int cmd_cluster(const struct opts *o)
 	else if (rc == CLI_OK) {
 		if (!strcmp(o->argv[0], "init") && o->val[OPT_DIALECT])
 			rc = dialect(o, c);
-		else if (!strcmp(o->argv[0], "init") || !strcmp(o->argv[0], "tidy"))
-			rc = change(o, c, url, *o->argv[0] == 't');
+		else if (!strcmp(o->argv[0], "init") || !strcmp(o->argv[0], "tidy") ||
+			 !strcmp(o->argv[0], "repair"))
+			rc = change(o, c);
 		else if (!strcmp(o->argv[0], "status"))
 			rc = status(o, c);
 		else
-			rc = cli_misuse("expected init, status or tidy, not '%s'", o->argv[0]);
+			rc = cli_misuse("expected init, status, tidy or repair, not '%s'",
+					o->argv[0]);
 		ch_free(c);
 	}
 	free(url);

@@ -95,12 +95,22 @@ static int refused(const struct http_answer *a, const char *host, struct net_why
 
 int ch_ask(struct ch *c, uint32_t server, const char *query, const char **text, struct net_why *why)
 {
-	struct http_ask q = {
-		.server = &c->url.server[server], .target = "/", .body = query, .len = strlen(query)
-	};
-	char host[CLUSTER_HOST];
+	return ch_tell(c, server, NULL, query, text, why);
+}
+
+int ch_tell(struct ch *c, uint32_t server, const char *settings, const char *query,
+	    const char **text, struct net_why *why)
+{
+	char host[CLUSTER_HOST], target[256];
+	struct http_ask q = { .server = &c->url.server[server],
+			      .target = target,
+			      .body = query,
+			      .len = strlen(query) };
 	struct http_answer a;
-	int err = http_do(c->http, &q, &a, why);
+	int err;
+
+	snprintf(target, sizeof(target), "/%s%s", settings ? "?" : "", settings ? settings : "");
+	err = http_do(c->http, &q, &a, why);
 
 	if (err) {
 		c->version[server] = 0;

@@ -29,6 +29,10 @@ struct ddl_place ch_place(struct ch *c, uint32_t server);
 int ch_ask(struct ch *c, uint32_t server, const char *query, const char **text,
 	   struct net_why *why);
 
+/* The same, with settings of ClickHouse as part of the query: "name=1&other=2"; NULL: none. */
+int ch_tell(struct ch *c, uint32_t server, const char *settings, const char *query,
+	    const char **text, struct net_why *why);
+
 /* Asked once of each server, and again after it was away. As ch_ask(); -ENOTSUP: too old. */
 int ch_version(struct ch *c, uint32_t server, uint32_t *version, struct net_why *why);
 

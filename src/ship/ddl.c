@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ship/view.h"
+
 /* Since which version; all of them are off in what Debian 12 has. */
 static const struct {
 	uint32_t since, feature;
@@ -156,50 +158,15 @@ static void versions(const struct making *m)
 
 /* --- views --- */
 
-enum view_id {
-#define VIEW(name, FROM, order, partition, days, what) VIEW_##name,
-#define KEY(type, name, how)
-#define SUM(type, name, what)
-#define LAST(type, name, what)
-#define NEWEST(type, name, what)
-#define DONE
-#include "ship/view.tbl.h"
-	VIEWS
-};
-
-enum part { PART_KEY, PART_SUM, PART_LAST, PART_NEWEST };
-
-static const struct view {
-	const char *name;
-	enum ship_table_id from;
-	const char *order, *partition;
-	uint32_t days;
-	struct {
-		const char *type, *name, *how;
-		enum part part;
-	} col[20];
-} views[VIEWS] = {
-/* clang-format off */
-#define VIEW(name, FROM, order, partition, days, what) { #name, SHIP_##FROM, order, partition, days, {
-#define KEY(type, name, how) { type, #name, how, PART_KEY },
-#define SUM(type, name, what) { type, #name, what, PART_SUM },
-#define LAST(type, name, what) { type, #name, what, PART_LAST },
-#define NEWEST(type, name, what) { type, #name, what, PART_NEWEST },
-#define DONE } },
-#include "ship/view.tbl.h"
-	/* clang-format on */
-};
-
 /* The column that says which row is newer; "": its rows are added up. */
-static const char *newest(const struct view *v)
+static const char *newest(const struct ship_view *v)
 {
-	for (int i = 0; v->col[i].name; i++)
-		if (v->col[i].part == PART_NEWEST)
-			return v->col[i].name;
-	return "";
+	const struct ship_view_col *c = ship_view_newest(v);
+
+	return c ? c->name : "";
 }
 
-static void sums(const struct making *m, const struct view *v)
+static void sums(const struct making *m, const struct ship_view *v)
 {
 	create(m, v->name);
 	for (int i = 0; v->col[i].name; i++)
@@ -209,19 +176,20 @@ static void sums(const struct making *m, const struct view *v)
 	       v->days);
 }
 
-static void view(const struct making *m, const struct view *v)
+static void view(const struct making *m, const struct ship_view *v)
 {
 	const char *local = ddl_local(m->p) ? "_local" : "";
 
 	fprintf(m->f, "CREATE MATERIALIZED VIEW IF NOT EXISTS %s.`%s_view` TO %s.`%s%s` AS SELECT ",
 		m->p->db, v->name, m->p->db, v->name, local);
 	for (int i = 0; v->col[i].name; i++)
-		fprintf(m->f, v->col[i].part == PART_SUM ? "%ssum(%s) AS `%s`" : "%s%s AS `%s`",
+		fprintf(m->f,
+			v->col[i].part == SHIP_PART_SUM ? "%ssum(%s) AS `%s`" : "%s%s AS `%s`",
 			i ? ", " : "", v->col[i].how, v->col[i].name);
 	fprintf(m->f, " FROM %s.`%s%s`", m->p->db, ship_table(v->from)->name, local);
 	if (*newest(v))
 		return;
-	for (int i = 0; v->col[i].name && v->col[i].part == PART_KEY; i++)
+	for (int i = 0; v->col[i].name && v->col[i].part == SHIP_PART_KEY; i++)
 		fprintf(m->f, "%s`%s`", i ? ", " : " GROUP BY ", v->col[i].name);
 }
 
@@ -242,16 +210,16 @@ static void write_one(const struct making *m, enum statement st, uint32_t i)
 		table(m, ship_table((enum ship_table_id)i));
 		break;
 	case ST_SUMS:
-		sums(m, &views[i]);
+		sums(m, &ship_views[i]);
 		break;
 	case ST_VIEW:
-		view(m, &views[i]);
+		view(m, &ship_views[i]);
 		break;
 	case ST_SPREAD:
 		spread(m, ship_table((enum ship_table_id)i)->name);
 		break;
 	case ST_SPREAD_SUMS:
-		spread(m, views[i].name);
+		spread(m, ship_views[i].name);
 		break;
 	}
 }
@@ -283,10 +251,10 @@ int ddl_each(uint32_t version, const struct ddl_place *p, ddl_fn *fn, void *arg)
 		{ ST_DATABASE, 1 },
 		{ ST_VERSIONS, 1 },
 		{ ST_TABLE, SHIP_TABLES },
-		{ ST_SUMS, VIEWS },
-		{ ST_VIEW, VIEWS },
+		{ ST_SUMS, SHIP_VIEWS },
+		{ ST_VIEW, SHIP_VIEWS },
 		{ ST_SPREAD, ddl_local(p) ? SHIP_TABLES : 0 },
-		{ ST_SPREAD_SUMS, ddl_local(p) ? VIEWS : 0 },
+		{ ST_SPREAD_SUMS, ddl_local(p) ? SHIP_VIEWS : 0 },
 	};
 	struct making m = { .have = ddl_features(version), .p = p };
 	int err = 0;

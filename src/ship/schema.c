@@ -10,29 +10,19 @@
 #include <string.h>
 #include <time.h>
 
-struct work {
-	struct ch *c;
-	const struct schema_opts *o;
-	struct net_why *why;
-	uint32_t server;
-	uint32_t version; /* of the server */
-	struct ddl_place place;
-	char host[CLUSTER_HOST];
-};
+#include "ship/schema_priv.h"
 
-static int run(void *arg, const char *statement)
+int work_run(void *arg, const char *statement)
 {
 	struct work *w = arg;
 	const char *text;
 
 	if (w->o->say)
 		w->o->say(w->o->arg, w->host, statement);
-	return w->o->dry ? 0 : ch_ask(w->c, w->server, statement, &text, w->why);
+	return w->o->dry ? 0 : ch_tell(w->c, w->server, w->settings, statement, &text, w->why);
 }
 
-static int ask(struct work *w, const char **text, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-static int ask(struct work *w, const char **text, const char *fmt, ...)
+int work_ask(struct work *w, const char **text, const char *fmt, ...)
 {
 	char query[1024];
 	va_list ap;
@@ -43,7 +33,7 @@ static int ask(struct work *w, const char **text, const char *fmt, ...)
 	return ch_ask(w->c, w->server, query, text, w->why);
 }
 
-static const char *local(const struct work *w)
+const char *work_local(const struct work *w)
 {
 	return ddl_local(&w->place) ? "_local" : "";
 }
@@ -74,10 +64,11 @@ static int mend_table(struct work *w, const struct ship_table *t)
 {
 	const char *text;
 	char *all, type[64];
-	int err = ask(w, &text,
-		      "SELECT name, type FROM system.columns WHERE database = '%s' AND table = "
-		      "'%s%s'",
-		      w->place.db, t->name, local(w));
+	int err =
+		work_ask(w, &text,
+			 "SELECT name, type FROM system.columns WHERE database = '%s' AND table = "
+			 "'%s%s'",
+			 w->place.db, t->name, work_local(w));
 
 	if (err)
 		return err;
@@ -88,7 +79,7 @@ static int mend_table(struct work *w, const struct ship_table *t)
 		const struct ship_col *c = &t->col[i];
 
 		if (!has_column(all, c->name, type))
-			err = ddl_add_column(w->version, &w->place, t, c, run, w);
+			err = ddl_add_column(w->version, &w->place, t, c, work_run, w);
 		else if (!same_type(type, c->type))
 			err = net_say(w->why, -ENOTUNIQ,
 				      "%s: %s.%s.%s is %s: expected %s. These tables are not "
@@ -109,8 +100,8 @@ static int note_version(struct work *w, uint32_t had)
 	snprintf(statement, sizeof(statement),
 		 "INSERT INTO %s.`aon_schema%s` (version, t_ns, by) VALUES (%u, %" PRIu64
 		 ", 'aon " AON_VERSION "')",
-		 w->place.db, local(w), SHIP_SCHEMA, w->o->now_ns);
-	return run(w, statement);
+		 w->place.db, work_local(w), SHIP_SCHEMA, w->o->now_ns);
+	return work_run(w, statement);
 }
 
 static int need_cluster(struct work *w)
@@ -120,8 +111,8 @@ static int need_cluster(struct work *w)
 
 	if (!w->place.cluster)
 		return 0;
-	err = ask(w, &text, "SELECT count() FROM system.clusters WHERE cluster = '%s'",
-		  w->place.cluster);
+	err = work_ask(w, &text, "SELECT count() FROM system.clusters WHERE cluster = '%s'",
+		       w->place.cluster);
 	if (err || *text != '0')
 		return err;
 	return net_say(w->why, -ENOENT,
@@ -130,7 +121,7 @@ static int need_cluster(struct work *w)
 		       w->host, w->place.cluster);
 }
 
-static int begin(struct work *w, uint32_t server)
+int work_begin(struct work *w, uint32_t server)
 {
 	w->server = server;
 	w->place = ch_place(w->c, server);
@@ -157,7 +148,7 @@ static int init_server(struct work *w)
 		return too_new(w, had);
 	err = need_cluster(w);
 	if (!err)
-		err = ddl_each(w->version, &w->place, run, w);
+		err = ddl_each(w->version, &w->place, work_run, w);
 	for (int i = 0; i < SHIP_TABLES && !err; i++)
 		err = mend_table(w, ship_table((enum ship_table_id)i));
 	return err ? err : note_version(w, had);
@@ -169,7 +160,7 @@ int schema_init(struct ch *c, const struct schema_opts *o, struct net_why *why)
 	int err = 0;
 
 	for (uint32_t i = 0; i < ch_url(c)->servers && !err; i++) {
-		err = begin(&w, i);
+		err = work_begin(&w, i);
 		if (!err)
 			err = init_server(&w);
 	}
@@ -181,7 +172,7 @@ int schema_check(struct ch *c, uint32_t server, struct net_why *why)
 	struct schema_opts o = { 0 };
 	struct work w = { .c = c, .o = &o, .why = why };
 	uint32_t had = 0;
-	int err = begin(&w, server);
+	int err = work_begin(&w, server);
 
 	if (!err)
 		err = ch_schema(c, server, &had, why);
@@ -215,11 +206,11 @@ static int tidy_table(struct work *w, const struct ship_table *t)
 	if (!t->days || !*t->partition)
 		return 0;
 	oldest_kept(limit, t->partition, days, w->o->now_ns);
-	err = ask(
+	err = work_ask(
 		w, &text,
 		"SELECT DISTINCT partition FROM system.parts WHERE active AND database = '%s' AND "
 		"table = '%s%s' AND partition < '%s' ORDER BY partition",
-		w->place.db, t->name, local(w), limit);
+		w->place.db, t->name, work_local(w), limit);
 	all = err ? NULL : strdup(text);
 	for (char *p = all ? strtok_r(all, "\n", &save) : NULL; p && !err;
 	     p = strtok_r(NULL, "\n", &save)) {
@@ -230,8 +221,8 @@ static int tidy_table(struct work *w, const struct ship_table *t)
 			continue;
 		snprintf(statement, sizeof(statement),
 			 "ALTER TABLE %s.`%s%s` DROP PARTITION %s%s%s", w->place.db, t->name,
-			 local(w), quote, p, quote);
-		err = run(w, statement);
+			 work_local(w), quote, p, quote);
+		err = work_run(w, statement);
 	}
 	free(all);
 	return err;
@@ -243,7 +234,7 @@ int schema_tidy(struct ch *c, const struct schema_opts *o, struct net_why *why)
 	int err = 0;
 
 	for (uint32_t s = 0; s < ch_url(c)->servers && !err; s++) {
-		err = begin(&w, s);
+		err = work_begin(&w, s);
 		for (int i = 0; i < SHIP_TABLES && !err; i++)
 			err = tidy_table(&w, ship_table((enum ship_table_id)i));
 	}

@@ -12,6 +12,7 @@ struct schema_opts {
 	bool dry;      /* say what would be done, change nothing */
 	uint32_t days; /* how long rows are kept; 0: as the tables say */
 	uint64_t now_ns;
+	uint64_t from_ns, to_ns; /* schema_sums(): of full hours */
 	schema_say_fn *say;
 	void *arg;
 };
@@ -25,6 +26,13 @@ int schema_init(struct ch *c, const struct schema_opts *o, struct net_why *why);
 
 /* Drops partitions whose rows are all older than they are kept: for versions without TTL. */
 int schema_tidy(struct ch *c, const struct schema_opts *o, struct net_why *why);
+
+/*
+ * Compares the sums by hours with the rows that they are of, at one replica of each shard, and puts right what differs
+ * (sums.c says how). *differed: hours of views that did. -EAGAIN: rows of these hours come in just now, or the
+ * replicas lag; else as ch_ask().
+ */
+int schema_sums(struct ch *c, const struct schema_opts *o, uint32_t *differed, struct net_why *why);
 
 /* Whether rows of this version can go there: 0; -ENOENT: never initialised; -EPROTO: another version is there. */
 int schema_check(struct ch *c, uint32_t server, struct net_why *why);

@@ -215,6 +215,55 @@ def arrives():
     return want
 
 
+def hours(db="aon"):
+    """What the views have summed, and what the rows give: by job and hour, integers."""
+    of = "intDiv(t_ns, 3600000000000) AS h"
+    have = [server.ask(q) for q in (
+        f"SELECT job, intDiv(hour_ns, 3600000000000) AS h, sum(calls), sum(busy_ns) FROM {db}.kernel_hour GROUP BY job, h ORDER BY job, h",
+        f"SELECT job, intDiv(hour_ns, 3600000000000) AS h, sum(steps), sum(lost_sum) FROM {db}.rank_hour GROUP BY job, h ORDER BY job, h",
+        f"SELECT job, intDiv(hour_ns, 3600000000000) AS h, sum(steps), sum(lost_sum) FROM {db}.job_hour GROUP BY job, h ORDER BY job, h")]
+    steps = server.ask(f"SELECT job, {of}, count(), sum(lost) FROM {db}.step GROUP BY job, h ORDER BY job, h")
+    want = [server.ask(f"SELECT job, {of}, sum(count), sum(total_ns) FROM {db}.window GROUP BY job, h ORDER BY job, h"), steps, steps]
+    return have, want
+
+
+def sums_by_hour():
+    """A server that dies between an insert and its views has rows without sums; one that was sent too much has too many."""
+    have, want = hours()
+    ok(have == want, "sums by hours are those of the rows", (have, want))
+    day, ns = time.strftime("%Y-%m-%d", time.gmtime(time.time() - 86400)), int(time.time() - 86400) * 10**9
+    for view in ("kernel_hour", "rank_hour", "job_hour", "node_hour"):
+        server.post(f"DROP TABLE aon.{view}_view")
+    server.post(f"INSERT INTO aon.window (cluster, day, job, name, t_ns, count, total_ns) VALUES ('c', '{day}', 'lost', 7, {ns}, 3, 300), "
+                f"('c', '{day}', 'lost', 8, {ns}, 5, 500)")
+    server.post(f"INSERT INTO aon.step (cluster, day, job, rank, step, t_ns, step_ns, lost) VALUES ('c', '{day}', 'lost', 1, 1, {ns}, 1.5, 2)")
+    server.post(f"INSERT INTO aon.node (cluster, day, host, t_ns, version) VALUES ('c', '{day}', 'lost', {ns}, 'new'), ('c', '{day}', 'lost', {ns - 1}, 'old')")
+    cluster("init")
+    server.post(f"INSERT INTO aon.kernel_hour (cluster, day, job, kind, name, hour_ns, calls, busy_ns) VALUES "
+                f"('c', '{day}', 'lost', 0, 7, {ns // 3600 // 10**9 * 3600 * 10**9}, 10, 10)")
+    old = time.strftime("%Y-%m-%d", time.gmtime(time.time() - 40 * 86400))
+    server.post(f"INSERT INTO aon.kernel_hour (cluster, day, job, kind, name, hour_ns, calls, busy_ns) VALUES "
+                f"('c', '{old}', 'old', 0, 7, {(ns // 10**9 - 39 * 86400) // 3600 * 3600 * 10**9}, 10, 10)")
+    r = cluster("repair", "--dry-run", "--since", "400d", "--until", "0s")
+    ok(r.returncode == 0 and "-- sums of 4 hours differ" in r.stdout and hours()[0] != hours()[1], "repair says what it would do", r.stdout + r.stderr)
+    r = cluster("repair", "--since", "400d", "--until", "0s")
+    have, want = hours()
+    kept = have[0].pop([x[0] for x in have[0]].index("old"))
+    ok(r.returncode == 0 and "4 hours differed" in r.stdout and have == want,
+       "sums that lack rows, and those that have too much, are put right", f"{r.stdout} {r.stderr} {have} {want}")
+    ok(kept[2] == "10", "those whose rows are gone are left alone", have)
+    real = server.one("SELECT sum(all_ns) FROM aon.rank_hour WHERE job = 'lost'")
+    ok(real == "1.5", "times that are no integers, too", real)
+    last = server.ask("SELECT host, seen_ns, version FROM aon.node_hour WHERE host = 'lost'")
+    ok(last == [["lost", str(ns), "new"]], "and the newest row of those that keep it", last)
+    for verb in ("repair", "tidy"):
+        r = cluster(verb, "--since", "400d", "--until", "0s")
+        ok(r.returncode == 0 and "agree with their rows" in r.stdout and hours()[0][1:] == have[1:], f"{verb}: once more changes nothing", r.stdout + r.stderr)
+    for table in ("kernel_hour", "rank_hour", "job_hour", "node_hour", "window", "step", "node"):
+        server.post(f"ALTER TABLE aon.{table} DROP PARTITION " + (day.replace("-", "")[:6] if "hour" in table else f"'{day}'"))
+    server.post(f"ALTER TABLE aon.kernel_hour DROP PARTITION {old.replace('-', '')[:6]}")
+
+
 def doubt():
     """Answers are lost after the insert was made: a plain table of 18.16 cannot tell a repetition by itself."""
     cluster("init", db="doubt")
@@ -388,7 +437,7 @@ def live():
 try:
     if not up():
         skip_all(f"clickhouse-server does not start here: {server.said()[-300:]}")
-    for part in (tables, versions, tidy, arrives, doubt, kills, poison, events, live, modern, tls, full):
+    for part in (tables, versions, tidy, arrives, sums_by_hour, doubt, kills, poison, events, live, modern, tls, full):
         part()
 finally:
     for c in children:

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* schema_priv.h - a server whose tables are being looked at or changed: within schema.c and sums.c. */
+#ifndef AON_SHIP_SCHEMA_PRIV_H
+#define AON_SHIP_SCHEMA_PRIV_H
+
+#include "ship/schema.h"
+
+struct work {
+	struct ch *c;
+	const struct schema_opts *o;
+	struct net_why *why;
+	const char *settings; /* of statements, as a part of a query; NULL: none */
+	uint32_t server;
+	uint32_t version; /* of the server */
+	struct ddl_place place;
+	char host[CLUSTER_HOST];
+};
+
+int work_begin(struct work *w, uint32_t server);
+/* A statement that changes something: told, and done unless `dry`. A ddl_fn. */
+int work_run(void *w, const char *statement);
+int work_ask(struct work *w, const char **text, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+const char *work_local(const struct work *w); /* behind the names of tables that hold rows */
+
+#endif /* AON_SHIP_SCHEMA_PRIV_H */
