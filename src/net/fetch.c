@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fetch.c - requests over libcurl, which is known here only. */
+/* fetch.c - requests of collectors, over libcurl. */
 #include "net/fetch.h"
 
-#include <curl/curl.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "net/transfer.h"
+
 struct fetch {
 	CURL *curl;            /* owned */
 	char *base, *ca, *pin; /* owned */
-	char *body;            /* owned; cap + FETCH_PAD bytes */
-	size_t cap, max;
+	struct transfer_body body;
 	uint32_t timeout_ms;
-	bool large;                /* the answer was cut off here for its size */
 	struct fetch_answer *into; /* of the request under way */
 	fetch_bytes_fn *fn;
 	void *arg;
@@ -25,11 +23,6 @@ struct fetch {
 	int told; /* what fn returned */
 	char why[CURL_ERROR_SIZE];
 };
-
-static void once(void)
-{
-	curl_global_init(CURL_GLOBAL_DEFAULT);
-}
 
 /* Keeps the value of a header if it is `name`; one that is too long is none. */
 static void keep(char out[FETCH_HEADER], const char *name, const char *line, size_t n)
@@ -63,28 +56,12 @@ static size_t on_header(char *line, size_t one, size_t n, void *arg)
 static size_t on_body(char *bytes, size_t one, size_t n, void *arg)
 {
 	struct fetch *f = arg;
-	size_t len = n * one, need = f->into ? f->into->len + len : 0;
 
-	if (f->fn) {
-		f->told = f->fn(f->arg, bytes, len);
-		return f->told ? 0 : len;
-	}
-	if (need > f->max) {
-		f->large = true;
-		return 0;
-	}
-	if (need > f->cap) {
-		size_t cap = need > f->cap * 2 ? need : f->cap * 2;
-		char *more = realloc(f->body, cap + FETCH_PAD);
-
-		if (!more)
-			return 0;
-		f->body = more;
-		f->cap = cap;
-	}
-	memcpy(f->body + f->into->len, bytes, len);
-	f->into->len = need;
-	return len;
+	n *= one;
+	if (!f->fn)
+		return transfer_add(&f->body, bytes, n) ? n : 0;
+	f->told = f->fn(f->arg, bytes, n);
+	return f->told ? 0 : n;
 }
 
 static int on_progress(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
@@ -101,25 +78,15 @@ static void set_up(struct fetch *f, const struct fetch_opts *o)
 	CURL *c = f->curl;
 	bool check = !o->insecure && !o->pin;
 
-	curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
-	curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 0L);
-	curl_easy_setopt(c, CURLOPT_PROXY, "");
-	curl_easy_setopt(c, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
-	curl_easy_setopt(c, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-	curl_easy_setopt(c, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 	curl_easy_setopt(c, CURLOPT_SSL_VERIFYPEER, check ? 1L : 0L);
 	curl_easy_setopt(c, CURLOPT_SSL_VERIFYHOST, check ? 2L : 0L);
-	curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)o->connect_ms);
 	curl_easy_setopt(c, CURLOPT_MAXCONNECTS, 1L);
 	curl_easy_setopt(c, CURLOPT_BUFFERSIZE, 65536L);
-	curl_easy_setopt(c, CURLOPT_TCP_KEEPALIVE, 1L);
 	curl_easy_setopt(c, CURLOPT_PATH_AS_IS, 1L);
 	curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_body);
 	curl_easy_setopt(c, CURLOPT_WRITEDATA, f);
 	curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, on_header);
 	curl_easy_setopt(c, CURLOPT_HEADERDATA, f);
-	curl_easy_setopt(c, CURLOPT_ERRORBUFFER, f->why);
 	curl_easy_setopt(c, CURLOPT_XFERINFOFUNCTION, on_progress);
 	curl_easy_setopt(c, CURLOPT_XFERINFODATA, f);
 	curl_easy_setopt(c, CURLOPT_NOPROGRESS, o->stop ? 0L : 1L);
@@ -131,22 +98,19 @@ static void set_up(struct fetch *f, const struct fetch_opts *o)
 
 int fetch_new(struct fetch **out, const struct fetch_opts *o)
 {
-	static pthread_once_t did = PTHREAD_ONCE_INIT;
 	struct fetch *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return -ENOMEM;
-	pthread_once(&did, once);
-	f->max = o->body_max;
+	f->body = (struct transfer_body){ .max = o->body_max, .pad = FETCH_PAD };
 	f->timeout_ms = o->timeout_ms;
 	f->stop = o->stop;
-	f->curl = curl_easy_init();
+	f->curl = transfer_new("http,https", o->connect_ms, f->why);
 	f->base = strdup(o->base);
 	f->ca = o->ca_file ? strdup(o->ca_file) : NULL;
 	f->pin = o->pin ? strdup(o->pin) : NULL;
-	f->cap = 4096;
-	f->body = malloc(f->cap + FETCH_PAD);
-	if (!f->curl || !f->base || !f->body || !f->ca != !o->ca_file || !f->pin != !o->pin) {
+	if (!f->curl || !f->base || !transfer_add(&f->body, "", 0) || !f->ca != !o->ca_file ||
+	    !f->pin != !o->pin) {
 		fetch_free(f);
 		return -ENOMEM;
 	}
@@ -164,37 +128,17 @@ void fetch_free(struct fetch *f)
 	free(f->base);
 	free(f->ca);
 	free(f->pin);
-	free(f->body);
+	free(f->body.data);
 	free(f);
 }
 
 static int error_of(const struct fetch *f, CURLcode rc)
 {
-	switch (rc) {
-	case CURLE_OK:
-		return 0;
-	case CURLE_OPERATION_TIMEDOUT:
-		return -ETIMEDOUT;
-	case CURLE_WRITE_ERROR:
-		return f->large ? -EFBIG : f->told ? f->told : -ENOMEM;
-	case CURLE_FILESIZE_EXCEEDED:
+	if (rc == CURLE_WRITE_ERROR && f->body.too_long)
 		return -EFBIG;
-	case CURLE_COULDNT_CONNECT:
-		return -ECONNREFUSED;
-	case CURLE_COULDNT_RESOLVE_HOST:
-		return -EHOSTUNREACH;
-	case CURLE_PEER_FAILED_VERIFICATION:
-	case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
-		return -EKEYREJECTED;
-	case CURLE_SSL_CACERT_BADFILE:
-		return -ENOENT;
-	case CURLE_ABORTED_BY_CALLBACK:
-		return -ECANCELED;
-	case CURLE_OUT_OF_MEMORY:
-		return -ENOMEM;
-	default:
-		return -EPROTO;
-	}
+	if (rc == CURLE_WRITE_ERROR && f->told)
+		return f->told;
+	return transfer_error(rc);
 }
 
 static bool add_header(struct curl_slist **list, const char *name, const char *value)
@@ -221,7 +165,8 @@ static int perform(struct fetch *f, const struct fetch_ask *ask, const char *acc
 	if (snprintf(url, sizeof(url), "%s%s", f->base, ask->path) >= (int)sizeof(url))
 		return -ENAMETOOLONG;
 	f->why[0] = '\0';
-	f->large = false;
+	f->body.len = 0;
+	f->body.too_long = false;
 	f->told = 0;
 	add_header(&list, "Accept", accept);
 	add_header(&list, "OData-Version", "4.0");
@@ -231,7 +176,6 @@ static int perform(struct fetch *f, const struct fetch_ask *ask, const char *acc
 		add_header(&list, "Content-Type", "application/json");
 	curl_easy_setopt(f->curl, CURLOPT_URL, url);
 	curl_easy_setopt(f->curl, CURLOPT_HTTPHEADER, list);
-	curl_easy_setopt(f->curl, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
 	curl_easy_setopt(f->curl, CURLOPT_USERNAME, ask->user);
 	curl_easy_setopt(f->curl, CURLOPT_PASSWORD, ask->password);
 	if (ask->body)
@@ -244,8 +188,9 @@ static int perform(struct fetch *f, const struct fetch_ask *ask, const char *acc
 	curl_slist_free_all(list);
 	if (rc != CURLE_OK && !*f->why)
 		snprintf(f->why, sizeof(f->why), "%s", curl_easy_strerror(rc));
-	if (f->large)
-		snprintf(f->why, sizeof(f->why), "the answer is larger than %zu MiB", f->max >> 20);
+	if (f->body.too_long)
+		snprintf(f->why, sizeof(f->why), "the answer is larger than %zu MiB",
+			 f->body.max >> 20);
 	return error_of(f, rc);
 }
 
@@ -263,8 +208,9 @@ int fetch_do(struct fetch *f, const struct fetch_ask *ask, struct fetch_answer *
 	if (err)
 		return err;
 	curl_easy_getinfo(f->curl, CURLINFO_RESPONSE_CODE, &out->status);
-	memset(f->body + out->len, '"', FETCH_PAD);
-	out->body = f->body;
+	out->body = f->body.data;
+	out->len = f->body.len;
+	memset(out->body + out->len, '"', FETCH_PAD);
 	return 0;
 }
 

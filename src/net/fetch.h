@@ -50,7 +50,7 @@ void fetch_free(struct fetch *f); /* NULL is allowed */
 
 /*
  * 0: there was an answer, whatever its status. -ETIMEDOUT, -EFBIG: too large, -EKEYREJECTED: its
- * certificate is not the one, -EPROTO: it broke off or is not HTTP, -ECONNREFUSED and others.
+ * certificate is not the one, -ECONNRESET: it broke off, -EPROTO: it is not HTTP, -ECONNREFUSED and others.
  */
 int fetch_do(struct fetch *f, const struct fetch_ask *ask, struct fetch_answer *out);
 

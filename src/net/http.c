@@ -2,8 +2,6 @@
 /* http.c - one question, one answer, over libcurl. */
 #include "net/http.h"
 
-#include <curl/curl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +9,7 @@
 #include <unistd.h>
 
 #include "net/secret.h"
+#include "net/transfer.h"
 
 #define CONNECT_MS 5000u
 #define TIMEOUT_MS 30000u
@@ -20,48 +19,17 @@ struct http {
 	CURL *curl; /* owned */
 	bool tls;
 	uint32_t timeout_ms;
-	size_t answer_max;
-	char *data; /* owned; the answer */
-	size_t len, cap;
-	bool too_long;
+	struct transfer_body body;
 	char code[16];
 	uint64_t sent, got; /* of this question */
 	char error[CURL_ERROR_SIZE];
 };
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static bool ready;
-
-static void init(void)
-{
-	ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
-}
-
 static size_t on_body(char *data, size_t size, size_t n, void *arg)
 {
 	struct http *h = arg;
 
-	n *= size;
-	if (n > h->answer_max - h->len) {
-		h->too_long = true;
-		return 0;
-	}
-	if (h->len + n + 1 > h->cap) {
-		size_t cap = h->cap ? h->cap : 4096;
-		char *more;
-
-		while (cap < h->len + n + 1)
-			cap *= 2;
-		more = realloc(h->data, cap);
-		if (!more)
-			return 0;
-		h->data = more;
-		h->cap = cap;
-	}
-	memcpy(h->data + h->len, data, n);
-	h->len += n;
-	h->data[h->len] = '\0';
-	return n;
+	return transfer_add(&h->body, data, n * size) ? n * size : 0;
 }
 
 static size_t on_header(char *data, size_t size, size_t n, void *arg)
@@ -118,7 +86,6 @@ static int set_login(struct http *h, const struct http_opts *o, struct net_why *
 	if (!*c.user && given(o->user))
 		snprintf(c.user, sizeof(c.user), "%s", o->user);
 	if (*c.user || *c.password) {
-		curl_easy_setopt(h->curl, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
 		curl_easy_setopt(h->curl, CURLOPT_USERNAME, *c.user ? c.user : "default");
 		curl_easy_setopt(h->curl, CURLOPT_PASSWORD, c.password);
 	}
@@ -140,7 +107,6 @@ static int set_tls(struct http *h, const struct http_opts *o, struct net_why *wh
 		err = secret_check(f->key, why);
 	if (err)
 		return err;
-	curl_easy_setopt(h->curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 	if (given(f->ca))
 		curl_easy_setopt(h->curl, CURLOPT_CAINFO, f->ca);
 	if (given(f->cert)) {
@@ -156,15 +122,7 @@ static void set_limits(struct http *h, const struct http_opts *o)
 {
 	CURL *c = h->curl;
 
-	curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, h->tls ? "https" : "http");
-	curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 0L);
-	curl_easy_setopt(c, CURLOPT_PROXY, "");
-	curl_easy_setopt(c, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
 	curl_easy_setopt(c, CURLOPT_USERAGENT, "aon/" AON_VERSION);
-	curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS,
-			 (long)(o->connect_ms ? o->connect_ms : CONNECT_MS));
-	curl_easy_setopt(c, CURLOPT_TCP_KEEPALIVE, 1L);
 	if (o->bytes_s)
 		curl_easy_setopt(c, CURLOPT_MAX_SEND_SPEED_LARGE, (curl_off_t)o->bytes_s);
 	curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_body);
@@ -174,7 +132,6 @@ static void set_limits(struct http *h, const struct http_opts *o)
 	curl_easy_setopt(c, CURLOPT_DEBUGFUNCTION, on_wire);
 	curl_easy_setopt(c, CURLOPT_DEBUGDATA, h);
 	curl_easy_setopt(c, CURLOPT_VERBOSE, 1L);
-	curl_easy_setopt(c, CURLOPT_ERRORBUFFER, h->error);
 }
 
 int http_new(struct http **out, const struct http_opts *o, struct net_why *why)
@@ -182,14 +139,15 @@ int http_new(struct http **out, const struct http_opts *o, struct net_why *why)
 	struct http *h = calloc(1, sizeof(*h));
 	int err;
 
-	pthread_once(&once, init);
-	if (!h || !ready || !(h->curl = curl_easy_init())) {
+	if (!h || !(h->curl = transfer_new(o->tls ? "https" : "http",
+					   o->connect_ms ? o->connect_ms : CONNECT_MS, h->error))) {
 		free(h);
 		return net_say(why, -ENOMEM, "libcurl does not start");
 	}
 	h->tls = o->tls;
 	h->timeout_ms = o->timeout_ms ? o->timeout_ms : TIMEOUT_MS;
-	h->answer_max = o->answer_max ? o->answer_max : ANSWER_MAX;
+	h->body = (struct transfer_body){ .max = o->answer_max ? o->answer_max : ANSWER_MAX,
+					  .pad = 1 };
 	set_limits(h, o);
 	err = set_login(h, o, why);
 	if (!err)
@@ -207,33 +165,8 @@ void http_free(struct http *h)
 	if (!h)
 		return;
 	curl_easy_cleanup(h->curl);
-	free(h->data);
+	free(h->body.data);
 	free(h);
-}
-
-static int error_of(CURLcode rc)
-{
-	switch (rc) {
-	case CURLE_COULDNT_CONNECT:
-		return -ECONNREFUSED;
-	case CURLE_COULDNT_RESOLVE_HOST:
-		return -EHOSTUNREACH;
-	case CURLE_OPERATION_TIMEDOUT:
-		return -ETIMEDOUT;
-	case CURLE_PEER_FAILED_VERIFICATION:
-	case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
-	case CURLE_SSL_CERTPROBLEM:
-	case CURLE_SSL_CACERT_BADFILE:
-	case CURLE_SSL_CONNECT_ERROR:
-		return -EKEYREJECTED;
-	case CURLE_SEND_ERROR:
-	case CURLE_RECV_ERROR:
-	case CURLE_GOT_NOTHING:
-	case CURLE_PARTIAL_FILE:
-		return -ECONNRESET;
-	default:
-		return -EPROTO;
-	}
 }
 
 static void fill_answer(struct http *h, struct http_answer *a)
@@ -243,8 +176,10 @@ static void fill_answer(struct http *h, struct http_answer *a)
 	curl_easy_getinfo(h->curl, CURLINFO_RESPONSE_CODE, &status);
 	curl_easy_getinfo(h->curl, CURLINFO_TOTAL_TIME, &a->seconds);
 	a->status = (int)status;
-	a->data = h->len ? h->data : "";
-	a->len = h->len;
+	if (h->body.data)
+		h->body.data[h->body.len] = '\0';
+	a->data = h->body.data ? h->body.data : "";
+	a->len = h->body.len;
 	a->sent = h->sent;
 	a->got = h->got;
 	memcpy(a->code, h->code, sizeof(a->code));
@@ -258,10 +193,10 @@ static int failed(const struct http *h, CURLcode rc, const char *host, struct ne
 {
 	const char *words = *h->error ? h->error : curl_easy_strerror(rc);
 
-	if (h->too_long)
+	if (h->body.too_long)
 		return net_say(why, -EMSGSIZE, "%s: it answers with more than %zu bytes", host,
-			       h->answer_max);
-	return net_say(why, error_of(rc), "%s: %s", host, words);
+			       h->body.max);
+	return net_say(why, transfer_error(rc), "%s: %s", host, words);
 }
 
 int http_do(struct http *h, const struct http_ask *q, struct http_answer *a, struct net_why *why)
@@ -278,9 +213,9 @@ int http_do(struct http *h, const struct http_ask *q, struct http_answer *a, str
 	}
 	for (size_t i = 0; i < HTTP_HEADERS && q->header[i]; i++)
 		headers = curl_slist_append(headers, q->header[i]);
-	h->len = 0;
+	h->body.len = 0;
+	h->body.too_long = false;
 	h->sent = h->got = 0;
-	h->too_long = false;
 	h->code[0] = h->error[0] = '\0';
 	curl_easy_setopt(h->curl, CURLOPT_URL, url);
 	curl_easy_setopt(h->curl, CURLOPT_HTTPHEADER, headers);
