@@ -15,6 +15,8 @@
 #include "ship/table.h"
 
 #define DDL_OLDEST 18016u /* versions as 1000 x year + number: 18.16 */
+#define DDL_OWN_REPLICAS \
+	20010u /* from then on servers find replicas again that they began to make */
 
 /* What versions differ in. */
 enum ddl_feature {

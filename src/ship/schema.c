@@ -22,6 +22,27 @@ int work_run(void *arg, const char *statement)
 	return w->o->dry ? 0 : ch_tell(w->c, w->server, w->settings, statement, &text, w->why);
 }
 
+/*
+ * As work_run(), for what makes tables. A server whose ZooKeeper went away meanwhile has left itself there as a replica
+ * without a table, and takes no CREATE from then on (REPLICA_IS_ALREADY_EXIST): it takes the table as one that was.
+ */
+static int make(void *arg, const char *statement)
+{
+	static const char create[] = "CREATE TABLE IF NOT EXISTS";
+	struct work *w = arg;
+	int err = work_run(w, statement);
+	char *attach;
+
+	if (err != -EREMOTEIO || strncmp(statement, create, sizeof(create) - 1) != 0 ||
+	    !strstr(w->why->text, "Code: 253") || w->version >= DDL_OWN_REPLICAS)
+		return err;
+	if (asprintf(&attach, "ATTACH TABLE IF NOT EXISTS%s", statement + sizeof(create) - 1) < 0)
+		return net_say(w->why, -ENOMEM, "out of memory");
+	err = work_run(w, attach);
+	free(attach);
+	return err;
+}
+
 int work_ask(struct work *w, const char **text, const char *fmt, ...)
 {
 	char query[1024];
@@ -148,7 +169,7 @@ static int init_server(struct work *w)
 		return too_new(w, had);
 	err = need_cluster(w);
 	if (!err)
-		err = ddl_each(w->version, &w->place, work_run, w);
+		err = ddl_each(w->version, &w->place, make, w);
 	for (int i = 0; i < SHIP_TABLES && !err; i++)
 		err = mend_table(w, ship_table((enum ship_table_id)i));
 	return err ? err : note_version(w, had);
