@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Debian's Slurm on this machine alone: two nodes on the loopback device, with a folder, a key and ports of their
-own. Nothing of it is left when it ends."""
+"""Debian's Slurm on this machine alone: two nodes on the loopback device, or one in each network namespace of a
+clustertest.Net, with a folder, a key and ports of their own. Nothing of it is left when it ends."""
 import ctypes
 import getpass
 import os
@@ -14,8 +14,8 @@ PROGRAMS = "munged", "slurmctld", "slurmd", "srun", "sinfo"
 NODES = "n1", "n2"
 PR_SET_CHILD_SUBREAPER = 36
 CONF = """ClusterName=aon
-SlurmctldHost={host}(127.0.0.1)
-SlurmctldPort={ports[0]}
+SlurmctldHost={host}({home})
+SlurmctldPort={port}
 AuthType=auth/munge
 AuthInfo=socket={dir}/munge.sock
 CredType=cred/munge
@@ -31,11 +31,11 @@ SwitchType=switch/none
 MpiDefault=none
 SelectType=select/linear
 ReturnToService=2
-CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
-NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs=1
-NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]} CPUs=1
-PartitionName=p Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP
+PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
+# Of the machine itself: nowhere but at the address of its name. In namespaces nobody else is there.
+HOME = "CommunicationParameters=NoCtldInAddrAny,NoInAddrAny\n"
+NODE = "NodeName={name} NodeHostname={host} NodeAddr={address} Port={port} CPUs=1\n"
 
 
 def missing():
@@ -79,31 +79,43 @@ def children():
 class Slurm:
     """with Slurm(folder) as s: s.why is None, or why it did not start; s.env leads srun to it."""
 
-    def __init__(self, folder, more=""):
+    def __init__(self, folder, more="", net=None, nodes=NODES):
+        """net: the i-th node lives in its i-th namespace, the controller in its hub; so must srun."""
         self.dir = folder
         self.more = more  # lines of slurm.conf
+        self.net, self.nodes = net, nodes
         self.all = []
         self.why = None
 
     def start(self, *argv):
-        log = open(self.dir / f"{len(self.all)}.{argv[0]}.log", "wb")
+        log = open(self.dir / f"{len(self.all)}.log", "wb")
         self.all.append(subprocess.Popen([str(a) for a in argv], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                          env=self.env, cwd=self.dir))
         log.close()
 
     def ready(self):
-        r = subprocess.run(["sinfo", "-h", "-o", "%D %t"], env=self.env, capture_output=True, text=True, timeout=20)
-        return r.stdout.split() == [str(len(NODES)), "idle"]
+        r = subprocess.run(self.inside(None, "sinfo", "-h", "-o", "%D %t"), env=self.env, capture_output=True, text=True, timeout=20)
+        return r.stdout.split() == [str(len(self.nodes)), "idle"]
+
+    def inside(self, i, *argv):
+        """That command at node i, or at the controller: None."""
+        # Not by `ip netns exec`, whose own /sys has no cgroups.
+        return [*(["nsenter", f"--net=/run/netns/{self.net.name(i)}"] if self.net else []), *map(str, argv)]
+
+    def conf(self):
+        host, ports = socket.gethostname().split(".")[0], free_ports(1 + len(self.nodes))
+        address = self.net.address if self.net else lambda i: "127.0.0.1"
+        return CONF.format(dir=self.dir, port=ports[0], user=getpass.getuser(), host=host, home=address(None)) + "".join(
+            NODE.format(name=n, host=host, address=address(i), port=ports[1 + i]) for i, n in enumerate(self.nodes)) + ("" if self.net else HOME) + self.more
 
     def __enter__(self):
         adopt()
-        for d in ("state", *(f"spool.{n}" for n in NODES)):
+        for d in ("state", *(f"spool.{n}" for n in self.nodes)):
             (self.dir / d).mkdir(parents=True)
         (self.dir / "key").write_bytes(os.urandom(1024))
         (self.dir / "key").chmod(0o600)
         conf = self.dir / "slurm.conf"
-        conf.write_text(CONF.format(dir=self.dir, ports=free_ports(3), user=getpass.getuser(),
-                                    host=socket.gethostname().split(".")[0]) + self.more)
+        conf.write_text(self.conf())
         self.env = dict(os.environ, SLURM_CONF=str(conf))
         self.start("munged", "--force", "--foreground", f"--key-file={self.dir}/key",
                    f"--socket={self.dir}/munge.sock", f"--pid-file={self.dir}/munge.pid",
@@ -111,9 +123,9 @@ class Slurm:
         end = time.monotonic() + 60
         while not (self.dir / "munge.sock").exists() and time.monotonic() < end:
             time.sleep(0.05)
-        self.start("slurmctld", "-D", "-f", conf)
-        for n in NODES:
-            self.start("slurmd", "-D", "-N", n, "-f", conf)
+        self.start(*self.inside(None, "slurmctld", "-D", "-f", conf))
+        for i, n in enumerate(self.nodes):
+            self.start(*self.inside(i, "slurmd", "-D", "-N", n, "-f", conf))
         while not self.ready():
             if time.monotonic() > end or any(p.poll() is not None for p in self.all):
                 self.why = "Slurm did not start here: " + " ".join(
