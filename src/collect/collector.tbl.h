@@ -10,6 +10,7 @@ COLLECTOR(dcgm, 10000, 20000, 1, "activity of SMs, tensor cores and memory of GP
 COLLECTOR(ipmi, 10000, 5000, 0, "BMCs by IPMI over the network or /dev/ipmi0: what /etc/aon/bmc.conf names (=FILE,DIR as redfish)")
 COLLECTOR(redfish, 10000, 5000, 0, "BMCs by Redfish: what /etc/aon/bmc.conf names (=FILE: another; =FILE,DIR: DIR for aon rack)")
 COLLECTOR(nvml, 1000, 10000, 1, "GPUs of NVIDIA, through NVML (=PATH: another library)")
+COLLECTOR(pods, 10000, 5000, 1, "which GPU is whose pod's, from kubelet's pod-resources (=SOCKET,FILE: another; FILE: for aond's setting pods)")
 COLLECTOR(fake, 1000,  2000, 0, "nothing real: what goes wrong with collectors, for tests (=hang, =die, =flood, =fail, =lose, =none)")
 /* clang-format on */
 #undef COLLECTOR

@@ -48,6 +48,7 @@ PARAM(gpus_amd_dir,     PATH, "/sys/class/kfd/kfd/topology/nodes", 0, 160, "", S
 PARAM(devices,          PATH, "/etc/aon/devices.json", 0, 160, "",         START, "file of devices (docs/devices.md) that go before those that aon knows; need not be there; empty: none")
 PARAM(site,             PATH, "/etc/aon/site.conf",     0,   160, "",      START, "file of the site (docs/identity.md): cluster, rack, leaf, position and network cards of this node; need not be there; empty: none")
 PARAM(kubelet,          PATH, "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint", 0, 200, "", LIVE, "where kubelet notes which GPUs a pod was given; need not be there; empty: not looked at")
+PARAM(pods,             PATH, "/run/aon-collect/pods",          0,   160, "",      LIVE,  "file in which aon-collect notes which GPU is whose pod's; need not be there; empty: not looked at")
 PARAM(hpc_dir,          PATH, "",                       0,   160, "",      LIVE,  "folder in which a scheduler's prolog notes the jobs of each GPU, as dcgm-exporter reads it; empty: none")
 PARAM(nice,             NUM,  "-15",                  -20,    19, "",      START, "priority of the thread that empties the pools, where the system allows it; the one that writes gets half of it")
 PARAM(log_level,        WORD, "info",                   0,     0, "err|warn|info|debug", LIVE, "lines less urgent than this are not logged")

@@ -17,6 +17,7 @@
 #include "ident/cgroup.h"
 #include "ident/hpc.h"
 #include "ident/kubelet.h"
+#include "ident/pods.h"
 #include "ident/site.h"
 #include "ident/word.h"
 
@@ -106,11 +107,23 @@ static void nic_of(struct process *p, const struct node_ident *n)
 		ident_word(p->ident.nic, sizeof(p->ident.nic), at, strcspn(at, ","), false);
 }
 
+/* Of one that names no pod, the pod that its GPU was given to. */
+static void pod_of(const char *pods, struct ident *id)
+{
+	const char *all = *id->mig ? id->mig : id->gpu_uuid;
+	char device[96];
+
+	snprintf(device, sizeof(device), "%.*s", (int)strcspn(all, ","), all);
+	if (*device)
+		pods_owner(pods, device, id->namespace, id->pod);
+}
+
 void whois_kernel(struct process *p, const struct param *param, const struct gpus *g,
 		  const struct node_ident *n)
 {
 	char visible[sizeof(p->ident.gpu_uuid)], given[sizeof(p->ident.gpu_uuid)] = "", text[8192];
 	struct cgroup_ident c;
+	char *pods = NULL;
 
 	memcpy(visible, p->ident.gpu_uuid, sizeof(visible));
 	*p->ident.gpu_uuid = '\0';
@@ -122,7 +135,12 @@ void whois_kernel(struct process *p, const struct param *param, const struct gpu
 	gpus_visible(g, visible, &p->ident);
 	if (*c.pod_uid && *param->kubelet.s)
 		kubelet_load(param->kubelet.s, c.pod_uid, given, sizeof(given));
+	if (*c.pod_uid && *param->pods.s && (pods = pods_load(param->pods.s)) && !*given)
+		pods_devices(pods, p->ident.namespace, p->ident.pod, given, sizeof(given));
 	gpus_visible(g, given, &p->ident);
+	if (pods && !*p->ident.pod)
+		pod_of(pods, &p->ident);
+	free(pods);
 	if (!*p->job && p->local_rank)
 		hpc_job(param->hpc_dir.s, p->local_rank - 1, p->job, sizeof(p->job));
 	user_name(p);

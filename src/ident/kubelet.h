@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * kubelet.h - which devices a pod was given, from the checkpoint that kubelet's device manager keeps
- * (/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint): the same that its pod-resources socket
- * tells, without HTTP/2 in a daemon.
+ * (/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint), which knows pods by their uid. Their names
+ * are what its pod-resources service tells: pods.h.
  */
 #ifndef AON_IDENT_KUBELET_H
 #define AON_IDENT_KUBELET_H

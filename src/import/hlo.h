@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "import/pb.h"
+#include "base/pb.h"
 #include "theory/op_work.h"
 
 /* Of one call of an operation. Names are of the bytes that were read. */

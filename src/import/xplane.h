@@ -7,7 +7,7 @@
 #define AON_XPLANE_H
 
 #include "import/hlo.h"
-#include "import/pb.h"
+#include "base/pb.h"
 #include "import/priv.h"
 
 enum xstat {

@@ -23,9 +23,9 @@ NODE(gpu_model, 96,  "its GPUs",                            "/proc/driver/nvidia
 #ifdef IDENT
 IDENT(user,      40, "who runs it",                          "Slurm, the uid's name")
 IDENT(account,   40, "on whose account",                     "Slurm")
-IDENT(pod,       72, "pod",                                  "downward API")
+IDENT(pod,       72, "pod",                                  "downward API, kubelet")
 IDENT(pod_uid,   40, "the pod's number",                     "cgroup path")
-IDENT(namespace, 72, "namespace of the pod",                 "downward API")
+IDENT(namespace, 72, "namespace of the pod",                 "downward API, kubelet")
 IDENT(container, 72, "id of the container",                  "cgroup path")
 IDENT(gpu_uuid,  96, "the GPUs it may use, by their UUIDs",  "devices' checkpoint of kubelet, CUDA_VISIBLE_DEVICES, the driver")
 IDENT(mig,       48, "the part of a GPU",                    "the same")

@@ -14,6 +14,7 @@
 #include "ident/gpus.h"
 #include "ident/hpc.h"
 #include "ident/kubelet.h"
+#include "ident/pods.h"
 #include "ident/site.h"
 #include "ident/word.h"
 #include "t.h"
@@ -151,6 +152,38 @@ static void test_kubelet(void)
 	T_OK(!*out, "what is no checkpoint says nothing");
 }
 
+static void test_pods(void)
+{
+	/* clang-format off */
+	static const uint8_t answer[] =
+		"\x0a\x3a" "\x1a\x29" "\x0a\x01" "c" "\x12\x18" "\x0a\x0e" "nvidia.com/gpu" "\x12\x02" "G1" "\x12\x02" "G2"
+			"\x12\x0a" "\x0a\x04" "rdma" "\x12\x02" "m0"
+			"\x0a\x03" "p-0" "\x12\x08" "research"; /* names behind containers */
+	/* clang-format on */
+	static const char lines[] =
+		"a p G9\nresearch p-0 G1\nshort line\n\nresearch p-0 G2\nx y z w\n";
+	char *text = NULL, out[96], ns[PODS_NAME], pod[PODS_NAME];
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+	int err = pods_lines(answer, sizeof(answer) - 1, f);
+
+	fclose(f);
+	T_OK(err == 0 && !strcmp(text, "research p-0 G1\nresearch p-0 G2\n"),
+	     "GPUs of a pod, and no other devices: %d %s", err, text);
+	free(text);
+	f = fopen("/dev/null", "w");
+	T_OK(pods_lines(answer, 20, f) == -EBADMSG, "an answer that is cut is none");
+	fclose(f);
+	pods_devices(lines, "research", "p-0", out, sizeof(out));
+	T_OK(!strcmp(out, "G1,G2"), "the GPUs of a pod: %s", out);
+	pods_devices(lines, "other", "p-0", out, sizeof(out));
+	T_OK(!*out, "a pod is known by its namespace, too");
+	T_OK(pods_owner(lines, "G2", ns, pod) && !strcmp(ns, "research") && !strcmp(pod, "p-0"),
+	     "the pod of a GPU");
+	T_OK(!pods_owner(lines, "G3", ns, pod) && !*ns && !*pod, "or none");
+	T_OK(!pods_load("/nonexistent/pods") && !pods_load("/dev/null"), "no file, no lines");
+}
+
 static void write_to(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -212,6 +245,7 @@ int main(void)
 	test_cgroups();
 	test_sites();
 	test_kubelet();
+	test_pods();
 	test_gpus();
 	return t_done();
 }
