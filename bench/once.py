@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""exactly_once_error: rows that are missing, twice or wrong on either replica after 10,000 batches (AON_LONG; else 1,200) while
-servers, relay and shippers are killed at random and at each write, answer and unlink, and ZooKeeper is stopped for 20 s."""
+"""exactly_once_error: rows that are missing, twice or wrong on either replica, of tables and of sums, after 10,000 batches (AON_LONG; else 1,200) while
+servers, relay and shippers (aon ship among them) are killed at random and at each write, answer and unlink, ZooKeeper is stopped for 20 s, a server parted."""
 import json
 import os
 import pathlib
@@ -27,18 +27,19 @@ def main():
         return
     nodes, batches = (8, 1250) if LONG else (4, 300)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="aon-once-"))
-    names = [f"n{i}" for i in range(nodes)]
+    names, ships = [f"n{i}" for i in range(nodes)], ["nship0", "nship1"]
     try:
-        certs = clustertest.make_certs(folder / "certs", *names, "nfull")
+        certs = clustertest.make_certs(folder / "certs", *names, *ships, "nfull")
         with clustertest.Cluster(folder / "cluster", "replicas") as cluster:
             if cluster.why:
                 row(None, None, cluster.why)
                 return
             clustertest.make_tables(cluster)
-            once = Once(folder / "run", cluster, certs, names, batches, 100, seed=int(os.environ.get("SEED", "1")))
+            once = Once(folder / "run", cluster, certs, names, batches, 100, seed=int(os.environ.get("SEED", "1")),
+                        ships=ships, stores=60 if LONG else 15)
             full = Once(folder / "full", cluster, certs, ["nfull"], 400, 50, points=False, words=("max=20000", "for=8"))
             try:
-                once.run(3000, Chaos(4, 20))
+                once.run(3000, Chaos(4, 20, server_s=150 if LONG else 20))
                 wrong, told = once.errors_at_last()
                 n = full.node["nfull"]
                 n.start().end(sig=0, wait=120)
@@ -46,16 +47,16 @@ def main():
                 full.run(300)
                 wrong_full, told_full = full.errors_at_last()
             finally:
-                cluster.zk.go_on()
+                cluster.go_on()
                 once.end()
                 full.end()
             for line in told + told_full:
                 print(line, file=sys.stderr)
             kills = ", ".join(f"{k} {v}" for k, v in sorted(once.kills.items()))
             dropped = full.said.get("nfull", {}).get("dropped", 0)
-            ran = len(once.said) == nodes and dropped
+            ran = len(once.said) == nodes + len(ships) and dropped
             row(wrong + wrong_full, wrong + wrong_full == 0 and bool(ran),
-                f"{nodes * batches} batches; killed: {kills}; {dropped} batches dropped by a full spool and told"
+                f"{nodes * batches} batches and two aon ship; killed: {kills}; {dropped} batches dropped by a full spool and told"
                 + ("" if LONG else "; AON_LONG=1: 10000 batches"))
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -10,10 +10,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fault.h"
+
 int (*durable_hook)(const char *step, const char *name);
 
 static int before(const char *step, const char *name)
 {
+	char place[32];
+
+	snprintf(place, sizeof(place), "spool.%s", step);
+	fault_point(place);
 	return durable_hook ? durable_hook(step, name) : 0;
 }
 

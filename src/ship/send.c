@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/fault.h"
 #include "base/log.h"
 #include "ship/ch.h"
 
@@ -195,13 +196,18 @@ static void trouble(struct send *s, const struct batch_head *h, const struct net
 
 static int arrived(struct send *s, struct spool *spool, const struct batch_head *h)
 {
+	int err;
+
+	fault_point("ship.answered");
 	s->st.batches++;
 	s->st.rows += h->rows;
 	s->wait_ms = 0;
 	if (*s->st.trouble)
 		log_info("batch %" PRIu64 " has arrived: it goes on", h->seq);
 	s->st.trouble[0] = '\0';
-	return spool_ack(spool, h->seq);
+	err = spool_ack(spool, h->seq);
+	fault_point("ship.acked");
+	return err;
 }
 
 static uint64_t mono_ns(void)

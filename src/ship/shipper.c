@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "base/log.h"
 #include "ship/push.h"
 #include "ship/send.h"
@@ -186,6 +187,7 @@ static int look(struct shipper *x)
 	do
 		err = source_look(x->source, x->spool, &node, now, x->o->once, &why);
 	while (!err && x->o->once && source_behind(x->source));
+	fault_point("ship.looked");
 	if (err && strcmp(x->store_trouble, why.text))
 		log_warn("%s", why.text);
 	snprintf(x->store_trouble, sizeof(x->store_trouble), "%s", err ? why.text : "");

@@ -11,12 +11,14 @@
  *	    jobs=N          rows are of N jobs, a batch of one
  *	    hold=1          makes all, sends nothing
  *	    for=S           gives up after so many seconds
+ *	    schema=N        says that its columns are of that version
  *	    credentials=FILE
  *
  * Says in JSON what it has made and dropped when all was sent.
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,12 +28,11 @@
 #include "base/fault.h"
 #include "ship/ch.h"
 #include "ship/spool.h"
-#include "ship/durable.h"
 
 #define DAY_NS 86400000000000ull
 
 struct want {
-	uint64_t batches, rows, max, twice, ahead, jobs, hold, seconds;
+	uint64_t batches, rows, max, twice, ahead, jobs, hold, seconds, schema;
 	const char *credentials;
 };
 
@@ -136,11 +137,21 @@ static int post(struct node *n, const struct batch_head *h, const void *data, ui
 	struct net_why why = { "" };
 	struct http_answer a = { 0 };
 	uint64_t t1 = wall_ns(), t4;
+	struct batch_head other = *h;
+	uint8_t *copy = NULL;
 	int err;
 
+	if (n->w.schema && (copy = malloc(q.len))) {
+		other.schema = (uint16_t)n->w.schema;
+		other.sum = ship_hash(&other, offsetof(struct batch_head, sum));
+		memcpy(copy, data, q.len);
+		memcpy(copy, &other, sizeof(other));
+		q.body = copy;
+	}
 	snprintf(target, sizeof(target), "/v1/batch?first=%" PRIu64, first);
 	err = http_do(n->http, &q, &a, &why);
 	t4 = wall_ns();
+	free(copy);
 	if (err || (a.status != 200 && a.status != 409)) {
 		if (n->tries++ % 50 == 0)
 			fprintf(stderr, "%s\n", err ? why.text : a.data);
@@ -236,17 +247,6 @@ static void say(const struct node *n)
 	       st.drop[SHIP_WINDOW][SPOOL_FULL].rows, st.batches, n->off_ns, n->err_ns);
 }
 
-/* Every step of a spool that a crash could fall behind of. */
-static int at_step(const char *step, const char *name)
-{
-	char place[64];
-
-	(void)name;
-	snprintf(place, sizeof(place), "spool.%s", step);
-	fault_point(place);
-	return 0;
-}
-
 static int run(struct node *n)
 {
 	uint64_t end = n->w.seconds ? wall_ns() + n->w.seconds * 1000000000u : UINT64_MAX;
@@ -305,8 +305,9 @@ static int read_words(struct want *w, int argc, char *argv[])
 	const struct {
 		const char *key;
 		uint64_t *to;
-	} keys[] = { { "max=", &w->max },   { "twice=", &w->twice }, { "ahead=", &w->ahead },
-		     { "jobs=", &w->jobs }, { "hold=", &w->hold },   { "for=", &w->seconds } };
+	} keys[] = { { "max=", &w->max },      { "twice=", &w->twice }, { "ahead=", &w->ahead },
+		     { "jobs=", &w->jobs },    { "hold=", &w->hold },   { "for=", &w->seconds },
+		     { "schema=", &w->schema } };
 
 	for (int i = 10; i < argc; i++) {
 		size_t k = 0, len = strcspn(argv[i], "=") + 1;
@@ -336,7 +337,6 @@ int main(int argc, char *argv[])
 				"[KEY=VALUE...]\n");
 		return 2;
 	}
-	durable_hook = at_step;
 	n.w.batches = strtoull(argv[8], NULL, 10);
 	n.w.rows = strtoull(argv[9], NULL, 10);
 	err = start(&n, argv, &why);

@@ -6,23 +6,25 @@ import tempfile
 
 import clustertest
 from aontest import LONG, done, ok, skip_all
-from oncekit import Chaos, Once
+from oncekit import SHIP_POINTS, Chaos, Once
 
 
 def killed(folder, cluster, certs):
-    once = Once(folder / "killed", cluster, certs, ["n1", "n2", "n3"], 1000 if LONG else 90, 50)
+    once = Once(folder / "killed", cluster, certs, ["n1", "n2", "n3"], 1000 if LONG else 90, 50, ships=["n5"],
+                stores=60 if LONG else 12)
     try:
-        chaos = Chaos(4 if LONG else 3, 20 if LONG else 4)
+        chaos = Chaos(4 if LONG else 3, 20 if LONG else 4, server_s=150 if LONG else 5)
         once.run(1800 if LONG else 150, chaos)
-        cluster.zk.go_on()
+        cluster.go_on()
         wrong, told = once.errors_at_last()
         ok(wrong == 0, f"rows and sums of both replicas are those that were made; killed: {once.kills}", "\n".join(told))
         ok(once.kills.get("relay", 0) >= 3 and once.kills.get("node", 0) >= 10, "and much was killed meanwhile", once.kills)
+        ok(once.kills.get("aon ship", 0) >= len(SHIP_POINTS), "aon ship at each write, answer and unlink", once.kills)
         s = once.relay.status()
         ok(s["aside_kept"] == 0 and s["counters"]["bad_batches"] == 0, "nothing was taken for broken", s)
         ok(s["disk_bytes"] < 1 << 20, "what was sent is gone from the relay's disk", s)
     finally:
-        cluster.zk.go_on()
+        cluster.go_on()
         once.end()
 
 
@@ -48,7 +50,7 @@ def main():
         skip_all(why)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="aon-once-"))
     try:
-        certs = clustertest.make_certs(folder / "certs", "n1", "n2", "n3", "n4")
+        certs = clustertest.make_certs(folder / "certs", "n1", "n2", "n3", "n4", "n5")
         with clustertest.Cluster(folder / "cluster", "replicas") as cluster:
             if cluster.why:
                 skip_all(cluster.why)

@@ -250,6 +250,12 @@ class Cluster:
                 return False
         return self.wait(seconds, quiet)
 
+    def go_on(self):
+        """Whatever was stopped."""
+        for p in (self.zk, *self.server):
+            if p.alive():
+                p.go_on()
+
     def urls(self):
         return [s.url() for s in self.server]
 

@@ -32,6 +32,19 @@ def sums(server):
         return None
 
 
+def half_made(c, to):
+    """A server whose ZooKeeper went away while it made a table: ZooKeeper knows the replica, the server no table."""
+    if c.profile != "replicas":
+        return
+    c.server[1].end()
+    (c.server[1].dir / "data/metadata/aon/overhead.sql").unlink()
+    shutil.rmtree(c.server[1].dir / "data/data/aon/overhead")
+    c.server[1].start()
+    c.wait(120)
+    r = run(AON, "cluster", "init", *to)
+    ok(r.returncode == 0 and c.server[1].one("SELECT count() FROM aon.overhead") == "0", "a table whose making was broken off is made by init", r.stderr)
+
+
 def profile(name, separator, more):
     place = pathlib.Path(tempfile.mkdtemp(prefix="aon_shards_"))
     cred = place / "cred"
@@ -47,6 +60,7 @@ def profile(name, separator, more):
             ok(r.returncode == 0, f"{name}: tables are made on both servers", r.stderr)
             again = run(AON, "cluster", "init", *to)
             ok(again.returncode == 0, f"{name}: once more is no harm", again.stderr)
+            half_made(c, to)
             want = json.loads(run(STORE, place / "s.db", 4, 50, 30, 1000).stdout)
             send = (AON, "ship", "--once", *to, "--store", place / "s.db", "--spool", place / "spool")
             if name == "replicas":
@@ -92,6 +106,19 @@ def through_a_relay():
             relay.start()
             r = run(*send)
             ok(r.returncode == 0, "and go to it when it is back", r.stderr)
+            relay.end()
+            for crt, whose in (("relay", "relay's"), ("n1", "node's")):
+                keep = {f: f.read_bytes() for f in (certs.crt(crt), certs.key(crt))}
+                certs.sign(crt, days=-1, server=crt == "relay")
+                relay.start()
+                r = run(*send)
+                ok(r.returncode == 1 and "expired" in r.stderr and "wait" in r.stderr, f"the {whose} certificate has expired: it says so, and waits", r.stderr)
+                relay.end()
+                for f, data in keep.items():
+                    f.write_bytes(data)
+            relay.start()
+            r = run(*send)
+            ok(r.returncode == 0, "with new ones all goes on", r.stderr)
             relay.end()
             relay.start()
             good = wait(lambda: all(sums(s) == [want["launches"], want["total_ns"]] for s in c.server))
