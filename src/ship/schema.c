@@ -168,10 +168,11 @@ static int init_server(struct work *w)
 	if (had > SHIP_SCHEMA)
 		return too_new(w, had);
 	err = need_cluster(w);
-	if (!err)
-		err = ddl_each(w->version, &w->place, make, w);
+	/* Columns first: a view that is made may want one that a table lacks. */
 	for (int i = 0; i < SHIP_TABLES && !err; i++)
 		err = mend_table(w, ship_table((enum ship_table_id)i));
+	if (!err)
+		err = ddl_each(w->version, &w->place, make, w);
 	return err ? err : note_version(w, had);
 }
 
