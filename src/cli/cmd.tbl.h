@@ -118,9 +118,10 @@ CMD(SQL,     sql,     "QUERY [STORE]",     "ask a store in SQL",
     "QUERY - reads it from stdin. Only reads. Without STORE: as report.\n"
     "For sqlite3 and Python: the extension aon_sqlite (docs/sql.md).")
 CMD(SERVE,   serve,   "[STORE|TRACE...]",  "the web page and its API, until it is stopped",
-    "Prints an address with a token: who has it sees what you may see. Only reads;\n"
-    "each operand is a store, a trace or a folder of the ranks of one job. Without:\n"
-    "as report. GET /api/v1/openapi.json describes the API.")
+    "Prints an address with a token: who has it sees what you may see. Only reads\n"
+    "stores; each operand is one, a trace or a folder of the ranks of one job. Without:\n"
+    "as report. With --allow-capture the page orders captures of live runs, too.\n"
+    "GET /api/v1/openapi.json describes the API.")
 CMD(OPEN,    open,    "[STORE|TRACE...]",  "serve, and open the page in the browser",
     "As serve. Where there is no browser the address is printed alone.")
 CMD(RELAY,   relay,   "[status]",          "take batches from nodes and bring them to ClickHouse",

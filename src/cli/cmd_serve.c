@@ -14,6 +14,7 @@
 #include "cli/out.h"
 #include "cli/served.h"
 #include "serve/http.h"
+#include "serve/order.h"
 #include "serve/serve.h"
 
 /* --- the token --- */
@@ -169,6 +170,18 @@ static void find_decided(char path[PATH_MAX])
 		snprintf(path, PATH_MAX, "%s/.local/state/aon/findings", home);
 }
 
+/* Only by a word: without it, nothing that the page sends reaches a program. */
+static int allow_capture(struct serving *x)
+{
+	int err = 0;
+
+	if (!x->o->val[OPT_ALLOWCAPTURE])
+		return CLI_OK;
+	err = served_folder(&x->v);
+	err = err ? err : ordered_new(&x->v.s->orders, x->v.folder);
+	return err ? cli_say(CLI_FAIL, "no folder for captures: %s", strerror(-err)) : CLI_OK;
+}
+
 static int serve_until_stopped(struct serving *x, const sigset_t *stop)
 {
 	const struct opts *o = x->o;
@@ -180,6 +193,9 @@ static int serve_until_stopped(struct serving *x, const sigset_t *stop)
 	if (rc != CLI_OK)
 		return rc;
 	find_decided(x->v.s->decided);
+	rc = allow_capture(x);
+	if (rc != CLI_OK)
+		return rc;
 	if (http_start(&x->h, x->v.s, &ho, why) < 0)
 		return cli_say(CLI_FAIL, "%s", why);
 	snprintf(x->address, sizeof(x->address), "%s", http_address(x->h));

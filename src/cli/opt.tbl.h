@@ -136,6 +136,7 @@ OPT(DISKMIB,   0,  "disk-mib", "N",      C(RELAY), "hold N MiB at most (10240 un
 OPT(NODERATE,  0,  "node-rate", "KIB",   C(RELAY), "that a node may send in a second (1024 unless told)")
 OPT(FREEZEROWS, 0, "rows",     "N",      C(RELAY), "insert from so many rows on (10000 unless told)")
 OPT(FREEZEAGE, 0,  "age",      "S",      C(RELAY), "or when a row has waited for so long (5 unless told)")
+OPT(ALLOWCAPTURE, 0, "allow-capture", NULL, C(SERVE) | C(OPEN), "who has the token may capture your running programs, as aon capture does")
 OPT(TOKENFILE, 0,  "token-file", "FILE", C(SERVE) | C(OPEN), "the token is in FILE, or is written there if there is none")
 OPT(DEVICE_OF, 0,  "device",   "DEVICE", C(ROOFLINE) | C(WHY), "of a run: what GPUs are that it does not tell, as H100_SXM")
 OPT(DEVICE,    0,  "device",   "DEVICE", C(MODEL) | C(SIM), "on this device, as H100_SXM")

@@ -15,7 +15,7 @@
 #define ROUTE_LIVE    0x8u  /* server-sent events: http.c keeps them open */
 
 /*
- * 0, or -errno: -EINVAL with q->mistake: 400; -ENOENT: 404; -EFBIG: 413; -ENODATA: 422;
+ * 0, or -errno: -EINVAL with q->mistake: 400; -EPERM, the same: 403; -ENOENT: 404; -EFBIG: 413; -ENODATA: 422;
  * -ETIMEDOUT, -EBUSY: 503; others: 500. j is NULL without ROUTE_JSON: then the handler fills *a.
  */
 typedef int route_fn(struct ask *q, struct json *j, struct answer *a);

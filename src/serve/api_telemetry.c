@@ -299,6 +299,20 @@ static void values_json(struct look *x)
 	json_close(x->j);
 }
 
+static int read_ids(struct look *x, const char *list)
+{
+	size_t n;
+
+	do {
+		n = strspn(list, "0123456789");
+		if (!n || n > 9 || x->asks == CHOSEN_MOST)
+			return -EINVAL;
+		x->asked[x->asks++] = strtoull(list, NULL, 10);
+		list += n;
+	} while (*list++ == ',');
+	return list[-1] ? -EINVAL : 0;
+}
+
 static int read_args(struct look *x)
 {
 	struct ask *q = x->q;
@@ -307,17 +321,8 @@ static int read_args(struct look *x)
 
 	if (ask_range(q, &t0, &t1) < 0 || ask_number(q, "n", 1, CELLS_MOST, &n) < 0)
 		return -EINVAL;
-	while (list && *list) {
-		char *end;
-
-		if (x->asks == CHOSEN_MOST || *list < '0' || *list > '9')
-			return ask_mistake(q, "series is a list of up to %u ids, with commas",
-					   CHOSEN_MOST);
-		x->asked[x->asks++] = strtoull(list, &end, 10);
-		if (*end && (*end != ',' || !end[1]))
-			return ask_mistake(q, "series is a list of ids, with commas");
-		list = *end ? end + 1 : end;
-	}
+	if (list && read_ids(x, list) < 0)
+		return ask_mistake(q, "series is a list of up to %u ids, with commas", CHOSEN_MOST);
 	t0 = t0 < span ? t0 : span;
 	t1 = t1 < span ? t1 : span;
 	x->span.from_ns = q->run.t0 + t0;

@@ -217,6 +217,9 @@ static void say_error(struct ask *q, struct answer *a, int err)
 	case EINVAL:
 		answer_error(a, 400, q->mistake ? q->mistake : "A parameter is wrong.", "");
 		break;
+	case EPERM:
+		answer_error(a, 403, q->mistake, "");
+		break;
 	case ENOENT:
 		answer_error(a, 404, "There is no such thing here.", "");
 		break;
@@ -232,7 +235,8 @@ static void say_error(struct ask *q, struct answer *a, int err)
 	case ETIMEDOUT:
 	case ECANCELED:
 	case EBUSY:
-		answer_error(a, 503, "That takes too long now.", "Ask for less time, or later.");
+		answer_error(a, 503, q->mistake ? q->mistake : "That takes too long now.",
+			     "Ask for less time, or later.");
 		a->retry_s = 5;
 		break;
 	case EHOSTDOWN: /* of a cluster: its server */

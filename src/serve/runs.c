@@ -23,6 +23,7 @@
 #include "serve/cache.h"
 #include "serve/health.h"
 #include "serve/metrics.h"
+#include "serve/order.h"
 #include "serve/timeline.h"
 #include "store/store.h"
 
@@ -115,6 +116,7 @@ void serve_free(struct serve *s)
 {
 	if (!s)
 		return;
+	ordered_free(s->orders);
 	__atomic_store_n(&s->ending, true, __ATOMIC_RELAXED); /* A: analysis.c gives up */
 	coming_free(s->coming); /* reads from the sources, as these do */
 	timelines_free(s->timelines);

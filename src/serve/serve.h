@@ -29,6 +29,7 @@ struct fleet;
 struct coming;
 struct health;
 struct metrics;
+struct ordered;
 struct store;
 struct store_why;
 struct timelines;
@@ -77,6 +78,7 @@ struct serve {
 	pid_t (*daemon_pid)(void); /* 0: none answers */
 	int (*canary)(void);       /* a record into a pool of this process's own; -errno */
 	char host[64];
+	struct ordered *orders; /* owned: captures may be ordered; NULL: they may not */
 	char decided[PATH_MAX]; /* triage.h; "": nothing can be decided */
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page shows of a node: telemetry under the timeline. Run by tests/scenario/web_node.py.
+// What the page shows of a node: telemetry under the timeline, a form for captures. Run by tests/scenario/web_node.py.
 import { readFileSync } from 'node:fs';
 import { done, ok, require, tab } from './browser.mjs';
 import { browser, enter, given, settled, text } from './walk.mjs';
@@ -83,6 +83,42 @@ async function picker() {
 	await t.close();
 }
 
+/** A capture from its form to its file, by keys; Tab leaves the form in the order that one reads it. */
+async function capture() {
+	const t = await enter({ bypassCSP: true });
+	await t.go(`#/run/${run}/overview`);
+	await t.page.waitForSelector('.capture-form');
+	ok((await audit(t.page)) === '', 'the form keeps nobody out', await audit(t.page));
+	await t.page.getByLabel('How much', { exact: true }).fill('200');
+	await t.page.getByLabel('seconds before').fill('1');
+	await t.page.waitForTimeout(2500); // a live run has news meanwhile
+	ok((await t.page.getByLabel('seconds before').inputValue()) === '1', 'news do not empty it');
+	await t.page.keyboard.press('Enter');
+	await t.page.waitForSelector('.capture tbody tr');
+	await t.page.waitForFunction(() => /done|failed/.test(document.querySelector('.capture tbody tr').textContent));
+	const row = await text(t.page, '.capture tbody tr');
+	ok(/200 ms, 1.00 s before, 1 process/.test(row) && /done/.test(row), 'what was asked for is done', row);
+	const file = await t.page.locator('.capture a').first().getAttribute('href');
+	ok((await t.page.evaluate(async (u) => (await (await fetch(u)).arrayBuffer()).byteLength, file)) > 100, 'its trace can be had', file);
+	ok((await audit(t.page)) === '', 'and nor does what came of it', await audit(t.page));
+	if (given.shots) await t.page.locator('.capture').scrollIntoViewIfNeeded();
+	if (given.shots) await t.page.screenshot({ path: `${given.shots}/capture.png` });
+	await t.page.getByLabel('How much', { exact: true }).fill('5');
+	await t.page.getByLabel('when (at once unless told)').fill('quiet_s > 1000');
+	await t.page.keyboard.press('Enter');
+	await t.page.waitForFunction(() => /waits for/.test(document.querySelector('.capture tbody tr').textContent));
+	await t.page.locator('.capture tbody button', { hasText: 'Cancel' }).click();
+	await t.page.waitForFunction(() => /cancelled/.test(document.querySelector('.capture tbody tr').textContent));
+	ok(true, 'one that waits is taken back');
+	await t.page.locator('.capture tbody button', { hasText: 'timeline' }).first().click();
+	await settled(t.page);
+	ok(/timeline.*w=/.test(await t.page.evaluate(() => location.hash)), 'and a done one is seen on the timeline');
+	await t.go(`#/run/${bare}/overview`);
+	ok((await t.page.locator('.capture-form').count()) === 0, 'of a trace there is no form');
+	ok(t.faults.length === 0, 'nothing goes wrong', t.faults.join('\n'));
+	await t.close();
+}
+
 async function small() {
 	const t = await enter({ viewport: { width: 390, height: 800 }, hasTouch: true });
 	await t.go(`#/run/${run}/timeline`);
@@ -90,6 +126,11 @@ async function small() {
 	const [wide, tall] = await t.page.evaluate(() => [document.documentElement.scrollWidth, document.querySelector('.tl-body').clientHeight]);
 	ok(wide <= 390 && tall > 150, 'on a phone both have room', [wide, tall]);
 	if (given.shots) await t.page.screenshot({ path: `${given.shots}/tele-phone.png` });
+	await t.go(`#/run/${run}/overview`);
+	await t.page.waitForSelector('.capture-form');
+	ok((await t.page.evaluate(() => document.documentElement.scrollWidth)) <= 390, 'and so has the form');
+	if (given.shots) await t.page.locator('.capture').scrollIntoViewIfNeeded();
+	if (given.shots) await t.page.screenshot({ path: `${given.shots}/capture-phone.png` });
 	await t.close();
 }
 
@@ -107,6 +148,7 @@ try {
 	await lanes('dark');
 	await lanes('light');
 	await picker();
+	await capture();
 	await small();
 	await file();
 } catch (e) {

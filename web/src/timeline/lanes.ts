@@ -44,8 +44,8 @@ export class Lanes {
 	}
 
 	toggle(): void {
-		go({ tele: this.open() ? 'off' : this.data?.series.length ? null : 'on' }, false);
-		void this.look();
+		go({ tele: this.open() ? 'off' : this.data?.series.length ? null : 'on' }, false); // update() asks anew
+		this.place();
 	}
 
 	async look(): Promise<void> {

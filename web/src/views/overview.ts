@@ -13,6 +13,7 @@ import type { Track } from '../timeline/store';
 import { CELLS, decode, KINDS } from '../timeline/tile';
 import { decisions, stateOf, type Decisions } from '../triage';
 import { empty, loader, type Shown, type View } from '../view';
+import { CaptureForm } from './capture';
 
 const FINE = 60; // columns: of fewer windows of a second, tiles say more
 type Stack = { t0: number; t1: number; width: number; colours: string[]; shares: number[][]; busy: number }; // shares: by column, then by colour
@@ -246,8 +247,8 @@ function costs(o: Overview, a: Accounting | null): HTMLElement | null {
 
 const pct = (x: number | null) => (fmt.known(x) ? (Math.abs(x) < 0.095 ? x.toFixed(2) : x.toFixed(1)) : '-');
 
-function draw(host: HTMLElement, { o, w: wins, d: diff, p, ds, c, a }: Answers): void {
-	const more = [processes(p), captures(o, c), costs(o, a)];
+function draw(host: HTMLElement, { o, w: wins, d: diff, p, ds, c, a }: Answers, form: HTMLElement): void {
+	const more = [processes(p), form, captures(o, c), costs(o, a)];
 	if (!o.kernels.length && !o.step.n) {
 		empty(host, 'overview.empty', 'overview.empty.what', 'aon doctor');
 		return add(host, more);
@@ -280,6 +281,7 @@ export const overview: View = {
 	question: 'view.overview.q',
 	open(host, run: Run): Shown {
 		let last: Overview | null = null;
+		const form = new CaptureForm(run);
 		const ask = async (signal: AbortSignal): Promise<Answers> => {
 			const r = state.t ? { t0: state.t[0], t1: state.t[1] } : {};
 			const [o, w, d, p, ds, c, a] = await Promise.all([
@@ -297,12 +299,12 @@ export const overview: View = {
 		};
 		const load = loader(host, ask, (a) => {
 			last = a.o;
-			draw(host, a);
+			draw(host, a, form.el);
 		});
 		return {
 			update: (now, was) => { if (now.t !== was.t || now.vs !== was.vs) void load(); },
-			tick: () => void load(true),
-			close: load.stop,
+			tick: () => { if (!form.el.contains(document.activeElement)) void load(true); }, // not while it is filled in
+			close: () => { form.close(); load.stop(); },
 			text: () => (last ? [last.verdict ?? '', ...last.findings.map((f) => `${f.title}\t${fmt.time(f.cost_ns)}\t${fmt.percent(f.share)}`)].join('\n') : ''),
 		};
 	},
