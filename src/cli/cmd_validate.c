@@ -227,8 +227,10 @@ static int gather(struct validation *v)
 		rc = read_logs(v, o->val[OPT_LOGS]);
 	if (rc == CLI_OK && o->val[OPT_MEASURE])
 		rc = validate_measure(v);
-	if (rc == CLI_OK)
+	if (rc == CLI_OK) {
 		expect_logs(&v->f);
+		expect_measured(&v->f);
+	}
 	if (rc == CLI_OK && (checks_advice(&v->c, &v->f) || checks_expected(&v->c, &v->f)))
 		rc = cli_say(CLI_FAIL, "no memory");
 	if (rc == CLI_OK && o->val[OPT_GOLDEN])

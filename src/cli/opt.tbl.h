@@ -95,7 +95,7 @@ OPT(FULL,      0,  "full",     NULL,     C(DOCTOR), "name host and user in the J
 OPT(LEARN,     0,  "learn",    "FILE",   C(VALIDATE), "write what this node is to FILE, as a golden profile")
 OPT(GOLDEN,    0,  "against",  "FILE",   C(VALIDATE), "hold this node against the profile in FILE")
 OPT(LOGS,      0,  "log",      "FILE",   C(VALIDATE), "also what the log of a benchmark says (several: F,F)")
-OPT(MEASURE,   0,  "measure",  NULL,     C(VALIDATE), "also measure the device through CUDA or OpenCL, in seconds")
+OPT(MEASURE,   0,  "measure",  NULL,     C(VALIDATE), "also measure memory, devices and links, in seconds")
 OPT(RACKDIR,   0,  "rack",     "DIR",    C(VALIDATE), "compare the BMCs that aon-collect keeps in DIR, as /run/aon/bmc")
 OPT(HEALTH,    0,  "health",   NULL,     C(VALIDATE), "one line, within 5 s whatever hangs: for Slurm and Kubernetes")
 OPT(BMC,       0,  "bmc",      "FILE",   C(VALIDATE), "also firmware and BIOS of this node's BMC, a file of /run/aon/bmc")

@@ -199,6 +199,20 @@ static void print_check(const struct out *out, const struct check *c)
 		out_line(out, OUT_DIM, "        matters when %s", c->when);
 }
 
+/* What was measured here and has nothing to be held against: a number all the same. */
+static void print_measured(const struct validation *v, const struct out *out)
+{
+	char key[2 * FACT_KEY];
+	double is;
+
+	for (size_t i = 0; i < v->f.n; i++) {
+		snprintf(key, sizeof(key), "expected/%s", v->f.f[i].key);
+		if (!strncmp(v->f.f[i].key, "measured/", 9) &&
+		    facts_number(&v->f, v->f.f[i].key, &is) && !facts_get(&v->f, key))
+			out_line(out, OUT_PLAIN, "      %-26s %s", v->f.f[i].key, v->f.f[i].value);
+	}
+}
+
 static void print_text(const struct validation *v)
 {
 	struct out out;
@@ -214,6 +228,7 @@ static void print_text(const struct validation *v)
 			     !strcmp(c->by, "measured")))
 				print_check(&out, c);
 		}
+	print_measured(v, &out);
 	out_line(&out, OUT_BOLD, "%s: %zu failed, %zu warnings, %zu passed, %zu not known here",
 		 check_words[checks_worst(&v->c)], checks_count(&v->c, CHECK_FAIL),
 		 checks_count(&v->c, CHECK_WARN), checks_count(&v->c, CHECK_PASS),

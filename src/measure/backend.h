@@ -15,7 +15,8 @@
 
 #include "theory/gpu.h"
 
-#define BACKEND_WHY 512u
+#define BACKEND_WHY  512u
+#define BACKEND_HOST (32ull << 20)
 
 /* What goes before the kernels (kernels.h) for a type: T and how to count with it. */
 struct variant {
@@ -46,8 +47,13 @@ struct backend_ops {
 			bytes); /* so, too; a CPU's is zeros: it touches its pages, and NaNs are slow */
 	int (*launch)(struct backend *b, const char *kernel, uint32_t groups, uint32_t n,
 		      uint32_t reps);
-	int (*finish)(struct backend *b);                  /* all that was launched is done */
-	int (*copy_in)(struct backend *b, uint64_t bytes); /* from the host, and wait */
+	int (*finish)(struct backend *b); /* all that was launched is done */
+	/* Between the buffer and memory of the host's that is the backend's own, of BACKEND_HOST bytes; and wait. */
+	int (*copy_in)(struct backend *b, uint64_t bytes);
+	int (*copy_out)(struct backend *b, uint64_t from, uint64_t bytes);
+	void *(*host)(struct backend *b); /* that memory; NULL: none was copied yet */
+	/* The buffer's address for libraries that take one, and its device the one that calls are for; 0: has none. */
+	uint64_t (*address)(struct backend *b);
 	void (*close)(struct backend *b);
 };
 

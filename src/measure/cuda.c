@@ -41,6 +41,7 @@ typedef unsigned long long devptr;
 	F(cuMemAllocHost_v2,        void **ptr, size_t bytes) \
 	F(cuMemFreeHost,            void *ptr) \
 	F(cuMemcpyHtoD_v2,          devptr to, const void *from, size_t bytes) \
+	F(cuMemcpyDtoH_v2,          void *to, devptr from, size_t bytes) \
 	F(cuGetErrorName,           int error, const char **name)
 #define NVRTC(F) \
 	F(nvrtcCreateProgram,       void **prog, const char *text, const char *name, int headers, \
@@ -92,13 +93,16 @@ failed(struct cuda *c, int code, const char *fmt, ...)
 
 /* --- the program --- */
 
-#define COMMON                                                                     \
-	"#define KERNEL(name) extern \"C\" __global__ void name\n#define GLOBAL\n" \
-	"#define ITEM threadIdx.x\n#define ITEMS blockDim.x\n"                     \
-	"#define GROUP blockIdx.x\n#define GROUPS gridDim.x\n"                     \
-	"#define V float4\n#define VZERO make_float4(0, 0, 0, 0)\n"                \
-	"static __device__ float4 VADD(float4 x, float4 y)\n"                      \
-	"{ return make_float4(x.x + y.x, x.y + y.y, x.z + y.z, x.w + y.w); }\n"
+#define COMMON                                                                                   \
+	"#define KERNEL(name) extern \"C\" __global__ void name\n#define GLOBAL\n"               \
+	"#define ITEM threadIdx.x\n#define ITEMS blockDim.x\n"                                   \
+	"#define GROUP blockIdx.x\n#define GROUPS gridDim.x\n"                                   \
+	"#define V float4\n#define VZERO make_float4(0, 0, 0, 0)\n"                              \
+	"static __device__ float4 VADD(float4 x, float4 y)\n"                                    \
+	"{ return make_float4(x.x + y.x, x.y + y.y, x.z + y.z, x.w + y.w); }\n"                  \
+	"static __device__ float4 VMAD(float4 s, float a, float4 x)\n"                           \
+	"{ return make_float4(fmaf(a, x.x, s.x), fmaf(a, x.y, s.y), fmaf(a, x.z, s.z), fmaf(a, " \
+	"x.w, s.w)); }\n"
 #define SCALAR(t, f)                                                                            \
 	COMMON "typedef " t " T;\n#define SET(u) (T)(u)\n#define MAD(x, a, b) " f "(x, a, b)\n" \
 	       "#define ADD(x, y) ((x) + (y))\n"
@@ -246,16 +250,42 @@ static int finish(struct backend *b)
 	return err ? failed(of(b), err, "the device does not finish") : 0;
 }
 
+/* Page-locked. */
+static int need_host(struct cuda *c, uint64_t bytes)
+{
+	if (bytes > BACKEND_HOST)
+		return 1; /* CUDA_ERROR_INVALID_VALUE */
+	return c->host ? 0 : c->cuMemAllocHost_v2(&c->host, BACKEND_HOST);
+}
+
 static int copy_in(struct backend *b, uint64_t bytes)
 {
 	struct cuda *c = of(b);
-	int err = 0;
+	int err = need_host(c, bytes);
 
-	if (!c->host) /* page-locked, and always of one size */
-		err = c->cuMemAllocHost_v2(&c->host, bytes);
 	if (!err)
 		err = c->cuMemcpyHtoD_v2(c->buffer, c->host, bytes);
 	return err ? failed(c, err, "no copy to the device") : 0;
+}
+
+static int copy_out(struct backend *b, uint64_t from, uint64_t bytes)
+{
+	struct cuda *c = of(b);
+	int err = need_host(c, bytes);
+
+	if (!err)
+		err = c->cuMemcpyDtoH_v2(c->host, c->buffer + from, bytes);
+	return err ? failed(c, err, "no copy from the device") : 0;
+}
+
+static void *host(struct backend *b)
+{
+	return of(b)->host;
+}
+
+static uint64_t address(struct backend *b)
+{
+	return of(b)->cuCtxSetCurrent(of(b)->ctx) ? 0 : of(b)->buffer;
 }
 
 /* --- the device --- */
@@ -264,6 +294,8 @@ static void close_all(struct backend *b)
 {
 	struct cuda *c = of(b);
 
+	if (c->ctx)
+		c->cuCtxSetCurrent(c->ctx);
 	if (c->module)
 		c->cuModuleUnload(c->module);
 	if (c->buffer)
@@ -275,8 +307,8 @@ static void close_all(struct backend *b)
 	free(c); /* the libraries stay: they do not survive being unloaded */
 }
 
-static const struct backend_ops ops = { "CUDA", variant, build,   buffer,
-					launch, finish,  copy_in, close_all };
+static const struct backend_ops ops = { "CUDA",  variant,  build, buffer,  launch,   finish,
+					copy_in, copy_out, host,  address, close_all };
 
 static uint32_t attribute(const struct cuda *c, int which)
 {

@@ -10,14 +10,14 @@
 
 #include "measure/kernels.h"
 
-#define REPS_MAX   (1u << 24)
-#define EMPTY      500u /* kernels in a row, of which the time of one is taken */
-#define FULL_NS    50e6 /* a round */
-#define QUICK_NS   2e6
-#define FULL_SET   (1ull << 30) /* the largest working set, unless four caches are more */
-#define QUICK_SET  (64ull << 20)
-#define EXTRA      (16ull << 20) /* what the sums and the smallest sets take at most */
-#define COPY_BYTES (32ull << 20)
+#define REPS_MAX  (1u << 24)
+#define EMPTY     500u /* kernels in a row, of which the time of one is taken */
+#define FULL_NS   50e6 /* a round */
+#define QUICK_NS  2e6
+#define FULL_SET  (1ull << 30) /* the largest working set, unless four caches are more */
+#define QUICK_SET (64ull << 20)
+#define EXTRA     (16ull << 20) /* what the sums and the smallest sets take at most */
+#define TEST_NS   5e6
 
 struct run {
 	struct backend *b;
@@ -273,20 +273,68 @@ static int empty_kernels(const struct run *r, struct measure *m)
 	return err;
 }
 
-static int copies(const struct run *r, struct measure *m)
+/* One way: the best of some rounds. */
+static int copy_way(const struct run *r, bool in, double *Bps)
 {
-	uint64_t bytes = COPY_BYTES < largest_set(r) ? COPY_BYTES : largest_set(r);
+	uint64_t bytes = BACKEND_HOST < largest_set(r) ? BACKEND_HOST : largest_set(r);
 	double best = INFINITY;
 	int err = 0;
 
-	tell(r, "copies from the host");
 	for (uint32_t i = 0; i <= r->rounds && !err; i++) {
 		double from = now_ns();
 
-		err = r->b->ops->copy_in(r->b, bytes);
+		err = in ? r->b->ops->copy_in(r->b, bytes) : r->b->ops->copy_out(r->b, 0, bytes);
 		best = fmin(best, fmax(now_ns() - from, 1));
 	}
-	m->gpu.pcie_Bps = (double)bytes * 1e9 / best;
+	*Bps = (double)bytes * 1e9 / best;
+	return err;
+}
+
+static int copies(const struct run *r, struct measure *m)
+{
+	int err;
+
+	tell(r, "copies from the host, and to it");
+	err = copy_way(r, true, &m->gpu.pcie_Bps);
+	return err ? err : copy_way(r, false, &m->out_Bps);
+}
+
+/* Of what stands in the host's memory of the backend, from element `at` on: how many are not what they should be. */
+static uint32_t count_wrong(const float *c, uint64_t at, uint64_t count, uint32_t n)
+{
+	uint32_t wrong = 0;
+
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t row = (at + i) / n, col = (at + i) % n;
+
+		wrong += c[i] != ((row ^ col) & 1 ? 2.0f : 2.5f) * (float)n;
+	}
+	return wrong;
+}
+
+static int gemm(const struct run *r, struct measure *m)
+{
+	struct backend *b = r->b;
+	uint32_t n = b->cpu ? 512 : 2048, lanes = b->word / 4;
+	uint32_t groups = n / KERNEL_ROWS * (n / lanes) / b->group;
+	uint64_t all = (uint64_t)n * n, part = BACKEND_HOST / 4;
+	double reps;
+	int err;
+
+	tell(r, "a product of matrices");
+	err = b->ops->buffer(b, 3 * all * 4 + EXTRA);
+	if (!err)
+		err = b->ops->launch(b, "fill", 1024, n, 1);
+	if (!err)
+		err = rate(r, "gemm", groups, n, &reps);
+	for (uint64_t at = 0; at < all && !err; at += part) {
+		uint64_t count = all - at < part ? all - at : part;
+
+		err = b->ops->copy_out(b, (2 * all + at) * 4, count * 4);
+		m->gemm_wrong += err ? 0 : count_wrong(b->ops->host(b), at, count, n);
+	}
+	m->gemm_n = n;
+	m->gemm_flops = err ? 0 : reps * 2 * (double)all * n;
 	return err;
 }
 
@@ -306,9 +354,8 @@ static void from_table(struct gpu *g)
 			g->tensor_flops[t] = known->tensor_flops[t];
 }
 
-int measure(struct measure *out, struct backend *b, const struct measure_opts *o)
+static struct measure begin(const struct backend *b)
 {
-	struct run r = { b, o, o->quick ? QUICK_NS : FULL_NS, o->quick ? 4 : 20 };
 	struct measure m = { .gpu = { .key = "measured",
 				      .cc = b->cc,
 				      .sms = b->units,
@@ -316,10 +363,43 @@ int measure(struct measure *out, struct backend *b, const struct measure_opts *o
 				      .memory_mhz = b->memory_mhz,
 				      .memory_bytes = b->memory_bytes,
 				      .measured = true } };
-	int err;
 
 	snprintf(m.gpu.name, sizeof(m.gpu.name), "%s", b->name);
-	err = peaks(&r, &m);
+	return m;
+}
+
+int measure_test(struct measure *out, struct backend *b, const struct measure_opts *o)
+{
+	struct measure_opts quick = { true, o->progress, o->arg };
+	struct run r = { b, &quick, TEST_NS, 4 };
+	struct measure m = begin(b);
+	int err = peak(&r, GPU_BF16, true, &m.gpu.tensor_flops[GPU_BF16]);
+
+	if (!err) /* last, so that its program is the one that the others use */
+		err = peak(&r, GPU_FP32, false, &m.gpu.vector_flops[GPU_FP32]);
+	if (!err)
+		err = b->ops->buffer(b, 3 * largest_set(&r) + EXTRA);
+	if (!err)
+		err = read_level(&r, largest_set(&r), &m.level[m.levels++]);
+	if (!err)
+		err = triad(&r, largest_set(&r), &m.triad_Bps);
+	if (!err)
+		err = copies(&r, &m);
+	if (!err)
+		err = gemm(&r, &m);
+	if (err)
+		return err;
+	summarize(&r, &m);
+	*out = m;
+	return 0;
+}
+
+int measure(struct measure *out, struct backend *b, const struct measure_opts *o)
+{
+	struct run r = { b, o, o->quick ? QUICK_NS : FULL_NS, o->quick ? 4 : 20 };
+	struct measure m = begin(b);
+	int err = peaks(&r, &m);
+
 	if (!err)
 		err = bandwidth(&r, &m);
 	if (!err)

@@ -34,7 +34,7 @@ int opencl_open(struct backend **out, uint32_t index, char *why)
 	F(clCreateCommandQueue) F(clReleaseCommandQueue) F(clCreateBuffer) F(clReleaseMemObject) \
 	F(clCreateProgramWithSource) F(clBuildProgram) F(clGetProgramBuildInfo) F(clReleaseProgram) \
 	F(clCreateKernel) F(clReleaseKernel) F(clSetKernelArg) F(clEnqueueNDRangeKernel) \
-	F(clEnqueueWriteBuffer) F(clEnqueueFillBuffer) F(clFinish)
+	F(clEnqueueWriteBuffer) F(clEnqueueReadBuffer) F(clEnqueueFillBuffer) F(clFinish)
 /* clang-format on */
 
 struct opencl {
@@ -82,7 +82,7 @@ failed(struct opencl *o, int code, const char *fmt, ...)
 	"#define ITEM (unsigned)get_local_id(0)\n#define ITEMS (unsigned)get_local_size(0)\n"   \
 	"#define GROUP (unsigned)get_group_id(0)\n#define GROUPS (unsigned)get_num_groups(0)\n" \
 	"#define MAD(x, a, b) fma(x, a, b)\n#define ADD(x, y) ((x) + (y))\n"                    \
-	"#define VADD(x, y) ((x) + (y))\n"
+	"#define VADD(x, y) ((x) + (y))\n#define VMAD(s, a, x) fma((V)(a), x, s)\n"
 #define READS(v)  "#define V " v "\n#define VZERO (" v ")(0)\n"
 #define COUNTS(t) "#define T " t "\n#define SET(u) (" t ")(u)\n"
 #define FP64      "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
@@ -220,17 +220,47 @@ static int finish(struct backend *b)
 	return err ? failed(o, err, "the device does not finish") : 0;
 }
 
+static int need_host(struct opencl *o, uint64_t bytes)
+{
+	if (bytes > BACKEND_HOST)
+		return -EINVAL;
+	o->host = o->host ? o->host : calloc(1, BACKEND_HOST);
+	return o->host ? 0 : -ENOMEM;
+}
+
 static int copy_in(struct backend *b, uint64_t bytes)
 {
 	struct opencl *o = of(b);
-	void *host = realloc(o->host, bytes);
-	int err;
+	int err = need_host(o, bytes);
 
-	if (!host)
-		return -ENOMEM;
-	o->host = host;
-	err = o->clEnqueueWriteBuffer(o->queue, o->buffer, CL_TRUE, 0, bytes, host, 0, NULL, NULL);
+	if (err)
+		return err;
+	err = o->clEnqueueWriteBuffer(o->queue, o->buffer, CL_TRUE, 0, bytes, o->host, 0, NULL,
+				      NULL);
 	return err ? failed(o, err, "no copy to the device") : 0;
+}
+
+static int copy_out(struct backend *b, uint64_t from, uint64_t bytes)
+{
+	struct opencl *o = of(b);
+	int err = need_host(o, bytes);
+
+	if (err)
+		return err;
+	err = o->clEnqueueReadBuffer(o->queue, o->buffer, CL_TRUE, from, bytes, o->host, 0, NULL,
+				     NULL);
+	return err ? failed(o, err, "no copy from the device") : 0;
+}
+
+static void *host(struct backend *b)
+{
+	return of(b)->host;
+}
+
+static uint64_t address(struct backend *b)
+{
+	(void)b;
+	return 0;
 }
 
 /* --- the device --- */
@@ -252,8 +282,8 @@ static void close_all(struct backend *b)
 	free(o);
 }
 
-static const struct backend_ops ops = { "OpenCL", variant, build,   buffer,
-					launch,   finish,  copy_in, close_all };
+static const struct backend_ops ops = { "OpenCL", variant,  build, buffer,  launch,   finish,
+					copy_in,  copy_out, host,  address, close_all };
 
 /* The device `index` of those of all platforms: GPUs come first. */
 static bool find_device(struct opencl *o, uint32_t index)

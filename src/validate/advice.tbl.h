@@ -45,6 +45,7 @@ ADVICE(gpu_remap,        "gpu/remap_pending", MOST,  "0", WARN, "always", "a row
 ADVICE(gpu_remap_failed, "gpu/remap_failed", MOST,  "0", FAIL, "always", "GPU memory could not be repaired", "replace the GPU")
 ADVICE(gpu_uncorrected,  "gpu/uncorrected", MOST,  "0", FAIL, "always", "GPU memory has errors that could not be corrected", "drain the node; run the vendor's field diagnostic")
 ADVICE(gemm_wrong,       "measured/gemm_wrong", MOST,  "0", FAIL, "always", "the device computed wrong results", "drain the node; run the vendor's field diagnostic")
+ADVICE(all_reduce_wrong, "measured/all_reduce_wrong", MOST, "0", FAIL, "always", "sums among GPUs were wrong", "drain the node; look at links and ECC")
 ADVICE(burn_errors,      "log/gpu_burn/errors", MOST,  "0", FAIL, "always", "gpu-burn counted wrong results", "drain the node; replace the GPU")
 ADVICE(nccl_wrong,       "log/nccl/wrong", MOST,  "0", FAIL, "always", "nccl-tests counted wrong results", "drain the node; look at links and ECC")
 ADVICE(stream_wrong,     "log/stream/failed", MOST,  "0", FAIL, "always", "STREAM computed wrong results", "look at memory errors")

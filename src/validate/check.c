@@ -103,7 +103,8 @@ int checks_advice(struct checks *out, const struct facts *f)
 		snprintf(c.is, sizeof(c.is), "%s", value ? value : "not known here");
 		if (value && facts_get(f, where))
 			snprintf(c.is, sizeof(c.is), "%.100s (%.150s)", value, facts_get(f, where));
-		snprintf(c.want, sizeof(c.want), "%s%s", before[a->how], a->want);
+		snprintf(c.want, sizeof(c.want), "%s%s", strcmp(a->want, "0") ? before[a->how] : "",
+			 a->want);
 		c.level = !value ? CHECK_SKIP : holds(a, f, value) ? CHECK_PASS : a->level;
 		err = checks_add(out, &c);
 	}

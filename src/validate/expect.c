@@ -145,6 +145,69 @@ static void expect_gpu_stream(struct facts *f)
 	}
 }
 
+/* --- what was measured --- */
+
+static int by_number(const void *x, const void *y)
+{
+	double a = *(const double *)x, b = *(const double *)y;
+
+	return a < b ? -1 : a > b;
+}
+
+/* One of many that is slower than the others, whatever a table says: from three on. */
+static void among_devices(struct facts *f, const char *word)
+{
+	double v[64], median;
+	unsigned n = 0, slowest = 0;
+	char key[FACT_KEY], by[80];
+
+	for (unsigned i = 0; i < 64; i++) {
+		snprintf(key, sizeof(key), "measured/%u/%s", i, word);
+		if (!facts_number(f, key, &v[n]))
+			continue;
+		slowest = n && v[n] < v[0] ? i : slowest; /* v[0] is the least so far */
+		if (v[n] < v[0]) {
+			median = v[0];
+			v[0] = v[n];
+			v[n] = median;
+		}
+		n++;
+	}
+	if (n < 3)
+		return;
+	qsort(v, n, sizeof(v[0]), by_number);
+	median = n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+	snprintf(key, sizeof(key), "measured/slowest/%s", word);
+	snprintf(by, sizeof(by), "the median of %u devices; the slowest is %u", n, slowest);
+	facts_set(f, key, "%.4g", v[0]);
+	expect_set(f, key, &(struct expect){ median, 95, 85, by });
+}
+
+void expect_measured(struct facts *f)
+{
+	static const char *const words[] = { "memory_GBps", "fp32_GFLOPS", "bf16_GFLOPS",
+					     "gemm_GFLOPS", "from_host_GBps" };
+	double peak, wrong, all = 0;
+	bool any = false;
+	char key[FACT_KEY];
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		among_devices(f, words[i]);
+	if (facts_number(f, "memory/peak_GBps", &peak))
+		expect_set(
+			f, "measured/host/triad_GBps",
+			&(struct expect){ peak, 60, 45, "the node's DIMMs: channels times rate" });
+	for (unsigned i = 0; i < 64; i++) {
+		snprintf(key, sizeof(key), "measured/%u/gemm_wrong", i);
+		if (!facts_number(f, key, &wrong))
+			continue;
+		any = true;
+		all += wrong;
+	}
+	if (any)
+		facts_set(f, "measured/gemm_wrong", "%.0f", all);
+}
+
 void expect_logs(struct facts *f)
 {
 	double median;

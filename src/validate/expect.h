@@ -16,6 +16,8 @@ struct expect {
 void expect_set(struct facts *f, const char *key, const struct expect *e);
 /* What logs should have said, of those whose device or wires are known. */
 void expect_logs(struct facts *f);
+/* The same of what was measured here: devices among each other, the host's memory; wrong results of all. */
+void expect_measured(struct facts *f);
 int checks_expected(struct checks *out, const struct facts *f);
 
 #endif /* AON_VALIDATE_EXPECT_H */

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* host.h - what the memory of the host carries, all cores at once, as STREAM measures it. */
+#ifndef AON_MEASURE_HOST_H
+#define AON_MEASURE_HOST_H
+
+#include <stdint.h>
+
+struct host_result {
+	uint32_t threads;
+	uint64_t bytes; /* of all arrays together */
+	double copy_Bps, triad_Bps;
+};
+
+/* 0 or -errno: no memory, no threads. */
+int host_measure(struct host_result *out);
+
+#endif /* AON_MEASURE_HOST_H */

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * library.h - what NVIDIA's own libraries reach: cuBLAS for a product of matrices, NCCL for an exchange among GPUs.
+ * Both are loaded when asked for. 0; -ENOENT: there is no such library; else -errno. `why` has room for BACKEND_WHY.
+ */
+#ifndef AON_MEASURE_LIBRARY_H
+#define AON_MEASURE_LIBRARY_H
+
+#include "measure/backend.h"
+
+/* n x n by n x n in bf16; AON_CUBLAS names another library. */
+int cublas_gemm(struct backend *b, uint32_t n, double *flops, char *why);
+
+struct nccl_result {
+	uint32_t ranks, version; /* 22703 is 2.27.3 */
+	uint64_t bytes;          /* of each */
+	double bus_Bps;          /* as nccl-tests count it */
+	uint64_t wrong;          /* of the sums that were looked at */
+};
+
+/* All-reduce among `n` devices of this process; AON_NCCL names another library. */
+#define NCCL_RANKS 64u
+int nccl_all_reduce(struct nccl_result *out, struct backend *const *b, uint32_t n, char *why);
+
+#endif /* AON_MEASURE_LIBRARY_H */
