@@ -230,9 +230,12 @@ AON_API uint32_t aon_capture(uint32_t *ms)
 
 AON_API uint32_t aon_room(uint32_t *ms)
 {
-	const struct aon_gate *g = __atomic_load_n(&c->gate, __ATOMIC_ACQUIRE);
+	const struct aon_gate *g;
 	uint32_t number;
 
+	/* Who makes room emits nothing: else nobody would see that aond is gone, or back. */
+	poll_at(aon_tsc());
+	g = __atomic_load_n(&c->gate, __ATOMIC_ACQUIRE);
 	if (!g || client_was_forked())
 		return 0;
 	number = __atomic_load_n(&g->room, __ATOMIC_ACQUIRE); /* pairs with gate_room() */

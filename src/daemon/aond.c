@@ -254,6 +254,7 @@ static int open_sockets(struct aond *d)
 		goto fini_admin;
 	}
 	kept_read(&d->roster, d->rundir.dir);
+	leases_read(&d->leases, d->rundir.dir);
 	fd = listen_on(d, "telemetry", AON_TELEMETRY_NAME, 0660, &d->given[2]);
 	err = fd < 0 ? fd : telemetry_init(&d->telemetry, d, fd);
 	if (!err)

@@ -2,30 +2,14 @@
 /* kept.c - see kept.h. */
 #include "daemon/kept.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/log.h"
+#include "daemon/runfile.h"
 #include "daemon/sess.h"
 
-#define TMP_NAME KEPT_NAME ".new"
-
 /* --- reading --- */
-
-static bool number(const char *text, uint64_t *out)
-{
-	char *end;
-
-	if (!text || *text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	*out = strtoull(text, &end, 10);
-	return !errno && !*end;
-}
 
 /* KEY<tab>VALUE, as the settings would take it. */
 static bool value_of(char *rest, enum allow_key *key, int64_t *value)
@@ -53,7 +37,7 @@ static void parse_job(struct allow_jobs *jobs, char *rest)
 	uint64_t uid = 0;
 	int64_t value;
 
-	if (!who || !rest || (!admin && (!number(who, &uid) || uid >= UINT32_MAX)) ||
+	if (!who || !rest || (!admin && (!runfile_number(who, &uid) || uid >= UINT32_MAX)) ||
 	    !value_of(rest, &key, &value))
 		return;
 	j = allow_job(jobs, name, admin, (uid_t)uid, true);
@@ -84,7 +68,8 @@ static void parse_pid(struct kept *k, char *rest)
 	struct kept_one *o;
 	int64_t value;
 
-	if (!rest || !number(pid, &p) || !p || p > INT32_MAX || !number(start, &since) ||
+	if (!rest || !runfile_number(pid, &p) || !p || p > INT32_MAX ||
+	    !runfile_number(start, &since) ||
 	    (strcmp(who, "admin") != 0 && strcmp(who, "own") != 0) || !value_of(rest, &key, &value))
 		return;
 	o = one_of(k, (pid_t)p, since);
@@ -124,19 +109,11 @@ void kept_fini(struct kept *k)
 
 void kept_read(struct roster *r, int run_dir)
 {
-	int fd = openat(run_dir, KEPT_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	char *text = fd < 0 ? NULL : malloc(KEPT_BYTES + 1);
-	ssize_t n = text ? read(fd, text, KEPT_BYTES + 1) : -1;
+	char *text = runfile_read(run_dir, KEPT_NAME);
 
-	if (n >= 0 && n <= (ssize_t)KEPT_BYTES) {
-		text[n] = '\0';
+	if (text)
 		kept_parse(&r->kept, &r->jobs, text);
-	} else if (fd >= 0) {
-		log_warn(KEPT_NAME ": cannot be read: limits of jobs and processes are forgotten");
-	}
 	free(text);
-	if (fd >= 0)
-		close(fd);
 }
 
 /* --- writing --- */
@@ -165,8 +142,9 @@ static void put_pid(FILE *f, pid_t pid, uint64_t start, const struct allow *a)
 	put(f, whom, "own", a, false);
 }
 
-static void put_all(FILE *f, const struct roster *r)
+static void put_all(FILE *f, const void *arg)
 {
+	const struct roster *r = arg;
 	char whom[ALLOW_JOB_LEN + 8], who[16];
 
 	for (size_t i = 0; i < ALLOW_JOBS; i++) {
@@ -188,18 +166,5 @@ static void put_all(FILE *f, const struct roster *r)
 
 void kept_write(const struct roster *r, int run_dir)
 {
-	int fd = openat(run_dir, TMP_NAME, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-			0600);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
-	bool bad = !f;
-
-	if (f) {
-		put_all(f, r);
-		bad = ferror(f);
-		bad = fclose(f) || bad;
-	} else if (fd >= 0) {
-		close(fd);
-	}
-	if (bad || renameat(run_dir, TMP_NAME, run_dir, KEPT_NAME) < 0)
-		log_warn(KEPT_NAME ": %s: what was set ends with aond", strerror(errno));
+	runfile_write(run_dir, KEPT_NAME, put_all, r);
 }

@@ -15,9 +15,8 @@
 
 #include "daemon/allow.h"
 
-#define KEPT_NAME  "limits"
-#define KEPT_BYTES (1u << 20) /* a longer file is not read */
-#define KEPT_PIDS  1024u
+#define KEPT_NAME "limits"
+#define KEPT_PIDS 1024u
 
 /* Processes of the aond before that have not come yet. */
 struct kept {

@@ -72,6 +72,7 @@ static void end(struct lease *l, const char *why)
 	if (l->ask.hw == LEASE_CUPTI) /* at once: not when its time would have been over */
 		roster_room(ls->roster, l->ask.of, 0, new_number(), 1);
 	free(l);
+	leases_keep(ls);
 	tell_counters(ls);
 }
 
@@ -160,8 +161,8 @@ static int check(const struct leases *ls, const struct lease_ask *a)
 	return !lease_find(ls, a->hw, a->of) && of_uid(ls, a->uid) >= LEASES_PER_UID ? -ENOSPC : 0;
 }
 
-/* The order is given first: there is no lease on a process that is not there. */
-static int take(struct leases *ls, const struct lease_ask *a, uint32_t *number)
+/* The order is given first: there is no lease on a process that is not there. told: it was, before. */
+static int take(struct leases *ls, const struct lease_ask *a, uint32_t *number, bool told)
 {
 	struct lease *l = lease_find(ls, a->hw, a->of), *old = l;
 	int err, fd;
@@ -172,7 +173,8 @@ static int take(struct leases *ls, const struct lease_ask *a, uint32_t *number)
 	l = calloc(1, sizeof(*l));
 	err = l ? 0 : -ENOMEM;
 	*number = new_number();
-	if (!err && a->hw == LEASE_CUPTI && !roster_room(ls->roster, a->of, a->uid, *number, a->ms))
+	if (!err && !told && a->hw == LEASE_CUPTI &&
+	    !roster_room(ls->roster, a->of, a->uid, *number, a->ms))
 		err = -ESRCH;
 	if (!err) {
 		*l = (struct lease){ .next = ls->first,
@@ -192,6 +194,8 @@ static int take(struct leases *ls, const struct lease_ask *a, uint32_t *number)
 		lease_drop(ls, old);
 	l->next = ls->first;
 	ls->first = l;
+	lease_known(l);
+	leases_keep(ls);
 	tell_counters(ls);
 	return 0;
 }
@@ -216,11 +220,19 @@ int lease_take(struct leases *ls, const struct lease_ask *a, uint32_t *number)
 	int err = check(ls, a);
 
 	if (!err)
-		err = take(ls, a, number);
+		err = take(ls, a, number, false);
 	audit_say(a->uid, a->pid, "lease", err, "%s %d for %u ms, %s",
 		  a->hw < LEASE_HW ? lease_table[a->hw].word : "?", (int)a->of, a->ms,
 		  *a->tool ? a->tool : "some tool");
 	return err;
+}
+
+int lease_again(struct leases *ls, const struct lease_ask *a)
+{
+	uint32_t number;
+	int err = lease_find(ls, a->hw, a->of) ? -EEXIST : check(ls, a);
+
+	return err ? err : take(ls, a, &number, true);
 }
 
 int lease_release(struct leases *ls, const struct lease_ask *a)
@@ -242,7 +254,7 @@ int lease_release(struct leases *ls, const struct lease_ask *a)
 
 void leases_init(struct leases *ls, struct loop *l, struct roster *r)
 {
-	*ls = (struct leases){ .loop = l, .roster = r };
+	*ls = (struct leases){ .loop = l, .roster = r, .run_dir = -1 };
 }
 
 void leases_fini(struct leases *ls)

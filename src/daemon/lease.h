@@ -7,7 +7,7 @@
  *	lease release HW OF
  *
  * Our own probes make room for a lease within a second and come back when it ends: by release, by its
- * time, or by its holder's end. A user takes what is in processes of his own; what the node has once is
+ * time, or by its holder's end; not with aond (lease_kept.c). A user takes what is in processes of his own; what the node has once is
  * for the admin. Of what no probe of ours has (dcgm) the table is all there is: tools must ask.
  */
 #ifndef AON_DAEMON_LEASE_H
@@ -40,6 +40,7 @@ struct leases {
 	struct loop *loop;     /* borrowed, as is */
 	struct roster *roster; /* whose processes make room */
 	struct lease *first;   /* owned */
+	int run_dir;           /* borrowed: where they are kept for the next aond; -1: nowhere */
 };
 
 struct lease_ask {
@@ -55,7 +56,10 @@ struct lease_ask {
 
 void leases_init(struct leases *ls, struct loop *l, struct roster *r);
 void leases_fini(struct leases *ls);
-void leases_tick(struct leases *ls, uint64_t now_ns); /* every second */
+/* What the aond before has left; from here on they are kept there. */
+void leases_read(struct leases *ls, int run_dir);
+void leases_parse(struct leases *ls, char *text, uint64_t now_ns); /* any bytes; text is changed */
+void leases_tick(struct leases *ls, uint64_t now_ns);              /* every second */
 
 /* 0, and *number of the order that probes were given; who has it already may take it again, for another
  * time. -EPERM, -EBUSY: another has it; -ESRCH: no such process of his; -EINVAL; -ENOSPC: too many. */

@@ -123,7 +123,7 @@ static void say(FILE *f, int err, const struct lease *l)
 	}
 }
 
-static enum lease_hw hw_of(const char *word)
+enum lease_hw lease_hw(const char *word)
 {
 	int i = 0;
 
@@ -155,7 +155,7 @@ static int parse(struct lease_ask *a, const char *words, bool take)
 	} else if (sscanf(words, "%15s %d%n", hw, &of, &end) != 2 || words[end]) {
 		return -EINVAL;
 	}
-	a->hw = hw_of(hw);
+	a->hw = lease_hw(hw);
 	a->of = of;
 	a->holder = holder;
 	return a->hw < LEASE_HW ? 0 : -EINVAL;

@@ -18,11 +18,21 @@ struct lease {
 	struct lease_ask ask;
 	struct watch holder; /* pidfd, owned; -1: none */
 	uint64_t until_ns;
+	uint64_t of_start, holder_start; /* of the processes, as proc_start(); 0: none */
 };
+
+enum lease_hw lease_hw(const char *word); /* LEASE_HW: none */
+
+/* lease_kept.c */
+void lease_known(struct lease *l); /* when its processes started */
+void leases_keep(const struct leases *ls);
 
 struct lease *lease_find(const struct leases *ls, enum lease_hw hw, pid_t of);
 void lease_drop(struct leases *ls, struct lease *l);
 /* -ENOENT: nobody has it; -EPERM: another user. */
 int lease_release(struct leases *ls, const struct lease_ask *a);
+
+/* As the aond before had it: its process knows already. */
+int lease_again(struct leases *ls, const struct lease_ask *a);
 
 #endif /* AON_DAEMON_LEASE_PRIV_H */

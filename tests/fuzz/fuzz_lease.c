@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_lease.c - what anybody may ask about leases: it is answered, and a guest never has the node's. */
+/* fuzz_lease.c - what anybody may ask about leases: it is answered, and a guest never has the node's.
+ * And the file that the aond before has left. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "daemon/admin.h"
-#include "daemon/lease.h"
+#include "daemon/lease_priv.h"
 #include "daemon/sess.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -34,6 +35,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		free(text);
 	}
+	leases_fini(&ls);
+	memcpy(words, data, size);
+	leases_parse(&ls, words, 1000);
+	for (const struct lease *x = ls.first; x; x = x->next)
+		if (x->until_ns <= 1000 || (x->ask.guest && !x->ask.of))
+			abort();
 	leases_fini(&ls);
 	return 0;
 }

@@ -92,21 +92,34 @@ def counters():
 
 
 def killed():
-    """aond is killed while a tool has a lease: nothing of it stays for ever."""
+    """aond is killed while tools have leases: the next one knows them, and who has none any more."""
     with Place() as place, Daemon(place) as d:
         p = start(place, "rate=2000", "launches=10000000", "storm")
         on(d, p)
-        ask(place, "take", "cupti", p.pid, "--for", 3, "--tool", "ncu")
+        tool, gone = (subprocess.Popen(["sleep", "600"]) for _ in range(2))
+        ask(place, "take", "cupti", p.pid, "--for", 600, "--holder", tool.pid, "--tool", "ncu")
+        ask(place, "take", "pm", "--for", 600, "--holder", gone.pid, "--tool", "nsys")
         held(d, p)
         d.flush()
         d.kill()
+        gone.kill()
+        gone.wait()
         d.start()
-        ok(d.alive() and not [x for x in d.status()["leases"] if x["by"] == "lease"], "a new aond knows of no lease", d.status()["leases"])
-        ok(on(d, p), "and the probe comes back when the time that it was told is over", note(d, p.pid))
+        got = [(x["hw"], x["of"], x["pid"], x["tool"], 500000 < x["left_ms"] <= 600000) for x in table(place) if x["hw"] == "cupti"]
+        ok(got == [("cupti", p.pid, tool.pid, "ncu", True)], "a new aond knows who has it, and until when", table(place))
+        ok(wait_for(lambda: not rows(place, "pm"), 30), "who ended meanwhile has it no longer", table(place))
+        ok(held(d, p), "aon does not come back", note(d, p.pid))
+        tool.kill()
+        tool.wait()
+        ok(on(d, p) and rows(place, "cupti") == [(p.pid, "aon", None)], "until its holder ends: then at once", note(d, p.pid))
         log = json.loads(aon("audit", "--json", place.store).stdout)["lines"]
-        ok([x["text"] for x in log] == [f"cupti {p.pid} for 3000 ms, ncu"], "the log has outlived it", log)
+        ok(f"cupti {p.pid} for 600000 ms, ncu" in [x["text"] for x in log], "the log has outlived it", log)
+        ask(place, "take", "cupti", p.pid, "--for", 600)
+        d.kill()
         p.kill()
         p.communicate()
+        d.start()
+        ok(table(place) == [], "of a process that is gone there is no lease", table(place))
 
 
 cupti()
