@@ -225,8 +225,10 @@ static void drops_of(const struct spool_stat *st, struct json *j, const struct o
 
 static void status_json(const struct spool_stat *st, struct said *s, const char *dir)
 {
-	static const char *const number[] = { "pid",    "wall_ns",      "wire_bytes",  "failures",
-					      "behind", "clock_off_us", "clock_err_us" };
+	static const char *const number[] = { "pid",          "wall_ns",   "wire_bytes",
+					      "failures",     "behind",    "clock_off_us",
+					      "clock_err_us", "day_bytes", "day_limit_bytes",
+					      "day_stops" };
 	struct listing l = { 0 };
 	struct json j;
 	char v[512];
@@ -258,6 +260,21 @@ static void status_json(const struct spool_stat *st, struct said *s, const char 
 	json_end(&j);
 }
 
+/* What of net_mib_day is used. */
+static void status_day(const struct out *out, struct said *s)
+{
+	char a[FMT_LEN], b[FMT_LEN], v[512];
+	uint64_t sent = said(s, "day_bytes", v) ? strtoull(v, NULL, 10) : 0;
+	uint64_t limit = said(s, "day_limit_bytes", v) ? strtoull(v, NULL, 10) : 0;
+	uint64_t stops = said(s, "day_stops", v) ? strtoull(v, NULL, 10) : 0;
+
+	if (!limit)
+		return;
+	out_line(out, stops ? OUT_WARN : OUT_PLAIN,
+		 "  today       %s sent of %s; stopped %llu time%s", fmt_bytes(a, sent),
+		 fmt_bytes(b, limit), (unsigned long long)stops, stops == 1 ? "" : "s");
+}
+
 static void status_text(const struct opts *o, const struct spool_stat *st, struct said *s,
 			const char *dir)
 {
@@ -272,6 +289,7 @@ static void status_text(const struct opts *o, const struct spool_stat *st, struc
 		 fmt_exact(a, st->batches), fmt_count(b, st->rows), fmt_bytes(c, st->bytes));
 	out_line(&out, OUT_PLAIN, "  arrived     %s batches, %s rows, %s packed",
 		 fmt_exact(a, st->sent), fmt_count(b, st->sent_rows), fmt_bytes(c, st->sent_bytes));
+	status_day(&out, s);
 	if (said(s, "trouble", v))
 		out_line(&out, OUT_FAIL, "  trouble     %s",
 			 fmt_clean(clean, sizeof(clean), v, out.ascii));

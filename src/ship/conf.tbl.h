@@ -21,6 +21,7 @@ PARAM(run_dir,       PATH, "/run/aon",                0,   80, "",      START, "
 PARAM(spool_mib,     NUM,  "256",                     1, 1 << 20, "MiB", START, "what may wait; over it raw events are given up first, then the oldest, and that is told")
 PARAM(spool_age_h,   NUM,  "168",                     0, 87600, "h",    START, "how long it may wait; 0: for ever")
 PARAM(net_kib_s,     NUM,  "256",                     0, 1 << 20, "KiB/s", START, "what may be sent in a second; 0: no limit")
+PARAM(net_mib_day,   NUM,  "0",                       0, 1 << 20, "MiB", START, "what may be sent in a day of the machine's uptime; then it waits in the spool; 0: no limit")
 PARAM(timeout_s,     NUM,  "30",                      1,   600, "s",     START, "for an answer")
 PARAM(backfill_h,    NUM,  "24",                      0, 87600, "h",     START, "how far back it begins with a store that it does not know; 0: all of it")
 PARAM(events,        WORD, "off",                     0,     0, "off|raised", START, "raw events: of captures that alarms raise, 500,000 of each at most; off: none")

@@ -26,6 +26,7 @@ struct send {
 	uint64_t failed;   /* number of the batch whose last try failed */
 	uint32_t wait_ms;
 	uint64_t seed;
+	struct netday *day; /* borrowed */
 	struct rowbin rows;
 	struct send_stat st;
 };
@@ -51,6 +52,7 @@ int send_new(struct send **out, const struct cluster_url *url, const struct send
 		return net_say(why, -ENOMEM, "out of memory");
 	s->url = *url;
 	s->seed = o->seed;
+	s->day = o->day;
 	s->st.clock_err_us = UINT32_MAX;
 	err = url->kind == CLUSTER_RELAY ? http_new(&s->http, &ho, why)
 					 : ch_new(&s->ch, url, &co, why);
@@ -218,11 +220,28 @@ static uint64_t mono_ns(void)
 	return (uint64_t)ts.tv_sec * SECOND + (uint64_t)ts.tv_nsec;
 }
 
+/* What asking and answering take beside a batch's bytes, about. */
+#define EXTRA 4096u
+
+/* Until tomorrow. */
+static bool is_over(struct send *s, const struct batch_head *h)
+{
+	if (netday_fits(s->day, BATCH_HEAD + h->stored + EXTRA, mono_ns()))
+		return false;
+	snprintf(s->st.trouble, sizeof(s->st.trouble),
+		 "what may be sent in a day is sent (net_mib_day)");
+	log_warn("batch %" PRIu64 " (%s) waits: %s", h->seq, h->table, s->st.trouble);
+	s->st.next_ns = netday_end(s->day);
+	return true;
+}
+
 int send_round(struct send *s, struct spool *spool, uint64_t now_ns, uint64_t until_ns)
 {
 	struct net_why why = { "" };
 	struct batch_head h;
 	const void *data;
+	uint64_t wire;
+	enum ch_said said;
 	int err = 0;
 
 	if (now_ns < s->st.next_ns)
@@ -234,8 +253,13 @@ int send_round(struct send *s, struct spool *spool, uint64_t now_ns, uint64_t un
 			err = got;
 			break;
 		}
-		switch (send_one(s, &h, data, h.seq == s->failed || spool_maybe_sent(spool, h.seq),
-				 &why)) {
+		if (is_over(s, &h))
+			break;
+		wire = s->st.wire;
+		said = send_one(s, &h, data, h.seq == s->failed || spool_maybe_sent(spool, h.seq),
+				&why);
+		netday_add(s->day, s->st.wire - wire, mono_ns());
+		switch (said) {
 		case CH_TOOK:
 			err = arrived(s, spool, &h);
 			break;

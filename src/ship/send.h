@@ -8,6 +8,7 @@
 #define AON_SHIP_SEND_H
 
 #include "net/http.h"
+#include "ship/netday.h"
 #include "ship/spool.h"
 
 struct send;
@@ -15,8 +16,9 @@ struct send;
 struct send_opts {
 	struct http_files files;
 	uint32_t timeout_ms;
-	uint64_t bytes_s; /* what may be sent in a second; 0: no limit */
-	uint64_t seed;    /* of chance */
+	uint64_t bytes_s;   /* what may be sent in a second; 0: no limit */
+	uint64_t seed;      /* of chance */
+	struct netday *day; /* borrowed: what is left of it */
 };
 
 struct send_stat {

@@ -24,10 +24,11 @@
 #include "ship/send.h"
 #include "ship/spool.h"
 
-#define SECOND   1000000000ull
-#define AFTER_NS (3 * SECOND) /* of a window's end: its last second is in the store */
-#define LOOK_NS  (10 * SECOND)
-#define LONG_NS  (600 * SECOND)
+#define SECOND     1000000000ull
+#define AFTER_NS   (3 * SECOND) /* of a window's end: its last second is in the store */
+#define LOOK_NS    (10 * SECOND)
+#define LONG_NS    (600 * SECOND)
+#define PUSH_BYTES (256u << 10) /* of metrics, at a time: more than they take */
 
 #define LIVE  true
 #define START false
@@ -61,6 +62,7 @@ struct shipper {
 	struct send *send;
 	struct push *push; /* NULL: no metrics are sent */
 	uint64_t pushed_ns, push_wire;
+	struct netday day;
 	char store_trouble[256];
 };
 
@@ -95,6 +97,7 @@ static int open_send(struct shipper *x, struct net_why *why)
 			   .pin = x->c->pin.s },
 		.timeout_ms = (uint32_t)x->c->timeout_s * 1000,
 		.bytes_s = (uint64_t)x->c->net_kib_s << 10,
+		.day = &x->day,
 	};
 	struct cluster_url *url = calloc(1, sizeof(*url));
 	struct net_why bad;
@@ -127,12 +130,14 @@ static void push(struct shipper *x)
 	const struct send_stat *st = send_stat(x->send);
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	struct spool_stat *sp;
+	uint64_t sent;
 	struct meter *m;
 
 	if (!x->push || (x->pushed_ns && now < x->pushed_ns + (uint64_t)x->c->metrics_s * SECOND) ||
-	    !(sp = malloc(sizeof(*sp))))
+	    !netday_fits(&x->day, PUSH_BYTES, now) || !(sp = malloc(sizeof(*sp))))
 		return;
 	x->pushed_ns = now;
+	sent = 0;
 	spool_stat(x->spool, sp);
 	m = push_meter(x->push, clock_ns(CLOCK_REALTIME));
 	if (source_meter(x->source, m) == 0 &&
@@ -140,7 +145,9 @@ static void push(struct shipper *x)
 	    meter_add(m, "aon_ship_bytes_total", "By", true, (double)st->wire, NULL) == 0 &&
 	    meter_add(m, "aon_ship_failures_total", "1", true, (double)st->failures, NULL) == 0 &&
 	    meter_add(m, "aon_ship_waiting_bytes", "By", false, (double)sp->bytes, NULL) == 0)
-		x->push_wire += push_send(x->push);
+		sent = push_send(x->push);
+	x->push_wire += sent;
+	netday_add(&x->day, sent, now);
 	free(sp);
 }
 
@@ -158,9 +165,11 @@ static void write_status(struct shipper *x)
 		return;
 	fprintf(f,
 		"pid %d\nwall_ns %" PRIu64 "\nbatches %" PRIu64 "\nrows %" PRIu64
-		"\nwire_bytes %" PRIu64 "\nfailures %" PRIu64 "\nbehind %" PRIu64 "\n",
+		"\nwire_bytes %" PRIu64 "\nfailures %" PRIu64 "\nbehind %" PRIu64
+		"\nday_bytes %" PRIu64 "\nday_limit_bytes %" PRIu64 "\nday_stops %" PRIu64 "\n",
 		(int)getpid(), clock_ns(CLOCK_REALTIME), st->batches, st->rows,
-		st->wire + x->push_wire, st->failures, source_behind(x->source));
+		st->wire + x->push_wire, st->failures, source_behind(x->source), x->day.bytes,
+		x->day.limit, x->day.stops);
 	if (st->clock_err_us != UINT32_MAX)
 		fprintf(f, "clock_off_us %d\nclock_err_us %u\n", st->clock_off_us,
 			st->clock_err_us);
@@ -285,6 +294,8 @@ int shipper_run(const struct shipper_opts *o, struct net_why *why)
 	snprintf(x.so.host, sizeof(x.so.host), "%.63s", o->conf->host.s);
 	snprintf(x.so.rack, sizeof(x.so.rack), "%.63s", o->conf->rack.s);
 	source_names(&x.so, &sw);
+	netday_init(&x.day, x.c->spool.s, (uint64_t)x.c->net_mib_day << 20,
+		    clock_ns(CLOCK_MONOTONIC));
 	err = open_send(&x, why);
 	if (!err)
 		err = open_push(&x, why);

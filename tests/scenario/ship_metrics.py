@@ -49,6 +49,48 @@ def ship(**more):
     return subprocess.run([AON, "ship", "--config", conf, "--once"], capture_output=True, text=True, timeout=60)
 
 
+class Counts(http.server.BaseHTTPRequestHandler):
+    """Takes what comes."""
+    n = 0
+
+    def do_POST(self):
+        Counts.n += 1
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def day():
+    """What may be sent in a day has been sent, says the file that an aon ship before has left."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Counts)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    spool = place / "net_mib_day.spool"
+    spool.mkdir(mode=0o700)
+    boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip().replace("-", "")
+    today = int(time.clock_gettime(time.CLOCK_MONOTONIC) // 86400)
+    more = {"net_mib_day": 1, "otlp": f"http://127.0.0.1:{server.server_port}/v1/metrics"}
+    netday = spool / "netday"
+    netday.write_text(f"{boot} {today} {1 << 20} 0\n")
+    r = ship(**more)
+    ok(r.returncode == 1 and "net_mib_day" in r.stderr and Counts.n == 0, "over net_mib_day nothing is sent, and that is said",
+       (Counts.n, r))
+    st = json.loads(subprocess.run([AON, "ship", "status", "--spool", spool, "--json"], capture_output=True, text=True).stdout)
+    ok(st["waiting_batches"] > 0 and st["day_bytes"] == st["day_limit_bytes"] == 1 << 20 and st["day_stops"] == 1 and
+       "net_mib_day" in st["trouble"], "what is to be sent waits, and is counted", st)
+    text = subprocess.run([AON, "ship", "status", "--spool", spool], capture_output=True, text=True).stdout
+    ok("today" in text and "stopped 1 time" in text, "for people, too", text)
+    netday.write_text(f"{boot} {today + 1} {1 << 20} 1\n")
+    r = ship(**more)
+    ok("net_mib_day" not in r.stderr and Counts.n == 1, "on another day it goes on", (Counts.n, r))
+    st = json.loads(subprocess.run([AON, "ship", "status", "--spool", spool, "--json"], capture_output=True, text=True).stdout)
+    ok(0 < st["day_bytes"] < 1 << 20 and netday.read_text().split()[2] == str(st["day_bytes"]), "and what is sent is kept", st)
+    server.shutdown()
+
+
 def otlp():
     if not (OTLP / "opentelemetry").is_dir():
         return skip("OTLP is read by OpenTelemetry", "opentelemetry-proto is not in the cache: tools/setup check")
@@ -164,6 +206,7 @@ def remote_write():
 
 
 try:
+    day()
     otlp()
     remote_write()
 finally:

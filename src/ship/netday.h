@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * netday.h - what may be sent in a day: net_mib_day. A day is one of the machine's uptime, as aond's
+ * disk_mib_day has it; what was sent in it is beside the spool, so that a new start does not forget it:
+ *
+ *	BOOT<space>DAY<space>BYTES<space>STOPS
+ */
+#ifndef AON_SHIP_NETDAY_H
+#define AON_SHIP_NETDAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NETDAY_NS   86400000000000ull
+#define NETDAY_NAME "netday"
+
+struct netday {
+	char path[272];
+	uint64_t boot[2];
+	uint64_t limit; /* bytes; 0: none */
+	uint64_t day, bytes;
+	uint64_t stops; /* times that something had to wait for the next day */
+	bool stopped;   /* today is one */
+};
+
+/* now_ns: CLOCK_MONOTONIC, here and below. */
+void netday_init(struct netday *n, const char *spool, uint64_t limit, uint64_t now_ns);
+/* May so much be sent? What alone is more than a day's goes as the first of one. No: counted once. */
+bool netday_fits(struct netday *n, uint64_t bytes, uint64_t now_ns);
+void netday_add(struct netday *n, uint64_t bytes, uint64_t now_ns);
+static inline uint64_t netday_end(const struct netday *n)
+{
+	return (n->day + 1) * NETDAY_NS;
+}
+
+/* Any text, of the file above: false: of another boot or day, or none at all. */
+bool netday_parse(struct netday *n, const char *text);
+
+#endif /* AON_SHIP_NETDAY_H */
