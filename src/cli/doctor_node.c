@@ -2,6 +2,7 @@
 /* doctor_node.c - the kernel, the clock, memory, the daemon, the store, and this user's rights. */
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -184,6 +185,32 @@ static void check_aond(struct doctor *d)
 	}
 }
 
+/* As aon-collect looks for them; which of them it may read is in its log. */
+static void check_bandwidth(struct doctor *d)
+{
+	static const char *const where[][2] = {
+		{ "/sys/bus/event_source/devices/uncore_imc*/events",
+		  "memory controllers (uncore_imc)" },
+		{ "/sys/fs/resctrl/mon_data/mon_L3_*/mbm_total_bytes", "L3 domains (resctrl)" },
+	};
+	const char *found = NULL;
+
+	for (size_t i = 0; i < 2 && !found; i++) {
+		glob_t g = { .gl_pathc = 0 };
+
+		if (glob(where[i][0], 0, NULL, &g) == 0)
+			found = where[i][1];
+		globfree(&g);
+	}
+	if (found)
+		doctor_put(d, "memory_bandwidth", HEALTH_OK, NULL, NULL, "memory bandwidth: %s",
+			   found);
+	else
+		doctor_put(d, "memory_bandwidth", HEALTH_OFF, "memory bandwidth is not measured",
+			   "bare metal has them; on AMD: mount -t resctrl resctrl /sys/fs/resctrl",
+			   "the kernel has no counters of memory controllers, and no resctrl");
+}
+
 void doctor_machine(struct doctor *d)
 {
 	check_aond(d);
@@ -192,6 +219,7 @@ void doctor_machine(struct doctor *d)
 	check_stacks(d);
 	check_clock(d);
 	check_cgroup(d);
+	check_bandwidth(d);
 }
 
 static void check_join(struct doctor *d)

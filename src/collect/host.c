@@ -15,7 +15,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "collect/collect.h"
+#include "collect/membw.h"
 
 #define MID_MS  10000u
 #define SLOW_MS 15000u
@@ -27,6 +29,7 @@ struct host {
 	struct proc *proc;
 	struct sysfs *sysfs;
 	struct kmsg *kmsg;
+	struct membw *membw;
 	uint32_t polls, mid_every, slow_every, core_every, scan_every;
 	char buf[HOST_TEXT + 1];
 };
@@ -133,6 +136,7 @@ static void host_close(void *self)
 	proc_free(h->proc);
 	sysfs_free(h->sysfs);
 	kmsg_free(h->kmsg);
+	membw_free(h->membw);
 	free(h);
 }
 
@@ -146,9 +150,10 @@ static int host_start(void **self, const struct collect_env *env, struct emit *e
 	struct host *h = calloc(1, sizeof(*h));
 	long cores = sysconf(_SC_NPROCESSORS_CONF), core_ms = SLOW_MS;
 	struct rlimit rl;
+	const char *why;
+	char text[256];
 	int err;
 
-	(void)e;
 	if (!h)
 		return -ENOMEM;
 	if (!getrlimit(RLIMIT_NOFILE, &rl)) {
@@ -164,10 +169,14 @@ static int host_start(void **self, const struct collect_env *env, struct emit *e
 	err = proc_new(&h->proc, env->root);
 	err = err ? err : sysfs_new(&h->sysfs, env->root);
 	err = err ? err : kmsg_new(&h->kmsg, env->root);
+	err = err ? err : membw_new(&h->membw, env->root, NULL, e);
 	if (err) {
 		host_close(h);
 		return err;
 	}
+	why = membw_why(h->membw, text, sizeof(text));
+	if (why && !*env->root)
+		log_info("memory bandwidth is not measured: %s", why);
 	*self = h;
 	return 0;
 }
@@ -186,6 +195,8 @@ static int host_poll(void *self, struct emit *e)
 			emit_group(e, g);
 	proc_poll(h->proc, e, h->buf, due);
 	sysfs_poll(h->sysfs, e, h->buf, due);
+	if (due >> HOST_MID & 1)
+		membw_poll(h->membw, e);
 	emit_group(e, HOST_FAST);
 	kmsg_poll(h->kmsg, e);
 	h->polls++;

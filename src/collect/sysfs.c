@@ -22,14 +22,16 @@ struct row {
 	double scale;
 	enum host_group group;
 	const char *device, *labels;
-	bool lines;
+	bool lines, starred;
 };
 
 static const struct row rows[] = {
 #define NUMBER(pattern, metric, scale, group, device, labels) \
-	{ pattern, metric, scale, HOST_##group, device, labels, false },
+	{ pattern, metric, scale, HOST_##group, device, labels, false, false },
+#define STARRED(pattern, metric, scale, group, device, labels) \
+	{ pattern, metric, scale, HOST_##group, device, labels, false, true },
 #define LINES(pattern, metric, scale, group, device, labels) \
-	{ pattern, metric, scale, HOST_##group, device, labels, true },
+	{ pattern, metric, scale, HOST_##group, device, labels, true, false },
 #include "collect/sysfs.tbl.h"
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
@@ -231,6 +233,28 @@ static bool pci_name(const struct found *f, struct file *to)
 	return true;
 }
 
+/* Every {n} of a spec as what the n-th * stands for. */
+static size_t fill(const struct found *f, const char *spec, size_t len, char *out, size_t cap)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len && n + 1 < cap; i++) {
+		unsigned k = i + 2 < len && spec[i] == '{' && spec[i + 2] == '}'
+				     ? (unsigned)(spec[i + 1] - '1')
+				     : CAPTURES;
+
+		if (k >= f->caps) {
+			out[n++] = spec[i];
+			continue;
+		}
+		for (size_t c = 0; c < f->cap[k].len && n + 1 < cap; c++)
+			out[n++] = f->cap[k].p[c];
+		i += 2;
+	}
+	out[n] = '\0';
+	return n;
+}
+
 /* A device's or label's value as the table writes it. */
 static void value_of(const struct found *f, const char *spec, size_t len, char *out, size_t cap)
 {
@@ -246,7 +270,7 @@ static void value_of(const struct found *f, const char *spec, size_t len, char *
 
 		snprintf(out, cap, "%.*s", (int)(slash - f->path), f->path);
 	} else if (len > 1 && *spec == '@') {
-		snprintf(name, sizeof(name), "%.*s", (int)len - 1, spec + 1);
+		fill(f, spec + 1, len - 1, name, sizeof(name));
 		read_beside(f, name, out, cap);
 	} else if (len && isdigit((unsigned char)spec[len - 1]) &&
 		   (unsigned)(spec[len - 1] - '1') < f->caps) {
@@ -254,7 +278,7 @@ static void value_of(const struct found *f, const char *spec, size_t len, char *
 
 		snprintf(out, cap, "%.*s%.*s", (int)len - 1, spec, (int)w.len, w.p);
 	} else {
-		snprintf(out, cap, "%.*s", (int)len, spec);
+		fill(f, spec, len, out, cap);
 	}
 }
 
@@ -450,11 +474,29 @@ static double scaled(double v, double scale)
 	return scale < 1 ? v / (double)(uint64_t)(1 / scale + 0.5) : v * scale;
 }
 
+/* Behind the colon of the line that has a star. */
+static bool to_star(struct text *t)
+{
+	for (; t->p < t->end; text_line(t)) {
+		const char *nl = memchr(t->p, '\n', (size_t)(t->end - t->p)),
+			   *end = nl ? nl : t->end,
+			   *colon = memchr(t->p, ':', (size_t)(end - t->p));
+
+		if (colon && memchr(colon, '*', (size_t)(end - colon))) {
+			t->p = colon + 1;
+			return true;
+		}
+	}
+	return false;
+}
+
 static void poll_number(const struct file *f, struct text t, struct emit *e)
 {
 	struct text again = t;
 	double v;
 
+	if (f->row->starred && !to_star(&t))
+		return;
 	if (text_number(&t, &v)) {
 		if (v >= 0 || f->row->scale < 1) /* a speed of -1 is none */
 			emit_count(e, f->id, scaled(v, f->row->scale));

@@ -4,9 +4,10 @@
  *
  *	NUMBER("pattern", "metric", scale, group, "device", "labels")
  *	LINES ("pattern", "metric", scale, group, "device", "labels")
+ *	STARRED(...): the number behind the colon of the line with a star: "1: 1700Mhz *"
  *
  * The device and the values of labels (key=value;key=value) are made of: 1, 2, .. the text that the n-th *
- * stands for; @path the word in that file, beside it; anything else itself. "hwmon" is the name that
+ * stands for; {n} the same within other words; @path the word in that file, beside it; anything else itself. "hwmon" is the name that
  * node_exporter gives the chip, "dir" the folder below /sys/fs/cgroup, "rapl" the number in its name.
  * Of LINES, {} in the metric's name or in a label's value is the first word of the line.
  */
@@ -87,11 +88,17 @@ NUMBER("/sys/class/drm/card[0-9]*/device/mem_busy_percent", "aon_gpu_memory_busy
 NUMBER("/sys/class/drm/card[0-9]*/device/mem_info_vram_used", "aon_gpu_memory_used_bytes", 1, FAST, "card1", "")
 NUMBER("/sys/class/drm/card[0-9]*/device/mem_info_vram_total", "aon_gpu_memory_total_bytes", 1, SLOW, "card1", "")
 NUMBER("/sys/class/drm/card[0-9]*/device/hwmon/hwmon[0-9]*/temp[0-9]*_input", "aon_gpu_temperature_celsius", 1e-3, FAST, "card1", "sensor=temp3")
+NUMBER("/sys/class/drm/card[0-9]*/device/hwmon/hwmon[0-9]*/power1_input", "aon_gpu_power_watts", 1e-6, FAST, "card1", "")
 NUMBER("/sys/class/drm/card[0-9]*/device/hwmon/hwmon[0-9]*/power1_average", "aon_gpu_power_watts", 1e-6, FAST, "card1", "")
 NUMBER("/sys/class/drm/card[0-9]*/device/hwmon/hwmon[0-9]*/energy1_input", "aon_gpu_energy_joules_total", 1e-6, FAST, "card1", "")
-NUMBER("/sys/class/drm/card[0-9]*/device/hwmon/hwmon[0-9]*/freq[0-9]*_input", "aon_gpu_clock_hertz", 1, FAST, "card1", "kind=@freq1_label")
+STARRED("/sys/class/drm/card[0-9]*/device/pp_dpm_sclk", "aon_gpu_clock_hertz", 1e6, FAST, "card1", "kind=sclk")
+STARRED("/sys/class/drm/card[0-9]*/device/pp_dpm_mclk", "aon_gpu_clock_hertz", 1e6, FAST, "card1", "kind=mclk")
+NUMBER("/sys/class/drm/card[0-9]*/device/hwmon/hwmon[0-9]*/freq[0-9]*_input", "aon_gpu_clock_hertz", 1, FAST, "card1", "kind=@freq{3}_label")
 LINES( "/sys/class/drm/card[0-9]*/device/ras/*_err_count", "aon_gpu_ras_errors_total", 1, SLOW, "card1", "block=2;kind={}")
 NUMBER("/sys/class/drm/card[0-9]*/gt/gt[0-9]*/rps_act_freq_mhz", "aon_gpu_clock_hertz", 1e6, FAST, "card1", "kind=gt2")
+NUMBER("/sys/class/drm/card[0-9]*/device/tile[0-9]*/gt[0-9]*/freq0/act_freq", "aon_gpu_clock_hertz", 1e6, FAST, "card1", "kind=tile{2}.gt{3}")
+NUMBER("/sys/fs/resctrl/mon_data/mon_L3_*/mbm_total_bytes", "aon_memory_domain_bytes_total", 1, MID, "1", "kind=total")
+NUMBER("/sys/fs/resctrl/mon_data/mon_L3_*/mbm_local_bytes", "aon_memory_domain_bytes_total", 1, MID, "1", "kind=local")
 LINES( "/sys/fs/cgroup/system.slice/slurmstepd.scope/job_*/cpu.stat", "cgroup", 1, MID, "dir", "")
 NUMBER("/sys/fs/cgroup/system.slice/slurmstepd.scope/job_*/memory.current", "aon_cgroup_memory_bytes", 1, MID, "dir", "")
 NUMBER("/sys/fs/cgroup/system.slice/slurmstepd.scope/job_*/memory.max", "aon_cgroup_memory_limit_bytes", 1, SLOW, "dir", "")
@@ -109,3 +116,4 @@ NUMBER("/sys/fs/cgroup/memory/slurm/uid_*/job_*/memory.limit_in_bytes", "aon_cgr
 /* clang-format on */
 #undef NUMBER
 #undef LINES
+#undef STARRED

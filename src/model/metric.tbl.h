@@ -226,6 +226,8 @@ METRIC(30201, "node_pcidevice_max_link_width", GAUGE, "", 0, "segment", "Highest
 METRIC(30202, "aon_machine_checks_total", COUNTER, "", 0, "", "Machine check exceptions of all cores.")
 METRIC(30203, "aon_thermal_events_total", COUNTER, "", 0, "", "Thermal event interrupts of all cores.")
 METRIC(30204, "aon_kernel_events_total", COUNTER, "", 0, "kind", "Lines of the kernel log that tell of a fault, by kind.")
+METRIC(30205, "aon_memory_bandwidth_bytes_total", COUNTER, "B", -6, "package", "Data to and from memory by its controllers' counters, by kind.")
+METRIC(30206, "aon_memory_domain_bytes_total", COUNTER, "B", -6, "domain", "Data of the cores of an L3 domain to and from memory (resctrl), by kind.")
 METRIC(30220, "aon_cgroup_cpu_seconds_total", COUNTER, "s", 3, "cgroup", "CPU time of a job.")
 METRIC(30221, "aon_cgroup_cpu_throttled_seconds_total", COUNTER, "s", 3, "cgroup", "Time that its quota stopped a job.")
 METRIC(30222, "aon_cgroup_cpu_throttled_periods_total", COUNTER, "", 0, "cgroup", "Periods in which its quota stopped a job.")

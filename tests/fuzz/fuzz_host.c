@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_host.c - any bytes as a file of /proc, and as a line of the kernel's log. */
+/* fuzz_host.c - any bytes as a file of /proc, as a line of the kernel's log, and as a PMU's format. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "collect/host.h"
+#include "collect/membw.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -11,7 +12,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct proc *p;
 	static struct emit *e;
-	unsigned number;
+	unsigned number = 1;
+	uint64_t config = 0;
 	char *copy;
 
 	if (!p && (proc_new(&p, "/nowhere") < 0 || emit_new(&e) < 0))
@@ -27,6 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		proc_parse(p, (enum proc_file)(data[0] % PROC_FILES),
 			   (struct text){ copy, copy + size - 1 }, e);
 	kmsg_kind(copy, &number);
+	membw_bits(copy, number, &config);
 	free(copy);
 	return 0;
 }
