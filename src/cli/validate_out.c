@@ -51,6 +51,8 @@ static void write_json(const struct validation *v, FILE *f)
 		json_str(&j, "when", c->when);
 		json_str(&j, "why", c->why);
 		json_str(&j, "act", c->act);
+		if (c->share > 0)
+			json_real(&j, "share", c->share);
 		json_close(&j);
 	}
 	json_close(&j);
@@ -89,7 +91,13 @@ static const char html_style[] =
 	"0;border-bottom:1px solid var(--line);"
 	"vertical-align:top;overflow-wrap:anywhere}td:first-child{white-space:nowrap}"
 	"code{font:12px/18px ui-monospace,monospace}summary{cursor:pointer;padding:4px 0}"
-	"details td:first-child{white-space:normal;width:40%}";
+	"details td:first-child{white-space:normal;width:40%}"
+	"th:nth-child(1){width:5%}th:nth-child(2){width:20%}th:nth-child(3){width:15%}th:nth-child("
+	"4){width:20%}"
+	".bar{width:120px;height:8px;margin-top:6px;background:var(--line)}.bar "
+	"i{display:block;height:8px;background:var(--dim)}"
+	".fail .bar i{background:var(--fail)}.warn .bar i{background:var(--warn)}.pass .bar "
+	"i{background:var(--pass)}";
 
 static void html_rows(const struct validation *v, FILE *f, enum check_level level,
 		      const char *title)
@@ -112,15 +120,20 @@ static void html_rows(const struct validation *v, FILE *f, enum check_level leve
 		for (size_t k = 0; k < 3; k++) {
 			fputs("<td>", f);
 			html_text(f, cell[k]);
+			if (k == 1 && c->share > 0) /* its number stands above it */
+				fprintf(f, "<div class=bar><i style=\"width:%.0f%%\"></i></div>",
+					c->share < 1 ? 100 * c->share : 100);
 		}
 		fputs("<td>", f);
+		if (c->why && level < CHECK_WARN)
+			fputs("<span class=when>otherwise: </span>", f);
 		html_text(f, c->why);
 		if (c->act && level >= CHECK_WARN) {
 			fputs("<br><code>", f);
 			html_text(f, c->act);
 			fputs("</code>", f);
 		}
-		if (c->when) {
+		if (c->when && strcmp(c->when, "always")) {
 			fputs("<div class=when>matters when: ", f);
 			html_text(f, c->when);
 			fputs("</div>", f);

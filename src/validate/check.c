@@ -87,9 +87,19 @@ static bool holds(const struct advice *a, const struct facts *f, const char *val
 	return a->how == MOST ? v <= atof(a->want) : v >= atof(a->want);
 }
 
-int checks_advice(struct checks *out, const struct facts *f)
+/* For people: "off or passthrough", "at most 50", "0". */
+static void say_want(char *out, size_t cap, const struct advice *a)
 {
 	static const char *const before[] = { "", "at most ", "at least " };
+	size_t used = (size_t)snprintf(out, cap, "%s", strcmp(a->want, "0") ? before[a->how] : "");
+
+	for (const char *p = a->want; *p && used < cap; p += strcspn(p, "|"), p += *p == '|')
+		used += (size_t)snprintf(out + used, cap - used, "%s%.*s",
+					 p > a->want ? " or " : "", (int)strcspn(p, "|"), p);
+}
+
+int checks_advice(struct checks *out, const struct facts *f)
+{
 	int err = 0;
 
 	for (size_t i = 0; !err && i < sizeof(advice) / sizeof(advice[0]); i++) {
@@ -103,8 +113,7 @@ int checks_advice(struct checks *out, const struct facts *f)
 		snprintf(c.is, sizeof(c.is), "%s", value ? value : "not known here");
 		if (value && facts_get(f, where))
 			snprintf(c.is, sizeof(c.is), "%.100s (%.150s)", value, facts_get(f, where));
-		snprintf(c.want, sizeof(c.want), "%s%s", strcmp(a->want, "0") ? before[a->how] : "",
-			 a->want);
+		say_want(c.want, sizeof(c.want), a);
 		c.level = !value ? CHECK_SKIP : holds(a, f, value) ? CHECK_PASS : a->level;
 		err = checks_add(out, &c);
 	}
@@ -123,9 +132,17 @@ static bool is_own(const char *key)
 	return false;
 }
 
-static bool is_expected(const char *key)
+/* What no two nodes need have alike: what is expected of them, and how well they are, which the table above judges. */
+static bool is_judged(const char *key)
 {
-	return !strncmp(key, "expected/", 9);
+	size_t n = strlen(key);
+
+	if (!strncmp(key, "expected/", 9) || (n > 3 && !strcmp(key + n - 3, "_at")))
+		return true;
+	for (size_t i = 0; i < sizeof(advice) / sizeof(advice[0]); i++)
+		if (advice[i].how != IS && !strcmp(advice[i].key, key))
+			return true;
+	return false;
 }
 
 static bool is_measured(const char *key)
@@ -158,7 +175,7 @@ static int against(struct checks *out, const struct facts *f, const char *key, c
 	double a, b;
 	char *end;
 
-	if (is_own(key) || is_expected(key))
+	if (is_own(key) || is_judged(key))
 		return 0;
 	snprintf(c.id, sizeof(c.id), "%s", key);
 	snprintf(c.is, sizeof(c.is), "%s", is ? is : "missing");
@@ -271,7 +288,7 @@ static int one_key(struct checks *out, const char *const *name, const struct fac
 	char want[FACT_VALUE];
 	int err = 0;
 
-	if (is_own(key) || is_expected(key))
+	if (is_own(key) || is_judged(key))
 		return 0;
 	if (is_measured(key))
 		return one_measure(out, name, f, n, key);

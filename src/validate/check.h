@@ -12,6 +12,7 @@ struct check {
 	const char *by; /* "setting", "profile", "measured", "nodes"; static */
 	char id[FACT_KEY], is[FACT_VALUE], want[FACT_VALUE + 32];
 	const char *when, *why, *act; /* static; NULL: none */
+	double share;                 /* of what is expected; 0: nothing is */
 };
 
 struct checks {

@@ -34,8 +34,9 @@ static int judge(struct checks *out, const struct facts *f, const char *key, con
 	if (!facts_number(f, key, &is) ||
 	    sscanf(said, "%lf %u %u %n", &want, &pass, &fail, &words) != 3 || !words)
 		return 0;
+	c.share = want > 0 && is > 0 ? is / want : 0;
 	snprintf(c.id, sizeof(c.id), "%s", key);
-	snprintf(c.is, sizeof(c.is), "%.4g, %.0f %%", is, want > 0 ? 100 * is / want : 0);
+	snprintf(c.is, sizeof(c.is), "%.4g, %.0f %%", is, 100 * c.share);
 	snprintf(c.want, sizeof(c.want), "at least %u %% of %.4g (%s)", pass, want, said + words);
 	c.level = is * 100 >= want * pass   ? CHECK_PASS
 		  : is * 100 >= want * fail ? CHECK_WARN

@@ -53,12 +53,33 @@ static void find_irqbalance(const struct node *n, const char *path, const char *
 		*(bool *)arg = true;
 }
 
+/* Without what is a node's own: its disks, its addresses, where it was booted from. */
+static void cmdline(const struct node *n)
+{
+	static const char *const own[] = { "BOOT_IMAGE=", "BOOTIF=", "root=",    "resume=",
+					   "initrd=",     "ip=",     "nfsroot=", "hostname=" };
+	char line[4096], kept[FACT_VALUE - 1] = "", *rest = line, *word;
+
+	if (!node_slurp(n, "/proc/cmdline", line, sizeof(line), NULL))
+		return;
+	while ((word = strsep(&rest, " \t"))) {
+		size_t used = strlen(kept);
+		bool mine = !*word;
+
+		for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+			mine |= !strncmp(word, own[i], strlen(own[i]));
+		if (!mine)
+			snprintf(kept + used, sizeof(kept) - used, "%s%s", used ? " " : "", word);
+	}
+	facts_set(n->f, "kernel/cmdline", "%s", kept);
+}
+
 static void kernel(const struct node *n)
 {
 	bool balances = false;
 
 	node_copy(n, "kernel/release", "/proc/sys/kernel/osrelease");
-	node_copy(n, "kernel/cmdline", "/proc/cmdline");
+	cmdline(n);
 	node_copy(n, "kernel/numa_balancing", "/proc/sys/kernel/numa_balancing");
 	node_copy(n, "kernel/zone_reclaim", "/proc/sys/vm/zone_reclaim_mode");
 	node_copy(n, "kernel/clocksource",

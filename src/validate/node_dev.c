@@ -23,7 +23,8 @@
 /* --- PCIe --- */
 
 struct pcie {
-	unsigned devices, narrow, slow, slow_known, strict, redirects, looked, bridges, nvidia;
+	struct node_config config;
+	unsigned devices, narrow, slow, slow_known, nvidia;
 	char narrow_at[160], slow_at[160];
 };
 
@@ -40,15 +41,11 @@ static unsigned get16(const uint8_t *p)
 }
 
 /* Relaxed ordering of a device, ACS of a bridge: from its configuration, as far as it can be read. */
-static void config(const struct node *n, const char *path, bool bridge, struct pcie *sum)
+void node_config(struct node_config *sum, const uint8_t *c, size_t len, bool bridge)
 {
-	char full[PATH_MAX];
-	uint8_t c[4096 + 1];
-	size_t len = 0;
 	unsigned at, hops = 0;
 
-	snprintf(full, sizeof(full), "%s/config", path);
-	if (!node_slurp(n, full, (char *)c, sizeof(c), &len) || len < 64)
+	if (len < 64)
 		return;
 	for (at = c[0x34] & 0xfc; at >= 0x40 && at + 10 <= len && hops++ < 48;
 	     at = c[at + 1] & 0xfc)
@@ -63,6 +60,16 @@ static void config(const struct node *n, const char *path, bool bridge, struct p
 			sum->redirects += (get16(c + at + 6) & ACS_REDIRECT) != 0;
 			break;
 		}
+}
+
+static void config(const struct node *n, const char *path, bool bridge, struct pcie *sum)
+{
+	char full[PATH_MAX], c[4096 + 1];
+	size_t len = 0;
+
+	snprintf(full, sizeof(full), "%s/config", path);
+	if (node_slurp(n, full, c, sizeof(c), &len))
+		node_config(&sum->config, (const uint8_t *)c, len, bridge);
 }
 
 static void pcie_device(const struct node *n, const char *path, const char *name, void *arg)
@@ -124,10 +131,10 @@ static void pcie(const struct node *n)
 		facts_set(n->f, "pcie/nic_slow_at", "%s", sum.slow_at);
 	if (sum.nvidia)
 		facts_set(n->f, "gpu/on_bus", "%u", sum.nvidia);
-	if (sum.looked)
-		facts_set(n->f, "pcie/strictly_ordered", "%u", sum.strict);
-	if (sum.bridges)
-		facts_set(n->f, "pcie/acs_redirects", "%u", sum.redirects);
+	if (sum.config.looked)
+		facts_set(n->f, "pcie/strictly_ordered", "%u", sum.config.strict);
+	if (sum.config.bridges)
+		facts_set(n->f, "pcie/acs_redirects", "%u", sum.config.redirects);
 }
 
 /* --- networks --- */
@@ -165,7 +172,9 @@ static void net_device(const struct node *n, const char *path, const char *name,
 	struct net *sum = arg;
 	double mbps = 0, mtu;
 
-	if (!node_beside_number(n, path, "mtu", &mtu) || !strcmp(name, "lo"))
+	/* Cards alone: bridges, tunnels and containers' ends come and go. */
+	if (!node_beside_number(n, path, "mtu", &mtu) ||
+	    !node_beside(n, path, "device/vendor", vendor, sizeof(vendor)))
 		return;
 	node_beside_number(n, path, "speed", &mbps);
 	node_beside(n, path, "operstate", state, sizeof(state));
@@ -176,11 +185,8 @@ static void net_device(const struct node *n, const char *path, const char *name,
 		facts_set(n->f, key, "%.0f", mbps);
 	}
 	firmware(n, name);
-	if (node_beside(n, path, "device/vendor", vendor,
-			sizeof(vendor))) { /* a card, not a bridge */
-		snprintf(key, sizeof(key), "net/%.20s/state", name);
-		facts_set(n->f, key, "%s", state);
-	}
+	snprintf(key, sizeof(key), "net/%.20s/state", name);
+	facts_set(n->f, key, "%s", state);
 	if (mbps < FAST_MBPS)
 		return;
 	sum->fast++;

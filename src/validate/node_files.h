@@ -3,6 +3,8 @@
 #ifndef AON_VALIDATE_NODE_FILES_H
 #define AON_VALIDATE_NODE_FILES_H
 
+#include <stdint.h>
+
 #include "validate/facts.h"
 
 struct node {
@@ -22,6 +24,20 @@ bool node_beside_number(const struct node *n, const char *path, const char *file
 typedef void node_entry_fn(const struct node *n, const char *path, const char *name, void *arg);
 void node_each(const struct node *n, const char *folder, const char *prefix, node_entry_fn *fn,
 	       void *arg);
+
+/* --- bytes of firmware: any --- */
+
+struct dimms {
+	unsigned n, slots;
+	unsigned slowest, could; /* MT/s that they run at, and that they could */
+};
+void node_dimms(struct dimms *d, const uint8_t *p, size_t len); /* of SMBIOS */
+
+/* How many devices were looked at, and are strictly ordered; bridges with ACS, and those that redirect. */
+struct node_config {
+	unsigned looked, strict, bridges, redirects;
+};
+void node_config(struct node_config *sum, const uint8_t *c, size_t len, bool bridge); /* of PCI */
 
 void node_memory(const struct node *n);  /* DIMMs, as the firmware's tables have them */
 void node_devices(const struct node *n); /* PCIe, networks, InfiniBand, NVMe, drivers */

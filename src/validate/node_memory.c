@@ -15,11 +15,6 @@
 #define CHANNELS     256u
 #define CHANNEL_TEXT 24u
 
-struct dimms {
-	unsigned n, slots;
-	unsigned slowest, could; /* MT/s */
-};
-
 static unsigned get16(const uint8_t *p)
 {
 	return p[0] | (unsigned)p[1] << 8;
@@ -46,7 +41,7 @@ static void take(struct dimms *d, const uint8_t *p, size_t len)
 }
 
 /* Each structure is followed by strings, the last by two NULs. */
-static void walk(struct dimms *d, const uint8_t *p, size_t len)
+void node_dimms(struct dimms *d, const uint8_t *p, size_t len)
 {
 	size_t at = 0;
 
@@ -100,7 +95,7 @@ void node_memory(const struct node *n)
 	size_t len = 0;
 
 	if (c && text && node_slurp(n, "/sys/firmware/dmi/tables/DMI", text, TABLES, &len))
-		walk(&d, (const uint8_t *)text, len);
+		node_dimms(&d, (const uint8_t *)text, len);
 	if (d.n && d.slowest) {
 		node_each(n, "/sys/devices/system/edac/mc", "mc", controller, c);
 		facts_set(n->f, "memory/dimms", "%u", d.n);

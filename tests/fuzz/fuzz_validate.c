@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_validate.c - any bytes as logs of benchmarks and as files of facts. */
+/* fuzz_validate.c - any bytes as logs of benchmarks, as files of facts, as tables of firmware. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 #include "validate/check.h"
 #include "validate/expect.h"
 #include "validate/log.h"
+#include "validate/node_files.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -15,6 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *copy = malloc(size ? size : 1); /* of its exact size, so that ASan sees its end */
 	struct facts f = { 0 }, g = { 0 };
 	struct checks c = { 0 };
+	struct node_config pci = { 0 };
+	struct dimms dimms = { 0 };
 	struct log_said said;
 
 	memcpy(copy, data, size);
@@ -26,7 +29,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		    strlen(f.f[i].value) >= FACT_VALUE ||
 		    (i && strcmp(f.f[i - 1].key, f.f[i].key) >= 0))
 			abort();
+	node_dimms(&dimms, (const uint8_t *)copy, size);
+	if (dimms.n > dimms.slots)
+		abort();
+	node_config(&pci, (const uint8_t *)copy, size, false);
+	node_config(&pci, (const uint8_t *)copy, size, true);
 	expect_logs(&f);
+	expect_measured(&f);
 	checks_advice(&c, &f);
 	checks_expected(&c, &f);
 	checks_profile(&c, &f, &g);

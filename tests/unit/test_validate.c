@@ -2,10 +2,13 @@
 #include "validate/check.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "t.h"
+#include "validate/apart.h"
 #include "validate/expect.h"
 #include "validate/log.h"
 
@@ -288,6 +291,63 @@ static void nodes(void)
 		facts_fini(&f[i]);
 }
 
+/* --- what may hang --- */
+
+static void well(struct apart *a, void *arg)
+{
+	facts_set(&a->f, "said", "%s", (const char *)arg);
+}
+
+static void refuses(struct apart *a, void *arg)
+{
+	(void)arg;
+	apart_at(a, "why");
+	a->err = -ENOENT;
+}
+
+static void hangs(struct apart *a, void *arg)
+{
+	(void)arg;
+	apart_at(a, "waiting for %d", 7);
+	pause();
+}
+
+static void crashes(struct apart *a, void *arg)
+{
+	(void)arg;
+	apart_at(a, "falling");
+	raise(SIGKILL);
+}
+
+static void floods(struct apart *a, void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 8000; i++) {
+		char key[32];
+
+		snprintf(key, sizeof(key), "k%d", i);
+		facts_set(&a->f, key, "%0200d", i);
+	}
+}
+
+static void processes(void)
+{
+	char at[APART_AT] = "";
+	struct facts f = { 0 };
+
+	T_OK(!apart(&f, 20000, well, (void *)"yes", at) && !strcmp(facts_get(&f, "said"), "yes"),
+	     "what is asked apart comes back");
+	T_OK(apart(&f, 20000, refuses, NULL, at) == -ENOENT && !strcmp(at, "why"),
+	     "so does a refusal, and why");
+	T_OK(apart(&f, 200, hangs, NULL, at) == -ETIMEDOUT && !strcmp(at, "waiting for 7"),
+	     "who hangs is killed, and where is told");
+	T_OK(apart(&f, 20000, crashes, NULL, at) == -EIO && !strcmp(at, "falling"),
+	     "who crashes takes nobody along");
+	T_OK(!apart(&f, 20000, floods, NULL, at) && f.n == 8001, "much comes back whole (%zu)",
+	     f.n);
+	facts_fini(&f);
+}
+
 int main(void)
 {
 	static const char good[] =
@@ -299,6 +359,7 @@ int main(void)
 	T_OK(facts_parse(&f, good, 20) == -EBADMSG && facts_parse(&f, "", 0) == -EBADMSG,
 	     "half a file has none");
 	facts_fini(&f);
+	processes();
 	read_logs();
 	broken_logs();
 	expectations();
