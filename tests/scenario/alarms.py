@@ -5,10 +5,11 @@ import os
 import re
 import socket
 import struct
+import subprocess
 import time
 
 import aonschema
-from aontest import Daemon, Place, aon, app, done, emitted, ok, report, wait_for, wait_joined
+from aontest import Daemon, Place, aon, app, done, emitted, find, ok, report, wait_for, wait_joined
 
 
 def every(place):
@@ -77,6 +78,39 @@ def faults():
         s.close()
         proc.kill()
         proc.communicate()
+
+
+def kernel_log():
+    """From a line of the kernel's log to the trace of what it did: aon-collect on a log that the test writes."""
+    with Place() as p, Daemon(p, {"escalate_s": 1}) as d:
+        root = p.path / "root"
+        for name in ("dev", "proc", "sys"):
+            (root / name).mkdir(parents=True)
+        os.mkfifo(root / "dev/kmsg")
+        log = os.open(root / "dev/kmsg", os.O_RDWR)
+        proc = app(p, "app_cost", "-s", 60, "-x", 0)
+        wait_joined(d, proc.pid)
+        collect = subprocess.Popen([find("aon-collect"), "--run-dir", p.run, "--root", root, "--interval", "100", "host"],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            wait_for(lambda: d.counter("collectors") == 1)
+            for n, line in enumerate(("usb 1-1: new device", f"NVRM: Xid (PCI:0000:3b:00): 31, pid={proc.pid}, name=app_cost, Ch 8, MMU Fault")):
+                os.write(log, f"6,{n},5140900,-;{line}\n".encode())
+                time.sleep(0.3)
+            got = wait_for(lambda: [a for a in every(p) if a["kind"] == "xid"], 30) or []
+            ok(len(got) == 1 and f"pid {proc.pid}" in got[0]["text"] and "Xid 31" in got[0]["text"] and "PCI:0000:3b:00" in got[0]["text"],
+               "a line of the kernel's log is an alarm of the process that it names", got)
+            wait_for(lambda: (d.session(proc.pid) or {}).get("tier") != "full")
+            d.flush()
+            rc, said, err = raised(p, "list")
+            ok(rc == 0 and [(c["pid"], c["alarm"]) for c in said["captures"]] == [(proc.pid, "xid")], "and raised a capture", (rc, said, err))
+            rc, said, err = raised(p, 1, "-o", "xid.csv")
+            ok(rc == 0 and said["files"][0]["events"] > 0, "which is read as any other", (rc, said, err))
+        finally:
+            for x in (collect, proc):
+                x.kill()
+                x.wait()
+            os.close(log)
 
 
 def raised(p, *args):
@@ -166,4 +200,5 @@ bounded()
 healthy()
 hang()
 faults()
+kernel_log()
 done()
