@@ -133,8 +133,9 @@ static int begin(struct node_capture *c)
 				       c->o->val[words[i].id]);
 	if (c->o->val[OPT_TRIGGER] && at < (int)sizeof(line))
 		at += snprintf(line + at, sizeof(line) - (size_t)at,
-			       " expires=%" PRIu64 " cool=%" PRIu64 " when=%s", c->want.expires_s,
-			       c->want.cool_s, c->o->val[OPT_TRIGGER]);
+			       " expires=%" PRIu64 " cool=%" PRIu64 "%s when=%s", c->want.expires_s,
+			       c->want.cool_s, c->want.keep ? " stand=1" : "",
+			       c->o->val[OPT_TRIGGER]);
 	if (at >= (int)sizeof(line))
 		return cli_misuse("too many pids or ranks");
 	err = ask_aond(c, line);
@@ -325,6 +326,31 @@ int capture_node(const struct opts *o, const struct node_want *w)
 	if (c.ask >= 0)
 		close(c.ask);
 	free(c.proc);
+	return rc;
+}
+
+/* Nobody waits: what it captures is kept as what alarms raise. */
+int capture_node_keep(const struct opts *o, const struct node_want *w)
+{
+	struct node_capture c = { .o = o, .want = *w, .begin_ns = now_ns(), .ask = -1 };
+	int rc = open_and_begin(&c);
+	struct json j;
+
+	if (c.ask >= 0)
+		close(c.ask);
+	free(c.proc);
+	if (rc == CLI_OK && o->val[OPT_JSON]) {
+		json_init(&j, stdout);
+		json_open(&j, NULL, '{');
+		json_str(&j, "schema", "aon.trigger/1");
+		json_u64(&j, "id", c.id);
+		json_str(&j, "trigger", o->val[OPT_TRIGGER]);
+		json_end(&j);
+	} else if (rc == CLI_OK) {
+		printf("trigger %" PRIu64 " stands. What it captures: aon capture --raised list\n"
+		       "Remove it: aon capture --cancel %" PRIu64 "\n",
+		       c.id, c.id);
+	}
 	return rc;
 }
 

@@ -37,6 +37,7 @@ struct node_want {
 	uint64_t from;              /* of steps: not before this one */
 	uint64_t expires_s, cool_s; /* of a trigger */
 	uint32_t count;
+	bool keep; /* the trigger stays in aond */
 };
 
 struct node_capture {
@@ -61,6 +62,7 @@ struct node_capture {
 
 /* aon capture of aond's own: an exit status. */
 int capture_node(const struct opts *o, const struct node_want *w);
+int capture_node_keep(const struct opts *o, const struct node_want *w);
 int capture_raised(const struct opts *o);
 int capture_node_list(const struct opts *o);
 int capture_node_cancel(const struct opts *o);

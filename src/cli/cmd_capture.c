@@ -32,6 +32,7 @@
 #define HOUR_MS           3600000u
 #define DAY_MS            86400000.0
 #define COOL_MS           60000u
+#define KEEP_COOL_MS      600000u /* as of alarms */
 #define TRIGGER_BEFORE_MS 5000u
 
 /* --- what is wanted --- */
@@ -402,9 +403,15 @@ static int read_limits(const struct opts *o, struct node_want *w)
 	double count = 1;
 	int rc;
 
+	w->keep = o->val[OPT_STAND];
+	if (w->keep) {
+		expires = 0;
+		cool = KEEP_COOL_MS;
+	}
 	if (!o->val[OPT_TRIGGER])
-		return o->val[OPT_EXPIRES] || o->val[OPT_TIMES] || o->val[OPT_COOLDOWN]
-			       ? cli_misuse("--expires, --count and --cooldown go with --trigger")
+		return w->keep || o->val[OPT_EXPIRES] || o->val[OPT_TIMES] || o->val[OPT_COOLDOWN]
+			       ? cli_misuse("--keep, --expires, --count and --cooldown go with "
+					    "--trigger")
 			       : CLI_OK;
 	rc = check_trigger(o);
 	if (rc == CLI_OK)
@@ -451,7 +458,10 @@ static int by_aond(const struct opts *o)
 		w.ms = 0;
 	if (o->val[OPT_STORE] && (w.ms || w.steps))
 		return cli_misuse("--store is of the past: it goes with --before alone");
-	return capture_node(o, &w);
+	if (w.keep && (o->val[OPT_PIDS] || o->val[OPT_TIMES] || o->val[OPT_OUTPUT_TRACE]))
+		return cli_misuse("--keep is of a job, of ranks or of all, and writes no file: "
+				  "--pid, --count and -o do not go with it");
+	return w.keep ? capture_node_keep(o, &w) : capture_node(o, &w);
 }
 
 /* On every node of the job. */
@@ -459,7 +469,8 @@ static int by_relay(const struct opts *o)
 {
 	static const enum opt_id not [] = { OPT_KINETO, OPT_JAX,    OPT_FLIGHT,  OPT_BEFORE,
 					    OPT_CANCEL, OPT_RAISED, OPT_TRIGGER, OPT_PIDS,
-					    OPT_RANK,   OPT_STORE,  OPT_LIST,    OPT_FROMSTEP };
+					    OPT_RANK,   OPT_STORE,  OPT_LIST,    OPT_FROMSTEP,
+					    OPT_STAND };
 	struct capture_want w = { 0 };
 	int rc = read_want(o, &w);
 

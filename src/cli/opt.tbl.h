@@ -58,6 +58,7 @@ OPT(DURATION,  0,  "duration", "T",      C(CAPTURE), "so long, as 2s (500ms unle
 OPT(TRIGGER,   0,  "trigger",  "EXPR",   C(CAPTURE), "wait until EXPR is true of one of them, as 'step_ms > 1.2 * p50'")
 OPT(EXPIRES,   0,  "expires",  "T",      C(CAPTURE), "with --trigger: not longer than T, as 90s, 30m or 8h (1h unless told)")
 OPT(TIMES,     0,  "count",    "N",      C(CAPTURE), "with --trigger: N times, a file for each (1 unless told)")
+OPT(STAND,     0,  "keep",     NULL,     C(CAPTURE), "with --trigger: it stays in aond, also over its restarts, when this command ends; see --list, --cancel, --raised")
 OPT(COOLDOWN,  0,  "cooldown", "T",      C(CAPTURE), "with --trigger: not again for T after a time (60s unless told)")
 OPT(PATIENCE,  0,  "timeout",  "S",      C(CAPTURE), "give up after so many seconds (60 unless told)")
 OPT(LIST,      0,  "list",     NULL,     C(CAPTURE), "only list captures that are under way; with --kineto: who can be captured")

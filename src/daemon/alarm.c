@@ -204,14 +204,12 @@ static bool worth_a_capture(enum alarm_kind k)
 	       k == ALARM_THROUGHPUT || k == ALARM_GPU_IDLE || k == ALARM_XID || k == ALARM_ECC;
 }
 
-#define RANKS_KEPT 8u /* of a job here: more would be the whole recorder's */
-
 /* Of the ranks of its job here, too: what was slow there, and who waited for whom. */
 static void keep_past(struct sess *s, uint64_t from, uint64_t to)
 {
 	unsigned n = 0;
 
-	for (struct sess *o = s->roster->first; o && n < RANKS_KEPT; o = o->next) {
+	for (struct sess *o = s->roster->first; o && n < ALARM_RANKS_KEPT; o = o->next) {
 		if (!o->stream || o->peer.uid != s->peer.uid ||
 		    (o != s &&
 		     (!*s->stream->proc.job || strcmp(o->stream->proc.job, s->stream->proc.job))))

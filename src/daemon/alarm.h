@@ -17,6 +17,7 @@
 #define ALARM_CAPTURE_S    600u /* so far apart at least, and one at a time */
 #define ALARM_DAY_S        86400u
 #define ALARM_SAME_S       60u /* of a job: the ranks that say the same within it are one alarm */
+#define ALARM_RANKS_KEPT   8u  /* of a job here: more would be the whole recorder's */
 #define WATCHER_COMM       512u
 
 /* In the journal, for aon capture --raised and the next aond: the store's process, from, to in ns. */

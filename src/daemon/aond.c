@@ -18,6 +18,7 @@
 #include "abi/msg.h"
 #include "base/log.h"
 #include "daemon/audit.h"
+#include "daemon/standing.h"
 #include "daemon/count.h"
 #include "daemon/whois.h"
 #include "daemon/judge.h"
@@ -255,6 +256,7 @@ static int open_sockets(struct aond *d)
 	}
 	kept_read(&d->roster, d->rundir.dir);
 	leases_read(&d->leases, d->rundir.dir);
+	standing_read(&d->captures);
 	fd = listen_on(d, "telemetry", AON_TELEMETRY_NAME, 0660, &d->given[2]);
 	err = fd < 0 ? fd : telemetry_init(&d->telemetry, d, fd);
 	if (!err)

@@ -13,6 +13,7 @@
 #include "daemon/arm.h"
 #include "daemon/audit.h"
 #include "daemon/count.h"
+#include "daemon/standing.h"
 
 #define LOOK_NS      20000000ull  /* between two looks at those that run */
 #define SETTLE_NS    600000000ull /* CUPTI's buffers are flushed within it */
@@ -145,11 +146,13 @@ int capture_begin(struct captures *cs, struct capture **out, const struct admin_
 	*why = "eight captures of yours are under way: wait for one, or see aon capture --list";
 	if (too_many(cs, asker->uid))
 		return -EBUSY;
+	if (w->stand && standing_check(cs, asker->uid, w, why) < 0)
+		return -EBUSY;
 	*why = DAY_IS_FULL;
 	if (!*w->when && !take_one(cs, asker->uid, now))
 		return -EDQUOT;
 	*c = (struct capture){ .id = cs->ids + 1,
-			       .asker = asker->id,
+			       .asker = w->stand ? 0 : asker->id,
 			       .uid = asker->uid,
 			       .pid = asker->pid,
 			       .want = *w,
@@ -158,12 +161,14 @@ int capture_begin(struct captures *cs, struct capture **out, const struct admin_
 	if (*w->when) {
 		c->state = CAPTURE_ARMED;
 		arm_all(cs, c, now);
-		audit_say(c->uid, c->pid, "capture", 0, "number %llu, armed: %s",
-			  (unsigned long long)c->id, w->when);
+		audit_say(c->uid, c->pid, "capture", 0, "number %llu, %s: %s",
+			  (unsigned long long)c->id, w->stand ? "stands" : "armed", w->when);
 	} else if (start(cs, c, NULL, now) < 0) {
 		return -ENOMEM;
 	}
 	cs->ids++;
+	if (w->stand)
+		standing_write(cs);
 	*out = c;
 	return 0;
 }
@@ -224,9 +229,11 @@ static void look_at_arms(struct captures *cs, struct capture *c, uint64_t now)
 		a->fired = false;
 		if (now < c->next_ns || c->state != CAPTURE_ARMED)
 			continue;
+		if (c->want.stand && !standing_take(cs, c, now))
+			continue;
 		trigger_say(a->when, a->meter, c->why, sizeof(c->why));
 		c->fired_by = s->stream->proc.pid;
-		if (!take_one(cs, c->uid, now)) {
+		if (!c->want.stand && !take_one(cs, c->uid, now)) {
 			snprintf(c->why, sizeof(c->why), DAY_IS_FULL);
 			c->state = CAPTURE_EXPIRED;
 		} else if (!start(cs, c, s, now)) {
@@ -240,6 +247,21 @@ void captures_fired(struct captures *cs)
 	run_timer(cs, true);
 }
 
+/* Who waits is told; of what stands nobody asks. */
+static void expire(struct captures *cs, struct capture *c)
+{
+	bool stands = c->want.stand;
+
+	disarm(cs, c);
+	c->state = CAPTURE_EXPIRED;
+	if (!stands)
+		return;
+	audit_say(c->uid, c->pid, "capture", 0, "number %llu, expired: %s",
+		  (unsigned long long)c->id, c->want.when);
+	capture_end(cs, c);
+	standing_write(cs);
+}
+
 void captures_tick(struct captures *cs, uint64_t now)
 {
 	for (size_t i = 0; i < CAPTURES; i++) {
@@ -247,9 +269,9 @@ void captures_tick(struct captures *cs, uint64_t now)
 
 		if (c->state != CAPTURE_ARMED)
 			continue;
-		if (now > c->asked_ns + c->want.expires_s * 1000000000u) {
-			disarm(cs, c);
-			c->state = CAPTURE_EXPIRED;
+		if ((!c->want.stand || c->want.expires_s) &&
+		    now > c->asked_ns + c->want.expires_s * 1000000000u) {
+			expire(cs, c);
 			continue;
 		}
 		arm_all(cs, c, now);
@@ -355,6 +377,8 @@ void captures_flushed(struct captures *cs, uint64_t done, int err)
 			continue;
 		c->state = CAPTURE_DONE;
 		c->err = err;
+		if (c->want.stand)
+			standing_done(cs, c);
 	}
 }
 

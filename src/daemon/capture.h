@@ -12,7 +12,8 @@
  * anybody. A process is lowered again as soon as it is through. The store is the trace: what was
  * recorded before is in it already, and nothing is copied or joined.
  *
- * A capture is its asker's: when that closes its socket, whatever ends it, the capture is gone.
+ * A capture is its asker's: when that closes its socket, whatever ends it, the capture is gone; but for
+ * triggers that stand (standing.h).
  */
 #ifndef AON_DAEMON_CAPTURE_H
 #define AON_DAEMON_CAPTURE_H
@@ -38,7 +39,8 @@ struct capture_want {
 	uint64_t before_ms;
 	uint64_t timeout_ms;        /* for all of the steps */
 	uint64_t expires_s, cool_s; /* of a trigger */
-	char when[TRIGGER_TEXT];    /* "": at once */
+	uint64_t stand; /* it stays when its asker leaves (standing.h); expires_s 0: for ever */
+	char when[TRIGGER_TEXT]; /* "": at once */
 	struct trigger trigger;
 	char pids[CAPTURE_LIST], ranks[CAPTURE_LIST], job[48]; /* "": any */
 };
@@ -95,6 +97,7 @@ struct captures {
 	struct capture c[CAPTURES];
 	uint64_t ids, day;
 	uint32_t count[CAPTURE_USERS]; /* begun on that day */
+	bool kept;                     /* triggers that stand are written down */
 };
 
 int captures_init(struct captures *cs, struct aond *d);

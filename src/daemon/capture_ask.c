@@ -8,6 +8,7 @@
  *	        from=STEP           steps: not before this one
  *	        before=MS timeout=MS pids=P,P ranks=R,R job=J
  *	        expires=S cool=S when=TRIGGER   not before it fires (detect/trigger.h); it ends the line
+ *	        stand=1             the trigger stays when the asker leaves (standing.h)
  *	capture state               of this asker's: "capture ID STATE BEGIN_NS FIRED ERROR", then for
  *	                            each process "process PID ID RANK END FIRST LAST STEP END_NS
  *	                            EMITTED LOST", or while it is armed "armed PID VALUES"; "why TEXT"
@@ -26,6 +27,7 @@
 #include "daemon/aond.h"
 #include "daemon/arm.h"
 #include "daemon/audit.h"
+#include "daemon/standing.h"
 
 #define STEPS_MAX 100000u
 #define MS_MAX    600000u
@@ -67,13 +69,10 @@ static int key_value(struct capture_want *w, char *word)
 	const struct {
 		const char *key;
 		uint64_t max, *to;
-	} keys[] = { { "steps", STEPS_MAX, &w->steps },
-		     { "ms", MS_MAX, &w->ms },
-		     { "from", UINT64_MAX / 2, &w->from },
-		     { "before", MS_MAX, &w->before_ms },
-		     { "timeout", WAIT_MAX, &w->timeout_ms },
-		     { "expires", DAY_S, &w->expires_s },
-		     { "cool", DAY_S, &w->cool_s } };
+	} keys[] = { { "steps", STEPS_MAX, &w->steps },       { "ms", MS_MAX, &w->ms },
+		     { "from", UINT64_MAX / 2, &w->from },    { "before", MS_MAX, &w->before_ms },
+		     { "timeout", WAIT_MAX, &w->timeout_ms }, { "expires", DAY_S, &w->expires_s },
+		     { "cool", DAY_S, &w->cool_s },           { "stand", 1, &w->stand } };
 	char *value = word, *key = strsep(&value, "=");
 
 	if (!value)
@@ -107,10 +106,12 @@ int capture_parse(struct capture_want *out, char *text, const char **why)
 		*when = '\0';
 	}
 	*why = "expected capture begin steps=N or ms=N, from=STEP before=MS timeout=MS pids=P,P "
-	       "ranks=R,R job=J expires=S cool=S when=TRIGGER";
+	       "ranks=R,R job=J expires=S cool=S stand=1 when=TRIGGER";
 	while (text && *text && (word = strsep(&text, " ")))
 		if (key_value(&w, word) < 0)
 			return -EINVAL;
+	if (w.stand && w.cool_s < STANDING_COOL)
+		w.cool_s = STANDING_COOL;
 	if ((w.steps && w.ms) || (!w.steps && !w.ms && !w.before_ms) || (w.from && !w.steps))
 		return -EINVAL;
 	*out = w;
@@ -199,7 +200,8 @@ static void do_list(FILE *f, const struct captures *cs, uid_t uid)
 			fprintf(f, "%" PRIu64 " ms", c->want.ms);
 		fprintf(f, ", %" PRIu64 " ms before", c->want.before_ms);
 		if (*c->want.when)
-			fprintf(f, ", when %s (%u times so far)", c->want.when, c->fired);
+			fprintf(f, ", when %s (%s%u times so far)", c->want.when,
+				c->want.stand ? "stands, " : "", c->fired);
 		fprintf(f, "\n");
 	}
 }
@@ -235,6 +237,7 @@ static void do_cancel(FILE *f, struct captures *cs, const struct admin_client *a
 	audit_say(asker->uid, asker->pid, "cancel", c ? 0 : -ENOENT, "capture %.20s", arg);
 	if (c)
 		capture_end(cs, c);
+	standing_write(cs);
 	fprintf(f, c ? "ok\n" : "error: no capture %.20s of yours\n", arg);
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_capture.c - any text as a capture that somebody asks for: what is taken is within its bounds. */
+/* fuzz_capture.c - any text as a capture that somebody asks for: what is taken is within its bounds. And as
+ * a line of the file of triggers that stand. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/capture.h"
+#include "daemon/standing.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -12,6 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *text = malloc(size + 1);
 	struct capture_want w;
 	const char *why = NULL;
+	struct standing_line line;
 
 	memcpy(text, data, size);
 	text[size] = '\0';
@@ -23,6 +25,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else if (!why || !*why) {
 		abort();
 	}
+	memcpy(text, data, size);
+	text[size] = '\0';
+	if (standing_parse(&line, text) && (!line.want.stand || line.want.cool_s < STANDING_COOL))
+		abort();
 	free(text);
 	return 0;
 }

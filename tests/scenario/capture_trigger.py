@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 
+import aonschema
 from aontest import Daemon, Place, aon, app, app_env, done, find, ok, wait_for
 
 CALM = {"escalate_s": 0}
@@ -95,6 +96,32 @@ def cancelled(p, d, procs):
            f"{how}: nothing is left of what was armed", (err, listed(p)))
 
 
+def stands(p, d, procs):
+    """A trigger that stays when its command has ended, and when aond has."""
+    rc, said, err = capture(p, "--keep", "--job", "j9", "--steps", 2, "--before", "1s", "--cooldown", "1s", "--trigger", "steps_s > 0")
+    ok(rc == 0 and not aonschema.check(said[0]), "it is set, and the command is done", (rc, said, err))
+    raised = lambda *a: json.loads(aon("capture", "--raised", *a, "--json", "--store", p.store, cwd=p.path).stdout)
+    ok(wait_for(lambda: raised("list")["captures"], 60), "it fires with nobody there", listed(p))
+    got = raised("list")["captures"][0]
+    ok(got["alarm"] == "trigger" and got["pid"] in [x.pid for x in procs], "what it captured is with what alarms raised", got)
+    said = raised(1, "-o", "stands.csv")
+    ok(said["files"][0]["events"] > 0 and said["processes"][0]["last_step"] > said["processes"][0]["first_step"], "and read as that", said)
+    d.kill()
+    d.start()
+    ok(len(listed(p)) == 1 and "stands" in listed(p)[0]["what"] and listed(p)[0]["state"] == "armed", "the next aond has it", listed(p))
+    for i in range(3):
+        ok(capture(p, "--keep", "--trigger", f"step_ms > 1e{i + 6}")[0] == 0, f"there may be {i + 2}")
+    rc, said, err = capture(p, "--keep", "--trigger", "step_ms > 1e9")
+    ok(rc == 1 and "four triggers" in err, "not five", err)
+    for args in (["--keep"], ["--keep", "--trigger", "alarms > 0", "--pid", 1], ["--keep", "--trigger", "alarms > 0", "-o", "x.csv"]):
+        ok(capture(p, *args)[0] == 2, f"misuse: {' '.join(map(str, args))}")
+    for x in listed(p):
+        aon("capture", "--cancel", x["id"], env=app_env(p))
+    ok(listed(p) == [] and (p.run / "triggers").read_text() == "", "each can be removed", listed(p))
+    text = aon("audit", p.store).stdout
+    ok("stands: steps_s > 0" in text, "the audit log says who set it", text)
+
+
 def gpu(p):
     """Kernels of 1 us, 2000 a second: half a thousandth is no idle GPU's, and no busy one's."""
     x = app(p, "emitter", "-k", "kernel", "-n", 1000000, "-r", 2000)
@@ -123,6 +150,7 @@ def main():
             procs = fires(p, d)
             again(p, d, procs)
             cancelled(p, d, procs)
+            stands(p, d, procs)
             stop(procs)
             gpu(p)
         day(p)
