@@ -403,6 +403,33 @@ static void windows(void)
 			}
 }
 
+/* A capture of ten steps of the chosen jobs: on each rank a lane of the host with steps, and a stream with kernels. */
+static void events(void)
+{
+	uint64_t from = now() - 60 * S, ms = 1000000, step_ns = o.step_ms * ms;
+
+	for (uint32_t i = 0; i < jobs; i++)
+		for (uint32_t r = 0; chosen(i) && r < job[i].ranks; r++)
+			for (uint32_t n = 0; n < 10 * (o.kernels + 1); n++) {
+				uint32_t step = n / ((uint32_t)o.kernels + 1),
+					 k = n % ((uint32_t)o.kernels + 1);
+				bool whole = !k;
+
+				put(&(struct ship_event){
+					COMMON(n), .job = ship_text(job[i].name),
+					.rank = (int32_t)r, .proc = mix(job[i].first + r, 1, 1),
+					.capture = ship_text("raised-1"),
+					.t_ns = from + step * step_ns + (whole ? 0 : k * ms),
+					.dur_ns = whole ? step_ns : kernel_ns(i, k - 1),
+					.kind = whole ? EVENT_STEP : EVENT_KERNEL,
+					.name = whole ? 0 : name_hash(kernel_of(i, k - 1)),
+					.lane = whole ? 1 : 2,
+					.device = whole ? UINT32_MAX : r % GPUS,
+					.stream = whole ? 1000 + r : 7, .corr = whole ? 0 : n,
+					.bytes = whole ? step : 3 });
+			}
+}
+
 static void findings(void)
 {
 	put(&(struct ship_finding){ COMMON(1), .job = ship_text("job-000"), .rank = SLOW_RANK,
@@ -523,6 +550,7 @@ static const struct {
 	{ "window", SHIP_WINDOW, windows },
 	{ "step", SHIP_STEP, steps },
 	{ "collective", SHIP_COLLECTIVE, collectives },
+	{ "event", SHIP_EVENT, events },
 	{ "finding", SHIP_FINDING, findings },
 	{ "corpus", SHIP_STEP, corpus },
 	{ "rank_hour", SHIP_TABLES, rank_hours },

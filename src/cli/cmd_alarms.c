@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/alarms.h"
+#include "cli/fleet_ask.h"
 #include "cli/locate.h"
 
 static long print_json(struct store *st, const char *path)
@@ -32,7 +33,11 @@ int cmd_alarms(const struct opts *o)
 
 	if (o->argc > 1)
 		return cli_misuse("takes one store, not '%s' too", o->argv[1]);
-	rc = locate_open(o->argc ? o->argv[0] : NULL, &st, path);
+	if (fleet_listed(o))
+		return fleet_list_cmd(o);
+	rc = fleet_not_asked(o);
+	if (rc == CLI_OK)
+		rc = locate_open(o->argc ? o->argv[0] : NULL, &st, path);
 	if (rc != CLI_OK)
 		return rc;
 	out_init(&out, stdout, o);

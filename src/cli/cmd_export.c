@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "cli/fleet_ask.h"
 #include "cli/export_to.h"
 #include "cli/inputs.h"
 #include "cli/out.h"
@@ -284,6 +285,10 @@ int cmd_export(const struct opts *o)
 	struct trace *t;
 	int rc;
 
+	if (fleet_asked(o) && (o->val[OPT_OF_CAPTURE] || export_wants_steps(o, to)))
+		return fleet_as_store(o, cmd_export);
+	if (fleet_asked(o))
+		return cli_misuse("of a cluster: --job J with --capture C, or --format steps");
 	if (export_wants_steps(o, to))
 		return export_steps(o, to);
 	rc = export_check(o, to);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/fleet_ask.h"
 #include "cli/locate.h"
 #include "cli/report.h"
 #include "govern/govern.h"
@@ -261,7 +262,11 @@ int cmd_overhead(const struct opts *o)
 
 	if (o->argc > 1)
 		return cli_misuse("takes one store, not '%s' too", o->argv[1]);
-	rc = locate_open(o->argc ? o->argv[0] : NULL, &st, path);
+	if (fleet_listed(o))
+		return fleet_list_cmd(o);
+	rc = fleet_not_asked(o);
+	if (rc == CLI_OK)
+		rc = locate_open(o->argc ? o->argv[0] : NULL, &st, path);
 	if (rc != CLI_OK)
 		return rc;
 	out_init(&out, stdout, o);

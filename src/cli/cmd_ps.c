@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/fleet_ask.h"
 #include "cli/locate.h"
 #include "read/procs.h"
 #include "cli/rate.h"
@@ -117,7 +118,11 @@ int cmd_ps(const struct opts *o)
 
 	if (o->argc)
 		return cli_misuse("takes no operand, not '%s'", o->argv[0]);
-	rc = locate_open(o->val[OPT_STORE], &st, path);
+	if (fleet_listed(o))
+		return fleet_list_cmd(o);
+	rc = fleet_not_asked(o);
+	if (rc == CLI_OK)
+		rc = locate_open(o->val[OPT_STORE], &st, path);
 	if (rc != CLI_OK)
 		return rc;
 	out_init(&out, stdout, o);

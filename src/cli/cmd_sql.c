@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/fleet_ask.h"
 #include "cli/locate.h"
 #include "cli/sql_out.h"
 
@@ -109,6 +110,7 @@ int cmd_sql(const struct opts *o)
 	int operands = tables ? 0 : 1, rc;
 	const char *query = schema_query;
 	char path[PATH_MAX], *own = NULL;
+	double timeout_s = TIMEOUT_S;
 	enum sql_form form;
 	struct store *st;
 
@@ -124,6 +126,13 @@ int cmd_sql(const struct opts *o)
 		query = own = read_query();
 		if (!own)
 			return cli_say(CLI_FAIL, "cannot read the query (1 MiB at most)");
+	}
+	if (fleet_listed(o)) {
+		rc = opt_number(o, OPT_TIMEOUT, 0, 1e6, &timeout_s);
+		if (rc == CLI_OK)
+			rc = fleet_sql_cmd(o, tables ? NULL : query, form, timeout_s);
+		free(own);
+		return rc;
 	}
 	rc = locate_open(o->argc > operands ? o->argv[operands] : NULL, &st, path);
 	if (rc == CLI_OK) {

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/json.h"
+#include "cli/fleet_ask.h"
 #include "cli/locate.h"
 #include "cli/out.h"
 #include "model/telemetry.h"
@@ -278,7 +279,11 @@ int cmd_telemetry(const struct opts *o)
 	if (since_of(o, &since_s) < 0)
 		return cli_misuse("--since takes seconds, 1 to %u, not '%s'", SINCE_MAX,
 				  o->val[OPT_SINCE]);
-	rc = locate_open(o->argc ? o->argv[0] : NULL, &st, path);
+	if (fleet_listed(o))
+		return fleet_list_cmd(o);
+	rc = fleet_not_asked(o);
+	if (rc == CLI_OK)
+		rc = locate_open(o->argc ? o->argv[0] : NULL, &st, path);
 	if (rc != CLI_OK)
 		return rc;
 	out_init(&out, stdout, o);

@@ -220,7 +220,7 @@ int cmd_why(const struct opts *o)
 	int rc;
 
 	if (fleet_asked(o))
-		return fleet_why_cmd(o);
+		return o->val[OPT_OF_CAPTURE] ? fleet_as_store(o, cmd_why) : fleet_why_cmd(o);
 	rc = view_open(&v, o, VIEW_ALL);
 	if (rc != CLI_OK)
 		return rc;

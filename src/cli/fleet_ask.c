@@ -3,6 +3,7 @@
 #include "cli/fleet_ask.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,63 @@ bool fleet_asked(const struct opts *o)
 {
 	return o->val[OPT_CLUSTER] ||
 	       (o->argc && is_address(o->argv[0]) && !strstr(o->argv[0], "job="));
+}
+
+/* What of a cluster stands where a store does. */
+static const char *address_of(const struct opts *o)
+{
+	int at = o->cmd == CMD_SQL && !o->val[OPT_TABLES]; /* its query comes first */
+
+	if (o->argc > at && is_address(o->argv[at]))
+		return o->argv[at];
+	return o->val[OPT_STORE] && is_address(o->val[OPT_STORE]) ? o->val[OPT_STORE] : NULL;
+}
+
+bool fleet_listed(const struct opts *o)
+{
+	const char *address = address_of(o);
+
+	/* SQL of a job's address is that of a store. */
+	return o->val[OPT_CLUSTER] || (address && !(o->cmd == CMD_SQL && strstr(address, "job=")));
+}
+
+int fleet_refused(const struct opts *o)
+{
+	static const struct {
+		enum cmd_id cmd;
+		const char *instead;
+	} no[] = {
+		{ CMD_TOP, "of all nodes: aon fleet, aon ps --cluster" },
+		{ CMD_STORE, "of a cluster: aon cluster status" },
+		{ CMD_AUDIT, "every node has its own" },
+		{ CMD_RECOVER, "a cluster's servers repair themselves" },
+		{ CMD_IMPORT, "aon report, why and export read it as it is" },
+		{ CMD_STACKS, "on the node that the process is on" },
+		{ CMD_SHIP, "ship.conf(5) says where to" },
+	};
+
+	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++) {
+		bool given = o->val[OPT_STORE] && is_address(o->val[OPT_STORE]);
+
+		for (int k = 0; k < o->argc && no[i].cmd == o->cmd; k++)
+			given |= is_address(o->argv[k]);
+		if (no[i].cmd == o->cmd && given)
+			return cli_misuse("is of this node and its files, not of a cluster (%s)",
+					  no[i].instead);
+	}
+	return CLI_OK;
+}
+
+int fleet_not_asked(const struct opts *o)
+{
+	static const enum opt_id of_cluster[] = { OPT_BEGIN, OPT_UNTIL, OPT_OF_JOB };
+
+	for (size_t i = 0; i < sizeof(of_cluster) / sizeof(of_cluster[0]); i++)
+		if (o->val[of_cluster[i]] &&
+		    !(of_cluster[i] == OPT_OF_JOB && o->cmd == CMD_OVERHEAD))
+			return cli_misuse("--%s is of a cluster: give --cluster, too",
+					  opt_table[of_cluster[i]].name);
+	return CLI_OK;
 }
 
 static const char *remedy(int err)
@@ -68,8 +126,8 @@ int fleet_ask_open(struct fleet **out, const struct opts *o)
 	struct store_why why = { "" };
 	int err;
 
-	if (!url && o->argc && is_address(o->argv[0]))
-		url = o->argv[0];
+	if (!url)
+		url = address_of(o);
 	if (!url || !*url)
 		url = getenv("AON_CLUSTER");
 	if (!url || !*url) {
@@ -174,4 +232,64 @@ char *fleet_span_text(struct fleet_span s, char *buf, size_t cap)
 	strftime(b, sizeof(b), "%Y-%m-%d %H:%M", &tm);
 	snprintf(buf, cap, "%s to %s UTC", a, b);
 	return buf;
+}
+
+/* What of the job it is, as settings of an address. */
+static void put_part(FILE *out, const struct opts *o, struct fleet_span span)
+{
+	char word[3 * FLEET_WORD];
+
+	http_escape(word, sizeof(word), o->val[OPT_OF_JOB]);
+	fprintf(out, "job=%s", word);
+	if (o->val[OPT_OF_RANK])
+		fprintf(out, "&rank=%s", o->val[OPT_OF_RANK]);
+	if (o->val[OPT_OF_CAPTURE]) { /* it has its time itself */
+		http_escape(word, sizeof(word), o->val[OPT_OF_CAPTURE]);
+		fprintf(out, "&capture=%s", word);
+	} else {
+		fprintf(out, "&from=%" PRIu64 "&to=%" PRIu64, span.from_ns, span.to_ns);
+	}
+}
+
+int fleet_as_store(const struct opts *o, cmd_fn *fn)
+{
+	const char *url = o->val[OPT_CLUSTER] ? o->val[OPT_CLUSTER] : address_of(o);
+	char *text = NULL, *argv[2] = { NULL, NULL };
+	struct opts as_store = *o;
+	struct fleet_span span;
+	size_t len;
+	double rank;
+	FILE *out;
+	int rc = fleet_ask_span(o, &span);
+
+	if (!url || !*url)
+		url = getenv("AON_CLUSTER");
+	if (rc == CLI_OK && (!url || !*url))
+		rc = cli_misuse("no cluster: --cluster " FLEET_PREFIX "HOST, or set AON_CLUSTER");
+	if (rc == CLI_OK && !o->val[OPT_OF_JOB])
+		rc = cli_misuse("which job? --job J; aon fleet lists them");
+	if (rc == CLI_OK)
+		rc = opt_number(o, OPT_OF_RANK, 0, INT32_MAX, &rank);
+	if (rc != CLI_OK)
+		return rc;
+	out = open_memstream(&text, &len);
+	if (out) {
+		fprintf(out, "%s%c", url, strchr(url, '?') ? '&' : '?');
+		put_part(out, o, span);
+	}
+	if (!out || fclose(out) != 0) {
+		free(text);
+		return cli_say(CLI_FAIL, "out of memory");
+	}
+	argv[0] = text;
+	as_store.argc = 1;
+	as_store.argv = argv;
+	/* Windows of ten seconds tell nothing of a capture. */
+	if (o->cmd == CMD_REPORT && o->val[OPT_OF_CAPTURE] && !o->val[OPT_BY])
+		as_store.val[OPT_BY] = "kernel";
+	as_store.val[OPT_CLUSTER] = as_store.val[OPT_OF_RANK] = as_store.val[OPT_OF_JOB] =
+		as_store.val[OPT_OF_CAPTURE] = NULL;
+	rc = fn(&as_store);
+	free(text);
+	return rc;
 }

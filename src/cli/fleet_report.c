@@ -222,34 +222,6 @@ static void report_text(const struct fleet *f, const struct fleet_report *r, con
 	out_line(out, OUT_COPY, "why  aon why --job %s --cluster %s", r->job.job, fleet_shown(f));
 }
 
-/* One rank is small enough to be read as a store is. */
-static int one_rank(const struct opts *o, struct fleet_span span)
-{
-	const char *url = o->val[OPT_CLUSTER] ? o->val[OPT_CLUSTER] : o->argc ? o->argv[0] : "";
-	char job[3 * FLEET_WORD], *text, *argv[2] = { NULL, NULL };
-	struct opts as_store = *o;
-	uint32_t rank = 0;
-	double v = 0;
-	int rc = opt_number(o, OPT_OF_RANK, 0, INT32_MAX, &v);
-
-	if (rc != CLI_OK)
-		return rc;
-	rank = (uint32_t)v;
-	if (!*url && getenv("AON_CLUSTER"))
-		url = getenv("AON_CLUSTER");
-	http_escape(job, sizeof(job), o->val[OPT_OF_JOB]);
-	if (asprintf(&text, "%s%cjob=%s&rank=%u&from=%" PRIu64 "&to=%" PRIu64, url,
-		     strchr(url, '?') ? '&' : '?', job, rank, span.from_ns, span.to_ns) < 0)
-		return cli_say(CLI_FAIL, "out of memory");
-	argv[0] = text;
-	as_store.argc = 1;
-	as_store.argv = argv;
-	as_store.val[OPT_CLUSTER] = as_store.val[OPT_OF_RANK] = as_store.val[OPT_OF_JOB] = NULL;
-	rc = cmd_report(&as_store);
-	free(text);
-	return rc;
-}
-
 int fleet_report_cmd(const struct opts *o)
 {
 	struct store_why why = { "" };
@@ -262,8 +234,8 @@ int fleet_report_cmd(const struct opts *o)
 
 	if (rc == CLI_OK && !o->val[OPT_OF_JOB])
 		return cli_misuse("which job? --job J; aon fleet lists them");
-	if (rc == CLI_OK && o->val[OPT_OF_RANK])
-		return one_rank(o, span);
+	if (rc == CLI_OK && (o->val[OPT_OF_RANK] || o->val[OPT_OF_CAPTURE]))
+		return fleet_as_store(o, cmd_report);
 	if (rc == CLI_OK)
 		rc = fleet_ask_open(&f, o);
 	if (rc != CLI_OK)

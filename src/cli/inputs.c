@@ -14,6 +14,7 @@
 #include "read/demangle.h"
 #include "cli/locate.h"
 #include "import/import.h"
+#include "store/backend.h"
 #include "insight/insight.h"
 #include "insight/offset.h"
 #include "read/stretch.h"
@@ -102,6 +103,10 @@ static int load_one(struct trace *t, const char *path, const struct opts *o)
 		return locate_failed(path, err, &why);
 	err = store_trace(t, st, path, NULL, NULL);
 	store_close(st);
+	if (store_is_elsewhere(path) && !strstr(path, "capture="))
+		cli_say(CLI_OK,
+			"of a cluster's job these are its steps alone: events are kept of "
+			"captures (&capture=C); aon report, why and diff --cluster read sums");
 	if (err == -EBADMSG)
 		return cli_say(CLI_FAIL, "%s: damaged. Save what is whole: aon recover %s -o NEW",
 			       path, path);

@@ -13,6 +13,7 @@
 
 #include "abi/msg.h"
 #include "base/dial.h"
+#include "store/backend.h"
 
 #define STATUS_MS    2000
 #define PACKET_BYTES 65536
@@ -182,7 +183,9 @@ int locate_failed(const char *path, int err, const struct store_why *why)
 	const char *what = why && *why->text ? why->text : strerror(-err);
 	size_t len = strlen(path), keep = SIZE_MAX;
 
-	if (!strncmp(what, path, len)) /* it stands in front already */
+	if (store_is_elsewhere(path) && why && *why->text)
+		return cli_say(CLI_FAIL, "%s", what); /* with its address */
+	if (!strncmp(what, path, len))                /* it stands in front already */
 		what += len + strspn(what + len, ": ");
 	for (size_t i = 0; i < sizeof(tail) / sizeof(tail[0]); i++) { /* the remedy is ours */
 		const char *at = strstr(what, tail[i]);

@@ -69,6 +69,9 @@ int main(int argc, char *argv[])
 		help_print(cmd);
 		return finish(CLI_OK);
 	}
+	rc = fleet_refused(&o);
+	if (rc != CLI_OK)
+		return rc;
 	fleet_register(fleet_files(&o));
 	/* A program is run all the same. */
 	if (with_devices & CMD_BIT(cmd) && (rc = devices_load()) != CLI_OK && cmd != CMD_RUN)

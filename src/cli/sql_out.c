@@ -245,7 +245,11 @@ static int on_begin(void *arg, const char *const *names, int cols)
 	if (s->form == FORM_JSON) {
 		json_init(&s->j, s->out.f);
 		json_open(&s->j, NULL, '{');
-		json_str(&s->j, "schema", "aon.sql/1");
+		json_str(&s->j, "schema", s->schema ? s->schema : "aon.sql/1");
+		if (s->of)
+			json_str(&s->j, "cluster", s->of);
+		if (s->what)
+			json_str(&s->j, "what", s->what);
 		json_open(&s->j, "columns", '[');
 		for (int i = 0; i < cols; i++)
 			json_str(&s->j, NULL, names[i]);

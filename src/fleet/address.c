@@ -3,7 +3,7 @@
  * address.c - where a cluster is and which part of it is meant: what net/cluster_url.h reads, and besides
  *
  *	fleet=NAME    of the clusters that share a database, this one
- *	job=J rank=R from=NS to=NS    as a store: what of the cluster it is
+ *	job=J rank=R from=NS to=NS capture=C    as a store: what of the cluster it is
  */
 #include <ctype.h>
 #include <errno.h>
@@ -65,7 +65,7 @@ static int setting(struct fleet *f, const char *text, size_t len, struct store_w
 	int err = 0;
 
 #define IS(word) (key == strlen(word) && !strncmp(text, word, key))
-	if (!IS("fleet") && !IS("job") && !IS("rank") && !IS("from") && !IS("to"))
+	if (!IS("fleet") && !IS("job") && !IS("capture") && !IS("rank") && !IS("from") && !IS("to"))
 		return 0;
 	if (unescape(value, sizeof(value), eq + 1, len - key - 1) < 0)
 		return fleet_because(why, -EINVAL, "%.*s: too long, or a wrong %%XX", (int)key,
@@ -74,6 +74,8 @@ static int setting(struct fleet *f, const char *text, size_t len, struct store_w
 		snprintf(f->cluster, sizeof(f->cluster), "%s", value);
 	else if (IS("job"))
 		snprintf(f->pick.job, sizeof(f->pick.job), "%s", value);
+	else if (IS("capture"))
+		snprintf(f->pick.capture, sizeof(f->pick.capture), "%s", value);
 	else if (IS("rank"))
 		err = number(value, INT32_MAX, &n);
 	else

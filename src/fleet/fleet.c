@@ -76,7 +76,7 @@ static int refused(const struct fleet *f, const struct http_answer *a, struct st
 				     "%s: its tables are not as this aon knows them: %.100s",
 				     f->shown, text);
 	if (code == 159)
-		return fleet_because(why, -ETIMEDOUT, "%s: that takes too long: ask for less time",
+		return fleet_because(why, -ETIME, "%s: that takes too long: ask for less",
 				     f->shown);
 	return fleet_because(why, -EREMOTEIO, "%s: status %d: %.*s", f->shown, a->status,
 			     (int)strcspn(text, "\n"), text);
@@ -128,30 +128,53 @@ static int reach(struct fleet *f, struct http *client, struct http_ask *q, struc
 	return err ? fleet_because(why, err, "%s: %.160s", f->shown, net.text) : 0;
 }
 
-int fleet_ask(struct fleet *f, const char *sql, const char *types, uint64_t most, rowin_fn *fn,
-	      void *arg, struct store_why *why)
+int fleet_ask_with(struct fleet *f, const char *sql, uint32_t seconds, fleet_read_fn *read,
+		   void *arg, struct store_why *why)
 {
-	char target[160];
+	char target[200];
 	struct http_ask q = { .target = target, .body = sql, .len = strlen(sql) };
 	struct http_answer a;
-	struct rowin rows;
 	uint32_t client = take_client(f);
 	int err;
 
 	/* The status is that of the whole: an answer that fails half way is none. */
 	snprintf(target, sizeof(target),
-		 "/?database=%s&max_execution_time=%d&wait_end_of_query=1&max_query_size=1048576",
-		 f->url.db, FLEET_ASK_S);
+		 "/?database=%s&max_execution_time=%u&wait_end_of_query=1&max_query_size=1048576",
+		 f->url.db, seconds);
 	err = reach(f, f->client[client], &q, &a, why);
 	if (!err && a.status != 200)
 		err = refused(f, &a, why);
-	if (!err) {
-		rowin_init(&rows, types, most, fn, arg);
-		err = read_rows(f, &a, &rows, why);
-		rowin_fini(&rows);
-	}
+	err = err ? err : read(f, &a, arg, why);
 	give_client(f, client);
 	return err;
+}
+
+struct asking {
+	const char *types;
+	uint64_t most;
+	rowin_fn *fn;
+	void *arg;
+};
+
+static int read_asked(struct fleet *f, const struct http_answer *a, void *arg,
+		      struct store_why *why)
+{
+	const struct asking *x = arg;
+	struct rowin rows;
+	int err;
+
+	rowin_init(&rows, x->types, x->most, x->fn, x->arg);
+	err = read_rows(f, a, &rows, why);
+	rowin_fini(&rows);
+	return err;
+}
+
+int fleet_ask(struct fleet *f, const char *sql, const char *types, uint64_t most, rowin_fn *fn,
+	      void *arg, struct store_why *why)
+{
+	struct asking x = { types, most, fn, arg };
+
+	return fleet_ask_with(f, sql, FLEET_ASK_S, read_asked, &x, why);
 }
 
 /* --- opening --- */
@@ -251,6 +274,11 @@ void fleet_close(struct fleet *f)
 const char *fleet_shown(const struct fleet *f)
 {
 	return f->shown;
+}
+
+const char *fleet_job_of(const struct fleet *f)
+{
+	return *f->pick.job ? f->pick.job : NULL;
 }
 
 const char *fleet_cluster(const struct fleet *f)

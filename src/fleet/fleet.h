@@ -9,7 +9,7 @@
  * Failures: 0 or -errno, `why` (if not NULL) says in one line what and what to do:
  *	-EINVAL  no such address        -ECONNREFUSED, -ETIMEDOUT, -EHOSTUNREACH  nobody answers
  *	-EACCES  user or password       -ENOENT  no database or table of aon, or no such job
- *	-EPROTO  another schema         -EREMOTEIO  the server says no     -EFBIG  too much was asked for
+ *	-EPROTO  another schema         -EREMOTEIO  the server says no     -EFBIG, -ETIME  too much was asked for
  */
 #ifndef AON_FLEET_H
 #define AON_FLEET_H
@@ -33,6 +33,8 @@ int fleet_open(struct fleet **out, const char *url, const struct http_files *fil
 void fleet_close(struct fleet *f); /* NULL is allowed */
 /* The address as it may be shown: without a password. */
 const char *fleet_shown(const struct fleet *f);
+/* The job that the address names (?job=J); NULL: none. */
+const char *fleet_job_of(const struct fleet *f);
 /* The cluster of the database that is asked about. */
 const char *fleet_cluster(const struct fleet *f);
 /* Its servers, for who sends there. */

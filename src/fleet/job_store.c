@@ -4,7 +4,7 @@
  *
  * Times are UTC, with no offset to add. A window is what a node sent of ten seconds; of lanes only
  * the device and the host are told apart, as that is what windows keep. Steps are events; other events are
- * not in a cluster but for captures. Windows are given one at a time as they come, and no more than ROWS
+ * those of a capture (?capture=C, job_events.c): then it is of these alone. Windows are given one at a time as they come, and no more than ROWS
  * of them: of a larger job its rank or a shorter time is asked for, or aon report --job, which adds up there.
  */
 #include <errno.h>
@@ -15,32 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fleet/ask.h"
-#include "fleet/priv.h"
+#include "fleet/job_priv.h"
 #include "model/step_rec.h"
 #include "ship/fold.h"
-#include "store/backend.h"
 
-#define ROWS      2000000u
 #define PROCESSES 100000u
 #define NAMES     100000u
 #define AT_ONCE   512u /* steps that are given together */
-
-struct name {
-	uint64_t hash;
-	char *text; /* owned */
-};
-
-struct job_store {
-	struct fleet *f;      /* owned */
-	pthread_mutex_t lock; /* guards what follows, until it is there; then it does not change */
-	struct process *process; /* owned; ids are 1 and on */
-	uint64_t *proc;          /* owned: of each */
-	size_t processes;
-	struct name *name; /* owned, by hash; ids are from 2 on */
-	size_t names;
-	bool loaded;
-};
 
 /* --- who is in it --- */
 
@@ -111,7 +92,7 @@ static int on_process(void *arg, const struct rowin_field *f)
 	return 0;
 }
 
-static void where(struct sql *q, const struct job_store *s)
+void job_where(struct sql *q, const struct job_store *s)
 {
 	ask_where(q, s->f, s->f->pick.job);
 	if (s->f->pick.rank >= 0)
@@ -141,7 +122,7 @@ static int load_processes(struct job_store *s, struct store_why *why)
 		    " argMax(comm, end_ns), any(exe), any(run), any(job), any(host),"
 		    " argMax(note, end_ns), argMax(emitted, end_ns), argMax(stored, end_ns),"
 		    " argMax(lost, end_ns), argMax(overwritten, end_ns) FROM process WHERE ");
-	where(&q, s);
+	job_where(&q, s);
 	if (s->f->pick.from_ns)
 		sql_add(&q, " AND end_ns >= %" PRIu64, s->f->pick.from_ns);
 	if (s->f->pick.to_ns)
@@ -155,7 +136,7 @@ static int load_processes(struct job_store *s, struct store_why *why)
 static int on_hash(void *arg, const struct rowin_field *f)
 {
 	struct job_store *s = arg;
-	struct name *n = ask_grow(&s->name, &s->names, sizeof(*n));
+	struct job_name *n = ask_grow(&s->name, &s->names, sizeof(*n));
 
 	if (!n)
 		return -ENOMEM;
@@ -170,9 +151,15 @@ static int load_names(struct job_store *s, struct store_why *why)
 	int err;
 
 	sql_init(&q);
-	sql_add(&q, "SELECT name FROM kernel_hour WHERE ");
+	sql_add(&q, "SELECT name FROM (SELECT name FROM kernel_hour WHERE ");
 	ask_where(&q, s->f, s->f->pick.job);
-	sql_add(&q, " GROUP BY name ORDER BY name LIMIT %u FORMAT RowBinary", NAMES);
+	if (*s->f->pick.capture) {
+		sql_add(&q, " UNION ALL SELECT name FROM event WHERE ");
+		ask_where(&q, s->f, s->f->pick.job);
+		sql_add(&q, " AND capture = ");
+		sql_text(&q, s->f->pick.capture);
+	}
+	sql_add(&q, ") GROUP BY name ORDER BY name LIMIT %u FORMAT RowBinary", NAMES);
 	err = ask_sql(s->f, &q, "q", NAMES, on_hash, s, why);
 	if (err)
 		return err;
@@ -186,7 +173,7 @@ static int load_names(struct job_store *s, struct store_why *why)
 	return err;
 }
 
-static uint32_t name_id(const struct job_store *s, uint64_t hash)
+uint32_t job_name(const struct job_store *s, uint64_t hash)
 {
 	size_t lo = 0, hi = s->names;
 
@@ -209,6 +196,9 @@ static void forget(struct job_store *s)
 	free(s->name);
 	free(s->process);
 	free(s->proc);
+	free(s->lane);
+	s->lane = NULL;
+	s->lanes = 0;
 	s->name = NULL;
 	s->process = NULL;
 	s->proc = NULL;
@@ -222,6 +212,7 @@ static int load(struct job_store *s, struct store_why *why)
 	pthread_mutex_lock(&s->lock);
 	if (!s->loaded) {
 		err = load_processes(s, why);
+		err = err || !*s->f->pick.capture ? err : job_load_capture(s, why);
 		err = err ? err : load_names(s, why);
 		if (err)
 			forget(s);
@@ -247,7 +238,8 @@ static int op_each_process(void *self, store_process_fn *fn, void *arg)
 	int err = load(s, NULL);
 
 	for (size_t i = 0; i < s->processes && !err; i++)
-		err = fn(arg, &s->process[i]);
+		if (!*s->f->pick.capture || job_captured(s, s->process[i].id))
+			err = fn(arg, &s->process[i]);
 	return err;
 }
 
@@ -262,6 +254,8 @@ static int op_each_lane(void *self, uint32_t process, store_lane_fn *fn, void *a
 	struct job_store *s = self;
 	int err = load(s, NULL);
 
+	if (!err && *s->f->pick.capture)
+		return job_each_lane(s, process, fn, arg);
 	for (uint32_t i = 1; i <= s->processes && !err; i++) {
 		struct lane l = { .process = i, .id = lane_of(i, false) };
 
@@ -300,7 +294,7 @@ static const char *op_name_text(void *self, uint32_t id)
 static void of_filter(struct sql *q, const struct job_store *s, const struct store_filter *f,
 		      const char *dur)
 {
-	where(q, s);
+	job_where(q, s);
 	when(q, s, "t_ns");
 	if (f->process)
 		sql_add(q, " AND proc = %" PRIu64, s->proc[f->process - 1]);
@@ -310,7 +304,7 @@ static void of_filter(struct sql *q, const struct job_store *s, const struct sto
 		sql_add(q, " AND t_ns < %" PRIu64, f->to_ns);
 }
 
-static uint32_t process_of(const struct job_store *s, uint64_t proc)
+uint32_t job_process(const struct job_store *s, uint64_t proc)
 {
 	for (size_t i = 0; i < s->processes; i++)
 		if (s->proc[i] == proc)
@@ -358,7 +352,7 @@ static int on_window(void *arg, const struct rowin_field *f)
 		return err;
 	if (!x->rows) {
 		x->proc = f[0].u;
-		x->w.process = process_of(x->s, x->proc);
+		x->w.process = job_process(x->s, x->proc);
 		x->w.start_ns = f[1].u;
 	}
 	r = ask_grow(&x->w.row, &x->rows, sizeof(*r));
@@ -366,7 +360,7 @@ static int on_window(void *arg, const struct rowin_field *f)
 		return -ENOMEM;
 	r->kind = (uint32_t)f[2].u;
 	r->lane = lane_of(x->w.process, !of_device(r->kind));
-	r->name = name_id(x->s, f[3].u);
+	r->name = job_name(x->s, f[3].u);
 	r->count = f[4].u;
 	r->total_ns = f[5].u;
 	r->min_ns = f[6].u;
@@ -396,8 +390,8 @@ static int op_each_window(void *self, const struct store_filter *f, store_window
 	of_filter(&q, x.s, f, "dur_ns");
 	if (f->kind)
 		sql_add(&q, " AND kind = %u", f->kind);
-	sql_add(&q, " ORDER BY proc, t_ns, kind, name LIMIT %u FORMAT RowBinary", ROWS + 1);
-	err = ask_sql(x.s->f, &q, "qqqqqqqqqqqs", ROWS, on_window, &x, NULL);
+	sql_add(&q, " ORDER BY proc, t_ns, kind, name LIMIT %u FORMAT RowBinary", JOB_ROWS + 1);
+	err = ask_sql(x.s->f, &q, "qqqqqqqqqqqs", JOB_ROWS, on_window, &x, NULL);
 	err = err ? err : give_window(&x);
 	for (size_t i = 0; i < x.rows; i++)
 		sketch_fini(&x.w.row[i].sketch);
@@ -416,7 +410,7 @@ struct steps {
 
 static int give_steps(struct steps *x)
 {
-	uint32_t process = process_of(x->s, x->proc);
+	uint32_t process = job_process(x->s, x->proc);
 	int err = x->n && process ? x->fn(x->arg, process, x->ev, x->n) : 0;
 
 	x->n = 0;
@@ -435,11 +429,11 @@ static int on_step(void *arg, const struct rowin_field *f)
 	e = &x->ev[x->n++];
 	*e = (struct event){ .start_ns = f[1].u, .kind = EVENT_STEP, .a = f[3].u };
 	e->dur_ns = isfinite(f[2].d) && f[2].d > 0 ? (uint64_t)f[2].d : 0;
-	e->lane = lane_of(process_of(x->s, x->proc), true);
+	e->lane = lane_of(job_process(x->s, x->proc), true);
 	return err;
 }
 
-/* Steps alone. */
+/* Steps alone, but for a capture. */
 static int op_each_events(void *self, const struct store_filter *f, store_events_fn *fn, void *arg)
 {
 	struct job_store *s = self;
@@ -447,6 +441,8 @@ static int op_each_events(void *self, const struct store_filter *f, store_events
 	struct sql q;
 	int err = load(s, NULL);
 
+	if (!err && *s->f->pick.capture)
+		return job_each_event(s, f, fn, arg);
 	if (err || (f->kind && f->kind != EVENT_STEP) || f->process > s->processes)
 		return err;
 	x = calloc(1, sizeof(*x));
@@ -458,8 +454,8 @@ static int op_each_events(void *self, const struct store_filter *f, store_events
 	sql_init(&q);
 	sql_add(&q, "SELECT proc, t_ns, toFloat64(step_ns), toUInt64(step) FROM step WHERE ");
 	of_filter(&q, s, f, "step_ns");
-	sql_add(&q, " ORDER BY proc, t_ns LIMIT %u FORMAT RowBinary", ROWS + 1);
-	err = ask_sql(s->f, &q, "qqdq", ROWS, on_step, x, NULL);
+	sql_add(&q, " ORDER BY proc, t_ns LIMIT %u FORMAT RowBinary", JOB_ROWS + 1);
+	err = ask_sql(s->f, &q, "qqdq", JOB_ROWS, on_step, x, NULL);
 	err = err ? err : give_steps(x);
 	free(x);
 	return err;
@@ -474,7 +470,7 @@ struct records {
 static int on_record(void *arg, const struct rowin_field *f)
 {
 	struct records *x = arg;
-	uint32_t process = process_of(x->s, f[0].u);
+	uint32_t process = job_process(x->s, f[0].u);
 	struct step_rec r;
 
 	if (!process || step_rec_decode(&r, f[1].text, f[1].len) < 0)
@@ -493,8 +489,8 @@ static int op_each_step(void *self, const struct store_filter *f, store_rec_fn *
 	sql_init(&q);
 	sql_add(&q, "SELECT proc, rec FROM step WHERE ");
 	of_filter(&q, x.s, f, "step_ns");
-	sql_add(&q, " AND rec != '' ORDER BY proc, t_ns LIMIT %u FORMAT RowBinary", ROWS + 1);
-	return ask_sql(x.s->f, &q, "qs", ROWS, on_record, &x, NULL);
+	sql_add(&q, " AND rec != '' ORDER BY proc, t_ns LIMIT %u FORMAT RowBinary", JOB_ROWS + 1);
+	return ask_sql(x.s->f, &q, "qs", JOB_ROWS, on_record, &x, NULL);
 }
 
 static int on_stat(void *arg, const struct rowin_field *f)
@@ -521,7 +517,7 @@ static int op_stat(void *self, struct store_stat *out)
 	st.lanes = 2 * s->processes;
 	sql_init(&q);
 	sql_add(&q, "SELECT toUInt64(count()), min(t_ns), max(t_ns + dur_ns) FROM window WHERE ");
-	where(&q, s);
+	job_where(&q, s);
 	when(&q, s, "t_ns");
 	sql_add(&q, " FORMAT RowBinary");
 	err = ask_sql(s->f, &q, "qqq", 1, on_stat, &st, NULL);

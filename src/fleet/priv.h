@@ -15,7 +15,7 @@
 
 /* What a URL says besides the server: which part of it a store is of. */
 struct fleet_pick {
-	char job[FLEET_WORD];
+	char job[FLEET_WORD], capture[FLEET_WORD];
 	int32_t rank;            /* -1: all */
 	uint64_t from_ns, to_ns; /* to 0: now */
 };
@@ -35,6 +35,12 @@ struct fleet {
 /* -errno and `why` set. */
 int fleet_because(struct store_why *why, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* fleet.c: one question, and its answer as it came. */
+typedef int fleet_read_fn(struct fleet *f, const struct http_answer *a, void *arg,
+			  struct store_why *why);
+int fleet_ask_with(struct fleet *f, const char *sql, uint32_t seconds, fleet_read_fn *read,
+		   void *arg, struct store_why *why);
 
 /* address.c: what the URL says, and nothing asked yet. */
 int fleet_address(struct fleet **out, const char *url, const struct http_files *files,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_fleet.c - any bytes as the answer of a cluster's server, and as a cluster's address. */
+/* fuzz_fleet.c - any bytes as the answers of a cluster's server, of both kinds, and as a cluster's address. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "fleet/priv.h"
+#include "fleet/rows.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -34,8 +35,29 @@ static uint64_t rows_of(const uint8_t *data, size_t size, size_t piece, int *err
 	return rows;
 }
 
+static int on_head(void *arg, const char *const *names, int cols)
+{
+	*(int *)arg = cols;
+	for (int i = 0; i < cols; i++)
+		if (strlen(names[i]) > SIZE_MAX / 2)
+			abort();
+	return 0;
+}
+
+static int on_values(void *arg, const struct fleet_value *v, int cols)
+{
+	if (cols != *(int *)arg)
+		abort();
+	for (int i = 0; i < cols; i++)
+		if (v[i].type == FLEET_TEXT && v[i].text[v[i].len] != '\0')
+			abort();
+	return 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	int cols = 0;
+	struct fleet_sink sink = { on_head, on_values, &cols };
 	size_t piece = size ? 1 + data[0] % 37 : 1;
 	char *url = malloc(size + 1);
 	struct fleet *f = NULL;
@@ -46,6 +68,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	memcpy(url, data, size);
 	url[size] = '\0';
+	fleet_tsv(url, size, &sink);
+	memcpy(url, data, size);
 	if (!fleet_address(&f, url, NULL, NULL))
 		fleet_close(f);
 	free(url);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A cluster, read: rows of a made-up fleet in a real ClickHouse, and what aon fleet, report, diff and serve say of them, held
 against what the rows' maker put there."""
+import gzip
 import json
 import subprocess
 import time
@@ -137,6 +138,67 @@ def same_as_the_file(place, url, cred):
     ok(p50(mine) == p50(there), "and quantiles of the same sketches")
 
 
+def listed(place, url, fleet):
+    """aon ps, alarms, overhead, telemetry and sql of the whole cluster, against its tables."""
+    server = fleet.server
+
+    def rows(*args, code=0):
+        r = json.loads(say(place, *args, "--json", code=code).stdout)
+        return [dict(zip(r["columns"], x)) for x in r["rows"]]
+    ps = rows("ps", "--cluster", url, "--job", "job-001")
+    ok([p["rank"] for p in ps] == list(range(512)) and ps[7]["host"] == "node0128" and {p["state"] for p in ps} <= {"live", "silent"},
+       "aon ps: every rank with its node", ps[:2])
+    ok(len(rows("ps", "--store", f"{url}?job=job-001")) == 512 and len(rows("ps", "--cluster", url, "--all")) >= 1536, "by an address, and all of them")
+    ok("job-000" in say(place, "ps", "--cluster", url).stdout.decode(), "for people, too")
+    a = rows("alarms", "--cluster", url)
+    ok([(x["job"], x["rank"], x["source"]) for x in a] == [("job-000", 37, "diagnose")], "aon alarms: what was told", a)
+    say(place, "overhead", "--cluster", url, code=3)
+    server.post("INSERT INTO aon.overhead (cluster, job, rank, proc, t_ns, day, pairs, slowdown, lo, hi, accounted, rung) SELECT 'sim', job, rank, proc, "
+                f"toUInt64({fleet.now - 9 + 3}000000000) + rank, today(), 5 * rank, 0.004, 0.001, 0.007, 0.002, 0 FROM aon.process WHERE job = 'job-000' AND rank < 2")
+    o = rows("overhead", f"{url}?job=job-000")
+    ok([(x["rank"], x["slowdown_pct"], x["hi_pct"], x["accounted_pct"]) for x in o] == [(0, None, None, 0.2), (1, 0.4, 0.7, 0.2)] and o[0]["host"] == "node0000",
+       "aon overhead: measured or not, with its node", o)
+    say(place, "telemetry", "--cluster", url, "--metric", "temp", code=3)
+    server.post("INSERT INTO aon.telemetry (cluster, host, device, metric, t_ns, day, value, unit) VALUES "
+                + ", ".join(f"('sim', 'node0001', 'gpu0', 'aon_gpu_temperature', {int(time.time()) - 5 + i}000000000, today(), {60 + i}, 'C')" for i in range(3)))
+    t = rows("telemetry", "--cluster", url, "--metric", "TEMP", "--job", "job-000")
+    ok(len(t) == 1 and (t[0]["last"], t[0]["least"], t[0]["mean"], t[0]["most"]) == (62, 60, 61, 62), "aon telemetry: of a job's nodes", t)
+    say(place, "telemetry", "--cluster", url, "--metric", "TEMP", "--job", "job-001", code=3)
+    q = rows("sql", "SELECT job, count() AS n FROM process WHERE rank >= 0 GROUP BY job ORDER BY n DESC -- mine", "--cluster", url)
+    ok(q[0] == {"job": "job-000", "n": 1024}, "aon sql asks ClickHouse", q[:2])
+    bad = say(place, "sql", "DROP TABLE aon.name", url, code=1).stderr.decode()
+    ok("yntax error" in bad and int(server.one("SELECT count() FROM aon.name")) > 0, "and nothing but selects", bad)
+    many = say(place, "sql", "SELECT number FROM system.numbers LIMIT 30000", url, "--csv")
+    ok(len(many.stdout.splitlines()) == 10001 and b"first 10000 rows" in many.stderr, "of which so many rows are shown", many.stderr)
+    ok(any(x["table"] == "node_hour" and "seen_ns" in x["columns"] for x in rows("sql", "--tables", "--cluster", url)), "its tables are listed")
+    ok("one" in rows("sql", "SELECT 'one' AS x", f"{url}?job=job-000&rank=1")[0].values(), "of a job's address they are those of a store")
+    for args in (("top", "--store", url), ("store", "check", f"{url}?job=j"), ("audit", url), ("recover", url, "-o", "x.db"), ("import", url, "-o", "x.db")):
+        ok("not of a cluster" in say(place, *args, code=2).stderr.decode(), f"aon {args[0]} says that it is of a node")
+    ok("is of a cluster" in say(place, "ps", "--job", "x", code=2).stderr.decode(), "and options of a cluster need one")
+
+
+def captured(place, url, fleet):
+    """Events of a capture that nodes sent, read back."""
+    fleet.rows("event", job=0, kernels=6, nodes=1)  # 8 ranks
+    of = "SELECT count(), sum(dur_ns) FROM aon.event WHERE kind = 8"
+    n, ns = map(int, fleet.server.ask(of)[0])
+    at = ("--cluster", url, "--job", "job-000", "--capture", "raised-1")
+    r = json.loads(say(place, "report", *at, "--json").stdout)
+    ok(sum(k["count"] for k in r["kernels"]) == n == 480 and sum(k["total_ns"] for k in r["kernels"]) == ns, "aon report --capture adds up its kernels, to the nanosecond", (n, ns, r["kernels"][:1]))
+    say(place, "export", *at, "-o", "ranks/", "-f", "kineto")
+    files = sorted((place.path / "ranks").iterdir())
+    all_events = [e for f in files for e in json.loads(gzip.open(f).read() if f.suffix == ".gz" else f.read_text())["traceEvents"]]
+    kernels = [e for e in all_events if e.get("cat") == "kernel"]
+    ok(len(files) == 8 and len(kernels) == n and near(sum(e["dur"] for e in kernels), ns / 1e3, 1e-6), "aon export --capture: every kernel, a file a rank", (len(files), len(kernels)))
+    say(place, "export", *at, "--rank", "3", "-o", "one.pftrace")
+    ok((place.path / "one.pftrace").stat().st_size > 1000, "or one rank for Perfetto")
+    say(place, "why", *at)
+    bad = say(place, "export", *at[:-1], "nope", "-o", "x.pftrace", code=1).stderr.decode()
+    ok("there are: raised-1" in bad, "another name is answered with those that there are", bad)
+    ok("--capture C" in say(place, "export", "--cluster", url, "--job", "job-000", "-o", "x.pftrace", code=2).stderr.decode(), "without one it is asked for")
+    ok("steps alone" in say(place, "roofline", f"{url}?job=job-000&rank=1").stderr.decode(), "what has no events says why")
+
+
 def failures(place, url, server):
     def said(*args):
         return say(place, "fleet", *args, code=1).stderr.decode()
@@ -207,6 +269,8 @@ def main():
         whose_fault(place, url, fleet)
         served(place, url, server)
         compare(place, url, fleet)
+        listed(place, url, fleet)
+        captured(place, url, fleet)
         same_as_the_file(place, url, cred)
         failures(place, url, server)
     done()

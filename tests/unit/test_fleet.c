@@ -6,6 +6,7 @@
 #include "fleet/answer_json.h"
 #include "fleet/ask.h"
 #include "fleet/priv.h"
+#include "fleet/rows.h"
 #include "t.h"
 
 /* --- answers --- */
@@ -200,9 +201,75 @@ static void withheld(void)
 	free(text);
 }
 
+/* --- rows of any question --- */
+
+struct seen_rows {
+	char text[256];
+};
+
+static int on_names(void *arg, const char *const *names, int cols)
+{
+	struct seen_rows *x = arg;
+
+	for (int i = 0; i < cols; i++)
+		snprintf(x->text + strlen(x->text), sizeof(x->text) - strlen(x->text), "%s|",
+			 names[i]);
+	return 0;
+}
+
+static int on_values(void *arg, const struct fleet_value *v, int cols)
+{
+	struct seen_rows *x = arg;
+
+	for (int i = 0; i < cols; i++) {
+		char one[64] = "null";
+
+		if (v[i].type == FLEET_INT)
+			snprintf(one, sizeof(one), "i%lld", (long long)v[i].i);
+		else if (v[i].type == FLEET_REAL)
+			snprintf(one, sizeof(one), "r%g", v[i].real);
+		else if (v[i].type == FLEET_TEXT)
+			snprintf(one, sizeof(one), "t%s/%zu", v[i].text, v[i].len);
+		snprintf(x->text + strlen(x->text), sizeof(x->text) - strlen(x->text), "%s|", one);
+	}
+	return 0;
+}
+
+static void rows_with_names(void)
+{
+	static const struct {
+		const char *what, *answer, *want; /* NULL: no answer */
+	} cases[] = {
+		{ "values by their types", "a\tb\tc\nUInt8\tFloat32\tString\n7\t1.5\tx\n",
+		  "a|b|c|i7|r1.5|tx/1|" },
+		{ "escapes are undone", "a\nString\nx\\ty\\\\\n", "a|tx\ty\\/4|" },
+		{ "a number that is too large stays a text", "a\nUInt64\n18446744073709551615\n",
+		  "a|t18446744073709551615/20|" },
+		{ "nothing is nothing", "a\nNullable(Int8)\n\\N\n-3\n", "a|null|i-3|" },
+		{ "no row at all", "a\nInt8\n", "a|" },
+		{ "a row that is too short", "a\tb\nInt8\tInt8\n1\n", NULL },
+		{ "a row that breaks off", "a\nInt8\n1", NULL },
+		{ "an escape that is none", "a\nString\n\\q\n", NULL },
+		{ "an empty answer", "", NULL },
+	};
+
+	for (size_t i = 0; i < T_LEN(cases); i++) {
+		struct seen_rows x = { "" };
+		struct fleet_sink sink = { on_names, on_values, &x };
+		char text[128];
+		int err;
+
+		snprintf(text, sizeof(text), "%s", cases[i].answer);
+		err = fleet_tsv(text, strlen(text), &sink);
+		T_OK(cases[i].want ? !err && !strcmp(x.text, cases[i].want) : err == -EBADMSG, "%s",
+		     cases[i].what);
+	}
+}
+
 int main(void)
 {
 	rows_in_pieces();
+	rows_with_names();
 	answers_that_are_none();
 	texts();
 	addresses();

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_events.c - events of a capture, as a store of the job gives them: by process, in time. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fleet/job_priv.h"
+
+#define LANES    100000u
+#define AT_ONCE  512u /* events that are given together */
+#define CAPTURES 8u   /* that are named where another was asked for */
+
+static void of_capture(struct sql *q, const struct job_store *s)
+{
+	job_where(q, s);
+	sql_add(q, " AND capture = ");
+	sql_text(q, s->f->pick.capture);
+}
+
+/* --- which there are --- */
+
+struct captures {
+	char list[200];
+	size_t n;
+};
+
+static int on_capture(void *arg, const struct rowin_field *f)
+{
+	struct captures *c = arg;
+	size_t used = strlen(c->list);
+
+	snprintf(c->list + used, sizeof(c->list) - used, "%s%.60s", c->n++ ? ", " : "", f[0].text);
+	return 0;
+}
+
+static int no_capture(struct job_store *s, struct store_why *why)
+{
+	struct captures c = { .n = 0 };
+	struct sql q;
+	int err;
+
+	sql_init(&q);
+	sql_add(&q, "SELECT capture FROM event WHERE ");
+	job_where(&q, s);
+	sql_add(&q, " GROUP BY capture ORDER BY max(t_ns) DESC LIMIT %u FORMAT RowBinary",
+		CAPTURES);
+	err = ask_sql(s->f, &q, "s", CAPTURES, on_capture, &c, why);
+	if (err)
+		return err;
+	return fleet_because(why, -ENOENT, "%s: no capture '%.60s' of job '%.60s'; %s%s",
+			     s->f->shown, s->f->pick.capture, s->f->pick.job,
+			     c.n ? "there are: " : "none of it is kept here", c.list);
+}
+
+/* --- lanes --- */
+
+static int on_lane(void *arg, const struct rowin_field *f)
+{
+	struct job_store *s = arg;
+	struct job_lane *l = ask_grow(&s->lane, &s->lanes, sizeof(*l));
+
+	if (!l)
+		return -ENOMEM;
+	l->proc = f[0].u;
+	l->there = (uint32_t)f[1].u;
+	l->lane = (struct lane){ .process = job_process(s, f[0].u),
+				 .id = (uint32_t)s->lanes,
+				 .device = (uint32_t)f[2].u,
+				 .stream = f[3].u };
+	return 0;
+}
+
+int job_load_capture(struct job_store *s, struct store_why *why)
+{
+	struct sql q;
+	int err;
+
+	sql_init(&q);
+	sql_add(&q, "SELECT proc, toUInt64(lane), toUInt64(any(device)), any(stream) FROM event "
+		    "WHERE ");
+	of_capture(&q, s);
+	sql_add(&q, " GROUP BY proc, lane ORDER BY proc, lane LIMIT %u FORMAT RowBinary", LANES);
+	err = ask_sql(s->f, &q, "qqqq", LANES, on_lane, s, why);
+	return !err && !s->lanes ? no_capture(s, why) : err;
+}
+
+static uint32_t lane_of(const struct job_store *s, uint64_t proc, uint32_t there)
+{
+	size_t lo = 0, hi = s->lanes;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct job_lane *l = &s->lane[mid];
+
+		if (l->proc == proc && l->there == there)
+			return l->lane.id;
+		if (l->proc < proc || (l->proc == proc && l->there < there))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return 0;
+}
+
+bool job_captured(const struct job_store *s, uint32_t process)
+{
+	for (size_t i = 0; i < s->lanes; i++)
+		if (s->lane[i].lane.process == process)
+			return true;
+	return false;
+}
+
+int job_each_lane(const struct job_store *s, uint32_t process, store_lane_fn *fn, void *arg)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < s->lanes && !err; i++)
+		if (s->lane[i].lane.process && (!process || s->lane[i].lane.process == process))
+			err = fn(arg, &s->lane[i].lane);
+	return err;
+}
+
+/* --- events --- */
+
+struct events {
+	struct job_store *s;
+	struct event ev[AT_ONCE];
+	uint64_t proc;
+	size_t n;
+	store_events_fn *fn;
+	void *arg;
+};
+
+static int give(struct events *x)
+{
+	uint32_t process = job_process(x->s, x->proc);
+	int err = x->n && process ? x->fn(x->arg, process, x->ev, x->n) : 0;
+
+	x->n = 0;
+	return err;
+}
+
+static int on_event(void *arg, const struct rowin_field *f)
+{
+	struct events *x = arg;
+	int err = 0;
+
+	if (x->n == AT_ONCE || (x->n && x->proc != f[0].u))
+		err = give(x);
+	x->proc = f[0].u;
+	x->ev[x->n++] = (struct event){
+		.start_ns = f[1].u,
+		.dur_ns = f[2].u,
+		.kind = (uint32_t)f[3].u,
+		.name = f[4].u ? job_name(x->s, f[4].u) : 0,
+		.lane = lane_of(x->s, f[0].u, (uint32_t)f[5].u),
+		.corr = (uint32_t)f[6].u,
+		.a = f[3].u == EVENT_KERNEL ? 0
+					    : f[7].u, /* of a kernel a number of its node's table */
+	};
+	return err;
+}
+
+int job_each_event(struct job_store *s, const struct store_filter *f, store_events_fn *fn,
+		   void *arg)
+{
+	struct events *x;
+	struct sql q;
+	int err;
+
+	if (f->process > s->processes)
+		return 0;
+	x = calloc(1, sizeof(*x));
+	if (!x)
+		return -ENOMEM;
+	x->s = s;
+	x->fn = fn;
+	x->arg = arg;
+	sql_init(&q);
+	sql_add(&q,
+		"SELECT proc, t_ns, dur_ns, toUInt64(kind), name, toUInt64(lane), toUInt64(corr),"
+		" bytes FROM event WHERE ");
+	of_capture(&q, s);
+	if (f->process)
+		sql_add(&q, " AND proc = %" PRIu64, s->proc[f->process - 1]);
+	if (f->kind)
+		sql_add(&q, " AND kind = %u", f->kind);
+	if (f->from_ns)
+		sql_add(&q, " AND t_ns + dur_ns >= %" PRIu64, f->from_ns);
+	if (f->to_ns)
+		sql_add(&q, " AND t_ns < %" PRIu64, f->to_ns);
+	sql_add(&q, " ORDER BY proc, t_ns, dur_ns DESC LIMIT %u FORMAT RowBinary", JOB_ROWS + 1);
+	err = ask_sql(s->f, &q, "qqqqqqqq", JOB_ROWS, on_event, x, NULL);
+	err = err ? err : give(x);
+	free(x);
+	return err;
+}

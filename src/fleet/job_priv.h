@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* job_priv.h - what the files that make a job of a cluster a store share. */
+#ifndef AON_FLEET_JOB_PRIV_H
+#define AON_FLEET_JOB_PRIV_H
+
+#include <pthread.h>
+
+#include "fleet/ask.h"
+#include "fleet/priv.h"
+#include "store/backend.h"
+
+#define JOB_ROWS 2000000u /* of a walk */
+
+struct job_name {
+	uint64_t hash;
+	char *text; /* owned */
+};
+
+/* A lane of a capture: nodes number theirs each for itself. */
+struct job_lane {
+	uint64_t proc;
+	uint32_t there; /* its number on the node */
+	struct lane lane;
+};
+
+struct job_store {
+	struct fleet *f;      /* owned */
+	pthread_mutex_t lock; /* guards what follows, until it is there; then it does not change */
+	struct process *process; /* owned; ids are 1 and on */
+	uint64_t *proc;          /* owned: of each */
+	size_t processes;
+	struct job_name *name; /* owned, by hash; ids are from 2 on */
+	size_t names;
+	struct job_lane *lane; /* owned, by proc and number: of a capture */
+	size_t lanes;
+	bool loaded;
+};
+
+/* The process of that hash, or 0; the name of one. */
+uint32_t job_process(const struct job_store *s, uint64_t proc);
+uint32_t job_name(const struct job_store *s, uint64_t hash);
+/* Which rows of a table the store is of: job and rank. */
+void job_where(struct sql *q, const struct job_store *s);
+
+/* job_events.c: events of a capture (f->pick.capture). */
+int job_load_capture(struct job_store *s,
+		     struct store_why *why);                    /* lanes; -ENOENT: there is none */
+bool job_captured(const struct job_store *s, uint32_t process); /* whether it has any */
+int job_each_lane(const struct job_store *s, uint32_t process, store_lane_fn *fn, void *arg);
+int job_each_event(struct job_store *s, const struct store_filter *f, store_events_fn *fn,
+		   void *arg);
+
+#endif /* AON_FLEET_JOB_PRIV_H */

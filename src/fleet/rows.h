@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rows.h - rows of any question, with the names and kinds of their columns: for people who write
+ * SQL, and for lists that are shown as they come.
+ *
+ * The answer is ClickHouse's TabSeparatedWithNamesAndTypes, which all versions write. Its bytes are the
+ * network's: a row with more or fewer fields than the head, or a wrong escape, is no answer.
+ */
+#ifndef AON_FLEET_ROWS_H
+#define AON_FLEET_ROWS_H
+
+#include "fleet/fleet.h"
+#include "fleet/question.h"
+
+enum fleet_type { FLEET_NULL, FLEET_INT, FLEET_REAL, FLEET_TEXT };
+
+struct fleet_value {
+	enum fleet_type type; /* a whole number that int64_t cannot hold is a text */
+	int64_t i;
+	double real;
+	const char *text; /* FLEET_TEXT: NUL-terminated, `len` bytes, until the function returns */
+	size_t len;
+};
+
+/* What other than 0 they return ends it. */
+struct fleet_sink {
+	int (*begin)(void *arg, const char *const *names, int cols);
+	int (*row)(void *arg, const struct fleet_value *v, int cols);
+	void *arg;
+};
+
+#define FLEET_COLUMNS 256
+
+/* The bytes of an answer, which are changed. 0, -EBADMSG, -ENOMEM or what the sink said. */
+int fleet_tsv(char *text, size_t len, const struct fleet_sink *sink);
+
+/*
+ * What `query` selects, `most` rows of it at most, in `seconds`: one SELECT. It stands in a SELECT of
+ * ours, so that nothing else is carried out, whatever it says.
+ */
+int fleet_select(struct fleet *f, const char *query, uint64_t most, uint32_t seconds,
+		 const struct fleet_sink *sink, struct store_why *why);
+/* Tables and their columns. */
+int fleet_tables(struct fleet *f, const struct fleet_sink *sink, struct store_why *why);
+
+/* --- lists --- */
+
+enum fleet_list { FLEET_PROCESSES, FLEET_ALARMS, FLEET_OVERHEAD, FLEET_TELEMETRY };
+
+struct fleet_list_ask {
+	const char *job; /* NULL: any */
+	struct fleet_span span;
+	bool gone;                   /* processes: also those that left */
+	const char *metric, *device; /* telemetry: part of the name; NULL: any */
+	const char *const *rung;     /* overhead: words of the ladder */
+	size_t rungs;
+};
+/* Of each process, finding, process with a cost, series: one row. */
+int fleet_list(struct fleet *f, enum fleet_list what, const struct fleet_list_ask *a,
+	       const struct fleet_sink *sink, struct store_why *why);
+#define FLEET_LIST 100000u /* rows at most */
+
+#endif /* AON_FLEET_ROWS_H */
