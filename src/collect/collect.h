@@ -19,6 +19,7 @@ struct collect_env {
 	const char *root;     /* before /proc, /sys and /dev; "": none */
 	const char *arg;      /* what stands behind NAME= on the command line; NULL: nothing */
 	uint32_t interval_ms; /* between two polls */
+	const char *run_dir;  /* of aond; NULL: nothing is told to one */
 	bool all;             /* measure everything at every poll, also what changes slowly */
 };
 

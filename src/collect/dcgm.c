@@ -18,6 +18,7 @@
 #include "collect/collect.h"
 #include "collect/dcgm_abi.h"
 #include "collect/emit.h"
+#include "collect/leased.h"
 #include "model/telemetry.h"
 
 #define FIRST      1001u /* DCGM_FI_PROF_GR_ENGINE_ACTIVE; fields are metrics of the same number */
@@ -46,6 +47,8 @@ struct calls {
 	int (*latest)(dcgm_handle, struct dcgm_entity *, unsigned, const unsigned short *, unsigned,
 		      unsigned, struct dcgm_value *);
 	int (*prof)(dcgm_handle, struct dcgm_prof_groups *);
+	int (*pause)(dcgm_handle); /* these two may be NULL */
+	int (*resume)(dcgm_handle);
 };
 
 struct gpu {
@@ -57,6 +60,9 @@ struct dcgm {
 	void *lib; /* owned */
 	struct calls c;
 	bool begun, connected, embedded, watches;
+	bool paused; /* by us: DCGM's profiling, of all its clients */
+	const char *run_dir;
+	enum leased leased;
 	dcgm_handle handle, fields;
 	struct gpu gpu[DCGM_DEVICES];
 	unsigned gpus;
@@ -102,6 +108,8 @@ static int load(struct dcgm *d, const char *path)
 			return -ENODEV;
 		memcpy((char *)&d->c + need[i].at, &f, sizeof(f));
 	}
+	*(void **)&d->c.pause = dlsym(d->lib, "dcgmProfPause");
+	*(void **)&d->c.resume = dlsym(d->lib, "dcgmProfResume");
 	return 0;
 }
 
@@ -219,6 +227,53 @@ static void watch(struct dcgm *d)
 			 rc, rc == DCGM_IN_USE ? ": another has them" : "");
 }
 
+static void unwatch(struct dcgm *d)
+{
+	d->c.unwatch(d->handle, DCGM_ALL_GPUS, d->fields);
+	d->watches = false;
+}
+
+/* --- leases --- */
+
+static void go_on(struct dcgm *d)
+{
+	int rc = d->paused ? d->c.resume(d->handle) : DCGM_OK;
+
+	d->paused = false;
+	if (rc != DCGM_OK)
+		log_warn("dcgm: profiling stays paused (DCGM says %d): dcgmi profile --resume", rc);
+}
+
+/* Who needs the counters, and is not DCGM, needs DCGM to let go of them: for all its clients. */
+static void make_room(struct dcgm *d)
+{
+	int rc = DCGM_NOT_SUPPORTED;
+
+	if (d->watches)
+		unwatch(d);
+	if (d->leased == LEASED_DCGM) {
+		go_on(d);
+		return;
+	}
+	if (d->c.pause && d->c.resume)
+		rc = d->c.pause(d->handle);
+	d->paused = rc == DCGM_OK;
+	if (!d->paused)
+		log_warn("dcgm: profiling could not be paused (DCGM says %d)", rc);
+}
+
+static void look_at_lease(struct dcgm *d, struct emit *e)
+{
+	if (!leased_look(&d->leased, d->run_dir, "dcgm", e))
+		return;
+	if (d->leased != LEASED_NO) {
+		make_room(d);
+		return;
+	}
+	go_on(d);
+	watch(d);
+}
+
 /* --- the collector --- */
 
 static void dcgm_close(void *self)
@@ -226,7 +281,8 @@ static void dcgm_close(void *self)
 	struct dcgm *d = self;
 
 	if (d->watches)
-		d->c.unwatch(d->handle, DCGM_ALL_GPUS, d->fields);
+		unwatch(d);
+	go_on(d);
 	if (d->fields)
 		d->c.group_free(d->handle, d->fields);
 	if (d->connected)
@@ -259,6 +315,7 @@ static int dcgm_open(void **self, const struct collect_env *env, struct emit *e)
 				  : (long)strlen(arg)),
 		 arg);
 	d->interval_ms = env->interval_ms;
+	d->run_dir = env->run_dir;
 	d->value = calloc(DCGM_DEVICES * FIELDS, sizeof(*d->value));
 	err = d->value ? load(d, path) : -ENOMEM;
 	err = err ? err : reach(d, embedded);
@@ -267,7 +324,9 @@ static int dcgm_open(void **self, const struct collect_env *env, struct emit *e)
 		dcgm_close(d);
 		return err;
 	}
-	watch(d);
+	look_at_lease(d, e);
+	if (d->leased == LEASED_NO && !d->watches)
+		watch(d);
 	*self = d;
 	return 0;
 }
@@ -291,6 +350,9 @@ static int dcgm_poll(void *self, struct emit *e)
 	struct timespec now;
 	int rc;
 
+	look_at_lease(d, e);
+	if (d->leased != LEASED_NO)
+		return 0;
 	if (!d->watches && d->polls++ % AGAIN == AGAIN - 1)
 		watch(d);
 	if (!d->watches)

@@ -304,6 +304,8 @@ int main(int argc, char *argv[])
 	snprintf(path, sizeof(path), "%s/%s", a.run_dir, AON_TELEMETRY_NAME);
 	for (unsigned i = 0; i < children; i++)
 		child[i].run.socket = a.print ? NULL : path;
+	for (unsigned i = 0; i < children; i++)
+		child[i].run.env.run_dir = a.run_dir;
 	/* To be looked at, one is enough, and is not watched over. */
 	if ((a.print || a.polls) && children == 1)
 		return run_collector(&child[0].run);

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "collect/collect.h"
 #include "collect/emit.h"
+#include "collect/leased.h"
 #include "collect/nvml_abi.h"
 #include "model/telemetry.h"
 
@@ -129,6 +130,9 @@ struct nvml {
 	unsigned gpus, polls, mid_every, slow_every, back_every;
 	void *events; /* owned; NULL: there are none */
 	bool begun;
+	bool counters; /* a GPU has GPM */
+	const char *run_dir;
+	enum leased leased;
 	struct nvml_gpm gpm;
 };
 
@@ -354,6 +358,7 @@ static int begin(struct nvml *n, struct emit *e)
 		name_gpu(n, g, i);
 		declare(e, g);
 		begin_gpm(n, g);
+		n->counters |= g->sample[1] != NULL;
 		if (n->events)
 			n->c.events_ask(g->dev, NVML_EVENT_XID | NVML_EVENT_DBE, n->events);
 	}
@@ -482,6 +487,10 @@ static void put_memory(struct nvml *n, nvml_dev dev, const uint32_t fb[4], struc
 
 static void poll_gpm(struct nvml *n, struct gpu *g, struct emit *e)
 {
+	if (n->leased != LEASED_NO) {
+		g->samples = 0; /* the next two are of a time that is not broken */
+		return;
+	}
 	if (!g->sample[1] || n->c.gpm_sample(g->dev, g->sample[g->samples & 1]) != NVML_OK)
 		return;
 	if (g->samples++ == 0)
@@ -638,6 +647,7 @@ static int nvml_open(void **self, const struct collect_env *env, struct emit *e)
 
 	if (!n)
 		return -ENOMEM;
+	n->run_dir = env->run_dir;
 	n->mid_every = every(MID_MS, env);
 	n->slow_every = every(SLOW_MS, env);
 	n->back_every = every(BACK_MS, env);
@@ -660,6 +670,8 @@ static int nvml_poll(void *self, struct emit *e)
 	bool lost = false, any = false;
 	unsigned count = n->gpus;
 
+	if (n->counters)
+		leased_look(&n->leased, n->run_dir, "GPM", e);
 	for (unsigned i = 0; i < n->gpus; i++)
 		lost |= n->gpu[i].lost;
 	/* A GPU that was lost, or one more: NVML shows it to who begins anew. */

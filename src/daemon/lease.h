@@ -8,7 +8,7 @@
  *
  * Our own probes make room for a lease within a second and come back when it ends: by release, by its
  * time, or by its holder's end; not with aond (lease_kept.c). A user takes what is in processes of his own; what the node has once is
- * for the admin. Of what no probe of ours has (dcgm) the table is all there is: tools must ask.
+ * for the admin; collectors that measure by the GPUs' counters wait for it, too (collect/leased.h).
  */
 #ifndef AON_DAEMON_LEASE_H
 #define AON_DAEMON_LEASE_H

@@ -10,8 +10,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/proc.h"
+#include "collect/leased.h"
 #include "daemon/audit.h"
 #include "daemon/lease_priv.h"
 #include "daemon/runfile.h"
@@ -41,6 +43,20 @@ static void put_all(FILE *f, const void *arg)
 			(unsigned long long)l->until_ns, l->ask.tool);
 }
 
+/* For collectors, which are other users': what measures by the GPUs' counters waits for whom, until when. */
+static void put_counters(FILE *f, const void *arg)
+{
+	const struct leases *ls = arg;
+
+	fchmod(fileno(f), 0644);
+	for (const struct lease *l = ls->first; l; l = l->next)
+		if (lease_table[l->ask.hw].node) {
+			fprintf(f, "%s %llu\n", lease_table[l->ask.hw].word,
+				(unsigned long long)l->until_ns);
+			return;
+		}
+}
+
 void lease_known(struct lease *l)
 {
 	l->of_start = start_of(l->ask.of);
@@ -49,8 +65,10 @@ void lease_known(struct lease *l)
 
 void leases_keep(const struct leases *ls)
 {
-	if (ls->run_dir >= 0)
-		runfile_write(ls->run_dir, LEASES_NAME, put_all, ls);
+	if (ls->run_dir < 0)
+		return;
+	runfile_write(ls->run_dir, LEASES_NAME, put_all, ls);
+	runfile_write(ls->run_dir, LEASED_NAME, put_counters, ls);
 }
 
 /* --- reading --- */

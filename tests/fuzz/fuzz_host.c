@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_host.c - any bytes as a file of /proc, as a line of the kernel's log, and as a PMU's format. */
+/* fuzz_host.c - any bytes as a file of /proc, as a line of the kernel's log, as a PMU's format,
+ * and as a lease. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "collect/host.h"
+#include "collect/leased.h"
 #include "collect/membw.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -30,6 +32,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			   (struct text){ copy, copy + size - 1 }, e);
 	kmsg_kind(copy, &number);
 	membw_bits(copy, number, &config);
+	if (leased_parse(copy, 1000) > LEASED_DCGM)
+		abort();
 	free(copy);
 	return 0;
 }

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from aontest import Daemon, Place, aon, done, ok, wait_for
+from aontest import BUILD, Daemon, Place, aon, done, find, ok, wait_for
 from cudatest import note, start
 
 
@@ -122,7 +122,39 @@ def killed():
         ok(table(place) == [], "of a process that is gone there is no lease", table(place))
 
 
+def collectors():
+    """What collectors measure by the counters waits for a lease, and DCGM with it; the stand-ins of NVML and DCGM say what was called."""
+    with Place() as place, Daemon(place) as d:
+        calls, state = place.path / "calls", place.path / "state"
+        state.write_text(f"- gpus 1\n- engine 1\n* 1002 0.8\n- log {calls}\n")
+        gpm = place.path / "gpm"
+        gpm.write_text("- gpus 1\n0 name H100\n0 uuid GPU-0\n0 gpm.1 50\n0 gpm.5 42.5\n")
+        run = [find("aon-collect"), "--run-dir", place.run, "--all", "--interval", "100", f"dcgm={BUILD}/tests/sim/libsim-dcgm.so",
+               f"nvml={BUILD}/tests/sim/libsim-nvml.so"]
+        p = subprocess.Popen(run, env={**os.environ, "AON_DCGM_STATE": str(state), "AON_NVML_STATE": str(gpm)}, stderr=subprocess.DEVNULL)
+        log = lambda: calls.read_text().split("\n")[:-1] if calls.exists() else []
+        said = lambda what: wait_for(lambda: what in (d.flush(), aon("store", "journal", place.store).stdout)[1], 20)
+        try:
+            ok(wait_for(lambda: log() == ["watch"], 30), "DCGM's counters are watched", log())
+            ask(place, "take", "pm", "--for", 600, "--tool", "ncu")
+            ok(wait_for(lambda: log() == ["watch", "unwatch", "paused"], 20), "a lease makes aon leave them, then DCGM pauses", log())
+            ok(said("dcgm: not measured: a tool has a lease"), "which is said")
+            ok(said("GPM: not measured: a tool has a lease"), "GPM is not asked either")
+            ask(place, "release", "pm")
+            ok(wait_for(lambda: log()[3:] == ["resumed", "watch"], 20), "afterwards DCGM goes on, and aon", log())
+            ok(said("GPM: measured again"), "and GPM")
+            ask(place, "take", "dcgm", "--for", 600)
+            ok(wait_for(lambda: log()[5:] == ["unwatch"], 20), "DCGM is not paused for its own lease", log())
+            p.terminate()
+            p.wait(20)
+            ok("resumed" not in log()[5:], "nor resumed", log())
+        finally:
+            p.kill()
+            p.wait()
+
+
 cupti()
 counters()
+collectors()
 killed()
 done()

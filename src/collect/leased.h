@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * leased.h - whether somebody has a lease on the counters of the node's GPUs (aon lease): a file of aond's in
+ * its run directory, "HW UNTIL_NS", CLOCK_MONOTONIC. Collectors that measure by them wait meanwhile.
+ */
+#ifndef AON_COLLECT_LEASED_H
+#define AON_COLLECT_LEASED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LEASED_NAME "counters.leased"
+
+enum leased {
+	LEASED_NO,
+	LEASED_PM,   /* a tool needs the counters: DCGM has to leave them, too */
+	LEASED_DCGM, /* DCGM needs them */
+};
+
+struct emit;
+
+/* Looks, and says so when it changed: true. run_dir NULL: nobody has one. `what` waits. */
+bool leased_look(enum leased *now, const char *run_dir, const char *what, struct emit *e);
+/* Any text. */
+enum leased leased_parse(const char *text, uint64_t now_ns);
+
+#endif /* AON_COLLECT_LEASED_H */
