@@ -24,6 +24,8 @@
 #define ASK_MS    5000
 #define POLL_MS   20000u /* the relay answers within 5 s */
 #define TRACE_MS  300000u
+#define WAIT_NS   60000000000ull /* for a relay that lets this node wait */
+#define AGAIN_US  1000000u
 #define TRACE_MAX (256l << 20)
 #define LINES     4000u
 #define PACES     64u
@@ -52,6 +54,7 @@ struct ship_orders {
 	struct pace pace[PACES];
 	char jobs[LINES];
 	size_t len;
+	struct net_why why; /* of the last question that failed */
 };
 
 /* --- asking --- */
@@ -125,11 +128,11 @@ static int ask(struct ship_orders *s, const char *target, const void *body, size
 			      .body = body,
 			      .len = len,
 			      .timeout_ms = timeout_ms };
-	struct net_why why = { "" };
-	int err = http_do(s->http, &q, a, &why);
+	int err = http_do(s->http, &q, a, &s->why);
 
 	if (!err && a->status != 200)
-		err = -EREMOTEIO;
+		err = net_say(&s->why, -EREMOTEIO, "the relay answers with status %d: %.*s",
+			      a->status, (int)strcspn(a->data, "\n"), a->data);
 	return err;
 }
 
@@ -215,9 +218,22 @@ static int run_capture(const struct ship_orders *s, const struct order *o, const
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EREMOTEIO;
 }
 
+/* What belongs to a trace: a relay that has had enough of this node for now is waited for. */
+static int tell(struct ship_orders *s, const char *target, const void *body, size_t len)
+{
+	uint64_t until = now_ns() + WAIT_NS;
+	struct http_answer a = { 0 };
+	int err;
+
+	while ((err = ask(s, target, body, len, TRACE_MS, &a)) == -EREMOTEIO &&
+	       (a.status == 429 || a.status == 503) && now_ns() < until &&
+	       !atomic_load_explicit(&s->stopping, memory_order_relaxed))
+		usleep(AGAIN_US);
+	return err;
+}
+
 static int upload(struct ship_orders *s, const struct order *o, const char *path, size_t part)
 {
-	struct http_answer a;
 	struct stat sb;
 	FILE *f = fopen(path, "re");
 	char target[96], *text = NULL;
@@ -228,7 +244,7 @@ static int upload(struct ship_orders *s, const struct order *o, const char *path
 	if (text && fread(text, 1, (size_t)sb.st_size, f) == (size_t)sb.st_size) {
 		snprintf(target, sizeof(target), "/v1/trace?order=%" PRIu64 "&part=r%zu", o->id,
 			 part);
-		err = ask(s, target, text, (size_t)sb.st_size, TRACE_MS, &a);
+		err = tell(s, target, text, (size_t)sb.st_size);
 	}
 	free(text);
 	if (f)
@@ -267,7 +283,6 @@ static int upload_all(struct ship_orders *s, const struct order *o, const char *
 static void carry_out(struct ship_orders *s, const struct order *o)
 {
 	char dir[] = "/tmp/aon-order-XXXXXX", why[512] = "", target[96];
-	struct http_answer a;
 	int err, n = 0;
 
 	if (!mkdtemp(dir))
@@ -276,10 +291,11 @@ static void carry_out(struct ship_orders *s, const struct order *o)
 	err = run_capture(s, o, dir, why);
 	n = upload_all(s, o, dir);
 	if (!err && n <= 0)
-		snprintf(why, sizeof(why), "its traces could not be sent: %s", strerror(-n));
+		snprintf(why, sizeof(why), "its traces could not be sent: %.400s",
+			 n == -EREMOTEIO ? s->why.text : strerror(-n));
 	snprintf(target, sizeof(target), "/v1/trace?order=%" PRIu64 "&end=%s", o->id,
 		 !err && n > 0 ? "ok" : "failed");
-	ask(s, target, *why ? why : "-", *why ? strlen(why) : 1, TRACE_MS, &a);
+	tell(s, target, *why ? why : "-", *why ? strlen(why) : 1);
 }
 
 static void *work(void *arg)

@@ -243,7 +243,9 @@ static int insert_target(struct ch *c, uint32_t server, const struct batch_head 
 	n = snprintf(out, TARGET_MAX, "/?query=%s&query_id=%s", escaped, token);
 	if (have & DDL_TOKEN)
 		n += snprintf(out + n, TARGET_MAX - (size_t)n,
-			      "&async_insert=0&insert_deduplication_token=%s", token);
+			      "&async_insert=0&insert_deduplication_token=%s"
+			      "&deduplicate_blocks_in_dependent_materialized_views=1",
+			      token);
 	if (c->url.quorum)
 		snprintf(out + n, TARGET_MAX - (size_t)n, "&insert_quorum=%u", c->url.quorum);
 	return 0;
