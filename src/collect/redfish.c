@@ -155,8 +155,10 @@ static void on_link(void *arg, const char *key, const char *path, bool whole)
 	struct looker *l = arg;
 	struct redfish_resource *res;
 
-	if (!strcmp(key, "Sessions") && !l->at && strlen(path) < sizeof(l->r.sessions))
+	if (!strcmp(key, "Sessions") && !l->at && strlen(path) < sizeof(l->r.sessions)) {
 		snprintf(l->r.sessions, sizeof(l->r.sessions), "%s", path);
+		l->r.has_sessions = true;
+	}
 	if (!redfish_follows(key) || strncmp(path, "/redfish/v1", 11) || strchr(path, '#') ||
 	    strchr(path, '?'))
 		return;
@@ -230,6 +232,8 @@ static bool discover_one(struct looker *l, uint32_t at)
 		next_part(l, &a);
 		redfish_walk(a.body, a.len, &fns);
 	}
+	if (!at) /* a service without sessions may say 401 to whoever asks for one */
+		l->r.basic |= !l->r.has_sessions;
 	if (res->use == USE_FACT || (expand && strstr(res->path, "/FirmwareInventory")))
 		take_facts(l, &a);
 	keep_etag(res, a.etag);

@@ -13,6 +13,7 @@ struct redfish {
 	struct fetch *f; /* owned */
 	char sessions[256];
 	char token[FETCH_HEADER], session[FETCH_HEADER]; /* "": none */
+	bool has_sessions;                               /* its root says where */
 	bool basic;                                      /* it knows no sessions */
 	uint64_t
 		refused_ns; /* when it said no to the password: not soon again, it may lock the account */
