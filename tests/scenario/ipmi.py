@@ -108,5 +108,23 @@ def main():
         proc.wait()
 
 
+def own_device():
+    """The kernel's device: its ioctl()s, answered by tests/sim/ipmi_dev.c."""
+    if SANITIZED:
+        return skip("the kernel's device", "a sanitizer comes before LD_PRELOAD")
+    folder = tempfile.mkdtemp(prefix="aon-ipmi-")
+    os.environ["LD_PRELOAD"] = str(BUILD / "tests/sim/libsim-ipmi.so")
+    try:
+        c = kit.Collect(folder, {"own": {"url": "ipmi:/dev/null"}}, collector="ipmi", timeout=3).__enter__()
+    finally:
+        del os.environ["LD_PRELOAD"]
+    try:
+        ok(wait_for(lambda: c.up("own") and [c.get("bmc_temperature_celsius", f"Temp {i}") for i in (1, 2, 3)] == [21, 22, 23], 30),
+           "sensors of the node's own BMC are read through the device, past answers to others", (c.why("own"), c.text[-5:]))
+    finally:
+        c.__exit__()
+
+
 main()
+own_device()
 done()
