@@ -216,6 +216,9 @@ def faults():
         for n in ("html", "errors", "cut", "garbage"):
             ok(wait_for(lambda n=n: c.get("bmc_temperature_celsius", "Tray/Temp_0", bmc=n) == 30.5, 20) and c.get("bmc_temperature_celsius", "Tray/Temp_1", bmc=n) is None,
                f"{n}: other sensors are measured, and the bad one is not")
+        for n, what in (("long", "more"), ("short", "less")):
+            ok(wait_for(lambda n=n: c.get("bmc_temperature_celsius", "Tray/Temp_0", bmc=n) == 30.5, 60 * SLOW) and c.get("bmc_temperature_celsius", "Tray/Temp_1", bmc=n) is None,
+               f"{n}: of an answer that is {what} than its Content-Length nothing is taken, of others all", (c.why(n), c.up(n)))
         ok(wait_for(lambda: c.get("bmc_failed_total", bmc="errors"), 10), "and the failures are counted")
         ok(wait_for(lambda: "certificate" in c.why("cert").lower() or "ssl" in c.why("cert").lower(), 20), "a wrong certificate is refused, and said", c.why("cert"))
         ok(not c.up("nopin") and wait_for(lambda: "pin" in c.why("nopin").lower() or "key" in c.why("nopin").lower(), 20), "so is a key that is not the pinned one", c.why("nopin"))
@@ -271,6 +274,24 @@ def slow_disk():
         ok(time.monotonic() - began < 10, "and ends when it is told to")
 
 
+def no_secret_in_the_store():
+    """With an aond: what it keeps of a BMC has neither the password nor a token, in whatever form."""
+    with Place() as place, Daemon(place):
+        with bmctest.Bmc(bmctest.made_up(), str(place.path)) as bmc:
+            c = Collect(str(place.path), {"t1": {"url": bmc.url, "ca": bmc.cert}})
+            p = subprocess.Popen([find("aon-collect"), "--run-dir", place.run, "--interval", "500", f"redfish={c.conf},{place.path}"], stderr=subprocess.PIPE, text=True)
+            read = lambda: aon("telemetry", str(place.store), "--metric", "bmc_", "--json").stdout
+            try:
+                ok(wait_for(lambda: "Tray/Temp_0" in read(), 60 * SLOW) and bmc.sessions, "what a BMC measures is in the store")
+                words = [PASSWORD, "verysecret", *bmc.sessions]
+            finally:
+                p.terminate()
+                err = p.communicate(timeout=30)[1]
+            texts = {"telemetry": read(), "journal": aon("store", "journal", str(place.store)).stdout, "log": err,
+                     "store": "".join(f.read_bytes().decode("latin1") for f in place.path.glob("store*"))}
+            ok(texts["store"] and not [(w, k) for w in words for k, t in texts.items() if w in t], "no password, no token and no secret attribute is there or in the log")
+
+
 def refusals():
     where = folder()
     with Collect(where, {"x": {"url": "http://127.0.0.1:1"}}) as c:
@@ -289,5 +310,6 @@ recorded()
 few_requests()
 faults()
 slow_disk()
+no_secret_in_the_store()
 refusals()
 done()

@@ -115,6 +115,8 @@ def test_faults():
         write_state(r.state, [x for x in good if "mig" not in x] +
                     ["* mig 1", "32 mem.total 10737418240", "32 mem.free 10737418240", "32 mem.used 0", "32 mem.reserved 0", "32 instance 7"])
         ok(wait_for(lambda: ("DCGM_FI_DEV_FB_TOTAL", "nvidia0", "7") in values(r.text()), 20), "divided, its parts have memory of their own")
+        write_state(r.state, good)
+        ok(wait_for(lambda: re.search(r'FB_TOTAL\{device="nvidia0".*GPU_I_ID="7".*\} -?nan', r.text()), 20), "and none when it is whole again")
         r.end()
 
 
