@@ -452,8 +452,10 @@ static int report_view(const struct opts *o, int by)
 		view_json(&v);
 	else if (!o->val[OPT_BY])
 		view_text(&v);
-	else
+	else {
 		view_table(&v, rows, FOLD_BY);
+		view_recorded(&v);
+	}
 	rc = view_exit(&v);
 	view_close(&v);
 	return rc;

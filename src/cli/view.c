@@ -178,6 +178,18 @@ static void head_times(const struct view *v, char *buf, size_t cap)
 		snprintf(buf, cap, "%s", out_time(&v->out, t, sizeof(t), span));
 }
 
+/* What is looked at is not all that was: said before it is read as such. */
+void view_recorded(const struct view *v)
+{
+	char a[FMT_LEN], b[FMT_LEN];
+
+	if (v->in->left_out)
+		out_line(&v->out, OUT_DIM,
+			 "     of the %s of %s steps that were recorded: the others were left out "
+			 "by chance",
+			 fmt_count(a, v->in->steps), fmt_count(b, v->in->steps + v->in->left_out));
+}
+
 void view_head(const struct view *v)
 {
 	char what[OUT_TEXT], devices[256], times[128], clean[OUT_TEXT], line[3 * OUT_TEXT];
@@ -191,6 +203,7 @@ void view_head(const struct view *v)
 	snprintf(line, sizeof(line), "%s  %s  ", what, devices);
 	fmt_clean(clean, sizeof(clean), line, v->out.ascii);
 	out_line(&v->out, OUT_BOLD, "aon  %s%s", clean, times);
+	view_recorded(v);
 }
 
 /* Without launches most rules cannot look: silence must not sound like praise. */

@@ -53,6 +53,8 @@ bool view_host_table(const struct view *v, enum insight_host_by by, size_t fold)
 
 /* What was looked at: "worker0.json.gz  2 x NVIDIA H100  6 steps in 1.05 s". */
 void view_head(const struct view *v);
+/* Of how many steps it is, where some were left out; nothing elsewhere. */
+void view_recorded(const struct view *v);
 /* The costliest finding in a sentence. */
 void view_verdict(const struct view *v);
 /* `text` below `label`, wrapped at the width, its lines under each other. */

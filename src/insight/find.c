@@ -213,6 +213,8 @@ int findings_new(struct findings **out, const struct insight *in)
 	for (enum family k = 0; k < FAMILIES; k++)
 		look(in, k, fs);
 	qsort(fs->f, fs->n, sizeof(*fs->f), costliest);
+	fs->recorded_steps = in->steps;
+	fs->of_steps = in->steps + in->left_out;
 	*out = fs;
 	return 0;
 }

@@ -71,6 +71,7 @@ struct findings {
 	struct finding *f; /* owned, the costliest first */
 	size_t n;
 	struct checked checked[FAMILIES];
+	uint64_t recorded_steps, of_steps; /* it is of these; the others were left out by chance */
 };
 
 int findings_new(struct findings **out, const struct insight *in);

@@ -256,6 +256,7 @@ struct insight {
 	struct insight_compile *compile;
 	size_t compiles;
 	size_t devices, streams, steps; /* only devices that did something */
+	uint64_t left_out;              /* steps that were left out by chance: not among `steps` */
 	bool swept;    /* of sweep.c: has only devices, streams, their breakdowns and classes */
 	bool parted;   /* of stretch.h: what is by event is gone */
 	uint64_t torn; /* work whose call may have been given up, in stretches; see stretch.c */

@@ -41,6 +41,7 @@ static size_t find_steps(struct insight *in, uint32_t process, uint32_t lane)
 		end = event_end(e);
 		if (e->flags & EVENT_LEFT_OUT) {
 			in->x->left[in->x->lefts++] = (struct state_left){ e->start_ns, end };
+			in->left_out++;
 			continue;
 		}
 		in->step[in->steps + n++] = (struct insight_step){

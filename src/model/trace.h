@@ -96,7 +96,7 @@ struct trace_text {
 #define TRACE_ALLOCATED "[memory] allocated"
 #define TRACE_NO_STREAM UINT64_MAX   /* stream of a lane: of the device as a whole */
 #define TRACE_PAGEABLE  (1ull << 63) /* COPY: one end was memory that is not pinned */
-#define TRACE_SEEN      0x08u /* in flags: of an earlier stretch, to join with, not to count */
+#define TRACE_SEEN      0x08u /* in flags, not of a STEP: of an earlier stretch, to join with */
 
 enum trace_range {
 	TRACE_OP = 1,     /* operator of the framework */

@@ -121,4 +121,6 @@ void findings_json(struct json *j, const struct trace *t, const struct findings 
 	}
 	json_close(j);
 	path_json(j, r, t0);
+	json_u64(j, "recorded_steps", fs->recorded_steps);
+	json_u64(j, "of_steps", fs->of_steps);
 }

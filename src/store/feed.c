@@ -29,10 +29,12 @@ static int on_first(void *arg, uint32_t process, const struct event_columns *c)
 				   .name = ids_get(&s->name, c->name[i], TRACE_NAME_OTHER),
 				   .lane = ids_get(&s->lane, c->lane[i], UINT32_MAX),
 				   .kind = c->kind[i],
-				   .flags = c->flags[i] & (uint8_t)~TRACE_SEEN };
+				   .flags = c->flags[i] };
 
 		if (e.kind != (f->fn ? EVENT_COUNTER : EVENT_STEP) || e.lane == UINT32_MAX)
 			continue;
+		if (f->fn)
+			e.flags &= (uint8_t)~TRACE_SEEN;
 		if (s->part && (e.start_ns + e.dur_ns < s->part->from_ns ||
 				(s->part->to_ns && e.start_ns >= s->part->to_ns)))
 			continue;

@@ -305,7 +305,8 @@ int from_events(void *arg, uint32_t process, const struct event *ev, size_t n)
 	for (size_t i = 0; i < n && !err; i++) {
 		struct event e = ev[i];
 
-		e.flags &= (uint8_t)~TRACE_SEEN;
+		if (e.kind != EVENT_STEP) /* of which it says that it was left out */
+			e.flags &= (uint8_t)~TRACE_SEEN;
 		e.lane = ids_get(&s->lane, e.lane, UINT32_MAX);
 		if (e.lane == UINT32_MAX || (own->imported && aside(s, own, &e, &err)))
 			continue;

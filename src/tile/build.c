@@ -39,6 +39,9 @@ int view_piece(struct tile_view *v, const struct event_columns *c, size_t i, str
 	err = view_name(v, c->name[i], kind, &out->name);
 	if (err)
 		return err;
+	/* A step that was left out is told from others, and its GPUs from idle ones. */
+	if (kind == EVENT_STEP && out->flags & EVENT_LEFT_OUT)
+		out->name = NAME_UNRECORDED;
 	if (v->name[out->name].mark && kind == EVENT_MARK) {
 		v->comm_mark = true;
 		return 0;

@@ -39,6 +39,8 @@ static struct name *add(struct tile_view *v, const char *text)
 	return n;
 }
 
+_Static_assert(NAME_UNRECORDED == IDLE_CAUSES, "it comes after these");
+
 int view_names_init(struct tile_view *v)
 {
 	static const char *const people[IDLE_CAUSES] = {
@@ -47,9 +49,16 @@ int view_names_init(struct tile_view *v)
 		[IDLE_DEPENDENCY] = "waits for others", [IDLE_OTHER] = "launch was not seen",
 	};
 
+	struct name *n;
+
 	for (size_t i = 0; i < IDLE_CAUSES; i++)
 		if (!add(v, people[i]))
 			return -ENOMEM;
+	n = add(v, "not recorded");
+	if (!n)
+		return -ENOMEM;
+	n->gpu = true; /* so that its class is not that of steps */
+	n->of_gpu = TILE_OTHER;
 	return 0;
 }
 
@@ -109,6 +118,8 @@ enum tile_class view_class(const struct tile_view *v, const struct piece *p)
 {
 	const struct name *n = &v->name[p->name];
 
+	if (p->name == NAME_UNRECORDED)
+		return TILE_OTHER;
 	if (!kind_is_gpu(p->kind))
 		return TILE_HOST;
 	if (p->comm || p->kind == EVENT_COLLECTIVE)

@@ -11,6 +11,8 @@
 #include "tile/tile.h"
 
 #define NO_TRACK UINT32_MAX
+/* Names that no source has: causes of idle time come first, then steps that were left out. */
+#define NAME_UNRECORDED 6u
 
 struct name {
 	uint32_t source;            /* its id there */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same program recorded whole and on a lower rung: totals are the same, within what they say of their error."""
+import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -21,7 +22,8 @@ def record(sets):
         got = report(p.store)
         rows = {r["name"]: r for r in got["kernels"] + got["marks"]}
         texts = [aon("report", p.store, *by).stdout for by in ((), ("--by", "class"), ("--by", "stream"))]
-        return said, rows, got["processes"][0], *texts
+        why = [aon("why", p.store).stdout, json.loads(aon("why", p.store, "--json").stdout), aon("report", p.store, "--by", "step").stdout]
+        return said, rows, {**got["processes"][0], "why": why}, *texts
 
 
 def span_s(text):
@@ -46,6 +48,8 @@ def record_cuda():
 def whole(said, rows, proc, text, classes, streams):
     ok(rows["gemm"]["count"] == said["steps"] and "total_error_ns" not in rows["gemm"] and "+-" not in text,
        "recorded whole, every kernel is counted and nothing is estimated", rows)
+    j = proc["why"][1]
+    ok(j["recorded_steps"] == j["of_steps"] > 0 and "that were recorded" not in proc["why"][0], "and aon why is of all steps", proc["why"][0][:300])
 
 
 def lower(rung, full, said, some, proc, text, classes, streams):
@@ -68,6 +72,11 @@ def lower(rung, full, said, some, proc, text, classes, streams):
     ok("+-" in classes and "left out by chance" in classes, "classes have theirs, too", classes)
     # Steps of a loaded machine differ in length: most of the time that was left out is enough.
     ok(span_s(streams) < said["took_s"] * (1 - 0.4 * left), "and what was not seen is not idle", (streams, said["took_s"]))
+    why, said_json, steps = proc["why"]
+    n, of = said_json["recorded_steps"], said_json["of_steps"]
+    ok(of == o["steps"] and abs(of - n - o["left_out"]) <= 1 and f"of the {n:,} of {of:,} steps that were recorded" in why,
+       f"aon why is of the {n} of {of} steps that were recorded, and says so", (why[:300], o))
+    ok("steps that were recorded" in steps, "and so does a table of steps", steps[-300:])
     ok("+-" in text and "left out by chance" in text, "the report says what was left out, and how sure it is", text)
 
 

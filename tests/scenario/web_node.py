@@ -3,7 +3,7 @@
 import os
 import sys
 
-from aontest import Place, wait_for
+from aontest import Daemon, Place, app, emitted, report, wait_for
 from clitest import aon
 from nodekit import node
 from servetest import Server
@@ -11,12 +11,26 @@ from webtest import can_run, resnet, walk
 
 can_run("axe-core")
 trace = resnet(0, 1623143089861)
-with Place() as place, node(place) as d, Server(place, "--allow-capture", place.store, trace) as s:
-    run = wait_for(lambda: next((x["id"] for x in s.get("runs")["runs"] if x["gpus"] == 2 and s.get(f"run/{x['id']}/telemetry")["series"]), None), 60)
-    bare = next(x["id"] for x in s.get("runs")["runs"] if x["name"] == trace.name)
-    saved = place.path / "saved.html"
-    r = aon(place, "report", "--html", saved, place.store)
-    if r.returncode:
-        sys.exit(r.stderr.decode())
-    code = walk("node.mjs", s, run=run, bare=bare, saved=str(saved), shots=os.environ.get("AON_SHOTS"))
+
+
+def half(place):
+    """A program of which every other step is left out; its number of steps, and of those."""
+    with Daemon(place, {"measure": "on", "measure_after_s": 0, "slowdown_permille": 0, "rung": "half"}) as d:
+        p = app(place, "app_cost", "-s", 1, "-N", 2400, "-x", 0, "-n", 0, "-b", 1500, "-p", 1600, "-e", 3, "-k")
+        emitted(p)
+        wait_for(lambda: not d.session(p.pid))
+        d.flush()
+    return report(place.store)["processes"][0]["overhead"]
+
+
+with Place() as other, Place() as place, node(place) as d:
+    cost = half(other)
+    with Server(place, "--allow-capture", place.store, trace, other.store) as s:
+        run = wait_for(lambda: next((x["id"] for x in s.get("runs")["runs"] if x["gpus"] == 2 and s.get(f"run/{x['id']}/telemetry")["series"]), None), 60)
+        bare = next(x["id"] for x in s.get("runs")["runs"] if x["name"] == trace.name)
+        saved = place.path / "saved.html"
+        r = aon(place, "report", "--html", saved, place.store)
+        if r.returncode:
+            sys.exit(r.stderr.decode())
+        code = walk("node.mjs", s, run=run, bare=bare, saved=str(saved), half=next(x["id"] for x in s.get("runs")["runs"] if x["name"] == "app_cost"), cost=cost, shots=os.environ.get("AON_SHOTS"))
 sys.exit(code)

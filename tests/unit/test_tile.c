@@ -305,6 +305,7 @@ static struct trace *random_trace(unsigned events, unsigned bits, uint64_t from)
 			 : what < 8 ? EVENT_RANGE
 			 : what < 9 ? EVENT_API
 				    : EVENT_STEP;
+		e.flags |= e.kind == EVENT_STEP && below(2) ? EVENT_LEFT_OUT : 0;
 		if (e.kind == EVENT_API)
 			e.name = kit_name(&k, calls);
 		kit_add(&k, &e, what < 7 ? (int)below(2) : -1, below(2));
@@ -387,6 +388,44 @@ static void test_small(void)
 	T_OK(view_is_true(v), "times up to the last that there is");
 	tile_close(v);
 	trace_free(t);
+}
+
+/* A step that was left out is told from those that were recorded, at every level. */
+static void test_left_out(void)
+{
+	struct kit k = { 0 };
+	struct tile_opts o = { 0 };
+	struct tile_name n;
+	struct tile_view *v;
+	uint64_t ns[TILE_CLASSES];
+	unsigned named = 0;
+	struct truth truth;
+
+	if (trace_new(&k.t) < 0)
+		abort();
+	kit_file(&k, 0);
+	for (unsigned i = 0; i < 100; i++) {
+		struct event e = { .kind = EVENT_STEP,
+				   .start_ns = 1000000ull * i,
+				   .dur_ns = 1000000,
+				   .name = kit_name(&k, "train"),
+				   .flags = i % 4 ? EVENT_LEFT_OUT : 0 };
+
+		kit_add(&k, &e, -1, 0);
+	}
+	if (trace_seal(k.t) < 0 || tile_open_trace(&v, k.t, &o) < 0)
+		abort();
+	for (size_t i = 0; i < v->names; i++)
+		if (tile_name(v, (uint32_t)i, &n) == 0 && !strcmp(n.text, "not recorded"))
+			named += n.class == TILE_OTHER;
+	truth = truth_of(v, 0);
+	truth_sum(&truth, 0, UINT64_MAX, ns);
+	T_OK(named == 1 && view_is_true(v), "steps that were left out have a name of their own");
+	T_OK(ns[TILE_OTHER] == 75000000 && ns[TILE_HOST] == 25000000,
+	     "and are three of four here, at every level: %" PRIu64 " ns", ns[TILE_OTHER]);
+	free(truth.m);
+	tile_close(v);
+	trace_free(k.t);
 }
 
 static void test_tracks(void)
@@ -924,6 +963,7 @@ int main(void)
 {
 	kit_begin();
 	test_small();
+	test_left_out();
 	test_tracks();
 	test_random();
 	test_dense();

@@ -283,6 +283,8 @@ export interface Findings extends Reply {
 	findings: Finding[];
 	checked: { family: string; possible: boolean; found: boolean; share: number }[];
 	critical_path: Record<string, number | string | null>;
+	recorded_steps: number;
+	of_steps: number; // the others were left out by chance
 	range: Span;
 }
 /** A node: name, parent (-1: none), self, total, class (-1: none). Parents come first. */

@@ -108,6 +108,28 @@ function tile(g: CanvasRenderingContext2D, size: number, draw: (x: CanvasRenderi
 	return g.createPattern(t, 'repeat')!;
 }
 
+/** What nobody recorded: crossed lines, so that it is told from idle without colour. */
+export function blank(g: CanvasRenderingContext2D): CanvasPattern {
+	const had = textures.get('blank');
+	if (had) return had;
+	const made = tile(g, 8, (x) => {
+		x.fillStyle = colour('raised');
+		x.fillRect(0, 0, 8, 8);
+		x.strokeStyle = colour('idle');
+		x.lineWidth = 1;
+		x.beginPath();
+		for (const d of [-8, 0, 8]) {
+			x.moveTo(d, 0);
+			x.lineTo(d + 8, 8);
+			x.moveTo(d, 8);
+			x.lineTo(d + 8, 0);
+		}
+		x.stroke();
+	});
+	textures.set('blank', made);
+	return made;
+}
+
 /** Idle is hatched, so that it is told from "nothing known" without colour. */
 export function hatch(g: CanvasRenderingContext2D): CanvasPattern {
 	const had = textures.get('idle');

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { done, ok, require, tab } from './browser.mjs';
 import { browser, enter, given, settled, text } from './walk.mjs';
 
-const { run, bare, saved } = given;
+const { run, bare, saved, half, cost } = given;
 const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const quiet = (page) => page.waitForFunction(() => window.aonTimeline?.quiet() && window.aonTimeline.lanes.data);
 
@@ -119,6 +119,26 @@ async function capture() {
 	await t.close();
 }
 
+/** Steps that were left out are not idle: they are drawn as such, and counted as nothing. */
+async function leftOut() {
+	const t = await enter({ reducedMotion: 'reduce' });
+	const info = (await t.api('runs')).runs.find((r) => r.id === half), share = cost.left_out / cost.steps;
+	for (const [part, what] of [[1, 'far out'], [0.1, 'close']]) {
+		await t.go(`#/run/${half}/timeline?w=${((info.t1_rel * (0.5 - part / 2)) / 1e9).toFixed(9)}s..${((info.t1_rel * (0.5 + part / 2)) / 1e9).toFixed(9)}s`);
+		await t.page.waitForFunction(() => window.aonTimeline?.quiet() && /not recorded/.test(document.querySelector('.tl-bar').textContent));
+		const note = await text(t.page, '.tl-bar'), said = Number(/; ([\d.]+) % of the time was not recorded/.exec(note)?.[1]) / 100;
+		ok(said > 0 && Math.abs(said - share) < (part === 1 ? 0.1 : 0.4), `${what}, what was not recorded is told from idle`, [note, share]);
+		if (given.shots) await t.page.screenshot({ path: `${given.shots}/left-${what.replace(' ', '')}.png` });
+	}
+	const names = (await t.api(`run/${half}/names`)).names.filter((n) => n.name === 'not recorded');
+	ok(names.length === 1, 'the API has a name for it', names);
+	await t.go(`#/run/${half}/findings`);
+	const f = await t.api(`run/${half}/findings`);
+	ok(f.of_steps - f.recorded_steps === cost.left_out && (await text(t.page, '.recorded')).includes(`${f.recorded_steps.toLocaleString('en-US')} of ${f.of_steps.toLocaleString('en-US')} steps`), 'findings say of which steps they are', [f.recorded_steps, f.of_steps, cost]);
+	ok(t.faults.length === 0, 'and nothing goes wrong', t.faults.join('\n'));
+	await t.close();
+}
+
 async function small() {
 	const t = await enter({ viewport: { width: 390, height: 800 }, hasTouch: true });
 	await t.go(`#/run/${run}/timeline`);
@@ -148,6 +168,7 @@ try {
 	await lanes('dark');
 	await lanes('light');
 	await picker();
+	await leftOut();
 	await capture();
 	await small();
 	await file();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of the timeline onto a canvas: pictures of tiles, or rectangles where events are exact.
 import type { Step } from '../api';
-import { classOf, colour, hatch, texture } from '../classes';
+import { blank, classOf, colour, hatch, texture } from '../classes';
+import { t as say } from '../i18n';
 import * as fmt from '../fmt';
 import { font, ticks } from '../plot';
 import { ink, words } from '../ink';
@@ -59,6 +60,27 @@ export function paint(g: CanvasRenderingContext2D, w: number, h: number, s: Scen
 	axis(g, w, s, X);
 }
 
+const COVERED = new Set<Track['kind']>(['step', 'gpu', 'why', 'comm', 'stream']);
+
+/** Steps that were left out: as much of the row's height as of the time. Ranges of threads are recorded in them, too. */
+function paintUnrecorded(g: CanvasRenderingContext2D, r: Row, steps: Track | null, y: number, X: (t: number) => number, s: Scene, px: number): void {
+	if (!steps) return;
+	const L = s.store.level(s.win.t1 - s.win.t0, px, steps), width = 2 ** (L + 9);
+	const put = (a: number, b: number, share: number) => {
+		const x0 = Math.max(X(a), s.gutter), x1 = X(b), hh = (r.h - 2) * share;
+		if (x1 <= x0) return;
+		g.fillStyle = blank(g);
+		g.fillRect(x0, y + r.h - 1 - hh, x1 - x0, hh);
+		if (share < 1 || x1 - x0 < 90) return;
+		font(g);
+		g.textAlign = 'left';
+		g.textBaseline = 'middle';
+		words(g, say('timeline.unrecorded'), x0 + 6, y + r.h / 2, x1 - x0 - 8, colour('dim'));
+	};
+	for (let i = Math.max(0, Math.floor(s.win.t0 / width)); i <= Math.floor(Math.min(s.win.t1, steps.last) / width); i++)
+		for (const [a, b, share] of s.store.unrecorded(steps, L, i)) if (b > s.win.t0 && a < s.win.t1) put(a, b, share);
+}
+
 function paintRow(g: CanvasRenderingContext2D, r: Row, tr: Track, y: number, X: (t: number) => number, s: Scene, px: number): void {
 	const pad = 1, hh = r.h - 2 * pad;
 	if (tr.kind === 'gpu' || tr.kind === 'stream') {
@@ -69,6 +91,8 @@ function paintRow(g: CanvasRenderingContext2D, r: Row, tr: Track, y: number, X: 
 			g.fillRect(a, y + pad, b - a, hh);
 		}
 	}
+	// Under what is drawn: work that was launched in a recorded step may run in the next ones.
+	if (COVERED.has(tr.kind)) paintUnrecorded(g, r, s.store.stepsOf(tr), y, X, s, px);
 	const steps = tr.kind === 'step' ? s.steps.get(tr.rank) : undefined;
 	if (steps) return paintSteps(g, steps, y, r.h, X, s);
 	const L = s.store.level(s.win.t1 - s.win.t0, px, tr), width = 2 ** (L + 9);

@@ -179,8 +179,9 @@ export abstract class Stage {
 	protected fetch(w: number, hh: number): void {
 		const [a, b] = this.target;
 		const now: { track: number; L: number; i: number }[] = [], soon: typeof now = [];
-		for (const r of this.visible(hh)) {
-			const tr = r.track!, L = this.store.level(b - a, w - this.gutter(), tr), width = 2 ** (L + 9);
+		const seen = this.visible(hh).map((r) => r.track!);
+		for (const tr of new Set([...seen, ...seen.map((x) => this.store.stepsOf(x)).filter((x) => x !== null)])) {
+			const L = this.store.level(b - a, w - this.gutter(), tr), width = 2 ** (L + 9);
 			const from = Math.max(0, Math.floor(Math.max(a, tr.first) / width)), to = Math.floor(Math.min(b, tr.last) / width);
 			for (let i = from; i <= to && i - from < 16; i++) now.push({ track: tr.id, L, i });
 			if (from > 0 && from * width > tr.first) soon.push({ track: tr.id, L, i: from - 1 });
@@ -238,15 +239,29 @@ export abstract class Stage {
 		return sum;
 	}
 
+	/** How long, in a stretch, nothing was recorded of a track's process. */
+	protected unrecordedOf(tr: Track, from: number, to: number): number {
+		const steps = this.store.stepsOf(tr);
+		if (!steps || to <= from) return 0;
+		const L = this.store.level(this.win[1] - this.win[0], this.body.el.clientWidth - this.gutter(), steps), width = 2 ** (L + 9);
+		let sum = 0;
+		for (let i = Math.max(0, Math.floor(from / width)); i <= Math.floor(to / width); i++)
+			for (const [a, b, share] of this.store.unrecorded(steps, L, i)) sum += Math.max(0, Math.min(b, to, (i + 1) * width) - Math.max(a, from, i * width)) * share;
+		return Math.min(sum, to - from);
+	}
+
 	protected inView(): string {
 		const gpus = this.rows.filter((r) => r.track?.kind === 'gpu');
 		if (!gpus.length) return '';
+		let unseen = 0;
 		const parts = gpus.slice(0, 4).map((r) => {
 			const tr = r.track!, from = Math.max(this.win[0], tr.first), to = Math.min(this.win[1], tr.last);
-			const b = this.busyOf(tr).reduce((x, y) => x + y, 0);
-			return to > from ? `${tr.label} ${fmt.percent(Math.min(1, b / (to - from)))}` : '';
+			const b = this.busyOf(tr).reduce((x, y) => x + y, 0), left = to > from ? this.unrecordedOf(tr, from, to) : 0;
+			unseen = Math.max(unseen, left / Math.max(1, to - from));
+			return to - from > left ? `${tr.label} ${fmt.percent(Math.min(1, b / (to - from - left)))}` : '';
 		}).filter(Boolean);
-		return parts.length ? t('timeline.busy', { list: parts.join(', ') }) : '';
+		const busy = parts.length ? t('timeline.busy', { list: parts.join(', ') }) : '';
+		return unseen > 0.001 ? [busy, t('timeline.unrecordedshare', { share: fmt.percent(unseen) })].filter(Boolean).join('; ') : busy;
 	}
 
 	// ---- where things are

@@ -3,7 +3,7 @@
 // tile is missing, the coarser one that covers it is drawn instead, as maps do.
 import { address, get, runPath, source, type Bytes, type Reply } from '../api';
 import { CLASSES, classOf } from '../classes';
-import { decode, type Tile } from './tile';
+import { CELLS, decode, KINDS, type Tile } from './tile';
 
 export interface Track {
 	id: number;
@@ -24,6 +24,8 @@ export interface Name {
 	short: string;
 	class: string | null;
 }
+const LEFT_OUT = CLASSES.findIndex((c) => c.id === 'other'); // in cells of steps
+const UNRECORDED = 'not recorded'; // their name (src/tile/name.c)
 const KEEP = 32 << 20; // bytes of tiles
 const TRIES = 4;
 const FEW = 400, FEW_TILES = 8;
@@ -76,6 +78,31 @@ export class TileStore {
 	}
 
 	/** The bit of a name's class in a cell's mask. */
+	/** The steps of a track's process; null: it has none. */
+	stepsOf(tr: Track): Track | null {
+		for (const x of this.tracks.values()) if (x.kind === 'step' && x.pid === tr.pid && x.rank === tr.rank) return x;
+		return null;
+	}
+
+	/** Of a track of steps, a tile's stretches of which nothing was recorded: from, to, how much of it. */
+	unrecorded(tr: Track, L: number, i: number): [number, number, number][] {
+		const tile = this.best(tr, L, i), out: [number, number, number][] = [];
+		const left = tile?.exact ? (k: number) => this.names.get(tile.exact!.name[k]!)?.name === UNRECORDED : null;
+		for (let k = 0; left && k < tile!.exact!.n; k++) if (left(k)) out.push([tile!.exact!.start[k]!, tile!.exact!.start[k]! + tile!.exact!.dur[k]!, 1]);
+		const width = tile ? 2 ** tile.L : 0;
+		for (let k = 0; tile?.cells && k < CELLS; k++) {
+			const share = tile.cells.used[k] ? tile.cells.share[k * KINDS + LEFT_OUT]! / 255 : 0;
+			if (share > 0) out.push([tile.t0 + k * width, tile.t0 + (k + 1) * width, share]);
+		}
+		// Steps next to each other are one stretch.
+		return out.reduce<[number, number, number][]>((all, x) => {
+			const last = all[all.length - 1];
+			if (last && last[2] === x[2] && x[0] - last[1] <= (last[1] - last[0]) * 0.02) last[1] = x[1];
+			else all.push(x);
+			return all;
+		}, []);
+	}
+
 	classIndex(name: number): number {
 		const c = this.names.get(name)?.class;
 		return c === 'host' ? 7 : CLASSES.findIndex((x) => x.id === classOf(c));

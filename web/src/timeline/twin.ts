@@ -26,7 +26,7 @@ export function twinRows(store: TileStore, tracks: Track[], a: number, b: number
 		if (!e) {
 			busyOf(tr).forEach((ns, k) => {
 				const cls: string = CLASSES[k]?.id ?? 'host';
-				if (ns > 0) out.push({ track: tr.label, name: cls === 'host' ? t('class.host') : partName(cls), cls, ns, start: null, id: null });
+				if (ns > 0) out.push({ track: tr.label, name: tr.kind === 'step' && cls === 'other' ? t('timeline.unrecorded') : cls === 'host' ? t('class.host') : partName(cls), cls, ns, start: null, id: null });
 			});
 			continue;
 		}

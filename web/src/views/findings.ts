@@ -122,18 +122,19 @@ function list(told: Told, some: Finding[], at: Finding | null): HTMLElement {
 function draw(host: HTMLElement, run: Run, told: Told, decided: (ds: Decisions) => void): void {
 	const r = told.r;
 	const clear = r.checked.filter((c) => c.possible && !c.found), unable = r.checked.filter((c) => !c.possible);
+	const part = r.of_steps > r.recorded_steps ? h('p', { class: 'note recorded' }, t('find.recorded', { n: fmt.count(r.recorded_steps), all: fmt.count(r.of_steps) })) : null;
 	const foot = (f: Finding | null) => h('div', { class: 'block' },
 		source.saved ? null : [h('h2', null, t('whatif.title')), h('p', { class: 'note' }, t('whatif.note')), slider(run, f)],
 		clear.length ? h('p', { class: 'note' }, t('find.clear', { list: clear.map((c) => `${words(c.family)} (${fmt.percent(c.share)})`).join(', ') })) : null,
 		unable.length ? h('p', { class: 'note' }, t('find.unable', { list: unable.map((c) => words(c.family)).join(', ') })) : null);
 	if (!r.findings.length) {
 		if (!r.checked.some((c) => c.possible)) return empty(host, 'find.cannot', 'find.cannot.what', 'aon doctor');
-		return fill(host, h('h2', null, t('find.none')), h('p', { class: 'note' }, t('find.none.what')), foot(null));
+		return fill(host, part, h('h2', null, t('find.none')), h('p', { class: 'note' }, t('find.none.what')), foot(null));
 	}
 	const some = r.findings.filter((f) => shownIn(f, told.ds));
 	const id = state.sel?.startsWith('f:') ? Number(state.sel.slice(2)) : -1;
 	const at = r.findings.find((f) => f.id === id) ?? some[0] ?? null;
-	fill(host, source.saved ? null : filter(told), h('div', { class: 'find' }, some.length ? list(told, some, at) : h('p', { class: 'note' }, t('triage.none')),
+	fill(host, part, source.saved ? null : filter(told), h('div', { class: 'find' }, some.length ? list(told, some, at) : h('p', { class: 'note' }, t('triage.none')),
 		h('div', null, at ? dossier(run, at, told.ds, decided) : null, foot(at))));
 }
 
