@@ -312,8 +312,19 @@ static void tell(struct sess *s, const struct alarm *a, uint64_t now)
 	raise_tier(s, a->kind, now);
 	if (a->kind == ALARM_HANG) {
 		stacks_want(s, now);
-		recorder_hang(s->stream, now, false);
+		recorder_hang(s->stream, now);
+		recorder_tell_gone(&s->roster->gones, s->stream);
 	}
+}
+
+void alarm_ended(struct sess *s, uint64_t now_ns)
+{
+	struct roster *r = s->roster;
+
+	recorder_ended(&r->gones, s->stream, now_ns);
+	for (struct sess *o = r->first; o; o = o->next)
+		if (o != s && o->stream && o->stream->watcher && o->stream->watcher->detect.hung)
+			recorder_tell_gone(&r->gones, o->stream);
 }
 
 static void look(struct sess *s, uint64_t now)

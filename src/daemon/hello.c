@@ -187,6 +187,7 @@ static void settle(struct sess *s)
 	proc_exe(s->peer.pid, p->exe, sizeof(p->exe));
 	proc_seccomp(s->peer.pid, &s->at_join);
 	whois_kernel(p, s->roster->param, &s->roster->plant->gpus, &s->roster->plant->node);
+	recorder_came(&s->roster->gones, s->stream);
 	s->stream->changed = true;
 	stream_report(s->stream);
 	count_add(COUNT_sessions_opened, 1);

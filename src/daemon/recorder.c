@@ -90,20 +90,24 @@ struct batch {
 	uint8_t bytes[32 * STEP_MAX];
 };
 
-static void hand_over(struct batch *b)
+static void give(struct plant *pl, const struct store_steps *of)
 {
-	struct plant *pl = b->s->plant;
-	struct item *it = b->of.count ? item_steps(&b->of) : NULL;
+	struct item *it = item_steps(of);
 
-	if (!b->of.count)
-		return;
 	if (it && pl->disk < SHED_ALL && !queue_offer(pl->queue, it, QUEUE_REST)) {
 		pl->dirty = true;
-		count_add(COUNT_step_records, b->of.count);
+		count_add(COUNT_step_records, of->count);
 	} else {
 		free(it);
-		count_add(COUNT_step_records_dropped, b->of.count);
+		count_add(COUNT_step_records_dropped, of->count);
 	}
+}
+
+static void hand_over(struct batch *b)
+{
+	if (!b->of.count)
+		return;
+	give(b->s->plant, &b->of);
 	b->of.count = 0;
 	b->of.len = 0;
 }
@@ -155,23 +159,86 @@ void recorder_make(struct stream *s, uint64_t before_ns)
 	hand_over(&b);
 }
 
-void recorder_hang(struct stream *s, uint64_t now_ns, bool gone)
+/* What is seen of the step that has not ended. False: nothing. */
+static bool partial(struct stream *s, uint64_t now_ns, struct step_rec *r, uint64_t *begin)
 {
-	struct batch b = { .s = s, .of = { .process = s->proc.id, .bytes = b.bytes } };
-	struct step_rec head, r;
+	struct step_rec head;
 	struct step_words w;
 	struct aon_pulse p;
-	uint64_t begin;
 
 	pool_pulse(s->pool, &p);
 	w = (struct step_words){ p.step > s->step ? p.step : s->step + 1, p.collective_comm,
 				 p.collective };
-	recorder_make(s, now_ns);
 	count_lost(s);
 	put_head(s, &head);
-	if (!stepper_partial(s->stepper, now_ns, &w, &head, &r, &begin))
+	return stepper_partial(s->stepper, now_ns, &w, &head, r, begin);
+}
+
+void recorder_hang(struct stream *s, uint64_t now_ns)
+{
+	struct batch b = { .s = s, .of = { .process = s->proc.id, .bytes = b.bytes } };
+	struct step_rec r;
+	uint64_t begin;
+
+	recorder_make(s, now_ns);
+	if (!partial(s, now_ns, &r, &begin))
 		return;
-	r.flags |= gone ? STEP_F_GONE : 0;
 	on_record(&b, &r, begin, now_ns);
 	hand_over(&b);
+}
+
+/* --- ranks that are gone --- */
+
+void recorder_ended(struct recorder_gones *g, struct stream *s, uint64_t now_ns)
+{
+	struct recorder_gone *to = &g->gone[g->next];
+	struct step_rec r;
+	uint64_t begin;
+	int n;
+
+	if (!s->proc.origin.rank || s->proc.origin.world < 2)
+		return;
+	recorder_make(s, UINT64_MAX);
+	if (!partial(s, now_ns, &r, &begin))
+		return;
+	r.flags |= STEP_F_GONE;
+	r.begin_ns += (uint64_t)s->proc.wall_offset_ns;
+	n = step_rec_encode(to->rec, sizeof(to->rec), &r);
+	to->len = n > 0 ? (uint32_t)n : 0;
+	to->job = r.job;
+	to->uid = s->proc.uid;
+	to->rank = r.rank;
+	to->process = s->proc.id;
+	to->begin_ns = begin;
+	to->end_ns = now_ns;
+	g->next = (g->next + 1) % RECORDER_GONE;
+}
+
+static bool is_of(const struct recorder_gone *g, const struct stream *s)
+{
+	return g->len && g->uid == s->proc.uid && g->job == job_hash(&s->proc);
+}
+
+void recorder_tell_gone(struct recorder_gones *g, const struct stream *s)
+{
+	for (uint32_t i = 0; i < RECORDER_GONE; i++) {
+		struct recorder_gone *x = &g->gone[i];
+
+		if (!is_of(x, s))
+			continue;
+		give(s->plant, &(struct store_steps){ .process = x->process,
+						      .t0_ns = x->begin_ns,
+						      .t1_ns = x->end_ns,
+						      .count = 1,
+						      .bytes = x->rec,
+						      .len = x->len });
+		x->len = 0;
+	}
+}
+
+void recorder_came(struct recorder_gones *g, const struct stream *s)
+{
+	for (uint32_t i = 0; i < RECORDER_GONE; i++)
+		if (is_of(&g->gone[i], s) && g->gone[i].rank + 1 == s->proc.origin.rank)
+			g->gone[i].len = 0;
 }

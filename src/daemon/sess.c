@@ -14,6 +14,7 @@
 #include <aon/aon.h>
 
 #include "base/log.h"
+#include "daemon/alarm.h"
 #include "daemon/broker.h"
 #include "daemon/count.h"
 #include "store/store.h"
@@ -81,6 +82,8 @@ void sess_end(struct sess *s, bool dead)
 	}
 	while (dead && stream_drain(st, true) == 1)
 		;
+	if (dead)
+		alarm_ended(s, now_mono());
 	stream_finish(st, now_mono());
 	budget_note(s);
 	st->proc.connected = 0;

@@ -24,6 +24,7 @@
 #include "daemon/param.h"
 #include "daemon/peer.h"
 #include "daemon/quota.h"
+#include "daemon/recorder.h"
 #include "daemon/stacks.h"
 #include "daemon/stream.h"
 
@@ -98,6 +99,7 @@ struct roster {
 	uint32_t captures;
 	struct quota raised; /* of these, each user's */
 	struct stacks stacks;
+	struct recorder_gones gones; /* ranks that have ended */
 	struct faults faults;        /* of hardware, that were told lately */
 	struct allow_jobs jobs;      /* limits of jobs */
 	struct kept kept;            /* those of processes that an aond before had */

@@ -57,6 +57,7 @@ void diag_free(struct diag *d)
 	free(d->table);
 	free(d->room);
 	free(d->room2);
+	free(d->stand);
 	free(d);
 }
 
@@ -189,6 +190,24 @@ static void look(struct diag *d, struct saying *s, bool usual)
 	}
 }
 
+/* Ranks may stand in steps of different numbers, which come one after the other: the newest word of each. */
+static int stand_still(struct diag *d, const struct step_rec *rec, size_t n)
+{
+	if (!d->stand)
+		d->stand = calloc(d->world, sizeof(*d->stand));
+	if (!d->stand)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		if (rec[i].rank < d->world && rec[i].slots <= STEP_SLOTS)
+			d->stand[rec[i].rank] = rec[i];
+	d->ranks = 0;
+	for (uint32_t r = 0; r < d->world; r++) {
+		d->rank[r].rec = d->stand[r].magic ? &d->stand[r] : NULL;
+		d->ranks += d->rank[r].rec != NULL;
+	}
+	return 0;
+}
+
 int diag_step(struct diag *d, const struct step_rec *rec, size_t n, diag_verdict_fn *say, void *arg)
 {
 	struct saying s = { .d = d, .say = say, .arg = arg };
@@ -201,18 +220,13 @@ int diag_step(struct diag *d, const struct step_rec *rec, size_t n, diag_verdict
 		return 0;
 	d->step = rec[0].step;
 	if (flags & STEP_F_PARTIAL) {
-		for (uint32_t r = 0; r < d->world; r++)
-			d->rank[r].rec = NULL;
-		d->ranks = 0;
-		for (size_t i = 0; i < n; i++)
-			if (rec[i].rank < d->world && rec[i].slots <= STEP_SLOTS &&
-			    !d->rank[rec[i].rank].rec) {
-				d->rank[rec[i].rank].rec = &rec[i];
-				d->ranks++;
-			}
-		find_hang(&s);
-		return 0;
+		err = stand_still(d, rec, n);
+		if (!err)
+			find_hang(&s);
+		return err;
 	}
+	free(d->stand);
+	d->stand = NULL;
 	d->steps++;
 	if (roles_take(d, rec, n) < 0)
 		return 0;

@@ -214,10 +214,16 @@ static void say_rank(struct saying *to, struct hang *h, enum diag_why why, uint8
 	say(to, h, why, kind, in, &f, n);
 }
 
+/* Of a job that goes on: where all are gone, it has ended. */
 static bool any_gone(struct saying *to, struct hang *h)
 {
-	bool any = false;
+	bool any = false, left = false;
 
+	for (uint32_t r = 0; r < h->d->world; r++)
+		left |= h->d->rank[r].rec && !(h->d->rank[r].rec->flags & STEP_F_GONE);
+	for (uint32_t r = 0; !left && r < h->d->world; r++)
+		if (h->d->rank[r].rec)
+			return true;
 	for (uint32_t r = 0; r < h->d->world; r++)
 		if (h->d->rank[r].rec && h->d->rank[r].rec->flags & STEP_F_GONE) {
 			say_rank(to, h, DIAG_WHY_DEAD, 27, r, 0.99f);

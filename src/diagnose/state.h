@@ -123,7 +123,8 @@ struct diag {
 	struct diag_rank *rank;
 	struct diag_role role[ROLES_MAX]; /* roles, and cells */
 	uint32_t roles;
-	uint32_t *order; /* ranks by cell */
+	struct step_rec *stand; /* owned; of a hang, by rank: what was heard last. NULL: none */
+	uint32_t *order;        /* ranks by cell */
 	uint32_t *index; /* [rank][slot]: which communicator */
 	struct diag_comm *comm;
 	uint32_t *table; /* of communicators, by hash: 1 and on */

@@ -126,6 +126,45 @@ int fleet_stand(struct step_rec **out, size_t *n, struct fleet *f, const char *j
 	return 0;
 }
 
+struct gones {
+	uint32_t *rank; /* owned */
+	size_t n;
+};
+
+static int on_gone(void *arg, const struct rowin_field *f)
+{
+	struct gones *x = arg;
+	uint32_t *to = ask_grow(&x->rank, &x->n, sizeof(*to));
+
+	if (to)
+		*to = (uint32_t)f[0].u;
+	return to ? 0 : -ENOMEM;
+}
+
+int fleet_gone(uint32_t **rank, size_t *n, struct fleet *f, const char *job, uint64_t from_ns,
+	       size_t most, struct store_why *why)
+{
+	struct gones x = { .n = 0 };
+	struct sql q;
+	int err;
+
+	sql_init(&q);
+	sql_add(&q, "SELECT toUInt64(rank) FROM process WHERE ");
+	ask_where(&q, f, job);
+	sql_add(&q,
+		" AND rank >= 0 AND end_ns >= %" PRIu64 " GROUP BY rank"
+		" HAVING argMax(live, end_ns) = 0 ORDER BY rank LIMIT %zu FORMAT RowBinary",
+		from_ns, most);
+	err = ask_sql(f, &q, "q", most, on_gone, &x, why);
+	if (err) {
+		free(x.rank);
+		return err;
+	}
+	*rank = x.rank;
+	*n = x.n;
+	return 0;
+}
+
 static int on_place(void *arg, const struct rowin_field *f)
 {
 	struct fleet_place *p = arg;

@@ -247,6 +247,10 @@ int fleet_new_steps(struct fleet *f, const char *job, uint64_t first, uint64_t f
 int fleet_stand(struct step_rec **out, size_t *n, struct fleet *f, const char *job, uint64_t first,
 		uint64_t from_ns, size_t most, struct store_why *why);
 
+/* Ranks whose process has ended since. *rank is the caller's to free(). */
+int fleet_gone(uint32_t **rank, size_t *n, struct fleet *f, const char *job, uint64_t from_ns,
+	       size_t most, struct store_why *why);
+
 /* Where a rank is; empty and 0: nobody has told. */
 struct fleet_place {
 	char host[FLEET_WORD];

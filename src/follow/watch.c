@@ -271,6 +271,44 @@ static void note_look(struct watch *w, uint64_t now_ms, uint64_t seen)
 
 /* --- what stands still --- */
 
+/* Ranks that have no word on where they stand because their process has ended, as its node says. */
+static int add_gone(struct watch *w, struct step_rec **rec, size_t *n, struct store_why *why)
+{
+	struct step_rec *all;
+	uint32_t *rank = NULL;
+	size_t gone = 0, had = *n;
+	int err = fleet_gone(&rank, &gone, w->f, w->at.job, w->at.from_ns, w->world, why);
+
+	if (err || !gone)
+		return err;
+	all = reallocarray(*rec, had + gone, sizeof(*all));
+	if (!all) {
+		free(rank);
+		return -ENOMEM;
+	}
+	*rec = all;
+	for (size_t i = 0; i < gone; i++) {
+		bool known = false;
+
+		for (size_t k = 0; k < had; k++)
+			if (all[k].rank == rank[i]) {
+				all[k].flags |= STEP_F_GONE;
+				known = true;
+			}
+		if (known)
+			continue;
+		step_rec_init(&all[*n]);
+		all[*n].rank = rank[i];
+		all[*n].world = w->world;
+		all[*n].step = all[0].step;
+		all[*n].begin_ns = all[0].begin_ns;
+		all[*n].flags = STEP_F_PARTIAL | STEP_F_GONE;
+		(*n)++;
+	}
+	free(rank);
+	return 0;
+}
+
 static int stand(struct watch *w, const struct ripe *r, struct store_why *why)
 {
 	struct step_rec *rec = NULL;
@@ -282,6 +320,8 @@ static int stand(struct watch *w, const struct ripe *r, struct store_why *why)
 		return 0;
 	err = fleet_stand(&rec, &n, w->f, w->at.job, r->stand - 1, w->at.from_ns, 2 * w->world,
 			  why);
+	if (!err && n)
+		err = add_gone(w, &rec, &n, why);
 	if (!err && n) {
 		w->step = rec[0].step;
 		w->step_t_ns = rec[0].begin_ns;

@@ -278,7 +278,7 @@ static const struct small_def defs[] = {
 	{ "step_record", "wall INTEGER,process INTEGER,pid INTEGER,rank INTEGER,step INTEGER,world INTEGER,"
 #define TIME(name, what, who) #name "_ns INTEGER,"
 #include "model/step_rec.tbl.h"
-	  "tokens INTEGER,exchanges INTEGER,lost INTEGER,partial INTEGER,regime INTEGER", false, fill_step_record },
+	  "tokens INTEGER,exchanges INTEGER,lost INTEGER,partial INTEGER,gone INTEGER,regime INTEGER", false, fill_step_record },
 	{ "exchange", "wall INTEGER,process INTEGER,pid INTEGER,rank INTEGER,step INTEGER,comm INTEGER,op TEXT,"
 	  "members INTEGER,peer INTEGER,count INTEGER,kib INTEGER,issued INTEGER,done INTEGER,sum_ns INTEGER,"
 	  "min_ns INTEGER,max_ns INTEGER,exposed_ns INTEGER,first_ns INTEGER,first_dur_ns INTEGER,"

@@ -49,6 +49,7 @@ static int add_step(void *arg, uint32_t process, const struct step_rec *of)
 	cell_int(f->c, r.slots);
 	cell_int(f->c, (int64_t)lost);
 	cell_int(f->c, (r.flags & STEP_F_PARTIAL) != 0);
+	cell_int(f->c, (r.flags & STEP_F_GONE) != 0);
 	cell_int(f->c, r.regime);
 	return f->c->err;
 }

@@ -194,11 +194,38 @@ def hang():
         ok(kinds(p).count("hang_over") == 2, "that it is over is told, too", kinds(p))
 
 
+def killed():
+    """Of two ranks one is killed: the record of its last step says that it is gone, and the diagnosis names it."""
+    with Place() as p, Daemon(p, {"escalate_s": 0, "hang_stacks": "off"}) as d:
+        env = {"TORCHELASTIC_RUN_ID": "j10", "WORLD_SIZE": 2}
+        hold, let_go = os.pipe()
+        procs = [app(p, "app_cost", "-s", 6, "-H", h, "-x", 0, env={**env, "RANK": r}, stdin=hold) for r, h in ((0, 401), (1, 400))]
+
+        def records(where):
+            d.flush()
+            r = aon("sql", "--json", f"select rank, gone, partial from step_record where {where}", p.store)
+            return json.loads(r.stdout)["rows"] if r.returncode == 0 else []
+        wait_for(lambda: (d.session(procs[1].pid) or {}).get("step", 0) or records("rank = 1"), 60)
+        wait_for(lambda: len(records("rank = 1 and step >= 384")) > 0, 60)
+        procs[1].kill()
+        procs[1].wait()
+        gone = wait_for(lambda: records("gone"), 60)
+        ok(gone == [[1, 1, 1]] or gone == [[1, True, True]], "a rank that was killed is gone in its last record, when another waits", (gone, records("partial")))
+        steps = p.path / "job.steps"
+        aon("export", "-o", steps, p.store)
+        r = aon("diagnose", "--json", steps)
+        f = json.loads(r.stdout)["recordings"][0]["findings"] if r.returncode == 0 else r.stderr
+        ok(f and f[0]["kind"] == "crash" and f[0]["component"] == ["rank:1"], "and named as the cause of the hang", f)
+        os.close(let_go)
+        emitted(procs[0])
+
+
 slower()
 kept()
 bounded()
 healthy()
 hang()
+killed()
 faults()
 kernel_log()
 done()

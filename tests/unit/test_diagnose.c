@@ -529,6 +529,45 @@ static void dead(struct step_rec rec[4])
 		stuck(&rec[r].slot[r > 1], 1);
 	rec[3].flags |= STEP_F_GONE;
 }
+static void all_dead(struct step_rec rec[4])
+{
+	for (uint32_t r = 0; r < 4; r++)
+		rec[r].flags |= STEP_F_GONE;
+}
+
+/* Words of one hang may come with steps of different numbers. */
+static void in_two_steps(void)
+{
+	struct heard h = { .n = 0 };
+	struct step_rec rec[4];
+	struct diag *d;
+
+	if (diag_new(&d, 4) < 0)
+		abort();
+	for (uint32_t step = 1; step < 20; step++) {
+		four(rec, step);
+		diag_step(d, rec, 4, hear, &h);
+	}
+	four(rec, 20);
+	dead(rec);
+	for (uint32_t r = 0; r < 4; r++) {
+		rec[r].flags |= STEP_F_PARTIAL;
+		rec[r].step += r < 3;
+	}
+	h.n = 0;
+	diag_step(d, rec + 3, 1, hear, &h);
+	T_OK(h.n == 0, "one that is gone is none of a hang that nobody is in");
+	diag_step(d, rec, 3, hear, &h);
+	T_OK(h.n == 1 && is(act(&h, DIAG_WHY_DEAD), DIAG_RANK, 3),
+	     "with the word of the others, of the next step, it is its cause");
+	for (uint32_t step = 21; step < 23; step++) {
+		four(rec, step);
+		diag_step(d, rec, 4, hear, &h);
+	}
+	T_OK(h.overs == 1 && h.over[0].why == DIAG_WHY_DEAD, "and over with the next step");
+	diag_free(d);
+}
+
 /* Rank 1 issued nothing: 0 waits for it, and 2 for 0, 3 for 1. */
 static void outside(struct step_rec rec[4])
 {
@@ -580,6 +619,9 @@ static void hangs(void)
 	h = hang(mismatch);
 	T_OK(h.n == 1 && is(act(&h, DIAG_WHY_MISMATCH), DIAG_RANK, 3),
 	     "of two in different exchanges, the one that is behind");
+	h = hang(all_dead);
+	T_OK(h.n == 0, "a job all of whose ranks are gone has ended");
+	in_two_steps();
 	h = hang(circle);
 	T_OK(h.n == 1 && act(&h, DIAG_WHY_DEADLOCK) && h.v[0].cycles == 4,
 	     "ranks that wait for each other in a circle are a deadlock");
