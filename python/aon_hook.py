@@ -16,6 +16,14 @@ def library(probe):
     return lib if os.path.isfile(lib) else None
 
 
+def framework(lib, module):
+    """Tells what the program is written with, through a library of ours that is linked with libaon."""
+    try:
+        lib.aon_note(b"framework", b"is", f"{module.__name__} {module.__version__}".encode())
+    except Exception:  # one without a version, or an older libaon
+        pass
+
+
 def wait(name, ours):
     """To call listen() of our module `ours` when `name` has been imported, or now if it has."""
     _WHEN[name] = ours

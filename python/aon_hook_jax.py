@@ -303,3 +303,4 @@ def listen(jax):
     os.register_at_fork(after_in_child=lib.aon_jax_forked)
     _lib = lib
     lib.aon_jax_note(b"on", b"")
+    aon_hook.framework(lib, jax)

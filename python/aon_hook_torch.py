@@ -225,6 +225,7 @@ def listen(torch):
     aon_hook.wait("torch.utils.data._utils.fetch", "aon_hook_data")
     lib.aon_torch_gc.restype = ctypes.py_object
     gc.callbacks.append(lib.aon_torch_gc())
+    aon_hook.framework(lib, torch)
     if _tried(torch):
         major, minor = _version(torch)
         lib.aon_torch_version(100 * major + minor)

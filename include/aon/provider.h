@@ -131,7 +131,8 @@ AON_API uint32_t aon_room(uint32_t *ms);
 AON_API int aon_counters_leased(void);
 
 /* A word for `aon ps` and `aon doctor`: ("cuda", "off", "no driver"). Cut at 15/15/127. The last
- * one of each source is kept, of up to 4 sources. */
+ * one of each source is kept, of up to 6 sources. The source "framework" says in its reason what the
+ * program is written with, as "torch 2.5.1": for clusters. */
 AON_API void aon_note(const char *source, const char *state, const char *reason);
 
 #ifdef __cplusplus

@@ -28,7 +28,7 @@
 struct client aon_client = { .sock.fd = -1, .pool.fd = -1 };
 
 static struct client *const c = &aon_client;
-#define NOTES 4u
+#define NOTES 6u
 
 static struct aon_msg_note
 	notes[NOTES]; /* the last of each source, for every daemon; guarded by turn */

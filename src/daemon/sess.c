@@ -13,6 +13,7 @@
 
 #include <aon/aon.h>
 
+#include "base/fmt.h"
 #include "base/log.h"
 #include "daemon/alarm.h"
 #include "daemon/broker.h"
@@ -175,6 +176,11 @@ static void take_note(struct sess *s, const struct aon_msg_note *m)
 	size_t len = strlen(m->source);
 	int used;
 
+	s->stream->changed = true;
+	if (!strcmp(m->source, "framework")) {
+		fmt_clean(p->ident.framework, sizeof(p->ident.framework), m->reason, true);
+		return;
+	}
 	memcpy(old, p->note, sizeof(old));
 	used = snprintf(p->note, sizeof(p->note), "%s %s%s%.120s", m->source, m->state,
 			*m->reason ? ": " : "", m->reason);
@@ -185,7 +191,6 @@ static void take_note(struct sess *s, const struct aon_msg_note *m)
 			used += snprintf(p->note + used, sizeof(p->note) - (size_t)used, "; %s",
 					 one);
 	}
-	s->stream->changed = true;
 }
 
 /* It is no process to record, but somebody who asks. Returns 1: its session is gone. */

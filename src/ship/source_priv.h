@@ -37,7 +37,7 @@ struct told_series {
 
 /* A process of the store, as rows speak of it. */
 struct known {
-	uint32_t id;
+	uint32_t id, pid;
 	int32_t rank;
 	uint64_t proc, route;
 	int64_t wall_offset_ns;

@@ -240,6 +240,7 @@ static int on_process(void *arg, const struct process *p)
 	if (!k)
 		return -ENOMEM;
 	k->rank = (int32_t)p->origin.rank - 1;
+	k->pid = p->pid;
 	k->wall_offset_ns = p->wall_offset_ns;
 	memcpy(k->job, p->job, sizeof(k->job));
 	k->route = ship_hash_text(*p->job ? p->job : s->o.host);
@@ -433,85 +434,6 @@ static int on_step(void *arg, uint32_t process, const struct step_rec *r)
 int source_steps(struct source *s)
 {
 	return store_new_steps(s->st, &s->at.step, on_step, s);
-}
-
-/* --- alarms --- */
-
-struct alarms {
-	struct source *s;
-	uint32_t same; /* of the moment of the newest that was put */
-};
-
-/* What aond keeps for aon capture --raised, as its journal has it. */
-#define KEPT "; kept: process %u from %llu to %llu"
-
-struct kept {
-	unsigned process;
-	unsigned long long from_ns, to_ns;
-};
-
-static bool is_kept(const struct source *s, const char *what, const char *text, struct kept *k)
-{
-	const char *at = s->o.events && !strcmp(what, "capture") ? strstr(text, "; kept: ") : NULL;
-
-	return at && sscanf(at, KEPT, &k->process, &k->from_ns, &k->to_ns) == 3;
-}
-
-static void put_alarm(struct source *s, uint64_t wall_ns, const char *text)
-{
-	size_t word = strcspn(text, ":");
-
-	packs_add(
-		&s->packs, SHIP_FINDING, ship_hash_text(s->o.host),
-		&(struct ship_finding){ .rank = -1,
-					.host = ship_text(s->o.host),
-					.t_ns = wall_ns,
-					.kind = { text, word },
-					.level = ship_text("host"),
-					.part = ship_text(s->o.host),
-					.act = 1,
-					.confidence = 1,
-					.text = ship_text(text + word + strspn(text + word, ": ")),
-					.detail = ship_text("{}"),
-					.source = ship_text("aond") });
-}
-
-static int on_journal(void *arg, uint64_t wall_ns, const char *what, const char *text)
-{
-	struct alarms *a = arg;
-	struct source *s = a->s;
-	const struct known *p;
-	struct kept kept;
-	char label[40];
-	bool raised = is_kept(s, what, text, &kept);
-
-	if ((strcmp(what, "alarm") && !raised) || wall_ns < s->at.alarm_ns ||
-	    wall_ns < s->at.not_before_ns)
-		return 0;
-	if (wall_ns == s->at.alarm_ns && a->same++ < s->at.alarms)
-		return 0;
-	p = raised ? source_known(s, kept.process) : NULL;
-	if (p && kept.to_ns + (uint64_t)p->wall_offset_ns + GRACE_NS > s->packs.now_ns)
-		return 1; /* it is still under way: the next time, with all behind it */
-	s->at.alarms = wall_ns == s->at.alarm_ns ? s->at.alarms + 1 : 1;
-	s->at.alarm_ns = wall_ns;
-	a->same = s->at.alarms;
-	if (!raised) {
-		put_alarm(s, wall_ns, text);
-		return s->packs.err;
-	}
-	snprintf(label, sizeof(label), "raised-%llu", (unsigned long long)wall_ns);
-	return source_events(s, label, kept.process, kept.from_ns, kept.to_ns);
-}
-
-int source_alarms(struct source *s, struct spool *spool)
-{
-	struct alarms a = { .s = s };
-
-	int err = store_each_journal(s->st, on_journal, &a);
-
-	(void)spool;
-	return err > 0 ? 0 : err;
 }
 
 /* --- the node itself --- */

@@ -181,13 +181,21 @@ static void put_kept(uint64_t t)
 	must(blob_packer_new(&z), "packer");
 	must(blob_pack(z, &b), "pack");
 	must(store_blob(st, proc[0].id, &b), "blob");
-	must(store_journal(st, wall, "alarm", "step_slower: rank 0 takes 1.3 times as long"),
-	     "journal");
+	for (int i = 0; i < 4; i++) {
+		static const char *const alarm[] = {
+			"step_slower: rank 0, job train7, pid 1000: takes 1.3 times as long",
+			"hang: rank 0, job x, job train7, pid 1000: of a job of another name",
+			"hang_stacks: ranks 0-1 of job train7: f <- g",
+			"xid: GPU 3: fell off the bus"
+		};
+
+		must(store_journal(st, wall + (uint64_t)i, "alarm", alarm[i]), "journal");
+	}
 	snprintf(text, sizeof(text),
 		 "pid 1000: tier full for 2 s, because of step_slower; kept: process %u from %llu "
 		 "to %llu",
 		 proc[0].id, (unsigned long long)t, (unsigned long long)(t + 1000000));
-	must(store_journal(st, wall + 1, "capture", text), "journal");
+	must(store_journal(st, wall + 5, "capture", text), "journal");
 	blob_fini(&b);
 	blob_packer_free(z);
 	blob_enc_free(enc);

@@ -344,8 +344,11 @@ def events():
     took = time.monotonic() - begin
     ok(r.returncode == 0 and same(sums("events"), want) and took > 0.5, "a link of 16 KiB/s takes its time, and all arrives",
        f"{took} {sums('events')} {want} {r.stderr}")
-    rows = server.ask("SELECT kind, source, text FROM events.finding")
-    ok(rows == [["step_slower", "aond", "rank 0 takes 1.3 times as long"]], "an alarm is a finding", rows)
+    rows = server.ask("SELECT kind, job, rank, level, part, proc != 0 AND proc IN (SELECT proc FROM events.process WHERE rank = 0), source FROM events.finding ORDER BY t_ns")
+    host = server.one("SELECT any(host) FROM events.finding")
+    ok(rows[:1] == [["step_slower", "train7", "0", "rank", "rank:0", "1", "aond"]], "an alarm is a finding, of its rank and process", rows)
+    ok(rows[1:] == [["hang", "", "-1", "host", host, "0", "aond"], ["hang_stacks", "train7", "-1", "job", "job", "0", "aond"],
+                    ["xid", "", "-1", "host", host, "0", "aond"]], "of its job, or of its node alone; a job's name fools nobody", rows)
     rows = server.ask("SELECT count(), sum(dur_ns), uniqExact(capture), any(rank), any(device) FROM events.event")
     ok(rows == [["1000", "500000", "1", "0", "0"]], "the capture that it raised comes event by event", rows)
 
