@@ -185,6 +185,7 @@ static void look(struct diag *d, struct saying *s, bool usual)
 	}
 	find_pauses(s, usual);
 	if (usual) {
+		find_drift(s);
 		find_network(s);
 		find_whole(s, true);
 	}

@@ -7,7 +7,7 @@
  *	for each step: diag_step(d, records, n, say, arg);    says what is wrong now, each step anew
  *	diag_free(d);
  *
- * State is some 710 bytes a rank and 250 a communicator, 630 KB beside it, whatever the number of steps.
+ * State is some 710 bytes a rank and 250 a communicator, 650 KB beside it, whatever the number of steps.
  */
 #ifndef AON_DIAGNOSE_H
 #define AON_DIAGNOSE_H
@@ -21,6 +21,8 @@ enum diag_why {
 	DIAG_WHYS
 };
 extern const char *const diag_why_word[DIAG_WHYS];
+
+enum diag_drift { DRIFT_STEP, DRIFT_COMPUTE, DRIFT_HOST, DRIFT_INPUT, DRIFT_EXPOSED, DRIFTS };
 
 #define DIAG_CYCLE 8u
 
@@ -44,6 +46,7 @@ struct diag_verdict {
 	uint64_t comm;            /* of an exchange, and its size; 0: none */
 	uint32_t members, sequence;
 	uint8_t op;
+	uint8_t drift;              /* of a drift: what has grown most, as enum diag_drift */
 	uint32_t cycle[DIAG_CYCLE]; /* of a deadlock: who waits for whom, in turn */
 	uint32_t cycles;
 };

@@ -6,9 +6,10 @@
 
 #define ALIKE \
 	0.4f /* of a rank's effect that others of its host must have for it to be the host's */
-#define MOST       0.75
-#define SURE_LEAST 0.6f
-#define ROUNDS     10 /* causes at once */
+#define MOST        0.75
+#define SURE_LEAST  0.6f
+#define ROUNDS      10   /* causes at once */
+#define FALSE_NOTES 0.01 /* of the notes */
 
 static const enum diag_why why_of[OWNS] = { DIAG_WHY_COMPUTE, DIAG_WHY_HOST, DIAG_WHY_INPUT };
 
@@ -46,6 +47,25 @@ static bool stands_out(struct diag *d, uint32_t rank, enum own s)
 	return is->effect[s] > 2 * select_at(d->room, n, 0.5) + 0.5 * WORTH;
 }
 
+/* By chance alone, a series would be up by so much in the mean of the window. */
+static float chance(const struct diag *d, const struct diag_rank *r, enum own s)
+{
+	float noise = fmaxf(d->role[r->role].noise[s], (float)NOISE_LOW);
+
+	return (float)(erfc(track_mean(&r->own[s], RING) / noise * sqrt(RING) / M_SQRT2) / 2);
+}
+
+/* What is not to be acted on is only said if of all that would be said so, one in a hundred is by chance. */
+static bool is_no_chance(struct diag *d, uint32_t rank, enum own s)
+{
+	uint32_t n = 0;
+
+	for (uint32_t r = 0; r < d->world; r++)
+		if (d->rank[r].known && d->rank[r].own[s].learnt)
+			d->room[n++] = chance(d, &d->rank[r], s);
+	return chance(d, &d->rank[rank], s) <= discoveries(d->room, n, FALSE_NOTES / OWNS);
+}
+
 static void say_own(struct saying *to, uint32_t rank, enum own s)
 {
 	struct diag *d = to->d;
@@ -71,7 +91,8 @@ static void say_own(struct saying *to, uint32_t rank, enum own s)
 			       fminf(0.95f, r->effect[s] / fmaxf(r->effect[s] + 0.01f, 1e-6f)));
 	/* A rank that was always so, or whose cost shows in the job's steps. */
 	v.f.act = gain >= 0.7 * WORTH && v.coverage >= 0.5f;
-	verdict_say(to, &v);
+	if (v.f.act || is_no_chance(d, rank, s))
+		verdict_say(to, &v);
 	for (uint32_t i = 0; i < d->world; i++)
 		d->rank[i].fixed |= part_has(d, p, i);
 }

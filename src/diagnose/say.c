@@ -64,6 +64,7 @@ static void place(char *out, size_t cap, struct diag_part p, bool first)
 
 static void title(struct diag_words *w, const struct diag_verdict *v)
 {
+	const char *what = v->f.kind ? diag_kind_what[v->f.kind] : why_what[v->why];
 	char who[64], other[64];
 
 	place(who, sizeof(who), v->f.part[0], true);
@@ -71,11 +72,10 @@ static void title(struct diag_words *w, const struct diag_verdict *v)
 		place(other, sizeof(other), v->f.part[1], false);
 		snprintf(w->title, sizeof(w->title), "%s%s %s%s: %s", who,
 			 v->f.parts > 2 ? "," : " or", other,
-			 v->f.parts > 2 ? " or others with the same exchanges" : "",
-			 diag_kind_what[v->f.kind]);
+			 v->f.parts > 2 ? " or others with the same exchanges" : "", what);
 		return;
 	}
-	snprintf(w->title, sizeof(w->title), "%s: %s", who, diag_kind_what[v->f.kind]);
+	snprintf(w->title, sizeof(w->title), "%s: %s", who, what);
 }
 
 static bool is_hang(enum diag_why why)
@@ -103,8 +103,13 @@ static void say_hang(struct diag_words *w, const struct diag_verdict *v)
 		seen(w, "%s, and so on in a circle", line);
 }
 
+static const char *const drift_word[DRIFTS] = { "", "compute", "waiting for the host",
+						"waiting for batches", "exposed exchanges" };
+
 static void say_slow(struct diag_words *w, const struct diag_verdict *v)
 {
+	if (v->drift && v->drift < DRIFTS)
+		seen(w, "what has grown most is %s", drift_word[v->drift]);
 	if (v->seen_ns > 0 && v->usual_ns > 0)
 		seen(w, "%s a step, where %s is usual", TIME(v->seen_ns), TIME(v->usual_ns));
 	else if (v->seen_ns > 0)

@@ -2,6 +2,8 @@
 /* stat.c - order statistics in linear time. */
 #include <math.h>
 
+#include <stdlib.h>
+
 #include "diagnose/state.h"
 
 static void swap(float *a, float *b)
@@ -53,4 +55,21 @@ float spread_of(float *v, size_t n, float mid)
 	for (size_t i = 0; i < n; i++)
 		v[i] = fabsf(v[i] - mid);
 	return 1.4826f * select_at(v, n, 0.5);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	float x = *(const float *)a, y = *(const float *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+float discoveries(float *p, size_t n, double q)
+{
+	if (n)
+		qsort(p, n, sizeof(*p), by_size);
+	for (size_t k = n; k; k--)
+		if (p[k - 1] <= (double)k * q / (double)n)
+			return p[k - 1];
+	return -1;
 }

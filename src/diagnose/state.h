@@ -116,6 +116,16 @@ struct diag_comm {
 	bool prompts;            /* of this step: of batches that read prompts */
 };
 
+/* Medians of hours, and the steps of the one that is under way (drift.c). */
+#define DRIFT_HOURS 50u
+#define DRIFT_KEEP  256u
+struct drift {
+	uint64_t at; /* hour */
+	uint32_t hours, n, skip, every;
+	float hour[DRIFTS][DRIFT_HOURS];
+	float now[DRIFTS][DRIFT_KEEP];
+};
+
 struct diag {
 	uint32_t world, ranks; /* ranks: that came */
 	uint32_t step, steps;
@@ -125,7 +135,7 @@ struct diag {
 	uint32_t roles;
 	struct step_rec *stand; /* owned; of a hang, by rank: what was heard last. NULL: none */
 	uint32_t *order;        /* ranks by cell */
-	uint32_t *index; /* [rank][slot]: which communicator */
+	uint32_t *index;        /* [rank][slot]: which communicator */
 	struct diag_comm *comm;
 	uint32_t *table; /* of communicators, by hash: 1 and on */
 	uint32_t comms, comm_cap, table_cap;
@@ -145,7 +155,8 @@ struct diag {
 		uint32_t last;            /* number of the step, in d->steps */
 		float gain;
 		bool act, open;
-	} incident[INCIDENTS];  /* what was said, and is not over */
+	} incident[INCIDENTS]; /* what was said, and is not over */
+	struct drift drift;
 	uint32_t hosts, stages; /* stages of a pipeline; 1: none */
 	uint16_t micro;
 	bool infer, regrouped, judged; /* judged: transfers were compared with their like */
@@ -154,6 +165,8 @@ struct diag {
 /* --- stat.c --- */
 float select_at(float *v, size_t n, double q);  /* reorders; 0 of none */
 float spread_of(float *v, size_t n, float mid); /* 1.4826 median deviation; overwrites */
+/* Benjamini and Hochberg: the highest of these chances that may count, a share q of what counts being false; sorts. -1: none. */
+float discoveries(float *p, size_t n, double q);
 
 /* --- cusum.c --- */
 #define CUSUM_LIMIT 13.0f /* h */
@@ -240,6 +253,9 @@ void find_network(struct saying *s);
 void find_whole(struct saying *s, bool overlap); /* overlap: what is left when all else is said */
 void find_pauses(struct saying *s, bool usual);
 void find_hang(struct saying *s);
+void find_drift(struct saying *s);
+/* Whether medians of hours have a before and an after, by more than chance: then *at begins the after. */
+bool drift_cut(const float *v, uint32_t n, uint32_t *at);
 
 bool part_has(const struct diag *d, struct diag_part p, uint32_t rank);
 

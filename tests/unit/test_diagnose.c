@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "diagnose/say.h"
+#include "diagnose/state.h"
 #include "t.h"
 
 #define MS    1e6f
@@ -415,6 +416,69 @@ static void recovery(void)
 	T_OK(acts(&h) == 1 && h.overs == 0, "what comes and goes is one finding, and not over");
 }
 
+/* --- what grows over hours; what is by chance --- */
+
+static float hours_of(uint32_t series, uint32_t hour)
+{
+	return 100 + 10 * (noise(series, hour, 77) + noise(series, hour, 78) - 2) / 0.005f;
+}
+
+static void longer_by_the_hour(struct step_rec *r, uint32_t step)
+{
+	r->begin_ns = UINT64_C(450000000000) * step; /* eight steps an hour */
+	r->t.compute *= 1 + 0.005f * (float)(step / 8);
+}
+
+static void drift(void)
+{
+	struct job j = { .world = 8, .stages = 1, .change = longer_by_the_hour };
+	const struct diag_verdict *is = NULL;
+	uint32_t at = 0, chance = 0;
+	float v[DRIFT_HOURS];
+	struct diag_words w;
+	struct heard h;
+
+	for (uint32_t series = 0; series < 300; series++) {
+		for (uint32_t i = 0; i < 24; i++)
+			v[i] = hours_of(series, i);
+		chance += drift_cut(v, 24, &at);
+	}
+	T_OK(chance <= 2, "of 300 series that do not grow hardly one does: %u", chance);
+	for (uint32_t i = 0; i < 24; i++)
+		v[i] = hours_of(1, i) + (i < 10 ? 0 : 20);
+	T_OK(drift_cut(v, 24, &at) && at == 10, "what is more from one hour on is, from that: %u",
+	     at);
+	for (uint32_t i = 0; i < 24; i++)
+		v[i] = hours_of(1, i) + 2 * (float)i;
+	T_OK(drift_cut(v, 24, &at), "so is what grows little by little");
+	T_OK(!drift_cut(v, 9, &at), "of a few hours nothing is said");
+	run(&j, &h);
+	for (uint32_t i = 0; i < h.n; i++)
+		if (h.v[i].why == DIAG_WHY_DRIFT)
+			is = &h.v[i];
+	T_OK(is && !is->f.act && is->drift == DRIFT_COMPUTE && is->f.gain > 0.02f,
+	     "a job that gets slower by the hour has a note, with what has grown");
+	if (is)
+		diag_words(&w, is);
+	T_OK(is && strstr(w.title, "hours ago"), "in words: %s", is ? w.title : "");
+}
+
+static void by_chance(void)
+{
+	float p[1000], limit;
+
+	for (uint32_t i = 0; i < 1000; i++)
+		p[i] = ((float)i + 0.5f) / 1000;
+	T_OK(discoveries(p, 1000, 0.01) < 0, "of what chance gives nothing counts");
+	for (uint32_t i = 0; i < 1000; i++)
+		p[i] = i < 5 ? 1e-6f * (float)(i + 1) : ((float)i + 0.5f) / 1000;
+	limit = discoveries(p, 1000, 0.01);
+	T_OK(limit > 4.9e-6f && limit < 5.1e-6f, "five that are not by chance do: up to %g",
+	     (double)limit);
+	p[0] = 0.011f;
+	T_OK(discoveries(p, 1, 0.01) < 0 && discoveries(p, 0, 0.01) < 0, "one alone needs no less");
+}
+
 /* --- missing records, other numbers --- */
 
 static void missing(void)
@@ -635,6 +699,8 @@ int main(void)
 	imbalance();
 	pauses();
 	recovery();
+	drift();
+	by_chance();
 	missing();
 	permuted();
 	hangs();
