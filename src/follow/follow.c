@@ -19,6 +19,7 @@
 
 #include "base/log.h"
 #include "follow/watch.h"
+#include "ship/netday.h"
 #include "ship/send.h"
 
 #define SECOND   1000000000ull
@@ -40,6 +41,7 @@ struct follow {
 	struct fleet *f;
 	struct spool *spool;
 	struct send *send;
+	struct netday day; /* findings are few: no limit */
 	struct packs packs;
 	struct job *job; /* owned; FOLLOW_JOBS */
 	size_t jobs;
@@ -67,8 +69,9 @@ static uint64_t now_ms(void)
 
 static int open_send(struct follow *x, struct net_why *why)
 {
-	struct send_opts so = { .files = x->o->files, .timeout_ms = 30000 };
+	struct send_opts so = { .files = x->o->files, .timeout_ms = 30000, .day = &x->day };
 
+	netday_init(&x->day, x->o->spool, 0, clock_ns(CLOCK_MONOTONIC));
 	if (getrandom(&so.seed, sizeof(so.seed), 0) != (ssize_t)sizeof(so.seed))
 		return -EIO;
 	return send_new(&x->send, fleet_url(x->f), &so, why);
