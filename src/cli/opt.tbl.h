@@ -81,6 +81,8 @@ OPT(CASES,     0,  "cases",    "N",      C(SIM), "corpus, score: so many jobs (1
 OPT(SIMKINDS,  0,  "kinds",    "F1,F2",  C(SIM), "corpus, score: only such faults")
 OPT(LAYOUTS,   0,  "layouts",  "NAME,..", C(SIM), "corpus, score: only such jobs (--list-layouts)")
 OPT(MISSING,   0,  "missing",  "X",      C(SIM), "corpus, score: of the records, a share that never comes")
+OPT(CLEANSHARE, 0, "clean",    "X",      C(SIM), "corpus, score: of the jobs, a share without any fault (0.25 unless told)")
+OPT(PACKED,    0,  "packed",   "S",      C(SIM), "corpus, score: pack sequences of all jobs that may, with lengths of this spread")
 OPT(FINDINGS,  0,  "findings", "FILE",   C(SIM), "score: what a diagnoser of your own said of FOLDER, an object a line")
 OPT(SIMAGAINST, 0, "against",  "NAME,..", C(SIM), "score: only these baselines, as B1,B8; none (all unless told)")
 OPT(LISTLAYOUTS, 0, "list-layouts", NULL, C(SIM), "corpus: list what jobs there are")

@@ -81,6 +81,8 @@ int sim_corpus_given(const struct opts *o, struct corpus_opts *c, uint32_t *case
 	rc = rc != CLI_OK ? rc : opt_u32(o, OPT_CASES, cases);
 	rc = rc != CLI_OK ? rc : opt_u32(o, OPT_SIMSTEPS, &c->steps);
 	rc = rc != CLI_OK ? rc : opt_number(o, OPT_MISSING, 0, 1, &c->missing);
+	rc = rc != CLI_OK ? rc : opt_number(o, OPT_CLEANSHARE, 0, 1, &c->clean);
+	rc = rc != CLI_OK ? rc : opt_number(o, OPT_PACKED, 0, 4, &c->packed);
 	if (rc == CLI_OK && o->val[OPT_RANKCOUNT])
 		rc = ranks_range(o->val[OPT_RANKCOUNT], c);
 	if (rc == CLI_OK && o->val[OPT_SIMKINDS])

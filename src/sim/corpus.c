@@ -14,7 +14,7 @@
 
 static const struct layout {
 	const char *word, *model, *set, *what;
-	bool packs;
+	uint8_t packs; /* 1: it may; 2: held out */
 } layouts[] = {
 #define LAYOUT(word, packs, model, set, what) { #word, model, set, what, packs },
 #include "sim/corpus.tbl.h"
@@ -90,7 +90,7 @@ static int choose_layout(struct draw *d, const struct corpus_opts *o, struct cor
 	size_t fit[LAYOUTS], n = 0;
 
 	for (size_t i = 0; i < LAYOUTS; i++) {
-		if (o->layouts && !(o->layouts >> i & 1))
+		if (o->layouts ? !(o->layouts >> i & 1) : layouts[i].packs & 2)
 			continue;
 		if (make_job(&c->job, &layouts[i], o) < 0)
 			return -EINVAL;
@@ -102,11 +102,11 @@ static int choose_layout(struct draw *d, const struct corpus_opts *o, struct cor
 	n = fit[below(d, (uint32_t)n)];
 	c->layout = layouts[n].word;
 	make_job(&c->job, &layouts[n], o);
-	return (int)layouts[n].packs;
+	return layouts[n].packs & 1;
 }
 
 /* Noise as it was measured, half and twice; some jobs pack; most write checkpoints. */
-static void vary(struct draw *d, struct job *j, bool packs)
+static void vary(struct draw *d, struct job *j, bool packs, double packed)
 {
 	static const double noise[] = { 0.5, 1, 1, 2 };
 
@@ -114,8 +114,9 @@ static void vary(struct draw *d, struct job *j, bool packs)
 	j->noise = noise[below(d, 4)];
 	if (!j->infer && below(d, 2))
 		j->micro_batch *= 2;
-	if (packs && chance(d) < 0.25) {
+	if (packs && (chance(d) < 0.25 || packed > 0)) {
 		j->packed = 0.4 + 0.8 * chance(d);
+		j->packed = packed > 0 ? packed : j->packed;
 		j->seq *= 4;
 		j->micro_batch = 1;
 	}
@@ -254,7 +255,7 @@ int corpus_case(struct corpus_case *out, const struct corpus_opts *o, uint32_t n
 	out->number = number;
 	out->missing = o->missing;
 	snprintf(out->name, sizeof(out->name), "%04" PRIu32 "-%s", number, out->layout);
-	vary(&d, &out->job, packs);
+	vary(&d, &out->job, packs, o->packed);
 	if (chance(&d) < o->clean)
 		return 0;
 	how = chance(&d);

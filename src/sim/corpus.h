@@ -15,12 +15,13 @@
 
 struct corpus_opts {
 	uint64_t seed;
-	uint64_t layouts;          /* bits of corpus_layout_at(); 0: all */
+	uint64_t layouts;          /* bits of corpus_layout_at(); 0: all that are not held out */
 	uint64_t kinds;            /* bits of enum fault_kind; 0: all */
 	uint32_t ranks, max_ranks; /* of a case, from and to */
 	uint32_t steps;
 	double clean;   /* of the cases, without a fault */
 	double missing; /* of the records, never there */
+	double packed;  /* spread of packed lengths, of all jobs that may pack; 0: as it is drawn */
 	const struct gpu *gpu;
 };
 

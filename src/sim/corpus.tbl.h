@@ -5,7 +5,8 @@
  *	LAYOUT(word, packs, "model", "what is set", "what it is")
  *	KIND(FAULT, low, high, START, course, course, course)
  *
- * packs: sequences may be packed. low, high: what six magnitudes are spread over, evenly in the
+ * packs: 1: sequences may be packed; 2, 3: the same of a layout that is held out: it is drawn only if it is named, and
+ * no constant of the diagnosis was chosen by it. low, high: what six magnitudes are spread over, evenly in the
  * logarithm: published ones where there are any, around what is just worth acting on. START:
  * 1: such a fault is often there from the first step on.
  */
@@ -25,6 +26,9 @@ LAYOUT(moe32,      0, "small-moe", MID "dp=32,ep=8,experts=16,layers=4,routing=0
 LAYOUT(moe512,     0, "small-moe", MID "dp=512,ep=64,experts=64,layers=4,routing=0.05",                         "experts over 64 ranks of eight nodes: 512")
 LAYOUT(infer32,    0, "small",     BIG "infer=1,tp=8,dp=4,layers=8,micro_batch=64,call_us=1,gap_us=0.5",         "four replicas that answer")
 LAYOUT(infer128,   0, "small",     BIG "infer=1,tp=8,pp=2,dp=8,layers=8,micro_batch=64,call_us=1,gap_us=0.5,micro_batches=2", "eight replicas of two stages that answer")
+LAYOUT(tp4pp3dp4,  3, "small",     BIG "tp=4,pp=3,dp=4,layers=6,micro_batches=6",                               "held out: three stages, four replicas: 48")
+LAYOUT(fsdp40,     3, "small",     MID "dp=40,zero=3,layers=6",                                                "held out: weights sharded over 40")
+LAYOUT(packed40,   3, "small",     MID "seq=8192,micro_batch=1,dp=40,zero=3,layers=6",                             "held out: sequences of 32,768 tokens, packed: 40")
 #undef LAYOUT
 #endif
 
