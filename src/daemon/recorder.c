@@ -118,6 +118,8 @@ static void on_record(void *arg, struct step_rec *r, uint64_t begin_ns, uint64_t
 	int n;
 
 	r->begin_ns += (uint64_t)b->s->proc.wall_offset_ns;
+	gauge_put(&b->s->plant->gauges, b->s->proc.ident.gpu_uuid, b->s->proc.ident.nic,
+		  &b->s->said, r);
 	n = step_rec_encode(b->bytes + b->of.len, sizeof(b->bytes) - b->of.len, r);
 	if (n == -ENOSPC) {
 		hand_over(b);

@@ -14,6 +14,7 @@
 
 #include "agg/clock.h"
 #include "agg/weigh.h"
+#include "daemon/gauge.h"
 #include "daemon/alarm.h"
 #include "daemon/cost.h"
 #include "daemon/queue.h"
@@ -48,6 +49,7 @@ struct plant {
 	struct recorder_names means; /* owned */
 	struct gpus gpus;            /* and has */
 	struct node_ident node;      /* what this node is */
+	struct gauges gauges;        /* what its devices measure now */
 };
 
 int plant_init(struct plant *pl, struct queue *q, struct store *st, uint32_t names_max);
@@ -71,6 +73,7 @@ struct stream {
 	uint32_t learn_for;    /* runs of records that it still is for */
 	struct blob_enc *enc;
 	struct stepper *stepper; /* owned */
+	struct gauge_said said;  /* of devices, in records */
 	struct tally tally;
 	struct cost cost;
 	struct weigh weigh;

@@ -27,6 +27,8 @@ struct entry {
 	uint32_t id;   /* in the store; 0: not stored */
 	double now;    /* NAN: not there */
 	double before; /* at the end of the last piece */
+	double *gauge; /* borrowed: for the records of steps; NULL: none speaks of it */
+	bool sum;      /* there it is added up */
 };
 
 struct source {
@@ -201,7 +203,8 @@ static int on_series(void *arg, uint32_t number, const struct series *sr)
 	err = store_series(s->hub->aond->plant.store, sr, &id);
 	if (!err && !id)
 		count_add(COUNT_telemetry_full, 1);
-	s->entry[number] = (struct entry){ id, NAN, NAN };
+	s->entry[number] = (struct entry){ .id = id, .now = NAN, .before = NAN };
+	s->entry[number].gauge = gauge_of(&s->hub->aond->plant.gauges, sr, &s->entry[number].sum);
 	s->entries = number + 1;
 	return err;
 }
@@ -214,6 +217,8 @@ static int on_sample(void *arg, uint64_t t_ns, uint32_t number, double value)
 	(void)t_ns;
 	if (isinf(value))
 		return -EBADMSG;
+	if (e->gauge)
+		gauge_take(e->gauge, e->sum, e->now, value);
 	e->now = value;
 	/* The state with which the next piece begins is that after its first tick. */
 	if (s->ticks - 1 == s->piece)
@@ -268,9 +273,12 @@ static void all_gone(struct source *s)
 {
 	if (!s->ticks || on_tick(s, now_mono()) < 0)
 		return;
-	for (uint32_t i = 0; i < s->entries; i++)
+	for (uint32_t i = 0; i < s->entries; i++) {
+		if (s->entry[i].gauge && !s->entry[i].sum)
+			*s->entry[i].gauge = NAN;
 		if (s->entry[i].id && !isnan(s->entry[i].now))
 			add_change(s, s->entry[i].id, NAN);
+	}
 }
 
 static void close_source(struct source *s)

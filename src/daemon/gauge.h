@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gauge.h - what collectors measure of GPUs and network cards now, for the records of steps: clocks and why they are
+ * low, errors, packets that are sent again. All of the loop's thread.
+ */
+#ifndef AON_DAEMON_GAUGE_H
+#define AON_DAEMON_GAUGE_H
+
+#include <stdbool.h>
+
+#include "model/step_rec.h"
+#include "model/telemetry.h"
+
+#define GAUGE_DEVICES 96u
+
+struct gauge_device {
+	char name[24], uuid[48]; /* "nvidia0", "mlx5_0"; uuid: of a GPU, else "" */
+	double v[STEP_COUNTERS]; /* NAN: not measured; of what is added up: since aond began */
+};
+
+struct gauges {
+	struct gauge_device device[GAUGE_DEVICES];
+	uint32_t n;
+};
+
+/* What a process's records have said of what is added up. */
+struct gauge_said {
+	double v[STEP_COUNTERS];
+	bool any[STEP_COUNTERS];
+};
+
+/* Where the values of a series belong; NULL: no record speaks of it, or there is no room. *sum: they are added up. */
+double *gauge_of(struct gauges *g, const struct series *s, bool *sum);
+/* A series has become `is`, and was `was` (NAN: it was not there). */
+void gauge_take(double *to, bool sum, double was, double is);
+
+/* What is known of the process's GPU and card. `gpus`: UUIDs with commas, may be empty; nic: a name, may be empty. */
+void gauge_put(const struct gauges *g, const char *gpus, const char *nic, struct gauge_said *said,
+	       struct step_rec *r);
+
+#endif /* AON_DAEMON_GAUGE_H */
