@@ -10,6 +10,7 @@
 #include "fleet/answer_json.h"
 
 #define FOLD      10u
+#define SAME      0.005 /* of a step: not worth a word */
 #define HOUR_NS   UINT64_C(3600000000000)
 #define STEPS_MIN 20u
 #define CHANGE    0.002 /* of a step: kernels that changed less are not worth a line */
@@ -122,10 +123,14 @@ static void diff_text(const struct sides *x)
 	side_text(x, 0);
 	side_text(x, 1);
 	fputc('\n', x->out.f);
-	out_line(&x->out, OUT_BOLD, "  A step of B takes %s, of A %s: %s %% %s.\n",
-		 out_time(&x->out, t[1], sizeof(t[1]), (uint64_t)b),
-		 out_time(&x->out, t[0], sizeof(t[0]), (uint64_t)a),
-		 fmt_percent(pct, fabs(b / a - 1)), b > a ? "longer" : "shorter");
+	if (fabs(b / a - 1) < SAME)
+		out_line(&x->out, OUT_BOLD, "  A step of B takes as long as one of A: %s.\n",
+			 out_time(&x->out, t[1], sizeof(t[1]), (uint64_t)b));
+	else
+		out_line(&x->out, OUT_BOLD, "  A step of B takes %s, of A %s: %s %% %s.\n",
+			 out_time(&x->out, t[1], sizeof(t[1]), (uint64_t)b),
+			 out_time(&x->out, t[0], sizeof(t[0]), (uint64_t)a),
+			 fmt_percent(pct, fabs(b / a - 1)), b > a ? "longer" : "shorter");
 	if (x->r[0].job.ranks != x->r[1].job.ranks)
 		out_line(&x->out, OUT_WARN,
 			 "  They have %u and %u ranks: a rank's share of the work differs.\n",

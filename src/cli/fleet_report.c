@@ -5,13 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli/fleet_ask.h"
 #include "cli/out.h"
 #include "fleet/answer_json.h"
 
-#define FOLD 10u
-#define BAR  24u
+#define FOLD        10u
+#define HOURS_SHOWN 48u
+#define BAR         24u
 
 static double of_step(double ns, const struct fleet_sum *s)
 {
@@ -190,6 +192,11 @@ static void findings_text(const struct fleet_report *r, const struct out *out)
 		fputc('\n', out->f);
 }
 
+static double of_hour(const struct fleet_hour *h)
+{
+	return h->sum.steps ? h->sum.step_ns / (double)h->sum.steps : 0;
+}
+
 static void head(const struct fleet_report *r, const struct out *out)
 {
 	char left[512], job[FLEET_WORD], user[FLEET_WORD], gpu[FLEET_WORD], span[96], n[FMT_LEN];
@@ -205,6 +212,40 @@ static void head(const struct fleet_report *r, const struct out *out)
 	fputc('\n', out->f);
 }
 
+/* A step hour by hour, and since when it takes another time. */
+static void hours_text(const struct fleet *f, const struct fleet_report *r, const struct out *out)
+{
+	size_t from = r->hours > HOURS_SHOWN ? r->hours - HOURS_SHOWN : 0;
+	char bars[4 * HOURS_SHOWN + 1] = "", a[FMT_LEN], b[FMT_LEN], pct[FMT_LEN], when[32];
+	struct fleet_since s;
+	double most = 0;
+	struct tm tm;
+	time_t t;
+
+	for (size_t i = from; i < r->hours; i++)
+		most = fmax(most, of_hour(&r->hour[i]));
+	if (r->hours < 2 || most <= 0)
+		return;
+	for (size_t i = from; i < r->hours; i++)
+		strcat(bars, of_hour(&r->hour[i]) > 0 ? fmt_spark((uint64_t)of_hour(&r->hour[i]),
+								  (uint64_t)most, out->ascii)
+						      : " ");
+	out_line(out, OUT_PLAIN, "  A step, hour by hour  %s  %s at most", bars,
+		 out_time(out, a, sizeof(a), (uint64_t)most));
+	if (fleet_since(r, &s)) {
+		t = (time_t)(s.t_ns / 1000000000u);
+		strftime(when, sizeof(when), "%Y-%m-%dT%H:%M", gmtime_r(&t, &tm));
+		out_line(out, OUT_WARN, "  Since %s UTC a step takes %s, before it %s: %s %% %s.",
+			 when, out_time(out, b, sizeof(b), (uint64_t)s.after_ns),
+			 out_time(out, a, sizeof(a), (uint64_t)s.before_ns),
+			 fmt_percent(pct, fabs(s.after_ns / s.before_ns - 1)),
+			 s.after_ns > s.before_ns ? "longer" : "shorter");
+		out_line(out, OUT_COPY, "what changed  aon diff %s --at %s --cluster %s",
+			 r->job.job, when, fleet_shown(f));
+	}
+	fputc('\n', out->f);
+}
+
 static void report_text(const struct fleet *f, const struct fleet_report *r, const struct out *out)
 {
 	char verdict[256], n[4][FMT_LEN];
@@ -213,6 +254,7 @@ static void report_text(const struct fleet *f, const struct fleet_report *r, con
 	out_line(out, OUT_BOLD, "  %s\n", fleet_verdict(verdict, sizeof(verdict), r));
 	findings_text(r, out);
 	step_text(r, out);
+	hours_text(f, r, out);
 	ranks_text(r, out);
 	kernels_text(r, out);
 	out_line(out, OUT_DIM,

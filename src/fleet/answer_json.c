@@ -219,6 +219,21 @@ static void findings_json(struct json *j, const struct fleet_findings *fs)
 	json_close(j);
 }
 
+static void since_json(struct json *j, const struct fleet_report *r)
+{
+	struct fleet_since s;
+
+	if (!fleet_since(r, &s)) {
+		json_null(j, "since");
+		return;
+	}
+	json_open(j, "since", '{');
+	json_double(j, "t_s", (double)s.t_ns / 1e9);
+	json_real(j, "before_ns", s.before_ns);
+	json_real(j, "after_ns", s.after_ns);
+	json_close(j);
+}
+
 void fleet_report_json(struct json *j, const struct fleet_report *r, const struct fleet_viewer *v)
 {
 	char verdict[256];
@@ -240,6 +255,7 @@ void fleet_report_json(struct json *j, const struct fleet_report *r, const struc
 		json_close(j);
 	}
 	json_close(j);
+	since_json(j, r);
 	ranks_json(j, r);
 	kernels_json(j, r);
 	findings_json(j, &r->findings);

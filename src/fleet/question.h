@@ -155,6 +155,13 @@ void fleet_report_fini(struct fleet_report *r);
 const struct fleet_rank *fleet_slow_rank(const struct fleet_report *r);
 #define FLEET_OVER 0.02 /* above the median: less is noise */
 
+/* over_time.c: the hour since which a step takes another time. */
+struct fleet_since {
+	uint64_t t_ns;
+	double before_ns, after_ns; /* of a step, medians of hours */
+};
+bool fleet_since(const struct fleet_report *r, struct fleet_since *out); /* false: there is none */
+
 /* --- ranks x steps --- */
 
 enum fleet_measure { FLEET_OWN, FLEET_STEP, FLEET_COMM, FLEET_IDLE, FLEET_MEASURES };

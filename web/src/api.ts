@@ -472,6 +472,7 @@ export interface FleetReport extends Reply, Omit<FleetJob, 'ranks'> {
 	step_p50_ns: number;
 	step_p99_ns: number;
 	hours: { t_s: number; ranks: number; time: FleetTime }[];
+	since: { t_s: number; before_ns: number; after_ns: number } | null;
 	ranks: FleetRank[];
 	kernels: FleetKernel[];
 	rest: { kernels: number; total_ns: number };

@@ -34,6 +34,12 @@ const KERNELS: Column<FleetKernel>[] = [
 	{ id: 'limit', head: 'fleet.limit', opt: true, sort: (k) => (k.floor_ns === null ? null : k.floor_ns / k.total_ns), cell: (k) => (k.floor_ns === null ? '-' : fmt.percent(k.floor_ns / k.total_ns)) },
 ];
 
+/** Since which hour a step takes another time, and the way to what changed. */
+function sinceWhen(s: NonNullable<FleetReport['since']>): HTMLElement {
+	return h('p', null, h('span', { class: 'warn' }, t(s.after_ns > s.before_ns ? 'fleet.since.longer' : 'fleet.since.shorter', { at: moment(s.t_s), b: fmt.time(s.after_ns), a: fmt.time(s.before_ns), pct: fmt.percent(Math.abs(s.after_ns / s.before_ns - 1)) })), ' ',
+		button(t('fleet.since.what'), () => go({ at: Math.round(s.t_s), vs: null })));
+}
+
 function rankPlaces(r: FleetReport): Place[] {
 	return r.ranks.map((x) => ({ group: x.rack ?? '-', sub: x.leaf, unit: x.host ?? '-', label: t('rank', { n: x.rank ?? '-' }), heat: x.over / 0.2, gone: false, rank: x.rank ?? undefined,
 		words: t('fleet.rank', { rank: x.rank ?? '-', host: place(x), over: over(Math.round(x.over * 1000)), waits: fmt.time(x.waits_ns) }) }));
@@ -63,7 +69,7 @@ function diffBlock(job: string, vs: string | null, at: number | null): HTMLEleme
 			{ name: t('fleet.busy'), a: d.a.busy_ns, b: d.b.busy_ns }, { name: t('fleet.comm'), a: d.a.exposed_ns - d.a.waits_ns, b: d.b.exposed_ns - d.b.waits_ns },
 			{ name: t('fleet.waiting'), a: d.a.waits_ns, b: d.b.waits_ns }, { name: t('fleet.idle'), a: d.a.idle_ns, b: d.b.idle_ns }, { name: t('fleet.step'), a: d.a.step_ns, b: d.b.step_ns }];
 		fill(box, h('h2', null, title, ' ', button(t('fleet.compare.end'), () => go({ vs: null, at: null }))),
-			d.a.step_ns && d.b.step_ns ? h('p', { class: 'big' }, t(d.b.step_ns > d.a.step_ns ? 'fleet.longer' : 'fleet.shorter', { b: fmt.time(d.b.step_ns), a: fmt.time(d.a.step_ns), pct: fmt.percent(Math.abs(share(d.b.step_ns, d.a.step_ns) - 1)) })) : h('p', { class: 'note warn' }, t('fleet.compare.none')),
+			d.a.step_ns && d.b.step_ns ? h('p', { class: 'big' }, t(Math.abs(share(d.b.step_ns, d.a.step_ns) - 1) < 0.005 ? 'fleet.same' : d.b.step_ns > d.a.step_ns ? 'fleet.longer' : 'fleet.shorter', { b: fmt.time(d.b.step_ns), a: fmt.time(d.a.step_ns), pct: fmt.percent(Math.abs(share(d.b.step_ns, d.a.step_ns) - 1)) })) : h('p', { class: 'note warn' }, t('fleet.compare.none')),
 			h('p', { class: 'note' }, name([d.a.framework, d.a.driver].filter(Boolean).join(', ') || '-'), ' → ', name([d.b.framework, d.b.driver].filter(Boolean).join(', ') || '-')),
 			table({ columns: DIFFS, rows, label: title }).el,
 			d.kernels.length ? table({ columns: DIFFS, rows: d.kernels.slice(0, KERNELS_SHOWN).map((k) => ({ name: fmt.short(k.name), a: k.a_ns, b: k.b_ns })), label: t('fleet.kernels') }).el : null);
@@ -105,6 +111,7 @@ export function drawJob(host: HTMLElement, r: FleetReport, say: (s: string) => v
 		h('h2', { class: 'verdict' }, name(r.verdict, '')),
 		h('p', { class: 'note' }, t('fleet.jobhead', { ranks: fmt.count(r.ranks.length), hosts: fmt.count(r.hosts), steps: fmt.count(r.steps), p50: fmt.time(r.step_p50_ns), p99: fmt.time(r.step_p99_ns) }), ' ', name([r.gpu_model, r.framework, r.driver].filter(Boolean).join(', '))),
 		r.findings.length ? h('ul', { class: 'plain' }, r.findings.slice(0, 5).map((x) => h('li', null, name(x.text, ''), ' ', h('span', { class: 'dim' }, t('fleet.gain', { pct: fmt.percent(x.gain), source: x.source }))))) : null,
+		r.since ? sinceWhen(r.since) : null,
 		r.time.steps ? goes(r.time, r.time.step_s, PARTS.slice(0, 4)) : null,
 		state.vs || state.at ? diffBlock(job, state.vs, state.at) : null,
 		rankMap(job, where, say), rank);
