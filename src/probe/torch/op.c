@@ -27,6 +27,7 @@
 static struct {
 	uint64_t forward, backward; /* handles; 0: no window */
 	_Atomic uint32_t open;      /* for calls of modules, on any thread */
+	_Atomic uint32_t nodes;     /* of the backward pass, so far */
 	bool shapes;
 	uint64_t tsc0, ns0; /* a moment long ago, for the rate */
 	uint64_t tsc, ns;   /* a moment at the window's begin */
@@ -147,6 +148,7 @@ void *op_start(void **context, const struct record_function *rf)
 void *op_start_backward(void **context, const struct record_function *rf)
 {
 	*context = NULL;
+	atomic_fetch_add_explicit(&win.nodes, 1, memory_order_relaxed);
 	begin(rf, 1);
 	return context;
 }
@@ -244,6 +246,8 @@ bool op_step(uint64_t number)
 	uint32_t every = told < 0 ? aon_ops_every() : (uint32_t)told;
 	bool want = every && number % every == 0;
 
+	if (win.forward) /* a whole step was in it */
+		stay_nodes(atomic_exchange_explicit(&win.nodes, 0, memory_order_relaxed));
 	/* A capture may have begun, or ended, while it was open. */
 	if (!want || (win.forward && win.shapes != wants_shapes()))
 		op_close();

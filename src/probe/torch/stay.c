@@ -4,16 +4,21 @@
  * reckoned, and aond adds it to what they show.
  *
  * Callbacks are timed, but only in such steps; their mean counts for every step. Calls of modules
- * are too many to be timed: they are counted, and what one costs is measured once at the start.
+ * are too many to be timed: they are counted, and what one costs is measured once at the start. Where
+ * the listener stays, torch copies the list of listeners at every node of a backward pass: nodes are
+ * counted in the steps whose operators are recorded, and a copy is taken to cost what it did where it
+ * was measured, for a backward pass of our own would start torch's threads before the program wants it.
  */
 #include "probe/torch/torch.h"
 
 #define LONG_NS   20000u /* a callback that took longer was held up by others */
+#define NODE_NS   150u   /* a copy of the list: torch 2.15; 1.13: 100 */
 #define AROUND_NS 250u   /* what the caller needs to call us: Python's arguments, and two clocks */
 
 static struct {
 	_Atomic uint64_t ns, steps; /* of steps that were left out */
 	uint64_t call_ns;           /* of a module, in 1/16 */
+	_Atomic uint32_t nodes;     /* of a step */
 } stay;
 
 uint64_t stay_begin(void)
@@ -34,8 +39,13 @@ void stay_call_costs(uint64_t sixteenths)
 	stay.call_ns = sixteenths;
 }
 
+void stay_nodes(uint32_t nodes)
+{
+	atomic_store_explicit(&stay.nodes, nodes, memory_order_relaxed);
+}
+
 /* Before the next one begins: the gate still speaks of this one. */
-void stay_step(struct torch_thread *t)
+void stay_step(struct torch_thread *t, bool listened)
 {
 	uint64_t steps = atomic_load_explicit(&stay.steps, memory_order_relaxed);
 	uint64_t ns = t->called * stay.call_ns / 16;
@@ -44,6 +54,8 @@ void stay_step(struct torch_thread *t)
 		atomic_store_explicit(&stay.steps, ++steps, memory_order_relaxed);
 	if (steps)
 		ns += atomic_load_explicit(&stay.ns, memory_order_relaxed) / steps;
+	if (listened)
+		ns += (uint64_t)atomic_load_explicit(&stay.nodes, memory_order_relaxed) * NODE_NS;
 	t->called = 0;
 	aon_stays(ns);
 }

@@ -144,8 +144,9 @@ void work_group(const char *name, uint32_t rank, uint32_t size, const uint32_t *
 /* --- stay.c --- */
 uint64_t stay_begin(void); /* 0: this step is recorded, nothing to reckon */
 void stay_end(uint64_t begin);
-void stay_call_costs(uint64_t sixteenths); /* of a nanosecond */
-void stay_step(struct torch_thread *t);    /* has ended */
+void stay_call_costs(uint64_t sixteenths);             /* of a nanosecond */
+void stay_nodes(uint32_t nodes);                       /* of the backward pass of a step */
+void stay_step(struct torch_thread *t, bool listened); /* has ended; listened: as every step is */
 
 /* --- op.c --- */
 record_start_fn op_start, op_start_backward;

@@ -87,10 +87,14 @@ static void put_step(struct torch_thread *t, uint64_t number, const struct step_
  * So there, and where the pulse is all that is wanted, the hooks of optimizers alone say where it
  * ends. Not with process groups: of a rank that hangs the last collective must be known.
  */
+static bool hears_all(void)
+{
+	return !steps.told || steps.bare || steps.id || steps.off || work_groups();
+}
+
 static void hear(void)
 {
-	start_hear(aon_wants(AON_WANT_MARK) || !steps.told || steps.bare || steps.id || steps.off ||
-		   work_groups());
+	start_hear(aon_wants(AON_WANT_MARK) || hears_all());
 }
 
 /* Steps have ended: say so, and let operators in or out where the next one begins. */
@@ -99,7 +103,7 @@ static void put_steps(struct torch_thread *t, const struct step_span *s, int n)
 	for (int i = 0; i < n; i++)
 		put_step(t, ++steps.number, &s[i]);
 	if (n) {
-		stay_step(t);
+		stay_step(t, hears_all());
 		if (!steps.off)
 			aon_pulse_step(steps.number + 1);
 		hear();
