@@ -93,9 +93,11 @@ static void say_want(char *out, size_t cap, const struct advice *a)
 	static const char *const before[] = { "", "at most ", "at least " };
 	size_t used = (size_t)snprintf(out, cap, "%s", strcmp(a->want, "0") ? before[a->how] : "");
 
-	for (const char *p = a->want; *p && used < cap; p += strcspn(p, "|"), p += *p == '|')
-		used += (size_t)snprintf(out + used, cap - used, "%s%.*s",
-					 p > a->want ? " or " : "", (int)strcspn(p, "|"), p);
+	for (const char *p = a->want; *p && used + 5 < cap; p++) {
+		memcpy(out + used, *p == '|' ? " or " : p, *p == '|' ? 4 : 1);
+		used += *p == '|' ? 4 : 1;
+		out[used] = '\0';
+	}
 }
 
 int checks_advice(struct checks *out, const struct facts *f)
