@@ -89,6 +89,24 @@ def by_hand(tree):
     return want, stale
 
 
+def validated(c, facts):
+    """aon validate with what the BMC told: of the node itself, and of a rack where one node has another firmware."""
+    def aon(*args):
+        r = subprocess.run([find("aon"), "validate", "--json", *args], capture_output=True, text=True)
+        return json.loads(r.stdout) if r.stdout else {"checks": [], "facts": {}, "err": r.stderr}
+
+    said = aon("--root", "/nonexistent", "--bmc", os.path.join(c.folder, "gb300.json"))
+    ok(all(said["facts"].get("bmc/" + k) == v for k, v in facts.items() if k.startswith("firmware/")) and any(k.startswith("bmc/") and "bios" in k.lower() for k in said["facts"]),
+       "aon validate has firmware and BIOS of the node's BMC", [k for k in said["facts"] if "firmware" in k][:3])
+    key = [k for k in facts if k.startswith("firmware/")][0]
+    with tempfile.TemporaryDirectory() as rack:
+        for i in range(4):
+            with open(f"{rack}/n{i}.json", "w") as f:
+                json.dump({"facts": {**facts, key: "0.0.1"} if i == 2 else facts}, f)
+        said = aon("--rack", rack)
+    ok([x["id"] for x in said["checks"]] == ["n2: " + key], "and of a rack names the node that has another firmware", said["checks"][:5])
+
+
 def recorded():
     tree = bmctest.recorded()
     if tree is None:
@@ -126,6 +144,7 @@ def recorded():
                {k: v for k, v in state.items() if k != "facts"})
             ok(len([k for k in state["facts"] if k.startswith("firmware/")]) == sum("/FirmwareInventory/" in p for p in tree) > 20 and state["facts"]["Systems/HGX_Baseboard_0/GPU_0/Model"] == "NVIDIA GB300", "every firmware version is known")
             ok(c.get("bmc_errors_total", "HGX_Baseboard_0/GPU_0/NVLink_0", what="LinkDownedCount") == 12, "errors of a link are those of the report")
+            validated(c, state["facts"])
             bmc.live = 0 # its reports stand still: nothing renews them
             ok(wait_for(lambda: c.get("bmc_fan_rpm", "Chassis_0/Chassis_0_FAN_1_FRONT") is None, 40), "readings of reports that stand still are given up")
             ok(wait_for(lambda: c.get("bmc_stale", bmc="gb300") > 50, 20) and c.up("gb300"), "and counted as stale", c.get("bmc_stale", bmc="gb300"))
