@@ -16,6 +16,10 @@
 #include "cli/sim_truth.h"
 #include "model/trace.h"
 #include "sim/play.h"
+#include "sim/telemetry.h"
+#include "store/store.h"
+
+#define METERED 512u /* ranks: telemetry of more is no use in one store */
 
 /* --- lists --- */
 
@@ -197,7 +201,8 @@ struct run {
 	const struct opts *o;
 	const struct job *j;
 	struct sim_times *times;
-	struct play_out *out; /* NULL: times alone */
+	struct play_out *out;    /* NULL: times alone */
+	struct sim_meter *meter; /* the same */
 	const char *what;
 };
 
@@ -211,6 +216,8 @@ static int play_all(struct run *r, struct play *p)
 	while (!(err = play_step(p))) {
 		if (r->out)
 			err = play_out_step(r->out, p);
+		if (r->meter && !err && !p->hung)
+			err = sim_meter_step(r->meter, p);
 		if (err)
 			break;
 		r->times->hung = p->hung;
@@ -253,16 +260,33 @@ static int play_once(struct run *r, uint32_t without)
 	return err;
 }
 
+static int put_series(void *arg, const struct series *s, uint32_t *id)
+{
+	*id = 0;
+	return store_series(arg, s, id);
+}
+
+static int put_block(void *arg, const struct telemetry_block *b)
+{
+	return store_telemetry(arg, b, true);
+}
+
 /* The run itself, as an import: all ranks are files of it. */
 static int fill(void *arg, struct trace *t, struct into_store *into)
 {
 	struct run *r = arg;
+	struct sim_meter_to to = { put_series, put_block, into_store_to(into) };
 	int err = play_out_new(&r->out, r->j, t);
 
+	if (!err && r->j->telemetry && job_ranks(r->j) <= METERED)
+		err = sim_meter_new(&r->meter, r->j, &to);
 	err = err ? err : play_once(r, 0);
+	err = err || !r->meter ? err : sim_meter_end(r->meter);
 	err = err ? err : into_store_file_done(into);
 	play_out_free(r->out);
+	sim_meter_free(r->meter);
 	r->out = NULL;
+	r->meter = NULL;
 	return failed(err);
 }
 

@@ -324,6 +324,7 @@ static int put_process(struct into_store *s, uint32_t id, bool first)
 	if (p->first_ns == UINT64_MAX)
 		p->first_ns = 0;
 	snprintf(p->comm, sizeof(p->comm), "%s", from->name ? trace_text(s->t, from->name) : "");
+	snprintf(p->node, sizeof(p->node), "%s", from->node ? trace_text(s->t, from->node) : "");
 	p->origin.rank = (uint32_t)(f->rank + 1);
 	p->origin.world = (uint32_t)f->world;
 	p->origin.tick_ns = f->tick_ns;
@@ -377,6 +378,11 @@ int into_store_file_done(struct into_store *s)
 	s->files_done = t->files;
 	err = err ? err : s->err;
 	return err ? err : store_commit(s->st, 0);
+}
+
+struct store *into_store_to(struct into_store *s)
+{
+	return s->st;
 }
 
 int into_store_finish(struct into_store *s)

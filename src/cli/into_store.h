@@ -18,6 +18,8 @@ int into_store_new(struct into_store **out, struct trace *t, struct store *st);
 int into_store_file_done(struct into_store *s);
 /* All of it is on disk. */
 int into_store_finish(struct into_store *s);
+/* Where it goes: for what is no event. */
+struct store *into_store_to(struct into_store *s);
 void into_store_free(struct into_store *s);
 
 #endif /* AON_INTO_STORE_H */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "sim/telemetry.h"
 
 const char *const sim_scope_word[] = {
 	[SCOPE_RANK] = "rank",
@@ -87,6 +88,8 @@ static void put_fault(struct json *j, const struct sim_truth *t, uint32_t i)
 	json_u64(j, "every", f->every);
 	json_double(j, "by", f->by);
 	json_str(j, "unit", sim_unit(row));
+	json_str(j, "how", sim_how_word(f->kind, f->how));
+	json_str(j, "cause", sim_how_cause(f->kind, f->how));
 	json_i64(j, "cost_ns", sim_truth_cost(t, i));
 	json_close(j);
 }
@@ -119,6 +122,11 @@ void sim_truth_json(struct json *j, const struct sim_truth *t)
 	json_open(j, "faults", '[');
 	for (uint32_t i = 0; i < t->job->faults; i++)
 		put_fault(j, t, i);
+	json_close(j);
+	json_open(j, "slow_ranks", '[');
+	for (uint32_t r = 0; r < job_ranks(t->job); r++)
+		if (play_always(t->job, r) > 1 + SLOW_FOR_GOOD)
+			json_u64(j, NULL, r);
 	json_close(j);
 	put_times(j, "step_ns", &t->run);
 	put_times(j, "healthy_step_ns", &t->healthy);

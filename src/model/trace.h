@@ -46,6 +46,7 @@ struct trace_process {
 	uint32_t file;
 	uint64_t pid; /* as the trace says */
 	uint32_t name;
+	uint32_t node; /* name of its machine; 0: not said */
 };
 
 struct trace_device {

@@ -9,8 +9,6 @@
 #include "sim/noise.h"
 #include "sim/record.h"
 
-#define SLOW_FOR_GOOD 0.01
-
 /* --- whose fault it is --- */
 
 static struct diag_part part_of(const struct fault *f, const struct job *j)

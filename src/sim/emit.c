@@ -49,6 +49,8 @@ static int file_of(struct play_out *o, uint32_t rank)
 	err = err ? err : name_of(o->t, "aon sim", &name);
 	if (!err)
 		o->t->process[process].name = name;
+	snprintf(path, sizeof(path), "node%" PRIu32, job_node(o->j, rank));
+	err = err ? err : name_of(o->t, path, &o->t->process[process].node);
 	err = err ? err : trace_device(o->t, process, rank % o->j->ranks_per_node, &device);
 	if (!err) {
 		o->t->device[device].name = o->device;

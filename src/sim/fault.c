@@ -9,6 +9,7 @@
 
 #include "sim/job.h"
 #include "sim/noise.h"
+#include "sim/telemetry.h"
 
 const struct fault_row fault_table[FAULTS] = {
 #define FAULT(ID, code, word, part, scope, by, least, most, course, every, what)         \
@@ -79,6 +80,15 @@ static bool number_of(const char *text, const char *end, double least, double mo
 	return true;
 }
 
+static const char *how_of(struct fault *f, const char *word, size_t len)
+{
+	for (f->how = 0; sim_how_word(f->kind, f->how); f->how++)
+		if (strlen(sim_how_word(f->kind, f->how)) == len &&
+		    !memcmp(sim_how_word(f->kind, f->how), word, len))
+			return NULL;
+	return "how is no way in which telemetry tells of it (docs/sim.md)";
+}
+
 /* One "word=value" of a fault. */
 static const char *set_one(struct fault *f, const struct job *j, const char *word,
 			   const char *value, const char *end)
@@ -107,10 +117,14 @@ static const char *set_one(struct fault *f, const struct job *j, const char *wor
 		f->every = f->every ? f->every : 10;
 		return NULL;
 	}
+	if (IS("how"))
+		return how_of(f, value, (size_t)(end - value));
 	if (!IS("from") && !IS("for") && !IS("every"))
-		return row->scope == SCOPE_NODE   ? "it takes node, by, from, for, every and course"
-		       : row->scope == SCOPE_RANK ? "it takes rank, by, from, for, every and course"
-						  : "it takes by, from, for, every and course";
+		return row->scope == SCOPE_NODE
+			       ? "it takes node, by, from, for, every, course and how"
+		       : row->scope == SCOPE_RANK
+			       ? "it takes rank, by, from, for, every, course and how"
+			       : "it takes by, from, for, every, course and how";
 	if (!number_of(value, end, IS("from") ? 0 : 1, 1e9, &v) || v != (uint32_t)v)
 		return "from, for and every are whole numbers of steps";
 	if (IS("from"))

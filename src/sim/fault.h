@@ -67,6 +67,7 @@ struct fault {
 	uint32_t first, last; /* ranks, or nodes, by the kind's scope */
 	uint32_t from, steps; /* first step, and how many */
 	uint32_t every;
+	uint32_t how; /* telemetry tells of it so: telemetry.h */
 	double by;
 };
 

@@ -401,6 +401,15 @@ void play_unmark(struct play_mark *m)
 	*m = (struct play_mark){ 0 };
 }
 
+double play_always(const struct job *j, uint32_t rank)
+{
+	uint64_t bits = noise_bits(j->seed, NOISE_OF_RANK, rank, 0, 0),
+		 odd = noise_bits(j->seed, NOISE_OF_RANK, rank, 1, 0);
+	double slow = odd % NOISE_ODD ? 0 : 0.02 + 0.06 * noise_uniform(odd);
+
+	return 1 + j->noise * (NOISE_STATIC * noise_normal(bits) + slow);
+}
+
 static int make(struct play *p)
 {
 	const struct job *j = p->job;
@@ -420,11 +429,7 @@ static int make(struct play *p)
 	for (uint32_t s = 0; s < j->pp && !err; s++)
 		err = program_new(&p->program[s], j, s);
 	for (uint32_t r = 0; r < p->ranks && !err; r++) {
-		uint64_t bits = noise_bits(j->seed, NOISE_OF_RANK, r, 0, 0),
-			 odd = noise_bits(j->seed, NOISE_OF_RANK, r, 1, 0);
-		double slow = odd % NOISE_ODD ? 0 : 0.02 + 0.06 * noise_uniform(odd);
-
-		p->always[r] = 1 + j->noise * (NOISE_STATIC * noise_normal(bits) + slow);
+		p->always[r] = play_always(j, r);
 		p->first[r] = (uint32_t)task;
 		task += 1 + play_program(p, r)->tasks;
 		if (task > TASKS_MAX)

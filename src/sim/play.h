@@ -79,6 +79,9 @@ void play_unmark(struct play_mark *m);
 /* Behind a run: exchanges that share a link take longer, and all that waits for them. */
 int play_contend(struct play *p);
 
+/* How much longer a rank's work takes for good, by chance; from 1 + SLOW_FOR_GOOD on it is true to say so. */
+#define SLOW_FOR_GOOD 0.01
+double play_always(const struct job *j, uint32_t rank);
 /* What noise and faults make of the step that comes (hit.c). */
 void play_hits(struct play *p);
 int64_t play_kernel_ns(const struct play *p, uint32_t rank, uint32_t op);
