@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/alarms.h"
 #include "cli/inputs.h"
+#include "read/join.h"
 
 /* --device: what GPUs are that the trace does not tell. */
 static int assume(const struct opts *o)
@@ -19,6 +21,17 @@ static int assume(const struct opts *o)
 			       o->val[OPT_DEVICE_OF]);
 	gpu_assume(g);
 	return CLI_OK;
+}
+
+/* Of one store alone: telemetry is its node's. */
+static int join_telemetry(struct view *v)
+{
+	char path[PATH_MAX];
+	struct store *st = alarms_store(v->o, path);
+	int err = st ? read_join(v->in, st, 0, 0) : 0;
+
+	store_close(st);
+	return err;
 }
 
 int view_open(struct view *v, const struct opts *o, enum view_by by)
@@ -44,6 +57,8 @@ int view_open(struct view *v, const struct opts *o, enum view_by by)
 			return rc;
 	}
 	err = v->in ? 0 : less ? insight_new_breakdown(&v->in, v->t) : insight_new(&v->in, v->t);
+	if (!err && !less)
+		err = join_telemetry(v);
 	if (!err && !less)
 		err = findings_new(&v->fs, v->in);
 	if (err < 0) {

@@ -33,6 +33,8 @@ static const struct rule *const rules[FAMILIES] = {
 	[FAMILY_ROOF] = &rule_roof,
 	[FAMILY_SLOW_COPIES] = &rule_slow_copies,
 	[FAMILY_SLOW_LINKS] = &rule_slow_links,
+#define CAUSE(ID, ...) [FAMILY_BY_##ID] = &rule_cause[CAUSE_##ID],
+#include "insight/cause.tbl.h"
 };
 
 void fact_n(struct finding *f, const char *key, uint64_t n)
@@ -109,7 +111,8 @@ static void rule_out(const struct insight *in, struct finding *f)
 		uint64_t cost;
 		double share;
 
-		if (k == f->family || k == FAMILY_SATURATED || k == FAMILY_MEMORY)
+		if (k == f->family || k == FAMILY_SATURATED || k == FAMILY_MEMORY ||
+		    k > FAMILY_SATURATED)
 			continue;
 		cost = rules[k]->cost(in, f->on);
 		share = f->on->b.span_ns ? (double)cost / (double)f->on->b.span_ns : 0;

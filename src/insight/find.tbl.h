@@ -50,5 +50,9 @@ RULE(MEMORY,     memory_growth,   0.00, 0.00, 0.00, "memory",
      "What is allocated after a step grows from step to step.")
 RULE(SATURATED,  gpu_saturated,   0.85, 0.00, 0.50, "GPU busy",
      "The GPU computes nearly all the time: only less work or faster kernels make it quicker.")
+/* Out of telemetry: join.h. */
+#define CAUSE(ID, word, scope, classes, also, slower, looked, title, action, means) \
+	RULE(BY_##ID, word, 0.01, 0.50, 1.00, looked, means)
+#include "insight/cause.tbl.h"
 /* clang-format on */
 #undef RULE

@@ -10,6 +10,7 @@
 
 #include "base/fmt.h"
 #include "insight/insight.h"
+#include "insight/join.h"
 
 enum family {
 #define RULE(ID, word, least, lo, hi, looked, means) FAMILY_##ID,
@@ -100,6 +101,7 @@ extern const struct rule rule_input, rule_launch, rule_cpu, rule_sync, rule_depe
 extern const struct rule rule_copy, rule_small, rule_saturated, rule_memory;
 extern const struct rule rule_compile, rule_roof, rule_slow_copies, rule_slow_links;
 extern const struct rule rule_comm, rule_straggler, rule_imbalance;
+extern const struct rule rule_cause[CAUSES];
 
 void fact_n(struct finding *f, const char *key, uint64_t n);
 void fact_x(struct finding *f, const char *key, double x);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "insight/join.h"
 #include "insight/state.h"
 #include "insight/stretch.h"
 
@@ -232,6 +233,7 @@ void insight_free(struct insight *in)
 	free(in->work.row);
 	roofs_fini(&in->roofs);
 	traffic_fini(&in->traffic);
+	join_free(in->join);
 	pm_fini(&in->pm);
 	names_free(in->names);
 	free(in->link);

@@ -230,6 +230,7 @@ struct insight_compile {
 };
 
 struct insight_state;
+struct join;
 
 struct insight {
 	const struct trace *t; /* borrowed, sealed */
@@ -255,6 +256,7 @@ struct insight {
 	struct insight_work_table work; /* empty where there are no ops, modules or ranges */
 	struct insight_compile *compile;
 	size_t compiles;
+	struct join *join;              /* owned; NULL, or what telemetry says of it: join.h */
 	size_t devices, streams, steps; /* only devices that did something */
 	uint64_t left_out;              /* steps that were left out by chance: not among `steps` */
 	bool swept;    /* of sweep.c: has only devices, streams, their breakdowns and classes */

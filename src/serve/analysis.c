@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "read/join.h"
 #include "read/stretch.h"
 #include "read/window.h"
 #include "serve/coming.h"
@@ -291,7 +292,9 @@ int analysis_events(struct analysis *an, struct ask *q, const struct trace **t)
 int analysis_findings(struct analysis *an, struct ask *q)
 {
 	const struct trace *t;
-	int err = an->fs ? 0 : findings_new(&an->fs, an->in);
+	int err = an->fs ? 0 : read_join(an->in, q->run.src->st, an->from_ns, an->to_ns);
+
+	err = err || an->fs ? err : findings_new(&an->fs, an->in);
 
 	if (err < 0 || an->replayed)
 		return err;
