@@ -26,7 +26,9 @@
 
 static const char *const source =
 	"__kernel void add(__global int *a) { a[get_global_id(0)] += 1; }"
-	"__kernel void twice(__global int *a) { a[get_global_id(0)] *= 2; }";
+	"__kernel void twice(__global int *a) { a[get_global_id(0)] *= 2; }"
+	"__kernel void grind(__global int *a) { int x = a[get_global_id(0)];"
+	" for (int i = 0; i < 20000; i++) x = x * 1103515245 + 12345; a[get_global_id(0)] = x; }";
 
 static cl_context context;
 static cl_device_id device;
@@ -559,6 +561,21 @@ static void bench(void)
 	clReleaseCommandQueue(q);
 }
 
+/* Kernels of milliseconds, for n tenths of a second. */
+static void heavy(void)
+{
+	cl_command_queue q = queue_new(0);
+	struct work w = work_new("grind");
+	uint64_t until = now_ns() + n * 100000000ull;
+
+	while (now_ns() < until) {
+		launch(q, &w, 0, NULL, NULL);
+		must(clFinish(q), "finish");
+	}
+	work_free(&w);
+	clReleaseCommandQueue(q);
+}
+
 int main(int argc, char *argv[])
 {
 	static const struct {
@@ -570,7 +587,7 @@ int main(int argc, char *argv[])
 		{ "blocked", blocked }, { "failing", failing },   { "names", names },
 		{ "threads", threads }, { "shared", shared },     { "queues", queues },
 		{ "leaves", leaves },   { "forks", forks },       { "bench", bench },
-		{ "storm", storm },     { "filtered", filtered },
+		{ "storm", storm },     { "filtered", filtered }, { "heavy", heavy },
 	};
 	uint64_t from = now_ns();
 
