@@ -39,7 +39,7 @@ def main():
                         ships=ships, stores=60 if LONG else 15)
             full = Once(folder / "full", cluster, certs, ["nfull"], 400, 50, points=False, words=("max=20000", "for=8"))
             try:
-                once.run(3000, Chaos(4, 20, server_s=150 if LONG else 20))
+                once.run(3000, Chaos(4, 20, server_s=150 if LONG else 6))
                 wrong, told = once.errors_at_last()
                 n = full.node["nfull"]
                 n.start().end(sig=0, wait=120)

@@ -28,7 +28,8 @@
 #define AFTER_NS   (3 * SECOND) /* of a window's end: its last second is in the store */
 #define LOOK_NS    (10 * SECOND)
 #define LONG_NS    (600 * SECOND)
-#define PUSH_BYTES (256u << 10) /* of metrics, at a time: more than they take */
+#define NAMES_NS   (30 * SECOND) /* that aond may take to say which node this is */
+#define PUSH_BYTES (256u << 10)  /* of metrics, at a time: more than they take */
 
 #define LIVE  true
 #define START false
@@ -281,10 +282,20 @@ static int run_on(struct shipper *x, struct net_why *why)
 	return err;
 }
 
+/* Of which cluster and node it is may stand in the store alone, which aond makes just now. False: told to end. */
+static bool learn_names(struct shipper *x)
+{
+	uint64_t until = clock_ns(CLOCK_MONOTONIC) + NAMES_NS;
+
+	while (source_names(&x->so, x->o->once || clock_ns(CLOCK_MONOTONIC) >= until))
+		if (wait_until(x, clock_ns(CLOCK_MONOTONIC) + SECOND / 4))
+			return false;
+	return true;
+}
+
 int shipper_run(const struct shipper_opts *o, struct net_why *why)
 {
 	struct shipper x = { .o = o, .c = o->conf };
-	struct store_why sw = { "" };
 	int err;
 
 	x.so = (struct source_opts){ .store = o->conf->store.s,
@@ -293,7 +304,8 @@ int shipper_run(const struct shipper_opts *o, struct net_why *why)
 	snprintf(x.so.cluster, sizeof(x.so.cluster), "%.63s", o->conf->cluster.s);
 	snprintf(x.so.host, sizeof(x.so.host), "%.63s", o->conf->host.s);
 	snprintf(x.so.rack, sizeof(x.so.rack), "%.63s", o->conf->rack.s);
-	source_names(&x.so, &sw);
+	if (!learn_names(&x))
+		return 0;
 	netday_init(&x.day, x.c->spool.s, (uint64_t)x.c->net_mib_day << 20,
 		    clock_ns(CLOCK_MONOTONIC));
 	err = open_send(&x, why);

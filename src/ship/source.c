@@ -20,24 +20,26 @@ static void set_name(char out[SOURCE_NAME], const char *text)
 		snprintf(out, SOURCE_NAME, "%.*s", (int)SOURCE_NAME - 1, text);
 }
 
-int source_names(struct source_opts *o, struct store_why *why)
+int source_names(struct source_opts *o, bool last)
 {
 	struct node_ident n = { .host = "" };
 	struct store *st;
 	char host[SOURCE_NAME] = "";
 
-	(void)why;
+	if (*o->cluster && *o->host)
+		return 0;
 	if (store_open_ro(&st, o->store, NULL) == 0) {
 		if (store_node_get(st, &n))
 			n = (struct node_ident){ .host = "" };
 		store_close(st);
 	}
+	if (!*n.host && !last)
+		return -EAGAIN;
 	gethostname(host, sizeof(host) - 1);
 	set_name(o->cluster, n.cluster);
 	set_name(o->cluster, "default");
 	set_name(o->host, n.host);
 	set_name(o->host, host);
-	set_name(o->rack, n.rack);
 	return 0;
 }
 
@@ -123,9 +125,16 @@ static int open_store(struct source *s, struct store_why *why)
 	s->name_hash = NULL;
 	s->name_said = NULL;
 	s->names = 0;
-	if (store_node_get(s->st, &s->node))
-		memset(&s->node, 0, sizeof(s->node));
+	s->node = (struct node_ident){ .host = "" };
 	return 0;
+}
+
+/* What the store says of its node, as soon as it does. */
+static void look_node(struct source *s)
+{
+	if (!*s->node.host && store_node_get(s->st, &s->node))
+		s->node = (struct node_ident){ .host = "" };
+	set_name(s->o.rack, s->node.rack);
 }
 
 /*
@@ -204,6 +213,7 @@ int source_look(struct source *s, struct spool *spool, const struct source_node 
 
 	if (err)
 		return err;
+	look_node(s);
 	s->packs.spool = spool;
 	s->packs.cluster = s->o.cluster;
 	s->packs.now_ns = now_ns;

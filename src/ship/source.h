@@ -49,7 +49,8 @@ int source_meter(const struct source *s, struct meter *m);
 
 /* How far behind the newest window of the store we are, in windows. */
 uint64_t source_behind(const struct source *s);
-/* Who we are, once a store said so: names of spools and rows. */
-int source_names(struct source_opts *o, struct store_why *why);
+/* Who we are, names of spools and rows: as told, else as the store says. -EAGAIN: it says nothing yet; with `last` the
+ * machine's own name has to do then. */
+int source_names(struct source_opts *o, bool last);
 
 #endif /* AON_SHIP_SOURCE_H */

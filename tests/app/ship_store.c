@@ -68,6 +68,12 @@ static void begin(uint64_t t0)
 				      "at::native::Functor<%u, float>, ", (k * 7919u) % 9973u);
 		must(store_name(st, text, strlen(text), &name[k]), "name");
 	}
+	must(store_node(st, &(struct node_ident){ .host = "n1",
+						  .rack = "r7",
+						  .leaf = "leaf-7",
+						  .driver = "595.10",
+						  .gpu_model = "NVIDIA H100" }),
+	     "node");
 	for (uint32_t r = 0; r < ranks; r++) {
 		proc[r] = (struct process){ .pid = 1000 + r,
 					    .pid_start = 77 + r,
@@ -80,6 +86,14 @@ static void begin(uint64_t t0)
 					    .comm = "python3",
 					    .job = "train7",
 					    .local_rank = r + 1,
+					    .ident = { .user = "ann",
+						       .pod = "train-0",
+						       .namespace = "research",
+						       .container = "c0ffee",
+						       .gpu_uuid = "GPU-1",
+						       .mig = "MIG-2",
+						       .nic = "mlx5_0",
+						       .framework = "torch-2.15" },
 					    .origin = { .rank = r + 1, .world = ranks } };
 		must(proc_boot_id(proc[r].boot_id), "boot");
 		must(store_process(st, &proc[r]), "process");

@@ -207,7 +207,7 @@ class Chaos:
         self.every, self.zookeeper_s, self.next = every_s, zookeeper_s, time.monotonic() + first_s
         self.server_s, self.parted = server_s, None
         self.resume = None
-        self.first = ["server parted", "server", "zookeeper stopped"]
+        self.first = ["server", "server parted", "zookeeper stopped"]
 
     def did(self, once, what):
         once.count(what)

@@ -215,6 +215,11 @@ def arrives():
     ok(names == ["50", "50", "50"], "every name of a window has its text", names)
     rows = server.ask("SELECT comm, job, rank, world, host, cluster FROM aon.process ORDER BY rank LIMIT 1")
     ok(rows[0] == ["python3", "train7", "0", "4", "n1", "c"], "a process is known with its job and rank", rows)
+    rows = server.ask("SELECT rack, leaf > 0, boot, user, local_rank, pid, pod, namespace, container, gpu_uuid, gpu_model, mig, nic, driver, framework "
+                      "FROM aon.process ORDER BY rank LIMIT 1")[0]
+    boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_text().strip().replace("-", "")
+    ok(rows == ["r7", "1", boot, "ann", "0", "1000", "train-0", "research", "c0ffee", "GPU-1", "NVIDIA H100", "MIG-2", "mlx5_0", "595.10", "torch-2.15"],
+       "and with all that is known of it: rack to framework", rows)
     ok(server.one("SELECT count() FROM aon.collective") == str(3 * want["steps"]), "collectives of all steps are there")
     hour = server.ask("SELECT sum(calls), sum(busy_ns) FROM aon.kernel_hour")[0]
     ok([int(x) for x in hour] == [want["launches"], want["total_ns"]], "the sums by hour are the same", hour)
@@ -438,6 +443,16 @@ print(s.query("SELECT sum(calls), sum(busy_ns) FROM aon.kernel_hour", "TSV"), en
        f"ClickHouse {version} takes its dialect and the same batches; twice sent is once there, in the sums, too", r.stdout + r.stderr[-1500:])
 
 
+def unnamed():
+    """aon ship as it is after a boot: before aond has made the store, which knows the node's name."""
+    cluster("init", db="unnamed")
+    make("early", seconds=20)
+    conf = place / "unnamed.conf"
+    conf.write_text(f"url = {url('unnamed')}\ncredentials = {cred}\nstore = {place}/unnamed.db\nspool = {place}/unnamed.spool\nrun_dir = \nuser = \n")
+    children.append(subprocess.Popen([AON, "ship", "--config", str(conf)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+    return children[-1]
+
+
 def live():
     """As a service: windows that end are there within seconds; SIGTERM ends it in order."""
     cluster("init", db="live")
@@ -445,11 +460,16 @@ def live():
     children.append(writer)
     wait((place / "live.db").exists)
     p = ship("live", db="live", background=True)
+    q = unnamed()
     want = json.loads(writer.communicate(timeout=60)[0])
     arrived = wait(lambda: sums("live")["launches"] == want["launches"], 60)
     ok(arrived, "a service sends windows as they end", f"{sums('live')} {want}")
     beats = server.ask("SELECT host, rack, spool_batches < 100 FROM live.node")
-    ok(beats and beats[0] == ["n1", "", "1"], "and that the node lives", beats)
+    ok(beats and beats[0][::2] == ["n1", "1"], "and that the node lives", beats)
+    shutil.copy(place / "early.db", place / "unnamed.db")
+    ok(wait(lambda: server.one("SELECT any(concat(cluster, ' ', host, ' ', rack)) FROM unnamed.node") == "default n1 r7", 60),
+       "one that is told no names, and is there before the store, has those of the store", server.ask("SELECT cluster, host, rack FROM unnamed.node"))
+    q.kill()
     p.send_signal(signal.SIGTERM)
     ok(p.wait(30) == 0, "told to end, it ends in order")
 
