@@ -74,9 +74,10 @@ function drawFleet(host: HTMLElement, f: Fleet, runs: number, say: (s: string) =
 		f.jobs.length ? goes(f.time, f.time.held_s, PARTS) : null,
 		h('div', { class: 'block' }, h('h2', null, t('fleet.jobs.head')), jobs.el, f.jobs.length > SHOWN ? h('p', { class: 'note' }, t('fleet.first', { n: SHOWN, all: fmt.count(f.jobs.length) })) : null));
 	if (f.nodes.length) host.append(h('div', { class: 'block' }, h('h2', null, t('fleet.topology')), places(nodePlaces(f), t('fleet.topology.alt', { racks: new Set(f.nodes.map((n) => n.rack)).size, nodes: f.nodes.length, silent: f.silent_nodes }), say, (p) => openJob(f.nodes.find((n) => n.host === p.unit)?.job ?? null)),
-		h('p', { class: 'note' }, t('fleet.topology.what'))),
-		h('div', { class: 'block' }, h('h2', null, t('fleet.nodes')), table({ columns: NODES, rows: f.nodes.slice(0, NODES_SHOWN), label: t('fleet.nodes') }).el,
-			f.nodes.length > NODES_SHOWN ? h('p', { class: 'note' }, t('fleet.first', { n: NODES_SHOWN, all: fmt.count(f.nodes.length) })) : null));
+		h('p', { class: 'note' }, t('fleet.topology.what'))));
+	const look = f.nodes.filter((n) => n.silent || n.waited_s > 0); // the others are as they should be
+	if (look.length) host.append(h('div', { class: 'block' }, h('h2', null, t('fleet.nodes')), table({ columns: NODES, rows: look.slice(0, NODES_SHOWN), label: t('fleet.nodes') }).el,
+		h('p', { class: 'note' }, look.length > NODES_SHOWN ? `${t('fleet.first', { n: NODES_SHOWN, all: fmt.count(look.length) })} ` : '', t('fleet.nodes.rest', { n: fmt.count(f.nodes.length - look.length) }))));
 	const rest = h('div', { class: 'block' });
 	host.append(rest);
 	get<Reply & { changes: FleetChange[] }>('fleet/versions', { since: since() }).then((v) => {
