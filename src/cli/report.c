@@ -349,6 +349,12 @@ static void sampled_line(const struct gather *g, const struct out *out)
 			 "all of "
 			 "them, +- is 95 %%.",
 			 fmt_count(a, g->left_out), fmt_count(b, g->all_steps.count));
+	if (g->left_slots)
+		out_line(out, OUT_DIM,
+			 "  Without steps: %s of %s slots of 50 ms were left out by chance: counts "
+			 "and "
+			 "totals stand for all of them, +- is 95 %%.",
+			 fmt_count(a, g->left_slots), fmt_count(b, g->all_slots));
 	if (g->unseen)
 		out_line(out, OUT_DIM,
 			 "  Of %s steps nothing is known but that they were: rung pulse.",

@@ -154,7 +154,8 @@ static void end_sampled(struct gather *g)
 		r->variance += m.variance;
 		r->sampled = (struct sampled_sum){ 0 };
 	}
-	g->left_out += g->sampled.left_out;
+	if (!g->sampled.slots)
+		g->left_out += g->sampled.left_out;
 	g->unseen += g->sampled.unseen_steps;
 	g->sampled = (struct sampled){ .left = g->sampled.left, .unseen = g->sampled.unseen };
 }
@@ -415,6 +416,9 @@ int gather_process(struct gather *g, const struct process *p, uint64_t from_ns, 
 		return err;
 	if (g->lanes)
 		qsort(g->lane, g->lanes, sizeof(*g->lane), lane_cmp);
+	g->sampled.slots = p->overhead.by == OVERHEAD_BY_LAUNCHES && p->overhead.left_out;
+	g->left_slots += g->sampled.slots ? p->overhead.left_out : 0;
+	g->all_slots += g->sampled.slots ? p->overhead.steps : 0;
 	err = store_each_window(g->st, &f, on_window, g);
 	if (!err)
 		end_sampled(g);
@@ -439,7 +443,7 @@ uint64_t gather_time(const struct gather_row *r)
 
 bool gather_sampled(const struct gather *g, uint32_t kind)
 {
-	return g->left_out && sampled_kind(kind);
+	return (g->left_out || g->left_slots) && sampled_kind(kind);
 }
 
 bool gather_judged(const struct gather_row *const *row, size_t n)

@@ -86,7 +86,8 @@ struct gather {
 	uint32_t processes, threads, streams, devices;
 	struct sampled sampled; /* of the process being walked */
 	uint64_t left_out; /* steps of all processes that were left out by chance: rows count */
-	uint64_t unseen;   /* for them; steps of which nothing is known but that they were */
+	uint64_t left_slots, all_slots; /* the same of programs without steps: slots of time */
+	uint64_t unseen; /* for them; steps of which nothing is known but that they were */
 	struct account account;
 	struct overhead overhead; /* of the process that pays most for being recorded */
 };

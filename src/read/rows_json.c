@@ -32,7 +32,7 @@ static void row_json(struct json *j, const struct gather *g, const struct proces
 	json_str(j, "kind", r->kind < EVENT_MAX ? kind[r->kind] : NULL);
 	json_u64(j, "count", r->count);
 	json_u64(j, "total_ns", r->total_ns);
-	if (sampled_kind(r->kind) && g->left_out)
+	if (gather_sampled(g, r->kind))
 		json_u64(j, "total_error_ns", (uint64_t)(sampled_error(r->variance) + 0.5));
 	json_u64(j, "min_ns", r->min_ns);
 	json_u64(j, "max_ns", r->max_ns);

@@ -16,9 +16,33 @@ bool sampled_kind(uint32_t kind)
 	return kind < 32 && SAMPLED & 1u << kind;
 }
 
+/* A window of slots, and those before it that are not there: nothing was recorded in them. */
+static void slots_window(struct sampled *s, const struct window *w)
+{
+	double units = 1, ns = (double)WINDOW_NS;
+
+	if (s->last_ns) /* it may come in parts */
+		units = w->start_ns > s->last_ns ? (double)((w->start_ns - s->last_ns) / WINDOW_NS)
+						 : 0;
+	s->last_ns = w->start_ns > s->last_ns ? w->start_ns : s->last_ns;
+	s->now = true;
+	s->now_ns = ns;
+	s->now_share = 1;
+	s->all_ns += units * ns;
+	s->on_ns += units * ns;
+	s->weighted_ns += units * ns;
+	s->square += units * ns * ns;
+	s->whole_square += units * ns * ns;
+}
+
 void sampled_window(struct sampled *s, const struct window *w)
 {
 	double all = 0, on = 0, weighted = 0;
+
+	if (s->slots) {
+		slots_window(s, w);
+		return;
+	}
 
 	for (uint32_t i = 0; i < w->rows; i++) {
 		const struct rollup *u = &w->row[i];

@@ -33,6 +33,19 @@ def span_s(text):
     return float(row[0]) * {"s": 1, "ms": 1e-3}[unit]
 
 
+def record_slots():
+    """A program without steps: slots of time are left out."""
+    try:
+        from cudatest import clean, run
+    except SystemExit:
+        return None
+    with Place() as p, Daemon(p, {**SOME, "rung": "half"}) as d:
+        r = run(p, "launches=9000", "rate=900", "storm")
+        wait_for(lambda: not d.status().get("sessions"))
+        d.flush()
+        return r, clean(r), report(p.store), aon("report", p.store).stdout
+
+
 def record_cuda():
     try:
         from cudatest import clean, events, run
@@ -91,16 +104,30 @@ def cuda(got):
     ok(clean and o["left_out"] > 20, "a CUDA program runs on a lower rung", (r, o))
     ok(abs(held - on) < 0.05 * r["kernels"], f"{held} of {r['kernels']} kernels are recorded, those of {on:.0f}", o)
     kernels = [k for k in rep["kernels"] if k["kind"] == "kernel"]
-    n, sure = sum(k["count"] for k in kernels), max(k["total_error_ns"] / k["total_ns"] for k in kernels)
+    n, sure = sum(k["count"] for k in kernels), max(k.get("total_error_ns", 0) / k["total_ns"] for k in kernels)
     # In proportion to the time of steps, which a loaded machine stretches as it likes.
     ok(abs(n / r["kernels"] - 1) < 0.1 + 3 * sure, f"the report has {n}, +-{100 * sure:.0f} %", rep["kernels"])
 
 
+def slots(got):
+    if not got:
+        skip("a program without steps", "no stand-in GPU in this build")
+        return
+    r, clean, rep, text = got
+    o, kernels = rep["processes"][0]["overhead"], [k for k in rep["kernels"] if k["kind"] == "kernel"]
+    ok(clean and o["measured_by"] == "launches" and o["left_out"] > 5, "of a program without steps slots are left out", (r, o))
+    ok(kernels and all(k.get("total_error_ns") for k in kernels) and "slots of 50 ms were left out by chance" in text and "+-" in text,
+       "its totals say how sure they are, too", (kernels, text))
+    n, sure = sum(k["count"] for k in kernels), max(k.get("total_error_ns", 0) / k["total_ns"] for k in kernels)
+    ok(abs(n / r["kernels"] - 1) < 0.1 + 1.5 * sure, f"{n} of {r['kernels']} kernels, +-{100 * sure:.0f} %", kernels)
+
+
 with ThreadPoolExecutor() as pool:
     runs = [pool.submit(record, s) for s in ({"measure": "off"}, {**SOME, "rung": "half"}, {**SOME, "rung": "tenth"})]
-    on_gpu = pool.submit(record_cuda)
+    on_gpu, stepless = pool.submit(record_cuda), pool.submit(record_slots)
 whole(*runs[0].result())
 lower("half", runs[0].result(), *runs[1].result())
 lower("tenth", runs[0].result(), *runs[2].result())
 cuda(on_gpu.result())
+slots(stepless.result())
 done()

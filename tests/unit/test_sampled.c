@@ -217,6 +217,67 @@ static void test_program(const struct program *p, const char *name)
 	printf("# without the proportion: %+.2f %% %+.2f %%\n", 100 * naive[0], 100 * naive[3]);
 }
 
+/* A slot of a program without steps: what aond does of it (daemon/slot.c), and its kernels. */
+static void slot(struct run *r, const struct program *p, uint64_t number, uint64_t now)
+{
+	double load = 1 + 0.3 * sin((double)number / 60);
+	bool burst = p->bursty && number % 400 > 240;
+	uint32_t w;
+
+	if (number % 100 == 0)
+		walk(r, burst);
+	w = weight(r, number);
+	if (w)
+		weigh_step(&r->weigh, now, w);
+	*(w ? &r->on : &r->off) += 1;
+	for (unsigned i = 0; i < 8; i++)
+		kernels(r, p, now + 1000 + 6000000 * i, load * (burst ? 3 : 1), w);
+}
+
+/* No step is in any window; the truth lies in the interval as often as it says all the same. */
+static void test_slots(const struct program *p, const char *name, uint64_t slots)
+{
+	const struct roll_opts o = { .process = 1, .rows_max = 64, .name_other = 99 };
+	double error[KERNELS] = { 0 }, square[KERNELS] = { 0 }, told[KERNELS] = { 0 };
+	unsigned in[KERNELS] = { 0 };
+	static struct run r;
+
+	for (uint64_t seed = 1; seed <= RUNS; seed++) {
+		memset(&r, 0, sizeof(r));
+		x = seed * 0x9e3779b97f4a7c15ull + 1;
+		r.seed = seed;
+		r.sampled.slots = true;
+		if (roll_new(&r.roll, &o) < 0)
+			t_skip_all("no memory");
+		for (uint64_t n = 0; n < slots; n++)
+			slot(&r, p, n, 1000000000 + 50000000 * n);
+		roll_close(r.roll, UINT64_MAX, on_window, &r);
+		roll_free(r.roll);
+		chosen_fini(&r.chosen);
+		for (int k = 0; k < KERNELS; k++) {
+			struct sampled_more m = sampled_end(&r.sampled, &r.sum[k]);
+			double rel = (r.seen[k] + m.ns) / r.truth[k] - 1;
+
+			error[k] += rel / RUNS;
+			square[k] += rel * rel / RUNS;
+			told[k] += sampled_error(m.variance) / r.truth[k] / RUNS;
+			in[k] += fabs(r.seen[k] + m.ns - r.truth[k]) <= sampled_error(m.variance);
+		}
+	}
+	for (int k = 0; k < KERNELS; k++) {
+		T_OK(fabs(error[k]) < 4 * sqrt(square[k] / RUNS) + 0.005,
+		     "%s, kernel %d: the mean of %d totals is off by %+.2f %%", name, k, RUNS,
+		     100 * error[k]);
+		T_OK(in[k] >= RUNS * 90 / 100,
+		     "%s, kernel %d: the interval holds %.1f %% (95); +-%.1f %% is told, one is "
+		     "off by "
+		     "%.1f",
+		     name, k, 100.0 * in[k] / RUNS, 100 * told[k], 100 * sqrt(square[k]));
+		T_OK(told[k] < 5 * 1.96 * sqrt(square[k]),
+		     "%s, kernel %d: and is no wider than it must", name, k);
+	}
+}
+
 static void test_whole(void)
 {
 	struct sampled s = { .left = LEFT };
@@ -350,6 +411,9 @@ int main(void)
 	test_program(&plain, "a steady program");
 	test_program(&bursty, "bursts that lead down the ladder");
 	test_program(&async, "kernels that run late");
+	test_slots(&plain, "slots", 4000);
+	test_slots(&bursty, "slots of bursts", 4000);
+	test_slots(&plain, "slots of some seconds", 400);
 	steps = 500;
 	test_program(&plain, "a few seconds");
 	return t_done();
