@@ -13,8 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "measure/now.h"
 
 #define THREADS      1024u
 #define ROUNDS       8u
@@ -41,14 +42,6 @@ struct worker {
 	int cpu;
 	pthread_t id;
 };
-
-static double now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static void triad(double *restrict a, const double *restrict b, const double *restrict c, size_t n)
 {

@@ -7,21 +7,14 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "measure/now.h"
 
 #define ROUNDS     5u
 #define GEMM_BATCH 4u /* products in a row, so that launching them is hidden */
 #define NCCL_BYTES (256ull << 20)
 #define BF16       14 /* CUDA_R_16BF */
 #define IN_FP32    68 /* CUBLAS_COMPUTE_32F */
-
-static double now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static void *open_one(const char *env, const char *const *name, char *why)
 {

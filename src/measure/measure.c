@@ -6,9 +6,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "measure/kernels.h"
+#include "measure/now.h"
 
 #define REPS_MAX  (1u << 24)
 #define EMPTY     500u /* kernels in a row, of which the time of one is taken */
@@ -25,14 +25,6 @@ struct run {
 	double round_ns;
 	uint32_t rounds;
 };
-
-static double now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 static void tell(const struct run *r, const char *what)
 {

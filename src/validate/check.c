@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "validate/median.h"
+
 #define WARN_BELOW 0.95
 #define FAIL_BELOW 0.90
 
@@ -202,20 +204,6 @@ int checks_profile(struct checks *out, const struct facts *f, const struct facts
 }
 
 /* --- nodes --- */
-
-static int by_number(const void *x, const void *y)
-{
-	double a = *(const double *)x, b = *(const double *)y;
-
-	return a < b ? -1 : a > b;
-}
-
-/* Sorts v. */
-static double median(double *v, size_t n)
-{
-	qsort(v, n, sizeof(*v), by_number);
-	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-}
 
 /* The commonest word. False: there is no majority. */
 static bool most(const struct facts *f, size_t n, const char *key, char out[FACT_VALUE])

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "theory/collective.h"
-#include "theory/copy.h"
+#include "theory/gpu.h"
+#include "validate/median.h"
 
 #define PREFIX "expected/"
 
@@ -148,17 +149,10 @@ static void expect_gpu_stream(struct facts *f)
 
 /* --- what was measured --- */
 
-static int by_number(const void *x, const void *y)
-{
-	double a = *(const double *)x, b = *(const double *)y;
-
-	return a < b ? -1 : a > b;
-}
-
 /* One of many that is slower than the others, whatever a table says: from three on. */
 static void among_devices(struct facts *f, const char *word)
 {
-	double v[64], median;
+	double v[64], mid, least = INFINITY;
 	unsigned n = 0, slowest = 0;
 	char key[FACT_KEY], by[80];
 
@@ -166,22 +160,19 @@ static void among_devices(struct facts *f, const char *word)
 		snprintf(key, sizeof(key), "measured/%u/%s", i, word);
 		if (!facts_number(f, key, &v[n]))
 			continue;
-		slowest = n && v[n] < v[0] ? i : slowest; /* v[0] is the least so far */
-		if (v[n] < v[0]) {
-			median = v[0];
-			v[0] = v[n];
-			v[n] = median;
+		if (v[n] < least) {
+			least = v[n];
+			slowest = i;
 		}
 		n++;
 	}
 	if (n < 3)
 		return;
-	qsort(v, n, sizeof(v[0]), by_number);
-	median = n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+	mid = median(v, n);
 	snprintf(key, sizeof(key), "measured/slowest/%s", word);
 	snprintf(by, sizeof(by), "the median of %u devices; the slowest is %u", n, slowest);
-	facts_set(f, key, "%.4g", v[0]);
-	expect_set(f, key, &(struct expect){ median, 95, 85, by });
+	facts_set(f, key, "%.4g", least);
+	expect_set(f, key, &(struct expect){ mid, 95, 85, by });
 }
 
 void expect_measured(struct facts *f)
@@ -211,17 +202,17 @@ void expect_measured(struct facts *f)
 
 void expect_logs(struct facts *f)
 {
-	double median;
+	double value;
 
 	expect_nccl(f);
 	expect_copies(f);
 	expect_perftest(f);
 	expect_gpu_stream(f);
-	if (facts_number(f, "log/gpu_burn/median_GFLOPS", &median))
+	if (facts_number(f, "log/gpu_burn/median_GFLOPS", &value))
 		expect_set(f, "log/gpu_burn/slowest_GFLOPS",
-			   &(struct expect){ median, 95, 85, "the median of the GPUs of the log" });
-	if (facts_number(f, "memory/peak_GBps", &median))
+			   &(struct expect){ value, 95, 85, "the median of the GPUs of the log" });
+	if (facts_number(f, "memory/peak_GBps", &value))
 		expect_set(f, "log/stream/Triad_MBps",
-			   &(struct expect){ median * 1e3, 60, 45,
+			   &(struct expect){ value * 1e3, 60, 45,
 					     "the node's DIMMs: channels times rate" });
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "validate/log_part.h"
+#include "validate/median.h"
 
 /* --- nccl-tests --- */
 
@@ -119,13 +120,6 @@ struct burn {
 	double errors, temp, rate[BURN_GPUS];
 };
 
-static int by_rate(const void *x, const void *y)
-{
-	double a = *(const double *)x, b = *(const double *)y;
-
-	return a < b ? -1 : a > b;
-}
-
 static void burn_line(struct burn *s, const char *line)
 {
 	const char *errors = strstr(line, "errors:"), *temps = strstr(line, "temps:");
@@ -183,10 +177,9 @@ int log_burn(struct log *l)
 	for (unsigned i = 0; i < BURN_GPUS; i++)
 		if (s.rate[i] > 0)
 			s.rate[rates++] = s.rate[i];
-	qsort(s.rate, rates, sizeof(s.rate[0]), by_rate);
 	if (rates) {
+		log_set(l, median(s.rate, rates), "log/gpu_burn/median_GFLOPS");
 		log_set(l, s.rate[0], "log/gpu_burn/slowest_GFLOPS");
-		log_set(l, s.rate[rates / 2], "log/gpu_burn/median_GFLOPS");
 	}
 	return 0;
 }
