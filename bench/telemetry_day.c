@@ -71,6 +71,7 @@ static struct kind node[] = {
 	{ "node_network_receive_bytes_total", COUNTER, 1e6, 3e5, 10, 8 }, { "node_network_receive_errs_total", STILL, 0, 0, 10, 60 },
 	{ "node_netstat_Tcp_InSegs", COUNTER, 1e4, 2e3, 15, 4 }, { "node_hwmon_temp_celsius", WALK, 15, 1, 15, 40 },
 	{ "node_rapl_package_joules_total", COUNTER, 300, 20, 15, 4 }, { "aon_pcie_errors_total", STILL, 0, 0, 15, 300 },
+	{ "aon_memory_bandwidth_bytes_total", COUNTER, 1e11, 1e10, 10, 4 },
 };
 static struct kind port[] = {
 	{ "node_infiniband_port_data_received_bytes_total", COUNTER, 2e10, 3e9, 10, 2 },

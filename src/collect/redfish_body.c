@@ -258,33 +258,42 @@ static bool metric(const char **p, const char *end, struct redfish_metric *m)
 	return *p < end && *(*p)++ == '}';
 }
 
+/* To the next object of a list: 1. 0: the list has ended, and *p is behind it. -EBADMSG: the text has. */
+static int next_object(const char **p, const char *end)
+{
+	struct json_tok other;
+
+	for (;;) {
+		*p = json_space(*p, end);
+		if (*p >= end)
+			return -EBADMSG;
+		if (**p == '{')
+			return 1;
+		if (**p == ']')
+			return ++*p, 0;
+		if (**p == ',')
+			++*p;
+		else if (!json_item(p, end, &other))
+			return -EBADMSG;
+	}
+}
+
 /* The list whose bracket is at *p, which then is behind it. How many, or -EBADMSG: it does not end. */
 static int metrics(const char **p, const char *end, redfish_metric_fn *fn, void *arg)
 {
 	struct redfish_metric m;
-	struct json_tok item;
-	int n = 0;
+	int n = 0, more;
 
-	for (++*p;;) {
-		*p = json_space(*p, end);
-		if (*p >= end)
+	++*p;
+	while ((more = next_object(p, end)) > 0) {
+		if (!metric(p, end, &m))
 			return -EBADMSG;
-		if (**p == ',') {
-			++*p;
-		} else if (**p == '{') {
-			if (!metric(p, end, &m))
-				return -EBADMSG;
-			if (m.property.len && m.value.len) {
-				fn(arg, &m);
-				n++;
-			}
-		} else if (**p == ']') {
-			++*p;
-			return n;
-		} else if (!json_item(p, end, &item)) {
-			return -EBADMSG;
+		if (m.property.len && m.value.len) {
+			fn(arg, &m);
+			n++;
 		}
 	}
+	return more ? more : n;
 }
 
 static int report(const char **p, const char *end, unsigned depth, redfish_metric_fn *fn,
@@ -294,27 +303,17 @@ static int report(const char **p, const char *end, unsigned depth, redfish_metri
 static int members(const char **p, const char *end, unsigned depth, redfish_metric_fn *fn,
 		   void *arg)
 {
-	struct json_tok item;
-	int sum = 0, n;
+	int sum = 0, more;
 
-	for (++*p;;) {
-		*p = json_space(*p, end);
-		if (*p >= end)
-			return -EBADMSG;
-		if (**p == ',') {
-			++*p;
-		} else if (**p == '{') {
-			n = report(p, end, depth + 1, fn, arg);
-			if (n == -EBADMSG)
-				return n;
-			sum += n < 0 ? 0 : n;
-		} else if (**p == ']') {
-			++*p;
-			return sum;
-		} else if (!json_item(p, end, &item)) {
-			return -EBADMSG;
-		}
+	++*p;
+	while ((more = next_object(p, end)) > 0) {
+		int n = report(p, end, depth + 1, fn, arg);
+
+		if (n == -EBADMSG)
+			return n;
+		sum += n < 0 ? 0 : n;
 	}
+	return more ? more : sum;
 }
 
 /*
