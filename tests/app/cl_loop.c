@@ -28,7 +28,7 @@ static const char *const source =
 	"__kernel void add(__global int *a) { a[get_global_id(0)] += 1; }"
 	"__kernel void twice(__global int *a) { a[get_global_id(0)] *= 2; }"
 	"__kernel void grind(__global int *a) { int x = a[get_global_id(0)];"
-	" for (int i = 0; i < 20000; i++) x = x * 1103515245 + 12345; a[get_global_id(0)] = x; }";
+	" for (int i = 0; i < 50000; i++) x = x * 1103515245 + 12345; a[get_global_id(0)] = x; }";
 
 static cl_context context;
 static cl_device_id device;

@@ -76,7 +76,7 @@ class Group:
 
 
 def real(place):
-    """OpenCL kernels on CPUs; from the middle on the job may use a twentieth of one."""
+    """OpenCL kernels on CPUs; from the middle on the job may use a fiftieth of one."""
     text = "a job that its quota stops"
     if not (BUILD / "tests/app/cl_loop").exists() or not list(pathlib.Path("/etc/OpenCL/vendors").glob("*.icd")):
         return skip(text, "no OpenCL here")
@@ -88,10 +88,10 @@ def real(place):
     try:
         with Daemon(place) as d:
             collect = subprocess.Popen([BUILD / "src/collect/aon-collect", "--run-dir", place.run, "--all", "host"], stderr=subprocess.DEVNULL)
-            proc = app(place, "cl_loop", "heavy", 210, env={"OPENCL_LAYERS": LAYER, "AON_JOIN_MS": 2000, "SLURM_JOB_ID": os.getpid(), "POCL_MAX_PTHREAD_COUNT": 1})
+            proc = app(place, "cl_loop", "heavy", 240, env={"OPENCL_LAYERS": LAYER, "AON_JOIN_MS": 2000, "SLURM_JOB_ID": os.getpid(), "POCL_MAX_PTHREAD_COUNT": 1})
             group.add(proc.pid)
-            time.sleep(9)
-            group.quota(0.05)  # so little that it shows on a busy machine, too
+            time.sleep(10)
+            group.quota(0.02)  # so little that it shows on a busy machine, too
             finish(proc)
             wait_for(lambda: "aon_cgroup_cpu_throttled" in aon("telemetry", str(place.store), "--metric", "throttled_seconds").stdout, 15)
             d.flush()
