@@ -13,7 +13,7 @@ def killed(folder, cluster, certs):
     once = Once(folder / "killed", cluster, certs, ["n1", "n2", "n3"], 1000 if LONG else 90, 50, ships=["n5"],
                 stores=60 if LONG else 12)
     try:
-        chaos = Chaos(4 if LONG else 3, 20 if LONG else 4, server_s=150 if LONG else 5)
+        chaos = Chaos(4 if LONG else 2, 20 if LONG else 4, first_s=1, server_s=150 if LONG else 5)
         once.run(1800 if LONG else 150, chaos)
         cluster.go_on()
         wrong, told = once.errors_at_last()

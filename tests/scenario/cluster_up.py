@@ -5,6 +5,7 @@ import pathlib
 import subprocess
 
 import clustertest
+import slurmtest
 from aontest import BUILD, SANITIZED, done, ok, skip_all
 
 TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools/cluster-up"
@@ -19,8 +20,9 @@ def main():
         if net.why:
             skip_all(net.why)
     before = set(os.listdir("/run/netns"))
-    r = subprocess.run([TOOL, BUILD, "--nodes", "3", "--ranks", "2", "--steps", "3000", "--check"], capture_output=True, text=True, timeout=500)
-    ok(r.returncode == 0 and "node-2 is there" in r.stdout, "three nodes and two ranks tell ClickHouse what they do", r.stdout + r.stderr)
+    slurm = [] if slurmtest.missing() else ["--slurm"]
+    r = subprocess.run([TOOL, BUILD, "--nodes", "3", "--ranks", "2", "--steps", "3000", "--check", *slurm], capture_output=True, text=True, timeout=500)
+    ok(r.returncode == 0 and "node-2 is there" in r.stdout, f"three nodes and two ranks{', a job of Slurm,' if slurm else ''} tell ClickHouse what they do", r.stdout + r.stderr)
     ok("0 windows" not in r.stdout and "aon capture --cluster" in r.stdout, "and it says what to try", r.stdout)
     ok(set(os.listdir("/run/netns")) <= before, "no namespace is left", os.listdir("/run/netns"))
     done()

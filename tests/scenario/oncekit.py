@@ -94,10 +94,11 @@ class Once:
                 continue
             if code == -9:
                 self.count("aon ship" if name in self.ship else "node")
+                self.node_points[name][:1] = []
             elif code is not None and name not in self.ship:
                 self.failed.append(n.said()[-300:])
             points = self.node_points[name]
-            n.env = fault(points.pop(0) if points else None)
+            n.env = fault(points[0] if points else None)
             n.start()
 
     def outcome(self, name, n, code):
@@ -207,7 +208,7 @@ class Chaos:
         self.every, self.zookeeper_s, self.next = every_s, zookeeper_s, time.monotonic() + first_s
         self.server_s, self.parted = server_s, None
         self.resume = None
-        self.first = ["server", "server parted", "zookeeper stopped"]
+        self.first = ["zookeeper stopped", "server", "server parted"]
 
     def did(self, once, what):
         once.count(what)
