@@ -135,7 +135,7 @@ static void seen_when(const struct insight *in, struct finding *f, const struct 
 		strftime(clock, sizeof(clock), " (%F %T UTC)", &tm);
 	if (v->bouts > 1)
 		snprintf(bouts, sizeof(bouts), ", %" PRIu32 " times", v->bouts);
-	finding_seen(f, "since %s after the first of these windows%s, for %s of %s%s",
+	finding_seen(f, "since %s after the recording began%s, for %s of %s%s",
 		     fmt_time(at, v->since_ns - j->begin_ns), clock, fmt_time(bad, v->bad_ns),
 		     fmt_time(all, v->seen_ns), bouts);
 }

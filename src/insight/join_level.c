@@ -307,7 +307,8 @@ uint32_t judge_like(const struct judge *g, uint32_t d, uint32_t classes, bool as
 
 static void place_keys(struct join *j)
 {
-	qsort(j->key, j->keys, sizeof(*j->key), by_device);
+	if (j->keys)
+		qsort(j->key, j->keys, sizeof(*j->key), by_device);
 	for (size_t i = 0; i < j->keys; i++) {
 		struct join_device *d = &j->device[j->key[i].device];
 

@@ -315,7 +315,7 @@ static uint32_t reasons_of(const struct sim_meter *m, uint32_t r)
 static double temp_of(const struct sim_meter *m, uint32_t r, double more)
 {
 	double hot = m->rank[r].temp > 0 ? m->rank[r].temp : 58 + 12 * fixed(m, 5, r);
-	double warm = 1 - exp(-(double)m->tick / WARM_S);
+	double warm = m->rank[r].temp > 0 ? 1 : 1 - exp(-(double)m->tick / WARM_S);
 
 	return 38 + (hot - 38) * warm + more + 0.7 * wobble(m, 6 + (uint64_t)more, r) -
 	       (m->rank[r].idle ? 12 : 0);
