@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "ship/schema_priv.h"
+#include "ship/view.h"
 
 int work_run(void *arg, const char *statement)
 {
@@ -218,21 +219,21 @@ static void oldest_kept(char out[16], const char *partition, uint32_t days, uint
 	strftime(out, 16, strcmp(partition, "day") ? "%Y%m" : "%Y-%m-%d", gmtime_r(&t, &tm));
 }
 
-static int tidy_table(struct work *w, const struct ship_table *t)
+static int tidy_table(struct work *w, const char *name, const char *partition, uint32_t kept)
 {
-	uint32_t days = w->o->days ? w->o->days : t->days;
+	uint32_t days = w->o->days ? w->o->days : kept;
 	char limit[16], *all, *save;
 	const char *text;
 	int err;
 
-	if (!t->days || !*t->partition)
+	if (!kept || !*partition)
 		return 0;
-	oldest_kept(limit, t->partition, days, w->o->now_ns);
+	oldest_kept(limit, partition, days, w->o->now_ns);
 	err = work_ask(
 		w, &text,
 		"SELECT DISTINCT partition FROM system.parts WHERE active AND database = '%s' AND "
 		"table = '%s%s' AND partition < '%s' ORDER BY partition",
-		w->place.db, t->name, work_local(w), limit);
+		w->place.db, name, work_local(w), limit);
 	all = err ? NULL : strdup(text);
 	for (char *p = all ? strtok_r(all, "\n", &save) : NULL; p && !err;
 	     p = strtok_r(NULL, "\n", &save)) {
@@ -242,7 +243,7 @@ static int tidy_table(struct work *w, const struct ship_table *t)
 		if (strspn(p, "0123456789-") != strlen(p))
 			continue;
 		snprintf(statement, sizeof(statement),
-			 "ALTER TABLE %s.`%s%s` DROP PARTITION %s%s%s", w->place.db, t->name,
+			 "ALTER TABLE %s.`%s%s` DROP PARTITION %s%s%s", w->place.db, name,
 			 work_local(w), quote, p, quote);
 		err = work_run(w, statement);
 	}
@@ -257,8 +258,14 @@ int schema_tidy(struct ch *c, const struct schema_opts *o, struct net_why *why)
 
 	for (uint32_t s = 0; s < ch_url(c)->servers && !err; s++) {
 		err = work_begin(&w, s);
-		for (int i = 0; i < SHIP_TABLES && !err; i++)
-			err = tidy_table(&w, ship_table((enum ship_table_id)i));
+		for (int i = 0; i < SHIP_TABLES && !err; i++) {
+			const struct ship_table *t = ship_table((enum ship_table_id)i);
+
+			err = tidy_table(&w, t->name, t->partition, t->days);
+		}
+		for (int i = 0; i < SHIP_VIEWS && !err; i++)
+			err = tidy_table(&w, ship_views[i].name, ship_views[i].partition,
+					 ship_views[i].days);
 	}
 	return err;
 }
