@@ -92,8 +92,11 @@ static int place(struct order *r, const struct capture_want *w)
 	int rc;
 
 	http_escape(job, sizeof(job), r->o->val[OPT_JOB]);
-	snprintf(target, sizeof(target), "/v1/capture?job=%s&%s=%" PRIu64 "&timeout_s=%" PRIu64,
-		 job, w->steps ? "steps" : "ms", w->steps ? w->steps : w->ms, w->timeout_ms / 1000);
+	snprintf(target, sizeof(target),
+		 "/v1/capture?job=%s&%s=%" PRIu64 "&timeout_s=%" PRIu64 "%s%s", job,
+		 w->steps ? "steps" : "ms", w->steps ? w->steps : w->ms, w->timeout_ms / 1000,
+		 r->o->val[OPT_RANK] ? "&ranks=" : "",
+		 r->o->val[OPT_RANK] ? r->o->val[OPT_RANK] : "");
 	rc = ask(r, target, "", &a);
 	if (rc != CLI_OK)
 		return rc;

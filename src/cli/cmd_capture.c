@@ -467,13 +467,14 @@ static int by_aond(const struct opts *o)
 /* On every node of the job. */
 static int by_relay(const struct opts *o)
 {
-	static const enum opt_id not [] = { OPT_KINETO, OPT_JAX,    OPT_FLIGHT,  OPT_BEFORE,
-					    OPT_CANCEL, OPT_RAISED, OPT_TRIGGER, OPT_PIDS,
-					    OPT_RANK,   OPT_STORE,  OPT_LIST,    OPT_FROMSTEP,
-					    OPT_STAND };
+	static const enum opt_id not [] = { OPT_KINETO, OPT_JAX,    OPT_FLIGHT,   OPT_BEFORE,
+					    OPT_CANCEL, OPT_RAISED, OPT_TRIGGER,  OPT_PIDS,
+					    OPT_STORE,  OPT_LIST,   OPT_FROMSTEP, OPT_STAND };
 	struct capture_want w = { 0 };
 	int rc = read_want(o, &w);
 
+	if (rc == CLI_OK)
+		rc = capture_check(o);
 	for (size_t i = 0; i < sizeof(not ) / sizeof(not [0]); i++)
 		if (o->val[not [i]])
 			return cli_misuse("--cluster and --%s do not go together",

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diagnose_cluster.c - aon diagnose --cluster: a job of a cluster, and with --follow all of them as they run. */
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -17,8 +22,12 @@
 #define RECORDS  400000u /* that are looked at, of the newest steps */
 #define STEPS    1000000u
 #define SPOOL    "/var/lib/aon-diagnose/spool"
+#define CAPTURES "/var/lib/aon-diagnose/captures"
+#define HOURLY   4.0
 #define EVERY    10.0 /* seconds, as nodes send */
 #define PATIENCE 3.0  /* looks */
+
+extern char **environ;
 
 /* --- once --- */
 
@@ -119,6 +128,93 @@ static int stop_fd(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
+/* --- a closer look at what was found --- */
+
+/* One capture at a time, and so many an hour: what comes meanwhile is not captured. */
+struct escalate {
+	const struct opts *o;
+	const char *dir;
+	double hourly;
+	pid_t child; /* 0: none */
+	uint64_t hour;
+	uint32_t used;
+	uint64_t skipped;
+};
+
+static bool may_capture(struct escalate *e)
+{
+	uint64_t hour = (uint64_t)time(NULL) / 3600;
+
+	if (e->child && waitpid(e->child, NULL, WNOHANG) != 0)
+		e->child = 0;
+	if (e->hour != hour)
+		e->used = 0;
+	e->hour = hour;
+	if (!e->child && e->used < e->hourly)
+		return true;
+	e->skipped++;
+	log_info("no capture: %s (%llu so far)", e->child ? "one is under way" : "enough this hour",
+		 (unsigned long long)e->skipped);
+	return false;
+}
+
+static void capture(void *arg, const char *job, const struct diag_verdict *v, const uint32_t *rank,
+		    uint32_t n)
+{
+	struct escalate *e = arg;
+	const char *argv[24] = { "aon",   "capture", "--cluster", e->o->val[OPT_ESCALATE],
+				 "--job", job,       "--rank" };
+	static const enum opt_id files[] = { OPT_CERT, OPT_KEY, OPT_CA };
+	char ranks[64] = "", to[PATH_MAX];
+	posix_spawnattr_t attr;
+	sigset_t none;
+	size_t at = 0, args = 7;
+
+	if (!may_capture(e))
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		at += (size_t)snprintf(ranks + at, sizeof(ranks) - at, "%s%u", i ? "," : "",
+				       rank[i]);
+	snprintf(to, sizeof(to), "%s/step%u-%llu.pftrace", e->dir, v->f.step,
+		 (unsigned long long)time(NULL));
+	argv[args++] = ranks;
+	argv[args++] = "--steps";
+	argv[args++] = "3";
+	argv[args++] = "-o";
+	argv[args++] = to;
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		if (e->o->val[files[i]]) {
+			argv[args++] = i == 0 ? "--cert" : i == 1 ? "--key" : "--ca";
+			argv[args++] = e->o->val[files[i]];
+		}
+	sigemptyset(&none); /* ours waits for signals by a descriptor */
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	if (posix_spawn(&e->child, "/proc/self/exe", NULL, &attr, (char *const *)(uintptr_t)argv,
+			environ) == 0) {
+		e->used++;
+		log_info("capture of ranks %s of job %s: %s", ranks, job, to);
+	} else {
+		e->child = 0;
+	}
+	posix_spawnattr_destroy(&attr);
+}
+
+static int may_escalate(struct escalate *e)
+{
+	const struct opts *o = e->o;
+
+	if (!o->val[OPT_ESCALATE])
+		return CLI_OK;
+	if (!o->val[OPT_CERT] || !o->val[OPT_KEY])
+		return cli_misuse(
+			"--escalate needs --cert FILE and --key FILE: who asks the relay");
+	if (mkdir(e->dir, 0700) < 0 && errno != EEXIST)
+		return cli_say(CLI_FAIL, "%s: %s", e->dir, strerror(errno));
+	return opt_number(o, OPT_HOURLY, 1, 1000, &e->hourly);
+}
+
 static int seconds(const char *option, const char *text, double *s)
 {
 	char *end;
@@ -142,6 +238,9 @@ int diagnose_follow(const struct opts *o)
 		.job = o->val[OPT_OF_JOB],
 		.files = *fleet_files(o),
 	};
+	struct escalate e = { .o = o,
+			      .hourly = HOURLY,
+			      .dir = o->val[OPT_CAPTURES] ? o->val[OPT_CAPTURES] : CAPTURES };
 	struct net_why why = { "" };
 	double every = EVERY, patience;
 	int rc = seconds("every", o->val[OPT_LOOKS], &every), err;
@@ -151,8 +250,14 @@ int diagnose_follow(const struct opts *o)
 	patience = PATIENCE * every;
 	if (rc == CLI_OK)
 		rc = seconds("patience", o->val[OPT_WAITREST], &patience);
+	if (rc == CLI_OK)
+		rc = may_escalate(&e);
 	if (rc != CLI_OK)
 		return rc;
+	if (o->val[OPT_ESCALATE]) {
+		fo.act = capture;
+		fo.arg = &e;
+	}
 	fo.every_ms = (uint32_t)(1000 * every);
 	fo.patience_ms = (uint32_t)(1000 * patience);
 	fo.stop_fd = stop_fd();

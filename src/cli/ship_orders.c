@@ -34,7 +34,7 @@ extern char **environ;
 
 struct order {
 	uint64_t id, steps, ms, from, timeout_s;
-	char job[48];
+	char job[48], ranks[64];
 };
 
 /* How far a job was when it was last looked at: what a step takes is what went by between two looks, for a step
@@ -140,7 +140,7 @@ static int ask(struct ship_orders *s, const char *target, const void *body, size
 static int poll_order(struct ship_orders *s, struct order *o)
 {
 	struct http_answer a;
-	const char *job;
+	const char *job, *ranks;
 	int err;
 
 	look_at_jobs(s);
@@ -153,6 +153,10 @@ static int poll_order(struct ship_orders *s, struct order *o)
 			     .from = number(a.data, "from "),
 			     .timeout_s = number(a.data, "timeout_s ") };
 	job = strstr(a.data, "\njob ");
+	ranks = strstr(a.data, "\nranks ");
+	if (ranks && (sscanf(ranks, "\nranks %63s", o->ranks) != 1 ||
+		      strspn(o->ranks, "0123456789,") != strlen(o->ranks)))
+		return 0;
 	if (!o->id || !job || sscanf(job, "\njob %47s", o->job) != 1)
 		return 0;
 	return 1;
@@ -165,7 +169,7 @@ static int run_capture(const struct ship_orders *s, const struct order *o, const
 		       char why[512])
 {
 	char count[24], from[24], patience[24], to[300], log[300];
-	char *argv[16];
+	char *argv[20];
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
 	sigset_t none;
@@ -188,6 +192,10 @@ static int run_capture(const struct ship_orders *s, const struct order *o, const
 	if (o->steps && o->from) {
 		argv[n++] = (char *)(uintptr_t) "--from-step";
 		argv[n++] = from;
+	}
+	if (*o->ranks) {
+		argv[n++] = (char *)(uintptr_t) "--rank";
+		argv[n++] = (char *)(uintptr_t)o->ranks;
 	}
 	argv[n++] = (char *)(uintptr_t) "--timeout";
 	argv[n++] = patience;
@@ -290,6 +298,12 @@ static void carry_out(struct ship_orders *s, const struct order *o)
 	log_info("order %" PRIu64 ": capture of job %s", o->id, o->job);
 	err = run_capture(s, o, dir, why);
 	n = upload_all(s, o, dir);
+	if (err && !n && *o->ranks &&
+	    (strstr(why, "no process of") || strstr(why, "no such process"))) {
+		err = 0; /* they are on other nodes: nothing is missing of it */
+		*why = '\0';
+		n = 1;
+	}
 	if (!err && n <= 0)
 		snprintf(why, sizeof(why), "its traces could not be sent: %.400s",
 			 n == -EREMOTEIO ? s->why.text : strerror(-n));

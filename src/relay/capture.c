@@ -44,9 +44,14 @@ void order_audit(const struct relay *r, const char *who, const char *outcome, co
 /* --- may they? --- */
 
 struct wish {
-	char job[JOB_BYTES];
+	char job[JOB_BYTES], ranks[RANKS_BYTES];
 	uint64_t steps, ms, timeout_s;
 };
+
+static bool is_ranks(const char *s)
+{
+	return strlen(s) < RANKS_BYTES && strspn(s, "0123456789,") == strlen(s);
+}
 
 static bool is_job(const char *s)
 {
@@ -61,11 +66,15 @@ static bool is_job(const char *s)
 static const char *read_wish(struct MHD_Connection *c, struct wish *w)
 {
 	const char *job = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "job");
+	const char *ranks = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "ranks");
 
 	*w = (struct wish){ .timeout_s = 60 };
 	if (!is_job(job))
 		return "Say of which job: ?job=J\n";
 	strcpy(w->job, job);
+	if (ranks && !is_ranks(ranks))
+		return "ranks: numbers with commas\n";
+	strcpy(w->ranks, ranks ? ranks : "");
 	relay_query_u64(c, "steps", &w->steps);
 	relay_query_u64(c, "ms", &w->ms);
 	relay_query_u64(c, "timeout_s", &w->timeout_s);
@@ -184,6 +193,7 @@ static unsigned place(struct relay *r, const struct request *q, const struct wis
 			     .at_ns = relay_now_ns() };
 	strcpy(o->who, q->who);
 	strcpy(o->job, w->job);
+	strcpy(o->ranks, w->ranks);
 	status = choose(r, o);
 	if (status) {
 		order_end(r, o);

@@ -157,13 +157,14 @@ static struct order *next_order(struct orders *s, const struct seat *seat)
 
 static enum MHD_Result give(struct MHD_Connection *c, struct order *o, const char *name)
 {
-	char text[256];
+	char text[384];
 
 	order_node_of(o, name)->state = ORDER_GIVEN;
 	snprintf(text, sizeof(text),
 		 "order %" PRIu64 "\njob %s\nsteps %" PRIu64 "\nms %" PRIu64 "\nfrom %" PRIu64
-		 "\ntimeout_s %" PRIu64 "\nby %s\n",
-		 o->id, o->job, o->steps, o->ms, o->from, o->timeout_s, o->who);
+		 "\ntimeout_s %" PRIu64 "\nby %s\n%s%s%s",
+		 o->id, o->job, o->steps, o->ms, o->from, o->timeout_s, o->who,
+		 *o->ranks ? "ranks " : "", o->ranks, *o->ranks ? "\n" : "");
 	return relay_reply(c, 200, text);
 }
 

@@ -24,6 +24,7 @@
 #define GRACE_S       15u   /* for a trace to come over, after the time of its capture */
 #define SEAT_OLD_S    60u   /* who has not polled for so long is down */
 #define JOB_BYTES     48u
+#define RANKS_BYTES   64u
 
 enum order_state { ORDER_WAITS, ORDER_GIVEN, ORDER_DONE, ORDER_FAILED };
 
@@ -39,6 +40,7 @@ struct order_node {
 struct order {
 	uint64_t id; /* 0: free */
 	char who[ACCESS_NAME], job[JOB_BYTES];
+	char ranks[RANKS_BYTES]; /* "1,5,9"; empty: all */
 	uint64_t steps, ms, from, timeout_s;
 	uint64_t at_ns;          /* CLOCK_MONOTONIC */
 	struct order_node *node; /* owned */

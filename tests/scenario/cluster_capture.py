@@ -44,6 +44,9 @@ def both(folder, relay, certs):
     ok(len(steps[0]) == 5 and steps[0] == steps[1], "one file, two ranks, the same five steps", steps)
     marks = [sum(e["kind"] == "mark" and e["rank"] == str(r) for e in rows) for r in (0, 1)]
     ok(marks == [50, 50], "with all that is in them", marks)
+    rc, out, err = capture(folder, relay, certs, "alice", "--job", JOB, "--rank", 1, "--steps", 3, "-o", "rank1.csv")
+    rows = list(csv.DictReader(io.StringIO((folder / "rank1.csv").read_text()))) if rc == 0 else []
+    ok(rc == 0 and {r["rank"] for r in rows if r["kind"] == "step"} == {"1"}, "or of one rank alone, wherever it is", (rc, out, err, len(rows)))
 
 
 def limits(folder, relay, certs):

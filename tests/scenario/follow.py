@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """aon diagnose --follow on a real ClickHouse: records of simulated jobs come in bit by bit, what is wrong with them is in the table
 `finding`, each once, whatever happens to the service meanwhile; what is over is said to be."""
+import http.server
 import json
 import os
 import pathlib
 import signal
+import ssl
 import subprocess
+import threading
 import time
+import urllib.parse
 
 from aontest import Place, done, find, ok, skip_all, wait_for
 from clitest import aon
-from clustertest import PASSWORD, USER, Cluster, missing
+from clustertest import PASSWORD, USER, Certs, Cluster, missing
 
 GEN = pathlib.Path(os.environ["AON_BUILD"]) / "tests/scenario/fleet_gen"
 NOW = int(time.time())
@@ -50,12 +54,12 @@ class Job:
 
 class Service:
     def __init__(self, place, url):
-        self.place, self.url, self.proc = place, url, None
+        self.place, self.url, self.proc, self.more = place, url, None, []
 
     def start(self):
         with open(self.place.path / "follow.log", "ab") as log:
             self.proc = subprocess.Popen([find("aon"), "diagnose", "--cluster", self.url, "--follow", "--every", "0.2", "--patience", "2", "--spool",
-                                          self.place.path / "follow"], env={**os.environ, **ENV}, stdout=log, stderr=log)
+                                          self.place.path / "follow", *self.more], env={**os.environ, **ENV}, stdout=log, stderr=log)
         return self
 
     def end(self, sig=signal.SIGKILL):
@@ -107,6 +111,65 @@ def slow_and_well_again(place, server, service, url):
     ok(len(job.found()) == 2, "indeed", job.found())
 
 
+class Relay(threading.Thread):
+    """What aon capture asks of a relay, and answers as if nobody had anything: which ranks were wanted."""
+
+    def __init__(self, certs):
+        super().__init__(daemon=True)
+        asked = self.asked = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                asked.append(urllib.parse.parse_qs(urllib.parse.urlparse(self.path).query))
+                self.say(b"id 1\nnodes 1\nfrom 7\n")
+
+            def do_GET(self):
+                self.say(b"state done\n")
+
+            def say(self, body):
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(certs.crt("relay"), certs.key("relay"))
+        tls.load_verify_locations(certs.crt("ca"))
+        tls.verify_mode = ssl.CERT_REQUIRED
+        self.server.socket = tls.wrap_socket(self.server.socket, server_side=True)
+        self.url = f"https://127.0.0.1:{self.server.server_port}"
+
+    def run(self):
+        self.server.serve_forever()
+
+
+def escalation(place, server, service):
+    """A new act has three ranks captured: who it is, one that is well, one that waits; so many an hour."""
+    certs = Certs(place.path / "certs").sign("relay", server=True).sign("diagnose")
+    relay = Relay(certs)
+    relay.start()
+    service.end()
+    bad = subprocess.run([find("aon"), "diagnose", "--cluster", service.url, "--follow", "--escalate", relay.url], capture_output=True, text=True)
+    ok(bad.returncode == 2 and "--cert" in bad.stderr, "who asks a relay must say who it is", bad.stderr)
+    service.more = ["--escalate", relay.url, "--cert", certs.crt("diagnose"), "--key", certs.key("diagnose"), "--ca", certs.crt("ca"),
+                    "--captures", place.path / "captures", "--hourly", "1"]
+    service.start()
+    steps, e = case(place, "F4,F1", "8", lambda e: e["course"] == "sudden" and 60 < e["from_step"] and e["gain"] > 0.05)
+    jobs = [Job(server, n, steps, 8) for n in (4, 5)]
+    for job in jobs:
+        job.send(0, 1000)
+    wait_for(lambda: all(j.found() for j in jobs), 30)
+    wait_for(lambda: relay.asked, 20)
+    ranks = relay.asked[0]["ranks"][0].split(",") if relay.asked else []
+    ok(len(set(ranks)) == 3 and ranks[0] == e["component"].split(":")[1] and relay.asked[0]["steps"] == ["3"], "three steps of the culprit and of two others are asked for",
+       (relay.asked, service.said()))
+    wait_for(lambda: "no capture" in service.said(), 10)
+    ok(len(relay.asked) == 1 and "no capture" in service.said(), "once an hour, as it was told", (relay.asked, service.said()))
+
+
 def hangs(place, server, service):
     steps, e = case(place, "F27", "8", lambda e: e["code"] == "F27")
     gone, silent = Job(server, 2, steps, 8), Job(server, 3, steps, 8)
@@ -151,6 +214,7 @@ def main():
             slow_and_well_again(place, server, service, url)
             hangs(place, server, service)
             away(service, server)
+            escalation(place, server, service)
         finally:
             service.end()
     done()
