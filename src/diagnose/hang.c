@@ -281,14 +281,25 @@ static bool is_whole(const struct hang *h, const struct group *g)
 	       g->here >= h->word[g->from].members;
 }
 
-/* Who has issued fewer or others than the rest of an exchange to which all have come. */
+/* The same of those whose word is there, if they are most of its members. */
+static bool is_told(const struct hang *h, const struct group *g)
+{
+	uint32_t n = g->to - g->from;
+
+	return n > 2 && g->here == n && 4 * n >= 3 * h->word[g->from].members;
+}
+
+/* Who has issued fewer or others than the rest of an exchange to which all have come. What is issued is known of who
+ * has a word, so others may be missing; of numbers, who is missing may be the one. */
 static bool any_mismatch(struct saying *to, struct hang *h)
 {
 	for (int by_what = 1; by_what >= 0; by_what--)
 		for (uint32_t i = 0; i < h->groups; i++) {
 			const struct group *g = &h->group[i];
-			struct diag_finding f = { .confidence = 0.8f };
-			uint32_t odd = is_whole(h, g) ? odd_one(h, g, by_what) : NOBODY;
+			bool whole = is_whole(h, g);
+			struct diag_finding f = { .confidence = whole ? 0.8f : 0.6f };
+			uint32_t odd = whole || (by_what && is_told(h, g)) ? odd_one(h, g, by_what)
+									   : NOBODY;
 
 			if (odd == NOBODY)
 				continue;
@@ -375,13 +386,31 @@ static bool any_circle(struct saying *to, struct hang *h)
 	return false;
 }
 
+/* How many stand in exchanges that this rank is a member of, as the last step that ended knew them. */
+static uint32_t missed(const struct hang *h, uint32_t rank)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < STEP_SLOTS; i++) {
+		uint32_t at = h->d->index[rank * STEP_SLOTS + i];
+
+		for (uint32_t g = 0; at < h->d->comms && g < h->groups; g++)
+			if (h->word[h->group[g].from].comm == h->d->comm[at].comm)
+				n += h->group[g].here;
+	}
+	return n;
+}
+
 /* Ranks of which no record came, in whose exchanges others stand: not known to be well. */
 static void silent_ones(struct saying *to, struct hang *h)
 {
 	struct diag_finding f = { .confidence = 0.5f };
+	bool any = false;
 
 	for (uint32_t r = 0; r < h->d->world; r++)
-		if (!h->d->rank[r].rec && f.parts < DIAG_PARTS)
+		any |= !h->d->rank[r].rec && missed(h, r);
+	for (uint32_t r = 0; r < h->d->world; r++)
+		if (!h->d->rank[r].rec && f.parts < DIAG_PARTS && (!any || missed(h, r)))
 			f.part[f.parts++] = (struct diag_part){ DIAG_RANK, r };
 	if (f.parts)
 		say(to, h, DIAG_WHY_SILENT, 0, NULL, &f, h->d->ranks);
