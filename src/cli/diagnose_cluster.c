@@ -169,6 +169,7 @@ static void capture(void *arg, const char *job, const struct diag_verdict *v, co
 	posix_spawnattr_t attr;
 	sigset_t none;
 	size_t at = 0, args = 7;
+	int err;
 
 	if (!may_capture(e))
 		return;
@@ -191,12 +192,14 @@ static void capture(void *arg, const char *job, const struct diag_verdict *v, co
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
-	if (posix_spawn(&e->child, "/proc/self/exe", NULL, &attr, (char *const *)(uintptr_t)argv,
-			environ) == 0) {
+	err = posix_spawn(&e->child, "/proc/self/exe", NULL, &attr, (char *const *)(uintptr_t)argv,
+			  environ);
+	if (err) {
+		log_warn("no capture: %s", strerror(err));
+		e->child = 0;
+	} else {
 		e->used++;
 		log_info("capture of ranks %s of job %s: %s", ranks, job, to);
-	} else {
-		e->child = 0;
 	}
 	posix_spawnattr_destroy(&attr);
 }
