@@ -96,7 +96,7 @@ static int add_job(struct follow *x, const struct cursor_job *at)
 	int err;
 
 	if (x->jobs == FOLLOW_JOBS)
-		return -ENOSPC;
+		return -E2BIG;
 	err = watch_new(&j->w, x->o, x->f, &x->packs, at);
 	if (err)
 		return err;
@@ -238,36 +238,46 @@ static void forget_jobs(struct follow *x)
 	x->jobs = kept;
 }
 
+/* One job of the list. What is wrong with it alone is said, and the others are looked at all the same. */
+static int look_one(struct follow *x, const struct fleet_running *is, uint64_t now_ns,
+		    struct store_why *why)
+{
+	struct job *j = job_of(x, is->job);
+	int err = 0;
+
+	if (!j) {
+		err = begin_job(x, is, now_ns);
+		j = err ? NULL : &x->job[x->jobs - 1];
+	}
+	if (j) {
+		j->listed = true;
+		err = look_at(x, j, is, now_ns, why);
+	}
+	if (err != -ERANGE && err != -E2BIG)
+		return err;
+	snprintf(why->text, sizeof(why->text), "job %.64s is not followed: %s", is->job,
+		 err == -ERANGE ? "nobody says how many ranks it has" : "there are too many");
+	return 0;
+}
+
 static int look(struct follow *x)
 {
 	uint64_t now_ns = clock_ns(CLOCK_REALTIME);
 	struct fleet_runnings rs = { .n = 0 };
 	struct store_why why = { "" };
 	int err = fleet_running(&rs, x->f, x->o->job, now_ns - HEARD_NS, FOLLOW_JOBS, &why);
-	bool whole = !err;
 
 	x->packs.now_ns = now_ns;
 	for (size_t i = 0; i < x->jobs; i++)
-		x->job[i].listed = err != 0;
-	for (size_t i = 0; i < rs.n && (!err || err == -ERANGE); i++) {
-		struct job *j = job_of(x, rs.r[i].job);
-
-		if (!j) {
-			err = begin_job(x, &rs.r[i], now_ns);
-			j = err ? NULL : &x->job[x->jobs - 1];
-		}
-		if (j) {
-			j->listed = true;
-			err = look_at(x, j, &rs.r[i], now_ns, &why);
-		}
-	}
-	for (size_t i = 0; err && whole && i < x->jobs; i++)
-		x->job[i].listed = true; /* not all were asked about */
+		x->job[i].listed = false;
+	for (size_t i = 0; i < rs.n && !err; i++)
+		err = look_one(x, &rs.r[i], now_ns, &why);
 	free(rs.r);
-	forget_jobs(x);
+	if (!err)
+		forget_jobs(x); /* else not all were asked about */
 	if (err == -ENOTRECOVERABLE || err == -ENOMEM)
 		return err;
-	trouble(x, !err ? "" : *why.text ? why.text : strerror(-err));
+	trouble(x, *why.text ? why.text : err ? strerror(-err) : "");
 	if (x->moved && now_ms() >= x->commit_ms + COMMIT_MS)
 		return commit(x);
 	return 0;
