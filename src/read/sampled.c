@@ -39,6 +39,7 @@ void sampled_window(struct sampled *s, const struct window *w)
 {
 	double all = 0, on = 0, weighted = 0;
 
+	s->windows++;
 	if (s->slots) {
 		slots_window(s, w);
 		return;
@@ -91,10 +92,15 @@ void sampled_add(const struct sampled *s, struct sampled_sum *sum, const struct 
 		sum->sure_bytes += (double)u->bytes;
 		return;
 	}
+	if (sum->window != s->windows) {
+		sum->window = s->windows;
+		sum->window_ns = 0;
+	}
 	sum->ns += ns;
 	sum->count += (double)u->count;
 	sum->bytes += (double)u->bytes;
-	sum->square += s->now_share * ns * ns;
+	sum->square += s->now_share * ns * (ns + 2 * sum->window_ns);
+	sum->window_ns += ns;
 	sum->cross += s->now_share * ns * s->now_ns;
 }
 

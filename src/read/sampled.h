@@ -39,6 +39,7 @@ struct sampled {
 	bool slots;               /* it has no steps: slots were left out */
 	uint64_t last_ns;         /* of slots: begin of the last window */
 	uint64_t left_out, unseen_steps;
+	uint64_t windows;
 };
 
 /* Of one row, in windows that were sampled. */
@@ -46,6 +47,8 @@ struct sampled_sum {
 	double ns, count, bytes;
 	double square, cross;
 	double sure_ns, sure_count, sure_bytes; /* in windows that were not */
+	uint64_t window;                        /* the last that it was in, */
+	double window_ns; /* and what it has of that: on several lanes it comes in parts */
 };
 
 /* How sure a total is. */

@@ -34,6 +34,7 @@ static double uniform(void)
 struct program {
 	bool bursty; /* what kernels take hangs on what is recorded: a burst leads down the ladder */
 	bool async;  /* kernels run after the step that launched them */
+	bool lanes;  /* on three streams */
 };
 
 struct run {
@@ -104,7 +105,7 @@ static void kernels(struct run *r, const struct program *p, uint64_t at, double 
 			double ns = 1e5 * (k + 1) * load * (0.7 + 0.6 * uniform());
 			struct event e = { .kind = EVENT_KERNEL,
 					   .name = k + 1,
-					   .lane = 2,
+					   .lane = 2 + (p->lanes ? (uint32_t)(3 * uniform()) : 0),
 					   .start_ns = at + (p->async ? 12000000 : 0),
 					   .dur_ns = (uint64_t)ns };
 
@@ -402,7 +403,8 @@ static void test_weigh(void)
 int main(void)
 {
 	static const struct program plain, bursty = { .bursty = true },
-					   async = { .bursty = true, .async = true };
+					   async = { .bursty = true, .async = true },
+					   lanes = { .lanes = true };
 
 	test_weigh();
 	test_whole();
@@ -411,6 +413,7 @@ int main(void)
 	test_program(&plain, "a steady program");
 	test_program(&bursty, "bursts that lead down the ladder");
 	test_program(&async, "kernels that run late");
+	test_program(&lanes, "kernels on several streams");
 	test_slots(&plain, "slots", 4000);
 	test_slots(&bursty, "slots of bursts", 4000);
 	test_slots(&plain, "slots of some seconds", 400);
