@@ -64,15 +64,32 @@ static void who(const struct insight *in, const struct insight_device *d, char *
 		snprintf(out, cap, "rank %" PRId32 "'s GPU %" PRIu32, d->rank, number);
 }
 
-static void title_of(const struct insight *in, struct finding *f, enum cause c)
+void finding_cause_title(const struct insight *in, const struct insight_device *d, enum cause c,
+			 char *out, size_t cap)
 {
 	const char *title = cause_table[c].title, *at = strstr(title, "%s");
 	char name[48];
 
-	who(in, f->on, name, sizeof(name));
+	who(in, d, name, sizeof(name));
 	if (at == title && name[0] == 'r')
 		name[0] = 'R';
-	snprintf(f->title, sizeof(f->title), "%.*s%s%s", (int)(at - title), title, name, at + 2);
+	snprintf(out, cap, "%.*s%s%s", (int)(at - title), title, name, at + 2);
+}
+
+const struct join_verdict *finding_cause(const struct insight *in, const struct insight_device *d)
+{
+	const struct join_verdict *most = NULL;
+	uint32_t at = device_of(in, d);
+
+	for (int c = 0; c < CAUSES && at != UINT32_MAX; c++) {
+		const struct join_verdict *v = NULL;
+
+		if (cause_table[c].classes & (IN_COMPUTE | IN_MEMORY))
+			v = join_found(in->join, at, (enum cause)c);
+		if (v && (!most || v->cost_ns > most->cost_ns))
+			most = v;
+	}
+	return most;
 }
 
 static void number(char *out, size_t cap, double v, const char *unit)
@@ -204,7 +221,7 @@ static bool cause_fill(const struct insight *in, struct finding *f, enum cause c
 	if (!v)
 		return false;
 	f->sure = c == CAUSE_SLOWER || c == CAUSE_SHARED || v->z < 10 ? SURE_MEDIUM : SURE_HIGH;
-	title_of(in, f, c);
+	finding_cause_title(in, f->on, c, f->title, sizeof(f->title));
 	seen_state(in, f, v);
 	seen_work(f, v);
 	seen_names(f, v);

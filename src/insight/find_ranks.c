@@ -95,7 +95,8 @@ static bool straggler_fill(const struct insight *in, struct finding *f)
 	const struct waits *w = &in->waits;
 	const struct rank_wait *late = &w->rank[w->late];
 	const struct insight_device *d = device_of(in, w->late);
-	char who[32];
+	const struct join_verdict *cause = d ? finding_cause(in, d) : NULL;
+	char who[32], title[FINDING_TEXT];
 
 	if (!d || !one_is_late(w))
 		return false;
@@ -122,7 +123,11 @@ static bool straggler_fill(const struct insight *in, struct finding *f)
 	fact_n(f, "late_idle_ns", d->b.idle_ns);
 	if (f->on->rank >= 0)
 		fact_n(f, "longest_waiting_rank", (uint64_t)f->on->rank);
-	if (d->b.compute_ns > f->on->b.compute_ns + f->cost_ns / 2)
+	if (cause) {
+		finding_cause_title(in, d, cause->cause, title, sizeof(title));
+		snprintf(f->action, sizeof(f->action),
+			 "what holds its GPU back is told apart: %.150s", title);
+	} else if (d->b.compute_ns > f->on->b.compute_ns + f->cost_ns / 2)
 		snprintf(f->action, sizeof(f->action),
 			 "its GPU computes longer: compare its share of the work, clocks and "
 			 "temperature with the others'");
@@ -146,13 +151,17 @@ static uint64_t mean_compute(const struct insight *in)
 	return in->devices ? sum / in->devices : 0;
 }
 
+/* What the state of its GPU explains is no more work than others have. */
 static uint64_t imbalance_cost(const struct insight *in, const struct insight_device *d)
 {
-	uint64_t mean = mean_compute(in);
+	uint64_t least = mean_compute(in);
+	const struct join_verdict *cause = finding_cause(in, d);
 
 	if (in->devices < 2)
 		return UINT64_MAX;
-	return d->b.compute_ns > mean ? d->b.compute_ns - mean : 0;
+	if (cause && cause->cost_ns > 0)
+		least += (uint64_t)cause->cost_ns;
+	return d->b.compute_ns > least ? d->b.compute_ns - least : 0;
 }
 
 static bool imbalance_fill(const struct insight *in, struct finding *f)

@@ -103,6 +103,11 @@ extern const struct rule rule_compile, rule_roof, rule_slow_copies, rule_slow_li
 extern const struct rule rule_comm, rule_straggler, rule_imbalance;
 extern const struct rule rule_cause[CAUSES];
 
+/* What telemetry says slows the kernels of a device the most, or NULL; its title, of which `out` has room. */
+const struct join_verdict *finding_cause(const struct insight *in, const struct insight_device *d);
+void finding_cause_title(const struct insight *in, const struct insight_device *d, enum cause c,
+			 char *out, size_t cap);
+
 void fact_n(struct finding *f, const char *key, uint64_t n);
 void fact_x(struct finding *f, const char *key, double x);
 void finding_event(struct finding *f, const struct event *e); /* EVENT_NONE: none */

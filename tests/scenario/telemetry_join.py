@@ -48,6 +48,9 @@ def shown(place):
     ok(got and abs(e["slowdown"] / 1.3 - 1) < 0.05 and abs(e["since_ns"] - truth["onset_ns"]) < 6e9,
        "with how much longer they take and since when", f"{e} {truth}")
     ok(got and 0.5 < got[0]["cost_ns"] * 200 / truth["cost_ns"] < 1.5, "and what it costs", f"{got and got[0]['cost_ns'] * 200} {truth['cost_ns']}")
+    late = [f["action"] for f in why["findings"] if f["family"] == "straggler"]
+    ok(late and "Rank 3's GPU 3 is throttled" in late[0] and "imbalance" not in [f["family"] for f in why["findings"]],
+       "the late rank is told why, and is not said to have more work", late)
     ok({c["family"]: c["possible"] for c in why["checked"]}["pcie_degraded"], "what else was looked at is said")
     with Server(place, str(store)) as s:
         page = s.get(f"run/{s.run()}/findings")
