@@ -407,6 +407,18 @@ bool client_was_forked(void)
 	return thread_wiped();
 }
 
+/* What probes said is of the parent; what the program is written with is so of its child, too. */
+static void forget_notes(void)
+{
+	struct aon_msg_note kept = { 0 };
+
+	for (uint32_t i = 0; i < NOTES && notes[i].head.size; i++)
+		if (!strcmp(notes[i].source, "framework"))
+			kept = notes[i];
+	memset(notes, 0, sizeof(notes));
+	notes[0] = kept;
+}
+
 /* In a child, once: leave the parent's session alone and be a process without one. */
 bool client_forked(void)
 {
@@ -419,7 +431,7 @@ bool client_forked(void)
 	c->gate = NULL;                 /* stays mapped: a thread may be reading it */
 	c->seg = (struct aon_seg){ 0 }; /* fork() did not map it here */
 	atomic_store_explicit(&c->ready, 0, memory_order_relaxed);
-	memset(notes, 0, sizeof(notes));
+	forget_notes();
 	if (state() != CLIENT_INERT) {
 		set_state(CLIENT_AWAY);
 		client_gate_knock();

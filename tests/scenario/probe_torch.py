@@ -38,6 +38,8 @@ def loops(p, version, python):
     ok(not any("self-test" in n for n in names), f"{version}: nothing of aon's own", names)
     ok(rep["processes"] and all(balanced(x["accounting"]) and not x["accounting"]["lost"] for x in rep["processes"]),
        f"{version}: nothing is lost", rep["accounting"])
+    told = {x["pid"]: x["identity"].get("framework", "") for x in rep["processes"]}
+    ok(all(told[g["pid"]].startswith("torch ") for g in got), f"{version}: what they are written with is told", told)
 
 
 with Place() as place:
