@@ -26,7 +26,8 @@
 struct entry {
 	uint32_t id;   /* in the store; 0: not stored */
 	double now;    /* NAN: not there */
-	double before; /* at the end of the last piece */
+	double before; /* at the end of the last piece, or after the first tick of this one */
+	bool left;     /* with that tick it went */
 	double *gauge; /* borrowed: for the records of steps; NULL: none speaks of it */
 	bool sum;      /* there it is added up */
 };
@@ -101,7 +102,7 @@ static void send_piece(struct source *s)
 		memcpy(it->telemetry.tick_ns, s->tick_ns + s->piece,
 		       (s->ticks - s->piece) * sizeof(uint64_t));
 		for (uint32_t i = 0; i < s->entries; i++)
-			if (s->entry[i].id && !isnan(s->entry[i].before))
+			if (s->entry[i].id && (s->entry[i].left || !isnan(s->entry[i].before)))
 				to[n++] = (struct change){ s->entry[i].id, 0, s->entry[i].before };
 		for (k = from; k < s->changes; k++) {
 			to[n] = s->change[k];
@@ -154,6 +155,7 @@ static int begin_block(struct source *s)
 
 	for (uint32_t i = 0; i < s->entries && !err; i++) {
 		s->entry[i].before = s->entry[i].now;
+		s->entry[i].left = false;
 		if (s->entry[i].id && !isnan(s->entry[i].now))
 			err = add_change(s, s->entry[i].id, s->entry[i].now);
 	}
@@ -219,10 +221,12 @@ static int on_sample(void *arg, uint64_t t_ns, uint32_t number, double value)
 		return -EBADMSG;
 	if (e->gauge)
 		gauge_take(e->gauge, e->sum, e->now, value);
-	e->now = value;
 	/* The state with which the next piece begins is that after its first tick. */
-	if (s->ticks - 1 == s->piece)
+	if (s->ticks - 1 == s->piece) {
+		e->left = isnan(value) && (e->left || !isnan(e->now));
 		e->before = value;
+	}
+	e->now = value;
 	count_add(COUNT_telemetry_changes, 1);
 	return e->id ? add_change(s, e->id, value) : 0;
 }
@@ -400,8 +404,10 @@ void telemetry_fini(struct telemetry *t)
 static void end_piece(struct source *s)
 {
 	send_piece(s);
-	for (uint32_t i = 0; i < s->entries; i++)
+	for (uint32_t i = 0; i < s->entries; i++) {
 		s->entry[i].before = s->entry[i].now;
+		s->entry[i].left = false;
+	}
 }
 
 void telemetry_flush(struct telemetry *t)

@@ -332,10 +332,10 @@ static bool same(double a, double b)
 	return a == b || (isnan(a) && isnan(b));
 }
 
-/* What a series was before that change. */
-static double before(const struct change *ch, size_t at, uint32_t series)
+/* Whether a series was so before that change. That the first one says it is gone ends what a block before said. */
+static bool was(const struct change *ch, size_t at, const struct change *c)
 {
-	return at && ch[at - 1].series == series ? ch[at - 1].value : NAN;
+	return at && ch[at - 1].series == c->series && same(ch[at - 1].value, c->value);
 }
 
 /* Of two changes of a series at one tick the later counts; one to what it was is none. */
@@ -355,7 +355,7 @@ static int sorted(struct block_codec *c, const struct telemetry_block *b, size_t
 	for (uint32_t i = 0; i < b->changes; i++) {
 		if (k && !by_series(&c->change[k - 1], &c->change[i]))
 			k--;
-		if (!same(before(c->change, k, c->change[i].series), c->change[i].value))
+		if (!was(c->change, k, &c->change[i]))
 			c->change[k++] = c->change[i];
 	}
 	*n = k;

@@ -73,10 +73,25 @@ def test_faults(place):
     c.end()
 
 
-def test_lies(place):
-    def frame(kind, count, body):
-        return struct.pack("<IBBHI", 0x744e4f41, kind, 1, count, len(body)) + body
+def frame(kind, count, body):
+    return struct.pack("<IBBHI", 0x744e4f41, kind, 1, count, len(body)) + body
 
+
+def test_gone(place, daemon):
+    """What goes with the first tick after a piece of a block was written is seen to go before the block is whole."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+        s.connect(str(pathlib.Path(place.run) / "telemetry.sock"))
+        s.send(frame(1, 0, struct.pack("<I", 1000) + b"own") + frame(2, 1, struct.pack("<IHH", 30009, 0, 0)))
+        told = []
+        for value in (7.0, 7.0, float("nan")):
+            s.send(frame(3, 1, struct.pack("<QId", time.monotonic_ns(), 0, value)))
+            time.sleep(0.1)
+            daemon.flush()
+            told.append(last(place, "node_load1"))
+        ok(told == [7.0, 7.0, None], "what is measured no more is told to be gone, at once", told)
+
+
+def test_lies(place):
     hello = frame(1, 0, struct.pack("<I", 1000) + b"liar")
     lies = {"no frame at all": b"hello, world" * 10, "a metric that is none": hello + frame(2, 1, struct.pack("<IHH", 7, 0, 0)),
             "a series never told of": hello + frame(3, 1, struct.pack("<QId", time.monotonic_ns(), 5, 1.0)),
@@ -95,7 +110,8 @@ def test_lies(place):
 
 
 with Place() as place:
-    with Daemon(place):
+    with Daemon(place) as d:
+        test_gone(place, d)
         test_good(place)
         test_faults(place)
         test_lies(place)
