@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -80,19 +79,6 @@ static int become(const char *name)
 	return CLI_OK;
 }
 
-static int stop_fd(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	signal(SIGPIPE, SIG_IGN);
-	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
-		return -1;
-	return signalfd(-1, &set, SFD_CLOEXEC);
-}
-
 /* What aond uses, if it tells its pid. */
 static void ask_node(void *arg, struct source_node *node)
 {
@@ -123,7 +109,7 @@ static int run(const struct opts *o, const struct ship_conf *c)
 	if (rc != CLI_OK)
 		return rc;
 	log_level((enum log_level)c->log_level);
-	so.stop_fd = so.once ? -1 : stop_fd();
+	so.stop_fd = so.once ? -1 : cli_stop_fd();
 	orders = so.once ? NULL : ship_orders_start(c);
 	err = shipper_run(&so, &why);
 	ship_orders_stop(orders);

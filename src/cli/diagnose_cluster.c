@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -111,21 +110,6 @@ int diagnose_cluster(const struct opts *o, struct json *j)
 	recording_fini(&r);
 	fleet_close(f);
 	return rc;
-}
-
-/* --- as a service --- */
-
-static int stop_fd(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	signal(SIGPIPE, SIG_IGN);
-	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
-		return -1;
-	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
 /* --- a closer look at what was found --- */
@@ -263,7 +247,7 @@ int diagnose_follow(const struct opts *o)
 	}
 	fo.every_ms = (uint32_t)(1000 * every);
 	fo.patience_ms = (uint32_t)(1000 * patience);
-	fo.stop_fd = stop_fd();
+	fo.stop_fd = cli_stop_fd();
 	err = follow_run(&fo, &why);
 	if (fo.stop_fd >= 0)
 		close(fo.stop_fd);

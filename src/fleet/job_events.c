@@ -8,8 +8,7 @@
 #include "fleet/job_priv.h"
 
 #define LANES    100000u
-#define AT_ONCE  512u /* events that are given together */
-#define CAPTURES 8u   /* that are named where another was asked for */
+#define CAPTURES 8u /* that are named where another was asked for */
 
 static void of_capture(struct sql *q, const struct job_store *s)
 {
@@ -123,16 +122,7 @@ int job_each_lane(const struct job_store *s, uint32_t process, store_lane_fn *fn
 
 /* --- events --- */
 
-struct events {
-	struct job_store *s;
-	struct event ev[AT_ONCE];
-	uint64_t proc;
-	size_t n;
-	store_events_fn *fn;
-	void *arg;
-};
-
-static int give(struct events *x)
+int job_batch_give(struct job_batch *x)
 {
 	uint32_t process = job_process(x->s, x->proc);
 	int err = x->n && process ? x->fn(x->arg, process, x->ev, x->n) : 0;
@@ -141,15 +131,21 @@ static int give(struct events *x)
 	return err;
 }
 
-static int on_event(void *arg, const struct rowin_field *f)
+int job_batch_add(struct job_batch *x, uint64_t proc, const struct event *e)
 {
-	struct events *x = arg;
 	int err = 0;
 
-	if (x->n == AT_ONCE || (x->n && x->proc != f[0].u))
-		err = give(x);
-	x->proc = f[0].u;
-	x->ev[x->n++] = (struct event){
+	if (x->n == JOB_AT_ONCE || (x->n && x->proc != proc))
+		err = job_batch_give(x);
+	x->proc = proc;
+	x->ev[x->n++] = *e;
+	return err;
+}
+
+static int on_event(void *arg, const struct rowin_field *f)
+{
+	struct job_batch *x = arg;
+	struct event e = {
 		.start_ns = f[1].u,
 		.dur_ns = f[2].u,
 		.kind = (uint32_t)f[3].u,
@@ -159,13 +155,14 @@ static int on_event(void *arg, const struct rowin_field *f)
 		.a = f[3].u == EVENT_KERNEL ? 0
 					    : f[7].u, /* of a kernel a number of its node's table */
 	};
-	return err;
+
+	return job_batch_add(x, f[0].u, &e);
 }
 
 int job_each_event(struct job_store *s, const struct store_filter *f, store_events_fn *fn,
 		   void *arg)
 {
-	struct events *x;
+	struct job_batch *x;
 	struct sql q;
 	int err;
 
@@ -192,7 +189,7 @@ int job_each_event(struct job_store *s, const struct store_filter *f, store_even
 		sql_add(&q, " AND t_ns < %" PRIu64, f->to_ns);
 	sql_add(&q, " ORDER BY proc, t_ns, dur_ns DESC LIMIT %u FORMAT RowBinary", JOB_ROWS + 1);
 	err = ask_sql(s->f, &q, "qqqqqqqq", JOB_ROWS, on_event, x, NULL);
-	err = err ? err : give(x);
+	err = err ? err : job_batch_give(x);
 	free(x);
 	return err;
 }

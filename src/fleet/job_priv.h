@@ -50,4 +50,19 @@ int job_each_lane(const struct job_store *s, uint32_t process, store_lane_fn *fn
 int job_each_event(struct job_store *s, const struct store_filter *f, store_events_fn *fn,
 		   void *arg);
 
+/* Events on their way to a reader: some at a time, those of one process together. */
+#define JOB_AT_ONCE 512u
+struct job_batch {
+	struct job_store *s;
+	store_events_fn *fn;
+	void *arg;
+	uint64_t proc;
+	size_t n;
+	struct event ev[JOB_AT_ONCE];
+};
+
+int job_batch_add(struct job_batch *x, uint64_t proc, const struct event *e);
+/* What is left of them. */
+int job_batch_give(struct job_batch *x);
+
 #endif /* AON_FLEET_JOB_PRIV_H */

@@ -21,7 +21,6 @@
 
 #define PROCESSES 100000u
 #define NAMES     100000u
-#define AT_ONCE   512u /* steps that are given together */
 
 /* --- who is in it --- */
 
@@ -399,45 +398,21 @@ static int op_each_window(void *self, const struct store_filter *f, store_window
 	return err;
 }
 
-struct steps {
-	struct job_store *s;
-	struct event ev[AT_ONCE];
-	uint64_t proc;
-	size_t n;
-	store_events_fn *fn;
-	void *arg;
-};
-
-static int give_steps(struct steps *x)
-{
-	uint32_t process = job_process(x->s, x->proc);
-	int err = x->n && process ? x->fn(x->arg, process, x->ev, x->n) : 0;
-
-	x->n = 0;
-	return err;
-}
-
 static int on_step(void *arg, const struct rowin_field *f)
 {
-	struct steps *x = arg;
-	struct event *e;
-	int err = 0;
+	struct job_batch *x = arg;
+	struct event e = { .start_ns = f[1].u, .kind = EVENT_STEP, .a = f[3].u };
 
-	if (x->n == AT_ONCE || (x->n && x->proc != f[0].u))
-		err = give_steps(x);
-	x->proc = f[0].u;
-	e = &x->ev[x->n++];
-	*e = (struct event){ .start_ns = f[1].u, .kind = EVENT_STEP, .a = f[3].u };
-	e->dur_ns = isfinite(f[2].d) && f[2].d > 0 ? (uint64_t)f[2].d : 0;
-	e->lane = lane_of(job_process(x->s, x->proc), true);
-	return err;
+	e.dur_ns = isfinite(f[2].d) && f[2].d > 0 ? (uint64_t)f[2].d : 0;
+	e.lane = lane_of(job_process(x->s, f[0].u), true);
+	return job_batch_add(x, f[0].u, &e);
 }
 
 /* Steps alone, but for a capture. */
 static int op_each_events(void *self, const struct store_filter *f, store_events_fn *fn, void *arg)
 {
 	struct job_store *s = self;
-	struct steps *x;
+	struct job_batch *x;
 	struct sql q;
 	int err = load(s, NULL);
 
@@ -456,7 +431,7 @@ static int op_each_events(void *self, const struct store_filter *f, store_events
 	of_filter(&q, s, f, "step_ns");
 	sql_add(&q, " ORDER BY proc, t_ns LIMIT %u FORMAT RowBinary", JOB_ROWS + 1);
 	err = ask_sql(s->f, &q, "qqdq", JOB_ROWS, on_step, x, NULL);
-	err = err ? err : give_steps(x);
+	err = err ? err : job_batch_give(x);
 	free(x);
 	return err;
 }
