@@ -75,10 +75,9 @@ static int print_list(const struct opts *o, struct fleet *f, size_t which,
 	out.schema = "aon.cluster_list/1";
 	out.of = fleet_shown(f);
 	out.what = cmd_table[o->cmd].name;
+	out.no_empty = true;
 	sql_out_sink(&out, &g.to);
 	err = fleet_list(f, lists[which].list, a, &sink, &why);
-	if (!err && !g.rows && !o->val[OPT_JSON])
-		out.cols = 0; /* no head over nothing */
 	sql_out_fini(&out, err < 0 ? why.text : NULL);
 	fflush(stdout);
 	if (err)

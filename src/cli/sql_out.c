@@ -314,7 +314,7 @@ void sql_out_fini(struct sql_out *s, const char *error)
 			json_str(&s->j, "error", error);
 		json_end(&s->j);
 	}
-	if (s->form == FORM_TABLE && s->cols && !s->width && (s->held || !error))
+	if (s->form == FORM_TABLE && s->cols && !s->width && (s->held || (!error && !s->no_empty)))
 		flush(s);
 	if (s->shown && s->shown < s->cols)
 		out_line(&s->out, OUT_DIM, "+ %d columns that do not fit (--wide, --csv)",

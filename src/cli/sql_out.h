@@ -17,6 +17,7 @@ struct sql_out {
 	const char *of, *what; /* whose rows, and which: said there if they are not NULL */
 	uint64_t rows;
 	int cols;
+	bool no_empty; /* a table without rows has no head either */
 	char **head;   /* owned */
 	char **cell;   /* owned: the first rows of a table, until the widths are known */
 	bool *number;  /* owned, by column: right */

@@ -280,7 +280,8 @@ static int by_usual(const void *a, const void *b)
 
 static void values_json(struct look *x)
 {
-	qsort(x->chosen, x->n, sizeof(*x->chosen), by_usual);
+	if (x->n)
+		qsort(x->chosen, x->n, sizeof(*x->chosen), by_usual);
 	json_u64(x->j, "from_ns", x->span.from_ns - x->q->run.t0);
 	json_u64(x->j, "width_ns", x->span.width_ns);
 	json_u64(x->j, "cells", x->span.n);
