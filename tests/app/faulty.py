@@ -4,7 +4,7 @@
 none      nothing of its own: what it is done to comes from outside (SIGSTOP, a CPU quota)
 loader    the next batch comes late, between steps
 gc        garbage is collected, time and again, within steps
-leak      each step keeps 64 KiB, and the program says what it has allocated
+leak      each step keeps 32 KiB, for longer than eight windows, and the program says what it has allocated
 sleeps    a part of a step sleeps
 writes    a checkpoint of nine seconds, once: it is written as no range says
 saves     the same by a range, and nothing is written meanwhile"""
@@ -42,8 +42,8 @@ def train(i, bad):
         if not heap:
             heap.extend([j] for j in range(600000))
         gc.collect()
-    elif fault == "leak" and len(kept) < 2000:
-        kept.append(bytearray(os.urandom(1 << 10) * 64))
+    elif fault == "leak" and len(kept) < 4000:
+        kept.append(bytearray(os.urandom(1 << 10) * 32))
     elif fault == "sleeps":
         time.sleep(0.06)
 
@@ -65,7 +65,7 @@ while not select.select([sys.stdin], [], [], 0)[0]:
     with aon.step():
         train(i, bad)
     if fault == "leak":
-        aon.counter("[memory] allocated", 20000000 + (len(kept) << 16))
+        aon.counter("[memory] allocated", 20000000 + (len(kept) << 15))
     if i == onset:
         print("bad", flush=True)
         if fault in ("writes", "saves"):
