@@ -125,7 +125,10 @@ def _saves(torch, lib):
         finally:
             lib.aon_torch_pop()
 
-    torch.save = save
+    # Wherever it is known by its name: who pickles the function finds it by that of its module.
+    for module in (torch, sys.modules.get("torch.serialization")):
+        if getattr(module, "save", None) is true:
+            module.save = save
 
 
 def _tensors(torch, lib):
