@@ -42,7 +42,7 @@ typedef void alarm_fn(void *arg, const struct alarm *a);
 #define DETECT_KERNELS 64u /* the first ones that are met */
 #define DETECT_IDLE_S  10u /* GPU time is judged in pieces of so long */
 #define DETECT_PIECE   16u /* steps, and what is between them: throughput is judged by such */
-#define DETECT_BLOCK   32u /* steps; the least that is allocated after one of them counts */
+#define DETECT_BLOCK   32u /* steps, or a window of more: the least allocated after one counts */
 #define DETECT_GROWS   8u  /* such blocks, each with more than the one before */
 
 /* What moves while a process is alive and well; and, asked for only while nothing does
