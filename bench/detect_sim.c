@@ -9,7 +9,7 @@
 
 #include "agg/roll.h"
 #include "model/event.h"
-#include "sim/play.h"
+#include "sim/engine.h"
 
 #define S     1000000000ull
 #define NODE  8u

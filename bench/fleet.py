@@ -19,7 +19,7 @@ BUILD = pathlib.Path(os.environ["AON_BUILD"])
 sys.path.insert(0, str(ROOT / "tests/scenario"))
 from clustertest import PASSWORD, USER, Cluster, missing  # noqa: E402
 
-GEN, AON = BUILD / "tests/scenario/fleet_gen", BUILD / "src/cli/aon"
+GEN, AON = BUILD / "tests/scenario/fleet_gen", BUILD / "src/ui/cli/aon"
 IDS = os.environ.get("BENCH_IDS", "ingest_margin fleet_s job1024_s heat4096_s").split()
 BARS = {"ingest_margin": ("x", 1, True), "fleet_s": ("s", 1, False), "job1024_s": ("s", 2, False), "heat4096_s": ("s", 1, False)}
 SECONDS = 20  # of the fleet that are sent as fast as they are taken

@@ -43,7 +43,7 @@ def main():
                           "note": "skipped: no JAX (tools/setup bench)"}))
         return
     with aontest.Place() as p, aontest.Daemon(p, sets={"pool_kib": 32768}):
-        env = aontest.app_env(p, AON_JOIN_MS=200, JAX_PLATFORMS="cpu", AON_JAX=aontest.BUILD / "src/probe/jax/libaon-jax.so",
+        env = aontest.app_env(p, AON_JOIN_MS=200, JAX_PLATFORMS="cpu", AON_JAX=aontest.BUILD / "src/app/probe/jax/libaon-jax.so",
                               PYTHONPATH=f"{aontest.BUILD / 'python'}:{found[0]}")
         r = subprocess.run([sys.executable, "-c", LOOP], env=env, capture_output=True, text=True)
     if r.returncode:

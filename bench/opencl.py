@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests/s
 os.environ.setdefault("AON_BUILD", os.getcwd())
 import aontest  # noqa: E402
 
-LAYER = aontest.BUILD / "src/probe/opencl/libaon-opencl.so"
+LAYER = aontest.BUILD / "src/app/probe/opencl/libaon-opencl.so"
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "aon"
 PYTHON = CACHE / "opencl-venv/bin/python"
 CORE = str(max(os.sched_getaffinity(0)))

@@ -99,10 +99,10 @@ def hang():
 def command(place, model, recorded, core, *args):
     """The program and its environment, with all that records it or with none of it."""
     if model == "net":
-        env = {"DEV": "CL", "TRAINING": 1, "LIBAON": aontest.BUILD / "src/client/libaon.so"}
-        more = {"OPENCL_LAYERS": aontest.BUILD / "src/probe/opencl/libaon-opencl.so"}
+        env = {"DEV": "CL", "TRAINING": 1, "LIBAON": aontest.BUILD / "src/app/client/libaon.so"}
+        more = {"OPENCL_LAYERS": aontest.BUILD / "src/app/probe/opencl/libaon-opencl.so"}
     else:
-        env, more = {}, {"AON_TORCH": aontest.BUILD / "src/probe/torch/libaon-torch.so", "PYTHONPATH": aontest.BUILD / "python"}
+        env, more = {}, {"AON_TORCH": aontest.BUILD / "src/app/probe/torch/libaon-torch.so", "PYTHONPATH": aontest.BUILD / "python"}
     env.update({"AON_JOIN_MS": 200, **more} if recorded else {"AON_OFF": 1})
     python = CACHE / ("opencl-venv" if model == "net" else "torch-venv") / "bin/python"
     return (["taskset", "-c", str(core), python, LOOP, model, *map(str, args)],

@@ -75,7 +75,7 @@ def measure(folder):
         (folder / "run").mkdir()
         aond = subprocess.Popen([os.environ["AOND"], "--run-dir", str(folder / "run"), "--store", str(folder / "store.db")], stderr=subprocess.DEVNULL)
         time.sleep(1)
-        collect = subprocess.Popen([str(BUILD / "src/collect/aon-collect"), "--run-dir", str(folder / "run"), f"redfish={folder}/bmc.conf,{folder}"])
+        collect = subprocess.Popen([str(BUILD / "src/node/collect/aon-collect"), "--run-dir", str(folder / "run"), f"redfish={folder}/bmc.conf,{folder}"])
         try:
             return watch(folder, collect)
         finally:

@@ -147,7 +147,7 @@ def metrics(place):
     """Of a node that records: a program with four threads, a scrape twenty times a second."""
     run, store = place / "run", place / "live.db"
     run.mkdir()
-    env = {"AON_RUN_DIR": str(run), "LD_LIBRARY_PATH": str(BUILD / "src/client")}
+    env = {"AON_RUN_DIR": str(run), "LD_LIBRARY_PATH": str(BUILD / "src/app/client")}
     aond = subprocess.Popen([os.environ["AOND"], "--run-dir", run, "--store", store], stdin=subprocess.DEVNULL,
                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     app, s = None, None

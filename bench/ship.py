@@ -19,7 +19,7 @@ import clustertest as ct  # noqa: E402
 
 SECONDS = int(os.environ.get("AON_LONG_S", "60"))
 STEP_MS = 5000
-AON, STORE = BUILD / "src/cli/aon", BUILD / "tests/app/ship_store"
+AON, STORE = BUILD / "src/ui/cli/aon", BUILD / "tests/app/ship_store"
 
 
 class Alone:

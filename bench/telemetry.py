@@ -39,12 +39,12 @@ class Node:
     def __init__(self, folder, *collectors, env=None):
         self.run, self.store = f"{folder}/run", f"{folder}/store.db"
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        self.aond = subprocess.Popen([BUILD / "src/daemon/aond", "--run-dir", self.run, "--store", self.store], **quiet)
+        self.aond = subprocess.Popen([BUILD / "src/node/daemon/aond", "--run-dir", self.run, "--store", self.store], **quiet)
         for _ in range(100):
             if os.path.exists(f"{self.run}/telemetry.sock"):
                 break
             time.sleep(0.1)
-        self.collect = subprocess.Popen([BUILD / "src/collect/aon-collect", "--run-dir", self.run, *collectors],
+        self.collect = subprocess.Popen([BUILD / "src/node/collect/aon-collect", "--run-dir", self.run, *collectors],
                                         env={**os.environ, **(env or {})}, **quiet)
 
     def cpu_ns(self):
@@ -107,7 +107,7 @@ def bench_scrape():
         nvmlkit.write_state(f"{d}/state", [x for x in lines if " uuid " not in x] + [f"{i} uuid GPU-{i}" for i in range(8)])
         node = Node(d, "host", f"nvml={BUILD}/tests/sim/libsim-nvml.so", env={"AON_NVML_STATE": f"{d}/state"})
         time.sleep(8)
-        s = subprocess.Popen([BUILD / "src/cli/aon", "serve", "--json", node.store], stdout=subprocess.PIPE)
+        s = subprocess.Popen([BUILD / "src/ui/cli/aon", "serve", "--json", node.store], stdout=subprocess.PIPE)
         said = json.loads(s.stdout.readline())
         port = int(said["base"].rstrip("/").rsplit(":", 1)[1])
         for _ in range(5):

@@ -32,7 +32,7 @@ def row(name, value, bar, ok, note, unit="x", **more):
 def turns(model, rounds, steps, *modes):
     """{mode: seconds a step, a round}, and the store's counts of the process."""
     with aontest.Place() as p, aontest.Daemon(p, sets={"pool_kib": 32768}) as d:
-        env = aontest.app_env(p, AON_JOIN_MS=200, AON_TORCH=aontest.BUILD / "src/probe/torch/libaon-torch.so",
+        env = aontest.app_env(p, AON_JOIN_MS=200, AON_TORCH=aontest.BUILD / "src/app/probe/torch/libaon-torch.so",
                               PYTHONPATH=aontest.BUILD / "python")
         r = subprocess.run([PYTHON, "-c", "import sys; sys.path.insert(0, sys.argv.pop(1)); "
                             "exec(compile(open(sys.argv[1]).read(), sys.argv.pop(1), 'exec'))",

@@ -16,7 +16,7 @@
 
 #include "agg/roll.h"
 #include "bench.h"
-#include "daemon/judge.h"
+#include "daemon/stream/roofline_live.h"
 #include "model/event.h"
 #include "store/blob.h"
 #include "store/window.h"

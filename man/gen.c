@@ -22,7 +22,7 @@ struct setting {
 static const struct setting settings[] = {
 #define PARAM(key, type, def, min, max, unit, live, help) \
 	{ #key, #type, def, unit, #live, help, min, max },
-#include "daemon/param.tbl.h"
+#include "daemon/core/param.tbl.h"
 };
 
 static const struct setting ship_settings[] = {
@@ -40,7 +40,7 @@ static const struct row bmc[] = {
 #define BMC_TEXT(key, bytes, def, help)   { #key, def, help },
 #define BMC_NUM(key, def, min, max, help) { #key, #def " (" #min " to " #max ")", help },
 #define BMC_FLAG(key, def, help)          { #key, def ? "yes" : "no", help },
-#include "collect/bmc_conf.tbl.h"
+#include "collect/bmc/bmc_conf.tbl.h"
 };
 
 struct option {
@@ -50,7 +50,7 @@ struct option {
 
 static const struct option options[] = {
 #define OPT(ID, letter, name, arg, help) { letter, name, arg, help },
-#include "daemon/opt.tbl.h"
+#include "daemon/core/opt.tbl.h"
 };
 
 static const struct row collectors[] = {
@@ -61,7 +61,7 @@ static const struct row collectors[] = {
 
 static const struct row counters[] = {
 #define COUNT(name, kind, help) { #name, #kind, help },
-#include "daemon/count.tbl.h"
+#include "daemon/core/count.tbl.h"
 };
 
 static const struct row losses[] = {

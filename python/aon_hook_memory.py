@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What torch's caching allocators hold, for src/probe/torch/memory.c, which calls ask() once a step."""
+"""What torch's caching allocators hold, for src/app/probe/torch/memory.c, which calls ask() once a step."""
 import ctypes
 import os
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Files as a C source: src/serve/blob.h. embed.py OUT OPENAPI PAGE-FOLDER (which may not be there)."""
+"""Files as a C source: src/ui/serve/http/blob.h. embed.py OUT OPENAPI PAGE-FOLDER (which may not be there)."""
 import gzip
 import mimetypes
 import pathlib
@@ -9,7 +9,7 @@ import sys
 out, openapi, page = map(pathlib.Path, sys.argv[1:])
 TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
          ".json": "application/json", ".svg": "image/svg+xml", ".woff2": "font/woff2", ".wasm": "application/wasm"}
-source = ["/* Made by tools/embed.py. */", '#include "serve/blob.h"', ""]
+source = ["/* Made by tools/embed.py. */", '#include "serve/http/blob.h"', ""]
 
 
 def blob(name, path):

@@ -5,7 +5,7 @@
  *
  *	consumer                            aond
  *	"subscribe" [NEED..] ------------>              on the admin socket, or after AON_MSG_ASK;
- *	                                                what it needs: daemon/need.h
+ *	                                                what it needs: daemon/control/subscribe_parse.h
  *	                     <------------  "ring" + memfd
  *	"name 17"            ------------>              at any time
  *	                     <------------  "name 17 ok TEXT"

@@ -27,7 +27,7 @@
 
 #include "base/fault.h"
 #include "ship/ch.h"
-#include "ship/spool.h"
+#include "ship/spool/spool.h"
 
 #define DAY_NS 86400000000000ull
 

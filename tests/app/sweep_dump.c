@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "insight/insight.h"
-#include "read/demangle.h"
+#include "model/trace_demangle.h"
 #include "read/sweep.h"
 #include "store/store.h"
 #include "store/trace.h"

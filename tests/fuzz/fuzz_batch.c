@@ -4,7 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "ship/batch.h"
+#include "ship/spool/batch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "daemon/broker.h"
+#include "daemon/control/broker.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/standing.h"
+#include "daemon/capture/persistent_triggers.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

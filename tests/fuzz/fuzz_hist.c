@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ship/fold.h"
+#include "ship/source/fold.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/ipmi_sdr.h"
-#include "collect/rmcp.h"
+#include "collect/bmc/ipmi_sdr.h"
+#include "collect/bmc/rmcp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_kept.c - the file of limits that an aond before has left: daemon/kept.h. */
+/* fuzz_kept.c - the file of limits that an aond before has left: daemon/budget/limits_file.h. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/kept.h"
+#include "daemon/budget/limits_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

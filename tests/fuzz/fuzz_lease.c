@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/admin.h"
-#include "daemon/lease_priv.h"
-#include "daemon/sess.h"
+#include "daemon/control/admin.h"
+#include "daemon/control/lease_priv.h"
+#include "daemon/session/sess.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_netday.c - any bytes as the file that says what was sent today: ship/netday.h. */
+/* fuzz_netday.c - any bytes as the file that says what was sent today: ship/spool/netday.h. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "ship/netday.h"
+#include "ship/spool/netday.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/kineto.h"
+#include "daemon/capture/kineto.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/bmc_conf.h"
-#include "collect/redfish_body.h"
-#include "collect/redfish_name.h"
-#include "collect/sse.h"
+#include "collect/bmc/bmc_conf.h"
+#include "collect/bmc/redfish_body.h"
+#include "collect/bmc/redfish_name.h"
+#include "collect/bmc/sse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

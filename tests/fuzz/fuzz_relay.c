@@ -5,7 +5,7 @@
 #include <xxhash.h>
 
 #include "relay/order.h"
-#include "ship/batch.h"
+#include "ship/spool/batch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

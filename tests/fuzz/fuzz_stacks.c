@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "stacks/python.h"
-#include "stacks/said.h"
+#include "stacks/stacks_json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "serve/guard.h"
-#include "serve/url.h"
+#include "serve/http/auth.h"
+#include "serve/http/url.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -67,10 +67,10 @@ def data():
 
 def find(name):
     """A program of the build, wherever Meson put it."""
-    for p in (BUILD / name, BUILD / "tests" / "app" / name, BUILD / "src" / "daemon" / name,
-              BUILD / "src" / "cli" / name, BUILD / "src" / "collect" / name, BUILD / "src" / "stacks" / name, BUILD / "src" / "client" / name,
-              BUILD / "src" / "probe" / "nvtx" / name, BUILD / "src" / "probe" / "cuda" / name,
-              BUILD / "src" / "probe" / "nccl" / name):
+    for p in (BUILD / name, BUILD / "tests" / "app" / name, BUILD / "src" / "node" / "daemon" / name,
+              BUILD / "src" / "ui" / "cli" / name, BUILD / "src" / "node" / "collect" / name, BUILD / "src" / "node" / "stacks" / name, BUILD / "src" / "app" / "client" / name,
+              BUILD / "src" / "app" / "probe" / "nvtx" / name, BUILD / "src" / "app" / "probe" / "cuda" / name,
+              BUILD / "src" / "app" / "probe" / "nccl" / name):
         if p.is_file():
             return str(p)
     raise FileNotFoundError(f"{name} is not in {BUILD}")

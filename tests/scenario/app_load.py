@@ -34,7 +34,7 @@ print(json.dumps({"result": maps, "truth": [[os.getpid(), sum(sums), lib.aon_joi
 
 
 def library():
-    return str(next((BUILD / "src/client").glob("libaon.so.*.*")))
+    return str(next((BUILD / "src/app/client").glob("libaon.so.*.*")))
 
 
 def dlopen():

@@ -13,7 +13,7 @@ from aontest import BUILD, SANITIZED, Place, done, find, ok, skip
 from clitest import aon, on_terminal, state
 
 DOC = pathlib.Path(__file__).resolve().parents[2] / "docs" / "sql.md"
-EXTENSION = BUILD / "src" / "sql" / "aon_sqlite.so"
+EXTENSION = BUILD / "src" / "query" / "sql" / "aon_sqlite.so"
 
 # By number in docs/sql.md: the whole answer, or its first rows.
 ANSWERS = {

@@ -6,7 +6,7 @@ import json
 import random
 import subprocess
 
-# Ways that faults show themselves (src/sim/tele.tbl.h) and magnitudes by the taxonomy of docs/sim.md.
+# Ways that faults show themselves (src/analysis/sim/tele.tbl.h) and magnitudes by the taxonomy of docs/sim.md.
 # kind, how, least and most factor, place, what the job must be
 FAULTS = (
     ("thermal_throttle", "hot", 1.06, 1.65, "rank", "gpu"),

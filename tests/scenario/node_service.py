@@ -24,7 +24,7 @@ def table():
     """The settings as aond --help tells them: key -> line."""
     rows = {}
     root = pathlib.Path(__file__).resolve().parents[2]
-    text = (root / "src/daemon/param.tbl.h").read_text()
+    text = (root / "src/node/daemon/core/param.tbl.h").read_text()
     for m in re.finditer(r'^PARAM\((\w+),\s*(\w+),\s*"([^"]*)",\s*(-?\d+),\s*([^,]+),', text, re.M):
         low, high = int(m[4]), eval(m[5], {"__builtins__": {}})
         rows[m[1]] = (m[2], m[3], low, high)

@@ -8,7 +8,7 @@ import subprocess
 
 from aontest import BUILD
 
-COLLECT = BUILD / "src/collect/aon-collect"
+COLLECT = BUILD / "src/node/collect/aon-collect"
 NVML = BUILD / "tests/sim/libsim-nvml.so"
 DATA = pathlib.Path(__file__).resolve().parents[3] / "shared/data/telemetry/nvidia_gpu_exporter/captures"
 MIB = 1 << 20

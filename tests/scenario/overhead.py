@@ -95,7 +95,7 @@ def lag_run():
 
 def opencl_run():
     """The same of a plain OpenCL program, until some of its launches were left out; None: there is no OpenCL here."""
-    layer = BUILD / "src/probe/opencl/libaon-opencl.so"
+    layer = BUILD / "src/app/probe/opencl/libaon-opencl.so"
     if not (BUILD / "tests/app/cl_loop").exists() or not list(pathlib.Path("/etc/OpenCL/vendors").glob("*.icd")):
         return None
     with Place() as p, Daemon(p, {**ON, "slowdown_permille": 0}) as d:

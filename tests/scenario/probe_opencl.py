@@ -12,7 +12,7 @@ from aontest import (BUILD, SANITIZED, Daemon, Place, accounts, aon, app_env, ba
                      ok, skip, skip_all)
 from apptest import told
 
-LAYER = BUILD / "src/probe/opencl/libaon-opencl.so"
+LAYER = BUILD / "src/app/probe/opencl/libaon-opencl.so"
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "aon"
 PYTHON = CACHE / "opencl-venv/bin/python"
 DEBIAN_LOADER = "/usr/lib/x86_64-linux-gnu/libOpenCL.so.1"

@@ -14,7 +14,7 @@ from aontest import (BUILD, SANITIZED, Daemon, Place, accounts, app_env, balance
                      skip_all, wait_for, wait_joined)
 from apptest import told
 
-LAYER = BUILD / "src/probe/opencl/libaon-opencl.so"
+LAYER = BUILD / "src/app/probe/opencl/libaon-opencl.so"
 LOADER = "libOpenCL.so.1"
 RELOAD = r"""
 import _ctypes, ctypes

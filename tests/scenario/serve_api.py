@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """aon serve: each answer has the numbers that aon report, why, diff and whatif have of the same
-input, and is as src/serve/openapi.json says."""
+input, and is as src/ui/serve/openapi.json says."""
 import gzip
 import json
 import os
@@ -13,7 +13,7 @@ from clitest import aon, fixture
 from servetest import Server, job
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-API = json.loads((ROOT / "src/serve/openapi.json").read_text())
+API = json.loads((ROOT / "src/ui/serve/openapi.json").read_text())
 VIEWS = ["overview", "processes", "devices", "steps", "kernels", "ops", "windows", "findings", "flame", "roofline",
          "heat", "states", "memory", "captures", "accounting", "health"]
 
@@ -41,7 +41,7 @@ def faults(path, answer):
 
 def routes():
     """The table and the file speak of the same addresses and parameters."""
-    table = dict(re.findall(r'^ROUTE\("([^"]+)",.*"([^"]*)"\)$', (ROOT / "src/serve/route.tbl.h").read_text(), re.M))
+    table = dict(re.findall(r'^ROUTE\("([^"]+)",.*"([^"]*)"\)$', (ROOT / "src/ui/serve/api/route.tbl.h").read_text(), re.M))
     there = {}
     for path, item in API["paths"].items():
         names = [p.get("$ref", "/" + p.get("name", "")).rsplit("/", 1)[1]

@@ -10,7 +10,7 @@ from aontest import BUILD, Daemon, Place, app_env, done, find, ok, report, skip,
 from slurmtest import Slurm, missing
 
 SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "slurm"
-PLUGIN = BUILD / "src" / "spank" / "spank_aon.so"
+PLUGIN = BUILD / "src" / "app" / "spank" / "spank_aon.so"
 
 
 def note(script, folder, **env):

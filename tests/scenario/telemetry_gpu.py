@@ -11,7 +11,7 @@ import pathlib
 from aontest import BUILD, done, ok, skip, wait_for
 from nvmlkit import COLUMNS, captures, number, query, state_of, write_state
 
-COLLECT = BUILD / "src/collect/aon-collect"
+COLLECT = BUILD / "src/node/collect/aon-collect"
 NVML = BUILD / "tests/sim/libsim-nvml.so"
 DCGM = BUILD / "tests/sim/libsim-dcgm.so"
 METRIC = {"clock.1": "SM_CLOCK", "clock.2": "MEM_CLOCK", "clock.3": "VIDEO_CLOCK", "maxclock.1": "MAX_SM_CLOCK",

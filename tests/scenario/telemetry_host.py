@@ -13,7 +13,7 @@ import urllib.request
 
 from aontest import BUILD, done, ok, skip, wait_for
 
-COLLECT = BUILD / "src/collect/aon-collect"
+COLLECT = BUILD / "src/node/collect/aon-collect"
 FIXTURES = pathlib.Path(__file__).resolve().parents[3] / "shared/data/telemetry/node_exporter/collector/fixtures"
 # What node_exporter's own test leaves out, what we do not measure, and a name that it makes otherwise.
 LEFT_OUT = [("device", "dmz"), ("device", "int"), ("chip", "ieee80211_phy0")]

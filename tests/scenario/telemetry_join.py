@@ -13,7 +13,7 @@ from aontest import BUILD, SANITIZED, Daemon, Place, aon, app, done, find, finis
 from servetest import Server
 
 AON = find("aon")
-LAYER = BUILD / "src/probe/opencl/libaon-opencl.so"
+LAYER = BUILD / "src/app/probe/opencl/libaon-opencl.so"
 CGROUP = pathlib.Path("/sys/fs/cgroup/cpu")
 SEED = "make check"
 # Of the drawn cases, by their numbers: one of each part that can be slow.
@@ -92,7 +92,7 @@ def real(place):
     collect = None
     try:
         with Daemon(place) as d:
-            collect = subprocess.Popen([BUILD / "src/collect/aon-collect", "--run-dir", place.run, "--all", "host"], stderr=subprocess.DEVNULL)
+            collect = subprocess.Popen([BUILD / "src/node/collect/aon-collect", "--run-dir", place.run, "--all", "host"], stderr=subprocess.DEVNULL)
             proc = app(place, "cl_loop", "heavy", 240, env={"OPENCL_LAYERS": LAYER, "AON_JOIN_MS": 2000, "SLURM_JOB_ID": os.getpid(), "POCL_MAX_PTHREAD_COUNT": 1})
             group.add(proc.pid)
             wait_for(lambda: (d.flush(), "grind" in aon("report", str(place.store)).stdout)[1], 30)  # PoCL has compiled it

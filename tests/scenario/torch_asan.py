@@ -18,7 +18,7 @@ HERE = APPS.parent / "scenario"
 
 def preload():
     """The sanitizer's runtime, which must come first, and what it wants to find from the start."""
-    out = subprocess.run(["ldd", BUILD / "src/probe/torch/libaon-torch.so"], capture_output=True, text=True).stdout
+    out = subprocess.run(["ldd", BUILD / "src/app/probe/torch/libaon-torch.so"], capture_output=True, text=True).stdout
     lib = re.search(r"=> (\S*libasan\.so\S*)", out)
     return {"LD_PRELOAD": f"{lib[1]} libstdc++.so.6", "ASAN_OPTIONS": "detect_leaks=0"} if lib else None
 
@@ -58,7 +58,7 @@ def calls(p):
     source = re.search(r'^CALLS = (""".*?""")', (HERE / "python_api.py").read_text(), re.S | re.M)[1]
     with Daemon(p):
         r = subprocess.run(["/usr/bin/python3", "-c", ast.literal_eval(source)], capture_output=True, text=True, timeout=120,
-                           env=app_env(p, PYTHONPATH=p.path / "py", AON_JOIN_MS=1000, LD_LIBRARY_PATH=BUILD / "src/client", **PRELOAD))
+                           env=app_env(p, PYTHONPATH=p.path / "py", AON_JOIN_MS=1000, LD_LIBRARY_PATH=BUILD / "src/app/client", **PRELOAD))
     ok(clean(r), "the calls of package aon: nothing is found", r)
 
 

@@ -10,7 +10,7 @@ from torchtest import APPS, torches
 
 
 def train(p, python, seconds, *more):
-    env = {"AON_JOIN_MS": 2000, "AON_TORCH": BUILD / "src/probe/torch/libaon-torch.so", "PYTHONPATH": BUILD / "python"}
+    env = {"AON_JOIN_MS": 2000, "AON_TORCH": BUILD / "src/app/probe/torch/libaon-torch.so", "PYTHONPATH": BUILD / "python"}
     r = subprocess.run([python, APPS / "torch_left.py", str(seconds), *map(str, more)], env=app_env(p, **env), capture_output=True, text=True, timeout=200)
     return json.loads(r.stdout.splitlines()[-1]) if r.stdout else {"failed": r.stderr}
 

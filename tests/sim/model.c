@@ -5,7 +5,7 @@
  * A piece of work starts when what is before it in its stream is done, when a launch needs no
  * longer to reach the device, and when there is room: a copy waits for its engine, a kernel for
  * the share of the device that it fills. What it takes then is the simulator's roofline
- * (src/sim/cost.h), of the share that a kernel fills.
+ * (src/analysis/sim/cost.h), of the share that a kernel fills.
  */
 #include <stdatomic.h>
 #include <string.h>

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collect/nvml_abi.h"
+#include "abi/nvml_abi.h"
 
 #define API   __attribute__((visibility("default")))
 #define LINES 8192u

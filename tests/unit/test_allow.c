@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Limits of jobs and processes: who may say what, and what holds; lines of users in the journal. */
-#include "daemon/allow.h"
+#include "daemon/budget/allow.h"
 
 #include <string.h>
 
-#include "daemon/count.h"
-#include "daemon/sess.h"
+#include "daemon/core/count.h"
+#include "daemon/session/sess.h"
 #include "govern/govern.h"
 #include "storekit.h"
 

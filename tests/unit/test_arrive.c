@@ -9,7 +9,7 @@
 
 #include "relay/access.h"
 #include "relay/order.h"
-#include "ship/batch.h"
+#include "ship/spool/batch.h"
 #include "t.h"
 
 #define T_NS 1794900000000000000ull

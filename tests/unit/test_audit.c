@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "daemon/quota.h"
+#include "daemon/budget/quota.h"
 #include "t.h"
 
 static const struct {

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "daemon/broker_priv.h"
+#include "daemon/control/broker_priv.h"
 #include "t.h"
 
 static const struct {

@@ -2,8 +2,8 @@
 /* What names mean: a row for each rule of class.tbl.h that a real name has met. */
 #include <string.h>
 
-#include "insight/class.h"
-#include "insight/match.h"
+#include "names/class.h"
+#include "names/match.h"
 #include "t.h"
 
 static const struct {

@@ -13,8 +13,8 @@
 #include <aon/consumer.h>
 
 #include "consume/thin.h"
-#include "daemon/msg.h"
-#include "daemon/ring.h"
+#include "daemon/session/msg.h"
+#include "daemon/control/ring.h"
 #include "t.h"
 
 #define COUNT 64u

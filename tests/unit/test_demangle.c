@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "read/demangle.h"
+#include "base/demangle.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
 #include "model/trace.h"
+#include "model/trace_demangle.h"
 #include "t.h"
 
 static const struct {

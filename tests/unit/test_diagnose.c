@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "diagnose/say.h"
+#include "diagnose/verdict_text.h"
 #include "diagnose/state.h"
 #include "t.h"
 

@@ -3,7 +3,7 @@
  * any finding. */
 #include <string.h>
 
-#include "insight/finding.h"
+#include "insight/find/finding.h"
 #include "t.h"
 #include "tracekit.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "daemon/gauge.h"
+#include "daemon/stream/gauge.h"
 #include "t.h"
 
 static struct gauges g;

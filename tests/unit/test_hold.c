@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "relay/hold.h"
+#include "relay/batch_store.h"
 #include "t.h"
 
 #define S 1000000000ull

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collect/ipmi_sdr.h"
+#include "collect/bmc/ipmi_sdr.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "collect/rmcp.h"
+#include "collect/bmc/rmcp.h"
 #include "t.h"
 
 /* A full record of a sensor called "T". */

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sim/play.h"
+#include "sim/engine.h"
 #include "t.h"
 
 #define NOISE_STEPS 200

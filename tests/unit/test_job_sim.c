@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "model/trace.h"
-#include "sim/play.h"
+#include "sim/engine.h"
 #include "t.h"
 #include "theory/step.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Made-up telemetry and work of four GPUs, a minute of it: what is said to have made what slower. */
-#include "insight/join.h"
+#include "insight/find/join.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Windows that say what limits their kernels: judged, stored, read again; the node's GPUs. */
-#include "daemon/judge.h"
+#include "daemon/stream/roofline_live.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "agg/roll.h"
-#include "daemon/learn.h"
+#include "daemon/stream/shape_learner.h"
 #include "model/event.h"
 #include "store/store.h"
 #include "t.h"

@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "daemon/kineto.h"
+#include "daemon/capture/kineto.h"
 #include "t.h"
 
 #define SECOND 1000000000ull

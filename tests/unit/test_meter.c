@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ship/fold.h"
-#include "ship/meter.h"
+#include "ship/source/fold.h"
+#include "ship/source/meter.h"
 #include "t.h"
 
 /* Snappy's block format, read strictly: what comes out, or -1. */

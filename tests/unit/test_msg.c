@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "daemon/msg.h"
+#include "daemon/session/msg.h"
 #include "t.h"
 
 #define HELLO sizeof(struct aon_msg_hello)

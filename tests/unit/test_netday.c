@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What may be sent in a day: a hard stop, the next day, and a new start. */
-#include "ship/netday.h"
+#include "ship/spool/netday.h"
 
 #include <stdio.h>
 #include <stdlib.h>

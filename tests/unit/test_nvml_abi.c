@@ -2,7 +2,7 @@
 /* test_nvml_abi.c - our declarations of NVML against NVIDIA's header. */
 #include <stddef.h>
 
-#include "collect/nvml_abi.h"
+#include "abi/nvml_abi.h"
 #ifdef HAVE_NVML_H
 #include <nvml.h>
 #endif

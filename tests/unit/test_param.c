@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "daemon/param.h"
+#include "daemon/core/param.h"
 #include "t.h"
 
 #define TEXT(s) s, sizeof(s) - 1

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "daemon/queue.h"
+#include "daemon/stream/queue.h"
 #include "t.h"
 
 static struct item *sized(uint32_t bytes)

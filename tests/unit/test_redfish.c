@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collect/redfish_body.h"
+#include "collect/bmc/redfish_body.h"
 
 #include <errno.h>
 #include <math.h>
@@ -7,10 +7,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "collect/bmc_conf.h"
-#include "collect/redfish_name.h"
-#include "collect/redfish_tree.h"
-#include "collect/sse.h"
+#include "collect/bmc/bmc_conf.h"
+#include "collect/bmc/redfish_name.h"
+#include "collect/bmc/redfish_tree.h"
+#include "collect/bmc/sse.h"
 #include "t.h"
 
 static char *padded(const char *text)

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "insight/kname.h"
+#include "names/kname.h"
 #include "t.h"
 
 /* 100 TFLOP/s bf16 and 10 fp32, 1 TB/s, a cache of 10 MB at 5 TB/s, 2 us a launch. */

@@ -14,7 +14,7 @@
 #include "agg/roll.h"
 #include "agg/weigh.h"
 #include "govern/govern.h"
-#include "insight/chosen.h"
+#include "insight/sampling_estimator.h"
 #include "t.h"
 
 enum { KERNELS = 4, LEFT = 100, UNSEEN, STEPS = 4000, RUNS = 200 };
@@ -69,7 +69,7 @@ static void on_window(void *arg, const struct window *w)
 	}
 }
 
-/* Up or down, as budgets might lead; what aond chooses on each rung (daemon/cost.c). */
+/* Up or down, as budgets might lead; what aond chooses on each rung (daemon/budget/cost.c). */
 static void walk(struct run *r, bool down)
 {
 	static const enum rung rungs[] = { RUNG_ALL, RUNG_HALF, RUNG_QUARTER, RUNG_TENTH };
@@ -218,7 +218,7 @@ static void test_program(const struct program *p, const char *name)
 	printf("# without the proportion: %+.2f %% %+.2f %%\n", 100 * naive[0], 100 * naive[3]);
 }
 
-/* A slot of a program without steps: what aond does of it (daemon/slot.c), and its kernels. */
+/* A slot of a program without steps: what aond does of it (daemon/budget/slot.c), and its kernels. */
 static void slot(struct run *r, const struct program *p, uint64_t number, uint64_t now)
 {
 	double load = 1 + 0.3 * sin((double)number / 60);

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "serve/guard.h"
-#include "serve/krows.h"
-#include "serve/url.h"
+#include "serve/http/auth.h"
+#include "serve/kernel_rows.h"
+#include "serve/http/url.h"
 #include "t.h"
 
 static int parse(struct url *u, char *room, const char *text)

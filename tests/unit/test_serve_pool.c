@@ -6,8 +6,8 @@
 #include <signal.h>
 #include <sys/socket.h>
 
-#include "serve/http.h"
-#include "serve/http_priv.h"
+#include "serve/http/http.h"
+#include "serve/http/http_priv.h"
 #include "serve/serve.h"
 #include "storekit.h"
 

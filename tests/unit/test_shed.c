@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aond's budget of CPU, on a plant that uses what it is asked to, less what is shed. */
-#include "daemon/shed.h"
+#include "daemon/budget/shed.h"
 #include "t.h"
 
 #define S 1000000000ull

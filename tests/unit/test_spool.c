@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "ship/durable.h"
-#include "ship/spool.h"
+#include "ship/spool/durable.h"
+#include "ship/spool/spool.h"
 #include "t.h"
 
 #define NOW      1800000000000000000ull

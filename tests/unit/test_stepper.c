@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "agg/stepper.h"
-#include "daemon/recorder.h"
-#include "insight/class.h"
-#include "insight/means.h"
+#include "daemon/stream/step_recorder.h"
+#include "names/class.h"
+#include "names/step_names.h"
 #include "t.h"
 
 #define MS 1000000ull

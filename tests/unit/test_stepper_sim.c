@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "agg/stepper.h"
-#include "insight/class.h"
-#include "insight/means.h"
+#include "names/class.h"
+#include "names/step_names.h"
 #include "model/trace.h"
 #include "sim/record.h"
 #include "t.h"

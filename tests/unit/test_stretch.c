@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "insight/finding.h"
+#include "insight/find/finding.h"
 #include "read/json.h"
 #include "runkit.h"
 #include "t.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "daemon/tally.h"
+#include "daemon/stream/tally.h"
 #include "t.h"
 
 static uint64_t rng = 88172645463325252ull;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies and collectives against their wires: cases computed by hand. */
-#include "insight/traffic.h"
+#include "insight/roofline/traffic.h"
 
 #include <errno.h>
 #include <math.h>
 
-#include "insight/finding.h"
+#include "insight/find/finding.h"
 #include "t.h"
 #include "theory/copy.h"
 #include "tracekit.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "t.h"
-#include "validate/apart.h"
+#include "validate/sandbox.h"
 #include "validate/expect.h"
 #include "validate/log.h"
 

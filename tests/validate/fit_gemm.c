@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fit_gemm.c - prints src/theory/gemm_fit.tbl.h: the constants of the GEMM model, by the simplex of
+ * fit_gemm.c - prints src/analysis/theory/gemm_fit.tbl.h: the constants of the GEMM model, by the simplex of
  * Nelder and Mead over their logarithms, from the even rows of XLA's table that are not suspect.
  * In C, so that what is fitted is the model itself. tools/fit-gemm runs it.
  *

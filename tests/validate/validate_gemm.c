@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/second.h"
+#include "cli/model/nvmmh.h"
 #include "measured.h"
 #include "validate.h"
 

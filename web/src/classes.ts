@@ -4,7 +4,7 @@
 export interface Class {
 	id: ClassId;
 	glyph: string;
-	words: string[]; // of src/insight/class.tbl.h
+	words: string[]; // of src/analysis/names/class.tbl.h
 }
 export type ClassId = 'matmul' | 'attention' | 'pointwise' | 'comm' | 'copy' | 'optimizer' | 'other';
 

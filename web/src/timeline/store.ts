@@ -25,7 +25,7 @@ export interface Name {
 	class: string | null;
 }
 const LEFT_OUT = CLASSES.findIndex((c) => c.id === 'other'); // in cells of steps
-const UNRECORDED = 'not recorded'; // their name (src/tile/name.c)
+const UNRECORDED = 'not recorded'; // their name (src/query/tile/name.c)
 const KEEP = 32 << 20; // bytes of tiles
 const TRIES = 4;
 const FEW = 400, FEW_TILES = 8;

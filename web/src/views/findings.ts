@@ -10,7 +10,7 @@ import { decisions, stateOf, STATES, triage, type Decisions } from '../triage';
 import { empty, loader, type Shown, type View } from '../view';
 import { seeFinding } from './overview';
 
-/** Which change of the replay takes a finding's cost away (families of src/insight/find.tbl.h). */
+/** Which change of the replay takes a finding's cost away (families of src/analysis/insight/find/find.tbl.h). */
 const WHATIF: Record<string, Record<string, string>> = {
 	launch_bound: { free_launch: '1' },
 	cpu_bound: { free_host: '1' },

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * verdict_text.h - a verdict in words, as findings are told everywhere: what it is, what was seen, what it is
+ * not, what to do, what that should bring.
+ */
+#ifndef AON_DIAGNOSE_SAY_H
+#define AON_DIAGNOSE_SAY_H
+
+#include "diagnose/diagnose.h"
+
+#define DIAG_TEXT 200u
+#define DIAG_SEEN 4u
+
+struct diag_words {
+	char title[DIAG_TEXT];
+	char seen[DIAG_SEEN][DIAG_TEXT]; /* empty ones are not used */
+	char ruled_out[DIAG_TEXT];
+	char action[DIAG_TEXT];
+	char expect[DIAG_TEXT];
+};
+
+extern const char *const diag_kind_word[DIAG_KINDS]; /* "unknown", "thermal_throttle", ... */
+extern const char *const diag_kind_what[DIAG_KINDS];
+
+void diag_words(struct diag_words *w, const struct diag_verdict *v);
+
+struct json;
+/* What it rests on, as members of an object that is open. */
+void diag_json(struct json *j, const struct diag_verdict *v);
+
+/* Verdicts of a whole recording: each place and way to know it once, the newest word on it. */
+struct diag_case {
+	struct diag_verdict v;
+	uint32_t last; /* step in which it was last seen */
+	float most;    /* highest gain */
+	bool act;      /* it was, at any time */
+};
+struct diag_cases {
+	struct diag_case *c; /* owned */
+	size_t n, cap;
+	int err;
+};
+/* A diag_verdict_fn: arg is the cases. */
+void diag_cases_hear(void *arg, const struct diag_verdict *v);
+/* Acts first, the costliest first. */
+void diag_cases_sort(struct diag_cases *c);
+void diag_cases_fini(struct diag_cases *c);
+
+#endif /* AON_DIAGNOSE_SAY_H */

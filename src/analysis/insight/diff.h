@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * diff.h - two runs, ranks or windows of steps side by side. Pure.
+ *
+ * A profile takes the mean step apart (or, without steps, the mean span of a GPU) into parts that
+ * sum to it: compute by class, communication and copies that nothing hides, idle by cause.
+ */
+#ifndef AON_DIFF_H
+#define AON_DIFF_H
+
+#include "insight/find/finding.h"
+
+/* Classes, then what is not hidden, then why it was idle. */
+enum {
+	PART_COMM_EXPOSED = CLASSES,
+	PART_COPY_EXPOSED,
+	PART_IDLE,
+	PROFILE_PARTS = PART_IDLE + IDLE_CAUSES
+};
+
+struct profile_row {
+	const char *name; /* of the trace */
+	enum kclass class;
+	double count, ns; /* a step */
+};
+
+/* GPU time by name of kernel, or of the op or module that launched it. */
+struct profile_table {
+	struct profile_row *row; /* owned, by name */
+	size_t rows;
+};
+
+struct profile {
+	uint64_t steps; /* 0: none, all is of the mean span */
+	uint64_t devices, ranks;
+	double step_ns, sd_ns; /* mean and standard deviation of the steps */
+	double part_ns[PROFILE_PARTS];
+	double busy_ns;
+	const char *gpu; /* its name; NULL: not said, or several */
+	struct profile_table roll[ROLLS];
+	const struct findings *fs; /* borrowed */
+};
+
+/* Which part of a run. */
+struct profile_of {
+	int32_t rank;         /* TRACE_NO_RANK: all */
+	uint64_t first, last; /* numbers of steps */
+};
+
+#define PROFILE_ALL ((struct profile_of){ TRACE_NO_RANK, 0, UINT64_MAX })
+
+int profile_init(struct profile *p, const struct insight *in, const struct findings *fs,
+		 struct profile_of of);
+void profile_fini(struct profile *p);
+const char *profile_part(size_t part, const char **word); /* for people; *word for programs */
+
+struct diff_row {
+	const char *name;
+	enum kclass class;
+	double a_ns, b_ns, a_count, b_count; /* a step */
+};
+
+struct diff_table {
+	struct diff_row *row; /* owned, the greatest change first */
+	size_t rows;
+};
+
+struct diff {
+	struct profile *a, *b; /* borrowed */
+	char why_not[160];     /* empty: they can be compared */
+	double delta_ns;       /* of the mean step */
+	bool sure;             /* the interval is known: */
+	double lo_ns, hi_ns;   /* 95 % of the difference */
+	double explained;      /* share of what changed that has a name */
+	double likeness;       /* of the classes of kernels, 0 to 1 */
+	struct diff_table roll[ROLLS];
+};
+
+int diff_init(struct diff *d, struct profile *a, struct profile *b);
+void diff_fini(struct diff *d);
+
+#endif /* AON_DIFF_H */

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* find.c - runs every rule where it is worst, keeps what fired, the costliest first. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "insight/find/finding.h"
+
+const struct family_row family_table[FAMILIES] = {
+#define RULE(ID, word, least, lo, hi, looked, means) \
+	[FAMILY_##ID] = { #word, looked, means, least, lo, hi },
+#include "insight/find/find.tbl.h"
+};
+
+const char *const sure_word[] = { "low", "medium", "high" };
+
+static const struct rule *const rules[FAMILIES] = {
+	[FAMILY_INPUT] = &rule_input,
+	[FAMILY_LAUNCH] = &rule_launch,
+	[FAMILY_CPU] = &rule_cpu,
+	[FAMILY_SYNC] = &rule_sync,
+	[FAMILY_DEPENDENCY] = &rule_dependency,
+	[FAMILY_COMM] = &rule_comm,
+	[FAMILY_STRAGGLER] = &rule_straggler,
+	[FAMILY_IMBALANCE] = &rule_imbalance,
+	[FAMILY_COPY] = &rule_copy,
+	[FAMILY_SMALL] = &rule_small,
+	[FAMILY_SATURATED] = &rule_saturated,
+	[FAMILY_MEMORY] = &rule_memory,
+	[FAMILY_COMPILE] = &rule_compile,
+	[FAMILY_ROOF] = &rule_roof,
+	[FAMILY_SLOW_COPIES] = &rule_slow_copies,
+	[FAMILY_SLOW_LINKS] = &rule_slow_links,
+#define CAUSE(ID, ...) [FAMILY_BY_##ID] = &rule_cause[CAUSE_##ID],
+#include "insight/find/cause.tbl.h"
+};
+
+void fact_n(struct finding *f, const char *key, uint64_t n)
+{
+	if (f->facts < FINDING_FACTS)
+		f->fact[f->facts++] = (struct fact){ .key = key, .n = n };
+}
+
+void fact_x(struct finding *f, const char *key, double x)
+{
+	if (f->facts < FINDING_FACTS)
+		f->fact[f->facts++] = (struct fact){ .key = key, .real = true, .x = x };
+}
+
+void finding_event(struct finding *f, const struct event *e)
+{
+	if (e->kind != EVENT_NONE && f->events < FINDING_EVENTS)
+		f->event[f->events++] = *e;
+}
+
+void finding_gaps(struct finding *f, enum idle_cause cause)
+{
+	for (size_t i = 0; i < INSIGHT_GAPS; i++)
+		if (f->on->longest[i].end_ns && f->on->longest[i].cause == cause)
+			finding_event(f, &f->on->longest[i].after);
+}
+
+void finding_seen(struct finding *f, const char *fmt, ...)
+{
+	va_list ap;
+
+	for (size_t i = 0; i < FINDING_SEEN; i++) {
+		if (*f->seen[i])
+			continue;
+		va_start(ap, fmt);
+		vsnprintf(f->seen[i], sizeof(f->seen[i]), fmt, ap);
+		va_end(ap);
+		return;
+	}
+}
+
+char *finding_time(const struct finding *f, char out[FMT_LEN], uint64_t ns)
+{
+	return fmt_time(out, ns / f->steps);
+}
+
+double ratio(uint64_t a, uint64_t b)
+{
+	return b ? (double)a / (double)b : 0;
+}
+
+const char *finding_per(const struct finding *f)
+{
+	return f->on->steps ? " a step" : "";
+}
+
+uint64_t finding_base_ns(const struct insight_device *d)
+{
+	uint64_t span = d->b.span_ns / finding_steps(d);
+
+	/* A step may be marked shorter than what it launched took. */
+	if (!d->steps || d->step_ns / d->steps < span)
+		return span;
+	return d->step_ns / d->steps;
+}
+
+/* What else was looked at there and costs little. */
+static void rule_out(const struct insight *in, struct finding *f)
+{
+	size_t used = 0, n;
+	char pct[FMT_LEN], one[96];
+
+	for (enum family k = 0; k < FAMILIES; k++) {
+		uint64_t cost;
+		double share;
+
+		if (k == f->family || k == FAMILY_SATURATED || k == FAMILY_MEMORY ||
+		    k > FAMILY_SATURATED)
+			continue;
+		cost = rules[k]->cost(in, f->on);
+		share = f->on->b.span_ns ? (double)cost / (double)f->on->b.span_ns : 0;
+		if (cost == UINT64_MAX || share >= family_table[k].least)
+			continue;
+		n = (size_t)snprintf(one, sizeof(one), "%s%s (%s %%)", used ? ", " : "",
+				     family_table[k].looked, fmt_percent(pct, share));
+		if (used + n >= sizeof(f->ruled_out))
+			return; /* whole ones only */
+		memcpy(f->ruled_out + used, one, n + 1);
+		used += n;
+	}
+}
+
+static void expect(struct finding *f)
+{
+	uint64_t base = finding_base_ns(f->on);
+	uint64_t lo = f->gain_hi_ns / f->steps, hi = f->gain_lo_ns / f->steps;
+	char a[FMT_LEN], b[FMT_LEN], now[FMT_LEN];
+
+	if (*f->expect)
+		return;
+	fmt_time(a, base > lo ? base - lo : 0);
+	fmt_time(b, base > hi ? base - hi : 0);
+	if (!strcmp(a, b))
+		snprintf(f->expect, sizeof(f->expect), "about %s%s", a, finding_per(f));
+	else
+		snprintf(f->expect, sizeof(f->expect), "%s to %s%s, now %s", a, b, finding_per(f),
+			 fmt_time(now, base));
+}
+
+/* False: not worth saying, or it cannot be said with evidence. */
+static bool fill(const struct insight *in, struct finding *f)
+{
+	const struct family_row *row = &family_table[f->family];
+
+	f->gain_lo_ns = (uint64_t)(row->lo * (double)f->cost_ns);
+	f->gain_hi_ns = (uint64_t)(row->hi * (double)f->cost_ns);
+	if (!rules[f->family]->fill(in, f) || !*f->seen[0] || f->facts < 2 || !*f->action)
+		return false;
+	expect(f);
+	rule_out(in, f);
+	return true;
+}
+
+static void look(const struct insight *in, enum family family, struct findings *fs)
+{
+	struct checked *c = &fs->checked[family];
+	const struct insight_device *worst = NULL;
+	struct finding f = { .family = family, .sure = SURE_MEDIUM };
+
+	for (size_t i = 0; i < in->devices; i++) {
+		const struct insight_device *d = &in->device[i];
+		uint64_t cost = rules[family]->cost(in, d);
+
+		if (cost == UINT64_MAX || !d->b.span_ns)
+			continue;
+		if (!worst || cost > c->cost_ns) {
+			worst = d;
+			c->cost_ns = cost;
+		}
+	}
+	c->could = worst != NULL;
+	if (!worst)
+		return;
+	c->share = (double)c->cost_ns / (double)worst->b.span_ns;
+	/* Memory costs no time until it is gone. */
+	if (family != FAMILY_MEMORY && (!c->cost_ns || c->share < family_table[family].least))
+		return;
+	f.rank = worst->rank;
+	f.on = worst;
+	f.cost_ns = c->cost_ns;
+	f.share = c->share;
+	f.steps = finding_steps(worst);
+	c->fired = fill(in, &f);
+	if (c->fired)
+		fs->f[fs->n++] = f;
+}
+
+static int costliest(const void *a, const void *b)
+{
+	const struct finding *x = a, *y = b;
+	uint64_t cx = x->cost_ns / x->steps, cy = y->cost_ns / y->steps;
+
+	if (cx != cy)
+		return cx < cy ? 1 : -1;
+	return (int)x->family - (int)y->family;
+}
+
+int findings_new(struct findings **out, const struct insight *in)
+{
+	struct findings *fs = calloc(1, sizeof(*fs));
+
+	if (!fs)
+		return -ENOMEM;
+	fs->f = calloc(FAMILIES, sizeof(*fs->f));
+	if (!fs->f) {
+		free(fs);
+		return -ENOMEM;
+	}
+	for (enum family k = 0; k < FAMILIES; k++)
+		look(in, k, fs);
+	qsort(fs->f, fs->n, sizeof(*fs->f), costliest);
+	fs->recorded_steps = in->steps;
+	fs->of_steps = in->steps + in->left_out;
+	*out = fs;
+	return 0;
+}
+
+void findings_free(struct findings *fs)
+{
+	if (!fs)
+		return;
+	free(fs->f);
+	free(fs);
+}

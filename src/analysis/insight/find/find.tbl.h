@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * find.tbl.h - every rule that may become a finding, once. docs/insights.md says more of each.
+ *
+ *	RULE(ID, "family", least share of the span that fires, least and most of the cost that
+ *	     fixing it brings, "what was looked at, for people", "what it means")
+ *
+ * The two factors are the range that `expect` says; where they come from stands in its text.
+ */
+/* clang-format off */
+RULE(INPUT,      input_bound,     0.05, 0.70, 1.00, "next batch",
+     "The thread that launches GPU work was fetching its next batch while the GPU had nothing to do.")
+RULE(LAUNCH,     launch_bound,    0.05, 0.50, 0.95, "launching",
+     "Between one kernel and the next the GPU waits, each time for less than 200 us, because the "
+     "host needs longer to launch a kernel than the GPU to run it.")
+RULE(CPU,        cpu_bound,       0.05, 0.50, 1.00, "host CPU",
+     "The GPU waited, each time for 200 us or longer, while the thread that launches its work was "
+     "busy with something else.")
+RULE(SYNC,       host_sync,       0.05, 0.60, 1.00, "waits for the GPU",
+     "The host waited for the GPU (a synchronize call, .item(), a blocking copy), so nothing was "
+     "queued when the GPU was done. What it could have launched while it waited is the cost.")
+RULE(DEPENDENCY, idle_dependency, 0.05, 0.00, 1.00, "dependencies",
+     "Work was launched in time, but did not start: it waited for an event, another GPU or a host "
+     "function.")
+RULE(COMM,       comm_exposed,    0.05, 0.30, 1.00, "communication",
+     "Kernels that communicate ran while nothing computed on that GPU.")
+RULE(STRAGGLER,  straggler,       0.05, 0.70, 1.00, "late ranks",
+     "A collective ends for all ranks together, so who spends least time in it came last, and the "
+     "others' longer time is waiting.")
+RULE(IMBALANCE,  imbalance,       0.05, 0.50, 1.00, "balance of ranks",
+     "One rank computes longer than the mean of all.")
+RULE(COPY,       copy_bound,      0.05, 0.50, 1.00, "copies",
+     "Copies or memsets ran while no kernel did.")
+RULE(SMALL,      small_kernels,   0.05, 0.30, 0.70, "small kernels",
+     "Kernels shorter than 10 us cost about as much to launch as to run, and read and write memory "
+     "that a fused kernel would keep in registers.")
+RULE(ROOF,       slow_kernels,    0.05, 0.30, 1.00, "kernels far from their limit",
+     "Kernels take longer than their operations and bytes need on this GPU; of matrix products, than "
+     "the model says that their shape should.")
+RULE(SLOW_COPIES, slow_copies,    0.02, 0.30, 1.00, "speed of copies",
+     "Copies take longer than their bytes need on this device's link to the host, to another device, or "
+     "in its memory.")
+RULE(SLOW_LINKS, slow_collectives, 0.02, 0.30, 1.00, "speed of links",
+     "Collectives take longer than the model expects of their bytes and ranks, waiting for late ranks "
+     "left out.")
+RULE(COMPILE,    recompiling,     0.02, 0.80, 1.00, "compilations",
+     "A function that had been compiled was compiled again (JAX, torch.compile): something that its "
+     "code depends on was not the same.")
+RULE(MEMORY,     memory_growth,   0.00, 0.00, 0.00, "memory",
+     "What is allocated after a step grows from step to step.")
+RULE(SATURATED,  gpu_saturated,   0.85, 0.00, 0.50, "GPU busy",
+     "The GPU computes nearly all the time: only less work or faster kernels make it quicker.")
+/* Out of telemetry: join.h. */
+#define CAUSE(ID, word, scope, classes, also, slower, looked, title, action, means) \
+	RULE(BY_##ID, word, 0.01, 0.50, 1.00, looked, means)
+#include "insight/find/cause.tbl.h"
+/* clang-format on */
+#undef RULE

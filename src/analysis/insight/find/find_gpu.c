@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* find_gpu.c - rules on what a GPU itself does: copies, small kernels, computing, memory. */
+#include <stdio.h>
+
+#include "insight/find/finding.h"
+
+/* --- copies --- */
+
+static const char *const direction[COPY_KINDS] = {
+	[0] = "copies",           [1] = "host to device", [2] = "device to host",
+	[3] = "device to device", [4] = "host to host",   [5] = "GPU to GPU",
+};
+
+static uint64_t copy_cost(const struct insight *in, const struct insight_device *d)
+{
+	(void)in;
+	return d->b.exposed_copy_ns;
+}
+
+static size_t busiest_direction(const struct insight_device *d)
+{
+	size_t best = 0;
+
+	for (size_t k = 1; k < COPY_KINDS; k++)
+		if (d->copy[k].ns > d->copy[best].ns)
+			best = k;
+	return best;
+}
+
+static void copy_action(const struct insight_copy *c, size_t k, struct finding *f)
+{
+	if (c->pageable_ns > c->ns / 4)
+		snprintf(f->action, sizeof(f->action),
+			 "pin the host's memory (pin_memory=True), then copy with "
+			 "non_blocking=True on "
+			 "a stream of its own");
+	else if (k == 1)
+		snprintf(f->action, sizeof(f->action),
+			 "keep on the GPU what fits there (parameters, optimizer state), or copy "
+			 "the "
+			 "next part on another stream while this one computes");
+	else if (k == 2)
+		snprintf(f->action, sizeof(f->action),
+			 "copy less back: keep results on the GPU, or copy on another stream");
+	else
+		snprintf(f->action, sizeof(f->action),
+			 "avoid the copy: work in place, or fuse it into the kernel that writes");
+}
+
+static bool copy_fill(const struct insight *in, struct finding *f)
+{
+	const struct insight_device *d = f->on;
+	size_t k = busiest_direction(d);
+	const struct insight_copy *c = &d->copy[k];
+
+	(void)in;
+	if (!c->count)
+		return false;
+	f->sure = SURE_HIGH;
+	snprintf(f->title, sizeof(f->title), "The GPU waits for copies, mostly %s",
+		 direction[k] ? direction[k] : "of an unknown direction");
+	finding_seen(f, "copies ran while no kernel did: %s%s (%s %%); kernels: %s", T(f->cost_ns),
+		     finding_per(f), P(f->share), T(d->b.busy_ns - d->b.exposed_copy_ns));
+	finding_seen(f, "%s of them %s: %s in %s, %.1f GB/s", N(c->count),
+		     direction[k] ? direction[k] : "", fmt_bytes((char[FMT_LEN]){ 0 }, c->bytes),
+		     fmt_time((char[FMT_LEN]){ 0 }, c->ns),
+		     c->ns ? (double)c->bytes / (double)c->ns : 0.0);
+	if (c->pageable)
+		finding_seen(f, "%s of these from or to memory that is not pinned", N(c->pageable));
+	fact_n(f, "exposed_copy_ns", f->cost_ns);
+	fact_n(f, "kernel_ns", d->b.busy_ns - d->b.exposed_copy_ns);
+	fact_n(f, "direction", k);
+	fact_n(f, "copies", c->count);
+	fact_n(f, "bytes", c->bytes);
+	fact_n(f, "copy_ns", c->ns);
+	fact_n(f, "pageable_copies", c->pageable);
+	copy_action(c, k, f);
+	return true;
+}
+
+const struct rule rule_copy = { copy_cost, copy_fill };
+
+/* --- small kernels --- */
+
+static uint64_t small_cost(const struct insight *in, const struct insight_device *d)
+{
+	(void)in;
+	return 2 * d->small_kernels >= d->b.kernels && d->small_ns <= d->b.busy_ns ? d->small_ns
+										   : 0;
+}
+
+static bool small_fill(const struct insight *in, struct finding *f)
+{
+	const struct insight_device *d = f->on;
+	uint64_t fusable = d->class[CLASS_ELEMENTWISE].count + d->class[CLASS_LAYOUT].count +
+			   d->class[CLASS_REDUCTION].count + d->class[CLASS_NORM].count;
+
+	(void)in;
+	f->sure = SURE_LOW; /* what can be fused is not known from times */
+	snprintf(f->title, sizeof(f->title), "Many small kernels");
+	finding_seen(f, "%s of %s kernels%s run for less than 10 us each: %s together",
+		     N(d->small_kernels / f->steps), N(d->b.kernels / f->steps), finding_per(f),
+		     T(f->cost_ns));
+	finding_seen(f, "%s of all kernels are pointwise, copies, norms or reductions, which fuse",
+		     N(fusable / f->steps));
+	fact_n(f, "small_kernels", d->small_kernels);
+	fact_n(f, "small_ns", f->cost_ns);
+	fact_n(f, "kernels", d->b.kernels);
+	fact_n(f, "fusable_kernels", fusable);
+	snprintf(f->action, sizeof(f->action),
+		 "fuse them: torch.compile(model), a fused optimizer, fused norms and activations");
+	return true;
+}
+
+const struct rule rule_small = { small_cost, small_fill };
+
+/* --- computing --- */
+
+/* Of several GPUs all must compute: one that does while others wait for it is late. */
+static uint64_t saturated_cost(const struct insight *in, const struct insight_device *d)
+{
+	for (size_t i = 0; i < in->devices; i++) {
+		const struct breakdown *b = &in->device[i].b;
+
+		if (ratio(b->compute_ns, b->span_ns) < family_table[FAMILY_SATURATED].least)
+			return 0;
+	}
+	return d->b.compute_ns;
+}
+
+/* What its kernels are limited by, where that is known of most of them. */
+static void say_limits(const struct insight *in, struct finding *f)
+{
+	uint64_t ns[ROOF_LIMITS] = { 0 }, known = 0, all = 0;
+	double least = 0;
+
+	for (size_t i = 0; i < in->roofs.rows; i++) {
+		const struct roof_row *r = &in->roofs.row[i];
+
+		if (r->device != f->on->device || r->class == CLASS_COMM)
+			continue;
+		all += r->total_ns;
+		if (!(r->is.fraction > 0))
+			continue;
+		known += r->total_ns;
+		ns[r->is.limit] += r->total_ns;
+		least += r->is.least_ns * (double)r->count;
+	}
+	if (2 * known < all || !known)
+		return;
+	finding_seen(f,
+		     "limited by compute %s %%, memory %s %%, neither %s %% of the time; all at "
+		     "%s %% of their limits",
+		     P(ratio(ns[ROOF_COMPUTE], known)),
+		     P(ratio(ns[ROOF_MEMORY] + ns[ROOF_CACHE], known)),
+		     P(ratio(ns[ROOF_LATENCY] + ns[ROOF_LAUNCH], known)), P(least / (double)known));
+	fact_n(f, "compute_limited_ns", ns[ROOF_COMPUTE]);
+	fact_n(f, "memory_limited_ns", ns[ROOF_MEMORY] + ns[ROOF_CACHE]);
+	fact_x(f, "of_roof", least / (double)known);
+}
+
+static bool saturated_fill(const struct insight *in, struct finding *f)
+{
+	const struct insight_device *d = f->on;
+	enum kclass top = CLASS_OTHER;
+	uint64_t half;
+
+	for (enum kclass c = 0; c < CLASS_COMM; c++)
+		if (d->class[c].ns > d->class[top].ns)
+			top = c;
+	half = d->class[top].ns / 2 < f->cost_ns ? d->class[top].ns / 2 : f->cost_ns;
+	f->sure = SURE_HIGH;
+	f->gain_lo_ns = 0;
+	f->gain_hi_ns = half;
+	snprintf(f->title, sizeof(f->title), "The GPU computes nearly all the time");
+	finding_seen(f, "computing %s %% of the time, idle %s %%", P(f->share),
+		     P(ratio(d->b.idle_ns, d->b.span_ns)));
+	finding_seen(f, "most of it %s: %s%s, %s kernels", class_people[top], T(d->class[top].ns),
+		     finding_per(f), N(d->class[top].count));
+	say_limits(in, f);
+	fact_n(f, "compute_ns", d->b.compute_ns);
+	fact_n(f, "idle_ns", d->b.idle_ns);
+	fact_n(f, "top_class_ns", d->class[top].ns);
+	fact_n(f, "top_class_kernels", d->class[top].count);
+	snprintf(
+		f->action, sizeof(f->action),
+		"only less work or faster kernels help: lower precision, better kernels for %s, or "
+		"more GPUs",
+		class_people[top]);
+	snprintf(f->expect, sizeof(f->expect), "%s%s if %s were twice as fast, now %s",
+		 fmt_time((char[FMT_LEN]){ 0 }, finding_base_ns(d) - half / f->steps),
+		 finding_per(f), class_people[top],
+		 fmt_time((char[FMT_LEN]){ 0 }, finding_base_ns(d)));
+	return true;
+}
+
+const struct rule rule_saturated = { saturated_cost, saturated_fill };
+
+/* --- memory --- */
+
+#define GROWTH_LEAST (16u << 20)
+
+static uint64_t memory_cost(const struct insight *in, const struct insight_device *d)
+{
+	(void)d;
+	return in->memories ? 0 : UINT64_MAX;
+}
+
+/* Lows that rise, part after part: what is not freed. Warming up is growth, too, so the first
+ * quarter does not count. */
+static bool grows(const struct insight_memory *m, uint64_t *from, uint64_t *to)
+{
+	uint64_t low = UINT64_MAX, next;
+	size_t parts = 0, up = 0;
+
+	for (size_t i = MEMORY_PARTS / 4; i < MEMORY_PARTS; i++) {
+		next = m->low[i];
+		if (next == UINT64_MAX)
+			continue;
+		if (low == UINT64_MAX)
+			*from = next;
+		else
+			up += next > low;
+		parts++;
+		low = *to = next;
+	}
+	return parts >= MEMORY_PARTS / 2 && 4 * up >= 3 * (parts - 1) && *to > *from &&
+	       *to - *from >= GROWTH_LEAST && *to - *from >= *from / 20;
+}
+
+static bool memory_fill(const struct insight *in, struct finding *f)
+{
+	const struct insight_memory *m = NULL;
+	uint64_t from = 0, to = 0, ns;
+
+	for (size_t i = 0; i < in->memories && !m; i++)
+		if (grows(&in->memory[i], &from, &to))
+			m = &in->memory[i];
+	if (!m)
+		return false;
+	ns = (m->last_ns - m->first_ns) / 4 * 3;
+	f->rank = in->t->file[m->file].rank;
+	snprintf(f->title, sizeof(f->title), "Memory grows and is not given back");
+	finding_seen(f, "what stays allocated rose from %s to %s in %s",
+		     fmt_bytes((char[FMT_LEN]){ 0 }, from), fmt_bytes((char[FMT_LEN]){ 0 }, to),
+		     fmt_time((char[FMT_LEN]){ 0 }, ns));
+	finding_seen(f, "the peak is %s, of %s readings of %.40s",
+		     fmt_bytes((char[FMT_LEN]){ 0 }, m->peak), N(m->samples),
+		     trace_text(in->t, m->name));
+	fact_n(f, "from_bytes", from);
+	fact_n(f, "to_bytes", to);
+	fact_n(f, "peak_bytes", m->peak);
+	fact_n(f, "over_ns", ns);
+	snprintf(f->action, sizeof(f->action),
+		 "find what keeps tensors alive: losses summed with their graph, lists of outputs, "
+		 "caches without a bound");
+	snprintf(f->expect, sizeof(f->expect), "%s instead of %s at this point of the run",
+		 fmt_bytes((char[FMT_LEN]){ 0 }, from), fmt_bytes((char[FMT_LEN]){ 0 }, to));
+	return true;
+}
+
+const struct rule rule_memory = { memory_cost, memory_fill };

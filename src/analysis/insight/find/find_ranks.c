@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* find_ranks.c - rules on ranks: communication that is not hidden, late ranks, unequal work. */
+#include <stdio.h>
+
+#include "insight/find/finding.h"
+
+static const struct rank_wait *wait_of(const struct insight *in, const struct insight_device *d)
+{
+	uint32_t file = in->t->device[d->device].file;
+
+	return in->waits.matched ? &in->waits.rank[file] : NULL;
+}
+
+/* A rank to name must be late more often than chance has it, and for most of the waiting. */
+static bool one_is_late(const struct waits *w)
+{
+	const struct rank_wait *late = w->matched ? &w->rank[w->late] : NULL;
+
+	return late && late->blamed_ns >= w->total_ns / 3 && late->last * w->ranks >= w->matched;
+}
+
+/* Waiting for the late rank; behind which something computes, it costs nothing. */
+static uint64_t late_cost(const struct insight *in, const struct insight_device *d)
+{
+	uint64_t late = wait_of(in, d)->late_ns;
+
+	return late < d->b.exposed_comm_ns ? late : d->b.exposed_comm_ns;
+}
+
+/* --- communication --- */
+
+/* Where nearly all of it waits for a rank that can be named, that is the one's doing. */
+static uint64_t comm_cost(const struct insight *in, const struct insight_device *d)
+{
+	uint64_t late = one_is_late(&in->waits) ? late_cost(in, d) : 0;
+
+	return d->b.exposed_comm_ns - (late > d->b.exposed_comm_ns / 10 * 9 ? late : 0);
+}
+
+static bool comm_fill(const struct insight *in, struct finding *f)
+{
+	const struct insight_device *d = f->on;
+	const struct rank_wait *w = wait_of(in, d);
+	uint64_t could = d->b.compute_ns - d->b.overlap_ns;
+	uint64_t waited = w ? w->waited_ns : 0;
+
+	if (waited > f->cost_ns)
+		waited = f->cost_ns;
+	f->sure = SURE_HIGH;
+	snprintf(f->title, sizeof(f->title), "Communication is not hidden behind compute");
+	finding_seen(f, "communication with nothing computing: %s%s (%s %%) of %s", T(f->cost_ns),
+		     finding_per(f), P(f->share), T(d->b.comm_ns));
+	finding_seen(f, "compute without communication, to hide it behind: %s%s", T(could),
+		     finding_per(f));
+	if (waited)
+		finding_seen(f, "%s of it is waiting for ranks that come later", T(waited));
+	fact_n(f, "exposed_comm_ns", f->cost_ns);
+	fact_n(f, "comm_ns", d->b.comm_ns);
+	fact_n(f, "overlap_ns", d->b.overlap_ns);
+	fact_n(f, "compute_ns", d->b.compute_ns);
+	fact_n(f, "waited_for_ranks_ns", waited);
+	f->gain_hi_ns = f->cost_ns < could + waited ? f->cost_ns : could + waited;
+	f->gain_lo_ns = f->gain_hi_ns / 3;
+	if (waited > f->cost_ns / 2)
+		snprintf(f->action, sizeof(f->action),
+			 "most of it is waiting, not sending: let the late ranks arrive in time "
+			 "(unequal input, host or GPU)");
+	else
+		snprintf(f->action, sizeof(f->action),
+			 "overlap it: start collectives as soon as their input is ready, on their "
+			 "own "
+			 "stream; larger buckets; fewer bytes (bf16, sharding)");
+	return true;
+}
+
+const struct rule rule_comm = { comm_cost, comm_fill };
+
+/* --- late ranks --- */
+
+static uint64_t straggler_cost(const struct insight *in, const struct insight_device *d)
+{
+	return wait_of(in, d) ? late_cost(in, d) : UINT64_MAX;
+}
+
+static const struct insight_device *device_of(const struct insight *in, uint32_t file)
+{
+	for (size_t i = 0; i < in->devices; i++)
+		if (in->t->device[in->device[i].device].file == file)
+			return &in->device[i];
+	return NULL;
+}
+
+static bool straggler_fill(const struct insight *in, struct finding *f)
+{
+	const struct waits *w = &in->waits;
+	const struct rank_wait *late = &w->rank[w->late];
+	const struct insight_device *d = device_of(in, w->late);
+	const struct join_verdict *cause = d ? finding_cause(in, d) : NULL;
+	char who[32], title[FINDING_TEXT];
+
+	if (!d || !one_is_late(w))
+		return false;
+	f->rank = late->rank;
+	f->sure = late->blamed_ns > w->total_ns / 2 && late->last > 3 ? SURE_HIGH : SURE_MEDIUM;
+	if (late->rank < 0)
+		snprintf(who, sizeof(who), "file %u", w->late);
+	else
+		snprintf(who, sizeof(who), "rank %d", late->rank);
+	snprintf(f->title, sizeof(f->title), "%c%s is late and the others wait for it",
+		 who[0] == 'r' ? 'R' : 'F', who + 1);
+	finding_seen(f, "it came last to %s of %s collectives; %s %% of all waiting is for it",
+		     N(late->last), N(w->matched), P(ratio(late->blamed_ns, w->total_ns)));
+	finding_seen(f, "who waits longest for it, rank %d, waits %s%s", f->on->rank, T(f->cost_ns),
+		     finding_per(f));
+	finding_seen(f, "%s computes %s, idle %s %%; that one computes %s, idle %s %%", who,
+		     T(d->b.compute_ns), P(ratio(d->b.idle_ns, d->b.span_ns)),
+		     T(f->on->b.compute_ns), P(ratio(f->on->b.idle_ns, f->on->b.span_ns)));
+	fact_n(f, "collectives", w->matched);
+	fact_n(f, "came_last", late->last);
+	fact_n(f, "blamed_ns", late->blamed_ns);
+	fact_n(f, "all_waiting_ns", w->total_ns);
+	fact_n(f, "late_compute_ns", d->b.compute_ns);
+	fact_n(f, "late_idle_ns", d->b.idle_ns);
+	if (f->on->rank >= 0)
+		fact_n(f, "longest_waiting_rank", (uint64_t)f->on->rank);
+	if (cause) {
+		finding_cause_title(in, d, cause->cause, title, sizeof(title));
+		snprintf(f->action, sizeof(f->action),
+			 "what holds its GPU back is told apart: %.150s", title);
+	} else if (d->b.compute_ns > f->on->b.compute_ns + f->cost_ns / 2)
+		snprintf(f->action, sizeof(f->action),
+			 "its GPU computes longer: compare its share of the work, clocks and "
+			 "temperature with the others'");
+	else
+		snprintf(f->action, sizeof(f->action),
+			 "its GPU does not compute longer: look at its host (input, CPU, other "
+			 "processes) in aon report --by rank");
+	return true;
+}
+
+const struct rule rule_straggler = { straggler_cost, straggler_fill };
+
+/* --- unequal work --- */
+
+static uint64_t mean_compute(const struct insight *in)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < in->devices; i++)
+		sum += in->device[i].b.compute_ns;
+	return in->devices ? sum / in->devices : 0;
+}
+
+/* What the state of its GPU explains is no more work than others have. */
+static uint64_t imbalance_cost(const struct insight *in, const struct insight_device *d)
+{
+	uint64_t least = mean_compute(in);
+	const struct join_verdict *cause = finding_cause(in, d);
+
+	if (in->devices < 2)
+		return UINT64_MAX;
+	if (cause && cause->cost_ns > 0)
+		least += (uint64_t)cause->cost_ns;
+	return d->b.compute_ns > least ? d->b.compute_ns - least : 0;
+}
+
+static bool imbalance_fill(const struct insight *in, struct finding *f)
+{
+	uint64_t mean = mean_compute(in), least = UINT64_MAX, comm = 0;
+
+	for (size_t i = 0; i < in->devices; i++) {
+		comm += in->device[i].b.comm_ns;
+		if (in->device[i].b.compute_ns < least)
+			least = in->device[i].b.compute_ns;
+	}
+	if (!comm) /* devices that never talk need not be alike */
+		return false;
+	snprintf(f->title, sizeof(f->title), "Ranks have unequal work");
+	finding_seen(f, "rank %d computes %s%s, the mean is %s, the least %s", f->rank,
+		     T(f->on->b.compute_ns), finding_per(f), T(mean), T(least));
+	finding_seen(f, "that is %.2f x the mean of %zu GPUs", ratio(f->on->b.compute_ns, mean),
+		     in->devices);
+	fact_n(f, "most_compute_ns", f->on->b.compute_ns);
+	fact_n(f, "mean_compute_ns", mean);
+	fact_n(f, "least_compute_ns", least);
+	snprintf(f->action, sizeof(f->action),
+		 "balance the work: sequence lengths, experts, tables or pipeline stages of that "
+		 "rank");
+	return true;
+}
+
+const struct rule rule_imbalance = { imbalance_cost, imbalance_fill };

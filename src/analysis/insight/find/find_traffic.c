@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * find_traffic.c - rules on copies and collectives that take longer than their wires need. Waiting
+ * for late ranks is no part of it, and what runs behind computing costs nothing.
+ */
+#include <stdio.h>
+
+#include "insight/find/finding.h"
+#include "theory/copy.h"
+
+static const struct traffic_row *worst(const struct insight *in, uint32_t device, bool collective,
+				       uint64_t *sum, uint64_t *known)
+{
+	const struct traffic_row *top = NULL;
+
+	*sum = *known = 0;
+	for (size_t i = 0; i < in->traffic.rows; i++) {
+		const struct traffic_row *r = &in->traffic.row[i];
+		uint64_t lost = traffic_lost_ns(r);
+
+		if (r->device != device || r->collective != collective || !r->is)
+			continue;
+		*known += r->total_ns;
+		*sum += lost;
+		if (lost && (!top || lost > traffic_lost_ns(top)))
+			top = r;
+	}
+	return top;
+}
+
+static uint64_t cost(const struct insight *in, const struct insight_device *d, bool collective)
+{
+	uint64_t most = collective ? d->b.exposed_comm_ns : d->b.exposed_copy_ns, sum, known;
+
+	worst(in, d->device, collective, &sum, &known);
+	if (!known)
+		return UINT64_MAX;
+	return sum < most ? sum : most;
+}
+
+static void show_calls(const struct insight *in, const struct traffic_row *r, struct finding *f)
+{
+	for (size_t i = 0; i < in->t->events && !in->parted && f->events < 3; i++) {
+		const struct event *e = &in->t->event[i];
+
+		if (in->t->lane[e->lane].device == r->device && event_is_gpu(e) &&
+		    (r->collective ? event_class(in->names, in->t, i) == CLASS_COMM &&
+					     e->dur_ns >= r->total_ns / r->count / 2
+				   : e->kind == EVENT_COPY &&
+					     e->flags >> EVENT_COPY_SHIFT == r->direction))
+			finding_event(f, e);
+	}
+}
+
+static void facts(struct finding *f, const struct traffic_row *r, uint64_t known)
+{
+	fact_n(f, "slow_ns", f->cost_ns);
+	fact_n(f, "known_ns", known);
+	fact_n(f, "top_ns", r->total_ns);
+	fact_n(f, "top_calls", r->count);
+	fact_n(f, "top_bytes", r->bytes);
+	fact_n(f, "top_should_ns", (uint64_t)r->should_ns);
+	fact_x(f, "bytes_per_s", traffic_Bps(r));
+	fact_x(f, "wire_bytes_per_s", r->wire_Bps);
+}
+
+/* --- copies --- */
+
+static uint64_t copies_cost(const struct insight *in, const struct insight_device *d)
+{
+	return cost(in, d, false);
+}
+
+static void copies_action(struct finding *f, const struct traffic_row *r, const char *older)
+{
+	const char *what =
+		"see what else uses these wires, and whether the host's memory is on the "
+		"GPU's own "
+		"NUMA node (nvidia-smi topo -m)";
+
+	if (r->is == TRAFFIC_PAGEABLE)
+		what = "pin the host's memory (pin_memory=True, torch.empty(..., "
+		       "pin_memory=True)): the "
+		       "driver copies what is not pinned once more on the host";
+	else if (older)
+		what = "look at the slot: nvidia-smi -q -d PCIE shows generation and lanes in use "
+		       "and at "
+		       "most; a riser, a switch or the BIOS may hold them back";
+	snprintf(f->action, sizeof(f->action), "%s", what);
+}
+
+static bool copies_fill(const struct insight *in, struct finding *f)
+{
+	uint64_t sum, known;
+	const struct traffic_row *r = worst(in, f->on->device, false, &sum, &known);
+	const char *older;
+
+	if (!r)
+		return false;
+	older = copy_older_pcie(in->roofs.gpu[r->device], traffic_Bps(r));
+	f->sure = r->is == TRAFFIC_PAGEABLE || older ? SURE_HIGH : SURE_MEDIUM;
+	snprintf(f->title, sizeof(f->title), "Slow copies: %s at %.1f GB/s, %s %% of the link",
+		 traffic_direction(r), traffic_Bps(r) / 1e9, P(traffic_fraction(r)));
+	finding_seen(f, "%s copies %s%s: %s in %s; the model expects %s", N(r->count),
+		     traffic_direction(r), r->pageable ? ", of memory that is not pinned" : "",
+		     fmt_bytes((char[FMT_LEN]){ 0 }, r->bytes),
+		     fmt_time((char[FMT_LEN]){ 0 }, r->total_ns),
+		     fmt_time((char[FMT_LEN]){ 0 }, (uint64_t)r->should_ns));
+	if (older && !r->pageable)
+		finding_seen(f, "the device could have %.0f GB/s; this is what PCIe %s gives",
+			     r->wire_Bps / 1e9, older);
+	facts(f, r, known);
+	copies_action(f, r, r->pageable ? NULL : older);
+	show_calls(in, r, f);
+	return true;
+}
+
+const struct rule rule_slow_copies = { copies_cost, copies_fill };
+
+/* --- collectives --- */
+
+static uint64_t collectives_cost(const struct insight *in, const struct insight_device *d)
+{
+	return cost(in, d, true);
+}
+
+static bool collectives_fill(const struct insight *in, struct finding *f)
+{
+	uint64_t sum, known;
+	const struct traffic_row *r = worst(in, f->on->device, true, &sum, &known);
+
+	if (!r)
+		return false;
+	snprintf(f->title, sizeof(f->title), "Slow links: %s of %s takes %.1f x what it should",
+		 coll_op_word[r->op], fmt_bytes((char[FMT_LEN]){ 0 }, r->bytes / r->count),
+		 r->carry_ns / r->should_ns);
+	finding_seen(f, "%s calls of %u ranks, %s each without waiting; the model expects %s",
+		     N(r->count), r->ranks,
+		     fmt_time((char[FMT_LEN]){ 0 }, (uint64_t)(r->carry_ns / (double)r->count)),
+		     fmt_time((char[FMT_LEN]){ 0 }, (uint64_t)(r->should_ns / (double)r->count)));
+	finding_seen(f, "that is %.1f GB/s on the bus, of %.0f that a rank's links carry",
+		     traffic_bus_Bps(r) / 1e9, r->wire_Bps / 1e9);
+	finding_seen(f, "waiting for late ranks is not in it: %s %% of the time in these calls",
+		     P(ratio(r->waited_ns, r->matched_ns)));
+	facts(f, r, known);
+	fact_n(f, "waited_ns", r->waited_ns);
+	fact_x(f, "bus_bytes_per_s", traffic_bus_Bps(r));
+	snprintf(f->action, sizeof(f->action),
+		 "look at the links: nvidia-smi nvlink -e and topo -m, NCCL_DEBUG=INFO for the "
+		 "transport that NCCL "
+		 "chose, nccl-tests on these ranks alone");
+	show_calls(in, r, f);
+	return true;
+}
+
+const struct rule rule_slow_links = { collectives_cost, collectives_fill };

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * finding.h - statements about a trace: what was seen, what it costs, what to do.
+ *
+ * A finding has evidence or does not exist: a rule that cannot say what it saw (two numbers at
+ * least) and what a fix should bring does not fire.
+ */
+#ifndef AON_FINDING_H
+#define AON_FINDING_H
+
+#include "base/fmt.h"
+#include "insight/insight.h"
+#include "insight/find/join.h"
+
+enum family {
+#define RULE(ID, word, least, lo, hi, looked, means) FAMILY_##ID,
+#include "insight/find/find.tbl.h"
+	FAMILIES,
+};
+
+struct family_row {
+	const char *word, *looked, *means;
+	double least, lo, hi;
+};
+
+extern const struct family_row family_table[FAMILIES];
+
+enum sureness { SURE_LOW, SURE_MEDIUM, SURE_HIGH };
+
+extern const char *const sure_word[];
+
+#define FINDING_FACTS  16u
+#define FINDING_EVENTS 8u
+#define FINDING_SEEN   4u
+#define FINDING_TEXT   200u
+
+struct fact {
+	const char *key;
+	bool real;
+	uint64_t n;
+	double x;
+};
+
+struct finding {
+	enum family family;
+	enum sureness sure;
+	int32_t rank;                    /* whom it is about, or TRACE_NO_RANK */
+	const struct insight_device *on; /* where the cost was measured: where it is most */
+	uint64_t cost_ns;                /* over the whole span of `on` */
+	double share;                    /* of that span */
+	uint64_t gain_lo_ns, gain_hi_ns; /* what fixing it should bring, over the span */
+	uint64_t steps;                  /* divide by it for a step; 1 if there are none */
+	char title[FINDING_TEXT];
+	char seen[FINDING_SEEN][FINDING_TEXT]; /* empty ones are not used */
+	char ruled_out[FINDING_TEXT];
+	char action[FINDING_TEXT];
+	char expect[FINDING_TEXT];
+	struct fact fact[FINDING_FACTS];
+	struct event event[FINDING_EVENTS]; /* to look at */
+	size_t facts, events;
+};
+
+/* What a rule saw where it is worst, whether or not it fired. */
+struct checked {
+	uint64_t cost_ns;
+	double share;
+	bool fired;
+	bool could; /* false: the trace lacks what the rule needs */
+};
+
+struct findings {
+	struct finding *f; /* owned, the costliest first */
+	size_t n;
+	struct checked checked[FAMILIES];
+	uint64_t recorded_steps, of_steps; /* it is of these; the others were left out by chance */
+};
+
+int findings_new(struct findings **out, const struct insight *in);
+void findings_free(struct findings *fs); /* NULL is allowed */
+
+/* Mean step of the device's process, or its span if there are no steps; divisor for a step. */
+uint64_t finding_base_ns(const struct insight_device *d);
+static inline uint64_t finding_steps(const struct insight_device *d)
+{
+	return d->steps ? d->steps : 1;
+}
+
+/* --- for the rules, find_*.c --- */
+
+/* The cost of a rule on one device; UINT64_MAX: cannot be told there. */
+typedef uint64_t rule_cost_fn(const struct insight *in, const struct insight_device *d);
+/* Fills title, seen, action and facts of f, whose rank, on, cost and share are set. */
+typedef bool rule_fill_fn(const struct insight *in, struct finding *f);
+
+struct rule {
+	rule_cost_fn *cost;
+	rule_fill_fn *fill;
+};
+
+extern const struct rule rule_input, rule_launch, rule_cpu, rule_sync, rule_dependency;
+extern const struct rule rule_copy, rule_small, rule_saturated, rule_memory;
+extern const struct rule rule_compile, rule_roof, rule_slow_copies, rule_slow_links;
+extern const struct rule rule_comm, rule_straggler, rule_imbalance;
+extern const struct rule rule_cause[CAUSES];
+
+/* What telemetry says slows the kernels of a device the most, or NULL; its title, of which `out` has room. */
+const struct join_verdict *finding_cause(const struct insight *in, const struct insight_device *d);
+void finding_cause_title(const struct insight *in, const struct insight_device *d, enum cause c,
+			 char *out, size_t cap);
+
+void fact_n(struct finding *f, const char *key, uint64_t n);
+void fact_x(struct finding *f, const char *key, double x);
+void finding_event(struct finding *f, const struct event *e); /* EVENT_NONE: none */
+void finding_gaps(struct finding *f, enum idle_cause cause);
+__attribute__((format(printf, 2, 3))) void finding_seen(struct finding *f, const char *fmt, ...);
+/* A time a step, or of the whole. */
+char *finding_time(const struct finding *f, char out[FMT_LEN], uint64_t ns);
+#define T(ns)    finding_time(f, (char[FMT_LEN]){ 0 }, ns)
+#define P(share) fmt_percent((char[FMT_LEN]){ 0 }, share)
+#define N(n)     fmt_count((char[FMT_LEN]){ 0 }, n)
+double ratio(uint64_t a, uint64_t b);             /* 0 if b is */
+const char *finding_per(const struct finding *f); /* " a step", or " in all" */
+
+#endif /* AON_FINDING_H */

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * join.h - how long work took against what the node and its devices said of themselves meanwhile.
+ *
+ *	join_new(&j, begin, width, bins)
+ *	join_device(), join_key(), join_work()    kernels, copies, exchanges and calls, as they were
+ *	join_owner(), join_hold(), join_count()   telemetry, in any order
+ *	join_judge(j)                             which state made what slower
+ *
+ * Time is cut into bins. A cause (cause.tbl.h) is told of a device where, in the same bins, its state is
+ * out of line, the work that it can slow takes longer, by an amount that it can explain, and what it
+ * cannot slow does not tell of something else. Longer than in the device's other bins, less what its like
+ * did meanwhile; or, where there are none, than its like. Nothing is told otherwise.
+ *
+ * Pure: no clock, no file.
+ */
+#ifndef AON_INSIGHT_JOIN_H
+#define AON_INSIGHT_JOIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What limits work, as far as its name tells: what it follows. */
+enum join_class {
+	JOIN_COMPUTE, /* the SM clock */
+	JOIN_MEMORY,  /* the memory's */
+	JOIN_OTHER,   /* not known */
+	JOIN_COPY,    /* the link to the host */
+	JOIN_COMM,    /* links to other devices: the least time that an exchange took */
+	JOIN_NET,     /* the network: the same, of exchanges between nodes; told by join_judge() */
+	JOIN_HOST,    /* CPUs: calls, and kernels of devices that are CPUs */
+	JOIN_CLASSES
+};
+
+enum {
+	IN_COMPUTE = 1 << JOIN_COMPUTE,
+	IN_MEMORY = 1 << JOIN_MEMORY,
+	IN_COPY = 1 << JOIN_COPY,
+	IN_COMM = 1 << JOIN_COMM,
+	IN_NET = 1 << JOIN_NET,
+	IN_HOST = 1 << JOIN_HOST,
+};
+
+enum join_scope { JOIN_GPU, JOIN_NODE, JOIN_JOB, JOIN_SCOPES };
+
+enum cause {
+#define CAUSE(ID, ...) CAUSE_##ID,
+#include "insight/find/cause.tbl.h"
+	CAUSES
+};
+
+enum join_signal {
+#define SIGNAL(ID, ...) SIGNAL_##ID,
+#include "insight/find/cause.tbl.h"
+	SIGNALS
+};
+
+enum join_how { JOIN_MEAN, JOIN_LEAST, JOIN_MOST, JOIN_RATE, JOIN_SHARE };
+
+struct cause_row {
+	const char *word, *looked, *title, *action;
+	enum join_scope scope;
+	uint32_t classes, also;
+	double least;
+};
+extern const struct cause_row cause_table[CAUSES];
+
+struct signal_row {
+	uint32_t metric;
+	enum join_scope scope;
+	enum join_how how;
+	const char *label;
+	uint64_t mask;
+	const char *word, *unit;
+};
+extern const struct signal_row signal_table[SIGNALS];
+
+#define JOIN_BINS_MAX 512u
+#define JOIN_BINS_MIN 12u /* fewer tell nothing */
+#define JOIN_KEYS_MAX 8192u
+#define JOIN_NAME     72u
+#define JOIN_NAMES    3u
+
+/* What one key did in one bin. */
+struct join_cell {
+	uint32_t n;
+	float least; /* ln of ns */
+	double sum;  /* of ln of ns */
+	double ns;
+};
+
+/* Work that is comparable with itself over time: a kernel and geometry of a device, an exchange. */
+struct join_key {
+	uint32_t device;
+	enum join_class class;
+	uint64_t same;  /* the same on all devices that do it */
+	uint64_t group; /* of exchanges: who takes part; they end together */
+	uint32_t size;  /* how many do; 0: not known */
+	char name[JOIN_NAME];
+	uint64_t n;
+	double ns;
+	double mid, all; /* told by join_judge(): ln of ns, its median; that of all devices */
+	struct join_cell *cell; /* owned, by bin */
+};
+
+/* Whose telemetry it is: a device, a node or a job's cgroup. */
+struct join_owner {
+	double *sum[SIGNALS], *weight[SIGNALS]; /* owned, by bin; NULL: was never said */
+};
+
+struct join_device {
+	uint32_t pid, device;
+	int32_t rank;
+	bool cpu;
+	uint32_t owner[JOIN_SCOPES]; /* + 1; 0: none */
+	double *busy;       /* owned, by bin: ns in which its busiest stream ran something */
+	size_t first, keys; /* told by join_judge(): into key[] */
+};
+
+/* A stream: what runs on it is one after the other. */
+struct join_lane {
+	uint32_t device;
+	double *busy; /* owned, by bin */
+};
+
+/* A cause that was found on a device. */
+struct join_verdict {
+	enum cause cause;
+	uint32_t device;  /* of join.device[] */
+	double by;        /* the work that it slows takes so many times as long */
+	double explained; /* at most so many times, by physics; 0: not known */
+	double z;
+	double cost_ns;
+	double by_class[JOIN_CLASSES]; /* the same of each; 0: there is none of it */
+	double is, was;                /* of what tells: the signal of `tells` */
+	enum join_signal tells;
+	uint64_t since_ns, bad_ns, seen_ns; /* first bin; time of the bad bins; of all */
+	uint32_t bouts;                     /* times that it came */
+	uint32_t peers;                     /* devices that it was compared with */
+	bool history;                       /* compared with its own other bins */
+	uint32_t others;                    /* devices with the same cause, which cost less */
+	char name[JOIN_NAMES][JOIN_NAME];   /* what it slowed, the most time first */
+	double name_by[JOIN_NAMES];
+};
+
+struct join {
+	uint64_t begin_ns, width_ns;
+	int64_t wall_offset_ns;
+	uint32_t bins;
+	struct join_device *device; /* owned, as all below */
+	struct join_key *key;
+	struct join_lane *lane;
+	struct join_owner *owner;
+	struct join_verdict *verdict;
+	uint64_t *looked; /* by device: causes of which something was measured, a bit each */
+	size_t devices, keys, lanes, owners, verdicts;
+	size_t device_cap, key_cap, lane_cap, owner_cap;
+	uint64_t left_out; /* work of keys beyond JOIN_KEYS_MAX */
+	uint32_t *slot;    /* of keys: a hash table, place + 1 */
+	size_t slots;
+};
+
+/* -EINVAL: too few bins, or too many. */
+int join_new(struct join **out, uint64_t begin_ns, uint64_t width_ns, uint32_t bins);
+void join_free(struct join *j); /* NULL is allowed */
+
+/* Places; each once for what it is. */
+int join_device(struct join *j, const struct join_device *d, uint32_t *at);
+int join_lane(struct join *j, uint32_t device, uint32_t *at);
+int join_owner(struct join *j, uint32_t *at);
+/* Found or made by device, class and `same`; UINT32_MAX: there are too many. */
+int join_key(struct join *j, const struct join_key *k, uint32_t *at);
+void join_work(struct join *j, uint32_t key, uint64_t start_ns, uint64_t dur_ns);
+/* Something ran there. */
+void join_busy(struct join *j, uint32_t lane, uint64_t start_ns, uint64_t dur_ns);
+
+/* A value that held in that time; a counter that rose by so much in it. */
+int join_hold(struct join *j, uint32_t owner, enum join_signal s, double v, uint64_t from_ns,
+	      uint64_t to_ns);
+int join_count(struct join *j, uint32_t owner, enum join_signal s, double by, uint64_t from_ns,
+	       uint64_t to_ns);
+
+int join_judge(struct join *j);
+/* What was found there, or NULL. */
+const struct join_verdict *join_found(const struct join *j, uint32_t device, enum cause c);
+
+/* --- of join*.c alone --- */
+
+/* Value of a signal in a bin; NAN: nothing was said. */
+double join_signal(const struct join *j, uint32_t device, enum join_signal s, uint32_t bin);
+bool join_said(const struct join *j, uint32_t device, enum join_signal s);
+/* The bins in which the state of a cause is out of line, and how much longer it may make work take in
+ * them (0: not known). False: nothing of it was measured there. */
+struct join_state {
+	bool bad[JOIN_BINS_MAX];
+	enum join_signal tells;
+	double explains; /* ln */
+};
+bool join_state(const struct join *j, uint32_t device, enum cause c, struct join_state *out);
+double join_median(double *v, size_t n); /* sorts; NAN of none */
+double join_spread(double *v, size_t n); /* 1.4826 MAD; sorts */
+
+#endif /* AON_INSIGHT_JOIN_H */

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * insight.h - what a trace says: joins, breakdowns, tables. Pure: a sealed trace in, numbers out.
+ *
+ *	insight_new(&in, t)   everything below, in a few passes
+ *
+ * Reports, findings, diff and what-if read it. Indices of events are those of t->event[].
+ */
+#ifndef AON_INSIGHT_H
+#define AON_INSIGHT_H
+
+#include "base/sketch.h"
+#include "insight/breakdown.h"
+#include "names/class.h"
+#include "insight/roofline/pm.h"
+#include "insight/roofline/roof.h"
+#include "insight/roofline/traffic.h"
+#include "model/trace.h"
+
+#define NO_EVENT UINT32_MAX
+
+/* Why a GPU was idle. The parts sum to its idle time. */
+enum idle_cause {
+	IDLE_INPUT,      /* the launching thread waited for its next batch */
+	IDLE_SYNC,       /* it had waited for the GPU and had nothing queued behind */
+	IDLE_HOST,       /* it was busy with something else before it launched */
+	IDLE_LAUNCH,     /* launching itself: the call, and from the call to the start */
+	IDLE_DEPENDENCY, /* launched in time, but waited for something that is not on this GPU */
+	IDLE_OTHER,      /* the launch was not seen */
+	IDLE_CAUSES,
+};
+
+extern const char *const idle_word[IDLE_CAUSES];
+
+#define INSIGHT_GAPS 8u /* the longest of each device are kept to look at */
+
+struct insight_gap {
+	uint64_t start_ns, end_ns;
+	enum idle_cause cause; /* of most of it */
+	struct event after;    /* that ended it */
+};
+
+/* From calls to the work that they launched. */
+struct insight_launch {
+	uint64_t launched;  /* GPU events whose launch was seen */
+	uint64_t call_ns;   /* in those calls; a graph's once */
+	uint64_t calls;     /* of them */
+	uint64_t queued_ns; /* sum of start - call; / span is the mean depth of the queue */
+	uint64_t depth_max;
+	struct sketch delay; /* start - end of the call, 0 if it started within */
+};
+
+struct insight_copy {
+	uint64_t count, bytes, ns, pageable, pageable_ns;
+};
+
+#define COPY_KINDS 16u /* AON_COPY_* */
+
+struct insight_class {
+	uint64_t count, ns;
+	double variance; /* of ns, if steps were left out; of a sweep alone */
+};
+
+struct insight_stream {
+	uint32_t lane;
+	struct breakdown b;
+	struct insight_launch launch;
+};
+
+struct insight_device {
+	uint32_t device; /* index into t->device[] */
+	int32_t rank;
+	struct breakdown b;
+	uint64_t idle_ns[IDLE_CAUSES];
+	uint64_t short_gap_ns;  /* of IDLE_HOST and IDLE_LAUNCH, in gaps below GAP_SHORT_NS, */
+	uint64_t queued_gap_ns; /* and from one kernel to the next that was launched in time */
+	uint64_t short_gaps;
+	struct insight_gap longest[INSIGHT_GAPS];
+	struct insight_class class[CLASSES];
+	struct insight_copy copy[COPY_KINDS];
+	struct insight_launch launch;
+	uint64_t small_kernels, small_ns; /* kernels below SMALL_KERNEL_NS, not communication */
+	size_t stream_first, streams;     /* into insight.stream[] */
+	uint64_t steps, step_ns;          /* of its process, and their time */
+	uint32_t host_name;               /* most of IDLE_HOST was spent in ranges of this name */
+	uint64_t host_name_ns;
+};
+
+#define GAP_SHORT_NS    200000u /* longer gaps are not launching, but something else */
+#define SMALL_KERNEL_NS 10000u  /* about what a launch costs */
+
+struct insight_step {
+	uint32_t process;
+	int32_t rank;
+	uint64_t number, start_ns, dur_ns;
+	uint64_t input_ns; /* of it, its thread waited for its next batch */
+	struct breakdown
+		b; /* clipped to the step, over all GPUs of the process; without: collectives */
+};
+
+/* A row of a table by name: kernels of a rank, ops, modules. */
+struct insight_row {
+	int32_t rank;
+	uint32_t file, name;
+	enum kclass class; /* of kernels */
+	uint64_t count, total_ns, min_ns, max_ns, p50_ns, p99_ns;
+	uint64_t bytes;
+	uint64_t step_count, step_ns; /* of these, begun in a step */
+};
+
+struct insight_table {
+	struct insight_row *row; /* owned, by rank, longest first */
+	size_t rows;
+};
+
+enum insight_by { ROLL_KERNEL, ROLL_OP, ROLL_MODULE, ROLLS };
+
+/* A row of a table by name: operators and modules by their time on the host. */
+struct insight_host_row {
+	int32_t rank;
+	uint32_t file, name;
+	uint64_t count, total_ns;
+	uint64_t self_ns;      /* without operators (or modules) inside */
+	uint64_t backward_ns;  /* of modules: of their operators in the backward pass */
+	uint64_t flops, bytes; /* of operators whose shapes and formula are known, */
+	uint64_t work_ns;      /* and their time */
+};
+
+enum insight_host_by { HOST_OP, HOST_MODULE, HOST_ROLLS };
+
+struct insight_host_table {
+	struct insight_host_row *row; /* owned, by file, longest first */
+	size_t rows;
+};
+
+/* What the host launched GPU work for: a row for each kernel, op and module of a file. */
+struct insight_work_row {
+	int32_t rank;
+	uint32_t file, name;
+	uint32_t op, module; /* names; UINT32_MAX: none */
+	uint64_t count, total_ns;
+	uint64_t in_steps; /* of count, launched in a step */
+	uint64_t first_step, last_step;
+};
+
+struct insight_work_table {
+	struct insight_work_row *row; /* owned, by file, longest first */
+	size_t rows;
+};
+
+/* What a process's host did about its GPUs. */
+struct insight_host {
+	uint64_t syncs, sync_ns;                  /* calls that waited for a GPU */
+	uint64_t inputs, input_ns;                /* ranges that fetched input */
+	uint64_t allocs, alloc_ns;                /* calls that allocated or freed */
+	struct event sync_longest, input_longest; /* EVENT_NONE: none */
+	uint32_t sync_in; /* name of the range around the longest, else its own */
+};
+
+/* What a thread did that idle GPUs may be due to: in order, none inside another. */
+struct insight_span {
+	uint64_t start_ns, end_ns;
+	uint32_t event;
+};
+
+enum span_kind { SPAN_SYNC, SPAN_INPUT, SPAN_KINDS };
+
+struct insight_spans {
+	struct insight_span *span; /* owned, lane by lane */
+	size_t *lane_first;        /* owned: lanes + 1 offsets */
+};
+
+/* The same collective on several ranks: it ends for all together, so who spends least time in
+ * it came last, and the others' longer time is waiting. No clocks are compared. */
+struct rank_wait {
+	uint32_t file;
+	int32_t rank;
+	uint64_t comm_ns;   /* in collectives that were matched */
+	uint64_t waited_ns; /* of it, beyond the rank's that came last */
+	uint64_t late_ns;   /* of that, for waits.late */
+	uint64_t blamed_ns; /* waiting of all others where this rank came last */
+	uint64_t last;      /* how often it did */
+};
+
+struct waits {
+	struct rank_wait *rank; /* owned, by file; NULL: fewer than two ranks communicate */
+	size_t ranks;
+	uint64_t matched;  /* collectives in which at least two took part */
+	uint64_t total_ns; /* waiting of all */
+	uint32_t late;     /* the file that is blamed for most */
+};
+
+/* One rank's part in one collective. */
+struct wait_share {
+	uint32_t rank; /* index into waits.rank */
+	uint32_t name;
+	uint64_t group;
+	uint64_t number; /* in its group; 0: the n-th of its name */
+	uint32_t size;   /* ranks that take part: only what all of them have counts; 0: not known */
+	uint32_t orphan; /* of a device, + 1, and its launch was not seen; 0: it was */
+	uint64_t start_ns, dur_ns;
+	uint32_t traffic;   /* of insight.traffic, + 1; 0: none */
+	uint32_t seen;      /* told by waits_match(): ranks that were seen in it; 0: not matched, */
+	uint64_t waited_ns; /* and how long this one waited */
+};
+
+/* Adds up what the shares say, in any order, to rank[0] to rank[ranks - 1]; sorts them. */
+void waits_match(struct waits *w, struct wait_share *share, size_t n);
+/* Of shares that were cut off somewhere: of each kind the first ones that all of its ranks have. The
+ * number of those, which are in front then. */
+size_t waits_trim(struct wait_share *share, size_t n);
+bool waits_for_all(const char *name);
+
+/* What was allocated, as counters said. */
+#define MEMORY_PARTS 16u
+
+struct insight_memory {
+	uint32_t file, name;
+	uint64_t samples, first, last, peak;
+	uint64_t first_ns, last_ns;
+	uint64_t low[MEMORY_PARTS]; /* the least in each part of that time */
+};
+
+/* A function that a process compiled, by JAX or torch.compile. */
+struct insight_compile {
+	uint32_t process, name;
+	uint64_t count, ns;
+	uint64_t first_start_ns, first_ns; /* the first time is what it costs to have one */
+	struct event last;
+};
+
+struct insight_state;
+struct join;
+
+struct insight {
+	const struct trace *t; /* borrowed, sealed */
+	struct names *names;
+	uint32_t *
+		link; /* by event, + 1: of GPU work its launch, else its op; of host events what encloses them */
+	uint32_t *own_op; /* NULL, or by event, + 1: of GPU work the op that it names itself */
+	uint32_t *
+		through; /* NULL, or by event, + 1: the module that an op of the backward pass is of */
+	struct insight_device *device;
+	struct insight_stream *stream;
+	struct insight_step *step;
+	struct insight_host *host; /* by process */
+	struct insight_spans spans[SPAN_KINDS];
+	struct waits waits;
+	struct insight_memory *memory;
+	size_t memories;
+	struct insight_table roll[ROLLS];
+	struct insight_host_table on_host[HOST_ROLLS];
+	struct roofs roofs;             /* of kernels: roof.h */
+	struct traffic traffic;         /* of copies and collectives: traffic.h */
+	struct pm_uses pm;              /* what counters said of them: pm.h */
+	struct insight_work_table work; /* empty where there are no ops, modules or ranges */
+	struct insight_compile *compile;
+	size_t compiles;
+	struct join *join;              /* owned; NULL, or what telemetry says of it: join.h */
+	size_t devices, streams, steps; /* only devices that did something */
+	uint64_t left_out;              /* steps that were left out by chance: not among `steps` */
+	bool swept;    /* of sweep.c: has only devices, streams, their breakdowns and classes */
+	bool parted;   /* of stretch.h: what is by event is gone */
+	uint64_t torn; /* work whose call may have been given up, in stretches; see stretch.c */
+	uint64_t lo_ns, hi_ns;   /* the stretch; all there is if it is not parted */
+	struct insight_state *x; /* owned: state.h */
+	size_t kinds[EVENT_MAX]; /* how many events of each: many passes have nothing to do */
+};
+
+/* 0 or -ENOMEM; -EINVAL: not sealed, or more events than an index holds. */
+int insight_new(struct insight **out, const struct trace *t);
+/* Without tables, waits between ranks and memory: what a breakdown alone needs. */
+int insight_new_breakdown(struct insight **out, const struct trace *t);
+void insight_free(struct insight *in); /* NULL is allowed */
+
+/* What a GPU event was launched for, or NO_EVENT: the innermost op around its launch, and the
+ * innermost module (also of an op; of the backward pass, that of its forward op). */
+uint32_t insight_op(const struct insight *in, uint32_t gpu_event);
+uint32_t insight_module(const struct insight *in, uint32_t event);
+bool insight_is_module(const struct insight *in, uint32_t event);
+
+/* The step in which it was launched, else in which it began; NULL: none. */
+const struct insight_step *insight_step_of(const struct insight *in, uint32_t gpu_event);
+/* That of a process at a moment. */
+const struct insight_step *insight_step_at(const struct insight *in, uint32_t process, uint64_t ns);
+
+/* The name under which a roll-up counts it; UINT32_MAX: none. */
+uint32_t insight_name(const struct insight *in, enum insight_by by, uint32_t gpu_event);
+
+/* The innermost host event of a thread at a moment, or NO_EVENT. */
+uint32_t insight_host_at(const struct insight *in, uint32_t lane, uint64_t ns);
+
+/* The call that launched it, or NO_EVENT. */
+static inline uint32_t insight_launch(const struct insight *in, size_t gpu_event)
+{
+	uint32_t up = in->link[gpu_event];
+
+	return up && in->t->event[up - 1].kind != EVENT_RANGE ? up - 1 : NO_EVENT;
+}
+
+static inline int32_t insight_rank(const struct trace *t, uint32_t process)
+{
+	return t->file[t->process[process].file].rank;
+}
+
+/* The function of a compilation; NULL: the name is of something else. */
+const char *insight_compiled(const struct trace *t, uint32_t name);
+
+#endif /* AON_INSIGHT_H */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* replay.h - the critical path of a trace, and its steps replayed without what findings name. */
+#ifndef AON_REPLAY_H
+#define AON_REPLAY_H
+
+#include "insight/find/finding.h"
+#include "sim/graph.h"
+
+#define REPLAY_NONE INT64_MIN
+
+struct replay {
+	uint64_t from_ns, to_ns; /* of a run that is larger: what was replayed; 0: all of it */
+	int64_t span_ns;         /* of the window: all steps, or the whole trace */
+	uint64_t steps;          /* in it; 0: none are marked */
+	uint64_t tasks;          /* on the path */
+	uint64_t meetings;
+	int64_t by_kind[SIM_KINDS]; /* time on the path */
+	int64_t with_ns[FAMILIES];  /* span under the change of replay_word[], or REPLAY_NONE */
+};
+
+/* What is changed for a finding, for people; NULL: it cannot be replayed. It is a bound on what
+ * fixing it brings: no host takes no time. */
+extern const char *const replay_word[FAMILIES];
+
+/* The trace need not be all that the findings are of. -ENODATA: there is nothing to replay. */
+int replay_new(struct replay **out, const struct trace *t, const struct findings *fs);
+void replay_free(struct replay *r); /* NULL is allowed */
+
+#endif /* AON_REPLAY_H */

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sampling_estimator.h - the steps of a process as blocks that were recorded, or left out by chance; what a
+ * block that was recorded stands for, and how sure sums over such blocks are.
+ *
+ * What was launched in a block may run after it: work belongs to the last recorded block that
+ * began before it. Blocks are the units that were drawn (abi/trial.h).
+ */
+#ifndef AON_CHOSEN_H
+#define AON_CHOSEN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CHOSEN_NONE SIZE_MAX
+
+struct chosen_block {
+	uint64_t from_ns, to_ns;
+	uint32_t weight; /* counts so often; 0: it was left out */
+	double step_ns;  /* time of its steps */
+};
+
+struct chosen {
+	struct chosen_block *block; /* owned; in order */
+	size_t n, cap;
+};
+
+void chosen_fini(struct chosen *c);
+/* Steps of one thread, in order. weight 0: left out. -ENOMEM. */
+int chosen_step(struct chosen *c, uint64_t start_ns, uint64_t dur_ns, uint32_t weight);
+/* The block that work from ns on belongs to, or CHOSEN_NONE: from before all of them. *hint: where
+ * the last one was; 0 at first. Times may go back. */
+size_t chosen_at(const struct chosen *c, size_t *hint, uint64_t ns);
+/* Of a gap without work, how much of it nobody has seen: to the end of what was left out in it. */
+uint64_t chosen_unseen(const struct chosen *c, uint64_t start_ns, uint64_t end_ns);
+
+struct chosen_sum {
+	double ns;       /* of all blocks, left out or not */
+	double times;    /* of what was recorded where there was a choice, weighted: times this */
+	double variance; /* of ns */
+};
+
+/* y: of each block, `stride` apart: what was recorded in it. */
+struct chosen_sum chosen_sum(const struct chosen *c, const double *y, size_t stride);
+
+/* A variance from few units is itself a guess: what to multiply it by, so that 1.96 of its roots hold
+ * with 95 %. units: (sum of weights)^2 / sum of their squares. */
+double chosen_few(double units);
+
+#endif /* AON_CHOSEN_H */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* class.h - what a name means: the class of a kernel, the kind of a call or range. */
+#ifndef AON_CLASS_H
+#define AON_CLASS_H
+
+#include <stdint.h>
+
+#include "model/trace.h"
+
+enum kclass {
+#define CLASS(ID, word, people) CLASS_##ID,
+#include "names/class.tbl.h"
+	CLASSES,
+};
+
+enum call {
+	CALL_OTHER,
+	CALL_SYNC, /* waits for the GPU */
+	CALL_LAUNCH,
+	CALL_COPY,
+	CALL_COPY_WAITS, /* returns when the copy is done */
+	CALL_MEMSET,
+	CALL_ALLOC,
+};
+
+enum range_kind { RANGE_OTHER, RANGE_INPUT, RANGE_MEMORY, RANGE_MODULE };
+
+extern const char *const class_word[CLASSES];   /* for programs */
+extern const char *const class_people[CLASSES]; /* for people */
+
+/* What each name of a trace means, found when first asked for and kept. */
+struct names;
+
+/* t may be NULL: for those of texts alone. */
+int names_new(struct names **out, const struct trace *t);
+void names_free(struct names *n);
+
+enum kclass names_kernel(struct names *n, uint32_t name);
+enum call names_call(struct names *n, uint32_t name);
+enum range_kind names_range(struct names *n, uint32_t name);
+/* Of no trace: */
+enum kclass names_kernel_text(const struct names *n, const char *name);
+/* Of work of a device, by its enum event_kind and name. n may be NULL: kernels are others then. */
+enum kclass names_work_text(const struct names *n, uint32_t kind, const char *name);
+enum call names_call_text(const struct names *n, const char *name);
+enum range_kind names_range_text(const struct names *n, const char *name);
+
+#endif /* AON_CLASS_H */

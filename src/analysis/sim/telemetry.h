@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * telemetry.h - what the nodes of a played job measure of themselves meanwhile: blocks of telemetry that
+ * fit its faults, as the collectors would say them.
+ *
+ * Also what slows nothing (`confound` of the job): a hot GPU that is not throttled, corrected errors, clocks
+ * that are low because nothing runs. Values are functions of seed, place and time alone.
+ */
+#ifndef AON_SIM_TELEMETRY_H
+#define AON_SIM_TELEMETRY_H
+
+#include "sim/engine.h"
+
+struct series;
+struct telemetry_block;
+
+struct sim_meter;
+struct sim_meter_to {
+	int (*series)(void *arg, const struct series *s, uint32_t *id);
+	int (*block)(void *arg, const struct telemetry_block *b);
+	void *arg;
+};
+
+/* The ways in which a kind of fault shows itself. */
+const char *sim_how_word(enum fault_kind k, uint32_t how);  /* NULL: there is none */
+const char *sim_how_cause(enum fault_kind k, uint32_t how); /* the finding; NULL: none */
+
+int sim_meter_new(struct sim_meter **out, const struct job *j, const struct sim_meter_to *to);
+/* The step that was just played; all that was measured until its end. */
+int sim_meter_step(struct sim_meter *m, const struct play *p);
+int sim_meter_end(struct sim_meter *m);
+void sim_meter_free(struct sim_meter *m); /* NULL is allowed */
+
+#endif /* AON_SIM_TELEMETRY_H */

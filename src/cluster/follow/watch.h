@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* watch.h - one job that is followed: which of its steps are ripe, what they show, what of it is told. */
+#ifndef AON_FOLLOW_WATCH_H
+#define AON_FOLLOW_WATCH_H
+
+#include "fleet/question.h"
+#include "follow/cursor.h"
+#include "follow/follow.h"
+#include "ship/source/pack.h"
+
+#define WATCH_LOOKS 8u
+
+struct watch {
+	const struct follow_opts *o; /* borrowed */
+	struct fleet *f;             /* borrowed */
+	struct packs *packs;         /* borrowed: where findings go */
+	struct cursor_job at;
+	struct diag *d; /* owned; NULL: nothing was read yet */
+	uint32_t world;
+	bool live;
+	uint64_t quiet; /* steps before it are read again after a restart: nothing is told */
+	uint64_t step, step_t_ns;
+	uint64_t stand_step, stand_ranks; /* a hang as it was last looked at */
+	struct {
+		uint64_t at_ms,
+			next; /* at that time (CLOCK_MONOTONIC) steps before it were there */
+	} look[WATCH_LOOKS];
+	uint32_t looks;
+	uint32_t told; /* findings since it began */
+	int err;       /* of the last question that was asked while a verdict was heard */
+};
+
+int watch_new(struct watch **out, const struct follow_opts *o, struct fleet *f, struct packs *p,
+	      const struct cursor_job *at);
+void watch_free(struct watch *w); /* NULL is allowed */
+
+/* One look at what is new of the job. now_ms: CLOCK_MONOTONIC. */
+int watch_look(struct watch *w, const struct fleet_running *is, uint64_t now_ms,
+	       struct store_why *why);
+/* The job has ended: so has all that was wrong with it. */
+int watch_end(struct watch *w);
+
+/* --- row.c --- */
+
+/* A verdict as a row of `finding`; *open says what it is known by. until_ns 0: it lasts. */
+int watch_row(struct watch *w, const struct diag_verdict *v, const struct cursor_open *open,
+	      uint64_t until_ns);
+
+#endif /* AON_FOLLOW_WATCH_H */

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* batch_insert.c - what a relay holds becomes inserts, which are sent and go; see hold.h. */
+#include "relay/hold_priv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static void column_table(sqlite3_stmt *s, int i, char out[HOLD_TABLE])
+{
+	const char *text = (const char *)sqlite3_column_text(s, i);
+
+	snprintf(out, HOLD_TABLE, "%s", text ? text : "");
+}
+
+/* What of one table and version goes into one insert: up to which batch. */
+static int choose(struct hold *h, struct insert *in, const struct freeze_rules *r, uint64_t *to)
+{
+	sqlite3_stmt *s = hold_use(h, ST_OPEN);
+	int rc;
+
+	hold_bind(s, 1, in->shard);
+	hold_bind_text(s, 2, in->table);
+	hold_bind(s, 3, in->schema);
+	hold_bind(s, 4, in->day);
+	in->rows = in->batches = 0;
+	in->bytes = 0;
+	while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
+		uint64_t rows = hold_column(s, 1), bytes = hold_column(s, 2);
+
+		if (in->batches &&
+		    (in->rows + rows > r->rows_max || in->bytes + bytes > r->bytes_max))
+			break;
+		*to = hold_column(s, 0);
+		in->rows += (uint32_t)rows;
+		in->bytes += bytes;
+		in->batches++;
+	}
+	sqlite3_reset(s);
+	return AFTER(rc) ? 0 : hold_errno(rc);
+}
+
+static int new_insert(struct hold *h, struct insert *in)
+{
+	sqlite3_stmt *s = hold_use(h, ST_INS);
+	const uint64_t value[] = { in->schema, in->day,     in->shard, in->rows,
+				   in->bytes,  in->batches, in->at_ns };
+	int err;
+
+	hold_bind_text(s, 1, in->table);
+	for (size_t i = 0; i < sizeof(value) / sizeof(value[0]); i++)
+		hold_bind(s, (int)i + 2, value[i]);
+	err = hold_run(h, ST_INS);
+	if (!err)
+		in->id = (uint64_t)sqlite3_last_insert_rowid(h->db);
+	return err;
+}
+
+static int freeze_one(struct hold *h, struct insert *in, const struct freeze_rules *r)
+{
+	uint64_t to = 0;
+	int err = choose(h, in, r, &to);
+	sqlite3_stmt *s;
+
+	if (!err && in->batches)
+		err = new_insert(h, in);
+	if (err || !in->batches)
+		return err;
+	s = hold_use(h, ST_FREEZE);
+	hold_bind(s, 1, in->id);
+	hold_bind(s, 2, in->shard);
+	hold_bind_text(s, 3, in->table);
+	hold_bind(s, 4, in->schema);
+	hold_bind(s, 5, in->day);
+	hold_bind(s, 6, to);
+	return hold_run(h, ST_FREEZE);
+}
+
+int hold_freeze(struct hold *h, uint32_t shard, const struct freeze_rules *r, uint64_t now_ns,
+		bool all)
+{
+	struct insert due[32];
+	size_t n = 0;
+	int err = hold_begin(h), rc = SQLITE_DONE;
+	sqlite3_stmt *s = hold_use(h, ST_DUE);
+
+	hold_bind(s, 1, shard);
+	while (!err && n < 32 && (rc = sqlite3_step(s)) == SQLITE_ROW) {
+		uint64_t rows = hold_column(s, 3), bytes = hold_column(s, 4),
+			 at = hold_column(s, 5);
+
+		if (all || rows >= r->rows || bytes >= r->bytes || now_ns < at ||
+		    now_ns - at >= r->age_ns) {
+			due[n] = (struct insert){ .schema = (uint32_t)hold_column(s, 1),
+						  .day = (uint32_t)hold_column(s, 2),
+						  .shard = shard,
+						  .at_ns = at };
+			column_table(s, 0, due[n++].table);
+		}
+	}
+	if (!err && !AFTER(rc))
+		err = hold_errno(rc);
+	sqlite3_reset(s);
+	for (size_t i = 0; i < n && !err; i++)
+		err = freeze_one(h, &due[i], r);
+	err = hold_end(h, err);
+	return err ? err : (int)n;
+}
+
+int hold_next(struct hold *h, uint32_t shard, const char *not_tables, struct insert *out)
+{
+	sqlite3_stmt *s;
+	int rc;
+
+	pthread_mutex_lock(&h->lock);
+	s = hold_use(h, ST_NEXT);
+	hold_bind(s, 1, shard);
+	hold_bind_text(s, 2, not_tables);
+	rc = sqlite3_step(s);
+	if (rc == SQLITE_ROW) {
+		*out = (struct insert){ .id = hold_column(s, 0),
+					.schema = (uint32_t)hold_column(s, 2),
+					.rows = (uint32_t)hold_column(s, 3),
+					.bytes = hold_column(s, 4),
+					.batches = (uint32_t)hold_column(s, 5),
+					.at_ns = hold_column(s, 6),
+					.shard = shard };
+		column_table(s, 1, out->table);
+	}
+	sqlite3_reset(s);
+	pthread_mutex_unlock(&h->lock);
+	return rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? -ENOENT : hold_errno(rc);
+}
+
+int hold_read(struct hold *h, uint64_t insert, hold_fn *fn, void *arg)
+{
+	sqlite3_stmt *s;
+	int rc, err = 0;
+
+	pthread_mutex_lock(&h->lock);
+	s = hold_use(h, ST_READ);
+	hold_bind(s, 1, insert);
+	while (!err && (rc = sqlite3_step(s)) == SQLITE_ROW)
+		err = fn(arg, sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0));
+	if (!err && rc != SQLITE_DONE)
+		err = hold_errno(rc);
+	sqlite3_reset(s);
+	pthread_mutex_unlock(&h->lock);
+	return err;
+}
+
+int hold_done(struct hold *h, uint64_t insert)
+{
+	int err = hold_begin(h);
+
+	for (int st = ST_GONE; st <= ST_GONE3 && !err; st++)
+		err = hold_run_with(h, (enum st)st, insert);
+	return hold_end(h, err);
+}
+
+static int set_aside(struct hold *h, uint64_t insert, const char *why)
+{
+	sqlite3_stmt *s = hold_use(h, ST_ASIDE);
+
+	sqlite3_bind_text(s, 1, why, -1, SQLITE_TRANSIENT);
+	hold_bind(s, 2, insert);
+	return hold_run(h, ST_ASIDE);
+}
+
+/* Each of its batches an insert of its own. */
+static int split(struct hold *h, uint64_t insert)
+{
+	sqlite3_stmt *s = hold_use(h, ST_PARTS);
+	int err = 0, rc;
+
+	/* Those that were moved are of another insert: the first that is left is always the next. */
+	for (;;) {
+		struct insert in;
+		uint64_t batch;
+
+		hold_bind(s, 1, insert);
+		rc = sqlite3_step(s);
+		if (rc != SQLITE_ROW)
+			break;
+		batch = hold_column(s, 0);
+		in = (struct insert){ .schema = (uint32_t)hold_column(s, 2),
+				      .day = (uint32_t)hold_column(s, 3),
+				      .shard = (uint32_t)hold_column(s, 4),
+				      .rows = (uint32_t)hold_column(s, 5),
+				      .bytes = hold_column(s, 6),
+				      .at_ns = hold_column(s, 7),
+				      .batches = 1 };
+		column_table(s, 1, in.table);
+		sqlite3_reset(s);
+		err = new_insert(h, &in);
+		if (!err) {
+			hold_bind(hold_use(h, ST_TO_INS), 1, in.id);
+			hold_bind(h->st[ST_TO_INS], 2, batch);
+			err = hold_run(h, ST_TO_INS);
+		}
+		if (err)
+			return err;
+	}
+	sqlite3_reset(s);
+	return rc == SQLITE_DONE ? hold_run_with(h, ST_GONE3, insert) : hold_errno(rc);
+}
+
+int hold_refused(struct hold *h, uint64_t insert, const char *why, bool *aside)
+{
+	int err = hold_begin(h);
+	uint64_t n = 0;
+
+	if (!err) {
+		hold_bind(hold_use(h, ST_COUNT), 1, insert);
+		if (sqlite3_step(h->st[ST_COUNT]) == SQLITE_ROW)
+			n = hold_column(h->st[ST_COUNT], 0);
+		sqlite3_reset(h->st[ST_COUNT]);
+		*aside = n <= 1;
+		err = *aside ? set_aside(h, insert, why) : split(h, insert);
+	}
+	return hold_end(h, err);
+}

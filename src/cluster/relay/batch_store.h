@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * batch_store.h - what a relay holds: batches that it answered for, and the inserts that they became.
+ *
+ *	batch --commit--> open --freeze--> insert N --200--> gone
+ *	                                     |  refused: split into its batches, each an insert
+ *	                                     +--> aside, with its reason
+ *
+ * One SQLite file. A commit brings batches and the last number of their sources in one transaction, and
+ * returns when the disk has it; so what was acknowledged is there after any crash, once. An insert is a
+ * list of whole batches that never changes: its bytes are the same however often it is sent, and its
+ * number is never used again. It belongs to one table, one version of its columns, one day, so that it is
+ * one part, and one shard.
+ *
+ * A source numbers its batches 1, 2, 3..., and sends them in that order. What it dropped leaves a gap,
+ * which is taken when it says that it has nothing older any more (`first`).
+ *
+ * All calls may come from any thread.
+ */
+#ifndef AON_RELAY_HOLD_H
+#define AON_RELAY_HOLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HOLD_TABLE 16u /* bytes of a table's name */
+
+struct hold;
+
+struct arrival {
+	uint64_t src, seq;
+	uint64_t first;    /* the oldest that its sender still has */
+	const char *table; /* borrowed: its name */
+	uint32_t schema, rows, shard;
+	uint32_t day;     /* of all its rows: one partition */
+	uint64_t bytes;   /* as RowBinary */
+	const char *node; /* borrowed: who sent it, by its certificate */
+	const void *wire; /* borrowed: as it came */
+	size_t len;
+	/* Filled by hold_commit(): */
+	int result; /* 0; -ESTALE: a number is missing before it; -EPERM: the source is another node's */
+	bool repeated; /* it was here already */
+	uint64_t last; /* highest number of the source up to which all is durable */
+};
+
+struct insert {
+	uint64_t id;
+	char table[HOLD_TABLE];
+	uint32_t schema, rows, shard, day;
+	uint64_t bytes; /* as RowBinary */
+	uint32_t batches;
+	uint64_t at_ns; /* its oldest batch came */
+};
+
+struct freeze_rules {
+	uint64_t rows, rows_max;   /* due from, at most */
+	uint64_t bytes, bytes_max; /* the same of RowBinary */
+	uint64_t age_ns;           /* due when its oldest batch is so old */
+};
+
+struct hold_stat {
+	uint64_t open_batches, open_rows, open_bytes;
+	uint64_t inserts, insert_rows, insert_bytes;
+	uint64_t aside, aside_rows;
+	uint64_t disk_bytes; /* pages in use */
+	uint64_t oldest_ns;  /* of what was not sent; 0: nothing */
+	uint64_t sources;
+	uint64_t shards; /* of what it holds: the highest, + 1 */
+};
+
+/* Opens or makes DIR/hold.db. -errno; `why` then says what is wrong. */
+int hold_open(struct hold **out, const char *dir, uint64_t max_bytes, char why[256]);
+void hold_close(struct hold *h); /* NULL is allowed */
+
+uint64_t hold_id(const struct hold *h); /* of this relay, for as long as its file lives */
+uint64_t hold_inserts(struct hold *h);  /* the highest number of an insert so far */
+
+/* Brings them in one transaction. 0: each has its result. -ENOSPC: none of them is here, the disk or the
+ * quota is full. Another error of the disk ends the process: what it holds is read anew. */
+int hold_commit(struct hold *h, struct arrival *const *a, size_t n, uint64_t now_ns);
+
+/* Freezes what is due of a shard, also what is not if `all`. Inserts made, or -errno. */
+int hold_freeze(struct hold *h, uint32_t shard, const struct freeze_rules *r, uint64_t now_ns,
+		bool all);
+
+/* The oldest insert of the shard that is not aside, and not of not_tables, as
+ * ",step,node,"; -ENOENT: none. */
+int hold_next(struct hold *h, uint32_t shard, const char *not_tables, struct insert *out);
+
+/* Its batches as they came, in their order. What `fn` returns if not 0, ends it. */
+typedef int hold_fn(void *arg, const void *wire, size_t len);
+int hold_read(struct hold *h, uint64_t insert, hold_fn *fn, void *arg);
+
+int hold_done(struct hold *h, uint64_t insert);
+/* Refused: each of its batches becomes an insert; one batch alone is set aside. Whether it was. */
+int hold_refused(struct hold *h, uint64_t insert, const char *why, bool *aside);
+
+int hold_stat(struct hold *h, struct hold_stat *out);
+/* Sources that have not been heard of since then are forgotten. */
+int hold_forget(struct hold *h, uint64_t before_ns);
+
+#endif /* AON_RELAY_HOLD_H */

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hold_priv.h - what the two files of a hold share: SQLite, its statements, a transaction. */
+#ifndef AON_RELAY_HOLD_PRIV_H
+#define AON_RELAY_HOLD_PRIV_H
+
+#include <limits.h>
+#include <pthread.h>
+#include <sqlite3.h>
+
+#include "relay/batch_store.h"
+
+#define AFTER(rc) ((rc) == SQLITE_ROW || (rc) == SQLITE_DONE || (rc) == SQLITE_OK)
+
+/* clang-format off */
+/* Every statement, prepared once. */
+#define STATEMENTS(X)                                                                              \
+	X(BEGIN,   "BEGIN IMMEDIATE")                                                              \
+	X(COMMIT,  "COMMIT")                                                                       \
+	X(SRC,     "SELECT last,node FROM src WHERE src=?")                                        \
+	X(SRC_SET, "INSERT INTO src VALUES(?,?,?,?) ON CONFLICT(src) DO UPDATE SET last=excluded.last,seen=excluded.seen") \
+	X(BATCH,   "INSERT INTO batch(src,seq,tbl,ver,day,shard,rows,bytes,at) VALUES(?,?,?,?,?,?,?,?,?)") \
+	X(BODY,    "INSERT INTO body VALUES(?,?)")                                                 \
+	X(DUE,     "SELECT tbl,ver,day,sum(rows),sum(bytes),min(at) FROM batch WHERE ins=0 AND shard=? GROUP BY tbl,ver,day") \
+	X(OPEN,    "SELECT id,rows,bytes FROM batch WHERE ins=0 AND shard=? AND tbl=? AND ver=? AND day=? ORDER BY id") \
+	X(INS,     "INSERT INTO ins(tbl,ver,day,shard,rows,bytes,n,at) VALUES(?,?,?,?,?,?,?,?)")         \
+	X(FREEZE,  "UPDATE batch SET ins=? WHERE ins=0 AND shard=? AND tbl=? AND ver=? AND day=? AND id<=?") \
+	X(NEXT,    "SELECT id,tbl,ver,rows,bytes,n,at FROM ins WHERE shard=? AND why IS NULL AND instr(?,','||tbl||',')=0 ORDER BY id LIMIT 1") \
+	X(READ,    "SELECT wire FROM batch JOIN body USING(id) WHERE ins=? ORDER BY id")           \
+	X(GONE,    "DELETE FROM body WHERE id IN (SELECT id FROM batch WHERE ins=?)")              \
+	X(GONE2,   "DELETE FROM batch WHERE ins=?")                                                \
+	X(GONE3,   "DELETE FROM ins WHERE id=?")                                                   \
+	X(COUNT,   "SELECT n FROM ins WHERE id=?")                                                 \
+	X(PARTS,   "SELECT id,tbl,ver,day,shard,rows,bytes,at FROM batch WHERE ins=? ORDER BY id")     \
+	X(TO_INS,  "UPDATE batch SET ins=? WHERE id=?")                                            \
+	X(ASIDE,   "UPDATE ins SET why=? WHERE id=?")                                              \
+	X(STAT,    "SELECT count(*),total(rows),total(bytes),min(at) FROM batch WHERE ins=0")      \
+	X(STAT2,   "SELECT count(*),total(rows),total(bytes),min(at) FROM ins WHERE why IS NULL")  \
+	X(STAT3,   "SELECT count(*),total(rows) FROM ins WHERE why IS NOT NULL")                   \
+	X(STAT4,   "SELECT count(*) FROM src")                                                     \
+	X(STAT5,   "SELECT coalesce(max(shard)+1,0) FROM batch")                                   \
+	X(INSERTS, "SELECT coalesce(max(seq),0) FROM sqlite_sequence WHERE name='ins'")            \
+	X(FORGET,  "DELETE FROM src WHERE seen<?")                                                 \
+	X(PAGES,   "PRAGMA page_count")                                                            \
+	X(FREE,    "PRAGMA freelist_count")
+/* clang-format on */
+
+enum st {
+#define X(ID, text) ST_##ID,
+	STATEMENTS(X)
+#undef X
+		STS
+};
+
+struct hold {
+	pthread_mutex_t lock; /* db and all of its statements */
+	sqlite3 *db;
+	sqlite3_stmt *st[STS];
+	char dir[PATH_MAX];
+	uint64_t id, max_bytes;
+};
+
+/* hold.c */
+int hold_errno(int rc); /* of SQLite */
+sqlite3_stmt *hold_use(struct hold *h, enum st which);
+void hold_bind(sqlite3_stmt *s, int i, uint64_t v);
+void hold_bind_text(sqlite3_stmt *s, int i, const char *text);
+uint64_t hold_column(sqlite3_stmt *s, int i);
+/* A statement that gives no rows; the same with one number. */
+int hold_run(struct hold *h, enum st which);
+int hold_run_with(struct hold *h, enum st which, uint64_t v);
+/* A transaction, under the lock. */
+int hold_begin(struct hold *h);
+int hold_end(struct hold *h, int err);
+
+#endif /* AON_RELAY_HOLD_PRIV_H */

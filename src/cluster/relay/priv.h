@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* priv.h - what the files of the relay share. */
+#ifndef AON_RELAY_PRIV_H
+#define AON_RELAY_PRIV_H
+
+#include <limits.h>
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "relay/access.h"
+#include "relay/batch_store.h"
+#include "relay/relay.h"
+
+#define SECOND       UINT64_C(1000000000)
+#define NODES_MAX    1024u
+#define UPLOAD_BYTES (64u << 20) /* of all requests that are under way */
+#define UPLOADS_NODE 4u          /* of one node at a time */
+#define WORDS_MAX    (64u << 10) /* of a request that is text */
+#define TRACE_MAX    (256u << 20)
+#define REQUEST_S    120u /* until a request is there: 4 MiB at 300 kbit/s */
+
+enum relay_count {
+#define COUNT(name, what) COUNT_##name,
+#include "relay/count.tbl.h"
+	COUNTS
+};
+
+/* A node that was heard of. */
+struct node {
+	char name[ACCESS_NAME];
+	double tokens; /* bytes that it may send now */
+	uint64_t fed_ns, seen_ns;
+	uint32_t uploads; /* under way */
+	uint64_t batches, bytes, held_back;
+};
+
+/* A connection, from its accept to its close. */
+struct conn {
+	struct conn *next, **link;
+	int fd;
+	uint64_t since_ns; /* waiting for a request */
+	bool waits;        /* we do not: it waits for us */
+	bool known;        /* the two below are filled */
+	int err;           /* of its certificate */
+	char name[ACCESS_NAME];
+};
+
+struct relay;
+struct request;
+
+struct route {
+	const char *method, *path;
+	unsigned roles;
+	size_t body_max;
+	bool to_file; /* the body goes to a file, not into memory */
+	/* When all of the request is there, and again when it was put to sleep and is awake. */
+	enum MHD_Result (*answer)(struct relay *r, struct MHD_Connection *c, struct request *q);
+};
+
+/* A request, from its head to its answer. */
+struct request {
+	const struct route *route;
+	struct access_rule rule; /* that let it in */
+	char who[ACCESS_NAME];
+	uint64_t came_ns; /* wall clock: its head was here */
+	uint8_t *body;    /* owned */
+	size_t len, cap;
+	int fd;              /* owned: of a body that goes to a file; -1: none */
+	char path[PATH_MAX]; /* of it */
+	struct node *node;   /* counted as uploading */
+
+	/* With the committer: */
+	struct request *next;
+	struct MHD_Connection *mhd;
+	struct arrival arrival;
+	int result;  /* of the commit */
+	bool asleep; /* under relay.lock */
+	bool done;
+	/* With the orders: */
+	uint64_t order, until_ns;
+};
+
+struct relay {
+	struct relay_opts o;
+	struct hold *hold;
+	struct MHD_Daemon *mhd;
+	char address[160];
+	char *cert, *key, *ca;          /* owned: the files */
+	_Atomic uint64_t count[COUNTS]; /* relaxed: each is a number of its own */
+	_Atomic size_t uploading;       /* bytes; relaxed */
+	uint64_t start_ns;
+
+	pthread_mutex_t lock; /* all below */
+	pthread_cond_t news;  /* the committer has something to do */
+	struct access_list access;
+	int64_t access_time; /* of its file */
+	struct conn *conns;
+	struct node *node; /* owned: NODES_MAX */
+	size_t nodes;
+	struct request *first, **last; /* to be committed */
+	bool stopping;
+	pthread_t committer;
+	bool committing; /* it runs */
+	struct orders *orders;
+	struct sender *sender; /* owned: NULL: none */
+};
+
+static inline uint32_t relay_shards(const struct relay *r)
+{
+	return r->o.url ? r->o.url->shards : 1;
+}
+
+static inline void relay_add(struct relay *r, enum relay_count what, uint64_t n)
+{
+	atomic_fetch_add_explicit(&r->count[what], n, memory_order_relaxed);
+}
+
+uint64_t relay_wall_ns(void);
+uint64_t relay_now_ns(void);
+
+/* http.c */
+extern const struct route relay_routes[];
+int relay_listen(struct relay *r, char why[256]);
+enum MHD_Result relay_reply(struct MHD_Connection *c, unsigned status, const char *text);
+enum MHD_Result relay_refuse(struct MHD_Connection *c, unsigned status, unsigned retry_s,
+			     const char *text);
+enum MHD_Result relay_reply_with(struct MHD_Connection *c, unsigned status,
+				 struct MHD_Response *resp, const char *type);
+bool relay_query_u64(struct MHD_Connection *c, const char *key, uint64_t *out);
+/* Puts a request's connection to sleep, under r->lock; wakes it. */
+void relay_sleep(struct relay *r, struct MHD_Connection *c, struct request *q);
+void relay_wake(struct relay *r, struct request *q);
+
+/* node.c: under r->lock */
+struct node *node_of(struct relay *r, const char *name);
+/* Whether it may send so much more now; else in how many seconds. */
+bool node_may(struct relay *r, struct node *n, size_t bytes, unsigned *retry_s);
+
+/* commit.c */
+enum MHD_Result batch_answer(struct relay *r, struct MHD_Connection *c, struct request *q);
+int commit_start(struct relay *r);
+void commit_stop(struct relay *r);
+
+/* arrive.c: what a batch says of itself. -EBADMSG and the like; `why` then says what is wrong with it. */
+int arrive(struct arrival *a, const void *wire, size_t len, const char *cluster, uint32_t shards,
+	   char why[160]);
+
+/* status.c */
+enum MHD_Result status_answer(struct relay *r, struct MHD_Connection *c, struct request *q);
+enum MHD_Result metrics_answer(struct relay *r, struct MHD_Connection *c, struct request *q);
+void status_write(struct relay *r);
+
+/* order.c */
+int orders_new(struct orders **out);
+void orders_free(struct orders *s);
+size_t orders_polling(const struct relay *r); /* under r->lock: nodes that wait for orders */
+void orders_tick(struct relay *r);            /* under r->lock */
+void orders_gone(struct relay *r, struct request *q); /* under r->lock: who polled has left */
+enum MHD_Result orders_answer(struct relay *r, struct MHD_Connection *c, struct request *q);
+enum MHD_Result capture_answer(struct relay *r, struct MHD_Connection *c, struct request *q);
+enum MHD_Result capture_state_answer(struct relay *r, struct MHD_Connection *c, struct request *q);
+enum MHD_Result trace_answer(struct relay *r, struct MHD_Connection *c, struct request *q);
+enum MHD_Result trace_give_answer(struct relay *r, struct MHD_Connection *c, struct request *q);
+
+/* send.c */
+int sender_start(struct sender **out, struct relay *r, char why[256]);
+void sender_stop(struct sender *s);
+void sender_news(struct sender *s); /* something was committed; NULL is allowed */
+
+#endif /* AON_RELAY_PRIV_H */

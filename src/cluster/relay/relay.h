@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * relay.h - aon relay: takes batches from the nodes of a few racks, answers when they are on its disk,
+ * and brings them to ClickHouse as large inserts; hands out orders to capture.
+ *
+ * HTTPS with certificates on both sides; the name in a node's certificate is who it is, and a file says
+ * what that name may do (access.h). Bounded: connections, bytes in memory, disk, what a node sends, orders.
+ * docs/relay.md has the protocol.
+ */
+#ifndef AON_RELAY_H
+#define AON_RELAY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "net/http.h"
+#include "relay/batch_store.h"
+
+struct relay;
+
+struct relay_opts {
+	const char *listen; /* "0.0.0.0:8417", "[::1]:0" */
+	const char *dir;    /* what it holds; made if it is not there */
+	const char *cert, *key, *ca, *access;
+	uint64_t disk_bytes;   /* of dir, at most */
+	uint64_t node_bytes_s; /* that a node may send; eight seconds of it at once */
+	uint32_t connections;  /* at a time */
+	struct freeze_rules freeze;
+	const struct cluster_url *url; /* borrowed: of ClickHouse; NULL: nothing is sent on */
+	struct http_files files;       /* for it */
+};
+
+#define RELAY_ROWS     10000u
+#define RELAY_ROWS_MAX 500000u
+#define RELAY_DISK_MIB 10240u
+
+/* Listens and works, on threads of its own. -errno; `why` then says what is wrong. */
+int relay_start(struct relay **out, const struct relay_opts *o, char why[256]);
+void relay_stop(struct relay *r); /* NULL is allowed; what it holds stays on disk */
+
+const char *relay_address(const struct relay *r); /* "127.0.0.1:43211" */
+/* Once a second, from one thread: time limits, the access list, DIR/status.json. */
+void relay_tick(struct relay *r);
+
+#endif /* AON_RELAY_H */

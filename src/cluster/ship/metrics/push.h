@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * push.h - metrics to OTLP over HTTP and to Prometheus' remote write, every now and then. What does not get through
+ * is gone: the next has newer values.
+ */
+#ifndef AON_SHIP_PUSH_H
+#define AON_SHIP_PUSH_H
+
+#include "net/http.h"
+#include "ship/source/meter.h"
+
+struct push;
+
+struct push_opts {
+	const char *otlp, *remote_write; /* http(s)://HOST:PORT/PATH; "": not */
+	struct http_files files;
+	uint64_t now_ns; /* wall time: counters count from here */
+};
+
+/* *out is NULL if neither is wanted. -EINVAL: *why says what was expected. */
+int push_new(struct push **out, const struct push_opts *o, struct net_why *why);
+void push_free(struct push *p); /* NULL is allowed */
+
+/* Points to begin with: empty. */
+struct meter *push_meter(struct push *p, uint64_t now_ns);
+/* Sends them; failures are counted and logged. Bytes on the wire. */
+uint64_t push_send(struct push *p);
+uint64_t push_failures(const struct push *p);
+
+#endif /* AON_SHIP_PUSH_H */

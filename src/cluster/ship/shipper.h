@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* shipper.h - aon ship's process: settings, and the loop that looks, puts and sends. */
+#ifndef AON_SHIP_SHIPPER_H
+#define AON_SHIP_SHIPPER_H
+
+#include "base/conf.h"
+#include "ship/source/source.h"
+#include "net/http.h"
+
+#define SHIP_CONF_FILE "/etc/aon/ship.conf"
+
+#define SHIP_PARAM_NUM  int64_t
+#define SHIP_PARAM_WORD int64_t
+#define SHIP_PARAM_PATH struct conf_path
+#define SHIP_PARAM_TEXT struct conf_path
+
+struct ship_conf {
+#define PARAM(key, type, def, min, max, unit, live, help) SHIP_PARAM_##type key;
+#include "ship/conf.tbl.h"
+};
+extern const struct conf ship_conf_table;
+
+/* What aond uses now, asked of it; fills in what it knows. */
+typedef void shipper_node_fn(void *arg, struct source_node *node);
+
+struct shipper_opts {
+	const struct ship_conf *conf;
+	bool once;   /* all that there is, then end */
+	int stop_fd; /* readable: end in order; -1: none */
+	shipper_node_fn *node;
+	void *arg;
+};
+
+/* Runs until it is told to end. 0; else *why says what went wrong: -EIO ... `once`: -EAGAIN: not all has arrived. */
+int shipper_run(const struct shipper_opts *o, struct net_why *why);
+
+/* What it said last of itself, beside its spool: lines "key value". */
+#define SHIPPER_STATUS "status"
+
+#endif /* AON_SHIP_SHIPPER_H */

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fold.c - see fold.h. */
+#include "ship/source/fold.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/event.h"
+
+static uint64_t mix(uint64_t v)
+{
+	v ^= v >> 32;
+	v *= 0xd6e8feb86659fd93ull;
+	return v ^ v >> 32;
+}
+
+static uint64_t hash_of(uint32_t part, uint32_t kind, uint32_t name)
+{
+	return mix(mix((uint64_t)part << 8 | kind) + name);
+}
+
+static int rehash(struct fold *f)
+{
+	uint32_t slots = f->slots ? 2 * f->slots : 1024;
+	uint32_t *slot = calloc(slots, sizeof(*slot));
+
+	if (!slot)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < f->rows; i++) {
+		const struct fold_row *r = &f->row[i];
+		uint64_t at = hash_of(r->part, r->kind, r->name);
+
+		while (slot[at & (slots - 1)])
+			at++;
+		slot[at & (slots - 1)] = i + 1;
+	}
+	free(f->slot);
+	f->slot = slot;
+	f->slots = slots;
+	return 0;
+}
+
+/* The row, made if it is not there. NULL: no room, or no memory (*err). */
+static struct fold_row *row_of(struct fold *f, uint32_t part, const struct rollup *u, int *err)
+{
+	uint64_t at = hash_of(part, u->kind, u->name);
+	struct fold_row *r;
+
+	if (f->rows * 2 >= f->slots && (*err = rehash(f)))
+		return NULL;
+	for (; f->slot[at & (f->slots - 1)]; at++) {
+		r = &f->row[f->slot[at & (f->slots - 1)] - 1];
+		if (r->part == part && r->kind == u->kind && r->name == u->name)
+			return r;
+	}
+	if (f->rows == FOLD_ROWS_MAX) {
+		f->left_out++;
+		return NULL;
+	}
+	if (f->rows == f->row_cap) {
+		uint32_t cap = f->row_cap ? 2 * f->row_cap : 512;
+
+		r = realloc(f->row, cap * sizeof(*r));
+		if (!r) {
+			*err = -ENOMEM;
+			return NULL;
+		}
+		f->row = r;
+		f->row_cap = cap;
+	}
+	f->slot[at & (f->slots - 1)] = f->rows + 1;
+	r = &f->row[f->rows++];
+	*r = (struct fold_row){ .process = f->part[part].process,
+				.t_ns = f->part[part].t_ns,
+				.kind = u->kind,
+				.name = u->name,
+				.part = part };
+	return r;
+}
+
+static int part_of(struct fold *f, uint32_t process, uint64_t t_ns, uint32_t *out)
+{
+	for (uint32_t i = f->parts; i-- > 0;)
+		if (f->part[i].process == process && f->part[i].t_ns == t_ns) {
+			*out = i;
+			return 0;
+		}
+	if (f->parts == f->part_cap) {
+		uint32_t cap = f->part_cap ? 2 * f->part_cap : 64;
+		struct fold_part *more = realloc(f->part, cap * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		f->part = more;
+		f->part_cap = cap;
+	}
+	*out = f->parts;
+	f->part[f->parts++] = (struct fold_part){
+		.process = process,
+		.t_ns = t_ns,
+		.sampled = { .left = f->left, .unseen = f->unseen },
+	};
+	return 0;
+}
+
+static void add_extremes(struct fold_row *r, const struct rollup *u)
+{
+	bool counter = u->kind == EVENT_COUNTER;
+
+	if (!r->count ||
+	    (counter ? (int64_t)u->min_ns < (int64_t)r->min_ns : u->min_ns < r->min_ns))
+		r->min_ns = u->min_ns;
+	if (!r->count ||
+	    (counter ? (int64_t)u->max_ns > (int64_t)r->max_ns : u->max_ns > r->max_ns))
+		r->max_ns = u->max_ns;
+}
+
+static int add_row(struct fold_row *r, const struct rollup *u)
+{
+	uint32_t limit = rollup_limit(u->verdict);
+
+	add_extremes(r, u);
+	r->count += u->count;
+	r->total_ns += u->total_ns;
+	r->bytes += u->bytes;
+	if (u->verdict) {
+		r->floor_ns += (uint64_t)((double)u->total_ns * rollup_fraction(u->verdict));
+		if (limit == r->bound) {
+			r->bound_ns += u->total_ns;
+		} else if (u->total_ns > r->bound_ns) { /* what most of the time is told by */
+			r->bound = limit;
+			r->bound_ns = u->total_ns;
+		}
+	}
+	return sketch_merge(&r->sketch, &u->sketch);
+}
+
+int fold_add(struct fold *f, const struct window *w, uint64_t t_ns)
+{
+	struct fold_row *r;
+	uint32_t part;
+	int err = part_of(f, w->process, t_ns - t_ns % FOLD_NS, &part);
+
+	if (err)
+		return err;
+	sampled_window(&f->part[part].sampled, w);
+	for (uint32_t i = 0; i < w->rows && !err; i++) {
+		const struct rollup *u = &w->row[i];
+
+		r = row_of(f, part, u, &err);
+		if (!r)
+			continue;
+		err = add_row(r, u);
+		if (sampled_kind(u->kind))
+			sampled_add(&f->part[part].sampled, &r->sum, u);
+	}
+	return err;
+}
+
+void fold_end(struct fold *f)
+{
+	for (uint32_t i = 0; i < f->rows; i++) {
+		struct fold_row *r = &f->row[i];
+		struct sampled_more more;
+
+		if (!sampled_kind(r->kind))
+			continue;
+		more = sampled_end(&f->part[r->part].sampled, &r->sum);
+		r->total_ns = (uint64_t)((double)r->total_ns + more.ns);
+		r->count = (uint64_t)((double)r->count + more.count);
+		r->bytes = (uint64_t)((double)r->bytes + more.bytes);
+		r->variance = more.variance;
+	}
+}
+
+void fold_clear(struct fold *f)
+{
+	for (uint32_t i = 0; i < f->rows; i++)
+		sketch_fini(&f->row[i].sketch);
+	if (f->slots)
+		memset(f->slot, 0, f->slots * sizeof(*f->slot));
+	f->rows = f->parts = 0;
+	f->left_out = 0;
+}
+
+void fold_fini(struct fold *f)
+{
+	fold_clear(f);
+	free(f->row);
+	free(f->part);
+	free(f->slot);
+	*f = (struct fold){ 0 };
+}
+
+/* --- the sketch on the wire --- */
+
+static size_t put_varint(uint8_t *out, uint64_t v)
+{
+	size_t n = 0;
+
+	for (; v >= 0x80; v >>= 7)
+		out[n++] = (uint8_t)(v | 0x80);
+	out[n++] = (uint8_t)v;
+	return n;
+}
+
+size_t fold_hist(uint8_t out[FOLD_HIST_MAX], const struct sketch *s)
+{
+	uint32_t least = 0, last;
+	size_t n;
+
+	/* With ever higher thresholds, until it fits. */
+	do {
+		n = 0;
+		last = 0;
+		for (uint32_t i = 0; i < s->span && n + 15 <= FOLD_HIST_MAX; i++) {
+			if (s->cell[i] <= least)
+				continue;
+			n += put_varint(out + n, s->base + i - last);
+			n += put_varint(out + n, s->cell[i]);
+			last = s->base + i;
+		}
+		least = least ? 2 * least : 1;
+	} while (n + 15 > FOLD_HIST_MAX);
+	return n;
+}
+
+static bool get_varint(const uint8_t **at, const uint8_t *end, uint64_t *v)
+{
+	*v = 0;
+	for (unsigned shift = 0; *at < end && shift < 35; shift += 7) {
+		uint8_t b = *(*at)++;
+
+		*v |= (uint64_t)(b & 0x7f) << shift;
+		if (b < 0x80)
+			return true;
+	}
+	return false;
+}
+
+int fold_unhist(struct sketch *out, const void *data, size_t len)
+{
+	const uint8_t *at = data, *end = at + len;
+	uint64_t cell = 0, step, count;
+	int err = 0;
+
+	while (at < end && !err) {
+		if (!get_varint(&at, end, &step) || !get_varint(&at, end, &count))
+			return -EBADMSG;
+		cell += step;
+		if (cell >= SKETCH_CELLS || !count || count > UINT32_MAX)
+			return -EBADMSG;
+		err = sketch_add_cell(out, (uint32_t)cell, (uint32_t)count);
+	}
+	return err;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * source.h - follows an aond's store and puts what is new into a spool, with where it stands, in one commit.
+ *
+ * The store is only read. What a row needs to be understood (names, processes) is put before it. Rows that were
+ * overwritten in the store before they were read are counted as a gap.
+ */
+#ifndef AON_SHIP_SOURCE_H
+#define AON_SHIP_SOURCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ship/source/meter.h"
+#include "ship/spool/spool.h"
+#include "store/store.h"
+
+#define SOURCE_NAME 64u
+
+struct source_opts {
+	const char *store;                                               /* path */
+	char cluster[SOURCE_NAME], host[SOURCE_NAME], rack[SOURCE_NAME]; /* "": as the store says */
+	uint64_t backfill_ns; /* of the first look: how far back; 0: all */
+	bool events;          /* raw events of captures that alarms raised */
+};
+
+/* What only the caller knows; of the node's heartbeat. */
+struct source_node {
+	uint64_t aond_cpu_ns, rss_bytes;
+	int32_t clock_off_us;
+	uint32_t clock_err_us; /* UINT32_MAX: not known */
+};
+
+struct source;
+
+int source_new(struct source **out, const struct source_opts *o);
+void source_free(struct source *s); /* NULL is allowed */
+
+/*
+ * Once every few seconds, now_ns wall time. all: also what is not ten seconds old yet. -ENOENT: there is no store
+ * (yet); -EBADMSG ...: it cannot be read; *why says it. -ENOSPC: the spool's disk is full; it goes on from the
+ * same place the next time. -ENOTRECOVERABLE: the spool must be opened anew.
+ */
+int source_look(struct source *s, struct spool *spool, const struct source_node *node,
+		uint64_t now_ns, bool all, struct store_why *why);
+
+/* What it has seen, as metrics. 0 or -ENOMEM. */
+int source_meter(const struct source *s, struct meter *m);
+
+/* How far behind the newest window of the store we are, in windows. */
+uint64_t source_behind(const struct source *s);
+/* Who we are, names of spools and rows: as told, else as the store says. -EAGAIN: it says nothing yet; with `last` the
+ * machine's own name has to do then. */
+int source_names(struct source_opts *o, bool last);
+
+#endif /* AON_SHIP_SOURCE_H */

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* source_events.c - the events of a capture that an alarm raised, one by one. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ship/source/source_priv.h"
+
+#define ROWS_MAX 500000u
+
+struct lanes {
+	struct lane *lane; /* owned */
+	size_t n, cap;
+};
+
+static int on_lane(void *arg, const struct lane *l)
+{
+	struct lanes *x = arg;
+
+	if (x->n == x->cap) {
+		size_t cap = x->cap ? 2 * x->cap : 64;
+		struct lane *more = realloc(x->lane, cap * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		x->lane = more;
+		x->cap = cap;
+	}
+	x->lane[x->n++] = *l;
+	return 0;
+}
+
+static const struct lane *lane_of(const struct lanes *x, uint32_t id)
+{
+	for (size_t i = 0; i < x->n; i++)
+		if (x->lane[i].id == id)
+			return &x->lane[i];
+	return NULL;
+}
+
+struct taking {
+	struct source *s;
+	const struct known *k;
+	const char *label;
+	struct lanes lanes;
+	uint64_t rows, over;
+};
+
+static void put_event(struct taking *x, const struct event *e)
+{
+	const struct lane *l = lane_of(&x->lanes, e->lane);
+
+	packs_add(&x->s->packs, SHIP_EVENT, x->k->route,
+		  &(struct ship_event){ .job = ship_text(x->k->job),
+					.rank = x->k->rank,
+					.proc = x->k->proc,
+					.capture = ship_text(x->label),
+					.t_ns = e->start_ns + (uint64_t)x->k->wall_offset_ns,
+					.dur_ns = e->dur_ns,
+					.kind = e->kind,
+					.name = source_name(x->s, e->name),
+					.lane = e->lane,
+					.device = l ? l->device : LANE_HOST,
+					.stream = l ? l->stream : 0,
+					.corr = e->corr,
+					.bytes = e->a });
+}
+
+static int on_events(void *arg, uint32_t process, const struct event *ev, size_t n)
+{
+	struct taking *x = arg;
+
+	(void)process;
+	for (size_t i = 0; i < n && !x->s->packs.err; i++) {
+		if (x->rows == ROWS_MAX) {
+			x->over++;
+			continue;
+		}
+		put_event(x, &ev[i]);
+		x->rows++;
+	}
+	return x->s->packs.err;
+}
+
+int source_events(struct source *s, const char *label, uint32_t process, uint64_t from_ns,
+		  uint64_t to_ns)
+{
+	struct store_filter f = { .process = process, .from_ns = from_ns, .to_ns = to_ns };
+	struct taking x = { .s = s, .k = source_known(s, process), .label = label };
+	int err;
+
+	if (!x.k)
+		return 0;
+	err = store_each_lane(s->st, process, on_lane, &x.lanes);
+	if (!err)
+		err = store_each_events(s->st, &f, on_events, &x);
+	if (x.over)
+		spool_lost(s->packs.spool, SHIP_EVENT, SPOOL_LIMIT, x.over);
+	free(x.lanes.lane);
+	return err;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bmc.c - what one BMC measured and told, between its thread and the collector's. */
+#include "collect/bmc/bmc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "collect/emit.h"
+#include "collect/bmc/redfish_name.h"
+#include "model/telemetry.h"
+
+#define PLACES (BMC_VALUES * 2)
+
+int bmc_init(struct bmc *b, const struct bmc_conf *conf, const _Atomic bool *stop)
+{
+	*b = (struct bmc){ .conf = conf, .stop = stop };
+	b->value =
+		calloc(BMC_VALUES, sizeof(*b->value)); /* pages that are not touched cost nothing */
+	b->index = calloc(PLACES, sizeof(*b->index));
+	b->fact = calloc(BMC_FACTS, sizeof(*b->fact));
+	if (!b->value || !b->index || !b->fact) {
+		bmc_fini(b);
+		return -ENOMEM;
+	}
+	pthread_mutex_init(&b->lock, NULL);
+	snprintf(b->why, sizeof(b->why), "not asked yet");
+	return 0;
+}
+
+void bmc_fini(struct bmc *b)
+{
+	for (uint32_t i = 0; b->value && i < b->values; i++) {
+		free(b->value[i].device);
+		free(b->value[i].what);
+	}
+	for (uint32_t i = 0; b->fact && i < b->facts; i++) {
+		free(b->fact[i].key);
+		free(b->fact[i].value);
+	}
+	free(b->value);
+	free(b->index);
+	free(b->from_until_ns);
+	free(b->fact);
+}
+
+uint64_t bmc_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t bmc_hash(const char *text, size_t n)
+{
+	return XXH3_64bits(text, n);
+}
+
+/* All threads sleep on it, so that none has to wake up to see whether it is to end. */
+static pthread_mutex_t sleep_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t sleep_ends = PTHREAD_COND_INITIALIZER;
+
+bool bmc_sleep(const struct bmc *b, uint64_t ns)
+{
+	struct timespec end;
+
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	ns += (uint64_t)end.tv_nsec;
+	end.tv_sec += (time_t)(ns / 1000000000u);
+	end.tv_nsec = (long)(ns % 1000000000u);
+	pthread_mutex_lock(&sleep_lock);
+	while (!bmc_stops(b) &&
+	       pthread_cond_clockwait(&sleep_ends, &sleep_lock, CLOCK_MONOTONIC, &end) == 0)
+		;
+	pthread_mutex_unlock(&sleep_lock);
+	return !bmc_stops(b);
+}
+
+void bmc_stop_all(_Atomic bool *stop)
+{
+	pthread_mutex_lock(&sleep_lock);
+	atomic_store_explicit(stop, true, memory_order_relaxed);
+	pthread_cond_broadcast(&sleep_ends);
+	pthread_mutex_unlock(&sleep_lock);
+}
+
+/* --- values --- */
+
+static uint32_t *place(const struct bmc *b, uint64_t key)
+{
+	uint64_t i = key % PLACES;
+
+	while (b->index[i] && b->value[b->index[i] - 1].key != key)
+		i = (i + 1) % PLACES;
+	return &b->index[i];
+}
+
+struct bmc_value *bmc_value_at(struct bmc *b, uint64_t key)
+{
+	uint32_t at = *place(b, key);
+
+	return at ? &b->value[at - 1] : NULL;
+}
+
+bool bmc_value_holds(const struct bmc *b, const struct bmc_value *v, uint64_t now_ns)
+{
+	return v->metric && v->device && v->until_ns &&
+	       (v->until_ns > now_ns || (b->from_until_ns && b->from_until_ns[v->from] > now_ns));
+}
+
+struct bmc_value *bmc_value_add(struct bmc *b, uint64_t key, const char *device, const char *what)
+{
+	struct bmc_value *v;
+
+	if (b->values == BMC_VALUES) {
+		b->left_out++;
+		return NULL;
+	}
+	v = &b->value[b->values];
+	*v = (struct bmc_value){ .key = key, .id = UINT32_MAX, .factor = 1 };
+	v->device = device ? strdup(device) : NULL;
+	v->what = what && *what ? strdup(what) : NULL;
+	*place(b, key) = ++b->values;
+	return v;
+}
+
+void bmc_event(struct bmc *b, const char *what, const char *fmt, ...)
+{
+	uint32_t i = b->events;
+	va_list ap;
+
+	if (i == BMC_EVENTS) {
+		b->events_lost++;
+		return;
+	}
+	b->events++;
+	snprintf(b->event[i].what, sizeof(b->event[i].what), "%s", what);
+	va_start(ap, fmt);
+	vsnprintf(b->event[i].text, sizeof(b->event[i].text), fmt, ap);
+	va_end(ap);
+}
+
+void bmc_fact(struct bmc *b, const char *key, const char *value)
+{
+	uint32_t lo = 0, hi = b->facts;
+	char *k, *v;
+
+	while (lo < hi) {
+		uint32_t mid = (lo + hi) / 2;
+
+		if (strcmp(b->fact[mid].key, key) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo < b->facts && !strcmp(b->fact[lo].key, key)) {
+		if (!strcmp(b->fact[lo].value, value))
+			return;
+		v = strdup(value);
+		if (!v)
+			return;
+		bmc_event(b, "changed", "%s: %s was %s", key, value, b->fact[lo].value);
+		free(b->fact[lo].value);
+		b->fact[lo].value = v;
+		return;
+	}
+	k = strdup(key);
+	v = strdup(value);
+	if (!k || !v || b->facts == BMC_FACTS) {
+		b->left_out += b->facts == BMC_FACTS;
+		free(k);
+		free(v);
+		return;
+	}
+	memmove(&b->fact[lo + 1], &b->fact[lo], (b->facts - lo) * sizeof(*b->fact));
+	b->fact[lo] = (struct bmc_fact){ k, v };
+	b->facts++;
+}
+
+/* --- to the reader --- */
+
+static void labels_of(const struct bmc *b, const struct bmc_value *v,
+		      char out[SERIES_LABELS_MAX + 1])
+{
+	out[0] = '\0';
+	series_label(out, "bmc", b->conf->name);
+	if (*b->conf->rack)
+		series_label(out, "rack", b->conf->rack);
+	if (*b->conf->position)
+		series_label(out, "position", b->conf->position);
+	if (v && v->what && v->label)
+		series_label(out, v->label, v->what);
+}
+
+static void emit_value(const struct bmc *b, struct bmc_value *v, struct emit *e)
+{
+	char labels[SERIES_LABELS_MAX + 1];
+
+	if (v->id == UINT32_MAX) {
+		if (v->flags & REDFISH_QUIET && v->v == 0)
+			return;
+		labels_of(b, v, labels);
+		v->id = emit_series(e, v->metric, v->device, labels);
+		if (v->id == EMIT_NONE) /* never again */
+			v->metric = NULL;
+	}
+	emit_set(e, v->id, v->v);
+}
+
+static void emit_own(const struct bmc *b, const char *metric, double v, struct emit *e)
+{
+	char labels[SERIES_LABELS_MAX + 1] = "";
+
+	if (*b->conf->rack)
+		series_label(labels, "rack", b->conf->rack);
+	if (*b->conf->position)
+		series_label(labels, "position", b->conf->position);
+	emit_set(e, emit_series(e, metric, b->conf->name, labels), v);
+}
+
+void bmc_emit(struct bmc *b, struct emit *e)
+{
+	uint64_t now = bmc_now_ns();
+
+	pthread_mutex_lock(&b->lock);
+	for (uint32_t i = 0; i < b->values; i++) {
+		struct bmc_value *v = &b->value[i];
+
+		if (bmc_value_holds(b, v, now))
+			emit_value(b, v, e);
+	}
+	emit_own(b, "bmc_up", b->up, e);
+	if (b->seen_ns)
+		emit_own(b, "bmc_age_seconds", (double)(now - b->seen_ns) / 1e9, e);
+	emit_own(b, "bmc_requests_total", (double)b->requests, e);
+	emit_own(b, "bmc_failed_total", (double)b->failed, e);
+	emit_own(b, "bmc_stale", b->stale, e);
+	emit_own(b, "bmc_left_out_total", (double)b->left_out, e);
+	for (uint32_t i = 0; i < b->events; i++)
+		emit_event(e, b->event[i].what, "%s: %s", b->conf->name, b->event[i].text);
+	b->events = 0;
+	pthread_mutex_unlock(&b->lock);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* redfish_tree.h - a BMC's resources: which there are, what each is for, when it is asked again. */
+#ifndef AON_COLLECT_REDFISH_TREE_H
+#define AON_COLLECT_REDFISH_TREE_H
+
+#include "collect/bmc/redfish_ask.h"
+#include "collect/bmc/redfish_body.h"
+
+enum redfish_use { USE_NONE, USE_POLL, USE_EXPAND, USE_REPORT, USE_REPORTS, USE_LOG, USE_FACT };
+
+struct redfish_resource {
+	char *path; /* owned */
+	char *etag; /* owned; NULL: none was said */
+	uint64_t hash;
+	uint64_t not_before_ns; /* it did not answer: left alone until then */
+	uint64_t quiet_ns;      /* it stands still: not asked again before */
+	uint64_t body;          /* hash of what it said last */
+	enum redfish_use use;
+	uint8_t still;  /* times in a row that it said the same */
+	bool no_expand; /* it failed as a whole: its members are asked one by one */
+	bool covered;   /* metric reports have all that it has */
+	bool got;       /* in this discovery */
+	bool is_whole;  /* a member that came with its collection */
+};
+
+struct redfish_tree {
+	struct redfish_resource *res; /* owned */
+	uint32_t n, max;
+	uint32_t *index; /* owned; 2 * max places */
+	uint64_t left_out;
+	bool expand;               /* it can give a collection with its members */
+	char events[REDFISH_PATH]; /* where events come from; "": nowhere */
+};
+
+int redfish_tree_init(struct redfish_tree *t, uint32_t max);
+void redfish_tree_fini(struct redfish_tree *t);
+/* The resource of that path, with a new one if it was not met: NULL if there is no room. */
+struct redfish_resource *redfish_tree_add(struct redfish_tree *t, const char *path);
+/* Whether a property of that name is followed. */
+bool redfish_follows(const char *key);
+/* By "#Sensor.v1_7_0.Sensor". */
+enum redfish_use redfish_use_of(const char *type);
+
+#endif /* AON_COLLECT_REDFISH_TREE_H */

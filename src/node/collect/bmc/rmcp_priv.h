@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rmcp_priv.h - between packets (rmcp.c) and sessions (rmcp_session.c). */
+#ifndef AON_COLLECT_RMCP_PRIV_H
+#define AON_COLLECT_RMCP_PRIV_H
+
+#include "collect/bmc/rmcp.h"
+
+/* `out` gets 32 bytes or, of SHA-1, 20. */
+bool rmcp_hmac(bool sha256, const uint8_t *key, size_t key_len, const uint8_t *data, size_t len,
+	       uint8_t out[32]);
+size_t rmcp_plain(uint8_t *out, uint8_t type, const uint8_t *payload, size_t len);
+
+/* By the kernel's device. */
+int ipmi_dev_open(const char *path);
+int ipmi_dev_do(int fd, const struct ipmi_ask *ask, uint32_t timeout_ms, uint8_t answer[IPMI_DATA],
+		uint8_t *code);
+
+#endif /* AON_COLLECT_RMCP_PRIV_H */

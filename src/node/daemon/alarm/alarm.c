@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* alarm.c - from detectors to sentences, and to captures that are bounded in every way. */
+#include "daemon/alarm/alarm.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fmt.h"
+#include "base/log.h"
+#include "daemon/control/audit.h"
+#include "daemon/core/count.h"
+#include "daemon/alarm/checkpoint_guard.h"
+#include "daemon/session/sess.h"
+#include "store/store.h"
+
+/* --- what streams tell --- */
+
+/* The first of base/memory.tbl.h. */
+static const char *const memory_names[] = {
+#define MEMORY(ID, name) name,
+#include "base/memory.tbl.h"
+};
+
+/* NCCL's kernels, and RCCL's, begin so. Asked of the store once, and not while it commits. */
+static bool is_comm(void *arg, uint32_t name)
+{
+	struct watcher *w = arg;
+	uint32_t at = name % WATCHER_COMM;
+	char text[16];
+
+	if (w->comm[at].name != name) {
+		int got = store_name_try(w->store, name, text, sizeof(text));
+
+		if (got < 0)
+			return false;
+		w->comm[at].name = name;
+		w->comm[at].yes = !strncmp(text, "nccl", 4);
+	}
+	return w->comm[at].yes;
+}
+
+int watcher_new(struct watcher **out, struct store *st)
+{
+	struct watcher *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return -ENOMEM;
+	w->store = st;
+	w->names = (struct detect_names){ .is_comm = is_comm, .arg = w };
+	store_name(st, memory_names[0], strlen(memory_names[0]), &w->names.memory);
+	*out = w;
+	return 0;
+}
+
+static void keep(void *arg, const struct alarm *a)
+{
+	struct watcher *w = arg;
+
+	if (w->n < ALARMS)
+		w->raised[w->n++] = *a;
+}
+
+void watcher_step(struct watcher *w, const struct event *e, bool counts)
+{
+	if (counts)
+		detect_step(&w->detect, e->a, e->dur_ns, e->start_ns + e->dur_ns, keep, w);
+	else
+		detect_step_on(&w->detect, e->a, e->start_ns + e->dur_ns, keep, w);
+}
+
+void watcher_window(struct watcher *w, const struct window *win)
+{
+	detect_window(&w->detect, win, &w->names, win->start_ns + WINDOW_NS, keep, w);
+}
+
+/* --- sentences --- */
+
+/* "rank 3 of job j, pid 77" */
+static int who(char *buf, size_t cap, const struct sess *s)
+{
+	const struct process *p = &s->stream->proc;
+	int n = 0;
+
+	if (p->origin.rank)
+		n = snprintf(buf, cap, "rank %u, ", p->origin.rank - 1);
+	if (*p->job)
+		n += snprintf(buf + n, cap - (size_t)n, "job %s, ", p->job);
+	return n + snprintf(buf + n, cap - (size_t)n, "pid %u", p->pid);
+}
+
+/* The last collective that a rank began says who is waited for: sequences of a job rise together. */
+static void where_it_hangs(const struct sess *s, char *buf, size_t cap)
+{
+	uint64_t mine, most, behind = 0, n = 0;
+	struct aon_pulse p;
+	uint32_t first = 0;
+	int at;
+
+	pool_pulse(s->stream->pool, &p);
+	mine = most = p.collective;
+	at = snprintf(buf, cap, "in step %llu", (unsigned long long)p.step);
+	for (const struct sess *o = s->roster->first; o && *s->stream->proc.job; o = o->next) {
+		struct aon_pulse other;
+
+		if (!o->stream || o->peer.uid != s->peer.uid ||
+		    strcmp(o->stream->proc.job, s->stream->proc.job))
+			continue;
+		pool_pulse(o->stream->pool, &other);
+		most = other.collective > most ? other.collective : most;
+		if (other.collective < mine && !behind++)
+			first = o->stream->proc.origin.rank;
+		n++;
+	}
+	if (mine < most)
+		snprintf(buf + at, cap - (size_t)at,
+			 ", has not come to collective %llu, where others wait",
+			 (unsigned long long)most);
+	else if (behind)
+		snprintf(buf + at, cap - (size_t)at,
+			 ", waits in collective %llu for %llu of %llu ranks here: rank %u%s",
+			 (unsigned long long)mine, (unsigned long long)behind,
+			 (unsigned long long)n, first ? first - 1 : 0,
+			 behind > 1 ? " and others" : "");
+	else if (mine)
+		snprintf(buf + at, cap - (size_t)at, ", last collective %llu",
+			 (unsigned long long)mine);
+}
+
+/* What it launched last, by the word in its pool; "" if it never did, or made that up. */
+static void last_launch(const struct sess *s, char *buf, size_t cap)
+{
+	char name[AON_NAME_MAX + 1];
+	struct aon_pulse p;
+	int n;
+
+	*buf = '\0';
+	pool_pulse(s->stream->pool, &p);
+	if (!(uint32_t)p.launch || (uint32_t)p.launch > UINT32_MAX / AON_HEAP_ALIGN)
+		return;
+	n = pool_heap(s->stream->pool, (uint32_t)p.launch * AON_HEAP_ALIGN, AON_HEAP_NAME, name,
+		      AON_NAME_MAX);
+	if (n > 0)
+		snprintf(buf, cap, ", last launch %.*s", n < 60 ? n : 60, name);
+}
+
+static void say(const struct sess *s, const struct alarm *a, uint64_t now, char *buf, size_t cap)
+{
+	char was[FMT_LEN], is[FMT_LEN], more[160] = "", last[80];
+
+	switch (a->kind) {
+	case ALARM_HANG:
+		where_it_hangs(s, more, sizeof(more));
+		last_launch(s, last, sizeof(last));
+		snprintf(buf, cap, "nothing has moved for %s, %s%s%s",
+			 fmt_time(is, now - a->since_ns),
+			 a->saving ? "though a checkpoint is being written, " : "", more, last);
+		break;
+	case ALARM_HANG_OVER:
+		snprintf(buf, cap, "moves again, after %s", fmt_time(is, now - a->since_ns));
+		break;
+	case ALARM_STEP_SLOWER:
+	case ALARM_STEP_FASTER:
+		snprintf(buf, cap, "steps take %s instead of %s", fmt_time(is, (uint64_t)a->is),
+			 fmt_time(was, (uint64_t)a->was));
+		break;
+	case ALARM_THROUGHPUT:
+		snprintf(buf, cap, "a step is done every %s instead of %s",
+			 fmt_time(is, (uint64_t)a->is), fmt_time(was, (uint64_t)a->was));
+		break;
+	case ALARM_KERNEL: /* the loop must not wait for a disk: then it is said by its number */
+		if (store_name_try(s->roster->plant->store, a->name, more, sizeof(more)) < 0)
+			snprintf(more, sizeof(more), "kernel %u", a->name);
+		snprintf(buf, cap, "%.80s takes %s instead of %s", more,
+			 fmt_time(is, (uint64_t)a->is), fmt_time(was, (uint64_t)a->was));
+		break;
+	case ALARM_GPU_IDLE:
+		snprintf(buf, cap, "its GPUs are busy %.0f %% of the time instead of %.0f %%",
+			 100 * a->is, 100 * a->was);
+		break;
+	case ALARM_MEMORY:
+		snprintf(buf, cap, "what is allocated after a step has grown from %.0f to %.0f MB",
+			 a->was / 1e6, a->is / 1e6);
+		break;
+	case ALARM_STRAGGLER:
+		snprintf(buf, cap, "comes late to collectives: the others wait %.0f %% of the time",
+			 100 * a->is);
+		break;
+	case ALARM_HANG_STACKS: /* stacks.c says it */
+	case ALARM_XID:         /* alarm_fault() */
+	case ALARM_ECC:
+	case ALARMS:
+		break;
+	}
+}
+
+/* --- captures --- */
+
+static bool worth_a_capture(enum alarm_kind k)
+{
+	return k == ALARM_STEP_SLOWER || k == ALARM_KERNEL || k == ALARM_STRAGGLER ||
+	       k == ALARM_THROUGHPUT || k == ALARM_GPU_IDLE || k == ALARM_XID || k == ALARM_ECC;
+}
+
+/* Of the ranks of its job here, too: what was slow there, and who waited for whom. */
+static void keep_past(struct sess *s, uint64_t from, uint64_t to)
+{
+	unsigned n = 0;
+
+	for (struct sess *o = s->roster->first; o && n < ALARM_RANKS_KEPT; o = o->next) {
+		if (!o->stream || o->peer.uid != s->peer.uid ||
+		    (o != s &&
+		     (!*s->stream->proc.job || strcmp(o->stream->proc.job, s->stream->proc.job))))
+			continue;
+		store_keep(s->roster->plant->store, o->stream->proc.id, from, to);
+		n++;
+	}
+}
+
+static int restore_one(void *arg, uint64_t wall_ns, const char *what, const char *text)
+{
+	const char *kept = !strcmp(what, "capture") ? strstr(text, ALARM_KEPT) : NULL;
+	unsigned long long from, to;
+	uint32_t id;
+
+	(void)wall_ns;
+	if (kept && sscanf(kept, ALARM_KEPT_SCAN, &id, &from, &to) == 3)
+		store_keep(arg, id, from, to);
+	return 0;
+}
+
+void alarm_restore(struct store *st)
+{
+	store_each_journal(st, restore_one, st);
+}
+
+static void raise_tier(struct sess *s, enum alarm_kind why, uint64_t now)
+{
+	struct roster *r = s->roster;
+	uint64_t day = now / (ALARM_DAY_S * 1000000000ull);
+	uint32_t secs = (uint32_t)r->param->escalate_s;
+	uint64_t past = (uint64_t)r->param->escalate_before_s * 1000000000u;
+	uint64_t from = now > past ? now - past : 0, to = now + secs * 1000000000ull;
+	char text[240];
+
+	if (day != r->captures_day) {
+		r->captures_day = day;
+		r->captures = 0;
+	}
+	if (!secs || s->asked == TIER_FULL || !worth_a_capture(why) || now < r->capture_next_ns)
+		return;
+	if (r->captures >= ALARM_CAPTURES ||
+	    !quota_take(&r->raised, s->peer.uid, now, QUOTA_DAY, ALARM_CAPTURES_UID)) {
+		count_add(COUNT_captures_refused, 1);
+		return;
+	}
+	r->captures++;
+	r->capture_next_ns = now + ALARM_CAPTURE_S * 1000000000ull;
+	s->was_asked = s->asked;
+	s->asked = TIER_FULL;
+	s->full_until_ns = to;
+	keep_past(s, from, to);
+	snprintf(text, sizeof(text), "pid %d: tier full for %u s, because of %s" ALARM_KEPT_SAY,
+		 (int)s->peer.pid, secs, alarm_table[why].word, s->stream->proc.id,
+		 (unsigned long long)from, (unsigned long long)to);
+	sess_journal(s, "capture", text);
+	audit_say(AUDIT_SELF, "capture", 0, "%s", text);
+	count_add(COUNT_captures_raised, 1);
+}
+
+static void end_capture(struct sess *s, uint64_t now)
+{
+	if (!s->full_until_ns || now < s->full_until_ns)
+		return;
+	s->full_until_ns = 0;
+	if (s->asked == TIER_FULL)
+		s->asked = s->was_asked;
+}
+
+/* --- every second --- */
+
+/* Ranks of a job go in step: what slows one slows all, and is told of the first that says it. */
+static bool is_told(struct sess *s, enum alarm_kind k, uint64_t now)
+{
+	struct sess *leader = s->leader ? s->leader : s;
+	bool own = k == ALARM_HANG || k == ALARM_HANG_OVER || k == ALARM_MEMORY ||
+		   k == ALARM_STRAGGLER || !*s->stream->proc.job;
+	bool told = !own && leader->told_ns[k] &&
+		    now < leader->told_ns[k] + ALARM_SAME_S * 1000000000ull;
+
+	if (!told)
+		leader->told_ns[k] = now;
+	return told;
+}
+
+static void tell(struct sess *s, const struct alarm *a, uint64_t now)
+{
+	char name[128], what[256], text[420];
+
+	if (is_told(s, a->kind, now)) {
+		count_add(COUNT_alarms_same, 1);
+		return;
+	}
+	who(name, sizeof(name), s);
+	say(s, a, now, what, sizeof(what));
+	snprintf(text, sizeof(text), "%s: %s: %s", alarm_table[a->kind].word, name, what);
+	sess_journal(s, "alarm", text);
+	count_add(COUNT_alarms, 1);
+	s->alarms++;
+	raise_tier(s, a->kind, now);
+	if (a->kind == ALARM_HANG) {
+		stacks_want(s, now);
+		recorder_hang(s->stream, now);
+		recorder_tell_gone(&s->roster->gones, s->stream);
+	}
+}
+
+void alarm_ended(struct sess *s, uint64_t now_ns)
+{
+	struct roster *r = s->roster;
+
+	recorder_ended(&r->gones, s->stream, now_ns);
+	for (struct sess *o = r->first; o; o = o->next)
+		if (o != s && o->stream && o->stream->watcher && o->stream->watcher->detect.hung)
+			recorder_tell_gone(&r->gones, o->stream);
+}
+
+static void look(struct sess *s, uint64_t now)
+{
+	struct watcher *w = s->stream->watcher;
+	struct aon_pulse p;
+	struct signs signs;
+
+	end_capture(s, now);
+	if (!w)
+		return;
+	pool_pulse(s->stream->pool, &p);
+	signs = (struct signs){ .step = p.step,
+				.launches = p.launches,
+				.collective = p.collective,
+				.records = s->stream->tally.taken };
+	if (detect_still(&w->detect))
+		saving_look(s, &signs);
+	detect_look(&w->detect, &signs, now, keep, w);
+	for (size_t i = 0; i < w->n; i++)
+		tell(s, &w->raised[i], now);
+	w->n = 0;
+}
+
+/* Whom a fault is about: the process that it names, if it is here. */
+static struct sess *named_by(struct roster *r, const struct fault *f)
+{
+	for (struct sess *s = r->first; s && f->pid; s = s->next)
+		if (s->stream && s->peer.pid == (pid_t)f->pid)
+			return s;
+	return NULL;
+}
+
+/* Else what it does to the programs that use GPUs is looked at in one of them. */
+static struct sess *any_of_gpus(struct roster *r)
+{
+	for (struct sess *s = r->first; s; s = s->next)
+		if (s->stream && s->stream->gpus)
+			return s;
+	return NULL;
+}
+
+void alarm_fault(struct roster *r, const char *what, const char *line, uint64_t now)
+{
+	char text[480], whom[128] = "", code[24] = "";
+	struct sess *s;
+	struct fault f;
+
+	if (!fault_read(what, line, &f) || !faults_new(&r->faults, &f, now))
+		return;
+	s = named_by(r, &f);
+	if (s)
+		who(whom, sizeof(whom), s);
+	if (f.code)
+		snprintf(code, sizeof(code), "Xid %u, ", f.code);
+	snprintf(text, sizeof(text), "%s: %s%s%s: %s%s%s%.160s%s", alarm_table[f.kind].word,
+		 f.device, *whom ? ", " : "", whom, code, f.means ? f.means : "",
+		 f.means ? " (" : "", line, f.means ? ")" : "");
+	log_warn("%s", text);
+	roster_journal(r, geteuid(), now, "alarm", text);
+	count_add(COUNT_alarms, 1);
+	if (s)
+		s->alarms++;
+	else
+		s = any_of_gpus(r);
+	if (s)
+		raise_tier(s, f.kind, now);
+}
+
+/* Of one job: the ranks that `leader` leads. */
+static void compare_ranks(struct sess *leader, uint64_t now)
+{
+	enum { RANKS = 256 };
+	struct sess *of[RANKS];
+	uint64_t comm[RANKS];
+	uint64_t id[RANKS];
+	size_t n = 0, late;
+	double share;
+
+	for (struct sess *s = leader->roster->first; s && n < RANKS; s = s->next) {
+		if (s->leader != leader || !s->stream || !s->stream->watcher)
+			continue;
+		of[n] = s;
+		id[n] = s->id;
+		comm[n++] = s->stream->watcher->detect.comm_ns;
+		s->stream->watcher->detect.comm_ns = 0;
+	}
+	late = late_add(&leader->late, id, comm, n, LATE_S * 1000000000ull, &share);
+	if (late != SIZE_MAX)
+		tell(of[late], &(struct alarm){ .kind = ALARM_STRAGGLER, .is = share }, now);
+}
+
+void alarm_tick(struct roster *r, uint64_t now)
+{
+	for (struct sess *s = r->first; s; s = s->next)
+		if (s->stream)
+			look(s, now);
+	stacks_tick(r, now);
+	if (r->ticks % LATE_S)
+		return;
+	for (struct sess *s = r->first; s; s = s->next)
+		if (s->stream && s->leader == s && *s->stream->proc.job)
+			compare_ranks(s, now);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * checkpoint_guard.c - see checkpoint_guard.h. A range that is named as one (names/step_names.h), or bytes that the kernel
+ * counts; it shows them to who may trace the process: its own user, and root.
+ */
+#include "daemon/alarm/checkpoint_guard.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agg/understand.h"
+#include "daemon/session/sess.h"
+
+static bool is_checkpoint(void *arg, uint32_t name)
+{
+	const struct step_names *n = arg;
+
+	return name < n->n && n->of[name].range == STEP_RANGE_CKPT;
+}
+
+/* By write() and its like, to whatever it may be. 0: not shown. */
+static uint64_t written(pid_t pid)
+{
+	char path[32], text[256], *at;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/io", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	at = strstr(text, "wchar: ");
+	return at ? strtoull(at + strlen("wchar: "), NULL, 10) : 0;
+}
+
+/* One writes for all, or each its own part; who is ready waits for the others. */
+static bool peer_saves(const struct sess *s)
+{
+	for (const struct sess *o = s->roster->first; o && *s->stream->proc.job; o = o->next)
+		if (o != s && o->stream && o->stream->watcher && o->peer.uid == s->peer.uid &&
+		    !strcmp(o->stream->proc.job, s->stream->proc.job) &&
+		    detect_saving(&o->stream->watcher->detect))
+			return true;
+	return false;
+}
+
+void saving_look(const struct sess *s, struct signs *out)
+{
+	out->saves = understand_any_open(s->stream->understand, is_checkpoint,
+					 &s->stream->plant->means.means);
+	out->peer_saves = peer_saves(s);
+	out->written = written(s->peer.pid);
+}

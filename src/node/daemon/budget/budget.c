@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* budget.c - every second: what recording costs each process, and how much of it is recorded. */
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/core/count.h"
+#include "daemon/session/sess.h"
+
+#define DAY_NS (86400 * 1000000000ull)
+#define TELL_S 10u /* between two values of a process's cost in windows */
+
+/* The session that speaks for a job's ranks on this node: the first of them that came. */
+static struct sess *leader_of(struct sess *s)
+{
+	struct sess *leader = s;
+
+	if (!*s->stream->proc.job)
+		return s;
+	for (struct sess *o = s->roster->first; o; o = o->next)
+		if (o->stream && o->trials && o->peer.uid == s->peer.uid && o->id < leader->id &&
+		    !strcmp(o->stream->proc.job, s->stream->proc.job))
+			leader = o;
+	return leader;
+}
+
+/* Only when somebody came or went: it compares all with all. */
+static void find_leaders(struct roster *r)
+{
+	if (r->led_ids == r->ids && r->led_count == r->count && r->ticks % 10)
+		return;
+	for (struct sess *s = r->first; s; s = s->next)
+		s->leader = s->stream ? leader_of(s) : NULL;
+	r->led_ids = r->ids;
+	r->led_count = r->count;
+}
+
+static void account_all(struct roster *r, uint64_t now)
+{
+	struct account a = { 0 };
+
+	for (struct sess *s = r->first; s; s = s->next) {
+		if (!s->stream)
+			continue;
+		cost_stays(&s->stream->cost, now, pool_stays(s->stream->pool));
+		tally_account(&s->stream->tally, &a); /* its row is of the last commit */
+		cost_account(&s->stream->cost, now, a.emitted, r->emit_ns);
+	}
+}
+
+/* Of all ranks of the job here: the one that pays most holds up the others. */
+static double most_accounted(const struct sess *leader)
+{
+	double most = leader->stream->cost.accounted;
+
+	if (!*leader->stream->proc.job)
+		return most;
+	for (const struct sess *s = leader->roster->first; s; s = s->next)
+		if (s->leader == leader && s->stream->cost.accounted > most)
+			most = s->stream->cost.accounted;
+	return most;
+}
+
+int64_t budget_limit(const struct sess *s, enum allow_key key)
+{
+	return allow_limit(s->roster->param, &s->roster->jobs, &s->allow, s->stream->proc.job,
+			   s->peer.uid, key);
+}
+
+/* Ranks of a job move together: of theirs the tightest. */
+static int64_t tightest(const struct sess *leader, enum allow_key key)
+{
+	int64_t limit = budget_limit(leader, key);
+
+	for (const struct sess *s = leader->roster->first; s && *leader->stream->proc.job;
+	     s = s->next)
+		if (s->leader == leader && allow_tighter(key, budget_limit(s, key), limit))
+			limit = budget_limit(s, key);
+	return limit;
+}
+
+static unsigned gpus_of(const struct sess *s)
+{
+	return (unsigned)__builtin_popcountll(s->stream->gpus);
+}
+
+static void tell_move(struct sess *s, enum govern_why why, double accounted, double measured)
+{
+	const struct rung_row *r = &rung_table[s->stream->cost.govern.rung];
+	char text[200];
+
+	snprintf(s->moved, sizeof(s->moved),
+		 "rung %s, left out: %s (%s; accounted %.2f %%, measured %.2f %%)", r->word,
+		 r->what, govern_word[why], 100 * accounted, 100 * measured);
+	snprintf(text, sizeof(text), "pid %d: %s", (int)s->peer.pid, s->moved);
+	sess_journal(s, "budget", text);
+	stream_gauge(s->stream, OVERHEAD_RUNG, s->stream->cost.govern.rung, now_mono());
+	s->stream->proc.overhead.moves++;
+	count_add(COUNT_rung_moves, 1);
+}
+
+/* Whether a rank that it leads is being captured. */
+static bool is_held(const struct sess *leader)
+{
+	for (const struct sess *s = leader->roster->first; s; s = s->next)
+		if (s->captures && s->leader == leader)
+			return true;
+	return false;
+}
+
+static void tell_lag(struct sess *s)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text),
+		 "pid %d: what recording costs lasts into what is left out: blocks of %u steps "
+		 "from now on",
+		 (int)s->peer.pid, s->stream->cost.block);
+	sess_journal(s, "measure", text);
+}
+
+static void lead(struct sess *s, uint64_t now)
+{
+	const struct param *p = s->roster->param;
+	struct cost_limits l = {
+		.budget = (double)tightest(s, ALLOW_slowdown_permille) / 1000.0,
+		.cpu = (double)tightest(s, ALLOW_probe_permille) / 1000.0 * gpus_of(s),
+		.top = (enum rung)tightest(s, ALLOW_rung),
+		.leave = s->trials,
+		.measure = p->measure,
+		.after_ns = (uint64_t)p->measure_after_s * 1000000000u,
+		.steady = s->asked == TIER_FULL || s->asked < TIER_ROLLUP || is_held(s)
+	};
+	double accounted = most_accounted(s), measured = cost_now(&s->stream->cost).mid;
+	uint32_t lags = s->stream->cost.lags;
+	enum govern_why why;
+
+	/* The budget is of steps: of what has none it is not known what it is slowed by. */
+	if (s->stream->cost.steps < COST_STEPS)
+		l.budget = 0;
+	why = cost_tick(&s->stream->cost, now, accounted, &l);
+	if (s->stream->cost.lags != lags)
+		tell_lag(s);
+
+	if (why != GOVERN_STAY)
+		tell_move(s, why, accounted, measured);
+}
+
+static void apply(struct sess *s, uint64_t now)
+{
+	const struct cost *c = &s->stream->cost;
+
+	s->gate.stepless = cost_stepless(c, now);
+	if (s->gate.stepless)
+		stream_stepless(s->stream, now);
+	sess_tier(s);
+	if (s->trials)
+		gate_trial(&s->gate, c->by_rate ? (struct aon_trial){ 0 } : c->trial, c->seed);
+}
+
+static int32_t millionths(double share)
+{
+	return (int32_t)(share * 1e6 + (share < 0 ? -0.5 : 0.5));
+}
+
+/* For the store: the row's last word. */
+void budget_note(struct sess *s)
+{
+	const struct cost *c = &s->stream->cost;
+	struct overhead *o = &s->stream->proc.overhead;
+	struct interval i = cost_now(c);
+
+	if (!c->steps)
+		return;
+	o->steps = c->steps;
+	o->pairs = i.known ? c->pairs : 0;
+	o->lo = i.known ? millionths(i.lo) : 0;
+	o->mid = i.known ? millionths(i.mid) : 0;
+	o->hi = i.known ? millionths(i.hi) : 0;
+	o->mean = i.known ? millionths(c->mean.mid / rung_table[c->govern.rung].duty) : 0;
+	/* Of all of its time: the last second of a program says little. */
+	o->accounted = (uint32_t)millionths((double)c->records * s->roster->emit_ns /
+					    (double)(c->at_ns - s->since_ns + 1));
+	o->budget = (uint32_t)budget_limit(s, ALLOW_slowdown_permille) * 1000u;
+	o->rung = c->govern.rung;
+	o->by = c->by_rate ? OVERHEAD_BY_LAUNCHES : OVERHEAD_BY_STEPS;
+	o->stays = (uint32_t)millionths(c->stays);
+	o->emit_ps = (uint32_t)(1000 * s->roster->emit_ns);
+}
+
+/* And values over time. */
+static void tell(struct sess *s, uint64_t now)
+{
+	struct stream *st = s->stream;
+	const struct overhead *o = &st->proc.overhead;
+
+	budget_note(s);
+	if (!o->steps || (s->roster->ticks + s->id) % TELL_S)
+		return;
+	st->changed = true;
+	if (o->pairs) {
+		stream_gauge(st, OVERHEAD_MID, o->mid, now);
+		stream_gauge(st, OVERHEAD_LO, o->lo, now);
+		stream_gauge(st, OVERHEAD_HI, o->hi, now);
+	}
+	stream_gauge(st, OVERHEAD_RUNG, o->rung, now);
+	stream_gauge(st, OVERHEAD_ACCOUNTED, millionths(st->cost.accounted), now);
+}
+
+/* It hands over what is packed later: as much smaller as all of it became. */
+uint64_t budget_written(const struct sess *s)
+{
+	double raw = (double)count_get(COUNT_batch_raw) + 1;
+
+	return (uint64_t)((double)s->stream->disk_bytes * (double)count_get(COUNT_batch_bytes) /
+			  raw);
+}
+
+/* What it has written today, of what it may. */
+static void look_disk(struct sess *s, uint64_t now)
+{
+	struct stream *st = s->stream;
+	uint64_t day = now / DAY_NS, limit = (uint64_t)budget_limit(s, ALLOW_disk_mib_day) << 20;
+	bool was = st->sums_only;
+
+	if (day != st->disk_day)
+		st->disk_bytes = 0;
+	st->disk_day = day;
+	st->sums_only = limit && budget_written(s) >= limit;
+	if (st->sums_only && !was) {
+		snprintf(s->moved, sizeof(s->moved),
+			 "events are only rolled up until tomorrow (disk_mib_day)");
+		sess_journal(s, "budget", s->moved);
+	}
+}
+
+void budget_tick(struct roster *r, uint64_t now)
+{
+	find_leaders(r);
+	account_all(r, now);
+	for (struct sess *s = r->first; s; s = s->next)
+		if (s->stream && s->leader == s)
+			lead(s, now);
+	for (struct sess *s = r->first; s; s = s->next) {
+		if (!s->stream || !s->leader)
+			continue;
+		if (s->leader != s)
+			cost_follow(&s->stream->cost, &s->leader->stream->cost, now);
+		look_disk(s, now);
+		apply(s, now);
+		tell(s, now);
+	}
+}

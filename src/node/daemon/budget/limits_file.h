@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * limits_file.h - limits of jobs and processes that outlive an aond: a file in its run directory, which
+ * outlives aond and not the machine, as processes do.
+ *
+ *	job<tab>NAME<tab>admin | UID<tab>KEY<tab>VALUE
+ *	pid<tab>PID<tab>START<tab>admin | own<tab>KEY<tab>VALUE      START: as proc_start()
+ *
+ * It is written anew with every change, and read once. What does not fit is left out.
+ */
+#ifndef AON_KEPT_H
+#define AON_KEPT_H
+
+#include <stddef.h>
+
+#include "daemon/budget/allow.h"
+
+#define KEPT_NAME "limits"
+#define KEPT_PIDS 1024u
+
+/* Processes of the aond before that have not come yet. */
+struct kept {
+	struct kept_one {
+		pid_t pid; /* 0: it has come */
+		uint64_t start;
+		struct allow allow;
+	} * one; /* owned */
+	size_t n;
+};
+
+struct roster;
+
+/* Any bytes are allowed; text is changed. */
+void kept_parse(struct kept *k, struct allow_jobs *jobs, char *text);
+/* What was said of that process before. */
+void kept_claim(struct kept *k, pid_t pid, uint64_t start, struct allow *out);
+void kept_fini(struct kept *k);
+
+void kept_read(struct roster *r, int run_dir);
+void kept_write(const struct roster *r, int run_dir);
+
+#endif /* AON_KEPT_H */

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * slot.c - programs without steps: slots of time take the place of steps.
+ *
+ * A slot is a twentieth of a second of the wall clock, so that all ranks of a job, on other nodes too,
+ * have the same ones. What a step's time is to others is here the time of a launch: how many there
+ * were in the slot is read from the program's pulse, which goes on in slots that are left out. The
+ * program does not know of slots: its gate says less while one is left out.
+ */
+#include <errno.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "daemon/session/sess.h"
+#include "pool/pool.h"
+
+#define LAUNCHES_MIN 20u /* in a second: with fewer, one more or less is more than what is sought */
+
+static uint64_t launches_of(const struct sess *s)
+{
+	struct aon_pulse p;
+
+	pool_pulse(s->stream->pool, &p);
+	return p.launches;
+}
+
+static void leave_out(struct sess *s, bool yes)
+{
+	if (s->gate.left_out == yes)
+		return;
+	s->gate.left_out = yes;
+	sess_tier(s);
+}
+
+/* The slot before this moment has ended, and `number` begins. */
+static void take(struct sess *s, uint64_t number, uint64_t now)
+{
+	struct cost *c = &s->stream->cost;
+	uint64_t launches = launches_of(s);
+	struct aon_trial_at at;
+
+	if (number == s->slot)
+		return;
+	if (s->slot && launches > s->slot_launches)
+		s->stream->proc.overhead.left_out +=
+			cost_slot(c, s->slot, s->slot_ns, now, launches - s->slot_launches);
+	s->slot = number;
+	s->slot_ns = now;
+	s->slot_launches = launches;
+	at = aon_trial_at(c->trial, c->seed, number);
+	leave_out(s, c->by_rate && at.off);
+	if (c->by_rate && !at.off)
+		weigh_step(&s->stream->weigh, now, aon_trial_weight(c->trial, at));
+}
+
+static void on_timer(struct watch *w, uint32_t events)
+{
+	struct roster *r = container_of(w, struct roster, slots);
+	uint64_t n, number = now_wall() / COST_SLOT_NS, now = now_mono();
+
+	(void)events;
+	if (read(w->fd, &n, sizeof(n)) < 0)
+		return;
+	for (struct sess *s = r->first; s; s = s->next)
+		if (s->stream && s->slotted)
+			take(s, number, now);
+}
+
+/* Anew every second: who sets the wall clock back would stop it else. */
+static void arm(struct roster *r, bool on)
+{
+	uint64_t next = (now_wall() / COST_SLOT_NS + 1) * COST_SLOT_NS;
+	struct itimerspec its = { 0 };
+
+	if (!on && !r->slotting)
+		return;
+	if (on)
+		its = (struct itimerspec){ .it_interval.tv_nsec = COST_SLOT_NS,
+					   .it_value = { (time_t)(next / 1000000000u),
+							 (long)(next % 1000000000u) } };
+	timerfd_settime(r->slots.fd, TFD_TIMER_ABSTIME, &its, NULL);
+	r->slotting = on;
+}
+
+/* Has it launched enough in the last second, and no steps to be measured by? */
+static bool is_slotted(struct sess *s)
+{
+	const struct cost *c = &s->stream->cost;
+	uint64_t was = s->launches;
+
+	s->launches = launches_of(s);
+	return s->roster->param->measure && (c->by_rate || !c->steps) &&
+	       s->launches - was >= LAUNCHES_MIN && was;
+}
+
+void slot_tick(struct roster *r)
+{
+	bool any = false;
+
+	for (struct sess *s = r->first; s; s = s->next) {
+		if (!s->stream)
+			continue;
+		s->slotted = is_slotted(s);
+		any |= s->slotted;
+		if (s->slotted)
+			continue;
+		s->slot = 0;
+		leave_out(s, false);
+	}
+	arm(r, any);
+}
+
+int slot_init(struct roster *r)
+{
+	int err;
+
+	r->slots = (struct watch){ timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC),
+				   on_timer };
+	if (r->slots.fd < 0)
+		return -errno;
+	err = loop_add(r->loop, &r->slots, EPOLLIN);
+	if (err)
+		close(r->slots.fd);
+	return err;
+}
+
+void slot_fini(struct roster *r)
+{
+	loop_del(r->loop, &r->slots);
+	close(r->slots.fd);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * persistent_triggers.h - triggers that stay when who set them leaves: captures of no asker, that wait again by
+ * themselves, and whose results are kept in the store as those of alarms are. They outlive an aond: a
+ * file in its run directory (runfile.h), written anew with every change and read once.
+ *
+ *	UID<tab>PID<tab>ASKED_NS<tab>as after "capture begin"
+ */
+#ifndef AON_DAEMON_STANDING_H
+#define AON_DAEMON_STANDING_H
+
+#include <stdint.h>
+
+#include "daemon/capture/capture.h"
+
+#define STANDING_NAME   "triggers"
+#define STANDING_OF_UID 4u
+#define STANDING        16u  /* on the node: the rest of CAPTURES is for who waits */
+#define STANDING_COOL_S 600u /* unless told, as of alarms; */
+#define STANDING_COOL   60u  /* at least */
+
+/* May it stand? -EINVAL, -EBUSY: *why says why not. */
+int standing_check(const struct captures *cs, uid_t uid, const struct capture_want *w,
+		   const char **why);
+/* It has fired: one of those that a day allows, with those of alarms. If not it waits for tomorrow. */
+bool standing_take(struct captures *cs, struct capture *c, uint64_t now_ns);
+/* It is done: what it is of is kept, and it waits again. */
+void standing_done(struct captures *cs, struct capture *c);
+
+void standing_write(const struct captures *cs);
+void standing_read(struct captures *cs);
+/* One line of the file. False: it is none. */
+struct standing_line {
+	uid_t uid;
+	pid_t pid;
+	uint64_t asked_ns;
+	struct capture_want want;
+};
+bool standing_parse(struct standing_line *out, char *line);
+
+#endif /* AON_DAEMON_STANDING_H */

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * trigger_probe.h - a trigger at one process: its values as its events come, and once a second.
+ *
+ * Arms hang on a stream, one for each capture that waits for it; they cost nothing where there are
+ * none. Everything runs on the drain thread.
+ */
+#ifndef AON_DAEMON_ARM_H
+#define AON_DAEMON_ARM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "detect/trigger.h"
+#include "model/event.h"
+
+struct captures;
+struct sess;
+struct stream;
+
+struct arm {
+	struct arm *next;
+	struct captures *captures;   /* borrowed: told when it fires */
+	const struct trigger *when;  /* borrowed from the capture */
+	uint64_t capture;            /* its id */
+	struct cover *cover;         /* owned; NULL: not needed */
+	struct arm_names *names;     /* owned; with it: which kernels communicate */
+	struct trigger_meter *meter; /* owned */
+	uint64_t since_ns;
+	uint64_t steps, taken, lost; /* when last looked at */
+	uint32_t alarms;
+	bool gpu, comm; /* an activity of a GPU was seen, a collective */
+	bool waits;     /* fires when it is true; else values are not even taken */
+	bool fired;
+};
+
+/* NULL: it has none. */
+struct arm *arm_of(const struct stream *s, uint64_t capture);
+int arm_add(struct sess *s, struct captures *cs, uint64_t capture, const struct trigger *when,
+	    uint64_t now_ns);
+void arm_again(struct arm *a, struct sess *s, uint64_t now_ns); /* after a capture: it waits anew */
+void arm_drop(struct stream *s, uint64_t capture);
+void arms_free(struct stream *s);
+
+void arms_events(struct stream *s, const struct event *ev, size_t n);
+void arm_second(struct arm *a, struct sess *s, uint64_t now_ns);
+
+#endif /* AON_DAEMON_ARM_H */

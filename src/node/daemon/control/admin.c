@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admin.c - requests of the node's owner. */
+#include "daemon/control/admin.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "daemon/core/aond.h"
+#include "daemon/control/audit.h"
+#include "daemon/core/count.h"
+
+#define REQUEST_MAX    2048
+#define CAPTURE_MS_MAX 600000u
+
+static void close_client(struct admin_client *c)
+{
+	loop_del(&c->admin->aond->loop, &c->sock);
+	kineto_forget(&c->admin->aond->kineto, c->id);
+	captures_forget(&c->admin->aond->captures, c->id);
+	close(c->sock.fd);
+	free(c->out);
+	*c = (struct admin_client){ .sock.fd = -1 };
+}
+
+/* Sends what the socket takes; the rest when it is asked for. */
+static void send_on(struct admin_client *c)
+{
+	for (;;) {
+		size_t n = c->len - c->at < ADMIN_PACKET ? c->len - c->at : ADMIN_PACKET;
+
+		if (send(c->sock.fd, c->out + c->at, n, MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+			if (errno == EINTR)
+				continue;
+			if (errno != EAGAIN ||
+			    loop_mod(&c->admin->aond->loop, &c->sock, EPOLLOUT) < 0)
+				close_client(c);
+			return;
+		}
+		c->at += n;
+		if (n == 0) /* the empty packet was the last */
+			break;
+	}
+	free(c->out);
+	c->out = NULL;
+	loop_mod(&c->admin->aond->loop, &c->sock, EPOLLIN);
+}
+
+/* Owns text from here on; NULL: there was no memory for it. */
+static void answer_owned(struct admin_client *c, char *text, size_t len)
+{
+	if (!text) {
+		close_client(c);
+		return;
+	}
+	c->out = text;
+	c->len = len;
+	c->at = 0;
+	send_on(c);
+}
+
+static void answer(struct admin_client *c, const char *text)
+{
+	answer_owned(c, strdup(text), strlen(text));
+}
+
+/* --- requests --- */
+
+typedef void request_fn(struct admin_client *c, char *arg);
+
+static void do_ping(struct admin_client *c, char *arg)
+{
+	(void)arg;
+	answer(c, "pong\n");
+}
+
+static void do_status(struct admin_client *c, char *arg)
+{
+	size_t len = 0;
+	char *text = status_json(c->admin->aond, &len);
+
+	(void)arg;
+	answer_owned(c, text, len);
+}
+
+static void do_info(struct admin_client *c, char *arg)
+{
+	const struct aond *d = c->admin->aond;
+	char text[512];
+
+	(void)arg;
+	snprintf(text, sizeof(text), "version %s\npid %d\nuptime_s %llu\nsessions %u\nstore %s\n",
+		 AON_VERSION, (int)getpid(),
+		 (unsigned long long)((now_mono() - d->start_ns) / 1000000000u), d->roster.count,
+		 d->param.store.s);
+	answer(c, text);
+}
+
+static void do_flush(struct admin_client *c, char *arg)
+{
+	(void)arg;
+	roster_sync(&c->admin->aond->roster);
+	telemetry_flush(&c->admin->aond->telemetry);
+	c->flush = aond_commit(c->admin->aond, true);
+	if (!c->flush)
+		answer(c, "error: no memory\n");
+	else
+		loop_mod(&c->admin->aond->loop, &c->sock, 0); /* one request at a time */
+}
+
+static void do_tier(struct admin_client *c, char *arg)
+{
+	struct aond *d = c->admin->aond;
+	char *word = arg, *pid = strsep(&word, " ");
+	struct param scratch = d->param;
+	struct param_why why;
+	char text[600];
+
+	if (!word || param_set(&scratch, "tier", word, &why) < 0) {
+		snprintf(text, sizeof(text), "error: expected tier PID WORD%s%s\n",
+			 word ? "; " : "", word ? why.text : "");
+	} else if (!roster_tier(&d->roster, (pid_t)strtol(pid, NULL, 10),
+				(enum tier)scratch.tier)) {
+		snprintf(text, sizeof(text), "error: no session of pid %.20s\n", pid);
+	} else {
+		snprintf(text, sizeof(text), "pid %.20s tier %.20s", pid, word);
+		audit_say(c->uid, c->pid, "tier", 0, "%s", text);
+		aond_journal(d, "tier", text);
+		snprintf(text, sizeof(text), "ok\n");
+	}
+	answer(c, text);
+}
+
+static void do_kineto(struct admin_client *c, char *arg)
+{
+	size_t len = 0;
+	char *text = kineto_ask(c, arg, &len);
+
+	answer_owned(c, text, len);
+}
+
+typedef unsigned order_fn(struct roster *r, pid_t pid, uid_t uid, uint32_t number, uint32_t ms);
+
+/* PID MS, and the number of the order: one that nobody can guess, because files are named by it. */
+static void order(struct admin_client *c, char *arg, const char *word, order_fn *fn,
+		  uint32_t max_ms)
+{
+	struct aond *d = c->admin->aond;
+	uint32_t number = 0;
+	unsigned long ms;
+	int err;
+	char *end, text[160];
+	long pid = strtol(arg, &end, 10);
+
+	ms = *end == ' ' ? strtoul(end + 1, &end, 10) : 0;
+	if (*end || pid < 1 || ms < 1 || ms > max_ms) {
+		snprintf(text, sizeof(text), "error: expected %s PID MS\n", word);
+		answer(c, text);
+		return;
+	}
+	while (!number)
+		if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+			number = (uint32_t)now_mono();
+	err = fn(&d->roster, (pid_t)pid, c->uid, number, (uint32_t)ms) ? 0 : -ESRCH;
+	audit_say(c->uid, c->pid, word, err, "pid %ld, %lu ms", pid, ms);
+	if (!err) {
+		snprintf(text, sizeof(text), "%lu ms of pid %ld, asked by uid %u", ms, pid, c->uid);
+		aond_journal(d, word, text);
+		snprintf(text, sizeof(text), "number %08x\n", number);
+	} else {
+		snprintf(text, sizeof(text), "error: no session of a pid %ld of yours\n", pid);
+	}
+	answer(c, text);
+}
+
+static void do_capture(struct admin_client *c, char *arg)
+{
+	size_t len = 0;
+	char *text;
+
+	if (*arg >= '0' && *arg <= '9') {
+		order(c, arg, "capture", roster_capture, CAPTURE_MS_MAX);
+		return;
+	}
+	text = capture_ask(&c->admin->aond->captures, c, arg, &len);
+	answer_owned(c, text, len);
+}
+
+static void do_yield(struct admin_client *c, char *arg)
+{
+	struct lease_ask a = { .hw = LEASE_CUPTI, .uid = c->uid, .pid = c->pid, .guest = c->guest };
+	char text[96], extra;
+	uint32_t number;
+	int err = -EINVAL;
+
+	snprintf(a.tool, sizeof(a.tool), "aon yield");
+	if (sscanf(arg, "%d %u%c", &a.of, &a.ms, &extra) == 2)
+		err = lease_take(&c->admin->aond->leases, &a, &number);
+	if (!err)
+		snprintf(text, sizeof(text), "number %08x\n", number);
+	else if (err == -ESRCH)
+		snprintf(text, sizeof(text), "error: no session of a pid %d of yours\n", a.of);
+	else
+		snprintf(text, sizeof(text), "error: %s\n",
+			 err == -EBUSY ? "another user has a lease on it"
+				       : "expected yield PID MS");
+	answer(c, text);
+}
+
+static void do_lease(struct admin_client *c, char *arg)
+{
+	size_t len = 0;
+	char *text = lease_request(&c->admin->aond->leases, c, arg, &len);
+
+	answer_owned(c, text, len);
+}
+
+static void do_budget(struct admin_client *c, char *arg)
+{
+	size_t len = 0;
+	char *text = budget_ask(c->admin->aond, c, arg, &len);
+
+	answer_owned(c, text, len);
+}
+
+/* KEY=VALUE: until the next reload or start. */
+static void do_set(struct admin_client *c, char *arg)
+{
+	char *value = arg, *key = strsep(&value, "=");
+	struct param_why why = { "expected set KEY=VALUE" };
+	char text[600];
+	int err = value ? aond_set(c->admin->aond, key, value, &why) : -EINVAL;
+
+	audit_say(c->uid, c->pid, "set", err, "%.40s=%.40s", key, value ? value : "");
+	if (err < 0) {
+		snprintf(text, sizeof(text), "error: %s\n", why.text);
+	} else {
+		snprintf(text, sizeof(text), "%.40s = %.40s, set by uid %u", key, value, c->uid);
+		aond_journal(c->admin->aond, "set", text);
+		snprintf(text, sizeof(text), "ok\n");
+	}
+	answer(c, text);
+}
+
+/* The connection is the broker's from here on. */
+static void do_subscribe(struct admin_client *c, char *arg)
+{
+	const struct broker_asker who = { c->uid, c->pid, !c->guest };
+	struct aond *d = c->admin->aond;
+	struct need need;
+	int err;
+
+	if (need_parse(&need, arg) < 0) {
+		answer(c, "error: expected kinds=HEX, pids=P,P, rate=N, priority=low|normal|high, "
+			  "window or detail\n");
+		return;
+	}
+	loop_del(&d->loop, &c->sock);
+	err = broker_subscribe(&d->broker, c->sock.fd, &who, &need,
+			       (uint32_t)d->param.subscribe_mib);
+	audit_say(c->uid, c->pid, "subscribe", err, "%s of %s, priority %s%s",
+		  need.window ? "windows" : "events", c->guest ? "own processes" : "all processes",
+		  need_word[need.priority], need.detail ? ", in detail" : "");
+	if (!err) {
+		kineto_forget(&d->kineto, c->id);
+		captures_forget(&d->captures, c->id);
+		*c = (struct admin_client){ .sock.fd = -1 };
+		return;
+	}
+	count_add(COUNT_consumers_refused, 1);
+	loop_add(&d->loop, &c->sock, EPOLLIN);
+	answer(c, err == -EBUSY ? "error: busy\n" : "error: no memory\n");
+}
+
+static void do_reload(struct admin_client *c, char *arg)
+{
+	struct param_why why;
+	char text[600] = "ok\n";
+	int err;
+
+	(void)arg;
+	err = aond_reload(c->admin->aond, &why);
+	audit_say(c->uid, c->pid, "reload", err, "settings");
+	if (err < 0)
+		snprintf(text, sizeof(text), "error: %s; the old settings are kept\n", why.text);
+	answer(c, text);
+}
+
+static void do_stop(struct admin_client *c, char *arg)
+{
+	(void)arg;
+	audit_say(c->uid, c->pid, "stop", 0, "aond");
+	c->admin->aond->stop = true;
+	answer(c, "ok\n");
+}
+
+static const struct {
+	const char *word;
+	request_fn *fn;
+	bool guest; /* for everybody */
+} requests[] = {
+	/* clang-format off */
+	{ "ping",   do_ping,   true  },
+	{ "status", do_status, false },
+	{ "info",   do_info,   false },
+	{ "flush",  do_flush,  false },
+	{ "tier",   do_tier,   false },
+	{ "kineto", do_kineto, true  },
+	{ "capture", do_capture, true },
+	{ "yield",  do_yield,  true  },
+	{ "lease",  do_lease,  true  },
+	{ "budget", do_budget, true  },
+	{ "set",    do_set,    false },
+	{ "subscribe", do_subscribe, true },
+	{ "reload", do_reload, false },
+	{ "stop",   do_stop,   false },
+	/* clang-format on */
+};
+
+static void request(struct admin_client *c, char *line)
+{
+	char *arg = line, *word;
+
+	line[strcspn(line, "\n")] = '\0';
+	word = strsep(&arg, " ");
+	count_add(COUNT_admin_requests, 1);
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+		if (strcmp(word, requests[i].word))
+			continue;
+		if (requests[i].guest || !c->guest) {
+			requests[i].fn(c, arg ? arg : word + strlen(word));
+			return;
+		}
+		audit_say(c->uid, c->pid, word, -EPERM, "%s", arg ? arg : "");
+		answer(c, "error: that is for the node's admin\n");
+		return;
+	}
+	answer(c, c->guest ? "error: expected ping, kineto, capture, yield, lease, budget or "
+			     "subscribe\n"
+			   : "error: expected ping, status, info, flush, tier, kineto, capture, "
+			     "yield, lease, budget, set, subscribe, reload or stop\n");
+}
+
+/* --- sockets --- */
+
+static void client_ready(struct watch *w, uint32_t events)
+{
+	struct admin_client *c = container_of(w, struct admin_client, sock);
+	char line[REQUEST_MAX];
+	ssize_t n;
+
+	if (c->out && events & EPOLLOUT) {
+		send_on(c);
+		return;
+	}
+	n = events & EPOLLIN && !c->flush ? recv(w->fd, line, sizeof(line) - 1, MSG_DONTWAIT) : 0;
+	if (n <= 0 || memchr(line, '\0', (size_t)n)) {
+		if (n >= 0 || errno != EAGAIN)
+			close_client(c);
+		return;
+	}
+	line[n] = '\0';
+	request(c, line);
+}
+
+/* Into a free place of those from `first` on. -EBUSY: there is none. */
+static int take_in(struct admin *a, int sock, uid_t uid, pid_t pid, int first, int places)
+{
+	for (int i = first; i < first + places; i++) {
+		struct admin_client *c = &a->client[i];
+		int err;
+
+		if (c->sock.fd >= 0)
+			continue;
+		*c = (struct admin_client){ .sock = { sock, client_ready },
+					    .admin = a,
+					    .id = ++a->ids,
+					    .uid = uid,
+					    .pid = pid,
+					    .guest = first != 0 };
+		err = loop_add(&a->aond->loop, &c->sock, EPOLLIN);
+		if (err)
+			c->sock.fd = -1;
+		return err;
+	}
+	return -EBUSY;
+}
+
+static void admin_accept(struct watch *w, uint32_t events)
+{
+	struct admin *a = container_of(w, struct admin, listen);
+	int sock = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	struct ucred cred = { .uid = (uid_t)-1 };
+	socklen_t len = sizeof(cred);
+
+	(void)events;
+	if (sock < 0)
+		return;
+	getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &len);
+	if (!take_in(a, sock, cred.uid, cred.pid, 0, ADMIN_CLIENTS))
+		return;
+	count_add(COUNT_admin_refused, 1);
+	close(sock);
+}
+
+int admin_guest(struct admin *a, int sock, uid_t uid, pid_t pid)
+{
+	int own = 0;
+
+	for (int i = ADMIN_CLIENTS; i < ADMIN_CLIENTS + ADMIN_GUESTS; i++)
+		own += a->client[i].sock.fd >= 0 && a->client[i].uid == uid;
+	if (own < ADMIN_PER_UID && !take_in(a, sock, uid, pid, ADMIN_CLIENTS, ADMIN_GUESTS))
+		return 0;
+	count_add(COUNT_admin_refused, 1);
+	return -EBUSY;
+}
+
+void admin_flushed(struct admin *a, uint64_t done, int err)
+{
+	for (int i = 0; i < ADMIN_CLIENTS + ADMIN_GUESTS; i++) {
+		struct admin_client *c = &a->client[i];
+		char text[128] = "ok\n";
+
+		if (c->sock.fd < 0 || !c->flush || c->flush > done)
+			continue;
+		c->flush = 0;
+		if (err)
+			snprintf(text, sizeof(text), "error: store: %s\n", strerror(-err));
+		answer(c, text);
+	}
+}
+
+int admin_init(struct admin *a, struct aond *d, int listen_fd)
+{
+	*a = (struct admin){ .aond = d, .listen = { listen_fd, admin_accept } };
+	for (int i = 0; i < ADMIN_CLIENTS + ADMIN_GUESTS; i++)
+		a->client[i].sock.fd = -1;
+	return loop_add(&d->loop, &a->listen, EPOLLIN);
+}
+
+void admin_fini(struct admin *a)
+{
+	for (int i = 0; i < ADMIN_CLIENTS + ADMIN_GUESTS; i++)
+		if (a->client[i].sock.fd >= 0)
+			close_client(&a->client[i]);
+	loop_del(&a->aond->loop, &a->listen);
+	close(a->listen.fd);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * broker.h - who consumes events live: a ring for each user that has consumers, one for the
+ * admin's, each event written once for all of them (abi/consume.h).
+ *
+ * Consumers of a user that want events, or windows, with the same priority are an audience and share
+ * a ring, into which goes the union of what they need. A second's events are shared out among
+ * rings by priority; what is over is left out of that ring alone, and its readers see how much.
+ *
+ * A consumer is a connection. It may ask for names, lanes and processes of events that its ring has
+ * held, and for no others: those may be another user's. Who asks too often waits.
+ */
+#ifndef AON_BROKER_H
+#define AON_BROKER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "daemon/core/loop.h"
+#include "daemon/control/subscribe_parse.h"
+#include "daemon/budget/quota.h"
+#include "daemon/control/ring.h"
+#include "model/process.h"
+#include "model/rollup.h"
+
+#define BROKER_RINGS     16    /* at a time, */
+#define BROKER_PER_USER  4     /* of one user, */
+#define BROKER_CONSUMERS 512   /* in all, */
+#define BROKER_PER_UID   128   /* and of one user */
+#define BROKER_ASKS      4000u /* questions of a user in a second; further ones wait for the next */
+#define BROKER_GONE      64u   /* processes that are told of when they have ended */
+
+struct json;
+struct roster;
+struct store;
+struct audience;
+
+struct broker {
+	struct loop *loop;      /* borrowed, as are */
+	struct store *store;    /* for names and lanes */
+	struct roster *roster;  /* for processes; NULL: none are here */
+	struct audience *first; /* owned; NULL: nobody consumes */
+	unsigned rings, consumers;
+	uint64_t budget;   /* events a second for all rings; 0: no limit */
+	bool lean;         /* aond is over its budget of CPU: who has low priority gets nothing */
+	struct quota asks; /* since the last tick */
+	struct process gone[BROKER_GONE];
+	uint64_t left; /* processes that have ended while somebody consumed */
+};
+
+struct broker_asker {
+	uid_t uid;
+	pid_t pid;
+	bool all; /* processes of everybody */
+};
+
+void broker_init(struct broker *b, struct loop *l, struct store *st);
+void broker_fini(struct broker *b); /* every subscription ends */
+
+/*
+ * A consumer on a socket that we own from here on, unless it fails: -EBUSY, -ENOMEM, -errno.
+ * `mib` is the size of a ring that has to be made.
+ */
+int broker_subscribe(struct broker *b, int sock, const struct broker_asker *who,
+		     const struct need *need, uint32_t mib);
+
+/* Events of a process, and its rollups of a second, for who may see them and needs them. */
+void broker_events(struct broker *b, const struct process *p, const struct event *ev, size_t n);
+void broker_window(struct broker *b, const struct process *p, const struct window *w);
+void broker_gone(struct broker *b, const struct process *p); /* it has ended */
+/* Somebody who may see the process needs all that it can tell. */
+bool broker_detail(const struct broker *b, const struct process *p);
+
+void broker_tick(struct broker *b, uint64_t events, bool lean); /* every second */
+void broker_json(const struct broker *b, struct json *j);       /* "consumers": [...] */
+
+#endif /* AON_BROKER_H */

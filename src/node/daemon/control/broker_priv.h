@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* broker_priv.h - what broker.c and broker_ask.c share. */
+#ifndef AON_BROKER_PRIV_H
+#define AON_BROKER_PRIV_H
+
+#include "daemon/control/broker.h"
+
+/* A set of ids. */
+struct seen {
+	uint64_t *bit; /* owned */
+	uint32_t ids;  /* that it has room for */
+};
+
+struct consumer {
+	struct consumer *next;
+	struct watch sock; /* fd owned */
+	struct audience *audience;
+	struct broker_asker who;
+	struct need need;
+	uint64_t since_ns;
+	bool deaf; /* has asked too often: not heard until the next second */
+};
+
+struct audience {
+	struct audience *next;
+	struct broker *broker; /* borrowed */
+	struct ring ring;
+	uid_t uid;
+	bool all; /* the admin's: events of everybody */
+	bool window;
+	enum need_priority priority;
+	struct consumer *first;
+	uint64_t kinds;       /* that any of them needs */
+	bool any_pid;         /* one of them needs all */
+	uint64_t share, used; /* of this second's events; share UINT64_MAX: no limit */
+	struct seen name, lane;
+};
+
+void seen_add(struct seen *s, uint64_t id);
+bool seen_has(const struct seen *s, uint64_t id);
+
+/* Whether an audience may see it at all. */
+static inline bool audience_may(const struct audience *a, const struct process *p)
+{
+	return a->all || a->uid == p->uid;
+}
+
+/* The answer's length. -EINVAL: no question. */
+int broker_answer(struct audience *a, const char *line, char *out, size_t cap);
+
+#endif /* AON_BROKER_PRIV_H */

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lease.h - who has the hardware that only one tool can have, and until when.
+ *
+ *	lease list                         "HW OF BY UID PID LEFT_MS TOOL" a line, behind TABs
+ *	lease take HW OF MS HOLDER TOOL    OF: a process, or 0; HOLDER: whose end frees it, or 0
+ *	lease release HW OF
+ *
+ * Our own probes make room for a lease within a second and come back when it ends: by release, by its
+ * time, or by its holder's end; not with aond (lease_kept.c). A user takes what is in processes of his own; what the node has once is
+ * for the admin; collectors that measure by the GPUs' counters wait for it, too (collect/leased.h).
+ */
+#ifndef AON_DAEMON_LEASE_H
+#define AON_DAEMON_LEASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "daemon/core/loop.h"
+
+#define LEASES_MAX     64u
+#define LEASES_PER_UID 16u
+#define LEASE_MS_MAX   3600000u
+#define LEASE_TOOL     32u
+
+enum lease_hw {
+#define LEASE(NAME, word, of, source, what) LEASE_##NAME,
+#include "daemon/control/lease.tbl.h"
+	LEASE_HW
+};
+
+struct admin_client;
+struct json;
+struct lease;
+struct roster;
+
+struct leases {
+	struct loop *loop;     /* borrowed, as is */
+	struct roster *roster; /* whose processes make room */
+	struct lease *first;   /* owned */
+	int run_dir;           /* borrowed: where they are kept for the next aond; -1: nowhere */
+};
+
+struct lease_ask {
+	enum lease_hw hw;
+	pid_t of;     /* process that it is in; 0: the node */
+	uint32_t ms;  /* how long */
+	pid_t holder; /* whose end frees it; 0: its time alone */
+	uid_t uid;    /* who asks, */
+	pid_t pid;
+	bool guest;
+	char tool[LEASE_TOOL];
+};
+
+void leases_init(struct leases *ls, struct loop *l, struct roster *r);
+void leases_fini(struct leases *ls);
+/* What the aond before has left; from here on they are kept there. */
+void leases_read(struct leases *ls, int run_dir);
+void leases_parse(struct leases *ls, char *text, uint64_t now_ns); /* any bytes; text is changed */
+void leases_tick(struct leases *ls, uint64_t now_ns);              /* every second */
+
+/* 0, and *number of the order that probes were given; who has it already may take it again, for another
+ * time. -EPERM, -EBUSY: another has it; -ESRCH: no such process of his; -EINVAL; -ENOSPC: too many. */
+int lease_take(struct leases *ls, const struct lease_ask *ask, uint32_t *number);
+
+/* A request as above: the answer is the caller's to free. NULL: no memory. */
+char *lease_request(struct leases *ls, const struct admin_client *c, char *words, size_t *len);
+void leases_json(const struct leases *ls, struct json *j); /* "leases": [...] */
+
+#endif /* AON_DAEMON_LEASE_H */

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* runfile.c - see runfile.h. */
+#include "daemon/core/runfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+char *runfile_read(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	char *text = fd < 0 ? NULL : malloc(RUNFILE_BYTES + 1);
+	ssize_t n = text ? read(fd, text, RUNFILE_BYTES + 1) : -1;
+
+	if (n >= 0 && n <= (ssize_t)RUNFILE_BYTES) {
+		text[n] = '\0';
+	} else {
+		if (fd >= 0)
+			log_warn("%s: cannot be read: what was set before is forgotten", name);
+		free(text);
+		text = NULL;
+	}
+	if (fd >= 0)
+		close(fd);
+	return text;
+}
+
+void runfile_write(int dir, const char *name, void (*put)(FILE *f, const void *arg),
+		   const void *arg)
+{
+	char tmp[64];
+	FILE *f;
+	bool bad;
+	int fd;
+
+	snprintf(tmp, sizeof(tmp), "%s.new", name);
+	fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	f = fd < 0 ? NULL : fdopen(fd, "w");
+	bad = !f;
+	if (f) {
+		put(f, arg);
+		bad = ferror(f);
+		bad = fclose(f) || bad;
+	} else if (fd >= 0) {
+		close(fd);
+	}
+	if (bad || renameat(dir, tmp, dir, name) < 0)
+		log_warn("%s: %s: what was set ends with aond", name, strerror(errno));
+}
+
+bool runfile_number(const char *text, uint64_t *out)
+{
+	char *end;
+
+	if (!text || *text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	*out = strtoull(text, &end, 10);
+	return !errno && !*end;
+}

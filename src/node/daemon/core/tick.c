@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tick.c - what aond does every second. */
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/proc.h"
+#include "daemon/core/aond.h"
+#include "daemon/core/count.h"
+#include "daemon/core/notify.h"
+#include "pool/emit.h"
+
+#define CALIBRATE_NS 20000000ull
+#define SWEEP_TICKS  10
+#define WALL_STEP_NS 100000000ll
+
+/* A moment on both clocks: the closest of a few tries. */
+static void moment(uint64_t *tsc, uint64_t *ns)
+{
+	uint64_t best = UINT64_MAX;
+
+	for (int i = 0; i < 5; i++) {
+		uint64_t a = aon_tsc(), t = now_mono(), b = aon_tsc();
+
+		if (b - a < best) {
+			best = b - a;
+			*tsc = a + (b - a) / 2;
+			*ns = t;
+		}
+	}
+}
+
+int aond_clock(struct clock_map *c)
+{
+	uint64_t tsc0 = 0, ns0 = 0, tsc1 = 0, ns1 = 0;
+
+	moment(&tsc0, &ns0);
+	usleep(CALIBRATE_NS / 1000);
+	moment(&tsc1, &ns1);
+	return clock_init(c, tsc0, ns0, tsc1, ns1);
+}
+
+static void tick_clock(struct aond *d)
+{
+	uint64_t tsc = 0, ns = 0;
+
+	moment(&tsc, &ns);
+	if (clock_update(&d->plant.clock, tsc, ns) < 0) {
+		count_add(COUNT_clock_unsteady, 1);
+		log_warn("the processor's counter does not run evenly: times are less exact");
+		aond_clock(&d->plant.clock);
+	}
+}
+
+/* NTP, or somebody, has set the wall clock: the times that we tell move with it. */
+static void tick_wall(struct aond *d)
+{
+	int64_t offset = (int64_t)(now_wall() - now_mono()), step = offset - d->wall_offset_ns;
+	char text[80];
+
+	if (step < WALL_STEP_NS && step > -WALL_STEP_NS)
+		return;
+	snprintf(text, sizeof(text), "wall clock moved by %+.3f s", (double)step / 1e9);
+	log_info("%s", text);
+	aond_journal(d, "clock", text);
+	roster_wall(&d->roster, offset);
+	d->wall_offset_ns = offset;
+}
+
+/* Who tried to join while we were held up has given up: call again. */
+void aond_stalled(struct aond *d)
+{
+	count_add(COUNT_stalls, 1);
+	rundir_knock(&d->rundir);
+}
+
+/* Nothing came for a while: what a burst has touched goes back. */
+static void give_back(struct aond *d)
+{
+	uint64_t records = count_get(COUNT_records);
+
+	if (d->roster.ticks % SWEEP_TICKS || records == d->idle_records)
+		return;
+	if (d->idle_at == records) {
+		plant_idle(&d->plant);
+		malloc_trim(0);
+		d->idle_records = records;
+	}
+	d->idle_at = records;
+}
+
+static unsigned gpus_seen(const struct roster *r)
+{
+	uint64_t any = 0;
+
+	for (const struct sess *s = r->first; s; s = s->next)
+		any |= s->stream ? s->stream->gpus : 0;
+	return (unsigned)__builtin_popcountll(any);
+}
+
+uint32_t budget_percent(const struct aond *d)
+{
+	unsigned seen;
+
+	if (d->param.cpu_percent >= 0)
+		return (uint32_t)d->param.cpu_percent;
+	seen = gpus_seen(&d->roster);
+	return shed_percent(seen > d->gpus ? seen : d->gpus);
+}
+
+/* Of both budgets the one that leaves out more. */
+static void shed(struct aond *d)
+{
+	d->plant.shed = d->shed.level > d->memory ? d->shed.level : d->memory;
+	count_set(COUNT_shed_level, d->plant.shed);
+}
+
+/* The budget of memory. Pages that a burst has touched are given back first. */
+static void keep_memory(struct aond *d)
+{
+	static const char *const what[] = { "all is recorded again", "events are only rolled up",
+					    "records are only counted, processes are refused" };
+	uint64_t limit = (uint64_t)d->param.memory_mib << 20;
+	enum shed_level was = d->memory;
+	char text[120];
+
+	d->rss = proc_rss();
+	d->memory = shed_memory(was, d->rss, limit);
+	d->plant.full = d->memory == SHED_ALL;
+	if (d->memory > SHED_NOTHING && d->roster.ticks % SWEEP_TICKS == 0) {
+		plant_idle(&d->plant);
+		malloc_trim(0);
+	}
+	if (d->memory == was)
+		return;
+	shed(d);
+	count_add(COUNT_memory_stops, d->memory > was);
+	snprintf(text, sizeof(text), "%s (memory_mib %d, %llu are used)", what[d->memory],
+		 (int)d->param.memory_mib, (unsigned long long)d->rss >> 20);
+	log_warn("budget: %s", text);
+	aond_journal(d, "budget", text);
+}
+
+/* The budget of CPU: what both threads have used since the last second. */
+static void keep_budget(struct aond *d, uint64_t now)
+{
+	static const char *const what[] = { "all is recorded again", "events are only rolled up",
+					    "records are only counted" };
+	enum shed_level was = d->shed.level, is;
+	struct timespec ts;
+	char text[96];
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	is = shed_look(&d->shed, now, (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec,
+		       budget_percent(d));
+	if (is == was)
+		return;
+	shed(d);
+	count_add(COUNT_shed_moves, 1);
+	snprintf(text, sizeof(text), "%s (cpu_percent %u)", what[is], budget_percent(d));
+	log_warn("budget: %s", text);
+	aond_journal(d, "budget", text);
+}
+
+uint64_t budget_disk(const struct aond *d)
+{
+	return count_get(COUNT_store_written) - d->disk_from;
+}
+
+/* The budget of the disk: of all that was written since the day began. Once up it stays there
+ * until tomorrow: what a setting frees in between is the exception. */
+static void keep_disk(struct aond *d, uint64_t now)
+{
+	static const char *const what[] = { "all is written again",
+					    "events are only rolled up until tomorrow",
+					    "rollups are dropped, too, until tomorrow" };
+	uint64_t day = now / (86400 * 1000000000ull), limit = (uint64_t)d->param.disk_mib_day << 20;
+	enum shed_level was = d->plant.disk, is = SHED_NOTHING;
+	char text[120];
+
+	if (day != d->disk_day)
+		d->disk_from = count_get(COUNT_store_written);
+	d->disk_day = day;
+	if (limit && budget_disk(d) >= limit)
+		is = SHED_ALL;
+	else if (limit && budget_disk(d) >= limit - limit / 8)
+		is = SHED_EVENTS;
+	if (is == was)
+		return;
+	d->plant.disk = is;
+	count_set(COUNT_disk_level, is);
+	count_add(COUNT_disk_stops, is > was);
+	snprintf(text, sizeof(text), "%s (disk_mib_day %d)", what[is], (int)d->param.disk_mib_day);
+	log_warn("budget: %s", text);
+	aond_journal(d, "budget", text);
+}
+
+/* One commit at a time: what comes meanwhile goes into the next. */
+static void tick_commit(struct aond *d, uint64_t now)
+{
+	uint64_t due = d->commit_ns + (uint64_t)d->param.commit_ms * 1000000u;
+
+	/* Over the budget of the disk only what somebody asks for, and a word a minute. */
+	if (writer_behind(d->writer) || now + TICK_NS / 2 < due ||
+	    (d->plant.disk == SHED_ALL && d->roster.ticks % 60))
+		return;
+	roster_report(&d->roster);
+	if (d->plant.dirty)
+		aond_commit(d, false);
+}
+
+void aond_tick(struct aond *d)
+{
+	uint64_t now = now_mono();
+
+	if (now > d->next_tick_ns + STALL_NS)
+		aond_stalled(d);
+	d->next_tick_ns = now + TICK_NS;
+	tick_clock(d);
+	tick_wall(d);
+	keep_budget(d, now);
+	keep_memory(d);
+	keep_disk(d, now);
+	broker_tick(&d->broker, (uint64_t)d->param.subscribe_events, d->shed.level >= SHED_EVENTS);
+	roster_tick(&d->roster, now);
+	telemetry_tick(&d->telemetry);
+	captures_tick(&d->captures, now);
+	leases_tick(&d->leases, now);
+	if (d->roster.ticks % SWEEP_TICKS == 0)
+		left_sweep(&d->left, &d->plant);
+	count_max(COUNT_queue_bytes_max,
+		  atomic_load_explicit(&d->queue.bytes, memory_order_relaxed));
+	tick_commit(d, now);
+	if (d->watchdog_ns)
+		notify("WATCHDOG=1");
+	if (writer_broken(d->writer)) {
+		log_err("the store is damaged: ending, so that a new start puts it aside");
+		d->failed = d->stop = true;
+	}
+	give_back(d);
+}

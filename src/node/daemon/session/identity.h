@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* identity.h - who this node and its processes are to the cluster (docs/identity.md). */
+#ifndef AON_DAEMON_WHOIS_H
+#define AON_DAEMON_WHOIS_H
+
+#include "abi/msg.h"
+#include "daemon/core/param.h"
+#include "ident/gpus.h"
+#include "model/node.h"
+#include "model/process.h"
+
+/* At the start: the machine, its GPUs, the site's file. */
+void whois_node(struct node_ident *n, struct gpus *g, const struct param *p,
+		const uint64_t boot_id[2]);
+/* Of a process that has joined, by its own words and the kernel's: job, node and identity. */
+void whois_words(struct process *p, const struct aon_msg_hello *m, const struct node_ident *n);
+void whois_kernel(struct process *p, const struct param *param, const struct gpus *g,
+		  const struct node_ident *n);
+
+#endif /* AON_DAEMON_WHOIS_H */

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recovery.h - what an earlier aond left behind: rows of processes that live still and may come
+ * with their pools, pools in files whose processes have ended, rows of those that are gone.
+ */
+#ifndef AON_LEFT_H
+#define AON_LEFT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "model/process.h"
+
+struct store;
+struct plant;
+
+struct left_row {
+	struct left_row *next;
+	struct process row;
+};
+
+struct left {
+	struct left_row *first;
+	uint64_t boot_id[2];
+};
+
+/* Before the writer has the store. */
+int left_load(struct left *l, struct store *st, const uint64_t boot_id[2]);
+void left_free(struct left *l);
+
+/* The row of that pool, taken out of the list and the caller's to free(); NULL: none. */
+struct left_row *left_take(struct left *l, const uint64_t pool_id[2]);
+
+/* Closes the rows of those that are gone: what was in flight is lost. */
+void left_sweep(struct left *l, struct plant *pl);
+
+/* Reads the pools in `dir` whose processes have ended, then unlinks them. */
+void left_pools(struct left *l, struct plant *pl, const char *dir, uint32_t rows_max);
+/* The name of a pool's file in dir. */
+void left_pool_unlink(const char *dir, const uint64_t pool_id[2]);
+
+#endif /* AON_LEFT_H */

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * roofline_amd.c - the GPUs of a node as AMD's driver describes them: a folder each, in which
+ * `properties` has units of four (simd_count, simd_per_cu) and mem_banks their memory. A processor has no
+ * such units.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/stream/roofline_live.h"
+#include "theory/gpu.h"
+
+/* The number behind a word at the begin of a line; 0: none. */
+static uint64_t number_of(const char *text, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const char *s = text; s; s = strchr(s, '\n') ? strchr(s, '\n') + 1 : NULL)
+		if (!strncmp(s, word, n) && s[n] == ' ')
+			return strtoull(s + n, NULL, 10);
+	return 0;
+}
+
+static bool read_text(int dir, const char *path, char *out, size_t cap)
+{
+	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n = fd < 0 ? -1 : read(fd, out, cap - 1);
+
+	if (fd >= 0)
+		close(fd);
+	out[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+static uint64_t memory_of(int dir, const char *node)
+{
+	char path[300], text[4096];
+	uint64_t most = 0, bytes;
+
+	for (int i = 0; i < 8; i++) {
+		snprintf(path, sizeof(path), "%.255s/mem_banks/%d/properties", node, i);
+		if (!read_text(dir, path, text, sizeof(text)))
+			break;
+		bytes = number_of(text, "size_in_bytes");
+		most = bytes > most ? bytes : most;
+	}
+	return most;
+}
+
+/* False: a processor, or not readable. */
+static bool read_node(int dir, const char *node, const struct gpu **out)
+{
+	char path[300], text[4096];
+	uint64_t simds, each;
+
+	snprintf(path, sizeof(path), "%.255s/properties", node);
+	if (!read_text(dir, path, text, sizeof(text)))
+		return false;
+	simds = number_of(text, "simd_count");
+	each = number_of(text, "simd_per_cu");
+	if (!simds || !each || simds / each > UINT32_MAX)
+		return false;
+	*out = gpu_by_size((uint32_t)(simds / each), memory_of(dir, node));
+	return true;
+}
+
+const struct gpu *judge_node_amd(const char *dir, uint32_t *gpus)
+{
+	const struct gpu *is = NULL, *one = NULL;
+	DIR *d = opendir(dir);
+	bool alike = true;
+	struct dirent *e;
+
+	*gpus = 0;
+	while (d && (e = readdir(d))) {
+		if (*e->d_name == '.' || !read_node(dirfd(d), e->d_name, &one))
+			continue;
+		alike = alike && one && (!is || is == one);
+		is = one;
+		++*gpus;
+	}
+	if (d)
+		closedir(d);
+	return alike ? is : NULL;
+}

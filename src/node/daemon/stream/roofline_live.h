@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * roofline_live.h - what limits the kernels of a window, by their names and geometries, and its copies, by
+ * their names and bytes.
+ *
+ * Each name and each geometry is looked at when the store gets to know it, each pair once; of a
+ * window only the mean time is new. What does not fit is not judged. Of the drain thread.
+ */
+#ifndef AON_JUDGE_H
+#define AON_JUDGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/process.h"
+#include "model/rollup.h"
+
+struct judge;
+struct gpu;
+
+/* gpu: NULL: not known; borrowed. */
+int judge_new(struct judge **out, const struct gpu *gpu);
+void judge_free(struct judge *j); /* NULL is allowed */
+
+const struct gpu *judge_gpu(const struct judge *j);
+
+/* What a name or geometry of the store is. */
+void judge_name(struct judge *j, uint32_t id, const char *text);
+void judge_geo(struct judge *j, uint32_t id, const struct geo *g);
+
+/* The work that a kernel of that geometry was seen to have: of its operator, with the type of its
+ * tensors. Others that it is seen to have make it unknown again. */
+struct op_work;
+void judge_learn(struct judge *j, uint32_t name, uint32_t geo, const struct op_work *w,
+		 uint32_t scalar, bool matrix);
+/* It was beside one that took longer, for the same operator. */
+void judge_helps(struct judge *j, uint32_t name, uint32_t geo);
+
+/* Fills the verdicts of its kernels and copies. */
+void judge_window(struct judge *j, const struct window *w);
+
+/* The GPUs of this node, as NVIDIA's driver describes them in a folder each; NULL: none, one that
+ * is not known, or several kinds. *gpus: how many there are, known or not. */
+const struct gpu *judge_node(const char *dir, uint32_t *gpus);
+/* The same of AMD's driver, by their units and memory. */
+const struct gpu *judge_node_amd(const char *dir, uint32_t *gpus);
+
+#endif /* AON_JUDGE_H */

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * shape_learner.h - what kernels were launched for, while operators are recorded with their shapes (tier
+ * full): their work then, for verdicts later, when only names and geometries are there.
+ *
+ * A launch has a call on a thread, and the innermost operator with a formula around it. Of an
+ * operator's kernels the longest does its work. Everything is bounded, and what comes too late or
+ * finds no room is not learnt: the next call tells the same. Of the drain thread.
+ */
+#ifndef AON_LEARN_H
+#define AON_LEARN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct learn;
+struct judge;
+struct store;
+struct event;
+
+int learn_new(struct learn **out, struct judge *j, struct store *st); /* both borrowed */
+void learn_free(struct learn *l);                                     /* NULL is allowed */
+
+/* Of one process, as they come. */
+void learn_events(struct learn *l, const struct event *ev, size_t n);
+/* Those that are complete go to the judge; all: nothing more will come. */
+void learn_settle(struct learn *l, bool all);
+
+#endif /* AON_LEARN_H */

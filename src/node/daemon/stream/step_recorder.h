@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * step_recorder.h - the records of a process's steps (agg/stepper.h): what names mean, who the process is,
+ * and the way to the store. All of the drain thread.
+ */
+#ifndef AON_DAEMON_RECORDER_H
+#define AON_DAEMON_RECORDER_H
+
+#include "agg/stepper.h"
+
+struct names;
+struct stream;
+
+#define RECORDER_LATE_NS 1000000000ull /* CUPTI's buffers are flushed within it */
+
+/* What names of the store mean, for all processes; names_max of them at most. */
+struct recorder_names {
+	struct step_names means;
+	struct names *names; /* owned */
+	uint32_t max;
+};
+
+int recorder_names_init(struct recorder_names *n, uint32_t max);
+void recorder_names_fini(struct recorder_names *n);
+void recorder_name(struct recorder_names *n, uint32_t id, const char *text);
+
+/* Makes the records of steps that ended before, and hands them over. */
+void recorder_make(struct stream *s, uint64_t before_ns);
+/* The process stands still: what is seen of the step that does not end. */
+void recorder_hang(struct stream *s, uint64_t now_ns);
+
+/*
+ * A rank that has ended, and the step that it never ended. Whether its job goes on without it is known when others
+ * of it stand still: then it is told, and else forgotten. One ring of them, of all users.
+ */
+#define RECORDER_GONE 32u
+struct recorder_gone {
+	uint64_t job;
+	uint32_t uid, rank, process;
+	uint32_t len; /* 0: nobody */
+	uint64_t begin_ns, end_ns;
+	uint8_t rec[STEP_MAX];
+};
+struct recorder_gones {
+	struct recorder_gone gone[RECORDER_GONE];
+	uint32_t next;
+};
+/* It has ended: what is known of its last step is kept. */
+void recorder_ended(struct recorder_gones *g, struct stream *s, uint64_t now_ns);
+/* A rank of their job stands still: they are told. */
+void recorder_tell_gone(struct recorder_gones *g, const struct stream *s);
+/* A rank has come: who was that before it is forgotten. */
+void recorder_came(struct recorder_gones *g, const struct stream *s);
+
+#endif /* AON_DAEMON_RECORDER_H */

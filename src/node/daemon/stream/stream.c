@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stream.c - the hot path of aond: batches that stay in the cache, no allocation for an event,
+ * no system call for a chunk. */
+#include "daemon/stream/stream.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "agg/graph.h"
+#include "agg/roll.h"
+#include "agg/understand.h"
+#include "daemon/capture/trigger_probe.h"
+#include "daemon/control/broker.h"
+#include "daemon/core/count.h"
+#include "daemon/stream/roofline_live.h"
+#include "daemon/stream/shape_learner.h"
+#include "store/blob.h"
+#include "store/store.h"
+#include "theory/gpu.h"
+
+#define BUF_BYTES   (4u << 20) /* a default pool, whole: its threads find room at once */
+#define RUNS        1024u
+#define RUN_EVENTS  (AON_CHUNK_BYTES_MAX / AON_UNIT)
+#define PASSES      8           /* over one pool before others have their turn */
+#define SPARE_BYTES (64u << 10) /* of buf, kept when idle */
+
+/* --- what streams share --- */
+
+int plant_init(struct plant *pl, struct queue *q, struct store *st, uint32_t names_max)
+{
+	static const struct geo other;
+
+	*pl = (struct plant){ .queue = q, .store = st, .names_max = names_max };
+	pl->buf = mmap(NULL, BUF_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (pl->buf == MAP_FAILED)
+		return -errno;
+	pl->run = malloc(RUNS * sizeof(*pl->run));
+	pl->ev = malloc(RUN_EVENTS * sizeof(*pl->ev));
+	if (pl->run && pl->ev && !store_geo(st, &other, &pl->geo_other) &&
+	    !recorder_names_init(&pl->means, names_max))
+		return 0;
+	plant_fini(pl);
+	return -ENOMEM;
+}
+
+void plant_fini(struct plant *pl)
+{
+	judge_free(pl->judge);
+	recorder_names_fini(&pl->means);
+	free(pl->ev);
+	free(pl->run);
+	munmap(pl->buf, BUF_BYTES);
+}
+
+void plant_idle(struct plant *pl)
+{
+	madvise((char *)pl->buf + SPARE_BYTES, BUF_BYTES - SPARE_BYTES, MADV_DONTNEED);
+}
+
+/* --- what the pool's heap says --- */
+
+/* Its length, or below 0: there is none. */
+static int heap_text(const struct stream *s, uint32_t heap_id, char text[AON_NAME_MAX + 1])
+{
+	int n = heap_id > UINT32_MAX / AON_HEAP_ALIGN
+			? -EINVAL
+			: pool_heap(s->pool, heap_id * AON_HEAP_ALIGN, AON_HEAP_NAME, text,
+				    AON_NAME_MAX);
+
+	text[n < 0 ? 0 : n] = '\0';
+	return n;
+}
+
+static uint32_t find_name(void *arg, uint32_t heap_id)
+{
+	struct stream *s = arg;
+	char text[AON_NAME_MAX + 1];
+	uint32_t id = 0;
+	int n = heap_text(s, heap_id, text);
+
+	if (n < 0)
+		return 0;
+	/* Half of the table at most: no single process can use it up. */
+	if (s->names++ >= s->plant->names_max / 2 ||
+	    store_name(s->plant->store, text, (size_t)n, &id) < 0)
+		id = STORE_NAME_OTHER;
+	if (id == STORE_NAME_OTHER) {
+		count_add(COUNT_names_other, 1);
+		return id;
+	}
+	recorder_name(&s->plant->means, id, text);
+	if (s->plant->judge)
+		judge_name(s->plant->judge, id, text);
+	return id;
+}
+
+static uint32_t find_geo(void *arg, uint32_t heap_id)
+{
+	struct stream *s = arg;
+	struct aon_geo g;
+	struct geo geo;
+	uint32_t id = 0;
+
+	if (heap_id > UINT32_MAX / AON_HEAP_ALIGN ||
+	    pool_heap(s->pool, heap_id * AON_HEAP_ALIGN, AON_HEAP_GEO, &g, sizeof(g)) !=
+		    (int)sizeof(g))
+		return 0;
+	geo = understand_geo(&g);
+	if (store_geo(s->plant->store, &geo, &id) < 0 || !id)
+		return s->plant->geo_other;
+	if (s->plant->judge)
+		judge_geo(s->plant->judge, id, &geo);
+	return id;
+}
+
+static uint32_t lane_id(struct stream *s, const struct lane *l)
+{
+	uint32_t id = 0;
+
+	return store_lane(s->plant->store, l, &id) < 0 ? 0 : id;
+}
+
+/* What a device is stands as the name of the lane that it has as a whole. */
+static void name_device(struct stream *s, const struct lane *of)
+{
+	const struct gpu *g = s->plant->judge ? judge_gpu(s->plant->judge) : NULL;
+	struct lane lane = { .process = of->process, .device = of->device, .stream = UINT64_MAX };
+
+	if (g && of->device != LANE_HOST && of->stream != UINT64_MAX &&
+	    !store_name(s->plant->store, g->name, strlen(g->name), &lane.name))
+		lane_id(s, &lane);
+}
+
+static uint32_t find_lane(void *arg, uint32_t heap_lane)
+{
+	struct stream *s = arg;
+	struct aon_lane l = { 0 };
+	char text[AON_NAME_MAX + 1];
+	struct lane lane;
+	int n;
+
+	if (heap_lane > UINT32_MAX / AON_LANE_ALIGN)
+		return 0;
+	n = pool_heap(s->pool, heap_lane * AON_LANE_ALIGN, AON_HEAP_LANE, &l, sizeof(l));
+	if (n < (int)offsetof(struct aon_lane, name) + (int)sizeof(l.name))
+		return 0;
+	lane = (struct lane){
+		.process = s->proc.id, .device = l.device, .context = l.context, .stream = l.stream
+	};
+	if (l.name)
+		lane.name = find_name(s, l.name);
+	heap_text(s, l.name, text);
+	if (l.device != LANE_HOST)
+		s->gpus |= 1ull << l.device % 64;
+	name_device(s, &lane);
+	lane.id = lane_id(s, &lane);
+	if (lane.id)
+		stepper_lane(s->stepper, &lane, text);
+	return lane.id;
+}
+
+static uint32_t find_thread(void *arg, uint32_t tid)
+{
+	struct stream *s = arg;
+	struct lane lane = { .process = s->proc.id, .device = LANE_HOST, .stream = tid };
+
+	return lane_id(s, &lane);
+}
+
+static const struct understand_ops ops = {
+	.name = find_name,
+	.geo = find_geo,
+	.lane = find_lane,
+	.thread = find_thread,
+};
+
+/* --- life --- */
+
+int stream_new(struct stream **out, struct plant *pl, struct pool *pool, const struct process *row,
+	       const struct account *was, uint32_t rows_max)
+{
+	struct roll_opts ro = { .rows_max = rows_max,
+				.name_other = STORE_NAME_OTHER,
+				.geos = pl->judge != NULL };
+	struct stream *s;
+	int err;
+
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->plant = pl;
+	s->proc = *row;
+	s->changed = true;
+	err = tally_adopt(&s->tally, was, pool_taken(pool));
+	tally_account(&s->tally, &s->proc.account);
+	if (!err)
+		err = store_process(pl->store, &s->proc);
+	ro.process = s->proc.id;
+	if (!err)
+		err = understand_new(&s->understand, &ops, s, pool_head(pool)->heap_bytes);
+	if (!err)
+		err = roll_new(&s->roll, &ro);
+	if (!err)
+		err = blob_enc_new(&s->enc);
+	if (!err)
+		err = stepper_new(&s->stepper, &pl->means.means);
+	if (err) {
+		stream_free(s);
+		return err;
+	}
+	s->pool = pool; /* last: from here nothing can fail */
+	*out = s;
+	return 0;
+}
+
+void stream_free(struct stream *s)
+{
+	if (!s)
+		return;
+	cost_fini(&s->cost);
+	arms_free(s);
+	learn_free(s->learn);
+	free(s->watcher);
+	stepper_free(s->stepper);
+	blob_enc_free(s->enc);
+	graphs_free(s->graphs);
+	roll_free(s->roll);
+	understand_free(s->understand);
+	pool_free(s->pool);
+	free(s);
+}
+
+/* --- handing over --- */
+
+static void hand_window(void *arg, const struct window *w)
+{
+	struct stream *s = arg;
+	struct item *it;
+
+	if (s->learn)
+		learn_settle(s->learn, false);
+	if (s->plant->judge)
+		judge_window(s->plant->judge, w);
+	it = item_window(w);
+	if (s->watcher)
+		watcher_window(s->watcher, w);
+	if (s->plant->broker && s->plant->broker->first)
+		broker_window(s->plant->broker, &s->proc, w);
+	if (it && s->plant->disk < SHED_ALL && !queue_offer(s->plant->queue, it, QUEUE_REST)) {
+		s->plant->dirty = true;
+		count_add(COUNT_windows, 1);
+		return;
+	}
+	free(it);
+	count_add(COUNT_windows_dropped, 1);
+}
+
+void stream_flush(struct stream *s)
+{
+	struct blob b;
+	struct item *it;
+
+	if (!blob_count(s->enc) || blob_seal(s->enc, &b) < 0)
+		return;
+	s->changed = true;
+	it = item_blob(s->proc.id, &b);
+	if (it && !queue_offer(s->plant->queue, it, QUEUE_EVENTS)) {
+		s->tally.handed += b.records;
+		s->disk_bytes += b.len;
+		s->plant->dirty = true;
+		count_add(COUNT_batches, 1);
+		return;
+	}
+	free(it);
+	s->tally.lost[AON_LOSS_QUEUE_FULL] += b.records;
+	count_add(COUNT_batches_dropped, 1);
+	blob_fini(&b);
+}
+
+/* For events that go no further. */
+static void count_out(struct stream *s, const struct event *ev, size_t n, enum aon_loss why)
+{
+	for (size_t i = 0; i < n; i++)
+		s->tally.lost[why] += event_records(&ev[i]);
+}
+
+static void roll_template(void *arg, const struct event *e, uint32_t count)
+{
+	struct stream *s = arg;
+
+	roll_add_many(s->roll, e, count * weigh_at(&s->weigh, e->start_ns), hand_window, s);
+}
+
+/* What is in launches of graphs that were seen whole. Memory is taken when there is a graph. */
+static void expand_graphs(struct stream *s, const struct event *ev, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && !graphs_wants(&ev[i]))
+		i++;
+	if (i < n && (s->graphs || !graphs_new(&s->graphs)))
+		graphs_take(s->graphs, ev + i, n - i, roll_template, s);
+}
+
+/* From its beginning on, and from its end on what the next one will be: what that shows comes
+ * before it. */
+static void weigh(struct stream *s, struct event *e)
+{
+	uint64_t end = e->start_ns + e->dur_ns;
+	uint32_t is, next;
+
+	if (s->cost.lane != e->lane + 1 || (e->flags & EVENT_OPEN))
+		return;
+	is = cost_weight(&s->cost, e->a, e->start_ns);
+	next = cost_weight(&s->cost, e->a + 1, end);
+	e->b = is > 1 ? is : 0;
+	if (is)
+		weigh_step(&s->weigh, e->start_ns, is);
+	if (next)
+		weigh_step(&s->weigh, end, next);
+	s->step_tid = s->tid;
+}
+
+/* Where the process is, and how fast, for orders that begin at a step. */
+static void note_steps(struct stream *s, struct event *ev, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (ev[i].kind != EVENT_STEP)
+			continue;
+		if (cost_step(&s->cost, &ev[i])) {
+			ev[i].flags |= EVENT_LEFT_OUT;
+			s->proc.overhead.left_out++;
+		}
+		weigh(s, &ev[i]);
+		if (!s->watcher)
+			watcher_new(&s->watcher, s->plant->store);
+		/* A step that was left out is faster by what recording costs: that is no news. */
+		if (s->watcher && s->cost.lane == ev[i].lane + 1 && !(ev[i].flags & EVENT_OPEN))
+			watcher_step(s->watcher, &ev[i], !(ev[i].flags & EVENT_LEFT_OUT));
+		if (s->cost.lane == ev[i].lane + 1 && !(ev[i].flags & EVENT_OPEN) &&
+		    s->proc.tier >= TIER_ROLLUP)
+			stepper_step(s->stepper, &ev[i], ev[i].flags & EVENT_LEFT_OUT);
+		if (ev[i].a < s->step)
+			continue;
+		s->step = ev[i].a;
+		s->step_ns = s->step_ns ? (15 * s->step_ns + ev[i].dur_ns) / 16 : ev[i].dur_ns;
+	}
+}
+
+#define BIT(KIND) (1u << EVENT_##KIND)
+/* Kinds that steps which are left out do not have; operators are told by the steps that had some. */
+#define WEIGHED                                                                                   \
+	(BIT(MARK) | BIT(FLOW) | BIT(KERNEL) | BIT(COPY) | BIT(MEMSET) | BIT(SYNC) | BIT(GRAPH) | \
+	 BIT(COLLECTIVE) | BIT(API))
+
+/* Steps that show nothing have rows of their own: readers tell how many there were of which. */
+static void roll_step(struct stream *s, const struct event *e)
+{
+	bool left = e->flags & EVENT_LEFT_OUT;
+	uint32_t *name = left ? &s->plant->steps_left : &s->plant->steps_unseen;
+	const char *text = left ? STEPS_LEFT_OUT : STEPS_UNSEEN;
+	struct event x = *e;
+
+	if (!*name)
+		store_name(s->plant->store, text, strlen(text), name);
+	if (left || s->proc.tier < TIER_ROLLUP)
+		x.name = *name;
+	roll_add(s->roll, &x, 1, hand_window, s);
+}
+
+/* Every event as often as it counts. */
+static void roll_events(struct stream *s, const struct event *ev, size_t n)
+{
+	size_t from = 0;
+
+	if (!s->weigh.n && s->proc.tier >= TIER_ROLLUP) {
+		roll_add(s->roll, ev, n, hand_window, s);
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		bool step = ev[i].kind == EVENT_STEP;
+		uint32_t w = 1u << ev[i].kind & WEIGHED ? weigh_at(&s->weigh, ev[i].start_ns) : 1;
+
+		if (w == 1 && !step)
+			continue;
+		roll_add(s->roll, ev + from, i - from, hand_window, s);
+		if (step)
+			roll_step(s, &ev[i]);
+		else
+			roll_add_many(s->roll, &ev[i], w, hand_window, s);
+		from = i + 1;
+	}
+	roll_add(s->roll, ev + from, n - from, hand_window, s);
+}
+
+#define LEARN_FOR 256u /* runs of records behind a capture, in which its last kernels come */
+
+/* Operators, their launches and kernels, while all of them are recorded. */
+static void learn_from(struct stream *s, const struct event *ev, size_t n)
+{
+	if (s->learn && s->proc.tier < TIER_FULL && !--s->learn_for) {
+		learn_settle(s->learn, true);
+		learn_free(s->learn);
+		s->learn = NULL;
+	}
+	if (!s->plant->judge || (s->proc.tier < TIER_FULL && !s->learn))
+		return;
+	if (s->proc.tier >= TIER_FULL)
+		s->learn_for = LEARN_FOR;
+	if (s->learn || !learn_new(&s->learn, s->plant->judge, s->plant->store))
+		learn_events(s->learn, ev, n);
+}
+
+static void take_events(struct stream *s, struct event *ev, size_t n)
+{
+	size_t took;
+
+	note_steps(s, ev, n);
+	learn_from(s, ev, n);
+	if (s->plant->broker && s->plant->broker->first)
+		broker_events(s->plant->broker, &s->proc, ev, n);
+	if (s->arms)
+		arms_events(s, ev, n);
+	stepper_events(s->stepper, ev, n);
+	roll_events(s, ev, n);
+	expand_graphs(s, ev, n);
+	if (s->proc.tier < TIER_FLIGHT || s->plant->shed >= SHED_EVENTS || s->sums_only ||
+	    s->plant->disk >= SHED_EVENTS) {
+		count_out(s, ev, n, AON_LOSS_ROLLED_UP);
+		return;
+	}
+	while ((took = blob_add(s->enc, ev, n)) < n) {
+		ev += took;
+		n -= took;
+		stream_flush(s);
+		if (blob_count(s->enc)) { /* no memory to seal it */
+			count_out(s, ev, n, AON_LOSS_BUDGET);
+			return;
+		}
+	}
+}
+
+static void take_run(struct stream *s, const struct pool_run *run)
+{
+	struct plant *pl = s->plant;
+	uint64_t records;
+	size_t n;
+
+	if (pl->shed >= SHED_ALL) {
+		s->tally.taken += run->records;
+		s->tally.lost[AON_LOSS_BUDGET] += run->records;
+		count_add(COUNT_records, run->records);
+		return;
+	}
+	s->tid = run->tid;
+	n = understand_records(s->understand, &pl->clock, run->tid, run->tsc_hi, run->rec,
+			       run->units, pl->ev, &records, s->tally.lost);
+	s->tally.taken += records;
+	count_add(COUNT_records, records);
+	count_add(COUNT_events, n);
+	if (n)
+		take_events(s, pl->ev, n);
+}
+
+/* First who has steps: they say what others' events stand for. */
+static void take_runs(struct stream *s, size_t runs)
+{
+	const struct pool_run *run = s->plant->run;
+	uint32_t first = s->step_tid;
+
+	for (size_t i = 0; i < runs && first; i++)
+		if (run[i].tid == first)
+			take_run(s, &run[i]);
+	for (size_t i = 0; i < runs; i++)
+		if (!first || run[i].tid != first)
+			take_run(s, &run[i]);
+}
+
+int stream_drain(struct stream *s, bool dead)
+{
+	struct plant *pl = s->plant;
+	bool more = true;
+	size_t runs;
+	int err = 0;
+
+	for (int pass = 0; more && !err && pass < PASSES; pass++) {
+		/* What it copied before it met a lie is good, and counted as taken. */
+		err = pool_drain(s->pool, pl->buf, BUF_BYTES, dead, pl->run, RUNS, &runs, &more);
+		take_runs(s, runs);
+		if (runs)
+			s->fresh = s->changed = true;
+	}
+	pool_bell_clear(s->pool);
+	return err ? err : more;
+}
+
+void stream_gauge(struct stream *s, const char *name, int64_t value, uint64_t now_ns)
+{
+	struct event e = { .kind = EVENT_COUNTER,
+			   .start_ns = now_ns,
+			   .a = (uint64_t)value,
+			   .lane = find_thread(s, s->proc.pid) };
+
+	if (!store_name(s->plant->store, name, strlen(name), &e.name) && e.lane)
+		roll_add(s->roll, &e, 1, hand_window, s);
+}
+
+void stream_stepless(struct stream *s, uint64_t now_ns)
+{
+	weigh_step(&s->weigh, now_ns, 1);
+}
+
+void stream_windows(struct stream *s, uint64_t before_ns)
+{
+	roll_close(s->roll, before_ns, hand_window, s);
+	s->fresh = false;
+}
+
+void stream_steps(struct stream *s, uint64_t before_ns)
+{
+	recorder_make(s, before_ns);
+}
+
+void stream_finish(struct stream *s, uint64_t end_ns)
+{
+	struct plant *pl = s->plant;
+	size_t n;
+
+	while ((n = understand_close(s->understand, end_ns, pl->ev, RUN_EVENTS, s->tally.lost)))
+		take_events(s, pl->ev, n);
+	stream_flush(s);
+	stream_windows(s, UINT64_MAX);
+	stream_steps(s, UINT64_MAX);
+	s->changed = true;
+}
+
+void stream_account(struct stream *s, struct account *out)
+{
+	uint64_t lost[AON_LOSS_APP_MAX];
+
+	pool_lost(s->pool, lost);
+	tally_app_lost(&s->tally, lost);
+	s->tally.open = understand_open(s->understand);
+	s->tally.pending = s->proc.connected ? pool_pending(s->pool) : 0;
+	tally_account(&s->tally, out);
+}
+
+void stream_report(struct stream *s)
+{
+	struct account now;
+	struct item *it;
+
+	stream_account(s, &now);
+	if (!s->changed && !memcmp(&now, &s->proc.account, sizeof(now)))
+		return;
+	s->proc.account = now;
+	it = item_process(&s->proc);
+	if (!it)
+		return; /* still changed: it comes with the next commit */
+	queue_push(s->plant->queue, it);
+	s->plant->dirty = true;
+	s->changed = false;
+}

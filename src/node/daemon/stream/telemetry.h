@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * telemetry.h - what collectors say (collect/wire.h), gathered into blocks for the store.
+ *
+ * A collector is a connection at telemetry.sock. Its values stand in a block of up to a quarter of an hour; what is
+ * new of it goes to the writer every few seconds, so that readers see it, and the whole at its end in
+ * place of that. When it hangs up, its series are there no more.
+ */
+#ifndef AON_DAEMON_TELEMETRY_H
+#define AON_DAEMON_TELEMETRY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/core/loop.h"
+#include "model/telemetry.h"
+
+#define TELEMETRY_SOURCES 24u
+#define TELEMETRY_TAIL_S  5u              /* between two pieces */
+#define TELEMETRY_LONG_NS 900000000000ull /* of a block */
+#define TELEMETRY_RATE    (4u << 20)      /* bytes that a collector may say in a second */
+#define TELEMETRY_EVENTS  500u            /* lines of the journal in a day, of all of them */
+
+struct aond;
+struct source;
+struct wire_in;
+
+struct telemetry {
+	struct aond *aond; /* borrowed */
+	struct watch listen;
+	struct source *source[TELEMETRY_SOURCES]; /* owned; NULL: vacant */
+	uint32_t next;                            /* number of the next source */
+	uint64_t day;                             /* and lines of the journal in it */
+	uint32_t events;
+};
+
+/* Owns `listen_fd` from here on, unless it fails. */
+int telemetry_init(struct telemetry *t, struct aond *d, int listen_fd);
+void telemetry_fini(struct telemetry *t);  /* with what was said last in the queue */
+void telemetry_tick(struct telemetry *t);  /* every second */
+void telemetry_flush(struct telemetry *t); /* what was said so far goes to the queue */
+
+#endif /* AON_DAEMON_TELEMETRY_H */

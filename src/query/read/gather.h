@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gather.h - from a store to what a report shows: rows by name or lane, steps, accounting.
+ *
+ * Counts and times come from the windows, which outlive the flight recorder's events. What
+ * only events can tell (a range's time without the ranges inside it, and what a step is made
+ * of) covers the events that are still held.
+ */
+#ifndef AON_GATHER_H
+#define AON_GATHER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "insight/roofline/roof.h"
+#include "model/event.h"
+#include "model/process.h"
+#include "model/rollup.h"
+#include "read/sampled.h"
+#include "store/store.h"
+
+/* Work of a GPU that was seen by itself. */
+#define GATHER_GPU \
+	(1u << EVENT_KERNEL | 1u << EVENT_COPY | 1u << EVENT_MEMSET | 1u << EVENT_COLLECTIVE)
+
+enum gather_by { BY_NAME, BY_LANE, BY_PROCESS };
+
+struct gather_row {
+	uint32_t kind; /* enum event_kind */
+	uint32_t name; /* BY_NAME, else 0 */
+	uint32_t lane; /* BY_LANE, else 0 */
+	uint64_t count, total_ns, min_ns, max_ns, bytes;
+	uint64_t held_ns;           /* RANGE, OP, MODULE: of events still held, */
+	uint64_t self_ns;           /* of it without the ranges inside, */
+	uint64_t step_ns;           /* and of that in steps of the same thread */
+	struct roof_name roof;      /* KERNEL: what windows say of its limits */
+	struct sampled_sum sampled; /* of the process being walked, in windows that were sampled */
+	double variance;            /* of total_ns; 0: all of it was recorded */
+	bool span;                  /* RANGE: may begin and end on two threads, overlaps anything */
+	struct sketch sketch;
+};
+
+#define GATHER_SPAN 31u /* stands for the kind of such rows where kinds are bits */
+
+struct gather_lane {
+	struct lane lane;
+	uint64_t child_ns[33]; /* of ranges that ended, by depth: taken by the range around them */
+	size_t step;           /* where this lane's last range lay */
+};
+
+/* An operator that has ended, and whose caller has not. */
+struct gather_op {
+	uint32_t lane;
+	uint64_t start_ns, dur_ns;
+};
+
+struct gather_step {
+	uint32_t lane;
+	uint64_t start_ns, end_ns, number;
+};
+
+#define GATHER_STEPS 1000000u /* of the newest steps are taken apart */
+
+struct gather {
+	struct store *st; /* borrowed */
+	enum gather_by by;
+	struct gather_row *row; /* owned */
+	size_t rows, row_cap;
+	uint32_t *slot; /* owned: hash of row -> index + 1 */
+	size_t slots;
+	struct gather_lane *lane; /* owned, by id */
+	size_t lanes, lane_cap;
+	struct gather_step *step; /* owned: of the process being walked, by lane and start */
+	size_t steps, step_cap;
+	struct gather_op *op; /* owned: the same, operators of all lanes as they end */
+	size_t ops, op_cap;
+	size_t op_step;        /* the last step that had operators */
+	uint64_t op_steps;     /* of all processes: with operators */
+	uint64_t held_steps;   /* of all processes: taken apart, */
+	uint64_t held_step_ns; /* their time, */
+	uint64_t step_in_ns;   /* and of it in ranges */
+	struct gather_row all_steps;
+	uint64_t first_ns, last_ns; /* of windows */
+	uint64_t begin_ns, end_ns;  /* from the first join to the last sight */
+	uint32_t processes, threads, streams, devices;
+	struct sampled sampled; /* of the process being walked */
+	uint64_t left_out; /* steps of all processes that were left out by chance: rows count */
+	uint64_t left_slots, all_slots; /* the same of programs without steps: slots of time */
+	uint64_t unseen; /* for them; steps of which nothing is known but that they were */
+	struct account account;
+	struct overhead overhead; /* of the process that pays most for being recorded */
+};
+
+int gather_init(struct gather *g, struct store *st, enum gather_by by);
+/* Adds a process, from `from_ns` on (0: all); `events` asks for what only events can tell. */
+int gather_process(struct gather *g, const struct process *p, uint64_t from_ns, bool events);
+void gather_fini(struct gather *g);
+
+bool gather_is_gpu(uint32_t kind);
+bool gather_nests(uint32_t kind); /* one may be inside another on its thread */
+/* A row's time such that those of a kind add up: of a range without the ranges inside it. If
+ * some events are gone, in the proportion of those held; if all are, the whole. */
+uint64_t gather_time(const struct gather_row *r);
+/* Whether totals of that kind are estimates, because steps were left out. */
+bool gather_sampled(const struct gather *g, uint32_t kind);
+/* Whether windows say of any of the rows what limits it; how they say it: "memory 63 %", or "-". */
+bool gather_judged(const struct gather_row *const *row, size_t n);
+char *gather_limit(const struct gather_row *r, char out[32]);
+/* A quantile never lies beyond what was seen, though the sketch's cell may. */
+uint64_t gather_quantile(const struct gather_row *r, double q);
+/* Rows of the kinds in `kinds` (bits of enum event_kind), longest first; *total gets the sum of
+ * gather_time(). Caller frees. */
+const struct gather_row **gather_sorted(const struct gather *g, uint32_t kinds, size_t *n,
+					uint64_t *total);
+uint32_t gather_kinds(const struct gather *g); /* bits of the kinds that have rows */
+
+const struct lane *gather_lane(const struct gather *g, uint32_t id);
+/* As it was written, if a compiler made another of it; not clean yet. */
+const char *gather_name(const struct gather *g, const struct gather_row *r);
+/* "GPU 0 stream 7", "thread 4711 loader", or the name: not clean yet. */
+char *gather_label(const struct gather *g, const struct gather_row *r, char *buf, size_t cap);
+
+void account_add(struct account *into, const struct account *a);
+uint64_t account_lost(const struct account *a);
+
+#endif /* AON_GATHER_H */

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* join.h - what a store's telemetry says of its work (insight/find/join.h). */
+#ifndef AON_READ_JOIN_H
+#define AON_READ_JOIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct insight;
+struct join;
+struct store;
+
+/*
+ * Sets in->join from what the store has of [from_ns, to_ns) (to_ns 0: to the end). Nothing is set where it
+ * has no telemetry, or too little. 0 or -errno.
+ */
+int read_join(struct insight *in, struct store *st, uint64_t from_ns, uint64_t to_ns);
+
+/* --- of join*.c alone --- */
+
+/* A device, and how its telemetry is found. */
+struct join_who {
+	uint32_t process; /* of the store */
+	uint32_t at;      /* of the join */
+	uint32_t device;
+	char node[64], uuid[96], job[48], pod[40];
+};
+
+int join_series(struct join *j, struct store *st, const struct join_who *who, size_t n,
+		uint64_t from_ns, uint64_t to_ns);
+
+#endif /* AON_READ_JOIN_H */

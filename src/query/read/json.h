@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * json.h - what reports, findings and comparisons are as JSON, for aon and for its pages: members of
+ * an object that is open. Times of day are since `t0`.
+ */
+#ifndef AON_READ_JSON_H
+#define AON_READ_JSON_H
+
+#include "base/json.h"
+#include "insight/find/finding.h"
+#include "read/gather.h"
+
+struct diff;
+struct replay;
+
+void json_rank(struct json *j, const char *key, int32_t rank); /* null: none */
+
+/* insight_json.c */
+void insight_json(struct json *j, const struct insight *in); /* all of the following */
+/* Of a swept insight without idle, launch, host and copy. */
+void insight_devices_json(struct json *j, const struct insight *in);
+void insight_rows_json(struct json *j, const char *key, const struct insight *in,
+		       enum insight_by by);
+void insight_host_json(struct json *j, const char *key, const struct insight *in,
+		       enum insight_host_by by);
+void insight_work_json(struct json *j, const struct insight *in);
+/* `most` steps from the one at `from` <= in->steps on. */
+void insight_steps_json(struct json *j, const struct insight *in, uint64_t t0, size_t from,
+			size_t most);
+void insight_memory_json(struct json *j, const struct insight *in, uint64_t t0);
+void insight_account_json(struct json *j, const struct trace *t);
+
+/* roof_json.c: what limits kernels; of one row alone; the roofs of a device, NULL: not
+ * known, of those types that are used, NULL: all: with tensor cores first */
+void insight_roofs_json(struct json *j, const struct insight *in);
+/* traffic_json.c: copies and collectives, in the same object */
+void insight_traffic_json(struct json *j, const struct insight *in);
+void roof_verdict_json(struct json *j, const struct roof_row *r);
+void roof_peaks_json(struct json *j, const struct gpu *g, const bool used[2 * GPU_TYPES]);
+
+/* finding_json.c; r: NULL allowed */
+void findings_json(struct json *j, const struct trace *t, const struct findings *fs,
+		   const struct replay *r, uint64_t t0);
+/* The costliest alone. */
+void findings_some_json(struct json *j, const struct trace *t, const struct findings *fs,
+			const struct replay *r, uint64_t t0, size_t most);
+/* What a step of the window would take under the change for a finding; 0: was not replayed. */
+uint64_t replay_step_ns(const struct replay *r, enum family k);
+
+/* diff_json.c; what the two sides are called; NULL: parts of one run */
+void diff_json(struct json *j, const struct diff *d, const char *a, const char *b);
+void diff_findings_json(struct json *j, const struct findings *a, const struct findings *b);
+
+/* account_json.c */
+void account_json(struct json *j, const char *key, const struct account *a);
+/* What recording costs it; null: not looked at. */
+void overhead_json(struct json *j, const char *key, const struct overhead *o);
+/* Members of one process but its account. */
+struct node_ident;
+struct ident;
+/* What is known of these, and nothing else. */
+void ident_json(struct json *j, const char *key, const struct ident *i);
+void node_json(struct json *j, const char *key, const struct node_ident *n);
+void process_json(struct json *j, const struct process *p, uint64_t t0);
+
+/* The rows of one process (NULL: of all that were gathered), of the kinds in `kinds`, into the
+ * open array. */
+void gather_rows_json(struct json *j, const struct gather *g, const struct process *p,
+		      uint32_t kinds);
+
+#endif /* AON_READ_JSON_H */

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rows_json.c - rows of a report as JSON: nanoseconds, whole names, nothing folded. */
+#include <stdlib.h>
+
+#include "names/class.h"
+#include "read/json.h"
+
+#define LABEL_BYTES 2048u /* a name, cut here at the latest */
+
+static void row_json(struct json *j, const struct gather *g, const struct process *p,
+		     const struct gather_row *r, const struct names *names)
+{
+	static const char *const kind[EVENT_MAX] = {
+#define EVENT(num, NAME, text, has) [num] = text,
+#include "model/event.tbl.h"
+	};
+	bool nests = gather_nests(r->kind);
+	bool whole = !r->span && nests && r->held_ns == r->total_ns;
+	char label[LABEL_BYTES];
+
+	json_open(j, NULL, '{');
+	if (p) {
+		json_u64(j, "process", p->id);
+		json_u64(j, "pid", p->pid);
+	}
+	gather_label(g, r, label, sizeof(label));
+	json_str(j, r->lane ? "lane" : "name", label);
+	if (gather_is_gpu(r->kind) && !r->lane) {
+		json_null(j, "rank");
+		json_str(j, "class", class_word[names_work_text(names, r->kind, label)]);
+	}
+	json_str(j, "kind", r->kind < EVENT_MAX ? kind[r->kind] : NULL);
+	json_u64(j, "count", r->count);
+	json_u64(j, "total_ns", r->total_ns);
+	if (gather_sampled(g, r->kind))
+		json_u64(j, "total_error_ns", (uint64_t)(sampled_error(r->variance) + 0.5));
+	json_u64(j, "min_ns", r->min_ns);
+	json_u64(j, "max_ns", r->max_ns);
+	json_u64(j, "p50_ns", gather_quantile(r, 0.5));
+	json_u64(j, "p99_ns", gather_quantile(r, 0.99));
+	if (r->bytes)
+		json_u64(j, "bytes", r->bytes);
+	if (r->roof.known_ns) {
+		json_str(j, "limit", roof_limit_word[roof_name_limit(&r->roof)]);
+		json_real(j, "fraction", roof_name_fraction(&r->roof));
+		json_str(j, "how", work_how_word[roof_name_how(&r->roof)]);
+	}
+	if (whole)
+		json_u64(j, "self_ns", r->self_ns);
+	else if (nests)
+		json_null(j, "self_ns");
+	if (r->kind == EVENT_RANGE)
+		json_bool(j, "span", r->span);
+	json_close(j);
+}
+
+void gather_rows_json(struct json *j, const struct gather *g, const struct process *p,
+		      uint32_t kinds)
+{
+	static const struct trace no_trace;
+	const struct gather_row **row;
+	struct names *names = NULL;
+	uint64_t sum;
+	size_t n;
+
+	if (kinds & GATHER_GPU)
+		(void)names_new(&names, &no_trace); /* without, all is of class other */
+	row = gather_sorted(g, kinds, &n, &sum);
+	for (size_t i = 0; row && i < n; i++)
+		row_json(j, g, p, row[i], names);
+	free(row);
+	names_free(names);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dict.c - loads a store's dictionaries. */
+#include "sql/dict.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "names/class.h"
+
+/* Ids may lie this much further apart than there are entries; those beyond are "none". */
+#define MAP_SPARE (16u << 20)
+
+void dict_fini(struct dict *d)
+{
+	for (uint32_t i = 0; i < d->names; i++)
+		free(d->name[i].text);
+	free(d->name);
+	free(d->lane);
+	free(d->class);
+	free(d->geo);
+	free(d->process);
+	free(d->by_name.at);
+	free(d->by_lane.at);
+	free(d->by_geo.at);
+	free(d->by_process.at);
+	memset(d, 0, sizeof(*d));
+}
+
+/* Room for one more of `size` bytes, doubling; the new one is zero. */
+static int grow(void *array, uint32_t n, size_t size)
+{
+	void **p = array, *more;
+
+	if (n & (n - 1) || n == 0)
+		goto clear;
+	more = realloc(*p, (size_t)n * 2 * size);
+	if (!more)
+		return -ENOMEM;
+	*p = more;
+clear:
+	if (!*p && !(*p = malloc(size)))
+		return -ENOMEM;
+	memset((char *)*p + n * size, 0, size);
+	return 0;
+}
+
+static int add_name(void *arg, uint32_t id, const char *text, size_t len)
+{
+	struct dict *d = arg;
+	int err = grow(&d->name, d->names, sizeof(*d->name));
+
+	if (err < 0)
+		return err;
+	d->name[d->names] = (struct dict_name){ malloc(len + 1), id, (uint32_t)len };
+	if (!d->name[d->names].text)
+		return -ENOMEM;
+	memcpy(d->name[d->names].text, text, len);
+	d->name[d->names++].text[len] = 0;
+	return 0;
+}
+
+static int add_lane(void *arg, const struct lane *l)
+{
+	struct dict *d = arg;
+	int err = grow(&d->lane, d->lanes, sizeof(*d->lane));
+
+	if (err == 0)
+		d->lane[d->lanes++].lane = *l;
+	return err;
+}
+
+static int add_geo(void *arg, const struct geo *g)
+{
+	struct dict *d = arg;
+	int err = grow(&d->geo, d->geos, sizeof(*d->geo));
+
+	if (err == 0)
+		d->geo[d->geos++] = *g;
+	return err;
+}
+
+static int add_process(void *arg, const struct process *p)
+{
+	struct dict *d = arg;
+	int err = grow(&d->process, d->processes, sizeof(*d->process));
+
+	if (err == 0)
+		d->process[d->processes++] = *p;
+	return err;
+}
+
+/* `id` is where the entries from 1 on have theirs, `size` bytes apart. */
+static int index_ids(struct dict_map *m, const void *entries, size_t id, size_t size, uint32_t n)
+{
+	const char *p = (const char *)entries + id;
+	uint32_t lo = UINT32_MAX, hi = 0, v;
+
+	for (uint32_t i = 1; i < n; i++) {
+		memcpy(&v, p + i * size, sizeof(v));
+		lo = v < lo ? v : lo;
+		hi = v > hi ? v : hi;
+	}
+	if (n < 2)
+		return 0;
+	m->first = lo;
+	m->span = hi - lo < MAP_SPARE ? hi - lo + 1 : MAP_SPARE;
+	m->at = calloc(m->span, sizeof(*m->at));
+	if (!m->at)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < n; i++) {
+		memcpy(&v, p + i * size, sizeof(v));
+		if (v - lo < m->span)
+			m->at[v - lo] = i;
+	}
+	return 0;
+}
+
+#define INDEX(d, what, id)                                                          \
+	index_ids(&(d)->by_##what, (d)->what, offsetof(__typeof__(*(d)->what), id), \
+		  sizeof(*(d)->what), (d)->what##s)
+
+static int index_all(struct dict *d)
+{
+	int err = INDEX(d, name, id);
+
+	if (err == 0)
+		err = INDEX(d, lane, lane.id);
+	if (err == 0)
+		err = INDEX(d, geo, id);
+	if (err == 0)
+		err = index_ids(&d->by_process, d->process, offsetof(struct process, id),
+				sizeof(*d->process), d->processes);
+	for (uint32_t i = 1; err == 0 && i < d->lanes; i++)
+		d->lane[i].process = dict_at(&d->by_process, d->lane[i].lane.process);
+	return err;
+}
+
+int dict_load(struct dict *d, struct store *st)
+{
+	struct dict new = { 0 };
+	int err;
+
+	/* First the blobs, then what they name: it was written before them. */
+	err = store_extent(st, &new.last_blob, &new.events);
+	if (err == 0 &&
+	    (grow(&new.name, 0, sizeof(*new.name)) < 0 ||
+	     grow(&new.lane, 0, sizeof(*new.lane)) < 0 || grow(&new.geo, 0, sizeof(*new.geo)) < 0 ||
+	     grow(&new.process, 0, sizeof(*new.process)) < 0))
+		err = -ENOMEM;
+	new.names = new.lanes = new.geos = new.processes = 1;
+	if (err == 0)
+		err = store_each_name(st, add_name, &new);
+	if (err == 0)
+		err = store_each_lane(st, 0, add_lane, &new);
+	if (err == 0)
+		err = store_each_geo(st, add_geo, &new);
+	if (err == 0)
+		err = store_each_process(st, add_process, &new);
+	if (err == 0)
+		err = index_all(&new);
+	if (err < 0) {
+		new.names = new.name ? new.names : 0;
+		dict_fini(&new);
+		return err;
+	}
+	dict_fini(d);
+	*d = new;
+	return 0;
+}
+
+int dict_classes(struct dict *d)
+{
+	struct names *n;
+	int err;
+
+	if (d->class)
+		return 0;
+	err = names_new(&n, NULL);
+	if (err < 0)
+		return err;
+	d->class = calloc(d->names, sizeof(*d->class));
+	for (uint32_t i = 1; d->class && i < d->names; i++)
+		d->class[i] = class_word[names_kernel_text(n, d->name[i].text)];
+	names_free(n);
+	return d->class ? 0 : -ENOMEM;
+}

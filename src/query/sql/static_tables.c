@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * static_tables.c - the tables of processes, lanes, windows and such: filled when asked for, then read
+ * row by row. Only the time of windows is a condition that is taken.
+ */
+#include "sql/static_tables.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "insight/roofline/roof.h"
+
+#define CELLS_MIN 65536u /* are allowed, however little memory is */
+
+/* --- cells --- */
+
+void cells_fini(struct cells *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (c->cell[i].type == CELL_TEXT)
+			free(c->cell[i].text);
+	free(c->cell);
+	memset(c, 0, sizeof(*c));
+}
+
+static void add(struct cells *c, struct cell cell)
+{
+	if (!c->err && c->n == c->cap) {
+		size_t cap = c->cap ? c->cap * 2 : 256;
+		struct cell *more = cap > c->max ? NULL : realloc(c->cell, cap * sizeof(*more));
+
+		if (more) {
+			c->cell = more;
+			c->cap = cap;
+		} else {
+			c->err = cap > c->max ? -E2BIG : -ENOMEM;
+		}
+	}
+	if (!c->err)
+		c->cell[c->n++] = cell;
+	else if (cell.type == CELL_TEXT)
+		free(cell.text);
+}
+
+void cell_int(struct cells *c, int64_t v)
+{
+	add(c, (struct cell){ .type = CELL_INT, .i = v });
+}
+
+void cell_real(struct cells *c, double v)
+{
+	add(c, (struct cell){ .type = CELL_REAL, .real = v });
+}
+
+void cell_null(struct cells *c)
+{
+	add(c, (struct cell){ .type = CELL_NULL });
+}
+
+void cell_text(struct cells *c, const char *text)
+{
+	struct cell cell = { .type = CELL_TEXT, .text = text ? strdup(text) : NULL };
+
+	if (cell.text)
+		add(c, cell);
+	else
+		cell_null(c);
+}
+
+void cell_lane(struct cells *c, const struct dict *d, uint32_t lane)
+{
+	static const enum col_id cols[] = { COL_PROCESS, COL_PID, COL_DEVICE, COL_STREAM, COL_TID };
+	int64_t v;
+
+	for (size_t i = 0; i < sizeof(cols) / sizeof(cols[0]); i++)
+		if (lane_value(d, lane, cols[i], &v))
+			cell_int(c, v);
+		else
+			cell_null(c);
+}
+
+/* --- what fills them --- */
+
+static int fill_process(struct cells *c, struct sql_source *src, const struct small_ask *ask)
+{
+	const struct dict *d = &src->dict;
+
+	(void)ask;
+	for (uint32_t i = 1; i < d->processes; i++) {
+		const struct process *p = &d->process[i];
+		uint64_t lost = 0;
+
+		for (size_t k = 0; k < ACCOUNT_LOSSES; k++)
+			lost += p->account.lost[k];
+		cell_int(c, p->id);
+		cell_int(c, p->pid);
+		cell_text(c, p->comm);
+		cell_text(c, p->run);
+		cell_text(c, p->exe);
+		cell_int(c, p->uid);
+		cell_int(c, (int64_t)p->first_ns);
+		cell_int(c, (int64_t)p->last_ns);
+		cell_int(c, p->wall_offset_ns);
+		cell_int(c, p->connected);
+		cell_text(c, p->note);
+		cell_int(c, (int64_t)p->account.emitted);
+		cell_int(c, (int64_t)p->account.stored);
+		cell_int(c, (int64_t)p->account.overwritten);
+		cell_int(c, (int64_t)p->account.in_flight);
+		cell_int(c, (int64_t)lost);
+		cell_int(c, p->id);
+	}
+	return c->err;
+}
+
+static int fill_lane(struct cells *c, struct sql_source *src, const struct small_ask *ask)
+{
+	const struct dict *d = &src->dict;
+
+	(void)ask;
+	for (uint32_t i = 1; i < d->lanes; i++) {
+		const struct lane *l = &d->lane[i].lane;
+
+		cell_int(c, l->id);
+		cell_lane(c, d, i);
+		if (l->device == LANE_HOST)
+			cell_null(c);
+		else
+			cell_int(c, l->context);
+		cell_text(c, d->name[dict_name(d, l->name)].text);
+	}
+	return c->err;
+}
+
+static int fill_device(struct cells *c, struct sql_source *src, const struct small_ask *ask)
+{
+	const struct dict *d = &src->dict;
+
+	(void)ask;
+	for (uint32_t i = 1; i < d->lanes; i++) {
+		const struct lane *l = &d->lane[i].lane;
+		uint32_t streams = 0, k;
+
+		for (k = 1; k < d->lanes; k++) {
+			const struct lane *o = &d->lane[k].lane;
+
+			if (o->process != l->process || o->device != l->device)
+				continue;
+			if (k < i)
+				break; /* was counted with that one */
+			streams++;
+		}
+		if (l->device == LANE_HOST || k < d->lanes)
+			continue;
+		cell_int(c, l->process);
+		cell_int(c, d->process[d->lane[i].process].pid);
+		cell_int(c, l->device);
+		cell_int(c, streams);
+	}
+	return c->err;
+}
+
+static int fill_name(struct cells *c, struct sql_source *src, const struct small_ask *ask)
+{
+	const struct dict *d = &src->dict;
+
+	(void)ask;
+	for (uint32_t i = 1; i < d->names; i++) {
+		cell_int(c, d->name[i].id);
+		cell_text(c, d->name[i].text);
+	}
+	return c->err;
+}
+
+static int journal_line(void *arg, uint64_t wall_ns, const char *what, const char *text)
+{
+	struct cells *c = arg;
+
+	cell_int(c, (int64_t)wall_ns);
+	cell_text(c, what);
+	cell_text(c, text);
+	return c->err;
+}
+
+static int fill_journal(struct cells *c, struct sql_source *src, const struct small_ask *ask)
+{
+	(void)ask;
+	return store_each_journal(src->st, journal_line, c);
+}
+
+struct window_fill {
+	struct cells *c;
+	struct sql_source *src;
+	const struct small_ask *ask;
+};
+
+/* What limits a kernel, its share of that, how it is known. */
+static void cell_verdict(struct cells *c, uint32_t v)
+{
+	uint32_t limit = rollup_limit(v), how = rollup_how(v);
+
+	if (!limit || limit >= ROOF_LIMITS || !how || how >= WORK_HOWS) {
+		for (int i = 0; i < 3; i++)
+			cell_null(c);
+		return;
+	}
+	cell_text(c, roof_limit_word[limit]);
+	cell_real(c, rollup_fraction(v));
+	cell_text(c, work_how_word[how]);
+}
+
+static int add_window(void *arg, const struct window *w)
+{
+	struct window_fill *f = arg;
+	const struct dict *d = &f->src->dict;
+	uint32_t p = dict_at(&d->by_process, w->process);
+
+	for (uint32_t i = 0; i < w->rows; i++) {
+		const struct rollup *r = &w->row[i];
+		bool sketch = f->ask->used >> 13 & 3 && r->sketch.count;
+
+		cell_int(f->c, (int64_t)w->start_ns);
+		cell_int(f->c, (int64_t)w->start_ns + d->process[p].wall_offset_ns);
+		cell_text(f->c, kind_word(r->kind));
+		cell_text(f->c, d->name[dict_name(d, r->name)].text);
+		cell_lane(f->c, d, dict_lane(d, r->lane));
+		cell_int(f->c, (int64_t)r->count);
+		cell_int(f->c, (int64_t)r->total_ns);
+		cell_int(f->c, (int64_t)r->min_ns);
+		cell_int(f->c, (int64_t)r->max_ns);
+		for (int k = 0; k < 2; k++)
+			if (sketch)
+				cell_int(f->c,
+					 (int64_t)sketch_quantile(&r->sketch, k ? 0.99 : 0.5));
+			else
+				cell_null(f->c);
+		cell_int(f->c, (int64_t)r->bytes);
+		cell_verdict(f->c, r->verdict);
+	}
+	return f->c->err ? f->c->err : source_late(f->src);
+}
+
+static int fill_window(struct cells *c, struct sql_source *src, const struct small_ask *ask)
+{
+	struct window_fill fill = { c, src, ask };
+	struct store_filter f = { 0 };
+
+	if (ask->from > ask->to || ask->to < 0)
+		return 0;
+	f.from_ns = ask->from > 0 ? (uint64_t)ask->from : 0;
+	f.to_ns = ask->to < INT64_MAX ? (uint64_t)ask->to + 1 : 0;
+	return store_each_window(src->st, &f, add_window, &fill);
+}
+
+/* clang-format off */
+static const struct small_def defs[] = {
+	{ "process", "process INTEGER,pid INTEGER,name TEXT,run TEXT,exe TEXT,uid INTEGER,start_ts INTEGER,"
+	  "end_ts INTEGER,wall_offset INTEGER,connected INTEGER,note TEXT,emitted INTEGER,stored INTEGER,"
+	  "overwritten INTEGER,in_flight INTEGER,lost INTEGER,upid INTEGER HIDDEN", false, fill_process },
+	{ "device", "process INTEGER,pid INTEGER,device INTEGER,streams INTEGER", false, fill_device },
+	{ "lane", "lane INTEGER,process INTEGER,pid INTEGER,device INTEGER,stream INTEGER,tid INTEGER,"
+	  "context INTEGER,name TEXT", false, fill_lane },
+	{ "name", "id INTEGER,text TEXT", false, fill_name },
+	{ "window", "ts INTEGER,wall INTEGER,kind TEXT,name TEXT,process INTEGER,pid INTEGER,device INTEGER,"
+	  "stream INTEGER,tid INTEGER,count INTEGER,total INTEGER,min INTEGER,max INTEGER,p50 INTEGER,"
+	  "p99 INTEGER,bytes INTEGER,bound TEXT,of_limit REAL,known_by TEXT", true, fill_window },
+	{ "summary", "kind TEXT,name TEXT,process INTEGER,pid INTEGER,device INTEGER,count INTEGER,"
+	  "total INTEGER,avg REAL,min INTEGER,max INTEGER,p50 INTEGER,p99 INTEGER,bytes INTEGER",
+	  false, fill_summary },
+	{ "finding", "id INTEGER,family TEXT,title TEXT,rank INTEGER,device INTEGER,cost_ns INTEGER,per TEXT,"
+	  "share REAL,confidence TEXT,gain_lo_ns INTEGER,gain_hi_ns INTEGER,seen TEXT,action TEXT,expect TEXT",
+	  false, fill_finding },
+	{ "work", "ts INTEGER,dur INTEGER,kind TEXT,name TEXT,rank INTEGER,pid INTEGER,device INTEGER,"
+	  "stream INTEGER,correlation INTEGER,step INTEGER,op TEXT,module TEXT,launch_ts INTEGER",
+	  false, fill_work },
+	{ "step_record", "wall INTEGER,process INTEGER,pid INTEGER,rank INTEGER,step INTEGER,world INTEGER,"
+#define TIME(name, what, who) #name "_ns INTEGER,"
+#include "model/step_rec.tbl.h"
+	  "tokens INTEGER,exchanges INTEGER,lost INTEGER,partial INTEGER,gone INTEGER,regime INTEGER", false, fill_step_record },
+	{ "exchange", "wall INTEGER,process INTEGER,pid INTEGER,rank INTEGER,step INTEGER,comm INTEGER,op TEXT,"
+	  "members INTEGER,peer INTEGER,count INTEGER,kib INTEGER,issued INTEGER,done INTEGER,sum_ns INTEGER,"
+	  "min_ns INTEGER,max_ns INTEGER,exposed_ns INTEGER,first_ns INTEGER,first_dur_ns INTEGER,"
+	  "last_ns INTEGER,last_dur_ns INTEGER", false, fill_exchange },
+	{ "telemetry", "wall INTEGER,metric TEXT,device TEXT,labels TEXT,unit TEXT,value REAL", false, fill_telemetry },
+	{ "journal", "wall INTEGER,what TEXT,text TEXT", false, fill_journal },
+};
+/* clang-format on */
+#define DEFS (sizeof(defs) / sizeof(defs[0]))
+
+const char *small_name(size_t i)
+{
+	return i < DEFS ? defs[i].name : NULL;
+}
+
+/* --- the module --- */
+
+struct small_table {
+	sqlite3_vtab base;
+	struct sql_source *src; /* borrowed */
+	const struct small_def *def;
+	size_t cols;
+};
+
+struct small_cursor {
+	sqlite3_vtab_cursor base;
+	struct cells cells;
+	size_t row;
+	uint64_t used; /* what the cells were filled for */
+	bool filled;
+};
+
+static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
+		   char **why)
+{
+	struct small_table *t;
+	char text[1024];
+	size_t i;
+	int rc;
+
+	for (i = 0; i < DEFS && (argc < 4 || strcmp(argv[3], defs[i].name)); i++)
+		;
+	if (i == DEFS) {
+		*why = sqlite3_mprintf("no such table");
+		return SQLITE_ERROR;
+	}
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return SQLITE_NOMEM;
+	t->src = aux;
+	t->def = &defs[i];
+	t->cols = 1;
+	for (const char *p = defs[i].columns; *p; p++)
+		t->cols += *p == ',';
+	snprintf(text, sizeof(text), "CREATE TABLE x(%s)", defs[i].columns);
+	rc = source_declare(t->src, db, text);
+	if (rc != SQLITE_OK) {
+		free(t);
+		return rc;
+	}
+	*out = &t->base;
+	return SQLITE_OK;
+}
+
+static int disconnect(sqlite3_vtab *tab)
+{
+	free(tab);
+	return SQLITE_OK;
+}
+
+/* The plan is text: columns, then one letter for each condition on time, in their order. */
+static int best(sqlite3_vtab *tab, sqlite3_index_info *info)
+{
+	const struct small_table *t = (const struct small_table *)tab;
+	char ops[17] = "";
+	int n = 0;
+
+	for (int i = 0; t->def->timed && i < info->nConstraint && n < 16; i++) {
+		int op = info->aConstraint[i].op;
+		bool lo = op == SQLITE_INDEX_CONSTRAINT_GT || op == SQLITE_INDEX_CONSTRAINT_GE;
+		bool hi = op == SQLITE_INDEX_CONSTRAINT_LT || op == SQLITE_INDEX_CONSTRAINT_LE;
+
+		if (!info->aConstraint[i].usable || info->aConstraint[i].iColumn != 0 ||
+		    (!lo && !hi && op != SQLITE_INDEX_CONSTRAINT_EQ))
+			continue;
+		ops[n++] = lo ? 'l' : hi ? 'h' : 'e';
+		info->aConstraintUsage[i].argvIndex = n;
+	}
+	info->idxStr = sqlite3_mprintf("%llx %s", (unsigned long long)info->colUsed, ops);
+	if (!info->idxStr)
+		return SQLITE_NOMEM;
+	info->needToFreeIdxStr = 1;
+	info->estimatedCost = n ? 1e3 : 1e4;
+	info->estimatedRows = n ? 100 : 1000;
+	return SQLITE_OK;
+}
+
+static int open_cursor(sqlite3_vtab *tab, sqlite3_vtab_cursor **out)
+{
+	struct small_cursor *cur = calloc(1, sizeof(*cur));
+	int err;
+
+	if (!cur)
+		return SQLITE_NOMEM;
+	err = source_enter(((struct small_table *)tab)->src);
+	if (err < 0) {
+		free(cur);
+		return source_fail(tab, err);
+	}
+	*out = &cur->base;
+	return SQLITE_OK;
+}
+
+static int close_cursor(sqlite3_vtab_cursor *base)
+{
+	struct small_cursor *cur = (struct small_cursor *)base;
+
+	source_leave(((struct small_table *)base->pVtab)->src);
+	cells_fini(&cur->cells);
+	free(cur);
+	return SQLITE_OK;
+}
+
+static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int argc,
+		  sqlite3_value **argv)
+{
+	struct small_table *t = (struct small_table *)base->pVtab;
+	struct small_ask ask = { .from = INT64_MIN, .to = INT64_MAX };
+	struct small_cursor *cur = (struct small_cursor *)base;
+	const char *ops = strchr(text, ' ') + 1;
+	int err;
+
+	(void)number;
+	ask.used = strtoull(text, NULL, 16);
+	for (int i = 0; i < argc; i++) {
+		int64_t v = sqlite3_value_int64(argv[i]);
+
+		if (sqlite3_value_numeric_type(argv[i]) != SQLITE_INTEGER)
+			continue;
+		if (ops[i] != 'h' && v > ask.from)
+			ask.from = v;
+		if (ops[i] != 'l' && v < ask.to)
+			ask.to = v;
+	}
+	cur->row = 0;
+	/* The inner table of a join is asked again for each row of the outer one. */
+	if (cur->filled && cur->used == ask.used && !t->def->timed)
+		return SQLITE_OK;
+	cells_fini(&cur->cells);
+	cur->cells.max = t->src->memory_bytes / sizeof(struct cell);
+	if (cur->cells.max < CELLS_MIN)
+		cur->cells.max = CELLS_MIN;
+	err = t->def->fill(&cur->cells, t->src, &ask);
+	cur->used = ask.used;
+	cur->filled = err >= 0;
+	return err < 0 ? source_fail(&t->base, err) : SQLITE_OK;
+}
+
+static int next(sqlite3_vtab_cursor *base)
+{
+	((struct small_cursor *)base)->row++;
+	return SQLITE_OK;
+}
+
+static int eof(sqlite3_vtab_cursor *base)
+{
+	const struct small_cursor *cur = (const struct small_cursor *)base;
+
+	return cur->row * ((const struct small_table *)base->pVtab)->cols >= cur->cells.n;
+}
+
+static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int number)
+{
+	const struct small_cursor *cur = (const struct small_cursor *)base;
+	size_t cols = ((const struct small_table *)base->pVtab)->cols;
+	const struct cell *c = &cur->cells.cell[cur->row * cols + (size_t)number];
+
+	if (c->type == CELL_INT)
+		sqlite3_result_int64(ctx, c->i);
+	else if (c->type == CELL_REAL)
+		sqlite3_result_double(ctx, c->real);
+	else if (c->type == CELL_TEXT)
+		sqlite3_result_text(ctx, c->text, -1, SQLITE_TRANSIENT);
+	return SQLITE_OK;
+}
+
+static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
+{
+	*out = (sqlite3_int64)((const struct small_cursor *)base)->row + 1;
+	return SQLITE_OK;
+}
+
+const sqlite3_module small_module = {
+	.xCreate = connect,
+	.xConnect = connect,
+	.xBestIndex = best,
+	.xDisconnect = disconnect,
+	.xDestroy = disconnect,
+	.xOpen = open_cursor,
+	.xClose = close_cursor,
+	.xFilter = filter,
+	.xNext = next,
+	.xEof = eof,
+	.xColumn = column,
+	.xRowid = rowid,
+};

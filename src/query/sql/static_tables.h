@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* static_tables.h - the tables whose rows are made when they are asked for: rows of cells. */
+#ifndef AON_SQL_SMALL_H
+#define AON_SQL_SMALL_H
+
+#include "sql/table.h"
+
+enum cell_type { CELL_NULL, CELL_INT, CELL_REAL, CELL_TEXT };
+
+struct cell {
+	enum cell_type type;
+	union {
+		int64_t i;
+		double real;
+		char *text; /* owned */
+	};
+};
+
+struct cells {
+	struct cell *cell; /* owned */
+	size_t n, cap, max;
+	int err; /* -E2BIG: more than the memory allows */
+};
+
+void cells_fini(struct cells *c);
+void cell_int(struct cells *c, int64_t v);
+void cell_real(struct cells *c, double v);
+void cell_text(struct cells *c, const char *text); /* copied; NULL is NULL */
+void cell_null(struct cells *c);
+/* A lane's process, pid, device, stream, tid: five cells. */
+void cell_lane(struct cells *c, const struct dict *d, uint32_t lane);
+
+/* What is asked of a table: columns (bits, by number) and time. */
+struct small_ask {
+	uint64_t used;
+	int64_t from, to;
+};
+
+struct small_def {
+	const char *name, *columns; /* the first column is `ts` where `timed` */
+	bool timed;
+	int (*fill)(struct cells *c, struct sql_source *src, const struct small_ask *ask);
+};
+
+struct insight;
+struct trace;
+
+/* All of the store analysed. Free both, also after a failure. */
+int source_insight(struct sql_source *src, struct trace **out, struct insight **in);
+
+int fill_work(struct cells *c, struct sql_source *src, const struct small_ask *ask);
+int fill_finding(struct cells *c, struct sql_source *src, const struct small_ask *ask);
+int fill_telemetry(struct cells *c, struct sql_source *src, const struct small_ask *ask);
+int fill_step_record(struct cells *c, struct sql_source *src, const struct small_ask *ask);
+int fill_exchange(struct cells *c, struct sql_source *src, const struct small_ask *ask);
+int fill_summary(struct cells *c, struct sql_source *src, const struct small_ask *ask);
+
+#endif /* AON_SQL_SMALL_H */

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* steps.c - the tables of the records of steps, and of their exchanges. */
+#include "model/step_rec.h"
+#include "sql/static_tables.h"
+
+struct fill_steps {
+	struct cells *c;
+	const struct dict *d;
+};
+
+static int pid_of(const struct dict *d, uint32_t process, uint32_t *pid)
+{
+	for (uint32_t i = 1; i < d->processes; i++)
+		if (d->process[i].id == process) {
+			*pid = d->process[i].pid;
+			return 1;
+		}
+	return 0;
+}
+
+/* process, pid, rank, step: what both tables begin with, behind the time. */
+static void add_who(const struct fill_steps *f, uint32_t process, const struct step_rec *r)
+{
+	uint32_t pid;
+
+	cell_int(f->c, process);
+	if (pid_of(f->d, process, &pid))
+		cell_int(f->c, pid);
+	else
+		cell_null(f->c);
+	cell_int(f->c, r->rank);
+	cell_int(f->c, r->step);
+}
+
+static int add_step(void *arg, uint32_t process, const struct step_rec *of)
+{
+	struct fill_steps *f = arg;
+	struct step_rec r = *of;
+	uint64_t lost = 0;
+
+	for (uint32_t i = 0; i < STEP_LOSSES; i++)
+		lost += r.lost[i];
+	cell_int(f->c, (int64_t)r.begin_ns);
+	add_who(f, process, &r);
+	cell_int(f->c, r.world);
+	for (size_t i = 0; i < STEP_TIMES; i++)
+		cell_int(f->c, (int64_t)(*step_time(&r, i) + 0.5f));
+	cell_int(f->c, r.tokens);
+	cell_int(f->c, r.slots);
+	cell_int(f->c, (int64_t)lost);
+	cell_int(f->c, (r.flags & STEP_F_PARTIAL) != 0);
+	cell_int(f->c, (r.flags & STEP_F_GONE) != 0);
+	cell_int(f->c, r.regime);
+	return f->c->err;
+}
+
+int fill_step_record(struct cells *c, struct sql_source *src, const struct small_ask *ask)
+{
+	struct fill_steps f = { c, &src->dict };
+
+	(void)ask;
+	return store_each_step(src->st, &(struct store_filter){ 0 }, add_step, &f);
+}
+
+static int add_exchanges(void *arg, uint32_t process, const struct step_rec *r)
+{
+	struct fill_steps *f = arg;
+
+	for (uint32_t i = 0; i < r->slots; i++) {
+		const struct step_slot *s = &r->slot[i];
+		const float ns[] = { s->sum,
+				     s->min,
+				     s->max,
+				     s->exposed,
+				     s->probe[0].start,
+				     s->probe[0].dur,
+				     s->probe[1].start,
+				     s->probe[1].dur };
+
+		cell_int(f->c, (int64_t)r->begin_ns);
+		add_who(f, process, r);
+		cell_int(f->c, (int64_t)s->comm);
+		cell_text(f->c, step_op_word[s->op]);
+		cell_int(f->c, s->members);
+		if (s->peer == UINT32_MAX)
+			cell_null(f->c);
+		else
+			cell_int(f->c, s->peer);
+		cell_int(f->c, s->count);
+		cell_int(f->c, s->kib);
+		cell_int(f->c, s->issued);
+		cell_int(f->c, s->done);
+		for (size_t k = 0; k < sizeof(ns) / sizeof(ns[0]); k++)
+			cell_int(f->c, (int64_t)(ns[k] + 0.5f));
+	}
+	return f->c->err;
+}
+
+int fill_exchange(struct cells *c, struct sql_source *src, const struct small_ask *ask)
+{
+	struct fill_steps f = { c, &src->dict };
+
+	(void)ask;
+	return store_each_step(src->st, &(struct store_filter){ 0 }, add_exchanges, &f);
+}

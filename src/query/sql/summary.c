@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * summary.c - the table `summary`: count, total, extremes and quantiles of each name on each
+ * device, added up here and not by SQLite, which takes ten times as long.
+ */
+#include "sql/static_tables.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sum {
+	uint32_t name, lane, kind; /* indices; any lane of the device */
+	uint64_t count, total, min, max, bytes;
+	struct sketch sketch;
+};
+
+struct sums {
+	struct sum *sum; /* owned */
+	uint32_t *slot;  /* owned: hash -> index + 1 */
+	size_t n, slots;
+};
+
+/* Lanes of one process and device stand for each other: the first of them. */
+static uint32_t *merge_lanes(const struct dict *d)
+{
+	uint32_t *first = calloc(d->lanes, sizeof(*first));
+
+	for (uint32_t i = 1; first && i < d->lanes; i++) {
+		const struct lane *l = &d->lane[i].lane;
+
+		first[i] = i;
+		for (uint32_t k = 1; k < i; k++)
+			if (d->lane[k].lane.process == l->process &&
+			    d->lane[k].lane.device == l->device) {
+				first[i] = first[k];
+				break;
+			}
+	}
+	return first;
+}
+
+static int grow(struct sums *s)
+{
+	size_t slots = s->slots ? s->slots * 2 : 1024;
+	struct sum *sum = realloc(s->sum, slots / 2 * sizeof(*sum));
+	uint32_t *slot = calloc(slots, sizeof(*slot));
+
+	if (sum)
+		s->sum = sum;
+	if (!sum || !slot) {
+		free(slot);
+		return -ENOMEM;
+	}
+	free(s->slot);
+	s->slot = slot;
+	s->slots = slots;
+	for (size_t i = 0; i < s->n; i++) {
+		size_t h = (s->sum[i].name * 0x9e3779b1u ^ s->sum[i].lane * 0x85ebca6bu ^
+			    s->sum[i].kind * 0xc2b2ae35u) &
+			   (slots - 1);
+
+		while (slot[h])
+			h = (h + 1) & (slots - 1);
+		slot[h] = (uint32_t)i + 1;
+	}
+	return 0;
+}
+
+static struct sum *find(struct sums *s, uint32_t name, uint32_t lane, uint32_t kind)
+{
+	size_t h;
+
+	if (s->n * 2 >= s->slots && grow(s) < 0)
+		return NULL;
+	h = (name * 0x9e3779b1u ^ lane * 0x85ebca6bu ^ kind * 0xc2b2ae35u) & (s->slots - 1);
+	for (; s->slot[h]; h = (h + 1) & (s->slots - 1)) {
+		struct sum *sum = &s->sum[s->slot[h] - 1];
+
+		if (sum->name == name && sum->lane == lane && sum->kind == kind)
+			return sum;
+	}
+	s->sum[s->n] = (struct sum){ .name = name, .lane = lane, .kind = kind, .min = UINT64_MAX };
+	s->slot[h] = (uint32_t)++s->n;
+	return &s->sum[s->n - 1];
+}
+
+static int add_up(struct sums *s, const struct dict *d, const uint32_t *lane_of,
+		  const struct batch *b)
+{
+	for (size_t i = 0; i < b->n; i++) {
+		size_t k = b->sel[i];
+		uint32_t kind = b->c.kind[k];
+		uint64_t dur = b->c.dur_ns[k];
+		struct sum *sum = find(s, dict_name(d, b->c.name[k]),
+				       lane_of[dict_lane(d, b->c.lane[k])], kind);
+
+		if (!sum || sketch_add(&sum->sketch, dur, 1) < 0)
+			return -ENOMEM;
+		sum->count++;
+		sum->total += dur;
+		sum->min = dur < sum->min ? dur : sum->min;
+		sum->max = dur > sum->max ? dur : sum->max;
+		if (kind == EVENT_COPY || kind == EVENT_MEMSET || kind == EVENT_COLLECTIVE)
+			sum->bytes += b->c.a[k];
+	}
+	return 0;
+}
+
+static uint64_t within(const struct sum *s, double q)
+{
+	uint64_t v = sketch_quantile(&s->sketch, q);
+
+	return v < s->min ? s->min : v > s->max ? s->max : v;
+}
+
+static void put(struct cells *c, const struct dict *d, const struct sum *s)
+{
+	const struct dict_lane *l = &d->lane[s->lane];
+
+	cell_text(c, kind_word(s->kind));
+	cell_text(c, d->name[s->name].text);
+	cell_int(c, l->lane.process);
+	cell_int(c, d->process[l->process].pid);
+	if (!s->lane || l->lane.device == LANE_HOST)
+		cell_null(c);
+	else
+		cell_int(c, l->lane.device);
+	cell_int(c, (int64_t)s->count);
+	cell_int(c, (int64_t)s->total);
+	cell_real(c, (double)s->total / (double)s->count);
+	cell_int(c, (int64_t)s->min);
+	cell_int(c, (int64_t)s->max);
+	cell_int(c, (int64_t)within(s, 0.5));
+	cell_int(c, (int64_t)within(s, 0.99));
+	cell_int(c, (int64_t)s->bytes);
+}
+
+int fill_summary(struct cells *c, struct sql_source *src, const struct small_ask *ask)
+{
+	/* A counter's or mark's duration says nothing. */
+	struct filter f = { .kinds = ~(1u << EVENT_COUNTER | 1u << EVENT_MARK | 1u << EVENT_FLOW |
+				       1u << EVENT_ALLOC) };
+	uint32_t *lane_of = merge_lanes(&src->dict);
+	struct batch *b = calloc(1, sizeof(*b));
+	struct sums s = { 0 };
+	int err = lane_of && b ? 0 : -ENOMEM;
+
+	(void)ask;
+	if (err == 0)
+		err = batch_open(b, src, &f,
+				 EVENT_COL_NAME | EVENT_COL_DUR | EVENT_COL_LANE | EVENT_COL_A);
+	while (err == 0 && (err = batch_next(b)) > 0)
+		err = add_up(&s, &src->dict, lane_of, b);
+	for (size_t i = 0; i < s.n; i++) {
+		if (err == 0)
+			put(c, &src->dict, &s.sum[i]);
+		sketch_fini(&s.sum[i].sketch);
+	}
+	if (b)
+		batch_close(b);
+	free(b);
+	free(lane_of);
+	free(s.sum);
+	free(s.slot);
+	return err < 0 ? err : c->err;
+}

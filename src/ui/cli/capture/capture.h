@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* capture.h - processes that are captured: found, ordered, waited for, their traces fetched. */
+#ifndef AON_CAPTURE_H
+#define AON_CAPTURE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cli/core/cli.h"
+
+#define CAPTURE_MAX   1024u
+#define CAPTURE_BYTES (4ull << 30) /* of one trace, at most */
+
+/* What a capture is of: the one that is not 0. */
+struct capture_want {
+	uint64_t steps, ms;
+	uint64_t timeout_ms;
+};
+
+enum capture_state {
+	CAPTURE_WAITS, /* for its process to ask */
+	CAPTURE_RUNS,  /* its process has the order */
+	CAPTURE_DONE,  /* the trace is there */
+	CAPTURE_FAILED,
+};
+
+struct target {
+	pid_t pid;
+	uid_t uid;
+	char job[48];           /* "-": not known */
+	int32_t rank;           /* -1: not known */
+	uint64_t step, step_ns; /* where it was, how long its steps take; 0: not known */
+	enum capture_state state;
+	int dir;             /* owned: where it writes; -1: not made */
+	char name[256];      /* of the trace in it */
+	uint64_t bytes;      /* so far */
+	bool begun;          /* there is a file of it */
+	uint64_t given_ms;   /* when it was seen to have its order */
+	char why[160];       /* of the failure */
+	char file[PATH_MAX]; /* where the trace went */
+};
+
+struct capture {
+	const struct opts *o;
+	struct capture_want want;
+	const char *framework; /* "kineto" or "jax" */
+	const char *ending;    /* of a trace's name */
+	int ask;               /* owned: socket of aond; -1: it is gone */
+	uint64_t lost_ms;      /* since when */
+	char root[160];        /* directory of ours for all of it */
+	struct target *target; /* owned */
+	size_t n;
+};
+
+/* Asks aond who can be captured, and keeps those that the options name; waits a little for those
+ * that have not asked yet. CLI_OK, or an exit status after it said why. */
+int capture_choose(struct capture *c);
+
+/* Gives the orders and waits. What failed is in the targets. CLI_OK, or CLI_FAIL after it said why
+ * nothing could be ordered at all. */
+int capture_run(struct capture *c);
+
+/* The same for JAX: the processes of --pid; opens the socket, too. */
+int capture_jax_choose(struct capture *c);
+int capture_jax_run(struct capture *c);
+
+/* The trace of a target that is done into `to`, which must not be there. 0 or -errno. */
+int capture_fetch(const struct capture *c, struct target *t, const char *to);
+
+/* Removes the directory, closes the socket: aond forgets what was not given yet. */
+void capture_fini(struct capture *c);
+
+/* Whether the options name processes as they should. CLI_OK, or CLI_USAGE after it said why not. */
+int capture_check(const struct opts *o);
+
+/* Whether the number is one of the list, "41,42". */
+bool capture_listed(const char *list, long number);
+
+/* The step that all begin at, and what to round up to if one is past it; for tests. */
+void capture_start(const struct target *t, size_t n, uint64_t steps, uint64_t *start,
+		   uint64_t *round);
+
+#endif /* AON_CAPTURE_H */

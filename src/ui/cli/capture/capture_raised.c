@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * capture_raised.c - captures that alarms raised, out of the store: aond keeps what was recorded before
+ * them and in them from being overwritten, and its journal says what and when.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fmt.h"
+#include "base/json.h"
+#include "cli/capture/capture.h"
+#include "cli/capture/capture_node.h"
+#include "cli/store/export_to.h"
+#include "cli/core/locate.h"
+#include "cli/core/out.h"
+
+struct raised {
+	uint32_t pid, process; /* process: of the store */
+	unsigned long long from_ns, to_ns;
+	uint64_t wall_ns;
+	uint32_t secs; /* in tier full */
+	char why[24];
+};
+
+struct found {
+	struct raised *r; /* owned */
+	size_t n;
+	int err;
+};
+
+static int on_line(void *arg, uint64_t wall_ns, const char *what, const char *text)
+{
+	struct found *f = arg;
+	struct raised r = { .wall_ns = wall_ns }, *more;
+
+	if (strcmp(what, "capture") ||
+	    sscanf(text,
+		   "pid %u: tier full for %u s, because of %23[a-z_]; kept: process %u from %llu "
+		   "to "
+		   "%llu",
+		   &r.pid, &r.secs, r.why, &r.process, &r.from_ns, &r.to_ns) != 6 ||
+	    r.secs > 600 || r.to_ns < r.from_ns || r.to_ns - r.from_ns < r.secs * 1000000000ull)
+		return 0;
+	more = realloc(f->r, (f->n + 1) * sizeof(*more));
+	if (!more)
+		return -1;
+	f->r = more;
+	f->r[f->n++] = r;
+	return 0;
+}
+
+static char *wall(char out[FMT_LEN], uint64_t ns)
+{
+	time_t s = (time_t)(ns / 1000000000u);
+	struct tm tm;
+
+	if (!gmtime_r(&s, &tm) || !strftime(out, FMT_LEN, "%Y-%m-%dT%H:%M:%SZ", &tm))
+		snprintf(out, FMT_LEN, "?");
+	return out;
+}
+
+static int list(const struct opts *o, const struct found *f)
+{
+	static const struct col col[] = {
+		{ "N", 0, 0 },      { "WHEN", COL_LEFT, 0 },
+		{ "PID", 0, 0 },    { "ALARM", COL_LEFT, 0 },
+		{ "BEFORE", 0, 0 }, { "FULL", 0, 0 },
+	};
+	char a[FMT_LEN], b[FMT_LEN], when[FMT_LEN];
+	struct table table;
+	struct out out;
+	struct json j;
+
+	if (o->val[OPT_JSON]) {
+		json_init(&j, stdout);
+		json_open(&j, NULL, '{');
+		json_str(&j, "schema", "aon.raised/1");
+		json_open(&j, "captures", '[');
+	}
+	out_init(&out, stdout, o);
+	table_init(&table, col, sizeof(col) / sizeof(col[0]));
+	for (size_t i = 0; i < f->n; i++) {
+		const struct raised *r = &f->r[i];
+		uint64_t full = r->secs * 1000000000ull, before = r->to_ns - r->from_ns - full;
+
+		if (o->val[OPT_JSON]) {
+			json_open(&j, NULL, '{');
+			json_u64(&j, "number", i + 1);
+			json_u64(&j, "wall_ns", r->wall_ns);
+			json_u64(&j, "pid", r->pid);
+			json_str(&j, "alarm", r->why);
+			json_u64(&j, "from_ns", r->from_ns);
+			json_u64(&j, "to_ns", r->to_ns);
+			json_close(&j);
+			continue;
+		}
+		table_add(&table, "%zu", i + 1);
+		table_add(&table, "%s", wall(when, r->wall_ns));
+		table_add(&table, "%u", r->pid);
+		table_add(&table, "%s", r->why);
+		table_add(&table, "%s", fmt_time(a, before));
+		table_add(&table, "%s", fmt_time(b, full));
+	}
+	if (o->val[OPT_JSON])
+		json_end(&j);
+	else if (f->n)
+		table_print(&table, &out, 0);
+	table_fini(&table);
+	return f->n || o->val[OPT_JSON] ? CLI_OK : cli_say(CLI_OK, "no alarm has raised a capture");
+}
+
+static int fetch(const struct opts *o, const char *path, const struct raised *r)
+{
+	const char *to = o->val[OPT_OUTPUT_TRACE];
+	uint64_t full = r->secs * 1000000000ull;
+	struct node_capture c = { .o = o,
+				  .want = { .ms = r->secs * 1000u,
+					    .before_ms =
+						    (r->to_ns - r->from_ns - full) / 1000000u },
+				  .kept = true,
+				  .begin_ns = r->to_ns - full,
+				  .ask = -1,
+				  .n = 1,
+				  .cap = 1 };
+	int rc;
+
+	snprintf(c.to, sizeof(c.to), "%s", to ? to : "aon-capture.pftrace");
+	snprintf(c.store, sizeof(c.store), "%s", path);
+	rc = export_check(o, c.to);
+	if (rc == CLI_OK && strcmp(c.to, "-") && access(c.to, F_OK) == 0)
+		rc = cli_say(CLI_FAIL, "%s: exists already. Name another: -o FILE", c.to);
+	if (rc != CLI_OK)
+		return rc;
+	c.proc = calloc(1, sizeof(*c.proc));
+	if (!c.proc)
+		return cli_say(CLI_FAIL, "out of memory");
+	*c.proc =
+		(struct node_proc){ .pid = r->pid, .id = r->process, .rank = -1, .end = "through" };
+	rc = capture_trace(&c);
+	free(c.proc);
+	return rc;
+}
+
+int capture_raised(const struct opts *o)
+{
+	bool all = !strcmp(o->val[OPT_RAISED], "list");
+	struct found f = { 0 };
+	char path[PATH_MAX];
+	struct store *st;
+	double n = 0;
+	int rc = all ? CLI_OK : opt_number(o, OPT_RAISED, 1, 1e9, &n), err;
+
+	if (rc == CLI_OK && (o->val[OPT_PIDS] || o->val[OPT_JOB] || o->val[OPT_RANK]))
+		rc = cli_misuse("--raised says whose it is");
+	if (rc == CLI_OK && !o->val[OPT_STORE])
+		admin_ask(locate_run_dir(), "flush", 10000, NULL, NULL);
+	if (rc == CLI_OK)
+		rc = locate_open(o->val[OPT_STORE], &st, path);
+	if (rc != CLI_OK)
+		return rc;
+	err = store_each_journal(st, on_line, &f);
+	store_close(st);
+	if (err)
+		rc = cli_say(CLI_FAIL, "%s: %s", path, err < -1 ? strerror(-err) : "out of memory");
+	else if (all)
+		rc = list(o, &f);
+	else if (n > (double)f.n)
+		rc = cli_say(CLI_FAIL,
+			     "%s: there are %zu captures that alarms raised. See: aon capture "
+			     "--raised list",
+			     path, f.n);
+	else
+		rc = fetch(o, path, &f.r[(size_t)n - 1]);
+	free(f.r);
+	return rc;
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * capture_trace.c - what aond has recorded of some processes, for some time, as a trace.
+ *
+ * All of it comes out of the store, once: what was before the capture began and what came then is cut
+ * at its two ends, nowhere else. With steps the ends are those of steps, the same ones for all ranks of
+ * a job; else they are moments, the same ones for all processes.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fmt.h"
+#include "base/json.h"
+#include "cli/capture/capture.h"
+#include "cli/capture/capture_node.h"
+#include "cli/store/export_to.h"
+#include "cli/core/inputs.h"
+#include "cli/core/locate.h"
+#include "model/event.h"
+#include "model/trace.h"
+#include "model/trace_demangle.h"
+#include "read/procs.h"
+#include "store/trace.h"
+
+/* --- who --- */
+
+static bool is_wanted(const struct node_capture *c, const struct procs *ps, const struct process *p)
+{
+	const struct opts *o = c->o;
+	const char *job = o->val[OPT_JOB];
+
+	if (memcmp(p->boot_id, ps->boot_id, sizeof(ps->boot_id)) != 0)
+		return false; /* its clock is another */
+	if (c->id && geteuid() && p->uid != geteuid())
+		return false; /* whom aond would not have captured */
+	return (!o->val[OPT_PIDS] || capture_listed(o->val[OPT_PIDS], p->pid)) &&
+	       (!job || !strcmp(job, p->job) || (!*p->job && !strcmp(job, p->run))) &&
+	       (!o->val[OPT_RANK] ||
+		(p->origin.rank && capture_listed(o->val[OPT_RANK], p->origin.rank - 1)));
+}
+
+static struct node_proc *find(struct node_capture *c, uint32_t id)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (c->proc[i].id == id)
+			return &c->proc[i];
+	return NULL;
+}
+
+/* The job of the one whose alarm it was: its other ranks were kept, too. */
+static bool of_its_job(const struct node_capture *c, const struct procs *ps,
+		       const struct process *p)
+{
+	for (size_t i = 0; i < ps->n; i++)
+		if (ps->p[i].id == c->proc[0].id)
+			return *p->job && p->uid == ps->p[i].uid && !strcmp(p->job, ps->p[i].job);
+	return false;
+}
+
+/* Those that aond captured, and those that had ended before, but were there in the time before. */
+static int gather(struct node_capture *c, const struct procs *ps, uint64_t from)
+{
+	struct node_proc *p = calloc(ps->n + 1, sizeof(*p)), *was;
+	size_t n = 0;
+
+	if (!p)
+		return -ENOMEM;
+	for (size_t i = 0; i < ps->n; i++) {
+		const struct process *q = &ps->p[i];
+
+		was = find(c, q->id);
+		if (!was && (!is_wanted(c, ps, q) || (c->kept && !of_its_job(c, ps, q)) ||
+			     q->first_ns >= c->begin_ns ||
+			     (!procs_live(ps, q) && q->last_ns < from) || !c->want.before_ms))
+			continue;
+		p[n] = was ? *was
+			   : (struct node_proc){ .pid = q->pid,
+						 .id = q->id,
+						 .rank = (int32_t)q->origin.rank - 1 };
+		snprintf(p[n].job, sizeof(p[n].job), "%s", q->job);
+		p[n].from_ns = from;
+		p[n].to_ns = c->begin_ns + c->want.ms * 1000000u;
+		/* Until the store says otherwise. */
+		p[n].held_ns = q->account.overwritten ? UINT64_MAX : 0;
+		n++;
+	}
+	free(c->proc);
+	c->proc = p;
+	c->n = c->cap = n;
+	return 0;
+}
+
+/* --- steps --- */
+
+struct steps {
+	struct node_proc *p;
+	uint64_t from_ns, to_ns;     /* whole ones in it count */
+	uint64_t first_ns, last_ns;  /* begin of the first of these, end of the last */
+	uint64_t first, last;        /* their numbers; last < first: none */
+	uint64_t want_last, want_ns; /* that one's end; 0: was not seen */
+	uint64_t left_out;
+};
+
+static int on_steps(void *arg, uint32_t process, const struct event *ev, size_t n)
+{
+	struct steps *s = arg;
+
+	(void)process;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t end = ev[i].start_ns + ev[i].dur_ns;
+
+		if (ev[i].kind != EVENT_STEP || ev[i].flags & EVENT_OPEN ||
+		    ev[i].start_ns < s->from_ns || end > s->to_ns)
+			continue;
+		if (s->want_last && ev[i].a > s->want_last)
+			continue;
+		if (ev[i].a == s->want_last)
+			s->want_ns = end > s->want_ns ? end : s->want_ns;
+		if (ev[i].a < s->first) {
+			s->first = ev[i].a;
+			s->first_ns = ev[i].start_ns;
+		}
+		if (ev[i].a >= s->last) {
+			s->last = ev[i].a;
+			s->last_ns = end;
+		}
+		s->left_out += (ev[i].flags & EVENT_LEFT_OUT) != 0;
+	}
+	return 0;
+}
+
+static int steps_of(struct store *st, struct node_proc *p, struct steps *s, uint64_t from,
+		    uint64_t to)
+{
+	struct store_filter f = {
+		.process = p->id, .kind = EVENT_STEP, .from_ns = from, .to_ns = to
+	};
+
+	*s = (struct steps){
+		.p = p, .from_ns = from, .to_ns = to, .first = UINT64_MAX, .want_last = p->last
+	};
+	return store_each_events(st, &f, on_steps, s);
+}
+
+static bool same_job(const struct node_proc *a, const struct node_proc *b)
+{
+	return a == b || (*a->job && !strcmp(a->job, b->job));
+}
+
+/* The first step that is whole, in the time before or in the capture, on every rank of the job. */
+static uint64_t common_first(const struct node_capture *c, const struct steps *s, size_t of)
+{
+	uint64_t first = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		if (same_job(&c->proc[i], &c->proc[of]) && s[i].first != UINT64_MAX &&
+		    s[i].first > first)
+			first = s[i].first;
+	return first;
+}
+
+struct seek {
+	uint64_t number, ns;
+};
+
+static int on_seek(void *arg, uint32_t process, const struct event *ev, size_t n)
+{
+	struct seek *k = arg;
+
+	(void)process;
+	for (size_t i = 0; i < n; i++)
+		if (ev[i].kind == EVENT_STEP && ev[i].a == k->number && ev[i].start_ns < k->ns)
+			k->ns = ev[i].start_ns;
+	return 0;
+}
+
+/* Windows whose ends are steps' ends: of what was asked for in steps. */
+static int align(struct node_capture *c, struct store *st, struct steps *s)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < c->n && !err; i++) {
+		struct node_proc *p = &c->proc[i];
+		struct store_filter f = { .process = p->id, .kind = EVENT_STEP };
+		struct seek k = { c->want.before_ms ? common_first(c, s, i) : p->first,
+				  UINT64_MAX };
+
+		if (!p->last)
+			continue; /* only its past is there */
+		err = store_each_events(st, &f, on_seek, &k);
+		if (k.ns != UINT64_MAX) {
+			p->from_ns = k.ns;
+			p->first_step = k.number;
+		}
+		p->to_ns = s[i].last_ns ? s[i].last_ns : c->begin_ns;
+	}
+	return err;
+}
+
+static int find_steps(struct node_capture *c, struct store *st)
+{
+	struct steps *s = calloc(c->n + 1, sizeof(*s));
+	int err = s ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < c->n && !err; i++) {
+		struct node_proc *p = &c->proc[i];
+
+		err = steps_of(st, p, &s[i], p->from_ns, c->want.steps ? UINT64_MAX : p->to_ns);
+	}
+	if (!err && c->want.steps)
+		err = align(c, st, s);
+	for (size_t i = 0; i < c->n && !err; i++) {
+		struct node_proc *p = &c->proc[i];
+
+		if (c->want.steps)
+			err = steps_of(st, p, &s[i], p->from_ns, p->to_ns);
+		p->first_step = s[i].first;
+		p->last_step = s[i].last;
+		p->left_out = s[i].left_out;
+	}
+	free(s);
+	return err;
+}
+
+/* --- what the recorder no longer holds --- */
+
+/* Of processes of which something was overwritten. */
+static int find_held(struct node_capture *c, struct store *st)
+{
+	uint64_t from;
+	int err = 0;
+
+	for (size_t i = 0; i < c->n && !err; i++) {
+		struct node_proc *p = &c->proc[i];
+
+		if (!p->held_ns)
+			continue;
+		err = store_held(st, p->id, &from);
+		p->held_ns = err || from <= p->from_ns || c->kept ? 0 : from;
+	}
+	return err;
+}
+
+/* --- the trace --- */
+
+static int load(struct node_capture *c, struct store *st, const char *path, struct trace *t)
+{
+	uint64_t before = c->want.before_ms * 1000000u;
+	uint64_t from = c->begin_ns > before ? c->begin_ns - before : 0;
+	struct procs_want want = { 0 };
+	struct procs ps = { 0 };
+	struct store_part w = { 0 };
+	uint64_t *span;
+	uint32_t *id;
+	int err = procs_load(&ps, st, &want);
+
+	err = err ? err : gather(c, &ps, from);
+	err = err ? err : find_steps(c, st);
+	err = err ? err : find_held(c, st);
+	id = calloc(c->n + 1, sizeof(*id));
+	span = calloc(2 * c->n + 1, sizeof(*span));
+	if (!err && (!id || !span))
+		err = -ENOMEM;
+	for (size_t i = 0; i < c->n && !err; i++) {
+		id[i] = c->proc[i].id;
+		span[2 * i] = c->proc[i].from_ns;
+		span[2 * i + 1] = c->proc[i].to_ns;
+	}
+	w = (struct store_part){ .process = id, .processes = c->n, .span = span };
+	if (!err && c->n)
+		err = store_trace_part(t, st, path, &w, NULL, NULL);
+	err = err ? err : trace_seal(t);
+	free(id);
+	free(span);
+	procs_fini(&ps);
+	return err;
+}
+
+/* --- what is said --- */
+
+static void say_more(void *arg, struct json *j)
+{
+	const struct node_capture *c = arg;
+
+	json_u64(j, "before_ms", c->want.before_ms);
+	if (c->want.steps)
+		json_u64(j, "steps", c->want.steps);
+	else
+		json_u64(j, "duration_ms", c->want.ms);
+	json_u64(j, "begin_ns", c->begin_ns);
+	json_str(j, "trigger", c->o->val[OPT_TRIGGER]);
+	json_str(j, "fired", *c->why ? c->why : NULL);
+	json_str(j, "store_error", *c->error ? c->error : NULL);
+	json_open(j, "processes", '[');
+	for (size_t i = 0; i < c->n; i++) {
+		const struct node_proc *p = &c->proc[i];
+		bool steps = p->last_step >= p->first_step && p->first_step != UINT64_MAX;
+
+		json_open(j, NULL, '{');
+		json_i64(j, "pid", p->pid);
+		if (p->rank >= 0)
+			json_i64(j, "rank", p->rank);
+		else
+			json_null(j, "rank");
+		json_str(j, "job", *p->job ? p->job : NULL);
+		json_str(j, "end", *p->end ? p->end : "past");
+		json_u64(j, "from_ns", p->from_ns);
+		json_u64(j, "to_ns", p->to_ns);
+		if (steps) {
+			json_u64(j, "first_step", p->first_step);
+			json_u64(j, "last_step", p->last_step);
+		}
+		json_u64(j, "left_out", p->left_out);
+		json_u64(j, "emitted", p->emitted);
+		json_u64(j, "lost", p->lost);
+		if (p->held_ns)
+			json_u64(j, "held_from_ns", p->held_ns);
+		json_close(j);
+	}
+	json_close(j);
+}
+
+/* Each process that did not give all that was asked for: exit 1. */
+static int trouble(const struct node_capture *c, const struct node_proc *p)
+{
+	char a[FMT_LEN];
+	int rc = CLI_OK;
+
+	if (c->id && !*p->end)
+		rc = cli_say(CLI_FAIL, "pid %u had ended: its past alone is in the trace", p->pid);
+	if (!strcmp(p->end, "left"))
+		rc = cli_say(CLI_FAIL,
+			     "pid %u ended during the capture: what it did until then is "
+			     "in the trace",
+			     p->pid);
+	if (!strcmp(p->end, "late") && !p->step)
+		rc = cli_say(CLI_FAIL,
+			     "pid %u has no steps: does it train? Capture it with --duration",
+			     p->pid);
+	else if (!strcmp(p->end, "late"))
+		rc = cli_say(CLI_FAIL,
+			     "pid %u was at step %" PRIu64 " of %" PRIu64 " to %" PRIu64
+			     " after %" PRIu64 " s; wait longer: --timeout",
+			     p->pid, p->step, p->first, p->last, c->want.timeout_ms / 1000);
+	if (p->lost)
+		cli_say(0, "pid %u: %" PRIu64 " of %" PRIu64 " records of the capture were lost",
+			p->pid, p->lost, p->emitted);
+	if (p->held_ns)
+		cli_say(0, "pid %u: the flight recorder no longer holds the first %s of it", p->pid,
+			fmt_time(a, (p->held_ns < p->to_ns ? p->held_ns : p->to_ns) - p->from_ns));
+	if (p->left_out)
+		cli_say(0, "pid %u: of %" PRIu64 " steps aond had left out all but ranges", p->pid,
+			p->left_out);
+	return rc;
+}
+
+static int conclude(struct node_capture *c, struct trace *t)
+{
+	int rc;
+
+	demangle_trace(t);
+	rc = export_write(c->o, c->to, "aon.capture/2", t, say_more, c);
+	fflush(stdout);
+	if (rc != CLI_OK)
+		return rc;
+	if (*c->why && !c->o->val[OPT_JSON])
+		cli_say(0, "fired: %s", c->why);
+	for (size_t i = 0; i < c->n; i++)
+		if (trouble(c, &c->proc[i]) != CLI_OK)
+			rc = CLI_FAIL;
+	if (*c->error)
+		rc = cli_say(CLI_FAIL, "the store could not take all of it: %s", c->error);
+	return rc;
+}
+
+int capture_trace(struct node_capture *c)
+{
+	const char *given = c->o->val[OPT_STORE];
+	char path[PATH_MAX];
+	struct trace *t;
+	struct store *st;
+	int rc = locate_open(given ? given : *c->store ? c->store : NULL, &st, path), err;
+
+	if (rc != CLI_OK)
+		return rc;
+	if (trace_new(&t) < 0) {
+		store_close(st);
+		return cli_say(CLI_FAIL, "out of memory");
+	}
+	err = load(c, st, path, t);
+	store_close(st);
+	if (err)
+		rc = cli_say(CLI_FAIL, "%s: %s", path, strerror(-err));
+	else if (!c->n)
+		rc = cli_say(CLI_FAIL,
+			     "%s: no such process was recorded in that time. See: aon ps --all",
+			     path);
+	else
+		rc = conclude(c, t);
+	trace_free(t);
+	return rc;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cluster.h - the cluster that a command was told of by --url, and the files that let it in. */
+#ifndef AON_CLI_CLUSTER_H
+#define AON_CLI_CLUSTER_H
+
+#include "cli/core/cli.h"
+#include "net/http.h"
+
+/* CLI_OK, or CLI_USAGE after it said what was expected. Texts are the options'. */
+int cluster_of(const struct opts *o, struct cluster_url *url, struct http_files *files);
+
+#endif /* AON_CLI_CLUSTER_H */

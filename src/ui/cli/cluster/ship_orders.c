@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ship_orders.c - see ship_orders.h. */
+#include "cli/cluster/ship_orders.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cli/core/locate.h"
+
+#define ASK_MS    5000
+#define POLL_MS   20000u /* the relay answers within 5 s */
+#define TRACE_MS  300000u
+#define WAIT_NS   60000000000ull /* for a relay that lets this node wait */
+#define AGAIN_US  1000000u
+#define TRACE_MAX (256l << 20)
+#define LINES     4000u
+#define PACES     64u
+
+extern char **environ;
+
+struct order {
+	uint64_t id, steps, ms, from, timeout_s;
+	char job[48], ranks[64];
+};
+
+/* How far a job was when it was last looked at: what a step takes is what went by between two looks, for a step
+ * need not begin where the last one ended. */
+struct pace {
+	char job[48];
+	uint64_t step, at_ns, step_ns;
+};
+
+struct ship_orders {
+	const struct ship_conf *conf;
+	struct cluster_url url;
+	struct http *http;
+	pthread_t thread;
+	uint64_t last;         /* order that was seen */
+	_Atomic bool stopping; /* relaxed: looked at now and then */
+	struct pace pace[PACES];
+	char jobs[LINES];
+	size_t len;
+	struct net_why why; /* of the last question that failed */
+};
+
+/* --- asking --- */
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static struct pace *pace_of(struct ship_orders *s, const char *job)
+{
+	struct pace *oldest = &s->pace[0];
+
+	for (size_t i = 0; i < PACES; i++) {
+		if (!strcmp(s->pace[i].job, job))
+			return &s->pace[i];
+		if (s->pace[i].at_ns < oldest->at_ns)
+			oldest = &s->pace[i];
+	}
+	*oldest = (struct pace){ 0 };
+	snprintf(oldest->job, sizeof(oldest->job), "%s", job);
+	return oldest;
+}
+
+/* "JOB PROCESSES STEP STEP_NS", as aond says it. */
+static void on_job(void *arg, char *line)
+{
+	struct ship_orders *s = arg;
+	uint64_t ranks, step, step_ns, now = now_ns();
+	struct pace *p;
+	char job[48];
+	int n;
+
+	if (sscanf(line, "%47s %" SCNu64 " %" SCNu64 " %" SCNu64, job, &ranks, &step, &step_ns) !=
+	    4)
+		return;
+	p = pace_of(s, job);
+	if (p->at_ns && step > p->step)
+		p->step_ns = (now - p->at_ns) / (step - p->step);
+	p->at_ns = now;
+	p->step = step;
+	n = snprintf(s->jobs + s->len, sizeof(s->jobs) - s->len,
+		     "job %s %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", job, ranks, step,
+		     p->step_ns ? p->step_ns : step_ns);
+	if (n > 0 && s->len + (size_t)n < sizeof(s->jobs))
+		s->len += (size_t)n;
+}
+
+static void look_at_jobs(struct ship_orders *s)
+{
+	s->len = (size_t)snprintf(s->jobs, sizeof(s->jobs), "last %" PRIu64 "\n", s->last);
+	admin_ask(s->conf->run_dir.s, "capture jobs", ASK_MS, on_job, s);
+	s->jobs[s->len] = '\0';
+}
+
+static uint64_t number(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+static int ask(struct ship_orders *s, const char *target, const void *body, size_t len,
+	       uint32_t timeout_ms, struct http_answer *a)
+{
+	struct http_ask q = { .server = &s->url.server[0],
+			      .target = target,
+			      .body = body,
+			      .len = len,
+			      .timeout_ms = timeout_ms };
+	int err = http_do(s->http, &q, a, &s->why);
+
+	if (!err && a->status != 200)
+		err = net_say(&s->why, -EREMOTEIO, "the relay answers with status %d: %.*s",
+			      a->status, (int)strcspn(a->data, "\n"), a->data);
+	return err;
+}
+
+/* 1: there is one; 0: none; -errno. */
+static int poll_order(struct ship_orders *s, struct order *o)
+{
+	struct http_answer a;
+	const char *job, *ranks;
+	int err;
+
+	look_at_jobs(s);
+	err = ask(s, "/v1/orders", s->jobs, s->len, POLL_MS, &a);
+	if (err)
+		return err;
+	*o = (struct order){ .id = number(a.data, "order "),
+			     .steps = number(a.data, "steps "),
+			     .ms = number(a.data, "ms "),
+			     .from = number(a.data, "from "),
+			     .timeout_s = number(a.data, "timeout_s ") };
+	job = strstr(a.data, "\njob ");
+	ranks = strstr(a.data, "\nranks ");
+	if (ranks && (sscanf(ranks, "\nranks %63s", o->ranks) != 1 ||
+		      strspn(o->ranks, "0123456789,") != strlen(o->ranks)))
+		return 0;
+	if (!o->id || !job || sscanf(job, "\njob %47s", o->job) != 1)
+		return 0;
+	return 1;
+}
+
+/* --- carrying out --- */
+
+/* aon capture itself, so that both do the same; what it says is the reason if it fails. */
+static int run_capture(const struct ship_orders *s, const struct order *o, const char *dir,
+		       char why[512])
+{
+	char count[24], from[24], patience[24], to[300], log[300];
+	char *argv[20];
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t none;
+	size_t n = 0;
+	int status = -1, fd;
+	pid_t pid;
+
+	snprintf(count, sizeof(count), o->steps ? "%" PRIu64 : "%" PRIu64 "ms",
+		 o->steps ? o->steps : o->ms);
+	snprintf(from, sizeof(from), "%" PRIu64, o->from);
+	snprintf(patience, sizeof(patience), "%" PRIu64, o->timeout_s);
+	snprintf(to, sizeof(to), "%s/traces/", dir);
+	snprintf(log, sizeof(log), "%s/log", dir);
+	argv[n++] = (char *)(uintptr_t) "aon";
+	argv[n++] = (char *)(uintptr_t) "capture";
+	argv[n++] = (char *)(uintptr_t) "--job";
+	argv[n++] = (char *)(uintptr_t)o->job;
+	argv[n++] = (char *)(uintptr_t)(o->steps ? "--steps" : "--duration");
+	argv[n++] = count;
+	if (o->steps && o->from) {
+		argv[n++] = (char *)(uintptr_t) "--from-step";
+		argv[n++] = from;
+	}
+	if (*o->ranks) {
+		argv[n++] = (char *)(uintptr_t) "--rank";
+		argv[n++] = (char *)(uintptr_t)o->ranks;
+	}
+	argv[n++] = (char *)(uintptr_t) "--timeout";
+	argv[n++] = patience;
+	argv[n++] = (char *)(uintptr_t) "--format";
+	argv[n++] = (char *)(uintptr_t) "kineto";
+	argv[n++] = (char *)(uintptr_t) "-o";
+	argv[n++] = to;
+	argv[n] = NULL;
+	setenv("AON_RUN_DIR", s->conf->run_dir.s, 1);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_addopen(&files, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+	posix_spawn_file_actions_adddup2(&files, 1, 2);
+	sigemptyset(&none); /* ours waits for signals by a descriptor */
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	if (posix_spawn(&pid, "/proc/self/exe", &files, &attr, argv, environ) == 0)
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&files);
+	fd = open(log, O_RDONLY | O_CLOEXEC);
+	n = fd >= 0 ? (size_t)read(fd, why, 511) : 0;
+	why[n < 512 ? n : 0] = '\0';
+	if (fd >= 0)
+		close(fd);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EREMOTEIO;
+}
+
+/* What belongs to a trace: a relay that has had enough of this node for now is waited for. */
+static int tell(struct ship_orders *s, const char *target, const void *body, size_t len)
+{
+	uint64_t until = now_ns() + WAIT_NS;
+	struct http_answer a = { 0 };
+	int err;
+
+	while ((err = ask(s, target, body, len, TRACE_MS, &a)) == -EREMOTEIO &&
+	       (a.status == 429 || a.status == 503) && now_ns() < until &&
+	       !atomic_load_explicit(&s->stopping, memory_order_relaxed))
+		usleep(AGAIN_US);
+	return err;
+}
+
+static int upload(struct ship_orders *s, const struct order *o, const char *path, size_t part)
+{
+	struct stat sb;
+	FILE *f = fopen(path, "re");
+	char target[96], *text = NULL;
+	int err = -EIO;
+
+	if (f && fstat(fileno(f), &sb) == 0 && sb.st_size > 0 && sb.st_size <= TRACE_MAX)
+		text = malloc((size_t)sb.st_size);
+	if (text && fread(text, 1, (size_t)sb.st_size, f) == (size_t)sb.st_size) {
+		snprintf(target, sizeof(target), "/v1/trace?order=%" PRIu64 "&part=r%zu", o->id,
+			 part);
+		err = tell(s, target, text, (size_t)sb.st_size);
+	}
+	free(text);
+	if (f)
+		fclose(f);
+	return err;
+}
+
+/* Every file of the folder, which goes with them. Files sent, or -errno. */
+static int upload_all(struct ship_orders *s, const struct order *o, const char *dir)
+{
+	char path[600], folder[300];
+	struct dirent *e;
+	int err = 0;
+	size_t n = 0;
+	DIR *d;
+
+	snprintf(folder, sizeof(folder), "%s/traces", dir);
+	d = opendir(folder);
+	while (d && (e = readdir(d))) {
+		if (*e->d_name == '.')
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", folder, e->d_name);
+		if (!err)
+			err = upload(s, o, path, n++);
+		unlink(path);
+	}
+	if (d)
+		closedir(d);
+	rmdir(folder);
+	snprintf(path, sizeof(path), "%s/log", dir);
+	unlink(path);
+	rmdir(dir);
+	return err ? err : (int)n;
+}
+
+static void carry_out(struct ship_orders *s, const struct order *o)
+{
+	char dir[] = "/tmp/aon-order-XXXXXX", why[512] = "", target[96];
+	int err, n = 0;
+
+	if (!mkdtemp(dir))
+		return;
+	log_info("order %" PRIu64 ": capture of job %s", o->id, o->job);
+	err = run_capture(s, o, dir, why);
+	n = upload_all(s, o, dir);
+	if (err && !n && *o->ranks &&
+	    (strstr(why, "no process of") || strstr(why, "no such process"))) {
+		err = 0; /* they are on other nodes: nothing is missing of it */
+		*why = '\0';
+		n = 1;
+	}
+	if (!err && n <= 0)
+		snprintf(why, sizeof(why), "its traces could not be sent: %.400s",
+			 n == -EREMOTEIO ? s->why.text : strerror(-n));
+	snprintf(target, sizeof(target), "/v1/trace?order=%" PRIu64 "&end=%s", o->id,
+		 !err && n > 0 ? "ok" : "failed");
+	tell(s, target, *why ? why : "-", *why ? strlen(why) : 1);
+}
+
+static void *work(void *arg)
+{
+	struct ship_orders *s = arg;
+	struct order o;
+
+	look_at_jobs(s);
+	nanosleep(&(struct timespec){ 1, 0 }, NULL);
+	while (!atomic_load_explicit(&s->stopping, memory_order_relaxed)) {
+		int got = poll_order(s, &o);
+
+		if (got == 1 && o.id > s->last) {
+			s->last = o.id;
+			carry_out(s, &o);
+		} else if (got < 0) {
+			s->last = 0; /* another relay, or one that began anew, counts from 1 */
+			for (int i = 0;
+			     i < 50 && !atomic_load_explicit(&s->stopping, memory_order_relaxed);
+			     i++)
+				nanosleep(&(struct timespec){ 0, 100000000 }, NULL);
+		}
+	}
+	return NULL;
+}
+
+/* --- begin and end --- */
+
+struct ship_orders *ship_orders_start(const struct ship_conf *conf)
+{
+	struct ship_orders *s = calloc(1, sizeof(*s));
+	struct http_opts o = {
+		.files = { .ca = conf->ca.s, .cert = conf->cert.s, .key = conf->key.s }, .tls = true
+	};
+	struct net_why why;
+
+	if (!s || !*conf->run_dir.s || cluster_url_parse(&s->url, conf->url.s, &why) < 0 ||
+	    s->url.kind != CLUSTER_RELAY || http_new(&s->http, &o, &why) < 0) {
+		free(s);
+		return NULL;
+	}
+	s->conf = conf;
+	if (pthread_create(&s->thread, NULL, work, s)) {
+		http_free(s->http);
+		free(s);
+		return NULL;
+	}
+	return s;
+}
+
+/* It may wait for the relay's answer: whoever ends does not wait for that. */
+void ship_orders_stop(struct ship_orders *s)
+{
+	if (!s)
+		return;
+	atomic_store_explicit(&s->stopping, true, memory_order_relaxed);
+	pthread_detach(s->thread);
+}

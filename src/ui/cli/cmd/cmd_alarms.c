@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aon alarms - what aond's detectors have told, from the store's journal. */
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/report/alarms.h"
+#include "cli/cluster/fleet_ask.h"
+#include "cli/core/locate.h"
+
+static long print_json(struct store *st, const char *path)
+{
+	struct json j;
+	long n;
+
+	json_init(&j, stdout);
+	json_open(&j, NULL, '{');
+	json_str(&j, "schema", "aon.alarms/1");
+	json_str(&j, "store", path);
+	n = alarms_json(&j, st);
+	json_end(&j);
+	return n < 0 ? n : 1;
+}
+
+int cmd_alarms(const struct opts *o)
+{
+	char path[PATH_MAX];
+	struct store *st;
+	struct out out;
+	int rc;
+	long n;
+
+	if (o->argc > 1)
+		return cli_misuse("takes one store, not '%s' too", o->argv[1]);
+	if (fleet_listed(o))
+		return fleet_list_cmd(o);
+	rc = fleet_not_asked(o);
+	if (rc == CLI_OK)
+		rc = locate_open(o->argc ? o->argv[0] : NULL, &st, path);
+	if (rc != CLI_OK)
+		return rc;
+	out_init(&out, stdout, o);
+	n = o->val[OPT_JSON] ? print_json(st, path) : alarms_text(st, &out, SIZE_MAX);
+	if (!n)
+		fprintf(stderr, "No alarm in %s.\n", path);
+	if (n < 0)
+		rc = cli_say(CLI_FAIL, "%s: cannot be read on: %s. Check it: aon store check %s",
+			     path, strerror((int)-n), path);
+	store_close(st);
+	return rc;
+}

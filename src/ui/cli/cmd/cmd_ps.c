@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* aon ps - who is being recorded, at which tier, how fast, and what was lost. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cluster/fleet_ask.h"
+#include "cli/core/locate.h"
+#include "read/procs.h"
+#include "cli/report/rate.h"
+#include "cli/report/report.h"
+
+static void ps_row(struct table *t, const struct out *out, const struct procs *ps,
+		   const struct process *p, double per_s)
+{
+	char user[64], n[FMT_LEN];
+
+	table_add_text(t, out, p->comm);
+	table_add(t, "%u", p->pid);
+	table_add_text(t, out, procs_user(p->uid, user, sizeof(user)));
+	table_add_text(t, out, *p->run ? p->run : "-");
+	table_add(t, "%s", procs_live(ps, p) ? procs_tier(p->tier) : "gone");
+	table_add(t, "%s", procs_live(ps, p) ? fmt_count(n, (uint64_t)(per_s + 0.5)) : "-");
+	table_add(t, "%s", fmt_count(n, p->account.emitted));
+	table_add(t, "%s", fmt_count(n, account_lost(&p->account)));
+	table_add_text(t, out, p->note);
+}
+
+static int ps_text(struct store *st, const struct procs *ps, const struct out *out)
+{
+	static const struct col col[] = {
+		{ "COMMAND", COL_LEFT, 0 },
+		{ "PID", 0, 0 },
+		{ "USER", COL_LEFT, 3 },
+		{ "RUN", COL_LEFT, 4 },
+		{ "TIER", COL_LEFT, 0 },
+		{ "EVENTS/S", 0, 0 },
+		{ "RECORDS", 0, 2 },
+		{ "LOST", 0, 0 },
+		{ "NOTE", COL_LEFT | COL_FLEX, 1 },
+	};
+	uint64_t now = procs_now(ps);
+	struct table t;
+	double per_s;
+	int err = 0;
+
+	table_init(&t, col, sizeof(col) / sizeof(col[0]));
+	for (size_t i = 0; i < ps->n && !err; i++) {
+		err = rate_of(st, &ps->p[i], now, &per_s);
+		ps_row(&t, out, ps, &ps->p[i], per_s);
+	}
+	if (!err)
+		table_print(&t, out, 0);
+	table_fini(&t);
+	return err;
+}
+
+static int ps_json(struct store *st, const struct procs *ps, const char *path)
+{
+	uint64_t now = procs_now(ps);
+	struct json j;
+	struct node_ident node;
+	double per_s;
+	int err = 0;
+
+	json_init(&j, stdout);
+	json_open(&j, NULL, '{');
+	json_str(&j, "schema", "aon.ps/1");
+	json_str(&j, "store", path);
+	if (!store_node_get(st, &node))
+		node_json(&j, "node", &node);
+	else
+		json_null(&j, "node");
+	json_open(&j, "processes", '[');
+	for (size_t i = 0; i < ps->n && !err; i++) {
+		const struct process *p = &ps->p[i];
+
+		err = rate_of(st, p, now, &per_s);
+		json_open(&j, NULL, '{');
+		json_u64(&j, "process", p->id);
+		json_u64(&j, "pid", p->pid);
+		json_u64(&j, "uid", p->uid);
+		json_str(&j, "comm", p->comm);
+		json_str(&j, "run", *p->run ? p->run : NULL);
+		json_str(&j, "job", *p->job ? p->job : NULL);
+		if (p->origin.rank)
+			json_u64(&j, "rank", p->origin.rank - 1);
+		else
+			json_null(&j, "rank");
+		if (p->origin.world)
+			json_u64(&j, "world", p->origin.world);
+		else
+			json_null(&j, "world");
+		if (p->local_rank)
+			json_u64(&j, "local_rank", p->local_rank - 1);
+		else
+			json_null(&j, "local_rank");
+		ident_json(&j, "identity", &p->ident);
+		json_str(&j, "tier", procs_tier(p->tier));
+		json_bool(&j, "connected", procs_live(ps, p));
+		json_real(&j, "events_per_s", procs_live(ps, p) ? per_s : 0.0 / 0.0);
+		json_str(&j, "library", *p->library ? p->library : NULL);
+		json_str(&j, "note", *p->note ? p->note : NULL);
+		account_json(&j, "accounting", &p->account);
+		json_close(&j);
+	}
+	json_end(&j);
+	return err;
+}
+
+int cmd_ps(const struct opts *o)
+{
+	struct procs_want want = { .connected = !o->val[OPT_GONE] };
+	char path[PATH_MAX];
+	struct store *st;
+	struct procs ps;
+	struct out out;
+	int rc, err;
+
+	if (o->argc)
+		return cli_misuse("takes no operand, not '%s'", o->argv[0]);
+	if (fleet_listed(o))
+		return fleet_list_cmd(o);
+	rc = fleet_not_asked(o);
+	if (rc == CLI_OK)
+		rc = locate_open(o->val[OPT_STORE], &st, path);
+	if (rc != CLI_OK)
+		return rc;
+	out_init(&out, stdout, o);
+	err = procs_load(&ps, st, &want);
+	if (!err && o->val[OPT_JSON])
+		err = ps_json(st, &ps, path);
+	else if (!err && ps.n)
+		err = ps_text(st, &ps, &out);
+	else if (!err)
+		fprintf(stderr, "Nobody is connected; %s knows %zu that left (aon ps --all).\n",
+			path, ps.in_store);
+	if (err < 0)
+		rc = cli_say(CLI_FAIL, "%s: cannot be read on: %s. Check it: aon store check %s",
+			     path, strerror(-err), path);
+	procs_fini(&ps);
+	store_close(st);
+	return rc;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* cli.h - what all commands share: exit codes, options, the one line that says what is wrong. */
+#ifndef AON_CLI_H
+#define AON_CLI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum cli_exit {
+	CLI_OK = 0,
+	CLI_FAIL = 1,
+	CLI_USAGE = 2,
+	CLI_UNSURE = 3, /* could not decide: too little data */
+};
+
+enum cmd_id {
+#define CMD(ID, name, synopsis, help, more) CMD_##ID,
+#include "cli/core/cmd.tbl.h"
+	CMD_COUNT,
+};
+
+#define CMD_BIT(cmd) (UINT64_C(1) << (cmd))
+#define CMD_EVERY    (CMD_BIT(CMD_COUNT) - 1)
+
+enum opt_id {
+#define OPT(ID, letter, name, arg, cmds, help) OPT_##ID,
+#include "cli/core/opt.tbl.h"
+	OPT_COUNT,
+};
+
+struct opts {
+	enum cmd_id cmd;
+	const char *val[OPT_COUNT]; /* NULL: not given; "" for one without argument */
+	int argc;                   /* operands */
+	char **argv;
+};
+
+typedef int cmd_fn(const struct opts *o);
+
+struct cmd {
+	const char *name;
+	cmd_fn *fn;
+	const char *synopsis, *help, *more;
+};
+
+struct opt {
+	uint64_t cmds; /* CMD_BIT() of each */
+	char letter;
+	const char *name, *arg, *help;
+};
+
+extern const struct cmd cmd_table[CMD_COUNT];
+extern const struct opt opt_table[OPT_COUNT];
+
+#define CMD(ID, name, synopsis, help, more) int cmd_##name(const struct opts *o);
+#include "cli/core/cmd.tbl.h"
+
+/* The command of that name, or -1. */
+int cmd_find(const char *name);
+
+/* Fills *o from argv[1..]. CLI_OK, or CLI_USAGE after it said why. */
+int opt_parse(struct opts *o, enum cmd_id cmd, int argc, char *argv[]);
+
+/* The number given for `id`, if one was: *out is untouched else. CLI_OK or CLI_USAGE. */
+int opt_number(const struct opts *o, enum opt_id id, double lo, double hi, double *out);
+int opt_u32(const struct opts *o, enum opt_id id, uint32_t *out);
+
+/* The value given for `id` as its place in the argument's list; `or_else` if none was given;
+ * -1 after it said why. */
+int opt_choice(const struct opts *o, enum opt_id id, int or_else);
+
+/* "aon report: <text>" and a new line on stderr: safe for any bytes. Returns `code`. */
+int cli_say(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Of a command that runs until it is told to end: a descriptor, readable from the first SIGTERM or SIGINT on, which end
+ * nothing by themselves then, nor does a closed pipe. -1: errno says why. */
+int cli_stop_fd(void);
+
+/* Like cli_say(CLI_USAGE): adds where help is found. */
+int cli_misuse(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* While a screen is drawn, nothing may be said. */
+void cli_mute(bool yes);
+
+/* Which command speaks. */
+void cli_speaker(enum cmd_id cmd);
+
+/* Help of all commands (CMD_COUNT) or of one, on stdout. */
+void help_print(int cmd);
+void help_roff(void);
+void help_complete(int shell);
+
+#endif /* AON_CLI_H */

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* help.c - help, man page sections and completions, all from cmd.tbl.h and opt.tbl.h. */
+#include <stdio.h>
+#include <string.h>
+
+#include "abi/msg.h"
+#include "abi/segment.h"
+#include "base/json.h"
+#include "cli/core/cli.h"
+
+#define HELP_COLUMNS 80
+#define HELP_INDENT  24 /* where what an option does begins */
+#define HELP_USAGE   11 /* behind "usage: aon " */
+
+static bool has(int cmd, int opt)
+{
+	return opt_table[opt].help && opt_table[opt].cmds & CMD_BIT(cmd);
+}
+
+/*
+ * Prints words, and begins a new line, indented, where they would pass the terminal's 80 columns.
+ * `at` is the column where the text begins. What the table breaks by hand flows with the rest.
+ */
+static void fold(const char *s, int at, int indent)
+{
+	while (*s) {
+		int n = (int)strcspn(s, " \n");
+
+		if (at > indent && at + 1 + n > HELP_COLUMNS)
+			printf("\n%*s", at = indent, "");
+		else if (at > indent)
+			at += printf(" ");
+		at += printf("%.*s", n, s);
+		s += n;
+		s += strspn(s, " \n");
+	}
+	putchar('\n');
+}
+
+static void print_options(int cmd)
+{
+	char left[80];
+
+	for (int i = 0; i < OPT_COUNT; i++) {
+		const struct opt *t = &opt_table[i];
+		int n = 0;
+
+		if (!has(cmd, i))
+			continue;
+		if (t->letter)
+			n = snprintf(left, sizeof(left), "-%c, ", t->letter);
+		snprintf(left + n, sizeof(left) - (size_t)n, "%*s--%s%s%s", n ? 0 : 4, "", t->name,
+			 t->arg ? " " : "", t->arg ? t->arg : "");
+		if (strlen(left) > 20)
+			printf("  %s\n%*s", left, HELP_INDENT, "");
+		else
+			printf("  %-*s", HELP_INDENT - 2, left);
+		fold(t->help, HELP_INDENT, HELP_INDENT);
+	}
+}
+
+void help_print(int cmd)
+{
+	if (cmd != CMD_COUNT) {
+		const struct cmd *c = &cmd_table[cmd];
+
+		fold(c->synopsis, printf("usage: aon %s [OPTION...]", c->name), HELP_USAGE);
+		printf("%c%s.\n", c->help[0] & ~0x20, c->help + 1);
+		if (*c->more)
+			fold(c->more, 0, 0);
+		putchar('\n');
+		print_options(cmd);
+		return;
+	}
+	printf("usage: aon COMMAND [OPTION...]\n"
+	       "Always-on profiling: what runs on this node, where its time goes, what to do.\n\n");
+	for (int i = 0; i < CMD_COUNT; i++)
+		printf("  %-9s  %s\n", cmd_table[i].name, cmd_table[i].help);
+	printf("\nExit: 0 done, 1 failed, 2 misuse, 3 could not decide.\n"
+	       "First time:  aon run -- python train.py\n"
+	       "One command: aon help COMMAND\n");
+}
+
+static void roff_text(const char *s)
+{
+	for (; *s; s++) {
+		if (*s == '-')
+			fputs("\\-", stdout);
+		else if (*s == '\\')
+			fputs("\\e", stdout);
+		else
+			putchar(*s);
+	}
+}
+
+static void roff_option(const struct opt *t)
+{
+	printf(".TP\n");
+	if (t->letter)
+		printf("\\fB\\-%c\\fR, ", t->letter);
+	fputs("\\fB\\-\\-", stdout);
+	roff_text(t->name);
+	printf("\\fR");
+	if (t->arg)
+		printf(" \\fI%s\\fR", t->arg);
+	putchar('\n');
+	roff_text(t->help);
+	putchar('\n');
+}
+
+void help_roff(void)
+{
+	printf(".SH COMMANDS\n");
+	for (int i = 0; i < CMD_COUNT; i++) {
+		const struct cmd *c = &cmd_table[i];
+
+		printf(".SS aon %s [OPTION...]%s", c->name, *c->synopsis ? " " : "");
+		roff_text(c->synopsis);
+		printf("\n%c", c->help[0] & ~0x20);
+		roff_text(c->help + 1);
+		printf(".\n");
+		roff_text(c->more);
+		printf("%s", *c->more ? "\n" : "");
+		for (int k = 0; k < OPT_COUNT; k++)
+			if (has(i, k) && opt_table[k].cmds != CMD_EVERY)
+				roff_option(&opt_table[k]);
+	}
+	printf(".SH OPTIONS\nEvery command takes these.\n");
+	for (int k = 0; k < OPT_COUNT; k++)
+		if (opt_table[k].cmds == CMD_EVERY)
+			roff_option(&opt_table[k]);
+}
+
+int cmd_help(const struct opts *o)
+{
+	int cmd = CMD_COUNT, shell = opt_choice(o, OPT_COMPLETE, 0);
+
+	if (shell < 0)
+		return CLI_USAGE;
+	if (o->argc > 1)
+		return cli_misuse("one command at a time, not also '%s'", o->argv[1]);
+	if (o->argc == 1 && (cmd = cmd_find(o->argv[0])) < 0)
+		return cli_misuse("unknown command '%s'", o->argv[0]);
+	if (o->val[OPT_ROFF])
+		help_roff();
+	else if (o->val[OPT_COMPLETE])
+		help_complete(shell);
+	else
+		help_print(cmd);
+	return CLI_OK;
+}
+
+int cmd_version(const struct opts *o)
+{
+	struct json j;
+
+	if (o->argc)
+		return cli_misuse("takes no operand, not '%s'", o->argv[0]);
+	if (!o->val[OPT_JSON]) {
+		printf("aon %s\n", AON_VERSION);
+		return CLI_OK;
+	}
+	json_init(&j, stdout);
+	json_open(&j, NULL, '{');
+	json_str(&j, "schema", "aon.version/1");
+	json_str(&j, "version", AON_VERSION);
+	json_u64(&j, "message_version", AON_MSG_VERSION);
+	json_u64(&j, "segment_version", AON_SEG_VERSION);
+	json_end(&j);
+	return CLI_OK;
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* inputs.c - opens what a command was given, whatever it is, as one trace. */
+#include "cli/core/inputs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fmt.h"
+#include "cli/core/locate.h"
+#include "import/import.h"
+#include "store/backend.h"
+#include "insight/insight.h"
+#include "insight/offset.h"
+#include "model/trace_demangle.h"
+#include "read/stretch.h"
+#include "read/sweep.h"
+#include "read/window.h"
+#include "store/store.h"
+#include "store/trace.h"
+
+#define BAR_WIDTH 30u
+
+static bool bar_shown;
+
+int inputs_progress(void *arg, const char *path, uint64_t done, uint64_t size)
+{
+	char bar[BAR_WIDTH * 4 + 1], clean[64], name[48], n[FMT_LEN];
+	const char *base = strrchr(path, '/');
+	const struct opts *o = arg;
+	bool ascii = o && o->val[OPT_ASCII];
+
+	if (!isatty(STDERR_FILENO))
+		return 0;
+	fmt_clean(clean, sizeof(clean), base ? base + 1 : path, ascii);
+	fmt_ellipsis(name, sizeof(name), clean, 30, ascii);
+	if (size)
+		fprintf(stderr, "\r%-30s %s %3.0f %%", name,
+			fmt_bar(bar, sizeof(bar), (double)done / (double)size, BAR_WIDTH, ascii),
+			100.0 * (double)done / (double)size);
+	else
+		fprintf(stderr, "\r%-30s %s", name, fmt_bytes(n, done));
+	fflush(stderr);
+	bar_shown = true;
+	return 0;
+}
+
+void inputs_progress_end(void)
+{
+	if (bar_shown)
+		fputs("\r\033[K", stderr);
+	bar_shown = false;
+}
+
+void inputs_say_damage(const struct trace *t)
+{
+	for (size_t i = 0; i < t->files; i++) {
+		const struct trace_file *f = &t->file[i];
+		char rows[FMT_LEN], lost[FMT_LEN];
+
+		if (f->broke_at == UINT64_MAX && !f->lost)
+			continue;
+		cli_say(CLI_FAIL, "%s: damaged: %s. Read: %s rows, lost: %s%s", f->path,
+			*f->why ? f->why : "rows could not be read",
+			fmt_exact(rows, f->rows - f->lost), fmt_exact(lost, f->lost),
+			f->lost ? "" : " and what followed");
+	}
+}
+
+int inputs_exit(const struct trace *t)
+{
+	return import_damaged(t) ? CLI_FAIL : CLI_OK;
+}
+
+static int load_trace(struct trace *t, const char *path, const struct opts *o)
+{
+	struct import_opts io = { .progress = inputs_progress, .arg = (void *)(uintptr_t)o };
+	struct import_why why = { "" };
+	int err = import_path(t, path, &io, &why);
+
+	inputs_progress_end();
+	return err < 0 ? cli_say(CLI_FAIL, "%s", why.text) : CLI_OK;
+}
+
+/* A store, if its first bytes say so; of anything else, the importers know more. */
+static int load_one(struct trace *t, const char *path, const struct opts *o)
+{
+	struct store_why why = { "" };
+	struct store *st;
+	struct stat sb;
+	int err;
+
+	if (!strcmp(path, "-") || (!stat(path, &sb) && !S_ISREG(sb.st_mode)))
+		return load_trace(t, path, o);
+	err = store_open_ro(&st, path, &why);
+	if (err == -EMEDIUMTYPE)
+		return load_trace(t, path, o);
+	if (err < 0)
+		return locate_failed(path, err, &why);
+	err = store_trace(t, st, path, NULL, NULL);
+	store_close(st);
+	if (store_is_elsewhere(path) && !strstr(path, "capture="))
+		cli_say(CLI_OK,
+			"of a cluster's job these are its steps alone: events are kept of "
+			"captures (&capture=C); aon report, why and diff --cluster read sums");
+	if (err == -EBADMSG)
+		return cli_say(CLI_FAIL, "%s: damaged. Save what is whole: aon recover %s -o NEW",
+			       path, path);
+	return err < 0 ? cli_say(CLI_FAIL, "%s: %s", path, strerror(-err)) : CLI_OK;
+}
+
+static int load_default(struct trace *t)
+{
+	char path[PATH_MAX];
+	struct store *st;
+	int rc = locate_open(NULL, &st, path), err;
+
+	if (rc != CLI_OK)
+		return rc;
+	err = store_trace(t, st, path, NULL, NULL);
+	store_close(st);
+	return err < 0 ? cli_say(CLI_FAIL, "%s: %s", path, strerror(-err)) : CLI_OK;
+}
+
+/* What was recorded on several nodes, on the clock of the first one. */
+static void bring_clocks_together(struct trace *t)
+{
+	struct offset_most most;
+	char a[FMT_LEN], b[FMT_LEN];
+
+	if (offset_trace(t, &most) < 0 || most.off_ns <= most.err_ns)
+		return;
+	fprintf(stderr,
+		"Clocks of the nodes differ by up to %s; brought together by common ends of "
+		"collectives, +- %s.\n",
+		fmt_time(a, (uint64_t)most.off_ns), fmt_time(b, (uint64_t)most.err_ns));
+}
+
+int inputs_load(struct trace **out, const struct opts *o)
+{
+	struct trace *t;
+	int rc = CLI_OK, err;
+
+	if (trace_new(&t) < 0)
+		return cli_say(CLI_FAIL, "out of memory");
+	if (!o->argc)
+		rc = load_default(t);
+	for (int i = 0; i < o->argc && rc == CLI_OK; i++)
+		rc = load_one(t, o->argv[i], o);
+	if (rc == CLI_OK) {
+		err = trace_seal(t);
+		if (err < 0)
+			rc = cli_say(CLI_FAIL, "%s", strerror(-err));
+	}
+	if (rc != CLI_OK) {
+		trace_free(t);
+		return rc;
+	}
+	demangle_trace(t);
+	bring_clocks_together(t);
+	inputs_say_damage(t);
+	*out = t;
+	return CLI_OK;
+}
+
+/* The store that is the one operand, or the node's; INPUTS_LOAD: it is none, or there are more. */
+static int open_store(struct store **st, const struct opts *o, char path[PATH_MAX])
+{
+	struct stat sb;
+
+	if (o->argc > 1)
+		return INPUTS_LOAD;
+	if (!o->argc)
+		return locate_open(NULL, st, path) == CLI_OK ? CLI_OK : CLI_FAIL;
+	snprintf(path, PATH_MAX, "%s", o->argv[0]);
+	if (stat(path, &sb) < 0 || !S_ISREG(sb.st_mode) || store_open_ro(st, path, NULL) < 0)
+		return INPUTS_LOAD;
+	return CLI_OK;
+}
+
+int inputs_sweep(struct trace **t, struct insight **in, const struct opts *o, bool queues)
+{
+	struct store *st = NULL;
+	char path[PATH_MAX];
+	int rc = open_store(&st, o, path), err;
+
+	if (rc != CLI_OK)
+		return rc;
+	err = trace_new(t);
+	if (!err) {
+		err = read_sweep(*t, st, path, NULL, queues, SWEEP_STRETCH, in);
+		if (err < 0)
+			trace_free(*t);
+	}
+	store_close(st);
+	if (err < 0)
+		return INPUTS_LOAD; /* which says what is wrong, if anything is */
+	inputs_say_damage(*t);
+	return CLI_OK;
+}
+
+int inputs_stretches(struct trace **t, struct insight **in, const struct opts *o)
+{
+	struct stretch_opts so = { .part = NULL };
+	uint64_t blob, events = 0;
+	struct store *st = NULL;
+	char path[PATH_MAX];
+	int rc = open_store(&st, o, path), err;
+
+	if (rc != CLI_OK)
+		return rc;
+	err = store_extent(st, &blob, &events);
+	if (err < 0 || events <= WINDOW_WHOLE || trace_new(t) < 0) {
+		store_close(st);
+		return INPUTS_LOAD;
+	}
+	err = read_stretches(*t, st, path, &so, in);
+	store_close(st);
+	if (!err && (*in)->torn) { /* all at once it is whole */
+		insight_free(*in);
+		*in = NULL;
+		err = -ERANGE;
+	}
+	if (err < 0) {
+		trace_free(*t);
+		*t = NULL;
+		return INPUTS_LOAD;
+	}
+	inputs_say_damage(*t);
+	return CLI_OK;
+}
+
+static int add_span(void *arg, const struct store_piece *p)
+{
+	struct store_part *part = arg;
+
+	part->from_ns = p->t0_ns < part->from_ns ? p->t0_ns : part->from_ns;
+	part->to_ns = p->t1_ns + 1 > part->to_ns ? p->t1_ns + 1 : part->to_ns;
+	return 0;
+}
+
+int inputs_window(struct trace **t, const struct opts *o, uint64_t *from_ns, uint64_t *to_ns)
+{
+	struct store_part part = { .from_ns = UINT64_MAX };
+	uint64_t blob, events = 0;
+	struct store *st = NULL;
+	char path[PATH_MAX];
+	int err = open_store(&st, o, path) == CLI_OK ? 0 : -ENOENT;
+
+	if (err < 0)
+		return err;
+	err = store_extent(st, &blob, &events);
+	err = err ? err : store_each_piece(st, 0, add_span, &part);
+	err = err || !part.to_ns ? -ENODATA
+				 : read_window(t, st, path, &part, (double)events, WINDOW_PART, 0);
+	store_close(st);
+	*from_ns = part.from_ns;
+	*to_ns = part.to_ns;
+	return err;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* opt.c - the tables of commands and options, and getopt driven by them. */
+#include "cli/core/cli.h"
+
+#include <ctype.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fmt.h"
+
+#define EVERY CMD_EVERY
+#define C(ID) CMD_BIT(CMD_##ID)
+
+const struct cmd cmd_table[CMD_COUNT] = {
+#define CMD(ID, name, synopsis, help, more) \
+	[CMD_##ID] = { #name, cmd_##name, synopsis, help, more },
+#include "cli/core/cmd.tbl.h"
+};
+
+const struct opt opt_table[OPT_COUNT] = {
+#define OPT(ID, letter, name, arg, cmds, help) [OPT_##ID] = { cmds, letter, name, arg, help },
+#include "cli/core/opt.tbl.h"
+};
+
+static enum cmd_id speaker = CMD_HELP;
+static bool muted;
+
+void cli_mute(bool yes)
+{
+	muted = yes;
+}
+
+void cli_speaker(enum cmd_id cmd)
+{
+	speaker = cmd;
+}
+
+static void vsay(const char *tail, const char *fmt, va_list ap)
+{
+	char text[1024], clean[2048];
+
+	if (muted)
+		return;
+	vsnprintf(text, sizeof(text), fmt, ap);
+	fmt_clean(clean, sizeof(clean), text, false);
+	fprintf(stderr, "aon %s: %s%s\n", cmd_table[speaker].name, clean, tail);
+}
+
+int cli_say(int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsay("", fmt, ap);
+	va_end(ap);
+	return code;
+}
+
+int cli_misuse(const char *fmt, ...)
+{
+	char tail[64];
+	va_list ap;
+
+	snprintf(tail, sizeof(tail), ". See: aon %s --help", cmd_table[speaker].name);
+	va_start(ap, fmt);
+	vsay(tail, fmt, ap);
+	va_end(ap);
+	return CLI_USAGE;
+}
+
+int cmd_find(const char *name)
+{
+	for (int i = 0; i < CMD_COUNT; i++)
+		if (!strcmp(cmd_table[i].name, name))
+			return i;
+	return -1;
+}
+
+/* getopt's two tables for one command. A long option's value is 256 + its id. */
+static void getopt_tables(enum cmd_id cmd, char *letters, struct option *longs)
+{
+	*letters++ = cmd == CMD_RUN ? '+' : '-'; /* run: the rest belongs to the program */
+	*letters++ = ':';
+	for (int i = 0; i < OPT_COUNT; i++) {
+		const struct opt *t = &opt_table[i];
+
+		if (!(t->cmds & CMD_BIT(cmd)))
+			continue;
+		*longs++ = (struct option){ t->name, t->arg != NULL, NULL, 256 + i };
+		if (t->letter) {
+			*letters++ = t->letter;
+			if (t->arg)
+				*letters++ = ':';
+		}
+	}
+	*letters = '\0';
+	*longs = (struct option){ NULL, 0, NULL, 0 };
+}
+
+static int by_letter(enum cmd_id cmd, int letter)
+{
+	for (int i = 0; i < OPT_COUNT; i++)
+		if (opt_table[i].letter == letter && opt_table[i].cmds & CMD_BIT(cmd))
+			return i;
+	return -1;
+}
+
+static int bad_option(int opt, const char *word)
+{
+	if (opt == ':')
+		return cli_misuse("%s needs an argument", word);
+	if (optopt && optopt < 256 && isprint(optopt))
+		return cli_misuse("unknown option '-%c'", optopt);
+	if (optopt >= 256)
+		return cli_misuse("--%s takes no argument", opt_table[optopt - 256].name);
+	return cli_misuse("unknown or ambiguous option '%s'", word);
+}
+
+int opt_parse(struct opts *o, enum cmd_id cmd, int argc, char *argv[])
+{
+	struct option longs[OPT_COUNT + 1];
+	char letters[3 * OPT_COUNT + 3];
+	int opt, id;
+
+	memset(o, 0, sizeof(*o));
+	o->cmd = cmd;
+	o->argv = argv + 1; /* operands are moved to the front as they are met */
+	getopt_tables(cmd, letters, longs);
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
+		if (opt == 1) {
+			o->argv[o->argc++] = optarg;
+			continue;
+		}
+		if (opt == '?' || opt == ':')
+			return bad_option(opt, argv[optind - 1]);
+		id = opt >= 256 ? opt - 256 : by_letter(cmd, opt);
+		o->val[id] = optarg ? optarg : "";
+	}
+	while (optind < argc)
+		o->argv[o->argc++] = argv[optind++];
+	o->argv[o->argc] = NULL;
+	return CLI_OK;
+}
+
+int opt_number(const struct opts *o, enum opt_id id, double lo, double hi, double *out)
+{
+	char *end;
+	double v;
+
+	if (!o->val[id])
+		return CLI_OK;
+	v = strtod(o->val[id], &end);
+	if (end == o->val[id] || *end || !(v >= lo && v <= hi))
+		return cli_misuse("--%s takes a number from %g to %g, not '%s'", opt_table[id].name,
+				  lo, hi, o->val[id]);
+	*out = v;
+	return CLI_OK;
+}
+
+int opt_u32(const struct opts *o, enum opt_id id, uint32_t *out)
+{
+	double v = 0;
+	int rc = opt_number(o, id, 1, UINT32_MAX, &v);
+
+	if (rc == CLI_OK && o->val[id])
+		*out = (uint32_t)v;
+	return rc;
+}
+
+int opt_choice(const struct opts *o, enum opt_id id, int or_else)
+{
+	const char *list = opt_table[id].arg, *want = o->val[id];
+	size_t len;
+
+	if (!want)
+		return or_else;
+	for (int i = 0; *list; i++) {
+		len = strcspn(list, "|");
+		if (strlen(want) == len && !strncmp(list, want, len))
+			return i;
+		list += len + (list[len] == '|');
+	}
+	cli_misuse("--%s takes %s, not '%s'", opt_table[id].name, opt_table[id].arg, want);
+	return -1;
+}

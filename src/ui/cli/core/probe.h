@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* probe.h - the probes of probe.tbl.h: where they are, and how a program gets them. */
+#ifndef AON_PROBE_H
+#define AON_PROBE_H
+
+#include <limits.h>
+
+#include "cli/node/doctor.h"
+
+enum probe_id {
+#define PROBE(name, library, load, chain, what) PROBE_##name,
+#include "cli/core/probe.tbl.h"
+	PROBE_COUNT,
+};
+
+/*
+ * The library's true path: beside aon, in the build tree, or where it was installed. -ENOENT, or
+ * -EPERM when others than its owner, root and we could change what would run in our programs.
+ */
+int probe_find(enum probe_id id, char path[PATH_MAX]);
+
+/* Sets the environment for the probes that --probe names. CLI_OK, or CLI_USAGE after it said why.
+ * A probe that cannot be had is said, and left out. */
+int probe_setenv(const struct opts *o);
+
+void probe_doctor(struct doctor *d);
+
+#endif /* AON_PROBE_H */

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* serve_inputs.h - the operands of a command as runs that can be asked: stores, and traces made stores. */
+#ifndef AON_SERVED_H
+#define AON_SERVED_H
+
+#include <limits.h>
+#include <stddef.h>
+
+#include "cli/core/cli.h"
+
+struct serve;
+
+struct served {
+	struct serve *s;
+	char folder[PATH_MAX]; /* of stores that were made of traces; "": none yet */
+	size_t imported;
+};
+
+/* CLI_OK, or another after it said why. To be closed in either case. */
+int served_open(struct served *v, const struct opts *o);
+void served_close(struct served *v);
+
+/* Makes v->folder, if it is not there: what is put into it is removed by who put it. */
+int served_folder(struct served *v);
+
+#endif /* AON_SERVED_H */

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* temp_daemon.h - an aond for this user and one command: started before it, ended after it. */
+#ifndef AON_PRIVATE_H
+#define AON_PRIVATE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct private_aond {
+	pid_t pid;
+	int life;                   /* aond ends when this pipe closes, even if we are killed */
+	char run_dir[80];           /* 0700, ours; short enough for a socket's name */
+	uint64_t cpu_ns, rss_bytes; /* of aond, once it ended */
+};
+
+/* Where the program is: 0 or -ENOENT. */
+int private_find(char path[PATH_MAX]);
+
+/* 0, or -errno after one line on stderr. */
+/* `kineto`: it listens for PyTorch processes, if nobody else does. */
+int private_start(struct private_aond *d, const char *store, bool kineto);
+
+/* Lets aond store what it has and end, and removes the run directory. -ETIMEDOUT: it was
+ * killed, because it did not or because we were interrupted. */
+int private_stop(struct private_aond *d);
+
+/* The directory with the files in it; it has no others. */
+void private_remove_dir(const char *dir);
+
+#endif /* AON_PRIVATE_H */

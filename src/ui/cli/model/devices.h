@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* devices.h - the file of one's own devices: where it is, and making them known. */
+#ifndef AON_CLI_DEVICES_H
+#define AON_CLI_DEVICES_H
+
+#include <limits.h>
+
+#include "cli/core/cli.h"
+
+/* $AON_DEVICES, else aon/devices.json in $XDG_CONFIG_HOME or ~/.config. "" if there is no home. */
+void devices_path(char path[PATH_MAX]);
+
+/* What aon roofline measure writes: measured.json in the same directory of the user's. */
+void devices_measured_path(char path[PATH_MAX]);
+
+/* Makes the devices of both known, one's own last. CLI_OK, also
+ * where there are none unless AON_DEVICES names one; or CLI_FAIL after it said what is wrong, and where. */
+int devices_load(void);
+
+#endif /* AON_CLI_DEVICES_H */

@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sim_score.c - aon sim score: what diagnosers say of known faults, against what is true. */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "cli/store/import_store.h"
+#include "cli/core/inputs.h"
+#include "cli/core/out.h"
+#include "cli/model/sim_corpus.h"
+#include "score/contender.h"
+#include "score/folder.h"
+#include "model/step_file.h"
+
+#define PATH_BYTES 4096u
+#define SCORES     (CONTENDERS + 1u) /* the last: of --findings */
+
+struct scoring {
+	const struct opts *o;
+	struct score score[SCORES];
+	struct score_run *run[CONTENDERS]; /* of the case in hand; NULL: not asked for */
+	bool asked[CONTENDERS];
+	struct folder_lines lines;
+	bool has_lines;
+	struct step_rec *rec; /* of the step in hand */
+	uint32_t world, cases;
+	uint32_t events[DIAG_KINDS];
+};
+
+/* --- one case --- */
+
+static int runs_new(struct scoring *s, uint32_t world)
+{
+	int err = 0;
+
+	s->world = world;
+	for (uint32_t i = 0; i < CONTENDERS && !err; i++)
+		if (s->asked[i])
+			err = score_run_new(&s->run[i], contender[i], world);
+	return err;
+}
+
+static void runs_free(struct scoring *s)
+{
+	for (uint32_t i = 0; i < CONTENDERS; i++) {
+		score_run_free(s->run[i]);
+		s->run[i] = NULL;
+	}
+}
+
+static int runs_step(void *arg, const struct step_rec *rec, size_t n)
+{
+	struct scoring *s = arg;
+	int err = import_stopped() ? -ECANCELED : 0;
+
+	for (uint32_t i = 0; i < CONTENDERS && !err; i++)
+		if (s->run[i])
+			err = score_run_step(s->run[i], rec, n);
+	return err;
+}
+
+/* Records as they come over the wire. */
+static int runs_bytes(void *arg, uint32_t step, const void *data, size_t len)
+{
+	struct scoring *s = arg;
+	size_t n = 0;
+
+	(void)step;
+	for (size_t at = 0; at < len;) {
+		int got = n < s->world
+				  ? step_rec_decode(&s->rec[n], (const char *)data + at, len - at)
+				  : -EBADMSG;
+
+		if (got < 0)
+			return got;
+		n++;
+		at += (size_t)got;
+	}
+	return runs_step(s, s->rec, n);
+}
+
+static int lines_end(struct scoring *s, const struct corpus_truth *t)
+{
+	struct score_said said = { 0 };
+	int err = 0;
+
+	for (size_t i = 0; i < s->lines.n && !err; i++) {
+		struct folder_line *l = &s->lines.line[i];
+
+		if (strcmp(l->name, t->name))
+			continue;
+		l->f.t_ns = l->f.step < t->steps + t->hung ? t->end_ns[l->f.step] : 0;
+		err = score_said_add(&said, &l->f);
+	}
+	err = err ? err : score_case(&s->score[CONTENDERS], t, &said);
+	score_said_fini(&said);
+	return err;
+}
+
+static int runs_end(struct scoring *s, const struct corpus_truth *t)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < CONTENDERS && !err; i++)
+		if (s->run[i])
+			err = score_run_end(s->run[i], &s->score[i], t);
+	if (!err && s->has_lines)
+		err = lines_end(s, t);
+	s->cases++;
+	return err;
+}
+
+/* --- cases that are drawn --- */
+
+static int draw(struct scoring *s)
+{
+	struct corpus_opts c;
+	struct corpus_case one;
+	struct corpus_truth t;
+	uint32_t cases;
+	int rc = sim_corpus_given(s->o, &c, &cases), err = 0;
+
+	for (uint32_t i = 0; i < cases && rc == CLI_OK; i++) {
+		if (corpus_case(&one, &c, i) < 0)
+			return cli_misuse("no layout is of so many ranks");
+		s->rec = malloc(job_ranks(&one.job) * sizeof(*s->rec));
+		err = s->rec ? runs_new(s, job_ranks(&one.job)) : -ENOMEM;
+		err = err ? err : corpus_play(&one, runs_bytes, s, &t);
+		if (!err) {
+			err = runs_end(s, &t);
+			corpus_truth_fini(&t);
+		}
+		runs_free(s);
+		free(s->rec);
+		inputs_progress((void *)(uintptr_t)s->o, one.name, i + 1, cases);
+		if (err < 0)
+			rc = cli_say(CLI_FAIL, "%s: %s", one.name, strerror(-err));
+	}
+	inputs_progress_end();
+	return rc;
+}
+
+/* --- cases of a folder --- */
+
+static int read_all(const char *path, char **text, size_t *len)
+{
+	FILE *f = fopen(path, "re");
+	char *buf = NULL;
+	size_t cap = 0, n = 0;
+	int err = f ? 0 : -errno;
+
+	while (!err && !feof(f)) {
+		char *to =
+			cap <= FOLDER_TEXT_MAX ? realloc(buf, cap = cap ? cap * 2 : 65536) : NULL;
+
+		if (!to) {
+			err = cap > FOLDER_TEXT_MAX ? -EFBIG : -ENOMEM;
+			break;
+		}
+		buf = to;
+		n += fread(buf + n, 1, cap - n, f);
+		err = ferror(f) ? -EIO : 0;
+	}
+	if (f)
+		fclose(f);
+	if (err < 0) {
+		free(buf);
+		return err;
+	}
+	*text = buf;
+	*len = n;
+	return 0;
+}
+
+static int bad_file(const char *path, int err, const struct folder_why *why)
+{
+	if (err == -EINVAL && why && why->line)
+		return cli_say(CLI_FAIL, "%s:%zu: %s", path, why->line, why->text);
+	if (err == -EBADMSG)
+		return cli_say(CLI_FAIL, "%s: these are not the records of its truth", path);
+	return cli_say(CLI_FAIL, "%s: %s", path, strerror(-err));
+}
+
+static int folder_case(struct scoring *s, const char *dir, const char *name)
+{
+	char path[PATH_BYTES], *text;
+	struct corpus_truth t;
+	struct folder_why why;
+	size_t len;
+	FILE *f;
+	int err;
+
+	snprintf(path, sizeof(path), "%s/%s%s", dir, name, SIM_TRUTH_NAME);
+	err = read_all(path, &text, &len);
+	if (err < 0)
+		return bad_file(path, err, NULL);
+	err = folder_truth(&t, text, len, &why);
+	free(text);
+	if (err < 0)
+		return bad_file(path, err, &why);
+	snprintf(path, sizeof(path), "%s/%s%s", dir, name, SIM_STEPS_NAME);
+	f = fopen(path, "re");
+	err = f ? runs_new(s, t.world) : -errno;
+	err = err ? err : step_file_read(f, t.world, runs_step, s);
+	err = err ? err : runs_end(s, &t);
+	if (f)
+		fclose(f);
+	runs_free(s);
+	corpus_truth_fini(&t);
+	return err ? bad_file(path, err, NULL) : CLI_OK;
+}
+
+static int is_truth(const struct dirent *d)
+{
+	size_t n = strlen(d->d_name), tail = strlen(SIM_TRUTH_NAME);
+
+	return n > tail && !strcmp(d->d_name + n - tail, SIM_TRUTH_NAME);
+}
+
+static int folder(struct scoring *s, const char *dir)
+{
+	struct dirent **list;
+	int n = scandir(dir, &list, is_truth, alphasort), rc = CLI_OK;
+
+	if (n < 0)
+		return cli_say(CLI_FAIL, "%s: %s", dir, strerror(errno));
+	for (int i = 0; i < n; i++) {
+		char *name = list[i]->d_name;
+
+		name[strlen(name) - strlen(SIM_TRUTH_NAME)] = '\0';
+		if (rc == CLI_OK)
+			rc = folder_case(s, dir, name);
+		inputs_progress((void *)(uintptr_t)s->o, name, (uint64_t)i + 1, (uint64_t)n);
+		free(list[i]);
+	}
+	free(list);
+	inputs_progress_end();
+	if (rc == CLI_OK && !n)
+		return cli_say(CLI_UNSURE, "%s: no case is there (aon sim corpus writes them)",
+			       dir);
+	return rc;
+}
+
+/* --- what is asked for --- */
+
+static int contenders_given(struct scoring *s)
+{
+	const char *text = s->o->val[OPT_SIMAGAINST];
+
+	for (uint32_t i = 0; i < CONTENDERS; i++) {
+		s->score[i].name = contender[i]->name;
+		s->score[i].what = contender[i]->what;
+		s->asked[i] = !text;
+	}
+	for (const char *p = text ? text : ""; *p; p += strcspn(p, ","), p += *p == ',') {
+		size_t len = strcspn(p, ","), i = 0;
+		bool all = len == 9 && !memcmp(p, "baselines", 9);
+
+		if (len == 4 && !memcmp(p, "none", 4))
+			continue;
+		for (; i < CONTENDERS && !all; i++)
+			if (strlen(contender[i]->name) == len &&
+			    !memcmp(contender[i]->name, p, len))
+				break;
+		if (i == CONTENDERS)
+			return cli_misuse("--against: '%.*s' is none of them", (int)len, p);
+		for (uint32_t k = 0; k < CONTENDERS; k++)
+			s->asked[k] |= all || k == i;
+	}
+	return CLI_OK;
+}
+
+static int findings_given(struct scoring *s)
+{
+	const char *path = s->o->val[OPT_FINDINGS];
+	struct folder_why why;
+	char *text;
+	size_t len;
+	int err;
+
+	if (!path)
+		return CLI_OK;
+	if (s->o->argc < 2)
+		return cli_misuse("--findings are of the cases of a FOLDER");
+	err = read_all(path, &text, &len);
+	if (err < 0)
+		return bad_file(path, err, NULL);
+	err = folder_lines(&s->lines, text, len, &why);
+	free(text);
+	s->has_lines = !err;
+	s->score[CONTENDERS].name = "findings";
+	s->score[CONTENDERS].what = path;
+	return err ? bad_file(path, err, &why) : CLI_OK;
+}
+
+/* --- what is said --- */
+
+static void put_score(struct json *j, const struct score *s)
+{
+	json_open(j, NULL, '{');
+	json_str(j, "name", s->name);
+	json_str(j, "what", s->what);
+	json_u64(j, "events", s->events);
+	json_real(j, "recall", score_recall(s));
+	json_real(j, "precision", score_precision(s));
+	json_real(j, "culprit", score_culprit(s));
+	json_u64(j, "detected", s->detected);
+	json_u64(j, "noticed", s->noticed);
+	json_u64(j, "top1", s->top1);
+	json_u64(j, "top3", s->top3);
+	json_u64(j, "kind_right", s->kind);
+	json_u64(j, "class_right", s->class);
+	json_u64(j, "acts", s->acts);
+	json_u64(j, "acts_right", s->right);
+	json_u64(j, "acts_vague", s->vague);
+	json_u64(j, "acts_victim", s->victims);
+	json_u64(j, "acts_false", s->wrong);
+	json_u64(j, "notes", s->notes);
+	json_real(j, "false_acts_day", s->clean_days > 0 ? s->false_acts / s->clean_days : NAN);
+	json_real(j, "false_acts_day_most", score_false_day_most(s));
+	json_real(j, "clean_days", s->clean_days);
+	json_real(j, "blast_ranks", s->detected ? s->blast / s->detected : NAN);
+	json_real(j, "detect_s", score_middle(&s->delay_s, 0.5));
+	json_real(j, "detect_s_p90", score_middle(&s->delay_s, 0.9));
+	json_real(j, "detect_steps", score_middle(&s->delay_steps, 0.5));
+	json_real(j, "gain_error", score_middle(&s->gain_error, 0.5));
+	json_real(j, "gain_error_p90", score_middle(&s->gain_error, 0.9));
+	json_real(j, "cpu_ms_step", s->steps > 0 ? s->cpu_ns / s->steps / 1e6 : NAN);
+	json_real(j, "cpu_ns_rank_step", s->rank_steps > 0 ? s->cpu_ns / s->rank_steps : NAN);
+	json_u64(j, "most_ranks", s->worst_world);
+	json_real(j, "cpu_ms_step_most_ranks", s->worst_ns / 1e6);
+	json_open(j, "by_kind", '{');
+	for (uint32_t k = 1; k < DIAG_KINDS; k++) {
+		if (!s->by_kind[k][0])
+			continue;
+		json_open(j, fault_table[k - 1].code, '[');
+		json_u64(j, NULL, s->by_kind[k][1]);
+		json_u64(j, NULL, s->by_kind[k][0]);
+		json_close(j);
+	}
+	json_close(j);
+	json_open(j, "by_gain", '{');
+	for (uint32_t b = 0; b < SCORE_GAINS; b++) {
+		static const char *const word[SCORE_GAINS] = { "1-2%", "2-5%", "5-20%", "20-100%",
+							       "stops" };
+
+		json_open(j, word[b], '[');
+		json_u64(j, NULL, s->by_gain[b][1]);
+		json_u64(j, NULL, s->by_gain[b][0]);
+		json_close(j);
+	}
+	json_close(j);
+	json_open(j, "by_confidence", '[');
+	for (uint32_t b = 0; b < SCORE_BINS; b++) {
+		json_open(j, NULL, '[');
+		json_u64(j, NULL, s->sure[b][0]);
+		json_u64(j, NULL, s->sure[b][1]);
+		json_close(j);
+	}
+	json_close(j);
+	json_open(j, "classes", '{');
+	for (uint32_t a = 0; a < SCORE_CLASSES; a++) {
+		json_open(j, score_class_word[a], '[');
+		for (uint32_t b = 0; b <= SCORE_CLASSES; b++)
+			json_u64(j, NULL, s->confused[a][b]);
+		json_close(j);
+	}
+	json_close(j);
+	json_close(j);
+}
+
+static void say_json(const struct scoring *s)
+{
+	struct json j;
+
+	json_init(&j, stdout);
+	json_open(&j, NULL, '{');
+	json_str(&j, "schema", "aon.sim.score/1");
+	json_u64(&j, "cases", s->cases);
+	json_open(&j, "scores", '[');
+	for (uint32_t i = 0; i < SCORES; i++)
+		if (s->score[i].cases)
+			put_score(&j, &s->score[i]);
+	json_end(&j);
+}
+
+static void cell(struct table *t, const char *fmt, double v)
+{
+	if (isfinite(v))
+		table_add(t, fmt, v);
+	else
+		table_add(t, "-");
+}
+
+static void say_table(const struct scoring *s)
+{
+	static const struct col col[] = {
+		{ "WHO", COL_LEFT, 0 }, { "RECALL", 0, 0 },  { "PRECISION", 0, 0 },
+		{ "CULPRIT", 0, 0 },    { "CLASS", 0, 1 },   { "ACTS", 0, 0 },
+		{ "VICTIMS", 0, 0 },    { "FALSE", 0, 0 },   { "DELAY s", 0, 1 },
+		{ "GAIN OFF", 0, 1 },   { "us/RANK", 0, 1 }, { "WHAT", COL_LEFT | COL_FLEX, 2 },
+	};
+	const struct score *any = NULL;
+	struct table t;
+	struct out out;
+
+	out_init(&out, stdout, s->o);
+	table_init(&t, col, sizeof(col) / sizeof(*col));
+	for (uint32_t i = 0; i < SCORES; i++) {
+		const struct score *c = &s->score[i];
+
+		if (!c->cases)
+			continue;
+		any = c;
+		table_add(&t, "%s", c->name);
+		cell(&t, "%.0f%%", 100 * score_recall(c));
+		cell(&t, "%.0f%%", 100 * score_precision(c));
+		cell(&t, "%.0f%%", 100 * score_culprit(c));
+		cell(&t, "%.0f%%", c->detected ? 100.0 * c->class / c->detected : NAN);
+		table_add(&t, "%" PRIu32, c->acts);
+		table_add(&t, "%" PRIu32, c->victims);
+		table_add(&t, "%" PRIu32, c->wrong);
+		cell(&t, "%.2f", score_middle(&c->delay_s, 0.5));
+		cell(&t, "%.3f", score_middle(&c->gain_error, 0.5));
+		cell(&t, "%.2f", c->rank_steps > 0 ? c->cpu_ns / c->rank_steps / 1e3 : NAN);
+		table_add(&t, "%s", c->what);
+	}
+	out_line(&out, OUT_BOLD,
+		 "%" PRIu32 " cases, %" PRIu32 " faults that cost 1 %% or more, %" PRIu32
+		 " cases without one",
+		 s->cases, any ? any->events : 0, any ? any->clean : 0);
+	table_print(&t, &out, 0);
+	table_fini(&t);
+}
+
+int sim_score(const struct opts *o)
+{
+	struct scoring s = { .o = o };
+	int rc;
+
+	if (o->argc > 2)
+		return cli_misuse("one FOLDER at most");
+	rc = contenders_given(&s);
+	rc = rc != CLI_OK ? rc : findings_given(&s);
+	if (rc == CLI_OK)
+		rc = o->argc == 2 ? folder(&s, o->argv[1]) : draw(&s);
+	if (rc == CLI_OK && o->val[OPT_JSON])
+		say_json(&s);
+	else if (rc == CLI_OK)
+		say_table(&s);
+	for (uint32_t i = 0; i < SCORES; i++)
+		score_fini(&s.score[i]);
+	folder_lines_fini(&s.lines);
+	return rc;
+}

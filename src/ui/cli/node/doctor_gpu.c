@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * doctor_gpu.c - which vendor libraries are here, by looking at files only.
+ *
+ * Loading CUPTI to see whether it is there would take its one subscription; and a library
+ * that was found in the user's directories must not run in this process.
+ */
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/capture/fabric.h"
+#include "cli/core/probe.h"
+
+#define LD_CACHE "/etc/ld.so.cache"
+
+/* The first path of the loader's cache that has "/name.so" in it. */
+static bool in_cache(const char *name, char *path, size_t cap)
+{
+	int fd = open(LD_CACHE, O_RDONLY | O_CLOEXEC);
+	char needle[64], *map = MAP_FAILED;
+	bool found = false;
+	struct stat sb;
+
+	snprintf(needle, sizeof(needle), "/%s.so", name);
+	if (fd >= 0 && fstat(fd, &sb) == 0 && sb.st_size > 0)
+		map = mmap(NULL, (size_t)sb.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map != MAP_FAILED) {
+		const char *end = map + sb.st_size;
+		const char *at = memmem(map, (size_t)sb.st_size, needle, strlen(needle));
+
+		if (at) {
+			const char *begin = at;
+
+			while (begin > map && begin[-1])
+				begin--;
+			snprintf(path, cap, "%.*s", (int)strnlen(begin, (size_t)(end - begin)),
+				 begin);
+			found = access(path, F_OK) == 0;
+		}
+		munmap(map, (size_t)sb.st_size);
+	}
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+static bool by_glob(const char *pattern, char *path, size_t cap)
+{
+	bool found = false;
+	glob_t g;
+
+	if (glob(pattern, 0, NULL, &g) == 0) {
+		found = g.gl_pathc > 0;
+		if (found)
+			snprintf(path, cap, "%s", g.gl_pathv[g.gl_pathc - 1]);
+		globfree(&g);
+	}
+	return found;
+}
+
+/* In a colon-separated list of directories. */
+static bool in_list(const char *list, const char *name, char *path, size_t cap)
+{
+	char pattern[PATH_MAX];
+
+	while (list && *list) {
+		size_t len = strcspn(list, ":");
+
+		snprintf(pattern, sizeof(pattern), "%.*s/%s.so*", (int)len, list, name);
+		if (len && by_glob(pattern, path, cap))
+			return true;
+		list += len + (list[len] == ':');
+	}
+	return false;
+}
+
+static bool find_library(const char *name, char *path, size_t cap)
+{
+	static const char *const place[] = {
+		"/usr/local/cuda*/lib64/%s.so*",
+		"/usr/local/cuda*/extras/CUPTI/lib64/%s.so*",
+		"/usr/local/lib/python3*/*-packages/nvidia/*/lib/%s.so*",
+		"/usr/lib/python3*/*-packages/nvidia/*/lib/%s.so*",
+	};
+	const char *venv = getenv("VIRTUAL_ENV"), *home = getenv("HOME");
+	char pattern[PATH_MAX];
+
+	if (in_list(getenv("LD_LIBRARY_PATH"), name, path, cap) || in_cache(name, path, cap))
+		return true;
+	for (size_t i = 0; i < sizeof(place) / sizeof(place[0]); i++) {
+		const char *hole = strstr(place[i], "%s");
+
+		snprintf(pattern, sizeof(pattern), "%.*s%s%s", (int)(hole - place[i]), place[i],
+			 name, hole + 2);
+		if (by_glob(pattern, path, cap))
+			return true;
+	}
+	snprintf(pattern, sizeof(pattern), "%s/lib/python3*/site-packages/nvidia/*/lib/%s.so*",
+		 venv ? venv : "/nonexistent", name);
+	if (venv && by_glob(pattern, path, cap))
+		return true;
+	snprintf(pattern, sizeof(pattern),
+		 "%s/.local/lib/python3*/site-packages/nvidia/*/lib/%s.so*",
+		 home ? home : "/nonexistent", name);
+	return home && by_glob(pattern, path, cap);
+}
+
+/* clang-format off */
+static const struct {
+	const char *id, *name, *library, *so, *fix;
+} wanted[] = {
+	{ "cuda", "CUDA driver", "libcuda", "no NVIDIA GPU can be used here, nor watched",
+	  "install the NVIDIA driver, or give the container its GPUs (--gpus all)" },
+	{ "cupti", "CUPTI", "libcupti", "CUDA kernels and copies would not be seen",
+	  "pip install nvidia-cuda-cupti-cu12, or install the CUDA toolkit" },
+	{ "nvml", "NVML", "libnvidia-ml", "no clocks, power, heat or memory of GPUs",
+	  "comes with the NVIDIA driver" },
+	{ "nccl", "NCCL", "libnccl", "no collectives to watch",
+	  "comes with PyTorch, or: pip install nvidia-nccl-cu12" },
+	{ "opencl", "OpenCL loader", "libOpenCL", "no OpenCL program can run",
+	  "apt install ocl-icd-libopencl1" },
+};
+/* clang-format on */
+
+static void check_opencl(struct doctor *d)
+{
+	char path[PATH_MAX];
+	const char *layers = getenv("OPENCL_LAYERS");
+
+	if (by_glob("/etc/OpenCL/vendors/*.icd", path, sizeof(path)))
+		doctor_put(d, "opencl_icd", HEALTH_OK, NULL, NULL, "OpenCL device driver %s", path);
+	else
+		doctor_put(d, "opencl_icd", HEALTH_OFF, "OpenCL programs find no device",
+			   "install the vendor's driver, or PoCL for the CPU: apt install "
+			   "pocl-opencl-icd",
+			   "no OpenCL device driver in /etc/OpenCL/vendors");
+	if (layers && *layers)
+		doctor_put(d, "opencl_layers", HEALTH_OK, NULL, NULL, "OPENCL_LAYERS is %s",
+			   layers);
+	else if (by_glob("/etc/OpenCL/layers/*.lay", path, sizeof(path)))
+		doctor_put(d, "opencl_layers", HEALTH_OK, NULL, NULL, "OpenCL layer %s", path);
+}
+
+static void check_counters(struct doctor *d)
+{
+	FILE *f = fopen("/proc/driver/nvidia/params", "re");
+	char line[256];
+	int locked = -1;
+
+	while (f && fgets(line, sizeof(line), f))
+		sscanf(line, "RmProfilingAdminOnly: %d", &locked);
+	if (f)
+		fclose(f);
+	if (locked == 0 || (locked == 1 && geteuid() == 0))
+		doctor_put(d, "counters", HEALTH_OK, NULL, NULL, "hardware counters allowed");
+	else if (locked == 1)
+		doctor_put(d, "counters", HEALTH_OFF,
+			   "kernels get \"bound by\" from the model, not from counters",
+			   "to allow: options nvidia NVreg_RestrictProfilingToAdminUsers=0, then "
+			   "reload "
+			   "the driver",
+			   "hardware counters: the driver allows root only");
+}
+
+static void check_perf(struct doctor *d)
+{
+	char value[32];
+	long level;
+
+	if (!doctor_read("/proc/sys/kernel/perf_event_paranoid", value, sizeof(value))) {
+		doctor_put(d, "perf", HEALTH_OFF, "no CPU samples",
+			   "use a kernel with CONFIG_PERF_EVENTS", "perf: not in this kernel");
+		return;
+	}
+	level = strtol(value, NULL, 10);
+	if (level <= 2 || geteuid() == 0)
+		doctor_put(d, "perf", HEALTH_OK, NULL, NULL,
+			   "perf events of your own processes (perf_event_paranoid %ld)", level);
+	else
+		doctor_put(d, "perf", HEALTH_OFF, "no CPU samples for you",
+			   "to allow: sudo sysctl kernel.perf_event_paranoid=2",
+			   "perf events: root only (perf_event_paranoid %ld)", level);
+}
+
+void doctor_sources(struct doctor *d)
+{
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		if (find_library(wanted[i].library, path, sizeof(path)))
+			doctor_put(d, wanted[i].id, HEALTH_OK, NULL, NULL, "%s %s", wanted[i].name,
+				   path);
+		else
+			doctor_put(d, wanted[i].id, HEALTH_OFF, wanted[i].so, wanted[i].fix,
+				   "%s: not found", wanted[i].name);
+	}
+	probe_doctor(d);
+	fabric_doctor(d);
+	check_opencl(d);
+	check_counters(d);
+	check_perf(d);
+}

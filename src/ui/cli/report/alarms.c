@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* alarms.c - lines of the journal that are alarms, as text and as JSON; see alarms.h. */
+#include "cli/report/alarms.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "cli/core/locate.h"
+#include "stacks/stacks_json.h"
+
+#define BRIEF 6u
+
+struct list {
+	const struct out *out; /* these NULL: only counted */
+	struct json *j;
+	size_t n, skip;
+};
+
+static int on_journal(void *arg, uint64_t wall_ns, const char *what, const char *text)
+{
+	struct list *l = arg;
+	size_t word = strcspn(text, ":");
+	char when[40], kind[40], clean[OUT_TEXT];
+	time_t s = (time_t)(wall_ns / 1000000000u);
+	struct tm tm;
+
+	if (strcmp(what, "alarm") || l->n++ < l->skip || (!l->out && !l->j))
+		return 0;
+	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&s, &tm));
+	snprintf(kind, sizeof(kind), "%.*s", (int)word, text);
+	text += word;
+	text += strspn(text, ": ");
+	if (!l->j) {
+		out_line(l->out, OUT_PLAIN, "%s  %-14s %s", when, kind,
+			 fmt_clean(clean, sizeof(clean), text, l->out->ascii));
+		return 0;
+	}
+	json_open(l->j, NULL, '{');
+	json_u64(l->j, "wall_ns", wall_ns);
+	json_str(l->j, "at", when);
+	json_str(l->j, "kind", kind);
+	json_str(l->j, "text", text);
+	if (!strcmp(kind, "hang_stacks"))
+		stacks_json(l->j, text);
+	json_close(l->j);
+	return 0;
+}
+
+long alarms_text(struct store *st, const struct out *out, size_t last)
+{
+	struct list all = { 0 }, l = { .out = out };
+	int err = store_each_journal(st, on_journal, &all);
+
+	l.skip = all.n > last ? all.n - last : 0;
+	if (!err)
+		err = store_each_journal(st, on_journal, &l);
+	return err < 0 ? err : (long)all.n;
+}
+
+int alarms_json(struct json *j, struct store *st)
+{
+	struct list l = { .j = j };
+	int err;
+
+	json_open(j, "alarms", '[');
+	err = store_each_journal(st, on_journal, &l);
+	json_close(j);
+	return err;
+}
+
+void alarms_brief(struct store *st, const struct out *out, const char *path)
+{
+	struct list all = { 0 };
+
+	if (store_each_journal(st, on_journal, &all) < 0 || !all.n)
+		return;
+	out_line(out, OUT_WARN, "\nTold while it ran%s:", all.n > BRIEF ? ", the newest" : "");
+	alarms_text(st, out, BRIEF);
+	if (all.n > BRIEF)
+		out_line(out, OUT_COPY, "all %zu  aon alarms %s", all.n, path);
+}
+
+struct store *alarms_store(const struct opts *o, char path[PATH_MAX])
+{
+	struct store *st;
+	struct stat sb;
+
+	if (!o->argc)
+		return locate_open(NULL, &st, path) == CLI_OK ? st : NULL;
+	snprintf(path, PATH_MAX, "%s", o->argv[0]);
+	if (o->argc > 1 || stat(path, &sb) < 0 || !S_ISREG(sb.st_mode) ||
+	    store_open_ro(&st, path, NULL) < 0)
+		return NULL;
+	return st;
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ranks.c - compares the ranks of a job; see ranks.h. */
+#include "cli/report/ranks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "read/gather.h"
+#include "insight/insight.h"
+
+#define FETCH "enumerate(DataLoader)#"
+
+/* A thread that works for a group. */
+struct group_lane {
+	uint32_t id, size;
+	uint64_t group;
+};
+
+struct walk {
+	struct ranks *rs;
+	struct store *st;
+	struct rank *r;
+	struct group_lane *lane; /* owned */
+	size_t lanes, lane_cap;
+};
+
+static int grow(void *array, size_t *cap, size_t need, size_t each)
+{
+	void **at = array, *more;
+	size_t n = *cap ? *cap : 64;
+
+	if (need <= *cap)
+		return 0;
+	while (n < need)
+		n *= 2;
+	more = reallocarray(*at, n, each);
+	if (!more)
+		return -ENOMEM;
+	*at = more;
+	*cap = n;
+	return 0;
+}
+
+/* --- what the windows say --- */
+
+static int rollups(struct rank *r, struct store *st)
+{
+	struct gather g;
+	int err = gather_init(&g, st, BY_NAME);
+
+	if (!err)
+		err = gather_process(&g, &r->p, 0, false);
+	r->steps = g.all_steps.count;
+	for (size_t i = 0; i < g.rows && r->steps; i++) {
+		const struct gather_row *row = &g.row[i];
+
+		/* The usual one of those that every step has: a job's start has others. */
+		if (row->kind == EVENT_COLLECTIVE && row->count >= r->steps)
+			r->comm_ns += gather_quantile(row, 0.5) * (row->count / r->steps);
+		if (row->kind == EVENT_RANGE && row->name &&
+		    !strncmp(store_name_text(st, row->name), FETCH, strlen(FETCH)))
+			r->data_ns += row->total_ns / r->steps;
+	}
+	if (r->steps) {
+		r->p50_ns = gather_quantile(&g.all_steps, 0.5);
+		r->mean_ns = g.all_steps.total_ns / r->steps;
+	}
+	gather_fini(&g);
+	return err;
+}
+
+/* --- what the events say --- */
+
+static int step_cmp(const void *a, const void *b)
+{
+	const struct rank_step *x = a, *y = b;
+
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int on_steps(void *arg, uint32_t process, const struct event *ev, size_t n)
+{
+	struct walk *w = arg;
+
+	(void)process;
+	for (size_t i = 0; i < n; i++) {
+		int err;
+
+		if (ev[i].kind != EVENT_STEP || ev[i].flags & EVENT_OPEN)
+			continue;
+		err = grow(&w->r->step, &w->r->step_cap, w->r->held + 1, sizeof(*w->r->step));
+		if (err)
+			return err;
+		w->r->step[w->r->held++] =
+			(struct rank_step){ .number = ev[i].a,
+					    .start_ns = ev[i].start_ns,
+					    .end_ns = ev[i].start_ns + ev[i].dur_ns };
+	}
+	return 0;
+}
+
+static uint64_t hash(const char *s, size_t n, uint64_t h)
+{
+	for (size_t i = 0; i < n; i++)
+		h = (h ^ (unsigned char)s[i]) * 1099511628211ull;
+	return h;
+}
+
+/* "gloo 0 1/2": the group without the rank in it, and how many there are. */
+static int on_lane(void *arg, const struct lane *l)
+{
+	struct walk *w = arg;
+	const char *text = l->name ? store_name_text(w->st, l->name) : "", *ranks;
+	struct group_lane g = { .id = l->id };
+	uint32_t rank;
+	int err;
+
+	ranks = strrchr(text, ' ');
+	if (!ranks || sscanf(ranks, " %" SCNu32 "/%" SCNu32, &rank, &g.size) != 2)
+		return 0;
+	g.group = hash(text, (size_t)(ranks - text), g.size);
+	err = grow(&w->lane, &w->lane_cap, w->lanes + 1, sizeof(*w->lane));
+	if (!err)
+		w->lane[w->lanes++] = g;
+	return err;
+}
+
+static const struct group_lane *group_of(const struct walk *w, uint32_t lane)
+{
+	for (size_t i = 0; i < w->lanes; i++)
+		if (w->lane[i].id == lane)
+			return &w->lane[i];
+	return NULL;
+}
+
+/* In a step, but not in the first. */
+static bool counts(const struct rank *r, uint64_t ns)
+{
+	return r->held > 1 && ns >= r->step[1].start_ns && ns <= r->step[r->held - 1].end_ns;
+}
+
+static int on_collectives(void *arg, uint32_t process, const struct event *ev, size_t n)
+{
+	struct walk *w = arg;
+	struct ranks *rs = w->rs;
+
+	(void)process;
+	for (size_t i = 0; i < n; i++) {
+		const struct event *e = &ev[i];
+		const struct group_lane *g = group_of(w, e->lane);
+		const char *name = store_name_text(w->st, e->name);
+		int err;
+
+		if (e->kind != EVENT_COLLECTIVE || !e->b || !g || !counts(w->r, e->start_ns) ||
+		    !waits_for_all(name))
+			continue;
+		err = grow(&rs->share, &rs->share_cap, rs->shares + 1, sizeof(*rs->share));
+		if (err)
+			return err;
+		rs->share[rs->shares++] = (struct wait_share){
+			.rank = (uint32_t)(w->r - rs->r),
+			.name = (uint32_t)hash(name, strlen(name), 14695981039346656037ull),
+			.group = g->group,
+			.number = e->b,
+			.size = g->size,
+			.start_ns = e->start_ns,
+			.dur_ns = e->dur_ns,
+		};
+	}
+	return 0;
+}
+
+static int take(struct ranks *rs, struct store *st, const struct process *p)
+{
+	struct store_filter f = { .process = p->id, .kind = EVENT_STEP };
+	struct walk w = { .rs = rs, .st = st };
+	int err = grow(&rs->r, &rs->cap, rs->n + 1, sizeof(*rs->r));
+
+	if (err)
+		return err;
+	w.r = &rs->r[rs->n++];
+	*w.r = (struct rank){ .p = *p, .store = rs->stores };
+	err = rollups(w.r, st);
+	err = err ? err : store_each_events(st, &f, on_steps, &w);
+	if (w.r->held)
+		qsort(w.r->step, w.r->held, sizeof(*w.r->step), step_cmp);
+	err = err ? err : store_each_lane(st, p->id, on_lane, &w);
+	f.kind = EVENT_COLLECTIVE;
+	err = err || !w.lanes ? err : store_each_events(st, &f, on_collectives, &w);
+	free(w.lane);
+	return err;
+}
+
+static bool same_job(const struct process *a, const struct process *b)
+{
+	return !strcmp(a->run, b->run) && !strcmp(a->job, b->job);
+}
+
+int ranks_add(struct ranks *rs, struct store *st, const struct procs *ps)
+{
+	const struct process *first = NULL;
+	int err = 0;
+
+	for (size_t i = 0; i < ps->n && !err; i++) {
+		const struct process *p = &ps->p[i];
+
+		if (!p->origin.rank || p->origin.file || (first && !same_job(p, first)))
+			continue;
+		first = p;
+		err = take(rs, st, p);
+	}
+	rs->stores++;
+	return err;
+}
+
+/* --- between ranks --- */
+
+static int waits(struct ranks *rs)
+{
+	struct waits w = { .ranks = rs->n };
+
+	w.rank = calloc(rs->n, sizeof(*w.rank));
+	if (!w.rank)
+		return -ENOMEM;
+	waits_match(&w, rs->share, rs->shares);
+	rs->matched = w.matched;
+	rs->late = w.late;
+	for (size_t i = 0; i < rs->n && w.matched; i++) {
+		struct rank *r = &rs->r[i];
+		uint64_t steps = r->held > 1 ? r->held - 1 : 1;
+
+		r->comm_ns = w.rank[i].comm_ns / steps;
+		r->wait_ns = w.rank[i].waited_ns / steps;
+		r->late_ns = w.rank[i].late_ns / steps;
+		r->last = w.rank[i].last;
+	}
+	free(w.rank);
+	return 0;
+}
+
+static int u64_cmp(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* By how much the nodes' clocks differ, from collectives that end for all together. */
+static int clocks(struct ranks *rs)
+{
+	struct offset *o = calloc(rs->stores + 1, sizeof(*o));
+	struct offset_end *e = calloc(rs->shares + 1, sizeof(*e));
+	int err = o && e ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < rs->shares && !err; i++) {
+		const struct wait_share *s = &rs->share[i];
+		const struct rank *r = &rs->r[s->rank];
+		uint64_t is[] = { s->group, s->name, s->number };
+
+		e[i] = (struct offset_end){ hash((const char *)is, sizeof(is), s->size), r->store,
+					    (int64_t)(s->start_ns + s->dur_ns) +
+						    r->p.wall_offset_ns };
+	}
+	err = err ? err : offset_find(o, rs->stores, e, rs->shares);
+	for (size_t i = 0; i < rs->n && !err; i++)
+		rs->r[i].clock = o[rs->r[i].store];
+	free(o);
+	free(e);
+	return err;
+}
+
+/* What to add to a rank's times so that they are of one clock. */
+static int64_t shift_of(const struct ranks *rs, const struct rank *r, bool same_boot)
+{
+	return same_boot || rs->stores < 2 ? 0 : r->p.wall_offset_ns - r->clock.off_ns;
+}
+
+/* The step of this number on all ranks: how far apart its ends are. */
+static bool common(const struct ranks *rs, uint64_t number, bool same_boot, uint64_t *apart)
+{
+	uint64_t first = UINT64_MAX, last = 0;
+
+	for (size_t i = 0; i < rs->n; i++) {
+		struct rank_step key = { .number = number }, *s;
+		uint64_t end;
+
+		s = rs->r[i].held
+			    ? bsearch(&key, rs->r[i].step, rs->r[i].held, sizeof(key), step_cmp)
+			    : NULL;
+		if (!s)
+			return false;
+		end = s->end_ns + (uint64_t)shift_of(rs, &rs->r[i], same_boot);
+		first = end < first ? end : first;
+		last = end > last ? end : last;
+	}
+	*apart = last - first;
+	return true;
+}
+
+static int align(struct ranks *rs)
+{
+	uint64_t *apart = calloc(rs->r[0].held + 1, sizeof(*apart));
+	bool same_boot = true, known = true;
+
+	if (!apart)
+		return -ENOMEM;
+	for (size_t i = 0; i < rs->n; i++) {
+		known = known && rs->r[i].clock.known;
+		same_boot = same_boot && !memcmp(rs->r[i].p.boot_id, rs->r[0].p.boot_id,
+						 sizeof(rs->r[0].p.boot_id));
+	}
+	for (size_t i = 0; i < rs->r[0].held; i++)
+		rs->common += common(rs, rs->r[0].step[i].number, same_boot, &apart[rs->common]);
+	qsort(apart, rs->common, sizeof(*apart), u64_cmp);
+	rs->spread_ns = apart[rs->common / 2];
+	rs->one_clock = same_boot || known;
+	free(apart);
+	return 0;
+}
+
+static int rank_cmp(const void *a, const void *b)
+{
+	const struct rank *x = a, *y = b;
+
+	if (x->p.origin.rank != y->p.origin.rank)
+		return x->p.origin.rank < y->p.origin.rank ? -1 : 1;
+	return x->p.id < y->p.id ? -1 : x->p.id > y->p.id;
+}
+
+int ranks_compare(struct ranks *rs)
+{
+	int err = rs->n ? clocks(rs) : 0;
+
+	err = err || !rs->n ? err : waits(rs);
+
+	err = err || !rs->n ? err : align(rs);
+	if (rs->n) {
+		uint32_t late = rs->r[rs->late].p.origin.rank;
+
+		qsort(rs->r, rs->n, sizeof(*rs->r), rank_cmp);
+		for (rs->late = 0; rs->r[rs->late].p.origin.rank != late;)
+			rs->late++;
+	}
+	return err;
+}
+
+void ranks_fini(struct ranks *rs)
+{
+	for (size_t i = 0; i < rs->n; i++)
+		free(rs->r[i].step);
+	free(rs->r);
+	free(rs->share);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * top.h - one look at a store: who runs, how fast, what it spends time in.
+ *
+ * A look reads windows only, of the last minute: it costs the same however much is stored.
+ */
+#ifndef AON_TOP_H
+#define AON_TOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "read/gather.h"
+#include "cli/core/locate.h"
+#include "cli/core/out.h"
+#include "read/procs.h"
+
+#define TOP_SPARK 60u /* seconds */
+
+enum top_sort { TOP_TOTAL, TOP_COUNT_, TOP_AVG, TOP_MAX, TOP_NAME, TOP_SORTS };
+
+struct top_proc {
+	const struct process *p; /* in look.procs */
+	bool live;
+	bool steps;                /* the sparkline is of steps, else of events */
+	uint64_t spark[TOP_SPARK]; /* mean step in ns, or events, of each second; 0: none */
+	uint64_t step_ns, step_count, events, seconds;
+};
+
+struct top_look {
+	struct store *st; /* owned; NULL: nothing was looked at */
+	char path[PATH_MAX];
+	struct procs procs;
+	struct top_proc *proc; /* owned */
+	struct gather g;
+	uint64_t now_ns;
+	struct account account;
+};
+
+struct top_view {
+	enum top_sort sort;
+	char filter[64];
+	size_t scroll;
+	bool help, paused, typing;
+	double delay_s;
+	size_t rows; /* of the terminal; 0: print all once */
+};
+
+/* CLI_OK, or CLI_FAIL after it said why. */
+int top_look(struct top_look *l, const char *store, bool all);
+void top_look_fini(struct top_look *l);
+
+void top_draw(const struct top_look *l, const struct top_view *v, const struct out *out);
+void top_json(const struct top_look *l);
+
+#endif /* AON_TOP_H */

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* view.h - a trace, what was found in it, and where that is shown: report and why. */
+#ifndef AON_VIEW_H
+#define AON_VIEW_H
+
+#include "cli/core/out.h"
+#include "insight/find/finding.h"
+#include "read/json.h"
+
+struct view {
+	struct trace *t;     /* owned */
+	struct insight *in;  /* owned */
+	struct findings *fs; /* owned */
+	struct out out;
+	const struct opts *o; /* borrowed */
+};
+
+enum view_by {
+	VIEW_ALL,
+	VIEW_KERNEL,
+	VIEW_CLASS,
+	VIEW_OP,
+	VIEW_MODULE,
+	VIEW_STEP,
+	VIEW_RANK,
+	VIEW_STREAM,
+	VIEW_EVENTS /* all, and the events themselves */
+};
+
+/* Reads the operands. CLI_OK, or what to exit with after it said why. `by`: a table of classes,
+ * steps, ranks or streams alone needs less, and of a large store no events are kept then (in->parted)
+ * unless they are asked for. */
+int view_open(struct view *v, const struct opts *o, enum view_by by);
+void view_close(struct view *v);
+/* What to exit with once all is shown: damaged input is told of, but shown. */
+int view_exit(const struct view *v);
+
+/* aon report */
+void view_text(const struct view *v);
+void view_table(const struct view *v, enum view_by by, size_t fold);
+
+/* Copies and collectives against their wires; nothing where there are none. */
+void view_traffic(const struct view *v, size_t fold);
+
+/* aon roofline STORE|TRACE...: what limits kernels; what to exit with. */
+int view_roofline(const struct opts *o);
+
+/* aon report --memory: what to exit with. */
+int report_memory(const struct opts *o);
+
+/* Operators or modules by their time on the host; false: there are none. */
+bool view_host_table(const struct view *v, enum insight_host_by by, size_t fold);
+
+/* What was looked at: "worker0.json.gz  2 x NVIDIA H100  6 steps in 1.05 s". */
+void view_head(const struct view *v);
+/* Of how many steps it is, where some were left out; nothing elsewhere. */
+void view_recorded(const struct view *v);
+/* The costliest finding in a sentence. */
+void view_verdict(const struct view *v);
+/* `text` below `label`, wrapped at the width, its lines under each other. */
+void view_wrap(const struct out *out, const char *label, const char *text);
+/* A sentence of a finding, safe to print and with the sign for micro where there is one. */
+char *view_clean(const struct out *out, char *buf, size_t cap, const char *text);
+/* How to name the same input again, in a command to copy. */
+char *view_operands(const struct view *v, char *buf, size_t cap);
+
+#endif /* AON_VIEW_H */

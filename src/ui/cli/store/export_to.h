@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* export_to.h - a trace into a file of a format that other tools read. */
+#ifndef AON_EXPORT_TO_H
+#define AON_EXPORT_TO_H
+
+#include <stdbool.h>
+
+#include "cli/core/cli.h"
+
+struct json;
+struct trace;
+
+/* What a command has to say besides, as fields of the object. */
+typedef void export_more_fn(void *arg, struct json *j);
+
+/* Whether `to` (NULL: standard output) tells a format, or --format does. CLI_OK, or an exit status
+ * after it said why not. */
+int export_check(const struct opts *o, const char *to);
+
+/* Whether one file of it holds one rank alone: of several, `to` must be a folder. */
+bool export_is_single(const struct opts *o, const char *to);
+
+/* Writes a sealed trace there, and says so; `schema` and `more` (NULL: nothing) are for --json.
+ * CLI_OK, or as above. */
+int export_write(const struct opts *o, const char *to, const char *schema, const struct trace *t,
+		 export_more_fn *more, void *arg);
+
+/* Records of steps are no trace: whether they are asked for, and the file of them. */
+bool export_wants_steps(const struct opts *o, const char *to);
+int export_steps(const struct opts *o, const char *to);
+
+#endif /* AON_EXPORT_TO_H */

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* import_store.h - traces of other tools into a new store: whole, or not at all. */
+#ifndef AON_IMPORT_STORE_H
+#define AON_IMPORT_STORE_H
+
+#include <limits.h>
+
+#include "cli/core/cli.h"
+
+#define IMPORT_STORE_PATH (PATH_MAX - 32) /* bytes of a store's name, at most */
+
+struct trace;
+struct into_store;
+
+/*
+ * Imports the files into the store `to`, which must not be there yet; the trace, empty before, says
+ * what became of each. CLI_OK also where files were damaged, see inputs_exit(); CLI_FAIL after it
+ * said why, and then there is no store.
+ */
+int import_store(const struct opts *o, struct trace *t, char *const path[], int paths,
+		 const char *to);
+
+/*
+ * The same for any trace: `fill` adds to it, and it streams into the store. What is not CLI_OK of
+ * fill's is the result, after it said why. import_stopped(): somebody asks it to end.
+ */
+typedef int import_fill_fn(void *arg, struct trace *t, struct into_store *into);
+int import_store_by(struct trace *t, const char *to, import_fill_fn *fill, void *arg);
+bool import_stopped(void);
+
+#endif /* AON_IMPORT_STORE_H */

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * analysis.h - a run, or a part of it, understood: within a bound of memory.
+ *
+ * What has more events than the bound is not loaded, but read stretch by stretch (read/stretch.h): of
+ * that there are no events, and what needs them is added up on the way (flame, rows) or looks at the
+ * newest steps (`window`). Until all was read, if that takes long, `whole` is false, and all is of the
+ * newest steps.
+ */
+#ifndef AON_SERVE_ANALYSIS_H
+#define AON_SERVE_ANALYSIS_H
+
+#include "insight/find/finding.h"
+#include "insight/replay.h"
+#include "read/window.h"
+#include "serve/api/api.h"
+#include "serve/flame.h"
+#include "serve/kernel_rows.h"
+
+#define ANALYSIS_WHOLE   WINDOW_WHOLE
+#define ANALYSIS_PART    WINDOW_PART
+#define ANALYSIS_IDLE_S  60u            /* after which what nobody asks for is let go */
+#define ANALYSIS_NS      20000000000ull /* longer loading may not take, */
+#define ANALYSIS_WAIT_NS 30000000000ull /* after which a part does until all was read */
+
+struct analysis {
+	const struct serve *s; /* borrowed */
+	char run[RUN_ID], ranks[401];
+	uint64_t blob, asof, t0, t1; /* what was asked for */
+	uint64_t from_ns, to_ns;     /* what was loaded, on the run's clock */
+	bool whole;
+	bool comes;      /* it is a part, and all of it is being read: coming.h */
+	bool live;       /* the run grows on */
+	struct trace *t; /* owned, like those below */
+	struct insight *in;
+	struct findings *fs; /* NULL until asked for */
+	struct replay *r;    /* NULL: not asked for, or nothing to replay */
+	bool replayed, flamed;
+	struct flame flame;
+	struct krows rows[ROLLS];  /* of in->parted: by kernel, op, module */
+	struct trace *window;      /* of in->parted: NULL until asked for */
+	uint64_t win_from, win_to; /* what that has */
+	uint64_t used_ns;          /* CLOCK_MONOTONIC */
+	uint64_t made_ns, took_ns;
+};
+
+/*
+ * What q asks for by t0, t1 and ranks; serve.heavy is held. It is the server's and good until
+ * the next call. -EINVAL, -ETIMEDOUT, -ENOMEM, -EBADMSG.
+ */
+int analysis_get(struct ask *q, struct analysis **out);
+/* The same, but the caller's. */
+int analysis_new(struct analysis **out, struct ask *q);
+int analysis_findings(struct analysis *an, struct ask *q); /* fills fs and r */
+int analysis_flame(struct analysis *an);                   /* fills flame */
+/* The events to look at one by one: all, or the newest steps. */
+int analysis_events(struct analysis *an, struct ask *q, const struct trace **t);
+/* Whether both are of the same question; a live run may have grown. */
+bool analysis_same(const struct analysis *a, const struct analysis *b);
+/* Whether it is new enough for that. */
+bool analysis_fresh(const struct analysis *an, const struct analysis *want);
+/* Lets go of what nobody asked for lately. Now and then; never waits. */
+void analysis_idle(struct serve *s);
+void analysis_free(struct analysis *an); /* NULL is allowed */
+
+/* Of the envelope: partial and range; of what analysis_events() gave. */
+void analysis_json(struct json *j, const struct analysis *an, const struct run *r);
+void analysis_events_json(struct json *j, const struct analysis *an, const struct run *r);
+
+/* Whether all of the run is small enough to be loaded. */
+bool analysis_fits(const struct ask *q);
+/* Whether what is asked for is: 0, or -EFBIG, -EINVAL, -ENOMEM. */
+int analysis_loads(struct ask *q);
+
+#endif /* AON_SERVE_ANALYSIS_H */

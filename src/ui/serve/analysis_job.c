@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* analysis_job.c - see analysis_job.h. */
+#include "serve/analysis_job.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "store/trace.h"
+
+struct coming {
+	pthread_mutex_t lock;
+	pthread_cond_t news;
+	pthread_t thread;
+	struct analysis *an;    /* owned; NULL: nothing was begun. While it is read, the thread's */
+	struct analysis key;    /* what it is of: no more than that */
+	struct run run;         /* no more than where its events are */
+	struct store_part part; /* with ids of its own */
+	coming_fn *fn;
+	bool reading; /* there is a thread */
+	bool done;
+	int err;
+};
+
+int coming_new(struct coming **out)
+{
+	struct coming *c = calloc(1, sizeof(*c));
+	pthread_condattr_t attr;
+
+	if (!c)
+		return -ENOMEM;
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&c->news, &attr);
+	pthread_condattr_destroy(&attr);
+	*out = c;
+	return 0;
+}
+
+/* With the lock held; its thread has ended, or is about to. */
+static void forget(struct coming *c)
+{
+	if (c->reading)
+		pthread_join(c->thread, NULL);
+	analysis_free(c->an);
+	free((void *)(uintptr_t)c->part.process);
+	c->an = NULL;
+	c->part.process = NULL;
+	c->reading = c->done = false;
+}
+
+void coming_free(struct coming *c)
+{
+	if (!c)
+		return;
+	pthread_mutex_lock(&c->lock);
+	while (c->reading && !c->done)
+		pthread_cond_wait(&c->news, &c->lock);
+	forget(c);
+	pthread_mutex_unlock(&c->lock);
+	pthread_cond_destroy(&c->news);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+static void *reader(void *arg)
+{
+	struct coming *c = arg;
+	int err = c->fn(c->an, &c->run, &c->part);
+
+	pthread_mutex_lock(&c->lock);
+	c->err = err;
+	c->done = true;
+	pthread_cond_broadcast(&c->news);
+	pthread_mutex_unlock(&c->lock);
+	return NULL;
+}
+
+static int begin(struct coming *c, const struct analysis *want, const struct run *r,
+		 const struct store_part *part, coming_fn *fn)
+{
+	uint32_t *id = malloc((part->processes + 1) * sizeof(*id));
+	int err;
+
+	c->an = malloc(sizeof(*c->an));
+	if (!id || !c->an) {
+		free(id);
+		forget(c);
+		return -ENOMEM;
+	}
+	if (part->processes)
+		memcpy(id, part->process, part->processes * sizeof(*id));
+	*c->an = c->key = *want;
+	c->run = (struct run){ .src = r->src, .t0 = r->t0 };
+	c->part = *part;
+	c->part.process = id;
+	c->fn = fn;
+	err = pthread_create(&c->thread, NULL, reader, c);
+	c->reading = !err;
+	if (err)
+		forget(c);
+	return -err;
+}
+
+/* Until what is being read was read; false: it takes longer. */
+static bool await(struct coming *c, uint64_t ns)
+{
+	struct timespec until;
+	int late = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	ns += (uint64_t)until.tv_nsec;
+	until.tv_sec += (time_t)(ns / 1000000000u);
+	until.tv_nsec = (long)(ns % 1000000000u);
+	while (c->reading && !c->done && !late)
+		late = pthread_cond_timedwait(&c->news, &c->lock, &until);
+	return !c->reading || c->done;
+}
+
+int coming_get(struct coming *c, struct analysis **an, const struct run *r,
+	       const struct store_part *part, uint64_t wait_ns, coming_fn *fn)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&c->lock);
+	if (c->done && (!analysis_same(&c->key, *an) || (!c->err && !analysis_fresh(c->an, *an))))
+		forget(c);
+	if (!c->reading)
+		err = begin(c, *an, r, part, fn);
+	if (!err && !await(c, wait_ns))
+		err = -EAGAIN;
+	if (!err && !analysis_same(&c->key, *an)) /* another's was in the way */
+		err = -EAGAIN;
+	if (!err)
+		err = c->err;
+	if (!err) {
+		analysis_free(*an);
+		*an = c->an;
+		c->an = NULL;
+	}
+	if (c->done && err != -EAGAIN && err != -ERANGE) /* that it cannot be is remembered */
+		forget(c);
+	pthread_mutex_unlock(&c->lock);
+	return err;
+}
+
+bool coming_is(struct coming *c, const struct analysis *want)
+{
+	bool is;
+
+	pthread_mutex_lock(&c->lock);
+	is = c->reading && !c->done && analysis_same(&c->key, want);
+	pthread_mutex_unlock(&c->lock);
+	return is;
+}

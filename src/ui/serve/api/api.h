@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api.h - what the handlers of route.tbl.h share. */
+#ifndef AON_SERVE_API_H
+#define AON_SERVE_API_H
+
+#include "base/json.h"
+#include "serve/serve.h"
+
+#define ROUTE_JSON    0x1u
+#define ROUTE_HEAVY   0x2u
+#define ROUTE_OPEN    0x4u
+#define ROUTE_PARTIAL 0x10u /* writes `partial` itself */
+#define ROUTE_POST    0x20u /* takes POST as well */
+#define ROUTE_WAITS   0x40u /* for a run's timeline, unless soon=1 */
+#define ROUTE_LIVE    0x8u  /* server-sent events: http.c keeps them open */
+
+/*
+ * 0, or -errno: -EINVAL with q->mistake: 400; -EPERM, the same: 403; -ENOENT: 404; -EFBIG: 413; -ENODATA: 422;
+ * -ETIMEDOUT, -EBUSY: 503; others: 500. j is NULL without ROUTE_JSON: then the handler fills *a.
+ */
+typedef int route_fn(struct ask *q, struct json *j, struct answer *a);
+
+struct route {
+	const char *path, *args;
+	route_fn *fn;
+	uint32_t flags;
+};
+
+extern const struct route route_table[];
+extern const size_t routes;
+
+#define ROUTE(path, name, flags, args) route_fn api_##name;
+#include "serve/api/route.tbl.h"
+
+/* Parameters. Absent: *out is untouched. 0, or -EINVAL: q->mistake is set. */
+int ask_number(struct ask *q, const char *key, uint64_t lo, uint64_t hi, uint64_t *out);
+int ask_real(struct ask *q, const char *key, double lo, double hi, double *out);
+/* The place in "a|b|c"; 0 if absent. -EINVAL: none of them. */
+int ask_choice(struct ask *q, const char *key, const char *words);
+int ask_range(struct ask *q, uint64_t *t0,
+	      uint64_t *t1);                     /* t0 and t1, since run.t0; 0, UINT64_MAX */
+int ask_ranks(struct ask *q, const char **list); /* NULL: all */
+int ask_mistake(struct ask *q, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* A run as `runs` lists it: an object. */
+void run_json(struct json *j, const char *key, const struct run *r, const struct serve *s);
+
+#endif /* AON_SERVE_API_H */

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api_overview.c - is this run healthy, and if not, what first? */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fmt.h"
+#include "base/proc.h"
+#include "insight/diff.h"
+#include "insight/shift.h"
+#include "read/json.h"
+#include "serve/analysis.h"
+#include "serve/kernel_sources.h"
+#include "serve/metrics/metrics.h"
+#include "serve/steps.h"
+
+#define SERIES   200u /* points of the steps' series */
+#define CHANGES  100u
+#define KERNELS  5u
+#define FINDINGS 3u
+#define YOUNG_S  1.0 /* of an aond whose share of a core says nothing yet */
+
+static void known(struct json *j, const char *key, bool is, uint64_t v)
+{
+	if (is)
+		json_u64(j, key, v);
+	else
+		json_null(j, key);
+}
+
+/* Medians of the first and the last fifth, if there are enough of them. */
+static void drift_json(struct json *j, const struct steps *s)
+{
+	size_t fifth = s->n / 5;
+	uint64_t first = steps_quantile(s, 0, fifth, 0.5);
+	uint64_t last = steps_quantile(s, s->n - fifth, fifth, 0.5);
+
+	if (fifth < 4 || !first)
+		json_null(j, "drift");
+	else
+		json_real(j, "drift", ((double)last - (double)first) / (double)first);
+}
+
+static void change_json(struct json *j, const struct steps *s, const struct shift *c)
+{
+	json_open(j, NULL, '{');
+	json_u64(j, "step", s->step[c->at].number);
+	json_u64(j, "before_ns", c->before);
+	json_u64(j, "after_ns", c->after);
+	json_close(j);
+}
+
+static void changes_json(struct json *j, const struct steps *s)
+{
+	struct shifts all = { .n = 0 };
+	struct shift c;
+	size_t told = 0;
+
+	json_open(j, "changes", '[');
+	for (size_t i = 0; i < s->n && told < CHANGES; i++)
+		if (shifts_add(&all, s->step[i].dur_ns, &c)) {
+			change_json(j, s, &c);
+			told++;
+		}
+	if (told < CHANGES && shifts_end(&all, &c))
+		change_json(j, s, &c);
+	json_close(j);
+}
+
+static void series_json(struct json *j, const struct steps *s)
+{
+	static const char *const word[] = { "p50", "min", "max" };
+	static const double at[] = { 0.5, 0, 1 };
+	size_t width = s->n / SERIES + 1;
+
+	json_open(j, "step", '{');
+	json_u64(j, "n", s->n);
+	known(j, "p50", s->n, steps_quantile(s, 0, s->n, 0.5));
+	known(j, "p95", s->n, steps_quantile(s, 0, s->n, 0.95));
+	drift_json(j, s);
+	changes_json(j, s);
+	json_close(j);
+	json_open(j, "series", '{');
+	json_u64(j, "step0", s->n ? s->step[0].number : 0);
+	json_u64(j, "width", width);
+	for (size_t k = 0; k < 3; k++) {
+		json_open(j, word[k], '[');
+		for (size_t i = 0; i < s->n; i += width)
+			json_u64(j, NULL, steps_quantile(s, i, width, at[k]));
+		json_close(j);
+	}
+	json_close(j);
+}
+
+/* --- where a step goes --- */
+
+static void part_json(struct json *j, const struct profile *p, size_t part, double all)
+{
+	const char *word;
+
+	if (p->part_ns[part] < 0.5)
+		return;
+	profile_part(part, &word);
+	json_open(j, NULL, '{');
+	json_str(j, "class", word);
+	json_u64(j, "ns", (uint64_t)(p->part_ns[part] + 0.5));
+	json_real(j, "share", p->part_ns[part] / all);
+	json_open(j, "why", '[');
+	json_close(j);
+	json_close(j);
+}
+
+static void idle_json(struct json *j, const struct profile *p, double all)
+{
+	double idle = 0;
+
+	for (size_t i = PART_IDLE; i < PROFILE_PARTS; i++)
+		idle += p->part_ns[i];
+	json_open(j, NULL, '{');
+	json_str(j, "class", "idle");
+	json_u64(j, "ns", (uint64_t)(idle + 0.5));
+	json_real(j, "share", idle / all);
+	json_open(j, "why", '[');
+	for (size_t i = PART_IDLE; i < PROFILE_PARTS; i++) {
+		if (p->part_ns[i] < 0.5)
+			continue;
+		json_open(j, NULL, '{');
+		json_str(j, "text", profile_part(i, NULL) + strlen("idle: "));
+		json_u64(j, "ns", (uint64_t)(p->part_ns[i] + 0.5));
+		json_close(j);
+	}
+	json_close(j);
+	json_close(j);
+}
+
+static int split_json(struct json *j, const struct analysis *an)
+{
+	struct profile p = { .steps = 0 };
+	int err = profile_init(&p, an->in, an->fs, PROFILE_ALL);
+
+	if (err < 0)
+		return err;
+	json_open(j, "split", '[');
+	for (size_t i = 0; i < PART_IDLE && p.step_ns > 0; i++)
+		part_json(j, &p, i, p.step_ns);
+	if (p.step_ns > 0)
+		idle_json(j, &p, p.step_ns);
+	json_close(j);
+	profile_fini(&p);
+	return 0;
+}
+
+static void ranks_json(struct json *j, const struct analysis *an)
+{
+	const struct insight *in = an->in;
+	uint64_t busy = 0, span = 0;
+	bool late =
+		an->fs->checked[FAMILY_STRAGGLER].fired || an->fs->checked[FAMILY_IMBALANCE].fired;
+
+	for (size_t i = 0; i < in->devices; i++) {
+		busy += in->device[i].b.busy_ns;
+		span += in->device[i].b.span_ns;
+	}
+	if (span)
+		json_real(j, "busy", (double)busy / (double)span);
+	else
+		json_null(j, "busy");
+	json_open(j, "ranks", '[');
+	for (size_t i = 0; i < in->devices; i++) {
+		const struct insight_device *d = &in->device[i];
+		bool flag =
+			late && in->waits.rank && an->t->device[d->device].file == in->waits.late;
+
+		json_open(j, NULL, '{');
+		json_rank(j, "rank", d->rank);
+		json_u64(j, "device", an->t->device[d->device].device);
+		json_u64(j, "compute_ns", d->b.compute_ns / finding_steps(d));
+		json_str(j, "flag", flag ? "slow" : NULL);
+		json_close(j);
+	}
+	json_close(j);
+}
+
+/* --- what is said of it --- */
+
+static void verdict_json(struct json *j, const struct analysis *an)
+{
+	char text[FINDING_TEXT + 64], a[FMT_LEN], b[FMT_LEN];
+	const struct finding *f;
+
+	if (!an->fs->n) {
+		json_str(j, "verdict",
+			 an->in->devices ? "Nothing stands out." : "No GPU work is in this run.");
+		return;
+	}
+	f = &an->fs->f[0];
+	if (f->family == FAMILY_MEMORY)
+		snprintf(text, sizeof(text), "%s.", f->title);
+	else
+		snprintf(text, sizeof(text), "%s: %s of %s%s.", f->title,
+			 fmt_time(a, f->cost_ns / f->steps), fmt_time(b, finding_base_ns(f->on)),
+			 f->on->steps ? " a step" : "");
+	json_str(j, "verdict", text);
+}
+
+static void kernels_json(struct json *j, struct krows *rs)
+{
+	krows_sort(rs, SORT_TOTAL);
+	json_open(j, "kernels", '[');
+	krows_json(j, rs, 0, KERNELS);
+	json_close(j);
+	json_u64(j, "kernels_n", rs->n);
+}
+
+/* What was imported has no rollups: of a large run the analysis has them, or they are of its part. */
+static int top_json(struct ask *q, struct json *j, struct analysis *an)
+{
+	struct krows rs;
+	int err;
+
+	if (q->run.imported && an->in->parted) {
+		kernels_json(j, &an->rows[ROLL_KERNEL]);
+		return 0;
+	}
+	err = krows_init(&rs);
+	if (err < 0)
+		return err;
+	if (q->run.imported && an->comes)
+		err = fill_events(&rs, an, &q->run, ROLL_KERNEL, false);
+	else
+		err = krows_kernels(&rs, q, NULL, false);
+	if (!err)
+		kernels_json(j, &rs);
+	krows_fini(&rs);
+	return err;
+}
+
+/* Millionths as percent. */
+static void percent_json(struct json *j, const char *key, bool known, double millionths)
+{
+	if (known)
+		json_real(j, key, round(millionths / 1e2) / 1e2);
+	else
+		json_null(j, key);
+}
+
+/* What the process that pays most pays: ranks wait for each other. */
+static void slowdown_json(struct json *j, const struct run *r)
+{
+	const struct overhead *o = NULL;
+	uint32_t accounted = 0;
+	bool looked = false;
+
+	for (size_t i = 0; i < r->processes; i++) {
+		const struct overhead *x = &r->process[i].overhead;
+
+		looked |= x->steps != 0;
+		accounted = x->accounted > accounted ? x->accounted : accounted;
+		if (x->pairs && (!o || x->mid > o->mid))
+			o = x;
+	}
+	percent_json(j, "pct", o, o ? o->mid : 0);
+	percent_json(j, "lo", o, o ? o->lo : 0);
+	percent_json(j, "hi", o, o ? o->hi : 0);
+	json_u64(j, "pairs", o ? o->pairs : 0);
+	percent_json(j, "accounted", looked, accounted);
+}
+
+/* What aond takes is known while both are there: of what has ended nobody kept it. */
+static void cost_json(struct ask *q, struct json *j)
+{
+	struct proc_usage u = { .age_s = 0 };
+	bool is = q->run.live && !q->run.imported && metrics_daemon(q->s->metrics, q->s, &u) &&
+		  u.age_s >= YOUNG_S;
+
+	json_open(j, "cost", '{');
+	slowdown_json(j, &q->run);
+	if (is) {
+		json_real(j, "core", u.cpu_s / u.age_s);
+		json_real(j, "mb", (double)u.rss_bytes / 1e6);
+	} else {
+		json_null(j, "core");
+		json_null(j, "mb");
+	}
+	json_close(j);
+}
+
+static int steps_part(struct ask *q, struct json *j, const struct analysis *an)
+{
+	uint64_t t0, t1;
+	struct steps s;
+	int err = ask_range(q, &t0, &t1);
+
+	if (!err && (an->in->parted || an->comes))
+		err = steps_looked_at(&s, &q->run, an->in);
+	else if (!err)
+		err = steps_read(&s, &q->run, t0 ? q->run.t0 + t0 : 0,
+				 t1 == UINT64_MAX ? 0 : q->run.t0 + t1);
+	if (err < 0)
+		return err;
+	series_json(j, &s);
+	steps_fini(&s);
+	return 0;
+}
+
+int api_overview(struct ask *q, struct json *j, struct answer *a)
+{
+	struct analysis *an;
+	int err = analysis_get(q, &an);
+
+	(void)a;
+	err = err ? err : analysis_findings(an, q);
+	if (err < 0)
+		return err;
+	analysis_json(j, an, &q->run);
+	run_json(j, "run", &q->run, q->s);
+	verdict_json(j, an);
+	ranks_json(j, an);
+	err = split_json(j, an);
+	if (err < 0)
+		return err;
+	findings_some_json(j, an->t, an->fs, an->r, q->run.t0, FINDINGS);
+	cost_json(q, j);
+	err = steps_part(q, j, an);
+	return err ? err : top_json(q, j, an); /* last: may load other events */
+}

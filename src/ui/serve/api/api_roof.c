@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api_roof.c - kernels against the roofs of their device: a point for each kernel and shape. */
+#include <stdio.h>
+
+#include "read/json.h"
+#include "serve/analysis.h"
+#include "serve/kernel_rows.h"
+
+#define POINTS_MOST 500u
+
+/* The device of most of the time: a run of several kinds is rare, and its points tell theirs. */
+static uint32_t device_of(const struct insight *in)
+{
+	return in->roofs.rows ? in->roofs.row[0].device : in->devices ? in->device[0].device : 0;
+}
+
+static void point_json(struct json *j, const struct trace *t, const struct roof_row *r)
+{
+	const char *name = trace_text(t, r->name);
+	char text[512];
+
+	json_open(j, NULL, '{');
+	krow_id(text, name);
+	json_str(j, "kid", text);
+	json_str(j, "name", name);
+	json_str(j, "short", krow_short(text, sizeof(text), name));
+	json_str(j, "class", class_word[r->class]);
+	json_str(j, "op", r->op ? trace_text(t, r->op) : NULL);
+	json_str(j, "shape", r->shapes ? trace_text(t, r->shapes) : NULL);
+	json_u64(j, "calls", r->count);
+	json_u64(j, "ns", r->total_ns);
+	json_real(j, "flop", r->work.flops * (double)r->count);
+	json_real(j, "byte", r->work.bytes * (double)r->count);
+	json_str(j, "type", gpu_type_word[r->work.type]);
+	json_bool(j, "tensor", r->work.tensor);
+	roof_verdict_json(j, r);
+	json_close(j);
+}
+
+int api_roofline(struct ask *q, struct json *j, struct answer *a)
+{
+	bool used[2 * GPU_TYPES] = { false };
+	const struct roofs *rs;
+	uint64_t unknown = 0;
+	struct analysis *an;
+	size_t points = 0;
+	uint32_t d;
+	int err = analysis_get(q, &an);
+
+	(void)a;
+	if (err < 0)
+		return err;
+	rs = &an->in->roofs;
+	d = device_of(an->in);
+	analysis_json(j, an, &q->run);
+	json_str(j, "device",
+		 d < an->t->devices && an->t->device[d].name
+			 ? trace_text(an->t, an->t->device[d].name)
+			 : NULL);
+	json_open(j, "points", '[');
+	for (size_t i = 0; i < rs->rows; i++) {
+		const struct roof_row *r = &rs->row[i];
+
+		if (!(r->work.flops > 0) && !(r->work.bytes > 0))
+			unknown += r->total_ns;
+		else if (points++ < POINTS_MOST)
+			point_json(j, an->t, r);
+		used[r->work.type + (r->work.tensor ? 0 : GPU_TYPES)] |= r->work.flops > 0;
+	}
+	json_close(j);
+	json_u64(j, "unknown_ns", unknown);
+	roof_peaks_json(j, rs->gpu ? rs->gpu[d] : NULL, used);
+	return 0;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api_rows.c - GPU time by kernel, op and module. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "serve/kernel_sources.h"
+
+#define ROWS_DEFAULT 200u
+#define ROWS_MOST    5000u
+
+static void range_json(struct json *j, uint64_t t0, uint64_t t1, const struct run *r)
+{
+	uint64_t all = r->t1 - r->t0 + 1;
+
+	json_bool(j, "partial", false);
+	json_open(j, "range", '{');
+	json_u64(j, "t0", t0);
+	json_u64(j, "t1", t1 < all ? t1 : all);
+	json_bool(j, "whole", true);
+	json_close(j);
+}
+
+static int page_json(struct ask *q, struct json *j, struct krows *rs)
+{
+	uint64_t from = 0, most = ROWS_DEFAULT, rest = 0;
+	int sort = ask_choice(q, "sort", ROWS_SORTS);
+	char next[24];
+
+	if (sort < 0 || ask_number(q, "limit", 1, ROWS_MOST, &most) < 0 ||
+	    ask_number(q, "cursor", 0, 999999999, &from) < 0)
+		return -EINVAL;
+	krows_sort(rs, (enum krows_sort)sort);
+	json_u64(j, "total_ns", krows_total(rs));
+	json_open(j, "rows", '[');
+	krows_json(j, rs, from, most);
+	json_close(j);
+	for (size_t i = from + most; i < rs->n; i++)
+		rest += rs->row[i].ns;
+	json_open(j, "rest", '{');
+	json_u64(j, "n", from + most < rs->n ? rs->n - from - most : 0);
+	json_u64(j, "ns", rest);
+	json_close(j);
+	snprintf(next, sizeof(next), "%llu", (unsigned long long)(from + most));
+	json_str(j, "next", from + most < rs->n ? next : NULL);
+	return 0;
+}
+
+/* Kernels from the best there is: rollups of all, events if they fit, columns of the rest. */
+int krows_kernels(struct krows *rs, struct ask *q, struct json *j, bool ranks)
+{
+	struct analysis *an;
+	uint64_t t0, t1;
+	bool all;
+	int err = ask_range(q, &t0, &t1);
+
+	if (err < 0)
+		return err;
+	all = !t0 && t1 == UINT64_MAX;
+	if (q->run.imported || !all) {
+		if (analysis_fits(q)) {
+			err = analysis_get(q, &an);
+			if (err < 0)
+				return err;
+			if (j)
+				analysis_json(j, an, &q->run);
+			return fill_events(rs, an, &q->run, ROLL_KERNEL, ranks);
+		}
+		if (j)
+			range_json(j, t0, t1, &q->run);
+		return fill_columns(rs, q, ranks);
+	}
+	if (j)
+		range_json(j, t0, t1, &q->run);
+	err = fill_rollups(rs, q, ranks);
+	/* What was written without rollups has events alone. */
+	return err || rs->n || !q->run.held ? err : fill_columns(rs, q, ranks);
+}
+
+int api_kernels(struct ask *q, struct json *j, struct answer *a)
+{
+	int group = ask_choice(q, "group", "name|rank"), err;
+	struct krows rs;
+
+	(void)a;
+	if (group < 0)
+		return group;
+	err = krows_init(&rs);
+	if (err < 0)
+		return err;
+	err = krows_kernels(&rs, q, j, group == 1);
+	err = err ? err : page_json(q, j, &rs);
+	krows_fini(&rs);
+	return err;
+}
+
+int api_ops(struct ask *q, struct json *j, struct answer *a)
+{
+	int group = ask_choice(q, "group", "op|module"), err;
+	struct analysis *an;
+	struct krows rs;
+
+	(void)a;
+	if (group < 0)
+		return group;
+	err = analysis_get(q, &an);
+	if (!err && an->in->parted) {
+		analysis_json(j, an, &q->run);
+		return page_json(q, j, &an->rows[group ? ROLL_MODULE : ROLL_OP]);
+	}
+	err = err ? err : krows_init(&rs);
+	if (err < 0)
+		return err;
+	analysis_json(j, an, &q->run);
+	err = fill_events(&rs, an, &q->run, group ? ROLL_MODULE : ROLL_OP, false);
+	err = err ? err : page_json(q, j, &rs);
+	krows_fini(&rs);
+	return err;
+}

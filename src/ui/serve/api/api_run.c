@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api_run.c - what is served, who was recorded, where the records went. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "fleet/fleet.h"
+#include "read/gather.h"
+#include "read/json.h"
+#include "read/procs.h"
+#include "serve/analysis.h"
+#include "serve/http/blob.h"
+
+int api_openapi(struct ask *q, struct json *j, struct answer *a)
+{
+	(void)q;
+	(void)j;
+	a->type = "application/json";
+	return blob_answer(a, &blob_openapi);
+}
+
+static void time_json(struct json *j, const char *key, uint64_t ns, int64_t offset)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, ns + (uint64_t)offset);
+	json_str(j, key, text);
+}
+
+void run_json(struct json *j, const char *key, const struct run *r, const struct serve *s)
+{
+	const struct process *p = &r->process[0];
+	char user[64];
+
+	json_open(j, key, '{');
+	json_str(j, "id", r->id);
+	json_str(j, "name", run_name(r));
+	json_str(j, "cmd", *p->exe && !r->imported ? p->exe : NULL);
+	json_str(j, "host", r->live && *s->host ? s->host : NULL);
+	json_str(j, "job", *p->job ? p->job : NULL);
+	json_str(j, "user", r->imported ? NULL : procs_user(p->uid, user, sizeof(user)));
+	json_str(j, "state", r->live ? "live" : "ended");
+	time_json(j, "t0", r->t0, r->wall_offset_ns);
+	json_u64(j, "t1_rel", r->t1 - r->t0);
+	json_u64(j, "processes", r->processes);
+	json_u64(j, "gpus", r->devices);
+	json_u64(j, "ranks", r->ranks);
+	json_u64(j, "steps", r->steps);
+	json_u64(j, "events", r->events);
+	json_u64(j, "lost", r->lost);
+	json_str(j, "file", r->src->label);
+	json_close(j);
+}
+
+static int runs_json(struct serve *s, const struct viewer *who, FILE *f)
+{
+	uint64_t lost = 0;
+	struct timespec ts;
+	struct runs rs;
+	struct json j;
+	int err = runs_load(&rs, s, who);
+
+	if (err < 0)
+		return err;
+	clock_gettime(CLOCK_REALTIME, &ts);
+	for (size_t i = 0; i < rs.n; i++)
+		lost += rs.run[i].lost;
+	json_init(&j, f);
+	json_open(&j, NULL, '{');
+	json_u64(&j, "v", 1);
+	time_json(&j, "asof", (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec, 0);
+	json_u64(&j, "lost", lost);
+	json_bool(&j, "partial", false);
+	json_open(&j, "runs", '[');
+	for (size_t i = 0; i < rs.n; i++)
+		run_json(&j, NULL, &rs.run[i], s);
+	json_close(&j);
+	json_str(&j, "fleet", s->fleet ? fleet_shown(s->fleet) : NULL);
+	json_end(&j);
+	runs_fini(&rs);
+	return 0;
+}
+
+int api_runs(struct ask *q, struct json *j, struct answer *a)
+{
+	FILE *f = open_memstream(&a->body, &a->len);
+	int err;
+
+	(void)j;
+	if (!f)
+		return -ENOMEM;
+	err = runs_json(q->s, q->who, f);
+	a->type = "application/json";
+	return fclose(f) == 0 ? err : -ENOMEM;
+}
+
+int api_processes(struct ask *q, struct json *j, struct answer *a)
+{
+	(void)a;
+	json_open(j, "processes", '[');
+	for (size_t i = 0; i < q->run.processes; i++) {
+		json_open(j, NULL, '{');
+		process_json(j, &q->run.process[i], q->run.t0);
+		account_json(j, "accounting", &q->run.process[i].account);
+		json_close(j);
+	}
+	json_close(j);
+	return 0;
+}
+
+static void origin_json(struct json *j, const struct run *r)
+{
+	struct origin sum = { .file = 0 };
+
+	for (size_t i = 0; i < r->processes; i++) {
+		sum.rows += r->process[i].origin.rows;
+		sum.imported += r->process[i].origin.imported;
+		sum.left += r->process[i].origin.left;
+		sum.lost += r->process[i].origin.lost;
+	}
+	json_open(j, "accounting", '{');
+	json_u64(j, "rows", sum.rows);
+	json_u64(j, "imported", sum.imported);
+	json_u64(j, "left", sum.left);
+	json_u64(j, "lost", sum.lost);
+	json_close(j);
+}
+
+int api_accounting(struct ask *q, struct json *j, struct answer *a)
+{
+	(void)a;
+	if (q->run.imported)
+		origin_json(j, &q->run);
+	else
+		account_json(j, "accounting", &q->run.account);
+	json_open(j, "processes", '[');
+	for (size_t i = 0; i < q->run.processes; i++) {
+		json_open(j, NULL, '{');
+		json_u64(j, "process", q->run.process[i].id);
+		json_u64(j, "pid", q->run.process[i].pid);
+		account_json(j, "accounting", &q->run.process[i].account);
+		json_close(j);
+	}
+	json_close(j);
+	return 0;
+}
+
+int api_health(struct ask *q, struct json *j, struct answer *a)
+{
+	(void)a;
+	json_str(j, "state", q->run.live ? "live" : "ended");
+	json_open(j, "processes", '[');
+	for (size_t i = 0; i < q->run.processes; i++) {
+		const struct process *p = &q->run.process[i];
+
+		json_open(j, NULL, '{');
+		json_u64(j, "process", p->id);
+		json_u64(j, "pid", p->pid);
+		json_str(j, "tier", procs_tier(p->tier));
+		json_bool(j, "connected", p->connected);
+		json_u64(j, "silent_ns", q->run.t1 > p->last_ns ? q->run.t1 - p->last_ns : 0);
+		json_str(j, "note", *p->note ? p->note : NULL);
+		json_u64(j, "lost", account_lost(&p->account));
+		json_close(j);
+	}
+	json_close(j);
+	return 0;
+}
+
+/* --- captures: of them the store has what its journal says --- */
+
+#define AFTER_NS 60000000000ull /* an order may come after the last that was heard of a process */
+
+struct captures {
+	struct json *j;
+	const struct run *run;
+};
+
+/* Numbers of processes are used again: it must have been there then. */
+static bool was_there(const struct process *p, uint64_t at_ns)
+{
+	return at_ns >= p->first_ns && at_ns <= p->last_ns + AFTER_NS;
+}
+
+static void put_captures(const struct captures *c, unsigned long pid, uint64_t wall_ns,
+			 const char *text)
+{
+	for (size_t i = 0; pid && i < c->run->processes; i++) {
+		const struct process *p = &c->run->process[i];
+		uint64_t at_ns = wall_ns - (uint64_t)p->wall_offset_ns;
+
+		if (p->pid != pid || p->origin.file || !was_there(p, at_ns))
+			continue;
+		json_open(c->j, NULL, '{');
+		json_u64(c->j, "at_ns", at_ns > c->run->t0 ? at_ns - c->run->t0 : 0);
+		json_u64(c->j, "process", p->id);
+		json_u64(c->j, "pid", p->pid);
+		json_str(c->j, "text", text);
+		json_close(c->j);
+	}
+}
+
+/* "... of pid 41, 42: why" */
+static int on_journal(void *arg, uint64_t wall_ns, const char *what, const char *text)
+{
+	static const char of[] = "of pid ";
+	const char *at = strcmp(what, "capture") ? NULL : strstr(text, of);
+	char *end;
+
+	for (at = at ? at + sizeof(of) - 1 : ""; *at; at = !strncmp(end, ", ", 2) ? end + 2 : "") {
+		unsigned long pid = strtoul(at, &end, 10);
+
+		put_captures(arg, pid, wall_ns, text);
+	}
+	return 0;
+}
+
+int api_captures(struct ask *q, struct json *j, struct answer *a)
+{
+	struct captures c = { j, &q->run };
+	int err;
+
+	(void)a;
+	json_open(j, "captures", '[');
+	err = store_each_journal(q->run.src->st, on_journal, &c);
+	json_close(j);
+	return err;
+}

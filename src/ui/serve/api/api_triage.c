@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api_triage.c - what people decided about the findings of a run; the only thing that can be sent. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "read/procs.h"
+#include "serve/api/api.h"
+#include "serve/triage.h"
+
+static void triages_json(struct json *j, const struct triages *ts)
+{
+	char user[64];
+
+	json_open(j, "states", '[');
+	for (size_t i = 0; i < ts->n; i++) {
+		const struct triage *t = &ts->t[i];
+
+		if (!strcmp(t->state, "new"))
+			continue;
+		json_open(j, NULL, '{');
+		json_str(j, "key", t->key);
+		json_str(j, "state", t->state);
+		json_str(j, "note", t->note);
+		json_str(j, "user", procs_user(t->uid, user, sizeof(user)));
+		json_u64(j, "at", t->at_s);
+		json_close(j);
+	}
+	json_close(j);
+}
+
+static int decide(struct ask *q)
+{
+	const char *key = url_get(&q->url, "key"), *state = url_get(&q->url, "state");
+	const char *note = url_get(&q->url, "note");
+	struct triage t = { .uid = q->who->uid, .at_s = (uint64_t)time(NULL) };
+	int err;
+
+	if (!key || !triage_key_ok(key))
+		return ask_mistake(
+			q, "key is the family, rank and device of a finding: straggler:5:0");
+	if (!state || ask_choice(q, "state", TRIAGE_STATES) < 0)
+		return ask_mistake(q, "state is one of %s", TRIAGE_STATES);
+	if (note && strlen(note) >= sizeof(t.note))
+		return ask_mistake(q, "note is a text of up to %zu bytes", sizeof(t.note) - 1);
+	snprintf(t.run, sizeof(t.run), "%s", q->run.id);
+	snprintf(t.key, sizeof(t.key), "%s", key);
+	snprintf(t.state, sizeof(t.state), "%s", state);
+	snprintf(t.note, sizeof(t.note), "%s", note ? note : "");
+	err = *q->s->decided ? triage_put(q->s->decided, &t) : -ENODATA;
+	if (err < 0 && err != -ENOMEM) {
+		q->mistake = "It cannot be kept: the file of decisions cannot be written.";
+		err = -ENODATA;
+	}
+	return err;
+}
+
+int api_states(struct ask *q, struct json *j, struct answer *a)
+{
+	struct triages ts;
+	int err = 0;
+
+	a->fleeting = true; /* others decide as well */
+	if (q->post)
+		err = decide(q);
+	else if (q->url.args)
+		err = ask_mistake(q, "POST decides; this only tells");
+	err = err ? err : triages_read(&ts, q->s->decided, q->run.id);
+	if (err < 0)
+		return err;
+	triages_json(j, &ts);
+	triages_fini(&ts);
+	return 0;
+}

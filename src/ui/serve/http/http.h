@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * http.h - the server: sockets, heads, who asks, what an answer looks like on the wire.
+ *
+ * Bounded: connections in all and from one address, bytes of a request's head, time until a request
+ * is there and until its answer is taken, clients that are told of news.
+ */
+#ifndef AON_SERVE_HTTP_H
+#define AON_SERVE_HTTP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "serve/http/auth.h"
+
+#define HTTP_CONNECTIONS 256u
+#define HTTP_PER_ADDRESS 192u
+#define HTTP_HEAD_BYTES  (32u << 10)
+#define HTTP_REQUEST_S   10u /* until a request is there, from connecting or the last answer */
+#define HTTP_ANSWER_S    120u
+#define HTTP_LIVE        64u /* clients that are told of news */
+#define HTTP_LIVE_S      2u  /* how often */
+
+struct http;
+struct serve;
+
+struct http_opts {
+	const char *listen; /* "127.0.0.1:0", "[::1]:8080", "unix:PATH" */
+	struct guard guard; /* its token; the rest is filled */
+};
+
+/* Listens and answers, on threads of its own. -errno; `why` then says what to do. */
+int http_start(struct http **out, struct serve *s, const struct http_opts *o, char why[256]);
+void http_stop(struct http *h); /* NULL is allowed; ends what is under way */
+
+/* "http://127.0.0.1:43211/" or "unix:PATH". */
+const char *http_address(const struct http *h);
+
+#endif /* AON_SERVE_HTTP_H */

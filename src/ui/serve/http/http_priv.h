@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http_priv.h - what the files of the server share. */
+#ifndef AON_SERVE_HTTP_PRIV_H
+#define AON_SERVE_HTTP_PRIV_H
+
+#include <microhttpd.h>
+#include <pthread.h>
+#include <sys/types.h>
+
+#include "serve/http/http.h"
+#include "serve/serve.h"
+
+/* A connection, from its accept to its close. */
+struct conn {
+	struct conn *next, **link;
+	int fd;
+	uint64_t since_ns; /* waiting for a request, or answering one */
+	bool answering, live;
+};
+
+/* A request, from its first line to its answer. */
+struct request {
+	char target[URL_BYTES + 1]; /* raw, cut behind what is allowed */
+	bool begun;
+	/* While it is with the workers, under pool.lock: */
+	bool with_pool, done;
+	struct request *next;
+	struct MHD_Connection *mhd;
+	struct viewer who;
+	struct answer answer;
+};
+
+#define POOL_WAITING 32u /* slow questions of a sort that wait; more are told to come again */
+
+/* Those who answer what takes long, so that nothing else waits behind it. */
+enum pool_sort {
+	POOL_HEAVY, /* one at a time: memory is bounded */
+	POOL_WAITS, /* for a timeline that is being read */
+	POOL_SORTS
+};
+
+struct pool_queue {
+	struct pool *pool;
+	struct request *first, **last;
+	size_t n;
+	pthread_t worker;
+	bool working; /* there is a worker */
+};
+
+struct pool {
+	struct serve *s;
+	pthread_mutex_t lock;
+	pthread_cond_t news;
+	struct pool_queue queue[POOL_SORTS];
+	bool ending;
+};
+
+/* A client that is told of news. */
+struct client {
+	struct client *next, **link;
+	struct MHD_Connection *mhd;
+	struct http *h;
+	struct viewer who;
+	char run[RUN_ID]; /* "": all of them */
+	char *text;       /* owned: what is to be sent, from `sent` on */
+	size_t len, sent;
+	uint64_t told; /* the tick that it has */
+	bool asleep;
+};
+
+struct http {
+	struct serve *s;
+	struct guard guard;
+	struct MHD_Daemon *mhd;
+	char address[320], unix_path[108];
+	bool is_unix;
+	struct viewer self;   /* who serves: whoever has the token */
+	pthread_mutex_t lock; /* conns and clients */
+	struct conn *conns;
+	struct client *clients;
+	struct streams *streams; /* owned; NULL: nobody has asked for live events */
+	size_t live;
+	uint64_t tick;
+	pthread_t ticker;
+	pthread_cond_t stop;
+	bool stopping, ticking;
+	struct pool pool;
+};
+
+uint64_t http_now(void);
+
+/* listen.c: a listening socket; fills address, is_unix and guard.host. */
+int http_listen(struct http *h, const char *listen, char why[256]);
+void viewer_self(struct viewer *v);
+/* Of the other end of a unix socket. */
+int viewer_peer(struct viewer *v, int fd);
+
+/* reply.c: an answer onto the wire. */
+enum MHD_Result http_reply(struct MHD_Connection *c, struct answer *a);
+void http_heads(struct MHD_Response *r);
+
+/* pool.c */
+int pool_start(struct pool *p, struct serve *s);
+void pool_stop(struct pool *p); /* answers what waits; all zero is allowed */
+void pool_fini(struct pool *p); /* when nobody can ask any more */
+/* Puts the connection to sleep until r->answer is there, or answers that there are too many. */
+enum MHD_Result pool_ask(struct pool *p, struct MHD_Connection *c, struct request *r,
+			 const struct viewer *who, enum serve_slow slow);
+/* Whether r was with the workers; its answer is there then. */
+bool pool_done(struct pool *p, struct request *r);
+
+/* live.c */
+enum MHD_Result live_begin(struct http *h, struct MHD_Connection *c, const struct viewer *who,
+			   const char *target);
+void live_tick(struct http *h); /* every HTTP_LIVE_S */
+void live_stop(struct http *h);
+
+#endif /* AON_SERVE_HTTP_PRIV_H */

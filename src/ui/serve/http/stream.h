@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stream.h - live events of the node's aond as server-sent events.
+ *
+ *	id: RING-SEQ            where to go on, as the Last-Event-ID of a later request
+ *	event: event            or window, or lost
+ *	data: {...}
+ *
+ * A thread of its own reads what aond writes and asks it for names, so that an aond that is slow holds
+ * no other answer up; MHD's threads only copy. Who does not take what it is sent is not read for: it
+ * falls behind in aond's ring, and is told of its loss. What a client has left behind is kept for a
+ * while, so that who comes back finds the ring that it was at.
+ */
+#ifndef AON_SERVE_STREAM_H
+#define AON_SERVE_STREAM_H
+
+#include <stdint.h>
+
+#include <aon/consumer.h>
+
+#include "serve/http/http_priv.h"
+
+#define STREAM_CLIENTS 32u
+#define STREAM_KEPT    8u  /* that have left, */
+#define STREAM_KEPT_S  30u /* for so long */
+#define STREAM_BEAT_S \
+	2u /* a comment, when nothing else is sent for so long: who has left is noticed by it */
+#define STREAM_PIDS 32u
+
+/* What a client asks for, as api_stream() hands it over. */
+struct stream_want {
+	struct aon_consumer_opts opts; /* but for pid */
+	uint32_t pid[STREAM_PIDS];
+};
+
+/* `last`: its Last-Event-ID, or NULL. */
+enum MHD_Result stream_begin(struct http *h, struct MHD_Connection *c, const struct viewer *who,
+			     const char *target, const char *last);
+void stream_stop(struct http *h); /* wakes all; before MHD stops */
+void stream_fini(struct http *h); /* when nobody can come any more */
+
+#endif /* AON_SERVE_STREAM_H */

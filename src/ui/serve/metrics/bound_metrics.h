@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bound_metrics.h - how long GPUs were limited by what, from the verdicts of windows, for metrics.c: by
+ * class of kernel and by limit. Classes are a fixed few, as series of Prometheus must neither be
+ * many nor change what they count.
+ */
+#ifndef AON_SERVE_LIMITED_H
+#define AON_SERVE_LIMITED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/rollup.h"
+#include "theory/roofline.h"
+
+struct store;
+struct names;
+
+#define LIMIT_CLASSES 9u
+
+extern const char *const limit_class[LIMIT_CLASSES];
+
+/* Of a GPU. */
+struct limits {
+	double s[LIMIT_CLASSES][ROOF_LIMITS]; /* that work took */
+	double roof_s[LIMIT_CLASSES]
+		     [ROOF_LIMITS]; /* that it would take at its roof, where that is known */
+	int judged;                 /* there was a verdict */
+};
+
+/* Of the names of a store, found when first asked for. */
+struct limit_names {
+	uint8_t *of; /* owned: class + 1; 0: not asked for yet */
+	size_t n;
+};
+
+void limit_names_fini(struct limit_names *n);
+
+void limits_add(struct limits *l, struct limit_names *known, const struct names *names,
+		struct store *st, const struct rollup *r);
+
+#endif /* AON_SERVE_LIMITED_H */

@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * metrics.c - accounts and windows of the stores, added up as they come.
+ *
+ * A scrape reads the accounts of all processes and the windows that were stored since the last one.
+ * Sums of windows begin when the first scrape comes, as counters may; the present use of a GPU is
+ * that of the newest windows that are whole.
+ */
+#include "serve/metrics/metrics.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/proc.h"
+#include "insight/breakdown.h"
+#include "names/class.h"
+#include "model/rollup.h"
+#include "model/trace.h"
+#include "serve/metrics/bound_metrics.h"
+#include "serve/serve.h"
+#include "serve/telemetry.h"
+#include "store/store.h"
+
+#define GPUS               64u /* further ones are not told */
+#define SECONDS            16u /* of a GPU's use that are kept */
+#define WHOLE_S            3u  /* a window is in the store by then */
+#define MEAN_S             5u
+#define FIRST              64u /* windows before the first scrape, so that it has something to say */
+#define DCGM_UTIL_NUMBER   203u
+#define DCGM_ACTIVE_NUMBER 1001u
+#define AGAIN_NS           10000000000ull /* until an aond that did not answer is looked for again */
+
+enum metric_id {
+#define METRIC(ID, name, type, help) M_##ID,
+#include "serve/metrics/metrics.tbl.h"
+	METRICS,
+};
+
+static const struct {
+	const char *name, *type, *help;
+} metric[METRICS] = {
+#define METRIC(ID, name, type, help) { name, type, help },
+#include "serve/metrics/metrics.tbl.h"
+};
+
+static const char *const reason[ACCOUNT_LOSSES] = {
+#define LOSS(num, NAME, word, side, help) [num] = word,
+#include "abi/loss.tbl.h"
+};
+
+struct gpu_sum {
+	bool known;
+	char model[64];
+	double work_s;
+	uint64_t kernels, copies, bytes;
+	uint64_t second[SECONDS], busy_ns[SECONDS]; /* by second % SECONDS */
+	struct limits limits;
+};
+
+#define COSTS 128u
+
+struct from {
+	uint64_t after; /* window */
+	uint32_t *lane; /* owned: by id, its GPU; GPUS: none; UINT32_MAX: not looked at */
+	size_t lanes;
+	struct limit_names class;
+};
+
+struct metrics {
+	pthread_mutex_t lock; /* all below */
+	bool begun;
+	struct from *from; /* owned, by source */
+	size_t froms;
+	struct names *names; /* owned */
+	struct tele *tele;   /* owned */
+	struct gpu_sum gpu[GPUS];
+	uint64_t steps;
+	double step_s;
+	pid_t daemon; /* 0: none */
+	uint64_t daemon_start, look_ns;
+};
+
+int metrics_new(struct metrics **out)
+{
+	struct metrics *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return -ENOMEM;
+	if (names_new(&m->names, NULL) < 0 || tele_new(&m->tele) < 0) {
+		names_free(m->names);
+		free(m);
+		return -ENOMEM;
+	}
+	pthread_mutex_init(&m->lock, NULL);
+	*out = m;
+	return 0;
+}
+
+void metrics_free(struct metrics *m)
+{
+	if (!m)
+		return;
+	for (size_t i = 0; i < m->froms; i++) {
+		limit_names_fini(&m->from[i].class);
+		free(m->from[i].lane);
+	}
+	free(m->from);
+	names_free(m->names);
+	tele_free(m->tele);
+	pthread_mutex_destroy(&m->lock);
+	free(m);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* --- what is added up --- */
+
+struct sums {
+	struct metrics *m;
+	struct from *from;
+	struct store *st;
+	struct account all;
+	uint64_t connected, processes, bytes;
+	struct cost {
+		uint32_t pid, rank; /* rank + 1 */
+		char job[sizeof(((struct process *)0)->job)];
+		char pod[sizeof(((struct ident *)0)->pod)];
+		char namespace[sizeof(((struct ident *)0)->namespace)];
+		struct overhead o;
+	} cost[COSTS]; /* of processes that are being recorded and have steps: the first ones */
+	size_t costs;
+	bool stale; /* a window speaks of a lane that is not known */
+};
+
+static int on_process(void *arg, const struct process *p)
+{
+	struct sums *x = arg;
+
+	x->processes++;
+	if (p->origin.file)
+		return 0; /* imported: its records are another tool's */
+	x->connected += p->connected;
+	if (p->connected && p->overhead.steps && x->costs < COSTS) {
+		struct cost *c = &x->cost[x->costs++];
+
+		*c = (struct cost){ .pid = p->pid, .rank = p->origin.rank, .o = p->overhead };
+		memcpy(c->job, p->job, sizeof(c->job));
+		memcpy(c->pod, p->ident.pod, sizeof(c->pod));
+		memcpy(c->namespace, p->ident.namespace, sizeof(c->namespace));
+	}
+	x->all.emitted += p->account.emitted;
+	x->all.stored += p->account.stored + p->account.overwritten;
+	x->all.overwritten += p->account.overwritten;
+	x->all.in_flight += p->account.in_flight;
+	for (size_t i = 0; i < ACCOUNT_LOSSES; i++)
+		x->all.lost[i] += p->account.lost[i];
+	return 0;
+}
+
+static int on_lane(void *arg, const struct lane *l)
+{
+	struct sums *x = arg;
+	struct gpu_sum *g;
+
+	if (l->id >= x->from->lanes) {
+		size_t n = ((size_t)l->id + 1) * 2;
+		uint32_t *more = realloc(x->from->lane, n * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		memset(more + x->from->lanes, 0xff, (n - x->from->lanes) * sizeof(*more));
+		x->from->lane = more;
+		x->from->lanes = n;
+	}
+	x->from->lane[l->id] = l->device < GPUS ? l->device : GPUS;
+	if (l->device >= GPUS)
+		return 0;
+	g = &x->m->gpu[l->device];
+	g->known = true;
+	if (l->stream == TRACE_NO_STREAM && l->name)
+		snprintf(g->model, sizeof(g->model), "%s", store_name_text(x->st, l->name));
+	return 0;
+}
+
+static void add_work(struct gpu_sum *g, const struct rollup *r, uint64_t second)
+{
+	uint64_t at = second % SECONDS;
+
+	g->work_s += (double)r->total_ns / 1e9;
+	if (r->kind == EVENT_COPY || r->kind == EVENT_MEMSET) {
+		g->copies += r->count;
+		g->bytes += r->bytes;
+	} else if (r->kind == EVENT_KERNEL) {
+		g->kernels += r->count;
+	}
+	if (g->second[at] < second) {
+		g->second[at] = second;
+		g->busy_ns[at] = 0;
+	}
+	if (g->second[at] == second)
+		g->busy_ns[at] += r->total_ns;
+}
+
+static int on_window(void *arg, const struct window *w)
+{
+	struct sums *x = arg;
+
+	for (uint32_t i = 0; i < w->rows; i++) {
+		const struct rollup *r = &w->row[i];
+
+		if (r->kind == EVENT_STEP) {
+			x->m->steps += r->count;
+			x->m->step_s += (double)r->total_ns / 1e9;
+		}
+		if (!kind_is_gpu(r->kind) || r->kind == EVENT_GRAPH)
+			continue;
+		if (r->lane >= x->from->lanes || x->from->lane[r->lane] == UINT32_MAX) {
+			if (x->stale || store_each_lane(x->st, 0, on_lane, x) < 0)
+				continue;
+			x->stale = true; /* once a scrape */
+		}
+		if (r->lane < x->from->lanes && x->from->lane[r->lane] < GPUS) {
+			struct gpu_sum *g = &x->m->gpu[x->from->lane[r->lane]];
+
+			add_work(g, r, w->start_ns / WINDOW_NS);
+			limits_add(&g->limits, &x->from->class, x->m->names, x->st, r);
+		}
+	}
+	return 0;
+}
+
+static uint64_t file_bytes(const char *path)
+{
+	char log[4096 + 8];
+	struct stat sb;
+	uint64_t sum = stat(path, &sb) == 0 ? (uint64_t)sb.st_size : 0;
+
+	snprintf(log, sizeof(log), "%.4095s-wal", path);
+	return stat(log, &sb) == 0 ? sum + (uint64_t)sb.st_size : sum;
+}
+
+static int gather(struct metrics *m, struct serve *s, struct sums *x)
+{
+	int err = 0;
+
+	if (!m->from) {
+		m->from = calloc(s->sources + 1, sizeof(*m->from));
+		if (!m->from)
+			return -ENOMEM;
+		m->froms = s->sources;
+	}
+	for (size_t i = 0; i < m->froms && !err; i++) {
+		struct from *from = &m->from[i];
+
+		x->from = from;
+		x->st = s->source[i]->st;
+		x->stale = false;
+		x->bytes += file_bytes(s->source[i]->path);
+		err = store_each_process(x->st, on_process, x);
+		if (!err && !m->begun) {
+			err = store_last_window(x->st, &from->after);
+			from->after = from->after > FIRST ? from->after - FIRST : 0;
+		}
+		err = err ? err : store_new_windows(x->st, &from->after, on_window, x);
+	}
+	m->begun = m->begun || !err;
+	return err;
+}
+
+/* --- as text --- */
+
+static void head(FILE *f, enum metric_id m)
+{
+	fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", metric[m].name, metric[m].help, metric[m].name,
+		metric[m].type);
+}
+
+static void one(FILE *f, enum metric_id m, double v)
+{
+	head(f, m);
+	fprintf(f, "%s %.17g\n", metric[m].name, v);
+}
+
+/* A label's value: whatever its bytes are, the line stays one line. */
+static void label(FILE *f, const char *name, const char *value, bool first)
+{
+	fprintf(f, "%s%s=\"", first ? "{" : ",", name);
+	for (const unsigned char *p = (const unsigned char *)value; *p; p++) {
+		if (*p == '\\' || *p == '"')
+			fputc('\\', f);
+		fputc(*p < 0x20 || *p >= 0x7f ? '?' : *p, f);
+	}
+	fputc('"', f);
+}
+
+static void gpu_labels(FILE *f, enum metric_id m, const struct serve *s, uint32_t i,
+		       const struct gpu_sum *g)
+{
+	bool nvidia = strstr(g->model, "NVIDIA") || strstr(g->model, "Tesla");
+	char text[32];
+
+	fputs(metric[m].name, f);
+	snprintf(text, sizeof(text), "%" PRIu32, i);
+	label(f, "gpu", text, true);
+	snprintf(text, sizeof(text), "%s%" PRIu32, nvidia ? "nvidia" : "gpu", i);
+	label(f, "device", text, false);
+	if (*g->model)
+		label(f, m >= M_DCGM_UTIL ? "modelName" : "model_name", g->model, false);
+	label(f, "Hostname", s->host, false);
+}
+
+static void gpu_value(FILE *f, enum metric_id m, const struct serve *s, uint32_t i,
+		      const struct gpu_sum *g, double v)
+{
+	gpu_labels(f, m, s, i, g);
+	fprintf(f, "} %.17g\n", v);
+}
+
+static void put_limits(FILE *f, enum metric_id m, const struct serve *s, uint32_t i,
+		       const struct gpu_sum *g)
+{
+	for (uint32_t c = 0; c < LIMIT_CLASSES; c++)
+		for (uint32_t l = 0; l < ROOF_LIMITS; l++) {
+			if (!(g->limits.s[c][l] > 0) || (m == M_AT_ROOF && l == ROOF_UNKNOWN))
+				continue;
+			gpu_labels(f, m, s, i, g);
+			label(f, "class", limit_class[c], false);
+			label(f, "limit", roof_limit_word[l], false);
+			fprintf(f, "} %.17g\n",
+				m == M_LIMITED ? g->limits.s[c][l] : g->limits.roof_s[c][l]);
+		}
+}
+
+/* What limits work is said of GPUs that are judged. */
+static void put_all_limits(FILE *f, const struct metrics *m, const struct serve *s)
+{
+	for (enum metric_id k = M_LIMITED; k <= M_AT_ROOF; k++) {
+		bool any = false;
+
+		for (uint32_t i = 0; i < GPUS; i++) {
+			if (!m->gpu[i].known || !m->gpu[i].limits.judged)
+				continue;
+			if (!any)
+				head(f, k);
+			any = true;
+			put_limits(f, k, s, i, &m->gpu[i]);
+		}
+	}
+}
+
+/* Mean use over the last whole seconds: streams that run at once are no more than all of it. */
+static double use_of(const struct gpu_sum *g, uint64_t now)
+{
+	uint64_t to = now / WINDOW_NS - WHOLE_S;
+	double sum = 0;
+
+	for (uint64_t sec = to - MEAN_S; sec < to; sec++)
+		if (g->second[sec % SECONDS] == sec)
+			sum += fmin((double)g->busy_ns[sec % SECONDS] / (double)WINDOW_NS, 1);
+	return sum / MEAN_S;
+}
+
+static double gpu_of(enum metric_id m, const struct gpu_sum *g, uint64_t now)
+{
+	switch (m) {
+	case M_GPU_TIME:
+		return g->work_s;
+	case M_GPU_KERNELS:
+		return (double)g->kernels;
+	case M_GPU_COPIES:
+		return (double)g->copies;
+	case M_GPU_BYTES:
+		return (double)g->bytes;
+	case M_DCGM_UTIL:
+		return floor(100 * use_of(g, now) + 0.5);
+	default:
+		return use_of(g, now);
+	}
+}
+
+/* What a GPU does now is known only while somebody tells. */
+static void put_gpus(FILE *f, const struct metrics *m, const struct serve *s, bool live)
+{
+	uint64_t now = now_ns();
+
+	for (enum metric_id k = M_GPU_TIME; k <= M_DCGM_ACTIVE; k++) {
+		bool any = false;
+
+		if (k == M_LIMITED || k == M_AT_ROOF)
+			continue;
+		/* Who measures it knows it better. */
+		if ((k == M_DCGM_UTIL && tele_has(m->tele, DCGM_UTIL_NUMBER)) ||
+		    (k == M_DCGM_ACTIVE && tele_has(m->tele, DCGM_ACTIVE_NUMBER)))
+			continue;
+
+		for (uint32_t i = 0; i < GPUS && (live || k < M_DCGM_UTIL); i++) {
+			if (!m->gpu[i].known)
+				continue;
+			if (!any)
+				head(f, k);
+			any = true;
+			gpu_value(f, k, s, i, &m->gpu[i], gpu_of(k, &m->gpu[i], now));
+		}
+	}
+}
+
+static void put_accounts(FILE *f, const struct sums *x)
+{
+	one(f, M_EMITTED, (double)x->all.emitted);
+	one(f, M_STORED, (double)x->all.stored);
+	one(f, M_OVERWRITTEN, (double)x->all.overwritten);
+	head(f, M_LOST);
+	for (size_t i = 0; i < ACCOUNT_LOSSES; i++)
+		if (reason[i])
+			fprintf(f, "%s{reason=\"%s\"} %" PRIu64 "\n", metric[M_LOST].name,
+				reason[i], x->all.lost[i]);
+	one(f, M_IN_FLIGHT, (double)x->all.in_flight);
+	one(f, M_SESSIONS, (double)x->connected);
+	one(f, M_PROCESSES, (double)x->processes);
+	one(f, M_STORE, (double)x->bytes);
+}
+
+static double cost_of(enum metric_id m, const struct overhead *o)
+{
+	switch (m) {
+	case M_SLOWDOWN:
+		return o->pairs ? o->mid / 1e6 : NAN;
+	case M_SLOWDOWN_LO:
+		return o->pairs ? o->lo / 1e6 : NAN;
+	case M_SLOWDOWN_HI:
+		return o->pairs ? o->hi / 1e6 : NAN;
+	case M_ACCOUNTED:
+		return o->accounted / 1e6;
+	default:
+		return o->rung;
+	}
+}
+
+/* What the node is, by the first store that says so. */
+static void put_node(FILE *f, const struct serve *s)
+{
+	struct node_ident n;
+	size_t i = 0;
+
+	while (i < s->sources && (!s->source[i]->st || store_node_get(s->source[i]->st, &n)))
+		i++;
+	if (i == s->sources || !*n.host)
+		return;
+	head(f, M_NODE);
+	fputs(metric[M_NODE].name, f);
+	label(f, "node", n.host, true);
+	label(f, "cluster", n.cluster, false);
+	label(f, "rack", n.rack, false);
+	label(f, "leaf", n.leaf, false);
+	fputs("} 1\n", f);
+}
+
+static void put_costs(FILE *f, const struct sums *x)
+{
+	for (enum metric_id k = M_SLOWDOWN; k <= M_RUNG; k++) {
+		bool any = false;
+
+		for (size_t i = 0; i < x->costs; i++) {
+			const struct cost *c = &x->cost[i];
+			double v = cost_of(k, &c->o);
+			char text[16];
+
+			if (isnan(v))
+				continue;
+			if (!any)
+				head(f, k);
+			any = true;
+			fputs(metric[k].name, f);
+			snprintf(text, sizeof(text), "%" PRIu32, c->pid);
+			label(f, "pid", text, true);
+			if (*c->job)
+				label(f, "job", c->job, false);
+			snprintf(text, sizeof(text), "%" PRIu32, c->rank - 1);
+			if (c->rank)
+				label(f, "rank", text, false);
+			if (*c->pod)
+				label(f, "pod", c->pod, false);
+			if (*c->namespace)
+				label(f, "namespace", c->namespace, false);
+			fprintf(f, "} %.17g\n", v);
+		}
+	}
+}
+
+/* aond is looked for at its socket, and then by its number until that is another process's. */
+static bool daemon_usage(struct metrics *m, const struct serve *s, struct proc_usage *u)
+{
+	uint64_t now = now_ns();
+
+	if (m->daemon && (proc_usage(m->daemon, u) < 0 || u->start_ticks != m->daemon_start))
+		m->daemon = 0;
+	if (!m->daemon && s->daemon_pid && now >= m->look_ns) {
+		m->daemon = s->daemon_pid();
+		m->look_ns = now + AGAIN_NS;
+		if (m->daemon && proc_usage(m->daemon, u) == 0)
+			m->daemon_start = u->start_ticks;
+		else
+			m->daemon = 0;
+	}
+	return m->daemon != 0;
+}
+
+bool metrics_daemon(struct metrics *m, const struct serve *s, struct proc_usage *out)
+{
+	bool is;
+
+	pthread_mutex_lock(&m->lock);
+	is = daemon_usage(m, s, out);
+	pthread_mutex_unlock(&m->lock);
+	return is;
+}
+
+static void put_daemon(FILE *f, struct metrics *m, const struct serve *s)
+{
+	struct proc_usage u = { .start_ticks = 0 };
+	bool up = daemon_usage(m, s, &u);
+
+	if (!s->daemon_pid)
+		return;
+	one(f, M_UP, up ? 1 : 0);
+	if (up) {
+		one(f, M_CPU, u.cpu_s);
+		one(f, M_RSS, (double)u.rss_bytes);
+	}
+}
+
+int metrics_write(struct metrics *m, struct serve *s, FILE *f)
+{
+	struct sums x = { .m = m };
+	struct proc_usage self;
+	int err;
+
+	pthread_mutex_lock(&m->lock);
+	err = gather(m, s, &x);
+	err = err ? err : tele_gather(m->tele, s);
+	if (!err) {
+		head(f, M_BUILD);
+		fprintf(f, "%s{version=\"%s\"} 1\n", metric[M_BUILD].name, AON_VERSION);
+		put_node(f, s);
+		put_accounts(f, &x);
+		put_daemon(f, m, s);
+		put_costs(f, &x);
+		one(f, M_STEPS, (double)m->steps);
+		one(f, M_STEP_TIME, m->step_s);
+		put_gpus(f, m, s, x.connected > 0);
+		put_all_limits(f, m, s);
+		tele_write(m->tele, f);
+		if (proc_usage(getpid(), &self) == 0) {
+			one(f, M_SELF_CPU, self.cpu_s);
+			one(f, M_SELF_RSS, (double)self.rss_bytes);
+		}
+	}
+	pthread_mutex_unlock(&m->lock);
+	return err;
+}
