@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/devices.h"
+#include "theory/devices.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

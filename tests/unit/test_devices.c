@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "import/devices.h"
+#include "theory/devices.h"
 
 #include <errno.h>
 #include <string.h>

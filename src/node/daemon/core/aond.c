@@ -24,7 +24,7 @@
 #include "daemon/stream/roofline_live.h"
 #include "daemon/core/notify.h"
 #include "daemon/stream/store_open.h"
-#include "import/devices.h"
+#include "theory/devices.h"
 #include "theory/gpu.h"
 
 /* --- settings --- */

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "cli/model/roofline.h"
 #include "cli/report/view.h"
-#include "import/devices.h"
+#include "theory/devices.h"
 
 /* A number in some unit, or "-" where there is none. */
 static void add_number(struct table *t, double v, double unit)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "import/devices.h"
+#include "theory/devices.h"
 
 static void in_config(char path[PATH_MAX], const char *name)
 {

@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "cli/model/devices.h"
 #include "cli/core/out.h"
-#include "import/devices.h"
+#include "theory/devices.h"
 #include "measure/measure.h"
 
 static void progress(void *arg, const char *what)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* devices.c - see devices.h. */
-#include "import/devices.h"
+#include "theory/devices.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/fmt.h"
-#include "import/json_in.h"
+#include "base/json_read.h"
 
 struct file {
 	const char *text, *end; /* end is followed by JSON_PAD quotes */
