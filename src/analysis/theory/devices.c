@@ -254,40 +254,12 @@ int devices_parse(struct gpu *out, const char *text, size_t len, struct devices_
 	return n;
 }
 
-static int read_text(char **text, size_t *len, const char *path)
+int devices_add(const char *text, size_t len, struct devices_why *why)
 {
-	FILE *in = fopen(path, "re");
-	char *buf;
-
-	if (!in)
-		return -errno;
-	buf = malloc(DEVICES_BYTES + 1);
-	*len = buf ? fread(buf, 1, DEVICES_BYTES + 1, in) : 0;
-	if (!buf || ferror(in) || *len > DEVICES_BYTES) {
-		int err = !buf ? -ENOMEM : ferror(in) ? -EIO : -EFBIG;
-
-		free(buf);
-		fclose(in);
-		return err;
-	}
-	fclose(in);
-	*text = buf;
-	return 0;
-}
-
-int devices_read(const char *path, struct devices_why *why)
-{
-	struct gpu *list_of = NULL;
-	char *text = NULL;
-	size_t len = 0;
-	int n = read_text(&text, &len, path);
+	struct gpu *list_of = calloc(GPU_ADDED, sizeof(*list_of));
+	int n;
 
 	*why = (struct devices_why){ 0 };
-	if (n < 0) {
-		snprintf(why->text, sizeof(why->text), "%s", strerror(-n));
-		return n;
-	}
-	list_of = calloc(GPU_ADDED, sizeof(*list_of));
 	n = list_of ? devices_parse(list_of, text, len, why) : -ENOMEM;
 	for (int i = 0; i < n; i++)
 		if (gpu_add(&list_of[i]) < 0) {
@@ -296,6 +268,5 @@ int devices_read(const char *path, struct devices_why *why)
 			n = -ENOSPC;
 		}
 	free(list_of);
-	free(text);
 	return n;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * devices.h - devices from a file: what aon roofline prints with --json, and measure writes.
+ * devices.h - devices from a file's text: what aon roofline prints with --json, and measure writes.
  *
  *	{ "schema": "aon.devices/1", "devices": [
  *	    { "key": "MY_GPU", "name": "as its driver says it", "like": "H100_SXM",
@@ -27,7 +27,7 @@ struct devices_why {
 /* How many there are, or -EINVAL and why. `out` has room for GPU_ADDED. */
 int devices_parse(struct gpu *out, const char *text, size_t len, struct devices_why *why);
 
-/* Adds the devices of a file (gpu_add). How many, or -errno and why. */
-int devices_read(const char *path, struct devices_why *why);
+/* Adds the devices of a file's text (gpu_add). How many, or -errno and why. */
+int devices_add(const char *text, size_t len, struct devices_why *why);
 
 #endif /* AON_DEVICES_H */

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "abi/msg.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "daemon/control/audit.h"
 #include "daemon/capture/persistent_triggers.h"
@@ -334,13 +335,22 @@ static void say_ready(struct aond *d)
 static void read_devices(const char *path)
 {
 	struct devices_why why;
-	int n = *path ? devices_read(path, &why) : 0;
+	char *text;
+	size_t len;
+	int n = *path ? file_read(&text, &len, path, DEVICES_BYTES) : -ENOENT;
 
-	if (n > 0)
+	if (n < 0) {
+		if (n != -ENOENT)
+			log_warn("%s: %s; not used", path, strerror(-n));
+		return;
+	}
+	n = devices_add(text, len, &why);
+	free(text);
+	if (n >= 0)
 		log_info("%d devices of %s", n, path);
-	else if (n < 0 && n != -ENOENT && why.line)
+	else if (why.line)
 		log_warn("%s:%zu: %s; not used", path, why.line, why.text);
-	else if (n < 0 && n != -ENOENT)
+	else
 		log_warn("%s: %s; not used", path, why.text);
 }
 

@@ -5,8 +5,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "theory/devices.h"
+#include "base/file.h"
 
 static void in_config(char path[PATH_MAX], const char *name)
 {
@@ -32,6 +33,22 @@ void devices_path(char path[PATH_MAX])
 void devices_measured_path(char path[PATH_MAX])
 {
 	in_config(path, "measured.json");
+}
+
+int devices_read(const char *path, struct devices_why *why)
+{
+	char *text;
+	size_t len;
+	int n = file_read(&text, &len, path, DEVICES_BYTES);
+
+	if (n < 0) {
+		*why = (struct devices_why){ 0 };
+		snprintf(why->text, sizeof(why->text), "%s", strerror(-n));
+		return n;
+	}
+	n = devices_add(text, len, why);
+	free(text);
+	return n;
 }
 
 static int load(const char *path, bool must)

@@ -6,12 +6,16 @@
 #include <limits.h>
 
 #include "cli/core/cli.h"
+#include "theory/devices.h"
 
 /* $AON_DEVICES, else aon/devices.json in $XDG_CONFIG_HOME or ~/.config. "" if there is no home. */
 void devices_path(char path[PATH_MAX]);
 
 /* What aon roofline measure writes: measured.json in the same directory of the user's. */
 void devices_measured_path(char path[PATH_MAX]);
+
+/* Makes the devices of a file known. How many, or -errno and why. */
+int devices_read(const char *path, struct devices_why *why);
 
 /* Makes the devices of both known, one's own last. CLI_OK, also
  * where there are none unless AON_DEVICES names one; or CLI_FAIL after it said what is wrong, and where. */

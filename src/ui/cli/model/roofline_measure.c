@@ -11,7 +11,6 @@
 #include "base/json.h"
 #include "cli/model/devices.h"
 #include "cli/core/out.h"
-#include "theory/devices.h"
 #include "measure/measure.h"
 
 static void progress(void *arg, const char *what)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "cli/store/import_store.h"
 #include "cli/core/inputs.h"
@@ -147,36 +148,6 @@ static int draw(struct scoring *s)
 
 /* --- cases of a folder --- */
 
-static int read_all(const char *path, char **text, size_t *len)
-{
-	FILE *f = fopen(path, "re");
-	char *buf = NULL;
-	size_t cap = 0, n = 0;
-	int err = f ? 0 : -errno;
-
-	while (!err && !feof(f)) {
-		char *to =
-			cap <= FOLDER_TEXT_MAX ? realloc(buf, cap = cap ? cap * 2 : 65536) : NULL;
-
-		if (!to) {
-			err = cap > FOLDER_TEXT_MAX ? -EFBIG : -ENOMEM;
-			break;
-		}
-		buf = to;
-		n += fread(buf + n, 1, cap - n, f);
-		err = ferror(f) ? -EIO : 0;
-	}
-	if (f)
-		fclose(f);
-	if (err < 0) {
-		free(buf);
-		return err;
-	}
-	*text = buf;
-	*len = n;
-	return 0;
-}
-
 static int bad_file(const char *path, int err, const struct folder_why *why)
 {
 	if (err == -EINVAL && why && why->line)
@@ -196,7 +167,7 @@ static int folder_case(struct scoring *s, const char *dir, const char *name)
 	int err;
 
 	snprintf(path, sizeof(path), "%s/%s%s", dir, name, SIM_TRUTH_NAME);
-	err = read_all(path, &text, &len);
+	err = file_read(&text, &len, path, FOLDER_TEXT_MAX);
 	if (err < 0)
 		return bad_file(path, err, NULL);
 	err = folder_truth(&t, text, len, &why);
@@ -287,7 +258,7 @@ static int findings_given(struct scoring *s)
 		return CLI_OK;
 	if (s->o->argc < 2)
 		return cli_misuse("--findings are of the cases of a FOLDER");
-	err = read_all(path, &text, &len);
+	err = file_read(&text, &len, path, FOLDER_TEXT_MAX);
 	if (err < 0)
 		return bad_file(path, err, NULL);
 	err = folder_lines(&s->lines, text, len, &why);
