@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fail when a document names a file, a make target or a figure that is not there."""
+"""Fail when a document names a file, a heading, a make target or a figure that is not there."""
 import pathlib
 import re
 import sys
@@ -10,6 +10,13 @@ TOP = "src|include|tests|tools|bench|docs|examples|man|deploy"
 targets = set(re.search(r"\.PHONY: (.*)", (root / "Makefile").read_text())[1].split())
 figures = re.findall(r"'([a-z0-9_]+)'", (root / "bench/meson.build").read_text())
 
+
+def anchors(page):
+    """What #links to a page may name: its headings, as GitHub spells them."""
+    heads = re.findall(r"^#+ (.*)", page.read_text(), re.M)
+    return {re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in heads}
+
+
 bad = 0
 pages = [*root.glob("*.md"), *root.glob("docs/**/*.md")]
 for page in pages:
@@ -18,6 +25,10 @@ for page in pages:
         for link in re.findall(r"\]\(([^)#]+)[^)]*\)", line):
             if "://" not in link and not (page.parent / link).exists():
                 faults.append(f"link to {link}")
+        for link, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", line):
+            target = page.parent / link if link else page
+            if target.suffix == ".md" and target.exists() and anchor not in anchors(target):
+                faults.append(f"heading {anchor} in {target.name}")
         for path in re.findall(rf"`((?:{TOP})/[^`\s]*)`", line):
             if not any(root.glob(path.rstrip("/"))):
                 faults.append(f"file {path}")
