@@ -202,8 +202,9 @@ void idle_gap(void *idle, const struct gap *whole)
 
 void idle_names(struct state_device *x)
 {
-	for (size_t i = 0; x->host_name.value && i <= x->host_name.mask; i++) {
-		uint32_t at = x->host_name.value[i], name = (uint32_t)x->host_name.key[i];
+	for (size_t i = 0; i < x->host_name.cap; i++) {
+		uint32_t at = (uint32_t)x->host_name.slot[i].value;
+		uint32_t name = (uint32_t)x->host_name.slot[i].key;
 		uint64_t ns = at ? x->host_ns[at - 1] : 0;
 
 		if (ns < x->d.host_name_ns || !ns ||

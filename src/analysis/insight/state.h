@@ -12,7 +12,7 @@
 #define AON_INSIGHT_STATE_H
 
 #include "insight/insight.h"
-#include "insight/map.h"
+#include "base/map.h"
 #include "theory/op_work.h"
 
 /* Starts of what is queued on a stream: a ring that grows. */

@@ -12,7 +12,7 @@
 #ifndef AON_INSIGHT_PM_H
 #define AON_INSIGHT_PM_H
 
-#include "insight/map.h"
+#include "base/map.h"
 #include "model/trace.h"
 
 enum pm_counter {

@@ -13,7 +13,7 @@
 #define AON_ROOF_H
 
 #include "names/class.h"
-#include "insight/map.h"
+#include "base/map.h"
 #include "theory/op_work.h"
 #include "theory/roofline.h"
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "names/kname.h"
-#include "insight/map.h"
+#include "base/map.h"
 #include "model/event.h"
 #include "theory/copy.h"
 #include "theory/op_work.h"
