@@ -492,7 +492,7 @@ static void kernel_hours(void)
 			}
 }
 
-/* Records of aon sim corpus from standard input, as the steps of a job `corpus` that ends now. */
+/* Records of aon-lab corpus from standard input, as the steps of a job `corpus` that ends now. */
 static void corpus(void)
 {
 	size_t len = 0, cap = 0, at = 0, got;

@@ -40,11 +40,16 @@ def env_for(place, **extra):
     return env
 
 
-def aon(place, *args, **kw):
+def aon(place, *args, program="aon", **kw):
     """aon with its standard streams in pipes; bytes in `stdin`."""
     env = env_for(place, **kw.pop("env", {}))
-    return subprocess.run([find("aon"), *map(str, args)], env=env, capture_output=True,
+    return subprocess.run([find(program), *map(str, args)], env=env, capture_output=True,
                           cwd=kw.pop("cwd", place.path), timeout=kw.pop("timeout", 60), **kw)
+
+
+def lab(place, *args, **kw):
+    """aon-lab, the tool of developers, likewise."""
+    return aon(place, *args, program="aon-lab", **kw)
 
 
 def state(root):

@@ -6,7 +6,7 @@ import os
 
 import aonschema
 from aontest import Place, data, done, ok
-from clitest import aon
+from clitest import aon, lab
 
 LONG = bool(os.environ.get("AON_LONG"))
 
@@ -18,7 +18,7 @@ def said(place, *args):
 
 def injected(place):
     path = place.path / "jobs"
-    aon(place, "sim", "corpus", "-o", path, "--ranks", "8-64", "--cases", "6", "--seed", "21", "--kinds", "F4,F9,F16,F27")
+    lab(place, "corpus", "-o", path, "--ranks", "8-64", "--cases", "6", "--seed", "21", "--kinds", "F4,F9,F16,F27")
     d = said(place, path)
     ok(len(d["recordings"]) == 6 and not aonschema.check(d), "six jobs are diagnosed, as docs/json.md has it",
        d.get("error") or aonschema.check(d)[:3])
@@ -54,7 +54,7 @@ def recorded(place):
 def missing(place):
     for share in ("0.01", "0.05", "0.2"):
         path = place.path / f"m{share}"
-        aon(place, "sim", "corpus", "-o", path, "--layouts", "ddp8,moe32", "--cases", "3", "--seed", "5", "--kinds", "F4", "--missing", share)
+        lab(place, "corpus", "-o", path, "--layouts", "ddp8,moe32", "--cases", "3", "--seed", "5", "--kinds", "F4", "--missing", share)
         d = said(place, path)
         wrong = []
         for r in d["recordings"]:

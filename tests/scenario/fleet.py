@@ -7,7 +7,7 @@ import subprocess
 import time
 
 from aontest import Place, done, find, ok, skip_all
-from clitest import aon
+from clitest import aon, lab
 from clustertest import Cluster, missing
 from fleettest import Fleet
 from servetest import Server
@@ -112,7 +112,7 @@ def compare(place, url, fleet):
 
 def whose_fault(place, url, fleet):
     """A job of the simulator with a fault that is known: its records go to the cluster, and are diagnosed from there."""
-    say(place, "sim", "corpus", "-o", "corpus", "--ranks", "64", "--cases", "1", "--kinds", "F1", "--seed", "3")
+    lab(place, "corpus", "-o", "corpus", "--ranks", "64", "--cases", "1", "--kinds", "F1", "--seed", "3")
     steps = next((place.path / "corpus").glob("*.steps"))
     truth = json.loads(steps.with_suffix(".truth.json").read_text())
     with open(steps, "rb") as records:

@@ -13,7 +13,7 @@ import time
 import urllib.parse
 
 from aontest import Place, done, find, ok, skip_all, wait_for
-from clitest import aon
+from clitest import aon, lab
 from clustertest import PASSWORD, USER, Certs, Cluster, missing
 
 GEN = pathlib.Path(os.environ["AON_BUILD"]) / "tests/scenario/fleet_gen"
@@ -25,7 +25,7 @@ def case(place, kinds, ranks, fits):
     """The first simulated job whose only fault is as wanted: its records, and the truth."""
     for seed in range(1, 60):
         folder = place.path / f"corpus-{kinds}-{seed}"
-        aon(place, "sim", "corpus", "-o", folder, "--ranks", ranks, "--cases", "8", "--kinds", kinds, "--seed", str(seed))
+        lab(place, "corpus", "-o", folder, "--ranks", ranks, "--cases", "8", "--kinds", kinds, "--seed", str(seed))
         for t in sorted(folder.glob("*.truth.json")):
             truth = json.loads(t.read_text())
             if len(truth["events"]) == 1 and not truth["packed"] and not truth["routed"] and fits(truth["events"][0]):

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""aon sim corpus: jobs with known faults as records and truths. aon sim score: what is said of them against what is true."""
+"""aon-lab corpus: jobs with known faults as records and truths. aon-lab score: what is said of them against what is true."""
 import json
 
 import aonschema
 from aontest import Place, done, ok
-from clitest import aon
+from clitest import aon, lab
 
 RANKS = ["--ranks", "8-32", "--steps", "64"]
 
 
 def corpus(place, name, *args):
-    r = aon(place, "sim", "corpus", "-o", place.path / name, "--json", *RANKS, *args)
+    r = lab(place, "corpus", "-o", place.path / name, "--json", *RANKS, *args)
     return place.path / name, (json.loads(r.stdout) if r.returncode == 0 else {"error": r.stderr.decode()})
 
 
@@ -36,23 +36,31 @@ def refused(place):
     for args, code in (([], 2), (["-o", place.path / "x", "--cases", "0"], 2), (["-o", place.path / "x", "--kinds", "F99"], 2),
                        (["-o", place.path / "x", "--layouts", "none"], 2), (["-o", place.path / "x", "--ranks", "9-8"], 2),
                        (["-o", place.path / "x", "--ranks", "100000"], 2), (["-o", place.path / "no" / "x", "--cases", "1"], 1)):
-        r = aon(place, "sim", "corpus", *args)
-        ok(r.returncode == code and r.stderr.startswith(b"aon sim: ") and not r.stdout, f"refused: {args}", r)
-    r = aon(place, "sim", "corpus", "-o", place.path / "a", *RANKS, "--cases", "1")
+        r = lab(place, "corpus", *args)
+        ok(r.returncode == code and r.stderr.startswith(b"aon-lab: ") and not r.stdout, f"refused: {args}", r)
+    r = lab(place, "corpus", "-o", place.path / "a", *RANKS, "--cases", "1")
     ok(r.returncode == 1 and b"exists" in r.stderr, "nothing that is there is written over", r.stderr)
-    r = aon(place, "sim", "corpus", "--list-layouts")
-    names = [x["name"] for x in json.loads(aon(place, "sim", "corpus", "--list-layouts", "--json").stdout)["layouts"]]
+    r = lab(place, "corpus", "--list-layouts")
+    names = [x["name"] for x in json.loads(lab(place, "corpus", "--list-layouts", "--json").stdout)["layouts"]]
     ok(r.returncode == 0 and b"tp8pp8dp64" in r.stdout and "tp8pp8dp64" in names, "layouts are listed", r)
 
 
+def moved(place):
+    for what in ("corpus", "score"):
+        r = aon(place, "sim", what, "--cases", "1")
+        ok(r.returncode == 2 and b"aon-lab " + what.encode() in r.stderr and r.stderr.count(b"\n") == 1, f"aon sim {what} says where it went", r)
+    r = lab(place, "--help")
+    ok(r.returncode == 0 and max(map(len, r.stdout.splitlines())) <= 90 and b"--list-layouts" in r.stdout, "and aon-lab has a help", r)
+
+
 def score(place, *args):
-    r = aon(place, "sim", "score", "--json", *args)
+    r = lab(place, "score", "--json", *args)
     return json.loads(r.stdout) if r.returncode == 0 else {"error": r.stderr.decode(), "scores": []}
 
 
 def scored(place):
     path = place.path / "e"
-    aon(place, "sim", "corpus", "-o", path, "--ranks", "8-32", "--steps", "128", "--cases", "12", "--seed", "3")
+    lab(place, "corpus", "-o", path, "--ranks", "8-32", "--steps", "128", "--cases", "12", "--seed", "3")
     d = score(place, path)
     ok(d.get("cases") == 12 and not aonschema.check(d), "baselines are scored, as docs/json.md has it", aonschema.check(d)[:3] or d)
     drawn = score(place, "--ranks", "8-32", "--steps", "128", "--cases", "12", "--seed", "3")
@@ -75,7 +83,7 @@ def scored(place):
     (place.path / "g").write_text("".join(json.dumps({**f, "component": ["rank:7"], "step": 0}) + "\n" for f in perfect))
     s = score(place, path, "--findings", place.path / "g", "--against", "none")["scores"]
     ok(len(s) == 1 and s[0]["recall"] < 0.5 and s[0]["precision"] < 0.5, "who makes it up is not", s)
-    text = aon(place, "sim", "score", path, "--against", "B0,B8").stdout.decode()
+    text = lab(place, "score", path, "--against", "B0,B8").stdout.decode()
     ok("RECALL" in text and "B0" in text and "B8" in text and "B1 " not in text, "a table for people", text)
 
 
@@ -85,25 +93,26 @@ def broken(place):
     for args, code, said in ((["--findings", place.path / "f"], 2, b"FOLDER"), ([path, "--against", "B99"], 2, b"B99"),
                              ([path, "--findings", place.path / "h"], 1, b"h:1: "), ([place.path / "none"], 1, b"none"),
                              ([place.path], 3, b"no case")):
-        r = aon(place, "sim", "score", *args)
+        r = lab(place, "score", *args)
         ok(r.returncode == code and said in r.stderr and not r.stdout, f"refused: {args[1:] or args}", r)
     truth = sorted(path.glob("*.truth.json"))[0]
     whole = truth.read_bytes()
     truth.write_bytes(whole[:200])
-    r = aon(place, "sim", "score", path, "--against", "B0")
+    r = lab(place, "score", path, "--against", "B0")
     ok(r.returncode == 1 and truth.name.encode() + b":1: " in r.stderr, "a truth that is cut is named", r.stderr)
     truth.write_bytes(whole)
     steps = sorted(path.glob("*.steps"))[0]
     data = bytearray(steps.read_bytes())
     data[5000] ^= 1
     steps.write_bytes(data)
-    r = aon(place, "sim", "score", path, "--against", "B0")
+    r = lab(place, "score", path, "--against", "B0")
     ok(r.returncode == 1 and steps.name.encode() in r.stderr, "so are records with one bit turned", r.stderr)
 
 
 with Place() as p:
     folder(p)
     refused(p)
+    moved(p)
     scored(p)
     broken(p)
 done()

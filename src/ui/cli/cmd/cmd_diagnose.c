@@ -94,11 +94,10 @@ static int read_one(struct recording *r)
 static int bad(const char *path, int err)
 {
 	if (err == -EBADMSG || err == -EINVAL || err == -EPROTO)
-		return cli_say(
-			CLI_FAIL,
-			"%s: neither records of steps (CASE.steps of aon sim corpus, aon export "
-			"-f steps) nor a timeline of stages",
-			path);
+		return cli_say(CLI_FAIL,
+			       "%s: neither records of steps (aon export "
+			       "-f steps) nor a timeline of stages",
+			       path);
 	if (err == -ENODATA)
 		return cli_say(CLI_FAIL, "%s: no record is in it", path);
 	return cli_say(CLI_FAIL, "%s: %s", path, strerror(-err));

@@ -12,7 +12,6 @@
 #include "cli/core/inputs.h"
 #include "cli/store/into_store.h"
 #include "cli/core/out.h"
-#include "cli/model/sim_corpus.h"
 #include "cli/model/sim_truth.h"
 #include "model/trace.h"
 #include "sim/engine.h"
@@ -424,10 +423,6 @@ int cmd_sim(const struct opts *o)
 		return list_faults(o);
 	if (o->val[OPT_LISTPARAMS])
 		return list_params(o);
-	if (o->argc == 1 && !strcmp(o->argv[0], "corpus"))
-		return sim_corpus(o);
-	if (o->argc && !strcmp(o->argv[0], "score"))
-		return sim_score(o);
 	if (o->argc)
 		return cli_misuse("'%s' is no option", o->argv[0]);
 	rc = job_given(o, &j);

@@ -39,7 +39,7 @@ CMD(WHY,     why,     "[STORE|TRACE...]",  "what costs time, how that is known, 
     "Reads what report reads. The costliest finding comes first; --all shows all of them\n"
     "and what else was looked at. Exits 3 if there is no GPU work to judge.")
 CMD(DIAGNOSE, diagnose, "FILE|FOLDER... | --cluster URL --job J | --cluster URL --follow", "which rank, host, link or stage slows a job, or stops it",
-    "Reads records of steps (CASE.steps of aon sim corpus, aon export -f steps), a folder of\n"
+    "Reads records of steps (aon export -f steps), a folder of\n"
     "them, or a timeline of pipeline stages (Chrome JSON, plain or gzip). Late is told from\n"
     "waiting without clocks; imbalance and a long stage are findings like bad machines. The\n"
     "costliest comes first; notes are what is not sure or not worth it (docs/diagnosis.md).\n"
@@ -53,15 +53,11 @@ CMD(IMPORT,  import,  "TRACE...",          "traces of other tools into a store",
 CMD(WHATIF,  whatif,  "[STORE|TRACE...]",  "what a step would take if something were faster or gone",
     "Replays what was recorded as what waited for what: calls, streams, ranks. A NAME\n"
     "is part of a name in any case, a pattern of the shell, or a class of kernels.")
-CMD(SIM,     sim,     "-o STORE | corpus -o FOLDER | score [FOLDER]", "a job that never ran, with faults, into a store",
+CMD(SIM,     sim,     "-o STORE", "a job that never ran, with faults, into a store",
     "Models say what kernels and exchanges take, a net of what waits for what says when.\n"
     "The store is read as any other; STORE.truth.json says what was wrong with whom since\n"
     "when, and what it cost against the same job without it. The same --seed, the same job.\n"
-    "FAULT is KIND:rank=R,by=X,from=STEP,for=STEPS with what is needed of it; several with +.\n"
-    "corpus writes jobs by the dozen, with faults drawn from --seed: FOLDER/CASE.steps has the\n"
-    "records of all ranks' steps, FOLDER/CASE.truth.json what was wrong and what it cost.\n"
-    "score holds what diagnosers say of such records against it; without FOLDER of cases that\n"
-    "it draws as corpus would.")
+    "FAULT is KIND:rank=R,by=X,from=STEP,for=STEPS with what is needed of it; several with +.")
 CMD(EXPORT,  export,  "[FILE...]",         "write stores or traces as other tools read them",
     "Takes what aon report takes; several files are the ranks of one job. The format\n"
     "is --format, or what the ending of -o asks for: .pftrace .json .pb .collapsed\n"

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -38,6 +39,13 @@ static int no_command(const char *word)
 	return CLI_USAGE;
 }
 
+/* What is no longer a command of aon. Its options are not either, so it is asked before they are. */
+static bool is_lab(int cmd, int argc, char *argv[])
+{
+	return cmd == CMD_SIM && argc > 1 &&
+	       (!strcmp(argv[1], "corpus") || !strcmp(argv[1], "score"));
+}
+
 int main(int argc, char *argv[])
 {
 	const char *word = argc > 1 ? argv[1] : "help";
@@ -62,6 +70,10 @@ int main(int argc, char *argv[])
 		argc--;
 		argv++;
 	}
+	if (is_lab(cmd, argc, argv))
+		return cli_say(CLI_USAGE,
+			       "'%s' is now 'aon-lab %s', a tool of the source tree (docs/sim.md)",
+			       argv[1], argv[1]);
 	rc = opt_parse(&o, (enum cmd_id)cmd, argc, argv);
 	if (rc != CLI_OK)
 		return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim_score.c - aon sim score: what diagnosers say of known faults, against what is true. */
+/* sim_score.c - aon-lab score: what diagnosers say of known faults, against what is true. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -10,19 +10,16 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "cli/store/import_store.h"
-#include "cli/core/inputs.h"
-#include "cli/core/out.h"
-#include "cli/model/sim_corpus.h"
 #include "score/contender.h"
 #include "score/folder.h"
+#include "score/lab.h"
 #include "model/step_file.h"
 
 #define PATH_BYTES 4096u
 #define SCORES     (CONTENDERS + 1u) /* the last: of --findings */
 
 struct scoring {
-	const struct opts *o;
+	const struct lab_opts *o;
 	struct score score[SCORES];
 	struct score_run *run[CONTENDERS]; /* of the case in hand; NULL: not asked for */
 	bool asked[CONTENDERS];
@@ -57,7 +54,7 @@ static void runs_free(struct scoring *s)
 static int runs_step(void *arg, const struct step_rec *rec, size_t n)
 {
 	struct scoring *s = arg;
-	int err = import_stopped() ? -ECANCELED : 0;
+	int err = 0;
 
 	for (uint32_t i = 0; i < CONTENDERS && !err; i++)
 		if (s->run[i])
@@ -124,11 +121,11 @@ static int draw(struct scoring *s)
 	struct corpus_case one;
 	struct corpus_truth t;
 	uint32_t cases;
-	int rc = sim_corpus_given(s->o, &c, &cases), err = 0;
+	int rc = lab_corpus_given(s->o, &c, &cases), err = 0;
 
-	for (uint32_t i = 0; i < cases && rc == CLI_OK; i++) {
+	for (uint32_t i = 0; i < cases && rc == LAB_OK; i++) {
 		if (corpus_case(&one, &c, i) < 0)
-			return cli_misuse("no layout is of so many ranks");
+			return lab_say(LAB_USAGE, "no layout is of so many ranks");
 		s->rec = malloc(job_ranks(&one.job) * sizeof(*s->rec));
 		err = s->rec ? runs_new(s, job_ranks(&one.job)) : -ENOMEM;
 		err = err ? err : corpus_play(&one, runs_bytes, s, &t);
@@ -138,11 +135,10 @@ static int draw(struct scoring *s)
 		}
 		runs_free(s);
 		free(s->rec);
-		inputs_progress((void *)(uintptr_t)s->o, one.name, i + 1, cases);
+		lab_progress(one.name, i + 1, cases);
 		if (err < 0)
-			rc = cli_say(CLI_FAIL, "%s: %s", one.name, strerror(-err));
+			rc = lab_say(LAB_FAIL, "%s: %s", one.name, strerror(-err));
 	}
-	inputs_progress_end();
 	return rc;
 }
 
@@ -151,10 +147,10 @@ static int draw(struct scoring *s)
 static int bad_file(const char *path, int err, const struct folder_why *why)
 {
 	if (err == -EINVAL && why && why->line)
-		return cli_say(CLI_FAIL, "%s:%zu: %s", path, why->line, why->text);
+		return lab_say(LAB_FAIL, "%s:%zu: %s", path, why->line, why->text);
 	if (err == -EBADMSG)
-		return cli_say(CLI_FAIL, "%s: these are not the records of its truth", path);
-	return cli_say(CLI_FAIL, "%s: %s", path, strerror(-err));
+		return lab_say(LAB_FAIL, "%s: these are not the records of its truth", path);
+	return lab_say(LAB_FAIL, "%s: %s", path, strerror(-err));
 }
 
 static int folder_case(struct scoring *s, const char *dir, const char *name)
@@ -166,7 +162,7 @@ static int folder_case(struct scoring *s, const char *dir, const char *name)
 	FILE *f;
 	int err;
 
-	snprintf(path, sizeof(path), "%s/%s%s", dir, name, SIM_TRUTH_NAME);
+	snprintf(path, sizeof(path), "%s/%s%s", dir, name, LAB_TRUTH_NAME);
 	err = file_read(&text, &len, path, FOLDER_TEXT_MAX);
 	if (err < 0)
 		return bad_file(path, err, NULL);
@@ -174,7 +170,7 @@ static int folder_case(struct scoring *s, const char *dir, const char *name)
 	free(text);
 	if (err < 0)
 		return bad_file(path, err, &why);
-	snprintf(path, sizeof(path), "%s/%s%s", dir, name, SIM_STEPS_NAME);
+	snprintf(path, sizeof(path), "%s/%s%s", dir, name, LAB_STEPS_NAME);
 	f = fopen(path, "re");
 	err = f ? runs_new(s, t.world) : -errno;
 	err = err ? err : step_file_read(f, t.world, runs_step, s);
@@ -183,36 +179,35 @@ static int folder_case(struct scoring *s, const char *dir, const char *name)
 		fclose(f);
 	runs_free(s);
 	corpus_truth_fini(&t);
-	return err ? bad_file(path, err, NULL) : CLI_OK;
+	return err ? bad_file(path, err, NULL) : LAB_OK;
 }
 
 static int is_truth(const struct dirent *d)
 {
-	size_t n = strlen(d->d_name), tail = strlen(SIM_TRUTH_NAME);
+	size_t n = strlen(d->d_name), tail = strlen(LAB_TRUTH_NAME);
 
-	return n > tail && !strcmp(d->d_name + n - tail, SIM_TRUTH_NAME);
+	return n > tail && !strcmp(d->d_name + n - tail, LAB_TRUTH_NAME);
 }
 
 static int folder(struct scoring *s, const char *dir)
 {
 	struct dirent **list;
-	int n = scandir(dir, &list, is_truth, alphasort), rc = CLI_OK;
+	int n = scandir(dir, &list, is_truth, alphasort), rc = LAB_OK;
 
 	if (n < 0)
-		return cli_say(CLI_FAIL, "%s: %s", dir, strerror(errno));
+		return lab_say(LAB_FAIL, "%s: %s", dir, strerror(errno));
 	for (int i = 0; i < n; i++) {
 		char *name = list[i]->d_name;
 
-		name[strlen(name) - strlen(SIM_TRUTH_NAME)] = '\0';
-		if (rc == CLI_OK)
+		name[strlen(name) - strlen(LAB_TRUTH_NAME)] = '\0';
+		if (rc == LAB_OK)
 			rc = folder_case(s, dir, name);
-		inputs_progress((void *)(uintptr_t)s->o, name, (uint64_t)i + 1, (uint64_t)n);
+		lab_progress(name, (uint32_t)i + 1, (uint32_t)n);
 		free(list[i]);
 	}
 	free(list);
-	inputs_progress_end();
-	if (rc == CLI_OK && !n)
-		return cli_say(CLI_UNSURE, "%s: no case is there (aon sim corpus writes them)",
+	if (rc == LAB_OK && !n)
+		return lab_say(LAB_UNSURE, "%s: no case is there (aon-lab corpus writes them)",
 			       dir);
 	return rc;
 }
@@ -221,7 +216,7 @@ static int folder(struct scoring *s, const char *dir)
 
 static int contenders_given(struct scoring *s)
 {
-	const char *text = s->o->val[OPT_SIMAGAINST];
+	const char *text = s->o->val[LAB_AGAINST];
 
 	for (uint32_t i = 0; i < CONTENDERS; i++) {
 		s->score[i].name = contender[i]->name;
@@ -239,25 +234,25 @@ static int contenders_given(struct scoring *s)
 			    !memcmp(contender[i]->name, p, len))
 				break;
 		if (i == CONTENDERS)
-			return cli_misuse("--against: '%.*s' is none of them", (int)len, p);
+			return lab_say(LAB_USAGE, "--against: '%.*s' is none of them", (int)len, p);
 		for (uint32_t k = 0; k < CONTENDERS; k++)
 			s->asked[k] |= all || k == i;
 	}
-	return CLI_OK;
+	return LAB_OK;
 }
 
 static int findings_given(struct scoring *s)
 {
-	const char *path = s->o->val[OPT_FINDINGS];
+	const char *path = s->o->val[LAB_FINDINGS];
 	struct folder_why why;
 	char *text;
 	size_t len;
 	int err;
 
 	if (!path)
-		return CLI_OK;
-	if (s->o->argc < 2)
-		return cli_misuse("--findings are of the cases of a FOLDER");
+		return LAB_OK;
+	if (!s->o->argc)
+		return lab_say(LAB_USAGE, "--findings are of the cases of a FOLDER");
 	err = file_read(&text, &len, path, FOLDER_TEXT_MAX);
 	if (err < 0)
 		return bad_file(path, err, NULL);
@@ -266,7 +261,7 @@ static int findings_given(struct scoring *s)
 	s->has_lines = !err;
 	s->score[CONTENDERS].name = "findings";
 	s->score[CONTENDERS].what = path;
-	return err ? bad_file(path, err, &why) : CLI_OK;
+	return err ? bad_file(path, err, &why) : LAB_OK;
 }
 
 /* --- what is said --- */
@@ -360,69 +355,61 @@ static void say_json(const struct scoring *s)
 	json_end(&j);
 }
 
-static void cell(struct table *t, const char *fmt, double v)
+static void cell(const char *fmt, double v)
 {
+	char text[32] = "-";
+
 	if (isfinite(v))
-		table_add(t, fmt, v);
-	else
-		table_add(t, "-");
+		snprintf(text, sizeof(text), fmt, v);
+	printf("%9s ", text);
 }
 
 static void say_table(const struct scoring *s)
 {
-	static const struct col col[] = {
-		{ "WHO", COL_LEFT, 0 }, { "RECALL", 0, 0 },  { "PRECISION", 0, 0 },
-		{ "CULPRIT", 0, 0 },    { "CLASS", 0, 1 },   { "ACTS", 0, 0 },
-		{ "VICTIMS", 0, 0 },    { "FALSE", 0, 0 },   { "DELAY s", 0, 1 },
-		{ "GAIN OFF", 0, 1 },   { "us/RANK", 0, 1 }, { "WHAT", COL_LEFT | COL_FLEX, 2 },
-	};
 	const struct score *any = NULL;
-	struct table t;
-	struct out out;
 
-	out_init(&out, stdout, s->o);
-	table_init(&t, col, sizeof(col) / sizeof(*col));
+	for (uint32_t i = 0; i < SCORES; i++)
+		any = s->score[i].cases ? &s->score[i] : any;
+	printf("%" PRIu32 " cases, %" PRIu32 " faults that cost 1 %% or more, %" PRIu32
+	       " cases without one\n",
+	       s->cases, any ? any->events : 0, any ? any->clean : 0);
+	printf("%-9s %9s %9s %9s %9s %9s %9s %9s %9s %9s %9s  %s\n", "WHO", "RECALL", "PRECISION",
+	       "CULPRIT", "CLASS", "ACTS", "VICTIMS", "FALSE", "DELAY s", "GAIN OFF", "us/RANK",
+	       "WHAT");
 	for (uint32_t i = 0; i < SCORES; i++) {
 		const struct score *c = &s->score[i];
 
 		if (!c->cases)
 			continue;
-		any = c;
-		table_add(&t, "%s", c->name);
-		cell(&t, "%.0f%%", 100 * score_recall(c));
-		cell(&t, "%.0f%%", 100 * score_precision(c));
-		cell(&t, "%.0f%%", 100 * score_culprit(c));
-		cell(&t, "%.0f%%", c->detected ? 100.0 * c->class / c->detected : NAN);
-		table_add(&t, "%" PRIu32, c->acts);
-		table_add(&t, "%" PRIu32, c->victims);
-		table_add(&t, "%" PRIu32, c->wrong);
-		cell(&t, "%.2f", score_middle(&c->delay_s, 0.5));
-		cell(&t, "%.3f", score_middle(&c->gain_error, 0.5));
-		cell(&t, "%.2f", c->rank_steps > 0 ? c->cpu_ns / c->rank_steps / 1e3 : NAN);
-		table_add(&t, "%s", c->what);
+		printf("%-9s ", c->name);
+		cell("%.0f%%", 100 * score_recall(c));
+		cell("%.0f%%", 100 * score_precision(c));
+		cell("%.0f%%", 100 * score_culprit(c));
+		cell("%.0f%%", c->detected ? 100.0 * c->class / c->detected : NAN);
+		cell("%.0f", c->acts);
+		cell("%.0f", c->victims);
+		cell("%.0f", c->wrong);
+		cell("%.2f", score_middle(&c->delay_s, 0.5));
+		cell("%.3f", score_middle(&c->gain_error, 0.5));
+		cell("%.2f", c->rank_steps > 0 ? c->cpu_ns / c->rank_steps / 1e3 : NAN);
+		printf(" %s\n", c->what);
 	}
-	out_line(&out, OUT_BOLD,
-		 "%" PRIu32 " cases, %" PRIu32 " faults that cost 1 %% or more, %" PRIu32
-		 " cases without one",
-		 s->cases, any ? any->events : 0, any ? any->clean : 0);
-	table_print(&t, &out, 0);
-	table_fini(&t);
 }
 
-int sim_score(const struct opts *o)
+int lab_score(const struct lab_opts *o)
 {
 	struct scoring s = { .o = o };
 	int rc;
 
-	if (o->argc > 2)
-		return cli_misuse("one FOLDER at most");
+	if (o->argc > 1)
+		return lab_say(LAB_USAGE, "one FOLDER at most");
 	rc = contenders_given(&s);
-	rc = rc != CLI_OK ? rc : findings_given(&s);
-	if (rc == CLI_OK)
-		rc = o->argc == 2 ? folder(&s, o->argv[1]) : draw(&s);
-	if (rc == CLI_OK && o->val[OPT_JSON])
+	rc = rc != LAB_OK ? rc : findings_given(&s);
+	if (rc == LAB_OK)
+		rc = o->argc == 1 ? folder(&s, o->argv[0]) : draw(&s);
+	if (rc == LAB_OK && o->val[LAB_JSON])
 		say_json(&s);
-	else if (rc == CLI_OK)
+	else if (rc == LAB_OK)
 		say_table(&s);
 	for (uint32_t i = 0; i < SCORES; i++)
 		score_fini(&s.score[i]);
