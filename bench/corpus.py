@@ -32,7 +32,7 @@ def seed(tag):
 
 
 def score(*args):
-    out = subprocess.run([BUILD / "src/lab/score/aon-lab", "score", "--json", "--against", "aon", *map(str, args)],
+    out = subprocess.run([BUILD / "bench/lab/aon-lab", "score", "--json", "--against", "aon", *map(str, args)],
                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
     return json.loads(out)["scores"][0]
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "score/folder.h"
+#include "lab/folder.h"
 #include "model/step_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -70,7 +70,7 @@ def find(name):
     for p in (BUILD / name, BUILD / "tests" / "app" / name, BUILD / "src" / "node" / "daemon" / name,
               BUILD / "src" / "ui" / "cli" / name, BUILD / "src" / "node" / "collect" / name, BUILD / "src" / "node" / "stacks" / name, BUILD / "src" / "app" / "client" / name,
               BUILD / "src" / "app" / "probe" / "nvtx" / name, BUILD / "src" / "app" / "probe" / "cuda" / name,
-              BUILD / "src" / "app" / "probe" / "nccl" / name, BUILD / "src" / "lab" / "score" / name):
+              BUILD / "src" / "app" / "probe" / "nccl" / name, BUILD / "bench" / "lab" / name):
         if p.is_file():
             return str(p)
     raise FileNotFoundError(f"{name} is not in {BUILD}")

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/corpus.h"
+#include "lab/corpus.h"
 #include "t.h"
 
 struct heard {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/record.h"
+#include "lab/record.h"
 #include "t.h"
 
 #define US 1e3

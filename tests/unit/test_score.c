@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "score/contender.h"
-#include "score/folder.h"
+#include "lab/contender.h"
+#include "lab/folder.h"
 #include "t.h"
 
 #define S 1000000000ll

@@ -8,7 +8,7 @@
 #include "names/class.h"
 #include "names/step_names.h"
 #include "model/trace.h"
-#include "sim/record.h"
+#include "lab/record.h"
 #include "t.h"
 
 #define STEPS 6u

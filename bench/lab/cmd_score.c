@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim_score.c - aon-lab score: what diagnosers say of known faults, against what is true. */
+/* cmd_score.c - aon-lab score: what diagnosers say of known faults, against what is true. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -10,9 +10,9 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "score/contender.h"
-#include "score/folder.h"
-#include "score/lab.h"
+#include "lab/contender.h"
+#include "lab/folder.h"
+#include "lab/lab.h"
 #include "model/step_file.h"
 
 #define PATH_BYTES 4096u

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "score/baseline.h"
-#include "score/panel.h"
+#include "lab/baseline.h"
+#include "lab/panel.h"
 
 #define HOPS 8
 

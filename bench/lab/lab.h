@@ -5,13 +5,13 @@
 
 #include <stdint.h>
 
-#include "sim/corpus.h"
+#include "lab/corpus.h"
 
 enum lab_exit { LAB_OK, LAB_FAIL, LAB_USAGE, LAB_UNSURE };
 
 enum lab_opt {
 #define OPT(ID, letter, name, arg, help) LAB_##ID,
-#include "score/lab.tbl.h"
+#include "lab/lab.tbl.h"
 	LAB_OPTS,
 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* contender.h - all that can be scored, by name. */
-#ifndef AON_SCORE_CONTENDER_H
-#define AON_SCORE_CONTENDER_H
+#ifndef AON_LAB_CONTENDER_H
+#define AON_LAB_CONTENDER_H
 
 #include "model/diagnoser.h"
 
 #define CONTENDERS 13u
 extern const struct diagnoser *const contender[CONTENDERS];
 
-#endif /* AON_SCORE_CONTENDER_H */
+#endif /* AON_LAB_CONTENDER_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* record.h - a step of a played job as the records that its ranks' nodes would ship. */
-#ifndef AON_SIM_RECORD_H
-#define AON_SIM_RECORD_H
+#ifndef AON_LAB_RECORD_H
+#define AON_LAB_RECORD_H
 
 #include "model/step_rec.h"
 #include "sim/engine.h"
@@ -18,4 +18,4 @@ void recorder_rank(struct recorder *r, uint32_t rank, struct step_rec *out);
 void recorder_step(struct recorder *r);
 int64_t recorder_sight(const struct recorder *r); /* of a step that never ends: when */
 
-#endif /* AON_SIM_RECORD_H */
+#endif /* AON_LAB_RECORD_H */

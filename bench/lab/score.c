@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* score.c - what was said of a case against what is true of it. */
-#include "score/score.h"
+#include "lab/score.h"
 
 #include <errno.h>
 #include <math.h>

@@ -8,14 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "score/lab.h"
+#include "lab/lab.h"
 
 static const struct {
 	char letter;
 	const char *name, *arg, *help;
 } table[LAB_OPTS] = {
 #define OPT(ID, letter, name, arg, help) [LAB_##ID] = { letter, name, arg, help },
-#include "score/lab.tbl.h"
+#include "lab/lab.tbl.h"
 };
 
 int lab_say(int code, const char *fmt, ...)

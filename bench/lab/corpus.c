@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* corpus.c - draws the cases of a fault corpus. */
-#include "sim/corpus.h"
+#include "lab/corpus.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -17,7 +17,7 @@ static const struct layout {
 	uint8_t packs; /* 1: it may; 2: held out */
 } layouts[] = {
 #define LAYOUT(word, packs, model, set, what) { #word, model, set, what, packs },
-#include "sim/corpus.tbl.h"
+#include "lab/corpus.tbl.h"
 };
 #define LAYOUTS (sizeof(layouts) / sizeof(*layouts))
 
@@ -29,7 +29,7 @@ static const struct range {
 } ranges[] = {
 #define KIND(FAULT, low, high, start, a, b, c) \
 	{ FAULT_##FAULT, low, high, start, { COURSE_##a, COURSE_##b, COURSE_##c } },
-#include "sim/corpus.tbl.h"
+#include "lab/corpus.tbl.h"
 };
 #define RANGES (sizeof(ranges) / sizeof(*ranges))
 

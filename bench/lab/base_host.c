@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "score/baseline.h"
-#include "score/panel.h"
+#include "lab/baseline.h"
+#include "lab/panel.h"
 
 #define LASTS 32u /* steps: Minder asks for four minutes, longer than a case */
 #define SLOW  8.0 /* steps that a value is averaged over */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* contender.c - all that can be scored, by name. */
-#include "score/contender.h"
+#include "lab/contender.h"
 
 #include "diagnose/diagnose.h"
-#include "score/baseline.h"
+#include "lab/baseline.h"
 
 const struct diagnoser *const contender[CONTENDERS] = {
 	&diagnoser_aon, &base_job,        &base_own,    &base_peers,     &base_peers_often,

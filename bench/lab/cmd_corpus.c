@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim_corpus.c - aon-lab corpus: jobs with known faults, as records and truths, into a folder. */
-#include "score/lab.h"
+/* cmd_corpus.c - aon-lab corpus: jobs with known faults, as records and truths, into a folder. */
+#include "lab/lab.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -6,10 +6,10 @@
  *	{"case":"0007-fsdp64","step":131,"component":["rank:3","host:0"],"kind":"F1","gain":0.12,
  *	 "confidence":0.9,"act":true}                     a line; kind null: not known
  */
-#ifndef AON_SCORE_FOLDER_H
-#define AON_SCORE_FOLDER_H
+#ifndef AON_LAB_FOLDER_H
+#define AON_LAB_FOLDER_H
 
-#include "score/score.h"
+#include "lab/score.h"
 
 #define FOLDER_TEXT_MAX (64u << 20) /* of a truth, or of findings */
 
@@ -32,4 +32,4 @@ struct folder_lines {
 int folder_lines(struct folder_lines *out, const char *text, size_t len, struct folder_why *why);
 void folder_lines_fini(struct folder_lines *l);
 
-#endif /* AON_SCORE_FOLDER_H */
+#endif /* AON_LAB_FOLDER_H */

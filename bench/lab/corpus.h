@@ -3,8 +3,8 @@
  * corpus.h - jobs with known faults, as many as one likes: each a layout, faults or none, sizes,
  * courses and noise, all drawn from a seed. The same seed and number is the same case.
  */
-#ifndef AON_SIM_CORPUS_H
-#define AON_SIM_CORPUS_H
+#ifndef AON_LAB_CORPUS_H
+#define AON_LAB_CORPUS_H
 
 #include "model/diagnoser.h"
 #include "sim/engine.h"
@@ -79,4 +79,4 @@ void corpus_truth_json(struct json *j, const struct corpus_case *c, const struct
 /* Whether a rank is of that place. */
 bool corpus_is_in(const struct corpus_truth *t, struct diag_part p, uint32_t rank);
 
-#endif /* AON_SIM_CORPUS_H */
+#endif /* AON_LAB_CORPUS_H */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* folder.c - truths and records of a corpus, from files. */
-#include "score/folder.h"
+#include "lab/folder.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "score/text.h"
+#include "lab/text.h"
 
 static int event_kind(const struct text *x, struct json_tok v, enum fault_kind *out)
 {

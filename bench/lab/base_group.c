@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "score/baseline.h"
-#include "score/panel.h"
+#include "lab/baseline.h"
+#include "lab/panel.h"
 
 #define RUNS   128u /* longest run of like steps that is kept apart */
 #define HAZARD (1 / 250.0)

@@ -3,8 +3,8 @@
  * baseline.h - what others do, in a few lines each: rules of thumb and the core of published
  * methods, on the same records as whatever is to beat them.
  */
-#ifndef AON_SCORE_BASELINE_H
-#define AON_SCORE_BASELINE_H
+#ifndef AON_LAB_BASELINE_H
+#define AON_LAB_BASELINE_H
 
 #include "model/diagnoser.h"
 
@@ -12,4 +12,4 @@ extern const struct diagnoser base_job, base_own, base_peers, base_peers_often, 
 	base_nvrx_tuned, base_eroica, base_greyhound, base_aegis, base_minder, base_holmes,
 	base_hang;
 
-#endif /* AON_SCORE_BASELINE_H */
+#endif /* AON_LAB_BASELINE_H */

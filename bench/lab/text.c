@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* text.c - JSON text in memory, and what is wrong with it. */
-#include "score/text.h"
+#include "lab/text.h"
 
 #include <errno.h>
 #include <math.h>

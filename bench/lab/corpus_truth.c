@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "sim/corpus.h"
+#include "lab/corpus.h"
 #include "sim/noise.h"
-#include "sim/record.h"
+#include "lab/record.h"
 
 /* --- whose fault it is --- */
 

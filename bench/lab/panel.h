@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* panel.h - what the baselines share: a step's records by rank, roles, medians, the past. */
-#ifndef AON_SCORE_PANEL_H
-#define AON_SCORE_PANEL_H
+#ifndef AON_LAB_PANEL_H
+#define AON_LAB_PANEL_H
 
 #include "model/diagnoser.h"
 
@@ -76,4 +76,4 @@ void panel_say_group(diag_say_fn *say, void *arg, const struct panel_groups *g, 
 void panel_say(diag_say_fn *say, void *arg, enum diag_level level, uint32_t index, uint8_t kind,
 	       double gain);
 
-#endif /* AON_SCORE_PANEL_H */
+#endif /* AON_LAB_PANEL_H */

@@ -5,12 +5,12 @@
  * A fault counts if it costs 1 % or more, or stops the job; to act on a smaller one is neither right
  * nor wrong. What is said again of a place is the same act until nothing was said of it for a while.
  */
-#ifndef AON_SCORE_SCORE_H
-#define AON_SCORE_SCORE_H
+#ifndef AON_LAB_SCORE_H
+#define AON_LAB_SCORE_H
 
 #include <stdio.h>
 
-#include "sim/corpus.h"
+#include "lab/corpus.h"
 
 #define SCORE_GRACE    20u  /* steps behind a fault in which it may still be named */
 #define SCORE_SILENCE  32u  /* steps behind which a place may be named anew */
@@ -75,4 +75,4 @@ int score_run_step(struct score_run *r, const struct step_rec *rec, size_t n);
 /* All that was said, with times from the truth; adds what it took to the score. */
 int score_run_end(struct score_run *r, struct score *s, const struct corpus_truth *t);
 
-#endif /* AON_SCORE_SCORE_H */
+#endif /* AON_LAB_SCORE_H */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* text.h - JSON text in memory, for readers of truths and findings, and what is wrong with it. */
-#ifndef AON_SCORE_TEXT_H
-#define AON_SCORE_TEXT_H
+#ifndef AON_LAB_TEXT_H
+#define AON_LAB_TEXT_H
 
 #include "import/json_in.h"
-#include "score/folder.h"
+#include "lab/folder.h"
 
 struct text {
 	char *text, *end; /* owned; behind end are JSON_PAD quotes */
@@ -20,4 +20,4 @@ int text_number(const struct text *x, struct json_tok t, double most, double *ou
 		const char *what);
 int text_string(const struct text *x, struct json_tok t, char *out, size_t cap, const char *what);
 
-#endif /* AON_SCORE_TEXT_H */
+#endif /* AON_LAB_TEXT_H */

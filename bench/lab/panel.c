@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* panel.c - what the baselines share. */
-#include "score/panel.h"
+#include "lab/panel.h"
 
 #include <errno.h>
 #include <math.h>

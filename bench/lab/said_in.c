@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "score/text.h"
+#include "lab/text.h"
 
 /* --- a line --- */
 

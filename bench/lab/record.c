@@ -5,7 +5,7 @@
  * Works on the times of the net and on nothing that a profiler would not see, but for counters:
  * those of a fault that has any say what such a fault does to them.
  */
-#include "sim/record.h"
+#include "lab/record.h"
 
 #include <errno.h>
 #include <stdlib.h>
