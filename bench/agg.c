@@ -4,7 +4,7 @@
  *
  *	agg [rounds]
  *
- * A stream like a training run's: kernels of 150 names on 8 lanes in a fixed order with
+ * A stream like a training run's: kernels of 150 names on 8 tracks in a fixed order with
  * jittered durations, some copies, a few long ones; and a stream of nested host ranges.
  * Fed in runs of a chunk, as the drain thread does. memcpy of the same records is
  * measured beside it. Median and lower quartile of the rounds: the least is no measure, since a
@@ -19,7 +19,7 @@
 #include "agg/understand.h"
 
 #define NAMES   150u
-#define LANES   8u
+#define TRACKS   8u
 #define RUN     127u /* units of a chunk */
 #define RUNS    2048u
 #define UNITS   (RUN * RUNS)
@@ -60,35 +60,35 @@ static uint32_t find(void *arg, uint32_t id)
 
 static void activities(void)
 {
-	uint64_t t[LANES];
+	uint64_t t[TRACKS];
 	uint32_t order[600];
 
-	for (uint32_t i = 0; i < LANES; i++)
+	for (uint32_t i = 0; i < TRACKS; i++)
 		t[i] = 3600000000000ull;
 	for (uint32_t i = 0; i < 600; i++)
 		order[i] = below(NAMES);
 	for (uint32_t i = 0; i < UNITS; i++) {
-		uint32_t name = order[i / LANES % 600], lane = i % LANES;
+		uint32_t name = order[i / TRACKS % 600], track = i % TRACKS;
 		uint32_t mean = 2000 + name * name * 17, dur = mean + below(mean / 5);
 		struct aon_rec_act *a = &rec[i].act;
 
 		dur = below(200) ? dur : dur * 3;
-		t[lane] += 900 + below(600);
+		t[track] += 900 + below(600);
 		*a = (struct aon_rec_act){ dur,
 					   AON_K_KERNEL,
 					   1,
 					   0,
 					   name_id(name),
 					   8000 + name * 5,
-					   t[lane],
+					   t[track],
 					   i,
-					   (uint16_t)(lane * 3 + 1),
+					   (uint16_t)(track * 3 + 1),
 					   0 };
 		if (name % 40 == 7) {
 			a->kind = AON_K_COPY;
 			a->flags = 1 + (uint8_t)below(3);
 		}
-		t[lane] += dur;
+		t[track] += dur;
 	}
 }
 

@@ -63,26 +63,26 @@ const char *account_why(const struct account *a); /* ": reason n, ..." or "" */
 /* --- activities like a training run's, never twice the same --- */
 
 #define WORK_KERNELS 600 /* in a step */
-#define WORK_LANES   3
+#define WORK_TRACKS   3
 
 struct work_kernel {
 	uint32_t name, geo;
-	uint32_t lane; /* below WORK_LANES */
+	uint32_t track; /* below WORK_TRACKS */
 	uint32_t dur_ns, gap_ns;
 };
 
 struct work {
 	struct work_kernel step[WORK_KERNELS];
 	uint64_t rng, now_ns;
-	uint32_t lane[WORK_LANES]; /* ids of libaon */
-	uint64_t lane_end[WORK_LANES];
+	uint32_t track[WORK_TRACKS]; /* ids of libaon */
+	uint64_t track_end[WORK_TRACKS];
 	uint32_t at, corr;
 };
 
 struct work_event { /* what the reference encodes: a record's fields */
 	uint64_t start_ns;
 	uint32_t dur_ns, corr, name, geo;
-	uint16_t lane, kind;
+	uint16_t track, kind;
 	uint32_t reserved;
 };
 

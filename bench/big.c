@@ -42,8 +42,8 @@ static void put(struct store *st, struct process *p, struct blob_enc *e, struct 
 void big_fill(struct store *st, uint32_t streams)
 {
 	struct process p = { .pid = 4242, .pid_start = 1, .comm = "train" };
-	uint32_t name[NAMES], lane[BIG_DEVICES * 3], order[600];
-	uint32_t lanes = BIG_DEVICES * streams;
+	uint32_t name[NAMES], track[BIG_DEVICES * 3], order[600];
+	uint32_t tracks = BIG_DEVICES * streams;
 	uint64_t t[BIG_DEVICES * 3];
 	struct blob_packer *z;
 	struct blob_enc *e;
@@ -57,22 +57,22 @@ void big_fill(struct store *st, uint32_t streams)
 		name[i] = 0;
 		must(store_name(st, text, strlen(text), &name[i]), "name");
 	}
-	for (uint32_t i = 0; i < lanes; i++) {
-		struct lane l = { .process = p.id,
+	for (uint32_t i = 0; i < tracks; i++) {
+		struct track l = { .process = p.id,
 				  .device = i / streams,
 				  .stream = 7 + i % streams };
 
-		lane[i] = 0;
+		track[i] = 0;
 		t[i] = 1000000000;
-		must(store_lane(st, &l, &lane[i]), "lane");
+		must(store_track(st, &l, &track[i]), "lane");
 	}
 	for (uint32_t i = 0; i < 600; i++)
 		order[i] = below(NAMES);
 	for (uint32_t i = 0; i < BIG_EVENTS; i++) {
-		uint32_t k = order[i / lanes % 600], s = i % lanes, mean = 2000 + k * 700;
+		uint32_t k = order[i / tracks % 600], s = i % tracks, mean = 2000 + k * 700;
 		struct event ev = { .kind = EVENT_KERNEL,
 				    .name = name[k],
-				    .lane = lane[s],
+				    .track = track[s],
 				    .corr = i,
 				    .start_ns = t[s] += 900 + below(600),
 				    .dur_ns = mean + below(mean / 5) };

@@ -170,7 +170,7 @@ static void take_op(struct node *n, const struct play *p, uint32_t r, uint32_t i
 	const struct op *op = &g->op[i];
 	uint32_t work = play_work(p, r, i);
 	struct closing c = { n, &n->rank[r] };
-	struct event e = { .kind = op->kind == OP_COPY ? EVENT_COPY : EVENT_KERNEL, .lane = 1 };
+	struct event e = { .kind = op->kind == OP_COPY ? EVENT_COPY : EVENT_KERNEL, .track = 1 };
 	int64_t from = p->time[sim_start(work)], to = p->time[sim_end(work)];
 
 	if (op->kind < OP_WORK || from >= SIM_NEVER || to >= SIM_NEVER)

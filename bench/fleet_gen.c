@@ -403,7 +403,7 @@ static void windows(void)
 			}
 }
 
-/* A capture of ten steps of the chosen jobs: on each rank a lane of the host with steps, and a stream with kernels. */
+/* A capture of ten steps of the chosen jobs: on each rank a track of the host with steps, and a stream with kernels. */
 static void events(void)
 {
 	uint64_t from = now() - 60 * S, ms = 1000000, step_ns = o.step_ms * ms;

@@ -44,15 +44,15 @@ static size_t fill(uint64_t start)
 	size_t n = 0;
 
 	for (uint64_t part = 0; part < 4; part++)
-		for (uint32_t lane = STREAM; lane <= STREAM_2; lane++)
+		for (uint32_t track = STREAM; track <= STREAM_2; track++)
 			for (uint64_t i = 0; i < KERNELS / 8; i++)
 				ev[n++] = (struct event){ .start_ns =
 								  start +
 								  (part * (KERNELS / 8) + i) * gap +
-								  (lane == STREAM_2) * gap / 3,
+								  (track == STREAM_2) * gap / 3,
 							  .dur_ns = gap * 3 / 4,
 							  .name = 1 + (i & 1),
-							  .lane = lane,
+							  .track = track,
 							  .kind = EVENT_KERNEL };
 	for (uint64_t i = 0; i < COLLS; i++)
 		ev[n++] = (struct event){ .start_ns = start + i * (STEP_NS / COLLS),
@@ -60,24 +60,24 @@ static size_t fill(uint64_t start)
 					  .a = 1 << 20,
 					  .b = i + 1,
 					  .name = 3,
-					  .lane = GROUP,
+					  .track = GROUP,
 					  .kind = EVENT_COLLECTIVE };
 	return n;
 }
 
 int main(void)
 {
-	struct lane a = { .id = STREAM, .stream = 1 }, b = { .id = STREAM_2, .stream = 2 };
-	struct lane g = { .id = GROUP, .stream = 3 };
+	struct track a = { .id = STREAM, .stream = 1 }, b = { .id = STREAM_2, .stream = 2 };
+	struct track g = { .id = GROUP, .stream = 3 };
 	struct stepper *s;
 	struct step_rec head;
 	uint64_t cpu = 0, events = 0;
 
 	if (stepper_new(&s, &names) < 0)
 		bench_die("stepper", 0);
-	stepper_lane(s, &a, "");
-	stepper_lane(s, &b, "");
-	stepper_lane(s, &g, "NCCL world 0/8");
+	stepper_track(s, &a, "");
+	stepper_track(s, &b, "");
+	stepper_track(s, &g, "NCCL world 0/8");
 	step_rec_init(&head);
 	head.world = 8;
 	for (uint64_t i = 0; i < STEPS; i++) {
@@ -85,7 +85,7 @@ int main(void)
 		struct event step = { .start_ns = start,
 				      .dur_ns = STEP_NS,
 				      .a = i,
-				      .lane = THREAD,
+				      .track = THREAD,
 				      .kind = EVENT_STEP };
 		size_t n = fill(start);
 

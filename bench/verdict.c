@@ -23,7 +23,7 @@
 #include "theory/gpu.h"
 
 #define NAMES  150u
-#define LANES  8u
+#define TRACKS  8u
 #define EVENTS (1u << 18)
 #define RUN    127u
 #define TURNS  61
@@ -52,23 +52,23 @@ static uint32_t below(uint32_t n)
 
 static void make_events(void)
 {
-	uint64_t t[LANES];
+	uint64_t t[TRACKS];
 
-	for (uint32_t i = 0; i < LANES; i++)
+	for (uint32_t i = 0; i < TRACKS; i++)
 		t[i] = 1000000000;
 	for (uint32_t i = 0; i < EVENTS; i++) {
-		uint32_t name = i / LANES % NAMES, lane = i % LANES;
+		uint32_t name = i / TRACKS % NAMES, track = i % TRACKS;
 		uint32_t mean = 2000 + name * name * 17, dur = mean + below(mean / 5);
 
-		t[lane] += 900 + below(600);
+		t[track] += 900 + below(600);
 		ev[i] = (struct event){ .kind = EVENT_KERNEL,
-					.start_ns = t[lane],
+					.start_ns = t[track],
 					.dur_ns = dur,
-					.lane = lane + 1,
+					.track = track + 1,
 					.name = name + 2,
 					.a = name + 2,
 					.corr = i };
-		t[lane] += dur;
+		t[track] += dur;
 	}
 }
 

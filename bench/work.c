@@ -73,8 +73,8 @@ void work_init(struct work *w, uint64_t seed, double rate, int names)
 	for (int i = 0; i < GEOS; i++)
 		geo[i] = geo_id(i, names);
 	*w = (struct work){ .rng = seed * 0x9e3779b97f4a7c15ull | 1, .now_ns = bench_ns() };
-	for (uint32_t i = 0; i < WORK_LANES; i++)
-		w->lane[i] = names ? aon_lane(0, 1, 7 + i, NULL) : i;
+	for (uint32_t i = 0; i < WORK_TRACKS; i++)
+		w->track[i] = names ? aon_track(0, 1, 7 + i, NULL) : i;
 	for (int i = 0; i < WORK_KERNELS; i++) {
 		struct work_kernel *k = &w->step[i];
 		uint64_t r = next(&w->rng);
@@ -82,7 +82,7 @@ void work_init(struct work *w, uint64_t seed, double rate, int names)
 
 		k->name = name[n];
 		k->geo = geo[(n * 2 + (r >> 8) % 2) % GEOS];
-		k->lane = (r >> 16) % 10 ? 0 : 1 + (r >> 20) % (WORK_LANES - 1);
+		k->track = (r >> 16) % 10 ? 0 : 1 + (r >> 20) % (WORK_TRACKS - 1);
 		k->dur_ns =
 			4000 + (uint32_t)((r >> 24) % 4 ? (r >> 32) % 16000 : (r >> 32) % 200000);
 		k->gap_ns = 1600 + (uint32_t)(r >> 48) % 4000;
@@ -93,7 +93,7 @@ void work_init(struct work *w, uint64_t seed, double rate, int names)
 void work_next(struct work *w, struct work_event *e)
 {
 	const struct work_kernel *k = &w->step[w->at];
-	uint64_t r = next(&w->rng), *end = &w->lane_end[k->lane];
+	uint64_t r = next(&w->rng), *end = &w->track_end[k->track];
 	uint32_t dur = k->dur_ns + (uint32_t)(k->dur_ns * JITTER * (double)(r & 0xffff) / 65536);
 
 	w->at = w->at + 1 < WORK_KERNELS ? w->at + 1 : 0;
@@ -104,7 +104,7 @@ void work_next(struct work *w, struct work_event *e)
 				  .corr = ++w->corr,
 				  .name = k->name,
 				  .geo = k->geo,
-				  .lane = (uint16_t)k->lane,
+				  .track = (uint16_t)k->track,
 				  .kind = AON_ACT_KERNEL };
 	*end = e->start_ns + e->dur_ns;
 }
@@ -128,7 +128,7 @@ uint64_t work_feed(uint64_t seed, double rate, double seconds)
 			aon_act_emit(&(struct aon_act){ .size = sizeof(struct aon_act),
 							.kind = e.kind,
 							.name = e.name,
-							.lane = w->lane[e.lane],
+							.track = w->track[e.track],
 							.geo = e.geo,
 							.corr = e.corr,
 							.start_ns = e.start_ns,
@@ -190,19 +190,19 @@ static uint8_t *put(uint8_t *p, int64_t v)
 static void encode(const struct work_event *e, size_t n, uint8_t *col[COLUMNS],
 		   uint8_t *end[COLUMNS])
 {
-	uint64_t last[WORK_LANES] = { e->start_ns, e->start_ns, e->start_ns };
+	uint64_t last[WORK_TRACKS] = { e->start_ns, e->start_ns, e->start_ns };
 	uint32_t corr = 0;
 
 	for (int c = 0; c < COLUMNS; c++)
 		end[c] = col[c];
 	for (size_t i = 0; i < n; i++, e++) {
-		end[0] = put(end[0], (int64_t)(e->start_ns - last[e->lane]));
+		end[0] = put(end[0], (int64_t)(e->start_ns - last[e->track]));
 		end[1] = put(end[1], e->dur_ns);
 		end[2] = put(end[2], (int64_t)e->corr - corr);
 		end[3] = put(end[3], e->name);
 		end[4] = put(end[4], e->geo);
-		end[5] = put(end[5], e->kind << 8 | e->lane);
-		last[e->lane] = e->start_ns + e->dur_ns;
+		end[5] = put(end[5], e->kind << 8 | e->track);
+		last[e->track] = e->start_ns + e->dur_ns;
 		corr = e->corr;
 	}
 }

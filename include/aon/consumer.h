@@ -33,7 +33,7 @@ struct aon_consumer_event {
 	uint64_t a, b;     /* of its kind: docs/subscribe.md */
 	uint32_t name;     /* aon_consumer_name(); 0: none */
 	uint32_t corr;     /* correlation */
-	uint32_t lane;     /* aon_consumer_lane() */
+	uint32_t track;     /* aon_consumer_track() */
 	uint8_t kind;      /* aon_consumer_kind() */
 	uint8_t flags;
 	uint16_t depth;   /* of a range: how many enclose it */
@@ -42,7 +42,7 @@ struct aon_consumer_event {
 	uint64_t seq; /* rises by one with each event that a consumer of this user needs */
 };
 
-/* What one name did on one lane in one second: of consumers that want windows. */
+/* What one name did on one track in one second: of consumers that want windows. */
 struct aon_consumer_window {
 	struct aon_consumer_event
 		of; /* start_ns: of the second; dur_ns: all its time; a: calls; b: bytes */
@@ -60,7 +60,7 @@ struct aon_consumer_process {
 	char comm[64], job[192], run[64], node[128]; /* may be empty */
 };
 
-struct aon_consumer_lane {
+struct aon_consumer_track {
 	size_t size;     /* of this struct, as the caller knows it */
 	uint32_t device; /* UINT32_MAX: a thread of the program */
 	uint32_t context;
@@ -122,10 +122,10 @@ AON_API int aon_consumer_resume(struct aon_consumer *c, const struct aon_consume
 /* Events that were lost before the one that came last, of any kind, since it was opened. */
 AON_API uint64_t aon_consumer_lost(const struct aon_consumer *c);
 
-/* Names, lanes and processes of events that were seen. Each is asked of aond once, who ends of a
+/* Names, tracks and processes of events that were seen. Each is asked of aond once, who ends of a
  * process (`here`) each time. The text lives as long as the consumer; "?": aond does not say. */
 AON_API const char *aon_consumer_name(struct aon_consumer *c, uint32_t id);
-AON_API int aon_consumer_lane(struct aon_consumer *c, uint32_t id, struct aon_consumer_lane *out);
+AON_API int aon_consumer_track(struct aon_consumer *c, uint32_t id, struct aon_consumer_track *out);
 AON_API int aon_consumer_process(struct aon_consumer *c, uint32_t id,
 				 struct aon_consumer_process *out);
 /* The first process that is here now with a number from `from` on, as who comes late wants to know

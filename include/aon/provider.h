@@ -2,7 +2,7 @@
 /*
  * provider.h - write a probe: hand the activities of a device to the profiler.
  *
- * A probe interns names, launch geometries and lanes once, then emits 32-byte records whose
+ * A probe interns names, launch geometries and tracks once, then emits 32-byte records whose
  * times it already knows, on any thread. The rules of aon.h hold.
  */
 #ifndef AON_PROVIDER_H
@@ -28,8 +28,8 @@ enum aon_act_kind {
 	AON_ACT_API = 38,
 	AON_ACT_ALLOC = 39,
 	AON_ACT_STEP = 48,  /* bytes: its number; for who learns of a step when it has ended */
-	AON_ACT_OP = 49,    /* operator of a framework; lane: the thread; corr: sequence number */
-	AON_ACT_MODULE = 50 /* call of a part of a model, by its path; lane: the thread */
+	AON_ACT_OP = 49,    /* operator of a framework; track: the thread; corr: sequence number */
+	AON_ACT_MODULE = 50 /* call of a part of a model, by its path; track: the thread */
 };
 
 /* dir of an OP */
@@ -50,7 +50,7 @@ struct aon_act {
 	size_t size; /* of this struct, so that it can grow at its end */
 	uint32_t kind;
 	uint32_t name; /* aon_name() */
-	uint32_t lane; /* aon_lane() */
+	uint32_t track; /* aon_track() */
 	uint32_t geo;  /* KERNEL: aon_geo() */
 	uint32_t corr; /* correlation id with the launch */
 	uint32_t dir;  /* COPY: enum aon_copy_dir; ALLOC: enum aon_mem_op; OP: enum aon_op_dir */
@@ -72,10 +72,10 @@ static inline int aon_wants(uint32_t bits)
 AON_API int aon_wants_tier(uint32_t bits);
 
 /* A stream of a device. Equal arguments give equal ids; 0 when the table is full. */
-AON_API uint32_t aon_lane(uint32_t device, uint32_t context, uint64_t stream, const char *name);
+AON_API uint32_t aon_track(uint32_t device, uint32_t context, uint64_t stream, const char *name);
 
 /* A thread of the host, for AON_ACT_API. */
-AON_API uint32_t aon_lane_thread(uint32_t tid);
+AON_API uint32_t aon_track_thread(uint32_t tid);
 
 /* A launch geometry. Equal arguments give equal ids; 0 when the table is full. */
 AON_API uint32_t aon_geo(const uint32_t grid[3], const uint32_t block[3], uint32_t regs,
@@ -83,8 +83,8 @@ AON_API uint32_t aon_geo(const uint32_t grid[3], const uint32_t block[3], uint32
 
 AON_API void aon_act_emit(const struct aon_act *act);
 
-/* A value of a lane that was read at that moment of CLOCK_MONOTONIC, and not now. */
-AON_API void aon_counter_at(uint32_t name, uint32_t lane, double value, uint64_t ns);
+/* A value of a track that was read at that moment of CLOCK_MONOTONIC, and not now. */
+AON_API void aon_counter_at(uint32_t name, uint32_t track, double value, uint64_t ns);
 
 /* Why a probe could not emit what it saw, or should have seen. */
 enum aon_lost_why {

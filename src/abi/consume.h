@@ -9,8 +9,8 @@
  *	                     <------------  "ring" + memfd
  *	"name 17"            ------------>              at any time
  *	                     <------------  "name 17 ok TEXT"
- *	"lane 3"             ------------>
- *	                     <------------  "lane 3 ok PROCESS DEVICE CONTEXT STREAM NAME"
+ *	"track 3"             ------------>
+ *	                     <------------  "track 3 ok PROCESS DEVICE CONTEXT STREAM NAME"
  *	"process 2"          ------------>
  *	                     <------------  "process 2 ok PID UID RANK WORLD HERE", then COMM, JOB, RUN
  *	                                                and NODE, each behind a TAB; RANK is + 1

@@ -16,8 +16,8 @@ KIND( 1, RANGE_PUSH,  "push",        HOST, RANGE)    /* name; x = category, 0: n
 KIND( 2, RANGE_POP,   "pop",         HOST, RANGE)    /* x = how many later ones stay open: 0 but for a probe */
 KIND( 3, RANGE_START, "start",       HOST, RANGE)    /* name; x = category; a = id of the range */
 KIND( 4, RANGE_END,   "end",         HOST, RANGE)    /* a = id of the range */
-KIND( 5, MARK,        "mark",        HOST, MARK)     /* name, x, a, b: the caller's; AON_F_LANE: a = lane */
-KIND( 6, COUNTER,     "counter",     HOST, COUNTER)  /* name; a = value; AON_F_FLOAT: an f64's bits; AON_F_LANE: x = lane; AON_F_AT: b = when */
+KIND( 5, MARK,        "mark",        HOST, MARK)     /* name, x, a, b: the caller's; AON_F_TRACK: a = track */
+KIND( 6, COUNTER,     "counter",     HOST, COUNTER)  /* name; a = value; AON_F_FLOAT: an f64's bits; AON_F_TRACK: x = track; AON_F_AT: b = when */
 KIND( 7, STEP_BEGIN,  "step_begin",  HOST, STEP)     /* a = number */
 KIND( 8, STEP_END,    "step_end",    HOST, STEP)     /* a = number */
 KIND( 9, FLOW,        "flow",        HOST, FLOW)     /* a = from, b = to: ids of ranges or correlations */
@@ -27,10 +27,10 @@ KIND(34, MEMSET,      "memset",      ACT,  GPU)      /* arg = bytes */
 KIND(35, SYNC,        "sync",        ACT,  GPU)
 KIND(36, GRAPH,       "graph",       ACT,  GPU)      /* arg = graph id */
 KIND(37, COLLECTIVE,  "collective",  ACT,  GPU)      /* arg = bytes */
-KIND(38, API,         "api",         ACT,  API)      /* lane = the calling thread */
+KIND(38, API,         "api",         ACT,  API)      /* track = the calling thread */
 KIND(39, ALLOC,       "alloc",       ACT,  GPU)      /* arg = bytes; flags = 1 allocated, 2 freed; group = address */
 KIND(48, STEP,        "step",        ACT,  STEP)     /* arg = number: a step that a probe found when it had ended */
 KIND(49, OP,          "op",          ACT,  OP)       /* arg = shapes, corr = sequence number, flags = OP_* of provider.h */
-KIND(50, MODULE,      "module",      ACT,  OP)       /* a call of a part of a model; lane = the calling thread */
+KIND(50, MODULE,      "module",      ACT,  OP)       /* a call of a part of a model; track = the calling thread */
 /* clang-format on */
 #undef KIND

@@ -12,7 +12,7 @@
  *	 8  name: id in the heap (segment.h)      (both)
  *	12  x: the kind's, or a correlation id    ACT: arg: geometry id, bytes, graph id
  *	16  a                                     ACT: start, ns of CLOCK_MONOTONIC
- *	24  b                                     ACT: corr u32, lane u16, reserved u16
+ *	24  b                                     ACT: corr u32, track u16, reserved u16
  */
 #ifndef AON_ABI_RECORD_H
 #define AON_ABI_RECORD_H
@@ -39,8 +39,8 @@ enum aon_loss {
 
 /* Record flags. The low four bits of a COPY are its direction (AON_COPY_* of provider.h). */
 #define AON_F_FLOAT 0x01u /* COUNTER: `a` holds the bits of a double */
-#define AON_F_LANE  0x02u /* MARK, COUNTER: of the lane that is `a`, or `x`, in the heap */
-#define AON_F_AT    0x04u /* COUNTER of a lane: `b` is when it was read, ns of CLOCK_MONOTONIC */
+#define AON_F_TRACK  0x02u /* MARK, COUNTER: of the track that is `a`, or `x`, in the heap */
+#define AON_F_AT    0x04u /* COUNTER of a track: `b` is when it was read, ns of CLOCK_MONOTONIC */
 #define AON_F_LONG  0x40u /* ACT: the extension's dur_ns and arg are the true ones */
 #define AON_F_EXT   0x80u /* ACT: the second unit is a struct aon_ext */
 
@@ -64,7 +64,7 @@ struct aon_rec_act {
 	uint32_t arg;
 	uint64_t start;
 	uint32_t corr;
-	uint16_t lane;
+	uint16_t track;
 	uint16_t reserved;
 };
 

@@ -136,10 +136,10 @@ _Static_assert(sizeof(struct aon_chunk_head) == AON_UNIT, "chunk layout is ABI")
  * stored last, with release: 0 means that the entry is not there (yet).
  */
 #define AON_HEAP_ALIGN 8u
-#define AON_LANE_ALIGN 64u /* a lane's id is offset / 64, so that it fits 16 bits */
+#define AON_TRACK_ALIGN 64u /* a track's id is offset / 64, so that it fits 16 bits */
 #define AON_NAME_MAX   2047u
 
-enum aon_heap_type { AON_HEAP_NAME = 1, AON_HEAP_GEO = 2, AON_HEAP_LANE = 3 };
+enum aon_heap_type { AON_HEAP_NAME = 1, AON_HEAP_GEO = 2, AON_HEAP_TRACK = 3 };
 
 struct aon_heap_entry {
 	uint16_t len; /* of the payload that follows; names carry no NUL */
@@ -156,14 +156,14 @@ struct aon_geo { /* of a launch */
 	uint32_t smem_dynamic;
 };
 
-struct aon_lane {        /* a stream of a device, or a thread of the host */
-	uint32_t device; /* AON_LANE_HOST: a thread */
+struct aon_track {        /* a stream of a device, or a thread of the host */
+	uint32_t device; /* AON_TRACK_HOST: a thread */
 	uint32_t context;
 	uint64_t stream; /* or the thread's id */
 	uint32_t name;   /* heap id, 0: none */
 };
 
-#define AON_LANE_HOST 0xffffffffu
+#define AON_TRACK_HOST 0xffffffffu
 
 _Static_assert(sizeof(struct aon_heap_entry) == 4, "heap layout is ABI");
 _Static_assert(sizeof(struct aon_geo) == 36, "heap layout is ABI");

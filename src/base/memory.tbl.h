@@ -5,7 +5,7 @@
  *
  *	MEMORY(ID, "name of the counter")
  *
- * On a device's own lane, or on a thread for the host's; `b` of the event is the step that had
+ * On a device's own track, or on a thread for the host's; `b` of the event is the step that had
  * just ended, 0: not told. One that did not change need not be said again.
  */
 /* clang-format off */

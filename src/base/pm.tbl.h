@@ -5,7 +5,7 @@
  *
  *	PM(ID, "name of the counter", "word", "metric of CUPTI", "another, if that is unknown")
  *
- * On a device's own lane; each value is the mean of the time from its own moment to the next one's,
+ * On a device's own track; each value is the mean of the time from its own moment to the next one's,
  * but no longer than is usual between two. Of a device at rest one zero is said, not all.
  */
 /* clang-format off */

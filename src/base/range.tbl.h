@@ -4,10 +4,10 @@
  *
  *	RANGE(ID, "word", "metric of CUPTI", "another, if that is unknown")
  *
- * A value is a counter of the kernel's own name, on a lane of the device that RANGE_LANE and the word
+ * A value is a counter of the kernel's own name, on a track of the device that RANGE_TRACK and the word
  * name: those of this table, and those of pm.tbl.h.
  */
-#define RANGE_LANE "[range] "
+#define RANGE_TRACK "[range] "
 
 /* clang-format off */
 #ifdef RANGE

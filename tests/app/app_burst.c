@@ -66,7 +66,7 @@ static bool step(uint64_t number, bool burst, uint64_t *emitted)
 	usleep(PAUSE_US);
 	aon_act_emit(&(struct aon_act){ .size = sizeof(struct aon_act),
 					.kind = AON_ACT_STEP,
-					.lane = aon_lane_thread((uint32_t)gettid()),
+					.track = aon_track_thread((uint32_t)gettid()),
 					.start_ns = from,
 					.end_ns = now_ns(),
 					.bytes = number });

@@ -67,11 +67,11 @@ static void hang(void)
 /* What a GPU would have done in it. */
 static void kernels(uint64_t number, uint64_t at)
 {
-	static uint32_t lane, name[2];
+	static uint32_t track, name[2];
 	uint64_t h = (number + 1) * 0x9e3779b97f4a7c15ull;
 
-	if (!lane) {
-		lane = aon_lane(0, 1, 7, NULL);
+	if (!track) {
+		track = aon_track(0, 1, 7, NULL);
 		name[0] = aon_name("gemm");
 		name[1] = aon_name("rare");
 	}
@@ -79,7 +79,7 @@ static void kernels(uint64_t number, uint64_t at)
 		if (!k || h % 8 == 0)
 			aon_act_emit(&(struct aon_act){ .size = sizeof(struct aon_act),
 							.kind = AON_ACT_KERNEL,
-							.lane = lane,
+							.track = track,
 							.name = name[k],
 							.start_ns = at + 1000 * (unsigned)k,
 							.end_ns = at + 1000 * (unsigned)k + 200000 +
@@ -114,7 +114,7 @@ static double step(uint64_t number, bool *on)
 		ns = (double)(now_ns() - from);
 	aon_act_emit(&(struct aon_act){ .size = sizeof(struct aon_act),
 					.kind = AON_ACT_STEP,
-					.lane = aon_lane_thread((uint32_t)gettid()),
+					.track = aon_track_thread((uint32_t)gettid()),
 					.start_ns = from,
 					.end_ns = from + (uint64_t)ns,
 					.bytes = number });

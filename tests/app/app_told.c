@@ -26,13 +26,13 @@
 static uint64_t t0;
 static uint32_t host, gpu;
 
-static void act(uint32_t kind, const char *name, uint32_t lane, uint64_t at, uint64_t ns,
+static void act(uint32_t kind, const char *name, uint32_t track, uint64_t at, uint64_t ns,
 		uint64_t a)
 {
 	aon_act_emit(&(struct aon_act){ .size = sizeof(struct aon_act),
 					.kind = kind,
 					.name = aon_name(name),
-					.lane = lane,
+					.track = track,
 					.start_ns = at,
 					.end_ns = at + ns,
 					.geo = kind == AON_ACT_KERNEL ? (uint32_t)a : 0,
@@ -94,8 +94,8 @@ int main(int argc, char **argv)
 
 	aon_join(2000);
 	t0 = now_ns();
-	host = aon_lane_thread((uint32_t)gettid());
-	gpu = aon_lane(0, 1, 7, NULL);
+	host = aon_track_thread((uint32_t)gettid());
+	gpu = aon_track(0, 1, 7, NULL);
 	for (uint64_t i = 0; strcmp(what, "pace") && i < 20; i++)
 		act(AON_ACT_STEP, "step", host, t0 + i * 1000000, 1000000, i);
 	if (!strcmp(what, "kernel") || !strcmp(what, "shape"))

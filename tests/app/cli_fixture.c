@@ -48,12 +48,12 @@ static uint32_t name(const char *text)
 	return id;
 }
 
-static uint32_t lane(uint32_t device, uint64_t stream)
+static uint32_t track(uint32_t device, uint64_t stream)
 {
-	struct lane l = { .process = proc.id, .device = device, .stream = stream };
+	struct track l = { .process = proc.id, .device = device, .stream = stream };
 	uint32_t id = 0;
 
-	must(store_lane(st, &l, &id), "lane");
+	must(store_track(st, &l, &id), "lane");
 	return id;
 }
 
@@ -70,7 +70,7 @@ static void emit(uint32_t kind, uint32_t where, uint32_t what, uint64_t start, u
 			   .dur_ns = dur,
 			   .a = a,
 			   .name = what,
-			   .lane = where,
+			   .track = where,
 			   .kind = (uint8_t)kind,
 			   .depth = depth };
 
@@ -134,8 +134,8 @@ static void train(void)
 		snprintf(text, sizeof(text), "kernel_%02d", i);
 		kernel[i] = name(i < 13 ? text : cxx);
 	}
-	thread = lane(LANE_HOST, 100);
-	stream = lane(0, 7);
+	thread = track(TRACK_HOST, 100);
+	stream = track(0, 7);
 	for (uint64_t s = 0; s < STEPS; s++) {
 		uint64_t t = T0 + s * 10 * MS;
 
@@ -162,7 +162,7 @@ int main(int argc, char *argv[])
 	}
 	train();
 	begin(4343, "\x1b]0;x\x07\xff", "");
-	emit(EVENT_RANGE, lane(LANE_HOST, 200), name("only"), T0, MS, 0, 0);
+	emit(EVENT_RANGE, track(TRACK_HOST, 200), name("only"), T0, MS, 0, 0);
 	end(T0 + MS, 6);
 	must(store_journal(st, 1700000000000000000ull, "start", hostile), "journal");
 	must(store_commit(st, T0), "commit");

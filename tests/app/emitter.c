@@ -43,7 +43,7 @@ static void kernel(uint64_t i)
 		return;
 	snprintf(name, sizeof(name), "kernel_%u", (unsigned)(i % 20));
 	a.name = aon_name(name);
-	a.lane = aon_lane((uint32_t)(i & 1), 1, 7, NULL);
+	a.track = aon_track((uint32_t)(i & 1), 1, 7, NULL);
 	a.geo = aon_geo(grid, block, 32, 0, 1024);
 	a.corr = (uint32_t)i;
 	a.start_ns = now_ns();

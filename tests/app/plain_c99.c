@@ -26,7 +26,7 @@ int main(void)
 	AON_COUNTER("literal counter", 7);
 	aon_flow(id, id + 1);
 	act.name = aon_name("kernel");
-	act.lane = aon_lane(0, 1, 7, "stream 7");
+	act.track = aon_track(0, 1, 7, "stream 7");
 	act.geo = aon_geo(grid, block, 32, 0, 0);
 	act.start_ns = 1000;
 	act.end_ns = 2000;

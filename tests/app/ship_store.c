@@ -29,7 +29,7 @@
 
 static struct store *st;
 static struct process proc[RANKS];
-static uint32_t lane[RANKS], name[KERNELS], step_no[RANKS];
+static uint32_t track[RANKS], name[KERNELS], step_no[RANKS];
 static uint32_t ranks, kernels;
 static uint64_t seed = 1, rollups, launches, total_ns, steps, step_ns;
 
@@ -97,12 +97,12 @@ static void begin(uint64_t t0)
 					    .origin = { .rank = r + 1, .world = ranks } };
 		must(proc_boot_id(proc[r].boot_id), "boot");
 		must(store_process(st, &proc[r]), "process");
-		must(store_lane(st,
-				&(struct lane){ .process = proc[r].id,
+		must(store_track(st,
+				&(struct track){ .process = proc[r].id,
 						.device = r,
 						.context = 1,
 						.stream = 7 },
-				&lane[r]),
+				&track[r]),
 		     "lane");
 	}
 }
@@ -116,7 +116,7 @@ static void put_window(uint32_t r, uint64_t t)
 	for (uint32_t k = 0; k < kernels; k++) {
 		uint32_t base = 2000 + (k * 2654435761u) % 400000;
 
-		row[k] = (struct rollup){ .lane = lane[r],
+		row[k] = (struct rollup){ .track = track[r],
 					  .name = name[k],
 					  .kind = EVENT_KERNEL,
 					  .min_ns = UINT64_MAX,
@@ -186,7 +186,7 @@ static void put_kept(uint64_t t)
 		struct event e = { .start_ns = t + i * 1000,
 				   .dur_ns = 500,
 				   .name = name[0],
-				   .lane = lane[0],
+				   .track = track[0],
 				   .kind = EVENT_KERNEL };
 
 		blob_add(enc, &e, 1);

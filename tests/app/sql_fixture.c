@@ -47,12 +47,12 @@ static uint32_t name(const char *text)
 	return id;
 }
 
-static uint32_t lane(uint32_t device, uint64_t stream)
+static uint32_t track(uint32_t device, uint64_t stream)
 {
-	struct lane l = { .process = proc.id, .device = device, .context = 1, .stream = stream };
+	struct track l = { .process = proc.id, .device = device, .context = 1, .stream = stream };
 	uint32_t id = 0;
 
-	must(store_lane(st, &l, &id), "lane");
+	must(store_track(st, &l, &id), "lane");
 	return id;
 }
 
@@ -80,7 +80,7 @@ static void emit(const struct event *e)
 
 #define EMIT(KIND, where, what, start, dur, ...)               \
 	emit(&(struct event){ .kind = EVENT_##KIND,            \
-			      .lane = (where),                 \
+			      .track = (where),                 \
 			      .name = (what) ? name(what) : 0, \
 			      .start_ns = (start),             \
 			      .dur_ns = (dur),                 \
@@ -137,9 +137,9 @@ static void rank(uint32_t r)
 	must(roll_new(&roll, &ro), "roll");
 	must(blob_enc_new(&enc), "encoder");
 	must(blob_packer_new(&z), "packer");
-	thread = lane(LANE_HOST, proc.pid);
-	compute = lane(r, 7);
-	comm = lane(r, 20);
+	thread = track(TRACK_HOST, proc.pid);
+	compute = track(r, 7);
+	comm = track(r, 20);
 	for (uint64_t s = 0; s < STEPS; s++)
 		step(T0 + s * 10 * MS, s, r);
 	must(blob_seal(enc, &b), "seal");

@@ -4,30 +4,30 @@
 
 #include "store/store.h"
 
-struct lanes {
-	struct lane of[8192];
+struct tracks {
+	struct track of[8192];
 	size_t used;
 };
 
 struct dump {
 	struct store *st;
-	struct lanes *lanes;
+	struct tracks *tracks;
 };
 
-static int add_lane(void *arg, const struct lane *l)
+static int add_track(void *arg, const struct track *l)
 {
-	struct lanes *all = arg;
+	struct tracks *all = arg;
 
 	if (all->used < sizeof(all->of) / sizeof(*all->of))
 		all->of[all->used++] = *l;
 	return 0;
 }
 
-static void print_lane(const struct dump *d, uint32_t id)
+static void print_track(const struct dump *d, uint32_t id)
 {
-	const struct lane *l = d->lanes->of;
+	const struct track *l = d->tracks->of;
 
-	for (size_t i = 0; i < d->lanes->used; i++)
+	for (size_t i = 0; i < d->tracks->used; i++)
 		if (l[i].id == id)
 			printf(",\"device\":%d,\"context\":%u,\"stream\":%llu,\"lane\":\"%s\"",
 			       (int)l[i].device, l[i].context, (unsigned long long)l[i].stream,
@@ -48,7 +48,7 @@ static void print_event(const struct dump *d, const struct event *e)
 	       (unsigned long long)e->start_ns, (unsigned long long)e->dur_ns,
 	       (unsigned long long)e->a, (unsigned long long)e->b, e->corr,
 	       e->flags >> EVENT_COPY_SHIFT);
-	print_lane(d, e->lane);
+	print_track(d, e->track);
 	if (e->kind == EVENT_KERNEL && e->a && !store_geo_get(d->st, (uint32_t)e->a, &g))
 		printf(",\"geo\":[%u,%u,%u,%u,%u,%u],\"regs\":%u,\"smem\":[%u,%u]", g.grid[0],
 		       g.grid[1], g.grid[2], g.block[0], g.block[1], g.block[2], g.regs,
@@ -66,8 +66,8 @@ static int print_events(void *arg, uint32_t process, const struct event *ev, siz
 
 int main(int argc, char *argv[])
 {
-	static struct lanes lanes;
-	struct dump d = { .lanes = &lanes };
+	static struct tracks tracks;
+	struct dump d = { .tracks = &tracks };
 	struct store_filter all = { 0 };
 	struct store_why why;
 	int err;
@@ -79,7 +79,7 @@ int main(int argc, char *argv[])
 		fprintf(stderr, "store_dump: %s\n", why.text);
 		return 1;
 	}
-	err = store_each_lane(d.st, 0, add_lane, &lanes);
+	err = store_each_track(d.st, 0, add_track, &tracks);
 	if (!err)
 		err = store_each_events(d.st, &all, print_events, &d);
 	store_close(d.st);

@@ -35,7 +35,7 @@ static void dump_all(const struct insight *in)
 			       d->class[c].ns);
 	}
 	for (size_t i = 0; i < in->streams; i++) {
-		printf("stream %u", in->stream[i].lane);
+		printf("stream %u", in->stream[i].track);
 		dump(&in->stream[i].b);
 	}
 }

@@ -35,18 +35,18 @@ static void dump_file(struct json *j, const struct trace_file *f)
 	json_close(j);
 }
 
-static void dump_lane(struct json *j, const struct trace *t, size_t i)
+static void dump_track(struct json *j, const struct trace *t, size_t i)
 {
-	const struct trace_lane *l = &t->lane[i];
+	const struct trace_track *l = &t->track[i];
 
 	json_open(j, NULL, '{');
 	json_u64(j, "pid", t->process[l->process].pid);
 	json_u64(j, "process", l->process);
-	if (l->device != LANE_HOST)
+	if (l->device != TRACK_HOST)
 		json_u64(j, "device", t->device[l->device].device);
 	json_i64(j, "stream", (int64_t)l->stream);
 	json_str(j, "name", trace_text(t, l->name));
-	json_u64(j, "events", t->lane_first[i + 1] - t->lane_first[i]);
+	json_u64(j, "events", t->track_first[i + 1] - t->track_first[i]);
 	json_close(j);
 }
 
@@ -58,7 +58,7 @@ static void dump_kinds(struct json *j, const struct trace *t)
 
 	for (size_t i = 0; i < t->events; i++) {
 		const struct event *e = &t->event[i];
-		bool host = t->lane[e->lane].device == LANE_HOST;
+		bool host = t->track[e->track].device == TRACK_HOST;
 		uint64_t r = e->kind == EVENT_RANGE ? e->a & 7 : 0;
 
 		n[e->kind][host][r]++;
@@ -101,8 +101,8 @@ static void dump(const struct trace *t)
 	}
 	json_close(&j);
 	json_open(&j, "lanes", '[');
-	for (size_t i = 0; i < t->lanes; i++)
-		dump_lane(&j, t, i);
+	for (size_t i = 0; i < t->tracks; i++)
+		dump_track(&j, t, i);
 	json_close(&j);
 	dump_kinds(&j, t);
 	json_u64(&j, "names", t->names);
@@ -146,7 +146,7 @@ int main(int argc, char *argv[])
 		const struct event *e = &t->event[i];
 
 		printf("%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %u %u %u %u %s\n",
-		       kind_names[e->kind], e->start_ns, e->dur_ns, e->a, e->b, e->corr, e->lane,
+		       kind_names[e->kind], e->start_ns, e->dur_ns, e->a, e->b, e->corr, e->track,
 		       e->flags, t->event_comm ? t->event_comm[i] : 0, trace_text(t, e->name));
 	}
 	err = err ? 2 : import_damaged(t);

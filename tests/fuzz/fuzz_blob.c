@@ -75,12 +75,12 @@ static void read_small(const struct seal *s, const uint8_t *body)
 	const char *what, *text;
 	struct process p;
 	struct node_ident node;
-	struct lane l;
+	struct track l;
 	struct geo g;
 
 	row_get_process(s, body, &p);
 	row_get_node(s, body, &node);
-	row_get_lane(s, body, &l);
+	row_get_track(s, body, &l);
 	row_get_geo(s, body, &g);
 	if (row_get_journal(s, body, &what, &text) == 0)
 		(void)(strlen(what) + strlen(text));

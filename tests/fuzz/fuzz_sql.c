@@ -25,20 +25,20 @@ static size_t rows;
 static void fill(void)
 {
 	struct process p = { .pid = 7 };
-	struct lane l = { .stream = 7 };
+	struct track l = { .stream = 7 };
 	struct blob_packer *z;
 	struct blob_enc *e;
 	struct blob b;
-	uint32_t name = 0, lane = 0;
+	uint32_t name = 0, track = 0;
 
 	store_process(st, &p);
 	l.process = p.id;
-	if (store_name(st, "gemm", 4, &name) < 0 || store_lane(st, &l, &lane) < 0 ||
+	if (store_name(st, "gemm", 4, &name) < 0 || store_track(st, &l, &track) < 0 ||
 	    blob_enc_new(&e) < 0 || blob_packer_new(&z) < 0)
 		abort();
 	for (uint32_t i = 0; i < 40; i++) {
 		struct event ev = { .kind = (uint8_t)(1 + i % 15),
-				    .lane = i % 5 ? lane : i,
+				    .track = i % 5 ? track : i,
 				    .name = i % 3 ? name : i,
 				    .start_ns = 1000 + i * 10,
 				    .dur_ns = i,

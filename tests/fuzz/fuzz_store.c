@@ -51,7 +51,7 @@ static size_t get(const char *path, uint8_t *to, size_t max)
 
 static void fill(struct store *st, uint32_t from)
 {
-	struct rollup row = { .lane = 1, .name = 2, .kind = EVENT_KERNEL, .count = 3 };
+	struct rollup row = { .track = 1, .name = 2, .kind = EVENT_KERNEL, .count = 3 };
 	struct window w = { .process = 1, .rows = 1, .row = &row };
 	struct process p = { .pid = 1, .comm = "fuzz" };
 	struct node_ident node = { .host = "fuzz" };
@@ -69,7 +69,7 @@ static void fill(struct store *st, uint32_t from)
 		struct event ev = { .start_ns = i * 997ull,
 				    .dur_ns = i * 7919ull % 5003,
 				    .name = 2,
-				    .lane = 1,
+				    .track = 1,
 				    .kind = EVENT_KERNEL,
 				    .corr = i };
 

@@ -22,15 +22,15 @@ static struct tile_view *small_run(void)
 	    trace_name(t, "gemm", 4, &name) < 0)
 		abort();
 	for (uint32_t i = 0; i < 21; i++) {
-		struct trace_lane l = { .process = process,
-					.device = i % 3 ? device : LANE_HOST,
+		struct trace_track l = { .process = process,
+					.device = i % 3 ? device : TRACK_HOST,
 					.stream = i % 3 };
 		struct event e = { .kind = i % 3 ? EVENT_KERNEL : EVENT_RANGE,
 				   .start_ns = start[i / 3],
 				   .dur_ns = 1ull << i * 3 % 63,
 				   .name = name };
 
-		if (trace_lane(t, &l, &e.lane) < 0 || trace_add(t, &e, 0) < 0)
+		if (trace_track(t, &l, &e.track) < 0 || trace_add(t, &e, 0) < 0)
 			abort();
 	}
 	if (trace_seal(t) < 0 || tile_open_trace(&v, t, &o) < 0)

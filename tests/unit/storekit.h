@@ -148,14 +148,14 @@ __attribute__((unused)) static struct event kit_event(uint64_t i)
 			    .name = 2 + i % 7,
 			    .a = i % 5,
 			    .corr = (uint32_t)(i * 3),
-			    .lane = 1 + i % 2,
+			    .track = 1 + i % 2,
 			    .kind = EVENT_KERNEL };
 
 	if (i % 10 == 9) {
 		ev.kind = EVENT_RANGE;
 		ev.corr = 0;
 		ev.a = 0;
-		ev.lane = 3;
+		ev.track = 3;
 		ev.depth = (uint16_t)(i % 3);
 	}
 	return ev;

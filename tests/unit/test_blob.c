@@ -20,7 +20,7 @@ static struct event anything(uint64_t i)
 			    .b = kit_random() >> (kit_random() % 64),
 			    .name = (uint32_t)kit_random(),
 			    .corr = (uint32_t)kit_random(),
-			    .lane = (uint32_t)(kit_random() >> (kit_random() % 64)),
+			    .track = (uint32_t)(kit_random() >> (kit_random() % 64)),
 			    .kind = i % EVENT_MAX,
 			    .flags = (uint8_t)kit_random(),
 			    .depth = (uint16_t)kit_random() };
@@ -39,7 +39,7 @@ static struct event extreme(uint64_t i)
 			       .b = w,
 			       .name = (uint32_t)v,
 			       .corr = (uint32_t)w,
-			       .lane = (uint32_t)(v ^ w),
+			       .track = (uint32_t)(v ^ w),
 			       .kind = i % 15,
 			       .flags = (uint8_t)v,
 			       .depth = (uint16_t)w };
@@ -52,7 +52,7 @@ static struct event nested(uint64_t i)
 	return (struct event){ .start_ns = i * 100 - depth[i % 4] * 20,
 			       .dur_ns = 90,
 			       .name = 5,
-			       .lane = 4,
+			       .track = 4,
 			       .kind = EVENT_RANGE,
 			       .depth = depth[i % 4] };
 }
@@ -238,7 +238,7 @@ static void test_forged(void)
 
 static int compare_rows(const struct rollup *a, const struct rollup *b)
 {
-	return a->lane != b->lane || a->name != b->name || a->kind != b->kind ||
+	return a->track != b->track || a->name != b->name || a->kind != b->kind ||
 	       a->count != b->count || a->total_ns != b->total_ns || a->min_ns != b->min_ns ||
 	       a->max_ns != b->max_ns || a->bytes != b->bytes || a->sketch.base != b->sketch.base ||
 	       a->sketch.span != b->sketch.span || a->sketch.count != b->sketch.count ||
@@ -256,7 +256,7 @@ static struct window make_window(uint32_t rows, bool wild)
 		struct rollup *r = &w.row[i];
 		uint32_t span = (uint32_t)(kit_random() % (wild ? SKETCH_CELLS : 40));
 
-		*r = (struct rollup){ .lane = i / 50,
+		*r = (struct rollup){ .track = i / 50,
 				      .name = i % 50 * 3,
 				      .kind = EVENT_KERNEL,
 				      .min_ns = kit_random() >> (wild ? kit_random() % 64 : 50),

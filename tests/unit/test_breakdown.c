@@ -180,7 +180,7 @@ static bool same_insight(const struct insight *a, const struct insight *b)
 		       !memcmp(x->class, y->class, sizeof(x->class));
 	}
 	for (size_t i = 0; same && i < a->streams; i++)
-		same = a->stream[i].lane == b->stream[i].lane &&
+		same = a->stream[i].track == b->stream[i].track &&
 		       same_times(&a->stream[i].b, b->stream[i].b);
 	return same;
 }
@@ -196,7 +196,7 @@ static bool swept_same(struct trace *t, bool stir)
 		abort();
 	for (size_t i = 0; i < t->events; i++) {
 		const struct event *e = &t->event[stir ? i * 7919 % t->events : i];
-		struct work w = { e->start_ns, e->dur_ns, e->lane, e->name, e->kind, false };
+		struct work w = { e->start_ns, e->dur_ns, e->track, e->name, e->kind, false };
 
 		if (sweep_add(s, &w) < 0)
 			abort();

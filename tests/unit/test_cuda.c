@@ -291,7 +291,7 @@ static void others(void)
 	put32(r, A_CORR, 13);
 	decode_all();
 	T_OK(a[0].kind == AON_K_SYNC && a[0].dur == 200 &&
-		     a[0].lane == aon_lane(5, 2, 11, "default"),
+		     a[0].track == aon_track(5, 2, 11, "default"),
 	     "a synchronisation is on its context's device, on the stream called default");
 	T_OK(a[1].kind == AON_K_GRAPH && a[1].arg == 42 && a[1].dur == 800 && a[1].len == 1,
 	     "a graph's launch is one record");
@@ -301,7 +301,7 @@ static void others(void)
 	T_OK(got[4].host.kind == AON_K_FLOW && got[4].host.a == 0xabcdef && got[4].host.b == 12 &&
 		     got[4].host.x == 12,
 	     "an id of the framework's, and the launch it belongs to");
-	T_OK(a[5].kind == AON_K_API && a[5].lane == aon_lane_thread(4242) && a[5].corr == 13,
+	T_OK(a[5].kind == AON_K_API && a[5].track == aon_track_thread(4242) && a[5].corr == 13,
 	     "a call is on its thread");
 }
 

@@ -38,7 +38,7 @@ static struct event node(uint32_t graph, uint32_t i, uint32_t corr, uint64_t dur
 			       .b = (uint64_t)graph << 32 | i,
 			       .corr = corr,
 			       .name = 1 + i % NAMES,
-			       .lane = 3,
+			       .track = 3,
 			       .kind = EVENT_KERNEL };
 }
 

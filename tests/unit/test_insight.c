@@ -89,7 +89,7 @@ static void check_links(void)
 	     "an id of another rank's process launches nothing");
 	T_OK(in->device[0].launch.calls == 4 && in->device[0].launch.launched == 5,
 	     "a graph is one call");
-	T_OK(insight_host_at(in, in->t->event[insight_launch(in, k)].lane, 210) ==
+	T_OK(insight_host_at(in, in->t->event[insight_launch(in, k)].track, 210) ==
 		     find_event(in, EVENT_API, 1) + 1,
 	     "the innermost host event of a moment is found");
 	done(in);

@@ -443,7 +443,7 @@ static void issued(const struct trace *t, uint32_t rank, uint64_t *n, uint64_t *
 	*n = *first = 0;
 	for (size_t i = 0; i < t->events; i++) {
 		if (t->event[i].kind != EVENT_COLLECTIVE || t->event_comm[i] == 0 ||
-		    t->process[t->lane[t->event[i].lane].process].file != rank)
+		    t->process[t->track[t->event[i].track].process].file != rank)
 			continue;
 		*first = *n && *first < t->event[i].b ? *first : t->event[i].b;
 		*n += 1;

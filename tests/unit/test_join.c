@@ -55,7 +55,7 @@ static double noise(void)
 	return 1 + 0.01 * ((double)rand() / RAND_MAX - 0.5);
 }
 
-static void put_work(struct join *j, const struct made *m, uint32_t gpu, uint32_t lane)
+static void put_work(struct join *j, const struct made *m, uint32_t gpu, uint32_t track)
 {
 	const double by[] = { m->compute, m->memory, 1, m->copy, 1, 1, m->host };
 
@@ -73,7 +73,7 @@ static void put_work(struct join *j, const struct made *m, uint32_t gpu, uint32_
 
 				join_work(j, at, S + b * S + i * S / 8, (uint64_t)ns);
 				if (c < JOIN_COPY)
-					join_busy(j, lane, S + b * S + i * S / 8, (uint64_t)ns);
+					join_busy(j, track, S + b * S + i * S / 8, (uint64_t)ns);
 			}
 	}
 }
@@ -107,13 +107,13 @@ static struct join *make(const struct made *m)
 	kit_must(join_new(&j, S, S, BINS) == 0 && join_owner(j, &node) == 0, "join_new");
 	for (uint32_t g = 0; g < GPUS; g++) {
 		struct join_device d = { .pid = 100 + g, .rank = (int32_t)g };
-		uint32_t owner, at, lane;
+		uint32_t owner, at, track;
 
 		kit_must(join_owner(j, &owner) == 0, "owner");
 		d.owner[JOIN_GPU] = owner + 1;
 		d.owner[JOIN_NODE] = node + 1;
-		kit_must(join_device(j, &d, &at) == 0 && join_lane(j, at, &lane) == 0, "device");
-		put_work(j, m, at, lane);
+		kit_must(join_device(j, &d, &at) == 0 && join_track(j, at, &track) == 0, "device");
+		put_work(j, m, at, track);
 		put_signals(j, m, g, owner, node);
 	}
 	kit_must(join_judge(j) == 0, "join_judge");

@@ -58,7 +58,7 @@ static struct event kernel(uint32_t name, uint32_t geo, uint64_t ns)
 	return (struct event){ .kind = EVENT_KERNEL,
 			       .start_ns = at,
 			       .dur_ns = ns,
-			       .lane = 1,
+			       .track = 1,
 			       .name = name,
 			       .a = geo };
 }
@@ -153,7 +153,7 @@ struct learning {
 	struct judge *judge;
 	struct store *store;
 	struct learn *learn;
-	uint32_t mm, linear, shapes, other, op_lane, call_lane, gemm, tail;
+	uint32_t mm, linear, shapes, other, op_track, call_track, gemm, tail;
 	uint64_t at;
 };
 
@@ -178,23 +178,23 @@ static void call_mm(struct learning *x, uint32_t shapes, uint32_t corr)
 		{ .kind = EVENT_API,
 		  .start_ns = t + 1200,
 		  .dur_ns = 100,
-		  .lane = x->call_lane,
+		  .track = x->call_track,
 		  .corr = corr },
 		{ .kind = EVENT_API,
 		  .start_ns = t + 1400,
 		  .dur_ns = 100,
-		  .lane = x->call_lane,
+		  .track = x->call_track,
 		  .corr = corr + 1 },
 		{ .kind = EVENT_OP,
 		  .start_ns = t + 1000,
 		  .dur_ns = 1000,
-		  .lane = x->op_lane,
+		  .track = x->op_track,
 		  .name = x->mm,
 		  .a = (uint64_t)shapes << 1 },
 		{ .kind = EVENT_OP,
 		  .start_ns = t,
 		  .dur_ns = 3000,
-		  .lane = x->op_lane,
+		  .track = x->op_track,
 		  .name = x->linear,
 		  .a = (uint64_t)x->other << 1 },
 	};
@@ -225,14 +225,14 @@ static uint32_t named(struct learning *x, const char *text)
 
 static void learnt(const char *dir)
 {
-	struct lane op = { .process = 1, .device = LANE_HOST, .stream = 77 }, api = op;
+	struct track op = { .process = 1, .device = TRACK_HOST, .stream = 77 }, api = op;
 	struct geo a = { .grid = { 64, 1, 1 }, .block = { 128, 1, 1 } };
 	struct learning x = { .at = 1000000000 };
 	uint32_t v, longer;
 	char path[300];
 
 	snprintf(path, sizeof(path), "%s/learn.db", dir);
-	api.context = 1; /* another lane of the same thread */
+	api.context = 1; /* another track of the same thread */
 	T_OK(!judge_new(&x.judge, gpu_find("H100_SXM")) &&
 		     !store_open_rw(&x.store, path, &(struct store_opts){ .create = true }, NULL) &&
 		     !learn_new(&x.learn, x.judge, x.store),
@@ -245,8 +245,8 @@ static void learnt(const char *dir)
 	x.other = named(&x, "[512,1024]t15");
 	x.gemm = named(&x, "sm90_xmma_gemm_bf16bf16_tilesize128x128x64");
 	x.tail = named(&x, "splitKreduce_kernel");
-	store_lane(x.store, &op, &x.op_lane);
-	store_lane(x.store, &api, &x.call_lane);
+	store_track(x.store, &op, &x.op_track);
+	store_track(x.store, &api, &x.call_track);
 	T_OK(!how_of(&x, x.gemm, 20000), "at first a product is not judged");
 	for (uint32_t i = 0; i < 40; i++)
 		call_mm(&x, x.shapes, 100 + 2 * i);

@@ -101,7 +101,7 @@ static void test_points(void)
 static void test_fold(void)
 {
 	struct rollup row[2] = {
-		{ .lane = 1,
+		{ .track = 1,
 		  .name = 5,
 		  .kind = 8,
 		  .count = 2,
@@ -109,7 +109,7 @@ static void test_fold(void)
 		  .min_ns = 10,
 		  .max_ns = 20,
 		  .verdict = rollup_verdict(2, 1, 0.5) },
-		{ .lane = 2,
+		{ .track = 2,
 		  .name = 5,
 		  .kind = 8,
 		  .count = 1,

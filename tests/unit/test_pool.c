@@ -193,7 +193,7 @@ static void test_activity(struct pool *p)
 	struct aon_act a = { .size = sizeof(a),
 			     .kind = AON_ACT_KERNEL,
 			     .name = 8,
-			     .lane = 1,
+			     .track = 1,
 			     .geo = 9,
 			     .corr = 77,
 			     .start_ns = 1000,
@@ -224,8 +224,8 @@ static void test_activity(struct pool *p)
 static void test_heap(struct pool *p)
 {
 	char text[AON_NAME_MAX + 1];
-	uint32_t a = aon_name("alpha"), lane = aon_lane(3, 1, 42, "stream");
-	struct aon_lane l;
+	uint32_t a = aon_name("alpha"), track = aon_track(3, 1, 42, "stream");
+	struct aon_track l;
 
 	T_OK(a && a == aon_name("alpha") && a != aon_name("beta"), "equal names have equal ids");
 	T_OK(pool_heap(p, a * AON_HEAP_ALIGN, AON_HEAP_NAME, text, sizeof(text)) == 5 &&
@@ -234,8 +234,8 @@ static void test_heap(struct pool *p)
 	T_OK(pool_heap(p, aon_name("early") * AON_HEAP_ALIGN, AON_HEAP_NAME, text, sizeof(text)) ==
 		     5,
 	     "a name interned before joining is, too");
-	T_OK(lane && lane < 65536 &&
-		     pool_heap(p, lane * AON_LANE_ALIGN, AON_HEAP_LANE, &l, sizeof(l)) ==
+	T_OK(track && track < 65536 &&
+		     pool_heap(p, track * AON_TRACK_ALIGN, AON_HEAP_TRACK, &l, sizeof(l)) ==
 			     sizeof(l) &&
 		     l.device == 3 && l.stream == 42,
 	     "a lane has an id of 16 bits");

@@ -10,7 +10,7 @@
 
 #define S     WINDOW_NS
 #define SECS  12u
-#define LANES 3u
+#define TRACKS 3u
 #define NAMES 5u
 #define OTHER 777u
 
@@ -24,16 +24,16 @@ static uint64_t rnd(void)
 	return seed;
 }
 
-/* What came out, added up by (second, lane, name, kind). */
-#define ROWS (SECS * LANES * NAMES * EVENT_MAX)
+/* What came out, added up by (second, track, name, kind). */
+#define ROWS (SECS * TRACKS * NAMES * EVENT_MAX)
 static struct rollup sums[ROWS], want[ROWS];
 static uint64_t windows, rows, out_of_place, total;
 static uint64_t window_start[64];
 
-static struct rollup *at(struct rollup *all, uint64_t sec, uint32_t lane, uint32_t name,
+static struct rollup *at(struct rollup *all, uint64_t sec, uint32_t track, uint32_t name,
 			 uint32_t kind)
 {
-	return &all[((sec * LANES + lane) * NAMES + name) * EVENT_MAX + kind];
+	return &all[((sec * TRACKS + track) * NAMES + name) * EVENT_MAX + kind];
 }
 
 static void clear(struct rollup *all)
@@ -67,8 +67,8 @@ static void gather(void *arg, const struct window *w)
 
 		total += r->count;
 		out_of_place += r->count == 0;
-		if (w->start_ns / S < SECS && r->lane < LANES && r->name < NAMES)
-			sum(at(sums, w->start_ns / S, r->lane, r->name, r->kind), r);
+		if (w->start_ns / S < SECS && r->track < TRACKS && r->name < NAMES)
+			sum(at(sums, w->start_ns / S, r->track, r->name, r->kind), r);
 		else
 			out_of_place++;
 	}
@@ -110,7 +110,7 @@ static struct event random_event(uint64_t end_ns)
 {
 	static const uint8_t kind[] = { EVENT_RANGE, EVENT_STEP,       EVENT_KERNEL, EVENT_KERNEL,
 					EVENT_COPY,  EVENT_COLLECTIVE, EVENT_MARK,   EVENT_FLOW };
-	struct event e = { .name = (uint32_t)(rnd() % NAMES), .lane = (uint32_t)(rnd() % LANES) };
+	struct event e = { .name = (uint32_t)(rnd() % NAMES), .track = (uint32_t)(rnd() % TRACKS) };
 
 	e.kind = kind[rnd() % sizeof(kind)];
 	e.a = rnd() % 1000;
@@ -125,7 +125,7 @@ static struct event random_event(uint64_t end_ns)
 
 static void expect(const struct event *e)
 {
-	struct rollup *r = at(want, (e->start_ns + e->dur_ns) / S, e->lane, e->name, e->kind);
+	struct rollup *r = at(want, (e->start_ns + e->dur_ns) / S, e->track, e->name, e->kind);
 	struct rollup one = { .count = 1, .total_ns = e->dur_ns };
 
 	one.min_ns = one.max_ns = e->dur_ns;
@@ -308,7 +308,7 @@ static void check_counters(void)
 
 		for (int k = 0; k < 2; k++) {
 			struct event e = {
-				.start_ns = S, .kind = EVENT_COUNTER, .name = 1, .lane = 1
+				.start_ns = S, .kind = EVENT_COUNTER, .name = 1, .track = 1
 			};
 
 			e.flags = counters[i].is_float ? EVENT_FLOAT : 0;

@@ -34,7 +34,7 @@ struct result {
 static struct image make(bool log)
 {
 	struct store_opts o = { .create = true };
-	struct rollup row = { .lane = 1, .name = 2, .kind = EVENT_KERNEL, .count = 3 };
+	struct rollup row = { .track = 1, .name = 2, .kind = EVENT_KERNEL, .count = 3 };
 	struct window w = { .process = 1, .rows = 1, .start_ns = S, .row = &row };
 	const char *path = kit_path("whole");
 	struct image m = { 0 };

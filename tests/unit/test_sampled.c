@@ -34,7 +34,7 @@ static double uniform(void)
 struct program {
 	bool bursty; /* what kernels take hangs on what is recorded: a burst leads down the ladder */
 	bool async;  /* kernels run after the step that launched them */
-	bool lanes;  /* on three streams */
+	bool tracks;  /* on three streams */
 };
 
 struct run {
@@ -105,7 +105,7 @@ static void kernels(struct run *r, const struct program *p, uint64_t at, double 
 			double ns = 1e5 * (k + 1) * load * (0.7 + 0.6 * uniform());
 			struct event e = { .kind = EVENT_KERNEL,
 					   .name = k + 1,
-					   .lane = 2 + (p->lanes ? (uint32_t)(3 * uniform()) : 0),
+					   .track = 2 + (p->tracks ? (uint32_t)(3 * uniform()) : 0),
 					   .start_ns = at + (p->async ? 12000000 : 0),
 					   .dur_ns = (uint64_t)ns };
 
@@ -124,7 +124,7 @@ static void step(struct run *r, const struct program *p, uint64_t number, uint64
 {
 	double load = 1 + 0.3 * sin((double)number / 300);
 	bool burst = p->bursty && number % 1000 > 600;
-	struct event e = { .kind = EVENT_STEP, .lane = 1, .start_ns = *now, .a = number };
+	struct event e = { .kind = EVENT_STEP, .track = 1, .start_ns = *now, .a = number };
 	uint32_t w, next;
 
 	if (number % 250 == 0)
@@ -404,7 +404,7 @@ int main(void)
 {
 	static const struct program plain, bursty = { .bursty = true },
 					   async = { .bursty = true, .async = true },
-					   lanes = { .lanes = true };
+					   tracks = { .tracks = true };
 
 	test_weigh();
 	test_whole();
@@ -413,7 +413,7 @@ int main(void)
 	test_program(&plain, "a steady program");
 	test_program(&bursty, "bursts that lead down the ladder");
 	test_program(&async, "kernels that run late");
-	test_program(&lanes, "kernels on several streams");
+	test_program(&tracks, "kernels on several streams");
 	test_slots(&plain, "slots", 4000);
 	test_slots(&bursty, "slots of bursts", 4000);
 	test_slots(&plain, "slots of some seconds", 400);

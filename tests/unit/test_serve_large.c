@@ -13,7 +13,7 @@ static void must(int err, const char *what)
 }
 
 /* Of the store, by those of the trace. */
-static uint32_t name_id[4096], lane_id[64];
+static uint32_t name_id[4096], track_id[64];
 
 /* As aon records it: own kinds for operators and modules, no External ids. */
 static struct event as_recorded(const struct event *e)
@@ -21,7 +21,7 @@ static struct event as_recorded(const struct event *e)
 	struct event to = *e;
 
 	to.name = name_id[e->name];
-	to.lane = lane_id[e->lane];
+	to.track = track_id[e->track];
 	if (e->kind != EVENT_RANGE)
 		return to;
 	if (e->a == TRACE_OP) {
@@ -40,7 +40,7 @@ static struct event as_recorded(const struct event *e)
 static void put_rows(struct store *st, const struct trace *t, struct process *p)
 {
 	memset(name_id, 0, sizeof(name_id));
-	memset(lane_id, 0, sizeof(lane_id));
+	memset(track_id, 0, sizeof(track_id));
 	for (uint32_t i = 1; i < t->names && i < T_LEN(name_id); i++)
 		must(store_name(st, t->name[i].s, t->name[i].len, &name_id[i]), "name");
 	for (uint32_t r = 0; r < t->processes; r++) {
@@ -55,15 +55,15 @@ static void put_rows(struct store *st, const struct trace *t, struct process *p)
 					 .origin = { .rank = r + 1, .world = RUN_RANKS } };
 		must(store_process(st, &p[r]), "process");
 	}
-	for (uint32_t i = 0; i < t->lanes && i < T_LEN(lane_id); i++) {
-		const struct trace_lane *from = &t->lane[i];
-		struct lane l = { .process = p[from->process].id,
+	for (uint32_t i = 0; i < t->tracks && i < T_LEN(track_id); i++) {
+		const struct trace_track *from = &t->track[i];
+		struct track l = { .process = p[from->process].id,
 				  .stream = from->stream,
-				  .device = from->device == LANE_HOST
-						    ? LANE_HOST
+				  .device = from->device == TRACK_HOST
+						    ? TRACK_HOST
 						    : t->device[from->device].device };
 
-		must(store_lane(st, &l, &lane_id[i]), "lane");
+		must(store_track(st, &l, &track_id[i]), "lane");
 	}
 }
 
@@ -116,7 +116,7 @@ static size_t make_store(const char *path, uint64_t with)
 		size_t n = 0;
 
 		for (size_t i = 0; i < t->events; i++)
-			if (t->lane[t->event[i].lane].process == r)
+			if (t->track[t->event[i].track].process == r)
 				ev[n++] = as_recorded(&t->event[i]);
 		qsort(ev, n, sizeof(*ev), by_end);
 		put_events(st, &p[r], ev, n, 50);

@@ -23,12 +23,12 @@ static void make_store(const char *path)
 	uint32_t id = 0;
 
 	for (uint32_t i = 1; i <= 3; i++) {
-		struct lane l = { .process = p.id,
-				  .device = i < 3 ? 0 : LANE_HOST,
+		struct track l = { .process = p.id,
+				  .device = i < 3 ? 0 : TRACK_HOST,
 				  .stream = 7 + i };
 
 		id = 0;
-		store_lane(st, &l, &id);
+		store_track(st, &l, &id);
 	}
 	if (kit_commit(st, &p, 0, 1000, 1) < 0)
 		abort();

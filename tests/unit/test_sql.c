@@ -257,28 +257,28 @@ static void test_grows(struct store *st, struct sql *s, struct process *p)
 	free(t.s);
 }
 
-/* Events of kit_event() on lanes of the process's own. */
+/* Events of kit_event() on tracks of the process's own. */
 static void fill(struct store *st, struct process *p, uint32_t pid, uint64_t from)
 {
 	struct blob_packer *z;
 	struct blob_enc *e;
-	uint32_t lane[4] = { 0 };
+	uint32_t track[4] = { 0 };
 	struct blob b;
 
 	*p = kit_process(st, pid);
 	if (blob_enc_new(&e) < 0 || blob_packer_new(&z) < 0)
 		abort();
 	for (uint32_t i = 1; i <= 3; i++) {
-		struct lane l = { .process = p->id,
-				  .device = i == 3 ? LANE_HOST : p->id + i - 2,
+		struct track l = { .process = p->id,
+				  .device = i == 3 ? TRACK_HOST : p->id + i - 2,
 				  .stream = 6 + i };
 
-		store_lane(st, &l, &lane[i]);
+		store_track(st, &l, &track[i]);
 	}
 	for (uint32_t i = 0; i < BLOBS * EVENTS; i++) {
 		struct event ev = kit_event(from + i);
 
-		ev.lane = lane[ev.lane];
+		ev.track = track[ev.track];
 		blob_add(e, &ev, 1);
 		if (i % EVENTS != EVENTS - 1)
 			continue;

@@ -61,10 +61,10 @@ static void on_record(void *arg, struct step_rec *r, uint64_t begin_ns, uint64_t
 		got[gots++] = *r;
 }
 
-static struct event ev(uint8_t kind, uint32_t name, uint32_t lane, uint64_t start, uint64_t dur)
+static struct event ev(uint8_t kind, uint32_t name, uint32_t track, uint64_t start, uint64_t dur)
 {
 	return (struct event){
-		.kind = kind, .name = name, .lane = lane, .start_ns = start, .dur_ns = dur
+		.kind = kind, .name = name, .track = track, .start_ns = start, .dur_ns = dur
 	};
 }
 
@@ -89,22 +89,22 @@ static uint64_t at(uint64_t number)
 
 static struct stepper *make(bool gpu)
 {
-	struct lane stream = { .id = STREAM, .device = 0, .stream = 7 };
-	struct lane stream2 = { .id = STREAM_2, .device = 0, .stream = 8 };
-	struct lane comm = { .id = COMM, .device = 0, .stream = 0xabc };
-	struct lane group = { .id = GROUP, .device = LANE_HOST, .stream = 99 };
-	struct lane group2 = { .id = GROUP_2, .device = LANE_HOST, .stream = 100 };
+	struct track stream = { .id = STREAM, .device = 0, .stream = 7 };
+	struct track stream2 = { .id = STREAM_2, .device = 0, .stream = 8 };
+	struct track comm = { .id = COMM, .device = 0, .stream = 0xabc };
+	struct track group = { .id = GROUP, .device = TRACK_HOST, .stream = 99 };
+	struct track group2 = { .id = GROUP_2, .device = TRACK_HOST, .stream = 100 };
 	struct stepper *s;
 
 	if (stepper_new(&s, &names.means) < 0)
 		abort();
 	if (gpu) {
-		stepper_lane(s, &stream, "");
-		stepper_lane(s, &stream2, "");
-		stepper_lane(s, &comm, "NCCL world 1/4");
+		stepper_track(s, &stream, "");
+		stepper_track(s, &stream2, "");
+		stepper_track(s, &comm, "NCCL world 1/4");
 	}
-	stepper_lane(s, &group, "gloo 0 1/2");
-	stepper_lane(s, &group2, "gloo 0 1/2"); /* a group has several threads */
+	stepper_track(s, &group, "gloo 0 1/2");
+	stepper_track(s, &group2, "gloo 0 1/2"); /* a group has several threads */
 	gots = 0;
 	step(s, 0, at(0), 100 * MS);
 	return s;
@@ -205,9 +205,9 @@ static void test_launches(void)
 	stepper_free(s);
 }
 
-static struct event coll(uint32_t name, uint32_t lane, uint64_t start, uint64_t dur, uint64_t seq)
+static struct event coll(uint32_t name, uint32_t track, uint64_t start, uint64_t dur, uint64_t seq)
 {
-	struct event e = ev(EVENT_COLLECTIVE, name, lane, start, dur);
+	struct event e = ev(EVENT_COLLECTIVE, name, track, start, dur);
 
 	e.a = 4096;
 	e.b = seq;
@@ -275,7 +275,7 @@ static void test_pairs(void)
 	struct step_means send = means_of_text(names.names, "Send bf16 to 2");
 	struct stepper *s = make(true), *r;
 	uint64_t t = at(1), mine;
-	struct lane other = { .id = COMM, .device = 0, .stream = 0xabc };
+	struct track other = { .id = COMM, .device = 0, .stream = 0xabc };
 
 	T_OK(send.op == STEP_OP_SEND && send.peer == 2, "the peer stands in the name");
 	add(s, coll(SEND, COMM, t + MS, MS, 0)); /* rank 1 to 3 */
@@ -284,7 +284,7 @@ static void test_pairs(void)
 	mine = got[0].slot[0].comm;
 	stepper_free(s);
 	r = make(true);
-	stepper_lane(r, &other, "NCCL world 3/4");
+	stepper_track(r, &other, "NCCL world 3/4");
 	add(r, coll(RECV, COMM, t + MS, MS, 0)); /* rank 3 from 1 */
 	step(r, 1, t, 100 * MS);
 	finish(r);

@@ -52,7 +52,7 @@ static int play(const struct job *j, struct trace *t)
 	return err;
 }
 
-/* The events of one rank, as aond's stream hands them over: a lane's number begins at 1. */
+/* The events of one rank, as aond's stream hands them over: a track's number begins at 1. */
 static void feed(const struct trace *t, uint32_t rank, const struct step_names *names)
 {
 	struct event *ev = calloc(t->events + 1, sizeof(*ev));
@@ -62,19 +62,19 @@ static void feed(const struct trace *t, uint32_t rank, const struct step_names *
 
 	if (!ev || stepper_new(&s, names) < 0)
 		abort();
-	for (uint32_t i = 0; i < t->lanes; i++) {
-		struct lane l = { .id = i + 1, .device = t->lane[i].device };
+	for (uint32_t i = 0; i < t->tracks; i++) {
+		struct track l = { .id = i + 1, .device = t->track[i].device };
 
-		if (t->file[t->process[t->lane[i].process].file].rank == (int32_t)rank)
-			stepper_lane(s, &l, "");
+		if (t->file[t->process[t->track[i].process].file].rank == (int32_t)rank)
+			stepper_track(s, &l, "");
 	}
 	for (size_t i = 0; i < t->events; i++) {
-		const struct trace_lane *l = &t->lane[t->event[i].lane];
+		const struct trace_track *l = &t->track[t->event[i].track];
 
 		if (t->file[t->process[l->process].file].rank != (int32_t)rank)
 			continue;
 		ev[n] = t->event[i];
-		ev[n++].lane++;
+		ev[n++].track++;
 	}
 	qsort(ev, n, sizeof(*ev), by_start);
 	for (size_t i = 0; i < n; i++) /* the first one only begins it */

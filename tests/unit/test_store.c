@@ -11,7 +11,7 @@
 
 struct seen {
 	struct process process[8];
-	int processes, lanes, windows, journal;
+	int processes, tracks, windows, journal;
 	uint64_t events;
 	char text[64];
 };
@@ -24,11 +24,11 @@ static int see_process(void *arg, const struct process *p)
 	return 0;
 }
 
-static int see_lane(void *arg, const struct lane *l)
+static int see_track(void *arg, const struct track *l)
 {
 	struct seen *s = arg;
 
-	s->lanes += l->device == 3 && l->stream == 77 && l->context == 1;
+	s->tracks += l->device == 3 && l->stream == 77 && l->context == 1;
 	return 0;
 }
 
@@ -51,8 +51,8 @@ static int see_journal(void *arg, uint64_t wall_ns, const char *what, const char
 static void put_all(struct store *st)
 {
 	uint32_t cell[2] = { 2, 3 }, id, same;
-	struct rollup rows[2] = { { .lane = 1, .name = 2, .kind = EVENT_KERNEL, .count = 1 },
-				  { .lane = 1,
+	struct rollup rows[2] = { { .track = 1, .name = 2, .kind = EVENT_KERNEL, .count = 1 },
+				  { .track = 1,
 				    .name = 3,
 				    .kind = EVENT_KERNEL,
 				    .count = 5,
@@ -60,7 +60,7 @@ static void put_all(struct store *st)
 	struct window w = { .process = 1, .rows = 2, .start_ns = 5 * S, .row = rows };
 	struct geo g = { .grid = { 1, 2, 3 }, .block = { 4, 5, 6 }, .regs = 7 };
 	struct process p = kit_process(st, 100);
-	struct lane l = { .process = p.id, .device = 3, .context = 1, .stream = 77 };
+	struct track l = { .process = p.id, .device = 3, .context = 1, .stream = 77 };
 
 	T_OK(store_name(st, "gemm", 4, &id) == 0 && id == 2 &&
 		     store_name(st, "gemm", 4, &same) == 0 && same == id,
@@ -68,7 +68,7 @@ static void put_all(struct store *st)
 	T_OK(strcmp(store_name_text(st, id), "gemm") == 0, "and has its text before the commit");
 	T_OK(store_geo(st, &g, &id) == 0 && store_geo(st, &g, &same) == 0 && id == same,
 	     "a geometry gets one id");
-	T_OK(store_lane(st, &l, &id) == 0 && store_lane(st, &l, &same) == 0 && id == same,
+	T_OK(store_track(st, &l, &id) == 0 && store_track(st, &l, &same) == 0 && id == same,
 	     "a lane gets one id");
 	store_window(st, &w);
 	store_journal(st, 42, "start", "aond 1");
@@ -90,7 +90,7 @@ static void see_all(const char *path, const char *when)
 		     strcmp(s.process[0].comm, "train") == 0 && s.process[0].pool_id[0] == 100 &&
 		     s.process[0].account.stored == 5500,
 	     "%s: its process and account", when);
-	T_OK(store_each_lane(st, 1, see_lane, &s) == 0 && s.lanes == 1, "%s: its lane", when);
+	T_OK(store_each_track(st, 1, see_track, &s) == 0 && s.tracks == 1, "%s: its lane", when);
 	T_OK(store_each_window(st, &all, see_window, &s) == 0 && s.windows == 1, "%s: its window",
 	     when);
 	T_OK(store_each_journal(st, see_journal, &s) == 0 && s.journal == 1, "%s: its journal",
@@ -107,7 +107,7 @@ static void see_all(const char *path, const char *when)
 		     store_geo_get(st, 9, &g) == -ENOENT,
 	     "%s: its geometry", when);
 	T_OK(store_stat(st, &stat) == 0 && stat.events == 5000 && stat.rollups == 2 &&
-		     stat.names == 2 && stat.event_blobs == 1 && stat.lanes == 1,
+		     stat.names == 2 && stat.event_blobs == 1 && stat.tracks == 1,
 	     "%s: its sums", when);
 	store_close(st);
 	T_OK(store_check(path, NULL, NULL, &stat) == 0, "%s: and no fault in it", when);

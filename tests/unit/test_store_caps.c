@@ -161,7 +161,7 @@ static void test_windows_go_last(void)
 
 	for (uint64_t i = 0; i < 3000 && err == 0; i++) {
 		for (uint32_t k = 0; k < 40; k++)
-			rows[k] = (struct rollup){ .lane = k,
+			rows[k] = (struct rollup){ .track = k,
 						   .count = kit_random(),
 						   .total_ns = kit_random(),
 						   .min_ns = k + 1,
@@ -186,22 +186,22 @@ static void test_forget(void)
 	struct store *st = kit_open(kit_path("f"), 0, 0);
 	struct process keep = kit_process(st, 1), p = { 0 };
 	struct store_stat stat;
-	struct lane l = { 0 };
+	struct track l = { 0 };
 	uint32_t id;
 
 	if (kit_commit(st, &keep, 0, 10, S) < 0)
 		abort();
 	for (uint32_t i = 2; i < 20000; i++) {
 		p = kit_process(st, i);
-		l = (struct lane){ .process = p.id, .stream = i };
-		store_lane(st, &l, &id);
+		l = (struct track){ .process = p.id, .stream = i };
+		store_track(st, &l, &id);
 		p.connected = 0;
 		store_process(st, &p);
 		if (i % 500 == 0)
 			store_commit(st, S);
 	}
 	store_commit(st, S);
-	T_OK(store_stat(st, &stat) == 0 && stat.processes <= 16384 && stat.lanes <= 16384,
+	T_OK(store_stat(st, &stat) == 0 && stat.processes <= 16384 && stat.tracks <= 16384,
 	     "processes of which nothing is left are forgotten (%llu kept)",
 	     (unsigned long long)stat.processes);
 	p = kit_process(st, 1);

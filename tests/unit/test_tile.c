@@ -63,7 +63,7 @@ static struct piece *events_of(struct tile_view *v, uint32_t track, size_t *n)
 	return p;
 }
 
-/* Of a lane of causes: what is between the work of its GPU. */
+/* Of a track of causes: what is between the work of its GPU. */
 static struct truth idle_of(struct tile_view *v, uint32_t track)
 {
 	struct truth t = { 0 };
@@ -518,7 +518,7 @@ static bool same_tiles(struct tile_view *a, struct tile_view *b)
 		size_t other = 0;
 
 		for (; other < b->tracks; other++)
-			if (b->track[other]->lane == a->track[i]->lane &&
+			if (b->track[other]->track == a->track[i]->track &&
 			    b->track[other]->pub.kind == a->track[i]->pub.kind)
 				break;
 		if (other == b->tracks || a->track[i]->pub.n != b->track[other]->pub.n)
@@ -664,7 +664,7 @@ static void test_live(void)
 	struct process p = kit_process(st, 7);
 	struct tile_opts o = { .live = true };
 	struct tile_view *v, *whole;
-	uint32_t name = 0, call = 0, lane[3] = { 0 };
+	uint32_t name = 0, call = 0, track[3] = { 0 };
 	struct blob_enc *e;
 	unsigned bad = 0;
 
@@ -673,11 +673,11 @@ static void test_live(void)
 	    store_open_ro(&ro, kit_path("live.db"), NULL) < 0)
 		abort();
 	for (uint32_t i = 0; i < 3; i++) {
-		struct lane l = { .process = p.id,
-				  .device = i < 2 ? 0 : LANE_HOST,
+		struct track l = { .process = p.id,
+				  .device = i < 2 ? 0 : TRACK_HOST,
 				  .stream = 7 + i };
 
-		if (store_lane(st, &l, &lane[i]) < 0)
+		if (store_track(st, &l, &track[i]) < 0)
 			abort();
 	}
 	store_commit(st, 1);
@@ -686,7 +686,7 @@ static void test_live(void)
 	for (unsigned i = 0; i < 900; i++) {
 		struct event ev = { .kind = EVENT_KERNEL,
 				    .name = name,
-				    .lane = lane[i % 3],
+				    .track = track[i % 3],
 				    .start_ns = 1000000 + i * 70000,
 				    .dur_ns = below(i % 5 ? 30000 : 200000),
 				    .corr = i };
@@ -700,7 +700,7 @@ static void test_live(void)
 		if (i % 6 == 2) { /* launches the next kernel */
 			ev = (struct event){ .kind = EVENT_API,
 					     .name = call,
-					     .lane = lane[2],
+					     .track = track[2],
 					     .start_ns = 1000000 + i * 70000,
 					     .dur_ns = 1000,
 					     .corr = i + 1 };

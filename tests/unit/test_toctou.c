@@ -71,9 +71,9 @@ static uint32_t geo(void *arg, uint32_t id)
 	return heap_id(arg, (uint64_t)id * AON_HEAP_ALIGN, AON_HEAP_GEO);
 }
 
-static uint32_t lane(void *arg, uint32_t id)
+static uint32_t track(void *arg, uint32_t id)
 {
-	return heap_id(arg, (uint64_t)id * AON_LANE_ALIGN, AON_HEAP_LANE);
+	return heap_id(arg, (uint64_t)id * AON_TRACK_ALIGN, AON_HEAP_TRACK);
 }
 
 static uint32_t thread(void *arg, uint32_t tid)
@@ -83,7 +83,7 @@ static uint32_t thread(void *arg, uint32_t tid)
 }
 
 static const struct understand_ops ops = {
-	.name = name, .geo = geo, .lane = lane, .thread = thread
+	.name = name, .geo = geo, .track = track, .thread = thread
 };
 
 static void count_window(void *arg, const struct window *w)

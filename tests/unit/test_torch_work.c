@@ -22,7 +22,7 @@ static const uint32_t gate = ~0u;
 const uint32_t *aon_gate_ = &gate;
 
 static char names[64][64];
-static uint32_t name_count, lane_count, lost_count;
+static uint32_t name_count, track_count, lost_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct got {
@@ -44,13 +44,13 @@ uint32_t aon_name(const char *text)
 	return i;
 }
 
-uint32_t aon_lane(uint32_t device, uint32_t context, uint64_t stream, const char *name)
+uint32_t aon_track(uint32_t device, uint32_t context, uint64_t stream, const char *name)
 {
 	(void)device;
 	(void)context;
 	(void)stream;
 	aon_name(name);
-	return __atomic_add_fetch(&lane_count, 1, __ATOMIC_RELAXED);
+	return __atomic_add_fetch(&track_count, 1, __ATOMIC_RELAXED);
 }
 
 void aon_act_emit(const struct aon_act *a)
@@ -72,9 +72,9 @@ void aon_pulse_collective(uint64_t communicator, uint64_t sequence)
 	(void)sequence;
 }
 
-uint32_t thread_lane(struct torch_thread *t)
+uint32_t thread_track(struct torch_thread *t)
 {
-	return t->lane;
+	return t->track;
 }
 
 /* --- what torch would have --- */
@@ -176,7 +176,7 @@ static void test_groups(void)
 		     got[1].group != got[2].group && got[1].sequence == 1 && got[2].sequence == 1 &&
 		     got[3].sequence == 2 && got[4].sequence == 2,
 	     "each group has its numbers, by the thread");
-	T_OK(!strcmp(names[aon_name("gloo 0 1/4")], "gloo 0 1/4") && lane_count >= 2,
+	T_OK(!strcmp(names[aon_name("gloo 0 1/4")], "gloo 0 1/4") && track_count >= 2,
 	     "a thread's lane is named after its group");
 	make_rf(&rf, barrier, 9, NULL, 0);
 	work_begin(&main, of(&rf), barrier, 1);

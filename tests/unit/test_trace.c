@@ -22,7 +22,7 @@ static void finds_what_is_there(void)
 {
 	struct trace *t;
 	uint32_t a, b, c, p, d, l, m, g, h;
-	struct trace_lane lane = { .stream = 7 };
+	struct trace_track track = { .stream = 7 };
 	struct geo geo = { .grid = { 1, 2, 3 }, .block = { 32, 1, 1 }, .regs = 40 };
 
 	trace_new(&t);
@@ -46,15 +46,15 @@ static void finds_what_is_there(void)
 	trace_device(t, p, 3, &d);
 	trace_device(t, p, 3, &c);
 	T_OK(d == c && t->device[d].device == 3, "a device is its process and its index");
-	lane.process = p;
-	lane.device = d;
-	trace_lane(t, &lane, &l);
-	trace_name(t, "stream 7", 8, &lane.name);
-	trace_lane(t, &lane, &m);
-	T_OK(l == m && !strcmp(trace_text(t, t->lane[l].name), "stream 7"),
+	track.process = p;
+	track.device = d;
+	trace_track(t, &track, &l);
+	trace_name(t, "stream 7", 8, &track.name);
+	trace_track(t, &track, &m);
+	T_OK(l == m && !strcmp(trace_text(t, t->track[l].name), "stream 7"),
 	     "a lane is found without its name, and takes the name that came later");
-	lane.context = 1;
-	trace_lane(t, &lane, &m);
+	track.context = 1;
+	trace_track(t, &track, &m);
 	T_OK(l != m, "another context is another lane");
 	trace_geo(t, &geo, &g);
 	geo.id = 99;
@@ -99,7 +99,7 @@ static void cuts_long_names(void)
 
 struct order {
 	const char *name;
-	unsigned n, lanes;
+	unsigned n, tracks;
 	uint64_t starts, durs; /* how many different ones; 0: any of 64 bits */
 	bool comm;
 };
@@ -121,7 +121,7 @@ static bool sorted(const struct trace *t)
 	for (size_t i = 1; i < t->events; i++) {
 		const struct event *e = &t->event[i - 1], *f = &t->event[i];
 
-		if (e->lane != f->lane ? e->lane > f->lane
+		if (e->track != f->track ? e->track > f->track
 		    : e->start_ns != f->start_ns
 			    ? e->start_ns > f->start_ns
 			    : (e->dur_ns != f->dur_ns ? e->dur_ns < f->dur_ns : e->b >= f->b))
@@ -138,10 +138,10 @@ static void puts_in_order(const struct order *o)
 	uint32_t id;
 
 	trace_new(&t);
-	for (unsigned i = 0; i < o->lanes + 1; i++)
-		trace_lane(t, &(struct trace_lane){ .stream = i }, &id);
+	for (unsigned i = 0; i < o->tracks + 1; i++)
+		trace_track(t, &(struct trace_track){ .stream = i }, &id);
 	for (unsigned i = 0; i < o->n; i++) {
-		struct event e = { .lane = (uint32_t)(rnd() % o->lanes), .kind = EVENT_KERNEL };
+		struct event e = { .track = (uint32_t)(rnd() % o->tracks), .kind = EVENT_KERNEL };
 
 		e.start_ns = o->starts ? rnd() % o->starts : rnd();
 		e.dur_ns = o->durs ? rnd() % o->durs : rnd();
@@ -149,14 +149,14 @@ static void puts_in_order(const struct order *o)
 		sum += e.start_ns * 3 + e.dur_ns * 5 + e.b * 7;
 		trace_add(t, &e, o->comm && i % 3 == 0 ? i + 1 : 0);
 	}
-	ok = !trace_seal(t) && sorted(t) && t->lane_first[0] == 0 &&
-	     t->lane_first[t->lanes] == t->events && t->events == o->n;
-	for (size_t l = 0; l < t->lanes; l++)
-		for (size_t i = t->lane_first[l]; i < t->lane_first[l + 1]; i++) {
+	ok = !trace_seal(t) && sorted(t) && t->track_first[0] == 0 &&
+	     t->track_first[t->tracks] == t->events && t->events == o->n;
+	for (size_t l = 0; l < t->tracks; l++)
+		for (size_t i = t->track_first[l]; i < t->track_first[l + 1]; i++) {
 			const struct event *e = &t->event[i];
 
 			got += e->start_ns * 3 + e->dur_ns * 5 + e->b * 7;
-			ok = ok && e->lane == l;
+			ok = ok && e->track == l;
 			if (t->event_comm)
 				ok = ok && t->event_comm[i] == (e->b % 3 ? 0 : e->b + 1);
 		}
@@ -208,7 +208,7 @@ int main(void)
 		puts_in_order(&orders[i]);
 	hands_over();
 	trace_new(&t);
-	trace_add(t, &(struct event){ .lane = 3 }, 0);
+	trace_add(t, &(struct event){ .track = 3 }, 0);
 	T_OK(trace_seal(t) == -EINVAL, "an event on a lane that is not there is refused");
 	trace_free(t);
 	trace_free(NULL);

@@ -159,7 +159,7 @@ static struct trace *exchanges(struct took call[RANKS][2], uint32_t files, int32
 		c.name = kit_name(&k, "allreduce");
 		c.group = kit_name(&k, "dp");
 		for (uint32_t i = 0; i < 2; i++) {
-			struct trace_lane l = { .process = k.process, .stream = 7 };
+			struct trace_track l = { .process = k.process, .stream = 7 };
 			struct event e = { .kind = EVENT_KERNEL,
 					   .start_ns = call[f][i].start_ns,
 					   .dur_ns = call[f][i].dur_ns,
@@ -167,7 +167,7 @@ static struct trace *exchanges(struct took call[RANKS][2], uint32_t files, int32
 			uint32_t comm;
 
 			kit_must(trace_device(k.t, k.process, f, &l.device) == 0 &&
-					 trace_lane(k.t, &l, &e.lane) == 0 &&
+					 trace_track(k.t, &l, &e.track) == 0 &&
 					 trace_comm_add(k.t, &c, &comm) == 0 &&
 					 trace_add(k.t, &e, comm + 1) == 0,
 				 "collective");
@@ -243,7 +243,7 @@ static void collectives(void)
 static void many_sizes(void)
 {
 	struct kit k = { 0 };
-	struct trace_lane l = { .stream = 7 };
+	struct trace_track l = { .stream = 7 };
 	struct insight *in;
 	uint64_t bytes = 0;
 
@@ -258,7 +258,7 @@ static void many_sizes(void)
 		c.name = kit_name(&k, "all_to_all");
 		e.name = kit_name(&k, "ncclDevKernel_SendRecv");
 		kit_must(trace_device(k.t, k.process, 0, &l.device) == 0 &&
-				 trace_lane(k.t, &l, &e.lane) == 0 &&
+				 trace_track(k.t, &l, &e.track) == 0 &&
 				 trace_comm_add(k.t, &c, &comm) == 0 &&
 				 trace_add(k.t, &e, comm + 1) == 0,
 			 "collective");

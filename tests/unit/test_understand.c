@@ -40,7 +40,7 @@ static uint32_t find_geo(void *arg, uint32_t id)
 	return find(id, 2000000);
 }
 
-static uint32_t find_lane(void *arg, uint32_t id)
+static uint32_t find_track(void *arg, uint32_t id)
 {
 	(void)arg;
 	return find(id, 3000000);
@@ -53,7 +53,7 @@ static uint32_t find_thread(void *arg, uint32_t tid)
 	return tid + 4000000;
 }
 
-static const struct understand_ops ops = { find_name, find_geo, find_lane, find_thread };
+static const struct understand_ops ops = { find_name, find_geo, find_track, find_thread };
 
 static void begin(void)
 {
@@ -104,7 +104,7 @@ static size_t end_all(uint64_t end_ns, size_t max)
 	return all;
 }
 
-/* kind, length, flags, name, arg, start, corr, lane */
+/* kind, length, flags, name, arg, start, corr, track */
 #define ACT(k, l, f, n, x, s, c, la)                      \
 	{                                                 \
 		.act = { 70, k, l, f, n, x, s, c, la, 0 } \
@@ -192,20 +192,20 @@ static const struct {
 	  { ACT(AON_K_SYNC, 1, AON_F_EXT, 0, 0, 5000, 0, 2), EXT(1, 2, 3, 4) }, 1, L(INVALID), { 0 } },
 	{ "long without extension", { ACT(AON_K_SYNC, 2, AON_F_LONG, 0, 0, 5000, 0, 2) }, 2, L(INVALID), { 0 } },
 	{ "a mark with a bad name", { { .host = { 50, AON_K_MARK, 1, 0, 19, 6, 7, 8 } } }, 1, L(INVALID), { 0 } },
-	{ "a mark of a lane", { { .host = { 50, AON_K_MARK, 1, AON_F_LANE, 1, 6, 2, 8 } } }, 1, 0,
+	{ "a mark of a lane", { { .host = { 50, AON_K_MARK, 1, AON_F_TRACK, 1, 6, 2, 8 } } }, 1, 0,
 	  { NS(50), 0, 0, 8, 1000001, 6, 3000002, EVENT_MARK, 0, 0 } },
 	{ "a mark of a lane that the heap lacks",
-	  { { .host = { 50, AON_K_MARK, 1, AON_F_LANE, 1, 6, 19, 8 } } }, 1, L(INVALID), { 0 } },
+	  { { .host = { 50, AON_K_MARK, 1, AON_F_TRACK, 1, 6, 19, 8 } } }, 1, L(INVALID), { 0 } },
 	{ "a counter of a lane at a known time",
-	  { { .host = { 50, AON_K_COUNTER, 1, AON_F_FLOAT | AON_F_LANE | AON_F_AT, 11, 2, 7, 4321 } } }, 1, 0,
+	  { { .host = { 50, AON_K_COUNTER, 1, AON_F_FLOAT | AON_F_TRACK | AON_F_AT, 11, 2, 7, 4321 } } }, 1, 0,
 	  { 4321, 0, 7, 0, 1000011, 0, 3000002, EVENT_COUNTER, EVENT_FLOAT, 0 } },
 	{ "a counter of a lane at no time",
-	  { { .host = { 50, AON_K_COUNTER, 1, AON_F_LANE | AON_F_AT, 11, 2, 7, 0 } } }, 1, L(INVALID), { 0 } },
+	  { { .host = { 50, AON_K_COUNTER, 1, AON_F_TRACK | AON_F_AT, 11, 2, 7, 0 } } }, 1, L(INVALID), { 0 } },
 	{ "a counter of a lane at a time beyond all",
-	  { { .host = { 50, AON_K_COUNTER, 1, AON_F_LANE | AON_F_AT, 11, 2, 7, 1ull << 63 } } }, 1, L(INVALID), { 0 } },
-	{ "a mark of no lane", { { .host = { 50, AON_K_MARK, 1, AON_F_LANE, 1, 6, 0, 8 } } }, 1, L(INVALID), { 0 } },
+	  { { .host = { 50, AON_K_COUNTER, 1, AON_F_TRACK | AON_F_AT, 11, 2, 7, 1ull << 63 } } }, 1, L(INVALID), { 0 } },
+	{ "a mark of no lane", { { .host = { 50, AON_K_MARK, 1, AON_F_TRACK, 1, 6, 0, 8 } } }, 1, L(INVALID), { 0 } },
 	{ "a mark of a lane beyond all",
-	  { { .host = { 50, AON_K_MARK, 1, AON_F_LANE, 1, 6, 1ull << 32 | 2, 8 } } }, 1, L(INVALID), { 0 } },
+	  { { .host = { 50, AON_K_MARK, 1, AON_F_TRACK, 1, 6, 1ull << 32 | 2, 8 } } }, 1, L(INVALID), { 0 } },
 	{ "a range's category",
 	  { { .host = { 50, AON_K_RANGE_PUSH, 1, 0, 1, 7, 0, 0 } }, { .host = { 60, AON_K_RANGE_POP, 1, 0, 0, 0, 0, 0 } } },
 	  2, 0, { NS(50), 10, 0, 7, 1000001, 0, 4000077, EVENT_RANGE, 0, 0 } },
@@ -250,7 +250,7 @@ static void check_ranges(void)
 	feed_host(1, 20, AON_K_RANGE_PUSH, 3, 0);
 	T_OK(understand_open(u) == 3 && balanced(), "open ranges are in flight");
 	T_OK(feed_host(1, 30, AON_K_RANGE_POP, 0, 0) == 1 && is(ev, 1000003, NS(20), 10, 1, 0) &&
-		     ev[0].lane == 4000001,
+		     ev[0].track == 4000001,
 	     "a pop ends the innermost range of its thread");
 	T_OK(feed_host(2, 5, AON_K_RANGE_POP, 0, 0) == 1 && is(ev, 1000002, NS(11), 0, 0, 0),
 	     "a pop before its push lasts no time");
@@ -295,7 +295,7 @@ static void check_started(void)
 	feed_host(1, 10, AON_K_RANGE_START, 1, 500);
 	feed_host(1, 20, AON_K_RANGE_START, 2, 501);
 	T_OK(feed_host(2, 30, AON_K_RANGE_END, 0, 500) == 1 && is(ev, 1000001, NS(10), 20, 0, 0) &&
-		     ev[0].a == 500 && ev[0].lane == 4000001,
+		     ev[0].a == 500 && ev[0].track == 4000001,
 	     "a started range ends on another thread and stays on its own lane");
 	T_OK(feed_host(1, 40, AON_K_RANGE_START, 3, 501) == 1 &&
 		     is(ev, 1000002, NS(20), 20, 0, EVENT_OPEN) && balanced(),

@@ -56,12 +56,12 @@ static inline void kit_file(struct kit *k, int rank)
 
 static inline void kit_add(struct kit *k, struct event *e, int device, uint64_t stream)
 {
-	struct trace_lane l = { .process = k->process, .device = LANE_HOST, .stream = stream };
+	struct trace_track l = { .process = k->process, .device = TRACK_HOST, .stream = stream };
 
 	if (device >= 0)
 		kit_must(trace_device(k->t, k->process, (uint32_t)device, &l.device) == 0,
 			 "device");
-	kit_must(trace_lane(k->t, &l, &e->lane) == 0, "lane");
+	kit_must(trace_track(k->t, &l, &e->track) == 0, "lane");
 	kit_must(trace_add(k->t, e, 0) == 0, "event");
 }
 

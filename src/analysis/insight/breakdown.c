@@ -44,21 +44,21 @@ void merge_sift(struct merge *m, size_t i)
 {
 	for (;;) {
 		size_t least = i, child = 2 * i + 1;
-		struct merge_lane swap;
+		struct merge_track swap;
 
-		for (size_t c = child; c < child + 2 && c < m->lanes; c++)
-			if (m->lane[c].start_ns < m->lane[least].start_ns)
+		for (size_t c = child; c < child + 2 && c < m->tracks; c++)
+			if (m->track[c].start_ns < m->track[least].start_ns)
 				least = c;
 		if (least == i)
 			return;
-		swap = m->lane[i];
-		m->lane[i] = m->lane[least];
-		m->lane[least] = swap;
+		swap = m->track[i];
+		m->track[i] = m->track[least];
+		m->track[least] = swap;
 		i = least;
 	}
 }
 
-static void skip_others(const struct trace *t, struct merge_lane *l)
+static void skip_others(const struct trace *t, struct merge_track *l)
 {
 	while (l->at < l->end && !event_is_gpu(&t->event[l->at]))
 		l->at++;
@@ -66,46 +66,46 @@ static void skip_others(const struct trace *t, struct merge_lane *l)
 		l->start_ns = t->event[l->at].start_ns;
 }
 
-int merge_init(struct merge *m, const struct trace *t, const uint32_t *lane, size_t lanes)
+int merge_init(struct merge *m, const struct trace *t, const uint32_t *track, size_t tracks)
 {
 	m->t = t;
-	m->lanes = 0;
-	m->lane = calloc(lanes + 1, sizeof(*m->lane));
-	if (!m->lane)
+	m->tracks = 0;
+	m->track = calloc(tracks + 1, sizeof(*m->track));
+	if (!m->track)
 		return -ENOMEM;
-	for (size_t i = 0; i < lanes; i++) {
-		struct merge_lane l = { t->lane_first[lane[i]], t->lane_first[lane[i] + 1], 0,
+	for (size_t i = 0; i < tracks; i++) {
+		struct merge_track l = { t->track_first[track[i]], t->track_first[track[i] + 1], 0,
 					NULL };
 
 		skip_others(t, &l);
 		if (l.at < l.end)
-			m->lane[m->lanes++] = l;
+			m->track[m->tracks++] = l;
 	}
-	for (size_t i = m->lanes / 2; i-- > 0;)
+	for (size_t i = m->tracks / 2; i-- > 0;)
 		merge_sift(m, i);
 	return 0;
 }
 
 size_t merge_next(struct merge *m)
 {
-	struct merge_lane *top = m->lane;
+	struct merge_track *top = m->track;
 	size_t event;
 
-	if (!m->lanes)
+	if (!m->tracks)
 		return MERGE_END;
 	event = top->at++;
 	skip_others(m->t, top);
 	if (top->at == top->end)
-		*top = m->lane[--m->lanes];
-	if (m->lanes > 1)
+		*top = m->track[--m->tracks];
+	if (m->tracks > 1)
 		merge_sift(m, 0);
 	return event;
 }
 
 void merge_fini(struct merge *m)
 {
-	free(m->lane);
-	m->lane = NULL;
+	free(m->track);
+	m->track = NULL;
 }
 
 static void count(struct breakdown *b, const struct event *e, bool launched)
@@ -116,15 +116,15 @@ static void count(struct breakdown *b, const struct event *e, bool launched)
 	b->memsets += e->kind == EVENT_MEMSET;
 }
 
-int breakdown_lanes(struct sum *s, const struct trace *t, struct names *n, const uint32_t *launch,
-		    const uint32_t *lane, size_t lanes, gap_fn *fn, void *arg)
+int breakdown_tracks(struct sum *s, const struct trace *t, struct names *n, const uint32_t *launch,
+		    const uint32_t *track, size_t tracks, gap_fn *fn, void *arg)
 {
 	struct breakdown *b = &s->b;
 	struct merge m;
 	size_t i;
 	int err;
 
-	err = merge_init(&m, t, lane, lanes);
+	err = merge_init(&m, t, track, tracks);
 	if (err < 0)
 		return err;
 	while ((i = merge_next(&m)) != MERGE_END) {

@@ -106,7 +106,7 @@ static inline uint32_t class_parts(enum kclass c)
 
 struct sort_key;
 
-struct merge_lane {
+struct merge_track {
 	size_t at, end;
 	uint64_t start_ns;           /* of the event at `at` */
 	const struct sort_key *work; /* of sweep.c, which has no events */
@@ -114,16 +114,16 @@ struct merge_lane {
 
 struct merge {
 	const struct trace *t;   /* borrowed */
-	struct merge_lane *lane; /* owned: a heap by the start of the next event */
-	size_t lanes;
+	struct merge_track *track; /* owned: a heap by the start of the next event */
+	size_t tracks;
 };
 
 #define MERGE_END SIZE_MAX
 
-int merge_init(struct merge *m, const struct trace *t, const uint32_t *lane, size_t lanes);
+int merge_init(struct merge *m, const struct trace *t, const uint32_t *track, size_t tracks);
 size_t merge_next(struct merge *m); /* index into t->event[], or MERGE_END */
 void merge_fini(struct merge *m);
-void merge_sift(struct merge *m, size_t i); /* after the start of lane[i] grew */
+void merge_sift(struct merge *m, size_t i); /* after the start of track[i] grew */
 
 /* --- the sweep --- */
 
@@ -136,7 +136,7 @@ typedef void gap_fn(void *arg, const struct gap *g);
 
 /* Goes on with *s, from the beginning if that is all zero; breakdown_end() then says what it comes
  * to. `launch` as struct insight has it, or NULL; each gap is told in order. */
-int breakdown_lanes(struct sum *s, const struct trace *t, struct names *n, const uint32_t *launch,
-		    const uint32_t *lane, size_t lanes, gap_fn *fn, void *arg);
+int breakdown_tracks(struct sum *s, const struct trace *t, struct names *n, const uint32_t *launch,
+		    const uint32_t *track, size_t tracks, gap_fn *fn, void *arg);
 
 #endif /* AON_BREAKDOWN_H */

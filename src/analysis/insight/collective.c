@@ -82,7 +82,7 @@ static struct wait_share share_of(const struct insight *in, size_t i)
 	return (struct wait_share){
 		.name = t->event[i].name,
 		.group = comm ? t->comm[comm - 1].group : 0,
-		.rank = t->process[t->lane[t->event[i].lane].process].file,
+		.rank = t->process[t->track[t->event[i].track].process].file,
 		.start_ns = t->event[i].start_ns,
 		.dur_ns = t->event[i].dur_ns,
 	};
@@ -97,7 +97,7 @@ static int collect(struct insight *in, size_t i)
 	s = share_of(in, i);
 	s.traffic = traffic_place(in, i);
 	if (insight_launch(in, i) == NO_EVENT)
-		s.orphan = in->t->lane[in->t->event[i].lane].device + 1;
+		s.orphan = in->t->track[in->t->event[i].track].device + 1;
 	return add_share(in, &in->x->share[SHARES_GPU], &s);
 }
 
@@ -238,7 +238,7 @@ int insight_waits(struct insight *in)
 	for (size_t i = 0; i < t->events && !err; i++) {
 		if (!event_is_gpu(&t->event[i]))
 			continue;
-		err = t->lane[t->event[i].lane].device == LANE_HOST ? collect_host(in, i)
+		err = t->track[t->event[i].track].device == TRACK_HOST ? collect_host(in, i)
 								    : collect(in, i);
 	}
 	return err;

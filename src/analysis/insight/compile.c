@@ -21,7 +21,7 @@ const char *insight_compiled(const struct trace *t, uint32_t name)
 
 static struct insight_compile *row_of(struct insight *in, const struct event *e)
 {
-	uint32_t process = in->t->lane[e->lane].process;
+	uint32_t process = in->t->track[e->track].process;
 	struct insight_compile *c;
 
 	for (size_t i = 0; i < in->compiles; i++)

@@ -49,7 +49,7 @@ static int queue_put(struct queue *q, uint64_t v)
 }
 
 /* Calls are in order on a stream, as its work is: those called and not begun are its queue. */
-static int add_launch(struct insight *in, struct state_lane *x, size_t event)
+static int add_launch(struct insight *in, struct state_track *x, size_t event)
 {
 	const struct event *e = &in->t->event[event], *call;
 	uint32_t launch = insight_launch(in, event);
@@ -77,13 +77,13 @@ static int add_launch(struct insight *in, struct state_lane *x, size_t event)
 
 /* --- streams and devices --- */
 
-static int add_stream(struct insight *in, struct insight_device *d, uint32_t lane)
+static int add_stream(struct insight *in, struct insight_device *d, uint32_t track)
 {
-	struct state_lane *x = &in->x->lane[lane];
+	struct state_track *x = &in->x->track[track];
 	int err;
 
-	err = breakdown_lanes(&x->sum, in->t, in->names, in->link, &lane, 1, NULL, NULL);
-	for (size_t i = in->t->lane_first[lane]; i < in->t->lane_first[lane + 1] && !err; i++) {
+	err = breakdown_tracks(&x->sum, in->t, in->names, in->link, &track, 1, NULL, NULL);
+	for (size_t i = in->t->track_first[track]; i < in->t->track_first[track + 1] && !err; i++) {
 		bool gpu = event_is_gpu(&in->t->event[i]);
 
 		if (gpu)
@@ -95,34 +95,34 @@ static int add_stream(struct insight *in, struct insight_device *d, uint32_t lan
 	return err;
 }
 
-static int add_device(struct insight *in, uint32_t device, uint32_t *lane)
+static int add_device(struct insight *in, uint32_t device, uint32_t *track)
 {
 	struct state_device *x = &in->x->device[device];
 	struct idle idle = { in, x, 0 };
-	size_t lanes = 0;
+	size_t tracks = 0;
 	int err = 0;
 
-	for (uint32_t l = 0; l < in->t->lanes && !err; l++) {
-		if (in->t->lane[l].device != device)
+	for (uint32_t l = 0; l < in->t->tracks && !err; l++) {
+		if (in->t->track[l].device != device)
 			continue;
-		lane[lanes++] = l;
+		track[tracks++] = l;
 		err = add_stream(in, &x->d, l);
 	}
 	err = err ? err
-		  : breakdown_lanes(&x->sum, in->t, in->names, in->link, lane, lanes, idle_gap,
+		  : breakdown_tracks(&x->sum, in->t, in->names, in->link, track, tracks, idle_gap,
 				    &idle);
 	return err ? err : idle.err;
 }
 
 int insight_devices_begin(struct insight *in)
 {
-	in->x->lane = calloc(in->t->lanes + 1, sizeof(*in->x->lane));
+	in->x->track = calloc(in->t->tracks + 1, sizeof(*in->x->track));
 	in->x->device = calloc(in->t->devices + 1, sizeof(*in->x->device));
 	in->device = calloc(in->t->devices + 1, sizeof(*in->device));
-	in->stream = calloc(in->t->lanes + 1, sizeof(*in->stream));
-	if (!in->x->lane || !in->x->device || !in->device || !in->stream)
+	in->stream = calloc(in->t->tracks + 1, sizeof(*in->stream));
+	if (!in->x->track || !in->x->device || !in->device || !in->stream)
 		return -ENOMEM;
-	in->x->lanes = in->t->lanes;
+	in->x->tracks = in->t->tracks;
 	in->x->devices = in->t->devices;
 	return 0;
 }
@@ -143,29 +143,29 @@ static void find_idle(struct insight *in)
 
 int insight_devices(struct insight *in)
 {
-	uint32_t *lane = calloc(in->t->lanes + 1, sizeof(*lane));
-	int err = lane ? 0 : -ENOMEM;
+	uint32_t *track = calloc(in->t->tracks + 1, sizeof(*track));
+	int err = track ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < in->x->devices && !err; i++)
-		err = add_device(in, i, lane);
+		err = add_device(in, i, track);
 	find_idle(in);
-	free(lane);
+	free(track);
 	return err;
 }
 
 /* --- what came out --- */
 
-static int tell_stream(struct insight *in, struct insight_device *d, uint32_t lane)
+static int tell_stream(struct insight *in, struct insight_device *d, uint32_t track)
 {
 	struct insight_stream *s = &in->stream[in->streams];
-	struct state_lane *x = &in->x->lane[lane];
+	struct state_track *x = &in->x->track[track];
 
 	s->b = x->sum.b;
 	breakdown_end(&s->b, &x->sum.u);
 	if (!(s->b.kernels + s->b.copies + s->b.memsets) && !s->b.span_ns)
 		return 0;
 	in->streams++;
-	s->lane = lane;
+	s->track = track;
 	s->launch = x->launch; /* with its sketch */
 	x->launch.delay = (struct sketch){ 0 };
 	d->launch.launched += s->launch.launched;
@@ -190,8 +190,8 @@ int insight_devices_end(struct insight *in)
 		d->device = i;
 		d->rank = in->t->file[in->t->device[i].file].rank;
 		d->stream_first = in->streams;
-		for (uint32_t l = 0; l < in->x->lanes && !err; l++)
-			if (in->t->lane[l].device == i)
+		for (uint32_t l = 0; l < in->x->tracks && !err; l++)
+			if (in->t->track[l].device == i)
 				err = tell_stream(in, d, l);
 		d->streams = in->streams - d->stream_first;
 		if (err < 0 || !d->streams) {

@@ -186,12 +186,12 @@ static void add_device(struct profile *p, const struct insight *in, const struct
 	const struct trace *t = in->t;
 
 	for (size_t s = 0; s < d->streams; s++) {
-		uint32_t lane = in->stream[d->stream_first + s].lane;
+		uint32_t track = in->stream[d->stream_first + s].track;
 
-		for (size_t e = t->lane_first[lane]; e < t->lane_first[lane + 1]; e++)
+		for (size_t e = t->track_first[track]; e < t->track_first[track + 1]; e++)
 			if (event_is_gpu(&t->event[e]) &&
 			    (!p->steps ||
-			     in_step(span, spans, t->lane[lane].process, t->event[e].start_ns)))
+			     in_step(span, spans, t->track[track].process, t->event[e].start_ns)))
 				add_event(p, in, (uint32_t)e, n);
 	}
 }

@@ -81,7 +81,7 @@ static int collect(struct readings *out, const struct insight *in)
 		err = -ENOMEM;
 	for (size_t i = 0; !err && i < t->events; i++) {
 		const struct event *e = &t->event[i];
-		const struct trace_lane *l = &t->lane[e->lane];
+		const struct trace_track *l = &t->track[e->track];
 
 		if (e->kind != EVENT_COUNTER || e->name >= t->names || !of[e->name] ||
 		    e->flags & EVENT_FLOAT || (int64_t)e->a < 0)

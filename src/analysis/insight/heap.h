@@ -26,7 +26,7 @@ struct heap_point {
 };
 
 struct heap {
-	uint32_t process, device; /* index into t->device[]; LANE_HOST: the host's */
+	uint32_t process, device; /* index into t->device[]; TRACK_HOST: the host's */
 	uint64_t readings;
 	struct heap_point *point; /* owned, in the order of time */
 	size_t points;

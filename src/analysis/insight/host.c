@@ -30,16 +30,16 @@ static bool is_span(struct insight *in, const struct event *e, enum span_kind ki
 }
 
 /* The outermost ones: a loader's parts are one wait. With `span` NULL it only counts. */
-static size_t collect_lane(struct insight *in, uint32_t lane, enum span_kind kind,
+static size_t collect_track(struct insight *in, uint32_t track, enum span_kind kind,
 			   struct insight_span *span)
 {
 	const struct trace *t = in->t;
-	uint64_t *last = &in->x->lane[lane].span_end[kind], end = *last;
+	uint64_t *last = &in->x->track[track].span_end[kind], end = *last;
 	size_t n = 0;
 
-	if (t->lane[lane].device != LANE_HOST)
+	if (t->track[track].device != TRACK_HOST)
 		return 0;
-	for (size_t i = t->lane_first[lane]; i < t->lane_first[lane + 1]; i++) {
+	for (size_t i = t->track_first[track]; i < t->track_first[track + 1]; i++) {
 		const struct event *e = &t->event[i];
 
 		if (e->start_ns < end || !event_counts(e) || !is_span(in, e, kind))
@@ -55,17 +55,17 @@ static size_t collect_lane(struct insight *in, uint32_t lane, enum span_kind kin
 }
 
 /* Of earlier stretches, those that the GPUs' next gaps may reach back to. */
-static size_t keep_lane(struct insight *in, uint32_t lane, enum span_kind kind,
+static size_t keep_track(struct insight *in, uint32_t track, enum span_kind kind,
 			struct insight_span *span)
 {
 	const struct insight_spans *was = &in->spans[kind];
-	uint64_t since = in->x->process[in->t->lane[lane].process].idle_ns;
+	uint64_t since = in->x->process[in->t->track[track].process].idle_ns;
 	size_t first, end, n = 0;
 
-	if (!was->lane_first || in->t->lane[lane].device != LANE_HOST)
+	if (!was->track_first || in->t->track[track].device != TRACK_HOST)
 		return 0;
-	first = was->lane_first[lane];
-	end = was->lane_first[lane + 1];
+	first = was->track_first[track];
+	end = was->track_first[track + 1];
 	first = end - first > SPANS_KEPT ? end - SPANS_KEPT : first;
 	for (size_t i = first; i < end; i++) {
 		if (was->span[i].end_ns <= since)
@@ -81,28 +81,28 @@ static size_t keep_lane(struct insight *in, uint32_t lane, enum span_kind kind,
 
 static int collect(struct insight *in, enum span_kind kind)
 {
-	struct insight_spans s = { NULL, calloc(in->t->lanes + 1, sizeof(*s.lane_first)) };
+	struct insight_spans s = { NULL, calloc(in->t->tracks + 1, sizeof(*s.track_first)) };
 	size_t n = 0;
 
-	if (!s.lane_first)
+	if (!s.track_first)
 		return -ENOMEM;
-	for (uint32_t l = 0; l < in->t->lanes; l++) {
-		s.lane_first[l] = n;
-		n += keep_lane(in, l, kind, NULL) + collect_lane(in, l, kind, NULL);
+	for (uint32_t l = 0; l < in->t->tracks; l++) {
+		s.track_first[l] = n;
+		n += keep_track(in, l, kind, NULL) + collect_track(in, l, kind, NULL);
 	}
-	s.lane_first[in->t->lanes] = n;
+	s.track_first[in->t->tracks] = n;
 	s.span = calloc(n + 1, sizeof(*s.span));
 	if (!s.span) {
-		free(s.lane_first);
+		free(s.track_first);
 		return -ENOMEM;
 	}
-	for (uint32_t l = 0; l < in->t->lanes; l++) {
-		size_t kept = keep_lane(in, l, kind, s.span + s.lane_first[l]);
+	for (uint32_t l = 0; l < in->t->tracks; l++) {
+		size_t kept = keep_track(in, l, kind, s.span + s.track_first[l]);
 
-		collect_lane(in, l, kind, s.span + s.lane_first[l] + kept);
+		collect_track(in, l, kind, s.span + s.track_first[l] + kept);
 	}
 	free(in->spans[kind].span);
-	free(in->spans[kind].lane_first);
+	free(in->spans[kind].track_first);
 	in->spans[kind] = s;
 	return 0;
 }
@@ -112,7 +112,7 @@ static bool is_longer(const struct event *e, const struct event *than)
 {
 	if (than->kind == EVENT_NONE || e->dur_ns != than->dur_ns)
 		return than->kind == EVENT_NONE || e->dur_ns > than->dur_ns;
-	return e->start_ns != than->start_ns ? e->start_ns < than->start_ns : e->lane < than->lane;
+	return e->start_ns != than->start_ns ? e->start_ns < than->start_ns : e->track < than->track;
 }
 
 static void see_sync(struct insight *in, struct insight_host *h, uint32_t event)
@@ -132,13 +132,13 @@ static void add_spans(struct insight *in)
 	const struct trace *t = in->t;
 
 	for (enum span_kind k = 0; k < SPAN_KINDS; k++) {
-		for (size_t i = 0; i < in->spans[k].lane_first[t->lanes]; i++) {
+		for (size_t i = 0; i < in->spans[k].track_first[t->tracks]; i++) {
 			const struct insight_span *s = &in->spans[k].span[i];
 			struct insight_host *h;
 
 			if (s->event == NO_EVENT)
 				continue;
-			h = &in->host[t->lane[t->event[s->event].lane].process];
+			h = &in->host[t->track[t->event[s->event].track].process];
 			*(k == SPAN_SYNC ? &h->syncs : &h->inputs) += 1;
 			*(k == SPAN_SYNC ? &h->sync_ns : &h->input_ns) += s->end_ns - s->start_ns;
 			if (k == SPAN_SYNC)
@@ -167,7 +167,7 @@ int insight_hosts(struct insight *in)
 	add_spans(in);
 	for (size_t i = 0; in->kinds[EVENT_API] && i < t->events; i++) {
 		const struct event *e = &t->event[i];
-		struct insight_host *h = &in->host[t->lane[e->lane].process];
+		struct insight_host *h = &in->host[t->track[e->track].process];
 
 		if (e->kind != EVENT_API || !event_counts(e) ||
 		    names_call(in->names, e->name) != CALL_ALLOC)

@@ -37,10 +37,10 @@ static uint64_t most(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* The first span of a lane that ends after ns; the lane's end if none does. */
-static size_t span_after(const struct insight_spans *s, uint32_t lane, uint64_t ns)
+/* The first span of a track that ends after ns; the track's end if none does. */
+static size_t span_after(const struct insight_spans *s, uint32_t track, uint64_t ns)
 {
-	size_t lo = s->lane_first[lane], hi = s->lane_first[lane + 1];
+	size_t lo = s->track_first[track], hi = s->track_first[track + 1];
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
@@ -53,24 +53,24 @@ static size_t span_after(const struct insight_spans *s, uint32_t lane, uint64_t 
 	return lo;
 }
 
-static uint64_t spent_in(const struct insight_spans *s, uint32_t lane, uint64_t from, uint64_t to)
+static uint64_t spent_in(const struct insight_spans *s, uint32_t track, uint64_t from, uint64_t to)
 {
 	uint64_t sum = 0;
 
-	for (size_t i = span_after(s, lane, from);
-	     i < s->lane_first[lane + 1] && s->span[i].start_ns < to; i++)
+	for (size_t i = span_after(s, track, from);
+	     i < s->track_first[track + 1] && s->span[i].start_ns < to; i++)
 		sum += least(s->span[i].end_ns, to) - most(s->span[i].start_ns, from);
 	return sum;
 }
 
 /* How long the thread had waited for the GPU when it ran dry at ns. The wait's end may be seen a
  * little before the GPU's: clocks and rounding. */
-static uint64_t waited(const struct insight_spans *s, uint32_t lane, uint64_t ns)
+static uint64_t waited(const struct insight_spans *s, uint32_t track, uint64_t ns)
 {
 	uint64_t early = ns > LAG_NS ? ns - LAG_NS : 0;
-	size_t i = span_after(s, lane, early);
+	size_t i = span_after(s, track, early);
 
-	if (i == s->lane_first[lane + 1] || s->span[i].start_ns >= ns)
+	if (i == s->track_first[track + 1] || s->span[i].start_ns >= ns)
 		return 0;
 	return ns - s->span[i].start_ns;
 }
@@ -91,9 +91,9 @@ static void take_apart(const struct insight *in, const struct gap *g, uint64_t p
 	call = &in->t->event[launch];
 	from = least(most(call->start_ns, g->start_ns), g->end_ns);
 	host = from - g->start_ns;
-	part[IDLE_INPUT] = spent_in(&in->spans[SPAN_INPUT], call->lane, g->start_ns, from);
+	part[IDLE_INPUT] = spent_in(&in->spans[SPAN_INPUT], call->track, g->start_ns, from);
 	host -= part[IDLE_INPUT];
-	part[IDLE_SYNC] = least(host, waited(&in->spans[SPAN_SYNC], call->lane, g->start_ns));
+	part[IDLE_SYNC] = least(host, waited(&in->spans[SPAN_SYNC], call->track, g->start_ns));
 	part[IDLE_HOST] = host - part[IDLE_SYNC];
 	ready = most(event_end(call), g->start_ns);
 	ready = least(ready > UINT64_MAX - LAG_NS ? ready : ready + LAG_NS, g->end_ns);
@@ -118,7 +118,7 @@ static void keep_longest(struct insight_device *d, const struct insight_gap *g)
 /* Calls say little: the op or function around them does. */
 static uint32_t what_host_ran(const struct insight *in, const struct event *call, uint64_t ns)
 {
-	uint32_t at = insight_host_at(in, call->lane, ns);
+	uint32_t at = insight_host_at(in, call->track, ns);
 
 	while (at != NO_EVENT && in->t->event[at].kind != EVENT_RANGE)
 		at = in->link[at] - 1;
@@ -167,7 +167,7 @@ void idle_gap(void *idle, const struct gap *whole)
 {
 	struct idle *x = idle;
 	const struct trace *t = x->in->t;
-	uint32_t process = t->lane[t->event[whole->after].lane].process;
+	uint32_t process = t->track[t->event[whole->after].track].process;
 	struct gap cut = *whole, *g = &cut;
 	struct insight_device *d = &x->d->d;
 	struct insight_gap kept;

@@ -50,7 +50,7 @@ static int begin(struct insight **out, const struct trace *t, size_t passes)
 	struct insight *in;
 	int err;
 
-	if (!t->lane_first || t->events >= NO_EVENT)
+	if (!t->track_first || t->events >= NO_EVENT)
 		return -EINVAL;
 	in = calloc(1, sizeof(*in));
 	if (!in)
@@ -131,7 +131,7 @@ int insight_stretch(struct insight *in, uint64_t lo_ns, uint64_t hi_ns)
 {
 	int err;
 
-	if (!in->t->lane_first || in->t->events >= NO_EVENT || in->t->lanes != in->x->lanes)
+	if (!in->t->track_first || in->t->events >= NO_EVENT || in->t->tracks != in->x->tracks)
 		return -EINVAL;
 	in->lo_ns = lo_ns;
 	in->hi_ns = hi_ns;
@@ -151,7 +151,7 @@ static void forget_events(struct insight *in)
 	in->x->carries = in->x->carry_cap = 0;
 	for (size_t i = 0; i < SPAN_KINDS; i++) {
 		free(in->spans[i].span);
-		free(in->spans[i].lane_first);
+		free(in->spans[i].track_first);
 		in->spans[i] = (struct insight_spans){ NULL, NULL };
 	}
 }
@@ -168,9 +168,9 @@ static void state_free(struct insight_state *x)
 {
 	if (!x)
 		return;
-	for (size_t i = 0; x->lane && i < x->lanes; i++) {
-		sketch_fini(&x->lane[i].launch.delay);
-		free(x->lane[i].queue.v);
+	for (size_t i = 0; x->track && i < x->tracks; i++) {
+		sketch_fini(&x->track[i].launch.delay);
+		free(x->track[i].queue.v);
 	}
 	for (size_t i = 0; x->device && i < x->devices; i++) {
 		map_fini(&x->device[i].host_name);
@@ -203,7 +203,7 @@ static void state_free(struct insight_state *x)
 	for (size_t i = 0; i < SHARES; i++)
 		free(x->share[i].v);
 	free(x->carry);
-	free(x->lane);
+	free(x->track);
 	free(x->device);
 	free(x->process);
 	free(x->step);
@@ -221,7 +221,7 @@ void insight_free(struct insight *in)
 		sketch_fini(&in->stream[i].launch.delay);
 	for (size_t i = 0; i < SPAN_KINDS; i++) {
 		free(in->spans[i].span);
-		free(in->spans[i].lane_first);
+		free(in->spans[i].track_first);
 	}
 	for (size_t i = 0; i < ROLLS; i++)
 		free(in->roll[i].row);

@@ -62,7 +62,7 @@ struct insight_class {
 };
 
 struct insight_stream {
-	uint32_t lane;
+	uint32_t track;
 	struct breakdown b;
 	struct insight_launch launch;
 };
@@ -166,8 +166,8 @@ struct insight_span {
 enum span_kind { SPAN_SYNC, SPAN_INPUT, SPAN_KINDS };
 
 struct insight_spans {
-	struct insight_span *span; /* owned, lane by lane */
-	size_t *lane_first;        /* owned: lanes + 1 offsets */
+	struct insight_span *span; /* owned, track by track */
+	size_t *track_first;        /* owned: tracks + 1 offsets */
 };
 
 /* The same collective on several ranks: it ends for all together, so who spends least time in
@@ -288,7 +288,7 @@ const struct insight_step *insight_step_at(const struct insight *in, uint32_t pr
 uint32_t insight_name(const struct insight *in, enum insight_by by, uint32_t gpu_event);
 
 /* The innermost host event of a thread at a moment, or NO_EVENT. */
-uint32_t insight_host_at(const struct insight *in, uint32_t lane, uint64_t ns);
+uint32_t insight_host_at(const struct insight *in, uint32_t track, uint64_t ns);
 
 /* The call that launched it, or NO_EVENT. */
 static inline uint32_t insight_launch(const struct insight *in, size_t gpu_event)

@@ -21,7 +21,7 @@ struct ids {
 
 static uint32_t process_of(const struct trace *t, uint32_t event)
 {
-	return t->lane[t->event[event].lane].process;
+	return t->track[t->event[event].track].process;
 }
 
 static size_t hash(uint32_t process, uint32_t id)
@@ -64,7 +64,7 @@ static bool is_call(const struct event *e)
 
 static bool is_host(const struct trace *t, const struct event *e)
 {
-	return t->lane[e->lane].device == LANE_HOST;
+	return t->track[e->track].device == TRACK_HOST;
 }
 
 static bool launches(struct names *n, const struct event *e)
@@ -95,13 +95,13 @@ static uint32_t around(const struct trace *t, const uint32_t *stack, size_t dept
 }
 
 /* Ranges, steps and calls nest on their thread. */
-static void enclose_lane(struct insight *in, uint32_t lane)
+static void enclose_track(struct insight *in, uint32_t track)
 {
 	const struct trace *t = in->t;
 	uint32_t stack[DEPTH];
 	size_t depth = 0;
 
-	for (size_t i = t->lane_first[lane]; i < t->lane_first[lane + 1]; i++) {
+	for (size_t i = t->track_first[track]; i < t->track_first[track + 1]; i++) {
 		const struct event *e = &t->event[i];
 
 		while (depth && event_end(&t->event[stack[depth - 1]]) <= e->start_ns)
@@ -230,9 +230,9 @@ int insight_link(struct insight *in)
 	in->link = calloc(t->events + 1, sizeof(*in->link));
 	if (!in->link)
 		return -ENOMEM;
-	for (uint32_t l = 0; l < t->lanes; l++)
-		if (t->lane[l].device == LANE_HOST)
-			enclose_lane(in, l);
+	for (uint32_t l = 0; l < t->tracks; l++)
+		if (t->track[l].device == TRACK_HOST)
+			enclose_track(in, l);
 	err = link_launches(in);
 	return err < 0 ? err : link_external(in);
 }
@@ -280,10 +280,10 @@ uint32_t insight_module(const struct insight *in, uint32_t event)
 	return NO_EVENT;
 }
 
-uint32_t insight_host_at(const struct insight *in, uint32_t lane, uint64_t ns)
+uint32_t insight_host_at(const struct insight *in, uint32_t track, uint64_t ns)
 {
 	const struct trace *t = in->t;
-	size_t lo = t->lane_first[lane], hi = t->lane_first[lane + 1], first = lo;
+	size_t lo = t->track_first[track], hi = t->track_first[track + 1], first = lo;
 
 	while (lo < hi) { /* the first that starts after ns */
 		size_t mid = lo + (hi - lo) / 2;

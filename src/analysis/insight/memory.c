@@ -22,7 +22,7 @@ static bool is_memory(const struct insight *in, const struct event *e)
 
 static struct insight_memory *find_row(struct insight *in, const struct event *e)
 {
-	uint32_t file = in->t->process[in->t->lane[e->lane].process].file;
+	uint32_t file = in->t->process[in->t->track[e->track].process].file;
 
 	for (size_t i = 0; i < in->memories; i++)
 		if (in->memory[i].file == file && in->memory[i].name == e->name)
@@ -32,7 +32,7 @@ static struct insight_memory *find_row(struct insight *in, const struct event *e
 
 static struct insight_memory *row_of(struct insight *in, const struct event *e)
 {
-	uint32_t file = in->t->process[in->t->lane[e->lane].process].file;
+	uint32_t file = in->t->process[in->t->track[e->track].process].file;
 	struct insight_memory *m = find_row(in, e);
 
 	if (m)

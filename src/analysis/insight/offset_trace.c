@@ -46,7 +46,7 @@ static size_t gather(const struct trace *t, const uint32_t *node, struct offset_
 
 		if (!c || !c->sequence || !ev->dur_ns || !waits_for_all(trace_text(t, c->name)))
 			continue;
-		file = t->process[t->lane[ev->lane].process].file;
+		file = t->process[t->track[ev->track].process].file;
 		e[n++] = (struct offset_end){
 			mix(mix(mix(c->sequence, c->group), c->name), c->size), node[file],
 			(int64_t)(ev->start_ns + ev->dur_ns) + t->file[file].wall_offset_ns

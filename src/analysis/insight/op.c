@@ -36,7 +36,7 @@ static uint64_t sequence_key(const struct insight *in, size_t event)
 {
 	const struct event *e = &in->t->event[event];
 
-	return (uint64_t)in->t->lane[e->lane].process << 32 | trace_op_sequence(e);
+	return (uint64_t)in->t->track[e->track].process << 32 | trace_op_sequence(e);
 }
 
 static int link_forward(const struct insight *in, struct map *forward)
@@ -103,7 +103,7 @@ static struct insight_host_row *row_of(struct insight *in, enum insight_host_by 
 	struct state_ops *b = &in->x->ops;
 	const struct trace *t = in->t;
 	const struct event *e = &t->event[event];
-	uint32_t file = t->process[t->lane[e->lane].process].file;
+	uint32_t file = t->process[t->track[e->track].process].file;
 	uint64_t key = (uint64_t)file << 32 | e->name;
 	uint32_t at = map_get(&b->row[by], key);
 

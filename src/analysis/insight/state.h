@@ -21,7 +21,7 @@ struct queue {
 	size_t head, n, cap;
 };
 
-struct state_lane {
+struct state_track {
 	struct sum sum;               /* of a stream */
 	struct insight_launch launch; /* of a stream; the sketch is owned until it is told */
 	struct queue queue;
@@ -43,7 +43,7 @@ struct state_left {
 };
 
 struct state_process {
-	uint32_t lane;            /* whose steps count */
+	uint32_t track;            /* whose steps count */
 	size_t step_first, steps; /* into insight.step[] */
 	size_t step_from;         /* steps before it are over */
 	size_t left_first, lefts; /* into insight_state.left[], in order */
@@ -101,7 +101,7 @@ struct state_shares {
 enum { SHARES_GPU, SHARES_HOST, SHARES };
 
 struct insight_state {
-	struct state_lane *lane; /* owned, by lane */
+	struct state_track *track; /* owned, by track */
 	struct state_device *device;
 	struct state_process *process;
 	struct unions *step;     /* owned, by step */
@@ -115,7 +115,7 @@ struct insight_state {
 	struct state_shares share[SHARES];
 	struct event *carry; /* owned: of earlier stretches, for the next */
 	size_t carries, carry_cap;
-	size_t lanes, devices;
+	size_t tracks, devices;
 };
 
 /* Whether an event is counted in this stretch, which it starts in. */

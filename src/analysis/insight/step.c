@@ -6,34 +6,34 @@
 #include "insight/state.h"
 
 /* The thread whose steps cover most: others may mark parts of the same steps. */
-static uint32_t stepping_lane(const struct trace *t, uint32_t process)
+static uint32_t stepping_track(const struct trace *t, uint32_t process)
 {
 	uint64_t best = 0;
-	uint32_t lane = UINT32_MAX;
+	uint32_t track = UINT32_MAX;
 
-	for (uint32_t l = 0; l < t->lanes; l++) {
+	for (uint32_t l = 0; l < t->tracks; l++) {
 		uint64_t sum = 0;
 
-		if (t->lane[l].process != process || t->lane[l].device != LANE_HOST)
+		if (t->track[l].process != process || t->track[l].device != TRACK_HOST)
 			continue;
-		for (size_t i = t->lane_first[l]; i < t->lane_first[l + 1]; i++)
+		for (size_t i = t->track_first[l]; i < t->track_first[l + 1]; i++)
 			if (t->event[i].kind == EVENT_STEP)
 				sum += t->event[i].dur_ns;
 		if (sum > best) {
 			best = sum;
-			lane = l;
+			track = l;
 		}
 	}
-	return lane;
+	return track;
 }
 
-static size_t find_steps(struct insight *in, uint32_t process, uint32_t lane)
+static size_t find_steps(struct insight *in, uint32_t process, uint32_t track)
 {
 	const struct trace *t = in->t;
 	size_t n = 0;
 	uint64_t end = 0;
 
-	for (size_t i = t->lane_first[lane]; i < t->lane_first[lane + 1]; i++) {
+	for (size_t i = t->track_first[track]; i < t->track_first[track + 1]; i++) {
 		const struct event *e = &t->event[i];
 
 		if (e->kind != EVENT_STEP || e->start_ns < end || !e->dur_ns)
@@ -56,8 +56,8 @@ static size_t find_steps(struct insight *in, uint32_t process, uint32_t lane)
 }
 
 /* Work may reach from one step into the next: each gets its part. */
-static int fill_steps(struct insight *in, struct state_process *p, const uint32_t *lane,
-		      size_t lanes)
+static int fill_steps(struct insight *in, struct state_process *p, const uint32_t *track,
+		      size_t tracks)
 {
 	struct insight_step *step = &in->step[p->step_first];
 	struct unions *u = &in->x->step[p->step_first];
@@ -65,7 +65,7 @@ static int fill_steps(struct insight *in, struct state_process *p, const uint32_
 	size_t i;
 	int err;
 
-	err = merge_init(&m, in->t, lane, lanes);
+	err = merge_init(&m, in->t, track, tracks);
 	if (err < 0)
 		return err;
 	while ((i = merge_next(&m)) != MERGE_END) {
@@ -106,7 +106,7 @@ static void fill_input(const struct insight *in, const struct state_process *p)
 	struct insight_step *step = &in->step[p->step_first];
 	size_t k = 0;
 
-	for (size_t i = s->lane_first[p->lane]; i < s->lane_first[p->lane + 1]; i++) {
+	for (size_t i = s->track_first[p->track]; i < s->track_first[p->track + 1]; i++) {
 		const struct insight_span *x = &s->span[i];
 
 		if (x->event == NO_EVENT) /* was, in an earlier stretch */
@@ -123,20 +123,20 @@ static void fill_input(const struct insight *in, const struct state_process *p)
 	}
 }
 
-/* The lanes where a process works: its streams, or its threads if it has none. */
-static size_t work_lanes(const struct trace *t, uint32_t process, uint32_t *lane)
+/* The tracks where a process works: its streams, or its threads if it has none. */
+static size_t work_tracks(const struct trace *t, uint32_t process, uint32_t *track)
 {
-	size_t lanes = 0;
+	size_t tracks = 0;
 
-	for (uint32_t l = 0; l < t->lanes; l++)
-		if (t->lane[l].process == process && t->lane[l].device != LANE_HOST)
-			lane[lanes++] = l;
-	if (lanes)
-		return lanes;
-	for (uint32_t l = 0; l < t->lanes; l++)
-		if (t->lane[l].process == process)
-			lane[lanes++] = l;
-	return lanes;
+	for (uint32_t l = 0; l < t->tracks; l++)
+		if (t->track[l].process == process && t->track[l].device != TRACK_HOST)
+			track[tracks++] = l;
+	if (tracks)
+		return tracks;
+	for (uint32_t l = 0; l < t->tracks; l++)
+		if (t->track[l].process == process)
+			track[tracks++] = l;
+	return tracks;
 }
 
 int insight_steps_begin(struct insight *in)
@@ -156,10 +156,10 @@ int insight_steps_begin(struct insight *in)
 	for (uint32_t i = 0; i < in->t->processes; i++) {
 		struct state_process *p = &in->x->process[i];
 
-		p->lane = all ? stepping_lane(in->t, i) : UINT32_MAX;
+		p->track = all ? stepping_track(in->t, i) : UINT32_MAX;
 		p->step_first = in->steps;
 		p->left_first = in->x->lefts;
-		p->steps = p->lane == UINT32_MAX ? 0 : find_steps(in, i, p->lane);
+		p->steps = p->track == UINT32_MAX ? 0 : find_steps(in, i, p->track);
 		p->lefts = in->x->lefts - p->left_first;
 		in->steps += p->steps;
 	}
@@ -169,8 +169,8 @@ int insight_steps_begin(struct insight *in)
 
 int insight_steps(struct insight *in)
 {
-	uint32_t *lane = calloc(in->t->lanes + 1, sizeof(*lane));
-	int err = lane ? 0 : -ENOMEM;
+	uint32_t *track = calloc(in->t->tracks + 1, sizeof(*track));
+	int err = track ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < in->t->processes && !err; i++) {
 		struct state_process *p = &in->x->process[i];
@@ -178,9 +178,9 @@ int insight_steps(struct insight *in)
 		if (!p->steps)
 			continue;
 		fill_input(in, p);
-		err = fill_steps(in, p, lane, work_lanes(in->t, i, lane));
+		err = fill_steps(in, p, track, work_tracks(in->t, i, track));
 	}
-	free(lane);
+	free(track);
 	return err;
 }
 
@@ -223,5 +223,5 @@ const struct insight_step *insight_step_of(const struct insight *in, uint32_t gp
 	uint32_t call = insight_launch(in, gpu_event);
 	const struct event *e = &in->t->event[call == NO_EVENT ? gpu_event : call];
 
-	return insight_step_at(in, in->t->lane[e->lane].process, e->start_ns);
+	return insight_step_at(in, in->t->track[e->track].process, e->start_ns);
 }

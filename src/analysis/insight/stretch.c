@@ -43,7 +43,7 @@ struct keeping {
 
 static uint64_t id_of(const struct trace *t, const struct event *e)
 {
-	return (uint64_t)t->lane[e->lane].process << 32 | e->corr;
+	return (uint64_t)t->track[e->track].process << 32 | e->corr;
 }
 
 static int find_begun(struct keeping *k)
@@ -56,7 +56,7 @@ static int find_begun(struct keeping *k)
 	for (size_t i = 0; i < t->events && !err; i++) {
 		const struct event *e = &t->event[i];
 
-		if (!e->corr || t->lane[e->lane].device == LANE_HOST || !event_is_gpu(e))
+		if (!e->corr || t->track[e->track].device == TRACK_HOST || !event_is_gpu(e))
 			continue;
 		if (e->start_ns >= just || !map_get(&k->begun, id_of(t, e)))
 			err = map_put(&k->begun, id_of(t, e), e->start_ns >= just ? JUST : BEGUN);
@@ -93,13 +93,13 @@ static enum keep range_keep(const struct keeping *k, size_t i)
 {
 	const struct insight *in = k->in;
 	const struct event *e = &in->t->event[i];
-	const struct state_process *p = &in->x->process[in->t->lane[e->lane].process];
+	const struct state_process *p = &in->x->process[in->t->track[e->track].process];
 	uint64_t gap = p->idle_ns, until = trace_lag(in->hi_ns);
 
 	if (e->a == TRACE_OP && !trace_op_backward(e) && trace_op_sequence(e) &&
-	    (!p->steps || !insight_step_at(in, in->t->lane[e->lane].process, in->hi_ns - 1) ||
-	     insight_step_at(in, in->t->lane[e->lane].process, e->start_ns) ==
-		     insight_step_at(in, in->t->lane[e->lane].process, in->hi_ns - 1)))
+	    (!p->steps || !insight_step_at(in, in->t->track[e->track].process, in->hi_ns - 1) ||
+	     insight_step_at(in, in->t->track[e->track].process, e->start_ns) ==
+		     insight_step_at(in, in->t->track[e->track].process, in->hi_ns - 1)))
 		return KEEP_OP;
 	if (tells_module(in, i) || (e->corr && e->a != TRACE_PYTHON && e->a != TRACE_MODULE))
 		return KEEP_OP;
@@ -113,7 +113,7 @@ static enum keep sort_of(const struct keeping *k, size_t i)
 {
 	const struct event *e = &k->in->t->event[i];
 
-	if (k->in->t->lane[e->lane].device != LANE_HOST || event_end(e) > k->in->hi_ns)
+	if (k->in->t->track[e->track].device != TRACK_HOST || event_end(e) > k->in->hi_ns)
 		return KEEP_NOT;
 	if (e->kind == EVENT_API || e->kind == EVENT_SYNC)
 		return call_keep(k, e);
@@ -145,7 +145,7 @@ static void limit(struct keeping *k, enum keep sort)
 			continue;
 		k->keep[i] = KEEP_NOT;
 		if (sort == KEEP_LAUNCH)
-			k->in->x->process[t->lane[t->event[i].lane].process].gave_up = true;
+			k->in->x->process[t->track[t->event[i].track].process].gave_up = true;
 	}
 }
 
@@ -189,14 +189,14 @@ static int keep_modules(struct keeping *k)
 		if (k->keep[i] || event_end(e) > in->hi_ns)
 			err = map_put(
 				&named,
-				(uint64_t)t->lane[e->lane].process << 32 | trace_op_sequence(e), 1);
+				(uint64_t)t->track[e->track].process << 32 | trace_op_sequence(e), 1);
 	}
 	for (size_t i = 0; named.used && i < t->events; i++) {
 		const struct event *e = &t->event[i];
 
 		if (!k->keep[i] && is_numbered(e, false) && event_end(e) <= in->hi_ns &&
 		    map_get(&named,
-			    (uint64_t)t->lane[e->lane].process << 32 | trace_op_sequence(e)))
+			    (uint64_t)t->track[e->track].process << 32 | trace_op_sequence(e)))
 			k->keep[i] = KEEPS;
 	}
 	map_fini(&named);

@@ -3,7 +3,7 @@
  * stretch.h - an insight of a recording that is never in memory as a whole: a stretch of time after
  * the other, each looked at once.
  *
- *	t has all lanes and names, and of the events those that are steps; sealed
+ *	t has all tracks and names, and of the events those that are steps; sealed
  *	insight_open(&in, t); insight_reading(in, e) for each counter
  *	for each stretch [lo, hi), from 0 to UINT64_MAX:
  *		trace_clear(t, comms); insight_carried(in, t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sweep.c - work lane by lane as keys: its start, and with it length and class. See sweep.h. */
+/* sweep.c - work track by track as keys: its start, and with it length and class. See sweep.h. */
 #include "insight/sweep.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ struct sweep_sum {
 	const struct chosen *chosen; /* borrowed; NULL: every step was recorded */
 };
 
-struct sweep_lane {
+struct sweep_track {
 	struct sort_key *work; /* owned: since the last flush */
 	size_t n, cap;
 	bool unsorted;
@@ -34,11 +34,11 @@ struct sweep_lane {
 struct sweep {
 	const struct trace *t; /* borrowed */
 	struct names *names;
-	struct sweep_lane *lane;  /* owned, by lane of the trace */
+	struct sweep_track *track;  /* owned, by track of the trace */
 	struct sweep_sum *device; /* owned, by device of the trace */
 	struct chosen *chosen;    /* owned, by process of the trace */
 	double **of_block;        /* owned, by device: CLASSES for each block; NULL: none */
-	size_t lanes;
+	size_t tracks;
 };
 
 int sweep_new(struct sweep **out, const struct trace *t)
@@ -48,12 +48,12 @@ int sweep_new(struct sweep **out, const struct trace *t)
 	if (!s)
 		return -ENOMEM;
 	s->t = t;
-	s->lanes = t->lanes;
-	s->lane = calloc(t->lanes + 1, sizeof(*s->lane));
+	s->tracks = t->tracks;
+	s->track = calloc(t->tracks + 1, sizeof(*s->track));
 	s->device = calloc(t->devices + 1, sizeof(*s->device));
 	s->chosen = calloc(t->processes + 1, sizeof(*s->chosen));
 	s->of_block = calloc(t->devices + 1, sizeof(*s->of_block));
-	if (!s->lane || !s->device || !s->chosen || !s->of_block || names_new(&s->names, t) < 0) {
+	if (!s->track || !s->device || !s->chosen || !s->of_block || names_new(&s->names, t) < 0) {
 		sweep_free(s);
 		return -ENOMEM;
 	}
@@ -65,15 +65,15 @@ void sweep_free(struct sweep *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; s->lane && i < s->lanes; i++)
-		free(s->lane[i].work);
+	for (size_t i = 0; s->track && i < s->tracks; i++)
+		free(s->track[i].work);
 	for (size_t i = 0; s->chosen && i < s->t->processes; i++)
 		chosen_fini(&s->chosen[i]);
 	for (size_t i = 0; s->of_block && i < s->t->devices; i++)
 		free(s->of_block[i]);
 	free(s->chosen);
 	free(s->of_block);
-	free(s->lane);
+	free(s->track);
 	free(s->device);
 	names_free(s->names);
 	free(s);
@@ -87,7 +87,7 @@ int sweep_step(struct sweep *s, uint32_t process, uint64_t start_ns, uint64_t du
 		       : 0;
 }
 
-static int grow(struct sweep_lane *l)
+static int grow(struct sweep_track *l)
 {
 	size_t cap = l->cap ? 2 * l->cap : 64;
 	struct sort_key *more = realloc(l->work, cap * sizeof(*more));
@@ -101,14 +101,14 @@ static int grow(struct sweep_lane *l)
 
 int sweep_add(struct sweep *s, const struct work *w)
 {
-	struct sweep_lane *l;
+	struct sweep_track *l;
 	uint64_t with;
 
-	if (!kind_is_gpu(w->kind) || s->t->lane[w->lane].device == LANE_HOST)
+	if (!kind_is_gpu(w->kind) || s->t->track[w->track].device == TRACK_HOST)
 		return 0;
 	if (w->dur_ns >= UINT64_MAX >> WITH_SHIFT)
 		return -ERANGE;
-	l = &s->lane[w->lane];
+	l = &s->track[w->track];
 	if (l->n == l->cap && grow(l) < 0)
 		return -ENOMEM;
 	with = w->dur_ns << WITH_SHIFT | work_class(s->names, w->kind, w->name, w->comm) |
@@ -118,7 +118,7 @@ int sweep_add(struct sweep *s, const struct work *w)
 	return 0;
 }
 
-static int sort_lane(struct sweep_lane *l)
+static int sort_track(struct sweep_track *l)
 {
 	struct sort_key *scratch;
 
@@ -154,7 +154,7 @@ static inline void add(struct sweep_sum *x, const struct sort_key *work)
 	b->memsets += c == CLASS_MEMSET;
 }
 
-static void sweep_stream(struct sweep_lane *l, double *of_block)
+static void sweep_stream(struct sweep_track *l, double *of_block)
 {
 	size_t hint = 0;
 
@@ -183,22 +183,22 @@ static int choose(struct sweep *s, uint32_t device)
 		return 0;
 	s->of_block[device] = calloc(c->n * CLASSES, sizeof(double));
 	s->device[device].chosen = c;
-	for (uint32_t i = 0; i < s->lanes; i++)
-		if (s->t->lane[i].device == device)
-			s->lane[i].sum.chosen = c;
+	for (uint32_t i = 0; i < s->tracks; i++)
+		if (s->t->track[i].device == device)
+			s->track[i].sum.chosen = c;
 	return s->of_block[device] ? 0 : -ENOMEM;
 }
 
-static void sweep_lanes(struct merge *m, struct sweep_sum *x)
+static void sweep_tracks(struct merge *m, struct sweep_sum *x)
 {
-	struct merge_lane *top = m->lane;
+	struct merge_track *top = m->track;
 
-	for (size_t i = m->lanes / 2; i-- > 0;)
+	for (size_t i = m->tracks / 2; i-- > 0;)
 		merge_sift(m, i);
-	while (m->lanes) {
+	while (m->tracks) {
 		add(x, &top->work[top->at++]);
 		if (top->at == top->end)
-			*top = m->lane[--m->lanes];
+			*top = m->track[--m->tracks];
 		else
 			top->start_ns = top->work[top->at].value;
 		merge_sift(m, 0);
@@ -211,27 +211,27 @@ static int flush_device(struct sweep *s, uint32_t device, struct merge *m)
 
 	if (err < 0)
 		return err;
-	m->lanes = 0;
-	for (uint32_t i = 0; i < s->lanes; i++) {
-		struct sweep_lane *l = &s->lane[i];
+	m->tracks = 0;
+	for (uint32_t i = 0; i < s->tracks; i++) {
+		struct sweep_track *l = &s->track[i];
 
-		if (s->t->lane[i].device != device || !l->n)
+		if (s->t->track[i].device != device || !l->n)
 			continue;
-		err = sort_lane(l);
+		err = sort_track(l);
 		if (err < 0)
 			return err;
 		sweep_stream(l, s->of_block[device]);
-		m->lane[m->lanes++] = (struct merge_lane){ 0, l->n, l->work[0].value, l->work };
+		m->track[m->tracks++] = (struct merge_track){ 0, l->n, l->work[0].value, l->work };
 		l->n = 0;
 	}
-	sweep_lanes(m, &s->device[device]);
+	sweep_tracks(m, &s->device[device]);
 	return 0;
 }
 
 int sweep_flush(struct sweep *s)
 {
-	struct merge m = { .lane = calloc(s->lanes + 1, sizeof(*m.lane)) };
-	int err = m.lane ? 0 : -ENOMEM;
+	struct merge m = { .track = calloc(s->tracks + 1, sizeof(*m.track)) };
+	int err = m.track ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < s->t->devices && !err; i++)
 		err = flush_device(s, i, &m);
@@ -259,13 +259,13 @@ static void tell_device(struct sweep *s, struct insight *in, uint32_t device)
 
 	*d = (struct insight_device){ .device = device, .stream_first = in->streams };
 	d->rank = s->t->file[s->t->device[device].file].rank;
-	for (uint32_t i = 0; i < s->lanes; i++) {
+	for (uint32_t i = 0; i < s->tracks; i++) {
 		struct insight_stream *st = &in->stream[in->streams];
-		struct sweep_lane *l = &s->lane[i];
+		struct sweep_track *l = &s->track[i];
 
-		if (s->t->lane[i].device != device || !l->sum.begun)
+		if (s->t->track[i].device != device || !l->sum.begun)
 			continue;
-		*st = (struct insight_stream){ .lane = i, .b = l->sum.b };
+		*st = (struct insight_stream){ .track = i, .b = l->sum.b };
 		breakdown_end(&st->b, &l->sum.u);
 		if (!(st->b.kernels + st->b.copies + st->b.memsets || st->b.span_ns))
 			continue;
@@ -295,7 +295,7 @@ int sweep_end(struct sweep *s, struct insight **out)
 		in->names = s->names;
 		s->names = NULL;
 		in->device = calloc(s->t->devices + 1, sizeof(*in->device));
-		in->stream = calloc(s->lanes + 1, sizeof(*in->stream));
+		in->stream = calloc(s->tracks + 1, sizeof(*in->stream));
 		err = err || !in->device || !in->stream ? -ENOMEM : 0;
 	}
 	for (uint32_t i = 0; i < s->t->devices && !err; i++)

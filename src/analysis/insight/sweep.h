@@ -12,7 +12,7 @@
 
 struct sweep;
 
-/* `t` is borrowed and has all its lanes and names. */
+/* `t` is borrowed and has all its tracks and names. */
 int sweep_new(struct sweep **out, const struct trace *t);
 void sweep_free(struct sweep *s); /* NULL is allowed */
 

@@ -71,7 +71,7 @@ static void add_times(const struct insight *in, struct insight_row *r, const str
 	r->max_ns = e->dur_ns > r->max_ns ? e->dur_ns : r->max_ns;
 	if (e->kind == EVENT_COPY || e->kind == EVENT_MEMSET)
 		r->bytes += e->a;
-	if (in->steps && insight_step_at(in, in->t->lane[e->lane].process, e->start_ns)) {
+	if (in->steps && insight_step_at(in, in->t->track[e->track].process, e->start_ns)) {
 		r->step_count++;
 		r->step_ns += e->dur_ns;
 	}
@@ -95,11 +95,11 @@ static int each_event(struct build *b, int (*fn)(struct build *, size_t))
 	const struct trace *t = b->in->t;
 	int err = 0;
 
-	for (uint32_t l = 0; l < t->lanes; l++) {
-		if (t->lane[l].device == LANE_HOST ||
-		    t->process[t->lane[l].process].file != b->file)
+	for (uint32_t l = 0; l < t->tracks; l++) {
+		if (t->track[l].device == TRACK_HOST ||
+		    t->process[t->track[l].process].file != b->file)
 			continue;
-		for (size_t i = t->lane_first[l]; i < t->lane_first[l + 1] && !err; i++)
+		for (size_t i = t->track_first[l]; i < t->track_first[l + 1] && !err; i++)
 			if (event_is_gpu(&t->event[i]))
 				err = fn(b, i);
 	}
@@ -235,7 +235,7 @@ static int grow_rows(struct insight_table *tab, struct state_table *x)
 static int add_event(struct insight *in, enum insight_by by, uint32_t event)
 {
 	const struct event *e = &in->t->event[event];
-	uint32_t file = in->t->process[in->t->lane[e->lane].process].file, at;
+	uint32_t file = in->t->process[in->t->track[e->track].process].file, at;
 	uint32_t name = insight_name(in, by, event);
 	struct insight_table *tab = &in->roll[by];
 	struct state_table *x = &in->x->table[by];
@@ -269,7 +269,7 @@ int insight_tables(struct insight *in)
 	for (size_t i = 0; i < in->t->events && !err; i++) {
 		const struct event *e = &in->t->event[i];
 
-		if (!event_is_gpu(e) || in->t->lane[e->lane].device == LANE_HOST)
+		if (!event_is_gpu(e) || in->t->track[e->track].device == TRACK_HOST)
 			continue;
 		for (enum insight_by by = 0; by < ROLLS && !err; by++)
 			err = add_event(in, by, (uint32_t)i);

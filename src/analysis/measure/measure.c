@@ -307,8 +307,8 @@ static uint32_t count_wrong(const float *c, uint64_t at, uint64_t count, uint32_
 static int gemm(const struct run *r, struct measure *m)
 {
 	struct backend *b = r->b;
-	uint32_t n = b->cpu ? 512 : 2048, lanes = b->word / 4;
-	uint32_t groups = n / KERNEL_ROWS * (n / lanes) / b->group;
+	uint32_t n = b->cpu ? 512 : 2048, tracks = b->word / 4;
+	uint32_t groups = n / KERNEL_ROWS * (n / tracks) / b->group;
 	uint64_t all = (uint64_t)n * n, part = BACKEND_HOST / 4;
 	double reps;
 	int err;

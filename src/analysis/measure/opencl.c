@@ -48,7 +48,7 @@ struct opencl {
 	cl_kernel kernel;
 	char kernel_name[16];
 	void *host;     /* what is copied in */
-	uint32_t lanes; /* floats that the device likes at once: a CPU's vector */
+	uint32_t tracks; /* floats that the device likes at once: a CPU's vector */
 	bool fp64, fp16;
 #define F(name)     __typeof__(&name) name;
 	CALLS(F)
@@ -91,7 +91,7 @@ failed(struct opencl *o, int code, const char *fmt, ...)
 /* A CPU counts in vectors, as wide as its own; a GPU in what a work-item has. */
 static const struct row {
 	enum gpu_type type;
-	uint32_t lanes; /* 0: of a GPU */
+	uint32_t tracks; /* 0: of a GPU */
 	struct variant v;
 } row[] = {
 	/* clang-format off */
@@ -117,7 +117,7 @@ static bool variant(const struct backend *b, enum gpu_type t, bool tensor, struc
 	if (tensor || (t == GPU_FP64 && !o->fp64) || (t == GPU_FP16 && !o->fp16))
 		return false;
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
-		if (row[i].type == t && row[i].lanes == o->lanes) {
+		if (row[i].type == t && row[i].tracks == o->tracks) {
 			*out = row[i].v;
 			return true;
 		}
@@ -340,10 +340,10 @@ static void describe(struct opencl *o)
 	b->memory_bytes = info(o, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(cl_ulong));
 	b->buffer_max = info(o, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(cl_ulong));
 	b->cache_bytes = info(o, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, sizeof(cl_ulong));
-	o->lanes = (uint32_t)info(o, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof(cl_uint));
-	o->lanes = !b->cpu ? 0 : o->lanes >= 16 ? 16 : o->lanes >= 8 ? 8 : 4;
+	o->tracks = (uint32_t)info(o, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT, sizeof(cl_uint));
+	o->tracks = !b->cpu ? 0 : o->tracks >= 16 ? 16 : o->tracks >= 8 ? 8 : 4;
 	b->group = b->cpu ? 1 : 256;
-	b->word = 4 * (o->lanes ? o->lanes : 4);
+	b->word = 4 * (o->tracks ? o->tracks : 4);
 }
 
 static int load(struct opencl *o, char *why)

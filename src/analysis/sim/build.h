@@ -29,7 +29,7 @@ struct sim_part {
 
 struct sim_build {
 	struct sim_graph *g;
-	uint32_t *lane_task; /* lanes + 1: first task of each; those of a lane are in order */
+	uint32_t *track_task; /* tracks + 1: first task of each; those of a track are in order */
 	struct sim_launches launch;
 	uint32_t *by_end;      /* tasks of devices by process and end */
 	size_t *end_first;     /* processes + 1 offsets into by_end */

@@ -23,16 +23,16 @@ static uint8_t kind_of(const struct sim_graph *g, size_t event)
 		       : SIM_COMPUTE;
 }
 
-static int read_stream(struct sim_build *b, uint32_t lane)
+static int read_stream(struct sim_build *b, uint32_t track)
 {
 	const struct trace *t = b->g->trace;
-	uint32_t file = t->process[t->lane[lane].process].file, id;
+	uint32_t file = t->process[t->track[track].process].file, id;
 	int err = 0;
 
-	for (size_t i = t->lane_first[lane]; i < t->lane_first[lane + 1] && !err; i++) {
+	for (size_t i = t->track_first[track]; i < t->track_first[track + 1] && !err; i++) {
 		const struct event *e = &t->event[i];
 		int64_t start = (int64_t)e->start_ns + b->g->offset[file];
-		struct sim_task task = { .event = i, .lane = lane, .file = file };
+		struct sim_task task = { .event = i, .track = track, .file = file };
 
 		if (!is_work(e) || !sim_in_window(b->g, start))
 			continue;
@@ -72,7 +72,7 @@ static int index_ends(struct sim_build *b, uint32_t first)
 	for (size_t i = 0; i < n; i++) {
 		uint32_t task = first + (uint32_t)i;
 
-		e[i] = (struct ended){ .process = g->trace->lane[g->task[task].lane].process,
+		e[i] = (struct ended){ .process = g->trace->track[g->task[task].track].process,
 				       .task = task,
 				       .end = g->time[sim_end(task)] };
 		b->end_first[e[i].process + 1]++;
@@ -108,7 +108,7 @@ static uint32_t launched_by(const struct sim_build *b, uint32_t task)
 	const struct sim_task *k = &b->g->task[task];
 	const struct trace *t = b->g->trace;
 
-	return sim_launch_get(&b->launch, t->lane[k->lane].process, t->event[k->event].corr);
+	return sim_launch_get(&b->launch, t->track[k->track].process, t->event[k->event].corr);
 }
 
 /* The least time from a launch to its work that this recording shows, by file. */
@@ -137,7 +137,7 @@ static int depend(struct sim_build *b, uint32_t task, int64_t known)
 {
 	struct sim_graph *g = b->g;
 	int64_t start = g->time[sim_start(task)];
-	uint32_t lane = g->task[task].lane, process = g->trace->lane[lane].process;
+	uint32_t track = g->task[task].track, process = g->trace->track[track].process;
 	size_t i;
 
 	if (start - known <= SIM_UNEXPLAINED_NS)
@@ -148,7 +148,7 @@ static int depend(struct sim_build *b, uint32_t task, int64_t known)
 
 		if (start - end > (start - known) / 2)
 			return 0;
-		if (g->task[other].lane != lane && g->time[sim_start(other)] < end)
+		if (g->task[other].track != track && g->time[sim_start(other)] < end)
 			return sim_edge_add(g, sim_end(other), sim_start(task), 0, SIM_DEPEND);
 	}
 	return 0;
@@ -184,8 +184,8 @@ int sim_build_device(struct sim_build *b)
 	int64_t *least;
 	int err = 0;
 
-	for (uint32_t l = 0; l < t->lanes && !err; l++)
-		if (t->lane[l].device != LANE_HOST)
+	for (uint32_t l = 0; l < t->tracks && !err; l++)
+		if (t->track[l].device != TRACK_HOST)
 			err = read_stream(b, l);
 	if (!err)
 		err = index_ends(b, first);
@@ -195,7 +195,7 @@ int sim_build_device(struct sim_build *b)
 	if (!least)
 		return -ENOMEM;
 	for (uint32_t i = first; i < b->g->tasks && !err; i++) {
-		bool next = i > first && b->g->task[i - 1].lane == b->g->task[i].lane;
+		bool next = i > first && b->g->task[i - 1].track == b->g->task[i].track;
 
 		err = link_task(b, i, next ? i - 1 : SIM_NONE, least[b->g->task[i].file]);
 	}

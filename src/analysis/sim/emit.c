@@ -19,7 +19,7 @@ static const uint64_t stream_id[ON_STREAMS] = { 7, 13, 20, 22, 24, 28, 32, 36, 4
 struct play_out {
 	const struct job *j;
 	struct trace *t;
-	uint32_t (*lane)[ON_STREAMS + 1]; /* by rank: + 1, 0: not yet; the last is the host's */
+	uint32_t (*track)[ON_STREAMS + 1]; /* by rank: + 1, 0: not yet; the last is the host's */
 	uint32_t *corr;                   /* by rank: the last one used */
 	int64_t *clock;                   /* by rank: its node's clock is so much ahead */
 	uint32_t **name;                  /* by stage and op: id of its name */
@@ -70,11 +70,11 @@ int play_out_new(struct play_out **out, const struct job *j, struct trace *t)
 		return -ENOMEM;
 	o->j = j;
 	o->t = t;
-	o->lane = calloc(ranks, sizeof(*o->lane));
+	o->track = calloc(ranks, sizeof(*o->track));
 	o->corr = calloc(ranks, sizeof(*o->corr));
 	o->clock = calloc(ranks, sizeof(*o->clock));
 	o->name = calloc(j->pp, sizeof(*o->name));
-	err = o->lane && o->corr && o->clock && o->name ? 0 : -ENOMEM;
+	err = o->track && o->corr && o->clock && o->name ? 0 : -ENOMEM;
 	err = err ? err : name_of(t, "step", &o->step);
 	err = err ? err : name_of(t, "cudaLaunchKernel", &o->launch);
 	err = err ? err : name_of(t, "cudaMemcpyAsync", &o->copy);
@@ -104,7 +104,7 @@ void play_out_free(struct play_out *o)
 		return;
 	for (uint32_t s = 0; o->name && s < o->j->pp; s++)
 		free(o->name[s]);
-	free(o->lane);
+	free(o->track);
 	free(o->corr);
 	free(o->clock);
 	free(o->name);
@@ -113,10 +113,10 @@ void play_out_free(struct play_out *o)
 
 /* --- ids --- */
 
-static int lane_of(struct play_out *o, uint32_t rank, uint32_t stream, uint32_t *id)
+static int track_of(struct play_out *o, uint32_t rank, uint32_t stream, uint32_t *id)
 {
-	uint32_t *known = &o->lane[rank][stream];
-	struct trace_lane l = { .process = rank, .device = LANE_HOST, .stream = PID + rank };
+	uint32_t *known = &o->track[rank][stream];
+	struct trace_track l = { .process = rank, .device = TRACK_HOST, .stream = PID + rank };
 	int err = 0;
 
 	if (stream < ON_STREAMS) {
@@ -125,7 +125,7 @@ static int lane_of(struct play_out *o, uint32_t rank, uint32_t stream, uint32_t 
 		l.stream = stream_id[stream];
 	}
 	if (!*known) {
-		err = trace_lane(o->t, &l, id);
+		err = trace_track(o->t, &l, id);
 		*known = err ? 0 : *id + 1;
 	}
 	if (!err)
@@ -157,7 +157,7 @@ struct emit {
 	struct play_out *o;
 	const struct play *p;
 	const struct program *g;
-	uint32_t rank, host; /* lane */
+	uint32_t rank, host; /* track */
 	int64_t sight;       /* the last that was seen of the job */
 };
 
@@ -224,7 +224,7 @@ static int put_issued(struct emit *e, uint32_t i, uint32_t comm)
 {
 	const struct op *op = &e->g->op[i];
 	int64_t at = e->p->time[sim_end(play_call(e->p, e->rank, i))];
-	struct event ev = { .kind = EVENT_COLLECTIVE, .lane = e->host, .a = op->bytes };
+	struct event ev = { .kind = EVENT_COLLECTIVE, .track = e->host, .a = op->bytes };
 	int err = name_of(e->o->t, op->coll_name, &ev.name);
 
 	ev.b = e->o->t->comm[comm - 1].sequence;
@@ -239,7 +239,7 @@ static int put_work(struct emit *e, uint32_t i, uint32_t corr)
 			    .name = e->o->name[job_stage(e->p->job, e->rank)][i],
 			    .corr = corr };
 	int64_t from = e->p->time[sim_start(work)], to = e->p->time[sim_end(work)];
-	int err = lane_of(e->o, e->rank, op->stream, &ev.lane);
+	int err = track_of(e->o, e->rank, op->stream, &ev.track);
 
 	if (!err && op->kind == OP_COLL)
 		err = comm_of(e, op, &comm);
@@ -259,7 +259,7 @@ static int put_op(struct emit *e, uint32_t i)
 	uint32_t call = play_call(e->p, e->rank, i);
 	int64_t from = e->p->time[sim_start(call)], to = e->p->time[sim_end(call)];
 	struct event ev = { .kind = EVENT_API,
-			    .lane = e->host,
+			    .track = e->host,
 			    .name = e->o->name[job_stage(e->p->job, e->rank)][i] };
 	int err;
 
@@ -281,7 +281,7 @@ static int put_op(struct emit *e, uint32_t i)
 static int put_step(struct emit *e)
 {
 	struct event ev = {
-		.kind = EVENT_STEP, .lane = e->host, .name = e->o->step, .a = e->p->step
+		.kind = EVENT_STEP, .track = e->host, .name = e->o->step, .a = e->p->step
 	};
 	int64_t from = e->p->time[sim_start(play_call(e->p, e->rank, 0))],
 		to = e->p->time[sim_end(play_call(e->p, e->rank, e->g->ops - 1))];
@@ -311,7 +311,7 @@ static int put_batch(struct emit *e)
 		sum[1] += b->len2;
 	}
 	for (size_t i = 0; i < 2 && !err; i++) {
-		struct event ev = { .kind = EVENT_COUNTER, .lane = e->host, .a = (uint64_t)sum[i] };
+		struct event ev = { .kind = EVENT_COUNTER, .track = e->host, .a = (uint64_t)sum[i] };
 
 		err = name_of(e->o->t, name[i], &ev.name);
 		err = err ? err : put(e, ev, at, at, 0);
@@ -336,7 +336,7 @@ int play_out_step(struct play_out *o, const struct play *p)
 
 	for (e.rank = 0; e.rank < p->ranks && !err; e.rank++) {
 		e.g = play_program(p, e.rank);
-		err = lane_of(o, e.rank, ON_STREAMS, &e.host);
+		err = track_of(o, e.rank, ON_STREAMS, &e.host);
 		err = err ? err : put_step(&e);
 		err = err ? err : put_batch(&e);
 		for (uint32_t i = 0; i < e.g->ops && !err; i++)

@@ -139,7 +139,7 @@ static inline uint32_t play_member(const struct play_meeting *m, uint32_t i)
 
 /* --- events (emit.c) --- */
 
-/* Makes a file, process and lanes of the trace for each rank. */
+/* Makes a file, process and tracks of the trace for each rank. */
 struct play_out;
 int play_out_new(struct play_out **out, const struct job *j, struct trace *t);
 void play_out_free(struct play_out *o); /* NULL is allowed */

@@ -54,14 +54,14 @@ static void find_window(struct sim_build *b)
 	const struct trace *t = b->g->trace;
 	uint64_t steps = 0;
 
-	for (size_t l = 0; l < t->lanes; l++) {
+	for (size_t l = 0; l < t->tracks; l++) {
 		int64_t begin = INT64_MAX, end = INT64_MIN, off;
 		uint64_t n = 0;
 
-		if (t->lane[l].device != LANE_HOST)
+		if (t->track[l].device != TRACK_HOST)
 			continue;
-		off = b->g->offset[t->process[t->lane[l].process].file];
-		for (size_t i = t->lane_first[l]; i < t->lane_first[l + 1]; i++) {
+		off = b->g->offset[t->process[t->track[l].process].file];
+		for (size_t i = t->track_first[l]; i < t->track_first[l + 1]; i++) {
 			const struct event *e = &t->event[i];
 
 			if (e->kind != EVENT_STEP)
@@ -106,9 +106,9 @@ static int build(struct sim_build *b)
 	int err;
 
 	b->g->offset = calloc(t->files + 1, sizeof(*b->g->offset));
-	b->lane_task = calloc(t->lanes + 1, sizeof(*b->lane_task));
+	b->track_task = calloc(t->tracks + 1, sizeof(*b->track_task));
 	b->end_first = calloc(t->processes + 2, sizeof(*b->end_first));
-	if (!b->g->offset || !b->lane_task || !b->end_first)
+	if (!b->g->offset || !b->track_task || !b->end_first)
 		return -ENOMEM;
 	err = sim_align(b);
 	if (err < 0)
@@ -140,7 +140,7 @@ int sim_graph_new(struct sim_graph **out, const struct trace *t, const bool *is_
 	b.g->trace = t;
 	b.g->is_comm = is_comm;
 	err = build(&b);
-	free(b.lane_task);
+	free(b.track_task);
 	free(b.launch.slot);
 	free(b.by_end);
 	free(b.end_first);

@@ -53,10 +53,10 @@ static int collect(struct sim_build *b)
 	const struct trace *t = b->g->trace;
 	size_t cap = 0;
 
-	for (size_t l = 0; l < t->lanes; l++) {
-		if (t->lane[l].device == LANE_HOST)
+	for (size_t l = 0; l < t->tracks; l++) {
+		if (t->track[l].device == TRACK_HOST)
 			continue;
-		for (size_t i = t->lane_first[l]; i < t->lane_first[l + 1]; i++) {
+		for (size_t i = t->track_first[l]; i < t->track_first[l + 1]; i++) {
 			const struct event *e = &t->event[i];
 			bool numbered;
 
@@ -77,7 +77,7 @@ static int collect(struct sim_build *b)
 				.base = base_of(t, i, &numbered),
 				.start = (int64_t)e->start_ns,
 				.end = (int64_t)(e->start_ns + e->dur_ns),
-				.file = t->process[t->lane[l].process].file,
+				.file = t->process[t->track[l].process].file,
 				.task = SIM_NONE,
 			};
 			if (numbered)
@@ -193,7 +193,7 @@ static int meet(struct sim_build *b, size_t from, size_t to)
 
 		if (g->time[sim_start(k)] > last) {
 			last = g->time[sim_start(k)];
-			task.lane = g->task[k].lane;
+			task.track = g->task[k].track;
 			task.file = g->task[k].file;
 		}
 		transfer = dur < transfer ? dur : transfer;

@@ -25,7 +25,7 @@ static bool may_wait(const struct trace *t, size_t event)
 static bool was_launched(const struct sim_build *b, uint32_t work, uint32_t call)
 {
 	const struct sim_graph *g = b->g;
-	uint32_t by = sim_launch_get(&b->launch, g->trace->lane[g->task[work].lane].process,
+	uint32_t by = sim_launch_get(&b->launch, g->trace->track[g->task[work].track].process,
 				     g->trace->event[g->task[work].event].corr);
 
 	return by == SIM_NONE || g->time[sim_start(by)] <= g->time[sim_start(call)];
@@ -34,7 +34,7 @@ static bool was_launched(const struct sim_build *b, uint32_t work, uint32_t call
 static int wait_for(struct sim_build *b, uint32_t call)
 {
 	struct sim_graph *g = b->g;
-	uint32_t process = g->trace->lane[g->task[call].lane].process;
+	uint32_t process = g->trace->track[g->task[call].track].process;
 	int64_t start = g->time[sim_start(call)], end = g->time[sim_end(call)];
 	size_t i = sim_ends_behind(b, process, end), first = b->end_first[process];
 

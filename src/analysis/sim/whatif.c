@@ -49,17 +49,17 @@ struct span {
 
 struct spans {
 	struct span *span;
-	size_t *first; /* lanes + 1 */
+	size_t *first; /* tracks + 1 */
 	size_t n, cap;
 };
 
-static int spans_of_lane(struct spans *s, const struct sim_graph *g, const struct sim_change *c,
-			 size_t lane)
+static int spans_of_track(struct spans *s, const struct sim_graph *g, const struct sim_change *c,
+			 size_t track)
 {
 	const struct trace *t = g->trace;
-	int64_t offset = g->offset[t->process[t->lane[lane].process].file], covered = INT64_MIN;
+	int64_t offset = g->offset[t->process[t->track[track].process].file], covered = INT64_MIN;
 
-	for (size_t i = t->lane_first[lane]; i < t->lane_first[lane + 1]; i++) {
+	for (size_t i = t->track_first[track]; i < t->track_first[track + 1]; i++) {
 		const struct event *r = &t->event[i];
 		int64_t start = (int64_t)r->start_ns + offset;
 
@@ -82,10 +82,10 @@ static int spans_of_lane(struct spans *s, const struct sim_graph *g, const struc
 	return 0;
 }
 
-/* How much of [from, to) on this lane goes. */
-static int64_t less_between(const struct spans *s, size_t lane, int64_t from, int64_t to)
+/* How much of [from, to) on this track goes. */
+static int64_t less_between(const struct spans *s, size_t track, int64_t from, int64_t to)
 {
-	size_t lo = s->first[lane], hi = s->first[lane + 1], end = hi;
+	size_t lo = s->first[track], hi = s->first[track + 1], end = hi;
 	int64_t less = 0;
 
 	while (lo < hi) {
@@ -109,12 +109,12 @@ static int64_t less_between(const struct spans *s, size_t lane, int64_t from, in
 static int scale_ranges(const struct sim_graph *g, const struct sim_change *c, int64_t *lag)
 {
 	const struct trace *t = g->trace;
-	struct spans s = { .first = calloc(t->lanes + 1, sizeof(*s.first)) };
+	struct spans s = { .first = calloc(t->tracks + 1, sizeof(*s.first)) };
 	int err = s.first ? 0 : -ENOMEM;
 
-	for (size_t l = 0; l < t->lanes && !err; l++) {
-		if (t->lane[l].device == LANE_HOST)
-			err = spans_of_lane(&s, g, c, l);
+	for (size_t l = 0; l < t->tracks && !err; l++) {
+		if (t->track[l].device == TRACK_HOST)
+			err = spans_of_track(&s, g, c, l);
 		s.first[l + 1] = s.n;
 	}
 	for (size_t i = 0; i < g->edges && !err; i++) {
@@ -123,7 +123,7 @@ static int scale_ranges(const struct sim_graph *g, const struct sim_change *c, i
 
 		if (e->kind != SIM_HOST && e->kind != SIM_RELEASE)
 			continue;
-		less = less_between(&s, g->task[e->to / 2].lane, g->time[e->from], g->time[e->to]);
+		less = less_between(&s, g->task[e->to / 2].track, g->time[e->from], g->time[e->to]);
 		lag[i] = lag[i] > less ? lag[i] - less : 0;
 	}
 	free(s.span);

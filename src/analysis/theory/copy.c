@@ -78,7 +78,7 @@ const char *copy_older_pcie(const struct gpu *g, double Bps)
 {
 	static const struct {
 		const char *name;
-		double Bps; /* of 16 lanes, one way */
+		double Bps; /* of 16 tracks, one way */
 	} pcie[] = { { "3.0", 15.754e9 }, { "4.0", 31.508e9 }, { "5.0", 63.015e9 } };
 
 	for (size_t i = 0; i < sizeof(pcie) / sizeof(pcie[0]); i++)

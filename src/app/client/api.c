@@ -78,21 +78,21 @@ AON_API uint32_t aon_name(const char *name)
 	return intern(AON_HEAP_NAME, name, len) / AON_HEAP_ALIGN;
 }
 
-AON_API uint32_t aon_lane(uint32_t device, uint32_t context, uint64_t stream, const char *name)
+AON_API uint32_t aon_track(uint32_t device, uint32_t context, uint64_t stream, const char *name)
 {
-	struct aon_lane lane;
+	struct aon_track track;
 
-	memset(&lane, 0, sizeof(lane));
-	lane.device = device;
-	lane.context = context;
-	lane.stream = stream;
-	lane.name = name ? aon_name(name) : 0;
-	return intern(AON_HEAP_LANE, &lane, sizeof(lane)) / AON_LANE_ALIGN;
+	memset(&track, 0, sizeof(track));
+	track.device = device;
+	track.context = context;
+	track.stream = stream;
+	track.name = name ? aon_name(name) : 0;
+	return intern(AON_HEAP_TRACK, &track, sizeof(track)) / AON_TRACK_ALIGN;
 }
 
-AON_API uint32_t aon_lane_thread(uint32_t tid)
+AON_API uint32_t aon_track_thread(uint32_t tid)
 {
-	return aon_lane(AON_LANE_HOST, 0, tid, NULL);
+	return aon_track(AON_TRACK_HOST, 0, tid, NULL);
 }
 
 AON_API uint32_t aon_geo(const uint32_t grid[3], const uint32_t block[3], uint32_t regs,
@@ -107,13 +107,13 @@ AON_API uint32_t aon_geo(const uint32_t grid[3], const uint32_t block[3], uint32
 	return intern(AON_HEAP_GEO, &g, sizeof(g)) / AON_HEAP_ALIGN;
 }
 
-AON_API void aon_counter_at(uint32_t name, uint32_t lane, double value, uint64_t ns)
+AON_API void aon_counter_at(uint32_t name, uint32_t track, double value, uint64_t ns)
 {
 	uint64_t bits;
 
 	memcpy(&bits, &value, sizeof(bits));
 	if (aon_wants_(AON_WANT_COUNTER))
-		aon_emit_(AON_REC_(AON_K_COUNTER, AON_F_FLOAT | AON_F_LANE | AON_F_AT), name, lane,
+		aon_emit_(AON_REC_(AON_K_COUNTER, AON_F_FLOAT | AON_F_TRACK | AON_F_AT), name, track,
 			  bits, ns);
 }
 

@@ -6,7 +6,7 @@
  * thread, no signal; errno is kept; every failure ends in a count or in silence.
  *
  * emit.c    the hot path and its slow half     thread.c  a thread's end: attach, exit
- * join.c    talking to aond, the state machine intern.c  names, geometries, lanes
+ * join.c    talking to aond, the state machine intern.c  names, geometries, tracks
  * link.c    sockets, descriptors, mappings     api.c     the exported rest
  */
 #ifndef AON_CLIENT_H

@@ -237,7 +237,7 @@ static void act_fill(struct aon_thread *t, const struct aon_act *a, bool ext)
 	p->act.arg = act_arg(a);
 	p->act.start = a->start_ns;
 	p->act.corr = a->corr;
-	p->act.lane = (uint16_t)a->lane;
+	p->act.track = (uint16_t)a->track;
 	p->act.reserved = 0;
 	if (ext) {
 		struct aon_ext *e = (struct aon_ext *)(void *)(p + 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * intern.c - names, launch geometries and lanes become small numbers, once a process.
+ * intern.c - names, launch geometries and tracks become small numbers, once a process.
  *
  * The process keeps its own heap in the segment's format, with the segment's offsets. A
  * segment that comes later gets a copy, so an id holds for the life of the process, through
@@ -37,7 +37,7 @@ bool intern_setup(void)
 {
 	table.heap = link_private(AON_HEAP_BYTES, false);
 	table.slot = link_private(SLOTS * sizeof(*table.slot), false);
-	atomic_store_explicit(&table.used, AON_LANE_ALIGN, memory_order_relaxed);
+	atomic_store_explicit(&table.used, AON_TRACK_ALIGN, memory_order_relaxed);
 	return table.heap && table.slot;
 }
 
@@ -81,7 +81,7 @@ static void mirror(uint32_t off, uint32_t word)
 void intern_publish(void)
 {
 	uint32_t end = atomic_load_explicit(&table.used, memory_order_seq_cst);
-	uint32_t off = AON_LANE_ALIGN;
+	uint32_t off = AON_TRACK_ALIGN;
 
 	while (off < end) {
 		/* Q */
@@ -107,7 +107,7 @@ static bool same(uint32_t off, uint32_t word, const void *data)
 /* Room for an entry: its offset, or 0 when the heap is full. */
 static uint32_t reserve(uint32_t type, uint32_t len)
 {
-	uint32_t align = type == AON_HEAP_LANE ? AON_LANE_ALIGN : AON_HEAP_ALIGN;
+	uint32_t align = type == AON_HEAP_TRACK ? AON_TRACK_ALIGN : AON_HEAP_ALIGN;
 	uint32_t at = atomic_load_explicit(&table.used, memory_order_relaxed), off, end;
 
 	do {

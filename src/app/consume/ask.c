@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ask.c - names, lanes and processes: asked of aond, and kept. */
+/* ask.c - names, tracks and processes: asked of aond, and kept. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -14,14 +14,14 @@
 #define LATER      400        /* so many times */
 #define ANSWER_MAX 8448       /* bytes */
 #define NAMES_MAX  (1u << 24) /* ids */
-#define LANES      1024u      /* that are kept */
+#define TRACKS      1024u      /* that are kept */
 
 void ask_fini(struct aon_consumer *c)
 {
 	for (uint32_t i = 0; i < c->names; i++)
 		free(c->name[i]);
 	free(c->name);
-	free(c->lane);
+	free(c->track);
 }
 
 /* The answer to this question: one to an earlier question that was given up may come first. */
@@ -92,7 +92,7 @@ const char *aon_consumer_name(struct aon_consumer *c, uint32_t id)
 	return c->name[id] ? c->name[id] : "?";
 }
 
-static int ask_lane(struct aon_consumer *c, uint32_t id, struct aon_consumer_lane *l)
+static int ask_track(struct aon_consumer *c, uint32_t id, struct aon_consumer_track *l)
 {
 	char text[ANSWER_MAX];
 	int err = ask(c, "lane", id, text);
@@ -105,24 +105,24 @@ static int ask_lane(struct aon_consumer *c, uint32_t id, struct aon_consumer_lan
 		       : -EPROTO;
 }
 
-int aon_consumer_lane(struct aon_consumer *c, uint32_t id, struct aon_consumer_lane *out)
+int aon_consumer_track(struct aon_consumer *c, uint32_t id, struct aon_consumer_track *out)
 {
-	struct kept_lane *k, now = { .id = id };
+	struct kept_track *k, now = { .id = id };
 	size_t size = out->size;
 	int err = 0;
 
 	if (size < sizeof(*out))
 		return -EINVAL;
-	if (!c->lane)
-		c->lane = calloc(LANES, sizeof(*c->lane));
-	k = c->lane ? &c->lane[id % LANES] : &now;
-	if (!id || k->id != id || !c->lane)
-		err = ask_lane(c, id, &now.lane);
+	if (!c->track)
+		c->track = calloc(TRACKS, sizeof(*c->track));
+	k = c->track ? &c->track[id % TRACKS] : &now;
+	if (!id || k->id != id || !c->track)
+		err = ask_track(c, id, &now.track);
 	if (err)
 		return err;
 	if (k->id != id)
 		*k = now;
-	*out = k->lane;
+	*out = k->track;
 	out->size = size;
 	return 0;
 }

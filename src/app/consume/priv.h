@@ -11,9 +11,9 @@
 #define BATCH     256u /* records copied at a time */
 #define ANSWER_MS 2000 /* for an answer of aond */
 
-struct kept_lane {
+struct kept_track {
 	uint32_t id; /* 0: none */
-	struct aon_consumer_lane lane;
+	struct aon_consumer_track track;
 };
 
 struct aon_consumer {
@@ -32,7 +32,7 @@ struct aon_consumer {
 	struct thin thin;
 	char **name; /* owned, by id */
 	uint32_t names;
-	struct kept_lane *lane; /* owned: a table by id */
+	struct kept_track *track; /* owned: a table by id */
 	bool ended;             /* aond closed the lease */
 	uint32_t from, to;      /* of buf: not handed out yet */
 	uint64_t buf[BATCH * AON_RING_WORDS];

@@ -49,7 +49,7 @@ static int lay_out(struct aon_seg_head *h, const struct pool_opts *o)
 	h->total_bytes = page_up(h->chunk_off + (size_t)h->chunk_count * h->chunk_bytes);
 	if (h->total_bytes > AON_SEG_BYTES_MAX)
 		return -EINVAL;
-	h->heap_used = AON_LANE_ALIGN; /* ids start at 1, in both units */
+	h->heap_used = AON_TRACK_ALIGN; /* ids start at 1, in both units */
 	h->pid = o->pid;
 	h->pid_start = o->pid_start;
 	memcpy(h->boot_id, o->boot_id, sizeof(h->boot_id));
@@ -365,7 +365,7 @@ int pool_heap(const struct pool *p, uint32_t offset, uint32_t type, void *out, s
 	const uint8_t *heap = p->map + p->head.heap_off;
 	uint32_t word, len;
 
-	if (offset < AON_LANE_ALIGN || offset % AON_HEAP_ALIGN ||
+	if (offset < AON_TRACK_ALIGN || offset % AON_HEAP_ALIGN ||
 	    offset > p->head.heap_bytes - sizeof(word))
 		return -ENOENT;
 	/* One load of length and type: pairs with the release store that publishes the entry. */

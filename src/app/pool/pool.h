@@ -70,7 +70,7 @@ int pool_drain(struct pool *p, void *buf, size_t cap, bool dead, struct pool_run
 	       size_t run_max, size_t *runs, bool *more);
 
 /* Copies an interned entry's payload out and checks it. Returns its length, or -ENOENT,
- * -EPROTO. `id` as in records: offset / AON_HEAP_ALIGN; lanes: offset / AON_LANE_ALIGN. */
+ * -EPROTO. `id` as in records: offset / AON_HEAP_ALIGN; tracks: offset / AON_TRACK_ALIGN. */
 int pool_heap(const struct pool *p, uint32_t offset, uint32_t type, void *out, size_t cap);
 
 /* Sums of the loss counters, by reason (indexes below AON_LOSS_APP_MAX). */

@@ -7,7 +7,7 @@
 
 #include "fleet/job_priv.h"
 
-#define LANES    100000u
+#define TRACKS    100000u
 #define CAPTURES 8u /* that are named where another was asked for */
 
 static void of_capture(struct sql *q, const struct job_store *s)
@@ -52,19 +52,19 @@ static int no_capture(struct job_store *s, struct store_why *why)
 			     c.n ? "there are: " : "none of it is kept here", c.list);
 }
 
-/* --- lanes --- */
+/* --- tracks --- */
 
-static int on_lane(void *arg, const struct rowin_field *f)
+static int on_track(void *arg, const struct rowin_field *f)
 {
 	struct job_store *s = arg;
-	struct job_lane *l = ask_grow(&s->lane, &s->lanes, sizeof(*l));
+	struct job_track *l = ask_grow(&s->track, &s->tracks, sizeof(*l));
 
 	if (!l)
 		return -ENOMEM;
 	l->proc = f[0].u;
 	l->there = (uint32_t)f[1].u;
-	l->lane = (struct lane){ .process = job_process(s, f[0].u),
-				 .id = (uint32_t)s->lanes,
+	l->track = (struct track){ .process = job_process(s, f[0].u),
+				 .id = (uint32_t)s->tracks,
 				 .device = (uint32_t)f[2].u,
 				 .stream = f[3].u };
 	return 0;
@@ -79,21 +79,21 @@ int job_load_capture(struct job_store *s, struct store_why *why)
 	sql_add(&q, "SELECT proc, toUInt64(lane), toUInt64(any(device)), any(stream) FROM event "
 		    "WHERE ");
 	of_capture(&q, s);
-	sql_add(&q, " GROUP BY proc, lane ORDER BY proc, lane LIMIT %u FORMAT RowBinary", LANES);
-	err = ask_sql(s->f, &q, "qqqq", LANES, on_lane, s, why);
-	return !err && !s->lanes ? no_capture(s, why) : err;
+	sql_add(&q, " GROUP BY proc, lane ORDER BY proc, lane LIMIT %u FORMAT RowBinary", TRACKS);
+	err = ask_sql(s->f, &q, "qqqq", TRACKS, on_track, s, why);
+	return !err && !s->tracks ? no_capture(s, why) : err;
 }
 
-static uint32_t lane_of(const struct job_store *s, uint64_t proc, uint32_t there)
+static uint32_t track_of(const struct job_store *s, uint64_t proc, uint32_t there)
 {
-	size_t lo = 0, hi = s->lanes;
+	size_t lo = 0, hi = s->tracks;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		const struct job_lane *l = &s->lane[mid];
+		const struct job_track *l = &s->track[mid];
 
 		if (l->proc == proc && l->there == there)
-			return l->lane.id;
+			return l->track.id;
 		if (l->proc < proc || (l->proc == proc && l->there < there))
 			lo = mid + 1;
 		else
@@ -104,19 +104,19 @@ static uint32_t lane_of(const struct job_store *s, uint64_t proc, uint32_t there
 
 bool job_captured(const struct job_store *s, uint32_t process)
 {
-	for (size_t i = 0; i < s->lanes; i++)
-		if (s->lane[i].lane.process == process)
+	for (size_t i = 0; i < s->tracks; i++)
+		if (s->track[i].track.process == process)
 			return true;
 	return false;
 }
 
-int job_each_lane(const struct job_store *s, uint32_t process, store_lane_fn *fn, void *arg)
+int job_each_track(const struct job_store *s, uint32_t process, store_track_fn *fn, void *arg)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < s->lanes && !err; i++)
-		if (s->lane[i].lane.process && (!process || s->lane[i].lane.process == process))
-			err = fn(arg, &s->lane[i].lane);
+	for (size_t i = 0; i < s->tracks && !err; i++)
+		if (s->track[i].track.process && (!process || s->track[i].track.process == process))
+			err = fn(arg, &s->track[i].track);
 	return err;
 }
 
@@ -150,7 +150,7 @@ static int on_event(void *arg, const struct rowin_field *f)
 		.dur_ns = f[2].u,
 		.kind = (uint32_t)f[3].u,
 		.name = f[4].u ? job_name(x->s, f[4].u) : 0,
-		.lane = lane_of(x->s, f[0].u, (uint32_t)f[5].u),
+		.track = track_of(x->s, f[0].u, (uint32_t)f[5].u),
 		.corr = (uint32_t)f[6].u,
 		.a = f[3].u == EVENT_KERNEL ? 0
 					    : f[7].u, /* of a kernel a number of its node's table */

@@ -16,11 +16,11 @@ struct job_name {
 	char *text; /* owned */
 };
 
-/* A lane of a capture: nodes number theirs each for itself. */
-struct job_lane {
+/* A track of a capture: nodes number theirs each for itself. */
+struct job_track {
 	uint64_t proc;
 	uint32_t there; /* its number on the node */
-	struct lane lane;
+	struct track track;
 };
 
 struct job_store {
@@ -31,8 +31,8 @@ struct job_store {
 	size_t processes;
 	struct job_name *name; /* owned, by hash; ids are from 2 on */
 	size_t names;
-	struct job_lane *lane; /* owned, by proc and number: of a capture */
-	size_t lanes;
+	struct job_track *track; /* owned, by proc and number: of a capture */
+	size_t tracks;
 	bool loaded;
 };
 
@@ -44,9 +44,9 @@ void job_where(struct sql *q, const struct job_store *s);
 
 /* job_events.c: events of a capture (f->pick.capture). */
 int job_load_capture(struct job_store *s,
-		     struct store_why *why);                    /* lanes; -ENOENT: there is none */
+		     struct store_why *why);                    /* tracks; -ENOENT: there is none */
 bool job_captured(const struct job_store *s, uint32_t process); /* whether it has any */
-int job_each_lane(const struct job_store *s, uint32_t process, store_lane_fn *fn, void *arg);
+int job_each_track(const struct job_store *s, uint32_t process, store_track_fn *fn, void *arg);
 int job_each_event(struct job_store *s, const struct store_filter *f, store_events_fn *fn,
 		   void *arg);
 

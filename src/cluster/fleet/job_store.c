@@ -2,7 +2,7 @@
 /*
  * job_store.c - a job of a cluster as a store: what readers of a file see of a node, they see of its ranks.
  *
- * Times are UTC, with no offset to add. A window is what a node sent of ten seconds; of lanes only
+ * Times are UTC, with no offset to add. A window is what a node sent of ten seconds; of tracks only
  * the device and the host are told apart, as that is what windows keep. Steps are events; other events are
  * those of a capture (?capture=C, job_events.c): then it is of these alone. Windows are given one at a time as they come, and no more than ROWS
  * of them: of a larger job its rank or a shorter time is asked for, or aon report --job, which adds up there.
@@ -195,9 +195,9 @@ static void forget(struct job_store *s)
 	free(s->name);
 	free(s->process);
 	free(s->proc);
-	free(s->lane);
-	s->lane = NULL;
-	s->lanes = 0;
+	free(s->track);
+	s->track = NULL;
+	s->tracks = 0;
 	s->name = NULL;
 	s->process = NULL;
 	s->proc = NULL;
@@ -243,26 +243,26 @@ static int op_each_process(void *self, store_process_fn *fn, void *arg)
 }
 
 /* Two a process: its device, and its host. */
-static uint32_t lane_of(uint32_t process, bool host)
+static uint32_t track_of(uint32_t process, bool host)
 {
 	return 2 * process + host;
 }
 
-static int op_each_lane(void *self, uint32_t process, store_lane_fn *fn, void *arg)
+static int op_each_track(void *self, uint32_t process, store_track_fn *fn, void *arg)
 {
 	struct job_store *s = self;
 	int err = load(s, NULL);
 
 	if (!err && *s->f->pick.capture)
-		return job_each_lane(s, process, fn, arg);
+		return job_each_track(s, process, fn, arg);
 	for (uint32_t i = 1; i <= s->processes && !err; i++) {
-		struct lane l = { .process = i, .id = lane_of(i, false) };
+		struct track l = { .process = i, .id = track_of(i, false) };
 
 		if (process && i != process)
 			continue;
 		l.device = s->process[i - 1].local_rank ? s->process[i - 1].local_rank - 1 : 0;
 		err = fn(arg, &l);
-		l = (struct lane){ .process = i, .id = lane_of(i, true), .device = LANE_HOST };
+		l = (struct track){ .process = i, .id = track_of(i, true), .device = TRACK_HOST };
 		l.stream = s->process[i - 1].pid;
 		err = err ? err : fn(arg, &l);
 	}
@@ -358,7 +358,7 @@ static int on_window(void *arg, const struct rowin_field *f)
 	if (!r)
 		return -ENOMEM;
 	r->kind = (uint32_t)f[2].u;
-	r->lane = lane_of(x->w.process, !of_device(r->kind));
+	r->track = track_of(x->w.process, !of_device(r->kind));
 	r->name = job_name(x->s, f[3].u);
 	r->count = f[4].u;
 	r->total_ns = f[5].u;
@@ -404,7 +404,7 @@ static int on_step(void *arg, const struct rowin_field *f)
 	struct event e = { .start_ns = f[1].u, .kind = EVENT_STEP, .a = f[3].u };
 
 	e.dur_ns = isfinite(f[2].d) && f[2].d > 0 ? (uint64_t)f[2].d : 0;
-	e.lane = lane_of(job_process(x->s, f[0].u), true);
+	e.track = track_of(job_process(x->s, f[0].u), true);
 	return job_batch_add(x, f[0].u, &e);
 }
 
@@ -489,7 +489,7 @@ static int op_stat(void *self, struct store_stat *out)
 		return err;
 	st.processes = s->processes;
 	st.names = s->names + 1;
-	st.lanes = 2 * s->processes;
+	st.tracks = 2 * s->processes;
 	sql_init(&q);
 	sql_add(&q, "SELECT toUInt64(count()), min(t_ns), max(t_ns + dur_ns) FROM window WHERE ");
 	job_where(&q, s);
@@ -504,7 +504,7 @@ static int op_stat(void *self, struct store_stat *out)
 static const struct store_ops ops = {
 	.close = op_close,
 	.each_process = op_each_process,
-	.each_lane = op_each_lane,
+	.each_track = op_each_track,
 	.each_name = op_each_name,
 	.each_events = op_each_events,
 	.each_window = op_each_window,

@@ -5,7 +5,7 @@
  *
  * A column costs what it takes to unpack it and what it is a difference from, so ask for what
  * you use: KIND is free with any other, NAME is cheap, DUR needs NAME and A, START needs all of
- * these and LANE. Columns that were not asked for are NULL.
+ * these and TRACK. Columns that were not asked for are NULL.
  */
 #ifndef AON_MODEL_COLUMNS_H
 #define AON_MODEL_COLUMNS_H
@@ -21,7 +21,7 @@
 	X(3, B,     b,        uint64_t) \
 	X(4, NAME,  name,     uint32_t) \
 	X(5, CORR,  corr,     uint32_t) \
-	X(6, LANE,  lane,     uint32_t) \
+	X(6, TRACK,  track,     uint32_t) \
 	X(7, KIND,  kind,     uint8_t)  \
 	X(8, FLAGS, flags,    uint8_t)  \
 	X(9, DEPTH, depth,    uint16_t)

@@ -3,7 +3,7 @@
  * event.h - a record understood: what happened, where, when. Data only.
  *
  * Times are nanoseconds of the node's CLOCK_MONOTONIC (struct process holds the offset to
- * wall time). Names, geometries, lanes and processes are ids of the store they live in.
+ * wall time). Names, geometries, tracks and processes are ids of the store they live in.
  */
 #ifndef AON_EVENT_H
 #define AON_EVENT_H
@@ -31,10 +31,10 @@ struct event {
 	uint64_t b;
 	uint32_t name; /* 0: none */
 	uint32_t corr; /* correlation id, or MARK's x */
-	uint32_t lane;
+	uint32_t track;
 	uint8_t kind;
 	uint8_t flags;
-	uint16_t depth; /* RANGE: how many ranges enclose it on its lane */
+	uint16_t depth; /* RANGE: how many ranges enclose it on its track */
 };
 
 _Static_assert(sizeof(struct event) == 48, "batches of events are sized by this");

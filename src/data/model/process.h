@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process.h - a process that was watched, its lanes, and where its records went. Data only. */
+/* process.h - a process that was watched, its tracks, and where its records went. Data only. */
 #ifndef AON_PROCESS_H
 #define AON_PROCESS_H
 
@@ -93,12 +93,12 @@ struct process {
 	struct ident ident;
 };
 
-#define LANE_HOST 0xffffffffu
+#define TRACK_HOST 0xffffffffu
 
-struct lane {
+struct track {
 	uint32_t id; /* in the store */
 	uint32_t process;
-	uint32_t device; /* LANE_HOST: a thread */
+	uint32_t device; /* TRACK_HOST: a thread */
 	uint32_t context;
 	uint64_t stream; /* or the thread's id */
 	uint32_t name;

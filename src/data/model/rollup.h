@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rollup.h - what one name did on one lane in one window: counts, sums, a sketch. Data only. */
+/* rollup.h - what one name did on one track in one window: counts, sums, a sketch. Data only. */
 #ifndef AON_ROLLUP_H
 #define AON_ROLLUP_H
 
@@ -10,7 +10,7 @@
 #define WINDOW_NS 1000000000ull
 
 struct rollup {
-	uint32_t lane;
+	uint32_t track;
 	uint32_t name;
 	uint32_t kind; /* enum event_kind */
 	uint32_t reserved;

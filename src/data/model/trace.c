@@ -214,9 +214,9 @@ static bool same_device(const struct trace *t, const void *key, uint32_t id)
 	return d->device == k->device && d->process == k->process;
 }
 
-static bool same_lane(const struct trace *t, const void *key, uint32_t id)
+static bool same_track(const struct trace *t, const void *key, uint32_t id)
 {
-	const struct trace_lane *k = key, *l = &t->lane[id];
+	const struct trace_track *k = key, *l = &t->track[id];
 
 	return l->stream == k->stream && l->process == k->process && l->device == k->device &&
 	       l->context == k->context;
@@ -272,15 +272,15 @@ int trace_device(struct trace *t, uint32_t process, uint32_t device, uint32_t *i
 			   &t->device, &t->devices, &t->priv->cap_device, sizeof(key), id);
 }
 
-int trace_lane(struct trace *t, const struct trace_lane *l, uint32_t *id)
+int trace_track(struct trace *t, const struct trace_track *l, uint32_t *id)
 {
 	uint64_t k[3] = { l->stream, (uint64_t)l->process << 32 | l->device, l->context };
 	int err;
 
-	err = find_or_add(t, &t->priv->by_lane, XXH3_64bits(k, sizeof(k)), l, same_lane, &t->lane,
-			  &t->lanes, &t->priv->cap_lane, sizeof(*l), id);
+	err = find_or_add(t, &t->priv->by_track, XXH3_64bits(k, sizeof(k)), l, same_track, &t->track,
+			  &t->tracks, &t->priv->cap_track, sizeof(*l), id);
 	if (!err && l->name)
-		t->lane[*id].name = l->name;
+		t->track[*id].name = l->name;
 	return err;
 }
 
@@ -430,7 +430,7 @@ void trace_free(struct trace *t)
 		free(pr->by_name.slot);
 		free(pr->by_process.slot);
 		free(pr->by_device.slot);
-		free(pr->by_lane.slot);
+		free(pr->by_track.slot);
 		free(pr->by_geo.slot);
 		unmap(t->event, pr->cap_event * sizeof(*t->event));
 		unmap(t->event_comm, pr->cap_event * sizeof(*t->event_comm));
@@ -442,11 +442,11 @@ void trace_free(struct trace *t)
 	free(t->file);
 	free(t->process);
 	free(t->device);
-	free(t->lane);
+	free(t->track);
 	free(t->name);
 	free(t->geo);
 	free(t->comm);
-	free(t->lane_first);
+	free(t->track_first);
 	free(pr);
 	free(t);
 }

@@ -7,7 +7,7 @@
  * nanoseconds of one clock a file. What insight needs to join is here, not in the text:
  *
  *	op, range ---(same thread, encloses)---> launch (API) ---corr---> kernel, copy, memset
- *	collective kernels carry a comm; steps are EVENT_STEP of a host lane.
+ *	collective kernels carry a comm; steps are EVENT_STEP of a host track.
  *
  * A correlation id is unique within a file and process only: join on (process, corr).
  */
@@ -59,9 +59,9 @@ struct trace_device {
 };
 
 /* A stream of a device, or a thread of the host. */
-struct trace_lane {
+struct trace_track {
 	uint32_t process;
-	uint32_t device; /* index into device[]; LANE_HOST: a thread */
+	uint32_t device; /* index into device[]; TRACK_HOST: a thread */
 	uint32_t context;
 	uint32_t name;
 	uint64_t stream; /* or the thread's id */
@@ -88,14 +88,14 @@ struct trace_text {
  *	RANGE  an op or annotation; corr: its External id; a: enum trace_range; b: see trace_op()
  *	API    a call of a runtime or driver; b: External id
  *	KERNEL a: geo; COPY, MEMSET a: bytes, flags: direction; b: see trace_node()
- *	SYNC   on a host lane a call that waited; on a stream what the device waited
+ *	SYNC   on a host track a call that waited; on a stream what the device waited
  *	       for: a: the stream waited for + 1, b: corr of the call that recorded the event (below)
  *	COUNTER a: value, EVENT_FLOAT: a double
- *	ALLOC  on the lane TRACE_NO_STREAM of its device, or of the thread if of the host; where
+ *	ALLOC  on the track TRACE_NO_STREAM of its device, or of the thread if of the host; where
  *	       the trace says how much is allocated then, a COUNTER named TRACE_ALLOCATED, too
  */
 #define TRACE_ALLOCATED "[memory] allocated"
-#define TRACE_NO_STREAM UINT64_MAX   /* stream of a lane: of the device as a whole */
+#define TRACE_NO_STREAM UINT64_MAX   /* stream of a track: of the device as a whole */
 #define TRACE_PAGEABLE  (1ull << 63) /* COPY: one end was memory that is not pinned */
 #define TRACE_SEEN      0x08u /* in flags, not of a STEP: of an earlier stretch, to join with */
 
@@ -113,14 +113,14 @@ struct trace {
 	struct trace_file *file;
 	struct trace_process *process;
 	struct trace_device *device;
-	struct trace_lane *lane;
+	struct trace_track *track;
 	struct trace_text *name;
 	struct geo *geo;
 	struct trace_comm *comm;
-	struct event *event;  /* sorted by (lane, start, longest first) once trace_seal() ran */
+	struct event *event;  /* sorted by (track, start, longest first) once trace_seal() ran */
 	uint32_t *event_comm; /* NULL, or an index + 1 into comm[] for each event */
-	size_t *lane_first;   /* sealed: lanes + 1 offsets into event[] */
-	size_t files, processes, devices, lanes, names, geos, comms, events;
+	size_t *track_first;   /* sealed: tracks + 1 offsets into event[] */
+	size_t files, processes, devices, tracks, names, geos, comms, events;
 	uint64_t names_over;     /* how often a name came after TRACE_NAMES_MAX others */
 	struct trace_priv *priv; /* of model/trace.c: capacities, hash tables, the text's arena */
 };
@@ -130,19 +130,19 @@ void trace_free(struct trace *t); /* NULL is allowed */
 
 /*
  * Each finds or makes (those with _add make); *id is untouched on failure (-ENOMEM). Texts are
- * copied. A lane's name is no part of what finds it: the last one that is not 0 stays.
+ * copied. A track's name is no part of what finds it: the last one that is not 0 stays.
  */
 int trace_name(struct trace *t, const char *s, size_t len, uint32_t *id);
 int trace_process(struct trace *t, uint32_t file, uint64_t pid, uint32_t *id);
 int trace_device(struct trace *t, uint32_t process, uint32_t device, uint32_t *id);
-int trace_lane(struct trace *t, const struct trace_lane *l, uint32_t *id);
+int trace_track(struct trace *t, const struct trace_track *l, uint32_t *id);
 int trace_geo(struct trace *t, const struct geo *g, uint32_t *id);
 int trace_file_add(struct trace *t, const char *path, uint32_t *id);
 int trace_comm_add(struct trace *t, const struct trace_comm *c, uint32_t *id);
 /* comm: index + 1 into comm[], or 0. */
 int trace_add(struct trace *t, const struct event *e, uint32_t comm);
 
-/* Sorts the events and fills lane_first. Idempotent; trace_add() after it unseals. */
+/* Sorts the events and fills track_first. Idempotent; trace_add() after it unseals. */
 int trace_seal(struct trace *t);
 
 /*
@@ -178,7 +178,7 @@ static inline uint64_t trace_lag(uint64_t ns)
 /* Whether the event is to be looked at in the stretch; flags it. */
 static inline bool trace_stretch(const struct trace *t, struct event *e, uint64_t lo, uint64_t hi)
 {
-	if (t->lane[e->lane].device != LANE_HOST)
+	if (t->track[e->track].device != TRACK_HOST)
 		return e->start_ns >= trace_lag(lo) &&
 		       (e->start_ns < trace_lag(hi) || hi == UINT64_MAX);
 	if (e->start_ns >= hi && hi != UINT64_MAX)

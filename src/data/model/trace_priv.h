@@ -17,8 +17,8 @@ struct trace_index {
 };
 
 struct trace_priv {
-	size_t cap_file, cap_process, cap_device, cap_lane, cap_name, cap_geo, cap_comm, cap_event;
-	struct trace_index by_name, by_process, by_device, by_lane, by_geo;
+	size_t cap_file, cap_process, cap_device, cap_track, cap_name, cap_geo, cap_comm, cap_event;
+	struct trace_index by_name, by_process, by_device, by_track, by_geo;
 	char *arena; /* the chunk being filled; its first word links to the one before */
 	size_t arena_used, arena_cap;
 	bool sealed;

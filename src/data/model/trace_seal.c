@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trace_seal.c - puts the events of a trace in order: by lane, then start, longest first.
+ * trace_seal.c - puts the events of a trace in order: by track, then start, longest first.
  *
- * Keys of 16 bytes are sorted, not events of 48: counted into lanes, each lane by a radix of
+ * Keys of 16 bytes are sorted, not events of 48: counted into tracks, each track by a radix of
  * its starts, runs of equal starts by a radix of their lengths turned round. All of it is stable,
  * so what is equal stays in the order of the file. Then the events follow the cycles of the
  * permutation, in place.
@@ -15,7 +15,7 @@
 #include "model/keys.h"
 #include "model/trace_priv.h"
 
-static void sort_lane(const struct trace *t, struct sort_key *k, struct sort_key *scratch, size_t n)
+static void sort_track(const struct trace *t, struct sort_key *k, struct sort_key *scratch, size_t n)
 {
 	const struct event *ev = t->event;
 	bool sorted = true;
@@ -40,14 +40,14 @@ static void sort_lane(const struct trace *t, struct sort_key *k, struct sort_key
 #define MOVE_BYTES (1ull << 30)
 
 /*
- * Where the events of every lane came in order, as those of streams do, they need no keys: each
- * goes behind the last of its lane, in memory of its own, if twice the events are not too much
+ * Where the events of every track came in order, as those of streams do, they need no keys: each
+ * goes behind the last of its track, in memory of its own, if twice the events are not too much
  * to hold.
  */
-static bool move_lanes(struct trace *t, const size_t *first)
+static bool move_tracks(struct trace *t, const size_t *first)
 {
 	size_t len = t->priv->cap_event * sizeof(*t->event);
-	size_t *at = malloc((t->lanes + 1) * sizeof(*at));
+	size_t *at = malloc((t->tracks + 1) * sizeof(*at));
 	struct event *to = MAP_FAILED;
 
 	if (at && !t->event_comm && t->events * sizeof(*to) <= MOVE_BYTES)
@@ -58,9 +58,9 @@ static bool move_lanes(struct trace *t, const size_t *first)
 	}
 	if (t->events * sizeof(*to) >= TRACE_HUGE_FROM)
 		(void)madvise(to, len, MADV_HUGEPAGE);
-	memcpy(at, first, (t->lanes + 1) * sizeof(*at));
+	memcpy(at, first, (t->tracks + 1) * sizeof(*at));
 	for (size_t i = 0; i < t->events; i++)
-		to[at[t->event[i].lane]++] = t->event[i];
+		to[at[t->event[i].track]++] = t->event[i];
 	munmap(t->event, len);
 	t->event = to;
 	free(at);
@@ -93,8 +93,8 @@ static void permute(struct trace *t, struct sort_key *k, size_t n)
 
 static bool in_order(const struct event *e, const struct event *f)
 {
-	if (e->lane != f->lane)
-		return e->lane < f->lane;
+	if (e->track != f->track)
+		return e->track < f->track;
 	if (e->start_ns != f->start_ns)
 		return e->start_ns < f->start_ns;
 	return e->dur_ns >= f->dur_ns;
@@ -108,19 +108,19 @@ static int sort_events(struct trace *t, const size_t *first)
 	int err = -ENOMEM;
 
 	k = malloc(n * sizeof(*k));
-	at = malloc((t->lanes + 1) * sizeof(*at));
-	for (size_t l = 0; l < t->lanes; l++)
+	at = malloc((t->tracks + 1) * sizeof(*at));
+	for (size_t l = 0; l < t->tracks; l++)
 		if (first[l + 1] - first[l] > largest)
 			largest = first[l + 1] - first[l];
 	if (k && at)
 		scratch = malloc(largest * sizeof(*scratch));
 	if (!scratch)
 		goto out;
-	memcpy(at, first, (t->lanes + 1) * sizeof(*at));
+	memcpy(at, first, (t->tracks + 1) * sizeof(*at));
 	for (size_t i = 0; i < n; i++)
-		k[at[t->event[i].lane]++] = (struct sort_key){ t->event[i].start_ns, i };
-	for (size_t l = 0; l < t->lanes; l++)
-		sort_lane(t, k + first[l], scratch, first[l + 1] - first[l]);
+		k[at[t->event[i].track]++] = (struct sort_key){ t->event[i].start_ns, i };
+	for (size_t l = 0; l < t->tracks; l++)
+		sort_track(t, k + first[l], scratch, first[l + 1] - first[l]);
 	permute(t, k, n);
 	err = 0;
 out:
@@ -130,24 +130,24 @@ out:
 	return err;
 }
 
-/* Counts the events of each lane, behind its number; sees which order they are in. */
-static int look(const struct trace *t, size_t *first, bool *sorted, bool *lanes_sorted)
+/* Counts the events of each track, behind its number; sees which order they are in. */
+static int look(const struct trace *t, size_t *first, bool *sorted, bool *tracks_sorted)
 {
-	const struct event **last = calloc(t->lanes + 1, sizeof(*last));
+	const struct event **last = calloc(t->tracks + 1, sizeof(*last));
 	int err = last ? 0 : -ENOMEM;
 
-	*sorted = *lanes_sorted = true;
+	*sorted = *tracks_sorted = true;
 	for (size_t i = 0; i < t->events && !err; i++) {
 		const struct event *e = &t->event[i];
 
-		if (e->lane >= t->lanes) {
+		if (e->track >= t->tracks) {
 			err = -EINVAL;
 			break;
 		}
-		first[e->lane + 1]++;
+		first[e->track + 1]++;
 		*sorted = *sorted && (!i || in_order(e - 1, e));
-		*lanes_sorted = *lanes_sorted && (!last[e->lane] || in_order(last[e->lane], e));
-		last[e->lane] = e;
+		*tracks_sorted = *tracks_sorted && (!last[e->track] || in_order(last[e->track], e));
+		last[e->track] = e;
 	}
 	free(last);
 	return err;
@@ -155,7 +155,7 @@ static int look(const struct trace *t, size_t *first, bool *sorted, bool *lanes_
 
 int trace_seal(struct trace *t)
 {
-	bool sorted, lanes_sorted;
+	bool sorted, tracks_sorted;
 	size_t *first;
 	int err;
 
@@ -163,20 +163,20 @@ int trace_seal(struct trace *t)
 		return 0;
 	if (t->events > UINT32_MAX)
 		return -EOVERFLOW;
-	first = calloc(t->lanes + 2, sizeof(*first));
+	first = calloc(t->tracks + 2, sizeof(*first));
 	if (!first)
 		return -ENOMEM;
-	err = look(t, first, &sorted, &lanes_sorted);
-	for (size_t l = 0; l < t->lanes && !err; l++)
+	err = look(t, first, &sorted, &tracks_sorted);
+	for (size_t l = 0; l < t->tracks && !err; l++)
 		first[l + 1] += first[l];
-	if (!err && !sorted && !(lanes_sorted && move_lanes(t, first)))
+	if (!err && !sorted && !(tracks_sorted && move_tracks(t, first)))
 		err = sort_events(t, first);
 	if (err < 0) {
 		free(first);
 		return err;
 	}
-	free(t->lane_first);
-	t->lane_first = first;
+	free(t->track_first);
+	t->track_first = first;
 	t->priv->sealed = true;
 	return 0;
 }

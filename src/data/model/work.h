@@ -8,7 +8,7 @@
 
 struct work {
 	uint64_t start_ns, dur_ns;
-	uint32_t lane, name; /* of the trace */
+	uint32_t track, name; /* of the trace */
 	uint32_t kind;       /* EVENT_* */
 	bool comm;           /* a collective, whatever its name */
 };

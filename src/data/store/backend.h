@@ -15,7 +15,7 @@
 struct store_ops {
 	void (*close)(void *self);
 	int (*each_process)(void *self, store_process_fn *fn, void *arg);
-	int (*each_lane)(void *self, uint32_t process, store_lane_fn *fn, void *arg);
+	int (*each_track)(void *self, uint32_t process, store_track_fn *fn, void *arg);
 	int (*each_name)(void *self, store_name_fn *fn, void *arg);
 	int (*each_events)(void *self, const struct store_filter *f, store_events_fn *fn,
 			   void *arg);

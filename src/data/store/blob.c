@@ -114,14 +114,14 @@ static void put_extra(uint8_t **at, struct column_state *s, const struct event *
 	s->b = ev->b;
 }
 
-static void put_lane(uint8_t **at, struct column_state *s, uint32_t lane)
+static void put_track(uint8_t **at, struct column_state *s, uint32_t track)
 {
-	at[COL_LANE] = put(at[COL_LANE], zigzag((uint64_t)(int32_t)(lane - s->lane)));
-	s->lane = lane;
+	at[COL_TRACK] = put(at[COL_TRACK], zigzag((uint64_t)(int32_t)(track - s->track)));
+	s->track = track;
 }
 
 /* What only the host's events have: an end that may come first, and numbers that go on. */
-static void put_host(uint8_t **at, struct column_state *s, const struct column_lane *l,
+static void put_host(uint8_t **at, struct column_state *s, const struct column_track *l,
 		     const struct event *ev, uint64_t from)
 {
 	uint64_t *last = &s->a[ev->name % STATE_NAMES];
@@ -134,15 +134,15 @@ static void put_host(uint8_t **at, struct column_state *s, const struct column_l
 
 static inline void put_event(uint8_t **at, struct column_state *s, const struct event *ev)
 {
-	struct column_lane *l = &s->lanes[ev->lane % STATE_LANES];
+	struct column_track *l = &s->tracks[ev->track % STATE_TRACKS];
 	uint32_t *dur = &s->dur[column_dur(ev->kind, ev->name, ev->a)];
 	uint32_t corr = ev->corr - l->corr;
 	uint64_t from = l->end_ns ? l->end_ns : s->end_ns;
 	uint8_t tag = ev->kind & TAG_KIND;
 
-	if (ev->lane != s->lane) {
-		tag |= TAG_LANE;
-		put_lane(at, s, ev->lane);
+	if (ev->track != s->track) {
+		tag |= TAG_TRACK;
+		put_track(at, s, ev->track);
 	}
 	if (ev->flags | ev->depth | ev->b) {
 		tag |= TAG_EXTRA;
@@ -163,7 +163,7 @@ static inline void put_event(uint8_t **at, struct column_state *s, const struct 
 	put_split(at + COL_DUR0, zigzag(ev->dur_ns - *dur));
 	*dur = (uint32_t)ev->dur_ns;
 	s->end_ns = ev->start_ns + ev->dur_ns;
-	*l = (struct column_lane){ .end_ns = s->end_ns, .corr = ev->corr, .depth = ev->depth };
+	*l = (struct column_track){ .end_ns = s->end_ns, .corr = ev->corr, .depth = ev->depth };
 }
 
 size_t blob_add(struct blob_enc *e, const struct event *ev, size_t n)

@@ -142,16 +142,16 @@ static void get_what(struct varint_in *c, struct column_state *s, struct event *
 	uint8_t tag = get_byte(&c[COL_TAG]);
 	uint64_t *last_a;
 
-	*ev = (struct event){ .kind = tag & TAG_KIND, .lane = s->lane };
-	if (tag & TAG_LANE)
-		ev->lane += (uint32_t)unzigzag(varint_get(&c[COL_LANE]));
+	*ev = (struct event){ .kind = tag & TAG_KIND, .track = s->track };
+	if (tag & TAG_TRACK)
+		ev->track += (uint32_t)unzigzag(varint_get(&c[COL_TRACK]));
 	if (tag & TAG_EXTRA) {
 		ev->flags = get_byte(&c[COL_FLAGS]);
 		ev->depth = (uint16_t)varint_get(&c[COL_DEPTH]);
 		ev->b = s->b + unzigzag(varint_get(&c[COL_B]));
 		s->b = ev->b;
 	}
-	ev->corr = s->lanes[ev->lane % STATE_LANES].corr;
+	ev->corr = s->tracks[ev->track % STATE_TRACKS].corr;
 	if (tag & TAG_CORR)
 		ev->corr += (uint32_t)unzigzag(varint_get(&c[COL_CORR]));
 	ev->name = (uint32_t)varint_get(&c[COL_NAME]);
@@ -165,7 +165,7 @@ static void get_what(struct varint_in *c, struct column_state *s, struct event *
 
 static void get_when(struct varint_in *c, struct column_state *s, struct event *ev)
 {
-	struct column_lane *l = &s->lanes[ev->lane % STATE_LANES];
+	struct column_track *l = &s->tracks[ev->track % STATE_TRACKS];
 	uint32_t *dur = &s->dur[column_dur(ev->kind, ev->name, ev->a)];
 	uint64_t at = (l->end_ns ? l->end_ns : s->end_ns) + unzigzag(get_split(c + COL_GAP0));
 
@@ -173,8 +173,8 @@ static void get_when(struct varint_in *c, struct column_state *s, struct event *
 	ev->start_ns = column_from_end(l, ev->kind, ev->depth) ? at - ev->dur_ns : at;
 	*dur = (uint32_t)ev->dur_ns;
 	s->end_ns = ev->start_ns + ev->dur_ns;
-	s->lane = ev->lane;
-	*l = (struct column_lane){ .end_ns = s->end_ns, .corr = ev->corr, .depth = ev->depth };
+	s->track = ev->track;
+	*l = (struct column_track){ .end_ns = s->end_ns, .corr = ev->corr, .depth = ev->depth };
 }
 
 /* Checks the sums, begins with a state of zeros; *body gets what is to be unpacked. */
@@ -239,13 +239,13 @@ static const struct {
 	uint32_t cols, stored;
 } needs[] = {
 	/* clang-format off */
-	{ EVENT_COL_DUR | EVENT_COL_LANE | EVENT_COL_DEPTH, C(GAP0) | C(GAP1) | C(GAP2) }, /* START */
+	{ EVENT_COL_DUR | EVENT_COL_TRACK | EVENT_COL_DEPTH, C(GAP0) | C(GAP1) | C(GAP2) }, /* START */
 	{ EVENT_COL_NAME | EVENT_COL_A,                     C(DUR0) | C(DUR1) | C(DUR2) }, /* DUR */
 	{ EVENT_COL_NAME,                                   C(A) },                        /* A */
 	{ 0,                                                C(B) },                        /* B */
 	{ 0,                                                C(NAME) },                     /* NAME */
-	{ EVENT_COL_LANE,                                   C(CORR) },                     /* CORR */
-	{ 0,                                                C(LANE) },                     /* LANE */
+	{ EVENT_COL_TRACK,                                   C(CORR) },                     /* CORR */
+	{ 0,                                                C(TRACK) },                     /* TRACK */
 	{ 0,                                                0 },                           /* KIND */
 	{ 0,                                                C(FLAGS) },                    /* FLAGS */
 	{ 0,                                                C(DEPTH) },                    /* DEPTH */
@@ -265,17 +265,17 @@ static uint32_t close_over(uint32_t want, uint32_t *stored)
 	return want;
 }
 
-static void strip_lane(struct blob_dec *d, const uint8_t *tag, size_t n)
+static void strip_track(struct blob_dec *d, const uint8_t *tag, size_t n)
 {
-	struct varint_in in = d->col[COL_LANE];
-	uint32_t lane = 0;
+	struct varint_in in = d->col[COL_TRACK];
+	uint32_t track = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (tag[i] & TAG_LANE)
-			lane += (uint32_t)unzigzag(varint_get(&in));
-		d->out.lane[i] = lane;
+		if (tag[i] & TAG_TRACK)
+			track += (uint32_t)unzigzag(varint_get(&in));
+		d->out.track[i] = track;
 	}
-	d->col[COL_LANE] = in;
+	d->col[COL_TRACK] = in;
 }
 
 static void strip_extra(struct blob_dec *d, const uint8_t *tag, size_t n, uint32_t want)
@@ -301,7 +301,7 @@ static void strip_corr(struct blob_dec *d, const uint8_t *tag, size_t n)
 	struct varint_in in = d->col[COL_CORR];
 
 	for (size_t i = 0; i < n; i++) {
-		uint32_t *last = &d->state.lanes[d->out.lane[i] % STATE_LANES].corr;
+		uint32_t *last = &d->state.tracks[d->out.track[i] % STATE_TRACKS].corr;
 
 		if (tag[i] & TAG_CORR)
 			*last += (uint32_t)unzigzag(varint_get(&in));
@@ -355,7 +355,7 @@ static void strip_start(struct blob_dec *d, size_t n)
 	uint64_t end_ns = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		struct column_lane *l = &d->state.lanes[o->lane[i] % STATE_LANES];
+		struct column_track *l = &d->state.tracks[o->track[i] % STATE_TRACKS];
 		uint64_t at = (l->end_ns ? l->end_ns : end_ns) + unzigzag(get_split(in));
 
 		if (column_from_end(l, o->kind[i], o->depth[i]))
@@ -382,8 +382,8 @@ static bool strip_kind(struct blob_dec *d, const uint8_t *tag, size_t n, uint32_
 
 static void strip_all(struct blob_dec *d, const uint8_t *tag, size_t n, uint32_t want)
 {
-	if (want & EVENT_COL_LANE)
-		strip_lane(d, tag, n);
+	if (want & EVENT_COL_TRACK)
+		strip_track(d, tag, n);
 	if (want & (EVENT_COL_FLAGS | EVENT_COL_DEPTH | EVENT_COL_B))
 		strip_extra(d, tag, n, want);
 	if (want & EVENT_COL_CORR)

@@ -45,7 +45,7 @@ static int check_body(struct check *c, const struct seal *s, const uint8_t *row,
 	union {
 		struct process process;
 		struct window window;
-		struct lane lane;
+		struct track track;
 		struct series series;
 		struct telemetry_block block;
 		struct geo geo;
@@ -74,8 +74,8 @@ static int check_body(struct check *c, const struct seal *s, const uint8_t *row,
 		return row_get_node(s, body, &(struct node_ident){ 0 });
 	case SEAL_GEO:
 		return row_get_geo(s, body, &u.geo);
-	case SEAL_LANE:
-		return row_get_lane(s, body, &u.lane);
+	case SEAL_TRACK:
+		return row_get_track(s, body, &u.track);
 	case SEAL_PROCESS:
 		return row_get_process(s, body, &u.process);
 	case SEAL_JOURNAL:
@@ -184,7 +184,7 @@ static void check_all(struct check *c)
 	} walks[] = {
 		{ ST_EACH_NAME, "name", SEAL_NAME },
 		{ ST_EACH_GEO, "geo", SEAL_GEO },
-		{ ST_EACH_LANE, "lane", SEAL_LANE },
+		{ ST_EACH_TRACK, "lane", SEAL_TRACK },
 		{ ST_EACH_PROCESS, "process", SEAL_PROCESS },
 		{ ST_EACH_AGED, "aged", SEAL_AGED },
 		{ ST_EACH_JOURNAL, "journal", SEAL_JOURNAL },

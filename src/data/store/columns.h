@@ -14,15 +14,15 @@
  *
  * Both ends keep the same struct column_state and move it on after each event:
  *
- *	GAP   start minus the end of the lane's last event (a range that encloses the last one,
- *	      and a step: its end minus that end). A lane's first: the last event's end.
+ *	GAP   start minus the end of the track's last event (a range that encloses the last one,
+ *	      and a step: its end minus that end). A track's first: the last event's end.
  *	DUR   minus the last duration of the same name and, for GPU work, the same A
- *	CORR  minus the lane's last one
+ *	CORR  minus the track's last one
  *	A     GPU work: as it is. Else minus the last A of the same name.
  *	B     minus the last B
- *	LANE  minus the last lane
+ *	TRACK  minus the last track
  *
- * Tables are indexed by low bits without a check: two lanes or names that share a slot
+ * Tables are indexed by low bits without a check: two tracks or names that share a slot
  * predict each other badly, at both ends alike, and nothing is lost but bytes.
  */
 #ifndef AON_COLUMNS_H
@@ -46,7 +46,7 @@
 	X(8, NAME, 5)   \
 	X(9, A, 10)     \
 	X(10, B, 10)    \
-	X(11, LANE, 5)  \
+	X(11, TRACK, 5)  \
 	X(12, FLAGS, 1) \
 	X(13, DEPTH, 3)
 
@@ -65,17 +65,17 @@ enum column_codec { CODEC_RAW = 0, CODEC_CONST = 1, CODEC_ZSTD = 2 };
 
 /* TAG: the kind in the low bits, and which rarer columns the event has. */
 #define TAG_KIND  0x1fu
-#define TAG_LANE  0x20u /* not the last event's lane: LANE */
+#define TAG_TRACK  0x20u /* not the last event's track: TRACK */
 #define TAG_EXTRA 0x40u /* FLAGS, DEPTH, B */
-#define TAG_CORR  0x80u /* not the lane's last correlation: CORR */
+#define TAG_CORR  0x80u /* not the track's last correlation: CORR */
 
 _Static_assert(EVENT_MAX <= TAG_KIND + 1, "every kind fits a tag");
 
-#define STATE_LANES 256u
+#define STATE_TRACKS 256u
 #define STATE_DURS  4096u
 #define STATE_NAMES 256u
 
-struct column_lane {
+struct column_track {
 	uint64_t end_ns; /* of its last event; 0: none yet */
 	uint32_t corr;
 	uint16_t depth;
@@ -83,11 +83,11 @@ struct column_lane {
 };
 
 struct column_state {
-	uint64_t end_ns; /* of the last event on any lane */
+	uint64_t end_ns; /* of the last event on any track */
 	uint64_t b;
-	uint32_t lane;
+	uint32_t track;
 	uint32_t reserved;
-	struct column_lane lanes[STATE_LANES];
+	struct column_track tracks[STATE_TRACKS];
 	uint64_t a[STATE_NAMES]; /* last A of a name, for what is not GPU work */
 	uint32_t dur[STATE_DURS];
 };
@@ -107,8 +107,8 @@ static inline uint32_t column_dur(uint32_t kind, uint32_t name, uint64_t a)
 	return x >> 20;
 }
 
-/* Is the event's end, and not its start, what follows the lane's last end? */
-static inline bool column_from_end(const struct column_lane *l, uint32_t kind, uint32_t depth)
+/* Is the event's end, and not its start, what follows the track's last end? */
+static inline bool column_from_end(const struct column_track *l, uint32_t kind, uint32_t depth)
 {
 	return kind == EVENT_STEP || (kind == EVENT_RANGE && depth < l->depth);
 }

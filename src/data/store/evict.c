@@ -357,7 +357,7 @@ static int forget(struct store *st, struct forgotten *f)
 	for (uint32_t i = 0; err == 0 && i < f->n; i++)
 		err = cut(st, ST_CUT_PROCESS, f->id[i]);
 	if (err == 0)
-		err = store_run(st, store_stmt(st, ST_CUT_LANES));
+		err = store_run(st, store_stmt(st, ST_CUT_TRACKS));
 	if (err == 0)
 		err = store_run(st, store_stmt(st, ST_CUT_AGED));
 	return err;

@@ -27,11 +27,11 @@ static int on_first(void *arg, uint32_t process, const struct event_columns *c)
 				   .dur_ns = c->dur_ns[i],
 				   .a = c->a[i],
 				   .name = ids_get(&s->name, c->name[i], TRACE_NAME_OTHER),
-				   .lane = ids_get(&s->lane, c->lane[i], UINT32_MAX),
+				   .track = ids_get(&s->track, c->track[i], UINT32_MAX),
 				   .kind = c->kind[i],
 				   .flags = c->flags[i] };
 
-		if (e.kind != (f->fn ? EVENT_COUNTER : EVENT_STEP) || e.lane == UINT32_MAX)
+		if (e.kind != (f->fn ? EVENT_COUNTER : EVENT_STEP) || e.track == UINT32_MAX)
 			continue;
 		if (f->fn)
 			e.flags &= (uint8_t)~TRACE_SEEN;
@@ -40,7 +40,7 @@ static int on_first(void *arg, uint32_t process, const struct event_columns *c)
 			continue;
 		if (!f->fn)
 			err = trace_add(s->t, &e, 0);
-		else if (!from_is_size(s, e.lane, e.kind, c->name[i]))
+		else if (!from_is_size(s, e.track, e.kind, c->name[i]))
 			err = f->fn(f->arg, &e);
 	}
 	return err;
@@ -53,7 +53,7 @@ static int walk(struct store_feed *f, uint32_t kind)
 				       .from_ns = part ? part->from_ns : 0,
 				       .to_ns = part ? part->to_ns : 0 };
 	uint32_t cols = EVENT_COL_START | EVENT_COL_DUR | EVENT_COL_A | EVENT_COL_NAME |
-			EVENT_COL_LANE | EVENT_COL_FLAGS;
+			EVENT_COL_TRACK | EVENT_COL_FLAGS;
 	size_t walks = part && part->process ? part->processes : 1;
 	int err = 0;
 

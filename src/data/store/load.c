@@ -55,20 +55,20 @@ static int load_process(void *arg, uint64_t id, const uint8_t *row, size_t len)
 	return intern_add(&st->processes, store_identity(st, &p), p.id, 0);
 }
 
-/* Only lanes of processes that may come back are worth their memory. */
-static int load_lane(void *arg, uint64_t id, const uint8_t *row, size_t len)
+/* Only tracks of processes that may come back are worth their memory. */
+static int load_track(void *arg, uint64_t id, const uint8_t *row, size_t len)
 {
 	struct store *st = arg;
 	struct known *k;
 	struct seal s;
-	struct lane l;
+	struct track l;
 
 	if (seal_check(&s, row, len) < 0 || s.row != id || id >= UINT32_MAX ||
-	    row_get_lane(&s, row + sizeof(s), &l) < 0)
+	    row_get_track(&s, row + sizeof(s), &l) < 0)
 		return -EBADMSG;
-	st->next_lane = (uint32_t)id + 1;
+	st->next_track = (uint32_t)id + 1;
 	k = store_known(st, l.process, false);
-	return k && k->connected ? intern_add(&st->lanes, store_lane_hash(st, &l), l.id, l.process)
+	return k && k->connected ? intern_add(&st->tracks, store_track_hash(st, &l), l.id, l.process)
 				 : 0;
 }
 
@@ -136,7 +136,7 @@ int store_load(struct store *st)
 		store_row_fn *fn;
 	} loads[] = {
 		{ ST_EACH_NAME, load_name },       { ST_EACH_GEO, load_geo },
-		{ ST_EACH_PROCESS, load_process }, { ST_EACH_LANE, load_lane },
+		{ ST_EACH_PROCESS, load_process }, { ST_EACH_TRACK, load_track },
 		{ ST_EACH_JOURNAL, load_journal }, { ST_EACH_AGED, load_aged },
 		{ ST_EACH_SERIES, load_series },
 	};
@@ -145,7 +145,7 @@ int store_load(struct store *st)
 	uint32_t other;
 	int err = 0;
 
-	st->next_name = st->next_geo = st->next_lane = st->next_process = 1;
+	st->next_name = st->next_geo = st->next_track = st->next_process = 1;
 	st->next_journal = st->next_series = 1;
 	if (blob < 0 || win < 0 || step < 0)
 		return (int)(blob < 0 ? blob : win < 0 ? win : step);
@@ -286,7 +286,7 @@ int store_name_try(struct store *st, uint32_t id, char *out, size_t cap)
 	return err;
 }
 
-int store_lane_try(struct store *st, uint32_t id, struct lane *out)
+int store_track_try(struct store *st, uint32_t id, struct track *out)
 {
 	struct seal s;
 	int err;
@@ -295,9 +295,9 @@ int store_lane_try(struct store *st, uint32_t id, struct lane *out)
 		return -ENOENT;
 	if (pthread_mutex_trylock(&st->db_lock))
 		return -EAGAIN;
-	err = get_either(st, ST_GET_LANE, SEAL_LANE, id, &s);
+	err = get_either(st, ST_GET_TRACK, SEAL_TRACK, id, &s);
 	if (err == 0)
-		err = row_get_lane(&s, st->scratch.data + sizeof(s), out);
+		err = row_get_track(&s, st->scratch.data + sizeof(s), out);
 	pthread_mutex_unlock(&st->db_lock);
 	return err;
 }
@@ -348,7 +348,7 @@ static int sum_up(struct store *st, struct store_stat *o)
 	if (err == 0)
 		err = query(st, "SELECT count(*) FROM process", &o->processes, 1);
 	if (err == 0)
-		err = query(st, "SELECT count(*) FROM lane", &o->lanes, 1);
+		err = query(st, "SELECT count(*) FROM lane", &o->tracks, 1);
 	if (err == 0 && !st->old)
 		err = query(st, "SELECT count(*),sum(length(data)) FROM step", p, 2);
 	o->step_blobs = p[0];

@@ -4,7 +4,7 @@
  *
  * Tables (one row a line; every `data` is a seal and a body, see seal.h):
  *
- *	name geo lane process aged journal   (id, data)    lane also has its process
+ *	name geo track process aged journal   (id, data)    track also has its process
  *	blob    (id, process, t0, t1, wall, events, records, bytes)   index of the event blobs
  *	data    (id, data)                                             their bytes, same ids
  *	win     (id, process, t0, wall, data)                          windows
@@ -56,7 +56,7 @@
 	X(FREE_PAGES, "PRAGMA freelist_count")                                               \
 	X(PUT_NAME, "INSERT OR REPLACE INTO name VALUES(?1,?2)")                             \
 	X(PUT_GEO, "INSERT OR REPLACE INTO geo VALUES(?1,?2)")                               \
-	X(PUT_LANE, "INSERT OR REPLACE INTO lane VALUES(?1,?3,?2)")                          \
+	X(PUT_TRACK, "INSERT OR REPLACE INTO lane VALUES(?1,?3,?2)")                          \
 	X(PUT_PROCESS, "INSERT OR REPLACE INTO process VALUES(?1,?2)")                       \
 	X(PUT_AGED, "INSERT OR REPLACE INTO aged VALUES(?1,?2)")                             \
 	X(PUT_JOURNAL, "INSERT OR REPLACE INTO journal VALUES(?1,?2)")                       \
@@ -77,18 +77,18 @@
 			 " AND id NOT IN (SELECT process FROM win)"                          \
 			 " AND id NOT IN (SELECT process FROM step) ORDER BY id LIMIT ?1")   \
 	X(CUT_PROCESS, "DELETE FROM process WHERE id=?1")                                    \
-	X(CUT_LANES, "DELETE FROM lane WHERE process NOT IN (SELECT id FROM process)")       \
+	X(CUT_TRACKS, "DELETE FROM lane WHERE process NOT IN (SELECT id FROM process)")       \
 	X(CUT_AGED, "DELETE FROM aged WHERE id NOT IN (SELECT id FROM process)")             \
 	X(GET_NAME, "SELECT id,data FROM name WHERE id=?1")                                  \
 	X(GET_GEO, "SELECT id,data FROM geo WHERE id=?1")                                    \
-	X(GET_LANE, "SELECT id,data FROM lane WHERE id=?1")                                  \
+	X(GET_TRACK, "SELECT id,data FROM lane WHERE id=?1")                                  \
 	X(EXTENT, "SELECT ifnull(max(id),0),ifnull(sum(events),0) FROM blob")                \
 	X(HELD, "SELECT min(t0) FROM blob WHERE process=?1 AND id>=(SELECT max(id) FROM"     \
 		" blob b WHERE NOT EXISTS (SELECT 1 FROM blob WHERE id=b.id-1))")            \
 	X(LAST_ID, "SELECT seq FROM sqlite_sequence WHERE name=?1")                          \
 	X(EACH_NAME, "SELECT id,data FROM name WHERE id>?1 ORDER BY id LIMIT ?2")            \
 	X(EACH_GEO, "SELECT id,data FROM geo WHERE id>?1 ORDER BY id LIMIT ?2")              \
-	X(EACH_LANE, "SELECT id,data FROM lane WHERE id>?1 AND (?3=0 OR process=?3)"         \
+	X(EACH_TRACK, "SELECT id,data FROM lane WHERE id>?1 AND (?3=0 OR process=?3)"         \
 		     " ORDER BY id LIMIT ?2")                                                \
 	X(EACH_PROCESS, "SELECT id,data FROM process WHERE id>?1 ORDER BY id LIMIT ?2")      \
 	X(EACH_AGED, "SELECT id,data FROM aged WHERE id>?1 ORDER BY id LIMIT ?2")            \
@@ -175,8 +175,8 @@ struct store {
 
 	pthread_mutex_t mem_lock; /* guards the rest */
 	uint64_t seed;
-	struct intern names, geos, lanes, processes, series;
-	uint32_t next_name, next_geo, next_lane, next_process, next_series;
+	struct intern names, geos, tracks, processes, series;
+	uint32_t next_name, next_geo, next_track, next_process, next_series;
 	uint64_t next_journal;
 	struct known *known; /* owned; known_n of known_cap, sorted by id */
 	uint32_t known_n, known_cap;
@@ -258,7 +258,7 @@ void store_unsend(struct store *st);
 /* With mem_lock held. NULL: not known, or no memory to add it. */
 struct known *store_known(struct store *st, uint32_t process, bool add);
 uint64_t store_identity(const struct store *st, const struct process *p);
-uint64_t store_lane_hash(const struct store *st, const struct lane *l);
+uint64_t store_track_hash(const struct store *st, const struct track *l);
 uint64_t store_series_hash(const struct store *st, const struct series *s);
 uint64_t store_geo_hash(const struct store *st, const struct geo *g);
 

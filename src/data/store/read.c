@@ -117,7 +117,7 @@ struct each {
 	const struct store_filter *filter;
 	union {
 		store_process_fn *process;
-		store_lane_fn *lane;
+		store_track_fn *track;
 		store_name_fn *name;
 		store_geo_fn *geo;
 		store_events_fn *events;
@@ -219,26 +219,26 @@ int store_each_geo(struct store *st, store_geo_fn *fn, void *arg)
 	return store_walk(st, &(struct store_walk){ .which = ST_EACH_GEO }, each_geo, &e);
 }
 
-static int each_lane(void *arg, uint64_t id, const uint8_t *row, size_t len)
+static int each_track(void *arg, uint64_t id, const uint8_t *row, size_t len)
 {
 	struct each *e = arg;
-	struct lane l;
+	struct track l;
 	struct seal s;
 	int err;
 
-	err = open_row(&s, SEAL_LANE, id, row, len);
+	err = open_row(&s, SEAL_TRACK, id, row, len);
 	if (err == 0)
-		err = row_get_lane(&s, row + sizeof(s), &l);
-	return err < 0 ? err : e->fn.lane(e->arg, &l);
+		err = row_get_track(&s, row + sizeof(s), &l);
+	return err < 0 ? err : e->fn.track(e->arg, &l);
 }
 
-int store_each_lane(struct store *st, uint32_t process, store_lane_fn *fn, void *arg)
+int store_each_track(struct store *st, uint32_t process, store_track_fn *fn, void *arg)
 {
-	struct store_walk w = { .which = ST_EACH_LANE, .process = process };
-	struct each e = { .st = st, .fn.lane = fn, .arg = arg };
+	struct store_walk w = { .which = ST_EACH_TRACK, .process = process };
+	struct each e = { .st = st, .fn.track = fn, .arg = arg };
 
-	STORE_ELSEWHERE(st, each_lane, process, fn, arg);
-	return store_walk(st, &w, each_lane, &e);
+	STORE_ELSEWHERE(st, each_track, process, fn, arg);
+	return store_walk(st, &w, each_track, &e);
 }
 
 static int each_journal(void *arg, uint64_t id, const uint8_t *row, size_t len)

@@ -134,9 +134,9 @@ int row_get_geo(const struct seal *s, const void *body, struct geo *g)
 	return 0;
 }
 
-int row_put_lane(struct rows *r, const struct lane *l)
+int row_put_track(struct rows *r, const struct track *l)
 {
-	struct seal s = { .type = SEAL_LANE, .row = l->id, .owner = l->process };
+	struct seal s = { .type = SEAL_TRACK, .row = l->id, .owner = l->process };
 	uint8_t *p = begin(r, 4 * VARINT_MAX);
 
 	if (!p)
@@ -149,10 +149,10 @@ int row_put_lane(struct rows *r, const struct lane *l)
 	return 0;
 }
 
-int row_get_lane(const struct seal *s, const void *body, struct lane *l)
+int row_get_track(const struct seal *s, const void *body, struct track *l)
 {
 	struct varint_in in = { body, (const uint8_t *)body + s->len, false };
-	struct lane v = { .id = (uint32_t)s->row, .process = s->owner };
+	struct track v = { .id = (uint32_t)s->row, .process = s->owner };
 
 	v.device = (uint32_t)varint_get(&in);
 	v.context = (uint32_t)varint_get(&in);

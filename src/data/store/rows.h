@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rows.h - the small rows of a store (names, geometries, lanes, processes, journal) as sealed
+ * rows.h - the small rows of a store (names, geometries, tracks, processes, journal) as sealed
  * bytes, and back. A row_put_*() appends seal and body to a buffer; a row_get_*() reads the
  * body of a row whose seal was checked.
  */
@@ -32,7 +32,7 @@ int rows_move(struct rows *to, struct rows *from);
 const char *row_name(const char *text, size_t *len, char buf[ROW_NAME_MAX]);
 int row_put_name(struct rows *r, uint32_t id, const char *text, size_t len);
 int row_put_geo(struct rows *r, const struct geo *g);
-int row_put_lane(struct rows *r, const struct lane *l);
+int row_put_track(struct rows *r, const struct track *l);
 int row_put_journal(struct rows *r, uint64_t id, uint64_t wall_ns, const char *what,
 		    const char *text);
 /* What the node is: always row 1. */
@@ -46,7 +46,7 @@ int row_put_aged(struct rows *r, uint32_t process, uint64_t records);
 /* 0, or -EBADMSG. `s` is the seal, `body` its s->len bytes. */
 int row_get_geo(const struct seal *s, const void *body, struct geo *g);
 int row_get_series(const struct seal *s, const void *body, struct series *sr);
-int row_get_lane(const struct seal *s, const void *body, struct lane *l);
+int row_get_track(const struct seal *s, const void *body, struct track *l);
 int row_get_node(const struct seal *s, const void *body, struct node_ident *n);
 int row_get_process(const struct seal *s, const void *body, struct process *p);
 /* Both texts point into `body`. */

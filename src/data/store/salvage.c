@@ -40,7 +40,7 @@ static const char *const put_sql[SEAL_TYPES] = {
 	[SEAL_WINDOW] = "INSERT OR IGNORE INTO win VALUES(?1,?3,?4,?5,?2)",
 	[SEAL_NAME] = "INSERT OR IGNORE INTO name VALUES(?1,?2)",
 	[SEAL_GEO] = "INSERT OR IGNORE INTO geo VALUES(?1,?2)",
-	[SEAL_LANE] = "INSERT OR IGNORE INTO lane VALUES(?1,?3,?2)",
+	[SEAL_TRACK] = "INSERT OR IGNORE INTO lane VALUES(?1,?3,?2)",
 	[SEAL_PROCESS] = "INSERT OR IGNORE INTO process VALUES(?1,?2)",
 	[SEAL_JOURNAL] = "INSERT OR IGNORE INTO journal VALUES(?1,?2)",
 	[SEAL_AGED] = "INSERT OR IGNORE INTO aged VALUES(?1,?2)",
@@ -108,7 +108,7 @@ static int save(struct salvage *v, const struct seal *s, const uint8_t *row, siz
 		(int64_t)s->row, 0, s->owner, ns(s->t0_ns), ns(wall), ns(s->t1_ns)
 	};
 	bool timed = s->type == SEAL_WINDOW || s->type == SEAL_STEPS;
-	int n = s->type == SEAL_TELEMETRY ? 6 : timed ? 5 : s->type == SEAL_LANE ? 3 : 1;
+	int n = s->type == SEAL_TELEMETRY ? 6 : timed ? 5 : s->type == SEAL_TRACK ? 3 : 1;
 	int err;
 
 	err = run(v->to, put_sql[s->type], num, n, row, len);

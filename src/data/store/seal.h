@@ -21,7 +21,7 @@ enum seal_type {
 	SEAL_WINDOW = 2,
 	SEAL_NAME = 3,
 	SEAL_GEO = 4,
-	SEAL_LANE = 5,
+	SEAL_TRACK = 5,
 	SEAL_PROCESS = 6,
 	SEAL_JOURNAL = 7,
 	SEAL_AGED = 8,  /* records of a process overwritten since, in t0_ns */

@@ -116,7 +116,7 @@ void store_close(struct store *st)
 	rows_fini(&st->pending);
 	intern_fini(&st->names);
 	intern_fini(&st->geos);
-	intern_fini(&st->lanes);
+	intern_fini(&st->tracks);
 	intern_fini(&st->processes);
 	intern_fini(&st->series);
 	block_codec_free(st->block);

@@ -62,7 +62,7 @@ void store_close(struct store *st); /* NULL is allowed */
  */
 int store_name(struct store *st, const char *text, size_t len, uint32_t *id);
 int store_geo(struct store *st, const struct geo *g, uint32_t *id);
-int store_lane(struct store *st, const struct lane *l, uint32_t *id);
+int store_track(struct store *st, const struct track *l, uint32_t *id);
 
 /*
  * Insert (p->id == 0: finds the row of the same identity and pool, else makes one and sets
@@ -126,7 +126,7 @@ void store_rollback(struct store *st);
 uint64_t store_bytes(const struct store *st); /* file and log on disk, last known */
 uint64_t store_written(void);                 /* by all writers of this process, to the disk */
 
-/* --- reading (the store_each_* of names, geos, lanes, processes also on a writer's store) --- */
+/* --- reading (the store_each_* of names, geos, tracks, processes also on a writer's store) --- */
 
 int store_open_ro(struct store **out, const char *path, struct store_why *why);
 
@@ -141,7 +141,7 @@ struct store_filter {
  * store. Events come blob by blob in the order they were stored, not sorted by time; those
  * that overlap [from_ns, to_ns) are given. Damage ends a walk with -EBADMSG. */
 typedef int store_process_fn(void *arg, const struct process *p);
-typedef int store_lane_fn(void *arg, const struct lane *l);
+typedef int store_track_fn(void *arg, const struct track *l);
 typedef int store_name_fn(void *arg, uint32_t id, const char *text, size_t len);
 typedef int store_geo_fn(void *arg, const struct geo *g);
 typedef int store_events_fn(void *arg, uint32_t process, const struct event *ev, size_t n);
@@ -149,7 +149,7 @@ typedef int store_window_fn(void *arg, const struct window *w);
 typedef int store_journal_fn(void *arg, uint64_t wall_ns, const char *what, const char *text);
 
 int store_each_process(struct store *st, store_process_fn *fn, void *arg);
-int store_each_lane(struct store *st, uint32_t process, store_lane_fn *fn, void *arg); /* 0: all */
+int store_each_track(struct store *st, uint32_t process, store_track_fn *fn, void *arg); /* 0: all */
 int store_each_name(struct store *st, store_name_fn *fn, void *arg);
 int store_each_geo(struct store *st, store_geo_fn *fn, void *arg);
 int store_each_events(struct store *st, const struct store_filter *f, store_events_fn *fn,
@@ -161,7 +161,7 @@ int store_each_journal(struct store *st, store_journal_fn *fn, void *arg);
 /*
  * Events as columns, of which only those in `cols` (enum event_column) are decoded: about half of
  * the time of store_each_events() for names and durations, and nothing is copied. A batch is a
- * blob: all its events, of every kind and lane, in the order they were stored, whether or not
+ * blob: all its events, of every kind and track, in the order they were stored, whether or not
  * each lies in the filter's time; blobs outside of that time, of other processes, or without an
  * event of the filter's kind are not decoded. The columns are good until the next call.
  *
@@ -192,9 +192,9 @@ int store_each_columns(struct store *st, const struct store_filter *f, uint32_t 
 
 /* The text of a name: NUL-terminated, borrowed until the store is closed; "?" if unknown. */
 const char *store_name_text(struct store *st, uint32_t id);
-/* The same, and a lane, for who must not wait for a disk. -EAGAIN: a commit is under way. */
+/* The same, and a track, for who must not wait for a disk. -EAGAIN: a commit is under way. */
 int store_name_try(struct store *st, uint32_t id, char *out, size_t cap);
-int store_lane_try(struct store *st, uint32_t id, struct lane *out);
+int store_track_try(struct store *st, uint32_t id, struct track *out);
 int store_geo_get(struct store *st, uint32_t id, struct geo *out);
 
 /* Number of the newest event blob, and how many events there are. Cheap. */
@@ -245,7 +245,7 @@ int store_each_piece(struct store *st, uint64_t after, store_piece_fn *fn, void 
 
 /* What the file holds, for `aon store` and reports. */
 struct store_stat {
-	uint64_t bytes, names, processes, lanes;
+	uint64_t bytes, names, processes, tracks;
 	uint64_t event_blobs, events, event_bytes; /* event_bytes: compressed */
 	uint64_t window_blobs, rollups, window_bytes;
 	uint64_t step_blobs, steps, step_bytes;

@@ -177,11 +177,11 @@ static int on_process(void *arg, const struct process *p)
 	return 0;
 }
 
-static int on_lane(void *arg, const struct lane *l)
+static int on_track(void *arg, const struct track *l)
 {
 	struct from_store *s = arg;
-	struct trace_lane to = { .process = ids_get(&s->process, l->process, UINT32_MAX),
-				 .device = LANE_HOST,
+	struct trace_track to = { .process = ids_get(&s->process, l->process, UINT32_MAX),
+				 .device = TRACK_HOST,
 				 .context = l->context,
 				 .stream = l->stream,
 				 .name = ids_get(&s->name, l->name, 0) };
@@ -190,14 +190,14 @@ static int on_lane(void *arg, const struct lane *l)
 
 	if (to.process == UINT32_MAX)
 		return 0; /* of a process that was forgotten */
-	if (l->device != LANE_HOST)
+	if (l->device != TRACK_HOST)
 		err = trace_device(s->t, to.process, l->device, &to.device);
-	err = err ? err : trace_lane(s->t, &to, &id);
-	if (!err && l->device != LANE_HOST && l->stream == TRACE_NO_STREAM && to.name) {
+	err = err ? err : trace_track(s->t, &to, &id);
+	if (!err && l->device != TRACK_HOST && l->stream == TRACE_NO_STREAM && to.name) {
 		s->t->device[to.device].name = to.name;
-		s->t->lane[id].name = 0;
+		s->t->track[id].name = 0;
 	}
-	return err ? err : put(&s->lane, l->id, id);
+	return err ? err : put(&s->track, l->id, id);
 }
 
 static void own_event(const struct from_store *s, struct event *e)
@@ -229,19 +229,19 @@ static void own_event(const struct from_store *s, struct event *e)
 	}
 }
 
-bool from_is_size(const struct from_store *s, uint32_t lane, uint32_t kind, uint32_t name)
+bool from_is_size(const struct from_store *s, uint32_t track, uint32_t kind, uint32_t name)
 {
-	return kind == EVENT_COUNTER && name && s->t->lane[lane].device != LANE_HOST &&
+	return kind == EVENT_COUNTER && name && s->t->track[track].device != TRACK_HOST &&
 	       (name == s->sms || name == s->memory);
 }
 
 /* Takes what is no event of the trace: it says something of a device, or of the next event. */
 static bool aside(struct from_store *s, struct owner *own, const struct event *e, int *err)
 {
-	uint32_t device = s->t->lane[e->lane].device, comm;
+	uint32_t device = s->t->track[e->track].device, comm;
 	struct trace_comm c;
 
-	if (from_is_size(s, e->lane, e->kind, e->name)) {
+	if (from_is_size(s, e->track, e->kind, e->name)) {
 		if (e->name == s->sms)
 			s->t->device[device].sms = (uint32_t)e->a;
 		else
@@ -254,20 +254,20 @@ static bool aside(struct from_store *s, struct owner *own, const struct event *e
 	c = s->t->comm[comm];
 	c.sequence = e->b;
 	if (c.rank == TRACE_NO_RANK) /* it stands behind the rows */
-		c.rank = s->t->file[s->t->process[s->t->lane[e->lane].process].file].rank;
+		c.rank = s->t->file[s->t->process[s->t->track[e->track].process].file].rank;
 	*err = trace_comm_add(s->t, &c, &comm);
 	own->comm = *err ? 0 : comm + 1;
 	return true;
 }
 
 /*
- * What a probe recorded of a collective: its lane is named after the group ("gloo 0 1/2", "NCCL world
+ * What a probe recorded of a collective: its track is named after the group ("gloo 0 1/2", "NCCL world
  * 3/8"), the event after what it does and the type ("gloo:all_reduce f32", "AllReduce bf16 RING LL").
  */
 static int own_comm(struct from_store *s, const struct event *e, uint32_t *comm)
 {
-	const char *lane = trace_text(s->t, s->t->lane[e->lane].name);
-	const char *group = strchr(lane, ' '), *ranks = strrchr(lane, ' ');
+	const char *track = trace_text(s->t, s->t->track[e->track].name);
+	const char *group = strchr(track, ' '), *ranks = strrchr(track, ' ');
 	const char *name = trace_text(s->t, e->name), *type;
 	struct trace_comm c = { .bytes_in = e->a, .bytes_out = e->a, .sequence = e->b };
 	size_t len;
@@ -284,7 +284,7 @@ static int own_comm(struct from_store *s, const struct event *e, uint32_t *comm)
 	if (!err && group < ranks)
 		err = trace_name(s->t, group + 1, (size_t)(ranks - group) - 1, &c.group);
 	else if (!err)
-		err = trace_name(s->t, lane, (size_t)(group - lane), &c.group);
+		err = trace_name(s->t, track, (size_t)(group - track), &c.group);
 	if (!err && type)
 		err = trace_name(s->t, type, strlen(type), &c.dtype);
 	err = err ? err : trace_comm_add(s->t, &c, comm);
@@ -307,8 +307,8 @@ int from_events(void *arg, uint32_t process, const struct event *ev, size_t n)
 
 		if (e.kind != EVENT_STEP) /* of which it says that it was left out */
 			e.flags &= (uint8_t)~TRACE_SEEN;
-		e.lane = ids_get(&s->lane, e.lane, UINT32_MAX);
-		if (e.lane == UINT32_MAX || (own->imported && aside(s, own, &e, &err)))
+		e.track = ids_get(&s->track, e.track, UINT32_MAX);
+		if (e.track == UINT32_MAX || (own->imported && aside(s, own, &e, &err)))
 			continue;
 		if (s->parted && !trace_stretch(s->t, &e, s->lo_ns, s->hi_ns)) {
 			own->comm = 0;
@@ -347,7 +347,7 @@ int from_rows(struct from_store *s, struct store *st)
 	err = err ? err : store_each_name(st, on_name, s);
 	err = err ? err : store_each_geo(st, on_geo, s);
 	err = err ? err : store_each_process(st, on_process, s);
-	err = err ? err : store_each_lane(st, 0, on_lane, s);
+	err = err ? err : store_each_track(st, 0, on_track, s);
 	if (!err && s->t->processes == s->first_process)
 		err = trace_file_add(s->t, s->path, &file); /* an empty store is an input, too */
 	return err;
@@ -357,7 +357,7 @@ void from_fini(struct from_store *s)
 {
 	free(s->name.to);
 	free(s->geo.to);
-	free(s->lane.to);
+	free(s->track.to);
 	free(s->process.to);
 	free(s->file.to);
 	free(s->comm.to);
@@ -405,13 +405,13 @@ static int on_columns(void *arg, uint32_t process, const struct event_columns *c
 	for (size_t i = 0; i < c->n && !err; i++) {
 		struct work w = { .start_ns = c->start_ns[i],
 				  .dur_ns = c->dur_ns[i],
-				  .lane = ids_get(&s->lane, c->lane[i], UINT32_MAX),
+				  .track = ids_get(&s->track, c->track[i], UINT32_MAX),
 				  .name = ids_get(&s->name, c->name[i], TRACE_NAME_OTHER),
 				  .kind = c->kind[i],
 				  .comm = own->comm };
 
-		if (w.lane == UINT32_MAX ||
-		    (own->imported && from_is_size(s, w.lane, w.kind, c->name[i])))
+		if (w.track == UINT32_MAX ||
+		    (own->imported && from_is_size(s, w.track, w.kind, c->name[i])))
 			continue;
 		if (own->imported && w.kind == EVENT_MARK &&
 		    ids_get(&s->comm, c->name[i], UINT32_MAX) != UINT32_MAX) {
@@ -427,7 +427,7 @@ static int on_columns(void *arg, uint32_t process, const struct event_columns *c
 
 static int work_stretch(struct from_store *s, struct store *st)
 {
-	uint32_t cols = EVENT_COL_START | EVENT_COL_DUR | EVENT_COL_LANE | EVENT_COL_NAME;
+	uint32_t cols = EVENT_COL_START | EVENT_COL_DUR | EVENT_COL_TRACK | EVENT_COL_NAME;
 	struct store_filter f = { .from_ns = s->lo_ns,
 				  .to_ns = s->hi_ns == UINT64_MAX ? 0 : s->hi_ns };
 	size_t walks = s->part && s->part->process ? s->part->processes : 1;
@@ -455,9 +455,9 @@ static int on_steps(void *arg, uint32_t process, const struct event_columns *c)
 	for (size_t i = 0; i < c->n && !err; i++) {
 		if (c->kind[i] != EVENT_STEP || c->flags[i] & EVENT_OPEN)
 			continue;
-		if (!own->step_lane) /* the first: as aond has it */
-			own->step_lane = c->lane[i] + 1;
-		if (own->step_lane == c->lane[i] + 1)
+		if (!own->step_track) /* the first: as aond has it */
+			own->step_track = c->track[i] + 1;
+		if (own->step_track == c->track[i] + 1)
 			err = s->step(s->arg, owner, c->start_ns[i], c->dur_ns[i],
 				      c->flags[i] & EVENT_LEFT_OUT ? 0
 				      : c->b[i]                    ? (uint32_t)c->b[i]
@@ -478,7 +478,7 @@ static int tell_steps(struct from_store *s, struct store *st)
 	if (!some || !s->step)
 		return 0;
 	return store_each_columns(st, &f,
-				  EVENT_COL_START | EVENT_COL_DUR | EVENT_COL_LANE | EVENT_COL_B |
+				  EVENT_COL_START | EVENT_COL_DUR | EVENT_COL_TRACK | EVENT_COL_B |
 					  EVENT_COL_FLAGS,
 				  on_steps, s);
 }

@@ -4,7 +4,7 @@
  * recorded.
  *
  * What a store has no place for travels as events that store_trace() takes back: a collective's
- * details as a MARK before its event, a device's size as COUNTERs on its own lane.
+ * details as a MARK before its event, a device's size as COUNTERs on its own track.
  */
 #ifndef AON_STORE_TRACE_H
 #define AON_STORE_TRACE_H
@@ -37,7 +37,7 @@ int store_trace_part(struct trace *t, struct store *st, const char *path,
 		     const struct store_part *part, store_trace_fn *go_on, void *arg);
 
 /*
- * The same without its events: they are not kept, but `fn` is told of each, when all lanes and names
+ * The same without its events: they are not kept, but `fn` is told of each, when all tracks and names
  * are in the trace. What it returns below 0 ends it. Only a few columns are decoded.
  */
 struct work;

@@ -19,7 +19,7 @@ struct from_store {
 	const char *path;
 	uint32_t own; /* file of what aon recorded, + 1 */
 	size_t first_file;
-	struct ids name, geo, lane, process, file;
+	struct ids name, geo, track, process, file;
 	struct ids comm;      /* by name: what a MARK of it says of the event that follows */
 	uint32_t sms, memory; /* names of what COUNTERs say of a device; 0: none */
 	struct owner *owner;  /* by process of the trace, from first_process on */
@@ -36,7 +36,7 @@ struct from_store {
 struct owner {
 	bool imported;
 	bool sampled;       /* steps of it were left out */
-	uint32_t step_lane; /* whose steps count, + 1; 0: none yet */
+	uint32_t step_track; /* whose steps count, + 1; 0: none yet */
 	uint32_t comm;      /* of its next event, + 1 */
 };
 
@@ -49,6 +49,6 @@ int from_rows(struct from_store *s, struct store *st); /* all but the events */
 int from_events(void *from_store, uint32_t process, const struct event *ev, size_t n);
 void from_fini(struct from_store *s);
 /* Says something of a device, and is no event of the trace. `name` is the store's. */
-bool from_is_size(const struct from_store *s, uint32_t lane, uint32_t kind, uint32_t name);
+bool from_is_size(const struct from_store *s, uint32_t track, uint32_t kind, uint32_t name);
 
 #endif /* AON_STORE_TRACE_PRIV_H */

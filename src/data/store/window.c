@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * window.c - rollups, sorted by (lane, kind, name), as one zstd frame of varints.
+ * window.c - rollups, sorted by (track, kind, name), as one zstd frame of varints.
  *
  *	body: raw length varint, then the frame (or the raw bytes, where that is not longer)
  *	raw:  column after column, a number a row:
- *	      lane - last, kind, name - last (folded), count, min, max - min,
+ *	      track - last, kind, name - last (folded), count, min, max - min,
  *	      total - count * min (folded), bytes, cells that are not 0;
  *	      then for each row's cells: index - last, count - 1;
  *	      a row's first index is folded against the cell of its min;
@@ -73,8 +73,8 @@ static int compare(const void *a, const void *b)
 	const struct rollup *x = *(const struct rollup *const *)a;
 	const struct rollup *y = *(const struct rollup *const *)b;
 
-	if (x->lane != y->lane)
-		return x->lane < y->lane ? -1 : 1;
+	if (x->track != y->track)
+		return x->track < y->track ? -1 : 1;
 	if (x->kind != y->kind)
 		return x->kind < y->kind ? -1 : 1;
 	return x->name < y->name ? -1 : x->name > y->name;
@@ -86,7 +86,7 @@ static uint64_t number(const struct rollup *r, const struct rollup *last, unsign
 
 	switch (col) {
 	case 0:
-		return r->lane - last->lane;
+		return r->track - last->track;
 	case 1:
 		return r->kind;
 	case 2:
@@ -254,7 +254,7 @@ static void set_number(struct rollup *r, const struct rollup *last, unsigned int
 {
 	switch (col) {
 	case 0:
-		r->lane = last->lane + (uint32_t)v;
+		r->track = last->track + (uint32_t)v;
 		break;
 	case 1:
 		r->kind = (uint32_t)v;

@@ -11,7 +11,7 @@
 
 static const uint8_t put_stmt[SEAL_TYPES] = {
 	[SEAL_WINDOW] = ST_PUT_WIN,      [SEAL_NAME] = ST_PUT_NAME,
-	[SEAL_GEO] = ST_PUT_GEO,         [SEAL_LANE] = ST_PUT_LANE,
+	[SEAL_GEO] = ST_PUT_GEO,         [SEAL_TRACK] = ST_PUT_TRACK,
 	[SEAL_PROCESS] = ST_PUT_PROCESS, [SEAL_JOURNAL] = ST_PUT_JOURNAL,
 	[SEAL_AGED] = ST_PUT_AGED,       [SEAL_STEPS] = ST_PUT_STEPS,
 	[SEAL_NODE] = ST_PUT_NODE,       [SEAL_SERIES] = ST_PUT_SERIES,
@@ -76,31 +76,31 @@ int store_geo(struct store *st, const struct geo *g, uint32_t *id)
 	return err;
 }
 
-uint64_t store_lane_hash(const struct store *st, const struct lane *l)
+uint64_t store_track_hash(const struct store *st, const struct track *l)
 {
 	const uint64_t key[3] = { (uint64_t)l->process << 32 | l->device, l->context, l->stream };
 
 	return XXH3_64bits_withSeed(key, sizeof(key), st->seed);
 }
 
-int store_lane(struct store *st, const struct lane *l, uint32_t *id)
+int store_track(struct store *st, const struct track *l, uint32_t *id)
 {
-	uint64_t hash = store_lane_hash(st, l);
-	struct lane row = *l;
+	uint64_t hash = store_track_hash(st, l);
+	struct track row = *l;
 	struct intern_entry *e;
 	int err = 0;
 
 	pthread_mutex_lock(&st->mem_lock);
-	e = intern_find(&st->lanes, hash);
-	row.id = e ? e->id : st->next_lane;
-	/* Once more for a lane that has got a name since. */
+	e = intern_find(&st->tracks, hash);
+	row.id = e ? e->id : st->next_track;
+	/* Once more for a track that has got a name since. */
 	if (!e || l->name)
-		err = row_put_lane(&st->pending, &row);
+		err = row_put_track(&st->pending, &row);
 	if (err == 0 && !e)
-		err = intern_add(&st->lanes, hash, row.id, l->process);
+		err = intern_add(&st->tracks, hash, row.id, l->process);
 	if (err == 0) {
 		*id = row.id;
-		st->next_lane += !e;
+		st->next_track += !e;
 	}
 	pthread_mutex_unlock(&st->mem_lock);
 	return err;
@@ -143,7 +143,7 @@ struct known *store_known(struct store *st, uint32_t process, bool add)
 	return &st->known[lo];
 }
 
-static bool lane_of(void *arg, const struct intern_entry *e)
+static bool track_of(void *arg, const struct intern_entry *e)
 {
 	return e->owner == *(uint32_t *)arg;
 }
@@ -169,7 +169,7 @@ static int name_process(struct store *st, struct process *p)
 	if (!k)
 		return -ENOMEM;
 	if (k->connected && !p->connected)
-		intern_drop(&st->lanes, lane_of, &p->id);
+		intern_drop(&st->tracks, track_of, &p->id);
 	k->connected = p->connected;
 	k->wall_offset_ns = p->wall_offset_ns;
 	if (p->connected)
@@ -254,7 +254,7 @@ int store_put_row(struct store *st, const uint8_t *row, size_t len)
 		return store_errno(st, sqlite3_errcode(st->db));
 	sqlite3_bind_int64(put, 1, (int64_t)s.row);
 	sqlite3_bind_blob64(put, 2, row, len, SQLITE_STATIC);
-	if (s.type == SEAL_LANE || s.type == SEAL_WINDOW || s.type == SEAL_STEPS)
+	if (s.type == SEAL_TRACK || s.type == SEAL_WINDOW || s.type == SEAL_STEPS)
 		sqlite3_bind_int64(put, 3, s.owner);
 	if (s.type == SEAL_WINDOW || s.type == SEAL_STEPS) {
 		sqlite3_bind_int64(put, 4, ns(s.t0_ns));

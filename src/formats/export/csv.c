@@ -46,7 +46,7 @@ static void put_geo(struct sink *s, const struct geo *g)
 	sink_str(s, text);
 }
 
-static void put_place(struct walk *w, const struct trace_lane *l)
+static void put_place(struct walk *w, const struct trace_track *l)
 {
 	const struct trace *t = w->t;
 	const struct trace_file *f = &t->file[t->process[l->process].file];
@@ -56,7 +56,7 @@ static void put_place(struct walk *w, const struct trace_lane *l)
 	sink_byte(w->s, ',');
 	sink_u64(w->s, t->process[l->process].pid);
 	sink_byte(w->s, ',');
-	if (l->device != LANE_HOST)
+	if (l->device != TRACK_HOST)
 		sink_u64(w->s, t->device[l->device].device);
 	sink_byte(w->s, ',');
 	if (l->stream != TRACE_NO_STREAM)
@@ -87,7 +87,7 @@ static void put_event(struct walk *w, const struct event *e)
 	struct sink *s = w->s;
 	char room[64];
 
-	put_place(w, &w->t->lane[e->lane]);
+	put_place(w, &w->t->track[e->track]);
 	sink_str(s, kind_word[e->kind] ? kind_word[e->kind] : "?");
 	sink_byte(s, ',');
 	put_text(s, walk_event_name(w, e, room, sizeof(room)));
@@ -118,9 +118,9 @@ int export_csv(struct walk *w)
 	sink_str(w->s,
 		 "rank,pid,device,stream,kind,name,start_ns,dur_ns,correlation,bytes,direction,"
 		 "value,graph_node,grid,block,registers,shared_memory\n");
-	for (size_t i = 0; i < t->lanes && !err; i++)
-		for (size_t k = t->lane_first[i];
-		     walk_has_lane(w, i) && k < t->lane_first[i + 1] && !err; k++) {
+	for (size_t i = 0; i < t->tracks && !err; i++)
+		for (size_t k = t->track_first[i];
+		     walk_has_track(w, i) && k < t->track_first[i + 1] && !err; k++) {
 			put_event(w, &t->event[k]);
 			err = walk_step(w, &t->event[k]);
 		}

@@ -95,7 +95,7 @@ int export_trace(const struct trace *t, const struct export_opts *o, struct expo
 	int err, end;
 
 	*count = (struct export_count){ 0 };
-	if (t->events && !t->lane_first)
+	if (t->events && !t->track_first)
 		return -EINVAL;
 	err = sink_new(&w.s, o->write, o->arg, gz);
 	if (err)

@@ -76,12 +76,12 @@ static void put_id(struct walk *w, uint64_t id)
 		sink_u64(w->s, id);
 }
 
-static void put_place(struct walk *w, const struct trace_lane *l)
+static void put_place(struct walk *w, const struct trace_track *l)
 {
 	const struct trace *t = w->t;
 
 	sink_str(w->s, ",\"pid\":");
-	if (l->device == LANE_HOST)
+	if (l->device == TRACK_HOST)
 		put_id(w, t->process[l->process].pid);
 	else
 		sink_u64(w->s, t->device[l->device].device);
@@ -161,11 +161,11 @@ static void put_collective(struct sink *s, const struct event *e)
 	key_u64(s, ",\"sequence\":", e->b);
 }
 
-static void put_args(struct walk *w, const struct event *e, const struct trace_lane *l)
+static void put_args(struct walk *w, const struct event *e, const struct trace_track *l)
 {
 	/* HTA takes a row with a stream for GPU work, and annotations of streams have none. */
 	bool device =
-		l->device != LANE_HOST && e->kind != EVENT_RANGE && e->kind != EVENT_COLLECTIVE;
+		l->device != TRACK_HOST && e->kind != EVENT_RANGE && e->kind != EVENT_COLLECTIVE;
 	uint32_t external = e->kind == EVENT_COLLECTIVE ? 0 : trace_external(e);
 	struct sink *s = w->s;
 
@@ -192,14 +192,14 @@ static void put_args(struct walk *w, const struct event *e, const struct trace_l
 
 /* --- rows --- */
 
-static void complete(struct walk *w, const struct event *e, const struct trace_lane *l)
+static void complete(struct walk *w, const struct event *e, const struct trace_track *l)
 {
 	struct sink *s = w->s;
 	char room[64];
 
 	begin_row(w);
 	sink_str(s, "\"ph\":\"X\",\"cat\":\"");
-	sink_str(s, category(w, e, l->device != LANE_HOST));
+	sink_str(s, category(w, e, l->device != TRACK_HOST));
 	sink_str(s, "\",\"name\":");
 	sink_json(s, walk_event_name(w, e, room, sizeof(room)));
 	put_place(w, l);
@@ -212,10 +212,10 @@ static void complete(struct walk *w, const struct event *e, const struct trace_l
 }
 
 /* An arrow from the call to its work, where both were seen. */
-static void arrow(struct walk *w, const struct event *e, const struct trace_lane *l)
+static void arrow(struct walk *w, const struct event *e, const struct trace_track *l)
 {
 	const struct link *k = link_find(&w->links, l->process, e->corr);
-	bool end = l->device != LANE_HOST;
+	bool end = l->device != TRACK_HOST;
 
 	if ((!link_is_work(e) && e->kind != EVENT_API) || !k || k->flags != (LINK_CALL | LINK_WORK))
 		return;
@@ -228,7 +228,7 @@ static void arrow(struct walk *w, const struct event *e, const struct trace_lane
 	sink_str(w->s, ",\"cat\":\"ac2g\",\"name\":\"ac2g\"}");
 }
 
-static void begin_moment(struct walk *w, const struct event *e, const struct trace_lane *l,
+static void begin_moment(struct walk *w, const struct event *e, const struct trace_track *l,
 			 const char *ph, const char *name)
 {
 	begin_row(w);
@@ -246,10 +246,10 @@ static bool is_total(const struct walk *w, size_t i)
 	       !strcmp(walk_name(w, w->t->event[i].name), TRACE_ALLOCATED);
 }
 
-static void alloc(struct walk *w, const struct event *e, const struct trace_lane *l)
+static void alloc(struct walk *w, const struct event *e, const struct trace_track *l)
 {
 	const struct event *next = e + 1;
-	bool freed = e->flags >> EVENT_COPY_SHIFT == 2, host = l->device == LANE_HOST;
+	bool freed = e->flags >> EVENT_COPY_SHIFT == 2, host = l->device == TRACK_HOST;
 	struct sink *s = w->s;
 
 	begin_row(w);
@@ -269,12 +269,12 @@ static void alloc(struct walk *w, const struct event *e, const struct trace_lane
 	key_u64(s, ",\"Addr\":", e->b);
 	key_u64(s, freed ? ",\"Bytes\":-" : ",\"Bytes\":", e->a);
 	if (is_total(w, (size_t)(next - w->t->event)) && next->start_ns == e->start_ns &&
-	    next->lane == e->lane)
+	    next->track == e->track)
 		key_u64(s, ",\"Total Allocated\":", next->a);
 	sink_str(s, "}}");
 }
 
-static void counter(struct walk *w, const struct event *e, const struct trace_lane *l)
+static void counter(struct walk *w, const struct event *e, const struct trace_track *l)
 {
 	double real;
 
@@ -293,9 +293,9 @@ static void counter(struct walk *w, const struct event *e, const struct trace_la
 
 static int event(struct walk *w, const struct event *e)
 {
-	const struct trace_lane *l = &w->t->lane[e->lane];
+	const struct trace_track *l = &w->t->track[e->track];
 
-	if (category(w, e, l->device != LANE_HOST)) {
+	if (category(w, e, l->device != TRACK_HOST)) {
 		complete(w, e, l);
 		arrow(w, e, l);
 	} else if (e->kind == EVENT_MARK) {
@@ -357,7 +357,7 @@ static void head(struct walk *w)
 	sink_str(s, ",\"displayTimeUnit\":\"ms\",\"traceName\":\"aon\",\"traceEvents\":[");
 }
 
-static void meta(struct walk *w, const char *what, const struct trace_lane *l, const char *key,
+static void meta(struct walk *w, const char *what, const struct trace_track *l, const char *key,
 		 const char *text)
 {
 	begin_row(w);
@@ -377,12 +377,12 @@ static void places(struct walk *w)
 	const struct trace *t = w->t;
 	char text[64];
 
-	for (size_t i = 0; i < t->lanes; i++) {
-		const struct trace_lane *l = &t->lane[i];
+	for (size_t i = 0; i < t->tracks; i++) {
+		const struct trace_track *l = &t->track[i];
 		const struct trace_process *p = &t->process[l->process];
-		bool device = l->device != LANE_HOST;
+		bool device = l->device != TRACK_HOST;
 
-		if (!walk_has_lane(w, i))
+		if (!walk_has_track(w, i))
 			continue;
 		if (p->name)
 			meta(w, "process_name", l, "name", walk_name(w, p->name));
@@ -402,9 +402,9 @@ int export_kineto(struct walk *w)
 
 	head(w);
 	places(w);
-	for (size_t i = 0; i < t->lanes && !err; i++)
-		for (size_t k = t->lane_first[i];
-		     walk_has_lane(w, i) && k < t->lane_first[i + 1] && !err; k++)
+	for (size_t i = 0; i < t->tracks && !err; i++)
+		for (size_t k = t->track_first[i];
+		     walk_has_track(w, i) && k < t->track_first[i + 1] && !err; k++)
 			err = event(w, &t->event[k]);
 	sink_str(w->s, "\n]}\n");
 	return err ? err : w->s->err;

@@ -127,14 +127,14 @@ struct open_stack {
 	size_t depth;
 };
 
-static int host_lane(struct links *l, const struct trace *t, size_t lane, struct open_stack *s,
+static int host_track(struct links *l, const struct trace *t, size_t track, struct open_stack *s,
 		     bool stacks)
 {
 	int err = 0;
 
 	s->depth = 0;
 	s->node[0] = 0;
-	for (size_t i = t->lane_first[lane]; i < t->lane_first[lane + 1] && !err; i++) {
+	for (size_t i = t->track_first[track]; i < t->track_first[track + 1] && !err; i++) {
 		const struct event *e = &t->event[i];
 
 		while (s->depth && s->end[s->depth - 1] <= e->start_ns)
@@ -143,19 +143,19 @@ static int host_lane(struct links *l, const struct trace *t, size_t lane, struct
 			err = link_frame(l, s->node[s->depth], e->name, &s->node[s->depth + 1]);
 			s->end[s->depth++] = e->start_ns + e->dur_ns;
 		} else if (e->kind == EVENT_API && e->corr) {
-			err = mark(l, t->lane[lane].process, e->corr, LINK_CALL, s->node[s->depth]);
+			err = mark(l, t->track[track].process, e->corr, LINK_CALL, s->node[s->depth]);
 		}
 	}
 	return err;
 }
 
-static int device_lane(struct links *l, const struct trace *t, size_t lane)
+static int device_track(struct links *l, const struct trace *t, size_t track)
 {
 	int err = 0;
 
-	for (size_t i = t->lane_first[lane]; i < t->lane_first[lane + 1] && !err; i++)
+	for (size_t i = t->track_first[track]; i < t->track_first[track + 1] && !err; i++)
 		if (t->event[i].corr && link_is_work(&t->event[i]))
-			err = mark(l, t->lane[lane].process, t->event[i].corr, LINK_WORK, 0);
+			err = mark(l, t->track[track].process, t->event[i].corr, LINK_WORK, 0);
 	return err;
 }
 
@@ -165,11 +165,11 @@ int link_all(struct links *l, const struct trace *t, int32_t file, bool stacks)
 	int err = s ? 0 : -ENOMEM;
 
 	*l = (struct links){ 0 };
-	for (size_t i = 0; i < t->lanes && !err; i++) {
-		if (file >= 0 && t->process[t->lane[i].process].file != (uint32_t)file)
+	for (size_t i = 0; i < t->tracks && !err; i++) {
+		if (file >= 0 && t->process[t->track[i].process].file != (uint32_t)file)
 			continue;
-		err = t->lane[i].device == LANE_HOST ? host_lane(l, t, i, s, stacks)
-						     : device_lane(l, t, i);
+		err = t->track[i].device == TRACK_HOST ? host_track(l, t, i, s, stacks)
+						     : device_track(l, t, i);
 	}
 	free(s);
 	if (err)

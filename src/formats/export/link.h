@@ -36,7 +36,7 @@ struct links {
 	size_t heads;
 };
 
-/* GPU work: what stands on a device's lane and takes its time. */
+/* GPU work: what stands on a device's track and takes its time. */
 static inline bool link_is_work(const struct event *e)
 {
 	return e->kind == EVENT_KERNEL || e->kind == EVENT_COPY || e->kind == EVENT_MEMSET ||

@@ -14,7 +14,7 @@
 
 #include "export/walk.h"
 
-#define TRACKS_MAX 64u /* of one lane */
+#define TRACKS_MAX 64u /* of one track */
 #define DEPTH_MAX  256u
 #define ID_OF_NAME (1ull << 63) /* of a pid or tid: no number, but a name (import) */
 
@@ -32,7 +32,7 @@ enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };
 
 /* Tracks are numbers that must differ: the kind above, an index below. */
 #define TRACK(kind, index) ((uint64_t)(kind) << 60 | (uint64_t)(index))
-enum { T_PROCESS = 1, T_LANE, T_COUNTER, T_DEVICE, T_STEPS };
+enum { T_PROCESS = 1, T_TRACK, T_COUNTER, T_DEVICE, T_STEPS };
 
 enum {
 	A_NONE,
@@ -52,7 +52,7 @@ static const char *const categories[EVENT_MAX] = {
 };
 
 /* One track: the ends of the slices that are open on it. */
-struct track {
+struct open_slices {
 	uint64_t end[DEPTH_MAX];
 	size_t depth;
 	bool told; /* its descriptor is written */
@@ -64,8 +64,8 @@ struct perfetto {
 	bool machines;       /* more than one file */
 	int64_t shift;       /* of this file's times */
 	uint32_t *named;     /* owned: by name, file + 1 that it was interned for */
-	uint32_t *counted;   /* owned: by name, lane + 1 that its counter was last told for */
-	struct track *track; /* owned: TRACKS_MAX of a lane, then one for its steps */
+	uint32_t *counted;   /* owned: by name, track + 1 that its counter was last told for */
+	struct open_slices *track; /* owned: TRACKS_MAX of a track, then one for its steps */
 };
 
 static void packet_begin(const struct perfetto *p, struct pb *m)
@@ -137,18 +137,18 @@ static void put_device(const struct perfetto *p, uint32_t device)
 	put_track(p, TRACK(T_DEVICE, device + 1), TRACK(T_PROCESS, d->process + 1), text, 0, NULL);
 }
 
-static uint64_t lane_track(uint32_t lane, size_t n)
+static uint64_t stream_track(uint32_t track, size_t n)
 {
-	return TRACK(T_LANE, ((uint64_t)lane << 8) + n + 1);
+	return TRACK(T_TRACK, ((uint64_t)track << 8) + n + 1);
 }
 
 /* The first track of a thread is the thread; others lie below it. */
-static void put_lane(const struct perfetto *p, uint32_t lane, size_t n)
+static void put_stream(const struct perfetto *p, uint32_t track, size_t n)
 {
-	const struct trace_lane *l = &p->w->t->lane[lane];
+	const struct trace_track *l = &p->w->t->track[track];
 	const struct trace_process *proc = &p->w->t->process[l->process];
 	const char *name = walk_name(p->w, l->name);
-	bool host = l->device == LANE_HOST;
+	bool host = l->device == TRACK_HOST;
 	char text[200];
 	struct pb d;
 
@@ -158,17 +158,17 @@ static void put_lane(const struct perfetto *p, uint32_t lane, size_t n)
 		name = l->stream == TRACE_NO_STREAM ? "device" : text;
 	}
 	if (!host) {
-		put_track(p, lane_track(lane, n), TRACK(T_DEVICE, l->device + 1), name, 0, NULL);
+		put_track(p, stream_track(track, n), TRACK(T_DEVICE, l->device + 1), name, 0, NULL);
 	} else if (n || l->stream & ID_OF_NAME || !is_pid(proc->pid)) {
-		put_track(p, lane_track(lane, n),
-			  n ? lane_track(lane, 0) : TRACK(T_PROCESS, l->process + 1), name, 0,
+		put_track(p, stream_track(track, n),
+			  n ? stream_track(track, 0) : TRACK(T_PROCESS, l->process + 1), name, 0,
 			  NULL);
 	} else {
 		d.used = 0;
 		pb_u64(&d, 1, proc->pid);
 		pb_u64(&d, 2, l->stream);
 		pb_text(&d, 5, name);
-		put_track(p, lane_track(lane, 0), TRACK(T_PROCESS, l->process + 1), NULL,
+		put_track(p, stream_track(track, 0), TRACK(T_PROCESS, l->process + 1), NULL,
 			  TRACK_THREAD, &d);
 	}
 }
@@ -280,7 +280,7 @@ static void note_all(const struct perfetto *p, const struct event *ev, struct pb
 	if (work && trace_node(ev))
 		note_u64(e, A_NODE, trace_node(ev));
 	if (work)
-		note_u64(e, A_CONTEXT, t->lane[ev->lane].context);
+		note_u64(e, A_CONTEXT, t->track[ev->track].context);
 	if (ev->kind == EVENT_COLLECTIVE)
 		note_u64(e, A_SEQUENCE, ev->b);
 	if (ev->kind == EVENT_STEP)
@@ -292,7 +292,7 @@ static void note_all(const struct perfetto *p, const struct event *ev, struct pb
 
 static void flow(const struct perfetto *p, const struct event *ev, struct pb *e)
 {
-	uint32_t process = p->w->t->lane[ev->lane].process;
+	uint32_t process = p->w->t->track[ev->track].process;
 	const struct link *k = link_find(&p->w->links, process, ev->corr);
 
 	if ((link_is_work(ev) || ev->kind == EVENT_API) && k && k->flags == (LINK_CALL | LINK_WORK))
@@ -329,7 +329,7 @@ static void put_end(const struct perfetto *p, uint64_t ns, uint64_t track)
 
 /* --- slices that nest --- */
 
-static void close_until(const struct perfetto *p, struct track *t, uint64_t now, uint64_t track)
+static void close_until(const struct perfetto *p, struct open_slices *t, uint64_t now, uint64_t track)
 {
 	while (t->depth && t->end[t->depth - 1] <= now) {
 		t->depth--;
@@ -337,29 +337,29 @@ static void close_until(const struct perfetto *p, struct track *t, uint64_t now,
 	}
 }
 
-static bool fits(const struct track *t, uint64_t end)
+static bool fits(const struct open_slices *t, uint64_t end)
 {
 	return t->depth < DEPTH_MAX && (!t->depth || end <= t->end[t->depth - 1]);
 }
 
-static void slice(struct perfetto *p, const struct event *ev, struct track *t, uint64_t track)
+static void slice(struct perfetto *p, const struct event *ev, struct open_slices *t, uint64_t track)
 {
 	put_begin(p, ev, track, SLICE_BEGIN);
 	t->end[t->depth++] = ev->start_ns + ev->dur_ns;
 }
 
-static bool lane_slice(struct perfetto *p, const struct event *ev)
+static bool track_slice(struct perfetto *p, const struct event *ev)
 {
 	for (size_t i = 0; i < TRACKS_MAX; i++) {
-		struct track *t = &p->track[i];
+		struct open_slices *t = &p->track[i];
 
-		close_until(p, t, ev->start_ns, lane_track(ev->lane, i));
+		close_until(p, t, ev->start_ns, stream_track(ev->track, i));
 		if (!fits(t, ev->start_ns + ev->dur_ns))
 			continue;
 		if (!t->told)
-			put_lane(p, ev->lane, i);
+			put_stream(p, ev->track, i);
 		t->told = true;
-		slice(p, ev, t, lane_track(ev->lane, i));
+		slice(p, ev, t, stream_track(ev->track, i));
 		return true;
 	}
 	return false;
@@ -367,14 +367,14 @@ static bool lane_slice(struct perfetto *p, const struct event *ev)
 
 static bool step_slice(struct perfetto *p, const struct event *ev)
 {
-	uint64_t uuid = TRACK(T_STEPS, ev->lane + 1);
-	struct track *t = &p->track[TRACKS_MAX];
+	uint64_t uuid = TRACK(T_STEPS, ev->track + 1);
+	struct open_slices *t = &p->track[TRACKS_MAX];
 
 	close_until(p, t, ev->start_ns, uuid);
 	if (!fits(t, ev->start_ns + ev->dur_ns))
 		return false;
 	if (!t->told)
-		put_track(p, uuid, TRACK(T_PROCESS, p->w->t->lane[ev->lane].process + 1), "steps",
+		put_track(p, uuid, TRACK(T_PROCESS, p->w->t->track[ev->track].process + 1), "steps",
 			  0, NULL);
 	t->told = true;
 	slice(p, ev, t, uuid);
@@ -383,15 +383,15 @@ static bool step_slice(struct perfetto *p, const struct event *ev)
 
 static bool counter(struct perfetto *p, const struct event *ev)
 {
-	const struct trace_lane *l = &p->w->t->lane[ev->lane];
-	uint64_t uuid = TRACK(T_COUNTER, (uint64_t)ev->lane << 32 | ev->name);
+	const struct trace_track *l = &p->w->t->track[ev->track];
+	uint64_t uuid = TRACK(T_COUNTER, (uint64_t)ev->track << 32 | ev->name);
 	struct pb m, e;
 
-	if (p->counted[ev->name] != ev->lane + 1) {
-		p->counted[ev->name] = ev->lane + 1;
+	if (p->counted[ev->name] != ev->track + 1) {
+		p->counted[ev->name] = ev->track + 1;
 		e.used = 0;
 		put_track(p, uuid,
-			  l->device == LANE_HOST ? TRACK(T_PROCESS, l->process + 1)
+			  l->device == TRACK_HOST ? TRACK(T_PROCESS, l->process + 1)
 						 : TRACK(T_DEVICE, l->device + 1),
 			  walk_name(p->w, ev->name), TRACK_COUNTER, &e);
 	}
@@ -407,9 +407,9 @@ static bool counter(struct perfetto *p, const struct event *ev)
 static bool instant(struct perfetto *p, const struct event *ev)
 {
 	if (!p->track[0].told)
-		put_lane(p, ev->lane, 0);
+		put_stream(p, ev->track, 0);
 	p->track[0].told = true;
-	put_begin(p, ev, lane_track(ev->lane, 0), INSTANT);
+	put_begin(p, ev, stream_track(ev->track, 0), INSTANT);
 	return true;
 }
 
@@ -424,30 +424,30 @@ static bool put_event(struct perfetto *p, const struct event *ev)
 	case EVENT_ALLOC:
 		return instant(p, ev);
 	case EVENT_COLLECTIVE:
-		return ev->dur_ns ? lane_slice(p, ev) : instant(p, ev);
+		return ev->dur_ns ? track_slice(p, ev) : instant(p, ev);
 	case EVENT_STEP:
-		return step_slice(p, ev) || lane_slice(p, ev);
+		return step_slice(p, ev) || track_slice(p, ev);
 	default:
-		return lane_slice(p, ev);
+		return track_slice(p, ev);
 	}
 }
 
-static int put_events(struct perfetto *p, uint32_t lane)
+static int put_events(struct perfetto *p, uint32_t track)
 {
 	const struct trace *t = p->w->t;
 	int err = 0;
 
 	for (size_t i = 0; i <= TRACKS_MAX; i++)
 		p->track[i].depth = p->track[i].told = 0;
-	for (size_t i = t->lane_first[lane]; i < t->lane_first[lane + 1] && !err; i++) {
+	for (size_t i = t->track_first[track]; i < t->track_first[track + 1] && !err; i++) {
 		if (put_event(p, &t->event[i]))
 			err = walk_step(p->w, &t->event[i]);
 		else
 			p->w->n->left++;
 	}
 	for (size_t i = 0; i < TRACKS_MAX; i++)
-		close_until(p, &p->track[i], UINT64_MAX, lane_track(lane, i));
-	close_until(p, &p->track[TRACKS_MAX], UINT64_MAX, TRACK(T_STEPS, lane + 1));
+		close_until(p, &p->track[i], UINT64_MAX, stream_track(track, i));
+	close_until(p, &p->track[TRACKS_MAX], UINT64_MAX, TRACK(T_STEPS, track + 1));
 	return err;
 }
 
@@ -477,8 +477,8 @@ static int put_file(struct perfetto *p)
 	for (uint32_t i = 0; i < t->devices; i++)
 		if (t->process[t->device[i].process].file == p->file)
 			put_device(p, i);
-	for (uint32_t i = 0; i < t->lanes && !err; i++)
-		if (t->process[t->lane[i].process].file == p->file)
+	for (uint32_t i = 0; i < t->tracks && !err; i++)
+		if (t->process[t->track[i].process].file == p->file)
 			err = put_events(p, i);
 	return err;
 }

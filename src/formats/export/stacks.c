@@ -46,13 +46,13 @@ static uint32_t leaf_name(const struct event *e)
 							: MADE_NONE);
 }
 
-static int add_lane(struct walk *w, size_t lane)
+static int add_track(struct walk *w, size_t track)
 {
 	const struct trace *t = w->t;
-	uint32_t process = t->lane[lane].process, node, none = UINT32_MAX;
+	uint32_t process = t->track[track].process, node, none = UINT32_MAX;
 	int err = 0;
 
-	for (size_t i = t->lane_first[lane]; i < t->lane_first[lane + 1] && !err; i++) {
+	for (size_t i = t->track_first[track]; i < t->track_first[track + 1] && !err; i++) {
 		const struct event *e = &t->event[i];
 		const struct link *k;
 
@@ -83,10 +83,10 @@ static int add_all(struct walk *w, uint32_t file)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < w->t->lanes && !err; i++)
-		if (w->t->lane[i].device != LANE_HOST && walk_has_lane(w, i) &&
-		    w->t->process[w->t->lane[i].process].file == file)
-			err = add_lane(w, i);
+	for (size_t i = 0; i < w->t->tracks && !err; i++)
+		if (w->t->track[i].device != TRACK_HOST && walk_has_track(w, i) &&
+		    w->t->process[w->t->track[i].process].file == file)
+			err = add_track(w, i);
 	return err;
 }
 

@@ -15,10 +15,10 @@ struct walk {
 	uint64_t seen, all;
 };
 
-static inline bool walk_has_lane(const struct walk *w, size_t lane)
+static inline bool walk_has_track(const struct walk *w, size_t track)
 {
 	return w->o->file < 0 ||
-	       w->t->process[w->t->lane[lane].process].file == (uint32_t)w->o->file;
+	       w->t->process[w->t->track[track].process].file == (uint32_t)w->o->file;
 }
 
 static inline const char *walk_name(const struct walk *w, uint32_t name)

@@ -379,7 +379,7 @@ int kineto_import(const struct importing *im, struct source *src)
 		return import_say(im->why, -ENOMEM, "%s: out of memory", im->path);
 	k->im = im;
 	k->t = im->t;
-	k->first_lane = im->t->lanes;
+	k->first_track = im->t->tracks;
 	k->first_device = im->t->devices;
 	k->first_comm = im->t->comms;
 	err = json_in_init(&k->in, src, im->o ? im->o->window : 0);

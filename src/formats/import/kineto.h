@@ -5,7 +5,7 @@
  *	kineto.c       the document: finds the rows, mends, counts
  *	kineto_row.c   one row as tokens, and the event it becomes
  *	kineto_shape.c an operator's sizes and types as one text
- *	kineto_place.c pids and tids as processes, devices and lanes; what metadata says of them
+ *	kineto_place.c pids and tids as processes, devices and tracks; what metadata says of them
  */
 #ifndef AON_KINETO_H
 #define AON_KINETO_H
@@ -32,13 +32,13 @@ static inline bool kineto_has(const struct row *r, enum field f)
 }
 
 /* Where a row's pid and tid lead; direct-mapped. */
-struct lane_cache {
+struct track_cache {
 	uint64_t pid, stream;
-	uint32_t device; /* LANE_HOST: a thread */
-	uint32_t lane;   /* + 1; 0: free */
+	uint32_t device; /* TRACK_HOST: a thread */
+	uint32_t track;   /* + 1; 0: free */
 };
 
-#define LANE_CACHE 256u
+#define TRACK_CACHE 256u
 #define META_MAX   65536u
 #define DEVICE_MAX 64u
 
@@ -66,7 +66,7 @@ struct kineto {
 	struct trace *t;
 	struct json_in in;
 	struct row row;
-	struct lane_cache cache[LANE_CACHE];
+	struct track_cache cache[TRACK_CACHE];
 	bool have_main, main_known; /* the process that the devices belong to */
 	uint32_t main;
 	uint64_t last_ns;
@@ -75,7 +75,7 @@ struct kineto {
 	size_t metas, meta_cap;
 	struct open_range *open; /* of B without its E yet */
 	size_t opens, open_cap;
-	uint32_t *top, free_open; /* by lane: index + 1 */
+	uint32_t *top, free_open; /* by track: index + 1 */
 	size_t top_cap;
 	struct trace_device device[DEVICE_MAX]; /* as deviceProperties says */
 	struct plane plane[DEVICE_MAX];
@@ -85,7 +85,7 @@ struct kineto {
 		enum plane_kind kind;
 		bool known;
 	} thread; /* of a plane: the last one asked for */
-	size_t devices, first_lane, first_device, first_comm;
+	size_t devices, first_track, first_device, first_comm;
 	char text[TRACE_NAME_BYTES];
 };
 
@@ -100,9 +100,9 @@ int kineto_finish(struct kineto *k);
 /* The name of the row's shapes, as theory/op_work.h reads them; 0: it has none. */
 int kineto_shapes(struct kineto *k, uint32_t *name);
 
-int kineto_place_host(struct kineto *k, bool launches, uint32_t *lane);
+int kineto_place_host(struct kineto *k, bool launches, uint32_t *track);
 int kineto_place_device(struct kineto *k, struct json_tok device, struct json_tok stream,
-			uint32_t *lane);
+			uint32_t *track);
 int kineto_place_meta(struct kineto *k);
 /* Is the row on a thread of a plane? Known once its names were read, which come first there. */
 enum plane_kind kineto_place_plane(struct kineto *k);

@@ -35,11 +35,11 @@ static int id_of(struct kineto *k, struct json_tok t, uint64_t *id)
 	return err;
 }
 
-static struct lane_cache *cached(struct kineto *k, uint64_t pid, uint64_t stream, uint32_t device)
+static struct track_cache *cached(struct kineto *k, uint64_t pid, uint64_t stream, uint32_t device)
 {
 	uint64_t h = (pid * 0x9e3779b97f4a7c15ull) ^ (stream * 0xc2b2ae3d27d4eb4full) ^ device;
 
-	return &k->cache[(h ^ h >> 29 ^ h >> 47) % LANE_CACHE];
+	return &k->cache[(h ^ h >> 29 ^ h >> 47) % TRACK_CACHE];
 }
 
 static int process_of(struct kineto *k, uint64_t pid, bool launches, uint32_t *id)
@@ -63,28 +63,28 @@ static int process_of(struct kineto *k, uint64_t pid, bool launches, uint32_t *i
 	return err;
 }
 
-int kineto_place_host(struct kineto *k, bool launches, uint32_t *lane)
+int kineto_place_host(struct kineto *k, bool launches, uint32_t *track)
 {
-	struct trace_lane l = { .device = LANE_HOST };
-	struct lane_cache *c;
+	struct trace_track l = { .device = TRACK_HOST };
+	struct track_cache *c;
 	uint64_t pid;
 	int err = id_of(k, token(&k->row, F_PID), &pid);
 
 	err = err ? err : id_of(k, token(&k->row, F_TID), &l.stream);
 	if (err)
 		return err;
-	c = cached(k, pid, l.stream, LANE_HOST);
-	if (!c->lane || c->pid != pid || c->stream != l.stream || c->device != LANE_HOST ||
+	c = cached(k, pid, l.stream, TRACK_HOST);
+	if (!c->track || c->pid != pid || c->stream != l.stream || c->device != TRACK_HOST ||
 	    (launches && !k->main_known)) {
 		err = process_of(k, pid, launches, &l.process);
 		if (!err && l.stream & ID_OF_NAME)
 			l.name = (uint32_t)l.stream;
-		err = err ? err : trace_lane(k->t, &l, lane);
+		err = err ? err : trace_track(k->t, &l, track);
 		if (err)
 			return err;
-		*c = (struct lane_cache){ pid, l.stream, LANE_HOST, *lane + 1 };
+		*c = (struct track_cache){ pid, l.stream, TRACK_HOST, *track + 1 };
 	}
-	*lane = c->lane - 1;
+	*track = c->track - 1;
 	return 0;
 }
 
@@ -117,10 +117,10 @@ static bool kineto_plane(const struct kineto *k, int64_t *index)
 }
 
 int kineto_place_device(struct kineto *k, struct json_tok device, struct json_tok stream,
-			uint32_t *lane)
+			uint32_t *track)
 {
-	struct trace_lane l = { 0 };
-	struct lane_cache *c;
+	struct trace_track l = { 0 };
+	struct track_cache *c;
 	int64_t index;
 	uint32_t id = 0;
 	int err;
@@ -128,13 +128,13 @@ int kineto_place_device(struct kineto *k, struct json_tok device, struct json_to
 	if ((!device.len || !json_tok_i64(device, &index) || index < 0) &&
 	    !kineto_plane(k, &index) && !json_tok_i64(token(&k->row, F_PID), &index))
 		index = 0;
-	if (index < 0 || index >= LANE_HOST)
+	if (index < 0 || index >= TRACK_HOST)
 		return -EBADMSG;
 	err = stream_of(k, stream.len ? stream : token(&k->row, F_TID), &l.stream);
 	if (err)
 		return err;
 	c = cached(k, 0, l.stream, (uint32_t)index);
-	if (!c->lane || c->stream != l.stream || c->device != index) {
+	if (!c->track || c->stream != l.stream || c->device != index) {
 		if (!k->have_main) {
 			err = trace_process(k->t, k->im->file, 0, &k->main);
 			k->have_main = !err;
@@ -142,12 +142,12 @@ int kineto_place_device(struct kineto *k, struct json_tok device, struct json_to
 		l.process = k->main;
 		err = err ? err : trace_device(k->t, k->main, (uint32_t)index, &id);
 		l.device = id;
-		err = err ? err : trace_lane(k->t, &l, lane);
+		err = err ? err : trace_track(k->t, &l, track);
 		if (err)
 			return err;
-		*c = (struct lane_cache){ 0, l.stream, (uint32_t)index, *lane + 1 };
+		*c = (struct track_cache){ 0, l.stream, (uint32_t)index, *track + 1 };
 	}
-	*lane = c->lane - 1;
+	*track = c->track - 1;
 	return 0;
 }
 
@@ -248,9 +248,9 @@ int kineto_place_finish(struct kineto *k)
 		if (p->file == k->im->file && !p->name)
 			p->name = meta_name(k, (struct meta){ .pid = p->pid, .process = true });
 	}
-	for (size_t i = k->first_lane; i < t->lanes; i++) {
-		struct trace_lane *l = &t->lane[i];
-		uint64_t pid = l->device == LANE_HOST ? t->process[l->process].pid
+	for (size_t i = k->first_track; i < t->tracks; i++) {
+		struct trace_track *l = &t->track[i];
+		uint64_t pid = l->device == TRACK_HOST ? t->process[l->process].pid
 						      : t->device[l->device].device;
 
 		if (!l->name && l->stream != TRACE_NO_STREAM)

@@ -250,7 +250,7 @@ static int on_device(struct kineto *k, const struct key *cat, struct event *e)
 	const struct row *r = &k->row;
 	struct json_tok name = json_tok_text(token(r, F_NAME)), dir;
 	unsigned what = cat->id;
-	int err = kineto_place_device(k, token(r, F_DEVICE), token(r, F_STREAM), &e->lane);
+	int err = kineto_place_device(k, token(r, F_DEVICE), token(r, F_STREAM), &e->track);
 
 	if (err < 0)
 		return err;
@@ -302,7 +302,7 @@ static int on_host(struct kineto *k, const struct key *cat, struct event *e)
 	const struct row *r = &k->row;
 	struct json_tok name = json_tok_text(token(r, F_NAME));
 	unsigned what = cat ? cat->id : W_HOST;
-	int err = kineto_place_host(k, what == W_OP || what == W_CALL, &e->lane);
+	int err = kineto_place_host(k, what == W_OP || what == W_CALL, &e->track);
 
 	if (err < 0)
 		return err;
@@ -385,14 +385,14 @@ static int complete(struct kineto *k)
 
 /* --- pairs of B and E --- */
 
-static int grow_top(struct kineto *k, uint32_t lane)
+static int grow_top(struct kineto *k, uint32_t track)
 {
 	size_t cap = k->top_cap ? k->top_cap : 64;
 	uint32_t *top;
 
-	if (lane < k->top_cap)
+	if (track < k->top_cap)
 		return 0;
-	while (cap <= lane)
+	while (cap <= track)
 		cap *= 2;
 	top = realloc(k->top, cap * sizeof(*top));
 	if (!top)
@@ -412,7 +412,7 @@ static int begin(struct kineto *k)
 	err = err ? err : place(k, &e, &comm);
 	if (err == -ENOENT)
 		return 0;
-	err = err ? err : grow_top(k, e.lane);
+	err = err ? err : grow_top(k, e.track);
 	if (err)
 		return err;
 	if (!at && k->opens == k->open_cap) {
@@ -428,8 +428,8 @@ static int begin(struct kineto *k)
 		k->free_open = k->open[at - 1].below;
 	else
 		at = (uint32_t)++k->opens;
-	k->open[at - 1] = (struct open_range){ .e = e, .below = k->top[e.lane] };
-	k->top[e.lane] = at;
+	k->open[at - 1] = (struct open_range){ .e = e, .below = k->top[e.track] };
+	k->top[e.track] = at;
 	return 1;
 }
 
@@ -441,15 +441,15 @@ static int end(struct kineto *k)
 	uint32_t at;
 	int err = row_time(k, &now);
 
-	err = err ? err : kineto_place_host(k, false, &now.lane);
+	err = err ? err : kineto_place_host(k, false, &now.track);
 	if (err)
 		return err;
-	at = now.lane < k->top_cap ? k->top[now.lane] : 0;
+	at = now.track < k->top_cap ? k->top[now.track] : 0;
 	if (!at)
 		return 0;
 	o = &k->open[at - 1];
 	e = &o->e;
-	k->top[now.lane] = o->below;
+	k->top[now.track] = o->below;
 	o->below = k->free_open;
 	k->free_open = at;
 	e->dur_ns = now.start_ns > e->start_ns ? now.start_ns - e->start_ns : 0;
@@ -461,8 +461,8 @@ int kineto_finish(struct kineto *k)
 {
 	int err = 0;
 
-	for (size_t lane = 0; lane < k->top_cap; lane++)
-		for (uint32_t at = k->top[lane]; at && !err; at = k->open[at - 1].below) {
+	for (size_t track = 0; track < k->top_cap; track++)
+		for (uint32_t at = k->top[track]; at && !err; at = k->open[at - 1].below) {
 			struct event *e = &k->open[at - 1].e;
 
 			e->flags |= EVENT_OPEN;
@@ -482,9 +482,9 @@ static int memory(struct kineto *k, struct event *e)
 	int err;
 
 	if (number(r, F_DEVICE_TYPE))
-		err = kineto_place_device(k, token(r, F_DEVICE_ID), none, &e->lane);
+		err = kineto_place_device(k, token(r, F_DEVICE_ID), none, &e->track);
 	else
-		err = kineto_place_host(k, false, &e->lane);
+		err = kineto_place_host(k, false, &e->track);
 	if (kineto_has(r, F_BYTES))
 		(void)json_tok_i64(r->val[F_BYTES], &bytes);
 	e->kind = EVENT_ALLOC;
@@ -494,7 +494,7 @@ static int memory(struct kineto *k, struct event *e)
 	err = err ? err : trace_add(k->t, e, 0);
 	if (err || !kineto_has(r, F_ALLOCATED))
 		return err;
-	*e = (struct event){ .kind = EVENT_COUNTER, .start_ns = e->start_ns, .lane = e->lane };
+	*e = (struct event){ .kind = EVENT_COUNTER, .start_ns = e->start_ns, .track = e->track };
 	e->a = number(r, F_ALLOCATED);
 	return trace_name(k->t, TRACE_ALLOCATED, strlen(TRACE_ALLOCATED), &e->name) < 0 ||
 			       trace_add(k->t, e, 0) < 0
@@ -518,7 +518,7 @@ static int moment(struct kineto *k)
 	if (!err && json_tok_is(name, "[memory]")) {
 		err = memory(k, &e);
 	} else {
-		err = err ? err : kineto_place_host(k, false, &e.lane);
+		err = err ? err : kineto_place_host(k, false, &e.track);
 		err = err ? err : trace_add(k->t, &e, 0);
 	}
 	return err ? err : 1;
@@ -554,7 +554,7 @@ static int counter(struct kineto *k)
 	const char *p = args.s + 1;
 	int n = 0, r, err = row_time(k, &e);
 
-	err = err ? err : kineto_place_host(k, false, &e.lane);
+	err = err ? err : kineto_place_host(k, false, &e.track);
 	if (err)
 		return err;
 	e.dur_ns = 0;

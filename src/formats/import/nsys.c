@@ -314,7 +314,7 @@ static int read_all(struct nsys *n, uint64_t size)
 int nsys_import(const struct importing *im, struct source *src, bool file)
 {
 	struct nsys n = {
-		.im = im, .t = im->t, .first_device = im->t->devices, .first_lane = im->t->lanes
+		.im = im, .t = im->t, .first_device = im->t->devices, .first_track = im->t->tracks
 	};
 	char *bytes = NULL;
 	size_t len = 0;

@@ -34,7 +34,7 @@ struct nsys {
 	size_t processes, process_cap;
 	int64_t bias; /* added to every time: some begin before the session's zero */
 	int64_t last_ns;
-	size_t first_device, first_lane;
+	size_t first_device, first_track;
 };
 
 typedef int nsys_row_fn(struct nsys *n, sqlite3_stmt *row);

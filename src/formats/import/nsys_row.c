@@ -49,12 +49,12 @@ static int time_of(struct nsys *n, sqlite3_stmt *row, struct event *e)
 }
 
 /* A context is of one device, whatever a row of synchronisation says: there it may be 0. */
-static int64_t device_of(const struct nsys *n, const struct trace_lane *l, int64_t or_else)
+static int64_t device_of(const struct nsys *n, const struct trace_track *l, int64_t or_else)
 {
-	for (size_t i = n->first_lane; i < n->t->lanes; i++) {
-		const struct trace_lane *k = &n->t->lane[i];
+	for (size_t i = n->first_track; i < n->t->tracks; i++) {
+		const struct trace_track *k = &n->t->track[i];
 
-		if (k->process == l->process && k->context == l->context && k->device != LANE_HOST)
+		if (k->process == l->process && k->context == l->context && k->device != TRACK_HOST)
 			return n->t->device[k->device].device;
 	}
 	return or_else;
@@ -63,29 +63,29 @@ static int64_t device_of(const struct nsys *n, const struct trace_lane *l, int64
 /* Columns 2 to 6: device, stream, context, globalPid, correlationId. */
 static int on_device(struct nsys *n, sqlite3_stmt *row, struct event *e)
 {
-	struct trace_lane l = { .context = u32(row, 4) };
+	struct trace_track l = { .context = u32(row, 4) };
 	int64_t device = at(row, 2), stream = at(row, 3);
 	int err = time_of(n, row, e);
 
-	if (!err && (device < 0 || device >= LANE_HOST))
+	if (!err && (device < 0 || device >= TRACK_HOST))
 		err = -EBADMSG;
 	l.stream = stream < 0 || stream == UINT32_MAX ? TRACE_NO_STREAM : (uint64_t)stream;
 	err = err ? err : nsys_process(n, at(row, 5) >> TID_BITS, &l.process);
 	if (!err && e->kind == EVENT_SYNC)
 		device = device_of(n, &l, device);
 	err = err ? err : trace_device(n->t, l.process, (uint32_t)device, &l.device);
-	err = err ? err : trace_lane(n->t, &l, &e->lane);
+	err = err ? err : trace_track(n->t, &l, &e->track);
 	e->corr = u32(row, 6);
 	return err;
 }
 
 static int on_thread(struct nsys *n, sqlite3_stmt *row, int64_t global, struct event *e)
 {
-	struct trace_lane l = { .device = LANE_HOST, .stream = (uint64_t)(global & TID_MASK) };
+	struct trace_track l = { .device = TRACK_HOST, .stream = (uint64_t)(global & TID_MASK) };
 	int err = time_of(n, row, e);
 
 	err = err ? err : nsys_process(n, global >> TID_BITS, &l.process);
-	return err ? err : trace_lane(n->t, &l, &e->lane);
+	return err ? err : trace_track(n->t, &l, &e->track);
 }
 
 static int add(struct nsys *n, const struct event *e, int err)
@@ -277,10 +277,10 @@ static int thread_name(struct nsys *n, sqlite3_stmt *row)
 	for (size_t i = 0; i < n->processes; i++) {
 		if (n->process[i].global != global >> TID_BITS)
 			continue;
-		for (size_t j = n->first_lane; j < n->t->lanes; j++) {
-			struct trace_lane *l = &n->t->lane[j];
+		for (size_t j = n->first_track; j < n->t->tracks; j++) {
+			struct trace_track *l = &n->t->track[j];
 
-			if (l->process == n->process[i].id && l->device == LANE_HOST &&
+			if (l->process == n->process[i].id && l->device == TRACK_HOST &&
 			    l->stream == (uint64_t)(global & TID_MASK))
 				return nsys_string(n, at(row, 1), &l->name);
 		}

@@ -30,7 +30,7 @@ static const struct op_row {
 };
 #define OPS (sizeof(op_table) / sizeof(*op_table))
 
-struct lane {
+struct track {
 	uint32_t pid, tid, stage, tensor;
 };
 struct span {
@@ -40,9 +40,9 @@ struct span {
 };
 
 struct stages {
-	struct lane *lane;
+	struct track *track;
 	struct span *span;
-	size_t lanes, lane_cap, spans, span_cap;
+	size_t tracks, track_cap, spans, span_cap;
 	uint32_t stages, replicas, tensors, micro;
 };
 
@@ -129,9 +129,9 @@ static bool event_of(struct raw *r, struct json_tok item, const char *end)
 	       r->tid < UINT32_MAX;
 }
 
-static int add_lane(struct stages *s, const struct raw *r)
+static int add_track(struct stages *s, const struct raw *r)
 {
-	struct lane l = { .pid = (uint32_t)r->pid, .tid = (uint32_t)r->tid };
+	struct track l = { .pid = (uint32_t)r->pid, .tid = (uint32_t)r->tid };
 	char text[64];
 	int err;
 
@@ -141,19 +141,19 @@ static int add_lane(struct stages *s, const struct raw *r)
 	text[r->label.len] = '\0';
 	if (sscanf(text, "PP rank %5u, TP rank %5u", &l.stage, &l.tensor) != 2)
 		return 0;
-	err = grow(&s->lane, s->lanes, &s->lane_cap, sizeof(*s->lane));
+	err = grow(&s->track, s->tracks, &s->track_cap, sizeof(*s->track));
 	if (err < 0)
 		return err;
-	s->lane[s->lanes++] = l;
+	s->track[s->tracks++] = l;
 	s->stages = l.stage >= s->stages ? l.stage + 1 : s->stages;
 	s->tensors = l.tensor >= s->tensors ? l.tensor + 1 : s->tensors;
 	s->replicas = l.pid >= s->replicas ? l.pid + 1 : s->replicas;
 	return 0;
 }
 
-static int by_lane(const void *a, const void *b)
+static int by_track(const void *a, const void *b)
 {
-	const struct lane *x = a, *y = b;
+	const struct track *x = a, *y = b;
 
 	if (x->pid != y->pid)
 		return x->pid < y->pid ? -1 : 1;
@@ -162,9 +162,9 @@ static int by_lane(const void *a, const void *b)
 
 static int add_span(struct stages *s, const struct raw *r)
 {
-	struct lane key = { .pid = (uint32_t)r->pid, .tid = (uint32_t)r->tid };
-	const struct lane *l =
-		s->lanes ? bsearch(&key, s->lane, s->lanes, sizeof(key), by_lane) : NULL;
+	struct track key = { .pid = (uint32_t)r->pid, .tid = (uint32_t)r->tid };
+	const struct track *l =
+		s->tracks ? bsearch(&key, s->track, s->tracks, sizeof(key), by_track) : NULL;
 	struct span is = { 0 };
 	uint8_t op = 0;
 	int err;
@@ -188,7 +188,7 @@ static int add_span(struct stages *s, const struct raw *r)
 }
 
 /* Threads are named anywhere among the events: once through for them, and once for the rest. */
-static int each(struct stages *s, const char *p, const char *end, bool lanes)
+static int each(struct stages *s, const char *p, const char *end, bool tracks)
 {
 	struct json_tok item;
 	struct raw r;
@@ -197,8 +197,8 @@ static int each(struct stages *s, const char *p, const char *end, bool lanes)
 	while (!err && json_item(&p, end, &item)) {
 		if (!event_of(&r, item, end))
 			continue;
-		if (json_tok_is(r.phase, lanes ? "M" : "X"))
-			err = lanes ? add_lane(s, &r) : add_span(s, &r);
+		if (json_tok_is(r.phase, tracks ? "M" : "X"))
+			err = tracks ? add_track(s, &r) : add_span(s, &r);
 	}
 	return err;
 }
@@ -340,10 +340,10 @@ int stages_read(const char *text, size_t len, uint32_t *world, stages_step_fn *f
 	memset(copy + len, '"', JSON_PAD);
 	from = events_of(copy, copy + len);
 	err = from ? each(&s, from, copy + len, true) : -EINVAL;
-	if (!err && ((uint64_t)s.stages * s.replicas * s.tensors > STAGES_RANKS_MAX || !s.lanes))
+	if (!err && ((uint64_t)s.stages * s.replicas * s.tensors > STAGES_RANKS_MAX || !s.tracks))
 		err = -EINVAL;
 	if (!err) {
-		qsort(s.lane, s.lanes, sizeof(*s.lane), by_lane);
+		qsort(s.track, s.tracks, sizeof(*s.track), by_track);
 		err = each(&s, from, copy + len, false);
 	}
 	if (!err && !s.spans)
@@ -352,7 +352,7 @@ int stages_read(const char *text, size_t len, uint32_t *world, stages_step_fn *f
 		*world = s.stages * s.replicas * s.tensors;
 		err = tell(&s, fn, arg);
 	}
-	free(s.lane);
+	free(s.track);
 	free(s.span);
 	free(copy);
 	return err;

@@ -9,7 +9,7 @@
 
 #include "import/xplane.h"
 
-#define DERIVED      (1ull << 62) /* in the stream of a lane that is no stream */
+#define DERIVED      (1ull << 62) /* in the stream of a track that is no stream */
 #define OPS          (DERIVED - 1)
 #define EXTERNAL_MAX 0x7ffffffeu
 #define TEXT_MAX     240 /* bytes of a name that is made of two */
@@ -24,7 +24,7 @@ _Static_assert(XSTAT_COUNT <= 32, "they are bits of one word");
 struct xline {
 	uint64_t id, start_ns;
 	struct pb name;
-	uint32_t lane;
+	uint32_t track;
 	enum { LINE_STREAM, LINE_HOST, LINE_STEPS, LINE_DERIVED } what;
 };
 
@@ -205,7 +205,7 @@ static int note_op(struct xplane *x, const struct xstats *s, const struct pb *op
 
 int xplane_ops(struct xplane *x)
 {
-	struct trace_lane lane = { .process = x->process, .device = LANE_HOST, .stream = OPS };
+	struct trace_track track = { .process = x->process, .device = TRACK_HOST, .stream = OPS };
 	int err = 0;
 
 	for (uint32_t i = 0; i < x->ops && !err; i++) {
@@ -216,8 +216,8 @@ int xplane_ops(struct xplane *x)
 		op.b = o->shapes ? trace_op(false, 0, o->shapes) : 0;
 		op.start_ns =
 			o->first_ns - (o->first_ns > 0); /* before all that is joined with it */
-		err = trace_name(x->t, "HLO", 3, &lane.name);
-		err = err ? err : trace_lane(x->t, &lane, &op.lane);
+		err = trace_name(x->t, "HLO", 3, &track.name);
+		err = err ? err : trace_track(x->t, &track, &op.track);
 		err = err ? err : trace_add(x->t, &op, 0);
 	}
 	return err;
@@ -279,15 +279,15 @@ static int on_stream(struct xplane *x, const struct pb *name, const struct xname
 static int allocation(struct xplane *x, const struct pb *name, const struct xstats *s,
 		      struct event *e)
 {
-	struct trace_lane l = { .process = x->process, .stream = TRACE_NO_STREAM };
+	struct trace_track l = { .process = x->process, .stream = TRACE_NO_STREAM };
 	uint64_t device = number_behind(&s->text[XSTAT_ALLOCATOR], "GPU_", NULL);
 	bool freed = begins(name, "MemoryDeallocation");
 	int err;
 
-	if (device >= LANE_HOST)
+	if (device >= TRACK_HOST)
 		return -EBADMSG;
 	err = trace_device(x->t, x->process, (uint32_t)device, &l.device);
-	err = err ? err : trace_lane(x->t, &l, &e->lane);
+	err = err ? err : trace_track(x->t, &l, &e->track);
 	e->kind = EVENT_ALLOC;
 	e->dur_ns = 0;
 	e->flags = (uint8_t)((freed ? 2u : 1u) << EVENT_COPY_SHIFT);
@@ -306,17 +306,17 @@ static bool is_control(const struct pb *name)
 static int on_cpu(struct xplane *x, const struct xline *l, const struct xstats *s, struct event *e)
 {
 	static const char cpu[] = "CPU";
-	struct trace_lane lane = { .process = x->process, .stream = l->id };
+	struct trace_track track = { .process = x->process, .stream = l->id };
 	uint64_t ordinal = s->v[XSTAT_ORDINAL];
 	int err;
 
-	if (ordinal >= LANE_HOST)
+	if (ordinal >= TRACK_HOST)
 		return -EBADMSG;
-	lane.name = x->t->lane[l->lane].name;
-	err = trace_device(x->t, x->process, (uint32_t)ordinal, &lane.device);
-	err = err ? err : trace_lane(x->t, &lane, &e->lane);
-	if (!err && !x->t->device[lane.device].name)
-		err = trace_name(x->t, cpu, sizeof(cpu) - 1, &x->t->device[lane.device].name);
+	track.name = x->t->track[l->track].name;
+	err = trace_device(x->t, x->process, (uint32_t)ordinal, &track.device);
+	err = err ? err : trace_track(x->t, &track, &e->track);
+	if (!err && !x->t->device[track.device].name)
+		err = trace_name(x->t, cpu, sizeof(cpu) - 1, &x->t->device[track.device].name);
 	err = err ? err : kernel(x, s, e);
 	return err ? err : join_op(x, s, NULL, e);
 }
@@ -385,7 +385,7 @@ static bool times(const struct xline *l, uint64_t offset_ps, uint64_t dur_ps, st
 /* 1 an event, 0 none, -EBADMSG damaged, else -errno. */
 static int read_event(struct xplane *x, const struct xline *l, struct pb in)
 {
-	struct event e = { .lane = l->lane };
+	struct event e = { .track = l->track };
 	uint64_t offset_ps = 0, dur_ps = 0, id = 0;
 	struct xstats s = { .have = 0 };
 	bool summed = false;
@@ -441,26 +441,26 @@ static int read_event(struct xplane *x, const struct xline *l, struct pb in)
 
 static int place(struct xplane *x, struct xline *l)
 {
-	struct trace_lane lane = { .process = x->process, .device = LANE_HOST, .stream = l->id };
+	struct trace_track track = { .process = x->process, .device = TRACK_HOST, .stream = l->id };
 	int err = 0;
 
 	l->what = LINE_HOST;
 	if (x->device && pb_is(&l->name, "Steps")) {
 		l->what = LINE_STEPS;
-		lane.stream = DERIVED | x->index;
+		track.stream = DERIVED | x->index;
 	} else if (x->device) {
 		bool stream = begins(&l->name, "Stream #");
 
 		l->what = stream || (!x->streams && pb_is(&l->name, "XLA Ops")) ? LINE_STREAM
 										: LINE_DERIVED;
-		lane.stream = stream ? number_behind(&l->name, "Stream #", NULL)
+		track.stream = stream ? number_behind(&l->name, "Stream #", NULL)
 				     : DERIVED | (l->id & (DERIVED - 1));
-		err = trace_device(x->t, x->process, x->index, &lane.device);
+		err = trace_device(x->t, x->process, x->index, &track.device);
 	}
 	err = err ? err
 		  : trace_name(x->t, (const char *)l->name.p, (size_t)(l->name.end - l->name.p),
-			       &lane.name);
-	return err ? err : trace_lane(x->t, &lane, &l->lane);
+			       &track.name);
+	return err ? err : trace_track(x->t, &track, &l->track);
 }
 
 int xplane_line(struct xplane *x, struct pb line)

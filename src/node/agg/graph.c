@@ -4,7 +4,7 @@
  *
  * Nodes are in one table, found by graph and node number, and chained by graph. What a node takes
  * is the mean of its executions, those of late weighing more, so that a template follows a clock
- * that changes. For expansion, nodes of a graph that are alike (lane, name, and a duration in the
+ * that changes. For expansion, nodes of a graph that are alike (track, name, and a duration in the
  * same cell of a sketch) make one group, led by one of them: a launch then costs a few additions,
  * and quantiles stay right. Groups are made anew at the first launch after something was learnt.
  *
@@ -33,7 +33,7 @@ struct node {
 	double share, sum_ns; /* of the group it leads: executions in a launch, and their time */
 	double carry;
 	uint32_t seen; /* executions */
-	uint32_t lane, name;
+	uint32_t track, name;
 	uint32_t next;   /* index + 1 of the graph's next node */
 	uint32_t leader; /* index + 1 of the graph's next leader */
 	uint8_t kind;
@@ -193,7 +193,7 @@ static void learn(struct graphs *g, const struct event *e)
 	n = node_at(g, e->b);
 	if (!n->key) {
 		struct node new = {
-			.key = e->b, .lane = e->lane, .name = e->name, .kind = e->kind
+			.key = e->b, .track = e->track, .name = e->name, .kind = e->kind
 		};
 
 		node_put(g, gr, &new);
@@ -219,14 +219,14 @@ static double share_of(const struct graph *gr, const struct node *n)
 
 static struct node *leader_of(struct graphs *g, struct graph *gr, struct node *n)
 {
-	uint64_t key = ((uint64_t)n->lane << 32 | n->name) * 31 +
+	uint64_t key = ((uint64_t)n->track << 32 | n->name) * 31 +
 		       sketch_index((uint64_t)n->mean_ns) * 64ull + n->kind;
 	uint32_t i = hash(key, GROUP_SLOTS), tries = 0;
 	struct node *l;
 
 	for (; g->group[i] && tries < 16; i = (i + 1) % GROUP_SLOTS, tries++) {
 		l = &g->node[g->group[i] - 1];
-		if (l->lane == n->lane && l->name == n->name && l->kind == n->kind &&
+		if (l->track == n->track && l->name == n->name && l->kind == n->kind &&
 		    sketch_index((uint64_t)l->mean_ns) == sketch_index((uint64_t)n->mean_ns))
 			return l;
 	}
@@ -278,7 +278,7 @@ static void expand(struct graphs *g, const struct event *whole, graphs_fn *fn, v
 					    .dur_ns = dur,
 					    .a = n->a,
 					    .name = n->name,
-					    .lane = n->lane,
+					    .track = n->track,
 					    .kind = n->kind },
 			   count);
 	}

@@ -31,7 +31,7 @@
 struct open;
 
 struct open_thread {
-	uint32_t lane; /* the caller's: 0 on a new thread */
+	uint32_t track; /* the caller's: 0 on a new thread */
 	uint32_t tid;
 	uint32_t top; /* innermost pushed range, 0: none */
 	uint32_t depth;

@@ -37,7 +37,7 @@
 #define WITH_BYTES (BIT(COPY) | BIT(MEMSET) | BIT(COLLECTIVE) | BIT(ALLOC))
 
 struct row {
-	uint64_t key;   /* lane, name */
+	uint64_t key;   /* track, name */
 	uint32_t cells; /* offset in the arena */
 	uint16_t base;  /* first cell, and how many */
 	uint16_t span;
@@ -77,9 +77,9 @@ struct roll {
 	size_t map_bytes;
 };
 
-static inline uint64_t key_of(uint32_t lane, uint32_t name)
+static inline uint64_t key_of(uint32_t track, uint32_t name)
 {
-	return (uint64_t)lane << 32 | name;
+	return (uint64_t)track << 32 | name;
 }
 
 static inline uint32_t hash(const struct win *w, uint64_t key, uint32_t kind)
@@ -223,7 +223,7 @@ static uint32_t row_out(const struct win *w, const struct row *row, struct rollu
 	for (uint32_t i = from; i < to; i++)
 		cell[i - from] = row_cell(w, row, i);
 	*out = (struct rollup){
-		.lane = (uint32_t)(row->key >> 32),
+		.track = (uint32_t)(row->key >> 32),
 		.name = (uint32_t)row->key,
 		.kind = row->kind,
 		.count = row->count,
@@ -304,7 +304,7 @@ __attribute__((noinline)) static struct row *row_new(const struct roll *r, struc
 
 static inline struct row *row_get(const struct roll *r, struct win *w, const struct event *e)
 {
-	uint64_t key = key_of(e->lane, e->name);
+	uint64_t key = key_of(e->track, e->name);
 	uint32_t slot;
 	struct row *row = row_find(w, key, e->kind, &slot);
 

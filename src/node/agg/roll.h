@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * roll.h - events into windows of one second, per (lane, name, kind). One per session.
+ * roll.h - events into windows of one second, per (track, name, kind). One per session.
  *
  * A few windows are open at a time, because threads' chunks arrive one after another. Memory
  * is bounded by rows_max: further names of a window go into a row named "(other)".

@@ -37,7 +37,7 @@ static uint64_t pair_hash(uint64_t comm, uint32_t from, uint32_t to)
 
 void step_coll_event(struct stepper *s, const struct event *e, const struct step_means *m)
 {
-	const struct step_lane *l = stepper_lane_get(s, e->lane);
+	const struct step_track *l = stepper_track_get(s, e->track);
 	struct step_coll *c;
 	bool p2p = m->op == STEP_OP_SEND || m->op == STEP_OP_RECV;
 
@@ -52,7 +52,7 @@ void step_coll_event(struct stepper *s, const struct event *e, const struct step
 				 .sequence = e->b,
 				 .comm = l->comm,
 				 .members = l->members,
-				 .lane = e->lane,
+				 .track = e->track,
 				 .peer = m->peer,
 				 .from = (uint16_t)l->rank,
 				 .op = m->op,
@@ -67,7 +67,7 @@ void step_coll_kernel(struct stepper *s, const struct event *e, const struct ste
 	if (c)
 		*c = (struct step_coll){ .start_ns = e->start_ns,
 					 .dur_ns = e->dur_ns,
-					 .lane = e->lane,
+					 .track = e->track,
 					 .op = m->op,
 					 .p2p = m->p2p,
 					 .state = COLL_KERNEL };
@@ -98,12 +98,12 @@ static int by_slot(const void *a, const void *b)
 /* --- kernels --- */
 
 /* The communicator that a stream's kernels work for; 0: not known yet. */
-static struct lane_of_kernels *bound(struct stepper *s, uint32_t lane)
+static struct track_of_kernels *bound(struct stepper *s, uint32_t track)
 {
 	size_t n = sizeof(s->bound) / sizeof(s->bound[0]);
 
 	for (size_t i = 0; i < n; i++)
-		if (s->bound[i].lane == lane || !s->bound[i].lane)
+		if (s->bound[i].track == track || !s->bound[i].track)
 			return &s->bound[i];
 	return NULL;
 }
@@ -125,8 +125,8 @@ static void take(struct step_coll *c, const struct step_coll *kernel)
 static void match_kernel(struct stepper *s, size_t k)
 {
 	const struct step_coll *kernel = &s->coll[k];
-	struct lane_of_kernels *b = bound(s, kernel->lane);
-	uint64_t comm = b && b->lane ? b->comm : 0, issued = 0;
+	struct track_of_kernels *b = bound(s, kernel->track);
+	uint64_t comm = b && b->track ? b->comm : 0, issued = 0;
 	bool several = false;
 
 	for (size_t i = 0; i < s->colls; i++) {
@@ -147,8 +147,8 @@ static void match_kernel(struct stepper *s, size_t k)
 			take(c, kernel);
 		}
 	}
-	if (issued && b && !b->lane && !several)
-		*b = (struct lane_of_kernels){ kernel->lane, comm };
+	if (issued && b && !b->track && !several)
+		*b = (struct track_of_kernels){ kernel->track, comm };
 	s->coll[k].state = COLL_DONE;
 }
 
@@ -216,7 +216,7 @@ static void add_slot(struct stepper *s, const struct step_coll *c, uint64_t from
 	step_slot_add(slot, sequence, c->bytes, (double)(c->start_ns - from), (double)c->dur_ns);
 	slot->exposed += (float)(c->dur_ns - step_ran(s, c->start_ns, c->start_ns + c->dur_ns));
 	if (n) {
-		const struct step_lane *l = stepper_lane_get(s, c->lane);
+		const struct step_track *l = stepper_track_get(s, c->track);
 
 		n->words = l ? l->words : 0;
 		n->members = c->members;

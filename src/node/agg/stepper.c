@@ -34,12 +34,12 @@ void stepper_free(struct stepper *s)
 	free(s);
 }
 
-/* --- lanes --- */
+/* --- tracks --- */
 
-struct step_lane *stepper_lane_get(struct stepper *s, uint32_t id)
+struct step_track *stepper_track_get(struct stepper *s, uint32_t id)
 {
-	for (uint32_t i = 0; i < STEPPER_LANES; i++) {
-		struct step_lane *l = &s->lane[(id + i) % STEPPER_LANES];
+	for (uint32_t i = 0; i < STEPPER_TRACKS; i++) {
+		struct step_track *l = &s->track[(id + i) % STEPPER_TRACKS];
 
 		if (l->id == id)
 			return l;
@@ -49,8 +49,8 @@ struct step_lane *stepper_lane_get(struct stepper *s, uint32_t id)
 	return NULL;
 }
 
-/* "gloo 0 1/2": all but the rank is the same for all members. NCCL's lanes have a hash of it. */
-static void read_group(struct step_lane *l, const struct lane *of, const char *name)
+/* "gloo 0 1/2": all but the rank is the same for all members. NCCL's tracks have a hash of it. */
+static void read_group(struct step_track *l, const struct track *of, const char *name)
 {
 	const char *ranks = strrchr(name, ' ');
 	uint32_t rank, members;
@@ -61,15 +61,15 @@ static void read_group(struct step_lane *l, const struct lane *of, const char *n
 	l->rank = rank;
 	l->members = members;
 	l->words = of->stream;
-	l->comm = of->device == LANE_HOST ? step_hash(name, (size_t)(ranks - name), members)
+	l->comm = of->device == TRACK_HOST ? step_hash(name, (size_t)(ranks - name), members)
 					  : step_hash(&of->stream, sizeof(of->stream), members);
 }
 
-void stepper_lane(struct stepper *s, const struct lane *l, const char *name)
+void stepper_track(struct stepper *s, const struct track *l, const char *name)
 {
-	struct step_lane to = { .id = l->id, .device = l->device != LANE_HOST };
-	struct step_lane *had = stepper_lane_get(s, l->id);
-	uint32_t at = l->id % STEPPER_LANES;
+	struct step_track to = { .id = l->id, .device = l->device != TRACK_HOST };
+	struct step_track *had = stepper_track_get(s, l->id);
+	uint32_t at = l->id % STEPPER_TRACKS;
 
 	read_group(&to, l, name);
 	if (!to.device && !to.members)
@@ -78,12 +78,12 @@ void stepper_lane(struct stepper *s, const struct lane *l, const char *name)
 		*had = to;
 		return;
 	}
-	if (s->lanes == STEPPER_LANES - 1)
+	if (s->tracks == STEPPER_TRACKS - 1)
 		return;
-	while (s->lane[at].id)
-		at = (at + 1) % STEPPER_LANES;
-	s->lane[at] = to;
-	s->lanes++;
+	while (s->track[at].id)
+		at = (at + 1) % STEPPER_TRACKS;
+	s->track[at] = to;
+	s->tracks++;
 	s->devices += to.device && !to.members;
 }
 
@@ -152,7 +152,7 @@ static void put_kernel(struct stepper *s, const struct event *e)
 static void put_collective(struct stepper *s, const struct event *e)
 {
 	const struct step_means *m = means_of(s, e->name);
-	const struct step_lane *l = stepper_lane_get(s, e->lane);
+	const struct step_track *l = stepper_track_get(s, e->track);
 
 	if (e->dur_ns && ((l && l->device) || !s->devices))
 		put(s, e, 0, PART_COMM);
@@ -183,7 +183,7 @@ static void put_range(struct stepper *s, const struct event *e)
 	uint8_t range = means_of(s, e->name)->range;
 
 	/* A batch is waited for where the steps are: others make it. */
-	if (range != STEP_RANGE_NONE && (range != STEP_RANGE_INPUT || e->lane == s->step_lane))
+	if (range != STEP_RANGE_NONE && (range != STEP_RANGE_INPUT || e->track == s->step_track))
 		put(s, e, 0, part[range]);
 }
 
@@ -205,7 +205,7 @@ static void put_count(struct stepper *s, const struct event *e)
 
 static bool on_device(struct stepper *s, const struct event *e)
 {
-	const struct step_lane *l = stepper_lane_get(s, e->lane);
+	const struct step_track *l = stepper_track_get(s, e->track);
 
 	return l && l->device;
 }
@@ -262,10 +262,10 @@ void stepper_step(struct stepper *s, const struct event *e, bool left_out)
 	if (!s->key) { /* what came before it was not kept */
 		s->key = pages_new(KEY_BYTES);
 		s->made_ns = end;
-		s->step_lane = e->lane;
+		s->step_track = e->track;
 		return;
 	}
-	s->step_lane = e->lane;
+	s->step_track = e->track;
 	s->step_ns = s->step_ns ? (15 * s->step_ns + e->dur_ns) / 16 : e->dur_ns;
 	if (e->start_ns < s->made_ns || !e->dur_ns ||
 	    (s->steps && e->start_ns < s->step[s->steps - 1].end_ns))

@@ -22,7 +22,7 @@
 
 #define STEPPER_KEYS     (192u << 10) /* events that wait: 3 MiB */
 #define STEPPER_COLLS    8192u        /* exchanges that wait */
-#define STEPPER_LANES    256u         /* streams and communicators */
+#define STEPPER_TRACKS    256u         /* streams and communicators */
 #define STEPPER_STEPS    256u         /* that wait */
 #define STEPPER_COMMS    64u          /* pairs of communicator and kind whose numbers are known */
 #define STEPPER_APART_NS 100000000ull /* from one record of a process to the next */
@@ -39,8 +39,8 @@ struct stepper;
 int stepper_new(struct stepper **out, const struct step_names *names);
 void stepper_free(struct stepper *s); /* NULL is allowed */
 
-/* A lane that is no thread, or is named after a communicator: "gloo 0 1/2", "NCCL world 3/8". */
-void stepper_lane(struct stepper *s, const struct lane *l, const char *name);
+/* A track that is no thread, or is named after a communicator: "gloo 0 1/2", "NCCL world 3/8". */
+void stepper_track(struct stepper *s, const struct track *l, const char *name);
 /* A step has ended, on the thread whose steps count. left_out: nothing of it was recorded. */
 void stepper_step(struct stepper *s, const struct event *e, bool left_out);
 void stepper_events(struct stepper *s, const struct event *ev, size_t n);

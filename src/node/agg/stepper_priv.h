@@ -44,7 +44,7 @@ enum step_union {
 	STEP_UNIONS,
 };
 
-struct step_lane {
+struct step_track {
 	uint32_t id; /* 0: free */
 	bool device;
 	uint32_t members; /* of a communicator; 0: none */
@@ -57,7 +57,7 @@ struct step_lane {
 struct step_coll {
 	uint64_t start_ns, dur_ns, bytes, sequence;
 	uint64_t comm;
-	uint32_t members, lane;
+	uint32_t members, track;
 	uint16_t peer, from; /* ranks in the communicator, of a send or receive */
 	uint8_t op;
 	uint8_t state; /* enum coll_state */
@@ -98,18 +98,18 @@ struct stepper {
 	struct step_coll *coll; /* owned; NULL: none yet */
 	size_t colls;
 	struct step_launch *launch; /* owned; NULL: no call was seen */
-	struct step_lane lane[STEPPER_LANES];
-	uint32_t lanes, devices;
+	struct step_track track[STEPPER_TRACKS];
+	uint32_t tracks, devices;
 	struct step_comm comm[STEPPER_COMMS];
 	struct step_span step[STEPPER_STEPS]; /* in order */
 	uint32_t steps;
-	uint32_t step_lane;
+	uint32_t step_track;
 	uint64_t made_ns; /* to here all is told */
 	uint64_t step_ns; /* of late ones */
 	uint64_t forgot;  /* keys and exchanges that found no room */
 	uint64_t lost[STEP_LOSSES], told[STEP_LOSSES];
-	struct lane_of_kernels {
-		uint32_t lane;
+	struct track_of_kernels {
+		uint32_t track;
 		uint64_t comm;
 	} bound[16]; /* streams on which one communicator's kernels run */
 };
@@ -129,7 +129,7 @@ static inline uint64_t key_with(uint64_t length, uint32_t class, enum step_part 
 }
 
 void stepper_key(struct stepper *s, uint64_t at, uint64_t with);
-struct step_lane *stepper_lane_get(struct stepper *s, uint32_t id);
+struct step_track *stepper_track_get(struct stepper *s, uint32_t id);
 
 /* --- step_sweep.c --- */
 

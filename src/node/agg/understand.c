@@ -17,7 +17,7 @@
 #include "agg/open.h"
 #include "agg/pages.h"
 
-#define LANES 65536u
+#define TRACKS 65536u
 #define BAD   (-(int)AON_LOSS_INVALID)
 
 #define COPY_DIR 0x0fu
@@ -43,7 +43,7 @@ struct cache {
 };
 
 struct understand {
-	struct cache name, geo, lane;
+	struct cache name, geo, track;
 	find_fn *thread;
 	void *arg;
 	struct open *open; /* owned */
@@ -105,7 +105,7 @@ int understand_new(struct understand **out, const struct understand_ops *ops, vo
 	if (!err)
 		err = cache_init(&u->geo, ids, ops->geo);
 	if (!err)
-		err = cache_init(&u->lane, LANES, ops->lane);
+		err = cache_init(&u->track, TRACKS, ops->track);
 	if (!err)
 		err = open_new(&u->open);
 	if (err) {
@@ -121,7 +121,7 @@ void understand_free(struct understand *u)
 	if (!u)
 		return;
 	open_free(u->open);
-	cache_fini(&u->lane);
+	cache_fini(&u->track);
 	cache_fini(&u->geo);
 	cache_fini(&u->name);
 	free(u);
@@ -147,11 +147,11 @@ static int extend(const union aon_rec *r, struct event *e)
 static inline int act(const struct understand *u, const union aon_rec *rec, struct event *e)
 {
 	const struct aon_rec_act *r = &rec->act;
-	uint32_t name, lane, geo;
+	uint32_t name, track, geo;
 	uint64_t end;
 
 	if (!cache_get(&u->name, u->arg, r->name, &name) ||
-	    !cache_get(&u->lane, u->arg, r->lane, &lane))
+	    !cache_get(&u->track, u->arg, r->track, &track))
 		return BAD;
 	*e = (struct event){
 		.start_ns = r->start,
@@ -159,7 +159,7 @@ static inline int act(const struct understand *u, const union aon_rec *rec, stru
 		.a = r->arg,
 		.name = name,
 		.corr = r->corr,
-		.lane = lane,
+		.track = track,
 		.kind = kinds[r->kind].event,
 	};
 	if (r->kind == AON_K_KERNEL) {
@@ -189,20 +189,20 @@ static struct open_thread *thread_of(struct understand *u, struct run *run)
 {
 	if (!run->thread) {
 		run->thread = open_thread(u->open, run->tid);
-		if (!run->thread->lane)
-			run->thread->lane = u->thread(u->arg, run->tid);
+		if (!run->thread->track)
+			run->thread->track = u->thread(u->arg, run->tid);
 	}
 	return run->thread;
 }
 
-/* Of another lane than the thread's: to ask for the lane tells its name to who keeps it. */
-static int on_lane(const struct understand *u, const struct aon_rec_host *r, struct event *e,
+/* Of another track than the thread's: to ask for the track tells its name to who keeps it. */
+static int on_track(const struct understand *u, const struct aon_rec_host *r, struct event *e,
 		   struct event *out)
 {
 	bool mark = r->kind == AON_K_MARK;
-	uint64_t lane = mark ? r->a : r->x;
+	uint64_t track = mark ? r->a : r->x;
 
-	if (!lane || lane >= LANES || !cache_get(&u->lane, u->arg, (uint32_t)lane, &e->lane))
+	if (!track || track >= TRACKS || !cache_get(&u->track, u->arg, (uint32_t)track, &e->track))
 		return BAD;
 	e->corr = mark ? r->x : 0;
 	e->a = mark ? 0 : r->a;
@@ -222,7 +222,7 @@ static int host(struct understand *u, struct run *run, const struct aon_rec_host
 {
 	struct open_thread *t = thread_of(u, run);
 	uint64_t now = clock_ns(run->clk, run->tsc_hi << 32 | r->t);
-	struct event e = { .start_ns = now, .lane = t->lane };
+	struct event e = { .start_ns = now, .track = t->track };
 	bool ok = now != 0 && now <= INT64_MAX && cache_get(&u->name, u->arg, r->name, &e.name);
 
 	if (!ok && r->kind != AON_K_RANGE_PUSH)
@@ -251,16 +251,16 @@ static int host(struct understand *u, struct run *run, const struct aon_rec_host
 	case AON_K_COUNTER:
 		e.kind = EVENT_COUNTER;
 		e.flags = r->flags & AON_F_FLOAT ? EVENT_FLOAT : 0;
-		if (r->flags & AON_F_LANE)
-			return on_lane(u, r, &e, out);
+		if (r->flags & AON_F_TRACK)
+			return on_track(u, r, &e, out);
 		break;
 	case AON_K_FLOW:
 		e.kind = EVENT_FLOW;
 		break;
 	case AON_K_MARK:
 		e.kind = EVENT_MARK;
-		if (r->flags & AON_F_LANE)
-			return on_lane(u, r, &e, out);
+		if (r->flags & AON_F_TRACK)
+			return on_track(u, r, &e, out);
 		break;
 	default:
 		return -(int)AON_LOSS_UNKNOWN;

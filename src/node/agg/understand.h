@@ -2,9 +2,9 @@
 /*
  * understand.h - records in, events out, once. One per session, used by the drain thread.
  *
- * Trusts nothing: a record's kind, length, name, lane are checked; what fails is counted by
+ * Trusts nothing: a record's kind, length, name, track are checked; what fails is counted by
  * reason in lost[]. Pairs pushes with pops, starts with ends, step begins with step ends.
- * Memory is bounded: open ranges a lane, lanes a session, started ranges a session.
+ * Memory is bounded: open ranges a track, tracks a session, started ranges a session.
  */
 #ifndef AON_UNDERSTAND_H
 #define AON_UNDERSTAND_H
@@ -23,8 +23,8 @@
 struct understand_ops {
 	uint32_t (*name)(void *arg, uint32_t heap_id);
 	uint32_t (*geo)(void *arg, uint32_t heap_id);
-	uint32_t (*lane)(void *arg, uint32_t heap_lane); /* a stream: 16-bit lane id */
-	uint32_t (*thread)(void *arg, uint32_t tid);     /* the host lane of a thread */
+	uint32_t (*track)(void *arg, uint32_t heap_track); /* a stream: 16-bit track id */
+	uint32_t (*thread)(void *arg, uint32_t tid);     /* the host track of a thread */
 };
 
 /* What a heap entry says, as the model has it. */

@@ -37,7 +37,7 @@ void gather_fini(struct gather *g)
 	sketch_fini(&g->all_steps.sketch);
 	free(g->row);
 	free(g->slot);
-	free(g->lane);
+	free(g->track);
 	free(g->step);
 	free(g->op);
 }
@@ -57,15 +57,15 @@ static int grow(void **array, size_t n, size_t *cap, size_t size)
 	return 0;
 }
 
-static size_t slot_of(const struct gather *g, uint32_t kind, uint32_t name, uint32_t lane)
+static size_t slot_of(const struct gather *g, uint32_t kind, uint32_t name, uint32_t track)
 {
-	uint64_t h = ((uint64_t)name << 32 | lane) * 0x9e3779b97f4a7c15ull + kind * 0xff51afd7ull;
+	uint64_t h = ((uint64_t)name << 32 | track) * 0x9e3779b97f4a7c15ull + kind * 0xff51afd7ull;
 	size_t i = (h ^ h >> 29) & (g->slots - 1);
 
 	for (; g->slot[i]; i = (i + 1) & (g->slots - 1)) {
 		const struct gather_row *r = &g->row[g->slot[i] - 1];
 
-		if (r->kind == kind && r->name == name && r->lane == lane)
+		if (r->kind == kind && r->name == name && r->track == track)
 			break;
 	}
 	return i;
@@ -81,25 +81,25 @@ static int rehash(struct gather *g)
 	g->slot = slot;
 	g->slots *= 2;
 	for (size_t i = 0; i < g->rows; i++)
-		g->slot[slot_of(g, g->row[i].kind, g->row[i].name, g->row[i].lane)] =
+		g->slot[slot_of(g, g->row[i].kind, g->row[i].name, g->row[i].track)] =
 			(uint32_t)i + 1;
 	return 0;
 }
 
-static struct gather_row *row_of(struct gather *g, uint32_t kind, uint32_t name, uint32_t lane)
+static struct gather_row *row_of(struct gather *g, uint32_t kind, uint32_t name, uint32_t track)
 {
 	size_t i;
 
 	if (g->by == BY_NAME)
-		lane = 0;
+		track = 0;
 	else
 		name = 0;
-	i = slot_of(g, kind, name, lane);
+	i = slot_of(g, kind, name, track);
 	if (g->slot[i])
 		return &g->row[g->slot[i] - 1];
 	if (grow((void **)&g->row, g->rows, &g->row_cap, sizeof(*g->row)) < 0)
 		return NULL;
-	g->row[g->rows] = (struct gather_row){ .kind = kind, .name = name, .lane = lane };
+	g->row[g->rows] = (struct gather_row){ .kind = kind, .name = name, .track = track };
 	g->slot[i] = (uint32_t)++g->rows;
 	if (2 * g->rows > g->slots && rehash(g) < 0)
 		return NULL;
@@ -175,7 +175,7 @@ static int on_window(void *arg, const struct window *w)
 	for (uint32_t i = 0; i < w->rows; i++) {
 		const struct rollup *u = &w->row[i];
 
-		r = u->kind == EVENT_STEP ? &g->all_steps : row_of(g, u->kind, u->name, u->lane);
+		r = u->kind == EVENT_STEP ? &g->all_steps : row_of(g, u->kind, u->name, u->track);
 		err = r ? row_add(r, u) : -ENOMEM;
 		if (err < 0)
 			return err;
@@ -184,50 +184,50 @@ static int on_window(void *arg, const struct window *w)
 	return 0;
 }
 
-static int on_lane(void *arg, const struct lane *l)
+static int on_track(void *arg, const struct track *l)
 {
 	struct gather *g = arg;
-	bool new_device = l->device != LANE_HOST;
+	bool new_device = l->device != TRACK_HOST;
 
-	for (size_t i = 0; new_device && i < g->lanes; i++)
-		new_device = g->lane[i].lane.device != l->device ||
-			     g->lane[i].lane.process != l->process;
-	if (grow((void **)&g->lane, g->lanes, &g->lane_cap, sizeof(*g->lane)) < 0)
+	for (size_t i = 0; new_device && i < g->tracks; i++)
+		new_device = g->track[i].track.device != l->device ||
+			     g->track[i].track.process != l->process;
+	if (grow((void **)&g->track, g->tracks, &g->track_cap, sizeof(*g->track)) < 0)
 		return -ENOMEM;
-	g->lane[g->lanes++] = (struct gather_lane){ .lane = *l, .step = SIZE_MAX };
-	g->threads += l->device == LANE_HOST;
-	g->streams += l->device != LANE_HOST;
+	g->track[g->tracks++] = (struct gather_track){ .track = *l, .step = SIZE_MAX };
+	g->threads += l->device == TRACK_HOST;
+	g->streams += l->device != TRACK_HOST;
 	g->devices += new_device;
 	return 0;
 }
 
-static int lane_cmp(const void *a, const void *b)
+static int track_cmp(const void *a, const void *b)
 {
-	const struct gather_lane *x = a, *y = b;
+	const struct gather_track *x = a, *y = b;
 
-	return x->lane.id < y->lane.id ? -1 : x->lane.id > y->lane.id;
+	return x->track.id < y->track.id ? -1 : x->track.id > y->track.id;
 }
 
-static struct gather_lane *lane_find(const struct gather *g, uint32_t id)
+static struct gather_track *track_find(const struct gather *g, uint32_t id)
 {
-	struct gather_lane key = { .lane.id = id };
+	struct gather_track key = { .track.id = id };
 
-	return bsearch(&key, g->lane, g->lanes, sizeof(*g->lane), lane_cmp);
+	return bsearch(&key, g->track, g->tracks, sizeof(*g->track), track_cmp);
 }
 
-const struct lane *gather_lane(const struct gather *g, uint32_t id)
+const struct track *gather_track(const struct gather *g, uint32_t id)
 {
-	struct gather_lane *l = lane_find(g, id);
+	struct gather_track *l = track_find(g, id);
 
-	return l ? &l->lane : NULL;
+	return l ? &l->track : NULL;
 }
 
 static int step_cmp(const void *a, const void *b)
 {
 	const struct gather_step *x = a, *y = b;
 
-	if (x->lane != y->lane)
-		return x->lane < y->lane ? -1 : 1;
+	if (x->track != y->track)
+		return x->track < y->track ? -1 : 1;
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
@@ -246,7 +246,7 @@ static int on_steps(void *arg, uint32_t process, const struct event *ev, size_t 
 		if (grow((void **)&g->step, g->steps, &g->step_cap, sizeof(*g->step)) < 0)
 			return -ENOMEM;
 		g->step[g->steps++] = (struct gather_step){
-			.lane = ev[i].lane,
+			.track = ev[i].track,
 			.start_ns = ev[i].start_ns,
 			.end_ns = ev[i].start_ns + ev[i].dur_ns,
 			.number = ev[i].a,
@@ -255,29 +255,29 @@ static int on_steps(void *arg, uint32_t process, const struct event *ev, size_t 
 	return 0;
 }
 
-static bool step_holds(const struct gather *g, size_t i, uint32_t lane, uint64_t t)
+static bool step_holds(const struct gather *g, size_t i, uint32_t track, uint64_t t)
 {
-	return i < g->steps && g->step[i].lane == lane && g->step[i].start_ns <= t &&
+	return i < g->steps && g->step[i].track == track && g->step[i].start_ns <= t &&
 	       t < g->step[i].end_ns;
 }
 
-/* Whether `t` on that lane lies in a step. Ranges come in order: the last place is near. */
-static bool in_step(const struct gather *g, struct gather_lane *l, uint64_t t)
+/* Whether `t` on that track lies in a step. Ranges come in order: the last place is near. */
+static bool in_step(const struct gather *g, struct gather_track *l, uint64_t t)
 {
 	size_t lo = 0, hi = g->steps, mid;
 
-	if (step_holds(g, l->step, l->lane.id, t))
+	if (step_holds(g, l->step, l->track.id, t))
 		return true;
 	while (lo < hi) {
 		mid = lo + (hi - lo) / 2;
-		if (g->step[mid].lane < l->lane.id ||
-		    (g->step[mid].lane == l->lane.id && g->step[mid].start_ns <= t))
+		if (g->step[mid].track < l->track.id ||
+		    (g->step[mid].track == l->track.id && g->step[mid].start_ns <= t))
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
 	l->step = lo ? lo - 1 : SIZE_MAX;
-	return step_holds(g, l->step, l->lane.id, t);
+	return step_holds(g, l->step, l->track.id, t);
 }
 
 /*
@@ -286,14 +286,14 @@ static bool in_step(const struct gather *g, struct gather_lane *l, uint64_t t)
  */
 static int self_time(struct gather *g, const struct event *e)
 {
-	struct gather_lane *l = lane_find(g, e->lane);
+	struct gather_track *l = track_find(g, e->track);
 	uint32_t depth = e->depth < DEPTHS ? e->depth : DEPTHS - 1;
 	uint64_t own = e->dur_ns;
 	struct gather_row *r;
 
 	if (!l)
 		return 0;
-	r = row_of(g, EVENT_RANGE, e->name, e->lane);
+	r = row_of(g, EVENT_RANGE, e->name, e->track);
 	if (!r)
 		return -ENOMEM;
 	r->held_ns += e->dur_ns;
@@ -314,24 +314,24 @@ static int self_time(struct gather *g, const struct event *e)
 
 /*
  * Operators and modules carry no depth, but come in the order of their ends, too: those inside one are the last
- * of its lane that began after it did.
+ * of its track that began after it did.
  */
 static int op_time(struct gather *g, const struct event *e)
 {
-	struct gather_row *r = row_of(g, e->kind, e->name, e->lane);
-	struct gather_lane *l = lane_find(g, e->lane);
+	struct gather_row *r = row_of(g, e->kind, e->name, e->track);
+	struct gather_track *l = track_find(g, e->track);
 	uint64_t own = e->dur_ns;
 	size_t i = g->ops;
 
 	if (!r || grow((void **)&g->op, g->ops, &g->op_cap, sizeof(*g->op)) < 0)
 		return -ENOMEM;
-	while (i && g->op[i - 1].lane == e->lane && g->op[i - 1].start_ns >= e->start_ns) {
+	while (i && g->op[i - 1].track == e->track && g->op[i - 1].start_ns >= e->start_ns) {
 		i--;
 		own -= g->op[i].dur_ns < own ? g->op[i].dur_ns : own;
 	}
 	if (i == OPS_OPEN) /* of callers that were never seen to end */
 		i = 0;
-	g->op[i] = (struct gather_op){ e->lane, e->start_ns, e->dur_ns };
+	g->op[i] = (struct gather_op){ e->track, e->start_ns, e->dur_ns };
 	g->ops = i + 1;
 	r->held_ns += e->dur_ns;
 	r->self_ns += own;
@@ -411,11 +411,11 @@ int gather_process(struct gather *g, const struct process *p, uint64_t from_ns, 
 	account_add(&g->account, &p->account);
 	if (!g->overhead.steps || overhead_share(&p->overhead) > overhead_share(&g->overhead))
 		g->overhead = p->overhead;
-	err = store_each_lane(g->st, p->id, on_lane, g);
+	err = store_each_track(g->st, p->id, on_track, g);
 	if (err < 0)
 		return err;
-	if (g->lanes)
-		qsort(g->lane, g->lanes, sizeof(*g->lane), lane_cmp);
+	if (g->tracks)
+		qsort(g->track, g->tracks, sizeof(*g->track), track_cmp);
 	g->sampled.slots = p->overhead.by == OVERHEAD_BY_LAUNCHES && p->overhead.left_out;
 	g->left_slots += g->sampled.slots ? p->overhead.left_out : 0;
 	g->all_slots += g->sampled.slots ? p->overhead.steps : 0;
@@ -521,16 +521,16 @@ const char *gather_name(const struct gather *g, const struct gather_row *r)
 
 char *gather_label(const struct gather *g, const struct gather_row *r, char *buf, size_t cap)
 {
-	const struct lane *l;
+	const struct track *l;
 
-	if (!r->lane) {
+	if (!r->track) {
 		snprintf(buf, cap, "%s", gather_name(g, r));
 		return buf;
 	}
-	l = gather_lane(g, r->lane);
+	l = gather_track(g, r->track);
 	if (!l)
-		snprintf(buf, cap, "lane %u", r->lane);
-	else if (l->device == LANE_HOST)
+		snprintf(buf, cap, "lane %u", r->track);
+	else if (l->device == TRACK_HOST)
 		snprintf(buf, cap, "thread %llu%s%s", (unsigned long long)l->stream,
 			 l->name ? " " : "", l->name ? store_name_text(g->st, l->name) : "");
 	else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gather.h - from a store to what a report shows: rows by name or lane, steps, accounting.
+ * gather.h - from a store to what a report shows: rows by name or track, steps, accounting.
  *
  * Counts and times come from the windows, which outlive the flight recorder's events. What
  * only events can tell (a range's time without the ranges inside it, and what a step is made
@@ -24,12 +24,12 @@
 #define GATHER_GPU \
 	(1u << EVENT_KERNEL | 1u << EVENT_COPY | 1u << EVENT_MEMSET | 1u << EVENT_COLLECTIVE)
 
-enum gather_by { BY_NAME, BY_LANE, BY_PROCESS };
+enum gather_by { BY_NAME, BY_TRACK, BY_PROCESS };
 
 struct gather_row {
 	uint32_t kind; /* enum event_kind */
 	uint32_t name; /* BY_NAME, else 0 */
-	uint32_t lane; /* BY_LANE, else 0 */
+	uint32_t track; /* BY_TRACK, else 0 */
 	uint64_t count, total_ns, min_ns, max_ns, bytes;
 	uint64_t held_ns;           /* RANGE, OP, MODULE: of events still held, */
 	uint64_t self_ns;           /* of it without the ranges inside, */
@@ -43,20 +43,20 @@ struct gather_row {
 
 #define GATHER_SPAN 31u /* stands for the kind of such rows where kinds are bits */
 
-struct gather_lane {
-	struct lane lane;
+struct gather_track {
+	struct track track;
 	uint64_t child_ns[33]; /* of ranges that ended, by depth: taken by the range around them */
-	size_t step;           /* where this lane's last range lay */
+	size_t step;           /* where this track's last range lay */
 };
 
 /* An operator that has ended, and whose caller has not. */
 struct gather_op {
-	uint32_t lane;
+	uint32_t track;
 	uint64_t start_ns, dur_ns;
 };
 
 struct gather_step {
-	uint32_t lane;
+	uint32_t track;
 	uint64_t start_ns, end_ns, number;
 };
 
@@ -69,11 +69,11 @@ struct gather {
 	size_t rows, row_cap;
 	uint32_t *slot; /* owned: hash of row -> index + 1 */
 	size_t slots;
-	struct gather_lane *lane; /* owned, by id */
-	size_t lanes, lane_cap;
-	struct gather_step *step; /* owned: of the process being walked, by lane and start */
+	struct gather_track *track; /* owned, by id */
+	size_t tracks, track_cap;
+	struct gather_step *step; /* owned: of the process being walked, by track and start */
 	size_t steps, step_cap;
-	struct gather_op *op; /* owned: the same, operators of all lanes as they end */
+	struct gather_op *op; /* owned: the same, operators of all tracks as they end */
 	size_t ops, op_cap;
 	size_t op_step;        /* the last step that had operators */
 	uint64_t op_steps;     /* of all processes: with operators */
@@ -115,7 +115,7 @@ const struct gather_row **gather_sorted(const struct gather *g, uint32_t kinds, 
 					uint64_t *total);
 uint32_t gather_kinds(const struct gather *g); /* bits of the kinds that have rows */
 
-const struct lane *gather_lane(const struct gather *g, uint32_t id);
+const struct track *gather_track(const struct gather *g, uint32_t id);
 /* As it was written, if a compiler made another of it; not clean yet. */
 const char *gather_name(const struct gather *g, const struct gather_row *r);
 /* "GPU 0 stream 7", "thread 4711 loader", or the name: not clean yet. */

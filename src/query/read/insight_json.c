@@ -142,7 +142,7 @@ void insight_devices_json(struct json *j, const struct insight *in)
 	json_open(j, "streams", '[');
 	for (size_t i = 0; i < in->streams; i++) {
 		const struct insight_stream *s = &in->stream[i];
-		const struct trace_lane *l = &in->t->lane[s->lane];
+		const struct trace_track *l = &in->t->track[s->track];
 
 		json_open(j, NULL, '{');
 		json_rank(j, "rank", insight_rank(in->t, l->process));

@@ -18,10 +18,10 @@
 
 #define WIDTH_NS 1000000000ull /* of a bin, at least: telemetry is measured once a second */
 
-struct lane_of {
+struct track_of {
 	uint32_t process;
 	uint32_t device; /* of who[], + 1; 0: a thread */
-	uint32_t busy;   /* lane of the join, + 1 */
+	uint32_t busy;   /* track of the join, + 1 */
 	uint64_t mark_ns;
 	uint32_t mark; /* name of the last exchange's details, at mark_ns */
 };
@@ -35,8 +35,8 @@ struct reading {
 	size_t whos, cap;
 	struct process *proc; /* owned */
 	size_t procs;
-	struct lane_of *lane; /* owned, by id */
-	size_t lanes;
+	struct track_of *track; /* owned, by id */
+	size_t tracks;
 	uint64_t from_ns, to_ns;
 };
 
@@ -133,33 +133,33 @@ static int device_of(struct reading *x, const struct process *p, uint32_t device
 	return 0;
 }
 
-static int on_lane(void *arg, const struct lane *l)
+static int on_track(void *arg, const struct track *l)
 {
 	struct reading *x = arg;
 	const struct process *p = process_of(x, l->process);
-	struct lane_of *to;
+	struct track_of *to;
 	uint32_t at;
 	int err = 0;
 
 	if (!p || l->id >= 1u << 24)
 		return 0;
-	if (l->id >= x->lanes) {
+	if (l->id >= x->tracks) {
 		size_t n = ((size_t)l->id + 1) * 2;
 
-		to = realloc(x->lane, n * sizeof(*to));
+		to = realloc(x->track, n * sizeof(*to));
 		if (!to)
 			return -ENOMEM;
-		memset(to + x->lanes, 0, (n - x->lanes) * sizeof(*to));
-		x->lane = to;
-		x->lanes = n;
+		memset(to + x->tracks, 0, (n - x->tracks) * sizeof(*to));
+		x->track = to;
+		x->tracks = n;
 	}
-	to = &x->lane[l->id];
+	to = &x->track[l->id];
 	to->process = l->process;
-	if (l->device == LANE_HOST || l->stream == TRACE_NO_STREAM)
+	if (l->device == TRACK_HOST || l->stream == TRACE_NO_STREAM)
 		return 0;
 	err = device_of(x, p, l->device, &at);
 	to->device = err ? 0 : at + 1;
-	err = err ? err : join_lane(x->j, x->who[at].at, &to->busy);
+	err = err ? err : join_track(x->j, x->who[at].at, &to->busy);
 	to->busy += !err;
 	return err;
 }
@@ -224,7 +224,7 @@ static void name_of(struct join_key *k, const char *name)
 		 demangle(name));
 }
 
-static int work(struct reading *x, struct lane_of *l, const struct event_columns *c, size_t i)
+static int work(struct reading *x, struct track_of *l, const struct event_columns *c, size_t i)
 {
 	const char *name = store_name_text(x->st, c->name[i]);
 	const struct join_who *w = &x->who[l->device - 1];
@@ -261,7 +261,7 @@ static int work(struct reading *x, struct lane_of *l, const struct event_columns
 }
 
 /* A call of the host is one of all GPUs of its process; not those that wait for them. */
-static int call(struct reading *x, const struct lane_of *l, const struct event_columns *c, size_t i)
+static int call(struct reading *x, const struct track_of *l, const struct event_columns *c, size_t i)
 {
 	const char *name = store_name_text(x->st, c->name[i]);
 	enum call is = names_call_text(x->names, name);
@@ -291,7 +291,7 @@ static int on_columns(void *arg, uint32_t process, const struct event_columns *c
 
 	(void)process;
 	for (size_t i = 0; i < c->n && !err; i++) {
-		struct lane_of *l = c->lane[i] < x->lanes ? &x->lane[c->lane[i]] : NULL;
+		struct track_of *l = c->track[i] < x->tracks ? &x->track[c->track[i]] : NULL;
 
 		if (!l || !l->process)
 			continue;
@@ -339,8 +339,8 @@ static int fill(struct reading *x)
 {
 	struct store_filter f = { .from_ns = x->from_ns, .to_ns = x->to_ns };
 	uint32_t cols = EVENT_COL_START | EVENT_COL_DUR | EVENT_COL_A | EVENT_COL_NAME |
-			EVENT_COL_LANE | EVENT_COL_KIND | EVENT_COL_FLAGS;
-	int err = store_each_lane(x->st, 0, on_lane, x);
+			EVENT_COL_TRACK | EVENT_COL_KIND | EVENT_COL_FLAGS;
+	int err = store_each_track(x->st, 0, on_track, x);
 
 	if (!err && !x->whos)
 		return -ENODATA;
@@ -370,6 +370,6 @@ int read_join(struct insight *in, struct store *st, uint64_t from_ns, uint64_t t
 	names_free(x.names);
 	free(x.who);
 	free(x.proc);
-	free(x.lane);
+	free(x.track);
 	return err == -ENODATA ? 0 : err;
 }

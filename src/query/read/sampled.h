@@ -48,7 +48,7 @@ struct sampled_sum {
 	double square, cross;
 	double sure_ns, sure_count, sure_bytes; /* in windows that were not */
 	uint64_t window;                        /* the last that it was in, */
-	double window_ns; /* and what it has of that: on several lanes it comes in parts */
+	double window_ns; /* and what it has of that: on several tracks it comes in parts */
 };
 
 /* How sure a total is. */

@@ -14,7 +14,7 @@
 
 struct sweeping {
 	struct trace *t;
-	struct sweep *s; /* owned; made with the first event, when all lanes and names are there */
+	struct sweep *s; /* owned; made with the first event, when all tracks and names are there */
 	bool queues;
 };
 

@@ -152,7 +152,7 @@ static int prepare(struct building *w)
 	if (!w->is_comm || !w->side || !w->scale[WORK] || !w->scale[HOST])
 		return -ENOMEM;
 	for (size_t i = 0; i < w->t->events; i++) {
-		bool host = w->t->lane[w->t->event[i].lane].device == LANE_HOST;
+		bool host = w->t->track[w->t->event[i].track].device == TRACK_HOST;
 
 		w->side[w->t->event[i].name] |= (uint8_t)(1u << (host ? HOST : WORK));
 	}

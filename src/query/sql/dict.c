@@ -16,12 +16,12 @@ void dict_fini(struct dict *d)
 	for (uint32_t i = 0; i < d->names; i++)
 		free(d->name[i].text);
 	free(d->name);
-	free(d->lane);
+	free(d->track);
 	free(d->class);
 	free(d->geo);
 	free(d->process);
 	free(d->by_name.at);
-	free(d->by_lane.at);
+	free(d->by_track.at);
 	free(d->by_geo.at);
 	free(d->by_process.at);
 	memset(d, 0, sizeof(*d));
@@ -60,13 +60,13 @@ static int add_name(void *arg, uint32_t id, const char *text, size_t len)
 	return 0;
 }
 
-static int add_lane(void *arg, const struct lane *l)
+static int add_track(void *arg, const struct track *l)
 {
 	struct dict *d = arg;
-	int err = grow(&d->lane, d->lanes, sizeof(*d->lane));
+	int err = grow(&d->track, d->tracks, sizeof(*d->track));
 
 	if (err == 0)
-		d->lane[d->lanes++].lane = *l;
+		d->track[d->tracks++].track = *l;
 	return err;
 }
 
@@ -125,14 +125,14 @@ static int index_all(struct dict *d)
 	int err = INDEX(d, name, id);
 
 	if (err == 0)
-		err = INDEX(d, lane, lane.id);
+		err = INDEX(d, track, track.id);
 	if (err == 0)
 		err = INDEX(d, geo, id);
 	if (err == 0)
 		err = index_ids(&d->by_process, d->process, offsetof(struct process, id),
 				sizeof(*d->process), d->processes);
-	for (uint32_t i = 1; err == 0 && i < d->lanes; i++)
-		d->lane[i].process = dict_at(&d->by_process, d->lane[i].lane.process);
+	for (uint32_t i = 1; err == 0 && i < d->tracks; i++)
+		d->track[i].process = dict_at(&d->by_process, d->track[i].track.process);
 	return err;
 }
 
@@ -145,14 +145,14 @@ int dict_load(struct dict *d, struct store *st)
 	err = store_extent(st, &new.last_blob, &new.events);
 	if (err == 0 &&
 	    (grow(&new.name, 0, sizeof(*new.name)) < 0 ||
-	     grow(&new.lane, 0, sizeof(*new.lane)) < 0 || grow(&new.geo, 0, sizeof(*new.geo)) < 0 ||
+	     grow(&new.track, 0, sizeof(*new.track)) < 0 || grow(&new.geo, 0, sizeof(*new.geo)) < 0 ||
 	     grow(&new.process, 0, sizeof(*new.process)) < 0))
 		err = -ENOMEM;
-	new.names = new.lanes = new.geos = new.processes = 1;
+	new.names = new.tracks = new.geos = new.processes = 1;
 	if (err == 0)
 		err = store_each_name(st, add_name, &new);
 	if (err == 0)
-		err = store_each_lane(st, 0, add_lane, &new);
+		err = store_each_track(st, 0, add_track, &new);
 	if (err == 0)
 		err = store_each_geo(st, add_geo, &new);
 	if (err == 0)

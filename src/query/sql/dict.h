@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dict.h - what the ids in events stand for: names, lanes, geometries, processes, in memory.
+ * dict.h - what the ids in events stand for: names, tracks, geometries, processes, in memory.
  *
- * Entry 0 of names and lanes is "none", and what an id that nobody knows maps to.
+ * Entry 0 of names and tracks is "none", and what an id that nobody knows maps to.
  */
 #ifndef AON_SQL_DICT_H
 #define AON_SQL_DICT_H
@@ -25,20 +25,20 @@ struct dict_name {
 	uint32_t id, len;
 };
 
-struct dict_lane {
-	struct lane lane;
+struct dict_track {
+	struct track track;
 	uint32_t process; /* index; 0: not known */
 };
 
 struct dict {
 	struct dict_name *name; /* owned, as all below */
-	struct dict_lane *lane;
+	struct dict_track *track;
 	struct geo *geo;
 	struct process *process;
 	const char **class; /* of each name as a kernel's; NULL: dict_classes() did not run */
-	uint32_t names, lanes, geos, processes;
-	struct dict_map by_name, by_lane, by_geo, by_process;
-	uint64_t last_blob; /* all names and lanes of the blobs up to it are here */
+	uint32_t names, tracks, geos, processes;
+	struct dict_map by_name, by_track, by_geo, by_process;
+	uint64_t last_blob; /* all names and tracks of the blobs up to it are here */
 	uint64_t events;    /* in these */
 };
 
@@ -57,9 +57,9 @@ static inline uint32_t dict_name(const struct dict *d, uint32_t id)
 	return dict_at(&d->by_name, id);
 }
 
-static inline uint32_t dict_lane(const struct dict *d, uint32_t id)
+static inline uint32_t dict_track(const struct dict *d, uint32_t id)
 {
-	return dict_at(&d->by_lane, id);
+	return dict_at(&d->by_track, id);
 }
 
 #endif /* AON_SQL_DICT_H */

@@ -347,7 +347,7 @@ static void result_row(sqlite3_context *ctx, const struct cursor *cur, const str
 {
 	static const char *const ways[] = { NULL, "HtoD", "DtoH", "DtoD", "HtoH", "PtoP" };
 	const struct event_columns *c = &cur->c;
-	uint32_t way, lane;
+	uint32_t way, track;
 
 	switch (col) {
 	case COL_ID:
@@ -363,11 +363,11 @@ static void result_row(sqlite3_context *ctx, const struct cursor *cur, const str
 		sqlite3_result_int64(ctx, (int64_t)(c->start_ns[row] + c->dur_ns[row]));
 		break;
 	case COL_WALL:
-		lane = dict_lane(d, c->lane[row]);
-		if (d->lane[lane].process)
+		track = dict_track(d, c->track[row]);
+		if (d->track[track].process)
 			sqlite3_result_int64(
 				ctx, (int64_t)c->start_ns[row] +
-					     d->process[d->lane[lane].process].wall_offset_ns);
+					     d->process[d->track[track].process].wall_offset_ns);
 		break;
 	case COL_CORRELATION:
 		sqlite3_result_int64(ctx, c->corr[row]);
@@ -425,8 +425,8 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int number)
 	case DOMAIN_NAME:
 		result_name(ctx, d, key ? cur->key.name : dict_name(d, cur->c.name[row]), col);
 		break;
-	case DOMAIN_LANE:
-		if (lane_value(d, key ? cur->key.lane : dict_lane(d, cur->c.lane[row]), col, &v))
+	case DOMAIN_TRACK:
+		if (track_value(d, key ? cur->key.track : dict_track(d, cur->c.track[row]), col, &v))
 			sqlite3_result_int64(ctx, v);
 		break;
 	case DOMAIN_KIND:

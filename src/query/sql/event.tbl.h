@@ -5,7 +5,7 @@
  *	TABLE(ID, "name", bits of the kinds of events it shows)
  *	COL(ID, name, "TYPE", DOMAIN, columns of the event it needs, tables)
  *
- * DOMAIN says what the value depends on: NAME, LANE and KIND are dictionaries, so that a
+ * DOMAIN says what the value depends on: NAME, TRACK and KIND are dictionaries, so that a
  * condition is tested once for each entry and a GROUP BY can be served in order; ROW is the
  * event itself. HIDDEN columns are for `select track_id`, and not in `select *`.
  */
@@ -40,13 +40,13 @@ COL(TS,          ts,             "INTEGER", ROW,  N(START),              EVERY)
 COL(DUR,         dur,            "INTEGER", ROW,  N(DUR),                EVERY & ~MOMENT)
 COL(NAME,        name,           "TEXT",    NAME, N(NAME),               EVERY)
 COL(KIND,        kind,           "TEXT",    KIND, N(KIND),               T(EVENT))
-COL(DEVICE,      device,         "INTEGER", LANE, N(LANE),               EVERY)
-COL(STREAM,      stream,         "INTEGER", LANE, N(LANE),               EVERY)
-COL(CONTEXT,     context,        "INTEGER", LANE, N(LANE),               EVERY)
-COL(TID,         tid,            "INTEGER", LANE, N(LANE),               EVERY)
-COL(PID,         pid,            "INTEGER", LANE, N(LANE),               EVERY)
-COL(PROCESS,     process,        "INTEGER", LANE, N(LANE),               EVERY)
-COL(LANE,        lane,           "INTEGER", LANE, N(LANE),               EVERY)
+COL(DEVICE,      device,         "INTEGER", TRACK, N(TRACK),               EVERY)
+COL(STREAM,      stream,         "INTEGER", TRACK, N(TRACK),               EVERY)
+COL(CONTEXT,     context,        "INTEGER", TRACK, N(TRACK),               EVERY)
+COL(TID,         tid,            "INTEGER", TRACK, N(TRACK),               EVERY)
+COL(PID,         pid,            "INTEGER", TRACK, N(TRACK),               EVERY)
+COL(PROCESS,     process,        "INTEGER", TRACK, N(TRACK),               EVERY)
+COL(TRACK,        lane,           "INTEGER", TRACK, N(TRACK),               EVERY)
 COL(CORRELATION, correlation,    "INTEGER", ROW,  N(CORR),               EVERY & ~(T(STEP) | T(COUNTER)))
 COL(NUMBER,      number,         "INTEGER", ROW,  N(A),                  T(STEP))
 COL(OPEN,        open,           "INTEGER", ROW,  N(FLAGS),              T(STEP) | T(RANGE))
@@ -71,12 +71,12 @@ COL(CLASS,       class,          "TEXT",    NAME, N(NAME),               T(KERNE
 COL(GRAPH_NODE,  graph_node,     "INTEGER", ROW,  N(B),                  GPU)
 COL(OF_GRAPH,    graph_id,       "INTEGER", ROW,  N(B),                  GPU)
 COL(END_TS,      end_ts,         "INTEGER", ROW,  N(START) | N(DUR),     EVERY)
-COL(WALL,        wall,           "INTEGER", ROW,  N(START) | N(LANE),    EVERY)
+COL(WALL,        wall,           "INTEGER", ROW,  N(START) | N(TRACK),    EVERY)
 COL(A,           a,              "INTEGER HIDDEN", ROW,  N(A),           EVERY)
 COL(B,           b,              "INTEGER HIDDEN", ROW,  N(B),           EVERY)
 COL(NAME_ID,     name_id,        "INTEGER HIDDEN", NAME, N(NAME),        EVERY)
-COL(TRACK_ID,    track_id,       "INTEGER HIDDEN", LANE, N(LANE),        EVERY)
-COL(UPID,        upid,           "INTEGER HIDDEN", LANE, N(LANE),        EVERY)
+COL(TRACK_ID,    track_id,       "INTEGER HIDDEN", TRACK, N(TRACK),        EVERY)
+COL(UPID,        upid,           "INTEGER HIDDEN", TRACK, N(TRACK),        EVERY)
 /* clang-format on */
 #undef T
 #undef N

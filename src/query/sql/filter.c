@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * filter.c - the conditions of a query with their values: which blobs to read, and which events
- * of a blob are meant. Conditions on names and lanes are tested once for each of these. What
+ * of a blob are meant. Conditions on names and tracks are tested once for each of these. What
  * cannot be tested here passes, for SQLite tests again.
  */
 #include "sql/table.h"
@@ -67,43 +67,43 @@ static void add_range(struct filter *f, uint8_t col, int64_t lo, int64_t hi)
 
 /* --- dictionaries --- */
 
-bool lane_value(const struct dict *d, uint32_t lane, enum col_id col, int64_t *out)
+bool track_value(const struct dict *d, uint32_t track, enum col_id col, int64_t *out)
 {
-	const struct dict_lane *l = &d->lane[lane];
-	bool host = l->lane.device == LANE_HOST;
+	const struct dict_track *l = &d->track[track];
+	bool host = l->track.device == TRACK_HOST;
 
-	if (!lane)
+	if (!track)
 		return false;
 	switch (col) {
 	case COL_DEVICE:
-		*out = l->lane.device;
+		*out = l->track.device;
 		return !host;
 	case COL_STREAM:
-		*out = (int64_t)l->lane.stream;
+		*out = (int64_t)l->track.stream;
 		return !host;
 	case COL_CONTEXT:
-		*out = l->lane.context;
+		*out = l->track.context;
 		return !host;
 	case COL_TID:
-		*out = (int64_t)l->lane.stream;
+		*out = (int64_t)l->track.stream;
 		return host;
 	case COL_PID:
 		*out = d->process[l->process].pid;
 		return l->process != 0;
 	case COL_PROCESS:
 	case COL_UPID:
-		*out = l->lane.process;
+		*out = l->track.process;
 		return true;
 	default:
-		*out = l->lane.id;
+		*out = l->track.id;
 		return true;
 	}
 }
 
-int lane_compare(const struct dict *d, uint32_t a, uint32_t b, enum col_id col)
+int track_compare(const struct dict *d, uint32_t a, uint32_t b, enum col_id col)
 {
 	int64_t x = 0, y = 0;
-	bool has_x = lane_value(d, a, col, &x), has_y = lane_value(d, b, col, &y);
+	bool has_x = track_value(d, a, col, &x), has_y = track_value(d, b, col, &y);
 
 	if (!has_x || !has_y)
 		return has_x - has_y;
@@ -126,10 +126,10 @@ int class_compare(const struct dict *d, uint32_t a, uint32_t b)
 	return a && b ? strcmp(d->class[a], d -> class[b]) : (a != 0) - (b != 0);
 }
 
-static bool lane_passes(const struct dict *d, uint32_t lane, uint8_t col, int op, sqlite3_value *v)
+static bool track_passes(const struct dict *d, uint32_t track, uint8_t col, int op, sqlite3_value *v)
 {
 	int64_t value, lo, hi;
-	bool has = lane_value(d, lane, col, &value);
+	bool has = track_value(d, track, col, &value);
 
 	if (op == SQLITE_INDEX_CONSTRAINT_ISNULL)
 		return !has;
@@ -164,12 +164,12 @@ static bool name_passes(const struct dict *d, uint32_t name, uint8_t col, int op
 static void test_entries(uint8_t *ok, const struct dict *d, uint8_t col, int op, sqlite3_value *v,
 			 bool or)
 {
-	bool lane = col_defs[col].domain == DOMAIN_LANE;
-	uint32_t n = lane ? d->lanes : d->names;
+	bool track = col_defs[col].domain == DOMAIN_TRACK;
+	uint32_t n = track ? d->tracks : d->names;
 
 	for (uint32_t i = 0; i < n; i++) {
 		bool pass = ok[i] == (or ? 2 : 1) &&
-			    (lane ? lane_passes(d, i, col, op, v) : name_passes(d, i, col, op, v));
+			    (track ? track_passes(d, i, col, op, v) : name_passes(d, i, col, op, v));
 
 		if (pass || ! or)
 			ok[i] = pass;
@@ -178,7 +178,7 @@ static void test_entries(uint8_t *ok, const struct dict *d, uint8_t col, int op,
 
 static void test_list(uint8_t *ok, const struct dict *d, uint8_t col, sqlite3_value *list)
 {
-	uint32_t n = col_defs[col].domain == DOMAIN_LANE ? d->lanes : d->names;
+	uint32_t n = col_defs[col].domain == DOMAIN_TRACK ? d->tracks : d->names;
 	sqlite3_value *v = NULL;
 
 	for (uint32_t i = 0; i < n; i++)
@@ -193,9 +193,9 @@ static void test_list(uint8_t *ok, const struct dict *d, uint8_t col, sqlite3_va
 static int add_entries(struct filter *f, const struct dict *d, uint8_t col, int op, bool in,
 		       sqlite3_value *v)
 {
-	bool lane = col_defs[col].domain == DOMAIN_LANE;
-	uint8_t **ok = lane ? &f->lane_ok : &f->name_ok;
-	uint32_t n = lane ? d->lanes : d->names;
+	bool track = col_defs[col].domain == DOMAIN_TRACK;
+	uint8_t **ok = track ? &f->track_ok : &f->name_ok;
+	uint32_t n = track ? d->tracks : d->names;
 
 	if (!*ok) {
 		*ok = malloc(n);
@@ -252,15 +252,15 @@ static void set_read(struct filter *f, const struct dict *d)
 		else if (f->range[i].col == COL_TS && f->range[i].hi < INT64_MAX)
 			f->read.to_ns = (uint64_t)f->range[i].hi + 1;
 	}
-	for (uint32_t i = 1; f->lane_ok && i < d->lanes; i++) {
-		if (!f->lane_ok[i])
+	for (uint32_t i = 1; f->track_ok && i < d->tracks; i++) {
+		if (!f->track_ok[i])
 			continue;
-		if (process && process != d->lane[i].lane.process)
+		if (process && process != d->track[i].track.process)
 			return;
-		process = d->lane[i].lane.process;
+		process = d->track[i].track.process;
 	}
 	f->read.process = process;
-	f->none |= f->lane_ok && !process && !f->lane_ok[0];
+	f->none |= f->track_ok && !process && !f->track_ok[0];
 }
 
 int filter_init(struct filter *f, const struct event_table *t, const struct plan *p,
@@ -297,8 +297,8 @@ int filter_init(struct filter *f, const struct event_table *t, const struct plan
 void filter_fini(struct filter *f)
 {
 	free(f->name_ok);
-	free(f->lane_ok);
-	f->name_ok = f->lane_ok = NULL;
+	free(f->track_ok);
+	f->name_ok = f->track_ok = NULL;
 }
 
 static int64_t row_value(const struct event_columns *c, size_t i, uint8_t col)
@@ -345,10 +345,10 @@ size_t filter_select(const struct filter *f, const struct dict *d, const struct 
 		}
 		n = m;
 	}
-	if (f->lane_ok) {
+	if (f->track_ok) {
 		for (size_t i = m = 0; i < n; i++) {
 			sel[m] = sel[i];
-			m += f->lane_ok[dict_lane(d, c->lane[sel[i]])];
+			m += f->track_ok[dict_track(d, c->track[sel[i]])];
 		}
 		n = m;
 	}

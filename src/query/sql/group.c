@@ -7,7 +7,7 @@
  * done in parts: some keys at a time, each with a walk of its own; a key that is too large alone
  * is handed on blob by blob.
  *
- * A key is a number: (name, class of lanes, kind). Lanes that have the same values in all key
+ * A key is a number: (name, class of tracks, kind). Lanes that have the same values in all key
  * columns are one class.
  */
 #include "sql/table.h"
@@ -22,11 +22,11 @@ struct group {
 	struct sql_source *src; /* borrowed */
 	const struct filter *f; /* borrowed */
 	struct plan plan;
-	bool by_name, by_lane, by_kind;
+	bool by_name, by_track, by_kind;
 	uint32_t key_cols, row_cols; /* enum event_column */
 	bool id;
-	uint32_t *class_of; /* owned: class of each lane */
-	uint32_t *lane_of;  /* owned: a lane of each class */
+	uint32_t *class_of; /* owned: class of each track */
+	uint32_t *track_of;  /* owned: a track of each class */
 	uint32_t classes;
 	size_t slots;
 	uint64_t *count; /* owned: rows of each slot */
@@ -42,9 +42,9 @@ struct group {
 	uint32_t at[BLOB_EVENTS];
 };
 
-static bool is_lane(uint8_t col)
+static bool is_track(uint8_t col)
 {
-	return col_defs[col].domain == DOMAIN_LANE;
+	return col_defs[col].domain == DOMAIN_TRACK;
 }
 
 static bool has_domain(const uint8_t *cols, int n, enum domain domain)
@@ -60,43 +60,43 @@ bool group_can(const struct dict *d, const uint8_t *cols, int n)
 	uint64_t slots = 1;
 
 	slots *= has_domain(cols, n, DOMAIN_NAME) ? d->names : 1;
-	slots *= has_domain(cols, n, DOMAIN_LANE) ? d->lanes : 1;
+	slots *= has_domain(cols, n, DOMAIN_TRACK) ? d->tracks : 1;
 	slots *= has_domain(cols, n, DOMAIN_KIND) ? EVENT_MAX : 1;
 	return slots <= SLOTS_MAX;
 }
 
-/* --- classes of lanes --- */
+/* --- classes of tracks --- */
 
-static int compare_lanes(const void *a, const void *b, void *arg)
+static int compare_tracks(const void *a, const void *b, void *arg)
 {
 	const struct group *g = arg;
 	int order = 0;
 
 	for (int i = 0; !order && i < g->plan.keys; i++)
-		if (is_lane(g->plan.key[i].col))
-			order = lane_compare(&g->src->dict, *(const uint32_t *)a,
+		if (is_track(g->plan.key[i].col))
+			order = track_compare(&g->src->dict, *(const uint32_t *)a,
 					     *(const uint32_t *)b, g->plan.key[i].col);
 	return order;
 }
 
-static int class_lanes(struct group *g)
+static int class_tracks(struct group *g)
 {
-	uint32_t n = g->by_lane ? g->src->dict.lanes : 1;
+	uint32_t n = g->by_track ? g->src->dict.tracks : 1;
 
-	g->class_of = calloc(g->src->dict.lanes, sizeof(*g->class_of));
-	g->lane_of = calloc(n, sizeof(*g->lane_of));
-	if (!g->class_of || !g->lane_of)
+	g->class_of = calloc(g->src->dict.tracks, sizeof(*g->class_of));
+	g->track_of = calloc(n, sizeof(*g->track_of));
+	if (!g->class_of || !g->track_of)
 		return -ENOMEM;
 	g->classes = 1;
-	if (!g->by_lane)
+	if (!g->by_track)
 		return 0;
 	for (uint32_t i = 0; i < n; i++)
-		g->lane_of[i] = i;
-	qsort_r(g->lane_of, n, sizeof(*g->lane_of), compare_lanes, g);
+		g->track_of[i] = i;
+	qsort_r(g->track_of, n, sizeof(*g->track_of), compare_tracks, g);
 	for (uint32_t i = 1; i < n; i++) {
-		if (compare_lanes(&g->lane_of[g->classes - 1], &g->lane_of[i], g))
-			g->lane_of[g->classes++] = g->lane_of[i];
-		g->class_of[g->lane_of[i]] = g->classes - 1;
+		if (compare_tracks(&g->track_of[g->classes - 1], &g->track_of[i], g))
+			g->track_of[g->classes++] = g->track_of[i];
+		g->class_of[g->track_of[i]] = g->classes - 1;
 	}
 	return 0;
 }
@@ -108,7 +108,7 @@ static inline size_t slot_of(const struct group *g, const struct event_columns *
 	const struct dict *d = &g->src->dict;
 	size_t slot = g->by_name ? dict_name(d, c->name[i]) : 0;
 
-	slot = slot * g->classes + (g->by_lane ? g->class_of[dict_lane(d, c->lane[i])] : 0);
+	slot = slot * g->classes + (g->by_track ? g->class_of[dict_track(d, c->track[i])] : 0);
 	return g->by_kind ? slot * EVENT_MAX + c->kind[i] : slot;
 }
 
@@ -116,7 +116,7 @@ static void slot_key(const struct group *g, size_t slot, struct group_part *out)
 {
 	out->kind = g->by_kind ? slot % EVENT_MAX : 0;
 	slot /= g->by_kind ? EVENT_MAX : 1;
-	out->lane = g->lane_of[slot % g->classes];
+	out->track = g->track_of[slot % g->classes];
 	out->name = (uint32_t)(slot / g->classes);
 }
 
@@ -132,8 +132,8 @@ static int compare_slots(const void *a, const void *b, void *arg)
 	for (int i = 0; !order && i < g->plan.keys; i++) {
 		uint8_t col = g->plan.key[i].col;
 
-		if (is_lane(col))
-			order = lane_compare(d, x.lane, y.lane, col);
+		if (is_track(col))
+			order = track_compare(d, x.track, y.track, col);
 		else if (col == COL_NAME_ID)
 			order = (d->name[x.name].id > d->name[y.name].id) -
 				(d->name[x.name].id < d->name[y.name].id);
@@ -306,11 +306,11 @@ int group_new(struct group **out, struct sql_source *src, const struct filter *f
 		enum domain domain = col_defs[p->key[i].col].domain;
 
 		g->by_name |= domain == DOMAIN_NAME;
-		g->by_lane |= domain == DOMAIN_LANE;
+		g->by_track |= domain == DOMAIN_TRACK;
 		g->by_kind |= domain == DOMAIN_KIND;
 		g->key_cols |= col_defs[p->key[i].col].needs;
 	}
-	err = class_lanes(g);
+	err = class_tracks(g);
 	g->slots = (g->by_name ? src->dict.names : 1) * (size_t)g->classes *
 		   (g->by_kind ? EVENT_MAX : 1);
 	if (err == 0) {
@@ -332,7 +332,7 @@ void group_free(struct group *g)
 	batch_close(&g->b);
 	rowset_fini(&g->rows);
 	free(g->class_of);
-	free(g->lane_of);
+	free(g->track_of);
 	free(g->count);
 	free(g->place);
 	free(g->order);

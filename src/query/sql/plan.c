@@ -35,7 +35,7 @@ static bool takes(enum col_id col, int op, const char *collation)
 	bool binary = !strcmp(collation, "BINARY");
 
 	switch (col_defs[col].domain) {
-	case DOMAIN_LANE:
+	case DOMAIN_TRACK:
 		return is_order(op) || op == SQLITE_INDEX_CONSTRAINT_ISNULL ||
 		       op == SQLITE_INDEX_CONSTRAINT_ISNOTNULL;
 	case DOMAIN_NAME:
@@ -69,7 +69,7 @@ static void take_terms(const struct event_table *t, sqlite3_index_info *info, st
 		    !takes(t->col[column], op, sqlite3_vtab_collation(info, i)))
 			continue;
 		in = (col_defs[t->col[column]].domain == DOMAIN_NAME ||
-		      col_defs[t->col[column]].domain == DOMAIN_LANE) &&
+		      col_defs[t->col[column]].domain == DOMAIN_TRACK) &&
 		     sqlite3_vtab_in(info, i, -1);
 		if (in)
 			sqlite3_vtab_in(info, i, 1);

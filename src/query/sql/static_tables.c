@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * static_tables.c - the tables of processes, lanes, windows and such: filled when asked for, then read
+ * static_tables.c - the tables of processes, tracks, windows and such: filled when asked for, then read
  * row by row. Only the time of windows is a condition that is taken.
  */
 #include "sql/static_tables.h"
@@ -69,13 +69,13 @@ void cell_text(struct cells *c, const char *text)
 		cell_null(c);
 }
 
-void cell_lane(struct cells *c, const struct dict *d, uint32_t lane)
+void cell_track(struct cells *c, const struct dict *d, uint32_t track)
 {
 	static const enum col_id cols[] = { COL_PROCESS, COL_PID, COL_DEVICE, COL_STREAM, COL_TID };
 	int64_t v;
 
 	for (size_t i = 0; i < sizeof(cols) / sizeof(cols[0]); i++)
-		if (lane_value(d, lane, cols[i], &v))
+		if (track_value(d, track, cols[i], &v))
 			cell_int(c, v);
 		else
 			cell_null(c);
@@ -115,17 +115,17 @@ static int fill_process(struct cells *c, struct sql_source *src, const struct sm
 	return c->err;
 }
 
-static int fill_lane(struct cells *c, struct sql_source *src, const struct small_ask *ask)
+static int fill_track(struct cells *c, struct sql_source *src, const struct small_ask *ask)
 {
 	const struct dict *d = &src->dict;
 
 	(void)ask;
-	for (uint32_t i = 1; i < d->lanes; i++) {
-		const struct lane *l = &d->lane[i].lane;
+	for (uint32_t i = 1; i < d->tracks; i++) {
+		const struct track *l = &d->track[i].track;
 
 		cell_int(c, l->id);
-		cell_lane(c, d, i);
-		if (l->device == LANE_HOST)
+		cell_track(c, d, i);
+		if (l->device == TRACK_HOST)
 			cell_null(c);
 		else
 			cell_int(c, l->context);
@@ -139,12 +139,12 @@ static int fill_device(struct cells *c, struct sql_source *src, const struct sma
 	const struct dict *d = &src->dict;
 
 	(void)ask;
-	for (uint32_t i = 1; i < d->lanes; i++) {
-		const struct lane *l = &d->lane[i].lane;
+	for (uint32_t i = 1; i < d->tracks; i++) {
+		const struct track *l = &d->track[i].track;
 		uint32_t streams = 0, k;
 
-		for (k = 1; k < d->lanes; k++) {
-			const struct lane *o = &d->lane[k].lane;
+		for (k = 1; k < d->tracks; k++) {
+			const struct track *o = &d->track[k].track;
 
 			if (o->process != l->process || o->device != l->device)
 				continue;
@@ -152,10 +152,10 @@ static int fill_device(struct cells *c, struct sql_source *src, const struct sma
 				break; /* was counted with that one */
 			streams++;
 		}
-		if (l->device == LANE_HOST || k < d->lanes)
+		if (l->device == TRACK_HOST || k < d->tracks)
 			continue;
 		cell_int(c, l->process);
-		cell_int(c, d->process[d->lane[i].process].pid);
+		cell_int(c, d->process[d->track[i].process].pid);
 		cell_int(c, l->device);
 		cell_int(c, streams);
 	}
@@ -225,7 +225,7 @@ static int add_window(void *arg, const struct window *w)
 		cell_int(f->c, (int64_t)w->start_ns + d->process[p].wall_offset_ns);
 		cell_text(f->c, kind_word(r->kind));
 		cell_text(f->c, d->name[dict_name(d, r->name)].text);
-		cell_lane(f->c, d, dict_lane(d, r->lane));
+		cell_track(f->c, d, dict_track(d, r->track));
 		cell_int(f->c, (int64_t)r->count);
 		cell_int(f->c, (int64_t)r->total_ns);
 		cell_int(f->c, (int64_t)r->min_ns);
@@ -261,7 +261,7 @@ static const struct small_def defs[] = {
 	  "overwritten INTEGER,in_flight INTEGER,lost INTEGER,upid INTEGER HIDDEN", false, fill_process },
 	{ "device", "process INTEGER,pid INTEGER,device INTEGER,streams INTEGER", false, fill_device },
 	{ "lane", "lane INTEGER,process INTEGER,pid INTEGER,device INTEGER,stream INTEGER,tid INTEGER,"
-	  "context INTEGER,name TEXT", false, fill_lane },
+	  "context INTEGER,name TEXT", false, fill_track },
 	{ "name", "id INTEGER,text TEXT", false, fill_name },
 	{ "window", "ts INTEGER,wall INTEGER,kind TEXT,name TEXT,process INTEGER,pid INTEGER,device INTEGER,"
 	  "stream INTEGER,tid INTEGER,count INTEGER,total INTEGER,min INTEGER,max INTEGER,p50 INTEGER,"

@@ -27,8 +27,8 @@ void cell_int(struct cells *c, int64_t v);
 void cell_real(struct cells *c, double v);
 void cell_text(struct cells *c, const char *text); /* copied; NULL is NULL */
 void cell_null(struct cells *c);
-/* A lane's process, pid, device, stream, tid: five cells. */
-void cell_lane(struct cells *c, const struct dict *d, uint32_t lane);
+/* A track's process, pid, device, stream, tid: five cells. */
+void cell_track(struct cells *c, const struct dict *d, uint32_t track);
 
 /* What is asked of a table: columns (bits, by number) and time. */
 struct small_ask {

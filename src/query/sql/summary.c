@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct sum {
-	uint32_t name, lane, kind; /* indices; any lane of the device */
+	uint32_t name, track, kind; /* indices; any track of the device */
 	uint64_t count, total, min, max, bytes;
 	struct sketch sketch;
 };
@@ -22,17 +22,17 @@ struct sums {
 };
 
 /* Lanes of one process and device stand for each other: the first of them. */
-static uint32_t *merge_lanes(const struct dict *d)
+static uint32_t *merge_tracks(const struct dict *d)
 {
-	uint32_t *first = calloc(d->lanes, sizeof(*first));
+	uint32_t *first = calloc(d->tracks, sizeof(*first));
 
-	for (uint32_t i = 1; first && i < d->lanes; i++) {
-		const struct lane *l = &d->lane[i].lane;
+	for (uint32_t i = 1; first && i < d->tracks; i++) {
+		const struct track *l = &d->track[i].track;
 
 		first[i] = i;
 		for (uint32_t k = 1; k < i; k++)
-			if (d->lane[k].lane.process == l->process &&
-			    d->lane[k].lane.device == l->device) {
+			if (d->track[k].track.process == l->process &&
+			    d->track[k].track.device == l->device) {
 				first[i] = first[k];
 				break;
 			}
@@ -56,7 +56,7 @@ static int grow(struct sums *s)
 	s->slot = slot;
 	s->slots = slots;
 	for (size_t i = 0; i < s->n; i++) {
-		size_t h = (s->sum[i].name * 0x9e3779b1u ^ s->sum[i].lane * 0x85ebca6bu ^
+		size_t h = (s->sum[i].name * 0x9e3779b1u ^ s->sum[i].track * 0x85ebca6bu ^
 			    s->sum[i].kind * 0xc2b2ae35u) &
 			   (slots - 1);
 
@@ -67,25 +67,25 @@ static int grow(struct sums *s)
 	return 0;
 }
 
-static struct sum *find(struct sums *s, uint32_t name, uint32_t lane, uint32_t kind)
+static struct sum *find(struct sums *s, uint32_t name, uint32_t track, uint32_t kind)
 {
 	size_t h;
 
 	if (s->n * 2 >= s->slots && grow(s) < 0)
 		return NULL;
-	h = (name * 0x9e3779b1u ^ lane * 0x85ebca6bu ^ kind * 0xc2b2ae35u) & (s->slots - 1);
+	h = (name * 0x9e3779b1u ^ track * 0x85ebca6bu ^ kind * 0xc2b2ae35u) & (s->slots - 1);
 	for (; s->slot[h]; h = (h + 1) & (s->slots - 1)) {
 		struct sum *sum = &s->sum[s->slot[h] - 1];
 
-		if (sum->name == name && sum->lane == lane && sum->kind == kind)
+		if (sum->name == name && sum->track == track && sum->kind == kind)
 			return sum;
 	}
-	s->sum[s->n] = (struct sum){ .name = name, .lane = lane, .kind = kind, .min = UINT64_MAX };
+	s->sum[s->n] = (struct sum){ .name = name, .track = track, .kind = kind, .min = UINT64_MAX };
 	s->slot[h] = (uint32_t)++s->n;
 	return &s->sum[s->n - 1];
 }
 
-static int add_up(struct sums *s, const struct dict *d, const uint32_t *lane_of,
+static int add_up(struct sums *s, const struct dict *d, const uint32_t *track_of,
 		  const struct batch *b)
 {
 	for (size_t i = 0; i < b->n; i++) {
@@ -93,7 +93,7 @@ static int add_up(struct sums *s, const struct dict *d, const uint32_t *lane_of,
 		uint32_t kind = b->c.kind[k];
 		uint64_t dur = b->c.dur_ns[k];
 		struct sum *sum = find(s, dict_name(d, b->c.name[k]),
-				       lane_of[dict_lane(d, b->c.lane[k])], kind);
+				       track_of[dict_track(d, b->c.track[k])], kind);
 
 		if (!sum || sketch_add(&sum->sketch, dur, 1) < 0)
 			return -ENOMEM;
@@ -116,16 +116,16 @@ static uint64_t within(const struct sum *s, double q)
 
 static void put(struct cells *c, const struct dict *d, const struct sum *s)
 {
-	const struct dict_lane *l = &d->lane[s->lane];
+	const struct dict_track *l = &d->track[s->track];
 
 	cell_text(c, kind_word(s->kind));
 	cell_text(c, d->name[s->name].text);
-	cell_int(c, l->lane.process);
+	cell_int(c, l->track.process);
 	cell_int(c, d->process[l->process].pid);
-	if (!s->lane || l->lane.device == LANE_HOST)
+	if (!s->track || l->track.device == TRACK_HOST)
 		cell_null(c);
 	else
-		cell_int(c, l->lane.device);
+		cell_int(c, l->track.device);
 	cell_int(c, (int64_t)s->count);
 	cell_int(c, (int64_t)s->total);
 	cell_real(c, (double)s->total / (double)s->count);
@@ -141,17 +141,17 @@ int fill_summary(struct cells *c, struct sql_source *src, const struct small_ask
 	/* A counter's or mark's duration says nothing. */
 	struct filter f = { .kinds = ~(1u << EVENT_COUNTER | 1u << EVENT_MARK | 1u << EVENT_FLOW |
 				       1u << EVENT_ALLOC) };
-	uint32_t *lane_of = merge_lanes(&src->dict);
+	uint32_t *track_of = merge_tracks(&src->dict);
 	struct batch *b = calloc(1, sizeof(*b));
 	struct sums s = { 0 };
-	int err = lane_of && b ? 0 : -ENOMEM;
+	int err = track_of && b ? 0 : -ENOMEM;
 
 	(void)ask;
 	if (err == 0)
 		err = batch_open(b, src, &f,
-				 EVENT_COL_NAME | EVENT_COL_DUR | EVENT_COL_LANE | EVENT_COL_A);
+				 EVENT_COL_NAME | EVENT_COL_DUR | EVENT_COL_TRACK | EVENT_COL_A);
 	while (err == 0 && (err = batch_next(b)) > 0)
-		err = add_up(&s, &src->dict, lane_of, b);
+		err = add_up(&s, &src->dict, track_of, b);
 	for (size_t i = 0; i < s.n; i++) {
 		if (err == 0)
 			put(c, &src->dict, &s.sum[i]);
@@ -160,7 +160,7 @@ int fill_summary(struct cells *c, struct sql_source *src, const struct small_ask
 	if (b)
 		batch_close(b);
 	free(b);
-	free(lane_of);
+	free(track_of);
 	free(s.sum);
 	free(s.slot);
 	return err < 0 ? err : c->err;

@@ -7,7 +7,7 @@
  *	group.c   events in the order of dictionary columns, for GROUP BY, DISTINCT, ORDER BY
  *	rowset.c  events copied out; found by correlation or start, for joins
  *	event.c   the cursor over events
- *	small.c   the other tables: process, device, lane, window ...
+ *	small.c   the other tables: process, device, track, window ...
  */
 #ifndef AON_SQL_TABLE_H
 #define AON_SQL_TABLE_H
@@ -33,7 +33,7 @@ enum col_id {
 	COLUMNS_N,
 };
 
-enum domain { DOMAIN_ROW, DOMAIN_NAME, DOMAIN_LANE, DOMAIN_KIND };
+enum domain { DOMAIN_ROW, DOMAIN_NAME, DOMAIN_TRACK, DOMAIN_KIND };
 
 struct col_def {
 	const char *name, *type;
@@ -101,9 +101,9 @@ int plan_read(struct plan *p, const char *text);
 const char *kind_word(uint32_t kind);
 
 /* Of dictionary columns: false is NULL. */
-bool lane_value(const struct dict *d, uint32_t lane, enum col_id col, int64_t *out);
+bool track_value(const struct dict *d, uint32_t track, enum col_id col, int64_t *out);
 /* Compares two entries; NULL is least. */
-int lane_compare(const struct dict *d, uint32_t a, uint32_t b, enum col_id col);
+int track_compare(const struct dict *d, uint32_t a, uint32_t b, enum col_id col);
 int name_compare(const struct dict *d, uint32_t a, uint32_t b);
 int class_compare(const struct dict *d, uint32_t a, uint32_t b);
 
@@ -114,7 +114,7 @@ struct filter {
 	uint32_t kinds;
 	uint32_t needs;   /* columns of the event that the tests look at */
 	uint8_t *name_ok; /* owned, by index; NULL: all */
-	uint8_t *lane_ok; /* owned, by index; NULL: all */
+	uint8_t *track_ok; /* owned, by index; NULL: all */
 	struct {
 		uint8_t col;
 		int64_t lo, hi;
@@ -174,7 +174,7 @@ struct group_part {
 	struct event_columns c;
 	const uint64_t *id;
 	size_t first, n;
-	uint32_t name, lane, kind; /* indices that stand for the key's values */
+	uint32_t name, track, kind; /* indices that stand for the key's values */
 };
 
 int group_new(struct group **out, struct sql_source *src, const struct filter *f,

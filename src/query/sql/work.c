@@ -24,7 +24,7 @@ static void put(struct cells *c, const struct insight *in, uint32_t i)
 #include "model/event.tbl.h"
 	};
 	const struct event *e = &in->t->event[i];
-	const struct trace_lane *l = &in->t->lane[e->lane];
+	const struct trace_track *l = &in->t->track[e->track];
 	const struct insight_step *step = insight_step_of(in, i);
 	int32_t rank = insight_rank(in->t, l->process);
 	uint32_t launch = insight_launch(in, i);
@@ -61,7 +61,7 @@ int fill_work(struct cells *c, struct sql_source *src, const struct small_ask *a
 
 	(void)ask;
 	for (size_t i = 0; err >= 0 && i < t->events && !c->err; i++)
-		if (event_is_gpu(&t->event[i]) && t->lane[t->event[i].lane].device != LANE_HOST)
+		if (event_is_gpu(&t->event[i]) && t->track[t->event[i].track].device != TRACK_HOST)
 			put(c, in, (uint32_t)i);
 	insight_free(in);
 	trace_free(t);

@@ -164,7 +164,7 @@ static int cells_of(const struct row *r, const struct list *l, struct cell *cell
 }
 
 /* Gaps are not in the source: those that are kept, as if they were. */
-static int collect_gaps(struct row *r, const struct track *t)
+static int collect_gaps(struct row *r, const struct view_track *t)
 {
 	size_t lo = 0, hi = t->gaps;
 	int err = 0;
@@ -182,7 +182,7 @@ static int collect_gaps(struct row *r, const struct track *t)
 				   .end_ns = t->gap[lo].end_ns,
 				   .name = t->gap[lo].cause,
 				   .kind = EVENT_RANGE,
-				   .lane = t->lane,
+				   .track = t->track,
 				   .class = TILE_HOST };
 
 		err = list_add(&r->list[t->pub.id - 1], &p, WHY_ID(t->pub.id, lo));
@@ -190,7 +190,7 @@ static int collect_gaps(struct row *r, const struct track *t)
 	return err;
 }
 
-static int put_exact(struct row *r, struct track *t, struct tile_head *h, struct tile_answer *out)
+static int put_exact(struct row *r, struct view_track *t, struct tile_head *h, struct tile_answer *out)
 {
 	struct list *l = &r->list[t->pub.id - 1];
 	struct cell *cell = r->v->scratch;
@@ -228,7 +228,7 @@ static int put_exact(struct row *r, struct track *t, struct tile_head *h, struct
 	return err;
 }
 
-static int put_cells(struct row *r, struct track *t, uint64_t index, struct tile_head *h,
+static int put_cells(struct row *r, struct view_track *t, uint64_t index, struct tile_head *h,
 		     struct tile_answer *out)
 {
 	struct cell *c = r->v->scratch;
@@ -293,7 +293,7 @@ static int put_row(struct row *r, const struct tile_ask *a, uint64_t index, size
 		err = collect(r, wanted);
 	for (i = skip; i < a->tracks && !err; i++) {
 		struct tile_head h = { .L = r->L, .track = a->track[i], .t0_ns = r->from };
-		struct track *t;
+		struct view_track *t;
 
 		if (i > skip && (out->len >= a->bytes || view_now() >= until))
 			break;

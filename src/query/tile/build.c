@@ -20,17 +20,17 @@
 
 int view_piece(struct tile_view *v, const struct event_columns *c, size_t i, struct piece *out)
 {
-	uint32_t kind = c->kind[i], lane = c->lane[i];
+	uint32_t kind = c->kind[i], track = c->track[i];
 	int err;
 
-	if (lane >= v->feed->lanes || !v->feed->lane[lane].known)
+	if (track >= v->feed->tracks || !v->feed->track[track].known)
 		return 0;
 	if (kind == EVENT_FLOW || kind == EVENT_ALLOC || kind == EVENT_NONE)
 		return 0;
 	*out = (struct piece){ .start_ns = view_rel(v, c->start_ns[i]),
 			       .end_ns = view_rel(v, end_of(c->start_ns[i], c->dur_ns[i])),
 			       .value = c->a[i],
-			       .lane = lane,
+			       .track = track,
 			       .corr = c->corr[i],
 			       .kind = (uint8_t)kind,
 			       .flags = c->flags[i],
@@ -114,12 +114,12 @@ int pieces_sort(struct piece *p, size_t n)
 	return 0;
 }
 
-static int find_group(struct tile_view *v, uint32_t lane, uint32_t device, uint32_t *out)
+static int find_group(struct tile_view *v, uint32_t track, uint32_t device, uint32_t *out)
 {
-	const struct feed_lane *l = &v->feed->lane[lane];
+	const struct feed_track *l = &v->feed->track[track];
 	struct group *more;
 
-	for (uint32_t i = 0; device != LANE_HOST && i < v->groups; i++)
+	for (uint32_t i = 0; device != TRACK_HOST && i < v->groups; i++)
 		if (v->group[i].process == l->process && v->group[i].device == device) {
 			*out = i;
 			return 0;
@@ -128,29 +128,29 @@ static int find_group(struct tile_view *v, uint32_t lane, uint32_t device, uint3
 	if (!more)
 		return -ENOMEM;
 	v->group = more;
-	more[v->groups] = (struct group){ .host = l->device == LANE_HOST,
+	more[v->groups] = (struct group){ .host = l->device == TRACK_HOST,
 					  .process = l->process,
 					  .device = device };
 	*out = (uint32_t)v->groups++;
 	return 0;
 }
 
-/* The way of each lane that the feed knows. */
+/* The way of each track that the feed knows. */
 static int make_ways(struct tile_view *v)
 {
-	struct way *more = realloc(v->way, (v->feed->lanes + 1) * sizeof(*more));
+	struct way *more = realloc(v->way, (v->feed->tracks + 1) * sizeof(*more));
 	int err = 0;
 
 	if (!more)
 		return -ENOMEM;
 	v->way = more;
-	for (; v->ways < v->feed->lanes; v->ways++)
+	for (; v->ways < v->feed->tracks; v->ways++)
 		v->way[v->ways] = (struct way){ NO_TRACK, NO_TRACK, NO_TRACK, NO_TRACK,
 						NO_TRACK, NO_TRACK, NO_TRACK };
 	for (uint32_t i = 0; i < v->ways && !err; i++) {
-		if (!v->feed->lane[i].known || v->way[i].group != NO_TRACK)
+		if (!v->feed->track[i].known || v->way[i].group != NO_TRACK)
 			continue;
-		err = find_group(v, i, v->feed->lane[i].device, &v->way[i].group);
+		err = find_group(v, i, v->feed->track[i].device, &v->way[i].group);
 		err = err ? err : find_group(v, i, GROUP_STEPS, &v->way[i].steps);
 	}
 	return err;
@@ -184,12 +184,12 @@ static double value_of(const struct piece *p)
 	return v;
 }
 
-/* The lane of causes: there is one where calls that launch are seen. */
+/* The track of causes: there is one where calls that launch are seen. */
 static int hand_on_why(struct tile_view *v, const struct piece *p)
 {
-	uint32_t why = v->way[p->lane].why;
+	uint32_t why = v->way[p->track].why;
 
-	if (v->feed->lane[p->lane].device == LANE_HOST)
+	if (v->feed->track[p->track].device == TRACK_HOST)
 		return why_host(v, p);
 	return why != NO_TRACK && kind_is_gpu(p->kind) ? why_work(v, v->track[why], p) : 0;
 }
@@ -202,7 +202,7 @@ static int hand_on(struct tile_view *v, const struct piece *p)
 	if (n == 0 && (kind_is_gpu(p->kind) || v->tracks == TILE_TRACKS_MAX))
 		v->left++;
 	for (int i = 0; i < n && !err; i++) {
-		struct track *t = v->track[to[i]];
+		struct view_track *t = v->track[to[i]];
 		bool counted = p->start_ns >= t->levels.fill.at_ns;
 
 		if (t->pub.kind == TRACK_COUNTER)
@@ -295,7 +295,7 @@ static int read_block(struct tile_view *v, const struct feed_block *b, uint64_t 
 		err = view_piece(v, &c, i, &p);
 		if (err <= 0 || (p.end_ns < from && from))
 			continue;
-		w = &v->way[p.lane];
+		w = &v->way[p.track];
 		if (p.start_ns < v->name[p.name].first_ns)
 			v->name[p.name].first_ns = p.start_ns;
 		if (p.start_ns > v->name[p.name].last_ns)

@@ -42,7 +42,7 @@ static int one_event(struct tile_view *v, uint64_t id, struct event *e, struct p
 				    .b = &e->b,
 				    .name = &e->name,
 				    .corr = &e->corr,
-				    .lane = &e->lane,
+				    .track = &e->track,
 				    .kind = &e->kind,
 				    .flags = &e->flags,
 				    .depth = &e->depth };
@@ -79,12 +79,12 @@ static const char *shapes_of(struct tile_view *v, const struct event *e)
 static int gap_event(struct tile_view *v, uint64_t id, struct tile_event *out)
 {
 	uint32_t track = (uint32_t)((id & ~WHY_BIT) >> 32), at = (uint32_t)id;
-	const struct track *t = track && track <= v->tracks ? v->track[track - 1] : NULL;
-	const struct feed_lane *l;
+	const struct view_track *t = track && track <= v->tracks ? v->track[track - 1] : NULL;
+	const struct feed_track *l;
 
 	if (!t || at >= t->gaps)
 		return -ENOENT;
-	l = &v->feed->lane[t->lane];
+	l = &v->feed->track[t->track];
 	*out = (struct tile_event){ .id = id,
 				    .track = track,
 				    .start_ns = t->gap[at].start_ns,
@@ -102,7 +102,7 @@ static int gap_event(struct tile_view *v, uint64_t id, struct tile_event *out)
 
 int tile_event(struct tile_view *v, uint64_t id, struct tile_event *out)
 {
-	const struct feed_lane *l;
+	const struct feed_track *l;
 	struct piece p;
 	int err;
 
@@ -115,7 +115,7 @@ int tile_event(struct tile_view *v, uint64_t id, struct tile_event *out)
 	}
 	err = one_event(v, id, &out->event, &p);
 	if (!err) {
-		l = &v->feed->lane[p.lane];
+		l = &v->feed->track[p.track];
 		out->track = own_track(v, &p);
 		out->start_ns = p.start_ns;
 		out->dur_ns = p.end_ns - p.start_ns;
@@ -171,7 +171,7 @@ static void add_flow(struct looking *x, const struct piece *from, uint64_t from_
 
 static bool on_host(const struct looking *x, const struct piece *p)
 {
-	return x->v->feed->lane[p->lane].device == LANE_HOST;
+	return x->v->feed->track[p->track].device == TRACK_HOST;
 }
 
 /* Runtime and driver may share an id: the one that launches is meant, else the first. */
@@ -194,7 +194,7 @@ static int on_op(void *arg, const struct piece *p, uint64_t id)
 {
 	struct looking *x = arg;
 
-	if ((p->kind != EVENT_RANGE && p->kind != EVENT_OP) || p->lane != x->of->lane ||
+	if ((p->kind != EVENT_RANGE && p->kind != EVENT_OP) || p->track != x->of->track ||
 	    id == x->of_id || p->start_ns > x->of->start_ns || p->end_ns < x->of->end_ns)
 		return 0;
 	if (x->best_id == TILE_NO_EVENT || p->start_ns > x->best.start_ns ||
@@ -253,14 +253,14 @@ static int flow_of_op(struct looking *x, const struct piece *call, uint64_t id, 
 static int flows_of(struct tile_view *v, struct looking *x, const struct piece *p, uint64_t id,
 		    uint64_t until)
 {
-	uint32_t process = v->feed->lane[p->lane].process;
+	uint32_t process = v->feed->track[p->track].process;
 	struct piece call = *p;
 	int err = 0;
 
 	x->of = p;
 	x->of_id = id;
 	x->best_id = TILE_NO_EVENT;
-	if (v->feed->lane[p->lane].device != LANE_HOST) {
+	if (v->feed->track[p->track].device != TRACK_HOST) {
 		if (p->corr)
 			err = look(x, process, false, until, on_launch);
 		if (err || x->best_id == TILE_NO_EVENT)

@@ -40,18 +40,18 @@ struct feed_process *feed_add_process(struct feed *f)
 	return &f->process[f->processes++];
 }
 
-int feed_set_lane(struct feed *f, uint32_t id, const struct feed_lane *l)
+int feed_set_track(struct feed *f, uint32_t id, const struct feed_track *l)
 {
 	int err;
 
 	if (id >= FEED_IDS)
 		return -EBADMSG;
-	err = grow((void **)&f->lane, &f->cap_lane, (size_t)id + 1, sizeof(*f->lane));
+	err = grow((void **)&f->track, &f->cap_track, (size_t)id + 1, sizeof(*f->track));
 	if (err)
 		return err;
-	f->lane[id] = *l;
-	f->lane[id].known = true;
-	f->lanes = f->lanes > id ? f->lanes : (size_t)id + 1;
+	f->track[id] = *l;
+	f->track[id].known = true;
+	f->tracks = f->tracks > id ? f->tracks : (size_t)id + 1;
 	return 0;
 }
 
@@ -59,5 +59,5 @@ void feed_fini(struct feed *f)
 {
 	free(f->block);
 	free(f->process);
-	free(f->lane);
+	free(f->track);
 }

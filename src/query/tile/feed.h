@@ -4,7 +4,7 @@
  *
  * Both are blocks of up to FEED_BLOCK events, of which is known when the first begins and the last
  * ends, and which are got one at a time. An event's id is that of aon sql: its block's and its
- * place in it. Ids of names, lanes and processes are the source's own.
+ * place in it. Ids of names, tracks and processes are the source's own.
  */
 #ifndef AON_TILE_FEED_H
 #define AON_TILE_FEED_H
@@ -19,7 +19,7 @@
 
 #define FEED_BLOCK 10000u
 #define FEED_SHIFT 14u        /* id of an event: block << FEED_SHIFT | place */
-#define FEED_IDS   (1u << 24) /* no source of ours has a higher id of a name, lane or process */
+#define FEED_IDS   (1u << 24) /* no source of ours has a higher id of a name, track or process */
 
 struct store;
 struct trace;
@@ -37,10 +37,10 @@ struct feed_process {
 	char comm[16];
 };
 
-struct feed_lane {
+struct feed_track {
 	bool known;
 	uint32_t process; /* index into feed.process[] */
-	uint32_t device;  /* the node's number, or LANE_HOST */
+	uint32_t device;  /* the node's number, or TRACK_HOST */
 	uint64_t stream;  /* or the thread's id */
 	uint32_t name;
 };
@@ -48,15 +48,15 @@ struct feed_lane {
 struct feed {
 	struct feed_block *block;     /* owned; those that refresh() adds stand behind */
 	struct feed_process *process; /* owned */
-	struct feed_lane *lane;       /* owned, by the source's id */
-	size_t blocks, processes, lanes;
-	size_t cap_block, cap_process, cap_lane;
+	struct feed_track *track;       /* owned, by the source's id */
+	size_t blocks, processes, tracks;
+	size_t cap_block, cap_process, cap_track;
 	uint64_t lost; /* records of its processes */
 	bool imported; /* what is in `a` and `b` of a range is model/trace.h's */
 
 	/* Looks for what is new. */
 	int (*refresh)(struct feed *f);
-	/* The block's events: start, duration, a, name, corr, lane, kind, flags. Good until the next
+	/* The block's events: start, duration, a, name, corr, track, kind, flags. Good until the next
 	 * get(); `keep`: until some further ones, and cheap to ask for again. -ENOENT: gone. */
 	int (*get)(struct feed *f, const struct feed_block *b, bool keep,
 		   struct event_columns *out);
@@ -75,7 +75,7 @@ int feed_trace(struct feed **out, const struct trace *t);
 /* --- for the two of them --- */
 int feed_add_block(struct feed *f, const struct feed_block *b);
 struct feed_process *feed_add_process(struct feed *f); /* NULL: no memory */
-int feed_set_lane(struct feed *f, uint32_t id, const struct feed_lane *l);
+int feed_set_track(struct feed *f, uint32_t id, const struct feed_track *l);
 void feed_fini(struct feed *f);
 
 #endif /* AON_TILE_FEED_H */

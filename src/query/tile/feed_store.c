@@ -13,7 +13,7 @@
 #define KEPT 16u /* blobs as columns: 380 KB each */
 #define COLUMNS_KEPT                                                                       \
 	(EVENT_COL_START | EVENT_COL_DUR | EVENT_COL_A | EVENT_COL_NAME | EVENT_COL_CORR | \
-	 EVENT_COL_LANE | EVENT_COL_KIND | EVENT_COL_FLAGS)
+	 EVENT_COL_TRACK | EVENT_COL_KIND | EVENT_COL_FLAGS)
 
 _Static_assert(FEED_BLOCK == BLOB_EVENTS, "a blob is a block");
 
@@ -74,15 +74,15 @@ static int on_process(void *arg, const struct process *p)
 	return 0;
 }
 
-static int on_lane(void *arg, const struct lane *l)
+static int on_track(void *arg, const struct track *l)
 {
 	struct from_store *s = arg;
-	struct feed_lane to = { .process = process_at(&s->feed, l->process),
+	struct feed_track to = { .process = process_at(&s->feed, l->process),
 				.device = l->device,
 				.stream = l->stream,
 				.name = l->name };
 
-	return to.process == UINT32_MAX ? 0 : feed_set_lane(&s->feed, l->id, &to);
+	return to.process == UINT32_MAX ? 0 : feed_set_track(&s->feed, l->id, &to);
 }
 
 static int on_piece(void *arg, const struct store_piece *p)
@@ -102,8 +102,8 @@ static int refresh(struct feed *f)
 	f->lost = 0;
 	err = store_each_process(s->st, on_process, s);
 	err = err ? err : store_each_piece(s->st, s->last, on_piece, s);
-	/* After the blobs, so that the lanes of all of them are there. */
-	return err ? err : store_each_lane(s->st, 0, on_lane, s);
+	/* After the blobs, so that the tracks of all of them are there. */
+	return err ? err : store_each_track(s->st, 0, on_track, s);
 }
 
 /* Moves the columns of `from` into memory of the slot's own. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* feed_trace.c - a sealed trace's events, lane by lane, as blocks. */
+/* feed_trace.c - a sealed trace's events, track by track, as blocks. */
 #include "tile/feed.h"
 
 #include <errno.h>
@@ -80,7 +80,7 @@ static void free_trace(struct feed *f)
 	free(s);
 }
 
-static int add_lanes(struct from_trace *s)
+static int add_tracks(struct from_trace *s)
 {
 	const struct trace *t = s->t;
 	int err = 0;
@@ -95,16 +95,16 @@ static int add_lanes(struct from_trace *s)
 		p->rank = t->file[t->process[i].file].rank;
 		snprintf(p->comm, sizeof(p->comm), "%s", trace_text(t, t->process[i].name));
 	}
-	for (uint32_t i = 0; i < t->lanes && !err; i++) {
-		const struct trace_lane *l = &t->lane[i];
-		struct feed_lane to = { .process = l->process,
+	for (uint32_t i = 0; i < t->tracks && !err; i++) {
+		const struct trace_track *l = &t->track[i];
+		struct feed_track to = { .process = l->process,
 					.device = l->device,
 					.stream = l->stream,
 					.name = l->name };
 
-		if (l->device != LANE_HOST)
+		if (l->device != TRACK_HOST)
 			to.device = t->device[l->device].device;
-		err = feed_set_lane(&s->feed, i, &to);
+		err = feed_set_track(&s->feed, i, &to);
 	}
 	return err;
 }
@@ -114,14 +114,14 @@ static int add_blocks(struct from_trace *s)
 	const struct trace *t = s->t;
 	int err = 0;
 
-	for (size_t l = 0; l < t->lanes && !err; l++)
-		for (size_t i = t->lane_first[l]; i < t->lane_first[l + 1] && !err;) {
+	for (size_t l = 0; l < t->tracks && !err; l++)
+		for (size_t i = t->track_first[l]; i < t->track_first[l + 1] && !err;) {
 			size_t end = i + FEED_BLOCK;
 			struct feed_block b = { .id = s->feed.blocks + 1,
-						.process = t->lane[l].process + 1,
+						.process = t->track[l].process + 1,
 						.t0_ns = t->event[i].start_ns };
 
-			end = end < t->lane_first[l + 1] ? end : t->lane_first[l + 1];
+			end = end < t->track_first[l + 1] ? end : t->track_first[l + 1];
 			b.events = (uint32_t)(end - i);
 			s->first[s->feed.blocks] = i;
 			for (; i < end; i++)
@@ -147,10 +147,10 @@ int feed_trace(struct feed **out, const struct trace *t)
 	s->feed.free = free_trace;
 	s->feed.imported = true;
 	s->t = t;
-	s->first = calloc(t->events / FEED_BLOCK + t->lanes + 1, sizeof(*s->first));
+	s->first = calloc(t->events / FEED_BLOCK + t->tracks + 1, sizeof(*s->first));
 	s->out = malloc(sizeof(*s->out));
 	if (s->first && s->out)
-		err = add_lanes(s);
+		err = add_tracks(s);
 	err = err ? err : add_blocks(s);
 	for (size_t i = 0; i < t->files; i++)
 		s->feed.lost += t->file[i].lost;

@@ -18,7 +18,7 @@
 #include "model/event.h"
 #include "model/process.h"
 
-#define TILE_TRACKS_MAX 2048u /* further lanes have no track: see tile_about.left */
+#define TILE_TRACKS_MAX 2048u /* further tracks have no track: see tile_about.left */
 #define TILE_EXACT_MAX  8192u /* events of one tile; of more, its cells are told */
 #define TILE_LEVEL_MAX  54u
 #define TILE_BYTES_MAX  (64u << 20) /* of all cells: more, and tracks are made coarser */
@@ -74,7 +74,7 @@ void tile_ended(struct tile_view *v); /* nothing will come any more */
 struct tile_about {
 	uint64_t t0_ns, t1_ns; /* of the source's clock; end of the last event */
 	uint64_t events, lost;
-	uint64_t left;          /* events of lanes without a track */
+	uint64_t left;          /* events of tracks without a track */
 	uint64_t gone;          /* blocks that the source dropped while it was read */
 	uint64_t read, to_read; /* events, while it is partial */
 	bool partial;           /* tile_read() has more to do */
@@ -142,7 +142,7 @@ struct tile_event {
 	struct event event;   /* as the source has it */
 	bool imported;        /* `a` and `b` mean what model/trace.h says */
 	struct geo geo;       /* of a kernel; grid[0] is 0: not known */
-	uint32_t pid, device; /* LANE_HOST: of the host */
+	uint32_t pid, device; /* TRACK_HOST: of the host */
 	int32_t rank;         /* -1: not known */
 	uint64_t stream;      /* or the thread's id */
 	bool idle;            /* no event: a time in which a GPU did nothing, and why */

@@ -16,7 +16,7 @@ const char *const tile_kind_word[] = {
 	[TRACK_WHY] = "why",
 };
 
-static void label(const struct tile_view *v, struct track *t, const struct feed_lane *l)
+static void label(const struct tile_view *v, struct view_track *t, const struct feed_track *l)
 {
 	char *to = t->pub.label;
 	size_t len = sizeof(t->pub.label);
@@ -54,19 +54,19 @@ static void label(const struct tile_view *v, struct track *t, const struct feed_
 }
 
 /* NO_TRACK: there is no room; UINT32_MAX - 1 is never an index. */
-static int make_track(struct tile_view *v, enum tile_kind kind, uint32_t lane, uint32_t parent,
+static int make_track(struct tile_view *v, enum tile_kind kind, uint32_t track, uint32_t parent,
 		      uint32_t name, uint32_t *out)
 {
-	const struct feed_lane *l = &v->feed->lane[lane];
+	const struct feed_track *l = &v->feed->track[track];
 	const struct feed_process *p = &v->feed->process[l->process];
-	struct track *t;
+	struct view_track *t;
 
 	*out = NO_TRACK;
 	if (v->tracks == TILE_TRACKS_MAX)
 		return 0;
 	if (v->tracks == v->cap_track) {
 		size_t cap = v->cap_track ? 2 * v->cap_track : 32;
-		struct track **more = realloc(v->track, cap * sizeof(*more));
+		struct view_track **more = realloc(v->track, cap * sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
@@ -77,7 +77,7 @@ static int make_track(struct tile_view *v, enum tile_kind kind, uint32_t lane, u
 	if (!t)
 		return -ENOMEM;
 	levels_init(&t->levels, kind == TRACK_COUNTER, &v->bytes, v->bytes_max);
-	t->lane = lane;
+	t->track = track;
 	t->name = name;
 	t->process = l->process;
 	t->pub.id = (uint32_t)v->tracks + 1;
@@ -85,7 +85,7 @@ static int make_track(struct tile_view *v, enum tile_kind kind, uint32_t lane, u
 	t->pub.kind = kind;
 	t->pub.pid = p->pid;
 	t->pub.rank = p->rank;
-	t->pub.gpu = l->device == LANE_HOST ? -1 : (int32_t)l->device;
+	t->pub.gpu = l->device == TRACK_HOST ? -1 : (int32_t)l->device;
 	t->pub.first_ns = UINT64_MAX;
 	label(v, t, l);
 	*out = (uint32_t)v->tracks;
@@ -93,14 +93,14 @@ static int make_track(struct tile_view *v, enum tile_kind kind, uint32_t lane, u
 	return 0;
 }
 
-/* A track that several lanes share: that of the process, or of the device. */
-static int shared_track(struct tile_view *v, enum tile_kind kind, uint32_t lane, uint32_t parent,
+/* A track that several tracks share: that of the process, or of the device. */
+static int shared_track(struct tile_view *v, enum tile_kind kind, uint32_t track, uint32_t parent,
 			bool make, uint32_t *out)
 {
-	const struct feed_lane *l = &v->feed->lane[lane];
+	const struct feed_track *l = &v->feed->track[track];
 
 	for (uint32_t i = 0; i < v->tracks; i++) {
-		const struct feed_lane *of = &v->feed->lane[v->track[i]->lane];
+		const struct feed_track *of = &v->feed->track[v->track[i]->track];
 
 		if (v->track[i]->pub.kind == kind && of->process == l->process &&
 		    (kind == TRACK_STEP || of->device == l->device)) {
@@ -108,7 +108,7 @@ static int shared_track(struct tile_view *v, enum tile_kind kind, uint32_t lane,
 			return 0;
 		}
 	}
-	return make ? make_track(v, kind, lane, parent, 0, out) : 0;
+	return make ? make_track(v, kind, track, parent, 0, out) : 0;
 }
 
 static int counter_track(struct tile_view *v, const struct piece *p, bool make, uint32_t *out)
@@ -116,27 +116,27 @@ static int counter_track(struct tile_view *v, const struct piece *p, bool make, 
 	uint32_t name = v->name[p->name].source;
 
 	for (uint32_t i = 0; i < v->tracks; i++)
-		if (v->track[i]->pub.kind == TRACK_COUNTER && v->track[i]->lane == p->lane &&
+		if (v->track[i]->pub.kind == TRACK_COUNTER && v->track[i]->track == p->track &&
 		    v->track[i]->name == name) {
 			*out = i;
 			return 0;
 		}
-	return make ? make_track(v, TRACK_COUNTER, p->lane, NO_TRACK, name, out) : 0;
+	return make ? make_track(v, TRACK_COUNTER, p->track, NO_TRACK, name, out) : 0;
 }
 
 static int of_gpu(struct tile_view *v, const struct piece *p, bool make, uint32_t out[ROUTES])
 {
-	struct way *w = &v->way[p->lane];
+	struct way *w = &v->way[p->track];
 	int n = 0, err = 0;
 
 	if (w->gpu == NO_TRACK)
-		err = shared_track(v, TRACK_GPU, p->lane, NO_TRACK, make, &w->gpu);
+		err = shared_track(v, TRACK_GPU, p->track, NO_TRACK, make, &w->gpu);
 	if (!err && w->own == NO_TRACK && make)
-		err = make_track(v, TRACK_STREAM, p->lane, w->gpu, 0, &w->own);
+		err = make_track(v, TRACK_STREAM, p->track, w->gpu, 0, &w->own);
 	if (!err && w->why == NO_TRACK && v->calls)
-		err = shared_track(v, TRACK_WHY, p->lane, w->gpu, make, &w->why);
+		err = shared_track(v, TRACK_WHY, p->track, w->gpu, make, &w->why);
 	if (!err && p->class == TILE_COMM && w->comm == NO_TRACK)
-		err = shared_track(v, TRACK_COMM, p->lane, w->gpu, make, &w->comm);
+		err = shared_track(v, TRACK_COMM, p->track, w->gpu, make, &w->comm);
 	if (err)
 		return err;
 	if (w->own != NO_TRACK)
@@ -150,21 +150,21 @@ static int of_gpu(struct tile_view *v, const struct piece *p, bool make, uint32_
 
 int view_route(struct tile_view *v, const struct piece *p, bool make, uint32_t out[ROUTES])
 {
-	struct way *w = &v->way[p->lane];
+	struct way *w = &v->way[p->track];
 	int err = 0;
 
 	out[0] = NO_TRACK;
 	if (p->kind == EVENT_COUNTER) {
 		err = counter_track(v, p, make, &out[0]);
-	} else if (v->feed->lane[p->lane].device != LANE_HOST) {
+	} else if (v->feed->track[p->track].device != TRACK_HOST) {
 		return kind_is_gpu(p->kind) ? of_gpu(v, p, make, out) : 0;
 	} else if (p->kind == EVENT_STEP) {
 		if (w->step == NO_TRACK)
-			err = shared_track(v, TRACK_STEP, p->lane, NO_TRACK, make, &w->step);
+			err = shared_track(v, TRACK_STEP, p->track, NO_TRACK, make, &w->step);
 		out[0] = w->step;
 	} else {
 		if (w->own == NO_TRACK && make)
-			err = make_track(v, TRACK_THREAD, p->lane, NO_TRACK, 0, &w->own);
+			err = make_track(v, TRACK_THREAD, p->track, NO_TRACK, 0, &w->own);
 		out[0] = w->own;
 	}
 	return err ? err : out[0] != NO_TRACK;

@@ -40,10 +40,10 @@ struct gap_kept {
 
 struct why;
 
-struct track {
+struct view_track {
 	struct tile_track pub;
 	struct levels levels;
-	uint32_t lane;    /* STREAM, THREAD, COUNTER */
+	uint32_t track;    /* STREAM, THREAD, COUNTER */
 	uint32_t name;    /* COUNTER: the source's */
 	uint32_t process; /* index into feed.process[] */
 	/* WHY: */
@@ -53,7 +53,7 @@ struct track {
 	bool busy_any;
 };
 
-/* A lane's way: indices into view.track[], or NO_TRACK while there was no event for one. */
+/* A track's way: indices into view.track[], or NO_TRACK while there was no event for one. */
 struct way {
 	uint32_t own, gpu, comm, step, why;
 	uint32_t group, steps; /* where its events wait; its steps are with those of its process */
@@ -63,7 +63,7 @@ struct way {
 struct piece {
 	uint64_t start_ns, end_ns; /* relative */
 	uint64_t value;            /* COUNTER, STEP: a */
-	uint32_t lane, name;       /* the source's; the view's */
+	uint32_t track, name;       /* the source's; the view's */
 	uint32_t corr;
 	uint8_t kind, flags;
 	bool comm;
@@ -76,10 +76,10 @@ struct group {
 	size_t n, cap;
 	bool unsorted;
 	bool host;
-	uint32_t process, device; /* LANE_HOST: of one lane alone; GROUP_STEPS */
+	uint32_t process, device; /* TRACK_HOST: of one track alone; GROUP_STEPS */
 };
 
-#define GROUP_STEPS (LANE_HOST - 1)
+#define GROUP_STEPS (TRACK_HOST - 1)
 
 /* How far the blocks that are to be read were read. While there are some, no tile is final. */
 struct reading {
@@ -104,13 +104,13 @@ struct tile_view {
 	size_t blocks; /* of the feed's, that were read or are being read */
 	struct reading reading;
 
-	struct track **track; /* owned */
+	struct view_track **track; /* owned */
 	size_t tracks, cap_track;
 	struct name *name; /* owned, by number */
 	size_t names, cap_name;
 	uint32_t *by_source; /* owned: by id of the source, number + 1 */
 	size_t sources;
-	struct way *way; /* owned, by lane */
+	struct way *way; /* owned, by track */
 	size_t ways;
 	struct group *group; /* owned */
 	size_t groups;
@@ -140,9 +140,9 @@ int view_route(struct tile_view *v, const struct piece *p, bool make, uint32_t o
 int why_new(struct why **out);
 void why_free(struct why *w); /* NULL is allowed */
 int why_host(struct tile_view *v, const struct piece *p);
-int why_work(struct tile_view *v, struct track *t, const struct piece *p);
+int why_work(struct tile_view *v, struct view_track *t, const struct piece *p);
 void why_turn(struct tile_view *v);
-int why_cut(struct tile_view *v, struct track *t, uint64_t ns);
+int why_cut(struct tile_view *v, struct view_track *t, uint64_t ns);
 
 /* --- build.c --- */
 /* Event i of a block, in the view's terms. 1; 0: it is none of a timeline. */

@@ -23,7 +23,7 @@
 
 struct launch {
 	uint64_t start_ns, end_ns;
-	uint32_t process, corr, lane;
+	uint32_t process, corr, track;
 	bool launches;
 };
 
@@ -38,8 +38,8 @@ struct spans {
 
 struct why {
 	struct launch *call;               /* owned, by corr */
-	struct spans (*spans)[SPAN_KINDS]; /* owned, by lane */
-	size_t lanes;
+	struct spans (*spans)[SPAN_KINDS]; /* owned, by track */
+	size_t tracks;
 	size_t gaps;
 	uint64_t least_ns; /* shorter gaps are not kept */
 };
@@ -54,7 +54,7 @@ void why_free(struct why *w)
 {
 	if (!w)
 		return;
-	for (size_t i = 0; i < w->lanes; i++)
+	for (size_t i = 0; i < w->tracks; i++)
 		for (int k = 0; k < SPAN_KINDS; k++)
 			free(w->spans[i][k].span);
 	free(w->spans);
@@ -72,7 +72,7 @@ static struct launch *call_slot(const struct why *w, uint32_t process, uint32_t 
 static int add_call(struct tile_view *v, const struct piece *p)
 {
 	struct why *w = v->why;
-	uint32_t process = v->feed->lane[p->lane].process;
+	uint32_t process = v->feed->track[p->track].process;
 	bool launches = v->name[p->name].launches;
 	struct launch *c;
 
@@ -86,7 +86,7 @@ static int add_call(struct tile_view *v, const struct piece *p)
 	/* Runtime and driver may share an id: the one that launches is meant. */
 	if (c->corr == p->corr && c->process == process && c->launches && !launches)
 		return 0;
-	*c = (struct launch){ p->start_ns, p->end_ns, process, p->corr, p->lane, launches };
+	*c = (struct launch){ p->start_ns, p->end_ns, process, p->corr, p->track, launches };
 	return 0;
 }
 
@@ -95,17 +95,17 @@ static int add_span(struct tile_view *v, const struct piece *p, enum span_kind k
 	struct why *w = v->why;
 	struct spans *s;
 
-	if (p->lane >= w->lanes) {
-		size_t n = v->feed->lanes;
+	if (p->track >= w->tracks) {
+		size_t n = v->feed->tracks;
 		void *more = realloc(w->spans, n * sizeof(*w->spans));
 
 		if (!more)
 			return -ENOMEM;
 		w->spans = more;
-		memset(w->spans + w->lanes, 0, (n - w->lanes) * sizeof(*w->spans));
-		w->lanes = n;
+		memset(w->spans + w->tracks, 0, (n - w->tracks) * sizeof(*w->spans));
+		w->tracks = n;
 	}
-	s = &w->spans[p->lane][kind];
+	s = &w->spans[p->track][kind];
 	if (s->n && s->span[s->n - 1].end_ns >= p->end_ns)
 		return 0; /* inside of the last one, or read again */
 	if (s->n == s->cap) {
@@ -138,7 +138,7 @@ int why_host(struct tile_view *v, const struct piece *p)
 /* The turn is over: what no gap reaches back to is let go. */
 void why_turn(struct tile_view *v)
 {
-	for (size_t i = 0; i < v->why->lanes; i++)
+	for (size_t i = 0; i < v->why->tracks; i++)
 		for (int k = 0; k < SPAN_KINDS; k++) {
 			struct spans *s = &v->why->spans[i][k];
 
@@ -161,11 +161,11 @@ static uint64_t most(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-static const struct spans *spans_of(const struct why *w, uint32_t lane, enum span_kind kind)
+static const struct spans *spans_of(const struct why *w, uint32_t track, enum span_kind kind)
 {
 	static const struct spans none;
 
-	return lane < w->lanes ? &w->spans[lane][kind] : &none;
+	return track < w->tracks ? &w->spans[track][kind] : &none;
 }
 
 static uint64_t spent_in(const struct spans *s, uint64_t from, uint64_t to)
@@ -193,7 +193,7 @@ static enum idle_cause cause_of(const struct tile_view *v, uint64_t from, uint64
 				const struct piece *after)
 {
 	const struct why *w = v->why;
-	uint32_t process = v->feed->lane[after->lane].process;
+	uint32_t process = v->feed->track[after->track].process;
 	const struct launch *c = w->call ? call_slot(w, process, after->corr) : NULL;
 	uint64_t part[IDLE_CAUSES] = { 0 }, called, host, ready;
 	enum idle_cause best = IDLE_OTHER;
@@ -202,9 +202,9 @@ static enum idle_cause cause_of(const struct tile_view *v, uint64_t from, uint64
 		return IDLE_OTHER;
 	called = least(most(c->start_ns, from), to);
 	host = called - from;
-	part[IDLE_INPUT] = least(host, spent_in(spans_of(w, c->lane, SPAN_INPUT), from, called));
+	part[IDLE_INPUT] = least(host, spent_in(spans_of(w, c->track, SPAN_INPUT), from, called));
 	host -= part[IDLE_INPUT];
-	part[IDLE_SYNC] = least(host, waited(spans_of(w, c->lane, SPAN_SYNC), from));
+	part[IDLE_SYNC] = least(host, waited(spans_of(w, c->track, SPAN_SYNC), from));
 	part[IDLE_HOST] = host - part[IDLE_SYNC];
 	ready = most(c->end_ns, from);
 	ready = least(ready > UINT64_MAX - LAG_NS ? ready : ready + LAG_NS, to);
@@ -224,7 +224,7 @@ static void let_go(struct tile_view *v)
 	w->least_ns = w->least_ns ? 2 * w->least_ns : 1000;
 	w->gaps = 0;
 	for (size_t i = 0; i < v->tracks; i++) {
-		struct track *t = v->track[i];
+		struct view_track *t = v->track[i];
 		size_t kept = 0;
 
 		for (size_t k = 0; k < t->gaps; k++)
@@ -235,7 +235,7 @@ static void let_go(struct tile_view *v)
 	}
 }
 
-static int keep(struct tile_view *v, struct track *t, const struct gap_kept *g)
+static int keep(struct tile_view *v, struct view_track *t, const struct gap_kept *g)
 {
 	if (g->end_ns - g->start_ns < v->why->least_ns)
 		return 0;
@@ -255,7 +255,7 @@ static int keep(struct tile_view *v, struct track *t, const struct gap_kept *g)
 	return 0;
 }
 
-int why_work(struct tile_view *v, struct track *t, const struct piece *p)
+int why_work(struct tile_view *v, struct view_track *t, const struct piece *p)
 {
 	struct gap_kept g = { t->busy_ns, p->start_ns, IDLE_OTHER };
 	int err = 0;
@@ -275,7 +275,7 @@ int why_work(struct tile_view *v, struct track *t, const struct piece *p)
  * Cuts the track so that gaps which end after `ns` can be told anew. The one at its end may have
  * begun before: from there on the track is cut, and what is known of it is filled in again.
  */
-int why_cut(struct tile_view *v, struct track *t, uint64_t ns)
+int why_cut(struct tile_view *v, struct view_track *t, uint64_t ns)
 {
 	uint64_t from;
 	size_t i;

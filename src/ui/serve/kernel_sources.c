@@ -51,13 +51,13 @@ int fill_insight(struct krows *rs, const struct insight *in, enum insight_by by,
 		uint32_t name;
 		struct krow *r;
 
-		if (!event_is_gpu(e) || t->lane[e->lane].device == LANE_HOST)
+		if (!event_is_gpu(e) || t->track[e->track].device == TRACK_HOST)
 			continue;
 		name = insight_name(in, by, (uint32_t)i);
 		if (name == UINT32_MAX)
 			continue;
 		r = krows_of(rs, trace_text(t, name),
-			     ranks ? insight_rank(t, t->lane[e->lane].process) : TRACE_NO_RANK);
+			     ranks ? insight_rank(t, t->track[e->track].process) : TRACE_NO_RANK);
 		if (!r)
 			return -ENOMEM;
 		/* Of an op, that of its longest kernel. */

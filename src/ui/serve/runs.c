@@ -142,11 +142,11 @@ struct count {
 	uint32_t devices;
 };
 
-static int on_lane(void *arg, const struct lane *l)
+static int on_track(void *arg, const struct track *l)
 {
 	struct count *c = arg;
 
-	if (l->device == LANE_HOST)
+	if (l->device == TRACK_HOST)
 		return 0;
 	for (uint32_t i = 0; i < c->devices; i++)
 		if (c->device[i] == l->device)
@@ -195,7 +195,7 @@ static int count_all(struct source *src)
 		struct count c = { .src = src, .at = i };
 
 		f.process = src->process[i].id;
-		err = store_each_lane(src->st, f.process, on_lane, &c);
+		err = store_each_track(src->st, f.process, on_track, &c);
 		src->gpus[i] = c.devices;
 		if (!err)
 			err = store_each_window(src->st, &f, on_window, &c);

@@ -193,7 +193,7 @@ struct users {
 	char (*job)[JOB_LEN], (*pod)[JOB_LEN];
 };
 
-static int on_lane(void *arg, const struct lane *l)
+static int on_track(void *arg, const struct track *l)
 {
 	struct users *u = arg;
 
@@ -237,7 +237,7 @@ static int find_jobs(struct part *p, struct store *st)
 		struct users u = { p, s.process, s.n, p->job, p->pod };
 
 		memset(p->job, 0, sizeof(p->job));
-		err = s.n ? store_each_lane(st, 0, on_lane, &u) : 0;
+		err = s.n ? store_each_track(st, 0, on_track, &u) : 0;
 		for (uint32_t i = 0; i < p->lines; i++) {
 			free(p->line[i].text);
 			p->line[i].text = NULL;

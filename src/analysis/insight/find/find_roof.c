@@ -115,7 +115,7 @@ static void show_calls(const struct insight *in, const struct roof_row *r, struc
 		const struct event *e = &in->t->event[i];
 
 		if (e->kind == EVENT_KERNEL && e->name == r->name && e->a == r->geo &&
-		    in->t->lane[e->lane].device == r->device)
+		    in->t->track[e->track].device == r->device)
 			finding_event(f, e);
 	}
 }

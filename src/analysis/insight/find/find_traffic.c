@@ -43,7 +43,7 @@ static void show_calls(const struct insight *in, const struct traffic_row *r, st
 	for (size_t i = 0; i < in->t->events && !in->parted && f->events < 3; i++) {
 		const struct event *e = &in->t->event[i];
 
-		if (in->t->lane[e->lane].device == r->device && event_is_gpu(e) &&
+		if (in->t->track[e->track].device == r->device && event_is_gpu(e) &&
 		    (r->collective ? event_class(in->names, in->t, i) == CLASS_COMM &&
 					     e->dur_ns >= r->total_ns / r->count / 2
 				   : e->kind == EVENT_COPY &&

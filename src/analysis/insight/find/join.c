@@ -47,8 +47,8 @@ void join_free(struct join *j)
 		return;
 	for (size_t i = 0; i < j->devices; i++)
 		free(j->device[i].busy);
-	for (size_t i = 0; i < j->lanes; i++)
-		free(j->lane[i].busy);
+	for (size_t i = 0; i < j->tracks; i++)
+		free(j->track[i].busy);
 	for (size_t i = 0; i < j->keys; i++)
 		free(j->key[i].cell);
 	for (size_t i = 0; i < j->owners; i++)
@@ -58,7 +58,7 @@ void join_free(struct join *j)
 		}
 	free(j->device);
 	free(j->key);
-	free(j->lane);
+	free(j->track);
 	free(j->owner);
 	free(j->verdict);
 	free(j->looked);
@@ -97,16 +97,16 @@ int join_device(struct join *j, const struct join_device *d, uint32_t *at)
 	return 0;
 }
 
-int join_lane(struct join *j, uint32_t device, uint32_t *at)
+int join_track(struct join *j, uint32_t device, uint32_t *at)
 {
 	double *busy = calloc(j->bins, sizeof(*busy));
 
-	if (!busy || more((void **)&j->lane, j->lanes, &j->lane_cap, sizeof(*j->lane)) < 0) {
+	if (!busy || more((void **)&j->track, j->tracks, &j->track_cap, sizeof(*j->track)) < 0) {
 		free(busy);
 		return -ENOMEM;
 	}
-	j->lane[j->lanes] = (struct join_lane){ device, busy };
-	*at = (uint32_t)j->lanes++;
+	j->track[j->tracks] = (struct join_track){ device, busy };
+	*at = (uint32_t)j->tracks++;
 	return 0;
 }
 
@@ -180,7 +180,7 @@ void join_work(struct join *j, uint32_t key, uint64_t start_ns, uint64_t dur_ns)
 	j->key[key].ns += (double)dur_ns;
 }
 
-void join_busy(struct join *j, uint32_t lane, uint64_t start_ns, uint64_t dur_ns)
+void join_busy(struct join *j, uint32_t track, uint64_t start_ns, uint64_t dur_ns)
 {
 	uint64_t from = start_ns, to = start_ns + dur_ns;
 	uint32_t bin;
@@ -189,7 +189,7 @@ void join_busy(struct join *j, uint32_t lane, uint64_t start_ns, uint64_t dur_ns
 		uint64_t edge = j->begin_ns + (bin + 1) * j->width_ns;
 
 		edge = edge < to ? edge : to;
-		j->lane[lane].busy[bin] += (double)(edge - from);
+		j->track[track].busy[bin] += (double)(edge - from);
 		from = edge;
 	}
 }

@@ -119,7 +119,7 @@ struct join_device {
 };
 
 /* A stream: what runs on it is one after the other. */
-struct join_lane {
+struct join_track {
 	uint32_t device;
 	double *busy; /* owned, by bin */
 };
@@ -150,12 +150,12 @@ struct join {
 	uint32_t bins;
 	struct join_device *device; /* owned, as all below */
 	struct join_key *key;
-	struct join_lane *lane;
+	struct join_track *track;
 	struct join_owner *owner;
 	struct join_verdict *verdict;
 	uint64_t *looked; /* by device: causes of which something was measured, a bit each */
-	size_t devices, keys, lanes, owners, verdicts;
-	size_t device_cap, key_cap, lane_cap, owner_cap;
+	size_t devices, keys, tracks, owners, verdicts;
+	size_t device_cap, key_cap, track_cap, owner_cap;
 	uint64_t left_out; /* work of keys beyond JOIN_KEYS_MAX */
 	uint32_t *slot;    /* of keys: a hash table, place + 1 */
 	size_t slots;
@@ -167,13 +167,13 @@ void join_free(struct join *j); /* NULL is allowed */
 
 /* Places; each once for what it is. */
 int join_device(struct join *j, const struct join_device *d, uint32_t *at);
-int join_lane(struct join *j, uint32_t device, uint32_t *at);
+int join_track(struct join *j, uint32_t device, uint32_t *at);
 int join_owner(struct join *j, uint32_t *at);
 /* Found or made by device, class and `same`; UINT32_MAX: there are too many. */
 int join_key(struct join *j, const struct join_key *k, uint32_t *at);
 void join_work(struct join *j, uint32_t key, uint64_t start_ns, uint64_t dur_ns);
 /* Something ran there. */
-void join_busy(struct join *j, uint32_t lane, uint64_t start_ns, uint64_t dur_ns);
+void join_busy(struct join *j, uint32_t track, uint64_t start_ns, uint64_t dur_ns);
 
 /* A value that held in that time; a counter that rose by so much in it. */
 int join_hold(struct join *j, uint32_t owner, enum join_signal s, double v, uint64_t from_ns,

@@ -319,12 +319,12 @@ static void place_keys(struct join *j)
 
 static void busiest(struct join *j)
 {
-	for (size_t i = 0; i < j->lanes; i++) {
-		double *busy = j->device[j->lane[i].device].busy;
+	for (size_t i = 0; i < j->tracks; i++) {
+		double *busy = j->device[j->track[i].device].busy;
 
 		for (uint32_t b = 0; b < j->bins; b++)
-			if (j->lane[i].busy[b] > busy[b])
-				busy[b] = j->lane[i].busy[b];
+			if (j->track[i].busy[b] > busy[b])
+				busy[b] = j->track[i].busy[b];
 	}
 }
 

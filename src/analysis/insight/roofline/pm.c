@@ -94,7 +94,7 @@ static uint8_t *series(const struct trace *t, int *err)
 static bool is_value(const struct trace *t, const struct event *e, const uint8_t *of)
 {
 	return e->kind == EVENT_COUNTER && event_counts(e) && e->flags & EVENT_FLOAT &&
-	       e->name < t->names && of[e->name] && t->lane[e->lane].device != LANE_HOST;
+	       e->name < t->names && of[e->name] && t->track[e->track].device != TRACK_HOST;
 }
 
 static int collect(struct join *j, const struct trace *t, const uint8_t *of)
@@ -117,7 +117,7 @@ static int collect(struct join *j, const struct trace *t, const uint8_t *of)
 		if (v >= 0 && v <= PERCENT_MAX)
 			j->value[j->values++] =
 				(struct value){ .ns = e->start_ns,
-						.device = t->lane[e->lane].device,
+						.device = t->track[e->track].device,
 						.counter = (enum pm_counter)(of[e->name] - 1),
 						.v = v };
 	}
@@ -210,10 +210,10 @@ static int lay_over(struct join *j, const struct trace *t)
 
 	for (size_t i = 0; i < t->events && !err; i++) {
 		const struct event *e = &t->event[i];
-		uint32_t device = t->lane[e->lane].device;
+		uint32_t device = t->track[e->track].device;
 		uint64_t end = e->start_ns + e->dur_ns;
 
-		if (e->kind != EVENT_KERNEL || device == LANE_HOST)
+		if (e->kind != EVENT_KERNEL || device == TRACK_HOST)
 			continue;
 		for (size_t p = point_at(j, device, e->start_ns);
 		     p < j->points && j->point[p].device == device && j->point[p].ns < end && !err;
@@ -290,7 +290,7 @@ static int sum_up(struct pm_uses *out, const struct join *j)
 	return err;
 }
 
-/* --- ranges: counters of a kernel's name on lanes that tell what they are --- */
+/* --- ranges: counters of a kernel's name on tracks that tell what they are --- */
 
 enum {
 	RANGE_NONE = PM_COUNTERS,
@@ -299,7 +299,7 @@ enum {
 	RANGE_WORDS
 };
 
-static int range_word(const struct trace *t, uint32_t lane)
+static int range_word(const struct trace *t, uint32_t track)
 {
 	static const char *const word[RANGE_WORDS] = {
 #define PM(ID, name, text, first, second) [PM_##ID] = text,
@@ -307,12 +307,12 @@ static int range_word(const struct trace *t, uint32_t lane)
 #define RANGE(ID, text, first, second) [RANGE_##ID] = text,
 #include "base/range.tbl.h"
 	};
-	const char *name = trace_text(t, t->lane[lane].name);
+	const char *name = trace_text(t, t->track[track].name);
 
-	if (t->lane[lane].device == LANE_HOST || strncmp(name, RANGE_LANE, strlen(RANGE_LANE)) != 0)
+	if (t->track[track].device == TRACK_HOST || strncmp(name, RANGE_TRACK, strlen(RANGE_TRACK)) != 0)
 		return RANGE_NONE;
 	for (int i = 0; i < RANGE_WORDS; i++)
-		if (word[i] && !strcmp(name + strlen(RANGE_LANE), word[i]))
+		if (word[i] && !strcmp(name + strlen(RANGE_TRACK), word[i]))
 			return i;
 	return RANGE_NONE;
 }
@@ -334,10 +334,10 @@ static void add_range(struct pm_use *u, int word, double v)
 
 static int add_ranges(struct pm_uses *p, const struct trace *t)
 {
-	for (uint32_t l = 0; l < t->lanes; l++) {
+	for (uint32_t l = 0; l < t->tracks; l++) {
 		int word = range_word(t, l);
 
-		for (size_t i = t->lane_first[l]; word != RANGE_NONE && i < t->lane_first[l + 1];
+		for (size_t i = t->track_first[l]; word != RANGE_NONE && i < t->track_first[l + 1];
 		     i++) {
 			const struct event *e = &t->event[i];
 			struct pm_use *u;

@@ -55,7 +55,7 @@ static uint32_t op_of(struct insight *in, size_t event, const struct op_work **w
 /* Whether an operator had no work yet: of one that began before the stretch, also not there. */
 static bool is_first(struct state_roofs *x, const struct event *op)
 {
-	uint64_t key = op->start_ns * 0x9e3779b97f4a7c15ull + op->lane;
+	uint64_t key = op->start_ns * 0x9e3779b97f4a7c15ull + op->track;
 
 	if (map_get(&x->seen, key) || (op->flags & TRACE_SEEN && map_get(&x->before, key)))
 		return false;
@@ -68,7 +68,7 @@ static int add_op(struct insight *in, const struct event *e, const struct op_wor
 	struct state_roofs *x = &in->x->roofs;
 	struct roofs *rs = &in->roofs;
 	const struct trace *t = in->t;
-	uint32_t file = t->process[t->lane[e->lane].process].file;
+	uint32_t file = t->process[t->track[e->track].process].file;
 	uint32_t of = map_number(&x->of, (uint64_t)e->name << 32 | trace_op_shapes(e));
 	uint32_t at = of ? map_number(&x->op, (uint64_t)file << 32 | of) : 0;
 	struct roof_op *r = grow(rs->op, rs->ops, &x->op_cap, sizeof(*r));
@@ -95,7 +95,7 @@ static struct roof_row *row_of(struct insight *in, const struct event *e, const 
 {
 	struct state_roofs *x = &in->x->roofs;
 	const struct trace *t = in->t;
-	uint32_t device = t->lane[e->lane].device, of = 0, at;
+	uint32_t device = t->track[e->track].device, of = 0, at;
 	uint32_t launch = map_number(&x->launch, (uint64_t)e->name << 32 | (uint32_t)e->a);
 	uint32_t place = map_number(&x->place, (uint64_t)device << 32 | launch);
 	struct roof_row *r = grow(in->roofs.row, in->roofs.rows, &x->row_cap, sizeof(*r));
@@ -151,9 +151,9 @@ int insight_roofs(struct insight *in)
 	map_fini(&x->before);
 	x->before = x->seen;
 	x->seen = (struct map){ 0 };
-	for (uint32_t l = 0; l < t->lanes; l++)
-		for (size_t i = t->lane_first[l];
-		     t->lane[l].device != LANE_HOST && i < t->lane_first[l + 1] && !err; i++)
+	for (uint32_t l = 0; l < t->tracks; l++)
+		for (size_t i = t->track_first[l];
+		     t->track[l].device != TRACK_HOST && i < t->track_first[l + 1] && !err; i++)
 			if (event_is_gpu(&t->event[i]) && event_counts(&t->event[i]))
 				err = add_event(in, i);
 	return err;

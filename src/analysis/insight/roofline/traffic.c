@@ -99,7 +99,7 @@ static struct what what_of(const struct insight *in, size_t event)
 	const struct event *e = &t->event[event];
 	uint32_t at = t->event_comm ? t->event_comm[event] : 0;
 	const struct trace_comm *c = at ? &t->comm[at - 1] : NULL;
-	int32_t world = t->file[t->process[t->lane[e->lane].process].file].world;
+	int32_t world = t->file[t->process[t->track[e->track].process].file].world;
 	struct what w = { .op = COLL_OPS, .ranks = world > 0 ? (uint32_t)world : 0 };
 
 	if (c) {
@@ -162,7 +162,7 @@ static int add_copy(struct insight *in, const struct event *e)
 	bool pageable = e->b & TRACE_PAGEABLE;
 	uint32_t at, class = map_number(&x->class, (uint64_t)COPIES << 32 |
 							   (uint32_t)(direction << 1 | pageable));
-	struct traffic_row *r = class ? row_at(in, in->t->lane[e->lane].device, class, &at) : NULL;
+	struct traffic_row *r = class ? row_at(in, in->t->track[e->track].device, class, &at) : NULL;
 
 	if (!r)
 		return in->traffic.rows == ROWS_MOST ? 0 : -ENOMEM;
@@ -195,7 +195,7 @@ static int add_collective(struct insight *in, size_t event)
 	const struct event *e = &in->t->event[event];
 	struct what w = what_of(in, event);
 	uint32_t at, class = class_of(&in->x->traffic, &w);
-	struct traffic_row *r = class ? row_at(in, in->t->lane[e->lane].device, class, &at) : NULL;
+	struct traffic_row *r = class ? row_at(in, in->t->track[e->track].device, class, &at) : NULL;
 
 	if (!r)
 		return in->traffic.rows == ROWS_MOST ? 0 : -ENOMEM;
@@ -212,9 +212,9 @@ int insight_traffic(struct insight *in)
 	const struct trace *t = in->t;
 	int err = 0;
 
-	for (uint32_t l = 0; l < t->lanes; l++)
-		for (size_t i = t->lane_first[l];
-		     t->lane[l].device != LANE_HOST && i < t->lane_first[l + 1] && !err; i++) {
+	for (uint32_t l = 0; l < t->tracks; l++)
+		for (size_t i = t->track_first[l];
+		     t->track[l].device != TRACK_HOST && i < t->track_first[l + 1] && !err; i++) {
 			if (!event_is_gpu(&t->event[i]) || !event_counts(&t->event[i]))
 				continue;
 			if (t->event[i].kind == EVENT_COPY)
@@ -231,7 +231,7 @@ uint32_t traffic_place(struct insight *in, size_t event)
 	uint32_t class = class_of(&in->x->traffic, &w);
 
 	return map_get(&in->x->traffic.row,
-		       (uint64_t)in->t->lane[in->t->event[event].lane].device << 32 | class);
+		       (uint64_t)in->t->track[in->t->event[event].track].device << 32 | class);
 }
 
 /* --- the end --- */

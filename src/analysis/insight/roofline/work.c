@@ -36,7 +36,7 @@ static int add(struct insight *in, uint32_t i)
 	const struct event *e = &t->event[i];
 	const struct insight_step *step = insight_step_of(in, i);
 	struct insight_work_row want = {
-		.file = t->process[t->lane[e->lane].process].file,
+		.file = t->process[t->track[e->track].process].file,
 		.name = e->name,
 		.op = insight_name(in, ROLL_OP, i),
 		.module = insight_name(in, ROLL_MODULE, i),
@@ -83,7 +83,7 @@ int insight_work(struct insight *in)
 	for (size_t i = 0; i < in->t->events && !err; i++) {
 		const struct event *e = &in->t->event[i];
 
-		if (event_is_gpu(e) && in->t->lane[e->lane].device != LANE_HOST)
+		if (event_is_gpu(e) && in->t->track[e->track].device != TRACK_HOST)
 			err = add(in, (uint32_t)i);
 	}
 	return err;

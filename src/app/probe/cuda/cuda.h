@@ -89,7 +89,7 @@ enum cuda_state {
 
 enum graph_policy { GRAPH_TEMPLATE, GRAPH_NODE, GRAPH_WHOLE };
 
-struct cuda_lane {
+struct cuda_track {
 	uint64_t stream;
 	uint32_t device, context, id;
 	int32_t priority; /* of what STREAM records told */
@@ -106,7 +106,7 @@ struct cuda_exec { /* an instantiated graph */
 	uint32_t launches;
 };
 
-#define CUDA_LANES    1024u
+#define CUDA_TRACKS    1024u
 #define CUDA_DEVICES  64u
 #define CUDA_GEOS     1024u
 #define CUDA_CONTEXTS 256u
@@ -156,14 +156,14 @@ struct cuda {
 	int64_t ahead[CUDA_DEVICES];       /* of each device\'s clock, as far as its records show */
 	const uint8_t *end;                /* of the buffer that is being read */
 	_Atomic uint64_t records, busy_ns; /* what came, and, if it is asked for, what it took */
-	struct cuda_lane lane[CUDA_LANES];
+	struct cuda_track track[CUDA_TRACKS];
 	struct cuda_geo geo[CUDA_GEOS];
 	struct {
 		uint32_t context, device, null_stream;
 	} context[CUDA_CONTEXTS];
 	uint32_t copy_name[16][8][8], set_name[8], sync_name[8], alloc_name[2][8];
 	uint32_t api_name[2][CUDA_CBIDS], graph_name, queued_name, submitted_name;
-	uint32_t tid_lane_tid[64], tid_lane[64];
+	uint32_t tid_track_tid[64], tid_track[64];
 	uint32_t cut_at; /* where the last record was between the cuts */
 
 	/* name.c: pointer << 16 | id; 0: none */

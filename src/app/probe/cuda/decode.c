@@ -42,29 +42,29 @@ static inline bool times_of(struct cuda *c, uint64_t start, uint64_t end, struct
 	return !left_out(c, a->corr) && times(c, start, end, a);
 }
 
-/* --- lanes --- */
+/* --- tracks --- */
 
-static uint32_t lane_slot(uint32_t device, uint32_t context, uint64_t stream)
+static uint32_t track_slot(uint32_t device, uint32_t context, uint64_t stream)
 {
 	uint64_t h = (stream * 0x9e3779b97f4a7c15ull) ^ ((uint64_t)context << 32 | device);
 
-	return (uint32_t)(h * 0x9e3779b97f4a7c15ull >> 54) % CUDA_LANES;
+	return (uint32_t)(h * 0x9e3779b97f4a7c15ull >> 54) % CUDA_TRACKS;
 }
 
-static struct cuda_lane *lane_find(struct cuda *c, uint32_t device, uint32_t context,
+static struct cuda_track *track_find(struct cuda *c, uint32_t device, uint32_t context,
 				   uint64_t stream)
 {
-	uint32_t at = lane_slot(device, context, stream);
-	struct cuda_lane *l = &c->lane[at];
+	uint32_t at = track_slot(device, context, stream);
+	struct cuda_track *l = &c->track[at];
 
 	for (uint32_t i = 0; i < 8; i++) {
-		l = &c->lane[(at + i) % CUDA_LANES];
+		l = &c->track[(at + i) % CUDA_TRACKS];
 		if (!l->known ||
 		    (l->stream == stream && l->context == context && l->device == device))
 			break;
 	}
 	if (l->stream != stream || l->context != context || l->device != device || !l->known)
-		*l = (struct cuda_lane){ .stream = stream, .device = device, .context = context };
+		*l = (struct cuda_track){ .stream = stream, .device = device, .context = context };
 	return l;
 }
 
@@ -76,7 +76,7 @@ static bool is_null_stream(const struct cuda *c, uint32_t context, uint64_t stre
 	       c->context[i].device != UINT32_MAX;
 }
 
-__attribute__((noinline)) static uint32_t lane_make(struct cuda *c, struct cuda_lane *l)
+__attribute__((noinline)) static uint32_t track_make(struct cuda *c, struct cuda_track *l)
 {
 	struct text t = { .len = 0 };
 
@@ -87,16 +87,16 @@ __attribute__((noinline)) static uint32_t lane_make(struct cuda *c, struct cuda_
 		text_add(&t, l->priority < 0 ? "-" : "");
 		text_num(&t, (uint64_t)(l->priority < 0 ? -(int64_t)l->priority : l->priority));
 	}
-	l->id = aon_lane(l->device, l->context, l->stream, t.len ? t.s : NULL);
+	l->id = aon_track(l->device, l->context, l->stream, t.len ? t.s : NULL);
 	l->known |= 1;
 	return l->id;
 }
 
-static inline uint32_t lane_of(struct cuda *c, uint32_t device, uint32_t context, uint64_t stream)
+static inline uint32_t track_of(struct cuda *c, uint32_t device, uint32_t context, uint64_t stream)
 {
-	struct cuda_lane *l = lane_find(c, device, context, stream);
+	struct cuda_track *l = track_find(c, device, context, stream);
 
-	return aon_likely(l->known & 1) ? l->id : lane_make(c, l);
+	return aon_likely(l->known & 1) ? l->id : track_make(c, l);
 }
 
 /* Of a record that names no device. */
@@ -109,15 +109,15 @@ static uint32_t device_of(const struct cuda *c, uint32_t context)
 		       : 0;
 }
 
-static uint32_t tid_lane(struct cuda *c, uint32_t tid)
+static uint32_t tid_track(struct cuda *c, uint32_t tid)
 {
-	uint32_t i = tid % LEN(c->tid_lane);
+	uint32_t i = tid % LEN(c->tid_track);
 
-	if (c->tid_lane_tid[i] != tid) {
-		c->tid_lane_tid[i] = tid;
-		c->tid_lane[i] = aon_lane_thread(tid);
+	if (c->tid_track_tid[i] != tid) {
+		c->tid_track_tid[i] = tid;
+		c->tid_track[i] = aon_track_thread(tid);
 	}
-	return c->tid_lane[i];
+	return c->tid_track[i];
 }
 
 /* --- kinds --- */
@@ -157,7 +157,7 @@ static inline uint32_t kernel_name(struct cuda *c, const uint8_t *r, uint32_t co
 							: name_of(c, getptr(r, K_NAME));
 }
 
-/* How long it waited, for the driver and for the device: on a lane of its own, if CUPTI said. */
+/* How long it waited, for the driver and for the device: on a track of its own, if CUPTI said. */
 static void waits(struct cuda *c, const uint8_t *r, const struct aon_act *k)
 {
 	uint64_t queued = get64(r, K_QUEUED), submitted = get64(r, K_SUBMITTED);
@@ -166,7 +166,7 @@ static void waits(struct cuda *c, const uint8_t *r, const struct aon_act *k)
 
 	if (!queued || submitted < queued || start < submitted)
 		return;
-	a.lane = aon_lane(get32(r, K_DEVICE), get32(r, K_CONTEXT), get32(r, K_STREAM), "waiting");
+	a.track = aon_track(get32(r, K_DEVICE), get32(r, K_CONTEXT), get32(r, K_STREAM), "waiting");
 	a.name = named(&c->queued_name, "cuda queued");
 	a.start_ns = k->start_ns - (start - queued);
 	a.end_ns = k->start_ns - (start - submitted);
@@ -185,7 +185,7 @@ static void kernel(struct cuda *c, const uint8_t *r)
 		return;
 	a.group = group_of(r, K_GRAPH, K_NODE);
 	a.name = kernel_name(c, r, a.corr, a.group);
-	a.lane = lane_of(c, get32(r, K_DEVICE), get32(r, K_CONTEXT), get32(r, K_STREAM));
+	a.track = track_of(c, get32(r, K_DEVICE), get32(r, K_CONTEXT), get32(r, K_STREAM));
 	a.geo = geo_of(c, r);
 	restrain(c, r, get32(r, K_DEVICE), &a);
 	emit(&a);
@@ -237,7 +237,7 @@ static void memcpy_record(struct cuda *c, const uint8_t *r)
 	if (!times_of(c, get64(r, C_START), get64(r, C_END), &a))
 		return;
 	a.name = copy_name(c, kind, r[C_SRC] & 7, r[C_DST] & 7);
-	a.lane = lane_of(c, get32(r, C_DEVICE), get32(r, C_CONTEXT), get32(r, C_STREAM));
+	a.track = track_of(c, get32(r, C_DEVICE), get32(r, C_CONTEXT), get32(r, C_STREAM));
 	restrain(c, r, get32(r, C_DEVICE), &a);
 	emit(&a);
 }
@@ -265,7 +265,7 @@ static void peer_record(struct cuda *c, const uint8_t *r)
 	if (!times_of(c, get64(r, C_START), get64(r, C_END), &a))
 		return;
 	a.name = peer_name(get32(r, P_SRC_DEVICE), get32(r, P_DST_DEVICE));
-	a.lane = lane_of(c, get32(r, C_DEVICE), get32(r, C_CONTEXT), get32(r, C_STREAM));
+	a.track = track_of(c, get32(r, C_DEVICE), get32(r, C_CONTEXT), get32(r, C_STREAM));
 	restrain(c, r, get32(r, C_DEVICE), &a);
 	emit(&a);
 }
@@ -287,7 +287,7 @@ static void memset_record(struct cuda *c, const uint8_t *r)
 		text_add(&t, ")");
 	}
 	a.name = named(&c->set_name[where], t.s);
-	a.lane = lane_of(c, get32(r, C_DEVICE), get32(r, C_CONTEXT), get32(r, C_STREAM));
+	a.track = track_of(c, get32(r, C_DEVICE), get32(r, C_CONTEXT), get32(r, C_STREAM));
 	restrain(c, r, get32(r, C_DEVICE), &a);
 	emit(&a);
 }
@@ -303,7 +303,7 @@ static void sync_record(struct cuda *c, const uint8_t *r)
 	if (!times_of(c, get64(r, Y_START), get64(r, Y_END), &a))
 		return;
 	a.name = named(&c->sync_name[type], word[type]);
-	a.lane = lane_of(c, device_of(c, context), context, get32(r, Y_STREAM));
+	a.track = track_of(c, device_of(c, context), context, get32(r, Y_STREAM));
 	emit(&a);
 }
 
@@ -316,7 +316,7 @@ static void graph_record(struct cuda *c, const uint8_t *r)
 	if (!times_of(c, get64(r, G_START), get64(r, G_END), &a))
 		return;
 	a.name = named(&c->graph_name, "CUDA graph");
-	a.lane = lane_of(c, get32(r, G_DEVICE), get32(r, G_CONTEXT), get32(r, G_STREAM));
+	a.track = track_of(c, get32(r, G_DEVICE), get32(r, G_CONTEXT), get32(r, G_STREAM));
 	restrain(c, r, get32(r, G_DEVICE), &a);
 	emit(&a);
 }
@@ -341,7 +341,7 @@ static void memory_record(struct cuda *c, const uint8_t *r)
 		text_add(&t, ")");
 	}
 	a.name = named(&c->alloc_name[op - 1][where], t.s);
-	a.lane = lane_of(c, get32(r, M_DEVICE), get32(r, M_CONTEXT), get32(r, M_STREAM));
+	a.track = track_of(c, get32(r, M_DEVICE), get32(r, M_CONTEXT), get32(r, M_STREAM));
 	emit(&a);
 }
 
@@ -365,7 +365,7 @@ static void api_record(struct cuda *c, const uint8_t *r)
 	if (!times_of(c, get64(r, A_START), get64(r, A_END), &a))
 		return;
 	a.name = api_name(c, domain, get32(r, A_CBID));
-	a.lane = tid_lane(c, get32(r, A_TID));
+	a.track = tid_track(c, get32(r, A_TID));
 	emit(&a);
 }
 
@@ -431,7 +431,7 @@ static void context_record(struct cuda *c, const uint8_t *r)
 static void stream_record(struct cuda *c, const uint8_t *r)
 {
 	uint32_t context = get32(r, T_CONTEXT);
-	struct cuda_lane *l = lane_find(c, device_of(c, context), context, get32(r, T_STREAM));
+	struct cuda_track *l = track_find(c, device_of(c, context), context, get32(r, T_STREAM));
 
 	l->priority = (int32_t)get32(r, T_PRIORITY);
 	l->known |= 2;

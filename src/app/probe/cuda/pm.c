@@ -196,7 +196,7 @@ static void emit(struct pm *pm, struct pm_device *d, const double *value, uint64
 
 		if (!*name)
 			*name = aon_name(counter_name[d->set.which[i]]);
-		aon_counter_at(*name, d->lane, value[i], ns);
+		aon_counter_at(*name, d->track, value[i], ns);
 	}
 }
 
@@ -280,7 +280,7 @@ static int device_open(struct pm *pm, struct pm_device *d)
 	d->samples = 0;
 	d->shift = 0;
 	d->zero = false;
-	d->lane = aon_lane(d->id, 0, NO_STREAM, NULL);
+	d->track = aon_track(d->id, 0, NO_STREAM, NULL);
 	return err;
 }
 

@@ -20,7 +20,7 @@ enum pm_counter {
 enum pm_state { PM_NEW, PM_ON, PM_HELD, PM_OFF };
 
 struct pm_device {
-	uint32_t id, lane;
+	uint32_t id, track;
 	bool on;   /* it samples */
 	bool zero; /* the last value said was one of rest */
 	void *object;

@@ -23,10 +23,10 @@
 #define RETRY_NS  (CUDA_RETRY_MS * 1000000ull)
 #define NO_STREAM UINT64_MAX
 
-static const char *const lane_name[RANGE_COUNTERS] = {
-#define PM(ID, name, word, first, second) [RANGE_PM_##ID] = RANGE_LANE word,
+static const char *const track_name[RANGE_COUNTERS] = {
+#define PM(ID, name, word, first, second) [RANGE_PM_##ID] = RANGE_TRACK word,
 #include "base/pm.tbl.h"
-#define RANGE(ID, word, first, second) [RANGE_##ID] = RANGE_LANE word,
+#define RANGE(ID, word, first, second) [RANGE_##ID] = RANGE_TRACK word,
 #include "base/range.tbl.h"
 };
 
@@ -245,10 +245,10 @@ static void emit(struct range *r, size_t i)
 	for (size_t k = 0; k < r->set.metrics; k++) {
 		uint8_t which = r->set.which[k];
 
-		if (!r->lane[which])
-			r->lane[which] =
-				aon_lane(r->device, 0, NO_STREAM - 1 - which, lane_name[which]);
-		aon_counter_at(r->launch[i].name, r->lane[which], value[k], r->launch[i].ns);
+		if (!r->track[which])
+			r->track[which] =
+				aon_track(r->device, 0, NO_STREAM - 1 - which, track_name[which]);
+		aon_counter_at(r->launch[i].name, r->track[which], value[k], r->launch[i].ns);
 	}
 }
 

@@ -47,7 +47,7 @@ struct range {
 	} launch[RANGES_MAX];
 	struct metric_set set;
 	struct pm_bytes image;
-	uint32_t lane[RANGE_COUNTERS];
+	uint32_t track[RANGE_COUNTERS];
 	struct metric_api host;
 	struct range_api {
 #define FN(name, type) int (*name)(struct type * p);

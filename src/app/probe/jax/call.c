@@ -61,13 +61,13 @@ static uint32_t tid(void)
 
 static void put_past(uint32_t n, uint64_t now)
 {
-	uint32_t lane = n ? aon_lane_thread(tid()) : 0;
+	uint32_t track = n ? aon_track_thread(tid()) : 0;
 
 	for (uint32_t i = 0; i < n; i++) {
 		struct aon_act act = {
 			.size = sizeof(act),
 			.kind = AON_ACT_STEP,
-			.lane = lane,
+			.track = track,
 			.bytes = ++steps.number,
 			.start_ns = step_past(&steps.clock, n, i),
 			.end_ns = i + 1 < n ? step_past(&steps.clock, n, i + 1) : now,

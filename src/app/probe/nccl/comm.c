@@ -16,7 +16,7 @@
 #include "probe/nccl/nccl.h"
 
 #define COMMS      1024u
-#define LANE_HOST  0xffffffffu
+#define TRACK_HOST  0xffffffffu
 #define WINDOW_NS  1000000000ull
 #define ENV_EVENTS "AON_NCCL_EVENTS"
 #define ALWAYS     (NCCL_COLL | NCCL_P2P | NCCL_CE_COLL)
@@ -92,11 +92,11 @@ static uint32_t device_now(void)
 	get_fn *get = lib ? (get_fn *)dlsym(lib, "cuCtxGetDevice") : NULL;
 	int device;
 
-	return get && get(&device) == 0 && device >= 0 ? (uint32_t)device : LANE_HOST;
+	return get && get(&device) == 0 && device >= 0 ? (uint32_t)device : TRACK_HOST;
 }
 
 /* "NCCL world 3/8", "NCCL 3/8", "NCCL". */
-static void lane_name(char *out, size_t cap, const char *name, int rank, int ranks)
+static void track_name(char *out, size_t cap, const char *name, int rank, int ranks)
 {
 	size_t len = nccl_append(out, 0, cap, "NCCL");
 
@@ -126,9 +126,9 @@ struct nccl_comm *nccl_comm_new(uint32_t version, int *mask, uint64_t hash, cons
 		return &comms[0];
 	c->version = version;
 	c->device = device_now();
-	lane_name(c->name, sizeof(c->name), name, rank, ranks);
+	track_name(c->name, sizeof(c->name), name, rank, ranks);
 	atomic_store_explicit(&c->hash, hash, memory_order_relaxed);
-	atomic_store_explicit(&c->lane, 0, memory_order_relaxed);
+	atomic_store_explicit(&c->track, 0, memory_order_relaxed);
 	atomic_store_explicit(&c->window_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&c->lag, INT64_MAX, memory_order_relaxed);
 	atomic_store_explicit(&c->lag_before, INT64_MAX, memory_order_relaxed);
@@ -151,20 +151,20 @@ void nccl_comm_free(struct nccl_comm *c)
 	atomic_store_explicit(&c->used, 0, memory_order_release);
 }
 
-/* A lane a communicator: its stream is the communicator's hash. Before version 4 the hash comes
+/* A track a communicator: its stream is the communicator's hash. Before version 4 the hash comes
  * with each operation. */
-uint32_t nccl_comm_lane(struct nccl_comm *c, uint64_t hash)
+uint32_t nccl_comm_track(struct nccl_comm *c, uint64_t hash)
 {
-	uint32_t lane = atomic_load_explicit(&c->lane, memory_order_relaxed);
+	uint32_t track = atomic_load_explicit(&c->track, memory_order_relaxed);
 	uint64_t had = atomic_load_explicit(&c->hash, memory_order_relaxed);
 
-	if (lane && (!hash || hash == had))
-		return lane;
+	if (track && (!hash || hash == had))
+		return track;
 	if (hash)
 		atomic_store_explicit(&c->hash, hash, memory_order_relaxed);
-	lane = aon_lane(c->device, 0, hash ? hash : had, c->name);
-	atomic_store_explicit(&c->lane, lane, memory_order_relaxed);
-	return lane;
+	track = aon_track(c->device, 0, hash ? hash : had, c->name);
+	atomic_store_explicit(&c->track, track, memory_order_relaxed);
+	return track;
 }
 
 /*

@@ -80,17 +80,17 @@ struct nccl_comm {
 	_Atomic(int *) mask; /* NCCL's, one a process; NULL after the end */
 	_Atomic(uint64_t) hash;
 	uint32_t device;
-	_Atomic(uint32_t) lane; /* 0: not yet */
+	_Atomic(uint32_t) track; /* 0: not yet */
 	_Atomic(uint64_t) window_ns;
 	_Atomic(int64_t) lag, lag_before; /* host clock - GPU clock, least seen in a window */
-	char name[64];                    /* of the lane */
+	char name[64];                    /* of the track */
 };
 
 struct nccl_comm *nccl_comm_new(uint32_t version, int *mask, uint64_t hash, const char *name,
 				int rank, int ranks);
 struct nccl_comm *nccl_comm_of(void *context); /* NULL: not one of ours */
 void nccl_comm_free(struct nccl_comm *c);
-uint32_t nccl_comm_lane(struct nccl_comm *c, uint64_t hash);
+uint32_t nccl_comm_track(struct nccl_comm *c, uint64_t hash);
 
 /* What NCCL is to report now; told to NCCL when it changed. */
 int nccl_mask(struct nccl_comm *c);
@@ -120,9 +120,9 @@ size_t nccl_append_number(char *out, size_t len, size_t cap, uint32_t n);
 /* --- op.c --- */
 
 enum nccl_form {
-	NCCL_FORM_OP,   /* a collective, send or receive: on the communicator's lane */
-	NCCL_FORM_MOVE, /* of a proxy thread: on the thread's lane */
-	NCCL_FORM_CALL, /* a call of the host: on the thread's lane */
+	NCCL_FORM_OP,   /* a collective, send or receive: on the communicator's track */
+	NCCL_FORM_MOVE, /* of a proxy thread: on the thread's track */
+	NCCL_FORM_CALL, /* a call of the host: on the thread's track */
 };
 
 /* Handles are numbers, never addresses: one that is stale, or of another process, is harmless. */

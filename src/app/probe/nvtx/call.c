@@ -9,7 +9,7 @@
  *	mark                  MARK (x: category, a: payload, b: its enum nvtx_payload)
  *	payload of a range    COUNTER of the range's name
  *	name of a category    MARK "category NAME" (x: category)
- *	name of a thread      MARK "thread NAME" (x: its id) of its lane, which has the name then
+ *	name of a thread      MARK "thread NAME" (x: its id) of its track, which has the name then
  */
 #include "probe/nvtx/nvtx.h"
 
@@ -34,7 +34,7 @@
 #define AS_RECORD  (0x5458ull << OURS_SHIFT)
 
 #define START_     AON_REC_(AON_K_RANGE_START, 0)
-#define MARK_LANE_ AON_REC_(AON_K_MARK, AON_F_LANE)
+#define MARK_TRACK_ AON_REC_(AON_K_MARK, AON_F_TRACK)
 
 static _Atomic(uint64_t) range_ids;
 
@@ -172,18 +172,18 @@ static void category_is(uint32_t domain, uint32_t category, struct nvtx_string s
 	aon_mark_id(nvtx_name(domain, A(text)), category, 0, 0);
 }
 
-/* "thread NAME", on the lane of the thread. */
+/* "thread NAME", on the track of the thread. */
 static void thread_is(uint32_t tid, struct nvtx_string s)
 {
 	static const char word[] = "thread ";
 	char text[NVTX_TEXT_MAX];
-	uint32_t lane;
+	uint32_t track;
 
 	if (!aon_wants(AON_WANT_MARK))
 		return;
 	nvtx_append(text, nvtx_append(text, 0, sizeof(text), A(word)), sizeof(text), s);
-	lane = aon_lane(AON_LANE_HOST, 0, tid, text + sizeof(word) - 1);
-	aon_emit_(lane ? MARK_LANE_ : AON_MARK_, aon_name(text), tid, lane, 0);
+	track = aon_track(AON_TRACK_HOST, 0, tid, text + sizeof(word) - 1);
+	aon_emit_(track ? MARK_TRACK_ : AON_MARK_, aon_name(text), tid, track, 0);
 }
 
 /* --- the calls --- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * device.c - devices, numbered for lanes, and their clocks.
+ * device.c - devices, numbered for tracks, and their clocks.
  *
  * Devices are only ever added, at the first free place. A sample that comes while another thread
  * corrects the clock is left out: there will be others.

@@ -89,13 +89,13 @@ static uint32_t next_corr(void)
 	return ++last;
 }
 
-static uint32_t thread_lane(void)
+static uint32_t thread_track(void)
 {
-	static __thread __attribute__((tls_model("initial-exec"))) uint32_t lane;
+	static __thread __attribute__((tls_model("initial-exec"))) uint32_t track;
 
-	if (!lane)
-		lane = aon_lane_thread((uint32_t)gettid());
-	return lane;
+	if (!track)
+		track = aon_track_thread((uint32_t)gettid());
+	return track;
 }
 
 /* Kernels go straight through; the others, which are many, by way of far_begin() and _end(). */
@@ -160,7 +160,7 @@ static __attribute__((noinline)) void op_call_ended(struct op *op, struct pendin
 		aon_act_emit(&(struct aon_act){ .size = sizeof(struct aon_act),
 						.kind = AON_ACT_API,
 						.name = layer->op_name[what],
-						.lane = thread_lane(),
+						.track = thread_track(),
 						.corr = op->corr,
 						.start_ns = op->call_ns,
 						.end_ns = end });

@@ -85,7 +85,7 @@ static void emit_waits(struct queue *q, const struct pending *p, const struct de
 		       cl_ulong start)
 {
 	struct aon_act a = {
-		.size = sizeof(a), .kind = AON_ACT_API, .lane = q->wait_lane, .corr = p->corr
+		.size = sizeof(a), .kind = AON_ACT_API, .track = q->wait_track, .corr = p->corr
 	};
 	cl_ulong queued, submit;
 
@@ -110,7 +110,7 @@ static void emit(struct queue *q, const struct pending *p, const struct dev_cloc
 	struct aon_act a = { .size = sizeof(a),
 			     .kind = p->kind,
 			     .name = p->name,
-			     .lane = q->lane,
+			     .track = q->track,
 			     .geo = kernel && p->dims[0] ? geo_id(q, p->dims) : 0,
 			     .corr = p->corr,
 			     .dir = p->dir,

@@ -108,7 +108,7 @@ struct queue {
 	_Atomic uint64_t sampled_tsc;
 	_Atomic uint32_t forced; /* the app did not ask for profiling */
 	bool disordered;
-	uint32_t lane, wait_lane;
+	uint32_t track, wait_track;
 	struct device *device;
 	cl_queue_properties props[PROPS]; /* the app's, where we gave the driver others */
 	uint32_t props_used;

@@ -3,7 +3,7 @@
  * queue.c - queues as the app makes and leaves them; each has a slot while we follow it.
  *
  * A queue is made with profiling on, which the app does not get to see (info.c). Slots, and with
- * them the numbers of lanes, are used again. A queue that is left while it works keeps its slot
+ * them the numbers of tracks, are used again. A queue that is left while it works keeps its slot
  * until its last command is done.
  */
 #include <stdlib.h>
@@ -177,8 +177,8 @@ static void slot_use(struct queue *q, cl_command_queue handle, cl_context contex
 	}
 	of = (uint32_t)(q->device - layer->device);
 	ctx = context_of(context);
-	q->lane = aon_lane(of, ctx, number, NULL);
-	q->wait_lane = aon_lane(of, ctx, WAITING + number, "waiting");
+	q->track = aon_track(of, ctx, number, NULL);
+	q->wait_track = aon_track(of, ctx, WAITING + number, "waiting");
 	q->disordered = asked & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
 	atomic_store_explicit(&q->sampled_tsc, 0, memory_order_relaxed);
 	atomic_store_explicit(&q->refs, 1, memory_order_relaxed);

@@ -21,7 +21,7 @@
 #define AGAIN     64u        /* of so many, one says also what did not change */
 #define DEVICES   16u
 #define NO_STREAM UINT64_MAX
-#define ON_LANE   AON_REC_(AON_K_COUNTER, AON_F_LANE)
+#define ON_TRACK   AON_REC_(AON_K_COUNTER, AON_F_TRACK)
 #define ON_THREAD AON_REC_(AON_K_COUNTER, 0)
 
 static const char *const memory_name[MEMORIES] = {
@@ -59,10 +59,10 @@ static uint32_t name_of(enum memory_of which)
 	return known;
 }
 
-void memory_put(uint32_t lane, enum memory_of which, int64_t value, uint64_t step)
+void memory_put(uint32_t track, enum memory_of which, int64_t value, uint64_t step)
 {
 	if (aon_wants(AON_WANT_COUNTER))
-		aon_emit_(lane ? ON_LANE : ON_THREAD, name_of(which), lane, (uint64_t)value, step);
+		aon_emit_(track ? ON_TRACK : ON_THREAD, name_of(which), track, (uint64_t)value, step);
 }
 
 /* With Python's lock. */
@@ -153,18 +153,18 @@ AON_API void aon_torch_memory(uint32_t index, int64_t allocated, int64_t reserve
 		[MEMORY_SPLIT] = split,         [MEMORY_RETRIES] = retries,   [MEMORY_OOMS] = ooms,
 	};
 	uint64_t step = atomic_load_explicit(&mem.step, memory_order_relaxed);
-	uint32_t lane;
+	uint32_t track;
 	bool all;
 
 	if (index >= DEVICES)
 		return;
-	lane = aon_lane(index, 0, NO_STREAM, NULL);
+	track = aon_track(index, 0, NO_STREAM, NULL);
 	all = device[index].samples++ % AGAIN == 0;
-	for (enum memory_of k = 0; k < MEMORIES && lane; k++) {
+	for (enum memory_of k = 0; k < MEMORIES && track; k++) {
 		if (k == MEMORY_HIGHEST)
 			continue; /* not said of a device */
 		if (all || k == MEMORY_ALLOCATED || now[k] != device[index].last[k])
-			memory_put(lane, k, now[k], step);
+			memory_put(track, k, now[k], step);
 		device[index].last[k] = now[k];
 	}
 }

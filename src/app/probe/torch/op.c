@@ -168,7 +168,7 @@ void op_end(const struct record_function *rf, void *context)
 		return;
 	t->act.end_ns = to_ns(aon_tsc());
 	t->act.start_ns = to_ns(f->start_tsc);
-	t->act.lane = thread_lane(t);
+	t->act.track = thread_track(t);
 	t->act.name = shape_name(name);
 	t->act.corr = sequence(rf);
 	t->act.dir = f->backward;
@@ -189,7 +189,7 @@ void op_module(struct torch_thread *t, uint32_t name, uint64_t start_tsc)
 		aon_act_emit(&(struct aon_act){ .size = sizeof(struct aon_act),
 						.kind = AON_ACT_MODULE,
 						.name = name,
-						.lane = thread_lane(t),
+						.track = thread_track(t),
 						.start_ns = to_ns(start_tsc),
 						.end_ns = to_ns(aon_tsc()) });
 }

@@ -99,9 +99,9 @@ struct torch_thread *thread_self(void)
 	return __builtin_expect(self != NULL, 1) ? self : take();
 }
 
-uint32_t thread_lane(struct torch_thread *t)
+uint32_t thread_track(struct torch_thread *t)
 {
-	if (!t->lane)
-		t->lane = aon_lane_thread(t->tid);
-	return t->lane;
+	if (!t->track)
+		t->track = aon_track_thread(t->tid);
+	return t->track;
 }

@@ -96,7 +96,7 @@ struct op_frame {
 struct torch_thread {
 	_Atomic uint32_t used;
 	uint32_t tid;
-	uint32_t lane;      /* aon_lane_thread(tid); 0: not asked for yet */
+	uint32_t track;      /* aon_track_thread(tid); 0: not asked for yet */
 	uint32_t users;     /* open ranges */
 	uint32_t ops;       /* open operators, also those above OP_DEPTH */
 	uint32_t quiet;     /* inside an optimizer's step: how deep */
@@ -109,7 +109,7 @@ struct torch_thread {
 
 bool thread_init(void);
 struct torch_thread *thread_self(void); /* NULL: more threads than there is room for */
-uint32_t thread_lane(struct torch_thread *t);
+uint32_t thread_track(struct torch_thread *t);
 /* True once in a child: what the parent had open is not the child's. */
 bool thread_forked(void);
 bool thread_is_child(void);
@@ -173,8 +173,8 @@ enum memory_of {
 void memory_step(uint64_t number); /* a step has ended; 0: the program numbers its own */
 void memory_hook(void);            /* with Python's lock, on a thread that trains */
 void memory_forked(void);
-/* lane 0: of the host, said on this thread */
-void memory_put(uint32_t lane, enum memory_of which, int64_t value, uint64_t step);
+/* track 0: of the host, said on this thread */
+void memory_put(uint32_t track, enum memory_of which, int64_t value, uint64_t step);
 
 /* --- cpu.c --- */
 void cpu_step(uint64_t number);

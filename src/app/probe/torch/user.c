@@ -75,7 +75,7 @@ static void put_step(struct torch_thread *t, uint64_t number, const struct step_
 	if (aon_wants(AON_WANT_STEP) && !steps.off)
 		aon_act_emit(&(struct aon_act){ .size = sizeof(struct aon_act),
 						.kind = AON_ACT_STEP,
-						.lane = thread_lane(t),
+						.track = thread_track(t),
 						.bytes = number,
 						.start_ns = s->begin_ns,
 						.end_ns = s->end_ns });

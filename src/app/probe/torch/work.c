@@ -30,7 +30,7 @@
 #define TAG_TENSOR  1u
 #define IMPL_FIRST  64u  /* offsets in a TensorImpl */
 #define IMPL_LAST   168u /* torch 1.13's, which has 192 bytes; 2.15's has 176, and is found before */
-#define LANE_HOST   0xffffffffu
+#define TRACK_HOST   0xffffffffu
 #define NO_DTYPE    UINT32_MAX
 #define FIELD_FIRST 96u /* of the name in a RecordFunction: offsets that are tried */
 #define FIELD_LAST  240u
@@ -368,7 +368,7 @@ static void fill(struct work *w, struct group *g, const struct record_function *
 }
 
 /* "gloo 0 1/2": what a reader knows the group by. */
-static uint32_t lane_of(const struct torch_thread *t, const struct group *g, const char *title)
+static uint32_t track_of(const struct torch_thread *t, const struct group *g, const char *title)
 {
 	char text[GROUP_NAME + 16];
 	size_t len = strcspn(title, ":") + 1;
@@ -376,7 +376,7 @@ static uint32_t lane_of(const struct torch_thread *t, const struct group *g, con
 	len = append(text, 0, len < 16 ? len : 16, title);
 	len = append(text, len, sizeof(text), " ");
 	append(text, len, sizeof(text), g->name);
-	return aon_lane(LANE_HOST, 0, t->tid, text);
+	return aon_track(TRACK_HOST, 0, t->tid, text);
 }
 
 void work_begin(struct torch_thread *t, const struct record_function *rf, const char *title,
@@ -386,8 +386,8 @@ void work_begin(struct torch_thread *t, const struct record_function *rf, const 
 
 	if (!atomic_load_explicit(&at.looked, memory_order_acquire))
 		learn_inputs(rf, title);
-	if (g && !t->lane)
-		t->lane = lane_of(t, g, title);
+	if (g && !t->track)
+		t->track = track_of(t, g, title);
 	for (uint32_t i = 0; i < WORKS; i++) {
 		struct work *w = work_slot((uintptr_t)rf, i);
 		uintptr_t none = 0;
@@ -418,7 +418,7 @@ static void put(struct torch_thread *t, struct work *w)
 		aon_act_emit(&(struct aon_act){ .size = sizeof(struct aon_act),
 						.kind = AON_ACT_COLLECTIVE,
 						.name = w->name,
-						.lane = thread_lane(t),
+						.track = thread_track(t),
 						.bytes = w->bytes,
 						.group = g ? g->id : 0,
 						.sequence = sequence,

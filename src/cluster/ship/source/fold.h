@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fold.h - windows of a second as windows of ten: sums of what one name did in one process, over its lanes.
+ * fold.h - windows of a second as windows of ten: sums of what one name did in one process, over its tracks.
  * Of names that chance has left out of some steps the sums are of all steps, and say how sure they are. Pure.
  */
 #ifndef AON_SHIP_FOLD_H

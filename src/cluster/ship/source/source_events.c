@@ -10,33 +10,33 @@
 
 #define ROWS_MAX 500000u
 
-struct lanes {
-	struct lane *lane; /* owned */
+struct tracks {
+	struct track *track; /* owned */
 	size_t n, cap;
 };
 
-static int on_lane(void *arg, const struct lane *l)
+static int on_track(void *arg, const struct track *l)
 {
-	struct lanes *x = arg;
+	struct tracks *x = arg;
 
 	if (x->n == x->cap) {
 		size_t cap = x->cap ? 2 * x->cap : 64;
-		struct lane *more = realloc(x->lane, cap * sizeof(*more));
+		struct track *more = realloc(x->track, cap * sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
-		x->lane = more;
+		x->track = more;
 		x->cap = cap;
 	}
-	x->lane[x->n++] = *l;
+	x->track[x->n++] = *l;
 	return 0;
 }
 
-static const struct lane *lane_of(const struct lanes *x, uint32_t id)
+static const struct track *track_of(const struct tracks *x, uint32_t id)
 {
 	for (size_t i = 0; i < x->n; i++)
-		if (x->lane[i].id == id)
-			return &x->lane[i];
+		if (x->track[i].id == id)
+			return &x->track[i];
 	return NULL;
 }
 
@@ -44,13 +44,13 @@ struct taking {
 	struct source *s;
 	const struct known *k;
 	const char *label;
-	struct lanes lanes;
+	struct tracks tracks;
 	uint64_t rows, over;
 };
 
 static void put_event(struct taking *x, const struct event *e)
 {
-	const struct lane *l = lane_of(&x->lanes, e->lane);
+	const struct track *l = track_of(&x->tracks, e->track);
 
 	packs_add(&x->s->packs, SHIP_EVENT, x->k->route,
 		  &(struct ship_event){ .job = ship_text(x->k->job),
@@ -61,8 +61,8 @@ static void put_event(struct taking *x, const struct event *e)
 					.dur_ns = e->dur_ns,
 					.kind = e->kind,
 					.name = source_name(x->s, e->name),
-					.lane = e->lane,
-					.device = l ? l->device : LANE_HOST,
+					.lane = e->track,
+					.device = l ? l->device : TRACK_HOST,
 					.stream = l ? l->stream : 0,
 					.corr = e->corr,
 					.bytes = e->a });
@@ -93,11 +93,11 @@ int source_events(struct source *s, const char *label, uint32_t process, uint64_
 
 	if (!x.k)
 		return 0;
-	err = store_each_lane(s->st, process, on_lane, &x.lanes);
+	err = store_each_track(s->st, process, on_track, &x.tracks);
 	if (!err)
 		err = store_each_events(s->st, &f, on_events, &x);
 	if (x.over)
 		spool_lost(s->packs.spool, SHIP_EVENT, SPOOL_LIMIT, x.over);
-	free(x.lanes.lane);
+	free(x.tracks.track);
 	return err;
 }

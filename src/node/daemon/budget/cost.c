@@ -97,11 +97,11 @@ bool cost_step(struct cost *c, const struct event *e)
 		c->by_rate = false;
 	}
 	t = e->start_ns < c->since_ns ? c->was : c->trial;
-	if (!c->lane) {
-		c->lane = e->lane + 1;
+	if (!c->track) {
+		c->track = e->track + 1;
 		c->first_ns = e->start_ns;
 	}
-	if (c->lane != e->lane + 1 || (e->flags & EVENT_OPEN))
+	if (c->track != e->track + 1 || (e->flags & EVENT_OPEN))
 		return false;
 	end_step(c, e->a, e->start_ns, e->start_ns + e->dur_ns, e->dur_ns);
 	return aon_trial_at(t, c->seed, e->a).off;

@@ -37,7 +37,7 @@ struct cost {
 	uint64_t first_ns;             /* the first step's beginning */
 	uint64_t steps, step, last_ns; /* seen; the last one's number and end */
 	double step_ns;                /* mean of the last ones */
-	uint32_t lane;                 /* whose steps count, + 1: one thread's; 0: none yet */
+	uint32_t track;                 /* whose steps count, + 1: one thread's; 0: none yet */
 	uint64_t records, at_ns;       /* of the last look; at_ns 0: none yet */
 	double accounted;              /* share of the last second */
 	uint64_t stays_ns;             /* of the last look: probes where nothing is recorded, */

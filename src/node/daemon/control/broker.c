@@ -49,7 +49,7 @@ static void see_events(struct audience *a, const struct event *ev, size_t n)
 		if (!(a->kinds >> (ev[i].kind & 63) & 1))
 			continue;
 		seen_add(&a->name, ev[i].name);
-		seen_add(&a->lane, ev[i].lane);
+		seen_add(&a->track, ev[i].track);
 		if (ev[i].kind == EVENT_OP) /* its shapes are a name */
 			seen_add(&a->name, ev[i].a / 2);
 	}
@@ -89,7 +89,7 @@ static void write_row(struct audience *a, const struct process *p, uint64_t star
 			.a = r->count,
 			.b = r->bytes,
 			.name = r->name,
-			.lane = r->lane,
+			.track = r->track,
 			.kind = (uint8_t)r->kind,
 			.process = p->id,
 			.pid = p->pid },
@@ -101,7 +101,7 @@ static void write_row(struct audience *a, const struct process *p, uint64_t star
 	};
 
 	seen_add(&a->name, r->name);
-	seen_add(&a->lane, r->lane);
+	seen_add(&a->track, r->track);
 	ring_window(&a->ring, &w);
 	a->used++;
 	count_add(COUNT_consumer_events, 1);
@@ -217,7 +217,7 @@ static void audience_free(struct audience *a)
 	b->rings--;
 	ring_close(&a->ring);
 	free(a->name.bit);
-	free(a->lane.bit);
+	free(a->track.bit);
 	free(a);
 	share_out(b);
 }

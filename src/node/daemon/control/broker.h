@@ -7,7 +7,7 @@
  * a ring, into which goes the union of what they need. A second's events are shared out among
  * rings by priority; what is over is left out of that ring alone, and its readers see how much.
  *
- * A consumer is a connection. It may ask for names, lanes and processes of events that its ring has
+ * A consumer is a connection. It may ask for names, tracks and processes of events that its ring has
  * held, and for no others: those may be another user's. Who asks too often waits.
  */
 #ifndef AON_BROKER_H
@@ -39,7 +39,7 @@ struct audience;
 
 struct broker {
 	struct loop *loop;      /* borrowed, as are */
-	struct store *store;    /* for names and lanes */
+	struct store *store;    /* for names and tracks */
 	struct roster *roster;  /* for processes; NULL: none are here */
 	struct audience *first; /* owned; NULL: nobody consumes */
 	unsigned rings, consumers;

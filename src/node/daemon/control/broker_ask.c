@@ -93,17 +93,17 @@ static int text_of_processes(struct audience *a, uint32_t from, char *out, size_
 	return 0;
 }
 
-/* --- names and lanes --- */
+/* --- names and tracks --- */
 
 static int text_of_name(struct audience *a, uint32_t id, char *out, size_t cap)
 {
 	return seen_has(&a->name, id) ? store_name_try(a->broker->store, id, out, cap) : -ENOENT;
 }
 
-static int text_of_lane(struct audience *a, uint32_t id, char *out, size_t cap)
+static int text_of_track(struct audience *a, uint32_t id, char *out, size_t cap)
 {
-	struct lane l;
-	int err = seen_has(&a->lane, id) ? store_lane_try(a->broker->store, id, &l) : -ENOENT;
+	struct track l;
+	int err = seen_has(&a->track, id) ? store_track_try(a->broker->store, id, &l) : -ENOENT;
 
 	if (err)
 		return err;
@@ -119,7 +119,7 @@ static const struct {
 	int (*fn)(struct audience *a, uint32_t id, char *out, size_t cap);
 } questions[] = {
 	{ "name", text_of_name },
-	{ "lane", text_of_lane },
+	{ "lane", text_of_track },
 	{ "process", text_of_process },
 	{ "processes", text_of_processes },
 };

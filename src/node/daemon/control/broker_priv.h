@@ -33,7 +33,7 @@ struct audience {
 	uint64_t kinds;       /* that any of them needs */
 	bool any_pid;         /* one of them needs all */
 	uint64_t share, used; /* of this second's events; share UINT64_MAX: no limit */
-	struct seen name, lane;
+	struct seen name, track;
 };
 
 void seen_add(struct seen *s, uint64_t id);

@@ -26,7 +26,7 @@
 #define TRIES    3u
 #define LATE_NS  1000000000u
 #define TEXT_MAX 512u
-#define LANES    64u /* whose threads are remembered */
+#define TRACKS    64u /* whose threads are remembered */
 
 struct op {
 	uint64_t start_ns, end_ns;
@@ -67,9 +67,9 @@ struct learn {
 	uint32_t after;     /* operators since there is no room */
 	enum { TAKING, FULL, PAUSED } state;
 	struct {
-		uint32_t lane; /* + 1 */
+		uint32_t track; /* + 1 */
 		uint64_t thread;
-	} lane[LANES];
+	} track[TRACKS];
 };
 
 int learn_new(struct learn **out, struct judge *j, struct store *st)
@@ -123,18 +123,18 @@ static void tell(struct learn *l, const struct op *o)
 
 /* --- joining --- */
 
-/* Operators and calls of a thread have lanes of their own. */
-static bool thread_of(struct learn *l, uint32_t lane, uint64_t *out)
+/* Operators and calls of a thread have tracks of their own. */
+static bool thread_of(struct learn *l, uint32_t track, uint64_t *out)
 {
-	struct lane is;
+	struct track is;
 
-	if (l->lane[lane % LANES].lane != lane + 1) {
-		if (store_lane_try(l->store, lane, &is) < 0)
+	if (l->track[track % TRACKS].track != track + 1) {
+		if (store_track_try(l->store, track, &is) < 0)
 			return false;
-		l->lane[lane % LANES].lane = lane + 1;
-		l->lane[lane % LANES].thread = is.stream;
+		l->track[track % TRACKS].track = track + 1;
+		l->track[track % TRACKS].thread = is.stream;
 	}
-	*out = l->lane[lane % LANES].thread;
+	*out = l->track[track % TRACKS].thread;
 	return true;
 }
 
@@ -266,7 +266,7 @@ void learn_events(struct learn *l, const struct event *ev, size_t n)
 		bool call = e->kind == EVENT_API && e->corr;
 		uint64_t thread;
 
-		if ((op || call) && !thread_of(l, e->lane, &thread))
+		if ((op || call) && !thread_of(l, e->track, &thread))
 			continue;
 		if (op && formula_of(l, e->name, (uint32_t)(e->a >> 1)))
 			add_op(l, e, thread);

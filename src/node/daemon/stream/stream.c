@@ -115,64 +115,64 @@ static uint32_t find_geo(void *arg, uint32_t heap_id)
 	return id;
 }
 
-static uint32_t lane_id(struct stream *s, const struct lane *l)
+static uint32_t track_id(struct stream *s, const struct track *l)
 {
 	uint32_t id = 0;
 
-	return store_lane(s->plant->store, l, &id) < 0 ? 0 : id;
+	return store_track(s->plant->store, l, &id) < 0 ? 0 : id;
 }
 
-/* What a device is stands as the name of the lane that it has as a whole. */
-static void name_device(struct stream *s, const struct lane *of)
+/* What a device is stands as the name of the track that it has as a whole. */
+static void name_device(struct stream *s, const struct track *of)
 {
 	const struct gpu *g = s->plant->judge ? judge_gpu(s->plant->judge) : NULL;
-	struct lane lane = { .process = of->process, .device = of->device, .stream = UINT64_MAX };
+	struct track track = { .process = of->process, .device = of->device, .stream = UINT64_MAX };
 
-	if (g && of->device != LANE_HOST && of->stream != UINT64_MAX &&
-	    !store_name(s->plant->store, g->name, strlen(g->name), &lane.name))
-		lane_id(s, &lane);
+	if (g && of->device != TRACK_HOST && of->stream != UINT64_MAX &&
+	    !store_name(s->plant->store, g->name, strlen(g->name), &track.name))
+		track_id(s, &track);
 }
 
-static uint32_t find_lane(void *arg, uint32_t heap_lane)
+static uint32_t find_track(void *arg, uint32_t heap_track)
 {
 	struct stream *s = arg;
-	struct aon_lane l = { 0 };
+	struct aon_track l = { 0 };
 	char text[AON_NAME_MAX + 1];
-	struct lane lane;
+	struct track track;
 	int n;
 
-	if (heap_lane > UINT32_MAX / AON_LANE_ALIGN)
+	if (heap_track > UINT32_MAX / AON_TRACK_ALIGN)
 		return 0;
-	n = pool_heap(s->pool, heap_lane * AON_LANE_ALIGN, AON_HEAP_LANE, &l, sizeof(l));
-	if (n < (int)offsetof(struct aon_lane, name) + (int)sizeof(l.name))
+	n = pool_heap(s->pool, heap_track * AON_TRACK_ALIGN, AON_HEAP_TRACK, &l, sizeof(l));
+	if (n < (int)offsetof(struct aon_track, name) + (int)sizeof(l.name))
 		return 0;
-	lane = (struct lane){
+	track = (struct track){
 		.process = s->proc.id, .device = l.device, .context = l.context, .stream = l.stream
 	};
 	if (l.name)
-		lane.name = find_name(s, l.name);
+		track.name = find_name(s, l.name);
 	heap_text(s, l.name, text);
-	if (l.device != LANE_HOST)
+	if (l.device != TRACK_HOST)
 		s->gpus |= 1ull << l.device % 64;
-	name_device(s, &lane);
-	lane.id = lane_id(s, &lane);
-	if (lane.id)
-		stepper_lane(s->stepper, &lane, text);
-	return lane.id;
+	name_device(s, &track);
+	track.id = track_id(s, &track);
+	if (track.id)
+		stepper_track(s->stepper, &track, text);
+	return track.id;
 }
 
 static uint32_t find_thread(void *arg, uint32_t tid)
 {
 	struct stream *s = arg;
-	struct lane lane = { .process = s->proc.id, .device = LANE_HOST, .stream = tid };
+	struct track track = { .process = s->proc.id, .device = TRACK_HOST, .stream = tid };
 
-	return lane_id(s, &lane);
+	return track_id(s, &track);
 }
 
 static const struct understand_ops ops = {
 	.name = find_name,
 	.geo = find_geo,
-	.lane = find_lane,
+	.track = find_track,
 	.thread = find_thread,
 };
 
@@ -311,7 +311,7 @@ static void weigh(struct stream *s, struct event *e)
 	uint64_t end = e->start_ns + e->dur_ns;
 	uint32_t is, next;
 
-	if (s->cost.lane != e->lane + 1 || (e->flags & EVENT_OPEN))
+	if (s->cost.track != e->track + 1 || (e->flags & EVENT_OPEN))
 		return;
 	is = cost_weight(&s->cost, e->a, e->start_ns);
 	next = cost_weight(&s->cost, e->a + 1, end);
@@ -337,9 +337,9 @@ static void note_steps(struct stream *s, struct event *ev, size_t n)
 		if (!s->watcher)
 			watcher_new(&s->watcher, s->plant->store);
 		/* A step that was left out is faster by what recording costs: that is no news. */
-		if (s->watcher && s->cost.lane == ev[i].lane + 1 && !(ev[i].flags & EVENT_OPEN))
+		if (s->watcher && s->cost.track == ev[i].track + 1 && !(ev[i].flags & EVENT_OPEN))
 			watcher_step(s->watcher, &ev[i], !(ev[i].flags & EVENT_LEFT_OUT));
-		if (s->cost.lane == ev[i].lane + 1 && !(ev[i].flags & EVENT_OPEN) &&
+		if (s->cost.track == ev[i].track + 1 && !(ev[i].flags & EVENT_OPEN) &&
 		    s->proc.tier >= TIER_ROLLUP)
 			stepper_step(s->stepper, &ev[i], ev[i].flags & EVENT_LEFT_OUT);
 		if (ev[i].a < s->step)
@@ -501,9 +501,9 @@ void stream_gauge(struct stream *s, const char *name, int64_t value, uint64_t no
 	struct event e = { .kind = EVENT_COUNTER,
 			   .start_ns = now_ns,
 			   .a = (uint64_t)value,
-			   .lane = find_thread(s, s->proc.pid) };
+			   .track = find_thread(s, s->proc.pid) };
 
-	if (!store_name(s->plant->store, name, strlen(name), &e.name) && e.lane)
+	if (!store_name(s->plant->store, name, strlen(name), &e.name) && e.track)
 		roll_add(s->roll, &e, 1, hand_window, s);
 }
 

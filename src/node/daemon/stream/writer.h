@@ -4,7 +4,7 @@
  *
  * When the store refuses (disk full), the open transaction is lost as a whole: its events are
  * counted as lost to the store, its rows of processes are kept and written again (those of
- * names and lanes the store keeps). Until it takes them, tried ever more rarely, events are
+ * names and tracks the store keeps). Until it takes them, tried ever more rarely, events are
  * lost and counted.
  */
 #ifndef AON_WRITER_H

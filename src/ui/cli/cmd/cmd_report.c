@@ -39,7 +39,7 @@ static int unreadable(const struct report *r, int err)
 
 static int gather_one(struct gather *g, struct report *r, const struct process *p, bool events)
 {
-	int err = gather_init(g, r->st, r->by == BY_LANE ? BY_LANE : BY_NAME);
+	int err = gather_init(g, r->st, r->by == BY_TRACK ? BY_TRACK : BY_NAME);
 
 	if (err < 0)
 		return err;
@@ -208,17 +208,17 @@ static int steps_json(struct report *r)
 	return err;
 }
 
-static int find_device(void *arg, const struct lane *l)
+static int find_device(void *arg, const struct track *l)
 {
 	(void)arg;
-	return l->device != LANE_HOST;
+	return l->device != TRACK_HOST;
 }
 
 /* What the events that are still held say of the GPUs. A store without any is not read: it may be
  * large. */
 static int devices_json(struct report *r)
 {
-	int any = store_each_lane(r->st, 0, find_device, NULL);
+	int any = store_each_track(r->st, 0, find_device, NULL);
 	struct stretch_opts all = { .part = NULL };
 	struct insight *in = NULL;
 	struct trace *t;
@@ -434,7 +434,7 @@ static int report_view(const struct opts *o, int by)
 {
 	static const enum view_by of_store[] = {
 		[BY_NAME] = VIEW_KERNEL,
-		[BY_LANE] = VIEW_STREAM,
+		[BY_TRACK] = VIEW_STREAM,
 		[BY_PROCESS] = VIEW_RANK,
 	};
 	enum view_by rows =

@@ -23,7 +23,7 @@ static void stat_json(struct json *j, const struct store_stat *s)
 	json_u64(j, "version", s->version);
 	json_u64(j, "bytes", s->bytes);
 	json_u64(j, "processes", s->processes);
-	json_u64(j, "lanes", s->lanes);
+	json_u64(j, "lanes", s->tracks);
 	json_u64(j, "names", s->names);
 	json_u64(j, "events", s->events);
 	json_u64(j, "event_blobs", s->event_blobs);
@@ -44,7 +44,7 @@ static void stat_text(const struct out *out, const struct store_stat *s)
 	out_line(out, OUT_PLAIN, "  version    %u", s->version);
 	out_line(out, OUT_PLAIN, "  size       %s", fmt_bytes(a, s->bytes));
 	out_line(out, OUT_PLAIN, "  processes  %s, with %s lanes", fmt_count(a, s->processes),
-		 fmt_count(b, s->lanes));
+		 fmt_count(b, s->tracks));
 	out_line(out, OUT_PLAIN, "  names      %s", fmt_count(a, s->names));
 	out_line(out, OUT_PLAIN, "  events     %s in %s blobs, %s", fmt_count(a, s->events),
 		 fmt_count(b, s->event_blobs), fmt_bytes(c, s->event_bytes));

@@ -14,7 +14,7 @@
 #define FETCH "enumerate(DataLoader)#"
 
 /* A thread that works for a group. */
-struct group_lane {
+struct group_track {
 	uint32_t id, size;
 	uint64_t group;
 };
@@ -23,8 +23,8 @@ struct walk {
 	struct ranks *rs;
 	struct store *st;
 	struct rank *r;
-	struct group_lane *lane; /* owned */
-	size_t lanes, lane_cap;
+	struct group_track *track; /* owned */
+	size_t tracks, track_cap;
 };
 
 static int grow(void *array, size_t *cap, size_t need, size_t each)
@@ -110,11 +110,11 @@ static uint64_t hash(const char *s, size_t n, uint64_t h)
 }
 
 /* "gloo 0 1/2": the group without the rank in it, and how many there are. */
-static int on_lane(void *arg, const struct lane *l)
+static int on_track(void *arg, const struct track *l)
 {
 	struct walk *w = arg;
 	const char *text = l->name ? store_name_text(w->st, l->name) : "", *ranks;
-	struct group_lane g = { .id = l->id };
+	struct group_track g = { .id = l->id };
 	uint32_t rank;
 	int err;
 
@@ -122,17 +122,17 @@ static int on_lane(void *arg, const struct lane *l)
 	if (!ranks || sscanf(ranks, " %" SCNu32 "/%" SCNu32, &rank, &g.size) != 2)
 		return 0;
 	g.group = hash(text, (size_t)(ranks - text), g.size);
-	err = grow(&w->lane, &w->lane_cap, w->lanes + 1, sizeof(*w->lane));
+	err = grow(&w->track, &w->track_cap, w->tracks + 1, sizeof(*w->track));
 	if (!err)
-		w->lane[w->lanes++] = g;
+		w->track[w->tracks++] = g;
 	return err;
 }
 
-static const struct group_lane *group_of(const struct walk *w, uint32_t lane)
+static const struct group_track *group_of(const struct walk *w, uint32_t track)
 {
-	for (size_t i = 0; i < w->lanes; i++)
-		if (w->lane[i].id == lane)
-			return &w->lane[i];
+	for (size_t i = 0; i < w->tracks; i++)
+		if (w->track[i].id == track)
+			return &w->track[i];
 	return NULL;
 }
 
@@ -150,7 +150,7 @@ static int on_collectives(void *arg, uint32_t process, const struct event *ev, s
 	(void)process;
 	for (size_t i = 0; i < n; i++) {
 		const struct event *e = &ev[i];
-		const struct group_lane *g = group_of(w, e->lane);
+		const struct group_track *g = group_of(w, e->track);
 		const char *name = store_name_text(w->st, e->name);
 		int err;
 
@@ -187,10 +187,10 @@ static int take(struct ranks *rs, struct store *st, const struct process *p)
 	err = err ? err : store_each_events(st, &f, on_steps, &w);
 	if (w.r->held)
 		qsort(w.r->step, w.r->held, sizeof(*w.r->step), step_cmp);
-	err = err ? err : store_each_lane(st, p->id, on_lane, &w);
+	err = err ? err : store_each_track(st, p->id, on_track, &w);
 	f.kind = EVENT_COLLECTIVE;
-	err = err || !w.lanes ? err : store_each_events(st, &f, on_collectives, &w);
-	free(w.lane);
+	err = err || !w.tracks ? err : store_each_events(st, &f, on_collectives, &w);
+	free(w.track);
 	return err;
 }
 

@@ -250,7 +250,7 @@ static void op_table(const struct gather *g, const struct out *out, size_t fold)
 	char title[64], n[FMT_LEN];
 
 	snprintf(title, sizeof(title), "%s of %s step%s",
-		 g->by == BY_LANE ? "Operators' threads" : "Operators", fmt_count(n, g->op_steps),
+		 g->by == BY_TRACK ? "Operators' threads" : "Operators", fmt_count(n, g->op_steps),
 		 plural(g->op_steps));
 	row_table(g, out, g->op_steps ? title : "Operators", REPORT_OP, fold);
 }
@@ -373,16 +373,16 @@ void report_text(const struct gather *g, const struct out *out, size_t fold)
 		step_table(g, out, fold);
 	if (kinds & REPORT_GPU)
 		row_table(g, out,
-			  g->by == BY_LANE ? "Streams"
+			  g->by == BY_TRACK ? "Streams"
 			  : g->devices     ? "Kernels and copies"
 					   : "Collectives",
 			  REPORT_GPU, fold);
 	if (kinds & REPORT_GRAPH)
 		row_table(g, out, "CUDA graphs seen whole", REPORT_GRAPH, fold);
 	if (kinds & REPORT_RANGE)
-		row_table(g, out, g->by == BY_LANE ? "Threads" : "Ranges", REPORT_RANGE, fold);
+		row_table(g, out, g->by == BY_TRACK ? "Threads" : "Ranges", REPORT_RANGE, fold);
 	if (kinds & REPORT_MODULE)
-		row_table(g, out, g->by == BY_LANE ? "Modules' threads" : "Modules", REPORT_MODULE,
+		row_table(g, out, g->by == BY_TRACK ? "Modules' threads" : "Modules", REPORT_MODULE,
 			  fold);
 	if (kinds & REPORT_OP)
 		op_table(g, out, fold);

@@ -18,7 +18,7 @@ static void where(const struct view *v, const struct heap *h, char *buf, size_t 
 	if (v->t->file[p->file].rank != TRACE_NO_RANK)
 		snprintf(rank, sizeof(rank), "rank %d, ", v->t->file[p->file].rank);
 	fmt_clean(name, sizeof(name), trace_text(v->t, p->name), v->out.ascii);
-	if (h->device == LANE_HOST)
+	if (h->device == TRACK_HOST)
 		snprintf(buf, cap, "CPU  %s%s%spid %llu", rank, name, *name ? ", " : "",
 			 (unsigned long long)p->pid);
 	else
@@ -199,7 +199,7 @@ static void heap_json(struct json *j, const struct view *v, const struct heap *h
 	json_open(j, NULL, '{');
 	json_rank(j, "rank", v->t->file[p->file].rank);
 	json_u64(j, "pid", p->pid);
-	if (h->device == LANE_HOST)
+	if (h->device == TRACK_HOST)
 		json_null(j, "device");
 	else
 		json_u64(j, "device", v->t->device[h->device].device);

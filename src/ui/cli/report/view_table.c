@@ -325,7 +325,7 @@ static void stream_table(const struct view *v)
 	share_units(v, &t, 1, u);
 	for (size_t i = 0; i < v->in->streams; i++) {
 		const struct insight_stream *s = &v->in->stream[i];
-		const struct trace_lane *l = &v->t->lane[s->lane];
+		const struct trace_track *l = &v->t->track[s->track];
 
 		rank_label(v, label, sizeof(label), insight_rank(v->t, l->process), l->device);
 		table_add(&t, "  %s stream %" PRIu64, label, l->stream);

@@ -33,14 +33,14 @@ struct into_store {
 	struct store *st;
 	struct stream *stream; /* owned; by process of the trace */
 	size_t streams;
-	uint32_t *name, *geo, *lane; /* owned; id in the store + 1, by that of the trace */
-	size_t names, geos, lanes;
+	uint32_t *name, *geo, *track; /* owned; id in the store + 1, by that of the trace */
+	size_t names, geos, tracks;
 	struct blob_packer *packer;
 	struct event run[RUN]; /* of one process */
 	size_t runs;
 	uint32_t run_process;
 	uint64_t stamp; /* tells this import's processes from those of another */
-	size_t name_bytes, files_done, lanes_done;
+	size_t name_bytes, files_done, tracks_done;
 	int err;
 };
 
@@ -129,23 +129,23 @@ static int stream_make(struct into_store *s, uint32_t process)
 	return err;
 }
 
-static int lane_of(struct into_store *s, uint32_t id, uint32_t *to)
+static int track_of(struct into_store *s, uint32_t id, uint32_t *to)
 {
-	const struct trace_lane *l = &s->t->lane[id];
-	struct lane row = { .context = l->context, .stream = l->stream, .device = LANE_HOST };
-	int err = widen(&s->lane, &s->lanes, s->t->lanes);
+	const struct trace_track *l = &s->t->track[id];
+	struct track row = { .context = l->context, .stream = l->stream, .device = TRACK_HOST };
+	int err = widen(&s->track, &s->tracks, s->t->tracks);
 
-	if (!err && !s->lane[id]) {
+	if (!err && !s->track[id]) {
 		err = stream_make(s, l->process);
 		if (err)
 			return err;
 		row.process = s->stream[l->process].p.id;
-		if (l->device != LANE_HOST)
+		if (l->device != TRACK_HOST)
 			row.device = s->t->device[l->device].device;
-		err = store_lane(s->st, &row, &s->lane[id]);
-		s->lane[id] += !err;
+		err = store_track(s->st, &row, &s->track[id]);
+		s->track[id] += !err;
 	}
-	*to = err ? 0 : s->lane[id] - 1;
+	*to = err ? 0 : s->track[id] - 1;
 	return err;
 }
 
@@ -206,9 +206,9 @@ static int put_run(struct into_store *s)
 
 static int put_event(struct into_store *s, const struct event *e)
 {
-	uint32_t process = s->t->lane[e->lane].process;
+	uint32_t process = s->t->track[e->track].process;
 	struct event to = *e;
-	int err = lane_of(s, e->lane, &to.lane);
+	int err = track_of(s, e->track, &to.track);
 
 	err = err ? err : name_of(s, e->name, &to.name);
 	if (!err && e->kind == EVENT_KERNEL)
@@ -233,7 +233,7 @@ static int put_event(struct into_store *s, const struct event *e)
 static int put_comm(struct into_store *s, const struct event *e, const struct trace_comm *c)
 {
 	struct event mark = {
-		.kind = EVENT_MARK, .start_ns = e->start_ns, .lane = e->lane, .b = c->sequence
+		.kind = EVENT_MARK, .start_ns = e->start_ns, .track = e->track, .b = c->sequence
 	};
 	char text[1024];
 	int n = snprintf(text, sizeof(text),
@@ -269,15 +269,15 @@ static int take(void *arg, struct trace *t, const struct event *ev, const uint32
 static int put_device(struct into_store *s, uint32_t id)
 {
 	const struct trace_device *d = &s->t->device[id];
-	struct trace_lane l = { .process = d->process, .device = id, .stream = TRACE_NO_STREAM };
+	struct trace_track l = { .process = d->process, .device = id, .stream = TRACE_NO_STREAM };
 	struct event e = { .kind = EVENT_COUNTER };
 	const struct {
 		const char *name;
 		uint64_t value;
 	} say[] = { { INTO_SMS, d->sms }, { INTO_MEMORY, d->memory_bytes } };
-	int err = trace_lane(s->t, &l, &e.lane);
+	int err = trace_track(s->t, &l, &e.track);
 
-	s->t->lane[err ? 0 : e.lane].name = err ? 0 : d->name;
+	s->t->track[err ? 0 : e.track].name = err ? 0 : d->name;
 	for (size_t i = 0; i < 2 && !err; i++) {
 		e.a = say[i].value;
 		e.start_ns = s->stream[d->process].made ? s->stream[d->process].p.first_ns : 0;
@@ -289,27 +289,27 @@ static int put_device(struct into_store *s, uint32_t id)
 	return err;
 }
 
-static int name_lanes(struct into_store *s)
+static int name_tracks(struct into_store *s)
 {
 	int err = 0;
 
-	for (size_t i = s->lanes_done; i < s->t->lanes && !err; i++) {
-		const struct trace_lane *l = &s->t->lane[i];
-		struct lane row = { .context = l->context,
+	for (size_t i = s->tracks_done; i < s->t->tracks && !err; i++) {
+		const struct trace_track *l = &s->t->track[i];
+		struct track row = { .context = l->context,
 				    .stream = l->stream,
-				    .device = LANE_HOST };
+				    .device = TRACK_HOST };
 		uint32_t id;
 
-		err = lane_of(s, (uint32_t)i, &id);
+		err = track_of(s, (uint32_t)i, &id);
 		if (err || !l->name)
 			continue;
 		row.process = s->stream[l->process].p.id;
-		if (l->device != LANE_HOST)
+		if (l->device != TRACK_HOST)
 			row.device = s->t->device[l->device].device;
 		err = name_of(s, l->name, &row.name);
-		err = err ? err : store_lane(s->st, &row, &id);
+		err = err ? err : store_track(s->st, &row, &id);
 	}
-	s->lanes_done = s->t->lanes;
+	s->tracks_done = s->t->tracks;
 	return err;
 }
 
@@ -352,7 +352,7 @@ int into_store_file_done(struct into_store *s)
 		if (t->device[i].file >= s->files_done)
 			err = put_device(s, (uint32_t)i);
 	err = err ? err : put_run(s);
-	err = err ? err : name_lanes(s);
+	err = err ? err : name_tracks(s);
 	for (size_t file = s->files_done; file < t->files && !err; file++) {
 		bool first = true;
 
@@ -424,6 +424,6 @@ void into_store_free(struct into_store *s)
 	free(s->stream);
 	free(s->name);
 	free(s->geo);
-	free(s->lane);
+	free(s->track);
 	free(s);
 }

@@ -162,36 +162,36 @@ static uint32_t find_geo(void *arg, uint32_t heap_id)
 	return store_geo(j->st, &geo, &id) < 0 ? 0 : id;
 }
 
-static uint32_t find_lane(void *arg, uint32_t heap_lane)
+static uint32_t find_track(void *arg, uint32_t heap_track)
 {
 	struct job *j = arg;
-	struct aon_lane l = { 0 };
-	struct lane lane = { .process = j->proc.id };
+	struct aon_track l = { 0 };
+	struct track track = { .process = j->proc.id };
 	uint32_t id = 0;
 	int n;
 
-	if (heap_lane > UINT32_MAX / AON_LANE_ALIGN)
+	if (heap_track > UINT32_MAX / AON_TRACK_ALIGN)
 		return 0;
-	n = pool_heap(j->pool, heap_lane * AON_LANE_ALIGN, AON_HEAP_LANE, &l, sizeof(l));
-	if (n < (int)(offsetof(struct aon_lane, name) + sizeof(l.name)))
+	n = pool_heap(j->pool, heap_track * AON_TRACK_ALIGN, AON_HEAP_TRACK, &l, sizeof(l));
+	if (n < (int)(offsetof(struct aon_track, name) + sizeof(l.name)))
 		return 0;
-	lane.device = l.device;
-	lane.context = l.context;
-	lane.stream = l.stream;
-	lane.name = l.name ? find_name(j, l.name) : 0;
-	return store_lane(j->st, &lane, &id) < 0 ? 0 : id;
+	track.device = l.device;
+	track.context = l.context;
+	track.stream = l.stream;
+	track.name = l.name ? find_name(j, l.name) : 0;
+	return store_track(j->st, &track, &id) < 0 ? 0 : id;
 }
 
 static uint32_t find_thread(void *arg, uint32_t tid)
 {
 	struct job *j = arg;
-	struct lane lane = { .process = j->proc.id, .device = LANE_HOST, .stream = tid };
+	struct track track = { .process = j->proc.id, .device = TRACK_HOST, .stream = tid };
 	uint32_t id = 0;
 
-	return store_lane(j->st, &lane, &id) < 0 ? 0 : id;
+	return store_track(j->st, &track, &id) < 0 ? 0 : id;
 }
 
-static const struct understand_ops ops = { find_name, find_geo, find_lane, find_thread };
+static const struct understand_ops ops = { find_name, find_geo, find_track, find_thread };
 
 /* --- storing --- */
 

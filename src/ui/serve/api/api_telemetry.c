@@ -60,7 +60,7 @@ static void take_uuid(struct look *x, const char *list, uint32_t device)
 			 list);
 }
 
-static int on_lane(void *arg, const struct lane *l)
+static int on_track(void *arg, const struct track *l)
 {
 	struct look *x = arg;
 	const struct run *r = &x->q->run;
@@ -81,7 +81,7 @@ static int find_gpus(struct look *x)
 	int err = 0;
 
 	for (size_t i = 0; i < x->q->run.processes && !err; i++)
-		err = store_each_lane(x->q->run.src->st, x->q->run.process[i].id, on_lane, x);
+		err = store_each_track(x->q->run.src->st, x->q->run.process[i].id, on_track, x);
 	return err;
 }
 

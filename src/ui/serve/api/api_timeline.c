@@ -212,8 +212,8 @@ static void event_json(struct json *j, const struct tile_event *e)
 	json_u64(j, "dur", e->dur_ns);
 	json_u64(j, "pid", e->pid);
 	number_or_null(j, "rank", e->rank);
-	number_or_null(j, "gpu", e->device == LANE_HOST ? -1 : (int64_t)e->device);
-	json_u64(j, e->device == LANE_HOST ? "thread" : "stream", e->stream & ((1ull << 53) - 1));
+	number_or_null(j, "gpu", e->device == TRACK_HOST ? -1 : (int64_t)e->device);
+	json_u64(j, e->device == TRACK_HOST ? "thread" : "stream", e->stream & ((1ull << 53) - 1));
 	if (e->event.corr && e->event.kind != EVENT_OP)
 		json_u64(j, "correlation", e->event.corr);
 	if (e->has_step)
@@ -266,7 +266,7 @@ int api_event(struct ask *q, struct json *j, struct answer *a)
 	err = tile_event(v, id, &e);
 	if (!err) {
 		event_json(j, &e);
-		if (e.device != LANE_HOST)
+		if (e.device != TRACK_HOST)
 			causes_json(j, v, id);
 	}
 	timeline_put(q, tl);

@@ -68,8 +68,8 @@ struct gpu_sum {
 
 struct from {
 	uint64_t after; /* window */
-	uint32_t *lane; /* owned: by id, its GPU; GPUS: none; UINT32_MAX: not looked at */
-	size_t lanes;
+	uint32_t *track; /* owned: by id, its GPU; GPUS: none; UINT32_MAX: not looked at */
+	size_t tracks;
 	struct limit_names class;
 };
 
@@ -109,7 +109,7 @@ void metrics_free(struct metrics *m)
 		return;
 	for (size_t i = 0; i < m->froms; i++) {
 		limit_names_fini(&m->from[i].class);
-		free(m->from[i].lane);
+		free(m->from[i].track);
 	}
 	free(m->from);
 	names_free(m->names);
@@ -142,7 +142,7 @@ struct sums {
 		struct overhead o;
 	} cost[COSTS]; /* of processes that are being recorded and have steps: the first ones */
 	size_t costs;
-	bool stale; /* a window speaks of a lane that is not known */
+	bool stale; /* a window speaks of a track that is not known */
 };
 
 static int on_process(void *arg, const struct process *p)
@@ -170,22 +170,22 @@ static int on_process(void *arg, const struct process *p)
 	return 0;
 }
 
-static int on_lane(void *arg, const struct lane *l)
+static int on_track(void *arg, const struct track *l)
 {
 	struct sums *x = arg;
 	struct gpu_sum *g;
 
-	if (l->id >= x->from->lanes) {
+	if (l->id >= x->from->tracks) {
 		size_t n = ((size_t)l->id + 1) * 2;
-		uint32_t *more = realloc(x->from->lane, n * sizeof(*more));
+		uint32_t *more = realloc(x->from->track, n * sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
-		memset(more + x->from->lanes, 0xff, (n - x->from->lanes) * sizeof(*more));
-		x->from->lane = more;
-		x->from->lanes = n;
+		memset(more + x->from->tracks, 0xff, (n - x->from->tracks) * sizeof(*more));
+		x->from->track = more;
+		x->from->tracks = n;
 	}
-	x->from->lane[l->id] = l->device < GPUS ? l->device : GPUS;
+	x->from->track[l->id] = l->device < GPUS ? l->device : GPUS;
 	if (l->device >= GPUS)
 		return 0;
 	g = &x->m->gpu[l->device];
@@ -227,13 +227,13 @@ static int on_window(void *arg, const struct window *w)
 		}
 		if (!kind_is_gpu(r->kind) || r->kind == EVENT_GRAPH)
 			continue;
-		if (r->lane >= x->from->lanes || x->from->lane[r->lane] == UINT32_MAX) {
-			if (x->stale || store_each_lane(x->st, 0, on_lane, x) < 0)
+		if (r->track >= x->from->tracks || x->from->track[r->track] == UINT32_MAX) {
+			if (x->stale || store_each_track(x->st, 0, on_track, x) < 0)
 				continue;
 			x->stale = true; /* once a scrape */
 		}
-		if (r->lane < x->from->lanes && x->from->lane[r->lane] < GPUS) {
-			struct gpu_sum *g = &x->m->gpu[x->from->lane[r->lane]];
+		if (r->track < x->from->tracks && x->from->track[r->track] < GPUS) {
+			struct gpu_sum *g = &x->m->gpu[x->from->track[r->track]];
 
 			add_work(g, r, w->start_ns / WINDOW_NS);
 			limits_add(&g->limits, &x->from->class, x->m->names, x->st, r);
