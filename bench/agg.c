@@ -19,7 +19,7 @@
 #include "agg/understand.h"
 
 #define NAMES   150u
-#define TRACKS   8u
+#define TRACKS  8u
 #define RUN     127u /* units of a chunk */
 #define RUNS    2048u
 #define UNITS   (RUN * RUNS)

@@ -63,7 +63,7 @@ const char *account_why(const struct account *a); /* ": reason n, ..." or "" */
 /* --- activities like a training run's, never twice the same --- */
 
 #define WORK_KERNELS 600 /* in a step */
-#define WORK_TRACKS   3
+#define WORK_TRACKS  3
 
 struct work_kernel {
 	uint32_t name, geo;

@@ -59,8 +59,8 @@ void big_fill(struct store *st, uint32_t streams)
 	}
 	for (uint32_t i = 0; i < tracks; i++) {
 		struct track l = { .process = p.id,
-				  .device = i / streams,
-				  .stream = 7 + i % streams };
+				   .device = i / streams,
+				   .stream = 7 + i % streams };
 
 		track[i] = 0;
 		t[i] = 1000000000;

@@ -23,7 +23,7 @@
 #include "theory/gpu.h"
 
 #define NAMES  150u
-#define TRACKS  8u
+#define TRACKS 8u
 #define EVENTS (1u << 18)
 #define RUN    127u
 #define TURNS  61

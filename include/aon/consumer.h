@@ -33,7 +33,7 @@ struct aon_consumer_event {
 	uint64_t a, b;     /* of its kind: docs/subscribe.md */
 	uint32_t name;     /* aon_consumer_name(); 0: none */
 	uint32_t corr;     /* correlation */
-	uint32_t track;     /* aon_consumer_track() */
+	uint32_t track;    /* aon_consumer_track() */
 	uint8_t kind;      /* aon_consumer_kind() */
 	uint8_t flags;
 	uint16_t depth;   /* of a range: how many enclose it */

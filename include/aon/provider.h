@@ -49,11 +49,11 @@ enum aon_mem_op { AON_MEM_ALLOC = 1, AON_MEM_FREE = 2 };
 struct aon_act {
 	size_t size; /* of this struct, so that it can grow at its end */
 	uint32_t kind;
-	uint32_t name; /* aon_name() */
+	uint32_t name;  /* aon_name() */
 	uint32_t track; /* aon_track() */
-	uint32_t geo;  /* KERNEL: aon_geo() */
-	uint32_t corr; /* correlation id with the launch */
-	uint32_t dir;  /* COPY: enum aon_copy_dir; ALLOC: enum aon_mem_op; OP: enum aon_op_dir */
+	uint32_t geo;   /* KERNEL: aon_geo() */
+	uint32_t corr;  /* correlation id with the launch */
+	uint32_t dir;   /* COPY: enum aon_copy_dir; ALLOC: enum aon_mem_op; OP: enum aon_op_dir */
 	uint64_t start_ns; /* CLOCK_MONOTONIC */
 	uint64_t end_ns;
 	uint64_t bytes;    /* COPY, MEMSET, COLLECTIVE, ALLOC; GRAPH: id of the graph */
@@ -104,15 +104,15 @@ AON_API int aon_claim(const char *source);
 
 /* What was last launched, and the last collective begun: words that a reader finds even when
  * the process hangs or was killed. */
-AON_API void aon_pulse_launch(uint32_t corr, uint32_t name);
-AON_API void aon_pulse_collective(uint64_t communicator, uint64_t sequence);
+AON_API void aon_heartbeat_launch(uint32_t corr, uint32_t name);
+AON_API void aon_heartbeat_collective(uint64_t communicator, uint64_t sequence);
 /* What a probe costs its process even where nothing is recorded, as it reckons itself: so many
- * nanoseconds more, or so many (in 1/16) at each aon_pulse_launch(). aond adds it to what it measures. */
+ * nanoseconds more, or so many (in 1/16) at each aon_heartbeat_launch(). aond adds it to what it measures. */
 AON_API void aon_stays(uint64_t ns);
 AON_API void aon_stays_launch(uint32_t sixteenths);
 /* The step that is under way, for a probe that emits AON_ACT_STEP at its end. Also a moment to
  * join a daemon that started since. */
-AON_API void aon_pulse_step(uint64_t number);
+AON_API void aon_heartbeat_step(uint64_t number);
 
 /* Of every so many steps, one whose operators are wanted; 0: none. */
 AON_API uint32_t aon_ops_every(void);

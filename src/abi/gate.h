@@ -7,12 +7,12 @@
  * The session's gate: one memfd a process, sealed against further writers. `want` is what
  * the header's inline test reads.
  *
- * The door: the file `gate` in the run directory. It outlives aond. A process that found no
- * daemon watches the word of the *next* generation, knock[(generation + 1) % AON_KNOCKS];
+ * The rendezvous page: the file `gate` in the run directory. It outlives aond. A process that found no
+ * daemon watches the word of the *next* generation, announcement[(generation + 1) % AON_GENERATIONS];
  * an aond that starts adds one to the generation and sets that word, which leads every
  * waiting process into its slow path, where it joins. Nobody polls, nobody has a thread.
- * The words of the last AON_KNOCKS / 2 generations stay set, for a process that slept through
- * several starts; those of the next AON_KNOCKS / 2 are clear.
+ * The words of the last AON_GENERATIONS / 2 generations stay set, for a process that slept through
+ * several starts; those of the next AON_GENERATIONS / 2 are clear.
  */
 #ifndef AON_ABI_GATE_H
 #define AON_ABI_GATE_H
@@ -21,9 +21,9 @@
 
 #include "abi/segment.h"
 
-#define AON_GATE_MAGIC 0x3145544147414f4eull
-#define AON_DOOR_MAGIC 0x31524f4f44414f4eull
-#define AON_KNOCKS     64u
+#define AON_GATE_MAGIC       0x3145544147414f4eull
+#define AON_RENDEZVOUS_MAGIC 0x31524f4f44414f4eull
+#define AON_GENERATIONS      64u
 
 #define AON_GATE_QUIET 0x1u /* flags: no system call from the slow path (the app has filters) */
 #define AON_GATE_NO_PM 0x2u /* the GPUs' counters are leased to another tool */
@@ -48,15 +48,15 @@ struct aon_gate {
 	uint32_t room_ms; /* for so long; set before the number */
 };
 
-struct aon_door {
+struct aon_rendezvous {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t generation;
 	uint32_t reserved[12];
-	uint32_t knock[AON_KNOCKS];
+	uint32_t generation_word[AON_GENERATIONS];
 };
 
 _Static_assert(sizeof(struct aon_gate) <= AON_PAGE, "one page");
-_Static_assert(sizeof(struct aon_door) <= AON_PAGE, "one page");
+_Static_assert(sizeof(struct aon_rendezvous) <= AON_PAGE, "one page");
 
 #endif /* AON_ABI_GATE_H */

@@ -26,21 +26,21 @@
 #define AON_MSG_MAX     1024u /* bytes; a longer packet ends the session */
 #define AON_MSG_FDS     2u    /* descriptors in one message, at most */
 
-#define AON_RUN_DIR        "/run/aon"
-#define AON_SOCKET_NAME    "aond.sock"      /* in the run directory: processes */
-#define AON_ADMIN_NAME     "admin.sock"     /* owner and group: the aon command */
-#define AON_TELEMETRY_NAME "telemetry.sock" /* owner and group: aon-collect */
-#define AON_DOOR_NAME      "gate"
-#define AON_ENV_RUN_DIR    "AON_RUN_DIR"
-#define AON_ENV_OFF        "AON_OFF" /* 1: libaon stays inert */
-#define AON_ENV_POOL_KIB   "AON_POOL_KIB"
-#define AON_ENV_JOIN_MS    "AON_JOIN_MS" /* how long the first event may wait for aond; 1 */
-#define AON_ENV_RUN        "AON_RUN"     /* label of the run, at most 15 characters */
+#define AON_RUN_DIR         "/run/aon"
+#define AON_SOCKET_NAME     "aond.sock"      /* in the run directory: processes */
+#define AON_ADMIN_NAME      "admin.sock"     /* owner and group: the aon command */
+#define AON_TELEMETRY_NAME  "telemetry.sock" /* owner and group: aon-collect */
+#define AON_RENDEZVOUS_NAME "gate"
+#define AON_ENV_RUN_DIR     "AON_RUN_DIR"
+#define AON_ENV_OFF         "AON_OFF" /* 1: libaon stays inert */
+#define AON_ENV_POOL_KIB    "AON_POOL_KIB"
+#define AON_ENV_JOIN_MS     "AON_JOIN_MS" /* how long the first event may wait for aond; 1 */
+#define AON_ENV_RUN         "AON_RUN"     /* label of the run, at most 15 characters */
 
 enum aon_msg_type {
 	AON_MSG_HELLO = 1,
 	AON_MSG_WELCOME = 2,
-	AON_MSG_BELL = 3,
+	AON_MSG_DOORBELL = 3,
 	AON_MSG_NOTE = 4,
 	AON_MSG_ASK = 5,
 };

@@ -39,7 +39,7 @@ enum aon_loss {
 
 /* Record flags. The low four bits of a COPY are its direction (AON_COPY_* of provider.h). */
 #define AON_F_FLOAT 0x01u /* COUNTER: `a` holds the bits of a double */
-#define AON_F_TRACK  0x02u /* MARK, COUNTER: of the track that is `a`, or `x`, in the heap */
+#define AON_F_TRACK 0x02u /* MARK, COUNTER: of the track that is `a`, or `x`, in the heap */
 #define AON_F_AT    0x04u /* COUNTER of a track: `b` is when it was read, ns of CLOCK_MONOTONIC */
 #define AON_F_LONG  0x40u /* ACT: the extension's dur_ns and arg are the true ones */
 #define AON_F_EXT   0x80u /* ACT: the second unit is a struct aon_ext */

@@ -50,15 +50,16 @@
 
 enum aon_chunk_state { AON_CHUNK_FREE = 0, AON_CHUNK_OWNED = 1, AON_CHUNK_FULL = 2 };
 
-#define AON_PULSE_STAMPS 8u
+#define AON_HEARTBEAT_STAMPS 8u
 
 /* What was last begun: evidence of a hang that outlives SIGKILL and needs no drain. */
-struct aon_pulse {
-	uint64_t step;       /* number of the last step begun */
-	uint64_t step_tsc;   /* when */
-	uint64_t launch;     /* corr << 32 | name of the last launch */
-	uint64_t launch_tsc; /* of the last one whose number is a multiple of AON_PULSE_STAMPS */
-	uint64_t collective; /* sequence of the last collective begun */
+struct aon_heartbeat {
+	uint64_t step;     /* number of the last step begun */
+	uint64_t step_tsc; /* when */
+	uint64_t launch;   /* corr << 32 | name of the last launch */
+	uint64_t
+		launch_tsc; /* of the last one whose number is a multiple of AON_HEARTBEAT_STAMPS */
+	uint64_t collective;      /* sequence of the last collective begun */
 	uint64_t collective_comm; /* and its communicator */
 	uint64_t collective_tsc;
 	uint64_t launches; /* about how many */
@@ -89,7 +90,7 @@ struct aon_seg_head {
 	/* Written by the process's threads. */
 	uint32_t hint;      /* where to look for a free chunk */
 	uint32_t used;      /* chunks that are not FREE: added by threads, taken off by aond */
-	uint32_t bell;      /* 1: rung since aond last drained */
+	uint32_t doorbell;  /* 1: fidelity level since aond last drained */
 	uint32_t heap_used; /* bytes, a multiple of AON_HEAP_ALIGN */
 	uint8_t reserved1[48];
 
@@ -101,7 +102,7 @@ struct aon_seg_head {
 	uint32_t next_chunk; /* + 1; written last, 0: nothing begun */
 	uint8_t reserved2[40];
 
-	struct aon_pulse pulse;
+	struct aon_heartbeat heartbeat;
 
 	/* Records lost, by reason; striped by thread so that counting does not contend. */
 	uint64_t lost[AON_LOSS_STRIPES][AON_LOSS_APP_MAX];
@@ -115,7 +116,7 @@ struct aon_seg_head {
 
 _Static_assert(offsetof(struct aon_seg_head, hint) == 256, "segment layout is ABI");
 _Static_assert(offsetof(struct aon_seg_head, taken) == 320, "segment layout is ABI");
-_Static_assert(offsetof(struct aon_seg_head, pulse) == 384, "segment layout is ABI");
+_Static_assert(offsetof(struct aon_seg_head, heartbeat) == 384, "segment layout is ABI");
 _Static_assert(offsetof(struct aon_seg_head, lost) == 448, "segment layout is ABI");
 _Static_assert(sizeof(struct aon_seg_head) == AON_PAGE, "segment layout is ABI");
 
@@ -135,9 +136,9 @@ _Static_assert(sizeof(struct aon_chunk_head) == AON_UNIT, "chunk layout is ABI")
  * units of AON_HEAP_ALIGN, so it is never 0 (the first entry starts at one unit). `len` is
  * stored last, with release: 0 means that the entry is not there (yet).
  */
-#define AON_HEAP_ALIGN 8u
+#define AON_HEAP_ALIGN  8u
 #define AON_TRACK_ALIGN 64u /* a track's id is offset / 64, so that it fits 16 bits */
-#define AON_NAME_MAX   2047u
+#define AON_NAME_MAX    2047u
 
 enum aon_heap_type { AON_HEAP_NAME = 1, AON_HEAP_GEO = 2, AON_HEAP_TRACK = 3 };
 
@@ -156,7 +157,7 @@ struct aon_geo { /* of a launch */
 	uint32_t smem_dynamic;
 };
 
-struct aon_track {        /* a stream of a device, or a thread of the host */
+struct aon_track {       /* a stream of a device, or a thread of the host */
 	uint32_t device; /* AON_TRACK_HOST: a thread */
 	uint32_t context;
 	uint64_t stream; /* or the thread's id */

@@ -58,7 +58,7 @@ static bool step(uint64_t number, bool burst, uint64_t *emitted)
 
 	last = from;
 
-	aon_pulse_step(number);
+	aon_heartbeat_step(number);
 	on = aon_wants(AON_WANT_MARK);
 	for (unsigned i = 0; i < n && on; i++)
 		mark(i, burst);

@@ -58,7 +58,7 @@ static void hang(void)
 {
 	uint64_t from = now_ns();
 
-	aon_pulse_launch(1, aon_name("the_last_kernel"));
+	aon_heartbeat_launch(1, aon_name("the_last_kernel"));
 	while (getchar() != EOF)
 		;
 	hung_ns += now_ns() - from;
@@ -93,12 +93,12 @@ static double step(uint64_t number, bool *on)
 	uint64_t from = now_ns();
 	double ns = number < opt.jump ? opt.base_ns : 1.5 * opt.base_ns;
 
-	aon_pulse_step(number);
+	aon_heartbeat_step(number);
 	*on = aon_wants(AON_WANT_MARK);
 	cost += ((*on ? opt.slow : 0) - cost) / opt.tau;
 	if (number == opt.hang)
 		hang();
-	aon_pulse_collective(1, number + 1);
+	aon_heartbeat_collective(1, number + 1);
 	for (unsigned i = 0; i < opt.marks && *on; i++) {
 		AON_MARK("mark", i, number, 0);
 		if (opt.real)
@@ -132,7 +132,7 @@ static double launch(uint64_t number, bool *on)
 	owed += last ? (double)(now - last) / 1e6 * opt.launches / (1 + (*on ? opt.slow : 0)) : 0;
 	last = now;
 	for (; owed >= 1; owed--)
-		aon_pulse_launch(1, 0);
+		aon_heartbeat_launch(1, 0);
 	AON_MARK("mark", 0, number, 0);
 	return 0;
 }

@@ -80,13 +80,13 @@ static void first_call(unsigned i)
 		aon_note("test", "child", name);
 		break;
 	case 2:
-		aon_pulse_launch(i, 1);
+		aon_heartbeat_launch(i, 1);
 		break;
 	case 3:
 		aon_join(1000);
 		break;
 	case 4:
-		aon_pulse_collective(i, i);
+		aon_heartbeat_collective(i, i);
 		break;
 	default:
 		break;

@@ -19,7 +19,7 @@
 #include "app.h"
 #include "filter.h"
 
-#define EVENTS 300000u /* more than two pools: bells are due, chunks are changed */
+#define EVENTS 300000u /* more than two pools: doorbells are due, chunks are changed */
 
 /* Emits for so long that every slow way is taken; no system call of its own. */
 static uint64_t emit_for(uint64_t ns)

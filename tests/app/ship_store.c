@@ -98,11 +98,11 @@ static void begin(uint64_t t0)
 		must(proc_boot_id(proc[r].boot_id), "boot");
 		must(store_process(st, &proc[r]), "process");
 		must(store_track(st,
-				&(struct track){ .process = proc[r].id,
-						.device = r,
-						.context = 1,
-						.stream = 7 },
-				&track[r]),
+				 &(struct track){ .process = proc[r].id,
+						  .device = r,
+						  .context = 1,
+						  .stream = 7 },
+				 &track[r]),
 		     "lane");
 	}
 }

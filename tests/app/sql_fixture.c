@@ -80,7 +80,7 @@ static void emit(const struct event *e)
 
 #define EMIT(KIND, where, what, start, dur, ...)               \
 	emit(&(struct event){ .kind = EVENT_##KIND,            \
-			      .track = (where),                 \
+			      .track = (where),                \
 			      .name = (what) ? name(what) : 0, \
 			      .start_ns = (start),             \
 			      .dur_ns = (dur),                 \

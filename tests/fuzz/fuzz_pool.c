@@ -50,16 +50,16 @@ static int drain(struct pool *p, bool dead)
 static void ask(struct pool *p, uint32_t word)
 {
 	uint64_t lost[AON_LOSS_APP_MAX];
-	struct aon_pulse pulse;
+	struct aon_heartbeat heartbeat;
 	uint8_t out[64];
 
 	for (uint32_t type = 0; type < 5; type++)
 		if (pool_heap(p, word % (128u << 10), type, out, sizeof(out)) > (int)AON_NAME_MAX)
 			abort();
 	pool_lost(p, lost);
-	pool_pulse(p, &pulse);
+	pool_heartbeat(p, &heartbeat);
 	pool_pending(p);
-	pool_bell_clear(p);
+	pool_doorbell_clear(p);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

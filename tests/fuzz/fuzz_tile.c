@@ -23,8 +23,8 @@ static struct tile_view *small_run(void)
 		abort();
 	for (uint32_t i = 0; i < 21; i++) {
 		struct trace_track l = { .process = process,
-					.device = i % 3 ? device : TRACK_HOST,
-					.stream = i % 3 };
+					 .device = i % 3 ? device : TRACK_HOST,
+					 .stream = i % 3 };
 		struct event e = { .kind = i % 3 ? EVENT_KERNEL : EVENT_RANGE,
 				   .start_ns = start[i / 3],
 				   .dur_ns = 1ull << i * 3 % 63,

@@ -75,10 +75,10 @@ static void test_rungs(void)
 	struct param_why why;
 	bool same = true;
 
-	for (int i = 0; i < RUNGS; i++) {
+	for (int i = 0; i < FIDELITY_LEVELS; i++) {
 		struct param p = param;
 
-		same = same && !param_set(&p, "rung", rung_table[i].word, &why) && p.rung == i;
+		same = same && !param_set(&p, "rung", fidelity_table[i].word, &why) && p.rung == i;
 	}
 	T_OK(same, "the setting has the words of the ladder, in its order");
 }
@@ -133,14 +133,15 @@ static void test_kept(void)
 
 	kept_parse(&k, &found, text);
 	T_OK(allow_limit(&param, &found, &none, "train", 7, ALLOW_slowdown_permille) == 5 &&
-		     allow_limit(&param, &found, &none, "train", 1000, ALLOW_rung) == RUNG_HALF &&
-		     allow_limit(&param, &found, &none, "train", 7, ALLOW_rung) == RUNG_ALL,
+		     allow_limit(&param, &found, &none, "train", 1000, ALLOW_rung) ==
+			     FIDELITY_HALF &&
+		     allow_limit(&param, &found, &none, "train", 7, ALLOW_rung) == FIDELITY_ALL,
 	     "limits of jobs are as the aond before knew them");
 	kept_claim(&k, 41, 778, &a);
 	T_OK(allow_empty(&a), "another process of that number has none of them");
 	kept_claim(&k, 41, 777, &a);
 	T_OK(a.admin_set[ALLOW_disk_mib_day] && a.admin[ALLOW_disk_mib_day] == 9 &&
-		     a.own_set[ALLOW_rung] && a.own[ALLOW_rung] == RUNG_TENTH && k.n == 1,
+		     a.own_set[ALLOW_rung] && a.own[ALLOW_rung] == FIDELITY_TENTH && k.n == 1,
 	     "a process finds its own, and nothing that is no limit");
 	a = none;
 	kept_claim(&k, 41, 777, &a);

@@ -196,7 +196,7 @@ static uint64_t lost(enum aon_loss why)
 static void decode_all(void)
 {
 	memcpy(c->stride, truth, sizeof(truth));
-	client_gate_knock(); /* libaon closes it when it finds no daemon */
+	client_gate_slow(); /* libaon closes it when it finds no daemon */
 	decode(c, buffer, filled);
 	drain();
 }
@@ -313,7 +313,7 @@ static void hostile(void)
 	be_version(0);
 	memcpy(c->stride, truth, sizeof(truth));
 	memset(buffer, 0, sizeof(buffer));
-	client_gate_knock();
+	client_gate_slow();
 	decode(c, buffer, sizeof(buffer));
 	T_OK(lost(AON_LOSS_SOURCE) == was + 1, "kind 0: the walk ends, and it is counted");
 	memset(buffer, 0xff, sizeof(buffer));
@@ -424,7 +424,7 @@ static void callbacks(void)
 				   .symbol = "hung",
 				   .correlation = 128 };
 	struct cupti_resource_data res = { .descriptor = NULL };
-	const struct aon_pulse *p = &aon_client.seg.head->pulse;
+	const struct aon_heartbeat *p = &aon_client.seg.head->heartbeat;
 	unsigned whole = 0, turns = 0;
 	int was = 0;
 

@@ -10,7 +10,7 @@ static const struct interval nothing = { .known = false };
 
 /* What a process pays: so much a second when all is recorded. */
 struct plant {
-	double accounted, measured; /* shares of time in rung ALL */
+	double accounted, measured; /* shares of time in fidelity level ALL */
 	double width;               /* of the interval, half */
 };
 
@@ -18,10 +18,10 @@ static struct govern_in look_in(const struct govern *g, const struct plant *p)
 {
 	double d = p->measured;
 	struct govern_in in = { .budget = 0.01,
-				.accounted = p->accounted * rung_table[g->rung].cost };
+				.accounted = p->accounted * fidelity_table[g->fidelity].cost };
 
 	in.measured = nothing;
-	if (p->width > 0 && g->rung != RUNG_PULSE)
+	if (p->width > 0 && g->fidelity != FIDELITY_HEARTBEAT)
 		in.measured =
 			(struct interval){ d - p->width, d, d + p->width, true, false, false };
 	return in;
@@ -29,7 +29,7 @@ static struct govern_in look_in(const struct govern *g, const struct plant *p)
 
 static double cost_now(const struct govern *g, const struct plant *p)
 {
-	return p->measured * rung_table[g->rung].cost;
+	return p->measured * fidelity_table[g->fidelity].cost;
 }
 
 static uint32_t run(struct govern *g, const struct plant *p, uint32_t seconds, uint32_t *moves)
@@ -51,10 +51,11 @@ static void test_ladder(void)
 {
 	bool falls = true;
 
-	for (int i = 1; i < RUNGS; i++)
-		falls = falls && rung_table[i].cost < rung_table[i - 1].cost &&
-			rung_table[i].tier <= rung_table[i - 1].tier;
-	T_OK(falls && rung_table[RUNG_PULSE].cost == 0, "each rung costs less than the one above");
+	for (int i = 1; i < FIDELITY_LEVELS; i++)
+		falls = falls && fidelity_table[i].cost < fidelity_table[i - 1].cost &&
+			fidelity_table[i].tier <= fidelity_table[i - 1].tier;
+	T_OK(falls && fidelity_table[FIDELITY_HEARTBEAT].cost == 0,
+	     "each rung costs less than the one above");
 }
 
 static void test_burst(void)
@@ -65,15 +66,15 @@ static void test_burst(void)
 	uint32_t moves = 0, back;
 
 	run(&g, &calm, 100, &moves);
-	T_OK(g.rung == RUNG_ALL && moves == 0, "within the budget nothing moves");
+	T_OK(g.fidelity == FIDELITY_ALL && moves == 0, "within the budget nothing moves");
 	in = look_in(&g, &burst);
-	T_OK(govern_look(&g, &in) == GOVERN_ACCOUNTED && g.rung == RUNG_TENTH,
+	T_OK(govern_look(&g, &in) == GOVERN_ACCOUNTED && g.fidelity == FIDELITY_TENTH,
 	     "ten times the events: the next second it is as low as needed");
 	moves = 0;
 	run(&g, &burst, 600, &moves);
 	T_OK(moves == 0, "and stays there while it lasts");
 	back = run(&g, &calm, 600, &moves);
-	T_OK(g.rung == RUNG_ALL && back <= 60, "afterwards it is back, after %u s", back);
+	T_OK(g.fidelity == FIDELITY_ALL && back <= 60, "afterwards it is back, after %u s", back);
 }
 
 static void test_measured(void)
@@ -89,11 +90,12 @@ static void test_measured(void)
 	g = (struct govern){ 0 };
 	moves = 0;
 	run(&g, &slow, 3600, &moves);
-	T_OK(g.rung == RUNG_ALL && moves == 0, "what may be within the budget is left alone");
+	T_OK(g.fidelity == FIDELITY_ALL && moves == 0,
+	     "what may be within the budget is left alone");
 	slow = (struct plant){ .accounted = 0.001, .measured = 0.012, .width = 0.001 };
 	run(&g, &slow, 7200, &moves);
-	T_OK(g.rung == RUNG_HALF && moves <= 2, "1.2 %% for sure: half, and no swinging (%u moves)",
-	     moves);
+	T_OK(g.fidelity == FIDELITY_HALF && moves <= 2,
+	     "1.2 %% for sure: half, and no swinging (%u moves)", moves);
 }
 
 /* Noise may hide for ever whether a budget is kept: then less is recorded, as much as can be shown. */
@@ -104,19 +106,21 @@ static void test_unshown(void)
 	uint32_t moves = 0;
 
 	run(&g, &noisy, GOVERN_SHOW_S - 1, &moves);
-	T_OK(g.rung == RUNG_ALL && moves == 0, "noise is given time to fall");
+	T_OK(g.fidelity == FIDELITY_ALL && moves == 0, "noise is given time to fall");
 	run(&g, &noisy, 86400, &moves);
-	T_OK(noisy.measured + noisy.width > GOVERN_SHOWN * 0.01 * rung_table[g.rung - 1].duty &&
-		     noisy.measured + noisy.width <= GOVERN_SHOWN * 0.01 * rung_table[g.rung].duty,
+	T_OK(noisy.measured + noisy.width >
+			     GOVERN_SHOWN * 0.01 * fidelity_table[g.fidelity - 1].duty &&
+		     noisy.measured + noisy.width <=
+			     GOVERN_SHOWN * 0.01 * fidelity_table[g.fidelity].duty,
 	     "then it records no more than can be shown to be within the budget (%s)",
-	     rung_table[g.rung].word);
+	     fidelity_table[g.fidelity].word);
 	T_OK(moves <= 2, "and stays there: %u moves in a day", moves);
 	noisy.width = 0.004;
 	run(&g, &noisy, 3600, &moves);
-	T_OK(g.rung == RUNG_ALL, "when it can be shown, all is recorded again");
+	T_OK(g.fidelity == FIDELITY_ALL, "when it can be shown, all is recorded again");
 }
 
-/* A cost that is seen only on the rung above: each try is dearer than the last. */
+/* A cost that is seen only on the fidelity level above: each try is dearer than the last. */
 static void test_patience(void)
 {
 	struct govern g = { 0 };
@@ -126,7 +130,7 @@ static void test_patience(void)
 		struct govern_in in = { .budget = 0.01 };
 
 		in.measured = nothing;
-		in.accounted = g.rung == RUNG_ALL ? 0.05 : 0;
+		in.accounted = g.fidelity == FIDELITY_ALL ? 0.05 : 0;
 		if (govern_look(&g, &in) == GOVERN_ACCOUNTED)
 			tries++;
 	}
@@ -140,17 +144,17 @@ static void test_cpu(void)
 	struct govern_in in = { .cpu = 0.01, .accounted = 0.05, .stepless = true };
 
 	in.measured = nothing;
-	T_OK(govern_look(&g, &in) == GOVERN_CPU && g.rung == RUNG_PULSE,
+	T_OK(govern_look(&g, &in) == GOVERN_CPU && g.fidelity == FIDELITY_HEARTBEAT,
 	     "a program without steps that costs far too much: pulse");
 	g = (struct govern){ 0 };
 	in.accounted = 0.0075;
 	in.cpu = 0.007;
-	T_OK(govern_look(&g, &in) == GOVERN_CPU && rung_table[g.rung].duty == 1,
+	T_OK(govern_look(&g, &in) == GOVERN_CPU && fidelity_table[g.fidelity].duty == 1,
 	     "a little too much: no rung that leaves out steps");
 	in.accounted = 0;
 	for (int i = 0; i < 3600; i++)
 		govern_look(&g, &in);
-	T_OK(g.rung == RUNG_ALL, "and all again, in the end");
+	T_OK(g.fidelity == FIDELITY_ALL, "and all again, in the end");
 	g = (struct govern){ 0 };
 	in = (struct govern_in){ .budget = 0.01, .cpu = 0.02, .accounted = 0.015 };
 	in.measured = nothing;
@@ -187,7 +191,7 @@ static void test_bursts(void)
 		run(&g, &burst, 60, &moves);
 		swings += moves > 0;
 		run(&g, &calm, 600, &moves);
-		stuck += g.rung != RUNG_ALL;
+		stuck += g.fidelity != FIDELITY_ALL;
 	}
 	T_OK(!over, "calm programs are left alone");
 	T_OK(!late, "after one look at a burst the budget is kept, %u times not", late);
@@ -201,24 +205,25 @@ static void test_limits(void)
 	struct govern_in in = { .accounted = 5 };
 
 	in.measured = nothing;
-	T_OK(govern_look(&g, &in) == GOVERN_STAY && g.rung == RUNG_ALL, "no budget: no limit");
-	in.top = RUNG_QUARTER;
-	T_OK(govern_look(&g, &in) == GOVERN_LIMIT && g.rung == RUNG_QUARTER,
+	T_OK(govern_look(&g, &in) == GOVERN_STAY && g.fidelity == FIDELITY_ALL,
+	     "no budget: no limit");
+	in.top = FIDELITY_QUARTER;
+	T_OK(govern_look(&g, &in) == GOVERN_LIMIT && g.fidelity == FIDELITY_QUARTER,
 	     "a setting holds at once");
-	in = (struct govern_in){ .budget = 0.01, .accounted = 100, .top = RUNG_QUARTER };
+	in = (struct govern_in){ .budget = 0.01, .accounted = 100, .top = FIDELITY_QUARTER };
 	in.measured = nothing;
 	for (uint32_t i = 0; i < GOVERN_SETTLE_S; i++)
 		T_OK(govern_look(&g, &in) == GOVERN_STAY, "right after a move it waits");
-	T_OK(govern_look(&g, &in) == GOVERN_ACCOUNTED && g.rung == RUNG_PULSE,
+	T_OK(govern_look(&g, &in) == GOVERN_ACCOUNTED && g.fidelity == FIDELITY_HEARTBEAT,
 	     "a cost that nothing but silence keeps: pulse");
 	in.accounted = 0;
 	for (int i = 0; i < 3600; i++)
 		govern_look(&g, &in);
-	T_OK(g.rung == RUNG_QUARTER, "and back no further than the setting");
-	in.top = RUNG_ALL;
+	T_OK(g.fidelity == FIDELITY_QUARTER, "and back no further than the setting");
+	in.top = FIDELITY_ALL;
 	for (int i = 0; i < 3600; i++)
 		govern_look(&g, &in);
-	T_OK(g.rung == RUNG_ALL, "until it is lifted");
+	T_OK(g.fidelity == FIDELITY_ALL, "until it is lifted");
 }
 
 int main(void)

@@ -32,9 +32,9 @@ static const struct {
 	{ "another magic",                      0x12345678,    AON_MSG_HELLO, HELLO,     HELLO,     -EPROTO },
 	{ "a size above what came",             AON_MSG_MAGIC, AON_MSG_HELLO, HELLO + 8, HELLO,     -EPROTO },
 	{ "a size below what came",             AON_MSG_MAGIC, AON_MSG_HELLO, HELLO,     HELLO + 8, -EPROTO },
-	{ "a BELL",                             AON_MSG_MAGIC, AON_MSG_BELL,  HEAD,      HEAD,      0       },
-	{ "half a head",                        AON_MSG_MAGIC, AON_MSG_BELL,  HEAD,      HEAD / 2,  -EPROTO },
-	{ "nothing",                            AON_MSG_MAGIC, AON_MSG_BELL,  HEAD,      0,         -EPROTO },
+	{ "a BELL",                             AON_MSG_MAGIC, AON_MSG_DOORBELL,  HEAD,      HEAD,      0       },
+	{ "half a head",                        AON_MSG_MAGIC, AON_MSG_DOORBELL,  HEAD,      HEAD / 2,  -EPROTO },
+	{ "nothing",                            AON_MSG_MAGIC, AON_MSG_DOORBELL,  HEAD,      0,         -EPROTO },
 	{ "a NOTE",                             AON_MSG_MAGIC, AON_MSG_NOTE,  NOTE,      NOTE,      0       },
 	{ "a short NOTE",                       AON_MSG_MAGIC, AON_MSG_NOTE,  NOTE - 1,  NOTE - 1,  -EPROTO },
 	{ "an unknown type is let through",     AON_MSG_MAGIC, 999,           HEAD,      HEAD,      0       },
@@ -80,7 +80,7 @@ static void test_texts(void)
 
 /* --- over a socket --- */
 
-static const struct aon_msg_head bell = { AON_MSG_MAGIC, AON_MSG_BELL, sizeof(bell) };
+static const struct aon_msg_head doorbell = { AON_MSG_MAGIC, AON_MSG_DOORBELL, sizeof(doorbell) };
 
 static void send_fds(int sock, const void *data, size_t len, unsigned n)
 {
@@ -123,13 +123,14 @@ static void test_socket(void)
 		t_skip_all("no socketpair");
 	low = lowest();
 	T_OK(msg_recv(sv[0], &m, &fds) == -EAGAIN, "nothing there is -EAGAIN");
-	send_fds(sv[1], &bell, sizeof(bell), 0);
-	T_OK(!msg_recv(sv[0], &m, &fds) && m.head.type == AON_MSG_BELL && !fds.n, "a BELL arrives");
-	send_fds(sv[1], &bell, sizeof(bell), 2);
+	send_fds(sv[1], &doorbell, sizeof(doorbell), 0);
+	T_OK(!msg_recv(sv[0], &m, &fds) && m.head.type == AON_MSG_DOORBELL && !fds.n,
+	     "a BELL arrives");
+	send_fds(sv[1], &doorbell, sizeof(doorbell), 2);
 	T_OK(!msg_recv(sv[0], &m, &fds) && fds.n == 2 && fcntl(fds.fd[0], F_GETFD) == FD_CLOEXEC,
 	     "two descriptors arrive, closed on exec");
 	msg_fds_close(&fds);
-	send_fds(sv[1], &bell, sizeof(bell), 30);
+	send_fds(sv[1], &doorbell, sizeof(doorbell), 30);
 	T_OK(msg_recv(sv[0], &m, &fds) == -EPROTO && !fds.n, "thirty break the rules");
 	T_OK(lowest() == low, "and none of them stays open");
 	send_fds(sv[1], "garbage", 7, 2);
@@ -137,13 +138,14 @@ static void test_socket(void)
 	     "descriptors of garbage are closed");
 	send_fds(sv[1], (char[AON_MSG_MAX + 64]){ 0 }, AON_MSG_MAX + 64, 0);
 	T_OK(msg_recv(sv[0], &m, &fds) == -EPROTO, "a packet that is too long breaks the rules");
-	T_OK(!msg_send(sv[0], &bell, sizeof(bell), sv, 2) && !msg_recv(sv[1], &m, &fds) &&
+	T_OK(!msg_send(sv[0], &doorbell, sizeof(doorbell), sv, 2) && !msg_recv(sv[1], &m, &fds) &&
 		     fds.n == 2,
 	     "what we send arrives with its descriptors");
 	msg_fds_close(&fds);
 	close(sv[1]);
 	T_OK(msg_recv(sv[0], &m, &fds) == -EPIPE, "a closed end is -EPIPE");
-	T_OK(msg_send(sv[0], &bell, sizeof(bell), NULL, 0) == -EPIPE, "and no signal kills us");
+	T_OK(msg_send(sv[0], &doorbell, sizeof(doorbell), NULL, 0) == -EPIPE,
+	     "and no signal kills us");
 	close(sv[0]);
 }
 
@@ -154,7 +156,7 @@ static void test_full_socket(void)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sv) < 0)
 		return;
 	for (int i = 0; i < 100000 && !err; i++)
-		err = msg_send(sv[0], &bell, sizeof(bell), NULL, 0);
+		err = msg_send(sv[0], &doorbell, sizeof(doorbell), NULL, 0);
 	T_OK(err == -EAGAIN, "a peer that does not read holds nobody up");
 	close(sv[0]);
 	close(sv[1]);

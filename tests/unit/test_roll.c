@@ -8,11 +8,11 @@
 
 #include "t.h"
 
-#define S     WINDOW_NS
-#define SECS  12u
+#define S      WINDOW_NS
+#define SECS   12u
 #define TRACKS 3u
-#define NAMES 5u
-#define OTHER 777u
+#define NAMES  5u
+#define OTHER  777u
 
 static uint64_t seed = 7;
 

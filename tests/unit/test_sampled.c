@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Totals are right under any rung: random programs, random walks on the ladder, through the
+ * Totals are right under any fidelity level: random programs, random walks between the fidelity levels, through the
  * trial, the weights, the windows and the estimator that the daemon and reports use. The mean over
  * many runs is the truth, and the truth lies in the interval as often as it says.
  */
@@ -32,9 +32,9 @@ static double uniform(void)
 /* --- a program --- */
 
 struct program {
-	bool bursty; /* what kernels take hangs on what is recorded: a burst leads down the ladder */
+	bool bursty; /* what kernels take hangs on what is recorded: a burst leads down the fidelity levels */
 	bool async;  /* kernels run after the step that launched them */
-	bool tracks;  /* on three streams */
+	bool tracks; /* on three streams */
 };
 
 struct run {
@@ -49,7 +49,7 @@ struct run {
 	struct roll *roll;
 	struct aon_trial trial;
 	uint64_t seed;
-	enum rung rung;
+	enum fidelity fidelity;
 	uint64_t on, off;
 };
 
@@ -69,15 +69,16 @@ static void on_window(void *arg, const struct window *w)
 	}
 }
 
-/* Up or down, as budgets might lead; what aond chooses on each rung (daemon/budget/cost.c). */
+/* Up or down, as budgets might lead; what aond chooses on each fidelity level (daemon/budget/cost.c). */
 static void walk(struct run *r, bool down)
 {
-	static const enum rung rungs[] = { RUNG_ALL, RUNG_HALF, RUNG_QUARTER, RUNG_TENTH };
-	enum rung to = rungs[down ? 2 + (int)(2 * uniform()) : (int)(4 * uniform())];
+	static const enum fidelity levels[] = { FIDELITY_ALL, FIDELITY_HALF, FIDELITY_QUARTER,
+						FIDELITY_TENTH };
+	enum fidelity to = levels[down ? 2 + (int)(2 * uniform()) : (int)(4 * uniform())];
 
-	r->rung = to;
-	r->trial = (struct aon_trial){ .block = 5, .guard = 1, .duty = rung_table[to].duty };
-	if (rung_table[to].duty > 1 || uniform() < 0.5)
+	r->fidelity = to;
+	r->trial = (struct aon_trial){ .block = 5, .guard = 1, .duty = fidelity_table[to].duty };
+	if (fidelity_table[to].duty > 1 || uniform() < 0.5)
 		r->trial.gap = 18 * 6;
 }
 

@@ -58,10 +58,10 @@ static void put_rows(struct store *st, const struct trace *t, struct process *p)
 	for (uint32_t i = 0; i < t->tracks && i < T_LEN(track_id); i++) {
 		const struct trace_track *from = &t->track[i];
 		struct track l = { .process = p[from->process].id,
-				  .stream = from->stream,
-				  .device = from->device == TRACK_HOST
-						    ? TRACK_HOST
-						    : t->device[from->device].device };
+				   .stream = from->stream,
+				   .device = from->device == TRACK_HOST
+						     ? TRACK_HOST
+						     : t->device[from->device].device };
 
 		must(store_track(st, &l, &track_id[i]), "lane");
 	}

@@ -24,8 +24,8 @@ static void make_store(const char *path)
 
 	for (uint32_t i = 1; i <= 3; i++) {
 		struct track l = { .process = p.id,
-				  .device = i < 3 ? 0 : TRACK_HOST,
-				  .stream = 7 + i };
+				   .device = i < 3 ? 0 : TRACK_HOST,
+				   .stream = 7 + i };
 
 		id = 0;
 		store_track(st, &l, &id);

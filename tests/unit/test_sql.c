@@ -270,8 +270,8 @@ static void fill(struct store *st, struct process *p, uint32_t pid, uint64_t fro
 		abort();
 	for (uint32_t i = 1; i <= 3; i++) {
 		struct track l = { .process = p->id,
-				  .device = i == 3 ? TRACK_HOST : p->id + i - 2,
-				  .stream = 6 + i };
+				   .device = i == 3 ? TRACK_HOST : p->id + i - 2,
+				   .stream = 6 + i };
 
 		store_track(st, &l, &track[i]);
 	}

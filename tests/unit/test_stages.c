@@ -7,7 +7,7 @@
 #include "import/stages.h"
 #include "t.h"
 
-#define TRACK(pid, tid, stage)                                      \
+#define TRACK(pid, tid, stage)                                     \
 	"{\"name\":\"thread_name\",\"pid\":" #pid ",\"tid\":" #tid \
 	",\"ph\":\"M\",\"args\":{\"name\":\"PP rank " #stage ", TP rank 0, compute\"}},"
 #define SPAN(name, pid, tid, ts, dur, mb)                                                       \
@@ -15,8 +15,8 @@
 	",\"ph\":\"X\",\"args\":{\"step\":7,\"mb_id\":" #mb "}}"
 
 /* Threads are named behind the first events. */
-static const char text[] = "[" SPAN("forward-compute", 0, 1, 100, 40,
-				    0) "," TRACK(0, 1, 0) TRACK(1, 2, 0) TRACK(0, 3, 1) TRACK(1, 4, 1)
+static const char text[] = "[" SPAN("forward-compute", 0, 1, 100, 40, 0) "," TRACK(0, 1, 0) TRACK(
+	1, 2, 0) TRACK(0, 3, 1) TRACK(1, 4, 1)
 	SPAN("forward-compute", 0, 1, 140, 40, 1) "," SPAN("forward-send", 0, 1, 180, 2, -1) "," SPAN(
 		"forward-recv",
 		0, 3, 150, 32,

@@ -674,8 +674,8 @@ static void test_live(void)
 		abort();
 	for (uint32_t i = 0; i < 3; i++) {
 		struct track l = { .process = p.id,
-				  .device = i < 2 ? 0 : TRACK_HOST,
-				  .stream = 7 + i };
+				   .device = i < 2 ? 0 : TRACK_HOST,
+				   .stream = 7 + i };
 
 		if (store_track(st, &l, &track[i]) < 0)
 			abort();

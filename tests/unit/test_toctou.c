@@ -151,7 +151,7 @@ static void read_all(struct side *s, bool dead)
 			break;
 		}
 	}
-	pool_bell_clear(s->pool);
+	pool_doorbell_clear(s->pool);
 }
 
 /* taken == events + lost + open, whatever was in the pool. */

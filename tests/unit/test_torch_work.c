@@ -66,7 +66,7 @@ void aon_lost(uint32_t why, uint64_t n)
 	lost_count += (uint32_t)n;
 }
 
-void aon_pulse_collective(uint64_t communicator, uint64_t sequence)
+void aon_heartbeat_collective(uint64_t communicator, uint64_t sequence)
 {
 	(void)communicator;
 	(void)sequence;

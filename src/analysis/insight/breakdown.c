@@ -75,7 +75,7 @@ int merge_init(struct merge *m, const struct trace *t, const uint32_t *track, si
 		return -ENOMEM;
 	for (size_t i = 0; i < tracks; i++) {
 		struct merge_track l = { t->track_first[track[i]], t->track_first[track[i] + 1], 0,
-					NULL };
+					 NULL };
 
 		skip_others(t, &l);
 		if (l.at < l.end)
@@ -117,7 +117,7 @@ static void count(struct breakdown *b, const struct event *e, bool launched)
 }
 
 int breakdown_tracks(struct sum *s, const struct trace *t, struct names *n, const uint32_t *launch,
-		    const uint32_t *track, size_t tracks, gap_fn *fn, void *arg)
+		     const uint32_t *track, size_t tracks, gap_fn *fn, void *arg)
 {
 	struct breakdown *b = &s->b;
 	struct merge m;

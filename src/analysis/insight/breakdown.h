@@ -113,7 +113,7 @@ struct merge_track {
 };
 
 struct merge {
-	const struct trace *t;   /* borrowed */
+	const struct trace *t;     /* borrowed */
 	struct merge_track *track; /* owned: a heap by the start of the next event */
 	size_t tracks;
 };
@@ -137,6 +137,6 @@ typedef void gap_fn(void *arg, const struct gap *g);
 /* Goes on with *s, from the beginning if that is all zero; breakdown_end() then says what it comes
  * to. `launch` as struct insight has it, or NULL; each gap is told in order. */
 int breakdown_tracks(struct sum *s, const struct trace *t, struct names *n, const uint32_t *launch,
-		    const uint32_t *track, size_t tracks, gap_fn *fn, void *arg);
+		     const uint32_t *track, size_t tracks, gap_fn *fn, void *arg);
 
 #endif /* AON_BREAKDOWN_H */

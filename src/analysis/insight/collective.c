@@ -239,7 +239,7 @@ int insight_waits(struct insight *in)
 		if (!event_is_gpu(&t->event[i]))
 			continue;
 		err = t->track[t->event[i].track].device == TRACK_HOST ? collect_host(in, i)
-								    : collect(in, i);
+								       : collect(in, i);
 	}
 	return err;
 }

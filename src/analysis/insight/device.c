@@ -110,7 +110,7 @@ static int add_device(struct insight *in, uint32_t device, uint32_t *track)
 	}
 	err = err ? err
 		  : breakdown_tracks(&x->sum, in->t, in->names, in->link, track, tracks, idle_gap,
-				    &idle);
+				     &idle);
 	return err ? err : idle.err;
 }
 

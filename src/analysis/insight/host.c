@@ -31,7 +31,7 @@ static bool is_span(struct insight *in, const struct event *e, enum span_kind ki
 
 /* The outermost ones: a loader's parts are one wait. With `span` NULL it only counts. */
 static size_t collect_track(struct insight *in, uint32_t track, enum span_kind kind,
-			   struct insight_span *span)
+			    struct insight_span *span)
 {
 	const struct trace *t = in->t;
 	uint64_t *last = &in->x->track[track].span_end[kind], end = *last;
@@ -56,7 +56,7 @@ static size_t collect_track(struct insight *in, uint32_t track, enum span_kind k
 
 /* Of earlier stretches, those that the GPUs' next gaps may reach back to. */
 static size_t keep_track(struct insight *in, uint32_t track, enum span_kind kind,
-			struct insight_span *span)
+			 struct insight_span *span)
 {
 	const struct insight_spans *was = &in->spans[kind];
 	uint64_t since = in->x->process[in->t->track[track].process].idle_ns;
@@ -112,7 +112,8 @@ static bool is_longer(const struct event *e, const struct event *than)
 {
 	if (than->kind == EVENT_NONE || e->dur_ns != than->dur_ns)
 		return than->kind == EVENT_NONE || e->dur_ns > than->dur_ns;
-	return e->start_ns != than->start_ns ? e->start_ns < than->start_ns : e->track < than->track;
+	return e->start_ns != than->start_ns ? e->start_ns < than->start_ns
+					     : e->track < than->track;
 }
 
 static void see_sync(struct insight *in, struct insight_host *h, uint32_t event)

@@ -167,7 +167,7 @@ enum span_kind { SPAN_SYNC, SPAN_INPUT, SPAN_KINDS };
 
 struct insight_spans {
 	struct insight_span *span; /* owned, track by track */
-	size_t *track_first;        /* owned: tracks + 1 offsets */
+	size_t *track_first;       /* owned: tracks + 1 offsets */
 };
 
 /* The same collective on several ranks: it ends for all together, so who spends least time in

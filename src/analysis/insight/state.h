@@ -43,7 +43,7 @@ struct state_left {
 };
 
 struct state_process {
-	uint32_t track;            /* whose steps count */
+	uint32_t track;           /* whose steps count */
 	size_t step_first, steps; /* into insight.step[] */
 	size_t step_from;         /* steps before it are over */
 	size_t left_first, lefts; /* into insight_state.left[], in order */

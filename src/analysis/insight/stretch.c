@@ -187,9 +187,10 @@ static int keep_modules(struct keeping *k)
 		if (!k->keep[i] && up && k->keep[up - 1] && event_end(e) <= in->hi_ns)
 			k->keep[i] = KEEPS;
 		if (k->keep[i] || event_end(e) > in->hi_ns)
-			err = map_put(
-				&named,
-				(uint64_t)t->track[e->track].process << 32 | trace_op_sequence(e), 1);
+			err = map_put(&named,
+				      (uint64_t)t->track[e->track].process << 32 |
+					      trace_op_sequence(e),
+				      1);
 	}
 	for (size_t i = 0; named.used && i < t->events; i++) {
 		const struct event *e = &t->event[i];

@@ -34,10 +34,10 @@ struct sweep_track {
 struct sweep {
 	const struct trace *t; /* borrowed */
 	struct names *names;
-	struct sweep_track *track;  /* owned, by track of the trace */
-	struct sweep_sum *device; /* owned, by device of the trace */
-	struct chosen *chosen;    /* owned, by process of the trace */
-	double **of_block;        /* owned, by device: CLASSES for each block; NULL: none */
+	struct sweep_track *track; /* owned, by track of the trace */
+	struct sweep_sum *device;  /* owned, by device of the trace */
+	struct chosen *chosen;     /* owned, by process of the trace */
+	double **of_block;         /* owned, by device: CLASSES for each block; NULL: none */
 	size_t tracks;
 };
 

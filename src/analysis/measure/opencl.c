@@ -47,7 +47,7 @@ struct opencl {
 	cl_program program;
 	cl_kernel kernel;
 	char kernel_name[16];
-	void *host;     /* what is copied in */
+	void *host;      /* what is copied in */
 	uint32_t tracks; /* floats that the device likes at once: a CPU's vector */
 	bool fp64, fp16;
 #define F(name)     __typeof__(&name) name;

@@ -20,9 +20,9 @@ struct play_out {
 	const struct job *j;
 	struct trace *t;
 	uint32_t (*track)[ON_STREAMS + 1]; /* by rank: + 1, 0: not yet; the last is the host's */
-	uint32_t *corr;                   /* by rank: the last one used */
-	int64_t *clock;                   /* by rank: its node's clock is so much ahead */
-	uint32_t **name;                  /* by stage and op: id of its name */
+	uint32_t *corr;                    /* by rank: the last one used */
+	int64_t *clock;                    /* by rank: its node's clock is so much ahead */
+	uint32_t **name;                   /* by stage and op: id of its name */
 	uint32_t step, launch, copy, dtype, device;
 };
 
@@ -311,7 +311,9 @@ static int put_batch(struct emit *e)
 		sum[1] += b->len2;
 	}
 	for (size_t i = 0; i < 2 && !err; i++) {
-		struct event ev = { .kind = EVENT_COUNTER, .track = e->host, .a = (uint64_t)sum[i] };
+		struct event ev = { .kind = EVENT_COUNTER,
+				    .track = e->host,
+				    .a = (uint64_t)sum[i] };
 
 		err = name_of(e->o->t, name[i], &ev.name);
 		err = err ? err : put(e, ev, at, at, 0);

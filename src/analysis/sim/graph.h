@@ -44,8 +44,8 @@ struct sim_edge {
 struct sim_task {
 	size_t event; /* index into the trace's events; SIM_NO_EVENT: a mark of a thread, a meeting */
 	uint32_t track; /* of the trace */
-	uint32_t file; /* of the trace */
-	uint32_t own;  /* edge from its start to its end */
+	uint32_t file;  /* of the trace */
+	uint32_t own;   /* edge from its start to its end */
 	uint8_t kind; /* SIM_CALL, SIM_COMPUTE, SIM_COMM, SIM_COPY; SIM_HOST: a mark or a meeting */
 	bool waited;  /* a call that returned when work of a device ended */
 };

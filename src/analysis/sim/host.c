@@ -162,7 +162,8 @@ static int put_call(struct host *h, uint32_t track, size_t event, int64_t start,
 	}
 	if (err < 0 || !t->event[event].corr)
 		return err;
-	return sim_launch_put(&h->b->launch, t->track[track].process, t->event[event].corr, h->call);
+	return sim_launch_put(&h->b->launch, t->track[track].process, t->event[event].corr,
+			      h->call);
 }
 
 static int put_event(struct host *h, uint32_t track, size_t event)

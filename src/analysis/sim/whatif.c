@@ -54,7 +54,7 @@ struct spans {
 };
 
 static int spans_of_track(struct spans *s, const struct sim_graph *g, const struct sim_change *c,
-			 size_t track)
+			  size_t track)
 {
 	const struct trace *t = g->trace;
 	int64_t offset = g->offset[t->process[t->track[track].process].file], covered = INT64_MIN;

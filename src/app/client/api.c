@@ -113,16 +113,16 @@ AON_API void aon_counter_at(uint32_t name, uint32_t track, double value, uint64_
 
 	memcpy(&bits, &value, sizeof(bits));
 	if (aon_wants_(AON_WANT_COUNTER))
-		aon_emit_(AON_REC_(AON_K_COUNTER, AON_F_FLOAT | AON_F_TRACK | AON_F_AT), name, track,
-			  bits, ns);
+		aon_emit_(AON_REC_(AON_K_COUNTER, AON_F_FLOAT | AON_F_TRACK | AON_F_AT), name,
+			  track, bits, ns);
 }
 
 /* The words of the segment that need no drain; NULL when there is none. */
-static struct aon_pulse *pulse(void)
+static struct aon_heartbeat *heartbeat(void)
 {
 	if (!atomic_load_explicit(&c->ready, memory_order_acquire) || client_was_forked())
 		return NULL;
-	return &c->seg.head->pulse;
+	return &c->seg.head->heartbeat;
 }
 
 static void set(uint64_t *word, uint64_t v)
@@ -163,9 +163,9 @@ static void trial_step(uint64_t number)
 				    __ATOMIC_RELAXED);
 }
 
-static void pulse_step(uint64_t number, uint64_t tsc)
+static void heartbeat_step(uint64_t number, uint64_t tsc)
 {
-	struct aon_pulse *p = pulse();
+	struct aon_heartbeat *p = heartbeat();
 
 	if (p) {
 		set(&p->step, number);
@@ -181,16 +181,16 @@ AON_API void aon_step_begin(uint64_t number)
 	trial_step(number);
 	if (aon_wants_(AON_WANT_STEP))
 		aon_emit_(AON_REC_(AON_K_STEP_BEGIN, 0), 0, 0, number, 0);
-	pulse_step(number, tsc);
+	heartbeat_step(number, tsc);
 }
 
-AON_API void aon_pulse_step(uint64_t number)
+AON_API void aon_heartbeat_step(uint64_t number)
 {
 	uint64_t tsc = aon_tsc();
 
 	poll_at(tsc);
 	trial_step(number);
-	pulse_step(number, tsc);
+	heartbeat_step(number, tsc);
 }
 
 AON_API int aon_wants_tier(uint32_t bits)
@@ -257,9 +257,9 @@ AON_API void aon_step_end(uint64_t number)
 		aon_emit_(AON_REC_(AON_K_STEP_END, 0), 0, 0, number, 0);
 }
 
-AON_API void aon_pulse_launch(uint32_t corr, uint32_t name)
+AON_API void aon_heartbeat_launch(uint32_t corr, uint32_t name)
 {
-	struct aon_pulse *p = pulse();
+	struct aon_heartbeat *p = heartbeat();
 
 	uint64_t n;
 
@@ -269,13 +269,13 @@ AON_API void aon_pulse_launch(uint32_t corr, uint32_t name)
 	/* Two threads may count one for both: the stamp costs more than all the rest. */
 	n = __atomic_load_n(&p->launches, __ATOMIC_RELAXED);
 	set(&p->launches, n + 1);
-	if (n % AON_PULSE_STAMPS == 0)
+	if (n % AON_HEARTBEAT_STAMPS == 0)
 		set(&p->launch_tsc, aon_tsc());
 }
 
-AON_API void aon_pulse_collective(uint64_t communicator, uint64_t sequence)
+AON_API void aon_heartbeat_collective(uint64_t communicator, uint64_t sequence)
 {
-	struct aon_pulse *p = pulse();
+	struct aon_heartbeat *p = heartbeat();
 
 	if (p) {
 		set(&p->collective, sequence);
@@ -286,13 +286,13 @@ AON_API void aon_pulse_collective(uint64_t communicator, uint64_t sequence)
 
 AON_API void aon_stays(uint64_t ns)
 {
-	if (pulse())
+	if (heartbeat())
 		__atomic_fetch_add(&c->seg.head->stays_ns, ns, __ATOMIC_RELAXED);
 }
 
 AON_API void aon_stays_launch(uint32_t sixteenths)
 {
-	if (pulse())
+	if (heartbeat())
 		__atomic_store_n(&c->seg.head->stays_launch, sixteenths, __ATOMIC_RELAXED);
 }
 
@@ -334,3 +334,12 @@ AON_API void aon_note(const char *source, const char *state, const char *reason)
 	client_note_send(&n);
 	detour_end(d);
 }
+
+/* The names of version 0.1, for one release: probes that were built for it still load. */
+#define OLD_NAME(type, old, new, args) \
+	AON_API type old args __attribute__((alias(#new), visibility("default")))
+OLD_NAME(uint32_t, aon_lane, aon_track, (uint32_t, uint32_t, uint64_t, const char *));
+OLD_NAME(uint32_t, aon_lane_thread, aon_track_thread, (uint32_t));
+OLD_NAME(void, aon_pulse_step, aon_heartbeat_step, (uint64_t));
+OLD_NAME(void, aon_pulse_launch, aon_heartbeat_launch, (uint32_t, uint32_t));
+OLD_NAME(void, aon_pulse_collective, aon_heartbeat_collective, (uint64_t, uint64_t));

@@ -44,10 +44,10 @@ struct client {
 	_Atomic uint32_t ready; /* 1: `seg` is there, for life; written after it */
 	struct aon_seg seg;
 	size_t seg_bytes;
-	const struct aon_gate *gate; /* the session's; NULL before */
-	const struct aon_door *door; /* NULL: no run directory yet */
-	uint32_t generation;         /* of the daemon that was last asked */
-	int refused;                 /* -errno of the last answer, 0: none */
+	const struct aon_gate *gate;             /* the session's; NULL before */
+	const struct aon_rendezvous *rendezvous; /* NULL: no run directory yet */
+	uint32_t generation;                     /* of the daemon that was last asked */
+	int refused;                             /* -errno of the last answer, 0: none */
 	struct held_fd sock, pool;
 	_Atomic uint64_t looked_tsc; /* when the socket was last looked at */
 	_Atomic uint64_t tried_tsc;  /* when a daemon was last tried for */
@@ -98,15 +98,15 @@ static inline void detour_end(struct detour d)
 
 /* --- emit.c --- */
 void client_gate_off(void);                   /* one load, one branch, nothing */
-void client_gate_knock(void);                 /* every emit comes to the slow path */
-void client_gate_watch(const uint32_t *word); /* the door's, or the session's */
+void client_gate_slow(void);                  /* every emit comes to the slow path */
+void client_gate_watch(const uint32_t *word); /* the rendezvous page's, or the session's */
 
 /* --- join.c --- */
 /* One step, unless another thread is at it (then false): never waits longer than wait_ms. */
 bool client_step(uint64_t tsc, unsigned wait_ms);
-void client_knock(uint64_t tsc); /* an emit, and no segment yet: ask, or see if aond answered */
-void client_settle(void);        /* what was lost early is known to the segment */
-void client_bell(void);
+void client_try_join(uint64_t tsc); /* an emit, and no segment yet: ask, or see if aond answered */
+void client_settle(void);           /* what was lost early is known to the segment */
+void client_doorbell(void);
 void client_look(uint64_t tsc); /* is the daemon still there? */
 void client_poll(uint64_t tsc); /* a good moment to join or to look, now and then */
 void client_full(void);         /* no chunk is free */
@@ -131,7 +131,7 @@ int link_hold(int fd, struct held_fd *out); /* takes fd to a high number; closed
 void link_drop(struct held_fd *h);
 int link_gone(const struct held_fd *s);              /* 1: the peer has closed */
 int link_wait(const struct held_fd *s, unsigned ms); /* for a message; NULL: for the time */
-const void *link_map_door(const char *run_dir);
+const void *link_map_rendezvous(const char *run_dir);
 void *link_map(int fd, size_t bytes, bool writable, const void *at);
 void *link_private(size_t bytes, bool wipe_on_fork);
 bool link_filtered(void);      /* are there system call filters? One that forbids asking kills */

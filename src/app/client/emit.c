@@ -12,7 +12,7 @@
 #include "client/client.h"
 
 static const uint32_t gate_off = 0;
-static const uint32_t gate_knock = AON_WANT_ALL;
+static const uint32_t gate_slow = AON_WANT_ALL;
 
 const uint32_t *aon_gate_ = &gate_off;
 
@@ -26,9 +26,9 @@ void client_gate_off(void)
 	client_gate_watch(&gate_off);
 }
 
-void client_gate_knock(void)
+void client_gate_slow(void)
 {
-	client_gate_watch(&gate_knock);
+	client_gate_watch(&gate_slow);
 }
 
 const struct aon_thread aon_unattached = { .busy = AON_UNATTACHED };
@@ -76,7 +76,7 @@ static bool odd(struct aon_thread *t)
 	}
 	if (!client_was_forked() || client_forked()) {
 		if (!atomic_load_explicit(&aon_client.ready, memory_order_acquire))
-			client_knock(tsc);
+			client_try_join(tsc);
 		if (atomic_load_explicit(&aon_client.ready, memory_order_acquire) &&
 		    thread_attach())
 			return true;
@@ -101,13 +101,13 @@ static bool refill(struct aon_thread *t, uint64_t tsc, uint32_t units)
 	if (!used) {
 		t->skip = 63;
 		lose(t, AON_LOSS_POOL_FULL);
-		client_bell();
+		client_doorbell();
 		client_full();
 		thread_sweep();
 		return false;
 	}
 	if (used * 2 >= seg->chunk_count)
-		client_bell();
+		client_doorbell();
 	return true;
 }
 

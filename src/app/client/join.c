@@ -4,7 +4,7 @@
  *
  *	          no answer                     HELLO            WELCOME
  *	AWAY  <----------------  (try)  -----------> WAITING ----------> JOINED
- *	  ^  gate: the door's next word        gate: knock          gate: the session's
+ *	  ^  gate: the rendezvous page's next word        gate: announcement          gate: the session's
  *	  +------------------------- the socket has closed --------------+
  *
  * There is no thread: a step is done by whichever thread comes by the slow path when one is
@@ -95,13 +95,13 @@ bool client_quiet(void)
 /* --- waiting for a daemon, at no cost --- */
 
 /* Watch the word that the next daemon will set: c->generation is the one that failed us. */
-static void watch_door(void)
+static void watch_rendezvous(void)
 {
-	if (!c->door) {
+	if (!c->rendezvous) {
 		client_gate_off();
 		return;
 	}
-	client_gate_watch(&c->door->knock[(c->generation + 1) % AON_KNOCKS]);
+	client_gate_watch(&c->rendezvous->generation_word[(c->generation + 1) % AON_GENERATIONS]);
 }
 
 /* For good: nothing more can come of asking. */
@@ -189,7 +189,7 @@ static void be_away(void)
 	set_state(CLIENT_AWAY);
 	/* With room left in the segment the session's gate stays: nothing is to be lost. */
 	if (!ready())
-		watch_door();
+		watch_rendezvous();
 }
 
 static void go_and_ask(uint64_t tsc)
@@ -198,10 +198,11 @@ static void go_and_ask(uint64_t tsc)
 		stay_silent(); /* the app has closed what we would have to offer */
 		return;
 	}
-	if (!c->door)
-		c->door = link_map_door(c->run_dir);
-	/* Before the connection: an aond that starts after this look gives us another knock. */
-	c->generation = c->door ? __atomic_load_n(&c->door->generation, __ATOMIC_ACQUIRE) : 0;
+	if (!c->rendezvous)
+		c->rendezvous = link_map_rendezvous(c->run_dir);
+	/* Before the connection: an aond that starts after this look gives us another announcement. */
+	c->generation =
+		c->rendezvous ? __atomic_load_n(&c->rendezvous->generation, __ATOMIC_ACQUIRE) : 0;
 	if (link_connect(c->run_dir, &c->sock) || say_hello()) {
 		be_away();
 		return;
@@ -209,7 +210,7 @@ static void go_and_ask(uint64_t tsc)
 	atomic_store_explicit(&c->hello_tsc, tsc, memory_order_relaxed);
 	set_state(CLIENT_WAITING);
 	if (!ready())
-		client_gate_knock();
+		client_gate_slow();
 }
 
 static int map_gate(int fd)
@@ -326,7 +327,7 @@ bool client_step(uint64_t tsc, unsigned wait_ms)
 }
 
 /* The wait is given once: an aond that is stopped must not slow the app down. */
-void client_knock(uint64_t tsc)
+void client_try_join(uint64_t tsc)
 {
 	uint64_t asked = atomic_load_explicit(&c->hello_tsc, memory_order_relaxed);
 
@@ -347,7 +348,7 @@ void client_poll(uint64_t tsc)
 	if (state() == CLIENT_JOINED)
 		client_look(tsc);
 	else if (state() != CLIENT_INERT && due(&c->tried_tsc, tsc, TICKS_1S))
-		client_knock(tsc);
+		client_try_join(tsc);
 }
 
 void client_look(uint64_t tsc)
@@ -368,21 +369,22 @@ void client_full(void)
 {
 	if (state() == CLIENT_AWAY && take_turn()) {
 		if (state() == CLIENT_AWAY)
-			watch_door();
+			watch_rendezvous();
 		give_turn();
 	}
 }
 
-void client_bell(void)
+void client_doorbell(void)
 {
-	static const struct aon_msg_head bell = { AON_MSG_MAGIC, AON_MSG_BELL, sizeof(bell) };
-	_Atomic uint32_t *word = (_Atomic uint32_t *)&c->seg.head->bell;
+	static const struct aon_msg_head doorbell = { AON_MSG_MAGIC, AON_MSG_DOORBELL,
+						      sizeof(doorbell) };
+	_Atomic uint32_t *word = (_Atomic uint32_t *)&c->seg.head->doorbell;
 
 	if (state() != CLIENT_JOINED || client_quiet())
 		return;
 	if (atomic_load_explicit(word, memory_order_relaxed) == 0 &&
 	    atomic_exchange_explicit(word, 1, memory_order_relaxed) == 0)
-		link_send(&c->sock, &bell, sizeof(bell), -1);
+		link_send(&c->sock, &doorbell, sizeof(doorbell), -1);
 }
 
 void client_note_send(const struct aon_msg_note *note)
@@ -434,7 +436,7 @@ bool client_forked(void)
 	forget_notes();
 	if (state() != CLIENT_INERT) {
 		set_state(CLIENT_AWAY);
-		client_gate_knock();
+		client_gate_slow();
 	}
 	give_turn();
 	thread_mark();
@@ -540,9 +542,9 @@ __attribute__((constructor)) static void start(void)
 		c->join_ms = 1;
 	c->born_filtered = link_born_filtered();
 	set_state(CLIENT_AWAY);
-	c->door = link_map_door(c->run_dir);
-	if (c->door)
-		client_gate_knock();
+	c->rendezvous = link_map_rendezvous(c->run_dir);
+	if (c->rendezvous)
+		client_gate_slow();
 out:
 	errno = saved;
 }

@@ -259,24 +259,24 @@ bool link_born_filtered(void)
 	return at && at + sizeof(key) - 1 < text + n && at[sizeof(key) - 1] != '0';
 }
 
-const void *link_map_door(const char *run_dir)
+const void *link_map_rendezvous(const char *run_dir)
 {
-	const struct aon_door *door = NULL;
+	const struct aon_rendezvous *rendezvous = NULL;
 	char path[128];
 	int fd;
 
-	if (run_path(path, sizeof(path), run_dir, AON_DOOR_NAME))
+	if (run_path(path, sizeof(path), run_dir, AON_RENDEZVOUS_NAME))
 		return NULL;
 	fd = (int)syscall(SYS_openat, AT_FDCWD, path,
 			  O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return NULL;
 	if (link_size(fd) >= AON_PAGE)
-		door = link_map(fd, AON_PAGE, false, NULL);
+		rendezvous = link_map(fd, AON_PAGE, false, NULL);
 	close_fd(fd);
-	if (door && (door->magic != AON_DOOR_MAGIC || door->version != 1)) {
-		munmap((void *)(uintptr_t)door, AON_PAGE);
-		door = NULL;
+	if (rendezvous && (rendezvous->magic != AON_RENDEZVOUS_MAGIC || rendezvous->version != 1)) {
+		munmap((void *)(uintptr_t)rendezvous, AON_PAGE);
+		rendezvous = NULL;
 	}
-	return door;
+	return rendezvous;
 }

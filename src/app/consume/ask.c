@@ -14,7 +14,7 @@
 #define LATER      400        /* so many times */
 #define ANSWER_MAX 8448       /* bytes */
 #define NAMES_MAX  (1u << 24) /* ids */
-#define TRACKS      1024u      /* that are kept */
+#define TRACKS     1024u      /* that are kept */
 
 void ask_fini(struct aon_consumer *c)
 {
@@ -163,3 +163,7 @@ int64_t aon_consumer_processes(struct aon_consumer *c, uint32_t from)
 
 	return err ? err : (int64_t)strtoul(text, NULL, 10);
 }
+
+/* The name of version 0.1, for one release. */
+AON_API int aon_consumer_lane(struct aon_consumer *c, uint32_t id, struct aon_consumer_track *out)
+	__attribute__((alias("aon_consumer_track")));

@@ -20,7 +20,7 @@
 #include "consume/priv.h"
 #include "model/event.h"
 
-#define LOOK_MS   20  /* between two looks at a ring with nothing new: aond rings no bell */
+#define LOOK_MS   20  /* between two looks at a ring with nothing new: aond rings no doorbell */
 #define NEED_MAX  480 /* bytes of what is said with "subscribe" */
 #define PIDS_TOLD 32u /* aond is told of; of more, that all are needed */
 #define COUNT_MAX (1ull << 32) /* records of a ring */

@@ -33,8 +33,8 @@ struct aon_consumer {
 	char **name; /* owned, by id */
 	uint32_t names;
 	struct kept_track *track; /* owned: a table by id */
-	bool ended;             /* aond closed the lease */
-	uint32_t from, to;      /* of buf: not handed out yet */
+	bool ended;               /* aond closed the lease */
+	uint32_t from, to;        /* of buf: not handed out yet */
 	uint64_t buf[BATCH * AON_RING_WORDS];
 };
 

@@ -258,7 +258,7 @@ static void adopt_consumed(struct pool *p)
 		used += atomic_load_explicit(&p->state[i], memory_order_relaxed) != AON_CHUNK_FREE;
 	}
 	atomic_store_explicit((_Atomic uint32_t *)&shared(p)->used, used, memory_order_relaxed);
-	pool_bell_clear(p);
+	pool_doorbell_clear(p);
 }
 
 int pool_adopt(struct pool **out, int fd, bool trust_file)
@@ -417,21 +417,21 @@ uint32_t pool_used(const struct pool *p)
 	return atomic_load_explicit((_Atomic uint32_t *)&shared(p)->used, memory_order_relaxed);
 }
 
-void pool_bell_clear(struct pool *p)
+void pool_doorbell_clear(struct pool *p)
 {
-	atomic_store_explicit((_Atomic uint32_t *)&shared(p)->bell, 0, memory_order_relaxed);
+	atomic_store_explicit((_Atomic uint32_t *)&shared(p)->doorbell, 0, memory_order_relaxed);
 }
 
-void pool_pulse(const struct pool *p, struct aon_pulse *out)
+void pool_heartbeat(const struct pool *p, struct aon_heartbeat *out)
 {
-	memcpy(out, &shared(p)->pulse, sizeof(*out));
+	memcpy(out, &shared(p)->heartbeat, sizeof(*out));
 }
 
 uint64_t pool_stays(const struct pool *p)
 {
 	const struct aon_seg_head *h = shared(p);
 	uint64_t each = __atomic_load_n(&h->stays_launch, __ATOMIC_RELAXED);
-	uint64_t launches = __atomic_load_n(&h->pulse.launches, __ATOMIC_RELAXED);
+	uint64_t launches = __atomic_load_n(&h->heartbeat.launches, __ATOMIC_RELAXED);
 
 	return __atomic_load_n(&h->stays_ns, __ATOMIC_RELAXED) + launches * each / 16;
 }

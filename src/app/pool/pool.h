@@ -78,8 +78,8 @@ void pool_lost(const struct pool *p, uint64_t lost[AON_LOSS_APP_MAX]);
 uint64_t pool_taken(const struct pool *p);   /* records copied out, ever, through any daemon */
 uint64_t pool_pending(const struct pool *p); /* units committed and not yet taken */
 uint32_t pool_used(const struct pool *p);    /* chunks not free */
-void pool_bell_clear(struct pool *p); /* after a drain: threads then ring at half full again */
-void pool_pulse(const struct pool *p, struct aon_pulse *out);
+void pool_doorbell_clear(struct pool *p); /* after a drain: threads then ring at half full again */
+void pool_heartbeat(const struct pool *p, struct aon_heartbeat *out);
 uint64_t pool_stays(const struct pool *p); /* ns that probes have cost where nothing is recorded */
 
 #endif /* AON_POOL_H */

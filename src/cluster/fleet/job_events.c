@@ -7,7 +7,7 @@
 
 #include "fleet/job_priv.h"
 
-#define TRACKS    100000u
+#define TRACKS   100000u
 #define CAPTURES 8u /* that are named where another was asked for */
 
 static void of_capture(struct sql *q, const struct job_store *s)
@@ -64,9 +64,9 @@ static int on_track(void *arg, const struct rowin_field *f)
 	l->proc = f[0].u;
 	l->there = (uint32_t)f[1].u;
 	l->track = (struct track){ .process = job_process(s, f[0].u),
-				 .id = (uint32_t)s->tracks,
-				 .device = (uint32_t)f[2].u,
-				 .stream = f[3].u };
+				   .id = (uint32_t)s->tracks,
+				   .device = (uint32_t)f[2].u,
+				   .stream = f[3].u };
 	return 0;
 }
 

@@ -227,9 +227,9 @@ static void list_overhead(struct sql *q, const struct fleet *f, const struct fle
 		   " slowdown_pct, if(n = 0, NULL, round(100 * l, 3)) AS lo_pct,"
 		   " if(n = 0, NULL, round(100 * h, 3)) AS hi_pct, round(100 * c, 3) AS"
 		   " accounted_pct, n AS pairs, arrayElement([");
-	for (size_t i = 0; i < a->rungs; i++) {
+	for (size_t i = 0; i < a->levels; i++) {
 		sql_add(q, "%s", i ? "," : "");
-		sql_text(q, a->rung[i]);
+		sql_text(q, a->fidelity[i]);
 	}
 	sql_add(q, "], r + 1) AS records FROM (SELECT proc, any(job) AS jb,"
 		   " any(rank) AS rk, argMax(slowdown, t_ns) AS s, argMax(lo, t_ns) AS l,"

@@ -52,8 +52,8 @@ struct fleet_list_ask {
 	struct fleet_span span;
 	bool gone;                   /* processes: also those that left */
 	const char *metric, *device; /* telemetry: part of the name; NULL: any */
-	const char *const *rung;     /* overhead: words of the ladder */
-	size_t rungs;
+	const char *const *fidelity; /* overhead: words of the fidelity levels */
+	size_t levels;
 };
 /* Of each process, finding, process with a cost, series: one row. */
 int fleet_list(struct fleet *f, enum fleet_list what, const struct fleet_list_ask *a,

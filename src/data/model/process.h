@@ -17,7 +17,7 @@ struct account {
 	uint64_t untold; /* lost, and nobody said for which reason: of a cluster */
 };
 
-enum tier { TIER_OFF, TIER_PULSE, TIER_ROLLUP, TIER_FLIGHT, TIER_FULL };
+enum tier { TIER_OFF, TIER_HEARTBEAT, TIER_ROLLUP, TIER_FLIGHT, TIER_FULL };
 
 /*
  * Where an imported process comes from: what became of its file. All of it but rank and world is
@@ -44,7 +44,7 @@ struct overhead {
 	uint32_t
 		accounted; /* records x what one costs, since it joined: only a part, but at once */
 	uint32_t budget;   /* 0: no limit */
-	uint32_t rung;     /* of the ladder: 0 all is recorded */
+	uint32_t fidelity; /* of the fidelity levels: 0 all is recorded */
 	uint32_t moves;    /* on it */
 	uint64_t steps, left_out; /* seen; of these, not recorded. By launches: slots of time */
 	uint32_t by;              /* OVERHEAD_BY_*: what was measured */

@@ -277,8 +277,8 @@ int trace_track(struct trace *t, const struct trace_track *l, uint32_t *id)
 	uint64_t k[3] = { l->stream, (uint64_t)l->process << 32 | l->device, l->context };
 	int err;
 
-	err = find_or_add(t, &t->priv->by_track, XXH3_64bits(k, sizeof(k)), l, same_track, &t->track,
-			  &t->tracks, &t->priv->cap_track, sizeof(*l), id);
+	err = find_or_add(t, &t->priv->by_track, XXH3_64bits(k, sizeof(k)), l, same_track,
+			  &t->track, &t->tracks, &t->priv->cap_track, sizeof(*l), id);
 	if (!err && l->name)
 		t->track[*id].name = l->name;
 	return err;

@@ -119,7 +119,7 @@ struct trace {
 	struct trace_comm *comm;
 	struct event *event;  /* sorted by (track, start, longest first) once trace_seal() ran */
 	uint32_t *event_comm; /* NULL, or an index + 1 into comm[] for each event */
-	size_t *track_first;   /* sealed: tracks + 1 offsets into event[] */
+	size_t *track_first;  /* sealed: tracks + 1 offsets into event[] */
 	size_t files, processes, devices, tracks, names, geos, comms, events;
 	uint64_t names_over;     /* how often a name came after TRACE_NAMES_MAX others */
 	struct trace_priv *priv; /* of model/trace.c: capacities, hash tables, the text's arena */

@@ -15,7 +15,8 @@
 #include "model/keys.h"
 #include "model/trace_priv.h"
 
-static void sort_track(const struct trace *t, struct sort_key *k, struct sort_key *scratch, size_t n)
+static void sort_track(const struct trace *t, struct sort_key *k, struct sort_key *scratch,
+		       size_t n)
 {
 	const struct event *ev = t->event;
 	bool sorted = true;

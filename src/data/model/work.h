@@ -9,8 +9,8 @@
 struct work {
 	uint64_t start_ns, dur_ns;
 	uint32_t track, name; /* of the trace */
-	uint32_t kind;       /* EVENT_* */
-	bool comm;           /* a collective, whatever its name */
+	uint32_t kind;        /* EVENT_* */
+	bool comm;            /* a collective, whatever its name */
 };
 
 #endif /* AON_WORK_H */

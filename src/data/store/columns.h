@@ -46,7 +46,7 @@
 	X(8, NAME, 5)   \
 	X(9, A, 10)     \
 	X(10, B, 10)    \
-	X(11, TRACK, 5)  \
+	X(11, TRACK, 5) \
 	X(12, FLAGS, 1) \
 	X(13, DEPTH, 3)
 
@@ -65,15 +65,15 @@ enum column_codec { CODEC_RAW = 0, CODEC_CONST = 1, CODEC_ZSTD = 2 };
 
 /* TAG: the kind in the low bits, and which rarer columns the event has. */
 #define TAG_KIND  0x1fu
-#define TAG_TRACK  0x20u /* not the last event's track: TRACK */
+#define TAG_TRACK 0x20u /* not the last event's track: TRACK */
 #define TAG_EXTRA 0x40u /* FLAGS, DEPTH, B */
 #define TAG_CORR  0x80u /* not the track's last correlation: CORR */
 
 _Static_assert(EVENT_MAX <= TAG_KIND + 1, "every kind fits a tag");
 
 #define STATE_TRACKS 256u
-#define STATE_DURS  4096u
-#define STATE_NAMES 256u
+#define STATE_DURS   4096u
+#define STATE_NAMES  256u
 
 struct column_track {
 	uint64_t end_ns; /* of its last event; 0: none yet */

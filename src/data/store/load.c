@@ -68,8 +68,9 @@ static int load_track(void *arg, uint64_t id, const uint8_t *row, size_t len)
 		return -EBADMSG;
 	st->next_track = (uint32_t)id + 1;
 	k = store_known(st, l.process, false);
-	return k && k->connected ? intern_add(&st->tracks, store_track_hash(st, &l), l.id, l.process)
-				 : 0;
+	return k && k->connected
+		       ? intern_add(&st->tracks, store_track_hash(st, &l), l.id, l.process)
+		       : 0;
 }
 
 static int load_series(void *arg, uint64_t id, const uint8_t *row, size_t len)

@@ -56,7 +56,7 @@
 	X(FREE_PAGES, "PRAGMA freelist_count")                                               \
 	X(PUT_NAME, "INSERT OR REPLACE INTO name VALUES(?1,?2)")                             \
 	X(PUT_GEO, "INSERT OR REPLACE INTO geo VALUES(?1,?2)")                               \
-	X(PUT_TRACK, "INSERT OR REPLACE INTO lane VALUES(?1,?3,?2)")                          \
+	X(PUT_TRACK, "INSERT OR REPLACE INTO lane VALUES(?1,?3,?2)")                         \
 	X(PUT_PROCESS, "INSERT OR REPLACE INTO process VALUES(?1,?2)")                       \
 	X(PUT_AGED, "INSERT OR REPLACE INTO aged VALUES(?1,?2)")                             \
 	X(PUT_JOURNAL, "INSERT OR REPLACE INTO journal VALUES(?1,?2)")                       \
@@ -77,19 +77,19 @@
 			 " AND id NOT IN (SELECT process FROM win)"                          \
 			 " AND id NOT IN (SELECT process FROM step) ORDER BY id LIMIT ?1")   \
 	X(CUT_PROCESS, "DELETE FROM process WHERE id=?1")                                    \
-	X(CUT_TRACKS, "DELETE FROM lane WHERE process NOT IN (SELECT id FROM process)")       \
+	X(CUT_TRACKS, "DELETE FROM lane WHERE process NOT IN (SELECT id FROM process)")      \
 	X(CUT_AGED, "DELETE FROM aged WHERE id NOT IN (SELECT id FROM process)")             \
 	X(GET_NAME, "SELECT id,data FROM name WHERE id=?1")                                  \
 	X(GET_GEO, "SELECT id,data FROM geo WHERE id=?1")                                    \
-	X(GET_TRACK, "SELECT id,data FROM lane WHERE id=?1")                                  \
+	X(GET_TRACK, "SELECT id,data FROM lane WHERE id=?1")                                 \
 	X(EXTENT, "SELECT ifnull(max(id),0),ifnull(sum(events),0) FROM blob")                \
 	X(HELD, "SELECT min(t0) FROM blob WHERE process=?1 AND id>=(SELECT max(id) FROM"     \
 		" blob b WHERE NOT EXISTS (SELECT 1 FROM blob WHERE id=b.id-1))")            \
 	X(LAST_ID, "SELECT seq FROM sqlite_sequence WHERE name=?1")                          \
 	X(EACH_NAME, "SELECT id,data FROM name WHERE id>?1 ORDER BY id LIMIT ?2")            \
 	X(EACH_GEO, "SELECT id,data FROM geo WHERE id>?1 ORDER BY id LIMIT ?2")              \
-	X(EACH_TRACK, "SELECT id,data FROM lane WHERE id>?1 AND (?3=0 OR process=?3)"         \
-		     " ORDER BY id LIMIT ?2")                                                \
+	X(EACH_TRACK, "SELECT id,data FROM lane WHERE id>?1 AND (?3=0 OR process=?3)"        \
+		      " ORDER BY id LIMIT ?2")                                               \
 	X(EACH_PROCESS, "SELECT id,data FROM process WHERE id>?1 ORDER BY id LIMIT ?2")      \
 	X(EACH_AGED, "SELECT id,data FROM aged WHERE id>?1 ORDER BY id LIMIT ?2")            \
 	X(EACH_JOURNAL, "SELECT id,data FROM journal WHERE id>?1 ORDER BY id LIMIT ?2")      \

@@ -266,7 +266,7 @@ static uint8_t *put_overhead(uint8_t *q, const struct overhead *o)
 		q = varint_put(q, zigzag((uint64_t)(int64_t)s[i]));
 	q = varint_put(q, o->accounted);
 	q = varint_put(q, o->budget);
-	q = varint_put(q, o->rung);
+	q = varint_put(q, o->fidelity);
 	q = varint_put(q, o->moves);
 	q = varint_put(q, o->by);
 	q = varint_put(q, o->emit_ps);
@@ -284,7 +284,7 @@ static void get_overhead(struct varint_in *in, struct overhead *o)
 		*s[i] = (int32_t)unzigzag(varint_get(in));
 	o->accounted = (uint32_t)varint_get(in);
 	o->budget = (uint32_t)varint_get(in);
-	o->rung = (uint32_t)varint_get(in);
+	o->fidelity = (uint32_t)varint_get(in);
 	o->moves = (uint32_t)varint_get(in);
 	if (in->bad || in->p == in->end) /* written before these were */
 		return;

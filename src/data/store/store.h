@@ -149,7 +149,8 @@ typedef int store_window_fn(void *arg, const struct window *w);
 typedef int store_journal_fn(void *arg, uint64_t wall_ns, const char *what, const char *text);
 
 int store_each_process(struct store *st, store_process_fn *fn, void *arg);
-int store_each_track(struct store *st, uint32_t process, store_track_fn *fn, void *arg); /* 0: all */
+int store_each_track(struct store *st, uint32_t process, store_track_fn *fn,
+		     void *arg); /* 0: all */
 int store_each_name(struct store *st, store_name_fn *fn, void *arg);
 int store_each_geo(struct store *st, store_geo_fn *fn, void *arg);
 int store_each_events(struct store *st, const struct store_filter *f, store_events_fn *fn,

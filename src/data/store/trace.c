@@ -181,10 +181,10 @@ static int on_track(void *arg, const struct track *l)
 {
 	struct from_store *s = arg;
 	struct trace_track to = { .process = ids_get(&s->process, l->process, UINT32_MAX),
-				 .device = TRACK_HOST,
-				 .context = l->context,
-				 .stream = l->stream,
-				 .name = ids_get(&s->name, l->name, 0) };
+				  .device = TRACK_HOST,
+				  .context = l->context,
+				  .stream = l->stream,
+				  .name = ids_get(&s->name, l->name, 0) };
 	uint32_t id;
 	int err = 0;
 

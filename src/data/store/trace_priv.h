@@ -35,9 +35,9 @@ struct from_store {
 
 struct owner {
 	bool imported;
-	bool sampled;       /* steps of it were left out */
+	bool sampled;        /* steps of it were left out */
 	uint32_t step_track; /* whose steps count, + 1; 0: none yet */
-	uint32_t comm;      /* of its next event, + 1 */
+	uint32_t comm;       /* of its next event, + 1 */
 };
 
 static inline uint32_t ids_get(const struct ids *x, uint32_t id, uint32_t or_else)

@@ -128,7 +128,7 @@ struct open_stack {
 };
 
 static int host_track(struct links *l, const struct trace *t, size_t track, struct open_stack *s,
-		     bool stacks)
+		      bool stacks)
 {
 	int err = 0;
 
@@ -143,7 +143,8 @@ static int host_track(struct links *l, const struct trace *t, size_t track, stru
 			err = link_frame(l, s->node[s->depth], e->name, &s->node[s->depth + 1]);
 			s->end[s->depth++] = e->start_ns + e->dur_ns;
 		} else if (e->kind == EVENT_API && e->corr) {
-			err = mark(l, t->track[track].process, e->corr, LINK_CALL, s->node[s->depth]);
+			err = mark(l, t->track[track].process, e->corr, LINK_CALL,
+				   s->node[s->depth]);
 		}
 	}
 	return err;
@@ -169,7 +170,7 @@ int link_all(struct links *l, const struct trace *t, int32_t file, bool stacks)
 		if (file >= 0 && t->process[t->track[i].process].file != (uint32_t)file)
 			continue;
 		err = t->track[i].device == TRACK_HOST ? host_track(l, t, i, s, stacks)
-						     : device_track(l, t, i);
+						       : device_track(l, t, i);
 	}
 	free(s);
 	if (err)

@@ -61,10 +61,10 @@ struct open_slices {
 struct perfetto {
 	struct walk *w;
 	uint32_t file;
-	bool machines;       /* more than one file */
-	int64_t shift;       /* of this file's times */
-	uint32_t *named;     /* owned: by name, file + 1 that it was interned for */
-	uint32_t *counted;   /* owned: by name, track + 1 that its counter was last told for */
+	bool machines;     /* more than one file */
+	int64_t shift;     /* of this file's times */
+	uint32_t *named;   /* owned: by name, file + 1 that it was interned for */
+	uint32_t *counted; /* owned: by name, track + 1 that its counter was last told for */
 	struct open_slices *track; /* owned: TRACKS_MAX of a track, then one for its steps */
 };
 
@@ -329,7 +329,8 @@ static void put_end(const struct perfetto *p, uint64_t ns, uint64_t track)
 
 /* --- slices that nest --- */
 
-static void close_until(const struct perfetto *p, struct open_slices *t, uint64_t now, uint64_t track)
+static void close_until(const struct perfetto *p, struct open_slices *t, uint64_t now,
+			uint64_t track)
 {
 	while (t->depth && t->end[t->depth - 1] <= now) {
 		t->depth--;
@@ -392,7 +393,7 @@ static bool counter(struct perfetto *p, const struct event *ev)
 		e.used = 0;
 		put_track(p, uuid,
 			  l->device == TRACK_HOST ? TRACK(T_PROCESS, l->process + 1)
-						 : TRACK(T_DEVICE, l->device + 1),
+						  : TRACK(T_DEVICE, l->device + 1),
 			  walk_name(p->w, ev->name), TRACK_COUNTER, &e);
 	}
 	begin_event(p, &m, &e, ev->start_ns, COUNTER, uuid);

@@ -35,12 +35,12 @@ static inline bool kineto_has(const struct row *r, enum field f)
 struct track_cache {
 	uint64_t pid, stream;
 	uint32_t device; /* TRACK_HOST: a thread */
-	uint32_t track;   /* + 1; 0: free */
+	uint32_t track;  /* + 1; 0: free */
 };
 
 #define TRACK_CACHE 256u
-#define META_MAX   65536u
-#define DEVICE_MAX 64u
+#define META_MAX    65536u
+#define DEVICE_MAX  64u
 
 struct meta {
 	uint64_t pid, tid;

@@ -251,7 +251,7 @@ int kineto_place_finish(struct kineto *k)
 	for (size_t i = k->first_track; i < t->tracks; i++) {
 		struct trace_track *l = &t->track[i];
 		uint64_t pid = l->device == TRACK_HOST ? t->process[l->process].pid
-						      : t->device[l->device].device;
+						       : t->device[l->device].device;
 
 		if (!l->name && l->stream != TRACE_NO_STREAM)
 			l->name = meta_name(k, (struct meta){ .pid = pid, .tid = l->stream });

@@ -454,7 +454,7 @@ static int place(struct xplane *x, struct xline *l)
 		l->what = stream || (!x->streams && pb_is(&l->name, "XLA Ops")) ? LINE_STREAM
 										: LINE_DERIVED;
 		track.stream = stream ? number_behind(&l->name, "Stream #", NULL)
-				     : DERIVED | (l->id & (DERIVED - 1));
+				      : DERIVED | (l->id & (DERIVED - 1));
 		err = trace_device(x->t, x->process, x->index, &track.device);
 	}
 	err = err ? err

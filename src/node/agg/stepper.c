@@ -62,7 +62,7 @@ static void read_group(struct step_track *l, const struct track *of, const char 
 	l->members = members;
 	l->words = of->stream;
 	l->comm = of->device == TRACK_HOST ? step_hash(name, (size_t)(ranks - name), members)
-					  : step_hash(&of->stream, sizeof(of->stream), members);
+					   : step_hash(&of->stream, sizeof(of->stream), members);
 }
 
 void stepper_track(struct stepper *s, const struct track *l, const char *name)

@@ -22,7 +22,7 @@
 
 #define STEPPER_KEYS     (192u << 10) /* events that wait: 3 MiB */
 #define STEPPER_COLLS    8192u        /* exchanges that wait */
-#define STEPPER_TRACKS    256u         /* streams and communicators */
+#define STEPPER_TRACKS   256u         /* streams and communicators */
 #define STEPPER_STEPS    256u         /* that wait */
 #define STEPPER_COMMS    64u          /* pairs of communicator and kind whose numbers are known */
 #define STEPPER_APART_NS 100000000ull /* from one record of a process to the next */

@@ -18,7 +18,7 @@
 #include "agg/pages.h"
 
 #define TRACKS 65536u
-#define BAD   (-(int)AON_LOSS_INVALID)
+#define BAD    (-(int)AON_LOSS_INVALID)
 
 #define COPY_DIR 0x0fu
 
@@ -197,7 +197,7 @@ static struct open_thread *thread_of(struct understand *u, struct run *run)
 
 /* Of another track than the thread's: to ask for the track tells its name to who keeps it. */
 static int on_track(const struct understand *u, const struct aon_rec_host *r, struct event *e,
-		   struct event *out)
+		    struct event *out)
 {
 	bool mark = r->kind == AON_K_MARK;
 	uint64_t track = mark ? r->a : r->x;

@@ -24,7 +24,7 @@ struct understand_ops {
 	uint32_t (*name)(void *arg, uint32_t heap_id);
 	uint32_t (*geo)(void *arg, uint32_t heap_id);
 	uint32_t (*track)(void *arg, uint32_t heap_track); /* a stream: 16-bit track id */
-	uint32_t (*thread)(void *arg, uint32_t tid);     /* the host track of a thread */
+	uint32_t (*thread)(void *arg, uint32_t tid);       /* the host track of a thread */
 };
 
 /* What a heap entry says, as the model has it. */

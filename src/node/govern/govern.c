@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* govern.c - down as far as needed and at once, up one rung and with patience. */
+/* govern.c - down as far as needed and at once, up one fidelity level and with patience. */
 #include "govern/govern.h"
 
-#define ROOM 0.7 /* of the budget: a rung that promises less than this is worth trying */
+#define ROOM 0.7 /* of the budget: a fidelity level that promises less than this is worth trying */
 
-const struct rung_row rung_table[RUNGS] = {
-#define RUNG(NAME, word, tier, duty, ops, counters, cost, what) \
+const struct fidelity_row fidelity_table[FIDELITY_LEVELS] = {
+#define FIDELITY(NAME, word, tier, duty, ops, counters, cost, what) \
 	{ word, tier, duty, ops, counters, cost, what },
-#include "govern/rung.tbl.h"
+#include "govern/fidelity.tbl.h"
 };
 
 const char *const govern_word[] = { "stays",
@@ -19,27 +19,28 @@ const char *const govern_word[] = { "stays",
 				    "setting" };
 
 /* What leaves out steps changes nothing for a program that has none. */
-static bool helps(const struct govern_in *in, enum rung r)
+static bool helps(const struct govern_in *in, enum fidelity r)
 {
-	return !in->stepless || rung_table[r].duty <= 1;
+	return !in->stepless || fidelity_table[r].duty <= 1;
 }
 
-/* The least fall that promises to keep the budget, at least one rung. */
-static enum rung below(const struct govern_in *in, enum rung from, double cost, double budget)
+/* The least fall that promises to keep the budget, at least one fidelity level. */
+static enum fidelity below(const struct govern_in *in, enum fidelity from, double cost,
+			   double budget)
 {
-	enum rung to = from;
+	enum fidelity to = from;
 
 	do
 		to++;
-	while (to < RUNG_PULSE &&
+	while (to < FIDELITY_HEARTBEAT &&
 	       (!helps(in, to) ||
-		cost * rung_table[to].cost / rung_table[from].cost > ROOM * budget));
+		cost * fidelity_table[to].cost / fidelity_table[from].cost > ROOM * budget));
 	return to;
 }
 
-static enum rung above(const struct govern_in *in, enum rung from)
+static enum fidelity above(const struct govern_in *in, enum fidelity from)
 {
-	enum rung to = from;
+	enum fidelity to = from;
 
 	do
 		to--;
@@ -55,15 +56,16 @@ static double accounted_limit(const struct govern_in *in)
 	return in->cpu;
 }
 
-static enum govern_why move(struct govern *g, enum rung to, enum govern_why why)
+static enum govern_why move(struct govern *g, enum fidelity to, enum govern_why why)
 {
-	g->rung = to;
+	g->fidelity = to;
 	g->calm_s = g->good_s = 0;
 	g->moved = true;
 	return why;
 }
 
-static enum govern_why fall(struct govern *g, enum rung to, uint32_t least_s, enum govern_why why)
+static enum govern_why fall(struct govern *g, enum fidelity to, uint32_t least_s,
+			    enum govern_why why)
 {
 	/* A relapse: it went up too early. Long peace forgives. */
 	if (g->need_s && g->good_s < 2 * g->need_s)
@@ -75,11 +77,12 @@ static enum govern_why fall(struct govern *g, enum rung to, uint32_t least_s, en
 	return move(g, to, why);
 }
 
-/* Would the next rung up keep the budget, too? What is measured does not hang on the duty. */
+/* Would the next fidelity level up keep the budget, too? What is measured does not hang on the duty. */
 static bool has_room(const struct govern *g, const struct govern_in *in)
 {
-	const struct rung_row *is = &rung_table[g->rung], *up = &rung_table[above(in, g->rung)];
-	double growth = g->rung == RUNG_PULSE ? 1 : up->cost / is->cost;
+	const struct fidelity_row *is = &fidelity_table[g->fidelity],
+				  *up = &fidelity_table[above(in, g->fidelity)];
+	double growth = g->fidelity == FIDELITY_HEARTBEAT ? 1 : up->cost / is->cost;
 	double limit = accounted_limit(in);
 
 	if (limit > 0 && in->accounted * growth > ROOM * limit)
@@ -91,18 +94,19 @@ static bool has_room(const struct govern *g, const struct govern_in *in)
 /* Down, if one of the figures says so. */
 static enum govern_why look_down(struct govern *g, const struct govern_in *in)
 {
-	double limit = accounted_limit(in), duty = rung_table[g->rung].duty;
+	double limit = accounted_limit(in), duty = fidelity_table[g->fidelity].duty;
 
 	if (limit > 0 && in->accounted > limit)
-		return fall(g, below(in, g->rung, in->accounted, limit), GOVERN_CALM_MIN_S,
+		return fall(g, below(in, g->fidelity, in->accounted, limit), GOVERN_CALM_MIN_S,
 			    limit == in->budget ? GOVERN_ACCOUNTED : GOVERN_CPU);
 	if (in->budget > 0 && in->measured.known && in->measured.lo / duty > in->budget)
-		return fall(g, below(in, g->rung, in->measured.mid / duty, in->budget),
+		return fall(g, below(in, g->fidelity, in->measured.mid / duty, in->budget),
 			    GOVERN_SURE_MIN_S, GOVERN_MEASURED);
 	if (g->good_s >= GOVERN_SHOW_S && in->measured.known && !govern_shown(in, duty))
-		return fall(g,
-			    below(in, g->rung, in->measured.hi / duty, GOVERN_SHOWN * in->budget),
-			    GOVERN_SURE_MIN_S, GOVERN_UNSHOWN);
+		return fall(
+			g,
+			below(in, g->fidelity, in->measured.hi / duty, GOVERN_SHOWN * in->budget),
+			GOVERN_SURE_MIN_S, GOVERN_UNSHOWN);
 	return GOVERN_STAY;
 }
 
@@ -111,13 +115,13 @@ enum govern_why govern_look(struct govern *g, const struct govern_in *in)
 	enum govern_why why = GOVERN_STAY;
 
 	g->good_s += g->good_s < UINT32_MAX;
-	if (g->rung < in->top)
+	if (g->fidelity < in->top)
 		return move(g, in->top, GOVERN_LIMIT);
 	if (g->moved && g->good_s <= GOVERN_SETTLE_S)
 		return GOVERN_STAY;
-	if (g->rung < RUNG_PULSE)
+	if (g->fidelity < FIDELITY_HEARTBEAT)
 		why = look_down(g, in);
-	if (why != GOVERN_STAY || g->rung == in->top)
+	if (why != GOVERN_STAY || g->fidelity == in->top)
 		return why;
 	if (!has_room(g, in)) {
 		g->calm_s = 0;
@@ -125,5 +129,5 @@ enum govern_why govern_look(struct govern *g, const struct govern_in *in)
 	}
 	if (++g->calm_s < g->need_s)
 		return GOVERN_STAY;
-	return move(g, above(in, g->rung), GOVERN_CALM);
+	return move(g, above(in, g->fidelity), GOVERN_CALM);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * govern.h - keeps what recording costs a process within its budget: down the ladder when it
+ * govern.h - keeps what recording costs a process within its budget: down the fidelity levels when it
  * costs more, up again when it would cost less. Pure; asked once a second.
  *
  * Two figures speak: what is accounted (records x what one costs here: exact, at once, but only
  * a part of the whole) and what is measured (estimate.h: the whole, with an interval, slowly).
- * Down: either lies above the budget, the interval with all of it; as far as the ladder says is
+ * Down: either lies above the budget, the interval with all of it; as far as the fidelity levels says is
  * needed. Also when the interval, after a while, still reaches far beyond the budget: what cannot be
- * shown to be kept is not. Up: one rung, when both leave room for it, and that for a while, which doubles with
+ * shown to be kept is not. Up: one fidelity level, when both leave room for it, and that for a while, which doubles with
  * every time that it was wrong. So a burst is answered within a second, and noise moves nothing.
  */
 #ifndef AON_GOVERN_H
@@ -19,13 +19,13 @@
 #include "govern/estimate.h"
 #include "model/process.h"
 
-enum rung {
-#define RUNG(NAME, word, tier, duty, ops, counters, cost, what) RUNG_##NAME,
-#include "govern/rung.tbl.h"
-	RUNGS,
+enum fidelity {
+#define FIDELITY(NAME, word, tier, duty, ops, counters, cost, what) FIDELITY_##NAME,
+#include "govern/fidelity.tbl.h"
+	FIDELITY_LEVELS,
 };
 
-struct rung_row {
+struct fidelity_row {
 	const char *word;
 	enum tier tier;
 	uint8_t duty;
@@ -34,14 +34,14 @@ struct rung_row {
 	const char *what;
 };
 
-extern const struct rung_row rung_table[RUNGS];
+extern const struct fidelity_row fidelity_table[FIDELITY_LEVELS];
 
 /* Whether a step that is recorded looks the same on both: what was measured on one holds. */
-static inline bool rung_alike(enum rung a, enum rung b)
+static inline bool fidelity_alike(enum fidelity a, enum fidelity b)
 {
-	return rung_table[a].ops == rung_table[b].ops &&
-	       rung_table[a].counters == rung_table[b].counters &&
-	       rung_table[a].tier == rung_table[b].tier;
+	return fidelity_table[a].ops == fidelity_table[b].ops &&
+	       fidelity_table[a].counters == fidelity_table[b].counters &&
+	       fidelity_table[a].tier == fidelity_table[b].tier;
 }
 
 /* Values of a process over time, in windows of the store, in millionths. */
@@ -49,7 +49,7 @@ static inline bool rung_alike(enum rung a, enum rung b)
 #define OVERHEAD_LO        "[aon] slowdown at least, ppm"
 #define OVERHEAD_HI        "[aon] slowdown at most, ppm"
 #define OVERHEAD_ACCOUNTED "[aon] accounted cost, ppm"
-#define OVERHEAD_RUNG      "[aon] rung of the ladder"
+#define OVERHEAD_FIDELITY  "[aon] rung of the ladder"
 
 #define GOVERN_SETTLE_S   2u    /* after a move: what is accounted is still of before */
 #define GOVERN_CALM_MIN_S 5u    /* up again after an accounted excess, */
@@ -71,8 +71,8 @@ enum govern_why {
 extern const char *const govern_word[];
 
 struct govern {
-	enum rung rung;
-	uint32_t calm_s; /* how long there has been room for the next rung up */
+	enum fidelity fidelity;
+	uint32_t calm_s; /* how long there has been room for the next fidelity level up */
 	uint32_t need_s; /* how long there must be; 0: never came down */
 	uint32_t good_s; /* how long since it last moved, */
 	bool moved;      /* if it ever did */
@@ -85,17 +85,17 @@ struct govern_in {
 	double accounted;         /* share of this second, of the busiest thread */
 	struct interval measured; /* of steps that are recorded, against those that are not */
 	double stays;             /* share that is paid in those, too */
-	enum rung top;            /* as far up as settings allow */
+	enum fidelity top;        /* as far up as settings allow */
 };
 
-/* Whether all of what is measured, on a rung that records one of `duty` blocks, can be borne. */
+/* Whether all of what is measured, on a fidelity level that records one of `duty` blocks, can be borne. */
 static inline bool govern_shown(const struct govern_in *in, double duty)
 {
 	return in->budget <= 0 || (in->measured.known &&
 				   in->measured.hi / duty + in->stays <= GOVERN_SHOWN * in->budget);
 }
 
-/* A second has passed. Says why it moved; g->rung is where to. */
+/* A second has passed. Says why it moved; g->fidelity level is where to. */
 enum govern_why govern_look(struct govern *g, const struct govern_in *in);
 
 #endif /* AON_GOVERN_H */

@@ -46,8 +46,11 @@ void overhead_json(struct json *j, const char *key, const struct overhead *o)
 	json_real(j, "record_ns", o->emit_ps ? o->emit_ps / 1e3 : 0.0 / 0.0);
 	json_real(j, "budget", o->budget ? o->budget / 1e6 : 0.0 / 0.0);
 	json_u64(j, "pairs", o->pairs);
-	json_real(j, "recorded", o->rung < RUNGS ? 1.0 / rung_table[o->rung].duty : 0.0 / 0.0);
-	json_str(j, "rung", o->rung < RUNGS ? rung_table[o->rung].word : NULL);
+	json_real(j, "recorded",
+		  o->fidelity < FIDELITY_LEVELS ? 1.0 / fidelity_table[o->fidelity].duty
+						: 0.0 / 0.0);
+	json_str(j, "rung",
+		 o->fidelity < FIDELITY_LEVELS ? fidelity_table[o->fidelity].word : NULL);
 	json_u64(j, "moves", o->moves);
 	json_u64(j, "steps", o->steps);
 	json_u64(j, "left_out", o->left_out);

@@ -27,8 +27,8 @@
 enum gather_by { BY_NAME, BY_TRACK, BY_PROCESS };
 
 struct gather_row {
-	uint32_t kind; /* enum event_kind */
-	uint32_t name; /* BY_NAME, else 0 */
+	uint32_t kind;  /* enum event_kind */
+	uint32_t name;  /* BY_NAME, else 0 */
 	uint32_t track; /* BY_TRACK, else 0 */
 	uint64_t count, total_ns, min_ns, max_ns, bytes;
 	uint64_t held_ns;           /* RANGE, OP, MODULE: of events still held, */

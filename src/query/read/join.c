@@ -261,7 +261,8 @@ static int work(struct reading *x, struct track_of *l, const struct event_column
 }
 
 /* A call of the host is one of all GPUs of its process; not those that wait for them. */
-static int call(struct reading *x, const struct track_of *l, const struct event_columns *c, size_t i)
+static int call(struct reading *x, const struct track_of *l, const struct event_columns *c,
+		size_t i)
 {
 	const char *name = store_name_text(x->st, c->name[i]);
 	enum call is = names_call_text(x->names, name);

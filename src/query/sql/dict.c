@@ -143,10 +143,10 @@ int dict_load(struct dict *d, struct store *st)
 
 	/* First the blobs, then what they name: it was written before them. */
 	err = store_extent(st, &new.last_blob, &new.events);
-	if (err == 0 &&
-	    (grow(&new.name, 0, sizeof(*new.name)) < 0 ||
-	     grow(&new.track, 0, sizeof(*new.track)) < 0 || grow(&new.geo, 0, sizeof(*new.geo)) < 0 ||
-	     grow(&new.process, 0, sizeof(*new.process)) < 0))
+	if (err == 0 && (grow(&new.name, 0, sizeof(*new.name)) < 0 ||
+			 grow(&new.track, 0, sizeof(*new.track)) < 0 ||
+			 grow(&new.geo, 0, sizeof(*new.geo)) < 0 ||
+			 grow(&new.process, 0, sizeof(*new.process)) < 0))
 		err = -ENOMEM;
 	new.names = new.tracks = new.geos = new.processes = 1;
 	if (err == 0)

@@ -426,7 +426,8 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int number)
 		result_name(ctx, d, key ? cur->key.name : dict_name(d, cur->c.name[row]), col);
 		break;
 	case DOMAIN_TRACK:
-		if (track_value(d, key ? cur->key.track : dict_track(d, cur->c.track[row]), col, &v))
+		if (track_value(d, key ? cur->key.track : dict_track(d, cur->c.track[row]), col,
+				&v))
 			sqlite3_result_int64(ctx, v);
 		break;
 	case DOMAIN_KIND:

@@ -126,7 +126,8 @@ int class_compare(const struct dict *d, uint32_t a, uint32_t b)
 	return a && b ? strcmp(d->class[a], d -> class[b]) : (a != 0) - (b != 0);
 }
 
-static bool track_passes(const struct dict *d, uint32_t track, uint8_t col, int op, sqlite3_value *v)
+static bool track_passes(const struct dict *d, uint32_t track, uint8_t col, int op,
+			 sqlite3_value *v)
 {
 	int64_t value, lo, hi;
 	bool has = track_value(d, track, col, &value);
@@ -168,8 +169,8 @@ static void test_entries(uint8_t *ok, const struct dict *d, uint8_t col, int op,
 	uint32_t n = track ? d->tracks : d->names;
 
 	for (uint32_t i = 0; i < n; i++) {
-		bool pass = ok[i] == (or ? 2 : 1) &&
-			    (track ? track_passes(d, i, col, op, v) : name_passes(d, i, col, op, v));
+		bool pass = ok[i] == (or ? 2 : 1) && (track ? track_passes(d, i, col, op, v)
+							    : name_passes(d, i, col, op, v));
 
 		if (pass || ! or)
 			ok[i] = pass;

@@ -26,7 +26,7 @@ struct group {
 	uint32_t key_cols, row_cols; /* enum event_column */
 	bool id;
 	uint32_t *class_of; /* owned: class of each track */
-	uint32_t *track_of;  /* owned: a track of each class */
+	uint32_t *track_of; /* owned: a track of each class */
 	uint32_t classes;
 	size_t slots;
 	uint64_t *count; /* owned: rows of each slot */
@@ -75,7 +75,7 @@ static int compare_tracks(const void *a, const void *b, void *arg)
 	for (int i = 0; !order && i < g->plan.keys; i++)
 		if (is_track(g->plan.key[i].col))
 			order = track_compare(&g->src->dict, *(const uint32_t *)a,
-					     *(const uint32_t *)b, g->plan.key[i].col);
+					      *(const uint32_t *)b, g->plan.key[i].col);
 	return order;
 }
 

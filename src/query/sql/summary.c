@@ -80,7 +80,8 @@ static struct sum *find(struct sums *s, uint32_t name, uint32_t track, uint32_t 
 		if (sum->name == name && sum->track == track && sum->kind == kind)
 			return sum;
 	}
-	s->sum[s->n] = (struct sum){ .name = name, .track = track, .kind = kind, .min = UINT64_MAX };
+	s->sum[s->n] =
+		(struct sum){ .name = name, .track = track, .kind = kind, .min = UINT64_MAX };
 	s->slot[h] = (uint32_t)++s->n;
 	return &s->sum[s->n - 1];
 }

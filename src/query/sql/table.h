@@ -112,8 +112,8 @@ int class_compare(const struct dict *d, uint32_t a, uint32_t b);
 struct filter {
 	struct store_filter read;
 	uint32_t kinds;
-	uint32_t needs;   /* columns of the event that the tests look at */
-	uint8_t *name_ok; /* owned, by index; NULL: all */
+	uint32_t needs;    /* columns of the event that the tests look at */
+	uint8_t *name_ok;  /* owned, by index; NULL: all */
 	uint8_t *track_ok; /* owned, by index; NULL: all */
 	struct {
 		uint8_t col;

@@ -190,7 +190,8 @@ static int collect_gaps(struct row *r, const struct view_track *t)
 	return err;
 }
 
-static int put_exact(struct row *r, struct view_track *t, struct tile_head *h, struct tile_answer *out)
+static int put_exact(struct row *r, struct view_track *t, struct tile_head *h,
+		     struct tile_answer *out)
 {
 	struct list *l = &r->list[t->pub.id - 1];
 	struct cell *cell = r->v->scratch;

@@ -48,7 +48,7 @@ struct feed_track {
 struct feed {
 	struct feed_block *block;     /* owned; those that refresh() adds stand behind */
 	struct feed_process *process; /* owned */
-	struct feed_track *track;       /* owned, by the source's id */
+	struct feed_track *track;     /* owned, by the source's id */
 	size_t blocks, processes, tracks;
 	size_t cap_block, cap_process, cap_track;
 	uint64_t lost; /* records of its processes */

@@ -78,9 +78,9 @@ static int on_track(void *arg, const struct track *l)
 {
 	struct from_store *s = arg;
 	struct feed_track to = { .process = process_at(&s->feed, l->process),
-				.device = l->device,
-				.stream = l->stream,
-				.name = l->name };
+				 .device = l->device,
+				 .stream = l->stream,
+				 .name = l->name };
 
 	return to.process == UINT32_MAX ? 0 : feed_set_track(&s->feed, l->id, &to);
 }

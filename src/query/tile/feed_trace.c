@@ -98,9 +98,9 @@ static int add_tracks(struct from_trace *s)
 	for (uint32_t i = 0; i < t->tracks && !err; i++) {
 		const struct trace_track *l = &t->track[i];
 		struct feed_track to = { .process = l->process,
-					.device = l->device,
-					.stream = l->stream,
-					.name = l->name };
+					 .device = l->device,
+					 .stream = l->stream,
+					 .name = l->name };
 
 		if (l->device != TRACK_HOST)
 			to.device = t->device[l->device].device;

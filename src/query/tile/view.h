@@ -43,7 +43,7 @@ struct why;
 struct view_track {
 	struct tile_track pub;
 	struct levels levels;
-	uint32_t track;    /* STREAM, THREAD, COUNTER */
+	uint32_t track;   /* STREAM, THREAD, COUNTER */
 	uint32_t name;    /* COUNTER: the source's */
 	uint32_t process; /* index into feed.process[] */
 	/* WHY: */
@@ -63,7 +63,7 @@ struct way {
 struct piece {
 	uint64_t start_ns, end_ns; /* relative */
 	uint64_t value;            /* COUNTER, STEP: a */
-	uint32_t track, name;       /* the source's; the view's */
+	uint32_t track, name;      /* the source's; the view's */
 	uint32_t corr;
 	uint8_t kind, flags;
 	bool comm;

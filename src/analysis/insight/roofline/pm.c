@@ -309,7 +309,8 @@ static int range_word(const struct trace *t, uint32_t track)
 	};
 	const char *name = trace_text(t, t->track[track].name);
 
-	if (t->track[track].device == TRACK_HOST || strncmp(name, RANGE_TRACK, strlen(RANGE_TRACK)) != 0)
+	if (t->track[track].device == TRACK_HOST ||
+	    strncmp(name, RANGE_TRACK, strlen(RANGE_TRACK)) != 0)
 		return RANGE_NONE;
 	for (int i = 0; i < RANGE_WORDS; i++)
 		if (word[i] && !strcmp(name + strlen(RANGE_TRACK), word[i]))

@@ -162,7 +162,8 @@ static int add_copy(struct insight *in, const struct event *e)
 	bool pageable = e->b & TRACE_PAGEABLE;
 	uint32_t at, class = map_number(&x->class, (uint64_t)COPIES << 32 |
 							   (uint32_t)(direction << 1 | pageable));
-	struct traffic_row *r = class ? row_at(in, in->t->track[e->track].device, class, &at) : NULL;
+	struct traffic_row *r =
+		class ? row_at(in, in->t->track[e->track].device, class, &at) : NULL;
 
 	if (!r)
 		return in->traffic.rows == ROWS_MOST ? 0 : -ENOMEM;
@@ -195,7 +196,8 @@ static int add_collective(struct insight *in, size_t event)
 	const struct event *e = &in->t->event[event];
 	struct what w = what_of(in, event);
 	uint32_t at, class = class_of(&in->x->traffic, &w);
-	struct traffic_row *r = class ? row_at(in, in->t->track[e->track].device, class, &at) : NULL;
+	struct traffic_row *r =
+		class ? row_at(in, in->t->track[e->track].device, class, &at) : NULL;
 
 	if (!r)
 		return in->traffic.rows == ROWS_MOST ? 0 : -ENOMEM;

@@ -106,7 +106,7 @@ struct cuda_exec { /* an instantiated graph */
 	uint32_t launches;
 };
 
-#define CUDA_TRACKS    1024u
+#define CUDA_TRACKS   1024u
 #define CUDA_DEVICES  64u
 #define CUDA_GEOS     1024u
 #define CUDA_CONTEXTS 256u
@@ -120,17 +120,17 @@ struct cuda_exec { /* an instantiated graph */
 struct cuda {
 	uint32_t on; /* 0 in a child */
 	uint32_t stopping;
-	_Atomic uint32_t state;  /* enum cuda_state; changed by our thread once it runs */
-	_Atomic uint32_t bell;   /* futex: rises when the thread is to look */
-	_Atomic uint32_t busy;   /* futex: 1 while the thread may be inside of CUPTI */
-	_Atomic uint32_t yields; /* 1: somebody asked for room */
-	_Atomic uint32_t broken; /* CUPTI told of a fatal error */
+	_Atomic uint32_t state;    /* enum cuda_state; changed by our thread once it runs */
+	_Atomic uint32_t doorbell; /* futex: rises when the thread is to look */
+	_Atomic uint32_t busy;     /* futex: 1 while the thread may be inside of CUPTI */
+	_Atomic uint32_t yields;   /* 1: somebody asked for room */
+	_Atomic uint32_t broken;   /* CUPTI told of a fatal error */
 	struct cupti api;
 	void *sub;
 	bool multi;
 	uint16_t stride[CK_MAX];
 	uint32_t want; /* AON_WANT_* that kinds are enabled for */
-	bool hes, latency, per_thread, pulse, cost;
+	bool hes, latency, per_thread, heartbeat, cost;
 	uint64_t range;    /* the open "externally profiled" range, 0: none */
 	uint64_t retry_ns; /* when to ask again */
 	uint32_t room;     /* the last wish for room that was followed */
@@ -270,7 +270,7 @@ void range_close(struct cuda *c);
 
 /* --- keep.c --- */
 bool keep_start(struct cuda *c);
-void keep_bell(struct cuda *c);
+void keep_doorbell(struct cuda *c);
 void keep_tick(struct cuda *c); /* one look; by the thread, and at the start */
 void keep_cost(struct cuda *c);
 bool keep_stop(struct cuda *c); /* false: it is inside of CUPTI and does not come out */

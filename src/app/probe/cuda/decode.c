@@ -52,7 +52,7 @@ static uint32_t track_slot(uint32_t device, uint32_t context, uint64_t stream)
 }
 
 static struct cuda_track *track_find(struct cuda *c, uint32_t device, uint32_t context,
-				   uint64_t stream)
+				     uint64_t stream)
 {
 	uint32_t at = track_slot(device, context, stream);
 	struct cuda_track *l = &c->track[at];

@@ -82,10 +82,10 @@ static struct cuda *make(void)
 	c->latency = set_on(CUDA_ENV_LATENCY);
 	c->per_thread = set_on(CUDA_ENV_THREADS);
 	c->cost = set_on(CUDA_ENV_COST);
-	c->pulse = !set_off(CUDA_ENV_PULSE);
+	c->heartbeat = !set_off(CUDA_ENV_PULSE);
 	pm_setup(&c->pm, secure_getenv(CUDA_ENV_PM));
 	range_setup(&c->counters, secure_getenv(CUDA_ENV_PM));
-	c->graphs = c->pulse || c->graphs != GRAPH_TEMPLATE ? c->graphs : GRAPH_NODE;
+	c->graphs = c->heartbeat || c->graphs != GRAPH_TEMPLATE ? c->graphs : GRAPH_NODE;
 	launch_setup(c);
 	return c;
 }

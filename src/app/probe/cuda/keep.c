@@ -38,12 +38,12 @@ static void futex_wake(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 }
 
-void keep_bell(struct cuda *c)
+void keep_doorbell(struct cuda *c)
 {
 	int saved = errno;
 
-	atomic_fetch_add_explicit(&c->bell, 1, memory_order_release);
-	futex_wake(&c->bell);
+	atomic_fetch_add_explicit(&c->doorbell, 1, memory_order_release);
+	futex_wake(&c->doorbell);
 	errno = saved;
 }
 
@@ -262,7 +262,7 @@ static void *run(void *arg)
 
 	pthread_setname_np(pthread_self(), "aon-cuda");
 	while (state(c) != CUDA_OFF) {
-		uint32_t seen = atomic_load_explicit(&c->bell, memory_order_acquire);
+		uint32_t seen = atomic_load_explicit(&c->doorbell, memory_order_acquire);
 
 		/* C: pairs with D: either the exit sees us busy, or we see that it has begun. */
 		atomic_store_explicit(&c->busy, 1, memory_order_seq_cst);
@@ -271,7 +271,7 @@ static void *run(void *arg)
 		keep_tick(c);
 		atomic_store_explicit(&c->busy, 0, memory_order_seq_cst);
 		futex_wake(&c->busy);
-		futex_wait(&c->bell, seen, state(c) == CUDA_ON ? CUDA_FLUSH_MS : CUDA_IDLE_MS);
+		futex_wait(&c->doorbell, seen, state(c) == CUDA_ON ? CUDA_FLUSH_MS : CUDA_IDLE_MS);
 	}
 	atomic_store_explicit(&c->busy, 0, memory_order_seq_cst);
 	futex_wake(&c->busy);
@@ -303,7 +303,7 @@ bool keep_stop(struct cuda *c)
 
 	/* D */
 	__atomic_store_n(&c->stopping, 1, __ATOMIC_SEQ_CST);
-	keep_bell(c);
+	keep_doorbell(c);
 	while (atomic_load_explicit(&c->busy, memory_order_seq_cst) && cuda_now() < until)
 		futex_wait(&c->busy, 1, 20);
 	return !atomic_load_explicit(&c->busy, memory_order_seq_cst);

@@ -101,7 +101,7 @@ static inline void api_call(struct cuda *c, uint32_t domain, uint32_t cbid,
 	if (aon_unlikely(what == WHAT_START)) {
 		/* Not from in here: unsubscribing waits for callbacks to return. */
 		atomic_store_explicit(&c->yields, 1, memory_order_relaxed);
-		keep_bell(c);
+		keep_doorbell(c);
 		return;
 	}
 	if (what != WHAT_LAUNCH && what != WHAT_GRAPH)
@@ -118,7 +118,7 @@ static inline void api_call(struct cuda *c, uint32_t domain, uint32_t cbid,
 				      (uint64_t)d->correlation << 32 | name, memory_order_relaxed);
 	if (d->correlation % CUDA_TIMED == 0)
 		launch_time(c, d->correlation);
-	aon_pulse_launch(d->correlation, name);
+	aon_heartbeat_launch(d->correlation, name);
 	if (aon_unlikely(c->counters.most))
 		range_launching(c, domain, d, name);
 }
@@ -148,6 +148,6 @@ void launch_callback(void *user, int domain, uint32_t cbid, const void *data)
 
 		atomic_store_explicit(&c->broken, s->result ? (uint32_t)s->result : CUPTI_UNKNOWN,
 				      memory_order_relaxed);
-		keep_bell(c);
+		keep_doorbell(c);
 	}
 }

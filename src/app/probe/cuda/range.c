@@ -143,7 +143,7 @@ void range_launching(struct cuda *c, uint32_t domain, const struct cupti_cb_data
 		return;
 	}
 	if (atomic_load_explicit(&r->state, memory_order_relaxed) == RANGE_FULL)
-		keep_bell(c);
+		keep_doorbell(c);
 }
 
 void range_launched(struct cuda *c, uint32_t domain, const struct cupti_cb_data *d)
@@ -215,10 +215,11 @@ static void arm(struct cuda *c, struct range *r)
 	r->told = false;
 	if (r->ran || cuda_now() < r->until_ns || !find_context(c, r))
 		return;
-	if (!c->pulse || !load(r, c->api.lib)) {
+	if (!c->heartbeat || !load(r, c->api.lib)) {
 		aon_note("counters", "off",
-			 c->pulse ? "this libcupti has no range profiler: 12.6 or later is needed"
-				  : "ranges need callbacks at launches, and AON_CUDA_PULSE=0");
+			 c->heartbeat
+				 ? "this libcupti has no range profiler: 12.6 or later is needed"
+				 : "ranges need callbacks at launches, and AON_CUDA_PULSE=0");
 		set_state(r, RANGE_OFF);
 		return;
 	}

@@ -243,7 +243,7 @@ int session_open(struct cuda *c, const char **step)
 	err = register_buffers(c);
 	if (err)
 		goto leave;
-	if (c->pulse)
+	if (c->heartbeat)
 		launch_enable(c, true);
 	*step = "kernels";
 	c->graph_shut = false;

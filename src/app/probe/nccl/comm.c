@@ -16,7 +16,7 @@
 #include "probe/nccl/nccl.h"
 
 #define COMMS      1024u
-#define TRACK_HOST  0xffffffffu
+#define TRACK_HOST 0xffffffffu
 #define WINDOW_NS  1000000000ull
 #define ENV_EVENTS "AON_NCCL_EVENTS"
 #define ALWAYS     (NCCL_COLL | NCCL_P2P | NCCL_CE_COLL)

@@ -36,7 +36,7 @@ static nccl_handle start_op(struct nccl_comm *c, uint64_t type, const void *desc
 	nccl_describe(c->version, type, descr, &what);
 	hash = what.hash ? what.hash : atomic_load_explicit(&c->hash, memory_order_relaxed);
 	if (type != NCCL_P2P)
-		aon_pulse_collective(hash, what.seq);
+		aon_heartbeat_collective(hash, what.seq);
 	if (!aon_wants(AON_WANT_GPU))
 		return 0;
 	return nccl_op_start(c, NCCL_FORM_OP, &what, kernel ? what.channels : 0);

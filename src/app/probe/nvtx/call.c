@@ -33,7 +33,7 @@
 #define OURS_SHIFT 48
 #define AS_RECORD  (0x5458ull << OURS_SHIFT)
 
-#define START_     AON_REC_(AON_K_RANGE_START, 0)
+#define START_      AON_REC_(AON_K_RANGE_START, 0)
 #define MARK_TRACK_ AON_REC_(AON_K_MARK, AON_F_TRACK)
 
 static _Atomic(uint64_t) range_ids;

@@ -117,7 +117,7 @@ STRAIGHT bool op_wanted(struct op *op, cl_command_queue handle, cl_event *event)
 STRAIGHT void op_pass(uint32_t name)
 {
 	if (layer->on)
-		aon_pulse_launch(0, name);
+		aon_heartbeat_launch(0, name);
 }
 
 /*
@@ -145,7 +145,7 @@ STRAIGHT void op_begin(struct op *op, cl_event *event, uint32_t name)
 	op->out = event ? event : &op->own;
 	op->name = name;
 	op->corr = next_corr();
-	aon_pulse_launch(op->corr, name);
+	aon_heartbeat_launch(op->corr, name);
 	op->due = false;
 	op->call_ns = op_looks(op) || aon_wants(AON_WANT_API) ? host_ns() : 0;
 }

@@ -158,7 +158,7 @@ static void calibrate(cl_command_queue handle)
 		uint64_t from = host_ns(), took;
 
 		for (int i = 0; i < CALLS; i++)
-			aon_pulse_launch((uint32_t)(queue_find(handle) != NULL), 0);
+			aon_heartbeat_launch((uint32_t)(queue_find(handle) != NULL), 0);
 		took = host_ns() - from;
 		best = took < best ? took : best;
 	}

@@ -21,7 +21,7 @@
 #define AGAIN     64u        /* of so many, one says also what did not change */
 #define DEVICES   16u
 #define NO_STREAM UINT64_MAX
-#define ON_TRACK   AON_REC_(AON_K_COUNTER, AON_F_TRACK)
+#define ON_TRACK  AON_REC_(AON_K_COUNTER, AON_F_TRACK)
 #define ON_THREAD AON_REC_(AON_K_COUNTER, 0)
 
 static const char *const memory_name[MEMORIES] = {
@@ -62,7 +62,8 @@ static uint32_t name_of(enum memory_of which)
 void memory_put(uint32_t track, enum memory_of which, int64_t value, uint64_t step)
 {
 	if (aon_wants(AON_WANT_COUNTER))
-		aon_emit_(track ? ON_TRACK : ON_THREAD, name_of(which), track, (uint64_t)value, step);
+		aon_emit_(track ? ON_TRACK : ON_THREAD, name_of(which), track, (uint64_t)value,
+			  step);
 }
 
 /* With Python's lock. */

@@ -96,7 +96,7 @@ struct op_frame {
 struct torch_thread {
 	_Atomic uint32_t used;
 	uint32_t tid;
-	uint32_t track;      /* aon_track_thread(tid); 0: not asked for yet */
+	uint32_t track;     /* aon_track_thread(tid); 0: not asked for yet */
 	uint32_t users;     /* open ranges */
 	uint32_t ops;       /* open operators, also those above OP_DEPTH */
 	uint32_t quiet;     /* inside an optimizer's step: how deep */

@@ -84,7 +84,7 @@ static void put_step(struct torch_thread *t, uint64_t number, const struct step_
 /*
  * A step begins: does it need ranges? While somebody listens, torch makes a list of who does at
  * every node of a backward pass, which is the most of what stays of us in a step that is left out.
- * So there, and where the pulse is all that is wanted, the hooks of optimizers alone say where it
+ * So there, and where the heartbeat is all that is wanted, the hooks of optimizers alone say where it
  * ends. Not with process groups: of a rank that hangs the last collective must be known.
  */
 static bool hears_all(void)
@@ -105,7 +105,7 @@ static void put_steps(struct torch_thread *t, const struct step_span *s, int n)
 	if (n) {
 		stay_step(t, hears_all());
 		if (!steps.off)
-			aon_pulse_step(steps.number + 1);
+			aon_heartbeat_step(steps.number + 1);
 		hear();
 		op_step(steps.number + 1);
 		memory_step(steps.off ? 0 : steps.number);
@@ -237,7 +237,7 @@ uint64_t user_call_begin(void)
 	uint64_t number = 1 + atomic_fetch_add_explicit(&steps.number, 1, memory_order_relaxed);
 
 	if (!steps.off)
-		aon_pulse_step(number);
+		aon_heartbeat_step(number);
 	window_end();
 	if (take_steps()) {
 		if (steps.window == WINDOW_NONE && op_step(number))

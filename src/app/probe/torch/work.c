@@ -30,7 +30,7 @@
 #define TAG_TENSOR  1u
 #define IMPL_FIRST  64u  /* offsets in a TensorImpl */
 #define IMPL_LAST   168u /* torch 1.13's, which has 192 bytes; 2.15's has 176, and is found before */
-#define TRACK_HOST   0xffffffffu
+#define TRACK_HOST  0xffffffffu
 #define NO_DTYPE    UINT32_MAX
 #define FIELD_FIRST 96u /* of the name in a RecordFunction: offsets that are tried */
 #define FIELD_LAST  240u
@@ -397,8 +397,8 @@ void work_begin(struct torch_thread *t, const struct record_function *rf, const 
 			continue;
 		w->start_ns = now;
 		fill(w, g, rf, title);
-		aon_pulse_collective(g ? g->id : 0,
-				     atomic_load_explicit(&w->sequence, memory_order_relaxed));
+		aon_heartbeat_collective(g ? g->id : 0,
+					 atomic_load_explicit(&w->sequence, memory_order_relaxed));
 		return;
 	}
 	aon_lost(AON_LOST_DISCARDED, 1);

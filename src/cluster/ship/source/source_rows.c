@@ -229,7 +229,7 @@ static void put_cost(struct source *s, const struct process *p, struct known *k)
 					   .lo = (float)o->lo / 1e6f,
 					   .hi = (float)o->hi / 1e6f,
 					   .accounted = (float)o->accounted / 1e6f,
-					   .rung = (uint8_t)o->rung });
+					   .rung = (uint8_t)o->fidelity });
 }
 
 static int on_process(void *arg, const struct process *p)

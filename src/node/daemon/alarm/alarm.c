@@ -95,20 +95,20 @@ static int who(char *buf, size_t cap, const struct sess *s)
 static void where_it_hangs(const struct sess *s, char *buf, size_t cap)
 {
 	uint64_t mine, most, behind = 0, n = 0;
-	struct aon_pulse p;
+	struct aon_heartbeat p;
 	uint32_t first = 0;
 	int at;
 
-	pool_pulse(s->stream->pool, &p);
+	pool_heartbeat(s->stream->pool, &p);
 	mine = most = p.collective;
 	at = snprintf(buf, cap, "in step %llu", (unsigned long long)p.step);
 	for (const struct sess *o = s->roster->first; o && *s->stream->proc.job; o = o->next) {
-		struct aon_pulse other;
+		struct aon_heartbeat other;
 
 		if (!o->stream || o->peer.uid != s->peer.uid ||
 		    strcmp(o->stream->proc.job, s->stream->proc.job))
 			continue;
-		pool_pulse(o->stream->pool, &other);
+		pool_heartbeat(o->stream->pool, &other);
 		most = other.collective > most ? other.collective : most;
 		if (other.collective < mine && !behind++)
 			first = o->stream->proc.origin.rank;
@@ -133,11 +133,11 @@ static void where_it_hangs(const struct sess *s, char *buf, size_t cap)
 static void last_launch(const struct sess *s, char *buf, size_t cap)
 {
 	char name[AON_NAME_MAX + 1];
-	struct aon_pulse p;
+	struct aon_heartbeat p;
 	int n;
 
 	*buf = '\0';
-	pool_pulse(s->stream->pool, &p);
+	pool_heartbeat(s->stream->pool, &p);
 	if (!(uint32_t)p.launch || (uint32_t)p.launch > UINT32_MAX / AON_HEAP_ALIGN)
 		return;
 	n = pool_heap(s->stream->pool, (uint32_t)p.launch * AON_HEAP_ALIGN, AON_HEAP_NAME, name,
@@ -330,13 +330,13 @@ void alarm_ended(struct sess *s, uint64_t now_ns)
 static void look(struct sess *s, uint64_t now)
 {
 	struct watcher *w = s->stream->watcher;
-	struct aon_pulse p;
+	struct aon_heartbeat p;
 	struct signs signs;
 
 	end_capture(s, now);
 	if (!w)
 		return;
-	pool_pulse(s->stream->pool, &p);
+	pool_heartbeat(s->stream->pool, &p);
 	signs = (struct signs){ .step = p.step,
 				.launches = p.launches,
 				.collective = p.collective,

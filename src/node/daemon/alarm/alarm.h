@@ -2,7 +2,7 @@
 /*
  * alarm.h - what detectors find goes into the journal, and may raise a short capture.
  *
- * Steps and windows of a process come from its stream; every second its pulse is looked at, and every
+ * Steps and windows of a process come from its stream; every second its heartbeat is looked at, and every
  * ten seconds who is late among the ranks of a job here.
  */
 #ifndef AON_DAEMON_ALARM_H

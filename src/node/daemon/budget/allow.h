@@ -47,7 +47,7 @@ extern const char *const allow_name[ALLOWS];
 enum allow_key allow_find(const char *key);
 /* The node's. */
 int64_t allow_node(const struct param *p, enum allow_key key);
-/* True if `a` leaves less than `b`: 0 is no limit, but for a rung, which is lower if larger. */
+/* True if `a` leaves less than `b`: 0 is no limit, but for a fidelity level, which is lower if larger. */
 bool allow_tighter(enum allow_key key, int64_t a, int64_t b);
 /* What holds for a process of that user and job ("": none). own: what was said of it alone. */
 int64_t allow_limit(const struct param *p, const struct allow_jobs *jobs, const struct allow *own,

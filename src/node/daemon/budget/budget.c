@@ -85,7 +85,7 @@ static unsigned gpus_of(const struct sess *s)
 
 static void tell_move(struct sess *s, enum govern_why why, double accounted, double measured)
 {
-	const struct rung_row *r = &rung_table[s->stream->cost.govern.rung];
+	const struct fidelity_row *r = &fidelity_table[s->stream->cost.govern.fidelity];
 	char text[200];
 
 	snprintf(s->moved, sizeof(s->moved),
@@ -93,7 +93,7 @@ static void tell_move(struct sess *s, enum govern_why why, double accounted, dou
 		 r->what, govern_word[why], 100 * accounted, 100 * measured);
 	snprintf(text, sizeof(text), "pid %d: %s", (int)s->peer.pid, s->moved);
 	sess_journal(s, "budget", text);
-	stream_gauge(s->stream, OVERHEAD_RUNG, s->stream->cost.govern.rung, now_mono());
+	stream_gauge(s->stream, OVERHEAD_FIDELITY, s->stream->cost.govern.fidelity, now_mono());
 	s->stream->proc.overhead.moves++;
 	count_add(COUNT_rung_moves, 1);
 }
@@ -124,7 +124,7 @@ static void lead(struct sess *s, uint64_t now)
 	struct cost_limits l = {
 		.budget = (double)tightest(s, ALLOW_slowdown_permille) / 1000.0,
 		.cpu = (double)tightest(s, ALLOW_probe_permille) / 1000.0 * gpus_of(s),
-		.top = (enum rung)tightest(s, ALLOW_rung),
+		.top = (enum fidelity)tightest(s, ALLOW_rung),
 		.leave = s->trials,
 		.measure = p->measure,
 		.after_ns = (uint64_t)p->measure_after_s * 1000000000u,
@@ -176,12 +176,12 @@ void budget_note(struct sess *s)
 	o->lo = i.known ? millionths(i.lo) : 0;
 	o->mid = i.known ? millionths(i.mid) : 0;
 	o->hi = i.known ? millionths(i.hi) : 0;
-	o->mean = i.known ? millionths(c->mean.mid / rung_table[c->govern.rung].duty) : 0;
+	o->mean = i.known ? millionths(c->mean.mid / fidelity_table[c->govern.fidelity].duty) : 0;
 	/* Of all of its time: the last second of a program says little. */
 	o->accounted = (uint32_t)millionths((double)c->records * s->roster->emit_ns /
 					    (double)(c->at_ns - s->since_ns + 1));
 	o->budget = (uint32_t)budget_limit(s, ALLOW_slowdown_permille) * 1000u;
-	o->rung = c->govern.rung;
+	o->fidelity = c->govern.fidelity;
 	o->by = c->by_rate ? OVERHEAD_BY_LAUNCHES : OVERHEAD_BY_STEPS;
 	o->stays = (uint32_t)millionths(c->stays);
 	o->emit_ps = (uint32_t)(1000 * s->roster->emit_ns);
@@ -202,7 +202,7 @@ static void tell(struct sess *s, uint64_t now)
 		stream_gauge(st, OVERHEAD_LO, o->lo, now);
 		stream_gauge(st, OVERHEAD_HI, o->hi, now);
 	}
-	stream_gauge(st, OVERHEAD_RUNG, o->rung, now);
+	stream_gauge(st, OVERHEAD_FIDELITY, o->fidelity, now);
 	stream_gauge(st, OVERHEAD_ACCOUNTED, millionths(st->cost.accounted), now);
 }
 

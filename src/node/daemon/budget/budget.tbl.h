@@ -8,7 +8,7 @@
 /* clang-format off */
 BUDGET(slowdown_permille, "most of any process, measured or accounted", budget_slowdown(d), "moves on the ladder", count_get(COUNT_rung_moves))
 BUDGET(probe_permille,    "most of any process with GPUs, for each of them, accounted", budget_probes(d), "moves on the ladder", count_get(COUNT_rung_moves))
-BUDGET(rung,              "lowest of any process",                      budget_rung(d), "processes recorded less", budget_lowered(d))
+BUDGET(rung,              "lowest of any process",                      budget_fidelity(d), "processes recorded less", budget_lowered(d))
 BUDGET(measure,           "",                                           -1, "", 0)
 BUDGET(cpu_percent,       "since aond started",                         budget_cpu(d), "moves: events rolled up, records counted", count_get(COUNT_shed_moves))
 BUDGET(memory_mib,        "of aond, pools with it",                     (double)d->rss / (1 << 20), "stops: events rolled up, records counted, processes refused", count_get(COUNT_memory_stops))

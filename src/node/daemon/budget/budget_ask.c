@@ -9,7 +9,7 @@
  *
  * The answer is a line each: key, limit, unit, used, how often something was given up, what
  * that was, what `used` is of; tabs between. Of a process a line comes first: pid, its number, its
- * job, its last move on the ladder.
+ * job, its last move between the fidelity levels.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -49,13 +49,13 @@ static double budget_probes(const struct aond *d)
 	return most;
 }
 
-static double budget_rung(const struct aond *d)
+static double budget_fidelity(const struct aond *d)
 {
-	enum rung low = RUNG_ALL;
+	enum fidelity low = FIDELITY_ALL;
 
 	for (const struct sess *s = d->roster.first; s; s = s->next)
-		if (s->stream && s->stream->cost.govern.rung > low)
-			low = s->stream->cost.govern.rung;
+		if (s->stream && s->stream->cost.govern.fidelity > low)
+			low = s->stream->cost.govern.fidelity;
 	return low;
 }
 
@@ -64,7 +64,7 @@ static uint64_t budget_lowered(const struct aond *d)
 	uint64_t n = 0;
 
 	for (const struct sess *s = d->roster.first; s; s = s->next)
-		n += s->stream && s->stream->cost.govern.rung > RUNG_ALL;
+		n += s->stream && s->stream->cost.govern.fidelity > FIDELITY_ALL;
 	return n;
 }
 
@@ -110,7 +110,7 @@ static double used_of(const struct sess *s, enum allow_key key)
 	case ALLOW_disk_mib_day:
 		return (double)budget_written(s) / (1 << 20);
 	case ALLOW_rung:
-		return s->stream->cost.govern.rung;
+		return s->stream->cost.govern.fidelity;
 	case ALLOWS:
 		break;
 	}

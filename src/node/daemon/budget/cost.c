@@ -182,14 +182,14 @@ static uint32_t gap_of(struct cost *c, const struct cost_limits *l, uint32_t dut
 
 static struct aon_trial choose(struct cost *c, const struct cost_limits *l)
 {
-	const struct rung_row *r = &rung_table[c->govern.rung];
+	const struct fidelity_row *r = &fidelity_table[c->govern.fidelity];
 	struct aon_trial t = { 0 };
 	uint32_t half;
 
 	if (!l->leave || l->steady || r->tier < TIER_ROLLUP || c->steps < COST_STEPS)
 		return t;
 	if (!l->measure || c->last_ns < c->first_ns + l->after_ns) {
-		/* Nothing is measured, but the rung holds: steps one by one. */
+		/* Nothing is measured, but the fidelity level holds: steps one by one. */
 		if (r->duty > 1)
 			t = (struct aon_trial){ .gap = COST_ROUND, .duty = r->duty };
 		return t;
@@ -209,7 +209,7 @@ static struct aon_trial choose(struct cost *c, const struct cost_limits *l)
 
 void cost_follow(struct cost *c, const struct cost *leader, uint64_t now_ns)
 {
-	if (!rung_alike(c->govern.rung, leader->govern.rung))
+	if (!fidelity_alike(c->govern.fidelity, leader->govern.fidelity))
 		forget(c);
 	c->govern = leader->govern;
 	c->seed = leader->seed;
@@ -246,7 +246,7 @@ void cost_stays(struct cost *c, uint64_t now_ns, uint64_t total_ns)
 
 struct interval cost_now(const struct cost *c)
 {
-	double share = 1.0 / rung_table[c->govern.rung].duty;
+	double share = 1.0 / fidelity_table[c->govern.fidelity].duty;
 	struct interval i = c->typical;
 
 	i.lo = i.lo * share + c->stays;
@@ -265,11 +265,11 @@ enum govern_why cost_tick(struct cost *c, uint64_t now_ns, double accounted,
 				.measured = c->typical,
 				.stays = c->stays,
 				.top = l->top };
-	enum rung was = c->govern.rung;
+	enum fidelity was = c->govern.fidelity;
 	enum govern_why why;
 
 	why = l->steady ? GOVERN_STAY : govern_look(&c->govern, &in);
-	if (why != GOVERN_STAY && !rung_alike(was, c->govern.rung))
+	if (why != GOVERN_STAY && !fidelity_alike(was, c->govern.fidelity))
 		forget(c);
 	set_trial(c, choose(c, l), now_ns);
 	return why;

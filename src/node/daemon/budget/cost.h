@@ -3,7 +3,7 @@
  * cost.h - what recording costs one process, and how much of it the budget allows.
  *
  * Steps come in (cost_step), once a second the governor looks (cost_tick), and what comes out is
- * the rung and the steps to leave out, for the process's gate. Nothing here knows gates or
+ * the fidelity level and the steps to leave out, for the process's gate. Nothing here knows gates or
  * sessions.
  */
 #ifndef AON_DAEMON_COST_H
@@ -37,7 +37,7 @@ struct cost {
 	uint64_t first_ns;             /* the first step's beginning */
 	uint64_t steps, step, last_ns; /* seen; the last one's number and end */
 	double step_ns;                /* mean of the last ones */
-	uint32_t track;                 /* whose steps count, + 1: one thread's; 0: none yet */
+	uint32_t track;                /* whose steps count, + 1: one thread's; 0: none yet */
 	uint64_t records, at_ns;       /* of the last look; at_ns 0: none yet */
 	double accounted;              /* share of the last second */
 	uint64_t stays_ns;             /* of the last look: probes where nothing is recorded, */
@@ -54,7 +54,7 @@ struct cost {
 struct cost_limits {
 	double budget;     /* share of a step's time; 0: no limit */
 	double cpu;        /* share of a core; 0: no limit */
-	enum rung top;     /* no further up than this */
+	enum fidelity top; /* no further up than this */
 	bool leave;        /* steps can be left out, */
 	bool measure;      /* and may be, to measure what the others cost, */
 	uint64_t after_ns; /* so long after the first */
@@ -83,7 +83,7 @@ void cost_follow(struct cost *c, const struct cost *leader, uint64_t now_ns);
 void cost_hold(struct cost *c, uint64_t now_ns);
 /* No step for so long that what comes now is something else: it is recorded. */
 bool cost_stepless(const struct cost *c, uint64_t now_ns);
-/* What is paid now: of what is measured, the share that the rung leaves, and what stays on. */
+/* What is paid now: of what is measured, the share that the fidelity level leaves, and what stays on. */
 struct interval cost_now(const struct cost *c);
 
 /* What writing a record costs a thread of this machine: the best of a few thousand. 1 ms. */

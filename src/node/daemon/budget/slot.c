@@ -4,7 +4,7 @@
  *
  * A slot is a twentieth of a second of the wall clock, so that all ranks of a job, on other nodes too,
  * have the same ones. What a step's time is to others is here the time of a launch: how many there
- * were in the slot is read from the program's pulse, which goes on in slots that are left out. The
+ * were in the slot is read from the program's heartbeat, which goes on in slots that are left out. The
  * program does not know of slots: its gate says less while one is left out.
  */
 #include <errno.h>
@@ -18,9 +18,9 @@
 
 static uint64_t launches_of(const struct sess *s)
 {
-	struct aon_pulse p;
+	struct aon_heartbeat p;
 
-	pool_pulse(s->stream->pool, &p);
+	pool_heartbeat(s->stream->pool, &p);
 	return p.launches;
 }
 

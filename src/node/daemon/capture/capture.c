@@ -289,14 +289,14 @@ void captures_tick(struct captures *cs, uint64_t now)
 static bool is_through(const struct capture *c, struct capture_proc *p, const struct sess *s,
 		       uint64_t now)
 {
-	struct aon_pulse pulse;
+	struct aon_heartbeat heartbeat;
 
 	if (!c->want.steps)
 		return now >= c->begin_ns + c->want.ms * 1000000u;
-	pool_pulse(s->stream->pool, &pulse);
-	p->step = pulse.step;
+	pool_heartbeat(s->stream->pool, &heartbeat);
+	p->step = heartbeat.step;
 	/* The next one has begun; or the last one's end was seen, if none follows. */
-	return pulse.step > p->last || (s->stream->step >= p->last && s->stream->step_ns);
+	return heartbeat.step > p->last || (s->stream->step >= p->last && s->stream->step_ns);
 }
 
 static void look_at_procs(struct captures *cs, struct capture *c, uint64_t now)

@@ -7,7 +7,7 @@
  *	           ^                                     |     or lets it wait for the next time
  *	           +-------------------------------------+
  *
- * The gates rise at once; then the pulses say where each rank is, and the first step that none of them
+ * The gates rise at once; then the heartbeats say where each rank is, and the first step that none of them
  * had begun by then is where the capture begins. So every rank shows it whole, and nobody waits for
  * anybody. A process is lowered again as soon as it is through. The store is the trace: what was
  * recorded before is in it already, and nothing is copied or joined.

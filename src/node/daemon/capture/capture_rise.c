@@ -100,13 +100,13 @@ void capture_lower(struct sess *s)
  * that begins tells its number last. */
 static uint64_t first_step(struct capture *c, const struct sess *s)
 {
-	struct aon_pulse p;
+	struct aon_heartbeat p;
 	uint64_t most = 0;
 
 	for (const struct sess *o = s->roster->first; o; o = o->next) {
 		if (!capture_proc_of(c, o) || !same_job(s, o))
 			continue;
-		pool_pulse(o->stream->pool, &p);
+		pool_heartbeat(o->stream->pool, &p);
 		most = p.step > most ? p.step : most;
 	}
 	return most + 2;
@@ -125,7 +125,7 @@ void capture_rise(struct captures *cs, struct capture *c, uint64_t now)
 		hold(s, now);
 		sess_tier(s);
 	}
-	/* The gates, then the pulses. Not a fence: GCC's thread sanitizer knows none. */
+	/* The gates, then the heartbeats. Not a fence: GCC's thread sanitizer knows none. */
 	__atomic_fetch_add(&order, 1, __ATOMIC_SEQ_CST);
 	for (struct sess *s = r->first; s && c->want.steps; s = s->next) {
 		p = capture_proc_of(c, s);
@@ -160,16 +160,16 @@ size_t capture_jobs(struct captures *cs, uid_t uid, struct capture_job *out, siz
 	for (const struct sess *s = cs->aond->roster.first; s; s = s->next) {
 		const struct process *p = s->stream ? &s->stream->proc : NULL;
 		struct capture_job *j;
-		struct aon_pulse pulse;
+		struct aon_heartbeat heartbeat;
 
 		if (!p || (uid && s->peer.uid != uid))
 			continue;
 		j = job_place(out, &n, cap, *p->job ? p->job : p->run);
 		if (!j)
 			continue;
-		pool_pulse(s->stream->pool, &pulse);
+		pool_heartbeat(s->stream->pool, &heartbeat);
 		j->ranks++;
-		j->step = pulse.step > j->step ? pulse.step : j->step;
+		j->step = heartbeat.step > j->step ? heartbeat.step : j->step;
 		j->step_ns = s->stream->step_ns > j->step_ns ? s->stream->step_ns : j->step_ns;
 	}
 	return n;

@@ -317,7 +317,7 @@ static void run_loop(struct aond *d)
 /* Processes can join. */
 static void say_ready(struct aond *d)
 {
-	rundir_knock(&d->rundir);
+	rundir_announce(&d->rundir);
 	roster_refill(&d->roster);
 	prctl(PR_SET_DUMPABLE, 0);
 	aond_journal(d, "start", "aond " AON_VERSION);
@@ -463,7 +463,7 @@ int aond_run(const struct aond_args *args, const struct param *param)
 	err = rundir_open(&d.rundir, param->run_dir.s, &why);
 	if (err)
 		goto fini_loop;
-	err = rundir_door(&d.rundir, &why);
+	err = rundir_rendezvous(&d.rundir, &why);
 	if (err)
 		goto close_rundir;
 	err = opening(&st, param, &store_why);

@@ -78,8 +78,8 @@ int rundir_open(struct rundir *r, const char *path, struct rundir_why *why)
 
 void rundir_close(struct rundir *r)
 {
-	if (r->door)
-		munmap(r->door, AON_PAGE);
+	if (r->rendezvous)
+		munmap(r->rendezvous, AON_PAGE);
 	if (r->lock >= 0)
 		close(r->lock);
 	if (r->dir >= 0)
@@ -118,13 +118,13 @@ int rundir_listen(struct rundir *r, const char *name, mode_t mode)
 	return fd;
 }
 
-/* --- the door --- */
+/* --- the rendezvous page --- */
 
 /* One that processes may have mapped since long, if it is one of ours. */
-static int open_door(struct rundir *r)
+static int open_rendezvous(struct rundir *r)
 {
 	struct stat st;
-	int fd = openat(r->dir, AON_DOOR_NAME, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	int fd = openat(r->dir, AON_RENDEZVOUS_NAME, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 
 	if (fd < 0)
 		return -errno;
@@ -135,17 +135,17 @@ static int open_door(struct rundir *r)
 	return -EEXIST;
 }
 
-static int make_door(struct rundir *r)
+static int make_rendezvous(struct rundir *r)
 {
 	mode_t old = umask(022);
 	int fd, err;
 
-	if (unlinkat(r->dir, AON_DOOR_NAME, 0) < 0 && errno != ENOENT) {
+	if (unlinkat(r->dir, AON_RENDEZVOUS_NAME, 0) < 0 && errno != ENOENT) {
 		err = -errno;
 		umask(old);
 		return err;
 	}
-	fd = openat(r->dir, AON_DOOR_NAME, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+	fd = openat(r->dir, AON_RENDEZVOUS_NAME, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		    0644);
 	err = -errno;
 	umask(old);
@@ -154,40 +154,42 @@ static int make_door(struct rundir *r)
 	return fd;
 }
 
-int rundir_door(struct rundir *r, struct rundir_why *why)
+int rundir_rendezvous(struct rundir *r, struct rundir_why *why)
 {
-	int fd = open_door(r), err;
+	int fd = open_rendezvous(r), err;
 	void *map;
 
 	if (fd < 0)
-		fd = make_door(r);
+		fd = make_rendezvous(r);
 	if (fd < 0)
-		return say(why, fd, "%s: %s", AON_DOOR_NAME, strerror(-fd));
+		return say(why, fd, "%s: %s", AON_RENDEZVOUS_NAME, strerror(-fd));
 	/* Allocated, so that neither we nor a process gets SIGBUS from a full file system. */
 	err = posix_fallocate(fd, 0, AON_PAGE);
 	if (err) {
 		close(fd);
-		return say(why, -err, "%s: %s", AON_DOOR_NAME, strerror(err));
+		return say(why, -err, "%s: %s", AON_RENDEZVOUS_NAME, strerror(err));
 	}
 	map = mmap(NULL, AON_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	err = errno;
 	close(fd);
 	if (map == MAP_FAILED)
-		return say(why, -err, "%s: %s", AON_DOOR_NAME, strerror(err));
-	r->door = map;
+		return say(why, -err, "%s: %s", AON_RENDEZVOUS_NAME, strerror(err));
+	r->rendezvous = map;
 	return 0;
 }
 
-void rundir_knock(struct rundir *r)
+void rundir_announce(struct rundir *r)
 {
-	struct aon_door *d = r->door;
-	uint32_t gen = d->magic == AON_DOOR_MAGIC ? d->generation + 1 : 1;
+	struct aon_rendezvous *d = r->rendezvous;
+	uint32_t gen = d->magic == AON_RENDEZVOUS_MAGIC ? d->generation + 1 : 1;
 
 	d->version = AON_MSG_VERSION;
-	__atomic_store_n(&d->magic, AON_DOOR_MAGIC, __ATOMIC_RELEASE);
-	for (uint32_t i = 1; i <= AON_KNOCKS / 2; i++)
-		__atomic_store_n(&d->knock[(gen + i) % AON_KNOCKS], 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&d->magic, AON_RENDEZVOUS_MAGIC, __ATOMIC_RELEASE);
+	for (uint32_t i = 1; i <= AON_GENERATIONS / 2; i++)
+		__atomic_store_n(&d->generation_word[(gen + i) % AON_GENERATIONS], 0,
+				 __ATOMIC_RELAXED);
 	__atomic_store_n(&d->generation, gen, __ATOMIC_RELEASE);
 	/* Last: who is led in by it finds the new generation. */
-	__atomic_store_n(&d->knock[gen % AON_KNOCKS], AON_WANT_ALL, __ATOMIC_RELEASE);
+	__atomic_store_n(&d->generation_word[gen % AON_GENERATIONS], AON_WANT_ALL,
+			 __ATOMIC_RELEASE);
 }

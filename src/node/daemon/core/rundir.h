@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rundir.h - the run directory: checked, locked by one aond, with its sockets and its door. */
+/* rundir.h - the run directory: checked, locked by one aond, with its sockets and its rendezvous page. */
 #ifndef AON_RUNDIR_H
 #define AON_RUNDIR_H
 
@@ -10,7 +10,7 @@
 struct rundir {
 	int dir; /* these owned; -1: none */
 	int lock;
-	struct aon_door *door; /* owned mapping */
+	struct aon_rendezvous *rendezvous; /* owned mapping */
 };
 
 struct rundir_why {
@@ -26,9 +26,9 @@ void rundir_close(struct rundir *r);
 int rundir_listen(struct rundir *r, const char *name, mode_t mode);
 void rundir_unlink(struct rundir *r, const char *name);
 
-/* Opens the door file, or makes it. Its inode stays the same for as long as it can be used. */
-int rundir_door(struct rundir *r, struct rundir_why *why);
+/* Opens the rendezvous page file, or makes it. Its inode stays the same for as long as it can be used. */
+int rundir_rendezvous(struct rundir *r, struct rundir_why *why);
 /* Tells every process that waits: there is a daemon (again). */
-void rundir_knock(struct rundir *r);
+void rundir_announce(struct rundir *r);
 
 #endif /* AON_RUNDIR_H */

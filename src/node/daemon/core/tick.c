@@ -74,7 +74,7 @@ static void tick_wall(struct aond *d)
 void aond_stalled(struct aond *d)
 {
 	count_add(COUNT_stalls, 1);
-	rundir_knock(&d->rundir);
+	rundir_announce(&d->rundir);
 }
 
 /* Nothing came for a while: what a burst has touched goes back. */

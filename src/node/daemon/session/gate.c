@@ -59,7 +59,7 @@ uint32_t gate_wants(enum tier tier)
 	switch (tier) {
 	case TIER_OFF:
 		return 0;
-	case TIER_PULSE:
+	case TIER_HEARTBEAT:
 		return AON_WANT_STEP;
 	case TIER_ROLLUP:
 	case TIER_FLIGHT:

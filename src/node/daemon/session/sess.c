@@ -129,19 +129,19 @@ void sess_journal(struct sess *s, const char *what, const char *text)
 
 void sess_tier(struct sess *s)
 {
-	const struct rung_row *rung = &rung_table[s->stream->cost.govern.rung];
+	const struct fidelity_row *fidelity = &fidelity_table[s->stream->cost.govern.fidelity];
 	enum tier tier = s->captures ? TIER_FULL : s->asked;
 
-	if (tier != TIER_FULL && rung->tier < tier)
-		tier = rung->tier;
+	if (tier != TIER_FULL && fidelity->tier < tier)
+		tier = fidelity->tier;
 	if (tier == TIER_FLIGHT && s->roster->plant->broker &&
 	    broker_detail(s->roster->plant->broker, &s->stream->proc))
 		tier = TIER_FULL; /* a consumer needs it; the budget has taken nothing away */
 	s->stream->changed |= s->stream->proc.tier != tier;
 	s->stream->proc.tier = tier;
 	s->gate.left_out &= tier != TIER_FULL;
-	gate_ops(&s->gate, tier, rung->ops ? (uint32_t)s->roster->param->ops_every : 0);
-	s->gate.drop = rung->counters ? 0 : AON_WANT_COUNTER | AON_WANT_FLOW;
+	gate_ops(&s->gate, tier, fidelity->ops ? (uint32_t)s->roster->param->ops_every : 0);
+	s->gate.drop = fidelity->counters ? 0 : AON_WANT_COUNTER | AON_WANT_FLOW;
 	gate_tier(&s->gate, tier);
 }
 
@@ -210,9 +210,9 @@ static int take_message(struct sess *s, const union msg *m, struct msg_fds *fds,
 	switch (m->head.type) {
 	case AON_MSG_HELLO:
 		return s->stream ? -EPROTO : sess_hello(s, &m->hello, fds);
-	case AON_MSG_BELL:
+	case AON_MSG_DOORBELL:
 		count_add(COUNT_bells, 1);
-		s->bells++;
+		s->doorbells++;
 		*rang = true;
 		return s->stream ? 0 : -EPROTO;
 	case AON_MSG_NOTE:
@@ -277,7 +277,7 @@ void sess_sock(struct watch *w, uint32_t events)
 		lose_sock(s, err);
 		return;
 	}
-	if (s->bells > BELLS_MAX)
+	if (s->doorbells > DOORBELLS_MAX)
 		go_deaf(s);
 	if (rang)
 		sess_drain(s);

@@ -28,11 +28,11 @@
 #include "daemon/alarm/stacks.h"
 #include "daemon/stream/stream.h"
 
-#define HELLO_NS    2000000000ull /* for saying HELLO */
-#define BELLS_MAX   1000u         /* in a second; then it is not heard until the next */
-#define POLL_NS     20000000ull   /* between two looks at a process that cannot ring */
-#define POLLS_IDLE  50u           /* looks that found nothing: then only the tick looks */
-#define SECCOMP_ALL 64u           /* with more sessions than this, looked at every 10th tick */
+#define HELLO_NS      2000000000ull /* for saying HELLO */
+#define DOORBELLS_MAX 1000u         /* in a second; then it is not heard until the next */
+#define POLL_NS       20000000ull   /* between two looks at a process that cannot ring */
+#define POLLS_IDLE    50u           /* looks that found nothing: then only the tick looks */
+#define SECCOMP_ALL   64u           /* with more sessions than this, looked at every 10th tick */
 
 struct roster;
 
@@ -53,11 +53,11 @@ struct sess {
 	struct late late;       /* of the ranks that it leads */
 	uint32_t captures;      /* that need tier full of it now */
 	struct allow allow;     /* what was said of it alone */
-	char moved[160];        /* its last move on the ladder, and why; "": none yet */
-	uint32_t alarms;        /* that were told of it */
-	enum tier asked;        /* what the process is to show, if the budget allows it */
+	char moved[160]; /* its last move between the fidelity levels, and why; "": none yet */
+	uint32_t alarms; /* that were told of it */
+	enum tier asked; /* what the process is to show, if the budget allows it */
 	struct proc_seccomp at_join;
-	unsigned bells;                        /* in this second */
+	unsigned doorbells;                    /* in this second */
 	unsigned idle;                         /* polls that found nothing */
 	bool deaf;                             /* rang too often: not heard until the next second */
 	bool quiet;                            /* must make no system call: cannot ring */

@@ -175,7 +175,7 @@ static void look_at_filters(struct sess *s)
 
 static void hear_again(struct sess *s)
 {
-	s->bells = 0;
+	s->doorbells = 0;
 	if (s->deaf && s->sock.fd >= 0)
 		loop_mod(s->roster->loop, &s->sock, EPOLLIN);
 	s->deaf = false;

@@ -26,7 +26,7 @@
 #define TRIES    3u
 #define LATE_NS  1000000000u
 #define TEXT_MAX 512u
-#define TRACKS    64u /* whose threads are remembered */
+#define TRACKS   64u /* whose threads are remembered */
 
 struct op {
 	uint64_t start_ns, end_ns;

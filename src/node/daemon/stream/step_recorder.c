@@ -166,9 +166,9 @@ static bool partial(struct stream *s, uint64_t now_ns, struct step_rec *r, uint6
 {
 	struct step_rec head;
 	struct step_words w;
-	struct aon_pulse p;
+	struct aon_heartbeat p;
 
-	pool_pulse(s->pool, &p);
+	pool_heartbeat(s->pool, &p);
 	w = (struct step_words){ p.step > s->step ? p.step : s->step + 1, p.collective_comm,
 				 p.collective };
 	count_lost(s);

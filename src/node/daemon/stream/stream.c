@@ -492,7 +492,7 @@ int stream_drain(struct stream *s, bool dead)
 		if (runs)
 			s->fresh = s->changed = true;
 	}
-	pool_bell_clear(s->pool);
+	pool_doorbell_clear(s->pool);
 	return err ? err : more;
 }
 

@@ -101,18 +101,18 @@ static int span_of(const struct opts *o, struct fleet_span *s)
 
 int fleet_list_cmd(const struct opts *o)
 {
-	const char *rung[RUNGS];
+	const char *fidelity[FIDELITY_LEVELS];
 	struct fleet_list_ask a = { .gone = o->val[OPT_GONE] != NULL,
 				    .metric = o->val[OPT_OFMETRIC],
 				    .device = o->val[OPT_OFDEVICE],
-				    .rung = rung,
-				    .rungs = RUNGS };
+				    .fidelity = fidelity,
+				    .levels = FIDELITY_LEVELS };
 	struct fleet *f;
 	size_t which = 0;
 	int rc = span_of(o, &a.span);
 
-	for (size_t i = 0; i < RUNGS; i++)
-		rung[i] = rung_table[i].word;
+	for (size_t i = 0; i < FIDELITY_LEVELS; i++)
+		fidelity[i] = fidelity_table[i].word;
 	while (lists[which].cmd != o->cmd)
 		which++;
 	if (rc == CLI_OK && o->val[OPT_CHANGES])

@@ -10,9 +10,9 @@
 #include "cli/report/report.h"
 #include "govern/govern.h"
 
-static const char *rung_of(const struct overhead *o)
+static const char *fidelity_of(const struct overhead *o)
 {
-	return o->rung < RUNGS ? rung_table[o->rung].word : "?";
+	return o->fidelity < FIDELITY_LEVELS ? fidelity_table[o->fidelity].word : "?";
 }
 
 static char *percent(char *buf, size_t cap, double millionths)
@@ -134,7 +134,7 @@ static void add_row(struct table *t, const struct out *out, struct store *st,
 	table_add(t, "%s", percent(a, sizeof(a), o->stays));
 	table_add(t, "%s", percent(a, sizeof(a), o->accounted));
 	table_add(t, "%s", o->budget ? percent(a, sizeof(a), o->budget) : "none");
-	table_add(t, "%s", rung_of(o));
+	table_add(t, "%s", fidelity_of(o));
 	table_add(t, "%s %s", fmt_count(n, o->steps), by_launches(o) ? "slots" : "steps");
 	table_add(t, "%.1f %%", o->steps ? 100.0 * (double)o->left_out / (double)o->steps : 0);
 	table_add(t, "%s", put_bars(bars, st, p, out->ascii));

@@ -63,7 +63,7 @@ void report_overhead(const struct overhead *o, const struct out *out)
 			 "  To keep its budget it moved %u time%s on the ladder, to %s. Why: aon "
 			 "store journal",
 			 o->moves, o->moves == 1 ? "" : "s",
-			 o->rung < RUNGS ? rung_table[o->rung].word : "?");
+			 o->fidelity < FIDELITY_LEVELS ? fidelity_table[o->fidelity].word : "?");
 }
 
 void report_account(const struct account *a, const struct out *out)

@@ -374,8 +374,8 @@ void report_text(const struct gather *g, const struct out *out, size_t fold)
 	if (kinds & REPORT_GPU)
 		row_table(g, out,
 			  g->by == BY_TRACK ? "Streams"
-			  : g->devices     ? "Kernels and copies"
-					   : "Collectives",
+			  : g->devices      ? "Kernels and copies"
+					    : "Collectives",
 			  REPORT_GPU, fold);
 	if (kinds & REPORT_GRAPH)
 		row_table(g, out, "CUDA graphs seen whole", REPORT_GRAPH, fold);

@@ -296,8 +296,8 @@ static int name_tracks(struct into_store *s)
 	for (size_t i = s->tracks_done; i < s->t->tracks && !err; i++) {
 		const struct trace_track *l = &s->t->track[i];
 		struct track row = { .context = l->context,
-				    .stream = l->stream,
-				    .device = TRACK_HOST };
+				     .stream = l->stream,
+				     .device = TRACK_HOST };
 		uint32_t id;
 
 		err = track_of(s, (uint32_t)i, &id);

@@ -67,7 +67,7 @@ struct gpu_sum {
 #define COSTS 128u
 
 struct from {
-	uint64_t after; /* window */
+	uint64_t after;  /* window */
 	uint32_t *track; /* owned: by id, its GPU; GPUS: none; UINT32_MAX: not looked at */
 	size_t tracks;
 	struct limit_names class;
@@ -445,7 +445,7 @@ static double cost_of(enum metric_id m, const struct overhead *o)
 	case M_ACCOUNTED:
 		return o->accounted / 1e6;
 	default:
-		return o->rung;
+		return o->fidelity;
 	}
 }
 
