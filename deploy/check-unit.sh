@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Fails when systemd thinks the unit more exposed than 1.5 of 10.
+# Fails if systemd rates the exposure of the unit above 1.5 of 10.
 set -eu
 command -v systemd-analyze >/dev/null || {
 	echo "SKIP: no systemd-analyze"

@@ -54,7 +54,7 @@ def process():
            "who is not here is not shown", gone)
         text = ask(p, "--job", "job.7")
         ok(text.returncode == 0 and "last move" in text.stdout and "GIVEN UP" in text.stdout
-           and "recorded less or more" in text.stdout, "a table says what was given up", text.stdout)
+           and "changes of the fidelity level" in text.stdout, "a table says what was given up", text.stdout)
         d.flush()
         ok("job job.7: rung = quarter, set by uid" in aon("store", "journal", p.store).stdout,
            "who set what is in the journal")

@@ -7,19 +7,19 @@
  *	BMC_FLAG(key, default, "help")
  */
 /* clang-format off */
-BMC_TEXT(url,      256, "", "where it is: https://HOST, ipmi://HOST[:PORT], or ipmi:/dev/ipmi0 for this node's own")
-BMC_TEXT(login,    256, "", "file with USER:PASSWORD, for its owner only (mode 0600); it is read at each login")
-BMC_TEXT(ca,       256, "", "file of certificates that its certificate must go back to (the system's unless told)")
-BMC_TEXT(pin,      128, "", "instead: the public key that it must have, as sha256//BASE64")
-BMC_TEXT(kind,      16, "node", "what it is of: node, switch, power or cooling")
-BMC_TEXT(rack,      32, "", "the rack that it is in")
-BMC_TEXT(position,  16, "", "where in the rack, as 7 or U12")
-BMC_NUM(interval,   10,  1, 3600, "seconds between two looks")
-BMC_NUM(timeout,    10,  1,  120, "seconds that an answer may take")
-BMC_NUM(rate,        1,  1,  100, "requests a second, at most, besides metric reports")
-BMC_NUM(resources, 8192, 16, 65536, "resources that are looked at, at most")
-BMC_FLAG(events,   true,  "have it tell of events as they happen, where it can")
-BMC_FLAG(insecure, false, "trust whoever answers, also without TLS: who listens gets the password")
+BMC_TEXT(url,      256, "", "address: https://HOST, ipmi://HOST[:PORT], or ipmi:/dev/ipmi0 for this node's own BMC")
+BMC_TEXT(login,    256, "", "file with USER:PASSWORD, readable by its owner only (mode 0600); read at each login")
+BMC_TEXT(ca,       256, "", "file of authorities that may sign the BMC's certificate; empty: the system's CAs")
+BMC_TEXT(pin,      128, "", "instead of ca: the public key that the BMC must have, as sha256//BASE64")
+BMC_TEXT(kind,      16, "node", "what the BMC belongs to: node, switch, power or cooling")
+BMC_TEXT(rack,      32, "", "the rack of the BMC")
+BMC_TEXT(position,  16, "", "position in the rack, as 7 or U12")
+BMC_NUM(interval,   10,  1, 3600, "seconds between two polls")
+BMC_NUM(timeout,    10,  1,  120, "time limit for an answer, in seconds")
+BMC_NUM(rate,        1,  1,  100, "requests per second, at most, besides metric reports")
+BMC_NUM(resources, 8192, 16, 65536, "resources to read, at most")
+BMC_FLAG(events,   true,  "subscribe to events as they happen, if the BMC supports it")
+BMC_FLAG(insecure, false, "trust any server, also without TLS: whoever listens gets the password")
 /* clang-format on */
 #undef BMC_TEXT
 #undef BMC_NUM

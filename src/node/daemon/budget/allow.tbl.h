@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * allow.tbl.h - the settings that a job or a process may have limits of its own for.
+ * allow.tbl.h - the settings for which a job or a process may have limits of its own.
  *
- *	ALLOW(key of param.tbl.h, "what is used of it", "what was given up to keep it")
+ *	ALLOW(key of param.tbl.h, "what uses it", "what was given up to keep the limit")
  *
- * How much that is stands in budget_ask.c.
+ * budget_ask.c computes how much.
  */
 /* clang-format off */
-ALLOW(slowdown_permille, "of a step, measured or accounted",       "steps left out")
-ALLOW(probe_permille,    "of a core for each GPU, accounted",      "times it was recorded less or more")
+ALLOW(slowdown_permille, "of a step, measured or accounted",       "unsampled steps")
+ALLOW(probe_permille,    "of a core for each GPU, accounted",      "changes of the fidelity level")
 ALLOW(disk_mib_day,      "events of this process, today",          "events rolled up, for any reason")
-ALLOW(rung,              "of the ladder, 0: all",                  "")
+ALLOW(rung,              "fidelity level, 0: all",                  "")
 /* clang-format on */
 #undef ALLOW

@@ -36,7 +36,7 @@ static void print_help(void)
 			 opts[i].word, opts[i].arg ? " " : "", opts[i].arg ? opts[i].arg : "");
 		printf("  %-24s %s\n", left, opts[i].help);
 	}
-	printf("\nSettings, with what they are unless told:\n");
+	printf("\nSettings and their defaults:\n");
 	param_help(stdout);
 }
 

@@ -5,12 +5,12 @@
  *	OPT(ID, 'short' or 0, "long", "ARGUMENT" or NULL, "what it does" or NULL: hidden)
  */
 /* clang-format off */
-OPT(CONFIG,    'c', "config",     "FILE",      "read settings from FILE (/etc/aon/aond.conf unless told, if it is there)")
-OPT(CHECK,     'n', "check",      NULL,        "check the settings and end: 0 if they are right")
+OPT(CONFIG,    'c', "config",     "FILE",      "read settings from FILE (default /etc/aon/aond.conf, if it exists)")
+OPT(CHECK,     'n', "check",      NULL,        "check the settings and exit: 0 if they are valid")
 OPT(FOREGROUND,'f', "foreground", NULL,        "stay in the foreground, which aond always does")
 OPT(RUN_DIR,    0,  "run-dir",    "DIR",       "the same as --set run_dir=DIR")
 OPT(STORE,      0,  "store",      "FILE",      "the same as --set store=FILE")
-OPT(SET,        0,  "set",        "KEY=VALUE", "a setting, over that of the file")
+OPT(SET,        0,  "set",        "KEY=VALUE", "a setting that overrides the file")
 OPT(PARENT_FD,  0,  "parent-fd",  "N",         NULL) /* ends when the pipe N closes */
 OPT(READY_FD,   0,  "ready-fd",   "N",         NULL) /* a line to N once processes can join */
 OPT(VERSION,   'V', "version",    NULL,        "print the version")
