@@ -75,9 +75,9 @@ static const char *read_wish(struct MHD_Connection *c, struct wish *w)
 	if (ranks && !is_ranks(ranks))
 		return "ranks: numbers with commas\n";
 	strcpy(w->ranks, ranks ? ranks : "");
-	relay_query_u64(c, "steps", &w->steps);
-	relay_query_u64(c, "ms", &w->ms);
-	relay_query_u64(c, "timeout_s", &w->timeout_s);
+	httpd_query_u64(c, "steps", &w->steps);
+	httpd_query_u64(c, "ms", &w->ms);
+	httpd_query_u64(c, "timeout_s", &w->timeout_s);
 	if (!w->steps == !w->ms)
 		return "Say steps=N or ms=N.\n";
 	if (w->timeout_s < 5 || w->timeout_s > 600)
@@ -213,7 +213,7 @@ enum MHD_Result capture_answer(struct relay *r, struct MHD_Connection *c, struct
 	unsigned status;
 
 	if (wrong)
-		return relay_refuse(c, 400, 0, wrong);
+		return httpd_text(c, 400, 0, wrong);
 	pthread_mutex_lock(&r->lock);
 	status = place(r, q, &w, text, &o);
 	if (!status)
@@ -224,7 +224,7 @@ enum MHD_Result capture_answer(struct relay *r, struct MHD_Connection *c, struct
 	snprintf(line, sizeof(line), "job %s, %" PRIu64 " steps, %" PRIu64 " ms", w.job, w.steps,
 		 w.ms);
 	order_audit(r, q->who, !status ? "ok" : status == 404 ? "none" : "denied", line);
-	return status ? relay_refuse(c, status, 0, text) : relay_reply(c, 200, text);
+	return status ? httpd_text(c, status, 0, text) : httpd_text(c, 200, 0, text);
 }
 
 /* --- what came --- */
@@ -239,7 +239,7 @@ enum MHD_Result capture_state_answer(struct relay *r, struct MHD_Connection *c, 
 
 	if (!f)
 		return MHD_NO;
-	relay_query_u64(c, "id", &id);
+	httpd_query_u64(c, "id", &id);
 	pthread_mutex_lock(&r->lock);
 	o = order_find(r->orders, id);
 	if (o && strcmp(o->who, q->who) != 0)
@@ -258,11 +258,11 @@ enum MHD_Result capture_state_answer(struct relay *r, struct MHD_Connection *c, 
 	pthread_mutex_unlock(&r->lock);
 	if (fclose(f) != 0 || !o) {
 		free(text);
-		return relay_refuse(c, 404, 0, "There is no such capture of yours.\n");
+		return httpd_text(c, 404, 0, "There is no such capture of yours.\n");
 	}
-	return relay_reply_with(c, 200,
-				MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE),
-				"text/plain; charset=utf-8");
+	return httpd_reply(c, 200,
+			   MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE),
+			   "text/plain; charset=utf-8");
 }
 
 enum MHD_Result trace_give_answer(struct relay *r, struct MHD_Connection *c, struct request *q)
@@ -276,7 +276,7 @@ enum MHD_Result trace_give_answer(struct relay *r, struct MHD_Connection *c, str
 	uint64_t id = 0;
 	int fd = -1;
 
-	relay_query_u64(c, "id", &id);
+	httpd_query_u64(c, "id", &id);
 	pthread_mutex_lock(&r->lock);
 	o = order_find(r->orders, id);
 	if (o && !strcmp(o->who, q->who) && node)
@@ -288,7 +288,7 @@ enum MHD_Result trace_give_answer(struct relay *r, struct MHD_Connection *c, str
 		}
 	pthread_mutex_unlock(&r->lock);
 	if (fd < 0 || fstat(fd, &sb) < 0)
-		return relay_refuse(c, 404, 0, "There is no such file.\n");
-	return relay_reply_with(c, 200, MHD_create_response_from_fd((uint64_t)sb.st_size, fd),
-				"application/octet-stream");
+		return httpd_text(c, 404, 0, "There is no such file.\n");
+	return httpd_reply(c, 200, MHD_create_response_from_fd((uint64_t)sb.st_size, fd),
+			   "application/octet-stream");
 }

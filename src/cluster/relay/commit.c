@@ -109,13 +109,13 @@ static enum MHD_Result told(struct relay *r, struct MHD_Connection *c, const str
 
 	(void)r;
 	if (q->result)
-		return relay_refuse(c, 507, 5, "The relay's disk is full.\n");
+		return httpd_text(c, 507, 5, "The relay's disk is full.\n");
 	if (a->result == -EPERM)
-		return relay_refuse(c, 403, 0, "That source is another node's.\n");
+		return httpd_text(c, 403, 0, "That source is another node's.\n");
 	snprintf(text, sizeof(text),
 		 "last %" PRIu64 "\nreceived_ns %" PRIu64 "\nanswered_ns %" PRIu64 "\n", a->last,
 		 q->came_ns, relay_wall_ns());
-	return relay_reply(c, a->result == -ESTALE ? 409 : 200, text);
+	return httpd_text(c, a->result == -ESTALE ? 409 : 200, 0, text);
 }
 
 enum MHD_Result batch_answer(struct relay *r, struct MHD_Connection *c, struct request *q)
@@ -125,29 +125,29 @@ enum MHD_Result batch_answer(struct relay *r, struct MHD_Connection *c, struct r
 
 	if (q->done)
 		return told(r, c, q);
-	err = arrive(&q->arrival, q->body ? q->body : (uint8_t *)"", q->len, q->rule.cluster,
-		     relay_shards(r), why);
+	err = arrive(&q->arrival, q->http.body ? q->http.body : (uint8_t *)"", q->http.len,
+		     q->rule.cluster, relay_shards(r), why);
 	if (err) {
 		relay_add(r, COUNT_bad_batches, 1);
 		snprintf(text, sizeof(text), "%s\n", why);
 		/* What a newer relay will take is not lost; the rest is the sender's to set aside. */
-		return relay_refuse(c,
-				    err == -EPROTO   ? 426
-				    : err == -ENOMEM ? 503
-						     : 400,
-				    err == -EPROTO   ? 60
-				    : err == -ENOMEM ? 2
-						     : 0,
-				    text);
+		return httpd_text(c,
+				  err == -EPROTO   ? 426
+				  : err == -ENOMEM ? 503
+						   : 400,
+				  err == -EPROTO   ? 60
+				  : err == -ENOMEM ? 2
+						   : 0,
+				  text);
 	}
 	q->arrival.node = q->who;
 	q->arrival.first = q->arrival.seq;
-	if (!relay_query_u64(c, "first", &q->arrival.first) || q->arrival.first > q->arrival.seq)
-		return relay_refuse(c, 400, 0, "Say the oldest number that you have: ?first=N\n");
+	if (!httpd_query_u64(c, "first", &q->arrival.first) || q->arrival.first > q->arrival.seq)
+		return httpd_text(c, 400, 0, "Say the oldest number that you have: ?first=N\n");
 	pthread_mutex_lock(&r->lock);
 	if (r->stopping) {
 		pthread_mutex_unlock(&r->lock);
-		return relay_refuse(c, 503, 2, "The relay stops.\n");
+		return httpd_text(c, 503, 2, "The relay stops.\n");
 	}
 	q->node->batches++;
 	q->next = NULL;

@@ -134,7 +134,7 @@ bool seat_job(const struct seat *s, const char *job, struct job_line *out)
 /* What the node tells: the last order that it has seen, and its jobs. */
 static void seat_take(struct seat *s, const struct request *q)
 {
-	const char *text = (const char *)q->body;
+	const char *text = (const char *)q->http.body;
 
 	free(s->lines);
 	s->lines = text ? strndup(text, ORDER_LINES) : NULL;
@@ -165,7 +165,7 @@ static enum MHD_Result give(struct MHD_Connection *c, struct order *o, const cha
 		 "\ntimeout_s %" PRIu64 "\nby %s\n%s%s%s",
 		 o->id, o->job, o->steps, o->ms, o->from, o->timeout_s, o->who,
 		 *o->ranks ? "ranks " : "", o->ranks, *o->ranks ? "\n" : "");
-	return relay_reply(c, 200, text);
+	return httpd_text(c, 200, 0, text);
 }
 
 enum MHD_Result orders_answer(struct relay *r, struct MHD_Connection *c, struct request *q)
@@ -178,7 +178,7 @@ enum MHD_Result orders_answer(struct relay *r, struct MHD_Connection *c, struct 
 	s = seat_of(r->orders, q->who);
 	if (!s) {
 		pthread_mutex_unlock(&r->lock);
-		return relay_refuse(c, 503, 10, "Too many nodes.\n");
+		return httpd_text(c, 503, 10, "Too many nodes.\n");
 	}
 	if (!q->done)
 		seat_take(s, q);
@@ -189,7 +189,7 @@ enum MHD_Result orders_answer(struct relay *r, struct MHD_Connection *c, struct 
 	if (o) {
 		rc = give(c, o, q->who);
 	} else if (q->done || r->stopping) {
-		rc = relay_reply(c, 200, "none\n");
+		rc = httpd_text(c, 200, 0, "none\n");
 	} else {
 		s->q = q;
 		q->until_ns = relay_now_ns() + POLL_S * SECOND;
@@ -246,7 +246,7 @@ static bool is_part(const char *s)
 /* The body, as far as it is words. */
 static void read_why(const struct request *q, char *out, size_t cap)
 {
-	ssize_t n = q->fd >= 0 ? pread(q->fd, out, cap - 1, 0) : 0;
+	ssize_t n = q->http.fd >= 0 ? pread(q->http.fd, out, cap - 1, 0) : 0;
 
 	out[n > 0 ? n : 0] = '\0';
 	for (char *p = out; *p; p++)
@@ -259,17 +259,17 @@ static const char *keep(struct relay *r, struct order *o, struct order_node *n, 
 {
 	char to[PATH_MAX + 256];
 
-	if (q->fd < 0)
+	if (q->http.fd < 0)
 		return "an empty file\n";
 	if (n->parts == ORDER_PARTS)
 		return "too many files\n";
 	order_path(r, o, n->name, part, to);
-	if (rename(q->path, to) < 0)
+	if (rename(q->http.path, to) < 0)
 		return "cannot be kept\n";
-	close(q->fd);
-	q->fd = -1;
+	close(q->http.fd);
+	q->http.fd = -1;
 	strcpy(n->part[n->parts++], part);
-	n->bytes += q->len;
+	n->bytes += q->http.len;
 	relay_add(r, COUNT_traces, 1);
 	return NULL;
 }
@@ -283,7 +283,7 @@ enum MHD_Result trace_answer(struct relay *r, struct MHD_Connection *c, struct r
 	struct order *o;
 	uint64_t id = 0;
 
-	relay_query_u64(c, "order", &id);
+	httpd_query_u64(c, "order", &id);
 	pthread_mutex_lock(&r->lock);
 	o = order_find(r->orders, id);
 	n = order_node_of(o, q->who);
@@ -297,5 +297,5 @@ enum MHD_Result trace_answer(struct relay *r, struct MHD_Connection *c, struct r
 	else
 		wrong = keep(r, o, n, q, part);
 	pthread_mutex_unlock(&r->lock);
-	return wrong ? relay_refuse(c, n ? 400 : 404, 0, wrong) : relay_reply(c, 200, "ok\n");
+	return wrong ? httpd_text(c, n ? 400 : 404, 0, wrong) : httpd_text(c, 200, 0, "ok\n");
 }

@@ -4,10 +4,10 @@
 #define AON_RELAY_PRIV_H
 
 #include <limits.h>
-#include <microhttpd.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "net/httpd/httpd.h"
 #include "relay/access.h"
 #include "relay/batch_store.h"
 #include "relay/relay.h"
@@ -18,7 +18,6 @@
 #define UPLOADS_NODE 4u          /* of one node at a time */
 #define WORDS_MAX    (64u << 10) /* of a request that is text */
 #define TRACE_MAX    (256u << 20)
-#define REQUEST_S    120u /* until a request is there: 4 MiB at 300 kbit/s */
 
 enum relay_count {
 #define COUNT(name, what) COUNT_##name,
@@ -35,17 +34,6 @@ struct node {
 	uint64_t batches, bytes, held_back;
 };
 
-/* A connection, from its accept to its close. */
-struct conn {
-	struct conn *next, **link;
-	int fd;
-	uint64_t since_ns; /* waiting for a request */
-	bool waits;        /* we do not: it waits for us */
-	bool known;        /* the two below are filled */
-	int err;           /* of its certificate */
-	char name[ACCESS_NAME];
-};
-
 struct relay;
 struct request;
 
@@ -60,15 +48,12 @@ struct route {
 
 /* A request, from its head to its answer. */
 struct request {
+	struct httpd_request http; /* with its body */
 	const struct route *route;
 	struct access_rule rule; /* that let it in */
 	char who[ACCESS_NAME];
-	uint64_t came_ns; /* wall clock: its head was here */
-	uint8_t *body;    /* owned */
-	size_t len, cap;
-	int fd;              /* owned: of a body that goes to a file; -1: none */
-	char path[PATH_MAX]; /* of it */
-	struct node *node;   /* counted as uploading */
+	uint64_t came_ns;  /* wall clock: its head was here */
+	struct node *node; /* counted as uploading */
 
 	/* With the committer: */
 	struct request *next;
@@ -84,19 +69,17 @@ struct request {
 struct relay {
 	struct relay_opts o;
 	struct hold *hold;
-	struct MHD_Daemon *mhd;
+	struct httpd *httpd; /* owned */
 	char address[160];
 	char *cert, *key, *ca;          /* owned: the files */
 	_Atomic uint64_t count[COUNTS]; /* relaxed: each is a number of its own */
-	_Atomic size_t uploading;       /* bytes; relaxed */
 	uint64_t start_ns;
 
 	pthread_mutex_t lock; /* all below */
 	pthread_cond_t news;  /* the committer has something to do */
 	struct access_list access;
 	int64_t access_time; /* of its file */
-	struct conn *conns;
-	struct node *node; /* owned: NODES_MAX */
+	struct node *node;   /* owned: NODES_MAX */
 	size_t nodes;
 	struct request *first, **last; /* to be committed */
 	bool stopping;
@@ -122,12 +105,6 @@ uint64_t relay_now_ns(void);
 /* http.c */
 extern const struct route relay_routes[];
 int relay_listen(struct relay *r, char why[256]);
-enum MHD_Result relay_reply(struct MHD_Connection *c, unsigned status, const char *text);
-enum MHD_Result relay_refuse(struct MHD_Connection *c, unsigned status, unsigned retry_s,
-			     const char *text);
-enum MHD_Result relay_reply_with(struct MHD_Connection *c, unsigned status,
-				 struct MHD_Response *resp, const char *type);
-bool relay_query_u64(struct MHD_Connection *c, const char *key, uint64_t *out);
 /* Puts a request's connection to sleep, under r->lock; wakes it. */
 void relay_sleep(struct relay *r, struct MHD_Connection *c, struct request *q);
 void relay_wake(struct relay *r, struct request *q);

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -91,21 +90,11 @@ static void look_at_access(struct relay *r)
 	log_info("%s: %zu rules", r->o.access, fresh.n);
 }
 
-/* The descriptor is good while its connection is in the list. */
-static void shut_slow(struct relay *r)
-{
-	uint64_t now = relay_now_ns();
-
-	for (struct conn *x = r->conns; x; x = x->next)
-		if (!x->waits && now - x->since_ns > REQUEST_S * SECOND)
-			shutdown(x->fd, SHUT_RDWR);
-}
-
 void relay_tick(struct relay *r)
 {
 	look_at_access(r);
+	httpd_tick(r->httpd);
 	pthread_mutex_lock(&r->lock);
-	shut_slow(r);
 	orders_tick(r);
 	pthread_mutex_unlock(&r->lock);
 	status_write(r);
@@ -176,11 +165,10 @@ int relay_start(struct relay **out, const struct relay_opts *o, char why[256])
 
 void relay_stop(struct relay *r)
 {
-	int fd = r && r->mhd ? MHD_quiesce_daemon(r->mhd)
-			     : -1; /* nobody new; it is ours from here on */
-
 	if (!r)
 		return;
+	if (r->httpd)
+		httpd_quiet(r->httpd);
 	commit_stop(r); /* wakes all that wait for the disk */
 	if (r->orders) {
 		pthread_mutex_lock(&r->lock);
@@ -189,10 +177,7 @@ void relay_stop(struct relay *r)
 		pthread_mutex_unlock(&r->lock);
 	}
 	sender_stop(r->sender);
-	if (r->mhd)
-		MHD_stop_daemon(r->mhd);
-	if (fd >= 0)
-		close(fd);
+	httpd_stop(r->httpd);
 	hold_close(r->hold);
 	orders_free(r->orders);
 	access_fini(&r->access);

@@ -112,9 +112,9 @@ enum MHD_Result status_answer(struct relay *r, struct MHD_Connection *c, struct 
 	(void)q;
 	if (!text)
 		return MHD_NO;
-	return relay_reply_with(c, 200,
-				MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE),
-				"application/json");
+	return httpd_reply(c, 200,
+			   MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE),
+			   "application/json");
 }
 
 enum MHD_Result metrics_answer(struct relay *r, struct MHD_Connection *c, struct request *q)
@@ -148,9 +148,9 @@ enum MHD_Result metrics_answer(struct relay *r, struct MHD_Connection *c, struct
 		free(text);
 		return MHD_NO;
 	}
-	return relay_reply_with(c, 200,
-				MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE),
-				"text/plain; version=0.0.4; charset=utf-8");
+	return httpd_reply(c, 200,
+			   MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE),
+			   "text/plain; version=0.0.4; charset=utf-8");
 }
 
 /* For aon relay status: whoever may read the folder needs no certificate. */

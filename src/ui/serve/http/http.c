@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * http.c - see http.h.
- *
- * libmicrohttpd reads requests and writes answers, on a few threads. Its time limit is of silence;
- * who sends a byte now and then is not silent. So each connection is also in a list, and a ticker
- * shuts those that have waited too long for their request, or taken too long for an answer.
- */
+/* http.c - see http.h: whether a request may in, and what answers it. */
 #include "serve/http/http.h"
 
 #include <errno.h>
@@ -13,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,82 +27,7 @@ uint64_t http_now(void)
 	return (uint64_t)ts.tv_sec * SECOND + (uint64_t)ts.tv_nsec;
 }
 
-/* --- connections --- */
-
-static void conn_begin(struct http *h, struct MHD_Connection *c, void **place)
-{
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
-	struct conn *x = info ? calloc(1, sizeof(*x)) : NULL;
-
-	*place = x;
-	if (!x)
-		return;
-	x->fd = info->connect_fd;
-	x->since_ns = http_now();
-	pthread_mutex_lock(&h->lock);
-	x->next = h->conns;
-	x->link = &h->conns;
-	if (x->next)
-		x->next->link = &x->next;
-	h->conns = x;
-	pthread_mutex_unlock(&h->lock);
-}
-
-static void on_connection(void *arg, struct MHD_Connection *c, void **place,
-			  enum MHD_ConnectionNotificationCode code)
-{
-	struct http *h = arg;
-	struct conn *x = *place;
-
-	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		conn_begin(h, c, place);
-	} else if (x) {
-		pthread_mutex_lock(&h->lock);
-		*x->link = x->next;
-		if (x->next)
-			x->next->link = x->link;
-		pthread_mutex_unlock(&h->lock);
-		free(x);
-		*place = NULL;
-	}
-}
-
-static struct conn *conn_of(struct MHD_Connection *c)
-{
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-
-	return info ? info->socket_context : NULL;
-}
-
-static void conn_state(struct http *h, struct MHD_Connection *c, bool answering, bool live)
-{
-	struct conn *x = conn_of(c);
-
-	if (!x)
-		return;
-	pthread_mutex_lock(&h->lock);
-	x->since_ns = http_now();
-	x->answering = answering;
-	x->live = live;
-	pthread_mutex_unlock(&h->lock);
-}
-
-/* The descriptor is good while its connection is in the list. */
-static void shut_slow(struct http *h)
-{
-	uint64_t now = http_now();
-
-	pthread_mutex_lock(&h->lock);
-	for (struct conn *x = h->conns; x; x = x->next) {
-		uint64_t most = (x->answering ? HTTP_ANSWER_S : HTTP_REQUEST_S) * SECOND;
-
-		if (!x->live && now - x->since_ns > most)
-			shutdown(x->fd, SHUT_RDWR);
-	}
-	pthread_mutex_unlock(&h->lock);
-}
+/* --- the ticker --- */
 
 static void *ticker(void *arg)
 {
@@ -126,7 +44,7 @@ static void *ticker(void *arg)
 		if (h->stopping)
 			break;
 		pthread_mutex_unlock(&h->lock);
-		shut_slow(h);
+		httpd_tick(h->httpd);
 		analysis_idle(h->s);
 		if (++seconds % HTTP_LIVE_S == 0)
 			live_tick(h);
@@ -138,30 +56,13 @@ static void *ticker(void *arg)
 
 /* --- requests --- */
 
-static void *on_target(void *arg, const char *uri, struct MHD_Connection *c)
+static void on_end(void *arg, struct httpd_request *q)
 {
-	struct request *r = calloc(1, sizeof(*r));
-
-	(void)arg;
-	(void)c;
-	if (!r)
-		return NULL;
-	snprintf(r->target, sizeof(r->target), "%s", uri);
-	return r;
-}
-
-static void on_end(void *arg, struct MHD_Connection *c, void **place,
-		   enum MHD_RequestTerminationCode code)
-{
+	struct request *r = (struct request *)q;
 	struct http *h = arg;
-	struct request *r = *place;
 
-	(void)code;
-	conn_state(h, c, false, false);
-	if (r && pool_done(&h->pool, r)) /* who asked is gone */
+	if (pool_done(&h->pool, r)) /* the asker is gone */
 		answer_fini(&r->answer);
-	free(r);
-	*place = NULL;
 }
 
 static enum MHD_Result refuse(struct MHD_Connection *c, int status, const char *what,
@@ -173,18 +74,12 @@ static enum MHD_Result refuse(struct MHD_Connection *c, int status, const char *
 	return http_reply(c, &a);
 }
 
-static const char *header(struct MHD_Connection *c, const char *name)
-{
-	return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
-}
-
 /* The token in the address becomes a cookie, and leaves the address. */
 static enum MHD_Result enter(struct http *h, struct MHD_Connection *c, const char *path)
 {
 	char cookie[TOKEN_BYTES + 96];
 	struct MHD_Response *r =
 		MHD_create_response_from_buffer(0, (void *)(uintptr_t) "", MHD_RESPMEM_PERSISTENT);
-	enum MHD_Result rc;
 
 	if (!r)
 		return MHD_NO;
@@ -192,11 +87,8 @@ static enum MHD_Result enter(struct http *h, struct MHD_Connection *c, const cha
 	snprintf(cookie, sizeof(cookie), "%s=%s; HttpOnly; SameSite=Strict; Path=/",
 		 h->guard.cookie, h->guard.token);
 	MHD_add_response_header(r, "Set-Cookie", cookie);
-	MHD_add_response_header(r, "Cache-Control", "no-store");
 	MHD_add_response_header(r, "Location", path);
-	rc = MHD_queue_response(c, MHD_HTTP_SEE_OTHER, r);
-	MHD_destroy_response(r);
-	return rc;
+	return httpd_reply(c, MHD_HTTP_SEE_OTHER, r, NULL);
 }
 
 enum entry { ENTRY_NO, ENTRY_YES, ENTRY_COOKIE };
@@ -240,7 +132,7 @@ static bool ends_in(const char *target, const char *word)
 static enum MHD_Result answer(struct http *h, struct MHD_Connection *c, const struct viewer *who,
 			      struct request *r, const char *method)
 {
-	const char *target = r->target;
+	const char *target = r->http.target;
 	bool head = !strcmp(method, "HEAD");
 	struct answer a;
 
@@ -249,12 +141,12 @@ static enum MHD_Result answer(struct http *h, struct MHD_Connection *c, const st
 		return http_reply(c, &a);
 	}
 	if (!head && ends_in(target, "/live")) {
-		conn_state(h, c, true, true);
+		httpd_live(h->httpd, c);
 		return live_begin(h, c, who, target);
 	}
 	if (!head && ends_in(target, "/stream")) {
-		conn_state(h, c, true, true);
-		return stream_begin(h, c, who, target, header(c, "Last-Event-ID"));
+		httpd_live(h->httpd, c);
+		return stream_begin(h, c, who, target, httpd_header(c, "Last-Event-ID"));
 	}
 	if (!page_answer(&a, target)) {
 		enum serve_slow slow = serve_ask_now(h->s, who, target, &a);
@@ -268,22 +160,22 @@ static enum MHD_Result answer(struct http *h, struct MHD_Connection *c, const st
 /* Nobody sends us anything but heads. */
 static bool has_body(struct MHD_Connection *c)
 {
-	const char *length = header(c, "Content-Length");
+	size_t len;
 
-	return header(c, "Transfer-Encoding") || (length && strcmp(length, "0") != 0);
+	return httpd_length(c, 0, &len) != 0;
 }
 
 static enum MHD_Result judge(struct http *h, struct MHD_Connection *c, const char *method,
 			     struct request *r)
 {
-	char *target = r->target;
+	char *target = r->http.target;
 	struct guard_heads heads = {
-		.host = header(c, "Host"),
-		.origin = header(c, "Origin"),
-		.fetch_site = header(c, "Sec-Fetch-Site"),
-		.fetch_mode = header(c, "Sec-Fetch-Mode"),
-		.cookie = header(c, "Cookie"),
-		.authorization = header(c, "Authorization"),
+		.host = httpd_header(c, "Host"),
+		.origin = httpd_header(c, "Origin"),
+		.fetch_site = httpd_header(c, "Sec-Fetch-Site"),
+		.fetch_mode = httpd_header(c, "Sec-Fetch-Mode"),
+		.cookie = httpd_header(c, "Cookie"),
+		.authorization = httpd_header(c, "Authorization"),
 	};
 	struct viewer who = h->self;
 	const char *why;
@@ -300,7 +192,7 @@ static enum MHD_Result judge(struct http *h, struct MHD_Connection *c, const cha
 		return refuse(c, 400, "A request has no body here.", "");
 	if (strlen(target) >= URL_BYTES)
 		return refuse(c, 414, "The address is too long.", "");
-	if (h->is_unix && viewer_peer(&who, conn_of(c) ? conn_of(c)->fd : -1) < 0)
+	if (h->is_unix && viewer_peer(&who, httpd_fd(c)) < 0)
 		return refuse(c, 403, "Who asks is not known.", "");
 	in = entry_of(h, &heads, target);
 	/* The page itself is no secret, and a link from a file (aon open) brings no cookie at first. */
@@ -312,29 +204,21 @@ static enum MHD_Result judge(struct http *h, struct MHD_Connection *c, const cha
 	return answer(h, c, &who, r, method);
 }
 
-/* Called when the heads are there, and again when all of the request is: an answer to the first
- * call closes the connection, as what has a body deserves. */
-static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const char *path,
-				  const char *method, const char *version, const char *upload,
-				  size_t *upload_len, void **place)
+/* An answer to the head closes the connection, as what has a body deserves. */
+static enum MHD_Result on_head(void *arg, struct MHD_Connection *c, struct httpd_request *q,
+			       const char *method, const char *path)
 {
-	struct http *h = arg;
-	struct request *r = *place;
-
 	(void)path;
-	(void)version;
-	(void)upload;
-	(void)upload_len;
-	if (!r)
-		return MHD_NO;
-	if (!r->begun && !has_body(c)) {
-		r->begun = true;
-		return MHD_YES;
-	}
-	if (pool_done(&h->pool, r))
-		return http_reply(c, &r->answer);
-	conn_state(h, c, true, false);
-	return judge(h, c, method, r);
+	return has_body(c) ? judge(arg, c, method, (struct request *)q) : MHD_YES;
+}
+
+static enum MHD_Result on_answer(void *arg, struct MHD_Connection *c, struct httpd_request *q,
+				 const char *method)
+{
+	struct request *r = (struct request *)q;
+	struct http *h = arg;
+
+	return pool_done(&h->pool, r) ? http_reply(c, &r->answer) : judge(h, c, method, r);
 }
 
 /* --- begin and end --- */
@@ -354,38 +238,65 @@ static int start_ticker(struct http *h)
 	return -err;
 }
 
+/* The address as it may stand in a browser, and the name that requests must have. */
+static void name_address(struct http *h)
+{
+	const char *ip = httpd_ip(h->httpd), *host = httpd_host(h->httpd);
+	struct guard *g = &h->guard;
+
+	h->is_unix = g->any_host = *httpd_unix(h->httpd);
+	if (h->is_unix) {
+		snprintf(h->address, sizeof(h->address), "unix:%s", httpd_unix(h->httpd));
+		return;
+	}
+	if (!strcmp(ip, "0.0.0.0") || !strcmp(ip, "::"))
+		gethostname(g->host, sizeof(g->host) - 1);
+	else
+		snprintf(g->host, sizeof(g->host), strchr(host, ':') ? "[%.250s]" : "%.250s", host);
+	snprintf(h->address, sizeof(h->address), "http://%s:%s/", g->host, httpd_port(h->httpd));
+	snprintf(g->cookie, sizeof(g->cookie), "aon_%s", httpd_port(h->httpd));
+}
+
+static int open_server(struct http *h, const char *listen, char why[256])
+{
+	static const struct httpd_ops ops = { sizeof(struct request), on_head, on_answer, on_end };
+	struct httpd_opts o = { .listen = listen,
+				.threads = THREADS,
+				.connections = HTTP_CONNECTIONS,
+				.per_address = HTTP_PER_ADDRESS,
+				.head_bytes = HTTP_HEAD_BYTES,
+				.silent_s = HTTP_REQUEST_S,
+				.request_s = HTTP_REQUEST_S,
+				.answer_s = HTTP_ANSWER_S };
+	int err = httpd_open(&h->httpd, &o, &ops, h, why);
+
+	if (!err)
+		name_address(h);
+	return err;
+}
+
 int http_start(struct http **out, struct serve *s, const struct http_opts *o, char why[256])
 {
 	struct http *h = calloc(1, sizeof(*h));
-	int fd, err;
+	int err;
 
 	if (!h)
 		return -ENOMEM;
 	h->s = s;
 	h->guard = o->guard;
 	viewer_self(&h->self);
-	fd = http_listen(h, o->listen, why);
-	if (fd < 0) {
+	err = open_server(h, o->listen, why);
+	if (err) {
 		free(h);
-		return fd;
+		return err;
 	}
 	err = start_ticker(h);
 	err = err ? err : pool_start(&h->pool, s);
-	if (!err)
-		h->mhd = MHD_start_daemon(
-			MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
-			on_request, h, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE,
-			THREADS, MHD_OPTION_CONNECTION_LIMIT, HTTP_CONNECTIONS,
-			MHD_OPTION_PER_IP_CONNECTION_LIMIT, HTTP_PER_ADDRESS,
-			MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_HEAD_BYTES,
-			MHD_OPTION_CONNECTION_TIMEOUT, HTTP_REQUEST_S, MHD_OPTION_URI_LOG_CALLBACK,
-			on_target, h, MHD_OPTION_NOTIFY_COMPLETED, on_end, h,
-			MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_END);
-	if (!h->mhd) {
+	err = err ? err : httpd_run(h->httpd);
+	if (err) {
 		snprintf(why, 256, "the server cannot be started");
-		close(fd);
 		http_stop(h);
-		return err ? err : -EIO;
+		return err;
 	}
 	timelines_ahead(s, &h->self);
 	*out = h;
@@ -406,12 +317,9 @@ void http_stop(struct http *h)
 	live_stop(h);
 	stream_stop(h);
 	pool_stop(&h->pool); /* wakes all that sleep, as MHD wants it */
-	if (h->mhd)
-		MHD_stop_daemon(h->mhd); /* closes the socket */
+	httpd_stop(h->httpd);
 	pool_fini(&h->pool);
 	stream_fini(h);
-	if (*h->unix_path)
-		unlink(h->unix_path);
 	pthread_cond_destroy(&h->stop);
 	pthread_mutex_destroy(&h->lock);
 	free(h);

@@ -3,25 +3,16 @@
 #ifndef AON_SERVE_HTTP_PRIV_H
 #define AON_SERVE_HTTP_PRIV_H
 
-#include <microhttpd.h>
 #include <pthread.h>
 #include <sys/types.h>
 
+#include "net/httpd/httpd.h"
 #include "serve/http/http.h"
 #include "serve/serve.h"
 
-/* A connection, from its accept to its close. */
-struct conn {
-	struct conn *next, **link;
-	int fd;
-	uint64_t since_ns; /* waiting for a request, or answering one */
-	bool answering, live;
-};
-
 /* A request, from its first line to its answer. */
 struct request {
-	char target[URL_BYTES + 1]; /* raw, cut behind what is allowed */
-	bool begun;
+	struct httpd_request http;
 	/* While it is with the workers, under pool.lock: */
 	bool with_pool, done;
 	struct request *next;
@@ -71,12 +62,11 @@ struct client {
 struct http {
 	struct serve *s;
 	struct guard guard;
-	struct MHD_Daemon *mhd;
-	char address[320], unix_path[108];
+	struct httpd *httpd; /* owned */
+	char address[320];
 	bool is_unix;
 	struct viewer self;   /* who serves: whoever has the token */
-	pthread_mutex_t lock; /* conns and clients */
-	struct conn *conns;
+	pthread_mutex_t lock; /* clients */
 	struct client *clients;
 	struct streams *streams; /* owned; NULL: nobody has asked for live events */
 	size_t live;
@@ -89,8 +79,7 @@ struct http {
 
 uint64_t http_now(void);
 
-/* listen.c: a listening socket; fills address, is_unix and guard.host. */
-int http_listen(struct http *h, const char *listen, char why[256]);
+/* viewer.c */
 void viewer_self(struct viewer *v);
 /* Of the other end of a unix socket. */
 int viewer_peer(struct viewer *v, int fd);

@@ -33,11 +33,6 @@ void http_heads(struct MHD_Response *r)
 		MHD_add_response_header(r, head[i][0], head[i][1]);
 }
 
-static const char *header(struct MHD_Connection *c, const char *name)
-{
-	return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
-}
-
 /* Whether a list like "gzip;q=0.5, zstd" has the word, and not with q=0. */
 static bool accepts(const char *list, const char *word)
 {
@@ -142,7 +137,7 @@ static bool gunzip(struct answer *a)
 /* The coding that was used, or NULL. */
 static const char *compress_body(struct MHD_Connection *c, struct answer *a)
 {
-	const char *list = header(c, "Accept-Encoding");
+	const char *list = httpd_header(c, "Accept-Encoding");
 
 	if (a->gzipped && accepts(list, "gzip"))
 		return "gzip";
@@ -217,7 +212,7 @@ static void add_heads(struct MHD_Response *r, const struct answer *a, const char
 
 enum MHD_Result http_reply(struct MHD_Connection *c, struct answer *a)
 {
-	const char *match = header(c, "If-None-Match"), *coding;
+	const char *match = httpd_header(c, "If-None-Match"), *coding;
 	char etag[24] = "";
 	struct MHD_Response *r;
 	enum MHD_Result rc;

@@ -34,7 +34,7 @@ static void answer(struct pool *p, struct request *r)
 	if (ending)
 		answer_error(&r->answer, 503, "The server ends.", "");
 	else
-		serve_ask(p->s, &r->who, r->target, &r->answer);
+		serve_ask(p->s, &r->who, r->http.target, &r->answer);
 	pthread_mutex_lock(&p->lock);
 	r->done = true;
 	MHD_resume_connection(r->mhd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* listen.c - where the server listens, and who is at the other end. */
+/* listen.c - the listening socket: TCP, a path, or one that the service manager opened. */
 #include <errno.h>
-#include <grp.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,35 +11,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "serve/http/http_priv.h"
+#include "net/httpd/priv.h"
 
-#define BACKLOG 64
-
-void viewer_self(struct viewer *v)
-{
-	int n = getgroups((int)(sizeof(v->group) / sizeof(v->group[0])) - 1, v->group);
-
-	v->uid = geteuid();
-	v->groups = n > 0 ? (size_t)n : 0;
-	v->group[v->groups++] = getegid();
-	v->all = v->uid == 0;
-}
-
-int viewer_peer(struct viewer *v, int fd)
-{
-	struct ucred cred;
-	socklen_t len = sizeof(cred), room = sizeof(v->group) - sizeof(v->group[0]);
-
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
-		return -errno;
-	v->uid = cred.uid;
-	v->groups = 0;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, v->group, &room) == 0)
-		v->groups = room / sizeof(v->group[0]);
-	v->group[v->groups++] = cred.gid;
-	v->all = cred.uid == 0;
-	return 0;
-}
+#define BACKLOG 128
 
 static int say(char why[256], int err, const char *what, const char *where)
 {
@@ -47,7 +21,7 @@ static int say(char why[256], int err, const char *what, const char *where)
 	return err;
 }
 
-static int listen_unix(struct http *h, const char *path, char why[256])
+static int listen_unix(struct httpd *h, const char *path, char why[256])
 {
 	struct sockaddr_un sa = { .sun_family = AF_UNIX };
 	struct stat sb;
@@ -75,8 +49,6 @@ static int listen_unix(struct http *h, const char *path, char why[256])
 		return say(why, err, "cannot listen", path);
 	}
 	strcpy(h->unix_path, path);
-	snprintf(h->address, sizeof(h->address), "unix:%s", path);
-	h->is_unix = h->guard.any_host = true;
 	return fd;
 }
 
@@ -86,8 +58,8 @@ static int split(const char *text, char host[256], char port[8])
 	const char *colon = strrchr(text, ':');
 	size_t n = colon ? (size_t)(colon - text) : 0;
 
-	if (!n || n >= 256 || strlen(colon + 1) > 5 ||
-	    strspn(colon + 1, "0123456789") != strlen(colon + 1) || !colon[1])
+	if (!n || n >= 256 || strlen(colon + 1) > 5 || !colon[1] ||
+	    strspn(colon + 1, "0123456789") != strlen(colon + 1) || atoi(colon + 1) > 65535)
 		return -EINVAL;
 	if (*text == '[' && text[n - 1] == ']') {
 		text++;
@@ -113,46 +85,44 @@ static int open_tcp(const struct addrinfo *ai)
 	return err;
 }
 
-/* The address as it may stand in a browser, and the name that requests must have. */
-static void name_tcp(struct http *h, int fd, const char *host)
+/* What it is bound to: the port may have been 0, and another may have bound it. */
+static int name_tcp(struct httpd *h, int fd)
 {
 	struct sockaddr_storage sa;
 	socklen_t len = sizeof(sa);
-	char ip[64] = "", port[8] = "";
-	bool any;
 
-	if (getsockname(fd, (struct sockaddr *)&sa, &len) == 0)
-		getnameinfo((struct sockaddr *)&sa, len, ip, sizeof(ip), port, sizeof(port),
-			    NI_NUMERICHOST | NI_NUMERICSERV);
-	any = !strcmp(ip, "0.0.0.0") || !strcmp(ip, "::");
-	if (any)
-		gethostname(h->guard.host, sizeof(h->guard.host) - 1);
-	else
-		snprintf(h->guard.host, sizeof(h->guard.host),
-			 strchr(host, ':') ? "[%.250s]" : "%.250s", host);
-	snprintf(h->address, sizeof(h->address), "http://%s:%s/", h->guard.host, port);
-	snprintf(h->guard.cookie, sizeof(h->guard.cookie), "aon_%s", port);
+	if (getsockname(fd, (struct sockaddr *)&sa, &len) < 0 ||
+	    getnameinfo((struct sockaddr *)&sa, len, h->ip, sizeof(h->ip), h->port, sizeof(h->port),
+			NI_NUMERICHOST | NI_NUMERICSERV))
+		return -ENOTSOCK;
+	fcntl(fd, F_SETFD, FD_CLOEXEC);
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+	return fd;
 }
 
-int http_listen(struct http *h, const char *listen, char why[256])
+int httpd_listen(struct httpd *h, char why[256])
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE }, *found;
-	char host[256], port[8];
-	int fd;
+	const char *where = h->o.listen;
+	char port[8];
+	int fd, end = 0;
 
-	if (!strncmp(listen, "unix:", 5))
-		return listen_unix(h, listen + 5, why);
-	if (split(listen, host, port) < 0)
-		return say(why, -EINVAL, "not HOST:PORT or unix:PATH", listen);
-	fd = getaddrinfo(host, port, &hints, &found);
+	if (!strncmp(where, "unix:", 5))
+		return listen_unix(h, where + 5, why);
+	if (sscanf(where, "fd:%d%n", &fd, &end) == 1 && !where[end]) {
+		fd = name_tcp(h, fd);
+		strcpy(h->host, h->ip);
+		return fd < 0 ? say(why, fd, "not a listening socket", where) : fd;
+	}
+	if (split(where, h->host, port) < 0)
+		return say(why, -EINVAL, "not HOST:PORT or unix:PATH", where);
+	fd = getaddrinfo(h->host, port, &hints, &found);
 	if (fd) {
-		snprintf(why, 256, "%.160s: %s", listen, gai_strerror(fd));
+		snprintf(why, 256, "%.160s: %s", where, gai_strerror(fd));
 		return -EINVAL;
 	}
 	fd = open_tcp(found);
 	freeaddrinfo(found);
-	if (fd < 0)
-		return say(why, fd, "cannot listen", listen);
-	name_tcp(h, fd, host);
-	return fd;
+	fd = fd < 0 ? fd : name_tcp(h, fd);
+	return fd < 0 ? say(why, fd, "cannot listen", where) : fd;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tls.h - who is at the other end, by the certificate that it showed. */
-#ifndef AON_RELAY_TLS_H
-#define AON_RELAY_TLS_H
+#ifndef AON_HTTPD_TLS_H
+#define AON_HTTPD_TLS_H
 
 #include <stddef.h>
 
@@ -9,4 +9,4 @@
  * signed by whom we trust, or without a name of sane characters. `session` is GnuTLS's. */
 int tls_peer_name(void *session, char *name, size_t cap);
 
-#endif /* AON_RELAY_TLS_H */
+#endif /* AON_HTTPD_TLS_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tls.c - see tls.h. */
-#include "relay/tls.h"
+#include "net/httpd/tls.h"
 
 #include <ctype.h>
 #include <errno.h>
