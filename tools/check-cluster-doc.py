@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the tables of docs/cluster.md with src/cluster/ship/table.tbl.h and view.tbl.h; --write makes them anew."""
+"""Compares the tables of docs/cluster.md with src/cluster/ship/table.tbl.h and view.tbl.h; --write writes them again."""
 import pathlib
 import re
 import sys
+import textwrap
 
 TYPE = {"U8": "UInt8", "U16": "UInt16", "U32": "UInt32", "U64": "UInt64", "I32": "Int32", "F32": "Float32",
         "F64": "Float64", "DAY": "Date", "STR": "String", "WORD": "String"}
@@ -14,19 +15,28 @@ tbl = (root / "src/cluster/ship/table.tbl.h").read_text()
 times = re.findall(r'^TIME\((\w+),\s*"(.*?)"', (root / "src/data/model/step_rec.tbl.h").read_text(), re.M)
 col = re.compile(r'\bCOL\((\w+),\s*(\w+),\s*\w+,\s*(\d+),\s*"(.*?)"\)')
 common = col.findall(tbl[tbl.index("#define COMMON"):tbl.index("TABLE(PROCESS")])
-out = ["Of each table: what a row is, how long it is kept unless told, its order.\n"]
-out += ["All begin with " + ", ".join(f"`{n}` {TYPE[t]} ({w})" for t, n, _, w in common) + ".\n"]
+
+
+def prose(text):
+    return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False) + "\n"
+
+
+begin = ", ".join(f"`{n}` {TYPE[t]} ({w})" for t, n, _, w in common)
+out = [prose("For each table: what a row is, how long rows are kept by default, their order. "
+             f"All tables begin with {begin}.")]
 table = re.compile(r'^TABLE\(\w+, (\w+), "(.*?)", \w+, "(.*?)", ".*?", (\d+), "(.*?)"\)\n(.*?)^END', re.M | re.S)
 for name, newest, order, days, what, body in table.findall(tbl):
     keep = f"{days} days" if int(days) else "for ever"
-    out += [f"\n**`{name}`**: {what}. Kept {keep}; by {order}" + (f"; of equal ones the highest `{newest}`" if newest else "") + ".\n",
-            "\n| column | type | |\n|---|---|---|\n"]
+    which = f" Of rows with the same order, the one with the highest `{newest}` counts." if newest else ""
+    out += ["\n" + prose(f"**`{name}`**: {what}. Kept {keep}. Ordered by {order}.{which}"),
+            "\n| column | type | meaning |\n|---|---|---|\n"]
     for line in body.splitlines():
         if line.startswith("#define TIME"):
             out += [f"| `{n}_ns` | Float32 | {w} |\n" for n, w in times]
         out += [f"| `{n}` | {TYPE[t]} | {w} |\n" for t, n, _, w in col.findall(line)]
-out += ["\nWhat the servers keep as rows come in (`view.tbl.h`); a row may stand in several pieces, so add them up, or take the newest:\n",
-        "\n| table | of | order | a row is | sums, or of the newest |\n|---|---|---|---|---|\n"]
+out += ["\n" + prose("The servers also keep these sums as rows come in (`view.tbl.h`). A row may be in several "
+                     "pieces: add them up, or take the newest."),
+        "\n| table | from | order | a row is | sums, or values of the newest |\n|---|---|---|---|---|\n"]
 view = re.compile(r'^VIEW\((\w+), (\w+), "(.*?)", ".*?", (\d+), "(.*?)"\)\n(.*?)^DONE', re.M | re.S)
 for name, of, order, days, what, body in view.findall((root / "src/cluster/ship/view.tbl.h").read_text()):
     sums = ", ".join(f"{n} ({w})" for n, w in re.findall(r'SUM\(".*?",\s*(\w+),\s*"(.*?)"', body))

@@ -3,15 +3,15 @@
  * view.tbl.h - sums that the servers keep as rows come in, once: what overviews read instead of all rows.
  *
  *	VIEW(name, FROM, "order", "partition", days, "what a row is")
- *	KEY("type", name, "how it is had of a row")        part of the order, or told by it
+ *	KEY("type", name, "how it is computed from a row")  part of the order, or follows from it
  *	SUM("type", name, "what is added up")
  *	LAST("type", name, "of the newest row")            instead of sums, with one
  *	NEWEST("type", name, "which row is newer")
  *	DONE
  *
  * Column names differ from those of the table that they come from: ClickHouse takes an alias for the
- * column wherever both could be meant. A row may stand in several pieces: who reads adds them up, or
- * takes the newest.
+ * column wherever both could be meant. A row may be in several pieces: readers add them up, or
+ * take the newest.
  */
 /* clang-format off */
 #define HOUR "intDiv(t_ns, 3600000000000) * 3600000000000"
@@ -45,7 +45,7 @@ VIEW(rank_hour, STEP, "cluster, hour_ns, job, rank", "toYYYYMM(day)", 400, "wher
 	SUM("UInt64",  lost_sum,   "lost")
 DONE
 
-VIEW(job_hour, STEP, "cluster, job, hour_ns", "toYYYYMM(day)", 400, "the same of all ranks of a job: GPU time busy, in exposed communication, idle")
+VIEW(job_hour, STEP, "cluster, job, hour_ns", "toYYYYMM(day)", 400, "the same for all ranks of a job: GPU time busy, in exposed communication, idle")
 	KEY("String",  cluster,  "cluster")
 	KEY("String",  job,      "job")
 	KEY("Date",    day,      "day")

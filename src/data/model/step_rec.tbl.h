@@ -5,29 +5,29 @@
  *
  *	TIME(name, "what it is", "who fills it")          nanoseconds
  *	CLASS(NAME, "word", "kernels that count there")
- *	OP(NAME, "word", synchronising)                   of an exchange
+ *	OP(NAME, "word", synchronising)                   of a collective
  *	COUNTER(type, name, NAME, "what it is", "who fills it")
  *
- * synchronising: nobody leaves before all have come, so the shortest stay came last.
+ * synchronising: no rank leaves before all have come, so the one with the shortest stay came last.
  */
 /* clang-format off */
 #ifdef TIME
 TIME(step,    "from this step's begin to the next one's",                "steps")
-TIME(compute, "a kernel ran, but for those of exchanges",               "kernels")
-TIME(comm,    "an exchange was under way",                              "collectives, kernels of NCCL")
-TIME(exposed, "of comm, no kernel ran",                                 "both of these")
+TIME(compute, "a kernel ran, not counting communication",               "kernels")
+TIME(comm,    "a collective was under way",                              "collectives, kernels of NCCL")
+TIME(exposed, "the part of comm while no kernel ran",                                 "both of these")
 TIME(copy,    "a copy between host and device was under way",           "copies")
-TIME(idle,    "nothing of these",                                       "all of these")
-TIME(host,    "of idle, the host was not in a wait: it came too late",  "calls, idle")
+TIME(idle,    "none of the above",                                       "all of these")
+TIME(host,    "the part of idle while the host was not waiting: it came too late",  "calls, idle")
 TIME(input,   "the host waited for its batch",                          "DataLoader waits, ranges")
 TIME(launch,  "the host was in calls that launch",                      "calls")
 TIME(sync,    "the host was in calls that wait for the GPU",            "calls")
 TIME(alloc,   "the host was in calls that allocate or free memory",     "calls")
 TIME(gc,      "Python collected garbage",                               "ranges of libaon-torch")
 TIME(ckpt,    "a checkpoint was written",                               "ranges")
-TIME(issue,   "from a launch to the start of its kernel, in the mean",  "calls, kernels")
+TIME(issue,   "mean time from a launch to the start of its kernel",  "calls, kernels")
 TIME(stall,   "the longest piece of idle",                              "idle")
-TIME(pass,    "of compute, in forward passes",                          "ranges, where there are any; else 0")
+TIME(pass,    "the part of compute in forward passes",                          "ranges, where there are any; else 0")
 #undef TIME
 #endif
 
