@@ -8,6 +8,7 @@ import sys
 root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 TOP = "src|include|tests|tools|bench|docs|examples|man|deploy"
 targets = set(re.search(r"\.PHONY: (.*)", (root / "Makefile").read_text())[1].split())
+sources = {p.name for d in ("src", "include", "tests", "bench", "examples", "python") for p in (root / d).rglob("*.[ch]")}
 figures = re.findall(r"'([a-z0-9_]+)'", (root / "bench/meson.build").read_text())
 
 
@@ -32,6 +33,9 @@ for page in pages:
         for path in re.findall(rf"`((?:{TOP})/[^`\s]*)`", line):
             if not any(root.glob(path.rstrip("/"))):
                 faults.append(f"file {path}")
+        for name in re.findall(r"`(?:[\w.-]+/)*([\w.-]+\.[ch])`", line):
+            if name not in sources:
+                faults.append(f"file {name}")
         for target, only in re.findall(r"(?:`|^)make ([a-z-]+)(?: ONLY=([a-z0-9_]+))?", line):
             if target not in targets:
                 faults.append(f"target {target}")
