@@ -104,7 +104,7 @@ async function capture() {
 	if (given.shots) await t.page.locator('.capture').scrollIntoViewIfNeeded();
 	if (given.shots) await t.page.screenshot({ path: `${given.shots}/capture.png` });
 	await t.page.getByLabel('How much', { exact: true }).fill('5');
-	await t.page.getByLabel('when (at once unless told)').fill('quiet_s > 1000');
+	await t.page.getByLabel('when (default: now)').fill('quiet_s > 1000');
 	await t.page.keyboard.press('Enter');
 	await t.page.waitForFunction(() => /waits for/.test(document.querySelector('.capture tbody tr').textContent));
 	await t.page.locator('.capture tbody button', { hasText: 'Cancel' }).click();
