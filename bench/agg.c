@@ -131,7 +131,7 @@ static void row(const char *stream, const char *what, double *v, int n)
 
 static void measure(const char *stream, int rounds)
 {
-	static const struct understand_ops ops = { find, find, find, find };
+	static const struct understand_ops ops = { find, find, find, find, NULL };
 	static const struct clock_map clk = { 1ull << 40, 3600000000000ull, 1756000000,
 					      2445000000, 1756000000,       3600000000000ull };
 	struct roll_opts ro = { .process = 1, .rows_max = 4096, .name_other = 1 };

@@ -83,6 +83,16 @@ AON_API uint32_t aon_geo(const uint32_t grid[3], const uint32_t block[3], uint32
 
 AON_API void aon_act_emit(const struct aon_act *act);
 
+/*
+ * Sends a text of up to 64 KiB to aond, which knows what to do with its type: the source of an
+ * OpenCL program (1). `name` is what the records are called. Copies; never waits. 0, or
+ *   -EAGAIN   no daemon has answered yet: try again later
+ *   -ENOTSUP  the daemon is older and does not take texts
+ *   -ENOBUFS  the pool was full: the text is lost, and counted
+ *   -EINVAL   it is empty or too long
+ */
+AON_API int aon_text_emit(uint32_t name, uint32_t type, const char *text, uint32_t len);
+
 /* A value of a track that was read at that moment of CLOCK_MONOTONIC, and not now. */
 AON_API void aon_counter_at(uint32_t name, uint32_t track, double value, uint64_t ns);
 

@@ -21,6 +21,7 @@ KIND( 6, COUNTER,     "counter",     HOST, COUNTER)  /* name; a = value; AON_F_F
 KIND( 7, STEP_BEGIN,  "step_begin",  HOST, STEP)     /* a = number */
 KIND( 8, STEP_END,    "step_end",    HOST, STEP)     /* a = number */
 KIND( 9, FLOW,        "flow",        HOST, FLOW)     /* a = from, b = to: ids of ranges or correlations */
+KIND(10, TEXT,        "text",        HOST, MARK)     /* a piece of a long text: x = offset, a = bytes in all, b = AON_TEXT_*; it follows */
 KIND(32, KERNEL,      "kernel",      ACT,  GPU)      /* arg = geometry */
 KIND(33, COPY,        "copy",        ACT,  GPU)      /* arg = bytes; flags = direction */
 KIND(34, MEMSET,      "memset",      ACT,  GPU)      /* arg = bytes */

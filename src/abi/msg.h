@@ -53,7 +53,8 @@ struct aon_msg_head {
 
 /* Features: bits that both sides must have for the feature to be used. */
 #define AON_FEATURE_TRIAL 0x1ull /* leaves steps out as the gate says */
-#define AON_FEATURES      AON_FEATURE_TRIAL
+#define AON_FEATURE_TEXT  0x2ull /* sends long texts, as records of kind TEXT */
+#define AON_FEATURES      (AON_FEATURE_TRIAL | AON_FEATURE_TEXT)
 
 #define AON_HELLO_OFFER 0x1u /* a pool of an earlier session comes with this message */
 

@@ -44,6 +44,11 @@ enum aon_loss {
 #define AON_F_LONG  0x40u /* ACT: the extension's dur_ns and arg are the true ones */
 #define AON_F_EXT   0x80u /* ACT: the second unit is a struct aon_ext */
 
+/* TEXT: the bytes of a piece fill the units behind the record; the last piece may leave some over.
+ * The pieces of a text come in order, from one thread. */
+#define AON_TEXT_MAX 65536u /* bytes of a text */
+enum aon_text { AON_TEXT_OPENCL = 1 /* the source of a program that was built */ };
+
 struct aon_rec_host {
 	uint32_t t;
 	uint16_t kind;

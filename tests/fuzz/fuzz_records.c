@@ -45,6 +45,16 @@ static uint32_t find_thread(void *arg, uint32_t tid)
 	return tid % 16 == 15 ? 0 : tid;
 }
 
+static void take_text(void *arg, const struct understand_text *p)
+{
+	static unsigned char sum; /* every byte can be read */
+
+	(void)arg;
+	MUST(p->len > 0 && p->total <= AON_TEXT_MAX && p->off + p->len <= p->total);
+	for (uint32_t i = 0; i < p->len; i++)
+		sum ^= ((const unsigned char *)p->bytes)[i];
+}
+
 static void check_window(void *arg, const struct window *w)
 {
 	struct state *s = arg;
@@ -117,7 +127,7 @@ static void run(struct state *s, const uint8_t head[4], const uint8_t *bytes, si
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct understand_ops ops = { find, find, find, find_thread };
+	static const struct understand_ops ops = { find, find, find, find_thread, take_text };
 	struct roll_opts o = { .process = 1, .rows_max = 24, .name_other = 1 };
 	struct state s = { 0 };
 

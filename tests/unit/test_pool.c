@@ -221,6 +221,47 @@ static void test_activity(struct pool *p)
 	     "long values stand in the extension");
 }
 
+static char joined[AON_TEXT_MAX + 1], text64[AON_TEXT_MAX];
+
+/* What the pieces of a text are together; they must come in order. */
+static uint32_t join_text(struct pool *p)
+{
+	uint32_t have = 0;
+	bool more = true;
+	size_t n;
+
+	while (more && !pool_drain(p, buf, sizeof(buf), false, run, RUNS, &n, &more))
+		for (size_t i = 0; i < n; i++)
+			for (uint32_t k = 0; k < run[i].units; k += run[i].rec[k].host.len) {
+				const struct aon_rec_host *h = &run[i].rec[k].host;
+				uint32_t len = (h->len - 1u) * AON_UNIT;
+
+				if (h->kind != AON_K_TEXT || h->x != have)
+					continue;
+				len = len < h->a - have ? len : (uint32_t)h->a - have;
+				memcpy(joined + have, h + 1, len);
+				have += len;
+			}
+	return have;
+}
+
+static void test_text(struct pool *p)
+{
+	static const uint32_t size[] = { 1, 31, 32, 33, 4000, AON_TEXT_MAX };
+
+	for (uint32_t i = 0; i < AON_TEXT_MAX; i++)
+		text64[i] = (char)(i * 2654435761u >> 24);
+	T_OK(aon_text_emit(8, 1, text64, 5) == -ENOTSUP, "an older daemon gets no text");
+	aon_client.features = AON_FEATURE_TEXT;
+	for (size_t i = 0; i < T_LEN(size); i++)
+		T_OK(!aon_text_emit(8, 1, text64, size[i]) && join_text(p) == size[i] &&
+			     !memcmp(joined, text64, size[i]),
+		     "a text of %u bytes arrives whole", size[i]);
+	T_OK(aon_text_emit(8, 1, text64, 0) == -EINVAL &&
+		     aon_text_emit(8, 1, text64, AON_TEXT_MAX + 1) == -EINVAL,
+	     "one of none or of too many is refused");
+}
+
 static void test_heap(struct pool *p)
 {
 	char text[AON_NAME_MAX + 1];
@@ -364,6 +405,7 @@ int main(void)
 	test_signals(p);
 	test_full(p);
 	test_activity(p);
+	test_text(p);
 	test_heap(p);
 	test_adopt(&p);
 	test_fork(p);

@@ -53,7 +53,18 @@ static uint32_t find_thread(void *arg, uint32_t tid)
 	return tid + 4000000;
 }
 
-static const struct understand_ops ops = { find_name, find_geo, find_track, find_thread };
+static struct understand_text got; /* the last piece of a text */
+static char got_bytes[AON_UNIT * 2];
+
+static void take_text(void *arg, const struct understand_text *piece)
+{
+	(void)arg;
+	got = *piece;
+	memcpy(got_bytes, piece->bytes, piece->len);
+}
+
+static const struct understand_ops ops = { find_name, find_geo, find_track, find_thread,
+					   take_text };
 
 static void begin(void)
 {
@@ -165,11 +176,17 @@ static const struct {
 	{ "a counter that is a double",
 	  { { .host = { 50, AON_K_COUNTER, 1, AON_F_FLOAT, 11, 0, 7, 0 } } }, 1, 0,
 	  { NS(50), 0, 7, 0, 1000011, 0, 4000077, EVENT_COUNTER, EVENT_FLOAT, 0 } },
+	{ "a piece of a text", { { .host = { 50, AON_K_TEXT, 2, 0, 11, 32, 40, 1 } }, EXT(1, 2, 3, 4) }, 2, 0,
+	  { NS(50), 0, 40, 1, 1000011, 32, 4000077, EVENT_MARK, 0, 0 } },
+	{ "a text without bytes", { { .host = { 50, AON_K_TEXT, 1, 0, 11, 0, 40, 1 } } }, 1, L(INVALID), { 0 } },
+	{ "a text of no bytes", { { .host = { 50, AON_K_TEXT, 2, 0, 11, 0, 0, 1 } } }, 2, L(INVALID), { 0 } },
+	{ "a text that is too long", { { .host = { 50, AON_K_TEXT, 2, 0, 11, 0, AON_TEXT_MAX + 1, 1 } } }, 2, L(INVALID), { 0 } },
+	{ "a piece behind its text", { { .host = { 50, AON_K_TEXT, 2, 0, 11, 40, 40, 1 } } }, 2, L(INVALID), { 0 } },
 	{ "a flow", { { .host = { 50, AON_K_FLOW, 1, 0, 0, 0, 7, 8 } } }, 1, 0,
 	  { NS(50), 0, 7, 8, 0, 0, 4000077, EVENT_FLOW, 0, 0 } },
 
 	{ "kind 0", { ACT(0, 1, 0, 0, 0, 5000, 0, 2) }, 1, L(INVALID), { 0 } },
-	{ "a kind of the future", { ACT(10, 1, 0, 0, 0, 5000, 0, 2) }, 1, L(UNKNOWN), { 0 } },
+	{ "a kind of the future", { ACT(11, 1, 0, 0, 0, 5000, 0, 2) }, 1, L(UNKNOWN), { 0 } },
 	{ "a kind beyond the table", { ACT(65535, 1, 0, 0, 0, 5000, 0, 2) }, 1, L(UNKNOWN), { 0 } },
 	{ "a kind of the future, two units", { ACT(63, 2, 0, 0, 0, 5000, 0, 2) }, 2, L(UNKNOWN), { 0 } },
 	{ "length 0", { ACT(AON_K_SYNC, 0, 0, 0, 0, 5000, 0, 2) }, 1, L(INVALID), { 0 } },
@@ -233,6 +250,21 @@ static void check_cases(void)
 			     "%s", cases[i].name);
 		free(rec);
 	}
+}
+
+static void check_text(void)
+{
+	union aon_rec rec[2] = { { .host = { 50, AON_K_TEXT, 2, 0, 11, 32, 40, 1 } } };
+
+	memcpy(&rec[1], "abcdefgh, and what fills the rest", AON_UNIT);
+	begin();
+	feed(77, rec, 2);
+	T_OK(got.tid == 77 && got.type == AON_TEXT_OPENCL && got.off == 32 && got.total == 40 &&
+		     got.len == 8 && !memcmp(got_bytes, "abcdefgh", 8) && balanced(),
+	     "a piece ends where its text does");
+	rec[0].host.b = 1ull << 32 | 1;
+	feed(77, rec, 2);
+	T_OK(got.type == 0 && balanced(), "a type that is not known is none");
 }
 
 static bool is(const struct event *e, uint32_t name, uint64_t start, uint64_t dur, uint32_t depth,
@@ -549,6 +581,7 @@ int main(void)
 	} random[] = { { 0, 1 }, { 0, 40 }, { 30, 3 }, { 300, 1000 }, { 20, 60000 } };
 
 	check_cases();
+	check_text();
 	check_ranges();
 	check_overlap();
 	check_started();

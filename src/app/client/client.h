@@ -56,6 +56,7 @@ struct client {
 	bool born_filtered;          /* it was started with some: they let us pass */
 	_Atomic uint64_t early;      /* records lost while there was no segment to count in */
 	_Atomic uint64_t range_ids;
+	_Atomic uint64_t features; /* of the daemon that was joined last; 0: none yet */
 	uint64_t pool_id[2];
 	char run_dir[96];
 	char run[16];

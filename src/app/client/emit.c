@@ -6,6 +6,8 @@
  * straight way is: own TLS pointer, busy word, write pointer, stamp, four stores, commit. Both
  * detours are tail calls with the same arguments, so that the straight way saves no register.
  */
+#include <string.h>
+
 #include <aon/aon.h>
 #include <aon/provider.h>
 
@@ -294,4 +296,69 @@ AON_API void aon_act_emit(const struct aon_act *a)
 	}
 	act_fill(t, a, ext);
 	aon_set_busy(t, AON_IDLE);
+}
+
+/* --- long texts: as many records as it takes, in order --- */
+
+#define PIECE_LEAST 8u   /* units: less room is not worth a record */
+#define PIECE_MOST  255u /* what a record's length holds */
+
+/* Bytes of the text from `off` on that went into one record; 0: the pool is full. busy is held. */
+static uint32_t text_piece(struct aon_thread *t, uint32_t name, uint32_t type, const char *text,
+			   uint32_t len, uint32_t off)
+{
+	uint32_t units = 1 + (len - off + AON_UNIT - 1) / AON_UNIT, room, bytes;
+	uint64_t tsc = aon_tsc();
+
+	room = (uint32_t)(t->end - t->p);
+	if ((room < units && room < PIECE_LEAST) || t->tsc_hi != (uint32_t)(tsc >> 32)) {
+		if (!refill(t, tsc, units < PIECE_LEAST ? units : PIECE_LEAST))
+			return 0;
+		room = (uint32_t)(t->end - t->p);
+	}
+	units = units < room ? units : room;
+	units = units < PIECE_MOST ? units : PIECE_MOST;
+	bytes = (units - 1) * AON_UNIT;
+	bytes = bytes < len - off ? bytes : len - off;
+	memset(t->p + units - 1, 0, AON_UNIT); /* the last unit may not be full */
+	memcpy(t->p + 1, text + off, bytes);
+	t->p->host = (struct aon_rec_host){ .t = (uint32_t)tsc,
+					    .kind = AON_K_TEXT,
+					    .len = (uint8_t)units,
+					    .name = name,
+					    .x = off,
+					    .a = len,
+					    .b = type };
+	aon_commit(t, t->p, units);
+	return bytes;
+}
+
+static int text_emit(uint32_t name, uint32_t type, const char *text, uint32_t len)
+{
+	uint32_t off = 0, n = 1;
+	struct aon_thread *t;
+
+	if (!len || len > AON_TEXT_MAX)
+		return -EINVAL;
+	if (!atomic_load_explicit(&aon_client.ready, memory_order_acquire) || client_was_forked())
+		return -EAGAIN;
+	if (!(atomic_load_explicit(&aon_client.features, memory_order_relaxed) & AON_FEATURE_TEXT))
+		return -ENOTSUP;
+	if (atomic_load_explicit(&aon_self->busy, memory_order_relaxed) && !odd(aon_self))
+		return -EAGAIN;
+	t = aon_self;
+	aon_set_busy(t, AON_EMITTING);
+	while (off < len && (n = text_piece(t, name, type, text, len, off)))
+		off += n;
+	aon_set_busy(t, AON_IDLE);
+	return n ? 0 : -ENOBUFS;
+}
+
+AON_API int aon_text_emit(uint32_t name, uint32_t type, const char *text, uint32_t len)
+{
+	struct detour d = detour_begin();
+	int err = text_emit(name, type, text, len);
+
+	detour_end(d);
+	return err;
 }

@@ -253,6 +253,7 @@ static int take_welcome(const struct aon_msg_welcome *m, int len, int fds[AON_MS
 		return m->error;
 	if (ready() && !(m->flags & AON_WELCOME_KEEP))
 		return -EPROTO;
+	atomic_store_explicit(&c->features, m->features, memory_order_relaxed);
 	if (nfds < (ready() ? 1 : 2))
 		return -EMFILE; /* the app's limit, or it has none left */
 	err = map_gate(fds[0]);
@@ -428,6 +429,7 @@ bool client_forked(void)
 		return !thread_wiped(); /* another thread of the child is at it */
 	atomic_store_explicit(&c->early, 0, memory_order_relaxed);
 	atomic_store_explicit(&c->hello_tsc, 0, memory_order_relaxed);
+	atomic_store_explicit(&c->features, 0, memory_order_relaxed);
 	link_drop(&c->sock);
 	link_drop(&c->pool);
 	c->gate = NULL;                 /* stays mapped: a thread may be reading it */

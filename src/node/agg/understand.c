@@ -45,6 +45,7 @@ struct cache {
 struct understand {
 	struct cache name, geo, track;
 	find_fn *thread;
+	void (*text)(void *arg, const struct understand_text *piece);
 	void *arg;
 	struct open *open; /* owned */
 };
@@ -100,6 +101,7 @@ int understand_new(struct understand **out, const struct understand_ops *ops, vo
 	if (!u)
 		return -ENOMEM;
 	u->thread = ops->thread;
+	u->text = ops->text;
 	u->arg = arg;
 	err = cache_init(&u->name, ids, ops->name);
 	if (!err)
@@ -217,6 +219,26 @@ static int on_track(const struct understand *u, const struct aon_rec_host *r, st
 	return 1;
 }
 
+/* A piece is stored as a mark without its bytes: every record is in an event. */
+static int text(const struct understand *u, uint32_t tid, const struct aon_rec_host *r,
+		struct event *e)
+{
+	struct understand_text p = { .ns = e->start_ns, .tid = tid, .bytes = r + 1 };
+
+	if (r->len < 2 || r->a > AON_TEXT_MAX || r->x >= r->a)
+		return BAD;
+	p.type = r->b <= UINT32_MAX ? (uint32_t)r->b : 0;
+	p.off = r->x;
+	p.total = (uint32_t)r->a;
+	p.len = (r->len - 1) * AON_UNIT;
+	if (p.len > p.total - p.off)
+		p.len = p.total - p.off;
+	if (u->text)
+		u->text(u->arg, &p);
+	e->kind = EVENT_MARK;
+	return 0;
+}
+
 static int host(struct understand *u, struct run *run, const struct aon_rec_host *r,
 		struct event *out)
 {
@@ -256,6 +278,10 @@ static int host(struct understand *u, struct run *run, const struct aon_rec_host
 		break;
 	case AON_K_FLOW:
 		e.kind = EVENT_FLOW;
+		break;
+	case AON_K_TEXT:
+		if (text(u, run->tid, r, &e))
+			return BAD;
 		break;
 	case AON_K_MARK:
 		e.kind = EVENT_MARK;

@@ -18,6 +18,14 @@
 #include "model/event.h"
 #include "model/process.h"
 
+struct understand_text {
+	uint64_t ns;   /* when it was sent */
+	uint32_t tid;  /* by which thread */
+	uint32_t type; /* enum aon_text, or one that is not known */
+	uint32_t off, len, total;
+	const void *bytes;
+};
+
 /* What the session's heap holds, asked for once an id (then cached). Each returns the store's
  * id, or 0 when the heap has no such entry. */
 struct understand_ops {
@@ -25,6 +33,8 @@ struct understand_ops {
 	uint32_t (*geo)(void *arg, uint32_t heap_id);
 	uint32_t (*track)(void *arg, uint32_t heap_track); /* a stream: 16-bit track id */
 	uint32_t (*thread)(void *arg, uint32_t tid);       /* the host track of a thread */
+	/* A piece of a long text; NULL: nobody reads them. It is checked to lie in the text. */
+	void (*text)(void *arg, const struct understand_text *piece);
 };
 
 /* What a heap entry says, as the model has it. */

@@ -191,7 +191,7 @@ static uint32_t find_thread(void *arg, uint32_t tid)
 	return store_track(j->st, &track, &id) < 0 ? 0 : id;
 }
 
-static const struct understand_ops ops = { find_name, find_geo, find_track, find_thread };
+static const struct understand_ops ops = { find_name, find_geo, find_track, find_thread, NULL };
 
 /* --- storing --- */
 
