@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe/opencl/source.h"
+#include "theory/cl_source.h"
 #include "theory/source_work.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -2,7 +2,7 @@
 /* The work of OpenCL kernels from their text: cases counted by hand, and what is not understood. */
 #include <string.h>
 
-#include "probe/opencl/source.h"
+#include "theory/cl_source.h"
 #include "t.h"
 #include "theory/source_work.h"
 

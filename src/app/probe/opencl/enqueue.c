@@ -50,7 +50,7 @@ static __attribute__((noinline)) uint32_t kernel_ask(cl_kernel k)
 	    len >= sizeof(text))
 		return 0;
 	text[len] = 0;
-	layer_tell_works();
+	layer_send_sources();
 	return aon_name(text);
 }
 

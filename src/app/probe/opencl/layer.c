@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "abi/record.h"
+#include "base/hash.h"
 #include "probe/opencl/layer.h"
 
 #define LOADERS 8 /* in one process: Debian's, one in a Python wheel, one that was loaded again */
@@ -17,52 +19,93 @@ static _Atomic uint32_t turn; /* guards these; a second loader at the same momen
 static cl_icd_dispatch theirs[LOADERS], ours[LOADERS];
 static unsigned loaders;
 
-/* --- building programs: ranges of the thread --- */
+/* --- sources: kept until aond has answered, sent at the first launch of a new kernel --- */
 
-static void keep_work(struct layer *l)
+/* True if it was seen before; else it is now. */
+static bool source_seen(const char *text, size_t len)
 {
-	char text[SOURCE_NAME + 256] = "opencl work: ";
-	uint32_t n = atomic_load_explicit(&l->works, memory_order_relaxed);
-	size_t at = strlen(text), len = strlen(l->source.k.name);
+	uint64_t hash = fnv_bytes(FNV_BASIS, text, len);
 
-	memcpy(text + at, l->source.k.name, len);
-	text[at + len++] = ' ';
-	if (n == WORKS || !source_text(text + at + len, sizeof(text) - at - len, &l->source.k))
-		return;
-	l->work[n] = aon_name(text);
-	/* Pairs with the acquire in layer_tell_works(). */
-	atomic_store_explicit(&l->works, n + 1, memory_order_release);
+	for (uint32_t i = 0; i < layer->sources; i++)
+		if (layer->seen[i] == hash)
+			return true;
+	layer->seen[layer->sources++] = hash;
+	return false;
 }
 
-/* A build takes milliseconds at least; this takes a few microseconds for a line of text, and at most
- * SOURCE_TEXT of it. Who comes while another thread reads goes on. */
-static void read_text(cl_program program)
+/* A build takes milliseconds at least, this a copy of the text. Who comes while another thread is
+ * here goes on. */
+static void keep_source(cl_program program)
 {
+	uint32_t used, n;
 	size_t len = 0;
+	char *at;
 
-	if (!layer->on || !next()->clGetProgramInfo || !turn_take(&layer->reading))
+	if (!layer->on || !next()->clGetProgramInfo ||
+	    next()->clGetProgramInfo(program, CL_PROGRAM_SOURCE, 0, NULL, &len) || len <= 1)
 		return;
-	if (!next()->clGetProgramInfo(program, CL_PROGRAM_SOURCE, sizeof(layer->text), layer->text,
-				      &len) &&
-	    len > 1 && len <= sizeof(layer->text)) {
-		source_begin(&layer->source, layer->text, len - 1);
-		while (source_next(&layer->source))
-			keep_work(layer);
+	if (!turn_take(&layer->reading)) {
+		count(&layer->unsent, 1);
+		return;
+	}
+	used = atomic_load_explicit(&layer->text_used, memory_order_relaxed);
+	at = layer->text + used;
+	n = (uint32_t)(len - 1); /* without the NUL */
+	if (len - 1 > SOURCE_MOST || used + sizeof(n) + len > SOURCE_BYTES ||
+	    layer->sources == SOURCES) {
+		count(&layer->unsent, 1);
+	} else if (!next()->clGetProgramInfo(program, CL_PROGRAM_SOURCE, len, at + sizeof(n),
+					     NULL) &&
+		   !source_seen(at + sizeof(n), n)) {
+		memcpy(at, &n, sizeof(n));
+		/* Whoever has the turn next sees the text: no order of its own is needed. */
+		atomic_store_explicit(&layer->text_used, used + (uint32_t)sizeof(n) + n,
+				      memory_order_relaxed);
 	}
 	turn_give(&layer->reading);
 }
 
-void layer_tell_works(void)
+/* How many bytes of text[] are done with; what aond cannot take yet stays. */
+static uint32_t send_sources(uint32_t used)
 {
-	uint32_t n = atomic_load_explicit(&layer->works, memory_order_acquire);
-	uint32_t told = atomic_load_explicit(&layer->works_told, memory_order_relaxed);
+	uint32_t at = 0, n;
 
-	if (told < n &&
-	    atomic_compare_exchange_strong_explicit(&layer->works_told, &told, n,
-						    memory_order_relaxed, memory_order_relaxed))
-		for (; told < n; told++)
-			aon_mark_id(layer->work[told], 0, 0, 0);
+	while (at < used) {
+		int err;
+
+		memcpy(&n, layer->text + at, sizeof(n));
+		err = aon_text_emit(layer->name_source, AON_TEXT_OPENCL,
+				    layer->text + at + sizeof(n), n);
+		if (err == -EAGAIN || err == -ENOTSUP)
+			break;
+		if (err)
+			count(&layer->unsent, 1);
+		at += (uint32_t)sizeof(n) + n;
+	}
+	return at;
 }
+
+void layer_send_sources(void)
+{
+	uint32_t used, sent;
+	uint64_t unsent;
+
+	used = atomic_load_explicit(&layer->text_used, memory_order_relaxed);
+	unsent = atomic_load_explicit(&layer->unsent, memory_order_relaxed);
+	if ((!used && unsent == atomic_load_explicit(&layer->unsent_told, memory_order_relaxed)) ||
+	    !aon_wants(AON_WANT_MARK) || !turn_take(&layer->reading))
+		return;
+	used = atomic_load_explicit(&layer->text_used, memory_order_relaxed);
+	sent = send_sources(used);
+	memmove(layer->text, layer->text + sent, used - sent);
+	atomic_store_explicit(&layer->text_used, used - sent, memory_order_relaxed);
+	unsent = atomic_load_explicit(&layer->unsent, memory_order_relaxed);
+	if (atomic_exchange_explicit(&layer->unsent_told, unsent, memory_order_relaxed) != unsent)
+		aon_counter_id(layer->name_unsent, (int64_t)unsent);
+	turn_give(&layer->reading);
+}
+
+/* --- building programs: ranges of the thread --- */
 
 static cl_int CL_API_CALL on_clBuildProgram(cl_program program, cl_uint n, const cl_device_id *ids,
 					    const char *options,
@@ -74,7 +117,7 @@ static cl_int CL_API_CALL on_clBuildProgram(cl_program program, cl_uint n, const
 	r = next()->clBuildProgram(program, n, ids, options, done, arg);
 	AON_POP();
 	if (!r)
-		read_text(program);
+		keep_source(program);
 	return r;
 }
 
@@ -124,6 +167,8 @@ static void name_all(struct layer *l)
 	l->name_queued = aon_name("opencl queued");
 	l->name_submitted = aon_name("opencl submitted");
 	l->name_lost = aon_name("opencl not timed");
+	l->name_source = aon_name("opencl source");
+	l->name_unsent = aon_name("opencl sources not sent");
 }
 
 /* Wiped in a child: nothing there but zeros, i.e. off. */

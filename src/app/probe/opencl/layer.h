@@ -8,7 +8,6 @@
  * info.c     what an app may ask about queues     pending.c  those that are not done yet
  * queue.c    queues, one slot each                harvest.c  what they took, when they are done
  * device.c   devices and their clocks             clock.h    a device's clock against the host's
- * source*.c  what a kernel has to do, from its text
  *
  * The app's event, or one of ours, is kept until the device is done with it. Nothing is waited
  * for: there is no lock. What one thread at a time may do (read events, correct a clock) is
@@ -36,7 +35,6 @@
 #include <aon/provider.h>
 
 #include "probe/clock.h"
-#include "probe/opencl/source.h"
 
 #define QUEUES       512u /* followed at a time; their numbers are used again */
 #define DEVICES      64u
@@ -49,7 +47,9 @@
 #define DUE          256u   /* asked for since the last look at those that are done */
 #define GEOS         16u
 #define PROPS        17u
-#define WORKS        1024u        /* kernels whose text was looked at */
+#define SOURCES      1024u        /* programs whose source is sent to aond, at most */
+#define SOURCE_BYTES (512u << 10) /* of sources that wait for aond's answer; untouched until used */
+#define SOURCE_MOST  65536u       /* of one source: what aon_text_emit() takes */
 #define SAMPLE_NS    100000000u   /* between two looks at a timer that the device offers */
 #define SAMPLE_TICKS (1ull << 24) /* some 5 ms of a 1-5 GHz counter between two looks at a clock */
 
@@ -131,17 +131,18 @@ struct layer {
 	_Atomic uint32_t forced_live; /* queues whose profiling the app does not know of */
 	_Atomic uint64_t told_tsc, told;
 	_Atomic uint64_t failed, unread, full, unprofiled, running;
-	uint32_t op_name[OP_MAX], name_queued, name_submitted, name_lost;
+	uint32_t op_name[OP_MAX], name_queued, name_submitted, name_lost, name_source, name_unsent;
 	_Atomic(cl_context) context[CONTEXTS];
 	struct device device[DEVICES];
 	struct queue queue[QUEUES];
 	_Atomic uint64_t by_handle[QUEUES * 4]; /* handle << 16 | slot; 0: free, 1: was used */
 	_Atomic uint64_t kernel[KERNELS];       /* handle >> 17 << 32 | name */
-	_Atomic uint32_t reading;               /* guards source, text and the end of work[] */
-	_Atomic uint32_t works, works_told;
-	uint32_t work[WORKS]; /* names of marks */
-	struct source source;
-	char text[SOURCE_TEXT];
+	_Atomic uint32_t reading;               /* guards sources, seen[] and the texts */
+	_Atomic uint32_t text_used;             /* bytes of text[] */
+	uint32_t sources;
+	uint64_t seen[SOURCES]; /* hashes: a program that is built again is not sent again */
+	_Atomic uint64_t unsent, unsent_told; /* sources that are too long, or too many */
+	char text[SOURCE_BYTES]; /* one after the other, each behind its length (4 bytes) */
 };
 
 extern struct layer *layer; /* never NULL once a call can come in */
@@ -188,7 +189,7 @@ void queue_unhide(struct queue *q); /* the app may see that it profiles */
 void enqueue_install(cl_icd_dispatch *ours);
 
 /* --- layer.c --- */
-void layer_tell_works(void); /* marks for what was built since the last time */
+void layer_send_sources(void); /* of what was built since the last time */
 
 /* --- info.c --- */
 void info_install(cl_icd_dispatch *ours);

@@ -34,6 +34,8 @@ COUNT(windows_dropped,     SUM, "windows dropped: the writer was behind queue_mi
 COUNT(step_records,        SUM, "step records handed to the writer")
 COUNT(step_records_dropped, SUM, "step records dropped: the writer was behind queue_mib, or disk_mib_day is used up")
 COUNT(names_other,         SUM, "names that became (other): over names_max, or over half of it by one process")
+COUNT(texts,               SUM, "OpenCL sources parsed")
+COUNT(texts_dropped,       SUM, "OpenCL sources dropped: a piece was lost, or too many came at once")
 COUNT(queue_bytes,         NOW, "bytes that wait for the writer")
 COUNT(queue_bytes_max,     NOW, "the most that ever waited for the writer")
 COUNT(pool_bytes,          NOW, "memory of all pools")

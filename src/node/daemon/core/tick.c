@@ -11,6 +11,7 @@
 #include "daemon/core/aond.h"
 #include "daemon/core/count.h"
 #include "daemon/core/notify.h"
+#include "daemon/stream/texts.h"
 #include "pool/emit.h"
 
 #define CALIBRATE_NS 20000000ull
@@ -227,6 +228,7 @@ void aond_tick(struct aond *d)
 	broker_tick(&d->broker, (uint64_t)d->param.subscribe_events, d->shed.level >= SHED_EVENTS);
 	roster_tick(&d->roster, now);
 	telemetry_tick(&d->telemetry);
+	texts_tick(d->plant.texts);
 	captures_tick(&d->captures, now);
 	leases_tick(&d->leases, now);
 	if (d->roster.ticks % SWEEP_TICKS == 0)

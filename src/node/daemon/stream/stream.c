@@ -16,6 +16,7 @@
 #include "daemon/core/count.h"
 #include "daemon/stream/roofline_live.h"
 #include "daemon/stream/shape_learner.h"
+#include "daemon/stream/texts.h"
 #include "store/blob.h"
 #include "store/store.h"
 #include "theory/gpu.h"
@@ -48,6 +49,7 @@ int plant_init(struct plant *pl, struct queue *q, struct store *st, uint32_t nam
 void plant_fini(struct plant *pl)
 {
 	judge_free(pl->judge);
+	texts_free(pl->texts);
 	recorder_names_fini(&pl->means);
 	free(pl->ev);
 	free(pl->run);
@@ -73,18 +75,13 @@ static int heap_text(const struct stream *s, uint32_t heap_id, char text[AON_NAM
 	return n;
 }
 
-static uint32_t find_name(void *arg, uint32_t heap_id)
+/* The store's id of a name of the process. */
+static uint32_t name_of(struct stream *s, const char *text, size_t n)
 {
-	struct stream *s = arg;
-	char text[AON_NAME_MAX + 1];
 	uint32_t id = 0;
-	int n = heap_text(s, heap_id, text);
 
-	if (n < 0)
-		return 0;
 	/* Half of the table at most: no single process can use it up. */
-	if (s->names++ >= s->plant->names_max / 2 ||
-	    store_name(s->plant->store, text, (size_t)n, &id) < 0)
+	if (s->names++ >= s->plant->names_max / 2 || store_name(s->plant->store, text, n, &id) < 0)
 		id = STORE_NAME_OTHER;
 	if (id == STORE_NAME_OTHER) {
 		count_add(COUNT_names_other, 1);
@@ -94,6 +91,14 @@ static uint32_t find_name(void *arg, uint32_t heap_id)
 	if (s->plant->judge)
 		judge_name(s->plant->judge, id, text);
 	return id;
+}
+
+static uint32_t find_name(void *arg, uint32_t heap_id)
+{
+	char text[AON_NAME_MAX + 1];
+	int n = heap_text(arg, heap_id, text);
+
+	return n < 0 ? 0 : name_of(arg, text, (size_t)n);
 }
 
 static uint32_t find_geo(void *arg, uint32_t heap_id)
@@ -169,11 +174,36 @@ static uint32_t find_thread(void *arg, uint32_t tid)
 	return track_id(s, &track);
 }
 
+static void hand_window(void *arg, const struct window *w);
+
+/* A mark for a kernel whose source was understood; no record stands behind it. */
+static void take_work(void *arg, const char *mark)
+{
+	struct stream *s = arg;
+	struct event e = { .kind = EVENT_MARK, .start_ns = s->text_ns };
+
+	e.name = name_of(s, mark, strlen(mark));
+	e.track = find_thread(s, s->proc.pid);
+	if (e.track && e.name != STORE_NAME_OTHER)
+		roll_add(s->roll, &e, 1, hand_window, s);
+}
+
+static void take_text(void *arg, const struct understand_text *piece)
+{
+	struct stream *s = arg;
+
+	if (!s->plant->texts && texts_new(&s->plant->texts))
+		return;
+	s->text_ns = piece->ns;
+	texts_take(s->plant->texts, s, piece, take_work, s);
+}
+
 static const struct understand_ops ops = {
 	.name = find_name,
 	.geo = find_geo,
 	.track = find_track,
 	.thread = find_thread,
+	.text = take_text,
 };
 
 /* --- life --- */
@@ -219,6 +249,7 @@ void stream_free(struct stream *s)
 {
 	if (!s)
 		return;
+	texts_drop(s->plant->texts, s);
 	cost_fini(&s->cost);
 	arms_free(s);
 	learn_free(s->learn);

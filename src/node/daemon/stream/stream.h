@@ -29,6 +29,7 @@
 struct broker;
 struct judge;
 struct store;
+struct texts;
 
 struct plant {
 	struct queue *queue;   /* borrowed */
@@ -46,6 +47,7 @@ struct plant {
 	enum shed_level disk;        /* and that of the disk: SHED_ALL drops rollups */
 	bool full;                   /* no memory for further processes */
 	struct judge *judge;         /* owned; NULL: kernels are not judged */
+	struct texts *texts;         /* owned; NULL until a process sends one */
 	struct recorder_names means; /* owned */
 	struct gpus gpus;            /* and has */
 	struct node_ident node;      /* what this node is */
@@ -81,6 +83,7 @@ struct stream {
 	uint32_t step_tid;       /* of the thread whose steps count; 0: none yet */
 	struct watcher *watcher; /* owned; NULL: no step yet */
 	struct arm *arms;        /* owned: triggers that wait for it */
+	uint64_t text_ns;        /* when the piece of a text that is taken was sent */
 	uint32_t names;          /* distinct ones that it has used */
 	uint64_t step, step_ns;  /* number of its last step, length of late ones; 0: none yet */
 	uint64_t gpus;           /* a bit for each that it uses, modulo 64 */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* source_priv.h - what the files of source.h share: source_token.c words and types, source_expr.c
- * expressions and what they cost, source.c statements and kernels. */
-#ifndef AON_PROBE_OPENCL_SOURCE_PRIV_H
-#define AON_PROBE_OPENCL_SOURCE_PRIV_H
+/* cl_source_priv.h - what the files of cl_source.h share: cl_source_token.c words and types, cl_source_expr.c
+ * expressions and what they cost, cl_source.c statements and kernels. */
+#ifndef AON_THEORY_CL_SOURCE_PRIV_H
+#define AON_THEORY_CL_SOURCE_PRIV_H
 
-#include "probe/opencl/source.h"
+#include "theory/cl_source.h"
 
 #define SRC_DEPTH     48u /* of what is nested */
 #define SRC_TIMES_MAX (1ull << 40)
@@ -47,4 +47,4 @@ struct src_val src_binary(struct source *s, uint32_t level);
 struct source_var *src_declare(struct source *s, uint32_t hash, const struct src_val *t,
 			       uint8_t space);
 
-#endif /* AON_PROBE_OPENCL_SOURCE_PRIV_H */
+#endif /* AON_THEORY_CL_SOURCE_PRIV_H */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source_expr.c - expressions, see source.h: each gives what it is (a float of so many bytes and parts,
+ * cl_source_expr.c - expressions, see cl_source.h: each gives what it is (a float of so many bytes and parts,
  * an integer, a pointer) and what ids and loops it depends on. What is not understood sets `bad`.
  */
 #include <string.h>
 
-#include "probe/opencl/source_priv.h"
+#include "theory/cl_source_priv.h"
 
 /* --- what is counted --- */
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source.h - what a kernel has to do, from its text in OpenCL C. Pure; no heap, no recursion without
+ * cl_source.h - what a kernel has to do, from its text in OpenCL C. Pure; no heap, no recursion without
  * a bound, time bounded by SOURCE_TOKENS.
  *
  * Counted are floating-point operations of one work-item, loops of constant length as often as they
  * turn, and the bytes of global memory that all work-items touch, each once: an access touches as
  * many places as there are values of what its address depends on. That depends on the launch, so
- * it is said by the ids that occur in the address. Branches count as taken. What is not understood
+ * it is given by the ids that occur in the address. Branches count as taken. What is not understood
  * (other loops, calls of the program's functions, macros) has no work: nothing is guessed.
  */
-#ifndef AON_PROBE_OPENCL_SOURCE_H
-#define AON_PROBE_OPENCL_SOURCE_H
+#ifndef AON_THEORY_CL_SOURCE_H
+#define AON_THEORY_CL_SOURCE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,4 +70,4 @@ bool source_next(struct source *s);
 /* "flops=12 type=6 mem=9:4,0:8", "at most" behind it. Bytes without the NUL; 0: no room. */
 size_t source_text(char *out, size_t cap, const struct source_kernel *k);
 
-#endif /* AON_PROBE_OPENCL_SOURCE_H */
+#endif /* AON_THEORY_CL_SOURCE_H */

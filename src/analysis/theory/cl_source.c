@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* source.c - see source.h. The first thing that is not understood sets `bad`, which ends the kernel. */
-#include "probe/opencl/source.h"
+/* cl_source.c - see cl_source.h. The first thing that is not understood sets `bad`, which ends the kernel. */
+#include "theory/cl_source.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "probe/opencl/source_priv.h"
+#include "theory/cl_source_priv.h"
 
 /* --- statements --- */
 

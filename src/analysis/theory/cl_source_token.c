@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* source_token.c - words, numbers, signs and types of OpenCL C, see source.h. */
+/* cl_source_token.c - words, numbers, signs and types of OpenCL C, see cl_source.h. */
 #include <string.h>
 
-#include "probe/opencl/source_priv.h"
+#include "theory/cl_source_priv.h"
 
 /* --- tokens --- */
 
