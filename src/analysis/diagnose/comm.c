@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "diagnose/state.h"
 
 static uint8_t op_of(const struct step_slot *s)
@@ -16,46 +17,19 @@ static uint8_t op_of(const struct step_slot *s)
 	return s->op == STEP_OP_SEND ? STEP_OP_RECV : s->op;
 }
 
-static uint32_t *slot_in(struct diag *d, uint64_t comm, uint8_t op)
+static uint64_t hash_of(uint64_t comm, uint8_t op)
 {
-	uint64_t h = (comm ^ (uint64_t)op << 56) * 0x9e3779b97f4a7c15ull;
-	uint32_t mask = d->table_cap - 1, at = (uint32_t)(h >> 32) & mask;
-
-	while (d->table[at] &&
-	       (d->comm[d->table[at] - 1].comm != comm || d->comm[d->table[at] - 1].op != op))
-		at = (at + 1) & mask;
-	return &d->table[at];
+	return hash_mix(comm, op);
 }
 
 uint32_t comm_at(struct diag *d, uint64_t comm, uint8_t op)
 {
-	uint32_t is = *slot_in(d, comm, op);
+	uint32_t c;
 
-	return is ? is - 1 : NOBODY;
-}
-
-static int make_room(struct diag *d)
-{
-	uint32_t cap = d->comm_cap ? d->comm_cap * 2 : 64, wide = cap * 4;
-	struct diag_comm *c;
-	uint32_t *table;
-
-	if (d->comms < d->comm_cap)
-		return 0;
-	c = realloc(d->comm, cap * sizeof(*c));
-	if (!c)
-		return -ENOMEM;
-	d->comm = c;
-	table = calloc(wide, sizeof(*table));
-	if (!table)
-		return -ENOMEM;
-	free(d->table);
-	d->table = table;
-	d->table_cap = wide;
-	d->comm_cap = cap;
-	for (uint32_t i = 0; i < d->comms; i++)
-		*slot_in(d, d->comm[i].comm, d->comm[i].op) = i + 1;
-	return 0;
+	for (size_t at = 0; lookup_next(&d->by_comm, hash_of(comm, op), &at, &c);)
+		if (d->comm[c].comm == comm && d->comm[c].op == op)
+			return c;
+	return NOBODY;
 }
 
 /* What it can be compared with: as many members, as large, as often, as far. */
@@ -69,32 +43,27 @@ static uint32_t like(const struct step_slot *s)
 
 static int comm_find(struct diag *d, uint32_t rank, const struct step_slot *s, uint32_t *out)
 {
-	uint32_t *at, err = 0;
-
-	if (!d->table_cap && make_room(d) < 0)
-		return -ENOMEM;
-	at = slot_in(d, s->comm, op_of(s));
-	if (!*at) {
-		/* Communicators that come and go must not fill the memory. */
-		if (d->comms >= 2 * STEP_SLOTS * d->world) {
-			memset(d->table, 0, d->table_cap * sizeof(*d->table));
-			d->comms = 0;
-		}
-		if (make_room(d) < 0)
-			return -ENOMEM;
-		at = slot_in(d, s->comm, op_of(s));
-		d->comm[d->comms] = (struct diag_comm){ .comm = s->comm,
-							.op = op_of(s),
-							.far = s->flags & STEP_SLOT_FAR,
-							.members = s->members,
-							.role = like(s),
-							.host = d->rank[rank].host,
-							.first = rank,
-							.step = NOBODY };
-		*at = ++d->comms;
+	*out = comm_at(d, s->comm, op_of(s));
+	if (*out != NOBODY)
+		return 0;
+	/* Communicators that come and go must not fill the memory. */
+	if (d->comms >= 2 * STEP_SLOTS * d->world) {
+		lookup_clear(&d->by_comm);
+		d->comms = 0;
 	}
-	*out = *at - 1;
-	return (int)err;
+	if (vec_more(&d->comm, d->comms, sizeof(*d->comm)) < 0 ||
+	    lookup_put(&d->by_comm, hash_of(s->comm, op_of(s)), d->comms) < 0)
+		return -ENOMEM;
+	d->comm[d->comms] = (struct diag_comm){ .comm = s->comm,
+						.op = op_of(s),
+						.far = s->flags & STEP_SLOT_FAR,
+						.members = s->members,
+						.role = like(s),
+						.host = d->rank[rank].host,
+						.first = rank,
+						.step = NOBODY };
+	*out = d->comms++;
+	return 0;
 }
 
 static void comm_put(struct diag *d, uint32_t rank, struct diag_comm *c, const struct step_slot *s)

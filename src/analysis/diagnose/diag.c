@@ -54,7 +54,7 @@ void diag_free(struct diag *d)
 	free(d->order);
 	free(d->index);
 	free(d->comm);
-	free(d->table);
+	lookup_fini(&d->by_comm);
 	free(d->room);
 	free(d->room2);
 	free(d->stand);

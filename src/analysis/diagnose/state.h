@@ -3,6 +3,7 @@
 #ifndef AON_DIAGNOSE_STATE_H
 #define AON_DIAGNOSE_STATE_H
 
+#include "base/map.h"
 #include "diagnose/diagnose.h"
 
 #define WARM        10u    /* steps that a job needs to warm up */
@@ -137,8 +138,8 @@ struct diag {
 	uint32_t *order;        /* ranks by cell */
 	uint32_t *index;        /* [rank][slot]: which communicator */
 	struct diag_comm *comm;
-	uint32_t *table; /* of communicators, by hash: 1 and on */
-	uint32_t comms, comm_cap, table_cap;
+	struct lookup by_comm;
+	uint32_t comms;
 	float *room, *room2; /* for the world */
 	double step_ns;      /* of this step: median */
 	struct track whole;  /* of the step's time */

@@ -10,6 +10,7 @@
 
 #include "base/fmt.h"
 #include "base/json.h"
+#include "base/vec.h"
 
 const char *const diag_kind_word[DIAG_KINDS] = {
 #define KIND(word, what, action) #word,
@@ -232,16 +233,9 @@ void diag_cases_hear(void *arg, const struct diag_verdict *v)
 		if (l->c[i].v.why == v->why && diag_part_same(l->c[i].v.f.part[0], v->f.part[0]))
 			c = &l->c[i];
 	if (!c) {
-		if (l->n == l->cap) {
-			size_t cap = l->cap ? l->cap * 2 : 16;
-			struct diag_case *to = realloc(l->c, cap * sizeof(*to));
-
-			if (!to) {
-				l->err = -ENOMEM;
-				return;
-			}
-			l->c = to;
-			l->cap = cap;
+		if (vec_more(&l->c, l->n, sizeof(*l->c)) < 0) {
+			l->err = -ENOMEM;
+			return;
 		}
 		c = &l->c[l->n++];
 		*c = (struct diag_case){ .v = *v };

@@ -37,7 +37,7 @@ struct diag_case {
 };
 struct diag_cases {
 	struct diag_case *c; /* owned */
-	size_t n, cap;
+	size_t n;
 	int err;
 };
 /* A diag_verdict_fn: arg is the cases. */
