@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
 #include "sim/engine.h"
 
 #define ROUNDS 3
@@ -35,15 +36,8 @@ struct contend {
 
 static int put(struct contend *c, const struct flow *f)
 {
-	if (c->flows == c->cap) {
-		size_t cap = c->cap ? c->cap * 2 : 1024;
-		struct flow *to = realloc(c->flow, cap * sizeof(*to));
-
-		if (!to)
-			return -ENOMEM;
-		c->flow = to;
-		c->cap = cap;
-	}
+	if (vec_room(&c->flow, &c->cap, c->flows + 1, sizeof(*c->flow)) < 0)
+		return -ENOMEM;
 	c->flow[c->flows++] = *f;
 	return 0;
 }

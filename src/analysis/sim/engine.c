@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "sim/build.h"
 #include "sim/noise.h"
 
@@ -237,15 +238,8 @@ static int64_t transfer_ns(const struct play *p, uint32_t rank, const struct pla
 
 static int put_meet(struct play *p, uint32_t rank, const struct play_meeting *m, int64_t ns)
 {
-	if (p->met == p->meet_cap) {
-		uint32_t cap = p->meet_cap ? p->meet_cap * 2 : 256;
-		struct play_meet *to = realloc(p->meet, cap * sizeof(*to));
-
-		if (!to)
-			return -ENOMEM;
-		p->meet = to;
-		p->meet_cap = cap;
-	}
+	if (vec_room(&p->meet, &p->meet_cap, p->met + 1, sizeof(*p->meet)) < 0)
+		return -ENOMEM;
 	p->meet[p->met++] = (struct play_meet){ .edge = p->laid ? p->edge : p->net->edges,
 						.rank = rank,
 						.op = m->op,

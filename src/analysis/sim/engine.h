@@ -49,7 +49,8 @@ struct play {
 	struct play_batch *batch; /* by replica and micro-batch */
 	double *always, *now;     /* by rank: how much longer its work takes; in this step */
 	struct play_meet *meet;
-	uint32_t meets, meet_cap, met; /* met: laid in this step */
+	uint32_t meets, met; /* met: laid in this step */
+	size_t meet_cap;
 	uint32_t step, ranks;
 	double common;            /* of all ranks: AR(1) */
 	int64_t begin_ns, end_ns; /* of the last step: first host's begin, last host's end */

@@ -62,7 +62,7 @@ struct sim_graph {
 	uint32_t *order; /* points, each behind those it waits for */
 	uint32_t *in;    /* points + 1 offsets into by_to */
 	uint32_t *by_to; /* edges, by target */
-	size_t tasks, edges, task_cap, edge_cap;
+	size_t tasks, edges;
 	int64_t begin_ns, end_ns; /* of the window, on the clock of the first file */
 	uint64_t steps;           /* of one rank in the window; 0: the trace has none */
 	uint64_t meetings;        /* collectives matched across ranks */

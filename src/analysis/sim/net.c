@@ -6,28 +6,19 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
 #include "sim/build.h"
 
-static int grow(void *array, size_t *cap, size_t n, size_t size)
+/* Room for one more. */
+static int grow(void *array, size_t n, size_t size)
 {
-	void **p = array, *q;
-	size_t to = *cap ? *cap * 2 : 1024;
-
-	if (n < *cap)
-		return 0;
-	if (to > UINT32_MAX / 4) /* ids of points are 32 bits wide */
-		return -EFBIG;
-	q = realloc(*p, to * size);
-	if (!q)
-		return -ENOMEM;
-	*p = q;
-	*cap = to;
-	return 0;
+	return n >= UINT32_MAX / 4 ? -EFBIG /* ids of points are 32 bits wide */
+				   : vec_more(array, n, size);
 }
 
 int sim_edge_put(struct sim_graph *g, uint32_t from, uint32_t to, int64_t lag, enum sim_kind kind)
 {
-	int err = grow(&g->edge, &g->edge_cap, g->edges, sizeof(*g->edge));
+	int err = grow(&g->edge, g->edges, sizeof(*g->edge));
 
 	if (err < 0)
 		return err;
@@ -39,19 +30,11 @@ int sim_edge_put(struct sim_graph *g, uint32_t from, uint32_t to, int64_t lag, e
 int sim_task_add(struct sim_graph *g, const struct sim_task *t, int64_t start, int64_t end,
 		 uint32_t *id)
 {
-	size_t times = g->task_cap;
-	int64_t *time;
-	int err;
+	int err = grow(&g->task, g->tasks, sizeof(*g->task));
 
-	err = grow(&g->task, &g->task_cap, g->tasks, sizeof(*g->task));
+	err = err ? err : grow(&g->time, g->tasks, 2 * sizeof(*g->time));
 	if (err < 0)
 		return err;
-	if (times != g->task_cap) {
-		time = realloc(g->time, 2 * g->task_cap * sizeof(*time));
-		if (!time)
-			return -ENOMEM;
-		g->time = time;
-	}
 	g->task[g->tasks] = *t;
 	g->time[2 * g->tasks] = start;
 	g->time[2 * g->tasks + 1] = end;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
 #include "sim/layer.h"
 
 #define OPS_MAX (1u << 20) /* of one rank in a step */
@@ -29,16 +30,9 @@ static struct op *add(struct make *m, enum op_kind kind, enum op_stream stream, 
 	struct program *p = m->p;
 	struct op *o;
 
-	if (p->ops == p->cap) {
-		uint32_t cap = p->cap ? p->cap * 2 : 256;
-
-		o = cap <= OPS_MAX ? realloc(p->op, cap * sizeof(*o)) : NULL;
-		if (!o) {
-			p->err = cap <= OPS_MAX ? -ENOMEM : -EFBIG;
-			return &none;
-		}
-		p->op = o;
-		p->cap = cap;
+	if (p->ops >= OPS_MAX || vec_more(&p->op, p->ops, sizeof(*p->op)) < 0) {
+		p->err = p->ops >= OPS_MAX ? -EFBIG : -ENOMEM;
+		return &none;
 	}
 	o = &p->op[p->ops];
 	*o = (struct op){ .name = name,
@@ -67,19 +61,12 @@ static void put_piece(struct make *m, struct op *o, enum step_class class, struc
 
 	for (; q < p->piece + o->piece + o->pieces && q->class != class; q++)
 		;
-	if (q == p->piece + p->pieces && p->pieces == p->piece_cap) {
-		uint32_t cap = p->piece_cap ? p->piece_cap * 2 : 256;
-
-		q = realloc(p->piece, cap * sizeof(*q));
-		if (!q) {
+	if (q == p->piece + p->pieces) {
+		if (vec_more(&p->piece, p->pieces, sizeof(*p->piece)) < 0) {
 			p->err = -ENOMEM;
 			return;
 		}
-		p->piece = q;
-		p->piece_cap = cap;
-		q += p->pieces;
-	}
-	if (q == p->piece + p->pieces) {
+		q = p->piece + p->pieces;
 		*q = (struct op_piece){ .class = (uint8_t) class };
 		p->pieces++;
 		o->pieces++;

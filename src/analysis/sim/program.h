@@ -71,7 +71,7 @@ struct op {
 struct program {
 	struct op *op;
 	struct op_piece *piece;
-	uint32_t ops, cap, pieces, piece_cap;
+	uint32_t ops, pieces;
 	uint32_t tasks;            /* of a rank */
 	uint32_t last[ON_STREAMS]; /* of each stream */
 	uint32_t sequence[JOB_GROUPS +
