@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
+#include "base/vec.h"
+
 #define TEXTS 4096u /* kept; later ones are not */
-#define SLOTS 8192u
 #define MEMS  6u
 #define AGREE 1.25 /* from the least to the most that texts of one name say */
 
@@ -26,8 +28,8 @@ struct text {
 
 struct source_works {
 	struct text *text; /* owned */
-	size_t n, cap;
-	uint32_t slot[SLOTS]; /* by name: text + 1 */
+	size_t n;
+	struct map by_name; /* the last text, + 1 */
 };
 
 int source_works_new(struct source_works **out)
@@ -38,27 +40,11 @@ int source_works_new(struct source_works **out)
 
 void source_works_free(struct source_works *w)
 {
-	if (w)
+	if (w) {
+		map_fini(&w->by_name);
 		free(w->text);
+	}
 	free(w);
-}
-
-static uint64_t hash_of(const char *s, size_t n)
-{
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (uint8_t)s[i]) * 0x100000001b3u;
-	return h;
-}
-
-static uint32_t *slot_of(struct source_works *w, uint64_t name)
-{
-	uint32_t at = (uint32_t)(name ^ name >> 32) % SLOTS;
-
-	while (w->slot[at] && w->text[w->slot[at] - 1].name != name)
-		at = (at + 1) % SLOTS;
-	return &w->slot[at];
 }
 
 /* --- the text --- */
@@ -103,7 +89,7 @@ static bool parse(struct text *t, const char *s)
 	size_t n = strcspn(s, " ");
 	uint64_t type;
 
-	*t = (struct text){ .name = hash_of(s, n), .all = hash_of(s, strlen(s)) };
+	*t = (struct text){ .name = fnv_bytes(FNV_BASIS, s, n), .all = fnv_text(FNV_BASIS, s) };
 	s = number(word(s + n, " flops="), 10, UINT64_MAX, &t->flops);
 	s = memory(word(number(word(s, " type="), 10, 255, &type), " mem="), t);
 	if (!n || !s || (*s && strcmp(s, " at most") != 0))
@@ -117,26 +103,20 @@ int source_works_add(struct source_works *w, const char *text)
 {
 	const char *s = word(text, SOURCE_WORK_MARK);
 	struct text t;
-	uint32_t *slot;
+	uint32_t last;
 
 	if (!s || w->n == TEXTS || !parse(&t, s))
 		return 0;
-	slot = slot_of(w, t.name);
-	for (uint32_t at = *slot; at; at = w->text[at - 1].next)
+	last = (uint32_t)map_get(&w->by_name, t.name);
+	for (uint32_t at = last; at; at = w->text[at - 1].next)
 		if (w->text[at - 1].all == t.all)
 			return 0;
-	if (w->n == w->cap) {
-		size_t cap = w->cap ? 2 * w->cap : 64;
-		struct text *to = realloc(w->text, cap * sizeof(*to));
-
-		if (!to)
-			return -ENOMEM;
-		w->text = to;
-		w->cap = cap;
-	}
-	t.next = *slot;
+	if (vec_more(&w->text, w->n, sizeof(*w->text)) < 0)
+		return -ENOMEM;
+	if (map_put(&w->by_name, t.name, w->n + 1) < 0)
+		return -ENOMEM;
+	t.next = last;
 	w->text[w->n++] = t;
-	*slot = (uint32_t)w->n;
 	return 1;
 }
 
@@ -176,13 +156,13 @@ static bool agree(double a, double b)
 
 uint64_t source_kernel(const char *name)
 {
-	return hash_of(name, strlen(name));
+	return fnv_text(FNV_BASIS, name);
 }
 
 bool source_work(struct roof_work *out, const struct source_works *w, uint64_t kernel,
 		 const struct geo *g)
 {
-	uint32_t at = *slot_of((struct source_works *)w, kernel);
+	uint32_t at = (uint32_t)map_get(&w->by_name, kernel);
 	struct roof_work is, one;
 
 	if (!at)
