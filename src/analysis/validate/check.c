@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "validate/median.h"
 
 #define WARN_BELOW 0.95
@@ -30,15 +31,8 @@ static const struct advice {
 
 int checks_add(struct checks *out, const struct check *c)
 {
-	if (out->n == out->cap) {
-		size_t cap = out->cap ? out->cap * 2 : 64;
-		struct check *more = realloc(out->c, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		out->c = more;
-		out->cap = cap;
-	}
+	if (vec_more(&out->c, out->n, sizeof(*out->c)) < 0)
+		return -ENOMEM;
 	out->c[out->n++] = *c;
 	return 0;
 }

@@ -17,7 +17,7 @@ struct check {
 
 struct checks {
 	struct check *c; /* owned */
-	size_t n, cap;
+	size_t n;
 };
 
 int checks_advice(struct checks *out, const struct facts *f);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/json_read.h"
+#include "base/vec.h"
 
 #define FILE_MAX (4u << 20)
 
@@ -46,15 +47,8 @@ static int put(struct facts *f, const char *key, const char *value)
 	}
 	if (f->n == FACTS_MAX)
 		return -EMSGSIZE;
-	if (f->n == f->cap) {
-		size_t cap = f->cap ? f->cap * 2 : 64;
-		struct fact *more = realloc(f->f, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		f->f = more;
-		f->cap = cap;
-	}
+	if (vec_more(&f->f, f->n, sizeof(*f->f)) < 0)
+		return -ENOMEM;
 	k = strdup(key);
 	v = strdup(value);
 	if (!k || !v) {

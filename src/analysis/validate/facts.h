@@ -16,7 +16,7 @@ struct facts {
 	struct fact {
 		char *key, *value; /* owned */
 	} * f;                     /* owned */
-	size_t n, cap;
+	size_t n;
 };
 
 /* The value of a word is the last that was said. Too long or too many: -EMSGSIZE. */
