@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "names/match.h"
 #include "model/event.h"
 
@@ -97,14 +98,11 @@ void names_free(struct names *n)
 
 static bool widen(struct names *n, enum meaning of)
 {
-	size_t room = n->t->names + n->t->names / 2 + 1;
-	uint8_t *more = realloc(n->known[of], room);
+	size_t had = n->room[of];
 
-	if (!more)
+	if (vec_room(&n->known[of], &n->room[of], n->t->names, 1) < 0)
 		return false;
-	memset(more + n->room[of], UNKNOWN, room - n->room[of]);
-	n->known[of] = more;
-	n->room[of] = room;
+	memset(n->known[of] + had, UNKNOWN, n->room[of] - had);
 	return true;
 }
 
