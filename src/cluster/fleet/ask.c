@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "fleet/priv.h"
 
 #define HOUR_NS UINT64_C(3600000000000)
@@ -40,14 +41,11 @@ int ask_sql(struct fleet *f, struct sql *q, const char *types, uint64_t most, ro
 
 void *ask_grow(void *array, size_t *n, size_t size)
 {
-	char **list = array, *more = *list;
+	char **list = array;
 
-	if (!(*n & (*n - 1))) /* room for a power of two */
-		more = reallocarray(*list, *n ? 2 * *n : 1, size);
-	if (!more)
+	if (vec_more(array, *n, size) < 0)
 		return NULL;
-	*list = more;
-	return memset(more + (*n)++ * size, 0, size);
+	return memset(*list + (*n)++ * size, 0, size);
 }
 
 void ask_word(char *out, size_t cap, const struct rowin_field *f)

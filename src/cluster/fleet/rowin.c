@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 void rowin_init(struct rowin *r, const char *types, uint64_t most, rowin_fn *fn, void *arg)
 {
 	*r = (struct rowin){ .types = types, .most = most, .fn = fn, .arg = arg };
@@ -113,18 +115,10 @@ static int take(struct rowin *r, const uint8_t *p, size_t n, size_t *done)
 
 static int hold(struct rowin *r, const uint8_t *p, size_t n)
 {
-	size_t cap = r->cap ? r->cap : 4096;
-	uint8_t *more;
-
 	if (r->used + n > 2u * ROWIN_ROW)
 		return -EFBIG;
-	while (cap < r->used + n)
-		cap *= 2;
-	more = cap == r->cap ? r->held : realloc(r->held, cap);
-	if (!more)
+	if (vec_room(&r->held, &r->cap, r->used + n, 1) < 0)
 		return -ENOMEM;
-	r->held = more;
-	r->cap = cap;
 	if (n)
 		memcpy(r->held + r->used, p, n);
 	r->used += n;
