@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/vec.h"
 
 #define STEPS_A_LOOK 2000u
 #define AGAIN        512u    /* steps that are read again, */
@@ -281,12 +282,11 @@ static int add_gone(struct watch *w, struct step_rec **rec, size_t *n, struct st
 
 	if (err || !gone)
 		return err;
-	all = reallocarray(*rec, had + gone, sizeof(*all));
-	if (!all) {
+	if (vec_resize(rec, had + gone, sizeof(*all)) < 0) {
 		free(rank);
 		return -ENOMEM;
 	}
-	*rec = all;
+	all = *rec;
 	for (size_t i = 0; i < gone; i++) {
 		bool known = false;
 
