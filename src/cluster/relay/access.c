@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 #define STEPS_MAX   100000u
 #define SECONDS_MAX 600u
 #define HOURLY_MAX  100000u
@@ -84,7 +86,7 @@ static const char *take_line(struct access_rule *r, char *line)
 int access_read(struct access_list *out, const char *path, char why[256])
 {
 	struct access_list a = { 0 };
-	struct access_rule r, *more;
+	struct access_rule r;
 	FILE *f = fopen(path, "re");
 	char line[512];
 	unsigned at = 0;
@@ -103,9 +105,7 @@ int access_read(struct access_list *out, const char *path, char why[256])
 			continue;
 		if (!wrong && a.n == ACCESS_RULES)
 			wrong = "too many rules";
-		more = wrong ? NULL : realloc(a.rule, (a.n + 1) * sizeof(*more));
-		if (more) {
-			a.rule = more;
+		if (!wrong && vec_more(&a.rule, a.n, sizeof(*a.rule)) == 0) {
 			a.rule[a.n++] = r;
 			continue;
 		}

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "relay/order.h"
 
@@ -88,12 +89,9 @@ static const char *read_wish(struct MHD_Connection *c, struct wish *w)
 /* Captures of this hour are counted by user, in a bounded table: who shares a place shares its count. */
 static bool use_up(struct orders *s, const struct request *q)
 {
-	uint64_t hour = relay_wall_ns() / (3600 * SECOND), h = 14695981039346656037u;
-	size_t i;
+	uint64_t hour = relay_wall_ns() / (3600 * SECOND);
+	size_t i = fnv_text(FNV_BASIS, q->who) % (sizeof(s->used) / sizeof(s->used[0]));
 
-	for (const char *p = q->who; *p; p++)
-		h = (h ^ (unsigned char)*p) * 1099511628211u;
-	i = h % (sizeof(s->used) / sizeof(s->used[0]));
 	if (s->used[i].hour != hour)
 		s->used[i].n = 0;
 	s->used[i].hour = hour;

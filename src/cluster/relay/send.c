@@ -13,6 +13,7 @@
 
 #include "base/fault.h"
 #include "base/log.h"
+#include "base/vec.h"
 #include "relay/priv.h"
 #include "ship/spool/batch.h"
 #include "ship/ch.h"
@@ -137,14 +138,10 @@ static int add_batch(void *arg, const void *wire, size_t len)
 /* Its bytes: the same as ever, or the disk has changed them. */
 static int assemble(struct shard *h, const struct insert *in)
 {
-	uint8_t *more = in->bytes > h->body.cap ? realloc(h->body.data, in->bytes) : h->body.data;
-	int err;
+	int err = vec_room(&h->body.data, &h->body.cap, in->bytes, 1);
 
-	if (!more)
-		return -ENOMEM;
-	if (in->bytes > h->body.cap)
-		h->body.cap = in->bytes;
-	h->body.data = more;
+	if (err)
+		return err;
 	h->body.len = 0;
 	err = hold_read(h->s->r->hold, in->id, add_batch, h);
 	if (!err && h->body.len != in->bytes)
