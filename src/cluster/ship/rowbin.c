@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 #define VARINT_BYTES 3u /* of ROWBIN_STR_MAX */
 
 static const uint8_t width[SHIP_TYPES] = {
@@ -22,19 +24,7 @@ void rowbin_fini(struct rowbin *b)
 
 static int reserve(struct rowbin *b, size_t more)
 {
-	size_t cap = b->cap ? b->cap : 4096;
-	uint8_t *data;
-
-	while (cap < b->len + more)
-		cap *= 2;
-	if (cap == b->cap)
-		return 0;
-	data = realloc(b->data, cap);
-	if (!data)
-		return -ENOMEM;
-	b->data = data;
-	b->cap = cap;
-	return 0;
+	return vec_room(&b->data, &b->cap, b->len + more, 1);
 }
 
 static bool is_string(const struct ship_col *c)

@@ -7,51 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "model/event.h"
-
-static uint64_t mix(uint64_t v)
-{
-	v ^= v >> 32;
-	v *= 0xd6e8feb86659fd93ull;
-	return v ^ v >> 32;
-}
-
-static uint64_t hash_of(uint32_t part, uint32_t kind, uint32_t name)
-{
-	return mix(mix((uint64_t)part << 8 | kind) + name);
-}
-
-static int rehash(struct fold *f)
-{
-	uint32_t slots = f->slots ? 2 * f->slots : 1024;
-	uint32_t *slot = calloc(slots, sizeof(*slot));
-
-	if (!slot)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < f->rows; i++) {
-		const struct fold_row *r = &f->row[i];
-		uint64_t at = hash_of(r->part, r->kind, r->name);
-
-		while (slot[at & (slots - 1)])
-			at++;
-		slot[at & (slots - 1)] = i + 1;
-	}
-	free(f->slot);
-	f->slot = slot;
-	f->slots = slots;
-	return 0;
-}
 
 /* The row, made if it is not there. NULL: no room, or no memory (*err). */
 static struct fold_row *row_of(struct fold *f, uint32_t part, const struct rollup *u, int *err)
 {
-	uint64_t at = hash_of(part, u->kind, u->name);
+	uint64_t hash = hash_mix((uint64_t)part << 8 | u->kind, u->name);
 	struct fold_row *r;
+	uint32_t row;
 
-	if (f->rows * 2 >= f->slots && (*err = rehash(f)))
-		return NULL;
-	for (; f->slot[at & (f->slots - 1)]; at++) {
-		r = &f->row[f->slot[at & (f->slots - 1)] - 1];
+	for (size_t at = 0; lookup_next(&f->by_key, hash, &at, &row);) {
+		r = &f->row[row];
 		if (r->part == part && r->kind == u->kind && r->name == u->name)
 			return r;
 	}
@@ -59,18 +26,10 @@ static struct fold_row *row_of(struct fold *f, uint32_t part, const struct rollu
 		f->left_out++;
 		return NULL;
 	}
-	if (f->rows == f->row_cap) {
-		uint32_t cap = f->row_cap ? 2 * f->row_cap : 512;
-
-		r = realloc(f->row, cap * sizeof(*r));
-		if (!r) {
-			*err = -ENOMEM;
-			return NULL;
-		}
-		f->row = r;
-		f->row_cap = cap;
-	}
-	f->slot[at & (f->slots - 1)] = f->rows + 1;
+	*err = vec_room(&f->row, &f->row_cap, f->rows + 1, sizeof(*r));
+	*err = *err ? *err : lookup_put(&f->by_key, hash, f->rows);
+	if (*err)
+		return NULL;
 	r = &f->row[f->rows++];
 	*r = (struct fold_row){ .process = f->part[part].process,
 				.t_ns = f->part[part].t_ns,
@@ -87,15 +46,8 @@ static int part_of(struct fold *f, uint32_t process, uint64_t t_ns, uint32_t *ou
 			*out = i;
 			return 0;
 		}
-	if (f->parts == f->part_cap) {
-		uint32_t cap = f->part_cap ? 2 * f->part_cap : 64;
-		struct fold_part *more = realloc(f->part, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		f->part = more;
-		f->part_cap = cap;
-	}
+	if (vec_room(&f->part, &f->part_cap, f->parts + 1, sizeof(*f->part)) < 0)
+		return -ENOMEM;
 	*out = f->parts;
 	f->part[f->parts++] = (struct fold_part){
 		.process = process,
@@ -179,8 +131,7 @@ void fold_clear(struct fold *f)
 {
 	for (uint32_t i = 0; i < f->rows; i++)
 		sketch_fini(&f->row[i].sketch);
-	if (f->slots)
-		memset(f->slot, 0, f->slots * sizeof(*f->slot));
+	lookup_clear(&f->by_key);
 	f->rows = f->parts = 0;
 	f->left_out = 0;
 }
@@ -190,7 +141,7 @@ void fold_fini(struct fold *f)
 	fold_clear(f);
 	free(f->row);
 	free(f->part);
-	free(f->slot);
+	lookup_fini(&f->by_key);
 	*f = (struct fold){ 0 };
 }
 

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "model/rollup.h"
 #include "read/sampled.h"
 
@@ -35,8 +36,9 @@ struct fold_part {
 struct fold {
 	struct fold_row *row;   /* owned */
 	struct fold_part *part; /* owned */
-	uint32_t *slot;         /* owned; places in row, + 1 */
-	uint32_t rows, row_cap, parts, part_cap, slots;
+	struct lookup by_key;   /* of row */
+	uint32_t rows, parts;
+	size_t row_cap, part_cap;
 	uint64_t left_out;     /* rows that found no place */
 	uint32_t left, unseen; /* names of steps: model/rollup.h; 0: not met */
 };

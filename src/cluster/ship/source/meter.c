@@ -7,11 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 void meter_fini(struct meter *m)
 {
 	free(m->point);
 	m->point = NULL;
-	m->points = m->cap = 0;
+	m->points = 0;
+	m->cap = 0;
 }
 
 int meter_add(struct meter *m, const char *name, const char *unit, unsigned kind, double value,
@@ -23,15 +26,8 @@ int meter_add(struct meter *m, const char *name, const char *unit, unsigned kind
 		m->left_out++;
 		return 0;
 	}
-	if (m->points == m->cap) {
-		uint32_t cap = m->cap ? 2 * m->cap : 64;
-
-		p = realloc(m->point, cap * sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		m->point = p;
-		m->cap = cap;
-	}
+	if (vec_room(&m->point, &m->cap, m->points + 1, sizeof(*m->point)) < 0)
+		return -ENOMEM;
 	p = &m->point[m->points++];
 	memset(p, 0, sizeof(*p));
 	snprintf(p->name, sizeof(p->name), "%s", name);

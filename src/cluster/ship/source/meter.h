@@ -34,7 +34,8 @@ struct meter_point {
 
 struct meter {
 	struct meter_point *point; /* owned */
-	uint32_t points, cap;
+	uint32_t points;
+	size_t cap;
 	uint64_t start_ns, now_ns; /* wall time: of counters' zero; of the values */
 	char cluster[64], host[64];
 	uint64_t left_out; /* points over METER_POINTS */

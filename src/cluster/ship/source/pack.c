@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 static bool is_word_of_others(enum ship_table_id t)
 {
 	return t == SHIP_NAME || t == SHIP_PROCESS;
@@ -57,15 +59,8 @@ static struct pack *open_pack(struct packs *p, enum ship_table_id table, uint64_
 
 static int note_start(struct pack *k)
 {
-	if (k->n == k->cap) {
-		uint32_t cap = k->cap ? 2 * k->cap : 256;
-		uint32_t *more = realloc(k->start, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		k->start = more;
-		k->cap = cap;
-	}
+	if (vec_room(&k->start, &k->cap, k->n + 1, sizeof(*k->start)) < 0)
+		return -ENOMEM;
 	k->start[k->n] = (uint32_t)k->rows.len;
 	return 0;
 }

@@ -14,7 +14,8 @@
 struct pack {
 	struct rowbin rows;
 	uint32_t *start; /* owned; where each row begins: its seq is known when it is put */
-	uint32_t n, cap;
+	uint32_t n;
+	size_t cap;
 	enum ship_table_id table;
 	uint64_t route, used;
 	uint16_t day;

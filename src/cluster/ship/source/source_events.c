@@ -6,28 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "ship/source/source_priv.h"
 
 #define ROWS_MAX 500000u
 
 struct tracks {
 	struct track *track; /* owned */
-	size_t n, cap;
+	size_t n;
 };
 
 static int on_track(void *arg, const struct track *l)
 {
 	struct tracks *x = arg;
 
-	if (x->n == x->cap) {
-		size_t cap = x->cap ? 2 * x->cap : 64;
-		struct track *more = realloc(x->track, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		x->track = more;
-		x->cap = cap;
-	}
+	if (vec_more(&x->track, x->n, sizeof(*x->track)) < 0)
+		return -ENOMEM;
 	x->track[x->n++] = *l;
 	return 0;
 }

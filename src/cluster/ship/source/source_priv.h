@@ -55,16 +55,17 @@ struct source {
 	uint64_t boot[2];
 	char boot_text[33];
 	struct known *known; /* owned; by id */
-	size_t knowns, known_cap;
+	size_t knowns;
 	uint64_t *name_hash; /* owned; by id, 0: not asked */
 	uint8_t *name_said;  /* owned; week in which it was said, + 1, modulo 256 */
-	uint32_t names;
+	size_t names;
 	struct fold fold;
 	struct packs packs;
 	uint64_t beat_ns;            /* last heartbeat */
 	uint64_t stored, lost, live; /* of all processes */
 	struct told_series *series;  /* owned; by id */
-	uint32_t seriess, series_known;
+	size_t seriess;
+	uint32_t series_known;
 	uint32_t unknown, unknown_looks; /* process of a window that no row of the store explains */
 	uint64_t newest;                 /* number of the store's newest window */
 };

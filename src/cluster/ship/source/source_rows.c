@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/proc.h"
+#include "base/vec.h"
 #include "model/step_rec.h"
 #include "read/procs.h"
 #include "ship/source/source_priv.h"
@@ -25,26 +26,10 @@
 
 static int more_names(struct source *s, uint32_t id)
 {
-	uint32_t n = s->names ? s->names : 1024;
-	uint64_t *hash;
-	uint8_t *said;
+	size_t n = s->names;
+	int err = vec_room0(&s->name_hash, &n, (size_t)id + 1, sizeof(*s->name_hash));
 
-	while (n <= id)
-		n *= 2;
-	if (n == s->names)
-		return 0;
-	hash = realloc(s->name_hash, n * sizeof(*hash));
-	if (hash)
-		s->name_hash = hash;
-	said = realloc(s->name_said, n);
-	if (said)
-		s->name_said = said;
-	if (!hash || !said)
-		return -ENOMEM;
-	memset(hash + s->names, 0, (n - s->names) * sizeof(*hash));
-	memset(said + s->names, 0, n - s->names);
-	s->names = n;
-	return 0;
+	return err ? err : vec_room0(&s->name_said, &s->names, n, 1);
 }
 
 uint64_t source_name(struct source *s, uint32_t id)
@@ -94,15 +79,8 @@ static struct known *know(struct source *s, uint32_t id)
 
 	if (k)
 		return k;
-	if (s->knowns == s->known_cap) {
-		size_t cap = s->known_cap ? 2 * s->known_cap : 64;
-
-		k = realloc(s->known, cap * sizeof(*k));
-		if (!k)
-			return NULL;
-		s->known = k;
-		s->known_cap = cap;
-	}
+	if (vec_more(&s->known, s->knowns, sizeof(*k)) < 0)
+		return NULL;
 	for (at = s->knowns; at && s->known[at - 1].id > id; at--)
 		s->known[at] = s->known[at - 1];
 	s->known[at] = (struct known){ .id = id };

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/vec.h"
 #include "model/telemetry.h"
 #include "ship/source/source_priv.h"
 
@@ -25,21 +26,14 @@ static uint64_t mono_ns(void)
 static int on_series(void *arg, const struct series *x)
 {
 	struct source *s = arg;
+	size_t had = s->seriess;
 
 	if (x->id >= SERIES)
 		return 0;
-	while (x->id >= s->seriess) {
-		uint32_t n = s->seriess ? 2 * s->seriess : 256;
-		struct told_series *more = realloc(s->series, n * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		memset(more + s->seriess, 0, (n - s->seriess) * sizeof(*more));
-		for (uint32_t i = s->seriess; i < n; i++)
-			more[i].now = more[i].said = NAN;
-		s->series = more;
-		s->seriess = n;
-	}
+	if (vec_room0(&s->series, &s->seriess, x->id + 1, sizeof(*s->series)) < 0)
+		return -ENOMEM;
+	for (size_t i = had; i < s->seriess; i++)
+		s->series[i].now = s->series[i].said = NAN;
 	s->series[x->id].s = *x;
 	s->series_known = x->id > s->series_known ? x->id : s->series_known;
 	return 0;

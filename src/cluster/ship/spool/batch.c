@@ -9,6 +9,8 @@
 #include <xxhash.h>
 #include <zstd.h>
 
+#include "base/vec.h"
+
 #define LEVEL 3 /* repeats lie a row apart: level 1 hardly finds them */
 
 uint64_t ship_hash(const void *data, size_t len)
@@ -21,20 +23,6 @@ uint64_t ship_hash(const void *data, size_t len)
 uint64_t ship_hash_text(const char *s)
 {
 	return ship_hash(s, strlen(s));
-}
-
-static int grow(struct rowbin *b, size_t cap)
-{
-	uint8_t *data;
-
-	if (b->cap >= cap)
-		return 0;
-	data = realloc(b->data, cap);
-	if (!data)
-		return -ENOMEM;
-	b->data = data;
-	b->cap = cap;
-	return 0;
 }
 
 static uint64_t head_sum(const struct batch_head *h)
@@ -54,7 +42,7 @@ int batch_pack(struct rowbin *out, struct batch_head *h, enum ship_table_id tabl
 		return -E2BIG;
 	if (rowbin_check(t, t->cols, rows->data, rows->len, n, &day))
 		return -EBADMSG;
-	err = grow(out, BATCH_HEAD + ZSTD_compressBound(rows->len));
+	err = vec_room(&out->data, &out->cap, BATCH_HEAD + ZSTD_compressBound(rows->len), 1);
 	if (err)
 		return err;
 	got = ZSTD_compress(out->data + BATCH_HEAD, out->cap - BATCH_HEAD, rows->data, rows->len,
@@ -121,7 +109,7 @@ int batch_unpack(struct rowbin *out, const struct batch_head *h, const void *dat
 	const struct ship_table *t = ship_table(batch_table(h));
 	uint16_t day = 0;
 	size_t got;
-	int err = grow(out, h->bytes);
+	int err = vec_room(&out->data, &out->cap, h->bytes, 1);
 
 	if (err)
 		return err;

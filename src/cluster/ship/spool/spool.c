@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/vec.h"
 #include "ship/spool/durable.h"
 #include "ship/spool/spool_priv.h"
 
@@ -63,15 +64,8 @@ static void compact(struct spool *s)
 
 int spool_add(struct spool *s, const struct entry *e)
 {
-	if (s->entries == s->cap) {
-		size_t cap = s->cap ? 2 * s->cap : 64;
-		struct entry *more = realloc(s->entry, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		s->entry = more;
-		s->cap = cap;
-	}
+	if (vec_room(&s->entry, &s->cap, s->entries + 1, sizeof(*s->entry)) < 0)
+		return -ENOMEM;
 	s->entry[s->entries++] = *e;
 	s->bytes += e->bytes;
 	return 0;
