@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool ready;
 
@@ -21,18 +23,8 @@ bool transfer_add(struct transfer_body *b, const char *bytes, size_t n)
 		b->too_long = true;
 		return false;
 	}
-	if (!b->data || b->len + n > b->cap) {
-		size_t cap = b->cap ? b->cap : 4096;
-		char *more;
-
-		while (cap < b->len + n)
-			cap *= 2;
-		more = realloc(b->data, cap + b->pad);
-		if (!more)
-			return false;
-		b->data = more;
-		b->cap = cap;
-	}
+	if (vec_room(&b->data, &b->cap, b->len + n + b->pad + 1, 1) < 0)
+		return false;
 	memcpy(b->data + b->len, bytes, n);
 	b->len += n;
 	return true;
