@@ -10,6 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/map.h"
+#include "base/vec.h"
 #include "collect/wire.h"
 
 #define EVENTS_A_POLL 20u
@@ -19,22 +21,19 @@ struct entry {
 	uint64_t hash;
 	const struct metric *metric;
 	uint32_t text; /* in `texts`: device, NUL, labels, NUL */
-	uint32_t next; /* in its bucket */
 	uint32_t poll; /* in which it was last set */
 	uint32_t group;
 	double value; /* of this poll, or the last that set it */
 	double sent;  /* NAN: not there, as far as the other side knows */
 };
 
-#define BUCKETS 4096u
-
 struct emit {
-	int fd;                /* borrowed; -1 */
-	FILE *text;            /* borrowed; NULL */
-	struct entry *entry;   /* owned */
-	uint32_t n, cap, told; /* told: declared on this stream */
-	uint32_t bucket[BUCKETS];
-	char *texts; /* owned */
+	int fd;               /* borrowed; -1 */
+	FILE *text;           /* borrowed; NULL */
+	struct entry *entry;  /* owned */
+	uint32_t n, told;     /* told: declared on this stream */
+	struct lookup by_key; /* of entry */
+	char *texts;          /* owned */
 	size_t texts_n, texts_cap;
 	uint32_t poll, group, looked; /* looked: groups of this poll, a bit each */
 	uint32_t events;
@@ -51,7 +50,6 @@ int emit_new(struct emit **out)
 	if (!e)
 		return -ENOMEM;
 	e->fd = -1;
-	memset(e->bucket, 0xff, sizeof(e->bucket));
 	*out = e;
 	return 0;
 }
@@ -61,6 +59,7 @@ void emit_free(struct emit *e)
 	if (!e)
 		return;
 	free(e->entry);
+	lookup_fini(&e->by_key);
 	free(e->texts);
 	free(e);
 }
@@ -82,26 +81,19 @@ static const char *labels_of(const struct emit *e, const struct entry *s)
 
 /* --- series --- */
 
-static uint64_t hash_text(uint64_t h, const char *text)
+static uint64_t hash_of(const char *metric, const char *device, const char *labels)
 {
-	for (; *text; text++)
-		h = (h ^ (uint8_t)*text) * 0x100000001b3ull;
-	return (h ^ 0xff) * 0x100000001b3ull;
+	uint64_t h = fnv_bytes(FNV_BASIS, metric, strlen(metric) + 1);
+
+	return fnv_text(fnv_bytes(h, device, strlen(device) + 1), labels);
 }
 
 static int add_texts(struct emit *e, const char *device, const char *labels, uint32_t *at)
 {
 	size_t a = strlen(device) + 1, b = strlen(labels) + 1;
 
-	if (e->texts_n + a + b > e->texts_cap) {
-		size_t cap = e->texts_cap * 2 + 4096;
-		char *more = realloc(e->texts, cap);
-
-		if (!more)
-			return -ENOMEM;
-		e->texts = more;
-		e->texts_cap = cap;
-	}
+	if (vec_room(&e->texts, &e->texts_cap, e->texts_n + a + b, 1) < 0)
+		return -ENOMEM;
 	*at = (uint32_t)e->texts_n;
 	memcpy(e->texts + e->texts_n, device, a);
 	memcpy(e->texts + e->texts_n + a, labels, b);
@@ -118,25 +110,14 @@ static uint32_t declare(struct emit *e, uint64_t hash, const struct metric *m, c
 	    strlen(labels) > SERIES_LABELS_MAX || !series_device_ok(m, device) ||
 	    !series_labels_ok(labels))
 		goto drop;
-	if (e->n == e->cap) {
-		uint32_t cap = e->cap ? e->cap * 2 : 256;
-		struct entry *more = realloc(e->entry, cap * sizeof(*more));
-
-		if (!more)
-			goto drop;
-		e->entry = more;
-		e->cap = cap;
-	}
-	s = &e->entry[e->n];
-	*s = (struct entry){ .hash = hash,
-			     .metric = m,
-			     .next = e->bucket[hash % BUCKETS],
-			     .group = e->group,
-			     .value = NAN,
-			     .sent = NAN };
-	if (add_texts(e, device, labels, &s->text) < 0)
+	if (vec_more(&e->entry, e->n, sizeof(*e->entry)) < 0)
 		goto drop;
-	e->bucket[hash % BUCKETS] = e->n;
+	s = &e->entry[e->n];
+	*s = (struct entry){
+		.hash = hash, .metric = m, .group = e->group, .value = NAN, .sent = NAN
+	};
+	if (add_texts(e, device, labels, &s->text) < 0 || lookup_put(&e->by_key, hash, e->n) < 0)
+		goto drop;
 	return e->n++;
 drop:
 	e->dropped++;
@@ -145,10 +126,11 @@ drop:
 
 uint32_t emit_series(struct emit *e, const char *metric, const char *device, const char *labels)
 {
-	uint64_t h = hash_text(hash_text(hash_text(0xcbf29ce484222325ull, metric), device), labels);
+	uint64_t h = hash_of(metric, device, labels);
 	const struct metric *m;
+	uint32_t i;
 
-	for (uint32_t i = e->bucket[h % BUCKETS]; i != UINT32_MAX; i = e->entry[i].next) {
+	for (size_t at = 0; lookup_next(&e->by_key, h, &at, &i);) {
 		const struct entry *s = &e->entry[i];
 
 		if (s->hash == h && !strcmp(s->metric->name, metric) &&

@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/vec.h"
+
 #define HEAD      9u
 #define FRAME_MAX 16384u /* what we let the server send */
 #define FLAG_END  1u     /* of the stream; of settings and pings: an answer */
@@ -31,15 +33,8 @@ static int append(uint8_t **to, size_t *len, size_t *cap, const void *bytes, siz
 {
 	if (n > GRPC_BYTES_MAX - *len)
 		return -EFBIG;
-	if (*len + n > *cap) {
-		size_t more = (*len + n) * 2;
-		uint8_t *p = realloc(*to, more);
-
-		if (!p)
-			return -ENOMEM;
-		*to = p;
-		*cap = more;
-	}
+	if (vec_room(to, cap, *len + n, 1) < 0)
+		return -ENOMEM;
 	if (n)
 		memcpy(*to + *len, bytes, n);
 	*len += n;

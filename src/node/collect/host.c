@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "collect/collect.h"
 #include "collect/membw.h"
@@ -88,10 +89,8 @@ bool word_is(struct word w, const char *text)
 
 uint32_t word_hash(struct word w)
 {
-	uint32_t h = 2166136261u;
+	uint32_t h = (uint32_t)fnv_bytes(FNV_BASIS, w.p, w.len);
 
-	for (size_t i = 0; i < w.len; i++)
-		h = (h ^ (uint8_t)w.p[i]) * 16777619u;
 	return h ? h : 1;
 }
 

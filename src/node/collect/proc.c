@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/vec.h"
 #include "model/telemetry.h"
 
 #define LINES 2048u /* of a file that are remembered */
@@ -26,7 +27,7 @@ struct line {
 
 struct memory {
 	struct line *line; /* owned */
-	uint32_t n;
+	size_t n;
 };
 
 struct proc {
@@ -87,16 +88,8 @@ static struct line *line_of(struct memory *m, uint32_t n, struct word key, bool 
 {
 	uint32_t hash = word_hash(key);
 
-	if (n >= m->n) {
-		uint32_t cap = n * 2 + 16;
-		struct line *more = n < LINES ? realloc(m->line, cap * sizeof(*more)) : NULL;
-
-		if (!more)
-			return NULL;
-		memset(more + m->n, 0, (cap - m->n) * sizeof(*more));
-		m->line = more;
-		m->n = cap;
-	}
+	if (n >= LINES || vec_room0(&m->line, &m->n, n + 1, sizeof(*m->line)) < 0)
+		return NULL;
 	*fresh = m->line[n].hash != hash;
 	m->line[n].hash = hash;
 	if (*fresh)

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
+#include "base/vec.h"
 #include "model/telemetry.h"
 
 #define FILES_MAX 8192u
@@ -55,7 +57,7 @@ struct file {
 struct sysfs {
 	char root[PATH_MAX];
 	struct file *file; /* owned */
-	uint32_t files, cap, scans;
+	uint32_t files, scans;
 	uint32_t rapl[8]; /* zones of a name so far, in this scan */
 };
 
@@ -315,15 +317,6 @@ static bool name_file(struct sysfs *s, const struct row *r, const struct found *
 	return *metric && *to->device;
 }
 
-static uint64_t hash_of(const char *path, const struct row *r)
-{
-	uint64_t h = 0xcbf29ce484222325ull ^ (uint64_t)(r - rows);
-
-	for (; *path; path++)
-		h = (h ^ (uint8_t)*path) * 0x100000001b3ull;
-	return h;
-}
-
 static struct file *find(struct sysfs *s, uint64_t hash)
 {
 	for (uint32_t i = 0; i < s->files; i++)
@@ -335,7 +328,10 @@ static struct file *find(struct sysfs *s, uint64_t hash)
 static void add(struct sysfs *s, const struct row *r, const char *path, struct emit *e)
 {
 	struct found f = { .path = path, .at = path + strlen(s->root) };
-	struct file to = { .hash = hash_of(path, r), .row = r, .id = EMIT_NONE, .scan = s->scans };
+	struct file to = { .hash = fnv_text(FNV_BASIS ^ (uint64_t)(r - rows), path),
+			   .row = r,
+			   .id = EMIT_NONE,
+			   .scan = s->scans };
 	struct file *old = find(s, to.hash);
 	char metric[64];
 
@@ -345,15 +341,8 @@ static void add(struct sysfs *s, const struct row *r, const char *path, struct e
 	}
 	if (s->files == FILES_MAX || !capture(r->pattern, &f) || !name_file(s, r, &f, &to, metric))
 		return;
-	if (s->files == s->cap) {
-		uint32_t cap = s->cap * 2 + 64;
-		struct file *more = realloc(s->file, cap * sizeof(*more));
-
-		if (!more)
-			return;
-		s->file = more;
-		s->cap = cap;
-	}
+	if (vec_more(&s->file, s->files, sizeof(*s->file)) < 0)
+		return;
 	to.fd = host_open("", path);
 	if (to.fd < 0)
 		return;

@@ -17,16 +17,13 @@
 #include "collect/bmc/redfish_name.h"
 #include "model/telemetry.h"
 
-#define PLACES (BMC_VALUES * 2)
-
 int bmc_init(struct bmc *b, const struct bmc_conf *conf, const _Atomic bool *stop)
 {
 	*b = (struct bmc){ .conf = conf, .stop = stop };
 	b->value =
 		calloc(BMC_VALUES, sizeof(*b->value)); /* pages that are not touched cost nothing */
-	b->index = calloc(PLACES, sizeof(*b->index));
 	b->fact = calloc(BMC_FACTS, sizeof(*b->fact));
-	if (!b->value || !b->index || !b->fact) {
+	if (!b->value || !b->fact) {
 		bmc_fini(b);
 		return -ENOMEM;
 	}
@@ -46,7 +43,7 @@ void bmc_fini(struct bmc *b)
 		free(b->fact[i].value);
 	}
 	free(b->value);
-	free(b->index);
+	map_fini(&b->by_key);
 	free(b->from_until_ns);
 	free(b->fact);
 }
@@ -94,18 +91,9 @@ void bmc_stop_all(_Atomic bool *stop)
 
 /* --- values --- */
 
-static uint32_t *place(const struct bmc *b, uint64_t key)
-{
-	uint64_t i = key % PLACES;
-
-	while (b->index[i] && b->value[b->index[i] - 1].key != key)
-		i = (i + 1) % PLACES;
-	return &b->index[i];
-}
-
 struct bmc_value *bmc_value_at(struct bmc *b, uint64_t key)
 {
-	uint32_t at = *place(b, key);
+	uint64_t at = map_get(&b->by_key, key);
 
 	return at ? &b->value[at - 1] : NULL;
 }
@@ -120,15 +108,14 @@ struct bmc_value *bmc_value_add(struct bmc *b, uint64_t key, const char *device,
 {
 	struct bmc_value *v;
 
-	if (b->values == BMC_VALUES) {
+	if (b->values == BMC_VALUES || map_put(&b->by_key, key, b->values + 1) < 0) {
 		b->left_out++;
 		return NULL;
 	}
-	v = &b->value[b->values];
+	v = &b->value[b->values++];
 	*v = (struct bmc_value){ .key = key, .id = UINT32_MAX, .factor = 1 };
 	v->device = device ? strdup(device) : NULL;
 	v->what = what && *what ? strdup(what) : NULL;
-	*place(b, key) = ++b->values;
 	return v;
 }
 

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/map.h"
 #include "collect/bmc/bmc_conf.h"
 
 struct emit;
@@ -51,7 +52,7 @@ struct bmc {
 		from_until_ns; /* owned; by resource: what is in it holds until then, too. NULL: not used */
 	uint64_t written_ns; /* when its state was last written, and whether it was complete */
 	bool written_up;
-	uint32_t *index; /* owned; BMC_VALUES * 2 places */
+	struct map by_key; /* place in value, + 1 */
 
 	bool up;
 	char why[512];    /* why not, in words */

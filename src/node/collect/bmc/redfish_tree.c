@@ -10,11 +10,7 @@ int redfish_tree_init(struct redfish_tree *t, uint32_t max)
 {
 	*t = (struct redfish_tree){ .max = max };
 	t->res = calloc(max, sizeof(*t->res));
-	t->index = calloc((size_t)max * 2, sizeof(*t->index));
-	if (t->res && t->index)
-		return 0;
-	redfish_tree_fini(t);
-	return -ENOMEM;
+	return t->res ? 0 : -ENOMEM;
 }
 
 void redfish_tree_fini(struct redfish_tree *t)
@@ -24,31 +20,31 @@ void redfish_tree_fini(struct redfish_tree *t)
 		free(t->res[i].etag);
 	}
 	free(t->res);
-	free(t->index);
+	map_fini(&t->by_path);
 	*t = (struct redfish_tree){ 0 };
 }
 
 struct redfish_resource *redfish_tree_add(struct redfish_tree *t, const char *path)
 {
 	size_t len = strlen(path);
-	uint64_t hash, i;
+	uint64_t hash, have;
 
 	while (len > 1 && path[len - 1] == '/')
 		len--;
 	hash = bmc_hash(path, len);
-	i = hash % (t->max * 2);
-	for (; t->index[i]; i = (i + 1) % (t->max * 2))
-		if (t->res[t->index[i] - 1].hash == hash)
-			return &t->res[t->index[i] - 1];
+	have = map_get(&t->by_path, hash);
+	if (have)
+		return &t->res[have - 1];
 	if (t->n == t->max) {
 		t->left_out++;
 		return NULL;
 	}
 	t->res[t->n] = (struct redfish_resource){ .path = strndup(path, len), .hash = hash };
-	if (!t->res[t->n].path)
+	if (!t->res[t->n].path || map_put(&t->by_path, hash, t->n + 1) < 0) {
+		free(t->res[t->n].path);
 		return NULL;
-	t->index[i] = ++t->n;
-	return &t->res[t->n - 1];
+	}
+	return &t->res[t->n++];
 }
 
 bool redfish_follows(const char *key)

@@ -3,6 +3,7 @@
 #ifndef AON_COLLECT_REDFISH_TREE_H
 #define AON_COLLECT_REDFISH_TREE_H
 
+#include "base/map.h"
 #include "collect/bmc/redfish_ask.h"
 #include "collect/bmc/redfish_body.h"
 
@@ -26,7 +27,7 @@ struct redfish_resource {
 struct redfish_tree {
 	struct redfish_resource *res; /* owned */
 	uint32_t n, max;
-	uint32_t *index; /* owned; 2 * max places */
+	struct map by_path; /* hash: place in res, + 1 */
 	uint64_t left_out;
 	bool expand;               /* it can give a collection with its members */
 	char events[REDFISH_PATH]; /* where events come from; "": nowhere */

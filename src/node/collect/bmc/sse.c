@@ -6,21 +6,15 @@
 #include <string.h>
 
 #include "base/json_read.h"
+#include "base/vec.h"
 
 static void add(struct sse *s, char c)
 {
 	if (s->dropping)
 		return;
-	if (s->n == s->cap) {
-		size_t cap = s->cap ? s->cap * 2 : 4096;
-		char *more = cap > SSE_LARGEST ? NULL : realloc(s->data, cap + JSON_PAD);
-
-		if (!more) {
-			s->dropping = true;
-			return;
-		}
-		s->data = more;
-		s->cap = cap;
+	if (s->n == SSE_LARGEST || vec_room(&s->data, &s->cap, s->n + 1 + JSON_PAD, 1) < 0) {
+		s->dropping = true;
+		return;
 	}
 	s->data[s->n++] = c;
 }
