@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * blame.c - from who waits the longest to who is waited for: the last to come to that exchange, then
- * what that one waited for before it, until somebody is late by its own doing.
+ * blame.c - follows waiting back to its cause: from the rank that waits longest to the last
+ * one to arrive at that collective, to what that rank waited for, until one is late by itself.
  */
 #include <math.h>
 

@@ -124,7 +124,7 @@ double comm_cover(const struct diag_comm *c)
 #define ODD    1.25f /* of others of its like, from the start */
 #define LIKES  3u
 #define WHOLE  0.999f /* of the members' records, in the mean: none is missing */
-#define LASTS  4u     /* steps, before anything is said */
+#define LASTS  4u     /* steps before anything is reported */
 #define LOOSE  0.02f  /* of a transfer: it varies by so much, at least */
 #define SURE   3.0f   /* deviations, of the middle of the newest steps */
 

@@ -61,7 +61,7 @@ void diag_free(struct diag *d)
 	free(d);
 }
 
-/* --- what is said --- */
+/* --- findings --- */
 
 void verdict_init(const struct diag *d, struct diag_verdict *v, enum diag_why why,
 		  struct diag_part p, uint8_t kind)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * diagnose.h - whose fault it is that a job of many ranks is slow or stands still, from one small
- * record a rank and step (docs/diagnosis.md). Pure: no clock, file or socket.
+ * diagnose.h - which rank, host or link makes a job slow or hang, from one small record for each
+ * rank and step (docs/diagnosis.md). Pure: no clock, file or socket.
  *
  *	diag_new(&d, world);
  *	for each step: diag_step(d, records, n, say, arg);    says what is wrong now, each step anew
@@ -32,8 +32,8 @@ struct diag_verdict {
 	enum diag_why why;
 	uint32_t since;           /* step in which it was first seen */
 	bool always;              /* it was so from the start: there is no past without it */
-	bool again;               /* nothing new: it was said before, and is still so */
-	bool over;                /* what was said is over: the rest is as it was last said */
+	bool again;               /* reported before, and still true */
+	bool over;                /* the problem is over: other fields are as last reported */
 	uint32_t until;           /* then: step in which it was last seen */
 	double seen_ns, usual_ns; /* what was measured of the place, and of its like or its past */
 	double step_ns;           /* of the job */

@@ -97,7 +97,7 @@ static void say_own(struct saying *to, uint32_t rank, enum own s)
 		d->rank[i].fixed |= part_has(d, p, i);
 }
 
-/* What has been said of a place is said of all its ranks; of what is left, the costliest next. */
+/* A finding about a host covers all its ranks. Of the other ranks, the costliest comes next. */
 static uint32_t costliest(const struct diag *d, enum own s)
 {
 	uint32_t top = NOBODY;

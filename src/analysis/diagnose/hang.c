@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hang.c - a job that stands still: who waits for whom, from the sequence numbers of communicators.
+ * hang.c - a hanging job: which rank waits for which, from the communicators' sequence numbers.
  *
  * A host may have issued much that its GPU has not come to. Where a rank stands is the unfinished
  * exchange that comes first in its program, and the last step that ended says in which order they
@@ -289,8 +289,8 @@ static bool is_told(const struct hang *h, const struct group *g)
 	return n > 2 && g->here == n && 4 * n >= 3 * h->word[g->from].members;
 }
 
-/* Who has issued fewer or others than the rest of an exchange to which all have come. What is issued is known of who
- * has a word, so others may be missing; of numbers, who is missing may be the one. */
+/* Finds ranks that issued fewer or other operations than the rest of a collective that all have reached. Names of
+ * operations are known of some ranks only; sequence numbers are known of all, so a missing rank may be the culprit. */
 static bool any_mismatch(struct saying *to, struct hang *h)
 {
 	for (int by_what = 1; by_what >= 0; by_what--)

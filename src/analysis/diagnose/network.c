@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * network.c - which NIC, host or leaf makes exchanges longer: the one that explains those that are
- * longer and has few that are not. Two that take part in the same exchanges cannot be told apart,
- * and are both named.
+ * network.c - which NIC, host or leaf switch makes collectives longer: the one that takes part in
+ * the slow ones and in few others. Two that take part in the same collectives look alike; both are named.
  *
  * A noisy-or: an exchange through a sick place is longer with probability HIT, one through none
  * with FALSE_ALARM. What one place explains is taken away, and what is left may be another's.
@@ -77,7 +76,7 @@ static double counted(const struct diag_rank *r)
 	return r->retrans > 0.02f || copies_longer(r) ? COUNTED : 0;
 }
 
-/* What was said stands until something else is clearly likelier. */
+/* An earlier finding holds until another cause is clearly likelier. */
 static bool was_named(const struct diag *d, struct diag_part p)
 {
 	for (uint32_t i = 0; i < INCIDENTS; i++)
@@ -174,7 +173,7 @@ static uint32_t *members_of(struct tomo *t, uint32_t **first)
 	return m;
 }
 
-/* --- what is said --- */
+/* --- findings --- */
 
 /* All with the same exchanges as the likeliest, or the job if that is everybody. */
 static void name_parts(const struct tomo *t, const struct suspect *best, struct diag_finding *f)

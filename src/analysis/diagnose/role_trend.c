@@ -141,7 +141,7 @@ static void say_whole(struct saying *s, const struct diag_role *k, enum whole i,
 	verdict_say(s, &v);
 }
 
-#define CALL_NS 20e3f /* to launch a kernel takes a healthy host a third of it at most */
+#define CALL_NS 20e3f /* a healthy host launches a kernel in a third of this, or less */
 
 /* From the start, and nobody to compare with: what a launch takes is known. */
 static bool host_is_slow(struct saying *s, const struct diag_role *k)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * self_time.c - what each rank spends by itself, against ranks that do the same in the same step, then
- * against its own past. Waiting is never part of it, so who only waits never stands out.
+ * against its own past. Waiting is not counted, so a rank that only waits never stands out.
  *
  * The reference is a lower quantile, not the median: half of a small role may be one sick host.
  */
@@ -31,7 +31,7 @@ static float own_value(const struct step_rec *r, enum own s)
 	switch (s) {
 	case OWN_COMPUTE:
 		return sane(r->t.compute);
-	case OWN_HOST: /* pauses are told by themselves */
+	case OWN_HOST: /* pauses have findings of their own */
 		return host > pauses ? host - pauses : 0;
 	default:
 		return sane(r->t.input);
@@ -119,7 +119,7 @@ static void cell_own(struct diag *d, struct diag_role *k)
 	}
 }
 
-/* What of the work goes with tokens and lengths; what is out of line does not teach. */
+/* Fits the work that depends on tokens and lengths; outliers are not learned from. */
 static void cell_fit(struct diag *d, struct diag_role *k)
 {
 	double keep = 1 - 1 / (HALF_LIFE * k->n), sum = 0, most = -INFINITY, tokens = 0;
@@ -131,7 +131,7 @@ static void cell_fit(struct diag *d, struct diag_role *k)
 	for (uint32_t i = 0; i < k->n; i++) {
 		struct diag_rank *r = &d->rank[of[i]];
 		float noise = d->role[r->role].noise[OWN_COMPUTE];
-		/* What experts are given beside is told by itself. */
+		/* Tokens of experts have a finding of their own. */
 		double work = !r->rec->expert_tokens || !(tokens > 0)
 				      ? r->work
 				      : (r->rec->tokens / tokens - 1) * k->ref[OWN_COMPUTE];

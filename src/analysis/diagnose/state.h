@@ -18,8 +18,8 @@
 #define PEERS_MIN   3u /* ranks of a role that can be compared */
 #define NOBODY      UINT32_MAX
 #define INCIDENTS   64u
-#define PLAIN       1.0f /* of a transfer: what is twice as long is said at once */
-#define HOLD_OFF    32u  /* steps behind which the same is said again */
+#define PLAIN       1.0f /* of a transfer: twice as long is reported at once */
+#define HOLD_OFF    32u  /* steps after which the same finding is reported again */
 #define QUIET       8u   /* the same, if the series themselves say that it is over */
 
 /* What a rank spends by itself, never in waiting for others. */
@@ -65,7 +65,7 @@ struct diag_rank {
 	bool copy_odd;             /* its copies always took longer than those of its like */
 	uint16_t copies, allocs, experts;
 	uint16_t clock_mhz; /* the highest that was seen */
-	bool fixed;         /* what it costs was said: the next what-if is without it */
+	bool fixed;         /* its cost is reported: the next what-if excludes it */
 	bool alarm[OWNS], level[OWNS], known; /* level: out of line from the start */
 };
 
@@ -111,7 +111,7 @@ struct diag_comm {
 	float whole;             /* of its members' records, fading */
 	uint32_t full;           /* bits of x.ring: none was missing */
 	float noise, was;        /* was: its own past, where it is odd */
-	float now, extra_ns;     /* the newest of it, and what that is of a step's exchanges */
+	float now, extra_ns;     /* the newest value, and its share of a step's collectives */
 	bool alarm, spikes, odd; /* odd: longer than others of its like from the start */
 	uint8_t up;              /* steps in a row that it was longer */
 	bool prompts;            /* of this step: of batches that read prompts */
@@ -147,7 +147,7 @@ struct diag {
 	double slowdown; /* of the steps, in the mean: against equal work and no bad place */
 	uint32_t slowdowns;
 	double mass;           /* waiting that was followed back, fading */
-	double gc[2], ckpt[2]; /* of the newest steps: lost, and all of it; fading */
+	double gc[2], ckpt[2]; /* of the newest steps: time lost, and total; fading */
 	float gcs, ckpts;      /* how many, fading */
 	uint32_t ckpt_step, ckpt_gap;
 	uint32_t unexplained; /* steps in which exchanges were longer and no place fitted */
@@ -156,7 +156,7 @@ struct diag {
 		uint32_t last;            /* number of the step, in d->steps */
 		float gain;
 		bool act, open;
-	} incident[INCIDENTS]; /* what was said, and is not over */
+	} incident[INCIDENTS]; /* reported, and not over */
 	struct drift drift;
 	uint32_t hosts, stages; /* stages of a pipeline; 1: none */
 	uint16_t micro;
@@ -243,15 +243,15 @@ struct saying {
 	diag_verdict_fn *say;
 	void *arg;
 	uint32_t said;    /* acts */
-	double explained; /* of a step, by what was said */
-	bool network;     /* something was said of an exchange */
+	double explained; /* share of a step that findings explain */
+	bool network;     /* a finding is about a collective */
 };
 void verdict_init(const struct diag *d, struct diag_verdict *v, enum diag_why why,
 		  struct diag_part p, uint8_t kind);
 void verdict_say(struct saying *s, struct diag_verdict *v);
 void find_own(struct saying *s);
 void find_network(struct saying *s);
-void find_whole(struct saying *s, bool overlap); /* overlap: what is left when all else is said */
+void find_whole(struct saying *s, bool overlap); /* overlap: after all other findings */
 void find_pauses(struct saying *s, bool usual);
 void find_hang(struct saying *s);
 void find_drift(struct saying *s);

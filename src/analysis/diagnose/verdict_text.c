@@ -242,7 +242,7 @@ void diag_cases_hear(void *arg, const struct diag_verdict *v)
 	}
 	c->last = v->f.step;
 	c->act |= v->f.act;
-	if (v->f.gain >= c->most) { /* the word that tells most of it */
+	if (v->f.gain >= c->most) { /* the word for the largest part */
 		uint32_t since = c->v.since;
 
 		c->most = v->f.gain;

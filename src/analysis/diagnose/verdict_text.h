@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * verdict_text.h - a verdict in words, as findings are told everywhere: what it is, what was seen, what it is
+ * verdict_text.h - a verdict in words, in the form of all findings: what it is, what was seen, what it is
  * not, what to do, what that should bring.
  */
 #ifndef AON_DIAGNOSE_SAY_H

@@ -94,7 +94,7 @@ double whatif_stage(struct diag *d, uint32_t role)
 	return fmin(fmax(now - then, 0) / d->step_ns, 1);
 }
 
-/* --- all of it --- */
+/* --- the whole replay --- */
 
 /* Of the rank, what is done for each micro-batch. */
 static float share_of(const struct step_rec *r)

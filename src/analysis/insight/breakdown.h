@@ -134,8 +134,8 @@ struct gap {
 
 typedef void gap_fn(void *arg, const struct gap *g);
 
-/* Goes on with *s, from the beginning if that is all zero; breakdown_end() then says what it comes
- * to. `launch` as struct insight has it, or NULL; each gap is told in order. */
+/* Goes on with *s, from the beginning if that is all zero; breakdown_end() then gives the
+ * totals. `launch` as in struct insight, or NULL; gaps are reported in order. */
 int breakdown_tracks(struct sum *s, const struct trace *t, struct names *n, const uint32_t *launch,
 		     const uint32_t *track, size_t tracks, gap_fn *fn, void *arg);
 

@@ -139,7 +139,7 @@ static void number(struct wait_share *share, size_t n)
 	qsort(share, n, sizeof(*share), by_collective);
 }
 
-/* Every rank that has this kind has as many of it: numbers tell which is which. */
+/* All ranks with this kind have the same count: the number identifies each. */
 static bool same_counts(const struct wait_share *share, size_t n)
 {
 	size_t ranks = 0;

@@ -31,7 +31,7 @@ struct heap {
 	struct heap_point *point; /* owned, in the order of time */
 	size_t points;
 	uint64_t peak;      /* most that was ever allocated, */
-	size_t peak_at;     /* and the first point that knew of it */
+	size_t peak_at;     /* and the first point with that value */
 	bool grows;         /* growth is known: enough steps after the warm-up */
 	double growth;      /* bytes a step, a line through the last three quarters */
 	uint64_t retries;   /* while it was looked at; */

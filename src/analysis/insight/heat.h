@@ -3,7 +3,7 @@
  * heat.h - ranks x steps: how much more of something each takes than the median of its step.
  *
  * Thousands of ranks and steps are as many cells as HEAT_CELLS; steps beyond are taken together.
- * Values are told twice: first whose there are (heat_note()), then what they are (heat_add()).
+ * Values come in two passes: which ranks and steps there are (heat_note()), then the values (heat_add()).
  */
 #ifndef AON_INSIGHT_HEAT_H
 #define AON_INSIGHT_HEAT_H

@@ -36,7 +36,7 @@ extern const char *const idle_word[IDLE_CAUSES];
 
 struct insight_gap {
 	uint64_t start_ns, end_ns;
-	enum idle_cause cause; /* of most of it */
+	enum idle_cause cause; /* of most of the gap */
 	struct event after;    /* that ended it */
 };
 
@@ -93,7 +93,7 @@ struct insight_step {
 	uint32_t process;
 	int32_t rank;
 	uint64_t number, start_ns, dur_ns;
-	uint64_t input_ns; /* of it, its thread waited for its next batch */
+	uint64_t input_ns; /* part in which its thread waited for its next batch */
 	struct breakdown
 		b; /* clipped to the step, over all GPUs of the process; without: collectives */
 };
@@ -176,7 +176,7 @@ struct rank_wait {
 	uint32_t file;
 	int32_t rank;
 	uint64_t comm_ns;   /* in collectives that were matched */
-	uint64_t waited_ns; /* of it, beyond the rank's that came last */
+	uint64_t waited_ns; /* part beyond the time of the rank that came last */
 	uint64_t late_ns;   /* of that, for waits.late */
 	uint64_t blamed_ns; /* waiting of all others where this rank came last */
 	uint64_t last;      /* how often it did */
@@ -256,9 +256,9 @@ struct insight {
 	struct insight_work_table work; /* empty where there are no ops, modules or ranges */
 	struct insight_compile *compile;
 	size_t compiles;
-	struct join *join;              /* owned; NULL, or what telemetry says of it: join.h */
+	struct join *join;              /* owned; NULL, or what telemetry shows: join.h */
 	size_t devices, streams, steps; /* only devices that did something */
-	uint64_t left_out;              /* steps that were left out by chance: not among `steps` */
+	uint64_t left_out;              /* unsampled steps: not among `steps` */
 	bool swept;    /* of sweep.c: has only devices, streams, their breakdowns and classes */
 	bool parted;   /* of stretch.h: what is by event is gone */
 	uint64_t torn; /* work whose call may have been given up, in stretches; see stretch.c */

@@ -84,7 +84,7 @@ static void put_call(struct ids *x, struct names *n, uint32_t event)
 		*at = event + 1;
 }
 
-/* + 1. A step that a probe found begins just before the range ends that tells of it, and is not in it. */
+/* + 1. A step that a probe found begins just before the end of the range that reports it, and is not inside. */
 static uint32_t around(const struct trace *t, const uint32_t *stack, size_t depth,
 		       const struct event *e)
 {

@@ -78,7 +78,7 @@ static int add_pair(struct pairs *to, struct pair p)
 	return 0;
 }
 
-/* One exchange: the first node of it with each other one. Of a node's ranks the one in the middle counts. */
+/* One collective: pairs its first node with each other node. The median rank of a node counts. */
 static int pair_up(struct pairs *to, const struct offset_end *e, size_t n)
 {
 	const struct offset_end *first = NULL;

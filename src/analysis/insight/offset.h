@@ -6,7 +6,7 @@
  * of the clocks, and what one left later. The median over many is the estimate, half of what the middle
  * half of them spans its error, and never less than OFFSET_FLOOR_NS, by which ends differ in truth.
  * Nodes are joined by a spanning tree of those that share exchanges, the surest edges first; errors
- * add up along it. Clocks that run apart steadily are told as such. Pure.
+ * add up along it. A steady drift is reported as such. Pure.
  */
 #ifndef AON_OFFSET_H
 #define AON_OFFSET_H
@@ -17,7 +17,7 @@
 
 #define OFFSET_FLOOR_NS 20000 /* completion skew of collectives */
 #define OFFSET_LEAST    3u    /* exchanges that two nodes must share */
-#define OFFSET_DRIFT    16u   /* that a drift is told from */
+#define OFFSET_DRIFT    16u   /* that a drift is estimated from */
 
 struct offset_end {
 	uint64_t what; /* which exchange: communicator, kind and number */

@@ -9,7 +9,7 @@
 #define REPLAY_NONE INT64_MIN
 
 struct replay {
-	uint64_t from_ns, to_ns; /* of a run that is larger: what was replayed; 0: all of it */
+	uint64_t from_ns, to_ns; /* of a run that is larger: the replayed part; 0: everything */
 	int64_t span_ns;         /* of the window: all steps, or the whole trace */
 	uint64_t steps;          /* in it; 0: none are marked */
 	uint64_t tasks;          /* on the path */

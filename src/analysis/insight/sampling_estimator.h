@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sampling_estimator.h - the steps of a process as blocks that were recorded, or left out by chance; what a
- * block that was recorded stands for, and how sure sums over such blocks are.
+ * sampling_estimator.h - the steps of a process as blocks, recorded or unsampled; what a
+ * recorded block stands for, and how sure sums over such blocks are.
  *
  * What was launched in a block may run after it: work belongs to the last recorded block that
  * began before it. Blocks are the units that were drawn (abi/trial.h).
@@ -31,7 +31,7 @@ int chosen_step(struct chosen *c, uint64_t start_ns, uint64_t dur_ns, uint32_t w
 /* The block that work from ns on belongs to, or CHOSEN_NONE: from before all of them. *hint: where
  * the last one was; 0 at first. Times may go back. */
 size_t chosen_at(const struct chosen *c, size_t *hint, uint64_t ns);
-/* Of a gap without work, how much of it nobody has seen: to the end of what was left out in it. */
+/* How much of a gap without work was not recorded: up to the end of its unsampled steps. */
 uint64_t chosen_unseen(const struct chosen *c, uint64_t start_ns, uint64_t end_ns);
 
 struct chosen_sum {

@@ -23,7 +23,7 @@ struct queue {
 
 struct state_track {
 	struct sum sum;               /* of a stream */
-	struct insight_launch launch; /* of a stream; the sketch is owned until it is told */
+	struct insight_launch launch; /* of a stream; the sketch is owned until it is handed on */
 	struct queue queue;
 	uint32_t last_corr;            /* of the launch of its last event; 0: had none */
 	uint64_t span_end[SPAN_KINDS]; /* of a thread: of its last span */

@@ -174,7 +174,7 @@ static void sweep_stream(struct sweep_track *l, double *of_block)
 	}
 }
 
-/* Where a device's process has steps that were left out: sums by block. */
+/* Where a device's process has unsampled steps: sums by block. */
 static int choose(struct sweep *s, uint32_t device)
 {
 	const struct chosen *c = &s->chosen[s->t->device[device].process];

@@ -19,12 +19,12 @@ void sweep_free(struct sweep *s); /* NULL is allowed */
 /* What is no work of a GPU is passed over. -ENOMEM; -ERANGE: it is longer than a sweep can say. */
 int sweep_add(struct sweep *s, const struct work *w);
 
-/* A step of a process of which some were left out, before any work of it: weight as chosen.h has it.
+/* A step of a process with unsampled steps, before its work: weight as in sampling_estimator.h.
  * Classes then count for all steps, and what was not seen is no idle time. */
 int sweep_step(struct sweep *s, uint32_t process, uint64_t start_ns, uint64_t dur_ns,
 	       uint32_t weight);
 
-/* Adds up what was added and lets go of it: what comes after starts no earlier. So a recording of
+/* Sums up and frees what was added: later events start no earlier. So a recording of
  * any size is swept in little memory, if it comes in order of time stretch by stretch. */
 int sweep_flush(struct sweep *s);
 

@@ -225,7 +225,7 @@ size_t measure_steps(const struct measure *m, struct measure_level out[MEASURE_L
 	return n;
 }
 
-/* The last cache by the set that fills half of it. */
+/* The bandwidth of the last cache, by the working set that fills half of that cache. */
 static void summarize(const struct run *r, struct measure *m)
 {
 	const struct measure_level *last = &m->level[m->levels - 1];

@@ -5,7 +5,7 @@
  *	wgmma    (9.0a)   each of a block's two groups of four warps multiplies 64 x k by k x 256, from
  *	                  shared memory into its registers, over and over
  *	tcgen05  (10.xa)  one thread has the SM multiply 128 x k by k x 256, from shared memory into the
- *	                  tensor memory; who waits for it is told by a barrier
+ *	                  tensor memory; a barrier wakes whoever waits
  *
  * Operands are zeros, which clocks may like better than numbers: what is measured is an upper bound. A
  * descriptor of a matrix says where it lies: rows of 16 bytes, eight of them together, the next eight
@@ -25,11 +25,10 @@
 
 static const struct form {
 	enum gpu_type type;
-	const char *wgmma,
-		*flags;       /* the instruction's types, and what it is told behind its operands */
-	const char *tcgen05;  /* the other's kind */
-	uint32_t k, from, to; /* numbers of types in the other's descriptor: operands, sums */
-	uint32_t last_cc;     /* that has it */
+	const char *wgmma, *flags; /* the instruction's types, and the flags behind its operands */
+	const char *tcgen05;       /* the other's kind */
+	uint32_t k, from, to;      /* numbers of types in the other's descriptor: operands, sums */
+	uint32_t last_cc;          /* that has it */
 } forms[] = {
 	/* clang-format off */
 	{ GPU_FP16, "k16.f32.f16.f16",   "p, 1, 1, 0, 0", "f16",    16, 0, 1, 119 },

@@ -63,7 +63,7 @@ static void plant(struct match *m, const char *words, uint8_t rule)
 	}
 }
 
-/* Breadth first, so that where a word fails the longest tail of it is known already. */
+/* Breadth first, so that where a word fails its longest tail is known already. */
 static int link_tails(struct match *m)
 {
 	uint16_t *queue = calloc(m->states, 2 * sizeof(*queue)), *tail;

@@ -41,7 +41,7 @@ struct sim_build {
 int sim_edge_put(struct sim_graph *g, uint32_t from, uint32_t to, int64_t lag, enum sim_kind kind);
 /* Nothing more is added: edges by target, and the order to run in. -ELOOP: there is none. */
 int sim_net_close(struct sim_graph *g);
-/* An edge with its least lag; dropped when the recording contradicts it (clocks that disagree). */
+/* An edge with its minimum lag; dropped when the recording contradicts it (clocks that disagree). */
 int sim_edge_add(struct sim_graph *g, uint32_t from, uint32_t to, int64_t least,
 		 enum sim_kind kind);
 /* With the edge from its start to its end. */

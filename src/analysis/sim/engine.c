@@ -17,7 +17,7 @@
 
 #define US        1000.0
 #define TASKS_MAX (1u << 24) /* of all ranks in a step: some 300 bytes each */
-#define SYNC_NS   2000       /* from the end of work to the return of who waits for it */
+#define SYNC_NS   2000       /* from the end of work to the return of the waiting call */
 #define LOAD_NS   20000      /* to take a batch that is there */
 #define SKEW      0.005      /* of a transfer: who leaves first leaves so much before the last */
 

@@ -2,7 +2,7 @@
 /*
  * engine.h - a job, step by step: when everything of every rank starts and ends.
  *
- * All ranks' operations of a step are one net (graph.h), laid once; a step is a run of it with its
+ * All ranks' operations of a step are one net (graph.h), laid once; a step runs that net with its
  * own lags, and begins when each host came out of the one before. Noise and faults are lags, as the
  * changes of a what-if are. The same job and seed give the same times, and without a fault the same
  * but for the fault.

@@ -86,7 +86,7 @@ static const char *how_of(struct fault *f, const char *word, size_t len)
 		if (strlen(sim_how_word(f->kind, f->how)) == len &&
 		    !memcmp(sim_how_word(f->kind, f->how), word, len))
 			return NULL;
-	return "how is no way in which telemetry tells of it (docs/sim.md)";
+	return "how is no way in which telemetry shows it (docs/sim.md)";
 }
 
 /* One "word=value" of a fault. */

@@ -2,8 +2,8 @@
 /*
  * fault.h - a fault of a simulated job: what it works on, on whom, when and how much.
  *
- * A fault changes how long something takes, or whether it ends, and nothing else. Who waits for
- * it then follows from what waits for what.
+ * A fault changes how long something takes, or whether it ends, and nothing else. Which
+ * rank waits for it follows from the graph.
  */
 #ifndef AON_SIM_FAULT_H
 #define AON_SIM_FAULT_H
@@ -32,7 +32,7 @@ enum fault_part {
 	PART_CPU,     /* these, and preparing batches */
 	PART_LOAD,    /* preparing batches */
 	PART_LENGTH,  /* work of a micro-batch: the spread of a lognormal is ln(by) */
-	PART_STAGE, /* kernels of the stage: the forward pass, and 0.38 of it in the backward one */
+	PART_STAGE, /* kernels of the stage: the forward pass, and 0.38 of that in the backward pass */
 	PART_EXPERT,     /* kernels of experts */
 	PART_PAUSES,     /* from here on `by` is milliseconds */
 	PART_LOAD_ADD,   /* on preparing a batch */
@@ -51,7 +51,7 @@ enum fault_part {
 
 enum fault_scope { SCOPE_RANK, SCOPE_NODE, SCOPE_ALL, SCOPE_LAST };
 enum fault_course {
-	COURSE_SUDDEN, /* all of it from the first step on */
+	COURSE_SUDDEN, /* in full from the first step on */
 	COURSE_RAMP,   /* more and more, over `every` steps */
 	COURSE_LADDER, /* a third, two thirds, all, over the time it lasts */
 	COURSE_ONOFF,  /* `every` steps with it, as many without */
@@ -67,7 +67,7 @@ struct fault {
 	uint32_t first, last; /* ranks, or nodes, by the kind's scope */
 	uint32_t from, steps; /* first step, and how many */
 	uint32_t every;
-	uint32_t how; /* telemetry tells of it so: telemetry.h */
+	uint32_t how; /* how telemetry shows it: telemetry.h */
 	double by;
 };
 
@@ -87,10 +87,10 @@ int fault_kind_of(const char *word, size_t len);
 const char *fault_misfit(enum fault_kind k, const struct job *j);
 /* The ranks it works on. */
 void fault_ranks(const struct fault *f, const struct job *j, uint32_t *first, uint32_t *last);
-/* How much of it there is on this rank in this step: 0 to 1. */
+/* How strong the fault is on this rank in this step: 0 to 1. */
 double fault_share(const struct fault *f, const struct job *j, uint32_t rank, uint32_t step);
 
-/* The first step in which there is any of it on anybody; the job's number of steps: none. */
+/* The first step in which the fault is on any rank; the job's number of steps: none. */
 uint32_t fault_onset(const struct fault *f, const struct job *j);
 
 #endif /* AON_SIM_FAULT_H */

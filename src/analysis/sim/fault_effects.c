@@ -84,7 +84,7 @@ static void hit_by(struct play_hit *h, const struct fault *f, double share)
 	}
 }
 
-/* Tokens that the router sends to the rank's experts: some of it lasts, the mean is what it was. */
+/* Tokens that the router sends to the rank's experts: part of the imbalance lasts, the mean stays. */
 static double routed(const struct play *p, uint32_t rank)
 {
 	const struct job *j = p->job;

@@ -78,7 +78,7 @@ static inline uint32_t sim_end(uint32_t task)
 }
 
 /*
- * Makes the graph of all steps of the trace, or of all of it when it has none. is_comm: one flag
+ * Makes the graph of all steps of the trace, or of the whole trace when it has no steps. is_comm: one flag
  * a name, for kernels that communicate. -ENODATA: nothing to replay.
  */
 int sim_graph_new(struct sim_graph **out, const struct trace *t, const bool *is_comm);

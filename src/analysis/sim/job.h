@@ -54,7 +54,7 @@ const char *job_model_at(size_t i); /* NULL behind the last */
 int job_set(struct job *j, const char *text, char why[JOB_WHY]);
 /* "KIND:rank=3,by=1.5+KIND:..."; the layout must be set. -EINVAL with `why`. */
 int job_fault(struct job *j, const char *text, char why[JOB_WHY]);
-/* Whether all of it goes together. -EINVAL with `why`. */
+/* Whether the settings fit together. -EINVAL with `why`. */
 int job_check(const struct job *j, char why[JOB_WHY]);
 
 static inline uint32_t job_ranks(const struct job *j)

@@ -2,8 +2,8 @@
 /*
  * job.tbl.h - what a simulated job is, once: members of struct job, words of --set and --layout.
  *
- *	COUNT(name, unless told, least, most, "what it is")
- *	REAL(name, unless told, least, most, "what it is")
+ *	COUNT(name, default, min, max, "what it is")
+ *	REAL(name, default, min, max, "what it is")
  */
 /* clang-format off */
 COUNT(dp,             8,     1, 65536, "replicas that share their gradients")

@@ -35,7 +35,7 @@ static double part_a(const struct job *j, enum layer_part p, double *b)
 	return size[p][0];
 }
 
-/* What of the model's time arithmetic takes, and what memory, says how a fault of either tells. */
+/* Splits the model's time into arithmetic and memory: a fault slows one of the two. */
 static int gemm(struct sim_cost *out, const struct gpu *g, double m, double n, double k,
 		double batch)
 {
@@ -86,7 +86,7 @@ static int attention(struct sim_cost *out, const struct job *j, enum layer_mode 
 	return err;
 }
 
-/* `again`: what of the bytes the backward pass moves, reading inputs again and gradients. */
+/* `again`: the bytes that the backward pass moves, as a multiple: inputs again, and gradients. */
 static int pass_costs(struct layer_costs *c, const struct job *j, enum layer_part p, double bytes)
 {
 	static const struct {

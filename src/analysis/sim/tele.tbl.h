@@ -8,8 +8,8 @@
  * OF: GPU and NIC are one of each rank, %u its number in the node; NODE one of each node. Numbers of
  * metrics and the seconds from one reading to the next are those of the collectors (src/node/collect).
  *
- * A fault of a kind shows itself in the first of its ways unless told (how=WORD); `cause` is what of
- * insight/find/cause.tbl.h should be found then; none: nothing that is measured tells of it.
+ * By default a fault shows itself in the first way of its kind (how=WORD names another). `cause` is the
+ * row of insight/find/cause.tbl.h that should be found; none: no measurement shows it.
  */
 /* clang-format off */
 #ifdef TELE

@@ -9,7 +9,7 @@
  *
  * `wire` is what each rank sends: S (n-1)/n, twice that for an all-reduce. `own` is the pass over
  * the part of the buffer that stays at home. The square root is what is left of filling a pipeline
- * when its chunks are as large as is best: (fill + k chunks)(time of a chunk) at its least. An
+ * when its chunks are as large as is best: (fill + k chunks)(time of a chunk) at its minimum. An
  * all-reduce takes the best of a ring's 2(n-1) hops, a tree's (three hops' time a level, up and
  * down) and, where the switch can reduce, NVLS: each rank sends and receives S once.
  *

@@ -9,7 +9,7 @@ enum copy_way { COPY_HOST, COPY_WITHIN, COPY_PEER, COPY_WAYS }; /* host, one dev
 
 struct copy_time {
 	double ns;
-	double start_ns; /* of it, whatever the bytes */
+	double start_ns; /* fixed part, whatever the bytes */
 	double wire_Bps; /* of bytes, at the peak of the wires or the memory */
 };
 

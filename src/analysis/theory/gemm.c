@@ -131,7 +131,7 @@ struct task {
 	const struct gemm_fit *fit;
 	double in, out;          /* bytes of an element */
 	double compulsory;       /* bytes that have to be read and written once */
-	double peak;             /* share of it that a large tile reaches */
+	double peak;             /* share of the dense peak that a large tile reaches */
 	double sm_flops, sm_clk; /* of an SM, a nanosecond */
 	double start_ns;
 };

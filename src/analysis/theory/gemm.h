@@ -46,7 +46,7 @@ int gemm_time(struct gemm_time *out, const struct gpu *g, const struct gemm *x);
 double gemm_type_bytes(enum gpu_type type); /* of an element */
 double gemm_bytes(const struct gemm *x);    /* operands read once, the result written once */
 
-/* --- for who fits and checks the constants --- */
+/* --- for fitting and checking the constants --- */
 
 /* Of an architecture and a type: a row of gemm_fit.tbl.h. */
 struct gemm_fit {
@@ -56,7 +56,7 @@ struct gemm_fit {
 	double start_ns; /* of a kernel that is launched alone, until its tiles run and after */
 	double tile_ns;  /* of a tile before and after its loop over k */
 	double peak;     /* share of the dense peak that a large tile reaches */
-	double small;    /* area of a tile that reaches half of it */
+	double small;    /* area of a tile that reaches half of that share */
 	double load_B;   /* bytes a clock that an SM gets from L2 */
 	double store_B;  /* bytes a clock that an SM's epilogue writes */
 	double split_ns; /* of adding up the parts of a split k */

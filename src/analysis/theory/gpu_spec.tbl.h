@@ -7,7 +7,7 @@
  *	    host GB/s, launch ns,
  *	    without tensor cores, TFLOPS:  fp64, fp32, fp16, bf16,
  *	    with tensor cores, DENSE:      fp64, fp32, tf32, fp16, bf16, fp8, fp4, int8)
- *	ALIAS(KEY, "another name of it, of a driver or of people")
+ *	ALIAS(KEY, "another name, as drivers or people write it")
  *	SOURCE(letter, "what it is")
  *	NUMBER(letter, value) is what a number becomes, as whoever includes this defines it
  *
@@ -38,7 +38,7 @@ SOURCE('X', "XLA's target configuration; it counts a multiply-add once, here it 
 SOURCE('T', "device properties in traces of PyTorch's profiler")
 SOURCE('S', "nvidia-smi: the driver's greatest clock")
 SOURCE('C', "computed: units, operations a clock, clock")
-SOURCE('B', "the standard of the bus: lanes times rate")
+SOURCE('B', "the standard of the bus: PCIe lanes times rate")
 SOURCE('L', "least time from kernel to kernel on a stream in recorded traces")
 SOURCE('N', "of its nearest relative: none of its own is published")
 SOURCE('R', "reported by several who have one; the vendor prints no data sheet")

@@ -9,7 +9,7 @@
 #define WARP        32u
 #define BLOCK_MAX   1024u  /* threads */
 #define REGS        65536u /* of an SM, and of a block at most */
-#define REGS_UNIT   256u   /* what a warp gets is a multiple of it */
+#define REGS_UNIT   256u   /* a warp gets a multiple of this */
 #define REGS_THREAD 256u
 #define PARTS       4u /* an SM's registers belong to four schedulers */
 

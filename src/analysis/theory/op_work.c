@@ -59,7 +59,7 @@ static const char *parse_tensor(const char *s, struct op_tensor *t)
 	return s;
 }
 
-/* "flops=1 bytes=2 type=6 gemm=1x2x3x4": all of it, in this order; the product may be left out. */
+/* "flops=1 bytes=2 type=6 gemm=1x2x3x4": all fields, in this order; the product is optional. */
 static int parse_counted(struct op_shapes *out, const char *text)
 {
 	struct op_shapes s = { .counted = true };
@@ -218,7 +218,7 @@ static bool result_of(struct op_tensor *y, const struct op_shapes *s, const stru
 		for (uint32_t i = 1; i < s->ins; i++)
 			widen(y, &s->in[i]);
 		return true;
-	case GATHER: /* a row of the table for each index, or an element of it for each */
+	case GATHER: /* a row of the table for each index, or an element of a row for each */
 		if (s->ins < 2)
 			return false;
 		*y = s->in[1];

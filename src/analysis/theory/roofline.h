@@ -4,9 +4,9 @@
  *
  * A kernel cannot be faster than its operations at the device's peak, than its bytes at the
  * memory's, nor, where that is known, than what goes through the L2 cache at its rate. The
- * longest of these times is the roof. Who comes near it is limited by it; who does not waits for
- * something else: for the launch, if the least time of any kernel is longer than the roof's and
- * the two explain it, else for the latency of its own instructions.
+ * longest of these times is the roofline bound. A kernel near its bound is limited by it. Any other
+ * waits for something else: for the launch, if the shortest time of any kernel is longer than the
+ * bound and the two explain it, else for the latency of its own instructions.
  */
 #ifndef AON_ROOFLINE_H
 #define AON_ROOFLINE_H
@@ -55,8 +55,8 @@ struct roof_work {
 struct roof {
 	enum roof_limit limit;
 	double compute, memory, cache; /* shares of the peaks that it reached; 0: none, not known */
-	double fraction;               /* the roof's time of its own; 0: not known */
-	double least_ns;               /* the roof's time */
+	double fraction;               /* the bound as a share of its time; 0: not known */
+	double least_ns;               /* the roofline bound */
 	double peak_flops;             /* that `compute` is a share of; 0: not known */
 };
 

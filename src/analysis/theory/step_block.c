@@ -164,7 +164,7 @@ static int feed_forward(double *part, struct step_block *b, bool backward)
 	return 0;
 }
 
-/* What tp adds up, all of it to each, or to each what it goes on with and later all to all. */
+/* Tensor parallelism: an all-reduce, or a reduce-scatter and later an all-gather. */
 static int share(double *ns, const struct step_block *b, double bytes)
 {
 	int err;

@@ -236,7 +236,7 @@ static int otherwise(struct checks *out, const char *name, const char *key, cons
 
 /*
  * Of measures: worse than the median by 5 %, and by more than the others scatter, that is 3.5 times what the median
- * of the distances from it says (1.4826 makes a standard deviation of it).
+ * of the distances from it says (times 1.4826: a standard deviation).
  */
 static int one_measure(struct checks *out, const char *const *name, const struct facts *f, size_t n,
 		       const char *key)

@@ -26,7 +26,7 @@ static int judge(struct checks *out, const struct facts *f, const char *key, con
 	struct check c = { .by = "measured",
 			   .why = "less than devices, links or memory of its kind reach",
 			   .act = "look at clocks, power and temperature meanwhile; at links, "
-				  "lanes and who else was at work",
+				  "PCIe lanes and other work on the node",
 			   .when = "always" };
 	unsigned pass, fail;
 	double want, is;

@@ -19,7 +19,7 @@ struct facts {
 	size_t n;
 };
 
-/* The value of a word is the last that was said. Too long or too many: -EMSGSIZE. */
+/* The last value of a word counts. Too long or too many: -EMSGSIZE. */
 int facts_set(struct facts *f, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 const char *facts_get(const struct facts *f, const char *key); /* NULL: not known */

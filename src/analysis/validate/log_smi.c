@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * log_smi.c - nvidia-smi: -q, -q -x, dmon, topo -m, nvlink -s; also several of them in one file, as people keep them.
- * What is said last of a GPU holds.
+ * The last report about a GPU counts.
  */
 #include <ctype.h>
 #include <math.h>
@@ -27,7 +27,7 @@ static const struct row {
 
 struct smi {
 	struct gpu_seen g[GPUS_MAX];
-	unsigned n, now; /* now: of the one that is told of, from 1; 0: of none */
+	unsigned n, now; /* now: the GPU that lines are about, from 1; 0: none */
 	bool any;
 	char section[DEPTH][48];
 	unsigned depth;
@@ -98,7 +98,7 @@ static void pair(struct log *l, struct smi *s, bool xml, const char *section, co
 			(isfinite(g->uncorrected) ? g->uncorrected : 0) + strtod(value, NULL);
 }
 
-/* The next one. What nvlink -s said of it stays. */
+/* The next GPU. What nvlink -s reported about it stays. */
 static void begin_gpu(struct smi *s, const char *bus, size_t len)
 {
 	struct gpu_seen *g, before;
@@ -282,7 +282,7 @@ static int dmon_line(struct log *l, struct dmon *d)
 	return 0;
 }
 
-/* --- all of it --- */
+/* --- the whole log --- */
 
 static int finish(struct log *l, struct smi *s, bool other)
 {

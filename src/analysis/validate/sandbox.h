@@ -13,7 +13,7 @@
 
 struct apart {
 	struct facts f;
-	char *at; /* APART_AT bytes: what it is doing, for who kills it */
+	char *at; /* APART_AT bytes: what it is doing, for the parent that may kill it */
 	int err;  /* what to give back */
 };
 

@@ -4,7 +4,7 @@
  *
  *	SMI(field of struct gpu_seen, how, "section|key of -q", "section|tag of -x")
  *
- * how: TEXT; NUMBER what it begins with; FLAG Enabled, Yes or Active is 1; FIRST a number that is said once.
+ * how: TEXT; NUMBER what it begins with; FLAG Enabled, Yes or Active is 1; FIRST a number that is printed once.
  * A section of "" is any.
  */
 /* clang-format off */

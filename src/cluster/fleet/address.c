@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * address.c - where a cluster is and which part of it is meant: what net/cluster_url.h reads, and besides
+ * address.c - the address of a cluster, and of a part: what net/cluster_url.h reads, and
  *
  *	fleet=NAME    of the clusters that share a database, this one
- *	job=J rank=R from=NS to=NS capture=C    as a store: what of the cluster it is
+ *	job=J rank=R from=NS to=NS capture=C    the part of the cluster that is opened as a store
  */
 #include <ctype.h>
 #include <errno.h>

@@ -277,7 +277,7 @@ char *fleet_verdict(char *out, size_t cap, const struct fleet_report *r)
 
 	fmt_time(b, (uint64_t)step);
 	if (!s->steps) {
-		snprintf(out, cap, "No step of it was seen in that time.");
+		snprintf(out, cap, "No step of this job was seen in that time.");
 	} else if (slow && lost > FLEET_OVER * step) {
 		snprintf(out, cap, "The others wait for rank %d on %s: %s of a step of %s (%s %%).",
 			 slow->rank,

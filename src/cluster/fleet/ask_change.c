@@ -4,7 +4,7 @@
  *
  * Of jobs on the same kind of GPU that differ in one of the two alone, the mean of a kernel's calls
  * under a version against that under the next older one, whichever ran first: nodes are updated one by one. A
- * name may stand for several shapes: how many jobs there are on each side is said with it.
+ * name may stand for several shapes: the number of jobs on each side is reported with it.
  */
 #include "fleet/ask.h"
 

@@ -44,7 +44,7 @@ int fleet_findings(struct fleet_findings *out, struct fleet *f, const char *job,
 	int err;
 
 	sql_init(&q);
-	/* What is said of one finding again, that it is over or worse, has the same t_ns. */
+	/* Later rows of a finding (over, or worse) have the same t_ns. */
 	sql_add(&q,
 		"SELECT job, kind, level, part, h, x, source, t_ns, u, g, c, a FROM (SELECT"
 		" job, kind, level, part, source, t_ns, any(host) AS h, argMax(text, gain) AS x,"

@@ -282,7 +282,7 @@ static int ask_records_of(struct fleet_report *r, struct fleet *f, const char *j
 	return ask_sql(f, &q, "qqqq", 1, on_records, r, why);
 }
 
-/* --- all of it --- */
+/* --- the whole answer --- */
 
 static int on_user(void *arg, const struct rowin_field *f)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ask_overview.c - where are GPU hours lost? Jobs by what they lost, nodes by who waited for them.
+ * ask_overview.c - where are GPU hours lost? Jobs by what they lost, nodes by how long others waited for them.
  *
  * All from roll-ups, processes and heartbeats: what it costs grows with jobs, ranks and hours, not
  * with steps. A node that fell silent is in the list; no mean hides it.
@@ -143,7 +143,7 @@ static int on_sum(void *arg, const struct rowin_field *f)
 		}
 	}
 	if (!j)
-		return 0; /* its processes have not been told of yet */
+		return 0; /* its processes are not known yet */
 	ask_sum_add(&j->sum, &s);
 	if (f[7].i >= 0 && s.lost_ns > j->most_ns) {
 		j->most_ns = s.lost_ns;
@@ -237,7 +237,7 @@ static int seen_nodes(struct fleet_overview *o, struct fleet *f, struct store_wh
 	return ask_sql(f, &q, "ssqqsqqqlq", NODES, on_seen, o, why);
 }
 
-/* --- all of it --- */
+/* --- the whole answer --- */
 
 static int on_drops(void *arg, const struct rowin_field *f)
 {

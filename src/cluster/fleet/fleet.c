@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet.c - opening a cluster, and one question of it over HTTP. */
+/* fleet.c - opens a cluster, and asks it one question over HTTP. */
 #include "fleet/fleet.h"
 
 #include <errno.h>

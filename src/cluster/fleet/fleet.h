@@ -37,7 +37,7 @@ const char *fleet_shown(const struct fleet *f);
 const char *fleet_job_of(const struct fleet *f);
 /* The cluster of the database that is asked about. */
 const char *fleet_cluster(const struct fleet *f);
-/* Its servers, for who sends there. */
+/* Its servers, for senders. */
 const struct cluster_url *fleet_url(const struct fleet *f);
 
 /*

@@ -49,7 +49,7 @@ static int no_capture(struct job_store *s, struct store_why *why)
 		return err;
 	return fleet_because(why, -ENOENT, "%s: no capture '%.60s' of job '%.60s'; %s%s",
 			     s->f->shown, s->f->pick.capture, s->f->pick.job,
-			     c.n ? "there are: " : "none of it is kept here", c.list);
+			     c.n ? "there are: " : "this cluster has none of that job", c.list);
 }
 
 /* --- tracks --- */

@@ -3,7 +3,7 @@
  * job_store.c - a job of a cluster as a store: what readers of a file see of a node, they see of its ranks.
  *
  * Times are UTC, with no offset to add. A window is what a node sent of ten seconds; of tracks only
- * the device and the host are told apart, as that is what windows keep. Steps are events; other events are
+ * device and host differ, since windows keep no more. Steps are events; other events are
  * those of a capture (?capture=C, job_events.c): then it is of these alone. Windows are given one at a time as they come, and no more than ROWS
  * of them: of a larger job its rank or a shorter time is asked for, or aon report --job, which adds up there.
  */

@@ -13,7 +13,7 @@
 #define FLEET_MS      60000u
 #define FLEET_ASK_S   30 /* what the server may work on one */
 
-/* What a URL says besides the server: which part of it a store is of. */
+/* What a URL says besides the server: which part of the cluster is opened as a store. */
 struct fleet_pick {
 	char job[FLEET_WORD], capture[FLEET_WORD];
 	int32_t rank;            /* -1: all */

@@ -7,8 +7,8 @@
  *
  *	step = busy + exposed + idle
  *
- * exposed: an exchange was under way and no kernel ran. Of it `lost` is waiting for others: what a
- * rank waits beyond the one that waits least in the same hour. An exchange cannot be shorter than
+ * exposed: a collective was under way and no kernel ran. `lost` is the part spent waiting for others: what a
+ * rank waits beyond the rank that waits least in the same hour. A collective cannot be shorter than
  * that of the rank that came last, so the rest is the exchange itself.
  */
 #ifndef AON_FLEET_QUESTION_H
@@ -231,7 +231,7 @@ int fleet_records(struct fleet *f, const char *job, uint32_t ranks, uint64_t fir
 struct fleet_running {
 	char job[FLEET_WORD];
 	uint32_t world;
-	bool live;                 /* a process of it is connected */
+	bool live;                 /* one of its processes is connected */
 	uint64_t begin_ns, end_ns; /* of its processes: joined, and last heard of */
 };
 struct fleet_runnings {
@@ -242,7 +242,7 @@ struct fleet_runnings {
 int fleet_running(struct fleet_runnings *out, struct fleet *f, const char *job, uint64_t since_ns,
 		  size_t most, struct store_why *why);
 
-/* What is there of a step: records of ranks, and of these that stand still in it. */
+/* How many ranks have sent their record of a step, and how many of these hang in it. */
 struct fleet_new_step {
 	uint64_t step, ranks, partial, t_ns;
 };

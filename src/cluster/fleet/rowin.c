@@ -131,7 +131,7 @@ int rowin_feed(struct rowin *r, const void *bytes, size_t n)
 	size_t done;
 	int err;
 
-	while (r->used && n) { /* a row that began before: as much more of it as it may need */
+	while (r->used && n) { /* a row that began before: adds as many bytes as it may need */
 		size_t more = n < 65536 ? n : 65536;
 
 		err = hold(r, p, more);

@@ -35,8 +35,8 @@ struct fleet_sink {
 int fleet_tsv(char *text, size_t len, const struct fleet_sink *sink);
 
 /*
- * What `query` selects, `most` rows of it at most, in `seconds`: one SELECT. It stands in a SELECT of
- * ours, so that nothing else is carried out, whatever it says.
+ * What `query` selects: one SELECT, up to `most` rows, within `seconds`. It is wrapped in a SELECT of
+ * ours, so nothing else can run.
  */
 int fleet_select(struct fleet *f, const char *query, uint64_t most, uint32_t seconds,
 		 const struct fleet_sink *sink, struct store_why *why);

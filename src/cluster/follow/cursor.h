@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cursor.h - how far jobs were read and what was told and is not over: what the spool keeps with the rows. */
+/* cursor.h - how far each job was read, and its open findings; the spool keeps it with the rows. */
 #ifndef AON_FOLLOW_CURSOR_H
 #define AON_FOLLOW_CURSOR_H
 
@@ -11,7 +11,7 @@
 
 #define CURSOR_OPEN 64u /* findings of a job; as many as the diagnosis holds */
 
-/* A finding that was told and is not over. */
+/* A finding that is reported and not over. */
 struct cursor_open {
 	uint64_t t_ns; /* since when: its rows have that, the kind and the parts in common */
 	struct diag_part part[DIAG_PARTS];
@@ -22,7 +22,7 @@ struct cursor_open {
 
 struct cursor_job {
 	char job[FLEET_WORD];
-	uint64_t next;    /* step: those before it were diagnosed, and what they gave was told */
+	uint64_t next;    /* step: earlier ones are diagnosed and their findings reported */
 	uint64_t from_ns; /* what began before it is of an earlier attempt */
 	uint64_t t_ns;    /* of the newest step that was read */
 	uint32_t opens, unused;
@@ -31,7 +31,7 @@ struct cursor_job {
 
 /* Bytes that hold `n` jobs, the caller's to free(); NULL: no memory. */
 void *cursor_encode(const struct cursor_job *const *job, size_t n, size_t *len);
-/* The jobs of it, an array that is the caller's to free(). -EBADMSG: these are none; -ENOMEM. */
+/* The jobs, an array that the caller frees. -EBADMSG: not a cursor; -ENOMEM. */
 int cursor_decode(struct cursor_job **out, size_t *n, const void *data, size_t len);
 
 #endif /* AON_FOLLOW_CURSOR_H */

@@ -47,7 +47,7 @@ struct follow {
 	size_t jobs;
 	uint64_t commit_ms;
 	bool moved;             /* since the last commit */
-	uint64_t not_before_ns; /* what began before may have been told */
+	uint64_t not_before_ns; /* findings that began earlier may have been reported */
 	char trouble[256];
 	char host[64];
 };
@@ -238,7 +238,7 @@ static void forget_jobs(struct follow *x)
 	x->jobs = kept;
 }
 
-/* One job of the list. What is wrong with it alone is said, and the others are looked at all the same. */
+/* One job of the list. An error of one job is reported; the others are still read. */
 static int look_one(struct follow *x, const struct fleet_running *is, uint64_t now_ns,
 		    struct store_why *why)
 {

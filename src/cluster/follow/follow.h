@@ -5,7 +5,7 @@
  *	ClickHouse: process, step --> one struct diag a job --> finding rows --> spool --> ClickHouse
  *
  * One such service a cluster. Rows and how far each job was read are one commit of the spool, so that each finding
- * is told once, through any crash: after a restart a job's newest steps are read again, and what is open is known.
+ * is reported once, through any crash: after a restart a job's newest steps are read again, and what is open is known.
  */
 #ifndef AON_FOLLOW_H
 #define AON_FOLLOW_H
@@ -32,7 +32,7 @@ struct follow_opts {
 	void *arg;
 };
 
-/* Runs until it is told to end. 0; else *why says what went wrong. */
+/* Runs until it is asked to end. 0; else *why says what went wrong. */
 int follow_run(const struct follow_opts *o, struct net_why *why);
 
 #endif /* AON_FOLLOW_H */

@@ -2,9 +2,9 @@
 /*
  * watch.c - see watch.h.
  *
- * A step is ripe when all ranks have sent their records of it, or when it has been there for so long that nobody
- * waits for the rest. What stands still is looked at again with every record that comes, and over when a step has
- * ended behind it. After a restart the steps before the cursor are read again, some of them: from before what is
+ * A step is ripe when all ranks have sent their records, or when waiting for the rest has timed out.
+ * A hang is looked at again with every record that comes, and is over when a later step has
+ * ended. After a restart the steps before the cursor are read again, some of them: from before what is
  * open, so that the history is one without it.
  */
 #include "follow/watch.h"
@@ -49,7 +49,7 @@ void watch_free(struct watch *w)
 	free(w);
 }
 
-/* --- what is said --- */
+/* --- findings --- */
 
 static struct cursor_open *find_open(struct watch *w, const struct diag_verdict *v)
 {
@@ -74,7 +74,7 @@ static void close_one(struct watch *w, struct cursor_open *x, const struct diag_
 	*x = w->at.open[--w->at.opens];
 }
 
-/* When a step that lies behind was, as far as it can be told. */
+/* When an earlier step was, as far as is known. */
 static uint64_t when(const struct watch *w, uint32_t step, double step_ns)
 {
 	double back = step < w->step ? (double)(w->step - step) * step_ns : 0;
@@ -127,7 +127,7 @@ static void hear(void *arg, const struct diag_verdict *v)
 	w->err = w->err ? w->err : err;
 }
 
-/* A step has ended: whatever stood before it goes on, also what was told before a restart. */
+/* A step has ended: hangs before it are over, also those reported before a restart. */
 static void close_hangs(struct watch *w)
 {
 	for (uint32_t i = 0; i < w->at.opens && w->step >= w->quiet; i++)
@@ -270,7 +270,7 @@ static void note_look(struct watch *w, uint64_t now_ms, uint64_t seen)
 	w->looks = (w->looks + 1) % WATCH_LOOKS;
 }
 
-/* --- what stands still --- */
+/* --- hangs --- */
 
 /* Ranks that have no word on where they stand because their process has ended, as its node says. */
 static int add_gone(struct watch *w, struct step_rec **rec, size_t *n, struct store_why *why)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch.h - one job that is followed: which of its steps are ripe, what they show, what of it is told. */
+/* watch.h - one job that is followed: which of its steps are ripe, what they show, what is reported. */
 #ifndef AON_FOLLOW_WATCH_H
 #define AON_FOLLOW_WATCH_H
 
@@ -18,7 +18,7 @@ struct watch {
 	struct diag *d; /* owned; NULL: nothing was read yet */
 	uint32_t world;
 	bool live;
-	uint64_t quiet; /* steps before it are read again after a restart: nothing is told */
+	uint64_t quiet; /* earlier steps are read again after a restart: nothing is reported */
 	uint64_t step, step_t_ns;
 	uint64_t stand_step, stand_ranks; /* a hang as it was last looked at */
 	struct {

@@ -73,7 +73,7 @@ static const char *take_line(struct access_rule *r, char *line)
 		return "expected node, user or watch";
 	word = strtok_r(NULL, blank, &save);
 	if (!word || !take_text(word, r->name, sizeof(r->name)))
-		return "expected the name in a certificate, or a pattern of it";
+		return "expected the name in a certificate, or a pattern for names";
 	while ((word = strtok_r(NULL, blank, &save)) && *word != '#') {
 		const char *wrong = take_word(r, word);
 

@@ -13,7 +13,7 @@ static void column_table(sqlite3_stmt *s, int i, char out[HOLD_TABLE])
 	snprintf(out, HOLD_TABLE, "%s", text ? text : "");
 }
 
-/* What of one table and version goes into one insert: up to which batch. */
+/* The batches of one table and version that go into one insert: up to which. */
 static int choose(struct hold *h, struct insert *in, const struct freeze_rules *r, uint64_t *to)
 {
 	sqlite3_stmt *s = hold_use(h, ST_OPEN);

@@ -2,7 +2,7 @@
 /*
  * batch_store.c - see batch_store.h.
  *
- *	src    src, last, node, seen              a source: up to where all of it is here or was
+ *	src    src, last, node, seen              a source: up to where it has arrived
  *	batch  id, src, seq, tbl, ver, day, shard, rows, bytes, at, ins      ins 0: not frozen
  *	body   id, wire                           apart, so that freezing moves no bytes
  *	ins    id, tbl, ver, day, shard, rows, bytes, n, at, why             why: set aside
@@ -273,7 +273,7 @@ static int check_room(struct hold *h, struct arrival *const *a, size_t n)
 	return 0;
 }
 
-/* Whether it is the next of its source; fills what it is told. */
+/* Whether it is the next of its source; fills the answer. */
 static int judge(struct hold *h, struct arrival *a, bool *take)
 {
 	sqlite3_stmt *s = hold_use(h, ST_SRC);

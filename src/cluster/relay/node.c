@@ -52,7 +52,7 @@ bool node_may(struct relay *r, struct node *n, size_t bytes, unsigned *retry_s)
 	if (n->tokens > burst(r))
 		n->tokens = burst(r);
 	n->fed_ns = now;
-	/* A trace may be more than ever is there at once: it goes when all of it is, and is paid for later. */
+	/* A trace may be larger than the bucket: it passes when the bucket is full, and is paid for later. */
 	if (n->tokens < ((double)bytes < burst(r) ? (double)bytes : burst(r))) {
 		*retry_s = 1 + (unsigned)(((double)bytes - n->tokens) / rate);
 		return false;

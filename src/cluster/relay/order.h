@@ -7,7 +7,7 @@
  *	a node: a file a rank, then the end, or why not
  *	the user: asks until all have answered, fetches the files
  *
- * Nothing of it outlives the relay: who ordered asks again. All under relay.lock.
+ * Orders do not outlive the relay: the requester asks again. All under relay.lock.
  */
 #ifndef AON_RELAY_ORDER_H
 #define AON_RELAY_ORDER_H

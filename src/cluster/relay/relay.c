@@ -69,7 +69,7 @@ static int read_files(struct relay *r, char why[256])
 	return err;
 }
 
-/* A list that is wrong is said, and the one that was right stays. */
+/* A faulty list is reported, and the last good one stays. */
 static void look_at_access(struct relay *r)
 {
 	struct access_list fresh;

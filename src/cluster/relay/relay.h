@@ -24,7 +24,7 @@ struct relay_opts {
 	const char *dir;    /* what it holds; made if it is not there */
 	const char *cert, *key, *ca, *access;
 	uint64_t disk_bytes;   /* of dir, at most */
-	uint64_t node_bytes_s; /* that a node may send; eight seconds of it at once */
+	uint64_t node_bytes_s; /* that a node may send; bursts of eight seconds' worth */
 	uint32_t connections;  /* at a time */
 	struct freeze_rules freeze;
 	const struct cluster_url *url; /* borrowed: of ClickHouse; NULL: nothing is sent on */

@@ -47,7 +47,7 @@ enum ch_said {
 };
 
 /*
- * The rows of a batch to its shard: to any replica of it that answers. `again`: it may have been sent before. Where
+ * Sends the rows of a batch to its shard: to any replica that answers. `again`: it may have been sent before. Where
  * the version itself does not know what it was sent, the table is asked first. *wire: bytes on the network.
  */
 enum ch_said ch_insert(struct ch *c, const struct batch_head *h, const struct rowbin *rows,

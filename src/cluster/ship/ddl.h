@@ -57,7 +57,7 @@ int ddl_each(uint32_t version, const struct ddl_place *p, ddl_fn *fn, void *arg)
 int ddl_add_column(uint32_t version, const struct ddl_place *p, const struct ship_table *t,
 		   const struct ship_col *c, ddl_fn *fn, void *arg);
 
-/* The type of a column as that version is told it, and as system.columns then says it. */
+/* The type of a column as that version takes it, and as system.columns then shows it. */
 const char *ddl_type(uint32_t features, enum ship_type type);
 
 /* "INSERT INTO db.name (columns) FORMAT RowBinary", of the columns that version `schema` had. -ENOSPC. */

@@ -10,6 +10,6 @@ REASON(AGE,    "age",    "it waited for too long")
 REASON(POISON, "poison", "the server takes it for broken: it is set aside")
 REASON(DAMAGE, "damage", "its file was damaged")
 REASON(GAP,    "gap",    "the store had overwritten it before it was read")
-REASON(LIMIT,  "limit",  "there was more of it than may be sent")
+REASON(LIMIT,  "limit",  "there was more than may be sent")
 /* clang-format on */
 #undef REASON

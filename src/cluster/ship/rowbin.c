@@ -138,7 +138,7 @@ int rowbin_get(const struct ship_table *t, uint32_t cols, const void *data, size
 	return (int)(at - (const uint8_t *)data);
 }
 
-/* Largest row of all tables, for who has no table of its own in mind. */
+/* The largest row of all tables, for code that handles any table. */
 union any_row {
 #define TABLE(ID, name, newest, time, order, partition, days, what) struct ship_##name name;
 #define COL(TYPE, name, CODEC, since, what)

@@ -21,14 +21,14 @@ struct rowbin {
 void rowbin_fini(struct rowbin *b);
 
 /*
- * Appends a row of table `t`, a struct ship_... of it. `day` is that of the table's time, whatever the row
+ * Appends a row of table `t`, its struct ship_... . `day` is that of the table's time, whatever the row
  * says. 0 or -ENOMEM, *b as before then.
  */
 int rowbin_put(struct rowbin *b, const struct ship_table *t, const void *row);
 
 /*
  * The row at the head of `data`, of the first `cols` columns; the others get 0. Its strings lie in `data`.
- * Bytes of it; -ENODATA: the bytes end within it; -EBADMSG: a length that nobody writes.
+ * Returns its bytes; -ENODATA: the data ends within the row; -EBADMSG: a length that is never written.
  */
 int rowbin_get(const struct ship_table *t, uint32_t cols, const void *data, size_t len, void *row);
 

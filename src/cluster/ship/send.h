@@ -18,7 +18,7 @@ struct send_opts {
 	uint32_t timeout_ms;
 	uint64_t bytes_s;   /* what may be sent in a second; 0: no limit */
 	uint64_t seed;      /* of chance */
-	struct netday *day; /* borrowed: what is left of it */
+	struct netday *day; /* borrowed: what is left of the day's bytes */
 };
 
 struct send_stat {

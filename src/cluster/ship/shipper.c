@@ -152,7 +152,7 @@ static void push(struct shipper *x)
 	free(sp);
 }
 
-/* For aon ship status; what of it is old does not matter. */
+/* For aon ship status; it may be a little old. */
 static void write_status(struct shipper *x)
 {
 	const struct send_stat *st = send_stat(x->send);

@@ -20,7 +20,7 @@ struct ship_conf {
 };
 extern const struct conf ship_conf_table;
 
-/* What aond uses now, asked of it; fills in what it knows. */
+/* Asks aond what it uses now; fills in what is known. */
 typedef void shipper_node_fn(void *arg, struct source_node *node);
 
 struct shipper_opts {
@@ -31,7 +31,7 @@ struct shipper_opts {
 	void *arg;
 };
 
-/* Runs until it is told to end. 0; else *why says what went wrong: -EIO ... `once`: -EAGAIN: not all has arrived. */
+/* Runs until it is asked to end. 0; else *why says what went wrong: -EIO ... `once`: -EAGAIN: not all has arrived. */
 int shipper_run(const struct shipper_opts *o, struct net_why *why);
 
 /* What it said last of itself, beside its spool: lines "key value". */

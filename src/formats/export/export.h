@@ -22,7 +22,7 @@ enum export_format {
 
 #define EXPORT_BINARY 0x1u /* not for a terminal */
 #define EXPORT_GZ     0x2u /* compressed by its nature */
-#define EXPORT_ONE    0x4u /* a file of it holds one rank */
+#define EXPORT_ONE    0x4u /* one file holds one rank */
 
 struct export_kind {
 	const char *name, *ending, *what;

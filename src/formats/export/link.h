@@ -47,7 +47,7 @@ static inline bool link_is_work(const struct event *e)
 int link_all(struct links *l, const struct trace *t, int32_t file, bool stacks);
 void link_free(struct links *l);
 
-/* NULL: no launch of that id was seen, nor any work of it. */
+/* NULL: neither a launch with that id was seen nor its work. */
 const struct link *link_find(const struct links *l, uint32_t process, uint32_t corr);
 
 /* The frame `name` on `below`: found, or made. */

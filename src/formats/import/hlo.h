@@ -77,7 +77,7 @@ struct hlo_comp {
 	size_t first, n; /* of inst[] */
 	enum { COUNTED_NOT, COUNTING, COUNTED } state;
 	bool known, fused; /* fused: a fusion's: its operations do not run by themselves */
-	bool has_read;     /* read is what a fusion of it reads */
+	bool has_read;     /* read: what its fusion reads */
 	uint64_t flops, read;
 	struct op_gemm gemm; /* of its only product */
 	uint32_t products;

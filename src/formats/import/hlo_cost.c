@@ -144,7 +144,7 @@ static bool dim(const struct hlo_shape *s, struct pb numbers, uint32_t field, ui
 {
 	uint64_t d = 0;
 
-	/* A dimension 0 that is said by leaving it out. */
+	/* A missing dimension is 0. */
 	if (!hlo_number(numbers, field, i, &d) && i)
 		return false;
 	if (d >= s->dims)
@@ -315,7 +315,7 @@ static uint64_t flops_of(struct hlo_module *m, const struct hlo_inst *i, struct 
 
 /* --- bytes --- */
 
-/* What of a fusion's argument is read: of one that is only sliced, the slices. */
+/* How much of a fusion's argument is read: the slices, if it is only sliced. */
 static uint64_t read_of(struct hlo_module *m, const struct hlo_comp *c,
 			const struct hlo_inst *param)
 {

@@ -2,7 +2,7 @@
 /*
  * kineto.tbl.h - what a Chrome trace's rows are, once.
  *
- *	CAT("category", what becomes of it, and if a range: of whom)
+ *	CAT("category", what it becomes, and for a range its owner)
  *	ROW(ID, "key")  a key of a row that matters
  *	ARG(ID, "key")  a key of its args; two keys may have one ID, the last in the row counts
  *

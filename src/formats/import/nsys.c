@@ -285,7 +285,7 @@ static int read_all(struct nsys *n, uint64_t size)
 	sqlite3_exec(n->db, "PRAGMA cell_size_check=1;PRAGMA temp_store=2", NULL, NULL, NULL);
 	err = is_export(n);
 	if (err && sqlite3_errcode(n->db) == SQLITE_CORRUPT) {
-		/* SQLite refuses a file that is shorter than its head says, but to who repairs. */
+		/* SQLite refuses a file that is shorter than its head says, except for repairs. */
 		sqlite3_db_config(n->db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
 		sqlite3_exec(n->db, "PRAGMA writable_schema=ON", NULL, NULL, NULL);
 		err = is_export(n);

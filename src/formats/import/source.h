@@ -24,7 +24,7 @@ void source_close(struct source *s); /* NULL is allowed */
 /* Up to `len` bytes of text; fewer only at the end. 0: the end. */
 ssize_t source_read(struct source *s, void *buf, size_t len);
 
-/* All of it, *bytes to be freed; -EFBIG over SOURCE_ALL_MAX. Damage ends it as if it were whole:
+/* Reads the whole source; the caller frees *bytes; -EFBIG over SOURCE_ALL_MAX. Damage ends it as if it were whole:
  * then source_why() says something. */
 #define SOURCE_ALL_MAX (2ull << 30)
 int source_all(struct source *s, char **bytes, size_t *len);

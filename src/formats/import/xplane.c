@@ -277,7 +277,7 @@ static int read_space(struct xplane *x, struct pb in)
 					 (size_t)(field.data.end - field.data.p),
 					 &x->t->process[x->process].name);
 	}
-	/* A file that was cut ends inside a plane: what is whole of it counts. */
+	/* A file that was cut ends inside a plane: its whole parts count. */
 	if (!err && pb_rest(&in, &field) && field.num == 1)
 		err = read_plane(x, field.data, false);
 	err = err ? err : xplane_ops(x);

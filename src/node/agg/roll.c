@@ -388,7 +388,7 @@ static void add(uint64_t *to, uint64_t n)
 		*to = UINT64_MAX;
 }
 
-/* A counter's value as an integer: what a rollup keeps of it. NaN is 0. */
+/* A counter's value as an integer: what a rollup keeps. NaN is 0. */
 static int64_t value_of(const struct event *e)
 {
 	double f;

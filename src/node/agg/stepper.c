@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stepper.c - what events leave behind, and when a step is told; see stepper.h. */
+/* stepper.c - keeps what a step record needs of events, and makes the record; see stepper.h. */
 #include "agg/stepper.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ struct step_track *stepper_track_get(struct stepper *s, uint32_t id)
 	return NULL;
 }
 
-/* "gloo 0 1/2": all but the rank is the same for all members. NCCL's tracks have a hash of it. */
+/* "gloo 0 1/2": all but the rank is the same for all members. NCCL's tracks carry a hash of the rest. */
 static void read_group(struct step_track *l, const struct track *of, const char *name)
 {
 	const char *ranks = strrchr(name, ' ');
@@ -89,7 +89,7 @@ void stepper_track(struct stepper *s, const struct track *l, const char *name)
 
 /* --- events --- */
 
-/* The older half makes room: a step of more events than that is told with losses. */
+/* The older half makes room: a step of more events is recorded with losses. */
 static void make_room(struct stepper *s)
 {
 	size_t cut = STEPPER_KEYS / 2;
@@ -284,7 +284,7 @@ void stepper_lost(struct stepper *s, const uint64_t lost[STEP_LOSSES])
 
 /* --- records --- */
 
-/* What was told goes. */
+/* Drops events of steps that are recorded. */
 static void drop_told(struct stepper *s)
 {
 	memmove(s->key, s->key + s->first, (s->keys - s->first) * sizeof(*s->key));

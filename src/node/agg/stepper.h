@@ -2,9 +2,9 @@
 /*
  * stepper.h - events into the records of a process's steps (docs/step-record.md). One per process.
  *
- * Of each event that counts sixteen bytes are kept until the steps around it have settled; then they
- * are sorted and swept once, and what a step was is told. A process without steps costs nothing. Of
- * more events than STEPPER_KEYS the oldest are forgotten, which the records say. Of steps shorter
+ * Sixteen bytes of each event that counts are kept until the steps around it have settled. They are
+ * then sorted and swept once, and the step's record is made. A process without steps costs nothing.
+ * Above STEPPER_KEYS events the oldest are dropped, and the records say so. Of steps shorter
  * than STEPPER_APART_NS only some have a record: those whose number is a multiple of a power of two, so
  * that ranks which are alike choose alike.
  */
@@ -41,7 +41,7 @@ void stepper_free(struct stepper *s); /* NULL is allowed */
 
 /* A track that is no thread, or is named after a communicator: "gloo 0 1/2", "NCCL world 3/8". */
 void stepper_track(struct stepper *s, const struct track *l, const char *name);
-/* A step has ended, on the thread whose steps count. left_out: nothing of it was recorded. */
+/* A step has ended, on the thread whose steps count. left_out: its events were not recorded. */
 void stepper_step(struct stepper *s, const struct event *e, bool left_out);
 void stepper_events(struct stepper *s, const struct event *ev, size_t n);
 /* What was lost so far, by cause as the record has it: what came between two records is of the later. */

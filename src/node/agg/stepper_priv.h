@@ -90,7 +90,7 @@ struct step_launch {
 struct stepper {
 	const struct step_names *names; /* borrowed */
 	struct sort_key *key; /* owned: STEPPER_KEYS and as many to sort with; NULL: no step yet */
-	size_t first, keys;   /* from first to keys: the others are told */
+	size_t first, keys;   /* from first to keys: earlier ones are recorded */
 	size_t spans;         /* in the second half, once they are made: where kernels ran */
 	uint64_t ran;         /* all of them */
 	uint64_t last_key;    /* start of the last */
@@ -104,7 +104,7 @@ struct stepper {
 	struct step_span step[STEPPER_STEPS]; /* in order */
 	uint32_t steps;
 	uint32_t step_track;
-	uint64_t made_ns; /* to here all is told */
+	uint64_t made_ns; /* steps until here are recorded */
 	uint64_t step_ns; /* of late ones */
 	uint64_t forgot;  /* keys and exchanges that found no room */
 	uint64_t lost[STEP_LOSSES], told[STEP_LOSSES];

@@ -197,7 +197,7 @@ static struct open_thread *thread_of(struct understand *u, struct run *run)
 	return run->thread;
 }
 
-/* Of another track than the thread's: to ask for the track tells its name to who keeps it. */
+/* An event of another track than the thread's: asking for the track makes its name known. */
 static int on_track(const struct understand *u, const struct aon_rec_host *r, struct event *e,
 		    struct event *out)
 {

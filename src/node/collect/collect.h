@@ -19,7 +19,7 @@ struct collect_env {
 	const char *root;     /* before /proc, /sys and /dev; "": none */
 	const char *arg;      /* what stands behind NAME= on the command line; NULL: nothing */
 	uint32_t interval_ms; /* between two polls */
-	const char *run_dir;  /* of aond; NULL: nothing is told to one */
+	const char *run_dir;  /* of aond; NULL: nothing is sent to one */
 	bool all;             /* measure everything at every poll, also what changes slowly */
 };
 
@@ -33,7 +33,7 @@ struct collector_ops {
 
 struct collector {
 	const char *name;
-	uint32_t interval_ms; /* unless told otherwise */
+	uint32_t interval_ms; /* by default */
 	uint32_t limit_ms;    /* that open or a poll may take, until the process is killed */
 	bool always;          /* runs when no collector was named */
 	const char *help;

@@ -133,7 +133,7 @@ static int reach(struct dcgm *d, bool embedded)
 	return 0;
 }
 
-/* Of each major one minor, the one with the most of ours: those can be had at once. */
+/* Of each major one minor, the one with most of our fields: these can be read together. */
 static void choose_fields(struct dcgm *d, unsigned gpu)
 {
 	struct dcgm_prof_groups g = { .version = DCGM_VERSION(struct dcgm_prof_groups, 3),
@@ -222,7 +222,7 @@ static void watch(struct dcgm *d)
 				0);
 	d->watches = rc == DCGM_OK;
 	if (rc != DCGM_OK)
-		log_info("dcgm: profiling counters are not to be had (DCGM says %d%s); asked for "
+		log_info("dcgm: profiling counters are not available (DCGM error %d%s); asking "
 			 "again",
 			 rc, rc == DCGM_IN_USE ? ": another has them" : "");
 }

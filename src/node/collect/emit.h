@@ -37,7 +37,7 @@ void emit_event(struct emit *e, const char *what, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 uint64_t emit_dropped(const struct emit *e); /* series and events over the bounds */
 
-/* --- for who runs collectors --- */
+/* --- for the runner of collectors --- */
 
 /* Where frames go: a connected socket or a pipe, not owned. It is greeted, and all series are declared anew. */
 void emit_to(struct emit *e, int fd, const char *name, uint32_t interval_ms);

@@ -23,7 +23,7 @@ struct text {
 	const char *p, *end;
 };
 
-/* A word of it: not empty, unless there is none on this line. */
+/* A word of a line; empty: the line has no more. */
 struct word {
 	const char *p;
 	size_t len;

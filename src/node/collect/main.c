@@ -5,8 +5,8 @@
  *	aon-collect [options] [COLLECTOR[=ARGUMENT]...]
  *
  * A process for each collector, and this one, which watches over them: what takes longer than its limit is
- * killed, what ended is started again after a while that doubles, up to a minute. Nothing of it is in
- * aond: libraries of vendors, networks and rights end here.
+ * killed, what ended is started again after a while that doubles, up to a minute. None of this is in
+ * aond: vendors' libraries, networks and privileges end here.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -128,7 +128,7 @@ static void look(struct child *c, uint64_t now)
 		start(c, now);
 }
 
-/* They may end by themselves first: a session of a BMC is given back. Who hangs is killed. */
+/* They may end by themselves first: a session of a BMC is given back. Those that hang are killed. */
 static void end_all(const sigset_t *set)
 {
 	struct timespec tick = { .tv_nsec = 50000000 };

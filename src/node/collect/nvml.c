@@ -674,7 +674,7 @@ static int nvml_poll(void *self, struct emit *e)
 		leased_look(&n->leased, n->run_dir, "GPM", e);
 	for (unsigned i = 0; i < n->gpus; i++)
 		lost |= n->gpu[i].lost;
-	/* A GPU that was lost, or one more: NVML shows it to who begins anew. */
+	/* A GPU that was lost, or one more: NVML shows it after a new start. */
 	if (slow && n->c.count(&count) != NVML_OK)
 		return -EIO;
 	if ((lost && n->polls % n->back_every == 0) || (slow && count != n->gpus)) {

@@ -22,7 +22,7 @@
 
 struct pods {
 	char socket[PATH_MAX], file[PATH_MAX];
-	int told; /* error that was told last */
+	int told; /* the last reported error */
 };
 
 /* =SOCKET[,FILE] */

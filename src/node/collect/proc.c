@@ -52,7 +52,7 @@ static const char *const path[PROC_FILES] = {
 	[PROC_INTERRUPTS] = "/proc/interrupts",
 };
 
-/* How often each is read; FAST unless told. Lines of PROC_STAT differ. */
+/* How often each is read; FAST by default. Lines of PROC_STAT differ. */
 static const uint8_t file_group[PROC_FILES] = {
 	[PROC_MEMINFO] = HOST_MID,  [PROC_VMSTAT] = HOST_MID,      [PROC_DISKSTATS] = HOST_MID,
 	[PROC_NET_DEV] = HOST_MID,  [PROC_LOADAVG] = HOST_MID,     [PROC_SCHEDSTAT] = HOST_CORE,
@@ -486,7 +486,7 @@ static void parse_snmp(struct memory *m, struct text t, struct emit *e)
 	}
 }
 
-/* Only two lines of it: what counts machine checks and thermal events, a column a core. */
+/* Reads two lines only: machine checks and thermal events, a column a core. */
 static void parse_interrupts(struct text t, struct emit *e)
 {
 	for (; t.p < t.end; text_line(&t)) {

@@ -60,7 +60,7 @@ static void sleep_until(uint64_t t_ns)
 		;
 }
 
-/* What may hang is told to the supervisor before, and that it did not hang afterwards. */
+/* Tells the supervisor before a call that may hang, and after it returned. */
 static void begin(const struct run *r)
 {
 	if (r->since_ns)
@@ -147,7 +147,7 @@ static int measure(struct state *s)
 	return err;
 }
 
-/* One poll, told whatever came of it. *err: how it went. */
+/* One poll; its result is always reported. *err: the result. */
 static int turn(struct state *s, int *err)
 {
 	emit_begin(s->emit, now_of(CLOCK_MONOTONIC));

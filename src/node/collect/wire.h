@@ -10,7 +10,7 @@
  *	EVENT    t_ns u64, length of the word u16, word, line
  *	END      a poll is complete
  *
- * Only changes are said. aond believes nothing: wire_check() looks at a whole frame before it is used.
+ * Only changes are sent. aond believes nothing: wire_check() looks at a whole frame before it is used.
  */
 #ifndef AON_COLLECT_WIRE_H
 #define AON_COLLECT_WIRE_H

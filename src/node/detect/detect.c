@@ -129,7 +129,7 @@ static void add_busy(struct detect *d, uint64_t start_ns, uint64_t busy_ns, uint
 	if (start_ns >= d->busy_from + span) {
 		double share = (double)d->busy_ns / (double)span;
 
-		/* Streams that run at once are no more than all of it. */
+		/* Streams that overlap cannot exceed the whole. */
 		share = share > 1 ? 1 : share < IDLE_LEAST ? IDLE_LEAST : share;
 		if (level_add(&d->busy, share, IDLE_GATE, LEVEL_PIECES) == LEVEL_DOWN)
 			raise_alarm(d,
@@ -248,7 +248,7 @@ static void look_moved(struct detect *d, const struct signs *s, uint64_t now_ns,
 	d->moved_ns = now_ns;
 }
 
-/* How long it may stand still, since *from. */
+/* How long it may make no progress, since *from. */
 static double patience_of(const struct detect *d, bool saving, uint64_t *from)
 {
 	double longest = (double)d->save.longest_ns, p = larger(HANG_STEPS * d->step_ns, HANG_NS);
@@ -273,7 +273,7 @@ void detect_look(struct detect *d, const struct signs *s, uint64_t now_ns, alarm
 		look_moved(d, s, now_ns, fn, arg);
 		return;
 	}
-	/* What is asked for because it stands still comes with the next look. */
+	/* Data requested because of the stall arrives by the next look. */
 	saving = d->still && look_save(&d->save, s, now_ns);
 	d->still = true;
 	patience = patience_of(d, saving, &from);

@@ -80,7 +80,8 @@ struct detect {
 	uint64_t moved_ns;
 	uint64_t stall_ns; /* the longest that it came back from by itself */
 	struct detect_save {
-		uint64_t first, last, grew_ns; /* bytes as it stood still, and as they last grew */
+		uint64_t first, last,
+			grew_ns;     /* bytes written when it stalled, and when they last grew */
 		uint64_t seen_ns;    /* since nothing moves one was last seen, here or of a peer */
 		uint64_t longest_ns; /* one that ended took */
 		bool now;
@@ -115,7 +116,7 @@ void detect_look(struct detect *d, const struct signs *s, uint64_t now_ns, alarm
 #define LATE_SHARE 0.1 /* of that time others are longer in exchanges than this one */
 #define LATE_TIMES 3u  /* in a row, the same one */
 
-#define LATE_SILENT 60u /* pieces; who was told and is late again within them is not told again */
+#define LATE_SILENT 60u /* pieces; a rank reported late is not reported again within them */
 
 /* Who came last, of ranks that spent `comm_ns` in exchanges: the index; SIZE_MAX: nobody stands out.
  * Exchanges end for all together: who is in them for the least time came last. */
@@ -127,8 +128,8 @@ struct late {
 	uint64_t told;
 };
 
-/* After each piece: the index of who is late for good, told once; SIZE_MAX: nobody. id: theirs, not 0.
- * *share: of the time, what the others wait. */
+/* After each piece: the index of the rank that stays late, reported once; SIZE_MAX: none. id: not 0.
+ * *share: the share of time that the others wait. */
 size_t late_add(struct late *l, const uint64_t *id, const uint64_t *comm_ns, size_t n,
 		uint64_t span_ns, double *share);
 

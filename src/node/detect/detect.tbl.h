@@ -7,7 +7,7 @@
 /* clang-format off */
 ALARM(HANG,        "hang",          60, "nothing has moved for five steps and five seconds: no step, launch or collective; longer while a checkpoint is written")
 ALARM(HANG_OVER,   "hang_over",      0, "it moves again")
-ALARM(HANG_STACKS, "hang_stacks",   0, "where the ranks of a hang stand; who stands at the same place is told once")
+ALARM(HANG_STACKS, "hang_stacks",   0, "where the ranks of a hang are; ranks at the same place are listed once")
 ALARM(STEP_SLOWER, "step_slower",   60, "steps take at least a tenth longer than they used to")
 ALARM(STEP_FASTER, "step_faster",   60, "steps take at least a tenth less: mostly, what had slowed them is over")
 ALARM(THROUGHPUT,  "throughput_drop", 300, "fewer steps get done, by a tenth: some are slow now and then, or time is lost between them")

@@ -9,7 +9,7 @@
 #include "detect/detect.h"
 
 #define FAULT_DEVICE 40u
-#define FAULTS_KEPT  32u /* told lately; more at once are told again */
+#define FAULTS_KEPT  32u /* reported lately; beyond these a fault may be reported again */
 
 struct fault {
 	enum alarm_kind kind;      /* ALARM_XID or ALARM_ECC */
@@ -25,7 +25,7 @@ struct fault {
  */
 bool fault_read(const char *what, const char *text, struct fault *out);
 
-/* The same of one device is told once in a while (detect.tbl.h). */
+/* The same fault of a device is reported once per interval (detect.tbl.h). */
 struct faults {
 	struct {
 		struct fault fault;

@@ -5,8 +5,8 @@
  * The first values only warm up, the next (64, or 24 pieces) say what is usual: a median and a scale of
  * logarithms. From then on a sum of clipped deviations (CUSUM) grows with every value that is off
  * and shrinks with every one that is not. It must pass a height that noise does not reach in days, and
- * the median of the last values must have moved by the gate: what is too small to matter is not told.
- * A change is told once; then the new level is learnt, so that the way back is told, too.
+ * the median of the last values must have moved by the gate: smaller changes are not reported.
+ * A change is reported once. The new level is then learnt, so that the return is reported, too.
  */
 #ifndef AON_DETECT_LEVEL_H
 #define AON_DETECT_LEVEL_H
@@ -26,7 +26,7 @@ struct level {
 	uint64_t n;          /* values since it began to learn, those of warming up with them */
 	double usual, scale; /* of logs */
 	double up, down;     /* the sums */
-	double was, is;      /* medians before and after the last change that was told */
+	double was, is;      /* medians before and after the last reported change */
 };
 
 /* gate: the least ratio that matters, 1.1 is ten percent. Values that are not above 0 are left out. */

@@ -16,7 +16,7 @@ QUANTITY(EXPOSED,  "exposed_comm", "time in collectives in which nothing else ra
 QUANTITY(EVENTS_S, "events_s",     "records a second")
 QUANTITY(LOST_S,   "lost_s",       "records lost a second")
 QUANTITY(MEMORY,   "memory_mb",    "what PyTorch had allocated after the last step, in MB")
-QUANTITY(ALARMS,   "alarms",       "alarms of it in the last second")
+QUANTITY(ALARMS,   "alarms",       "its alarms in the last second")
 QUANTITY(QUIET,    "quiet_s",      "time since its last record, in s")
 QUANTITY(COST,     "overhead",     "what its records cost it, in percent of its time")
 /* clang-format on */

@@ -5,7 +5,7 @@
  *
  * Two figures speak: what is accounted (records x what one costs here: exact, at once, but only
  * a part of the whole) and what is measured (estimate.h: the whole, with an interval, slowly).
- * Down: either lies above the budget, the interval with all of it; as far as the fidelity levels says is
+ * Down: either lies above the budget, the interval entirely; by as many levels as fidelity.tbl.h says are
  * needed. Also when the interval, after a while, still reaches far beyond the budget: what cannot be
  * shown to be kept is not. Up: one fidelity level, when both leave room for it, and that for a while, which doubles with
  * every time that it was wrong. So a burst is answered within a second, and noise moves nothing.

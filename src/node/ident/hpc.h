@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hpc.h - the folder in which a scheduler's prolog says which jobs use which GPU, as dcgm-exporter reads
- * it: a file for each GPU, named by its number ("0", or "0.3" for a part of it), a job a line.
+ * it: a file for each GPU, named by its number ("0", or "0.3" for a partition), one job a line.
  */
 #ifndef AON_IDENT_HPC_H
 #define AON_IDENT_HPC_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * aon-stacks - where processes stand: their threads are stopped for a moment, one after the other,
- * and who stands at the same place is said once.
+ * aon-stacks - where the threads of processes are: each thread is stopped for a moment, one after the
+ * other; threads at the same place are listed once.
  *
  *	aon-stacks [--json] [--threads] [--as UID:GID] PID[:RANK]...
  *
@@ -37,7 +37,7 @@ struct subject {
 	pid_t pid;
 	uint32_t rank; /* + 1; 0: none */
 	int mem_fd;    /* owned; -1 */
-	int err;       /* of all of it */
+	int err;       /* of the whole look */
 	size_t first, n;
 };
 
@@ -212,8 +212,8 @@ static void say_why(pid_t pid, pid_t tid, int err, char *out, size_t cap)
 			 yama());
 	} else if (err == -EPERM || err == -EACCES) {
 		snprintf(out, cap,
-			 "it does not let itself be looked into (not dumpable, or other "
-			 "rights than ours)");
+			 "permission denied (ptrace): not dumpable, or owned by another "
+			 "user");
 	} else {
 		snprintf(out, cap, "%s", strerror(-err));
 	}
@@ -247,7 +247,7 @@ static void read_subject(struct subject *s, struct stacked *out, bool threads)
 		close(s->mem_fd);
 }
 
-/* --- what is said --- */
+/* --- output --- */
 
 static const char *word_of(bool threads)
 {

@@ -12,7 +12,7 @@
 
 #define STACK_FRAMES  48u
 #define STACK_TEXT    1600u
-#define STACK_SHOWN   16u    /* frames in a text; the outermost are said by their number */
+#define STACK_SHOWN   16u    /* frames in a text; the outermost are only counted */
 #define STACK_BETWEEN " <- " /* innermost first */
 
 struct frame {

@@ -2,14 +2,14 @@
 /*
  * cause.tbl.h - states of a node and its devices that make work slower, and what tells of them, once.
  *
- *	CAUSE(ID, word, SCOPE, classes that it slows, those that it may slow as well, least slowdown that is told,
+ *	CAUSE(ID, word, SCOPE, classes that it slows, those that it may slow as well, smallest slowdown that is reported,
  *	      "what was looked at, for people", "title, %s: where", "what to do", "what it means")
  *	SIGNAL(ID, metric, SCOPE, HOW, "label or word that it must have", mask, "for people", "unit")
  *
  * A cause is a finding of the same name (find.tbl.h). Of causes of a kind, what explains more stands
  * first: a fan before the temperature, a stolen core before one that is waited for.
  *
- * HOW a signal comes from its series in a stretch of time: MEAN, LEAST and MOST of values while they
+ * HOW a signal comes from its series in a stretch of time: MEAN, LEAST (min) and MOST (max) of values while they
  * hold, RATE a second of counters, all series together, SHARE of time in which a bit of the mask is set.
  */
 /* clang-format off */

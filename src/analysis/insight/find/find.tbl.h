@@ -2,8 +2,8 @@
 /*
  * find.tbl.h - every rule that may become a finding, once. docs/insights.md says more of each.
  *
- *	RULE(ID, "family", least share of the span that fires, least and most of the cost that
- *	     fixing it brings, "what was looked at, for people", "what it means")
+ *	RULE(ID, "family", smallest share of the span that fires, min and max share of the cost that
+ *	     fixing it saves, "what was looked at, for people", "what it means")
  *
  * The two factors are the range that `expect` says; where they come from stands in its text.
  */

@@ -29,7 +29,7 @@ static uint64_t late_cost(const struct insight *in, const struct insight_device 
 
 /* --- communication --- */
 
-/* Where nearly all of it waits for a rank that can be named, that is the one's doing. */
+/* Waiting for one rank that can be named is that rank's cost. */
 static uint64_t comm_cost(const struct insight *in, const struct insight_device *d)
 {
 	uint64_t late = one_is_late(&in->waits) ? late_cost(in, d) : 0;

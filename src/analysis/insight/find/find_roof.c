@@ -2,8 +2,8 @@
 /*
  * find_roof.c - the rule on kernels that are far from what the GPU could do.
  *
- * What a kernel should take is what the model of products says, for one; of others the time at
- * which they would be near their roof (ROOF_NEAR of it). What it took beyond that is the cost.
+ * The expected time of a matrix product is its model's; of other kernels it is the time at
+ * which they would be near their roofline bound (ROOF_NEAR). Time beyond that is the cost.
  * Those that a launch explains are small kernels, another rule's.
  */
 #include <inttypes.h>

@@ -72,7 +72,7 @@ struct findings {
 	struct finding *f; /* owned, the costliest first */
 	size_t n;
 	struct checked checked[FAMILIES];
-	uint64_t recorded_steps, of_steps; /* it is of these; the others were left out by chance */
+	uint64_t recorded_steps, of_steps; /* the finding is from these; the others are unsampled */
 };
 
 int findings_new(struct findings **out, const struct insight *in);
@@ -87,7 +87,7 @@ static inline uint64_t finding_steps(const struct insight_device *d)
 
 /* --- for the rules, find_*.c --- */
 
-/* The cost of a rule on one device; UINT64_MAX: cannot be told there. */
+/* The cost of a rule on one device; UINT64_MAX: not known there. */
 typedef uint64_t rule_cost_fn(const struct insight *in, const struct insight_device *d);
 /* Fills title, seen, action and facts of f, whose rank, on, cost and share are set. */
 typedef bool rule_fill_fn(const struct insight *in, struct finding *f);

@@ -7,10 +7,10 @@
  *	join_owner(), join_hold(), join_count()   telemetry, in any order
  *	join_judge(j)                             which state made what slower
  *
- * Time is cut into bins. A cause (cause.tbl.h) is told of a device where, in the same bins, its state is
+ * Time is cut into bins. A cause (cause.tbl.h) is reported for a device where, in the same bins, its state is
  * out of line, the work that it can slow takes longer, by an amount that it can explain, and what it
  * cannot slow does not tell of something else. Longer than in the device's other bins, less what its like
- * did meanwhile; or, where there are none, than its like. Nothing is told otherwise.
+ * did meanwhile; or, where there are none, than its like. Otherwise nothing is reported.
  *
  * Pure: no clock, no file.
  */
@@ -132,7 +132,7 @@ struct join_verdict {
 	double explained; /* at most so many times, by physics; 0: not known */
 	double z;
 	double cost_ns;
-	double by_class[JOIN_CLASSES]; /* the same of each; 0: there is none of it */
+	double by_class[JOIN_CLASSES]; /* the same for each class; 0: none */
 	double is, was;                /* of what tells: the signal of `tells` */
 	enum join_signal tells;
 	uint64_t since_ns, bad_ns, seen_ns; /* first bin; time of the bad bins; of all */
@@ -187,11 +187,11 @@ const struct join_verdict *join_found(const struct join *j, uint32_t device, enu
 
 /* --- of join*.c alone --- */
 
-/* Value of a signal in a bin; NAN: nothing was said. */
+/* Value of a signal in a bin; NAN: not measured. */
 double join_signal(const struct join *j, uint32_t device, enum join_signal s, uint32_t bin);
 bool join_said(const struct join *j, uint32_t device, enum join_signal s);
 /* The bins in which the state of a cause is out of line, and how much longer it may make work take in
- * them (0: not known). False: nothing of it was measured there. */
+ * them (0: not known). False: not measured there. */
 struct join_state {
 	bool bad[JOIN_BINS_MAX];
 	enum join_signal tells;

@@ -389,7 +389,7 @@ static int slower(struct judge *g, uint32_t d)
 	return add(g, d, CAUSE_SLOWER, &x, by_class);
 }
 
-/* --- all of it --- */
+/* --- the whole join --- */
 
 /* Of causes that slow the host the first holds: tasks also wait for a core that is stolen. */
 static bool explained(const struct join *j, uint32_t d, enum cause c)

@@ -253,7 +253,7 @@ static void find_peers(const struct judge *g, uint32_t d)
 	}
 }
 
-/* Exchanges of one group take all of it as long: its members are no measure of each other. */
+/* A collective takes all members of its group equally long, so they cannot be compared. */
 static bool one_group(const struct join *j, uint32_t d, uint32_t p)
 {
 	for (size_t i = j->device[d].first; i < j->device[d].first + j->device[d].keys; i++) {
@@ -303,7 +303,7 @@ uint32_t judge_like(const struct judge *g, uint32_t d, uint32_t classes, bool as
 	return most >= PEERS ? most : 0;
 }
 
-/* --- all of it --- */
+/* --- all levels --- */
 
 static void place_keys(struct join *j)
 {

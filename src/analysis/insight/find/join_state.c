@@ -342,8 +342,8 @@ static bool share_state(const struct join *j, uint32_t d, enum cause c, struct j
 	return join_said(j, d, out->tells);
 }
 
-/* Bins in which a rate is above what it usually is by `least`, and by a third of what it ever is: when a counter that
- * stood still began to rise is not known to the second. */
+/* Bins in which a rate is above what it usually is by `least`, and by a third of what it ever is: when a constant
+ * counter began to rise is not known to the second. */
 static bool above(const struct join *j, uint32_t d, enum join_signal s, double least,
 		  struct join_state *out)
 {
@@ -402,7 +402,7 @@ bool join_state(const struct join *j, uint32_t d, enum cause c, struct join_stat
 		return above(j, d, SIGNAL_CPU_WAITING, 0.2, out);
 	case CAUSE_SHARED:
 		return shared_state(j, d, out);
-	case CAUSE_SLOWER: /* nothing but the kernels tells of it */
+	case CAUSE_SLOWER: /* only the kernels show it */
 		out->tells = SIGNAL_SM_CLOCK;
 		return join_said(j, d, SIGNAL_SM_CLOCK);
 	default:

@@ -4,7 +4,7 @@
  *
  *	values of counters -> points: one moment of one device, all its counters
  *	kernels x points   -> parts: how long a name ran in a point
- *	parts by point     -> each name's share of it, summed up by name
+ *	parts by point     -> each name's share of the point, summed by name
  */
 #include "insight/roofline/pm.h"
 
@@ -148,7 +148,7 @@ static int u64_cmp(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* A point lasts to the next one, but no longer than is usual: at rest nothing is said. */
+/* A point lasts to the next one, but no longer than is usual: an idle GPU sends no points. */
 static int end_points(struct join *j, uint64_t *usual)
 {
 	uint64_t *gap = malloc((j->points + 1) * sizeof(*gap));

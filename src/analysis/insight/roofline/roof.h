@@ -50,8 +50,8 @@ struct roof_op {
 
 /* All rows of one name. */
 struct roof_name {
-	uint64_t total_ns, known_ns; /* of it, of rows whose roof is known */
-	double least_ns;             /* these at their roofs */
+	uint64_t total_ns, known_ns; /* total; part in rows whose roofline bound is known */
+	double least_ns;             /* these at their roofline bounds */
 	uint64_t by_limit[ROOF_LIMITS], by_how[WORK_HOWS];
 };
 

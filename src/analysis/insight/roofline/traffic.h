@@ -5,8 +5,8 @@
  *
  * A row is all copies of one direction on one device, or all collectives of one operation, size and
  * group. What a collective takes is what its bytes need and what it waits for ranks that come later:
- * where all of its ranks are in the trace, who came last to each call did not wait, so the two are
- * told apart (insight.h, waits). Elsewhere the fastest call says the most that the bytes need: if that
+ * where all its ranks are in the trace, the last rank to arrive did not wait, so the two are
+ * separated (insight.h, waits). Elsewhere the fastest call says the most that the bytes need: if that
  * is long, nobody can tell which of the two it is, and the verdict says so.
  */
 #ifndef AON_TRAFFIC_H
@@ -42,9 +42,8 @@ struct traffic_row {
 	uint32_t ranks;  /* 0: not known */
 	uint64_t bytes;  /* of all calls; of a collective the greater of in and out */
 	uint64_t count, total_ns;
-	uint64_t least_ns; /* the fastest call of such a row on any device */
-	uint64_t matched_ns,
-		waited_ns; /* in calls that all ranks were seen in, and of it waiting */
+	uint64_t least_ns;              /* the fastest call of such a row on any device */
+	uint64_t matched_ns, waited_ns; /* in calls with all ranks seen, and the waiting part */
 	enum traffic_is is;
 	double wire_Bps;  /* what the wires carry at best, one way; 0: not known */
 	double carry_ns;  /* of the total, what is not waiting */

@@ -97,7 +97,7 @@ static void component(char id[METER_TEXT], const struct series *s, const struct 
 		add_word(id, *s->device ? s->device : "host");
 }
 
-/* What is a part of it has an identity of its own, and it as a parent. */
+/* A part of a device has its own identity, and the device as its parent. */
 static void identify(struct attributes *a, const struct series *s, const struct metric *m,
 		     const struct hw *h)
 {

@@ -81,7 +81,7 @@ static int add_row(struct fold_row *r, const struct rollup *u)
 		r->floor_ns += (uint64_t)((double)u->total_ns * rollup_fraction(u->verdict));
 		if (limit == r->bound) {
 			r->bound_ns += u->total_ns;
-		} else if (u->total_ns > r->bound_ns) { /* what most of the time is told by */
+		} else if (u->total_ns > r->bound_ns) { /* the limit of most of the time */
 			r->bound = limit;
 			r->bound_ns = u->total_ns;
 		}

@@ -20,7 +20,7 @@ struct fold_row {
 	uint32_t process, kind, name;
 	uint64_t t_ns; /* begin of the ten seconds, wall time */
 	uint64_t count, total_ns, min_ns, max_ns, bytes;
-	uint64_t floor_ns, bound_ns; /* at its limit; of it, what `bound` is told by */
+	uint64_t floor_ns, bound_ns; /* at its limit; the part whose limit is `bound` */
 	uint32_t bound, part;        /* part: which process and time, see below */
 	double variance;
 	struct sketch sketch;

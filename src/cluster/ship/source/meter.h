@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * meter.h - the same as metrics, for who collects these: what a node says of itself, as OTLP and as Prometheus'
- * remote write want it. Points are values of now; counters count since the start of aon ship. Pure.
+ * meter.h - the same as metrics: what a node reports about itself, as OTLP and as Prometheus'
+ * remote write. Points are values of now; counters count since the start of aon ship. Pure.
  */
 #ifndef AON_SHIP_METER_H
 #define AON_SHIP_METER_H

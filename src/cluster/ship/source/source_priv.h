@@ -28,14 +28,14 @@ struct seen {
 	uint64_t kernels, kernel_ns, collective_ns, copy_bytes, steps, step_ns;
 };
 
-/* A series of telemetry: its value now, and the last that was said. */
+/* A series of telemetry: its value now, and the last one sent. */
 struct told_series {
 	struct series s;
 	double now, said;
 	uint64_t at_ns, wall_ns;
 };
 
-/* A process of the store, as rows speak of it. */
+/* A process of the store, as rows refer to it. */
 struct known {
 	uint32_t id, pid;
 	int32_t rank;
@@ -57,7 +57,7 @@ struct source {
 	struct known *known; /* owned; by id */
 	size_t knowns;
 	uint64_t *name_hash; /* owned; by id, 0: not asked */
-	uint8_t *name_said;  /* owned; week in which it was said, + 1, modulo 256 */
+	uint8_t *name_said;  /* owned; week in which it was sent, + 1, modulo 256 */
 	size_t names;
 	struct fold fold;
 	struct packs packs;
@@ -73,7 +73,7 @@ struct source {
 /* All of the store's processes; rows of those that changed. */
 int source_processes(struct source *s);
 struct known *source_known(struct source *s, uint32_t id);
-/* The hash of a name, which is said before it is used. 0: none. */
+/* The hash of a name; the name is sent before its first use. 0: none. */
 uint64_t source_name(struct source *s, uint32_t id);
 int source_windows(struct source *s, bool all);
 int source_steps(struct source *s);
@@ -84,6 +84,6 @@ int source_events(struct source *s, const char *label, uint32_t process, uint64_
 void source_count(struct known *k, const struct fold_row *r);
 int source_alarms(struct source *s, struct spool *spool);
 void source_beat(struct source *s, struct spool *spool, const struct source_node *node);
-void source_forget(struct source *s); /* what was said: it was not, after all */
+void source_forget(struct source *s); /* what was sent: that commit failed */
 
 #endif /* AON_SHIP_SOURCE_PRIV_H */

@@ -16,7 +16,7 @@
 #define SECOND      1000000000ull
 #define GRACE_NS    (2 * SECOND) /* aond commits once a second */
 #define AHEAD_NS    (60 * SECOND)
-#define AGAIN_NS    (300 * SECOND) /* a process that lives is told so often */
+#define AGAIN_NS    (300 * SECOND) /* a live process is sent this often */
 #define COST_NS     (60 * SECOND)
 #define BEAT_NS     (30 * SECOND)
 #define WEEK_NS     (7 * 86400 * SECOND)
@@ -174,7 +174,7 @@ static void put_process(struct source *s, const struct process *p, struct known 
 	char user[64];
 	uint64_t sum;
 
-	/* What changes all the time is told with the rest, or now and then. */
+	/* Fields that always change are sent with the others, or at times. */
 	same.last_ns = 0;
 	memset(&same.account, 0, sizeof(same.account));
 	memset(&same.overhead, 0, sizeof(same.overhead));

@@ -2,7 +2,7 @@
 /*
  * spool.h - batches on disk between who makes and who sends them: a folder with a file for each, and `state`.
  *
- * What is put becomes part of the spool with spool_commit(), all of it with the caller's cursor, or nothing:
+ * What is put becomes part of the spool with spool_commit(): everything with the caller's cursor, or nothing:
  * so a source that is read again after a crash is read from where its last whole commit ended. Numbers of a
  * spool rise without end and are never used twice. What was sent is marked in `state` before its file goes.
  *
@@ -78,8 +78,8 @@ int spool_drops(struct spool *s, uint64_t now_ns);
 
 /*
  * The oldest batch with a number above `after`, to be sent: 1, 0: there is none, -errno. *data (BATCH_HEAD and
- * body) is good until the next call. From here on it is not given up: it may have arrived, and a drop that is told
- * must be one. A damaged file is given up, counted, and the next one is given.
+ * body) is good until the next call. From here on it is not given up: it may have arrived, and a reported drop
+ * must be real. A damaged file is given up, counted, and the next one is given.
  */
 int spool_get(struct spool *s, uint64_t after, struct batch_head *h, const void **data);
 /* Whether whoever had the spool before may have sent it. */

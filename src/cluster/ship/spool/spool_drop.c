@@ -170,7 +170,7 @@ int spool_drops(struct spool *s, uint64_t now_ns)
 		err = spool_commit(s, s->cursor, s->st.cursor_len);
 	if (!err && n >= 0)
 		return 0;
-	/* Nothing was told: the next time does. */
+	/* Nothing was reported: the next time does it. */
 	memcpy(s->st.drop, before.drop, sizeof(before.drop));
 	memcpy(s->st.told, before.told, sizeof(before.told));
 	spool_abort(s);

@@ -23,7 +23,7 @@ struct state {
 	/* Batches whose files are to go, whatever becomes of us: what counted them is in the same state. */
 	uint64_t gone[STATE_GONE];
 	uint32_t gones, cursor_len;
-	/* What was given up, ever; and what of it was told by batches that the same state committed. */
+	/* All that was dropped, and the part reported by batches that the same state committed. */
 	struct spool_drop drop[STATE_TABLES][STATE_REASONS];
 	struct spool_drop told[STATE_TABLES][STATE_REASONS];
 };

@@ -105,7 +105,7 @@ void bmc_emit(struct bmc *b, struct emit *e);
 /* Its state as an object of JSON into DIR/NAME.json, for aon rack. */
 int bmc_write(struct bmc *b, const char *dir);
 
-/* What a thread of each protocol does until it is told to stop. */
+/* What a thread of each protocol does until it is asked to stop. */
 void *redfish_thread(void *bmc);
 void *redfish_listener(void *bmc);
 void *ipmi_thread(void *bmc);

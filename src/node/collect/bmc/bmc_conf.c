@@ -115,10 +115,11 @@ static int check(const struct bmc_conf *c, const char *file, struct bmc_why *why
 			   "file of login",
 			   file, c->name);
 	if (plain && !c->insecure)
-		return say(why, -EINVAL,
-			   "%s: [%s]: http:// would show the password to who listens; set insecure "
-			   "= yes to allow it",
-			   file, c->name);
+		return say(
+			why, -EINVAL,
+			"%s: [%s]: http:// would show the password to any listener; set insecure "
+			"= yes to allow it",
+			file, c->name);
 	return 0;
 }
 

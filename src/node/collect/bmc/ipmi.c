@@ -29,7 +29,7 @@ struct looker {
 	struct ipmi_sensor *sensor; /* owned */
 	uint32_t sensors;
 	uint64_t sdr_ns;
-	uint16_t sel_last; /* the entry that was told last; 0: none */
+	uint16_t sel_last; /* the last reported entry; 0: none */
 	uint32_t sel_entries, sel_t;
 	bool sel_known, no_dcmi;
 };

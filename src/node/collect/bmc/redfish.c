@@ -3,7 +3,7 @@
  * redfish.c - the thread of one BMC: finds its resources, then looks at them once an interval.
  *
  * A look is all metric reports, then as many of the other resources as the rate allows, in turn: those
- * whose values no report has. What stands still is asked ever more rarely, until it moves or the BMC tells of
+ * whose values no report has. A value that does not change is polled ever more rarely, until it changes or the BMC reports
  * an event. Found again every hour, and when the BMC comes back.
  */
 #include <errno.h>
@@ -87,7 +87,7 @@ static void understand(struct looker *l, struct redfish_resource *res, const str
 	pthread_mutex_unlock(&l->b->lock);
 	if (n >= 0 && (res->use == USE_POLL || res->use == USE_EXPAND))
 		res->covered = !l->fresh_values;
-	if (n < 0) { /* what it says is not Redfish: next time all of it again */
+	if (n < 0) { /* the answer is not Redfish: read it in full next time */
 		keep_etag(res, "");
 		res->body = 0;
 	}
@@ -99,7 +99,7 @@ static bool wants_expand(const struct looker *l, const struct redfish_resource *
 	       !res->no_expand && !strchr(res->path, '?');
 }
 
-/* What cannot be had as a whole is had in parts. */
+/* Falls back to reading a resource in parts. */
 static void give_up_expand(struct looker *l, struct redfish_resource *res)
 {
 	size_t n = strlen(res->path);

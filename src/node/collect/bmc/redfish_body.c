@@ -317,8 +317,8 @@ static int members(const char **p, const char *end, unsigned depth, redfish_metr
 }
 
 /*
- * An object whose brace is at *p: its list of values, or of members that are reports. Every byte is gone
- * through once, so what comes first is told before the end was seen. -ENOENT: it has no such list.
+ * An object whose brace is at *p: its list of values, or of members that are reports. Every byte is read
+ * once, so the first values are reported before the end is seen. -ENOENT: it has no such list.
  */
 static int report(const char **p, const char *end, unsigned depth, redfish_metric_fn *fn, void *arg)
 {

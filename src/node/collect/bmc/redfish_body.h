@@ -47,8 +47,8 @@ struct redfish_metric {
 typedef void redfish_metric_fn(void *arg, const struct redfish_metric *m);
 
 /*
- * Of a report, or of a collection that came with its reports: how many values. -EBADMSG: it is none, or not
- * whole; what stands before was told.
+ * Of a report, or of a collection that came with its reports: how many values. -EBADMSG: no report, or not
+ * whole; earlier values were reported.
  */
 int redfish_report(const char *body, size_t len, redfish_metric_fn *fn, void *arg);
 

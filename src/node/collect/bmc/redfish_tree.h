@@ -11,10 +11,10 @@ enum redfish_use { USE_NONE, USE_POLL, USE_EXPAND, USE_REPORT, USE_REPORTS, USE_
 
 struct redfish_resource {
 	char *path; /* owned */
-	char *etag; /* owned; NULL: none was said */
+	char *etag; /* owned; NULL: the server gave none */
 	uint64_t hash;
 	uint64_t not_before_ns; /* it did not answer: left alone until then */
-	uint64_t quiet_ns;      /* it stands still: not asked again before */
+	uint64_t quiet_ns;      /* its values do not change: not polled before then */
 	uint64_t body;          /* hash of what it said last */
 	enum redfish_use use;
 	uint8_t still;  /* times in a row that it said the same */

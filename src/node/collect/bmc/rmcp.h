@@ -44,7 +44,7 @@ int ipmi_do(struct ipmi *i, const struct ipmi_ask *ask, uint8_t answer[IPMI_DATA
 struct rmcp_keys {
 	bool sha256;
 	uint8_t k1[32], k2[32];
-	size_t hash, icv; /* bytes of the hash, and of what is sent of it */
+	size_t hash, icv; /* bytes of the hash, and of the part that is sent */
 };
 
 /* A message of the session into `out` (512 bytes): its length. `iv` has 16 bytes. */

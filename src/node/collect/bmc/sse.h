@@ -9,10 +9,10 @@
 #define SSE_LARGEST (1u << 20) /* bytes of an event; a longer one is dropped whole */
 
 struct sse {
-	char *data; /* owned; JSON_PAD quotes follow when it is told */
+	char *data; /* owned; JSON_PAD quotes follow when it is handed on */
 	size_t n, cap;
 	char line[8]; /* how the line under way begins */
-	size_t at;    /* bytes of it so far, up to that */
+	size_t at;    /* bytes so far, up to that many */
 	bool is_data, dropping;
 	unsigned long dropped;
 };
