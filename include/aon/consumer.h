@@ -46,7 +46,7 @@ struct aon_consumer_event {
 struct aon_consumer_window {
 	struct aon_consumer_event
 		of; /* start_ns: of the second; dur_ns: all its time; a: calls; b: bytes */
-	uint64_t min_ns, max_ns; /* of a counter: its least and greatest value, an int64_t */
+	uint64_t min_ns, max_ns;         /* of a counter: its min and max value, an int64_t */
 	uint64_t p50_ns, p95_ns, p99_ns; /* within 0.8 % */
 	uint64_t reserved[3];
 };
@@ -128,7 +128,7 @@ AON_API const char *aon_consumer_name(struct aon_consumer *c, uint32_t id);
 AON_API int aon_consumer_track(struct aon_consumer *c, uint32_t id, struct aon_consumer_track *out);
 AON_API int aon_consumer_process(struct aon_consumer *c, uint32_t id,
 				 struct aon_consumer_process *out);
-/* The first process that is here now with a number from `from` on, as who comes late wants to know
+/* The first process that is here now with a number from `from` on, for a consumer that comes late
  * before it says anything; 0: none further. */
 AON_API int64_t aon_consumer_processes(struct aon_consumer *c, uint32_t from);
 

@@ -27,7 +27,7 @@ enum aon_act_kind {
 	AON_ACT_COLLECTIVE = 37,
 	AON_ACT_API = 38,
 	AON_ACT_ALLOC = 39,
-	AON_ACT_STEP = 48,  /* bytes: its number; for who learns of a step when it has ended */
+	AON_ACT_STEP = 48,  /* bytes: its number; for probes that see a step only at its end */
 	AON_ACT_OP = 49,    /* operator of a framework; track: the thread; corr: sequence number */
 	AON_ACT_MODULE = 50 /* call of a part of a model, by its path; track: the thread */
 };
@@ -67,8 +67,8 @@ static inline int aon_wants(uint32_t bits)
 	return aon_wants_(bits);
 }
 
-/* The same, but for what cannot be turned on and off from step to step: also true in steps that are
- * left out, now and then, to measure what recording costs. */
+/* The same, but for what cannot be turned on and off from step to step: also true in steps that
+ * are skipped now and then to measure what recording costs. */
 AON_API int aon_wants_tier(uint32_t bits);
 
 /* A stream of a device. Equal arguments give equal ids; 0 when the table is full. */
@@ -116,7 +116,7 @@ AON_API int aon_claim(const char *source);
  * the process hangs or was killed. */
 AON_API void aon_heartbeat_launch(uint32_t corr, uint32_t name);
 AON_API void aon_heartbeat_collective(uint64_t communicator, uint64_t sequence);
-/* What a probe costs its process even where nothing is recorded, as it reckons itself: so many
+/* What a probe costs its process even where nothing is recorded, by its own estimate: so many
  * nanoseconds more, or so many (in 1/16) at each aon_heartbeat_launch(). aond adds it to what it measures. */
 AON_API void aon_stays(uint64_t ns);
 AON_API void aon_stays_launch(uint32_t sixteenths);

@@ -39,7 +39,7 @@ struct held_fd {
 };
 
 struct client {
-	_Atomic uint32_t state; /* enum client_state; changed by who holds `turn` */
+	_Atomic uint32_t state; /* enum client_state; changed by the holder of `turn` */
 	_Atomic uintptr_t turn; /* the thread (its TLS) that does a step of the joining; 0: none */
 	_Atomic uint32_t ready; /* 1: `seg` is there, for life; written after it */
 	struct aon_seg seg;

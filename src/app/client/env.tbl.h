@@ -32,7 +32,7 @@ ENV(JOB,   "OMPI_MCA_ess_base_jobid")
 ENV(JOB,   "TORCHELASTIC_RUN_ID")
 ENV(JOB,   "JOB_NAME")
 ENV(NODE,  "SLURMD_NODENAME")
-ENV(NODE,  "NODE_NAME")                   /* as pods of Kubernetes are told it */
+ENV(NODE,  "NODE_NAME")                   /* as Kubernetes gives it to pods */
 ENV(POD,   "POD_NAME")                    /* the same: fieldRef metadata.name */
 ENV(POD,   "MY_POD_NAME")
 ENV(NAMESPACE, "POD_NAMESPACE")

@@ -488,7 +488,7 @@ static void env_word(char *out, size_t cap, const char *name, bool cut, bool lis
 		      (v[n] >= '-' && v[n] <= ':' && (v[n] != '/' || list)) || v[n] == '_' ||
 		      (list && v[n] == ',')))
 			return;
-	if (v && v[n] && !cut) /* half of it would be another */
+	if (v && v[n] && !cut) /* half a value would be another value */
 		return;
 	if (v && strcmp(v, "none")) /* torchrun's for no name */
 		memcpy(out, v, n);

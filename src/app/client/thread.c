@@ -2,8 +2,8 @@
 /*
  * thread.c - a thread's end of the pool: where it lives, how a thread gets and returns one.
  *
- * Slabs of 64-byte ends, recycled through a stack of free indexes with a tag against ABA. All
- * of it is wiped by fork(): the child's threads start with empty tables, and the word `mark`,
+ * Slabs of 64-byte ends, recycled through a stack of free indexes with a tag against ABA. fork()
+ * wipes them all: the child's threads start with empty tables, and the word `mark`,
  * which reads 0 there, is how the child notices.
  */
 #include <errno.h>
@@ -97,7 +97,7 @@ static void thread_exit(void *arg)
 	struct aon_thread *t = arg;
 	int type;
 
-	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type); /* for what is left of it */
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type); /* for the rest of the call */
 	aon_self = (struct aon_thread *)(uintptr_t)&aon_dead;
 	atomic_signal_fence(memory_order_seq_cst);
 	if (t->tid == 0) /* of a parent process */

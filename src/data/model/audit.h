@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * audit.h - a line of the audit log: who asked aond for what, and what came of it.
+ * audit.h - a line of the audit log: who asked aond for what, and the result.
  *
  *	wall_ns TAB uid TAB pid TAB what TAB outcome TAB text LF
  *
@@ -24,7 +24,7 @@ struct audit_line {
 	const char *text;    /* for people */
 };
 
-/* What was said on it, with its LF; what has no room is left out. Returns its length. */
+/* Its text, with its LF; what has no room is left out. Returns its length. */
 size_t audit_put(char out[AUDIT_LINE], const struct audit_line *l);
 /* Of a line without its LF, which is cut into pieces. -EINVAL: it is none, or not whole. */
 int audit_get(char *line, struct audit_line *out);

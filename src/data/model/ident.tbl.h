@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ident.tbl.h - what a node and a process are to a cluster, once (docs/identity.md). All of it is
+ * ident.tbl.h - what a node and a process are to a cluster, once (docs/identity.md). Everything is
  * text, empty where nobody says. New ones go to the end of their list: stores have them in order.
  *
  *	NODE(name, bytes, "what it is", "who says so")

@@ -20,7 +20,7 @@ struct account {
 enum tier { TIER_OFF, TIER_HEARTBEAT, TIER_ROLLUP, TIER_FLIGHT, TIER_FULL };
 
 /*
- * Where an imported process comes from: what became of its file. All of it but rank and world is
+ * Where an imported process comes from: what became of its file. Everything but rank and world is
  * 0 for a process that aon recorded itself. Its path is the process's exe, its damage the note.
  */
 struct origin {
@@ -49,12 +49,12 @@ struct overhead {
 	uint64_t steps, left_out; /* seen; of these, not recorded. By launches: slots of time */
 	uint32_t by;              /* OVERHEAD_BY_*: what was measured */
 	uint32_t emit_ps;         /* what a record costs here, calibrated; 0: not said */
-	uint32_t stays; /* what stays on where nothing is recorded, reckoned: in lo, mid and hi */
+	uint32_t stays;           /* residual overhead, estimated: in lo, mid and hi */
 };
 
 enum { OVERHEAD_BY_STEPS, OVERHEAD_BY_LAUNCHES, OVERHEAD_BYS };
 
-/* What is known of it: measured, else accounted. */
+/* What is known: measured, else accounted. */
 static inline int64_t overhead_share(const struct overhead *o)
 {
 	return o->pairs ? o->mid : (int64_t)o->accounted;

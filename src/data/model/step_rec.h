@@ -25,9 +25,9 @@ enum step_flag {
 	STEP_F_CKPT = 1,     /* a checkpoint was written */
 	STEP_F_EVAL = 2,     /* no training: an evaluation */
 	STEP_F_COMPILE = 4,  /* something was compiled */
-	STEP_F_PARTIAL = 8,  /* the step has not ended: what was seen of it when all stood still */
+	STEP_F_PARTIAL = 8,  /* the step has not ended: what was seen when all ranks hung */
 	STEP_F_INFER = 16,   /* a batch of an inference */
-	STEP_F_PREFILL = 32, /* of it, prompts were read */
+	STEP_F_PREFILL = 32, /* prompts were read in it */
 	STEP_F_GONE = 64,    /* of a partial one: the process does not exist any more */
 };
 
@@ -77,7 +77,7 @@ enum step_slot_flag {
 
 struct step_slot {
 	uint64_t comm;       /* hash of the communicator, the same for all members */
-	uint32_t members;    /* of it */
+	uint32_t members;    /* of the communicator */
 	uint32_t kib;        /* of the step's exchanges, rounded up */
 	uint32_t count;      /* of exchanges */
 	uint32_t issued;     /* number of the last that the host issued: low half */
@@ -93,8 +93,8 @@ struct step_slot {
 
 struct step_rec {
 	uint32_t magic;
-	uint16_t version, size; /* of all of it on the wire */
-	uint32_t check;         /* of all of it, this as 0 */
+	uint16_t version, size; /* of the whole record on the wire */
+	uint32_t check;         /* of the whole record, this as 0 */
 	uint16_t flags;
 	uint8_t slots, unused;
 	uint64_t job;

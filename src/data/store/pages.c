@@ -277,7 +277,7 @@ static int follow(struct pages *p, uint32_t next, bool bare, struct rows *buf, s
 	return 0;
 }
 
-/* The row of one cell. 0, -EBADMSG: no row can be made of it, or fn's result. */
+/* The row of one cell. 0, -EBADMSG: it is not a row, or fn's result. */
 static int cell_row(struct pages *p, const uint8_t *cell, size_t room, bool bare, struct rows *buf,
 		    page_row_fn *fn, void *arg)
 {

@@ -37,7 +37,7 @@ int store_trace_part(struct trace *t, struct store *st, const char *path,
 		     const struct store_part *part, store_trace_fn *go_on, void *arg);
 
 /*
- * The same without its events: they are not kept, but `fn` is told of each, when all tracks and names
+ * The same without its events: they are not kept, but `fn` is called for each, when all tracks and names
  * are in the trace. What it returns below 0 ends it. Only a few columns are decoded.
  */
 struct work;
@@ -48,7 +48,7 @@ typedef int store_step_fn(void *arg, uint32_t process, uint64_t start_ns, uint64
 			  uint32_t weight);
 /*
  * `part`: NULL, or what starts in its time. `cut`: times in order, at which the recording is cut
- * into stretches: those that come first in time are told first, and after each stretch fn is
+ * into stretches: those that come first in time come first, and after each stretch fn is
  * called with NULL.
  */
 int store_trace_work(struct trace *t, struct store *st, const char *path,
@@ -57,7 +57,7 @@ int store_trace_work(struct trace *t, struct store *st, const char *path,
 
 /*
  * The same stretch by stretch of time (model/trace.h), for insight/stretch.h: all but the events and,
- * of them, the steps are in the trace when it is open; `fn` is told of each counter. Names of other
+ * of them, the steps are in the trace when it is open; `fn` is called for each counter. Names of other
  * stretches may come with any of them. What `go_on` returns below 0 becomes store_feed_add()'s.
  */
 struct event;

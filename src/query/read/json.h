@@ -30,7 +30,7 @@ void insight_steps_json(struct json *j, const struct insight *in, uint64_t t0, s
 void insight_memory_json(struct json *j, const struct insight *in, uint64_t t0);
 void insight_account_json(struct json *j, const struct trace *t);
 
-/* roof_json.c: what limits kernels; of one row alone; the roofs of a device, NULL: not
+/* roof_json.c: what limits kernels; of one row alone; the roofline bounds of a device, NULL: not
  * known, of those types that are used, NULL: all: with tensor cores first */
 void insight_roofs_json(struct json *j, const struct insight *in);
 /* traffic_json.c: copies and collectives, in the same object */

@@ -6,7 +6,7 @@
  * Windows hold weighted sums already (agg/weigh.h): each is right in the mean. How long all steps
  * took is known, recorded or not, so sums are set in proportion to that: what is left of the
  * error is how much steps differ from each other, not how many chance has chosen. Windows are
- * taken as the units that were drawn; if steps of a window are alike the error is told too large,
+ * taken as the units that were drawn; if steps of a window are alike the reported error is too large,
  * never too small. One window says nothing of how windows differ: then the error is that of its
  * own sum. Of what no recorded step had, up to three may have been missed for each that one
  * stands for. Of one process at a time. Pure.
@@ -14,7 +14,7 @@
  * Of a program without steps slots of time are left out (daemon/budget/slot.c), and no window says of which.
  * Each second from its first window to its last is a unit then, also those in which nothing was
  * recorded: their sums are right in the mean, and how much they differ is the error. That a program does
- * different things at different times is in it, too: it is told too large rather than too small.
+ * different things at different times is in it, too: the reported error is too large rather than too small.
  */
 #ifndef AON_READ_SAMPLED_H
 #define AON_READ_SAMPLED_H
@@ -35,7 +35,7 @@ struct sampled {
 	double on_ns;        /* of all_ns: steps that were recorded */
 	double sure_ns;      /* steps in windows in which all were */
 	double now_ns, now_share; /* the present window: weighted time, share left to chance */
-	bool now;                 /* some of it was left out */
+	bool now;                 /* some was not sampled */
 	bool slots;               /* it has no steps: slots were left out */
 	uint64_t last_ns;         /* of slots: begin of the last window */
 	uint64_t left_out, unseen_steps;

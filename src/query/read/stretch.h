@@ -21,7 +21,7 @@ struct trace;
 typedef int stretch_fn(void *arg, struct insight *in);
 
 struct stretch_opts {
-	const struct store_part *part; /* NULL: all of it */
+	const struct store_part *part; /* NULL: the whole */
 	size_t events;                 /* of a stretch, about; 0: STRETCH_EVENTS */
 	uint64_t until_ns;             /* CLOCK_MONOTONIC; 0: however long it takes */
 	stretch_fn *each;              /* NULL: nobody looks */
@@ -29,7 +29,7 @@ struct stretch_opts {
 };
 
 /*
- * Fills *t with all but events, and *out with what is said of them: insight.parted is set.
+ * Fills *t with all but events, and *out with what is known about them: insight.parted is set.
  * -ETIMEDOUT, -ENOMEM, or of the store.
  */
 int read_stretches(struct trace *t, struct store *st, const char *path,

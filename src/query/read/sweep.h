@@ -14,7 +14,7 @@ struct trace;
 #define SWEEP_STRETCH 1000000u /* events at a time, about: sixteen bytes each */
 
 /*
- * Fills *t with all but events, and *out with what insight/sweep.h says. part: NULL: all of it.
+ * Fills *t with all but events, and *out with what insight/sweep.h says. part: NULL: the whole.
  * queues: calls that launch work would count: -EOPNOTSUPP if there are some. -ERANGE, -ENOMEM.
  */
 int read_sweep(struct trace *t, struct store *st, const char *path, const struct store_part *part,

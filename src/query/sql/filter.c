@@ -234,7 +234,7 @@ static void add_kind(struct filter *f, sqlite3_value *v)
 	f->none |= !f->kinds;
 }
 
-/* --- all of it --- */
+/* --- the whole --- */
 
 /* From the tests to the blobs that can hold such events. */
 static void set_read(struct filter *f, const struct dict *d)

@@ -7,7 +7,7 @@
  * done in parts: some keys at a time, each with a walk of its own; a key that is too large alone
  * is handed on blob by blob.
  *
- * A key is a number: (name, class of tracks, kind). Lanes that have the same values in all key
+ * A key is a number: (name, class of tracks, kind). Tracks that have the same values in all key
  * columns are one class.
  */
 #include "sql/table.h"

@@ -4,7 +4,7 @@
  *
  * Every instant is one class's at most, so a cell's parts sum to no more than its width, and what
  * four tiles say is what the one above them says. A counter's cell uses the same words: ns[0] is
- * the bits of its least value, ns[1] of its greatest, ns[2] of their sum.
+ * the bits of its min, ns[1] of its max, ns[2] of their sum.
  */
 #ifndef AON_TILE_CELL_H
 #define AON_TILE_CELL_H

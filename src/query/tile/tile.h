@@ -19,7 +19,7 @@
 #include "model/process.h"
 
 #define TILE_TRACKS_MAX 2048u /* further tracks have no track: see tile_about.left */
-#define TILE_EXACT_MAX  8192u /* events of one tile; of more, its cells are told */
+#define TILE_EXACT_MAX  8192u /* events of one tile; above that, it has cells */
 #define TILE_LEVEL_MAX  54u
 #define TILE_BYTES_MAX  (64u << 20) /* of all cells: more, and tracks are made coarser */
 
@@ -59,12 +59,12 @@ struct tile_opts {
 	const char *(*show)(const char *name);
 };
 
-/* The source is borrowed; a trace is sealed. Reads all of it, unless told `later`. */
+/* The source is borrowed; a trace is sealed. Reads everything, except with `later`. */
 int tile_open_store(struct tile_view **out, struct store *st, const struct tile_opts *o);
 int tile_open_trace(struct tile_view **out, const struct trace *t, const struct tile_opts *o);
 void tile_close(struct tile_view *v); /* NULL is allowed */
 
-/* Reads on for about `ns`. 1: there is more; then what is told of the view is what was read so
+/* Reads on for about `ns`. 1: there is more; then the view shows what was read so
  * far, and every tile is flagged as live. 0: all was read. */
 int tile_read(struct tile_view *v, uint64_t ns);
 /* Reads all that is left and what came since; cheap when nothing did. */
@@ -118,7 +118,7 @@ struct tile_answer {
 	uint8_t *bytes; /* owned: free() */
 	size_t len, cap;
 	uint64_t next; /* 0: that is all */
-	bool live;     /* some of it may change */
+	bool live;     /* some may change */
 };
 
 /* "L=18&i=12-16&tracks=1,2" as it is asked for. `track` has room for `max`. -EINVAL: `why` says. */

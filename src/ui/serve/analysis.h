@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * analysis.h - a run, or a part of it, understood: within a bound of memory.
+ * analysis.h - a run, or a part, analysed: within a bound of memory.
  *
  * What has more events than the bound is not loaded, but read stretch by stretch (read/stretch.h): of
  * that there are no events, and what needs them is added up on the way (flame, rows) or looks at the
@@ -29,7 +29,7 @@ struct analysis {
 	uint64_t blob, asof, t0, t1; /* what was asked for */
 	uint64_t from_ns, to_ns;     /* what was loaded, on the run's clock */
 	bool whole;
-	bool comes;      /* it is a part, and all of it is being read: coming.h */
+	bool comes;      /* it is a part, and the whole is being read */
 	bool live;       /* the run grows on */
 	struct trace *t; /* owned, like those below */
 	struct insight *in;

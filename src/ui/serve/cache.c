@@ -19,7 +19,7 @@ struct entry {
 };
 
 struct cache {
-	pthread_mutex_t lock; /* all of it */
+	pthread_mutex_t lock; /* everything */
 	struct entry entry[CACHE_ENTRIES];
 	size_t bytes;
 	uint64_t clock;

@@ -88,7 +88,7 @@ static void counted(struct graph *c, const struct graph_span *span, uint64_t at,
 	c->value = v;
 }
 
-/* A counter that has not risen for longer than its polls are apart has stood still. */
+/* A counter that has not risen for longer than its polls are apart did not move. */
 static void stood(struct graph *c, const struct graph_span *span)
 {
 	if (!isnan(c->value) && c->seen_ns > c->since_ns + poll_ns(c))
@@ -163,7 +163,7 @@ void graph_end(struct graph *c, const struct graph_span *span)
 		stood(c, span);
 }
 
-/* Between the least and the most, whatever rounding says. */
+/* Between min and max, whatever rounding says. */
 static double mean(const struct cell_sum *s)
 {
 	double v = s->sum / s->ns;

@@ -4,7 +4,7 @@
  *
  * A gauge has its values, which hold until they change. Of a counter it is how much it rises a second: a
  * rise is spread over the time since the one before, if that is a time between two polls. Of a mask it
- * is every bit that was set in a cell. A cell in which nothing was measured has none of it.
+ * is every bit that was set in a cell. A cell in which nothing was measured has none.
  */
 #ifndef AON_SERVE_SERIES_H
 #define AON_SERVE_SERIES_H

@@ -15,7 +15,7 @@ void timelines_free(struct timelines *t); /* NULL is allowed */
 /* Begins to read the newest run that `who` may see, before somebody asks. */
 void timelines_ahead(struct serve *s, const struct viewer *who);
 
-/* The view of the run that is asked for, as new as the run is; timeline_put() it. All of it was
+/* The view of the run that is asked for, as new as the run is; timeline_put() it. Everything was
  * read, unless the question says soon=1. */
 int timeline_get(struct ask *q, struct timeline **out, struct tile_view **v);
 /* Whether that takes no wait. */

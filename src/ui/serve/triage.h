@@ -13,7 +13,7 @@
 
 #define TRIAGE_STATES "new|known|accepted|fixed"
 #define TRIAGE_KEY    48u        /* bytes, with the NUL: "straggler:5:0", family, rank, device */
-#define TRIAGE_NOTE   401u       /* why, in the words of who decided */
+#define TRIAGE_NOTE   401u       /* why, in the words of the person who decided */
 #define TRIAGE_BYTES  (4u << 20) /* of the file */
 
 struct triage {

@@ -4,7 +4,7 @@
  *
  *	IDLE -> ARMED -> BUSY -> ON -> BUSY -> FULL -> IDLE
  *
- * Our thread arms, reads and gives up; the thread that launches begins and ends. Who takes the state
+ * Our thread arms, reads and gives up; the thread that launches begins and ends. Whoever takes the state
  * to BUSY (G) owns all else until it stores another (H); release and acquire pair.
  */
 #ifndef AON_CUDA_RANGE_H

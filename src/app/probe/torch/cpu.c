@@ -43,7 +43,7 @@ static struct {
 	delete_fn *freed;
 	struct block *block;       /* NULL: off */
 	_Atomic int64_t allocated; /* bytes, */
-	_Atomic int64_t highest;   /* most of it since the step's begin */
+	_Atomic int64_t highest;   /* max since the step's begin */
 	_Atomic uint64_t untold;   /* blocks for which the table had no room */
 } cpu;
 
@@ -64,7 +64,7 @@ static bool keep(uintptr_t at, size_t bytes)
 		    !atomic_compare_exchange_strong_explicit(&b->at, &was, at, memory_order_acquire,
 							     memory_order_relaxed))
 			continue;
-		b->bytes = bytes; /* read by who frees it: that the program orders */
+		b->bytes = bytes; /* read by the thread that frees it: the program orders the two */
 		return true;
 	}
 	return false;
@@ -82,7 +82,7 @@ static size_t forget(uintptr_t at)
 		if (was != at)
 			continue;
 		bytes = b->bytes;
-		/* Pairs with the exchange of who takes the entry next and writes its bytes. */
+		/* Pairs with the exchange of the thread that takes the entry next and writes its bytes. */
 		atomic_store_explicit(&b->at, GONE, memory_order_release);
 		return bytes;
 	}

@@ -176,7 +176,7 @@ AON_API int aon_torch_calls(void *module_type, void *trains, void *name)
 {
 	int err = call_start(module_type, trains, name);
 
-	if (err < 0 && !hooked) /* what is left is said already */
+	if (err < 0 && !hooked) /* what is left is already reported */
 		aon_note("torch", "on", "calls of modules are not seen, nor steps of an inference");
 	return err;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * checkpoint_guard.c - see checkpoint_guard.h. A range that is named as one (names/step_names.h), or bytes that the kernel
- * counts; it shows them to who may trace the process: its own user, and root.
+ * counts; it shows them to those who may trace the process: its own user, and root.
  */
 #include "daemon/alarm/checkpoint_guard.h"
 

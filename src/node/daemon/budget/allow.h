@@ -3,7 +3,7 @@
  * allow.h - what a job or a process may cost, where that is not what the node's settings say.
  *
  * The node's admin may say anything; whose processes they are may only say less. What the admin
- * says of a process stands over what is said of its job, and that over the settings; of what
+ * sets for a process overrides the limit of its job, and that the settings; of what
  * users say the tightest counts. Pure: nothing here knows sockets or sessions.
  */
 #ifndef AON_ALLOW_H
@@ -49,13 +49,13 @@ enum allow_key allow_find(const char *key);
 int64_t allow_node(const struct param *p, enum allow_key key);
 /* True if `a` leaves less than `b`: 0 is no limit, but for a fidelity level, which is lower if larger. */
 bool allow_tighter(enum allow_key key, int64_t a, int64_t b);
-/* What holds for a process of that user and job ("": none). own: what was said of it alone. */
+/* What holds for a process of that user and job ("": none). own: limits of the process alone. */
 int64_t allow_limit(const struct param *p, const struct allow_jobs *jobs, const struct allow *own,
 		    const char *job, uid_t uid, enum allow_key key);
 /* The row of a job, for the admin or for a user; made if `make`. NULL: there is none, or no room. */
 struct allow_job *allow_job(struct allow_jobs *jobs, const char *job, bool admin, uid_t uid,
 			    bool make);
-/* One value, or NULL: what was said before holds no more. */
+/* One value, or NULL: removes an earlier one. */
 void allow_set(struct allow *a, enum allow_key key, bool admin, const int64_t *value);
 bool allow_empty(const struct allow *a);
 

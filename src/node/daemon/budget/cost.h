@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cost.h - what recording costs one process, and how much of it the budget allows.
+ * cost.h - what recording costs one process, and how much the budget allows.
  *
  * Steps come in (cost_step), once a second the governor looks (cost_tick), and what comes out is
  * the fidelity level and the steps to leave out, for the process's gate. Nothing here knows gates or
@@ -25,7 +25,7 @@
 #define COST_SLOT_NS   50000000ull /* of programs without steps */
 #define COST_FIRST     24u         /* COST_DENSE of these: nothing marks what they leave out */
 #define COST_LAG       0.001 /* from this on, if all of the interval is above it, blocks are too short */
-#define COST_NOISY     0.05 /* noise of pairs from which on the 20 % quantile is less of it */
+#define COST_NOISY     0.05 /* noise of pairs from which on the 20 % quantile has less noise */
 
 struct cost_sums; /* of pairs; from COST_STEPS steps on */
 

@@ -32,7 +32,7 @@ struct roster;
 
 /* Any bytes are allowed; text is changed. */
 void kept_parse(struct kept *k, struct allow_jobs *jobs, char *text);
-/* What was said of that process before. */
+/* Earlier limits of that process. */
 void kept_claim(struct kept *k, pid_t pid, uint64_t start, struct allow *out);
 void kept_fini(struct kept *k);
 

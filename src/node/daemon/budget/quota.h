@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #define QUOTA_USERS \
-	256u /* that are told apart; who comes later in a span shares with one of them */
+	256u /* that are distinguished; one that comes later in a span shares with one of them */
 #define QUOTA_DAY (86400 * 1000000000ull)
 
 struct quota {

@@ -39,7 +39,7 @@ static inline uint32_t shed_percent(uint32_t gpus)
 	return gpus > SHED_CPU_MIN ? gpus : SHED_CPU_MIN;
 }
 
-/* What is left out at that much memory of `limit` (0: none): up at once, down below 3/4 of it. */
+/* What is shed at that much memory of `limit` (0: none): up at once, down below 3/4 of `limit`. */
 enum shed_level shed_memory(enum shed_level was, uint64_t used, uint64_t limit);
 
 #endif /* AON_SHED_H */

@@ -21,7 +21,7 @@ static void drop_order(struct kineto_proc *p)
 	p->config[0] = '\0';
 }
 
-/* Nobody has heard of it for long, and nobody waits for it. */
+/* It was silent for long, and nobody waits for it. */
 static bool is_stale(const struct kineto_proc *p, uint64_t now_ns)
 {
 	return p->pid && p->state == KINETO_FREE && now_ns > p->last_ns + KINETO_GONE_NS;
@@ -35,7 +35,7 @@ static struct kineto_proc *find(struct kineto *k, pid_t pid)
 	return NULL;
 }
 
-/* Room for one more, unless its user has enough of it. */
+/* Room for one more, unless its user has enough. */
 static struct kineto_proc *make_room(struct kineto *k, uid_t uid, uint64_t now_ns)
 {
 	struct kineto_proc *room = NULL;

@@ -2,7 +2,7 @@
 /*
  * kineto.h - traces on demand from PyTorch processes that ask for orders (abi/fabric.h).
  *
- * A process that runs with KINETO_USE_DAEMON=1 asks every 5 s. Who it is, the kernel says. An order
+ * A process that runs with KINETO_USE_DAEMON=1 asks every 5 s. The kernel says who it is. An order
  * waits here until its process asks, is given once, and is gone when whoever gave it is gone. The
  * trace is a file that the process writes; aond never opens it.
  *
@@ -82,7 +82,7 @@ struct kineto {
 	bool runs;
 	int nice;
 	char path[88];          /* of the directory */
-	char run_dir[88];       /* what a FABRIC_WHO is told */
+	char run_dir[88];       /* the answer to a FABRIC_WHO */
 	uint64_t second, heard; /* messages in this second; the thread's own */
 };
 

@@ -15,8 +15,8 @@
 
 #define STANDING_NAME   "triggers"
 #define STANDING_OF_UID 4u
-#define STANDING        16u  /* on the node: the rest of CAPTURES is for who waits */
-#define STANDING_COOL_S 600u /* unless told, as of alarms; */
+#define STANDING        16u  /* on the node: the rest of CAPTURES is for waiting clients */
+#define STANDING_COOL_S 600u /* default, as for alarms; */
 #define STANDING_COOL   60u  /* at least */
 
 /* May it stand? -EINVAL, -EBUSY: *why says why not. */

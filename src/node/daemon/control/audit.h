@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * audit.h - who asked aond for something that touches others or shows their work, and what came of it.
+ * audit.h - who asked aond for something that touches others or shows their work, and the result.
  *
  *	audit_say(c->uid, c->pid, "capture", err, "pid %d, %u ms", pid, ms);
  *

@@ -8,7 +8,7 @@
  * rings by priority; what is over is left out of that ring alone, and its readers see how much.
  *
  * A consumer is a connection. It may ask for names, tracks and processes of events that its ring has
- * held, and for no others: those may be another user's. Who asks too often waits.
+ * held, and for no others: those may be another user's. A client that asks too often waits.
  */
 #ifndef AON_BROKER_H
 #define AON_BROKER_H
@@ -30,7 +30,7 @@
 #define BROKER_CONSUMERS 512   /* in all, */
 #define BROKER_PER_UID   128   /* and of one user */
 #define BROKER_ASKS      4000u /* questions of a user in a second; further ones wait for the next */
-#define BROKER_GONE      64u   /* processes that are told of when they have ended */
+#define BROKER_GONE      64u   /* processes that are reported when they have ended */
 
 struct json;
 struct roster;
@@ -66,7 +66,7 @@ void broker_fini(struct broker *b); /* every subscription ends */
 int broker_subscribe(struct broker *b, int sock, const struct broker_asker *who,
 		     const struct need *need, uint32_t mib);
 
-/* Events of a process, and its rollups of a second, for who may see them and needs them. */
+/* Events of a process, and its rollups of a second, for consumers that may see them and need them. */
 void broker_events(struct broker *b, const struct process *p, const struct event *ev, size_t n);
 void broker_window(struct broker *b, const struct process *p, const struct window *w);
 void broker_gone(struct broker *b, const struct process *p); /* it has ended */

@@ -2,8 +2,8 @@
 /*
  * subscribe_parse.h - what a consumer says that it needs: words behind "subscribe", in any order.
  *
- *	kinds=HEX         bit 1 << kind; all unless told
- *	pids=P,P          all unless told
+ *	kinds=HEX         bit 1 << kind; default all
+ *	pids=P,P          default all
  *	priority=WORD     low, normal, high
  *	rate=N            events a second that it takes; it thins them itself
  *	window            rollups of each second instead of events

@@ -50,7 +50,7 @@ PARAM(site,             PATH, "/etc/aon/site.conf",     0,   160, "",      START
 PARAM(kubelet,          PATH, "/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint", 0, 200, "", LIVE, "file in which kubelet notes the GPUs of each pod; may be missing; empty: not used")
 PARAM(pods,             PATH, "/run/aon-collect/pods",          0,   160, "",      LIVE,  "file in which aon-collect notes which pod has which GPU; may be missing; empty: not used")
 PARAM(hpc_dir,          PATH, "",                       0,   160, "",      LIVE,  "folder in which a scheduler's prolog notes the jobs of each GPU, in the format of dcgm-exporter; empty: none")
-PARAM(nice,             NUM,  "-15",                  -20,    19, "",      START, "priority of the thread that empties the pools, if the system allows it; the writer thread gets half of it")
+PARAM(nice,             NUM,  "-15",                  -20,    19, "",      START, "priority of the thread that empties the pools, if the system allows it; the writer thread gets half")
 PARAM(log_level,        WORD, "info",                   0,     0, "err|warn|info|debug", LIVE, "log lines less urgent than this are dropped")
 /* clang-format on */
 #undef PARAM

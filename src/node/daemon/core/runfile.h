@@ -10,7 +10,7 @@
 
 #define RUNFILE_BYTES (1u << 20) /* a longer one is not read */
 
-/* All of it, the caller's to free; NULL: there is none, or it cannot be read, which is logged. */
+/* The whole file, the caller's to free; NULL: there is none, or it cannot be read, which is logged. */
 char *runfile_read(int dir, const char *name);
 /* Replaced at once by what put() writes. What fails is logged: what was set then ends with aond. */
 void runfile_write(int dir, const char *name, void (*put)(FILE *f, const void *arg),

@@ -70,7 +70,7 @@ uint32_t gate_wants(enum tier tier)
 	return 0;
 }
 
-/* What a step that is left out still shows: that it was there, and ranges, whose ends would be
+/* What an unsampled step still shows: that it was there, and ranges, whose ends would be
  * missing where they began before it. */
 #define WANT_OFF (AON_WANT_STEP | AON_WANT_RANGE)
 

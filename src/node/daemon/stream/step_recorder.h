@@ -26,12 +26,12 @@ void recorder_name(struct recorder_names *n, uint32_t id, const char *text);
 
 /* Makes the records of steps that ended before, and hands them over. */
 void recorder_make(struct stream *s, uint64_t before_ns);
-/* The process stands still: what is seen of the step that does not end. */
+/* The process hangs: what is seen of the step that does not end. */
 void recorder_hang(struct stream *s, uint64_t now_ns);
 
 /*
  * A rank that has ended, and the step that it never ended. Whether its job goes on without it is known when others
- * of it stand still: then it is told, and else forgotten. One ring of them, of all users.
+ * hang: then it is reported, and else forgotten. One ring of them, of all users.
  */
 #define RECORDER_GONE 32u
 struct recorder_gone {
@@ -47,7 +47,7 @@ struct recorder_gones {
 };
 /* It has ended: what is known of its last step is kept. */
 void recorder_ended(struct recorder_gones *g, struct stream *s, uint64_t now_ns);
-/* A rank of their job stands still: they are told. */
+/* A rank of their job hangs: they are reported. */
 void recorder_tell_gone(struct recorder_gones *g, const struct stream *s);
 /* A rank has come: who was that before it is forgotten. */
 void recorder_came(struct recorder_gones *g, const struct stream *s);

@@ -60,7 +60,7 @@ int api_download(struct ask *q, struct json *j, struct answer *a)
 	if (!url_get(&q->url, "format"))
 		return ask_mistake(q,
 				   "format is needed: perfetto, kineto, pprof, collapsed or csv");
-	err = analysis_loads(q); /* before all of it is read for nothing */
+	err = analysis_loads(q); /* before everything is read for nothing */
 	err = err ? err : analysis_get(q, &an);
 	if (err < 0)
 		return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_flame.c - GPU time by the code that asked for it: what of the tree is told. */
+/* api_flame.c - GPU time by the code that asked for it: which part of the tree is sent. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ struct telling {
 	struct json *j;
 	enum flame_weight by;
 	uint64_t least, folded_total;
-	uint32_t *order; /* owned: nodes that are told, parents first */
+	uint32_t *order; /* owned: nodes that are sent, parents first */
 	uint32_t n, folded;
 };
 

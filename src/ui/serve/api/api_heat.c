@@ -9,7 +9,7 @@
 #include "serve/analysis.h"
 #include "store/store.h"
 
-#define WIDE  400u /* columns unless told */
+#define WIDE  400u /* columns by default */
 #define HIGH  64u
 #define MOST  1024u
 #define SLOW  8u /* ranks that are named */

@@ -229,7 +229,7 @@ static void event_json(struct json *j, const struct tile_event *e)
 		json_u64(j, "bytes", e->event.a);
 }
 
-/* The causes of an event, as members of it. */
+/* The causes of an event, as its members. */
 static void causes_json(struct json *j, struct tile_view *v, uint64_t id)
 {
 	static const char *const word[] = { "launch", "op" };

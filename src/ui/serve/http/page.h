@@ -8,7 +8,7 @@
 struct answer;
 
 bool page_has(const char *target);
-/* Whether `target` (with or without a query) is the page or a file of it; then *a is filled. */
+/* Whether `target` (with or without a query) is the page or one of its files; then *a is filled. */
 bool page_answer(struct answer *a, const char *target);
 
 #endif /* AON_SERVE_PAGE_H */

@@ -8,7 +8,7 @@
  *
  * A thread of its own reads what aond writes and asks it for names, so that an aond that is slow holds
  * no other answer up; MHD's threads only copy. Who does not take what it is sent is not read for: it
- * falls behind in aond's ring, and is told of its loss. What a client has left behind is kept for a
+ * falls behind in aond's ring, and learns its loss. What a client has left behind is kept for a
  * while, so that who comes back finds the ring that it was at.
  */
 #ifndef AON_SERVE_STREAM_H
