@@ -12,10 +12,10 @@
 #include "agg/roll.h"
 #include "agg/understand.h"
 #include "daemon/capture/trigger_probe.h"
-#include "daemon/control/broker.h"
 #include "daemon/core/count.h"
 #include "daemon/stream/roofline_live.h"
 #include "daemon/stream/shape_learner.h"
+#include "daemon/stream/stream_priv.h"
 #include "daemon/stream/texts.h"
 #include "store/blob.h"
 #include "store/store.h"
@@ -174,8 +174,6 @@ static uint32_t find_thread(void *arg, uint32_t tid)
 	return track_id(s, &track);
 }
 
-static void hand_window(void *arg, const struct window *w);
-
 /* A mark for a kernel whose source was understood; no record stands behind it. */
 static void take_work(void *arg, const char *mark)
 {
@@ -185,7 +183,7 @@ static void take_work(void *arg, const char *mark)
 	e.name = name_of(s, mark, strlen(mark));
 	e.track = find_thread(s, s->proc.pid);
 	if (e.track && e.name != STORE_NAME_OTHER)
-		roll_add(s->roll, &e, 1, hand_window, s);
+		roll_add(s->roll, &e, 1, stream_hand_window, s);
 }
 
 static void take_text(void *arg, const struct understand_text *piece)
@@ -265,29 +263,6 @@ void stream_free(struct stream *s)
 
 /* --- handing over --- */
 
-static void hand_window(void *arg, const struct window *w)
-{
-	struct stream *s = arg;
-	struct item *it;
-
-	if (s->learn)
-		learn_settle(s->learn, false);
-	if (s->plant->judge)
-		judge_window(s->plant->judge, w);
-	it = item_window(w);
-	if (s->watcher)
-		watcher_window(s->watcher, w);
-	if (s->plant->broker && s->plant->broker->first)
-		broker_window(s->plant->broker, &s->proc, w);
-	if (it && s->plant->disk < SHED_ALL && !queue_offer(s->plant->queue, it, QUEUE_REST)) {
-		s->plant->dirty = true;
-		count_add(COUNT_windows, 1);
-		return;
-	}
-	free(it);
-	count_add(COUNT_windows_dropped, 1);
-}
-
 void stream_flush(struct stream *s)
 {
 	struct blob b;
@@ -310,169 +285,6 @@ void stream_flush(struct stream *s)
 	blob_fini(&b);
 }
 
-/* For events that go no further. */
-static void count_out(struct stream *s, const struct event *ev, size_t n, enum aon_loss why)
-{
-	for (size_t i = 0; i < n; i++)
-		s->tally.lost[why] += event_records(&ev[i]);
-}
-
-static void roll_template(void *arg, const struct event *e, uint32_t count)
-{
-	struct stream *s = arg;
-
-	roll_add_many(s->roll, e, count * weigh_at(&s->weigh, e->start_ns), hand_window, s);
-}
-
-/* What is in launches of graphs that were seen whole. Memory is taken when there is a graph. */
-static void expand_graphs(struct stream *s, const struct event *ev, size_t n)
-{
-	size_t i = 0;
-
-	while (i < n && !graphs_wants(&ev[i]))
-		i++;
-	if (i < n && (s->graphs || !graphs_new(&s->graphs)))
-		graphs_take(s->graphs, ev + i, n - i, roll_template, s);
-}
-
-/* From its beginning on, and from its end on what the next one will be: what that shows comes
- * before it. */
-static void weigh(struct stream *s, struct event *e)
-{
-	uint64_t end = e->start_ns + e->dur_ns;
-	uint32_t is, next;
-
-	if (s->cost.track != e->track + 1 || (e->flags & EVENT_OPEN))
-		return;
-	is = cost_weight(&s->cost, e->a, e->start_ns);
-	next = cost_weight(&s->cost, e->a + 1, end);
-	e->b = is > 1 ? is : 0;
-	if (is)
-		weigh_step(&s->weigh, e->start_ns, is);
-	if (next)
-		weigh_step(&s->weigh, end, next);
-	s->step_tid = s->tid;
-}
-
-/* Where the process is, and how fast, for orders that begin at a step. */
-static void note_steps(struct stream *s, struct event *ev, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (ev[i].kind != EVENT_STEP)
-			continue;
-		if (cost_step(&s->cost, &ev[i])) {
-			ev[i].flags |= EVENT_LEFT_OUT;
-			s->proc.overhead.left_out++;
-		}
-		weigh(s, &ev[i]);
-		if (!s->watcher)
-			watcher_new(&s->watcher, s->plant->store);
-		/* A step that was left out is faster by what recording costs: that is no news. */
-		if (s->watcher && s->cost.track == ev[i].track + 1 && !(ev[i].flags & EVENT_OPEN))
-			watcher_step(s->watcher, &ev[i], !(ev[i].flags & EVENT_LEFT_OUT));
-		if (s->cost.track == ev[i].track + 1 && !(ev[i].flags & EVENT_OPEN) &&
-		    s->proc.tier >= TIER_ROLLUP)
-			stepper_step(s->stepper, &ev[i], ev[i].flags & EVENT_LEFT_OUT);
-		if (ev[i].a < s->step)
-			continue;
-		s->step = ev[i].a;
-		s->step_ns = s->step_ns ? (15 * s->step_ns + ev[i].dur_ns) / 16 : ev[i].dur_ns;
-	}
-}
-
-#define BIT(KIND) (1u << EVENT_##KIND)
-/* Kinds that steps which are left out do not have; operators are told by the steps that had some. */
-#define WEIGHED                                                                                   \
-	(BIT(MARK) | BIT(FLOW) | BIT(KERNEL) | BIT(COPY) | BIT(MEMSET) | BIT(SYNC) | BIT(GRAPH) | \
-	 BIT(COLLECTIVE) | BIT(API))
-
-/* Steps that show nothing have rows of their own: readers tell how many there were of which. */
-static void roll_step(struct stream *s, const struct event *e)
-{
-	bool left = e->flags & EVENT_LEFT_OUT;
-	uint32_t *name = left ? &s->plant->steps_left : &s->plant->steps_unseen;
-	const char *text = left ? STEPS_LEFT_OUT : STEPS_UNSEEN;
-	struct event x = *e;
-
-	if (!*name)
-		store_name(s->plant->store, text, strlen(text), name);
-	if (left || s->proc.tier < TIER_ROLLUP)
-		x.name = *name;
-	roll_add(s->roll, &x, 1, hand_window, s);
-}
-
-/* Every event as often as it counts. */
-static void roll_events(struct stream *s, const struct event *ev, size_t n)
-{
-	size_t from = 0;
-
-	if (!s->weigh.n && s->proc.tier >= TIER_ROLLUP) {
-		roll_add(s->roll, ev, n, hand_window, s);
-		return;
-	}
-	for (size_t i = 0; i < n; i++) {
-		bool step = ev[i].kind == EVENT_STEP;
-		uint32_t w = 1u << ev[i].kind & WEIGHED ? weigh_at(&s->weigh, ev[i].start_ns) : 1;
-
-		if (w == 1 && !step)
-			continue;
-		roll_add(s->roll, ev + from, i - from, hand_window, s);
-		if (step)
-			roll_step(s, &ev[i]);
-		else
-			roll_add_many(s->roll, &ev[i], w, hand_window, s);
-		from = i + 1;
-	}
-	roll_add(s->roll, ev + from, n - from, hand_window, s);
-}
-
-#define LEARN_FOR 256u /* runs of records behind a capture, in which its last kernels come */
-
-/* Operators, their launches and kernels, while all of them are recorded. */
-static void learn_from(struct stream *s, const struct event *ev, size_t n)
-{
-	if (s->learn && s->proc.tier < TIER_FULL && !--s->learn_for) {
-		learn_settle(s->learn, true);
-		learn_free(s->learn);
-		s->learn = NULL;
-	}
-	if (!s->plant->judge || (s->proc.tier < TIER_FULL && !s->learn))
-		return;
-	if (s->proc.tier >= TIER_FULL)
-		s->learn_for = LEARN_FOR;
-	if (s->learn || !learn_new(&s->learn, s->plant->judge, s->plant->store))
-		learn_events(s->learn, ev, n);
-}
-
-static void take_events(struct stream *s, struct event *ev, size_t n)
-{
-	size_t took;
-
-	note_steps(s, ev, n);
-	learn_from(s, ev, n);
-	if (s->plant->broker && s->plant->broker->first)
-		broker_events(s->plant->broker, &s->proc, ev, n);
-	if (s->arms)
-		arms_events(s, ev, n);
-	stepper_events(s->stepper, ev, n);
-	roll_events(s, ev, n);
-	expand_graphs(s, ev, n);
-	if (s->proc.tier < TIER_FLIGHT || s->plant->shed >= SHED_EVENTS || s->sums_only ||
-	    s->plant->disk >= SHED_EVENTS) {
-		count_out(s, ev, n, AON_LOSS_ROLLED_UP);
-		return;
-	}
-	while ((took = blob_add(s->enc, ev, n)) < n) {
-		ev += took;
-		n -= took;
-		stream_flush(s);
-		if (blob_count(s->enc)) { /* no memory to seal it */
-			count_out(s, ev, n, AON_LOSS_BUDGET);
-			return;
-		}
-	}
-}
-
 static void take_run(struct stream *s, const struct pool_run *run)
 {
 	struct plant *pl = s->plant;
@@ -492,7 +304,7 @@ static void take_run(struct stream *s, const struct pool_run *run)
 	count_add(COUNT_records, records);
 	count_add(COUNT_events, n);
 	if (n)
-		take_events(s, pl->ev, n);
+		stream_take(s, pl->ev, n);
 }
 
 /* First who has steps: they say what others' events stand for. */
@@ -535,7 +347,7 @@ void stream_gauge(struct stream *s, const char *name, int64_t value, uint64_t no
 			   .track = find_thread(s, s->proc.pid) };
 
 	if (!store_name(s->plant->store, name, strlen(name), &e.name) && e.track)
-		roll_add(s->roll, &e, 1, hand_window, s);
+		roll_add(s->roll, &e, 1, stream_hand_window, s);
 }
 
 void stream_stepless(struct stream *s, uint64_t now_ns)
@@ -545,7 +357,7 @@ void stream_stepless(struct stream *s, uint64_t now_ns)
 
 void stream_windows(struct stream *s, uint64_t before_ns)
 {
-	roll_close(s->roll, before_ns, hand_window, s);
+	roll_close(s->roll, before_ns, stream_hand_window, s);
 	s->fresh = false;
 }
 
@@ -560,7 +372,7 @@ void stream_finish(struct stream *s, uint64_t end_ns)
 	size_t n;
 
 	while ((n = understand_close(s->understand, end_ns, pl->ev, RUN_EVENTS, s->tally.lost)))
-		take_events(s, pl->ev, n);
+		stream_take(s, pl->ev, n);
 	stream_flush(s);
 	stream_windows(s, UINT64_MAX);
 	stream_steps(s, UINT64_MAX);

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* consume.c - what becomes of a stream's events: a table of consumers, each with the kinds that it
+ * looks at. A batch goes to them in order; the table's order is part of what they do. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "agg/graph.h"
+#include "agg/roll.h"
+#include "daemon/capture/trigger_probe.h"
+#include "daemon/control/broker.h"
+#include "daemon/core/count.h"
+#include "daemon/stream/roofline_live.h"
+#include "daemon/stream/shape_learner.h"
+#include "daemon/stream/stream_priv.h"
+#include "store/blob.h"
+#include "store/store.h"
+
+#define BIT(KIND) (1u << EVENT_##KIND)
+#define ALL       UINT32_MAX
+
+_Static_assert(EVENT_MAX <= 32, "a set of kinds is 32 bits");
+
+void stream_hand_window(void *arg, const struct window *w)
+{
+	struct stream *s = arg;
+	struct item *it;
+
+	if (s->learn)
+		learn_settle(s->learn, false);
+	if (s->plant->judge)
+		judge_window(s->plant->judge, w);
+	it = item_window(w);
+	if (s->watcher)
+		watcher_window(s->watcher, w);
+	if (s->plant->broker && s->plant->broker->first)
+		broker_window(s->plant->broker, &s->proc, w);
+	if (it && s->plant->disk < SHED_ALL && !queue_offer(s->plant->queue, it, QUEUE_REST)) {
+		s->plant->dirty = true;
+		count_add(COUNT_windows, 1);
+		return;
+	}
+	free(it);
+	count_add(COUNT_windows_dropped, 1);
+}
+
+/* For events that go no further. */
+static void count_out(struct stream *s, const struct event *ev, size_t n, enum aon_loss why)
+{
+	for (size_t i = 0; i < n; i++)
+		s->tally.lost[why] += event_records(&ev[i]);
+}
+
+static void roll_template(void *arg, const struct event *e, uint32_t count)
+{
+	struct stream *s = arg;
+
+	roll_add_many(s->roll, e, count * weigh_at(&s->weigh, e->start_ns), stream_hand_window, s);
+}
+
+/* What is in launches of graphs that were seen whole. Memory is taken when there is a graph. */
+static void expand_graphs(struct stream *s, struct event *ev, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && !graphs_wants(&ev[i]))
+		i++;
+	if (i < n && (s->graphs || !graphs_new(&s->graphs)))
+		graphs_take(s->graphs, ev + i, n - i, roll_template, s);
+}
+
+/* From its beginning on, and from its end on what the next one will be: what that shows comes
+ * before it. */
+static void weigh(struct stream *s, struct event *e)
+{
+	uint64_t end = e->start_ns + e->dur_ns;
+	uint32_t is, next;
+
+	if (s->cost.track != e->track + 1 || (e->flags & EVENT_OPEN))
+		return;
+	is = cost_weight(&s->cost, e->a, e->start_ns);
+	next = cost_weight(&s->cost, e->a + 1, end);
+	e->b = is > 1 ? is : 0;
+	if (is)
+		weigh_step(&s->weigh, e->start_ns, is);
+	if (next)
+		weigh_step(&s->weigh, end, next);
+	s->step_tid = s->tid;
+}
+
+/* Where the process is, and how fast, for orders that begin at a step. */
+static void note_steps(struct stream *s, struct event *ev, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (ev[i].kind != EVENT_STEP)
+			continue;
+		if (cost_step(&s->cost, &ev[i])) {
+			ev[i].flags |= EVENT_LEFT_OUT;
+			s->proc.overhead.left_out++;
+		}
+		weigh(s, &ev[i]);
+		if (!s->watcher)
+			watcher_new(&s->watcher, s->plant->store);
+		/* An unsampled step is faster by what recording costs: that is no news. */
+		if (s->watcher && s->cost.track == ev[i].track + 1 && !(ev[i].flags & EVENT_OPEN))
+			watcher_step(s->watcher, &ev[i], !(ev[i].flags & EVENT_LEFT_OUT));
+		if (s->cost.track == ev[i].track + 1 && !(ev[i].flags & EVENT_OPEN) &&
+		    s->proc.tier >= TIER_ROLLUP)
+			stepper_step(s->stepper, &ev[i], ev[i].flags & EVENT_LEFT_OUT);
+		if (ev[i].a < s->step)
+			continue;
+		s->step = ev[i].a;
+		s->step_ns = s->step_ns ? (15 * s->step_ns + ev[i].dur_ns) / 16 : ev[i].dur_ns;
+	}
+}
+
+/* Kinds that unsampled steps do not have; operators are scaled by the steps that recorded some. */
+#define WEIGHED                                                                                   \
+	(BIT(MARK) | BIT(FLOW) | BIT(KERNEL) | BIT(COPY) | BIT(MEMSET) | BIT(SYNC) | BIT(GRAPH) | \
+	 BIT(COLLECTIVE) | BIT(API))
+
+/* Steps that show nothing have rows of their own: readers tell how many there were of which. */
+static void roll_step(struct stream *s, const struct event *e)
+{
+	bool left = e->flags & EVENT_LEFT_OUT;
+	uint32_t *name = left ? &s->plant->steps_left : &s->plant->steps_unseen;
+	const char *text = left ? STEPS_LEFT_OUT : STEPS_UNSEEN;
+	struct event x = *e;
+
+	if (!*name)
+		store_name(s->plant->store, text, strlen(text), name);
+	if (left || s->proc.tier < TIER_ROLLUP)
+		x.name = *name;
+	roll_add(s->roll, &x, 1, stream_hand_window, s);
+}
+
+/* Every event as often as it counts. */
+static void roll_events(struct stream *s, struct event *ev, size_t n)
+{
+	size_t from = 0;
+
+	if (!s->weigh.n && s->proc.tier >= TIER_ROLLUP) {
+		roll_add(s->roll, ev, n, stream_hand_window, s);
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		bool step = ev[i].kind == EVENT_STEP;
+		uint32_t w = 1u << ev[i].kind & WEIGHED ? weigh_at(&s->weigh, ev[i].start_ns) : 1;
+
+		if (w == 1 && !step)
+			continue;
+		roll_add(s->roll, ev + from, i - from, stream_hand_window, s);
+		if (step)
+			roll_step(s, &ev[i]);
+		else
+			roll_add_many(s->roll, &ev[i], w, stream_hand_window, s);
+		from = i + 1;
+	}
+	roll_add(s->roll, ev + from, n - from, stream_hand_window, s);
+}
+
+#define LEARN_FOR 256u /* runs of records behind a capture, in which its last kernels come */
+
+/* Operators, their launches and kernels, while all of them are recorded. */
+static void learn_from(struct stream *s, struct event *ev, size_t n)
+{
+	if (s->learn && s->proc.tier < TIER_FULL && !--s->learn_for) {
+		learn_settle(s->learn, true);
+		learn_free(s->learn);
+		s->learn = NULL;
+	}
+	if (!s->plant->judge || (s->proc.tier < TIER_FULL && !s->learn))
+		return;
+	if (s->proc.tier >= TIER_FULL)
+		s->learn_for = LEARN_FOR;
+	if (s->learn || !learn_new(&s->learn, s->plant->judge, s->plant->store))
+		learn_events(s->learn, ev, n);
+}
+
+static bool has_broker(const struct stream *s)
+{
+	return s->plant->broker && s->plant->broker->first;
+}
+
+static void give_broker(struct stream *s, struct event *ev, size_t n)
+{
+	broker_events(s->plant->broker, &s->proc, ev, n);
+}
+
+static bool has_arms(const struct stream *s)
+{
+	return s->arms;
+}
+
+static void give_arms(struct stream *s, struct event *ev, size_t n)
+{
+	arms_events(s, ev, n);
+}
+
+static void give_stepper(struct stream *s, struct event *ev, size_t n)
+{
+	stepper_events(s->stepper, ev, n);
+}
+
+/* Single events, where the fidelity level and the budgets allow them. */
+static void store_events(struct stream *s, struct event *ev, size_t n)
+{
+	size_t took;
+
+	if (s->proc.tier < TIER_FLIGHT || s->plant->shed >= SHED_EVENTS || s->sums_only ||
+	    s->plant->disk >= SHED_EVENTS) {
+		count_out(s, ev, n, AON_LOSS_ROLLED_UP);
+		return;
+	}
+	while ((took = blob_add(s->enc, ev, n)) < n) {
+		ev += took;
+		n -= took;
+		stream_flush(s);
+		if (blob_count(s->enc)) { /* no memory to seal it */
+			count_out(s, ev, n, AON_LOSS_BUDGET);
+			return;
+		}
+	}
+}
+
+/* --- the table --- */
+
+struct consumer {
+	const char *name;
+	uint32_t kinds;                        /* a batch without any of them is not for it */
+	bool (*is_on)(const struct stream *s); /* NULL: always */
+	void (*take)(struct stream *s, struct event *ev, size_t n);
+};
+
+static const struct consumer consumers[] = {
+	/* clang-format off */
+	/* First: it marks unsampled steps and learns their weights, which all others read. */
+	{ "steps",        BIT(STEP), NULL,       note_steps },
+	{ "shapes",       ALL,       NULL,       learn_from }, /* it also counts batches */
+	{ "live",         ALL,       has_broker, give_broker },
+	{ "triggers",     ALL,       has_arms,   give_arms },
+	{ "step records", BIT(KERNEL) | BIT(GRAPH) | BIT(COPY) | BIT(MEMSET) | BIT(COLLECTIVE) |
+			  BIT(SYNC) | BIT(API) | BIT(RANGE) | BIT(COUNTER),
+	                             NULL,       give_stepper },
+	{ "windows",      ALL,       NULL,       roll_events },
+	{ "graphs",       BIT(GRAPH) | BIT(KERNEL) | BIT(COPY) | BIT(MEMSET),
+	                             NULL,       expand_graphs },
+	{ "store",        ALL,       NULL,       store_events },
+	/* clang-format on */
+};
+
+void stream_take(struct stream *s, struct event *ev, size_t n)
+{
+	uint32_t kinds = 0;
+
+	for (size_t i = 0; i < n; i++)
+		kinds |= 1u << ev[i].kind;
+	for (size_t i = 0; i < sizeof(consumers) / sizeof(consumers[0]); i++) {
+		const struct consumer *c = &consumers[i];
+
+		if (kinds & c->kinds && (!c->is_on || c->is_on(s)))
+			c->take(s, ev, n);
+	}
+}
