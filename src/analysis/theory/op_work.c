@@ -508,3 +508,22 @@ int op_gemm(struct op_gemm *out, const char *name, const struct op_shapes *s)
 				 .type = a->type };
 	return 0;
 }
+
+int op_known(struct op_known *out, const char *name, const char *shapes)
+{
+	struct op_known is = { .scalar = OP_TYPE_FLOAT };
+	struct op_shapes s;
+	int err = op_shapes_parse(&s, shapes);
+
+	err = err ? err : op_work(&is.work, name, &s);
+	if (err)
+		return err;
+	is.counted = s.counted;
+	is.product = !op_gemm(&is.gemm, name, &s);
+	if (is.product || s.counted)
+		is.scalar = is.product ? is.gemm.type : s.gemm.type;
+	else if (s.ins)
+		is.scalar = s.in[0].type;
+	*out = is;
+	return 0;
+}

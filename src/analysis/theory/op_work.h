@@ -68,6 +68,18 @@ int op_work(struct op_work *out, const char *name, const struct op_shapes *s);
 /* The product that an operator is. 0; -ENOENT: it is none, -EINVAL: the shapes do not fit. */
 int op_gemm(struct op_gemm *out, const char *name, const struct op_shapes *s);
 
+/* All that the shapes of an operator tell. */
+struct op_known {
+	struct op_work work;
+	uint32_t scalar;     /* the type of what is computed with */
+	bool counted;        /* a compiler has counted the work */
+	bool product;        /* it is one: */
+	struct op_gemm gemm; /* that */
+};
+
+/* 0; -errno as op_shapes_parse() and op_work(). */
+int op_known(struct op_known *out, const char *name, const char *shapes);
+
 uint32_t op_type_bytes(uint32_t type); /* of an element; 0: not known */
 
 #endif /* AON_OP_WORK_H */

@@ -6,11 +6,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "names/kname.h"
+#include "names/kwork.h"
 #include "insight/state.h"
 #include "theory/gemm.h"
 #include "theory/occupancy.h"
-#include "theory/source_work.h"
 
 #define SEVERAL UINT32_MAX
 #define PM_SURE 0.8 /* of its samples a kernel must have had for itself */
@@ -249,35 +248,15 @@ static int lend(struct insight *in)
 
 /* --- what a row's work is --- */
 
-static bool is_matrix(const struct roof_row *r)
+static void work_by_shapes(struct insight *in, struct roof_row *r, const struct kernel_name *k)
 {
-	return r->product || r->class == CLASS_GEMM || r->class == CLASS_ATTENTION ||
-	       r->class == CLASS_CONV;
-}
+	struct op_known o;
 
-static void work_by_shapes(struct insight *in, struct roof_row *r, const struct kname *n)
-{
-	const struct event op = { .name = r->op, .b = trace_op(false, 0, r->shapes) };
-	const struct op_work *w = insight_op_work(in, &op);
-	struct op_shapes s;
-	uint32_t scalar;
-
-	if (!w || op_shapes_parse(&s, trace_text(in->t, r->shapes)))
+	if (op_known(&o, trace_text(in->t, r->op), trace_text(in->t, r->shapes)))
 		return;
-	r->work.how = s.counted ? WORK_HLO : WORK_SHAPES;
-	r->work.flops = (double)w->flops;
-	r->work.bytes = (double)w->bytes;
-	r->product = !op_gemm(&r->gemm, trace_text(in->t, r->op), &s);
-	scalar = s.ins ? s.in[0].type : OP_TYPE_FLOAT;
-	if (r->product || s.counted)
-		scalar = r->product ? r->gemm.type : s.gemm.type;
-	r->work.type = kname_type(n, scalar);
-	r->work.tensor = kname_on_tensor_cores(n, is_matrix(r), r->work.type);
-	/* Each tile of the result reads its rows and columns once through the cache. */
-	if (r->product && n->tile_m && n->tile_n)
-		r->work.l2_bytes = (double)r->gemm.m * (double)r->gemm.n * (double)r->gemm.k *
-				   (double)r->gemm.batch * type_bytes(r->work.type) *
-				   (1.0 / n->tile_m + 1.0 / n->tile_n);
+	r->product = o.product;
+	r->gemm = o.gemm;
+	kwork_of_op(&r->work, k, &o);
 }
 
 /* A kernel whose tiles are known has a block for each, whatever its grid says: some take several
@@ -384,21 +363,15 @@ static int told_init(struct told *by, const struct trace *t)
 static int judge(struct insight *in, const struct told *by, struct roof_row *r)
 {
 	const struct trace *t = in->t;
-	struct kname n;
+	struct kernel_name k = { .class = r->class, .text = source_kernel(trace_text(t, r->name)) };
 	int err;
 
-	kname_of(&n, by->names, trace_text(t, r->name));
+	kname_of(&k.says, by->names, trace_text(t, r->name));
 	if (r->op && !r->helps)
-		work_by_shapes(in, r, &n);
-	else if (r->geo < t->geos &&
-		 source_work(&r->work, by->texts, source_kernel(trace_text(t, r->name)),
-			     &t->geo[r->geo]))
-		r->work.tensor = n.tensor == 1;
-	else if (r->geo < t->geos && kname_work(&r->work, &n, &t->geo[r->geo]))
-		r->work.tensor = kname_on_tensor_cores(&n, is_matrix(r), r->work.type);
+		work_by_shapes(in, r, &k);
 	else
-		r->work = (struct roof_work){ .type = n.type, .tensor = n.tensor == 1 };
-	waves_of(in, r, &n);
+		kwork_of_launch(&r->work, &k, by->texts, r->geo < t->geos ? &t->geo[r->geo] : NULL);
+	waves_of(in, r, &k.says);
 	model_of(in, r);
 	err = roof_of(&r->is, in->roofs.gpu[r->device], &r->work,
 		      (double)r->total_ns / (double)r->count);

@@ -11,12 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "names/kname.h"
+#include "names/kwork.h"
 #include "base/map.h"
 #include "model/event.h"
 #include "theory/copy.h"
-#include "theory/op_work.h"
-#include "theory/source_work.h"
 
 #define MOST 32768u /* names, geometries, and pairs of them */
 
@@ -34,9 +32,8 @@ struct pair {
 };
 
 struct name_is {
-	struct kname kernel;
+	struct kernel_name kernel;
 	enum copy_way way; /* of copies */
-	uint64_t text;     /* source_kernel() */
 };
 
 struct known {
@@ -48,6 +45,7 @@ struct known {
 struct judge {
 	const struct gpu *gpu; /* borrowed */
 	struct knames *names;
+	struct names *classes;
 	struct known name; /* struct name_is, by store's id */
 	struct known geo;  /* struct geo */
 	struct known work; /* struct pair, by both */
@@ -62,7 +60,8 @@ int judge_new(struct judge **out, const struct gpu *gpu)
 	if (!j)
 		return -ENOMEM;
 	j->gpu = gpu;
-	if (knames_new(&j->names) < 0 || source_works_new(&j->texts) < 0) {
+	if (knames_new(&j->names) < 0 || names_new(&j->classes, NULL) < 0 ||
+	    source_works_new(&j->texts) < 0) {
 		judge_free(j);
 		return -ENOMEM;
 	}
@@ -81,6 +80,7 @@ void judge_free(struct judge *j)
 	if (!j)
 		return;
 	knames_free(j->names);
+	names_free(j->classes);
 	source_works_free(j->texts);
 	known_fini(&j->name);
 	known_fini(&j->geo);
@@ -125,9 +125,10 @@ void judge_name(struct judge *j, uint32_t id, const char *text)
 
 	if (!n)
 		return;
-	kname_of(&n->kernel, j->names, text);
+	kname_of(&n->kernel.says, j->names, text);
+	n->kernel.class = names_kernel_text(j->classes, text);
+	n->kernel.text = source_kernel(text);
 	n->way = copy_way(text);
-	n->text = source_kernel(text);
 	source_works_add(j->texts, text);
 }
 
@@ -137,15 +138,6 @@ void judge_geo(struct judge *j, uint32_t id, const struct geo *g)
 
 	if (to)
 		*to = *g;
-}
-
-/* By the kernel's text, else by its name. */
-static void told_work(const struct judge *j, const struct name_is *n, const struct geo *g,
-		      struct roof_work *out)
-{
-	*out = (struct roof_work){ .how = WORK_NONE };
-	if (source_work(out, j->texts, n->text, g) || kname_work(out, &n->kernel, g))
-		out->tensor = n->kernel.tensor == 1;
 }
 
 static uint32_t add_pair(struct judge *j, uint64_t key)
@@ -158,7 +150,7 @@ static uint32_t add_pair(struct judge *j, uint64_t key)
 		return 0;
 	*p = (struct pair){ .key = key };
 	if (n && g)
-		told_work(j, n, g, &p->work);
+		kwork_of_launch(&p->work, &n->kernel, j->texts, g);
 	return (uint32_t)j->work.n;
 }
 
@@ -185,11 +177,10 @@ static void decide(struct judge *j, struct pair *p)
 	if (!p->several && p->does >= SURE && p->does / SURE > p->helps)
 		p->work = p->seen;
 	else if (p->work.how == WORK_SEEN && n && g)
-		told_work(j, n, g, &p->work);
+		kwork_of_launch(&p->work, &n->kernel, j->texts, g);
 }
 
-void judge_learn(struct judge *j, uint32_t name, uint32_t geo, const struct op_work *w,
-		 uint32_t scalar, bool matrix)
+void judge_learn(struct judge *j, uint32_t name, uint32_t geo, const struct op_known *o)
 {
 	const struct name_is *n = known_get(&j->name, name, sizeof(*n));
 	struct pair *p = pair_of(j, name, geo);
@@ -197,14 +188,11 @@ void judge_learn(struct judge *j, uint32_t name, uint32_t geo, const struct op_w
 	if (!n || !p || p->several)
 		return;
 	if (!p->does++) {
-		p->seen = (struct roof_work){ .how = WORK_SEEN,
-					      .type = kname_type(&n->kernel, scalar),
-					      .flops = (double)w->flops,
-					      .bytes = (double)w->bytes };
-		p->seen.tensor = kname_on_tensor_cores(&n->kernel, matrix, p->seen.type);
+		kwork_of_op(&p->seen, &n->kernel, o);
+		p->seen.how = WORK_SEEN;
 	}
-	p->several =
-		!same(p->seen.flops, (double)w->flops) || !same(p->seen.bytes, (double)w->bytes);
+	p->several = !same(p->seen.flops, (double)o->work.flops) ||
+		     !same(p->seen.bytes, (double)o->work.bytes);
 	decide(j, p);
 }
 

@@ -28,11 +28,10 @@ const struct gpu *judge_gpu(const struct judge *j);
 void judge_name(struct judge *j, uint32_t id, const char *text);
 void judge_geo(struct judge *j, uint32_t id, const struct geo *g);
 
-/* The work that a kernel of that geometry was seen to have: of its operator, with the type of its
- * tensors. Others that it is seen to have make it unknown again. */
-struct op_work;
-void judge_learn(struct judge *j, uint32_t name, uint32_t geo, const struct op_work *w,
-		 uint32_t scalar, bool matrix);
+/* A kernel of that geometry was seen to do the work of such an operator. If it is seen to do other
+ * work as well, its work is unknown again. */
+struct op_known;
+void judge_learn(struct judge *j, uint32_t name, uint32_t geo, const struct op_known *o);
 /* It was beside one that took longer, for the same operator. */
 void judge_helps(struct judge *j, uint32_t name, uint32_t geo);
 

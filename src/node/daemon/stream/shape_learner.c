@@ -47,9 +47,9 @@ struct kernel {
 };
 
 struct formula {
-	uint32_t name, shapes, scalar;
-	bool known, product;
-	struct op_work work;
+	uint32_t name, shapes;
+	bool known;
+	struct op_known is;
 };
 
 struct learn {
@@ -96,8 +96,6 @@ static const struct formula *formula_of(struct learn *l, uint32_t name, uint32_t
 {
 	struct formula *f = &l->formula[(name * 31 + shapes) % FORMULAS];
 	char op[TEXT_MAX], text[TEXT_MAX];
-	struct op_shapes s;
-	struct op_gemm g;
 
 	if (f->name != name || f->shapes != shapes) {
 		struct formula is = { .name = name, .shapes = shapes };
@@ -105,9 +103,7 @@ static const struct formula *formula_of(struct learn *l, uint32_t name, uint32_t
 		if (store_name_try(l->store, name, op, sizeof(op)) < 0 ||
 		    store_name_try(l->store, shapes, text, sizeof(text)) < 0)
 			return NULL;
-		is.known = !op_shapes_parse(&s, text) && !op_work(&is.work, op, &s);
-		is.product = is.known && !op_gemm(&g, op, &s);
-		is.scalar = is.product ? g.type : is.known && s.ins ? s.in[0].type : OP_TYPE_FLOAT;
+		is.known = !op_known(&is.is, op, text);
 		*f = is;
 	}
 	return f->known ? f : NULL;
@@ -118,7 +114,7 @@ static void tell(struct learn *l, const struct op *o)
 	const struct formula *f = formula_of(l, o->name, o->shapes);
 
 	if (f)
-		judge_learn(l->judge, o->kernel, o->geo, &f->work, f->scalar, f->product);
+		judge_learn(l->judge, o->kernel, o->geo, &f->is);
 }
 
 /* --- joining --- */
