@@ -63,7 +63,43 @@ static struct piece *events_of(struct tile_view *v, uint32_t track, size_t *n)
 	return p;
 }
 
-/* Of a track of causes: what is between the work of its GPU. */
+/* Unsampled steps of a thread hide what is before their end. */
+static uint64_t hidden_until(struct tile_view *v, uint32_t thread, uint64_t from, uint64_t to)
+{
+	struct piece p;
+	struct event_columns c;
+	uint64_t end = 0, until = from;
+
+	for (size_t b = 0; b < v->feed->blocks; b++) {
+		if (v->feed->get(v->feed, &v->feed->block[b], false, &c) < 0)
+			abort();
+		v->comm_mark = false;
+		for (size_t i = 0; i < c.n; i++) {
+			if (view_piece(v, &c, i, &p) <= 0 || p.track != thread ||
+			    p.kind != EVENT_STEP || !(p.flags & EVENT_LEFT_OUT) ||
+			    p.start_ns < end || p.start_ns == p.end_ns)
+				continue;
+			end = p.end_ns;
+			if (p.start_ns < to && end > until)
+				until = end < to ? end : to;
+		}
+	}
+	return until;
+}
+
+static uint64_t seen_from(struct tile_view *v, uint64_t from, uint64_t to)
+{
+	uint64_t until = from;
+
+	for (uint32_t i = 0; i < v->feed->tracks; i++) {
+		uint64_t ns = hidden_until(v, i, from, to);
+
+		until = ns > until ? ns : until;
+	}
+	return until;
+}
+
+/* Of a track of causes: what is between the work of its GPU, and was recorded. */
 static struct truth idle_of(struct tile_view *v, uint32_t track)
 {
 	struct truth t = { 0 };
@@ -75,6 +111,8 @@ static struct truth idle_of(struct tile_view *v, uint32_t track)
 		abort();
 	t.m = malloc((n + 1) * sizeof(*t.m));
 	for (size_t i = 0; i < n; i++) {
+		if (i && p[i].start_ns > busy)
+			busy = seen_from(v, busy, p[i].start_ns);
 		if (i && p[i].start_ns > busy)
 			t.m[t.n++] = (struct moment){ busy, p[i].start_ns, 0, TILE_HOST };
 		busy = p[i].end_ns > busy ? p[i].end_ns : busy;

@@ -9,14 +9,8 @@
 
 static bool waits(struct insight *in, const struct event *e)
 {
-	enum call c;
-
-	if (e->kind == EVENT_SYNC)
-		return true;
-	if (e->kind != EVENT_API)
-		return false;
-	c = names_call(in->names, e->name);
-	return c == CALL_SYNC || c == CALL_COPY_WAITS;
+	return idle_is_sync(e->kind,
+			    e->kind == EVENT_API ? names_call(in->names, e->name) : CALL_OTHER);
 }
 
 static bool is_span(struct insight *in, const struct event *e, enum span_kind kind)

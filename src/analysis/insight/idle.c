@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * idle.c - why a GPU was idle, gap by gap, from the call that launched what ended the gap:
- *
- *	   gap begins     the call        the call ends    gap ends: the work starts
- *	   |--- host -----|---- launch ---+-- LAG -|------ dependency ------|
- *	   |--- launch, or dependency if longer than LAG: called before the gap began ---|
- *
- * Of the host's part, what the launching thread spent on input is input. If the GPU ran dry
- * while that thread waited for it, the thread could have used the wait to launch: so much of
- * the rest, and no more than it waited, is due to the wait.
- */
-#include "insight/state.h"
+/* idle.c - see idle.h: the rule, and the gaps of a trace that it judges. */
+#include "insight/idle.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+#include "insight/state.h"
 
 #define LAG_NS  20000u /* from a call to the start of work that waits for nothing */
 #define NAME_NS 20000u /* shorter gaps say nothing of what the host did */
@@ -37,15 +29,21 @@ static uint64_t most(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* The first span of a track that ends after ns; the track's end if none does. */
-static size_t span_after(const struct insight_spans *s, uint32_t track, uint64_t ns)
+bool idle_is_sync(uint32_t kind, enum call call)
 {
-	size_t lo = s->track_first[track], hi = s->track_first[track + 1];
+	return kind == EVENT_SYNC ||
+	       (kind == EVENT_API && (call == CALL_SYNC || call == CALL_COPY_WAITS));
+}
+
+/* The first span that ends after ns; n if none does. */
+static size_t span_after(struct idle_spans s, uint64_t ns)
+{
+	size_t lo = 0, hi = s.n;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (s->span[mid].end_ns > ns)
+		if (s.span[mid].end_ns > ns)
 			hi = mid;
 		else
 			lo = mid + 1;
@@ -53,52 +51,92 @@ static size_t span_after(const struct insight_spans *s, uint32_t track, uint64_t
 	return lo;
 }
 
-static uint64_t spent_in(const struct insight_spans *s, uint32_t track, uint64_t from, uint64_t to)
+static uint64_t spent_in(struct idle_spans s, uint64_t from, uint64_t to)
 {
 	uint64_t sum = 0;
 
-	for (size_t i = span_after(s, track, from);
-	     i < s->track_first[track + 1] && s->span[i].start_ns < to; i++)
-		sum += least(s->span[i].end_ns, to) - most(s->span[i].start_ns, from);
+	for (size_t i = span_after(s, from); i < s.n && s.span[i].start_ns < to; i++)
+		sum += least(s.span[i].end_ns, to) - most(s.span[i].start_ns, from);
 	return sum;
 }
 
 /* How long the thread had waited for the GPU when it ran dry at ns. The wait's end may be seen a
  * little before the GPU's: clocks and rounding. */
-static uint64_t waited(const struct insight_spans *s, uint32_t track, uint64_t ns)
+static uint64_t waited(struct idle_spans s, uint64_t ns)
 {
-	uint64_t early = ns > LAG_NS ? ns - LAG_NS : 0;
-	size_t i = span_after(s, track, early);
+	size_t i = span_after(s, ns > LAG_NS ? ns - LAG_NS : 0);
 
-	if (i == s->track_first[track + 1] || s->span[i].start_ns >= ns)
-		return 0;
-	return ns - s->span[i].start_ns;
+	return i == s.n || s.span[i].start_ns >= ns ? 0 : ns - s.span[i].start_ns;
 }
 
-/* The parts of a gap; they sum to its length. */
-static void take_apart(const struct insight *in, const struct gap *g, uint64_t part[IDLE_CAUSES])
+void idle_parts(uint64_t part[IDLE_CAUSES], uint64_t from, uint64_t to, const struct idle_launch *l)
 {
-	uint32_t launch = insight_launch(in, g->after);
-	const struct event *call;
-	uint64_t from, host, ready;
+	uint64_t called, host, ready;
 
 	for (size_t i = 0; i < IDLE_CAUSES; i++)
 		part[i] = 0;
-	if (launch == NO_EVENT) {
-		part[IDLE_OTHER] = g->end_ns - g->start_ns;
+	if (!l) {
+		part[IDLE_OTHER] = to - from;
 		return;
 	}
-	call = &in->t->event[launch];
-	from = least(most(call->start_ns, g->start_ns), g->end_ns);
-	host = from - g->start_ns;
-	part[IDLE_INPUT] = spent_in(&in->spans[SPAN_INPUT], call->track, g->start_ns, from);
+	called = least(most(l->start_ns, from), to);
+	host = called - from;
+	part[IDLE_INPUT] = spent_in(l->input, from, called);
 	host -= part[IDLE_INPUT];
-	part[IDLE_SYNC] = least(host, waited(&in->spans[SPAN_SYNC], call->track, g->start_ns));
+	part[IDLE_SYNC] = least(host, waited(l->sync, from));
 	part[IDLE_HOST] = host - part[IDLE_SYNC];
-	ready = most(event_end(call), g->start_ns);
-	ready = least(ready > UINT64_MAX - LAG_NS ? ready : ready + LAG_NS, g->end_ns);
-	part[IDLE_LAUNCH] = most(ready, from) - from;
-	part[IDLE_DEPENDENCY] = g->end_ns - most(ready, from);
+	ready = most(l->end_ns, from);
+	ready = least(ready > UINT64_MAX - LAG_NS ? ready : ready + LAG_NS, to);
+	part[IDLE_LAUNCH] = most(ready, called) - called;
+	part[IDLE_DEPENDENCY] = to - most(ready, called);
+}
+
+enum idle_cause idle_most(const uint64_t part[IDLE_CAUSES])
+{
+	enum idle_cause best = IDLE_OTHER;
+
+	for (enum idle_cause c = 0; c < IDLE_CAUSES; c++)
+		if (part[c] > part[best] || !part[best])
+			best = c;
+	return best;
+}
+
+uint64_t idle_seen_from(struct idle_spans unsampled, uint64_t from, uint64_t to)
+{
+	size_t lo = 0, hi = unsampled.n;
+
+	while (lo < hi) { /* the first that begins at the gap's end or later */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (unsampled.span[mid].start_ns < to)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? least(most(unsampled.span[lo - 1].end_ns, from), to) : from;
+}
+
+/* --- the gaps of a trace --- */
+
+static struct idle_spans spans_of(const struct insight *in, enum span_kind kind, uint32_t track)
+{
+	const struct insight_spans *s = &in->spans[kind];
+	size_t first = s->track_first[track];
+
+	return (struct idle_spans){ s->span + first, s->track_first[track + 1] - first };
+}
+
+static void take_apart(const struct insight *in, const struct gap *g, uint64_t part[IDLE_CAUSES])
+{
+	uint32_t launch = insight_launch(in, g->after);
+	const struct event *call = launch == NO_EVENT ? NULL : &in->t->event[launch];
+	struct idle_launch l;
+
+	if (call)
+		l = (struct idle_launch){ call->start_ns, event_end(call),
+					  spans_of(in, SPAN_SYNC, call->track),
+					  spans_of(in, SPAN_INPUT, call->track) };
+	idle_parts(part, g->start_ns, g->end_ns, call ? &l : NULL);
 }
 
 static void keep_longest(struct insight_device *d, const struct insight_gap *g)
@@ -145,22 +183,12 @@ static int add_name(struct state_device *d, uint32_t name, uint64_t ns)
 	return 0;
 }
 
-/* Where the last step that was left out and touches the gap ends: what is before it was not seen. */
-static uint64_t seen_from(const struct insight *in, uint32_t process, const struct gap *g)
+static struct idle_spans unsampled_of(const struct insight *in, uint32_t process)
 {
 	const struct state_process *p = &in->x->process[process];
-	const struct state_left *left = in->x->left ? &in->x->left[p->left_first] : NULL;
-	size_t lo = 0, hi = left ? p->lefts : 0;
 
-	while (lo < hi) { /* the first that begins at the gap's end or later */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (left[mid].start_ns < g->end_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? least(most(left[lo - 1].end_ns, g->start_ns), g->end_ns) : g->start_ns;
+	return in->x->left ? (struct idle_spans){ &in->x->left[p->left_first], p->lefts }
+			   : (struct idle_spans){ NULL, 0 };
 }
 
 void idle_gap(void *idle, const struct gap *whole)
@@ -174,18 +202,16 @@ void idle_gap(void *idle, const struct gap *whole)
 	uint32_t launch = insight_launch(x->in, g->after), ran = NO_EVENT;
 	uint64_t part[IDLE_CAUSES], host, len;
 
-	g->start_ns = seen_from(x->in, process, whole);
+	g->start_ns = idle_seen_from(unsampled_of(x->in, process), whole->start_ns, whole->end_ns);
 	x->d->sum.b.unseen_ns += g->start_ns - whole->start_ns;
 	len = g->end_ns - g->start_ns;
 	if (!len)
 		return;
 	kept = (struct insight_gap){ g->start_ns, g->end_ns, IDLE_OTHER, t->event[g->after] };
 	take_apart(x->in, g, part);
-	for (enum idle_cause c = 0; c < IDLE_CAUSES; c++) {
+	for (enum idle_cause c = 0; c < IDLE_CAUSES; c++)
 		d->idle_ns[c] += part[c];
-		if (part[c] > part[kept.cause] || !part[kept.cause])
-			kept.cause = c;
-	}
+	kept.cause = idle_most(part);
 	host = part[IDLE_HOST] + part[IDLE_LAUNCH];
 	if (launch != NO_EVENT && event_end(&t->event[launch]) <= g->start_ns) {
 		d->queued_gap_ns += host; /* launched in time: the host is not to blame */

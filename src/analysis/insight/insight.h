@@ -11,6 +11,7 @@
 
 #include "base/sketch.h"
 #include "insight/breakdown.h"
+#include "insight/idle.h"
 #include "names/class.h"
 #include "insight/roofline/pm.h"
 #include "insight/roofline/roof.h"
@@ -18,19 +19,6 @@
 #include "model/trace.h"
 
 #define NO_EVENT UINT32_MAX
-
-/* Why a GPU was idle. The parts sum to its idle time. */
-enum idle_cause {
-	IDLE_INPUT,      /* the launching thread waited for its next batch */
-	IDLE_SYNC,       /* it had waited for the GPU and had nothing queued behind */
-	IDLE_HOST,       /* it was busy with something else before it launched */
-	IDLE_LAUNCH,     /* launching itself: the call, and from the call to the start */
-	IDLE_DEPENDENCY, /* launched in time, but waited for something that is not on this GPU */
-	IDLE_OTHER,      /* the launch was not seen */
-	IDLE_CAUSES,
-};
-
-extern const char *const idle_word[IDLE_CAUSES];
 
 #define INSIGHT_GAPS 8u /* the longest of each device are kept to look at */
 
@@ -157,12 +145,7 @@ struct insight_host {
 	uint32_t sync_in; /* name of the range around the longest, else its own */
 };
 
-/* What a thread did that idle GPUs may be due to: in order, none inside another. */
-struct insight_span {
-	uint64_t start_ns, end_ns;
-	uint32_t event;
-};
-
+/* What a thread did that idle GPUs may be due to. */
 enum span_kind { SPAN_SYNC, SPAN_INPUT, SPAN_KINDS };
 
 struct insight_spans {

@@ -37,11 +37,6 @@ struct state_device {
 	size_t host_names;
 };
 
-/* A step of which nothing was recorded. */
-struct state_left {
-	uint64_t start_ns, end_ns;
-};
-
 struct state_process {
 	uint32_t track;           /* whose steps count */
 	size_t step_first, steps; /* into insight.step[] */
@@ -104,8 +99,8 @@ struct insight_state {
 	struct state_track *track; /* owned, by track */
 	struct state_device *device;
 	struct state_process *process;
-	struct unions *step;     /* owned, by step */
-	struct state_left *left; /* owned */
+	struct unions *step;       /* owned, by step */
+	struct insight_span *left; /* owned: steps of which nothing was recorded */
 	size_t lefts;
 	struct state_table table[ROLLS];
 	struct state_ops ops;

@@ -40,7 +40,8 @@ static size_t find_steps(struct insight *in, uint32_t process, uint32_t track)
 			continue;
 		end = event_end(e);
 		if (e->flags & EVENT_LEFT_OUT) {
-			in->x->left[in->x->lefts++] = (struct state_left){ e->start_ns, end };
+			in->x->left[in->x->lefts++] =
+				(struct insight_span){ e->start_ns, end, (uint32_t)i };
 			in->left_out++;
 			continue;
 		}

@@ -128,7 +128,7 @@ static int find_group(struct tile_view *v, uint32_t track, uint32_t device, uint
 	if (!more)
 		return -ENOMEM;
 	v->group = more;
-	more[v->groups] = (struct group){ .host = l->device == TRACK_HOST,
+	more[v->groups] = (struct group){ .host = device == TRACK_HOST || device == GROUP_STEPS,
 					  .process = l->process,
 					  .device = device };
 	*out = (uint32_t)v->groups++;

@@ -77,7 +77,7 @@ static int learn(struct tile_view *v, uint32_t source)
 	call = names_call_text(v->classes, n->text);
 	n->launches = call == CALL_LAUNCH || call == CALL_COPY || call == CALL_COPY_WAITS ||
 		      call == CALL_MEMSET;
-	n->waits = call == CALL_SYNC;
+	n->waits = idle_is_sync(EVENT_API, call);
 	n->input = names_range_text(v->classes, n->text) == RANGE_INPUT;
 	v->by_source[source] = (uint32_t)v->names;
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * why.c - why a GPU was idle, gap by gap, as the events come: the rule is insight/idle.c's.
+ * why.c - why a GPU was idle, gap by gap, as the events come: the rule is insight/idle.h's.
  *
  * A gap is known when the work that ends it comes, and so is the call that launched that work, as
  * threads are handed on before devices. Of calls the newest are kept, by correlation id; of a
@@ -17,9 +17,9 @@
 #include "tile/view.h"
 
 #define CALLS     (1u << 18) /* a power of two */
+#define CALL_WAYS 4u         /* places of one id, a power of two: ids of processes may collide */
 #define GAPS_MAX  524288u    /* of all tracks */
 #define SPANS_OLD 64u        /* of a thread, kept from one turn to the next */
-#define LAG_NS    20000u     /* as idle.c has it */
 
 struct launch {
 	uint64_t start_ns, end_ns;
@@ -27,21 +27,21 @@ struct launch {
 	bool launches;
 };
 
-struct span {
-	uint64_t start_ns, end_ns;
-};
-
 struct spans {
-	struct span *span; /* owned, by start */
+	struct insight_span *span; /* owned, by start */
 	size_t n, cap;
 };
 
+/* Also of the thread whose steps count: steps of which nothing was recorded. */
+enum { SPAN_UNSAMPLED = SPAN_KINDS, WHY_SPANS };
+
 struct why {
-	struct launch *call;               /* owned, by corr */
-	struct spans (*spans)[SPAN_KINDS]; /* owned, by track */
+	struct launch *call;              /* owned, by corr */
+	struct spans (*spans)[WHY_SPANS]; /* owned, by track */
 	size_t tracks;
 	size_t gaps;
 	uint64_t least_ns; /* shorter gaps are not kept */
+	bool unsampled;    /* there are such steps */
 };
 
 int why_new(struct why **out)
@@ -55,18 +55,38 @@ void why_free(struct why *w)
 	if (!w)
 		return;
 	for (size_t i = 0; i < w->tracks; i++)
-		for (int k = 0; k < SPAN_KINDS; k++)
+		for (int k = 0; k < WHY_SPANS; k++)
 			free(w->spans[i][k].span);
 	free(w->spans);
 	free(w->call);
 	free(w);
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 /* --- what threads do --- */
 
+/* The call with that id, else the oldest of those that it may take the place of. */
 static struct launch *call_slot(const struct why *w, uint32_t process, uint32_t corr)
 {
-	return &w->call[(corr + process * 0x9e3779b1u) & (CALLS - 1)];
+	struct launch *c = &w->call[(corr + process * 0x9e3779b1u) & (CALLS - CALL_WAYS)];
+	struct launch *oldest = c;
+
+	for (size_t i = 0; i < CALL_WAYS; i++) {
+		if (c[i].corr == corr && c[i].process == process)
+			return &c[i];
+		if (c[i].start_ns < oldest->start_ns)
+			oldest = &c[i];
+	}
+	return oldest;
 }
 
 static int add_call(struct tile_view *v, const struct piece *p)
@@ -90,7 +110,7 @@ static int add_call(struct tile_view *v, const struct piece *p)
 	return 0;
 }
 
-static int add_span(struct tile_view *v, const struct piece *p, enum span_kind kind)
+static int add_span(struct tile_view *v, const struct piece *p, int kind)
 {
 	struct why *w = v->why;
 	struct spans *s;
@@ -106,18 +126,21 @@ static int add_span(struct tile_view *v, const struct piece *p, enum span_kind k
 		w->tracks = n;
 	}
 	s = &w->spans[p->track][kind];
-	if (s->n && s->span[s->n - 1].end_ns >= p->end_ns)
-		return 0; /* inside of the last one, or read again */
+	if (s->n && s->span[s->n - 1].start_ns == p->start_ns) /* the outer one counts */
+		s->span[s->n - 1].end_ns = most(s->span[s->n - 1].end_ns, p->end_ns);
+	if (p->end_ns == p->start_ns || (s->n && s->span[s->n - 1].end_ns > p->start_ns))
+		return 0; /* nothing, inside of the last one, or read again */
 	if (s->n == s->cap) {
 		size_t cap = s->cap ? 2 * s->cap : 16;
-		struct span *more = realloc(s->span, cap * sizeof(*more));
+		struct insight_span *more = realloc(s->span, cap * sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
 		s->span = more;
 		s->cap = cap;
 	}
-	s->span[s->n++] = (struct span){ p->start_ns, p->end_ns };
+	s->span[s->n++] = (struct insight_span){ p->start_ns, p->end_ns, 0 };
+	w->unsampled |= kind == SPAN_UNSAMPLED;
 	return 0;
 }
 
@@ -130,6 +153,8 @@ int why_host(struct tile_view *v, const struct piece *p)
 		err = add_call(v, p);
 	if (!err && (p->kind == EVENT_SYNC || (p->kind == EVENT_API && n->waits)))
 		err = add_span(v, p, SPAN_SYNC);
+	if (!err && p->kind == EVENT_STEP && p->flags & EVENT_LEFT_OUT)
+		err = add_span(v, p, SPAN_UNSAMPLED);
 	if (!err && p->kind == EVENT_RANGE && n->input)
 		err = add_span(v, p, SPAN_INPUT);
 	return err;
@@ -139,7 +164,7 @@ int why_host(struct tile_view *v, const struct piece *p)
 void why_turn(struct tile_view *v)
 {
 	for (size_t i = 0; i < v->why->tracks; i++)
-		for (int k = 0; k < SPAN_KINDS; k++) {
+		for (int k = 0; k < WHY_SPANS; k++) {
 			struct spans *s = &v->why->spans[i][k];
 
 			if (s->n <= SPANS_OLD)
@@ -151,69 +176,42 @@ void why_turn(struct tile_view *v)
 
 /* --- gaps --- */
 
-static uint64_t least(uint64_t a, uint64_t b)
+static struct idle_spans spans_of(const struct why *w, uint32_t track, int kind)
 {
-	return a < b ? a : b;
+	const struct spans *s = track < w->tracks ? &w->spans[track][kind] : NULL;
+
+	return s ? (struct idle_spans){ s->span, s->n } : (struct idle_spans){ NULL, 0 };
 }
 
-static uint64_t most(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-static const struct spans *spans_of(const struct why *w, uint32_t track, enum span_kind kind)
-{
-	static const struct spans none;
-
-	return track < w->tracks ? &w->spans[track][kind] : &none;
-}
-
-static uint64_t spent_in(const struct spans *s, uint64_t from, uint64_t to)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = s->n; i > 0 && s->span[i - 1].end_ns > from; i--)
-		if (s->span[i - 1].start_ns < to)
-			sum += least(s->span[i - 1].end_ns, to) -
-			       most(s->span[i - 1].start_ns, from);
-	return sum;
-}
-
-static uint64_t waited(const struct spans *s, uint64_t ns)
-{
-	uint64_t early = ns > LAG_NS ? ns - LAG_NS : 0, at = 0;
-
-	for (size_t i = s->n; i > 0 && s->span[i - 1].end_ns > early; i--)
-		at = s->span[i - 1].start_ns < ns ? ns - s->span[i - 1].start_ns : 0;
-	return at;
-}
-
-/* The cause of most of the gap that `after` ends. */
+/* The cause of the longest part of the gap that `after` ends. */
 static enum idle_cause cause_of(const struct tile_view *v, uint64_t from, uint64_t to,
 				const struct piece *after)
 {
 	const struct why *w = v->why;
 	uint32_t process = v->feed->track[after->track].process;
 	const struct launch *c = w->call ? call_slot(w, process, after->corr) : NULL;
-	uint64_t part[IDLE_CAUSES] = { 0 }, called, host, ready;
-	enum idle_cause best = IDLE_OTHER;
+	uint64_t part[IDLE_CAUSES];
+	struct idle_launch l;
 
-	if (!c || !after->corr || c->corr != after->corr || c->process != process)
-		return IDLE_OTHER;
-	called = least(most(c->start_ns, from), to);
-	host = called - from;
-	part[IDLE_INPUT] = least(host, spent_in(spans_of(w, c->track, SPAN_INPUT), from, called));
-	host -= part[IDLE_INPUT];
-	part[IDLE_SYNC] = least(host, waited(spans_of(w, c->track, SPAN_SYNC), from));
-	part[IDLE_HOST] = host - part[IDLE_SYNC];
-	ready = most(c->end_ns, from);
-	ready = least(ready > UINT64_MAX - LAG_NS ? ready : ready + LAG_NS, to);
-	part[IDLE_LAUNCH] = most(ready, called) - called;
-	part[IDLE_DEPENDENCY] = to - most(ready, called);
-	for (enum idle_cause k = 0; k < IDLE_CAUSES; k++)
-		if (part[k] > part[best] || !part[best])
-			best = k;
-	return best;
+	if (!after->corr || (c && (c->corr != after->corr || c->process != process)))
+		c = NULL;
+	if (c)
+		l = (struct idle_launch){ c->start_ns, c->end_ns, spans_of(w, c->track, SPAN_SYNC),
+					  spans_of(w, c->track, SPAN_INPUT) };
+	idle_parts(part, from, to, c ? &l : NULL);
+	return idle_most(part);
+}
+
+/* Where a gap begins: nothing was recorded of the process's unsampled steps. */
+static uint64_t seen_from(const struct tile_view *v, uint32_t process, uint64_t from, uint64_t to)
+{
+	uint64_t seen = from;
+
+	for (uint32_t i = 0; v->why->unsampled && i < v->why->tracks; i++)
+		if (v->why->spans[i][SPAN_UNSAMPLED].n && v->feed->track[i].process == process)
+			seen = most(seen,
+				    idle_seen_from(spans_of(v->why, i, SPAN_UNSAMPLED), from, to));
+	return seen;
 }
 
 /* Half of the kept ones at least are shorter than twice what is kept: those go. */
@@ -260,7 +258,9 @@ int why_work(struct tile_view *v, struct view_track *t, const struct piece *p)
 	struct gap_kept g = { t->busy_ns, p->start_ns, IDLE_OTHER };
 	int err = 0;
 
-	if (t->busy_any && p->start_ns > t->busy_ns) {
+	if (t->busy_any && g.end_ns > g.start_ns)
+		g.start_ns = seen_from(v, v->feed->track[p->track].process, g.start_ns, g.end_ns);
+	if (t->busy_any && g.end_ns > g.start_ns) {
 		g.cause = (uint8_t)cause_of(v, g.start_ns, g.end_ns, p);
 		t->pub.n += g.start_ns >= t->levels.fill.at_ns;
 		err = levels_add(&t->levels, g.start_ns, g.end_ns, g.cause + 1u, TILE_HOST);
