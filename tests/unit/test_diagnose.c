@@ -241,7 +241,7 @@ static void words(void)
 	T_OK(!all.err && all.n && all.c[0].act && is(&all.c[0].v, DIAG_RANK, 21),
 	     "of a recording each place is told once, the costliest first");
 	diag_words(&w, &all.c[0].v);
-	T_OK(!strcmp(w.title, "Rank 21: the GPU is slower than its like") && *w.seen[0] &&
+	T_OK(!strcmp(w.title, "Rank 21: the GPU is slower than its peers") && *w.seen[0] &&
 		     *w.seen[1] && strstr(w.ruled_out, "waiting for others") && *w.action &&
 		     strstr(w.expect, "% of a step of"),
 	     "in words: what it is, what was seen, what it is not, what to do, what that brings");

@@ -831,8 +831,8 @@ static void test_events(void)
 /* Each gap has one cause, and says it at every level. */
 static void test_why(void)
 {
-	static const char *const want[] = { "waits for input", "host was busy", "launching",
-					    "launch was not seen", "waits for others" };
+	static const char *const want[] = { "waiting for input", "host busy", "launching",
+					    "launch not recorded", "waiting for others" };
 	struct trace *t;
 	struct tile_view *v =
 		view_of("kernel 0 7 0 1000 1 k0;api 1 0 10 1 0 cudaLaunchKernel;"

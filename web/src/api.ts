@@ -88,7 +88,7 @@ function savedSource(all: Record<string, unknown>): Source {
 	const find = (path: string) => {
 		const [at = '', query = ''] = path.split('?', 2);
 		const a = all[path] ?? (/(^|&)(t0|t1|ranks|vs|scale|cursor|q|event)=/.test(query) ? undefined : all[at]);
-		if (a === undefined) throw new ApiError({ status: 404, message: 'This saved page does not hold that.', hint: 'aon serve answers it.' });
+		if (a === undefined) throw new ApiError({ status: 404, message: 'This saved page does not contain that.', hint: 'Use aon serve.' });
 		return a;
 	};
 	return {

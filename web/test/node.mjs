@@ -69,7 +69,7 @@ async function picker() {
 	await t.page.waitForFunction(() => /tele=\d/.test(location.hash) && [...document.querySelectorAll('.tele .lane')].some((x) => /GPU 5/.test(x.textContent)));
 	ok(true, 'a series of another GPU is chosen, and is in the address');
 	await t.page.keyboard.press('Escape');
-	await t.page.getByRole('button', { name: 'The usual ones' }).click();
+	await t.page.getByRole('button', { name: 'Default metrics' }).click();
 	await t.page.waitForFunction(() => ![...document.querySelectorAll('.tele .lane')].some((x) => /GPU 5/.test(x.textContent)));
 	await t.page.locator('.tl-body > canvas').focus();
 	await t.page.keyboard.press('g');
@@ -104,7 +104,7 @@ async function capture() {
 	if (given.shots) await t.page.locator('.capture').scrollIntoViewIfNeeded();
 	if (given.shots) await t.page.screenshot({ path: `${given.shots}/capture.png` });
 	await t.page.getByLabel('How much', { exact: true }).fill('5');
-	await t.page.getByLabel('when (default: now)').fill('quiet_s > 1000');
+	await t.page.getByLabel('trigger (default: now)').fill('quiet_s > 1000');
 	await t.page.keyboard.press('Enter');
 	await t.page.waitForFunction(() => /waits for/.test(document.querySelector('.capture tbody tr').textContent));
 	await t.page.locator('.capture tbody button', { hasText: 'Cancel' }).click();

@@ -73,7 +73,7 @@ static void title(struct diag_words *w, const struct diag_verdict *v)
 		place(other, sizeof(other), v->f.part[1], false);
 		snprintf(w->title, sizeof(w->title), "%s%s %s%s: %s", who,
 			 v->f.parts > 2 ? "," : " or", other,
-			 v->f.parts > 2 ? " or others with the same exchanges" : "", what);
+			 v->f.parts > 2 ? " or others in the same collectives" : "", what);
 		return;
 	}
 	snprintf(w->title, sizeof(w->title), "%s: %s", who, what);
@@ -95,22 +95,22 @@ static void say_hang(struct diag_words *w, const struct diag_verdict *v)
 		     " members) does not end",
 		     v->sequence, v->comm, step_op_word[v->op % STEP_OPS], v->members);
 	if (v->ranks)
-		seen(w, "%" PRIu32 " of %" PRIu32 " ranks wait for it, at first or any hand",
+		seen(w, "%" PRIu32 " of %" PRIu32 " ranks wait for it, directly or indirectly",
 		     v->ranks, v->of);
 	for (uint32_t i = 0; i < v->cycles && at < sizeof(line) - 24; i++)
 		at += (size_t)snprintf(line + at, sizeof(line) - at, "%srank %" PRIu32,
 				       i ? " waits for " : "", v->cycle[i]);
 	if (v->cycles)
-		seen(w, "%s, and so on in a circle", line);
+		seen(w, "%s, and so on in a cycle", line);
 }
 
 static const char *const drift_word[DRIFTS] = { "", "compute", "waiting for the host",
-						"waiting for batches", "exposed exchanges" };
+						"waiting for batches", "exposed communication" };
 
 static void say_slow(struct diag_words *w, const struct diag_verdict *v)
 {
 	if (v->drift && v->drift < DRIFTS)
-		seen(w, "what has grown most is %s", drift_word[v->drift]);
+		seen(w, "the largest increase is %s", drift_word[v->drift]);
 	if (v->seen_ns > 0 && v->usual_ns > 0)
 		seen(w, "%s a step, where %s is usual", TIME(v->seen_ns), TIME(v->usual_ns));
 	else if (v->seen_ns > 0)
@@ -120,13 +120,13 @@ static void say_slow(struct diag_words *w, const struct diag_verdict *v)
 	if (v->comm)
 		seen(w,
 		     "%s of communicator %016" PRIx64 ", %" PRIu32 " members; %" PRIu32
-		     " of %" PRIu32 " exchanges of the place are longer",
+		     " of %" PRIu32 " collectives of this place are longer",
 		     step_op_word[v->op % STEP_OPS], v->comm, v->members, v->ranks, v->of);
 	else if (v->of > 1)
 		seen(w, "seen on %" PRIu32 " of %" PRIu32 " ranks that were compared", v->ranks,
 		     v->of);
 	if (v->blame > 0.005f)
-		seen(w, "%s %% of the waiting that was followed back ends there", PCT(v->blame));
+		seen(w, "%s %% of the waiting traces back to it", PCT(v->blame));
 }
 
 static void rule_out(struct diag_words *w, const struct diag_verdict *v)
@@ -142,13 +142,13 @@ static void rule_out(struct diag_words *w, const struct diag_verdict *v)
 		break;
 	case DIAG_WHY_NETWORK:
 	case DIAG_WHY_LINK:
-		text = "a late rank: the shortest stay in these exchanges is longer, so all had "
+		text = "a late rank: the shortest stay in these collectives is longer, so all had "
 		       "come";
 		break;
 	case DIAG_WHY_IMBALANCE:
 	case DIAG_WHY_STAGE:
 	case DIAG_WHY_EXPERTS:
-		text = "a bad machine: the work that it is given explains the time";
+		text = "a bad machine: its share of the work explains the time";
 		break;
 	case DIAG_WHY_OVERLAP:
 		text = "slower transfers or a late rank: neither has changed";
@@ -172,7 +172,7 @@ void diag_words(struct diag_words *w, const struct diag_verdict *v)
 	rule_out(w, v);
 	snprintf(w->action, sizeof(w->action), "%s", kind_action[v->f.kind]);
 	if (is_hang(v->why))
-		snprintf(w->expect, sizeof(w->expect), "the job goes on");
+		snprintf(w->expect, sizeof(w->expect), "the job continues");
 	else
 		snprintf(w->expect, sizeof(w->expect), "%s to %s %% of a step of %s less",
 			 PCT(v->gain_least), PCT(v->f.gain), TIME(v->step_ns));

@@ -60,7 +60,7 @@ static int scale_one(struct building *w, const char *pattern, double by, enum si
 	w->out->scaled += met;
 	if (met)
 		return 0;
-	snprintf(w->why, WHATIF_WHY, "no %s is called like '%.150s'",
+	snprintf(w->why, WHATIF_WHY, "no %s matches '%.150s'",
 		 side == WORK ? "kernel, copy or class of kernels" : "range or call", pattern);
 	return -ENOENT;
 }

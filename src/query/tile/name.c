@@ -44,9 +44,12 @@ _Static_assert(NAME_UNRECORDED == IDLE_CAUSES, "it comes after these");
 int view_names_init(struct tile_view *v)
 {
 	static const char *const people[IDLE_CAUSES] = {
-		[IDLE_INPUT] = "waits for input",       [IDLE_SYNC] = "host waited for the GPU",
-		[IDLE_HOST] = "host was busy",          [IDLE_LAUNCH] = "launching",
-		[IDLE_DEPENDENCY] = "waits for others", [IDLE_OTHER] = "launch was not seen",
+		[IDLE_INPUT] = "waiting for input",
+		[IDLE_SYNC] = "host waits for the GPU",
+		[IDLE_HOST] = "host busy",
+		[IDLE_LAUNCH] = "launching",
+		[IDLE_DEPENDENCY] = "waiting for others",
+		[IDLE_OTHER] = "launch not recorded",
 	};
 
 	struct name *n;

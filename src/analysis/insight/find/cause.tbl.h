@@ -15,49 +15,49 @@
 /* clang-format off */
 #ifdef CAUSE
 CAUSE(COOLING,fan_or_inlet,        GPU,  IN_COMPUTE,             0,       0.02, "cooling",
-      "%s is throttled for temperature, and its cooling is out of line",
-      "look at fans, filters and the inlet's air (or the coolant) of this node; what is hot stays slow until that is mended",
+      "%s is throttled for temperature, and its cooling is abnormal",
+      "look at fans, filters and the inlet's air (or the coolant) of this node; the GPU stays slow until this is fixed",
       "The GPU lowered its clock because it was hot, while a fan turned slower or the air came in hotter than before.")
 CAUSE(THERMAL,thermally_throttled, GPU,  IN_COMPUTE,             0,       0.02, "temperature",
       "%s is throttled for temperature",
       "clean or reseat its heatsink, check fans and airflow, move it away from hot neighbours; until then a lower power limit on all GPUs of the job keeps them equal",
-      "The GPU lowered its clock because it was hot, and kernels that follow the clock took longer.")
+      "The GPU lowered its clock because it was hot, and kernels that depend on the clock took longer.")
 CAUSE(POWER,  power_capped,        GPU,  IN_COMPUTE,             0,       0.02, "power",
       "%s is held at its power limit",
       "compare power limits (nvidia-smi -q -d POWER) with the other GPUs' and the default; if the rack or the supply caps it (power brake), that is where to look",
-      "The GPU lowered its clock because it may not draw more, and kernels that follow the clock took longer.")
+      "The GPU lowered its clock to stay within its power limit, and kernels that depend on the clock took longer.")
 CAUSE(CLOCK,  clock_lowered,       GPU,  IN_COMPUTE,             0,       0.02, "clocks",
       "%s runs at a lower clock",
-      "no power or thermal limit is told: look for clocks that were set (nvidia-smi -q -d CLOCK; nvidia-smi -rgc and -rac take them back)",
-      "The GPU's clock was lower than before or than other GPUs', for no reason that it tells.")
+      "no power or thermal limit is reported: look for clocks that were set (nvidia-smi -q -d CLOCK; nvidia-smi -rgc and -rac reset them)",
+      "The GPU's clock was lower than before or than other GPUs', without a reported reason.")
 CAUSE(MEMCLK, memory_throttled,    GPU,  IN_MEMORY,              0,       0.02, "memory clock",
       "The memory of %s runs at a lower clock",
       "look at the memory's temperature and at clocks that were set (nvidia-smi -q -d CLOCK, nvidia-smi -rmc)",
-      "The memory's clock was lower, and kernels that follow the memory took longer.")
+      "The memory's clock was lower, and kernels that depend on memory speed took longer.")
 CAUSE(ECC,    ecc_or_remap,        GPU,  IN_MEMORY,              0,       0.02, "memory errors",
       "The memory of %s has errors",
-      "drain the node and reset the GPU so that rows are remapped (nvidia-smi -q -d ROW_REMAPPER); if errors come again, have it replaced",
-      "The GPU corrected errors of its memory or waits to remap rows, and kernels that follow the memory took longer.")
+      "drain the node and reset the GPU so that rows are remapped (nvidia-smi -q -d ROW_REMAPPER); if errors recur, have it replaced",
+      "The GPU corrected errors of its memory or waits to remap rows, and kernels that depend on memory speed took longer.")
 CAUSE(PCIE,   pcie_degraded,       GPU,  IN_COPY,                IN_NET,  0.05, "PCIe",
       "%s has a degraded link to its host",
       "reseat the GPU or its riser, look at lspci -vv (LnkSta) and AER errors; a retrained link needs a reset of the GPU or a restart of the node",
       "The GPU's PCIe link was narrower, of an older generation or repeated packets, and copies took longer.")
 CAUSE(NVLINK, nvlink_errors,       GPU,  IN_COMM,                0,       0.05, "NVLink",
       "Links of %s to other GPUs have errors",
-      "look at nvidia-smi nvlink -e and -s and at the switches' log; drain the node and reseat or replace what the link goes over",
-      "A link between GPUs was down or had to repeat data, and exchanges over it took longer.")
+      "look at nvidia-smi nvlink -e and -s and at the switches' log; drain the node and reseat or replace the parts of the link",
+      "A link between GPUs was down or had to repeat data, and collectives over it took longer.")
 CAUSE(NIC,    nic_errors,          NODE, IN_NET | IN_COMM,       0,       0.05, "network",
       "The network card of %s has errors or a lower rate",
-      "look at the port's errors, rate and cable (ibstat, ethtool -S) and at the switch's port; have the cable or module replaced if they go on",
-      "A network card lost packets, repeated them or ran at a lower rate, and exchanges took longer.")
+      "look at the port's errors, rate and cable (ibstat, ethtool -S) and at the switch's port; have the cable or module replaced if they continue",
+      "A network card lost packets, repeated them or ran at a lower rate, and collectives took longer.")
 CAUSE(QUOTA,  cpu_quota,           JOB,  IN_HOST,                0,       0.05, "CPU quota",
       "The job of %s is stopped by its CPU quota",
       "give the job more CPU (its cgroup's quota: cpu.max, --cpus-per-task, limits.cpu) or fewer threads",
       "The kernel stopped the job's threads because they had used their share of CPU time.")
 CAUSE(STEAL,  cpu_steal,           NODE, IN_HOST,                0,       0.05, "stolen CPU time",
-      "The host of %s is not given its CPUs",
-      "this is a virtual machine whose CPUs others use: ask for dedicated or pinned ones",
-      "The hypervisor ran others on this machine's CPUs.")
+      "The host of %s loses CPU time to other virtual machines",
+      "this virtual machine shares its CPUs with others: ask for dedicated or pinned CPUs",
+      "The hypervisor ran other machines on this machine's CPUs.")
 CAUSE(IRQ,    irq_noise,           NODE, IN_HOST,                0,       0.05, "interrupts",
       "Interrupts take the CPUs of %s",
       "move interrupts away from the job's cores (irqbalance, /proc/irq/*/smp_affinity_list) and look for a device that floods",
@@ -69,19 +69,19 @@ CAUSE(CPUCLK, cpu_frequency,       NODE, IN_HOST,                0,       0.05, 
 CAUSE(NUMA,   numa_misplaced,      NODE, IN_HOST,                IN_COPY, 0.05, "NUMA",
       "The host of %s uses memory of another socket",
       "bind ranks to the socket of their GPU (numactl --cpunodebind --membind, torchrun with --numa-binding); look at nvidia-smi topo -m",
-      "Memory was taken from another NUMA node than the one that ran the program.")
+      "The program used memory of another NUMA node than the one it ran on.")
 CAUSE(CPU,    cpu_contention,      NODE, IN_HOST,                0,       0.05, "contention for CPUs",
-      "Others use the CPUs of %s",
-      "see who runs there (top, pidstat), keep cores free for the job (cpusets) or fewer workers in its loader",
-      "Tasks waited for a CPU: more of them wanted to run than there were.")
+      "Other programs use the CPUs of %s",
+      "see what runs there (top, pidstat); keep cores free for the job (cpusets), or use fewer loader workers",
+      "Tasks waited for a CPU: there were more runnable tasks than CPUs.")
 CAUSE(SHARED, gpu_shared,          GPU,  IN_COMPUTE | IN_MEMORY, 0,       0.02, "other processes on the GPU",
       "Another process runs on %s",
-      "see which (nvidia-smi), and keep it off: exclusive compute mode, or the scheduler's isolation",
+      "see which one (nvidia-smi), and keep it off the GPU: exclusive compute mode, or the scheduler's isolation",
       "More processes computed on the GPU, and kernels took longer at the same clock.")
-CAUSE(SLOWER, gpu_slower,          GPU,  IN_COMPUTE | IN_MEMORY, 0,       0.03, "GPUs like the others",
-      "%s is slower than its like at the same clock",
-      "run aon validate on it and on a neighbour; if it stays slower, have it replaced or leave it out of large jobs",
-      "The GPU has the clocks of the others, and nothing else that is measured is out of line, but its kernels take longer.")
+CAUSE(SLOWER, gpu_slower,          GPU,  IN_COMPUTE | IN_MEMORY, 0,       0.03, "slower GPUs",
+      "%s is slower than its peers at the same clock",
+      "run aon validate on it and on a neighbour; if it stays slower, have it replaced or exclude it from large jobs",
+      "The GPU has the same clocks as the others, and no other measurement is abnormal, but its kernels take longer.")
 #undef CAUSE
 #endif
 

@@ -18,15 +18,15 @@ RULE(CPU,        cpu_bound,       0.05, 0.50, 1.00, "host CPU",
      "busy with something else.")
 RULE(SYNC,       host_sync,       0.05, 0.60, 1.00, "waits for the GPU",
      "The host waited for the GPU (a synchronize call, .item(), a blocking copy), so nothing was "
-     "queued when the GPU was done. What it could have launched while it waited is the cost.")
+     "queued when the GPU was done. The cost is the work that it could have launched meanwhile.")
 RULE(DEPENDENCY, idle_dependency, 0.05, 0.00, 1.00, "dependencies",
      "Work was launched in time, but did not start: it waited for an event, another GPU or a host "
      "function.")
 RULE(COMM,       comm_exposed,    0.05, 0.30, 1.00, "communication",
      "Kernels that communicate ran while nothing computed on that GPU.")
 RULE(STRAGGLER,  straggler,       0.05, 0.70, 1.00, "late ranks",
-     "A collective ends for all ranks together, so who spends least time in it came last, and the "
-     "others' longer time is waiting.")
+     "A collective ends for all ranks together, so the rank with the shortest time in it came last; "
+     "the extra time of the others is waiting.")
 RULE(IMBALANCE,  imbalance,       0.05, 0.50, 1.00, "balance of ranks",
      "One rank computes longer than the mean of all.")
 RULE(COPY,       copy_bound,      0.05, 0.50, 1.00, "copies",
@@ -35,21 +35,21 @@ RULE(SMALL,      small_kernels,   0.05, 0.30, 0.70, "small kernels",
      "Kernels shorter than 10 us cost about as much to launch as to run, and read and write memory "
      "that a fused kernel would keep in registers.")
 RULE(ROOF,       slow_kernels,    0.05, 0.30, 1.00, "kernels far from their limit",
-     "Kernels take longer than their operations and bytes need on this GPU; of matrix products, than "
-     "the model says that their shape should.")
+     "Kernels take longer than their operations and bytes need on this GPU, or, for matrix products, "
+     "than the model expects for their shape.")
 RULE(SLOW_COPIES, slow_copies,    0.02, 0.30, 1.00, "speed of copies",
      "Copies take longer than their bytes need on this device's link to the host, to another device, or "
      "in its memory.")
 RULE(SLOW_LINKS, slow_collectives, 0.02, 0.30, 1.00, "speed of links",
-     "Collectives take longer than the model expects of their bytes and ranks, waiting for late ranks "
-     "left out.")
+     "Collectives take longer than the model expects for their bytes and ranks, not counting the wait "
+     "for late ranks.")
 RULE(COMPILE,    recompiling,     0.02, 0.80, 1.00, "compilations",
-     "A function that had been compiled was compiled again (JAX, torch.compile): something that its "
-     "code depends on was not the same.")
+     "A compiled function was compiled again (JAX, torch.compile): something that its "
+     "code depends on had changed.")
 RULE(MEMORY,     memory_growth,   0.00, 0.00, 0.00, "memory",
-     "What is allocated after a step grows from step to step.")
+     "The memory allocated after a step grows from step to step.")
 RULE(SATURATED,  gpu_saturated,   0.85, 0.00, 0.50, "GPU busy",
-     "The GPU computes nearly all the time: only less work or faster kernels make it quicker.")
+     "The GPU computes nearly all the time: only less work or faster kernels shorten the run.")
 /* Out of telemetry: join.h. */
 #define CAUSE(ID, word, scope, classes, also, slower, looked, title, action, means) \
 	RULE(BY_##ID, word, 0.01, 0.50, 1.00, looked, means)

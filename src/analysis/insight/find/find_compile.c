@@ -48,9 +48,9 @@ static bool compile_fill(const struct insight *in, struct finding *f)
 		return false;
 	times = a.most->count - 1;
 	f->sure = SURE_HIGH;
-	snprintf(f->title, sizeof(f->title), "Functions are compiled again and again");
-	finding_seen(f, "compiled before, and again: %s%s (%s %% of the time)", T(f->cost_ns),
-		     finding_per(f), P(f->share));
+	snprintf(f->title, sizeof(f->title), "Functions are recompiled repeatedly");
+	finding_seen(f, "recompiling: %s%s (%s %% of the time)", T(f->cost_ns), finding_per(f),
+		     P(f->share));
 	finding_seen(f, "most: %.*s, %s times more in %s steps, %s each", NAME,
 		     insight_compiled(in->t, a.most->name), N(times), N(f->on->steps),
 		     fmt_time((char[FMT_LEN]){ 0 }, a.most_ns / times));
@@ -60,7 +60,7 @@ static bool compile_fill(const struct insight *in, struct finding *f)
 	finding_event(f, &a.most->last);
 	snprintf(f->action, sizeof(f->action),
 		 "keep shapes, types and static arguments the same, pad the last batch, jit once "
-		 "outside of the loop; marks beside the compilations say what changed");
+		 "outside the loop; marks beside the compilations show what changed");
 	return true;
 }
 

@@ -44,7 +44,8 @@ static void copy_action(const struct insight_copy *c, size_t k, struct finding *
 			 "copy less back: keep results on the GPU, or copy on another stream");
 	else
 		snprintf(f->action, sizeof(f->action),
-			 "avoid the copy: work in place, or fuse it into the kernel that writes");
+			 "avoid the copy: work in place, or fuse it into the kernel that produces "
+			 "the data");
 }
 
 static bool copy_fill(const struct insight *in, struct finding *f)
@@ -58,7 +59,7 @@ static bool copy_fill(const struct insight *in, struct finding *f)
 		return false;
 	f->sure = SURE_HIGH;
 	snprintf(f->title, sizeof(f->title), "The GPU waits for copies, mostly %s",
-		 direction[k] ? direction[k] : "of an unknown direction");
+		 direction[k] ? direction[k] : "in an unknown direction");
 	finding_seen(f, "copies ran while no kernel did: %s%s (%s %%); kernels: %s", T(f->cost_ns),
 		     finding_per(f), P(f->share), T(d->b.busy_ns - d->b.exposed_copy_ns));
 	finding_seen(f, "%s of them %s: %s in %s, %.1f GB/s", N(c->count),
@@ -175,7 +176,7 @@ static bool saturated_fill(const struct insight *in, struct finding *f)
 	snprintf(f->title, sizeof(f->title), "The GPU computes nearly all the time");
 	finding_seen(f, "computing %s %% of the time, idle %s %%", P(f->share),
 		     P(ratio(d->b.idle_ns, d->b.span_ns)));
-	finding_seen(f, "most of it %s: %s%s, %s kernels", class_people[top], T(d->class[top].ns),
+	finding_seen(f, "mostly %s: %s%s, %s kernels", class_people[top], T(d->class[top].ns),
 		     finding_per(f), N(d->class[top].count));
 	say_limits(in, f);
 	fact_n(f, "compute_ns", d->b.compute_ns);
@@ -240,8 +241,8 @@ static bool memory_fill(const struct insight *in, struct finding *f)
 		return false;
 	ns = (m->last_ns - m->first_ns) / 4 * 3;
 	f->rank = in->t->file[m->file].rank;
-	snprintf(f->title, sizeof(f->title), "Memory grows and is not given back");
-	finding_seen(f, "what stays allocated rose from %s to %s in %s",
+	snprintf(f->title, sizeof(f->title), "Memory grows and is not freed");
+	finding_seen(f, "allocated memory rose from %s to %s in %s",
 		     fmt_bytes((char[FMT_LEN]){ 0 }, from), fmt_bytes((char[FMT_LEN]){ 0 }, to),
 		     fmt_time((char[FMT_LEN]){ 0 }, ns));
 	finding_seen(f, "the peak is %s, of %s readings of %.40s",

@@ -52,7 +52,7 @@ static bool input_fill(const struct insight *in, struct finding *f)
 	snprintf(f->title, sizeof(f->title), "The GPU waits for the next batch");
 	finding_seen(f, "idle while the host fetched input: %s%s (%s %% of the time)",
 		     T(f->cost_ns), finding_per(f), P(f->share));
-	finding_seen(f, "a batch takes %s to fetch, %s were; the longest in %.*s",
+	finding_seen(f, "a batch takes %s to fetch, %s seen; the longest in %.*s",
 		     fmt_time((char[FMT_LEN]){ 0 }, h->input_ns / h->inputs), N(h->inputs), NAME,
 		     name);
 	fact_n(f, "input_idle_ns", f->cost_ns);
@@ -90,7 +90,8 @@ static bool launch_fill(const struct insight *in, struct finding *f)
 	if (!d->short_gaps)
 		return false;
 	f->sure = sureness(d);
-	snprintf(f->title, sizeof(f->title), "The host launches work slower than the GPU does it");
+	snprintf(f->title, sizeof(f->title),
+		 "The host launches work more slowly than the GPU executes it");
 	finding_seen(f, "idle before launches: %s%s in %s gaps below 200 us, mean %s",
 		     T(f->cost_ns), finding_per(f), N(d->short_gaps / f->steps),
 		     fmt_time((char[FMT_LEN]){ 0 }, f->cost_ns / d->short_gaps));
@@ -135,8 +136,8 @@ static const char *remedy(const char *name)
 		  "mark_dynamic), pad batches, keep Python numbers out; aon report lists the "
 		  "causes" },
 		{ "Python GC",
-		  "collect garbage when it suits: gc.freeze() after the set-up, gc.disable(), and "
-		  "gc.collect() every some hundred steps on all ranks together" },
+		  "control garbage collection: gc.freeze() after the set-up, gc.disable(), and "
+		  "gc.collect() every few hundred steps on all ranks together" },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)

@@ -13,8 +13,8 @@ static const char *const class_of[JOIN_CLASSES] = { "compute-bound kernels",
 						    "other kernels",
 						    "copies",
 						    "exchanges",
-						    "exchanges over the network",
-						    "work of the host" };
+						    "collectives over the network",
+						    "host work" };
 
 /* The join's device of an insight's; UINT32_MAX: it has none. */
 static uint32_t device_of(const struct insight *in, const struct insight_device *d)
@@ -134,7 +134,7 @@ static void seen_state(const struct insight *in, struct finding *f, const struct
 		snprintf(more, sizeof(more), ", %.0f W of %.0f W", power, limit);
 	if (v->cause == CAUSE_SLOWER || isnan(v->was))
 		finding_seen(f, "%s %s%s%s", row->word, is,
-			     v->cause == CAUSE_SLOWER ? ", as the others" : "", more);
+			     v->cause == CAUSE_SLOWER ? ", like the others" : "", more);
 	else
 		finding_seen(f, "%s %s, %s %s%s", row->word, is,
 			     v->history ? "otherwise" : "of others", was, more);
@@ -178,8 +178,8 @@ static void seen_work(struct finding *f, const struct join_verdict *v)
 	}
 	if (v->peers)
 		snprintf(with, sizeof(with),
-			 v->history ? ", less what %" PRIu32 " like it did"
-				    : " as on %" PRIu32 " like it",
+			 v->history ? ", minus the change on %" PRIu32 " peers"
+				    : " as on %" PRIu32 " peers",
 			 v->peers);
 	finding_seen(f, "%s as long%s%s%s", slow, v->history ? " as otherwise" : "", with, rest);
 }

@@ -48,12 +48,11 @@ static bool comm_fill(const struct insight *in, struct finding *f)
 		waited = f->cost_ns;
 	f->sure = SURE_HIGH;
 	snprintf(f->title, sizeof(f->title), "Communication is not hidden behind compute");
-	finding_seen(f, "communication with nothing computing: %s%s (%s %%) of %s", T(f->cost_ns),
-		     finding_per(f), P(f->share), T(d->b.comm_ns));
-	finding_seen(f, "compute without communication, to hide it behind: %s%s", T(could),
-		     finding_per(f));
+	finding_seen(f, "exposed communication: %s%s (%s %%) of %s", T(f->cost_ns), finding_per(f),
+		     P(f->share), T(d->b.comm_ns));
+	finding_seen(f, "compute that could hide it: %s%s", T(could), finding_per(f));
 	if (waited)
-		finding_seen(f, "%s of it is waiting for ranks that come later", T(waited));
+		finding_seen(f, "%s of this is waiting for late ranks", T(waited));
 	fact_n(f, "exposed_comm_ns", f->cost_ns);
 	fact_n(f, "comm_ns", d->b.comm_ns);
 	fact_n(f, "overlap_ns", d->b.overlap_ns);
@@ -63,7 +62,7 @@ static bool comm_fill(const struct insight *in, struct finding *f)
 	f->gain_lo_ns = f->gain_hi_ns / 3;
 	if (waited > f->cost_ns / 2)
 		snprintf(f->action, sizeof(f->action),
-			 "most of it is waiting, not sending: let the late ranks arrive in time "
+			 "this is mostly waiting, not sending: let the late ranks arrive in time "
 			 "(unequal input, host or GPU)");
 	else
 		snprintf(f->action, sizeof(f->action),
@@ -110,7 +109,7 @@ static bool straggler_fill(const struct insight *in, struct finding *f)
 		 who[0] == 'r' ? 'R' : 'F', who + 1);
 	finding_seen(f, "it came last to %s of %s collectives; %s %% of all waiting is for it",
 		     N(late->last), N(w->matched), P(ratio(late->blamed_ns, w->total_ns)));
-	finding_seen(f, "who waits longest for it, rank %d, waits %s%s", f->on->rank, T(f->cost_ns),
+	finding_seen(f, "rank %d waits longest for it: %s%s", f->on->rank, T(f->cost_ns),
 		     finding_per(f));
 	finding_seen(f, "%s computes %s, idle %s %%; that one computes %s, idle %s %%", who,
 		     T(d->b.compute_ns), P(ratio(d->b.idle_ns, d->b.span_ns)),
@@ -126,7 +125,7 @@ static bool straggler_fill(const struct insight *in, struct finding *f)
 	if (cause) {
 		finding_cause_title(in, d, cause->cause, title, sizeof(title));
 		snprintf(f->action, sizeof(f->action),
-			 "what holds its GPU back is told apart: %.150s", title);
+			 "a separate finding explains its GPU: %.150s", title);
 	} else if (d->b.compute_ns > f->on->b.compute_ns + f->cost_ns / 2)
 		snprintf(f->action, sizeof(f->action),
 			 "its GPU computes longer: compare its share of the work, clocks and "
@@ -176,8 +175,8 @@ static bool imbalance_fill(const struct insight *in, struct finding *f)
 	if (!comm) /* devices that never talk need not be alike */
 		return false;
 	snprintf(f->title, sizeof(f->title), "Ranks have unequal work");
-	finding_seen(f, "rank %d computes %s%s, the mean is %s, the least %s", f->rank,
-		     T(f->on->b.compute_ns), finding_per(f), T(mean), T(least));
+	finding_seen(f, "rank %d computes %s%s; mean %s, min %s", f->rank, T(f->on->b.compute_ns),
+		     finding_per(f), T(mean), T(least));
 	finding_seen(f, "that is %.2f x the mean of %zu GPUs", ratio(f->on->b.compute_ns, mean),
 		     in->devices);
 	fact_n(f, "most_compute_ns", f->on->b.compute_ns);

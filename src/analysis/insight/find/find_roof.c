@@ -86,15 +86,14 @@ static void say_waves(struct finding *f, const struct roof_row *r)
 
 static void roof_action(const struct roof_row *r, struct finding *f)
 {
-	const char *what =
-		"use a kernel that is made for it, or torch.compile(model) to fuse it with "
-		"what is around it";
+	const char *what = "use a specialized kernel, or torch.compile(model) to fuse it with "
+			   "what is around it";
 
 	if (r->product && !r->work.tensor && r->work.type == GPU_FP32)
 		what = "let tensor cores do it: torch.set_float32_matmul_precision('high'), or "
 		       "bf16";
 	else if (r->product && r->waves > 0 && r->waves < 1)
-		what = "it is too small for the GPU: do more of it at once (a larger batch, "
+		what = "it is too small for the GPU: do more work per launch (a larger batch, "
 		       "products "
 		       "put together)";
 	else if (r->product && r->waves < 8 && r->tail < 0.5)
@@ -139,9 +138,10 @@ static bool roof_fill(const struct insight *in, struct finding *f)
 	else
 		snprintf(f->title, sizeof(f->title), "Slow kernels: %.60s at %s %% of its limit",
 			 what, P(r->is.fraction));
-	finding_seen(f, "%s: %s calls of %s each, %.1f TFLOP/s, %.0f GB/s, %s %% of the roof", what,
-		     N(r->count), fmt_time((char[FMT_LEN]){ 0 }, r->total_ns / r->count),
-		     roof_row_flops(r) / 1e12, roof_row_Bps(r) / 1e9, P(r->is.fraction));
+	finding_seen(
+		f, "%s: %s calls of %s each, %.1f TFLOP/s, %.0f GB/s, %s %% of the roofline bound",
+		what, N(r->count), fmt_time((char[FMT_LEN]){ 0 }, r->total_ns / r->count),
+		roof_row_flops(r) / 1e12, roof_row_Bps(r) / 1e9, P(r->is.fraction));
 	if (model > 0)
 		finding_seen(f, "the model of products expects %s",
 			     fmt_time((char[FMT_LEN]){ 0 }, (uint64_t)r->model_ns));

@@ -74,14 +74,14 @@ static uint64_t copies_cost(const struct insight *in, const struct insight_devic
 static void copies_action(struct finding *f, const struct traffic_row *r, const char *older)
 {
 	const char *what =
-		"see what else uses these wires, and whether the host's memory is on the "
+		"see what else uses these links, and whether the host's memory is on the "
 		"GPU's own "
 		"NUMA node (nvidia-smi topo -m)";
 
 	if (r->is == TRAFFIC_PAGEABLE)
 		what = "pin the host's memory (pin_memory=True, torch.empty(..., "
 		       "pin_memory=True)): the "
-		       "driver copies what is not pinned once more on the host";
+		       "driver copies unpinned memory once more on the host";
 	else if (older)
 		what = "look at the slot: nvidia-smi -q -d PCIE shows generation and lanes in use "
 		       "and at "
@@ -107,7 +107,7 @@ static bool copies_fill(const struct insight *in, struct finding *f)
 		     fmt_time((char[FMT_LEN]){ 0 }, r->total_ns),
 		     fmt_time((char[FMT_LEN]){ 0 }, (uint64_t)r->should_ns));
 	if (older && !r->pageable)
-		finding_seen(f, "the device could have %.0f GB/s; this is what PCIe %s gives",
+		finding_seen(f, "the device could reach %.0f GB/s; PCIe %s gives this much",
 			     r->wire_Bps / 1e9, older);
 	facts(f, r, known);
 	copies_action(f, r, r->pageable ? NULL : older);
@@ -140,7 +140,7 @@ static bool collectives_fill(const struct insight *in, struct finding *f)
 		     fmt_time((char[FMT_LEN]){ 0 }, (uint64_t)(r->should_ns / (double)r->count)));
 	finding_seen(f, "that is %.1f GB/s on the bus, of %.0f that a rank's links carry",
 		     traffic_bus_Bps(r) / 1e9, r->wire_Bps / 1e9);
-	finding_seen(f, "waiting for late ranks is not in it: %s %% of the time in these calls",
+	finding_seen(f, "not counting the wait for late ranks: %s %% of the time in these calls",
 		     P(ratio(r->waited_ns, r->matched_ns)));
 	facts(f, r, known);
 	fact_n(f, "waited_ns", r->waited_ns);

@@ -77,7 +77,7 @@ static struct fleet_viewer viewer_of(const struct ask *q)
 static int need_job(struct ask *q, const char *key, const char **job)
 {
 	*job = url_get(&q->url, key);
-	return *job && **job ? 0 : ask_mistake(q, "%s says which job", key);
+	return *job && **job ? 0 : ask_mistake(q, "%s must name a job", key);
 }
 
 /* A report of a job that may be seen; of another there is none. */
@@ -227,11 +227,11 @@ int api_fleet_diff(struct ask *q, struct json *j, struct answer *a)
 		return err;
 	side[0] = side[1] = span;
 	if (!vs == !at)
-		return ask_mistake(q, "vs names another job, or at a moment of this one");
+		return ask_mistake(q, "give vs (another job) or at (a moment of this job)");
 	if (at) {
 		side[0].to_ns = side[1].from_ns = at * 1000000000u;
 		if (side[0].to_ns <= span.from_ns || side[0].to_ns >= span.to_ns)
-			return ask_mistake(q, "at lies outside of the time that is looked at");
+			return ask_mistake(q, "at is outside the selected time");
 	}
 	/* What is asked about is B, as on the command line the second. */
 	err = get_report(q, at ? job : vs, side[0], &r[0]);

@@ -191,7 +191,7 @@ static void verdict_json(struct json *j, const struct analysis *an)
 
 	if (!an->fs->n) {
 		json_str(j, "verdict",
-			 an->in->devices ? "Nothing stands out." : "No GPU work is in this run.");
+			 an->in->devices ? "Nothing stands out." : "No GPU work in this run.");
 		return;
 	}
 	f = &an->fs->f[0];

@@ -50,7 +50,7 @@ static int decide(struct ask *q)
 	snprintf(t.note, sizeof(t.note), "%s", note ? note : "");
 	err = *q->s->decided ? triage_put(q->s->decided, &t) : -ENODATA;
 	if (err < 0 && err != -ENOMEM) {
-		q->mistake = "It cannot be kept: the file of decisions cannot be written.";
+		q->mistake = "The decision cannot be saved: the file of decisions is not writable.";
 		err = -ENODATA;
 	}
 	return err;
@@ -65,7 +65,7 @@ int api_states(struct ask *q, struct json *j, struct answer *a)
 	if (q->post)
 		err = decide(q);
 	else if (q->url.args)
-		err = ask_mistake(q, "POST decides; this only tells");
+		err = ask_mistake(q, "use POST to decide; GET only reads");
 	err = err ? err : triages_read(&ts, q->s->decided, q->run.id);
 	if (err < 0)
 		return err;

@@ -150,8 +150,7 @@ int api_whatif(struct ask *q, struct json *j, struct answer *a)
 	if (err == -EINVAL || err == -ENOENT)
 		return *why ? ask_mistake(q, "%s", why) : err;
 	if (err == -ENODATA)
-		q->mistake =
-			"Nothing to replay: there is no call of a runtime and no GPU work in it.";
+		q->mistake = "Nothing to replay: the run has no runtime calls and no GPU work.";
 	if (err < 0)
 		return err;
 	analysis_events_json(j, an, &q->run);

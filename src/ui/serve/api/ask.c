@@ -221,21 +221,20 @@ static void say_error(struct ask *q, struct answer *a, int err)
 		answer_error(a, 403, q->mistake, "");
 		break;
 	case ENOENT:
-		answer_error(a, 404, "There is no such thing here.", "");
+		answer_error(a, 404, "Not found.", "");
 		break;
 	case EFBIG:
-		answer_error(a, 413, "That is more than one answer holds.",
+		answer_error(a, 413, "The answer would be too large.",
 			     "Ask for less time: t0 and t1.");
 		break;
 	case ENODATA:
-		answer_error(a, 422,
-			     q->mistake ? q->mistake : "The run does not hold what this needs.",
+		answer_error(a, 422, q->mistake ? q->mistake : "The run lacks the data for this.",
 			     "");
 		break;
 	case ETIMEDOUT:
 	case ECANCELED:
 	case EBUSY:
-		answer_error(a, 503, q->mistake ? q->mistake : "That takes too long now.",
+		answer_error(a, 503, q->mistake ? q->mistake : "This takes too long now.",
 			     "Ask for less time, or later.");
 		a->retry_s = 5;
 		break;
@@ -244,10 +243,10 @@ static void say_error(struct ask *q, struct answer *a, int err)
 		a->retry_s = 5;
 		break;
 	case EBADMSG:
-		answer_error(a, 500, "The store is damaged.", "Save what is whole: aon recover");
+		answer_error(a, 500, "The store is damaged.", "Save what is intact: aon recover");
 		break;
 	default:
-		answer_error(a, 500, "That could not be answered.", strerror(-err));
+		answer_error(a, 500, "The request failed.", strerror(-err));
 	}
 }
 
@@ -320,7 +319,7 @@ static enum serve_slow ask_by(struct serve *s, const struct viewer *who, const c
 		answer_error(out, 404, id ? "There is no such run." : "There is no such address.",
 			     "See /api/v1/openapi.json");
 	else if (change && !(q.post && q.route->flags & ROUTE_POST))
-		answer_error(out, 405, "That method is not for this address.", "");
+		answer_error(out, 405, "This address does not allow that method.", "");
 	else if (err < 0 || (err = check_args(&q)) < 0)
 		say_error(&q, out, err);
 	else

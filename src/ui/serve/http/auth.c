@@ -55,12 +55,12 @@ int guard_site(const struct guard *g, const struct guard_heads *h, const char **
 	}
 	if (h->origin && (strncasecmp(h->origin, "http://", 7) != 0 ||
 			  strcasecmp(h->origin + 7, h->host) != 0)) {
-		*why = "A page of another site asked. Only the page of aon may.";
+		*why = "The request comes from another site. Only aon's own page may ask.";
 		return 403;
 	}
 	if (h->fetch_site && strcmp(h->fetch_site, "same-origin") != 0 &&
 	    strcmp(h->fetch_site, "none") != 0 && !navigation) {
-		*why = "A page of another site asked. Only the page of aon may.";
+		*why = "The request comes from another site. Only aon's own page may ask.";
 		return 403;
 	}
 	return 0;
@@ -72,7 +72,7 @@ int guard_change(const struct guard *g, const struct guard_heads *h, const char 
 
 	if (g->any_host || h->authorization || h->origin || same)
 		return 0;
-	*why = "Only the page of aon may change something, or who sends the token as a head.";
+	*why = "A change needs aon's own page, or the token as a header.";
 	return 403;
 }
 

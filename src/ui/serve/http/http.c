@@ -193,7 +193,7 @@ static enum MHD_Result judge(struct http *h, struct MHD_Connection *c, const cha
 	if (strlen(target) >= URL_BYTES)
 		return refuse(c, 414, "The address is too long.", "");
 	if (h->is_unix && viewer_peer(&who, httpd_fd(c)) < 0)
-		return refuse(c, 403, "Who asks is not known.", "");
+		return refuse(c, 403, "The client cannot be identified.", "");
 	in = entry_of(h, &heads, target);
 	/* The page itself is no secret, and a link from a file (aon open) brings no cookie at first. */
 	if (in == ENTRY_NO && !open_route(target) && !page_has(target))

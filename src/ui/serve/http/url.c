@@ -66,7 +66,7 @@ static int parse_path(struct url *u, char *path)
 	char *to = path;
 
 	if (*path != '/')
-		return wrong(u, "the target is no path");
+		return wrong(u, "the target is not a path");
 	u->path = path;
 	for (char *seg = path + 1; seg;) {
 		char *next = strchr(seg, '/');

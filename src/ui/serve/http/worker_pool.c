@@ -32,7 +32,7 @@ static void answer(struct pool *p, struct request *r)
 
 	pthread_mutex_unlock(&p->lock);
 	if (ending)
-		answer_error(&r->answer, 503, "The server ends.", "");
+		answer_error(&r->answer, 503, "The server is shutting down.", "");
 	else
 		serve_ask(p->s, &r->who, r->http.target, &r->answer);
 	pthread_mutex_lock(&p->lock);
@@ -100,7 +100,7 @@ static enum MHD_Result too_many(struct MHD_Connection *c)
 {
 	struct answer a = { .fd = -1 };
 
-	answer_error(&a, 503, "Too many wait for an answer.", "Ask again in a moment.");
+	answer_error(&a, 503, "Too many requests are waiting.", "Ask again in a moment.");
 	a.retry_s = RETRY_S;
 	return http_reply(c, &a);
 }

@@ -95,7 +95,7 @@ static const char *send_canary(struct serve *s)
 	int err;
 
 	if (!s->canary)
-		return "no aond is asked here";
+		return "this server has no aond";
 	if (stored(s, &had) < 0)
 		return "the store cannot be read";
 	sent = now_ns();
