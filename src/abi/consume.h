@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * consume.h - the ring of live events: one memfd for each user that has consumers, written by aond
- * alone, read by any number of them.
+ * consume.h - the ring of live events: a memfd that aond alone writes and any number of a user's
+ * consumers read.
  *
  *	consumer                            aond
  *	"subscribe" [NEED..] ------------>              on the admin socket, or after AON_MSG_ASK;
@@ -17,18 +17,18 @@
  *	"processes 0"        ------------>              those that are here and may be seen, by number
  *	                     <------------  "processes 0 ok 2 7 9"; those from a number on, in order
  *
- * An answer is one packet: the question, then "ok" with what it is, "later" (ask again) or "none".
- * The connection is the lease: when it closes, so does the subscription. Who asks too often waits.
+ * An answer is one packet: the question, then "ok" with the value, "later" (ask again) or "none".
+ * A subscription lasts as long as its connection. A client that asks too often has to wait.
  *
- * Records stand at AON_PAGE, number n at n % count. aond raises `begin` beyond what it is about to
- * write, writes, then raises `head`. A reader copies records below `head` and then looks at `begin`:
- * what it copied of number n is good if n + count >= begin. It takes no lock and aond never waits.
+ * Records begin at AON_PAGE, number n at n % count. aond raises `begin` beyond what it is about to
+ * write, writes, then raises `head`. A reader copies records below `head` and then reads `begin`:
+ * its copy of number n is valid if n + count >= begin. The reader takes no lock, and aond never waits.
  *
- * What aond leaves out (a quota, a budget) it counts in `skipped`: a record's own `seq` is its number
- * plus what was skipped before it, so each loss shows as a gap in `seq` where it was.
+ * aond counts the events that it leaves out (a quota, a budget) in `skipped`. A record's `seq` is its
+ * number plus what was skipped before it, so each loss is a gap in `seq` at its place.
  *
  * A ring holds events (struct aon_consumer_event) or rollups (struct aon_consumer_window);
- * record_bytes tells.
+ * record_bytes tells which.
  */
 #ifndef AON_ABI_CONSUME_H
 #define AON_ABI_CONSUME_H

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fabric.h - what Kineto inside a PyTorch process and the node's daemon say to each other: the "IPC
- * fabric" of dynolog, over SOCK_DGRAM. The layout is theirs.
+ * fabric.h - the protocol between Kineto inside a PyTorch process and the node's daemon: dynolog's
+ * "IPC fabric", over SOCK_DGRAM. The layout is dynolog's.
  *
  *	process                                aond
  *	req  {type, n, job, pids[n]}  ------>                     every 5 s
  *	                              <------  req  {settings}    or nothing in it; within 90 ms
  *	ctxt {gpu, pid, job}          ------>                     older ones, once
  *	                              <------  ctxt {how many}
- *	aon  {}                       ------>                     ours: is it an aond, and which?
+ *	aon  {}                       ------>                     aon's own: is it an aond, and which?
  *	                              <------  aon  {run directory}
  *
  * A datagram is a head, then its body. The name is abstract, with the NUL that ends it; or a file
- * in the directory that KINETO_IPC_SOCKET_DIR names. Kineto ends its process when an answer comes
- * from a name of the other kind, or of another directory: such a sender gets no answer.
+ * in the directory that KINETO_IPC_SOCKET_DIR names. Kineto ends its process if an answer comes
+ * from a name of the other kind, or from another directory: such a sender gets no answer.
  */
 #ifndef AON_ABI_FABRIC_H
 #define AON_ABI_FABRIC_H

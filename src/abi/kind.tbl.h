@@ -4,16 +4,16 @@
  *
  *	KIND(number, NAME, "word", form, want)
  *
- * number  what stands in the record: never reused, 0 is invalid
- * word    what people and JSON see
+ * number  stored in the record: never reused, 0 is invalid
+ * word    shown to people and in JSON
  * form    HOST: stamped by the emitting thread; ACT: an activity with a start and a duration
- * want    the gate bit (AON_WANT_*) that lets it be emitted
+ * want    the gate bit (AON_WANT_*) that enables it
  *
  * A daemon skips a number that it does not know by the record's length, and counts it.
  */
 /* clang-format off */
 KIND( 1, RANGE_PUSH,  "push",        HOST, RANGE)    /* name; x = category, 0: none */
-KIND( 2, RANGE_POP,   "pop",         HOST, RANGE)    /* x = how many later ones stay open: 0 but for a probe */
+KIND( 2, RANGE_POP,   "pop",         HOST, RANGE)    /* x = how many later ones stay open: 0, except for a probe */
 KIND( 3, RANGE_START, "start",       HOST, RANGE)    /* name; x = category; a = id of the range */
 KIND( 4, RANGE_END,   "end",         HOST, RANGE)    /* a = id of the range */
 KIND( 5, MARK,        "mark",        HOST, MARK)     /* name, x, a, b: the caller's; AON_F_TRACK: a = track */
@@ -30,7 +30,7 @@ KIND(36, GRAPH,       "graph",       ACT,  GPU)      /* arg = graph id */
 KIND(37, COLLECTIVE,  "collective",  ACT,  GPU)      /* arg = bytes */
 KIND(38, API,         "api",         ACT,  API)      /* track = the calling thread */
 KIND(39, ALLOC,       "alloc",       ACT,  GPU)      /* arg = bytes; flags = 1 allocated, 2 freed; group = address */
-KIND(48, STEP,        "step",        ACT,  STEP)     /* arg = number: a step that a probe found when it had ended */
+KIND(48, STEP,        "step",        ACT,  STEP)     /* arg = number: a step that a probe recognized at its end */
 KIND(49, OP,          "op",          ACT,  OP)       /* arg = shapes, corr = sequence number, flags = OP_* of provider.h */
 KIND(50, MODULE,      "module",      ACT,  OP)       /* a call of a part of a model; track = the calling thread */
 /* clang-format on */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * msg.h - what a process and aond say to each other, over SOCK_SEQPACKET.
+ * msg.h - the messages between a process and aond, over SOCK_SEQPACKET.
  *
  *	process                              aond
  *	HELLO  [+ old pool]   ------------>
@@ -10,11 +10,11 @@
  *
  *	ASK                   ------------>               instead of HELLO: from here on the socket
  *	a line of text        ------------>               speaks as the admin socket does, with the
- *	                      <------------  packets      requests that are for everybody
+ *	                      <------------  packets      requests that are open to everyone
  *
- * A message is one packet: a head, then its fields. A longer message than known is read by
- * its known part, an unknown type is counted and skipped: both sides may be of other builds.
- * Who the process is, aond asks the kernel (SO_PEERCRED, SO_PEERPIDFD), never the message.
+ * A message is one packet: a head, then its fields. The two sides may be of different builds: of a
+ * longer message only the known part is read, and an unknown type is counted and skipped.
+ * aond asks the kernel for the identity of the process (SO_PEERCRED, SO_PEERPIDFD), never the message.
  */
 #ifndef AON_ABI_MSG_H
 #define AON_ABI_MSG_H
@@ -68,7 +68,7 @@ struct aon_msg_hello {
 	uint32_t reserved;
 	char library[32]; /* version of libaon, for people */
 	char run[16];     /* label given by `aon run`, to group by; never an identity */
-	/* From here on: not in the first version's. What the process's environment says. */
+	/* Fields added after the first version: from the environment of the process. */
 	uint32_t rank;       /* + 1; 0: it does not */
 	uint32_t world;      /* ranks of the job; 0: it does not */
 	uint32_t local_rank; /* + 1; 0: it does not */
@@ -84,7 +84,7 @@ struct aon_msg_hello {
 
 #define AON_HELLO_LEAST 96u /* bytes of the first version's */
 
-#define AON_WELCOME_KEEP 0x1u /* the offered pool was adopted: go on in it */
+#define AON_WELCOME_KEEP 0x1u /* the offered pool was adopted: continue in it */
 
 struct aon_msg_welcome {
 	struct aon_msg_head head;
@@ -97,7 +97,7 @@ struct aon_msg_welcome {
 	uint64_t pool_bytes;
 };
 
-/* A word about a probe's state, for `aon ps` and `aon doctor`: "cuda", "off", "no driver". */
+/* The state of a probe, for `aon ps` and `aon doctor`: "cuda", "off", "no driver". */
 struct aon_msg_note {
 	struct aon_msg_head head;
 	char source[16];

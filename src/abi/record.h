@@ -3,7 +3,7 @@
  * record.h - the 32-byte record that an app's thread writes and aond reads.
  *
  * Little endian. A record is `len` units of 32 bytes: the record itself, then its
- * extension. A thread's chunk shows a record only when all of it is there (segment.h).
+ * extension. A thread's chunk shows a record only when it is complete (segment.h).
  *
  *	 0  HOST: t, low half of the TSC          ACT: dur, ns (AON_F_LONG: see the extension)
  *	 4  kind                                  (both)
@@ -41,7 +41,7 @@ enum aon_loss {
 #define AON_F_FLOAT 0x01u /* COUNTER: `a` holds the bits of a double */
 #define AON_F_TRACK 0x02u /* MARK, COUNTER: of the track that is `a`, or `x`, in the heap */
 #define AON_F_AT    0x04u /* COUNTER of a track: `b` is when it was read, ns of CLOCK_MONOTONIC */
-#define AON_F_LONG  0x40u /* ACT: the extension's dur_ns and arg are the true ones */
+#define AON_F_LONG  0x40u /* ACT: dur_ns and arg are in the extension */
 #define AON_F_EXT   0x80u /* ACT: the second unit is a struct aon_ext */
 
 /* TEXT: the bytes of a piece fill the units behind the record; the last piece may leave some over.

@@ -7,9 +7,9 @@
  *	| 4 KiB  | u32 each           | interned | chunk_bytes each             |
  *	+--------+--------------------+----------+------------------------------+
  *
- * aond makes it (a sealed memfd, or a file of its own where a setting asks for crash
- * recovery), sizes it, touches every page, and hands it to the process. The head says where
- * each part is, so that `aon recover` can read one of any version.
+ * aond creates it (a sealed memfd, or a file of its own if a setting asks for crash
+ * recovery), sizes it, touches every page, and hands it to the process. The head gives the
+ * place of each part, so `aon recover` can read a segment of any version.
  *
  * A chunk is FREE, then OWNED by the thread that took it, then FULL, then FREE again.
  *
@@ -19,13 +19,13 @@
  *	B  store n, release                   ---> C  load  n, acquire
  *	E  store state FULL, release          ---> D     copy the records out
  *
- *	B -> C  who sees n sees the records below it.
- *	E -> D  who sees FULL sees the last n.
- *	F -> A  who takes a FREE chunk knows that it has been read and that n is 0.
+ *	B -> C  a reader that sees n sees the records below it.
+ *	E -> D  a reader that sees FULL sees the last n.
+ *	F -> A  a thread that takes a FREE chunk knows that it has been read and that n is 0.
  *
- * Everything here can be changed at any time by a hostile process: aond copies, checks its
- * copy, and never follows anything that it did not check. What aond must not lose when it
- * dies itself (taken, consumed[]) is kept here too; a process can only spoil its own.
+ * A hostile process can change everything here at any time: aond copies, checks its
+ * copy, and never follows anything unchecked. State that must survive the death of aond
+ * (taken, consumed[]) is kept here too; a process can only spoil its own.
  */
 #ifndef AON_ABI_SEGMENT_H
 #define AON_ABI_SEGMENT_H
@@ -52,7 +52,7 @@ enum aon_chunk_state { AON_CHUNK_FREE = 0, AON_CHUNK_OWNED = 1, AON_CHUNK_FULL =
 
 #define AON_HEARTBEAT_STAMPS 8u
 
-/* What was last begun: evidence of a hang that outlives SIGKILL and needs no drain. */
+/* What was last begun: evidence of a hang that survives SIGKILL and needs no drain. */
 struct aon_heartbeat {
 	uint64_t step;     /* number of the last step begun */
 	uint64_t step_tsc; /* when */
@@ -90,13 +90,13 @@ struct aon_seg_head {
 	/* Written by the process's threads. */
 	uint32_t hint;      /* where to look for a free chunk */
 	uint32_t used;      /* chunks that are not FREE: added by threads, taken off by aond */
-	uint32_t doorbell;  /* 1: fidelity level since aond last drained */
+	uint32_t doorbell;  /* 1: the doorbell rang since aond last drained */
 	uint32_t heap_used; /* bytes, a multiple of AON_HEAP_ALIGN */
 	uint8_t reserved1[48];
 
 	/* Written by aond. */
 	uint64_t taken; /* records copied out, ever */
-	/* What it is about to write to taken and to consumed[], for the next aond to finish. */
+	/* What aond is about to write to taken and consumed[]: the next aond can finish it. */
 	uint64_t next_taken;
 	uint32_t next_consumed;
 	uint32_t next_chunk; /* + 1; written last, 0: nothing begun */
@@ -107,7 +107,7 @@ struct aon_seg_head {
 	/* Records lost, by reason; striped by thread so that counting does not contend. */
 	uint64_t lost[AON_LOSS_STRIPES][AON_LOSS_APP_MAX];
 
-	/* What probes cost where nothing is recorded, as they reckon: all so far, and a launch in 1/16. */
+	/* Residual overhead that probes estimate while nothing is recorded: total, and per launch in 1/16. */
 	uint64_t stays_ns;
 	uint64_t stays_launch;
 
@@ -132,9 +132,9 @@ struct aon_chunk_head {
 _Static_assert(sizeof(struct aon_chunk_head) == AON_UNIT, "chunk layout is ABI");
 
 /*
- * The heap: what is interned, once a process. Append only; an id is the entry's offset in
+ * The heap: interned entries of the process. Append only. An id is the entry's offset in
  * units of AON_HEAP_ALIGN, so it is never 0 (the first entry starts at one unit). `len` is
- * stored last, with release: 0 means that the entry is not there (yet).
+ * stored last, with release: 0 means that the entry does not exist (yet).
  */
 #define AON_HEAP_ALIGN  8u
 #define AON_TRACK_ALIGN 64u /* a track's id is offset / 64, so that it fits 16 bits */

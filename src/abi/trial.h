@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trial.h - which steps of a job are recorded, and which are left out so that what recording
- * costs can be measured, or kept low.
+ * trial.h - which steps of a job are recorded and which are unsampled, to measure the cost of
+ * recording, or to keep it low.
  *
  * Steps come in rounds, by their number alone:
  *
- *	| guard block | guard block | gap ... |      of the first two, a coin says which is off
+ *	| guard block | guard block | gap ... |      a coin decides which of the first two is off
  *
- * All ranks of a job have the same seed, so all of them leave out the same steps without a
- * message: a step is as slow as its slowest rank, and ranks that took turns would measure nothing.
- * The coin is fair, so the difference between the two is symmetric around what recording costs,
- * whatever else slows the job. Of the gap, cut into blocks, one of `duty` is recorded, by chance:
- * what they show stands for all.
+ * All ranks of a job have the same seed, so they skip the same steps without a message: a step is
+ * as slow as its slowest rank, and ranks that took turns would measure nothing. The coin is fair, so
+ * the difference between the two blocks is symmetric around the cost of recording, whatever else
+ * slows the job. The gap is cut into blocks; one of `duty` blocks, chosen at random, is recorded
+ * and stands for all.
  *
- * Plain arithmetic, for both sides of the gate; steps that are left out are still seen as steps.
+ * Plain arithmetic, for both sides of the gate. Unsampled steps are still recorded as steps.
  */
 #ifndef AON_ABI_TRIAL_H
 #define AON_ABI_TRIAL_H
@@ -28,8 +28,8 @@
 struct aon_trial {
 	uint32_t gap;   /* steps from a pair to the next; 0: the next comes at once */
 	uint8_t block;  /* steps that are measured; 0: no pairs */
-	uint8_t guard;  /* before each of these, on and off alike: not measured */
-	uint8_t duty;   /* of so many blocks of the gap, one is on; 0 and 1: all are */
+	uint8_t guard;  /* before each block, on or off: not measured */
+	uint8_t duty;   /* one of so many blocks of the gap is on; 0 and 1: all are */
 	uint8_t unused; /* 0 */
 };
 
@@ -49,7 +49,7 @@ static inline struct aon_trial aon_trial_of(uint64_t word)
 				   .duty = (uint8_t)(word >> 48) };
 }
 
-/* splitmix64's end: every bit of the result hangs on every bit of the two. */
+/* The end of splitmix64: every bit of the result depends on every bit of both. */
 static inline uint64_t aon_trial_mix(uint64_t seed, uint64_t n)
 {
 	uint64_t z = seed + (n + 1) * 0x9e3779b97f4a7c15ull;
@@ -92,13 +92,13 @@ static inline struct aon_trial_at aon_trial_at(struct aon_trial t, uint64_t seed
 	return at;
 }
 
-/* Of how many steps one that is recorded is one, by chance: what it shows counts so often. */
+/* The weight of a recorded step: how many steps it stands for. */
 static inline uint32_t aon_trial_weight(struct aon_trial t, struct aon_trial_at at)
 {
 	return at.in_pair ? 2 : t.duty > 1 ? t.duty : 1;
 }
 
-/* How many of the steps are recorded, of 1, in the long run. */
+/* The share of steps that are recorded in the long run, 0 to 1. */
 static inline double aon_trial_share(struct aon_trial t)
 {
 	double pair = t.block ? (double)t.block + t.guard : 0; /* on; as many are off */

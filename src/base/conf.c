@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conf.c - settings' parser: every byte may be wrong, every error names its place. */
+/* conf.c - parser of settings: any byte may be wrong, and every error names its place. */
 #include "base/conf.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ int conf_say(struct conf_why *why, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(why->text, sizeof(why->text), fmt, ap);
 	va_end(ap);
-	/* A file may hold any bytes; a terminal is not to see them. */
+	/* A file may contain any bytes, which must not reach a terminal. */
 	for (char *c = why->text; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conf.h - settings: one table, a file of `key = value`, and exact words on errors. */
+/* conf.h - settings: one table, a file of `key = value`, and exact error messages. */
 #ifndef AON_BASE_CONF_H
 #define AON_BASE_CONF_H
 
@@ -15,7 +15,7 @@ struct conf_path {
 	char s[CONF_PATH_BYTES];
 };
 
-/* What a row's field is: int64_t (of a WORD its index), or struct conf_path. */
+/* The type of a row's field: int64_t (the index, for a WORD) or struct conf_path. */
 enum conf_type { CONF_NUM, CONF_PATH, CONF_WORD, CONF_TEXT };
 
 struct conf_row {
@@ -38,7 +38,7 @@ struct conf {
 	size_t n;
 	size_t size;      /* of the struct that they are fields of */
 	const char *help; /* the command that lists them */
-	/* What no single line can tell; may be NULL. */
+	/* Checks several settings together; may be NULL. */
 	int (*check)(const void *p, struct conf_why *why);
 };
 
@@ -48,13 +48,13 @@ void conf_defaults(const struct conf *t, void *p);
 int conf_set(const struct conf *t, void *p, const char *key, const char *value,
 	     struct conf_why *why);
 
-/* Its value as text; the row, or NULL: no such setting. */
+/* The value as text. Returns the row, or NULL: there is no such setting. */
 const struct conf_row *conf_get(const struct conf *t, const void *p, const char *key,
 				char out[CONF_PATH_BYTES]);
 
 /*
- * The lines of a file, over what *p holds. `name` stands in messages. On failure *p is as
- * before and *why names the first bad line. Any bytes are allowed as input.
+ * Applies the lines of a file to *p. Messages contain `name`. On failure *p is unchanged and
+ * *why names the first bad line. Any bytes are allowed as input.
  */
 int conf_parse(const struct conf *t, void *p, const char *name, const char *text, size_t len,
 	       struct conf_why *why);
@@ -63,8 +63,8 @@ int conf_parse(const struct conf *t, void *p, const char *name, const char *text
 int conf_load(const struct conf *t, void *p, const char *path, struct conf_why *why);
 
 /*
- * Take over from `next` what may change while it runs. Calls `kept` with each key that
- * differs but may not. Returns how many settings changed.
+ * Copies from `next` the settings that may change at run time. Calls `kept` for each key that
+ * differs but may not change. Returns how many settings changed.
  */
 typedef void conf_key_fn(void *arg, const char *key);
 int conf_reload(const struct conf *t, void *p, const void *next, conf_key_fn *kept, void *arg);

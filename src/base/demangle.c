@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * demangle.c - by the C++ runtime that a machine has anyway, in a process that may fail.
+ * demangle.c - demangles names with the machine's C++ runtime, in a child process that may fail.
  *
- * A name is a stranger's: a few hundred letters can stand for terabytes of text, or keep the
- * runtime busy for years. So a child reads the names, with little time and memory, and sends back
- * one result after the other. The name that ends it is left as it is, and another child goes on
- * behind it.
+ * Names are untrusted: a few hundred letters can expand to terabytes of text, or keep the runtime
+ * busy for years. So a child with little time and memory demangles the names and sends back one
+ * result after the other. A name that kills the child stays as it is, and another child continues
+ * with the next name.
  */
 #include "base/demangle.h"
 
@@ -48,7 +48,7 @@ struct result {
 
 static void *all;                                        /* of tsearch(): struct known, by name */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* `all`, and the texts in it */
-/* Held by who learns, so that what another learns now is known when one's own learning is over. */
+/* Held while names are learned: whoever waits for it then also knows the names learned meanwhile. */
 static pthread_mutex_t learning = PTHREAD_MUTEX_INITIALIZER;
 
 static int by_name(const void *a, const void *b)
@@ -63,7 +63,7 @@ static bool mangled(const char *name)
 
 /* --- the child --- */
 
-/* The runtime goes on without memory, so that time has a limit of its own. */
+/* The runtime continues when memory is short, so time has a limit of its own. */
 static int limit_time(void)
 {
 	const struct rlimit cpu = { CPU_S, CPU_S }, none = { 0, 0 };
@@ -76,7 +76,7 @@ static int limit_time(void)
 	return setrlimit(RLIMIT_CPU, &cpu) < 0 || setrlimit(RLIMIT_CORE, &none) < 0 ? -errno : 0;
 }
 
-/* Beside what it has from its parent, which is the more the larger the store. */
+/* In addition to the memory inherited from the parent, which grows with the store. */
 static int limit_memory(void)
 {
 	unsigned long pages = 0;
@@ -119,7 +119,7 @@ static void read_name(demangle_fn *fn, const char *name, struct result *r)
 	free(text);
 }
 
-/* Ends with 0 when there is no more to be had. */
+/* Returns 0 when there is nothing left. */
 static _Noreturn void child(int to, struct known *const name[], size_t n)
 {
 	const struct itimerval each = { .it_value.tv_usec = NAME_US };
@@ -129,7 +129,7 @@ static _Noreturn void child(int to, struct known *const name[], size_t n)
 	size_t size;
 	void *lib;
 
-	/* Whatever ends it has nothing to say to the user. */
+	/* The user need not know what ended the child. */
 	if (null < 0 || dup2(null, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0 ||
 	    limit_time() < 0)
 		_exit(0);
@@ -198,7 +198,7 @@ static size_t collect(int from, struct known *const name[], size_t n, int64_t un
 	return i;
 }
 
-/* One child; returns where the next one goes on. */
+/* Runs one child; returns the index at which the next one continues. */
 static size_t learn_some(struct known *const name[], size_t n, int64_t until_ms)
 {
 	int end[2], status = 0;
@@ -222,7 +222,7 @@ static size_t learn_some(struct known *const name[], size_t n, int64_t until_ms)
 	return status ? got + 1 : n;
 }
 
-/* NULL: it is known, or there is no memory to know it. */
+/* NULL: it is known already, or there is no memory. */
 static struct known *add(const char *name)
 {
 	struct known *k = calloc(1, sizeof(*k)), **in = NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fault.h - a place at which a test lets the process die, as by a power cut.
+ * fault.h - places at which a test can kill the process, as a power cut would.
  *
- * AON_FAULT=PLACE ends it with SIGKILL there, AON_FAULT=PLACE:3 the third time that it comes by. Only for
- * our own programs, at places where what is on disk and what was said differ; never in an app.
+ * AON_FAULT=PLACE kills the process with SIGKILL there, AON_FAULT=PLACE:3 the third time. Only for
+ * aon's own programs, at places where the disk and what was acknowledged differ; never in an app.
  */
 #ifndef AON_BASE_FAULT_H
 #define AON_BASE_FAULT_H

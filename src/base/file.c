@@ -8,7 +8,7 @@
 
 #define FIRST_BYTES 65536u
 
-/* Also of files that do not say their length, as pipes and those of /proc. */
+/* Also reads files without a known length, such as pipes and files of /proc. */
 static int read_on(FILE *f, char **buf, size_t *n, size_t most)
 {
 	size_t cap = 0;

@@ -161,7 +161,7 @@ static bool within(const struct span *s, size_t n, uint32_t c)
 
 #define WITHIN(table, c) within(table, sizeof(table) / sizeof((table)[0]), c)
 
-/* Would move the cursor, hide text or turn its direction. */
+/* Characters that would move the cursor, hide text or reverse its direction. */
 static bool unsafe(uint32_t c)
 {
 	static const struct span bad[] = {
@@ -217,7 +217,7 @@ char *fmt_clean(char *out, size_t cap, const char *text, bool ascii)
 	return out;
 }
 
-/* A byte that is no UTF-8 counts as one column: clean text has none, but nothing may loop. */
+/* An invalid byte counts as one column: clean text has none, but the loop must advance. */
 static size_t next_char(const char *s, unsigned *width)
 {
 	uint32_t c;

@@ -2,7 +2,7 @@
 /*
  * fmt.h - numbers, times and names as people read them.
  *
- * At most three significant digits; `<0.1` rather than a 0 that is none; counts with
+ * At most three significant digits; `<0.1` instead of a misleading 0; counts with
  * separators. All functions fill `out` and return it.
  */
 #ifndef AON_FMT_H
@@ -43,7 +43,7 @@ char *fmt_clean(char *out, size_t cap, const char *text, bool ascii);
 /* Columns of a terminal that clean text takes. */
 size_t fmt_width(const char *clean);
 
-/* `clean` in at most `width` columns, its middle given up for the ellipsis. */
+/* `clean` in at most `width` columns, with an ellipsis in place of its middle. */
 char *fmt_ellipsis(char *out, size_t cap, const char *clean, size_t width, bool ascii);
 
 /* A bar of `share` (0..1) of `width` columns, in eighths of a column or in `#`. */
@@ -52,7 +52,7 @@ char *fmt_bar(char *out, size_t cap, double share, size_t width, bool ascii);
 /* Eight heights: the level of `v` between 0 and `max`. */
 const char *fmt_spark(uint64_t v, uint64_t max, bool ascii);
 
-/* Decodes one UTF-8 character: its length, or 0 when the bytes are none. *ucs gets it. */
+/* Decodes one UTF-8 character into *ucs. Returns its length, or 0 if the bytes are invalid. */
 size_t fmt_utf8(const char *s, uint32_t *ucs);
 
 #endif /* AON_FMT_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * json.h - write JSON to a stream as it is known, with no tree in memory.
+ * json.h - writes JSON to a stream piece by piece, without a tree in memory.
  *
  *	json_open(&j, NULL, '{'); json_str(&j, "name", text); json_close(&j);
  *

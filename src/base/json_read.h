@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * json_read.h - the few steps that a reader takes in JSON text, with no tree in memory.
+ * json_read.h - the basic steps of reading JSON text, without a tree in memory.
  *
- * The text is followed by JSON_PAD quotes that are not of it. Each step takes a pointer into
- * the text and gives the one after what it read; every loop stops at a quote at the latest, so
- * no step looks where it ends:
+ * JSON_PAD quotes follow the text. Each step takes a pointer into the text and returns the one
+ * behind what it read. Every loop stops at a quote at the latest, so no step checks for the end:
  *
- *	NULL    what stands there is not JSON
+ *	NULL    this is not JSON
  *	> end   the text ended first
  *
- * It takes more than the standard allows: comments, NaN, keys without quotes, commas too many
- * or too few, any bytes in strings. What is skipped is not checked: only brackets are counted.
+ * It accepts more than the standard: comments, NaN, keys without quotes, extra or missing commas,
+ * any bytes in strings. Skipped parts are not checked: only brackets are counted.
  */
 #ifndef AON_JSON_READ_H
 #define AON_JSON_READ_H
@@ -31,11 +30,11 @@ struct json_tok {
 	size_t len;
 };
 
-/* The text of a string without quotes; anything else as it stands. */
+/* The text of a string without quotes; anything else unchanged. */
 struct json_tok json_tok_text(struct json_tok t);
-/* Writes it with its escapes undone, at most cap bytes; bad escapes stay as they are. */
+/* Writes the text unescaped, at most cap bytes; bad escapes stay as they are. */
 size_t json_tok_unescape(char *out, size_t cap, struct json_tok text);
-/* Whole numbers: also in quotes, also 0x. False: it is none, or does not fit. */
+/* A whole number: also in quotes, also 0x. False: not a number, or it does not fit. */
 bool json_tok_i64(struct json_tok t, int64_t *out);
 /* A number times 10^scale, rounded: 12.5 with scale 3 is 12500. */
 bool json_tok_scaled(struct json_tok t, int scale, int64_t *out);
@@ -44,7 +43,7 @@ bool json_tok_is(struct json_tok text, const char *word);
 
 /* --- steps --- */
 
-/* At a quote or a backslash, whichever comes first. */
+/* Finds the next quote or backslash. */
 static inline const char *json_quote(const char *p)
 {
 #ifdef __SSE2__

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_tok.c - numbers and texts out of tokens, from their digits: a double loses nanoseconds. */
+/* json_tok.c - numbers and texts from tokens. Numbers are read digit by digit: a double would lose nanoseconds. */
 #include <stdlib.h>
 
 #include "base/json_read.h"
@@ -63,7 +63,7 @@ static size_t utf8(char out[4], uint32_t c)
 	return 4;
 }
 
-/* Undoes the escape at s. Gives how many bytes of text it took; 0: it is none. */
+/* Decodes the escape at s. Returns how many bytes of text it took; 0: not an escape. */
 static size_t escape(const char *s, const char *end, char out[4], size_t *len)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log.c - logfmt lines, whole or not at all, and few of the same. */
+/* log.c - logfmt lines: written whole or not at all, with repeated lines limited. */
 #include "base/log.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ void log_fd(int fd)
 	atomic_store_explicit(&out_fd, fd, memory_order_relaxed);
 }
 
-/* May this line go out? *muted gets how many like it did not since the last one. */
+/* May this line be written? *muted gets how many of its kind were suppressed since the last one. */
 static bool may_write(const char *fmt, time_t now, uint64_t *muted)
 {
 	struct slot *s = &slot[((uintptr_t)fmt >> 3) % LOG_SLOTS];
@@ -59,7 +59,7 @@ static bool may_write(const char *fmt, time_t now, uint64_t *muted)
 	return ok;
 }
 
-/* What came from elsewhere must not end the line or the quotes. */
+/* Foreign text must not end the line or the quotes. */
 static void make_safe(char *s)
 {
 	for (; *s; s++) {

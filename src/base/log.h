@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * log.h - one logfmt line on stderr, for our own programs; never for code in an app.
+ * log.h - one logfmt line on stderr, for aon's own programs; never for code in an app.
  *
  *	ts=2026-11-15T21:04:53.120Z level=warn mod=sess msg="pid 41: refused: too many"
  *
@@ -15,7 +15,7 @@ enum log_level { LOG_LEVEL_ERR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG 
 #define LOG_BURST    5
 #define LOG_WINDOW_S 10
 
-void log_level(enum log_level level); /* lines above it are not written; INFO unless told */
+void log_level(enum log_level level); /* lines above it are not written; INFO by default */
 void log_fd(int fd);                  /* where to; 2 unless told */
 
 void log_line(enum log_level level, const char *file, const char *fmt, ...)

@@ -30,7 +30,7 @@ static struct map_entry *place_of(struct map *m, uint64_t key)
 	return &m->slot[i & (m->cap - 1)];
 }
 
-/* Moves all entries but those to drop to a table of `cap` slots. */
+/* Moves all entries except those to drop to a table of `cap` slots. */
 static int rebuild(struct map *m, size_t cap, map_fn *drop, void *arg)
 {
 	struct map to = { .slot = calloc(cap, sizeof(*to.slot)), .cap = cap };
@@ -92,7 +92,7 @@ void lookup_clear(struct lookup *x)
 	x->used = 0;
 }
 
-/* A slot says by its upper half where it belongs. */
+/* The upper half of a slot tells where it belongs. */
 static void insert(struct lookup *x, uint64_t s)
 {
 	size_t i = s >> 32;

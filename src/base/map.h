@@ -2,7 +2,7 @@
 /*
  * map.h - hash tables: open addressing, linear probing, at most two thirds full.
  *
- * struct map goes from a number of 64 bits to another that is never 0. struct lookup finds rows of
+ * struct map maps a 64-bit number to another one that is never 0. struct lookup finds rows of
  * the caller's array by keys of any kind: the caller gives a hash and compares the candidates.
  * Both are empty when all zero, grow by themselves, and belong to one thread.
  *
@@ -56,10 +56,10 @@ static inline uint64_t map_get(const struct map *m, uint64_t key)
 
 int map_put(struct map *m, uint64_t key, uint64_t value); /* 0 or -ENOMEM */
 
-/* The key's value; if there is none, the next number: 1, 2, ... 0: no memory. */
+/* The key's value. A new key gets the next number: 1, 2, ... Returns 0 if there is no memory. */
 uint32_t map_number(struct map *m, uint64_t key);
 
-/* Drops the entries for which fn() is true. Without memory they stay. */
+/* Drops the entries for which fn() is true. If there is no memory, they stay. */
 typedef bool map_fn(void *arg, uint64_t key, uint64_t value);
 void map_drop(struct map *m, map_fn *fn, void *arg);
 
@@ -82,7 +82,7 @@ void lookup_clear(struct lookup *x);                           /* keeps the memo
 int lookup_room(struct lookup *x, size_t rows);                /* for so many in all */
 int lookup_put(struct lookup *x, uint64_t hash, uint32_t row); /* 0 or -ENOMEM */
 
-/* The next row that was put with such a hash, or false. *at is 0 before the first. */
+/* The next row with that hash, or false. *at must be 0 before the first call. */
 static inline bool lookup_next(const struct lookup *x, uint64_t hash, size_t *at, uint32_t *row)
 {
 	uint64_t h = hash_u64(hash);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memory.tbl.h - what an allocator says of itself: names of counters, once for who writes and
- * who reads them.
+ * memory.tbl.h - names of an allocator's counters, once for their writers and readers.
  *
  *	MEMORY(ID, "name of the counter")
  *
- * On a device's own track, or on a thread for the host's; `b` of the event is the step that had
- * just ended, 0: not told. One that did not change need not be said again.
+ * They are on the device's own track, or on a thread for the host. `b` of the event is the step that
+ * had just ended, 0: unknown. An unchanged counter need not be repeated.
  */
 /* clang-format off */
 MEMORY(ALLOCATED, "[memory] allocated")      /* by tensors, bytes */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pb.h - the wire format of protobuf, field by field, of bytes that may be anything.
+ * pb.h - reads the wire format of protobuf field by field, from untrusted bytes.
  *
  *	while (pb_next(&in, &f)) switch (f.num) { ... }
  *	if (in.bad) ... at in.p

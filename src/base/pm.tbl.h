@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pm.tbl.h - what a device's own counters say, in percent of what it can: names of counters, once
- * for who writes and who reads them.
+ * pm.tbl.h - names of a device's own performance counters, in percent of its peak, once for their
+ * writers and readers.
  *
  *	PM(ID, "name of the counter", "word", "metric of CUPTI", "another, if that is unknown")
  *
- * On a device's own track; each value is the mean of the time from its own moment to the next one's,
- * but no longer than is usual between two. Of a device at rest one zero is said, not all.
+ * On a device's own track; each value is the mean from its own moment to the next value,
+ * but no longer than the usual distance between two. An idle device reports one zero, not all.
  */
 /* clang-format off */
 PM(SM_ACTIVE,   "[pm] SMs active",     "sm_active",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proc.c - small reads of /proc: bounded, and nothing in them is believed to be well formed. */
+/* proc.c - small reads of /proc: bounded, without trust in the form of the text. */
 #include "base/proc.h"
 
 #include <errno.h>
@@ -120,7 +120,7 @@ void proc_exe(pid_t pid, char *out, size_t cap)
 	out[n > 0 ? n : 0] = '\0';
 }
 
-/* The number behind `key` at the start of a line; 0 when there is none. */
+/* The number behind `key` at the start of a line; 0 if there is none. */
 static uint64_t field(const char *text, const char *key)
 {
 	size_t len = strlen(key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* proc.h - what /proc says about a process. Every byte of it may have been chosen by the process. */
+/* proc.h - what /proc says about a process. The process may have chosen every byte. */
 #ifndef AON_PROC_H
 #define AON_PROC_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * range.tbl.h - what is read of single kernels besides pm.tbl.h, once for who writes and who reads it.
+ * range.tbl.h - metrics of single kernels besides those of pm.tbl.h, once for their writers and readers.
  *
  *	RANGE(ID, "word", "metric of CUPTI", "another, if that is unknown")
  *

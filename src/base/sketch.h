@@ -2,7 +2,7 @@
 /*
  * sketch.h - a mergeable histogram with a bound on the relative error of every quantile.
  *
- * Log-linear: SKETCH_SUB cells an octave, so a cell is 1/64 wide relative to its lower edge
+ * Log-linear: SKETCH_SUB cells per octave, so a cell is 1/64 wide relative to its lower edge
  * and its middle is within 1/128 (0.79 %) of any value in it. Values below 64 are exact.
  * Only the span of cells that was touched is held; two sketches merge by adding cells.
  */
@@ -41,7 +41,7 @@ int sketch_add(struct sketch *s, uint64_t v, uint32_t weight); /* 0 or -ENOMEM *
 int sketch_add_cell(struct sketch *s, uint32_t index, uint32_t weight);
 int sketch_merge(struct sketch *into, const struct sketch *from);
 
-/* The value below which a share q (0..1) of the weight lies; 0 when empty. */
+/* The value below which a share q (0..1) of the weight lies; 0 if empty. */
 uint64_t sketch_quantile(const struct sketch *s, double q);
 
 #endif /* AON_SKETCH_H */

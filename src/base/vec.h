@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vec.h - makes a caller's array grow, by doubling.
+ * vec.h - grows a caller's array by doubling.
  *
- * The array is a plain pointer that was NULL or came from here, and free() ends it; `array` is that
- * pointer's address, `size` the bytes of an element. All return 0 or -ENOMEM, and then nothing has
- * changed.
+ * The array is a plain pointer: NULL at first, allocated here, freed with free(). `array` is the
+ * address of that pointer, `size` the size of an element. All functions return 0, or -ENOMEM without
+ * a change.
  */
 #ifndef AON_BASE_VEC_H
 #define AON_BASE_VEC_H
@@ -18,8 +18,8 @@ int vec_grow(void *array, size_t *cap, size_t need, size_t size);
 
 /*
  * Room for one element after the n that are there. It needs no capacity: an array grows when n is a
- * power of two, so all elements must be added through here. One that is emptied and filled all the
- * time is better off with vec_room().
+ * power of two, so all elements must be added through here. Use vec_room() for an array that
+ * is emptied and refilled often.
  */
 static inline int vec_more(void *array, size_t n, size_t size)
 {

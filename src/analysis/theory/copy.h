@@ -25,7 +25,7 @@ enum copy_way copy_way(const char *name);
 int copy_roof(struct roof *out, const struct gpu *g, enum copy_way way, double count, double bytes,
 	      double ns);
 
-/* "4.0": what a slot of 16 tracks carries that is one below what the device could have, if that is
+/* "4.0": what a slot of 16 lanes carries that is one below what the device could have, if that is
  * what the rate is; NULL: it is not. */
 const char *copy_older_pcie(const struct gpu *g, double Bps);
 
