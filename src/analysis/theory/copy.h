@@ -9,24 +9,23 @@ enum copy_way { COPY_HOST, COPY_WITHIN, COPY_PEER, COPY_WAYS }; /* host, one dev
 
 struct copy_time {
 	double ns;
-	double start_ns; /* fixed part, whatever the bytes */
+	double start_ns; /* the fixed part of ns, whatever the bytes */
 	double wire_Bps; /* of bytes, at the peak of the wires or the memory */
 };
 
-/* Of `count` copies of `bytes` together. 0; -EINVAL: none; -ENOTSUP: nothing is known of the wires. */
+/* The time of `count` copies of `bytes` together. 0; -EINVAL: no copies; -ENOTSUP: unknown links. */
 int copy_time(struct copy_time *out, const struct gpu *g, enum copy_way way, double count,
 	      double bytes);
 
 /* The way that a copy's name tells: "Memcpy HtoD (Pinned -> Device)"; COPY_WAYS: none. */
 enum copy_way copy_way(const char *name);
 
-/* What limits `count` copies that took `ns` together, and their share of what the wires carry. As
- * copy_time(). */
+/* What limits `count` copies that took `ns` together, and their share of what the links carry.
+ * Returns as copy_time(). */
 int copy_roof(struct roof *out, const struct gpu *g, enum copy_way way, double count, double bytes,
 	      double ns);
 
-/* "4.0": what a slot of 16 lanes carries that is one below what the device could have, if that is
- * what the rate is; NULL: it is not. */
+/* "4.0": the PCIe generation below the device's own, if the rate fits its 16 PCIe lanes; else NULL. */
 const char *copy_older_pcie(const struct gpu *g, double Bps);
 
 #endif /* AON_THEORY_COPY_H */

@@ -58,7 +58,7 @@ AON_API int aon_join(unsigned wait_ms)
 		now = now_ms();
 		mine = client_step(aon_tsc(), now < until ? (unsigned)(until - now) : 0);
 		err = joined_or_why();
-		/* Another thread is at it: what the state says is not the answer yet. */
+		/* Another thread is joining: the state is not final yet. */
 		if (!mine && err == -ENOENT)
 			err = -EAGAIN;
 		if (!mine && err == -EAGAIN && now < until)
@@ -139,8 +139,8 @@ static void poll_at(uint64_t tsc)
 }
 
 /*
- * A step begins: is it one to leave out? Then the word of the gate that everybody tests is the
- * other one. Who does not watch this session's gate has reasons, and keeps what it watches.
+ * A step begins: if it is unsampled, all threads test the other word of the gate from now on.
+ * A process that does not watch this session's gate keeps watching what it watches.
  */
 static void trial_step(uint64_t number)
 {
@@ -233,7 +233,7 @@ AON_API uint32_t aon_room(uint32_t *ms)
 	const struct aon_gate *g;
 	uint32_t number;
 
-	/* Who makes room emits nothing: else nobody would see that aond is gone, or back. */
+	/* A probe that makes room emits nothing, so only this poll notices that aond is gone, or back. */
 	poll_at(aon_tsc());
 	g = __atomic_load_n(&c->gate, __ATOMIC_ACQUIRE);
 	if (!g || client_was_forked())
@@ -266,7 +266,7 @@ AON_API void aon_heartbeat_launch(uint32_t corr, uint32_t name)
 	if (!p)
 		return;
 	set(&p->launch, (uint64_t)corr << 32 | name);
-	/* Two threads may count one for both: the stamp costs more than all the rest. */
+	/* Two threads may count as one here: the time stamp costs more than everything else. */
 	n = __atomic_load_n(&p->launches, __ATOMIC_RELAXED);
 	set(&p->launches, n + 1);
 	if (n % AON_HEARTBEAT_STAMPS == 0)

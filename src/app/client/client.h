@@ -2,8 +2,8 @@
 /*
  * client.h - what the files of libaon share. Nothing here is exported.
  *
- * The rules of the house: no exit, no print, no heap, no lock that anybody waits for, no
- * thread, no signal; errno is kept; every failure ends in a count or in silence.
+ * The rules: no exit, no print, no heap, no lock that anybody waits for, no thread, no signal;
+ * errno is kept; every failure is counted or ignored silently.
  *
  * emit.c    the hot path and its slow half     thread.c  a thread's end: attach, exit
  * join.c    talking to aond, the state machine intern.c  names, geometries, tracks
@@ -32,7 +32,7 @@ enum client_state {
 	CLIENT_JOINED,
 };
 
-/* A descriptor of ours, and what tells it from one that the app put in its place. */
+/* One of libaon's descriptors, with what distinguishes it from one that the app put in its place. */
 struct held_fd {
 	int fd; /* -1: none */
 	uint64_t dev, ino;
@@ -52,7 +52,7 @@ struct client {
 	_Atomic uint64_t looked_tsc; /* when the socket was last looked at */
 	_Atomic uint64_t tried_tsc;  /* when a daemon was last tried for */
 	_Atomic uint64_t hello_tsc;  /* when HELLO was sent */
-	_Atomic uint32_t filtered;   /* 1: the app has put on system call filters, say no more */
+	_Atomic uint32_t filtered;   /* 1: the app has system call filters: make no calls */
 	bool born_filtered;          /* it was started with some: they let us pass */
 	_Atomic uint64_t early;      /* records lost while there was no segment to count in */
 	_Atomic uint64_t range_ids;
@@ -74,10 +74,10 @@ struct client {
 extern struct client aon_client;
 
 /*
- * Around every detour: errno is the app's, and a thread that is cancelled, asynchronously even,
- * must not end with a turn or a chunk that nobody would give back. Deferred is enough, there
- * is no cancellation point in here; to disable instead would change what pthread_join() says
- * (glibc 2.36).
+ * Used around every slow path. errno belongs to the app. A thread that is cancelled, even
+ * asynchronously, must not end while it holds the turn or a chunk. Deferred cancellation is enough,
+ * since there is no cancellation point in here; disabling it would change what pthread_join()
+ * returns (glibc 2.36).
  */
 struct detour {
 	int saved_errno, cancel_type;
@@ -103,7 +103,7 @@ void client_gate_slow(void);                  /* every emit comes to the slow pa
 void client_gate_watch(const uint32_t *word); /* the rendezvous page's, or the session's */
 
 /* --- join.c --- */
-/* One step, unless another thread is at it (then false): never waits longer than wait_ms. */
+/* One step of joining; false if another thread is doing it. Never waits longer than wait_ms. */
 bool client_step(uint64_t tsc, unsigned wait_ms);
 void client_try_join(uint64_t tsc); /* an emit, and no segment yet: ask, or see if aond answered */
 void client_settle(void);           /* what was lost early is known to the segment */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emit.c - the hot path, and what happens when it cannot go straight on.
+ * emit.c - the hot path, and the slow paths behind it.
  *
- * The header's inline test reads *aon_gate_; only when that is not 0 does it call here. The
- * straight way is: own TLS pointer, busy word, write pointer, stamp, four stores, commit. Both
- * detours are tail calls with the same arguments, so that the straight way saves no register.
+ * The header's inline test reads *aon_gate_; it calls here only if that is not 0. The
+ * fast path is: own TLS pointer, busy word, write pointer, stamp, four stores, commit. Both
+ * slow paths are tail calls with the same arguments, so that the fast path saves no register.
  */
 #include <string.h>
 
@@ -114,8 +114,8 @@ static bool refill(struct aon_thread *t, uint64_t tsc, uint32_t units)
 }
 
 /*
- * There was no chunk a moment ago: lose this one without looking again. Costs no more than an
- * emit that succeeds, because an app must not slow down when aond does. busy is held.
+ * There was no chunk a moment ago: drop this record without another search. This costs no more
+ * than a successful emit, because an app must not slow down when aond does. busy is held.
  */
 static inline bool skipped(struct aon_thread *t)
 {
@@ -170,7 +170,7 @@ static __attribute__((cold, noinline)) void emit_refill(uint32_t kind, uint32_t 
 	detour_end(d);
 }
 
-/* The chunk is of another epoch of the counter. What was written stands behind its end yet. */
+/* The chunk is of another epoch of the counter. The record was written, but not committed yet. */
 static __attribute__((cold, noinline)) void emit_stale(void)
 {
 	union aon_rec r = *aon_self->p;

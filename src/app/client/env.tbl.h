@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * env.tbl.h - the variables that say which job and rank a process is, once. No other variable of a
- * program is read but aon's own, and of these only the value below is kept.
+ * env.tbl.h - the variables that identify the job and rank of a process, once. Apart from aon's own,
+ * no other variable of a program is read, and only the values below are kept.
  *
  *	ENV(what, "VARIABLE")      the first one that is set counts
  *

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inline.h - the straight way of an emit, for libaon and for the probes that ship with it.
+ * inline.h - the fast path of an emit, for libaon and for the probes that ship with it.
  *
- * A probe whose calls are as short as an emit has it inlined: no call, no register to save. All
- * that is not straight is left to aon_emit_(), which starts anew.
+ * Probes whose calls are as short as an emit inline it: no call, no register to save. Everything
+ * else is left to aon_emit_(), which starts from the beginning.
  */
 #ifndef AON_INLINE_H
 #define AON_INLINE_H
@@ -50,8 +50,8 @@ static inline void aon_stamp(struct aon_thread *t, union aon_rec *p, uint32_t ts
 }
 
 /*
- * This thread's end. Ask for it first of all: the CPU takes no stamp before what was begun is done,
- * so that of a short call not its instructions count but its longest chain of loads. This is one.
+ * This thread's end. Load it first of all: the CPU takes no stamp before earlier loads are done, so
+ * the longest chain of loads decides the cost of a short call, not its instructions. This is one.
  */
 static inline struct aon_thread *aon_here(void)
 {
@@ -61,7 +61,7 @@ static inline struct aon_thread *aon_here(void)
 	return t;
 }
 
-/* As aon_emit_(), on the straight way only. False: nothing is done yet, call that one. */
+/* Like aon_emit_(), on the fast path only. False: nothing was done, call aon_emit_(). */
 static inline __attribute__((always_inline)) bool aon_emit_straight(struct aon_thread *t,
 								    uint32_t kind, uint32_t name,
 								    uint32_t x, uint64_t a,

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * intern.c - names, launch geometries and tracks become small numbers, once a process.
+ * intern.c - names, launch geometries and tracks become small numbers, once per process.
  *
  * The process keeps its own heap in the segment's format, with the segment's offsets. A
  * segment that comes later gets a copy, so an id holds for the life of the process, through
  * any number of daemons, and in its forked children.
  *
- *	who interns                               who joins
+ *	a thread that interns                     a thread that joins
  *	P  store the entry's word, seq_cst        S  store ready, seq_cst (client_use)
  *	R  load ready, seq_cst                    Q  load each entry's word, seq_cst
  *	   there? copy the entry into it             there? copy the entry into it
  *
  * All four are in one order, so one of the two sees the other's store and no entry is missed;
  * both may copy, the bytes are the same. The index is open addressing over words of (hash, offset); losers of a race leave
- * a second entry with the same text, which aond takes for the same name.
+ * a second entry with the same text, which aond treats as the same name.
  */
 #include <string.h>
 
@@ -46,7 +46,7 @@ static _Atomic uint32_t *entry_word(uint8_t *heap, uint32_t off)
 	return (_Atomic uint32_t *)(void *)(heap + off);
 }
 
-/* Who interns and who joins may copy the same entry at the same time: the same bytes, atomically. */
+/* The interning and the joining thread may copy an entry at the same time: the same bytes, atomically. */
 static void copy(uint8_t *to, const uint8_t *from, uint32_t len)
 {
 	uint32_t four;

@@ -7,11 +7,10 @@
  *	  ^  gate: the rendezvous page's next word        gate: announcement          gate: the session's
  *	  +------------------------- the socket has closed --------------+
  *
- * There is no thread: a step is done by whichever thread comes by the slow path when one is
- * due, and `turn` sees to it that it is one thread. Nobody waits for
- * the turn, but for the first answer of all, and for that no longer than join_ms. A process that
- * has had a segment keeps it for life: threads go on filling it while aond is away, and the
- * next aond is offered it.
+ * There is no extra thread: the thread that enters the slow path when a step is due does it, and
+ * `turn` admits one thread at a time. No thread waits for the turn, except for the very first
+ * answer, and then no longer than join_ms. A process keeps its segment for life: threads continue
+ * to fill it while aond is away, and the next aond is offered it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -85,7 +84,7 @@ bool client_quiet(void)
 
 	if (g && __atomic_load_n(&g->flags, __ATOMIC_RELAXED) & AON_GATE_QUIET)
 		return true;
-	/* aond says so within a second, but it may be too late, or not be there. */
+	/* aond announces it within a second, but may be too late, or gone. */
 	if (!c->born_filtered && !atomic_load_explicit(&c->filtered, memory_order_relaxed) &&
 	    link_filtered())
 		atomic_store_explicit(&c->filtered, 1, memory_order_relaxed);
@@ -187,7 +186,7 @@ static void be_away(void)
 {
 	link_drop(&c->sock);
 	set_state(CLIENT_AWAY);
-	/* With room left in the segment the session's gate stays: nothing is to be lost. */
+	/* While the segment has room, the session's gate stays open, so that nothing is lost. */
 	if (!ready())
 		watch_rendezvous();
 }
@@ -200,7 +199,7 @@ static void go_and_ask(uint64_t tsc)
 	}
 	if (!c->rendezvous)
 		c->rendezvous = link_map_rendezvous(c->run_dir);
-	/* Before the connection: an aond that starts after this look gives us another announcement. */
+	/* Before connecting: an aond that starts after this check makes another announcement. */
 	c->generation =
 		c->rendezvous ? __atomic_load_n(&c->rendezvous->generation, __ATOMIC_ACQUIRE) : 0;
 	if (link_connect(c->run_dir, &c->sock) || say_hello()) {

@@ -2,8 +2,8 @@
 /*
  * link.c - libaon's system calls: sockets, descriptors, mappings.
  *
- * All go through syscall(), which is no cancellation point: a thread that is cancelled must
- * not die in here with a turn taken. Nothing waits but link_wait(), with its bound.
+ * All go through syscall(), which is not a cancellation point: a cancelled thread must not die
+ * in here while it holds the turn. Only link_wait() waits, and its wait is bounded.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -62,7 +62,7 @@ void link_drop(struct held_fd *h)
 	h->fd = -1;
 }
 
-/* The run directory's file `name`, cut off by nothing: -ENAMETOOLONG instead. */
+/* The path of the file `name` in the run directory, never truncated: -ENAMETOOLONG instead. */
 static int run_path(char *out, size_t cap, const char *run_dir, const char *name)
 {
 	size_t d = strlen(run_dir), n = strlen(name);
@@ -196,10 +196,10 @@ size_t link_size(int fd)
 }
 
 /*
- * Not by libc's mmap() where we only read: TSan takes that for a plain write of every byte, and
- * ended programs whose threads read the gate while another one mapped it. Nobody has to be
- * ordered with it: readers come by the pointer, or read a word of the old page or of the new
- * one, which the kernel swaps whole.
+ * Not by libc's mmap() for read-only mappings: TSan treats that as a plain write of every byte, and
+ * ended programs whose threads read the gate while another one mapped it. No ordering is needed:
+ * readers follow the pointer, or read a word of the old page or of the new one, which the kernel
+ * swaps as a whole.
  */
 static void *map_fd(int fd, size_t bytes, bool writable, int flags, const void *at)
 {

@@ -2,9 +2,9 @@
 /*
  * thread.c - a thread's end of the pool: where it lives, how a thread gets and returns one.
  *
- * Slabs of 64-byte ends, recycled through a stack of free indexes with a tag against ABA. fork()
- * wipes them all: the child's threads start with empty tables, and the word `mark`,
- * which reads 0 there, is how the child notices.
+ * Slabs of 64-byte ends, recycled through a stack of free indexes with a tag against ABA.
+ * fork() wipes everything: the child's threads start with empty tables, and the child recognizes
+ * itself by the word `mark`, which reads 0 there.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -108,8 +108,8 @@ static void thread_exit(void *arg)
 }
 
 /*
- * Without a key nobody tells us that a thread ends: ends whose thread is gone are found by asking
- * the kernel for it, a few at a time. A number that has a new thread is asked for again later.
+ * Without a TLS key there is no notice when a thread exits. The ends of threads that are gone are
+ * found by asking the kernel, a few at a time. A thread id that was reused is checked again later.
  */
 void thread_sweep(void)
 {

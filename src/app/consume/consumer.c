@@ -35,7 +35,7 @@ static uint64_t now_ms(void)
 
 /* --- the lease --- */
 
-/* What aond need not write if nobody else needs it; all is chosen again here. */
+/* Lets aond skip events that no consumer needs; everything is filtered again here. */
 static size_t say_needs(const struct aon_consumer *c, char out[NEED_MAX])
 {
 	static const char *const priority[] = { "", " priority=low", " priority=high" };
@@ -238,7 +238,7 @@ static bool refill(struct aon_consumer *c)
 		oldest = begin > c->count ? begin - c->count : 0;
 		if (c->at >= oldest)
 			break;
-		/* Overtaken. Some way ahead of the writer, or it would happen again at once. */
+		/* Overtaken: continue some way ahead of the writer, or it would happen again at once. */
 		oldest += c->count / 8;
 		if (oldest > head)
 			oldest = head;
@@ -317,7 +317,7 @@ static int next_in(struct aon_consumer *c, void *out, size_t size, int timeout_m
 
 			timeout_ms = now < until ? (int)(until - now) : 0;
 		}
-		/* For 0 ms as well: so the end is seen by who never waits. */
+		/* Also with 0 ms, so that a caller that never waits notices the end. */
 		if (!wait_some(c, timeout_ms) || (!timeout_ms && !c->ended))
 			return 0;
 	}

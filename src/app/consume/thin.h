@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * thin.h - at most so many of a stream in a second, each with the number of those it stands for.
+ * thin.h - samples a stream down to a rate; each chosen event has a weight, the number it stands for.
  *
- * The stream is cut into blocks; of each one is chosen by chance, and its weight is the block's
- * length. How long a block is depends on the rate of the stream before it and on the clock, never on
- * what is in it: so sums of weight * value are unbiased, and all weights together count all.
+ * The stream is cut into blocks. One event of each block is chosen at random, and its weight is the
+ * block's length. The length depends on the earlier rate of the stream and on the clock, never on
+ * the content: so sums of weight * value are unbiased, and the weights add up to the total count.
  */
 #ifndef AON_CONSUME_THIN_H
 #define AON_CONSUME_THIN_H
@@ -27,7 +27,7 @@ struct thin {
 };
 
 void thin_init(struct thin *t, uint32_t rate, uint64_t now_ms);
-/* One more. True: a block has ended, *e is who was chosen, *weight its length. */
+/* Adds an event. True: a block has ended, *e is the chosen event, *weight the block's length. */
 bool thin_take(struct thin *t, struct aon_consumer_event *e, uint64_t now_ms, uint64_t *weight);
 /* Nothing comes for now: what is held, once it is due. */
 bool thin_rest(struct thin *t, struct aon_consumer_event *e, uint64_t now_ms, uint64_t *weight);

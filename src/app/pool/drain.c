@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* drain.c - what the threads have committed comes out of the segment: whole, once, in order. */
+/* drain.c - takes committed records out of the segment: whole, once, in order. */
 #include <errno.h>
 #include <string.h>
 
@@ -66,8 +66,8 @@ static void free_chunk(struct pool *p, uint32_t i)
 }
 
 /*
- * Copies what a chunk has got since the last pass. 1: copied, 0: nothing new, -ENOBUFS: no
- * room, -EPROTO: a lie. The chunk is freed when nobody will write to it again.
+ * Copies what was added to a chunk since the last pass. 1: copied, 0: nothing new, -ENOBUFS: no
+ * room, -EPROTO: the chunk is inconsistent. The chunk is freed when no thread will write to it again.
  */
 static int drain_chunk(struct pool *p, const struct order *o, void *buf, size_t room, bool dead,
 		       struct pool_run *run)
@@ -136,7 +136,7 @@ static uint32_t list(struct pool *p, struct order *o)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < p->head.chunk_count; i++) {
-		/* D: pairs with E, and with A: who sees a chunk taken sees the ones before it full. */
+		/* D: pairs with E, and with A: a reader that sees a chunk taken sees the ones before it full. */
 		if (atomic_load_explicit(&p->state[i], memory_order_acquire) == AON_CHUNK_FREE)
 			continue;
 		o[n] = (struct order){ chunk_key(p, i), i };

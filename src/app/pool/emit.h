@@ -118,8 +118,8 @@ static inline bool aon_chunk_claim(const struct aon_seg *s, uint32_t i)
 {
 	uint32_t want = AON_CHUNK_FREE;
 
-	/* A: pairs with F; releases as well, so that who sees this chunk taken sees the one before
-	 * it full. Look before the exchange: most words are not free when it matters. */
+	/* A: pairs with F. It also releases, so that a reader that sees this chunk taken sees the one
+	 * before it full. Load before the exchange: most words are not free when it matters. */
 	return atomic_load_explicit(&s->state[i], memory_order_relaxed) == AON_CHUNK_FREE &&
 	       atomic_compare_exchange_strong_explicit(&s->state[i], &want, AON_CHUNK_OWNED,
 						       memory_order_acq_rel, memory_order_relaxed);

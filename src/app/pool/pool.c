@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pool.c - aond's end of the segment. abi/segment.h draws who writes what and in which order. */
+/* pool.c - aond's end of the segment. abi/segment.h draws the writers and their order. */
 #include "pool/inside.h"
 
 #include <errno.h>

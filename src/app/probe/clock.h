@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * clock.h - a device's clock against CLOCK_MONOTONIC, from moments that both have seen.
+ * clock.h - a device's clock relative to CLOCK_MONOTONIC, from moments known on both.
  *
  * A device time that was taken between two host times bounds the offset from both sides. Bounds
  * of many samples are intersected, so the tightest wins; with time they widen by what two clocks
  * may drift apart. A sample outside of them means that a clock was set: it starts anew. The
  * offset in use stays the same while the bounds allow it, so that neighbours keep their order.
  *
- * The first bracket may be wide: a driver compiles while it is called for the first time. Where
- * the bounds allow that the device counts as a clock of the host does (`likely`), it is taken for
- * that one.
+ * The first bracket may be wide: a driver compiles during its first call. If the bounds allow that
+ * the device uses one of the host's clocks (`likely`), that clock is assumed.
  */
 #ifndef AON_PROBE_CLOCK_H
 #define AON_PROBE_CLOCK_H

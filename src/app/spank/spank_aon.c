@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * spank_aon.c - a SPANK plugin of Slurm: tells tasks where the node's aond is, and what job they are
- * of, so that a cluster with several Slurms has no two jobs of one name.
+ * spank_aon.c - a SPANK plugin of Slurm: passes the place of the node's aond and the job's name to the
+ * tasks, so that in a cluster with several Slurms no two jobs have the same name.
  *
  *	plugstack.conf:  optional spank_aon.so [run_dir=/run/aon] [prefix=alpha-]
  *
- * It lives in slurmstepd and must never keep a task from starting: whatever fails, nothing is set.
- * What the user has set stays. docs/identity.md
+ * It runs in slurmstepd and must never prevent a task from starting: on any failure it sets nothing.
+ * It does not override what the user has set. docs/identity.md
  */
 #include <stdbool.h>
 #include <stdint.h>

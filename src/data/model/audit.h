@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * audit.h - a line of the audit log: who asked aond for what, and the result.
+ * audit.h - a line of the audit log: a request to aond, its user, and the outcome.
  *
  *	wall_ns TAB uid TAB pid TAB what TAB outcome TAB text LF
  *
@@ -24,9 +24,9 @@ struct audit_line {
 	const char *text;    /* for people */
 };
 
-/* Its text, with its LF; what has no room is left out. Returns its length. */
+/* Writes the line with its LF; what does not fit is cut. Returns its length. */
 size_t audit_put(char out[AUDIT_LINE], const struct audit_line *l);
-/* Of a line without its LF, which is cut into pieces. -EINVAL: it is none, or not whole. */
+/* Splits a line without its LF in place. -EINVAL: not an audit line, or incomplete. */
 int audit_get(char *line, struct audit_line *out);
 
 #endif /* AON_MODEL_AUDIT_H */

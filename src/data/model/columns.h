@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * columns.h - a batch of events as columns: what a reader gets that asked for some of them.
- * Data only.
+ * columns.h - a batch of events as columns, for readers that need only some of them. Data only.
  *
- * A column costs what it takes to unpack it and what it is a difference from, so ask for what
- * you use: KIND is free with any other, NAME is cheap, DUR needs NAME and A, START needs all of
+ * A column costs its own decoding and that of the columns it is a difference from, so ask only for
+ * what you use: KIND is free with any other, NAME is cheap, DUR needs NAME and A, START needs all of
  * these and TRACK. Columns that were not asked for are NULL.
  */
 #ifndef AON_MODEL_COLUMNS_H

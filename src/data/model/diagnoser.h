@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * diagnoser.h - what looks at the records of a job's ranks and says what is wrong: how it is asked
- * and what it answers. Data and a table of functions; `aon sim score` holds any number of these
- * against each other on the same records (docs/sim.md).
+ * diagnoser.h - the interface of a diagnoser: it gets the records of a job's ranks and reports what is
+ * wrong. Data and a table of functions; `aon sim score` compares any number of
+ * diagnosers on the same records (docs/sim.md).
  */
 #ifndef AON_DIAGNOSER_H
 #define AON_DIAGNOSER_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * event.h - a record understood: what happened, where, when. Data only.
+ * event.h - a decoded record: what happened, where, when. Data only.
  *
  * Times are nanoseconds of the node's CLOCK_MONOTONIC (struct process holds the offset to
  * wall time). Names, geometries, tracks and processes are ids of the store they live in.
@@ -20,7 +20,7 @@ enum event_kind {
 #define EVENT_OPEN     0x01u /* RANGE, STEP: its end was never seen; dur runs to the last sight */
 #define EVENT_FLOAT    0x02u /* COUNTER: `a` holds the bits of a double */
 #define EVENT_ONE      0x04u /* STEP: of one record, which a probe wrote at its end */
-#define EVENT_LEFT_OUT 0x08u /* STEP: unsampled, only ranges were recorded (abi/trial.h) */
+#define EVENT_LEFT_OUT 0x08u /* STEP: unsampled, only its ranges were recorded (abi/trial.h) */
 /* COPY: direction in the high nibble, as AON_COPY_* of provider.h */
 #define EVENT_COPY_SHIFT 4u
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ident.tbl.h - what a node and a process are to a cluster, once (docs/identity.md). Everything is
- * text, empty where nobody says. New ones go to the end of their list: stores have them in order.
+ * ident.tbl.h - the identity of a node and of a process in a cluster, once (docs/identity.md). All
+ * values are text, empty if unknown. New ones go to the end of their list: stores keep this order.
  *
- *	NODE(name, bytes, "what it is", "who says so")
- *	IDENT(name, bytes, "what it is", "who says so")   of a process
+ *	NODE(name, bytes, "what it is", "source")
+ *	IDENT(name, bytes, "what it is", "source")   of a process
  */
 /* clang-format off */
 #ifdef NODE

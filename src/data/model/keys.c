@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keys.c - a radix sort of as many passes as the values differ in, few by insertion. */
+/* keys.c - a radix sort with as many passes as the values need; small inputs by insertion. */
 #include "model/keys.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keys.h - sixteen bytes that are sorted instead of what they stand for. */
+/* keys.h - sort keys of sixteen bytes, sorted in place of the larger items they stand for. */
 #ifndef AON_KEYS_H
 #define AON_KEYS_H
 

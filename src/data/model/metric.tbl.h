@@ -8,7 +8,7 @@
  * have one; values are the same as theirs, in their units. Numbers are in stores: never changed, never
  * used again. Below 10,000 they are DCGM's own; 20000 collectors and GPUs, 30000 host, 40000 BMC.
  *
- * digits: decimal ones that are kept; -3: whole thousands. What measures noise need not store it.
+ * digits: decimal digits that are kept; -3: whole thousands. Noise is not worth storing.
  */
 /* clang-format off */
 METRIC(100, "DCGM_FI_DEV_SM_CLOCK", GAUGE, "MHz", 0, "device", "SM clock (in MHz).")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* process.h - a process that was watched, its tracks, and where its records went. Data only. */
+/* process.h - a recorded process, its tracks, and the account of its records. Data only. */
 #ifndef AON_PROCESS_H
 #define AON_PROCESS_H
 
@@ -14,14 +14,14 @@ struct account {
 	uint64_t overwritten; /* by the flight recorder's cap; `stored` no longer has them */
 	uint64_t in_flight;
 	uint64_t lost[ACCOUNT_LOSSES];
-	uint64_t untold; /* lost, and nobody said for which reason: of a cluster */
+	uint64_t untold; /* lost for an unknown reason: in a cluster */
 };
 
 enum tier { TIER_OFF, TIER_HEARTBEAT, TIER_ROLLUP, TIER_FLIGHT, TIER_FULL };
 
 /*
- * Where an imported process comes from: what became of its file. Everything but rank and world is
- * 0 for a process that aon recorded itself. Its path is the process's exe, its damage the note.
+ * Where an imported process comes from, and how its file was read. Everything except rank and world
+ * is 0 for a process that aon recorded itself. The path is the process's exe, the damage the note.
  */
 struct origin {
 	uint32_t file;    /* which of the import, from 1; 0: none */
@@ -48,13 +48,13 @@ struct overhead {
 	uint32_t moves;    /* on it */
 	uint64_t steps, left_out; /* seen; of these, not recorded. By launches: slots of time */
 	uint32_t by;              /* OVERHEAD_BY_*: what was measured */
-	uint32_t emit_ps;         /* what a record costs here, calibrated; 0: not said */
-	uint32_t stays;           /* residual overhead, estimated: in lo, mid and hi */
+	uint32_t emit_ps;         /* calibrated cost of a record; 0: unknown */
+	uint32_t stays;           /* estimated residual overhead: included in lo, mid and hi */
 };
 
 enum { OVERHEAD_BY_STEPS, OVERHEAD_BY_LAUNCHES, OVERHEAD_BYS };
 
-/* What is known: measured, else accounted. */
+/* The best known value: measured, else accounted. */
 static inline int64_t overhead_share(const struct overhead *o)
 {
 	return o->pairs ? o->mid : (int64_t)o->accounted;

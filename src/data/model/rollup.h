@@ -31,8 +31,8 @@ struct rollup {
 
 #define ROLLUP_NO_GEO UINT32_MAX
 
-/* What limits a kernel (enum roof_limit), how that is known (enum work_how), and percents of the
- * roofline bound that it reaches: more digits cost more than they tell. */
+/* What limits a kernel (enum roof_limit), how that is known (enum work_how), and how close it comes
+ * to its roofline bound in percent: more digits are not worth their bytes. */
 static inline uint32_t rollup_verdict(uint32_t limit, uint32_t how, double fraction)
 {
 	uint32_t percent = fraction < 4 ? (uint32_t)(fraction * 100 + 0.5) : 400;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * step_rec.h - what one rank did in one step, in a thousand bytes at most: what the cluster's
- * diagnosis works on, nodes ship and the simulator writes (docs/step-record.md).
+ * step_rec.h - the record of one rank's step, in a thousand bytes at most. The cluster diagnosis reads
+ * it, nodes ship it and the simulator writes it (docs/step-record.md).
  *
  * On the wire it is this struct, little endian, without the slots that are not used. A slot is one
- * communicator and kind of exchange. Durations are nanoseconds in single precision: a tenth of a
- * microsecond of a second, and no step is too long.
+ * communicator and kind of operation. Durations are nanoseconds in single precision: accurate to a
+ * tenth of a microsecond in a second, and no step is too long.
  */
 #ifndef AON_STEP_REC_H
 #define AON_STEP_REC_H
@@ -25,7 +25,7 @@ enum step_flag {
 	STEP_F_CKPT = 1,     /* a checkpoint was written */
 	STEP_F_EVAL = 2,     /* no training: an evaluation */
 	STEP_F_COMPILE = 4,  /* something was compiled */
-	STEP_F_PARTIAL = 8,  /* the step has not ended: what was seen when all ranks hung */
+	STEP_F_PARTIAL = 8,  /* the step has not ended: what was recorded when the job hung */
 	STEP_F_INFER = 16,   /* a batch of an inference */
 	STEP_F_PREFILL = 32, /* prompts were read in it */
 	STEP_F_GONE = 64,    /* of a partial one: the process does not exist any more */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * step_rec.tbl.h - what the record of a rank's step holds, once (docs/step-record.md).
- * Places are those on the wire: new ones come with a new version.
+ * step_rec.tbl.h - the fields of the record of a rank's step, once (docs/step-record.md).
+ * The order is that on the wire: new fields need a new version.
  *
  *	TIME(name, "what it is", "who fills it")          nanoseconds
  *	CLASS(NAME, "word", "kernels that count there")

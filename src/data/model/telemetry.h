@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * telemetry.h - what a node and its devices measure of themselves: series, and values over time.
+ * telemetry.h - measurements of a node and its devices: series, and values over time.
  *
  * A series is a metric (a row of metric.tbl.h: name, type, unit) of a device, with further labels.
- * Values are doubles: counters are exact up to 2^53. A value that is not there is NAN.
+ * Values are doubles: counters are exact up to 2^53. A missing value is NAN.
  */
 #ifndef AON_MODEL_TELEMETRY_H
 #define AON_MODEL_TELEMETRY_H
@@ -56,8 +56,8 @@ bool series_label_get(const char *labels, const char *key, char *out, size_t cap
 
 /*
  * Values by which libraries and BMCs say that they have none: not a number, infinite, all ones of 32 and
- * 64 bits, DCGM's blanks, and the denormal-like 1.5e-254 of NVIDIA's BMCs. That a 0 means the same is
- * known only of the metric: who reads it decides.
+ * 64 bits, DCGM's blanks, and the denormal-like 1.5e-254 of NVIDIA's BMCs. Whether a 0 means the same
+ * depends on the metric: the reader decides.
  */
 bool telemetry_is_none(double v);
 

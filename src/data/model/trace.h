@@ -4,7 +4,7 @@
  * export read it. Data only; model/trace.c grows and frees it.
  *
  * Ids are indices into the arrays below; 0 of `name` and `geo` is "none". Times are integer
- * nanoseconds of one clock a file. What insight needs to join is here, not in the text:
+ * nanoseconds of one clock per file. What insight needs to join is here, not in the text:
  *
  *	op, range ---(same thread, encloses)---> launch (API) ---corr---> kernel, copy, memset
  *	collective kernels carry a comm; steps are EVENT_STEP of a host track.
@@ -67,7 +67,7 @@ struct trace_track {
 	uint64_t stream; /* or the thread's id */
 };
 
-/* What a collective's launch or kernel said of itself. */
+/* Details of a collective, from its launch or kernel. */
 struct trace_comm {
 	uint32_t name;  /* "all_reduce" */
 	uint32_t group; /* name of the process group */

@@ -3,8 +3,8 @@
  * trace_seal.c - puts the events of a trace in order: by track, then start, longest first.
  *
  * Keys of 16 bytes are sorted, not events of 48: counted into tracks, each track by a radix of
- * its starts, runs of equal starts by a radix of their lengths turned round. The sort is stable,
- * so what is equal stays in the order of the file. Then the events follow the cycles of the
+ * its starts, runs of equal starts by a radix of their lengths turned round. Every pass is stable,
+ * so equal events stay in the order of the file. Then the events follow the cycles of the
  * permutation, in place.
  */
 #include <errno.h>

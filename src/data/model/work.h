@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* work.h - what of an event a breakdown needs: when, where, what. Data only. */
+/* work.h - the part of an event that a breakdown needs: when, where, what. Data only. */
 #ifndef AON_WORK_H
 #define AON_WORK_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* backend.c - which names are no files, and a store made of somebody else's operations. */
+/* backend.c - which names belong to a backend, and a store made of a backend's operations. */
 #include "store/backend.h"
 
 #include <errno.h>

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * backend.h - a store that is not a file: what stands behind store_each_*() for readers.
+ * backend.h - a store that is not a file: the operations behind store_each_*() for readers.
  *
- * Readers open a store by its name (store_open_ro()) and walk it; whether that is a file of this
- * machine or a database that many nodes write is not theirs to know. A backend takes the names
- * that begin with its prefix. An operation that is NULL has nothing to give: walks end at once,
- * numbers are 0. Any thread may call any operation; results and errors are as store.h says.
+ * Readers open a store by its name (store_open_ro()) and walk it; they need not know whether it is
+ * a file of this machine or a database that many nodes write. A backend takes the names that begin
+ * with its prefix. An operation that is NULL returns nothing: walks end at once, numbers are 0. Any thread may call any operation; results and errors are as store.h says.
  */
 #ifndef AON_STORE_BACKEND_H
 #define AON_STORE_BACKEND_H

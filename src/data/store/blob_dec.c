@@ -253,7 +253,7 @@ static const struct {
 };
 
 /* Adds what the columns of `want` need; *stored gets the columns of the blob. A column needs
- * only such as stand after it, so one pass is enough. */
+ * only columns after it, so one pass is enough. */
 static uint32_t close_over(uint32_t want, uint32_t *stored)
 {
 	*stored = C(TAG);

@@ -157,7 +157,7 @@ int blob_pack(struct blob_packer *z, struct blob *b)
 		return err;
 	p = pack_body(z, z->out, &in);
 	s.len = (uint32_t)(p - z->out);
-	/* Each column takes at most its raw form's room, so all of it fits where it came from. */
+	/* A packed column is never longer than the raw one, so everything fits where it came from. */
 	memcpy(b->data + sizeof(s), z->out, s.len);
 	seal_close(&s, b->data + sizeof(s));
 	memcpy(b->data, &s, sizeof(s));

@@ -12,9 +12,9 @@
  *	HIGH     the rest of those
  *	RAW      doubles of series that are no decimal numbers
  *
- * A value is a whole number of units times 10^-exponent: memory comes in pages, disks in sectors. Between entries it goes on by `rate` a tick, which is 0 but
- * for counters that rise evenly. What an entry says is 0: the series is not there any more; else, folded
- * and plus 1, by how much it differs from that; the first one, and one after 0, from nothing.
+ * A value is a whole number of units times 10^-exponent: memory comes in pages, disks in sectors. Between entries it changes by `rate` per tick, which is 0
+ * except for counters that rise evenly. An entry of 0 means that the series ended. Otherwise an entry is
+ * the difference from the expected value, folded and plus 1; for the first entry, and after a 0, from 0.
  */
 #include "store/block.h"
 
@@ -216,7 +216,7 @@ static void entry(struct sink *k, uint32_t tick, uint64_t says)
 		k->err = put(&k->c->col[HIGH], says >> 7);
 }
 
-/* With a rate, ticks without a change are told where they differ from it. */
+/* With a rate, a tick without a change needs an entry if it differs from the rate. */
 static void walk(const struct list *l, struct sink *k)
 {
 	bool there = false;
@@ -332,13 +332,13 @@ static bool same(double a, double b)
 	return a == b || (isnan(a) && isnan(b));
 }
 
-/* Whether a series was so before that change. That the first one says it is gone ends what a block before said. */
+/* Whether the series had that value before the change. A first entry of "gone" ends the block before. */
 static bool was(const struct change *ch, size_t at, const struct change *c)
 {
 	return at && ch[at - 1].series == c->series && same(ch[at - 1].value, c->value);
 }
 
-/* Of two changes of a series at one tick the later counts; one to what it was is none. */
+/* If a series changes twice at one tick, the later change counts; a change to the same value is none. */
 static int sorted(struct block_codec *c, const struct telemetry_block *b, size_t *n)
 {
 	size_t k = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check.c - reads a whole store and says, a line each, what is not as it should be. */
+/* check.c - reads a whole store and reports each problem in one line. */
 #include "store/priv.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
  *
  *	id u8, codec u8, raw length varint, stored length varint, stored bytes
  *
- * in any order; a column that is empty is left out, and one whose id is not known is skipped.
+ * in any order; an empty column is omitted, and one with an unknown id is skipped.
  * Every event has a byte in TAG, GAP0 and DUR0, a varint in NAME and A, and more where its
  * tag says so. A time or duration is a folded difference of which the first seven bits go to
  * the column ..0, the next seven to ..1 and the rest to ..2: jitter in the low bits, which
@@ -23,7 +23,7 @@
  *	TRACK  minus the last track
  *
  * Tables are indexed by low bits without a check: two tracks or names that share a slot
- * predict each other badly, at both ends alike, and nothing is lost but bytes.
+ * predict each other badly, at both ends alike, which costs only bytes.
  */
 #ifndef AON_COLUMNS_H
 #define AON_COLUMNS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * evict.c - keeps the file under its caps: what is oldest goes, and is accounted for.
+ * evict.c - keeps the file under its limits: the oldest rows are dropped and accounted for.
  *
  * The file never shrinks in use: rows are dropped before others are put in, and these take
  * the pages that became free. Event blobs go first. Windows and records of steps are far smaller
@@ -95,7 +95,7 @@ static int keep_less(struct store *st)
 	return any;
 }
 
-/* The oldest blob that may go: of those that are kept none, unless they are too many or all. */
+/* The oldest blob that may be dropped: a kept one only if there are too many, or no others. */
 static int oldest_blob(struct store *st, struct oldest *out)
 {
 	uint64_t kept = 0;
@@ -115,7 +115,7 @@ static int oldest_blob(struct store *st, struct oldest *out)
 	}
 }
 
-/* Wall time of a moment, after which ages go: CLOCK_MONOTONIC begins anew with each boot. */
+/* Wall time of a moment. Ages use it: CLOCK_MONOTONIC restarts with each boot. */
 static int64_t wall_now(struct store *st, uint64_t now_ns)
 {
 	int64_t wall;

@@ -104,7 +104,7 @@ static int open_db(struct store *st, const char *name, int flags, const char *vf
 		return store_errno(st, rc);
 	sqlite3_extended_result_codes(st->db, 1);
 	sqlite3_busy_timeout(st->db, 2000);
-	/* No row of ours is longer; one that is would only take memory. */
+	/* No valid row is longer; a longer one would only take memory. */
 	sqlite3_limit(st->db, SQLITE_LIMIT_LENGTH, (int)SEAL_BODY_MAX + 4096);
 	sqlite3_db_config(st->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(st->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);

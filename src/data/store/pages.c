@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pages.c - reads pages, and finds the rows in them, whatever they hold. */
+/* pages.c - reads pages and finds the rows in them, whatever the pages contain. */
 #include "store/pages.h"
 
 #include <errno.h>
@@ -245,7 +245,7 @@ void pages_close(struct pages *p)
 
 /* --- rows --- */
 
-/* How much of a row of `len` bytes stands in its leaf: by SQLite's rule for 4-KiB pages. */
+/* How much of a row of `len` bytes is in its leaf, by SQLite's rule for 4-KiB pages. */
 static size_t local_bytes(uint64_t len)
 {
 	const size_t most = STORE_PAGE - 35, least = (STORE_PAGE - 12) * 32 / 255 - 23;
@@ -277,7 +277,7 @@ static int follow(struct pages *p, uint32_t next, bool bare, struct rows *buf, s
 	return 0;
 }
 
-/* The row of one cell. 0, -EBADMSG: it is not a row, or fn's result. */
+/* The row of one cell. Returns 0, -EBADMSG if it is not a row, or fn's result. */
 static int cell_row(struct pages *p, const uint8_t *cell, size_t room, bool bare, struct rows *buf,
 		    page_row_fn *fn, void *arg)
 {

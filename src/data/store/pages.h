@@ -42,7 +42,7 @@ struct page_row {
 	uint64_t id;
 	const uint8_t *payload;
 	size_t len;
-	bool cut; /* the chain broke: `len` bytes are there */
+	bool cut; /* the chain broke: `len` bytes were found */
 };
 typedef int page_row_fn(void *arg, const struct page_row *row);
 

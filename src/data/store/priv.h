@@ -4,7 +4,7 @@
  *
  * Tables (one row a line; every `data` is a seal and a body, see seal.h):
  *
- *	name geo track process aged journal   (id, data)    track also has its process
+ *	name geo lane process aged journal    (id, data)    lane (tracks) also has its process
  *	blob    (id, process, t0, t1, wall, events, records, bytes)   index of the event blobs
  *	data    (id, data)                                             their bytes, same ids
  *	win     (id, process, t0, wall, data)                          windows
@@ -13,7 +13,7 @@
  *	step    (id, process, t0, wall, data)                          records of steps, some a row
  *	node    (id, data)                                             what the node is, one row
  *
- * Index and bytes of blobs are apart so that a walk which filters touches only a few pages.
+ * Index and bytes of blobs are separate, so that a walk that filters touches only a few pages.
  * Ids of blob, win, step and tele only rise, and so do times, nearly: the smallest id is the oldest.
  *
  * Two locks. `mem` guards the tables in memory and the queue of small rows, is held for
@@ -139,7 +139,7 @@ struct kept {
 };
 
 struct store {
-	const struct store_ops *ops; /* NULL: a file, and all below is of it; else only the path */
+	const struct store_ops *ops; /* NULL: a file; else only the path below is used */
 	void *self;                  /* owned: of ops */
 	char *path;                  /* owned */
 	sqlite3 *db;                 /* owned */
@@ -211,7 +211,7 @@ int store_commit_locked(struct store *st, uint64_t now_ns);
 
 /* Who opens names of that kind; NULL: they are files. */
 store_open_fn *store_opener(const char *name);
-/* Of a store elsewhere, what the operation gives, or 0 if there is none of it. */
+/* For a store elsewhere: the operation's result, or 0 if it has no such operation. */
 #define STORE_ELSEWHERE(st, op, ...)                                                       \
 	do {                                                                               \
 		if ((st)->ops)                                                             \
@@ -264,7 +264,7 @@ uint64_t store_geo_hash(const struct store *st, const struct geo *g);
 
 /* --- read.c --- */
 
-/* A writer came to a file that was opened as one that nobody writes: opens it anew. */
+/* A writer came to a file that was opened as immutable: reopens it. */
 int store_reopen(struct store *st);
 
 /* Walks the rows of a statement of the EACH_ kind in short transactions. */

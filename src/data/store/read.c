@@ -3,7 +3,7 @@
  * read.c - walks what a store holds, a batch at a time.
  *
  * A batch is copied out in one short transaction; the caller's function runs after it, with no
- * lock and no transaction held, so that a slow reader never keeps the log from being folded.
+ * lock and no transaction held, so that a slow reader never prevents the checkpoint of the log.
  */
 #include "store/priv.h"
 

@@ -228,7 +228,7 @@ static void get_text(struct varint_in *in, char *to, size_t max)
 	in->p += n;
 }
 
-/* Behind all that the first version had, and left out where there is nothing to say. */
+/* After all fields of the first version, and omitted if empty. */
 static uint8_t *put_origin(uint8_t *q, const struct origin *o)
 {
 	const uint64_t v[] = { o->file,     o->rank, o->world, o->tick_ns, o->rows,

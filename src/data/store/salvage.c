@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * salvage.c - saves what is whole out of a damaged store.
+ * salvage.c - saves the intact rows of a damaged store.
  *
- * Looks at every page that is not free for rows, believes only what its sums confirm, and
- * puts that under its own number into a new store. Processes go first, because the new store
+ * Searches every page that is not free for rows, trusts only rows whose sums match, and
+ * puts them under their own numbers into a new store. Processes go first, because the new store
  * wants to know them; then the rest. Where the log and the file both had a page and anything
- * was found damaged, the file's older page is looked at too. At the end each process's
- * account is made true again: what its blobs no longer hold is lost, and said to be.
+ * was found damaged, the file's older page is searched too. At the end each process's
+ * account is corrected: records that its blobs no longer hold are counted as lost.
  */
 #include "store/pages.h"
 

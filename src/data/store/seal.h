@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * seal.h - the head that stands before everything that a store keeps.
+ * seal.h - the head of everything that a store keeps.
  *
  * Each row's bytes are a seal and a body, so that a row can be found, checked and placed
  * without SQLite: by its magic, its two sums, its type and its number. Little endian.

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store.h - one file that holds what a node saw: SQLite as the container, column blobs inside.
+ * store.h - one file with everything that a node recorded: SQLite as the container, column blobs inside.
  *
  * The only folder that knows SQLite and the blob codec. One writer (aond's writer thread),
  * any number of readers beside it; a reader holds no transaction between two batches, so it
- * never stops the writer's log from being folded back, and its memory is bounded. A reader
- * makes and changes no file. docs/store.md describes the format.
+ * never prevents the checkpoint of the writer's log, and its memory is bounded. A reader
+ * creates and changes no file. docs/store.md describes the format.
  *
  * Any thread may call any function of a store. Interning, store_process() and store_journal()
  * work in memory alone and never wait for the disk; the others may wait for a commit.
  *
- * Failures: 0 or -errno; `why` (if not NULL) then says in one line what and what to do:
+ * Failures: 0 or -errno; `why` (if not NULL) then explains in one line what failed and what to do:
  *	-ENOENT     no such file                -EMEDIUMTYPE  not an aon store
  *	-EPROTO     a newer version             -EBADMSG      damaged: see `aon recover`
  *	-ENOSPC     disk full                   -EBUSY        another writer has it
@@ -91,13 +91,13 @@ struct store_steps {
 };
 int store_steps(struct store *st, const struct store_steps *b);
 
-/* What the node is, in one row: the last one that was said. */
+/* The identity of the node, in one row: the last one that was set. */
 int store_node(struct store *st, const struct node_ident *n);
 
 /*
- * What that process did in that time is overwritten after all else: for captures that nobody has fetched
- * yet. The last STORE_KEPT, of a quarter of max_bytes together; then the oldest is like all else. Not
- * on disk: who opens the store says it again.
+ * The events of that process in that time are overwritten after all others: for captures that nobody
+ * has fetched yet. At most STORE_KEPT of these, and a quarter of max_bytes together; beyond that the
+ * oldest loses its protection. This is not on disk: the opener of the store must set it again.
  */
 #define STORE_KEPT 64u
 void store_keep(struct store *st, uint32_t process, uint64_t from_ns, uint64_t to_ns);
@@ -117,7 +117,7 @@ int store_journal(struct store *st, uint64_t wall_ns, const char *what, const ch
  * Commit what is open. Event blobs over their age go first, as those over the cap went when
  * room was needed, and their records move from stored to overwritten in their process's
  * account, in the same transaction. now_ns: CLOCK_MONOTONIC, as all times here.
- * On failure nothing of it is stored. After a failed fsync of the log, what follows is refused
+ * On failure nothing is stored. After a failed fsync of the log, later calls are refused
  * with -EIO until it succeeds.
  */
 int store_commit(struct store *st, uint64_t now_ns);
@@ -193,7 +193,7 @@ int store_each_columns(struct store *st, const struct store_filter *f, uint32_t 
 
 /* The text of a name: NUL-terminated, borrowed until the store is closed; "?" if unknown. */
 const char *store_name_text(struct store *st, uint32_t id);
-/* The same, and a track, for who must not wait for a disk. -EAGAIN: a commit is under way. */
+/* The same, and a track, for callers that must not wait for a disk. -EAGAIN: a commit is under way. */
 int store_name_try(struct store *st, uint32_t id, char *out, size_t cap);
 int store_track_try(struct store *st, uint32_t id, struct track *out);
 int store_geo_get(struct store *st, uint32_t id, struct geo *out);
@@ -219,12 +219,12 @@ int store_each_step(struct store *st, const struct store_filter *f, store_rec_fn
 int store_new_steps(struct store *st, uint64_t *after, store_rec_fn *fn, void *arg);
 int store_last_step(struct store *st, uint64_t *number);
 
-/* What the node is. -ENOENT: nobody said. */
+/* The identity of the node. -ENOENT: none was set. */
 int store_node_get(struct store *st, struct node_ident *out);
 
 /*
- * Telemetry: its series, and blocks that overlap [from_ns, to_ns), those under way piece by piece. A block
- * stands alone. Changes are in order of series, then of ticks. A store of the first version has none.
+ * Telemetry: its series, and blocks that overlap [from_ns, to_ns), those under way in pieces. A block
+ * is self-contained. Changes are in order of series, then of ticks. A store of the first version has none.
  */
 typedef int store_series_fn(void *arg, const struct series *s);
 typedef int store_telemetry_fn(void *arg, const struct telemetry_block *b);
@@ -268,7 +268,7 @@ struct store_salvage {
 	uint64_t blobs_lost;  /* seen but not whole: their sum did not match */
 	uint64_t events_lost; /* what those said they held, where that could be read */
 };
-/* Reads `path` page by page without trusting any of it, and writes what is whole to the new
+/* Reads `path` page by page without trust, and writes the intact rows to the new
  * file `to` (which must not exist: -EEXIST). -EBUSY while a writer has `path`. */
 int store_salvage(const char *path, const char *to, struct store_salvage *out,
 		  struct store_why *why);

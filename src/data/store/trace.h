@@ -37,19 +37,18 @@ int store_trace_part(struct trace *t, struct store *st, const char *path,
 		     const struct store_part *part, store_trace_fn *go_on, void *arg);
 
 /*
- * The same without its events: they are not kept, but `fn` is called for each, when all tracks and names
- * are in the trace. What it returns below 0 ends it. Only a few columns are decoded.
+ * The same without its events: they are not kept, but `fn` gets each of them, when all tracks and names
+ * are in the trace. A result below 0 ends the walk. Only a few columns are decoded.
  */
 struct work;
 typedef int store_work_fn(void *arg, const struct work *w);
-/* A step, before all work; of processes alone of which steps were left out. weight: it stands for so
- * many; 0: it was left out itself. */
+/* A step, before all work; only for processes with unsampled steps. weight: how many steps it stands
+ * for; 0: it is unsampled itself. */
 typedef int store_step_fn(void *arg, uint32_t process, uint64_t start_ns, uint64_t dur_ns,
 			  uint32_t weight);
 /*
  * `part`: NULL, or what starts in its time. `cut`: times in order, at which the recording is cut
- * into stretches: those that come first in time come first, and after each stretch fn is
- * called with NULL.
+ * into stretches: fn gets them in the order of time, and NULL after each stretch.
  */
 int store_trace_work(struct trace *t, struct store *st, const char *path,
 		     const struct store_part *part, const uint64_t *cut, size_t cuts,
@@ -57,7 +56,7 @@ int store_trace_work(struct trace *t, struct store *st, const char *path,
 
 /*
  * The same stretch by stretch of time (model/trace.h), for insight/stretch.h: all but the events and,
- * of them, the steps are in the trace when it is open; `fn` is called for each counter. Names of other
+ * of them, the steps are in the trace when it is open; `fn` gets each counter. Names of other
  * stretches may come with any of them. What `go_on` returns below 0 becomes store_feed_add()'s.
  */
 struct event;

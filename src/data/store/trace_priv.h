@@ -20,7 +20,7 @@ struct from_store {
 	uint32_t own; /* file of what aon recorded, + 1 */
 	size_t first_file;
 	struct ids name, geo, track, process, file;
-	struct ids comm;      /* by name: what a MARK of it says of the event that follows */
+	struct ids comm; /* by name: what a MARK of that name says about the event that follows */
 	uint32_t sms, memory; /* names of what COUNTERs say of a device; 0: none */
 	struct owner *owner;  /* by process of the trace, from first_process on */
 	size_t first_process;
@@ -29,13 +29,13 @@ struct from_store {
 	store_work_fn *work;           /* of store_trace_work() */
 	store_step_fn *step;
 	bool parted;           /* of store_feed: only what trace_stretch() takes */
-	uint64_t lo_ns, hi_ns; /* starts that are told now, or the stretch */
+	uint64_t lo_ns, hi_ns; /* starts that are reported now, or the stretch */
 	void *arg;
 };
 
 struct owner {
 	bool imported;
-	bool sampled;        /* steps of it were left out */
+	bool sampled;        /* some of its steps are unsampled */
 	uint32_t step_track; /* whose steps count, + 1; 0: none yet */
 	uint32_t comm;       /* of its next event, + 1 */
 };

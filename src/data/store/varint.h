@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* varint.h - seven bits a byte, low first; signed numbers folded so that small ones stay short. */
+/* varint.h - seven bits per byte, low first; signed numbers folded so that small ones stay short. */
 #ifndef AON_VARINT_H
 #define AON_VARINT_H
 

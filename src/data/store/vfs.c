@@ -3,19 +3,19 @@
  * vfs.c - gathers what SQLite writes page by page.
  *
  * SQLite writes each page of a commit to the log with two calls, and reads each with one more to
- * fold it back. A blob is several pages, one after another. So writes to the log that follow
+ * checkpoint it. A blob is several pages, one after another. So writes to the log that follow
  * on each other are gathered, and reads that do are made ahead. Insert, commit and
  * folding of blobs of 22 KB: 10.3 -> 7.1 ns of CPU an event.
  *
- * Nobody may miss what is still gathered:
+ * No reader may miss data that is still gathered:
  *   - A commit becomes visible after SQLite wrote the frame that says so, which is its last: from
  *     that frame's head on (it tells by the size of the file, at 4) the log is written through.
  *   - Reading, measuring, cutting, syncing and closing write all first.
  * A write that fails late fails one of these calls, and SQLite then rolls the transaction back,
  * even where the call was made for a statement that only reads.
  *
- * The store itself is not gathered: a folding that a reader cuts short becomes visible
- * without a call whose failure SQLite would heed.
+ * Writes to the store itself are not gathered: a checkpoint that a reader interrupts becomes visible
+ * without a call whose failure SQLite would notice.
  */
 #include "store/vfs.h"
 

@@ -5,7 +5,7 @@
  *	CBID(domain, function, number, what)
  *
  * what: LAUNCH: the last-launch words; GRAPH: these, and the choice of a graph's level; START: a
- * program that says when it is to be profiled has a tool of its own, which needs room.
+ * program that starts a profiler has a tool of its own, which needs room.
  * Numbers of NVIDIA's cupti_driver_cbid.h and cupti_runtime_cbid.h; never reused there.
  */
 /* clang-format off */

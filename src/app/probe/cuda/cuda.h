@@ -10,10 +10,10 @@
  * inject.c  the way in and out           session.c  subscribing, kinds, attributes by level
  * load.c    which libcupti, what it can  stride.c   how long its records are
  * name.c    texts by pointer, once       graph.c    which launches of a graph are seen by node
- * pm.c      counters of devices, for who asks for them
+ * pm.c      counters of devices, on request
  *
- * All state is in one mapping that a forked child finds zeroed: `on` is 0 there, and no call of
- * CUPTI is ever made again. The buffers are zeroed there, too, and nobody's.
+ * All state is in one mapping that a forked child finds zeroed: `on` is 0 there, and CUPTI is
+ * never called again. The buffers are zeroed there, too, and belong to nobody.
  */
 #ifndef AON_PROBE_CUDA_H
 #define AON_PROBE_CUDA_H
@@ -38,7 +38,7 @@
 #define CUDA_ENV_HES     "AON_CUDA_HES"     /* 1: hardware events */
 #define CUDA_ENV_LATENCY "AON_CUDA_LATENCY" /* 1: when kernels were queued and submitted */
 #define CUDA_CALLBACK_NS \
-	40u /* our part of a launch, in steps that are left out, too; CUPTI's is not known */
+	40u /* the probe's part of a launch, also in unsampled steps; CUPTI's part is unknown */
 #define CUDA_ENV_PULSE   "AON_CUDA_PULSE"     /* 0: no callbacks at launches */
 #define CUDA_ENV_COST    "AON_CUDA_COST"      /* 1: measure what the probe takes, and say it */
 #define CUDA_ENV_PM      "AON_COUNTERS"       /* pm[:us] or ranges[:kernels]: counters */

@@ -2,9 +2,9 @@
 /*
  * decode.c - CUPTI's records into libaon's pool, on CUPTI's own thread.
  *
- * Offsets are the same in every version; the stride of a kind is the library's. A kind that is
- * not of interest is stepped over by its stride; where there is none the walk ends, and so it
- * does at a record that the buffer does not hold whole.
+ * Offsets are the same in every version; the stride of a kind is the library's. A kind without
+ * interest is skipped by its stride. The walk ends at a kind of unknown stride, and at a record
+ * that the buffer does not hold completely.
  */
 #include "pool/emit.h"
 #include "probe/cuda/cuda.h"
@@ -26,9 +26,9 @@ static void emit(struct aon_act *a)
 	aon_act_emit(a);
 }
 
-/* --- steps that are left out --- */
+/* --- unsampled steps --- */
 
-/* Was it launched in a step that is left out? Correlations rise with time, about. */
+/* Was it launched in an unsampled step? Correlations rise roughly with time. */
 static inline bool left_out(struct cuda *c, uint32_t corr)
 {
 	/* H: pairs with G of launch.c. */

@@ -2,7 +2,7 @@
 /*
  * inject.c - the way in: the driver calls InitializeInjection() during cuInit(); and the way out.
  *
- * Another injection that the user had set goes first: what it takes, we leave to it.
+ * Another injection that the user had set goes first; what it takes is left to it.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -137,7 +137,7 @@ static void start(void)
 		return;
 	}
 	if (c->api.GetVersion(&c->api.version))
-		c->api.version = 0; /* what it can is asked of it again when it is subscribed to */
+		c->api.version = 0; /* its features are queried again when the probe subscribes */
 	c->api.caps = load_caps(&c->api);
 	c->on = 1;
 	cuda = c;

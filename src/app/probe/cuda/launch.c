@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launch.c - what CUPTI calls back for: launches, and modules, graphs and errors that come and go.
+ * launch.c - CUPTI's callbacks: launches, and the coming and going of modules, graphs and errors.
  *
  * On the launch path there is this and no more: which call it is, the last-launch words, and for
  * a graph the choice of how this launch is looked at.
@@ -47,12 +47,12 @@ static void launch_time(struct cuda *c, uint32_t corr)
 {
 	uint32_t i = corr / CUDA_TIMED % CUDA_TIMED;
 
-	/* E: pairs with F: who sees the correlation sees its time, or a later one's. */
+	/* E: pairs with F: a reader that sees the correlation sees its time, or a later one's. */
 	atomic_store_explicit(&c->timed[i].ns, cuda_now(), memory_order_relaxed);
 	atomic_store_explicit(&c->timed[i].corr, corr, memory_order_release);
 }
 
-/* From this launch on steps are left out, or recorded again: decode.c asks when records come. */
+/* From this launch on steps are unsampled, or recorded again: decode.c checks this per record. */
 static void launch_cut(struct cuda *c, uint32_t corr, uint32_t off)
 {
 	uint32_t n;

@@ -90,7 +90,7 @@ const char *load_cupti(struct cupti *api)
 	struct seen seen = { .cuda = false };
 
 	dl_iterate_phdr(look, &seen);
-	/* CUPTI 13.2 without a driver recurses until the stack ends: do not call it at all. */
+	/* CUPTI 13.2 without a driver recurses until the stack ends: never call it then. */
 	if (!seen.cuda)
 		return "no CUDA driver in this process";
 	api->lib = open_first(&seen);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pm.c - counters of whole devices by CUPTI's PM sampling, for who asks for them: AON_COUNTERS=pm.
+ * pm.c - counters of whole devices by CUPTI's PM sampling, on request: AON_COUNTERS=pm.
  *
  * The device's own hardware reads its counters at a fixed period into a buffer; nothing runs at a
- * launch. Our thread decodes the buffer at each tick and emits a value a counter and sample, at the
- * sample's time. Counters are a device's, not a process's: one tool has them at a time, and what
- * other processes do on it is in them. Only devices on which the program has a context are asked.
+ * launch. The probe's thread decodes the buffer at each tick and emits one value per counter and sample,
+ * at the sample's time. Counters belong to a device, not to a process: one tool holds them at a
+ * time, and they include the work of other processes. Only devices with a context of the program
+ * are read.
  *
- *	not asked for -> nothing is looked up, nothing is loaded
- *	refused       -> a reason in `aon ps`; for good, but another tool may go: asked again
+ *	not requested -> nothing is looked up, nothing is loaded
+ *	refused       -> a reason in `aon ps`; final, unless another tool holds them: then tried again
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * range.c - counters of single kernels by CUPTI's range profiler, for who asks for them:
- * AON_COUNTERS=ranges[:N], and only while a capture looks (tier full). Of each capture the first N
- * kernels that one thread launches on one context are read, then no more.
+ * range.c - counters of single kernels by CUPTI's range profiler, on request:
+ * AON_COUNTERS=ranges[:N], and only during a capture (tier full). In each capture it reads the first N
+ * kernels that one thread launches on one context.
  *
- * CUPTI runs these kernels one after the other, and waits for each: that stalls the program, which is
- * why nobody gets it unasked. Only metrics that the hardware reads in one pass are asked for: more
- * would have CUPTI save the device's memory and run each kernel again.
+ * CUPTI runs these kernels one after the other, and waits for each. That stalls the program, so it is
+ * opt-in. Only metrics that the hardware reads in one pass are requested: with more, CUPTI would save
+ * the device's memory and run each kernel again.
  *
- * CUPTI numbers ranges, it does not name them. It is begun and ended inside of calls that launch, on
- * their own thread, so that the n-th range is the n-th of these calls; if others launched meanwhile, or
- * the numbers differ, nothing is said.
+ * CUPTI numbers ranges, it does not name them. Profiling starts and ends inside launch calls, on their
+ * own thread, so that the n-th range is the n-th of these calls. If other threads launched meanwhile,
+ * or the numbers differ, nothing is reported.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -253,7 +253,7 @@ static void emit(struct range *r, size_t i)
 	}
 }
 
-/* 0, or CUPTI's error; *why: nothing could be said, and the reason. */
+/* 0, or CUPTI's error; *why: the reason if there is no result. */
 static int read_all(struct range *r, const char **why)
 {
 	struct rp_decode decode = { .size = PM_SIZE(rp_decode, dropped), .object = r->object };
@@ -286,7 +286,7 @@ static void let_go(struct range *r)
 	bytes_fini(&r->image);
 }
 
-/* What was read is told, and nothing more until the next capture. */
+/* Reports what was read, then nothing more until the next capture. */
 static void finish(struct range *r)
 {
 	const char *why = NULL;

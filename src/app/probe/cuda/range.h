@@ -4,8 +4,8 @@
  *
  *	IDLE -> ARMED -> BUSY -> ON -> BUSY -> FULL -> IDLE
  *
- * Our thread arms, reads and gives up; the thread that launches begins and ends. Whoever takes the state
- * to BUSY (G) owns all else until it stores another (H); release and acquire pair.
+ * The probe's thread arms, reads and gives up; the launching thread begins and ends. The thread that
+ * sets the state to BUSY (G) owns everything else until it stores another (H); release and acquire pair.
  */
 #ifndef AON_CUDA_RANGE_H
 #define AON_CUDA_RANGE_H

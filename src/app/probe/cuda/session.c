@@ -6,7 +6,7 @@
  *	several (13.3, if the driver agrees)              the calls by subscriber, and only these
  *
  * The order is CUPTI's: subscribe before anything else, attributes before buffers, buffers before
- * kinds. Whatever a version refuses is left out; only kernels must be had.
+ * kinds. Whatever a version refuses is skipped; only kernels are required.
  */
 #include "probe/cuda/cuda.h"
 
@@ -40,7 +40,7 @@ const char *session_why(int error)
 				      : "CUPTI refused";
 }
 
-/* --- buffers: in a child of fork() the pool is nobody's, so that is answered, too --- */
+/* --- buffers: a child of fork() has no pool, which is handled too --- */
 
 static void on_request(uint8_t **buffer, size_t *size, size_t *max_records)
 {

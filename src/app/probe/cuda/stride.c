@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stride.c - how long records are, learnt from the library that writes them.
+ * stride.c - learns the length of records from the library that writes them.
  *
  * cuptiGetVersion() cannot tell: three releases say 18 and have kernels of 200 and 208 bytes. A
  * library that can be asked is asked; else its own walker is led over a buffer in which every

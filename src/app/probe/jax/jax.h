@@ -10,7 +10,7 @@
  * call.c    outermost calls of jitted functions       step.c   from calls to steps
  * python.c  what aon_hook_jax.py calls
  *
- * All of it runs with Python's lock, or in the thread that has called.
+ * Everything runs with Python's lock, or in the calling thread.
  */
 #ifndef AON_JAX_H
 #define AON_JAX_H

@@ -6,8 +6,8 @@
  * calls begins a step, and ends the one before. It is the first function that was called three
  * times, of two the one that was called first; another one takes its place when it has been
  * called more often than the anchor ever was, and the anchor not once meanwhile; one of another
- * thread, when that lasted ten seconds, too. The calls that made it so are steps: they are told in
- * hindsight.
+ * thread, when that lasted ten seconds, too. The earlier calls that made it the anchor are steps too: they
+ * are reported afterwards.
  *
  *	I T T T E E T T     I: once, no step   T: the anchor   E: an evaluation
  *	  |-|-|-|   |-|-    E has not been in the last steps: it ends the step, and is none

@@ -73,7 +73,7 @@ int nccl_mask(struct nccl_comm *c)
 	int *mask = atomic_load_explicit(&c->mask, memory_order_relaxed);
 	int want = ALWAYS;
 
-	/* Who has not joined yet is asked for everything, and knows no tier. */
+	/* Before the process has joined everything is wanted, which says nothing about the tier. */
 	if (aon_wants_tier(AON_WANT_API) && aon_joined())
 		want = ~0;
 	else if (aon_wants_tier(AON_WANT_GPU))

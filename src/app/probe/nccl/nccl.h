@@ -92,7 +92,7 @@ struct nccl_comm *nccl_comm_of(void *context); /* NULL: not one of ours */
 void nccl_comm_free(struct nccl_comm *c);
 uint32_t nccl_comm_track(struct nccl_comm *c, uint64_t hash);
 
-/* What NCCL is to report now; told to NCCL when it changed. */
+/* What NCCL must report now; passed to NCCL when it changes. */
 int nccl_mask(struct nccl_comm *c);
 
 /* Ties a moment of the GPU's clock to the host's. */

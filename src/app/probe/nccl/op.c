@@ -14,8 +14,8 @@
  *	waits     channels that are still to start
  *	refs      its own stop, and children under way
  *
- * A thread that holds a ref may use the place; who takes the last one off, and no wait is left,
- * records it. The word is changed by compare-and-swap (acquire-release), so who records sees what
+ * A thread that holds a ref may use the place. The thread that drops the last ref, with no wait left,
+ * records it. The word is changed by compare-and-swap (acquire-release), so that thread sees what
  * every child wrote. A handle is (generation, place): a stale one finds another generation.
  * An operation whose channels never start is recorded without GPU times after LINGER_NS, by
  * whoever looks for a place.
@@ -176,7 +176,7 @@ static void put(struct op *o, uint64_t word, uint64_t generation)
 		record(o, generation);
 }
 
-/* Recorded as it is: nobody holds it, and its channels did not start for long. */
+/* Recorded as it is: no thread holds it, and its channels have not started for long. */
 static void give_up(struct op *o, uint64_t word, uint64_t now)
 {
 	if (word & TAKEN || word & REFS || !(word & WAITS) || now - load(&o->start_ns) < LINGER_NS)
@@ -262,7 +262,7 @@ bool nccl_is_kernel(nccl_handle h)
 	return (uint32_t)h & KERNEL;
 }
 
-/* Before version 4 the GPU's clock is not told: then it is ours, when the proxy thread looked. */
+/* Before version 4 NCCL does not report the GPU's clock: the host's clock of the proxy thread is used. */
 static void see(struct op *o, uint64_t gpu_ns)
 {
 	struct nccl_comm *c = atomic_load_explicit(&o->comm, memory_order_relaxed);

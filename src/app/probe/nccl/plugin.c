@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plugin.c - what NCCL finds: one table a version, and one body behind all of them.
+ * plugin.c - the entry points for NCCL: one table per version, and one body behind all of them.
  *
- * Always success: what NCCL does with a failure is worse than what we could tell it.
+ * Every call returns success: NCCL's reaction to a failure is worse than the failure itself.
  */
 #include <errno.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * call.c - what happens in a call of NVTX: a record of libaon, and the same call of the other
- * injection, if there is one. Theirs is outside of ours: what it takes is not in our ranges.
+ * call.c - a call of NVTX becomes a record of libaon, and the same call of the other injection, if
+ * there is one. That call is made outside aon's ranges, so its time is not in them.
  *
  *	NVTX                  record
  *	push, pop             push.c

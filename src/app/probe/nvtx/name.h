@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * name.h - the straight way from what a call of NVTX is given to its name: inlined into the calls.
+ * name.h - the fast path from the arguments of an NVTX call to its name: inlined into the calls.
  * handle.c fills the tables.
  */
 #ifndef AON_NVTX_NAME_H

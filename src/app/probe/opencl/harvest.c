@@ -2,8 +2,8 @@
 /*
  * harvest.c - what commands took: read from their events once the device is done with them.
  *
- * Every DUE commands or some milliseconds, and whenever the app itself waited, the oldest are
- * looked at, by one thread at a time: whoever finds another at it goes on.
+ * The oldest commands are checked after every DUE commands or some milliseconds, and whenever the app
+ * itself waited, by one thread at a time: a thread that finds another one at it moves on.
  */
 #include <stdio.h>
 
@@ -173,9 +173,9 @@ static uint64_t settle_batch(struct queue *q, const struct pending *some, uint32
 }
 
 /*
- * What could not be timed is said, at most once a second: nothing is lost in silence. The
- * moment of the last word is read before the counts, so that who is held up in between has no
- * older counts to tell; at the end it is said again, whoever may be at it.
+ * Reports the number of commands without a time, at most once a second. The time of the last report
+ * is read before the counts, so that a thread that is delayed in between does not report older
+ * counts. At the end the report is made again, whichever thread is at it.
  */
 static void tell(bool end)
 {
@@ -229,7 +229,7 @@ void harvest(struct queue *q, bool all)
 	tell(false);
 }
 
-/* A queue that another thread harvests is left out: the answer may be one too many, then. */
+/* A queue that another thread harvests is skipped: the answer may then be one too many. */
 uint32_t harvest_holds(cl_event event)
 {
 	uint32_t n = 0;

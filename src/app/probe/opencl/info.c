@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* info.c - an app that asks gets the answers that it would get without us. */
+/* info.c - queries of the app get the answers that they would get without the layer. */
 #include <string.h>
 
 #include "probe/opencl/layer.h"

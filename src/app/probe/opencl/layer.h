@@ -9,10 +9,10 @@
  * queue.c    queues, one slot each                harvest.c  what they took, when they are done
  * device.c   devices and their clocks             clock.h    a device's clock against the host's
  *
- * The app's event, or one of ours, is kept until the device is done with it. Nothing is waited
- * for: there is no lock. What one thread at a time may do (read events, correct a clock) is
- * guarded by a word that a second thread finds set and goes on, so a driver may call the app
- * back, and the app us, at any place.
+ * The app's event, or one of the layer's, is kept until the device is done with it. Nothing waits,
+ * and there is no lock. A word guards what one thread at a time may do (read events, correct a
+ * clock); a second thread finds it set and moves on. So a driver may call the app back, and the app
+ * the layer, at any point.
  *
  * All state is in one mapping that a forked child finds zeroed, so that a child is silent.
  */
@@ -62,7 +62,7 @@ enum op_name {
 	OP_MAX
 };
 
-/* A word that one thread at a time sets; who finds it set goes on without. */
+/* A word that one thread at a time sets; a thread that finds it set moves on. */
 static inline bool turn_take(_Atomic uint32_t *turn)
 {
 	/* Pairs with the release in turn_give(): what the last one did is done. */
@@ -95,7 +95,7 @@ struct device {
 	_Atomic uint32_t timer;   /* clGetDeviceAndHostTimer() works */
 	_Atomic uint32_t turn;    /* guards clock */
 	struct dev_clock clock;
-	_Atomic uint32_t known; /* 1: there is an offset; both are written by who has the turn */
+	_Atomic uint32_t known; /* 1: there is an offset; whoever has the turn writes both */
 	_Atomic int64_t offset;
 	_Atomic uint64_t at_ns; /* of the last sample */
 };

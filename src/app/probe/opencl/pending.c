@@ -5,9 +5,9 @@
  *	every thread: cell of the box, by one addition -> fill it -> its event, last
  *	one thread at a time (`harvesting`): box -> list -> asked, released
  *
- * Nobody waits. A cell is taken once until the box is empty again; only who harvests empties it,
- * by setting the count back to 0 when all that were taken have been collected. The list is that
- * thread's alone: it grows with how far the app runs ahead of the device, and the box stays small.
+ * No thread waits. A cell is taken once until the box is empty again. Only the harvesting thread
+ * empties it, by resetting the count to 0 when all taken cells have been collected. The list belongs
+ * to that thread: it grows with how far the app runs ahead of the device, and the box stays small.
  */
 #include <errno.h>
 #include <string.h>
@@ -125,7 +125,7 @@ uint32_t pending_holds(struct queue *q, cl_event event)
 	return n;
 }
 
-/* The queue is gone and nothing is left of it. The box stays: a late call is not to crash. */
+/* The queue is gone and all its commands are done. The box stays: a late call must not crash. */
 void pending_clear(struct queue *q)
 {
 	int saved = errno;

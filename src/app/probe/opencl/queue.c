@@ -147,8 +147,8 @@ void queue_unhide(struct queue *q)
 		atomic_fetch_sub_explicit(&layer->forced_live, 1, memory_order_relaxed);
 }
 
-/* What stays of us at a command that is not timed: to find its queue, and to count it. What a
- * driver takes for profiling that the app did not ask for is not known. */
+/* The residual overhead of a command that is not timed: to find its queue, and to count it. The
+ * driver's cost of profiling that the app did not request is unknown. */
 static void calibrate(cl_command_queue handle)
 {
 	enum { CALLS = 256, TURNS = 8 };
@@ -186,7 +186,7 @@ static void slot_use(struct queue *q, cl_command_queue handle, cl_context contex
 		atomic_store_explicit(&q->forced, 1, memory_order_relaxed);
 		atomic_fetch_add_explicit(&layer->forced_live, 1, memory_order_relaxed);
 	}
-	/* Pairs with the acquires of who goes through all slots. */
+	/* Pairs with the acquires of threads that walk through all slots. */
 	atomic_store_explicit(&q->state, SLOT_LIVE, memory_order_release);
 	enter(q, handle);
 	if (!atomic_exchange_explicit(&layer->calibrated, 1, memory_order_relaxed))

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cpu.c - tensors of the CPU: what is allocated, by the byte. Off unless asked for.
+ * cpu.c - memory of CPU tensors, to the byte. Off by default.
  *
  * Torch's allocator for the CPU tells c10::ProfiledCPUMemoryReporter of every block, which tells
- * a profiler if one runs on the thread. To be that profiler is not for us: there is one place for
- * it, and the program's own would then fail. So the two calls are taken where libc10.so makes
+ * a profiler if one runs on the thread. The probe cannot be that profiler: there is one place for
+ * it, and the program's own would then fail. So the two calls are intercepted where libc10.so makes
  * them: in its table of imported functions, whose two entries lead here and from here to torch.
  *
  *	New(reporter, block, bytes)   a block was allocated
- *	Delete(reporter, block)       is about to be freed; its size is ours to know
+ *	Delete(reporter, block)       is about to be freed; the probe must know its size
  *
- * Sizes are kept in a table by address, without a lock: a block has one owner at a time, who
- * allocates, then frees. What was allocated before we came has no size, and is not counted.
- * The entries stay ours until the process ends.
+ * Sizes are kept in a table by address, without a lock: a block has one owner at a time, which
+ * allocates, then frees. Blocks allocated before the probe was loaded have no size and are not
+ * counted. The entries stay intercepted until the process ends.
  */
 #include <dlfcn.h>
 #include <elf.h>

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stay.c - what of us stays on in steps that are left out: these steps cannot show it, so it is
- * reckoned, and aond adds it to what they show.
+ * stay.c - the residual overhead in unsampled steps. These steps cannot show it, so it is estimated,
+ * and aond adds it to the measured cost.
  *
  * Callbacks are timed, but only in such steps; their mean counts for every step. Calls of modules
  * are too many to be timed: they are counted, and what one costs is measured once at the start. Where
  * the listener stays, torch copies the list of listeners at every node of a backward pass: nodes are
- * counted in the steps whose operators are recorded, and a copy is taken to cost what it did where it
- * was measured, for a backward pass of our own would start torch's threads before the program wants it.
+ * counted in the steps whose operators are recorded, and a copy is assumed to cost what was measured
+ * elsewhere: a backward pass by the probe would start torch's threads before the program does.
  */
 #include "probe/torch/torch.h"
 
 #define LONG_NS   20000u /* a callback that took longer was held up by others */
 #define NODE_NS   150u   /* a copy of the list: torch 2.15; 1.13: 100 */
-#define AROUND_NS 250u   /* what the caller needs to call us: Python's arguments, and two clocks */
+#define AROUND_NS 250u   /* the caller's cost of a call: Python's arguments, and two clock reads */
 
 static struct {
-	_Atomic uint64_t ns, steps; /* of steps that were left out */
+	_Atomic uint64_t ns, steps; /* of unsampled steps */
 	uint64_t call_ns;           /* of a module, in 1/16 */
 	_Atomic uint32_t nodes;     /* of a step */
 } stay;
@@ -44,7 +44,7 @@ void stay_nodes(uint32_t nodes)
 	atomic_store_explicit(&stay.nodes, nodes, memory_order_relaxed);
 }
 
-/* Before the next one begins: the gate still speaks of this one. */
+/* Before the next step begins: the gate still describes this one. */
 void stay_step(struct torch_thread *t, bool listened)
 {
 	uint64_t steps = atomic_load_explicit(&stay.steps, memory_order_relaxed);

@@ -8,7 +8,7 @@
  * known to have ended at the end of its last optimizer. Repeats at once (five steps of a critic)
  * are one place in the order, once there is more than one optimizer.
  *
- * A step whose optimizer was left out (GradScaler met infinities) ends where the gradients are
+ * A step whose optimizer was skipped (GradScaler met infinities) ends where the gradients are
  * cleared, or the next batch is fetched, once more than usual. Batches that nothing is cleared
  * for, as in an evaluation, belong to no step: the next one begins with the last of them.
  *

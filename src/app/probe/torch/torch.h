@@ -10,7 +10,7 @@
  * work.c    works of process groups: collectives          hook.c   tells optimizers apart
  * memory.c  what the allocators hold, once a step         cpu.c    the same of the CPU's
  * event.c   Python's garbage, and compilations            data.c   batches of loaders
- * thread.c  what a thread has open, and forks             stay.c   what left-out steps cost
+ * thread.c  what a thread has open, and forks             stay.c   cost of unsampled steps
  * call.c    calls of modules: steps without optimizers    shape.c  names and shapes of operators
  *
  * Callbacks run in strangers' threads, with and without Python's lock: they never wait, print,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * user.c - USER_SCOPE: what torch itself and the program name. From these few events a step come
+ * user.c - USER_SCOPE: ranges named by torch itself and by the program. These few events per step give
  * the steps, the wait for data, and the collectives.
  *
  * Ranges nest on a thread but for the works of process groups, which may end on another one: see
@@ -82,10 +82,10 @@ static void put_step(struct torch_thread *t, uint64_t number, const struct step_
 }
 
 /*
- * A step begins: does it need ranges? While somebody listens, torch makes a list of who does at
- * every node of a backward pass, which is the most of what stays of us in a step that is left out.
- * So there, and where the heartbeat is all that is wanted, the hooks of optimizers alone say where it
- * ends. Not with process groups: of a rank that hangs the last collective must be known.
+ * A step begins: does it need ranges? While there is a listener, torch copies the list of listeners at
+ * every node of a backward pass: most of the residual overhead of an unsampled step. So in such steps,
+ * and where only the heartbeat is wanted, the optimizer hooks alone find its end. Not with process
+ * groups: the last collective of a rank that hangs must be known.
  */
 static bool hears_all(void)
 {
