@@ -6,7 +6,7 @@
 
 #include "daemon/control/admin.h"
 #include "daemon/control/lease_priv.h"
-#include "daemon/session/sess.h"
+#include "daemon/session/session_list.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "daemon/core/count.h"
-#include "daemon/session/sess.h"
+#include "daemon/session/session_list.h"
 #include "govern/govern.h"
 #include "storekit.h"
 

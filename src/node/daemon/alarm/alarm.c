@@ -13,7 +13,7 @@
 #include "daemon/control/audit.h"
 #include "daemon/core/count.h"
 #include "daemon/alarm/checkpoint_guard.h"
-#include "daemon/session/sess.h"
+#include "daemon/session/session_list.h"
 #include "store/store.h"
 
 /* --- what streams tell --- */
@@ -245,22 +245,23 @@ static void raise_tier(struct sess *s, enum alarm_kind why, uint64_t now)
 	uint64_t from = now > past ? now - past : 0, to = now + secs * 1000000000ull;
 	char text[240];
 
-	if (day != r->captures_day) {
-		r->captures_day = day;
-		r->captures = 0;
+	if (day != r->raised.day) {
+		r->raised.day = day;
+		r->raised.captures = 0;
 	}
-	if (!secs || s->asked == TIER_FULL || !worth_a_capture(why) || now < r->capture_next_ns)
+	if (!secs || s->budget.asked == TIER_FULL || !worth_a_capture(why) ||
+	    now < r->raised.next_ns)
 		return;
-	if (r->captures >= ALARM_CAPTURES ||
-	    !quota_take(&r->raised, s->peer.uid, now, QUOTA_DAY, ALARM_CAPTURES_UID)) {
+	if (r->raised.captures >= ALARM_CAPTURES ||
+	    !quota_take(&r->raised.of_user, s->peer.uid, now, QUOTA_DAY, ALARM_CAPTURES_UID)) {
 		count_add(COUNT_captures_refused, 1);
 		return;
 	}
-	r->captures++;
-	r->capture_next_ns = now + ALARM_CAPTURE_S * 1000000000ull;
-	s->was_asked = s->asked;
-	s->asked = TIER_FULL;
-	s->full_until_ns = to;
+	r->raised.captures++;
+	r->raised.next_ns = now + ALARM_CAPTURE_S * 1000000000ull;
+	s->alarm.was_asked = s->budget.asked;
+	s->budget.asked = TIER_FULL;
+	s->alarm.full_until_ns = to;
 	keep_past(s, from, to);
 	snprintf(text, sizeof(text), "pid %d: tier full for %u s, because of %s" ALARM_KEPT_SAY,
 		 (int)s->peer.pid, secs, alarm_table[why].word, s->stream->proc.id,
@@ -272,11 +273,11 @@ static void raise_tier(struct sess *s, enum alarm_kind why, uint64_t now)
 
 static void end_capture(struct sess *s, uint64_t now)
 {
-	if (!s->full_until_ns || now < s->full_until_ns)
+	if (!s->alarm.full_until_ns || now < s->alarm.full_until_ns)
 		return;
-	s->full_until_ns = 0;
-	if (s->asked == TIER_FULL)
-		s->asked = s->was_asked;
+	s->alarm.full_until_ns = 0;
+	if (s->budget.asked == TIER_FULL)
+		s->budget.asked = s->alarm.was_asked;
 }
 
 /* --- every second --- */
@@ -284,14 +285,14 @@ static void end_capture(struct sess *s, uint64_t now)
 /* Ranks of a job go in step: what slows one slows all, and is told of the first that says it. */
 static bool is_told(struct sess *s, enum alarm_kind k, uint64_t now)
 {
-	struct sess *leader = s->leader ? s->leader : s;
+	struct sess *leader = s->budget.leader ? s->budget.leader : s;
 	bool own = k == ALARM_HANG || k == ALARM_HANG_OVER || k == ALARM_MEMORY ||
 		   k == ALARM_STRAGGLER || !*s->stream->proc.job;
-	bool told = !own && leader->told_ns[k] &&
-		    now < leader->told_ns[k] + ALARM_SAME_S * 1000000000ull;
+	bool told = !own && leader->alarm.told_ns[k] &&
+		    now < leader->alarm.told_ns[k] + ALARM_SAME_S * 1000000000ull;
 
 	if (!told)
-		leader->told_ns[k] = now;
+		leader->alarm.told_ns[k] = now;
 	return told;
 }
 
@@ -308,7 +309,7 @@ static void tell(struct sess *s, const struct alarm *a, uint64_t now)
 	snprintf(text, sizeof(text), "%s: %s: %s", alarm_table[a->kind].word, name, what);
 	sess_journal(s, "alarm", text);
 	count_add(COUNT_alarms, 1);
-	s->alarms++;
+	s->alarm.count++;
 	raise_tier(s, a->kind, now);
 	if (a->kind == ALARM_HANG) {
 		stacks_want(s, now);
@@ -387,7 +388,7 @@ void alarm_fault(struct roster *r, const char *what, const char *line, uint64_t 
 	roster_journal(r, geteuid(), now, "alarm", text);
 	count_add(COUNT_alarms, 1);
 	if (s)
-		s->alarms++;
+		s->alarm.count++;
 	else
 		s = any_of_gpus(r);
 	if (s)
@@ -405,14 +406,14 @@ static void compare_ranks(struct sess *leader, uint64_t now)
 	double share;
 
 	for (struct sess *s = leader->roster->first; s && n < RANKS; s = s->next) {
-		if (s->leader != leader || !s->stream || !s->stream->watcher)
+		if (s->budget.leader != leader || !s->stream || !s->stream->watcher)
 			continue;
 		of[n] = s;
 		id[n] = s->id;
 		comm[n++] = s->stream->watcher->detect.comm_ns;
 		s->stream->watcher->detect.comm_ns = 0;
 	}
-	late = late_add(&leader->late, id, comm, n, LATE_S * 1000000000ull, &share);
+	late = late_add(&leader->alarm.late, id, comm, n, LATE_S * 1000000000ull, &share);
 	if (late != SIZE_MAX)
 		tell(of[late], &(struct alarm){ .kind = ALARM_STRAGGLER, .is = share }, now);
 }
@@ -426,6 +427,6 @@ void alarm_tick(struct roster *r, uint64_t now)
 	if (r->ticks % LATE_S)
 		return;
 	for (struct sess *s = r->first; s; s = s->next)
-		if (s->stream && s->leader == s && *s->stream->proc.job)
+		if (s->stream && s->budget.leader == s && *s->stream->proc.job)
 			compare_ranks(s, now);
 }

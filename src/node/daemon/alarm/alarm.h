@@ -10,7 +10,10 @@
 
 #include "detect/detect.h"
 #include "detect/fault.h"
+#include "daemon/alarm/stacks.h"
+#include "daemon/budget/quota.h"
 #include "model/event.h"
+#include "model/process.h"
 
 #define ALARM_CAPTURES     24u  /* raised by alarms in a day, */
 #define ALARM_CAPTURES_UID 8u   /* of these, by the processes of one user, */
@@ -36,6 +39,23 @@ struct watcher {
 	} comm[WATCHER_COMM];        /* kernels that exchange, or do not, by their name */
 	struct alarm raised[ALARMS]; /* since the last tick */
 	size_t n;
+};
+
+/* Alarms of one process, and of the ranks that it leads. */
+struct sess_alarms {
+	uint32_t count;           /* that were raised for it */
+	enum tier was_asked;      /* before an alarm raised a capture, */
+	uint64_t full_until_ns;   /* until then; 0: none did */
+	struct late late;         /* of the ranks */
+	uint64_t told_ns[ALARMS]; /* of the ranks */
+	struct stacks_due stacks;
+};
+
+/* Captures that alarms raise. */
+struct raised {
+	uint64_t next_ns, day;
+	uint32_t captures;
+	struct quota of_user;
 };
 
 struct sess;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "agg/understand.h"
-#include "daemon/session/sess.h"
+#include "daemon/session/session_list.h"
 
 static bool is_checkpoint(void *arg, uint32_t name)
 {

@@ -13,7 +13,7 @@
 
 #include "base/fmt.h"
 #include "daemon/core/count.h"
-#include "daemon/session/sess.h"
+#include "daemon/session/session_list.h"
 #include "detect/detect.h"
 #include "stacks/find.h"
 
@@ -141,7 +141,7 @@ static size_t list(const struct sess *leader, char word[][24], char *argv[])
 	for (const struct sess *s = leader->roster->first; s && n < STACKS_RANKS; s = s->next) {
 		const struct process *p;
 
-		if (!s->stream || (s->leader != leader && s != leader))
+		if (!s->stream || (s->budget.leader != leader && s != leader))
 			continue;
 		p = &s->stream->proc;
 		if (p->origin.rank)
@@ -190,12 +190,13 @@ static int begin(struct roster *r, struct sess *leader, uint64_t now)
 
 void stacks_want(struct sess *s, uint64_t now)
 {
-	struct sess *leader = s->leader ? s->leader : s;
+	struct sess *leader = s->budget.leader ? s->budget.leader : s;
 
-	if (!s->roster->param->hang_stacks || leader->stacks.at_ns || now < leader->stacks.next_ns)
+	if (!s->roster->param->hang_stacks || leader->alarm.stacks.at_ns ||
+	    now < leader->alarm.stacks.next_ns)
 		return;
-	leader->stacks.at_ns = now + STACKS_AFTER_NS;
-	leader->stacks.next_ns = now + STACKS_QUIET_NS;
+	leader->alarm.stacks.at_ns = now + STACKS_AFTER_NS;
+	leader->alarm.stacks.next_ns = now + STACKS_QUIET_NS;
 }
 
 static void reap(struct stacks *st, uint64_t now)
@@ -213,10 +214,10 @@ void stacks_tick(struct roster *r, uint64_t now)
 
 	reap(&r->stacks, now);
 	for (struct sess *s = r->first; s; s = s->next) {
-		if (!s->stacks.at_ns || now < s->stacks.at_ns || r->stacks.pid ||
+		if (!s->alarm.stacks.at_ns || now < s->alarm.stacks.at_ns || r->stacks.pid ||
 		    r->stacks.out.fd >= 0 || !s->stream)
 			continue;
-		s->stacks.at_ns = 0;
+		s->alarm.stacks.at_ns = 0;
 		err = begin(r, s, now);
 		if (!err)
 			continue;

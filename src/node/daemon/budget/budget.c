@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "daemon/core/count.h"
-#include "daemon/session/sess.h"
+#include "daemon/session/session_list.h"
 
 #define DAY_NS (86400 * 1000000000ull)
 #define TELL_S 10u /* between two values of a process's cost in windows */
@@ -17,8 +17,8 @@ static struct sess *leader_of(struct sess *s)
 	if (!*s->stream->proc.job)
 		return s;
 	for (struct sess *o = s->roster->first; o; o = o->next)
-		if (o->stream && o->trials && o->peer.uid == s->peer.uid && o->id < leader->id &&
-		    !strcmp(o->stream->proc.job, s->stream->proc.job))
+		if (o->stream && o->budget.trials && o->peer.uid == s->peer.uid &&
+		    o->id < leader->id && !strcmp(o->stream->proc.job, s->stream->proc.job))
 			leader = o;
 	return leader;
 }
@@ -29,7 +29,7 @@ static void find_leaders(struct roster *r)
 	if (r->led_ids == r->ids && r->led_count == r->count && r->ticks % 10)
 		return;
 	for (struct sess *s = r->first; s; s = s->next)
-		s->leader = s->stream ? leader_of(s) : NULL;
+		s->budget.leader = s->stream ? leader_of(s) : NULL;
 	r->led_ids = r->ids;
 	r->led_count = r->count;
 }
@@ -55,15 +55,15 @@ static double most_accounted(const struct sess *leader)
 	if (!*leader->stream->proc.job)
 		return most;
 	for (const struct sess *s = leader->roster->first; s; s = s->next)
-		if (s->leader == leader && s->stream->cost.accounted > most)
+		if (s->budget.leader == leader && s->stream->cost.accounted > most)
 			most = s->stream->cost.accounted;
 	return most;
 }
 
 int64_t budget_limit(const struct sess *s, enum allow_key key)
 {
-	return allow_limit(s->roster->param, &s->roster->jobs, &s->allow, s->stream->proc.job,
-			   s->peer.uid, key);
+	return allow_limit(s->roster->param, &s->roster->jobs, &s->budget.allow,
+			   s->stream->proc.job, s->peer.uid, key);
 }
 
 /* Ranks of a job move together: of theirs the tightest. */
@@ -73,7 +73,7 @@ static int64_t tightest(const struct sess *leader, enum allow_key key)
 
 	for (const struct sess *s = leader->roster->first; s && *leader->stream->proc.job;
 	     s = s->next)
-		if (s->leader == leader && allow_tighter(key, budget_limit(s, key), limit))
+		if (s->budget.leader == leader && allow_tighter(key, budget_limit(s, key), limit))
 			limit = budget_limit(s, key);
 	return limit;
 }
@@ -88,10 +88,10 @@ static void tell_move(struct sess *s, enum govern_why why, double accounted, dou
 	const struct fidelity_row *r = &fidelity_table[s->stream->cost.govern.fidelity];
 	char text[200];
 
-	snprintf(s->moved, sizeof(s->moved),
+	snprintf(s->budget.moved, sizeof(s->budget.moved),
 		 "rung %s, left out: %s (%s; accounted %.2f %%, measured %.2f %%)", r->word,
 		 r->what, govern_word[why], 100 * accounted, 100 * measured);
-	snprintf(text, sizeof(text), "pid %d: %s", (int)s->peer.pid, s->moved);
+	snprintf(text, sizeof(text), "pid %d: %s", (int)s->peer.pid, s->budget.moved);
 	sess_journal(s, "budget", text);
 	stream_gauge(s->stream, OVERHEAD_FIDELITY, s->stream->cost.govern.fidelity, now_mono());
 	s->stream->proc.overhead.moves++;
@@ -102,7 +102,7 @@ static void tell_move(struct sess *s, enum govern_why why, double accounted, dou
 static bool is_held(const struct sess *leader)
 {
 	for (const struct sess *s = leader->roster->first; s; s = s->next)
-		if (s->captures && s->leader == leader)
+		if (s->budget.captures && s->budget.leader == leader)
 			return true;
 	return false;
 }
@@ -121,15 +121,15 @@ static void tell_lag(struct sess *s)
 static void lead(struct sess *s, uint64_t now)
 {
 	const struct param *p = s->roster->param;
-	struct cost_limits l = {
-		.budget = (double)tightest(s, ALLOW_slowdown_permille) / 1000.0,
-		.cpu = (double)tightest(s, ALLOW_probe_permille) / 1000.0 * gpus_of(s),
-		.top = (enum fidelity)tightest(s, ALLOW_rung),
-		.leave = s->trials,
-		.measure = p->measure,
-		.after_ns = (uint64_t)p->measure_after_s * 1000000000u,
-		.steady = s->asked == TIER_FULL || s->asked < TIER_ROLLUP || is_held(s)
-	};
+	struct cost_limits l = { .budget = (double)tightest(s, ALLOW_slowdown_permille) / 1000.0,
+				 .cpu = (double)tightest(s, ALLOW_probe_permille) / 1000.0 *
+					gpus_of(s),
+				 .top = (enum fidelity)tightest(s, ALLOW_rung),
+				 .leave = s->budget.trials,
+				 .measure = p->measure,
+				 .after_ns = (uint64_t)p->measure_after_s * 1000000000u,
+				 .steady = s->budget.asked == TIER_FULL ||
+					   s->budget.asked < TIER_ROLLUP || is_held(s) };
 	double accounted = most_accounted(s), measured = cost_now(&s->stream->cost).mid;
 	uint32_t lags = s->stream->cost.lags;
 	enum govern_why why;
@@ -153,7 +153,7 @@ static void apply(struct sess *s, uint64_t now)
 	if (s->gate.stepless)
 		stream_stepless(s->stream, now);
 	sess_tier(s);
-	if (s->trials)
+	if (s->budget.trials)
 		gate_trial(&s->gate, c->by_rate ? (struct aon_trial){ 0 } : c->trial, c->seed);
 }
 
@@ -227,9 +227,9 @@ static void look_disk(struct sess *s, uint64_t now)
 	st->disk_day = day;
 	st->sums_only = limit && budget_written(s) >= limit;
 	if (st->sums_only && !was) {
-		snprintf(s->moved, sizeof(s->moved),
+		snprintf(s->budget.moved, sizeof(s->budget.moved),
 			 "events are only rolled up until tomorrow (disk_mib_day)");
-		sess_journal(s, "budget", s->moved);
+		sess_journal(s, "budget", s->budget.moved);
 	}
 }
 
@@ -238,13 +238,13 @@ void budget_tick(struct roster *r, uint64_t now)
 	find_leaders(r);
 	account_all(r, now);
 	for (struct sess *s = r->first; s; s = s->next)
-		if (s->stream && s->leader == s)
+		if (s->stream && s->budget.leader == s)
 			lead(s, now);
 	for (struct sess *s = r->first; s; s = s->next) {
-		if (!s->stream || !s->leader)
+		if (!s->stream || !s->budget.leader)
 			continue;
-		if (s->leader != s)
-			cost_follow(&s->stream->cost, &s->leader->stream->cost, now);
+		if (s->budget.leader != s)
+			cost_follow(&s->stream->cost, &s->budget.leader->stream->cost, now);
 		look_disk(s, now);
 		apply(s, now);
 		tell(s, now);

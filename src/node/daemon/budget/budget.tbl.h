@@ -18,6 +18,6 @@ BUDGET(store_max_mib,     "on disk",                                    (double)
 BUDGET(disk_mib_day,      "written today, including the log",             (double)budget_disk(d) / (1 << 20), "stops: events, then rollups", count_get(COUNT_disk_stops))
 BUDGET(sessions_max,      "processes",                                  (double)d->roster.count, "processes refused", count_get(COUNT_refused_full) + count_get(COUNT_refused_uid))
 BUDGET(ops_every,         "",                                           -1, "", 0)
-BUDGET(escalate_s,        "captures that alarms raised today",          (double)d->roster.captures, "captures not raised", count_get(COUNT_captures_refused))
+BUDGET(escalate_s,        "captures that alarms raised today",          (double)d->roster.raised.captures, "captures not raised", count_get(COUNT_captures_refused))
 /* clang-format on */
 #undef BUDGET

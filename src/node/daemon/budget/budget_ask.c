@@ -151,7 +151,7 @@ static void put_process(FILE *f, const struct sess *s)
 	};
 	struct param p = settings_of(s);
 
-	fprintf(f, "pid\t%d\t%s\t%s\n", (int)s->peer.pid, s->stream->proc.job, s->moved);
+	fprintf(f, "pid\t%d\t%s\t%s\n", (int)s->peer.pid, s->stream->proc.job, s->budget.moved);
 	for (int k = 0; k < ALLOWS; k++)
 		put_row(f, &p, allow_name[k], used_of(s, (enum allow_key)k),
 			given_of(s, (enum allow_key)k), word[k][1], word[k][0]);
@@ -202,8 +202,8 @@ static int may_set(FILE *f, const struct about *a, enum allow_key key, int64_t v
 
 		if (!is_about(a, s))
 			continue;
-		memcpy(admins.admin_set, s->allow.admin_set, sizeof(admins.admin_set));
-		memcpy(admins.admin, s->allow.admin, sizeof(admins.admin));
+		memcpy(admins.admin_set, s->budget.allow.admin_set, sizeof(admins.admin_set));
+		memcpy(admins.admin, s->budget.allow.admin, sizeof(admins.admin));
 		holds = allow_limit(s->roster->param, &s->roster->jobs, &admins,
 				    s->stream->proc.job, (uid_t)-1, key);
 		if (!allow_tighter(key, holds, value))
@@ -223,7 +223,7 @@ static int set_process(const struct about *a, enum allow_key key, const int64_t 
 
 	for (struct sess *s = a->d->roster.first; s; s = s->next)
 		if (is_about(a, s) && ++n)
-			allow_set(&s->allow, key, a->admin, value);
+			allow_set(&s->budget.allow, key, a->admin, value);
 	return n ? 0 : -ESRCH;
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "daemon/core/runfile.h"
-#include "daemon/session/sess.h"
+#include "daemon/session/session_list.h"
 
 /* --- reading --- */
 
@@ -158,7 +158,7 @@ static void put_all(FILE *f, const void *arg)
 	}
 	for (const struct sess *s = r->first; s; s = s->next)
 		if (s->stream)
-			put_pid(f, s->peer.pid, s->peer.start, &s->allow);
+			put_pid(f, s->peer.pid, s->peer.start, &s->budget.allow);
 	for (size_t i = 0; i < r->kept.n; i++)
 		if (r->kept.one[i].pid)
 			put_pid(f, r->kept.one[i].pid, r->kept.one[i].start, &r->kept.one[i].allow);

@@ -11,7 +11,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "daemon/session/sess.h"
+#include "daemon/session/session_list.h"
 #include "pool/pool.h"
 
 #define LAUNCHES_MIN 20u /* in a second: with fewer, one more or less is more than what is sought */
@@ -39,14 +39,14 @@ static void take(struct sess *s, uint64_t number, uint64_t now)
 	uint64_t launches = launches_of(s);
 	struct aon_trial_at at;
 
-	if (number == s->slot)
+	if (number == s->slot.number)
 		return;
-	if (s->slot && launches > s->slot_launches)
+	if (s->slot.number && launches > s->slot.at_begin)
 		s->stream->proc.overhead.left_out +=
-			cost_slot(c, s->slot, s->slot_ns, now, launches - s->slot_launches);
-	s->slot = number;
-	s->slot_ns = now;
-	s->slot_launches = launches;
+			cost_slot(c, s->slot.number, s->slot.ns, now, launches - s->slot.at_begin);
+	s->slot.number = number;
+	s->slot.ns = now;
+	s->slot.at_begin = launches;
 	at = aon_trial_at(c->trial, c->seed, number);
 	leave_out(s, c->by_rate && at.off);
 	if (c->by_rate && !at.off)
@@ -55,14 +55,14 @@ static void take(struct sess *s, uint64_t number, uint64_t now)
 
 static void on_timer(struct watch *w, uint32_t events)
 {
-	struct roster *r = container_of(w, struct roster, slots);
+	struct roster *r = container_of(w, struct roster, slots.timer);
 	uint64_t n, number = now_wall() / COST_SLOT_NS, now = now_mono();
 
 	(void)events;
 	if (read(w->fd, &n, sizeof(n)) < 0)
 		return;
 	for (struct sess *s = r->first; s; s = s->next)
-		if (s->stream && s->slotted)
+		if (s->stream && s->slot.on)
 			take(s, number, now);
 }
 
@@ -72,25 +72,25 @@ static void arm(struct roster *r, bool on)
 	uint64_t next = (now_wall() / COST_SLOT_NS + 1) * COST_SLOT_NS;
 	struct itimerspec its = { 0 };
 
-	if (!on && !r->slotting)
+	if (!on && !r->slots.armed)
 		return;
 	if (on)
 		its = (struct itimerspec){ .it_interval.tv_nsec = COST_SLOT_NS,
 					   .it_value = { (time_t)(next / 1000000000u),
 							 (long)(next % 1000000000u) } };
-	timerfd_settime(r->slots.fd, TFD_TIMER_ABSTIME, &its, NULL);
-	r->slotting = on;
+	timerfd_settime(r->slots.timer.fd, TFD_TIMER_ABSTIME, &its, NULL);
+	r->slots.armed = on;
 }
 
 /* Has it launched enough in the last second, and no steps to be measured by? */
 static bool is_slotted(struct sess *s)
 {
 	const struct cost *c = &s->stream->cost;
-	uint64_t was = s->launches;
+	uint64_t was = s->slot.launches;
 
-	s->launches = launches_of(s);
+	s->slot.launches = launches_of(s);
 	return s->roster->param->measure && (c->by_rate || !c->steps) &&
-	       s->launches - was >= LAUNCHES_MIN && was;
+	       s->slot.launches - was >= LAUNCHES_MIN && was;
 }
 
 void slot_tick(struct roster *r)
@@ -100,11 +100,11 @@ void slot_tick(struct roster *r)
 	for (struct sess *s = r->first; s; s = s->next) {
 		if (!s->stream)
 			continue;
-		s->slotted = is_slotted(s);
-		any |= s->slotted;
-		if (s->slotted)
+		s->slot.on = is_slotted(s);
+		any |= s->slot.on;
+		if (s->slot.on)
 			continue;
-		s->slot = 0;
+		s->slot.number = 0;
 		leave_out(s, false);
 	}
 	arm(r, any);
@@ -114,18 +114,18 @@ int slot_init(struct roster *r)
 {
 	int err;
 
-	r->slots = (struct watch){ timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC),
-				   on_timer };
-	if (r->slots.fd < 0)
+	r->slots.timer = (struct watch){ timerfd_create(CLOCK_REALTIME, TFD_NONBLOCK | TFD_CLOEXEC),
+					 on_timer };
+	if (r->slots.timer.fd < 0)
 		return -errno;
-	err = loop_add(r->loop, &r->slots, EPOLLIN);
+	err = loop_add(r->loop, &r->slots.timer, EPOLLIN);
 	if (err)
-		close(r->slots.fd);
+		close(r->slots.timer.fd);
 	return err;
 }
 
 void slot_fini(struct roster *r)
 {
-	loop_del(r->loop, &r->slots);
-	close(r->slots.fd);
+	loop_del(r->loop, &r->slots.timer);
+	close(r->slots.timer.fd);
 }

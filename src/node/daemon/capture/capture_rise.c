@@ -81,18 +81,19 @@ int capture_choose(struct captures *cs, struct capture *c, const struct sess *by
 static void hold(struct sess *s, uint64_t now)
 {
 	for (struct sess *o = s->roster->first; o; o = o->next) {
-		if (!o->stream || (o != s && (!s->leader || o->leader != s->leader)))
+		if (!o->stream ||
+		    (o != s && (!s->budget.leader || o->budget.leader != s->budget.leader)))
 			continue;
 		cost_hold(&o->stream->cost, now);
-		if (o->trials)
+		if (o->budget.trials)
 			gate_trial(&o->gate, o->stream->cost.trial, o->stream->cost.seed);
 	}
 }
 
 void capture_lower(struct sess *s)
 {
-	if (s->captures)
-		s->captures--;
+	if (s->budget.captures)
+		s->budget.captures--;
 	sess_tier(s);
 }
 
@@ -121,7 +122,7 @@ void capture_rise(struct captures *cs, struct capture *c, uint64_t now)
 	for (struct sess *s = r->first; s; s = s->next) {
 		if (!capture_proc_of(c, s))
 			continue;
-		s->captures++;
+		s->budget.captures++;
 		hold(s, now);
 		sess_tier(s);
 	}

@@ -44,7 +44,8 @@ int standing_check(const struct captures *cs, uid_t uid, const struct capture_wa
 
 bool standing_take(struct captures *cs, struct capture *c, uint64_t now)
 {
-	if (quota_take(&cs->aond->roster.raised, c->uid, now, QUOTA_DAY, ALARM_CAPTURES_UID))
+	if (quota_take(&cs->aond->roster.raised.of_user, c->uid, now, QUOTA_DAY,
+		       ALARM_CAPTURES_UID))
 		return true;
 	count_add(COUNT_captures_refused, 1);
 	c->next_ns = (now / QUOTA_DAY + 1) * QUOTA_DAY;

@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "daemon/capture/capture.h"
-#include "daemon/session/sess.h"
+#include "daemon/session/session_list.h"
 #include "detect/cover.h"
 #include "store/store.h"
 
@@ -50,7 +50,7 @@ void arm_again(struct arm *a, struct sess *s, uint64_t now)
 	a->steps = s->stream->cost.steps;
 	a->taken = s->stream->tally.taken;
 	a->lost = account_lost(&acc);
-	a->alarms = s->alarms;
+	a->alarms = s->alarm.count;
 	a->fired = false;
 	a->waits = true;
 	trigger_pause(a->meter);
@@ -189,7 +189,7 @@ void arm_second(struct arm *a, struct sess *s, uint64_t now)
 			trigger_put(a->meter, QUANTITY_STEPS_S, (double)(steps - a->steps));
 		trigger_put(a->meter, QUANTITY_EVENTS_S, (double)(taken - a->taken));
 		trigger_put(a->meter, QUANTITY_LOST_S, (double)(lost - a->lost));
-		trigger_put(a->meter, QUANTITY_ALARMS, (double)(s->alarms - a->alarms));
+		trigger_put(a->meter, QUANTITY_ALARMS, (double)(s->alarm.count - a->alarms));
 		trigger_put(a->meter, QUANTITY_QUIET,
 			    now > st->proc.last_ns ? (double)(now - st->proc.last_ns) / 1e9 : 0);
 		trigger_put(a->meter, QUANTITY_COST, 100 * st->cost.accounted);
@@ -200,5 +200,5 @@ void arm_second(struct arm *a, struct sess *s, uint64_t now)
 	a->steps = steps;
 	a->taken = taken;
 	a->lost = lost;
-	a->alarms = s->alarms;
+	a->alarms = s->alarm.count;
 }

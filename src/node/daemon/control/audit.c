@@ -15,7 +15,7 @@
 #include "daemon/core/param.h"
 #include "daemon/stream/queue.h"
 #include "daemon/budget/quota.h"
-#include "daemon/session/sess.h"
+#include "daemon/session/session_list.h"
 #include "model/audit.h"
 
 static struct {

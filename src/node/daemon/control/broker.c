@@ -12,7 +12,7 @@
 #include "daemon/control/broker_priv.h"
 #include "daemon/core/count.h"
 #include "daemon/session/msg.h"
-#include "daemon/session/sess.h"
+#include "daemon/session/session_list.h"
 
 #define REQUEST_MAX 64
 #define ANSWER_MAX  8448

@@ -8,7 +8,7 @@
 
 #include "base/fmt.h"
 #include "daemon/control/broker_priv.h"
-#include "daemon/session/sess.h"
+#include "daemon/session/session_list.h"
 #include "store/store.h"
 
 #define TEXT_MAX 8192

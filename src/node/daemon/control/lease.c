@@ -14,7 +14,7 @@
 #include "daemon/control/audit.h"
 #include "daemon/control/lease_priv.h"
 #include "daemon/session/peer.h"
-#include "daemon/session/sess.h"
+#include "daemon/session/session_list.h"
 
 enum { PROCESS, NODE };
 

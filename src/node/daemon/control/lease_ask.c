@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "daemon/control/admin.h"
 #include "daemon/control/lease_priv.h"
-#include "daemon/session/sess.h"
+#include "daemon/session/session_list.h"
 
 /* One who has something: a lease, our own probe, or a tool that came by itself. */
 struct having {

@@ -17,7 +17,7 @@
 #include "daemon/control/audit.h"
 #include "daemon/control/lease_priv.h"
 #include "daemon/core/runfile.h"
-#include "daemon/session/sess.h"
+#include "daemon/session/session_list.h"
 
 #define LEASES_NAME "leases"
 #define GRACE_MS    5000u /* processes come back to a new aond within it, to be told what is free */

@@ -16,7 +16,7 @@
 #include "daemon/core/param.h"
 #include "daemon/stream/queue.h"
 #include "daemon/core/rundir.h"
-#include "daemon/session/sess.h"
+#include "daemon/session/session_list.h"
 #include "daemon/budget/shed.h"
 #include "daemon/stream/stream.h"
 #include "daemon/stream/telemetry.h"

@@ -62,8 +62,8 @@ static void put_session(struct json *j, const struct sess *s)
 	json_str(j, "library", p->library);
 	json_str(j, "tier", tier_word[p->tier]);
 	json_str(j, "note", p->note);
-	json_bool(j, "socket", s->sock.fd >= 0);
-	json_bool(j, "quiet", s->quiet);
+	json_bool(j, "socket", s->channel.sock.fd >= 0);
+	json_bool(j, "quiet", s->channel.quiet);
 	json_u64(j, "pool_bytes", pool_bytes(s->stream->pool));
 	json_u64(j, "chunks_used", pool_used(s->stream->pool));
 	put_account(j, &p->account);

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "daemon/core/count.h"
-#include "daemon/session/sess.h"
+#include "daemon/session/session_list.h"
 #include "daemon/session/identity.h"
 
 #define SUCCESSOR_NS 3000000000ull /* for threads that still write to the pool before */
@@ -119,7 +119,7 @@ static int welcome(struct sess *s, uint32_t flags)
 	};
 	const int fd[2] = { s->gate.fd, pool_fd(s->stream->pool) };
 
-	return msg_send(s->sock.fd, &m, sizeof(m), fd, flags & AON_WELCOME_KEEP ? 1 : 2);
+	return msg_send(s->channel.sock.fd, &m, sizeof(m), fd, flags & AON_WELCOME_KEEP ? 1 : 2);
 }
 
 static int refuse(struct sess *s, int err, enum count_id why)
@@ -133,7 +133,7 @@ static int refuse(struct sess *s, int err, enum count_id why)
 	count_add(why, 1);
 	log_warn("pid %d uid %u: refused: %s", (int)s->peer.pid, s->peer.uid,
 		 count_table[why].name);
-	msg_send(s->sock.fd, &m, sizeof(m), NULL, 0);
+	msg_send(s->channel.sock.fd, &m, sizeof(m), NULL, 0);
 	return -EPIPE;
 }
 
@@ -185,7 +185,7 @@ static void settle(struct sess *s)
 
 	proc_comm(s->peer.pid, p->comm, sizeof(p->comm));
 	proc_exe(s->peer.pid, p->exe, sizeof(p->exe));
-	proc_seccomp(s->peer.pid, &s->at_join);
+	proc_seccomp(s->peer.pid, &s->channel.at_join);
 	whois_kernel(p, s->roster->param, &s->roster->plant->gpus, &s->roster->plant->node);
 	recorder_came(&s->roster->gones, s->stream);
 	s->stream->changed = true;
@@ -198,7 +198,7 @@ static void settle(struct sess *s)
 static void retire_others(struct sess *s)
 {
 	for (struct sess *o = s->roster->first; o; o = o->next)
-		if (o != s && o->stream && o->sock.fd < 0 && o->peer.pid == s->peer.pid &&
+		if (o != s && o->stream && o->channel.sock.fd < 0 && o->peer.pid == s->peer.pid &&
 		    o->peer.start == s->peer.start && !o->leave_ns)
 			o->leave_ns = now_mono() + SUCCESSOR_NS;
 }
@@ -228,10 +228,10 @@ static int start(struct sess *s, const struct aon_msg_hello *m, struct pool *poo
 		drop_pool(r, pool);
 		return refuse(s, err, err == -EPROTO ? COUNT_offers_refused : COUNT_refused_memory);
 	}
-	kept_claim(&r->kept, s->peer.pid, s->peer.start, &s->allow);
+	kept_claim(&r->kept, s->peer.pid, s->peer.start, &s->budget.allow);
 	cost_init(&s->stream->cost, seed_of(s));
-	s->asked = (enum tier)row.tier;
-	s->trials = m->features & AON_FEATURE_TRIAL;
+	s->budget.asked = (enum tier)row.tier;
+	s->budget.trials = m->features & AON_FEATURE_TRIAL;
 	err = open_gate(s);
 	if (!err)
 		err = welcome(s, flags);
@@ -248,20 +248,21 @@ static int rejoin(struct sess *s, struct sess *old)
 {
 	struct roster *r = s->roster;
 
-	if (old->sock.fd >= 0) {
-		loop_del(r->loop, &old->sock);
-		close(old->sock.fd);
+	if (old->channel.sock.fd >= 0) {
+		loop_del(r->loop, &old->channel.sock);
+		close(old->channel.sock.fd);
 	}
-	loop_del(r->loop, &s->sock);
-	old->sock.fd = s->sock.fd;
-	s->sock.fd = -1;
+	loop_del(r->loop, &s->channel.sock);
+	old->channel.sock.fd = s->channel.sock.fd;
+	s->channel.sock.fd = -1;
 	sess_unlink(s);
 	old->leave_ns = 0;
-	old->deaf = false;
-	if (loop_add(r->loop, &old->sock, EPOLLIN) < 0 || welcome(old, AON_WELCOME_KEEP) < 0) {
-		loop_del(r->loop, &old->sock);
-		close(old->sock.fd);
-		old->sock.fd = -1;
+	old->channel.deaf = false;
+	if (loop_add(r->loop, &old->channel.sock, EPOLLIN) < 0 ||
+	    welcome(old, AON_WELCOME_KEEP) < 0) {
+		loop_del(r->loop, &old->channel.sock);
+		close(old->channel.sock.fd);
+		old->channel.sock.fd = -1;
 		roster_poll_on(r);
 	}
 	return 1;

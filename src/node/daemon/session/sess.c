@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sess.c - one process: heard, emptied, ended. */
-#include "daemon/session/sess.h"
+#include "daemon/session/session_list.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -44,11 +44,11 @@ uint64_t now_wall(void)
 
 static void close_sock(struct sess *s)
 {
-	if (s->sock.fd < 0)
+	if (s->channel.sock.fd < 0)
 		return;
-	loop_del(s->roster->loop, &s->sock);
-	close(s->sock.fd);
-	s->sock.fd = -1;
+	loop_del(s->roster->loop, &s->channel.sock);
+	close(s->channel.sock.fd);
+	s->channel.sock.fd = -1;
 }
 
 void sess_unlink(struct sess *s)
@@ -56,9 +56,9 @@ void sess_unlink(struct sess *s)
 	struct roster *r = s->roster;
 
 	close_sock(s);
-	if (s->pid.fd >= 0) {
-		loop_del(r->loop, &s->pid);
-		close(s->pid.fd);
+	if (s->channel.pid.fd >= 0) {
+		loop_del(r->loop, &s->channel.pid);
+		close(s->channel.pid.fd);
 	}
 	gate_close(&s->gate);
 	*s->prev = s->next;
@@ -107,7 +107,7 @@ void sess_end(struct sess *s, bool dead)
 
 bool sess_cannot_ring(const struct sess *s)
 {
-	return s->quiet || s->sock.fd < 0;
+	return s->channel.quiet || s->channel.sock.fd < 0;
 }
 
 void roster_journal(struct roster *r, uid_t uid, uint64_t now_ns, const char *what,
@@ -130,7 +130,7 @@ void sess_journal(struct sess *s, const char *what, const char *text)
 void sess_tier(struct sess *s)
 {
 	const struct fidelity_row *fidelity = &fidelity_table[s->stream->cost.govern.fidelity];
-	enum tier tier = s->captures ? TIER_FULL : s->asked;
+	enum tier tier = s->budget.captures ? TIER_FULL : s->budget.asked;
 
 	if (tier != TIER_FULL && fidelity->tier < tier)
 		tier = fidelity->tier;
@@ -157,11 +157,11 @@ int sess_drain(struct sess *s)
 		sess_end(s, false);
 		return 1;
 	}
-	s->more = got == 1;
-	s->roster->more |= s->more;
+	s->channel.more = got == 1;
+	s->roster->more |= s->channel.more;
 	if (!s->stream->fresh)
 		return 0;
-	s->idle = 0;
+	s->channel.idle = 0;
 	s->stream->proc.last_ns = now_mono();
 	if (sess_cannot_ring(s))
 		roster_poll_on(s->roster);
@@ -196,7 +196,7 @@ static void take_note(struct sess *s, const struct aon_msg_note *m)
 /* It is no process to record, but somebody who asks. Returns 1: its session is gone. */
 static int make_guest(struct sess *s)
 {
-	int sock = fcntl(s->sock.fd, F_DUPFD_CLOEXEC, 0);
+	int sock = fcntl(s->channel.sock.fd, F_DUPFD_CLOEXEC, 0);
 
 	if (sock >= 0 && (!s->roster->admin ||
 			  admin_guest(s->roster->admin, sock, s->peer.uid, s->peer.pid) < 0))
@@ -212,7 +212,7 @@ static int take_message(struct sess *s, const union msg *m, struct msg_fds *fds,
 		return s->stream ? -EPROTO : sess_hello(s, &m->hello, fds);
 	case AON_MSG_DOORBELL:
 		count_add(COUNT_bells, 1);
-		s->doorbells++;
+		s->channel.doorbells++;
 		*rang = true;
 		return s->stream ? 0 : -EPROTO;
 	case AON_MSG_NOTE:
@@ -231,9 +231,9 @@ static int take_message(struct sess *s, const union msg *m, struct msg_fds *fds,
 /* Rings without cause: its socket is not looked at until the next second. */
 static void go_deaf(struct sess *s)
 {
-	s->deaf = true;
+	s->channel.deaf = true;
 	count_add(COUNT_bells_ignored, 1);
-	loop_mod(s->roster->loop, &s->sock, 0);
+	loop_mod(s->roster->loop, &s->channel.sock, 0);
 }
 
 /* The socket is of no more use; the process may well be. */
@@ -254,18 +254,18 @@ static void lose_sock(struct sess *s, int err)
 
 void sess_sock(struct watch *w, uint32_t events)
 {
-	struct sess *s = container_of(w, struct sess, sock);
+	struct sess *s = container_of(w, struct sess, channel.sock);
 	struct msg_fds fds;
 	bool rang = false;
 	union msg m;
 	int err = 0;
 
-	if (s->deaf && events & (EPOLLHUP | EPOLLERR)) {
+	if (s->channel.deaf && events & (EPOLLHUP | EPOLLERR)) {
 		lose_sock(s, -EPIPE);
 		return;
 	}
 	for (int i = 0; i < MESSAGES_MAX && !err; i++) {
-		err = msg_recv(s->sock.fd, &m, &fds);
+		err = msg_recv(s->channel.sock.fd, &m, &fds);
 		if (err)
 			break;
 		err = take_message(s, &m, &fds, &rang);
@@ -277,7 +277,7 @@ void sess_sock(struct watch *w, uint32_t events)
 		lose_sock(s, err);
 		return;
 	}
-	if (s->doorbells > DOORBELLS_MAX)
+	if (s->channel.doorbells > DOORBELLS_MAX)
 		go_deaf(s);
 	if (rang)
 		sess_drain(s);
@@ -286,5 +286,5 @@ void sess_sock(struct watch *w, uint32_t events)
 void sess_pid(struct watch *w, uint32_t events)
 {
 	(void)events;
-	sess_end(container_of(w, struct sess, pid), true);
+	sess_end(container_of(w, struct sess, channel.pid), true);
 }

@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "daemon/core/count.h"
-#include "daemon/session/sess.h"
+#include "daemon/session/session_list.h"
 
 #define WINDOW_LATE_NS 2000000000ull /* for records that arrive after their window's end */
 #define SYNC_TURNS     64
@@ -34,17 +34,16 @@ static int add_sess(struct roster *r, int sock, const struct peer *peer, int pid
 	if (!s)
 		return -ENOMEM;
 	*s = (struct sess){ .roster = r,
-			    .sock = { sock, sess_sock },
-			    .pid = { pidfd, sess_pid },
+			    .channel = { .sock = { sock, sess_sock }, .pid = { pidfd, sess_pid } },
 			    .peer = *peer,
 			    .id = ++r->ids,
 			    .since_ns = now_mono(),
 			    .gate.fd = -1 };
-	err = loop_add(r->loop, &s->sock, EPOLLIN);
+	err = loop_add(r->loop, &s->channel.sock, EPOLLIN);
 	if (!err)
-		err = loop_add(r->loop, &s->pid, EPOLLIN);
+		err = loop_add(r->loop, &s->channel.pid, EPOLLIN);
 	if (err) {
-		loop_del(r->loop, &s->sock);
+		loop_del(r->loop, &s->channel.sock);
 		free(s);
 		return err;
 	}
@@ -145,7 +144,7 @@ static void poll_all(struct watch *w, uint32_t events)
 	roster_refill(r);
 	for (struct sess *s = r->first, *next; s; s = next) {
 		next = s->next;
-		if (!s->stream || !sess_cannot_ring(s) || s->idle++ > POLLS_IDLE)
+		if (!s->stream || !sess_cannot_ring(s) || s->channel.idle++ > POLLS_IDLE)
 			continue;
 		active = true;
 		sess_drain(s);
@@ -161,11 +160,11 @@ static void look_at_filters(struct sess *s)
 {
 	struct proc_seccomp now;
 
-	if (s->quiet || proc_seccomp(s->peer.pid, &now) < 0)
+	if (s->channel.quiet || proc_seccomp(s->peer.pid, &now) < 0)
 		return;
-	if (now.mode == 1 || now.filters > s->at_join.filters ||
-	    (now.mode == 2 && s->at_join.mode != 2)) {
-		s->quiet = true;
+	if (now.mode == 1 || now.filters > s->channel.at_join.filters ||
+	    (now.mode == 2 && s->channel.at_join.mode != 2)) {
+		s->channel.quiet = true;
 		gate_quiet(&s->gate);
 		if (now.mode == 1) /* strict: there even reading the TSC is a SIGSEGV */
 			gate_lock(&s->gate);
@@ -175,10 +174,10 @@ static void look_at_filters(struct sess *s)
 
 static void hear_again(struct sess *s)
 {
-	s->doorbells = 0;
-	if (s->deaf && s->sock.fd >= 0)
-		loop_mod(s->roster->loop, &s->sock, EPOLLIN);
-	s->deaf = false;
+	s->channel.doorbells = 0;
+	if (s->channel.deaf && s->channel.sock.fd >= 0)
+		loop_mod(s->roster->loop, &s->channel.sock, EPOLLIN);
+	s->channel.deaf = false;
 }
 
 static void tick_one(struct sess *s, uint64_t now)
@@ -229,7 +228,7 @@ void roster_more(struct roster *r)
 	r->more = false;
 	for (struct sess *s = r->first, *next; s; s = next) {
 		next = s->next;
-		if (s->more)
+		if (s->channel.more)
 			sess_drain(s);
 	}
 }
@@ -238,7 +237,7 @@ void roster_sync(struct roster *r)
 {
 	for (struct sess *s = r->first, *next; s; s = next) {
 		next = s->next;
-		if (peer_gone(s->pid.fd))
+		if (peer_gone(s->channel.pid.fd))
 			sess_end(s, true);
 		else if (s->stream)
 			sess_drain(s);
@@ -277,7 +276,7 @@ unsigned roster_tier(struct roster *r, pid_t pid, enum tier tier)
 	for (struct sess *s = r->first; s; s = s->next) {
 		if (!s->stream || s->peer.pid != pid)
 			continue;
-		s->asked = tier;
+		s->budget.asked = tier;
 		sess_tier(s);
 		n++;
 	}
@@ -345,7 +344,7 @@ void roster_fini(struct roster *r)
 {
 	for (struct sess *s = r->first, *next; s; s = next) {
 		next = s->next;
-		if (s->stream && !peer_gone(s->pid.fd)) {
+		if (s->stream && !peer_gone(s->channel.pid.fd)) {
 			while (stream_drain(s->stream, false) == 1)
 				;
 			sess_end(s, false);

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
-#include "daemon/session/sess.h"
+#include "daemon/session/session_list.h"
 
 /* The directory of the store, one level: /var/lib/aon. */
 static void make_dir(const char *path)

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* channel.h - how a process is heard: its socket, its end, and how often it rings. */
+#ifndef AON_CHANNEL_H
+#define AON_CHANNEL_H
+
+#include <stdbool.h>
+
+#include "base/proc.h"
+#include "daemon/core/loop.h"
+
+#define HELLO_NS      2000000000ull /* for saying HELLO */
+#define DOORBELLS_MAX 1000u         /* in a second; then it is not heard until the next */
+#define POLL_NS       20000000ull   /* between two looks at a process that cannot ring */
+#define POLLS_IDLE    50u           /* looks that found nothing: then only the tick looks */
+#define SECCOMP_ALL   64u           /* with more sessions than this, looked at every 10th tick */
+
+struct channel {
+	struct watch sock; /* fd owned; -1: the process has closed its end */
+	struct watch pid;  /* pidfd, owned */
+	struct proc_seccomp at_join;
+	unsigned doorbells; /* in this second */
+	unsigned idle;      /* polls that found nothing */
+	bool deaf;          /* it rang too often: not heard until the next second */
+	bool quiet;         /* it must make no system call: cannot ring */
+	bool more;          /* there is more than one turn takes */
+};
+
+#endif /* AON_CHANNEL_H */
