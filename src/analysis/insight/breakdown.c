@@ -108,18 +108,9 @@ void merge_fini(struct merge *m)
 	m->track = NULL;
 }
 
-static void count(struct breakdown *b, const struct event *e, bool launched)
-{
-	b->kernels += e->kind == EVENT_KERNEL;
-	b->attributed += e->kind == EVENT_KERNEL && launched;
-	b->copies += e->kind == EVENT_COPY;
-	b->memsets += e->kind == EVENT_MEMSET;
-}
-
 int breakdown_tracks(struct sum *s, const struct trace *t, struct names *n, const uint32_t *launch,
 		     const uint32_t *track, size_t tracks, gap_fn *fn, void *arg)
 {
-	struct breakdown *b = &s->b;
 	struct merge m;
 	size_t i;
 	int err;
@@ -129,22 +120,14 @@ int breakdown_tracks(struct sum *s, const struct trace *t, struct names *n, cons
 		return err;
 	while ((i = merge_next(&m)) != MERGE_END) {
 		const struct event *e = &t->event[i];
-		uint64_t end = event_end(e);
+		bool launched = launch && launch[i] && t->event[launch[i] - 1].kind != EVENT_RANGE;
+		uint64_t idle = sum_add(s, event_class(n, t, i), e->kind == EVENT_KERNEL,
+					e->start_ns, event_end(e));
+		struct gap g = { e->start_ns - idle, e->start_ns, i };
 
-		if (!s->begun)
-			b->first_ns = b->last_ns = e->start_ns;
-		s->begun = true;
-		if (e->start_ns > b->last_ns) {
-			struct gap g = { b->last_ns, e->start_ns, i };
-
-			b->gaps++;
-			if (fn)
-				fn(arg, &g);
-		}
-		if (end > b->last_ns)
-			b->last_ns = end;
-		unions_add(&s->u, class_parts(event_class(n, t, i)), e->start_ns, end);
-		count(b, e, launch && launch[i] && t->event[launch[i] - 1].kind != EVENT_RANGE);
+		s->b.attributed += e->kind == EVENT_KERNEL && launched;
+		if (idle && fn)
+			fn(arg, &g);
 	}
 	merge_fini(&m);
 	return 0;

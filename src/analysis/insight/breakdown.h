@@ -20,8 +20,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "names/class.h"
+#include "base/unions.h"
 #include "model/trace.h"
+#include "names/class.h"
 
 struct breakdown {
 	uint64_t first_ns, last_ns;
@@ -42,20 +43,8 @@ enum part { PART_BUSY, PART_COMPUTE, PART_COMM, PART_KERNEL, PART_MEMORY, PARTS 
 #define OF_MEMORY  (1u << PART_BUSY | 1u << PART_MEMORY)
 
 struct unions {
-	uint64_t end[PARTS], sum[PARTS];
+	uint64_t until[PARTS], sum[PARTS]; /* base/unions.h */
 };
-
-static inline void unions_add(struct unions *u, uint32_t of, uint64_t start, uint64_t end)
-{
-	for (uint32_t p = 0; p < PARTS; p++) {
-		uint64_t from = start > u->end[p] ? start : u->end[p];
-
-		if (!(of & 1u << p) || end <= from)
-			continue;
-		u->sum[p] += end - from;
-		u->end[p] = end;
-	}
-}
 
 /* What a stream or a device did so far. */
 struct sum {
@@ -100,6 +89,26 @@ static inline uint32_t class_parts(enum kclass c)
 	if (c == CLASS_COMM)
 		return OF_COMM;
 	return c == CLASS_COPY || c == CLASS_MEMSET ? OF_MEMORY : OF_COMPUTE;
+}
+
+/* Adds work, in order of its start. Returns how long nothing ran before. */
+static inline uint64_t sum_add(struct sum *s, enum kclass c, bool kernel, uint64_t start,
+			       uint64_t end)
+{
+	struct breakdown *b = &s->b;
+	uint64_t gap;
+
+	if (!s->begun)
+		b->first_ns = b->last_ns = start;
+	s->begun = true;
+	gap = start > b->last_ns ? start - b->last_ns : 0;
+	b->gaps += gap > 0;
+	b->last_ns = end > b->last_ns ? end : b->last_ns;
+	unions_add(s->u.until, s->u.sum, class_parts(c), start, end);
+	b->kernels += kernel;
+	b->copies += c == CLASS_COPY && !kernel;
+	b->memsets += c == CLASS_MEMSET && !kernel;
+	return gap;
 }
 
 /* --- the GPU events of several streams, in order of their start --- */

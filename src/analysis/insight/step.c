@@ -84,7 +84,7 @@ static int fill_steps(struct insight *in, struct state_process *p, const uint32_
 			uint64_t s =
 				e->start_ns > step[k].start_ns ? e->start_ns : step[k].start_ns;
 
-			unions_add(&u[k], of, s, end < to ? end : to);
+			unions_add(u[k].until, u[k].sum, of, s, end < to ? end : to);
 			step[k].b.kernels += e->kind == EVENT_KERNEL && e->start_ns == s;
 		}
 	}

@@ -17,9 +17,7 @@ _Static_assert(CLASSES <= WITH_CLASS, "every class fits");
 
 /* What a stream, or a device, did so far. */
 struct sweep_sum {
-	struct unions u;
-	struct breakdown b;
-	bool begun;
+	struct sum s;
 	const struct chosen *chosen; /* borrowed; NULL: every step was recorded */
 };
 
@@ -137,21 +135,11 @@ static int sort_track(struct sweep_track *l)
 static inline void add(struct sweep_sum *x, const struct sort_key *work)
 {
 	uint64_t start = work->value, end = end_of(start, work->with >> WITH_SHIFT);
-	enum kclass c = work->with & WITH_CLASS;
-	struct breakdown *b = &x->b;
+	uint64_t idle =
+		sum_add(&x->s, work->with & WITH_CLASS, work->with & WITH_KERNEL, start, end);
 
-	if (!x->begun) {
-		x->begun = true;
-		b->first_ns = b->last_ns = start;
-	}
-	b->gaps += start > b->last_ns;
-	if (x->chosen && start > b->last_ns)
-		b->unseen_ns += chosen_unseen(x->chosen, b->last_ns, start);
-	b->last_ns = end > b->last_ns ? end : b->last_ns;
-	unions_add(&x->u, class_parts(c), start, end);
-	b->kernels += (work->with & WITH_KERNEL) != 0;
-	b->copies += c == CLASS_COPY;
-	b->memsets += c == CLASS_MEMSET;
+	if (x->chosen && idle)
+		x->s.b.unseen_ns += chosen_unseen(x->chosen, start - idle, start);
 }
 
 static void sweep_stream(struct sweep_track *l, double *of_block)
@@ -263,10 +251,10 @@ static void tell_device(struct sweep *s, struct insight *in, uint32_t device)
 		struct insight_stream *st = &in->stream[in->streams];
 		struct sweep_track *l = &s->track[i];
 
-		if (s->t->track[i].device != device || !l->sum.begun)
+		if (s->t->track[i].device != device || !l->sum.s.begun)
 			continue;
-		*st = (struct insight_stream){ .track = i, .b = l->sum.b };
-		breakdown_end(&st->b, &l->sum.u);
+		*st = (struct insight_stream){ .track = i, .b = l->sum.s.b };
+		breakdown_end(&st->b, &l->sum.s.u);
 		if (!(st->b.kernels + st->b.copies + st->b.memsets || st->b.span_ns))
 			continue;
 		for (enum kclass c = 0; c < CLASSES; c++) {
@@ -279,8 +267,8 @@ static void tell_device(struct sweep *s, struct insight *in, uint32_t device)
 	d->streams = in->streams - d->stream_first;
 	if (!d->streams)
 		return;
-	d->b = s->device[device].b;
-	breakdown_end(&d->b, &s->device[device].u);
+	d->b = s->device[device].s.b;
+	breakdown_end(&d->b, &s->device[device].s.u);
 	in->devices++;
 }
 

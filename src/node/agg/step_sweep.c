@@ -6,6 +6,7 @@
  * and waits and not busy alone, communication is exposed in what unites both and not kernels alone.
  */
 #include "agg/stepper_priv.h"
+#include "base/unions.h"
 
 #define U(NAME)  (1u << UNION_##NAME)
 #define FORWARDS 8u
@@ -41,15 +42,7 @@ static void add_interval(struct sweep *w, uint32_t of, uint64_t start, uint64_t 
 	end = end < w->to ? end : w->to;
 	if (of & U(BUSY) && start > w->end[UNION_BUSY] && start - w->end[UNION_BUSY] > w->stall)
 		w->stall = start - w->end[UNION_BUSY];
-	for (; of; of &= of - 1) {
-		uint32_t u = (uint32_t)__builtin_ctz(of);
-		uint64_t from = start > w->end[u] ? start : w->end[u];
-
-		if (end <= from)
-			continue;
-		w->sum[u] += end - from;
-		w->end[u] = end;
-	}
+	unions_add(w->end, w->sum, of, start, end);
 }
 
 static void add_class(struct step_rec *r, uint32_t class, uint64_t ns)

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * unions.h - how long at least one interval of a set lasted, for up to 32 sets at once.
+ *
+ * Intervals come in order of their start, so a set is known by the end of its last one. Differences
+ * of two sets that contain each other give what only the larger has: of communication, what runs
+ * while no kernel computes is (comm or compute) - compute.
+ */
+#ifndef AON_UNIONS_H
+#define AON_UNIONS_H
+
+#include <stdint.h>
+
+/* Adds an interval to the sets whose bits are in `of`: until[] has the end of each, sum[] its length. */
+static inline void unions_add(uint64_t *until, uint64_t *sum, uint32_t of, uint64_t start,
+			      uint64_t end)
+{
+	for (; of; of &= of - 1) {
+		uint32_t u = (uint32_t)__builtin_ctz(of);
+		uint64_t from = start > until[u] ? start : until[u];
+
+		if (end <= from)
+			continue;
+		sum[u] += end - from;
+		until[u] = end;
+	}
+}
+
+#endif /* AON_UNIONS_H */
