@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300 needs=root,setpriv
 """Who may what: two users, the admin's group and root, at every door of aond; and the log of what they did."""
 import json
 import os
@@ -9,15 +10,11 @@ import struct
 import subprocess
 import sys
 
-from aontest import Daemon, Place, app_env, done, find, ok, skip_all, wait_for, wait_joined
+from aontest import Daemon, Place, app_env, done, find, ok, wait_for, wait_joined
 
 ASK = struct.pack("<IHH", 0x4d4e4f41, 5, 8)
 ALICE, BOB, CAROL = 40001, 40001 + 64, 40003  # nobody's numbers; equal modulo 64
 STAFF = 40100  # aond's group in this test, of which Carol is
-
-if os.getuid() or not shutil.which("setpriv"):
-    skip_all("needs root and setpriv to become other users")
-
 
 def become(uid, group=None):
     return ["setpriv", f"--reuid={uid}", f"--regid={group or uid}", "--clear-groups"]

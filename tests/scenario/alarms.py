@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """Detectors tell what goes wrong while it does, once, and raise a short capture."""
 import json
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """Each kind of alarm from libaon to the journal: slower kernels by name and shape, idle GPUs, growing memory, lost
 throughput, a rank that comes late."""
 import re

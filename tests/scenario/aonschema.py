@@ -2,10 +2,11 @@
 """The JSON schemas of docs/json.md, and a check against them: of JSON Schema only what they use
 (type, required, properties, items, enum, const, minimum, maximum), so nothing must be installed."""
 import json
-import pathlib
 import re
 
-DOC = pathlib.Path(__file__).resolve().parents[2] / "docs" / "json.md"
+from aontest import ROOT
+
+DOC = ROOT / "docs" / "json.md"
 TYPES = {"object": dict, "array": list, "string": str, "number": (int, float), "integer": int,
          "boolean": bool, "null": type(None)}
 

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("AON_BUILD", "build")).resolve()
 SANITIZED = os.environ.get("AON_SANITIZED", "").replace("none", "")
 LONG = bool(os.environ.get("AON_LONG"))  # every case, however long it takes
@@ -52,16 +53,14 @@ def done():
     sys.exit(1 if _failed else 0)
 
 
-def need(*tools):
-    """Skip the whole scenario when a tool is not there."""
-    for t in tools:
-        if not shutil.which(t):
-            skip_all(f"{t} is not installed")
+def again(*args):
+    """The command that runs this scenario a second time, with arguments."""
+    return [sys.executable, str(ROOT / "tests/scenario/run"), sys.argv[0], *args]
 
 
 def data():
     """Recorded traces beside the source tree, or None: they are not part of it."""
-    root = pathlib.Path(__file__).resolve().parents[2].parent / "shared" / "data"
+    root = ROOT.parent / "shared" / "data"
     return root if root.is_dir() else None
 
 

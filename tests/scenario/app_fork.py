@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """fork, vfork, spawn, clone, exec, setuid: each process has a session of its own or none."""
 import json
 import os

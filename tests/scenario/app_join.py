@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """No daemon, a late one, one that dies under emission, one that is stopped while it is asked."""
 import json
 import os

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """kill -9 of the program at any moment, stops, a debugger, a core; who the program is."""
 import ctypes
 import os

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=120
 """libaon comes late, by dlopen(), into C and Python; and as a stranger compiles its headers."""
 import subprocess
 import sys

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """Programs that close every descriptor, filter system calls or live within tight limits."""
 import os
 import pathlib

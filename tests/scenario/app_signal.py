@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """Signal handlers that emit, small signal stacks, cancelled threads, late destructors."""
 import subprocess
 

@@ -10,8 +10,9 @@
 """
 import base64, copy, http.server, json, os, queue, re, socket, ssl, subprocess, sys, threading, time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-RECORDED = os.path.join(HERE, '../../../shared/data/telemetry/redfish_gb300_supermicro/fixtures')
+from aontest import ROOT
+
+RECORDED = str(ROOT.parent / 'shared/data/telemetry/redfish_gb300_supermicro/fixtures')
 REPORTS = '/redfish/v1/TelemetryService/MetricReports/'
 SSE = '/redfish/v1/EventService/SSE'
 

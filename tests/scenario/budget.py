@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """Budgets of the node, of jobs and of processes: shown, set by who may, and kept by hard stops."""
 import json
 import os

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300 needs=unshare,setpriv
 """aon capture --kineto with a stand-in for PyTorch: who may order, what can go wrong, and what is left of it.
 
 Abstract sockets belong to a network namespace: all of it runs in one of its own, where no other daemon is."""
 import fcntl
 import json
 import os
-import pathlib
 import shutil
 import signal
 import socket
@@ -16,10 +16,10 @@ import sys
 import threading
 import time
 
-from aontest import Daemon, Place, done, find, need, ok, skip, skip_all
+from aontest import ROOT, Daemon, Place, again, done, find, ok, skip, skip_all
 from clitest import aon, env_for
 
-FAKE = pathlib.Path(__file__).resolve().parent.parent / "app" / "fake_kineto.py"
+FAKE = ROOT / "tests" / "app" / "fake_kineto.py"
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 ASK = struct.pack("<IHH", 0x4d4e4f41, 5, 8)
 
@@ -30,11 +30,10 @@ def in_own_network():
         with socket.socket() as s:  # and its loopback is up
             fcntl.ioctl(s, 0x8914, struct.pack("16sh14x", b"lo", 0x41))
         return
-    need("unshare", "setpriv")
     if subprocess.run(["unshare", "-nm", "true"], capture_output=True).returncode:
         skip_all("unshare -nm is not possible")
     os.environ["AON_OWN_NETWORK"] = "1"
-    os.execvp("unshare", ["unshare", "-nm", sys.executable, *sys.argv])
+    os.execvp("unshare", ["unshare", "-nm", *again()])
 
 
 class Fake:

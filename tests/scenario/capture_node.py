@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """aon capture by aond: past and future in one trace, ranks at the same steps, whatever goes wrong."""
 import csv
 import io

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """aon capture --kineto of real PyTorch programs, unmodified: one by steps and by time, two ranks over gloo at
 the same steps."""
 import json

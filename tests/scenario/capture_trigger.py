@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """aon capture --trigger: waits for what a process does, within its limits; the past is in the trace."""
 import json
 import signal

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=120
 """aon diff and aon check: two runs whose difference is known, and pairs of real traces."""
 import json
-import pathlib
 import xml.etree.ElementTree as xml
 
 import aonschema
-from aontest import Place, done, ok, skip
+from aontest import ROOT, Place, done, ok, skip
 from clitest import aon, on_terminal
 
-DATA = pathlib.Path(__file__).resolve().parents[2].parent / "shared" / "data" / "kineto"
+DATA = ROOT.parent / "shared" / "data" / "kineto"
 MS = 1000000
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=120
 """aon import as a person meets it: files, folders, pipes, damage, names that are hostile."""
 import gzip
 import json

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """Bad input to every command: one line that says what and what to do, exit 1 or 2, and nothing
 changed on disk."""
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=120
 """aon model: what it says holds together, its JSON is as documented, and bad questions are refused."""
 import json
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=120
 """aon model collective, attention, conv, elementwise, norm, step: what they say holds together, their
 JSON is as documented, and bad questions are refused."""
 import json

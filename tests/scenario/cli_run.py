@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """`aon run` is not there: input, output, exit status, signals, the terminal and job control are
 the program's own, with a private aond and with the node's."""
 import json

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=120
 """aon sql and aon_sqlite.so: the queries of docs/sql.md on a store whose answers are known."""
 import csv
 import io
 import json
-import pathlib
 import re
 import shutil
 import subprocess
 
-from aontest import BUILD, SANITIZED, Place, done, find, ok, skip
+from aontest import ROOT, BUILD, SANITIZED, Place, done, find, ok, skip
 from clitest import aon, on_terminal, state
 
-DOC = pathlib.Path(__file__).resolve().parents[2] / "docs" / "sql.md"
+DOC = ROOT / "docs" / "sql.md"
 EXTENSION = BUILD / "src" / "query" / "sql" / "aon_sqlite.so"
 
 # By number in docs/sql.md: the whole answer, or its first rows.

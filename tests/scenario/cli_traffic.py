@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=120
 """Copies and collectives against their wires: simulated jobs with a slow link or a late rank, a trace of
 copies made for it, and the recorded traces of eight ranks."""
 import json

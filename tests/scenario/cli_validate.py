@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=120
 """aon validate: settings of made-up nodes, profiles, nodes among each other, this node in time."""
 import os
 import struct

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=600
 """tools/cluster-up: from a training on nodes of their own to rows in ClickHouse, and nothing is left of it."""
 import os
-import pathlib
 import subprocess
 
 import clustertest
 import slurmtest
-from aontest import BUILD, SANITIZED, done, ok, skip_all
+from aontest import ROOT, BUILD, SANITIZED, done, ok, skip_all
 
-TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools/cluster-up"
+TOOL = ROOT / "tools/cluster-up"
 
 
 def main():

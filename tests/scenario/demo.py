@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=600
 """`make demo` without make: PyTorch's ranks and tinygrad's kernels in a report, and the example in C where they cannot be."""
 import os
 import pathlib
@@ -8,9 +9,8 @@ import signal
 import subprocess
 import urllib.request
 
-from aontest import BUILD, SANITIZED, Place, done, ok, skip, skip_all
+from aontest import ROOT, BUILD, SANITIZED, Place, done, ok, skip, skip_all
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def demo(cache):

@@ -11,10 +11,10 @@ import subprocess
 import sys
 import time
 
-from aontest import BUILD, aon, app_env, find, wait_for
+from aontest import ROOT, BUILD, aon, app_env, find, wait_for
 
-APPS = pathlib.Path(__file__).resolve().parent.parent / "app"
-PACKAGE = pathlib.Path(__file__).resolve().parent.parent.parent / "python/aon/__init__.py"
+APPS = ROOT / "tests" / "app"
+PACKAGE = ROOT / "python/aon/__init__.py"
 CGROUP = pathlib.Path("/sys/fs/cgroup")
 # What is done: what faulty.py does itself, and the alarms that say it.
 SLOW = {"step_slower", "throughput_drop"}

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """aon diagnose --follow on a real ClickHouse: records of simulated jobs come in bit by bit, what is wrong with them is in the table
 `finding`, each once, whatever happens to the service meanwhile; what is over is said to be."""
 import http.server

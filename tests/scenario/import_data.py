@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """Every recorded trace in the shared data: the counts that others found in it, and the same again
 from a store it was imported to."""
 import gzip

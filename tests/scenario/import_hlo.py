@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=120
 """What XLA's operations have to do, from an XPlane: by the program beside the times, as XLA itself counts it; by stats of
 the events; and of a recorded job on eight MI300X."""
 import json

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300 needs=ipmi_sim,ipmitool
 """IPMI over the network against OpenIPMI's simulator: values are those that ipmitool reads."""
 import os
 import re
@@ -10,7 +11,6 @@ import time
 from aontest import *
 import redfish_kit as kit
 
-need("ipmi_sim", "ipmitool")
 PASSWORD = "s3cret-word"
 
 

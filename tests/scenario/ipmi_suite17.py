@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300 needs=ipmitool
 """Cipher suite 17 (HMAC-SHA256): pyghmi's BMC, made to speak it, which ipmitool agrees with; then aon-collect.
 
 OpenIPMI's simulator and pyghmi's BMC both know suite 3 alone. The latter has the other suite's hashes in what it
@@ -94,8 +95,6 @@ from aontest import *  # noqa: E402
 import redfish_kit as kit  # noqa: E402
 from slurmtest import free_ports  # noqa: E402
 
-need("ipmitool")
-
 
 def ipmitool(port, suite):
     return subprocess.run(["ipmitool", "-C", suite, "-N", "2", "-R", "2", "-I", "lanplus", "-H", "127.0.0.1", "-p", str(port), "-U", "reader", "-E", "-L", "USER", "sdr", "list"],
@@ -106,7 +105,7 @@ def main():
     if not (PYGHMI / "pyghmi").is_dir():
         return skip("cipher suite 17", "pyghmi is not in the cache: tools/setup check")
     port, folder = free_ports(1)[0], tempfile.mkdtemp(prefix="aon-ipmi17-")
-    proc = subprocess.Popen([sys.executable, __file__, str(port)], stdout=subprocess.DEVNULL, stderr=open(f"{folder}/log", "w"))
+    proc = subprocess.Popen([*again(str(port))], stdout=subprocess.DEVNULL, stderr=open(f"{folder}/log", "w"))
     try:
         if not wait_for(lambda: "Inlet" in ipmitool(port, "17"), 40):
             return ok(False, "ipmitool has a session of suite 17", pathlib.Path(f"{folder}/log").read_text()[-800:])

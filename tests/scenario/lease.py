@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """Leases on hardware that one tool can have: aon makes room, comes back, and says who has it until when."""
 import json
 import os

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300 needs=prlimit,fallocate
 """Processes that break every rule they can reach: aond ends their sessions and counts them, and
 an honest program beside them loses nothing."""
 import os
@@ -329,7 +330,6 @@ def cpu_ms(pid):
     return (int(f[11]) + int(f[12])) * 1000 // os.sysconf("SC_CLK_TCK")
 
 
-need("prlimit", "fallocate")
 with Place() as place, Daemon(place) as d:
     w = Witness(place, d)
     scribblers(place, d, 20 if LONG else 0.8)

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300 needs=strace,pgrep
 """aond is killed at each system call of its work, again and again, while a program emits. Nothing
 is lost in silence and nothing comes twice: what the program emitted is what the store says."""
 import json
@@ -150,7 +151,6 @@ def node_dies(rounds):
                    d.text()[-1000:])
 
 
-need("strace", "pgrep")
 every_call(3600 if LONG else 36)
 at_random(40 if LONG else 5)
 node_dies(10 if LONG else 2)

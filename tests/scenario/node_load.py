@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300 parallel=no
 """aond is stopped, starved or overrun: programs do not feel it, and what was lost is counted."""
 import os
 import signal

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=120
 """Names come from programs: too many of them cost nothing, and bad ones come out clean."""
 import json
 import os

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=120
 """aond as a service: its settings, its manager, its signals, and the clocks it lives by."""
 import os
 import re
@@ -23,8 +24,7 @@ def aond(*args, **kw):
 def table():
     """The settings as aond --help tells them: key -> line."""
     rows = {}
-    root = pathlib.Path(__file__).resolve().parents[2]
-    text = (root / "src/node/daemon/core/param.tbl.h").read_text()
+    text = (ROOT / "src/node/daemon/core/param.tbl.h").read_text()
     for m in re.finditer(r'^PARAM\((\w+),\s*(\w+),\s*"([^"]*)",\s*(-?\d+),\s*([^,]+),', text, re.M):
         low, high = int(m[4]), eval(m[5], {"__builtins__": {}})
         rows[m[1]] = (m[2], m[3], low, high)
@@ -289,7 +289,7 @@ def clocks():
 
 def reused_pids():
     """In a pid namespace of our own, where the next pid can be chosen."""
-    r = subprocess.run(["unshare", "-pf", "--mount-proc", sys.executable, __file__, "--pids"],
+    r = subprocess.run(["unshare", "-pf", "--mount-proc", *again("--pids")],
                        capture_output=True, text=True)
     out = r.stdout.strip().splitlines()
     if not out or out[-1] == "no":

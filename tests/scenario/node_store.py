@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300 needs=strace,pgrep
 """The disk fails or fills, or the store is not one when aond starts: aond goes on, counts what the
 disk refused, and is itself again when the disk is."""
 import itertools
@@ -223,7 +224,6 @@ def bad_stores():
                    r.stdout + r.stderr)
 
 
-need("strace", "pgrep")
 bad_stores()
 full_disk()
 failing_commits(1200 if LONG else 12)

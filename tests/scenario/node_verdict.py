@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=120
 """aond says what limits the kernels of each window, where it knows the node's GPUs: a program on the
 stand-in GPU whose kernel's name tells its work, seen in windows and in reports; without GPUs, nothing."""
 import json

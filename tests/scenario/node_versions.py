@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=120
 """Processes and daemons of other builds meet ours: what is longer is read by its known part, what
 is unknown is skipped and counted, what cannot work says so."""
 import array

@@ -6,11 +6,11 @@ import pathlib
 import re
 import subprocess
 
-from aontest import BUILD
+from aontest import ROOT, BUILD
 
 COLLECT = BUILD / "src/node/collect/aon-collect"
 NVML = BUILD / "tests/sim/libsim-nvml.so"
-DATA = pathlib.Path(__file__).resolve().parents[3] / "shared/data/telemetry/nvidia_gpu_exporter/captures"
+DATA = ROOT.parent / "shared/data/telemetry/nvidia_gpu_exporter/captures"
 MIB = 1 << 20
 
 # Column of `nvidia-smi --query-gpu`: key of the stand-in, what NVML counts in for one of nvidia-smi's units.

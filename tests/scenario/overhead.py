@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """What recording costs is measured, told, and kept within the budget."""
 import concurrent.futures
 import json

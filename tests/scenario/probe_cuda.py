@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300 suite=threads parallel=no
 """The CUDA probe on the stand-in GPU: every kernel, copy, memset, synchronisation, allocation and
 graph of a program is in the store, with every version of CUPTI; tiers, clocks, reasons."""
 import os

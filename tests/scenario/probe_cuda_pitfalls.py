@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """What other CUPTI tools stumble over, one test each, on the stand-in GPU: one subscriber, state
 of the whole process, graphs, buffers that do not come back, names, forks, ends, two libraries."""
 import os

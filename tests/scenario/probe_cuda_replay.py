@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """Recorded traces of V100, A100 and H100 through the shipped CUDA probe: what CUPTI would have
 reported of each (replayed by the stand-in GPU) is in the store field by field."""
 import json
 import subprocess
 import sys
-from pathlib import Path
 
-from aontest import BUILD, LONG, Place, data, done, find, ok, report, skip_all
+from aontest import ROOT, BUILD, LONG, Place, data, done, find, ok, report, skip_all
 from clitest import aon
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "sim"))
+sys.path.insert(0, str(ROOT / "tests" / "sim"))
 import replay  # noqa: E402
 
 if not (BUILD / "tests/sim/134/libcuda.so.1").exists():

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """The CUDA probe where programs are at their worst: killed in a storm of launches, forking like a
 data loader, loading and unloading it, without rights, with filters, while daemons come and go."""
 import os

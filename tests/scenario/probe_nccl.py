@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300 suite=threads
 """NCCL's side of its profiler interface, versions 1 to 6, played to libaon-nccl.so: every
 operation is in the store with its name, bytes, sequence, communicator and times; the mask follows
 the tier; handles that are stale, foreign or none hurt nobody; without a daemon nothing changes."""

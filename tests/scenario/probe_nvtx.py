@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300 suite=threads
 """NVTX as programs use it, under `aon run`: every call is in the report, with its name and its
 count; another injection sees what it would have seen alone; without a daemon nothing changes."""
 import json

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300 suite=threads
 """libaon-opencl.so in programs and below drivers that make it hard: races, callbacks, threads that are
 stopped, filters, kills. With a driver that does as it is told (cl_fake), and on PoCL."""
 import collections

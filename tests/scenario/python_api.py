@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """Package aon as users get it: `pip install ./python` without a network, its calls, and the hook that
 it puts into every start of Python."""
 import json
 import os
-import pathlib
 import re
 import subprocess
 import sys
 
-from aontest import BUILD, SANITIZED, Daemon, Place, app_env, done, ok, report, skip_all, total
+from aontest import ROOT, BUILD, SANITIZED, Daemon, Place, app_env, done, ok, report, skip_all, total
 
-SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent / "python"
+SOURCE = ROOT / "python"
 CALLS = """
 import threading
 import aon

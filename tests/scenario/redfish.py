@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=600 needs=openssl
 """BMCs by Redfish: values of a recorded GB300 node one by one, a BMC of no vendor, and every way to go
 wrong beside one that is well: it is never delayed, and no password is to be seen anywhere."""
 import copy
@@ -13,7 +14,6 @@ from aontest import *
 import bmctest
 from redfish_kit import PASSWORD, Collect
 
-need("openssl")
 SLOW = 4 if SANITIZED else 1
 
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300 needs=openssl
 """A Redfish service of other people: OpenStack's sushy-emulator, over TLS, with a user and a password."""
 import os
 import pathlib
@@ -13,7 +14,6 @@ from slurmtest import free_ports
 
 SUSHY = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "aon" / "sushy"
 UUID = "da69abcc-dae0-4913-9a7b-d344043097c0"
-need("openssl")
 
 
 def emulator(folder, port):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """aon roofline: the table of devices against what others say of them, and files of devices."""
 import json
 import os

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """The same program recorded whole and on a lower rung: totals are the same, within what they say of their error."""
 import json
 import time

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """aon serve: each answer has the numbers that aon report, why, diff and whatif have of the same
 input, and is as src/ui/serve/openapi.json says."""
 import gzip
 import json
 import os
-import pathlib
 import re
 
 import aonschema
-from aontest import Place, data, done, ok, skip
+from aontest import ROOT, Place, data, done, ok, skip
 from clitest import aon, fixture
 from servetest import Server, job
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 API = json.loads((ROOT / "src/ui/serve/openapi.json").read_text())
 VIEWS = ["overview", "processes", "devices", "steps", "kernels", "ops", "windows", "findings", "flame", "roofline",
          "heat", "states", "memory", "captures", "accounting", "health"]

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=240
 """Captures by the API: only where serve was told to allow them, through aond and its audit log, by nobody else's page."""
 import json
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=240
 """aon serve for those who watch the node: /metrics is what Prometheus takes, /health is true only while records arrive."""
 import json
 import os

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """aon serve against schemathesis: it reads openapi.json, asks what is allowed and what is not, and
 holds every answer against the file."""
 import os

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300 suite=threads
 """Live events as server-sent events: all of them, in order, from where a client stopped, to whom they belong."""
 import json
 import os

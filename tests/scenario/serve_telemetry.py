@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=240
 """Telemetry by the API: the usual series of the run's GPUs and of the host, in cells; what ended, what happened."""
 import json
 

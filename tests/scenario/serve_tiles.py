@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=120
 """aon serve as a timeline: tracks, names and tiles over HTTP say what aon report says of the same input."""
 import json
 import struct

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """Slurm on two nodes with aon's SPANK plugin: tasks find aond and are known by job, rank and node without a variable of
 their own; the prolog notes jobs by GPU as dcgm-exporter reads them, and aond takes a job from there."""
 import os
-import pathlib
 import subprocess
 
-from aontest import BUILD, Daemon, Place, app_env, done, find, ok, report, skip, skip_all
+from aontest import ROOT, BUILD, Daemon, Place, app_env, done, find, ok, report, skip, skip_all
 from slurmtest import Slurm, missing
 
-SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "deploy" / "slurm"
+SCRIPTS = ROOT / "deploy" / "slurm"
 PLUGIN = BUILD / "src" / "app" / "spank" / "spank_aon.so"
 
 

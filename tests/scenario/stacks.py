@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """Where processes stand, from outside: native and Python frames, those at the same place together; and why not.
 When a job hangs, aond asks the same of its ranks."""
 import json
@@ -11,9 +12,9 @@ import subprocess
 import sys
 
 import aonschema
-from aontest import BUILD, SANITIZED, Daemon, Place, aon, app, app_env, done, find, ok, skip, skip_all, wait_for
+from aontest import ROOT, BUILD, SANITIZED, Daemon, Place, aon, app, app_env, done, find, ok, skip, skip_all, wait_for
 
-SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent / "python"
+SOURCE = ROOT / "python"
 # Says when it is there, and stays until its input ends.
 STAYS = """
 import sys

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """Consumers of live events: what they see is what the store has, none costs another, users are apart."""
 import collections
 import json

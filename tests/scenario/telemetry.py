@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=240
 """Collectors and aond: what they measure is in the store, in aon telemetry and in /metrics; those that hang, die, flood or
 lie harm nobody."""
 import json

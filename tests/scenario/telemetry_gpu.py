@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=120
 """The nvml collector on the stand-in: what nvidia-smi said on real GPUs, idle and loaded; and what goes wrong."""
 import os
 import re

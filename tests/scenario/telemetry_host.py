@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=120
 """The host collector says what node_exporter says: of its fixtures, and of this machine, value by value."""
 import os
 import pathlib
@@ -11,10 +12,10 @@ import tempfile
 import time
 import urllib.request
 
-from aontest import BUILD, done, ok, skip, wait_for
+from aontest import ROOT, BUILD, done, ok, skip, wait_for
 
 COLLECT = BUILD / "src/node/collect/aon-collect"
-FIXTURES = pathlib.Path(__file__).resolve().parents[3] / "shared/data/telemetry/node_exporter/collector/fixtures"
+FIXTURES = ROOT.parent / "shared/data/telemetry/node_exporter/collector/fixtures"
 # What node_exporter's own test leaves out, what we do not measure, and a name that it makes otherwise.
 LEFT_OUT = [("device", "dmz"), ("device", "int"), ("chip", "ieee80211_phy0")]
 

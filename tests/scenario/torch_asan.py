@@ -1,19 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """PyTorch programs, and the calls of package aon, with AddressSanitizer in the process: what of aon lies in a
 stranger's Python reads and writes nothing that is not its own. For builds with it alone."""
 import ast
-import json
 import re
 import shutil
 import socket
 import subprocess
 
-from aontest import BUILD, SANITIZED, Daemon, Place, app_env, done, ok, report, skip, skip_all
+from aontest import BUILD, ROOT, SANITIZED, Daemon, Place, app_env, done, ok, report, skip, skip_all
 from clitest import aon
 from torchtest import APPS, installed, steps_of
-
-HERE = APPS.parent / "scenario"
 
 
 def preload():
@@ -53,9 +51,9 @@ def calls(p):
         skip("the calls of package aon", "built without Python's headers")
         return
     (p.path / "py/aon").mkdir(parents=True)
-    shutil.copy(HERE.parent.parent / "python/aon/__init__.py", p.path / "py/aon")
+    shutil.copy(ROOT / "python/aon/__init__.py", p.path / "py/aon")
     (p.path / "py/aon/_aon.abi3.so").symlink_to(module)
-    source = re.search(r'^CALLS = (""".*?""")', (HERE / "python_api.py").read_text(), re.S | re.M)[1]
+    source = re.search(r'^CALLS = (""".*?""")', (ROOT / "tests/scenario/python_api.py").read_text(), re.S | re.M)[1]
     with Daemon(p):
         r = subprocess.run(["/usr/bin/python3", "-c", ast.literal_eval(source)], capture_output=True, text=True, timeout=120,
                            env=app_env(p, PYTHONPATH=p.path / "py", AON_JOIN_MS=1000, LD_LIBRARY_PATH=BUILD / "src/app/client", **PRELOAD))

@@ -4,10 +4,10 @@ import os
 import pathlib
 import subprocess
 
-from aontest import SANITIZED, report, skip_all
+from aontest import ROOT, SANITIZED, report, skip_all
 from clitest import aon, env_for
 
-APPS = pathlib.Path(__file__).resolve().parent.parent / "app"
+APPS = ROOT / "tests" / "app"
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "aon"
 
 

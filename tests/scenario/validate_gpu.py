@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=120
 """aon validate with GPUs, by the stand-in of NVML: inventory, what is wrong with them, a driver that hangs; as a health check."""
 import os
 import pathlib
@@ -89,7 +90,7 @@ ok(code == 1 and "gpu_driver is no answer in" in out and "of GPU 1" in out and t
 code, out, took = run(["- driver 0"], "--health")
 ok(code == 1 and "the driver is not loaded" in out, "so is one that is not loaded", out)
 
-deploy = BUILD.parent / "deploy" if (BUILD.parent / "deploy").is_dir() else pathlib.Path(__file__).resolve().parents[2] / "deploy"
+deploy = BUILD.parent / "deploy" if (BUILD.parent / "deploy").is_dir() else ROOT / "deploy"
 write_state(place / "state", node(width=8))
 bin = place / "bin"
 bin.mkdir()

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=120
 """aon validate --log: every log at hand is read, or refused by file, line and what was expected; what it says is held against models."""
 import pathlib
 import subprocess

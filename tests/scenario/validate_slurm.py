@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=180
 """A real Slurm with deploy/slurm/health as its HealthCheckProgram: a node whose GPU loses lanes is drained, and why is told."""
 import os
-import pathlib
 import subprocess
 
-from aontest import BUILD, Place, done, find, ok, skip_all, wait_for
+from aontest import ROOT, BUILD, Place, done, find, ok, skip_all, wait_for
 from nvmlkit import write_state
 from slurmtest import Slurm, missing
 
 why = missing()
 if why:
     skip_all(why)
-HEALTH = pathlib.Path(__file__).resolve().parents[2] / "deploy/slurm/health"
+HEALTH = ROOT / "deploy/slurm/health"
 GOOD = ["- gpus 1", "0 name NVIDIA H100 80GB HBM3", "0 maxwidth 16", "0 maxgen 5", "0 gen 5", "0 pstate 0"]
 
 with Place() as p:

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """The page for everybody: keyboard, screen reader, few colours, other languages, small screens, slow answers."""
 import sys
 

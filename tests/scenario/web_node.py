@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """The page of a node: telemetry under the timeline, captures by a form, in a real browser (web/test/node.mjs)."""
 import os
 import sys

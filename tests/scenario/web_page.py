@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# test: timeout=300
 """The page in a real browser: web/test/page.mjs walks it, this serves what it walks through."""
 import json
 import sys

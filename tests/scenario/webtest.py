@@ -6,9 +6,8 @@ import pathlib
 import shutil
 import subprocess
 
-from aontest import SANITIZED, data, skip_all
+from aontest import ROOT, SANITIZED, data, skip_all
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "aon"
 
 
