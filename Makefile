@@ -65,8 +65,8 @@ soak:
 	@$(MAKE) --no-print-directory all
 	@AOND=$(BUILD)/aond $(BUILD)/bench/node soak $(or $(SOAK_S),600)
 	@AOND=$(BUILD)/aond $(BUILD)/bench/consumers soak $(or $(SOAK_S),600)
-	@AON_LONG=1 AON_SOAK_S=$(or $(SOAK_S),210) AON_BUILD=$(BUILD) LD_LIBRARY_PATH=$(BUILD)/src/app/client python3 tests/scenario/burst.py
-	@for t in cluster_once ship_shards cluster_relay; do AON_LONG=1 AON_BUILD=$(BUILD) python3 tests/scenario/$$t.py || exit 1; done
+	@AON_LONG=1 AON_SOAK_S=$(or $(SOAK_S),210) AON_BUILD=$(BUILD) LD_LIBRARY_PATH=$(BUILD)/src/app/client tests/scenario/run burst
+	@for t in cluster_once ship_shards cluster_relay; do AON_LONG=1 AON_BUILD=$(BUILD) tests/scenario/run $$t || exit 1; done
 	@AON_LONG=1 SEED=$(or $(SEED),2) bench/run.py --build $(BUILD) --only '^exactly_once_error$$'
 	@AON_LONG=1 AON_LONG_S=$(SOAK_S) bench/run.py --build $(BUILD) \
 		--only '^(slowdown_.*|governor_settle_s|consumers_ratio|detector_recall|false_alarms_day|hang_s|corpus_.*|diagnose_ms_4096)$$'

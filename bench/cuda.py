@@ -19,7 +19,7 @@ import statistics
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests/scenario"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests/scenario/lib"))
 os.environ.setdefault("AON_BUILD", os.getcwd())
 import cudatest  # noqa: E402
 from aontest import BUILD, Daemon, Place  # noqa: E402

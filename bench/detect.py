@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests/scenario"))
+sys.path.insert(0, str(HERE.parent / "tests/scenario/lib"))
 os.environ.setdefault("AON_BUILD", os.getcwd())
 import aontest  # noqa: E402
 import faultkit  # noqa: E402

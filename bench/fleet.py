@@ -16,7 +16,7 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = pathlib.Path(os.environ["AON_BUILD"])
-sys.path.insert(0, str(ROOT / "tests/scenario"))
+sys.path.insert(0, str(ROOT / "tests/scenario/lib"))
 from clustertest import PASSWORD, USER, Cluster, missing  # noqa: E402
 
 GEN, AON = BUILD / "tests/scenario/fleet_gen", BUILD / "src/ui/cli/aon"

@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests/scenario"))
+sys.path.insert(0, str(HERE.parent / "tests/scenario/lib"))
 import joinkit  # noqa: E402
 
 BUILD = pathlib.Path(os.environ.get("AON_BUILD", os.getcwd()))

@@ -9,7 +9,7 @@ import shutil
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests/scenario"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests/scenario/lib"))
 
 import clustertest  # noqa: E402
 from aontest import LONG  # noqa: E402

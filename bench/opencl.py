@@ -13,7 +13,7 @@ import statistics
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests/scenario"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tests/scenario/lib"))
 os.environ.setdefault("AON_BUILD", os.getcwd())
 import aontest  # noqa: E402
 

@@ -21,7 +21,7 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests/scenario"))
+sys.path.insert(0, str(HERE.parent / "tests/scenario/lib"))
 os.environ.setdefault("AON_BUILD", os.getcwd())
 import ab  # noqa: E402
 import aontest  # noqa: E402

@@ -16,7 +16,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUILD = pathlib.Path(os.environ["AON_BUILD"])
-sys.path.insert(0, str(HERE / "../tests/scenario"))
+sys.path.insert(0, str(HERE / "../tests/scenario/lib"))
 import bmctest  # noqa: E402
 
 BMCS, INTERVAL, SETTLE, LOOKS = 18, 10, 12, 16 # what stands still is asked every 16 looks
@@ -61,7 +61,7 @@ def states(folder, n):
 
 
 def measure(folder):
-    serve = subprocess.Popen([sys.executable, str(HERE / "../tests/scenario/bmctest.py"), str(BMCS), str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    serve = subprocess.Popen([sys.executable, str(HERE / "../tests/scenario/lib/bmctest.py"), str(BMCS), str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     try:
         while not (folder / "bmc.json").exists() and serve.poll() is None:
             time.sleep(0.1)

@@ -14,7 +14,7 @@ import tempfile
 import time
 
 BUILD = pathlib.Path(os.environ["AON_BUILD"])
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "scenario"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "scenario/lib"))
 import clustertest as ct  # noqa: E402
 
 SECONDS = int(os.environ.get("AON_LONG_S", "60"))

@@ -14,7 +14,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("AON_BUILD") or os.getcwd())
-sys.path.insert(0, str(ROOT / "tests/scenario"))
+sys.path.insert(0, str(ROOT / "tests/scenario/lib"))
 import nvmlkit
 
 SECONDS, SCRAPES = 30, 100

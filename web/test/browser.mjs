@@ -23,7 +23,7 @@ export async function tab(browser, base, options = {}) {
 	return { page, faults, close: () => context.close() };
 }
 
-// TAP, as tests/scenario/aontest.py prints it.
+// TAP, as tests/scenario/lib/aontest.py prints it.
 let count = 0, failed = 0;
 export function ok(cond, text, detail = '') {
 	count++;

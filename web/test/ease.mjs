@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page for who uses it otherwise: by ear and keyboard, in few colours, in another language, on a
-// phone, beside a slow server, together with Perfetto's page. Run by tests/scenario/web_ease.py.
+// phone, beside a slow server, together with Perfetto's page. Run by tests/scenario/web/web_ease.py.
 import { done, ok } from './browser.mjs';
 import { audit, browser, enter, given, settled, text, VIEWS } from './walk.mjs';
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pages of a cluster in a real browser: what is drawn is what the API says, by pointer and by keyboard, and nothing
-// keeps anybody out. Run by tests/scenario/web_fleet.py, which serves a made-up fleet: rank 37 of job-000, on node0004, is slow.
+// keeps anybody out. Run by tests/scenario/web/web_fleet.py, which serves a made-up fleet: rank 37 of job-000, on node0004, is slow.
 import { done, ok } from './browser.mjs';
 import { audit, browser, enter, given, settled, text } from './walk.mjs';
 

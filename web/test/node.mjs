@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page shows of a node: telemetry under the timeline, a form for captures. Run by tests/scenario/web_node.py.
+// What the page shows of a node: telemetry under the timeline, a form for captures. Run by tests/scenario/web/web_node.py.
 import { readFileSync } from 'node:fs';
 import { done, ok, require, tab } from './browser.mjs';
 import { browser, enter, given, settled, text } from './walk.mjs';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page in a real browser: what is drawn is what the API says, and everything goes by keyboard.
-// Run by tests/scenario/web_page.py, which serves two traces, one with hostile names, and a live run.
+// Run by tests/scenario/web/web_page.py, which serves two traces, one with hostile names, and a live run.
 import { done, ok, tab } from './browser.mjs';
 import { browser, enter, given, settled, text, VIEWS } from './walk.mjs';
 

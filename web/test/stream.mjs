@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// EventSource of a browser on /api/v1/stream: prints what it got as JSON. Run by tests/scenario/serve_stream.py.
+// EventSource of a browser on /api/v1/stream: prints what it got as JSON. Run by tests/scenario/serve/serve_stream.py.
 import { launch, tab } from './browser.mjs';
 
 const given = JSON.parse(process.env.AON_PAGE);

@@ -53,7 +53,7 @@ def calls(p):
     (p.path / "py/aon").mkdir(parents=True)
     shutil.copy(ROOT / "python/aon/__init__.py", p.path / "py/aon")
     (p.path / "py/aon/_aon.abi3.so").symlink_to(module)
-    source = re.search(r'^CALLS = (""".*?""")', (ROOT / "tests/scenario/python_api.py").read_text(), re.S | re.M)[1]
+    source = re.search(r'^CALLS = (""".*?""")', (ROOT / "tests/scenario/app/python_api.py").read_text(), re.S | re.M)[1]
     with Daemon(p):
         r = subprocess.run(["/usr/bin/python3", "-c", ast.literal_eval(source)], capture_output=True, text=True, timeout=120,
                            env=app_env(p, PYTHONPATH=p.path / "py", AON_JOIN_MS=1000, LD_LIBRARY_PATH=BUILD / "src/app/client", **PRELOAD))

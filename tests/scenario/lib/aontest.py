@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("AON_BUILD", "build")).resolve()
 SANITIZED = os.environ.get("AON_SANITIZED", "").replace("none", "")
 LONG = bool(os.environ.get("AON_LONG"))  # every case, however long it takes
