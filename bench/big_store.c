@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "big.h"
+#include "lib/big.h"
 
 int main(int argc, char *argv[])
 {

@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench.h"
-#include "big.h"
+#include "lib/bench.h"
+#include "lib/big.h"
 
 #define ROUNDS 5
 #define BAR_S  1.0

@@ -16,7 +16,7 @@
 
 #include <aon/consumer.h>
 
-#include "bench.h"
+#include "lib/bench.h"
 
 #define MANY    100
 #define ROUNDS  4

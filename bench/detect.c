@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "detect_sim.h"
+#include "lib/detect_sim.h"
 #include "model/event.h"
 
 #define S     1000000000ull

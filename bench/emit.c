@@ -20,9 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
+#include "lib/bench.h"
 #ifdef HAVE_LTTNG
-#include "lttng_tp.h"
+#include "lib/lttng_tp.h"
 #define LTTNG_WHY "no LTTng session records aon_bench: see bench/with-lttng"
 #else
 #define LTTNG_WHY "built without liblttng-ust-dev"

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
+#include "lib/bench.h"
 
 #define FEEDERS 8
 #define SECONDS 15    /* joining and leaving, 5 ms a process, is not what an event costs */

@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
-#include "nvtx_pairs.h"
+#include "lib/bench.h"
+#include "lib/nvtx_pairs.h"
 
 #define BATCH   500
 #define BATCHES 24

@@ -21,7 +21,7 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests/scenario/lib"))
+sys.path[:0] = [str(HERE / "lib"), str(HERE.parent / "tests/scenario/lib")]
 os.environ.setdefault("AON_BUILD", os.getcwd())
 import ab  # noqa: E402
 import aontest  # noqa: E402
@@ -30,7 +30,7 @@ CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / "
 IDS = os.environ.get("BENCH_IDS", "")
 SECONDS = int(os.environ.get("AON_LONG_S") or (1800 if os.environ.get("AON_LONG") else 90))
 CORES = [int(c) for c in os.environ.get("AON_CORES", str(max(os.sched_getaffinity(0)))).split(",")]
-LOOP = HERE / "overhead_loop.py"
+LOOP = HERE / "lib/overhead_loop.py"
 BAR = 1.5
 AGREE = {True: "they agree", False: "they do NOT agree", None: "too wide to tell whether they agree"}
 ON = {"measure": "on", "measure_after_s": 0}

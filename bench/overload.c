@@ -14,7 +14,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#include "bench.h"
+#include "lib/bench.h"
 
 #define THREADS  2
 #define ROUNDS   11

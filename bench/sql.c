@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench.h"
-#include "big.h"
+#include "lib/bench.h"
+#include "lib/big.h"
 #include "sql/sql.h"
 
 #define ROUNDS 3

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "agg/stepper.h"
-#include "bench.h"
+#include "lib/bench.h"
 
 #define STEPS   400
 #define KERNELS 5000

@@ -36,7 +36,7 @@ def turns(model, rounds, steps, *modes):
                               PYTHONPATH=aontest.BUILD / "python")
         r = subprocess.run([PYTHON, "-c", "import sys; sys.path.insert(0, sys.argv.pop(1)); "
                             "exec(compile(open(sys.argv[1]).read(), sys.argv.pop(1), 'exec'))",
-                            aontest.BUILD / "python", HERE / "torch_loop.py",
+                            aontest.BUILD / "python", HERE / "lib/torch_loop.py",
                             model, str(rounds), str(steps), EMPTY, *modes],
                            env=env, capture_output=True, text=True)
         if r.returncode:

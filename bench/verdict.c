@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "agg/roll.h"
-#include "bench.h"
+#include "lib/bench.h"
 #include "daemon/stream/roofline_live.h"
 #include "model/event.h"
 #include "store/blob.h"

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../bench.h"
+#include "../lib/bench.h"
 #include "store/blob.h"
 #include "store/store.h"
 

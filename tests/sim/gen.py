@@ -79,7 +79,7 @@ def calls_c(path):
 
 
 def args_c(path):
-    print('#include "cu.h"\n#include "hook.h"\n#include "../unit/standin_args.h"\n')
+    print('#include "cu.h"\n#include "hook.h"\n#include "../unit/sim/standin_args.h"\n')
     print("const struct standin_args standin_args[] = {")
     for c in rows(path, Call):
         fields = "".join(f"{t}{n}; " for t, n in c.args)

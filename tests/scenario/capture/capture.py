@@ -19,7 +19,7 @@ import time
 from aontest import ROOT, Daemon, Place, again, done, find, ok, skip, skip_all
 from clitest import aon, env_for
 
-FAKE = ROOT / "tests" / "app" / "fake_kineto.py"
+FAKE = ROOT / "tests/app/python" / "fake_kineto.py"
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 ASK = struct.pack("<IHH", 0x4d4e4f41, 5, 8)
 

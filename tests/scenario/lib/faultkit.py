@@ -13,7 +13,7 @@ import time
 
 from aontest import ROOT, BUILD, aon, app_env, find, wait_for
 
-APPS = ROOT / "tests" / "app"
+APPS = ROOT / "tests/app/python"
 PACKAGE = ROOT / "python/aon/__init__.py"
 CGROUP = pathlib.Path("/sys/fs/cgroup")
 # What is done: what faulty.py does itself, and the alarms that say it.

@@ -13,7 +13,7 @@ WALL, CPU, OWN = 1, 2, 3  # OWN: by the clock, less what it waited for a core
 
 
 class Training:
-    """tests/app/torch_stall.py under `aon run`; trains until it is ended."""
+    """tests/app/python/torch_stall.py under `aon run`; trains until it is ended."""
 
     def __init__(self, p, python, wrap=(), others=()):
         """wrap: around the training, as taskset; others: around aon and aond."""

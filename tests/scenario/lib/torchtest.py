@@ -7,7 +7,7 @@ import subprocess
 from aontest import ROOT, SANITIZED, report, skip_all
 from clitest import aon, env_for
 
-APPS = ROOT / "tests" / "app"
+APPS = ROOT / "tests/app/python"
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "aon"
 
 

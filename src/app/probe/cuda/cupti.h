@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cupti.h - the facts of CUPTI's public ABI that the probe needs, 11.8 to 13.x, so that no header
- * of NVIDIA's is needed to build. tests/unit/test_cupti_abi.c holds them against the real headers.
+ * of NVIDIA's is needed to build. tests/unit/app/test_cupti_abi.c holds them against the real headers.
  *
  * Fields of records never move, records only grow at their end: offsets are constants, strides
  * are learnt from the library at run time (stride.c).

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cupti_pm.h - the facts of CUPTI's public ABI for PM sampling (12.6 and later): counters of a whole
- * device, read by its own hardware at a fixed period. tests/unit/test_cupti_abi.c holds them
+ * device, read by its own hardware at a fixed period. tests/unit/app/test_cupti_abi.c holds them
  * against NVIDIA's headers.
  *
  * Every call takes one struct that begins with its size. Fields that later versions added at the end

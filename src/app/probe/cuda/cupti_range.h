@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cupti_range.h - the facts of CUPTI's public ABI for its range profiler (12.6 and later): counters of
- * single kernels. tests/unit/test_cupti_abi.c holds them against NVIDIA's headers. What is as for PM
+ * single kernels. tests/unit/app/test_cupti_abi.c holds them against NVIDIA's headers. What is as for PM
  * sampling is in cupti_pm.h: metrics, and calls that take an object alone.
  */
 #ifndef AON_CUDA_CUPTI_RANGE_H

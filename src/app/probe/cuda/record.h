@@ -3,7 +3,7 @@
  * record.h - where the fields of CUPTI's records are: the same in 11.8 and every later version.
  *
  *	FIELD(name here, record's letter) of CUpti_Activity...; held against the real headers by
- *	tests/unit/test_cupti_abi.c
+ *	tests/unit/app/test_cupti_abi.c
  */
 #ifndef AON_CUDA_RECORD_H
 #define AON_CUDA_RECORD_H

@@ -2,7 +2,7 @@
 /* Detectors on a node of a simulated job: bench/detect.py in short. */
 #include <string.h>
 
-#include "../bench/detect_sim.h"
+#include "../bench/lib/detect_sim.h"
 #include "t.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
