@@ -3,19 +3,11 @@
 #ifndef AON_SIM_BUILD_H
 #define AON_SIM_BUILD_H
 
+#include "base/map.h"
 #include "sim/graph.h"
 
 #define SIM_NONE           UINT32_MAX
 #define SIM_UNEXPLAINED_NS 10000 /* a start this late behind all that is known asks for a cause */
-
-/* (process, correlation id) -> the call that launched it. */
-struct sim_launches {
-	struct sim_launch {
-		uint64_t key; /* 0: free */
-		uint32_t task;
-	} * slot;
-	size_t slots, used;
-};
 
 /* One rank's part in a collective that several took part in. */
 struct sim_part {
@@ -29,8 +21,8 @@ struct sim_part {
 
 struct sim_build {
 	struct sim_graph *g;
-	uint32_t *track_task; /* tracks + 1: first task of each; those of a track are in order */
-	struct sim_launches launch;
+	uint32_t *track_task;  /* tracks + 1: first task of each; those of a track are in order */
+	struct map launch;     /* (process, correlation id): the call that launched it, + 1 */
 	uint32_t *by_end;      /* tasks of devices by process and end */
 	size_t *end_first;     /* processes + 1 offsets into by_end */
 	struct sim_part *meet; /* by (base, ordinal, file), those that meet only */
@@ -48,8 +40,8 @@ int sim_edge_add(struct sim_graph *g, uint32_t from, uint32_t to, int64_t least,
 int sim_task_add(struct sim_graph *g, const struct sim_task *t, int64_t start, int64_t end,
 		 uint32_t *id);
 
-int sim_launch_put(struct sim_launches *m, uint32_t process, uint32_t corr, uint32_t task);
-uint32_t sim_launch_get(const struct sim_launches *m, uint32_t process, uint32_t corr);
+int sim_launch_put(struct map *m, uint32_t process, uint32_t corr, uint32_t task);
+uint32_t sim_launch_get(const struct map *m, uint32_t process, uint32_t corr);
 
 int sim_align(struct sim_build *b);        /* finds collectives of several ranks, aligns clocks */
 int sim_build_host(struct sim_build *b);   /* calls, marks, gaps, threads that release others */

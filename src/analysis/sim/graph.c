@@ -141,7 +141,7 @@ int sim_graph_new(struct sim_graph **out, const struct trace *t, const bool *is_
 	b.g->is_comm = is_comm;
 	err = build(&b);
 	free(b.track_task);
-	free(b.launch.slot);
+	map_fini(&b.launch);
 	free(b.by_end);
 	free(b.end_first);
 	free(b.meet);

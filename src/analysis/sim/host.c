@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
 #include "sim/build.h"
 
 #define GAP_MIN_NS 20000 /* a thread without op or call for longer is silent */
@@ -24,7 +25,7 @@ struct gap {
 struct host {
 	struct sim_build *b;
 	struct gap *gap; /* by track and time */
-	size_t gaps, cap;
+	size_t gaps;
 	size_t *gap_first; /* tracks + 1 */
 	/* of the track that is being read */
 	uint32_t last;                 /* its last task, or SIM_NONE */
@@ -38,53 +39,19 @@ struct host {
 
 static uint64_t launch_key(uint32_t process, uint32_t corr)
 {
-	return ((uint64_t)(process + 1) << 32) | corr;
+	return (uint64_t)process << 32 | corr;
 }
 
-static size_t launch_slot(const struct sim_launches *m, uint64_t key)
+int sim_launch_put(struct map *m, uint32_t process, uint32_t corr, uint32_t task)
 {
-	size_t i = (key * 0x9e3779b97f4a7c15ull) >> 20 & (m->slots - 1);
-
-	while (m->slot[i].key && m->slot[i].key != key)
-		i = (i + 1) & (m->slots - 1);
-	return i;
+	return map_put(m, launch_key(process, corr), (uint64_t)task + 1);
 }
 
-static int launch_grow(struct sim_launches *m)
+uint32_t sim_launch_get(const struct map *m, uint32_t process, uint32_t corr)
 {
-	struct sim_launches to = { .slots = m->slots ? m->slots * 2 : 4096, .used = m->used };
+	uint64_t task = corr ? map_get(m, launch_key(process, corr)) : 0;
 
-	to.slot = calloc(to.slots, sizeof(*to.slot));
-	if (!to.slot)
-		return -ENOMEM;
-	for (size_t i = 0; i < m->slots; i++)
-		if (m->slot[i].key)
-			to.slot[launch_slot(&to, m->slot[i].key)] = m->slot[i];
-	free(m->slot);
-	*m = to;
-	return 0;
-}
-
-int sim_launch_put(struct sim_launches *m, uint32_t process, uint32_t corr, uint32_t task)
-{
-	struct sim_launch *s;
-
-	if (m->used >= m->slots / 2 && launch_grow(m) < 0)
-		return -ENOMEM;
-	s = &m->slot[launch_slot(m, launch_key(process, corr))];
-	m->used += !s->key;
-	*s = (struct sim_launch){ .key = launch_key(process, corr), .task = task };
-	return 0;
-}
-
-uint32_t sim_launch_get(const struct sim_launches *m, uint32_t process, uint32_t corr)
-{
-	const struct sim_launch *s;
-
-	if (!m->slots || !corr)
-		return SIM_NONE;
-	s = &m->slot[launch_slot(m, launch_key(process, corr))];
-	return s->key ? s->task : SIM_NONE;
+	return task ? (uint32_t)(task - 1) : SIM_NONE;
 }
 
 /* --- one thread --- */
@@ -109,15 +76,8 @@ static int put_task(struct host *h, uint32_t track, size_t event, int64_t start,
 
 static int put_gap(struct host *h, const struct gap *gap)
 {
-	if (h->gaps == h->cap) {
-		size_t cap = h->cap ? h->cap * 2 : 256;
-		struct gap *to = realloc(h->gap, cap * sizeof(*to));
-
-		if (!to)
-			return -ENOMEM;
-		h->gap = to;
-		h->cap = cap;
-	}
+	if (vec_more(&h->gap, h->gaps, sizeof(*h->gap)) < 0)
+		return -ENOMEM;
 	h->gap[h->gaps++] = *gap;
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
 #include "sim/build.h"
 
 static uint64_t base_of(const struct trace *t, size_t event, bool *numbered)
@@ -51,7 +52,6 @@ static int by_meeting(const void *a, const void *b)
 static int collect(struct sim_build *b)
 {
 	const struct trace *t = b->g->trace;
-	size_t cap = 0;
 
 	for (size_t l = 0; l < t->tracks; l++) {
 		if (t->track[l].device == TRACK_HOST)
@@ -63,15 +63,8 @@ static int collect(struct sim_build *b)
 			if ((e->kind != EVENT_KERNEL && e->kind != EVENT_COLLECTIVE) ||
 			    !sim_is_comm(b->g, i))
 				continue;
-			if (b->meets == cap) {
-				struct sim_part *p;
-
-				cap = cap ? cap * 2 : 256;
-				p = realloc(b->meet, cap * sizeof(*p));
-				if (!p)
-					return -ENOMEM;
-				b->meet = p;
-			}
+			if (vec_more(&b->meet, b->meets, sizeof(*b->meet)) < 0)
+				return -ENOMEM;
 			b->meet[b->meets] = (struct sim_part){
 				.event = i,
 				.base = base_of(t, i, &numbered),

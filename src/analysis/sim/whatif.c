@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
+
 static int64_t scaled(int64_t ns, double by)
 {
 	return (int64_t)((double)ns * by + 0.5);
@@ -50,7 +52,7 @@ struct span {
 struct spans {
 	struct span *span;
 	size_t *first; /* tracks + 1 */
-	size_t n, cap;
+	size_t n;
 };
 
 static int spans_of_track(struct spans *s, const struct sim_graph *g, const struct sim_change *c,
@@ -65,15 +67,8 @@ static int spans_of_track(struct spans *s, const struct sim_graph *g, const stru
 
 		if (r->kind != EVENT_RANGE || c->host_scale[r->name] == 1.0f || start < covered)
 			continue;
-		if (s->n == s->cap) {
-			size_t cap = s->cap ? s->cap * 2 : 256;
-			struct span *span = realloc(s->span, cap * sizeof(*span));
-
-			if (!span)
-				return -ENOMEM;
-			s->span = span;
-			s->cap = cap;
-		}
+		if (vec_more(&s->span, s->n, sizeof(*s->span)) < 0)
+			return -ENOMEM;
 		covered = start + (int64_t)r->dur_ns;
 		s->span[s->n++] = (struct span){ .start = start,
 						 .end = covered,
