@@ -12,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/vec.h"
 #include "insight/state.h"
 
 static int by_rank(const void *a, const void *b)
@@ -61,15 +62,8 @@ static int add_share(const struct insight *in, struct state_shares *to, const st
 		to->cut = true;
 		return 0;
 	}
-	if (to->n == to->cap) {
-		size_t cap = to->cap ? 2 * to->cap : 256;
-		struct wait_share *more = realloc(to->v, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		to->v = more;
-		to->cap = cap;
-	}
+	if (vec_more(&to->v, to->n, sizeof(*to->v)) < 0)
+		return -ENOMEM;
 	to->v[to->n++] = *s;
 	return 0;
 }

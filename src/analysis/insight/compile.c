@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "insight/state.h"
 
 /* What compilations of the probes are called. */
@@ -27,11 +28,9 @@ static struct insight_compile *row_of(struct insight *in, const struct event *e)
 	for (size_t i = 0; i < in->compiles; i++)
 		if (in->compile[i].name == e->name && in->compile[i].process == process)
 			return &in->compile[i];
-	c = realloc(in->compile, (in->compiles + 1) * sizeof(*c));
-	if (!c)
+	if (vec_more(&in->compile, in->compiles, sizeof(*c)) < 0)
 		return NULL;
-	in->compile = c;
-	c += in->compiles++;
+	c = &in->compile[in->compiles++];
 	*c = (struct insight_compile){ .process = process,
 				       .name = e->name,
 				       .first_start_ns = UINT64_MAX };

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 #define GROWTH_POINTS 8u  /* fewer do not tell a trend */
 #define TIME_PARTS    16u /* of a history without steps */
 
@@ -126,11 +128,9 @@ static int fill_points(struct heap *h, const struct reading *r, size_t n)
 		uint64_t now = r[i].step == HEAP_NONE ? part_of(r, n, i) : 0;
 
 		if (!p || p->step != r[i].step || part != now) {
-			p = realloc(h->point, (h->points + 1) * sizeof(*p));
-			if (!p)
+			if (vec_more(&h->point, h->points, sizeof(*p)) < 0)
 				return -ENOMEM;
-			h->point = p;
-			p += h->points++;
+			p = &h->point[h->points++];
 			memset(p, 0xff, sizeof(*p)); /* HEAP_NONE */
 			if (h->points > 1)
 				memcpy(p->v, p[-1].v, sizeof(p->v));
@@ -232,17 +232,15 @@ int heaps_new(struct heaps **out, const struct insight *in)
 
 	for (size_t i = 0, n; !err && i < all.n; i += n) {
 		const struct reading *r = &all.r[i];
-		struct heap *h = realloc(hs->h, (hs->n + 1) * sizeof(*h));
+		struct heap *h;
 
 		for (n = 1;
 		     i + n < all.n && r[n].process == r->process && r[n].device == r->device;)
 			n++;
-		if (!h) {
-			err = -ENOMEM;
+		err = vec_more(&hs->h, hs->n, sizeof(*h));
+		if (err)
 			break;
-		}
-		hs->h = h;
-		h += hs->n++;
+		h = &hs->h[hs->n++];
 		*h = (struct heap){ .process = r->process, .device = r->device };
 		err = fill_points(h, r, n);
 		sum_up(h);

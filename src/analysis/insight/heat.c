@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 static int by_row(const void *a, const void *b)
 {
 	const struct heat_row *x = a, *y = b;
@@ -42,18 +44,6 @@ static void settle(struct heat *h)
 	h->steps = h->sorted = n;
 }
 
-static int more(void **p, size_t *cap, size_t each)
-{
-	size_t next = *cap ? 2 * *cap : 64;
-	void *grown = reallocarray(*p, next, each);
-
-	if (!grown)
-		return -ENOMEM;
-	*p = grown;
-	*cap = next;
-	return 0;
-}
-
 /* The row's place among them by order; *is: it is there. */
 static size_t place(const struct heat *h, const struct heat_row *want, int *is)
 {
@@ -82,7 +72,7 @@ static int note_row(struct heat *h, uint32_t process, int32_t rank)
 
 	if (is)
 		return 0;
-	if (h->rows == h->rows_cap && more((void **)&h->row, &h->rows_cap, sizeof(*h->row)) < 0)
+	if (vec_more(&h->row, h->rows, sizeof(*h->row)) < 0)
 		return -ENOMEM;
 	memmove(h->row + at + 1, h->row + at, (h->rows - at) * sizeof(*h->row));
 	h->row[at] = want;
@@ -100,7 +90,7 @@ int heat_note(struct heat *h, uint32_t process, int32_t rank, uint64_t step)
 	if (h->steps == h->steps_cap) {
 		settle(h);
 		if (2 * h->steps >= h->steps_cap &&
-		    more((void **)&h->step, &h->steps_cap, sizeof(*h->step)) < 0)
+		    vec_grow(&h->step, &h->steps_cap, h->steps + 1, sizeof(*h->step)) < 0)
 			return -ENOMEM;
 	}
 	h->step[h->steps++] = step;

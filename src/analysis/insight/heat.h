@@ -27,7 +27,7 @@ struct heat_cell {
 struct heat {
 	struct heat_row *row; /* owned, by rank */
 	uint64_t *step;       /* owned: numbers, each once, by size */
-	size_t rows, rows_cap, steps, steps_cap, sorted;
+	size_t rows, steps, steps_cap, sorted;
 	size_t width, columns;  /* steps of a column */
 	struct heat_cell *cell; /* owned: a row after the other */
 };

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
 #include "insight/state.h"
 
 #define LAG_NS  20000u /* from a call to the start of work that waits for nothing */
@@ -167,18 +168,8 @@ static int add_name(struct state_device *d, uint32_t name, uint64_t ns)
 {
 	uint32_t at = map_number(&d->host_name, name);
 
-	if (!at)
+	if (!at || vec_room0(&d->host_ns, &d->host_names, at, sizeof(*d->host_ns)) < 0)
 		return -ENOMEM;
-	if (at > d->host_names) {
-		uint64_t *more = realloc(d->host_ns, 2 * (size_t)at * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		for (size_t i = d->host_names; i < 2 * (size_t)at; i++)
-			more[i] = 0;
-		d->host_ns = more;
-		d->host_names = 2 * (size_t)at;
-	}
 	d->host_ns[at - 1] += ns;
 	return 0;
 }

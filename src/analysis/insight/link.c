@@ -13,48 +13,15 @@
 
 #define DEPTH 512u /* deeper ranges are linked to the 512th */
 
-struct ids {
-	const struct trace *t;
-	uint32_t *slot; /* owned: event + 1, 0: free */
-	size_t mask, used;
-};
-
 static uint32_t process_of(const struct trace *t, uint32_t event)
 {
 	return t->track[t->event[event].track].process;
 }
 
-static size_t hash(uint32_t process, uint32_t id)
+/* An id of a process: the event that has it, + 1. */
+static uint64_t id_of(const struct trace *t, uint32_t event, uint32_t id)
 {
-	uint64_t h = ((uint64_t)process << 32 | id) * 0x9e3779b97f4a7c15ull;
-
-	return (size_t)(h >> 29);
-}
-
-static int ids_init(struct ids *x, const struct trace *t, size_t n)
-{
-	size_t cap = 64;
-
-	while (cap < 2 * n)
-		cap *= 2;
-	x->t = t;
-	x->mask = cap - 1;
-	x->used = 0;
-	x->slot = calloc(cap, sizeof(*x->slot));
-	return x->slot ? 0 : -ENOMEM;
-}
-
-/* Where the id is, or would be. */
-static uint32_t *ids_at(const struct ids *x, uint32_t process, uint32_t id)
-{
-	size_t i = hash(process, id);
-
-	for (;; i++) {
-		uint32_t *s = &x->slot[i & x->mask];
-
-		if (!*s || (x->t->event[*s - 1].corr == id && process_of(x->t, *s - 1) == process))
-			return s;
-	}
+	return (uint64_t)process_of(t, event) << 32 | id;
 }
 
 static bool is_call(const struct event *e)
@@ -75,13 +42,16 @@ static bool launches(struct names *n, const struct event *e)
 }
 
 /* Runtime and driver may share an id, and so may calls that launch nothing. */
-static void put_call(struct ids *x, struct names *n, uint32_t event)
+static int put_call(struct map *calls, const struct trace *t, struct names *n, uint32_t event)
 {
-	const struct event *e = &x->t->event[event];
-	uint32_t *at = ids_at(x, process_of(x->t, event), e->corr);
+	const struct event *e = &t->event[event];
+	uint64_t *at = map_find(calls, id_of(t, event, e->corr));
 
-	if (!*at || (!launches(n, &x->t->event[*at - 1]) && launches(n, e)))
-		*at = event + 1;
+	if (!at)
+		return map_put(calls, id_of(t, event, e->corr), (uint64_t)event + 1);
+	if (!launches(n, &t->event[*at - 1]) && launches(n, e))
+		*at = (uint64_t)event + 1;
+	return 0;
 }
 
 /* + 1. A step that a probe found begins just before the end of the range that reports it, and is not inside. */
@@ -116,30 +86,22 @@ static void enclose_track(struct insight *in, uint32_t track)
 static int link_launches(struct insight *in)
 {
 	const struct trace *t = in->t;
-	size_t calls = 0;
-	struct ids x;
-	int err;
+	struct map calls = { 0 };
+	int err = 0;
 
-	for (size_t i = 0; i < t->events; i++)
-		calls += is_call(&t->event[i]);
-	if (!calls)
-		return 0;
-	err = ids_init(&x, t, calls);
-	if (err < 0)
-		return err;
-	for (size_t i = 0; i < t->events; i++)
+	for (size_t i = 0; i < t->events && !err; i++)
 		if (is_call(&t->event[i]) && t->event[i].corr && is_host(t, &t->event[i]))
-			put_call(&x, in->names, (uint32_t)i);
-	for (size_t i = 0; i < t->events; i++) {
+			err = put_call(&calls, t, in->names, (uint32_t)i);
+	for (size_t i = 0; i < t->events && calls.used && !err; i++) {
 		const struct event *e = &t->event[i];
 
 		if (is_host(t, e) || !event_is_gpu(e) || !e->corr)
 			continue;
-		in->link[i] = *ids_at(&x, process_of(t, (uint32_t)i), e->corr);
+		in->link[i] = (uint32_t)map_get(&calls, id_of(t, (uint32_t)i, e->corr));
 		in->torn += !in->link[i] && in->x->process[process_of(t, (uint32_t)i)].gave_up;
 	}
-	free(x.slot);
-	return 0;
+	map_fini(&calls);
+	return err;
 }
 
 static bool is_op(const struct event *e)
@@ -188,8 +150,8 @@ static int link_external(struct insight *in)
 {
 	const struct trace *t = in->t;
 	size_t orphans = 0, ops = 0;
-	struct ids x;
-	int err;
+	struct map by_id = { 0 };
+	int err = 0;
 
 	if (!in->kinds[EVENT_RANGE])
 		return 0;
@@ -199,23 +161,20 @@ static int link_external(struct insight *in)
 	}
 	if (!orphans || !ops)
 		return 0;
-	err = ids_init(&x, t, ops);
-	if (err < 0)
-		return err;
-	for (size_t i = 0; i < t->events; i++)
+	for (size_t i = 0; i < t->events && !err; i++)
 		if (is_op(&t->event[i]) && t->event[i].corr && is_host(t, &t->event[i]))
-			*ids_at(&x, process_of(t, (uint32_t)i), t->event[i].corr) = (uint32_t)i + 1;
+			err = map_put(&by_id, id_of(t, (uint32_t)i, t->event[i].corr), i + 1);
 	for (size_t i = 0; i < t->events && !err; i++) {
 		uint32_t op;
 
 		if (!wants_op(in, (uint32_t)i))
 			continue;
-		op = *ids_at(&x, process_of(t, (uint32_t)i), trace_external(&t->event[i]));
+		op = (uint32_t)map_get(&by_id, id_of(t, (uint32_t)i, trace_external(&t->event[i])));
 		/* What encloses begins earlier, so the way up has an end, whatever the ids are. */
 		if (op && t->event[op - 1].start_ns < t->event[i].start_ns)
 			err = join(in, (uint32_t)i, op);
 	}
-	free(x.slot);
+	map_fini(&by_id);
 	return err;
 }
 

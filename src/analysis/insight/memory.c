@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "insight/state.h"
 #include "insight/stretch.h"
 
@@ -37,11 +38,9 @@ static struct insight_memory *row_of(struct insight *in, const struct event *e)
 
 	if (m)
 		return m;
-	m = realloc(in->memory, (in->memories + 1) * sizeof(*m));
-	if (!m)
+	if (vec_more(&in->memory, in->memories, sizeof(*m)) < 0)
 		return NULL;
-	in->memory = m;
-	m += in->memories++;
+	m = &in->memory[in->memories++];
 	*m = (struct insight_memory){ .file = file, .name = e->name, .first_ns = UINT64_MAX };
 	for (size_t i = 0; i < MEMORY_PARTS; i++)
 		m->low[i] = UINT64_MAX;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 /* The same exchange seen by two nodes. */
 struct pair {
 	uint32_t a, b; /* a < b */
@@ -22,7 +24,7 @@ struct edge {
 
 struct pairs {
 	struct pair *p; /* owned */
-	size_t n, cap;
+	size_t n;
 };
 
 static int by_what(const void *x, const void *y)
@@ -65,15 +67,8 @@ static int by_error(const void *x, const void *y)
 
 static int add_pair(struct pairs *to, struct pair p)
 {
-	if (to->n == to->cap) {
-		size_t cap = to->cap ? 2 * to->cap : 256;
-		struct pair *more = realloc(to->p, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		to->p = more;
-		to->cap = cap;
-	}
+	if (vec_more(&to->p, to->n, sizeof(*to->p)) < 0)
+		return -ENOMEM;
 	to->p[to->n++] = p;
 	return 0;
 }

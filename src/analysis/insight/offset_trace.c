@@ -4,18 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "insight/insight.h"
 #include "insight/offset.h"
 #include "model/event.h"
 #include "model/trace.h"
 
 #define ENDS_MAX 1000000u
-
-static uint64_t mix(uint64_t h, uint64_t v)
-{
-	h = (h ^ v) * 0x9e3779b97f4a7c15ull;
-	return h ^ h >> 29;
-}
 
 /* Files of one store are of one node; -1: a file does not say what its clock is. */
 static int64_t number_nodes(const struct trace *t, uint32_t *node)
@@ -48,7 +43,8 @@ static size_t gather(const struct trace *t, const uint32_t *node, struct offset_
 			continue;
 		file = t->process[t->track[ev->track].process].file;
 		e[n++] = (struct offset_end){
-			mix(mix(mix(c->sequence, c->group), c->name), c->size), node[file],
+			hash_mix(hash_mix(hash_mix(c->sequence, c->group), c->name), c->size),
+			node[file],
 			(int64_t)(ev->start_ns + ev->dur_ns) + t->file[file].wall_offset_ns
 		};
 	}

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "insight/state.h"
 
 #define ENGINE "autograd::engine::evaluate_function: "
@@ -109,15 +110,8 @@ static struct insight_host_row *row_of(struct insight *in, enum insight_host_by 
 
 	if (at)
 		return &tab->row[at - 1];
-	if (tab->rows == b->cap[by]) {
-		size_t cap = b->cap[by] ? 2 * b->cap[by] : 64;
-		void *row = realloc(tab->row, cap * sizeof(*tab->row));
-
-		if (!row)
-			return NULL;
-		tab->row = row;
-		b->cap[by] = cap;
-	}
+	if (vec_more(&tab->row, tab->rows, sizeof(*tab->row)) < 0)
+		return NULL;
 	if (map_put(&b->row[by], key, (uint32_t)tab->rows + 1))
 		return NULL;
 	tab->row[tab->rows] = (struct insight_host_row){ .rank = t->file[file].rank,
@@ -138,15 +132,8 @@ const struct op_work *insight_op_work(struct insight *in, const struct event *e)
 	if (!at) {
 		struct op_work w = { UINT64_MAX, 0 };
 
-		if (b->works == b->work_cap) {
-			size_t cap = b->work_cap ? 2 * b->work_cap : 64;
-			void *work = realloc(b->work, cap * sizeof(*b->work));
-
-			if (!work)
-				return NULL;
-			b->work = work;
-			b->work_cap = cap;
-		}
+		if (vec_more(&b->work, b->works, sizeof(*b->work)) < 0)
+			return NULL;
 		if (!op_shapes_parse(&shapes, trace_text(in->t, trace_op_shapes(e))))
 			op_work(&w, trace_text(in->t, e->name), &shapes);
 		at = (uint32_t)b->works + 1;

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
+
 void chosen_fini(struct chosen *c)
 {
 	free(c->block);
@@ -18,15 +20,8 @@ int chosen_step(struct chosen *c, uint64_t start_ns, uint64_t dur_ns, uint32_t w
 	if (b && start_ns < b->from_ns)
 		return 0; /* out of order: it is as the one before it */
 	if (!b || b->weight != weight) {
-		if (c->n == c->cap) {
-			size_t cap = c->cap ? 2 * c->cap : 64;
-			struct chosen_block *more = reallocarray(c->block, cap, sizeof(*more));
-
-			if (!more)
-				return -ENOMEM;
-			c->block = more;
-			c->cap = cap;
-		}
+		if (vec_more(&c->block, c->n, sizeof(*c->block)) < 0)
+			return -ENOMEM;
 		b = &c->block[c->n++];
 		*b = (struct chosen_block){ .from_ns = start_ns, .weight = weight };
 	}

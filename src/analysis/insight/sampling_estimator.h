@@ -22,7 +22,7 @@ struct chosen_block {
 
 struct chosen {
 	struct chosen_block *block; /* owned; in order */
-	size_t n, cap;
+	size_t n;
 };
 
 void chosen_fini(struct chosen *c);

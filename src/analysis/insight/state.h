@@ -49,15 +49,14 @@ struct state_process {
 struct state_table {
 	struct map row;        /* file and name: place + 1 */
 	struct sketch *sketch; /* owned, by row */
-	size_t rows, cap;
+	size_t rows;
 };
 
 struct state_ops {
 	struct map row[HOST_ROLLS]; /* file and name: place + 1 */
-	size_t cap[HOST_ROLLS];
-	struct map known;     /* name and shapes: place + 1 of */
-	struct op_work *work; /* owned; flops UINT64_MAX: no formula */
-	size_t works, work_cap;
+	struct map known;           /* name and shapes: place + 1 of */
+	struct op_work *work;       /* owned; flops UINT64_MAX: no formula */
+	size_t works;
 	uint8_t *has_work; /* owned, by event: it or an operator around it has */
 };
 
@@ -65,7 +64,6 @@ struct state_work {
 	struct map reason; /* op and module */
 	struct map named;  /* that and the kernel's name */
 	struct map row;    /* that and the file: place + 1 */
-	size_t cap;
 };
 
 struct state_roofs {
@@ -76,7 +74,6 @@ struct state_roofs {
 	struct map op;     /* of and the file: place + 1 */
 	struct map seen;   /* operators of this stretch that were counted, */
 	struct map before; /* and of the one before */
-	size_t row_cap, op_cap;
 };
 
 struct state_traffic {
@@ -84,12 +81,11 @@ struct state_traffic {
 	struct map size;  /* bytes */
 	struct map class; /* both; or direction and kind of memory of copies */
 	struct map row;   /* that and the device: place + 1 */
-	size_t cap;
 };
 
 struct state_shares {
 	struct wait_share *v; /* owned */
-	size_t n, cap;
+	size_t n;
 	bool cut; /* there were more */
 };
 

@@ -19,6 +19,7 @@
 #include <strings.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "insight/state.h"
 
 enum keep { KEEP_NOT, KEEP_LAUNCH, KEEP_CALL, KEEP_RANGE, KEEP_OP, KEEPS };
@@ -211,14 +212,8 @@ static int copy(struct insight *in, const uint8_t *keep)
 
 	for (size_t i = 0; i < in->t->events; i++)
 		n += keep[i] != KEEP_NOT;
-	if (n > x->carry_cap) {
-		struct event *more = realloc(x->carry, n * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		x->carry = more;
-		x->carry_cap = n;
-	}
+	if (vec_room(&x->carry, &x->carry_cap, n, sizeof(*x->carry)) < 0)
+		return -ENOMEM;
 	x->carries = 0;
 	for (size_t i = 0; i < in->t->events; i++) {
 		if (!keep[i])

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
 #include "insight/sampling_estimator.h"
 #include "model/keys.h"
 
@@ -85,18 +86,6 @@ int sweep_step(struct sweep *s, uint32_t process, uint64_t start_ns, uint64_t du
 		       : 0;
 }
 
-static int grow(struct sweep_track *l)
-{
-	size_t cap = l->cap ? 2 * l->cap : 64;
-	struct sort_key *more = realloc(l->work, cap * sizeof(*more));
-
-	if (!more)
-		return -ENOMEM;
-	l->work = more;
-	l->cap = cap;
-	return 0;
-}
-
 int sweep_add(struct sweep *s, const struct work *w)
 {
 	struct sweep_track *l;
@@ -107,7 +96,7 @@ int sweep_add(struct sweep *s, const struct work *w)
 	if (w->dur_ns >= UINT64_MAX >> WITH_SHIFT)
 		return -ERANGE;
 	l = &s->track[w->track];
-	if (l->n == l->cap && grow(l) < 0)
+	if (vec_room(&l->work, &l->cap, l->n + 1, sizeof(*l->work)) < 0)
 		return -ENOMEM;
 	with = w->dur_ns << WITH_SHIFT | work_class(s->names, w->kind, w->name, w->comm) |
 	       (w->kind == EVENT_KERNEL ? WITH_KERNEL : 0);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "insight/state.h"
 
 struct build {
@@ -19,7 +20,6 @@ struct build {
 	uint64_t *dur;  /* owned: of the file's GPU events, row by row */
 	size_t *at;     /* owned, by row of this file: where its next duration goes */
 	size_t first;   /* row of this file */
-	size_t cap;
 	size_t events;
 };
 
@@ -40,15 +40,8 @@ static int count_event(struct build *b, size_t event)
 	if (name == UINT32_MAX)
 		return 0;
 	if (!b->slot[name]) {
-		if (tab->rows == b->cap) {
-			size_t cap = b->cap ? 2 * b->cap : 64;
-			void *row = realloc(tab->row, cap * sizeof(*tab->row));
-
-			if (!row)
-				return -ENOMEM;
-			tab->row = row;
-			b->cap = cap;
-		}
+		if (vec_more(&tab->row, tab->rows, sizeof(*tab->row)) < 0)
+			return -ENOMEM;
 		tab->row[tab->rows] = (struct insight_row){
 			.rank = b->in->t->file[b->file].rank,
 			.file = b->file,
@@ -206,7 +199,6 @@ static int add_whole(struct insight *in)
 	for (b.by = 0; b.by < ROLLS && !err; b.by++) {
 		if (b.by != ROLL_KERNEL && !in->kinds[EVENT_RANGE])
 			break;
-		b.cap = 0;
 		for (b.file = 0; b.file < in->t->files && !err; b.file++)
 			err = add_file(&b);
 	}
@@ -215,22 +207,6 @@ static int add_whole(struct insight *in)
 }
 
 /* --- stretch by stretch --- */
-
-static int grow_rows(struct insight_table *tab, struct state_table *x)
-{
-	size_t cap = x->cap ? 2 * x->cap : 64;
-	void *row = realloc(tab->row, cap * sizeof(*tab->row)), *sketch;
-
-	if (!row)
-		return -ENOMEM;
-	tab->row = row;
-	sketch = realloc(x->sketch, cap * sizeof(*x->sketch));
-	if (!sketch)
-		return -ENOMEM;
-	x->sketch = sketch;
-	x->cap = cap;
-	return 0;
-}
 
 static int add_event(struct insight *in, enum insight_by by, uint32_t event)
 {
@@ -243,9 +219,12 @@ static int add_event(struct insight *in, enum insight_by by, uint32_t event)
 	if (name == UINT32_MAX)
 		return 0;
 	at = map_number(&x->row, (uint64_t)file << 32 | name);
-	if (!at || (at > x->cap && grow_rows(tab, x) < 0))
+	if (!at)
 		return -ENOMEM;
 	if (at > tab->rows) {
+		if (vec_more(&tab->row, tab->rows, sizeof(*tab->row)) < 0 ||
+		    vec_more(&x->sketch, x->rows, sizeof(*x->sketch)) < 0)
+			return -ENOMEM;
 		x->sketch[x->rows++] = (struct sketch){ 0 };
 		tab->row[tab->rows++] = (struct insight_row){
 			.rank = in->t->file[file].rank,

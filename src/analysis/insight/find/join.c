@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 const struct cause_row cause_table[CAUSES] = {
 #define CAUSE(ID, word, scope, classes, also, least, looked, title, action, means) \
 	[CAUSE_##ID] = { #word, looked, title, action, JOIN_##scope, classes, also, least },
@@ -31,12 +33,6 @@ int join_new(struct join **out, uint64_t begin_ns, uint64_t width_ns, uint32_t b
 	j->begin_ns = begin_ns;
 	j->width_ns = width_ns;
 	j->bins = bins;
-	j->slots = 2 * JOIN_KEYS_MAX;
-	j->slot = calloc(j->slots, sizeof(*j->slot));
-	if (!j->slot) {
-		free(j);
-		return -ENOMEM;
-	}
 	*out = j;
 	return 0;
 }
@@ -62,32 +58,15 @@ void join_free(struct join *j)
 	free(j->owner);
 	free(j->verdict);
 	free(j->looked);
-	free(j->slot);
+	lookup_fini(&j->by_key);
 	free(j);
-}
-
-/* Room for one more, zeroed. */
-static int more(void **list, size_t n, size_t *cap, size_t size)
-{
-	size_t to = *cap ? 2 * *cap : 16;
-	char *p;
-
-	if (n < *cap)
-		return 0;
-	p = realloc(*list, to * size);
-	if (!p)
-		return -ENOMEM;
-	memset(p + n * size, 0, (to - n) * size);
-	*list = p;
-	*cap = to;
-	return 0;
 }
 
 int join_device(struct join *j, const struct join_device *d, uint32_t *at)
 {
 	double *busy = calloc(j->bins, sizeof(*busy));
 
-	if (!busy || more((void **)&j->device, j->devices, &j->device_cap, sizeof(*d)) < 0) {
+	if (!busy || vec_room0(&j->device, &j->device_cap, j->devices + 1, sizeof(*d)) < 0) {
 		free(busy);
 		return -ENOMEM;
 	}
@@ -101,7 +80,7 @@ int join_track(struct join *j, uint32_t device, uint32_t *at)
 {
 	double *busy = calloc(j->bins, sizeof(*busy));
 
-	if (!busy || more((void **)&j->track, j->tracks, &j->track_cap, sizeof(*j->track)) < 0) {
+	if (!busy || vec_room0(&j->track, &j->track_cap, j->tracks + 1, sizeof(*j->track)) < 0) {
 		free(busy);
 		return -ENOMEM;
 	}
@@ -112,7 +91,7 @@ int join_track(struct join *j, uint32_t device, uint32_t *at)
 
 int join_owner(struct join *j, uint32_t *at)
 {
-	if (more((void **)&j->owner, j->owners, &j->owner_cap, sizeof(*j->owner)) < 0)
+	if (vec_room0(&j->owner, &j->owner_cap, j->owners + 1, sizeof(*j->owner)) < 0)
 		return -ENOMEM;
 	*at = (uint32_t)j->owners++;
 	return 0;
@@ -126,28 +105,23 @@ static bool is_key(const struct join_key *a, const struct join_key *b)
 
 int join_key(struct join *j, const struct join_key *k, uint32_t *at)
 {
-	uint64_t hash =
-		(k->same ^ (uint64_t)k->device << 40 ^ k->group * 31 ^ (uint64_t)k->class << 56) *
-		0x9e3779b97f4a7c15ull;
-	size_t i = (size_t)(hash >> 32) % j->slots;
+	uint64_t hash = hash_mix(hash_mix(k->same, k->group), (uint64_t)k->device << 8 | k->class);
 	struct join_cell *cell;
 
-	for (; j->slot[i]; i = (i + 1) % j->slots) {
-		*at = j->slot[i] - 1;
+	for (size_t i = 0; lookup_next(&j->by_key, hash, &i, at);)
 		if (is_key(&j->key[*at], k))
 			return 0;
-	}
 	*at = UINT32_MAX;
 	if (j->keys == JOIN_KEYS_MAX)
 		return 0;
 	cell = calloc(j->bins, sizeof(*cell));
-	if (!cell || more((void **)&j->key, j->keys, &j->key_cap, sizeof(*k)) < 0) {
+	if (!cell || vec_room0(&j->key, &j->key_cap, j->keys + 1, sizeof(*k)) < 0 ||
+	    lookup_put(&j->by_key, hash, (uint32_t)j->keys) < 0) {
 		free(cell);
 		return -ENOMEM;
 	}
 	j->key[j->keys] = *k;
 	j->key[j->keys].cell = cell;
-	j->slot[i] = (uint32_t)j->keys + 1;
 	*at = (uint32_t)j->keys++;
 	return 0;
 }

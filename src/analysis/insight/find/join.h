@@ -21,6 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
+
 /* What limits work, as far as its name tells: what it follows. */
 enum join_class {
 	JOIN_COMPUTE, /* the SM clock */
@@ -157,8 +159,7 @@ struct join {
 	size_t devices, keys, tracks, owners, verdicts;
 	size_t device_cap, key_cap, track_cap, owner_cap;
 	uint64_t left_out; /* work of keys beyond JOIN_KEYS_MAX */
-	uint32_t *slot;    /* of keys: a hash table, place + 1 */
-	size_t slots;
+	struct lookup by_key;
 };
 
 /* -EINVAL: too few bins, or too many. */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "insight/find/join_priv.h"
 
 #define Z_LEAST    5.0
@@ -299,14 +300,13 @@ static int add(struct judge *g, uint32_t d, enum cause c, const struct contrast 
 	       const double *by_class)
 {
 	struct join *j = g->j;
-	struct join_verdict *v = realloc(j->verdict, (j->verdicts + 1) * sizeof(*v));
+	struct join_verdict *v;
 	uint32_t classes = classes_of(g, d, c);
 	bool host = classes & IN_HOST && !j->device[d].cpu;
 
-	if (!v)
+	if (vec_more(&j->verdict, j->verdicts, sizeof(*v)) < 0)
 		return -ENOMEM;
-	j->verdict = v;
-	v += j->verdicts;
+	v = &j->verdict[j->verdicts];
 	*v = (struct join_verdict){ .cause = c,
 				    .device = d,
 				    .by = exp(x->effect),

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "insight/state.h"
 
 #define PERCENT_MAX 1000.0 /* more is no percentage */
@@ -46,7 +47,7 @@ struct join {
 	struct value *value;
 	struct point *point;
 	struct slice *part;
-	size_t values, points, parts, room;
+	size_t values, points, parts;
 };
 
 static int value_cmp(const void *a, const void *b)
@@ -191,15 +192,8 @@ static size_t point_at(const struct join *j, uint32_t device, uint64_t ns)
 
 static int add_part(struct join *j, size_t point, uint32_t name, uint64_t ns)
 {
-	if (j->parts == j->room) {
-		size_t room = j->room ? 2 * j->room : 1024;
-		struct slice *p = realloc(j->part, room * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		j->part = p;
-		j->room = room;
-	}
+	if (vec_more(&j->part, j->parts, sizeof(*j->part)) < 0)
+		return -ENOMEM;
 	j->part[j->parts++] = (struct slice){ point, name, ns };
 	return 0;
 }
@@ -233,15 +227,12 @@ static int lay_over(struct join *j, const struct trace *t)
 static struct pm_use *use_of(struct pm_uses *out, uint32_t name)
 {
 	uint32_t n = map_number(&out->by_name, (uint64_t)name + 1);
-	struct pm_use *u;
 
 	if (!n)
 		return NULL;
 	if (n > out->uses) {
-		u = realloc(out->use, n * sizeof(*u));
-		if (!u)
+		if (vec_more(&out->use, out->uses, sizeof(*out->use)) < 0)
 			return NULL;
-		out->use = u;
 		out->use[out->uses++] = (struct pm_use){ .name = name };
 	}
 	return &out->use[n - 1];

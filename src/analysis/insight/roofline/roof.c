@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
 #include "names/kwork.h"
 #include "insight/state.h"
 #include "theory/gemm.h"
@@ -13,19 +14,6 @@
 
 #define SEVERAL UINT32_MAX
 #define PM_SURE 0.8 /* of its samples a kernel must have had for itself */
-
-static void *grow(void *array, size_t n, size_t *cap, size_t each)
-{
-	size_t more = *cap ? 2 * *cap : 64;
-	void *to = array;
-
-	if (n == *cap) {
-		to = realloc(array, more * each);
-		if (to)
-			*cap = more;
-	}
-	return to;
-}
 
 /* --- adding events --- */
 
@@ -54,7 +42,7 @@ static uint32_t op_of(struct insight *in, size_t event, const struct op_work **w
 /* Whether an operator had no work yet: of one that began before the stretch, also not there. */
 static bool is_first(struct state_roofs *x, const struct event *op)
 {
-	uint64_t key = op->start_ns * 0x9e3779b97f4a7c15ull + op->track;
+	uint64_t key = hash_mix(op->start_ns, op->track);
 
 	if (map_get(&x->seen, key) || (op->flags & TRACE_SEEN && map_get(&x->before, key)))
 		return false;
@@ -70,12 +58,11 @@ static int add_op(struct insight *in, const struct event *e, const struct op_wor
 	uint32_t file = t->process[t->track[e->track].process].file;
 	uint32_t of = map_number(&x->of, (uint64_t)e->name << 32 | trace_op_shapes(e));
 	uint32_t at = of ? map_number(&x->op, (uint64_t)file << 32 | of) : 0;
-	struct roof_op *r = grow(rs->op, rs->ops, &x->op_cap, sizeof(*r));
+	struct roof_op *r;
 
-	if (!at || !r)
+	if (!at || (at > rs->ops && vec_more(&rs->op, rs->ops, sizeof(*r)) < 0))
 		return -ENOMEM;
-	rs->op = r;
-	r += at - 1;
+	r = &rs->op[at - 1];
 	if (at > rs->ops) {
 		rs->ops = at;
 		*r = (struct roof_op){ .rank = t->file[file].rank,
@@ -97,17 +84,18 @@ static struct roof_row *row_of(struct insight *in, const struct event *e, const 
 	uint32_t device = t->track[e->track].device, of = 0, at;
 	uint32_t launch = map_number(&x->launch, (uint64_t)e->name << 32 | (uint32_t)e->a);
 	uint32_t place = map_number(&x->place, (uint64_t)device << 32 | launch);
-	struct roof_row *r = grow(in->roofs.row, in->roofs.rows, &x->row_cap, sizeof(*r));
+	struct roof_row *r;
 
 	if (op)
 		of = map_number(&x->of, (uint64_t)op->name << 32 | trace_op_shapes(op));
 	at = map_number(&x->row, (uint64_t)of << 32 | place);
-	if (!r || !launch || !place || !at || (op && !of))
+	if (!launch || !place || !at || (op && !of))
 		return NULL;
-	in->roofs.row = r;
-	r += at - 1;
 	if (at <= in->roofs.rows)
-		return r;
+		return &in->roofs.row[at - 1];
+	if (vec_more(&in->roofs.row, in->roofs.rows, sizeof(*r)) < 0)
+		return NULL;
+	r = &in->roofs.row[at - 1];
 	in->roofs.rows = at;
 	*r = (struct roof_row){ .rank = t->file[t->device[device].file].rank,
 				.file = t->device[device].file,

@@ -8,6 +8,7 @@
 
 #include <aon/provider.h>
 
+#include "base/vec.h"
 #include "insight/state.h"
 #include "theory/copy.h"
 
@@ -126,17 +127,10 @@ static struct traffic_row *row_at(struct insight *in, uint32_t device, uint32_t 
 	if (!*at && to->rows == ROWS_MOST)
 		return NULL;
 	*at = map_number(&x->row, (uint64_t)device << 32 | class);
-	if (to->rows == x->cap) {
-		size_t cap = x->cap ? 2 * x->cap : 64;
-		struct traffic_row *more = realloc(to->row, cap * sizeof(*more));
-
-		if (!more)
-			return NULL;
-		to->row = more;
-		x->cap = cap;
-	}
-	if (*at <= to->rows)
+	if (*at && *at <= to->rows)
 		return &to->row[*at - 1];
+	if (!*at || vec_more(&to->row, to->rows, sizeof(*to->row)) < 0)
+		return NULL;
 	to->rows++;
 	to->row[*at - 1] =
 		(struct traffic_row){ .rank = in->t->file[in->t->device[device].file].rank,

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
 #include "insight/state.h"
 
 static struct insight_work_row *row_of(struct insight *in, const struct insight_work_row *want)
@@ -17,15 +18,8 @@ static struct insight_work_row *row_of(struct insight *in, const struct insight_
 		return NULL;
 	if (at <= tab->rows)
 		return &tab->row[at - 1];
-	if (tab->rows == b->cap) {
-		size_t cap = b->cap ? 2 * b->cap : 64;
-		void *row = realloc(tab->row, cap * sizeof(*tab->row));
-
-		if (!row)
-			return NULL;
-		tab->row = row;
-		b->cap = cap;
-	}
+	if (vec_more(&tab->row, tab->rows, sizeof(*tab->row)) < 0)
+		return NULL;
 	tab->row[tab->rows] = *want;
 	return &tab->row[tab->rows++];
 }
