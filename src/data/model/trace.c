@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <xxhash.h>
 
+#include "base/vec.h"
 #include "model/trace_priv.h"
 
 #define CHUNK_BYTES  (256u << 10)
@@ -21,22 +22,6 @@
 typedef bool same_fn(const struct trace *t, const void *key, uint32_t id);
 
 /* --- arrays --- */
-
-/* Room for one more than n elements. */
-static int grow(void *array, size_t *cap, size_t n, size_t size)
-{
-	void **p = array, *q;
-	size_t to = *cap ? *cap * 2 : 16;
-
-	if (n < *cap)
-		return 0;
-	q = realloc(*p, to * size);
-	if (!q)
-		return -ENOMEM;
-	*p = q;
-	*cap = to;
-	return 0;
-}
 
 static int remap(void *array, size_t from, size_t to)
 {
@@ -81,52 +66,13 @@ static int grow_events(struct trace *t)
 
 /* --- indexes --- */
 
-static int index_grow(struct trace_index *x, size_t cap)
+static bool find(const struct trace *t, const struct lookup *x, uint64_t hash, const void *key,
+		 same_fn *same, uint32_t *id)
 {
-	uint64_t *slot = calloc(cap, sizeof(*slot));
-
-	if (!slot)
-		return -ENOMEM;
-	for (size_t i = 0; i < x->cap; i++) {
-		size_t to = x->slot[i] >> 32;
-
-		if (!x->slot[i])
-			continue;
-		while (slot[to & (cap - 1)])
-			to++;
-		slot[to & (cap - 1)] = x->slot[i];
-	}
-	free(x->slot);
-	x->slot = slot;
-	x->cap = cap;
-	return 0;
-}
-
-/* The id of `key`, or -1. *at is where it would go; room for it is made first. */
-static int64_t index_find(const struct trace *t, struct trace_index *x, uint64_t hash,
-			  const void *key, same_fn *same, size_t *at)
-{
-	uint64_t upper = hash >> 32 << 32;
-	size_t i = hash >> 32;
-
-	if (x->used >= x->cap / 2 && index_grow(x, x->cap ? x->cap * 2 : 64) < 0)
-		return -ENOMEM;
-	for (;; i++) {
-		uint64_t s = x->slot[i &= x->cap - 1];
-
-		if (!s) {
-			*at = i;
-			return -ENOENT;
-		}
-		if ((s ^ upper) >> 32 == 0 && same(t, key, (uint32_t)s - 1))
-			return (uint32_t)s - 1;
-	}
-}
-
-static void index_put(struct trace_index *x, size_t at, uint64_t hash, size_t id)
-{
-	x->slot[at] = (hash >> 32 << 32) | (uint32_t)(id + 1);
-	x->used++;
+	for (size_t at = 0; lookup_next(x, hash, &at, id);)
+		if (same(t, key, *id))
+			return true;
+	return false;
 }
 
 /* --- names --- */
@@ -170,30 +116,24 @@ int trace_name(struct trace *t, const char *s, size_t len, uint32_t *id)
 	struct text key = { s, len > TRACE_NAME_BYTES ? TRACE_NAME_BYTES : len };
 	struct trace_priv *pr = t->priv;
 	uint64_t hash;
-	int64_t found;
-	size_t at;
 
 	if (!len) {
 		*id = 0;
 		return 0;
 	}
 	hash = XXH3_64bits(s, key.len);
-	found = index_find(t, &pr->by_name, hash, &key, same_name, &at);
-	if (found == -ENOENT && t->names >= TRACE_NAMES_MAX) {
+	if (find(t, &pr->by_name, hash, &key, same_name, id))
+		return 0;
+	if (t->names >= TRACE_NAMES_MAX) {
 		t->names_over++;
-		found = TRACE_NAME_OTHER;
-	}
-	if (found != -ENOENT) {
-		if (found < 0)
-			return (int)found;
-		*id = (uint32_t)found;
+		*id = TRACE_NAME_OTHER;
 		return 0;
 	}
 	s = keep(pr, s, key.len);
-	if (!s || grow(&t->name, &pr->cap_name, t->names, sizeof(*t->name)) < 0)
+	if (!s || vec_more(&t->name, t->names, sizeof(*t->name)) < 0 ||
+	    lookup_put(&pr->by_name, hash, (uint32_t)t->names) < 0)
 		return -ENOMEM;
 	t->name[t->names] = (struct trace_text){ s, (uint32_t)key.len };
-	index_put(&pr->by_name, at, hash, t->names);
 	*id = (uint32_t)t->names++;
 	return 0;
 }
@@ -232,23 +172,16 @@ static bool same_geo(const struct trace *t, const void *key, uint32_t id)
 }
 
 /* Finds the key, or puts it at the end of its array. */
-static int find_or_add(struct trace *t, struct trace_index *x, uint64_t hash, const void *key,
-		       same_fn *same, void *array, size_t *n, size_t *cap, size_t size,
-		       uint32_t *id)
+static int find_or_add(struct trace *t, struct lookup *x, uint64_t hash, const void *key,
+		       same_fn *same, void *array, size_t *n, size_t size, uint32_t *id)
 {
-	size_t at;
-	int64_t found = index_find(t, x, hash, key, same, &at);
-
-	if (found == -ENOENT) {
-		if (*n >= UINT32_MAX - 1 || grow(array, cap, *n, size) < 0)
-			return -ENOMEM;
-		memcpy(*(char **)array + *n * size, key, size);
-		index_put(x, at, hash, *n);
-		found = (int64_t)(*n)++;
-	}
-	if (found < 0)
-		return (int)found;
-	*id = (uint32_t)found;
+	if (find(t, x, hash, key, same, id))
+		return 0;
+	if (*n >= UINT32_MAX - 1 || vec_more(array, *n, size) < 0 ||
+	    lookup_put(x, hash, (uint32_t)*n) < 0)
+		return -ENOMEM;
+	memcpy(*(char **)array + *n * size, key, size);
+	*id = (uint32_t)(*n)++;
 	return 0;
 }
 
@@ -258,7 +191,7 @@ int trace_process(struct trace *t, uint32_t file, uint64_t pid, uint32_t *id)
 	uint64_t k[2] = { pid, file };
 
 	return find_or_add(t, &t->priv->by_process, XXH3_64bits(k, sizeof(k)), &key, same_process,
-			   &t->process, &t->processes, &t->priv->cap_process, sizeof(key), id);
+			   &t->process, &t->processes, sizeof(key), id);
 }
 
 int trace_device(struct trace *t, uint32_t process, uint32_t device, uint32_t *id)
@@ -269,7 +202,7 @@ int trace_device(struct trace *t, uint32_t process, uint32_t device, uint32_t *i
 	uint32_t k[2] = { process, device };
 
 	return find_or_add(t, &t->priv->by_device, XXH3_64bits(k, sizeof(k)), &key, same_device,
-			   &t->device, &t->devices, &t->priv->cap_device, sizeof(key), id);
+			   &t->device, &t->devices, sizeof(key), id);
 }
 
 int trace_track(struct trace *t, const struct trace_track *l, uint32_t *id)
@@ -278,7 +211,7 @@ int trace_track(struct trace *t, const struct trace_track *l, uint32_t *id)
 	int err;
 
 	err = find_or_add(t, &t->priv->by_track, XXH3_64bits(k, sizeof(k)), l, same_track,
-			  &t->track, &t->tracks, &t->priv->cap_track, sizeof(*l), id);
+			  &t->track, &t->tracks, sizeof(*l), id);
 	if (!err && l->name)
 		t->track[*id].name = l->name;
 	return err;
@@ -296,7 +229,7 @@ int trace_geo(struct trace *t, const struct geo *g, uint32_t *id)
 	k[7] = g->smem_static;
 	k[8] = g->smem_dynamic;
 	err = find_or_add(t, &t->priv->by_geo, XXH3_64bits(k, sizeof(k)), g, same_geo, &t->geo,
-			  &t->geos, &t->priv->cap_geo, sizeof(*g), id);
+			  &t->geos, sizeof(*g), id);
 	if (!err) {
 		made = &t->geo[*id];
 		made->id = *id;
@@ -308,7 +241,7 @@ int trace_file_add(struct trace *t, const char *path, uint32_t *id)
 {
 	char *copy = strdup(path);
 
-	if (!copy || grow(&t->file, &t->priv->cap_file, t->files, sizeof(*t->file)) < 0) {
+	if (!copy || vec_more(&t->file, t->files, sizeof(*t->file)) < 0) {
 		free(copy);
 		return -ENOMEM;
 	}
@@ -321,7 +254,7 @@ int trace_file_add(struct trace *t, const char *path, uint32_t *id)
 
 int trace_comm_add(struct trace *t, const struct trace_comm *c, uint32_t *id)
 {
-	if (grow(&t->comm, &t->priv->cap_comm, t->comms, sizeof(*t->comm)) < 0)
+	if (vec_more(&t->comm, t->comms, sizeof(*t->comm)) < 0)
 		return -ENOMEM;
 	t->comm[t->comms] = *c;
 	*id = (uint32_t)t->comms++;
@@ -402,7 +335,7 @@ int trace_new(struct trace **out)
 	if (!t)
 		return -ENOMEM;
 	t->priv = calloc(1, sizeof(*t->priv));
-	if (!t->priv || grow(&t->name, &t->priv->cap_name, 0, sizeof(*t->name)) < 0) {
+	if (!t->priv || vec_more(&t->name, 0, sizeof(*t->name)) < 0) {
 		trace_free(t);
 		return -ENOMEM;
 	}
@@ -427,11 +360,11 @@ void trace_free(struct trace *t)
 			memcpy(&pr->arena, chunk, sizeof(pr->arena));
 			free(chunk);
 		}
-		free(pr->by_name.slot);
-		free(pr->by_process.slot);
-		free(pr->by_device.slot);
-		free(pr->by_track.slot);
-		free(pr->by_geo.slot);
+		lookup_fini(&pr->by_name);
+		lookup_fini(&pr->by_process);
+		lookup_fini(&pr->by_device);
+		lookup_fini(&pr->by_track);
+		lookup_fini(&pr->by_geo);
 		unmap(t->event, pr->cap_event * sizeof(*t->event));
 		unmap(t->event_comm, pr->cap_event * sizeof(*t->event_comm));
 	}

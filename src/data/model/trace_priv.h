@@ -5,20 +5,15 @@
 
 #include <stdbool.h>
 
+#include "base/map.h"
 #include "model/trace.h"
 
 /* Of events; huge pages would round smaller ones up by too much. */
 #define TRACE_HUGE_FROM (64ul << 20)
 
-/* Open addressing; a slot is the upper half of the hash and the id + 1, 0 when free. */
-struct trace_index {
-	uint64_t *slot;
-	size_t cap, used;
-};
-
 struct trace_priv {
-	size_t cap_file, cap_process, cap_device, cap_track, cap_name, cap_geo, cap_comm, cap_event;
-	struct trace_index by_name, by_process, by_device, by_track, by_geo;
+	size_t cap_event;
+	struct lookup by_name, by_process, by_device, by_track, by_geo;
 	char *arena; /* the chunk being filled; its first word links to the one before */
 	size_t arena_used, arena_cap;
 	bool sealed;
