@@ -7,6 +7,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "base/vec.h"
 #include "store/columns.h"
 #include "store/seal.h"
 #include "store/varint.h"
@@ -125,20 +126,6 @@ static uint8_t *pack_body(struct blob_packer *z, uint8_t *p, struct varint_in *i
 	return p;
 }
 
-static int reserve(struct blob_packer *z, size_t cap)
-{
-	uint8_t *out;
-
-	if (cap <= z->cap)
-		return 0;
-	out = realloc(z->out, cap);
-	if (!out)
-		return -ENOMEM;
-	z->out = out;
-	z->cap = cap;
-	return 0;
-}
-
 int blob_pack(struct blob_packer *z, struct blob *b)
 {
 	struct seal s = { .type = SEAL_EVENTS,
@@ -152,7 +139,7 @@ int blob_pack(struct blob_packer *z, struct blob *b)
 
 	if (b->packed)
 		return 0;
-	err = reserve(z, b->len + 2 + 2 * VARINT_MAX);
+	err = vec_room(&z->out, &z->cap, b->len + 2 + 2 * VARINT_MAX, 1);
 	if (err < 0)
 		return err;
 	p = pack_body(z, z->out, &in);

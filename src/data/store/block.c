@@ -24,6 +24,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "base/vec.h"
 #include "store/varint.h"
 
 #define LEVEL    5
@@ -75,16 +76,7 @@ void block_codec_free(struct block_codec *c)
 
 static int reserve_changes(struct block_codec *c, size_t n)
 {
-	struct change *more;
-
-	if (n <= c->change_cap && c->change)
-		return 0;
-	more = realloc(c->change, (n + 1) * sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	c->change = more;
-	c->change_cap = n;
-	return 0;
+	return vec_room(&c->change, &c->change_cap, n + 1, sizeof(*c->change));
 }
 
 static int put(struct rows *r, uint64_t v)

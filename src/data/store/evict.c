@@ -302,19 +302,20 @@ struct forgotten {
 	uint32_t id[FORGET_AT_ONCE]; /* rising */
 };
 
-static bool is_forgotten(void *arg, const struct intern_entry *e)
+static bool is_forgotten(void *arg, uint64_t hash, uint64_t id)
 {
 	const struct forgotten *f = arg;
 	uint32_t lo = 0, hi = f->n, mid;
 
+	(void)hash;
 	while (lo < hi) {
 		mid = lo + (hi - lo) / 2;
-		if (f->id[mid] < e->id)
+		if (f->id[mid] < id)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < f->n && f->id[lo] == e->id;
+	return lo < f->n && f->id[lo] == id;
 }
 
 /* Leaves in f those that may go, and drops them from memory. */
@@ -330,14 +331,11 @@ static void forget_known(struct store *st, struct forgotten *f)
 			f->id[kept++] = f->id[i];
 	}
 	f->n = kept;
-	for (uint32_t i = 0; i < st->known_n; i++) {
-		struct intern_entry e = { .id = st->known[i].id };
-
-		if (!is_forgotten(f, &e))
+	for (uint32_t i = 0; i < st->known_n; i++)
+		if (!is_forgotten(f, 0, st->known[i].id))
 			st->known[keep++] = st->known[i];
-	}
 	st->known_n = keep;
-	intern_drop(&st->processes, is_forgotten, f);
+	map_drop(&st->processes, is_forgotten, f);
 	pthread_mutex_unlock(&st->mem_lock);
 }
 

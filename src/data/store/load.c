@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
+#include "base/vec.h"
+
 #define TEXTS_MAX (1u << 24) /* no store of ours has a name's id above */
 
 static int load_name(void *arg, uint64_t id, const uint8_t *row, size_t len)
@@ -19,8 +21,8 @@ static int load_name(void *arg, uint64_t id, const uint8_t *row, size_t len)
 	if (seal_check(&s, row, len) < 0 || s.row != id || id >= UINT32_MAX)
 		return -EBADMSG;
 	st->next_name = (uint32_t)id + 1;
-	return intern_add(&st->names, XXH3_64bits_withSeed(row + sizeof(s), s.len, st->seed),
-			  (uint32_t)id, 0);
+	return map_put(&st->names, XXH3_64bits_withSeed(row + sizeof(s), s.len, st->seed),
+		       (uint32_t)id);
 }
 
 static int load_geo(void *arg, uint64_t id, const uint8_t *row, size_t len)
@@ -33,7 +35,7 @@ static int load_geo(void *arg, uint64_t id, const uint8_t *row, size_t len)
 	    row_get_geo(&s, row + sizeof(s), &g) < 0)
 		return -EBADMSG;
 	st->next_geo = (uint32_t)id + 1;
-	return intern_add(&st->geos, store_geo_hash(st, &g), (uint32_t)id, 0);
+	return map_put(&st->geos, store_geo_hash(st, &g), (uint32_t)id);
 }
 
 static int load_process(void *arg, uint64_t id, const uint8_t *row, size_t len)
@@ -52,7 +54,7 @@ static int load_process(void *arg, uint64_t id, const uint8_t *row, size_t len)
 		return -ENOMEM;
 	k->connected = p.connected;
 	k->wall_offset_ns = p.wall_offset_ns;
-	return intern_add(&st->processes, store_identity(st, &p), p.id, 0);
+	return map_put(&st->processes, store_identity(st, &p), p.id);
 }
 
 /* Only tracks of processes that may come back are worth their memory. */
@@ -68,9 +70,9 @@ static int load_track(void *arg, uint64_t id, const uint8_t *row, size_t len)
 		return -EBADMSG;
 	st->next_track = (uint32_t)id + 1;
 	k = store_known(st, l.process, false);
-	return k && k->connected
-		       ? intern_add(&st->tracks, store_track_hash(st, &l), l.id, l.process)
-		       : 0;
+	return k && k->connected ? map_put(&st->tracks, store_track_hash(st, &l),
+					   (uint64_t)l.process << 32 | l.id)
+				 : 0;
 }
 
 static int load_series(void *arg, uint64_t id, const uint8_t *row, size_t len)
@@ -83,7 +85,7 @@ static int load_series(void *arg, uint64_t id, const uint8_t *row, size_t len)
 	    row_get_series(&s, row + sizeof(s), &sr) < 0)
 		return -EBADMSG;
 	st->next_series = (uint32_t)id + 1;
-	return intern_add(&st->series, store_series_hash(st, &sr), sr.id, 0);
+	return map_put(&st->series, store_series_hash(st, &sr), sr.id);
 }
 
 static int load_journal(void *arg, uint64_t id, const uint8_t *row, size_t len)
@@ -194,19 +196,9 @@ static int get_row(struct store *st, enum statement which, uint32_t id, struct s
 /* The slot of a name's text; NULL: no memory, or no name has such an id. */
 static char **text_slot(struct store *st, uint32_t id)
 {
-	uint32_t n = st->texts ? st->texts : 256;
-	char **text;
-
-	if (id < st->texts)
-		return &st->text[id];
-	while (n <= id && n < TEXTS_MAX)
-		n *= 2;
-	text = id < n ? realloc(st->text, n * sizeof(*text)) : NULL;
-	if (!text)
+	if (id >= TEXTS_MAX ||
+	    vec_room0(&st->text, &st->texts, (size_t)id + 1, sizeof(*st->text)) < 0)
 		return NULL;
-	memset(text + st->texts, 0, (n - st->texts) * sizeof(*text));
-	st->text = text;
-	st->texts = n;
 	return &st->text[id];
 }
 

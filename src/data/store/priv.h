@@ -28,9 +28,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "store/backend.h"
 #include "store/block.h"
-#include "store/intern.h"
 #include "store/rows.h"
 #include "store/steps.h"
 #include "store/store.h"
@@ -171,15 +171,20 @@ struct store {
 	uint64_t now_ns;      /* of the last commit */
 	uint32_t forget_at;   /* known processes at which to look for some to forget */
 	char **text;          /* owned: names by id, as far as they were asked for */
-	uint32_t texts;
+	size_t texts;
 
 	pthread_mutex_t mem_lock; /* guards the rest */
 	uint64_t seed;
-	struct intern names, geos, tracks, processes, series;
+	/*
+	 * Hash: id, and of tracks the process << 32. The hash stands for the key: it is seeded at
+	 * random each time a store is opened, so nobody can make two keys meet on purpose, and by
+	 * chance it takes billions of them.
+	 */
+	struct map names, geos, tracks, processes, series;
 	uint32_t next_name, next_geo, next_track, next_process, next_series;
 	uint64_t next_journal;
-	struct known *known; /* owned; known_n of known_cap, sorted by id */
-	uint32_t known_n, known_cap;
+	struct known *known; /* owned; sorted by id */
+	uint32_t known_n;
 	int64_t wall_offset_ns;
 	struct kept kept[STORE_KEPT]; /* the oldest first */
 	uint32_t kept_n;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/vec.h"
 #include "store/varint.h"
 
 #define PROCESS_MAX (96 * VARINT_MAX + sizeof(struct process))
@@ -21,19 +22,7 @@ void rows_fini(struct rows *r)
 
 int rows_reserve(struct rows *r, size_t len)
 {
-	size_t cap = r->cap ? r->cap : 1024;
-	uint8_t *data;
-
-	if (r->cap - r->len >= len)
-		return 0;
-	while (cap - r->len < len)
-		cap *= 2;
-	data = realloc(r->data, cap);
-	if (!data)
-		return -ENOMEM;
-	r->data = data;
-	r->cap = cap;
-	return 0;
+	return vec_room(&r->data, &r->cap, r->len + len, 1);
 }
 
 int rows_move(struct rows *to, struct rows *from)

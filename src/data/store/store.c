@@ -108,17 +108,17 @@ void store_close(struct store *st)
 	/* After SQLite: closing any descriptor of the file drops all of its locks. */
 	if (st->lock_fd >= 0)
 		close(st->lock_fd);
-	for (uint32_t i = 0; i < st->texts; i++)
+	for (size_t i = 0; i < st->texts; i++)
 		free(st->text[i]);
 	free(st->text);
 	rows_fini(&st->sent);
 	rows_fini(&st->scratch);
 	rows_fini(&st->pending);
-	intern_fini(&st->names);
-	intern_fini(&st->geos);
-	intern_fini(&st->tracks);
-	intern_fini(&st->processes);
-	intern_fini(&st->series);
+	map_fini(&st->names);
+	map_fini(&st->geos);
+	map_fini(&st->tracks);
+	map_fini(&st->processes);
+	map_fini(&st->series);
 	block_codec_free(st->block);
 	window_codec_free(st->win);
 	steps_codec_free(st->steps);

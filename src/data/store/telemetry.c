@@ -22,20 +22,20 @@ int store_series(struct store *st, const struct series *s, uint32_t *id)
 {
 	uint64_t hash = store_series_hash(st, s);
 	struct series row = *s;
-	struct intern_entry *e;
+	uint32_t have;
 	int err = 0;
 
 	pthread_mutex_lock(&st->mem_lock);
-	e = intern_find(&st->series, hash);
-	if (e) {
-		*id = e->id;
-	} else if (st->series.count >= STORE_SERIES_MAX || st->pending.len > STORE_PENDING_MAX) {
+	have = (uint32_t)map_get(&st->series, hash);
+	if (have) {
+		*id = have;
+	} else if (st->series.used >= STORE_SERIES_MAX || st->pending.len > STORE_PENDING_MAX) {
 		*id = 0;
 	} else {
 		row.id = st->next_series;
 		err = row_put_series(&st->pending, &row);
 		if (err == 0)
-			err = intern_add(&st->series, hash, row.id, 0);
+			err = map_put(&st->series, hash, row.id);
 		if (err == 0)
 			*id = st->next_series++;
 	}

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "model/dtype.h"
 #include "model/trace.h"
 #include "model/work.h"
@@ -26,16 +27,8 @@ static int put(struct ids *x, uint32_t id, uint32_t to)
 {
 	if (id >= IDS_MAX)
 		return -EBADMSG;
-	if (id >= x->n) {
-		size_t n = ((size_t)id + 1) * 2;
-		uint32_t *p = realloc(x->to, n * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		memset(p + x->n, 0, (n - x->n) * sizeof(*p));
-		x->to = p;
-		x->n = n;
-	}
+	if (vec_room0(&x->to, &x->n, (size_t)id + 1, sizeof(*x->to)) < 0)
+		return -ENOMEM;
 	x->to[id] = to + 1;
 	return 0;
 }
@@ -155,7 +148,6 @@ static int on_process(void *arg, const struct process *p)
 {
 	struct from_store *s = arg;
 	uint32_t file, id;
-	struct owner *more;
 	int err;
 
 	if (!of_part(s->part, p->id))
@@ -168,12 +160,13 @@ static int on_process(void *arg, const struct process *p)
 		return err;
 	s->t->process[id].pid = p->pid;
 	err = trace_name(s->t, p->comm, strlen(p->comm), &s->t->process[id].name);
-	more = realloc(s->owner, (s->t->processes - s->first_process) * sizeof(*more));
-	if (err || !more)
-		return err ? err : -ENOMEM;
-	s->owner = more;
-	more[id - s->first_process] = (struct owner){ .imported = p->origin.file != 0,
-						      .sampled = p->overhead.left_out != 0 };
+	err = err ? err
+		  : vec_room0(&s->owner, &s->owners, s->t->processes - s->first_process,
+			      sizeof(*s->owner));
+	if (err)
+		return err;
+	s->owner[id - s->first_process] = (struct owner){ .imported = p->origin.file != 0,
+							  .sampled = p->overhead.left_out != 0 };
 	return 0;
 }
 

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "base/vec.h"
 #include "store/varint.h"
 
 #define NUMBERS 9u /* a row, before its cells */
@@ -55,17 +56,6 @@ void window_codec_free(struct window_codec *c)
 	free(c->row);
 	free(c->cell);
 	free(c);
-}
-
-/* `p` with room for at least `n` members of `size`, or NULL and it is as it was. */
-static void *grown(void *p, size_t *cap, size_t n, size_t size)
-{
-	if (p && n <= *cap)
-		return p;
-	p = realloc(p, (n + 1) * size);
-	if (p)
-		*cap = n;
-	return p;
 }
 
 static int compare(const void *a, const void *b)
@@ -202,14 +192,10 @@ int window_pack(struct window_codec *c, const struct window *w, struct rows *out
 			  .count = w->rows,
 			  .t0_ns = w->start_ns,
 			  .t1_ns = w->start_ns + WINDOW_NS };
-	const struct rollup **order = grown(c->order, &c->order_cap, w->rows, sizeof(*order));
 	uint8_t *end;
-	int err;
+	int err = vec_room(&c->order, &c->order_cap, w->rows + 1, sizeof(*c->order));
 
-	if (!order)
-		return -ENOMEM;
-	c->order = order;
-	err = get_zip(c);
+	err = err ? err : get_zip(c);
 	if (err < 0)
 		return err;
 	for (uint32_t i = 0; i < w->rows; i++)
@@ -317,17 +303,10 @@ static int get_sketches(struct window_codec *c, struct varint_in *in, uint32_t r
 
 	for (uint32_t i = 0; i < rows; i++) {
 		/* Most sketches are narrow, so the array grows by need, up to the limit. */
-		if (c->cell_cap - used < SKETCH_CELLS && c->cell_cap < WINDOW_CELLS_MAX) {
-			size_t cap = c->cell_cap * 2 + SKETCH_CELLS;
-			uint32_t *cell = grown(c->cell, &c->cell_cap,
-					       cap < WINDOW_CELLS_MAX ? cap : WINDOW_CELLS_MAX,
-					       sizeof(*cell));
-
-			if (!cell)
-				return -ENOMEM;
-			c->cell = cell;
-		}
-		room = c->cell_cap - used;
+		room = WINDOW_CELLS_MAX - used;
+		room = room < SKETCH_CELLS ? room : SKETCH_CELLS;
+		if (vec_room(&c->cell, &c->cell_cap, used + room, sizeof(*c->cell)) < 0)
+			return -ENOMEM;
 		span = get_cells(in, &c->row[i], c->cell + used, room);
 		if (span < 0)
 			return (int)span;
@@ -348,7 +327,6 @@ int window_unpack(struct window_codec *c, const void *data, size_t len, struct w
 {
 	static const struct rollup none;
 	struct varint_in in;
-	struct rollup *row;
 	struct seal s;
 	int err;
 
@@ -363,10 +341,8 @@ int window_unpack(struct window_codec *c, const void *data, size_t len, struct w
 		err = -EBADMSG;
 	if (err < 0)
 		return err;
-	row = grown(c->row, &c->row_cap, s.count, sizeof(*row));
-	if (!row)
+	if (vec_room(&c->row, &c->row_cap, s.count + 1, sizeof(*c->row)) < 0)
 		return -ENOMEM;
-	c->row = row;
 	in = (struct varint_in){ c->raw.data, c->raw.data + c->raw.len, false };
 	memset(c->row, 0, s.count * sizeof(*c->row));
 	for (unsigned int col = 0; col < NUMBERS; col++)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/vec.h"
 #include "store/blob.h"
 
 static const uint8_t put_stmt[SEAL_TYPES] = {
@@ -22,22 +23,22 @@ static const uint8_t put_stmt[SEAL_TYPES] = {
 int store_name(struct store *st, const char *text, size_t len, uint32_t *id)
 {
 	char buf[ROW_NAME_MAX];
-	struct intern_entry *e;
+	uint32_t have;
 	uint64_t hash;
 	int err = 0;
 
 	text = row_name(text, &len, buf);
 	hash = XXH3_64bits_withSeed(text, len, st->seed);
 	pthread_mutex_lock(&st->mem_lock);
-	e = intern_find(&st->names, hash);
-	if (e) {
-		*id = e->id;
-	} else if (st->names.count >= st->opts.names_max || st->pending.len > STORE_PENDING_MAX) {
+	have = (uint32_t)map_get(&st->names, hash);
+	if (have) {
+		*id = have;
+	} else if (st->names.used >= st->opts.names_max || st->pending.len > STORE_PENDING_MAX) {
 		*id = STORE_NAME_OTHER;
 	} else {
 		err = row_put_name(&st->pending, st->next_name, text, len);
 		if (err == 0)
-			err = intern_add(&st->names, hash, st->next_name, 0);
+			err = map_put(&st->names, hash, st->next_name);
 		if (err == 0)
 			*id = st->next_name++;
 	}
@@ -55,20 +56,20 @@ int store_geo(struct store *st, const struct geo *g, uint32_t *id)
 {
 	uint64_t hash = store_geo_hash(st, g);
 	struct geo row = *g;
-	struct intern_entry *e;
+	uint32_t have;
 	int err = 0;
 
 	pthread_mutex_lock(&st->mem_lock);
-	e = intern_find(&st->geos, hash);
-	if (e) {
-		*id = e->id;
-	} else if (st->geos.count >= st->opts.names_max || st->pending.len > STORE_PENDING_MAX) {
+	have = (uint32_t)map_get(&st->geos, hash);
+	if (have) {
+		*id = have;
+	} else if (st->geos.used >= st->opts.names_max || st->pending.len > STORE_PENDING_MAX) {
 		*id = 0;
 	} else {
 		row.id = st->next_geo;
 		err = row_put_geo(&st->pending, &row);
 		if (err == 0)
-			err = intern_add(&st->geos, hash, row.id, 0);
+			err = map_put(&st->geos, hash, row.id);
 		if (err == 0)
 			*id = st->next_geo++;
 	}
@@ -87,20 +88,20 @@ int store_track(struct store *st, const struct track *l, uint32_t *id)
 {
 	uint64_t hash = store_track_hash(st, l);
 	struct track row = *l;
-	struct intern_entry *e;
+	uint32_t have;
 	int err = 0;
 
 	pthread_mutex_lock(&st->mem_lock);
-	e = intern_find(&st->tracks, hash);
-	row.id = e ? e->id : st->next_track;
+	have = (uint32_t)map_get(&st->tracks, hash);
+	row.id = have ? have : st->next_track;
 	/* Once more for a track that has got a name since. */
-	if (!e || l->name)
+	if (!have || l->name)
 		err = row_put_track(&st->pending, &row);
-	if (err == 0 && !e)
-		err = intern_add(&st->tracks, hash, row.id, l->process);
+	if (err == 0 && !have)
+		err = map_put(&st->tracks, hash, (uint64_t)l->process << 32 | row.id);
 	if (err == 0) {
 		*id = row.id;
-		st->next_track += !e;
+		st->next_track += !have;
 	}
 	pthread_mutex_unlock(&st->mem_lock);
 	return err;
@@ -116,8 +117,7 @@ uint64_t store_identity(const struct store *st, const struct process *p)
 
 struct known *store_known(struct store *st, uint32_t process, bool add)
 {
-	uint32_t lo = 0, hi = st->known_n, mid, cap;
-	struct known *k;
+	uint32_t lo = 0, hi = st->known_n, mid;
 
 	while (lo < hi) {
 		mid = lo + (hi - lo) / 2;
@@ -130,46 +130,41 @@ struct known *store_known(struct store *st, uint32_t process, bool add)
 		return &st->known[lo];
 	if (!add)
 		return NULL;
-	if (st->known_n == st->known_cap) {
-		cap = st->known_cap ? st->known_cap * 2 : 16;
-		k = realloc(st->known, cap * sizeof(*k));
-		if (!k)
-			return NULL;
-		st->known = k;
-		st->known_cap = cap;
-	}
-	memmove(&st->known[lo + 1], &st->known[lo], (st->known_n++ - lo) * sizeof(*k));
+	if (vec_more(&st->known, st->known_n, sizeof(*st->known)) < 0)
+		return NULL;
+	memmove(&st->known[lo + 1], &st->known[lo], (st->known_n++ - lo) * sizeof(*st->known));
 	st->known[lo] = (struct known){ .id = process, .wall_offset_ns = st->wall_offset_ns };
 	return &st->known[lo];
 }
 
-static bool track_of(void *arg, const struct intern_entry *e)
+static bool track_of(void *arg, uint64_t hash, uint64_t value)
 {
-	return e->owner == *(uint32_t *)arg;
+	(void)hash;
+	return value >> 32 == *(uint32_t *)arg;
 }
 
 /* Gives the process its id, and what the file says was overwritten. */
 static int name_process(struct store *st, struct process *p)
 {
 	uint64_t hash = store_identity(st, p), gross;
-	struct intern_entry *e;
+	uint32_t have;
 	struct known *k;
 	int err;
 
 	if (!p->id) {
-		e = intern_find(&st->processes, hash);
-		if (!e) {
-			err = intern_add(&st->processes, hash, st->next_process, 0);
+		have = (uint32_t)map_get(&st->processes, hash);
+		if (!have) {
+			err = map_put(&st->processes, hash, st->next_process);
 			if (err < 0)
 				return err;
 		}
-		p->id = e ? e->id : st->next_process++;
+		p->id = have ? have : st->next_process++;
 	}
 	k = store_known(st, p->id, true);
 	if (!k)
 		return -ENOMEM;
 	if (k->connected && !p->connected)
-		intern_drop(&st->tracks, track_of, &p->id);
+		map_drop(&st->tracks, track_of, &p->id);
 	k->connected = p->connected;
 	k->wall_offset_ns = p->wall_offset_ns;
 	if (p->connected)
