@@ -17,6 +17,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
+
 #define INSTS_MAX (1u << 22)
 #define DEPTH_MAX 8u /* tuples in tuples */
 
@@ -130,30 +132,16 @@ static uint8_t form_of(const struct pb *op)
 	return HLO_OTHER;
 }
 
-static void *grow(void *array, size_t n, size_t *cap, size_t each)
-{
-	size_t more = *cap ? 2 * *cap : 64;
-	void *to = array;
-
-	if (n == *cap) {
-		to = realloc(array, more * each);
-		if (to)
-			*cap = more;
-	}
-	return to;
-}
-
 static int read_inst(struct hlo_module *m, struct pb in)
 {
-	struct hlo_inst *i = grow(m->inst, m->insts, &m->inst_cap, sizeof(*i));
 	struct pb op = hlo_part(in, 2);
+	struct hlo_inst *i;
 
-	if (!i)
-		return -ENOMEM;
-	m->inst = i;
 	if (m->insts == INSTS_MAX)
 		return 0;
-	i += m->insts++;
+	if (vec_more(&m->inst, m->insts, sizeof(*i)) < 0)
+		return -ENOMEM;
+	i = &m->inst[m->insts++];
 	*i = (struct hlo_inst){ .name = hlo_part(in, 1), .all = in, .form = form_of(&op) };
 	hlo_number(in, 35, 0, &i->id);
 	read_shape(&i->shape, hlo_part(in, 3), 0);
@@ -162,14 +150,13 @@ static int read_inst(struct hlo_module *m, struct pb in)
 
 static int read_comp(struct hlo_module *m, struct pb in)
 {
-	struct hlo_comp *c = grow(m->comp, m->comps, &m->comp_cap, sizeof(*c));
+	struct hlo_comp *c;
 	struct pb_field f;
 	int err = 0;
 
-	if (!c)
+	if (vec_more(&m->comp, m->comps, sizeof(*c)) < 0)
 		return -ENOMEM;
-	m->comp = c;
-	c += m->comps;
+	c = &m->comp[m->comps];
 	*c = (struct hlo_comp){ .first = m->insts };
 	while (!err && pb_next(&in, &f)) {
 		if (f.num == 2 && f.wire == 2)
@@ -257,11 +244,8 @@ static int read_module(struct hlo_module *m, struct pb in)
 
 static int add(struct hlo *h, const struct hlo_work *w)
 {
-	struct hlo_work *to = grow(h->work, h->n, &h->cap, sizeof(*to));
-
-	if (!to)
+	if (vec_more(&h->work, h->n, sizeof(*h->work)) < 0)
 		return -ENOMEM;
-	h->work = to;
 	h->work[h->n++] = *w;
 	h->sorted = false;
 	return 0;

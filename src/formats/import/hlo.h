@@ -22,7 +22,7 @@ struct hlo_work {
 
 struct hlo {
 	struct hlo_work *work; /* owned */
-	size_t n, cap;
+	size_t n;
 	bool sorted;
 };
 
@@ -87,7 +87,7 @@ struct hlo_module {
 	struct hlo_inst *inst; /* owned */
 	struct hlo_comp *comp; /* owned */
 	size_t *by_id;         /* owned: places in inst[] by id */
-	size_t insts, comps, inst_cap, comp_cap;
+	size_t insts, comps;
 	uint32_t depth;  /* of computations that are being counted */
 	uint64_t budget; /* turns that loops may take, whatever a program says */
 };

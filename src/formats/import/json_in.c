@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
+
 int json_in_init(struct json_in *in, struct source *src, size_t window)
 {
 	*in = (struct json_in){ .src = src, .cap = window ? window : JSON_WINDOW };
@@ -24,16 +26,14 @@ void json_in_fini(struct json_in *in)
 
 static int grow(struct json_in *in)
 {
-	char *buf;
+	size_t used = (size_t)(in->end - in->buf);
 
 	if (in->cap >= JSON_LARGEST)
 		return -EMSGSIZE;
-	buf = realloc(in->buf, in->cap * 2 + JSON_PAD);
-	if (!buf)
+	if (vec_resize(&in->buf, in->cap * 2 + JSON_PAD, 1) < 0)
 		return -ENOMEM;
-	in->end = buf + (in->end - in->buf);
-	in->p = buf;
-	in->buf = buf;
+	in->p = in->buf;
+	in->end = in->buf + used;
 	in->cap *= 2;
 	return 0;
 }

@@ -72,9 +72,9 @@ struct kineto {
 	uint64_t last_ns;
 	bool fraction; /* a time finer than a microsecond was seen */
 	struct meta *meta;
-	size_t metas, meta_cap;
+	size_t metas;
 	struct open_range *open; /* of B without its E yet */
-	size_t opens, open_cap;
+	size_t opens;
 	uint32_t *top, free_open; /* by track: index + 1 */
 	size_t top_cap;
 	struct trace_device device[DEVICE_MAX]; /* as deviceProperties says */

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
 #include "import/kineto.h"
 
 #define ID_OF_NAME (1ull << 63)
@@ -196,15 +197,8 @@ int kineto_place_meta(struct kineto *k)
 	if ((!m.process && !json_tok_is(what, "thread_name")) ||
 	    !kineto_has(&k->row, F_META_NAME) || k->metas >= META_MAX)
 		return 0;
-	if (k->metas == k->meta_cap) {
-		size_t cap = k->meta_cap ? k->meta_cap * 2 : 64;
-		struct meta *to = realloc(k->meta, cap * sizeof(*to));
-
-		if (!to)
-			return -ENOMEM;
-		k->meta = to;
-		k->meta_cap = cap;
-	}
+	if (vec_more(&k->meta, k->metas, sizeof(*k->meta)) < 0)
+		return -ENOMEM;
 	err = id_of(k, token(&k->row, F_PID), &m.pid);
 	err = err ? err : stream_of(k, token(&k->row, F_TID), &m.tid);
 	err = err ? err : kineto_name(k, k->row.val[F_META_NAME], &m.name);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
 #include "import/kineto.h"
 #include "model/dtype.h"
 
@@ -385,24 +386,6 @@ static int complete(struct kineto *k)
 
 /* --- pairs of B and E --- */
 
-static int grow_top(struct kineto *k, uint32_t track)
-{
-	size_t cap = k->top_cap ? k->top_cap : 64;
-	uint32_t *top;
-
-	if (track < k->top_cap)
-		return 0;
-	while (cap <= track)
-		cap *= 2;
-	top = realloc(k->top, cap * sizeof(*top));
-	if (!top)
-		return -ENOMEM;
-	memset(top + k->top_cap, 0, (cap - k->top_cap) * sizeof(*top));
-	k->top = top;
-	k->top_cap = cap;
-	return 0;
-}
-
 static int begin(struct kineto *k)
 {
 	struct event e = { 0 };
@@ -412,18 +395,11 @@ static int begin(struct kineto *k)
 	err = err ? err : place(k, &e, &comm);
 	if (err == -ENOENT)
 		return 0;
-	err = err ? err : grow_top(k, e.track);
+	err = err ? err : vec_room0(&k->top, &k->top_cap, (size_t)e.track + 1, sizeof(*k->top));
 	if (err)
 		return err;
-	if (!at && k->opens == k->open_cap) {
-		size_t cap = k->open_cap ? k->open_cap * 2 : 64;
-		struct open_range *open = realloc(k->open, cap * sizeof(*open));
-
-		if (!open || k->opens >= OPEN_MAX)
-			return -ENOMEM;
-		k->open = open;
-		k->open_cap = cap;
-	}
+	if (!at && (k->opens >= OPEN_MAX || vec_more(&k->open, k->opens, sizeof(*k->open)) < 0))
+		return -ENOMEM;
 	if (at)
 		k->free_open = k->open[at - 1].below;
 	else

@@ -13,56 +13,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 #define STRING_MAX  (16 << 20)
 #define ROWS_A_LOOK 65536u
 #define PROCESS_MAX 65536u
 
-static uint64_t mix(int64_t id)
-{
-	uint64_t x = (uint64_t)id * 0x9e3779b97f4a7c15ull;
-
-	return x ^ x >> 32;
-}
-
-static int strings_grow(struct nsys *n)
-{
-	size_t cap = n->strings_cap ? n->strings_cap * 2 : 1024;
-	struct nsys_string *to = calloc(cap, sizeof(*to));
-
-	if (!to)
-		return -ENOMEM;
-	for (size_t i = 0; i < n->strings_cap; i++) {
-		size_t at = mix(n->strings[i].id) & (cap - 1);
-
-		if (!n->strings[i].name)
-			continue;
-		while (to[at].name)
-			at = (at + 1) & (cap - 1);
-		to[at] = n->strings[i];
-	}
-	free(n->strings);
-	n->strings = to;
-	n->strings_cap = cap;
-	return 0;
-}
-
 int nsys_string(struct nsys *n, int64_t id, uint32_t *name)
 {
+	uint64_t have = map_get(&n->strings, (uint64_t)id);
 	const char *text = "";
-	size_t at, len = 0;
-	int err = 0;
+	size_t len = 0;
+	int err;
 
-	if (n->strings_used >= n->strings_cap / 2) {
-		err = strings_grow(n);
-		if (err)
-			return err;
+	if (have) {
+		*name = (uint32_t)(have - 1);
+		return 0;
 	}
-	for (at = mix(id) & (n->strings_cap - 1); n->strings[at].name;
-	     at = (at + 1) & (n->strings_cap - 1))
-		if (n->strings[at].id == id) {
-			*name = n->strings[at].name - 1;
-			return 0;
-		}
 	if (n->string) {
 		sqlite3_reset(n->string);
 		sqlite3_bind_int64(n->string, 1, id);
@@ -72,16 +39,11 @@ int nsys_string(struct nsys *n, int64_t id, uint32_t *name)
 		}
 	}
 	err = trace_name(n->t, text, len, name);
-	if (err)
-		return err;
-	n->strings[at] = (struct nsys_string){ id, *name + 1 };
-	n->strings_used++;
-	return 0;
+	return err ? err : map_put(&n->strings, (uint64_t)id, (uint64_t)*name + 1);
 }
 
 int nsys_process(struct nsys *n, int64_t global, uint32_t *id)
 {
-	struct nsys_process *to;
 	int err;
 
 	for (size_t i = 0; i < n->processes; i++)
@@ -91,13 +53,8 @@ int nsys_process(struct nsys *n, int64_t global, uint32_t *id)
 		}
 	if (n->processes >= PROCESS_MAX)
 		return -EBADMSG;
-	if (n->processes == n->process_cap) {
-		n->process_cap = n->process_cap ? n->process_cap * 2 : 16;
-		to = realloc(n->process, n->process_cap * sizeof(*to));
-		if (!to)
-			return -ENOMEM;
-		n->process = to;
-	}
+	if (vec_more(&n->process, n->processes, sizeof(*n->process)) < 0)
+		return -ENOMEM;
 	err = trace_process(n->t, n->im->file, (uint64_t)global, id);
 	if (err)
 		return err;
@@ -332,7 +289,7 @@ int nsys_import(const struct importing *im, struct source *src, bool file)
 	sqlite3_finalize(n.string);
 	sqlite3_close(n.db);
 	free(bytes);
-	free(n.strings);
+	map_fini(&n.strings);
 	free(n.process);
 	return err;
 }

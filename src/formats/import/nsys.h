@@ -8,15 +8,10 @@
 
 #include <sqlite3.h>
 
+#include "base/map.h"
 #include "import/priv.h"
 
 #define NSYS_COLS 20
-
-/* Text of a StringIds row, by its id: found once, kept. */
-struct nsys_string {
-	int64_t id;
-	uint32_t name; /* + 1; 0: free */
-};
 
 struct nsys_process {
 	int64_t global; /* vm, host and pid, without the thread: correlation ids are its own */
@@ -28,10 +23,9 @@ struct nsys {
 	struct trace *t;
 	sqlite3 *db;
 	sqlite3_stmt *string; /* NULL: the export has none */
-	struct nsys_string *strings;
-	size_t strings_used, strings_cap;
+	struct map strings;   /* id: name + 1 */
 	struct nsys_process *process;
-	size_t processes, process_cap;
+	size_t processes;
 	int64_t bias; /* added to every time: some begin before the session's zero */
 	int64_t last_ns;
 	size_t first_device, first_track;

@@ -11,6 +11,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/vec.h"
+
 #define IN_BYTES   (256u << 10)
 #define PEEK_BYTES 4096u
 #define GZIP_BITS  (15 + 16)
@@ -188,13 +190,11 @@ int source_all(struct source *s, char **bytes, size_t *len)
 
 	do {
 		size_t to = cap ? cap * 2 : s->size && !s->gzip ? s->size + 1 : IN_BYTES;
-		char *more = to <= SOURCE_ALL_MAX ? realloc(buf, to) : NULL;
 
-		if (!more) {
+		if (to > SOURCE_ALL_MAX || vec_resize(&buf, to, 1) < 0) {
 			free(buf);
 			return to <= SOURCE_ALL_MAX ? -ENOMEM : -EFBIG;
 		}
-		buf = more;
 		cap = to;
 		got = source_read(s, buf + n, cap - n);
 		n += got > 0 ? (size_t)got : 0;

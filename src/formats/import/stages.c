@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/json_read.h"
+#include "base/vec.h"
 
 #define US 1000.0 /* times are microseconds */
 
@@ -42,7 +43,7 @@ struct span {
 struct stages {
 	struct track *track;
 	struct span *span;
-	size_t tracks, track_cap, spans, span_cap;
+	size_t tracks, spans;
 	uint32_t stages, replicas, tensors, micro;
 };
 
@@ -65,21 +66,9 @@ bool stages_is(const char *head, size_t len)
 	return false;
 }
 
-static int grow(void *list, size_t n, size_t *cap, size_t size)
+static int grow(void *list, size_t n, size_t size)
 {
-	void **p = list, *q;
-	size_t to = *cap ? *cap * 2 : 256;
-
-	if (n < *cap)
-		return 0;
-	if (n >= STAGES_EVENTS_MAX)
-		return -EFBIG;
-	q = realloc(*p, to * size);
-	if (!q)
-		return -ENOMEM;
-	*p = q;
-	*cap = to;
-	return 0;
+	return n >= STAGES_EVENTS_MAX ? -EFBIG : vec_more(list, n, size);
 }
 
 /* --- events --- */
@@ -141,7 +130,7 @@ static int add_track(struct stages *s, const struct raw *r)
 	text[r->label.len] = '\0';
 	if (sscanf(text, "PP rank %5u, TP rank %5u", &l.stage, &l.tensor) != 2)
 		return 0;
-	err = grow(&s->track, s->tracks, &s->track_cap, sizeof(*s->track));
+	err = grow(&s->track, s->tracks, sizeof(*s->track));
 	if (err < 0)
 		return err;
 	s->track[s->tracks++] = l;
@@ -174,7 +163,7 @@ static int add_span(struct stages *s, const struct raw *r)
 	if (!l || op == OPS || !(r->step >= 0 && r->step < UINT32_MAX) || !(r->from >= 0) ||
 	    !(r->dur >= 0) || r->from > 1e15 || r->dur > 1e12)
 		return 0;
-	err = grow(&s->span, s->spans, &s->span_cap, sizeof(*s->span));
+	err = grow(&s->span, s->spans, sizeof(*s->span));
 	if (err < 0)
 		return err;
 	is.step = (uint32_t)r->step;

@@ -16,6 +16,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
+
 #define PROGRESS_LINES 16u
 
 static const char *const stat_names[XSTAT_COUNT] = {
@@ -63,15 +65,8 @@ static int read_name(struct xnames *x, struct pb in, bool stat)
 	for (unsigned i = 1; stat && i < XSTAT_COUNT; i++)
 		if (pb_is(&n.text, stat_names[i]))
 			n.stat = (uint8_t)i;
-	if (x->n == x->cap) {
-		size_t cap = x->cap ? x->cap * 2 : 64;
-		struct xname *to = realloc(x->x, cap * sizeof(*to));
-
-		if (!to)
-			return -ENOMEM;
-		x->x = to;
-		x->cap = cap;
-	}
+	if (vec_room(&x->x, &x->cap, x->n + 1, sizeof(*x->x)) < 0)
+		return -ENOMEM;
 	x->x[x->n++] = n;
 	return 0;
 }

@@ -44,11 +44,11 @@ struct xplane {
 	struct trace *t;
 	const uint8_t *base; /* of the file */
 	uint32_t process;
-	struct xop *op;            /* owned */
-	uint32_t *first_op;        /* owned: by name, + 1 into op[]; 0: none */
-	size_t ops, op_cap, names; /* names: of first_op */
-	struct hlo hlo;            /* what operations cost */
-	bool devices; /* there is a plane of one: what the host does is no device's work */
+	struct xop *op;     /* owned */
+	uint32_t *first_op; /* owned: by name, + 1 into op[]; 0: none */
+	size_t ops, names;  /* names: of first_op */
+	struct hlo hlo;     /* what operations cost */
+	bool devices;       /* there is a plane of one: what the host does is no device's work */
 	/* Of the plane being read. */
 	struct xnames event, stat;
 	struct pb name;

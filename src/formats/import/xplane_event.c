@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
 #include "import/xplane.h"
 
 #define DERIVED      (1ull << 62) /* in the stream of a track that is no stream */
@@ -147,29 +148,13 @@ static int work_of_op(struct xplane *x, const struct xstats *s, const struct pb 
 	return trace_name(x->t, text, strlen(text), out);
 }
 
-static int more_names(struct xplane *x, uint32_t name)
-{
-	size_t names = 2 * (size_t)name + 64;
-	uint32_t *to;
-
-	if (name < x->names)
-		return 0;
-	to = realloc(x->first_op, names * sizeof(*to));
-	if (!to)
-		return -ENOMEM;
-	memset(to + x->names, 0, (names - x->names) * sizeof(*to));
-	x->first_op = to;
-	x->names = names;
-	return 0;
-}
-
 /* The operation of that name in that program, and when its first kernel starts. */
 static int note_op(struct xplane *x, const struct xstats *s, const struct pb *op, uint32_t name,
 		   struct event *e)
 {
 	uint64_t program = s->v[XSTAT_PROGRAM];
 	uint32_t at, n = 0;
-	int err = more_names(x, name);
+	int err = vec_room0(&x->first_op, &x->names, (size_t)name + 1, sizeof(*x->first_op));
 
 	if (err)
 		return err;
@@ -177,15 +162,8 @@ static int note_op(struct xplane *x, const struct xstats *s, const struct pb *op
 		if (x->op[at - 1].program == program || ++n == SAME_NAME)
 			break;
 	if (!at) {
-		if (x->ops == x->op_cap) {
-			size_t cap = x->op_cap ? 2 * x->op_cap : 64;
-			struct xop *to = realloc(x->op, cap * sizeof(*to));
-
-			if (!to)
-				return -ENOMEM;
-			x->op = to;
-			x->op_cap = cap;
-		}
+		if (vec_more(&x->op, x->ops, sizeof(*x->op)) < 0)
+			return -ENOMEM;
 		x->op[x->ops] = (struct xop){ .program = program,
 					      .first_ns = e->start_ns,
 					      .name = name,
