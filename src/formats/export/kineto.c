@@ -214,10 +214,11 @@ static void complete(struct walk *w, const struct event *e, const struct trace_t
 /* An arrow from the call to its work, where both were seen. */
 static void arrow(struct walk *w, const struct event *e, const struct trace_track *l)
 {
-	const struct link *k = link_find(&w->links, l->process, e->corr);
 	bool end = l->device != TRACK_HOST;
+	struct link k;
 
-	if ((!link_is_work(e) && e->kind != EVENT_API) || !k || k->flags != (LINK_CALL | LINK_WORK))
+	if ((!link_is_work(e) && e->kind != EVENT_API) ||
+	    !link_find(&k, &w->links, l->process, e->corr) || k.flags != (LINK_CALL | LINK_WORK))
 		return;
 	begin_row(w);
 	sink_str(w->s, end ? "\"ph\":\"f\",\"bp\":\"e\"" : "\"ph\":\"s\"");

@@ -1,121 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link.c - see link.h. Open addressing over launches; stacks as a tree whose nodes are shared. */
+/* link.c - see link.h. Stacks are a tree whose nodes are shared. */
 #include "export/link.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 #define DEPTH_MAX 512u
 
-static size_t hash64(uint64_t v)
+static uint64_t key_of(uint32_t process, uint32_t corr)
 {
-	v *= 0x9e3779b97f4a7c15ull;
-	return (size_t)(v ^ v >> 29);
-}
-
-static struct link *place(const struct links *l, uint64_t key)
-{
-	size_t at = hash64(key) & (l->slots - 1);
-
-	while (l->slot[at].key && l->slot[at].key != key)
-		at = (at + 1) & (l->slots - 1);
-	return &l->slot[at];
-}
-
-static int grow_slots(struct links *l)
-{
-	struct links to = { .slots = l->slots ? l->slots * 2 : 1024 };
-
-	if (l->slots && l->used * 4 < l->slots * 3)
-		return 0;
-	to.slot = calloc(to.slots, sizeof(*to.slot));
-	if (!to.slot)
-		return -ENOMEM;
-	for (size_t i = 0; i < l->slots; i++)
-		if (l->slot[i].key)
-			*place(&to, l->slot[i].key) = l->slot[i];
-	free(l->slot);
-	l->slot = to.slot;
-	l->slots = to.slots;
-	return 0;
+	return (uint64_t)(process + 1) << 32 | corr;
 }
 
 static int mark(struct links *l, uint32_t process, uint32_t corr, uint32_t flag, uint32_t stack)
 {
-	uint64_t key = (uint64_t)(process + 1) << 32 | corr;
-	struct link *k;
-	int err = grow_slots(l);
+	uint64_t flags = map_get(&l->launch, key_of(process, corr));
 
-	if (err)
-		return err;
-	k = place(l, key);
-	l->used += !k->key;
-	k->key = key;
 	/* Of two calls with one id (a runtime's, and the driver's below) the outer comes first. */
-	if (flag == LINK_CALL && !(k->flags & LINK_CALL))
-		k->stack = stack;
-	k->flags |= flag;
-	return 0;
+	if (flag == LINK_CALL && !(flags & LINK_CALL))
+		flags |= (uint64_t)stack << 32;
+	return map_put(&l->launch, key_of(process, corr), flags | flag);
 }
 
-const struct link *link_find(const struct links *l, uint32_t process, uint32_t corr)
+bool link_find(struct link *out, const struct links *l, uint32_t process, uint32_t corr)
 {
-	const struct link *k;
+	uint64_t flags = corr ? map_get(&l->launch, key_of(process, corr)) : 0;
 
-	if (!corr || !l->slots)
-		return NULL;
-	k = place(l, (uint64_t)(process + 1) << 32 | corr);
-	return k->key ? k : NULL;
+	*out = (struct link){ .key = key_of(process, corr),
+			      .flags = (uint32_t)flags,
+			      .stack = (uint32_t)(flags >> 32) };
+	return flags;
 }
 
 /* --- stacks --- */
 
-static int grow_nodes(struct links *l)
-{
-	size_t cap = l->cap ? l->cap * 2 : 1024;
-	struct node *node;
-	uint32_t *head;
-
-	if (l->nodes < l->cap)
-		return 0;
-	node = realloc(l->node, cap * sizeof(*node));
-	if (!node)
-		return -ENOMEM;
-	l->node = node;
-	l->cap = cap;
-	head = calloc(cap, sizeof(*head));
-	if (!head)
-		return -ENOMEM;
-	free(l->head);
-	l->head = head;
-	l->heads = cap;
-	for (uint32_t i = 1; i < l->nodes; i++) {
-		size_t h = hash64((uint64_t)node[i].below << 32 | node[i].name) & (cap - 1);
-
-		node[i].next = head[h];
-		head[h] = i;
-	}
-	return 0;
-}
-
 int link_frame(struct links *l, uint32_t below, uint32_t name, uint32_t *out)
 {
-	int err = grow_nodes(l);
-	size_t h;
+	uint64_t key = (uint64_t)below << 32 | name;
 
-	if (err)
-		return err;
-	if (!l->nodes)
+	*out = (uint32_t)map_get(&l->by_frame, key);
+	if (*out)
+		return 0;
+	if (!l->nodes && vec_more(&l->node, l->nodes, sizeof(*l->node)) == 0)
 		l->node[l->nodes++] = (struct node){ 0 };
-	h = hash64((uint64_t)below << 32 | name) & (l->heads - 1);
-	for (uint32_t i = l->head[h]; i; i = l->node[i].next)
-		if (l->node[i].below == below && l->node[i].name == name) {
-			*out = i;
-			return 0;
-		}
-	l->node[l->nodes] = (struct node){ .below = below, .name = name, .next = l->head[h] };
-	l->head[h] = (uint32_t)l->nodes;
+	if (!l->nodes || vec_more(&l->node, l->nodes, sizeof(*l->node)) < 0 ||
+	    map_put(&l->by_frame, key, l->nodes) < 0)
+		return -ENOMEM;
+	l->node[l->nodes] = (struct node){ .below = below, .name = name };
 	*out = (uint32_t)l->nodes++;
 	return 0;
 }
@@ -180,8 +114,8 @@ int link_all(struct links *l, const struct trace *t, int32_t file, bool stacks)
 
 void link_free(struct links *l)
 {
-	free(l->slot);
+	map_fini(&l->launch);
 	free(l->node);
-	free(l->head);
+	map_fini(&l->by_frame);
 	*l = (struct links){ 0 };
 }

@@ -9,31 +9,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "model/trace.h"
 
 #define LINK_CALL 0x1u /* the call was seen */
 #define LINK_WORK 0x2u /* its work was seen */
 
 struct link {
-	uint64_t key; /* process << 32 | corr; 0: free */
+	uint64_t key; /* process << 32 | corr */
 	uint32_t flags;
 	uint32_t stack; /* of the call: a node of link_stacks */
 };
 
 /* A frame on top of another. Node 0 is the bottom. */
 struct node {
-	uint32_t below, name, next; /* next: of the same hash */
-	uint32_t file;              /* of a bottom frame: index + 1, else 0 */
-	uint64_t ns, count;         /* of what ended on it */
+	uint32_t below, name;
+	uint32_t file;      /* of a bottom frame: index + 1, else 0 */
+	uint64_t ns, count; /* of what ended on it */
 };
 
 struct links {
-	struct link *slot; /* owned; a power of two */
-	size_t slots, used;
+	struct map launch; /* by link's key: stack << 32 | flags */
 	struct node *node; /* owned */
-	size_t nodes, cap;
-	uint32_t *head; /* owned: nodes by hash */
-	size_t heads;
+	size_t nodes;
+	struct map by_frame; /* below << 32 | name: node */
 };
 
 /* GPU work: what stands on a device's track and takes its time. */
@@ -47,8 +46,8 @@ static inline bool link_is_work(const struct event *e)
 int link_all(struct links *l, const struct trace *t, int32_t file, bool stacks);
 void link_free(struct links *l);
 
-/* NULL: neither a launch with that id was seen nor its work. */
-const struct link *link_find(const struct links *l, uint32_t process, uint32_t corr);
+/* False: neither a launch with that id was seen nor its work. */
+bool link_find(struct link *out, const struct links *l, uint32_t process, uint32_t corr);
 
 /* The frame `name` on `below`: found, or made. */
 int link_frame(struct links *l, uint32_t below, uint32_t name, uint32_t *node);

@@ -293,10 +293,11 @@ static void note_all(const struct perfetto *p, const struct event *ev, struct pb
 static void flow(const struct perfetto *p, const struct event *ev, struct pb *e)
 {
 	uint32_t process = p->w->t->track[ev->track].process;
-	const struct link *k = link_find(&p->w->links, process, ev->corr);
+	struct link k;
 
-	if ((link_is_work(ev) || ev->kind == EVENT_API) && k && k->flags == (LINK_CALL | LINK_WORK))
-		pb_f64(e, EVENT_FLOWS, k->key);
+	if ((link_is_work(ev) || ev->kind == EVENT_API) &&
+	    link_find(&k, &p->w->links, process, ev->corr) && k.flags == (LINK_CALL | LINK_WORK))
+		pb_f64(e, EVENT_FLOWS, k.key);
 }
 
 static void put_begin(struct perfetto *p, const struct event *ev, uint64_t track, uint32_t type)

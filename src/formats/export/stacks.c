@@ -54,15 +54,14 @@ static int add_track(struct walk *w, size_t track)
 
 	for (size_t i = t->track_first[track]; i < t->track_first[track + 1] && !err; i++) {
 		const struct event *e = &t->event[i];
-		const struct link *k;
+		struct link k;
 
 		if (!link_is_work(e)) {
 			w->n->left++;
 			continue;
 		}
-		k = link_find(&w->links, process, e->corr);
-		if (k && k->flags & LINK_CALL) {
-			node = k->stack;
+		if (link_find(&k, &w->links, process, e->corr) && k.flags & LINK_CALL) {
+			node = k.stack;
 		} else {
 			if (none == UINT32_MAX)
 				err = link_frame(&w->links, 0, STACKS_MADE | MADE_NO_LAUNCH, &none);
