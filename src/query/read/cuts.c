@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
 #include "store/store.h"
 #include "store/trace.h"
 
@@ -17,7 +18,7 @@ struct piece {
 struct pieces {
 	const struct store_part *part;
 	struct piece *p; /* owned */
-	size_t n, cap;
+	size_t n;
 };
 
 static bool is_of(const struct store_part *part, const struct store_piece *p)
@@ -36,15 +37,8 @@ static int on_piece(void *arg, const struct store_piece *p)
 
 	if (!is_of(x->part, p))
 		return 0;
-	if (x->n == x->cap) {
-		size_t cap = x->cap ? 2 * x->cap : 256;
-		struct piece *more = reallocarray(x->p, cap, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		x->p = more;
-		x->cap = cap;
-	}
+	if (vec_more(&x->p, x->n, sizeof(*x->p)) < 0)
+		return -ENOMEM;
 	x->p[x->n++] = (struct piece){ p->t0_ns, p->events };
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/demangle.h"
+#include "base/vec.h"
 
 #define DEPTHS    32u
 #define OPS_OPEN  (1u << 20)
@@ -25,9 +26,7 @@ int gather_init(struct gather *g, struct store *st, enum gather_by by)
 	g->st = st;
 	g->by = by;
 	g->all_steps.kind = EVENT_STEP;
-	g->slots = 256;
-	g->slot = calloc(g->slots, sizeof(*g->slot));
-	return g->slot ? 0 : -ENOMEM;
+	return 0;
 }
 
 void gather_fini(struct gather *g)
@@ -36,74 +35,33 @@ void gather_fini(struct gather *g)
 		sketch_fini(&g->row[i].sketch);
 	sketch_fini(&g->all_steps.sketch);
 	free(g->row);
-	free(g->slot);
+	lookup_fini(&g->by_key);
 	free(g->track);
 	free(g->step);
 	free(g->op);
 }
 
-static int grow(void **array, size_t n, size_t *cap, size_t size)
-{
-	size_t want = *cap ? 2 * *cap : 64;
-	void *bigger;
-
-	if (n < *cap)
-		return 0;
-	bigger = reallocarray(*array, want, size);
-	if (!bigger)
-		return -ENOMEM;
-	*array = bigger;
-	*cap = want;
-	return 0;
-}
-
-static size_t slot_of(const struct gather *g, uint32_t kind, uint32_t name, uint32_t track)
-{
-	uint64_t h = ((uint64_t)name << 32 | track) * 0x9e3779b97f4a7c15ull + kind * 0xff51afd7ull;
-	size_t i = (h ^ h >> 29) & (g->slots - 1);
-
-	for (; g->slot[i]; i = (i + 1) & (g->slots - 1)) {
-		const struct gather_row *r = &g->row[g->slot[i] - 1];
-
-		if (r->kind == kind && r->name == name && r->track == track)
-			break;
-	}
-	return i;
-}
-
-static int rehash(struct gather *g)
-{
-	uint32_t *slot = calloc(2 * g->slots, sizeof(*slot));
-
-	if (!slot)
-		return -ENOMEM;
-	free(g->slot);
-	g->slot = slot;
-	g->slots *= 2;
-	for (size_t i = 0; i < g->rows; i++)
-		g->slot[slot_of(g, g->row[i].kind, g->row[i].name, g->row[i].track)] =
-			(uint32_t)i + 1;
-	return 0;
-}
-
 static struct gather_row *row_of(struct gather *g, uint32_t kind, uint32_t name, uint32_t track)
 {
-	size_t i;
+	uint64_t hash;
+	uint32_t i;
 
 	if (g->by == BY_NAME)
 		track = 0;
 	else
 		name = 0;
-	i = slot_of(g, kind, name, track);
-	if (g->slot[i])
-		return &g->row[g->slot[i] - 1];
-	if (grow((void **)&g->row, g->rows, &g->row_cap, sizeof(*g->row)) < 0)
+	hash = hash_mix((uint64_t)name << 32 | track, kind);
+	for (size_t at = 0; lookup_next(&g->by_key, hash, &at, &i);) {
+		struct gather_row *r = &g->row[i];
+
+		if (r->kind == kind && r->name == name && r->track == track)
+			return r;
+	}
+	if (vec_more(&g->row, g->rows, sizeof(*g->row)) < 0 ||
+	    lookup_put(&g->by_key, hash, (uint32_t)g->rows) < 0)
 		return NULL;
 	g->row[g->rows] = (struct gather_row){ .kind = kind, .name = name, .track = track };
-	g->slot[i] = (uint32_t)++g->rows;
-	if (2 * g->rows > g->slots && rehash(g) < 0)
-		return NULL;
-	return &g->row[g->rows - 1];
+	return &g->row[g->rows++];
 }
 
 static int row_add(struct gather_row *r, const struct rollup *u)
@@ -192,7 +150,7 @@ static int on_track(void *arg, const struct track *l)
 	for (size_t i = 0; new_device && i < g->tracks; i++)
 		new_device = g->track[i].track.device != l->device ||
 			     g->track[i].track.process != l->process;
-	if (grow((void **)&g->track, g->tracks, &g->track_cap, sizeof(*g->track)) < 0)
+	if (vec_room(&g->track, &g->track_cap, g->tracks + 1, sizeof(*g->track)) < 0)
 		return -ENOMEM;
 	g->track[g->tracks++] = (struct gather_track){ .track = *l, .step = SIZE_MAX };
 	g->threads += l->device == TRACK_HOST;
@@ -243,7 +201,7 @@ static int on_steps(void *arg, uint32_t process, const struct event *ev, size_t 
 			g->steps /= 2;
 			memmove(g->step, g->step + g->steps, g->steps * sizeof(*g->step));
 		}
-		if (grow((void **)&g->step, g->steps, &g->step_cap, sizeof(*g->step)) < 0)
+		if (vec_room(&g->step, &g->step_cap, g->steps + 1, sizeof(*g->step)) < 0)
 			return -ENOMEM;
 		g->step[g->steps++] = (struct gather_step){
 			.track = ev[i].track,
@@ -323,7 +281,7 @@ static int op_time(struct gather *g, const struct event *e)
 	uint64_t own = e->dur_ns;
 	size_t i = g->ops;
 
-	if (!r || grow((void **)&g->op, g->ops, &g->op_cap, sizeof(*g->op)) < 0)
+	if (!r || vec_room(&g->op, &g->op_cap, g->ops + 1, sizeof(*g->op)) < 0)
 		return -ENOMEM;
 	while (i && g->op[i - 1].track == e->track && g->op[i - 1].start_ns >= e->start_ns) {
 		i--;

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "insight/roofline/roof.h"
 #include "model/event.h"
 #include "model/process.h"
@@ -66,9 +67,8 @@ struct gather {
 	struct store *st; /* borrowed */
 	enum gather_by by;
 	struct gather_row *row; /* owned */
-	size_t rows, row_cap;
-	uint32_t *slot; /* owned: hash of row -> index + 1 */
-	size_t slots;
+	size_t rows;
+	struct lookup by_key;
 	struct gather_track *track; /* owned, by id */
 	size_t tracks, track_cap;
 	struct gather_step *step; /* owned: of the process being walked, by track and start */

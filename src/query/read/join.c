@@ -10,6 +10,8 @@
 #include <strings.h>
 
 #include <aon/provider.h>
+#include "base/hash.h"
+#include "base/vec.h"
 #include "insight/insight.h"
 #include "insight/find/join.h"
 #include "base/demangle.h"
@@ -32,7 +34,7 @@ struct reading {
 	struct join *j;
 	struct names *names; /* owned */
 	struct join_who *who;
-	size_t whos, cap;
+	size_t whos;
 	struct process *proc; /* owned */
 	size_t procs;
 	struct track_of *track; /* owned, by id */
@@ -45,11 +47,9 @@ struct reading {
 static int on_process(void *arg, const struct process *p)
 {
 	struct reading *x = arg;
-	struct process *more = realloc(x->proc, (x->procs + 1) * sizeof(*more));
 
-	if (!more)
+	if (vec_more(&x->proc, x->procs, sizeof(*x->proc)) < 0)
 		return -ENOMEM;
-	x->proc = more;
 	x->proc[x->procs++] = *p;
 	if (p->first_ns && p->first_ns < x->from_ns)
 		x->from_ns = p->first_ns;
@@ -114,11 +114,9 @@ static int device_of(struct reading *x, const struct process *p, uint32_t device
 	for (*at = 0; *at < x->whos; ++*at)
 		if (x->who[*at].process == p->id && x->who[*at].device == device)
 			return 0;
-	w = realloc(x->who, (x->whos + 1) * sizeof(*w));
-	if (!w)
+	if (vec_more(&x->who, x->whos, sizeof(*w)) < 0)
 		return -ENOMEM;
-	x->who = w;
-	w += x->whos;
+	w = &x->who[x->whos];
 	memset(w, 0, sizeof(*w));
 	err = join_device(x->j, &d, &w->at);
 	if (err)
@@ -143,16 +141,8 @@ static int on_track(void *arg, const struct track *l)
 
 	if (!p || l->id >= 1u << 24)
 		return 0;
-	if (l->id >= x->tracks) {
-		size_t n = ((size_t)l->id + 1) * 2;
-
-		to = realloc(x->track, n * sizeof(*to));
-		if (!to)
-			return -ENOMEM;
-		memset(to + x->tracks, 0, (n - x->tracks) * sizeof(*to));
-		x->track = to;
-		x->tracks = n;
-	}
+	if (vec_room0(&x->track, &x->tracks, (size_t)l->id + 1, sizeof(*to)) < 0)
+		return -ENOMEM;
 	to = &x->track[l->id];
 	to->process = l->process;
 	if (l->device == TRACK_HOST || l->stream == TRACE_NO_STREAM)
@@ -183,19 +173,6 @@ static enum join_class class_of(const struct reading *x, uint32_t kind, const ch
 	}
 }
 
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-	a = (a ^ b) * 0x9e3779b97f4a7c15ull;
-	return a ^ a >> 29;
-}
-
-static uint64_t text_hash(uint64_t h, const char *s, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (uint8_t)s[i]) * 0x100000001b3ull;
-	return h;
-}
-
 /* What an exchange is: its details as an import has them, without the rank and, for the like of it
  * elsewhere, without the group. */
 static void exchange(const char *text, struct join_key *k)
@@ -207,9 +184,9 @@ static void exchange(const char *text, struct join_key *k)
 		size_t len = strcspn(text, "\x1f");
 
 		if (field != 3)
-			group = text_hash(group, text, len + 1);
+			group = fnv_bytes(group, text, len + 1);
 		if (field != 3 && field != 1)
-			same = text_hash(same, text, len + 1);
+			same = fnv_bytes(same, text, len + 1);
 		if (field == 4)
 			k->size = (uint32_t)strtoul(text, NULL, 10);
 		text += len + (text[len] != '\0');
@@ -232,12 +209,12 @@ static int work(struct reading *x, struct track_of *l, const struct event_column
 	uint32_t way = c->flags[i] >> EVENT_COPY_SHIFT, at;
 	int err;
 
-	k.same = mix(c->kind[i], c->name[i]);
+	k.same = hash_mix(c->kind[i], c->name[i]);
 	if (c->kind[i] == EVENT_KERNEL)
-		k.same = mix(k.same, c->a[i]);
+		k.same = hash_mix(k.same, c->a[i]);
 	else
-		k.same = mix(k.same,
-			     way << 16 | (uint32_t)(4 * log2(c->a[i] ? (double)c->a[i] : 1)));
+		k.same = hash_mix(k.same,
+				  way << 16 | (uint32_t)(4 * log2(c->a[i] ? (double)c->a[i] : 1)));
 	if (c->kind[i] == EVENT_COPY)
 		k.class = way == AON_COPY_HTOD || way == AON_COPY_DTOH ? JOIN_COPY
 			  : way == AON_COPY_DTOD                       ? JOIN_MEMORY
@@ -247,7 +224,7 @@ static int work(struct reading *x, struct track_of *l, const struct event_column
 		k.same = c->kind[i];
 		exchange(store_name_text(x->st, l->mark), &k);
 	} else if (k.class == JOIN_COMM) {
-		k.group = text_hash(1, w->node, strlen(w->node));
+		k.group = fnv_bytes(1, w->node, strlen(w->node));
 	}
 	if (x->j->device[w->at].cpu)
 		k.class = JOIN_HOST;
@@ -266,7 +243,7 @@ static int call(struct reading *x, const struct track_of *l, const struct event_
 {
 	const char *name = store_name_text(x->st, c->name[i]);
 	enum call is = names_call_text(x->names, name);
-	struct join_key k = { .class = JOIN_HOST, .same = mix(c->kind[i], c->name[i]) };
+	struct join_key k = { .class = JOIN_HOST, .same = hash_mix(c->kind[i], c->name[i]) };
 	int err = 0;
 
 	if (is == CALL_SYNC || is == CALL_COPY_WAITS)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "insight/find/join.h"
 #include "model/telemetry.h"
 #include "read/join.h"
@@ -45,19 +46,16 @@ struct series_reading {
 
 static int owner_of(struct series_reading *x, const char *text, uint32_t *at)
 {
-	struct owner_name *more;
 	int err;
 
 	for (*at = 0; *at < x->names; ++*at)
 		if (!strcmp(x->name[*at].text, text))
 			return 0;
-	more = realloc(x->name, (x->names + 1) * sizeof(*more));
-	if (!more)
+	if (vec_more(&x->name, x->names, sizeof(*x->name)) < 0)
 		return -ENOMEM;
-	x->name = more;
 	err = join_owner(x->j, at);
 	if (!err)
-		snprintf(more[x->names++].text, sizeof(more->text), "%s", text);
+		snprintf(x->name[x->names++].text, sizeof(x->name->text), "%s", text);
 	return err;
 }
 
@@ -140,16 +138,8 @@ static int on_series(void *arg, const struct series *s)
 
 	if (s->id >= 1u << 24)
 		return 0;
-	if (s->id >= x->ones) {
-		size_t n = ((size_t)s->id + 1) * 2;
-		struct one *more = realloc(x->one, n * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		memset(more + x->ones, 0, (n - x->ones) * sizeof(*more));
-		x->one = more;
-		x->ones = n;
-	}
+	if (vec_room0(&x->one, &x->ones, (size_t)s->id + 1, sizeof(*x->one)) < 0)
+		return -ENOMEM;
 	for (enum join_signal g = 0; g < SIGNALS && !err; g++)
 		if (signal_table[g].metric == s->metric && has(s, signal_table[g].label))
 			err = own(x, s, g, &x->one[s->id]);

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/proc.h"
+#include "base/vec.h"
 
 bool procs_live(const struct procs *ps, const struct process *p)
 {
@@ -43,15 +44,8 @@ static int on_process(void *arg, const struct process *p)
 	ps->in_store++;
 	if (!wanted(ps, p))
 		return 0;
-	if (ps->n == ps->cap) {
-		size_t cap = ps->cap ? 2 * ps->cap : 16;
-		struct process *bigger = reallocarray(ps->p, cap, sizeof(*bigger));
-
-		if (!bigger)
-			return -ENOMEM;
-		ps->p = bigger;
-		ps->cap = cap;
-	}
+	if (vec_more(&ps->p, ps->n, sizeof(*ps->p)) < 0)
+		return -ENOMEM;
 	ps->p[ps->n++] = *p;
 	return 0;
 }

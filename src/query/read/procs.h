@@ -19,7 +19,7 @@ struct procs_want {
 
 struct procs {
 	struct process *p; /* owned; those with a session first, then the latest heard of */
-	size_t n, cap;
+	size_t n;
 	size_t in_store; /* with those not wanted */
 	const struct procs_want *want;
 	uint64_t boot_id[2]; /* of this machine now */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/vec.h"
 #include "model/trace.h"
 #include "model/trace_demangle.h"
 #include "store/store.h"
@@ -59,7 +60,7 @@ int read_part(struct trace **out, struct store *st, const char *path, const stru
 struct step_list {
 	uint64_t *start_ns; /* owned */
 	uint64_t last_end_ns;
-	size_t n, cap;
+	size_t n;
 };
 
 static int on_steps(void *arg, uint32_t process, const struct event_columns *c)
@@ -74,15 +75,8 @@ static int on_steps(void *arg, uint32_t process, const struct event_columns *c)
 			s->n /= 2;
 			memmove(s->start_ns, s->start_ns + s->n, s->n * sizeof(*s->start_ns));
 		}
-		if (s->n == s->cap) {
-			size_t cap = s->cap ? 2 * s->cap : 256;
-			uint64_t *more = reallocarray(s->start_ns, cap, sizeof(*more));
-
-			if (!more)
-				return -ENOMEM;
-			s->start_ns = more;
-			s->cap = cap;
-		}
+		if (vec_more(&s->start_ns, s->n, sizeof(*s->start_ns)) < 0)
+			return -ENOMEM;
 		s->start_ns[s->n++] = c->start_ns[i];
 		if (c->start_ns[i] + c->dur_ns[i] > s->last_end_ns)
 			s->last_end_ns = c->start_ns[i] + c->dur_ns[i];
