@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "names/class.h"
 
 /* Ids may lie this much further apart than there are entries; those beyond are "none". */
@@ -27,22 +28,15 @@ void dict_fini(struct dict *d)
 	memset(d, 0, sizeof(*d));
 }
 
-/* Room for one more of `size` bytes, doubling; the new one is zero. */
+/* Room for one more, which is zero. */
 static int grow(void *array, uint32_t n, size_t size)
 {
-	void **p = array, *more;
+	char **p = array;
+	int err = vec_more(array, n, size);
 
-	if (n & (n - 1) || n == 0)
-		goto clear;
-	more = realloc(*p, (size_t)n * 2 * size);
-	if (!more)
-		return -ENOMEM;
-	*p = more;
-clear:
-	if (!*p && !(*p = malloc(size)))
-		return -ENOMEM;
-	memset((char *)*p + n * size, 0, size);
-	return 0;
+	if (!err)
+		memset(*p + n * size, 0, size);
+	return err;
 }
 
 static int add_name(void *arg, uint32_t id, const char *text, size_t len)

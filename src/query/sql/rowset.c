@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 size_t rowset_bytes(uint32_t cols, bool id)
 {
 	size_t bytes = id ? sizeof(uint64_t) : 0;
@@ -111,7 +113,6 @@ static int read_keys(struct batch *b, struct sql_source *src, const struct filte
 		     enum col_id by, uint64_t **out, size_t *n, size_t max)
 {
 	size_t cap = 0;
-	uint64_t *more;
 	int err;
 
 	err = batch_open(b, src, f, col_defs[by].needs);
@@ -119,9 +120,7 @@ static int read_keys(struct batch *b, struct sql_source *src, const struct filte
 		err = *n + b->n > max ? -E2BIG : 0;
 		if (err == 0 && *n + b->n > cap) {
 			cap = cap / 4 + cap + 16 * b->n;
-			more = realloc(*out, cap * sizeof(*more));
-			err = more ? 0 : -ENOMEM;
-			*out = more ? more : *out;
+			err = vec_resize(out, cap, sizeof(**out));
 		}
 		for (size_t i = 0; err == 0 && i < b->n; i++)
 			(*out)[(*n)++] = key_of(by == COL_TS ? (int64_t)b->c.start_ns[b->sel[i]]

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "insight/roofline/roof.h"
 
 #define CELLS_MIN 65536u /* are allowed, however little memory is */
@@ -27,17 +28,9 @@ void cells_fini(struct cells *c)
 
 static void add(struct cells *c, struct cell cell)
 {
-	if (!c->err && c->n == c->cap) {
-		size_t cap = c->cap ? c->cap * 2 : 256;
-		struct cell *more = cap > c->max ? NULL : realloc(c->cell, cap * sizeof(*more));
-
-		if (more) {
-			c->cell = more;
-			c->cap = cap;
-		} else {
-			c->err = cap > c->max ? -E2BIG : -ENOMEM;
-		}
-	}
+	if (!c->err && c->n == c->cap)
+		c->err = 2 * c->cap > c->max ? -E2BIG
+					     : vec_grow(&c->cell, &c->cap, c->n + 1, sizeof(cell));
 	if (!c->err)
 		c->cell[c->n++] = cell;
 	else if (cell.type == CELL_TEXT)

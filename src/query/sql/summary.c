@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
+#include "base/vec.h"
+
 struct sum {
 	uint32_t name, track, kind; /* indices; any track of the device */
 	uint64_t count, total, min, max, bytes;
@@ -17,8 +20,8 @@ struct sum {
 
 struct sums {
 	struct sum *sum; /* owned */
-	uint32_t *slot;  /* owned: hash -> index + 1 */
-	size_t n, slots;
+	size_t n;
+	struct lookup by_key;
 };
 
 /* Lanes of one process and device stand for each other: the first of them. */
@@ -40,50 +43,23 @@ static uint32_t *merge_tracks(const struct dict *d)
 	return first;
 }
 
-static int grow(struct sums *s)
-{
-	size_t slots = s->slots ? s->slots * 2 : 1024;
-	struct sum *sum = realloc(s->sum, slots / 2 * sizeof(*sum));
-	uint32_t *slot = calloc(slots, sizeof(*slot));
-
-	if (sum)
-		s->sum = sum;
-	if (!sum || !slot) {
-		free(slot);
-		return -ENOMEM;
-	}
-	free(s->slot);
-	s->slot = slot;
-	s->slots = slots;
-	for (size_t i = 0; i < s->n; i++) {
-		size_t h = (s->sum[i].name * 0x9e3779b1u ^ s->sum[i].track * 0x85ebca6bu ^
-			    s->sum[i].kind * 0xc2b2ae35u) &
-			   (slots - 1);
-
-		while (slot[h])
-			h = (h + 1) & (slots - 1);
-		slot[h] = (uint32_t)i + 1;
-	}
-	return 0;
-}
-
 static struct sum *find(struct sums *s, uint32_t name, uint32_t track, uint32_t kind)
 {
-	size_t h;
+	uint64_t hash = hash_mix((uint64_t)name << 32 | track, kind);
+	uint32_t i;
 
-	if (s->n * 2 >= s->slots && grow(s) < 0)
-		return NULL;
-	h = (name * 0x9e3779b1u ^ track * 0x85ebca6bu ^ kind * 0xc2b2ae35u) & (s->slots - 1);
-	for (; s->slot[h]; h = (h + 1) & (s->slots - 1)) {
-		struct sum *sum = &s->sum[s->slot[h] - 1];
+	for (size_t at = 0; lookup_next(&s->by_key, hash, &at, &i);) {
+		struct sum *sum = &s->sum[i];
 
 		if (sum->name == name && sum->track == track && sum->kind == kind)
 			return sum;
 	}
+	if (vec_more(&s->sum, s->n, sizeof(*s->sum)) < 0 ||
+	    lookup_put(&s->by_key, hash, (uint32_t)s->n) < 0)
+		return NULL;
 	s->sum[s->n] =
 		(struct sum){ .name = name, .track = track, .kind = kind, .min = UINT64_MAX };
-	s->slot[h] = (uint32_t)++s->n;
-	return &s->sum[s->n - 1];
+	return &s->sum[s->n++];
 }
 
 static int add_up(struct sums *s, const struct dict *d, const uint32_t *track_of,
@@ -163,6 +139,6 @@ int fill_summary(struct cells *c, struct sql_source *src, const struct small_ask
 	free(b);
 	free(track_of);
 	free(s.sum);
-	free(s.slot);
+	lookup_fini(&s.by_key);
 	return err < 0 ? err : c->err;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "model/telemetry.h"
 #include "sql/static_tables.h"
 
@@ -12,27 +13,19 @@ struct fill_telemetry {
 	struct cells *c;
 	struct series *series; /* owned, by id; metric 0: none */
 	double *last;          /* owned, by id: blocks begin with what is there */
-	uint32_t n;
+	size_t n;
 };
 
 static int add_series(void *arg, const struct series *s)
 {
 	struct fill_telemetry *f = arg;
+	size_t had = f->n, n = had;
 
-	if (s->id >= f->n) {
-		uint32_t n = s->id * 2 + 64;
-		struct series *more = realloc(f->series, n * sizeof(*more));
-		double *last = more ? realloc(f->last, n * sizeof(*last)) : NULL;
-
-		f->series = more ? more : f->series;
-		f->last = last ? last : f->last;
-		if (!last)
-			return -ENOMEM;
-		memset(f->series + f->n, 0, (n - f->n) * sizeof(*more));
-		for (uint32_t i = f->n; i < n; i++)
-			f->last[i] = NAN;
-		f->n = n;
-	}
+	if (vec_room0(&f->series, &n, (size_t)s->id + 1, sizeof(*f->series)) < 0 ||
+	    vec_room(&f->last, &f->n, n, sizeof(*f->last)) < 0)
+		return -ENOMEM;
+	for (size_t i = had; i < f->n; i++)
+		f->last[i] = NAN;
 	f->series[s->id] = *s;
 	return 0;
 }
