@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "tile/view.h"
 
 #define LIVE_NS 10000000000ull /* before the last event: what may still change */
@@ -15,7 +16,7 @@
 struct list {
 	struct piece *piece; /* owned */
 	uint64_t *id;        /* owned */
-	size_t n, cap;
+	size_t n;
 };
 
 struct row {
@@ -28,20 +29,9 @@ struct row {
 
 static int list_add(struct list *l, const struct piece *p, uint64_t id)
 {
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? 2 * l->cap : 64;
-		struct piece *more = realloc(l->piece, cap * sizeof(*more));
-		uint64_t *ids;
-
-		if (!more)
-			return -ENOMEM;
-		l->piece = more;
-		ids = realloc(l->id, cap * sizeof(*ids));
-		if (!ids)
-			return -ENOMEM;
-		l->id = ids;
-		l->cap = cap;
-	}
+	if (vec_more(&l->piece, l->n, sizeof(*l->piece)) < 0 ||
+	    vec_more(&l->id, l->n, sizeof(*l->id)) < 0)
+		return -ENOMEM;
 	l->piece[l->n] = *p;
 	l->piece[l->n].value = p->kind == EVENT_COUNTER ? p->value : l->n; /* to find its id */
 	l->id[l->n++] = id;

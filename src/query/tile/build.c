@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "insight/breakdown.h"
 #include "model/keys.h"
 #include "tile/view.h"
@@ -117,20 +118,17 @@ int pieces_sort(struct piece *p, size_t n)
 static int find_group(struct tile_view *v, uint32_t track, uint32_t device, uint32_t *out)
 {
 	const struct feed_track *l = &v->feed->track[track];
-	struct group *more;
 
 	for (uint32_t i = 0; device != TRACK_HOST && i < v->groups; i++)
 		if (v->group[i].process == l->process && v->group[i].device == device) {
 			*out = i;
 			return 0;
 		}
-	more = realloc(v->group, (v->groups + 1) * sizeof(*more));
-	if (!more)
+	if (vec_more(&v->group, v->groups, sizeof(*v->group)) < 0)
 		return -ENOMEM;
-	v->group = more;
-	more[v->groups] = (struct group){ .host = device == TRACK_HOST || device == GROUP_STEPS,
-					  .process = l->process,
-					  .device = device };
+	v->group[v->groups] = (struct group){ .host = device == TRACK_HOST || device == GROUP_STEPS,
+					      .process = l->process,
+					      .device = device };
 	*out = (uint32_t)v->groups++;
 	return 0;
 }
@@ -138,12 +136,10 @@ static int find_group(struct tile_view *v, uint32_t track, uint32_t device, uint
 /* The way of each track that the feed knows. */
 static int make_ways(struct tile_view *v)
 {
-	struct way *more = realloc(v->way, (v->feed->tracks + 1) * sizeof(*more));
-	int err = 0;
+	int err = vec_resize(&v->way, v->feed->tracks + 1, sizeof(*v->way));
 
-	if (!more)
-		return -ENOMEM;
-	v->way = more;
+	if (err)
+		return err;
 	for (; v->ways < v->feed->tracks; v->ways++)
 		v->way[v->ways] = (struct way){ NO_TRACK, NO_TRACK, NO_TRACK, NO_TRACK,
 						NO_TRACK, NO_TRACK, NO_TRACK };
@@ -158,15 +154,8 @@ static int make_ways(struct tile_view *v)
 
 static int wait_in(struct group *g, const struct piece *p)
 {
-	if (g->n == g->cap) {
-		size_t cap = g->cap ? 2 * g->cap : 256;
-		struct piece *more = realloc(g->piece, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		g->piece = more;
-		g->cap = cap;
-	}
+	if (vec_room(&g->piece, &g->cap, g->n + 1, sizeof(*g->piece)) < 0)
+		return -ENOMEM;
 	g->unsorted |= g->n && order(p, &g->piece[g->n - 1]) < 0;
 	g->piece[g->n++] = *p;
 	return 0;

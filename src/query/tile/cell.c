@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "store/varint.h"
 
 #define BITMAP    (TILE_CELLS / 8)
@@ -80,7 +81,7 @@ static uint8_t *pack_one(uint8_t *p, const struct cell *c)
 
 uint8_t *cells_pack(const struct cell *c, uint32_t *len)
 {
-	uint8_t *out = malloc(BITMAP + TILE_CELLS * CELL_MOST), *p = out + BITMAP, *fit;
+	uint8_t *out = malloc(BITMAP + TILE_CELLS * CELL_MOST), *p = out + BITMAP;
 
 	if (!out)
 		return NULL;
@@ -91,8 +92,8 @@ uint8_t *cells_pack(const struct cell *c, uint32_t *len)
 			p = pack_one(p, &c[i]);
 		}
 	*len = (uint32_t)(p - out);
-	fit = realloc(out, *len);
-	return fit ? fit : out;
+	(void)vec_resize(&out, *len, 1); /* gives back what it does not need */
+	return out;
 }
 
 void cells_unpack(struct cell *c, const uint8_t *bytes, size_t len)

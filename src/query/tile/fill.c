@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
+
 void fill_until(struct fill *f, uint64_t ns)
 {
 	while (f->n && f->at_ns < ns) {
@@ -35,15 +37,8 @@ int fill_add(struct fill *f, uint64_t start, uint64_t end, uint32_t name, uint8_
 		f->n--;
 	if (end <= f->at_ns)
 		return 0;
-	if (f->n == f->cap) {
-		size_t cap = f->cap ? 2 * f->cap : 16;
-		struct running *more = realloc(f->run, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		f->run = more;
-		f->cap = cap;
-	}
+	if (vec_room(&f->run, &f->cap, f->n + 1, sizeof(*f->run)) < 0)
+		return -ENOMEM;
 	f->run[f->n++] = (struct running){ end, name, class };
 	return 0;
 }

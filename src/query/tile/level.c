@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 #define CELLS_FREE   4096u /* no track is made coarser for so few */
 #define CELLS_EVENTS 8u    /* in one in use, at least */
 
@@ -57,15 +59,8 @@ static int put(struct levels *l, struct level *lv, uint64_t index, const struct 
 	}
 	if (!s.cells)
 		return 0;
-	if (lv->n == lv->cap) {
-		size_t cap = lv->cap ? 2 * lv->cap : 4;
-		struct slot *more = realloc(lv->slot, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		lv->slot = more;
-		lv->cap = cap;
-	}
+	if (vec_more(&lv->slot, lv->n, sizeof(*lv->slot)) < 0)
+		return -ENOMEM;
 	s.bytes = cells_pack(c, &s.len);
 	if (!s.bytes)
 		return -ENOMEM;

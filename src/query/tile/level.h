@@ -30,7 +30,7 @@ struct slot {
 
 struct level {
 	struct slot *slot; /* owned, by index */
-	size_t n, cap;
+	size_t n;
 };
 
 struct running {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "insight/breakdown.h"
 #include "insight/insight.h"
 #include "store/trace.h"
@@ -25,15 +26,8 @@ static struct name *add(struct tile_view *v, const char *text)
 {
 	struct name *n;
 
-	if (v->names == v->cap_name) {
-		size_t cap = v->cap_name ? 2 * v->cap_name : 64;
-		struct name *more = realloc(v->name, cap * sizeof(*more));
-
-		if (!more)
-			return NULL;
-		v->name = more;
-		v->cap_name = cap;
-	}
+	if (vec_more(&v->name, v->names, sizeof(*v->name)) < 0)
+		return NULL;
 	n = &v->name[v->names++];
 	*n = (struct name){ .text = text, .shown = text, .first_ns = UINT64_MAX };
 	return n;
@@ -92,16 +86,8 @@ int view_name(struct tile_view *v, uint32_t source, uint32_t kind, uint32_t *out
 	int err;
 
 	source = source < FEED_IDS ? source : 0;
-	if (source >= v->sources) {
-		size_t to = ((size_t)source + 1) * 2;
-		uint32_t *more = realloc(v->by_source, to * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		memset(more + v->sources, 0, (to - v->sources) * sizeof(*more));
-		v->by_source = more;
-		v->sources = to;
-	}
+	if (vec_room0(&v->by_source, &v->sources, (size_t)source + 1, sizeof(*v->by_source)) < 0)
+		return -ENOMEM;
 	err = v->by_source[source] ? 0 : learn(v, source);
 	if (err)
 		return err;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/fmt.h"
+#include "base/vec.h"
 #include "insight/breakdown.h"
 #include "tile/view.h"
 
@@ -64,15 +65,8 @@ static int make_track(struct tile_view *v, enum tile_kind kind, uint32_t track, 
 	*out = NO_TRACK;
 	if (v->tracks == TILE_TRACKS_MAX)
 		return 0;
-	if (v->tracks == v->cap_track) {
-		size_t cap = v->cap_track ? 2 * v->cap_track : 32;
-		struct view_track **more = realloc(v->track, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		v->track = more;
-		v->cap_track = cap;
-	}
+	if (vec_more(&v->track, v->tracks, sizeof(*v->track)) < 0)
+		return -ENOMEM;
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return -ENOMEM;

@@ -105,9 +105,9 @@ struct tile_view {
 	struct reading reading;
 
 	struct view_track **track; /* owned */
-	size_t tracks, cap_track;
+	size_t tracks;
 	struct name *name; /* owned, by number */
-	size_t names, cap_name;
+	size_t names;
 	uint32_t *by_source; /* owned: by id of the source, number + 1 */
 	size_t sources;
 	struct way *way; /* owned, by track */

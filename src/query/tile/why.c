@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "insight/breakdown.h"
 #include "insight/insight.h"
 #include "tile/view.h"
@@ -115,30 +116,15 @@ static int add_span(struct tile_view *v, const struct piece *p, int kind)
 	struct why *w = v->why;
 	struct spans *s;
 
-	if (p->track >= w->tracks) {
-		size_t n = v->feed->tracks;
-		void *more = realloc(w->spans, n * sizeof(*w->spans));
-
-		if (!more)
-			return -ENOMEM;
-		w->spans = more;
-		memset(w->spans + w->tracks, 0, (n - w->tracks) * sizeof(*w->spans));
-		w->tracks = n;
-	}
+	if (vec_room0(&w->spans, &w->tracks, (size_t)p->track + 1, sizeof(*w->spans)) < 0)
+		return -ENOMEM;
 	s = &w->spans[p->track][kind];
 	if (s->n && s->span[s->n - 1].start_ns == p->start_ns) /* the outer one counts */
 		s->span[s->n - 1].end_ns = most(s->span[s->n - 1].end_ns, p->end_ns);
 	if (p->end_ns == p->start_ns || (s->n && s->span[s->n - 1].end_ns > p->start_ns))
 		return 0; /* nothing, inside of the last one, or read again */
-	if (s->n == s->cap) {
-		size_t cap = s->cap ? 2 * s->cap : 16;
-		struct insight_span *more = realloc(s->span, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		s->span = more;
-		s->cap = cap;
-	}
+	if (vec_room(&s->span, &s->cap, s->n + 1, sizeof(*s->span)) < 0)
+		return -ENOMEM;
 	s->span[s->n++] = (struct insight_span){ p->start_ns, p->end_ns, 0 };
 	w->unsampled |= kind == SPAN_UNSAMPLED;
 	return 0;
@@ -237,15 +223,8 @@ static int keep(struct tile_view *v, struct view_track *t, const struct gap_kept
 {
 	if (g->end_ns - g->start_ns < v->why->least_ns)
 		return 0;
-	if (t->gaps == t->cap_gap) {
-		size_t cap = t->cap_gap ? 2 * t->cap_gap : 64;
-		struct gap_kept *more = realloc(t->gap, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		t->gap = more;
-		t->cap_gap = cap;
-	}
+	if (vec_room(&t->gap, &t->cap_gap, t->gaps + 1, sizeof(*t->gap)) < 0)
+		return -ENOMEM;
 	t->gap[t->gaps++] = *g;
 	v->why->gaps++;
 	while (v->why->gaps > GAPS_MAX)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "store/varint.h"
 #include "tile/view.h"
 
@@ -15,18 +16,8 @@
 
 static uint8_t *room(struct tile_answer *out, size_t more)
 {
-	if (out->cap - out->len < more) {
-		size_t cap = out->cap ? out->cap : 4096;
-		uint8_t *p;
-
-		while (cap - out->len < more)
-			cap *= 2;
-		p = realloc(out->bytes, cap);
-		if (!p)
-			return NULL;
-		out->bytes = p;
-		out->cap = cap;
-	}
+	if (vec_room(&out->bytes, &out->cap, out->len + more, 1) < 0)
+		return NULL;
 	return out->bytes + out->len;
 }
 
