@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/vec.h"
 #include "consume/priv.h"
 
 #define LATER_MS   5          /* before a question is asked again, */
@@ -74,19 +75,8 @@ const char *aon_consumer_name(struct aon_consumer *c, uint32_t id)
 
 	if (!id)
 		return "";
-	if (id >= c->names) {
-		uint32_t n = c->names ? c->names : 256;
-		char **name;
-
-		while (n <= id && n < NAMES_MAX)
-			n *= 2;
-		name = id < n ? realloc(c->name, n * sizeof(*name)) : NULL;
-		if (!name)
-			return "?";
-		memset(name + c->names, 0, (n - c->names) * sizeof(*name));
-		c->name = name;
-		c->names = n;
-	}
+	if (id >= NAMES_MAX || vec_room0(&c->name, &c->names, (size_t)id + 1, sizeof(*c->name)) < 0)
+		return "?";
 	if (!c->name[id] && !ask(c, "name", id, text))
 		c->name[id] = strdup(text);
 	return c->name[id] ? c->name[id] : "?";

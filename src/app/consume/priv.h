@@ -31,7 +31,7 @@ struct aon_consumer {
 	uint32_t priority, flags;
 	struct thin thin;
 	char **name; /* owned, by id */
-	uint32_t names;
+	size_t names;
 	struct kept_track *track; /* owned: a table by id */
 	bool ended;               /* aond closed the lease */
 	uint32_t from, to;        /* of buf: not handed out yet */
