@@ -12,6 +12,7 @@
 
 #include <aon/provider.h>
 
+#include "base/hash.h"
 #include "probe/torch/torch.h"
 
 #define WINDOW_NONE  0u
@@ -120,15 +121,6 @@ void user_heed(void)
 	give_steps();
 }
 
-static uint64_t hash(const char *s)
-{
-	uint64_t h = 14695981039346656037ull;
-
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * 1099511628211ull;
-	return h | 1;
-}
-
 static void on_begin(struct torch_thread *t, enum user_kind kind, uint64_t now)
 {
 	struct step_span span;
@@ -177,7 +169,7 @@ void user_optimizer(uint64_t id)
 
 static void on_optimizer(struct torch_thread *t, const char *name)
 {
-	uint64_t id = steps.id ? steps.id : hash(name);
+	uint64_t id = steps.id ? steps.id : fnv_text(FNV_BASIS, name) | 1;
 
 	steps.bare |= !steps.id;
 	steps.id = 0;

@@ -19,6 +19,7 @@
 
 #include <aon/provider.h>
 
+#include "base/hash.h"
 #include "probe/torch/torch.h"
 
 #define WORKS       256u /* under way at a time */
@@ -185,13 +186,6 @@ static void learn_inputs(const struct record_function *rf, const char *name)
 
 /* --- groups --- */
 
-static uint64_t group_hash(const char *s, uint64_t h)
-{
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * 1099511628211ull;
-	return h;
-}
-
 static struct group *group_named(const char *name)
 {
 	uint32_t n = atomic_load_explicit(&group_count, memory_order_relaxed);
@@ -220,7 +214,7 @@ void work_group(const char *name, uint32_t rank, uint32_t size, const uint32_t *
 	g = group_named(text);
 	if (!g)
 		return;
-	g->id = group_hash(ranks, group_hash(name, 14695981039346656037ull)) | 1;
+	g->id = fnv_text(fnv_text(FNV_BASIS, name), ranks) | 1;
 	atomic_store_explicit(
 		&g->begun, 0,
 		memory_order_relaxed); /* one of that name may have been there and gone */
@@ -321,7 +315,7 @@ static bool is_transfer(const char *title)
 
 static struct work *work_slot(uintptr_t rf, uint32_t i)
 {
-	return &works[(((rf >> 4) * 0x9e3779b97f4a7c15ull >> 56) + i) % WORKS];
+	return &works[((hash_u64(rf >> 4) >> 56) + i) % WORKS];
 }
 
 /* Who was made earlier, and begins later, takes the number of the other, under `busy`. */
