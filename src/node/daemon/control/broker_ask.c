@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/fmt.h"
+#include "base/vec.h"
 #include "daemon/control/broker_priv.h"
 #include "daemon/session/session_list.h"
 #include "store/store.h"
@@ -16,24 +17,13 @@
 
 void seen_add(struct seen *s, uint64_t id)
 {
-	if (id >= s->ids) {
-		uint32_t ids = s->ids ? s->ids : 1024;
-		uint64_t *bit;
-
-		while (ids <= id && ids < SEEN_MAX)
-			ids *= 2;
-		bit = id < ids ? realloc(s->bit, ids / 8) : NULL;
-		if (!bit)
-			return;
-		memset(bit + s->ids / 64, 0, (ids - s->ids) / 8);
-		*s = (struct seen){ bit, ids };
-	}
-	s->bit[id / 64] |= 1ull << id % 64;
+	if (id < SEEN_MAX && !vec_room0(&s->bit, &s->words, id / 64 + 1, sizeof(*s->bit)))
+		s->bit[id / 64] |= 1ull << id % 64;
 }
 
 bool seen_has(const struct seen *s, uint64_t id)
 {
-	return id < s->ids && s->bit[id / 64] >> id % 64 & 1;
+	return id / 64 < s->words && s->bit[id / 64] >> id % 64 & 1;
 }
 
 /* --- processes --- */

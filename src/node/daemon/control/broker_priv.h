@@ -8,7 +8,7 @@
 /* A set of ids. */
 struct seen {
 	uint64_t *bit; /* owned */
-	uint32_t ids;  /* that it has room for */
+	size_t words;
 };
 
 struct consumer {

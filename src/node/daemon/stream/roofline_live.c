@@ -13,6 +13,7 @@
 
 #include "names/kwork.h"
 #include "base/map.h"
+#include "base/vec.h"
 #include "model/event.h"
 #include "theory/copy.h"
 
@@ -39,7 +40,7 @@ struct name_is {
 struct known {
 	struct map at; /* id: place + 1 */
 	void *v;       /* owned */
-	size_t n, cap;
+	size_t n;
 };
 
 struct judge {
@@ -98,16 +99,7 @@ static void *known_add(struct known *k, uint64_t key, size_t each)
 {
 	if (k->n == MOST || map_get(&k->at, key))
 		return NULL;
-	if (k->n == k->cap) {
-		size_t cap = k->cap ? 2 * k->cap : 256;
-		void *v = realloc(k->v, cap * each);
-
-		if (!v)
-			return NULL;
-		k->v = v;
-		k->cap = cap;
-	}
-	if (map_put(&k->at, key, (uint32_t)k->n + 1) < 0)
+	if (vec_more(&k->v, k->n, each) < 0 || map_put(&k->at, key, k->n + 1) < 0)
 		return NULL;
 	return (char *)k->v + k->n++ * each;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "daemon/core/count.h"
 #include "daemon/stream/stream.h"
 #include "names/class.h"
@@ -31,21 +32,12 @@ void recorder_name(struct recorder_names *n, uint32_t id, const char *text)
 	struct step_means none = { .kernel = STEP_CLASS_OTHER,
 				   .op = STEP_NO_OP,
 				   .peer = STEP_NO_PEER };
-	uint32_t room = n->means.n;
-	struct step_means *more;
+	size_t room = n->means.n;
 
-	if (id > n->max)
+	if (id > n->max || vec_room(&n->means.of, &room, (size_t)id + 1, sizeof(none)) < 0)
 		return;
-	if (id >= room) {
-		room = id + id / 2 + 64;
-		more = realloc(n->means.of, room * sizeof(*more));
-		if (!more)
-			return;
-		for (uint32_t i = n->means.n; i < room; i++)
-			more[i] = none;
-		n->means.of = more;
-		n->means.n = room;
-	}
+	while (n->means.n < room)
+		n->means.of[n->means.n++] = none;
 	n->means.of[id] = means_of_text(n->names, text);
 }
 

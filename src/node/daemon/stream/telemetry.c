@@ -11,6 +11,7 @@
 
 #include "base/fmt.h"
 #include "base/log.h"
+#include "base/vec.h"
 #include "collect/wire.h"
 #include "daemon/core/aond.h"
 #include "daemon/core/count.h"
@@ -40,12 +41,13 @@ struct source {
 	uint64_t bytes;      /* said in this second */
 	bool deaf;           /* until the next one */
 	struct entry *entry; /* owned; of the numbers on the wire */
-	uint32_t entries, entries_cap;
+	uint32_t entries;
+	size_t entries_cap, changes_cap;
 	/* The block that is under way. */
 	uint64_t tick_ns[TELEMETRY_TICKS_MAX];
 	uint32_t ticks, piece; /* piece: ticks that were handed over */
 	struct change *change; /* owned */
-	uint32_t changes, changes_cap, piece_changes;
+	uint32_t changes, piece_changes;
 	struct wire_in in;
 };
 
@@ -135,15 +137,8 @@ static void send_whole(struct source *s)
 
 static int add_change(struct source *s, uint32_t id, double v)
 {
-	if (s->changes == s->changes_cap) {
-		uint32_t cap = s->changes_cap ? s->changes_cap * 2 : 1024;
-		struct change *more = realloc(s->change, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		s->change = more;
-		s->changes_cap = cap;
-	}
+	if (vec_room(&s->change, &s->changes_cap, s->changes + 1, sizeof(*s->change)) < 0)
+		return -ENOMEM;
 	s->change[s->changes++] = (struct change){ id, s->ticks - 1, v };
 	return 0;
 }
@@ -193,15 +188,8 @@ static int on_series(void *arg, uint32_t number, const struct series *sr)
 	uint32_t id = 0;
 	int err;
 
-	if (number >= s->entries_cap) {
-		uint32_t cap = s->entries_cap ? s->entries_cap * 2 : 256;
-		struct entry *more = realloc(s->entry, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		s->entry = more;
-		s->entries_cap = cap;
-	}
+	if (vec_room(&s->entry, &s->entries_cap, (size_t)number + 1, sizeof(*s->entry)) < 0)
+		return -ENOMEM;
 	err = store_series(s->hub->aond->plant.store, sr, &id);
 	if (!err && !id)
 		count_add(COUNT_telemetry_full, 1);
