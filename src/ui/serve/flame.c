@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "export/export.h"
 #include "names/class.h"
 
@@ -22,71 +23,38 @@ static const char *keep(struct flame *t, const char *s)
 	return t->text[t->texts] ? t->text[t->texts++] : "(more)";
 }
 
-static size_t slot_of(const struct flame *t, uint32_t parent, const char *name)
-{
-	uint64_t h = 0xcbf29ce484222325ull + parent * 0x9e3779b97f4a7c15ull;
-	size_t i;
-
-	for (const char *p = name; *p; p++)
-		h = (h ^ (unsigned char)*p) * 0x100000001b3ull;
-	for (i = (h ^ h >> 32) & (t->slots - 1); t->slot[i]; i = (i + 1) & (t->slots - 1)) {
-		const struct flame_node *n = &t->node[t->slot[i]];
-
-		if (n->parent == parent && (n->name == name || !strcmp(n->name, name)))
-			break;
-	}
-	return i;
-}
-
-static int grow(struct flame *t)
-{
-	size_t cap = 2 * t->cap;
-	struct flame_node *node = reallocarray(t->node, cap, sizeof(*node));
-	uint32_t *slot = calloc(4 * cap, sizeof(*slot));
-
-	if (node)
-		t->node = node;
-	if (!node || !slot) {
-		free(slot);
-		return -ENOMEM;
-	}
-	free(t->slot);
-	t->slot = slot;
-	t->slots = 4 * cap;
-	t->cap = cap;
-	for (uint32_t i = 1; i < t->n; i++)
-		slot[slot_of(t, node[i].parent, node[i].name)] = i;
-	return 0;
-}
-
 /* The child of that name: found, or made. */
 static uint32_t child(struct flame *t, uint32_t parent, const char *name)
 {
-	size_t at = slot_of(t, parent, name);
+	uint64_t hash = fnv_text(hash_mix(FNV_BASIS, parent), name);
+	uint32_t i;
 
-	if (t->slot[at])
-		return t->slot[at];
-	if (t->n == NODES_MAX || (t->n == t->cap && grow(t) < 0))
+	for (size_t at = 0; lookup_next(&t->by_key, hash, &at, &i);) {
+		const struct flame_node *n = &t->node[i];
+
+		if (n->parent == parent && (n->name == name || !strcmp(n->name, name)))
+			return i;
+	}
+	if (t->n == NODES_MAX || vec_more(&t->node, t->n, sizeof(*t->node)) < 0 ||
+	    lookup_put(&t->by_key, hash, (uint32_t)t->n) < 0)
 		return UINT32_MAX;
 	t->node[t->n] = (struct flame_node){ .name = name, .parent = parent, .class = -1 };
-	t->slot[slot_of(t, parent, name)] = (uint32_t)t->n;
 	return (uint32_t)t->n++;
 }
 
 int flame_init(struct flame *t)
 {
-	*t = (struct flame){ .cap = 256 };
-	t->slots = 4 * t->cap;
-	t->n = 1;
-	t->node = calloc(t->cap, sizeof(*t->node));
-	t->slot = calloc(t->slots, sizeof(*t->slot));
-	return t->node && t->slot ? 0 : -ENOMEM;
+	*t = (struct flame){ 0 };
+	if (vec_more(&t->node, 0, sizeof(*t->node)) < 0)
+		return -ENOMEM;
+	t->node[t->n++] = (struct flame_node){ 0 };
+	return 0;
 }
 
 void flame_fini(struct flame *t)
 {
 	free(t->node);
-	free(t->slot);
+	lookup_fini(&t->by_key);
 	for (size_t i = 0; i < t->texts; i++)
 		free(t->text[i]);
 }

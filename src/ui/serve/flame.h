@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
+
 struct names;
 struct trace;
 
@@ -21,9 +23,8 @@ struct flame_node {
 
 struct flame {
 	struct flame_node *node; /* owned; node[0] stands for all */
-	size_t n, cap;
-	uint32_t *slot; /* owned: hash of parent and name -> node; 0: none */
-	size_t slots;
+	size_t n;
+	struct lookup by_key;      /* parent and name */
 	const struct names *names; /* borrowed while events are added */
 	char *text[64];            /* owned: of names that are not the trace's */
 	size_t texts;

@@ -8,11 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 int krows_init(struct krows *rs)
 {
-	*rs = (struct krows){ .slots = 256 };
-	rs->slot = calloc(rs->slots, sizeof(*rs->slot));
-	return rs->slot ? 0 : -ENOMEM;
+	*rs = (struct krows){ 0 };
+	return 0;
 }
 
 void krows_fini(struct krows *rs)
@@ -20,68 +21,23 @@ void krows_fini(struct krows *rs)
 	for (size_t i = 0; i < rs->n; i++)
 		sketch_fini(&rs->row[i].sketch);
 	free(rs->row);
-	free(rs->slot);
-}
-
-static uint64_t hash(const char *s, int32_t rank)
-{
-	uint64_t h = 0xcbf29ce484222325ull ^ (uint32_t)rank;
-
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * 0x100000001b3ull;
-	return h ^ h >> 32;
-}
-
-static size_t slot_of(const struct krows *rs, const char *name, int32_t rank)
-{
-	size_t i = hash(name, rank) & (rs->slots - 1);
-
-	for (; rs->slot[i]; i = (i + 1) & (rs->slots - 1)) {
-		const struct krow *r = &rs->row[rs->slot[i] - 1];
-
-		if (r->rank == rank && !strcmp(r->name, name))
-			break;
-	}
-	return i;
-}
-
-static int grow(struct krows *rs)
-{
-	if (rs->n == rs->cap) {
-		size_t cap = rs->cap ? 2 * rs->cap : 64;
-		struct krow *more = reallocarray(rs->row, cap, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		rs->row = more;
-		rs->cap = cap;
-	}
-	if (2 * rs->n >= rs->slots) {
-		uint32_t *slot = calloc(2 * rs->slots, sizeof(*slot));
-
-		if (!slot)
-			return -ENOMEM;
-		free(rs->slot);
-		rs->slot = slot;
-		rs->slots *= 2;
-		for (size_t i = 0; i < rs->n; i++)
-			slot[slot_of(rs, rs->row[i].name, rs->row[i].rank)] = (uint32_t)i + 1;
-	}
-	return 0;
+	lookup_fini(&rs->by_key);
 }
 
 struct krow *krows_of(struct krows *rs, const char *name, int32_t rank)
 {
-	size_t i = slot_of(rs, name, rank);
+	uint64_t hash = fnv_text(FNV_BASIS ^ (uint32_t)rank, name);
+	uint32_t i;
 
-	if (rs->slot[i])
-		return &rs->row[rs->slot[i] - 1];
-	if (grow(rs) < 0)
+	for (size_t at = 0; lookup_next(&rs->by_key, hash, &at, &i);)
+		if (rs->row[i].rank == rank && !strcmp(rs->row[i].name, name))
+			return &rs->row[i];
+	if (vec_more(&rs->row, rs->n, sizeof(*rs->row)) < 0 ||
+	    lookup_put(&rs->by_key, hash, (uint32_t)rs->n) < 0)
 		return NULL;
 	rs->row[rs->n] =
 		(struct krow){ .name = name, .rank = rank, .class = NO_CLASS, .min = UINT64_MAX };
-	rs->slot[slot_of(rs, name, rank)] = (uint32_t)++rs->n;
-	return &rs->row[rs->n - 1];
+	return &rs->row[rs->n++];
 }
 
 static uint32_t cell_of(uint64_t ns)
@@ -172,7 +128,7 @@ void krows_sort(struct krows *rs, enum krows_sort by)
 {
 	if (rs->n)
 		qsort_r(rs->row, rs->n, sizeof(*rs->row), compare, &by);
-	memset(rs->slot, 0, rs->slots * sizeof(*rs->slot)); /* no longer where they were */
+	lookup_clear(&rs->by_key); /* no longer where they were */
 }
 
 uint64_t krows_total(const struct krows *rs)
@@ -219,7 +175,9 @@ static uint64_t quantile(const struct krow *r, uint64_t known, double q)
 
 void krow_id(char out[9], const char *name)
 {
-	snprintf(out, 9, "%08x", (uint32_t)hash(name, 0));
+	uint64_t h = fnv_text(FNV_BASIS, name);
+
+	snprintf(out, 9, "%08x", (uint32_t)(h ^ h >> 32));
 }
 
 static void krow_json(struct json *j, const struct krow *r, uint64_t total)

@@ -3,6 +3,7 @@
 #ifndef AON_SERVE_KROWS_H
 #define AON_SERVE_KROWS_H
 
+#include "base/map.h"
 #include "base/sketch.h"
 #include "insight/insight.h"
 #include "serve/api/api.h"
@@ -26,9 +27,8 @@ struct krow {
 
 struct krows {
 	struct krow *row; /* owned */
-	size_t n, cap;
-	uint32_t *slot; /* owned: hash of name and rank -> index + 1 */
-	size_t slots;
+	size_t n;
+	struct lookup by_key;    /* name and rank */
 	uint64_t from_ns, to_ns; /* of trends */
 };
 

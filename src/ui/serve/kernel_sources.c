@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/demangle.h"
+#include "base/vec.h"
 #include "read/gather.h"
 #include "store/store.h"
 
@@ -205,16 +206,8 @@ static struct krow *column_row(struct columns *c, uint32_t id, uint32_t kind)
 	const char *name;
 	struct krow *r;
 
-	if (id >= c->rows) {
-		size_t n = 2 * (size_t)id + 64;
-		uint32_t *more = reallocarray(c->row, n, sizeof(*more));
-
-		if (!more)
-			return NULL;
-		memset(more + c->rows, 0, (n - c->rows) * sizeof(*more));
-		c->row = more;
-		c->rows = n;
-	}
+	if (vec_room0(&c->row, &c->rows, (size_t)id + 1, sizeof(*c->row)) < 0)
+		return NULL;
 	if (c->row[id])
 		return &c->rs->row[c->row[id] - 1];
 	name = store_name_text(c->q->run.src->st, id);

@@ -13,7 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/proc.h"
+#include "base/vec.h"
 #include "fleet/fleet.h"
 #include "model/rollup.h"
 #include "read/gather.h"
@@ -80,13 +82,10 @@ static void source_free(struct source *src)
 
 int serve_add(struct serve *s, const char *path, const char *label, struct store_why *why)
 {
-	struct source **more = reallocarray(s->source, s->sources + 1, sizeof(*more));
 	struct source *src = calloc(1, sizeof(*src));
 	struct stat sb;
-	int err = more && src ? 0 : -ENOMEM;
+	int err = src ? vec_more(&s->source, s->sources, sizeof(src)) : -ENOMEM;
 
-	if (more)
-		s->source = more;
 	if (!err) {
 		src->path = strdup(path);
 		src->label = strdup(label ? label : path);
@@ -238,30 +237,21 @@ static int refresh(struct source *src)
 
 /* --- runs --- */
 
-static uint64_t hash(uint64_t h, const void *bytes, size_t n)
-{
-	const unsigned char *p = bytes;
-
-	while (n--)
-		h = (h ^ *p++) * 0x100000001b3ull;
-	return h;
-}
-
 /* What two processes of one run have in common. */
 static void run_id(char id[RUN_ID], const struct source *src, const struct process *p)
 {
-	uint64_t h = hash(0xcbf29ce484222325ull, &p->uid, sizeof(p->uid));
+	uint64_t h = fnv_bytes(FNV_BASIS, &p->uid, sizeof(p->uid));
 
 	if (p->origin.file) {
-		h = hash(h, src->label, strlen(src->label));
+		h = fnv_bytes(h, src->label, strlen(src->label));
 	} else if (*p->job || *p->run) {
-		h = hash(h, p->job, strlen(p->job) + 1);
-		h = hash(h, p->run, strlen(p->run) + 1);
-		h = hash(h, p->boot_id, sizeof(p->boot_id));
+		h = fnv_bytes(h, p->job, strlen(p->job) + 1);
+		h = fnv_bytes(h, p->run, strlen(p->run) + 1);
+		h = fnv_bytes(h, p->boot_id, sizeof(p->boot_id));
 	} else {
-		h = hash(h, p->boot_id, sizeof(p->boot_id));
-		h = hash(h, &p->pid, sizeof(p->pid));
-		h = hash(h, &p->pid_start, sizeof(p->pid_start));
+		h = fnv_bytes(h, p->boot_id, sizeof(p->boot_id));
+		h = fnv_bytes(h, &p->pid, sizeof(p->pid));
+		h = fnv_bytes(h, &p->pid_start, sizeof(p->pid_start));
 	}
 	h ^= h >> 32;
 	snprintf(id, RUN_ID, "%08x", (uint32_t)h);
@@ -279,18 +269,14 @@ bool source_is_open_to(const struct source *src, const struct viewer *who)
 
 static struct run *run_of(struct runs *rs, struct source *src, const char *id)
 {
-	struct run *more;
-
 	for (size_t i = 0; i < rs->n; i++)
 		if (rs->run[i].src == src && !strcmp(rs->run[i].id, id))
 			return &rs->run[i];
-	more = reallocarray(rs->run, rs->n + 1, sizeof(*more));
-	if (!more)
+	if (vec_more(&rs->run, rs->n, sizeof(*rs->run)) < 0)
 		return NULL;
-	rs->run = more;
-	more[rs->n] = (struct run){ .src = src, .t0 = UINT64_MAX, .blob = src->blob };
-	memcpy(more[rs->n].id, id, RUN_ID);
-	return &more[rs->n++];
+	rs->run[rs->n] = (struct run){ .src = src, .t0 = UINT64_MAX, .blob = src->blob };
+	memcpy(rs->run[rs->n].id, id, RUN_ID);
+	return &rs->run[rs->n++];
 }
 
 static int run_add(struct run *r, size_t i)
@@ -298,18 +284,13 @@ static int run_add(struct run *r, size_t i)
 	const struct source *src = r->src;
 	const struct process *p = &src->process[i];
 	const struct extent *e = &src->extent[i];
-	struct process *more = reallocarray(r->process, r->processes + 1, sizeof(*more));
-	uint32_t *gpus = reallocarray(r->gpus, r->processes + 1, sizeof(*gpus));
 	uint64_t begun;
 
-	if (more)
-		r->process = more;
-	if (gpus)
-		r->gpus = gpus;
-	if (!more || !gpus)
+	if (vec_more(&r->process, r->processes, sizeof(*r->process)) < 0 ||
+	    vec_more(&r->gpus, r->processes, sizeof(*r->gpus)) < 0)
 		return -ENOMEM;
-	more[r->processes] = *p;
-	gpus[r->processes++] = src->gpus[i];
+	r->process[r->processes] = *p;
+	r->gpus[r->processes++] = src->gpus[i];
 	account_add(&r->account, &p->account);
 	begun = p->first_ns || !e->events ? p->first_ns : e->t0_ns;
 	r->t0 = begun < r->t0 ? begun : r->t0; /* stays, whatever is evicted */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/sketch.h"
+#include "base/vec.h"
 #include "store/store.h"
 
 static int on_events(void *arg, uint32_t process, const struct event *ev, size_t n)
@@ -21,15 +22,8 @@ static int on_events(void *arg, uint32_t process, const struct event *ev, size_t
 			s->n /= 2;
 			memmove(s->step, s->step + s->n, s->n * sizeof(*s->step));
 		}
-		if (s->n == s->cap) {
-			size_t cap = s->cap ? 2 * s->cap : 256;
-			struct step *more = reallocarray(s->step, cap, sizeof(*more));
-
-			if (!more)
-				return -ENOMEM;
-			s->step = more;
-			s->cap = cap;
-		}
+		if (vec_more(&s->step, s->n, sizeof(*s->step)) < 0)
+			return -ENOMEM;
 		s->step[s->n++] = (struct step){ ev[i].a, ev[i].start_ns, ev[i].dur_ns };
 	}
 	return 0;

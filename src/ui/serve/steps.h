@@ -14,7 +14,7 @@ struct step {
 
 struct steps {
 	struct step *step; /* owned, by their start */
-	size_t n, cap;
+	size_t n;
 };
 
 /* Of those that overlap [from_ns, to_ns) (0: no end). */

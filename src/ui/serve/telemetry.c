@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/hash.h"
+#include "base/vec.h"
 #include "model/telemetry.h"
 #include "serve/serve.h"
 #include "store/store.h"
@@ -31,7 +33,8 @@ struct line {
 /* Of one store. */
 struct part {
 	struct line *line; /* owned, by id */
-	uint32_t lines, last;
+	size_t lines;
+	uint32_t last;
 	uint32_t *order; /* owned: ids by metric */
 	uint32_t ordered;
 	uint64_t after; /* block */
@@ -84,20 +87,8 @@ static uint64_t now_ns(void)
 
 static int grow(struct part *p, uint32_t id)
 {
-	uint32_t n = id * 2 + 64;
-	struct line *more;
-
-	if (id < p->lines)
-		return 0;
-	if (id > SERIES)
-		return -E2BIG;
-	more = realloc(p->line, n * sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	memset(more + p->lines, 0, (n - p->lines) * sizeof(*more));
-	p->line = more;
-	p->lines = n;
-	return 0;
+	return id > SERIES ? -E2BIG
+			   : vec_room0(&p->line, &p->lines, (size_t)id + 1, sizeof(*p->line));
 }
 
 static int on_series(void *arg, const struct series *s)
@@ -147,16 +138,15 @@ static int by_metric(const void *a, const void *b)
 
 static int sort(struct part *p)
 {
-	uint32_t n = 0, *order = realloc(p->order, (p->lines + 1) * sizeof(*order));
+	uint32_t n = 0;
 
-	if (!order)
+	if (vec_resize(&p->order, p->lines + 1, sizeof(*p->order)) < 0)
 		return -ENOMEM;
-	p->order = order;
 	for (uint32_t i = 0; i < p->lines; i++)
 		if (p->line[i].metric)
-			order[n++] = i;
+			p->order[n++] = i;
 	sorting = p;
-	qsort(order, n, sizeof(*order), by_metric);
+	qsort(p->order, n, sizeof(*p->order), by_metric);
 	p->ordered = n;
 	return 0;
 }
@@ -214,16 +204,13 @@ struct seen {
 static int on_process(void *arg, const struct process *p)
 {
 	struct seen *s = arg;
-	struct process *more;
 
 	if (!p->connected || !*p->job)
 		return 0;
-	more = realloc(s->process, (s->n + 1) * sizeof(*more));
-	if (!more)
+	if (vec_more(&s->process, s->n, sizeof(*s->process)) < 0)
 		return -ENOMEM;
-	s->process = more;
 	s->process[s->n++] = *p;
-	s->sum = (s->sum ^ p->id) * 0x100000001b3ull + p->first_ns;
+	s->sum = hash_mix(hash_mix(s->sum, p->id), p->first_ns);
 	return 0;
 }
 

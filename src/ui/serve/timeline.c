@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "base/demangle.h"
+#include "base/vec.h"
 #include "serve/api/api.h"
 #include "store/store.h"
 
@@ -90,7 +91,7 @@ void timelines_free(struct timelines *t)
 
 struct learning {
 	const char **name; /* owned */
-	size_t n, cap;
+	size_t n;
 };
 
 static int on_name(void *arg, uint32_t id, const char *text, size_t len)
@@ -100,15 +101,8 @@ static int on_name(void *arg, uint32_t id, const char *text, size_t len)
 	(void)id, (void)len;
 	if (text[0] != '_' || text[1] != 'Z')
 		return 0;
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? 2 * l->cap : 64;
-		const char **more = realloc(l->name, cap * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		l->name = more;
-		l->cap = cap;
-	}
+	if (vec_more(&l->name, l->n, sizeof(*l->name)) < 0)
+		return -ENOMEM;
 	l->name[l->n] = strdup(text);
 	return l->name[l->n] ? (int)(l->n++, 0) : -ENOMEM;
 }

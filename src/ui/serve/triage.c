@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/vec.h"
+
 #define FIELDS 6
 
 int triage_key_ok(const char *key)
@@ -84,17 +86,13 @@ static int parse_line(struct triage *t, const char *line, size_t len)
 
 static int keep(struct triages *ts, const struct triage *t)
 {
-	struct triage *more;
-
 	for (size_t i = 0; i < ts->n; i++)
 		if (!strcmp(ts->t[i].key, t->key)) {
 			ts->t[i] = *t;
 			return 0;
 		}
-	more = reallocarray(ts->t, ts->n + 1, sizeof(*more));
-	if (!more)
+	if (vec_more(&ts->t, ts->n, sizeof(*ts->t)) < 0)
 		return -ENOMEM;
-	ts->t = more;
 	ts->t[ts->n++] = *t;
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "serve/api/api.h"
 #include "serve/series.h"
 #include "serve/http/url.h"
@@ -131,7 +132,6 @@ static int on_series(void *arg, const struct series *s)
 {
 	struct look *x = arg;
 	const struct metric *m = metric_get(s->metric);
-	struct chosen *more;
 	int err;
 
 	if (!m || !is_asked(x, s))
@@ -140,12 +140,10 @@ static int on_series(void *arg, const struct series *s)
 		x->left++;
 		return 0;
 	}
-	more = reallocarray(x->chosen, x->n + 1, sizeof(*more));
-	if (!more)
+	if (vec_more(&x->chosen, x->n, sizeof(*x->chosen)) < 0)
 		return -ENOMEM;
-	x->chosen = more;
-	more[x->n] = (struct chosen){ .s = *s, .usual = usual_of(x, s), .gpu = gpu_of(s) };
-	err = graph_new(&more[x->n].graph, m, &x->span);
+	x->chosen[x->n] = (struct chosen){ .s = *s, .usual = usual_of(x, s), .gpu = gpu_of(s) };
+	err = graph_new(&x->chosen[x->n].graph, m, &x->span);
 	x->n += !err;
 	return err;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
 #include "names/class.h"
 #include "model/rollup.h"
 #include "serve/api/api.h"
@@ -29,17 +30,8 @@ struct sums {
 /* Whether a kernel communicates, by its name. */
 static bool is_comm(struct sums *x, uint32_t name)
 {
-	if (name >= x->classes) {
-		size_t n = 2 * (size_t)name + 64;
-		uint8_t *more = realloc(x->class, n);
-
-		if (!more)
-			return false;
-		for (size_t i = x->classes; i < n; i++)
-			more[i] = 0;
-		x->class = more;
-		x->classes = n;
-	}
+	if (vec_room0(&x->class, &x->classes, (size_t)name + 1, 1) < 0)
+		return false;
 	if (!x->class[name])
 		x->class[name] = 1 + (names_kernel_text(x->names, store_name_text(x->st, name)) ==
 				      CLASS_COMM);

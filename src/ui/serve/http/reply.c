@@ -8,6 +8,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/vec.h"
 #include "serve/http/http_priv.h"
 
 #define COMPRESS_MIN 1400u /* a packet */
@@ -101,7 +102,7 @@ static bool zstd(struct answer *a)
 static bool gunzip(struct answer *a)
 {
 	z_stream z = { .zalloc = NULL };
-	size_t room = 0;
+	size_t room = 0, cap = 0;
 	char *to = NULL;
 	int rc;
 
@@ -110,13 +111,10 @@ static bool gunzip(struct answer *a)
 	z.next_in = (Bytef *)a->body;
 	z.avail_in = (uInt)a->len;
 	do {
-		char *more = realloc(to, room + 65536);
-
-		if (!more) {
+		if (vec_room(&to, &cap, room + 65536, 1) < 0) {
 			rc = Z_MEM_ERROR;
 			break;
 		}
-		to = more;
 		z.next_out = (Bytef *)to + room;
 		z.avail_out = 65536;
 		rc = inflate(&z, Z_NO_FLUSH);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "names/class.h"
 #include "model/event.h"
 #include "store/store.h"
@@ -36,17 +37,7 @@ static uint8_t class_of(const struct names *names, struct store *st, const struc
 static uint8_t known_class(struct limit_names *k, const struct names *names, struct store *st,
 			   const struct rollup *r)
 {
-	if (r->name >= k->n && r->name < NAMES_MAX) {
-		size_t n = 2 * (size_t)r->name + 64;
-		uint8_t *to = realloc(k->of, n);
-
-		if (to) {
-			memset(to + k->n, 0, n - k->n);
-			k->of = to;
-			k->n = n;
-		}
-	}
-	if (r->name >= k->n)
+	if (r->name >= NAMES_MAX || vec_room0(&k->of, &k->n, (size_t)r->name + 1, 1) < 0)
 		return 0;
 	if (!k->of[r->name])
 		k->of[r->name] = (uint8_t)(class_of(names, st, r) + 1);

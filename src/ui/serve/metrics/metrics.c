@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/proc.h"
+#include "base/vec.h"
 #include "insight/breakdown.h"
 #include "names/class.h"
 #include "model/rollup.h"
@@ -173,18 +174,13 @@ static int on_process(void *arg, const struct process *p)
 static int on_track(void *arg, const struct track *l)
 {
 	struct sums *x = arg;
+	size_t had = x->from->tracks;
 	struct gpu_sum *g;
 
-	if (l->id >= x->from->tracks) {
-		size_t n = ((size_t)l->id + 1) * 2;
-		uint32_t *more = realloc(x->from->track, n * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		memset(more + x->from->tracks, 0xff, (n - x->from->tracks) * sizeof(*more));
-		x->from->track = more;
-		x->from->tracks = n;
-	}
+	if (vec_room(&x->from->track, &x->from->tracks, (size_t)l->id + 1, sizeof(uint32_t)) < 0)
+		return -ENOMEM;
+	for (; had < x->from->tracks; had++)
+		x->from->track[had] = UINT32_MAX;
 	x->from->track[l->id] = l->device < GPUS ? l->device : GPUS;
 	if (l->device >= GPUS)
 		return 0;
