@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/vec.h"
 #include "cli/capture/capture.h"
 #include "cli/store/export_to.h"
 #include "cli/core/locate.h"
@@ -41,7 +42,7 @@ static uint64_t now_ns(void)
 
 static void take_proc(struct node_capture *c, char *rest)
 {
-	struct node_proc p = { .rank = -1 }, *more;
+	struct node_proc p = { .rank = -1 };
 	char rank[16];
 
 	if (sscanf(rest,
@@ -52,14 +53,8 @@ static void take_proc(struct node_capture *c, char *rest)
 		return;
 	if (*rank != '-')
 		p.rank = (int32_t)strtol(rank, NULL, 10);
-	if (c->n == c->cap) {
-		more = realloc(c->proc, (2 * c->cap + 16) * sizeof(*more));
-		if (!more)
-			return;
-		c->proc = more;
-		c->cap = 2 * c->cap + 16;
-	}
-	c->proc[c->n++] = p;
+	if (vec_room(&c->proc, &c->cap, c->n + 1, sizeof(*c->proc)) == 0)
+		c->proc[c->n++] = p;
 }
 
 static void on_line(void *arg, char *line)

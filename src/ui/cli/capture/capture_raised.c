@@ -11,6 +11,7 @@
 
 #include "base/fmt.h"
 #include "base/json.h"
+#include "base/vec.h"
 #include "cli/capture/capture.h"
 #include "cli/capture/capture_node.h"
 #include "cli/store/export_to.h"
@@ -34,7 +35,7 @@ struct found {
 static int on_line(void *arg, uint64_t wall_ns, const char *what, const char *text)
 {
 	struct found *f = arg;
-	struct raised r = { .wall_ns = wall_ns }, *more;
+	struct raised r = { .wall_ns = wall_ns };
 
 	if (strcmp(what, "capture") ||
 	    sscanf(text,
@@ -44,10 +45,8 @@ static int on_line(void *arg, uint64_t wall_ns, const char *what, const char *te
 		   &r.pid, &r.secs, r.why, &r.process, &r.from_ns, &r.to_ns) != 6 ||
 	    r.secs > 600 || r.to_ns < r.from_ns || r.to_ns - r.from_ns < r.secs * 1000000000ull)
 		return 0;
-	more = realloc(f->r, (f->n + 1) * sizeof(*more));
-	if (!more)
+	if (vec_more(&f->r, f->n, sizeof(*f->r)) < 0)
 		return -1;
-	f->r = more;
 	f->r[f->n++] = r;
 	return 0;
 }

@@ -16,6 +16,7 @@
 
 #include "base/fmt.h"
 #include "base/json.h"
+#include "base/vec.h"
 #include "cli/core/out.h"
 #include "import/flight.h"
 
@@ -113,23 +114,19 @@ static int reach(pid_t pid, const char *dir)
 
 static int hear(int fd, char **answer, size_t *len)
 {
-	size_t cap = 64 << 10, n = 0;
-	char *buf = malloc(cap), *more;
+	size_t cap = 0, n = 0;
+	char *buf = NULL;
 	ssize_t got = 1;
+	int err = 0;
 
-	while (buf && got > 0) {
-		got = read(fd, buf + n, cap - n);
+	while (!err && got > 0) {
+		err = n > ANSWER_MAX ? -EFBIG : vec_room(&buf, &cap, n + (64 << 10), 1);
+		got = err ? 0 : read(fd, buf + n, cap - n);
 		n += got > 0 ? (size_t)got : 0;
-		if (n < cap)
-			continue;
-		more = cap < ANSWER_MAX ? realloc(buf, cap *= 2) : NULL;
-		if (!more)
-			break;
-		buf = more;
 	}
-	if (!buf || got) {
+	if (err || got) {
 		free(buf);
-		return !buf ? -ENOMEM : got < 0 ? -ETIMEDOUT : -EFBIG;
+		return err ? err : -ETIMEDOUT;
 	}
 	*answer = buf;
 	*len = n;

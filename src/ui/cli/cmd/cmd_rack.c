@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "base/json_read.h"
+#include "base/vec.h"
 #include "cli/core/out.h"
 
 #define RACK_DIR   "/run/aon/bmc"
@@ -149,14 +150,11 @@ static int load(struct tray **out, size_t *n, const char *dir)
 		return -errno;
 	while ((e = readdir(d))) {
 		size_t len = strlen(e->d_name);
-		struct tray *more;
 
 		if (*e->d_name == '.' || len < 6 || strcmp(e->d_name + len - 5, ".json"))
 			continue;
-		more = realloc(all, (*n + 1) * sizeof(*all));
-		if (!more)
+		if (vec_more(&all, *n, sizeof(*all)) < 0)
 			break;
-		all = more;
 		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
 		*n += read_tray(&all[*n], path);
 	}

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/json.h"
+#include "base/vec.h"
 #include "cli/cluster/fleet_ask.h"
 #include "cli/core/locate.h"
 #include "cli/core/out.h"
@@ -56,16 +57,8 @@ static int on_series(void *arg, const struct series *s)
 	struct show *x = arg;
 	const struct metric *m = metric_get(s->metric);
 
-	if (s->id >= x->lines) {
-		size_t n = (size_t)s->id * 2 + 64;
-		struct line *more = realloc(x->line, n * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		memset(more + x->lines, 0, (n - x->lines) * sizeof(*more));
-		x->line = more;
-		x->lines = n;
-	}
+	if (vec_room0(&x->line, &x->lines, (size_t)s->id + 1, sizeof(*x->line)) < 0)
+		return -ENOMEM;
 	if (m && asked(x, s, m))
 		x->line[s->id] = (struct line){
 			.s = *s, .metric = m, .last = NAN, .min = INFINITY, .max = -INFINITY

@@ -10,6 +10,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/vec.h"
+
 #define WIDTH_MAX 100u /* wider lines are harder to read */
 #define WIDTH_MIN 20u
 #define FLEX_MIN  16u /* of a name, before columns go */
@@ -119,17 +121,10 @@ void table_fini(struct table *t)
 
 static void add_owned(struct table *t, char *text)
 {
-	if (t->cells == t->cap) {
-		size_t cap = t->cap ? 2 * t->cap : 64;
-		char **cell = realloc(t->cell, cap * sizeof(*cell));
-
-		if (!cell) {
-			free(text);
-			t->err = -ENOMEM;
-			return;
-		}
-		t->cell = cell;
-		t->cap = cap;
+	if (vec_more(&t->cell, t->cells, sizeof(*t->cell)) < 0) {
+		free(text);
+		t->err = -ENOMEM;
+		return;
 	}
 	if (!text)
 		t->err = -ENOMEM;

@@ -56,7 +56,7 @@ struct col {
 
 struct table {
 	const struct col *col;
-	size_t cols, cells, cap;
+	size_t cols, cells;
 	const char *unit[TABLE_COL]; /* second line of the head, if any */
 	char **cell;                 /* owned, row by row */
 	int err;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+#include "base/vec.h"
 #include "read/gather.h"
 #include "insight/insight.h"
 
@@ -26,23 +28,6 @@ struct walk {
 	struct group_track *track; /* owned */
 	size_t tracks, track_cap;
 };
-
-static int grow(void *array, size_t *cap, size_t need, size_t each)
-{
-	void **at = array, *more;
-	size_t n = *cap ? *cap : 64;
-
-	if (need <= *cap)
-		return 0;
-	while (n < need)
-		n *= 2;
-	more = reallocarray(*at, n, each);
-	if (!more)
-		return -ENOMEM;
-	*at = more;
-	*cap = n;
-	return 0;
-}
 
 /* --- what the windows say --- */
 
@@ -91,7 +76,7 @@ static int on_steps(void *arg, uint32_t process, const struct event *ev, size_t 
 
 		if (ev[i].kind != EVENT_STEP || ev[i].flags & EVENT_OPEN)
 			continue;
-		err = grow(&w->r->step, &w->r->step_cap, w->r->held + 1, sizeof(*w->r->step));
+		err = vec_room(&w->r->step, &w->r->step_cap, w->r->held + 1, sizeof(*w->r->step));
 		if (err)
 			return err;
 		w->r->step[w->r->held++] =
@@ -100,13 +85,6 @@ static int on_steps(void *arg, uint32_t process, const struct event *ev, size_t 
 					    .end_ns = ev[i].start_ns + ev[i].dur_ns };
 	}
 	return 0;
-}
-
-static uint64_t hash(const char *s, size_t n, uint64_t h)
-{
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (unsigned char)s[i]) * 1099511628211ull;
-	return h;
 }
 
 /* "gloo 0 1/2": the group without the rank in it, and how many there are. */
@@ -121,8 +99,8 @@ static int on_track(void *arg, const struct track *l)
 	ranks = strrchr(text, ' ');
 	if (!ranks || sscanf(ranks, " %" SCNu32 "/%" SCNu32, &rank, &g.size) != 2)
 		return 0;
-	g.group = hash(text, (size_t)(ranks - text), g.size);
-	err = grow(&w->track, &w->track_cap, w->tracks + 1, sizeof(*w->track));
+	g.group = fnv_bytes(g.size, text, (size_t)(ranks - text));
+	err = vec_room(&w->track, &w->track_cap, w->tracks + 1, sizeof(*w->track));
 	if (!err)
 		w->track[w->tracks++] = g;
 	return err;
@@ -157,12 +135,12 @@ static int on_collectives(void *arg, uint32_t process, const struct event *ev, s
 		if (e->kind != EVENT_COLLECTIVE || !e->b || !g || !counts(w->r, e->start_ns) ||
 		    !waits_for_all(name))
 			continue;
-		err = grow(&rs->share, &rs->share_cap, rs->shares + 1, sizeof(*rs->share));
+		err = vec_room(&rs->share, &rs->share_cap, rs->shares + 1, sizeof(*rs->share));
 		if (err)
 			return err;
 		rs->share[rs->shares++] = (struct wait_share){
 			.rank = (uint32_t)(w->r - rs->r),
-			.name = (uint32_t)hash(name, strlen(name), 14695981039346656037ull),
+			.name = (uint32_t)fnv_text(FNV_BASIS, name),
 			.group = g->group,
 			.number = e->b,
 			.size = g->size,
@@ -177,7 +155,7 @@ static int take(struct ranks *rs, struct store *st, const struct process *p)
 {
 	struct store_filter f = { .process = p->id, .kind = EVENT_STEP };
 	struct walk w = { .rs = rs, .st = st };
-	int err = grow(&rs->r, &rs->cap, rs->n + 1, sizeof(*rs->r));
+	int err = vec_room(&rs->r, &rs->cap, rs->n + 1, sizeof(*rs->r));
 
 	if (err)
 		return err;
@@ -260,7 +238,7 @@ static int clocks(struct ranks *rs)
 		const struct rank *r = &rs->r[s->rank];
 		uint64_t is[] = { s->group, s->name, s->number };
 
-		e[i] = (struct offset_end){ hash((const char *)is, sizeof(is), s->size), r->store,
+		e[i] = (struct offset_end){ fnv_bytes(s->size, is, sizeof(is)), r->store,
 					    (int64_t)(s->start_ns + s->dur_ns) +
 						    r->p.wall_offset_ns };
 	}

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/vec.h"
 #include "cli/store/export_to.h"
 #include "cli/core/locate.h"
 #include "cli/core/out.h"
@@ -22,7 +23,7 @@
 
 struct records {
 	struct step_rec *rec; /* owned */
-	size_t n, cap;
+	size_t n;
 	uint64_t job;    /* of the newest record, or as was asked for */
 	uint64_t newest; /* its begin */
 	bool asked, full;
@@ -31,26 +32,18 @@ struct records {
 static int take(void *arg, uint32_t process, const struct step_rec *r)
 {
 	struct records *to = arg;
-	struct step_rec *more;
 
 	(void)process;
 	if (!to->asked && r->begin_ns > to->newest) {
 		to->newest = r->begin_ns;
 		to->job = r->job;
 	}
-	if (to->n == to->cap) {
-		size_t cap = to->cap ? 2 * to->cap : 1024;
-
-		if (cap > RECORDS_MAX) {
-			to->full = true;
-			return 0;
-		}
-		more = realloc(to->rec, cap * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		to->rec = more;
-		to->cap = cap;
+	if (to->n == RECORDS_MAX) {
+		to->full = true;
+		return 0;
 	}
+	if (vec_more(&to->rec, to->n, sizeof(*to->rec)) < 0)
+		return -ENOMEM;
 	to->rec[to->n++] = *r;
 	return 0;
 }

@@ -11,6 +11,7 @@
 
 #include "abi/record.h"
 #include "agg/roll.h"
+#include "base/vec.h"
 #include "model/trace.h"
 #include "store/blob.h"
 #include "store/store.h"
@@ -46,20 +47,7 @@ struct into_store {
 
 static int widen(uint32_t **map, size_t *n, size_t need)
 {
-	size_t to = *n ? *n : 64;
-	uint32_t *p;
-
-	if (need <= *n)
-		return 0;
-	while (to < need)
-		to *= 2;
-	p = realloc(*map, to * sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	memset(p + *n, 0, (to - *n) * sizeof(*p));
-	*map = p;
-	*n = to;
-	return 0;
+	return vec_room0(map, n, need, sizeof(**map));
 }
 
 static void put_window(void *arg, const struct window *w)
@@ -100,16 +88,8 @@ static int stream_make(struct into_store *s, uint32_t process)
 	struct stream *m;
 	int err;
 
-	if (process >= s->streams) {
-		size_t n = ((size_t)process + 1) * 2;
-
-		m = realloc(s->stream, n * sizeof(*m));
-		if (!m)
-			return -ENOMEM;
-		memset(m + s->streams, 0, (n - s->streams) * sizeof(*m));
-		s->stream = m;
-		s->streams = n;
-	}
+	if (vec_room0(&s->stream, &s->streams, (size_t)process + 1, sizeof(*m)) < 0)
+		return -ENOMEM;
 	m = &s->stream[process];
 	if (m->made)
 		return 0;
