@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/vec.h"
 #include "import/kineto.h"
 
@@ -38,9 +39,7 @@ static int id_of(struct kineto *k, struct json_tok t, uint64_t *id)
 
 static struct track_cache *cached(struct kineto *k, uint64_t pid, uint64_t stream, uint32_t device)
 {
-	uint64_t h = (pid * 0x9e3779b97f4a7c15ull) ^ (stream * 0xc2b2ae3d27d4eb4full) ^ device;
-
-	return &k->cache[(h ^ h >> 29 ^ h >> 47) % TRACK_CACHE];
+	return &k->cache[hash_mix(hash_mix(pid, stream), device) % TRACK_CACHE];
 }
 
 static int process_of(struct kineto *k, uint64_t pid, bool launches, uint32_t *id)
