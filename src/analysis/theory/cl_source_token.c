@@ -2,17 +2,14 @@
 /* cl_source_token.c - words, numbers, signs and types of OpenCL C, see cl_source.h. */
 #include <string.h>
 
+#include "base/hash.h"
 #include "theory/cl_source_priv.h"
 
 /* --- tokens --- */
 
 static uint32_t hash_of(const char *p, size_t n)
 {
-	uint32_t h = 2166136261u;
-
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (uint8_t)p[i]) * 16777619u;
-	return h;
+	return (uint32_t)fnv_bytes(FNV_BASIS, p, n);
 }
 
 static bool is_letter(char c)
