@@ -27,6 +27,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hash.h"
+
 #define CHILDREN 8            /* for one batch of names */
 #define CPU_S    1            /* of a child */
 #define NAME_US  100000       /* of it, for one name */
@@ -97,12 +99,9 @@ static int limit_memory(void)
 /* Two long names that differ stay different. */
 static void cut(struct result *r, const char *name)
 {
-	uint64_t hash = 0xcbf29ce484222325ull;
 	char mark[18];
 
-	while (*name)
-		hash = (hash ^ (unsigned char)*name++) * 0x100000001b3ull;
-	snprintf(mark, sizeof(mark), "#%016llx", (unsigned long long)hash);
+	snprintf(mark, sizeof(mark), "#%016llx", (unsigned long long)fnv_text(FNV_BASIS, name));
 	memcpy(r->text + DEMANGLE_MAX - strlen(mark), mark, strlen(mark));
 }
 

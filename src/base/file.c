@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
+
 #define FIRST_BYTES 65536u
 
 /* Also reads files without a known length, such as pipes and files of /proc. */
@@ -14,13 +16,8 @@ static int read_on(FILE *f, char **buf, size_t *n, size_t most)
 	size_t cap = 0;
 
 	do {
-		char *more;
-
-		cap = cap ? 2 * cap : FIRST_BYTES;
-		more = realloc(*buf, cap);
-		if (!more)
+		if (vec_grow(buf, &cap, FIRST_BYTES, 1) < 0)
 			return -ENOMEM;
-		*buf = more;
 		*n += fread(*buf + *n, 1, cap - 1 - *n, f);
 		if (ferror(f))
 			return -EIO;
