@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_LEN = 2 };
 
 void pb_fini(struct pb *b)
@@ -16,20 +18,8 @@ void pb_fini(struct pb *b)
 
 void pb_bytes(struct pb *b, const void *data, size_t len)
 {
-	if (!b->err && b->len + len > b->cap) {
-		size_t cap = b->cap ? b->cap : 1024;
-		uint8_t *more;
-
-		while (cap < b->len + len)
-			cap *= 2;
-		more = realloc(b->data, cap);
-		if (more) {
-			b->data = more;
-			b->cap = cap;
-		} else {
-			b->err = -ENOMEM;
-		}
-	}
+	if (!b->err)
+		b->err = vec_room(&b->data, &b->cap, b->len + len, 1);
 	if (b->err || !len)
 		return;
 	memcpy(b->data + b->len, data, len);
