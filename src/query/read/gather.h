@@ -33,11 +33,11 @@ struct gather_row {
 	uint32_t track; /* BY_TRACK, else 0 */
 	uint64_t count, total_ns, min_ns, max_ns, bytes;
 	uint64_t held_ns;           /* RANGE, OP, MODULE: of events still held, */
-	uint64_t self_ns;           /* of it without the ranges inside, */
+	uint64_t self_ns;           /* without the ranges inside, */
 	uint64_t step_ns;           /* and of that in steps of the same thread */
 	struct roof_name roof;      /* KERNEL: what windows say of its limits */
 	struct sampled_sum sampled; /* of the process being walked, in windows that were sampled */
-	double variance;            /* of total_ns; 0: all of it was recorded */
+	double variance;            /* of total_ns; 0: everything was recorded */
 	bool span;                  /* RANGE: may begin and end on two threads, overlaps anything */
 	struct sketch sketch;
 };
@@ -79,13 +79,13 @@ struct gather {
 	uint64_t op_steps;     /* of all processes: with operators */
 	uint64_t held_steps;   /* of all processes: taken apart, */
 	uint64_t held_step_ns; /* their time, */
-	uint64_t step_in_ns;   /* and of it in ranges */
+	uint64_t step_in_ns;   /* and the part in ranges */
 	struct gather_row all_steps;
 	uint64_t first_ns, last_ns; /* of windows */
 	uint64_t begin_ns, end_ns;  /* from the first join to the last sight */
 	uint32_t processes, threads, streams, devices;
-	struct sampled sampled; /* of the process being walked */
-	uint64_t left_out; /* steps of all processes that were left out by chance: rows count */
+	struct sampled sampled;         /* of the process being walked */
+	uint64_t left_out;              /* unsampled steps of all processes: rows count */
 	uint64_t left_slots, all_slots; /* the same of programs without steps: slots of time */
 	uint64_t unseen; /* for them; steps of which nothing is known but that they were */
 	struct account account;
@@ -116,7 +116,7 @@ const struct gather_row **gather_sorted(const struct gather *g, uint32_t kinds, 
 uint32_t gather_kinds(const struct gather *g); /* bits of the kinds that have rows */
 
 const struct track *gather_track(const struct gather *g, uint32_t id);
-/* As it was written, if a compiler made another of it; not clean yet. */
+/* As it was written, if a compiler mangled it; not clean yet. */
 const char *gather_name(const struct gather *g, const struct gather_row *r);
 /* "GPU 0 stream 7", "thread 4711 loader", or the name: not clean yet. */
 char *gather_label(const struct gather *g, const struct gather_row *r, char *buf, size_t cap);

@@ -153,7 +153,7 @@ static int rise(struct series_reading *x, struct one *o, const struct use *u, do
 	uint64_t from = at > APART_NS ? at - APART_NS : 0;
 	double by = v - o->last;
 
-	if (!o->last_ns) /* so that a counter which stands still was measured, too */
+	if (!o->last_ns) /* so that a constant counter was measured, too */
 		return join_count(x->j, u->owner - 1, u->signal, 0, at, at);
 	from = o->last_ns > from ? o->last_ns : from;
 	return by > 0 ? join_count(x->j, u->owner - 1, u->signal, by, from, at) : 0;

@@ -24,7 +24,7 @@ struct sums {
 	struct lookup by_key;
 };
 
-/* Lanes of one process and device stand for each other: the first of them. */
+/* Tracks of one process and device stand for each other: the first of them. */
 static uint32_t *merge_tracks(const struct dict *d)
 {
 	uint32_t *first = calloc(d->tracks, sizeof(*first));

@@ -251,8 +251,8 @@ int why_work(struct tile_view *v, struct view_track *t, const struct piece *p)
 }
 
 /*
- * Cuts the track so that gaps which end after `ns` can be told anew. The one at its end may have
- * begun before: from there on the track is cut, and what is known of it is filled in again.
+ * Cuts the track so that gaps which end after `ns` can be filled in again. The one at its end may have
+ * begun before: from there on the track is cut, and what is known is filled in again.
  */
 int why_cut(struct tile_view *v, struct view_track *t, uint64_t ns)
 {

@@ -31,7 +31,7 @@ struct flame {
 };
 
 int flame_init(struct flame *f);
-/* Adds the GPU work of a trace, or of a stretch of it; its names must outlive the tree. -ENOMEM. */
+/* Adds the GPU work of a trace, or of a stretch; its names must outlive the tree. -ENOMEM. */
 int flame_add(struct flame *f, const struct trace *t, const struct names *n);
 void flame_fini(struct flame *f); /* all zero is allowed */
 

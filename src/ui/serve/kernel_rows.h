@@ -17,7 +17,7 @@ struct krow {
 	enum kclass class;
 	int32_t rank; /* TRACE_NO_RANK: of all */
 	uint64_t ns, calls, min, max, bytes;
-	uint64_t p50, p99; /* 0 with a sketch: asked of it */
+	uint64_t p50, p99; /* 0 with a sketch: taken from it */
 	uint32_t hist[ROW_CELLS];
 	uint64_t trend[ROW_PARTS];
 	const char *bound;    /* what limits it; NULL: not known */

@@ -33,8 +33,8 @@ static bool source_seen(const char *text, size_t len)
 	return false;
 }
 
-/* A build takes milliseconds at least, this a copy of the text. Who comes while another thread is
- * here goes on. */
+/* A build takes milliseconds at least, this a copy of the text. A thread that comes while another
+ * is here goes on. */
 static void keep_source(cl_program program)
 {
 	uint32_t used, n;

@@ -22,7 +22,7 @@
 #define HINTS 4096u
 
 #define SURE 4u   /* times, and so many to one against it */
-#define SAME 0.01 /* of work: what is told twice */
+#define SAME 0.01 /* of work: what is reported twice */
 
 struct pair {
 	uint64_t key;

@@ -98,7 +98,7 @@ static bool zstd(struct answer *a)
 	return false;
 }
 
-/* What the program holds is compressed; for who does not take that it is not. */
+/* What the program holds is compressed; for a client that does not accept that it is not. */
 static bool gunzip(struct answer *a)
 {
 	z_stream z = { .zalloc = NULL };
