@@ -268,6 +268,29 @@ static void say_text(const struct stacked *s, size_t n, const char *word)
 	}
 }
 
+/* A frame a line, for people; a journal has a line for all of them. */
+static void say_lines(const struct stacked *s, size_t n, const char *word)
+{
+	for (size_t i = 0; i < n; i += s[i].group) {
+		const struct stack *of = &s[i].stack;
+		char who[256];
+
+		stacks_who(&s[i], s[i].group, who, sizeof(who));
+		printf("%s%s %s:%s%s\n", word, s[i].group > 1 ? "s" : "", who, of->n ? "" : " ",
+		       of->n ? "" : s[i].text);
+		for (size_t k = 0; k < of->n; k++) {
+			const struct frame *f = &of->frame[k];
+
+			printf("    %s", f->name);
+			if (*f->file && f->line)
+				printf(" (%s:%u)", f->file, f->line);
+			else if (*f->file)
+				printf(" (%s)", f->file);
+			putchar('\n');
+		}
+	}
+}
+
 static void say_json(const struct stacked *s, size_t n, const char *word)
 {
 	struct json j;
@@ -329,10 +352,11 @@ static int add_subject(const char *arg)
 int main(int argc, char *argv[])
 {
 	static const struct option longopts[] = { { "json", no_argument, NULL, 'j' },
+						  { "lines", no_argument, NULL, 'l' },
 						  { "threads", no_argument, NULL, 't' },
 						  { "as", required_argument, NULL, 'a' },
 						  { NULL, 0, NULL, 0 } };
-	bool json = false, threads = false, some = false;
+	bool json = false, lines = false, threads = false, some = false;
 	const char *as = NULL;
 	struct stacked *s;
 	int opt, err;
@@ -340,6 +364,7 @@ int main(int argc, char *argv[])
 	alarm(LIFE_S);
 	while ((opt = getopt_long(argc, argv, "", longopts, NULL)) != -1) {
 		json |= opt == 'j';
+		lines |= opt == 'l';
 		threads |= opt == 't';
 		as = opt == 'a' ? optarg : as;
 		if (opt == '?')
@@ -349,7 +374,7 @@ int main(int argc, char *argv[])
 		if (add_subject(argv[i]))
 			return 2;
 	if (!subjects) {
-		fprintf(stderr, "usage: aon-stacks [--json] [--threads] PID[:RANK]...\n");
+		fprintf(stderr, "usage: aon-stacks [--json|--lines] [--threads] PID[:RANK]...\n");
 		return 2;
 	}
 	err = as ? become(as) : 1;
@@ -372,7 +397,7 @@ int main(int argc, char *argv[])
 	if (json)
 		say_json(s, takens, word_of(threads));
 	else
-		say_text(s, takens, word_of(threads));
+		(lines ? say_lines : say_text)(s, takens, word_of(threads));
 	free(s);
 	return some ? 0 : 1;
 }

@@ -107,6 +107,13 @@ const char *procs_tier(uint32_t tier)
 	return tier < sizeof(word) / sizeof(word[0]) ? word[tier] : "?";
 }
 
+const char *procs_detail(uint32_t tier)
+{
+	static const char *const word[] = { "off", "heartbeat", "sums", "normal", "full" };
+
+	return tier < sizeof(word) / sizeof(word[0]) ? word[tier] : "?";
+}
+
 char *procs_user(uint32_t uid, char *buf, size_t cap)
 {
 	struct passwd pw, *found = NULL;

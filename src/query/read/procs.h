@@ -35,7 +35,8 @@ bool procs_live(const struct procs *ps, const struct process *p);
 /* CLOCK_MONOTONIC where a process of the list is live, else the last that was heard of any. */
 uint64_t procs_now(const struct procs *ps);
 
-const char *procs_tier(uint32_t tier);
+const char *procs_tier(uint32_t tier);   /* as stores and JSON have it */
+const char *procs_detail(uint32_t tier); /* as people read it */
 char *procs_user(uint32_t uid, char *buf, size_t cap);
 
 #endif /* AON_PROCS_H */

@@ -105,6 +105,11 @@ USAGE = [
 ]
 
 
+HEADINGS = ["Record", "Look", "Live", "Node", "Cluster", "Models", "Help"]
+ALIASES = ["why diagnose", "budget overhead", "lease yield", "serve open", "store recover", "cluster relay", "cluster ship",
+           "cluster fleet", "node rack", "node validate", "node telemetry", "node audit"]
+
+
 def usage(place):
     for cmd, args in USAGE:
         refuse(place, f"misuse: {cmd} {' '.join(map(ascii, args))}", cmd, args, 2)
@@ -112,10 +117,24 @@ def usage(place):
         r = aon(place, *args)
         ok(r.returncode == 2 and r.stderr.count(b"\n") == 1 and b"\x1b" not in r.stderr,
            f"misuse: aon {ascii(args[0])}", r)
-    for cmd in ("run", "ps", "top", "report", "why", "doctor", "store", "recover", "version", "help"):
+    for cmd in ("run", "ps", "top", "report", "why", "doctor", "store", "version", "help"):
         r = aon(place, cmd, "--help")
         ok(r.returncode == 0 and r.stdout.startswith(b"usage: aon " + cmd.encode()) and not r.stderr,
            f"{cmd} --help", r)
+    for title in ALIASES:
+        both = [aon(place, *words, "--help") for words in (title.split(), title.split()[1:])]
+        ok(both[0].stdout == both[1].stdout and both[0].stdout.startswith(f"usage: aon {title} ".encode()),
+           f"aon {title}, or by its second word alone", both)
+    for word, like in (("repotr", "report"), ("sotre", "store"), ("record", "run"), ("telemetri", "node telemetry"), ("zzzzzz", None)):
+        r = aon(place, word)
+        ok(r.returncode == 2 and (f"Did you mean: aon {like}?" in r.stderr.decode() if like else b"mean" not in r.stderr),
+           f"aon {word}: did you mean {like}?", r)
+    for args in ([], ["rake"]):
+        r = aon(place, "node", *args)
+        ok(r.returncode == 2 and r.stderr.startswith(b"aon node: "), f"misuse: node {args}", r)
+    text = aon(place, "--help").stdout.decode()
+    ok([x for x in text.splitlines() if x in HEADINGS] == HEADINGS and max(map(len, text.splitlines())) <= 80,
+       "aon --help has its headings, within 80 columns", text)
     r = aon(place)
     ok(r.returncode == 0 and b"aon run" in r.stdout, "aon alone is help", r)
 

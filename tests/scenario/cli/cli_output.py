@@ -94,8 +94,8 @@ def widths(place, store):
                "\n".join(over))
     ok("long long long long" in aon(place, "report", store).stdout.decode(),
        "names are whole when stdout is not a terminal")
-    listed = re.findall(r"^  (\w+)  ", aon(place, "help").stdout.decode(), re.M)
-    over = [x for c in listed for x in aon(place, "help", c).stdout.decode().split("\n") if width(x) > 80]
+    listed = re.findall(r"^  (\w+(?: \w+)?)  ", aon(place, "help").stdout.decode(), re.M)
+    over = [x for c in listed for x in aon(place, "help", *c.split()).stdout.decode().split("\n") if width(x) > 80]
     ok(len(listed) > 30 and not over, "what each command says of itself fits 80 columns", over)
     out, _ = on_terminal(place, ["report", store], 80)
     ok("…" in out.decode(), "names give way in their middle on a terminal", out)
@@ -259,7 +259,9 @@ def completions(place):
                 "_aon; echo ${COMPREPLY[@]}")
         return subprocess.run(["bash", "-c", line], capture_output=True, text=True).stdout.split()
 
-    ok(complete("aon", "rep") == ["report"] and "recover" in complete("aon", "re"), "bash completes commands")
+    ok(complete("aon", "rep") == ["report"] and "recover" not in complete("aon", "re"), "bash completes commands")
+    ok("recover" in complete("aon", "store", "re") and complete("aon", "node", "ra") == ["rack"], "and their second words")
+    ok(complete("aon", "node", "validate", "--hea") == ["--health"] == complete("aon", "validate", "--hea"), "and what those take, by either name")
     ok(complete("aon", "report", "--js") == ["--json"], "bash completes options")
     ok(complete("aon", "report", "--by", "l") == ["lane"], "bash completes values")
     ok(complete("aon", "store", "ch") == ["check"], "bash completes operands")

@@ -92,7 +92,8 @@ def frames(exe, minor):
         ok(any("read" in n for n in natives) and not any("EvalFrame" in n for n in natives),
            "above them what is not Python, without the interpreter's own calls", natives)
         text = aon("stacks", *(p.pid for p in procs)).stdout.splitlines()
-        ok(len(text) == 2 and text[0].startswith("pids ") and "all_reduce (<string>:4) <- " in text[0], "as text", text)
+        heads = [x for x in text if not x.startswith("    ")]
+        ok(len(heads) == 2 and heads[0].startswith("pids ") and "    all_reduce (<string>:4)" in text, "as text: a frame a line", text)
         ok(all(p.poll() is None for p in procs), "and they stay as they were")
     finally:
         end(*procs)
@@ -106,12 +107,28 @@ def stopped():
         return pathlib.Path(f"/proc/{p.pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     wait_for(lambda: state() == "T", 20)
     r = aon("stacks", p.pid)
-    ok("[stopped by a signal] <- " in r.stdout, "a process that is stopped is said to be", r)
+    ok("    [stopped by a signal]\n" in r.stdout, "a process that is stopped is said to be", r)
     ok(wait_for(lambda: state() == "T", 20), "and stays stopped", state())
     os.kill(p.pid, signal.SIGCONT)
     p.stdin.close()
     ok(p.wait(30) == 0, "until it is let go: then it ends as it would have")
     p.stdout.close()
+
+
+def attached():
+    """What can be seen of a process: one that nobody records, and one that aond does."""
+    p = stays(sys.executable)
+    r = aon("attach", p.pid)
+    ok(r.returncode == 0 and "probes    none" in r.stdout and "    all_reduce (<string>:4)" in r.stdout and "next  aon run -- " in r.stdout,
+       "aon attach: not recorded, but its stack is readable; aon run is next", r)
+    said = json.loads(aon("attach", "--json", p.pid).stdout)
+    ok(not aonschema.check(said) and said["recorded"] is not True and not said["probes"] and said["capture"] is None
+       and "all_reduce (<string>:4)" in said["stack"], "and as JSON", (said, aonschema.check(said)[:3]))
+    end(p)
+    r = aon("attach", 999999999)
+    ok(r.returncode == 1 and "no such process" in r.stderr, "nobody there: exit 1", r)
+    for args in ((), ("x",), (1, 2)):
+        ok(aon("attach", *args).returncode == 2, f"misuse: attach {args}")
 
 
 def refused():
@@ -213,8 +230,12 @@ def hang():
             said = json.loads(aon(cmd, "--json", p.store).stdout)
             ok([a["ranks"] for a in said["alarms"] if a["kind"] == "hang_stacks"] == [[0, 1], [2]] and not aonschema.check(said),
                f"aon {cmd} --json as well", (said["alarms"], aonschema.check(said)[:3]))
+        r = aon("attach", "--json", procs[2].pid, env={**os.environ, "AON_RUN_DIR": str(p.run)})
+        said = json.loads(r.stdout)
+        ok(said["recorded"] and said["detail"] == "normal" and "libaon" in said["probes"] and said["capture"] == f"aon capture --pid {procs[2].pid}",
+           "aon attach: a process that is recorded can be captured", r)
         r = aon("stacks", "--job", "j3", "--store", p.store)
-        ok(r.returncode == 0 and "ranks 0,1: " in r.stdout and "rank 2: " in r.stdout, "aon stacks --job says the same", r)
+        ok(r.returncode == 0 and "ranks 0,1:\n" in r.stdout and "rank 2:\n" in r.stdout, "aon stacks --job says the same", r)
         ok(all(x.poll() is None for x in procs), "while they still hang")
         for x in procs:
             x.stdin.close()
@@ -234,6 +255,7 @@ for minor, exe in known:
 if not known:
     skip("frames of Python", "no Python 3.10 to 3.13 here")
 stopped()
+attached()
 refused()
 hang()
 bad(bads)

@@ -146,7 +146,7 @@ static void browse(struct serving *x)
 {
 	bool asked = false;
 
-	if (x->o->cmd != CMD_OPEN)
+	if (x->o->cmd != CMD_OPEN && !x->o->val[OPT_OPENPAGE])
 		return;
 	if (*x->address == 'h' && served_folder(&x->v) == 0) {
 		snprintf(x->redirect, sizeof(x->redirect), "%s/open.html", x->v.folder);

@@ -67,8 +67,7 @@ int cmd_stacks(const struct opts *o)
 	if (!o->argc == !o->val[OPT_JOB])
 		return cli_misuse("takes process ids, or --job");
 	add("aon-stacks");
-	if (o->val[OPT_JSON])
-		add("--json");
+	add(o->val[OPT_JSON] ? "--json" : "--lines");
 	if (o->val[OPT_THREADS])
 		add("--threads");
 	for (int i = 0; i < o->argc; i++) {

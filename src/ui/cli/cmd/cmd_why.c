@@ -213,12 +213,22 @@ static struct replay *replay(const struct view *v)
 	return r;
 }
 
+/* A file of step records: a job is diagnosed by it. */
+static bool is_steps(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n > 6 && !strcmp(path + n - 6, ".steps");
+}
+
 int cmd_why(const struct opts *o)
 {
 	struct replay *r;
 	struct view v;
 	int rc;
 
+	if (o->argc && is_steps(o->argv[0]))
+		return cmd_diagnose(o);
 	if (fleet_asked(o))
 		return o->val[OPT_OF_CAPTURE] ? fleet_as_store(o, cmd_why) : fleet_why_cmd(o);
 	rc = view_open(&v, o, VIEW_ALL);

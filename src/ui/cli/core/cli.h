@@ -13,10 +13,17 @@ enum cli_exit {
 	CLI_UNSURE = 3, /* could not decide: too little data */
 };
 
+enum cmd_group {
+#define GROUP(ID, heading) GROUP_##ID,
+#include "cli/core/group.tbl.h"
+	GROUP_COUNT,
+};
+
 enum cmd_id {
-#define CMD(ID, name, synopsis, help, more) CMD_##ID,
+#define CMD(ID, name, group, parent, synopsis, help, more) CMD_##ID,
 #include "cli/core/cmd.tbl.h"
 	CMD_COUNT,
+	CMD_NONE = -1,
 };
 
 #define CMD_BIT(cmd) (UINT64_C(1) << (cmd))
@@ -40,6 +47,8 @@ typedef int cmd_fn(const struct opts *o);
 struct cmd {
 	const char *name;
 	cmd_fn *fn;
+	enum cmd_group group;
+	enum cmd_id parent; /* CMD_NONE: it is a first word */
 	const char *synopsis, *help, *more;
 };
 
@@ -52,11 +61,18 @@ struct opt {
 extern const struct cmd cmd_table[CMD_COUNT];
 extern const struct opt opt_table[OPT_COUNT];
 
-#define CMD(ID, name, synopsis, help, more) int cmd_##name(const struct opts *o);
+#define CMD(ID, name, group, parent, synopsis, help, more) int cmd_##name(const struct opts *o);
 #include "cli/core/cmd.tbl.h"
 
 /* The command of that name, or -1. */
 int cmd_find(const char *name);
+/* The command of the words from argv[0] on, one or two; -1: none. *words: how many are its name. */
+int cmd_words(int argc, char *argv[], int *words);
+/* The command that a word may have been meant to be, or -1. */
+int cmd_like(const char *word);
+#define CMD_TITLE 32u
+/* Its name as people should type it: "node rack". */
+const char *cmd_title(int cmd, char title[CMD_TITLE]);
 
 /* Fills *o from argv[1..]. CLI_OK, or CLI_USAGE after it said why. */
 int opt_parse(struct opts *o, enum cmd_id cmd, int argc, char *argv[]);
@@ -82,8 +98,8 @@ int cli_misuse(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* While a screen is drawn, nothing may be said. */
 void cli_mute(bool yes);
 
-/* Which command speaks. */
-void cli_speaker(enum cmd_id cmd);
+/* Which command speaks, by the words that were typed. */
+void cli_speaker(const char *words);
 
 /* Help of all commands (CMD_COUNT) or of one, on stdout. */
 void help_print(int cmd);

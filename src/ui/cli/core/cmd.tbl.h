@@ -2,163 +2,176 @@
 /*
  * cmd.tbl.h - every command, once. Dispatch, help, man page and completions come from here.
  *
- *	CMD(ID, name, "synopsis after the options", "what it does, one line", "more, for --help")
+ *	CMD(ID, name, GROUP, PARENT, "synopsis after the options", "what it does, one line", "more, for --help")
+ *
+ * GROUP is a heading of aon --help, in the order of group.tbl.h. With a PARENT the command is the
+ * parent's second word, "aon node rack"; its name alone, "aon rack", stays an alias. NONE: it has none.
  */
 /* clang-format off */
-CMD(RUN,     run,     "[--] CMD [ARG...]", "run a program and report where its time went",
+CMD(RUN, run, RECORD, NONE, "[--] CMD [ARG...]", "run a program and report where its time went",
     "Uses the node's aond when you may read its store, else one for this run only.\n"
     "Input, output, signals and exit status are the program's. The report goes to\n"
     "stderr.")
-CMD(PS,      ps,      "",                  "who is being recorded, how fast, what was lost",
-    "Reads the store only. Rates are of the last seconds.")
-CMD(OVERHEAD, overhead, "[STORE]",         "what recording costs each program, measured, and what it may cost",
-    "Steps that are recorded are compared with steps that are left out by chance; the\n"
-    "interval holds whenever you look. accounted is what the records themselves cost.\n"
-    "Exits 3 if nothing with steps was seen.")
-CMD(BUDGET,  budget,  "[KEY=VALUE...]",    "what aon may cost, does cost, and gave up for it; change it",
-    "Of the node: for aond's owner, its group and root, until aond reads its settings again;\n"
-    "aond.conf(5) has them all. With --pid or --job slowdown_permille, probe_permille,\n"
-    "disk_mib_day and rung of a process, or of all of a job: the admin says anything, others\n"
-    "say less of their own. KEY=- takes it back.")
-CMD(ALARMS,  alarms,  "[STORE]",           "what got worse while nobody looked: slower steps, hangs, late ranks",
-    "What aond's detectors have told, the oldest first; see docs/alarms.md.")
-CMD(TELEMETRY, telemetry, "[STORE]",       "what the node and its devices measured: GPUs, cores, links, sensors",
-    "Of each series the last value, and least, mean and most of the time that is asked for.\n"
-    "aon-collect(8) measures; docs/telemetry.md lists what. Exits 3 if nothing was measured.")
-CMD(STACKS,  stacks,  "PID...|--job J",    "where processes stand now, those at the same place together",
-    "Native and Python frames, the innermost first. Each thread is stopped for about a\n"
-    "millisecond; nothing runs in the process. Of your processes, or with CAP_SYS_PTRACE of\n"
-    "all. Exits 1 if none could be looked into; what it says tells why.")
-CMD(TOP,     top,     "",                  "live view: processes, and what they spend time in",
-    "Read-only. Keys: q quit, ? help, s sort, / filter, p pause, arrows scroll.")
-CMD(REPORT,  report,  "[STORE|TRACE...]",  "where the time went: in a store, or in traces of other tools",
-    "Without operands: the node's store if readable, else the newest ./aon-*.db. Several\n"
-    "traces, or a folder of them, are the ranks of one job. --by name, lane and process\n"
-    "are for stores, the others for GPU work.")
-CMD(WHY,     why,     "[STORE|TRACE...]",  "what costs time, how that is known, what to do, what it brings",
-    "Reads what report reads. The costliest finding comes first; --all shows all of them\n"
-    "and what else was looked at. Exits 3 if there is no GPU work to judge.")
-CMD(DIAGNOSE, diagnose, "FILE|FOLDER... | --cluster URL --job J | --cluster URL --follow", "which rank, host, link or stage slows a job, or stops it",
-    "Reads records of steps (aon export -f steps), a folder of\n"
-    "them, or a timeline of pipeline stages (Chrome JSON, plain or gzip). Late is told from\n"
-    "waiting without clocks; imbalance and a long stage are findings like bad machines. The\n"
-    "costliest comes first; notes are what is not sure or not worth it (docs/diagnosis.md).\n"
-    "With --cluster it reads the newest records of a job from there; with --follow those of all\n"
-    "jobs that run, as they come, as a service: what it finds is in aon fleet and aon why.")
-CMD(IMPORT,  import,  "TRACE...",          "traces of other tools into a store",
+CMD(ATTACH, attach, RECORD, NONE, "PID", "what can be seen of a running process, now and next time",
+    "Says whether the process is recorded, which probes it has and whether its stacks may be\n"
+    "read, shows the stack of its main thread, and names the command that records it. Exits 1\n"
+    "if nothing can be seen.")
+CMD(CAPTURE, capture, RECORD, NONE, "[--kineto|--jax|--flight-recorder]", "a detailed trace of running processes, now",
+    "aond captures what it records, unless you name a profiler: with --before what it has\n"
+    "recorded already, then N steps or a time in full detail; the ranks of a job at the same\n"
+    "steps. The result is a trace as aon export writes it.\n"
+    "A profiler writes the trace of each process, and aon a store of all. It begins within 5 s;\n"
+    "of JAX with the next jitted call. Only your own processes, unless you are root. Exits 1 if\n"
+    "a process did not deliver all.")
+CMD(IMPORT, import, RECORD, NONE, "TRACE...", "traces of other tools into a store",
     "Takes Kineto and Chrome JSON (plain or gzip), sqlite exports of Nsight Systems and\n"
     "XPlane files, known by content; a folder; - for standard input. Several files are\n"
-    "the ranks of one job. Of a damaged file what is whole is kept; then it exits 1.\n"
+    "the ranks of one job. Of a damaged file the intact part is kept; then it exits 1.\n"
     "Commands that read a store also read traces: import what you ask often.")
-CMD(WHATIF,  whatif,  "[STORE|TRACE...]",  "what a step would take if something were faster or gone",
-    "Replays what was recorded as what waited for what: calls, streams, ranks. A NAME\n"
-    "is part of a name in any case, a pattern of the shell, or a class of kernels.")
-CMD(SIM,     sim,     "-o STORE", "a job that never ran, with faults, into a store",
-    "Models say what kernels and exchanges take, a net of what waits for what says when.\n"
-    "The store is read as any other; STORE.truth.json says what was wrong with whom since\n"
-    "when, and what it cost against the same job without it. The same --seed, the same job.\n"
-    "FAULT is KIND:rank=R,by=X,from=STEP,for=STEPS with what is needed of it; several with +.")
-CMD(EXPORT,  export,  "[FILE...]",         "write stores or traces as other tools read them",
-    "Takes what aon report takes; several files are the ranks of one job. The format\n"
-    "is --format, or what the ending of -o asks for: .pftrace .json .pb .collapsed\n"
-    "or .csv, with .gz behind any of them. -o DIR/ writes a file for each rank.\n"
-    "steps, or .steps: the records of steps of the newest job in stores, for diagnosis.")
-CMD(CAPTURE, capture, "[--kineto|--jax|--flight-recorder]", "a detailed trace of running processes, now",
-    "By aond, of what it records, unless a profiler is named: with --before what it\n"
-    "has recorded already, then so many steps, or so long, in all detail; the ranks of a\n"
-    "job at the same steps, at once, as a trace that aon export could write.\n"
-    "By a profiler: the trace of each process, and a store of all. Begins within 5 s, of\n"
-    "JAX with the next jitted call. Of your processes only, unless you are root. Exits 1 if\n"
-    "one of them did not give all.")
-CMD(SUBSCRIBE, subscribe, "",              "events of running programs, as they come, until it is stopped",
-    "A line for each event, or with --window for each name in each second; with --json an\n"
-    "object a line. Of your processes, or of all if you may talk to aond's admin socket.\n"
-    "Costs aond the same for one as for a hundred, and the programs nothing but for --detail.\n"
-    "Who reads too slowly loses events and is told how many. Exits 1 when aond ends. For\n"
-    "programs: aon/consumer.h (docs/subscribe.md).")
-CMD(YIELD,   yield,   "PID [SECONDS]",     "let another GPU profiler have a process for a while",
-    "The CUDA probe of PID leaves CUPTI within a second and takes it again after SECONDS\n"
-    "(60 unless told), once no other tool has it. What the GPU does meanwhile is not\n"
-    "recorded; the interval is in the store, as \"externally profiled\".")
-CMD(LEASE,   lease,   "[list | take|release cupti PID | pm | dcgm]", "who has GPU profiling hardware; take it for another tool",
-    "One tool at a time can have a process's CUPTI, the counters of GPUs (pm), DCGM's lock\n"
-    "for profiling. take makes aon's own probes leave it within a second; they come back\n"
-    "after release, after --for seconds (60 unless told), or when --holder has ended. Of a\n"
-    "process of yours; pm and dcgm are for root, aond's user and its group (docs/lease.md).")
-CMD(AUDIT,   audit,   "[STORE]",           "who captured, subscribed, took a lease or changed a setting here",
-    "The oldest first, refusals with them; of the node's aond, or of the one that wrote\n"
-    "STORE. For root, aond's user and its group (docs/security.md).")
-CMD(VALIDATE, validate, "[REPORT...]",    "is this node what it should be: settings, speed, other nodes",
-    "Looks at kernel, cores, memory, PCIe, networks and GPUs, and says what to change and why.\n"
-    "--learn FILE keeps what a good node is, --against FILE holds others against it. Reports\n"
-    "of three nodes or more (--json, or --rack) are compared: who is otherwise than most is\n"
-    "named. --log reads what benchmarks said, and holds it against models. --health is one\n"
-    "line within 5 s, for Slurm and Kubernetes. Exits 1 when something fails\n"
-    "(docs/validate.md).")
-CMD(RACK,    rack,    "[FOLDER]",          "the BMCs of racks at a glance, and what is wrong",
-    "What aon-collect last saw of each BMC of /etc/aon/bmc.conf, by rack and position\n"
-    "(docs/bmc.md). FOLDER is the one that aon-collect writes to.")
-CMD(DOCTOR,  doctor,  "",                  "what works on this machine, and what to do about the rest",
-    "Exits 1 only if recording itself cannot work. Changes nothing.")
-CMD(STORE,   store,   "check|stat|journal STORE", "check a store, or say what it holds",
-    "check reads all of it and tests every sum; stat counts; journal tells starts,\n"
-    "stops and repairs.")
-CMD(DIFF,    diff,    "A B | RUN",         "what got slower or faster between two runs",
+CMD(REPORT, report, LOOK, NONE, "[STORE|TRACE...]", "where the time went, in a store or in traces",
+    "Without operands: the node's store if readable, else the newest ./aon-*.db. Several\n"
+    "traces, or a folder of them, are the ranks of one job. --by name, track and process\n"
+    "are for stores, the others for GPU work.")
+CMD(WHY, why, LOOK, NONE, "[STORE|TRACE...]", "ranks what costs time and suggests fixes",
+    "Reads what report reads. The costliest finding comes first, with its evidence, what to\n"
+    "do and what to expect; --all shows all of them and everything that was checked. Files of\n"
+    "step records (.steps) are diagnosed: see aon why diagnose. Exits 3 if there is no GPU\n"
+    "work to judge.")
+CMD(DIAGNOSE, diagnose, LOOK, WHY, "FILE|FOLDER... | --cluster URL --job J | --cluster URL --follow", "which rank, host, link or stage slows or stops a job",
+    "Reads step records (aon export -f steps), a folder of them, or a timeline of pipeline\n"
+    "stages (Chrome JSON, plain or gzip). It tells late ranks from waiting ones without\n"
+    "clocks; imbalance and a long stage are findings like bad machines. The costliest comes\n"
+    "first; advisory findings are unsure or not worth it (docs/diagnosis.md). With --cluster\n"
+    "it reads the newest records of a job from there; with --follow, as a service, those of\n"
+    "all running jobs as they come: its findings are in aon cluster fleet and aon why.")
+CMD(DIFF, diff, LOOK, NONE, "A B | RUN", "what got slower or faster between two runs",
     "A and B are stores or traces; with one RUN, --ranks or --steps choose two parts of\n"
     "it. Exits 3 when they cannot be compared.")
-CMD(CHECK,   check,   "RUN",               "hold a run against limits and a run before it, for CI",
+CMD(CHECK, check, LOOK, NONE, "RUN", "compare a run with limits and an earlier run, for CI",
     "FILE has a limit a line: name, <= or >=, value; --write proposes one. Exits 1 when\n"
     "a limit is broken, 3 when it could not decide.")
-CMD(SQL,     sql,     "QUERY [STORE]",     "ask a store in SQL",
+CMD(SQL, sql, LOOK, NONE, "QUERY [STORE]", "ask a store in SQL",
     "Tables: kernel copy step range api process window summary and more (--tables);\n"
-    "QUERY - reads it from stdin. Only reads. Without STORE: as report.\n"
+    "QUERY - reads it from stdin. Read-only. Without STORE: as report.\n"
     "For sqlite3 and Python: the extension aon_sqlite (docs/sql.md).")
-CMD(SERVE,   serve,   "[STORE|TRACE...]",  "the web page and its API, until it is stopped",
-    "Prints an address with a token: who has it sees what you may see. Only reads\n"
-    "stores; each operand is one, a trace or a folder of the ranks of one job. Without:\n"
+CMD(SERVE, serve, LOOK, NONE, "[STORE|TRACE...]", "the web page and its API, until it is stopped",
+    "Prints an address with a token: whoever has it sees what you may see. Read-only;\n"
+    "each operand is a store, a trace or a folder of the ranks of one job. Without operands:\n"
     "as report. With --allow-capture the page orders captures of live runs, too.\n"
     "GET /api/v1/openapi.json describes the API.")
-CMD(OPEN,    open,    "[STORE|TRACE...]",  "serve, and open the page in the browser",
-    "As serve. Where there is no browser the address is printed alone.")
-CMD(RELAY,   relay,   "[status]",          "take batches from nodes and bring them to ClickHouse",
+CMD(OPEN, open, LOOK, SERVE, "[STORE|TRACE...]", "serve, and open the page in the browser",
+    "As aon serve --open. Without a browser the address is printed alone.")
+CMD(EXPORT, export, LOOK, NONE, "[FILE...]", "write stores or traces for other tools",
+    "Takes what aon report takes; several files are the ranks of one job. The format\n"
+    "is --format, or follows from the ending of -o: .pftrace .json .pb .collapsed\n"
+    "or .csv, with .gz behind any of them. -o DIR/ writes a file for each rank.\n"
+    "steps, or .steps: the step records of the newest job in stores, for diagnosis.")
+CMD(STORE, store, LOOK, NONE, "check|stat|journal STORE", "check a store, or list what it holds",
+    "check reads all of it and tests every checksum; stat counts; journal lists starts,\n"
+    "stops and repairs.")
+CMD(RECOVER, recover, LOOK, STORE, "FILE...", "save what is intact in damaged stores and left pools",
+    "Takes a damaged store, or the *.pool files of a node that died. They are only\n"
+    "read. It reports in numbers what was saved and what is lost.")
+CMD(PS, ps, LIVE, NONE, "", "recorded processes: detail, events a second, losses",
+    "Reads the store only. Rates are of the last seconds.")
+CMD(TOP, top, LIVE, NONE, "", "live view: processes, and what they spend time in",
+    "Read-only. Keys: q quit, ? help, s sort, / filter, p pause, arrows scroll.")
+CMD(ALARMS, alarms, LIVE, NONE, "[STORE]", "what got worse: slower steps, hangs, late ranks",
+    "The alarms of aond's detectors, the oldest first; see docs/alarms.md.")
+CMD(STACKS, stacks, LIVE, NONE, "PID...|--job J", "stacks of processes now, equal ones together",
+    "Native and Python frames, the innermost first. Each thread is stopped for about a\n"
+    "millisecond; nothing runs in the process. Your own processes, or all with\n"
+    "CAP_SYS_PTRACE. Exits 1 if no stack could be read, and says why.")
+CMD(SUBSCRIBE, subscribe, LIVE, NONE, "", "events of running programs, as they come",
+    "Runs until it is stopped. A line for each event, or with --window for each name in each\n"
+    "second; with --json an object a line. Your own processes, or all if you may talk to\n"
+    "aond's admin socket. aond's cost does not grow with consumers, and the programs pay\n"
+    "only for --detail. Slow consumers lose events; the count is reported. Exits 1 when aond\n"
+    "ends. For programs: aon/consumer.h (docs/subscribe.md).")
+CMD(BUDGET, budget, LIVE, NONE, "[KEY=VALUE...]", "what aon may cost and does cost; change it",
+    "Of the node: for aond's owner, its group and root, until aond reads its settings again;\n"
+    "aond.conf(5) lists them all. With --pid or --job: max_slowdown, probe_permille,\n"
+    "disk_mib_day and fidelity of a process, or of all of a job. The admin may set anything,\n"
+    "others may lower their own. KEY=- removes it.")
+CMD(OVERHEAD, overhead, LIVE, BUDGET, "[STORE]", "what recording costs each program, as measured",
+    "Compares recorded steps with steps skipped at random; the confidence interval holds\n"
+    "whenever you look. accounted is the cost of the records themselves. Exits 3 if nothing\n"
+    "with steps was seen.")
+CMD(LEASE, lease, LIVE, NONE, "[list | take|release cupti PID | pm | dcgm]", "give GPU profiling hardware to another tool",
+    "One tool at a time can have a process's CUPTI, the counters of GPUs (pm), DCGM's lock\n"
+    "for profiling. take makes aon's own probes leave it within a second; they come back\n"
+    "after release, after --for seconds (default 60), or when --holder has ended. For your\n"
+    "own process; pm and dcgm are for root, aond's user and its group (docs/lease.md).")
+CMD(YIELD, yield, LIVE, LEASE, "PID [SECONDS]", "let another profiler have a process for a while",
+    "The CUDA probe of PID leaves CUPTI within a second and takes it again after SECONDS\n"
+    "(default 60), once no other tool has it. GPU work meanwhile is not recorded; the\n"
+    "interval is in the store, as \"externally profiled\".")
+CMD(DOCTOR, doctor, NODE, NONE, "", "what works on this machine, and how to fix the rest",
+    "Exits 1 only if recording itself cannot work. Changes nothing.")
+CMD(NODE, node, NODE, NONE, "validate|telemetry|rack|audit ...", "commands about this node", "")
+CMD(VALIDATE, validate, NODE, NODE, "[REPORT...]", "is this node as it should be: settings, speed",
+    "Checks kernel, cores, memory, PCIe, networks and GPUs, and says what to change and why.\n"
+    "--learn FILE saves a good node's profile, --against FILE compares others with it.\n"
+    "Reports of three nodes or more (--json, or --rack) are compared: outliers are named.\n"
+    "--log reads what benchmarks printed, and compares it with models. --health is one\n"
+    "line within 5 s, for Slurm and Kubernetes. Exits 1 when something fails\n"
+    "(docs/validate.md).")
+CMD(TELEMETRY, telemetry, NODE, NODE, "[STORE]", "what the node and its devices measured",
+    "GPUs, cores, links, sensors: the last value of each series, and min, mean and max over\n"
+    "--since. aon-collect(8) measures; docs/telemetry.md lists what. Exits 3 if nothing was\n"
+    "measured.")
+CMD(RACK, rack, NODE, NODE, "[FOLDER]", "the BMCs of racks at a glance, and what is wrong",
+    "What aon-collect last saw of each BMC of /etc/aon/bmc.conf, by rack and position\n"
+    "(docs/bmc.md). FOLDER is where aon-collect writes to.")
+CMD(AUDIT, audit, NODE, NODE, "[STORE]", "captures, subscriptions, leases, changed settings: by whom",
+    "The oldest first, with refusals; of the node's aond, or of the one that wrote\n"
+    "STORE. For root, aond's user and its group (docs/security.md).")
+CMD(CLUSTER, cluster, CLUSTER, NONE, "init|status|tidy|repair --url URL", "the tables of a cluster in ClickHouse",
+    "init creates missing tables and adds the columns that an older version did not have; you\n"
+    "can run it again at any time. status checks every server; exits 1 if one is not as it\n"
+    "should be. tidy drops rows older than their retention where ClickHouse does not do so\n"
+    "itself (before 19.6), then does what repair does: hourly sums that differ from their\n"
+    "rows, as after the crash of a server, are corrected, by default over the last three days\n"
+    "(--since, --until). URL is clickhouse://HOST:PORT[,REPLICA...][;SHARD...]/DATABASE; with\n"
+    "?tls=yes over HTTPS, with ?cluster=NAME over shards (docs/cluster.md).")
+CMD(FLEET, fleet, CLUSTER, CLUSTER, "[URL]", "where a cluster's GPU hours go: jobs, nodes, versions",
+    "Of the ClickHouse that aon cluster ship or a relay writes to, at --cluster or\n"
+    "$AON_CLUSTER: clickhouse://[USER@]HOST:PORT/DATABASE[?tls=yes&fleet=NAME]. What jobs\n"
+    "hold and do not use, which ranks others wait for, which nodes fell silent. --versions:\n"
+    "kernels that got slower with a driver or a framework. Of one job: aon report --cluster\n"
+    "URL --job J.")
+CMD(SHIP, ship, CLUSTER, CLUSTER, "[status]", "send what this node's aond stores to a cluster",
+    "Runs until it is stopped, as a process of its own: it reads the store, packs what is new\n"
+    "into batches in its spool, and sends them to ClickHouse or to a relay until they have\n"
+    "arrived, each once. Settings are in /etc/aon/ship.conf (ship.conf(5)); options go before\n"
+    "them. status lists what waits, what arrived, what was given up or set aside, and what is\n"
+    "wrong.")
+CMD(RELAY, relay, CLUSTER, CLUSTER, "[status]", "take batches from nodes and bring them to ClickHouse",
     "One for 50 to 200 nodes. Answers a node when its batch is on this disk; sends large\n"
     "inserts, each once, through any crash. HTTPS with certificates on both sides; the\n"
     "access list says which names are nodes, and who may order captures. status says what\n"
     "the relay of --dir holds and has counted (docs/relay.md).")
-CMD(FLEET,   fleet,   "[URL]",             "where the GPU hours of a cluster go: jobs, nodes, versions",
-    "Of the ClickHouse that aon ship or a relay writes, at --cluster or $AON_CLUSTER:\n"
-    "clickhouse://[USER@]HOST:PORT/DATABASE[?tls=yes&fleet=NAME]. What jobs hold and do not\n"
-    "use, who is waited for, which nodes fell silent. --versions: kernels that got\n"
-    "slower with a driver or a framework. Of one job: aon report --cluster URL --job J.")
-CMD(RECOVER, recover, "FILE...",           "save what is whole from damaged stores and left pools",
-    "Takes a damaged store, or the *.pool files of a node that died. They are only\n"
-    "read. What was saved and what is lost is said in numbers.")
-CMD(ROOFLINE, roofline, "devices | show DEVICE | measure | STORE|TRACE...", "what devices can do at best, and how near a run's kernels come",
-    "Of a run: what limits each kernel, its share of the roof, and how its work is known;\n"
-    "copies and collectives against their links, waiting for late ranks told apart.\n"
-    "DEVICE is a key of the list in any case, or a name as a driver says it. measure runs\n"
-    "kernels through CUDA or OpenCL and keeps what the device reached as 'measured'.\n"
+CMD(ROOFLINE, roofline, MODELS, NONE, "devices | show DEVICE | measure | STORE|TRACE...", "what devices can do, and how close a run's kernels come",
+    "Of a run: what limits each kernel, its share of the roofline bound, and how its work is\n"
+    "known; copies and collectives against their links, without the time spent waiting for\n"
+    "late ranks. DEVICE is a key of the list in any case, or a driver's name for it. measure\n"
+    "runs kernels through CUDA or OpenCL and saves what the device reached as 'measured'.\n"
     "Devices of your own: $AON_DEVICES, or ~/.config/aon/devices.json (docs/devices.md).")
-CMD(MODEL,   model,   "gemm|collective|attention|conv|elementwise|norm|step", "what work should take on a device, and what limits it",
+CMD(MODEL, model, MODELS, NONE, "gemm|collective|attention|conv|elementwise|norm|step", "what work should take on a device, and what limits it",
     "gemm: C[m,n] = A[m,k] B[k,n], alone on an idle device, and in a stream among other\n"
-    "kernels. collective: an exchange between ranks. step: a transformer's step, its time\n"
-    "by part, MFU, and memory of a GPU. DEVICE is a key of aon roofline devices, or a name\n"
-    "as a driver says it. Options are of the models that they name.\n"
-    "How far the models can be trusted: docs/models.md.")
-CMD(SHIP,    ship,    "[status]",          "send what this node's aond stores to a cluster, until it is stopped",
-    "A process of its own: it reads the store, packs what is new into batches in its spool,\n"
-    "and sends them to ClickHouse or to a relay until they have arrived, each once. Settings\n"
-    "are in /etc/aon/ship.conf (ship.conf(5)); options go before them. status tells what\n"
-    "waits, what arrived, what was given up or set aside, and what is wrong.")
-CMD(CLUSTER, cluster, "init|status|tidy|repair --url URL", "the tables that the nodes of a cluster send to, in ClickHouse",
-    "init makes what is not there and adds columns that an older version did not have; it\n"
-    "can be run again at any time. status looks at every server; exits 1 if one is not as it\n"
-    "should be. tidy drops what is older than it is kept, where ClickHouse does not by itself\n"
-    "(before 19.6), and does what repair does: sums by hours that differ from their rows, as\n"
-    "after the crash of a server, are put right, of the last three days unless told by --since\n"
-    "and --until. URL is clickhouse://HOST:PORT[,REPLICA...][;SHARD...]/DATABASE; with\n"
-    "?tls=yes over HTTPS, with ?cluster=NAME over shards (docs/cluster.md).")
-CMD(VERSION, version, "",                  "the version of this command", "")
-CMD(HELP,    help,    "[CMD]",             "how to use aon, or one of its commands", "")
+    "kernels. collective: between ranks. step: a transformer's step, its time by part, MFU,\n"
+    "and memory of a GPU. DEVICE is a key of aon roofline devices, or a driver's name for it.\n"
+    "Options are of the models that they name. How accurate the models are: docs/models.md.")
+CMD(WHATIF, whatif, MODELS, NONE, "[STORE|TRACE...]", "what a step would take if something were faster or gone",
+    "Replays the recording as a graph of what waited for what: calls, streams, ranks. A NAME\n"
+    "is part of a name in any case, a pattern of the shell, or a class of kernels.")
+CMD(SIM, sim, MODELS, NONE, "-o STORE", "simulate a job, with faults, into a store",
+    "Models give the times of kernels and collectives, a graph of dependencies their order.\n"
+    "The store is read like any other. STORE.truth.json lists the faults, whom they hit, since\n"
+    "when, and what they cost compared with the same job without them. Runs are reproducible\n"
+    "for a given --seed. FAULT is KIND:rank=R,by=X,from=STEP,for=STEPS, as far as its kind\n"
+    "needs them; join several with +.")
+CMD(HELP, help, HELP, NONE, "[CMD]", "how to use aon, or one of its commands", "")
+CMD(VERSION, version, HELP, NONE, "", "the version of this command", "")
 /* clang-format on */
 #undef CMD

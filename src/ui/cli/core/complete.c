@@ -21,20 +21,36 @@ static void put_values(const char *arg)
 		putchar(*arg == '|' ? ' ' : *arg);
 }
 
-/* What may stand in the place of an operand: the first word of the synopsis, if it lists. */
+/* What may be in the place of an operand: second words, names of commands. */
+static bool has_operands(int cmd)
+{
+	for (int i = 0; i < CMD_COUNT; i++)
+		if ((int)cmd_table[i].parent == cmd)
+			return true;
+	return cmd == CMD_HELP;
+}
+
 static void put_operands(int cmd)
 {
 	const char *s = cmd_table[cmd].synopsis;
 
 	for (; cmd == CMD_STORE && *s != ' '; s++)
 		putchar(*s == '|' ? ' ' : *s);
+	for (int i = 0; i < CMD_COUNT; i++)
+		if ((int)cmd_table[i].parent == cmd)
+			printf(" %s", cmd_table[i].name);
 	for (int i = 0; cmd == CMD_HELP && i < CMD_COUNT; i++)
 		printf("%s ", cmd_table[i].name);
 }
 
 static void bash_words(void)
 {
-	printf("\tcase ${COMP_WORDS[1]}$prev in\n");
+	printf("\tcase \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n");
+	for (int i = 0; i < CMD_COUNT; i++)
+		if (cmd_table[i].parent != CMD_NONE)
+			printf("\t'%s %s') cmd=%s ;;\n", cmd_table[cmd_table[i].parent].name,
+			       cmd_table[i].name, cmd_table[i].name);
+	printf("\tesac\n\tcase $cmd$prev in\n");
 	for (int i = 0; i < CMD_COUNT; i++)
 		for (int k = 0; k < OPT_COUNT; k++)
 			if (has_values(i, k)) {
@@ -42,7 +58,7 @@ static void bash_words(void)
 				put_values(opt_table[k].arg);
 				printf("' ;;\n");
 			}
-	printf("\tesac\n\t[ -n \"$words\" ] || case ${COMP_WORDS[1]} in\n");
+	printf("\tesac\n\t[ -n \"$words\" ] || case $cmd in\n");
 	for (int i = 0; i < CMD_COUNT; i++) {
 		printf("\t%s) words='", cmd_table[i].name);
 		put_operands(i);
@@ -59,11 +75,13 @@ static void bash(void)
 	printf("# bash completion of aon, made by: aon help --complete bash\n"
 	       "_aon() {\n"
 	       "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words='' i\n"
+	       "\tlocal cmd=${COMP_WORDS[1]}\n"
 	       "\tCOMPREPLY=()\n"
 	       "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
 	       "\t\tCOMPREPLY=($(compgen -W '");
 	for (int i = 0; i < CMD_COUNT; i++)
-		printf("%s%s", i ? " " : "", cmd_table[i].name);
+		if (cmd_table[i].parent == CMD_NONE)
+			printf("%s%s", i ? " " : "", cmd_table[i].name);
 	printf("' -- \"$cur\"))\n\t\treturn\n\tfi\n"
 	       "\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
 	       "\t\t[ \"${COMP_WORDS[i]}\" = -- ] || continue\n"
@@ -113,18 +131,27 @@ static void zsh(void)
 	printf("#compdef aon\n# zsh completion of aon, made by: aon help --complete zsh\n"
 	       "_aon() {\n\tlocal -a commands\n\tcommands=(\n");
 	for (int i = 0; i < CMD_COUNT; i++) {
+		if (cmd_table[i].parent != CMD_NONE)
+			continue;
 		printf("\t\t'%s:", cmd_table[i].name);
 		zsh_text(cmd_table[i].help);
 		printf("'\n");
 	}
 	printf("\t)\n\tif (( CURRENT == 2 )); then\n\t\t_describe command commands\n\t\treturn\n"
-	       "\tfi\n\tlocal cmd=$words[2]\n\tshift words\n\t(( CURRENT-- ))\n\tcase $cmd in\n");
+	       "\tfi\n\tlocal cmd=$words[2]\n\tshift words\n\t(( CURRENT-- ))\n"
+	       "\tcase \"$cmd $words[2]\" in\n");
+	for (int i = 0; i < CMD_COUNT; i++)
+		if (cmd_table[i].parent != CMD_NONE)
+			printf("\t'%s %s') cmd=%s; shift words; (( CURRENT-- )) ;;\n",
+			       cmd_table[cmd_table[i].parent].name, cmd_table[i].name,
+			       cmd_table[i].name);
+	printf("\tesac\n\tcase $cmd in\n");
 	for (int i = 0; i < CMD_COUNT; i++) {
 		printf("\t%s) _arguments -s", cmd_table[i].name);
 		for (int k = 0; k < OPT_COUNT; k++)
 			if (has(i, k))
 				zsh_option(&opt_table[k]);
-		if (i == CMD_STORE || i == CMD_HELP) {
+		if (has_operands(i)) {
 			printf(" \\\n\t\t'1:what:(");
 			put_operands(i);
 			printf(")'");
@@ -165,13 +192,16 @@ static void fish(void)
 {
 	printf("# fish completion of aon, made by: aon help --complete fish\n");
 	for (int i = 0; i < CMD_COUNT; i++) {
-		printf("complete -c aon -f -n __fish_use_subcommand -a %s -d ", cmd_table[i].name);
-		fish_quoted(cmd_table[i].help);
-		putchar('\n');
+		if (cmd_table[i].parent == CMD_NONE) {
+			printf("complete -c aon -f -n __fish_use_subcommand -a %s -d ",
+			       cmd_table[i].name);
+			fish_quoted(cmd_table[i].help);
+			putchar('\n');
+		}
 		for (int k = 0; k < OPT_COUNT; k++)
 			if (has(i, k))
 				fish_option(cmd_table[i].name, &opt_table[k]);
-		if (i == CMD_STORE || i == CMD_HELP) {
+		if (has_operands(i)) {
 			printf("complete -c aon -n '__fish_seen_subcommand_from %s' -a '",
 			       cmd_table[i].name);
 			put_operands(i);

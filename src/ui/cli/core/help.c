@@ -11,6 +11,7 @@
 #define HELP_COLUMNS 80
 #define HELP_INDENT  24 /* where what an option does begins */
 #define HELP_USAGE   11 /* behind "usage: aon " */
+#define HELP_TITLE   15 /* columns of a command's name */
 
 static bool has(int cmd, int opt)
 {
@@ -59,23 +60,55 @@ static void print_options(int cmd)
 	}
 }
 
+/* The second words of a command. */
+static void print_children(int cmd)
+{
+	char title[CMD_TITLE];
+	bool any = false;
+
+	for (int i = 0; i < CMD_COUNT; i++) {
+		if ((int)cmd_table[i].parent != cmd)
+			continue;
+		printf("%s  %-*s  %s\n", any ? "" : "\nMore (aon help COMMAND):\n", HELP_TITLE,
+		       cmd_title(i, title), cmd_table[i].help);
+		any = true;
+	}
+}
+
+static void print_one(int cmd)
+{
+	const struct cmd *c = &cmd_table[cmd];
+	char title[CMD_TITLE];
+
+	fold(c->synopsis, printf("usage: aon %s [OPTION...]", cmd_title(cmd, title)), HELP_USAGE);
+	printf("%c%s.\n", c->help[0] & ~0x20, c->help + 1);
+	if (*c->more)
+		fold(c->more, 0, 0);
+	putchar('\n');
+	print_options(cmd);
+	print_children(cmd);
+}
+
 void help_print(int cmd)
 {
-	if (cmd != CMD_COUNT) {
-		const struct cmd *c = &cmd_table[cmd];
+	static const char *const heading[] = {
+#define GROUP(ID, text) [GROUP_##ID] = text,
+#include "cli/core/group.tbl.h"
+	};
+	char title[CMD_TITLE];
 
-		fold(c->synopsis, printf("usage: aon %s [OPTION...]", c->name), HELP_USAGE);
-		printf("%c%s.\n", c->help[0] & ~0x20, c->help + 1);
-		if (*c->more)
-			fold(c->more, 0, 0);
-		putchar('\n');
-		print_options(cmd);
+	if (cmd != CMD_COUNT) {
+		print_one(cmd);
 		return;
 	}
 	printf("usage: aon COMMAND [OPTION...]\n"
-	       "Always-on profiling: what runs on this node, where its time goes, what to do.\n\n");
-	for (int i = 0; i < CMD_COUNT; i++)
-		printf("  %-9s  %s\n", cmd_table[i].name, cmd_table[i].help);
+	       "Always-on profiling: what runs on this node, where its time goes, what to do.\n");
+	for (int i = 0; i < CMD_COUNT; i++) {
+		if (!i || cmd_table[i].group != cmd_table[i - 1].group)
+			printf("\n%s\n", heading[cmd_table[i].group]);
+		if (i != CMD_NODE) /* nothing but its second words */
+			printf("  %-*s  %s\n", HELP_TITLE, cmd_title(i, title), cmd_table[i].help);
+	}
 	printf("\nExit: 0 done, 1 failed, 2 misuse, 3 could not decide.\n"
 	       "First time:  aon run -- python train.py\n"
 	       "One command: aon help COMMAND\n");
@@ -113,14 +146,17 @@ void help_roff(void)
 	printf(".SH COMMANDS\n");
 	for (int i = 0; i < CMD_COUNT; i++) {
 		const struct cmd *c = &cmd_table[i];
+		char title[CMD_TITLE];
 
-		printf(".SS aon %s [OPTION...]%s", c->name, *c->synopsis ? " " : "");
+		printf(".SS aon %s [OPTION...]%s", cmd_title(i, title), *c->synopsis ? " " : "");
 		roff_text(c->synopsis);
 		printf("\n%c", c->help[0] & ~0x20);
 		roff_text(c->help + 1);
 		printf(".\n");
 		roff_text(c->more);
 		printf("%s", *c->more ? "\n" : "");
+		if (c->parent != CMD_NONE)
+			printf("\\fBaon %s\\fR is the same.\n", c->name);
 		for (int k = 0; k < OPT_COUNT; k++)
 			if (has(i, k) && opt_table[k].cmds != CMD_EVERY)
 				roff_option(&opt_table[k]);
@@ -133,14 +169,14 @@ void help_roff(void)
 
 int cmd_help(const struct opts *o)
 {
-	int cmd = CMD_COUNT, shell = opt_choice(o, OPT_COMPLETE, 0);
+	int cmd = CMD_COUNT, shell = opt_choice(o, OPT_COMPLETE, 0), words = 0;
 
 	if (shell < 0)
 		return CLI_USAGE;
-	if (o->argc > 1)
-		return cli_misuse("one command at a time, not also '%s'", o->argv[1]);
-	if (o->argc == 1 && (cmd = cmd_find(o->argv[0])) < 0)
+	if (o->argc && (cmd = cmd_words(o->argc, o->argv, &words)) < 0)
 		return cli_misuse("unknown command '%s'", o->argv[0]);
+	if (o->argc > words)
+		return cli_misuse("one command at a time, not also '%s'", o->argv[words]);
 	if (o->val[OPT_ROFF])
 		help_roff();
 	else if (o->val[OPT_COMPLETE])
@@ -148,6 +184,13 @@ int cmd_help(const struct opts *o)
 	else
 		help_print(cmd);
 	return CLI_OK;
+}
+
+/* Only its second words are commands. */
+int cmd_node(const struct opts *o)
+{
+	return o->argc ? cli_misuse("unknown command '%s'", o->argv[0])
+		       : cli_misuse("which one? validate, telemetry, rack or audit");
 }
 
 int cmd_version(const struct opts *o)

@@ -32,10 +32,13 @@ static int finish(int rc)
 
 static int no_command(const char *word)
 {
-	char clean[256];
+	char clean[256], title[CMD_TITLE];
+	int like = cmd_like(word);
 
-	fprintf(stderr, "aon: unknown command '%s'. See: aon help\n",
-		fmt_clean(clean, sizeof(clean), word, false));
+	fprintf(stderr, "aon: unknown command '%s'.", fmt_clean(clean, sizeof(clean), word, false));
+	if (like >= 0)
+		fprintf(stderr, " Did you mean: aon %s?", cmd_title(like, title));
+	fprintf(stderr, " See: aon help\n");
 	return CLI_USAGE;
 }
 
@@ -48,9 +51,11 @@ static bool is_lab(int cmd, int argc, char *argv[])
 
 int main(int argc, char *argv[])
 {
-	const char *word = argc > 1 ? argv[1] : "help";
+	static char name[] = "aon", help[] = "help", version[] = "version";
+	static char *alone[] = { name, help, NULL };
+	char said[CMD_TITLE];
 	struct opts o;
-	int cmd, rc, fd;
+	int cmd, rc, fd, words;
 
 	/* A closed stream's number must not be given to a pipe or a store. Close-on-exec, so that
 	 * a program that is run finds it closed, as it was. */
@@ -58,18 +63,21 @@ int main(int argc, char *argv[])
 		;
 	close(fd);
 	setlocale(LC_CTYPE, ""); /* only to know whether the terminal speaks UTF-8 */
-	if (!strcmp(word, "--help") || !strcmp(word, "-h"))
-		word = "help";
-	else if (!strcmp(word, "--version") || !strcmp(word, "-V"))
-		word = "version";
-	cmd = cmd_find(word);
-	if (cmd < 0)
-		return no_command(word);
-	cli_speaker((enum cmd_id)cmd);
-	if (argc > 1) {
-		argc--;
-		argv++;
+	if (argc < 2) {
+		argc = 2;
+		argv = alone;
 	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		argv[1] = help;
+	else if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))
+		argv[1] = version;
+	cmd = cmd_words(argc - 1, argv + 1, &words);
+	if (cmd < 0)
+		return no_command(argv[1]);
+	snprintf(said, sizeof(said), words == 2 ? "%s %s" : "%s", argv[1], argv[2]);
+	cli_speaker(said);
+	argc -= words;
+	argv += words;
 	if (is_lab(cmd, argc, argv))
 		return cli_say(CLI_USAGE,
 			       "'%s' is now 'aon-lab %s', a tool of the source tree (docs/sim.md)",

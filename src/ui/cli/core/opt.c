@@ -15,8 +15,8 @@
 #define C(ID) CMD_BIT(CMD_##ID)
 
 const struct cmd cmd_table[CMD_COUNT] = {
-#define CMD(ID, name, synopsis, help, more) \
-	[CMD_##ID] = { #name, cmd_##name, synopsis, help, more },
+#define CMD(ID, name, group, parent, synopsis, help, more) \
+	[CMD_##ID] = { #name, cmd_##name, GROUP_##group, CMD_##parent, synopsis, help, more },
 #include "cli/core/cmd.tbl.h"
 };
 
@@ -25,7 +25,7 @@ const struct opt opt_table[OPT_COUNT] = {
 #include "cli/core/opt.tbl.h"
 };
 
-static enum cmd_id speaker = CMD_HELP;
+static char speaker[CMD_TITLE] = "help";
 static bool muted;
 
 void cli_mute(bool yes)
@@ -33,9 +33,9 @@ void cli_mute(bool yes)
 	muted = yes;
 }
 
-void cli_speaker(enum cmd_id cmd)
+void cli_speaker(const char *words)
 {
-	speaker = cmd;
+	snprintf(speaker, sizeof(speaker), "%s", words);
 }
 
 static void vsay(const char *tail, const char *fmt, va_list ap)
@@ -46,7 +46,7 @@ static void vsay(const char *tail, const char *fmt, va_list ap)
 		return;
 	vsnprintf(text, sizeof(text), fmt, ap);
 	fmt_clean(clean, sizeof(clean), text, false);
-	fprintf(stderr, "aon %s: %s%s\n", cmd_table[speaker].name, clean, tail);
+	fprintf(stderr, "aon %s: %s%s\n", speaker, clean, tail);
 }
 
 int cli_say(int code, const char *fmt, ...)
@@ -64,19 +64,11 @@ int cli_misuse(const char *fmt, ...)
 	char tail[64];
 	va_list ap;
 
-	snprintf(tail, sizeof(tail), ". See: aon %s --help", cmd_table[speaker].name);
+	snprintf(tail, sizeof(tail), ". See: aon %s --help", speaker);
 	va_start(ap, fmt);
 	vsay(tail, fmt, ap);
 	va_end(ap);
 	return CLI_USAGE;
-}
-
-int cmd_find(const char *name)
-{
-	for (int i = 0; i < CMD_COUNT; i++)
-		if (!strcmp(cmd_table[i].name, name))
-			return i;
-	return -1;
 }
 
 /* getopt's two tables for one command. A long option's value is 256 + its id. */
