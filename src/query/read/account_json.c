@@ -41,7 +41,8 @@ void overhead_json(struct json *j, const char *key, const struct overhead *o)
 	json_real(j, "slowdown_lo", known ? o->lo / 1e6 : 0.0 / 0.0);
 	json_real(j, "slowdown_hi", known ? o->hi / 1e6 : 0.0 / 0.0);
 	json_real(j, "slowdown_mean", known ? o->mean / 1e6 : 0.0 / 0.0);
-	json_real(j, "stays_on", o->stays / 1e6);
+	json_real(j, "fixed_cost", o->stays / 1e6);
+	json_real(j, "stays_on", o->stays / 1e6); /* the key until 0.1 */
 	json_real(j, "accounted", o->accounted / 1e6);
 	json_real(j, "record_ns", o->emit_ps ? o->emit_ps / 1e3 : 0.0 / 0.0);
 	json_real(j, "budget", o->budget ? o->budget / 1e6 : 0.0 / 0.0);
@@ -49,10 +50,13 @@ void overhead_json(struct json *j, const char *key, const struct overhead *o)
 	json_real(j, "recorded",
 		  o->fidelity < FIDELITY_LEVELS ? 1.0 / fidelity_table[o->fidelity].duty
 						: 0.0 / 0.0);
+	json_str(j, "fidelity",
+		 o->fidelity < FIDELITY_LEVELS ? fidelity_table[o->fidelity].word : NULL);
 	json_str(j, "rung",
 		 o->fidelity < FIDELITY_LEVELS ? fidelity_table[o->fidelity].word : NULL);
 	json_u64(j, "moves", o->moves);
 	json_u64(j, "steps", o->steps);
+	json_u64(j, "skipped", o->left_out);
 	json_u64(j, "left_out", o->left_out);
 	json_close(j);
 }
@@ -95,6 +99,7 @@ void process_json(struct json *j, const struct process *p, uint64_t t0)
 		json_u64(j, "world", p->origin.world);
 	else
 		json_null(j, "world");
+	json_str(j, "detail", procs_detail(p->tier));
 	json_str(j, "tier", procs_tier(p->tier));
 	json_bool(j, "connected", p->connected);
 	json_u64(j, "first_ns", p->first_ns > t0 ? p->first_ns - t0 : 0);

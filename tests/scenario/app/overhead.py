@@ -161,7 +161,12 @@ def budget():
             ok(rows["slowdown_permille"]["value"] == "7" and rows["pools_mib"]["used"] >= 0
                and rows["measure"]["value"] == "off", "budget shows limits and what is used", rows)
             got = aon("budget", "slowdown_permille=3", "measure=on", env=env)
-            ok(got.returncode == 0 and "3 1/1000" in got.stdout, "and changes them at once", got)
+            ok(got.returncode == 0 and "0.3 %" in got.stdout, "and changes them at once", got)
+            got = aon("budget", "max_slowdown=0.4%", "fidelity=heartbeat", "--json", env=env)
+            rows = {x["key"]: x for x in json.loads(got.stdout)["budget"]} if got.returncode == 0 else {}
+            ok(rows and rows["slowdown_permille"]["value"] == "4" and rows["rung"]["value"] == "pulse" and rows["rung"]["name"] == "fidelity",
+               "also by the names that people use", got)
+            aon("budget", "max_slowdown=0.3", "fidelity=all", env=env)
             bad = [aon("budget", x, env=env) for x in ("slowdown_permille=x", "nothing=1", "store_max_mib=9", "tier")]
             ok([b.returncode for b in bad] == [1, 1, 1, 2] and "next start" in bad[2].stderr
                and "whole number" in bad[0].stderr, "what cannot be set is refused with the reason",

@@ -83,7 +83,7 @@ def lower(rung, full, said, some, proc, text, classes, streams):
     ok(abs(some["gemm"]["count"] / said["steps"] - 1) < 0.15, "counts are of all steps, too",
        (some["gemm"], said["steps"]))
     ok(abs(some["mark"]["count"] / (3 * said["steps"]) - 1) < 0.15, "and so are those of marks", some["mark"])
-    ok("+-" in classes and "left out by chance" in classes, "classes have theirs, too", classes)
+    ok("+-" in classes and "skipped at random" in classes, "classes have theirs, too", classes)
     # Steps of a loaded machine differ in length: most of the time that was left out is enough.
     ok(span_s(streams) < said["took_s"] * (1 - 0.4 * left), "and what was not seen is not idle", (streams, said["took_s"]))
     why, said_json, steps = proc["why"]
@@ -91,7 +91,7 @@ def lower(rung, full, said, some, proc, text, classes, streams):
     ok(of == o["steps"] and abs(of - n - o["left_out"]) <= 1 and f"of the {n:,} of {of:,} steps that were recorded" in why,
        f"aon why is of the {n} of {of} steps that were recorded, and says so", (why[:300], o))
     ok("steps that were recorded" in steps, "and so does a table of steps", steps[-300:])
-    ok("+-" in text and "left out by chance" in text, "the report says what was left out, and how sure it is", text)
+    ok("+-" in text and "skipped at random" in text, "the report says what was left out, and how sure it is", text)
 
 
 def cuda(got):
@@ -117,7 +117,7 @@ def slots(got):
     r, clean, rep, text = got
     o, kernels = rep["processes"][0]["overhead"], [k for k in rep["kernels"] if k["kind"] == "kernel"]
     ok(clean and o["measured_by"] == "launches" and o["left_out"] > 5, "of a program without steps slots are left out", (r, o))
-    ok(kernels and all(k.get("total_error_ns") for k in kernels) and "slots of 50 ms were left out by chance" in text and "+-" in text,
+    ok(kernels and all(k.get("total_error_ns") for k in kernels) and "slots of 50 ms were skipped at random" in text and "+-" in text,
        "its totals say how sure they are, too", (kernels, text))
     n, sure = sum(k["count"] for k in kernels), max(k.get("total_error_ns", 0) / k["total_ns"] for k in kernels)
     ok(abs(n / r["kernels"] - 1) < 0.1 + 1.5 * sure, f"{n} of {r['kernels']} kernels, +-{100 * sure:.0f} %", kernels)

@@ -54,7 +54,7 @@ def numbers(place, store):
     ok("1,000 emitted = 1,000 stored + 0 lost" in text and
        "8 emitted = 2 stored + 6 lost" in text and "6 pool_full" in text,
        "the accounting line is spelled out", text)
-    lanes = json.loads(aon(place, "report", store, "--json", "--by", "lane").stdout)
+    lanes = json.loads(aon(place, "report", store, "--json", "--by", "lane").stdout)  # the word until 0.1
     ok({x["lane"] for x in lanes["kernels"]} == {"GPU 0 stream 7"} and
        {x["lane"] for x in lanes["ranges"]} == {"thread 100", "thread 200"},
        "--by lane names threads and streams")
@@ -65,7 +65,7 @@ def numbers(place, store):
     ok(r.returncode == 1 and b"no run 'none'" in r.stderr, "a run that is not there", r)
 
 
-SHOW = [["report"], ["report", "--all"], ["report", "--by", "lane"], ["report", "--by", "process"]]
+SHOW = [["report"], ["report", "--all"], ["report", "--by", "track"], ["report", "--by", "process"]]
 
 
 def commands(store):
@@ -157,7 +157,7 @@ def live(place):
         time.sleep(4)
         d.flush()
         r = aon(place, "ps")
-        ok(r.returncode == 0 and b"emitter" in r.stdout and b"flight" in r.stdout,
+        ok(r.returncode == 0 and b"emitter" in r.stdout and b"normal" in r.stdout,
            "ps shows who is connected", r)
         ps = json.loads(aon(place, "ps", "--json").stdout)["processes"]
         ok(len(ps) == 1 and ps[0]["pid"] == p.pid and ps[0]["connected"] and
@@ -263,7 +263,7 @@ def completions(place):
     ok("recover" in complete("aon", "store", "re") and complete("aon", "node", "ra") == ["rack"], "and their second words")
     ok(complete("aon", "node", "validate", "--hea") == ["--health"] == complete("aon", "validate", "--hea"), "and what those take, by either name")
     ok(complete("aon", "report", "--js") == ["--json"], "bash completes options")
-    ok(complete("aon", "report", "--by", "l") == ["lane"], "bash completes values")
+    ok(complete("aon", "report", "--by", "t") == ["track"], "bash completes values")
     ok(complete("aon", "store", "ch") == ["check"], "bash completes operands")
     for shell, flag in (("zsh", "-n"), ("fish", "--no-execute")):
         path = place.path / f"aon.{shell}"

@@ -169,16 +169,15 @@ static int nobody(const struct capture *c)
 	if (c->o->val[OPT_JOB] || c->o->val[OPT_RANK])
 		return cli_say(
 			CLI_FAIL,
-			"no process of %s%s%s%s%s asks aond for orders. See all: aon capture "
+			"no process of %s%s%s%s%s is running with --kineto. See all: aon capture "
 			"--kineto --list",
 			c->o->val[OPT_JOB] ? "job " : "",
 			c->o->val[OPT_JOB] ? c->o->val[OPT_JOB] : "",
 			c->o->val[OPT_JOB] && c->o->val[OPT_RANK] ? ", " : "",
 			c->o->val[OPT_RANK] ? "rank " : "",
 			c->o->val[OPT_RANK] ? c->o->val[OPT_RANK] : "");
-	return cli_say(CLI_FAIL,
-		       "no process of yours asks aond for orders. Start one with: aon run "
-		       "--kineto -- CMD");
+	return cli_say(CLI_FAIL, "no process is running with --kineto. Start one with: aon run "
+				 "--kineto -- CMD");
 }
 
 /* Without a choice there may be one process, or the ranks of one job. */

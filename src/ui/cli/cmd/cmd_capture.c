@@ -307,7 +307,7 @@ static int list(const struct capture *c)
 		return CLI_OK;
 	}
 	if (!c->n)
-		return cli_say(CLI_OK, "no process of yours asks aond for orders. Start one with: "
+		return cli_say(CLI_OK, "no process is running with --kineto. Start one with: "
 				       "aon run --kineto -- CMD");
 	out_init(&out, stdout, c->o);
 	table_init(&table, col, sizeof(col) / sizeof(col[0]));

@@ -10,11 +10,6 @@
 #include "cli/report/report.h"
 #include "govern/govern.h"
 
-static const char *fidelity_of(const struct overhead *o)
-{
-	return o->fidelity < FIDELITY_LEVELS ? fidelity_table[o->fidelity].word : "?";
-}
-
 static char *percent(char *buf, size_t cap, double millionths)
 {
 	snprintf(buf, cap, "%.2f %%", millionths / 1e4);
@@ -134,7 +129,7 @@ static void add_row(struct table *t, const struct out *out, struct store *st,
 	table_add(t, "%s", percent(a, sizeof(a), o->stays));
 	table_add(t, "%s", percent(a, sizeof(a), o->accounted));
 	table_add(t, "%s", o->budget ? percent(a, sizeof(a), o->budget) : "none");
-	table_add(t, "%s", fidelity_of(o));
+	table_add(t, "%s", report_level(o->fidelity));
 	table_add(t, "%s %s", fmt_count(n, o->steps), by_launches(o) ? "slots" : "steps");
 	table_add(t, "%.1f %%", o->steps ? 100.0 * (double)o->left_out / (double)o->steps : 0);
 	table_add(t, "%s", put_bars(bars, st, p, out->ascii));
@@ -156,16 +151,15 @@ static void explain(const struct procs *ps, const struct out *out)
 	}
 	if (steps)
 		out_line(out, OUT_DIM,
-			 "SLOWDOWN: steps that are recorded against steps that are left out, by "
-			 "chance.");
+			 "SLOWDOWN: recorded steps compared with steps skipped at random.");
 	if (launches)
 		out_line(out, OUT_DIM,
-			 "SLOWDOWN by slots: no steps were seen; launches in times that are "
-			 "recorded against others.");
+			 "SLOWDOWN by slots: no steps were seen; launches in recorded times "
+			 "compared with others.");
 	if (stays)
 		out_line(out, OUT_DIM,
-			 "STAYS ON: of SLOWDOWN, what probes reckon that they cost where nothing "
-			 "is recorded.");
+			 "FIXED COST: the part of SLOWDOWN that probes cost even where nothing is "
+			 "recorded, as they estimate it.");
 	if (emit_ps)
 		out_line(out, OUT_DIM,
 			 "ACCOUNTED: records x what one costs here, %.1f ns when aond started; a "
@@ -180,13 +174,13 @@ static void text(struct store *st, const struct procs *ps, const struct out *out
 		{ "PID", 0, 3 },
 		{ "JOB", COL_LEFT, 4 },
 		{ "SLOWDOWN", 0, 0 },
-		{ "95 % SURE", COL_LEFT, 0 },
-		{ "STAYS ON", 0, 6 },
+		{ "95 % CI", COL_LEFT, 0 },
+		{ "FIXED COST", 0, 6 },
 		{ "ACCOUNTED", 0, 0 },
 		{ "BUDGET", 0, 2 },
 		{ "RECORDS", COL_LEFT, 0 },
 		{ "BY", 0, 1 },
-		{ "LEFT OUT", 0, 0 },
+		{ "SKIPPED", 0, 0 },
 		{ "OVER TIME", COL_LEFT, 5 },
 	};
 	struct table t;

@@ -18,7 +18,7 @@ static void ps_row(struct table *t, const struct out *out, const struct procs *p
 	table_add(t, "%u", p->pid);
 	table_add_text(t, out, procs_user(p->uid, user, sizeof(user)));
 	table_add_text(t, out, *p->run ? p->run : "-");
-	table_add(t, "%s", procs_live(ps, p) ? procs_tier(p->tier) : "gone");
+	table_add(t, "%s", procs_live(ps, p) ? procs_detail(p->tier) : "exited");
 	table_add(t, "%s", procs_live(ps, p) ? fmt_count(n, (uint64_t)(per_s + 0.5)) : "-");
 	table_add(t, "%s", fmt_count(n, p->account.emitted));
 	table_add(t, "%s", fmt_count(n, account_lost(&p->account)));
@@ -32,7 +32,7 @@ static int ps_text(struct store *st, const struct procs *ps, const struct out *o
 		{ "PID", 0, 0 },
 		{ "USER", COL_LEFT, 3 },
 		{ "RUN", COL_LEFT, 4 },
-		{ "TIER", COL_LEFT, 0 },
+		{ "DETAIL", COL_LEFT, 0 },
 		{ "EVENTS/S", 0, 0 },
 		{ "RECORDS", 0, 2 },
 		{ "LOST", 0, 0 },
@@ -95,6 +95,7 @@ static int ps_json(struct store *st, const struct procs *ps, const char *path)
 		else
 			json_null(&j, "local_rank");
 		ident_json(&j, "identity", &p->ident);
+		json_str(&j, "detail", procs_detail(p->tier));
 		json_str(&j, "tier", procs_tier(p->tier));
 		json_bool(&j, "connected", procs_live(ps, p));
 		json_real(&j, "events_per_s", procs_live(ps, p) ? per_s : 0.0 / 0.0);

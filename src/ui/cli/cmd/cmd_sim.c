@@ -97,7 +97,8 @@ static int params_json(void)
 	for (const struct job_param *p = job_param; p->name; p++) {
 		json_open(&j, NULL, '{');
 		json_str(&j, "name", p->name);
-		json_double(&j, "unless_told", p->def);
+		json_double(&j, "default", p->def);
+		json_double(&j, "unless_told", p->def); /* the key until 0.1 */
 		json_double(&j, "least", p->least);
 		json_double(&j, "most", p->most);
 		json_str(&j, "what", p->what);
@@ -114,7 +115,7 @@ static int params_json(void)
 static int list_params(const struct opts *o)
 {
 	static const struct col col[] = { { "NAME", COL_LEFT, 0 },
-					  { "UNLESS TOLD", 0, 0 },
+					  { "DEFAULT", 0, 0 },
 					  { "WHAT", COL_LEFT | COL_FLEX, 0 } };
 	struct table t;
 	struct out out;

@@ -90,7 +90,7 @@ CMD(SUBSCRIBE, subscribe, LIVE, NONE, "", "events of running programs, as they c
     "ends. For programs: aon/consumer.h (docs/subscribe.md).")
 CMD(BUDGET, budget, LIVE, NONE, "[KEY=VALUE...]", "what aon may cost and does cost; change it",
     "Of the node: for aond's owner, its group and root, until aond reads its settings again;\n"
-    "aond.conf(5) lists them all. With --pid or --job: max_slowdown, probe_permille,\n"
+    "aond.conf(5) lists them all. With --pid or --job: max_slowdown, max_probe_cost,\n"
     "disk_mib_day and fidelity of a process, or of all of a job. The admin may set anything,\n"
     "others may lower their own. KEY=- removes it.")
 CMD(OVERHEAD, overhead, LIVE, BUDGET, "[STORE]", "what recording costs each program, as measured",

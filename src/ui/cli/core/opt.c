@@ -163,9 +163,15 @@ int opt_u32(const struct opts *o, enum opt_id id, uint32_t *out)
 	return rc;
 }
 
+/* A value that had another name before 0.1. */
+static const char *old_word(const char *want)
+{
+	return want && !strcmp(want, "lane") ? "track" : want;
+}
+
 int opt_choice(const struct opts *o, enum opt_id id, int or_else)
 {
-	const char *list = opt_table[id].arg, *want = o->val[id];
+	const char *list = opt_table[id].arg, *want = old_word(o->val[id]);
 	size_t len;
 
 	if (!want)

@@ -37,6 +37,13 @@ static void losses(const struct account *a, const struct out *out, uint64_t lost
 			 fmt_exact(n, a->untold));
 }
 
+const char *report_level(uint32_t fidelity)
+{
+	return fidelity >= FIDELITY_LEVELS      ? "?"
+	       : fidelity == FIDELITY_HEARTBEAT ? "steps only"
+						: fidelity_table[fidelity].word;
+}
+
 void report_overhead(const struct overhead *o, const struct out *out)
 {
 	bool steps = o->by != OVERHEAD_BY_LAUNCHES;
@@ -45,12 +52,12 @@ void report_overhead(const struct overhead *o, const struct out *out)
 	if (!o->steps)
 		return;
 	if (o->left_out)
-		snprintf(left, sizeof(left), "; %.1f %% of %s left out to know",
+		snprintf(left, sizeof(left), "; %.1f %% of %s skipped to measure it",
 			 100.0 * (double)o->left_out / (double)o->steps,
 			 steps ? "steps" : "its time");
 	if (o->pairs)
 		out_line(out, OUT_DIM,
-			 "  Recording slows %s by %.2f %% (95 %% sure: %.2f to %.2f %%)%s",
+			 "  Recording slows %s by %.2f %% (95 %% CI: %.2f to %.2f %%)%s",
 			 steps ? "a step" : "launches", o->mid / 1e4, o->lo / 1e4, o->hi / 1e4,
 			 left);
 	else
@@ -60,10 +67,8 @@ void report_overhead(const struct overhead *o, const struct out *out)
 			 steps ? "a step" : "its time", left);
 	if (o->moves)
 		out_line(out, OUT_DIM,
-			 "  To keep its budget it moved %u time%s on the ladder, to %s. Why: aon "
-			 "store journal",
-			 o->moves, o->moves == 1 ? "" : "s",
-			 o->fidelity < FIDELITY_LEVELS ? fidelity_table[o->fidelity].word : "?");
+			 "  To keep its budget it reduced detail %s, to %s. Why: aon store journal",
+			 o->moves == 1 ? "once" : "several times", report_level(o->fidelity));
 }
 
 void report_account(const struct account *a, const struct out *out)

@@ -90,7 +90,7 @@ static void step_rows(struct table *t, const struct out *out, const struct gathe
 	for (size_t i = 0; i < n; i++)
 		step_row(t, out, g, gather_label(g, row[i], label, sizeof(label)), row[i]->step_ns,
 			 u, decimals, shown);
-	step_row(t, out, g, "in no range", none, u, decimals, shown);
+	step_row(t, out, g, "not broken down", none, u, decimals, shown);
 }
 
 /* The step's own thread, taken apart: ranges without what is inside them, and the rest. */
@@ -264,9 +264,11 @@ static void step_verdict(const struct gather *g, const struct out *out, const st
 
 	out_time(out, b, sizeof(b), g->held_step_ns / g->held_steps);
 	if (none > most) {
-		out_line(out, OUT_BOLD, "  Most of a step lies in no range: %s of %s.",
+		out_line(out, OUT_BOLD, "  Most of a step is not broken down yet: %s of %s.",
 			 out_time(out, a, sizeof(a), none / g->held_steps), b);
-		out_line(out, OUT_PLAIN, "  Mark its parts with aon_range_push() to see more.\n");
+		out_line(out, OUT_PLAIN,
+			 "  To split it, run aon capture; or mark its parts with "
+			 "aon_range_push().\n");
 		return;
 	}
 	fmt_clean(clean, sizeof(clean), gather_label(g, r, label, sizeof(label)), out->ascii);
@@ -286,7 +288,7 @@ static void total_verdict(const struct gather *g, const struct out *out, const s
 	out_time(out, n, sizeof(n), sum);
 	out_time(out, seen, sizeof(seen), life);
 	if (r->kind != EVENT_RANGE && g->devices == 1 && sum <= life)
-		snprintf(where, sizeof(where), "GPU time, which is %s of %s", n, seen);
+		snprintf(where, sizeof(where), "GPU time; GPU busy %s of %s", n, seen);
 	else if (r->kind != EVENT_RANGE)
 		snprintf(where, sizeof(where), "GPU time");
 	else if (g->threads == 1)
@@ -345,19 +347,17 @@ static void sampled_line(const struct gather *g, const struct out *out)
 
 	if (g->left_out)
 		out_line(out, OUT_DIM,
-			 "  %s of %s steps were left out by chance: counts and totals stand for "
-			 "all of "
-			 "them, +- is 95 %%.",
+			 "  %s of %s steps were skipped at random to measure overhead: counts and "
+			 "totals are estimates for all, +- is 95 %%.",
 			 fmt_count(a, g->left_out), fmt_count(b, g->all_steps.count));
 	if (g->left_slots)
 		out_line(out, OUT_DIM,
-			 "  Without steps: %s of %s slots of 50 ms were left out by chance: counts "
-			 "and "
-			 "totals stand for all of them, +- is 95 %%.",
+			 "  No steps: %s of %s slots of 50 ms were skipped at random to measure "
+			 "overhead: counts and totals are estimates for all, +- is 95 %%.",
 			 fmt_count(a, g->left_slots), fmt_count(b, g->all_slots));
 	if (g->unseen)
 		out_line(out, OUT_DIM,
-			 "  Of %s steps nothing is known but that they were: rung pulse.",
+			 "  Of %s steps only the count is known: fidelity level heartbeat.",
 			 fmt_count(a, g->unseen));
 }
 

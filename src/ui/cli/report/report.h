@@ -31,6 +31,8 @@ void report_data(struct store *st, const struct procs *ps, const struct process 
 int report_data_json(struct json *j, struct store *st, const struct procs *ps);
 
 /* What recording costs, if there are steps to tell it by. */
+/* A fidelity level, for people. */
+const char *report_level(uint32_t fidelity);
 void report_overhead(const struct overhead *o, const struct out *out);
 /* Where the records went, and a sentence if some were lost. */
 void report_account(const struct account *a, const struct out *out);

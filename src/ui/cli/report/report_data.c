@@ -116,7 +116,7 @@ void report_data(struct store *st, const struct procs *ps, const struct process 
 			 g->all_steps.count ? "of a step" : "each time", c, fmt_count(n, workers));
 	else
 		out_line(out, OUT_PLAIN,
-			 "  Batches: %s %s waiting for one, which is made in %s, by no worker.", a,
+			 "  Batches: %s %s waiting for one, which takes %s (num_workers=0).", a,
 			 g->all_steps.count ? "of a step" : "each time", c);
 }
 

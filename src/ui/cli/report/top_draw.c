@@ -69,7 +69,7 @@ static void proc_table(const struct top_look *l, const struct out *out, size_t r
 
 		table_add_text(&t, out, p->p->comm);
 		table_add(&t, "%u", p->p->pid);
-		table_add_text(&t, out, p->live ? (*p->p->run ? p->p->run : "-") : "gone");
+		table_add_text(&t, out, p->live ? (*p->p->run ? p->p->run : "-") : "exited");
 		table_add(&t, "%s", fmt_count(n, p->seconds ? p->events / p->seconds : 0));
 		table_add_time(&t, p->step_count ? p->step_ns / p->step_count : UINT64_MAX, u, 3);
 		spark(p, wide, out->ascii, bars, sizeof(bars));

@@ -199,10 +199,11 @@ void view_recorded(const struct view *v)
 	char a[FMT_LEN], b[FMT_LEN];
 
 	if (v->in->left_out)
-		out_line(&v->out, OUT_DIM,
-			 "     of the %s of %s steps that were recorded: the others were left out "
-			 "by chance",
-			 fmt_count(a, v->in->steps), fmt_count(b, v->in->steps + v->in->left_out));
+		out_line(
+			&v->out, OUT_DIM,
+			"     of the %s of %s steps that were recorded: the others were skipped at "
+			"random to measure overhead",
+			fmt_count(a, v->in->steps), fmt_count(b, v->in->steps + v->in->left_out));
 }
 
 void view_head(const struct view *v)
@@ -247,7 +248,8 @@ void view_verdict(const struct view *v)
 	const struct finding *f;
 
 	if (!v->in->devices) {
-		out_line(&v->out, OUT_BOLD, "  No GPU work is in this trace.");
+		out_line(&v->out, OUT_BOLD,
+			 "  No findings for CPU-only runs yet: no GPU work is in this trace.");
 		return;
 	}
 	if (!v->fs->n) {

@@ -237,7 +237,8 @@ static void class_table(const struct view *v)
 	table_fini(&t);
 	if (sampled)
 		out_line(&v->out, OUT_DIM,
-			 "  Steps were left out by chance: totals stand for all, +- is 95 %%.");
+			 "  Steps were skipped at random: totals are estimates for all, +- is 95 "
+			 "%%.");
 	fputc('\n', v->out.f);
 }
 
