@@ -8,7 +8,7 @@ ONLY    ?=
 
 MESON_SETUP = meson setup --prefix=$(PREFIX)
 
-.PHONY: all web demo demo-cluster check bench validate-models asan tsan fuzz soak install format clean
+.PHONY: all web demo demo-cluster check check-quick check-all bench validate-models asan tsan fuzz soak install format clean
 
 all: $(BUILD)/build.ninja
 	@tools/web
@@ -27,7 +27,10 @@ demo:
 	@tools/setup build
 	@tools/setup web || true
 	@tools/setup demo || true
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory $(BUILD)/build.ninja
+	@tools/web
+	@ninja -C $(BUILD) --quiet demo
+	@tools/place $(BUILD)
 	@tools/demo $(BUILD) $(if $(NO_SERVE),--no-serve)
 
 # ZooKeeper, two ClickHouse, a relay and eight nodes in network namespaces, until Ctrl-C; as root.
@@ -38,14 +41,29 @@ demo-cluster:
 	@$(MAKE) --no-print-directory all
 	@tools/cluster-up $(BUILD) $(CLUSTER)
 
+# T=name: that test alone. C=asan or C=tsan: in that configuration alone.
+CHECK = tools/check.py --since $(SINCE) $(addprefix --test ,$(T)) $(addprefix --only ,$(C))
+SINCE := $(shell date +%s)
+
 check:
 	@tools/setup build check
 	@$(MAKE) --no-print-directory all
-	@tools/check.py $(BUILD)
+	@$(CHECK) $(BUILD)
+
+# The checks of the tree and the unit tests.
+check-quick:
+	@tools/setup build
+	@$(MAKE) --no-print-directory all
+	@$(CHECK) --quick $(BUILD)
+
+# Every scenario under ASan too, and every figure of `make bench`: more than an hour.
+check-all:
+	@tools/setup build check bench
+	@$(MAKE) --no-print-directory all
+	@$(CHECK) --all $(BUILD) && ok=0 || ok=1; bench/run.py --build $(BUILD) --doc docs/benchmarks.md || ok=1; exit $$ok
 
 asan tsan:
-	@tools/setup build check
-	@tools/check.py --only $@ $(BUILD)
+	@$(MAKE) --no-print-directory check C=$@
 
 bench:
 	@tools/setup build bench

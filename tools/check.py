@@ -1,8 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Run every test: plain, ASan+UBSan, TSan. Ends with "N passed, N failed, N skipped".
+"""Run the tests: plain, ASan+UBSan, TSan. Ends with "N passed, N failed, N skipped".
+
+    check.py BUILD                  what the CI runs
+    check.py --quick BUILD          the checks of the tree and the unit tests, plain
+    check.py --all BUILD            every scenario under ASan too
+    check.py --test NAME BUILD      one test (--only asan: in that build)
 
 A TAP test counts by its points, any other by itself. Details are in the testlog of each build.
+The next build is made, at low priority, while the tests of the one before wait.
 
 Up to five tests that fail run once more, alone: what passes then is named as unsteady, and its
 first output stays in testlog-first.json. A test that fails twice has failed.
@@ -15,20 +21,18 @@ import pathlib
 import re
 import subprocess
 import sys
+import threading
+import time
 
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+# Sanitizers find the same at -O1 with line tables alone, and build in half the time. The plain build
+# is the one that fails on warnings.
+SANITIZED = ["-Dwerror=false", "-Db_lundef=false", "-Dbench=false", "-Doptimization=1", "-Ddebug=false", "-Dc_args=-g1"]
 RUNS = {
-    # name: (suffix of the build directory, Meson options, options of `meson test`)
-    "plain": ("", [], []),
-    "asan": (
-        "-asan",
-        ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Dbench=false"],
-        ["--suite", "unit", "--suite", "scenario", "--suite", "fuzz"],
-    ),
-    "tsan": (
-        "-tsan",
-        ["-Db_sanitize=thread", "-Db_lundef=false", "-Dbench=false"],
-        ["--suite", "unit", "--suite", "threads"],
-    ),
+    # name: (suffix of the build directory, Meson options, suites, suites of --all)
+    "plain": ("", [], [], []),
+    "asan": ("-asan", ["-Db_sanitize=address,undefined", *SANITIZED], ["unit", "fuzz", "sanitize"], ["unit", "fuzz", "scenario"]),
+    "tsan": ("-tsan", ["-Db_sanitize=thread", *SANITIZED], ["unit", "threads"], ["unit", "threads"]),
 }
 ENV = {
     "ASAN_OPTIONS": "detect_leaks=1",
@@ -36,6 +40,8 @@ ENV = {
     "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
 }
 AGAIN_MAX = 5  # more than that is no accident
+AT_ONCE = 3 * (os.cpu_count() or 1)  # most scenarios wait most of the time
+PATIENCE = 4  # times the limits of the tests: the machine may be busy
 POINT = re.compile(r"^(not )?ok\b[^#\n]*(#\s*(skip|todo))?", re.I | re.M)
 PLAN = re.compile(r"^1\.\.\d+", re.M)
 
@@ -90,25 +96,79 @@ def run_again(name, cmd, log, tests):
     return tests
 
 
-def run(name, build):
-    suffix, options, select = RUNS[name]
-    where = pathlib.Path(str(build) + suffix)
-    if not (where / "build.ninja").exists():
-        done = subprocess.run(["meson", "setup", *options, str(where)], stdout=subprocess.PIPE, text=True)
+def where(name, build):
+    return pathlib.Path(str(build) + RUNS[name][0])
+
+
+def stale(at):
+    """Whether scenarios came or went since the build was set up."""
+    listed = subprocess.run([ROOT / "tests/scenario/run", "--list"], stdout=subprocess.PIPE, text=True, check=True)
+    now = {line.split("|")[0] for line in listed.stdout.splitlines()}
+    tests = json.loads((at / "meson-info" / "intro-tests.json").read_text())
+    return now != {t["name"] for t in tests if any(s.endswith(":scenario") for s in t["suite"])}
+
+
+def make(name, build, polite):
+    """Set up and build one configuration; what went wrong, or None."""
+    at = where(name, build)
+    nice = ["nice", "-n", "10"] if polite else []
+    steps = []
+    if not (at / "build.ninja").exists():
+        steps.append(["meson", "setup", *RUNS[name][1], str(at), str(ROOT)])
+    elif stale(at):
+        steps.append(["meson", "setup", "--reconfigure", str(at)])
+    steps.append([*nice, "ninja", "-C", str(at), "--quiet"])
+    for cmd in steps:
+        done = subprocess.run(cmd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode:
-            print(done.stdout + f"{name}: cannot be set up", flush=True)
-            return [0, 1, 0]
-    log = where / "meson-logs" / "testlog.json"
-    log.unlink(missing_ok=True)
-    if subprocess.run(["ninja", "-C", str(where), "--quiet"]).returncode:
-        print(f"{name}: does not build", flush=True)
+            return done.stdout + f"{name}: does not build"
+    return None
+
+
+class Builds(threading.Thread):
+    """Makes the configurations one after the other; wait(name) returns when that one is there."""
+
+    def __init__(self, names, build):
+        super().__init__(daemon=True)
+        self.names, self.build = names, build
+        self.ready = {n: threading.Event() for n in names}
+        self.wrong = {}
+
+    def run(self):
+        for i, name in enumerate(self.names):
+            try:
+                self.wrong[name] = make(name, self.build, polite=i > 0)
+            except Exception as e:  # whoever waits must not wait for ever
+                self.wrong[name] = f"{name}: {e}"
+            self.ready[name].set()
+
+    def wait(self, name):
+        self.ready[name].wait()
+        return self.wrong[name]
+
+
+def command(name, args):
+    """`meson test` for one configuration."""
+    cmd = ["meson", "test", "-C", str(where(name, args.build)), "--no-rebuild", "--print-errorlogs",
+           # With AON_LONG every case of the scenarios, for as long as it takes.
+           "--timeout-multiplier", "0" if os.environ.get("AON_LONG") else str(PATIENCE)]
+    if args.test:
+        return [*cmd, *args.test]
+    suites = ["meta", "unit"] if args.quick else RUNS[name][3 if args.all else 2]
+    return [*cmd, "--num-processes", str(AT_ONCE), *(w for s in suites for w in ("--suite", s))]
+
+
+def run(name, builds, args):
+    wrong = builds.wait(name)
+    if wrong:
+        print(wrong, flush=True)
         return [0, 1, 0]
-    cmd = ["meson", "test", "-C", str(where), "--no-rebuild", "--print-errorlogs", *select]
-    if os.environ.get("AON_LONG"):  # every case of the scenarios, for as long as it takes
-        cmd += ["--timeout-multiplier", "0"]
+    log = where(name, args.build) / "meson-logs" / "testlog.json"
+    log.unlink(missing_ok=True)
+    cmd = command(name, args)
     code = subprocess.run(cmd, env={**os.environ, **ENV}).returncode
     tests = results(log)
-    if code:
+    if code and not args.test:
         tests = run_again(name, cmd, log, tests)
         code = bool(failed(tests)) or not tests
     total = [0, 0, 0]
@@ -126,16 +186,35 @@ def run(name, build):
     return total
 
 
+def remember(args, seconds):
+    """BUILD/check.json: how long it took, for the rows check_s and quick_s of `make bench`."""
+    path = args.build / "check.json"
+    known = json.loads(path.read_text()) if path.exists() else {}
+    key = "quick_s" if args.quick else "all_s" if args.all else "check_s"
+    known[key] = {"value": round(seconds, 1), "date": time.strftime("%Y-%m-%d"), "load": os.getloadavg()[2]}
+    path.write_text(json.dumps(known, indent=1) + "\n")
+
+
 def main():
-    p = argparse.ArgumentParser(description=__doc__)
-    p.add_argument("--only", choices=RUNS, action="append", help="this run alone")
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--only", choices=RUNS, action="append", help="this configuration alone")
+    p.add_argument("--quick", action="store_true")
+    p.add_argument("--all", action="store_true")
+    p.add_argument("--test", action="append", help="this test alone")
+    p.add_argument("--since", type=float, default=time.time(), help="when it began, in seconds of the epoch")
     p.add_argument("build", type=pathlib.Path)
     args = p.parse_args()
+    names = args.only or (["plain"] if args.quick or args.test else list(RUNS))
+    builds = Builds(names, args.build)
+    builds.start()
     total = [0, 0, 0]
-    for name in args.only or RUNS:
-        total = [a + b for a, b in zip(total, run(name, args.build))]
+    for name in names:
+        total = [a + b for a, b in zip(total, run(name, builds, args))]
+    good = total[0] and not total[1]
+    if good and not args.only and not args.test:
+        remember(args, time.time() - args.since)
     print(f"{total[0]} passed, {total[1]} failed, {total[2]} skipped")
-    return 1 if total[1] or not total[0] else 0
+    return 0 if good else 1
 
 
 if __name__ == "__main__":

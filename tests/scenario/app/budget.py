@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no
 """Budgets of the node, of jobs and of processes: shown, set by who may, and kept by hard stops."""
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=600
+# test: timeout=600 sanitize=no long=yes
 """Ten times the events for a while: answered within a second, without swinging, and over by itself."""
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no
 """What recording costs is measured, told, and kept within the budget."""
 import concurrent.futures
 import json

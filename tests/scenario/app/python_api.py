@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no
 """Package aon as users get it: `pip install ./python` without a network, its calls, and the hook that
 it puts into every start of Python."""
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 long=yes
 """The records of steps that aond makes while a job runs, value by value against the same computed from the events of
 its store: DDP over gloo on two ranks, and a program on the stand-in GPU. A rank that hangs has a partial one."""
 import contextlib

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300 needs=unshare,setpriv
+# test: timeout=300 needs=unshare,setpriv long=yes
 """aon capture --kineto with a stand-in for PyTorch: who may order, what can go wrong, and what is left of it.
 
 Abstract sockets belong to a network namespace: all of it runs in one of its own, where no other daemon is."""

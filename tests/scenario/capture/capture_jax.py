@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no
 """aon capture --jax of real JAX programs, unmodified: a trace by XLA's own profiler, in files and a store."""
 import json
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no
 """A capture of a real PyTorch program holds up no step, and leaves nothing behind: by what the program records and
 the time that its thread had a core, or waited for anything but one, which other load changes little. The figures proper are rows of `make bench`."""
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no
 """aon capture --kineto of real PyTorch programs, unmodified: one by steps and by time, two ranks over gloo at
 the same steps."""
 import json

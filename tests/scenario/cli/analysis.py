@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no
 """aon report and aon why on recorded traces: the numbers of others where they are right, the rule
 that is the cause where they are not, the known verdicts, and nothing that contradicts itself."""
 import csv

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 long=yes
 """What aon prints: the right numbers, nothing that wraps or that a name could have planted,
 JSON that is JSON, and a live screen that leaves the terminal as it was."""
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no
 """aon sim: jobs that never ran. What is injected is what aon why names, a healthy twin is left
 alone, and the truth beside the store is what the store says."""
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=600
+# test: timeout=600 sanitize=no
 """`make demo` without make: PyTorch's ranks and tinygrad's kernels in a report, and the example in C where they cannot be."""
 import os
 import pathlib

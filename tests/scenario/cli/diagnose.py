@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no
 """aon diagnose: what it says of jobs with known faults, of ByteDance's recorded jobs, and of what is no recording."""
 import json
 import os

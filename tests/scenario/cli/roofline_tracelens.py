@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=120
+# test: timeout=120 sanitize=no
 """What work operators did, and how fast, as TraceLens says it of the same traces (H100, MI300X): sums
 of products and attention, bytes of everything that it has a model for, kernel time. What limits the
 kernels, the same from a trace and from the store that it was imported into."""

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no
 """aon whatif: a replay without a change is the recording, changes move what depended on them, and
 bad words are refused."""
 import json

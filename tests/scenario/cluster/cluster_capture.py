@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no
 """A job on two nodes is captured at the same steps through their relay; who may not is refused, a node that is down is named."""
 import csv
 import io

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no long=yes
 """DDP over gloo between two network namespaces, each with an aond of its own, the second one's clock ten minutes
 ahead: the stores together say by how much the clocks differ, and line up by it; each node and process says who it is."""
 import json

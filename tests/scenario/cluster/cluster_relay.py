@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=600
+# test: timeout=600 sanitize=no long=yes
 """A relay among strangers, floods, full disks, cut and slow links and wrong clocks: two shards behind it."""
 import json
 import os

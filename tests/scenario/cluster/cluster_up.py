@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=600
+# test: timeout=600 sanitize=no long=yes
 """tools/cluster-up: from a training on nodes of their own to rows in ClickHouse, and nothing is left of it."""
 import os
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no
 """A cluster, read: rows of a made-up fleet in a real ClickHouse, and what aon fleet, report, diff and serve say of them, held
 against what the rows' maker put there."""
 import gzip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no
 """aon diagnose --follow on a real ClickHouse: records of simulated jobs come in bit by bit, what is wrong with them is in the table
 `finding`, each once, whatever happens to the service meanwhile; what is over is said to be."""
 import http.server

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no long=yes
 """aon ship and aon cluster with a real ClickHouse: what a store has arrives, once, whatever ends on the way."""
 import json
 import os

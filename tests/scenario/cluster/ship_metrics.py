@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no
 """aon ship's metrics, read by others: OTLP by OpenTelemetry's own classes, remote write by a real Prometheus."""
 import http.server
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no
 """Slurm on two nodes with aon's SPANK plugin: tasks find aond and are known by job, rank and node without a variable of
 their own; the prolog notes jobs by GPU as dcgm-exporter reads them, and aond takes a job from there."""
 import os

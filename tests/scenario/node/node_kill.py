@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300 needs=strace,pgrep
+# test: timeout=300 needs=strace,pgrep long=yes
 """aond is killed at each system call of its work, again and again, while a program emits. Nothing
 is lost in silence and nothing comes twice: what the program emitted is what the store says."""
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no
 """Names of matrix products do not tell how long their sums are. aond learns it while a capture records operators with their
 shapes, and judges the same kernels afterwards; products of several lengths with one geometry it does not judge."""
 import json

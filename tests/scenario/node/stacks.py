@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 long=yes
 """Where processes stand, from outside: native and Python frames, those at the same place together; and why not.
 When a job hangs, aond asks the same of its ranks."""
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no long=yes
 """The work of OpenCL kernels from their text, on real ones: those that tinygrad makes, on PoCL, against what tinygrad itself says
 of them; and what aond knows of a kernel while it runs."""
 import json

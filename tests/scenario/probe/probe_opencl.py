@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=600
+# test: timeout=600 long=yes
 """libaon-opencl.so as a layer of real OpenCL programs on PoCL: each command is counted, timed and
 named, and the program notices nothing. Each trap that a prototype fell into is a case."""
 import collections

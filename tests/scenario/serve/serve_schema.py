@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no
 """aon serve against schemathesis: it reads openapi.json, asks what is allowed and what is not, and
 holds every answer against the file."""
 import os

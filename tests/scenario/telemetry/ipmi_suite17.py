@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300 needs=ipmitool
+# test: timeout=300 needs=ipmitool sanitize=no
 """Cipher suite 17 (HMAC-SHA256): pyghmi's BMC, made to speak it, which ipmitool agrees with; then aon-collect.
 
 OpenIPMI's simulator and pyghmi's BMC both know suite 3 alone. The latter has the other suite's hashes in what it

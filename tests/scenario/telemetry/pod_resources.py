@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=120
+# test: timeout=120 sanitize=no
 """A stand-in for kubelet answers List of its pod-resources service by gRPC: aon-collect notes which GPU is whose pod's, and aond
 says it of a process whose cgroup is a pod's, though the process names none. One that hangs or talks nonsense changes nothing."""
 import concurrent.futures

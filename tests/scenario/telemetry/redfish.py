@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=600 needs=openssl
+# test: timeout=600 needs=openssl long=yes
 """BMCs by Redfish: values of a recorded GB300 node one by one, a BMC of no vendor, and every way to go
 wrong beside one that is well: it is never delayed, and no password is to be seen anywhere."""
 import copy

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300 needs=openssl
+# test: timeout=300 needs=openssl sanitize=no
 """A Redfish service of other people: OpenStack's sushy-emulator, over TLS, with a user and a password."""
 import os
 import pathlib

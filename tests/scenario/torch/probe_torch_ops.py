@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no long=yes
 """Operators of PyTorch: those of a step are the ones that torch's own profiler counts, they are recorded in
 whole steps and in no others, and a backward node carries the number of its forward operator."""
 import bisect

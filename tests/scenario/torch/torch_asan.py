@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 long=yes
 """PyTorch programs, and the calls of package aon, with AddressSanitizer in the process: what of aon lies in a
 stranger's Python reads and writes nothing that is not its own. For builds with it alone."""
 import ast

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no long=yes
 """Collectives over gloo, in several groups, from an unmodified program: name, group, bytes, type and number of each
 are what the program called and what torch's own Flight Recorder has; a trace of Kineto's words has them, too."""
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no
 """What Python and torch.compile do to a program's time: each compilation, why it was one more, where a graph
 breaks, and collections of garbage; the program's results and output are its own."""
 import json

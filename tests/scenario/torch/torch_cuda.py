@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no
 """From an operator to its kernels: PyTorch programs whose operators launch on the stand-in GPU, as two ranks of a
 job. Each kernel's operator, module, step and rank come out of the report and of SQL."""
 import collections

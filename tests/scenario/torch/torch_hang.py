@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no
 """A rank does not come to a collective: torch's Flight Recorder of the ranks, asked for while they hang, says which
 one and which collective; the dumps are kept. When it comes, the program goes on as if nothing had been asked."""
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no
 """In steps that are left out nobody listens to torch's ranges: what that costs is measured like the rest. A torch whose
 optimizers have no hooks is listened to all the time."""
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no long=yes
 """Memory of tensors: on the CPU the bytes that torch's own profiler counts, of GPUs what the caching allocator
 says (a torch.cuda that answers as one: there is no GPU here), and `aon report --memory` of both."""
 import json

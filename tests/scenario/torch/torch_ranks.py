@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no long=yes
 """Two and four ranks (AON_LONG=1: eight) over gloo, started by torchrun under `aon run`: each is known by its rank, its
 steps and collectives are counted, and the rank that the others wait for is named."""
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no
 """`srun -N2 aon run -- python train.py` on two nodes of Slurm: each node records its rank, and the two stores together
 say which job it was, which steps both have, and which rank the other waits for."""
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=240
+# test: timeout=240 sanitize=no
 """aon validate --measure: the host's memory and OpenCL for real, CUDA, cuBLAS and NCCL on the stand-ins."""
 import os
 import pathlib

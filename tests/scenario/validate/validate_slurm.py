@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=180
+# test: timeout=180 sanitize=no
 """A real Slurm with deploy/slurm/health as its HealthCheckProgram: a node whose GPU loses lanes is drained, and why is told."""
 import os
 import subprocess

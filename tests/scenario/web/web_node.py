@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no
 """The page of a node: telemetry under the timeline, captures by a form, in a real browser (web/test/node.mjs)."""
 import os
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 sanitize=no long=yes
 """The page in a real browser: web/test/page.mjs walks it, this serves what it walks through."""
 import json
 import sys
