@@ -15,9 +15,13 @@ all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD) --quiet
 	@tools/place $(BUILD)
 
-$(BUILD)/build.ninja:
+# Headers that tools/setup got after the build was set up are looked for again.
+CACHE = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/aon
+$(BUILD)/build.ninja: $(wildcard $(CACHE)/pypi/.has)
 	@tools/setup build
-	@out=$$($(MESON_SETUP) $(BUILD)) || { echo "$$out"; exit 1; }
+	@[ ! -e $@ ] || meson configure $(BUILD) --clearcache
+	@out=$$($(MESON_SETUP) $(if $(wildcard $@),--reconfigure) $(BUILD)) || { echo "$$out"; exit 1; }
+	@touch $@
 
 web:
 	@tools/setup web
@@ -60,7 +64,7 @@ check-quick:
 check-all:
 	@tools/setup build check bench
 	@$(MAKE) --no-print-directory all
-	@$(CHECK) --all $(BUILD) && ok=0 || ok=1; bench/run.py --build $(BUILD) --doc docs/benchmarks.md || ok=1; exit $$ok
+	@$(CHECK) --all $(BUILD) && ok=0 || ok=1; bench/run.py --strict --build $(BUILD) --doc docs/benchmarks.md || ok=1; exit $$ok
 
 asan tsan:
 	@$(MAKE) --no-print-directory check C=$@
@@ -68,7 +72,7 @@ asan tsan:
 bench:
 	@tools/setup build bench
 	@$(MAKE) --no-print-directory all
-	@bench/run.py --build $(BUILD) --only '$(ONLY)'
+	@bench/run.py --build $(BUILD) --only '$(ONLY)' --doc docs/benchmarks.md
 
 # Every model against every measured table at hand; exit 1 if a bar is broken.
 validate-models: $(BUILD)/build.ninja

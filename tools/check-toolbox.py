@@ -22,6 +22,7 @@ CHECKS = {
         r"|\[\w*hash\w*(?:\(\w+\))? [%&]|\bbucket\[",  # bucket[hash % BUCKETS]
         "struct map or struct lookup of base/map.h",
     ),
+    "clocks": (r"\bclock_gettime\(CLOCK_(?:MONOTONIC|REALTIME|BOOTTIME)", "the clocks of base/clock.h"),
     "hashes": (
         r"(?i)0x9e3779b97f4a7c15|0x9e3779b1|0x100000001b3|0xcbf29ce484222325|14695981039346656037"
         r"|1099511628211|16777619|2166136261|0xd6e8feb86659fd93",
