@@ -12,7 +12,7 @@ export const launch = (more = []) => chromium.launch({ executablePath: process.e
 /** A tab that notes what must not happen: errors, and requests that leave the server. */
 export async function tab(browser, base, options = {}) {
 	const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: 'dark', ...options });
-	context.setDefaultTimeout(60000);
+	context.setDefaultTimeout(240000);
 	const page = await context.newPage();
 	const faults = [];
 	page.on('console', (m) => m.type() === 'error' && faults.push(m.text()));

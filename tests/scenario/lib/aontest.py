@@ -18,6 +18,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path(os.environ.get("AON_BUILD", "build")).resolve()
 SANITIZED = os.environ.get("AON_SANITIZED", "").replace("none", "")
+PATIENCE = 6  # the machine may be busy: waits end by what they wait for
 LONG = bool(os.environ.get("AON_LONG"))  # every case, however long it takes
 
 _count = 0
@@ -104,7 +105,7 @@ class Daemon:
         if start:
             self.start()
 
-    def start(self, wait=10.0):
+    def start(self, wait=60.0):
         args = [*self.wrap, self.exe or find("aond"), "--run-dir", str(self.place.run), "--store",
                 str(self.place.store), *self.extra]
         # Left out steps are a test's own business.
@@ -130,7 +131,7 @@ class Daemon:
                              text=True).stdout.split()
         return int(out[0]) if out else self.proc.pid
 
-    def ask(self, line, timeout=20.0):
+    def ask(self, line, timeout=120.0):
         """One admin request: the answer's text, or None when nobody answers."""
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
@@ -162,12 +163,12 @@ class Daemon:
         """SIGTERM; returns the exit code."""
         if self.alive():
             os.kill(self.pid, signal.SIGTERM)
-        return self.proc.wait(timeout=30)
+        return self.proc.wait(timeout=180)
 
     def kill(self):
         if self.alive():
             os.kill(self.pid, signal.SIGKILL)
-        self.proc.wait(timeout=30)
+        self.proc.wait(timeout=180)
 
     def kill_all(self):
         """aond and what it runs under, whichever of them live."""
@@ -178,7 +179,7 @@ class Daemon:
                 time.sleep(0.01)
             if self.alive():
                 self.proc.kill()
-        self.proc.wait(timeout=30)
+        self.proc.wait(timeout=180)
 
     def text(self):
         return self.log.read_text(errors="replace") if self.log.exists() else ""
@@ -212,15 +213,15 @@ def app(place, name, *args, **kw):
                             stderr=subprocess.PIPE, text=True, **kw)
 
 
-def emitted(proc, timeout=120):
+def emitted(proc, timeout=600):
     """Waits for a program of tests/app; its own count of what it emitted."""
     out, err = proc.communicate(timeout=timeout)
     return json.loads(out.strip().splitlines()[-1]) if out.strip() else {"error": err}
 
 
 def wait_for(cond, seconds=10.0):
-    """Waits until cond() is true; its last value."""
-    end = time.monotonic() + seconds
+    """Waits until cond() is true; its last value. `seconds` are those of an idle machine."""
+    end = time.monotonic() + seconds * PATIENCE
     while not (v := cond()) and time.monotonic() < end:
         time.sleep(0.02)
     return v
@@ -231,7 +232,7 @@ def wait_joined(daemon, pid, seconds=10.0):
     return wait_for(lambda: (daemon.session(pid) or {}).get("socket"), seconds)
 
 
-def finish(proc, timeout=60):
+def finish(proc, timeout=300):
     """Closes the stdin of a program that stays until then; its own count."""
     return emitted(proc, timeout)
 
