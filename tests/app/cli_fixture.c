@@ -155,6 +155,7 @@ int main(int argc, char *argv[])
 {
 	struct store_opts so = { .names_max = 1000, .create = true };
 	struct store_why why = { "" };
+	struct journal_entry line = { .wall_ns = 1700000000000000000ull, .kind = ENTRY_LINE };
 
 	if (argc != 2 || store_open_rw(&st, argv[1], &so, &why) < 0) {
 		fprintf(stderr, "cli_fixture: %s\n", argc == 2 ? why.text : "STORE");
@@ -164,7 +165,9 @@ int main(int argc, char *argv[])
 	begin(4343, "\x1b]0;x\x07\xff", "");
 	emit(EVENT_RANGE, track(TRACK_HOST, 200), name("only"), T0, MS, 0, 0);
 	end(T0 + MS, 6);
-	must(store_journal(st, 1700000000000000000ull, "start", hostile), "journal");
+	entry_s(&line, FIELD_WHAT, "start");
+	entry_s(&line, FIELD_LINE, hostile);
+	must(store_entry(st, &line), "journal");
 	must(store_commit(st, T0), "commit");
 	store_close(st);
 	return 0;

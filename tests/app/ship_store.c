@@ -173,12 +173,45 @@ static void put_step(uint32_t r, uint64_t t, uint64_t dur)
 	step_ns += dur;
 }
 
+/* Alarms of a rank, of a process that is not here, of a job and of the node; and a capture. */
+static void put_entries(uint64_t wall, uint64_t t)
+{
+	static const uint8_t both[] = { 0, 1 };
+	struct journal_entry e[5] = { { wall, ENTRY_STEP_SLOWER, NULL, 0, { { 0 } } },
+				      { wall + 1, ENTRY_HANG, NULL, 0, { { 0 } } },
+				      { wall + 2, ENTRY_HANG_STACKS, NULL, 0, { { 0 } } },
+				      { wall + 3, ENTRY_XID, NULL, 0, { { 0 } } },
+				      { wall + 5, ENTRY_RAISED, NULL, 0, { { 0 } } } };
+
+	for (int i = 0; i < 5; i += 4) {
+		entry_u(&e[i], FIELD_PROCESS, proc[0].id);
+		entry_u(&e[i], FIELD_PID, 1000);
+	}
+	entry_u(&e[0], FIELD_RANK, 0);
+	entry_s(&e[0], FIELD_JOB, "train7");
+	entry_u(&e[0], FIELD_WAS_NS, 1000000);
+	entry_u(&e[0], FIELD_IS_NS, 1300000);
+	entry_u(&e[1], FIELD_RANK, 0);
+	entry_s(&e[1], FIELD_JOB, "x, job train7");
+	entry_u(&e[1], FIELD_PID, 1000);
+	entry_list(&e[2], FIELD_RANKS, both, sizeof(both));
+	entry_list(&e[2], FIELD_FRAMES, "f\0g", 4);
+	entry_s(&e[2], FIELD_JOB, "train7");
+	entry_s(&e[3], FIELD_DEVICE, "GPU 3");
+	entry_s(&e[3], FIELD_LINE, "fell off the bus");
+	entry_u(&e[4], FIELD_SECONDS, 2);
+	entry_s(&e[4], FIELD_WHY, "step_slower");
+	entry_u(&e[4], FIELD_FROM_NS, t);
+	entry_u(&e[4], FIELD_TO_NS, t + 1000000);
+	for (int i = 0; i < 5; i++)
+		must(store_entry(st, &e[i]), "journal");
+}
+
 static void put_kept(uint64_t t)
 {
 	struct blob_packer *z;
 	struct blob_enc *enc;
 	struct blob b;
-	char text[160];
 	uint64_t wall = t + (uint64_t)proc[0].wall_offset_ns;
 
 	must(blob_enc_new(&enc), "encoder");
@@ -195,21 +228,7 @@ static void put_kept(uint64_t t)
 	must(blob_packer_new(&z), "packer");
 	must(blob_pack(z, &b), "pack");
 	must(store_blob(st, proc[0].id, &b), "blob");
-	for (int i = 0; i < 4; i++) {
-		static const char *const alarm[] = {
-			"step_slower: rank 0, job train7, pid 1000: takes 1.3 times as long",
-			"hang: rank 0, job x, job train7, pid 1000: of a job of another name",
-			"hang_stacks: ranks 0-1 of job train7: f <- g",
-			"xid: GPU 3: fell off the bus"
-		};
-
-		must(store_journal(st, wall + (uint64_t)i, "alarm", alarm[i]), "journal");
-	}
-	snprintf(text, sizeof(text),
-		 "pid 1000: tier full for 2 s, because of step_slower; kept: process %u from %llu "
-		 "to %llu",
-		 proc[0].id, (unsigned long long)t, (unsigned long long)(t + 1000000));
-	must(store_journal(st, wall + 5, "capture", text), "journal");
+	put_entries(wall, t);
 	blob_fini(&b);
 	blob_packer_free(z);
 	blob_enc_free(enc);

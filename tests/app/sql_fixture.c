@@ -162,6 +162,7 @@ int main(int argc, char *argv[])
 {
 	struct store_opts o = { .create = true };
 	struct store_why why = { "" };
+	struct journal_entry line = { .wall_ns = T0, .kind = ENTRY_LINE };
 
 	if (argc != 2)
 		return 2;
@@ -169,7 +170,9 @@ int main(int argc, char *argv[])
 		fprintf(stderr, "sql_fixture: %s\n", why.text);
 		return 1;
 	}
-	must(store_journal(st, T0, "start", "a fixture"), "journal");
+	entry_s(&line, FIELD_WHAT, "start");
+	entry_s(&line, FIELD_LINE, "a fixture");
+	must(store_entry(st, &line), "journal");
 	rank(0);
 	rank(1);
 	store_close(st);

@@ -20,7 +20,7 @@ struct store_ops {
 			   void *arg);
 	int (*each_window)(void *self, const struct store_filter *f, store_window_fn *fn,
 			   void *arg);
-	int (*each_journal)(void *self, store_journal_fn *fn, void *arg);
+	int (*each_entry)(void *self, store_entry_fn *fn, void *arg);
 	int (*each_step)(void *self, const struct store_filter *f, store_rec_fn *fn, void *arg);
 	const char *(*name_text)(void *self, uint32_t id); /* NULL: not known */
 	int (*stat)(void *self, struct store_stat *out);

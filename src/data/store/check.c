@@ -19,6 +19,7 @@ struct check {
 	int faults;
 	const char *what;
 	int type;
+	char old[ENTRY_OLD];
 	struct blob_dec *dec;
 	struct window_codec *win;
 	struct steps_codec *steps;
@@ -53,9 +54,7 @@ static int check_body(struct check *c, const struct seal *s, const uint8_t *row,
 			const struct event *ev;
 			size_t n;
 		} events;
-		struct {
-			const char *what, *text;
-		} journal;
+		struct journal_entry entry;
 		struct store_steps steps;
 	} u;
 
@@ -78,8 +77,8 @@ static int check_body(struct check *c, const struct seal *s, const uint8_t *row,
 		return row_get_track(s, body, &u.track);
 	case SEAL_PROCESS:
 		return row_get_process(s, body, &u.process);
-	case SEAL_JOURNAL:
-		return row_get_journal(s, body, &u.journal.what, &u.journal.text);
+	case SEAL_ENTRY:
+		return row_get_entry(s, body, &u.entry, c->old);
 	default:
 		return 0;
 	}
@@ -99,7 +98,8 @@ static int check_row(void *arg, uint64_t id, const uint8_t *row, size_t len)
 		fault(c, "%s %llu: is of a newer version", c->what, (unsigned long long)id);
 	else if (err < 0)
 		fault(c, "%s %llu: its head is damaged", c->what, (unsigned long long)id);
-	else if (s.type != c->type || s.row != id)
+	else if ((s.type != c->type && (s.type != SEAL_JOURNAL || c->type != SEAL_ENTRY)) ||
+		 s.row != id)
 		fault(c, "%s %llu: holds another row's bytes", c->what, (unsigned long long)id);
 	else if (check_body(c, &s, row, len) < 0)
 		fault(c, "%s %llu: cannot be decoded", c->what, (unsigned long long)id);
@@ -187,7 +187,7 @@ static void check_all(struct check *c)
 		{ ST_EACH_TRACK, "lane", SEAL_TRACK },
 		{ ST_EACH_PROCESS, "process", SEAL_PROCESS },
 		{ ST_EACH_AGED, "aged", SEAL_AGED },
-		{ ST_EACH_JOURNAL, "journal", SEAL_JOURNAL },
+		{ ST_EACH_JOURNAL, "journal", SEAL_ENTRY },
 		{ ST_EACH_BLOB, "event blob", SEAL_EVENTS },
 		{ ST_EACH_WIN, "window", SEAL_WINDOW },
 		{ ST_EACH_STEP, "steps", SEAL_STEPS },

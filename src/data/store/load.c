@@ -371,7 +371,7 @@ static int count_step(void *arg, uint32_t process, const struct step_rec *r)
 
 int store_stat(struct store *st, struct store_stat *out)
 {
-	struct store_stat o = { .version = st->old ? 1 : STORE_VERSION };
+	struct store_stat o = { .version = st->version };
 	struct store_filter all = { 0 };
 	struct stat sb;
 	int err;

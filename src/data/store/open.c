@@ -93,7 +93,14 @@ static int check_schema(struct store *st)
 	if (rc != SQLITE_DONE)
 		return store_errno(st, rc);
 	st->old = tables == TABLES_1;
-	return tables == TABLES || st->old ? 0 : -EBADMSG;
+	if (tables != TABLES && !st->old)
+		return -EBADMSG;
+	rc = sqlite3_prepare_v2(st->db, "PRAGMA user_version", -1, &s, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(s);
+	st->version = rc == SQLITE_ROW ? (uint32_t)sqlite3_column_int64(s, 0) : 0;
+	sqlite3_finalize(s);
+	return rc == SQLITE_ROW ? 0 : store_errno(st, rc);
 }
 
 static int open_db(struct store *st, const char *name, int flags, const char *vfs)
@@ -219,14 +226,14 @@ static int make_tables(struct store *st)
 	return err == 0 ? exec(st, "COMMIT") : err;
 }
 
-/* A file of version 1 gets what it lacks; from here on older readers refuse it. */
+/* A file of an older version gets what it lacks; from here on older readers refuse it. */
 static int upgrade(struct store *st)
 {
 	char text[2048];
 	int err;
 
-	snprintf(text, sizeof(text), "BEGIN;%sPRAGMA user_version=%u;COMMIT", SCHEMA_2,
-		 STORE_VERSION);
+	snprintf(text, sizeof(text), "BEGIN;%sPRAGMA user_version=%u;COMMIT",
+		 st->old ? SCHEMA_2 : "", STORE_VERSION);
 	err = exec(st, text);
 	if (err < 0 && !sqlite3_get_autocommit(st->db))
 		sqlite3_exec(st->db, "ROLLBACK", NULL, NULL, NULL);
@@ -258,7 +265,7 @@ static int connect_rw(struct store *st, bool empty)
 		 (unsigned long long)store_wal_limit(st));
 	if (err == 0)
 		err = exec(st, pragma);
-	if (err == 0 && st->old)
+	if (err == 0 && st->version < STORE_VERSION)
 		err = upgrade(st);
 	if (err < 0)
 		return err;

@@ -37,7 +37,7 @@
 #include "store/window.h"
 
 #define STORE_APP_ID  0x414f4e31u /* "AON1" */
-#define STORE_VERSION 2u          /* 1: without the tables step, node, series and tele */
+#define STORE_VERSION 3u /* 2: without typed entries; 1: also without step, node, series and tele */
 #define STORE_PAGE    4096u
 
 #define STORE_NAMES_MAX     100000u    /* where the caller asks for 0 */
@@ -146,7 +146,8 @@ struct store {
 	int lock_fd;                 /* owned; -1 for a reader */
 	bool writer;
 	bool alone; /* reader of a file without a log: opened as immutable */
-	bool old;   /* of version 1: without the tables step, node, series and tele */
+	uint32_t version;
+	bool old; /* of version 1: without the tables step, node, series and tele */
 	struct store_opts opts;
 
 	pthread_mutex_t db_lock; /* guards all until mem_lock */

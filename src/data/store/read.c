@@ -122,7 +122,7 @@ struct each {
 		store_geo_fn *geo;
 		store_events_fn *events;
 		store_window_fn *window;
-		store_journal_fn *journal;
+		store_entry_fn *entry;
 	} fn;
 	void *arg;
 	struct blob_dec *dec;
@@ -241,25 +241,28 @@ int store_each_track(struct store *st, uint32_t process, store_track_fn *fn, voi
 	return store_walk(st, &w, each_track, &e);
 }
 
-static int each_journal(void *arg, uint64_t id, const uint8_t *row, size_t len)
+static int each_entry(void *arg, uint64_t id, const uint8_t *row, size_t len)
 {
-	const char *what, *text;
+	struct journal_entry entry;
+	char old[ENTRY_OLD];
 	struct each *e = arg;
 	struct seal s;
 	int err;
 
-	err = open_row(&s, SEAL_JOURNAL, id, row, len);
+	err = open_row(&s, SEAL_ENTRY, id, row, len);
+	if (err == -EBADMSG)
+		err = open_row(&s, SEAL_JOURNAL, id, row, len);
 	if (err == 0)
-		err = row_get_journal(&s, row + sizeof(s), &what, &text);
-	return err < 0 ? err : e->fn.journal(e->arg, s.t0_ns, what, text);
+		err = row_get_entry(&s, row + sizeof(s), &entry, old);
+	return err < 0 ? err : e->fn.entry(e->arg, &entry);
 }
 
-int store_each_journal(struct store *st, store_journal_fn *fn, void *arg)
+int store_each_entry(struct store *st, store_entry_fn *fn, void *arg)
 {
-	struct each e = { .st = st, .fn.journal = fn, .arg = arg };
+	struct each e = { .st = st, .fn.entry = fn, .arg = arg };
 
-	STORE_ELSEWHERE(st, each_journal, fn, arg);
-	return store_walk(st, &(struct store_walk){ .which = ST_EACH_JOURNAL }, each_journal, &e);
+	STORE_ELSEWHERE(st, each_entry, fn, arg);
+	return store_walk(st, &(struct store_walk){ .which = ST_EACH_JOURNAL }, each_entry, &e);
 }
 
 static size_t keep_events(const struct store_filter *f, const struct event *ev, size_t n,

@@ -153,32 +153,34 @@ int row_get_track(const struct seal *s, const void *body, struct track *l)
 	return 0;
 }
 
-int row_put_journal(struct rows *r, uint64_t id, uint64_t wall_ns, const char *what,
-		    const char *text)
+int row_put_entry(struct rows *r, uint64_t id, const struct journal_entry *e)
 {
-	struct seal s = { .type = SEAL_JOURNAL, .row = id, .t0_ns = wall_ns, .t1_ns = wall_ns };
-	size_t n = strnlen(what, ROW_NAME_MAX), m = strnlen(text, ROW_NAME_MAX);
-	uint8_t *p = begin(r, n + m + 2);
+	struct seal s = { .type = SEAL_ENTRY,
+			  .owner = (uint32_t)entry_number(e, FIELD_PROCESS),
+			  .row = id,
+			  .t0_ns = e->wall_ns,
+			  .t1_ns = e->wall_ns };
+	uint8_t *p = begin(r, ENTRY_BYTES);
 
 	if (!p)
 		return -ENOMEM;
-	memcpy(p, what, n);
-	p[n] = '\0';
-	memcpy(p + n + 1, text, m);
-	p[n + 1 + m] = '\0';
-	end(r, &s, p + n + m + 2);
+	end(r, &s, p + entry_encode(e, p));
 	return 0;
 }
 
-int row_get_journal(const struct seal *s, const void *body, const char **what, const char **text)
+int row_get_entry(const struct seal *s, const void *body, struct journal_entry *e,
+		  char old[ENTRY_OLD])
 {
 	const char *p = body;
-	size_t n = strnlen(p, s->len);
+	size_t n;
 
+	e->wall_ns = s->t0_ns;
+	if (s->type == SEAL_ENTRY)
+		return entry_decode(e, body, s->len);
+	n = strnlen(p, s->len);
 	if (n + 2 > s->len || p[s->len - 1] != '\0')
 		return -EBADMSG;
-	*what = p;
-	*text = p + n + 1;
+	entry_from_line(e, old, p, p + n + 1);
 	return 0;
 }
 

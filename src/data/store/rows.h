@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/entry.h"
 #include "model/node.h"
 #include "model/process.h"
 #include "model/telemetry.h"
@@ -33,8 +34,7 @@ const char *row_name(const char *text, size_t *len, char buf[ROW_NAME_MAX]);
 int row_put_name(struct rows *r, uint32_t id, const char *text, size_t len);
 int row_put_geo(struct rows *r, const struct geo *g);
 int row_put_track(struct rows *r, const struct track *l);
-int row_put_journal(struct rows *r, uint64_t id, uint64_t wall_ns, const char *what,
-		    const char *text);
+int row_put_entry(struct rows *r, uint64_t id, const struct journal_entry *e);
 /* What the node is: always row 1. */
 int row_put_node(struct rows *r, const struct node_ident *n);
 /* account.stored must be gross: with what was overwritten since, which is not in this row. */
@@ -49,7 +49,8 @@ int row_get_series(const struct seal *s, const void *body, struct series *sr);
 int row_get_track(const struct seal *s, const void *body, struct track *l);
 int row_get_node(const struct seal *s, const void *body, struct node_ident *n);
 int row_get_process(const struct seal *s, const void *body, struct process *p);
-/* Both texts point into `body`. */
-int row_get_journal(const struct seal *s, const void *body, const char **what, const char **text);
+/* Also of SEAL_JOURNAL. Its texts are in `body` and `old`. */
+int row_get_entry(const struct seal *s, const void *body, struct journal_entry *e,
+		  char old[ENTRY_OLD]);
 
 #endif /* AON_ROWS_H */

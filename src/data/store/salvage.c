@@ -43,6 +43,7 @@ static const char *const put_sql[SEAL_TYPES] = {
 	[SEAL_TRACK] = "INSERT OR IGNORE INTO lane VALUES(?1,?3,?2)",
 	[SEAL_PROCESS] = "INSERT OR IGNORE INTO process VALUES(?1,?2)",
 	[SEAL_JOURNAL] = "INSERT OR IGNORE INTO journal VALUES(?1,?2)",
+	[SEAL_ENTRY] = "INSERT OR IGNORE INTO journal VALUES(?1,?2)",
 	[SEAL_AGED] = "INSERT OR IGNORE INTO aged VALUES(?1,?2)",
 	[SEAL_STEPS] = "INSERT OR IGNORE INTO step VALUES(?1,?3,?4,?5,?2)",
 	[SEAL_NODE] = "INSERT OR IGNORE INTO node VALUES(?1,?2)",
@@ -132,12 +133,14 @@ static int decode(struct salvage *v, const struct seal *s, const uint8_t *row, s
 	struct window w;
 	struct node_ident node;
 	struct telemetry_block b;
+	struct journal_entry entry;
 	struct series sr;
 	size_t n;
 
 	if (s->row < 1 || s->row > INT64_MAX ||
 	    (s->type != SEAL_EVENTS && s->type != SEAL_WINDOW && s->type != SEAL_JOURNAL &&
-	     s->type != SEAL_STEPS && s->type != SEAL_TELEMETRY && s->row >= UINT32_MAX))
+	     s->type != SEAL_ENTRY && s->type != SEAL_STEPS && s->type != SEAL_TELEMETRY &&
+	     s->row >= UINT32_MAX))
 		return -EBADMSG;
 	switch (s->type) {
 	case SEAL_EVENTS:
@@ -154,6 +157,8 @@ static int decode(struct salvage *v, const struct seal *s, const uint8_t *row, s
 		return block_unpack(v->block, row, len, &b);
 	case SEAL_NODE:
 		return row_get_node(s, row + sizeof(*s), &node);
+	case SEAL_ENTRY:
+		return entry_decode(&entry, row + sizeof(*s), s->len);
 	default:
 		return s->type < SEAL_TYPES && put_sql[s->type] ? 0 : -EBADMSG;
 	}

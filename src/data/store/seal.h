@@ -23,13 +23,14 @@ enum seal_type {
 	SEAL_GEO = 4,
 	SEAL_TRACK = 5,
 	SEAL_PROCESS = 6,
-	SEAL_JOURNAL = 7,
-	SEAL_AGED = 8,  /* records of a process overwritten since, in t0_ns */
-	SEAL_STEPS = 9, /* records of steps, docs/step-record.md */
-	SEAL_NODE = 10, /* what the node is */
+	SEAL_JOURNAL = 7, /* a line as versions before 3 wrote it */
+	SEAL_AGED = 8,    /* records of a process overwritten since, in t0_ns */
+	SEAL_STEPS = 9,   /* records of steps, docs/step-record.md */
+	SEAL_NODE = 10,   /* what the node is */
 	SEAL_SERIES = 11,
 	SEAL_TELEMETRY = 12, /* owner: source; count: changes; records: ticks */
-	SEAL_TYPES = 13,
+	SEAL_ENTRY = 13,     /* typed, in the table of SEAL_JOURNAL: model/entry.h */
+	SEAL_TYPES = 14,
 };
 
 struct seal {

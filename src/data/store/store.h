@@ -7,7 +7,7 @@
  * never prevents the checkpoint of the writer's log, and its memory is bounded. A reader
  * creates and changes no file. docs/store.md describes the format.
  *
- * Any thread may call any function of a store. Interning, store_process() and store_journal()
+ * Any thread may call any function of a store. Interning, store_process() and store_entry()
  * work in memory alone and never wait for the disk; the others may wait for a commit.
  *
  * Failures: 0 or -errno; `why` (if not NULL) then explains in one line what failed and what to do:
@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "model/columns.h"
+#include "model/entry.h"
 #include "model/event.h"
 #include "model/node.h"
 #include "model/process.h"
@@ -110,8 +111,8 @@ void store_keep(struct store *st, uint32_t process, uint64_t from_ns, uint64_t t
 int store_series(struct store *st, const struct series *s, uint32_t *id);
 int store_telemetry(struct store *st, const struct telemetry_block *b, bool whole);
 
-/* A line in the store's own journal: starts, stops, tiers, recoveries. For people. */
-int store_journal(struct store *st, uint64_t wall_ns, const char *what, const char *text);
+/* An entry of the store's own journal: alarms, captures, settings, starts and stops (model/entry.h). */
+int store_entry(struct store *st, const struct journal_entry *e);
 
 /*
  * Commit what is open. Event blobs over their age go first, as those over the cap went when
@@ -146,7 +147,7 @@ typedef int store_name_fn(void *arg, uint32_t id, const char *text, size_t len);
 typedef int store_geo_fn(void *arg, const struct geo *g);
 typedef int store_events_fn(void *arg, uint32_t process, const struct event *ev, size_t n);
 typedef int store_window_fn(void *arg, const struct window *w);
-typedef int store_journal_fn(void *arg, uint64_t wall_ns, const char *what, const char *text);
+typedef int store_entry_fn(void *arg, const struct journal_entry *e);
 
 int store_each_process(struct store *st, store_process_fn *fn, void *arg);
 int store_each_track(struct store *st, uint32_t process, store_track_fn *fn,
@@ -157,7 +158,7 @@ int store_each_events(struct store *st, const struct store_filter *f, store_even
 		      void *arg);
 int store_each_window(struct store *st, const struct store_filter *f, store_window_fn *fn,
 		      void *arg);
-int store_each_journal(struct store *st, store_journal_fn *fn, void *arg);
+int store_each_entry(struct store *st, store_entry_fn *fn, void *arg);
 
 /*
  * Events as columns, of which only those in `cols` (enum event_column) are decoded: about half of

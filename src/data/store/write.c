@@ -13,7 +13,7 @@
 static const uint8_t put_stmt[SEAL_TYPES] = {
 	[SEAL_WINDOW] = ST_PUT_WIN,      [SEAL_NAME] = ST_PUT_NAME,
 	[SEAL_GEO] = ST_PUT_GEO,         [SEAL_TRACK] = ST_PUT_TRACK,
-	[SEAL_PROCESS] = ST_PUT_PROCESS, [SEAL_JOURNAL] = ST_PUT_JOURNAL,
+	[SEAL_PROCESS] = ST_PUT_PROCESS, [SEAL_ENTRY] = ST_PUT_JOURNAL,
 	[SEAL_AGED] = ST_PUT_AGED,       [SEAL_STEPS] = ST_PUT_STEPS,
 	[SEAL_NODE] = ST_PUT_NODE,       [SEAL_SERIES] = ST_PUT_SERIES,
 };
@@ -191,13 +191,13 @@ int store_process(struct store *st, struct process *p)
 	return err;
 }
 
-int store_journal(struct store *st, uint64_t wall_ns, const char *what, const char *text)
+int store_entry(struct store *st, const struct journal_entry *e)
 {
 	int err = 0;
 
 	pthread_mutex_lock(&st->mem_lock);
 	if (st->pending.len <= STORE_PENDING_MAX)
-		err = row_put_journal(&st->pending, st->next_journal++, wall_ns, what, text);
+		err = row_put_entry(&st->pending, st->next_journal++, e);
 	pthread_mutex_unlock(&st->mem_lock);
 	return err;
 }

@@ -12,16 +12,18 @@
 #include <stdint.h>
 
 #include "detect/level.h"
+#include "model/entry.h"
 #include "model/rollup.h"
 
 enum alarm_kind {
-#define ALARM(ID, word, quiet_s, means) ALARM_##ID,
+#define ALARM(ID, quiet_s, means) ALARM_##ID,
 #include "detect/detect.tbl.h"
 	ALARMS,
 };
 
 struct alarm_row {
-	const char *word, *means;
+	enum entry_kind entry;
+	const char *means;
 	uint32_t quiet_s;
 };
 

@@ -9,10 +9,9 @@
 static const struct {
 	uint32_t code;
 	enum alarm_kind kind;
-	const char *means;
 } known[] = {
-#define FAULT(code, KIND, means) { code, ALARM_##KIND, means },
-#include "detect/fault.tbl.h"
+#define FAULT(code, KIND, means) { code, ALARM_##KIND },
+#include "model/xid.tbl.h"
 };
 
 static void take_device(struct fault *f, const char *from, size_t len)
@@ -48,12 +47,9 @@ static bool read_xid(const char *text, struct fault *f)
 	pid = strstr(to, "pid=");
 	f->pid = pid ? number_at(pid + (pid[4] == '\'' ? 5 : 4)) : 0;
 	f->kind = ALARM_XID;
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		if (known[i].code != f->code)
-			continue;
-		f->kind = known[i].kind;
-		f->means = known[i].means;
-	}
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i].code == f->code)
+			f->kind = known[i].kind;
 	return true;
 }
 

@@ -16,7 +16,6 @@ struct fault {
 	char device[FAULT_DEVICE]; /* "0000:3b:00", "GPU 3", "MC0"; printable; "": not said */
 	uint32_t code;             /* an Xid; 0: none */
 	uint32_t pid;              /* whose it is; 0: not said */
-	const char *means;         /* of the code; NULL: not known */
 };
 
 /*

@@ -3,7 +3,10 @@
  * aon-stacks - where the threads of processes are: each thread is stopped for a moment, one after the
  * other; threads at the same place are listed once.
  *
- *	aon-stacks [--json] [--threads] [--as UID:GID] PID[:RANK]...
+ *	aon-stacks [--json | --lines | --rows] [--threads] [--as UID:GID] PID[:RANK]...
+ *
+ * --rows is for aond: a line a group, its columns separated by tabs: what the numbers are, the numbers with commas
+ * between them, how many frames are not shown, why there is no stack, then the frames.
  *
  * A program of its own because it reads what strangers wrote (ELF files, stacks, an interpreter's
  * memory) and may need rights for it: what goes wrong here ends nobody else. Rights that it has are
@@ -326,6 +329,26 @@ static void say_json(const struct stacked *s, size_t n, const char *word)
 	json_end(&j);
 }
 
+static void say_rows(const struct stacked *s, size_t n, const char *word)
+{
+	char text[FRAME_TEXT];
+
+	for (size_t i = 0; i < n; i += s[i].group) {
+		const struct stack *st = &s[i].stack;
+		size_t shown = st->n < STACK_SHOWN ? st->n : STACK_SHOWN;
+
+		printf("%s\t", word);
+		for (size_t k = i; k < i + s[i].group; k++)
+			printf("%s%u", k > i ? "," : "", s[k].number);
+		printf("\t%zu\t%s", st->n - shown, *st->why || st->n ? st->why : "it has none");
+		for (size_t k = 0; k < shown; k++) {
+			frame_text(&st->frame[k], text);
+			printf("\t%s", text);
+		}
+		putchar('\n');
+	}
+}
+
 /* --- the command line --- */
 
 static int add_subject(const char *arg)
@@ -351,12 +374,12 @@ static int add_subject(const char *arg)
 
 int main(int argc, char *argv[])
 {
-	static const struct option longopts[] = { { "json", no_argument, NULL, 'j' },
-						  { "lines", no_argument, NULL, 'l' },
-						  { "threads", no_argument, NULL, 't' },
-						  { "as", required_argument, NULL, 'a' },
-						  { NULL, 0, NULL, 0 } };
-	bool json = false, lines = false, threads = false, some = false;
+	static const struct option longopts[] = {
+		{ "json", no_argument, NULL, 'j' },     { "lines", no_argument, NULL, 'l' },
+		{ "rows", no_argument, NULL, 'r' },     { "threads", no_argument, NULL, 't' },
+		{ "as", required_argument, NULL, 'a' }, { NULL, 0, NULL, 0 }
+	};
+	bool json = false, lines = false, rows = false, threads = false, some = false;
 	const char *as = NULL;
 	struct stacked *s;
 	int opt, err;
@@ -365,6 +388,7 @@ int main(int argc, char *argv[])
 	while ((opt = getopt_long(argc, argv, "", longopts, NULL)) != -1) {
 		json |= opt == 'j';
 		lines |= opt == 'l';
+		rows |= opt == 'r';
 		threads |= opt == 't';
 		as = opt == 'a' ? optarg : as;
 		if (opt == '?')
@@ -396,6 +420,8 @@ int main(int argc, char *argv[])
 		some |= !*s[i].stack.why;
 	if (json)
 		say_json(s, takens, word_of(threads));
+	else if (rows)
+		say_rows(s, takens, word_of(threads));
 	else
 		(lines ? say_lines : say_text)(s, takens, word_of(threads));
 	free(s);

@@ -29,15 +29,23 @@ void stack_add(struct stack *s, const char *name, const char *file, uint32_t lin
 	f->line = line;
 }
 
-static size_t put(char out[STACK_TEXT], size_t at, const struct frame *f)
+void frame_text(const struct frame *f, char out[FRAME_TEXT])
 {
 	char line[16] = "";
-	int n;
 
 	if (f->line)
 		snprintf(line, sizeof(line), ":%u", f->line);
-	n = snprintf(out + at, STACK_TEXT - at, "%s%s%s%s%s%s", at ? STACK_BETWEEN : "", f->name,
-		     *f->file ? " (" : "", f->file, *f->file ? line : "", *f->file ? ")" : "");
+	snprintf(out, FRAME_TEXT, "%s%s%s%s%s", f->name, *f->file ? " (" : "", f->file,
+		 *f->file ? line : "", *f->file ? ")" : "");
+}
+
+static size_t put(char out[STACK_TEXT], size_t at, const struct frame *f)
+{
+	char text[FRAME_TEXT];
+	int n;
+
+	frame_text(f, text);
+	n = snprintf(out + at, STACK_TEXT - at, "%s%s", at ? STACK_BETWEEN : "", text);
 	return at + (size_t)n < STACK_TEXT ? at + (size_t)n : STACK_TEXT - 1;
 }
 

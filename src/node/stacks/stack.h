@@ -29,6 +29,9 @@ struct stack {
 
 /* Appends one; what does not fit is left out, what is not printable is escaped. */
 void stack_add(struct stack *s, const char *name, const char *file, uint32_t line);
+/* "train (train.py:31)" */
+#define FRAME_TEXT 192u
+void frame_text(const struct frame *f, char out[FRAME_TEXT]);
 /* "at::f (libx.so) <- train (train.py:31) <- 4 more". */
 void stack_text(const struct stack *s, char out[STACK_TEXT]);
 /* Without arguments of functions and templates: "a::b<int>(float)" is "a::b". */

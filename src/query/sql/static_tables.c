@@ -167,20 +167,36 @@ static int fill_name(struct cells *c, struct sql_source *src, const struct small
 	return c->err;
 }
 
-static int journal_line(void *arg, uint64_t wall_ns, const char *what, const char *text)
+static void cell_number(struct cells *c, const struct journal_entry *e, enum entry_field f)
+{
+	if (entry_has(e, f))
+		cell_int(c, (int64_t)entry_number(e, f));
+	else
+		cell_null(c);
+}
+
+static int journal_entry(void *arg, const struct journal_entry *e)
 {
 	struct cells *c = arg;
+	char text[ENTRY_TEXT], *fields = entry_object(e);
 
-	cell_int(c, (int64_t)wall_ns);
-	cell_text(c, what);
-	cell_text(c, text);
+	cell_int(c, (int64_t)e->wall_ns);
+	cell_text(c, entry_what(e));
+	cell_text(c, entry_line(e, text));
+	cell_text(c, entry_kinds[e->kind].word);
+	cell_number(c, e, FIELD_PROCESS);
+	cell_number(c, e, FIELD_PID);
+	cell_number(c, e, FIELD_RANK);
+	cell_text(c, entry_has(e, FIELD_JOB) ? entry_word(e, FIELD_JOB) : NULL);
+	cell_text(c, fields ? fields : "{}"); /* for SQLite's json_extract() */
+	free(fields);
 	return c->err;
 }
 
 static int fill_journal(struct cells *c, struct sql_source *src, const struct small_ask *ask)
 {
 	(void)ask;
-	return store_each_journal(src->st, journal_line, c);
+	return store_each_entry(src->st, journal_entry, c);
 }
 
 struct window_fill {
@@ -277,7 +293,7 @@ static const struct small_def defs[] = {
 	  "min_ns INTEGER,max_ns INTEGER,exposed_ns INTEGER,first_ns INTEGER,first_dur_ns INTEGER,"
 	  "last_ns INTEGER,last_dur_ns INTEGER", false, fill_exchange },
 	{ "telemetry", "wall INTEGER,metric TEXT,device TEXT,labels TEXT,unit TEXT,value REAL", false, fill_telemetry },
-	{ "journal", "wall INTEGER,what TEXT,text TEXT", false, fill_journal },
+	{ "journal", "wall INTEGER,what TEXT,text TEXT,kind TEXT,process INTEGER,pid INTEGER,rank INTEGER,job TEXT,fields TEXT", false, fill_journal },
 };
 /* clang-format on */
 #define DEFS (sizeof(defs) / sizeof(defs[0]))

@@ -72,7 +72,8 @@ static void by_column(const uint8_t *data, size_t len, const struct event *ev, s
 
 static void read_small(const struct seal *s, const uint8_t *body)
 {
-	const char *what, *text;
+	struct journal_entry e;
+	char old[ENTRY_OLD];
 	struct process p;
 	struct node_ident node;
 	struct track l;
@@ -82,8 +83,7 @@ static void read_small(const struct seal *s, const uint8_t *body)
 	row_get_node(s, body, &node);
 	row_get_track(s, body, &l);
 	row_get_geo(s, body, &g);
-	if (row_get_journal(s, body, &what, &text) == 0)
-		(void)(strlen(what) + strlen(text));
+	row_get_entry(s, body, &e, old);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "stacks/python.h"
-#include "stacks/stacks_json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -26,28 +25,6 @@ static int read_mem(void *arg, uint64_t addr, void *out, size_t n)
 	for (size_t i = 0; i < n; i++)
 		((uint8_t *)out)[i] = m->data[(addr + i) % m->size];
 	return 0;
-}
-
-/* The same bytes as a line of a journal. */
-static void read_said(const uint8_t *data, size_t size)
-{
-	char *text = malloc(size + 1), *out = NULL;
-	size_t len = 0;
-	FILE *f = open_memstream(&out, &len);
-	struct json j;
-
-	memcpy(text, data, size);
-	text[size] = '\0';
-	json_init(&j, f);
-	json_open(&j, NULL, '{');
-	stacks_json(&j, text);
-	json_end(&j);
-	fclose(f);
-	/* A byte of a frame takes six at most, a rank of a range of 4096 seven. */
-	if (strncmp(out, "{\"ranks\":[", 10) || len > 64 + size * 7 * 4096)
-		abort();
-	free(out);
-	free(text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -74,6 +51,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				abort();
 	}
 	stacks_merge(s, 4);
-	read_said(data, size);
 	return 0;
 }

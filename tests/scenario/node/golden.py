@@ -90,7 +90,24 @@ if sys.argv[1:2] == ["--make"]:
         (GOLDEN / f"{name}.json").write_text(json.dumps(said, indent=0, sort_keys=True) + "\n")
     sys.exit(0)
 
-from aontest import done, find, ok  # noqa: E402
+from aontest import Daemon, Place, check, done, find, ok  # noqa: E402
+
+
+def upgraded(name, was):
+    """An aond that goes on with an old store keeps its lines, and writes entries behind them."""
+    with Place() as p:
+        p.store.parent.mkdir(parents=True, exist_ok=True)
+        p.store.write_bytes(lzma.decompress((GOLDEN / f"{name}.db.xz").read_bytes()))
+        with Daemon(p) as d:
+            d.stop()
+        lines = json.loads(run(find("aon"), "store", "journal", "--json", p.store).stdout)["lines"]
+        n = len(was["journal"]["out"]["lines"])
+        d = differs(was["journal"]["out"]["lines"], lines[:n], True)
+        ok(not d and [x["kind"] for x in lines[n:]] == ["start", "stop"] and lines[-1]["version"],
+           f"{name}: aond writes on, typed, and changes no line", (d[:3], lines[n:]))
+        r = run(find("aon"), "store", "stat", "--json", p.store)
+        ok(json.loads(r.stdout)["version"] == 3 and check(p.store), f"{name}: it is of version 3 now, and sound", r)
+
 
 for name, said in answers(find("aon")):
     was = json.loads((GOLDEN / f"{name}.json").read_text())
@@ -100,4 +117,5 @@ for name, said in answers(find("aon")):
     for what in ("report", "why"):
         d = differs(was[what]["out"]["alarms"], said[what]["out"]["alarms"], True)
         ok(not d, f"{name}: alarms of {what} as they were", d[:8])
+    upgraded(name, was)
 done()

@@ -59,7 +59,7 @@ static struct image make(bool log)
 		w.start_ns += S;
 		store_window(st, &w);
 		kit_steps(st, 1, i, 3);
-		store_journal(st, i, "tier", "flight");
+		store_entry(st, &(struct journal_entry){ .wall_ns = i, .kind = ENTRY_TIER });
 		if (kit_commit(st, &p, i * EVENTS, EVENTS, S) < 0)
 			abort();
 	}

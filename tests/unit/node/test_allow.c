@@ -85,11 +85,9 @@ static void test_rungs(void)
 
 /* --- the journal --- */
 
-static int count_line(void *arg, uint64_t wall_ns, const char *what, const char *text)
+static int count_line(void *arg, const struct journal_entry *e)
 {
-	(void)wall_ns;
-	(void)text;
-	*(unsigned *)arg += !strcmp(what, "test");
+	*(unsigned *)arg += e->kind == ENTRY_TIER;
 	return 0;
 }
 
@@ -97,23 +95,24 @@ static void test_journal(void)
 {
 	static struct plant plant;
 	static struct roster r;
+	struct journal_entry e = { .kind = ENTRY_TIER };
 	unsigned lines = 0;
 
 	kit_begin();
 	plant.store = kit_open(kit_path("journal.db"), 64 << 20, 0);
 	r.plant = &plant;
 	for (unsigned i = 0; i < 2 * JOURNAL_LINES; i++)
-		roster_journal(&r, 1000, 1, "test", "a user");
-	roster_journal(&r, 1001, 1, "test", "another");
+		roster_journal(&r, 1000, 1, &e);
+	roster_journal(&r, 1001, 1, &e);
 	store_commit(plant.store, 1);
-	store_each_journal(plant.store, count_line, &lines);
+	store_each_entry(plant.store, count_line, &lines);
 	T_OK(lines == JOURNAL_LINES + 1, "a user gets %u lines a day, another is not in its way",
 	     JOURNAL_LINES);
 	T_OK(count_get(COUNT_journal_full) == JOURNAL_LINES, "the rest is counted");
-	roster_journal(&r, 1000, 86400 * 1000000000ull, "test", "the next day");
+	roster_journal(&r, 1000, 86400 * 1000000000ull, &e);
 	store_commit(plant.store, 1);
 	lines = 0;
-	store_each_journal(plant.store, count_line, &lines);
+	store_each_entry(plant.store, count_line, &lines);
 	T_OK(lines == JOURNAL_LINES + 2 && plant.dirty, "the next day there is room again");
 	store_close(plant.store);
 	kit_clean();

@@ -40,7 +40,8 @@ int main(void)
 	for (size_t i = SLOW ? 2 : 0; i < T_LEN(some); i++) {
 		T_OK(!sim_watch(find(sim_faults, some[i].word), 2, false, &g) &&
 			     g.after.n[some[i].by] && !g.before.all,
-		     "%s: told by %s, and not before", some[i].word, alarm_table[some[i].by].word);
+		     "%s: told by %s, and not before", some[i].word,
+		     entry_kinds[alarm_table[some[i].by].entry].word);
 	}
 	T_OK(!sim_watch(find(sim_faults, "silent_corruption"), 2, false, &g) && !g.before.all,
 	     "what takes its time as ever is not heard");

@@ -2,6 +2,7 @@
 /* source_alarms.c - what aond's journal tells, as findings, and the captures that alarms raised. */
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ship/source/source_priv.h"
@@ -13,63 +14,37 @@ struct alarms {
 	uint32_t same; /* of the moment of the newest that was put */
 };
 
-/* What aond keeps for aon capture --raised, as its journal has it. */
-#define KEPT "; kept: process %u from %llu to %llu"
-
-struct kept {
-	unsigned process;
-	unsigned long long from_ns, to_ns;
-};
-
-static bool is_kept(const struct source *s, const char *what, const char *text, struct kept *k)
+/* Whose it is. Old stores do not say the process: then it is the newest of that pid, rank and job. NULL: nobody's. */
+static const struct known *whose(struct source *s, const struct journal_entry *e)
 {
-	const char *at = s->o.events && !strcmp(what, "capture") ? strstr(text, "; kept: ") : NULL;
+	int64_t rank = entry_has(e, FIELD_RANK) ? (int64_t)entry_number(e, FIELD_RANK) : -1;
 
-	return at && sscanf(at, KEPT, &k->process, &k->from_ns, &k->to_ns) == 3;
-}
-
-/*
- * Whose alarm it is. aond writes "rank 3, job j, pid 77: ...": a process is known by all of what it would be called,
- * so that a job of any name is taken for none but itself. The newest of these; NULL: of none.
- */
-static const struct known *whose(const struct source *s, const char *text)
-{
-	char rank[24], name[160];
-
-	for (size_t i = s->knowns; i--;) {
+	if (entry_has(e, FIELD_PROCESS))
+		return source_known(s, (uint32_t)entry_number(e, FIELD_PROCESS));
+	for (size_t i = s->knowns; i-- && entry_has(e, FIELD_PID);) {
 		const struct known *k = &s->known[i];
-		int n;
 
-		snprintf(rank, sizeof(rank), k->rank >= 0 ? "rank %d, " : "", k->rank);
-		n = snprintf(name, sizeof(name), "%s%s%s%spid %u: ", rank, *k->job ? "job " : "",
-			     k->job, *k->job ? ", " : "", k->pid);
-		if (!strncmp(text, name, (size_t)n))
+		if (k->pid == entry_number(e, FIELD_PID) && k->rank == rank &&
+		    !strcmp(k->job, entry_word(e, FIELD_JOB)))
 			return k;
 	}
 	return NULL;
 }
 
-/* "ranks 0-2 of job j: ...": of a job. */
-static const struct known *whose_job(const struct source *s, const char *text)
+/* Some process of its job. */
+static const struct known *whose_job(const struct source *s, const struct journal_entry *e)
 {
-	const char *at = strncmp(text, "rank", 4) ? NULL : strstr(text, " of job ");
-
-	for (size_t i = s->knowns; at && i--;) {
-		size_t n = strlen(s->known[i].job);
-
-		if (n && !strncmp(at + 8, s->known[i].job, n) && at[8 + n] == ':')
+	for (size_t i = s->knowns; i-- && *entry_word(e, FIELD_JOB);)
+		if (!strcmp(s->known[i].job, entry_word(e, FIELD_JOB)))
 			return &s->known[i];
-	}
 	return NULL;
 }
 
-static void put_alarm(struct source *s, uint64_t wall_ns, const char *text)
+static void put_alarm(struct source *s, const struct journal_entry *e)
 {
-	size_t word = strcspn(text, ":");
-	const char *rest = text + word + strspn(text + word, ": ");
-	const struct known *k = whose(s, rest), *of = k ? k : whose_job(s, rest);
+	const struct known *k = whose(s, e), *of = k ? k : whose_job(s, e);
 	bool ranked = k && k->rank >= 0 && *k->job;
-	char part[40];
+	char part[40], text[ENTRY_TEXT], *fields = entry_object(e);
 
 	if (k)
 		snprintf(part, sizeof(part), ranked ? "rank:%u" : "pid:%u",
@@ -79,8 +54,8 @@ static void put_alarm(struct source *s, uint64_t wall_ns, const char *text)
 					  .rank = k ? k->rank : -1,
 					  .proc = k ? k->proc : 0,
 					  .host = ship_text(s->o.host),
-					  .t_ns = wall_ns,
-					  .kind = { text, word },
+					  .t_ns = e->wall_ns,
+					  .kind = ship_text(entry_kinds[e->kind].word),
 					  .level = ship_text(ranked ? "rank"
 							     : k    ? "process"
 							     : of   ? "job"
@@ -90,44 +65,46 @@ static void put_alarm(struct source *s, uint64_t wall_ns, const char *text)
 								 : s->o.host),
 					  .act = 1,
 					  .confidence = 1,
-					  .text = ship_text(rest),
-					  .detail = ship_text("{}"),
+					  .text = ship_text(entry_text(e, text)),
+					  .detail = ship_text(fields ? fields : "{}"),
 					  .source = ship_text("aond") });
+	free(fields);
 }
 
-static int on_journal(void *arg, uint64_t wall_ns, const char *what, const char *text)
+static int on_entry(void *arg, const struct journal_entry *e)
 {
 	struct alarms *a = arg;
 	struct source *s = a->s;
 	const struct known *p;
-	struct kept kept;
 	char label[40];
-	bool raised = is_kept(s, what, text, &kept);
+	bool raised = s->o.events && e->kind == ENTRY_RAISED;
+	uint32_t process = (uint32_t)entry_number(e, FIELD_PROCESS);
+	uint64_t to_ns = entry_number(e, FIELD_TO_NS), wall_ns = e->wall_ns;
 
-	if ((strcmp(what, "alarm") && !raised) || wall_ns < s->at.alarm_ns ||
+	if ((!entry_is_alarm(e) && !raised) || wall_ns < s->at.alarm_ns ||
 	    wall_ns < s->at.not_before_ns)
 		return 0;
 	if (wall_ns == s->at.alarm_ns && a->same++ < s->at.alarms)
 		return 0;
-	p = raised ? source_known(s, kept.process) : NULL;
-	if (p && kept.to_ns + (uint64_t)p->wall_offset_ns + GRACE_NS > s->packs.now_ns)
+	p = raised ? source_known(s, process) : NULL;
+	if (p && to_ns + (uint64_t)p->wall_offset_ns + GRACE_NS > s->packs.now_ns)
 		return 1; /* it is still under way: the next time, with all behind it */
 	s->at.alarms = wall_ns == s->at.alarm_ns ? s->at.alarms + 1 : 1;
 	s->at.alarm_ns = wall_ns;
 	a->same = s->at.alarms;
 	if (!raised) {
-		put_alarm(s, wall_ns, text);
+		put_alarm(s, e);
 		return s->packs.err;
 	}
 	snprintf(label, sizeof(label), "raised-%llu", (unsigned long long)wall_ns);
-	return source_events(s, label, kept.process, kept.from_ns, kept.to_ns);
+	return source_events(s, label, process, entry_number(e, FIELD_FROM_NS), to_ns);
 }
 
 int source_alarms(struct source *s, struct spool *spool)
 {
 	struct alarms a = { .s = s };
 
-	int err = store_each_journal(s->st, on_journal, &a);
+	int err = store_each_entry(s->st, on_entry, &a);
 
 	(void)spool;
 	return err > 0 ? 0 : err;

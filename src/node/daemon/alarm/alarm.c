@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* alarm.c - from detectors to sentences, and to captures that are bounded in every way. */
+/* alarm.c - from detectors to entries of the journal, and to captures that are bounded in every way. */
 #include "daemon/alarm/alarm.h"
 
 #include <errno.h>
@@ -8,8 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/fmt.h"
-#include "base/log.h"
 #include "daemon/control/audit.h"
 #include "daemon/core/count.h"
 #include "daemon/alarm/checkpoint_guard.h"
@@ -76,32 +74,32 @@ void watcher_window(struct watcher *w, const struct window *win)
 	detect_window(&w->detect, win, &w->names, win->start_ns + WINDOW_NS, keep, w);
 }
 
-/* --- sentences --- */
+/* --- entries of the journal --- */
 
-/* "rank 3 of job j, pid 77" */
-static int who(char *buf, size_t cap, const struct sess *s)
+/* Whom it is about. */
+static void who(struct journal_entry *e, const struct sess *s)
 {
 	const struct process *p = &s->stream->proc;
-	int n = 0;
 
+	entry_u(e, FIELD_PROCESS, p->id);
+	entry_u(e, FIELD_PID, p->pid);
+	entry_u(e, FIELD_UID, s->peer.uid);
 	if (p->origin.rank)
-		n = snprintf(buf, cap, "rank %u, ", p->origin.rank - 1);
+		entry_u(e, FIELD_RANK, p->origin.rank - 1);
 	if (*p->job)
-		n += snprintf(buf + n, cap - (size_t)n, "job %s, ", p->job);
-	return n + snprintf(buf + n, cap - (size_t)n, "pid %u", p->pid);
+		entry_s(e, FIELD_JOB, p->job);
 }
 
 /* The last collective that a rank began says who is waited for: sequences of a job rise together. */
-static void where_it_hangs(const struct sess *s, char *buf, size_t cap)
+static void where_it_hangs(struct journal_entry *e, const struct sess *s)
 {
 	uint64_t mine, most, behind = 0, n = 0;
 	struct aon_heartbeat p;
 	uint32_t first = 0;
-	int at;
 
 	pool_heartbeat(s->stream->pool, &p);
 	mine = most = p.collective;
-	at = snprintf(buf, cap, "in step %llu", (unsigned long long)p.step);
+	entry_u(e, FIELD_STEP, p.step);
 	for (const struct sess *o = s->roster->first; o && *s->stream->proc.job; o = o->next) {
 		struct aon_heartbeat other;
 
@@ -114,81 +112,75 @@ static void where_it_hangs(const struct sess *s, char *buf, size_t cap)
 			first = o->stream->proc.origin.rank;
 		n++;
 	}
-	if (mine < most)
-		snprintf(buf + at, cap - (size_t)at,
-			 ", has not come to collective %llu, where others wait",
-			 (unsigned long long)most);
-	else if (behind)
-		snprintf(buf + at, cap - (size_t)at,
-			 ", waits in collective %llu for %llu of %llu ranks here: rank %u%s",
-			 (unsigned long long)mine, (unsigned long long)behind,
-			 (unsigned long long)n, first ? first - 1 : 0,
-			 behind > 1 ? " and others" : "");
-	else if (mine)
-		snprintf(buf + at, cap - (size_t)at, ", last collective %llu",
-			 (unsigned long long)mine);
+	if (mine < most) {
+		entry_u(e, FIELD_REACHED, most);
+	} else if (behind) {
+		entry_u(e, FIELD_WAITS_IN, mine);
+		entry_u(e, FIELD_MISSING, behind);
+		entry_u(e, FIELD_RANKS_HERE, n);
+		entry_u(e, FIELD_MISSING_RANK, first ? first - 1 : 0);
+		entry_u(e, FIELD_OTHERS, behind > 1);
+	} else if (mine) {
+		entry_u(e, FIELD_COLLECTIVE, mine);
+	}
 }
 
-/* What it launched last, by the word in its pool; "" if it never did, or made that up. */
-static void last_launch(const struct sess *s, char *buf, size_t cap)
+/* What it launched last, by the word in its pool; nothing if it never did, or made that up. */
+static void last_launch(struct journal_entry *e, const struct sess *s, char *buf, size_t cap)
 {
 	char name[AON_NAME_MAX + 1];
 	struct aon_heartbeat p;
 	int n;
 
-	*buf = '\0';
 	pool_heartbeat(s->stream->pool, &p);
 	if (!(uint32_t)p.launch || (uint32_t)p.launch > UINT32_MAX / AON_HEAP_ALIGN)
 		return;
 	n = pool_heap(s->stream->pool, (uint32_t)p.launch * AON_HEAP_ALIGN, AON_HEAP_NAME, name,
 		      AON_NAME_MAX);
-	if (n > 0)
-		snprintf(buf, cap, ", last launch %.*s", n < 60 ? n : 60, name);
+	if (n <= 0)
+		return;
+	snprintf(buf, cap, "%.*s", n, name);
+	entry_s(e, FIELD_KERNEL, buf);
 }
 
-static void say(const struct sess *s, const struct alarm *a, uint64_t now, char *buf, size_t cap)
-{
-	char was[FMT_LEN], is[FMT_LEN], more[160] = "", last[80];
+#define KERNEL_TEXT 81u
 
+static void fill(struct journal_entry *e, const struct sess *s, const struct alarm *a, uint64_t now,
+		 char kernel[KERNEL_TEXT])
+{
 	switch (a->kind) {
 	case ALARM_HANG:
-		where_it_hangs(s, more, sizeof(more));
-		last_launch(s, last, sizeof(last));
-		snprintf(buf, cap, "nothing has moved for %s, %s%s%s",
-			 fmt_time(is, now - a->since_ns),
-			 a->saving ? "though a checkpoint is being written, " : "", more, last);
+		where_it_hangs(e, s);
+		last_launch(e, s, kernel, 61);
+		entry_u(e, FIELD_QUIET_NS, now - a->since_ns);
+		entry_u(e, FIELD_CHECKPOINT, a->saving);
 		break;
 	case ALARM_HANG_OVER:
-		snprintf(buf, cap, "moves again, after %s", fmt_time(is, now - a->since_ns));
-		break;
-	case ALARM_STEP_SLOWER:
-	case ALARM_STEP_FASTER:
-		snprintf(buf, cap, "steps take %s instead of %s", fmt_time(is, (uint64_t)a->is),
-			 fmt_time(was, (uint64_t)a->was));
-		break;
-	case ALARM_THROUGHPUT:
-		snprintf(buf, cap, "a step is done every %s instead of %s",
-			 fmt_time(is, (uint64_t)a->is), fmt_time(was, (uint64_t)a->was));
+		entry_u(e, FIELD_QUIET_NS, now - a->since_ns);
 		break;
 	case ALARM_KERNEL: /* the loop must not wait for a disk: then it is said by its number */
-		if (store_name_try(s->roster->plant->store, a->name, more, sizeof(more)) < 0)
-			snprintf(more, sizeof(more), "kernel %u", a->name);
-		snprintf(buf, cap, "%.80s takes %s instead of %s", more,
-			 fmt_time(is, (uint64_t)a->is), fmt_time(was, (uint64_t)a->was));
+		if (store_name_try(s->roster->plant->store, a->name, kernel, KERNEL_TEXT) < 0)
+			snprintf(kernel, KERNEL_TEXT, "kernel %u", a->name);
+		entry_s(e, FIELD_KERNEL, kernel);
+		/* fall through */
+	case ALARM_STEP_SLOWER:
+	case ALARM_STEP_FASTER:
+	case ALARM_THROUGHPUT:
+		entry_u(e, FIELD_WAS_NS, (uint64_t)a->was);
+		entry_u(e, FIELD_IS_NS, (uint64_t)a->is);
 		break;
 	case ALARM_GPU_IDLE:
-		snprintf(buf, cap, "its GPUs are busy %.0f %% of the time instead of %.0f %%",
-			 100 * a->is, 100 * a->was);
+		entry_f(e, FIELD_WAS_SHARE, a->was);
+		entry_f(e, FIELD_IS_SHARE, a->is);
 		break;
 	case ALARM_MEMORY:
-		snprintf(buf, cap, "what is allocated after a step has grown from %.0f to %.0f MB",
-			 a->was / 1e6, a->is / 1e6);
+		entry_u(e, FIELD_WAS_BYTES, (uint64_t)a->was);
+		entry_u(e, FIELD_IS_BYTES, (uint64_t)a->is);
 		break;
 	case ALARM_STRAGGLER:
-		snprintf(buf, cap, "comes late to collectives: the others wait %.0f %% of the time",
-			 100 * a->is);
+		entry_f(e, FIELD_IS_SHARE, a->is);
 		break;
-	case ALARM_HANG_STACKS: /* stacks.c says it */
+	case ALARM_HANG_STACKS: /* stacks.c */
 	case ALARM_XID:         /* alarm_fault() */
 	case ALARM_ECC:
 	case ALARMS:
@@ -219,21 +211,17 @@ static void keep_past(struct sess *s, uint64_t from, uint64_t to)
 	}
 }
 
-static int restore_one(void *arg, uint64_t wall_ns, const char *what, const char *text)
+static int restore_one(void *arg, const struct journal_entry *e)
 {
-	const char *kept = !strcmp(what, "capture") ? strstr(text, ALARM_KEPT) : NULL;
-	unsigned long long from, to;
-	uint32_t id;
-
-	(void)wall_ns;
-	if (kept && sscanf(kept, ALARM_KEPT_SCAN, &id, &from, &to) == 3)
-		store_keep(arg, id, from, to);
+	if (e->kind == ENTRY_RAISED)
+		store_keep(arg, (uint32_t)entry_number(e, FIELD_PROCESS),
+			   entry_number(e, FIELD_FROM_NS), entry_number(e, FIELD_TO_NS));
 	return 0;
 }
 
 void alarm_restore(struct store *st)
 {
-	store_each_journal(st, restore_one, st);
+	store_each_entry(st, restore_one, st);
 }
 
 static void raise_tier(struct sess *s, enum alarm_kind why, uint64_t now)
@@ -243,7 +231,8 @@ static void raise_tier(struct sess *s, enum alarm_kind why, uint64_t now)
 	uint32_t secs = (uint32_t)r->param->escalate_s;
 	uint64_t past = (uint64_t)r->param->escalate_before_s * 1000000000u;
 	uint64_t from = now > past ? now - past : 0, to = now + secs * 1000000000ull;
-	char text[240];
+	struct journal_entry e = { .kind = ENTRY_RAISED };
+	char text[ENTRY_TEXT];
 
 	if (day != r->raised.day) {
 		r->raised.day = day;
@@ -263,11 +252,13 @@ static void raise_tier(struct sess *s, enum alarm_kind why, uint64_t now)
 	s->budget.asked = TIER_FULL;
 	s->alarm.full_until_ns = to;
 	keep_past(s, from, to);
-	snprintf(text, sizeof(text), "pid %d: tier full for %u s, because of %s" ALARM_KEPT_SAY,
-		 (int)s->peer.pid, secs, alarm_table[why].word, s->stream->proc.id,
-		 (unsigned long long)from, (unsigned long long)to);
-	sess_journal(s, "capture", text);
-	audit_say(AUDIT_SELF, "capture", 0, "%s", text);
+	who(&e, s);
+	entry_u(&e, FIELD_SECONDS, secs);
+	entry_s(&e, FIELD_WHY, entry_kinds[alarm_table[why].entry].word);
+	entry_u(&e, FIELD_FROM_NS, from);
+	entry_u(&e, FIELD_TO_NS, to);
+	sess_journal(s, &e);
+	audit_say(AUDIT_SELF, "capture", 0, "%s", entry_text(&e, text));
 	count_add(COUNT_captures_raised, 1);
 }
 
@@ -298,16 +289,16 @@ static bool is_told(struct sess *s, enum alarm_kind k, uint64_t now)
 
 static void tell(struct sess *s, const struct alarm *a, uint64_t now)
 {
-	char name[128], what[256], text[420];
+	struct journal_entry e = { .kind = alarm_table[a->kind].entry };
+	char kernel[KERNEL_TEXT];
 
 	if (is_told(s, a->kind, now)) {
 		count_add(COUNT_alarms_same, 1);
 		return;
 	}
-	who(name, sizeof(name), s);
-	say(s, a, now, what, sizeof(what));
-	snprintf(text, sizeof(text), "%s: %s: %s", alarm_table[a->kind].word, name, what);
-	sess_journal(s, "alarm", text);
+	who(&e, s);
+	fill(&e, s, a, now, kernel);
+	sess_journal(s, &e);
 	count_add(COUNT_alarms, 1);
 	s->alarm.count++;
 	raise_tier(s, a->kind, now);
@@ -370,22 +361,23 @@ static struct sess *any_of_gpus(struct roster *r)
 
 void alarm_fault(struct roster *r, const char *what, const char *line, uint64_t now)
 {
-	char text[480], whom[128] = "", code[24] = "";
+	struct journal_entry e = { 0 };
+	char cut[161];
 	struct sess *s;
 	struct fault f;
 
 	if (!fault_read(what, line, &f) || !faults_new(&r->faults, &f, now))
 		return;
+	e.kind = alarm_table[f.kind].entry;
 	s = named_by(r, &f);
 	if (s)
-		who(whom, sizeof(whom), s);
+		who(&e, s);
 	if (f.code)
-		snprintf(code, sizeof(code), "Xid %u, ", f.code);
-	snprintf(text, sizeof(text), "%s: %s%s%s: %s%s%s%.160s%s", alarm_table[f.kind].word,
-		 f.device, *whom ? ", " : "", whom, code, f.means ? f.means : "",
-		 f.means ? " (" : "", line, f.means ? ")" : "");
-	log_warn("%s", text);
-	roster_journal(r, geteuid(), now, "alarm", text);
+		entry_u(&e, FIELD_XID, f.code);
+	snprintf(cut, sizeof(cut), "%s", line);
+	entry_s(&e, FIELD_DEVICE, f.device);
+	entry_s(&e, FIELD_LINE, cut);
+	roster_journal(r, geteuid(), now, &e);
 	count_add(COUNT_alarms, 1);
 	if (s)
 		s->alarm.count++;

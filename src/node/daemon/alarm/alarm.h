@@ -23,11 +23,6 @@
 #define ALARM_RANKS_KEPT   8u  /* of a job here: more would be the whole recorder's */
 #define WATCHER_COMM       512u
 
-/* In the journal, for aon capture --raised and the next aond: the store's process, from, to in ns. */
-#define ALARM_KEPT      "; kept: process "
-#define ALARM_KEPT_SAY  ALARM_KEPT "%u from %llu to %llu"
-#define ALARM_KEPT_SCAN ALARM_KEPT "%u from %llu to %llu"
-
 /* Of one process; from its first step on. */
 struct watcher {
 	struct detect detect;

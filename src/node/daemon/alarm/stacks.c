@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,28 +29,73 @@ static struct sess *leader_by_id(struct roster *r, uint64_t id)
 	return s;
 }
 
-/* "ranks 0-2: f <- g" becomes "hang_stacks: ranks 0-2 of job j: f <- g". */
-static void tell(struct sess *s, const char *line)
+static void journal(struct sess *s, struct journal_entry *e)
 {
-	const char *job = s->stream->proc.job;
-	char clean[1900], text[2000];
-	size_t who;
-
-	fmt_clean(clean, sizeof(clean), line, true);
-	who = strcspn(clean, ":");
-	snprintf(text, sizeof(text), "%s: %.*s%s%s%s", alarm_table[ALARM_HANG_STACKS].word,
-		 (int)who, clean, *job ? " of job " : "", job, clean + who);
-	sess_journal(s, "alarm", text);
+	if (*s->stream->proc.job)
+		entry_s(e, FIELD_JOB, s->stream->proc.job);
+	entry_u(e, FIELD_UID, s->peer.uid);
+	if (!entry_has(e, FIELD_RANKS))
+		entry_list(e, FIELD_RANKS, NULL, 0);
+	if (!entry_has(e, FIELD_FRAMES))
+		entry_list(e, FIELD_FRAMES, NULL, 0);
+	sess_journal(s, e);
 	count_add(COUNT_alarms, 1);
+}
+
+static void tell_error(struct sess *s, const char *why)
+{
+	struct journal_entry e = { .kind = ENTRY_HANG_STACKS };
+
+	entry_s(&e, FIELD_ERROR, why);
+	journal(s, &e);
+}
+
+/* "0,1,2" as a list, bounded. */
+static size_t pack(char *numbers, uint8_t *buf, size_t cap)
+{
+	char *word;
+	size_t n = 0;
+
+	while ((word = strsep(&numbers, ",")))
+		n = entry_pack(buf, cap, n, strtoul(word, NULL, 10));
+	return n;
+}
+
+/* A row of aon-stacks --rows: what it is of, their numbers, frames not shown, why not, frames. */
+static void tell(struct sess *s, char *line)
+{
+	struct journal_entry e = { .kind = ENTRY_HANG_STACKS };
+	char *at = line, *word = strsep(&at, "\t"), *numbers = strsep(&at, "\t");
+	char *more = strsep(&at, "\t"), *why = strsep(&at, "\t"), *frame;
+	char frames[STACKS_FRAMES], clean[256];
+	uint8_t list[STACKS_RANKS * 5];
+	size_t n = 0;
+
+	if (!why) { /* whatever it is, it did not come from ours */
+		tell_error(s, fmt_clean(clean, sizeof(clean), line, true));
+		return;
+	}
+	entry_list(&e, strcmp(word, "rank") ? FIELD_PIDS : FIELD_RANKS, list,
+		   pack(numbers, list, sizeof(list)));
+	if (*why)
+		entry_s(&e, FIELD_WHY, fmt_clean(clean, sizeof(clean), why, true));
+	while ((frame = strsep(&at, "\t")) && n + 256 < sizeof(frames)) {
+		fmt_clean(frames + n, 256, frame, true);
+		n += strlen(frames + n) + 1;
+	}
+	entry_list(&e, FIELD_FRAMES, frames, n);
+	if (strtoul(more, NULL, 10))
+		entry_u(&e, FIELD_FRAMES_MORE, strtoul(more, NULL, 10));
+	journal(s, &e);
 }
 
 static void tell_all(struct roster *r)
 {
+	struct journal_entry rest = { .kind = ENTRY_HANG_STACKS };
 	struct stacks *st = &r->stacks;
 	struct sess *s = leader_by_id(r, st->leader);
 	char *at = st->text, *line;
 	size_t told = 0, more = 0;
-	char rest[64];
 
 	st->text[st->n] = '\0';
 	while (s && (line = strsep(&at, "\n")))
@@ -58,10 +104,10 @@ static void tell_all(struct roster *r)
 		else
 			more += *line != '\0';
 	if (s && !told)
-		tell(s, "no stacks: aon-stacks ended without a word");
+		tell_error(s, "aon-stacks ended without a word");
 	if (more) {
-		snprintf(rest, sizeof(rest), "and %zu groups more", more);
-		tell(s, rest);
+		entry_u(&rest, FIELD_GROUPS_MORE, more);
+		journal(s, &rest);
 	}
 	st->n = 0;
 }
@@ -158,7 +204,8 @@ static size_t list(const struct sess *leader, char word[][24], char *argv[])
 static int begin(struct roster *r, struct sess *leader, uint64_t now)
 {
 	static char word[STACKS_RANKS][24];
-	char path[PATH_MAX], as[32], *argv[STACKS_RANKS + 4] = { "aon-stacks", "--as", as };
+	char path[PATH_MAX], as[32],
+		*argv[STACKS_RANKS + 5] = { "aon-stacks", "--rows", "--as", as };
 	struct stacks *st = &r->stacks;
 	int fd[2], err;
 
@@ -169,7 +216,7 @@ static int begin(struct roster *r, struct sess *leader, uint64_t now)
 		return -errno;
 	fcntl(fd[1], F_SETFL, 0); /* its own end waits */
 	snprintf(as, sizeof(as), "%u:%u", leader->peer.uid, leader->peer.gid);
-	list(leader, word, argv + 3);
+	list(leader, word, argv + 4);
 	err = spawn(path, argv, fd[1], &st->pid);
 	close(fd[1]);
 	st->out = (struct watch){ fd[0], on_out };
@@ -221,9 +268,9 @@ void stacks_tick(struct roster *r, uint64_t now)
 		err = begin(r, s, now);
 		if (!err)
 			continue;
-		snprintf(why, sizeof(why), "no stacks: aon-stacks %s%s",
+		snprintf(why, sizeof(why), "aon-stacks %s%s",
 			 err == -ENOENT ? "is not installed" : "does not start: ",
 			 err == -ENOENT ? "" : strerror(-err));
-		tell(s, why);
+		tell_error(s, why);
 	}
 }

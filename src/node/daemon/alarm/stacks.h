@@ -18,7 +18,8 @@
 #define STACKS_LIFE_NS  10000000000ull /* then it is killed */
 #define STACKS_QUIET_NS 60000000000ull /* of a job */
 #define STACKS_RANKS    256u
-#define STACKS_LINES    16u /* groups of one hang that are told */
+#define STACKS_FRAMES   4096u /* bytes of a group that are kept */
+#define STACKS_LINES    16u   /* groups of one hang that are told */
 
 /* Of the ranks that a session leads. */
 struct stacks_due {

@@ -83,16 +83,28 @@ static unsigned gpus_of(const struct sess *s)
 	return (unsigned)__builtin_popcountll(s->stream->gpus);
 }
 
+/* In the journal, and as what `aon budget` says of the process. */
+static void tell_of(struct sess *s, struct journal_entry *e)
+{
+	char text[ENTRY_TEXT];
+
+	snprintf(s->budget.moved, sizeof(s->budget.moved), "%s", entry_text(e, text));
+	entry_u(e, FIELD_PROCESS, s->stream->proc.id);
+	entry_u(e, FIELD_PID, (uint64_t)s->peer.pid);
+	sess_journal(s, e);
+}
+
 static void tell_move(struct sess *s, enum govern_why why, double accounted, double measured)
 {
 	const struct fidelity_row *r = &fidelity_table[s->stream->cost.govern.fidelity];
-	char text[200];
+	struct journal_entry e = { .kind = ENTRY_BUDGET_LEVEL };
 
-	snprintf(s->budget.moved, sizeof(s->budget.moved),
-		 "rung %s, left out: %s (%s; accounted %.2f %%, measured %.2f %%)", r->word,
-		 r->what, govern_word[why], 100 * accounted, 100 * measured);
-	snprintf(text, sizeof(text), "pid %d: %s", (int)s->peer.pid, s->budget.moved);
-	sess_journal(s, "budget", text);
+	entry_s(&e, FIELD_LEVEL, r->word);
+	entry_s(&e, FIELD_LEFT_OUT, r->what);
+	entry_s(&e, FIELD_WHY, govern_word[why]);
+	entry_f(&e, FIELD_ACCOUNTED, accounted);
+	entry_f(&e, FIELD_MEASURED, measured);
+	tell_of(s, &e);
 	stream_gauge(s->stream, OVERHEAD_FIDELITY, s->stream->cost.govern.fidelity, now_mono());
 	s->stream->proc.overhead.moves++;
 	count_add(COUNT_rung_moves, 1);
@@ -109,13 +121,12 @@ static bool is_held(const struct sess *leader)
 
 static void tell_lag(struct sess *s)
 {
-	char text[160];
+	struct journal_entry e = { .kind = ENTRY_MEASURE };
 
-	snprintf(text, sizeof(text),
-		 "pid %d: what recording costs lasts into what is left out: blocks of %u steps "
-		 "from now on",
-		 (int)s->peer.pid, s->stream->cost.block);
-	sess_journal(s, "measure", text);
+	entry_u(&e, FIELD_PROCESS, s->stream->proc.id);
+	entry_u(&e, FIELD_PID, (uint64_t)s->peer.pid);
+	entry_u(&e, FIELD_BLOCK, s->stream->cost.block);
+	sess_journal(s, &e);
 }
 
 static void lead(struct sess *s, uint64_t now)
@@ -226,11 +237,8 @@ static void look_disk(struct sess *s, uint64_t now)
 		st->disk_bytes = 0;
 	st->disk_day = day;
 	st->sums_only = limit && budget_written(s) >= limit;
-	if (st->sums_only && !was) {
-		snprintf(s->budget.moved, sizeof(s->budget.moved),
-			 "events are only rolled up until tomorrow (disk_mib_day)");
-		sess_journal(s, "budget", s->budget.moved);
-	}
+	if (st->sums_only && !was)
+		tell_of(s, &(struct journal_entry){ .kind = ENTRY_BUDGET_PROCESS_DISK });
 }
 
 void budget_tick(struct roster *r, uint64_t now)

@@ -243,7 +243,8 @@ static int set_job(const struct about *a, enum allow_key key, const int64_t *val
 
 static void set(FILE *f, const struct about *a, char *assign)
 {
-	char *value = assign, *key = strsep(&value, "="), text[240], who[16];
+	char *value = assign, *key = strsep(&value, "="), text[ENTRY_TEXT];
+	struct journal_entry e = { .kind = ENTRY_SET };
 	enum allow_key k = allow_find(key);
 	struct param scratch = a->d->param;
 	struct param_why why = { "expected KEY=VALUE" };
@@ -270,14 +271,18 @@ static void set(FILE *f, const struct about *a, char *assign)
 		return;
 	}
 	kept_write(&a->d->roster, a->d->rundir.dir);
-	snprintf(who, sizeof(who), "%d", (int)a->pid);
-	snprintf(text, sizeof(text), "%s %s: %.40s = %.40s, set by uid %u", a->job ? "job" : "pid",
-		 a->job ? a->job : who, key, value, a->uid);
-	audit_say(a->uid, a->asker, "budget", 0, "%s", text);
-	if (a->admin)
-		aond_journal(a->d, "set", text);
+	entry_s(&e, FIELD_SETTING, key);
+	entry_s(&e, FIELD_VALUE, value);
+	entry_u(&e, FIELD_UID, a->uid);
+	if (a->job)
+		entry_s(&e, FIELD_JOB, a->job);
 	else
-		roster_journal(&a->d->roster, a->uid, now_mono(), "set", text);
+		entry_u(&e, FIELD_PID, (uint64_t)a->pid);
+	audit_say(a->uid, a->asker, "budget", 0, "%s", entry_text(&e, text));
+	if (a->admin)
+		aond_journal(a->d, &e);
+	else
+		roster_journal(&a->d->roster, a->uid, now_mono(), &e);
 	fputs("ok\n", f);
 }
 

@@ -75,28 +75,32 @@ static bool take_one(struct captures *cs, uid_t uid, uint64_t now)
 
 /* --- beginning --- */
 
+#define PIDS_TOLD 16u
+
 static void journal(struct captures *cs, const struct capture *c)
 {
 	const struct capture_want *w = &c->want;
-	char text[600], what[48];
-	int at;
+	struct journal_entry e = { .kind = ENTRY_CAPTURE };
+	uint8_t pids[PIDS_TOLD * 10];
+	char text[ENTRY_TEXT];
+	size_t n = 0;
 
-	if (w->steps)
-		snprintf(what, sizeof(what), "%llu steps", (unsigned long long)w->steps);
-	else
-		snprintf(what, sizeof(what), "%llu ms", (unsigned long long)w->ms);
-	at = snprintf(text, sizeof(text), "number %llu, %s and %llu ms before, for user %u, of pid",
-		      (unsigned long long)c->id, what, (unsigned long long)w->before_ms, c->uid);
-	for (size_t i = 0; i < c->n && i < 16; i++)
-		at += snprintf(text + at, sizeof(text) - (size_t)at, "%s %u", i ? "," : "",
-			       c->proc[i].pid);
-	if (c->n > 16)
-		at += snprintf(text + at, sizeof(text) - (size_t)at, " and %zu more", c->n - 16);
-	if (*w->when)
-		snprintf(text + at, sizeof(text) - (size_t)at, ": %s (pid %u: %s)", w->when,
-			 c->fired_by, c->why);
-	aond_journal(cs->aond, "capture", text);
-	audit_say(c->uid, c->pid, "capture", 0, "%s", text);
+	entry_u(&e, FIELD_NUMBER, c->id);
+	entry_u(&e, w->steps ? FIELD_STEPS : FIELD_MS, w->steps ? w->steps : w->ms);
+	entry_u(&e, FIELD_BEFORE_MS, w->before_ms);
+	entry_u(&e, FIELD_UID, c->uid);
+	for (size_t i = 0; i < c->n && i < PIDS_TOLD; i++)
+		n = entry_pack(pids, sizeof(pids), n, c->proc[i].pid);
+	entry_list(&e, FIELD_PIDS, pids, n);
+	if (c->n > PIDS_TOLD)
+		entry_u(&e, FIELD_PIDS_MORE, c->n - PIDS_TOLD);
+	if (*w->when) {
+		entry_s(&e, FIELD_TRIGGER, w->when);
+		entry_u(&e, FIELD_FIRED_PID, c->fired_by);
+		entry_s(&e, FIELD_FIRED, c->why);
+	}
+	aond_journal(cs->aond, &e);
+	audit_say(c->uid, c->pid, "capture", 0, "%s", entry_text(&e, text));
 }
 
 static int start(struct captures *cs, struct capture *c, const struct sess *by, uint64_t now)

@@ -80,16 +80,15 @@ static bool pid_of(const char *text, pid_t *out)
 
 static void journal(struct aond *d, pid_t pid, uid_t uid, const struct kineto_what *o)
 {
-	char text[160];
+	struct journal_entry e = { .kind = ENTRY_PROFILER };
+	char text[ENTRY_TEXT];
 
-	if (o->steps)
-		snprintf(text, sizeof(text), "Kineto, %" PRIu64 " steps of pid %d, for user %u",
-			 o->steps, (int)pid, uid);
-	else
-		snprintf(text, sizeof(text), "Kineto, %" PRIu64 " ms of pid %d, for user %u", o->ms,
-			 (int)pid, uid);
-	log_info("capture: %s", text);
-	aond_journal(d, "capture", text);
+	entry_s(&e, FIELD_PROFILER, "Kineto");
+	entry_u(&e, o->steps ? FIELD_STEPS : FIELD_MS, o->steps ? o->steps : o->ms);
+	entry_u(&e, FIELD_PID, (uint64_t)pid);
+	entry_u(&e, FIELD_UID, uid);
+	log_info("capture: %s", entry_text(&e, text));
+	aond_journal(d, &e);
 }
 
 static void do_trace(FILE *f, const struct admin_client *c, char *arg)

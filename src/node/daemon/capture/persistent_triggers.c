@@ -54,17 +54,20 @@ bool standing_take(struct captures *cs, struct capture *c, uint64_t now)
 
 /* --- results --- */
 
-/* As alarm.c says it of its own: aon capture --raised reads both. */
-static void say(struct captures *cs, const struct capture *c, const struct capture_proc *p,
-		uint64_t from, uint64_t to)
+/* As alarm.c does for its own: aon capture --raised reads both. */
+static void tell(struct captures *cs, const struct capture *c, const struct capture_proc *p,
+		 uint64_t from, uint64_t to)
 {
-	char text[240];
+	struct journal_entry e = { .kind = ENTRY_RAISED };
 
-	snprintf(text, sizeof(text),
-		 "pid %u: tier full for %u s, because of trigger" ALARM_KEPT_SAY, p->pid,
-		 (uint32_t)((to - c->begin_ns) / SECOND_NS), p->id, (unsigned long long)from,
-		 (unsigned long long)to);
-	aond_journal(cs->aond, "capture", text);
+	entry_u(&e, FIELD_PROCESS, p->id);
+	entry_u(&e, FIELD_PID, p->pid);
+	entry_u(&e, FIELD_UID, c->uid);
+	entry_u(&e, FIELD_SECONDS, (to - c->begin_ns) / SECOND_NS);
+	entry_s(&e, FIELD_WHY, "trigger");
+	entry_u(&e, FIELD_FROM_NS, from);
+	entry_u(&e, FIELD_TO_NS, to);
+	aond_journal(cs->aond, &e);
 	count_add(COUNT_captures_raised, 1);
 }
 
@@ -82,7 +85,7 @@ void standing_done(struct captures *cs, struct capture *c)
 	for (size_t i = 0; i < c->n && i < ALARM_RANKS_KEPT; i++)
 		store_keep(cs->aond->plant.store, c->proc[i].id, from, to);
 	if (by && !c->err)
-		say(cs, c, by, from, to);
+		tell(cs, c, by, from, to);
 	capture_again(cs, c, &why);
 }
 

@@ -118,7 +118,8 @@ static void do_tier(struct admin_client *c, char *arg)
 	char *word = arg, *pid = strsep(&word, " ");
 	struct param scratch = d->param;
 	struct param_why why;
-	char text[600];
+	struct journal_entry e = { .kind = ENTRY_TIER };
+	char text[600], line[ENTRY_TEXT];
 
 	if (!word || param_set(&scratch, "tier", word, &why) < 0) {
 		snprintf(text, sizeof(text), "error: expected tier PID WORD%s%s\n",
@@ -127,9 +128,11 @@ static void do_tier(struct admin_client *c, char *arg)
 				(enum tier)scratch.tier)) {
 		snprintf(text, sizeof(text), "error: no session of pid %.20s\n", pid);
 	} else {
-		snprintf(text, sizeof(text), "pid %.20s tier %.20s", pid, word);
-		audit_say(c->uid, c->pid, "tier", 0, "%s", text);
-		aond_journal(d, "tier", text);
+		entry_u(&e, FIELD_PID, strtoul(pid, NULL, 10));
+		entry_s(&e, FIELD_LEVEL, word);
+		entry_u(&e, FIELD_UID, c->uid);
+		audit_say(c->uid, c->pid, "tier", 0, "%s", entry_text(&e, line));
+		aond_journal(d, &e);
 		snprintf(text, sizeof(text), "ok\n");
 	}
 	answer(c, text);
@@ -149,6 +152,7 @@ typedef unsigned order_fn(struct roster *r, pid_t pid, uid_t uid, uint32_t numbe
 static void order(struct admin_client *c, char *arg, const char *word, order_fn *fn,
 		  uint32_t max_ms)
 {
+	struct journal_entry e = { .kind = ENTRY_PROFILER };
 	struct aond *d = c->admin->aond;
 	uint32_t number = 0;
 	unsigned long ms;
@@ -168,8 +172,11 @@ static void order(struct admin_client *c, char *arg, const char *word, order_fn 
 	err = fn(&d->roster, (pid_t)pid, c->uid, number, (uint32_t)ms) ? 0 : -ESRCH;
 	audit_say(c->uid, c->pid, word, err, "pid %ld, %lu ms", pid, ms);
 	if (!err) {
-		snprintf(text, sizeof(text), "%lu ms of pid %ld, asked by uid %u", ms, pid, c->uid);
-		aond_journal(d, word, text);
+		entry_s(&e, FIELD_PROFILER, "XLA");
+		entry_u(&e, FIELD_MS, ms);
+		entry_u(&e, FIELD_PID, (uint64_t)pid);
+		entry_u(&e, FIELD_UID, c->uid);
+		aond_journal(d, &e);
 		snprintf(text, sizeof(text), "number %08x\n", number);
 	} else {
 		snprintf(text, sizeof(text), "error: no session of a pid %ld of yours\n", pid);
@@ -232,6 +239,7 @@ static void do_set(struct admin_client *c, char *arg)
 {
 	char *value = arg, *key = strsep(&value, "=");
 	struct param_why why = { "expected set KEY=VALUE" };
+	struct journal_entry e = { .kind = ENTRY_SET };
 	char text[600];
 	int err = value ? aond_set(c->admin->aond, key, value, &why) : -EINVAL;
 
@@ -239,8 +247,10 @@ static void do_set(struct admin_client *c, char *arg)
 	if (err < 0) {
 		snprintf(text, sizeof(text), "error: %s\n", why.text);
 	} else {
-		snprintf(text, sizeof(text), "%.40s = %.40s, set by uid %u", key, value, c->uid);
-		aond_journal(c->admin->aond, "set", text);
+		entry_s(&e, FIELD_SETTING, key);
+		entry_s(&e, FIELD_VALUE, value);
+		entry_u(&e, FIELD_UID, c->uid);
+		aond_journal(c->admin->aond, &e);
 		snprintf(text, sizeof(text), "ok\n");
 	}
 	answer(c, text);

@@ -112,10 +112,19 @@ int aond_set(struct aond *d, const char *key, const char *value, struct param_wh
 
 /* --- commits --- */
 
-void aond_journal(struct aond *d, const char *what, const char *text)
+void aond_journal(struct aond *d, struct journal_entry *e)
 {
-	store_journal(d->plant.store, now_wall(), what, text);
+	e->wall_ns = now_wall();
+	store_entry(d->plant.store, e);
 	d->plant.dirty = true;
+}
+
+static void journal_life(struct aond *d, enum entry_kind kind)
+{
+	struct journal_entry e = { .kind = kind };
+
+	entry_s(&e, FIELD_VERSION, AON_VERSION);
+	aond_journal(d, &e);
 }
 
 uint64_t aond_commit(struct aond *d, bool wake)
@@ -320,7 +329,7 @@ static void say_ready(struct aond *d)
 	rundir_announce(&d->rundir);
 	roster_refill(&d->roster);
 	prctl(PR_SET_DUMPABLE, 0);
-	aond_journal(d, "start", "aond " AON_VERSION);
+	journal_life(d, ENTRY_START);
 	log_info("aond " AON_VERSION " runs: run_dir %s, store %s", d->param.run_dir.s,
 		 d->param.store.s);
 	if (d->args->ready_fd >= 0) {
@@ -420,7 +429,7 @@ static int serve(struct aond *d, struct store *st, const uint64_t boot_id[2],
 	leases_fini(&d->leases);
 	roster_fini(&d->roster);
 	broker_fini(&d->broker); /* with the last events in their rings */
-	aond_journal(d, "stop", "aond " AON_VERSION);
+	journal_life(d, ENTRY_STOP);
 free_writer:
 	writer_free(d->writer); /* commits, closes the store */
 	st = NULL;

@@ -79,8 +79,8 @@ void aond_stalled(struct aond *d);   /* the loop was held up */
 int aond_reload(struct aond *d, struct param_why *why);
 /* One setting, from now on. -EINVAL: *why says what was expected. */
 int aond_set(struct aond *d, const char *key, const char *value, struct param_why *why);
-uint64_t aond_commit(struct aond *d, bool wake); /* hands over, reports, commits */
-void aond_journal(struct aond *d, const char *what, const char *text);
+uint64_t aond_commit(struct aond *d, bool wake);            /* hands over, reports, commits */
+void aond_journal(struct aond *d, struct journal_entry *e); /* its time is now */
 
 /* The status as JSON, in memory to be freed by the caller; NULL: none. */
 char *status_json(const struct aond *d, size_t *len);

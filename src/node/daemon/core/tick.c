@@ -60,13 +60,14 @@ static void tick_clock(struct aond *d)
 static void tick_wall(struct aond *d)
 {
 	int64_t offset = (int64_t)(now_wall() - now_mono()), step = offset - d->wall_offset_ns;
-	char text[80];
+	struct journal_entry e = { .kind = ENTRY_CLOCK };
+	char text[ENTRY_TEXT];
 
 	if (step < WALL_STEP_NS && step > -WALL_STEP_NS)
 		return;
-	snprintf(text, sizeof(text), "wall clock moved by %+.3f s", (double)step / 1e9);
-	log_info("%s", text);
-	aond_journal(d, "clock", text);
+	entry_i(&e, FIELD_MOVED_NS, step);
+	log_info("%s", entry_text(&e, text));
+	aond_journal(d, &e);
 	roster_wall(&d->roster, offset);
 	d->wall_offset_ns = offset;
 }
@@ -119,14 +120,24 @@ static void shed(struct aond *d)
 	count_set(COUNT_shed_level, d->plant.shed);
 }
 
+/* A budget has moved: the journal and the log say to what. */
+static void tell_shed(struct aond *d, struct journal_entry *e, enum shed_level level,
+		      uint64_t limit)
+{
+	char text[ENTRY_TEXT];
+
+	entry_u(e, FIELD_SHED, level);
+	entry_u(e, FIELD_LIMIT, limit);
+	log_warn("budget: %s", entry_text(e, text));
+	aond_journal(d, e);
+}
+
 /* The budget of memory. Pages that a burst has touched are given back first. */
 static void keep_memory(struct aond *d)
 {
-	static const char *const what[] = { "all is recorded again", "events are only rolled up",
-					    "records are only counted, processes are refused" };
+	struct journal_entry e = { .kind = ENTRY_BUDGET_MEMORY };
 	uint64_t limit = (uint64_t)d->param.memory_mib << 20;
 	enum shed_level was = d->memory;
-	char text[120];
 
 	d->rss = proc_rss();
 	d->memory = shed_memory(was, d->rss, limit);
@@ -139,20 +150,15 @@ static void keep_memory(struct aond *d)
 		return;
 	shed(d);
 	count_add(COUNT_memory_stops, d->memory > was);
-	snprintf(text, sizeof(text), "%s (memory_mib %d, %llu are used)", what[d->memory],
-		 (int)d->param.memory_mib, (unsigned long long)d->rss >> 20);
-	log_warn("budget: %s", text);
-	aond_journal(d, "budget", text);
+	entry_u(&e, FIELD_USED_MIB, d->rss >> 20);
+	tell_shed(d, &e, d->memory, (uint64_t)d->param.memory_mib);
 }
 
 /* The budget of CPU: what both threads have used since the last second. */
 static void keep_budget(struct aond *d, uint64_t now)
 {
-	static const char *const what[] = { "all is recorded again", "events are only rolled up",
-					    "records are only counted" };
 	enum shed_level was = d->shed.level, is;
 	struct timespec ts;
-	char text[96];
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
 	is = shed_look(&d->shed, now, (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec,
@@ -161,9 +167,7 @@ static void keep_budget(struct aond *d, uint64_t now)
 		return;
 	shed(d);
 	count_add(COUNT_shed_moves, 1);
-	snprintf(text, sizeof(text), "%s (cpu_percent %u)", what[is], budget_percent(d));
-	log_warn("budget: %s", text);
-	aond_journal(d, "budget", text);
+	tell_shed(d, &(struct journal_entry){ .kind = ENTRY_BUDGET_CPU }, is, budget_percent(d));
 }
 
 uint64_t budget_disk(const struct aond *d)
@@ -175,12 +179,8 @@ uint64_t budget_disk(const struct aond *d)
  * until tomorrow: what a setting frees in between is the exception. */
 static void keep_disk(struct aond *d, uint64_t now)
 {
-	static const char *const what[] = { "all is written again",
-					    "events are only rolled up until tomorrow",
-					    "rollups are dropped, too, until tomorrow" };
 	uint64_t day = now / (86400 * 1000000000ull), limit = (uint64_t)d->param.disk_mib_day << 20;
 	enum shed_level was = d->plant.disk, is = SHED_NOTHING;
-	char text[120];
 
 	if (day != d->disk_day)
 		d->disk_from = count_get(COUNT_store_written);
@@ -194,9 +194,8 @@ static void keep_disk(struct aond *d, uint64_t now)
 	d->plant.disk = is;
 	count_set(COUNT_disk_level, is);
 	count_add(COUNT_disk_stops, is > was);
-	snprintf(text, sizeof(text), "%s (disk_mib_day %d)", what[is], (int)d->param.disk_mib_day);
-	log_warn("budget: %s", text);
-	aond_journal(d, "budget", text);
+	tell_shed(d, &(struct journal_entry){ .kind = ENTRY_BUDGET_DISK }, is,
+		  (uint64_t)d->param.disk_mib_day);
 }
 
 /* One commit at a time: what comes meanwhile goes into the next. */

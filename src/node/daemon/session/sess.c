@@ -110,21 +110,23 @@ bool sess_cannot_ring(const struct sess *s)
 	return s->channel.quiet || s->channel.sock.fd < 0;
 }
 
-void roster_journal(struct roster *r, uid_t uid, uint64_t now_ns, const char *what,
-		    const char *text)
+void roster_journal(struct roster *r, uid_t uid, uint64_t now_ns, struct journal_entry *e)
 {
+	char text[ENTRY_TEXT];
+
 	if (!quota_take(&r->journal, uid, now_ns, QUOTA_DAY, JOURNAL_LINES)) {
 		count_add(COUNT_journal_full, 1);
 		return;
 	}
-	log_warn("%s: %s", what, text);
-	store_journal(r->plant->store, now_wall(), what, text);
+	log_warn("%s: %s", entry_what(e), entry_line(e, text));
+	e->wall_ns = now_wall();
+	store_entry(r->plant->store, e);
 	r->plant->dirty = true;
 }
 
-void sess_journal(struct sess *s, const char *what, const char *text)
+void sess_journal(struct sess *s, struct journal_entry *e)
 {
-	roster_journal(s->roster, s->peer.uid, now_mono(), what, text);
+	roster_journal(s->roster, s->peer.uid, now_mono(), e);
 }
 
 void sess_tier(struct sess *s)

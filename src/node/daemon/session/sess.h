@@ -39,8 +39,8 @@ struct sess {
 	struct sess_alarms alarm;
 };
 
-/* A line that a process has caused, in the journal and the log: so many a day, then counted. */
-void sess_journal(struct sess *s, const char *what, const char *text);
+/* An entry that a process has caused, in the journal and the log: so many a day, then counted. Its time is now. */
+void sess_journal(struct sess *s, struct journal_entry *e);
 void sess_unlink(struct sess *s);         /* ends one that has no stream */
 void sess_end(struct sess *s, bool dead); /* drains to the end, reports, frees */
 void sess_tier(struct sess *s);           /* its gate says what its process is asked for */

@@ -32,6 +32,7 @@ int opening(struct store **out, const struct param *p, struct store_why *why)
 		.create = true,
 	};
 	char to[PARAM_PATH_BYTES + 32], line[sizeof(to) + sizeof(why->text) + 16];
+	struct journal_entry e = { .kind = ENTRY_ASIDE };
 	int err;
 
 	make_dir(p->store.s);
@@ -50,7 +51,9 @@ int opening(struct store **out, const struct param *p, struct store_why *why)
 	err = store_open_rw(out, p->store.s, &o, why);
 	if (err)
 		return err;
-	snprintf(line + strlen(line), sizeof(line) - strlen(line), "; put aside as %s", to);
-	store_journal(*out, now_wall(), "aside", line);
+	e.wall_ns = now_wall();
+	entry_s(&e, FIELD_LINE, line);
+	entry_s(&e, FIELD_PATH, to);
+	store_entry(*out, &e);
 	return 0;
 }

@@ -223,6 +223,7 @@ static int on_event(void *arg, uint64_t t_ns, const char *what, const char *text
 {
 	struct source *s = arg;
 	struct telemetry *t = s->hub;
+	struct journal_entry e = { .kind = ENTRY_LINE };
 	char word[4 * WIRE_WHAT + 1], line[4 * WIRE_TEXT + 1];
 
 	if (t->day != t_ns / DAY_NS)
@@ -236,7 +237,9 @@ static int on_event(void *arg, uint64_t t_ns, const char *what, const char *text
 		count_add(COUNT_journal_full, 1);
 		return 0;
 	}
-	aond_journal(t->aond, word, line);
+	entry_s(&e, FIELD_WHAT, word);
+	entry_s(&e, FIELD_LINE, line);
+	aond_journal(t->aond, &e);
 	return 0;
 }
 

@@ -32,19 +32,20 @@ struct found {
 	int err;
 };
 
-static int on_line(void *arg, uint64_t wall_ns, const char *what, const char *text)
+static int on_entry(void *arg, const struct journal_entry *e)
 {
 	struct found *f = arg;
-	struct raised r = { .wall_ns = wall_ns };
+	struct raised r = { .wall_ns = e->wall_ns,
+			    .pid = (uint32_t)entry_number(e, FIELD_PID),
+			    .process = (uint32_t)entry_number(e, FIELD_PROCESS),
+			    .from_ns = entry_number(e, FIELD_FROM_NS),
+			    .to_ns = entry_number(e, FIELD_TO_NS),
+			    .secs = (uint32_t)entry_number(e, FIELD_SECONDS) };
 
-	if (strcmp(what, "capture") ||
-	    sscanf(text,
-		   "pid %u: tier full for %u s, because of %23[a-z_]; kept: process %u from %llu "
-		   "to "
-		   "%llu",
-		   &r.pid, &r.secs, r.why, &r.process, &r.from_ns, &r.to_ns) != 6 ||
-	    r.secs > 600 || r.to_ns < r.from_ns || r.to_ns - r.from_ns < r.secs * 1000000000ull)
+	if (e->kind != ENTRY_RAISED || r.secs > 600 || r.to_ns < r.from_ns ||
+	    r.to_ns - r.from_ns < r.secs * 1000000000ull)
 		return 0;
+	snprintf(r.why, sizeof(r.why), "%s", entry_word(e, FIELD_WHY));
 	if (vec_more(&f->r, f->n, sizeof(*f->r)) < 0)
 		return -1;
 	f->r[f->n++] = r;
@@ -160,7 +161,7 @@ int capture_raised(const struct opts *o)
 		rc = locate_open(o->val[OPT_STORE], &st, path);
 	if (rc != CLI_OK)
 		return rc;
-	err = store_each_journal(st, on_line, &f);
+	err = store_each_entry(st, on_entry, &f);
 	store_close(st);
 	if (err)
 		rc = cli_say(CLI_FAIL, "%s: %s", path, err < -1 ? strerror(-err) : "out of memory");

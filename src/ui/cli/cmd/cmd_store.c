@@ -169,23 +169,27 @@ static int do_check(const struct opts *o, const char *path)
 	return n ? CLI_FAIL : CLI_OK;
 }
 
-static int on_journal(void *arg, uint64_t wall_ns, const char *what, const char *text)
+static int on_entry(void *arg, const struct journal_entry *e)
 {
 	const struct faults *f = arg;
-	time_t s = (time_t)(wall_ns / 1000000000u);
-	char when[32], a[64], b[OUT_TEXT];
+	time_t s = (time_t)(e->wall_ns / 1000000000u);
+	char when[32], a[64], b[OUT_TEXT], text[ENTRY_TEXT];
 	struct tm tm;
+
+	entry_line(e, text);
 
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&s, &tm));
 	if (f->j) {
 		json_open(f->j, NULL, '{');
-		json_u64(f->j, "wall_ns", wall_ns);
-		json_str(f->j, "what", what);
+		json_u64(f->j, "wall_ns", e->wall_ns);
+		json_str(f->j, "what", entry_what(e));
+		json_str(f->j, "kind", entry_kinds[e->kind].word);
 		json_str(f->j, "text", text);
+		entry_json(f->j, e);
 		json_close(f->j);
 	} else {
 		out_line(f->out, OUT_PLAIN, "%s  %-10s  %s", when,
-			 fmt_clean(a, sizeof(a), what, f->out->ascii),
+			 fmt_clean(a, sizeof(a), entry_what(e), f->out->ascii),
 			 fmt_clean(b, sizeof(b), text, f->out->ascii));
 	}
 	return 0;
@@ -213,7 +217,7 @@ static int do_journal(const struct opts *o, const char *path)
 		json_str(&j, "path", path);
 		json_open(&j, "lines", '[');
 	}
-	err = store_each_journal(st, on_journal, &f);
+	err = store_each_entry(st, on_entry, &f);
 	if (f.j)
 		json_end(&j);
 	store_close(st);

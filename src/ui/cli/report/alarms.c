@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* alarms.c - lines of the journal that are alarms, as text and as JSON; see alarms.h. */
+/* alarms.c - entries of the journal that are alarms, as text and as JSON; see alarms.h. */
 #include "cli/report/alarms.h"
 
 #include <limits.h>
@@ -12,7 +12,6 @@
 #include <time.h>
 
 #include "cli/core/locate.h"
-#include "stacks/stacks_json.h"
 
 #define BRIEF 6u
 
@@ -22,32 +21,28 @@ struct list {
 	size_t n, skip;
 };
 
-static int on_journal(void *arg, uint64_t wall_ns, const char *what, const char *text)
+static int on_entry(void *arg, const struct journal_entry *e)
 {
 	struct list *l = arg;
-	size_t word = strcspn(text, ":");
-	char when[40], kind[40], clean[OUT_TEXT];
-	time_t s = (time_t)(wall_ns / 1000000000u);
+	char when[40], text[ENTRY_TEXT], clean[OUT_TEXT];
+	time_t s = (time_t)(e->wall_ns / 1000000000u);
 	struct tm tm;
 
-	if (strcmp(what, "alarm") || l->n++ < l->skip || (!l->out && !l->j))
+	if (!entry_is_alarm(e) || l->n++ < l->skip || (!l->out && !l->j))
 		return 0;
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&s, &tm));
-	snprintf(kind, sizeof(kind), "%.*s", (int)word, text);
-	text += word;
-	text += strspn(text, ": ");
+	entry_text(e, text);
 	if (!l->j) {
-		out_line(l->out, OUT_PLAIN, "%s  %-14s %s", when, kind,
+		out_line(l->out, OUT_PLAIN, "%s  %-14s %s", when, entry_kinds[e->kind].word,
 			 fmt_clean(clean, sizeof(clean), text, l->out->ascii));
 		return 0;
 	}
 	json_open(l->j, NULL, '{');
-	json_u64(l->j, "wall_ns", wall_ns);
+	json_u64(l->j, "wall_ns", e->wall_ns);
 	json_str(l->j, "at", when);
-	json_str(l->j, "kind", kind);
+	json_str(l->j, "kind", entry_kinds[e->kind].word);
 	json_str(l->j, "text", text);
-	if (!strcmp(kind, "hang_stacks"))
-		stacks_json(l->j, text);
+	entry_json(l->j, e);
 	json_close(l->j);
 	return 0;
 }
@@ -55,11 +50,11 @@ static int on_journal(void *arg, uint64_t wall_ns, const char *what, const char 
 long alarms_text(struct store *st, const struct out *out, size_t last)
 {
 	struct list all = { 0 }, l = { .out = out };
-	int err = store_each_journal(st, on_journal, &all);
+	int err = store_each_entry(st, on_entry, &all);
 
 	l.skip = all.n > last ? all.n - last : 0;
 	if (!err)
-		err = store_each_journal(st, on_journal, &l);
+		err = store_each_entry(st, on_entry, &l);
 	return err < 0 ? err : (long)all.n;
 }
 
@@ -69,7 +64,7 @@ int alarms_json(struct json *j, struct store *st)
 	int err;
 
 	json_open(j, "alarms", '[');
-	err = store_each_journal(st, on_journal, &l);
+	err = store_each_entry(st, on_entry, &l);
 	json_close(j);
 	return err;
 }
@@ -78,7 +73,7 @@ void alarms_brief(struct store *st, const struct out *out, const char *path)
 {
 	struct list all = { 0 };
 
-	if (store_each_journal(st, on_journal, &all) < 0 || !all.n)
+	if (store_each_entry(st, on_entry, &all) < 0 || !all.n)
 		return;
 	out_line(out, OUT_WARN, "\nTold while it ran%s:", all.n > BRIEF ? ", the newest" : "");
 	alarms_text(st, out, BRIEF);

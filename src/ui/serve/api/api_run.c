@@ -170,7 +170,7 @@ int api_health(struct ask *q, struct json *j, struct answer *a)
 	return 0;
 }
 
-/* --- captures: of them the store has what its journal says --- */
+/* --- captures, as the store's journal has them --- */
 
 #define AFTER_NS 60000000000ull /* an order may come after the last that was heard of a process */
 
@@ -185,12 +185,13 @@ static bool was_there(const struct process *p, uint64_t at_ns)
 	return at_ns >= p->first_ns && at_ns <= p->last_ns + AFTER_NS;
 }
 
-static void put_captures(const struct captures *c, unsigned long pid, uint64_t wall_ns,
-			 const char *text)
+static void put_captures(const struct captures *c, const struct journal_entry *e, uint64_t pid)
 {
+	char text[ENTRY_TEXT];
+
 	for (size_t i = 0; pid && i < c->run->processes; i++) {
 		const struct process *p = &c->run->process[i];
-		uint64_t at_ns = wall_ns - (uint64_t)p->wall_offset_ns;
+		uint64_t at_ns = e->wall_ns - (uint64_t)p->wall_offset_ns;
 
 		if (p->pid != pid || p->origin.file || !was_there(p, at_ns))
 			continue;
@@ -198,23 +199,20 @@ static void put_captures(const struct captures *c, unsigned long pid, uint64_t w
 		json_u64(c->j, "at_ns", at_ns > c->run->t0 ? at_ns - c->run->t0 : 0);
 		json_u64(c->j, "process", p->id);
 		json_u64(c->j, "pid", p->pid);
-		json_str(c->j, "text", text);
+		json_str(c->j, "text", entry_text(e, text));
 		json_close(c->j);
 	}
 }
 
-/* "... of pid 41, 42: why" */
-static int on_journal(void *arg, uint64_t wall_ns, const char *what, const char *text)
+static int on_entry(void *arg, const struct journal_entry *e)
 {
-	static const char of[] = "of pid ";
-	const char *at = strcmp(what, "capture") ? NULL : strstr(text, of);
-	char *end;
+	size_t at = 0;
+	uint64_t pid;
 
-	for (at = at ? at + sizeof(of) - 1 : ""; *at; at = !strncmp(end, ", ", 2) ? end + 2 : "") {
-		unsigned long pid = strtoul(at, &end, 10);
-
-		put_captures(arg, pid, wall_ns, text);
-	}
+	while (e->kind == ENTRY_CAPTURE && entry_next(e, FIELD_PIDS, &at, &pid))
+		put_captures(arg, e, pid);
+	if (e->kind == ENTRY_PROFILER)
+		put_captures(arg, e, entry_number(e, FIELD_PID));
 	return 0;
 }
 
@@ -225,7 +223,7 @@ int api_captures(struct ask *q, struct json *j, struct answer *a)
 
 	(void)a;
 	json_open(j, "captures", '[');
-	err = store_each_journal(q->run.src->st, on_journal, &c);
+	err = store_each_entry(q->run.src->st, on_entry, &c);
 	json_close(j);
 	return err;
 }

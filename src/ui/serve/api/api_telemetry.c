@@ -202,21 +202,22 @@ static bool is_fault(const char *what, bool all)
 	return false;
 }
 
-static int on_journal(void *arg, uint64_t wall_ns, const char *what, const char *text)
+static int on_entry(void *arg, const struct journal_entry *e)
 {
+	char text[ENTRY_TEXT];
 	struct look *x = arg;
 	const struct run *r = &x->q->run;
-	uint64_t at = wall_ns - (uint64_t)r->wall_offset_ns,
+	uint64_t at = e->wall_ns - (uint64_t)r->wall_offset_ns,
 		 end = x->span.from_ns + x->span.n * x->span.width_ns;
 
 	if (at < x->span.from_ns || at >= end || x->events == EVENTS_MOST ||
-	    !is_fault(what, source_is_open_to(r->src, x->q->who)))
+	    !is_fault(entry_what(e), source_is_open_to(r->src, x->q->who)))
 		return 0;
 	x->events++;
 	json_open(x->j, NULL, '{');
 	json_u64(x->j, "at_ns", at - r->t0);
-	json_str(x->j, "what", what);
-	json_str(x->j, "text", text);
+	json_str(x->j, "what", entry_what(e));
+	json_str(x->j, "text", entry_text(e, text));
 	json_close(x->j);
 	return 0;
 }
@@ -359,7 +360,7 @@ int api_telemetry(struct ask *q, struct json *j, struct answer *a)
 	if (!err) {
 		values_json(&x);
 		json_open(j, "events", '[');
-		err = store_each_journal(q->run.src->st, on_journal, &x);
+		err = store_each_entry(q->run.src->st, on_entry, &x);
 		json_close(j);
 	}
 	for (size_t i = 0; i < x.n; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fault.tbl.h - what NVIDIA's driver reports by number and what it means, as its documentation of Xids has it.
+ * xid.tbl.h - what NVIDIA's driver reports by number and what it means, as its documentation of Xids has it.
  *
  *	FAULT(Xid, which alarm, "what it means")
  */
