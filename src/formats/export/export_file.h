@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* export_file.h - a trace into files: one, or a folder with one for each rank. */
+#ifndef AON_EXPORT_FILE_H
+#define AON_EXPORT_FILE_H
+
+#include <limits.h>
+
+#include "export/export.h"
+
+/* `done` of `all` events of the file `path`, now and then. Below 0 ends the export with it. */
+typedef int export_file_progress_fn(void *arg, const char *path, uint64_t done, uint64_t all);
+
+struct export_to {
+	enum export_format format;
+	bool gz;
+	const char *to;                    /* NULL: standard output */
+	bool folder;                       /* `to` is one: a file for each rank */
+	export_file_progress_fn *progress; /* NULL: none */
+	void *arg;                         /* of progress */
+};
+
+/* A file that was written. */
+struct export_wrote {
+	char path[PATH_MAX];
+	int32_t rank; /* -1: several, or not known */
+	uint64_t bytes;
+	struct export_count n;
+};
+
+typedef void export_wrote_fn(void *arg, const struct export_wrote *w);
+
+/*
+ * Writes a sealed trace, and tells `fn` (NULL allowed) of each file. 0, or -errno: `failed` is the path. What is not whole
+ * does not get the name that was asked for. -EMLINK: the format holds one rank a file, and these are more.
+ */
+int export_files(const struct trace *t, const struct export_to *o, export_wrote_fn *fn, void *arg,
+		 char failed[PATH_MAX]);
+
+#endif /* AON_EXPORT_FILE_H */
