@@ -7,38 +7,41 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
-#include <signal.h>
-#include <spawn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "capture/node_capture.h"
+#include "export/export_file.h"
+#include "model/trace.h"
 #include "serve/serve.h"
 
-#define ORDERS   16u /* that are known; the oldest that are over go */
-#define AT_WORK  4u
-#define SAID_MAX 16384u
+#define ORDERS  16u /* that are known; the oldest that are over go */
+#define AT_WORK 4u
 
 enum state { ORDER_NONE, ORDER_RUNS, ORDER_DONE, ORDER_FAILED, ORDER_CANCELLED };
 static const char *const state_word[] = { "none", "running", "done", "failed", "cancelled" };
 
 struct order {
+	struct ordered *of;
 	enum state state;
 	uint32_t number;
 	char run[RUN_ID];
-	pid_t pid;
+	pthread_t thread;
+	bool begun, running; /* its thread is to be joined; is at work */
+	_Atomic bool stop;   /* relaxed: looked at now and then */
 	struct order_want want;
-	char trigger[ORDER_TRIGGER];
+	char trigger[ORDER_TRIGGER], pids[ORDER_PIDS * 11 + 1];
 	uint64_t begun_ns, ended_ns; /* CLOCK_MONOTONIC */
 	uint64_t from_ns, to_ns;     /* of the trace; 0: not known */
 	uint64_t bytes;
 	char why[256]; /* it failed */
 };
 
+/* The lock guards all but what a thread was given when it began. */
 struct ordered {
 	pthread_mutex_t lock;
 	struct order order[ORDERS];
@@ -54,21 +57,17 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static void path_of(const struct ordered *o, const struct order *x, const char *ending,
-		    char to[PATH_MAX])
+static void path_of(const struct ordered *o, const struct order *x, char to[PATH_MAX])
 {
-	snprintf(to, PATH_MAX, "%s/c%" PRIu32 "%s", o->folder, x->number, ending);
+	snprintf(to, PATH_MAX, "%s/c%" PRIu32 ".pftrace", o->folder, x->number);
 }
 
-static void remove_files(const struct ordered *o, const struct order *x)
+static void remove_file(const struct ordered *o, const struct order *x)
 {
-	static const char *const ending[] = { ".pftrace", ".json", ".err" };
 	char path[PATH_MAX];
 
-	for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); i++) {
-		path_of(o, x, ending[i], path);
-		unlink(path);
-	}
+	path_of(o, x, path);
+	unlink(path);
 }
 
 int ordered_new(struct ordered **out, const char *folder)
@@ -87,154 +86,134 @@ void ordered_free(struct ordered *o)
 {
 	if (!o)
 		return;
+	for (size_t i = 0; i < ORDERS; i++)
+		atomic_store_explicit(&o->order[i].stop, true, memory_order_relaxed);
 	for (size_t i = 0; i < ORDERS; i++) {
 		struct order *x = &o->order[i];
 
-		if (x->state == ORDER_RUNS) {
-			kill(x->pid, SIGTERM);
-			waitpid(x->pid, NULL, 0);
-		}
+		if (x->begun)
+			pthread_join(x->thread, NULL);
 		if (x->state != ORDER_NONE)
-			remove_files(o, x);
+			remove_file(o, x);
 	}
 	pthread_mutex_destroy(&o->lock);
 	free(o);
 }
 
-/* --- what it said --- */
+/* --- a capture, on a thread of its own --- */
 
-static void read_said(const struct ordered *o, const struct order *x, const char *ending,
-		      char to[SAID_MAX])
+static int is_over(void *arg, struct node_capture *c)
 {
-	char path[PATH_MAX];
-	ssize_t n;
-	int fd;
+	const struct order *x = arg;
 
-	path_of(o, x, ending, path);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? 0 : read(fd, to, SAID_MAX - 1);
-	to[n > 0 ? n : 0] = '\0';
-	if (fd >= 0)
-		close(fd);
+	(void)c;
+	return atomic_load_explicit(&x->stop, memory_order_relaxed) ? -ECANCELED : 0;
 }
 
-static uint64_t number_after(const char **at, const char *key)
+/* The first line counts: those after it explain. */
+static void on_trouble(void *arg, const char *line, bool lacks)
 {
-	const char *p = strstr(*at, key);
+	char *why = arg;
 
-	*at = p ? p + strlen(key) : NULL;
-	return p ? strtoull(*at, NULL, 10) : 0;
+	(void)lacks;
+	if (!*why)
+		snprintf(why, sizeof(((struct order *)0)->why), "%s", line);
 }
 
-/* From the first beginning to the last end of a process in the trace. */
-static void take_span(struct order *x, const char *said)
+static void on_wrote(void *arg, const struct export_wrote *w)
 {
-	const char *p = said;
-	uint64_t v;
-
-	while ((v = number_after(&p, "\"from_ns\":")) && p)
-		x->from_ns = x->from_ns && x->from_ns < v ? x->from_ns : v;
-	p = said;
-	while ((v = number_after(&p, "\"to_ns\":")) && p)
-		x->to_ns = v > x->to_ns ? v : x->to_ns;
+	*(uint64_t *)arg += w->bytes;
 }
 
-/* The first line, without the command's name: those after it explain. */
-static void take_why(struct order *x, const char *said)
+/* 0, or -errno: `why` says it. */
+static int capture(struct order *x, struct node_capture *c, char why[256], uint64_t *bytes)
 {
-	const char *name = "aon capture: ";
+	char path[PATH_MAX], failed[PATH_MAX] = "";
+	struct export_to to = { .format = EXPORT_PERFETTO, .to = path };
+	struct trace *t;
+	int err = node_capture_begin(c, NULL);
 
-	if (!strncmp(said, name, strlen(name)))
-		said += strlen(name);
-	snprintf(x->why, sizeof(x->why), "%.*s", (int)strcspn(said, "\n"), said);
+	err = err ? err : node_capture_wait(c, is_over, x);
+	err = err ? err : node_capture_store(c, &t);
+	if (err) {
+		snprintf(why, 256, "%.255s", c->said);
+		return err;
+	}
+	path_of(x->of, x, path);
+	err = export_files(t, &to, on_wrote, bytes, failed);
+	trace_free(t);
+	if (err)
+		snprintf(why, 256, "its trace could not be written: %s", strerror(-err));
+	else
+		node_capture_troubles(c, on_trouble, why);
+	return err;
 }
 
-static void take_end(struct ordered *o, struct order *x, int status)
+static void *work(void *arg)
 {
-	char said[SAID_MAX], path[PATH_MAX];
-	struct stat sb;
+	struct order *x = arg;
+	struct node_want w = { .pids = x->pids,
+			       .trigger = x->want.trigger ? x->trigger : NULL,
+			       .steps = x->want.steps,
+			       .ms = x->want.ms,
+			       .before_ms = x->want.before_ms,
+			       .timeout_ms = NODE_TIMEOUT_MS + x->want.ms,
+			       .expires_s = NODE_EXPIRES_S,
+			       .cool_s = NODE_COOL_S,
+			       .count = 1 };
+	struct node_capture c;
+	uint64_t bytes = 0, from = 0, to = 0;
+	char why[256] = "";
+	int err;
 
+	if (w.trigger && !w.before_ms)
+		w.before_ms = NODE_BEFORE_MS;
+	node_capture_init(&c, &w);
+	err = capture(x, &c, why, &bytes);
+	for (size_t i = 0; i < c.n && !err; i++) {
+		from = !from || c.proc[i].from_ns < from ? c.proc[i].from_ns : from;
+		to = c.proc[i].to_ns > to ? c.proc[i].to_ns : to;
+	}
+	node_capture_fini(&c);
+	pthread_mutex_lock(&x->of->lock);
 	x->ended_ns = now_ns();
-	read_said(o, x, ".json", said);
-	take_span(x, said);
-	read_said(o, x, ".err", said);
-	take_why(x, said);
-	path_of(o, x, ".pftrace", path);
-	x->bytes = stat(path, &sb) == 0 ? (uint64_t)sb.st_size : 0;
-	/* Exit 1 with a trace: of some process there is less than was asked for, which it says. */
+	x->from_ns = from;
+	x->to_ns = to;
+	x->bytes = bytes;
+	memcpy(x->why, why, sizeof(x->why));
 	if (x->state == ORDER_RUNS)
-		x->state = x->bytes && WIFEXITED(status) ? ORDER_DONE : ORDER_FAILED;
+		x->state = err ? ORDER_FAILED : ORDER_DONE;
+	x->running = false;
+	pthread_mutex_unlock(&x->of->lock);
+	return NULL;
 }
 
+/* Ends the threads of those that are over. */
 static void look(struct ordered *o)
 {
 	for (size_t i = 0; i < ORDERS; i++) {
 		struct order *x = &o->order[i];
-		int status;
 
-		if (x->pid > 0 && waitpid(x->pid, &status, WNOHANG) == x->pid) {
-			x->pid = 0;
-			take_end(o, x, status);
+		if (x->begun && !x->running) {
+			pthread_join(x->thread, NULL);
+			x->begun = false;
 		}
 	}
 }
 
 /* --- beginning --- */
 
-static int spawn(const struct ordered *o, struct order *x, char *const argv[])
+static int start(struct order *x)
 {
-	posix_spawn_file_actions_t files;
-	char out[PATH_MAX], err[PATH_MAX];
-	posix_spawnattr_t attr;
-	sigset_t none, pipes;
-	int rc;
-
-	path_of(o, x, ".json", out);
-	path_of(o, x, ".err", err);
-	sigemptyset(&none);
-	sigemptyset(&pipes);
-	sigaddset(&pipes, SIGPIPE);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setsigdefault(&attr, &pipes);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-						POSIX_SPAWN_SETPGROUP);
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_addopen(&files, 1, out, O_WRONLY | O_CREAT | O_EXCL, 0600);
-	posix_spawn_file_actions_addopen(&files, 2, err, O_WRONLY | O_CREAT | O_EXCL, 0600);
-	rc = posix_spawn(&x->pid, "/proc/self/exe", &files, &attr, argv, environ);
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attr);
-	return -rc;
-}
-
-/* No shell sees any of it. */
-static int start(const struct ordered *o, struct order *x)
-{
-	char pids[ORDER_PIDS * 11 + 1] = "", much[32], before[32], to[PATH_MAX];
-	/* clang-format off */
-	const char *argv[16] = { "aon", "capture", "--json", "--output", to, "--pid", pids,
-				 x->want.steps ? "--steps" : "--duration", much };
-	/* clang-format on */
-	size_t n = 9;
+	int err;
 
 	for (uint32_t i = 0, at = 0; i < x->want.pids; i++)
-		at += (uint32_t)snprintf(pids + at, sizeof(pids) - at, "%s%" PRIu32, i ? "," : "",
-					 x->want.pid[i]);
-	path_of(o, x, ".pftrace", to);
-	snprintf(much, sizeof(much), "%" PRIu64 "%s", x->want.steps ? x->want.steps : x->want.ms,
-		 x->want.steps ? "" : "ms");
-	snprintf(before, sizeof(before), "%" PRIu64 "ms", x->want.before_ms);
-	if (x->want.before_ms) {
-		argv[n++] = "--before";
-		argv[n++] = before;
-	}
-	if (x->want.trigger) {
-		argv[n++] = "--trigger";
-		argv[n++] = x->trigger;
-	}
-	return spawn(o, x, (char *const *)(uintptr_t)argv);
+		at += (uint32_t)snprintf(x->pids + at, sizeof(x->pids) - at, "%s%" PRIu32,
+					 i ? "," : "", x->want.pid[i]);
+	x->running = true;
+	err = pthread_create(&x->thread, NULL, work, x);
+	x->begun = x->running = !err;
+	return -err;
 }
 
 /* A place for one more: a free one, or that of the oldest that is over. */
@@ -246,7 +225,7 @@ static struct order *place(struct ordered *o)
 	for (size_t i = 0; i < ORDERS; i++) {
 		struct order *x = &o->order[i];
 
-		if (x->pid > 0)
+		if (x->running)
 			at_work++;
 		else if (!best || x->number < best->number)
 			best = x;
@@ -265,13 +244,15 @@ int order_begin(struct ordered *o, const struct run *r, const struct order_want 
 	x = place(o);
 	if (x) {
 		if (x->state != ORDER_NONE)
-			remove_files(o, x);
-		*x = (struct order){ .number = ++o->last, .want = *w, .begun_ns = now_ns() };
+			remove_file(o, x);
+		*x = (struct order){
+			.of = o, .number = ++o->last, .want = *w, .begun_ns = now_ns()
+		};
 		snprintf(x->trigger, sizeof(x->trigger), "%s", w->trigger ? w->trigger : "");
 		memcpy(x->run, r->id, RUN_ID);
-		err = start(o, x);
+		x->state = ORDER_RUNS;
+		err = start(x);
 		x->state = err ? ORDER_NONE : ORDER_RUNS;
-		x->pid = err ? 0 : x->pid;
 		*number = x->number;
 	}
 	pthread_mutex_unlock(&o->lock);
@@ -294,9 +275,9 @@ int order_cancel(struct ordered *o, const struct run *r, uint32_t number)
 	pthread_mutex_lock(&o->lock);
 	look(o);
 	x = find(o, r, number);
-	if (x && x->pid > 0) {
+	if (x && x->running) {
 		x->state = ORDER_CANCELLED;
-		kill(x->pid, SIGTERM);
+		atomic_store_explicit(&x->stop, true, memory_order_relaxed);
 	} else {
 		x = NULL;
 	}
@@ -358,7 +339,7 @@ int order_open(struct ordered *o, const struct run *r, uint32_t number)
 	look(o);
 	x = find(o, r, number);
 	if (x && x->state == ORDER_DONE) {
-		path_of(o, x, ".pftrace", path);
+		path_of(o, x, path);
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 		fd = fd < 0 ? -ENOENT : fd;
 	}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * capture_jobs.h - captures that were ordered through the page: an `aon capture` each, a process of its own.
+ * capture_jobs.h - captures that were ordered through the page: a thread each (capture/node_capture.h).
  *
- * aond sees who that process is and decides as it does for everybody; what a server may order is what
- * the user who serves may capture. Traces are in a folder of the server's, and are gone with it.
+ * aond sees at its socket which user serves and decides as it does for everybody: a server may order what
+ * that user may capture. Traces are in a folder of the server's, and are gone with it.
  */
 #ifndef AON_SERVE_ORDER_H
 #define AON_SERVE_ORDER_H

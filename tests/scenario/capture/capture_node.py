@@ -233,7 +233,7 @@ def fills_up(p, d, filler):
         except OSError:
             pass
     err = c.communicate(timeout=60)[1]
-    ok(c.returncode == 1 and "could not take all of it: No space left" in err, "the disk is full: it says so", err)
+    ok(c.returncode == 1 and "could not take all records: No space left" in err, "the disk is full: it says so", err)
     ok(d.alive() and wait_for(lambda: tiers(d, procs) == {"flight"}), "and nothing goes on", d.text())
     filler.unlink()
     ok(wait_for(lambda: d.flush() == "ok\n", 60), "with room again aond stores again", d.text())

@@ -76,9 +76,6 @@ void capture_fini(struct capture *c);
 /* Whether the options name processes as they should. CLI_OK, or CLI_USAGE after it said why not. */
 int capture_check(const struct opts *o);
 
-/* Whether the number is one of the list, "41,42". */
-bool capture_listed(const char *list, long number);
-
 /* The step that all begin at, and what to round up to if one is past it; for tests. */
 void capture_start(const struct target *t, size_t n, uint64_t steps, uint64_t *start,
 		   uint64_t *round);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "abi/fabric.h"
+#include "capture/node_capture.h"
 #include "cli/capture/capture.h"
 #include "cli/core/locate.h"
 
@@ -38,18 +39,6 @@ static void on_row(void *arg, char *line)
 		t->step_ns = strtoull(step_ns, NULL, 10);
 	}
 	c->n++;
-}
-
-bool capture_listed(const char *list, long number)
-{
-	while (*list) {
-		char *end;
-
-		if (strtol(list, &end, 10) == number)
-			return true;
-		list = *end == ',' ? end + 1 : "";
-	}
-	return false;
 }
 
 static int check_list(const struct opts *o, enum opt_id id)

@@ -12,16 +12,10 @@
 #include <unistd.h>
 
 #include "base/json.h"
-#include "base/vec.h"
 #include "cli/capture/capture.h"
 #include "cli/store/export_to.h"
 #include "cli/core/locate.h"
 #include "cli/core/out.h"
-
-#define ASK_MS   10000
-#define LOOK_MS  50
-#define ARMED_MS 250   /* nothing hurries: it runs already when we learn that it does */
-#define LINE     1900u /* of a request */
 
 static volatile sig_atomic_t stopped;
 
@@ -36,111 +30,6 @@ static uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-/* --- what aond says --- */
-
-static void take_proc(struct node_capture *c, char *rest)
-{
-	struct node_proc p = { .rank = -1 };
-	char rank[16];
-
-	if (sscanf(rest,
-		   "%" SCNu32 " %" SCNu32 " %15s %11s %" SCNu64 " %" SCNu64 " %" SCNu64
-		   " %*u %" SCNu64 " %" SCNu64,
-		   &p.pid, &p.id, rank, p.end, &p.first, &p.last, &p.step, &p.emitted,
-		   &p.lost) != 9)
-		return;
-	if (*rank != '-')
-		p.rank = (int32_t)strtol(rank, NULL, 10);
-	if (vec_room(&c->proc, &c->cap, c->n + 1, sizeof(*c->proc)) == 0)
-		c->proc[c->n++] = p;
-}
-
-static void on_line(void *arg, char *line)
-{
-	struct node_capture *c = arg;
-	char *rest = line, *word = strsep(&rest, "\t");
-
-	if (!rest)
-		snprintf(c->error, sizeof(c->error), "%s",
-			 strncmp(word, "error: ", 7) ? word : word + 7);
-	else if (!strcmp(word, "id"))
-		c->id = strtoull(rest, NULL, 10);
-	else if (!strcmp(word, "processes"))
-		c->chosen = strtoull(rest, NULL, 10);
-	else if (!strcmp(word, "store"))
-		snprintf(c->store, sizeof(c->store), "%s", rest);
-	else if (!strcmp(word, "process"))
-		take_proc(c, rest);
-	else if (!strcmp(word, "why"))
-		snprintf(c->why, sizeof(c->why), "%s", rest);
-	else if (!strcmp(word, "armed") && !c->armed++)
-		snprintf(c->values, sizeof(c->values), "%s", rest + strcspn(rest, "\t"));
-	else if (!strcmp(word, "capture")) {
-		sscanf(rest, "%*u %11s %" SCNu64 " %*u %95[^\n]", c->state, &c->begin_ns, c->error);
-		if (!strcmp(c->error, "-"))
-			*c->error = '\0';
-	}
-}
-
-static int ask_aond(struct node_capture *c, const char *line)
-{
-	int err = ask_on(c->ask, line, on_line, c);
-
-	if (err == -EPIPE || err == -ECONNRESET)
-		err = -ENOTCONN;
-	return err;
-}
-
-static int open_aond(struct node_capture *c)
-{
-	const char *pids = c->o->val[OPT_PIDS];
-	char run_dir[PATH_MAX] = "";
-
-	if (pids)
-		locate_run_dir_of((pid_t)strtol(pids, NULL, 10), run_dir);
-	c->ask = ask_open(*run_dir ? run_dir : locate_run_dir(), ASK_MS);
-	if (c->ask >= 0)
-		return CLI_OK;
-	return cli_say(CLI_FAIL,
-		       "no aond answers: %s. Start it, or the program with: aon run -- CMD",
-		       strerror(-c->ask));
-}
-
-static int begin(struct node_capture *c)
-{
-	static const struct {
-		enum opt_id id;
-		const char *key;
-	} words[] = { { OPT_PIDS, "pids" }, { OPT_RANK, "ranks" }, { OPT_JOB, "job" } };
-	char line[LINE];
-	int at = snprintf(line, sizeof(line),
-			  "capture begin steps=%" PRIu64 " ms=%" PRIu64 " from=%" PRIu64
-			  " before=%" PRIu64 " timeout=%" PRIu64,
-			  c->want.steps, c->want.ms, c->want.from, c->want.before_ms,
-			  c->want.timeout_ms);
-	int err;
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (c->o->val[words[i].id] && at < (int)sizeof(line))
-			at += snprintf(line + at, sizeof(line) - (size_t)at, " %s=%s", words[i].key,
-				       c->o->val[words[i].id]);
-	if (c->o->val[OPT_TRIGGER] && at < (int)sizeof(line))
-		at += snprintf(line + at, sizeof(line) - (size_t)at,
-			       " expires=%" PRIu64 " cool=%" PRIu64 "%s when=%s", c->want.expires_s,
-			       c->want.cool_s, c->want.keep ? " stand=1" : "",
-			       c->o->val[OPT_TRIGGER]);
-	if (at >= (int)sizeof(line))
-		return cli_misuse("too many pids or ranks");
-	err = ask_aond(c, line);
-	if (err)
-		return cli_say(CLI_FAIL, "aond does not answer: %s", strerror(-err));
-	if (!c->id)
-		return cli_say(CLI_FAIL, "%s", c->error);
-	if (!c->chosen && !c->want.before_ms && !c->o->val[OPT_TRIGGER])
-		return cli_say(CLI_FAIL, "no such process of yours runs under aond. See: aon ps");
-	return CLI_OK;
 }
 
 /* --- waiting --- */
@@ -179,13 +68,13 @@ static void progress_end(void)
 }
 
 /* Said before all is captured, not after. */
-static int check_files(const struct node_capture *c)
+static int check_files(const struct node_capture *c, const struct cli_capture *x)
 {
 	size_t ranks = 0;
 
 	for (size_t i = 0; i < c->n; i++)
 		ranks += c->proc[i].rank >= 0;
-	if (ranks < 2 || !export_is_single(c->o, c->to))
+	if (ranks < 2 || !export_is_single(x->o, x->to))
 		return CLI_OK;
 	progress_end();
 	return cli_misuse("these are %zu ranks, and a file of that format holds one: name a folder "
@@ -193,65 +82,41 @@ static int check_files(const struct node_capture *c)
 			  ranks);
 }
 
-static void nap(const struct node_capture *c)
+/* Each time that aond is asked how far it is. */
+static int look(void *arg, struct node_capture *c)
 {
-	long ms = strcmp(c->state, "armed") ? LOOK_MS : ARMED_MS;
-
-	nanosleep(&(struct timespec){ 0, ms * 1000000l }, NULL);
-}
-
-static int wait_for(struct node_capture *c)
-{
-	int err = 0;
-
-	while (!stopped && !err && strcmp(c->state, "done")) {
-		nap(c);
-		c->n = c->armed = 0;
-		*c->state = '\0';
-		err = ask_aond(c, "capture state");
-		if (!err && !*c->state) {
-			progress_end();
-			return cli_say(CLI_FAIL,
-				       "capture %" PRIu64 " was cancelled: nothing is "
-				       "written",
-				       c->id);
-		}
-		if (!strcmp(c->state, "expired")) {
-			progress_end();
-			return cli_say(CLI_FAIL, "%s: nothing is written%s",
-				       strstr(c->why, "captures_day") ? c->why
-								      : "its trigger did not fire",
-				       c->times ? " but what was before" : "");
-		}
-		if (!err && check_files(c) != CLI_OK)
-			return CLI_USAGE;
-		progress(c);
-	}
-	progress_end();
 	if (stopped)
-		return cli_say(CLI_FAIL, "interrupted: the capture is cancelled, nothing is "
-					 "written");
-	if (err)
-		return cli_say(CLI_FAIL,
-			       "aond has ended during the capture: nothing is written. What it had "
-			       "stored is kept: aon capture --before T -o FILE");
-	return CLI_OK;
+		return -ECANCELED;
+	if (check_files(c, arg) != CLI_OK)
+		return -EMLINK; /* with its message printed */
+	progress(c);
+	return 0;
 }
 
-static int open_and_begin(struct node_capture *c)
+/* The result of a call of the library as an exit status; prints its message. */
+static int exit_of(const struct node_capture *c, int err)
+{
+	progress_end();
+	if (!err)
+		return CLI_OK;
+	if (err == -EMLINK)
+		return CLI_USAGE;
+	return err == -EINVAL ? cli_misuse("%s", c->said) : cli_say(CLI_FAIL, "%s", c->said);
+}
+
+static int begin(struct node_capture *c)
 {
 	struct sigaction stop = { .sa_handler = on_signal };
-	int rc = open_aond(c);
 
 	sigaction(SIGINT, &stop, NULL);
 	sigaction(SIGTERM, &stop, NULL);
-	return rc == CLI_OK ? begin(c) : rc;
+	return exit_of(c, node_capture_begin(c, NULL));
 }
 
 /* "out.csv.gz" is "out.2.csv.gz" the second time, "out/" is "out.2/". */
-static int name_file(struct node_capture *c, uint32_t time)
+static int name_file(struct cli_capture *x, uint32_t time)
 {
-	const char *to = c->o->val[OPT_OUTPUT_TRACE], *base, *dot;
+	const char *to = x->o->val[OPT_OUTPUT_TRACE], *base, *dot;
 	size_t len;
 	int n;
 
@@ -263,77 +128,64 @@ static int name_file(struct node_capture *c, uint32_t time)
 	dot = memchr(base ? base + 1 : to, '.', len - (base ? (size_t)(base + 1 - to) : 0));
 	dot = dot ? dot : to + len;
 	if (time < 2)
-		n = snprintf(c->to, sizeof(c->to), "%s", to);
+		n = snprintf(x->to, sizeof(x->to), "%s", to);
 	else
-		n = snprintf(c->to, sizeof(c->to), "%.*s.%u%s", (int)(dot - to), to, time, dot);
-	if (n >= (int)sizeof(c->to))
+		n = snprintf(x->to, sizeof(x->to), "%.*s.%u%s", (int)(dot - to), to, time, dot);
+	if (n >= (int)sizeof(x->to))
 		return cli_misuse("-o: too long a name");
-	if (strcmp(to, "-") && access(c->to, F_OK) == 0)
-		return cli_say(CLI_FAIL, "%s: exists already. Name another: -o FILE", c->to);
+	if (strcmp(to, "-") && access(x->to, F_OK) == 0)
+		return cli_say(CLI_FAIL, "%s: exists already. Name another: -o FILE", x->to);
 	return CLI_OK;
 }
 
-static int check_names(struct node_capture *c)
+static int check_names(struct cli_capture *x)
 {
-	int rc = name_file(c, 1);
+	int rc = name_file(x, 1);
 
 	if (rc == CLI_OK)
-		rc = export_check(c->o, c->to);
-	if (rc == CLI_OK && c->want.count > 1 && !strcmp(c->to, "-"))
+		rc = export_check(x->o, x->to);
+	if (rc == CLI_OK && x->c.want.count > 1 && !strcmp(x->to, "-"))
 		rc = cli_misuse("--count needs the name of a file: -o FILE");
-	for (uint32_t i = 2; i <= c->want.count && rc == CLI_OK; i++)
-		rc = name_file(c, i);
+	for (uint32_t i = 2; i <= x->c.want.count && rc == CLI_OK; i++)
+		rc = name_file(x, i);
 	return rc;
-}
-
-static int wait_again(struct node_capture *c)
-{
-	char line[64];
-
-	snprintf(line, sizeof(line), "capture again %" PRIu64, c->id);
-	*c->state = '\0';
-	if (ask_aond(c, line))
-		return cli_say(CLI_FAIL, "aond has ended: what was captured before is written");
-	if (strcmp(c->error, "ok"))
-		return cli_say(CLI_FAIL, "%s", c->error);
-	return CLI_OK;
 }
 
 int capture_node(const struct opts *o, const struct node_want *w)
 {
-	struct node_capture c = { .o = o, .want = *w, .begin_ns = now_ns(), .ask = -1 };
+	struct cli_capture x = { .o = o };
 	bool ask = w->steps || w->ms;
-	int rc = check_names(&c);
+	int rc;
 
+	node_capture_init(&x.c, w);
+	rc = check_names(&x);
 	if (rc == CLI_OK && ask)
-		rc = open_and_begin(&c);
+		rc = begin(&x.c);
 	else if (rc == CLI_OK) /* else what is a second old */
-		admin_ask(locate_run_dir(), "flush", ASK_MS, NULL, NULL);
-	for (; rc == CLI_OK && c.times < w->count; c.times++) {
-		rc = c.times ? wait_again(&c) : CLI_OK;
+		admin_ask(locate_run_dir(), "flush", NODE_CAPTURE_MS, NULL, NULL);
+	for (; rc == CLI_OK && x.c.times < w->count; x.c.times++) {
+		rc = x.c.times ? exit_of(&x.c, node_capture_again(&x.c)) : CLI_OK;
 		if (rc == CLI_OK)
-			rc = name_file(&c, c.times + 1);
+			rc = name_file(&x, x.c.times + 1);
 		if (rc == CLI_OK && ask)
-			rc = wait_for(&c);
+			rc = exit_of(&x.c, node_capture_wait(&x.c, look, &x));
 		if (rc == CLI_OK)
-			rc = capture_trace(&c);
+			rc = capture_write(&x);
 	}
-	if (c.ask >= 0)
-		close(c.ask);
-	free(c.proc);
+	node_capture_fini(&x.c);
 	return rc;
 }
 
 /* Nobody waits: what it captures is kept as what alarms raise. */
 int capture_node_keep(const struct opts *o, const struct node_want *w)
 {
-	struct node_capture c = { .o = o, .want = *w, .begin_ns = now_ns(), .ask = -1 };
-	int rc = open_and_begin(&c);
+	struct node_capture c;
 	struct json j;
+	int rc;
 
-	if (c.ask >= 0)
-		close(c.ask);
-	free(c.proc);
+	node_capture_init(&c, w);
+	rc = begin(&c);
+	node_capture_fini(&c);
 	if (rc == CLI_OK && o->val[OPT_JSON]) {
 		json_init(&j, stdout);
 		json_open(&j, NULL, '{');
@@ -392,10 +244,13 @@ int capture_node_list(const struct opts *o)
 		{ "PROCESSES", 0, 1 },
 		{ "WHAT", COL_LEFT | COL_FLEX, 0 },
 	};
-	struct node_capture c = { .o = o, .ask = -1 };
+	struct node_want w = { .pids = o->val[OPT_PIDS] };
 	struct rows r = { .json = o->val[OPT_JSON] };
-	int rc = open_aond(&c), err;
+	struct node_capture c;
+	int rc, err;
 
+	node_capture_init(&c, &w);
+	rc = exit_of(&c, node_capture_open(&c, NULL));
 	if (rc != CLI_OK)
 		return rc;
 	out_init(&r.out, stdout, o);
@@ -420,17 +275,19 @@ int capture_node_list(const struct opts *o)
 
 int capture_node_cancel(const struct opts *o)
 {
-	struct node_capture c = { .o = o, .ask = -1 };
+	struct node_want w = { .pids = o->val[OPT_PIDS] };
+	struct node_capture c;
 	char line[64];
 	double id = 0;
 	int rc = opt_number(o, OPT_CANCEL, 1, 1e15, &id), err;
 
+	node_capture_init(&c, &w);
 	if (rc == CLI_OK)
-		rc = open_aond(&c);
+		rc = exit_of(&c, node_capture_open(&c, NULL));
 	if (rc != CLI_OK)
 		return rc;
 	snprintf(line, sizeof(line), "capture cancel %.0f", id);
-	err = ask_aond(&c, line);
+	err = node_capture_ask(&c, line);
 	close(c.ask);
 	if (err || strcmp(c.error, "ok"))
 		return cli_say(CLI_FAIL, "%s", err ? strerror(-err) : c.error);

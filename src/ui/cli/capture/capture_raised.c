@@ -116,31 +116,29 @@ static int fetch(const struct opts *o, const char *path, const struct raised *r)
 {
 	const char *to = o->val[OPT_OUTPUT_TRACE];
 	uint64_t full = r->secs * 1000000000ull;
-	struct node_capture c = { .o = o,
-				  .want = { .ms = r->secs * 1000u,
-					    .before_ms =
-						    (r->to_ns - r->from_ns - full) / 1000000u },
-				  .kept = true,
-				  .begin_ns = r->to_ns - full,
-				  .ask = -1,
-				  .n = 1,
-				  .cap = 1 };
+	struct node_proc p = { .pid = r->pid, .id = r->process, .rank = -1, .end = "through" };
+	struct cli_capture x = { .o = o };
 	int rc;
 
-	snprintf(c.to, sizeof(c.to), "%s", to ? to : "aon-capture.pftrace");
-	snprintf(c.store, sizeof(c.store), "%s", path);
-	rc = export_check(o, c.to);
-	if (rc == CLI_OK && strcmp(c.to, "-") && access(c.to, F_OK) == 0)
-		rc = cli_say(CLI_FAIL, "%s: exists already. Name another: -o FILE", c.to);
+	node_capture_init(&x.c, &(struct node_want){ .ms = r->secs * 1000u,
+						     .before_ms = (r->to_ns - r->from_ns - full) /
+								  1000000u });
+	x.c.kept = true;
+	x.c.begin_ns = r->to_ns - full;
+	snprintf(x.to, sizeof(x.to), "%s", to ? to : "aon-capture.pftrace");
+	snprintf(x.c.store, sizeof(x.c.store), "%s", path);
+	rc = export_check(o, x.to);
+	if (rc == CLI_OK && strcmp(x.to, "-") && access(x.to, F_OK) == 0)
+		rc = cli_say(CLI_FAIL, "%s: exists already. Name another: -o FILE", x.to);
 	if (rc != CLI_OK)
 		return rc;
-	c.proc = calloc(1, sizeof(*c.proc));
-	if (!c.proc)
+	x.c.proc = calloc(1, sizeof(p));
+	if (!x.c.proc)
 		return cli_say(CLI_FAIL, "out of memory");
-	*c.proc =
-		(struct node_proc){ .pid = r->pid, .id = r->process, .rank = -1, .end = "through" };
-	rc = capture_trace(&c);
-	free(c.proc);
+	*x.c.proc = p;
+	x.c.n = x.c.cap = 1;
+	rc = capture_write(&x);
+	node_capture_fini(&x.c);
 	return rc;
 }
 

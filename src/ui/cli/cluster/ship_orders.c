@@ -4,22 +4,22 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
-#include "cli/core/locate.h"
+#include "capture/ask.h"
+#include "capture/node_capture.h"
+#include "export/export_file.h"
+#include "model/trace.h"
 
 #define ASK_MS    5000
 #define POLL_MS   20000u /* the relay answers within 5 s */
@@ -29,8 +29,7 @@
 #define TRACE_MAX (256l << 20)
 #define LINES     4000u
 #define PACES     64u
-
-extern char **environ;
+#define WHY       512u
 
 struct order {
 	uint64_t id, steps, ms, from, timeout_s;
@@ -164,66 +163,64 @@ static int poll_order(struct ship_orders *s, struct order *o)
 
 /* --- carrying out --- */
 
-/* aon capture itself, so that both do the same; what it says is the reason if it fails. */
-static int run_capture(const struct ship_orders *s, const struct order *o, const char *dir,
-		       char why[512])
-{
-	char count[24], from[24], patience[24], to[300], log[300];
-	char *argv[20];
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t none;
-	size_t n = 0;
-	int status = -1, fd;
-	pid_t pid;
+/* What a capture lacks, all lines. */
+struct lacks {
+	char *why;
+	bool any;
+};
 
-	snprintf(count, sizeof(count), o->steps ? "%" PRIu64 : "%" PRIu64 "ms",
-		 o->steps ? o->steps : o->ms);
-	snprintf(from, sizeof(from), "%" PRIu64, o->from);
-	snprintf(patience, sizeof(patience), "%" PRIu64, o->timeout_s);
-	snprintf(to, sizeof(to), "%s/traces/", dir);
-	snprintf(log, sizeof(log), "%s/log", dir);
-	argv[n++] = (char *)(uintptr_t) "aon";
-	argv[n++] = (char *)(uintptr_t) "capture";
-	argv[n++] = (char *)(uintptr_t) "--job";
-	argv[n++] = (char *)(uintptr_t)o->job;
-	argv[n++] = (char *)(uintptr_t)(o->steps ? "--steps" : "--duration");
-	argv[n++] = count;
-	if (o->steps && o->from) {
-		argv[n++] = (char *)(uintptr_t) "--from-step";
-		argv[n++] = from;
+static void on_trouble(void *arg, const char *line, bool lacks)
+{
+	struct lacks *l = arg;
+	size_t n = strlen(l->why);
+
+	snprintf(l->why + n, WHY - n, "%s\n", line);
+	l->any |= lacks;
+}
+
+static int is_over(void *arg, struct node_capture *c)
+{
+	const struct ship_orders *s = arg;
+
+	(void)c;
+	return atomic_load_explicit(&s->stopping, memory_order_relaxed) ? -ECANCELED : 0;
+}
+
+/* A trace a rank into DIR/traces. 0, or -errno: `why` says it, -ESRCH: no such process is here. */
+static int run_capture(struct ship_orders *s, const struct order *o, const char *dir, char why[WHY])
+{
+	char folder[300], failed[PATH_MAX];
+	struct export_to to = { .format = EXPORT_KINETO, .to = folder, .folder = true };
+	struct node_want w = { .job = o->job,
+			       .ranks = *o->ranks ? o->ranks : NULL,
+			       .steps = o->steps,
+			       .ms = o->steps ? 0 : o->ms,
+			       .from = o->steps ? o->from : 0,
+			       .timeout_ms = o->timeout_s * 1000,
+			       .count = 1 };
+	struct lacks lacks = { why, false };
+	struct node_capture c;
+	struct trace *t;
+	int err;
+
+	snprintf(folder, sizeof(folder), "%s/traces/", dir);
+	node_capture_init(&c, &w);
+	err = node_capture_begin(&c, s->conf->run_dir.s);
+	err = err ? err : node_capture_wait(&c, is_over, s);
+	err = err ? err : node_capture_store(&c, &t);
+	if (err) {
+		snprintf(why, WHY, "%.500s", c.said);
+		node_capture_fini(&c);
+		return err;
 	}
-	if (*o->ranks) {
-		argv[n++] = (char *)(uintptr_t) "--rank";
-		argv[n++] = (char *)(uintptr_t)o->ranks;
-	}
-	argv[n++] = (char *)(uintptr_t) "--timeout";
-	argv[n++] = patience;
-	argv[n++] = (char *)(uintptr_t) "--format";
-	argv[n++] = (char *)(uintptr_t) "kineto";
-	argv[n++] = (char *)(uintptr_t) "-o";
-	argv[n++] = to;
-	argv[n] = NULL;
-	setenv("AON_RUN_DIR", s->conf->run_dir.s, 1);
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_addopen(&files, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0600);
-	posix_spawn_file_actions_adddup2(&files, 1, 2);
-	sigemptyset(&none); /* ours waits for signals by a descriptor */
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
-	if (posix_spawn(&pid, "/proc/self/exe", &files, &attr, argv, environ) == 0)
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&files);
-	fd = open(log, O_RDONLY | O_CLOEXEC);
-	n = fd >= 0 ? (size_t)read(fd, why, 511) : 0;
-	why[n < 512 ? n : 0] = '\0';
-	if (fd >= 0)
-		close(fd);
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EREMOTEIO;
+	err = export_files(t, &to, NULL, NULL, failed);
+	if (err)
+		snprintf(why, WHY, "%.300s: %s", failed, strerror(-err));
+	else
+		node_capture_troubles(&c, on_trouble, &lacks);
+	trace_free(t);
+	node_capture_fini(&c);
+	return err ? err : lacks.any ? -EREMOTEIO : 0;
 }
 
 /* What belongs to a trace: a relay that has had enough of this node for now is waited for. */
@@ -282,15 +279,13 @@ static int upload_all(struct ship_orders *s, const struct order *o, const char *
 	if (d)
 		closedir(d);
 	rmdir(folder);
-	snprintf(path, sizeof(path), "%s/log", dir);
-	unlink(path);
 	rmdir(dir);
 	return err ? err : (int)n;
 }
 
 static void carry_out(struct ship_orders *s, const struct order *o)
 {
-	char dir[] = "/tmp/aon-order-XXXXXX", why[512] = "", target[96];
+	char dir[] = "/tmp/aon-order-XXXXXX", why[WHY] = "", target[96];
 	int err, n = 0;
 
 	if (!mkdtemp(dir))
@@ -298,9 +293,8 @@ static void carry_out(struct ship_orders *s, const struct order *o)
 	log_info("order %" PRIu64 ": capture of job %s", o->id, o->job);
 	err = run_capture(s, o, dir, why);
 	n = upload_all(s, o, dir);
-	if (err && !n && *o->ranks &&
-	    (strstr(why, "no process of") || strstr(why, "no such process"))) {
-		err = 0; /* they are on other nodes: nothing is missing of it */
+	if (err == -ESRCH && !n && *o->ranks) {
+		err = 0; /* they are on other nodes: nothing is missing */
 		*why = '\0';
 		n = 1;
 	}

@@ -23,17 +23,13 @@
 #include "model/trace.h"
 
 #define ASK_MS     5000
-#define TIMEOUT_S  60
 #define STEPS_MAX  100000
 #define MS_MAX     600000.0
 #define DEFAULT_MS 500u
 
 /* Of a trigger. */
-#define HOUR_MS           3600000u
-#define DAY_MS            86400000.0
-#define COOL_MS           60000u
-#define KEEP_COOL_MS      600000u /* as of alarms */
-#define TRIGGER_BEFORE_MS 5000u
+#define DAY_MS       86400000.0
+#define KEEP_COOL_MS 600000u /* as of alarms */
 
 /* --- what is wanted --- */
 
@@ -65,7 +61,7 @@ static int duration(const struct opts *o, enum opt_id id, double max_ms, uint64_
 
 static int read_want(const struct opts *o, struct capture_want *w)
 {
-	double steps = 0, timeout = TIMEOUT_S;
+	double steps = 0, timeout = NODE_TIMEOUT_MS / 1e3;
 	int rc = opt_number(o, OPT_STEPCOUNT, 1, STEPS_MAX, &steps);
 
 	if (rc == CLI_OK)
@@ -399,7 +395,7 @@ static int check_trigger(const struct opts *o)
 
 static int read_limits(const struct opts *o, struct node_want *w)
 {
-	uint64_t expires = HOUR_MS, cool = COOL_MS;
+	uint64_t expires = 1000u * NODE_EXPIRES_S, cool = 1000u * NODE_COOL_S;
 	double count = 1;
 	int rc;
 
@@ -423,15 +419,19 @@ static int read_limits(const struct opts *o, struct node_want *w)
 	w->expires_s = (expires + 999) / 1000;
 	w->cool_s = (cool + 999) / 1000;
 	w->count = (uint32_t)count;
-	if (!o->val[OPT_BEFORE]) /* it is told of a step when that is over */
-		w->before_ms = TRIGGER_BEFORE_MS;
+	if (!o->val[OPT_BEFORE])
+		w->before_ms = NODE_BEFORE_MS;
 	return rc;
 }
 
 /* By aond itself: what it has already, and what comes. */
 static int by_aond(const struct opts *o)
 {
-	struct node_want w = { .count = 1 };
+	struct node_want w = { .count = 1,
+			       .pids = o->val[OPT_PIDS],
+			       .ranks = o->val[OPT_RANK],
+			       .job = o->val[OPT_JOB],
+			       .trigger = o->val[OPT_TRIGGER] };
 	struct capture_want c = { 0 };
 	double from = 0;
 	int rc = duration(o, OPT_BEFORE, MS_MAX, &w.before_ms);

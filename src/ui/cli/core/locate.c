@@ -7,78 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "abi/msg.h"
-#include "base/dial.h"
 #include "store/backend.h"
 
-#define STATUS_MS    2000
-#define PACKET_BYTES 65536
-
-const char *locate_run_dir(void)
-{
-	const char *dir = getenv(AON_ENV_RUN_DIR);
-
-	return dir && *dir ? dir : AON_RUN_DIR;
-}
-
-static void each_line(char *text, admin_line_fn *fn, void *arg)
-{
-	char *line;
-
-	while (fn && (line = strsep(&text, "\n")))
-		if (*line)
-			fn(arg, line);
-}
-
-int ask_open(const char *run_dir, int timeout_ms)
-{
-	static const struct aon_msg_head ask = { AON_MSG_MAGIC, AON_MSG_ASK, sizeof(ask) };
-	int fd = dial(run_dir, AON_ADMIN_NAME, timeout_ms), err;
-
-	if (fd != -EACCES && fd != -EPERM)
-		return fd;
-	fd = dial(run_dir, AON_SOCKET_NAME, timeout_ms);
-	if (fd >= 0 && send(fd, &ask, sizeof(ask), MSG_NOSIGNAL) < 0) {
-		err = -errno;
-		close(fd);
-		return err;
-	}
-	return fd;
-}
-
-int ask_on(int fd, const char *word, admin_line_fn *fn, void *arg)
-{
-	static char packet[PACKET_BYTES];
-	int err = 0;
-	ssize_t n;
-
-	if (send(fd, word, strlen(word), MSG_NOSIGNAL) < 0)
-		err = -errno;
-	while (!err && (n = recv(fd, packet, sizeof(packet) - 1, 0)) != 0) {
-		if (n < 0) {
-			err = errno == EAGAIN ? -ETIMEDOUT : -errno;
-			break;
-		}
-		packet[n] = '\0';
-		each_line(packet, fn, arg);
-	}
-	return err;
-}
-
-int admin_ask(const char *run_dir, const char *word, int timeout_ms, admin_line_fn *fn, void *arg)
-{
-	int fd = dial(run_dir, AON_ADMIN_NAME, timeout_ms), err;
-
-	if (fd < 0)
-		return fd;
-	err = ask_on(fd, word, fn, arg);
-	close(fd);
-	return err;
-}
+#define STATUS_MS 2000
 
 static void on_info(void *arg, char *line)
 {
@@ -209,22 +143,4 @@ int locate_open(const char *given, struct store **st, char path[PATH_MAX])
 		return CLI_FAIL;
 	err = store_open_ro(st, path, &why);
 	return err < 0 ? locate_failed(path, err, &why) : CLI_OK;
-}
-
-void locate_run_dir_of(pid_t pid, char dir[PATH_MAX])
-{
-	static const char word[] = AON_ENV_RUN_DIR "=";
-	char path[64], *line = NULL;
-	size_t cap = 0;
-	FILE *f;
-
-	*dir = '\0';
-	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-	f = fopen(path, "re");
-	while (f && getdelim(&line, &cap, '\0', f) > 0)
-		if (!strncmp(line, word, sizeof(word) - 1))
-			snprintf(dir, PATH_MAX, "%s", line + sizeof(word) - 1);
-	free(line);
-	if (f)
-		fclose(f);
 }

@@ -1,26 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * capture_trace.c - what aond has recorded of some processes, for some time, as a trace.
+ * capture_load.c - what aond has recorded of some processes, for some time, as a trace.
  *
- * All of it comes out of the store, once: what was before the capture began and what came then is cut
- * at its two ends, nowhere else. With steps the ends are those of steps, the same ones for all ranks of
- * a job; else they are moments, the same ones for all processes.
+ * The whole trace comes out of the store, once: what was recorded before the capture began and during it
+ * is cut at the two ends only. A capture of steps is cut at steps, the same ones for all ranks of a job;
+ * any other is cut at moments, the same ones for all processes.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/fmt.h"
-#include "base/json.h"
-#include "cli/capture/capture.h"
-#include "cli/capture/capture_node.h"
-#include "cli/store/export_to.h"
-#include "cli/core/inputs.h"
-#include "cli/core/locate.h"
+#include "capture/node_capture.h"
 #include "model/event.h"
 #include "model/trace.h"
 #include "model/trace_demangle.h"
@@ -31,17 +27,15 @@
 
 static bool is_wanted(const struct node_capture *c, const struct procs *ps, const struct process *p)
 {
-	const struct opts *o = c->o;
-	const char *job = o->val[OPT_JOB];
+	const struct node_want *w = &c->want;
 
 	if (memcmp(p->boot_id, ps->boot_id, sizeof(ps->boot_id)) != 0)
 		return false; /* its clock is another */
 	if (c->id && geteuid() && p->uid != geteuid())
 		return false; /* whom aond would not have captured */
-	return (!o->val[OPT_PIDS] || capture_listed(o->val[OPT_PIDS], p->pid)) &&
-	       (!job || !strcmp(job, p->job) || (!*p->job && !strcmp(job, p->run))) &&
-	       (!o->val[OPT_RANK] ||
-		(p->origin.rank && capture_listed(o->val[OPT_RANK], p->origin.rank - 1)));
+	return (!w->pids || capture_listed(w->pids, p->pid)) &&
+	       (!w->job || !strcmp(w->job, p->job) || (!*p->job && !strcmp(w->job, p->run))) &&
+	       (!w->ranks || (p->origin.rank && capture_listed(w->ranks, p->origin.rank - 1)));
 }
 
 static struct node_proc *find(struct node_capture *c, uint32_t id)
@@ -281,127 +275,105 @@ static int load(struct node_capture *c, struct store *st, const char *path, stru
 	return err;
 }
 
-/* --- what is said --- */
-
-static void say_more(void *arg, struct json *j)
+int node_capture_load(struct node_capture *c, struct store *st, const char *path,
+		      struct trace **out)
 {
-	const struct node_capture *c = arg;
-
-	json_u64(j, "before_ms", c->want.before_ms);
-	if (c->want.steps)
-		json_u64(j, "steps", c->want.steps);
-	else
-		json_u64(j, "duration_ms", c->want.ms);
-	json_u64(j, "begin_ns", c->begin_ns);
-	json_str(j, "trigger", c->o->val[OPT_TRIGGER]);
-	json_str(j, "fired", *c->why ? c->why : NULL);
-	json_str(j, "store_error", *c->error ? c->error : NULL);
-	json_open(j, "processes", '[');
-	for (size_t i = 0; i < c->n; i++) {
-		const struct node_proc *p = &c->proc[i];
-		bool steps = p->last_step >= p->first_step && p->first_step != UINT64_MAX;
-
-		json_open(j, NULL, '{');
-		json_i64(j, "pid", p->pid);
-		if (p->rank >= 0)
-			json_i64(j, "rank", p->rank);
-		else
-			json_null(j, "rank");
-		json_str(j, "job", *p->job ? p->job : NULL);
-		json_str(j, "end", *p->end ? p->end : "past");
-		json_u64(j, "from_ns", p->from_ns);
-		json_u64(j, "to_ns", p->to_ns);
-		if (steps) {
-			json_u64(j, "first_step", p->first_step);
-			json_u64(j, "last_step", p->last_step);
-		}
-		json_u64(j, "left_out", p->left_out);
-		json_u64(j, "emitted", p->emitted);
-		json_u64(j, "lost", p->lost);
-		if (p->held_ns)
-			json_u64(j, "held_from_ns", p->held_ns);
-		json_close(j);
-	}
-	json_close(j);
-}
-
-/* Each process that did not give all that was asked for: exit 1. */
-static int trouble(const struct node_capture *c, const struct node_proc *p)
-{
-	char a[FMT_LEN];
-	int rc = CLI_OK;
-
-	if (c->id && !*p->end)
-		rc = cli_say(CLI_FAIL, "pid %u had ended: its past alone is in the trace", p->pid);
-	if (!strcmp(p->end, "left"))
-		rc = cli_say(CLI_FAIL,
-			     "pid %u ended during the capture: what it did until then is "
-			     "in the trace",
-			     p->pid);
-	if (!strcmp(p->end, "late") && !p->step)
-		rc = cli_say(CLI_FAIL,
-			     "pid %u has no steps: does it train? Capture it with --duration",
-			     p->pid);
-	else if (!strcmp(p->end, "late"))
-		rc = cli_say(CLI_FAIL,
-			     "pid %u was at step %" PRIu64 " of %" PRIu64 " to %" PRIu64
-			     " after %" PRIu64 " s; wait longer: --timeout",
-			     p->pid, p->step, p->first, p->last, c->want.timeout_ms / 1000);
-	if (p->lost)
-		cli_say(0, "pid %u: %" PRIu64 " of %" PRIu64 " records of the capture were lost",
-			p->pid, p->lost, p->emitted);
-	if (p->held_ns)
-		cli_say(0, "pid %u: the flight recorder no longer holds the first %s of it", p->pid,
-			fmt_time(a, (p->held_ns < p->to_ns ? p->held_ns : p->to_ns) - p->from_ns));
-	if (p->left_out)
-		cli_say(0, "pid %u: of %" PRIu64 " steps aond had left out all but ranges", p->pid,
-			p->left_out);
-	return rc;
-}
-
-static int conclude(struct node_capture *c, struct trace *t)
-{
-	int rc;
-
-	demangle_trace(t);
-	rc = export_write(c->o, c->to, "aon.capture/2", t, say_more, c);
-	fflush(stdout);
-	if (rc != CLI_OK)
-		return rc;
-	if (*c->why && !c->o->val[OPT_JSON])
-		cli_say(0, "fired: %s", c->why);
-	for (size_t i = 0; i < c->n; i++)
-		if (trouble(c, &c->proc[i]) != CLI_OK)
-			rc = CLI_FAIL;
-	if (*c->error)
-		rc = cli_say(CLI_FAIL, "the store could not take all of it: %s", c->error);
-	return rc;
-}
-
-int capture_trace(struct node_capture *c)
-{
-	const char *given = c->o->val[OPT_STORE];
-	char path[PATH_MAX];
 	struct trace *t;
-	struct store *st;
-	int rc = locate_open(given ? given : *c->store ? c->store : NULL, &st, path), err;
+	int err = trace_new(&t);
 
-	if (rc != CLI_OK)
-		return rc;
-	if (trace_new(&t) < 0) {
-		store_close(st);
-		return cli_say(CLI_FAIL, "out of memory");
+	if (err) {
+		snprintf(c->said, sizeof(c->said), "out of memory");
+		return err;
 	}
 	err = load(c, st, path, t);
-	store_close(st);
 	if (err)
-		rc = cli_say(CLI_FAIL, "%s: %s", path, strerror(-err));
-	else if (!c->n)
-		rc = cli_say(CLI_FAIL,
-			     "%s: no such process was recorded in that time. See: aon ps --all",
-			     path);
-	else
-		rc = conclude(c, t);
-	trace_free(t);
-	return rc;
+		snprintf(c->said, sizeof(c->said), "%.500s: %s", path, strerror(-err));
+	if (!err && !c->n) {
+		err = -ESRCH;
+		snprintf(c->said, sizeof(c->said),
+			 "%.400s: no such process was recorded in that time. See: aon ps --all",
+			 path);
+	}
+	if (err) {
+		trace_free(t);
+		return err;
+	}
+	demangle_trace(t);
+	*out = t;
+	return 0;
+}
+
+int node_capture_store(struct node_capture *c, struct trace **out)
+{
+	struct store_why why = { "" };
+	struct store *st;
+	int err = store_open_ro(&st, c->store, &why);
+
+	if (err) {
+		snprintf(c->said, sizeof(c->said), "%s", why.text);
+		return err;
+	}
+	err = node_capture_load(c, st, c->store, out);
+	store_close(st);
+	return err;
+}
+
+/* --- what is missing --- */
+
+struct troubles {
+	node_trouble_fn *fn;
+	void *arg;
+};
+
+__attribute__((format(printf, 3, 4))) static void tell(const struct troubles *t, bool lacks,
+						       const char *fmt, ...)
+{
+	char line[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	t->fn(t->arg, line, lacks);
+}
+
+static void trouble(const struct node_capture *c, const struct node_proc *p,
+		    const struct troubles *t)
+{
+	char a[FMT_LEN];
+
+	if (c->id && !*p->end)
+		tell(t, true, "pid %u had ended: its past alone is in the trace", p->pid);
+	if (!strcmp(p->end, "left"))
+		tell(t, true,
+		     "pid %u ended during the capture: what it did until then is in the trace",
+		     p->pid);
+	if (!strcmp(p->end, "late") && !p->step)
+		tell(t, true, "pid %u has no steps: does it train? Capture it with --duration",
+		     p->pid);
+	else if (!strcmp(p->end, "late"))
+		tell(t, true,
+		     "pid %u was at step %" PRIu64 " of %" PRIu64 " to %" PRIu64 " after %" PRIu64
+		     " s; wait longer: --timeout",
+		     p->pid, p->step, p->first, p->last, c->want.timeout_ms / 1000);
+	if (p->lost)
+		tell(t, false,
+		     "pid %u: %" PRIu64 " of %" PRIu64 " records of the capture were lost", p->pid,
+		     p->lost, p->emitted);
+	if (p->held_ns)
+		tell(t, false, "pid %u: the flight recorder no longer holds the first %s", p->pid,
+		     fmt_time(a, (p->held_ns < p->to_ns ? p->held_ns : p->to_ns) - p->from_ns));
+	if (p->left_out)
+		tell(t, false, "pid %u: of %" PRIu64 " steps aond had left out all but ranges",
+		     p->pid, p->left_out);
+}
+
+void node_capture_troubles(const struct node_capture *c, node_trouble_fn *fn, void *arg)
+{
+	struct troubles t = { fn, arg };
+
+	for (size_t i = 0; i < c->n; i++)
+		trouble(c, &c->proc[i], &t);
+	if (*c->error)
+		tell(&t, true, "the store could not take all records: %s", c->error);
 }
