@@ -31,7 +31,8 @@ static uint64_t slope(uint64_t hz)
 	return (uint64_t)(((u128)S_NS << 32) / hz);
 }
 
-int clock_init(struct clock_map *c, uint64_t tsc_a, uint64_t ns_a, uint64_t tsc_b, uint64_t ns_b)
+int clock_map_init(struct clock_map *c, uint64_t tsc_a, uint64_t ns_a, uint64_t tsc_b,
+		   uint64_t ns_b)
 {
 	uint64_t hz, mult;
 
@@ -45,7 +46,7 @@ int clock_init(struct clock_map *c, uint64_t tsc_a, uint64_t ns_a, uint64_t tsc_
 	return 0;
 }
 
-int clock_update(struct clock_map *c, uint64_t tsc, uint64_t ns)
+int clock_map_update(struct clock_map *c, uint64_t tsc, uint64_t ns)
 {
 	uint64_t ticks = tsc - c->tsc0, dns = ns - c->seen_ns, hz, allowed, mult, at;
 	int64_t error, bend, most;
@@ -61,7 +62,7 @@ int clock_update(struct clock_map *c, uint64_t tsc, uint64_t ns)
 	if (hz < HZ_MIN || hz > HZ_MAX || (hz > c->hz ? hz - c->hz : c->hz - hz) > allowed)
 		return -ERANGE;
 
-	at = clock_ns(c, tsc);
+	at = clock_map_ns(c, tsc);
 	hz = c->hz / 2 + hz / 2;
 	mult = slope(hz);
 	most = (int64_t)(mult / PER_MILLE);

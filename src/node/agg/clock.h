@@ -20,7 +20,7 @@ struct clock_map {
 	uint64_t seen_ns; /* what the clock said at tsc0; ns0 is what the line said */
 };
 
-static inline uint64_t clock_ns(const struct clock_map *c, uint64_t tsc)
+static inline uint64_t clock_map_ns(const struct clock_map *c, uint64_t tsc)
 {
 	int64_t d = (int64_t)(tsc - c->tsc0);
 	__int128 ns = (__int128)d * (__int128)(d < 0 ? c->before : c->mult);
@@ -29,11 +29,12 @@ static inline uint64_t clock_ns(const struct clock_map *c, uint64_t tsc)
 }
 
 /* Two moments make a line, which goes on from the second. -ERANGE: these cannot be a clock's. */
-int clock_init(struct clock_map *c, uint64_t tsc_a, uint64_t ns_a, uint64_t tsc_b, uint64_t ns_b);
+int clock_map_init(struct clock_map *c, uint64_t tsc_a, uint64_t ns_a, uint64_t tsc_b,
+		   uint64_t ns_b);
 /*
  * Move on to a later moment: bends the line, never steps back. -ERANGE: the TSC is not steady,
  * and the line is as before. A moment within 0.1 s of the last says too little and is passed over.
  */
-int clock_update(struct clock_map *c, uint64_t tsc, uint64_t ns);
+int clock_map_update(struct clock_map *c, uint64_t tsc, uint64_t ns);
 
 #endif /* AON_CLOCK_H */

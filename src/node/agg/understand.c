@@ -243,7 +243,7 @@ static int host(struct understand *u, struct run *run, const struct aon_rec_host
 		struct event *out)
 {
 	struct open_thread *t = thread_of(u, run);
-	uint64_t now = clock_ns(run->clk, run->tsc_hi << 32 | r->t);
+	uint64_t now = clock_map_ns(run->clk, run->tsc_hi << 32 | r->t);
 	struct event e = { .start_ns = now, .track = t->track };
 	bool ok = now != 0 && now <= INT64_MAX && cache_get(&u->name, u->arg, r->name, &e.name);
 

@@ -366,7 +366,7 @@ int main(void)
 	struct timespec nap = { .tv_nsec = 20000000 };
 
 	nanosleep(&nap, NULL);
-	if (clock_init(&clk, tsc, ns, aon_tsc(), now_ns()))
+	if (clock_map_init(&clk, tsc, ns, aon_tsc(), now_ns()))
 		t_skip_all("the processor's counter is not steady");
 	for (size_t i = 0; i < T_LEN(parts); i++)
 		try_part(i);

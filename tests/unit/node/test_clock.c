@@ -55,7 +55,7 @@ static void sim_run(struct sim *s, uint64_t ns, double ppm)
 
 static double off(const struct clock_map *c, const struct sim *s)
 {
-	double d = (double)(int64_t)(clock_ns(c, (uint64_t)s->tsc) - s->ns);
+	double d = (double)(int64_t)(clock_map_ns(c, (uint64_t)s->tsc) - s->ns);
 
 	return d < 0 ? -d : d;
 }
@@ -69,12 +69,12 @@ static void check(size_t k)
 	int err;
 
 	sim_run(&s, S, 0);
-	err = clock_init(&c, a, T0, (uint64_t)s.tsc, s.ns);
+	err = clock_map_init(&c, a, T0, (uint64_t)s.tsc, s.ns);
 	for (int i = 0; i < 120; i++) {
 		double ppm = cases[k].ppm + cases[k].wave_ppm * ((i / 10) % 2 ? 1 : -1);
 
 		for (int j = 0; j < 20; j++) {
-			uint64_t now = clock_ns(&c, (uint64_t)s.tsc);
+			uint64_t now = clock_map_ns(&c, (uint64_t)s.tsc);
 
 			back += now < last;
 			last = now;
@@ -83,11 +83,11 @@ static void check(size_t k)
 				worst = off(&c, &s);
 		}
 		old = c;
-		err |= clock_update(&c, (uint64_t)s.tsc, s.ns + rnd() % (cases[k].jitter + 1));
+		err |= clock_map_update(&c, (uint64_t)s.tsc, s.ns + rnd() % (cases[k].jitter + 1));
 		/* Records of the last second are read after the bend: no time changes under them. */
 		for (uint64_t t = 0; t < cases[k].every; t += cases[k].every / 8) {
 			uint64_t tsc = (uint64_t)(s.tsc - (double)t * s.hz / 1e9);
-			int64_t d = (int64_t)(clock_ns(&c, tsc) - clock_ns(&old, tsc));
+			int64_t d = (int64_t)(clock_map_ns(&c, tsc) - clock_map_ns(&old, tsc));
 
 			back += d < -2 || d > 2;
 		}
@@ -120,16 +120,16 @@ static void check_steps(void)
 	struct clock_map c, was;
 
 	for (size_t i = 0; i < T_LEN(steps); i++) {
-		clock_init(&c, TSC, T0, TSC + S, T0 + S);
+		clock_map_init(&c, TSC, T0, TSC + S, T0 + S);
 		was = c;
-		T_OK(clock_update(&c, TSC + S + (uint64_t)steps[i].dtsc,
-				  T0 + S + (uint64_t)steps[i].dns) == -ERANGE &&
+		T_OK(clock_map_update(&c, TSC + S + (uint64_t)steps[i].dtsc,
+				      T0 + S + (uint64_t)steps[i].dns) == -ERANGE &&
 			     c.tsc0 == was.tsc0 && c.ns0 == was.ns0 && c.mult == was.mult,
 		     "%s is refused and changes nothing", steps[i].name);
 	}
-	T_OK(clock_update(&c, TSC + S + 1000, T0 + S + 1000) == 0 && c.tsc0 == was.tsc0,
+	T_OK(clock_map_update(&c, TSC + S + 1000, T0 + S + 1000) == 0 && c.tsc0 == was.tsc0,
 	     "a moment too near to the last is passed over");
-	T_OK(clock_update(&c, TSC + 11 * S, T0 + 11 * S) == 0 && c.tsc0 == TSC + 11 * S,
+	T_OK(clock_map_update(&c, TSC + 11 * S, T0 + 11 * S) == 0 && c.tsc0 == TSC + 11 * S,
 	     "and one after a silence is followed");
 }
 
@@ -137,14 +137,16 @@ static void check_init(void)
 {
 	struct clock_map c = { .hz = 5 };
 
-	T_OK(clock_init(&c, 10, 10, 10, S) == -ERANGE && clock_init(&c, 10, S, 20, 10) == -ERANGE &&
-		     clock_init(&c, 10, 10, 20, 10) == -ERANGE && c.hz == 5,
+	T_OK(clock_map_init(&c, 10, 10, 10, S) == -ERANGE &&
+		     clock_map_init(&c, 10, S, 20, 10) == -ERANGE &&
+		     clock_map_init(&c, 10, 10, 20, 10) == -ERANGE && c.hz == 5,
 	     "two moments that do not move on are refused");
-	T_OK(clock_init(&c, 0, 0, 1, S) == -ERANGE && clock_init(&c, 0, 0, 1000 * S, 1) == -ERANGE,
+	T_OK(clock_map_init(&c, 0, 0, 1, S) == -ERANGE &&
+		     clock_map_init(&c, 0, 0, 1000 * S, 1) == -ERANGE,
 	     "so are rates that no TSC has");
-	T_OK(clock_init(&c, TSC, T0, TSC + 2 * S, T0 + S) == 0 && c.hz == 2 * S,
+	T_OK(clock_map_init(&c, TSC, T0, TSC + 2 * S, T0 + S) == 0 && c.hz == 2 * S,
 	     "two moments give the rate");
-	T_OK(clock_ns(&c, TSC) == T0 && clock_ns(&c, TSC + 4 * S) == T0 + 2 * S,
+	T_OK(clock_map_ns(&c, TSC) == T0 && clock_map_ns(&c, TSC + 4 * S) == T0 + 2 * S,
 	     "the line goes through both and on");
 }
 

@@ -41,7 +41,7 @@ int aond_clock(struct clock_map *c)
 	moment(&tsc0, &ns0);
 	usleep(CALIBRATE_NS / 1000);
 	moment(&tsc1, &ns1);
-	return clock_init(c, tsc0, ns0, tsc1, ns1);
+	return clock_map_init(c, tsc0, ns0, tsc1, ns1);
 }
 
 static void tick_clock(struct aond *d)
@@ -49,7 +49,7 @@ static void tick_clock(struct aond *d)
 	uint64_t tsc = 0, ns = 0;
 
 	moment(&tsc, &ns);
-	if (clock_update(&d->plant.clock, tsc, ns) < 0) {
+	if (clock_map_update(&d->plant.clock, tsc, ns) < 0) {
 		count_add(COUNT_clock_unsteady, 1);
 		log_warn("the processor's counter does not run evenly: times are less exact");
 		aond_clock(&d->plant.clock);

@@ -122,8 +122,8 @@ static int read_pool(struct left *l, struct plant *pl, struct pool *pool, uint32
 		goto done;
 	}
 	/* Its counter may be that of another boot. */
-	if (clock_init(&pl->clock, h->tsc_base, h->ns_base, h->tsc_base + h->tsc_hz,
-		       h->ns_base + 1000000000u) < 0)
+	if (clock_map_init(&pl->clock, h->tsc_base, h->ns_base, h->tsc_base + h->tsc_hz,
+			   h->ns_base + 1000000000u) < 0)
 		pl->clock = now;
 	stream_report(s);
 	while (stream_drain(s, true) == 1)
