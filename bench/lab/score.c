@@ -6,7 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 const char *const score_class_word[SCORE_CLASSES] = { "gpu",  "host",      "input",
 						      "link", "imbalance", "software" };
@@ -366,23 +367,15 @@ static void hear(void *arg, const struct diag_finding *f)
 		r->err = score_said_add(&r->said, &is);
 }
 
-static double cpu_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
-}
-
 int score_run_step(struct score_run *r, const struct step_rec *rec, size_t n)
 {
-	double from = cpu_now();
+	uint64_t from = clock_thread_ns();
 	int err;
 
 	if (n)
 		r->step = rec[0].step;
 	err = r->d->step(r->state, rec, n, hear, r);
-	r->cpu_ns += cpu_now() - from;
+	r->cpu_ns += (double)(clock_thread_ns() - from);
 	r->steps++;
 	return err ? err : r->err;
 }

@@ -24,9 +24,9 @@
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 
 #define CHILDREN 8            /* for one batch of names */
@@ -149,22 +149,14 @@ static _Noreturn void child(int to, struct known *const name[], size_t n)
 
 /* --- the parent --- */
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 /* Reads `len` bytes by `until_ms`. */
-static bool receive(int from, void *to, size_t len, int64_t until_ms)
+static bool receive(int from, void *to, size_t len, uint64_t until_ms)
 {
 	struct pollfd p = { .fd = from, .events = POLLIN };
 	char *at = to;
 
 	while (len) {
-		int64_t left = until_ms - now_ms();
+		int64_t left = (int64_t)(until_ms - clock_mono_ms());
 		int ready = left > 0 ? poll(&p, 1, (int)left) : 0;
 		ssize_t got = ready > 0 ? read(from, at, len) : ready;
 
@@ -179,7 +171,7 @@ static bool receive(int from, void *to, size_t len, int64_t until_ms)
 }
 
 /* Returns how many results came. */
-static size_t collect(int from, struct known *const name[], size_t n, int64_t until_ms)
+static size_t collect(int from, struct known *const name[], size_t n, uint64_t until_ms)
 {
 	struct result r;
 	size_t i = 0;
@@ -198,7 +190,7 @@ static size_t collect(int from, struct known *const name[], size_t n, int64_t un
 }
 
 /* Runs one child; returns the index at which the next one continues. */
-static size_t learn_some(struct known *const name[], size_t n, int64_t until_ms)
+static size_t learn_some(struct known *const name[], size_t n, uint64_t until_ms)
 {
 	int end[2], status = 0;
 	size_t got;
@@ -214,7 +206,7 @@ static size_t learn_some(struct known *const name[], size_t n, int64_t until_ms)
 	close(end[0]);
 	if (pid < 0)
 		return n;
-	if (got < n && now_ms() >= until_ms)
+	if (got < n && clock_mono_ms() >= until_ms)
 		kill(pid, SIGKILL);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
@@ -241,7 +233,7 @@ static struct known *add(const char *name)
 void demangle_learn(const char *const name[], size_t n)
 {
 	struct known **fresh = calloc(n + 1, sizeof(struct known *));
-	int64_t until_ms = now_ms() + WAIT_MS;
+	uint64_t until_ms = clock_mono_ms() + WAIT_MS;
 	size_t count = 0, from = 0;
 
 	pthread_mutex_lock(&learning);
@@ -251,7 +243,7 @@ void demangle_learn(const char *const name[], size_t n)
 		count += fresh[count] != NULL;
 	}
 	pthread_mutex_unlock(&lock);
-	for (int i = 0; i < CHILDREN && from < count && now_ms() < until_ms; i++)
+	for (int i = 0; i < CHILDREN && from < count && clock_mono_ms() < until_ms; i++)
 		from += learn_some(fresh + from, count - from, until_ms);
 	pthread_mutex_unlock(&learning);
 	free(fresh);

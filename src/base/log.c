@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 #define LOG_SLOTS 64u
 
 static const char *const level_word[] = { "err", "warn", "info", "debug" };
@@ -73,30 +75,28 @@ static void make_safe(char *s)
 static int put_head(char *line, size_t cap, enum log_level level, const char *file)
 {
 	const char *base = strrchr(file, '/');
-	struct timespec ts;
+	uint64_t ms = clock_wall_ns() / 1000000u;
+	time_t s = (time_t)(ms / 1000);
 	struct tm tm;
 	char when[32];
 
 	base = base ? base + 1 : file;
-	clock_gettime(CLOCK_REALTIME, &ts);
-	gmtime_r(&ts.tv_sec, &tm);
+	gmtime_r(&s, &tm);
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%S", &tm);
-	return snprintf(line, cap, "ts=%s.%03ldZ level=%s mod=%.*s msg=\"", when,
-			ts.tv_nsec / 1000000, level_word[level], (int)strcspn(base, "."), base);
+	return snprintf(line, cap, "ts=%s.%03uZ level=%s mod=%.*s msg=\"", when,
+			(unsigned)(ms % 1000), level_word[level], (int)strcspn(base, "."), base);
 }
 
 void log_line(enum log_level level, const char *file, const char *fmt, ...)
 {
 	int err = errno, len;
-	struct timespec now;
 	uint64_t muted;
 	char line[1024];
 	va_list ap;
 
 	if ((int)level > atomic_load_explicit(&max_level, memory_order_relaxed))
 		return;
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	if (!may_write(fmt, now.tv_sec, &muted))
+	if (!may_write(fmt, (time_t)(clock_ns(CLOCK_MONOTONIC_COARSE) / 1000000000u), &muted))
 		goto done;
 	len = put_head(line, sizeof(line), level, file);
 	va_start(ap, fmt);

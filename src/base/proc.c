@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 /* Reads a whole small file, NUL-terminated. Returns its length or -errno. */
 static ssize_t slurp(const char *path, char *buf, size_t cap)
 {
@@ -56,7 +58,6 @@ int proc_usage(pid_t pid, struct proc_usage *out)
 	char path[32], buf[1024], *p;
 	uint64_t field[25] = { 0 };
 	double hz = (double)sysconf(_SC_CLK_TCK);
-	struct timespec now;
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
@@ -72,8 +73,7 @@ int proc_usage(pid_t pid, struct proc_usage *out)
 		return -EPROTO;
 	out->start_ticks = field[22];
 	out->cpu_s = (double)(field[14] + field[15]) / hz;
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	out->age_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9 - (double)field[22] / hz;
+	out->age_s = (double)clock_ns(CLOCK_BOOTTIME) / 1e9 - (double)field[22] / hz;
 	out->rss_bytes = field[24] * (uint64_t)sysconf(_SC_PAGESIZE);
 	return 0;
 }

@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "measure/now.h"
+#include "base/clock.h"
 
 #define THREADS      1024u
 #define ROUNDS       8u
@@ -64,20 +64,20 @@ static void *work(void *arg)
 	for (size_t i = 0; i < j->each; i++)
 		a[i] = b[i] = c[i] = 1;
 	for (unsigned r = 0; r < 2 * ROUNDS; r++) {
-		if (!w->at && r >= 2 * LEAST_ROUNDS && now_ns() > j->until)
+		if (!w->at && r >= 2 * LEAST_ROUNDS && (double)clock_mono_ns() > j->until)
 			j->stop = true; /* the barrier shows it to all, who look at it behind it */
 		pthread_barrier_wait(&j->round);
 		if (j->stop)
 			break;
 		if (!w->at)
-			from = now_ns();
+			from = (double)clock_mono_ns();
 		if (r % 2)
 			triad(a, b, c, j->each);
 		else
 			memcpy(c, a, j->each * sizeof(*a));
 		pthread_barrier_wait(&j->round);
 		if (!w->at)
-			j->best[r % 2] = fmin(j->best[r % 2], now_ns() - from);
+			j->best[r % 2] = fmin(j->best[r % 2], (double)clock_mono_ns() - from);
 	}
 	return NULL;
 }
@@ -139,7 +139,7 @@ int host_measure(struct host_result *out)
 		free(w);
 		return -ENOMEM;
 	}
-	j.until = now_ns() + TIME_NS;
+	j.until = (double)clock_mono_ns() + TIME_NS;
 	madvise(j.a, 3 * n * sizeof(*j.a), MADV_HUGEPAGE);
 	j.b = j.a + n;
 	j.c = j.b + n;

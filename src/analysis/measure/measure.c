@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "measure/kernels.h"
-#include "measure/now.h"
 
 #define REPS_MAX  (1u << 24)
 #define EMPTY     500u /* kernels in a row, of which the time of one is taken */
@@ -35,12 +35,12 @@ static void tell(const struct run *r, const char *what)
 static int once(const struct run *r, const char *kernel, uint32_t groups, uint32_t n, uint32_t reps,
 		double *ns)
 {
-	double from = now_ns();
+	double from = (double)clock_mono_ns();
 	int err = r->b->ops->launch(r->b, kernel, groups, n, reps);
 
 	if (!err)
 		err = r->b->ops->finish(r->b);
-	*ns = fmax(now_ns() - from, 1);
+	*ns = fmax((double)clock_mono_ns() - from, 1);
 	return err;
 }
 
@@ -253,12 +253,12 @@ static int empty_kernels(const struct run *r, struct measure *m)
 	}
 	many = (uint32_t)fmin(EMPTY, fmax(20, 5 * r->round_ns / sync));
 	for (uint32_t i = 0; i < r->rounds && !err; i++) {
-		from = now_ns();
+		from = (double)clock_mono_ns();
 		for (uint32_t k = 0; k < many && !err; k++)
 			err = r->b->ops->launch(r->b, "empty", 1, 0, 0);
 		if (!err)
 			err = r->b->ops->finish(r->b);
-		best = fmin(best, (now_ns() - from) / many);
+		best = fmin(best, ((double)clock_mono_ns() - from) / many);
 	}
 	m->gpu.launch_ns = best;
 	m->sync_ns = sync;
@@ -273,10 +273,10 @@ static int copy_way(const struct run *r, bool in, double *Bps)
 	int err = 0;
 
 	for (uint32_t i = 0; i <= r->rounds && !err; i++) {
-		double from = now_ns();
+		double from = (double)clock_mono_ns();
 
 		err = in ? r->b->ops->copy_in(r->b, bytes) : r->b->ops->copy_out(r->b, 0, bytes);
-		best = fmin(best, fmax(now_ns() - from, 1));
+		best = fmin(best, fmax((double)clock_mono_ns() - from, 1));
 	}
 	*Bps = (double)bytes * 1e9 / best;
 	return err;

@@ -11,19 +11,12 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 #define ANSWER  (4u << 20)
 #define LAST_MS 200u /* that a process may take to end, once it was killed or has answered */
-
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000u + (uint64_t)t.tv_nsec / 1000000u;
-}
 
 void apart_at(struct apart *a, const char *fmt, ...)
 {
@@ -62,7 +55,7 @@ static ssize_t hear(int fd, char *text, uint64_t until_ms)
 	size_t n = 0;
 
 	for (;;) {
-		uint64_t now = now_ms();
+		uint64_t now = clock_mono_ms();
 		struct pollfd p = { .fd = fd, .events = POLLIN };
 		ssize_t r;
 
@@ -83,10 +76,10 @@ static ssize_t hear(int fd, char *text, uint64_t until_ms)
 
 static int reap(pid_t pid)
 {
-	uint64_t until = now_ms() + LAST_MS;
+	uint64_t until = clock_mono_ms() + LAST_MS;
 	int status = -1;
 
-	while (waitpid(pid, &status, WNOHANG) == 0 && now_ms() < until)
+	while (waitpid(pid, &status, WNOHANG) == 0 && clock_mono_ms() < until)
 		usleep(1000);
 	return status;
 }
@@ -123,7 +116,7 @@ int apart(struct facts *out, unsigned limit_ms, apart_fn *fn, void *arg, char *a
 	err = pid < 0 ? -errno : 0;
 	close(fd[1]);
 	if (!err)
-		err = result(pid, hear(fd[0], text, now_ms() + limit_ms), out, text);
+		err = result(pid, hear(fd[0], text, clock_mono_ms() + limit_ms), out, text);
 	close(fd[0]);
 	memcpy(at, shared, APART_AT);
 	at[APART_AT - 1] = '\0';

@@ -2,12 +2,12 @@
 /* api.c - the exported calls that are not on the hot path. */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include <aon/aon.h>
 #include <aon/provider.h>
 
 #include "abi/trial.h"
+#include "base/clock.h"
 #include "client/client.h"
 
 static struct client *const c = &aon_client;
@@ -21,14 +21,6 @@ AON_API int aon_joined(void)
 {
 	return atomic_load_explicit(&c->state, memory_order_acquire) == CLIENT_JOINED &&
 	       !client_was_forked();
-}
-
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
 static int joined_or_why(void)
@@ -47,7 +39,7 @@ static int joined_or_why(void)
 
 AON_API int aon_join(unsigned wait_ms)
 {
-	uint64_t until = now_ms() + wait_ms, now;
+	uint64_t until = clock_mono_ms() + wait_ms, now;
 	struct detour d = detour_begin();
 	bool mine;
 	int err;
@@ -55,7 +47,7 @@ AON_API int aon_join(unsigned wait_ms)
 	if (client_was_forked())
 		client_forked();
 	do {
-		now = now_ms();
+		now = clock_mono_ms();
 		mine = client_step(aon_tsc(), now < until ? (unsigned)(until - now) : 0);
 		err = joined_or_why();
 		/* Another thread is joining: the state is not final yet. */

@@ -12,10 +12,10 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "abi/msg.h"
+#include "base/clock.h"
 #include "base/dial.h"
 #include "consume/priv.h"
 #include "model/event.h"
@@ -24,14 +24,6 @@
 #define NEED_MAX  480 /* bytes of what is said with "subscribe" */
 #define PIDS_TOLD 32u /* aond is told of; of more, that all are needed */
 #define COUNT_MAX (1ull << 32) /* records of a ring */
-
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
 
 /* --- the lease --- */
 
@@ -148,7 +140,7 @@ static int take_opts(struct aon_consumer *c, const struct aon_consumer_opts *giv
 	c->kinds = o.kinds;
 	c->priority = o.priority;
 	c->flags = o.flags;
-	thin_init(&c->thin, o.rate, now_ms());
+	thin_init(&c->thin, o.rate, clock_mono_ms());
 	if (!o.pids)
 		return 0;
 	c->pid = malloc(o.pids * sizeof(*o.pid));
@@ -290,7 +282,7 @@ static const void *next_wanted(struct aon_consumer *c)
 static int next_event(struct aon_consumer *c, void *out, size_t size)
 {
 	struct aon_consumer_event *e = out;
-	uint64_t now = c->thin.rate ? now_ms() : 0;
+	uint64_t now = c->thin.rate ? clock_mono_ms() : 0;
 	const void *record;
 
 	while ((record = next_wanted(c))) {
@@ -303,7 +295,7 @@ static int next_event(struct aon_consumer *c, void *out, size_t size)
 
 static int next_in(struct aon_consumer *c, void *out, size_t size, int timeout_ms)
 {
-	uint64_t until = timeout_ms > 0 ? now_ms() + (uint64_t)timeout_ms : 0;
+	uint64_t until = timeout_ms > 0 ? clock_mono_ms() + (uint64_t)timeout_ms : 0;
 
 	for (;;) {
 		bool ended = c->ended;
@@ -313,7 +305,7 @@ static int next_in(struct aon_consumer *c, void *out, size_t size, int timeout_m
 		if (ended) /* and was, when nothing more was found */
 			return -EPIPE;
 		if (timeout_ms > 0) {
-			uint64_t now = now_ms();
+			uint64_t now = clock_mono_ms();
 
 			timeout_ms = now < until ? (int)(until - now) : 0;
 		}

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "follow/watch.h"
 #include "ship/spool/netday.h"
@@ -52,26 +52,13 @@ struct follow {
 	char host[64];
 };
 
-static uint64_t clock_ns(clockid_t which)
-{
-	struct timespec ts;
-
-	clock_gettime(which, &ts);
-	return (uint64_t)ts.tv_sec * SECOND + (uint64_t)ts.tv_nsec;
-}
-
-static uint64_t now_ms(void)
-{
-	return clock_ns(CLOCK_MONOTONIC) / 1000000;
-}
-
 /* --- opening --- */
 
 static int open_send(struct follow *x, struct net_why *why)
 {
 	struct send_opts so = { .files = x->o->files, .timeout_ms = 30000, .day = &x->day };
 
-	netday_init(&x->day, x->o->spool, 0, clock_ns(CLOCK_MONOTONIC));
+	netday_init(&x->day, x->o->spool, 0, clock_mono_ns());
 	if (getrandom(&so.seed, sizeof(so.seed), 0) != (ssize_t)sizeof(so.seed))
 		return -EIO;
 	return send_new(&x->send, fleet_url(x->f), &so, why);
@@ -85,7 +72,7 @@ static int open_spool(struct follow *x, struct net_why *why)
 				 .max_bytes = MAX_BYTES,
 				 .max_age_ns = MAX_AGE };
 	struct spool_why sw = { "" };
-	int err = spool_open(&x->spool, &so, clock_ns(CLOCK_REALTIME), &sw);
+	int err = spool_open(&x->spool, &so, clock_wall_ns(), &sw);
 
 	return err ? net_say(why, err, "%s", sw.text) : 0;
 }
@@ -118,7 +105,7 @@ static int load_cursor(struct follow *x)
 	err = cursor_decode(&job, &n, data, len);
 	if (err == -EBADMSG) {
 		log_warn("the spool does not say how far jobs were read: they are read from now");
-		x->not_before_ns = clock_ns(CLOCK_REALTIME);
+		x->not_before_ns = clock_wall_ns();
 		return 0;
 	}
 	if (err)
@@ -156,7 +143,7 @@ static int commit(struct follow *x)
 		err = -ENOTRECOVERABLE;
 	forget_rows(x);
 	x->moved = false;
-	x->commit_ms = now_ms();
+	x->commit_ms = clock_mono_ms();
 	free(list);
 	free(data);
 	return err;
@@ -209,7 +196,7 @@ static int look_at(struct follow *x, struct job *j, const struct fleet_running *
 {
 	uint32_t told = j->w->told;
 	uint64_t next = j->w->at.next;
-	int err = watch_look(j->w, is, now_ms(), why);
+	int err = watch_look(j->w, is, clock_mono_ms(), why);
 
 	if (!err && !is->live && is->end_ns + ENDED_NS < now_ns)
 		err = watch_end(j->w);
@@ -262,7 +249,7 @@ static int look_one(struct follow *x, const struct fleet_running *is, uint64_t n
 
 static int look(struct follow *x)
 {
-	uint64_t now_ns = clock_ns(CLOCK_REALTIME);
+	uint64_t now_ns = clock_wall_ns();
 	struct fleet_runnings rs = { .n = 0 };
 	struct store_why why = { "" };
 	int err = fleet_running(&rs, x->f, x->o->job, now_ns - HEARD_NS, FOLLOW_JOBS, &why);
@@ -278,7 +265,7 @@ static int look(struct follow *x)
 	if (err == -ENOTRECOVERABLE || err == -ENOMEM)
 		return err;
 	trouble(x, *why.text ? why.text : err ? strerror(-err) : "");
-	if (x->moved && now_ms() >= x->commit_ms + COMMIT_MS)
+	if (x->moved && clock_mono_ms() >= x->commit_ms + COMMIT_MS)
 		return commit(x);
 	return 0;
 }
@@ -286,7 +273,7 @@ static int look(struct follow *x)
 static bool wait_for(const struct follow *x, uint64_t until_ms)
 {
 	struct pollfd p = { .fd = x->o->stop_fd, .events = POLLIN };
-	uint64_t now = now_ms();
+	uint64_t now = clock_mono_ms();
 
 	return poll(&p, p.fd >= 0, until_ms > now ? (int)(until_ms - now) : 0) > 0;
 }
@@ -297,14 +284,13 @@ static int run(struct follow *x, struct net_why *why)
 	int err = 0;
 
 	while (!stop && !err) {
-		uint64_t next = now_ms() + x->o->every_ms;
+		uint64_t next = clock_mono_ms() + x->o->every_ms;
 
 		err = look(x);
 		if (!err)
-			err = send_round(x->send, x->spool, clock_ns(CLOCK_MONOTONIC),
-					 next * 1000000);
+			err = send_round(x->send, x->spool, clock_mono_ns(), next * 1000000);
 		if (!err)
-			err = spool_drops(x->spool, clock_ns(CLOCK_REALTIME));
+			err = spool_drops(x->spool, clock_wall_ns());
 		if (!err && *send_stat(x->send)->trouble && !*x->trouble)
 			trouble(x, send_stat(x->send)->trouble);
 		if (err == -ENOSPC || err == -EIO) {

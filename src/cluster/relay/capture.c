@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "relay/order.h"
@@ -89,7 +90,7 @@ static const char *read_wish(struct MHD_Connection *c, struct wish *w)
 /* Captures of this hour are counted by user, in a bounded table: who shares a place shares its count. */
 static bool use_up(struct orders *s, const struct request *q)
 {
-	uint64_t hour = relay_wall_ns() / (3600 * SECOND);
+	uint64_t hour = clock_wall_ns() / (3600 * SECOND);
 	size_t i = fnv_text(FNV_BASIS, q->who) % (sizeof(s->used) / sizeof(s->used[0]));
 
 	if (s->used[i].hour != hour)
@@ -144,7 +145,7 @@ static uint64_t step_ahead(const struct job_line *l, uint64_t told_ns, uint64_t 
 
 static unsigned choose(struct relay *r, struct order *o)
 {
-	uint64_t now = relay_now_ns();
+	uint64_t now = clock_mono_ns();
 
 	o->node = calloc(ORDER_NODES, sizeof(*o->node));
 	if (!o->node)
@@ -188,7 +189,7 @@ static unsigned place(struct relay *r, const struct request *q, const struct wis
 			     .steps = w->steps,
 			     .ms = w->ms,
 			     .timeout_s = w->timeout_s,
-			     .at_ns = relay_now_ns() };
+			     .at_ns = clock_mono_ns() };
 	strcpy(o->who, q->who);
 	strcpy(o->job, w->job);
 	strcpy(o->ranks, w->ranks);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/fault.h"
 #include "relay/priv.h"
 
@@ -65,7 +66,7 @@ static void *committer(void *arg)
 		pthread_mutex_unlock(&r->lock);
 		for (size_t i = 0; i < n; i++)
 			arrival[i] = &group[i]->arrival;
-		err = hold_commit(r->hold, arrival, n, relay_wall_ns());
+		err = hold_commit(r->hold, arrival, n, clock_wall_ns());
 		relay_add(r, COUNT_commits, 1);
 		fault_point("relay.ack");
 		pthread_mutex_lock(&r->lock);
@@ -114,7 +115,7 @@ static enum MHD_Result told(struct relay *r, struct MHD_Connection *c, const str
 		return httpd_text(c, 403, 0, "That source is another node's.\n");
 	snprintf(text, sizeof(text),
 		 "last %" PRIu64 "\nreceived_ns %" PRIu64 "\nanswered_ns %" PRIu64 "\n", a->last,
-		 q->came_ns, relay_wall_ns());
+		 q->came_ns, clock_wall_ns());
 	return httpd_text(c, a->result == -ESTALE ? 409 : 200, 0, text);
 }
 

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "relay/priv.h"
 #include "ship/spool/batch.h"
@@ -32,24 +32,6 @@ const struct route relay_routes[] = {
 	{ "GET",  "/metrics",    ACCESS_USER | ACCESS_WATCH, 0,              false, metrics_answer },
 	/* clang-format on */
 };
-
-static uint64_t clock_ns(clockid_t which)
-{
-	struct timespec ts;
-
-	clock_gettime(which, &ts);
-	return (uint64_t)ts.tv_sec * SECOND + (uint64_t)ts.tv_nsec;
-}
-
-uint64_t relay_wall_ns(void)
-{
-	return clock_ns(CLOCK_REALTIME);
-}
-
-uint64_t relay_now_ns(void)
-{
-	return clock_ns(CLOCK_MONOTONIC);
-}
 
 /* --- sleep --- */
 
@@ -171,7 +153,7 @@ static enum MHD_Result on_head(void *arg, struct MHD_Connection *c, struct httpd
 	q->route = find_route(method, path, &known);
 	if (!q->route)
 		return httpd_text(c, known ? 405 : 404, 0, "There is no such thing here.\n");
-	q->came_ns = relay_wall_ns();
+	q->came_ns = clock_wall_ns();
 	pthread_mutex_lock(&r->lock);
 	rule = access_find(&r->access, q->who, q->route->roles);
 	if (rule)

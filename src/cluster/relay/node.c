@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "relay/priv.h"
 
 #define BURST_S    8u
@@ -27,7 +28,7 @@ static struct node *reuse(struct relay *r, uint64_t now)
 
 struct node *node_of(struct relay *r, const char *name)
 {
-	uint64_t now = relay_now_ns();
+	uint64_t now = clock_mono_ns();
 	struct node *n;
 
 	for (size_t i = 0; i < r->nodes; i++)
@@ -45,7 +46,7 @@ struct node *node_of(struct relay *r, const char *name)
 
 bool node_may(struct relay *r, struct node *n, size_t bytes, unsigned *retry_s)
 {
-	uint64_t now = relay_now_ns();
+	uint64_t now = clock_mono_ns();
 	double rate = (double)r->o.node_bytes_s;
 
 	n->tokens += (double)(now - n->fed_ns) / (double)SECOND * rate;

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 int orders_new(struct orders **out)
 {
 	struct orders *s = calloc(1, sizeof(*s));
@@ -141,7 +143,7 @@ static void seat_take(struct seat *s, const struct request *q)
 	s->last = 0;
 	if (text && !strncmp(text, "last ", 5))
 		s->last = strtoull(text + 5, NULL, 10);
-	s->at_ns = relay_now_ns();
+	s->at_ns = clock_mono_ns();
 }
 
 static struct order *next_order(struct orders *s, const struct seat *seat)
@@ -192,7 +194,7 @@ enum MHD_Result orders_answer(struct relay *r, struct MHD_Connection *c, struct 
 		rc = httpd_text(c, 200, 0, "none\n");
 	} else {
 		s->q = q;
-		q->until_ns = relay_now_ns() + POLL_S * SECOND;
+		q->until_ns = clock_mono_ns() + POLL_S * SECOND;
 		relay_sleep(r, c, q);
 	}
 	pthread_mutex_unlock(&r->lock);
@@ -208,7 +210,7 @@ void orders_gone(struct relay *r, struct request *q)
 
 void orders_tick(struct relay *r)
 {
-	uint64_t now = relay_now_ns();
+	uint64_t now = clock_mono_ns();
 	struct orders *s = r->orders;
 
 	for (size_t i = 0; i < s->seats; i++)

@@ -99,9 +99,6 @@ static inline void relay_add(struct relay *r, enum relay_count what, uint64_t n)
 	atomic_fetch_add_explicit(&r->count[what], n, memory_order_relaxed);
 }
 
-uint64_t relay_wall_ns(void);
-uint64_t relay_now_ns(void);
-
 /* http.c */
 extern const struct route relay_routes[];
 int relay_listen(struct relay *r, char why[256]);

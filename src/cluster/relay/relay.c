@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "relay/priv.h"
 
@@ -132,7 +133,7 @@ int relay_start(struct relay **out, const struct relay_opts *o, char why[256])
 		return -ENOMEM;
 	r->o = *o;
 	r->last = &r->first;
-	r->start_ns = relay_now_ns();
+	r->start_ns = clock_mono_ns();
 	pthread_mutex_init(&r->lock, NULL);
 	pthread_cond_init(&r->news, NULL);
 	r->node = calloc(NODES_MAX, sizeof(*r->node));
@@ -144,8 +145,8 @@ int relay_start(struct relay **out, const struct relay_opts *o, char why[256])
 		err = read_files(r, why);
 	if (!err)
 		err = hold_open(&r->hold, o->dir, o->disk_bytes, why);
-	if (!err && relay_wall_ns() > FORGET_NS)
-		hold_forget(r->hold, relay_wall_ns() - FORGET_NS);
+	if (!err && clock_wall_ns() > FORGET_NS)
+		hold_forget(r->hold, clock_wall_ns() - FORGET_NS);
 	if (!err)
 		err = commit_start(r);
 	if (!err)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/vec.h"
@@ -57,17 +58,10 @@ struct sender {
 /* Until there is news or the time is over. Whether to go on. */
 static bool doze(struct sender *s, uint32_t ms, bool wake_early)
 {
-	struct timespec until;
+	struct timespec until = clock_after(CLOCK_MONOTONIC, ms * 1000000ull);
 	uint64_t told;
 	bool on;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += ms / 1000;
-	until.tv_nsec += (long)(ms % 1000) * 1000000;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_sec++;
-		until.tv_nsec -= 1000000000;
-	}
 	pthread_mutex_lock(&s->lock);
 	told = s->told;
 	while (!s->stopping && !(wake_early && s->told != told) &&
@@ -90,7 +84,7 @@ static uint32_t longer(struct shard *h)
 
 static void waiting_tables(struct shard *h, char out[TABLES_WAITING * (HOLD_TABLE + 1) + 2])
 {
-	uint64_t now = relay_now_ns();
+	uint64_t now = clock_mono_ns();
 	size_t at = 0;
 
 	out[at++] = ',';
@@ -102,7 +96,7 @@ static void waiting_tables(struct shard *h, char out[TABLES_WAITING * (HOLD_TABL
 
 static void table_waits(struct shard *h, const char *table)
 {
-	uint64_t now = relay_now_ns();
+	uint64_t now = clock_mono_ns();
 	size_t to = 0;
 
 	for (size_t i = 0; i < TABLES_WAITING; i++)
@@ -223,7 +217,7 @@ static void *work(void *arg)
 
 	while (doze(h->s, wait_ms, false)) {
 		wait_ms = 0;
-		hold_freeze(h->s->r->hold, h->number, &h->s->r->o.freeze, relay_wall_ns(), false);
+		hold_freeze(h->s->r->hold, h->number, &h->s->r->o.freeze, clock_wall_ns(), false);
 		if (!send_one(h, &wait_ms) && !doze(h->s, LOOK_MS, true))
 			break;
 	}

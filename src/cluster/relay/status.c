@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "relay/priv.h"
 
@@ -42,14 +43,14 @@ static uint64_t gauge(const struct hold_stat *st, size_t i)
 
 static double age_s(const struct hold_stat *st)
 {
-	uint64_t now = relay_wall_ns();
+	uint64_t now = clock_wall_ns();
 
 	return st->oldest_ns && now > st->oldest_ns ? (double)(now - st->oldest_ns) / 1e9 : 0;
 }
 
 static void put_nodes(struct relay *r, struct json *j)
 {
-	uint64_t now = relay_now_ns();
+	uint64_t now = clock_mono_ns();
 
 	pthread_mutex_lock(&r->lock);
 	json_u64(j, "polling", orders_polling(r));
@@ -85,8 +86,8 @@ static char *status_text(struct relay *r, size_t *len)
 	json_str(&j, "version", AON_VERSION);
 	json_str(&j, "listen", r->address);
 	json_i64(&j, "pid", getpid());
-	json_u64(&j, "wall_ns", relay_wall_ns());
-	json_real(&j, "uptime_s", (double)(relay_now_ns() - r->start_ns) / 1e9);
+	json_u64(&j, "wall_ns", clock_wall_ns());
+	json_real(&j, "uptime_s", (double)(clock_mono_ns() - r->start_ns) / 1e9);
 	for (size_t i = 0; i < sizeof(gauges) / sizeof(gauges[0]); i++)
 		json_u64(&j, gauges[i].name, gauge(&st, i));
 	json_u64(&j, "disk_max_bytes", r->o.disk_bytes);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "ship/ch.h"
@@ -79,14 +80,6 @@ const struct send_stat *send_stat(const struct send *s)
 	return &s->st;
 }
 
-static uint64_t wall_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * SECOND + (uint64_t)ts.tv_nsec;
-}
-
 /* --- a relay --- */
 
 static bool number_of(const char *text, const char *key, uint64_t *out)
@@ -152,12 +145,12 @@ static enum ch_said to_relay(struct send *s, const struct batch_head *h, const v
 
 	/* The oldest that we have is this one: they go in order. */
 	snprintf(target, sizeof(target), "/v1/batch?first=%" PRIu64, h->seq);
-	asked = wall_ns();
+	asked = clock_wall_ns();
 	err = http_do(s->http, &q, &a, why);
 	s->st.wire += a.sent + a.got;
 	if (err)
 		return CH_LATER;
-	learn_clock(s, a.data, asked, wall_ns());
+	learn_clock(s, a.data, asked, clock_wall_ns());
 	return relay_said(s, h, &a, cluster_host(host, q.server), why);
 }
 
@@ -212,21 +205,13 @@ static int arrived(struct send *s, struct spool *spool, const struct batch_head 
 	return err;
 }
 
-static uint64_t mono_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * SECOND + (uint64_t)ts.tv_nsec;
-}
-
 /* What asking and answering take beside a batch's bytes, about. */
 #define EXTRA 4096u
 
 /* Until tomorrow. */
 static bool is_over(struct send *s, const struct batch_head *h)
 {
-	if (netday_fits(s->day, BATCH_HEAD + h->stored + EXTRA, mono_ns()))
+	if (netday_fits(s->day, BATCH_HEAD + h->stored + EXTRA, clock_mono_ns()))
 		return false;
 	snprintf(s->st.trouble, sizeof(s->st.trouble),
 		 "what may be sent in a day is sent (net_mib_day)");
@@ -246,7 +231,7 @@ int send_round(struct send *s, struct spool *spool, uint64_t now_ns, uint64_t un
 
 	if (now_ns < s->st.next_ns)
 		return 0;
-	while (!err && mono_ns() < until_ns) {
+	while (!err && clock_mono_ns() < until_ns) {
 		int got = spool_get(spool, 0, &h, &data);
 
 		if (got <= 0) {
@@ -258,7 +243,7 @@ int send_round(struct send *s, struct spool *spool, uint64_t now_ns, uint64_t un
 		wire = s->st.wire;
 		said = send_one(s, &h, data, h.seq == s->failed || spool_maybe_sent(spool, h.seq),
 				&why);
-		netday_add(s->day, s->st.wire - wire, mono_ns());
+		netday_add(s->day, s->st.wire - wire, clock_mono_ns());
 		switch (said) {
 		case CH_TOOK:
 			err = arrived(s, spool, &h);
@@ -271,7 +256,7 @@ int send_round(struct send *s, struct spool *spool, uint64_t now_ns, uint64_t un
 			break;
 		case CH_LATER:
 		case CH_SCHEMA:
-			trouble(s, &h, &why, mono_ns());
+			trouble(s, &h, &why, clock_mono_ns());
 			goto flush;
 		}
 	}

@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
 #include "ship/metrics/push.h"
@@ -67,14 +67,6 @@ struct shipper {
 	char store_trouble[256];
 };
 
-static uint64_t clock_ns(clockid_t which)
-{
-	struct timespec ts;
-
-	clock_gettime(which, &ts);
-	return (uint64_t)ts.tv_sec * SECOND + (uint64_t)ts.tv_nsec;
-}
-
 static int open_spool(struct shipper *x, struct net_why *why)
 {
 	struct spool_opts so = { .dir = x->c->spool.s,
@@ -83,7 +75,7 @@ static int open_spool(struct shipper *x, struct net_why *why)
 				 .max_bytes = (uint64_t)x->c->spool_mib << 20,
 				 .max_age_ns = (uint64_t)x->c->spool_age_h * 3600 * SECOND };
 	struct spool_why sw = { "" };
-	int err = spool_open(&x->spool, &so, clock_ns(CLOCK_REALTIME), &sw);
+	int err = spool_open(&x->spool, &so, clock_wall_ns(), &sw);
 
 	return err ? net_say(why, err, "%s", sw.text) : 0;
 }
@@ -120,7 +112,7 @@ static int open_push(struct shipper *x, struct net_why *why)
 	struct push_opts po = { .otlp = x->c->otlp.s,
 				.remote_write = x->c->remote_write.s,
 				.files = { .ca = x->c->ca.s, .pin = "" },
-				.now_ns = clock_ns(CLOCK_REALTIME) };
+				.now_ns = clock_wall_ns() };
 
 	return push_new(&x->push, &po, why);
 }
@@ -129,7 +121,7 @@ static int open_push(struct shipper *x, struct net_why *why)
 static void push(struct shipper *x)
 {
 	const struct send_stat *st = send_stat(x->send);
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = clock_mono_ns();
 	struct spool_stat *sp;
 	uint64_t sent;
 	struct meter *m;
@@ -140,7 +132,7 @@ static void push(struct shipper *x)
 	x->pushed_ns = now;
 	sent = 0;
 	spool_stat(x->spool, sp);
-	m = push_meter(x->push, clock_ns(CLOCK_REALTIME));
+	m = push_meter(x->push, clock_wall_ns());
 	if (source_meter(x->source, m) == 0 &&
 	    meter_add(m, "aon_ship_batches_total", "1", true, (double)st->batches, NULL) == 0 &&
 	    meter_add(m, "aon_ship_bytes_total", "By", true, (double)st->wire, NULL) == 0 &&
@@ -168,9 +160,8 @@ static void write_status(struct shipper *x)
 		"pid %d\nwall_ns %" PRIu64 "\nbatches %" PRIu64 "\nrows %" PRIu64
 		"\nwire_bytes %" PRIu64 "\nfailures %" PRIu64 "\nbehind %" PRIu64
 		"\nday_bytes %" PRIu64 "\nday_limit_bytes %" PRIu64 "\nday_stops %" PRIu64 "\n",
-		(int)getpid(), clock_ns(CLOCK_REALTIME), st->batches, st->rows,
-		st->wire + x->push_wire, st->failures, source_behind(x->source), x->day.bytes,
-		x->day.limit, x->day.stops);
+		(int)getpid(), clock_wall_ns(), st->batches, st->rows, st->wire + x->push_wire,
+		st->failures, source_behind(x->source), x->day.bytes, x->day.limit, x->day.stops);
 	if (st->clock_err_us != UINT32_MAX)
 		fprintf(f, "clock_off_us %d\nclock_err_us %u\n", st->clock_off_us,
 			st->clock_err_us);
@@ -189,7 +180,7 @@ static int look(struct shipper *x)
 	struct source_node node = { .clock_off_us = st->clock_off_us,
 				    .clock_err_us = st->clock_err_us };
 	struct store_why why = { "" };
-	uint64_t now = clock_ns(CLOCK_REALTIME);
+	uint64_t now = clock_wall_ns();
 	int err;
 
 	if (x->o->node)
@@ -211,15 +202,15 @@ static int look(struct shipper *x)
 /* When windows that end with the tens of seconds are there to be read. */
 static uint64_t next_look(void)
 {
-	uint64_t wall = clock_ns(CLOCK_REALTIME), in = LOOK_NS - (wall - AFTER_NS) % LOOK_NS;
+	uint64_t wall = clock_wall_ns(), in = LOOK_NS - (wall - AFTER_NS) % LOOK_NS;
 
-	return clock_ns(CLOCK_MONOTONIC) + in;
+	return clock_mono_ns() + in;
 }
 
 /* Until then, or told to end: then true. */
 static bool wait_until(struct shipper *x, uint64_t until_ns)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = clock_mono_ns();
 	struct pollfd p = { .fd = x->o->stop_fd, .events = POLLIN };
 	int ms = until_ns > now ? (int)((until_ns - now) / 1000000) + 1 : 0;
 
@@ -228,7 +219,7 @@ static bool wait_until(struct shipper *x, uint64_t until_ns)
 
 static int run_once(struct shipper *x, struct net_why *why)
 {
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = clock_mono_ns();
 	struct spool_stat *st = malloc(sizeof(*st));
 	int err = look(x);
 
@@ -237,7 +228,7 @@ static int run_once(struct shipper *x, struct net_why *why)
 	if (!err)
 		err = send_round(x->send, x->spool, now, now + LONG_NS);
 	if (!err)
-		err = spool_drops(x->spool, clock_ns(CLOCK_REALTIME));
+		err = spool_drops(x->spool, clock_wall_ns());
 	if (!err && st) {
 		spool_stat(x->spool, st);
 		if (st->batches)
@@ -258,13 +249,12 @@ static int run_on(struct shipper *x, struct net_why *why)
 		uint64_t next = next_look();
 
 		err = look(x);
-		while (!err && !stop && clock_ns(CLOCK_MONOTONIC) < next) {
+		while (!err && !stop && clock_mono_ns() < next) {
 			const struct send_stat *st = send_stat(x->send);
 
-			err = send_round(x->send, x->spool, clock_ns(CLOCK_MONOTONIC), next);
+			err = send_round(x->send, x->spool, clock_mono_ns(), next);
 			write_status(x);
-			stop = wait_until(x, st->next_ns > clock_ns(CLOCK_MONOTONIC) &&
-							     st->next_ns < next
+			stop = wait_until(x, st->next_ns > clock_mono_ns() && st->next_ns < next
 						     ? st->next_ns
 						     : next);
 		}
@@ -285,10 +275,10 @@ static int run_on(struct shipper *x, struct net_why *why)
 /* Of which cluster and node it is may stand in the store alone, which aond makes just now. False: told to end. */
 static bool learn_names(struct shipper *x)
 {
-	uint64_t until = clock_ns(CLOCK_MONOTONIC) + NAMES_NS;
+	uint64_t until = clock_mono_ns() + NAMES_NS;
 
-	while (source_names(&x->so, x->o->once || clock_ns(CLOCK_MONOTONIC) >= until))
-		if (wait_until(x, clock_ns(CLOCK_MONOTONIC) + SECOND / 4))
+	while (source_names(&x->so, x->o->once || clock_mono_ns() >= until))
+		if (wait_until(x, clock_mono_ns() + SECOND / 4))
 			return false;
 	return true;
 }
@@ -306,8 +296,7 @@ int shipper_run(const struct shipper_opts *o, struct net_why *why)
 	snprintf(x.so.rack, sizeof(x.so.rack), "%.63s", o->conf->rack.s);
 	if (!learn_names(&x))
 		return 0;
-	netday_init(&x.day, x.c->spool.s, (uint64_t)x.c->net_mib_day << 20,
-		    clock_ns(CLOCK_MONOTONIC));
+	netday_init(&x.day, x.c->spool.s, (uint64_t)x.c->net_mib_day << 20, clock_mono_ns());
 	err = open_send(&x, why);
 	if (!err)
 		err = open_push(&x, why);

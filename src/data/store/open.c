@@ -11,9 +11,9 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "store/vfs.h"
 
 #define TABLES   13
@@ -280,15 +280,6 @@ static int connect_rw(struct store *st, bool empty)
 	return err == 0 ? store_fold(st) : err;
 }
 
-static int64_t wall_offset(void)
-{
-	struct timespec wall, mono;
-
-	clock_gettime(CLOCK_REALTIME, &wall);
-	clock_gettime(CLOCK_MONOTONIC, &mono);
-	return (wall.tv_sec - mono.tv_sec) * 1000000000ll + wall.tv_nsec - mono.tv_nsec;
-}
-
 /* A store that could not be made leaves nothing that the next one would trip over. */
 static void unmake(const char *path)
 {
@@ -316,7 +307,7 @@ int store_open_rw(struct store **out, const char *path, const struct store_opts 
 		st->opts.names_max = STORE_NAMES_MAX;
 	if (st->opts.max_bytes && st->opts.max_bytes < STORE_BYTES_MIN)
 		st->opts.max_bytes = STORE_BYTES_MIN;
-	st->wall_offset_ns = wall_offset();
+	st->wall_offset_ns = (int64_t)(clock_wall_ns() - clock_mono_ns());
 	if (getrandom(&st->seed, sizeof(st->seed), GRND_NONBLOCK) < 0)
 		st->seed = (uint64_t)st->wall_offset_ns ^ (uintptr_t)st;
 	err = take_lock(st, o->create, &empty, why);

@@ -8,21 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "net/httpd/priv.h"
 #include "net/httpd/tls.h"
 
 #define SECOND UINT64_C(1000000000)
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * SECOND + (uint64_t)ts.tv_nsec;
-}
 
 /* --- connections --- */
 
@@ -42,7 +34,7 @@ static void conn_begin(struct httpd *h, struct MHD_Connection *c, void **place)
 	if (!x)
 		return;
 	x->fd = httpd_fd(c);
-	x->since_ns = now_ns();
+	x->since_ns = clock_mono_ns();
 	pthread_mutex_lock(&h->lock);
 	x->next = h->conns;
 	x->link = &h->conns;
@@ -87,7 +79,7 @@ static void conn_state(struct httpd *h, struct MHD_Connection *c, bool answering
 		return;
 	pthread_mutex_lock(&h->lock);
 	if (!answering || !x->answering)
-		x->since_ns = now_ns();
+		x->since_ns = clock_mono_ns();
 	x->answering = answering;
 	x->live = answering && (live || x->live);
 	pthread_mutex_unlock(&h->lock);
@@ -101,7 +93,7 @@ void httpd_live(struct httpd *h, struct MHD_Connection *c)
 /* The descriptor is good while its connection is in the list. */
 void httpd_tick(struct httpd *h)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_mono_ns();
 
 	pthread_mutex_lock(&h->lock);
 	for (struct conn *x = h->conns; x; x = x->next) {

@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "collect/collect.h"
 #include "collect/dcgm_abi.h"
@@ -347,7 +347,7 @@ static int dcgm_poll(void *self, struct emit *e)
 {
 	struct dcgm_entity who[DCGM_DEVICES];
 	struct dcgm *d = self;
-	struct timespec now;
+	int64_t now_us;
 	int rc;
 
 	look_at_lease(d, e);
@@ -363,9 +363,9 @@ static int dcgm_poll(void *self, struct emit *e)
 	rc = d->c.latest(d->handle, who, d->gpus, d->field, d->n, 0, d->value);
 	if (rc == DCGM_CONNECTION_NOT_VALID)
 		return -EIO;
-	clock_gettime(CLOCK_REALTIME, &now);
+	now_us = (int64_t)(clock_wall_ns() / 1000u);
 	for (unsigned i = 0; rc == DCGM_OK && i < d->gpus * d->n; i++)
-		put(d, &d->value[i], now.tv_sec * 1000000ll + now.tv_nsec / 1000, e);
+		put(d, &d->value[i], now_us, e);
 	return 0;
 }
 

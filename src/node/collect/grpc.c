@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/vec.h"
 
 #define HEAD      9u
@@ -190,14 +190,6 @@ static int connect_to(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 static int listen_to(struct grpc *g, int fd, uint64_t until_ms)
 {
 	uint8_t bytes[16384];
@@ -205,7 +197,7 @@ static int listen_to(struct grpc *g, int fd, uint64_t until_ms)
 
 	while (!err && !g->end) {
 		struct pollfd p = { .fd = fd, .events = POLLIN };
-		uint64_t now = now_ms();
+		uint64_t now = clock_mono_ms();
 		ssize_t n;
 
 		if (now >= until_ms || poll(&p, 1, (int)(until_ms - now)) <= 0)
@@ -233,7 +225,7 @@ int grpc_ask(struct grpc *g, const char *path, const char *method, uint32_t time
 		return fd;
 	err = say(fd, first, question(first, method));
 	if (!err)
-		err = listen_to(g, fd, now_ms() + timeout_ms);
+		err = listen_to(g, fd, clock_mono_ms() + timeout_ms);
 	close(fd);
 	return err;
 }

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "collect/emit.h"
 
 enum leased leased_parse(const char *text, uint64_t now_ns)
@@ -24,7 +24,6 @@ bool leased_look(enum leased *now, const char *run_dir, const char *what, struct
 {
 	enum leased was = *now;
 	char path[4096], text[64];
-	struct timespec ts;
 	FILE *f;
 
 	if (!run_dir)
@@ -33,10 +32,8 @@ bool leased_look(enum leased *now, const char *run_dir, const char *what, struct
 	snprintf(path, sizeof(path), "%s/" LEASED_NAME, run_dir);
 	f = fopen(path, "re");
 	if (f) {
-		clock_gettime(CLOCK_MONOTONIC, &ts);
 		if (fgets(text, sizeof(text), f))
-			*now = leased_parse(text, (uint64_t)ts.tv_sec * 1000000000u +
-							  (uint64_t)ts.tv_nsec);
+			*now = leased_parse(text, clock_mono_ns());
 		fclose(f);
 	}
 	if (*now == was)

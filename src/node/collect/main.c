@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "abi/msg.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "collect/run.h"
 
@@ -50,14 +51,6 @@ struct child {
 
 static struct child *child; /* shared mapping: children write their since_ns */
 static unsigned children;
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 /* --- children --- */
 
@@ -132,13 +125,13 @@ static void look(struct child *c, uint64_t now)
 static void end_all(const sigset_t *set)
 {
 	struct timespec tick = { .tv_nsec = 50000000 };
-	uint64_t until = now_ns() + END_NS;
+	uint64_t until = clock_mono_ns() + END_NS;
 	unsigned left = 1;
 
 	for (unsigned i = 0; i < children; i++)
 		if (child[i].pid)
 			kill(child[i].pid, SIGTERM);
-	while (left && now_ns() < until) {
+	while (left && clock_mono_ns() < until) {
 		left = 0;
 		for (unsigned i = 0; i < children; i++) {
 			if (child[i].pid && waitpid(child[i].pid, NULL, WNOHANG) == child[i].pid)
@@ -168,7 +161,7 @@ static int supervise(void)
 	prctl(PR_SET_TIMERSLACK, 200000000ul);
 	do {
 		for (unsigned i = 0; i < children; i++)
-			look(&child[i], now_ns());
+			look(&child[i], clock_mono_ns());
 		sig = sigtimedwait(&set, NULL, &tick);
 	} while (sig != SIGTERM && sig != SIGINT);
 	end_all(&set);

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/dial.h"
 #include "base/log.h"
 #include "collect/emit.h"
@@ -34,14 +35,6 @@ struct state {
 	double took_s;
 	uint32_t up, cpu, took, failed; /* series of the frame's own */
 };
-
-static uint64_t now_of(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * NS_A_S + (uint64_t)ts.tv_nsec;
-}
 
 static volatile sig_atomic_t
 	ending; /* SIGTERM came: what the collector holds elsewhere is given back */
@@ -64,7 +57,7 @@ static void sleep_until(uint64_t t_ns)
 static void begin(const struct run *r)
 {
 	if (r->since_ns)
-		atomic_store_explicit(r->since_ns, now_of(CLOCK_MONOTONIC), memory_order_relaxed);
+		atomic_store_explicit(r->since_ns, clock_mono_ns(), memory_order_relaxed);
 }
 
 static void end(const struct run *r)
@@ -101,7 +94,7 @@ static bool reach(struct state *s)
 	if (s->tries++ == 0)
 		log_warn("%s: no aond at %s: %s; trying again", s->run->is->name, s->run->socket,
 			 strerror(-s->fd));
-	sleep_until(now_of(CLOCK_MONOTONIC) + wait_s * NS_A_S);
+	sleep_until(clock_mono_ns() + wait_s * NS_A_S);
 	return false;
 }
 
@@ -121,7 +114,7 @@ static void set_own(struct state *s)
 {
 	emit_group(s->emit, 0);
 	emit_set(s->emit, s->up, s->self ? 1 : 0);
-	emit_set(s->emit, s->cpu, (double)(now_of(CLOCK_PROCESS_CPUTIME_ID) / 10000000u) / 100);
+	emit_set(s->emit, s->cpu, (double)(clock_cpu_ns() / 10000000u) / 100);
 	emit_set(s->emit, s->took, s->took_s);
 	emit_set(s->emit, s->failed, (double)s->errors);
 }
@@ -129,7 +122,7 @@ static void set_own(struct state *s)
 static int measure(struct state *s)
 {
 	const struct run *r = s->run;
-	uint64_t t0 = now_of(CLOCK_MONOTONIC);
+	uint64_t t0 = clock_mono_ns();
 	int err = 0;
 
 	begin(r);
@@ -142,7 +135,7 @@ static int measure(struct state *s)
 		s->self = NULL;
 	}
 	end(r);
-	s->took_s = (double)(now_of(CLOCK_MONOTONIC) - t0) / 1e9;
+	s->took_s = (double)(clock_mono_ns() - t0) / 1e9;
 	s->errors += err != 0 && err != -ENODEV;
 	return err;
 }
@@ -150,11 +143,11 @@ static int measure(struct state *s)
 /* One poll; its result is always reported. *err: the result. */
 static int turn(struct state *s, int *err)
 {
-	emit_begin(s->emit, now_of(CLOCK_MONOTONIC));
+	emit_begin(s->emit, clock_mono_ns());
 	*err = measure(s);
 	if (*err) { /* half of a poll is none */
-		emit_clear(s->emit, now_of(CLOCK_MONOTONIC));
-		emit_begin(s->emit, now_of(CLOCK_MONOTONIC));
+		emit_clear(s->emit, clock_mono_ns());
+		emit_begin(s->emit, clock_mono_ns());
 	}
 	set_own(s);
 	return emit_end(s->emit);
@@ -162,7 +155,7 @@ static int turn(struct state *s, int *err)
 
 int run_collector(const struct run *r)
 {
-	uint64_t step = (uint64_t)r->env.interval_ms * 1000000u, next = now_of(CLOCK_MONOTONIC);
+	uint64_t step = (uint64_t)r->env.interval_ms * 1000000u, next = clock_mono_ns();
 	struct state s = { .run = r, .fd = -1 };
 	int err = 0;
 
@@ -186,7 +179,7 @@ int run_collector(const struct run *r)
 			break;
 		if (err)
 			log_warn("%s: %s; trying again", r->is->name, strerror(-err));
-		now = now_of(CLOCK_MONOTONIC);
+		now = clock_mono_ns();
 		next = err ? now + REOPEN_NS : next + step;
 		if (next < now)
 			next += (now - next + step - 1) / step * step;

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/proc.h"
 #include "base/vec.h"
 
@@ -87,13 +87,11 @@ void procs_fini(struct procs *ps)
 
 uint64_t procs_now(const struct procs *ps)
 {
-	struct timespec ts;
 	uint64_t last = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
 	for (size_t i = 0; i < ps->n; i++) {
 		if (procs_live(ps, &ps->p[i]))
-			return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+			return clock_mono_ns();
 		if (ps->p[i].last_ns > last)
 			last = ps->p[i].last_ns;
 	}

@@ -4,8 +4,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "insight/stretch.h"
 #include "model/trace_demangle.h"
 #include "read/cuts.h"
@@ -23,19 +23,11 @@ struct reading {
 	size_t comms, carried, events_max;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static int go_on(void *arg, const struct trace *t)
 {
 	const struct reading *r = arg;
 
-	if (r->o->until_ns && now_ns() > r->o->until_ns)
+	if (r->o->until_ns && clock_mono_ns() > r->o->until_ns)
 		return -ETIMEDOUT;
 	return t->events - r->carried > r->events_max ? -EFBIG : 0;
 }

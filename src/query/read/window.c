@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/vec.h"
 #include "model/trace.h"
 #include "model/trace_demangle.h"
@@ -25,14 +25,10 @@ struct loading {
 static int go_on(void *arg, const struct trace *t)
 {
 	const struct loading *l = arg;
-	struct timespec ts;
 
 	if (t->events > l->events_max)
 		return -EFBIG;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return l->until_ns && (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec > l->until_ns
-		       ? -ETIMEDOUT
-		       : 0;
+	return l->until_ns && clock_mono_ns() > l->until_ns ? -ETIMEDOUT : 0;
 }
 
 int read_part(struct trace **out, struct store *st, const char *path, const struct store_part *part,

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "sql/table.h"
 
 #define EVENT_MEMORY  (256ull << 20)
@@ -22,14 +22,6 @@ struct sql {
 	uint64_t timeout_ns;
 	char denied[128]; /* what was not allowed */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static int on_progress(void *arg)
 {
@@ -211,7 +203,7 @@ int sql_run(struct sql *s, const char *text, const struct sql_sink *sink, struct
 	int err, rc;
 
 	why->at = -1;
-	s->src.deadline_ns = s->timeout_ns ? now_ns() + s->timeout_ns : 0;
+	s->src.deadline_ns = s->timeout_ns ? clock_mono_ns() + s->timeout_ns : 0;
 	s->denied[0] = 0;
 	rc = sqlite3_prepare_v2(s->db, text, -1, &stmt, &rest);
 	if (rc != SQLITE_OK)

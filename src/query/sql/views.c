@@ -9,7 +9,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 static const char *const event_tables[] = {
 #define TABLE(ID, name, kinds) #name,
@@ -107,13 +108,9 @@ int tables_create(sqlite3 *db, struct sql_source *src, const char *prefix, char 
 
 int source_late(const struct sql_source *s)
 {
-	struct timespec ts;
-
 	if (!s->deadline_ns)
 		return 0;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec > s->deadline_ns ? -ETIME
-											 : 0;
+	return clock_mono_ns() > s->deadline_ns ? -ETIME : 0;
 }
 
 int source_fail(sqlite3_vtab *tab, int err)

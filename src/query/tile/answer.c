@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/vec.h"
 #include "tile/view.h"
 
@@ -286,7 +287,7 @@ static int put_row(struct row *r, const struct tile_ask *a, uint64_t index, size
 		struct tile_head h = { .L = r->L, .track = a->track[i], .t0_ns = r->from };
 		struct view_track *t;
 
-		if (i > skip && (out->len >= a->bytes || view_now() >= until))
+		if (i > skip && (out->len >= a->bytes || clock_mono_ns() >= until))
 			break;
 		h.epoch = (uint32_t)v->names;
 		if (v->unread)
@@ -306,7 +307,7 @@ static int put_row(struct row *r, const struct tile_ask *a, uint64_t index, size
 
 int tile_answer(struct tile_view *v, const struct tile_ask *a, struct tile_answer *out)
 {
-	uint64_t rows = a->last - a->first + 1, done = a->from, until = view_now() + a->ns;
+	uint64_t rows = a->last - a->first + 1, done = a->from, until = clock_mono_ns() + a->ns;
 	struct row r = { .v = v, .L = a->L };
 	bool *wanted;
 	int n = 0;
@@ -321,7 +322,7 @@ int tile_answer(struct tile_view *v, const struct tile_ask *a, struct tile_answe
 	if (!wanted || !r.list)
 		n = -ENOMEM;
 	while (n >= 0 && a->tracks && done / a->tracks < rows) {
-		if (done > a->from && (out->len >= a->bytes || view_now() >= until)) {
+		if (done > a->from && (out->len >= a->bytes || clock_mono_ns() >= until)) {
 			out->next = done;
 			break;
 		}

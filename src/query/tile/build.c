@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/vec.h"
 #include "insight/breakdown.h"
 #include "model/keys.h"
@@ -320,7 +321,7 @@ static int read_end(struct tile_view *v, int err)
 	return err;
 }
 
-/* Until view_now() is `until`, but one block at least. 1: there are more. */
+/* Until clock_mono_ns() is `until`, but one block at least. 1: there are more. */
 static int read_on(struct tile_view *v, uint64_t until)
 {
 	struct reading *r = &v->reading;
@@ -338,7 +339,7 @@ static int read_on(struct tile_view *v, uint64_t until)
 				r->waiting += v->group[k].n;
 			r->waiting /= 2; /* those that stay are looked at again, so not too often */
 		}
-		if (!err && r->at < r->n && view_now() >= until)
+		if (!err && r->at < r->n && clock_mono_ns() >= until)
 			return 1;
 	}
 	return read_end(v, err);

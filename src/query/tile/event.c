@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "insight/breakdown.h"
 #include "tile/view.h"
 
@@ -131,7 +132,7 @@ int tile_event(struct tile_view *v, uint64_t id, struct tile_event *out)
 		if (p.kind == EVENT_KERNEL && out->event.a &&
 		    v->feed->geo(v->feed, (uint32_t)out->event.a, &out->geo) < 0)
 			out->geo = (struct geo){ 0 };
-		err = view_walk(v, l->process, p.start_ns, p.start_ns, view_now() + 50000000,
+		err = view_walk(v, l->process, p.start_ns, p.start_ns, clock_mono_ns() + 50000000,
 				on_step, &(struct in_step){ out });
 		err = err == -ETIMEDOUT ? 0 : err;
 	}
@@ -284,7 +285,7 @@ int tile_flows(struct tile_view *v, uint64_t id, uint64_t ns, struct tile_flow *
 
 	pthread_mutex_lock(&v->lock);
 	err = one_event(v, id, &e, &p);
-	err = err ? err : flows_of(v, &x, &p, id, view_now() + ns);
+	err = err ? err : flows_of(v, &x, &p, id, clock_mono_ns() + ns);
 	pthread_mutex_unlock(&v->lock);
 	*n = x.n;
 	return err;
@@ -353,7 +354,7 @@ int tile_search(struct tile_view *v, const struct tile_query *q, uint64_t ns, st
 		err = -ENOMEM;
 	else if (first <= last)
 		err = view_walk(v, NO_TRACK, first > q->from_ns ? first : q->from_ns, last,
-				view_now() + ns, on_hit, &x);
+				clock_mono_ns() + ns, on_hit, &x);
 	pthread_mutex_unlock(&v->lock);
 	free(wanted);
 	qsort(out, x.n, sizeof(*out), by_time);

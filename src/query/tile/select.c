@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/sketch.h"
 #include "tile/view.h"
 
@@ -110,7 +111,7 @@ int tile_select(struct tile_view *v, uint64_t t0, uint64_t t1, const uint32_t *t
 		if (track[i] && track[i] <= v->tracks)
 			wanted[track[i] - 1] = true;
 	x.wanted = tracks ? wanted : NULL;
-	err = err ? err : view_walk(v, NO_TRACK, t0, t1, view_now() + ns, on_event, &x);
+	err = err ? err : view_walk(v, NO_TRACK, t0, t1, clock_mono_ns() + ns, on_event, &x);
 	out->partial = err == -ETIMEDOUT;
 	out->t1_ns = out->partial ? x.seen : t1;
 	err = out->partial ? 0 : err;

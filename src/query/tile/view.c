@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "tile/view.h"
 
 static int view_new(struct tile_view **out, struct feed *f, const struct tile_opts *o)
@@ -77,7 +78,7 @@ int tile_read(struct tile_view *v, uint64_t ns)
 	int more;
 
 	pthread_mutex_lock(&v->lock);
-	more = view_build(v, view_now() + ns);
+	more = view_build(v, clock_mono_ns() + ns);
 	v->unread = v->unread && more;
 	pthread_mutex_unlock(&v->lock);
 	return more;

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "base/clock.h"
 #include "names/class.h"
 #include "tile/feed.h"
 #include "tile/level.h"
@@ -147,7 +148,7 @@ int why_cut(struct tile_view *v, struct view_track *t, uint64_t ns);
 /* --- build.c --- */
 /* Event i of a block, in the view's terms. 1; 0: it is none of a timeline. */
 int view_piece(struct tile_view *v, const struct event_columns *c, size_t i, struct piece *out);
-/* Reads what is new until view_now() is `until`. 1: there is more to be read. */
+/* Reads what is new until clock_mono_ns() is `until`. 1: there is more to be read. */
 int view_build(struct tile_view *v, uint64_t until);
 void view_build_fini(struct tile_view *v);
 /* By start, the longest first, and in one order only. */
@@ -157,10 +158,9 @@ int pieces_sort(struct piece *p, size_t n);
 /* Told of each event of the blocks that reach into [from, to]; not 0 ends it. */
 typedef int view_fn(void *arg, const struct piece *p, uint64_t id);
 /* Blocks of one process (index; NO_TRACK: all), in the order of their start. `until`: of
- * view_now(); -ETIMEDOUT then, 1 if fn() ended it. */
+ * clock_mono_ns(); -ETIMEDOUT then, 1 if fn() ended it. */
 int view_walk(struct tile_view *v, uint32_t process, uint64_t from, uint64_t to, uint64_t until,
 	      view_fn *fn, void *arg);
-uint64_t view_now(void);
 const char *view_shown(const struct tile_view *v, uint32_t name);
 
 /* --- wire.c --- */

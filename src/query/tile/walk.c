@@ -2,17 +2,9 @@
 /* walk.c - over the events of a stretch of time, straight from the source. */
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "tile/view.h"
-
-uint64_t view_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static int by_start(const void *a, const void *b)
 {
@@ -63,7 +55,7 @@ int view_walk(struct tile_view *v, uint32_t process, uint64_t from, uint64_t to,
 	}
 	qsort(b, n, sizeof(const struct feed_block *), by_start);
 	for (size_t i = 0; i < n && !err; i++) {
-		if (i && view_now() >= until)
+		if (i && clock_mono_ns() >= until)
 			err = -ETIMEDOUT;
 		else
 			err = walk_block(v, b[i], from, to, fn, arg);

@@ -6,8 +6,8 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "read/join.h"
 #include "read/stretch.h"
 #include "read/window.h"
@@ -16,14 +16,6 @@
 #include "store/trace.h"
 
 #define AGE_TIMES 5u /* what it took: so old an analysis of a live run may get */
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 void analysis_free(struct analysis *an)
 {
@@ -53,7 +45,8 @@ static size_t chosen(const struct run *r, const char *ranks, uint32_t *id)
 static int load(struct analysis *an, const struct run *r, const struct store_part *part,
 		size_t most)
 {
-	int err = read_part(&an->t, r->src->st, r->src->label, part, most, now_ns() + ANALYSIS_NS);
+	int err = read_part(&an->t, r->src->st, r->src->label, part, most,
+			    clock_mono_ns() + ANALYSIS_NS);
 
 	if (err < 0)
 		return err;
@@ -98,7 +91,7 @@ static int read_whole(struct analysis *an, const struct run *r, const struct sto
 	an->flamed = !err;
 	an->from_ns = part->from_ns;
 	an->to_ns = part->to_ns;
-	an->took_ns = now_ns() - an->made_ns;
+	an->took_ns = clock_mono_ns() - an->made_ns;
 	malloc_trim(0);
 	return err;
 }
@@ -112,7 +105,7 @@ static int read_newest(struct analysis *an, const struct run *r, struct store_pa
 	an->whole = false;
 	part->from_ns = part->from_ns ? part->from_ns : r->t0;
 	err = read_window(&an->t, r->src->st, r->src->label, part, events, most,
-			  now_ns() + ANALYSIS_NS);
+			  clock_mono_ns() + ANALYSIS_NS);
 	if (err < 0)
 		return err;
 	an->from_ns = part->from_ns;
@@ -128,7 +121,7 @@ bool analysis_fresh(const struct analysis *an, const struct analysis *want)
 	if (an->blob == want->blob && an->asof == want->asof)
 		return true;
 	return an->live && (an->in->parted || an->comes) &&
-	       now_ns() - an->made_ns < AGE_TIMES * an->took_ns;
+	       clock_mono_ns() - an->made_ns < AGE_TIMES * an->took_ns;
 }
 
 bool analysis_same(const struct analysis *a, const struct analysis *b)
@@ -210,7 +203,7 @@ static int wanted(struct analysis **out, struct ask *q, const char **ranks)
 	an->s = q->s;
 	an->whole = true;
 	an->live = q->run.live;
-	an->made_ns = now_ns();
+	an->made_ns = clock_mono_ns();
 	*out = an;
 	return 0;
 }
@@ -247,7 +240,7 @@ int analysis_get(struct ask *q, struct analysis **out)
 	free(want);
 	*out = q->s->kept;
 	if (q->s->kept) {
-		q->s->kept->used_ns = now_ns();
+		q->s->kept->used_ns = clock_mono_ns();
 		q->fleeting |= q->s->kept->comes;
 	}
 	return err;
@@ -257,7 +250,7 @@ void analysis_idle(struct serve *s)
 {
 	if (pthread_mutex_trylock(&s->heavy) != 0)
 		return;
-	if (s->kept && now_ns() - s->kept->used_ns > ANALYSIS_IDLE_S * 1000000000ull) {
+	if (s->kept && clock_mono_ns() - s->kept->used_ns > ANALYSIS_IDLE_S * 1000000000ull) {
 		analysis_free(s->kept);
 		s->kept = NULL;
 		malloc_trim(0);
@@ -281,7 +274,7 @@ int analysis_events(struct analysis *an, struct ask *q, const struct trace **t)
 	events = choose(an, &q->run, *an->ranks ? an->ranks : NULL, &part, id);
 	part.from_ns = part.from_ns ? part.from_ns : q->run.t0;
 	err = read_window(&an->window, q->run.src->st, q->run.src->label, &part, events, q->s->part,
-			  now_ns() + ANALYSIS_NS);
+			  clock_mono_ns() + ANALYSIS_NS);
 	an->win_from = part.from_ns;
 	an->win_to = part.to_ns;
 	*t = an->window;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "store/trace.h"
 
 struct coming {
@@ -107,13 +108,9 @@ static int begin(struct coming *c, const struct analysis *want, const struct run
 /* Until what is being read was read; false: it takes longer. */
 static bool await(struct coming *c, uint64_t ns)
 {
-	struct timespec until;
+	struct timespec until = clock_after(CLOCK_MONOTONIC, ns);
 	int late = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	ns += (uint64_t)until.tv_nsec;
-	until.tv_sec += (time_t)(ns / 1000000000u);
-	until.tv_nsec = (long)(ns % 1000000000u);
 	while (c->reading && !c->done && !late)
 		late = pthread_cond_timedwait(&c->news, &c->lock, &until);
 	return !c->reading || c->done;

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "capture/node_capture.h"
 #include "export/export_file.h"
 #include "model/trace.h"
@@ -48,14 +49,6 @@ struct ordered {
 	uint32_t last;
 	char folder[PATH_MAX - 32];
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static void path_of(const struct ordered *o, const struct order *x, char to[PATH_MAX])
 {
@@ -176,7 +169,7 @@ static void *work(void *arg)
 	}
 	node_capture_fini(&c);
 	pthread_mutex_lock(&x->of->lock);
-	x->ended_ns = now_ns();
+	x->ended_ns = clock_mono_ns();
 	x->from_ns = from;
 	x->to_ns = to;
 	x->bytes = bytes;
@@ -246,7 +239,7 @@ int order_begin(struct ordered *o, const struct run *r, const struct order_want 
 		if (x->state != ORDER_NONE)
 			remove_file(o, x);
 		*x = (struct order){
-			.of = o, .number = ++o->last, .want = *w, .begun_ns = now_ns()
+			.of = o, .number = ++o->last, .want = *w, .begun_ns = clock_mono_ns()
 		};
 		snprintf(x->trigger, sizeof(x->trigger), "%s", w->trigger ? w->trigger : "");
 		memcpy(x->run, r->id, RUN_ID);
@@ -289,7 +282,7 @@ int order_cancel(struct ordered *o, const struct run *r, uint32_t number)
 
 static void order_json(struct json *j, const struct order *x, const struct run *r)
 {
-	uint64_t end = x->ended_ns ? x->ended_ns : now_ns();
+	uint64_t end = x->ended_ns ? x->ended_ns : clock_mono_ns();
 
 	json_open(j, NULL, '{');
 	json_u64(j, "number", x->number);

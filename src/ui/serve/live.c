@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "serve/api/api.h"
 #include "serve/http/http_priv.h"
 
@@ -31,7 +32,6 @@ static void run_tick_json(struct json *j, const struct run *r)
 /* "event: tick", a line of JSON, an empty line. */
 static int make_text(struct client *c)
 {
-	struct timespec ts;
 	struct runs rs;
 	struct json j;
 	char asof[24];
@@ -48,9 +48,7 @@ static int make_text(struct client *c)
 		runs_fini(&rs);
 		return -ENOMEM;
 	}
-	clock_gettime(CLOCK_REALTIME, &ts);
-	snprintf(asof, sizeof(asof), "%llu",
-		 (unsigned long long)ts.tv_sec * 1000000000u + (unsigned long long)ts.tv_nsec);
+	snprintf(asof, sizeof(asof), "%llu", (unsigned long long)clock_wall_ns());
 	fputs("event: tick\ndata: ", f);
 	json_init(&j, f);
 	json_open(&j, NULL, '{');

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/proc.h"
 #include "base/vec.h"
@@ -30,14 +30,6 @@
 #include "store/store.h"
 
 #define AGAIN_NS 1000000000u
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 int serve_new(struct serve **out)
 {
@@ -205,7 +197,7 @@ static int count_all(struct source *src)
 static int refresh(struct source *src)
 {
 	struct procs_want all = { .id = 0 };
-	uint64_t begun = now_ns(), blob = 0, events;
+	uint64_t begun = clock_mono_ns(), blob = 0, events;
 	struct procs ps;
 	int err;
 
@@ -228,7 +220,7 @@ static int refresh(struct source *src)
 	src->extent = calloc(ps.n + 1, sizeof(*src->extent));
 	src->blob = blob;
 	err = src->process && src->gpus && src->steps && src->extent ? count_all(src) : -ENOMEM;
-	src->seen_ns = now_ns();
+	src->seen_ns = clock_mono_ns();
 	src->again_ns = src->seen_ns + 20 * (src->seen_ns - begun);
 	if (src->again_ns < begun + AGAIN_NS)
 		src->again_ns = begun + AGAIN_NS;

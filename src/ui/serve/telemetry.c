@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "model/telemetry.h"
@@ -73,14 +73,6 @@ void tele_free(struct tele *t)
 		part_fini(&t->part[i]);
 	free(t->part);
 	free(t);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 /* --- series --- */
@@ -277,7 +269,7 @@ static bool live(const struct line *l, uint64_t now)
 
 bool tele_has(const struct tele *t, uint32_t metric)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_mono_ns();
 
 	for (size_t i = 0; i < t->parts; i++)
 		for (uint32_t k = 0; k < t->part[i].ordered; k++) {
@@ -353,7 +345,7 @@ static void put_part(struct tele *t, struct part *p, uint64_t now, FILE *f)
 /* Of several stores the first that has any: a metric stands once. */
 void tele_write(struct tele *t, FILE *f)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_mono_ns();
 
 	for (size_t i = 0; i < t->parts; i++)
 		for (uint32_t k = 0; k < t->part[i].ordered; k++)

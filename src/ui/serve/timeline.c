@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/demangle.h"
 #include "base/vec.h"
 #include "serve/api/api.h"
@@ -221,22 +222,10 @@ static int find_or_make(struct ask *q, struct timelines *ts, struct timeline **o
 
 /* --- the reader --- */
 
-static uint64_t clock_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static void wait_for(struct timelines *ts, uint64_t ns)
 {
-	struct timespec until;
+	struct timespec until = clock_after(CLOCK_MONOTONIC, ns);
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	ns += (uint64_t)until.tv_nsec;
-	until.tv_sec += (time_t)(ns / 1000000000u);
-	until.tv_nsec = (long)(ns % 1000000000u);
 	pthread_cond_timedwait(&ts->news, &ts->lock, &until);
 }
 
@@ -328,10 +317,10 @@ void timelines_ahead(struct serve *s, const struct viewer *who)
 /* Until all was read, or `soon`. With the lock held; the view is used. */
 static int await(struct timelines *ts, const struct timeline *t, bool soon)
 {
-	uint64_t until = clock_ns() + SOON_NS, now;
+	uint64_t until = clock_mono_ns() + SOON_NS, now;
 
 	while (t->unread) {
-		now = clock_ns();
+		now = clock_mono_ns();
 		if (!soon)
 			pthread_cond_wait(&ts->news, &ts->lock);
 		else if (now < until)

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/clock.h"
 #include "client/client.h"
 #include "pool/pool.h"
 #include "probe/cuda/cuda.h"
@@ -469,7 +470,7 @@ static void callbacks(void)
 static void drift(void)
 {
 	struct cupti_cb_data d = { .function = "cuLaunchKernel", .symbol = "drift" };
-	uint64_t now = cuda_now();
+	uint64_t now = clock_mono_ns();
 	const struct aon_rec_act *a = &got[0].act;
 
 	be_version(3);
@@ -479,8 +480,8 @@ static void drift(void)
 	put_kernel("drift", now + 5000000000u, now + 5000001000u, 1, 0);
 	put_kernel("drift", now + 5000002000u, now + 5000003000u, 2, 0);
 	decode_all();
-	T_OK(a[0].start + a[0].dur <= cuda_now() && a[0].dur == 1000 && a[1].start > a[0].start &&
-		     a[1].start + a[1].dur <= cuda_now(),
+	T_OK(a[0].start + a[0].dur <= clock_mono_ns() && a[0].dur == 1000 &&
+		     a[1].start > a[0].start && a[1].start + a[1].dur <= clock_mono_ns(),
 	     "nothing ends after its record came");
 	c->on = 1;
 	d.correlation = 6400;

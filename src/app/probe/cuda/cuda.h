@@ -22,7 +22,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 #include <aon/provider.h>
 
@@ -188,14 +187,6 @@ struct cuda {
 };
 
 extern struct cuda *cuda; /* NULL until InitializeInjection() */
-
-static inline uint64_t cuda_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 /* A lock that is held for some microseconds at most. */
 void cuda_turn_take(_Atomic uint32_t *turn);

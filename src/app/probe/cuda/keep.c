@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "probe/cuda/cuda.h"
 
 #define STACK_BYTES (256u << 10)
@@ -114,7 +115,7 @@ static void external_begin(struct cuda *c, uint32_t wait_ms, const char *who)
 	if (!c->range)
 		c->range = aon_range_start(t.s);
 	aon_note("cuda", "waiting", t.s);
-	c->retry_ns = cuda_now() + wait_ms * 1000000ull;
+	c->retry_ns = clock_mono_ns() + wait_ms * 1000000ull;
 	set_state(c, CUDA_HELD);
 }
 
@@ -236,7 +237,7 @@ void keep_tick(struct cuda *c)
 	case CUDA_HELD:
 		if (room_asked(c, &ms))
 			external_begin(c, ms, "aon yield");
-		else if (cuda_now() >= c->retry_ns && aon_wants_tier(AON_WANT_GPU))
+		else if (clock_mono_ns() >= c->retry_ns && aon_wants_tier(AON_WANT_GPU))
 			try_open(c);
 		break;
 	default:
@@ -299,12 +300,12 @@ bool keep_start(struct cuda *c)
 
 bool keep_stop(struct cuda *c)
 {
-	uint64_t until = cuda_now() + CUDA_EXIT_MS * 1000000ull;
+	uint64_t until = clock_mono_ns() + CUDA_EXIT_MS * 1000000ull;
 
 	/* D */
 	__atomic_store_n(&c->stopping, 1, __ATOMIC_SEQ_CST);
 	keep_doorbell(c);
-	while (atomic_load_explicit(&c->busy, memory_order_seq_cst) && cuda_now() < until)
+	while (atomic_load_explicit(&c->busy, memory_order_seq_cst) && clock_mono_ns() < until)
 		futex_wait(&c->busy, 1, 20);
 	return !atomic_load_explicit(&c->busy, memory_order_seq_cst);
 }

@@ -6,6 +6,7 @@
  * a graph the choice of how this launch is looked at.
  */
 #include "pool/emit.h"
+#include "base/clock.h"
 #include "probe/cuda/cuda.h"
 
 enum cbid_what { WHAT_NONE, WHAT_LAUNCH, WHAT_GRAPH, WHAT_START };
@@ -48,7 +49,7 @@ static void launch_time(struct cuda *c, uint32_t corr)
 	uint32_t i = corr / CUDA_TIMED % CUDA_TIMED;
 
 	/* E: pairs with F: a reader that sees the correlation sees its time, or a later one's. */
-	atomic_store_explicit(&c->timed[i].ns, cuda_now(), memory_order_relaxed);
+	atomic_store_explicit(&c->timed[i].ns, clock_mono_ns(), memory_order_relaxed);
 	atomic_store_explicit(&c->timed[i].corr, corr, memory_order_release);
 }
 

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "probe/cuda/cuda.h"
 #include "probe/cuda/times.h"
 
@@ -87,7 +88,7 @@ static const char *reason(int err)
 
 static void refused(struct pm *pm, int err)
 {
-	pm->retry_ns = cuda_now() + RETRY_NS;
+	pm->retry_ns = clock_mono_ns() + RETRY_NS;
 	tell(pm, err == CUPTI_HARDWARE_BUSY ? PM_HELD : PM_OFF, reason(err));
 }
 
@@ -344,7 +345,7 @@ void pm_tick(struct cuda *c)
 	struct pm *pm = &c->pm;
 
 	if (!pm->interval_us || pm->state == PM_OFF ||
-	    (pm->state == PM_HELD && cuda_now() < pm->retry_ns))
+	    (pm->state == PM_HELD && clock_mono_ns() < pm->retry_ns))
 		return;
 	if (aon_counters_leased()) {
 		pm_close(c);

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "probe/cuda/cuda.h"
 
 #define RANGES    32u
@@ -109,7 +110,7 @@ static void stop(struct range *r)
 static void add(struct range *r, uint32_t domain, const struct cupti_cb_data *d, uint32_t name)
 {
 	r->launch[r->n].name = d->symbol ? name : 0;
-	r->launch[r->n++].ns = cuda_now();
+	r->launch[r->n++].ns = clock_mono_ns();
 	r->inside = true;
 	r->inside_corr = d->correlation;
 	r->inside_domain = domain;
@@ -126,7 +127,7 @@ void range_launching(struct cuda *c, uint32_t domain, const struct cupti_cb_data
 		r->err = begin(r, d->context);
 		r->owner = (uint32_t)gettid();
 		r->n = 0;
-		r->until_ns = cuda_now() + LONGEST;
+		r->until_ns = clock_mono_ns() + LONGEST;
 		atomic_store_explicit(&r->mixed, 0, memory_order_relaxed);
 		if (!r->err)
 			add(r, domain, d, name);
@@ -174,7 +175,7 @@ static void refused(struct range *r, int err)
 	bool held = err == CUPTI_HARDWARE_BUSY;
 
 	metric_fini(&r->host, &r->set);
-	r->until_ns = cuda_now() + RETRY_NS;
+	r->until_ns = clock_mono_ns() + RETRY_NS;
 	aon_note("counters", held ? "waiting" : "off", reason(err));
 	set_state(r, held ? RANGE_IDLE : RANGE_OFF);
 }
@@ -213,7 +214,7 @@ static void arm(struct cuda *c, struct range *r)
 	int err;
 
 	r->told = false;
-	if (r->ran || cuda_now() < r->until_ns || !find_context(c, r))
+	if (r->ran || clock_mono_ns() < r->until_ns || !find_context(c, r))
 		return;
 	if (!c->heartbeat || !load(r, c->api.lib)) {
 		aon_note("counters", "off",
@@ -329,7 +330,7 @@ void range_tick(struct cuda *c)
 	if (!r->most || r->state == RANGE_OFF)
 		return;
 	full = aon_wants_tier(AON_WANT_API);
-	if (r->state == RANGE_ON && (!full || cuda_now() > r->until_ns))
+	if (r->state == RANGE_ON && (!full || clock_mono_ns() > r->until_ns))
 		give_up(r);
 	if (r->state == RANGE_FULL)
 		finish(r);

@@ -10,6 +10,8 @@
  */
 #include "probe/cuda/cuda.h"
 
+#include "base/clock.h"
+
 #define DEVICE_BUFFER_BYTES \
 	(1600u << 10)      /* half of CUPTI's own choice: device memory is the app's */
 #define DEVICE_BUFFERS 32u /* instead of 250: at most 50 MiB a context */
@@ -56,14 +58,6 @@ static void on_request2(uint8_t **buffer, size_t *size, size_t *max_records, voi
 	on_request(buffer, size, max_records);
 }
 
-static uint64_t thread_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static void on_complete2(uint8_t *buffer, size_t size, size_t valid, void *info)
 {
 	uint64_t begin;
@@ -72,10 +66,10 @@ static void on_complete2(uint8_t *buffer, size_t size, size_t valid, void *info)
 	(void)info;
 	if (!cuda->on || !buffer)
 		return;
-	begin = cuda->cost ? thread_ns() : 0;
+	begin = cuda->cost ? clock_thread_ns() : 0;
 	buffer_complete(cuda, buffer, valid);
 	if (begin)
-		atomic_fetch_add_explicit(&cuda->busy_ns, thread_ns() - begin,
+		atomic_fetch_add_explicit(&cuda->busy_ns, clock_thread_ns() - begin,
 					  memory_order_relaxed);
 }
 

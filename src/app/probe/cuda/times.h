@@ -8,6 +8,7 @@
 #ifndef AON_CUDA_TIMES_H
 #define AON_CUDA_TIMES_H
 
+#include "base/clock.h"
 #include "pool/emit.h"
 #include "probe/cuda/cuda.h"
 #include "probe/cuda/record.h"
@@ -108,12 +109,12 @@ static inline void clock_look(struct cuda *c)
 {
 	int64_t was = c->clock.offset, by;
 	bool known = c->clock.known;
-	uint64_t before = cuda_now(), theirs = 0;
+	uint64_t before = clock_mono_ns(), theirs = 0;
 
 	c->now_ns = before;
 	if (!c->api.GetTimestamp || c->api.GetTimestamp(&theirs) || !theirs)
 		return;
-	c->now_ns = cuda_now();
+	c->now_ns = clock_mono_ns();
 	dev_clock_sample(&c->clock, theirs, before, c->now_ns);
 	by = c->clock.offset - was;
 	if (known && (by > CLOCK_STEP_NS || by < -CLOCK_STEP_NS)) {

@@ -12,8 +12,9 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 #define OBJECTS 4096u
 #define TYPES   2u /* of jit, and of pmap in older versions */
@@ -41,14 +42,6 @@ static struct {
 
 static __thread __attribute__((tls_model("initial-exec"))) const struct call *current;
 static __thread __attribute__((tls_model("initial-exec"))) uint32_t thread_id;
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static uint32_t tid(void)
 {
@@ -87,12 +80,12 @@ static void step(uint32_t function)
 	    !atomic_compare_exchange_strong_explicit(&steps.busy, &nobody, 1, memory_order_acquire,
 						     memory_order_relaxed))
 		return;
-	now = now_ns();
+	now = clock_mono_ns();
 	news = step_call(&steps.clock, function, tid(), now);
 	if (news.end) {
 		aon_step_end(steps.number);
 		if (!news.begin) /* a step that may begin here does so after this one's end */
-			steps.clock.function[function].first_ns = now_ns();
+			steps.clock.function[function].first_ns = clock_mono_ns();
 	}
 	if (aon_wants(AON_WANT_STEP))
 		put_past(news.past, now);
@@ -132,12 +125,12 @@ __attribute__((cold, noinline)) static void new_capture(uint32_t number, uint32_
 	if (!number || !capture.fn)
 		return;
 	capture.fn(number);
-	capture.end_ns = now_ns() + ms * 1000000ull;
+	capture.end_ns = clock_mono_ns() + ms * 1000000ull;
 }
 
 __attribute__((cold, noinline)) static void end_capture(void)
 {
-	if (now_ns() < capture.end_ns)
+	if (clock_mono_ns() < capture.end_ns)
 		return;
 	capture.end_ns = 0;
 	capture.fn(0);

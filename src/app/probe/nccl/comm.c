@@ -9,7 +9,6 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <aon/provider.h>
 
@@ -43,14 +42,6 @@ static const struct {
 	{ "group", NCCL_GROUP },
 	{ "calls", CALLS },
 };
-
-uint64_t nccl_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
 
 static void read_asked(void)
 {

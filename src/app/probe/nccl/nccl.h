@@ -99,8 +99,6 @@ int nccl_mask(struct nccl_comm *c);
 void nccl_clock_see(struct nccl_comm *c, uint64_t gpu_ns, uint64_t now);
 uint64_t nccl_clock_host(const struct nccl_comm *c, uint64_t gpu_ns);
 
-uint64_t nccl_now(void);
-
 /* --- text.c --- */
 
 struct nccl_what {

@@ -24,6 +24,7 @@
 
 #include <aon/provider.h>
 
+#include "base/clock.h"
 #include "probe/nccl/nccl.h"
 
 #define OPS       4096u
@@ -101,7 +102,7 @@ static void record_host(const struct op *o, uint64_t start, uint64_t bytes)
 		.name = o->what.name,
 		.track = aon_track_thread((uint32_t)gettid()),
 		.start_ns = start,
-		.end_ns = nccl_now(),
+		.end_ns = clock_mono_ns(),
 		.bytes = o->form == NCCL_FORM_CALL ? 0 : bytes,
 		.sequence = o->form == NCCL_FORM_CALL ? 0 : o->what.seq,
 	});
@@ -205,7 +206,7 @@ static struct op *take(uint64_t now, uint64_t *generation)
 nccl_handle nccl_op_start(struct nccl_comm *c, enum nccl_form form, const struct nccl_what *what,
 			  uint32_t wait)
 {
-	uint64_t now = nccl_now(), generation;
+	uint64_t now = clock_mono_ns(), generation;
 	struct op *o = take(now, &generation);
 
 	if (!o) {
@@ -266,7 +267,7 @@ bool nccl_is_kernel(nccl_handle h)
 static void see(struct op *o, uint64_t gpu_ns)
 {
 	struct nccl_comm *c = atomic_load_explicit(&o->comm, memory_order_relaxed);
-	uint64_t now = nccl_now();
+	uint64_t now = clock_mono_ns();
 
 	if (c->version < 4)
 		gpu_ns = now;

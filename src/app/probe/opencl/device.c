@@ -7,6 +7,8 @@
  */
 #include "probe/opencl/layer.h"
 
+#include "base/clock.h"
+
 /* The device's place, its own or a new one. */
 static struct device *device_add(cl_device_id id)
 {
@@ -45,10 +47,7 @@ static void device_list(void)
 /* The offset of a device that counts in CLOCK_MONOTONIC_RAW, as PoCL's do. */
 static int64_t raw_offset(void)
 {
-	struct timespec raw;
-
-	clock_gettime(CLOCK_MONOTONIC_RAW, &raw);
-	return (int64_t)host_ns() - ((int64_t)raw.tv_sec * 1000000000 + raw.tv_nsec);
+	return (int64_t)(clock_mono_ns() - clock_ns(CLOCK_MONOTONIC_RAW));
 }
 
 void device_sample(struct device *d, uint64_t dev_ns, uint64_t before_ns, uint64_t after_ns)
@@ -74,11 +73,11 @@ struct dev_clock device_clock(const struct device *d)
 
 static void device_ask(struct device *d)
 {
-	uint64_t before = host_ns();
+	uint64_t before = clock_mono_ns();
 	cl_ulong dev, host;
 
 	if (!next()->clGetDeviceAndHostTimer(d->id, &dev, &host))
-		device_sample(d, dev, before, host_ns());
+		device_sample(d, dev, before, clock_mono_ns());
 }
 
 void device_look(struct device *d)
@@ -87,7 +86,7 @@ void device_look(struct device *d)
 		return;
 	/* Not often: it may be a system call. */
 	if (!atomic_load_explicit(&d->known, memory_order_relaxed) ||
-	    host_ns() - atomic_load_explicit(&d->at_ns, memory_order_relaxed) >= SAMPLE_NS)
+	    clock_mono_ns() - atomic_load_explicit(&d->at_ns, memory_order_relaxed) >= SAMPLE_NS)
 		device_ask(d);
 }
 

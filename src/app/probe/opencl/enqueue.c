@@ -7,6 +7,7 @@
  */
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "pool/emit.h"
 #include "probe/opencl/layer.h"
 
@@ -147,13 +148,13 @@ STRAIGHT void op_begin(struct op *op, cl_event *event, uint32_t name)
 	op->corr = next_corr();
 	aon_heartbeat_launch(op->corr, name);
 	op->due = false;
-	op->call_ns = op_looks(op) || aon_wants(AON_WANT_API) ? host_ns() : 0;
+	op->call_ns = op_looks(op) || aon_wants(AON_WANT_API) ? clock_mono_ns() : 0;
 }
 
 static __attribute__((noinline)) void op_call_ended(struct op *op, struct pending *p,
 						    enum op_name what)
 {
-	uint64_t end = host_ns(), took = end - op->call_ns;
+	uint64_t end = clock_mono_ns(), took = end - op->call_ns;
 
 	p->call_took_ns = took < UINT32_MAX ? (uint32_t)took : UINT32_MAX;
 	if (aon_wants(AON_WANT_API))

@@ -8,6 +8,7 @@
  */
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "probe/opencl/layer.h"
 
 #define HANDLES (QUEUES * 4)
@@ -155,11 +156,11 @@ static void calibrate(cl_command_queue handle)
 	uint64_t best = UINT64_MAX;
 
 	for (int turn = 0; turn < TURNS; turn++) {
-		uint64_t from = host_ns(), took;
+		uint64_t from = clock_mono_ns(), took;
 
 		for (int i = 0; i < CALLS; i++)
 			aon_heartbeat_launch((uint32_t)(queue_find(handle) != NULL), 0);
-		took = host_ns() - from;
+		took = clock_mono_ns() - from;
 		best = took < best ? took : best;
 	}
 	aon_stays_launch((uint32_t)(best * 16 / CALLS));

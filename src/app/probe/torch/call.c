@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "base/clock.h"
 #include "pool/emit.h"
 #include "probe/torch/torch.h"
 
@@ -197,7 +198,7 @@ static void *module_call(void *self, void *args, void *kw)
 	if (!t->calls && start_deaf())
 		user_heed();
 	if (!t->calls && (number = step_begin()))
-		begin_ns = now_ns();
+		begin_ns = clock_mono_ns();
 	if (op_window()) {
 		name = module_name(self, !t->calls);
 		begin_tsc = aon_tsc();
@@ -283,11 +284,11 @@ static void calibrate(void)
 	t->calls++; /* as of a part: the outermost is one of many */
 	call_object = call_nothing;
 	for (int turn = 0; turn < TURNS; turn++) {
-		uint64_t from = now_ns(), took;
+		uint64_t from = clock_mono_ns(), took;
 
 		for (int i = 0; i < CALLS; i++)
 			module_call(NULL, NULL, NULL);
-		took = now_ns() - from;
+		took = clock_mono_ns() - from;
 		best = took < best ? took : best;
 	}
 	t->calls--;

@@ -12,6 +12,7 @@
 
 #include <aon/provider.h>
 
+#include "base/clock.h"
 #include "probe/torch/torch.h"
 
 #define LONG_NS  1000000u
@@ -37,13 +38,13 @@ static void gc_begin(void *info)
 		gc.pushed = true;
 		aon_range_push(GC_RANGE);
 	} else {
-		gc.start_ns = now_ns();
+		gc.start_ns = clock_mono_ns();
 	}
 }
 
 static void gc_end(void)
 {
-	uint64_t ns = gc.start_ns ? now_ns() - gc.start_ns : 0;
+	uint64_t ns = gc.start_ns ? clock_mono_ns() - gc.start_ns : 0;
 
 	gc.start_ns = 0;
 	if (gc.pushed)

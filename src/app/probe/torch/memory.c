@@ -14,6 +14,7 @@
 #include <aon/provider.h>
 
 #include "abi/record.h"
+#include "base/clock.h"
 #include "probe/torch/torch.h"
 
 #define SPACE_NS  2000000u   /* at least, between two questions: it takes some 10 us */
@@ -80,7 +81,7 @@ static void ask(void)
 		return;
 	}
 	atomic_store_explicit(&mem.next_ns,
-			      now_ns() + (mem.is_true(answer) == 1 ? SPACE_NS : ABSENT_NS),
+			      clock_mono_ns() + (mem.is_true(answer) == 1 ? SPACE_NS : ABSENT_NS),
 			      memory_order_relaxed);
 	mem.dec_ref(answer);
 }
@@ -97,7 +98,7 @@ void memory_step(uint64_t number)
 {
 	cpu_step(number);
 	if (!mem.ask || !aon_wants(AON_WANT_COUNTER) ||
-	    now_ns() < atomic_load_explicit(&mem.next_ns, memory_order_relaxed))
+	    clock_mono_ns() < atomic_load_explicit(&mem.next_ns, memory_order_relaxed))
 		return;
 	atomic_store_explicit(&mem.step, number, memory_order_relaxed);
 	atomic_store_explicit(&mem.due, 1, memory_order_relaxed);

@@ -16,6 +16,7 @@
 
 #include <aon/provider.h>
 
+#include "base/clock.h"
 #include "pool/emit.h"
 #include "probe/torch/torch.h"
 
@@ -38,13 +39,13 @@ static struct {
 
 void op_calibrate(void)
 {
-	win.ns0 = now_ns();
+	win.ns0 = clock_mono_ns();
 	win.tsc0 = aon_tsc();
 }
 
 static void clock_set(void)
 {
-	win.ns = now_ns();
+	win.ns = clock_mono_ns();
 	win.tsc = aon_tsc();
 	win.rate = (uint64_t)((double)(win.ns - win.ns0) / (double)(win.tsc - win.tsc0) *
 			      4294967296.0);

@@ -11,6 +11,8 @@
  */
 #include "probe/torch/torch.h"
 
+#include "base/clock.h"
+
 #define LONG_NS   20000u /* a callback that took longer was held up by others */
 #define NODE_NS   150u   /* a copy of the list: torch 2.15; 1.13: 100 */
 #define AROUND_NS 250u   /* the caller's cost of a call: Python's arguments, and two clock reads */
@@ -23,12 +25,12 @@ static struct {
 
 uint64_t stay_begin(void)
 {
-	return aon_wants(AON_WANT_MARK) ? 0 : now_ns();
+	return aon_wants(AON_WANT_MARK) ? 0 : clock_mono_ns();
 }
 
 void stay_end(uint64_t begin)
 {
-	uint64_t took = begin ? now_ns() - begin : LONG_NS;
+	uint64_t took = begin ? clock_mono_ns() - begin : LONG_NS;
 
 	if (took < LONG_NS)
 		atomic_fetch_add_explicit(&stay.ns, took + AROUND_NS, memory_order_relaxed);

@@ -23,7 +23,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 #include <aon/provider.h>
 
@@ -191,13 +190,5 @@ void *hook_new(void);  /* for optimizers */
 int call_start(void *module_type, void *trains, void *name);
 void call_name(const void *module, const char *path);
 void call_window(void); /* operators are recorded from now on */
-
-static inline uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 #endif /* AON_TORCH_H */

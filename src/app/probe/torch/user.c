@@ -12,6 +12,7 @@
 
 #include <aon/provider.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "probe/torch/torch.h"
 
@@ -145,7 +146,7 @@ static void optimizer_ended(struct torch_thread *t, uint64_t id)
 	user_trains();
 	if (!take_steps())
 		return;
-	put_steps(t, span, step_optimizer(&steps.clock, id, now_ns(), span));
+	put_steps(t, span, step_optimizer(&steps.clock, id, clock_mono_ns(), span));
 	give_steps();
 }
 
@@ -180,7 +181,7 @@ static void on_optimizer(struct torch_thread *t, const char *name)
 void user_hooks(void)
 {
 	steps.hooked = true;
-	step_touch(&steps.clock, now_ns());
+	step_touch(&steps.clock, clock_mono_ns());
 }
 
 void user_own_steps(void)
@@ -241,7 +242,7 @@ uint64_t user_call_begin(void)
 
 void user_call_end(struct torch_thread *t, uint64_t number, uint64_t begin_ns)
 {
-	put_step(t, number, &(struct step_span){ begin_ns, now_ns() });
+	put_step(t, number, &(struct step_span){ begin_ns, clock_mono_ns() });
 	if (take_steps()) {
 		memory_step(steps.off ? 0 : number);
 		give_steps();
@@ -285,10 +286,10 @@ static void *range_start(void **context, const struct record_function *rf)
 	atomic_fetch_add_explicit(&user_seen, 1, memory_order_relaxed);
 	kind = kind_of(name);
 	if (kind == USER_WORK)
-		work_begin(t, rf, name, now_ns());
+		work_begin(t, rf, name, clock_mono_ns());
 	if (kind == USER_WORK || kind == USER_TEST)
 		return context;
-	on_begin(t, kind, now_ns());
+	on_begin(t, kind, clock_mono_ns());
 	t->quiet += kind == USER_OPTIMIZER;
 	if (t->users < USER_DEPTH) {
 		t->user[t->users++] = rf;

@@ -19,6 +19,7 @@
 
 #include <aon/provider.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "probe/torch/torch.h"
 
@@ -417,7 +418,7 @@ static void put(struct torch_thread *t, struct work *w)
 						.group = g ? g->id : 0,
 						.sequence = sequence,
 						.start_ns = w->start_ns,
-						.end_ns = now_ns() });
+						.end_ns = clock_mono_ns() });
 }
 
 bool work_end(struct torch_thread *t, const struct record_function *rf)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/vec.h"
 #include "model/telemetry.h"
 #include "ship/source/source_priv.h"
@@ -14,14 +15,6 @@
 #define EACH_NS (60 * SECOND)
 #define LAG_NS  (12 * SECOND) /* aond stores the block under way every five seconds */
 #define SERIES  65536u
-
-static uint64_t mono_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * SECOND + (uint64_t)ts.tv_nsec;
-}
 
 static int on_series(void *arg, const struct series *x)
 {
@@ -81,7 +74,7 @@ static void put_series(struct source *s, struct told_series *t)
 
 int source_telemetry(struct source *s)
 {
-	uint64_t now = mono_ns() - LAG_NS;
+	uint64_t now = clock_mono_ns() - LAG_NS;
 	struct stretch x = { .s = s };
 	int err;
 
@@ -90,7 +83,7 @@ int source_telemetry(struct source *s)
 		s->at.boot = (uint32_t)s->boot[0];
 		s->at.telemetry = 0;
 	}
-	if (now > mono_ns() || now < s->at.telemetry + EACH_NS)
+	if (now > clock_mono_ns() || now < s->at.telemetry + EACH_NS)
 		return 0;
 	x.to_ns = now - now % EACH_NS;
 	x.from_ns = s->at.telemetry ? s->at.telemetry : x.to_ns > EACH_NS ? x.to_ns - EACH_NS : 0;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/clock.h"
 #include "collect/emit.h"
 #include "collect/bmc/redfish_name.h"
 #include "model/telemetry.h"
@@ -48,14 +49,6 @@ void bmc_fini(struct bmc *b)
 	free(b->fact);
 }
 
-uint64_t bmc_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 uint64_t bmc_hash(const char *text, size_t n)
 {
 	return XXH3_64bits(text, n);
@@ -67,12 +60,8 @@ static pthread_cond_t sleep_ends = PTHREAD_COND_INITIALIZER;
 
 bool bmc_sleep(const struct bmc *b, uint64_t ns)
 {
-	struct timespec end;
+	struct timespec end = clock_after(CLOCK_MONOTONIC, ns);
 
-	clock_gettime(CLOCK_MONOTONIC, &end);
-	ns += (uint64_t)end.tv_nsec;
-	end.tv_sec += (time_t)(ns / 1000000000u);
-	end.tv_nsec = (long)(ns % 1000000000u);
 	pthread_mutex_lock(&sleep_lock);
 	while (!bmc_stops(b) &&
 	       pthread_cond_clockwait(&sleep_ends, &sleep_lock, CLOCK_MONOTONIC, &end) == 0)
@@ -215,7 +204,7 @@ static void emit_own(const struct bmc *b, const char *metric, double v, struct e
 
 void bmc_emit(struct bmc *b, struct emit *e)
 {
-	uint64_t now = bmc_now_ns();
+	uint64_t now = clock_mono_ns();
 
 	pthread_mutex_lock(&b->lock);
 	for (uint32_t i = 0; i < b->values; i++) {

@@ -85,7 +85,6 @@ static inline bool bmc_stops(const struct bmc *b)
 	return atomic_load_explicit(b->stop, memory_order_relaxed);
 }
 
-uint64_t bmc_now_ns(void);
 uint64_t bmc_hash(const char *text, size_t n);
 /* Sleeps, until *stop at most. False: stop. */
 bool bmc_sleep(const struct bmc *b, uint64_t ns);

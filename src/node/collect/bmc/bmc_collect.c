@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "collect/bmc/bmc.h"
 #include "collect/collect.h"
@@ -59,10 +60,8 @@ static void *writer(void *arg)
 /* False: it waits for the disk, and holds what it writes of. */
 static bool writer_ends(struct bmcs *s)
 {
-	struct timespec until;
+	struct timespec until = clock_after(CLOCK_REALTIME, WRITER_S * 1000000000ull);
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += WRITER_S;
 	return !s->writes || pthread_timedjoin_np(s->writer, NULL, &until) == 0;
 }
 

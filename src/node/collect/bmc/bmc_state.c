@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "collect/bmc/bmc.h"
 
@@ -219,7 +220,7 @@ static int replace(const char *dir, const char *name, const char *text, size_t n
 
 int bmc_write(struct bmc *b, const char *dir)
 {
-	uint64_t now = bmc_now_ns();
+	uint64_t now = clock_mono_ns();
 	char *text;
 	size_t n;
 	bool due;

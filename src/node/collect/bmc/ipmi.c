@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "collect/bmc/bmc.h"
 #include "collect/bmc/ipmi_sdr.h"
@@ -200,7 +201,7 @@ static void set(struct looker *l, const char *metric, const char *name, uint64_t
 		v->v = x;
 		v->until_ns = telemetry_is_none(x)
 				      ? 0
-				      : bmc_now_ns() + 6 * (uint64_t)b->conf->interval * S;
+				      : clock_mono_ns() + 6 * (uint64_t)b->conf->interval * S;
 	}
 	pthread_mutex_unlock(&b->lock);
 }
@@ -333,10 +334,10 @@ static int look(struct looker *l)
 {
 	int err = l->i ? 0 : connect_to(l);
 
-	if (!err && (!l->sdr_ns || bmc_now_ns() - l->sdr_ns > SDR_NS)) {
+	if (!err && (!l->sdr_ns || clock_mono_ns() - l->sdr_ns > SDR_NS)) {
 		err = read_records(l);
 		if (!err)
-			l->sdr_ns = bmc_now_ns();
+			l->sdr_ns = clock_mono_ns();
 	}
 	for (uint32_t i = 0; !err && i < l->sensors && !bmc_stops(l->b); i++)
 		err = read_sensor(l, &l->sensor[i]);
@@ -363,9 +364,9 @@ static void tell(struct looker *l, bool fine, uint64_t began)
 	b->up = fine;
 	b->resources = l->sensors;
 	b->discovered = fine;
-	b->look_ns = bmc_now_ns() - began;
+	b->look_ns = clock_mono_ns() - began;
 	if (fine) {
-		b->seen_ns = bmc_now_ns();
+		b->seen_ns = clock_mono_ns();
 		b->why[0] = '\0';
 	}
 	pthread_mutex_unlock(&b->lock);
@@ -379,7 +380,7 @@ void *ipmi_thread(void *arg)
 
 	l.sensor = calloc(SENSORS, sizeof(*l.sensor));
 	while (l.sensor && !bmc_stops(b)) {
-		uint64_t began = bmc_now_ns(), took;
+		uint64_t began = clock_mono_ns(), took;
 		int err = look(&l);
 
 		if (bmc_stops(b))
@@ -387,7 +388,7 @@ void *ipmi_thread(void *arg)
 		tell(&l, !err, began);
 		back = !err ? 0 : err == -EACCES ? REFUSED_NS : back ? back * 2 : step;
 		back = back > BACK_MAX_NS && err != -EACCES ? BACK_MAX_NS : back;
-		took = bmc_now_ns() - began;
+		took = clock_mono_ns() - began;
 		bmc_sleep(b, back ? back : took < step ? step - took : 0);
 	}
 	ipmi_close(l.i);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "collect/bmc/redfish_look.h"
 
@@ -45,7 +46,7 @@ static bool is_report(const struct redfish_resource *res)
 /* Values of a resource that is as it was are as they were; of reports that should move they are not. */
 static void unchanged(struct looker *l, struct redfish_resource *res)
 {
-	uint64_t step = (uint64_t)l->b->conf->interval * S, now = bmc_now_ns(), quiet = 0;
+	uint64_t step = (uint64_t)l->b->conf->interval * S, now = clock_mono_ns(), quiet = 0;
 
 	if (!is_report(res) && res->use != USE_LOG) {
 		res->still += res->still < STILL_MAX;
@@ -144,7 +145,7 @@ static bool ask(struct looker *l, struct redfish_resource *res, bool paced)
 	else if (expand && goes_on(l, err))
 		give_up_expand(l, res);
 	else
-		res->not_before_ns = bmc_now_ns() + SLOW_NS;
+		res->not_before_ns = clock_mono_ns() + SLOW_NS;
 	return goes_on(l, err);
 }
 
@@ -216,7 +217,7 @@ static bool discover_one(struct looker *l, uint32_t at)
 	if (err && expand && goes_on(l, err))
 		return give_up_expand(l, res), true;
 	if (err && at)
-		res->not_before_ns = bmc_now_ns() + SLOW_NS;
+		res->not_before_ns = clock_mono_ns() + SLOW_NS;
 	if (err)
 		return at && goes_on(l, err);
 	redfish_text(a.body, a.len, "@odata.type", type, sizeof(type));
@@ -247,12 +248,12 @@ static bool discover(struct looker *l, uint64_t until_ns, bool *done)
 {
 	bool more = true, fine = true;
 
-	while (more && fine && bmc_now_ns() < until_ns) {
+	while (more && fine && clock_mono_ns() < until_ns) {
 		more = false;
-		for (uint32_t i = 0; fine && i < l->tree.n && bmc_now_ns() < until_ns; i++) {
+		for (uint32_t i = 0; fine && i < l->tree.n && clock_mono_ns() < until_ns; i++) {
 			struct redfish_resource *res = &l->tree.res[i];
 
-			if (res->got || res->is_whole || res->not_before_ns > bmc_now_ns())
+			if (res->got || res->is_whole || res->not_before_ns > clock_mono_ns())
 				continue;
 			more = true;
 			fine = discover_one(l, i);
@@ -284,7 +285,7 @@ static bool find_resources(struct looker *l, uint64_t began, uint64_t until_ns)
 	if (!discover(l, until_ns, &done))
 		return false;
 	if (done)
-		l->discovered_ns = bmc_now_ns();
+		l->discovered_ns = clock_mono_ns();
 	return true;
 }
 
@@ -292,13 +293,13 @@ static bool find_resources(struct looker *l, uint64_t began, uint64_t until_ns)
 
 static bool look_at_reports(struct looker *l)
 {
-	l->still = l->moved_ns && bmc_now_ns() - l->moved_ns > redfish_stale_ns(l);
+	l->still = l->moved_ns && clock_mono_ns() - l->moved_ns > redfish_stale_ns(l);
 	for (uint32_t i = 0; i < l->tree.n; i++) {
 		struct redfish_resource *res = &l->tree.res[i];
 		bool wanted = res->use == USE_REPORTS ? wants_expand(l, res)
 						      : res->use == USE_REPORT && !res->is_whole;
 
-		if (wanted && res->not_before_ns <= bmc_now_ns() && !ask(l, res, false))
+		if (wanted && res->not_before_ns <= clock_mono_ns() && !ask(l, res, false))
 			return false;
 	}
 	return true;
@@ -306,11 +307,12 @@ static bool look_at_reports(struct looker *l)
 
 static bool look_at_logs(struct looker *l)
 {
-	if (l->logs_ns && bmc_now_ns() - l->logs_ns < redfish_stale_ns(l))
+	if (l->logs_ns && clock_mono_ns() - l->logs_ns < redfish_stale_ns(l))
 		return true;
-	l->logs_ns = bmc_now_ns();
+	l->logs_ns = clock_mono_ns();
 	for (uint32_t i = 0; i < l->tree.n; i++)
-		if (l->tree.res[i].use == USE_LOG && l->tree.res[i].not_before_ns <= bmc_now_ns() &&
+		if (l->tree.res[i].use == USE_LOG &&
+		    l->tree.res[i].not_before_ns <= clock_mono_ns() &&
 		    !ask(l, &l->tree.res[i], true))
 			return false;
 	l->logs_known = true;
@@ -340,7 +342,7 @@ static void wake(struct looker *l)
 static bool look_in_turn(struct looker *l, uint64_t until_ns)
 {
 	uint64_t budget = (uint64_t)(l->b->conf->interval * l->b->conf->rate), in_turn = 0;
-	uint64_t now = bmc_now_ns();
+	uint64_t now = clock_mono_ns();
 
 	wake(l);
 	for (uint32_t i = 0; i < l->tree.n; i++)
@@ -354,7 +356,7 @@ static bool look_in_turn(struct looker *l, uint64_t until_ns)
 		budget--;
 		if (!ask(l, res, in_turn > budget))
 			return false;
-		if (bmc_now_ns() > until_ns)
+		if (clock_mono_ns() > until_ns)
 			break;
 	}
 	return true;
@@ -389,7 +391,7 @@ static bool look(struct looker *l, uint64_t began)
 /* Readings of reports that are not renewed. */
 static uint32_t count_stale(const struct bmc *b)
 {
-	uint64_t now = bmc_now_ns();
+	uint64_t now = clock_mono_ns();
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < b->values; i++)
@@ -407,9 +409,9 @@ static void tell(struct looker *l, bool fine, uint64_t began)
 		bmc_event(b, fine ? "bmc-up" : "bmc-down", "%s", fine ? "answers" : b->why);
 	b->up = fine;
 	b->stale = count_stale(b);
-	b->look_ns = bmc_now_ns() - began;
+	b->look_ns = clock_mono_ns() - began;
 	if (fine) {
-		b->seen_ns = bmc_now_ns();
+		b->seen_ns = clock_mono_ns();
 		b->why[0] = '\0';
 	}
 	pthread_mutex_unlock(&b->lock);
@@ -431,7 +433,7 @@ void *redfish_thread(void *arg)
 	l->b = b;
 	l->round_ns = step;
 	while (!bmc_stops(b)) {
-		uint64_t began = bmc_now_ns(), took;
+		uint64_t began = clock_mono_ns(), took;
 		bool fine = look(l, began);
 
 		if (bmc_stops(b))
@@ -440,7 +442,7 @@ void *redfish_thread(void *arg)
 		l->down = !fine;
 		back = fine ? 0 : back ? back * 2 : step;
 		back = back > BACK_MAX_NS ? BACK_MAX_NS : back;
-		took = bmc_now_ns() - began;
+		took = clock_mono_ns() - began;
 		bmc_sleep(b, back ? back : took < step ? step - took : 0);
 	}
 	redfish_close(&l->r);

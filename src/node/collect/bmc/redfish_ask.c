@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 
 #define REFUSED_NS 300000000000ull /* after a password was wrong */
@@ -98,7 +99,7 @@ static int log_in(struct redfish *r)
 	if (err)
 		return err;
 	if (a.status == 401 || a.status == 403) {
-		r->refused_ns = bmc_now_ns();
+		r->refused_ns = clock_mono_ns();
 		say(r, "it does not take the user and password of its login file; asked again in 5 "
 		       "minutes");
 		return -EACCES;
@@ -116,7 +117,7 @@ int redfish_sign(struct redfish *r, struct fetch_ask *ask, struct bmc_login *log
 {
 	int err = 0;
 
-	if (r->refused_ns && bmc_now_ns() - r->refused_ns < REFUSED_NS)
+	if (r->refused_ns && clock_mono_ns() - r->refused_ns < REFUSED_NS)
 		return -EACCES;
 	r->refused_ns = 0;
 	if (!*r->token && !r->basic && *r->b->conf->login)
@@ -134,7 +135,7 @@ int redfish_sign(struct redfish *r, struct fetch_ask *ask, struct bmc_login *log
 
 static void pace(struct redfish *r, uint64_t times)
 {
-	uint64_t now = bmc_now_ns(), step = 1000000000u / ((uint64_t)r->b->conf->rate * times);
+	uint64_t now = clock_mono_ns(), step = 1000000000u / ((uint64_t)r->b->conf->rate * times);
 
 	if (r->next_ns > now)
 		bmc_sleep(r->b, r->next_ns - now);
@@ -192,7 +193,7 @@ int redfish_get(struct redfish *r, const char *path, const char *etag, enum redf
 		ask = (struct fetch_ask){ .path = path, .etag = etag };
 		err = once(r, &ask, out);
 	} else if (!err && out->status == 401 && r->basic) {
-		r->refused_ns = bmc_now_ns();
+		r->refused_ns = clock_mono_ns();
 		say(r, "it does not take the user and password of its login file; asked again in 5 "
 		       "minutes");
 	}

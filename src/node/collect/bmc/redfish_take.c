@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "collect/bmc/redfish_look.h"
 #include "collect/bmc/redfish_name.h"
 
@@ -13,7 +14,7 @@
 static void put(struct looker *l, struct bmc_value *v, double x, uint64_t for_ns)
 {
 	v->v = x;
-	v->until_ns = bmc_now_ns() + for_ns;
+	v->until_ns = clock_mono_ns() + for_ns;
 	v->from = l->at;
 }
 
@@ -148,7 +149,7 @@ void redfish_take_metric(void *arg, const struct redfish_metric *m)
 	v->by_report = true;
 	if (m->t_ns > l->newest) {
 		l->newest = m->t_ns;
-		l->moved_ns = bmc_now_ns();
+		l->moved_ns = clock_mono_ns();
 	}
 	if (!v->metric)
 		return;

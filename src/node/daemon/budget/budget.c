@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "daemon/core/count.h"
 #include "daemon/session/session_list.h"
 
@@ -105,7 +106,8 @@ static void tell_move(struct sess *s, enum govern_why why, double accounted, dou
 	entry_f(&e, FIELD_ACCOUNTED, accounted);
 	entry_f(&e, FIELD_MEASURED, measured);
 	tell_of(s, &e);
-	stream_gauge(s->stream, OVERHEAD_FIDELITY, s->stream->cost.govern.fidelity, now_mono());
+	stream_gauge(s->stream, OVERHEAD_FIDELITY, s->stream->cost.govern.fidelity,
+		     clock_mono_ns());
 	s->stream->proc.overhead.moves++;
 	count_add(COUNT_rung_moves, 1);
 }

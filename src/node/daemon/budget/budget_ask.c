@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "daemon/core/aond.h"
 #include "daemon/control/audit.h"
 #include "daemon/core/count.h"
@@ -70,11 +71,7 @@ static uint64_t budget_lowered(const struct aond *d)
 
 static double budget_cpu(const struct aond *d)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return 100 * ((double)ts.tv_sec * 1e9 + (double)ts.tv_nsec) /
-	       (double)(now_mono() - d->start_ns + 1);
+	return 100 * (double)clock_cpu_ns() / (double)(clock_mono_ns() - d->start_ns + 1);
 }
 
 static void put_row(FILE *f, const struct param *p, const char *key, double used, uint64_t given,
@@ -282,7 +279,7 @@ static void set(FILE *f, const struct about *a, char *assign)
 	if (a->admin)
 		aond_journal(a->d, &e);
 	else
-		roster_journal(&a->d->roster, a->uid, now_mono(), &e);
+		roster_journal(&a->d->roster, a->uid, clock_mono_ns(), &e);
 	fputs("ok\n", f);
 }
 

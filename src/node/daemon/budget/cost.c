@@ -3,8 +3,8 @@
 #include "daemon/budget/cost.h"
 
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "pool/emit.h"
 
 struct cost_sums {
@@ -277,14 +277,6 @@ enum govern_why cost_tick(struct cost *c, uint64_t now_ns, double accounted,
 
 /* --- */
 
-static double now_thread_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
-}
-
 double cost_calibrate(void)
 {
 	enum { RECORDS = 128, TURNS = 40 };
@@ -294,7 +286,8 @@ double cost_calibrate(void)
 
 	for (int turn = 0; turn < TURNS; turn++) {
 		struct aon_thread t = { .p = chunk, .n = &n };
-		double from = now_thread_ns(), ns;
+		uint64_t from = clock_thread_ns();
+		double ns;
 
 		for (uint32_t i = 0; i < RECORDS; i++) {
 			union aon_rec *p = t.p;
@@ -305,7 +298,7 @@ double cost_calibrate(void)
 			p->half[0] = (uint32_t)aon_tsc();
 			aon_commit(&t, p, 1);
 		}
-		ns = (now_thread_ns() - from) / RECORDS;
+		ns = (double)(clock_thread_ns() - from) / RECORDS;
 		best = ns < best ? ns : best;
 	}
 	return best;

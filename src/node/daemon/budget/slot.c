@@ -11,6 +11,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "daemon/session/session_list.h"
 #include "pool/pool.h"
 
@@ -56,7 +57,7 @@ static void take(struct sess *s, uint64_t number, uint64_t now)
 static void on_timer(struct watch *w, uint32_t events)
 {
 	struct roster *r = container_of(w, struct roster, slots.timer);
-	uint64_t n, number = now_wall() / COST_SLOT_NS, now = now_mono();
+	uint64_t n, number = clock_wall_ns() / COST_SLOT_NS, now = clock_mono_ns();
 
 	(void)events;
 	if (read(w->fd, &n, sizeof(n)) < 0)
@@ -69,7 +70,7 @@ static void on_timer(struct watch *w, uint32_t events)
 /* Anew every second: who sets the wall clock back would stop it else. */
 static void arm(struct roster *r, bool on)
 {
-	uint64_t next = (now_wall() / COST_SLOT_NS + 1) * COST_SLOT_NS;
+	uint64_t next = (clock_wall_ns() / COST_SLOT_NS + 1) * COST_SLOT_NS;
 	struct itimerspec its = { 0 };
 
 	if (!on && !r->slots.armed)

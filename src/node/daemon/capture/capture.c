@@ -9,6 +9,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "daemon/core/aond.h"
 #include "daemon/capture/trigger_probe.h"
 #include "daemon/control/audit.h"
@@ -139,7 +140,7 @@ int capture_begin(struct captures *cs, struct capture **out, const struct admin_
 		  const struct capture_want *w, const char **why)
 {
 	struct capture *c = NULL;
-	uint64_t now = now_mono();
+	uint64_t now = clock_mono_ns();
 
 	for (size_t i = 0; i < CAPTURES && !c; i++)
 		if (!is_open(&cs->c[i]))
@@ -179,7 +180,7 @@ int capture_begin(struct captures *cs, struct capture **out, const struct admin_
 
 int capture_again(struct captures *cs, struct capture *c, const char **why)
 {
-	uint64_t now = now_mono();
+	uint64_t now = clock_mono_ns();
 
 	*why = "it has no trigger, or is not done";
 	if (c->state != CAPTURE_DONE || !*c->want.when)
@@ -358,7 +359,7 @@ static void look(struct captures *cs, struct capture *c, uint64_t now)
 static void on_timer(struct watch *w, uint32_t events)
 {
 	struct captures *cs = container_of(w, struct captures, timer);
-	uint64_t n, now = now_mono();
+	uint64_t n, now = clock_mono_ns();
 	bool open = false;
 
 	(void)events;

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "daemon/core/aond.h"
 #include "daemon/control/audit.h"
@@ -57,7 +58,7 @@ static void put_row(FILE *f, const struct kineto_row *r, const struct stream *s)
 static void do_list(FILE *f, struct aond *d, uid_t uid)
 {
 	struct kineto_row *row = calloc(KINETO_PROCS, sizeof(*row));
-	size_t n = row ? kineto_list(&d->kineto, uid, now_mono(), row, KINETO_PROCS) : 0;
+	size_t n = row ? kineto_list(&d->kineto, uid, clock_mono_ns(), row, KINETO_PROCS) : 0;
 
 	for (size_t i = 0; i < n; i++)
 		if (kill(row[i].pid, 0) == 0 || errno != ESRCH)

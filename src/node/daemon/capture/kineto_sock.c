@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "daemon/core/count.h"
 #include "daemon/capture/kineto.h"
@@ -200,11 +201,9 @@ static int receive(int sock, struct letter *l)
 /* How long its sender has waited. */
 static void account(const struct letter *l)
 {
-	struct timespec now;
-	int64_t us;
+	int64_t us =
+		(int64_t)(clock_wall_ns() / 1000u) - l->at.tv_sec * 1000000 - l->at.tv_nsec / 1000;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	us = (now.tv_sec - l->at.tv_sec) * 1000000 + (now.tv_nsec - l->at.tv_nsec) / 1000;
 	if (!l->at.tv_sec || us < 0)
 		return;
 	count_max(COUNT_kineto_us_max, (uint64_t)us);
@@ -228,7 +227,7 @@ static void answer(struct kineto *k, int i, const struct letter *l)
 	if (m.kind == FABRIC_WHO) {
 		body = k->run_dir;
 		len = strlen(k->run_dir);
-	} else if (kineto_heard(k, &m, l->who.pid, l->who.uid, now_mono(), config) < 0) {
+	} else if (kineto_heard(k, &m, l->who.pid, l->who.uid, clock_mono_ns(), config) < 0) {
 		count_add(COUNT_kineto_refused, 1); /* answered all the same: it waits */
 	}
 	if (m.kind == FABRIC_CTXT) {
@@ -250,7 +249,7 @@ static void hear(struct kineto *k, int i)
 	struct letter l;
 
 	for (unsigned n = 0; n < BATCH && !receive(k->sock[i], &l); n++) {
-		uint64_t second = now_mono() / 1000000000u;
+		uint64_t second = clock_mono_ns() / 1000000000u;
 
 		k->heard = second == k->second ? k->heard + 1 : 0;
 		k->second = second;

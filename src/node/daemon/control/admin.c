@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "daemon/core/aond.h"
 #include "daemon/control/audit.h"
 #include "daemon/core/count.h"
@@ -95,8 +96,8 @@ static void do_info(struct admin_client *c, char *arg)
 	(void)arg;
 	snprintf(text, sizeof(text), "version %s\npid %d\nuptime_s %llu\nsessions %u\nstore %s\n",
 		 AON_VERSION, (int)getpid(),
-		 (unsigned long long)((now_mono() - d->start_ns) / 1000000000u), d->roster.count,
-		 d->param.store.s);
+		 (unsigned long long)((clock_mono_ns() - d->start_ns) / 1000000000u),
+		 d->roster.count, d->param.store.s);
 	answer(c, text);
 }
 
@@ -168,7 +169,7 @@ static void order(struct admin_client *c, char *arg, const char *word, order_fn 
 	}
 	while (!number)
 		if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-			number = (uint32_t)now_mono();
+			number = (uint32_t)clock_mono_ns();
 	err = fn(&d->roster, (pid_t)pid, c->uid, number, (uint32_t)ms) ? 0 : -ESRCH;
 	audit_say(c->uid, c->pid, word, err, "pid %ld, %lu ms", pid, ms);
 	if (!err) {

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "daemon/core/count.h"
 #include "daemon/core/param.h"
@@ -67,7 +68,7 @@ static const char *outcome(int err)
 
 void audit_say(uid_t uid, pid_t pid, const char *what, int err, const char *fmt, ...)
 {
-	struct audit_line l = { now_wall(), uid, (uint32_t)pid, what, outcome(err), NULL };
+	struct audit_line l = { clock_wall_ns(), uid, (uint32_t)pid, what, outcome(err), NULL };
 	char text[AUDIT_LINE];
 	struct item *it;
 	va_list ap;
@@ -75,7 +76,7 @@ void audit_say(uid_t uid, pid_t pid, const char *what, int err, const char *fmt,
 	if (!audit.queue)
 		return;
 	if (uid != 0 && uid != geteuid() &&
-	    !quota_take(&audit.quota, uid, now_mono(), QUOTA_DAY, AUDIT_LINES)) {
+	    !quota_take(&audit.quota, uid, clock_mono_ns(), QUOTA_DAY, AUDIT_LINES)) {
 		count_add(COUNT_audit_lost, 1);
 		return;
 	}

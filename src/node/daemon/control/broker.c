@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "daemon/control/broker_priv.h"
 #include "daemon/core/count.h"
@@ -306,7 +307,7 @@ int broker_subscribe(struct broker *b, int sock, const struct broker_asker *who,
 				.audience = a,
 				.who = *who,
 				.need = *need,
-				.since_ns = now_mono() };
+				.since_ns = clock_mono_ns() };
 	err = msg_send(sock, "ring", 4, &a->ring.fd, 1);
 	if (!err)
 		err = loop_add(b->loop, &c->sock, EPOLLIN);
@@ -346,7 +347,7 @@ void broker_tick(struct broker *b, uint64_t events, bool lean)
 
 void broker_json(const struct broker *b, struct json *j)
 {
-	uint64_t now = now_mono();
+	uint64_t now = clock_mono_ns();
 
 	json_open(j, "consumers", '[');
 	for (const struct audience *a = b->first; a; a = a->next) {

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "daemon/control/audit.h"
 #include "daemon/control/lease_priv.h"
 #include "daemon/session/peer.h"
@@ -49,7 +50,7 @@ static uint32_t new_number(void)
 
 	while (!n)
 		if (getrandom(&n, sizeof(n), 0) != sizeof(n))
-			n = (uint32_t)now_mono();
+			n = (uint32_t)clock_mono_ns();
 	return n;
 }
 
@@ -181,7 +182,7 @@ static int take(struct leases *ls, const struct lease_ask *a, uint32_t *number, 
 				     .leases = ls,
 				     .ask = *a,
 				     .holder = { fd, holder_ended },
-				     .until_ns = now_mono() + a->ms * 1000000ull };
+				     .until_ns = clock_mono_ns() + a->ms * 1000000ull };
 		err = fd >= 0 ? loop_add(ls->loop, &l->holder, EPOLLIN) : 0;
 	}
 	if (err) {

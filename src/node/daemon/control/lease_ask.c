@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/fmt.h"
 #include "base/json.h"
 #include "daemon/control/admin.h"
@@ -65,7 +66,7 @@ static void of_process(const struct process *p, having_fn *fn, void *arg)
 /* Those that `uid` may know of: of the node all, of processes his own; root and the admin all. */
 static void each(const struct leases *ls, uid_t uid, bool all, having_fn *fn, void *arg)
 {
-	uint64_t now = now_mono();
+	uint64_t now = clock_mono_ns();
 
 	for (const struct lease *l = ls->first; l; l = l->next) {
 		const struct having h = { lease_table[l->ask.hw].word,

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/proc.h"
 #include "collect/leased.h"
 #include "daemon/control/audit.h"
@@ -136,7 +137,7 @@ void leases_read(struct leases *ls, int run_dir)
 	char *text = runfile_read(run_dir, LEASES_NAME);
 
 	if (text)
-		leases_parse(ls, text, now_mono());
+		leases_parse(ls, text, clock_mono_ns());
 	free(text);
 	ls->run_dir = run_dir;
 	leases_keep(ls);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "abi/msg.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "daemon/control/audit.h"
@@ -114,7 +115,7 @@ int aond_set(struct aond *d, const char *key, const char *value, struct param_wh
 
 void aond_journal(struct aond *d, struct journal_entry *e)
 {
-	e->wall_ns = now_wall();
+	e->wall_ns = clock_wall_ns();
 	store_entry(d->plant.store, e);
 	d->plant.dirty = true;
 }
@@ -132,7 +133,7 @@ uint64_t aond_commit(struct aond *d, bool wake)
 	uint64_t seq;
 
 	roster_report(&d->roster);
-	d->commit_ns = now_mono();
+	d->commit_ns = clock_mono_ns();
 	seq = writer_commit(d->writer, d->commit_ns, wake);
 	d->plant.dirty = !seq;
 	return seq;
@@ -229,7 +230,7 @@ static int watch_all(struct aond *d)
 	if (!err && d->parent.fd >= 0)
 		err = loop_add(&d->loop, &d->parent, EPOLLIN);
 	timerfd_settime(d->timer.fd, 0, &its, NULL);
-	d->next_tick_ns = now_mono() + TICK_NS;
+	d->next_tick_ns = clock_mono_ns() + TICK_NS;
 	return err;
 }
 
@@ -308,11 +309,11 @@ static void run_loop(struct aond *d)
 		err = loop_wait(&d->loop, d->roster.more ? 0 : -1);
 		if (err)
 			break;
-		woke = now_mono();
+		woke = clock_mono_ns();
 		loop_work(&d->loop);
 		if (d->roster.more)
 			roster_more(&d->roster);
-		took = now_mono() - woke;
+		took = clock_mono_ns() - woke;
 		count_max(COUNT_turn_us_max, took / 1000);
 		if (took > STALL_NS)
 			aond_stalled(d);
@@ -461,8 +462,8 @@ int aond_run(const struct aond_args *args, const struct param *param)
 	struct store *st;
 	int err;
 
-	d = (struct aond){ .args = args, .param = *param, .start_ns = now_mono() };
-	d.wall_offset_ns = (int64_t)(now_wall() - d.start_ns);
+	d = (struct aond){ .args = args, .param = *param, .start_ns = clock_mono_ns() };
+	d.wall_offset_ns = (int64_t)(clock_wall_ns() - d.start_ns);
 	prepare_process();
 	log_level((enum log_level)param->log_level);
 	if (proc_boot_id(boot_id) < 0)

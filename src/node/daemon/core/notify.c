@@ -10,8 +10,9 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 #define FIRST_FD 3
 
@@ -90,12 +91,10 @@ void notify(const char *state)
 
 void notify_reloading(void)
 {
-	struct timespec ts;
 	char text[80];
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
 	snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%llu",
-		 (unsigned long long)ts.tv_sec * 1000000u + (unsigned long long)ts.tv_nsec / 1000u);
+		 (unsigned long long)clock_mono_ns() / 1000u);
 	notify(text);
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "abi/record.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/proc.h"
 #include "daemon/core/aond.h"
@@ -75,7 +76,7 @@ static void put_all(struct json *j, const struct aond *d)
 	json_open(j, NULL, '{');
 	json_str(j, "version", AON_VERSION);
 	json_u64(j, "pid", (uint64_t)getpid());
-	json_u64(j, "uptime_s", (now_mono() - d->start_ns) / 1000000000u);
+	json_u64(j, "uptime_s", (clock_mono_ns() - d->start_ns) / 1000000000u);
 	json_str(j, "store", d->param.store.s);
 	json_str(j, "run_dir", d->param.run_dir.s);
 	put_memory(j);

@@ -3,9 +3,9 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/proc.h"
 #include "daemon/core/aond.h"
@@ -24,7 +24,7 @@ static void moment(uint64_t *tsc, uint64_t *ns)
 	uint64_t best = UINT64_MAX;
 
 	for (int i = 0; i < 5; i++) {
-		uint64_t a = aon_tsc(), t = now_mono(), b = aon_tsc();
+		uint64_t a = aon_tsc(), t = clock_mono_ns(), b = aon_tsc();
 
 		if (b - a < best) {
 			best = b - a;
@@ -59,7 +59,8 @@ static void tick_clock(struct aond *d)
 /* NTP, or somebody, has set the wall clock: the times that we tell move with it. */
 static void tick_wall(struct aond *d)
 {
-	int64_t offset = (int64_t)(now_wall() - now_mono()), step = offset - d->wall_offset_ns;
+	int64_t offset = (int64_t)(clock_wall_ns() - clock_mono_ns()),
+		step = offset - d->wall_offset_ns;
 	struct journal_entry e = { .kind = ENTRY_CLOCK };
 	char text[ENTRY_TEXT];
 
@@ -158,11 +159,8 @@ static void keep_memory(struct aond *d)
 static void keep_budget(struct aond *d, uint64_t now)
 {
 	enum shed_level was = d->shed.level, is;
-	struct timespec ts;
 
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	is = shed_look(&d->shed, now, (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec,
-		       budget_percent(d));
+	is = shed_look(&d->shed, now, clock_cpu_ns(), budget_percent(d));
 	if (is == was)
 		return;
 	shed(d);
@@ -214,7 +212,7 @@ static void tick_commit(struct aond *d, uint64_t now)
 
 void aond_tick(struct aond *d)
 {
-	uint64_t now = now_mono();
+	uint64_t now = clock_mono_ns();
 
 	if (now > d->next_tick_ns + STALL_NS)
 		aond_stalled(d);

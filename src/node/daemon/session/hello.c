@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "daemon/core/count.h"
 #include "daemon/session/session_list.h"
@@ -141,7 +142,7 @@ static int refuse(struct sess *s, int err, enum count_id why)
 
 static void make_row(const struct sess *s, const struct aon_msg_hello *m, struct process *p)
 {
-	uint64_t now = now_mono();
+	uint64_t now = clock_mono_ns();
 
 	p->pid = (uint32_t)s->peer.pid;
 	p->pid_start = s->peer.start;
@@ -153,7 +154,7 @@ static void make_row(const struct sess *s, const struct aon_msg_hello *m, struct
 	if (!p->first_ns)
 		p->first_ns = now;
 	p->last_ns = now;
-	p->wall_offset_ns = (int64_t)(now_wall() - now);
+	p->wall_offset_ns = (int64_t)(clock_wall_ns() - now);
 	snprintf(p->run, sizeof(p->run), "%s", m->run);
 	snprintf(p->library, sizeof(p->library), "%s", m->library);
 	whois_words(p, m, &s->roster->plant->node);
@@ -200,7 +201,7 @@ static void retire_others(struct sess *s)
 	for (struct sess *o = s->roster->first; o; o = o->next)
 		if (o != s && o->stream && o->channel.sock.fd < 0 && o->peer.pid == s->peer.pid &&
 		    o->peer.start == s->peer.start && !o->leave_ns)
-			o->leave_ns = now_mono() + SUCCESSOR_NS;
+			o->leave_ns = clock_mono_ns() + SUCCESSOR_NS;
 }
 
 /* Of the job, so that all its ranks leave out the same steps; without one, of the process. */

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <aon/aon.h>
 
+#include "base/clock.h"
 #include "base/fmt.h"
 #include "base/log.h"
 #include "daemon/alarm/alarm.h"
@@ -21,24 +21,6 @@
 #include "store/store.h"
 
 #define MESSAGES_MAX 64 /* of one process before others have their turn */
-
-static uint64_t read_clock(clockid_t id)
-{
-	struct timespec ts;
-
-	clock_gettime(id, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-uint64_t now_mono(void)
-{
-	return read_clock(CLOCK_MONOTONIC);
-}
-
-uint64_t now_wall(void)
-{
-	return read_clock(CLOCK_REALTIME);
-}
 
 /* --- the end --- */
 
@@ -84,11 +66,11 @@ void sess_end(struct sess *s, bool dead)
 	while (dead && stream_drain(st, true) == 1)
 		;
 	if (dead)
-		alarm_ended(s, now_mono());
-	stream_finish(st, now_mono());
+		alarm_ended(s, clock_mono_ns());
+	stream_finish(st, clock_mono_ns());
 	budget_note(s);
 	st->proc.connected = 0;
-	st->proc.last_ns = now_mono();
+	st->proc.last_ns = clock_mono_ns();
 	stream_report(st);
 	if (r->plant->broker)
 		broker_gone(r->plant->broker, &st->proc);
@@ -119,14 +101,14 @@ void roster_journal(struct roster *r, uid_t uid, uint64_t now_ns, struct journal
 		return;
 	}
 	log_warn("%s: %s", entry_what(e), entry_line(e, text));
-	e->wall_ns = now_wall();
+	e->wall_ns = clock_wall_ns();
 	store_entry(r->plant->store, e);
 	r->plant->dirty = true;
 }
 
 void sess_journal(struct sess *s, struct journal_entry *e)
 {
-	roster_journal(s->roster, s->peer.uid, now_mono(), e);
+	roster_journal(s->roster, s->peer.uid, clock_mono_ns(), e);
 }
 
 void sess_tier(struct sess *s)
@@ -164,7 +146,7 @@ int sess_drain(struct sess *s)
 	if (!s->stream->fresh)
 		return 0;
 	s->channel.idle = 0;
-	s->stream->proc.last_ns = now_mono();
+	s->stream->proc.last_ns = clock_mono_ns();
 	if (sess_cannot_ring(s))
 		roster_poll_on(s->roster);
 	return 0;

@@ -50,7 +50,4 @@ bool sess_cannot_ring(const struct sess *s);
 void sess_sock(struct watch *w, uint32_t events);
 void sess_pid(struct watch *w, uint32_t events);
 
-uint64_t now_mono(void);
-uint64_t now_wall(void);
-
 #endif /* AON_SESS_H */

@@ -8,6 +8,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "daemon/core/count.h"
 #include "daemon/session/session_list.h"
@@ -37,7 +38,7 @@ static int add_sess(struct roster *r, int sock, const struct peer *peer, int pid
 			    .channel = { .sock = { sock, sess_sock }, .pid = { pidfd, sess_pid } },
 			    .peer = *peer,
 			    .id = ++r->ids,
-			    .since_ns = now_mono(),
+			    .since_ns = clock_mono_ns(),
 			    .gate.fd = -1 };
 	err = loop_add(r->loop, &s->channel.sock, EPOLLIN);
 	if (!err)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "daemon/session/session_list.h"
 
@@ -51,7 +52,7 @@ int opening(struct store **out, const struct param *p, struct store_why *why)
 	err = store_open_rw(out, p->store.s, &o, why);
 	if (err)
 		return err;
-	e.wall_ns = now_wall();
+	e.wall_ns = clock_wall_ns();
 	entry_s(&e, FIELD_LINE, line);
 	entry_s(&e, FIELD_PATH, to);
 	store_entry(*out, &e);

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fmt.h"
 #include "base/log.h"
 #include "base/vec.h"
@@ -160,7 +161,7 @@ static int begin_block(struct source *s)
 static int on_tick(void *arg, uint64_t t_ns)
 {
 	struct source *s = arg;
-	uint64_t now = now_mono();
+	uint64_t now = clock_mono_ns();
 
 	if (t_ns + OLD_NS < now || t_ns > now + AHEAD_NS)
 		return -EBADMSG;
@@ -232,7 +233,7 @@ static int on_event(void *arg, uint64_t t_ns, const char *what, const char *text
 	count_add(COUNT_telemetry_events, 1);
 	fmt_clean(word, sizeof(word), what, true);
 	fmt_clean(line, sizeof(line), text, true);
-	alarm_fault(&t->aond->roster, word, line, now_mono());
+	alarm_fault(&t->aond->roster, word, line, clock_mono_ns());
 	if (++t->events > TELEMETRY_EVENTS) {
 		count_add(COUNT_journal_full, 1);
 		return 0;
@@ -266,7 +267,7 @@ static void free_source(struct source *s)
 /* What it measured is not there any more, from now on. */
 static void all_gone(struct source *s)
 {
-	if (!s->ticks || on_tick(s, now_mono()) < 0)
+	if (!s->ticks || on_tick(s, clock_mono_ns()) < 0)
 		return;
 	for (uint32_t i = 0; i < s->entries; i++) {
 		if (s->entry[i].gauge && !s->entry[i].sum)
@@ -378,7 +379,7 @@ int telemetry_init(struct telemetry *t, struct aond *d, int listen_fd)
 {
 	*t = (struct telemetry){ .aond = d, .listen = { listen_fd, on_connect } };
 	/* Numbers of sources differ from those of an aond before, as far as they can. */
-	t->next = (uint32_t)(now_wall() / 1000000000u) << 8;
+	t->next = (uint32_t)(clock_wall_ns() / 1000000000u) << 8;
 	return loop_add(&d->loop, &t->listen, EPOLLIN);
 }
 

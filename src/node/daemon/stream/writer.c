@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "daemon/control/audit.h"
 #include "daemon/core/count.h"
@@ -53,14 +53,6 @@ struct writer {
 	uint64_t retry_ns, now_ns;
 };
 
-static uint64_t mono_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static struct wproc *proc_get(struct writer *w, uint32_t id)
 {
 	struct wproc **at = &w->proc[id % PROC_BUCKETS], *p;
@@ -98,7 +90,8 @@ static void tx_failed(struct writer *w, int err)
 	count_add(COUNT_step_records_lost, w->steps);
 	w->windows = w->steps = 0;
 	w->failing = err;
-	w->retry_ns = mono_ns() + (w->tries < 5 ? 1u << w->tries : RETRY_MAX_S) * 1000000000ull;
+	w->retry_ns =
+		clock_mono_ns() + (w->tries < 5 ? 1u << w->tries : RETRY_MAX_S) * 1000000000ull;
 	w->tries++;
 	log_err("store: %s; %llu records lost, trying again", strerror(-err),
 		(unsigned long long)lost);
@@ -253,7 +246,7 @@ static void forget_committed(struct writer *w)
 
 static int commit(struct writer *w)
 {
-	uint64_t t0 = mono_ns();
+	uint64_t t0 = clock_mono_ns();
 	int err;
 
 	w->whole = true;
@@ -268,7 +261,7 @@ static int commit(struct writer *w)
 		log_info("store: writes again");
 	forget_committed(w);
 	count_add(COUNT_commits, 1);
-	count_max(COUNT_commit_us_max, (mono_ns() - t0) / 1000);
+	count_max(COUNT_commit_us_max, (clock_mono_ns() - t0) / 1000);
 	count_set(COUNT_store_bytes, store_bytes(w->store));
 	count_set(COUNT_store_written, store_written());
 	return 0;
@@ -317,7 +310,7 @@ static bool work(struct writer *w, struct item *it)
 		return true;
 	case ITEM_STOP:
 		w->retry_ns = 0; /* a last try */
-		w->now_ns = mono_ns();
+		w->now_ns = clock_mono_ns();
 		commit(w);
 		queue_done(w->queue, it);
 		return false;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "abi/msg.h"
+#include "base/clock.h"
 #include "cli/capture/capture.h"
 #include "cli/core/locate.h"
 
@@ -30,14 +31,6 @@ static volatile sig_atomic_t stopped;
 static void on_signal(int sig)
 {
 	stopped = sig;
-}
-
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
 /* --- choosing --- */
@@ -181,7 +174,7 @@ static void wait_for(struct capture *c, struct target *t, uint64_t until_ms)
 			 "it wrote no trace within %" PRIu64
 			 " s: does it call jitted functions of JAX?",
 			 c->want.timeout_ms / 1000);
-		if (stopped || now_ms() > until_ms)
+		if (stopped || clock_mono_ms() > until_ms)
 			fail(t, stopped ? "interrupted" : why);
 	}
 }
@@ -189,7 +182,7 @@ static void wait_for(struct capture *c, struct target *t, uint64_t until_ms)
 int capture_jax_run(struct capture *c)
 {
 	struct sigaction stop = { .sa_handler = on_signal };
-	uint64_t until_ms = now_ms() + c->want.timeout_ms;
+	uint64_t until_ms = clock_mono_ms() + c->want.timeout_ms;
 
 	sigaction(SIGINT, &stop, NULL);
 	sigaction(SIGTERM, &stop, NULL);

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "cli/capture/capture.h"
 #include "cli/store/export_to.h"
@@ -22,14 +22,6 @@ static volatile sig_atomic_t stopped;
 static void on_signal(int sig)
 {
 	stopped = sig;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 /* --- waiting --- */
@@ -57,7 +49,7 @@ static void progress(const struct node_capture *c)
 	if (of)
 		fprintf(stderr, ", %" PRIu64 " of %" PRIu64 " steps", least, of);
 	else
-		fprintf(stderr, ", %.1f s", (double)(now_ns() - c->begin_ns) / 1e9);
+		fprintf(stderr, ", %.1f s", (double)(clock_mono_ns() - c->begin_ns) / 1e9);
 	fflush(stderr);
 }
 

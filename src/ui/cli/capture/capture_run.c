@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "abi/fabric.h"
+#include "base/clock.h"
 #include "cli/capture/capture.h"
 #include "cli/core/locate.h"
 #include "cli/core/out.h"
@@ -35,14 +36,6 @@ static volatile sig_atomic_t stopped;
 static void on_signal(int sig)
 {
 	stopped = sig;
-}
-
-static uint64_t now_ms(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000u + (uint64_t)ts.tv_nsec / 1000000u;
 }
 
 static void fail(struct target *t, const char *why)
@@ -226,7 +219,7 @@ static void order_all(struct capture *c)
 
 	capture_start(c->target, c->n, c->want.steps, &start, &round);
 	if (c->n > 1)
-		at = now_ms(CLOCK_REALTIME) + FABRIC_POLL_MS + LATE_MS;
+		at = clock_wall_ns() / 1000000u + FABRIC_POLL_MS + LATE_MS;
 	for (size_t i = 0; i < c->n; i++)
 		order(c, &c->target[i], start, round, at);
 }
@@ -248,7 +241,7 @@ static void on_state(void *arg, char *line)
 			continue;
 		if (!strcmp(word, "given") && t->state == CAPTURE_WAITS) {
 			t->state = CAPTURE_RUNS;
-			t->given_ms = now_ms(CLOCK_MONOTONIC);
+			t->given_ms = clock_mono_ms();
 		} else if (!strcmp(word, "gone")) {
 			look_into(t); /* its last act may have been to write it */
 			if (t->state != CAPTURE_DONE)
@@ -261,7 +254,7 @@ static void on_state(void *arg, char *line)
  * we last asked: then its file comes soon. */
 static void alone(struct capture *c)
 {
-	bool late = now_ms(CLOCK_MONOTONIC) > c->lost_ms + c->want.ms + LATE_MS;
+	bool late = clock_mono_ms() > c->lost_ms + c->want.ms + LATE_MS;
 	char path[32];
 
 	for (size_t i = 0; i < c->n; i++) {
@@ -287,8 +280,7 @@ static void alone(struct capture *c)
 static void order_again(struct capture *c)
 {
 	/* Several wait for a time that is ahead. */
-	uint64_t now = now_ms(CLOCK_MONOTONIC),
-		 after = FABRIC_POLL_MS + (c->n > 1 ? 2 * LATE_MS : 0);
+	uint64_t now = clock_mono_ms(), after = FABRIC_POLL_MS + (c->n > 1 ? 2 * LATE_MS : 0);
 
 	for (size_t i = 0; i < c->n && c->want.ms && c->ask >= 0; i++) {
 		struct target *t = &c->target[i];
@@ -308,7 +300,7 @@ static void look_at_all(struct capture *c)
 	if (c->ask >= 0 && ask_on(c->ask, "kineto state", on_state, c)) {
 		close(c->ask);
 		c->ask = -1;
-		c->lost_ms = now_ms(CLOCK_MONOTONIC);
+		c->lost_ms = clock_mono_ms();
 	}
 	if (c->ask < 0)
 		alone(c);
@@ -367,7 +359,7 @@ int capture_run(struct capture *c)
 {
 	const struct timespec nap = { 0, LOOK_MS * 1000000l };
 	struct sigaction stop = { .sa_handler = on_signal };
-	uint64_t begin = now_ms(CLOCK_MONOTONIC), ms = 0;
+	uint64_t begin = clock_mono_ms(), ms = 0;
 	int err;
 
 	sigaction(SIGINT, &stop, NULL);
@@ -382,7 +374,7 @@ int capture_run(struct capture *c)
 	order_all(c);
 	while (count(c, CAPTURE_DONE) + count(c, CAPTURE_FAILED) < c->n) {
 		look_at_all(c);
-		ms = now_ms(CLOCK_MONOTONIC) - begin;
+		ms = clock_mono_ms() - begin;
 		if (stopped || ms > c->want.timeout_ms)
 			give_up(c);
 		progress(c, ms, false);

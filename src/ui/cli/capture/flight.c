@@ -11,9 +11,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fmt.h"
 #include "base/json.h"
 #include "base/vec.h"
@@ -257,14 +257,12 @@ static const char *who(const struct asked *p, char *buf, size_t cap)
 static void say_stuck(const struct flight *f, const char *name)
 {
 	const struct group *at = stuck(f, name), *g;
-	struct timespec now;
 	char t[FMT_LEN], buf[32];
 	uint64_t ns;
 
 	if (!at)
 		return;
-	clock_gettime(CLOCK_REALTIME, &now);
-	ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	ns = clock_wall_ns();
 	out_line(&f->out, OUT_BOLD, "  Group %s: collective %" PRIu64 " (%s) has not ended for %s.",
 		 name, at->open, at->what,
 		 out_time(&f->out, t, sizeof(t), ns > at->since_ns ? ns - at->since_ns : 0));

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/fmt.h"
 
 #define DAY_NS UINT64_C(86400000000000)
@@ -138,14 +139,6 @@ int fleet_ask_open(struct fleet **out, const struct opts *o)
 	return err ? fleet_ask_failed(NULL, err, &why) : CLI_OK;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static bool parse_ago(const char *text, uint64_t *ns)
 {
 	static const struct {
@@ -158,7 +151,7 @@ static bool parse_ago(const char *text, uint64_t *ns)
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
 		if (end != text && end[0] == units[i].unit && !end[1] && v >= 0 &&
 		    v * units[i].s < 1e9) {
-			*ns = now_ns() - (uint64_t)(v * units[i].s * 1e9);
+			*ns = clock_wall_ns() - (uint64_t)(v * units[i].s * 1e9);
 			return true;
 		}
 	return false;
@@ -195,7 +188,7 @@ int fleet_ask_time(const char *option, const char *text, uint64_t *ns)
 
 int fleet_ask_span(const struct opts *o, struct fleet_span *out)
 {
-	struct fleet_span s = { .to_ns = now_ns() };
+	struct fleet_span s = { .to_ns = clock_wall_ns() };
 	int rc = CLI_OK;
 
 	if (o->val[OPT_UNTIL])
@@ -217,7 +210,7 @@ char *fleet_span_text(struct fleet_span s, char *buf, size_t cap)
 	char a[32], b[32];
 	struct tm tm;
 
-	if (now_ns() - s.to_ns < 60000000000u && s.to_ns <= now_ns()) {
+	if (clock_wall_ns() - s.to_ns < 60000000000u && s.to_ns <= clock_wall_ns()) {
 		uint64_t hours = (s.to_ns - s.from_ns + 1800000000000u) / 3600000000000u;
 
 		if (hours && hours <= 72)

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "capture/ask.h"
 #include "capture/node_capture.h"
@@ -58,14 +59,6 @@ struct ship_orders {
 
 /* --- asking --- */
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 static struct pace *pace_of(struct ship_orders *s, const char *job)
 {
 	struct pace *oldest = &s->pace[0];
@@ -85,7 +78,7 @@ static struct pace *pace_of(struct ship_orders *s, const char *job)
 static void on_job(void *arg, char *line)
 {
 	struct ship_orders *s = arg;
-	uint64_t ranks, step, step_ns, now = now_ns();
+	uint64_t ranks, step, step_ns, now = clock_mono_ns();
 	struct pace *p;
 	char job[48];
 	int n;
@@ -226,12 +219,12 @@ static int run_capture(struct ship_orders *s, const struct order *o, const char 
 /* What belongs to a trace: a relay that has had enough of this node for now is waited for. */
 static int tell(struct ship_orders *s, const char *target, const void *body, size_t len)
 {
-	uint64_t until = now_ns() + WAIT_NS;
+	uint64_t until = clock_mono_ns() + WAIT_NS;
 	struct http_answer a = { 0 };
 	int err;
 
 	while ((err = ask(s, target, body, len, TRACE_MS, &a)) == -EREMOTEIO &&
-	       (a.status == 429 || a.status == 503) && now_ns() < until &&
+	       (a.status == 429 || a.status == 503) && clock_mono_ns() < until &&
 	       !atomic_load_explicit(&s->stopping, memory_order_relaxed))
 		usleep(AGAIN_US);
 	return err;

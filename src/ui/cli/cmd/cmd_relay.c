@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/json_read.h"
 #include "cli/core/out.h"
@@ -53,17 +54,14 @@ static bool is_old(const char *text, size_t len)
 {
 	const char *p = memchr(text, '{', len);
 	struct json_tok key, value;
-	struct timespec ts;
 	int64_t at = 0;
 
-	clock_gettime(CLOCK_REALTIME, &ts);
 	if (p)
 		p++;
 	while (p && json_pair(&p, text + len, &key, &value))
 		if (json_tok_is(key, "wall_ns"))
 			json_tok_i64(value, &at);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec >
-	       (uint64_t)at + STATUS_OLD_NS;
+	return clock_wall_ns() > (uint64_t)at + STATUS_OLD_NS;
 }
 
 static void show_pairs(const struct out *out, const char *p, const char *end)

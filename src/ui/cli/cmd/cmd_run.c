@@ -7,11 +7,11 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "abi/msg.h"
 #include "abi/fabric.h"
+#include "base/clock.h"
 #include "cli/core/child.h"
 #include "cli/capture/flight.h"
 #include "cli/capture/fabric.h"
@@ -37,14 +37,6 @@ struct run {
 	uint64_t begin_ns, end_ns;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
 /* The run's name: what was asked for, or random; four digits unless such a file is here. */
 static int choose_id(struct run *r)
 {
@@ -66,7 +58,7 @@ static int choose_id(struct run *r)
 	}
 	for (int digits = 4; digits <= 8; digits++) {
 		if (getrandom(&bits, sizeof(bits), 0) != sizeof(bits))
-			bits = (uint32_t)now_ns();
+			bits = (uint32_t)clock_mono_ns();
 		snprintf(r->id, sizeof(r->id), "%0*x", digits,
 			 digits < 8 ? bits & ((1u << 4 * digits) - 1) : bits);
 		snprintf(file, sizeof(file), "aon-%s.db", r->id);
@@ -356,7 +348,7 @@ int cmd_run(const struct opts *o)
 	if (rc != CLI_OK)
 		return rc;
 	child_prepare(&r.child);
-	r.begin_ns = now_ns();
+	r.begin_ns = clock_mono_ns();
 	if (!node_serves(&r)) {
 		rc = start_private(&r);
 		if (rc != CLI_OK)
@@ -367,7 +359,7 @@ int cmd_run(const struct opts *o)
 		flight_prepare(flight);
 	setenv(AON_ENV_RUN, r.id, 1);
 	setenv(AON_ENV_JOIN_MS, "200", 0); /* who runs it this way wants its first moments, too */
-	r.begin_ns = now_ns();
+	r.begin_ns = clock_mono_ns();
 	err = child_interrupted() ? -EINTR : child_start(&r.child, o->argv);
 	if (!err)
 		child_wait(&r.child);
@@ -375,7 +367,7 @@ int cmd_run(const struct opts *o)
 		private_remove_dir(flight);
 	if (err < 0)
 		return cannot_run(&r, err);
-	r.end_ns = now_ns();
+	r.end_ns = clock_mono_ns();
 	if (!r.own)
 		admin_ask(locate_run_dir(), "flush", FLUSH_MS, NULL, NULL);
 	else if (private_stop(&r.aond) < 0)

@@ -9,9 +9,9 @@
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/core/tty.h"
 #include "cli/report/top.h"
 
@@ -143,26 +143,18 @@ static void on_signal(struct top *t, int sig)
 	}
 }
 
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000u + (uint64_t)ts.tv_nsec / 1000000u;
-}
-
 /* Waits for a key, a signal or the time; true when a new look is due. */
 static bool wait_input(struct top *t, int sigfd, uint64_t due_ms)
 {
 	struct pollfd p[2] = { { .fd = sigfd, .events = POLLIN },
 			       { .fd = STDIN_FILENO, .events = POLLIN } };
-	uint64_t now = now_ms();
+	uint64_t now = clock_mono_ms();
 	struct signalfd_siginfo si;
 	char key[64];
 	ssize_t n;
 
 	if (poll(p, t->screen.keys ? 2 : 1, now < due_ms ? (int)(due_ms - now) : 0) <= 0)
-		return now_ms() >= due_ms;
+		return clock_mono_ms() >= due_ms;
 	if (p[0].revents && read(sigfd, &si, sizeof(si)) == sizeof(si))
 		on_signal(t, (int)si.ssi_signo);
 	if (t->screen.keys && p[1].revents) {
@@ -199,7 +191,7 @@ static int look_again(struct top *t)
 
 static int live(struct top *t, int sigfd)
 {
-	uint64_t due = now_ms();
+	uint64_t due = clock_mono_ms();
 	int rc = CLI_OK;
 
 	while (!t->done && rc == CLI_OK) {

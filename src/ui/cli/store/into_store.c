@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "abi/record.h"
 #include "agg/roll.h"
+#include "base/clock.h"
 #include "base/vec.h"
 #include "model/trace.h"
 #include "store/blob.h"
@@ -373,13 +373,11 @@ int into_store_finish(struct into_store *s)
 int into_store_new(struct into_store **out, struct trace *t, struct store *st)
 {
 	struct into_store *s = calloc(1, sizeof(*s));
-	struct timespec now;
 	int err;
 
 	if (!s)
 		return -ENOMEM;
-	clock_gettime(CLOCK_REALTIME, &now);
-	s->stamp = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	s->stamp = clock_wall_ns();
 	s->t = t;
 	s->st = st;
 	err = blob_packer_new(&s->packer);

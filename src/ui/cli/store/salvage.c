@@ -299,7 +299,7 @@ static int run(struct job *j, uid_t owner)
 	j->out->pid = h->pid;
 	j->out->taken = pool_taken(j->pool);
 	if (clock_map_init(&j->clock, h->tsc_base, h->ns_base, h->tsc_base + h->tsc_hz,
-		       h->ns_base + 1000000000u) < 0)
+			   h->ns_base + 1000000000u) < 0)
 		return -EPROTO;
 	fill_process(j, owner);
 	err = store_process(j->st, &j->proc);

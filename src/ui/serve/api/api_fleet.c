@@ -9,9 +9,9 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "fleet/answer_json.h"
 #include "serve/api/api.h"
 
@@ -45,11 +45,8 @@ static int told(struct ask *q, int err, const struct store_why *why)
 
 static int ask_span(struct ask *q, struct fleet_span *s)
 {
-	struct timespec now;
-	uint64_t since = DAY_S, until;
+	uint64_t since = DAY_S, until = clock_wall_ns() / 1000000000u;
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	until = (uint64_t)now.tv_sec;
 	if (ask_number(q, "since", 1, YEAR_S, &since) < 0 ||
 	    ask_number(q, "until", YEAR_S, TIME_S, &until) < 0)
 		return -EINVAL;

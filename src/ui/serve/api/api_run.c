@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "fleet/fleet.h"
 #include "read/gather.h"
 #include "read/json.h"
@@ -58,20 +58,18 @@ void run_json(struct json *j, const char *key, const struct run *r, const struct
 static int runs_json(struct serve *s, const struct viewer *who, FILE *f)
 {
 	uint64_t lost = 0;
-	struct timespec ts;
 	struct runs rs;
 	struct json j;
 	int err = runs_load(&rs, s, who);
 
 	if (err < 0)
 		return err;
-	clock_gettime(CLOCK_REALTIME, &ts);
 	for (size_t i = 0; i < rs.n; i++)
 		lost += rs.run[i].lost;
 	json_init(&j, f);
 	json_open(&j, NULL, '{');
 	json_u64(&j, "v", 1);
-	time_json(&j, "asof", (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec, 0);
+	time_json(&j, "asof", clock_wall_ns(), 0);
 	json_u64(&j, "lost", lost);
 	json_bool(&j, "partial", false);
 	json_open(&j, "runs", '[');

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "serve/analysis.h"
 #include "serve/http/http_priv.h"
 #include "serve/http/page.h"
@@ -18,14 +19,6 @@
 
 #define THREADS 4u
 #define SECOND  1000000000ull
-
-uint64_t http_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * SECOND + (uint64_t)ts.tv_nsec;
-}
 
 /* --- the ticker --- */
 
@@ -36,10 +29,8 @@ static void *ticker(void *arg)
 
 	pthread_mutex_lock(&h->lock);
 	while (!h->stopping) {
-		struct timespec until;
+		struct timespec until = clock_after(CLOCK_MONOTONIC, SECOND);
 
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_sec++;
 		pthread_cond_timedwait(&h->stop, &h->lock, &until);
 		if (h->stopping)
 			break;

@@ -77,8 +77,6 @@ struct http {
 	struct pool pool;
 };
 
-uint64_t http_now(void);
-
 /* viewer.c */
 void viewer_self(struct viewer *v);
 /* Of the other end of a unix socket. */

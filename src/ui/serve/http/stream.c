@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "abi/msg.h"
+#include "base/clock.h"
 #include "read/live_json.h"
 
 #define BLOCK      4096u
@@ -115,7 +116,7 @@ static bool make_text(struct sclient *s)
 	size_t len = 0;
 	FILE *f = open_memstream(&text, &len);
 	int got = f ? put_some(s, f) : -ENOMEM;
-	uint64_t now = http_now();
+	uint64_t now = clock_mono_ns();
 
 	if (f && !ftell(f) && now - s->beat_ns > STREAM_BEAT_S * 1000 * NS_OF_A_MS)
 		fputs(":\n\n", f);
@@ -151,7 +152,7 @@ static void keep(struct streams *x, struct aon_consumer *c)
 			at = i;
 	aon_consumer_close(x->kept[at].c);
 	x->kept[at].c = c;
-	x->kept[at].until_ns = http_now() + STREAM_KEPT_S * 1000 * NS_OF_A_MS;
+	x->kept[at].until_ns = clock_mono_ns() + STREAM_KEPT_S * 1000 * NS_OF_A_MS;
 }
 
 static void drop_kept(struct streams *x, uint64_t now)
@@ -205,7 +206,7 @@ static void *reader(void *arg)
 			pthread_mutex_unlock(&h->lock);
 			busy |= due && make_text(s);
 		}
-		drop_kept(x, http_now());
+		drop_kept(x, clock_mono_ns());
 		wait.tv_nsec = (busy ? BUSY_MS : LOOK_MS) * (long)NS_OF_A_MS;
 		nanosleep(&wait, NULL);
 	} while (!stopping);

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/proc.h"
 #include "serve/api/api.h"
 #include "serve/metrics/metrics.h"
@@ -52,14 +53,6 @@ bool health_is_canary(const struct process *p)
 	return !strcmp(p->run, CANARY_RUN);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * SECOND + (uint64_t)ts.tv_nsec;
-}
-
 struct ours {
 	const struct health *h;
 	uint64_t stored;
@@ -98,15 +91,15 @@ static const char *send_canary(struct serve *s)
 		return "this server has no aond";
 	if (stored(s, &had) < 0)
 		return "the store cannot be read";
-	sent = now_ns();
+	sent = clock_mono_ns();
 	err = s->canary();
 	if (err < 0)
 		return err == -ENOENT ? "libaon is not installed" : "no aond takes records";
-	while (now_ns() - sent < WAIT_NS) {
+	while (clock_mono_ns() - sent < WAIT_NS) {
 		if (stored(s, &has) < 0)
 			return "the store cannot be read";
 		if (has > had) {
-			s->health->arrived_ns = now_ns();
+			s->health->arrived_ns = clock_mono_ns();
 			s->health->took_ns = s->health->arrived_ns - sent;
 			return NULL;
 		}
@@ -128,7 +121,8 @@ static int say(struct answer *a, const struct health *h, const char *why)
 	json_bool(&j, "healthy", !why);
 	json_str(&j, "why", why);
 	if (h->arrived_ns) {
-		json_real(&j, "canary_age_s", (double)(now_ns() - h->arrived_ns) / (double)SECOND);
+		json_real(&j, "canary_age_s",
+			  (double)(clock_mono_ns() - h->arrived_ns) / (double)SECOND);
 		json_real(&j, "canary_took_s", (double)h->took_ns / (double)SECOND);
 	} else {
 		json_null(&j, "canary_age_s");
@@ -151,7 +145,7 @@ int api_node(struct ask *q, struct json *j, struct answer *a)
 	if (err < 0)
 		return err;
 	pthread_mutex_lock(&h->lock);
-	if (fresh || !h->arrived_ns || now_ns() - h->arrived_ns > KNOWN_NS)
+	if (fresh || !h->arrived_ns || clock_mono_ns() - h->arrived_ns > KNOWN_NS)
 		why = send_canary(q->s);
 	err = say(a, h, why);
 	pthread_mutex_unlock(&h->lock);

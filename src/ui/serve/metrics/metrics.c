@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/proc.h"
 #include "base/vec.h"
 #include "insight/breakdown.h"
@@ -117,14 +117,6 @@ void metrics_free(struct metrics *m)
 	tele_free(m->tele);
 	pthread_mutex_destroy(&m->lock);
 	free(m);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 /* --- what is added up --- */
@@ -390,7 +382,7 @@ static double gpu_of(enum metric_id m, const struct gpu_sum *g, uint64_t now)
 /* What a GPU does now is known only while somebody tells. */
 static void put_gpus(FILE *f, const struct metrics *m, const struct serve *s, bool live)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_mono_ns();
 
 	for (enum metric_id k = M_GPU_TIME; k <= M_DCGM_ACTIVE; k++) {
 		bool any = false;
@@ -499,7 +491,7 @@ static void put_costs(FILE *f, const struct sums *x)
 /* aond is looked for at its socket, and then by its number until that is another process's. */
 static bool daemon_usage(struct metrics *m, const struct serve *s, struct proc_usage *u)
 {
-	uint64_t now = now_ns();
+	uint64_t now = clock_mono_ns();
 
 	if (m->daemon && (proc_usage(m->daemon, u) < 0 || u->start_ticks != m->daemon_start))
 		m->daemon = 0;
