@@ -28,6 +28,7 @@ CHECKS = {
         r"|1099511628211|16777619|2166136261|0xd6e8feb86659fd93",
         "hash_u64() or fnv_bytes() of base/hash.h",
     ),
+    "clocks": (r"\b(?:clock_gettime|gettimeofday|timespec_get)\(", "base/clock.h"),
 }
 
 
