@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/varint.h"
 #include "store/columns.h"
 #include "store/seal.h"
-#include "store/varint.h"
 
 /* Seals of fewer events than this give the encoder's memory back. */
 #define KEEP_EVENTS (BLOB_EVENTS / 16)

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "base/varint.h"
 #include "store/columns.h"
 #include "store/seal.h"
-#include "store/varint.h"
 
 static const uint8_t widths[COLS] = {
 #define X(num, NAME, width) [num] = width,

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "base/varint.h"
 #include "base/vec.h"
 #include "store/columns.h"
 #include "store/seal.h"
-#include "store/varint.h"
 
 /* A column shorter than this is left as it is: a frame of zstd has a head of its own. */
 #define PACK_MIN 32u

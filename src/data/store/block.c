@@ -24,8 +24,8 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "base/varint.h"
 #include "base/vec.h"
-#include "store/varint.h"
 
 #define LEVEL    5
 #define MS       1000000u

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/varint.h"
 #include "base/vec.h"
-#include "store/varint.h"
 
 #define PROCESS_MAX (96 * VARINT_MAX + sizeof(struct process))
 #define CUT_SUFFIX  17u /* "#" and 16 digits */

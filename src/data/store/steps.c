@@ -7,8 +7,8 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "base/varint.h"
 #include "store/priv.h"
-#include "store/varint.h"
 
 #define RAW_MAX ((size_t)STORE_STEPS * STEP_MAX)
 #define LEVEL   1

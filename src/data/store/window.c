@@ -17,8 +17,8 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "base/varint.h"
 #include "base/vec.h"
-#include "store/varint.h"
 
 #define NUMBERS 9u /* a row, before its cells */
 #define RAW_MAX (SEAL_BODY_MAX - 64u)

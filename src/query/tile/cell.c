@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/varint.h"
 #include "base/vec.h"
-#include "store/varint.h"
 
 #define BITMAP    (TILE_CELLS / 8)
 #define CELL_MOST (1 + (TILE_CLASSES + 3) * VARINT_MAX)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/varint.h"
 #include "base/vec.h"
-#include "store/varint.h"
 #include "tile/view.h"
 
 #define HEAD      36u

@@ -7,10 +7,10 @@
 
 #include <inttypes.h>
 
+#include "base/varint.h"
 #include "insight/breakdown.h"
 #include "storekit.h"
 #include "store/trace.h"
-#include "store/varint.h"
 #include "tile/view.h"
 #include "tracekit.h"
 

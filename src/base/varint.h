@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* varint.h - seven bits per byte, low first; signed numbers folded so that small ones stay short. */
-#ifndef AON_VARINT_H
-#define AON_VARINT_H
+#ifndef AON_BASE_VARINT_H
+#define AON_BASE_VARINT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,4 +52,4 @@ static inline uint64_t varint_get(struct varint_in *in)
 	return 0;
 }
 
-#endif /* AON_VARINT_H */
+#endif /* AON_BASE_VARINT_H */
