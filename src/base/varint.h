@@ -29,6 +29,15 @@ static inline uint8_t *varint_put(uint8_t *p, uint64_t v)
 	return p;
 }
 
+static inline unsigned varint_len(uint64_t v)
+{
+	unsigned n = 1;
+
+	while (v >>= 7)
+		n++;
+	return n;
+}
+
 /* A reader of untrusted bytes: what runs past the end gives 0 and sets `bad`. */
 struct varint_in {
 	const uint8_t *p, *end;

@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/varint.h"
 #include "base/vec.h"
+
+#define LENGTH_BYTES 4u /* of the longest length that a row can have */
 
 void rowin_init(struct rowin *r, const char *types, uint64_t most, rowin_fn *fn, void *arg)
 {
@@ -23,18 +26,13 @@ void rowin_fini(struct rowin *r)
 /* Bytes of the number, 0: more are needed, -EFBIG: no length that a row can have. */
 static int get_length(const uint8_t *p, size_t n, size_t *out)
 {
-	size_t v = 0;
+	struct varint_in in = { p, p + (n < LENGTH_BYTES ? n : LENGTH_BYTES), false };
+	size_t v = varint_get(&in);
 
-	for (int i = 0; i < 4; i++) {
-		if ((size_t)i == n)
-			return 0;
-		v |= (size_t)(p[i] & 0x7f) << (7 * i);
-		if (p[i] & 0x80)
-			continue;
-		*out = v;
-		return v > ROWIN_ROW ? -EFBIG : i + 1;
-	}
-	return -EFBIG;
+	if (in.bad)
+		return n < LENGTH_BYTES ? 0 : -EFBIG;
+	*out = v;
+	return v > ROWIN_ROW ? -EFBIG : (int)(in.p - p);
 }
 
 /* Bytes of the row at `p`, 0: its end is not there, or -EFBIG. Texts are not ended yet. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/varint.h"
 #include "base/vec.h"
 
 #define VARINT_BYTES 3u /* of ROWBIN_STR_MAX */
@@ -54,11 +55,9 @@ static size_t size_of(const struct ship_table *t, const void *row)
 
 static uint8_t *put_string(uint8_t *at, const struct ship_str *s)
 {
-	size_t len = cut(s), n = len;
+	size_t len = cut(s);
 
-	for (; n >= 0x80; n >>= 7)
-		*at++ = (uint8_t)(n | 0x80);
-	*at++ = (uint8_t)n;
+	at = varint_put(at, len);
 	if (len)
 		memcpy(at, s->s, len);
 	return at + len;
@@ -93,20 +92,13 @@ int rowbin_put(struct rowbin *b, const struct ship_table *t, const void *row)
 /* The string at `at`: bytes that it takes with its length, or -errno. */
 static int get_string(const uint8_t *at, size_t left, struct ship_str *out)
 {
-	size_t len = 0, n = 0;
+	struct varint_in in = { at, at + (left < VARINT_BYTES ? left : VARINT_BYTES), false };
+	size_t len = varint_get(&in), n = (size_t)(in.p - at);
 
-	for (;; n++) {
-		if (n == VARINT_BYTES)
-			return -EBADMSG;
-		if (n == left)
-			return -ENODATA;
-		len |= (size_t)(at[n] & 0x7f) << (7 * n);
-		if (at[n] < 0x80)
-			break;
-	}
-	if (len > ROWBIN_STR_MAX || (n && at[n] == 0)) /* one length, one way to write it */
+	if (in.bad)
+		return left < VARINT_BYTES ? -ENODATA : -EBADMSG;
+	if (len > ROWBIN_STR_MAX || n != varint_len(len)) /* one length, one way to write it */
 		return -EBADMSG;
-	n++;
 	if (len > left - n)
 		return -ENODATA;
 	*out = (struct ship_str){ (const char *)at + n, len };

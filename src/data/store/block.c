@@ -172,15 +172,6 @@ static uint64_t common(const struct change *ch, size_t n, int exp)
 	return g ? g : 1;
 }
 
-static unsigned varint_len(uint64_t v)
-{
-	unsigned n = 1;
-
-	while (v >>= 7)
-		n++;
-	return n;
-}
-
 /* Where entries go: to the columns, or only counted. */
 struct sink {
 	struct block_codec *c; /* NULL: count */

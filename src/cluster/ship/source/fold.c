@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/varint.h"
 #include "base/vec.h"
 #include "model/event.h"
 
@@ -147,58 +148,37 @@ void fold_fini(struct fold *f)
 
 /* --- the sketch on the wire --- */
 
-static size_t put_varint(uint8_t *out, uint64_t v)
-{
-	size_t n = 0;
-
-	for (; v >= 0x80; v >>= 7)
-		out[n++] = (uint8_t)(v | 0x80);
-	out[n++] = (uint8_t)v;
-	return n;
-}
-
 size_t fold_hist(uint8_t out[FOLD_HIST_MAX], const struct sketch *s)
 {
 	uint32_t least = 0, last;
-	size_t n;
+	uint8_t *p;
 
 	/* With ever higher thresholds, until it fits. */
 	do {
-		n = 0;
+		p = out;
 		last = 0;
-		for (uint32_t i = 0; i < s->span && n + 15 <= FOLD_HIST_MAX; i++) {
+		for (uint32_t i = 0; i < s->span && (size_t)(p - out) + 15 <= FOLD_HIST_MAX; i++) {
 			if (s->cell[i] <= least)
 				continue;
-			n += put_varint(out + n, s->base + i - last);
-			n += put_varint(out + n, s->cell[i]);
+			p = varint_put(p, s->base + i - last);
+			p = varint_put(p, s->cell[i]);
 			last = s->base + i;
 		}
 		least = least ? 2 * least : 1;
-	} while (n + 15 > FOLD_HIST_MAX);
-	return n;
-}
-
-static bool get_varint(const uint8_t **at, const uint8_t *end, uint64_t *v)
-{
-	*v = 0;
-	for (unsigned shift = 0; *at < end && shift < 35; shift += 7) {
-		uint8_t b = *(*at)++;
-
-		*v |= (uint64_t)(b & 0x7f) << shift;
-		if (b < 0x80)
-			return true;
-	}
-	return false;
+	} while ((size_t)(p - out) + 15 > FOLD_HIST_MAX);
+	return (size_t)(p - out);
 }
 
 int fold_unhist(struct sketch *out, const void *data, size_t len)
 {
-	const uint8_t *at = data, *end = at + len;
+	struct varint_in in = { data, (const uint8_t *)data + len, false };
 	uint64_t cell = 0, step, count;
 	int err = 0;
 
-	while (at < end && !err) {
-		if (!get_varint(&at, end, &step) || !get_varint(&at, end, &count))
+	while (in.p < in.end && !err) {
+		step = varint_get(&in);
+		count = varint_get(&in);
+		if (in.bad || step >= SKETCH_CELLS)
 			return -EBADMSG;
 		cell += step;
 		if (cell >= SKETCH_CELLS || !count || count > UINT32_MAX)
