@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pb.h - reads the wire format of protobuf field by field, from untrusted bytes.
+ * pb.h - reads the wire format of protobuf field by field, from untrusted bytes, and writes it.
  *
  *	while (pb_next(&in, &f)) switch (f.num) { ... }
  *	if (in.bad) ... at in.p
+ *
+ *	at = pb_open(&out, FIELD); pb_put_u64(&out, 1, v); pb_close(&out, at);
+ *	if (out.err) ...
  */
-#ifndef AON_PB_H
-#define AON_PB_H
+#ifndef AON_BASE_PB_H
+#define AON_BASE_PB_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "base/varint.h"
+
+/* --- reading --- */
 
 struct pb {
 	const uint8_t *p, *end;
@@ -26,20 +34,14 @@ struct pb_field {
 
 static inline uint64_t pb_varint(struct pb *in)
 {
-	const uint8_t *start = in->p;
-	uint64_t v = 0;
+	struct varint_in at = { in->p, in->end, false };
+	uint64_t v = varint_get(&at);
 
-	for (unsigned shift = 0; shift < 70 && in->p < in->end; shift += 7) {
-		uint8_t b = *in->p++;
-
-		if (shift < 64)
-			v |= (uint64_t)(b & 0x7f) << shift;
-		if (!(b & 0x80))
-			return v;
-	}
-	in->p = start;
-	in->bad = true;
-	return 0;
+	if (at.bad)
+		in->bad = true;
+	else
+		in->p = at.p;
+	return v;
 }
 
 static inline bool pb_next(struct pb *in, struct pb_field *f)
@@ -94,4 +96,28 @@ static inline bool pb_is(const struct pb *data, const char *text)
 	return (size_t)(data->end - data->p) == len && !memcmp(data->p, text, len);
 }
 
-#endif /* AON_PB_H */
+/* --- writing --- */
+
+struct pb_out {
+	uint8_t *data; /* owned */
+	size_t len, cap;
+	int err; /* -ENOMEM: nothing is added after it */
+};
+
+void pb_free(struct pb_out *b);
+
+/* What belongs to no field, as it is. */
+void pb_put_raw(struct pb_out *b, const void *data, size_t len);
+void pb_put_varint(struct pb_out *b, uint64_t v);
+
+void pb_put_u64(struct pb_out *b, uint32_t field, uint64_t v);
+void pb_put_fixed64(struct pb_out *b, uint32_t field, uint64_t v);
+void pb_put_double(struct pb_out *b, uint32_t field, double v);
+void pb_put_bytes(struct pb_out *b, uint32_t field, const void *data, size_t len);
+void pb_put_str(struct pb_out *b, uint32_t field, const char *s);
+
+/* A message, or packed numbers: what is added between the two is in it. */
+size_t pb_open(struct pb_out *b, uint32_t field);
+void pb_close(struct pb_out *b, size_t at);
+
+#endif /* AON_BASE_PB_H */

@@ -60,6 +60,7 @@ struct open_slices {
 
 struct perfetto {
 	struct walk *w;
+	struct pb_out *m; /* the packet under way */
 	uint32_t file;
 	bool machines;     /* more than one file */
 	int64_t shift;     /* of this file's times */
@@ -68,37 +69,45 @@ struct perfetto {
 	struct open_slices *track; /* owned: TRACKS_MAX of a track, then one for its steps */
 };
 
-static void packet_begin(const struct perfetto *p, struct pb *m)
+static void packet_begin(const struct perfetto *p)
 {
-	m->used = 0;
-	pb_u64(m, PACKET_SEQ, p->file + 1);
+	p->m->len = 0;
+	pb_put_u64(p->m, PACKET_SEQ, p->file + 1);
 	if (p->machines)
-		pb_u64(m, PACKET_MACHINE, p->file + 1);
+		pb_put_u64(p->m, PACKET_MACHINE, p->file + 1);
 }
 
-static void packet_end(const struct perfetto *p, struct pb *m)
+static void packet_end(const struct perfetto *p)
 {
-	sink_pb(p->w->s, 1, m);
+	sink_pb(p->w->s, 1, p->m);
 }
 
 /* --- tracks --- */
 
-static void put_track(const struct perfetto *p, uint64_t uuid, uint64_t parent, const char *name,
-		      uint32_t field, const struct pb *inner)
+static size_t track_begin(const struct perfetto *p, uint64_t uuid, uint64_t parent,
+			  const char *name)
 {
-	struct pb m, d;
+	size_t at;
 
-	d.used = 0;
-	pb_u64(&d, TRACK_UUID, uuid);
+	packet_begin(p);
+	at = pb_open(p->m, PACKET_TRACK);
+	pb_put_u64(p->m, TRACK_UUID, uuid);
 	if (parent)
-		pb_u64(&d, TRACK_PARENT, parent);
+		pb_put_u64(p->m, TRACK_PARENT, parent);
 	if (name && *name)
-		pb_text(&d, TRACK_NAME, name);
-	if (inner)
-		pb_msg(&d, field, inner);
-	packet_begin(p, &m);
-	pb_msg(&m, PACKET_TRACK, &d);
-	packet_end(p, &m);
+		sink_pb_text(p->m, TRACK_NAME, name);
+	return at;
+}
+
+static void track_end(const struct perfetto *p, size_t at)
+{
+	pb_close(p->m, at);
+	packet_end(p);
+}
+
+static void put_track(const struct perfetto *p, uint64_t uuid, uint64_t parent, const char *name)
+{
+	track_end(p, track_begin(p, uuid, parent, name));
 }
 
 static bool is_pid(uint64_t id)
@@ -111,21 +120,23 @@ static void put_process(const struct perfetto *p, uint32_t process)
 	const struct trace *t = p->w->t;
 	const struct trace_process *proc = &t->process[process];
 	const char *name = walk_name(p->w, proc->name);
+	size_t at, inner;
 	char text[300];
-	struct pb d;
 
 	if (t->file[proc->file].rank >= 0)
 		snprintf(text, sizeof(text), "rank %d %.250s", t->file[proc->file].rank, name);
 	else
 		snprintf(text, sizeof(text), "%.250s", *name ? name : "process");
 	if (!is_pid(proc->pid)) {
-		put_track(p, TRACK(T_PROCESS, process + 1), 0, text, 0, NULL);
+		put_track(p, TRACK(T_PROCESS, process + 1), 0, text);
 		return;
 	}
-	d.used = 0;
-	pb_u64(&d, 1, proc->pid);
-	pb_text(&d, 6, text);
-	put_track(p, TRACK(T_PROCESS, process + 1), 0, NULL, TRACK_PROCESS, &d);
+	at = track_begin(p, TRACK(T_PROCESS, process + 1), 0, NULL);
+	inner = pb_open(p->m, TRACK_PROCESS);
+	pb_put_u64(p->m, 1, proc->pid);
+	sink_pb_text(p->m, 6, text);
+	pb_close(p->m, inner);
+	track_end(p, at);
 }
 
 static void put_device(const struct perfetto *p, uint32_t device)
@@ -134,7 +145,7 @@ static void put_device(const struct perfetto *p, uint32_t device)
 	char text[200];
 
 	snprintf(text, sizeof(text), "GPU %u %.150s", d->device, walk_name(p->w, d->name));
-	put_track(p, TRACK(T_DEVICE, device + 1), TRACK(T_PROCESS, d->process + 1), text, 0, NULL);
+	put_track(p, TRACK(T_DEVICE, device + 1), TRACK(T_PROCESS, d->process + 1), text);
 }
 
 static uint64_t stream_track(uint32_t track, size_t n)
@@ -149,8 +160,8 @@ static void put_stream(const struct perfetto *p, uint32_t track, size_t n)
 	const struct trace_process *proc = &p->w->t->process[l->process];
 	const char *name = walk_name(p->w, l->name);
 	bool host = l->device == TRACK_HOST;
+	size_t at, inner;
 	char text[200];
-	struct pb d;
 
 	if (!*name) {
 		snprintf(text, sizeof(text), host ? "thread %llu" : "stream %llu",
@@ -158,18 +169,18 @@ static void put_stream(const struct perfetto *p, uint32_t track, size_t n)
 		name = l->stream == TRACE_NO_STREAM ? "device" : text;
 	}
 	if (!host) {
-		put_track(p, stream_track(track, n), TRACK(T_DEVICE, l->device + 1), name, 0, NULL);
+		put_track(p, stream_track(track, n), TRACK(T_DEVICE, l->device + 1), name);
 	} else if (n || l->stream & ID_OF_NAME || !is_pid(proc->pid)) {
 		put_track(p, stream_track(track, n),
-			  n ? stream_track(track, 0) : TRACK(T_PROCESS, l->process + 1), name, 0,
-			  NULL);
+			  n ? stream_track(track, 0) : TRACK(T_PROCESS, l->process + 1), name);
 	} else {
-		d.used = 0;
-		pb_u64(&d, 1, proc->pid);
-		pb_u64(&d, 2, l->stream);
-		pb_text(&d, 5, name);
-		put_track(p, stream_track(track, 0), TRACK(T_PROCESS, l->process + 1), NULL,
-			  TRACK_THREAD, &d);
+		at = track_begin(p, stream_track(track, 0), TRACK(T_PROCESS, l->process + 1), NULL);
+		inner = pb_open(p->m, TRACK_THREAD);
+		pb_put_u64(p->m, 1, proc->pid);
+		pb_put_u64(p->m, 2, l->stream);
+		sink_pb_text(p->m, 5, name);
+		pb_close(p->m, inner);
+		track_end(p, at);
 	}
 }
 
@@ -178,59 +189,59 @@ static void put_stream(const struct perfetto *p, uint32_t track, size_t n)
 static void put_interned(const struct perfetto *p, uint32_t field, uint64_t id, const char *text,
 			 uint32_t flags)
 {
-	struct pb m, data, entry;
+	size_t data, entry;
 
-	entry.used = 0;
-	pb_u64(&entry, 1, id);
-	pb_text(&entry, 2, text);
-	data.used = 0;
-	pb_msg(&data, field, &entry);
-	packet_begin(p, &m);
-	pb_u64(&m, PACKET_FLAGS, flags);
+	packet_begin(p);
+	pb_put_u64(p->m, PACKET_FLAGS, flags);
 	if (flags & STATE_CLEARED)
-		pb_u64(&m, PACKET_FIRST, 1);
-	pb_msg(&m, PACKET_INTERNED, &data);
-	packet_end(p, &m);
+		pb_put_u64(p->m, PACKET_FIRST, 1);
+	data = pb_open(p->m, PACKET_INTERNED);
+	entry = pb_open(p->m, field);
+	pb_put_u64(p->m, 1, id);
+	sink_pb_text(p->m, 2, text);
+	pb_close(p->m, entry);
+	pb_close(p->m, data);
+	packet_end(p);
 }
 
-static void begin_event(const struct perfetto *p, struct pb *m, struct pb *e, uint64_t ns,
-			uint32_t type, uint64_t track)
+static size_t begin_event(const struct perfetto *p, uint64_t ns, uint32_t type, uint64_t track)
 {
-	packet_begin(p, m);
-	pb_u64(m, PACKET_FLAGS, NEEDS_STATE);
-	pb_u64(m, PACKET_TIME, ns + (uint64_t)p->shift);
-	e->used = 0;
-	pb_u64(e, EVENT_TYPE, type);
-	pb_u64(e, EVENT_TRACK, track);
+	size_t at;
+
+	packet_begin(p);
+	pb_put_u64(p->m, PACKET_FLAGS, NEEDS_STATE);
+	pb_put_u64(p->m, PACKET_TIME, ns + (uint64_t)p->shift);
+	at = pb_open(p->m, PACKET_EVENT);
+	pb_put_u64(p->m, EVENT_TYPE, type);
+	pb_put_u64(p->m, EVENT_TRACK, track);
+	return at;
 }
 
-static void end_event(const struct perfetto *p, struct pb *m, const struct pb *e)
+static void end_event(const struct perfetto *p, size_t at)
 {
-	pb_msg(m, PACKET_EVENT, e);
-	packet_end(p, m);
+	pb_close(p->m, at);
+	packet_end(p);
 }
 
-static void note_u64(struct pb *e, uint32_t name, uint64_t v)
+static void note_u64(struct pb_out *e, uint32_t name, uint64_t v)
 {
-	struct pb a;
+	size_t at = pb_open(e, EVENT_ANNOTATION);
 
-	a.used = 0;
-	pb_u64(&a, ANNOTATION_NAME, name);
-	pb_u64(&a, ANNOTATION_UINT, v);
-	pb_msg(e, EVENT_ANNOTATION, &a);
+	pb_put_u64(e, ANNOTATION_NAME, name);
+	pb_put_u64(e, ANNOTATION_UINT, v);
+	pb_close(e, at);
 }
 
-static void note_text(struct pb *e, uint32_t name, const char *text)
+static void note_text(struct pb_out *e, uint32_t name, const char *text)
 {
-	struct pb a;
+	size_t at = pb_open(e, EVENT_ANNOTATION);
 
-	a.used = 0;
-	pb_u64(&a, ANNOTATION_NAME, name);
-	pb_text(&a, ANNOTATION_TEXT, text);
-	pb_msg(e, EVENT_ANNOTATION, &a);
+	pb_put_u64(e, ANNOTATION_NAME, name);
+	sink_pb_text(e, ANNOTATION_TEXT, text);
+	pb_close(e, at);
 }
 
-static void note_three(struct pb *e, uint32_t name, const uint32_t v[3])
+static void note_three(struct pb_out *e, uint32_t name, const uint32_t v[3])
 {
 	char text[48];
 
@@ -238,7 +249,7 @@ static void note_three(struct pb *e, uint32_t name, const uint32_t v[3])
 	note_text(e, name, text);
 }
 
-static void note_geo(struct pb *e, const struct geo *g)
+static void note_geo(struct pb_out *e, const struct geo *g)
 {
 	note_three(e, A_GRID, g->grid);
 	note_three(e, A_BLOCK, g->block);
@@ -247,8 +258,9 @@ static void note_geo(struct pb *e, const struct geo *g)
 	note_u64(e, A_DYNAMIC, g->smem_dynamic);
 }
 
-static void note_comm(const struct perfetto *p, const struct event *ev, struct pb *e)
+static void note_comm(const struct perfetto *p, const struct event *ev)
 {
+	struct pb_out *e = p->m;
 	const struct trace *t = p->w->t;
 	uint32_t id = t->event_comm ? t->event_comm[ev - t->event] : 0;
 	const struct trace_comm *c = id ? &t->comm[id - 1] : NULL;
@@ -263,8 +275,9 @@ static void note_comm(const struct perfetto *p, const struct event *ev, struct p
 	note_u64(e, A_BYTES_OUT, c->bytes_out);
 }
 
-static void note_all(const struct perfetto *p, const struct event *ev, struct pb *e)
+static void note_all(const struct perfetto *p, const struct event *ev)
 {
+	struct pb_out *e = p->m;
 	const struct trace *t = p->w->t;
 	bool work = link_is_work(ev);
 
@@ -287,45 +300,42 @@ static void note_all(const struct perfetto *p, const struct event *ev, struct pb
 		note_u64(e, A_STEP, ev->a);
 	if (ev->kind == EVENT_SYNC && ev->a)
 		note_u64(e, A_WAITS_FOR, ev->a - 1);
-	note_comm(p, ev, e);
+	note_comm(p, ev);
 }
 
-static void flow(const struct perfetto *p, const struct event *ev, struct pb *e)
+static void flow(const struct perfetto *p, const struct event *ev)
 {
 	uint32_t process = p->w->t->track[ev->track].process;
 	struct link k;
 
 	if ((link_is_work(ev) || ev->kind == EVENT_API) &&
 	    link_find(&k, &p->w->links, process, ev->corr) && k.flags == (LINK_CALL | LINK_WORK))
-		pb_f64(e, EVENT_FLOWS, k.key);
+		pb_put_fixed64(p->m, EVENT_FLOWS, k.key);
 }
 
 static void put_begin(struct perfetto *p, const struct event *ev, uint64_t track, uint32_t type)
 {
-	struct pb m, e;
 	char room[64];
+	size_t at;
 
 	if (ev->name && p->named[ev->name] != p->file + 1) {
 		p->named[ev->name] = p->file + 1;
 		put_interned(p, INTERNED_NAME, ev->name, walk_name(p->w, ev->name), NEEDS_STATE);
 	}
-	begin_event(p, &m, &e, ev->start_ns, type, track);
-	pb_u64(&e, EVENT_CATEGORY, ev->kind);
+	at = begin_event(p, ev->start_ns, type, track);
+	pb_put_u64(p->m, EVENT_CATEGORY, ev->kind);
 	if (ev->name)
-		pb_u64(&e, EVENT_NAME, ev->name);
+		pb_put_u64(p->m, EVENT_NAME, ev->name);
 	else
-		pb_text(&e, EVENT_TEXT, walk_event_name(p->w, ev, room, sizeof(room)));
-	note_all(p, ev, &e);
-	flow(p, ev, &e);
-	end_event(p, &m, &e);
+		sink_pb_text(p->m, EVENT_TEXT, walk_event_name(p->w, ev, room, sizeof(room)));
+	note_all(p, ev);
+	flow(p, ev);
+	end_event(p, at);
 }
 
 static void put_end(const struct perfetto *p, uint64_t ns, uint64_t track)
 {
-	struct pb m, e;
-
-	begin_event(p, &m, &e, ns, SLICE_END, track);
-	end_event(p, &m, &e);
+	end_event(p, begin_event(p, ns, SLICE_END, track));
 }
 
 /* --- slices that nest --- */
@@ -376,8 +386,8 @@ static bool step_slice(struct perfetto *p, const struct event *ev)
 	if (!fits(t, ev->start_ns + ev->dur_ns))
 		return false;
 	if (!t->told)
-		put_track(p, uuid, TRACK(T_PROCESS, p->w->t->track[ev->track].process + 1), "steps",
-			  0, NULL);
+		put_track(p, uuid, TRACK(T_PROCESS, p->w->t->track[ev->track].process + 1),
+			  "steps");
 	t->told = true;
 	slice(p, ev, t, uuid);
 	return true;
@@ -387,22 +397,23 @@ static bool counter(struct perfetto *p, const struct event *ev)
 {
 	const struct trace_track *l = &p->w->t->track[ev->track];
 	uint64_t uuid = TRACK(T_COUNTER, (uint64_t)ev->track << 32 | ev->name);
-	struct pb m, e;
+	size_t at;
 
 	if (p->counted[ev->name] != ev->track + 1) {
 		p->counted[ev->name] = ev->track + 1;
-		e.used = 0;
-		put_track(p, uuid,
-			  l->device == TRACK_HOST ? TRACK(T_PROCESS, l->process + 1)
-						  : TRACK(T_DEVICE, l->device + 1),
-			  walk_name(p->w, ev->name), TRACK_COUNTER, &e);
+		at = track_begin(p, uuid,
+				 l->device == TRACK_HOST ? TRACK(T_PROCESS, l->process + 1)
+							 : TRACK(T_DEVICE, l->device + 1),
+				 walk_name(p->w, ev->name));
+		pb_put_bytes(p->m, TRACK_COUNTER, NULL, 0);
+		track_end(p, at);
 	}
-	begin_event(p, &m, &e, ev->start_ns, COUNTER, uuid);
+	at = begin_event(p, ev->start_ns, COUNTER, uuid);
 	if (ev->flags & EVENT_FLOAT)
-		pb_f64(&e, EVENT_REAL, ev->a);
+		pb_put_fixed64(p->m, EVENT_REAL, ev->a);
 	else
-		pb_u64(&e, EVENT_VALUE, ev->a);
-	end_event(p, &m, &e);
+		pb_put_u64(p->m, EVENT_VALUE, ev->a);
+	end_event(p, at);
 	return true;
 }
 
@@ -488,7 +499,8 @@ static int put_file(struct perfetto *p)
 int export_perfetto(struct walk *w)
 {
 	const struct trace *t = w->t;
-	struct perfetto p = { .w = w, .machines = t->files > 1 && w->o->file < 0 };
+	struct pb_out packet = { 0 };
+	struct perfetto p = { .w = w, .m = &packet, .machines = t->files > 1 && w->o->file < 0 };
 	bool wall = true;
 	int err = 0;
 
@@ -507,6 +519,7 @@ int export_perfetto(struct walk *w)
 		memset(p.counted, 0, (t->names + 1) * sizeof(*p.counted));
 		err = put_file(&p);
 	}
+	pb_free(&packet);
 	free(p.track);
 	free(p.counted);
 	free(p.named);

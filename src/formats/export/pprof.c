@@ -18,80 +18,83 @@ struct pprof {
 	uint32_t *id;   /* owned: by name of the trace, then by made frame; 0: not met yet */
 	uint32_t names; /* of the trace */
 	uint32_t last;  /* id */
+	struct pb_out sample, m; /* under way; m: any other message */
 };
 
-static void put_string(struct sink *s, const char *text)
+/* A field of the profile itself, from a message that has it alone. */
+static void put_field(struct sink *s, struct pb_out *m)
 {
-	char room[4100];
-	struct pb head;
-
-	text = sink_utf8(text, room, sizeof(room));
-	head.used = 0;
-	pb_varint(&head, STRING << 3 | 2);
-	pb_varint(&head, strlen(text));
-	sink_put(s, head.buf, head.used);
-	sink_str(s, text);
+	if (m->err)
+		s->err = s->err ? s->err : m->err;
+	else
+		sink_put(s, m->data, m->len);
+	m->len = 0;
 }
 
-static void put_u64(struct sink *s, uint32_t field, uint64_t v)
+static void put_string(struct sink *s, struct pb_out *m, const char *text)
 {
-	struct pb m;
-
-	m.used = 0;
-	pb_u64(&m, field, v);
-	sink_put(s, m.buf, m.used);
+	sink_pb_text(m, STRING, text);
+	put_field(s, m);
 }
 
-static void put_type(struct sink *s, uint32_t field, uint32_t type, uint32_t unit)
+static void put_u64(struct sink *s, struct pb_out *m, uint32_t field, uint64_t v)
 {
-	struct pb m;
+	pb_put_u64(m, field, v);
+	put_field(s, m);
+}
 
-	m.used = 0;
-	pb_u64(&m, 1, type);
-	pb_u64(&m, 2, unit);
-	sink_pb(s, field, &m);
+static void put_msg(struct sink *s, struct pb_out *m, uint32_t field)
+{
+	sink_pb(s, field, m);
+	m->len = 0;
+}
+
+static void put_type(struct sink *s, struct pb_out *m, uint32_t field, uint32_t type, uint32_t unit)
+{
+	pb_put_u64(m, 1, type);
+	pb_put_u64(m, 2, unit);
+	put_msg(s, m, field);
 }
 
 /* A frame's location, written before its first use. */
 static uint32_t location(struct walk *w, struct pprof *p, uint32_t frame)
 {
 	uint32_t *id = &p->id[frame & STACKS_MADE ? p->names + (frame & ~STACKS_MADE) : frame];
-	struct pb m, line;
+	struct pb_out *m = &p->m;
 	char room[64];
+	size_t line;
 
 	if (*id)
 		return *id;
 	*id = ++p->last;
-	put_string(w->s, stacks_text(w, frame, room, sizeof(room)));
-	m.used = 0; /* function: id, name, system name */
-	pb_u64(&m, 1, *id);
-	pb_u64(&m, 2, STRINGS + *id - 1);
-	pb_u64(&m, 3, STRINGS + *id - 1);
-	sink_pb(w->s, FUNCTION, &m);
-	line.used = 0;
-	pb_u64(&line, 1, *id);
-	m.used = 0; /* location: id, line */
-	pb_u64(&m, 1, *id);
-	pb_msg(&m, 4, &line);
-	sink_pb(w->s, LOCATION, &m);
+	put_string(w->s, m, stacks_text(w, frame, room, sizeof(room)));
+	pb_put_u64(m, 1, *id); /* function: id, name, system name */
+	pb_put_u64(m, 2, STRINGS + *id - 1);
+	pb_put_u64(m, 3, STRINGS + *id - 1);
+	put_msg(w->s, m, FUNCTION);
+	pb_put_u64(m, 1, *id); /* location: id, line */
+	line = pb_open(m, 4);
+	pb_put_u64(m, 1, *id);
+	pb_close(m, line);
+	put_msg(w->s, m, LOCATION);
 	return *id;
 }
 
 static int sample(struct walk *w, void *arg, const uint32_t *frame, size_t depth,
 		  const struct node *leaf)
 {
-	struct pb m, ids;
+	struct pprof *p = arg;
+	struct pb_out *m = &p->sample;
+	size_t at = pb_open(m, 1);
 
-	ids.used = 0;
 	for (size_t i = 0; i < depth; i++)
-		pb_varint(&ids, location(w, arg, frame[i]));
-	m.used = 0;
-	pb_msg(&m, 1, &ids);
-	ids.used = 0;
-	pb_varint(&ids, leaf->ns);
-	pb_varint(&ids, leaf->count);
-	pb_msg(&m, 2, &ids);
-	sink_pb(w->s, SAMPLE, &m);
+		pb_put_varint(m, location(w, p, frame[i]));
+	pb_close(m, at);
+	at = pb_open(m, 2);
+	pb_put_varint(m, leaf->ns);
+	pb_put_varint(m, leaf->count);
+	pb_close(m, at);
+	put_msg(w->s, m, SAMPLE);
 	return w->s->err;
 }
 
@@ -119,19 +122,21 @@ int export_pprof(struct walk *w)
 	if (!p.id)
 		return -ENOMEM;
 	for (size_t i = 0; i < STRINGS; i++)
-		put_string(w->s, strings[i]);
-	put_type(w->s, SAMPLE_TYPE, S_GPU_TIME, S_NANOSECONDS);
-	put_type(w->s, SAMPLE_TYPE, S_EVENTS, S_COUNT);
-	put_type(w->s, PERIOD_TYPE, S_GPU_TIME, S_NANOSECONDS);
-	put_u64(w->s, PERIOD, 1);
-	put_u64(w->s, DEFAULT, S_GPU_TIME);
+		put_string(w->s, &p.m, strings[i]);
+	put_type(w->s, &p.m, SAMPLE_TYPE, S_GPU_TIME, S_NANOSECONDS);
+	put_type(w->s, &p.m, SAMPLE_TYPE, S_EVENTS, S_COUNT);
+	put_type(w->s, &p.m, PERIOD_TYPE, S_GPU_TIME, S_NANOSECONDS);
+	put_u64(w->s, &p.m, PERIOD, 1);
+	put_u64(w->s, &p.m, DEFAULT, S_GPU_TIME);
 	span(w->t, &first, &last);
 	if (last > first) {
-		put_u64(w->s, DURATION, last - first);
+		put_u64(w->s, &p.m, DURATION, last - first);
 		if (w->t->files && w->t->file[0].wall_offset_ns)
-			put_u64(w->s, TIME, first + (uint64_t)w->t->file[0].wall_offset_ns);
+			put_u64(w->s, &p.m, TIME, first + (uint64_t)w->t->file[0].wall_offset_ns);
 	}
 	err = stacks_each(w, sample, &p);
+	pb_free(&p.sample);
+	pb_free(&p.m);
 	free(p.id);
 	return err;
 }

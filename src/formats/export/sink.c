@@ -178,17 +178,22 @@ const char *sink_utf8(const char *text, char *room, size_t cap)
 	return room;
 }
 
-void sink_pb(struct sink *s, uint32_t field, const struct pb *m)
+void sink_pb(struct sink *s, uint32_t field, const struct pb_out *m)
 {
-	struct pb head;
+	uint8_t head[2 * VARINT_MAX], *p = varint_put(head, field << 3 | 2);
 
-	if (m->used > PB_BYTES) {
-		s->err = s->err ? s->err : -EMSGSIZE;
+	if (m->err) {
+		s->err = s->err ? s->err : m->err;
 		return;
 	}
-	head.used = 0;
-	pb_varint(&head, field << 3 | 2);
-	pb_varint(&head, m->used);
-	sink_put(s, head.buf, head.used);
-	sink_put(s, m->buf, m->used);
+	p = varint_put(p, m->len);
+	sink_put(s, head, (size_t)(p - head));
+	sink_put(s, m->data, m->len);
+}
+
+void sink_pb_text(struct pb_out *m, uint32_t field, const char *text)
+{
+	char room[4100];
+
+	pb_put_str(m, field, sink_utf8(text, room, sizeof(room)));
 }

@@ -62,7 +62,7 @@ static void test_snappy(void)
 	};
 
 	for (size_t i = 0; i < T_LEN(cases); i++) {
-		struct pb b = { 0 };
+		struct pb_out b = { 0 };
 		uint32_t x = 7;
 
 		for (size_t k = 0; k < cases[i].len; k++)
@@ -74,7 +74,7 @@ static void test_snappy(void)
 			     !memcmp(back, data, cases[i].len),
 		     "snappy: %s comes back (%zu of %zu bytes)", cases[i].name, b.len,
 		     cases[i].len);
-		pb_fini(&b);
+		pb_free(&b);
 	}
 }
 
@@ -83,7 +83,7 @@ static void test_points(void)
 	static const char *const labels[] = { "job", "j", "rank", "3", NULL };
 	static const uint8_t rw[] = { 0x0a, 0x4f };
 	struct meter m = { .start_ns = 1, .now_ns = 5000000, .cluster = "c", .host = "h" };
-	struct pb a = { 0 }, b = { 0 };
+	struct pb_out a = { 0 }, b = { 0 };
 
 	meter_add(&m, "aon_b", "1", false, 1.5, labels);
 	meter_add(&m, "aon_a", "s", true, 2, NULL);
@@ -93,8 +93,8 @@ static void test_points(void)
 	T_OK(meter_remote_write(&m, &b) == 0 && b.data && b.data[0] == rw[0] &&
 		     memmem(b.data, b.len, "__name__", 8) && memmem(b.data, b.len, "cluster", 7),
 	     "remote write has series with their labels");
-	pb_fini(&a);
-	pb_fini(&b);
+	pb_free(&a);
+	pb_free(&b);
 	meter_fini(&m);
 }
 

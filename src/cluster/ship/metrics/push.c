@@ -122,7 +122,7 @@ static uint64_t send_to(struct push *p, struct place *to, struct http_ask *q)
 static uint64_t send_otlp(struct push *p)
 {
 	struct http_ask q = { .header = { "Content-Type: application/x-protobuf" } };
-	struct pb b = { 0 };
+	struct pb_out b = { 0 };
 	uint64_t wire = 0;
 
 	if (meter_otlp(&p->meter, &b) == 0) {
@@ -130,7 +130,7 @@ static uint64_t send_otlp(struct push *p)
 		q.len = b.len;
 		wire = send_to(p, &p->to[PUSH_OTLP], &q);
 	}
-	pb_fini(&b);
+	pb_free(&b);
 	return wire;
 }
 
@@ -139,7 +139,7 @@ static uint64_t send_write(struct push *p)
 	struct http_ask q = { .header = { "Content-Type: application/x-protobuf",
 					  "Content-Encoding: snappy",
 					  "X-Prometheus-Remote-Write-Version: 0.1.0" } };
-	struct pb b = { 0 }, packed = { 0 };
+	struct pb_out b = { 0 }, packed = { 0 };
 	uint64_t wire = 0;
 
 	if (meter_remote_write(&p->meter, &b) == 0 && snappy(&packed, b.data, b.len) == 0) {
@@ -147,8 +147,8 @@ static uint64_t send_write(struct push *p)
 		q.len = packed.len;
 		wire = send_to(p, &p->to[PUSH_WRITE], &q);
 	}
-	pb_fini(&b);
-	pb_fini(&packed);
+	pb_free(&b);
+	pb_free(&packed);
 	return wire;
 }
 

@@ -79,51 +79,51 @@ enum {
 	CUMULATIVE = 2,
 };
 
-static void attribute(struct pb *b, uint32_t field, const char *key, const char *value)
+static void attribute(struct pb_out *b, uint32_t field, const char *key, const char *value)
 {
 	size_t kv = pb_open(b, field), v;
 
-	pb_str(b, KEY, key);
+	pb_put_str(b, KEY, key);
 	v = pb_open(b, VALUE);
-	pb_str(b, STRING, value);
+	pb_put_str(b, STRING, value);
 	pb_close(b, v);
 	pb_close(b, kv);
 }
 
-static void data_point(struct pb *b, const struct meter *m, const struct meter_point *p)
+static void data_point(struct pb_out *b, const struct meter *m, const struct meter_point *p)
 {
 	size_t at = pb_open(b, DATA_POINTS);
 
 	if (p->kind != METER_GAUGE)
-		pb_fixed64(b, POINT_START, m->start_ns);
-	pb_fixed64(b, POINT_TIME, m->now_ns);
-	pb_double(b, POINT_DOUBLE, p->value);
+		pb_put_fixed64(b, POINT_START, m->start_ns);
+	pb_put_fixed64(b, POINT_TIME, m->now_ns);
+	pb_put_double(b, POINT_DOUBLE, p->value);
 	for (uint32_t i = 0; i < p->labels; i++)
 		attribute(b, POINT_ATTRIBUTES, p->label[i].name, p->label[i].value);
 	pb_close(b, at);
 }
 
 /* The points of one name; where the next begin. */
-static uint32_t metric(struct pb *b, const struct meter *m, uint32_t i)
+static uint32_t metric(struct pb_out *b, const struct meter *m, uint32_t i)
 {
 	const struct meter_point *first = &m->point[i];
 	size_t at = pb_open(b, SM_METRICS), data;
 
-	pb_str(b, METRIC_NAME, first->name);
-	pb_str(b, METRIC_UNIT, first->unit);
+	pb_put_str(b, METRIC_NAME, first->name);
+	pb_put_str(b, METRIC_UNIT, first->unit);
 	data = pb_open(b, first->kind == METER_GAUGE ? METRIC_GAUGE : METRIC_SUM);
 	for (; i < m->points && !strcmp(m->point[i].name, first->name); i++)
 		data_point(b, m, &m->point[i]);
 	if (first->kind != METER_GAUGE)
-		pb_u64(b, SUM_TEMPORALITY, CUMULATIVE);
+		pb_put_u64(b, SUM_TEMPORALITY, CUMULATIVE);
 	if (first->kind == METER_COUNTER)
-		pb_u64(b, SUM_MONOTONIC, 1);
+		pb_put_u64(b, SUM_MONOTONIC, 1);
 	pb_close(b, data);
 	pb_close(b, at);
 	return i;
 }
 
-int meter_otlp(struct meter *m, struct pb *out)
+int meter_otlp(struct meter *m, struct pb_out *out)
 {
 	size_t all = pb_open(out, RESOURCE_METRICS), at = pb_open(out, RM_RESOURCE);
 
@@ -137,8 +137,8 @@ int meter_otlp(struct meter *m, struct pb *out)
 	{
 		size_t scope = pb_open(out, SM_SCOPE);
 
-		pb_str(out, SCOPE_NAME, "aon");
-		pb_str(out, SCOPE_VERSION, AON_VERSION);
+		pb_put_str(out, SCOPE_NAME, "aon");
+		pb_put_str(out, SCOPE_VERSION, AON_VERSION);
 		pb_close(out, scope);
 	}
 	for (uint32_t i = 0; i < m->points;)
@@ -153,17 +153,17 @@ int meter_otlp(struct meter *m, struct pb *out)
 enum { TIMESERIES = 1, LABELS = 1, SAMPLES = 2, LABEL_NAME = 1, LABEL_VALUE = 2 };
 enum { SAMPLE_VALUE = 1, SAMPLE_TIME = 2 };
 
-static void label(struct pb *b, const char *name, const char *value)
+static void label(struct pb_out *b, const char *name, const char *value)
 {
 	size_t at = pb_open(b, LABELS);
 
-	pb_str(b, LABEL_NAME, name);
-	pb_str(b, LABEL_VALUE, value);
+	pb_put_str(b, LABEL_NAME, name);
+	pb_put_str(b, LABEL_VALUE, value);
 	pb_close(b, at);
 }
 
 /* In order of their names, of which __name__ is the first. */
-static void labels(struct pb *b, const struct meter *m, const struct meter_point *p)
+static void labels(struct pb_out *b, const struct meter *m, const struct meter_point *p)
 {
 	const char *const own[][2] = { { "cluster", m->cluster }, { "host", m->host } };
 	uint32_t i = 0;
@@ -178,7 +178,7 @@ static void labels(struct pb *b, const struct meter *m, const struct meter_point
 		label(b, p->label[i].name, p->label[i].value);
 }
 
-int meter_remote_write(struct meter *m, struct pb *out)
+int meter_remote_write(struct meter *m, struct pb_out *out)
 {
 	for (uint32_t i = 0; i < m->points; i++) {
 		size_t at, sample;
@@ -188,8 +188,8 @@ int meter_remote_write(struct meter *m, struct pb *out)
 		at = pb_open(out, TIMESERIES);
 		labels(out, m, &m->point[i]);
 		sample = pb_open(out, SAMPLES);
-		pb_double(out, SAMPLE_VALUE, m->point[i].value);
-		pb_u64(out, SAMPLE_TIME, m->now_ns / 1000000);
+		pb_put_double(out, SAMPLE_VALUE, m->point[i].value);
+		pb_put_u64(out, SAMPLE_TIME, m->now_ns / 1000000);
 		pb_close(out, sample);
 		pb_close(out, at);
 	}
@@ -200,34 +200,34 @@ int meter_remote_write(struct meter *m, struct pb *out)
 
 #define HASH_BITS 12u
 
-static void literal(struct pb *out, const uint8_t *data, size_t len)
+static void literal(struct pb_out *out, const uint8_t *data, size_t len)
 {
 	while (len) {
 		size_t n = len < 65536 ? len : 65536;
 		uint8_t head[3] = { (uint8_t)((n - 1) << 2) };
 
 		if (n <= 60) {
-			pb_bytes(out, head, 1);
+			pb_put_raw(out, head, 1);
 		} else { /* its length less one in two bytes */
 			head[0] = 61 << 2;
 			head[1] = (uint8_t)(n - 1);
 			head[2] = (uint8_t)((n - 1) >> 8);
-			pb_bytes(out, head, 3);
+			pb_put_raw(out, head, 3);
 		}
-		pb_bytes(out, data, n);
+		pb_put_raw(out, data, n);
 		data += n;
 		len -= n;
 	}
 }
 
-static void copy(struct pb *out, size_t offset, size_t len)
+static void copy(struct pb_out *out, size_t offset, size_t len)
 {
 	while (len) {
 		size_t n = len > 64 ? 60 : len; /* what is left is never too short: 4 and more */
 		uint8_t e[3] = { (uint8_t)((n - 1) << 2 | 2), (uint8_t)offset,
 				 (uint8_t)(offset >> 8) };
 
-		pb_bytes(out, e, 3);
+		pb_put_raw(out, e, 3);
 		len -= n;
 	}
 }
@@ -240,12 +240,12 @@ static uint32_t four(const uint8_t *p)
 	return v;
 }
 
-int snappy(struct pb *out, const uint8_t *data, size_t len)
+int snappy(struct pb_out *out, const uint8_t *data, size_t len)
 {
 	uint32_t last[1u << HASH_BITS] = { 0 }; /* where such four bytes were, + 1 */
 	size_t at = 0, from = 0;
 
-	pb_varint(out, len);
+	pb_put_varint(out, len);
 	while (at + 4 <= len) {
 		uint32_t *slot = &last[four(data + at) * 2654435761u >> (32 - HASH_BITS)];
 		size_t was = *slot, n = 4;

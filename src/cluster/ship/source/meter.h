@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ship/metrics/pb.h"
+#include "base/pb.h"
 
 #define METER_LABELS 9u
 #define METER_TEXT   128u
@@ -48,10 +48,10 @@ int meter_add(struct meter *m, const char *name, const char *unit, unsigned kind
 	      const char *const *labels);
 
 /* opentelemetry.proto.collector.metrics.v1.ExportMetricsServiceRequest */
-int meter_otlp(struct meter *m, struct pb *out);
+int meter_otlp(struct meter *m, struct pb_out *out);
 /* prometheus.WriteRequest; snappy() is what it then is packed by. */
-int meter_remote_write(struct meter *m, struct pb *out);
+int meter_remote_write(struct meter *m, struct pb_out *out);
 /* Snappy's block format. */
-int snappy(struct pb *out, const uint8_t *data, size_t len);
+int snappy(struct pb_out *out, const uint8_t *data, size_t len);
 
 #endif /* AON_SHIP_METER_H */
