@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 static const struct fmt_unit times[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
 static const struct fmt_unit sizes[] = {
 	{ "B", 1 }, { "KB", 1e3 }, { "MB", 1e6 }, { "GB", 1e9 }, { "TB", 1e12 },
@@ -124,29 +126,6 @@ char *fmt_bytes(char out[FMT_LEN], uint64_t bytes)
 	return with_unit(out, (double)bytes, fmt_byte_unit(bytes));
 }
 
-size_t fmt_utf8(const char *s, uint32_t *ucs)
-{
-	const unsigned char *p = (const unsigned char *)s;
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t len = p[0] < 0x80   ? 1
-		     : p[0] < 0xc2 ? 0
-		     : p[0] < 0xe0 ? 2
-		     : p[0] < 0xf0 ? 3
-		     : p[0] < 0xf5 ? 4
-				   : 0;
-	uint32_t c = len == 1 ? p[0] : p[0] & (0x7fu >> len);
-
-	for (size_t i = 1; i < len; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (p[i] & 0x3f);
-	}
-	if (!len || c < least[len] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-		return 0;
-	*ucs = c;
-	return len;
-}
-
 struct span {
 	uint32_t lo, hi;
 };
@@ -197,7 +176,7 @@ char *fmt_clean(char *out, size_t cap, const char *text, bool ascii)
 
 	while (*text) {
 		uint32_t c = 0;
-		size_t len = fmt_utf8(text, &c), n;
+		size_t len = utf8_get(text, &c), n;
 
 		if (len && !unsafe(c) && (c < 0x80 || !ascii)) {
 			memcpy(one, text, len);
@@ -221,7 +200,7 @@ char *fmt_clean(char *out, size_t cap, const char *text, bool ascii)
 static size_t next_char(const char *s, unsigned *width)
 {
 	uint32_t c;
-	size_t len = fmt_utf8(s, &c);
+	size_t len = utf8_get(s, &c);
 
 	*width = len ? char_width(c) : 1;
 	return len ? len : 1;

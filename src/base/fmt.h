@@ -52,7 +52,4 @@ char *fmt_bar(char *out, size_t cap, double share, size_t width, bool ascii);
 /* Eight heights: the level of `v` between 0 and `max`. */
 const char *fmt_spark(uint64_t v, uint64_t max, bool ascii);
 
-/* Decodes one UTF-8 character into *ucs. Returns its length, or 0 if the bytes are invalid. */
-size_t fmt_utf8(const char *s, uint32_t *ucs);
-
 #endif /* AON_FMT_H */

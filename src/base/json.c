@@ -7,26 +7,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fmt.h"
+#include "base/utf8.h"
+
+const char *json_escape(const char **text, char room[JSON_ESCAPE], size_t *len)
+{
+	const char *s = *text;
+	uint32_t c;
+	size_t n = 0;
+
+	/* What may stay as it is, together. */
+	while (s[n] >= ' ' && s[n] < 0x7f && s[n] != '"' && s[n] != '\\')
+		n++;
+	*len = n;
+	*text = s + n;
+	if (n || !*s)
+		return n ? s : NULL;
+	n = utf8_get(s, &c);
+	if (!n)
+		c = UTF8_BAD;
+	*text = s + (n ? n : 1);
+	if (c == '"' || c == '\\')
+		*len = (size_t)snprintf(room, JSON_ESCAPE, "\\%c", (int)c);
+	else if (!n || c < 0xa0) /* C1: terminals obey */
+		*len = (size_t)snprintf(room, JSON_ESCAPE, "\\u%04x", c);
+	else
+		*len = n;
+	return n && c >= 0xa0 ? s : room;
+}
 
 static void put_string(FILE *f, const char *s)
 {
-	uint32_t ucs;
-	size_t len;
+	char room[JSON_ESCAPE];
+	const char *piece;
+	size_t n;
 
 	putc('"', f);
-	while (*s) {
-		len = fmt_utf8(s, &ucs);
-		if (!len)
-			ucs = 0xfffd;
-		if (ucs == '"' || ucs == '\\')
-			fprintf(f, "\\%c", (int)ucs);
-		else if (!len || ucs < 0x20 || (ucs >= 0x7f && ucs < 0xa0)) /* C1: terminals obey */
-			fprintf(f, "\\u%04x", ucs);
-		else
-			fwrite(s, 1, len, f);
-		s += len ? len : 1;
-	}
+	while ((piece = json_escape(&s, room, &n)))
+		fwrite(piece, 1, n, f);
 	putc('"', f);
 }
 

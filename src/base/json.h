@@ -36,4 +36,11 @@ void json_double(struct json *j, const char *key, double v); /* all its digits *
 void json_bool(struct json *j, const char *key, bool v);
 void json_null(struct json *j, const char *key);
 
+/*
+ * The next piece of a text as it stands in a string, for those who write elsewhere than to a
+ * stream: NULL at its end. The piece is of the text or in `room`.
+ */
+#define JSON_ESCAPE 8u
+const char *json_escape(const char **text, char room[JSON_ESCAPE], size_t *len);
+
 #endif /* AON_JSON_H */

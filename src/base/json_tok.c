@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/json_read.h"
+#include "base/utf8.h"
 
 struct json_tok json_tok_text(struct json_tok t)
 {
@@ -39,30 +40,6 @@ static bool hex4(const char *s, const char *end, uint32_t *out)
 	return true;
 }
 
-static size_t utf8(char out[4], uint32_t c)
-{
-	if (c < 0x80) {
-		out[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		out[0] = (char)(0xc0 | c >> 6);
-		out[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		out[0] = (char)(0xe0 | c >> 12);
-		out[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		out[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	out[0] = (char)(0xf0 | c >> 18);
-	out[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	out[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	out[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
-}
-
 /* Decodes the escape at s. Returns how many bytes of text it took; 0: not an escape. */
 static size_t escape(const char *s, const char *end, char out[4], size_t *len)
 {
@@ -84,10 +61,8 @@ static size_t escape(const char *s, const char *end, char out[4], size_t *len)
 	if (c >= 0xd800 && c < 0xdc00 && hex4(s + 6, end, &low) && low >= 0xdc00 && low < 0xe000) {
 		c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
 		took = 12;
-	} else if (c >= 0xd800 && c < 0xe000) {
-		c = 0xfffd; /* half of a pair */
 	}
-	*len = utf8(out, c);
+	*len = utf8_put(out, c); /* U+FFFD for half of a pair */
 	return took;
 }
 

@@ -2,6 +2,7 @@
 /* csv.c - every event as a row (RFC 4180), times in nanoseconds. */
 #include <stdio.h>
 
+#include "base/utf8.h"
 #include "export/walk.h"
 
 static const char *const kind_word[EVENT_MAX] = {
@@ -15,7 +16,7 @@ static void put_text(struct sink *s, const char *text)
 {
 	char room[4100];
 
-	text = sink_utf8(text, room, sizeof(room));
+	text = utf8_valid(text, room, sizeof(room));
 	if (!strpbrk(text, ",\"\r\n")) {
 		sink_str(s, text);
 		return;

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-#include "base/fmt.h"
+#include "base/json.h"
+#include "base/utf8.h"
 
 #define GZ_LEVEL 5 /* of 9: two thirds of the time of the usual 6 for a few per cent */
 
@@ -138,44 +139,14 @@ void sink_real(struct sink *s, double v)
 
 void sink_json(struct sink *s, const char *text)
 {
-	uint32_t ucs;
+	char room[JSON_ESCAPE];
+	const char *piece;
+	size_t n;
 
 	sink_byte(s, '"');
-	while (*text) {
-		size_t n = fmt_utf8(text, &ucs);
-		char escape[8];
-
-		if (!n) {
-			sink_str(s, "\\ufffd");
-			text++;
-		} else if (ucs < 0x20 || ucs == 0x7f || ucs == '"' || ucs == '\\') {
-			snprintf(escape, sizeof(escape), "\\u%04x", (unsigned)ucs);
-			sink_str(s, escape);
-			text += n;
-		} else {
-			sink_put(s, text, n);
-			text += n;
-		}
-	}
+	while ((piece = json_escape(&text, room, &n)))
+		sink_put(s, piece, n);
 	sink_byte(s, '"');
-}
-
-const char *sink_utf8(const char *text, char *room, size_t cap)
-{
-	size_t at = 0, used = 0, n;
-	uint32_t ucs;
-
-	while (text[at] && (n = fmt_utf8(text + at, &ucs)) != 0)
-		at += n;
-	if (!text[at] && at < cap)
-		return text;
-	for (at = 0; text[at] && used + 4 < cap; at += n ? n : 1) {
-		n = fmt_utf8(text + at, &ucs);
-		memcpy(room + used, n ? text + at : "\xef\xbf\xbd", n ? n : 3);
-		used += n ? n : 3;
-	}
-	room[used] = '\0';
-	return room;
 }
 
 void sink_pb(struct sink *s, uint32_t field, const struct pb_out *m)
@@ -195,5 +166,5 @@ void sink_pb_text(struct pb_out *m, uint32_t field, const char *text)
 {
 	char room[4100];
 
-	pb_put_str(m, field, sink_utf8(text, room, sizeof(room)));
+	pb_put_str(m, field, utf8_valid(text, room, sizeof(room)));
 }

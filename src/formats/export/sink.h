@@ -49,8 +49,6 @@ void sink_us(struct sink *s, uint64_t ns); /* microseconds with three decimals *
 void sink_real(struct sink *s, double v);  /* not finite: 0 */
 /* In quotes, escaped; bytes that are not UTF-8 become U+FFFD. */
 void sink_json(struct sink *s, const char *text);
-/* Valid UTF-8 of `text`: `text` itself, or `room` filled with as much as fits. */
-const char *sink_utf8(const char *text, char *room, size_t cap);
 
 /* One field of the outermost message, which has no length. */
 void sink_pb(struct sink *s, uint32_t field, const struct pb_out *m);

@@ -10,6 +10,8 @@
 
 #include <stdio.h>
 
+#include "base/utf8.h"
+
 #define NO_LAUNCH "(launch not seen)"
 
 /* Texts that the trace does not hold, as names beyond its own. */
@@ -177,7 +179,7 @@ static void put_frame(struct sink *s, const char *text)
 {
 	char room[4100];
 
-	for (text = sink_utf8(text, room, sizeof(room)); *text; text++)
+	for (text = utf8_valid(text, room, sizeof(room)); *text; text++)
 		sink_byte(s, *text == ';' ? ':' : (unsigned char)*text < 0x20 ? ' ' : *text);
 }
 

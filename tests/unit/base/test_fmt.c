@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
 #include "t.h"
 
 /* clang-format off */
@@ -120,7 +121,7 @@ static void test_random(void)
 		fmt_ellipsis(e, sizeof(e), b, width, round & 1);
 		bad += fmt_width(e) > width;
 		for (const char *s = e; *s; s += len) {
-			len = fmt_utf8(s, &ucs);
+			len = utf8_get(s, &ucs);
 			bad += !len || ucs < 0x20 || (ucs >= 0x7f && ucs < 0xa0);
 			len += !len;
 		}

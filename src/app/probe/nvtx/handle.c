@@ -12,6 +12,8 @@
 
 #include <aon/aon.h>
 
+#include "base/utf8.h"
+
 #define PREFIX_MAX 120u
 #define PAGE       4096u
 
@@ -96,33 +98,6 @@ bool nvtx_is_ours(const void *handle)
 	       own_slot(nvtx_domain_slot, HANDLES, handle);
 }
 
-/* One character as UTF-8; returns its bytes. What is none becomes U+FFFD. */
-static size_t put_utf8(char out[4], uint32_t c)
-{
-	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-		c = 0xfffd;
-	if (c < 0x80) {
-		out[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		out[0] = (char)(0xc0 | c >> 6);
-		out[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		out[0] = (char)(0xe0 | c >> 12);
-		out[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		out[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	out[0] = (char)(0xf0 | c >> 18);
-	out[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	out[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	out[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
-}
-
 size_t nvtx_append(char *out, size_t len, size_t cap, struct nvtx_string s)
 {
 	char c[4];
@@ -134,7 +109,7 @@ size_t nvtx_append(char *out, size_t len, size_t cap, struct nvtx_string s)
 		len += n;
 	}
 	for (const wchar_t *w = s.wide; w && *w; w++) {
-		n = put_utf8(c, (uint32_t)*w);
+		n = utf8_put(c, (uint32_t)*w);
 		if (len + n >= cap)
 			break;
 		memcpy(out + len, c, n);

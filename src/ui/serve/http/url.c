@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fmt.h"
+#include "base/utf8.h"
 
 static int hex(char c)
 {
@@ -24,7 +24,7 @@ static bool is_text(const char *s)
 	size_t n;
 
 	for (; *s; s += n) {
-		n = fmt_utf8(s, &ucs);
+		n = utf8_get(s, &ucs);
 		if (!n || ucs < 0x20 || (ucs >= 0x7f && ucs < 0xa0))
 			return false;
 	}
