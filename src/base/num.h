@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * num.h - numbers from text of others: the whole text is the number, or it is none.
+ *
+ * All return 0, or -EINVAL: not a number, or outside of min and max; *out is then as before.
+ * Neither blanks nor a plus before it count, nor hexadecimal digits, infinities and NaN.
+ */
+#ifndef AON_BASE_NUM_H
+#define AON_BASE_NUM_H
+
+#include <stdint.h>
+
+int num_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out);
+int num_u32(const char *text, uint32_t min, uint32_t max, uint32_t *out);
+int num_i64(const char *text, int64_t min, int64_t max, int64_t *out);
+int num_hex(const char *text, uint64_t *out); /* hexadecimal, without 0x */
+int num_real(const char *text, double min, double max, double *out);
+
+/*
+ * A number that has a unit, as the same amount of `unit`: of "ms", 2s is 2000. Units of one kind:
+ *
+ *	ns us ms s m h d    bytes KiB MiB GiB TiB    % 1/1000    k M G (of "": a count)
+ */
+int num_unit(const char *text, const char *unit, double min, double max, double *out);
+
+/*
+ * The next number of a list with commas, of 1 to max: 1, and *list is behind it; 0 at the end of
+ * the list; -EINVAL.
+ */
+int num_next(const char **list, uint64_t max, uint64_t *out);
+
+#endif /* AON_BASE_NUM_H */
