@@ -22,12 +22,12 @@
 #define OFTEN      5u /* of the window's steps */
 #define SLOW       512.0f
 
-void track_reset(struct track *t)
+void track_reset(struct cusum *t)
 {
 	memset(t, 0, sizeof(*t));
 }
 
-bool track_learn(struct track *t, float v, uint32_t steps)
+bool track_learn(struct cusum *t, float v, uint32_t steps)
 {
 	float room[RING];
 
@@ -44,12 +44,12 @@ bool track_learn(struct track *t, float v, uint32_t steps)
 	return false;
 }
 
-static float newest(const struct track *t, uint32_t i)
+static float newest(const struct cusum *t, uint32_t i)
 {
 	return t->ring[(t->seen - 1 - i) % RING];
 }
 
-float track_mean(const struct track *t, uint32_t n)
+float track_mean(const struct cusum *t, uint32_t n)
 {
 	float sum = 0;
 
@@ -64,7 +64,7 @@ static float clip(float z)
 }
 
 /* Is it back? Half of what it had risen by is as far from the one as from the other. */
-static void look_down(struct track *t, float by, float noise)
+static void look_down(struct cusum *t, float by, float noise)
 {
 	if (!(t->level > 0)) {
 		if (t->fast >= FAST_STEPS)
@@ -82,7 +82,7 @@ static void look_down(struct track *t, float by, float noise)
 	t->back = t->seen;
 }
 
-void track_add(struct track *t, float v, float noise)
+void track_add(struct cusum *t, float v, float noise)
 {
 	float by = v - t->base, z = by / noise;
 
@@ -95,7 +95,7 @@ void track_add(struct track *t, float v, float noise)
 	look_down(t, by, noise);
 }
 
-float track_at(const struct track *t, uint32_t n, double q)
+float track_at(const struct cusum *t, uint32_t n, double q)
 {
 	float room[RING];
 
@@ -104,7 +104,7 @@ float track_at(const struct track *t, uint32_t n, double q)
 	return select_at(room, n, q);
 }
 
-uint32_t track_above(const struct track *t, uint32_t n, float least)
+uint32_t track_above(const struct cusum *t, uint32_t n, float least)
 {
 	uint32_t above = 0;
 
@@ -113,7 +113,7 @@ uint32_t track_above(const struct track *t, uint32_t n, float least)
 	return above;
 }
 
-bool track_is_up(const struct track *t, float noise)
+bool track_is_up(const struct cusum *t, float noise)
 {
 	uint32_t n = track_is_back(t) ? t->seen - t->back : RING; /* what is over does not count */
 	float mean, least = fmaxf(3 * noise, 0.005f);

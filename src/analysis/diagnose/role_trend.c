@@ -11,7 +11,7 @@
 #define STAGE_ODD  0.02f  /* a stage that always takes so much longer than the others */
 #define NOISE_ROLE 0.001f /* of a step */
 
-static void whole_add(const struct diag *d, struct track *t, float *noise, float v)
+static void whole_add(const struct diag *d, struct cusum *t, float *noise, float v)
 {
 	float room[RING];
 
@@ -90,7 +90,7 @@ void whole_take(struct diag *d)
 
 static bool is_up(const struct diag_role *k, enum whole i, double z)
 {
-	const struct track *t = &k->whole[i];
+	const struct cusum *t = &k->whole[i];
 	float least = fmaxf((float)WORTH, (float)z * k->whole_noise[i]);
 
 	if (!t->learnt)
@@ -193,9 +193,9 @@ static bool host_is_whole(struct saying *s, const struct diag_role *k)
 /* Nobody is late and no transfer is longer, but less of them is hidden. */
 static void overlap_is_lost(struct saying *s, const struct diag_role *k)
 {
-	const struct track *t = &k->whole[WHOLE_EXPOSED];
+	const struct cusum *t = &k->whole[WHOLE_EXPOSED];
 
-	const struct track *hid = &k->whole[WHOLE_HIDDEN];
+	const struct cusum *hid = &k->whole[WHOLE_HIDDEN];
 	float least = fmaxf((float)WORTH, k->whole_noise[WHOLE_EXPOSED]);
 
 	if (s->said || s->network || s->d->infer || !t->learnt ||
@@ -215,7 +215,7 @@ static void overlap_is_lost(struct saying *s, const struct diag_role *k)
 static void stage_is_long(struct saying *s, struct diag_role *k)
 {
 	struct diag_part p = { DIAG_STAGE, k->first };
-	const struct track *t = &k->whole[WHOLE_STAGE];
+	const struct cusum *t = &k->whole[WHOLE_STAGE];
 	struct diag_verdict v;
 
 	if (!is_up(k, WHOLE_STAGE, 4))

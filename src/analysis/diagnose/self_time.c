@@ -154,7 +154,7 @@ static void rank_add(struct diag *d, struct diag_rank *r)
 	const struct diag_role *k = &d->role[r->role];
 
 	for (int s = 0; s < OWNS; s++) {
-		struct track *t = &r->own[s];
+		struct cusum *t = &r->own[s];
 		float noise = fmaxf(k->noise[s], (float)NOISE_LOW);
 
 		if (!track_learn(t, r->y[s], d->learn))
@@ -201,7 +201,7 @@ static void judge_level(struct diag *d, uint32_t role, int s)
 	spread = fminf(fmaxf(spread_of(d->room, n, select_at(d->room, n, 0.5)), low), 2 * low);
 	mid += 0.44f * low;
 	for (uint32_t r = 0; r < d->world; r++) {
-		struct track *t = &d->rank[r].own[s];
+		struct cusum *t = &d->rank[r].own[s];
 		float by = t->base - mid;
 
 		if (!d->rank[r].known || d->rank[r].role != role || !t->learnt ||

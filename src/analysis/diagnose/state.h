@@ -36,7 +36,7 @@ enum whole {
 };
 
 /* One series against its past: a CUSUM and the newest values (cusum.c). */
-struct track {
+struct cusum {
 	float base, sum;
 	float level, down; /* of what is up: how much, and the other side's sum: is it back? */
 	float ring[RING];
@@ -53,7 +53,7 @@ struct diag_rank {
 	uint32_t pipe;      /* ranks that exchange with each other as stages */
 	float y[OWNS];      /* against its peers, of a step */
 	float effect[OWNS]; /* against its past, in the mean of the newest steps */
-	struct track own[OWNS];
+	struct cusum own[OWNS];
 	float work;                /* compute that tokens and lengths explain, beyond the mean */
 	float copy, copy_base;     /* between host and device */
 	float retrans;             /* of the steps, in which its NIC sent packets again; fading */
@@ -88,7 +88,7 @@ struct diag_role {
 		plain; /* plain: compute without embedding, loss and optimizer */
 	float noise[OWNS];
 	struct fit fit;
-	struct track whole[WHOLES];
+	struct cusum whole[WHOLES];
 	float whole_noise[WHOLES];
 	float uneven, uneven_base; /* of a step, that equal work would save, fading */
 	float issue, issue_base, launch, launch_base,
@@ -107,7 +107,7 @@ struct diag_comm {
 	uint32_t came, step, last; /* last: who came last */
 	float probe[STEP_PROBES], least, most;
 	/* against its past: ratio - 1 of what a transfer takes */
-	struct track x;
+	struct cusum x;
 	float whole;             /* of its members' records, fading */
 	uint32_t full;           /* bits of x.ring: none was missing */
 	float noise, was;        /* was: its own past, where it is odd */
@@ -142,7 +142,7 @@ struct diag {
 	uint32_t comms;
 	float *room, *room2; /* for the world */
 	double step_ns;      /* of this step: median */
-	struct track whole;  /* of the step's time */
+	struct cusum whole;  /* of the step's time */
 	float whole_noise;
 	double slowdown; /* of the steps, in the mean: against equal work and no bad place */
 	uint32_t slowdowns;
@@ -171,28 +171,28 @@ float discoveries(float *p, size_t n, double q);
 
 /* --- cusum.c --- */
 #define CUSUM_LIMIT 13.0f /* h */
-void track_reset(struct track *t);
+void track_reset(struct cusum *t);
 /* One more value of so many that make a past; true once it was made before. */
-bool track_learn(struct track *t, float v, uint32_t steps);
-void track_add(struct track *t, float v, float noise);
-static inline uint32_t track_len(const struct track *t)
+bool track_learn(struct cusum *t, float v, uint32_t steps);
+void track_add(struct cusum *t, float v, float noise);
+static inline uint32_t track_len(const struct cusum *t)
 {
 	return t->seen < RING ? t->seen : RING;
 }
 /* It came back from being up, not long ago. */
-static inline bool track_is_back(const struct track *t)
+static inline bool track_is_back(const struct cusum *t)
 {
 	return t->back && t->seen - t->back <= RING;
 }
-float track_mean(const struct track *t, uint32_t newest);
-float track_at(const struct track *t, uint32_t newest, double q);
-static inline float track_middle(const struct track *t, uint32_t newest)
+float track_mean(const struct cusum *t, uint32_t newest);
+float track_at(const struct cusum *t, uint32_t newest, double q);
+static inline float track_middle(const struct cusum *t, uint32_t newest)
 {
 	return track_at(t, newest, 0.5);
 }
-uint32_t track_above(const struct track *t, uint32_t newest, float least);
+uint32_t track_above(const struct cusum *t, uint32_t newest, float least);
 /* It is higher than it was: enough to be worth a word, and no chance. */
-bool track_is_up(const struct track *t, float noise);
+bool track_is_up(const struct cusum *t, float noise);
 
 /* --- fit.c --- */
 void fit_add(struct fit *f, double tokens, double q, double y, double keep);

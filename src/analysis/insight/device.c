@@ -31,7 +31,7 @@ static void add_work(struct insight *in, struct insight_device *d, size_t event)
 
 /* --- from calls to starts --- */
 
-static int queue_put(struct queue *q, uint64_t v)
+static int queue_put(struct queue_starts *q, uint64_t v)
 {
 	if (q->n == q->cap) {
 		size_t cap = q->cap ? 2 * q->cap : 64;
@@ -42,7 +42,7 @@ static int queue_put(struct queue *q, uint64_t v)
 		for (size_t i = 0; i < q->n; i++)
 			more[i] = q->v[(q->head + i) % q->cap];
 		free(q->v);
-		*q = (struct queue){ more, 0, q->n, cap };
+		*q = (struct queue_starts){ more, 0, q->n, cap };
 	}
 	q->v[(q->head + q->n++) % q->cap] = v;
 	return 0;

@@ -7,13 +7,8 @@
 #ifndef AON_HEAP_H
 #define AON_HEAP_H
 
+#include "base/counters.h"
 #include "insight/insight.h"
-
-enum memory_of {
-#define MEMORY(ID, name) MEMORY_##ID,
-#include "base/memory.tbl.h"
-	MEMORIES,
-};
 
 #define HEAP_NONE UINT64_MAX /* not said */
 

@@ -16,7 +16,7 @@
 #include "theory/op_work.h"
 
 /* Starts of what is queued on a stream: a ring that grows. */
-struct queue {
+struct queue_starts {
 	uint64_t *v; /* owned */
 	size_t head, n, cap;
 };
@@ -24,7 +24,7 @@ struct queue {
 struct state_track {
 	struct sum sum;               /* of a stream */
 	struct insight_launch launch; /* of a stream; the sketch is owned until it is handed on */
-	struct queue queue;
+	struct queue_starts queue;
 	uint32_t last_corr;            /* of the launch of its last event; 0: had none */
 	uint64_t span_end[SPAN_KINDS]; /* of a thread: of its last span */
 };

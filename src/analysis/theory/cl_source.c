@@ -9,9 +9,9 @@
 
 /* --- statements --- */
 
-static void statement(struct source *s);
+static void statement(struct cl_text *s);
 
-static void declaration(struct source *s)
+static void declaration(struct cl_text *s)
 {
 	uint8_t space;
 	uint32_t stars;
@@ -52,7 +52,7 @@ static void declaration(struct source *s)
 }
 
 /* for (int i = 0; i < 8; i++): how often; 0: it is not such a one. */
-static uint64_t loop_turns(struct source *s, uint32_t *hash)
+static uint64_t loop_turns(struct cl_text *s, uint32_t *hash)
 {
 	struct src_val from, to, by = { .v = 1, .konst = true };
 	bool equal, down = false;
@@ -101,7 +101,7 @@ static uint64_t loop_turns(struct source *s, uint32_t *hash)
 	return ((uint64_t)span + (uint64_t)by.v - 1) / (uint64_t)by.v;
 }
 
-static void loop(struct source *s)
+static void loop(struct cl_text *s)
 {
 	struct src_val t = { .width = 1, .bytes = 4 };
 	uint32_t vars = s->vars, hash;
@@ -123,7 +123,7 @@ static void loop(struct source *s)
 	s->vars = vars;
 }
 
-static void block(struct source *s)
+static void block(struct cl_text *s)
 {
 	uint32_t vars = s->vars;
 
@@ -137,7 +137,7 @@ static void block(struct source *s)
 	s->vars = vars;
 }
 
-static void statement(struct source *s)
+static void statement(struct cl_text *s)
 {
 	if (++s->depth > SRC_DEPTH)
 		s->bad = true;
@@ -175,7 +175,7 @@ static void statement(struct source *s)
 
 /* --- kernels --- */
 
-static void parameters(struct source *s)
+static void parameters(struct cl_text *s)
 {
 	uint8_t space;
 	uint32_t stars;
@@ -194,7 +194,7 @@ static void parameters(struct source *s)
 	src_need(s, ")");
 }
 
-static bool kernel(struct source *s)
+static bool kernel(struct cl_text *s)
 {
 	s->k = (struct source_kernel){ .branches = false };
 	s->vars = s->loops = s->depth = 0;
@@ -214,7 +214,7 @@ static bool kernel(struct source *s)
 	return !s->bad;
 }
 
-void source_begin(struct source *s, const char *text, size_t len)
+void source_begin(struct cl_text *s, const char *text, size_t len)
 {
 	s->at = text;
 	s->end = text + (len < SOURCE_TEXT ? len : SOURCE_TEXT);
@@ -223,7 +223,7 @@ void source_begin(struct source *s, const char *text, size_t len)
 	src_token(s);
 }
 
-bool source_next(struct source *s)
+bool source_next(struct cl_text *s)
 {
 	bool macros = s->bad; /* of the whole text */
 

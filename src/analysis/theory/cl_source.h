@@ -46,7 +46,7 @@ struct source_kernel {
 	bool branches; /* it is at most so much */
 };
 
-struct source {
+struct cl_text {
 	const char *at, *end;
 	/* the token */
 	const char *word;
@@ -64,9 +64,9 @@ struct source {
 };
 
 /* Begins with a program's text, which is borrowed. */
-void source_begin(struct source *s, const char *text, size_t len);
+void source_begin(struct cl_text *s, const char *text, size_t len);
 /* The next kernel that is understood, in s->k; false: no more. */
-bool source_next(struct source *s);
+bool source_next(struct cl_text *s);
 /* "flops=12 type=6 mem=9:4,0:8", "at most" behind it. Bytes without the NUL; 0: no room. */
 size_t source_text(char *out, size_t cap, const struct source_kernel *k);
 

@@ -9,7 +9,7 @@
 
 /* --- what is counted --- */
 
-static void flops(struct source *s, const struct src_val *v, uint64_t n)
+static void flops(struct cl_text *s, const struct src_val *v, uint64_t n)
 {
 	uint64_t all;
 
@@ -24,7 +24,7 @@ static void flops(struct source *s, const struct src_val *v, uint64_t n)
 	s->k.by_bytes[v->bytes <= 8 ? v->bytes : 8] += all;
 }
 
-static void touch(struct source *s, const struct src_val *p, uint32_t width)
+static void touch(struct cl_text *s, const struct src_val *p, uint32_t width)
 {
 	uint64_t bytes = (uint64_t)p->bytes * width;
 	uint32_t ids = p->deps & 63, i;
@@ -47,7 +47,7 @@ static void touch(struct source *s, const struct src_val *p, uint32_t width)
 }
 
 /* What a pointer leads to, read or written. */
-static struct src_val deref(struct source *s, struct src_val p)
+static struct src_val deref(struct cl_text *s, struct src_val p)
 {
 	if (!p.space)
 		s->bad = true;
@@ -59,7 +59,7 @@ static struct src_val deref(struct source *s, struct src_val p)
 
 /* --- variables --- */
 
-static struct source_var *find(struct source *s, uint32_t hash)
+static struct source_var *find(struct cl_text *s, uint32_t hash)
 {
 	for (uint32_t i = s->vars; i; i--)
 		if (s->var[i - 1].hash == hash)
@@ -67,7 +67,7 @@ static struct source_var *find(struct source *s, uint32_t hash)
 	return NULL;
 }
 
-struct source_var *src_declare(struct source *s, uint32_t hash, const struct src_val *t,
+struct source_var *src_declare(struct cl_text *s, uint32_t hash, const struct src_val *t,
 			       uint8_t space)
 {
 	struct source_var *v = &s->var[s->vars];
@@ -85,7 +85,7 @@ struct source_var *src_declare(struct source *s, uint32_t hash, const struct src
 
 /* --- expressions --- */
 
-static struct src_val unary(struct source *s);
+static struct src_val unary(struct cl_text *s);
 
 static const struct {
 	const char *name;
@@ -110,7 +110,7 @@ static bool starts(const char *p, uint32_t len, const char *with)
 }
 
 /* get_group_id(0) and the like. */
-static bool id_call(struct source *s, const char *name, uint32_t len, const struct src_val *arg,
+static bool id_call(struct cl_text *s, const char *name, uint32_t len, const struct src_val *arg,
 		    struct src_val *out)
 {
 	uint32_t d = arg->konst && arg->v >= 0 && arg->v < 3 ? (uint32_t)arg->v : 3;
@@ -132,7 +132,7 @@ static bool id_call(struct source *s, const char *name, uint32_t len, const stru
 /* convert_float4_rte(x), as_uint(x): the type is in the name. */
 static bool type_call(const char *name, uint32_t len, struct src_val *x)
 {
-	struct source peek = { .kind = SRC_WORD, .len = len };
+	struct cl_text peek = { .kind = SRC_WORD, .len = len };
 	const struct src_base_type *b;
 	uint8_t w;
 
@@ -155,7 +155,7 @@ static bool type_call(const char *name, uint32_t len, struct src_val *x)
 	return true;
 }
 
-static bool memory_call(struct source *s, const char *name, uint32_t len,
+static bool memory_call(struct cl_text *s, const char *name, uint32_t len,
 			const struct src_val arg[3], uint32_t args, struct src_val *out)
 {
 	bool load = starts(name, len, "vload");
@@ -179,7 +179,7 @@ static bool memory_call(struct source *s, const char *name, uint32_t len,
 	return true;
 }
 
-static void math_call(struct source *s, const char *name, uint32_t len, struct src_val *x)
+static void math_call(struct cl_text *s, const char *name, uint32_t len, struct src_val *x)
 {
 	static const char *const prefix[] = { "native_", "half_" };
 
@@ -214,7 +214,7 @@ static struct src_val widest(struct src_val a, struct src_val b)
 	return r;
 }
 
-static struct src_val call(struct source *s, const char *name, uint32_t len)
+static struct src_val call(struct cl_text *s, const char *name, uint32_t len)
 {
 	struct src_val arg[3] = { 0 }, all = { .width = 1, .bytes = 4 }, out = all;
 	uint32_t n = 0;
@@ -242,7 +242,7 @@ static struct src_val call(struct source *s, const char *name, uint32_t len)
 }
 
 /* (float4)(a,b,c,d), (int)x, (__global float4*)(p+1); or what stands in parentheses. */
-static struct src_val parenthesis(struct source *s)
+static struct src_val parenthesis(struct cl_text *s)
 {
 	struct src_val t, x;
 	uint8_t space;
@@ -280,7 +280,7 @@ static struct src_val parenthesis(struct source *s)
 	return t;
 }
 
-static struct src_val word(struct source *s)
+static struct src_val word(struct cl_text *s)
 {
 	const char *name = s->word;
 	uint32_t len = s->len, hash = s->hash;
@@ -306,7 +306,7 @@ static struct src_val word(struct source *s)
 	return (struct src_val){ .width = 1, .bytes = 1, .konst = true };
 }
 
-static struct src_val primary(struct source *s)
+static struct src_val primary(struct cl_text *s)
 {
 	struct src_val x = { .width = 1, .bytes = 4 };
 
@@ -326,7 +326,7 @@ static struct src_val primary(struct source *s)
 }
 
 /* Of v.x, v.s0, v.lo: as many parts as there are letters. */
-static void part(struct source *s, struct src_val *x)
+static void part(struct cl_text *s, struct src_val *x)
 {
 	uint32_t n = s->len;
 
@@ -342,7 +342,7 @@ static void part(struct source *s, struct src_val *x)
 	src_token(s);
 }
 
-static struct src_val postfix(struct source *s)
+static struct src_val postfix(struct cl_text *s)
 {
 	struct src_val x = primary(s), i;
 
@@ -363,7 +363,7 @@ static struct src_val postfix(struct source *s)
 	return x;
 }
 
-static struct src_val unary(struct source *s)
+static struct src_val unary(struct cl_text *s)
 {
 	struct src_val x;
 
@@ -406,7 +406,7 @@ static const struct {
 	{ "*", 10, '*' }, { "/", 10, '/' }, { "%", 10, '%' },
 };
 
-static int binary_at(const struct source *s)
+static int binary_at(const struct cl_text *s)
 {
 	for (size_t i = 0; s->kind == SRC_SIGN && i < sizeof(binaries) / sizeof(binaries[0]); i++)
 		if (src_is(s, binaries[i].sign))
@@ -414,7 +414,7 @@ static int binary_at(const struct source *s)
 	return -1;
 }
 
-static struct src_val fold(struct source *s, struct src_val a, struct src_val b, char what)
+static struct src_val fold(struct cl_text *s, struct src_val a, struct src_val b, char what)
 {
 	struct src_val r = widest(a, b);
 	bool both = a.konst && b.konst && !r.flt;
@@ -439,7 +439,7 @@ static struct src_val fold(struct source *s, struct src_val a, struct src_val b,
 	return r;
 }
 
-struct src_val src_binary(struct source *s, uint32_t level)
+struct src_val src_binary(struct cl_text *s, uint32_t level)
 {
 	struct src_val a = unary(s);
 	int i;
@@ -458,7 +458,7 @@ struct src_val src_binary(struct source *s, uint32_t level)
 	return a;
 }
 
-struct src_val src_expr(struct source *s)
+struct src_val src_expr(struct cl_text *s)
 {
 	static const char *const to[] = { "=", "+=", "-=", "*=", "/=", "|=", "&=", "^=", "%=" };
 	uint32_t hash = s->kind == SRC_WORD ? s->hash : 0;

@@ -31,20 +31,20 @@ static inline bool src_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-void src_token(struct source *s); /* the next one */
-bool src_is(const struct source *s, const char *text);
-bool src_eat(struct source *s, const char *text);
-void src_need(struct source *s, const char *text);
-void src_skip_pair(struct source *s, const char *open, const char *close);
-void src_skip_attributes(struct source *s);
-const struct src_base_type *src_base(const struct source *s, uint8_t *width);
-bool src_at_type(const struct source *s);
+void src_token(struct cl_text *s); /* the next one */
+bool src_is(const struct cl_text *s, const char *text);
+bool src_eat(struct cl_text *s, const char *text);
+void src_need(struct cl_text *s, const char *text);
+void src_skip_pair(struct cl_text *s, const char *open, const char *close);
+void src_skip_attributes(struct cl_text *s);
+const struct src_base_type *src_base(const struct cl_text *s, uint8_t *width);
+bool src_at_type(const struct cl_text *s);
 /* Qualifiers, a type, stars: t is what is pointed to. */
-void src_type(struct source *s, struct src_val *t, uint8_t *space, uint32_t *stars);
+void src_type(struct cl_text *s, struct src_val *t, uint8_t *space, uint32_t *stars);
 
-struct src_val src_expr(struct source *s);
-struct src_val src_binary(struct source *s, uint32_t level);
-struct source_var *src_declare(struct source *s, uint32_t hash, const struct src_val *t,
+struct src_val src_expr(struct cl_text *s);
+struct src_val src_binary(struct cl_text *s, uint32_t level);
+struct source_var *src_declare(struct cl_text *s, uint32_t hash, const struct src_val *t,
 			       uint8_t space);
 
 #endif /* AON_THEORY_CL_SOURCE_PRIV_H */

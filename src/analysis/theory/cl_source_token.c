@@ -17,7 +17,7 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static void skip_space(struct source *s)
+static void skip_space(struct cl_text *s)
 {
 	while (s->at < s->end) {
 		const char *p = s->at;
@@ -43,7 +43,7 @@ static void skip_space(struct source *s)
 	}
 }
 
-static void number(struct source *s)
+static void number(struct cl_text *s)
 {
 	int base = s->end - s->at > 1 && s->at[0] == '0' && (s->at[1] | 32) == 'x' ? 16 : 10;
 	uint64_t v = 0;
@@ -70,7 +70,7 @@ static void number(struct source *s)
 	s->number_flt = flt;
 }
 
-void src_token(struct source *s)
+void src_token(struct cl_text *s)
 {
 	static const char two[][3] = { "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", "--",
 				       "+=", "-=", "*=", "/=", "|=", "&=", "^=", "->", "%=" };
@@ -103,12 +103,12 @@ void src_token(struct source *s)
 	s->hash = hash_of(s->word, s->len);
 }
 
-bool src_is(const struct source *s, const char *text)
+bool src_is(const struct cl_text *s, const char *text)
 {
 	return s->kind != SRC_END && s->len == strlen(text) && !memcmp(s->word, text, s->len);
 }
 
-bool src_eat(struct source *s, const char *text)
+bool src_eat(struct cl_text *s, const char *text)
 {
 	if (!src_is(s, text))
 		return false;
@@ -116,14 +116,14 @@ bool src_eat(struct source *s, const char *text)
 	return true;
 }
 
-void src_need(struct source *s, const char *text)
+void src_need(struct cl_text *s, const char *text)
 {
 	if (!src_eat(s, text))
 		s->bad = true;
 }
 
 /* From an opening sign behind its closing one. */
-void src_skip_pair(struct source *s, const char *open, const char *close)
+void src_skip_pair(struct cl_text *s, const char *open, const char *close)
 {
 	uint32_t depth = 0;
 
@@ -136,7 +136,7 @@ void src_skip_pair(struct source *s, const char *open, const char *close)
 	} while (depth && s->kind != SRC_END);
 }
 
-void src_skip_attributes(struct source *s)
+void src_skip_attributes(struct cl_text *s)
 {
 	while (src_is(s, "__attribute__")) {
 		src_token(s);
@@ -153,7 +153,7 @@ static const struct src_base_type bases[] = {
 	{ "void", 0, 0 },  { "size_t", 8, 0 }, { "unsigned", 4, 0 }, { "signed", 4, 0 },
 };
 
-const struct src_base_type *src_base(const struct source *s, uint8_t *width)
+const struct src_base_type *src_base(const struct cl_text *s, uint8_t *width)
 {
 	uint32_t n = s->len, w = 0, ten = 1;
 
@@ -170,7 +170,7 @@ const struct src_base_type *src_base(const struct source *s, uint8_t *width)
 	return NULL;
 }
 
-static bool qualifier(struct source *s, uint8_t *space)
+static bool qualifier(struct cl_text *s, uint8_t *space)
 {
 	if (src_is(s, "__global") || src_is(s, "global"))
 		*space = SRC_GLOBAL;
@@ -186,9 +186,9 @@ static bool qualifier(struct source *s, uint8_t *space)
 	return true;
 }
 
-bool src_at_type(const struct source *s)
+bool src_at_type(const struct cl_text *s)
 {
-	struct source peek = { .word = s->word, .len = s->len, .kind = s->kind };
+	struct cl_text peek = { .word = s->word, .len = s->len, .kind = s->kind };
 	uint8_t w, space;
 
 	peek.at = peek.end = s->word + s->len; /* src_token() stops there */
@@ -196,7 +196,7 @@ bool src_at_type(const struct source *s)
 }
 
 /* Qualifiers, a type, stars: t is what is pointed to. *pointer: stars. */
-void src_type(struct source *s, struct src_val *t, uint8_t *space, uint32_t *pointer)
+void src_type(struct cl_text *s, struct src_val *t, uint8_t *space, uint32_t *pointer)
 {
 	const struct src_base_type *b = NULL, *more;
 	uint8_t w = 1;

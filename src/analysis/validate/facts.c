@@ -57,7 +57,7 @@ static int put(struct facts *f, const char *key, const char *value)
 		return -ENOMEM;
 	}
 	memmove(&f->f[at + 1], &f->f[at], (f->n - at) * sizeof(*f->f));
-	f->f[at] = (struct fact){ k, v };
+	f->f[at] = (struct facts_row){ k, v };
 	f->n++;
 	return 0;
 }

@@ -13,7 +13,7 @@
 #define FACT_VALUE 256u
 
 struct facts {
-	struct fact {
+	struct facts_row {
 		char *key, *value; /* owned */
 	} * f;                     /* owned */
 	size_t n;

@@ -13,7 +13,7 @@
 /* --- kernel --- */
 
 /* The word in brackets: "always [madvise] never". */
-static void chosen(const struct node *n, const char *key, const char *path)
+static void chosen(const struct node_files *n, const char *key, const char *path)
 {
 	char text[256], *open, *close;
 
@@ -22,13 +22,13 @@ static void chosen(const struct node *n, const char *key, const char *path)
 		facts_set(n->f, key, "%.*s", (int)(close - open - 1), open + 1);
 }
 
-static void count_entry(const struct node *n, const char *path, const char *name, void *arg)
+static void count_entry(const struct node_files *n, const char *path, const char *name, void *arg)
 {
 	(void)n, (void)path, (void)name;
 	++*(unsigned *)arg;
 }
 
-static void iommu(const struct node *n)
+static void iommu(const struct node_files *n)
 {
 	char line[4096] = "", type[64];
 	unsigned groups = 0;
@@ -44,7 +44,8 @@ static void iommu(const struct node *n)
 			  !strcmp(type, "identity") ? "passthrough" : "on");
 }
 
-static void find_irqbalance(const struct node *n, const char *path, const char *name, void *arg)
+static void find_irqbalance(const struct node_files *n, const char *path, const char *name,
+			    void *arg)
 {
 	char comm[32];
 
@@ -54,7 +55,7 @@ static void find_irqbalance(const struct node *n, const char *path, const char *
 }
 
 /* Without what is a node's own: its disks, its addresses, where it was booted from. */
-static void cmdline(const struct node *n)
+static void cmdline(const struct node_files *n)
 {
 	static const char *const own[] = { "BOOT_IMAGE=", "BOOTIF=", "root=",    "resume=",
 					   "initrd=",     "ip=",     "nfsroot=", "hostname=" };
@@ -74,7 +75,7 @@ static void cmdline(const struct node *n)
 	facts_set(n->f, "kernel/cmdline", "%s", kept);
 }
 
-static void kernel(const struct node *n)
+static void kernel(const struct node_files *n)
 {
 	bool balances = false;
 
@@ -97,7 +98,8 @@ static void kernel(const struct node *n)
 
 /* --- cores and memory --- */
 
-static void worst_governor(const struct node *n, const char *path, const char *name, void *arg)
+static void worst_governor(const struct node_files *n, const char *path, const char *name,
+			   void *arg)
 {
 	char text[64], *out = arg;
 
@@ -108,7 +110,7 @@ static void worst_governor(const struct node *n, const char *path, const char *n
 }
 
 /* The longest way back from an idle state that is not turned off. */
-static void idle_exit(const struct node *n, const char *path, const char *name, void *arg)
+static void idle_exit(const struct node_files *n, const char *path, const char *name, void *arg)
 {
 	double off = 0, us, *most = arg;
 
@@ -118,7 +120,7 @@ static void idle_exit(const struct node *n, const char *path, const char *name, 
 		*most = us;
 }
 
-static void throttles(const struct node *n, const char *path, const char *name, void *arg)
+static void throttles(const struct node_files *n, const char *path, const char *name, void *arg)
 {
 	double v;
 
@@ -127,7 +129,7 @@ static void throttles(const struct node *n, const char *path, const char *name, 
 		*(double *)arg = (*(double *)arg < 0 ? 0 : *(double *)arg) + v;
 }
 
-static void add_file(const struct node *n, const char *path, const char *file, double *sum)
+static void add_file(const struct node_files *n, const char *path, const char *file, double *sum)
 {
 	double v;
 
@@ -135,7 +137,7 @@ static void add_file(const struct node *n, const char *path, const char *file, d
 		*sum = (*sum < 0 ? 0 : *sum) + v;
 }
 
-static void edac(const struct node *n, const char *path, const char *name, void *arg)
+static void edac(const struct node_files *n, const char *path, const char *name, void *arg)
 {
 	double *sum = arg;
 
@@ -144,7 +146,7 @@ static void edac(const struct node *n, const char *path, const char *name, void 
 	add_file(n, path, "ce_count", &sum[1]);
 }
 
-static void cpu_model(const struct node *n)
+static void cpu_model(const struct node_files *n)
 {
 	char *text = malloc(65536), *at, *end;
 
@@ -171,7 +173,7 @@ static double kib_of(const char *text, const char *word)
 }
 
 /* Huge pages that are set aside and that nobody has taken are memory that is lost. */
-static void meminfo(const struct node *n)
+static void meminfo(const struct node_files *n)
 {
 	char text[8192];
 	double page, total;
@@ -190,7 +192,7 @@ static void meminfo(const struct node *n)
 				  (total > 0 ? total : page));
 }
 
-static void turbo(const struct node *n)
+static void turbo(const struct node_files *n)
 {
 	double v;
 
@@ -200,7 +202,7 @@ static void turbo(const struct node *n)
 		facts_set(n->f, "cpu/turbo", "%s", v != 0 ? "on" : "off");
 }
 
-static void cores(const struct node *n)
+static void cores(const struct node_files *n)
 {
 	double throttled = -1, exit_us = -1, ecc[2] = { -1, -1 };
 	char governor[64] = "";
@@ -232,7 +234,7 @@ static void cores(const struct node *n)
 
 void node_facts(struct facts *f, const char *root)
 {
-	struct node n = { f, root };
+	struct node_files n = { f, root };
 
 	kernel(&n);
 	cores(&n);

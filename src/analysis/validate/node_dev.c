@@ -62,7 +62,7 @@ void node_config(struct node_config *sum, const uint8_t *c, size_t len, bool bri
 		}
 }
 
-static void config(const struct node *n, const char *path, bool bridge, struct pcie *sum)
+static void config(const struct node_files *n, const char *path, bool bridge, struct pcie *sum)
 {
 	char full[PATH_MAX], c[4096 + 1];
 	size_t len = 0;
@@ -72,7 +72,7 @@ static void config(const struct node *n, const char *path, bool bridge, struct p
 		node_config(&sum->config, (const uint8_t *)c, len, bridge);
 }
 
-static void pcie_device(const struct node *n, const char *path, const char *name, void *arg)
+static void pcie_device(const struct node_files *n, const char *path, const char *name, void *arg)
 {
 	char class[32], vendor[32], device[32], key[64];
 	struct pcie *sum = arg;
@@ -115,7 +115,7 @@ static void pcie_device(const struct node *n, const char *path, const char *name
 	}
 }
 
-static void pcie(const struct node *n)
+static void pcie(const struct node_files *n)
 {
 	struct pcie sum = { 0 };
 
@@ -146,7 +146,7 @@ struct net {
 };
 
 /* Of cards alone: bridges and tunnels have none. Files do not have it. */
-static void firmware(const struct node *n, const char *name)
+static void firmware(const struct node_files *n, const char *name)
 {
 	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
 	struct ifreq ask = { .ifr_data = (char *)&info };
@@ -166,7 +166,7 @@ static void firmware(const struct node *n, const char *name)
 		close(s);
 }
 
-static void net_device(const struct node *n, const char *path, const char *name, void *arg)
+static void net_device(const struct node_files *n, const char *path, const char *name, void *arg)
 {
 	char key[64], state[32] = "", vendor[16];
 	struct net *sum = arg;
@@ -198,7 +198,7 @@ static void net_device(const struct node *n, const char *path, const char *name,
 	}
 }
 
-static void ib_port(const struct node *n, const char *path, const char *name, void *arg)
+static void ib_port(const struct node_files *n, const char *path, const char *name, void *arg)
 {
 	char state[64], rate[64], key[96], *device = arg;
 	double down = 0;
@@ -214,7 +214,7 @@ static void ib_port(const struct node *n, const char *path, const char *name, vo
 		facts_set(n->f, "ib/down_at", "%.20s port %.4s", device, name);
 }
 
-static void ib_device(const struct node *n, const char *path, const char *name, void *arg)
+static void ib_device(const struct node_files *n, const char *path, const char *name, void *arg)
 {
 	char ports[PATH_MAX], key[64], text[64], device[32];
 
@@ -229,7 +229,7 @@ static void ib_device(const struct node *n, const char *path, const char *name, 
 
 /* --- disks and drivers --- */
 
-static void nvme(const struct node *n, const char *path, const char *name, void *arg)
+static void nvme(const struct node_files *n, const char *path, const char *name, void *arg)
 {
 	static const char *const file[] = { "model", "firmware_rev" };
 	char key[64], text[80];
@@ -242,7 +242,7 @@ static void nvme(const struct node *n, const char *path, const char *name, void 
 		}
 }
 
-static void drivers(const struct node *n)
+static void drivers(const struct node_files *n)
 {
 	static const char *const module[] = { "nvidia",    "amdgpu",  "xe",      "i915",
 					      "mlx5_core", "mlx5_ib", "bnxt_en", "irdma",
@@ -258,7 +258,7 @@ static void drivers(const struct node *n)
 
 /* --- GPUs, by NVIDIA's driver --- */
 
-static void nvidia_gpu(const struct node *n, const char *path, const char *name, void *arg)
+static void nvidia_gpu(const struct node_files *n, const char *path, const char *name, void *arg)
 {
 	char text[2048], *line, *at = text;
 
@@ -278,7 +278,7 @@ static void nvidia_gpu(const struct node *n, const char *path, const char *name,
 	}
 }
 
-static void gpus(const struct node *n)
+static void gpus(const struct node_files *n)
 {
 	char text[1024], *at;
 	unsigned count = 0;
@@ -294,7 +294,7 @@ static void gpus(const struct node *n)
 }
 
 /* GPUs write to network cards by themselves if a module, or the kernel's own way, lets them. */
-static void peer_memory(const struct node *n)
+static void peer_memory(const struct node_files *n)
 {
 	char text[256];
 	double down;
@@ -312,7 +312,7 @@ static void peer_memory(const struct node *n)
 				  : "none");
 }
 
-void node_devices(const struct node *n)
+void node_devices(const struct node_files *n)
 {
 	struct net sum = { 0 };
 

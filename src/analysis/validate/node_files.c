@@ -12,7 +12,7 @@
 
 #define ENTRIES 4096u /* of a folder, at most */
 
-bool node_slurp(const struct node *n, const char *path, char *out, size_t cap, size_t *len)
+bool node_slurp(const struct node_files *n, const char *path, char *out, size_t cap, size_t *len)
 {
 	char full[PATH_MAX];
 	size_t n_read = 0;
@@ -38,7 +38,7 @@ bool node_slurp(const struct node *n, const char *path, char *out, size_t cap, s
 	return true;
 }
 
-bool node_number(const struct node *n, const char *path, double *out)
+bool node_number(const struct node_files *n, const char *path, double *out)
 {
 	char text[64], *end;
 
@@ -48,7 +48,7 @@ bool node_number(const struct node *n, const char *path, double *out)
 	return end != text;
 }
 
-void node_copy(const struct node *n, const char *key, const char *path)
+void node_copy(const struct node_files *n, const char *key, const char *path)
 {
 	char text[FACT_VALUE];
 
@@ -56,8 +56,8 @@ void node_copy(const struct node *n, const char *key, const char *path)
 		facts_set(n->f, key, "%.200s", text);
 }
 
-void node_each(const struct node *n, const char *folder, const char *prefix, node_entry_fn *fn,
-	       void *arg)
+void node_each(const struct node_files *n, const char *folder, const char *prefix,
+	       node_entry_fn *fn, void *arg)
 {
 	char full[PATH_MAX], path[PATH_MAX];
 	struct dirent *e;
@@ -74,7 +74,8 @@ void node_each(const struct node *n, const char *folder, const char *prefix, nod
 		closedir(d);
 }
 
-bool node_beside(const struct node *n, const char *path, const char *file, char *out, size_t cap)
+bool node_beside(const struct node_files *n, const char *path, const char *file, char *out,
+		 size_t cap)
 {
 	char full[PATH_MAX];
 
@@ -82,7 +83,7 @@ bool node_beside(const struct node *n, const char *path, const char *file, char 
 	       node_slurp(n, full, out, cap, NULL);
 }
 
-bool node_beside_number(const struct node *n, const char *path, const char *file, double *out)
+bool node_beside_number(const struct node_files *n, const char *path, const char *file, double *out)
 {
 	char full[PATH_MAX];
 

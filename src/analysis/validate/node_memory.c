@@ -62,7 +62,7 @@ struct channels {
 };
 
 /* "channel 3 slot 0": the part before the slot, of a controller. */
-static void channel(const struct node *n, const char *path, const char *name, void *arg)
+static void channel(const struct node_files *n, const char *path, const char *name, void *arg)
 {
 	struct channels *c = arg;
 	char text[64], mine[CHANNEL_TEXT], *at;
@@ -80,14 +80,14 @@ static void channel(const struct node *n, const char *path, const char *name, vo
 		memcpy(c->name[c->n++], mine, sizeof(mine));
 }
 
-static void controller(const struct node *n, const char *path, const char *name, void *arg)
+static void controller(const struct node_files *n, const char *path, const char *name, void *arg)
 {
 	(void)name;
 	node_each(n, path, "dimm", channel, arg);
 }
 
 /* Two DIMMs of a channel share its wires: without EDAC the sum of all is the most it can be. */
-void node_memory(const struct node *n)
+void node_memory(const struct node_files *n)
 {
 	struct channels *c = calloc(1, sizeof(*c));
 	char *text = malloc(TABLES);

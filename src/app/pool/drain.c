@@ -69,8 +69,8 @@ static void free_chunk(struct pool *p, uint32_t i)
  * Copies what was added to a chunk since the last pass. 1: copied, 0: nothing new, -ENOBUFS: no
  * room, -EPROTO: the chunk is inconsistent. The chunk is freed when no thread will write to it again.
  */
-static int drain_chunk(struct pool *p, const struct order *o, void *buf, size_t room, bool dead,
-		       struct pool_run *run)
+static int drain_chunk(struct pool *p, const struct chunk_order *o, void *buf, size_t room,
+		       bool dead, struct pool_run *run)
 {
 	uint32_t i = o->chunk, state, n, units;
 	int records;
@@ -113,13 +113,13 @@ static int drain_chunk(struct pool *p, const struct order *o, void *buf, size_t 
 }
 
 /* Shell's sort: no memory, and quick on what is nearly in order, as this is. */
-static void sort(struct order *o, uint32_t n)
+static void sort(struct chunk_order *o, uint32_t n)
 {
 	static const uint32_t gaps[] = { 1750, 701, 301, 132, 57, 23, 10, 4, 1 };
 
 	for (unsigned g = 0; g < sizeof(gaps) / sizeof(gaps[0]); g++) {
 		for (uint32_t i = gaps[g]; i < n; i++) {
-			struct order x = o[i];
+			struct chunk_order x = o[i];
 			uint32_t j = i;
 
 			for (; j >= gaps[g] && o[j - gaps[g]].key > x.key; j -= gaps[g])
@@ -130,7 +130,7 @@ static void sort(struct order *o, uint32_t n)
 }
 
 /* Lists the chunks that are not free, sorted by thread and age. */
-static uint32_t list(struct pool *p, struct order *o)
+static uint32_t list(struct pool *p, struct chunk_order *o)
 {
 	bool sorted = true;
 	uint32_t n = 0;
@@ -139,7 +139,7 @@ static uint32_t list(struct pool *p, struct order *o)
 		/* D: pairs with E, and with A: a reader that sees a chunk taken sees the ones before it full. */
 		if (atomic_load_explicit(&p->state[i], memory_order_acquire) == AON_CHUNK_FREE)
 			continue;
-		o[n] = (struct order){ chunk_key(p, i), i };
+		o[n] = (struct chunk_order){ chunk_key(p, i), i };
 		sorted &= n == 0 || o[n - 1].key <= o[n].key;
 		n++;
 	}
@@ -156,7 +156,7 @@ static uint32_t list(struct pool *p, struct order *o)
  */
 static uint32_t choose(struct pool *p)
 {
-	struct order *seen = p->order + p->head.chunk_count;
+	struct chunk_order *seen = p->order + p->head.chunk_count;
 	uint32_t first = list(p, seen), second = list(p, p->order), n = 0, at = 0;
 
 	for (uint32_t i = 0; i < second; i++) {

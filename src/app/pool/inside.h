@@ -8,20 +8,20 @@
 #include "pool/pool.h"
 
 /* A chunk in the order in which its thread filled it: key is the thread and its count. */
-struct order {
+struct chunk_order {
 	uint64_t key;
 	uint32_t chunk;
 };
 
 struct pool {
-	int fd;                   /* owned */
-	uint8_t *map;             /* owned; head.total_bytes */
-	char *path;               /* owned; NULL for a memfd */
-	bool drained;             /* the last pass left nothing behind */
-	struct aon_seg_head head; /* checked copy: only its constant part is used */
-	uint32_t units;           /* that a chunk holds */
-	uint64_t next;            /* key where the next pass goes on */
-	struct order *order;      /* of a pass, and of a first look: behind done[] */
+	int fd;                    /* owned */
+	uint8_t *map;              /* owned; head.total_bytes */
+	char *path;                /* owned; NULL for a memfd */
+	bool drained;              /* the last pass left nothing behind */
+	struct aon_seg_head head;  /* checked copy: only its constant part is used */
+	uint32_t units;            /* that a chunk holds */
+	uint64_t next;             /* key where the next pass goes on */
+	struct chunk_order *order; /* of a pass, and of a first look: behind done[] */
 	_Atomic uint32_t *state;
 	_Atomic uint32_t *consumed; /* for the next daemon; never read while we live */
 	uint32_t done[];            /* what consumed[] says, but out of the process's reach */

@@ -83,10 +83,10 @@ static bool head_sane(const struct aon_seg_head *h, uint64_t file_bytes)
 static struct pool *alloc(size_t chunks)
 {
 	size_t done = (sizeof(struct pool) + chunks * sizeof(uint32_t) + 7) & ~(size_t)7;
-	struct pool *p = calloc(1, done + 2 * chunks * sizeof(struct order));
+	struct pool *p = calloc(1, done + 2 * chunks * sizeof(struct chunk_order));
 
 	if (p)
-		p->order = (struct order *)(void *)((char *)p + done);
+		p->order = (struct chunk_order *)(void *)((char *)p + done);
 	return p;
 }
 

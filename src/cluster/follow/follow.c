@@ -31,7 +31,7 @@
 #define MAX_AGE   (7 * 86400 * SECOND)
 
 struct job {
-	struct watch *w;         /* owned */
+	struct job_watch *w;     /* owned */
 	struct cursor_job saved; /* as it is when nothing of this look counts */
 	bool listed;
 };
@@ -152,7 +152,7 @@ static int commit(struct follow *x)
 /* Nothing of this look counts: the job is taken up from where it stood before. */
 static int take_back(struct follow *x, struct job *j)
 {
-	struct watch *w;
+	struct job_watch *w;
 	int err = watch_new(&w, x->o, x->f, &x->packs, &j->saved);
 
 	if (err)

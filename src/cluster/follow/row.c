@@ -51,7 +51,7 @@ static void one_line(char *out, size_t cap, const struct diag_verdict *v, const 
 			 100.0 * v->f.gain);
 }
 
-int watch_row(struct watch *w, const struct diag_verdict *said, const struct cursor_open *open,
+int watch_row(struct job_watch *w, const struct diag_verdict *said, const struct cursor_open *open,
 	      uint64_t until_ns)
 {
 	struct diag_verdict as = *said, *v = &as;

@@ -25,10 +25,10 @@
 #define WORSE        2.0f
 #define WORTH        0.01f
 
-int watch_new(struct watch **out, const struct follow_opts *o, struct fleet *f, struct packs *p,
+int watch_new(struct job_watch **out, const struct follow_opts *o, struct fleet *f, struct packs *p,
 	      const struct cursor_job *at)
 {
-	struct watch *w = calloc(1, sizeof(*w));
+	struct job_watch *w = calloc(1, sizeof(*w));
 
 	if (!w)
 		return -ENOMEM;
@@ -41,7 +41,7 @@ int watch_new(struct watch **out, const struct follow_opts *o, struct fleet *f, 
 	return 0;
 }
 
-void watch_free(struct watch *w)
+void watch_free(struct job_watch *w)
 {
 	if (!w)
 		return;
@@ -51,7 +51,7 @@ void watch_free(struct watch *w)
 
 /* --- findings --- */
 
-static struct cursor_open *find_open(struct watch *w, const struct diag_verdict *v)
+static struct cursor_open *find_open(struct job_watch *w, const struct diag_verdict *v)
 {
 	for (uint32_t i = 0; i < w->at.opens; i++)
 		if (w->at.open[i].why == v->why &&
@@ -60,7 +60,7 @@ static struct cursor_open *find_open(struct watch *w, const struct diag_verdict 
 	return NULL;
 }
 
-static void close_one(struct watch *w, struct cursor_open *x, const struct diag_verdict *v,
+static void close_one(struct job_watch *w, struct cursor_open *x, const struct diag_verdict *v,
 		      uint64_t until_ns)
 {
 	struct diag_verdict was = *v;
@@ -75,14 +75,14 @@ static void close_one(struct watch *w, struct cursor_open *x, const struct diag_
 }
 
 /* When an earlier step was, as far as is known. */
-static uint64_t when(const struct watch *w, uint32_t step, double step_ns)
+static uint64_t when(const struct job_watch *w, uint32_t step, double step_ns)
 {
 	double back = step < w->step ? (double)(w->step - step) * step_ns : 0;
 
 	return w->step_t_ns - (back < (double)w->step_t_ns ? (uint64_t)back : 0);
 }
 
-static void ask_for_more(struct watch *w, const struct diag_verdict *v)
+static void ask_for_more(struct job_watch *w, const struct diag_verdict *v)
 {
 	uint32_t rank[3], n = diag_three(w->d, v, rank);
 
@@ -92,7 +92,7 @@ static void ask_for_more(struct watch *w, const struct diag_verdict *v)
 
 static void hear(void *arg, const struct diag_verdict *v)
 {
-	struct watch *w = arg;
+	struct job_watch *w = arg;
 	struct cursor_open *x = find_open(w, v);
 	bool worse;
 	int err;
@@ -128,7 +128,7 @@ static void hear(void *arg, const struct diag_verdict *v)
 }
 
 /* A step has ended: hangs before it are over, also those reported before a restart. */
-static void close_hangs(struct watch *w)
+static void close_hangs(struct job_watch *w)
 {
 	for (uint32_t i = 0; i < w->at.opens && w->step >= w->quiet; i++)
 		if (w->at.open[i].why >= DIAG_WHY_DEAD) {
@@ -142,7 +142,7 @@ static void close_hangs(struct watch *w)
 
 static int on_step(void *arg, const struct step_rec *rec, size_t n)
 {
-	struct watch *w = arg;
+	struct job_watch *w = arg;
 	struct step_rec *own;
 	size_t full = 0;
 	int err = 0;
@@ -163,7 +163,7 @@ static int on_step(void *arg, const struct step_rec *rec, size_t n)
 	return err ? err : w->err;
 }
 
-static int read_steps(struct watch *w, uint64_t first, uint64_t last, struct store_why *why)
+static int read_steps(struct job_watch *w, uint64_t first, uint64_t last, struct store_why *why)
 {
 	return first > last
 		       ? 0
@@ -171,7 +171,7 @@ static int read_steps(struct watch *w, uint64_t first, uint64_t last, struct sto
 }
 
 /* Where the history begins that is made again: before what is open, if that is not too far back. */
-static uint64_t begin_again(const struct watch *w)
+static uint64_t begin_again(const struct job_watch *w)
 {
 	uint64_t most = AGAIN_MOST / w->world + 1;
 	uint64_t back = AGAIN < most ? AGAIN : most;
@@ -186,7 +186,7 @@ static uint64_t begin_again(const struct watch *w)
 }
 
 /* A new world begins a new history. */
-static int know_world(struct watch *w, uint32_t world, struct store_why *why)
+static int know_world(struct job_watch *w, uint32_t world, struct store_why *why)
 {
 	int err;
 
@@ -207,7 +207,7 @@ static int know_world(struct watch *w, uint32_t world, struct store_why *why)
 /* --- which steps are ripe --- */
 
 struct ripe {
-	struct watch *w;
+	struct job_watch *w;
 	uint64_t old;  /* steps before it have been there long enough */
 	uint64_t next; /* behind the last that is ripe */
 	uint64_t seen; /* behind the last that is there */
@@ -222,7 +222,7 @@ struct ripe {
 static int on_new(void *arg, const struct fleet_new_step *s)
 {
 	struct ripe *r = arg;
-	struct watch *w = r->w;
+	struct job_watch *w = r->w;
 
 	r->seen = s->step + 1;
 	if (s->ranks && s->ranks >= s->partial)
@@ -247,7 +247,7 @@ static int on_new(void *arg, const struct fleet_new_step *s)
 }
 
 /* Steps before it were there `patience` ago. */
-static uint64_t old_enough(struct watch *w, uint64_t now_ms)
+static uint64_t old_enough(struct job_watch *w, uint64_t now_ms)
 {
 	uint64_t old = 0;
 
@@ -259,7 +259,7 @@ static uint64_t old_enough(struct watch *w, uint64_t now_ms)
 }
 
 /* Looks that are far enough apart for the few that are kept to reach back. */
-static void note_look(struct watch *w, uint64_t now_ms, uint64_t seen)
+static void note_look(struct job_watch *w, uint64_t now_ms, uint64_t seen)
 {
 	uint32_t last = (w->looks + WATCH_LOOKS - 1) % WATCH_LOOKS;
 
@@ -273,7 +273,7 @@ static void note_look(struct watch *w, uint64_t now_ms, uint64_t seen)
 /* --- hangs --- */
 
 /* Ranks that have no word on where they stand because their process has ended, as its node says. */
-static int add_gone(struct watch *w, struct step_rec **rec, size_t *n, struct store_why *why)
+static int add_gone(struct job_watch *w, struct step_rec **rec, size_t *n, struct store_why *why)
 {
 	struct step_rec *all;
 	uint32_t *rank = NULL;
@@ -309,7 +309,7 @@ static int add_gone(struct watch *w, struct step_rec **rec, size_t *n, struct st
 	return 0;
 }
 
-static int stand(struct watch *w, const struct ripe *r, struct store_why *why)
+static int stand(struct job_watch *w, const struct ripe *r, struct store_why *why)
 {
 	struct step_rec *rec = NULL;
 	size_t n = 0;
@@ -335,7 +335,7 @@ static int stand(struct watch *w, const struct ripe *r, struct store_why *why)
 }
 
 /* The same job again, from a checkpoint or from its start: its steps are numbered anew. */
-static void new_attempt(struct watch *w, const struct fleet_running *is)
+static void new_attempt(struct job_watch *w, const struct fleet_running *is)
 {
 	if (!w->at.next || is->begin_ns <= w->at.t_ns)
 		return;
@@ -348,7 +348,7 @@ static void new_attempt(struct watch *w, const struct fleet_running *is)
 	memset(w->look, 0, sizeof(w->look));
 }
 
-int watch_look(struct watch *w, const struct fleet_running *is, uint64_t now_ms,
+int watch_look(struct job_watch *w, const struct fleet_running *is, uint64_t now_ms,
 	       struct store_why *why)
 {
 	struct ripe r = { .w = w, .old = old_enough(w, now_ms) };
@@ -375,7 +375,7 @@ int watch_look(struct watch *w, const struct fleet_running *is, uint64_t now_ms,
 	return stand(w, &r, why);
 }
 
-int watch_end(struct watch *w)
+int watch_end(struct job_watch *w)
 {
 	w->err = 0;
 	while (w->at.opens && !w->err) {

@@ -10,7 +10,7 @@
 
 #define WATCH_LOOKS 8u
 
-struct watch {
+struct job_watch {
 	const struct follow_opts *o; /* borrowed */
 	struct fleet *f;             /* borrowed */
 	struct packs *packs;         /* borrowed: where findings go */
@@ -30,20 +30,20 @@ struct watch {
 	int err;       /* of the last question that was asked while a verdict was heard */
 };
 
-int watch_new(struct watch **out, const struct follow_opts *o, struct fleet *f, struct packs *p,
+int watch_new(struct job_watch **out, const struct follow_opts *o, struct fleet *f, struct packs *p,
 	      const struct cursor_job *at);
-void watch_free(struct watch *w); /* NULL is allowed */
+void watch_free(struct job_watch *w); /* NULL is allowed */
 
 /* One look at what is new of the job. now_ms: CLOCK_MONOTONIC. */
-int watch_look(struct watch *w, const struct fleet_running *is, uint64_t now_ms,
+int watch_look(struct job_watch *w, const struct fleet_running *is, uint64_t now_ms,
 	       struct store_why *why);
 /* The job has ended: so has all that was wrong with it. */
-int watch_end(struct watch *w);
+int watch_end(struct job_watch *w);
 
 /* --- row.c --- */
 
 /* A verdict as a row of `finding`; *open says what it is known by. until_ns 0: it lasts. */
-int watch_row(struct watch *w, const struct diag_verdict *v, const struct cursor_open *open,
+int watch_row(struct job_watch *w, const struct diag_verdict *v, const struct cursor_open *open,
 	      uint64_t until_ns);
 
 #endif /* AON_FOLLOW_WATCH_H */

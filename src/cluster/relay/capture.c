@@ -88,7 +88,7 @@ static const char *read_wish(struct MHD_Connection *c, struct wish *w)
 }
 
 /* Captures of this hour are counted by user, in a bounded table: who shares a place shares its count. */
-static bool use_up(struct orders *s, const struct request *q)
+static bool use_up(struct orders *s, const struct relay_request *q)
 {
 	uint64_t hour = clock_wall_ns() / (3600 * SECOND);
 	size_t i = fnv_text(FNV_BASIS, q->who) % (sizeof(s->used) / sizeof(s->used[0]));
@@ -99,7 +99,8 @@ static bool use_up(struct orders *s, const struct request *q)
 	return s->used[i].n++ < q->rule.hourly;
 }
 
-static unsigned may(struct orders *s, const struct request *q, const struct wish *w, char text[200])
+static unsigned may(struct orders *s, const struct relay_request *q, const struct wish *w,
+		    char text[200])
 {
 	if (fnmatch(q->rule.jobs, w->job, 0) != 0)
 		snprintf(text, 200, "%.64s may not capture job %s.\n", q->who, w->job);
@@ -174,7 +175,7 @@ static unsigned choose(struct relay *r, struct order *o)
 	return o->n ? 0 : 404;
 }
 
-static unsigned place(struct relay *r, const struct request *q, const struct wish *w,
+static unsigned place(struct relay *r, const struct relay_request *q, const struct wish *w,
 		      char text[200], struct order **out)
 {
 	unsigned status = may(r->orders, q, w, text);
@@ -203,7 +204,7 @@ static unsigned place(struct relay *r, const struct request *q, const struct wis
 	return 0;
 }
 
-enum MHD_Result capture_answer(struct relay *r, struct MHD_Connection *c, struct request *q)
+enum MHD_Result capture_answer(struct relay *r, struct MHD_Connection *c, struct relay_request *q)
 {
 	struct order *o = NULL;
 	struct wish w;
@@ -228,7 +229,8 @@ enum MHD_Result capture_answer(struct relay *r, struct MHD_Connection *c, struct
 
 /* --- what came --- */
 
-enum MHD_Result capture_state_answer(struct relay *r, struct MHD_Connection *c, struct request *q)
+enum MHD_Result capture_state_answer(struct relay *r, struct MHD_Connection *c,
+				     struct relay_request *q)
 {
 	char *text = NULL;
 	size_t len;
@@ -264,7 +266,8 @@ enum MHD_Result capture_state_answer(struct relay *r, struct MHD_Connection *c, 
 			   "text/plain; charset=utf-8");
 }
 
-enum MHD_Result trace_give_answer(struct relay *r, struct MHD_Connection *c, struct request *q)
+enum MHD_Result trace_give_answer(struct relay *r, struct MHD_Connection *c,
+				  struct relay_request *q)
 {
 	const char *node = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "node");
 	const char *part = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "part");

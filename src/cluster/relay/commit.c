@@ -17,7 +17,7 @@
 
 /* --- the thread --- */
 
-static size_t take(struct relay *r, struct request **group)
+static size_t take(struct relay *r, struct relay_request **group)
 {
 	size_t n = 0;
 
@@ -50,7 +50,7 @@ static void count(struct relay *r, const struct arrival *a, int err)
 static void *committer(void *arg)
 {
 	struct relay *r = arg;
-	struct request *group[GROUP];
+	struct relay_request *group[GROUP];
 	struct arrival *arrival[GROUP];
 
 	pthread_mutex_lock(&r->lock);
@@ -103,7 +103,8 @@ void commit_stop(struct relay *r)
 
 /* --- the request --- */
 
-static enum MHD_Result told(struct relay *r, struct MHD_Connection *c, const struct request *q)
+static enum MHD_Result told(struct relay *r, struct MHD_Connection *c,
+			    const struct relay_request *q)
 {
 	const struct arrival *a = &q->arrival;
 	char text[160];
@@ -119,7 +120,7 @@ static enum MHD_Result told(struct relay *r, struct MHD_Connection *c, const str
 	return httpd_text(c, a->result == -ESTALE ? 409 : 200, 0, text);
 }
 
-enum MHD_Result batch_answer(struct relay *r, struct MHD_Connection *c, struct request *q)
+enum MHD_Result batch_answer(struct relay *r, struct MHD_Connection *c, struct relay_request *q)
 {
 	char why[160], text[200];
 	int err;

@@ -20,7 +20,7 @@
 #define REQUEST_S  120u /* until a request is there: 4 MiB at 300 kbit/s */
 #define HEAD_BYTES (16u << 10)
 
-const struct route relay_routes[] = {
+const struct relay_route relay_routes[] = {
 	/* clang-format off */
 	{ "POST", "/v1/batch",   ACCESS_NODE,                BATCH_MAX,      false, batch_answer },
 	{ "POST", "/v1/orders",  ACCESS_NODE,                WORDS_MAX,      false, orders_answer },
@@ -35,7 +35,7 @@ const struct route relay_routes[] = {
 
 /* --- sleep --- */
 
-void relay_sleep(struct relay *r, struct MHD_Connection *c, struct request *q)
+void relay_sleep(struct relay *r, struct MHD_Connection *c, struct relay_request *q)
 {
 	(void)r;
 	q->mhd = c;
@@ -43,7 +43,7 @@ void relay_sleep(struct relay *r, struct MHD_Connection *c, struct request *q)
 	MHD_suspend_connection(c);
 }
 
-void relay_wake(struct relay *r, struct request *q)
+void relay_wake(struct relay *r, struct relay_request *q)
 {
 	(void)r;
 	if (!q->asleep)
@@ -55,7 +55,7 @@ void relay_wake(struct relay *r, struct request *q)
 
 /* --- requests --- */
 
-static const struct route *find_route(const char *method, const char *path, bool *known)
+static const struct relay_route *find_route(const char *method, const char *path, bool *known)
 {
 	*known = false;
 	for (size_t i = 0; i < sizeof(relay_routes) / sizeof(relay_routes[0]); i++) {
@@ -85,7 +85,8 @@ static enum MHD_Result stranger(struct relay *r, struct MHD_Connection *c, int e
 }
 
 /* Whether the node may send so much now; it is counted as sending then. Else the answer's status. */
-static unsigned count_upload(struct relay *r, struct request *q, size_t len, unsigned *retry_s)
+static unsigned count_upload(struct relay *r, struct relay_request *q, size_t len,
+			     unsigned *retry_s)
 {
 	unsigned status = 0;
 
@@ -106,7 +107,7 @@ static unsigned count_upload(struct relay *r, struct request *q, size_t len, uns
 }
 
 /* Room for the body; else the answer's status. */
-static unsigned make_room(struct relay *r, struct MHD_Connection *c, struct request *q,
+static unsigned make_room(struct relay *r, struct MHD_Connection *c, struct relay_request *q,
 			  unsigned *retry_s)
 {
 	size_t len = 0;
@@ -141,7 +142,7 @@ static enum MHD_Result no_room(struct relay *r, struct MHD_Connection *c, unsign
 static enum MHD_Result on_head(void *arg, struct MHD_Connection *c, struct httpd_request *http,
 			       const char *method, const char *path)
 {
-	struct request *q = (struct request *)http;
+	struct relay_request *q = (struct relay_request *)http;
 	const struct access_rule *rule;
 	struct relay *r = arg;
 	unsigned status, retry_s;
@@ -168,7 +169,7 @@ static enum MHD_Result on_head(void *arg, struct MHD_Connection *c, struct httpd
 static enum MHD_Result on_answer(void *arg, struct MHD_Connection *c, struct httpd_request *http,
 				 const char *method)
 {
-	struct request *q = (struct request *)http;
+	struct relay_request *q = (struct relay_request *)http;
 
 	(void)method;
 	return q->route->answer(arg, c, q);
@@ -176,7 +177,7 @@ static enum MHD_Result on_answer(void *arg, struct MHD_Connection *c, struct htt
 
 static void on_end(void *arg, struct httpd_request *http)
 {
-	struct request *q = (struct request *)http;
+	struct relay_request *q = (struct relay_request *)http;
 	struct relay *r = arg;
 
 	pthread_mutex_lock(&r->lock);
@@ -190,7 +191,8 @@ static void on_end(void *arg, struct httpd_request *http)
 
 int relay_listen(struct relay *r, char why[256])
 {
-	static const struct httpd_ops ops = { sizeof(struct request), on_head, on_answer, on_end };
+	static const struct httpd_ops ops = { sizeof(struct relay_request), on_head, on_answer,
+					      on_end };
 	struct httpd_opts o = { .listen = r->o.listen,
 				.threads = THREADS,
 				.connections = r->o.connections,

@@ -134,7 +134,7 @@ bool seat_job(const struct seat *s, const char *job, struct job_line *out)
 }
 
 /* What the node tells: the last order that it has seen, and its jobs. */
-static void seat_take(struct seat *s, const struct request *q)
+static void seat_take(struct seat *s, const struct relay_request *q)
 {
 	const char *text = (const char *)q->http.body;
 
@@ -170,7 +170,7 @@ static enum MHD_Result give(struct MHD_Connection *c, struct order *o, const cha
 	return httpd_text(c, 200, 0, text);
 }
 
-enum MHD_Result orders_answer(struct relay *r, struct MHD_Connection *c, struct request *q)
+enum MHD_Result orders_answer(struct relay *r, struct MHD_Connection *c, struct relay_request *q)
 {
 	enum MHD_Result rc = MHD_YES;
 	struct order *o;
@@ -201,7 +201,7 @@ enum MHD_Result orders_answer(struct relay *r, struct MHD_Connection *c, struct 
 	return rc;
 }
 
-void orders_gone(struct relay *r, struct request *q)
+void orders_gone(struct relay *r, struct relay_request *q)
 {
 	for (size_t i = 0; i < r->orders->seats; i++)
 		if (r->orders->seat[i].q == q)
@@ -246,7 +246,7 @@ static bool is_part(const char *s)
 }
 
 /* The body, as far as it is words. */
-static void read_why(const struct request *q, char *out, size_t cap)
+static void read_why(const struct relay_request *q, char *out, size_t cap)
 {
 	ssize_t n = q->http.fd >= 0 ? pread(q->http.fd, out, cap - 1, 0) : 0;
 
@@ -256,8 +256,8 @@ static void read_why(const struct request *q, char *out, size_t cap)
 			*p = ' ';
 }
 
-static const char *keep(struct relay *r, struct order *o, struct order_node *n, struct request *q,
-			const char *part)
+static const char *keep(struct relay *r, struct order *o, struct order_node *n,
+			struct relay_request *q, const char *part)
 {
 	char to[PATH_MAX + 256];
 
@@ -276,7 +276,7 @@ static const char *keep(struct relay *r, struct order *o, struct order_node *n, 
 	return NULL;
 }
 
-enum MHD_Result trace_answer(struct relay *r, struct MHD_Connection *c, struct request *q)
+enum MHD_Result trace_answer(struct relay *r, struct MHD_Connection *c, struct relay_request *q)
 {
 	const char *part = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "part");
 	const char *end = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "end");

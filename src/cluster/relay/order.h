@@ -50,9 +50,9 @@ struct order {
 /* A node that polls. */
 struct seat {
 	char name[ACCESS_NAME];
-	char *lines;          /* owned: its jobs, as it told them; NULL: none */
-	uint64_t at_ns, last; /* last: order that it has seen */
-	struct request *q;    /* asleep; NULL: it is not waiting */
+	char *lines;             /* owned: its jobs, as it told them; NULL: none */
+	uint64_t at_ns, last;    /* last: order that it has seen */
+	struct relay_request *q; /* asleep; NULL: it is not waiting */
 };
 
 struct orders {

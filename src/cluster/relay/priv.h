@@ -35,28 +35,29 @@ struct node {
 };
 
 struct relay;
-struct request;
+struct relay_request;
 
-struct route {
+struct relay_route {
 	const char *method, *path;
 	unsigned roles;
 	size_t body_max;
 	bool to_file; /* the body goes to a file, not into memory */
 	/* When all of the request is there, and again when it was put to sleep and is awake. */
-	enum MHD_Result (*answer)(struct relay *r, struct MHD_Connection *c, struct request *q);
+	enum MHD_Result (*answer)(struct relay *r, struct MHD_Connection *c,
+				  struct relay_request *q);
 };
 
 /* A request, from its head to its answer. */
-struct request {
+struct relay_request {
 	struct httpd_request http; /* with its body */
-	const struct route *route;
+	const struct relay_route *route;
 	struct access_rule rule; /* that let it in */
 	char who[ACCESS_NAME];
 	uint64_t came_ns;  /* wall clock: its head was here */
 	struct node *node; /* counted as uploading */
 
 	/* With the committer: */
-	struct request *next;
+	struct relay_request *next;
 	struct MHD_Connection *mhd;
 	struct arrival arrival;
 	int result;  /* of the commit */
@@ -81,7 +82,7 @@ struct relay {
 	int64_t access_time; /* of its file */
 	struct node *node;   /* owned: NODES_MAX */
 	size_t nodes;
-	struct request *first, **last; /* to be committed */
+	struct relay_request *first, **last; /* to be committed */
 	bool stopping;
 	pthread_t committer;
 	bool committing; /* it runs */
@@ -100,11 +101,11 @@ static inline void relay_add(struct relay *r, enum relay_count what, uint64_t n)
 }
 
 /* http.c */
-extern const struct route relay_routes[];
+extern const struct relay_route relay_routes[];
 int relay_listen(struct relay *r, char why[256]);
 /* Puts a request's connection to sleep, under r->lock; wakes it. */
-void relay_sleep(struct relay *r, struct MHD_Connection *c, struct request *q);
-void relay_wake(struct relay *r, struct request *q);
+void relay_sleep(struct relay *r, struct MHD_Connection *c, struct relay_request *q);
+void relay_wake(struct relay *r, struct relay_request *q);
 
 /* node.c: under r->lock */
 struct node *node_of(struct relay *r, const char *name);
@@ -112,7 +113,7 @@ struct node *node_of(struct relay *r, const char *name);
 bool node_may(struct relay *r, struct node *n, size_t bytes, unsigned *retry_s);
 
 /* commit.c */
-enum MHD_Result batch_answer(struct relay *r, struct MHD_Connection *c, struct request *q);
+enum MHD_Result batch_answer(struct relay *r, struct MHD_Connection *c, struct relay_request *q);
 int commit_start(struct relay *r);
 void commit_stop(struct relay *r);
 
@@ -121,8 +122,8 @@ int arrive(struct arrival *a, const void *wire, size_t len, const char *cluster,
 	   char why[160]);
 
 /* status.c */
-enum MHD_Result status_answer(struct relay *r, struct MHD_Connection *c, struct request *q);
-enum MHD_Result metrics_answer(struct relay *r, struct MHD_Connection *c, struct request *q);
+enum MHD_Result status_answer(struct relay *r, struct MHD_Connection *c, struct relay_request *q);
+enum MHD_Result metrics_answer(struct relay *r, struct MHD_Connection *c, struct relay_request *q);
 void status_write(struct relay *r);
 
 /* order.c */
@@ -130,12 +131,14 @@ int orders_new(struct orders **out);
 void orders_free(struct orders *s);
 size_t orders_polling(const struct relay *r); /* under r->lock: nodes that wait for orders */
 void orders_tick(struct relay *r);            /* under r->lock */
-void orders_gone(struct relay *r, struct request *q); /* under r->lock: who polled has left */
-enum MHD_Result orders_answer(struct relay *r, struct MHD_Connection *c, struct request *q);
-enum MHD_Result capture_answer(struct relay *r, struct MHD_Connection *c, struct request *q);
-enum MHD_Result capture_state_answer(struct relay *r, struct MHD_Connection *c, struct request *q);
-enum MHD_Result trace_answer(struct relay *r, struct MHD_Connection *c, struct request *q);
-enum MHD_Result trace_give_answer(struct relay *r, struct MHD_Connection *c, struct request *q);
+void orders_gone(struct relay *r, struct relay_request *q); /* under r->lock: who polled has left */
+enum MHD_Result orders_answer(struct relay *r, struct MHD_Connection *c, struct relay_request *q);
+enum MHD_Result capture_answer(struct relay *r, struct MHD_Connection *c, struct relay_request *q);
+enum MHD_Result capture_state_answer(struct relay *r, struct MHD_Connection *c,
+				     struct relay_request *q);
+enum MHD_Result trace_answer(struct relay *r, struct MHD_Connection *c, struct relay_request *q);
+enum MHD_Result trace_give_answer(struct relay *r, struct MHD_Connection *c,
+				  struct relay_request *q);
 
 /* send.c */
 int sender_start(struct sender **out, struct relay *r, char why[256]);

@@ -105,7 +105,7 @@ static char *status_text(struct relay *r, size_t *len)
 	return NULL;
 }
 
-enum MHD_Result status_answer(struct relay *r, struct MHD_Connection *c, struct request *q)
+enum MHD_Result status_answer(struct relay *r, struct MHD_Connection *c, struct relay_request *q)
 {
 	size_t len;
 	char *text = status_text(r, &len);
@@ -118,7 +118,7 @@ enum MHD_Result status_answer(struct relay *r, struct MHD_Connection *c, struct 
 			   "application/json");
 }
 
-enum MHD_Result metrics_answer(struct relay *r, struct MHD_Connection *c, struct request *q)
+enum MHD_Result metrics_answer(struct relay *r, struct MHD_Connection *c, struct relay_request *q)
 {
 	struct hold_stat st = { 0 };
 	char *text = NULL;

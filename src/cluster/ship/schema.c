@@ -15,7 +15,7 @@
 
 int work_run(void *arg, const char *statement)
 {
-	struct work *w = arg;
+	struct schema_work *w = arg;
 	const char *text;
 
 	if (w->o->say)
@@ -30,7 +30,7 @@ int work_run(void *arg, const char *statement)
 static int make(void *arg, const char *statement)
 {
 	static const char create[] = "CREATE TABLE IF NOT EXISTS";
-	struct work *w = arg;
+	struct schema_work *w = arg;
 	int err = work_run(w, statement);
 	char *attach;
 
@@ -44,7 +44,7 @@ static int make(void *arg, const char *statement)
 	return err;
 }
 
-int work_ask(struct work *w, const char **text, const char *fmt, ...)
+int work_ask(struct schema_work *w, const char **text, const char *fmt, ...)
 {
 	char query[1024];
 	va_list ap;
@@ -55,7 +55,7 @@ int work_ask(struct work *w, const char **text, const char *fmt, ...)
 	return ch_ask(w->c, w->server, query, text, w->why);
 }
 
-const char *work_local(const struct work *w)
+const char *work_local(const struct schema_work *w)
 {
 	return ddl_local(&w->place) ? "_local" : "";
 }
@@ -82,7 +82,7 @@ static bool same_type(const char *have, enum ship_type want)
 	return !strcmp(have, ddl_type(0, want)) || !strcmp(have, ddl_type(DDL_LOW, want));
 }
 
-static int mend_table(struct work *w, const struct ship_table *t)
+static int mend_table(struct schema_work *w, const struct ship_table *t)
 {
 	const char *text;
 	char *all, type[64];
@@ -113,7 +113,7 @@ static int mend_table(struct work *w, const struct ship_table *t)
 	return err;
 }
 
-static int note_version(struct work *w, uint32_t had)
+static int note_version(struct schema_work *w, uint32_t had)
 {
 	char statement[256];
 
@@ -126,7 +126,7 @@ static int note_version(struct work *w, uint32_t had)
 	return work_run(w, statement);
 }
 
-static int need_cluster(struct work *w)
+static int need_cluster(struct schema_work *w)
 {
 	const char *text;
 	int err;
@@ -143,7 +143,7 @@ static int need_cluster(struct work *w)
 		       w->host, w->place.cluster);
 }
 
-int work_begin(struct work *w, uint32_t server)
+int schema_begin(struct schema_work *w, uint32_t server)
 {
 	w->server = server;
 	w->place = ch_place(w->c, server);
@@ -152,14 +152,14 @@ int work_begin(struct work *w, uint32_t server)
 	return ch_version(w->c, server, &w->version, w->why);
 }
 
-static int too_new(struct work *w, uint32_t had)
+static int too_new(struct schema_work *w, uint32_t had)
 {
 	return net_say(w->why, -EPROTO,
 		       "%s has version %u of the schema, this aon knows %u: upgrade aon", w->host,
 		       had, SHIP_SCHEMA);
 }
 
-static int init_server(struct work *w)
+static int init_server(struct schema_work *w)
 {
 	uint32_t had = 0;
 	int err = ch_schema(w->c, w->server, &had, w->why);
@@ -179,11 +179,11 @@ static int init_server(struct work *w)
 
 int schema_init(struct ch *c, const struct schema_opts *o, struct net_why *why)
 {
-	struct work w = { .c = c, .o = o, .why = why };
+	struct schema_work w = { .c = c, .o = o, .why = why };
 	int err = 0;
 
 	for (uint32_t i = 0; i < ch_url(c)->servers && !err; i++) {
-		err = work_begin(&w, i);
+		err = schema_begin(&w, i);
 		if (!err)
 			err = init_server(&w);
 	}
@@ -193,9 +193,9 @@ int schema_init(struct ch *c, const struct schema_opts *o, struct net_why *why)
 int schema_check(struct ch *c, uint32_t server, struct net_why *why)
 {
 	struct schema_opts o = { 0 };
-	struct work w = { .c = c, .o = &o, .why = why };
+	struct schema_work w = { .c = c, .o = &o, .why = why };
 	uint32_t had = 0;
-	int err = work_begin(&w, server);
+	int err = schema_begin(&w, server);
 
 	if (!err)
 		err = ch_schema(c, server, &had, why);
@@ -219,7 +219,7 @@ static void oldest_kept(char out[16], const char *partition, uint32_t days, uint
 	strftime(out, 16, strcmp(partition, "day") ? "%Y%m" : "%Y-%m-%d", gmtime_r(&t, &tm));
 }
 
-static int tidy_table(struct work *w, const char *name, const char *partition, uint32_t kept)
+static int tidy_table(struct schema_work *w, const char *name, const char *partition, uint32_t kept)
 {
 	uint32_t days = w->o->days ? w->o->days : kept;
 	char limit[16], *all, *save;
@@ -253,11 +253,11 @@ static int tidy_table(struct work *w, const char *name, const char *partition, u
 
 int schema_tidy(struct ch *c, const struct schema_opts *o, struct net_why *why)
 {
-	struct work w = { .c = c, .o = o, .why = why };
+	struct schema_work w = { .c = c, .o = o, .why = why };
 	int err = 0;
 
 	for (uint32_t s = 0; s < ch_url(c)->servers && !err; s++) {
-		err = work_begin(&w, s);
+		err = schema_begin(&w, s);
 		for (int i = 0; i < SHIP_TABLES && !err; i++) {
 			const struct ship_table *t = ship_table((enum ship_table_id)i);
 

@@ -5,7 +5,7 @@
 
 #include "ship/schema.h"
 
-struct work {
+struct schema_work {
 	struct ch *c;
 	const struct schema_opts *o;
 	struct net_why *why;
@@ -16,11 +16,11 @@ struct work {
 	char host[CLUSTER_HOST];
 };
 
-int work_begin(struct work *w, uint32_t server);
+int schema_begin(struct schema_work *w, uint32_t server);
 /* A statement that changes something: told, and done unless `dry`. A ddl_fn. */
 int work_run(void *w, const char *statement);
-int work_ask(struct work *w, const char **text, const char *fmt, ...)
+int work_ask(struct schema_work *w, const char **text, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-const char *work_local(const struct work *w); /* behind the names of tables that hold rows */
+const char *work_local(const struct schema_work *w); /* behind the names of tables that hold rows */
 
 #endif /* AON_SHIP_SCHEMA_PRIV_H */

@@ -58,7 +58,7 @@ struct shipper {
 	const struct shipper_opts *o;
 	const struct ship_conf *c;
 	struct source_opts so;
-	struct source *source;
+	struct ship_source *source;
 	struct spool *spool;
 	struct send *send;
 	struct push *push; /* NULL: no metrics are sent */

@@ -66,7 +66,7 @@ void store_keep(struct store *st, uint32_t process, uint64_t from_ns, uint64_t t
 	pthread_mutex_lock(&st->mem_lock);
 	if (st->kept_n == STORE_KEPT)
 		drop_kept(st);
-	st->kept[st->kept_n++] = (struct kept){ process, from_ns, to_ns };
+	st->kept[st->kept_n++] = (struct kept_events){ process, from_ns, to_ns };
 	pthread_mutex_unlock(&st->mem_lock);
 }
 
@@ -139,7 +139,7 @@ static int cut(struct store *st, enum statement which, int64_t id)
 static int age_records(struct store *st, uint32_t process, uint64_t records)
 {
 	struct rows row = { 0 };
-	struct known *k;
+	struct known_process *k;
 	uint64_t all = 0;
 	int err;
 
@@ -322,7 +322,7 @@ static bool is_forgotten(void *arg, uint64_t hash, uint64_t id)
 static void forget_known(struct store *st, struct forgotten *f)
 {
 	uint32_t kept = 0, keep = 0;
-	struct known *k;
+	struct known_process *k;
 
 	pthread_mutex_lock(&st->mem_lock);
 	for (uint32_t i = 0; i < f->n; i++) {

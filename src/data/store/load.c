@@ -42,7 +42,7 @@ static int load_process(void *arg, uint64_t id, const uint8_t *row, size_t len)
 {
 	struct store *st = arg;
 	struct process p;
-	struct known *k;
+	struct known_process *k;
 	struct seal s;
 
 	if (seal_check(&s, row, len) < 0 || s.row != id || id >= UINT32_MAX ||
@@ -61,7 +61,7 @@ static int load_process(void *arg, uint64_t id, const uint8_t *row, size_t len)
 static int load_track(void *arg, uint64_t id, const uint8_t *row, size_t len)
 {
 	struct store *st = arg;
-	struct known *k;
+	struct known_process *k;
 	struct seal s;
 	struct track l;
 
@@ -100,7 +100,7 @@ static int load_journal(void *arg, uint64_t id, const uint8_t *row, size_t len)
 static int load_aged(void *arg, uint64_t id, const uint8_t *row, size_t len)
 {
 	struct store *st = arg;
-	struct known *k;
+	struct known_process *k;
 	struct seal s;
 
 	if (seal_check(&s, row, len) < 0 || s.row != id || id >= UINT32_MAX)

@@ -125,7 +125,7 @@ enum statement {
 };
 
 /* What is known of a process without asking the file. */
-struct known {
+struct known_process {
 	uint32_t id;
 	uint32_t connected;
 	int64_t wall_offset_ns;
@@ -133,7 +133,7 @@ struct known {
 };
 
 /* Events that others are overwritten before. */
-struct kept {
+struct kept_events {
 	uint32_t process;
 	uint64_t from_ns, to_ns;
 };
@@ -184,10 +184,10 @@ struct store {
 	struct map names, geos, tracks, processes, series;
 	uint32_t next_name, next_geo, next_track, next_process, next_series;
 	uint64_t next_journal;
-	struct known *known; /* owned; sorted by id */
+	struct known_process *known; /* owned; sorted by id */
 	uint32_t known_n;
 	int64_t wall_offset_ns;
-	struct kept kept[STORE_KEPT]; /* the oldest first */
+	struct kept_events kept[STORE_KEPT]; /* the oldest first */
 	uint32_t kept_n;
 	struct rows pending; /* small rows that wait for the next commit */
 };
@@ -262,7 +262,7 @@ int store_flush(struct store *st);
 /* After a rollback: what store_flush() wrote waits again. */
 void store_unsend(struct store *st);
 /* With mem_lock held. NULL: not known, or no memory to add it. */
-struct known *store_known(struct store *st, uint32_t process, bool add);
+struct known_process *store_known(struct store *st, uint32_t process, bool add);
 uint64_t store_identity(const struct store *st, const struct process *p);
 uint64_t store_track_hash(const struct store *st, const struct track *l);
 uint64_t store_series_hash(const struct store *st, const struct series *s);

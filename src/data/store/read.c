@@ -145,7 +145,7 @@ static int each_process(void *arg, uint64_t id, const uint8_t *row, size_t len)
 {
 	struct each *e = arg;
 	struct process p;
-	struct known *k;
+	struct known_process *k;
 	struct seal s;
 	uint64_t gone;
 	int err;

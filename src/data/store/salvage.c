@@ -88,7 +88,7 @@ static int expect(struct salvage *v, int64_t id, int64_t events, bool sure)
 
 static int save_blob_index(struct salvage *v, const struct seal *s)
 {
-	const struct known *k = store_known(v->to, s->owner, false);
+	const struct known_process *k = store_known(v->to, s->owner, false);
 	uint64_t wall = s->t1_ns + (uint64_t)(k ? k->wall_offset_ns : 0);
 	const int64_t num[BLOB_COLS] = { (int64_t)s->row, s->owner,
 					 ns(s->t0_ns),    ns(s->t1_ns),
@@ -103,7 +103,7 @@ static int save_blob_index(struct salvage *v, const struct seal *s)
 
 static int save(struct salvage *v, const struct seal *s, const uint8_t *row, size_t len)
 {
-	const struct known *k = store_known(v->to, s->owner, false);
+	const struct known_process *k = store_known(v->to, s->owner, false);
 	uint64_t wall = s->t0_ns + (uint64_t)(k ? k->wall_offset_ns : 0);
 	const int64_t num[6] = {
 		(int64_t)s->row, 0, s->owner, ns(s->t0_ns), ns(wall), ns(s->t1_ns)
@@ -260,7 +260,7 @@ static void settle(struct account *a, uint64_t have, uint64_t aged)
 static int settle_process(struct salvage *v, struct process *p)
 {
 	uint64_t have = number(v->to, "SELECT sum(records) FROM blob WHERE process=?1", p->id);
-	struct known *k = store_known(v->to, p->id, true);
+	struct known_process *k = store_known(v->to, p->id, true);
 	struct rows rows = { 0 };
 	size_t first;
 	int err;

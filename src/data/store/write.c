@@ -115,7 +115,7 @@ uint64_t store_identity(const struct store *st, const struct process *p)
 	return XXH3_64bits_withSeed(key, sizeof(key), st->seed);
 }
 
-struct known *store_known(struct store *st, uint32_t process, bool add)
+struct known_process *store_known(struct store *st, uint32_t process, bool add)
 {
 	uint32_t lo = 0, hi = st->known_n, mid;
 
@@ -133,7 +133,8 @@ struct known *store_known(struct store *st, uint32_t process, bool add)
 	if (vec_more(&st->known, st->known_n, sizeof(*st->known)) < 0)
 		return NULL;
 	memmove(&st->known[lo + 1], &st->known[lo], (st->known_n++ - lo) * sizeof(*st->known));
-	st->known[lo] = (struct known){ .id = process, .wall_offset_ns = st->wall_offset_ns };
+	st->known[lo] =
+		(struct known_process){ .id = process, .wall_offset_ns = st->wall_offset_ns };
 	return &st->known[lo];
 }
 
@@ -148,7 +149,7 @@ static int name_process(struct store *st, struct process *p)
 {
 	uint64_t hash = store_identity(st, p), gross;
 	uint32_t have;
-	struct known *k;
+	struct known_process *k;
 	int err;
 
 	if (!p->id) {
@@ -222,7 +223,7 @@ int store_begin(struct store *st)
 
 static int64_t wall(struct store *st, uint32_t process, uint64_t ns)
 {
-	struct known *k;
+	struct known_process *k;
 	uint64_t v;
 
 	pthread_mutex_lock(&st->mem_lock);

@@ -45,11 +45,11 @@ int link_frame(struct links *l, uint32_t below, uint32_t name, uint32_t *out)
 	if (*out)
 		return 0;
 	if (!l->nodes && vec_more(&l->node, l->nodes, sizeof(*l->node)) == 0)
-		l->node[l->nodes++] = (struct node){ 0 };
+		l->node[l->nodes++] = (struct stack_node){ 0 };
 	if (!l->nodes || vec_more(&l->node, l->nodes, sizeof(*l->node)) < 0 ||
 	    map_put(&l->by_frame, key, l->nodes) < 0)
 		return -ENOMEM;
-	l->node[l->nodes] = (struct node){ .below = below, .name = name };
+	l->node[l->nodes] = (struct stack_node){ .below = below, .name = name };
 	*out = (uint32_t)l->nodes++;
 	return 0;
 }

@@ -22,15 +22,15 @@ struct link {
 };
 
 /* A frame on top of another. Node 0 is the bottom. */
-struct node {
+struct stack_node {
 	uint32_t below, name;
 	uint32_t file;      /* of a bottom frame: index + 1, else 0 */
 	uint64_t ns, count; /* of what ended on it */
 };
 
 struct links {
-	struct map launch; /* by link's key: stack << 32 | flags */
-	struct node *node; /* owned */
+	struct map launch;       /* by link's key: stack << 32 | flags */
+	struct stack_node *node; /* owned */
 	size_t nodes;
 	struct map by_frame; /* below << 32 | name: node */
 };

@@ -81,7 +81,7 @@ static uint32_t location(struct walk *w, struct pprof *p, uint32_t frame)
 }
 
 static int sample(struct walk *w, void *arg, const uint32_t *frame, size_t depth,
-		  const struct node *leaf)
+		  const struct stack_node *leaf)
 {
 	struct pprof *p = arg;
 	struct pb_out *m = &p->sample;

@@ -99,7 +99,7 @@ static int each_stack(struct walk *w, uint32_t file, stacks_fn *fn, void *arg)
 	int err = 0;
 
 	for (size_t i = 1; i < w->links.nodes && !err; i++) {
-		struct node *n = &w->links.node[i];
+		struct stack_node *n = &w->links.node[i];
 		size_t depth = 0;
 
 		if (!n->count)
@@ -136,7 +136,7 @@ struct reader {
 };
 
 static int tell(struct walk *w, void *arg, const uint32_t *frame, size_t depth,
-		const struct node *leaf)
+		const struct stack_node *leaf)
 {
 	const struct reader *r = arg;
 	const char *text[600];
@@ -184,7 +184,7 @@ static void put_frame(struct sink *s, const char *text)
 }
 
 static int collapsed_line(struct walk *w, void *arg, const uint32_t *frame, size_t depth,
-			  const struct node *leaf)
+			  const struct stack_node *leaf)
 {
 	char room[64];
 

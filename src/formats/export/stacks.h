@@ -9,7 +9,7 @@
 
 /* A stack: frames from the top down, and what ended on it. */
 typedef int stacks_fn(struct walk *w, void *arg, const uint32_t *frame, size_t depth,
-		      const struct node *leaf);
+		      const struct stack_node *leaf);
 int stacks_each(struct walk *w, stacks_fn *fn, void *arg);
 
 /* The text of a frame; `room` may hold it. */

@@ -16,7 +16,7 @@
 #define PROGRESS     (8u << 20)
 
 struct doc {
-	struct kineto *k;
+	struct kineto_in *k;
 	uint64_t bad_bytes, next_progress;
 	uint32_t bad; /* in a row */
 	bool rows_seen, schema, nodes;
@@ -89,7 +89,7 @@ static int bad_row(struct doc *d, bool row)
 
 static int good_row(struct doc *d, const char *behind)
 {
-	struct kineto *k = d->k;
+	struct kineto_in *k = d->k;
 	struct trace_file *f = importing_file(k->im);
 	int r = kineto_row(k);
 
@@ -161,7 +161,7 @@ static int read_rows(struct doc *d)
 			r = bad_row(d, false);
 			continue;
 		}
-		q = kineto_parse(d->k, in->p);
+		q = kineto_read_row(d->k, in->p);
 		if (!q)
 			r = bad_row(d, true);
 		else if (q > in->end)
@@ -174,7 +174,7 @@ static int read_rows(struct doc *d)
 
 /* --- what stands beside the rows --- */
 
-static void read_device(struct kineto *k, struct json_tok item)
+static void read_device(struct kineto_in *k, struct json_tok item)
 {
 	struct json_tok key, value;
 	const char *p = item.s + 1;
@@ -341,7 +341,7 @@ static int read_document(struct doc *d)
 }
 
 /* What an inflater gave before it gave up may be anything: that counts, not what it led to. */
-static void distrust(const struct kineto *k)
+static void distrust(const struct kineto_in *k)
 {
 	if (k->in.err != -EBADMSG)
 		return;
@@ -371,7 +371,7 @@ static int verdict(const struct doc *d, int err)
 
 int kineto_import(const struct importing *im, struct source *src)
 {
-	struct kineto *k = calloc(1, sizeof(*k));
+	struct kineto_in *k = calloc(1, sizeof(*k));
 	struct doc d = { .k = k };
 	int err;
 

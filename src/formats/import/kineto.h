@@ -21,12 +21,12 @@ enum field {
 };
 _Static_assert(F_COUNT <= 64, "a row remembers its fields in one word");
 
-struct row {
+struct kineto_event {
 	uint64_t have; /* bit of enum field */
 	struct json_tok val[F_COUNT];
 };
 
-static inline bool kineto_has(const struct row *r, enum field f)
+static inline bool kineto_has(const struct kineto_event *r, enum field f)
 {
 	return r->have >> f & 1;
 }
@@ -61,11 +61,11 @@ struct open_range {
 	uint32_t below; /* index + 1 of the one it lies on */
 };
 
-struct kineto {
+struct kineto_in {
 	const struct importing *im;
 	struct trace *t;
 	struct json_in in;
-	struct row row;
+	struct kineto_event row;
 	struct track_cache cache[TRACK_CACHE];
 	bool have_main, main_known; /* the process that the devices belong to */
 	uint32_t main;
@@ -90,23 +90,23 @@ struct kineto {
 };
 
 /* A step of json_in.h over the row at p: fills k->row. */
-const char *kineto_parse(struct kineto *k, const char *p);
+const char *kineto_read_row(struct kineto_in *k, const char *p);
 /* What becomes of k->row: 1 an event, 0 none by its nature, -EBADMSG damaged, else -errno. */
-int kineto_row(struct kineto *k);
-int kineto_name(struct kineto *k, struct json_tok t, uint32_t *id);
+int kineto_row(struct kineto_in *k);
+int kineto_name(struct kineto_in *k, struct json_tok t, uint32_t *id);
 /* Ranges that never ended. */
-int kineto_finish(struct kineto *k);
+int kineto_finish(struct kineto_in *k);
 
 /* The name of the row's shapes, as theory/op_work.h reads them; 0: it has none. */
-int kineto_shapes(struct kineto *k, uint32_t *name);
+int kineto_shapes(struct kineto_in *k, uint32_t *name);
 
-int kineto_place_host(struct kineto *k, bool launches, uint32_t *track);
-int kineto_place_device(struct kineto *k, struct json_tok device, struct json_tok stream,
+int kineto_place_host(struct kineto_in *k, bool launches, uint32_t *track);
+int kineto_place_device(struct kineto_in *k, struct json_tok device, struct json_tok stream,
 			uint32_t *track);
-int kineto_place_meta(struct kineto *k);
+int kineto_place_meta(struct kineto_in *k);
 /* Is the row on a thread of a plane? Known once its names were read, which come first there. */
-enum plane_kind kineto_place_plane(struct kineto *k);
+enum plane_kind kineto_place_plane(struct kineto_in *k);
 /* Gives names and sizes to what the file made. */
-int kineto_place_finish(struct kineto *k);
+int kineto_place_finish(struct kineto_in *k);
 
 #endif /* AON_KINETO_H */

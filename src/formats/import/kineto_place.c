@@ -16,12 +16,12 @@
 
 #define ID_OF_NAME (1ull << 63)
 
-static struct json_tok token(const struct row *r, enum field f)
+static struct json_tok token(const struct kineto_event *r, enum field f)
 {
 	return kineto_has(r, f) ? r->val[f] : (struct json_tok){ "", 0 };
 }
 
-static int id_of(struct kineto *k, struct json_tok t, uint64_t *id)
+static int id_of(struct kineto_in *k, struct json_tok t, uint64_t *id)
 {
 	int64_t v = 0;
 	uint32_t name;
@@ -37,12 +37,13 @@ static int id_of(struct kineto *k, struct json_tok t, uint64_t *id)
 	return err;
 }
 
-static struct track_cache *cached(struct kineto *k, uint64_t pid, uint64_t stream, uint32_t device)
+static struct track_cache *cached(struct kineto_in *k, uint64_t pid, uint64_t stream,
+				  uint32_t device)
 {
 	return &k->cache[hash_mix(hash_mix(pid, stream), device) % TRACK_CACHE];
 }
 
-static int process_of(struct kineto *k, uint64_t pid, bool launches, uint32_t *id)
+static int process_of(struct kineto_in *k, uint64_t pid, bool launches, uint32_t *id)
 {
 	int err;
 
@@ -63,7 +64,7 @@ static int process_of(struct kineto *k, uint64_t pid, bool launches, uint32_t *i
 	return err;
 }
 
-int kineto_place_host(struct kineto *k, bool launches, uint32_t *track)
+int kineto_place_host(struct kineto_in *k, bool launches, uint32_t *track)
 {
 	struct trace_track l = { .device = TRACK_HOST };
 	struct track_cache *c;
@@ -89,7 +90,7 @@ int kineto_place_host(struct kineto *k, bool launches, uint32_t *track)
 }
 
 /* "stream 7", 7 or "0x7"; -1 in 32 or 64 bits: of no stream. */
-static int stream_of(struct kineto *k, struct json_tok t, uint64_t *stream)
+static int stream_of(struct kineto_in *k, struct json_tok t, uint64_t *stream)
 {
 	struct json_tok s = json_tok_text(t);
 	int64_t v;
@@ -102,7 +103,7 @@ static int stream_of(struct kineto *k, struct json_tok t, uint64_t *stream)
 	return 0;
 }
 
-static bool kineto_plane(const struct kineto *k, int64_t *index)
+static bool kineto_plane(const struct kineto_in *k, int64_t *index)
 {
 	int64_t pid;
 
@@ -116,7 +117,7 @@ static bool kineto_plane(const struct kineto *k, int64_t *index)
 	return false;
 }
 
-int kineto_place_device(struct kineto *k, struct json_tok device, struct json_tok stream,
+int kineto_place_device(struct kineto_in *k, struct json_tok device, struct json_tok stream,
 			uint32_t *track)
 {
 	struct trace_track l = { 0 };
@@ -151,7 +152,7 @@ int kineto_place_device(struct kineto *k, struct json_tok device, struct json_to
 	return 0;
 }
 
-enum plane_kind kineto_place_plane(struct kineto *k)
+enum plane_kind kineto_place_plane(struct kineto_in *k)
 {
 	uint64_t tid;
 	int64_t index, pid;
@@ -176,7 +177,7 @@ enum plane_kind kineto_place_plane(struct kineto *k)
 }
 
 /* "/device:GPU:4" is the device 4. */
-static void add_plane(struct kineto *k, const struct meta *m)
+static void add_plane(struct kineto_in *k, const struct meta *m)
 {
 	const char *name = trace_text(k->t, m->name), *colon = strrchr(name, ':');
 
@@ -187,7 +188,7 @@ static void add_plane(struct kineto *k, const struct meta *m)
 }
 
 /* Names come before or after the rows they are for: kept, given out at the end. */
-int kineto_place_meta(struct kineto *k)
+int kineto_place_meta(struct kineto_in *k)
 {
 	struct json_tok what = json_tok_text(token(&k->row, F_NAME));
 	struct meta m = { .process = json_tok_is(what, "process_name") };
@@ -220,7 +221,7 @@ static int by_place(const void *a, const void *b)
 	return x->process || x->tid == y->tid ? 0 : (x->tid < y->tid ? -1 : 1);
 }
 
-static uint32_t meta_name(const struct kineto *k, struct meta key)
+static uint32_t meta_name(const struct kineto_in *k, struct meta key)
 {
 	const struct meta *m = NULL;
 
@@ -229,7 +230,7 @@ static uint32_t meta_name(const struct kineto *k, struct meta key)
 	return m ? m->name : 0;
 }
 
-int kineto_place_finish(struct kineto *k)
+int kineto_place_finish(struct kineto_in *k)
 {
 	struct trace *t = k->t;
 

@@ -85,10 +85,11 @@ static inline const struct key *keys_find(const struct keys *x, const struct key
 	return NULL;
 }
 
-static inline const char *parse_args(struct kineto *k, const char *p, const char *end);
+static inline const char *parse_args(struct kineto_in *k, const char *p, const char *end);
 
 /* The pairs of an object into k->row. */
-static inline const char *parse_pairs(struct kineto *k, const char *p, const char *end, bool args)
+static inline const char *parse_pairs(struct kineto_in *k, const char *p, const char *end,
+				      bool args)
 {
 	for (p++;;) {
 		const struct key *key;
@@ -122,18 +123,18 @@ static inline const char *parse_pairs(struct kineto *k, const char *p, const cha
 	}
 }
 
-static inline const char *parse_args(struct kineto *k, const char *p, const char *end)
+static inline const char *parse_args(struct kineto_in *k, const char *p, const char *end)
 {
 	return parse_pairs(k, p, end, true);
 }
 
-const char *kineto_parse(struct kineto *k, const char *p)
+const char *kineto_read_row(struct kineto_in *k, const char *p)
 {
 	k->row.have = 0;
 	return parse_pairs(k, p, k->in.end, false);
 }
 
-int kineto_name(struct kineto *k, struct json_tok t, uint32_t *id)
+int kineto_name(struct kineto_in *k, struct json_tok t, uint32_t *id)
 {
 	t = json_tok_text(t);
 	if (memchr(t.s, '\\', t.len < TRACE_NAME_BYTES ? t.len : TRACE_NAME_BYTES))
@@ -141,7 +142,7 @@ int kineto_name(struct kineto *k, struct json_tok t, uint32_t *id)
 	return trace_name(k->t, t.s, t.len, id);
 }
 
-static uint64_t number(const struct row *r, enum field f)
+static uint64_t number(const struct kineto_event *r, enum field f)
 {
 	int64_t v;
 
@@ -149,21 +150,21 @@ static uint64_t number(const struct row *r, enum field f)
 }
 
 /* What does not fit counts as not said: no wrong join. */
-static uint32_t number32(const struct row *r, enum field f)
+static uint32_t number32(const struct kineto_event *r, enum field f)
 {
 	uint64_t v = number(r, f);
 
 	return v <= UINT32_MAX ? (uint32_t)v : 0;
 }
 
-static struct json_tok token(const struct row *r, enum field f)
+static struct json_tok token(const struct kineto_event *r, enum field f)
 {
 	return kineto_has(r, f) ? r->val[f] : (struct json_tok){ "", 0 };
 }
 
-static int row_time(struct kineto *k, struct event *e)
+static int row_time(struct kineto_in *k, struct event *e)
 {
-	const struct row *r = &k->row;
+	const struct kineto_event *r = &k->row;
 	int64_t ts, dur = 0;
 
 	if (!kineto_has(r, F_TS) || !json_tok_scaled(r->val[F_TS], 3, &ts) || ts < 0 ||
@@ -199,7 +200,7 @@ static void sizes(uint32_t out[3], struct json_tok t)
 	}
 }
 
-static int kernel(struct kineto *k, struct event *e)
+static int kernel(struct kineto_in *k, struct event *e)
 {
 	struct geo g = { .regs = number32(&k->row, F_REGISTERS),
 			 .smem_static = number32(&k->row, F_SHARED) };
@@ -214,9 +215,9 @@ static int kernel(struct kineto *k, struct event *e)
 	return err;
 }
 
-static int collective(struct kineto *k, uint32_t *comm)
+static int collective(struct kineto_in *k, uint32_t *comm)
 {
-	const struct row *r = &k->row;
+	const struct kineto_event *r = &k->row;
 	struct json_tok dtype = json_tok_text(token(r, F_DTYPE));
 	unsigned bytes = dtype_bytes(dtype.s, dtype.len);
 	struct trace_comm c = { .rank = TRACE_NO_RANK,
@@ -246,9 +247,9 @@ static uint64_t bytes_of_details(struct json_tok t)
 }
 
 /* What ran on a device, or was drawn there. */
-static int on_device(struct kineto *k, const struct key *cat, struct event *e)
+static int on_device(struct kineto_in *k, const struct key *cat, struct event *e)
 {
-	const struct row *r = &k->row;
+	const struct kineto_event *r = &k->row;
 	struct json_tok name = json_tok_text(token(r, F_NAME)), dir;
 	unsigned what = cat->id;
 	int err = kineto_place_device(k, token(r, F_DEVICE), token(r, F_STREAM), &e->track);
@@ -298,9 +299,9 @@ static int on_device(struct kineto *k, const struct key *cat, struct event *e)
 	}
 }
 
-static int on_host(struct kineto *k, const struct key *cat, struct event *e)
+static int on_host(struct kineto_in *k, const struct key *cat, struct event *e)
 {
-	const struct row *r = &k->row;
+	const struct kineto_event *r = &k->row;
 	struct json_tok name = json_tok_text(token(r, F_NAME));
 	unsigned what = cat ? cat->id : W_HOST;
 	int err = kineto_place_host(k, what == W_OP || what == W_CALL, &e->track);
@@ -331,7 +332,7 @@ static int on_host(struct kineto *k, const struct key *cat, struct event *e)
 }
 
 /* Rows of JAX and TensorFlow have no category: their process and thread say what they are. */
-static const struct key *cat_of_plane(struct kineto *k)
+static const struct key *cat_of_plane(struct kineto_in *k)
 {
 	static const struct key work = { .id = W_KERNEL }, copy = { .id = W_COPY },
 				set = { .id = W_SET },
@@ -351,7 +352,7 @@ static const struct key *cat_of_plane(struct kineto *k)
 	}
 }
 
-static int place(struct kineto *k, struct event *e, uint32_t *comm)
+static int place(struct kineto_in *k, struct event *e, uint32_t *comm)
 {
 	const struct key *cat = keys_find(&cat_index, cats, json_tok_text(token(&k->row, F_CAT)));
 	int err;
@@ -371,7 +372,7 @@ static int place(struct kineto *k, struct event *e, uint32_t *comm)
 	return cat && cat->id >= W_KERNEL ? on_device(k, cat, e) : on_host(k, cat, e);
 }
 
-static int complete(struct kineto *k)
+static int complete(struct kineto_in *k)
 {
 	struct event e = { 0 };
 	uint32_t comm = 0;
@@ -386,7 +387,7 @@ static int complete(struct kineto *k)
 
 /* --- pairs of B and E --- */
 
-static int begin(struct kineto *k)
+static int begin(struct kineto_in *k)
 {
 	struct event e = { 0 };
 	uint32_t comm = 0, at = k->free_open;
@@ -410,7 +411,7 @@ static int begin(struct kineto *k)
 }
 
 /* An end whose begin is not there tells of no event: its time before is unknown. */
-static int end(struct kineto *k)
+static int end(struct kineto_in *k)
 {
 	struct event now = { 0 }, *e;
 	struct open_range *o;
@@ -433,7 +434,7 @@ static int end(struct kineto *k)
 	return err ? err : 1;
 }
 
-int kineto_finish(struct kineto *k)
+int kineto_finish(struct kineto_in *k)
 {
 	int err = 0;
 
@@ -450,9 +451,9 @@ int kineto_finish(struct kineto *k)
 
 /* --- moments and series --- */
 
-static int memory(struct kineto *k, struct event *e)
+static int memory(struct kineto_in *k, struct event *e)
 {
-	const struct row *r = &k->row;
+	const struct kineto_event *r = &k->row;
 	struct json_tok none = { "-1", 2 };
 	int64_t bytes = 0;
 	int err;
@@ -478,7 +479,7 @@ static int memory(struct kineto *k, struct event *e)
 		       : 0;
 }
 
-static int moment(struct kineto *k)
+static int moment(struct kineto_in *k)
 {
 	struct json_tok name = json_tok_text(token(&k->row, F_NAME));
 	struct event e = { .kind = EVENT_MARK };
@@ -500,7 +501,8 @@ static int moment(struct kineto *k)
 	return err ? err : 1;
 }
 
-static int one_value(struct kineto *k, struct event *e, struct json_tok key, struct json_tok value)
+static int one_value(struct kineto_in *k, struct event *e, struct json_tok key,
+		     struct json_tok value)
 {
 	struct json_tok name = json_tok_text(token(&k->row, F_NAME));
 	double real;
@@ -523,7 +525,7 @@ static int one_value(struct kineto *k, struct event *e, struct json_tok key, str
 										       : 1;
 }
 
-static int counter(struct kineto *k)
+static int counter(struct kineto_in *k)
 {
 	struct json_tok args = token(&k->row, F_ARGS), key, value;
 	struct event e = { .kind = EVENT_COUNTER };
@@ -546,7 +548,7 @@ static int counter(struct kineto *k)
 	return n > 0;
 }
 
-int kineto_row(struct kineto *k)
+int kineto_row(struct kineto_in *k)
 {
 	struct json_tok ph = json_tok_text(token(&k->row, F_PH));
 

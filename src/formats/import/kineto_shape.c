@@ -62,7 +62,7 @@ static uint32_t numbers(struct json_tok t, uint64_t *out, uint32_t cap)
 	return n;
 }
 
-static uint32_t tensors_of(const struct row *r, struct tensor *out)
+static uint32_t tensors_of(const struct kineto_event *r, struct tensor *out)
 {
 	struct json_tok dims = r->val[F_DIMS], types = r->val[F_TYPES], d, y;
 	const char *pd = dims.s + 1, *py = types.s + 1;
@@ -119,7 +119,7 @@ struct conv {
 	bool transposed;
 };
 
-static bool conv_args(const struct row *r, struct conv *c)
+static bool conv_args(const struct kineto_event *r, struct conv *c)
 {
 	struct json_tok all = r->val[F_CONCRETE], one;
 	const char *p = all.s + 1;
@@ -144,7 +144,7 @@ static uint64_t conv_arg(const struct conv *c, uint32_t arg, uint32_t dim, uint6
 }
 
 /* The result of a convolution of t[0] with the weights t[1]. */
-static bool conv_result(const struct row *r, const struct tensor *t, struct tensor *y)
+static bool conv_result(const struct kineto_event *r, const struct tensor *t, struct tensor *y)
 {
 	struct conv c = { .transposed = false };
 
@@ -171,7 +171,7 @@ static bool conv_result(const struct row *r, const struct tensor *t, struct tens
 }
 
 /* Whether an attention looks at no key behind its query, by the place of that argument. */
-static bool is_causal(const struct row *r, struct json_tok op)
+static bool is_causal(const struct kineto_event *r, struct json_tok op)
 {
 	static const struct {
 		const char *op;
@@ -204,7 +204,7 @@ static bool is_conv(struct json_tok op)
 	return json_tok_is(op, "aten::convolution") || json_tok_is(op, "aten::_convolution");
 }
 
-int kineto_shapes(struct kineto *k, uint32_t *name)
+int kineto_shapes(struct kineto_in *k, uint32_t *name)
 {
 	struct json_tok op = { "", 0 };
 	struct tensor t[TENSORS], y;

@@ -102,7 +102,7 @@ static void add_issue(struct sweep *w, uint64_t start, uint64_t length)
 }
 
 /* What counts where it begins, and once. */
-static void add_start(struct sweep *w, struct step_rec *r, enum step_part part, uint32_t class,
+static void add_start(struct sweep *w, struct step_rec *r, enum stepper_part part, uint32_t class,
 		      uint64_t start, uint64_t length)
 {
 	switch (part) {
@@ -164,7 +164,7 @@ void step_sweep(const struct stepper *s, uint64_t from, uint64_t to, struct step
 		w.end[u] = from;
 	for (size_t i = s->first; i < s->keys && s->key[i].value < to; i++) {
 		uint64_t start = s->key[i].value, length = s->key[i].with >> WITH_SHIFT;
-		enum step_part part = s->key[i].with & 15;
+		enum stepper_part part = s->key[i].with & 15;
 
 		if (part == PART_FORWARD) {
 			w.forward[w.forwards % FORWARDS].from = start;

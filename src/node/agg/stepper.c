@@ -108,7 +108,7 @@ void stepper_key(struct stepper *s, uint64_t at, uint64_t with)
 	s->key[s->keys++] = (struct sort_key){ at, with };
 }
 
-static void put(struct stepper *s, const struct event *e, uint32_t class, enum step_part part)
+static void put(struct stepper *s, const struct event *e, uint32_t class, enum stepper_part part)
 {
 	stepper_key(s, e->start_ns, key_with(e->dur_ns, class, part));
 }
@@ -274,7 +274,7 @@ void stepper_step(struct stepper *s, const struct event *e, bool left_out)
 		s->forgot++;
 		return;
 	}
-	s->step[s->steps++] = (struct step_span){ e->a, e->start_ns, end, left_out };
+	s->step[s->steps++] = (struct stepper_span){ e->a, e->start_ns, end, left_out };
 }
 
 void stepper_lost(struct stepper *s, const uint64_t lost[STEP_LOSSES])
@@ -342,7 +342,7 @@ static bool chosen(const struct stepper *s, uint64_t number)
 static void make_one(struct stepper *s, uint32_t i, const struct step_rec *head, stepper_fn *fn,
 		     void *arg)
 {
-	const struct step_span *p = &s->step[i];
+	const struct stepper_span *p = &s->step[i];
 	uint64_t end = end_of_step(s, i);
 	struct step_rec r;
 

@@ -7,7 +7,7 @@
 #include "model/keys.h"
 
 /* with of a key: length << 8 | class or count << 4 | part */
-enum step_part {
+enum stepper_part {
 	PART_COMPUTE,
 	PART_COMM,
 	PART_COPY,
@@ -74,7 +74,7 @@ struct step_comm {
 	uint8_t op;
 };
 
-struct step_span {
+struct stepper_span {
 	uint64_t number, begin_ns, end_ns;
 	bool left_out;
 };
@@ -101,7 +101,7 @@ struct stepper {
 	struct step_track track[STEPPER_TRACKS];
 	uint32_t tracks, devices;
 	struct step_comm comm[STEPPER_COMMS];
-	struct step_span step[STEPPER_STEPS]; /* in order */
+	struct stepper_span step[STEPPER_STEPS]; /* in order */
 	uint32_t steps;
 	uint32_t step_track;
 	uint64_t made_ns; /* steps until here are recorded */
@@ -123,7 +123,7 @@ static inline const struct step_means *means_of(const struct stepper *s, uint32_
 	return name < s->names->n ? &s->names->of[name] : &none;
 }
 
-static inline uint64_t key_with(uint64_t length, uint32_t class, enum step_part part)
+static inline uint64_t key_with(uint64_t length, uint32_t class, enum stepper_part part)
 {
 	return (length < WITH_MAX ? length : WITH_MAX) << WITH_SHIFT | class << 4 | part;
 }

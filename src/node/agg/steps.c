@@ -4,7 +4,7 @@
 
 #include "abi/record.h"
 
-static void take(struct steps *s, struct step *from, uint64_t end_ns, uint8_t flags,
+static void take(struct steps *s, struct open_step *from, uint64_t end_ns, uint8_t flags,
 		 struct event *out)
 {
 	*out = from->ev;
@@ -14,11 +14,11 @@ static void take(struct steps *s, struct step *from, uint64_t end_ns, uint8_t fl
 }
 
 /* The thread's own, else a free place, else the oldest. */
-static struct step *place(struct steps *s, uint32_t tid)
+static struct open_step *place(struct steps *s, uint32_t tid)
 {
-	struct step *best = &s->step[0];
+	struct open_step *best = &s->step[0];
 
-	for (struct step *p = s->step; p < s->step + OPEN_STEPS; p++) {
+	for (struct open_step *p = s->step; p < s->step + OPEN_STEPS; p++) {
 		if (p->ev.kind && p->tid == tid)
 			return p;
 		if (best->ev.kind && (!p->ev.kind || p->ev.start_ns < best->ev.start_ns))
@@ -45,7 +45,7 @@ static void drop(struct steps *s, struct step_end *e)
 int steps_begin(struct steps *s, uint32_t tid, const struct event *ev, struct event *out)
 {
 	struct step_end *e = ended(s, ev->a, ev->start_ns);
-	struct step *p;
+	struct open_step *p;
 	int got = 0;
 
 	if (e) {
@@ -59,7 +59,7 @@ int steps_begin(struct steps *s, uint32_t tid, const struct event *ev, struct ev
 		take(s, p, ev->start_ns, EVENT_OPEN, out);
 		got = 1;
 	}
-	*p = (struct step){ *ev, tid };
+	*p = (struct open_step){ *ev, tid };
 	s->count++;
 	return got;
 }
@@ -77,9 +77,9 @@ static int wait_for_begin(struct steps *s, uint64_t number, uint64_t now_ns)
 
 int steps_end(struct steps *s, uint32_t tid, uint64_t number, uint64_t now_ns, struct event *out)
 {
-	struct step *found = NULL;
+	struct open_step *found = NULL;
 
-	for (struct step *p = s->step; p < s->step + OPEN_STEPS; p++)
+	for (struct open_step *p = s->step; p < s->step + OPEN_STEPS; p++)
 		if (p->ev.kind && p->ev.a == number && (!found || p->tid == tid))
 			found = p;
 	if (!found)
@@ -102,7 +102,7 @@ uint64_t steps_give_up(struct steps *s, uint64_t before_ns)
 
 bool steps_take(struct steps *s, uint64_t end_ns, struct event *out)
 {
-	for (struct step *p = s->step; p < s->step + OPEN_STEPS; p++)
+	for (struct open_step *p = s->step; p < s->step + OPEN_STEPS; p++)
 		if (p->ev.kind) {
 			take(s, p, end_ns, EVENT_OPEN, out);
 			return true;

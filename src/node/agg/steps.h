@@ -13,7 +13,7 @@
 
 #include "agg/open.h"
 
-struct step {
+struct open_step {
 	struct event ev; /* EVENT_NONE: free */
 	uint32_t tid;
 };
@@ -23,7 +23,7 @@ struct step_end {
 };
 
 struct steps {
-	struct step step[OPEN_STEPS];
+	struct open_step step[OPEN_STEPS];
 	struct step_end ended[OPEN_STEPS]; /* before their begin was read */
 	uint64_t count;                    /* of both */
 };

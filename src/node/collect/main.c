@@ -42,7 +42,7 @@ static const struct collector table[] = {
 #define TABLE_N (sizeof(table) / sizeof(table[0]))
 
 struct child {
-	struct run run;
+	struct collector_run run;
 	pid_t pid; /* 0: not running */
 	bool killed;
 	uint64_t started_ns, again_ns, back_ns;
@@ -220,7 +220,7 @@ static int add_child(const struct args *a, const char *word)
 			continue;
 		if (children == CHILDREN)
 			return misuse("too many collectors: ", word);
-		c->run = (struct run){
+		c->run = (struct collector_run){
 			.is = &table[i], .env = a->env, .polls = a->polls, .since_ns = &c->since_ns
 		};
 		c->run.env.arg = word[len] ? word + len + 1 : NULL;

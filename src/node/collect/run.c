@@ -26,7 +26,7 @@
 #define NS_A_S     1000000000ull
 
 struct state {
-	const struct run *run;
+	const struct collector_run *run;
 	struct emit *emit;
 	void *self; /* the collector's; NULL: closed */
 	int fd;     /* of aond; -1 */
@@ -54,13 +54,13 @@ static void sleep_until(uint64_t t_ns)
 }
 
 /* Tells the supervisor before a call that may hang, and after it returned. */
-static void begin(const struct run *r)
+static void begin(const struct collector_run *r)
 {
 	if (r->since_ns)
 		atomic_store_explicit(r->since_ns, clock_mono_ns(), memory_order_relaxed);
 }
 
-static void end(const struct run *r)
+static void end(const struct collector_run *r)
 {
 	if (r->since_ns)
 		atomic_store_explicit(r->since_ns, 0, memory_order_relaxed);
@@ -121,7 +121,7 @@ static void set_own(struct state *s)
 
 static int measure(struct state *s)
 {
-	const struct run *r = s->run;
+	const struct collector_run *r = s->run;
 	uint64_t t0 = clock_mono_ns();
 	int err = 0;
 
@@ -153,7 +153,7 @@ static int turn(struct state *s, int *err)
 	return emit_end(s->emit);
 }
 
-int run_collector(const struct run *r)
+int run_collector(const struct collector_run *r)
 {
 	uint64_t step = (uint64_t)r->env.interval_ms * 1000000u, next = clock_mono_ns();
 	struct state s = { .run = r, .fd = -1 };

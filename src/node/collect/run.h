@@ -10,7 +10,7 @@
 
 #define RUN_NOTHING 3 /* exit: there is nothing to measure here */
 
-struct run {
+struct collector_run {
 	const struct collector *is;
 	struct collect_env env;
 	const char *socket; /* of aond; NULL: text on standard output */
@@ -20,6 +20,6 @@ struct run {
 };
 
 /* Until it is killed, or there is no more to do: an exit status. */
-int run_collector(const struct run *r);
+int run_collector(const struct collector_run *r);
 
 #endif /* AON_COLLECT_RUN_H */

@@ -14,7 +14,7 @@ static const struct {
 #include "model/xid.tbl.h"
 };
 
-static void take_device(struct fault *f, const char *from, size_t len)
+static void take_device(struct device_fault *f, const char *from, size_t len)
 {
 	size_t n = 0;
 
@@ -32,7 +32,7 @@ static uint32_t number_at(const char *s)
 }
 
 /* NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, name=python, GPU has fallen off the bus. */
-static bool read_xid(const char *text, struct fault *f)
+static bool read_xid(const char *text, struct device_fault *f)
 {
 	const char *from = strstr(text, "Xid ("), *to, *pid;
 
@@ -54,7 +54,7 @@ static bool read_xid(const char *text, struct fault *f)
 }
 
 /* "GPU 3: 2 uncorrected errors", "EDAC MC0: 1 UE memory read error on ..." */
-static bool read_ecc(const char *text, struct fault *f)
+static bool read_ecc(const char *text, struct device_fault *f)
 {
 	const char *from = !strncmp(text, "EDAC ", 5) ? text + 5 : text, *to = strchr(from, ':');
 
@@ -65,9 +65,9 @@ static bool read_ecc(const char *text, struct fault *f)
 	return true;
 }
 
-bool fault_read(const char *what, const char *text, struct fault *out)
+bool fault_read(const char *what, const char *text, struct device_fault *out)
 {
-	struct fault f = { 0 };
+	struct device_fault f = { 0 };
 	bool is = !strcmp(what, "xid")                            ? read_xid(text, &f)
 		  : !strcmp(what, "ecc") || !strcmp(what, "edac") ? read_ecc(text, &f)
 								  : false;
@@ -77,13 +77,13 @@ bool fault_read(const char *what, const char *text, struct fault *out)
 	return is;
 }
 
-bool faults_new(struct faults *f, const struct fault *x, uint64_t now)
+bool faults_new(struct faults *f, const struct device_fault *x, uint64_t now)
 {
 	uint64_t quiet = (uint64_t)alarm_table[x->kind].quiet_s * 1000000000u;
 	size_t at = 0;
 
 	for (size_t i = 0; i < FAULTS_KEPT; i++) {
-		const struct fault *l = &f->last[i].fault;
+		const struct device_fault *l = &f->last[i].fault;
 
 		if (f->last[i].told_ns && l->kind == x->kind && l->code == x->code &&
 		    l->pid == x->pid && !strcmp(l->device, x->device)) {

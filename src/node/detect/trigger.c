@@ -41,7 +41,7 @@ static void fail(struct parser *p, const char *at, const char *text)
 	snprintf(p->why->text, sizeof(p->why->text), "%s", text);
 }
 
-static void put(struct parser *p, enum op op, const char *at, double number)
+static void put(struct parser *p, enum trigger_code op, const char *at, double number)
 {
 	if (p->t.n == TRIGGER_OPS) {
 		fail(p, at, "too long: a trigger has at most 64 parts");
@@ -185,7 +185,7 @@ static enum type parse_sums(struct parser *p, bool terms)
 {
 	const char *left = skip(p), *at;
 	enum type type = terms ? parse_factor(p) : parse_sums(p, true);
-	enum op op;
+	enum trigger_code op;
 
 	while (!p->err) {
 		at = skip(p);
@@ -240,7 +240,7 @@ static enum type parse_compare(struct parser *p)
 {
 	static const struct {
 		const char *sign;
-		enum op op;
+		enum trigger_code op;
 	} signs[] = { { "<=", LE }, { ">=", GE }, { "==", EQ },
 		      { "!=", NE }, { "<", LT },  { ">", GT } };
 	uint32_t from = p->t.n;

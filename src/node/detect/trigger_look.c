@@ -94,7 +94,7 @@ static double value_of(const struct trigger_op *o, const struct trigger_meter *m
 }
 
 /* NAN is what is not known, of conditions, too. */
-static double two(enum op op, double a, double b)
+static double two(enum trigger_code op, double a, double b)
 {
 	if (op == AND)
 		return a == 0 || b == 0 ? 0 : a + b == 2 ? 1 : NAN;
@@ -146,7 +146,7 @@ bool trigger_look(const struct trigger *t, const struct trigger_meter *m)
 			stack[n - 1] = 1 - stack[n - 1];
 		} else {
 			n--;
-			stack[n - 1] = two((enum op)o->op, stack[n - 1], stack[n]);
+			stack[n - 1] = two((enum trigger_code)o->op, stack[n - 1], stack[n]);
 		}
 	}
 	return n == 1 && stack[0] == 1;

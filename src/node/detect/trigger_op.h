@@ -5,7 +5,24 @@
 
 #include "detect/trigger.h"
 
-enum op { NUMBER, VALUE, NEGATE, ADD, SUB, MUL, DIV, LT, LE, GT, GE, EQ, NE, NOT, AND, OR };
+enum trigger_code {
+	NUMBER,
+	VALUE,
+	NEGATE,
+	ADD,
+	SUB,
+	MUL,
+	DIV,
+	LT,
+	LE,
+	GT,
+	GE,
+	EQ,
+	NE,
+	NOT,
+	AND,
+	OR
+};
 
 extern const char *const trigger_stat_word[STATS];
 

@@ -10,12 +10,12 @@
 #define RHO   0.04 /* where the sequence is narrowest: about 1 / RHO pairs of one scale */
 #define LEAST 1e-5 /* scale of pairs that agree to the last digit */
 
-void meter_init(struct meter *m, struct aon_trial t, uint64_t seed)
+void meter_init(struct trial_meter *m, struct aon_trial t, uint64_t seed)
 {
-	*m = (struct meter){ .trial = t, .seed = seed, .pair = UINT64_MAX };
+	*m = (struct trial_meter){ .trial = t, .seed = seed, .pair = UINT64_MAX };
 }
 
-void meter_spoil(struct meter *m)
+void meter_spoil(struct trial_meter *m)
 {
 	m->spoilt = true;
 }
@@ -46,7 +46,7 @@ static double half_median(const float *v, uint32_t n)
 }
 
 /* log(on / off) of the halves that end the blocks, less that of those that begin them. */
-static double lag_of(const struct meter *m)
+static double lag_of(const struct trial_meter *m)
 {
 	uint32_t n = m->trial.block, half = n / 2;
 	double early, late;
@@ -59,7 +59,7 @@ static double lag_of(const struct meter *m)
 	return late - early;
 }
 
-static void close_pair(struct meter *m, struct pair *out)
+static void close_pair(struct trial_meter *m, struct pair *out)
 {
 	uint32_t n = m->trial.block;
 	double median[2], low[2], mean[2], lag = lag_of(m);
@@ -77,7 +77,7 @@ static void close_pair(struct meter *m, struct pair *out)
 }
 
 /* What was gathered of the pair before does not become one. */
-static void next_pair(struct meter *m, uint64_t pair)
+static void next_pair(struct trial_meter *m, uint64_t pair)
 {
 	if (m->n[0] || m->n[1])
 		m->thrown++;
@@ -86,7 +86,7 @@ static void next_pair(struct meter *m, uint64_t pair)
 	m->spoilt = false;
 }
 
-bool meter_step(struct meter *m, uint64_t step, uint64_t dur_ns, struct pair *out)
+bool meter_step(struct trial_meter *m, uint64_t step, uint64_t dur_ns, struct pair *out)
 {
 	struct aon_trial_at at = aon_trial_at(m->trial, m->seed, step);
 

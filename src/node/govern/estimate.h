@@ -17,7 +17,7 @@
 
 /* --- from steps to pairs --- */
 
-struct meter {
+struct trial_meter {
 	struct aon_trial trial;
 	uint64_t seed, pair;
 	uint32_t n[2]; /* measured steps that were seen, on and off */
@@ -32,12 +32,12 @@ struct pair {
 	double lag; /* median of later halves less that of earlier ones: above 0, costs outlast a block */
 };
 
-void meter_init(struct meter *m, struct aon_trial t, uint64_t seed);
+void meter_init(struct trial_meter *m, struct aon_trial t, uint64_t seed);
 /* Steps in the order of their numbers. True: a pair is whole. */
-bool meter_step(struct meter *m, uint64_t step, uint64_t dur_ns, struct pair *out);
+bool meter_step(struct trial_meter *m, uint64_t step, uint64_t dur_ns, struct pair *out);
 /* A capture, a change of what is recorded, a lost rank: the pair under way does not count. Before
  * anybody has looked at what it says. */
-void meter_spoil(struct meter *m);
+void meter_spoil(struct trial_meter *m);
 
 /* --- from pairs to an interval --- */
 

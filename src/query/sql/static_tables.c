@@ -26,7 +26,7 @@ void cells_fini(struct cells *c)
 	memset(c, 0, sizeof(*c));
 }
 
-static void add(struct cells *c, struct cell cell)
+static void add(struct cells *c, struct sql_cell cell)
 {
 	if (!c->err && c->n == c->cap)
 		c->err = 2 * c->cap > c->max ? -E2BIG
@@ -39,22 +39,22 @@ static void add(struct cells *c, struct cell cell)
 
 void cell_int(struct cells *c, int64_t v)
 {
-	add(c, (struct cell){ .type = CELL_INT, .i = v });
+	add(c, (struct sql_cell){ .type = CELL_INT, .i = v });
 }
 
 void cell_real(struct cells *c, double v)
 {
-	add(c, (struct cell){ .type = CELL_REAL, .real = v });
+	add(c, (struct sql_cell){ .type = CELL_REAL, .real = v });
 }
 
 void cell_null(struct cells *c)
 {
-	add(c, (struct cell){ .type = CELL_NULL });
+	add(c, (struct sql_cell){ .type = CELL_NULL });
 }
 
 void cell_text(struct cells *c, const char *text)
 {
-	struct cell cell = { .type = CELL_TEXT, .text = text ? strdup(text) : NULL };
+	struct sql_cell cell = { .type = CELL_TEXT, .text = text ? strdup(text) : NULL };
 
 	if (cell.text)
 		add(c, cell);
@@ -437,7 +437,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int a
 	if (cur->filled && cur->used == ask.used && !t->def->timed)
 		return SQLITE_OK;
 	cells_fini(&cur->cells);
-	cur->cells.max = t->src->memory_bytes / sizeof(struct cell);
+	cur->cells.max = t->src->memory_bytes / sizeof(struct sql_cell);
 	if (cur->cells.max < CELLS_MIN)
 		cur->cells.max = CELLS_MIN;
 	err = t->def->fill(&cur->cells, t->src, &ask);
@@ -463,7 +463,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int number)
 {
 	const struct small_cursor *cur = (const struct small_cursor *)base;
 	size_t cols = ((const struct small_table *)base->pVtab)->cols;
-	const struct cell *c = &cur->cells.cell[cur->row * cols + (size_t)number];
+	const struct sql_cell *c = &cur->cells.cell[cur->row * cols + (size_t)number];
 
 	if (c->type == CELL_INT)
 		sqlite3_result_int64(ctx, c->i);

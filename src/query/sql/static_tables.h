@@ -7,7 +7,7 @@
 
 enum cell_type { CELL_NULL, CELL_INT, CELL_REAL, CELL_TEXT };
 
-struct cell {
+struct sql_cell {
 	enum cell_type type;
 	union {
 		int64_t i;
@@ -17,7 +17,7 @@ struct cell {
 };
 
 struct cells {
-	struct cell *cell; /* owned */
+	struct sql_cell *cell; /* owned */
 	size_t n, cap, max;
 	int err; /* -E2BIG: more than the memory allows */
 };

@@ -16,13 +16,13 @@ static uint64_t shift_right(uint64_t v, unsigned by)
 	return by < 64 ? v >> by : 0;
 }
 
-static struct level *base_of(struct levels *l)
+static struct tile_level *base_of(struct levels *l)
 {
 	return &l->at[l->base / 2];
 }
 
 /* The first whose index, `by` bits coarser, is not below. */
-static size_t find(const struct level *lv, uint64_t index, unsigned by)
+static size_t find(const struct tile_level *lv, uint64_t index, unsigned by)
 {
 	size_t lo = 0, hi = lv->n;
 
@@ -37,10 +37,10 @@ static size_t find(const struct level *lv, uint64_t index, unsigned by)
 	return lo;
 }
 
-static void level_cut(struct levels *l, struct level *lv, size_t n)
+static void level_cut(struct levels *l, struct tile_level *lv, size_t n)
 {
 	while (lv->n > n) {
-		struct slot *s = &lv->slot[--lv->n];
+		struct level_slot *s = &lv->slot[--lv->n];
 
 		*l->bytes -= s->len + sizeof(*s);
 		free(s->bytes);
@@ -48,9 +48,9 @@ static void level_cut(struct levels *l, struct level *lv, size_t n)
 }
 
 /* Packs the cells as tile `index` of the level, in its place. */
-static int put(struct levels *l, struct level *lv, uint64_t index, const struct cell *c)
+static int put(struct levels *l, struct tile_level *lv, uint64_t index, const struct cell *c)
 {
-	struct slot s = { .index = index };
+	struct level_slot s = { .index = index };
 	size_t at = find(lv, index, 0);
 
 	for (size_t i = 0; i < TILE_CELLS; i++) {
@@ -108,7 +108,7 @@ static struct cell *cell_of(struct levels *l, uint64_t cell)
 	if (l->cell && l->tile != cell >> TILE_SHIFT)
 		seal_tile(l);
 	if (!l->cell) {
-		struct level *lv = base_of(l);
+		struct tile_level *lv = base_of(l);
 
 		l->cell = calloc(TILE_CELLS, sizeof(*l->cell));
 		if (!l->cell) {
@@ -130,7 +130,7 @@ static struct cell *cell_of(struct levels *l, uint64_t cell)
 /* Makes the level above the base the base. */
 static int coarsen(struct levels *l)
 {
-	struct level *old = base_of(l), *lv = old + 1;
+	struct tile_level *old = base_of(l), *lv = old + 1;
 	struct cell *c, *sum;
 	int err;
 
@@ -156,7 +156,7 @@ static int coarsen(struct levels *l)
 	}
 	level_cut(l, old, 0);
 	free(old->slot);
-	*old = (struct level){ 0 };
+	*old = (struct tile_level){ 0 };
 	free(c);
 	return err;
 }
@@ -277,7 +277,7 @@ uint64_t levels_cut_at(const struct levels *l, uint64_t ns)
 int levels_cut(struct levels *l, uint64_t ns)
 {
 	uint64_t cell = ns >> l->base, tile = cell >> TILE_SHIFT;
-	struct level *lv = base_of(l);
+	struct tile_level *lv = base_of(l);
 
 	ns = levels_cut_at(l, ns);
 	l->fill.n = 0;
@@ -305,7 +305,7 @@ int levels_get(struct levels *l, uint8_t L, uint64_t index, bool keep, struct ce
 	       struct cell *scratch)
 {
 	unsigned up = L - l->base;
-	struct level *lv = &l->at[L / 2];
+	struct tile_level *lv = &l->at[L / 2];
 	size_t at = find(base_of(l), index, up);
 	int some = 0;
 

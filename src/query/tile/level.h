@@ -21,15 +21,15 @@
 #define LEVEL_MIN 8u
 #define LEVEL_MAX 54u /* one tile is all the time there is */
 
-struct slot {
+struct level_slot {
 	uint64_t index;
 	uint8_t *bytes; /* owned; cells_pack() */
 	uint32_t len;
 	uint32_t starts, cells;
 };
 
-struct level {
-	struct slot *slot; /* owned, by index */
+struct tile_level {
+	struct level_slot *slot; /* owned, by index */
 	size_t n;
 };
 
@@ -56,8 +56,8 @@ void fill_until(struct fill *f, uint64_t ns);
 void fill_fini(struct fill *f);
 
 struct levels {
-	struct fill fill;                   /* first, so that its function finds the rest */
-	struct level at[LEVEL_MAX / 2 + 1]; /* by L / 2 */
+	struct fill fill;                        /* first, so that its function finds the rest */
+	struct tile_level at[LEVEL_MAX / 2 + 1]; /* by L / 2 */
 	uint8_t base;
 	bool counter;
 	struct cell *cell;      /* owned: of the tile that is being filled; NULL: none is */

@@ -30,7 +30,7 @@ static void run_tick_json(struct json *j, const struct run *r)
 }
 
 /* "event: tick", a line of JSON, an empty line. */
-static int make_text(struct client *c)
+static int make_text(struct live_client *c)
 {
 	struct runs rs;
 	struct json j;
@@ -65,7 +65,7 @@ static int make_text(struct client *c)
 }
 
 /* Whether there is something to send; if not it sleeps until the next tick. */
-static bool wake(struct client *c)
+static bool wake(struct live_client *c)
 {
 	struct http *h = c->h;
 	bool due;
@@ -83,7 +83,7 @@ static bool wake(struct client *c)
 
 static ssize_t read_some(void *arg, uint64_t pos, char *buf, size_t max)
 {
-	struct client *c = arg;
+	struct live_client *c = arg;
 	size_t n;
 
 	(void)pos;
@@ -103,7 +103,7 @@ static ssize_t read_some(void *arg, uint64_t pos, char *buf, size_t max)
 
 static void client_free(void *arg)
 {
-	struct client *c = arg;
+	struct live_client *c = arg;
 
 	pthread_mutex_lock(&c->h->lock);
 	*c->link = c->next;
@@ -115,7 +115,7 @@ static void client_free(void *arg)
 	free(c);
 }
 
-static bool client_add(struct http *h, struct client *c)
+static bool client_add(struct http *h, struct live_client *c)
 {
 	bool room;
 
@@ -135,7 +135,7 @@ static bool client_add(struct http *h, struct client *c)
 }
 
 /* "/api/v1/live" or "/api/v1/run/{id}/live". */
-static int which_run(struct client *c, const char *target, struct answer *a)
+static int which_run(struct live_client *c, const char *target, struct answer *a)
 {
 	serve_ask(c->h->s, &c->who, target, a);
 	if (a->status == 200 && a->len == RUN_ID - 1)
@@ -146,14 +146,14 @@ static int which_run(struct client *c, const char *target, struct answer *a)
 enum MHD_Result live_begin(struct http *h, struct MHD_Connection *mhd, const struct viewer *who,
 			   const char *target)
 {
-	struct client *c = calloc(1, sizeof(*c));
+	struct live_client *c = calloc(1, sizeof(*c));
 	struct MHD_Response *r;
 	struct answer a = { .fd = -1 };
 	enum MHD_Result rc;
 
 	if (!c)
 		return MHD_NO;
-	*c = (struct client){ .mhd = mhd, .h = h, .who = *who };
+	*c = (struct live_client){ .mhd = mhd, .h = h, .who = *who };
 	if (which_run(c, target, &a) < 0) {
 		free(c);
 		return http_reply(mhd, &a);
@@ -191,7 +191,7 @@ int api_live(struct ask *q, struct json *j, struct answer *a)
 
 static void resume_all(struct http *h)
 {
-	for (struct client *c = h->clients; c; c = c->next)
+	for (struct live_client *c = h->clients; c; c = c->next)
 		if (c->asleep) {
 			c->asleep = false;
 			MHD_resume_connection(c->mhd);

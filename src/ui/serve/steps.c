@@ -12,7 +12,7 @@
 
 static int on_events(void *arg, uint32_t process, const struct event *ev, size_t n)
 {
-	struct steps *s = arg;
+	struct step_rows *s = arg;
 
 	(void)process;
 	for (size_t i = 0; i < n; i++) {
@@ -24,24 +24,24 @@ static int on_events(void *arg, uint32_t process, const struct event *ev, size_t
 		}
 		if (vec_more(&s->step, s->n, sizeof(*s->step)) < 0)
 			return -ENOMEM;
-		s->step[s->n++] = (struct step){ ev[i].a, ev[i].start_ns, ev[i].dur_ns };
+		s->step[s->n++] = (struct step_row){ ev[i].a, ev[i].start_ns, ev[i].dur_ns };
 	}
 	return 0;
 }
 
 static int by_start(const void *a, const void *b)
 {
-	const struct step *x = a, *y = b;
+	const struct step_row *x = a, *y = b;
 
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-int steps_read(struct steps *out, const struct run *r, uint64_t from_ns, uint64_t to_ns)
+int steps_read(struct step_rows *out, const struct run *r, uint64_t from_ns, uint64_t to_ns)
 {
 	struct store_filter f = { .kind = EVENT_STEP, .from_ns = from_ns, .to_ns = to_ns };
 	int err = 0;
 
-	*out = (struct steps){ .n = 0 };
+	*out = (struct step_rows){ .n = 0 };
 	for (size_t i = 0; i < r->processes && !out->n && !err; i++) {
 		f.process = r->process[i].id;
 		err = store_each_events(r->src->st, &f, on_events, out);
@@ -53,27 +53,27 @@ int steps_read(struct steps *out, const struct run *r, uint64_t from_ns, uint64_
 	return err;
 }
 
-int steps_looked_at(struct steps *out, const struct run *r, const struct insight *in)
+int steps_looked_at(struct step_rows *out, const struct run *r, const struct insight *in)
 {
-	*out = (struct steps){ .step = calloc(in->steps + 1, sizeof(*out->step)) };
+	*out = (struct step_rows){ .step = calloc(in->steps + 1, sizeof(*out->step)) };
 	if (!out->step)
 		return -ENOMEM;
 	for (size_t p = 0; p < r->processes && !out->n; p++)
 		for (size_t i = 0; i < in->steps; i++)
 			if (in->t->process[in->step[i].process].pid == r->process[p].pid)
 				out->step[out->n++] =
-					(struct step){ in->step[i].number, in->step[i].start_ns,
-						       in->step[i].dur_ns };
+					(struct step_row){ in->step[i].number, in->step[i].start_ns,
+							   in->step[i].dur_ns };
 	return 0;
 }
 
-void steps_fini(struct steps *s)
+void steps_fini(struct step_rows *s)
 {
 	free(s->step);
-	*s = (struct steps){ .n = 0 };
+	*s = (struct step_rows){ .n = 0 };
 }
 
-uint64_t steps_quantile(const struct steps *s, size_t from, size_t n, double q)
+uint64_t steps_quantile(const struct step_rows *s, size_t from, size_t n, double q)
 {
 	struct sketch k = { .cell = NULL };
 	uint64_t v, lo = UINT64_MAX, hi = 0;

@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static struct source s;
+static struct cl_text s;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const what[] = { "xid", "ecc", "edac" };
 	static struct faults told;
-	struct fault f;
+	struct device_fault f;
 	char *text;
 
 	if (!size || !(text = malloc(size)))

@@ -41,7 +41,7 @@ static const struct {
 	/* clang-format on */
 };
 
-static struct source s;
+static struct cl_text s;
 
 static void texts(void)
 {

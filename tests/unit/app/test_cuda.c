@@ -497,7 +497,7 @@ static void drift(void)
 
 static void texts(void)
 {
-	struct text t = { .len = 0 };
+	struct cuda_text t = { .len = 0 };
 
 	text_num(&t, 0);
 	text_add(&t, " ");

@@ -55,7 +55,7 @@ static const struct {
 
 static void play(const char *what, char *got)
 {
-	static struct step_clock c;
+	static struct jax_clock c;
 	uint64_t steps = 0;
 
 	memset(&c, 0, sizeof(c));
@@ -79,7 +79,7 @@ static void play(const char *what, char *got)
 
 static void long_before_it_is_known(void)
 {
-	static struct step_clock c;
+	static struct jax_clock c;
 	struct step_news n = { 0 };
 
 	for (uint64_t i = 1; i <= 1000; i++)

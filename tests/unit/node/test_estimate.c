@@ -84,7 +84,7 @@ static void test_schedule(void)
 
 static void test_meter(void)
 {
-	struct meter m;
+	struct trial_meter m;
 	struct pair p = { 0 };
 	uint64_t whole = 0;
 	bool right = true;
@@ -118,7 +118,7 @@ static void test_recovers(double slow, double noise, uint64_t steps)
 	struct job j = { .base_ns = 10e6, .noise = noise };
 	static struct estimate e;
 	struct interval r;
-	struct meter m;
+	struct trial_meter m;
 	struct pair p;
 
 	meter_init(&m, half, 3);
@@ -143,7 +143,7 @@ static void test_covers(void)
 
 	for (uint32_t k = 0; k < runs; k++) {
 		struct job j = { .base_ns = 10e6, .noise = 0.02 };
-		struct meter m;
+		struct trial_meter m;
 		struct pair p;
 		bool out = false;
 
@@ -170,7 +170,7 @@ static struct interval lag_of(double tau)
 {
 	static const struct aon_trial t = { .block = 20, .guard = 1 };
 	static struct estimate e;
-	struct meter m;
+	struct trial_meter m;
 	double cost = 0;
 
 	meter_init(&m, t, 99);

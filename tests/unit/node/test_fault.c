@@ -32,7 +32,7 @@ static const struct {
 
 static void test_storm(void)
 {
-	struct fault a = { .kind = ALARM_XID, .device = "0000:3b:00", .code = 79 }, b = a;
+	struct device_fault a = { .kind = ALARM_XID, .device = "0000:3b:00", .code = 79 }, b = a;
 	struct faults f = { 0 };
 	unsigned told = 0;
 
@@ -52,7 +52,7 @@ static void test_storm(void)
 int main(void)
 {
 	for (size_t i = 0; i < T_LEN(cases); i++) {
-		struct fault f = { .kind = ALARMS };
+		struct device_fault f = { .kind = ALARMS };
 		bool is = fault_read(cases[i].what, cases[i].text, &f);
 
 		T_OK(is == (cases[i].kind != ALARMS) && f.kind == cases[i].kind &&

@@ -184,7 +184,7 @@ static bool track_is_true(struct tile_view *v, uint32_t track)
 
 	truth_sum(&t, 0, UINT64_MAX, all);
 	for (unsigned L = l->base; L <= LEVEL_MAX && ok; L += 2) {
-		struct level *base = &l->at[l->base / 2];
+		struct tile_level *base = &l->at[l->base / 2];
 		uint64_t last = UINT64_MAX, starts = 0;
 
 		memset(sum, 0, sizeof(sum));

@@ -202,7 +202,7 @@ static void end_while_busy(struct serve *s, struct http *h)
 
 int main(void)
 {
-	struct http_opts o = { .listen = "127.0.0.1:0", .guard = { .token = TOKEN } };
+	struct serve_opts o = { .listen = "127.0.0.1:0", .guard = { .token = TOKEN } };
 	struct store_why why;
 	char text[256] = "";
 	struct serve *s;

@@ -169,7 +169,7 @@ static int find_far(struct join *j)
 static void fill_row(const struct judge *g, uint32_t d, enum join_class c)
 {
 	const struct join_device *dev = &g->j->device[d];
-	struct row *r = &g->row[d][c];
+	struct join_row *r = &g->row[d][c];
 	double all = 0, off = 0;
 
 	for (size_t i = dev->first; i < dev->first + dev->keys; i++) {
@@ -202,7 +202,7 @@ double judge_level(const struct judge *g, uint32_t d, uint32_t classes, bool as_
 	double sum = 0, weight = 0;
 
 	for (enum join_class c = 0; c < JOIN_CLASSES; c++) {
-		const struct row *r = &g->row[d][c];
+		const struct join_row *r = &g->row[d][c];
 
 		if (!(classes >> c & 1) || !(r->weight > 0) || isnan(r->level[b]))
 			continue;

@@ -7,18 +7,18 @@
 
 #define PEERS_MAX 64u
 
-struct row {
+struct join_row {
 	double level[JOIN_BINS_MAX]; /* NAN: nothing ran */
 	double offset, weight;       /* of its medians to those of all; ns */
 };
 
 struct judge {
 	struct join *j;
-	struct row (*row)[JOIN_CLASSES]; /* owned, by device */
-	uint32_t *peer;                  /* owned: PEERS_MAX of each device */
-	uint32_t *peers;                 /* owned: how many */
-	struct join_state *state;        /* owned, of the cause in hand, by device */
-	double *like;                    /* owned: what the peers of the one in hand did, by bin */
+	struct join_row (*row)[JOIN_CLASSES]; /* owned, by device */
+	uint32_t *peer;                       /* owned: PEERS_MAX of each device */
+	uint32_t *peers;                      /* owned: how many */
+	struct join_state *state;             /* owned, of the cause in hand, by device */
+	double *like; /* owned: what the peers of the one in hand did, by bin */
 };
 
 /* Rows and peers of all devices. */

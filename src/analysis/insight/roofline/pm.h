@@ -12,14 +12,9 @@
 #ifndef AON_INSIGHT_PM_H
 #define AON_INSIGHT_PM_H
 
+#include "base/counters.h"
 #include "base/map.h"
 #include "model/trace.h"
-
-enum pm_counter {
-#define PM(ID, name, word, first, second) PM_##ID,
-#include "base/pm.tbl.h"
-	PM_COUNTERS
-};
 
 extern const char *const pm_word[PM_COUNTERS]; /* for JSON */
 

@@ -194,12 +194,12 @@ bool cuda_turn_try(_Atomic uint32_t *turn);
 void cuda_turn_give(_Atomic uint32_t *turn);
 
 /* A text, built without stdio. */
-struct text {
+struct cuda_text {
 	char s[192];
 	uint32_t len;
 };
-void text_add(struct text *t, const char *s);
-void text_num(struct text *t, uint64_t n);
+void text_add(struct cuda_text *t, const char *s);
+void text_num(struct cuda_text *t, uint64_t n);
 
 /* --- load.c --- */
 /* Finds the libcupti of this process, or the one that the setting names. 0, or a reason. */

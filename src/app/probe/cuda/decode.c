@@ -78,7 +78,7 @@ static bool is_null_stream(const struct cuda *c, uint32_t context, uint64_t stre
 
 __attribute__((noinline)) static uint32_t track_make(struct cuda *c, struct cuda_track *l)
 {
-	struct text t = { .len = 0 };
+	struct cuda_text t = { .len = 0 };
 
 	if (is_null_stream(c, l->context, l->stream))
 		text_add(&t, "default");
@@ -211,7 +211,7 @@ static const struct {
 static uint32_t copy_name(struct cuda *c, uint32_t kind, uint32_t from, uint32_t to)
 {
 	uint32_t *id = &c->copy_name[kind][from][to];
-	struct text t = { .len = 0 };
+	struct cuda_text t = { .len = 0 };
 
 	if (*id)
 		return *id;
@@ -244,7 +244,7 @@ static void memcpy_record(struct cuda *c, const uint8_t *r)
 
 static uint32_t peer_name(uint32_t from, uint32_t to)
 {
-	struct text t = { .len = 0 };
+	struct cuda_text t = { .len = 0 };
 
 	text_add(&t, "Memcpy PtoP (");
 	text_num(&t, from);
@@ -277,7 +277,7 @@ static void memset_record(struct cuda *c, const uint8_t *r)
 			     .corr = get32(r, C_CORR),
 			     .bytes = get64(r, C_BYTES),
 			     .group = group_of(r, C_GRAPH, C_NODE) };
-	struct text t = { .len = 0 };
+	struct cuda_text t = { .len = 0 };
 
 	if (!times_of(c, get64(r, C_START), get64(r, C_END), &a))
 		return;
@@ -329,7 +329,7 @@ static void memory_record(struct cuda *c, const uint8_t *r)
 			     .dir = op,
 			     .bytes = get64(r, M_BYTES),
 			     .group = get64(r, M_ADDRESS) };
-	struct text t = { .len = 0 };
+	struct cuda_text t = { .len = 0 };
 
 	if (op != AON_MEM_ALLOC && op != AON_MEM_FREE)
 		return;
@@ -380,13 +380,13 @@ static void external_record(const uint8_t *r)
 
 /* --- what there is --- */
 
-static void field(struct text *t, const char *name, uint64_t n)
+static void field(struct cuda_text *t, const char *name, uint64_t n)
 {
 	text_add(t, name);
 	text_num(t, n);
 }
 
-static void hex(struct text *t, const uint8_t *b, unsigned n)
+static void hex(struct cuda_text *t, const uint8_t *b, unsigned n)
 {
 	static const char digit[] = "0123456789abcdef";
 
@@ -401,7 +401,7 @@ static void hex(struct text *t, const uint8_t *b, unsigned n)
 /* A mark whose name says it all: "GPU 0: NVIDIA A100, sms 108, cc 8.0, ...". */
 static void device_record(const uint8_t *r)
 {
-	struct text t = { .len = 0 };
+	struct cuda_text t = { .len = 0 };
 	const char *name = getptr(r, D_NAME);
 
 	if (!aon_wants(AON_WANT_MARK))

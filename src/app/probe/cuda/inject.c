@@ -18,7 +18,7 @@ AON_API int InitializeInjection(void);
 
 struct cuda *cuda;
 
-void text_add(struct text *t, const char *s)
+void text_add(struct cuda_text *t, const char *s)
 {
 	size_t n = strnlen(s, sizeof(t->s) - 1 - t->len);
 
@@ -27,7 +27,7 @@ void text_add(struct text *t, const char *s)
 	t->s[t->len] = '\0';
 }
 
-void text_num(struct text *t, uint64_t n)
+void text_num(struct cuda_text *t, uint64_t n)
 {
 	char s[24], *at = s + sizeof(s) - 1;
 

@@ -80,7 +80,7 @@ static void set_state(struct cuda *c, uint32_t s)
 
 static void tell_on(const struct cuda *c)
 {
-	struct text t = { .len = 0 };
+	struct cuda_text t = { .len = 0 };
 
 	text_add(&t, "CUPTI API ");
 	text_num(&t, c->api.version);
@@ -91,7 +91,7 @@ static void tell_on(const struct cuda *c)
 
 static void tell_off(int error, const char *step)
 {
-	struct text t = { .len = 0 };
+	struct cuda_text t = { .len = 0 };
 
 	text_add(&t, session_why(error));
 	text_add(&t, " (");
@@ -105,7 +105,7 @@ static void tell_off(int error, const char *step)
 /* Somebody else measures from now on: the interval is in the store, with whom. */
 static void external_begin(struct cuda *c, uint32_t wait_ms, const char *who)
 {
-	struct text t = { .len = 0 };
+	struct cuda_text t = { .len = 0 };
 
 	text_add(&t, "externally profiled");
 	if (who && *who) {

@@ -6,16 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/counters.h"
 #include "probe/clock.h"
 #include "probe/cuda/metric.h"
 
 #define PM_DEVICES 16u
-
-enum pm_counter {
-#define PM(ID, name, word, first, second) PM_##ID,
-#include "base/pm.tbl.h"
-	PM_COUNTERS
-};
 
 enum pm_state { PM_NEW, PM_ON, PM_HELD, PM_OFF };
 

@@ -29,7 +29,7 @@ static vectorcall_fn *true_call[TYPES];
 
 static struct {
 	_Atomic uint32_t busy; /* whoever finds it taken leaves: nobody waits */
-	struct step_clock clock;
+	struct jax_clock clock;
 	uint64_t number; /* of the step under way */
 	uint32_t off;    /* the program says its steps itself */
 } steps;
@@ -40,7 +40,7 @@ static struct {
 	uint64_t end_ns; /* of the one that runs; 0: none does */
 } capture;
 
-static __thread __attribute__((tls_model("initial-exec"))) const struct call *current;
+static __thread __attribute__((tls_model("initial-exec"))) const struct jax_call *current;
 static __thread __attribute__((tls_model("initial-exec"))) uint32_t thread_id;
 
 static uint32_t tid(void)
@@ -159,7 +159,7 @@ static inline void *on_call(vectorcall_fn *next, void *self, void *const *args, 
 			    void *names)
 {
 	const struct object *o = place(self);
-	struct call call = { args, n, names, o->name, o->function };
+	struct jax_call call = { args, n, names, o->name, o->function };
 	bool pushed;
 	void *r;
 
@@ -204,7 +204,7 @@ int call_watch(void *object, vectorcall_fn **slot, uint32_t name, uint32_t funct
 	return -ENOSPC;
 }
 
-const struct call *call_current(void)
+const struct jax_call *call_current(void)
 {
 	return current;
 }

@@ -39,12 +39,12 @@ void call_own_steps(void); /* somebody else says the steps from now on */
 void call_forked(void);
 
 /* The outermost call of this thread that is under way; NULL: none. */
-struct call {
+struct jax_call {
 	void *const *args;
 	size_t n;
 	void *names;
 	uint32_t name, function;
 };
-const struct call *call_current(void);
+const struct jax_call *call_current(void);
 
 #endif /* AON_JAX_H */

@@ -174,7 +174,7 @@ AON_API void *aon_jax_function(unsigned which)
 /* The number of the function whose outermost call is under way; 0: none. */
 AON_API uint32_t aon_jax_current(void)
 {
-	const struct call *c = call_current();
+	const struct jax_call *c = call_current();
 
 	return c ? c->function : 0;
 }
@@ -182,7 +182,7 @@ AON_API uint32_t aon_jax_current(void)
 /* The positional arguments of the outermost call that is under way: a tuple, or None. */
 AON_API void *aon_jax_arguments(void)
 {
-	const struct call *c = call_current();
+	const struct jax_call *c = call_current();
 	long n = c ? (long)(c->n & ~((size_t)1 << (8 * sizeof(size_t) - 1))) : 0;
 	void *tuple = c ? py.new_tuple(n) : NULL;
 

@@ -7,24 +7,24 @@
 #define RECENT    4u /* steps: what was called in one of them belongs to a step */
 
 /* Turns begin at RECENT, so that 0 is never recent. */
-static bool recent(const struct step_clock *c, const struct step_function *f)
+static bool recent(const struct jax_clock *c, const struct step_function *f)
 {
 	return f->turn && c->turn - f->turn < RECENT;
 }
 
-static void next_turn(struct step_clock *c)
+static void next_turn(struct jax_clock *c)
 {
 	c->turn++;
 	c->next.function = 0;
 }
 
-static void add_next(struct step_clock *c, uint64_t now_ns)
+static void add_next(struct jax_clock *c, uint64_t now_ns)
 {
 	c->next.begin_ns[c->next.calls++ % STEP_PAST] = now_ns;
 }
 
 /* It was called again while the anchor was not: the first of such, or the first to be called. */
-static void may_be_next(struct step_clock *c, uint32_t function, const struct step_function *f,
+static void may_be_next(struct jax_clock *c, uint32_t function, const struct step_function *f,
 			uint64_t now_ns)
 {
 	if (c->next.function == function && c->next.tid == f->tid) {
@@ -39,7 +39,7 @@ static void may_be_next(struct step_clock *c, uint32_t function, const struct st
 }
 
 /* A thread that is busy may be far ahead of the anchor's without being its heir. */
-static bool takes_over(const struct step_clock *c, uint64_t now_ns)
+static bool takes_over(const struct jax_clock *c, uint64_t now_ns)
 {
 	if (c->next.calls < CALLS_MIN)
 		return false;
@@ -48,7 +48,7 @@ static bool takes_over(const struct step_clock *c, uint64_t now_ns)
 	return !c->anchor || c->next.calls > c->function[c->anchor].calls;
 }
 
-static struct step_news take_over(struct step_clock *c, struct step_news news, uint64_t now_ns)
+static struct step_news take_over(struct jax_clock *c, struct step_news news, uint64_t now_ns)
 {
 	uint64_t past = c->next.calls - 1;
 
@@ -64,7 +64,7 @@ static struct step_news take_over(struct step_clock *c, struct step_news news, u
 	return news;
 }
 
-struct step_news step_call(struct step_clock *c, uint32_t function, uint32_t tid, uint64_t now_ns)
+struct step_news step_call(struct jax_clock *c, uint32_t function, uint32_t tid, uint64_t now_ns)
 {
 	struct step_news news = { false, 0, false };
 	struct step_function *f;
@@ -97,7 +97,7 @@ struct step_news step_call(struct step_clock *c, uint32_t function, uint32_t tid
 								     : news;
 }
 
-uint64_t step_past(const struct step_clock *c, uint32_t n, uint32_t i)
+uint64_t step_past(const struct jax_clock *c, uint32_t n, uint32_t i)
 {
 	return c->next.begin_ns[(c->next.calls - 1 - n + i) % STEP_PAST];
 }

@@ -32,7 +32,7 @@ struct step_function {
 	uint32_t tid;
 };
 
-struct step_clock {
+struct jax_clock {
 	uint64_t turn; /* calls of anchors */
 	uint32_t anchor, anchor_tid;
 	uint64_t anchor_ns; /* its last call */
@@ -53,8 +53,8 @@ struct step_news {
 };
 
 /* An outermost call of a function by a thread. */
-struct step_news step_call(struct step_clock *c, uint32_t function, uint32_t tid, uint64_t now_ns);
+struct step_news step_call(struct jax_clock *c, uint32_t function, uint32_t tid, uint64_t now_ns);
 /* When the i-th of n steps in the past began; the n-th is the one that begins now. */
-uint64_t step_past(const struct step_clock *c, uint32_t n, uint32_t i);
+uint64_t step_past(const struct jax_clock *c, uint32_t n, uint32_t i);
 
 #endif /* AON_JAX_STEP_H */

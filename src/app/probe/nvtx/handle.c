@@ -18,7 +18,7 @@
 #define PAGE       4096u
 
 struct table {
-	struct slot *slot;
+	struct handle_slot *slot;
 	uint32_t count; /* a power of two */
 	_Atomic(uint32_t) *next;
 };
@@ -31,14 +31,14 @@ struct domain {
 };
 
 struct seen nvtx_seen[SEEN];
-struct slot nvtx_string_slot[STRINGS], nvtx_domain_slot[HANDLES];
+struct handle_slot nvtx_string_slot[STRINGS], nvtx_domain_slot[HANDLES];
 static _Atomic(uint32_t) string_next, domain_next;
 static const struct table strings = { nvtx_string_slot, STRINGS, &string_next };
 static const struct table handles = { nvtx_domain_slot, HANDLES, &domain_next };
 static struct domain domains[NVTX_DOMAINS];
 static _Atomic(uint32_t) domain_count = 1; /* 0 is the default one */
 
-static struct slot *probe(const struct table *t, uintptr_t at, uint32_t i)
+static struct handle_slot *probe(const struct table *t, uintptr_t at, uint32_t i)
 {
 	return &t->slot[(at + i) & (t->count - 1)];
 }
@@ -54,7 +54,7 @@ static void *table_put(const struct table *t, void *theirs, uint32_t value)
 			      : atomic_fetch_add_explicit(t->next, 1, memory_order_relaxed);
 
 	for (uint32_t i = 0; i < PROBES; i++) {
-		struct slot *s = probe(t, at, i);
+		struct handle_slot *s = probe(t, at, i);
 		uintptr_t key = theirs ? (uintptr_t)theirs : (uintptr_t)s, old = 0;
 
 		/* Theirs may come again: they know a text already, or use a handle anew. */
@@ -71,7 +71,7 @@ static void *table_put(const struct table *t, void *theirs, uint32_t value)
 /* 0 for what is not in the table. The app orders its own use of a handle after its making. */
 static uint32_t table_get(const struct table *t, const void *handle)
 {
-	struct slot *s = own_slot(t->slot, t->count, handle);
+	struct handle_slot *s = own_slot(t->slot, t->count, handle);
 	uintptr_t at = hash((uintptr_t)handle), key;
 
 	if (s)

@@ -17,7 +17,7 @@
 #define SEEN       (1u << SEEN_BITS)
 #define SEEN_WORDS 11u
 
-struct slot {
+struct handle_slot {
 	_Atomic(uintptr_t) key;  /* 0: free */
 	_Atomic(uint32_t) value; /* written before the app gets the handle */
 };
@@ -41,30 +41,31 @@ struct seen {
 _Static_assert(sizeof(struct seen) == 128, "whole cache lines");
 
 extern struct seen nvtx_seen[SEEN];
-extern struct slot nvtx_string_slot[STRINGS], nvtx_domain_slot[HANDLES];
+extern struct handle_slot nvtx_string_slot[STRINGS], nvtx_domain_slot[HANDLES];
 
 /* The slot that a token of ours names; NULL: it is none. */
-static inline struct slot *own_slot(struct slot *slots, uint32_t count, const void *handle)
+static inline struct handle_slot *own_slot(struct handle_slot *slots, uint32_t count,
+					   const void *handle)
 {
 	uintptr_t off = (uintptr_t)handle - (uintptr_t)slots;
 
 	return off < count * sizeof(*slots) ? &slots[off / sizeof(*slots)] : NULL;
 }
 
-static inline uint32_t value_of(struct slot *s)
+static inline uint32_t value_of(struct handle_slot *s)
 {
 	return atomic_load_explicit(&s->value, memory_order_relaxed);
 }
 
 /* What is behind a text's end may be another thread's, or nobody's. */
-struct word {
+struct text_word {
 	uint64_t v;
 } __attribute__((packed, may_alias));
 
 __attribute__((no_sanitize_address, no_sanitize_thread)) static inline uint64_t
 word_at(const char *text, uint32_t i)
 {
-	return ((const struct word *)(const void *)text)[i].v;
+	return ((const struct text_word *)(const void *)text)[i].v;
 }
 
 static inline struct seen *seen_slot(uint32_t domain, const char *text)

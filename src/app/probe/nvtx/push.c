@@ -158,7 +158,7 @@ static int push_text(const char *text)
 static inline bool pushed(const struct nvtx_event *e)
 {
 	struct aon_thread *t = aon_here();
-	struct slot *s;
+	struct handle_slot *s;
 
 	if (!likely_wants(AON_WANT_RANGE) || !e || e->size < sizeof(*e) || e->payload_type ||
 	    e->text_type != NVTX_REGISTERED)

@@ -16,7 +16,7 @@
 struct op {
 	cl_event *out; /* for the driver: the app's, or &own, or NULL */
 	cl_event own;
-	struct queue *q; /* NULL: not followed, nothing more to do */
+	struct cl_queue *q; /* NULL: not followed, nothing more to do */
 	uint64_t call_ns;
 	uint32_t name, corr;
 	bool due; /* time to look at those that are done */
@@ -176,7 +176,7 @@ struct what {
 };
 
 /* All cells are taken: those that are done may make room. */
-static __attribute__((noinline)) struct pending *cell_find(struct queue *q, uint32_t *nth)
+static __attribute__((noinline)) struct pending *cell_find(struct cl_queue *q, uint32_t *nth)
 {
 	struct pending *cell;
 

@@ -30,7 +30,7 @@ static uint32_t groups(uint32_t global, uint32_t local)
 }
 
 /* The geometry of an NDRange: groups, and items in one; 0 of these: the driver's choice. */
-static uint32_t geo_id(struct queue *q, const uint32_t d[6])
+static uint32_t geo_id(struct cl_queue *q, const uint32_t d[6])
 {
 	uint32_t h = d[0] * 31 ^ d[1] * 17 ^ d[2] * 13 ^ d[3] * 7 ^ d[4] * 5 ^ d[5];
 	uint32_t i = (h ^ h >> 4 ^ h >> 12) & (GEOS - 1);
@@ -81,7 +81,7 @@ static void calibrate(struct device *d, const struct pending *p)
 }
 
 /* In tier full: how long the command waited, for the driver and for the device. */
-static void emit_waits(struct queue *q, const struct pending *p, const struct dev_clock *c,
+static void emit_waits(struct cl_queue *q, const struct pending *p, const struct dev_clock *c,
 		       cl_ulong start)
 {
 	struct aon_act a = {
@@ -103,7 +103,7 @@ static void emit_waits(struct queue *q, const struct pending *p, const struct de
 	aon_act_emit(&a);
 }
 
-static void emit(struct queue *q, const struct pending *p, const struct dev_clock *c,
+static void emit(struct cl_queue *q, const struct pending *p, const struct dev_clock *c,
 		 cl_ulong start, cl_ulong end)
 {
 	bool kernel = p->kind == AON_ACT_KERNEL;
@@ -128,7 +128,7 @@ struct times {
 	enum found found;
 };
 
-static void look(struct queue *q, const struct pending *p, struct times *t)
+static void look(struct cl_queue *q, const struct pending *p, struct times *t)
 {
 	t->found = ask_end(p->event, &t->end);
 	if (t->found == FOUND &&
@@ -139,7 +139,7 @@ static void look(struct queue *q, const struct pending *p, struct times *t)
 }
 
 /* The event is released. */
-static void settle(struct queue *q, const struct pending *p, const struct times *t,
+static void settle(struct cl_queue *q, const struct pending *p, const struct times *t,
 		   const struct dev_clock *c)
 {
 	if (t->found == FOUND && c->known)
@@ -152,7 +152,7 @@ static void settle(struct queue *q, const struct pending *p, const struct times 
 /* --- a queue --- */
 
 /* Asks first and settles then: a clock is known best from all of them. Returns those done. */
-static uint64_t settle_batch(struct queue *q, const struct pending *some, uint32_t n)
+static uint64_t settle_batch(struct cl_queue *q, const struct pending *some, uint32_t n)
 {
 	struct times t[BATCH];
 	struct dev_clock c;
@@ -205,7 +205,7 @@ static void tell(bool end)
 	aon_counter_id(layer->name_lost, (int64_t)sum);
 }
 
-void harvest(struct queue *q, bool all)
+void harvest(struct cl_queue *q, bool all)
 {
 	uint32_t skip = 0, seen = 0, n, kept;
 
@@ -235,7 +235,7 @@ uint32_t harvest_holds(cl_event event)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < QUEUES; i++) {
-		struct queue *q = &layer->queue[i];
+		struct cl_queue *q = &layer->queue[i];
 
 		if (atomic_load_explicit(&q->state, memory_order_acquire) < SLOT_LIVE ||
 		    !turn_take(&q->harvesting))
@@ -250,7 +250,7 @@ uint32_t harvest_holds(cl_event event)
 void harvest_orphans(void)
 {
 	for (uint32_t i = 0; i < QUEUES; i++) {
-		struct queue *q = &layer->queue[i];
+		struct cl_queue *q = &layer->queue[i];
 
 		if (atomic_load_explicit(&q->state, memory_order_acquire) != SLOT_ORPHAN)
 			continue;
@@ -265,7 +265,7 @@ void harvest_at_exit(void)
 	if (!layer->on)
 		return;
 	for (uint32_t i = 0; i < QUEUES; i++) {
-		struct queue *q = &layer->queue[i];
+		struct cl_queue *q = &layer->queue[i];
 
 		if (atomic_load_explicit(&q->state, memory_order_acquire) < SLOT_LIVE)
 			continue;
@@ -283,7 +283,7 @@ void harvest_at_exit(void)
 static cl_int CL_API_CALL on_clFinish(cl_command_queue queue)
 {
 	cl_int r = next()->clFinish(queue);
-	struct queue *q = layer->on ? queue_find(queue) : NULL;
+	struct cl_queue *q = layer->on ? queue_find(queue) : NULL;
 
 	if (q)
 		harvest(q, true);
@@ -293,7 +293,7 @@ static cl_int CL_API_CALL on_clFinish(cl_command_queue queue)
 static cl_int CL_API_CALL on_clFlush(cl_command_queue queue)
 {
 	cl_int r = next()->clFlush(queue);
-	struct queue *q = layer->on ? queue_find(queue) : NULL;
+	struct cl_queue *q = layer->on ? queue_find(queue) : NULL;
 
 	if (q && pending_plenty(q))
 		harvest(q, false);
@@ -303,7 +303,7 @@ static cl_int CL_API_CALL on_clFlush(cl_command_queue queue)
 static cl_int CL_API_CALL on_clWaitForEvents(cl_uint n, const cl_event *events)
 {
 	cl_int r = next()->clWaitForEvents(n, events);
-	struct queue *q = layer->on && !r && n ? queue_of_event(events[n - 1]) : NULL;
+	struct cl_queue *q = layer->on && !r && n ? queue_of_event(events[n - 1]) : NULL;
 
 	if (q)
 		harvest(q, true);

@@ -4,7 +4,7 @@
 
 #include "probe/opencl/layer.h"
 
-static bool hides(const struct queue *q)
+static bool hides(const struct cl_queue *q)
 {
 	return q && atomic_load_explicit(&q->forced, memory_order_relaxed);
 }
@@ -25,7 +25,7 @@ static cl_int CL_API_CALL on_clGetCommandQueueInfo(cl_command_queue handle,
 						   void *out, size_t *used)
 {
 	cl_int r = next()->clGetCommandQueueInfo(handle, what, cap, out, used);
-	struct queue *q = NULL;
+	struct cl_queue *q = NULL;
 
 	if (what == CL_QUEUE_PROPERTIES || what == CL_QUEUE_PROPERTIES_ARRAY)
 		q = layer->on ? queue_find(handle) : NULL;
@@ -45,7 +45,7 @@ static cl_int CL_API_CALL on_clSetCommandQueueProperty(cl_command_queue handle,
 						       cl_command_queue_properties *old)
 {
 	cl_int r = next()->clSetCommandQueueProperty(handle, props, enable, old);
-	struct queue *q = layer->on && !r ? queue_find(handle) : NULL;
+	struct cl_queue *q = layer->on && !r ? queue_find(handle) : NULL;
 
 	if (hides(q) && old)
 		*old &= ~(cl_command_queue_properties)CL_QUEUE_PROFILING_ENABLE;

@@ -101,7 +101,7 @@ struct device {
 
 enum slot_state { SLOT_FREE, SLOT_TAKEN, SLOT_LIVE, SLOT_ORPHAN };
 
-struct queue {
+struct cl_queue {
 	_Atomic uint32_t state; /* enum slot_state */
 	_Atomic uint32_t refs;  /* the app's */
 	_Atomic uint64_t sampled_tsc;
@@ -133,7 +133,7 @@ struct layer {
 	uint32_t op_name[OP_MAX], name_queued, name_submitted, name_lost, name_source, name_unsent;
 	_Atomic(cl_context) context[CONTEXTS];
 	struct device device[DEVICES];
-	struct queue queue[QUEUES];
+	struct cl_queue queue[QUEUES];
 	_Atomic uint64_t by_handle[QUEUES * 4]; /* handle << 16 | slot; 0: free, 1: was used */
 	_Atomic uint64_t kernel[KERNELS];       /* handle >> 17 << 32 | name */
 	_Atomic uint32_t reading;               /* guards sources, seen[] and the texts */
@@ -170,11 +170,11 @@ void device_sample(struct device *d, uint64_t dev_ns, uint64_t before_ns, uint64
 struct dev_clock device_clock(const struct device *d); /* known, offset */
 
 /* --- queue.c --- */
-struct queue *queue_find(cl_command_queue handle);
-struct queue *queue_of_event(cl_event event); /* NULL: none that we follow */
+struct cl_queue *queue_find(cl_command_queue handle);
+struct cl_queue *queue_of_event(cl_event event); /* NULL: none that we follow */
 void queue_install(cl_icd_dispatch *ours);
-void queue_give(struct queue *q);   /* a slot whose list is empty */
-void queue_unhide(struct queue *q); /* the app may see that it profiles */
+void queue_give(struct cl_queue *q);   /* a slot whose list is empty */
+void queue_unhide(struct cl_queue *q); /* the app may see that it profiles */
 
 /* --- enqueue.c --- */
 void enqueue_install(cl_icd_dispatch *ours);
@@ -186,10 +186,10 @@ void layer_send_sources(void); /* of what was built since the last time */
 void info_install(cl_icd_dispatch *ours);
 
 /* --- pending.c --- */
-bool pending_make(struct queue *q);
+bool pending_make(struct cl_queue *q);
 
 /* A cell to fill, then to put; NULL: all are taken. *nth: of the box. */
-static inline struct pending *pending_take(struct queue *q, uint32_t *nth)
+static inline struct pending *pending_take(struct cl_queue *q, uint32_t *nth)
 {
 	/* Pairs with the release in box_empty(): the cell was read before it is written again. */
 	*nth = atomic_fetch_add_explicit(&q->taken, 1, memory_order_acquire);
@@ -203,7 +203,7 @@ static inline void pending_put(struct pending *cell, cl_event event)
 	atomic_store_explicit(&cell->event, event, memory_order_release);
 }
 
-static inline bool pending_plenty(const struct queue *q)
+static inline bool pending_plenty(const struct cl_queue *q)
 {
 	return atomic_load_explicit(&q->taken, memory_order_relaxed) +
 		       atomic_load_explicit(&q->held, memory_order_relaxed) >=
@@ -211,15 +211,15 @@ static inline bool pending_plenty(const struct queue *q)
 }
 
 /* For who has the queue's turn (harvesting): */
-void pending_collect(struct queue *q); /* from the box to the list */
+void pending_collect(struct cl_queue *q); /* from the box to the list */
 /* Of n that begin `skip` after the oldest, those of `done` leave the list. */
-void pending_drop(struct queue *q, uint32_t skip, uint32_t n, uint64_t done);
-uint32_t pending_left(const struct queue *q);
-uint32_t pending_holds(struct queue *q, cl_event event);
-void pending_clear(struct queue *q);
+void pending_drop(struct cl_queue *q, uint32_t skip, uint32_t n, uint64_t done);
+uint32_t pending_left(const struct cl_queue *q);
+uint32_t pending_holds(struct cl_queue *q, cl_event event);
+void pending_clear(struct cl_queue *q);
 
 /* --- harvest.c --- */
-void harvest(struct queue *q, bool all); /* all: as far as it is done; else a few batches */
+void harvest(struct cl_queue *q, bool all); /* all: as far as it is done; else a few batches */
 void harvest_orphans(void);
 uint32_t harvest_holds(cl_event event); /* references that are ours */
 void harvest_at_exit(void);

@@ -25,7 +25,7 @@ static void *map(size_t bytes)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-bool pending_make(struct queue *q)
+bool pending_make(struct cl_queue *q)
 {
 	if (!q->box)
 		q->box = map(BOX * sizeof(*q->box));
@@ -35,7 +35,7 @@ bool pending_make(struct queue *q)
 /* --- who harvests --- */
 
 /* Room for one more; the list begins anew at its front, or grows. */
-static bool make_room(struct queue *q)
+static bool make_room(struct cl_queue *q)
 {
 	uint32_t room = q->room ? q->room * 2 : PENDING_MIN;
 	struct pending *wider;
@@ -63,7 +63,7 @@ static bool make_room(struct queue *q)
 }
 
 /* All `n` that were taken are collected: from the first cell again, unless one was taken since. */
-static bool box_empty(struct queue *q, uint32_t n)
+static bool box_empty(struct cl_queue *q, uint32_t n)
 {
 	if (q->collected < (n < BOX ? n : BOX) ||
 	    !atomic_compare_exchange_strong_explicit(&q->taken, &n, 0, memory_order_release,
@@ -73,7 +73,7 @@ static bool box_empty(struct queue *q, uint32_t n)
 	return true;
 }
 
-void pending_collect(struct queue *q)
+void pending_collect(struct cl_queue *q)
 {
 	uint32_t n = atomic_load_explicit(&q->taken, memory_order_relaxed);
 
@@ -92,7 +92,7 @@ void pending_collect(struct queue *q)
 	atomic_store_explicit(&q->held, q->tail - q->head, memory_order_relaxed);
 }
 
-void pending_drop(struct queue *q, uint32_t skip, uint32_t n, uint64_t done)
+void pending_drop(struct cl_queue *q, uint32_t skip, uint32_t n, uint64_t done)
 {
 	uint32_t kept = 0, at = q->head + skip + n;
 
@@ -107,14 +107,14 @@ void pending_drop(struct queue *q, uint32_t skip, uint32_t n, uint64_t done)
 	atomic_store_explicit(&q->held, q->tail - q->head, memory_order_relaxed);
 }
 
-uint32_t pending_left(const struct queue *q)
+uint32_t pending_left(const struct cl_queue *q)
 {
 	uint32_t n = atomic_load_explicit(&q->taken, memory_order_relaxed);
 
 	return q->tail - q->head + (n < BOX ? n : BOX) - q->collected;
 }
 
-uint32_t pending_holds(struct queue *q, cl_event event)
+uint32_t pending_holds(struct cl_queue *q, cl_event event)
 {
 	uint32_t n = 0, end = atomic_load_explicit(&q->taken, memory_order_relaxed);
 
@@ -126,7 +126,7 @@ uint32_t pending_holds(struct queue *q, cl_event event)
 }
 
 /* The queue is gone and all its commands are done. The box stays: a late call must not crash. */
-void pending_clear(struct queue *q)
+void pending_clear(struct cl_queue *q)
 {
 	int saved = errno;
 

@@ -40,14 +40,14 @@ static _Atomic uint64_t *place(cl_command_queue handle, uint64_t *v)
 	return NULL;
 }
 
-struct queue *queue_find(cl_command_queue handle)
+struct cl_queue *queue_find(cl_command_queue handle)
 {
 	uint64_t v;
 
 	return place(handle, &v) ? &layer->queue[v & 0xffff] : NULL;
 }
 
-struct queue *queue_of_event(cl_event event)
+struct cl_queue *queue_of_event(cl_event event)
 {
 	cl_command_queue handle = NULL;
 
@@ -58,7 +58,7 @@ struct queue *queue_of_event(cl_event event)
 }
 
 /* Nobody else enters or leaves this handle: it is new, or about to go. */
-static void enter(struct queue *q, cl_command_queue handle)
+static void enter(struct cl_queue *q, cl_command_queue handle)
 {
 	uint64_t v = (uint64_t)(uintptr_t)handle << 16 | (uint64_t)(q - layer->queue);
 	uint32_t h = hash(handle);
@@ -104,17 +104,17 @@ static uint32_t context_of(cl_context context)
 
 /* --- slots --- */
 
-static void slot_free(struct queue *q)
+static void slot_free(struct cl_queue *q)
 {
 	/* Pairs with the acquire in slot_take(). */
 	atomic_store_explicit(&q->state, SLOT_FREE, memory_order_release);
 }
 
-static struct queue *slot_take(void)
+static struct cl_queue *slot_take(void)
 {
 	harvest_orphans();
 	for (uint32_t i = 0; i < QUEUES; i++) {
-		struct queue *q = &layer->queue[i];
+		struct cl_queue *q = &layer->queue[i];
 		uint32_t want = SLOT_FREE;
 
 		if (!atomic_compare_exchange_strong_explicit(&q->state, &want, SLOT_TAKEN,
@@ -130,7 +130,7 @@ static struct queue *slot_take(void)
 }
 
 /* A left queue whose commands are all known. */
-void queue_give(struct queue *q)
+void queue_give(struct cl_queue *q)
 {
 	if (!turn_take(&q->harvesting))
 		return;
@@ -142,7 +142,7 @@ void queue_give(struct queue *q)
 	turn_give(&q->harvesting);
 }
 
-void queue_unhide(struct queue *q)
+void queue_unhide(struct cl_queue *q)
 {
 	if (atomic_exchange_explicit(&q->forced, 0, memory_order_relaxed))
 		atomic_fetch_sub_explicit(&layer->forced_live, 1, memory_order_relaxed);
@@ -166,7 +166,7 @@ static void calibrate(cl_command_queue handle)
 	aon_stays_launch((uint32_t)(best * 16 / CALLS));
 }
 
-static void slot_use(struct queue *q, cl_command_queue handle, cl_context context,
+static void slot_use(struct cl_queue *q, cl_command_queue handle, cl_context context,
 		     cl_device_id device, cl_command_queue_properties asked)
 {
 	uint32_t number = (uint32_t)(q - layer->queue), of, ctx;
@@ -205,7 +205,7 @@ static cl_command_queue made(cl_command_queue handle)
 	return handle;
 }
 
-static struct queue *wanted_slot(void)
+static struct cl_queue *wanted_slot(void)
 {
 	if (!layer_wanted())
 		return NULL;
@@ -217,7 +217,7 @@ static cl_command_queue CL_API_CALL on_clCreateCommandQueue(cl_context context, 
 							    cl_command_queue_properties asked,
 							    cl_int *err)
 {
-	struct queue *q = wanted_slot();
+	struct cl_queue *q = wanted_slot();
 	cl_command_queue handle = NULL;
 
 	if (q)
@@ -267,7 +267,7 @@ static cl_command_queue CL_API_CALL on_clCreateCommandQueueWithProperties(
 	cl_queue_properties ours[PROPS + 2];
 	cl_command_queue_properties asked;
 	cl_command_queue handle = NULL;
-	struct queue *q = NULL;
+	struct cl_queue *q = NULL;
 	uint32_t used;
 
 	if (with_profiling(props, ours, &asked, &used))
@@ -289,7 +289,7 @@ static cl_command_queue CL_API_CALL on_clCreateCommandQueueWithProperties(
 static cl_int CL_API_CALL on_clRetainCommandQueue(cl_command_queue handle)
 {
 	cl_int r = next()->clRetainCommandQueue(handle);
-	struct queue *q = layer->on && !r ? queue_find(handle) : NULL;
+	struct cl_queue *q = layer->on && !r ? queue_find(handle) : NULL;
 
 	if (q)
 		atomic_fetch_add_explicit(&q->refs, 1, memory_order_relaxed);
@@ -298,7 +298,7 @@ static cl_int CL_API_CALL on_clRetainCommandQueue(cl_command_queue handle)
 
 static cl_int CL_API_CALL on_clReleaseCommandQueue(cl_command_queue handle)
 {
-	struct queue *q = layer->on ? queue_find(handle) : NULL;
+	struct cl_queue *q = layer->on ? queue_find(handle) : NULL;
 	cl_int r;
 
 	if (!q || atomic_fetch_sub_explicit(&q->refs, 1, memory_order_acq_rel) != 1)

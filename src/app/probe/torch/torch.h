@@ -26,6 +26,7 @@
 
 #include <aon/provider.h>
 
+#include "base/counters.h"
 #include "probe/torch/step.h"
 
 /* --- at::RecordFunctionCallback, by value: a struct that larger ones of later versions begin
@@ -149,7 +150,7 @@ void stay_step(struct torch_thread *t, bool listened); /* has ended; listened: a
 
 /* --- op.c --- */
 record_start_fn op_start, op_start_backward;
-record_end_fn op_end;
+record_end_fn torch_op_end;
 bool op_step(uint64_t number); /* a step begins: open or close the window; true: it is open */
 void op_close(void);
 void op_every(int steps); /* instead of what aond says; -1: what it says */
@@ -163,12 +164,6 @@ uint32_t shape_arguments(const struct record_function *rf);              /* as a
 uint32_t shape_id(const struct record_function *rf, uint32_t arguments); /* as it ends */
 
 /* --- memory.c --- */
-enum memory_of {
-#define MEMORY(ID, name) MEMORY_##ID,
-#include "base/memory.tbl.h"
-	MEMORIES,
-};
-
 void memory_step(uint64_t number); /* a step has ended; 0: the program numbers its own */
 void memory_hook(void);            /* with Python's lock, on a thread that trains */
 void memory_forked(void);

@@ -43,9 +43,9 @@ int source_names(struct source_opts *o, bool last)
 	return 0;
 }
 
-int source_new(struct source **out, const struct source_opts *o)
+int source_new(struct ship_source **out, const struct source_opts *o)
 {
-	struct source *s = calloc(1, sizeof(*s));
+	struct ship_source *s = calloc(1, sizeof(*s));
 	int err;
 
 	if (!s)
@@ -62,7 +62,7 @@ int source_new(struct source **out, const struct source_opts *o)
 	return 0;
 }
 
-void source_free(struct source *s)
+void source_free(struct ship_source *s)
 {
 	if (!s)
 		return;
@@ -76,7 +76,7 @@ void source_free(struct source *s)
 	free(s);
 }
 
-void source_forget(struct source *s)
+void source_forget(struct ship_source *s)
 {
 	for (size_t i = 0; i < s->knowns; i++)
 		s->known[i].sum = s->known[i].cost_sum = 0;
@@ -87,13 +87,13 @@ void source_forget(struct source *s)
 		memset(s->name_said, 0, s->names);
 }
 
-uint64_t source_behind(const struct source *s)
+uint64_t source_behind(const struct ship_source *s)
 {
 	return s->newest > s->at.window ? s->newest - s->at.window : 0;
 }
 
 /* The file may be another than the last time: aond sets a damaged one aside and begins anew. */
-static int open_store(struct source *s, struct store_why *why)
+static int open_store(struct ship_source *s, struct store_why *why)
 {
 	struct stat sb;
 	int err;
@@ -130,7 +130,7 @@ static int open_store(struct source *s, struct store_why *why)
 }
 
 /* What the store says of its node, as soon as it does. */
-static void look_node(struct source *s)
+static void look_node(struct ship_source *s)
 {
 	if (!*s->node.host && store_node_get(s->st, &s->node))
 		s->node = (struct node_ident){ .host = "" };
@@ -141,7 +141,8 @@ static void look_node(struct source *s)
  * Where the last commit ended. A spool that has sent, but does not say from where (its state was damaged), goes on
  * from now: what went before may be under way already, and must not come twice.
  */
-static int find_place(struct source *s, struct spool *spool, uint64_t now_ns, struct store_why *why)
+static int find_place(struct ship_source *s, struct spool *spool, uint64_t now_ns,
+		      struct store_why *why)
 {
 	size_t len;
 	const void *data = spool_cursor(spool, &len);
@@ -177,7 +178,7 @@ static int stop_at_first(void *arg, const struct window *w)
 	return 1;
 }
 
-static int find_gap(struct source *s, struct spool *spool)
+static int find_gap(struct ship_source *s, struct spool *spool)
 {
 	uint64_t first = s->at.window;
 	int err = store_new_windows(s->st, &first, stop_at_first, NULL);
@@ -187,7 +188,8 @@ static int find_gap(struct source *s, struct spool *spool)
 	return err < 0 ? err : store_last_window(s->st, &s->newest);
 }
 
-static int put_all(struct source *s, struct spool *spool, const struct source_node *node, bool all)
+static int put_all(struct ship_source *s, struct spool *spool, const struct source_node *node,
+		   bool all)
 {
 	int err = find_gap(s, spool);
 
@@ -206,7 +208,7 @@ static int put_all(struct source *s, struct spool *spool, const struct source_no
 	return err ? err : packs_end(&s->packs);
 }
 
-int source_look(struct source *s, struct spool *spool, const struct source_node *node,
+int source_look(struct ship_source *s, struct spool *spool, const struct source_node *node,
 		uint64_t now_ns, bool all, struct store_why *why)
 {
 	int err = find_place(s, spool, now_ns, why);

@@ -31,24 +31,24 @@ struct source_node {
 	uint32_t clock_err_us; /* UINT32_MAX: not known */
 };
 
-struct source;
+struct ship_source;
 
-int source_new(struct source **out, const struct source_opts *o);
-void source_free(struct source *s); /* NULL is allowed */
+int source_new(struct ship_source **out, const struct source_opts *o);
+void source_free(struct ship_source *s); /* NULL is allowed */
 
 /*
  * Once every few seconds, now_ns wall time. all: also what is not ten seconds old yet. -ENOENT: there is no store
  * (yet); -EBADMSG ...: it cannot be read; *why says it. -ENOSPC: the spool's disk is full; it goes on from the
  * same place the next time. -ENOTRECOVERABLE: the spool must be opened anew.
  */
-int source_look(struct source *s, struct spool *spool, const struct source_node *node,
+int source_look(struct ship_source *s, struct spool *spool, const struct source_node *node,
 		uint64_t now_ns, bool all, struct store_why *why);
 
 /* What it has seen, as metrics. 0 or -ENOMEM. */
-int source_meter(const struct source *s, struct meter *m);
+int source_meter(const struct ship_source *s, struct meter *m);
 
 /* How far behind the newest window of the store we are, in windows. */
-uint64_t source_behind(const struct source *s);
+uint64_t source_behind(const struct ship_source *s);
 /* Who we are, names of spools and rows: as told, else as the store says. -EAGAIN: it says nothing yet; with `last` the
  * machine's own name has to do then. */
 int source_names(struct source_opts *o, bool last);

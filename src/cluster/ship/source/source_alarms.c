@@ -10,12 +10,12 @@
 #define GRACE_NS 2000000000ull /* aond commits once a second */
 
 struct alarms {
-	struct source *s;
+	struct ship_source *s;
 	uint32_t same; /* of the moment of the newest that was put */
 };
 
 /* Whose it is. Old stores do not say the process: then it is the newest of that pid, rank and job. NULL: nobody's. */
-static const struct known *whose(struct source *s, const struct journal_entry *e)
+static const struct known *whose(struct ship_source *s, const struct journal_entry *e)
 {
 	int64_t rank = entry_has(e, FIELD_RANK) ? (int64_t)entry_number(e, FIELD_RANK) : -1;
 
@@ -32,7 +32,7 @@ static const struct known *whose(struct source *s, const struct journal_entry *e
 }
 
 /* Some process of its job. */
-static const struct known *whose_job(const struct source *s, const struct journal_entry *e)
+static const struct known *whose_job(const struct ship_source *s, const struct journal_entry *e)
 {
 	for (size_t i = s->knowns; i-- && *entry_word(e, FIELD_JOB);)
 		if (!strcmp(s->known[i].job, entry_word(e, FIELD_JOB)))
@@ -40,7 +40,7 @@ static const struct known *whose_job(const struct source *s, const struct journa
 	return NULL;
 }
 
-static void put_alarm(struct source *s, const struct journal_entry *e)
+static void put_alarm(struct ship_source *s, const struct journal_entry *e)
 {
 	const struct known *k = whose(s, e), *of = k ? k : whose_job(s, e);
 	bool ranked = k && k->rank >= 0 && *k->job;
@@ -74,7 +74,7 @@ static void put_alarm(struct source *s, const struct journal_entry *e)
 static int on_entry(void *arg, const struct journal_entry *e)
 {
 	struct alarms *a = arg;
-	struct source *s = a->s;
+	struct ship_source *s = a->s;
 	const struct known *p;
 	char label[40];
 	bool raised = s->o.events && e->kind == ENTRY_RAISED;
@@ -100,7 +100,7 @@ static int on_entry(void *arg, const struct journal_entry *e)
 	return source_events(s, label, process, entry_number(e, FIELD_FROM_NS), to_ns);
 }
 
-int source_alarms(struct source *s, struct spool *spool)
+int source_alarms(struct ship_source *s, struct spool *spool)
 {
 	struct alarms a = { .s = s };
 

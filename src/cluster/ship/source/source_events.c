@@ -35,7 +35,7 @@ static const struct track *track_of(const struct tracks *x, uint32_t id)
 }
 
 struct taking {
-	struct source *s;
+	struct ship_source *s;
 	const struct known *k;
 	const char *label;
 	struct tracks tracks;
@@ -78,7 +78,7 @@ static int on_events(void *arg, uint32_t process, const struct event *ev, size_t
 	return x->s->packs.err;
 }
 
-int source_events(struct source *s, const char *label, uint32_t process, uint64_t from_ns,
+int source_events(struct ship_source *s, const char *label, uint32_t process, uint64_t from_ns,
 		  uint64_t to_ns)
 {
 	struct store_filter f = { .process = process, .from_ns = from_ns, .to_ns = to_ns };

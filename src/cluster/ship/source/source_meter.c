@@ -34,7 +34,7 @@ static int of_process(struct meter *m, const struct known *k)
 {
 	char rank[16];
 	const char *labels[] = { "job", k->job, "rank", rank, NULL };
-	const struct seen *x = &k->seen;
+	const struct metric_sums *x = &k->seen;
 	int err = 0;
 
 	snprintf(rank, sizeof(rank), "%d", k->rank);
@@ -95,7 +95,7 @@ static int of_series(struct meter *m, const struct told_series *t)
 	return hw_add(m, &t->s, t->now);
 }
 
-int source_meter(const struct source *s, struct meter *m)
+int source_meter(const struct ship_source *s, struct meter *m)
 {
 	int err = 0;
 

@@ -24,7 +24,7 @@ struct cursor {
 };
 
 /* Sums since we began, for metrics. */
-struct seen {
+struct metric_sums {
 	uint64_t kernels, kernel_ns, collective_ns, copy_bytes, steps, step_ns;
 };
 
@@ -44,10 +44,10 @@ struct known {
 	char job[48];
 	uint64_t sum, put_ns;           /* of its last row */
 	uint64_t cost_sum, cost_put_ns; /* of that of its overhead */
-	struct seen seen;
+	struct metric_sums seen;
 };
 
-struct source {
+struct ship_source {
 	struct source_opts o;
 	struct store *st; /* owned; NULL: none yet */
 	struct cursor at;
@@ -71,19 +71,19 @@ struct source {
 };
 
 /* All of the store's processes; rows of those that changed. */
-int source_processes(struct source *s);
-struct known *source_known(struct source *s, uint32_t id);
+int source_processes(struct ship_source *s);
+struct known *source_known(struct ship_source *s, uint32_t id);
 /* The hash of a name; the name is sent before its first use. 0: none. */
-uint64_t source_name(struct source *s, uint32_t id);
-int source_windows(struct source *s, bool all);
-int source_steps(struct source *s);
-int source_telemetry(struct source *s);
+uint64_t source_name(struct ship_source *s, uint32_t id);
+int source_windows(struct ship_source *s, bool all);
+int source_steps(struct ship_source *s);
+int source_telemetry(struct ship_source *s);
 /* What a process did between two moments (CLOCK_MONOTONIC), as rows of `event`. */
-int source_events(struct source *s, const char *label, uint32_t process, uint64_t from_ns,
+int source_events(struct ship_source *s, const char *label, uint32_t process, uint64_t from_ns,
 		  uint64_t to_ns);
 void source_count(struct known *k, const struct fold_row *r);
-int source_alarms(struct source *s, struct spool *spool);
-void source_beat(struct source *s, struct spool *spool, const struct source_node *node);
-void source_forget(struct source *s); /* what was sent: that commit failed */
+int source_alarms(struct ship_source *s, struct spool *spool);
+void source_beat(struct ship_source *s, struct spool *spool, const struct source_node *node);
+void source_forget(struct ship_source *s); /* what was sent: that commit failed */
 
 #endif /* AON_SHIP_SOURCE_PRIV_H */

@@ -24,7 +24,7 @@
 
 /* --- names --- */
 
-static int more_names(struct source *s, uint32_t id)
+static int more_names(struct ship_source *s, uint32_t id)
 {
 	size_t n = s->names;
 	int err = vec_room0(&s->name_hash, &n, (size_t)id + 1, sizeof(*s->name_hash));
@@ -32,7 +32,7 @@ static int more_names(struct source *s, uint32_t id)
 	return err ? err : vec_room0(&s->name_said, &s->names, n, 1);
 }
 
-uint64_t source_name(struct source *s, uint32_t id)
+uint64_t source_name(struct ship_source *s, uint32_t id)
 {
 	uint8_t week = (uint8_t)(s->packs.now_ns / WEEK_NS % 255 + 1);
 	const char *text;
@@ -57,7 +57,7 @@ uint64_t source_name(struct source *s, uint32_t id)
 
 /* --- processes --- */
 
-struct known *source_known(struct source *s, uint32_t id)
+struct known *source_known(struct ship_source *s, uint32_t id)
 {
 	size_t lo = 0, hi = s->knowns;
 
@@ -72,7 +72,7 @@ struct known *source_known(struct source *s, uint32_t id)
 	return lo < s->knowns && s->known[lo].id == id ? &s->known[lo] : NULL;
 }
 
-static struct known *know(struct source *s, uint32_t id)
+static struct known *know(struct ship_source *s, uint32_t id)
 {
 	struct known *k = source_known(s, id);
 	size_t at;
@@ -88,7 +88,7 @@ static struct known *know(struct source *s, uint32_t id)
 	return &s->known[at];
 }
 
-static uint64_t proc_hash(const struct source *s, const struct process *p)
+static uint64_t proc_hash(const struct ship_source *s, const struct process *p)
 {
 	struct {
 		uint64_t boot[2], start, pid;
@@ -121,12 +121,12 @@ static uint64_t started(const struct process *p)
 	return wall(p, p->pid_start * (SECOND / 100));
 }
 
-static uint32_t leaf_of(const struct source *s)
+static uint32_t leaf_of(const struct ship_source *s)
 {
 	return *s->node.leaf ? (uint32_t)step_hash(s->node.leaf, strlen(s->node.leaf), 0) : 0;
 }
 
-static void process_row(struct source *s, const struct process *p, const struct known *k,
+static void process_row(struct ship_source *s, const struct process *p, const struct known *k,
 			const char *user, struct ship_process *r)
 {
 	const struct ident *id = &p->ident;
@@ -167,7 +167,7 @@ static void process_row(struct source *s, const struct process *p, const struct 
 	};
 }
 
-static void put_process(struct source *s, const struct process *p, struct known *k)
+static void put_process(struct ship_source *s, const struct process *p, struct known *k)
 {
 	struct process same = *p;
 	struct ship_process r;
@@ -187,7 +187,7 @@ static void put_process(struct source *s, const struct process *p, struct known 
 	packs_add(&s->packs, SHIP_PROCESS, k->route, &r);
 }
 
-static void put_cost(struct source *s, const struct process *p, struct known *k)
+static void put_cost(struct ship_source *s, const struct process *p, struct known *k)
 {
 	const struct overhead *o = &p->overhead;
 	uint64_t sum = ship_hash(o, sizeof(*o));
@@ -212,7 +212,7 @@ static void put_cost(struct source *s, const struct process *p, struct known *k)
 
 static int on_process(void *arg, const struct process *p)
 {
-	struct source *s = arg;
+	struct ship_source *s = arg;
 	struct known *k = know(s, p->id);
 
 	if (!k)
@@ -231,7 +231,7 @@ static int on_process(void *arg, const struct process *p)
 	return s->packs.err;
 }
 
-int source_processes(struct source *s)
+int source_processes(struct ship_source *s)
 {
 	s->stored = s->lost = s->live = 0;
 	return store_each_process(s->st, on_process, s);
@@ -240,11 +240,11 @@ int source_processes(struct source *s)
 /* --- windows --- */
 
 struct walk {
-	struct source *s;
+	struct ship_source *s;
 	bool all;
 };
 
-static int is_lost(struct source *s, const struct window *w)
+static int is_lost(struct ship_source *s, const struct window *w)
 {
 	if (s->unknown != w->process) {
 		s->unknown = w->process;
@@ -260,7 +260,7 @@ static int is_lost(struct source *s, const struct window *w)
 static int on_window(void *arg, const struct window *w)
 {
 	struct walk *x = arg;
-	struct source *s = x->s;
+	struct ship_source *s = x->s;
 	struct known *k = source_known(s, w->process);
 	uint64_t t, end;
 
@@ -285,7 +285,7 @@ static int on_window(void *arg, const struct window *w)
 	return t < s->at.not_before_ns ? 0 : fold_add(&s->fold, w, t);
 }
 
-static void put_window(struct source *s, const struct fold_row *r)
+static void put_window(struct ship_source *s, const struct fold_row *r)
 {
 	struct known *k = source_known(s, r->process);
 	uint8_t hist[FOLD_HIST_MAX];
@@ -328,7 +328,7 @@ static int by_name(const void *a, const void *b)
 	return x->process < y->process ? -1 : x->process > y->process;
 }
 
-int source_windows(struct source *s, bool all)
+int source_windows(struct ship_source *s, bool all)
 {
 	struct walk x = { .s = s, .all = all };
 	uint64_t after = s->at.window;
@@ -355,7 +355,7 @@ int source_windows(struct source *s, bool all)
 
 /* --- steps --- */
 
-static void put_slots(struct source *s, const struct known *k, const struct step_rec *r)
+static void put_slots(struct ship_source *s, const struct known *k, const struct step_rec *r)
 {
 	for (uint32_t i = 0; i < r->slots; i++) {
 		const struct step_slot *x = &r->slot[i];
@@ -380,7 +380,7 @@ static void put_slots(struct source *s, const struct known *k, const struct step
 
 static int on_step(void *arg, uint32_t process, const struct step_rec *r)
 {
-	struct source *s = arg;
+	struct ship_source *s = arg;
 	const struct known *k = source_known(s, process);
 	uint8_t rec[STEP_MAX];
 	int len = step_rec_encode(rec, sizeof(rec), r);
@@ -409,14 +409,14 @@ static int on_step(void *arg, uint32_t process, const struct step_rec *r)
 	return s->packs.err;
 }
 
-int source_steps(struct source *s)
+int source_steps(struct ship_source *s)
 {
 	return store_new_steps(s->st, &s->at.step, on_step, s);
 }
 
 /* --- the node itself --- */
 
-void source_beat(struct source *s, struct spool *spool, const struct source_node *node)
+void source_beat(struct ship_source *s, struct spool *spool, const struct source_node *node)
 {
 	struct spool_stat *st;
 	struct proc_usage own;

@@ -18,7 +18,7 @@
 
 static int on_series(void *arg, const struct series *x)
 {
-	struct source *s = arg;
+	struct ship_source *s = arg;
 	size_t had = s->seriess;
 
 	if (x->id >= SERIES)
@@ -33,7 +33,7 @@ static int on_series(void *arg, const struct series *x)
 }
 
 struct stretch {
-	struct source *s;
+	struct ship_source *s;
 	uint64_t from_ns, to_ns;
 };
 
@@ -55,7 +55,7 @@ static int on_block(void *arg, const struct telemetry_block *b)
 	return 0;
 }
 
-static void put_series(struct source *s, struct told_series *t)
+static void put_series(struct ship_source *s, struct told_series *t)
 {
 	const struct metric *m = metric_get(t->s.metric);
 
@@ -72,7 +72,7 @@ static void put_series(struct source *s, struct told_series *t)
 					    .unit = ship_text(m->unit) });
 }
 
-int source_telemetry(struct source *s)
+int source_telemetry(struct ship_source *s)
 {
 	uint64_t now = clock_mono_ns() - LAG_NS;
 	struct stretch x = { .s = s };

@@ -28,7 +28,7 @@ static bool is_real(const struct ship_view_col *c)
 }
 
 /* One side of the comparison, with the columns' names: the rows, or what the view has of them, as less. */
-static void side(FILE *f, const struct work *w, const struct ship_view *v, bool rows,
+static void side(FILE *f, const struct schema_work *w, const struct ship_view *v, bool rows,
 		 const char *where)
 {
 	const char *comma = "";
@@ -58,7 +58,7 @@ static void between(char out[256], const char *time, uint64_t from, uint64_t to)
 }
 
 /* Both of them, in groups that differ: integers tell, as every row has one that counts it; of the newest row its time. */
-static void both(FILE *f, const struct work *w, const struct ship_view *v, uint64_t from,
+static void both(FILE *f, const struct schema_work *w, const struct ship_view *v, uint64_t from,
 		 uint64_t to, const char *group)
 {
 	const char * or = "";
@@ -92,13 +92,13 @@ static void names(char out[512], const struct ship_view *v, bool keys)
 			at += (size_t)snprintf(out + at, 512 - at, "%s%s", at ? ", " : "", c->name);
 }
 
-static int no_memory(struct work *w)
+static int no_memory(struct schema_work *w)
 {
 	return net_say(w->why, -ENOMEM, "out of memory");
 }
 
 /* The hours that differ: one a line. Sums are compared by job, what is the newest key by key. */
-static int hours_of(struct work *w, const struct ship_view *v, uint64_t from, char **out)
+static int hours_of(struct schema_work *w, const struct ship_view *v, uint64_t from, char **out)
 {
 	char *query = NULL, group[512] = "cluster, job, hour_ns";
 	const char *text;
@@ -121,7 +121,7 @@ static int hours_of(struct work *w, const struct ship_view *v, uint64_t from, ch
 }
 
 /* What lacks of the sums of an hour. */
-static void lacking(FILE *f, const struct work *w, const struct ship_view *v, uint64_t hour)
+static void lacking(FILE *f, const struct schema_work *w, const struct ship_view *v, uint64_t hour)
 {
 	char keys[512];
 
@@ -134,7 +134,7 @@ static void lacking(FILE *f, const struct work *w, const struct ship_view *v, ui
 }
 
 /* The newest rows of an hour: those that the view has are replaced by the same. */
-static void newest(FILE *f, const struct work *w, const struct ship_view *v, uint64_t hour)
+static void newest(FILE *f, const struct schema_work *w, const struct ship_view *v, uint64_t hour)
 {
 	const char *time = ship_view_newest(v)->how;
 	char keys[512], where[256];
@@ -153,7 +153,7 @@ static void newest(FILE *f, const struct work *w, const struct ship_view *v, uin
 		work_local(w), where, keys);
 }
 
-static int mend_hour(struct work *w, const struct ship_view *v, uint64_t hour)
+static int mend_hour(struct schema_work *w, const struct ship_view *v, uint64_t hour)
 {
 	char keys[512], others[512], *statement = NULL;
 	size_t len;
@@ -173,7 +173,7 @@ static int mend_hour(struct work *w, const struct ship_view *v, uint64_t hour)
 }
 
 /* Since when all rows of a table are there: they go by its TTL, or by `aon cluster tidy`. */
-static int kept_since(struct work *w, const struct ship_table *t, uint64_t *out)
+static int kept_since(struct schema_work *w, const struct ship_table *t, uint64_t *out)
 {
 	uint32_t days = w->o->days && w->o->days < t->days ? w->o->days : t->days, ttl;
 	uint32_t today = ship_day(w->o->now_ns);
@@ -193,7 +193,7 @@ static int kept_since(struct work *w, const struct ship_table *t, uint64_t *out)
 }
 
 /* How many hours of a view differ, mended unless `dry`. */
-static int look_view(struct work *w, const struct ship_view *v, uint32_t *differ)
+static int look_view(struct schema_work *w, const struct ship_view *v, uint32_t *differ)
 {
 	char *hours = NULL, *save;
 	uint64_t from = 0;
@@ -210,7 +210,7 @@ static int look_view(struct work *w, const struct ship_view *v, uint32_t *differ
 }
 
 /* Rows and sums come to a replica each in its own time: one that lags cannot be asked. */
-static int up_to_date(struct work *w)
+static int up_to_date(struct schema_work *w)
 {
 	const char *text;
 	int err;
@@ -227,7 +227,7 @@ static int up_to_date(struct work *w)
 	return err;
 }
 
-static int look_server(struct work *w, uint32_t *differed)
+static int look_server(struct schema_work *w, uint32_t *differed)
 {
 	uint32_t differ = 1;
 	int err = up_to_date(w);
@@ -252,7 +252,7 @@ static int look_server(struct work *w, uint32_t *differed)
 int schema_sums(struct ch *c, const struct schema_opts *o, uint32_t *differed, struct net_why *why)
 {
 	/* What is inserted may well be what was inserted before. */
-	struct work w = { .c = c, .o = o, .why = why, .settings = "insert_deduplicate=0" };
+	struct schema_work w = { .c = c, .o = o, .why = why, .settings = "insert_deduplicate=0" };
 	const struct cluster_url *url = ch_url(c);
 	int err = 0;
 
@@ -262,7 +262,7 @@ int schema_sums(struct ch *c, const struct schema_opts *o, uint32_t *differed, s
 		for (uint32_t i = 0; i < url->servers && err; i++) {
 			if (url->server[i].shard != shard)
 				continue;
-			err = work_begin(&w, i);
+			err = schema_begin(&w, i);
 			if (!err)
 				err = look_server(&w, differed);
 		}

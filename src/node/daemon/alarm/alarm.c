@@ -342,7 +342,7 @@ static void look(struct sess *s, uint64_t now)
 }
 
 /* Whom a fault is about: the process that it names, if it is here. */
-static struct sess *named_by(struct roster *r, const struct fault *f)
+static struct sess *named_by(struct roster *r, const struct device_fault *f)
 {
 	for (struct sess *s = r->first; s && f->pid; s = s->next)
 		if (s->stream && s->peer.pid == (pid_t)f->pid)
@@ -364,7 +364,7 @@ void alarm_fault(struct roster *r, const char *what, const char *line, uint64_t 
 	struct journal_entry e = { 0 };
 	char cut[161];
 	struct sess *s;
-	struct fault f;
+	struct device_fault f;
 
 	if (!fault_read(what, line, &f) || !faults_new(&r->faults, &f, now))
 		return;

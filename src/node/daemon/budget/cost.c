@@ -8,7 +8,7 @@
 #include "pool/emit.h"
 
 struct cost_sums {
-	struct meter meter;
+	struct trial_meter meter;
 	struct estimate typical, mean, lag;
 };
 

@@ -141,7 +141,7 @@ static void do_begin(FILE *f, struct captures *cs, const struct admin_client *as
 
 static void put_proc(FILE *f, const struct capture_proc *p)
 {
-	uint64_t lost = account_lost(&p->is) - account_lost(&p->was);
+	uint64_t lost = account_losses(&p->is) - account_losses(&p->was);
 	char rank[16] = "-";
 
 	if (p->rank)

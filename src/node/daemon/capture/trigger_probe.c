@@ -49,7 +49,7 @@ void arm_again(struct arm *a, struct sess *s, uint64_t now)
 	a->since_ns = now;
 	a->steps = s->stream->cost.steps;
 	a->taken = s->stream->tally.taken;
-	a->lost = account_lost(&acc);
+	a->lost = account_losses(&acc);
 	a->alarms = s->alarm.count;
 	a->fired = false;
 	a->waits = true;
@@ -183,7 +183,7 @@ void arm_second(struct arm *a, struct sess *s, uint64_t now)
 	struct account acc;
 
 	stream_account(st, &acc);
-	lost = account_lost(&acc);
+	lost = account_losses(&acc);
 	if (a->waits && !a->fired) {
 		if (steps)
 			trigger_put(a->meter, QUANTITY_STEPS_S, (double)(steps - a->steps));

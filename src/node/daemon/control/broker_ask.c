@@ -15,13 +15,13 @@
 #define TEXT_MAX 8192
 #define SEEN_MAX (1u << 24) /* ids beyond are not answered */
 
-void seen_add(struct seen *s, uint64_t id)
+void seen_add(struct id_set *s, uint64_t id)
 {
 	if (id < SEEN_MAX && !vec_room0(&s->bit, &s->words, id / 64 + 1, sizeof(*s->bit)))
 		s->bit[id / 64] |= 1ull << id % 64;
 }
 
-bool seen_has(const struct seen *s, uint64_t id)
+bool seen_has(const struct id_set *s, uint64_t id)
 {
 	return id / 64 < s->words && s->bit[id / 64] >> id % 64 & 1;
 }

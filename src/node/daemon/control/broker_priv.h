@@ -6,7 +6,7 @@
 #include "daemon/control/broker.h"
 
 /* A set of ids. */
-struct seen {
+struct id_set {
 	uint64_t *bit; /* owned */
 	size_t words;
 };
@@ -33,11 +33,11 @@ struct audience {
 	uint64_t kinds;       /* that any of them needs */
 	bool any_pid;         /* one of them needs all */
 	uint64_t share, used; /* of this second's events; share UINT64_MAX: no limit */
-	struct seen name, track;
+	struct id_set name, track;
 };
 
-void seen_add(struct seen *s, uint64_t id);
-bool seen_has(const struct seen *s, uint64_t id);
+void seen_add(struct id_set *s, uint64_t id);
+bool seen_has(const struct id_set *s, uint64_t id);
 
 /* Whether an audience may see it at all. */
 static inline bool audience_may(const struct audience *a, const struct process *p)

@@ -54,12 +54,12 @@ void tally_account(const struct tally *t, struct account *out)
 	memcpy(out->lost, t->lost, sizeof(out->lost));
 }
 
-uint64_t account_lost(const struct account *a)
+uint64_t account_losses(const struct account *a)
 {
 	return sum(a->lost, 0, ACCOUNT_LOSSES);
 }
 
 bool account_adds_up(const struct account *a)
 {
-	return a->emitted == a->stored + a->overwritten + a->in_flight + account_lost(a);
+	return a->emitted == a->stored + a->overwritten + a->in_flight + account_losses(a);
 }

@@ -41,7 +41,7 @@ int tally_adopt(struct tally *t, const struct account *row, uint64_t taken);
 /* The account; `stored` holds all that was handed over, the writer says what became of it. */
 void tally_account(const struct tally *t, struct account *out);
 
-uint64_t account_lost(const struct account *a);
+uint64_t account_losses(const struct account *a);
 bool account_adds_up(const struct account *a);
 
 #endif /* AON_TALLY_H */

@@ -34,7 +34,7 @@ struct entry {
 	bool sum;      /* there it is added up */
 };
 
-struct source {
+struct cl_text {
 	struct watch sock; /* fd owned */
 	struct telemetry *hub;
 	uint32_t number;
@@ -68,7 +68,7 @@ static struct item *item_block(uint32_t ticks, uint32_t changes)
 	return it;
 }
 
-static void hand_over(struct source *s, struct item *it, bool whole)
+static void hand_over(struct cl_text *s, struct item *it, bool whole)
 {
 	struct aond *d = s->hub->aond;
 
@@ -88,7 +88,7 @@ static void hand_over(struct source *s, struct item *it, bool whole)
 }
 
 /* What came since the last piece, so that it stands alone. */
-static void send_piece(struct source *s)
+static void send_piece(struct cl_text *s)
 {
 	uint32_t from = s->piece_changes, n = 0, k = 0;
 	struct item *it;
@@ -119,7 +119,7 @@ static void send_piece(struct source *s)
 }
 
 /* The block from its beginning, in place of its pieces. */
-static void send_whole(struct source *s)
+static void send_whole(struct cl_text *s)
 {
 	struct item *it;
 
@@ -136,7 +136,7 @@ static void send_whole(struct source *s)
 
 /* --- what a collector says --- */
 
-static int add_change(struct source *s, uint32_t id, double v)
+static int add_change(struct cl_text *s, uint32_t id, double v)
 {
 	if (vec_room(&s->change, &s->changes_cap, s->changes + 1, sizeof(*s->change)) < 0)
 		return -ENOMEM;
@@ -145,7 +145,7 @@ static int add_change(struct source *s, uint32_t id, double v)
 }
 
 /* A new block begins with all that is there. */
-static int begin_block(struct source *s)
+static int begin_block(struct cl_text *s)
 {
 	int err = 0;
 
@@ -160,7 +160,7 @@ static int begin_block(struct source *s)
 
 static int on_tick(void *arg, uint64_t t_ns)
 {
-	struct source *s = arg;
+	struct cl_text *s = arg;
 	uint64_t now = clock_mono_ns();
 
 	if (t_ns + OLD_NS < now || t_ns > now + AHEAD_NS)
@@ -176,7 +176,7 @@ static int on_tick(void *arg, uint64_t t_ns)
 
 static int on_hello(void *arg, const char *name, uint32_t interval_ms)
 {
-	struct source *s = arg;
+	struct cl_text *s = arg;
 
 	snprintf(s->name, sizeof(s->name), "%s", name);
 	log_info("collector %s: every %u ms", s->name, interval_ms);
@@ -185,7 +185,7 @@ static int on_hello(void *arg, const char *name, uint32_t interval_ms)
 
 static int on_series(void *arg, uint32_t number, const struct series *sr)
 {
-	struct source *s = arg;
+	struct cl_text *s = arg;
 	uint32_t id = 0;
 	int err;
 
@@ -202,7 +202,7 @@ static int on_series(void *arg, uint32_t number, const struct series *sr)
 
 static int on_sample(void *arg, uint64_t t_ns, uint32_t number, double value)
 {
-	struct source *s = arg;
+	struct cl_text *s = arg;
 	struct entry *e = &s->entry[number];
 
 	(void)t_ns;
@@ -222,7 +222,7 @@ static int on_sample(void *arg, uint64_t t_ns, uint32_t number, double value)
 
 static int on_event(void *arg, uint64_t t_ns, const char *what, const char *text)
 {
-	struct source *s = arg;
+	struct cl_text *s = arg;
 	struct telemetry *t = s->hub;
 	struct journal_entry e = { .kind = ENTRY_LINE };
 	char word[4 * WIRE_WHAT + 1], line[4 * WIRE_TEXT + 1];
@@ -257,7 +257,7 @@ static void count_sources(const struct telemetry *t)
 	count_set(COUNT_collectors, n);
 }
 
-static void free_source(struct source *s)
+static void free_source(struct cl_text *s)
 {
 	free(s->entry);
 	free(s->change);
@@ -265,7 +265,7 @@ static void free_source(struct source *s)
 }
 
 /* What it measured is not there any more, from now on. */
-static void all_gone(struct source *s)
+static void all_gone(struct cl_text *s)
 {
 	if (!s->ticks || on_tick(s, clock_mono_ns()) < 0)
 		return;
@@ -277,7 +277,7 @@ static void all_gone(struct source *s)
 	}
 }
 
-static void close_source(struct source *s)
+static void close_source(struct cl_text *s)
 {
 	struct telemetry *t = s->hub;
 
@@ -295,7 +295,7 @@ static void close_source(struct source *s)
 }
 
 /* A flood waits in the collector: no more than its share of a second is read. */
-static bool too_much(struct source *s, size_t n)
+static bool too_much(struct cl_text *s, size_t n)
 {
 	s->bytes += n;
 	if (s->bytes < TELEMETRY_RATE)
@@ -308,7 +308,7 @@ static bool too_much(struct source *s, size_t n)
 
 static void on_source(struct watch *w, uint32_t events)
 {
-	struct source *s = container_of(w, struct source, sock);
+	struct cl_text *s = container_of(w, struct cl_text, sock);
 	int err = 0;
 
 	(void)events;
@@ -335,10 +335,10 @@ static void on_source(struct watch *w, uint32_t events)
 	close_source(s);
 }
 
-static struct source *new_source(struct telemetry *t, int fd)
+static struct cl_text *new_source(struct telemetry *t, int fd)
 {
 	for (unsigned i = 0; i < TELEMETRY_SOURCES; i++) {
-		struct source *s;
+		struct cl_text *s;
 
 		if (t->source[i])
 			continue;
@@ -393,7 +393,7 @@ void telemetry_fini(struct telemetry *t)
 }
 
 /* What changed within the piece is before the next one's first tick. */
-static void end_piece(struct source *s)
+static void end_piece(struct cl_text *s)
 {
 	send_piece(s);
 	for (uint32_t i = 0; i < s->entries; i++) {
@@ -412,7 +412,7 @@ void telemetry_flush(struct telemetry *t)
 void telemetry_tick(struct telemetry *t)
 {
 	for (unsigned i = 0; i < TELEMETRY_SOURCES; i++) {
-		struct source *s = t->source[i];
+		struct cl_text *s = t->source[i];
 
 		if (!s)
 			continue;

@@ -22,15 +22,15 @@
 #define TELEMETRY_EVENTS  500u            /* lines of the journal in a day, of all of them */
 
 struct aond;
-struct source;
+struct cl_text;
 struct wire_in;
 
 struct telemetry {
 	struct aond *aond; /* borrowed */
 	struct watch listen;
-	struct source *source[TELEMETRY_SOURCES]; /* owned; NULL: vacant */
-	uint32_t next;                            /* number of the next source */
-	uint64_t day;                             /* and lines of the journal in it */
+	struct cl_text *source[TELEMETRY_SOURCES]; /* owned; NULL: vacant */
+	uint32_t next;                             /* number of the next source */
+	uint64_t day;                              /* and lines of the journal in it */
 	uint32_t events;
 };
 

@@ -24,7 +24,7 @@ struct texts {
 	struct open_text open[TEXTS_OPEN];
 	uint32_t next;   /* whose place the next text takes when all are used */
 	uint32_t budget; /* bytes that may be read */
-	struct source source;
+	struct cl_text source;
 };
 
 int texts_new(struct texts **out)
@@ -104,7 +104,7 @@ static struct open_text *begin(struct texts *t, const void *of, const struct und
 static void read_opencl(struct texts *t, const struct open_text *o, texts_fn *fn, void *arg)
 {
 	char mark[sizeof(SOURCE_WORK_MARK) + SOURCE_NAME + 256];
-	struct source *s = &t->source;
+	struct cl_text *s = &t->source;
 
 	source_begin(s, o->bytes, o->total);
 	while (source_next(s)) {

@@ -203,7 +203,7 @@ static int put_process(struct writer *w, struct wproc *p)
 			row.pid, (unsigned long long)row.account.emitted,
 			(unsigned long long)row.account.stored,
 			(unsigned long long)row.account.overwritten,
-			(unsigned long long)account_lost(&row.account),
+			(unsigned long long)account_losses(&row.account),
 			(unsigned long long)row.account.in_flight);
 	}
 	return 0;

@@ -15,12 +15,12 @@
 #define CAPTURE_BYTES (4ull << 30) /* of one trace, at most */
 
 /* What a capture is of: the one that is not 0. */
-struct capture_want {
+struct profiler_want {
 	uint64_t steps, ms;
 	uint64_t timeout_ms;
 };
 
-enum capture_state {
+enum target_state {
 	CAPTURE_WAITS, /* for its process to ask */
 	CAPTURE_RUNS,  /* its process has the order */
 	CAPTURE_DONE,  /* the trace is there */
@@ -33,7 +33,7 @@ struct target {
 	char job[48];           /* "-": not known */
 	int32_t rank;           /* -1: not known */
 	uint64_t step, step_ns; /* where it was, how long its steps take; 0: not known */
-	enum capture_state state;
+	enum target_state state;
 	int dir;             /* owned: where it writes; -1: not made */
 	char name[256];      /* of the trace in it */
 	uint64_t bytes;      /* so far */
@@ -43,9 +43,9 @@ struct target {
 	char file[PATH_MAX]; /* where the trace went */
 };
 
-struct capture {
+struct profiler_capture {
 	const struct opts *o;
-	struct capture_want want;
+	struct profiler_want want;
 	const char *framework; /* "kineto" or "jax" */
 	const char *ending;    /* of a trace's name */
 	int ask;               /* owned: socket of aond; -1: it is gone */
@@ -57,21 +57,21 @@ struct capture {
 
 /* Asks aond who can be captured, and keeps those that the options name; waits a little for those
  * that have not asked yet. CLI_OK, or an exit status after it said why. */
-int capture_choose(struct capture *c);
+int profiler_choose(struct profiler_capture *c);
 
 /* Gives the orders and waits. What failed is in the targets. CLI_OK, or CLI_FAIL after it said why
  * nothing could be ordered at all. */
-int capture_run(struct capture *c);
+int capture_run(struct profiler_capture *c);
 
 /* The same for JAX: the processes of --pid; opens the socket, too. */
-int capture_jax_choose(struct capture *c);
-int capture_jax_run(struct capture *c);
+int capture_jax_choose(struct profiler_capture *c);
+int capture_jax_run(struct profiler_capture *c);
 
 /* The trace of a target that is done into `to`, which must not be there. 0 or -errno. */
-int capture_fetch(const struct capture *c, struct target *t, const char *to);
+int capture_fetch(const struct profiler_capture *c, struct target *t, const char *to);
 
 /* Removes the directory, closes the socket: aond forgets what was not given yet. */
-void capture_fini(struct capture *c);
+void capture_fini(struct profiler_capture *c);
 
 /* Whether the options name processes as they should. CLI_OK, or CLI_USAGE after it said why not. */
 int capture_check(const struct opts *o);

@@ -20,7 +20,7 @@
 /* A line of `kineto list`: PID UID JOB RANK STEP STEP_NS. */
 static void on_row(void *arg, char *line)
 {
-	struct capture *c = arg;
+	struct profiler_capture *c = arg;
 	struct target *t = &c->target[c->n];
 	char rank[16], step[24], step_ns[24];
 	int pid;
@@ -76,14 +76,14 @@ static size_t words(const char *list)
 }
 
 /* Whether all that was asked for by its number has been found. */
-static bool is_whole(const struct capture *c)
+static bool is_whole(const struct profiler_capture *c)
 {
 	size_t pids = words(c->o->val[OPT_PIDS]), ranks = words(c->o->val[OPT_RANK]);
 
 	return c->n && c->n >= pids && c->n >= ranks;
 }
 
-static int look(struct capture *c)
+static int look(struct profiler_capture *c)
 {
 	bool ranks = false;
 	size_t kept = 0;
@@ -143,7 +143,7 @@ static int pid_is_not_there(const char *list)
 		       pid);
 }
 
-static int nobody(const struct capture *c)
+static int nobody(const struct profiler_capture *c)
 {
 	const char *pids = c->o->val[OPT_PIDS];
 
@@ -170,7 +170,7 @@ static int nobody(const struct capture *c)
 }
 
 /* Without a choice there may be one process, or the ranks of one job. */
-static int too_many(const struct capture *c)
+static int too_many(const struct profiler_capture *c)
 {
 	bool chosen = c->o->val[OPT_PIDS] || c->o->val[OPT_JOB] || c->o->val[OPT_LIST];
 
@@ -195,7 +195,7 @@ static int by_rank(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-int capture_choose(struct capture *c)
+int profiler_choose(struct profiler_capture *c)
 {
 	const struct timespec nap = { 0, LOOK_MS * 1000000l };
 	int err = 0;

@@ -85,7 +85,7 @@ static int open_relay(struct order *r)
 	return CLI_OK;
 }
 
-static int place(struct order *r, const struct capture_want *w)
+static int place(struct order *r, const struct profiler_want *w)
 {
 	char target[512], job[200];
 	struct http_answer a;
@@ -193,7 +193,7 @@ static int write_all(struct order *r)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : CLI_FAIL;
 }
 
-int capture_cluster(const struct opts *o, const struct capture_want *w)
+int capture_cluster(const struct opts *o, const struct profiler_want *w)
 {
 	struct order *r = calloc(1, sizeof(*r));
 	struct http_answer a;

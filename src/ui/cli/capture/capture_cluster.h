@@ -6,6 +6,6 @@
 #include "cli/capture/capture.h"
 
 /* An exit status. */
-int capture_cluster(const struct opts *o, const struct capture_want *w);
+int capture_cluster(const struct opts *o, const struct profiler_want *w);
 
 #endif /* AON_CLI_CAPTURE_CLUSTER_H */

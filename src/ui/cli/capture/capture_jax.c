@@ -35,7 +35,7 @@ static void on_signal(int sig)
 
 /* --- choosing --- */
 
-static int add_target(struct capture *c, long pid)
+static int add_target(struct profiler_capture *c, long pid)
 {
 	struct target *t = &c->target[c->n];
 	char path[64];
@@ -51,7 +51,7 @@ static int add_target(struct capture *c, long pid)
 	return CLI_OK;
 }
 
-int capture_jax_choose(struct capture *c)
+int capture_jax_choose(struct profiler_capture *c)
 {
 	const char *list = c->o->val[OPT_PIDS];
 	char run_dir[PATH_MAX], *end;
@@ -106,7 +106,7 @@ static void on_answer(void *arg, char *line)
 				: line);
 }
 
-static void order(struct capture *c, struct target *t)
+static void order(struct profiler_capture *c, struct target *t)
 {
 	char text[64], path[64];
 	int err;
@@ -161,7 +161,7 @@ static void look(struct target *t)
 		fail(t, "it ended");
 }
 
-static void wait_for(struct capture *c, struct target *t, uint64_t until_ms)
+static void wait_for(struct profiler_capture *c, struct target *t, uint64_t until_ms)
 {
 	const struct timespec nap = { 0, LOOK_MS * 1000000l };
 	char why[160];
@@ -179,7 +179,7 @@ static void wait_for(struct capture *c, struct target *t, uint64_t until_ms)
 	}
 }
 
-int capture_jax_run(struct capture *c)
+int capture_jax_run(struct profiler_capture *c)
 {
 	struct sigaction stop = { .sa_handler = on_signal };
 	uint64_t until_ms = clock_mono_ms() + c->want.timeout_ms;

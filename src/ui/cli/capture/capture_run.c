@@ -53,7 +53,7 @@ static const char *place(void)
 	return dir && *dir == '/' && strlen(dir) < 120 ? dir : "/tmp";
 }
 
-static int make_dirs(struct capture *c)
+static int make_dirs(struct profiler_capture *c)
 {
 	struct statvfs fs;
 	char path[180];
@@ -127,7 +127,7 @@ static void empty(int dir)
 		closedir(d);
 }
 
-void capture_fini(struct capture *c)
+void capture_fini(struct profiler_capture *c)
 {
 	char path[180];
 
@@ -189,9 +189,10 @@ static void on_answer(void *arg, char *line)
 	snprintf(a->text, sizeof(a->text), "%s", line);
 }
 
-static void order(struct capture *c, struct target *t, uint64_t start, uint64_t round, uint64_t at)
+static void order(struct profiler_capture *c, struct target *t, uint64_t start, uint64_t round,
+		  uint64_t at)
 {
-	const struct capture_want *w = &c->want;
+	const struct profiler_want *w = &c->want;
 	struct answer a = { "" };
 	char line[400];
 	int err;
@@ -213,7 +214,7 @@ static void order(struct capture *c, struct target *t, uint64_t start, uint64_t 
 }
 
 /* Several begin at one step, or at one time. */
-static void order_all(struct capture *c)
+static void order_all(struct profiler_capture *c)
 {
 	uint64_t start, round, at = 0;
 
@@ -228,7 +229,7 @@ static void order_all(struct capture *c)
 
 static void on_state(void *arg, char *line)
 {
-	struct capture *c = arg;
+	struct profiler_capture *c = arg;
 	char word[16];
 	int pid;
 
@@ -252,7 +253,7 @@ static void on_state(void *arg, char *line)
 
 /* Without aond: what has its order goes on, and what has not never gets it. It may have got it since
  * we last asked: then its file comes soon. */
-static void alone(struct capture *c)
+static void alone(struct profiler_capture *c)
 {
 	bool late = clock_mono_ms() > c->lost_ms + c->want.ms + LATE_MS;
 	char path[32];
@@ -277,7 +278,7 @@ static void alone(struct capture *c)
  * Kineto drops an order by time without a word if its thread wakes a moment too late for it, and
  * opens the file as soon as it does not. Who has none by then is told again.
  */
-static void order_again(struct capture *c)
+static void order_again(struct profiler_capture *c)
 {
 	/* Several wait for a time that is ahead. */
 	uint64_t now = clock_mono_ms(), after = FABRIC_POLL_MS + (c->n > 1 ? 2 * LATE_MS : 0);
@@ -292,7 +293,7 @@ static void order_again(struct capture *c)
 	}
 }
 
-static void look_at_all(struct capture *c)
+static void look_at_all(struct profiler_capture *c)
 {
 	for (size_t i = 0; i < c->n; i++)
 		if (c->target[i].state < CAPTURE_DONE)
@@ -307,7 +308,7 @@ static void look_at_all(struct capture *c)
 	order_again(c);
 }
 
-static size_t count(const struct capture *c, enum capture_state state)
+static size_t count(const struct profiler_capture *c, enum target_state state)
 {
 	size_t n = 0;
 
@@ -316,7 +317,7 @@ static size_t count(const struct capture *c, enum capture_state state)
 	return n;
 }
 
-static void progress(const struct capture *c, uint64_t ms, bool end)
+static void progress(const struct profiler_capture *c, uint64_t ms, bool end)
 {
 	if (!isatty(STDERR_FILENO))
 		return;
@@ -330,7 +331,7 @@ static void progress(const struct capture *c, uint64_t ms, bool end)
 	fflush(stderr);
 }
 
-static void give_up(struct capture *c)
+static void give_up(struct profiler_capture *c)
 {
 	char why[160];
 
@@ -355,7 +356,7 @@ static void give_up(struct capture *c)
 	}
 }
 
-int capture_run(struct capture *c)
+int capture_run(struct profiler_capture *c)
 {
 	const struct timespec nap = { 0, LOOK_MS * 1000000l };
 	struct sigaction stop = { .sa_handler = on_signal };
@@ -409,7 +410,7 @@ static int copy(int from, int to)
 	return 0;
 }
 
-int capture_fetch(const struct capture *c, struct target *t, const char *to)
+int capture_fetch(const struct profiler_capture *c, struct target *t, const char *to)
 {
 	int from = openat(t->dir, t->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), out,
 	    err;

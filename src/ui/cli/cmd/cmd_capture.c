@@ -59,7 +59,7 @@ static int duration(const struct opts *o, enum opt_id id, double max_ms, uint64_
 	return CLI_OK;
 }
 
-static int read_want(const struct opts *o, struct capture_want *w)
+static int read_want(const struct opts *o, struct profiler_want *w)
 {
 	double steps = 0, timeout = NODE_TIMEOUT_MS / 1e3;
 	int rc = opt_number(o, OPT_STEPCOUNT, 1, STEPS_MAX, &steps);
@@ -82,7 +82,7 @@ static int read_want(const struct opts *o, struct capture_want *w)
 /* --- where it goes --- */
 
 /* Without -o: where aon report looks without a word. */
-static void name_store(const struct capture *c, char to[IMPORT_STORE_PATH])
+static void name_store(const struct profiler_capture *c, char to[IMPORT_STORE_PATH])
 {
 	const struct target *t = &c->target[0];
 
@@ -95,7 +95,7 @@ static void name_store(const struct capture *c, char to[IMPORT_STORE_PATH])
 }
 
 /* Whether a rank names one process, and each has one. They are sorted by it. */
-static bool has_ranks(const struct capture *c)
+static bool has_ranks(const struct profiler_capture *c)
 {
 	for (size_t i = 0; i < c->n; i++)
 		if (c->target[i].rank < 0 || (i && c->target[i].rank == c->target[i - 1].rank))
@@ -105,7 +105,7 @@ static bool has_ranks(const struct capture *c)
 
 /* Beside the store: "run.db" gives "run.pt.trace.json", or "run.rank0.pt.trace.json", which an
  * import understands, for each; "run.41.pt.trace.json" where ranks are not known. */
-static void name_trace(const struct capture *c, const struct target *t, const char *store,
+static void name_trace(const struct profiler_capture *c, const struct target *t, const char *store,
 		       char to[PATH_MAX])
 {
 	size_t len = strlen(store);
@@ -121,7 +121,7 @@ static void name_trace(const struct capture *c, const struct target *t, const ch
 }
 
 /* Before anything is captured: what is there already is never written over. */
-static int check_places(const struct capture *c, const char *store)
+static int check_places(const struct profiler_capture *c, const char *store)
 {
 	char path[PATH_MAX];
 
@@ -137,7 +137,7 @@ static int check_places(const struct capture *c, const char *store)
 	return CLI_OK;
 }
 
-static size_t fetch_all(struct capture *c, const char *store, char **path)
+static size_t fetch_all(struct profiler_capture *c, const char *store, char **path)
 {
 	char to[PATH_MAX];
 	size_t n = 0;
@@ -199,7 +199,7 @@ static void put_rank(struct json *j, const struct target *t)
 	json_str(j, "job", strcmp(t->job, "-") ? t->job : NULL);
 }
 
-static void say_json(const struct capture *c, const struct trace *t, const char *store,
+static void say_json(const struct profiler_capture *c, const struct trace *t, const char *store,
 		     bool together)
 {
 	struct json j;
@@ -234,7 +234,7 @@ static void say_json(const struct capture *c, const struct trace *t, const char 
 	json_end(&j);
 }
 
-static void say_text(const struct capture *c, const struct trace *t, const char *store)
+static void say_text(const struct profiler_capture *c, const struct trace *t, const char *store)
 {
 	static const struct col col[] = {
 		{ "PID", 0, 0 },
@@ -273,7 +273,7 @@ static void say_text(const struct capture *c, const struct trace *t, const char 
 }
 
 /* What the options could choose from. */
-static int list(const struct capture *c)
+static int list(const struct profiler_capture *c)
 {
 	static const struct col col[] = {
 		{ "PID", 0, 0 },
@@ -328,7 +328,7 @@ static int list(const struct capture *c)
 /* --- the command --- */
 
 /* The traces into the store; each process that gave none is named, and makes it exit 1. */
-static int conclude(struct capture *c, const char *store)
+static int conclude(struct profiler_capture *c, const char *store)
 {
 	char **path = calloc(c->n, sizeof(*path));
 	struct trace *t = NULL;
@@ -366,7 +366,7 @@ static int conclude(struct capture *c, const char *store)
 	return rc;
 }
 
-static int open_aond(struct capture *c)
+static int open_aond(struct profiler_capture *c)
 {
 	char run_dir[PATH_MAX];
 	int err = fabric_run_dir(run_dir);
@@ -432,7 +432,7 @@ static int by_aond(const struct opts *o)
 			       .ranks = o->val[OPT_RANK],
 			       .job = o->val[OPT_JOB],
 			       .trigger = o->val[OPT_TRIGGER] };
-	struct capture_want c = { 0 };
+	struct profiler_want c = { 0 };
 	double from = 0;
 	int rc = duration(o, OPT_BEFORE, MS_MAX, &w.before_ms);
 
@@ -470,7 +470,7 @@ static int by_relay(const struct opts *o)
 	static const enum opt_id not [] = { OPT_KINETO, OPT_JAX,    OPT_FLIGHT,   OPT_BEFORE,
 					    OPT_CANCEL, OPT_RAISED, OPT_TRIGGER,  OPT_PIDS,
 					    OPT_STORE,  OPT_LIST,   OPT_FROMSTEP, OPT_STAND };
-	struct capture_want w = { 0 };
+	struct profiler_want w = { 0 };
 	int rc = read_want(o, &w);
 
 	if (rc == CLI_OK)
@@ -484,7 +484,7 @@ static int by_relay(const struct opts *o)
 
 int cmd_capture(const struct opts *o)
 {
-	struct capture c = { .o = o, .ask = -1 };
+	struct profiler_capture c = { .o = o, .ask = -1 };
 	bool jax = o->val[OPT_JAX];
 	char store[IMPORT_STORE_PATH];
 	int rc;
@@ -515,7 +515,7 @@ int cmd_capture(const struct opts *o)
 	if (rc == CLI_OK && !jax)
 		rc = open_aond(&c);
 	if (rc == CLI_OK)
-		rc = jax ? capture_jax_choose(&c) : capture_choose(&c);
+		rc = jax ? capture_jax_choose(&c) : profiler_choose(&c);
 	if (rc == CLI_OK && o->val[OPT_LIST]) {
 		rc = list(&c);
 	} else if (rc == CLI_OK) {

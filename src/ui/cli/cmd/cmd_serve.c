@@ -185,7 +185,8 @@ static int allow_capture(struct serving *x)
 static int serve_until_stopped(struct serving *x, const sigset_t *stop)
 {
 	const struct opts *o = x->o;
-	struct http_opts ho = { .listen = o->val[OPT_LISTEN] ? o->val[OPT_LISTEN] : "127.0.0.1:0" };
+	struct serve_opts ho = { .listen =
+					 o->val[OPT_LISTEN] ? o->val[OPT_LISTEN] : "127.0.0.1:0" };
 	char why[256] = "";
 	int rc, sig;
 

@@ -30,7 +30,7 @@ static void known(struct json *j, const char *key, bool is, uint64_t v)
 }
 
 /* Medians of the first and the last fifth, if there are enough of them. */
-static void drift_json(struct json *j, const struct steps *s)
+static void drift_json(struct json *j, const struct step_rows *s)
 {
 	size_t fifth = s->n / 5;
 	uint64_t first = steps_quantile(s, 0, fifth, 0.5);
@@ -42,7 +42,7 @@ static void drift_json(struct json *j, const struct steps *s)
 		json_real(j, "drift", ((double)last - (double)first) / (double)first);
 }
 
-static void change_json(struct json *j, const struct steps *s, const struct shift *c)
+static void change_json(struct json *j, const struct step_rows *s, const struct shift *c)
 {
 	json_open(j, NULL, '{');
 	json_u64(j, "step", s->step[c->at].number);
@@ -51,7 +51,7 @@ static void change_json(struct json *j, const struct steps *s, const struct shif
 	json_close(j);
 }
 
-static void changes_json(struct json *j, const struct steps *s)
+static void changes_json(struct json *j, const struct step_rows *s)
 {
 	struct shifts all = { .n = 0 };
 	struct shift c;
@@ -68,7 +68,7 @@ static void changes_json(struct json *j, const struct steps *s)
 	json_close(j);
 }
 
-static void series_json(struct json *j, const struct steps *s)
+static void series_json(struct json *j, const struct step_rows *s)
 {
 	static const char *const word[] = { "p50", "min", "max" };
 	static const double at[] = { 0.5, 0, 1 };
@@ -289,7 +289,7 @@ static void cost_json(struct ask *q, struct json *j)
 static int steps_part(struct ask *q, struct json *j, const struct analysis *an)
 {
 	uint64_t t0, t1;
-	struct steps s;
+	struct step_rows s;
 	int err = ask_range(q, &t0, &t1);
 
 	if (!err && (an->in->parted || an->comes))

@@ -266,7 +266,7 @@ static int open_server(struct http *h, const char *listen, char why[256])
 	return err;
 }
 
-int http_start(struct http **out, struct serve *s, const struct http_opts *o, char why[256])
+int http_start(struct http **out, struct serve *s, const struct serve_opts *o, char why[256])
 {
 	struct http *h = calloc(1, sizeof(*h));
 	int err;

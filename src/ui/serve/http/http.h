@@ -24,13 +24,13 @@
 struct http;
 struct serve;
 
-struct http_opts {
+struct serve_opts {
 	const char *listen; /* "127.0.0.1:0", "[::1]:8080", "unix:PATH" */
 	struct guard guard; /* its token; the rest is filled */
 };
 
 /* Listens and answers, on threads of its own. -errno; `why` then says what to do. */
-int http_start(struct http **out, struct serve *s, const struct http_opts *o, char why[256]);
+int http_start(struct http **out, struct serve *s, const struct serve_opts *o, char why[256]);
 void http_stop(struct http *h); /* NULL is allowed; ends what is under way */
 
 /* "http://127.0.0.1:43211/" or "unix:PATH". */

@@ -31,14 +31,14 @@ enum pool_sort {
 };
 
 struct pool_queue {
-	struct pool *pool;
+	struct worker_pool *pool;
 	struct request *first, **last;
 	size_t n;
 	pthread_t worker;
 	bool working; /* there is a worker */
 };
 
-struct pool {
+struct worker_pool {
 	struct serve *s;
 	pthread_mutex_t lock;
 	pthread_cond_t news;
@@ -47,8 +47,8 @@ struct pool {
 };
 
 /* A client that is told of news. */
-struct client {
-	struct client *next, **link;
+struct live_client {
+	struct live_client *next, **link;
 	struct MHD_Connection *mhd;
 	struct http *h;
 	struct viewer who;
@@ -67,14 +67,14 @@ struct http {
 	bool is_unix;
 	struct viewer self;   /* who serves: whoever has the token */
 	pthread_mutex_t lock; /* clients */
-	struct client *clients;
+	struct live_client *clients;
 	struct streams *streams; /* owned; NULL: nobody has asked for live events */
 	size_t live;
 	uint64_t tick;
 	pthread_t ticker;
 	pthread_cond_t stop;
 	bool stopping, ticking;
-	struct pool pool;
+	struct worker_pool pool;
 };
 
 /* viewer.c */
@@ -87,14 +87,14 @@ enum MHD_Result http_reply(struct MHD_Connection *c, struct answer *a);
 void http_heads(struct MHD_Response *r);
 
 /* pool.c */
-int pool_start(struct pool *p, struct serve *s);
-void pool_stop(struct pool *p); /* answers what waits; all zero is allowed */
-void pool_fini(struct pool *p); /* when nobody can ask any more */
+int pool_start(struct worker_pool *p, struct serve *s);
+void pool_stop(struct worker_pool *p); /* answers what waits; all zero is allowed */
+void pool_fini(struct worker_pool *p); /* when nobody can ask any more */
 /* Puts the connection to sleep until r->answer is there, or answers that there are too many. */
-enum MHD_Result pool_ask(struct pool *p, struct MHD_Connection *c, struct request *r,
+enum MHD_Result pool_ask(struct worker_pool *p, struct MHD_Connection *c, struct request *r,
 			 const struct viewer *who, enum serve_slow slow);
 /* Whether r was with the workers; its answer is there then. */
-bool pool_done(struct pool *p, struct request *r);
+bool pool_done(struct worker_pool *p, struct request *r);
 
 /* live.c */
 enum MHD_Result live_begin(struct http *h, struct MHD_Connection *c, const struct viewer *who,

@@ -26,7 +26,7 @@ static struct request *take(struct pool_queue *q)
 }
 
 /* With the lock held, which is let go meanwhile. */
-static void answer(struct pool *p, struct request *r)
+static void answer(struct worker_pool *p, struct request *r)
 {
 	bool ending = p->ending;
 
@@ -43,7 +43,7 @@ static void answer(struct pool *p, struct request *r)
 static void *work(void *arg)
 {
 	struct pool_queue *q = arg;
-	struct pool *p = q->pool;
+	struct worker_pool *p = q->pool;
 
 	pthread_mutex_lock(&p->lock);
 	while (!p->ending || q->first) {
@@ -56,7 +56,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-int pool_start(struct pool *p, struct serve *s)
+int pool_start(struct worker_pool *p, struct serve *s)
 {
 	int err = 0;
 
@@ -74,7 +74,7 @@ int pool_start(struct pool *p, struct serve *s)
 	return -err;
 }
 
-void pool_stop(struct pool *p)
+void pool_stop(struct worker_pool *p)
 {
 	if (!p->s)
 		return;
@@ -88,7 +88,7 @@ void pool_stop(struct pool *p)
 			pthread_join(p->queue[i].worker, NULL);
 }
 
-void pool_fini(struct pool *p)
+void pool_fini(struct worker_pool *p)
 {
 	if (!p->s)
 		return;
@@ -105,7 +105,7 @@ static enum MHD_Result too_many(struct MHD_Connection *c)
 	return http_reply(c, &a);
 }
 
-enum MHD_Result pool_ask(struct pool *p, struct MHD_Connection *c, struct request *r,
+enum MHD_Result pool_ask(struct worker_pool *p, struct MHD_Connection *c, struct request *r,
 			 const struct viewer *who, enum serve_slow slow)
 {
 	struct pool_queue *q = &p->queue[slow == SERVE_HEAVY ? POOL_HEAVY : POOL_WAITS];
@@ -128,7 +128,7 @@ enum MHD_Result pool_ask(struct pool *p, struct MHD_Connection *c, struct reques
 	return full ? too_many(c) : MHD_YES;
 }
 
-bool pool_done(struct pool *p, struct request *r)
+bool pool_done(struct worker_pool *p, struct request *r)
 {
 	bool done;
 

@@ -44,7 +44,7 @@ static uint8_t known_class(struct limit_names *k, const struct names *names, str
 	return (uint8_t)(k->of[r->name] - 1);
 }
 
-void limits_add(struct limits *l, struct limit_names *known, const struct names *names,
+void limits_add(struct bound_limits *l, struct limit_names *known, const struct names *names,
 		struct store *st, const struct rollup *r)
 {
 	uint32_t limit = rollup_limit(r->verdict);

@@ -21,7 +21,7 @@ struct names;
 extern const char *const limit_class[LIMIT_CLASSES];
 
 /* Of a GPU. */
-struct limits {
+struct bound_limits {
 	double s[LIMIT_CLASSES][ROOF_LIMITS]; /* that work took */
 	double roof_s[LIMIT_CLASSES]
 		     [ROOF_LIMITS]; /* that it would take at its roof, where that is known */
@@ -36,7 +36,7 @@ struct limit_names {
 
 void limit_names_fini(struct limit_names *n);
 
-void limits_add(struct limits *l, struct limit_names *known, const struct names *names,
+void limits_add(struct bound_limits *l, struct limit_names *known, const struct names *names,
 		struct store *st, const struct rollup *r);
 
 #endif /* AON_SERVE_LIMITED_H */

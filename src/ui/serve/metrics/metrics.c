@@ -62,7 +62,7 @@ struct gpu_sum {
 	double work_s;
 	uint64_t kernels, copies, bytes;
 	uint64_t second[SECONDS], busy_ns[SECONDS]; /* by second % SECONDS */
-	struct limits limits;
+	struct bound_limits limits;
 };
 
 #define COSTS 128u

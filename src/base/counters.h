@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* counters.h - the counters of memory and of devices by number, shared by those that write and that read them. */
+#ifndef AON_BASE_COUNTERS_H
+#define AON_BASE_COUNTERS_H
+
+enum memory_of {
+#define MEMORY(ID, name) MEMORY_##ID,
+#include "base/memory.tbl.h"
+	MEMORIES,
+};
+
+enum pm_counter {
+#define PM(ID, name, word, first, second) PM_##ID,
+#include "base/pm.tbl.h"
+	PM_COUNTERS
+};
+
+#endif /* AON_BASE_COUNTERS_H */
