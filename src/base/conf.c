@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/num.h"
+
 int conf_say(struct conf_why *why, const char *fmt, ...)
 {
 	va_list ap;
@@ -34,17 +36,17 @@ static const struct conf_row *find(const struct conf *t, const char *key)
 
 static int set_num(const struct conf_row *r, const char *value, int64_t *out, struct conf_why *why)
 {
-	char *end;
-	long long v;
+	double v;
 
-	errno = 0;
-	v = strtoll(value, &end, 10);
-	if (end == value || *end || errno || v < r->min || v > r->max)
+	if (!num_i64(value, r->min, r->max, out))
+		return 0;
+	/* Or with a unit: of MiB, 2GiB is 2048. */
+	if (num_unit(value, r->unit, (double)r->min, (double)r->max, &v) < 0 || v != (int64_t)v)
 		return conf_say(why,
 				"%s: expected a whole number from %lld to %lld%s%s, not '%.60s'",
 				r->key, (long long)r->min, (long long)r->max, *r->unit ? " " : "",
 				r->unit, value);
-	*out = v;
+	*out = (int64_t)v;
 	return 0;
 }
 

@@ -21,6 +21,12 @@ static const struct {
 	{ "a last line needs no newline", TEXT("queue_mib = 32"), NULL },
 	{ "lines may end as on other systems", TEXT("queue_mib = 32\r\n"), NULL },
 	{ "a path may be empty where that means none", TEXT("pool_dir =\n"), NULL },
+	{ "a number may have a unit of the same kind", TEXT("memory_mib = 2GiB\nmeasure_after_s = 1m\n"
+	  "slowdown_permille = 1%\nnames_max = 20k\n"), NULL },
+	{ "not one of another kind", TEXT("memory_mib = 2s\n"),
+	  "f:1: memory_mib: expected a whole number from 0 to 1048576 MiB, not '2s'" },
+	{ "nor a part of the smallest", TEXT("memory_mib = 1KiB\n"),
+	  "f:1: memory_mib: expected a whole number from 0 to 1048576 MiB, not '1KiB'" },
 	{ "a later line wins", TEXT("nice = 1\nnice = -3\n"), NULL },
 	{ "an unknown key is an error", TEXT("\nnope = 1\n"),
 	  "f:2: nope: no such setting (aond --help lists them)" },
