@@ -24,6 +24,7 @@
 #include "abi/msg.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/num.h"
 #include "collect/run.h"
 
 #define LOOK_NS     1000000000ull /* between two looks at who hangs */
@@ -199,17 +200,6 @@ static void print_help(void)
 		       table[i].interval_ms, table[i].help);
 }
 
-static bool number(const char *text, uint32_t min, uint32_t *out)
-{
-	char *end;
-	unsigned long v = strtoul(text, &end, 10);
-
-	if (*end || *text < '0' || *text > '9' || v < min || v > INT32_MAX)
-		return false;
-	*out = (uint32_t)v;
-	return true;
-}
-
 static int add_child(const struct args *a, const char *word)
 {
 	size_t len = strcspn(word, "=");
@@ -247,9 +237,9 @@ static int parse(int argc, char *argv[], struct args *a)
 	int opt;
 
 	while ((opt = getopt_long(argc, argv, "h", longopts, NULL)) != -1) {
-		if (opt == 'i' && !number(optarg, 10, &a->env.interval_ms))
+		if (opt == 'i' && num_u32(optarg, 10, INT32_MAX, &a->env.interval_ms))
 			return misuse("--interval takes milliseconds, 10 at least, not ", optarg);
-		if (opt == 'n' && !number(optarg, 1, &a->polls))
+		if (opt == 'n' && num_u32(optarg, 1, INT32_MAX, &a->polls))
 			return misuse("--polls takes a number, not ", optarg);
 		if (opt == 'h')
 			return print_help(), 0;

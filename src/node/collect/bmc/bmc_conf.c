@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/num.h"
+
 enum type { TEXT, NUM, FLAG };
 
 static const struct row {
@@ -63,8 +65,8 @@ static int set(struct bmc_conf *c, const char *where, const char *key, const cha
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const struct row *r = &rows[i];
-		char *field = (char *)c + r->at, *end;
-		long v;
+		char *field = (char *)c + r->at;
+		int64_t v;
 
 		if (strcmp(r->key, key))
 			continue;
@@ -74,9 +76,7 @@ static int set(struct bmc_conf *c, const char *where, const char *key, const cha
 					   where, key, r->bytes - 1);
 			snprintf(field, r->bytes, "%s", value);
 		} else if (r->type == NUM) {
-			errno = 0;
-			v = strtol(value, &end, 10);
-			if (errno || end == value || *end || v < r->min || v > r->max)
+			if (num_i64(value, r->min, r->max, &v) < 0)
 				return say(why, -EINVAL,
 					   "%s: %s: expected a number from %ld to %ld, not '%s'",
 					   where, key, r->min, r->max, value);

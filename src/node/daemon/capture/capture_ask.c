@@ -17,13 +17,13 @@
  *	capture jobs                "JOB PROCESSES STEP STEP_NS" of those that the asker may capture
  *	capture cancel ID           "ok"
  */
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "daemon/core/aond.h"
 #include "daemon/capture/trigger_probe.h"
 #include "daemon/control/audit.h"
@@ -40,19 +40,6 @@ static const char *const state_word[] = { "free",   "armed", "runs",   "settles"
 static const char *const end_word[] = { "runs", "through", "left", "late" };
 
 /* --- what is asked for --- */
-
-static int number(const char *text, uint64_t max, uint64_t *out)
-{
-	char *end;
-	uint64_t v;
-
-	errno = 0;
-	v = strtoull(text, &end, 10);
-	if (!isdigit((unsigned char)*text) || *end || errno || v > max)
-		return -EINVAL;
-	*out = v;
-	return 0;
-}
 
 static int list(const char *text, char out[CAPTURE_LIST])
 {
@@ -79,7 +66,7 @@ static int key_value(struct capture_want *w, char *word)
 		return -EINVAL;
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (!strcmp(key, keys[i].key))
-			return number(value, keys[i].max, keys[i].to);
+			return num_u64(value, 0, keys[i].max, keys[i].to);
 	if (!strcmp(key, "pids"))
 		return list(value, w->pids);
 	if (!strcmp(key, "ranks"))
@@ -220,7 +207,7 @@ static struct capture *find(struct captures *cs, uid_t uid, const char *arg)
 {
 	uint64_t id;
 
-	for (size_t i = 0; !number(arg, UINT64_MAX, &id) && i < CAPTURES; i++) {
+	for (size_t i = 0; !num_u64(arg, 0, UINT64_MAX, &id) && i < CAPTURES; i++) {
 		struct capture *c = &cs->c[i];
 
 		if (c->state != CAPTURE_FREE && c->id == id && (!uid || c->uid == uid))

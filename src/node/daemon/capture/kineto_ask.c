@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/num.h"
 #include "daemon/core/aond.h"
 #include "daemon/control/audit.h"
 
@@ -70,10 +71,9 @@ static void do_list(FILE *f, struct aond *d, uid_t uid)
 
 static bool pid_of(const char *text, pid_t *out)
 {
-	char *end;
-	long v = strtol(text, &end, 10);
+	uint64_t v;
 
-	if (end == text || *end || v <= 0 || v > INT32_MAX)
+	if (num_u64(text, 1, INT32_MAX, &v) < 0)
 		return false;
 	*out = (pid_t)v;
 	return true;

@@ -1,28 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kineto_config.c - an order as somebody asks for it, and as Kineto reads it. */
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 
+#include "base/num.h"
 #include "daemon/capture/kineto.h"
 
 #define STEPS_MAX 100000u
 #define MS_MAX    600000u
 #define DIR_MAX   200u
-
-static int number(const char *text, uint64_t max, uint64_t *out)
-{
-	char *end;
-	uint64_t v;
-
-	errno = 0;
-	v = strtoull(text, &end, 10);
-	if (!isdigit((unsigned char)*text) || *end || errno || v > max)
-		return -EINVAL;
-	*out = v;
-	return 0;
-}
 
 /* Absolute, of plain characters, without a way up: it becomes a line of Kineto's settings, where #
  * begins a comment. */
@@ -58,7 +44,8 @@ int kineto_parse(struct kineto_what *out, char *text)
 		}
 		for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && err; i++)
 			if (!strncmp(word, keys[i].key, strlen(keys[i].key)))
-				err = number(word + strlen(keys[i].key), keys[i].max, keys[i].to);
+				err = num_u64(word + strlen(keys[i].key), 0, keys[i].max,
+					      keys[i].to);
 		if (err)
 			return err;
 	}

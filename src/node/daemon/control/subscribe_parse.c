@@ -3,21 +3,11 @@
 #include "daemon/control/subscribe_parse.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
+
 const char *const need_word[NEED_PRIORITIES] = { "low", "normal", "high" };
-
-static int number(const char *text, int base, uint64_t max, uint64_t *out)
-{
-	char *end;
-
-	if (!strspn(text, base == 16 ? "0123456789abcdefABCDEF" : "0123456789"))
-		return -EINVAL;
-	errno = 0;
-	*out = strtoull(text, &end, base);
-	return *end || errno || !*out || *out > max ? -EINVAL : 0;
-}
 
 static int take_pids(struct need *n, char *list)
 {
@@ -26,7 +16,7 @@ static int take_pids(struct need *n, char *list)
 	while ((one = strsep(&list, ","))) {
 		uint64_t pid;
 
-		if (n->pids == NEED_PIDS || number(one, 10, INT32_MAX, &pid))
+		if (n->pids == NEED_PIDS || num_u64(one, 1, INT32_MAX, &pid))
 			return -EINVAL;
 		n->pid[n->pids++] = (uint32_t)pid;
 	}
@@ -54,13 +44,13 @@ static int take(struct need *n, char *word)
 		n->window |= !strcmp(key, "window");
 		n->detail |= !strcmp(key, "detail");
 	} else if (!strcmp(key, "kinds")) {
-		err = number(value, 16, UINT64_MAX, &n->kinds);
+		err = num_hex(value, &n->kinds) || !n->kinds ? -EINVAL : 0;
 	} else if (!strcmp(key, "pids")) {
 		err = take_pids(n, value);
 	} else if (!strcmp(key, "priority")) {
 		err = take_priority(n, value);
 	} else if (!strcmp(key, "rate")) {
-		err = number(value, 10, UINT32_MAX, &rate);
+		err = num_u64(value, 1, UINT32_MAX, &rate);
 		n->rate = err ? 0 : (uint32_t)rate;
 	}
 	return err;

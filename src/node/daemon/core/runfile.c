@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/num.h"
 
 char *runfile_read(int dir, const char *name)
 {
@@ -54,11 +55,5 @@ void runfile_write(int dir, const char *name, void (*put)(FILE *f, const void *a
 
 bool runfile_number(const char *text, uint64_t *out)
 {
-	char *end;
-
-	if (!text || *text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	*out = strtoull(text, &end, 10);
-	return !errno && !*end;
+	return text && !num_u64(text, 0, UINT64_MAX, out);
 }
