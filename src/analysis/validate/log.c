@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "validate/log_part.h"
 
 /* The first whose words are both in it reads it. */
@@ -65,13 +66,7 @@ unsigned log_words(struct log *l, char *word[LOG_WORDS], const char *blanks)
 
 bool log_number(const char *text, double *out)
 {
-	char *end;
-	double v = strtod(text, &end);
-
-	if (end == text || *end || !isfinite(v) || fabs(v) > 1e18)
-		return false;
-	*out = v;
-	return true;
+	return !num_real(text, -1e18, 1e18, out);
 }
 
 void log_set(struct log *l, double v, const char *fmt, ...)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "fleet/priv.h"
 
 static int hex(char c)
@@ -42,19 +43,6 @@ static int unescape(char *out, size_t cap, const char *text, size_t len)
 	return 0;
 }
 
-static int number(const char *text, uint64_t max, uint64_t *out)
-{
-	char *end;
-	uint64_t v;
-
-	errno = 0;
-	v = strtoull(text, &end, 10);
-	if (!isdigit((unsigned char)*text) || *end || errno || v > max)
-		return -EINVAL;
-	*out = v;
-	return 0;
-}
-
 /* 1: a setting of ours, which was read; 0: it is not. */
 static int setting(struct fleet *f, const char *text, size_t len, struct store_why *why)
 {
@@ -77,9 +65,9 @@ static int setting(struct fleet *f, const char *text, size_t len, struct store_w
 	else if (IS("capture"))
 		snprintf(f->pick.capture, sizeof(f->pick.capture), "%s", value);
 	else if (IS("rank"))
-		err = number(value, INT32_MAX, &n);
+		err = num_u64(value, 0, INT32_MAX, &n);
 	else
-		err = number(value, UINT64_MAX, IS("from") ? &f->pick.from_ns : &f->pick.to_ns);
+		err = num_u64(value, 0, UINT64_MAX, IS("from") ? &f->pick.from_ns : &f->pick.to_ns);
 	if (IS("rank") && !err)
 		f->pick.rank = (int32_t)n;
 #undef IS

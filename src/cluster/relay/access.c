@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/vec.h"
 
 #define STEPS_MAX   100000u
@@ -17,13 +18,7 @@
 
 static bool take_number(const char *text, uint32_t max, uint32_t *out)
 {
-	char *end;
-	unsigned long v = strtoul(text, &end, 10);
-
-	if (end == text || *end || *text == '-' || !v || v > max)
-		return false;
-	*out = (uint32_t)v;
-	return true;
+	return !num_u32(text, 1, max, out);
 }
 
 static bool take_text(const char *text, char *out, size_t cap)

@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/fmt.h"
+#include "base/num.h"
 
 #define WORD_MAX 24 /* bytes of a word */
 
@@ -25,13 +25,9 @@ size_t audit_put(char out[AUDIT_LINE], const struct audit_line *l)
 
 static int number(char **rest, uint64_t max, uint64_t *out)
 {
-	char *text = strsep(rest, "\t"), *end;
+	const char *text = strsep(rest, "\t");
 
-	if (!text || *text < '0' || *text > '9')
-		return -EINVAL;
-	errno = 0;
-	*out = strtoull(text, &end, 10);
-	return *end || errno || *out > max ? -EINVAL : 0;
+	return text ? num_u64(text, 0, max, out) : -EINVAL;
 }
 
 int audit_get(char *line, struct audit_line *out)

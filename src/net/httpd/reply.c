@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reply.c - what heads of requests say, and plain answers. */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "net/httpd/httpd.h"
 
 const char *httpd_header(struct MHD_Connection *c, const char *name)
@@ -15,17 +14,8 @@ const char *httpd_header(struct MHD_Connection *c, const char *name)
 bool httpd_query_u64(struct MHD_Connection *c, const char *key, uint64_t *out)
 {
 	const char *text = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, key);
-	char *end;
-	uint64_t v;
 
-	if (!text || *text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	v = strtoull(text, &end, 10);
-	if (*end || errno)
-		return false;
-	*out = v;
-	return true;
+	return text && !num_u64(text, 0, UINT64_MAX, out);
 }
 
 enum MHD_Result httpd_reply(struct MHD_Connection *c, unsigned status, struct MHD_Response *r,

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/num.h"
 #include "base/vec.h"
 
 #define FIELDS 6
@@ -49,13 +50,11 @@ static int take(char *to, size_t cap, const char *from, size_t len)
 
 static int number(const char *from, size_t len, uint64_t *out)
 {
-	char text[21], *end;
+	char text[21];
 
-	if (!len || take(text, sizeof(text), from, len) < 0 || strspn(text, "0123456789") != len)
-		return -EINVAL;
-	errno = 0;
-	*out = strtoull(text, &end, 10);
-	return errno ? -EINVAL : 0;
+	return take(text, sizeof(text), from, len) < 0 || strlen(text) != len
+		       ? -EINVAL
+		       : num_u64(text, 0, UINT64_MAX, out);
 }
 
 static int parse_line(struct triage *t, const char *line, size_t len)

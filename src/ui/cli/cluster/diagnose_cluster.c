@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/num.h"
 #include "cli/cluster/diagnose.h"
 #include "cli/cluster/fleet_ask.h"
 #include "cli/core/out.h"
@@ -204,15 +205,8 @@ static int may_escalate(struct escalate *e)
 
 static int seconds(const char *option, const char *text, double *s)
 {
-	char *end;
-	double v;
-
-	if (!text)
-		return CLI_OK;
-	v = strtod(text, &end);
-	if (*end || end == text || !(v >= 0.1 && v <= 3600))
+	if (text && num_real(text, 0.1, 3600, s) < 0)
 		return cli_misuse("--%s takes seconds, 0.1 to 3600, not '%s'", option, text);
-	*s = v;
 	return CLI_OK;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/fmt.h"
+#include "base/num.h"
 
 #define DAY_NS UINT64_C(86400000000000)
 
@@ -141,20 +142,12 @@ int fleet_ask_open(struct fleet **out, const struct opts *o)
 
 static bool parse_ago(const char *text, uint64_t *ns)
 {
-	static const struct {
-		char unit;
-		double s;
-	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
-	char *end;
-	double v = strtod(text, &end);
+	double v;
 
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (end != text && end[0] == units[i].unit && !end[1] && v >= 0 &&
-		    v * units[i].s < 1e9) {
-			*ns = clock_wall_ns() - (uint64_t)(v * units[i].s * 1e9);
-			return true;
-		}
-	return false;
+	if (num_unit(text, "ns", 0, 1e18, &v) < 0)
+		return false;
+	*ns = clock_wall_ns() - (uint64_t)v;
+	return true;
 }
 
 static bool parse_moment(const char *text, uint64_t *ns)

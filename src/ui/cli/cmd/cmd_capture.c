@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/num.h"
 #include "base/proc.h"
 #include "cli/capture/capture.h"
 #include "cli/capture/capture_cluster.h"
@@ -36,22 +37,12 @@
 /* "500ms", "2s"; long ones also "30m" and "8h". */
 static int duration(const struct opts *o, enum opt_id id, double max_ms, uint64_t *ms)
 {
-	static const struct {
-		const char *unit;
-		double ms;
-	} units[] = { { "ms", 1 }, { "s", 1e3 }, { "m", 6e4 }, { "h", 3.6e6 } };
 	const char *text = o->val[id];
-	double v, of = -1;
-	char *end;
+	double v;
 
 	if (!text)
 		return CLI_OK;
-	v = strtod(text, &end);
-	for (size_t i = 0; i < (max_ms > MS_MAX ? 4u : 2u); i++)
-		if (!strcmp(end, units[i].unit))
-			of = units[i].ms;
-	v *= of;
-	if (end == text || !(v >= 1 && v <= max_ms))
+	if (num_unit(text, "ms", 1, max_ms, &v) < 0)
 		return cli_misuse("--%s takes a time from 1ms to %s, not '%s'", opt_table[id].name,
 				  max_ms > MS_MAX ? "24h, as 90s or 30m" : "600s, as 500ms or 2s",
 				  text);

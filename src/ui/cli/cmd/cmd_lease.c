@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aon lease - who has the hardware that only one tool can have; take it, give it back. */
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/num.h"
 #include "cli/core/locate.h"
 #include "cli/core/out.h"
 
@@ -129,14 +129,6 @@ static int list(const struct opts *o)
 	return rc;
 }
 
-static int number(const char *text, long max, long *out)
-{
-	char *end;
-
-	*out = strtol(text, &end, 10);
-	return *text && !*end && *out >= 1 && *out <= max ? 0 : -EINVAL;
-}
-
 /* take|release HW [PID]. */
 static int change(const struct opts *o, bool take)
 {
@@ -153,11 +145,11 @@ static int change(const struct opts *o, bool take)
 		return cli_misuse(process ? "cupti is one process's: give its PID"
 					  : "%s is the node's: it takes no PID",
 				  hw);
-	if (process && number(o->argv[2], INT_MAX, &of))
+	if (process && num_i64(o->argv[2], 1, INT_MAX, &of))
 		return cli_misuse("takes a process id, not '%s'", o->argv[2]);
-	if (secs && number(secs, SECONDS_MAX, &seconds))
+	if (secs && num_i64(secs, 1, SECONDS_MAX, &seconds))
 		return cli_misuse("--for takes 1 to %d seconds, not '%s'", SECONDS_MAX, secs);
-	if (o->val[OPT_HOLDER] && number(o->val[OPT_HOLDER], INT_MAX, &holder))
+	if (o->val[OPT_HOLDER] && num_i64(o->val[OPT_HOLDER], 1, INT_MAX, &holder))
 		return cli_misuse("--holder takes a process id, not '%s'", o->val[OPT_HOLDER]);
 	if (take)
 		snprintf(word, sizeof(word), "lease take %s %ld %ld %ld %.31s", hw, of,

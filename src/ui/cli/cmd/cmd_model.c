@@ -2,12 +2,11 @@
 /* aon model - what work should take on a device, by models that were held against measurements. */
 #include "cli/model/model.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "cli/model/devices.h"
 
 #define TAKES 32
@@ -26,17 +25,10 @@ static const struct {
 int model_size(const struct opts *o, enum opt_id id, uint64_t *out)
 {
 	const char *text = o->val[id];
-	char *end;
-	uint64_t v;
 
-	if (!text)
-		return CLI_OK;
-	errno = 0;
-	v = strtoull(text, &end, 10);
-	if (!isdigit((unsigned char)*text) || *end || errno || !v)
+	if (text && num_u64(text, 1, UINT64_MAX, out) < 0)
 		return cli_misuse("--%s takes a whole number above 0, not '%s'", opt_table[id].name,
 				  text);
-	*out = v;
 	return CLI_OK;
 }
 
@@ -50,13 +42,11 @@ int model_need(const struct opts *o, enum opt_id id, uint64_t *out)
 int model_net(const struct opts *o, double *Bps)
 {
 	const char *text = o->val[OPT_NET];
-	char *end;
 	double v;
 
 	if (!text)
 		return CLI_OK;
-	v = strtod(text, &end);
-	if (end == text || *end || !(v > 0) || !isfinite(v))
+	if (num_real(text, 1e-9, 1e9, &v) < 0)
 		return cli_misuse("--net takes GB/s above 0, as 50, not '%s'", text);
 	*Bps = v * 1e9;
 	return CLI_OK;

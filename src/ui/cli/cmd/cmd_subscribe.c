@@ -9,6 +9,7 @@
 
 #include <aon/consumer.h>
 
+#include "base/num.h"
 #include "cli/core/locate.h"
 #include "cli/core/out.h"
 #include "read/live_json.h"
@@ -45,18 +46,14 @@ static int take_kinds(const char *list, uint64_t *kinds)
 static int take_pids(const char *list, uint32_t pid[PIDS_MAX], size_t *pids)
 {
 	const char *given = list;
+	uint64_t v;
+	int rc = 0;
 
-	while (list && *list) {
-		char *end;
-		unsigned long v = strtoul(list, &end, 10);
-
-		if (end == list || (*end && *end != ',') || !v || v > INT32_MAX ||
-		    *pids == PIDS_MAX)
-			return cli_misuse("--pid takes a pid, or up to %u with commas, not '%s'",
-					  PIDS_MAX, given);
+	while (list && *pids < PIDS_MAX && (rc = num_next(&list, INT32_MAX, &v)) == 1)
 		pid[(*pids)++] = (uint32_t)v;
-		list = end + (*end == ',');
-	}
+	if (rc < 0 || (list && *list))
+		return cli_misuse("--pid takes a pid, or up to %u with commas, not '%s'", PIDS_MAX,
+				  given);
 	return CLI_OK;
 }
 
@@ -81,13 +78,11 @@ static int take_rest(const struct opts *o, struct aon_consumer_opts *want)
 {
 	static const char *const priority[] = { "normal", "low", "high" };
 	const char *rate = o->val[OPT_ATMOST], *word = o->val[OPT_PRIORITY];
-	unsigned long n = rate ? strtoul(rate, NULL, 10) : 0;
 
-	if (rate && (!n || n > UINT32_MAX || strspn(rate, "0123456789") != strlen(rate)))
+	if (rate && num_u32(rate, 1, UINT32_MAX, &want->rate) < 0)
 		return cli_misuse("--rate takes a number of events a second, not '%s'", rate);
 	if (rate && o->val[OPT_WINDOWS])
 		return cli_misuse("--rate is of events: with --window there are none");
-	want->rate = (uint32_t)n;
 	while (word && want->priority < 3 && strcmp(word, priority[want->priority]))
 		want->priority++;
 	if (want->priority == 3)

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/json.h"
+#include "base/num.h"
 #include "base/vec.h"
 #include "cli/cluster/fleet_ask.h"
 #include "cli/core/locate.h"
@@ -250,11 +251,9 @@ static int look(struct store *st, struct show *x, uint64_t since_s)
 static int since_of(const struct opts *o, uint64_t *out)
 {
 	const char *text = o->val[OPT_SINCE];
-	char *end;
 
-	*out = text ? strtoull(text, &end, 10) : SINCE_S;
-	return text && (*end || *text < '0' || *text > '9' || !*out || *out > SINCE_MAX) ? -EINVAL
-											 : 0;
+	*out = SINCE_S;
+	return text ? num_u64(text, 1, SINCE_MAX, out) : 0;
 }
 
 int cmd_telemetry(const struct opts *o)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/fmt.h"
+#include "base/num.h"
 
 #define EVERY CMD_EVERY
 #define C(ID) CMD_BIT(CMD_##ID)
@@ -140,16 +141,9 @@ int opt_parse(struct opts *o, enum cmd_id cmd, int argc, char *argv[])
 
 int opt_number(const struct opts *o, enum opt_id id, double lo, double hi, double *out)
 {
-	char *end;
-	double v;
-
-	if (!o->val[id])
-		return CLI_OK;
-	v = strtod(o->val[id], &end);
-	if (end == o->val[id] || *end || !(v >= lo && v <= hi))
+	if (o->val[id] && num_real(o->val[id], lo, hi, out) < 0)
 		return cli_misuse("--%s takes a number from %g to %g, not '%s'", opt_table[id].name,
 				  lo, hi, o->val[id]);
-	*out = v;
 	return CLI_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/num.h"
 #include "serve/api/api.h"
 #include "serve/cache.h"
 #include "serve/timeline.h"
@@ -80,16 +81,9 @@ int ask_number(struct ask *q, const char *key, uint64_t lo, uint64_t hi, uint64_
 int ask_real(struct ask *q, const char *key, double lo, double hi, double *out)
 {
 	const char *text = url_get(&q->url, key);
-	char *end;
-	double v;
 
-	if (!text)
-		return 0;
-	v = strtod(text, &end);
-	if (!*text || *end || !(v >= lo && v <= hi) ||
-	    strspn(text, "0123456789.eE+-") != strlen(text))
+	if (text && num_real(text, lo, hi, out) < 0)
 		return ask_mistake(q, "%s is a number from %g to %g", key, lo, hi);
-	*out = v;
 	return 0;
 }
 
