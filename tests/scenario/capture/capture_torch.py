@@ -11,7 +11,7 @@ import threading
 import time
 
 from aontest import Daemon, Place, done, find, ok, skip_all
-from capture import capture, in_own_network, left, out
+from capturetest import capture, in_own_network, left, out
 from clitest import aon, env_for
 from torchtest import APPS, bare, torches
 
