@@ -66,7 +66,7 @@ def trace(path, gbps, name):
 def copies(place):
     for gbps, name, verdict, words in (
             (52, "Memcpy HtoD (Pinned -> Device)", "link", None),
-            (26, "Memcpy HtoD (Pinned -> Device)", "slow", "what PCIe 4.0 gives"),
+            (26, "Memcpy HtoD (Pinned -> Device)", "slow", "PCIe 4.0 gives this much"),
             (12, "Memcpy DtoH (Device -> Pageable)", "pageable", "pin the host's memory")):
         path = trace(place.path / f"{verdict}.json", gbps, name)
         rows = roofline(place, path)["copies"]

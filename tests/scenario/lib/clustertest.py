@@ -286,11 +286,10 @@ class SmallDisk:
     def fill(self):
         """What is left of it; returns the file to remove."""
         ballast = self.path / "ballast"
-        with open(ballast, "wb") as f:
+        with open(ballast, "wb", buffering=0) as f:
             try:
                 while True:
                     f.write(bytes(1 << 16))
-                    f.flush()
             except OSError:
                 pass
         return ballast
