@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/vec.h"
 #include "capture/ask.h"
 
@@ -31,11 +32,7 @@ __attribute__((format(printf, 3, 4))) static int fail(struct node_capture *c, in
 
 void node_capture_init(struct node_capture *c, const struct node_want *w)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	*c = (struct node_capture){ .want = *w, .ask = -1 };
-	c->begin_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	*c = (struct node_capture){ .want = *w, .ask = -1, .begin_ns = clock_mono_ns() };
 }
 
 void node_capture_fini(struct node_capture *c)
