@@ -22,7 +22,6 @@ CHECKS = {
         r"|\[\w*hash\w*(?:\(\w+\))? [%&]|\bbucket\[",  # bucket[hash % BUCKETS]
         "struct map or struct lookup of base/map.h",
     ),
-    "clocks": (r"\bclock_gettime\(CLOCK_(?:MONOTONIC|REALTIME|BOOTTIME)", "the clocks of base/clock.h"),
     "hashes": (
         r"(?i)0x9e3779b97f4a7c15|0x9e3779b1|0x100000001b3|0xcbf29ce484222325|14695981039346656037"
         r"|1099511628211|16777619|2166136261|0xd6e8feb86659fd93",
@@ -30,9 +29,6 @@ CHECKS = {
     ),
     "clocks": (r"\b(?:clock_gettime|gettimeofday|timespec_get)\(", "base/clock.h"),
 }
-
-
-COUNTED = {"clocks"}  # only counted (bench/tree.py) until base has a clock and all use it
 
 
 def find(root, name):
@@ -61,8 +57,8 @@ def main():
     p.add_argument("--count", choices=CHECKS)
     args = p.parse_args()
     may = set(allowed(args.root))
-    unused, copies = {m for m in may if m[0] not in COUNTED}, []
-    for name in [args.count] if args.count else [c for c in CHECKS if c not in COUNTED]:
+    unused, copies = set(may), []
+    for name in [args.count] if args.count else CHECKS:
         for path, n, text in find(args.root, name):
             if (name, path) in may:
                 unused.discard((name, path))
