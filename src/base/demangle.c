@@ -31,7 +31,7 @@
 
 #define CHILDREN 8            /* for one batch of names */
 #define CPU_S    1            /* of a child */
-#define NAME_US  100000       /* of it, for one name */
+#define NAME_US  100000       /* of that CPU time, for one name */
 #define WAIT_MS  15000        /* for all of them, however busy the machine is */
 #define ROOM     (16ul << 20) /* bytes that a child may map */
 

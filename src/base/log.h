@@ -16,7 +16,7 @@ enum log_level { LOG_LEVEL_ERR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG 
 #define LOG_WINDOW_S 10
 
 void log_level(enum log_level level); /* lines above it are not written; INFO by default */
-void log_fd(int fd);                  /* where to; 2 unless told */
+void log_fd(int fd);                  /* where to; 2 by default */
 
 void log_line(enum log_level level, const char *file, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -21,8 +21,8 @@
 #include "model/event.h"
 
 #define LOOK_MS   20  /* between two looks at a ring with nothing new: aond rings no doorbell */
-#define NEED_MAX  480 /* bytes of what is said with "subscribe" */
-#define PIDS_TOLD 32u /* aond is told of; of more, that all are needed */
+#define NEED_MAX  480 /* bytes of the words behind "subscribe" */
+#define PIDS_TOLD 32u /* sent to aond; beyond that, all processes are asked for */
 #define COUNT_MAX (1ull << 32) /* records of a ring */
 
 /* --- the lease --- */

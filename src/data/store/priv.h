@@ -4,7 +4,8 @@
  *
  * Tables (one row a line; every `data` is a seal and a body, see seal.h):
  *
- *	name geo lane process aged journal    (id, data)    lane (tracks) also has its process
+ *	name geo process aged journal    (id, data)
+ *	lane(id, process, data)          the tracks; the table keeps its first name
  *	blob    (id, process, t0, t1, wall, events, records, bytes)   index of the event blobs
  *	data    (id, data)                                             their bytes, same ids
  *	win     (id, process, t0, wall, data)                          windows
@@ -210,7 +211,7 @@ int64_t store_number(struct store *st, enum statement which);
 /* The log is folded back when it is this long; the cap leaves room for four of them. */
 uint64_t store_wal_limit(const struct store *st);
 int store_fold(struct store *st);
-/* store_commit(), by who has the db lock or is alone. */
+/* store_commit() for callers that hold the db lock or are alone. */
 int store_commit_locked(struct store *st, uint64_t now_ns);
 
 /* --- backend.c --- */

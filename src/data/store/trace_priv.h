@@ -24,7 +24,7 @@ struct from_store {
 	uint32_t sms, memory; /* names of what COUNTERs say of a device; 0: none */
 	struct owner *owner;  /* by process of the trace, from first_process on */
 	size_t first_process, owners;
-	const struct store_part *part; /* NULL: all of it */
+	const struct store_part *part; /* NULL: everything */
 	store_trace_fn *go_on;         /* NULL: nobody is asked */
 	store_work_fn *work;           /* of store_trace_work() */
 	store_step_fn *step;

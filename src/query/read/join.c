@@ -173,7 +173,7 @@ static enum join_class class_of(const struct reading *x, uint32_t kind, const ch
 	}
 }
 
-/* What an exchange is: its details as an import has them, without the rank and, for the like of it
+/* What an exchange is: its details as an import has them, without the rank and, for its like
  * elsewhere, without the group. */
 static void exchange(const char *text, struct join_key *k)
 {
@@ -297,7 +297,7 @@ static int on_columns(void *arg, uint32_t process, const struct event_columns *c
 	return err;
 }
 
-/* --- all of it --- */
+/* --- the whole join --- */
 
 static int bins_of(struct reading *x, uint64_t from_ns, uint64_t to_ns)
 {

@@ -243,7 +243,7 @@ static uint64_t outwards(uint64_t first, uint64_t last, uint64_t k)
 {
 	uint64_t mid = first + (last - first) / 2;
 
-	/* Right of the middle there are as many as left of it, or one more. */
+	/* Right of the middle there are as many as on the left, or one more. */
 	return k & 1 ? mid + k / 2 + 1 : mid - k / 2;
 }
 

@@ -41,7 +41,7 @@ int view_piece(struct tile_view *v, const struct event_columns *c, size_t i, str
 	err = view_name(v, c->name[i], kind, &out->name);
 	if (err)
 		return err;
-	/* A step that was left out is told from others, and its GPUs from idle ones. */
+	/* An unsampled step is marked, so that its GPUs do not look idle. */
 	if (kind == EVENT_STEP && out->flags & EVENT_LEFT_OUT)
 		out->name = NAME_UNRECORDED;
 	if (v->name[out->name].mark && kind == EVENT_MARK) {
@@ -69,7 +69,7 @@ static int order(const void *x, const void *y)
 }
 
 /* Sorts what streams that take turns leave: each is a few places away. False: it is not like that,
- * and some of it is sorted. */
+ * and it is partly sorted. */
 static bool nearly_sorted(struct sort_key *k, size_t n)
 {
 	size_t moves = 0;
@@ -388,7 +388,7 @@ static int read_begin(struct tile_view *v)
 	for (size_t i = 0; i < r->n; i++)
 		r->of += r->block[i].events;
 	r->was = v->blocks;
-	v->blocks = blocks; /* below its base a track is told from these */
+	v->blocks = blocks; /* below its base a track is read from these */
 	return 0;
 }
 

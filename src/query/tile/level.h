@@ -39,7 +39,7 @@ struct running {
 	uint8_t class;
 };
 
-/* Who is told of the pieces, in order; they do not overlap. */
+/* Receives the pieces, in order; they do not overlap. */
 struct fill;
 typedef void fill_fn(struct fill *f, uint8_t class, uint32_t name, uint64_t from, uint64_t to);
 
@@ -47,7 +47,7 @@ struct fill {
 	fill_fn *fn;
 	struct running *run; /* owned: ends fall towards its top */
 	size_t n, cap;
-	uint64_t at_ns; /* all before it has been told */
+	uint64_t at_ns; /* everything before it was handed on */
 };
 
 /* What begins before at_ns is cut. 0 or -ENOMEM. */

@@ -12,7 +12,7 @@
 #include "tile/tile.h"
 
 #define NO_TRACK UINT32_MAX
-/* Names that no source has: causes of idle time come first, then steps that were left out. */
+/* Names that no source has: causes of idle time come first, then unsampled steps. */
 #define NAME_UNRECORDED 6u
 
 struct name {

@@ -130,14 +130,14 @@ bool analysis_same(const struct analysis *a, const struct analysis *b)
 	       a->t1 == b->t1 && ((a->blob == b->blob && a->asof == b->asof) || a->live);
 }
 
-/* A part does until all of it was read. */
+/* A part will do until the whole run was read. */
 static bool will_do(struct serve *s, const struct analysis *an, const struct analysis *want)
 {
 	return an && analysis_same(an, want) && analysis_fresh(an, want) &&
 	       (!an->comes || coming_is(s->coming, want));
 }
 
-/* What of the run is asked for, and about how many events that has. */
+/* The requested part of the run, and about how many events it has. */
 static double choose(const struct analysis *an, const struct run *r, const char *ranks,
 		     struct store_part *part, uint32_t *id)
 {

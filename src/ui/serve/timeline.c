@@ -3,9 +3,9 @@
  * timeline.c - keeps views of a few runs. One is opened when it is first asked for; the one that was
  * not asked for longest makes room.
  *
- * A thread of its own reads what is open, one step after the other. Who asks waits until all of the
- * run was read, or, if that is said, a moment, and is told what there is by then. Between two steps
- * those go first who have something to ask of the view.
+ * A thread of its own reads what is open, one step after the other. A request waits until the whole
+ * run was read, or only a moment if it says so, and gets what is there by then. Between two steps
+ * waiting requests go first.
  */
 #include "serve/timeline.h"
 
@@ -23,7 +23,7 @@
 #define VIEWS      3u
 #define VIEW_BYTES (24u << 20) /* of cells; a view then makes its tracks coarser */
 #define STEP_NS    20000000u   /* to read on */
-#define SOON_NS    50000000u   /* to wait for the rest, of who does not want to */
+#define SOON_NS    50000000u   /* to wait for the rest, for requests that do not want to wait */
 #define ASKED_NS   50000000u   /* the reader lets others ask */
 
 struct timeline {
@@ -46,7 +46,7 @@ struct timelines {
 	pthread_t reader;
 	bool reading, stop;  /* there is a reader; it shall end */
 	struct serve *ahead; /* borrowed: whose newest run is read before it is asked for */
-	struct viewer who;   /* of it */
+	struct viewer who;   /* of that run */
 };
 
 int timelines_new(struct timelines **out)
@@ -241,7 +241,7 @@ static void open_ahead(struct serve *s, struct timelines *ts)
 	pthread_mutex_lock(&ts->lock);
 	if (rs.n) {
 		q.run = rs.run[0];
-		find_or_make(&q, ts, &t); /* what fails is told to who asks */
+		find_or_make(&q, ts, &t); /* a failure is reported to the request */
 	}
 	pthread_mutex_unlock(&ts->lock);
 	runs_fini(&rs);

@@ -83,7 +83,7 @@ enum cuda_state {
 	CUDA_WAITING, /* for somebody who wants it */
 	CUDA_ON,
 	CUDA_HELD, /* another tool has CUPTI, or was made room for */
-	CUDA_OFF,  /* for good: the reason was told */
+	CUDA_OFF,  /* for good: the reason was reported */
 };
 
 enum graph_policy { GRAPH_TEMPLATE, GRAPH_NODE, GRAPH_WHOLE };

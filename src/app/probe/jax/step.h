@@ -22,8 +22,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define STEP_FUNCTIONS 1024u /* that are told apart: 1 to this, less 1 */
-#define STEP_PAST      256u  /* calls that can be told in hindsight */
+#define STEP_FUNCTIONS 1024u /* that are distinguished: 1 to this, less 1 */
+#define STEP_PAST      256u  /* calls that can be reported in hindsight */
 
 struct step_function {
 	uint64_t calls;

@@ -236,7 +236,7 @@ void nccl_op_stop(nccl_handle h)
 		put(o, word, (uint64_t)h >> 32);
 }
 
-/* By who has started it, and not stopped it yet. */
+/* Called by the thread that started the operation, before it stops it. */
 void nccl_op_bytes(nccl_handle h, uint64_t bytes)
 {
 	uint64_t word;

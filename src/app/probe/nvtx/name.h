@@ -32,7 +32,7 @@ struct seen {
 	_Atomic(const char *) at; /* B: stored after the rest, loaded before it; NULL: not there */
 	uint32_t tag;             /* domain + 1 */
 	uint32_t id;
-	_Atomic(uint32_t) taken;  /* by who fills it */
+	_Atomic(uint32_t) taken;  /* by the thread that fills it */
 	uint32_t last;            /* number of the last word */
 	uint64_t mask, mask_last; /* of the first and the last word; all others count whole */
 	uint64_t word[SEEN_WORDS];

@@ -210,7 +210,7 @@ static inline bool pending_plenty(const struct cl_queue *q)
 	       BATCH;
 }
 
-/* For who has the queue's turn (harvesting): */
+/* For the thread that has the queue's turn (harvesting): */
 void pending_collect(struct cl_queue *q); /* from the box to the list */
 /* Of n that begin `skip` after the oldest, those of `done` leave the list. */
 void pending_drop(struct cl_queue *q, uint32_t skip, uint32_t n, uint64_t done);

@@ -5,8 +5,8 @@
  * A class of modules calls its objects through a slot of its type, which CPython fills with one
  * function for all classes that have a __call__. We put ours there, which calls that one. Nothing
  * that a program, pickle or torch.compile looks at is another than before, and a call costs some
- * nanoseconds more. Classes that come later are told of by __init_subclass__ of nn.Module; who
- * sets nn.Module.__call__ (torch.fx, for a while) makes CPython fill all slots anew, which is
+ * nanoseconds more. __init_subclass__ of nn.Module reports classes that come later. Setting
+ * nn.Module.__call__ (torch.fx does, for a while) makes CPython fill all slots anew, which is
  * seen when the next class comes.
  *
  * The outermost call with gradients off is a step, but not in a process that trains. While operators
@@ -123,7 +123,7 @@ static uint64_t step_begin(void)
 
 static struct module {
 	const void *self, *type; /* NULL: free. Both, as another object may come to lie there. */
-	uint64_t window;         /* when the path was told */
+	uint64_t window;         /* when the path was sent */
 	uint32_t name;
 } modules[MODULES];
 

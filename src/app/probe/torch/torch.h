@@ -118,7 +118,7 @@ bool thread_is_child(void);
 record_start_fn user_start;
 record_end_fn user_end;
 void user_optimizer(uint64_t id); /* of the optimizer whose step is ending on this thread */
-void user_hooks(void);            /* optimizers are told of by the hook alone */
+void user_hooks(void);            /* only the hook reports optimizers */
 void user_own_steps(void);        /* somebody else says the steps from now on */
 void user_finish(void);           /* the process ends */
 void user_heed(void);             /* no more deaf, if the step that made us so is long over */
@@ -142,7 +142,7 @@ void work_learn_handle(void);
 void work_group(const char *name, uint32_t rank, uint32_t size, const uint32_t *tid, uint32_t n);
 
 /* --- stay.c --- */
-uint64_t stay_begin(void); /* 0: this step is recorded, nothing to reckon */
+uint64_t stay_begin(void); /* 0: this step is recorded, nothing to estimate */
 void stay_end(uint64_t begin);
 void stay_call_costs(uint64_t sixteenths);             /* of a nanosecond */
 void stay_nodes(uint32_t nodes);                       /* of the backward pass of a step */

@@ -356,7 +356,7 @@ static void fill(struct work *w, struct group *g, const struct record_function *
 	atomic_store_explicit(&w->sequence,
 			      g && !is_transfer(title) ? take_number(g, handle, taken) : 0,
 			      memory_order_relaxed);
-	/* Pairs with the loads of who ends it, or takes a number. */
+	/* Pairs with the loads of the thread that ends it, or takes a number. */
 	atomic_store_explicit(&w->rf, (uintptr_t)rf, memory_order_release);
 	if (g)
 		group_give(g, taken);
@@ -405,7 +405,7 @@ static void put(struct torch_thread *t, struct work *w)
 	bool taken = g && group_take(g);
 	uint64_t sequence = atomic_load_explicit(&w->sequence, memory_order_relaxed);
 
-	/* No longer there for who takes a number: the place is given back below. */
+	/* No longer visible to threads that take a number: the place is freed below. */
 	atomic_store_explicit(&w->sequence, 0, memory_order_relaxed);
 	if (g)
 		group_give(g, taken);

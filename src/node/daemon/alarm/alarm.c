@@ -158,7 +158,7 @@ static void fill(struct journal_entry *e, const struct sess *s, const struct ala
 	case ALARM_HANG_OVER:
 		entry_u(e, FIELD_QUIET_NS, now - a->since_ns);
 		break;
-	case ALARM_KERNEL: /* the loop must not wait for a disk: then it is said by its number */
+	case ALARM_KERNEL: /* the loop must not wait for a disk: the number stands in for the name */
 		if (store_name_try(s->roster->plant->store, a->name, kernel, KERNEL_TEXT) < 0)
 			snprintf(kernel, KERNEL_TEXT, "kernel %u", a->name);
 		entry_s(e, FIELD_KERNEL, kernel);
@@ -273,7 +273,7 @@ static void end_capture(struct sess *s, uint64_t now)
 
 /* --- every second --- */
 
-/* Ranks of a job go in step: what slows one slows all, and is told of the first that says it. */
+/* Ranks of a job run in step: what slows one slows all. The first rank's alarm stands for all. */
 static bool is_told(struct sess *s, enum alarm_kind k, uint64_t now)
 {
 	struct sess *leader = s->budget.leader ? s->budget.leader : s;

@@ -66,7 +66,7 @@ void alarm_restore(struct store *st); /* what captures keep, after a start */
 void alarm_tick(struct roster *r, uint64_t now_ns);
 /* A collector's event: an alarm if it tells of a GPU or of memory that fails. The text is printable. */
 void alarm_fault(struct roster *r, const char *what, const char *text, uint64_t now_ns);
-/* Its process has ended, its records are drained: if others of its job stand still already, they wait for it. */
+/* Its process has ended, its records are drained: if others of its job hang already, they wait for it. */
 void alarm_ended(struct sess *s, uint64_t now_ns);
 
 #endif /* AON_DAEMON_ALARM_H */

@@ -18,7 +18,7 @@
 #include "detect/detect.h"
 #include "stacks/find.h"
 
-/* --- what is told --- */
+/* --- output --- */
 
 static struct sess *leader_by_id(struct roster *r, uint64_t id)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stacks.h - a hang is told: where do the ranks of its job here stand?
+ * stacks.h - after the alarm of a hang: where are the job's ranks on this node?
  *
  * aon-stacks looks, as a process of its own, one at a time; what it says goes into the journal, a line
  * for each group of ranks that stand at the same place. The loop waits for nothing.
@@ -19,7 +19,7 @@
 #define STACKS_QUIET_NS 60000000000ull /* of a job */
 #define STACKS_RANKS    256u
 #define STACKS_FRAMES   4096u /* bytes of a group that are kept */
-#define STACKS_LINES    16u   /* groups of one hang that are told */
+#define STACKS_LINES    16u   /* groups of one hang that are reported */
 
 /* Of the ranks that a session leads. */
 struct stacks_due {
@@ -43,7 +43,7 @@ struct sess;
 void stacks_init(struct stacks *st, struct loop *l);
 void stacks_fini(struct stacks *st); /* kills it, if it runs */
 
-/* A hang of `s` was told: its job's stacks are due. */
+/* A hang of `s` was reported: its job's stacks are due. */
 void stacks_want(struct sess *s, uint64_t now_ns);
 /* Every second: begins what is due, ends what takes too long. */
 void stacks_tick(struct roster *r, uint64_t now_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* budget.c - every second: what recording costs each process, and how much of it is recorded. */
+/* budget.c - every second: what recording costs each process, and how much is recorded. */
 #include <stdio.h>
 #include <string.h>
 
@@ -219,7 +219,7 @@ static void tell(struct sess *s, uint64_t now)
 	stream_gauge(st, OVERHEAD_ACCOUNTED, millionths(st->cost.accounted), now);
 }
 
-/* It hands over what is packed later: as much smaller as all of it became. */
+/* Data is packed later: scaled by the compression of everything so far. */
 uint64_t budget_written(const struct sess *s)
 {
 	double raw = (double)count_get(COUNT_batch_raw) + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cost.c - when to leave steps out, what they say, and what the governor makes of it. */
+/* cost.c - which steps to leave unsampled, what they show, and how the governor reacts. */
 #include "daemon/budget/cost.h"
 
 #include <stdlib.h>

@@ -252,7 +252,7 @@ void captures_fired(struct captures *cs)
 	run_timer(cs, true);
 }
 
-/* Who waits is told; of what stands nobody asks. */
+/* A waiting client gets an answer; a persistent trigger has none. */
 static void expire(struct captures *cs, struct capture *c)
 {
 	bool stands = c->want.stand;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* broker.c - audiences: those who share a ring, what they need, and what they get of it. */
+/* broker.c - audiences: the consumers that share a ring, what they ask for, and what they get. */
 #include "daemon/control/broker.h"
 
 #include <errno.h>
@@ -56,7 +56,7 @@ static void see_events(struct audience *a, const struct event *ev, size_t n)
 	}
 }
 
-/* Over its share, or aond over its own: what is left out is told to who reads. */
+/* Over its share, or aond over its own budget: consumers get the count of skipped events. */
 static bool over(struct audience *a, const struct event *ev, size_t n)
 {
 	if (a->used + n <= a->share && !(a->broker->lean && a->priority == NEED_LOW))

@@ -38,7 +38,7 @@ static const char *note_of(const struct process *p, const char *source)
 	return "";
 }
 
-/* A lease is told as such: then its probe waits for "aon yield" or "aon lease". */
+/* A process whose probe waits because of a lease: until "aon yield" or "aon lease". */
 static void of_process(const struct process *p, having_fn *fn, void *arg)
 {
 	static const char other[] = "externally profiled: ";
@@ -113,7 +113,7 @@ static void say(FILE *f, int err, const struct lease *l)
 		fprintf(f, "error: no session of such a process of yours\n");
 		break;
 	case -ENOENT:
-		fprintf(f, "error: nobody has a lease of it\n");
+		fprintf(f, "error: it is not leased\n");
 		break;
 	case -ENOSPC:
 		fprintf(f, "error: you have too many\n");

@@ -21,7 +21,8 @@
 #include "daemon/session/session_list.h"
 
 #define LEASES_NAME "leases"
-#define GRACE_MS    5000u /* processes come back to a new aond within it, to be told what is free */
+#define GRACE_MS \
+	5000u /* within it processes rejoin a new aond, which then tells them what is free */
 
 /* --- writing --- */
 
@@ -120,7 +121,7 @@ void leases_parse(struct leases *ls, char *text, uint64_t now_ns)
 
 		if (!parse(line, &l) || (l.ask.of && !is(l.ask.of, l.of_start)))
 			continue;
-		/* Who has it no longer has it for so long that its processes can be told. */
+		/* The lease is over; it stays long enough for its processes to be notified. */
 		if (l.until_ns <= now_ns || (l.ask.holder && !is(l.ask.holder, l.holder_start))) {
 			l.ask.holder = 0;
 			l.until_ns = now_ns + GRACE_MS * 1000000ull;

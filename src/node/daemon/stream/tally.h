@@ -38,7 +38,7 @@ void tally_app_lost(struct tally *t, const uint64_t lost[AON_LOSS_APP_MAX]);
  */
 int tally_adopt(struct tally *t, const struct account *row, uint64_t taken);
 
-/* The account; `stored` holds all that was handed over, the writer says what became of it. */
+/* The account; `stored` counts all that was handed over; the writer reports the outcome. */
 void tally_account(const struct tally *t, struct account *out);
 
 uint64_t account_losses(const struct account *a);

@@ -30,7 +30,7 @@ struct entry {
 	double now;    /* NAN: not there */
 	double before; /* at the end of the last piece, or after the first tick of this one */
 	bool left;     /* with that tick it went */
-	double *gauge; /* borrowed: for the records of steps; NULL: none speaks of it */
+	double *gauge; /* borrowed: for the records of steps; NULL: no step record has it */
 	bool sum;      /* there it is added up */
 };
 

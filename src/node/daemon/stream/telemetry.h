@@ -2,8 +2,8 @@
 /*
  * telemetry.h - what collectors say (collect/wire.h), gathered into blocks for the store.
  *
- * A collector is a connection at telemetry.sock. Its values stand in a block of up to a quarter of an hour; what is
- * new of it goes to the writer every few seconds, so that readers see it, and the whole at its end in
+ * A collector is a connection at telemetry.sock. Its values stand in a block of up to a quarter of an hour; new
+ * values go to the writer every few seconds, so that readers see it, and the whole at its end in
  * place of that. When it hangs up, its series are there no more.
  */
 #ifndef AON_DAEMON_TELEMETRY_H
@@ -36,8 +36,8 @@ struct telemetry {
 
 /* Owns `listen_fd` from here on, unless it fails. */
 int telemetry_init(struct telemetry *t, struct aond *d, int listen_fd);
-void telemetry_fini(struct telemetry *t);  /* with what was said last in the queue */
+void telemetry_fini(struct telemetry *t);  /* the last values are in the queue then */
 void telemetry_tick(struct telemetry *t);  /* every second */
-void telemetry_flush(struct telemetry *t); /* what was said so far goes to the queue */
+void telemetry_flush(struct telemetry *t); /* hands the values so far to the queue */
 
 #endif /* AON_DAEMON_TELEMETRY_H */

@@ -21,7 +21,7 @@
 #define PROC_BUCKETS 64u
 #define RETRY_MAX_S  30u
 
-/* A process as far as the writer has heard of it. */
+/* What the writer knows of a process. */
 struct wproc {
 	struct wproc *next;
 	uint32_t id;

@@ -37,7 +37,7 @@ struct target {
 	int dir;             /* owned: where it writes; -1: not made */
 	char name[256];      /* of the trace in it */
 	uint64_t bytes;      /* so far */
-	bool begun;          /* there is a file of it */
+	bool begun;          /* its file exists */
 	uint64_t given_ms;   /* when it was seen to have its order */
 	char why[160];       /* of the failure */
 	char file[PATH_MAX]; /* where the trace went */
@@ -50,7 +50,7 @@ struct profiler_capture {
 	const char *ending;    /* of a trace's name */
 	int ask;               /* owned: socket of aond; -1: it is gone */
 	uint64_t lost_ms;      /* since when */
-	char root[160];        /* directory of ours for all of it */
+	char root[160];        /* our directory for all files */
 	struct target *target; /* owned */
 	size_t n;
 };

@@ -265,7 +265,7 @@ static void alone(struct profiler_capture *c)
 		if (t->state == CAPTURE_WAITS && t->begun)
 			t->state = CAPTURE_RUNS;
 		else if (t->state == CAPTURE_WAITS && late)
-			fail(t, "aond has ended before it could be told");
+			fail(t, "aond has ended before it got its order");
 		else if (t->state == CAPTURE_RUNS && access(path, F_OK) < 0) {
 			look_into(t);
 			if (t->state != CAPTURE_DONE)
@@ -276,7 +276,7 @@ static void alone(struct profiler_capture *c)
 
 /*
  * Kineto drops an order by time without a word if its thread wakes a moment too late for it, and
- * opens the file as soon as it does not. Who has none by then is told again.
+ * opens the file as soon as it does not. A process without a file by then gets the order again.
  */
 static void order_again(struct profiler_capture *c)
 {
@@ -325,7 +325,7 @@ static void progress(const struct profiler_capture *c, uint64_t ms, bool end)
 		fprintf(stderr, "\r\033[K");
 	else
 		fprintf(stderr,
-			"\r\033[K%zu of %zu captured, %zu at it, %zu to be told  %" PRIu64 " s",
+			"\r\033[K%zu of %zu captured, %zu running, %zu waiting  %" PRIu64 " s",
 			count(c, CAPTURE_DONE), c->n, count(c, CAPTURE_RUNS),
 			count(c, CAPTURE_WAITS), ms / 1000);
 	fflush(stderr);

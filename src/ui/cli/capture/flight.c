@@ -284,7 +284,7 @@ static void print(const struct flight *f)
 	};
 	struct table t;
 
-	/* A group that the first does not have is told of with whoever has it first. */
+	/* A group that the first rank lacks is listed with the first rank that has it. */
 	for (size_t i = 0; i < f->n; i++)
 		for (size_t k = 0; k < f->p[i].groups; k++) {
 			bool told = false;

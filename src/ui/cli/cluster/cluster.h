@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cluster.h - the cluster that a command was told of by --url, and the files that let it in. */
+/* cluster.h - the cluster that --url names, and the files with its credentials. */
 #ifndef AON_CLI_CLUSTER_H
 #define AON_CLI_CLUSTER_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diagnose.h - a recording that aon diagnose has read, and how it is told. */
+/* diagnose.h - a recording that aon diagnose has read, and its output. */
 #ifndef AON_CLI_DIAGNOSE_H
 #define AON_CLI_DIAGNOSE_H
 

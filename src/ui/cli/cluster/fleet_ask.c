@@ -26,7 +26,7 @@ bool fleet_asked(const struct opts *o)
 	       (o->argc && is_address(o->argv[0]) && !strstr(o->argv[0], "job="));
 }
 
-/* What of a cluster stands where a store does. */
+/* The part of a cluster that takes the place of a store. */
 static const char *address_of(const struct opts *o)
 {
 	int at = o->cmd == CMD_SQL && !o->val[OPT_TABLES]; /* its query comes first */
@@ -220,7 +220,7 @@ char *fleet_span_text(struct fleet_span s, char *buf, size_t cap)
 	return buf;
 }
 
-/* What of the job it is, as settings of an address. */
+/* The part of the job, as settings of an address. */
 static void put_part(FILE *out, const struct opts *o, struct fleet_span span)
 {
 	char word[3 * FLEET_WORD];

@@ -24,7 +24,7 @@ int fleet_ask_open(struct fleet **out, const struct opts *o);
 /* "ADDRESS: what. What to do." Returns CLI_FAIL. */
 int fleet_ask_failed(const struct fleet *f, int err, const struct store_why *why);
 
-/* --since and --until; a day until now unless told. CLI_OK or CLI_USAGE. */
+/* --since and --until; by default the last day. CLI_OK or CLI_USAGE. */
 int fleet_ask_span(const struct opts *o, struct fleet_span *out);
 /* "90s", "30m", "24h", "7d" before now, or 2026-11-17, 2026-11-17T12:30[:00], UTC. */
 int fleet_ask_time(const char *option, const char *text, uint64_t *ns);

@@ -56,9 +56,8 @@ static const struct {
 	int code; /* when there is none */
 } lists[] = {
 	{ CMD_PS, FLEET_PROCESSES, "nobody was recorded in that time", CLI_OK },
-	{ CMD_ALARMS, FLEET_ALARMS, "nothing was told in that time", CLI_OK },
-	{ CMD_OVERHEAD, FLEET_OVERHEAD, "what recording costs was not told in that time",
-	  CLI_UNSURE },
+	{ CMD_ALARMS, FLEET_ALARMS, "no alarm in that time", CLI_OK },
+	{ CMD_OVERHEAD, FLEET_OVERHEAD, "no overhead was reported in that time", CLI_UNSURE },
 	{ CMD_TELEMETRY, FLEET_TELEMETRY, "nothing of that was measured in that time", CLI_UNSURE },
 };
 

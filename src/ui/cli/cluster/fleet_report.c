@@ -92,7 +92,7 @@ static void ranks_text(const struct fleet_report *r, const struct out *out)
 		{ "Rank", COL_LEFT, 0 }, { "node", COL_LEFT | COL_FLEX, 0 },
 		{ "steps", 0, 5 },       { "step", 0, 3 },
 		{ "own", 0, 0 },         { "+- %", 0, 0 },
-		{ "exposed", 0, 1 },     { "of it waiting", 0, 0 },
+		{ "exposed", 0, 1 },     { "waiting", 0, 0 },
 		{ "idle", 0, 2 }
 	};
 	const struct fleet_rank **row = calloc(r->ranks + 1, sizeof(*row));

@@ -78,7 +78,7 @@ static int by_gain(const void *a, const void *b)
 	return (x->gain < y->gain) - (x->gain > y->gain);
 }
 
-/* What was said at the end still holds; what was not, has passed. */
+/* Findings at the end still hold; earlier ones have passed. */
 static void keep_what_holds(struct why *w)
 {
 	size_t kept = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aon audit - who asked aond for what, and what came of it (model/audit.h). */
+/* aon audit - who asked aond for what, and the outcome (model/audit.h). */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>

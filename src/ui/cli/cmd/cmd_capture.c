@@ -170,7 +170,7 @@ static bool are_together(const char *store, size_t files)
 		int64_t to = (int64_t)p->last_ns + p->wall_offset_ns;
 
 		if (!p->last_ns)
-			continue; /* no event of it */
+			continue; /* it has no event */
 		begin = from > begin ? from : begin;
 		end = to < end ? to : end;
 	}
@@ -179,7 +179,7 @@ static bool are_together(const char *store, size_t files)
 	return begin <= end;
 }
 
-/* --- what is said --- */
+/* --- output --- */
 
 static void put_rank(struct json *j, const struct target *t)
 {

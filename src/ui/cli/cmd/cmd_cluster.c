@@ -49,7 +49,7 @@ static int init(struct ch *c, struct schema_opts *so)
 	return CLI_OK;
 }
 
-/* Full hours: unless told the last three days, and none whose rows may still be on their way. */
+/* Full hours: by default the last three days, and none whose rows may still be on their way. */
 static int span(const struct opts *o, struct schema_opts *so)
 {
 	uint64_t from = so->now_ns - LOOK_BACK_NS, to = so->now_ns - SETTLE_NS;

@@ -59,7 +59,7 @@ static void job_note(const struct fleet_job *j, const struct out *out, char *buf
 	if (*j->finding)
 		fmt_clean(buf, cap, j->finding, out->ascii);
 	else if (outside > 0.5 * j->sum.held_ns)
-		snprintf(buf, cap, "held, and in no step for %s %% of it",
+		snprintf(buf, cap, "allocated, and in no step for %s %% of the time",
 			 fmt_percent(pct, outside / j->sum.held_ns));
 	else if (j->slow_rank >= 0 && j->sum.lost_ns > FLEET_OVER * j->sum.step_ns)
 		snprintf(buf, cap, "others wait for rank %d on %s", j->slow_rank,

@@ -67,7 +67,7 @@ static void on_line(void *arg, char *line)
 		line);
 }
 
-/* At the aond of the process, if it was told of one; else at the node's. */
+/* At the process's own aond, if it names one; else at the node's. */
 static int ask(long of, const char *word, struct show *s)
 {
 	char dir[PATH_MAX] = "";
@@ -124,7 +124,7 @@ static int list(const struct opts *o)
 	if (rc == CLI_OK && s.n)
 		table_print(&t, &out, 0);
 	else if (rc == CLI_OK)
-		fprintf(stderr, "Nobody has any of it.\n");
+		fprintf(stderr, "Nothing is leased.\n");
 	table_fini(&t);
 	return rc;
 }

@@ -101,7 +101,7 @@ static int check_target(struct run *r)
 	return CLI_OK;
 }
 
-/* A store that was made for this run and holds nothing of it is not left behind. */
+/* A store that was made for this run and is empty is removed. */
 static void remove_store(const struct run *r)
 {
 	static const char *const tail[] = { "", "-wal", "-shm" };
@@ -198,7 +198,7 @@ static void header(const struct run *r, const struct gather *g)
 	fputc('\n', r->out.f);
 }
 
-/* What cannot be told, and why: before the table. */
+/* What is not known, and why: before the table. */
 static void notes(const struct run *r, const struct gather *g)
 {
 	char t[FMT_LEN], text[160];

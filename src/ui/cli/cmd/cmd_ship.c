@@ -48,7 +48,7 @@ static int settings(const struct opts *o, struct ship_conf *c)
 
 		if (!value)
 			continue;
-		/* Files of options may be told from where we are. */
+		/* Paths in options may be relative to the working directory. */
 		if (path && *value != '/' && getcwd(full, sizeof(full) - 256)) {
 			size_t len = strlen(full);
 
@@ -246,7 +246,7 @@ static void status_json(const struct spool_stat *st, struct said *s, const char 
 	json_end(&j);
 }
 
-/* What of net_mib_day is used. */
+/* The used part of net_mib_day. */
 static void status_day(const struct out *out, struct said *s)
 {
 	char a[FMT_LEN], b[FMT_LEN], v[512];

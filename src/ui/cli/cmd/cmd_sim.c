@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aon sim - a job that never ran, into a store, and what is true of it beside it. */
+/* aon sim - a job that never ran, into a store, with its ground truth beside it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -271,7 +271,7 @@ static int put_block(void *arg, const struct telemetry_block *b)
 	return store_telemetry(arg, b, true);
 }
 
-/* The run itself, as an import: all ranks are files of it. */
+/* The run itself, as an import with a file for each rank. */
 static int fill(void *arg, struct trace *t, struct into_store *into)
 {
 	struct run *r = arg;
@@ -316,7 +316,7 @@ static int twins(const struct opts *o, struct sim_truth *truth)
 	return failed(err);
 }
 
-/* --- what is said --- */
+/* --- output --- */
 
 static void truth_json(FILE *f, const struct sim_truth *t, const char *to)
 {

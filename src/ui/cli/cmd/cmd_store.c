@@ -43,7 +43,7 @@ static void stat_text(const struct out *out, const struct store_stat *s)
 
 	out_line(out, OUT_PLAIN, "  version    %u", s->version);
 	out_line(out, OUT_PLAIN, "  size       %s", fmt_bytes(a, s->bytes));
-	out_line(out, OUT_PLAIN, "  processes  %s, with %s lanes", fmt_count(a, s->processes),
+	out_line(out, OUT_PLAIN, "  processes  %s, with %s tracks", fmt_count(a, s->processes),
 		 fmt_count(b, s->tracks));
 	out_line(out, OUT_PLAIN, "  names      %s", fmt_count(a, s->names));
 	out_line(out, OUT_PLAIN, "  events     %s in %s blobs, %s", fmt_count(a, s->events),
@@ -139,7 +139,7 @@ static int do_check(const struct opts *o, const char *path)
 	struct json j;
 	int n;
 
-	/* What is no store at all is said as everywhere; what is damaged is looked into. */
+	/* A file that is no store gets the usual error; a damaged store is examined. */
 	n = store_open_ro(&st, path, &why);
 	if (n == 0)
 		store_close(st);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aon top - live view of who runs and what it spends time in; reads the store, changes nothing. */
+/* aon top - live view of what runs and where its time goes; reads the store, changes nothing. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>

@@ -62,7 +62,7 @@ static void print_text(const struct whatif *w, const struct opts *o)
 	uint64_t steps = w->steps ? w->steps : 1;
 	uint64_t now = (uint64_t)w->before->span_ns / steps,
 		 then = (uint64_t)w->after->span_ns / steps;
-	const char *what = w->steps ? "A step takes" : "All of it takes";
+	const char *what = w->steps ? "A step takes" : "The trace takes";
 	char a[FMT_LEN], b[FMT_LEN], c[FMT_LEN], p[FMT_LEN];
 	struct out out;
 

@@ -88,7 +88,7 @@ int opt_choice(const struct opts *o, enum opt_id id, int or_else);
 /* "aon report: <text>" and a new line on stderr: safe for any bytes. Returns `code`. */
 int cli_say(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Of a command that runs until it is told to end: a descriptor, readable from the first SIGTERM or SIGINT on, which end
+/* For a command that runs until it is stopped: a descriptor, readable from the first SIGTERM or SIGINT on, which end
  * nothing by themselves then, nor does a closed pipe. -1: errno says why. */
 int cli_stop_fd(void);
 

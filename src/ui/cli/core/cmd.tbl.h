@@ -67,7 +67,7 @@ CMD(EXPORT, export, LOOK, NONE, "[FILE...]", "write stores or traces for other t
     "or .csv, with .gz behind any of them. -o DIR/ writes a file for each rank.\n"
     "steps, or .steps: the step records of the newest job in stores, for diagnosis.")
 CMD(STORE, store, LOOK, NONE, "check|stat|journal STORE", "check a store, or list what it holds",
-    "check reads all of it and tests every checksum; stat counts; journal lists starts,\n"
+    "check reads everything and tests every checksum; stat counts; journal lists starts,\n"
     "stops and repairs.")
 CMD(RECOVER, recover, LOOK, STORE, "FILE...", "save what is intact in damaged stores and left pools",
     "Takes a damaged store, or the *.pool files of a node that died. They are only\n"

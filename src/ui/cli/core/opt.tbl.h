@@ -64,7 +64,7 @@ OPT(COOLDOWN,  0,  "cooldown", "T",      C(CAPTURE), "with --trigger: wait at le
 OPT(PATIENCE,  0,  "timeout",  "S",      C(CAPTURE), "give up after S seconds (default 60)")
 OPT(LIST,      0,  "list",     NULL,     C(CAPTURE), "only list captures that are under way; with --kineto: who can be captured")
 OPT(RAISED,    0,  "raised",   "N|list", C(CAPTURE), "what was kept when an alarm raised the Nth capture; list: which there are")
-OPT(CANCEL,    0,  "cancel",   "ID",     C(CAPTURE), "end that capture; nothing of it is written")
+OPT(CANCEL,    0,  "cancel",   "ID",     C(CAPTURE), "end that capture; nothing is written")
 OPT(SCALE,     0,  "scale",    "NAME=F", C(WHATIF), "kernels and copies called NAME take F times as long (NAME=F,...)")
 OPT(SCALEHOST, 0,  "scale-host", "NAME=F", C(WHATIF), "the same for ranges and calls of the program")
 OPT(NOSYNC,    0,  "no-sync",  NULL,     C(WHATIF), "no call waits for the GPU")

@@ -20,7 +20,7 @@ enum probe_id {
 int probe_find(enum probe_id id, char path[PATH_MAX]);
 
 /* Sets the environment for the probes that --probe names. CLI_OK, or CLI_USAGE after it said why.
- * A probe that cannot be had is said, and left out. */
+ * A missing probe is reported and skipped. */
 int probe_setenv(const struct opts *o);
 
 void probe_doctor(struct doctor *d);

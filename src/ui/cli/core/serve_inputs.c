@@ -49,7 +49,7 @@ int served_folder(struct served *v)
 	return -errno;
 }
 
-/* Who ends it wants nothing left of it: signals that are blocked wait for this. */
+/* An interrupted import leaves nothing behind: blocked signals wait for this. */
 static int progress(void *arg, const char *path, uint64_t done, uint64_t size)
 {
 	static const int stop[] = { SIGINT, SIGTERM, SIGHUP };

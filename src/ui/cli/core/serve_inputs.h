@@ -20,7 +20,7 @@ struct served {
 int served_open(struct served *v, const struct opts *o);
 void served_close(struct served *v);
 
-/* Makes v->folder, if it is not there: what is put into it is removed by who put it. */
+/* Makes v->folder, if it is not there: callers remove what they put into it. */
 int served_folder(struct served *v);
 
 #endif /* AON_SERVED_H */

@@ -113,8 +113,8 @@ static void print_time(const struct out *out, const char *where, const struct ge
 {
 	char a[FMT_LEN], b[FMT_LEN], c[FMT_LEN];
 
-	out_line(out, OUT_BOLD, "  %-13s %s, limited by %s: %s TFLOPS, %s %% of the roof", where,
-		 ns_text(out, a, t->ns), t->limiter, fmt_value(b, t->flops / t->ns / 1e3, 2),
+	out_line(out, OUT_BOLD, "  %-13s %s, limited by %s: %s TFLOPS, %s %% of the roofline bound",
+		 where, ns_text(out, a, t->ns), t->limiter, fmt_value(b, t->flops / t->ns / 1e3, 2),
 		 fmt_percent(c, roof_ns / t->ns));
 	print_tile(out, t->tile_m, t->tile_n, t->split_k);
 	out_line(out, OUT_PLAIN, "                %s waves, %s %% of the SMs' turns have a tile",

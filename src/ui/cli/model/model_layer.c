@@ -97,7 +97,7 @@ static int answer(const struct opts *o, const struct gpu *g, const char *model,
 				       (unsigned long long)fact[i].v);
 	out_init(&out, stdout, o);
 	out_line(&out, OUT_PLAIN, "%s,%s %s, on %s", model, line, gpu_type_word[type], g->name);
-	out_line(&out, OUT_BOLD, "  %s, limited by %s, %s %% of the roof",
+	out_line(&out, OUT_BOLD, "  %s, limited by %s, %s %% of the roofline bound",
 		 out_time(&out, a, FMT_LEN, (uint64_t)llround(t->ns)), t->limiter,
 		 fmt_percent(b, roof / t->ns));
 	out_line(&out, OUT_PLAIN, "  %s TFLOPS; %s of memory at %s GB/s",

@@ -58,19 +58,20 @@ static void check_pidfd(struct doctor *d)
 	}
 }
 
-/* Whether a hang can be told with where its ranks stand. */
+/* Whether the alarm of a hang can name where its ranks are. */
 static void check_stacks(struct doctor *d)
 {
 	char path[PATH_MAX], scope[8] = "0";
 
 	if (stacks_find(path) < 0)
-		doctor_put(d, "stacks", HEALTH_OFF, "a hang is told without where its ranks stand",
+		doctor_put(d, "stacks", HEALTH_OFF,
+			   "the alarm of a hang will not name where its ranks are",
 			   "install libdw (elfutils), and build again", "stacks: no aon-stacks");
 	else if (geteuid() != 0 &&
 		 doctor_read("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof(scope)) &&
 		 *scope != '0')
 		doctor_put(d, "stacks", HEALTH_WARN,
-			   "a hang of yours is told without where its ranks stand",
+			   "the alarm of your hang will not name where its ranks are",
 			   "sysctl kernel.yama.ptrace_scope=0, or an aond with CAP_SYS_PTRACE "
 			   "(docs/alarms.md)",
 			   "stacks: kernel.yama.ptrace_scope is %s", scope);

@@ -10,7 +10,7 @@
 
 #define SCHEMA "aon.validate/1"
 
-/* The worst of it as one sentence. */
+/* The worst result as one sentence. */
 static void headline(const struct validation *v, char *out, size_t cap)
 {
 	enum check_level worst = checks_worst(&v->c);

@@ -96,7 +96,7 @@ static void print(const struct ranks *rs, const struct out *out)
 		{ "node", COL_LEFT, 2 },   { "pid", 0, 4 },
 		{ "steps", 0, 0 },         { "step p50", 0, 0 },
 		{ "mean", 0, 0 },          { "in collectives", 0, 0 },
-		{ "of it waiting", 0, 0 }, { "for data", 0, 1 },
+		{ "waiting", 0, 0 },       { "for data", 0, 1 },
 	};
 	const struct fmt_unit *u;
 	uint64_t most = 0;

@@ -13,7 +13,7 @@ struct sql_out {
 	struct out out;
 	enum sql_form form;
 	struct json j;
-	const char *schema;    /* of the JSON; aon.sql/1 unless told */
+	const char *schema;    /* of the JSON; aon.sql/1 by default */
 	const char *of, *what; /* whose rows, and which: said there if they are not NULL */
 	uint64_t rows;
 	int cols;
@@ -28,7 +28,7 @@ struct sql_out {
 
 void sql_out_init(struct sql_out *s, const struct opts *o, enum sql_form form);
 void sql_out_sink(struct sql_out *s, struct sql_sink *sink);
-/* Ends what was begun; `error` (may be NULL) is said in JSON. */
+/* Ends what was begun; `error` (may be NULL) goes into the JSON. */
 void sql_out_fini(struct sql_out *s, const char *error);
 
 /* fleet_list.c: aon sql of a cluster; `query` NULL: its tables. */

@@ -32,7 +32,7 @@ enum view_by {
  * unless they are asked for. */
 int view_open(struct view *v, const struct opts *o, enum view_by by);
 void view_close(struct view *v);
-/* What to exit with once all is shown: damaged input is told of, but shown. */
+/* What to exit with once all is shown: damaged input is reported, and shown. */
 int view_exit(const struct view *v);
 
 /* aon report */

@@ -120,7 +120,7 @@ static void print_rows(const struct view *v, size_t show)
 		{ "TFLOP/s", 0, 5 },
 		{ "GB/s", 0, 6 },
 		{ "limit", COL_LEFT, 0 },
-		{ "% of roof", 0, 0 },
+		{ "% of bound", 0, 0 },
 		{ "of model", 0, 4 },
 		{ "waves", 0, 9 },
 		{ "how", COL_LEFT, 1 },

@@ -146,7 +146,7 @@ static void names_table(const struct view *v, const char *title, const struct in
 		{ "max", 0, 3 },
 		{ "%", 0, 0 },
 		{ "limit", COL_LEFT, 5 },
-		{ "% of roof", 0, 6 },
+		{ "% of bound", 0, 6 },
 		{ "how", COL_LEFT, 7 },
 		{ "measured, %", COL_LEFT, 8 },
 	};

@@ -17,7 +17,7 @@ typedef void export_more_fn(void *arg, struct json *j);
  * after it said why not. */
 int export_check(const struct opts *o, const char *to);
 
-/* Whether one file of it holds one rank alone: of several, `to` must be a folder. */
+/* Whether one file holds one rank alone: for several, `to` must be a folder. */
 bool export_is_single(const struct opts *o, const char *to);
 
 /* Writes a sealed trace there, and says so; `schema` and `more` (NULL: nothing) are for --json.

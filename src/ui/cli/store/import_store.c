@@ -32,7 +32,7 @@ static void on_signal(int sig)
 	stopped = sig;
 }
 
-/* Who interrupts an import wants nothing left of it. */
+/* An interrupted import leaves nothing behind. */
 static int progress(void *arg, const char *path, uint64_t done, uint64_t size)
 {
 	return stopped ? -ECANCELED : inputs_progress(arg, path, done, size);

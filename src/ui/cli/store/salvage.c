@@ -75,7 +75,7 @@ static void mend_chunk(uint8_t *seg, const struct aon_seg_head *h, uint32_t i, s
 	if (*state == AON_CHUNK_FREE)
 		return;
 	if (*state > AON_CHUNK_FULL || c->n > units || *done > c->n) {
-		/* How much of it was written cannot be known: older records lie behind. */
+		/* How much was written cannot be known: older records follow. */
 		out->chunks_bad++;
 		out->units_bad += units;
 		*state = AON_CHUNK_FREE;

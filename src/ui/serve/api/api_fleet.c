@@ -22,7 +22,7 @@
 #define HIGH           128u
 #define MOST           1024u
 #define STEP_LAST      UINT32_MAX
-#define RANK_STEPS     300u /* of a rank, unless told */
+#define RANK_STEPS     300u /* of a rank, by default */
 #define RANK_STEPS_MAX 10000u
 
 static int no_cluster(struct ask *q)

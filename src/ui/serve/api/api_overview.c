@@ -182,7 +182,7 @@ static void ranks_json(struct json *j, const struct analysis *an)
 	json_close(j);
 }
 
-/* --- what is said of it --- */
+/* --- the sentences --- */
 
 static void verdict_json(struct json *j, const struct analysis *an)
 {

@@ -3,7 +3,7 @@
  * http.h - the server: sockets, heads, who asks, what an answer looks like on the wire.
  *
  * Bounded: connections in all and from one address, bytes of a request's head, time until a request
- * is there and until its answer is taken, clients that are told of news.
+ * is there and until its answer is taken, clients of the live stream.
  */
 #ifndef AON_SERVE_HTTP_H
 #define AON_SERVE_HTTP_H
@@ -18,7 +18,7 @@
 #define HTTP_HEAD_BYTES  (32u << 10)
 #define HTTP_REQUEST_S   10u /* until a request is there, from connecting or the last answer */
 #define HTTP_ANSWER_S    120u
-#define HTTP_LIVE        64u /* clients that are told of news */
+#define HTTP_LIVE        64u /* clients of the live stream */
 #define HTTP_LIVE_S      2u  /* how often */
 
 struct http;

@@ -21,7 +21,7 @@ struct request {
 	struct answer answer;
 };
 
-#define POOL_WAITING 32u /* slow questions of a sort that wait; more are told to come again */
+#define POOL_WAITING 32u /* slow questions of a sort that wait; more are asked to retry */
 
 /* Those who answer what takes long, so that nothing else waits behind it. */
 enum pool_sort {
@@ -46,7 +46,7 @@ struct worker_pool {
 	bool ending;
 };
 
-/* A client that is told of news. */
+/* A client of the live stream. */
 struct live_client {
 	struct live_client *next, **link;
 	struct MHD_Connection *mhd;

@@ -16,7 +16,7 @@
 #include "read/live_json.h"
 
 #define BLOCK      4096u
-#define WIRE_BYTES (256 << 10) /* that wait in the kernel for who does not read */
+#define WIRE_BYTES (256 << 10) /* that wait in the kernel for a slow reader */
 #define LOOK_MS    100
 #define BUSY_MS    5
 #define TEXT_MAX   (256u << 10) /* made at a time */
@@ -87,7 +87,7 @@ static void put_lost(struct sclient *s, FILE *f)
 	s->lost = lost;
 }
 
-/* What there is, as much as is made at a time. -EPIPE: aond has ended, and all of it was read. */
+/* What there is, as much as is made at a time. -EPIPE: aond has ended, and everything was read. */
 static int put_some(struct sclient *s, FILE *f)
 {
 	struct aon_consumer_window w;

@@ -22,10 +22,9 @@ extern const char *const limit_class[LIMIT_CLASSES];
 
 /* Of a GPU. */
 struct bound_limits {
-	double s[LIMIT_CLASSES][ROOF_LIMITS]; /* that work took */
-	double roof_s[LIMIT_CLASSES]
-		     [ROOF_LIMITS]; /* that it would take at its roof, where that is known */
-	int judged;                 /* there was a verdict */
+	double s[LIMIT_CLASSES][ROOF_LIMITS];      /* that work took */
+	double roof_s[LIMIT_CLASSES][ROOF_LIMITS]; /* at its roofline bound, where that is known */
+	int judged;                                /* there was a verdict */
 };
 
 /* Of the names of a store, found when first asked for. */

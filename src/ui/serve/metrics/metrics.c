@@ -332,7 +332,7 @@ static void put_limits(FILE *f, enum metric_id m, const struct serve *s, uint32_
 		}
 }
 
-/* What limits work is said of GPUs that are judged. */
+/* Limits of work, for GPUs with verdicts. */
 static void put_all_limits(FILE *f, const struct metrics *m, const struct serve *s)
 {
 	for (enum metric_id k = M_LIMITED; k <= M_AT_ROOF; k++) {
@@ -349,7 +349,7 @@ static void put_all_limits(FILE *f, const struct metrics *m, const struct serve 
 	}
 }
 
-/* Mean use over the last whole seconds: streams that run at once are no more than all of it. */
+/* Mean use over the last whole seconds: streams that overlap cannot exceed the whole. */
 static double use_of(const struct gpu_sum *g, uint64_t now)
 {
 	uint64_t to = now / WINDOW_NS - WHOLE_S;
