@@ -226,6 +226,9 @@ void cost_account(struct cost *c, uint64_t now_ns, uint64_t records, double emit
 {
 	uint64_t wall = now_ns - c->at_ns;
 
+	/* Records in flight are counted at another moment than the rest, so the sum may step back. */
+	if (records < c->records)
+		records = c->records;
 	if (c->at_ns && wall)
 		c->accounted = (double)(records - c->records) * emit_ns / (double)wall;
 	c->at_ns = now_ns;
