@@ -30,7 +30,7 @@ with Place() as p, Daemon(p, {"measure": "off", "slowdown_permille": 1}) as d:
     level, ring = d.counter("shed_level"), d.counter("batches_dropped")
     d.flush()
     journal = aon("store", "journal", p.store).stdout
-    moves = [(RUNGS.index(m[0]), m[1]) for m in re.findall(r"rung ([a-z-]+), left out.*\((.*?);", journal)]
+    moves = [(RUNGS.index(m[0]), m[1]) for m in re.findall(r"fidelity level ([a-z-]+), left out.*\((.*?);", journal)]
     print("#", said, moves, peak, budget["cpu_percent"]["used"], "stalls", d.counter("stalls"))
     down = [i for i, m in enumerate(moves) if m[1] != "room again"]
     up = [i for i, m in enumerate(moves) if m[1] == "room again"]

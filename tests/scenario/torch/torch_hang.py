@@ -66,11 +66,12 @@ with Place() as place:
         ok([e["collective_seq_id"] for e in dump["entries"]] == [1, 2, 3], "its dump is kept", dump)
         text = aon(place, "capture", "--flight-recorder", "--pid", ",".join(map(str, both))).stdout.decode()
         ok("The others wait for rank 1: the last that it called is 2." in text, "and in words", text)
-        r = aon(place, "stacks", *map(str, both))
-        lines = dict(x.split(": ", 1) for x in r.stdout.decode().splitlines() if ": " in x)
-        first, second = (lines.get(f"pid {pid}", "") for pid in both)
-        ok(b"not installed" in r.stderr or "all_reduce (distributed_c10d.py:" in first and
-           "all_reduce" not in second and "<module> (torch_hang.py:" in second,
+        r = aon(place, "stacks", "--json", *map(str, both))
+        groups = json.loads(r.stdout)["groups"] if r.stdout else []
+        at = {pid: [f"{f['name']} ({f['file']}" for f in g["frames"]] for g in groups for pid in g["numbers"]}
+        first, second = (at.get(pid, []) for pid in both)
+        ok(b"not installed" in r.stderr or "all_reduce (distributed_c10d.py" in first and
+           not any("all_reduce" in f for f in second) and "<module> (torch_hang.py" in second,
            "where they stand, from outside: one in gloo's all_reduce, one in its own line", r)
         (place.path / "come").touch()
         out = run.communicate(timeout=120)[0]
