@@ -9,10 +9,13 @@
 
 int vec_resize(void *array, size_t to, size_t size)
 {
+	size_t bytes;
 	void *p;
 
+	if (__builtin_mul_overflow(to, size, &bytes) || bytes > PTRDIFF_MAX)
+		return -ENOMEM;
 	memcpy(&p, array, sizeof(p)); /* the pointer's own type is the caller's */
-	p = reallocarray(p, to, size);
+	p = realloc(p, bytes);
 	if (!p)
 		return -ENOMEM;
 	memcpy(array, &p, sizeof(p));
