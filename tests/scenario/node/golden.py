@@ -7,6 +7,7 @@ import hashlib
 import json
 import lzma
 import os
+import re
 import pathlib
 import subprocess
 import sys
@@ -45,7 +46,7 @@ def ask(aon, store, place):
     said = {}
 
     def add(name, r, **more):
-        text = r.stdout.replace(str(place) + "/", "")
+        text = re.sub(r'("exe":\s*")[^"]*/', r"\1", r.stdout.replace(str(place) + "/", ""))
         said[name] = {"exit": r.returncode, "out": short(json.loads(text)) if text.startswith("{") else text, **more}
     add("alarms", run(aon, "alarms", "--json", store))
     add("alarms_text", run(aon, "alarms", "--no-color", store))
