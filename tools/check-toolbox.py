@@ -27,6 +27,8 @@ CHECKS = {
         r"|1099511628211|16777619|2166136261|0xd6e8feb86659fd93",
         "hash_u64() or fnv_bytes() of base/hash.h",
     ),
+    # {"key, "key":VALUE and "key": %FORMAT; a message that names a key writes "key": and a word.
+    "json": (r"\{\\\"[\w%]|\\\":(?! (?!%))", "base/json.h"),
     "clocks": (r"\b(?:clock_gettime|gettimeofday|timespec_get)\(", "base/clock.h"),
 }
 

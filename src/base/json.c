@@ -146,3 +146,9 @@ void json_null(struct json *j, const char *key)
 	lead(j, key);
 	fputs("null", j->f);
 }
+
+void json_raw(struct json *j, const char *key, const char *text, size_t len)
+{
+	lead(j, key);
+	fwrite(text, 1, len, j->f);
+}

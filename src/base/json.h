@@ -35,6 +35,8 @@ void json_real(struct json *j, const char *key, double v);   /* not finite: null
 void json_double(struct json *j, const char *key, double v); /* all its digits */
 void json_bool(struct json *j, const char *key, bool v);
 void json_null(struct json *j, const char *key);
+/* A value that is JSON already: of a file, or of an answer. */
+void json_raw(struct json *j, const char *key, const char *text, size_t len);
 
 /*
  * The next piece of a text as it stands in a string, for those who write elsewhere than to a

@@ -48,3 +48,13 @@ void live_window_json(FILE *f, struct aon_consumer *c, const struct aon_consumer
 	json_u64(&j, "p99_ns", w->p99_ns);
 	json_end(&j);
 }
+
+void live_lost_json(FILE *f, uint64_t events)
+{
+	struct json j;
+
+	json_init(&j, f);
+	json_open(&j, NULL, '{');
+	json_u64(&j, "lost", events);
+	json_end(&j);
+}

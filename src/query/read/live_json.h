@@ -10,5 +10,6 @@
 /* Names are asked of aond. */
 void live_event_json(FILE *f, struct aon_consumer *c, const struct aon_consumer_event *e);
 void live_window_json(FILE *f, struct aon_consumer *c, const struct aon_consumer_window *w);
+void live_lost_json(FILE *f, uint64_t events);
 
 #endif /* AON_READ_LIVE_JSON_H */

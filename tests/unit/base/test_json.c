@@ -61,10 +61,11 @@ int main(void)
 	json_close(j);
 	json_bool(j, "c", true);
 	json_str(j, "d", NULL);
+	json_raw(j, "e", "[1,2]x", 5);
 	end(j);
 	T_OK(!strcmp(text, "{\"a\":18446744073709551615,\"b\":[-1,0.5,null,{}],\"c\":true,"
-			   "\"d\":null}\n"),
-	     "commas, nesting, numbers, what is not finite: %s", text);
+			   "\"d\":null,\"e\":[1,2]}\n"),
+	     "commas, nesting, numbers, what is not finite, what is JSON already: %s", text);
 	free(text);
 	return t_done();
 }

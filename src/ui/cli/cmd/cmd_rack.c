@@ -255,10 +255,15 @@ static size_t show_rack(const struct out *out, const struct tray *b, size_t n)
 
 static void show_json(const struct tray *b, size_t n)
 {
-	printf("{\"schema\":\"aon.rack/1\",\"bmcs\":[");
+	struct json j;
+
+	json_init(&j, stdout);
+	json_open(&j, NULL, '{');
+	json_str(&j, "schema", "aon.rack/1");
+	json_open(&j, "bmcs", '[');
 	for (size_t i = 0; i < n; i++)
-		printf("%s%.*s", i ? "," : "", (int)b[i].len, b[i].text);
-	printf("]}\n");
+		json_raw(&j, NULL, b[i].text, b[i].len);
+	json_end(&j);
 }
 
 int cmd_rack(const struct opts *o)

@@ -9,6 +9,7 @@
 
 #include <aon/consumer.h>
 
+#include "base/json.h"
 #include "base/num.h"
 #include "cli/core/locate.h"
 #include "cli/core/out.h"
@@ -94,22 +95,16 @@ static int take_rest(const struct opts *o, struct aon_consumer_opts *want)
 
 /* A line of a window. */
 static void print_window(const struct out *out, struct aon_consumer *c,
-			 const struct aon_consumer_window *w, bool json)
+			 const struct aon_consumer_window *w)
 {
 	const char *kind = aon_consumer_kind(w->of.kind), *name = aon_consumer_name(c, w->of.name);
 	char clean[OUT_TEXT], dur[FMT_LEN + 8], count[FMT_LEN];
 
-	if (json) {
-		live_window_json(stdout, c, w);
-	} else {
-		out_time(out, dur, sizeof(dur), w->of.dur_ns);
-		fmt_clean(clean, sizeof(clean), name, out->ascii);
-		out_line(out, OUT_PLAIN, "%" PRIu64 "  %7u  %-10s %7s x  %*s%s  %s",
-			 w->of.start_ns / 1000000000u, w->of.pid, kind ? kind : "?",
-			 fmt_count(count, w->of.a), DUR_WIDTH - (int)fmt_width(dur), "", dur,
-			 clean);
-		return;
-	}
+	out_time(out, dur, sizeof(dur), w->of.dur_ns);
+	fmt_clean(clean, sizeof(clean), name, out->ascii);
+	out_line(out, OUT_PLAIN, "%" PRIu64 "  %7u  %-10s %7s x  %*s%s  %s",
+		 w->of.start_ns / 1000000000u, w->of.pid, kind ? kind : "?",
+		 fmt_count(count, w->of.a), DUR_WIDTH - (int)fmt_width(dur), "", dur, clean);
 }
 
 static void print_text(const struct out *out, struct aon_consumer *c,
@@ -134,9 +129,19 @@ static void print_lost(const struct out *out, bool json, uint64_t n)
 	char count[FMT_LEN];
 
 	if (json)
-		printf("{\"lost\":%" PRIu64 "}\n", n);
+		live_lost_json(stdout, n);
 	else
 		out_line(out, OUT_WARN, "%s events lost: not read in time", fmt_exact(count, n));
+}
+
+static void put_schema(void)
+{
+	struct json j;
+
+	json_init(&j, stdout);
+	json_open(&j, NULL, '{');
+	json_str(&j, "schema", "aon.subscribe/1");
+	json_end(&j);
 }
 
 static int next(struct aon_consumer *c, struct aon_consumer_window *w, bool windows, int ms)
@@ -163,8 +168,10 @@ static int follow(const struct out *out, struct aon_consumer *c, bool json, bool
 		told = lost;
 		if (got <= 0)
 			continue;
-		if (windows)
-			print_window(out, c, &w, json);
+		if (windows && json)
+			live_window_json(stdout, c, &w);
+		else if (windows)
+			print_window(out, c, &w);
 		else if (json)
 			live_event_json(stdout, c, &w.of);
 		else
@@ -199,7 +206,7 @@ int cmd_subscribe(const struct opts *o)
 		return cli_say(CLI_FAIL, "%s: %s", locate_run_dir(), trouble(err));
 	out_init(&out, stdout, o);
 	if (o->val[OPT_JSON])
-		puts("{\"schema\":\"aon.subscribe/1\"}");
+		put_schema();
 	err = follow(&out, c, o->val[OPT_JSON] != NULL, o->val[OPT_WINDOWS] != NULL);
 	aon_consumer_close(c);
 	return err ? cli_say(CLI_FAIL, "%s: aond has ended", locate_run_dir()) : CLI_OK;

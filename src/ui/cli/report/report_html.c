@@ -13,6 +13,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/json.h"
 #include "cli/report/report_html.h"
 #include "cli/core/serve_inputs.h"
 #include "serve/http/page.h"
@@ -124,8 +125,7 @@ static unsigned char *packed(const char *in, size_t len, size_t *out)
 struct saver {
 	struct serve *s;
 	struct viewer who;
-	FILE *f; /* of the JSON */
-	bool any;
+	struct json j;
 };
 
 /* 200: *a is filled, to be ended. Others are none, and are not kept. */
@@ -138,11 +138,12 @@ static bool ask(struct saver *v, struct answer *a, const char *target)
 	return false;
 }
 
-static void begin_entry(struct saver *v, const char *run, const char *key)
+/* The address of a part of a run, below that of the API; `run` may be NULL. */
+static const char *address(char out[256], const char *api, const char *run, const char *what)
 {
-	fprintf(v->f, "%s\"%s%s%s%s\":", v->any ? "," : "", run ? "run/" : "", run ? run : "",
-		run ? "/" : "", key);
-	v->any = true;
+	snprintf(out, 256, "%s%s%s%s%s", api, run ? "run/" : "", run ? run : "", run ? "/" : "",
+		 what);
+	return out;
 }
 
 /* Keeps the answer under `key`. */
@@ -151,12 +152,9 @@ static void save(struct saver *v, const char *run, const char *key, const char *
 	char target[256];
 	struct answer a;
 
-	snprintf(target, sizeof(target), "/api/v1/%s%s%s%s", run ? "run/" : "", run ? run : "",
-		 run ? "/" : "", what);
-	if (!ask(v, &a, target))
+	if (!ask(v, &a, address(target, "/api/v1/", run, what)))
 		return;
-	begin_entry(v, run, key);
-	fwrite(a.body, 1, a.len, v->f);
+	json_raw(&v->j, address(target, "", run, key), a.body, a.len);
 	answer_fini(&a);
 }
 
@@ -165,17 +163,15 @@ static void save(struct saver *v, const char *run, const char *key, const char *
 /* Tracks have the numbers from 1 on; so many are in the answer, which is kept. */
 static size_t save_tracks(struct saver *v, const char *run)
 {
-	static const char mark[] = "\"base_level\":";
-	char target[64];
+	static const char mark[] = "\"base_level\"";
+	char target[256];
 	const char *p;
 	struct answer a;
 	size_t n = 0;
 
-	snprintf(target, sizeof(target), "/api/v1/run/%s/tracks", run);
-	if (!ask(v, &a, target))
+	if (!ask(v, &a, address(target, "/api/v1/", run, "tracks")))
 		return 0;
-	begin_entry(v, run, "tracks");
-	fwrite(a.body, 1, a.len, v->f);
+	json_raw(&v->j, address(target, "", run, "tracks"), a.body, a.len);
 	for (p = a.body; (p = memmem(p, a.len - (size_t)(p - a.body), mark, sizeof(mark) - 1)); p++)
 		n++;
 	answer_fini(&a);
@@ -227,11 +223,11 @@ static bool put_tiles(struct saver *v, FILE *to, const char *run, uint32_t L, ui
 
 static int save_tiles(struct saver *v, const struct run *r)
 {
-	size_t tracks = save_tracks(v, r->id), len = 0;
+	size_t tracks = save_tracks(v, r->id), len = 0, text_len = 0;
 	uint64_t long_ns = r->t1 > r->t0 ? r->t1 - r->t0 : 1;
 	uint32_t L = LEVEL_MIN;
 	bool more = tracks > 0;
-	char *bytes = NULL;
+	char *bytes = NULL, *text = NULL, key[256];
 	FILE *to = open_memstream(&bytes, &len);
 
 	if (!to)
@@ -247,12 +243,15 @@ static int save_tiles(struct saver *v, const struct run *r)
 		fflush(to); /* brings `len` up to date */
 	}
 	fclose(to);
-	begin_entry(v, r->id, "tiles");
-	fputc('"', v->f);
-	put_base64(v->f, (unsigned char *)bytes, len);
-	fputc('"', v->f);
+	to = open_memstream(&text, &text_len);
+	if (to) {
+		put_base64(to, (unsigned char *)bytes, len);
+		fclose(to);
+		json_str(&v->j, address(key, "", r->id, "tiles"), text);
+	}
+	free(text);
 	free(bytes);
-	return 0;
+	return to ? 0 : -ENOMEM;
 }
 
 static int save_all(struct saver *v)
@@ -262,7 +261,7 @@ static int save_all(struct saver *v)
 
 	if (err < 0)
 		return err;
-	fputc('{', v->f);
+	json_open(&v->j, NULL, '{');
 	save(v, NULL, "runs", "runs");
 	if (rs.n > RUNS_MAX)
 		cli_say(CLI_OK, "of %zu runs the last %u are in the page", rs.n, RUNS_MAX);
@@ -271,7 +270,7 @@ static int save_all(struct saver *v)
 			save(v, rs.run[i].id, part[k].key, part[k].ask);
 		err = save_tiles(v, &rs.run[i]);
 	}
-	fputc('}', v->f);
+	json_end(&v->j);
 	runs_fini(&rs);
 	return err;
 }
@@ -336,13 +335,15 @@ int report_html(const struct opts *o, const char *path)
 	struct served from;
 	char *json = NULL;
 	size_t len = 0;
+	FILE *f;
 	int err = 0, rc = served_open(&from, o);
 
 	v.s = from.s;
 	if (rc == CLI_OK) {
-		v.f = open_memstream(&json, &len);
-		err = v.f ? save_all(&v) : -ENOMEM;
-		if (v.f && (fclose(v.f) < 0) && !err)
+		f = open_memstream(&json, &len);
+		json_init(&v.j, f);
+		err = f ? save_all(&v) : -ENOMEM;
+		if (f && fclose(f) < 0 && !err)
 			err = -ENOMEM;
 		rc = err < 0 ? cli_say(CLI_FAIL, "%s", strerror(-err))
 			     : write_file(path, json, len);

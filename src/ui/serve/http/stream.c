@@ -83,7 +83,8 @@ static void put_lost(struct sclient *s, FILE *f)
 	if (lost == s->lost)
 		return;
 	put_head(f, s->c, "lost");
-	fprintf(f, "{\"lost\":%" PRIu64 "}\n\n", lost - s->lost);
+	live_lost_json(f, lost - s->lost);
+	fputc('\n', f);
 	s->lost = lost;
 }
 
