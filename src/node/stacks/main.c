@@ -276,20 +276,14 @@ static void say_lines(const struct stacked *s, size_t n, const char *word)
 {
 	for (size_t i = 0; i < n; i += s[i].group) {
 		const struct stack *of = &s[i].stack;
-		char who[256];
+		char who[256], text[FRAME_TEXT];
 
 		stacks_who(&s[i], s[i].group, who, sizeof(who));
 		printf("%s%s %s:%s%s\n", word, s[i].group > 1 ? "s" : "", who, of->n ? "" : " ",
 		       of->n ? "" : s[i].text);
 		for (size_t k = 0; k < of->n; k++) {
-			const struct frame *f = &of->frame[k];
-
-			printf("    %s", f->name);
-			if (*f->file && f->line)
-				printf(" (%s:%u)", f->file, f->line);
-			else if (*f->file)
-				printf(" (%s)", f->file);
-			putchar('\n');
+			frame_text(&of->frame[k], text);
+			printf("    %s\n", text);
 		}
 	}
 }

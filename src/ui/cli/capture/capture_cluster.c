@@ -6,15 +6,10 @@
 #include "cli/capture/capture_cluster.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,15 +21,13 @@
 #define FILES_MAX 4096u
 #define LOOK_MS   250
 
-extern char **environ;
-
 struct order {
 	const struct opts *o;
 	struct cluster_url url;
 	struct http *http;
 	uint64_t id, nodes, from;
 	char dir[32];
-	char *file[FILES_MAX + 16]; /* owned from [0] to n */
+	char *file[FILES_MAX]; /* owned from [0] to n */
 	size_t n;
 	int failed; /* nodes */
 };
@@ -167,30 +160,13 @@ static int collect(struct order *r, char *text)
 
 static int write_all(struct order *r)
 {
-	char *argv[FILES_MAX + 16];
-	size_t n = 0;
-	int status = 0;
-	pid_t pid;
+	struct opts o = { .cmd = CMD_EXPORT, .argc = (int)r->n, .argv = r->file };
+	const char *to = r->o->val[OPT_OUTPUT_TRACE];
 
-	argv[n++] = (char *)(uintptr_t) "aon";
-	argv[n++] = (char *)(uintptr_t) "export";
-	if (r->o->val[OPT_JSON])
-		argv[n++] = (char *)(uintptr_t) "--json";
-	if (r->o->val[OPT_FORMAT]) {
-		argv[n++] = (char *)(uintptr_t) "--format";
-		argv[n++] = (char *)(uintptr_t)r->o->val[OPT_FORMAT];
-	}
-	argv[n++] = (char *)(uintptr_t) "-o";
-	argv[n++] = (char *)(uintptr_t)(r->o->val[OPT_OUTPUT_TRACE] ? r->o->val[OPT_OUTPUT_TRACE]
-								    : "aon-capture.pftrace");
-	for (size_t i = 0; i < r->n; i++)
-		argv[n++] = r->file[i];
-	argv[n] = NULL;
-	if (posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ) != 0)
-		return cli_say(CLI_FAIL, "%s", strerror(errno));
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : CLI_FAIL;
+	o.val[OPT_JSON] = r->o->val[OPT_JSON];
+	o.val[OPT_FORMAT] = r->o->val[OPT_FORMAT];
+	o.val[OPT_OUTPUT_TO] = to ? to : "aon-capture.pftrace";
+	return cmd_export(&o);
 }
 
 int capture_cluster(const struct opts *o, const struct profiler_want *w)

@@ -9,14 +9,16 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/json_read.h"
 #include "cli/core/locate.h"
 #include "cli/core/out.h"
 #include "read/procs.h"
 #include "stacks/find.h"
+#include "stacks/stack.h"
 
-#define FRAMES 64u
-#define SHOWN  16u
-#define PROBES 12u
+#define SHOWN       16u
+#define PROBES      12u
+#define STACKS_JSON 65536u /* bytes of what aon-stacks says, at most */
 
 struct seen {
 	pid_t pid;
@@ -27,7 +29,7 @@ struct seen {
 	size_t probes;
 	bool maps; /* its mappings could be read */
 	char why_not[256];
-	char frame[FRAMES][256];
+	char frame[STACK_FRAMES][FRAME_TEXT];
 	size_t frames;
 };
 
@@ -115,22 +117,62 @@ static void read_store(struct seen *s)
 	cli_mute(false);
 }
 
-/* Lines of aon-stacks: "pid 7:" and a frame each, or "pid 7: no stack: why". */
-static void take_line(struct seen *s, char *line)
+static void text_of(char *out, size_t cap, struct json_tok value)
 {
-	char *why = strstr(line, "no stack: ");
+	if (*value.s == '"')
+		out[json_tok_unescape(out, cap - 1, json_tok_text(value))] = '\0';
+}
 
-	line[strcspn(line, "\n")] = '\0';
-	if (*line == ' ' && s->frames < FRAMES)
-		snprintf(s->frame[s->frames++], sizeof(s->frame[0]), "%s",
-			 line + strspn(line, " "));
-	else if (why)
-		snprintf(s->why_not, sizeof(s->why_not), "%s", why + strlen("no stack: "));
+static void take_frame(struct seen *s, struct json_tok frame)
+{
+	struct frame f = { 0 };
+	const char *p = frame.s + 1;
+	struct json_tok key, value;
+	int64_t line;
+
+	while (*frame.s == '{' && json_pair(&p, frame.s + frame.len, &key, &value)) {
+		if (json_tok_is(key, "name"))
+			text_of(f.name, sizeof(f.name), value);
+		else if (json_tok_is(key, "file"))
+			text_of(f.file, sizeof(f.file), value);
+		else if (json_tok_is(key, "line") && json_tok_i64(value, &line))
+			f.line = (uint32_t)line;
+	}
+	if (s->frames < STACK_FRAMES)
+		frame_text(&f, s->frame[s->frames++]);
+}
+
+/* aon.stacks/1: of one process there is one group. */
+static void take_group(struct seen *s, struct json_tok group)
+{
+	const char *p = group.s + 1, *q;
+	struct json_tok key, value, frame;
+
+	while (*group.s == '{' && json_pair(&p, group.s + group.len, &key, &value)) {
+		q = value.s + 1;
+		if (json_tok_is(key, "why_not"))
+			text_of(s->why_not, sizeof(s->why_not), value);
+		while (json_tok_is(key, "frames") && json_item(&q, value.s + value.len, &frame))
+			take_frame(s, frame);
+	}
+}
+
+static void take_stacks(struct seen *s, const char *text, size_t len)
+{
+	const char *end = text + len, *p = json_space(text, end), *q;
+	struct json_tok key, value, group;
+
+	for (p++; p < end && json_pair(&p, end, &key, &value);) {
+		q = value.s + 1;
+		while (json_tok_is(key, "groups") && json_item(&q, value.s + value.len, &group))
+			take_group(s, group);
+	}
 }
 
 static void read_stack(struct seen *s)
 {
-	char path[PATH_MAX], pid[16], line[1024];
+	char path[PATH_MAX], pid[16], text[STACKS_JSON + JSON_PAD];
+	size_t len;
 	int fd[2];
 	FILE *f;
 	pid_t child;
@@ -142,21 +184,23 @@ static void read_stack(struct seen *s)
 	child = fork();
 	if (!child) {
 		dup2(fd[1], STDOUT_FILENO);
-		execl(path, "aon-stacks", "--lines", pid, (char *)NULL);
+		execl(path, "aon-stacks", "--json", pid, (char *)NULL);
 		_exit(127);
 	}
 	close(fd[1]);
 	f = fdopen(fd[0], "r");
+	len = f ? fread(text, 1, STACKS_JSON, f) : 0;
+	memset(text + len, '"', JSON_PAD);
 	if (child > 0)
+		snprintf(s->why_not, sizeof(s->why_not), "%s",
+			 len ? "it has none" : "aon-stacks said nothing");
+	take_stacks(s, text, len);
+	if (s->frames)
 		s->why_not[0] = '\0';
-	while (f && fgets(line, sizeof(line), f))
-		take_line(s, line);
 	if (f)
 		fclose(f);
 	if (child > 0)
 		waitpid(child, NULL, 0);
-	if (!s->frames && !*s->why_not)
-		snprintf(s->why_not, sizeof(s->why_not), "aon-stacks said nothing");
 }
 
 /* --- the answer --- */
