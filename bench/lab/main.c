@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aon-lab - jobs with known faults (corpus), and diagnosers compared on them (score). */
 #include <errno.h>
-#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/num.h"
+#include "base/options.h"
 #include "lab/lab.h"
 
-static const struct {
-	char letter;
-	const char *name, *arg, *help;
-} table[LAB_OPTS] = {
+static const struct option_row table[LAB_OPTS] = {
 #define OPT(ID, letter, name, arg, help) [LAB_##ID] = { letter, name, arg, help },
 #include "lab/lab.tbl.h"
 };
@@ -38,16 +36,9 @@ void lab_progress(const char *name, uint32_t done, uint32_t of)
 
 int lab_number(const struct lab_opts *o, enum lab_opt id, double lo, double hi, double *out)
 {
-	char *end;
-	double v;
-
-	if (!o->val[id])
-		return LAB_OK;
-	v = strtod(o->val[id], &end);
-	if (end == o->val[id] || *end || !(v >= lo && v <= hi))
+	if (o->val[id] && num_real(o->val[id], lo, hi, out) < 0)
 		return lab_say(LAB_USAGE, "--%s takes a number from %g to %g, not '%s'",
 			       table[id].name, lo, hi, o->val[id]);
-	*out = v;
 	return LAB_OK;
 }
 
@@ -68,35 +59,21 @@ static int help(void)
 	     "of all ranks' steps, FOLDER/CASE.truth.json the faults and their cost.\n"
 	     "score compares what diagnosers say of such records with the truth; without FOLDER\n"
 	     "it draws the cases itself (docs/sim.md).\n");
-	for (int i = 0; i < LAB_OPTS; i++) {
-		char left[40];
-
-		snprintf(left, sizeof(left), "--%s%s%s", table[i].name, table[i].arg ? " " : "",
-			 table[i].arg ? table[i].arg : "");
-		printf("  %c%c%c %-18s %s\n", table[i].letter ? '-' : ' ',
-		       table[i].letter ? table[i].letter : ' ', table[i].letter ? ',' : ' ', left,
-		       table[i].help);
-	}
+	options_help(table, LAB_OPTS, 22);
 	puts("\nExit: 0 done, 1 failed, 2 misuse, 3 no case to score.");
 	return LAB_OK;
 }
 
 static int parse(struct lab_opts *o, int argc, char *argv[])
 {
-	struct option longs[LAB_OPTS + 1] = { 0 };
-	int opt;
+	struct options s = { .row = table, .rows = LAB_OPTS, .argc = argc, .argv = argv };
 
-	for (int i = 0; i < LAB_OPTS; i++)
-		longs[i] = (struct option){ table[i].name, table[i].arg != NULL, NULL, 256 + i };
-	while ((opt = getopt_long(argc, argv, "o:jh", longs, NULL)) != -1) {
-		if (opt == '?')
-			return LAB_USAGE;
-		for (int i = 0; i < LAB_OPTS; i++)
-			if (opt == 256 + i || (table[i].letter && opt == table[i].letter))
-				o->val[i] = optarg ? optarg : "";
+	if (options_all(&s, o->val) == OPTIONS_WRONG) {
+		options_complain(&s);
+		return LAB_USAGE;
 	}
-	o->argc = argc - optind;
-	o->argv = argv + optind;
+	o->argc = s.operands;
+	o->argv = argv + 1;
 	return LAB_OK;
 }
 

@@ -9,7 +9,6 @@
  * aond: vendors' libraries, networks and privileges end here.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,6 +24,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/num.h"
+#include "base/options.h"
 #include "collect/run.h"
 
 #define LOOK_NS     1000000000ull /* between two looks at who hangs */
@@ -184,17 +184,27 @@ static int misuse(const char *what, const char *of)
 	return 2;
 }
 
+enum opt_id { RUN_DIR, ROOT, INTERVAL, ALL, PRINT, POLLS, VERSION, HELP, OPTS };
+
+/* clang-format off */
+static const struct option_row opts[OPTS] = {
+	[RUN_DIR]  = { 0, "run-dir", "DIR", "where aond's sockets are (" AON_RUN_DIR ", or AON_RUN_DIR)" },
+	[ROOT]     = { 0, "root", "DIR", "read DIR/proc, DIR/sys and DIR/dev" },
+	[INTERVAL] = { 0, "interval", "MS", "between two measurements, for all that are named" },
+	[ALL]      = { 0, "all", NULL, "measure at every interval also what changes slowly" },
+	[PRINT]    = { 0, "print", NULL, "print what is measured; nothing goes to aond" },
+	[POLLS]    = { 0, "polls", "N", "end after so many" },
+	[VERSION]  = { .name = "version" },
+	[HELP]     = { 'h', .name = "help" },
+};
+/* clang-format on */
+
 static void print_help(void)
 {
 	printf("usage: aon-collect [options] [COLLECTOR[=ARGUMENT]...]\n\n"
-	       "Measures this node and its devices, and tells aond.\n\n"
-	       "  --run-dir DIR      where aond's sockets are (" AON_RUN_DIR ", or AON_RUN_DIR)\n"
-	       "  --root DIR         read DIR/proc, DIR/sys and DIR/dev\n"
-	       "  --interval MS      between two measurements, for all that are named\n"
-	       "  --all              measure at every interval also what changes slowly\n"
-	       "  --print            print what is measured; nothing goes to aond\n"
-	       "  --polls N          end after so many\n"
-	       "  --version, --help\n\nCollectors, * if none is named:\n");
+	       "Measures this node and its devices, and tells aond.\n\n");
+	options_help(opts, OPTS, 18);
+	printf("  --version, --help\n\nCollectors, * if none is named:\n");
 	for (size_t i = 0; i < TABLE_N; i++)
 		printf("  %c %-10s %6u ms  %s\n", table[i].always ? '*' : ' ', table[i].name,
 		       table[i].interval_ms, table[i].help);
@@ -222,36 +232,27 @@ static int add_child(const struct args *a, const char *word)
 	return misuse("there is no such collector: ", word);
 }
 
-/* -1: go on. */
-static int parse(int argc, char *argv[], struct args *a)
+/* -1: go on, with the operands of *s. */
+static int parse(struct options *s, struct args *a)
 {
-	static const struct option longopts[] = { { "run-dir", required_argument, NULL, 'd' },
-						  { "root", required_argument, NULL, 'r' },
-						  { "interval", required_argument, NULL, 'i' },
-						  { "all", no_argument, NULL, 'a' },
-						  { "print", no_argument, NULL, 'p' },
-						  { "polls", required_argument, NULL, 'n' },
-						  { "version", no_argument, NULL, 'V' },
-						  { "help", no_argument, NULL, 'h' },
-						  { NULL, 0, NULL, 0 } };
-	int opt;
+	int id;
 
-	while ((opt = getopt_long(argc, argv, "h", longopts, NULL)) != -1) {
-		if (opt == 'i' && num_u32(optarg, 10, INT32_MAX, &a->env.interval_ms))
-			return misuse("--interval takes milliseconds, 10 at least, not ", optarg);
-		if (opt == 'n' && num_u32(optarg, 1, INT32_MAX, &a->polls))
-			return misuse("--polls takes a number, not ", optarg);
-		if (opt == 'h')
+	while ((id = options_next(s)) >= 0) {
+		if (id == INTERVAL && num_u32(s->arg, 10, INT32_MAX, &a->env.interval_ms))
+			return misuse("--interval takes milliseconds, 10 at least, not ", s->arg);
+		if (id == POLLS && num_u32(s->arg, 1, INT32_MAX, &a->polls))
+			return misuse("--polls takes a number, not ", s->arg);
+		if (id == HELP)
 			return print_help(), 0;
-		if (opt == 'V')
+		if (id == VERSION)
 			return printf("aon-collect %s\n", AON_VERSION), 0;
-		if (opt == '?')
-			return 2;
-		a->run_dir = opt == 'd' ? optarg : a->run_dir;
-		a->env.root = opt == 'r' ? optarg : a->env.root;
-		a->env.all |= opt == 'a';
-		a->print |= opt == 'p';
+		a->run_dir = id == RUN_DIR ? s->arg : a->run_dir;
+		a->env.root = id == ROOT ? s->arg : a->env.root;
+		a->env.all |= id == ALL;
+		a->print |= id == PRINT;
 	}
+	if (id == OPTIONS_WRONG)
+		return options_complain(s), 2;
 	return -1;
 }
 
@@ -271,7 +272,8 @@ int main(int argc, char *argv[])
 	const char *dir = getenv(AON_ENV_RUN_DIR);
 	struct args a = { .env.root = "", .run_dir = dir && *dir ? dir : AON_RUN_DIR };
 	static char path[PATH_MAX];
-	int got = parse(argc, argv, &a);
+	struct options s = { .row = opts, .rows = OPTS, .argc = argc, .argv = argv };
+	int got = parse(&s, &a);
 
 	if (got >= 0)
 		return got;
@@ -281,7 +283,7 @@ int main(int argc, char *argv[])
 		fprintf(stderr, "aon-collect: no memory\n");
 		return 1;
 	}
-	got = choose(&a, argv + optind, argc - optind);
+	got = choose(&a, argv + 1, s.operands);
 	if (got)
 		return got;
 	snprintf(path, sizeof(path), "%s/%s", a.run_dir, AON_TELEMETRY_NAME);

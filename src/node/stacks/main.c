@@ -16,7 +16,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <stdio.h>
@@ -28,6 +27,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/options.h"
 #include "base/proc.h"
 #include "stacks/unwind.h"
 
@@ -366,29 +366,32 @@ static int add_subject(const char *arg)
 	return 0;
 }
 
+enum opt_id { JSON, LINES, ROWS, THREADS_TOO, AS, OPTS };
+
+static const struct option_row opts[OPTS] = {
+	[JSON] = { .name = "json" },
+	[LINES] = { .name = "lines" },
+	[ROWS] = { .name = "rows" },
+	[THREADS_TOO] = { .name = "threads" },
+	[AS] = { .name = "as", .arg = "UID:GID" },
+};
+
 int main(int argc, char *argv[])
 {
-	static const struct option longopts[] = {
-		{ "json", no_argument, NULL, 'j' },     { "lines", no_argument, NULL, 'l' },
-		{ "rows", no_argument, NULL, 'r' },     { "threads", no_argument, NULL, 't' },
-		{ "as", required_argument, NULL, 'a' }, { NULL, 0, NULL, 0 }
-	};
-	bool json = false, lines = false, rows = false, threads = false, some = false;
-	const char *as = NULL;
+	struct options o = { .row = opts, .rows = OPTS, .argc = argc, .argv = argv };
+	const char *val[OPTS] = { NULL }, *as;
+	bool threads, some = false;
 	struct stacked *s;
-	int opt, err;
+	int err;
 
 	alarm(LIFE_S);
-	while ((opt = getopt_long(argc, argv, "", longopts, NULL)) != -1) {
-		json |= opt == 'j';
-		lines |= opt == 'l';
-		rows |= opt == 'r';
-		threads |= opt == 't';
-		as = opt == 'a' ? optarg : as;
-		if (opt == '?')
-			return 2;
+	if (options_all(&o, val) == OPTIONS_WRONG) {
+		options_complain(&o);
+		return 2;
 	}
-	for (int i = optind; i < argc; i++)
+	as = val[AS];
+	threads = val[THREADS_TOO] != NULL;
+	for (int i = 1; i <= o.operands; i++)
 		if (add_subject(argv[i]))
 			return 2;
 	if (!subjects) {
@@ -412,12 +415,12 @@ int main(int argc, char *argv[])
 	stacks_merge(s, takens);
 	for (size_t i = 0; i < takens; i++)
 		some |= !*s[i].stack.why;
-	if (json)
+	if (val[JSON])
 		say_json(s, takens, word_of(threads));
-	else if (rows)
+	else if (val[ROWS])
 		say_rows(s, takens, word_of(threads));
 	else
-		(lines ? say_lines : say_text)(s, takens, word_of(threads));
+		(val[LINES] ? say_lines : say_text)(s, takens, word_of(threads));
 	free(s);
 	return some ? 0 : 1;
 }

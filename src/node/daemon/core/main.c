@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main.c - aond's command line. */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/options.h"
 #include "daemon/core/aond.h"
 
 enum opt_id {
@@ -13,29 +13,15 @@ enum opt_id {
 	OPT_MAX,
 };
 
-static const struct {
-	char letter;
-	const char *word, *arg, *help;
-} opts[OPT_MAX] = {
+static const struct option_row opts[OPT_MAX] = {
 #define OPT(ID, letter, word, arg, help) [OPT_##ID] = { letter, word, arg, help },
 #include "daemon/core/opt.tbl.h"
 };
 
-#define FIRST_LONG 256 /* getopt's values: above every letter */
-
 static void print_help(void)
 {
 	printf("usage: aond [options]\n");
-	for (int i = 0; i < OPT_MAX; i++) {
-		char left[40];
-
-		if (!opts[i].help)
-			continue;
-		snprintf(left, sizeof(left), "%c%c%c --%s%s%s", opts[i].letter ? '-' : ' ',
-			 opts[i].letter ? opts[i].letter : ' ', opts[i].letter ? ',' : ' ',
-			 opts[i].word, opts[i].arg ? " " : "", opts[i].arg ? opts[i].arg : "");
-		printf("  %-24s %s\n", left, opts[i].help);
-	}
+	options_help(opts, OPT_MAX, 24);
 	printf("\nSettings and their defaults:\n");
 	param_help(stdout);
 }
@@ -59,11 +45,11 @@ static int add_set(struct aond_args *a, const char *key, const char *value)
 	return 0;
 }
 
-static int take_option(struct aond_args *a, struct ask *ask, int id)
+static int take_option(struct aond_args *a, struct ask *ask, int id, const char *arg)
 {
 	switch (id) {
 	case OPT_CONFIG:
-		a->config = optarg;
+		a->config = arg;
 		return 0;
 	case OPT_CHECK:
 		ask->check = true;
@@ -71,17 +57,16 @@ static int take_option(struct aond_args *a, struct ask *ask, int id)
 	case OPT_FOREGROUND:
 		return 0;
 	case OPT_RUN_DIR:
-		return add_set(a, "run_dir", optarg);
+		return add_set(a, "run_dir", arg);
 	case OPT_STORE:
-		return add_set(a, "store", optarg);
+		return add_set(a, "store", arg);
 	case OPT_SET:
-		return strchr(optarg, '=') ? add_set(a, optarg, NULL)
-					   : misuse("--set takes KEY=VALUE");
+		return strchr(arg, '=') ? add_set(a, arg, NULL) : misuse("--set takes KEY=VALUE");
 	case OPT_PARENT_FD:
-		a->parent_fd = atoi(optarg);
+		a->parent_fd = atoi(arg);
 		return 0;
 	case OPT_READY_FD:
-		a->ready_fd = atoi(optarg);
+		a->ready_fd = atoi(arg);
 		return 0;
 	case OPT_VERSION:
 		ask->version = true;
@@ -96,25 +81,18 @@ static int take_option(struct aond_args *a, struct ask *ask, int id)
 
 static int parse(int argc, char *argv[], struct aond_args *a, struct ask *ask)
 {
-	struct option longopts[OPT_MAX + 1] = { 0 };
-	char letters[3 * OPT_MAX + 1] = "";
-	int got, err = 0;
+	struct options s = { .row = opts, .rows = OPT_MAX, .argc = argc, .argv = argv };
+	int id, err = 0;
 
-	for (int i = 0; i < OPT_MAX; i++) {
-		longopts[i] = (struct option){ opts[i].word,
-					       opts[i].arg ? required_argument : no_argument, NULL,
-					       FIRST_LONG + i };
-		if (opts[i].letter)
-			snprintf(letters + strlen(letters), 3, "%c%s", opts[i].letter,
-				 opts[i].arg ? ":" : "");
+	while (!err && (id = options_next(&s)) >= 0)
+		err = take_option(a, ask, id, s.arg);
+	if (err)
+		return err;
+	if (id == OPTIONS_WRONG) {
+		options_complain(&s);
+		return 2;
 	}
-	while (!err && (got = getopt_long(argc, argv, letters, longopts, NULL)) != -1) {
-		for (int i = 0; got < FIRST_LONG && i < OPT_MAX; i++)
-			if (opts[i].letter && opts[i].letter == got)
-				got = FIRST_LONG + i;
-		err = got < FIRST_LONG ? 2 : take_option(a, ask, got - FIRST_LONG);
-	}
-	return err || optind == argc ? err : misuse("it takes options only");
+	return s.operands ? misuse("it takes options only") : 0;
 }
 
 int main(int argc, char *argv[])

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/options.h"
+
 enum cli_exit {
 	CLI_OK = 0,
 	CLI_FAIL = 1,
@@ -52,14 +54,12 @@ struct cmd {
 	const char *synopsis, *help, *more;
 };
 
-struct opt {
-	uint64_t cmds; /* CMD_BIT() of each */
-	char letter;
-	const char *name, *arg, *help;
-};
-
 extern const struct cmd cmd_table[CMD_COUNT];
-extern const struct opt opt_table[OPT_COUNT];
+extern const struct option_row opt_table[OPT_COUNT];
+extern const uint64_t opt_cmds[OPT_COUNT]; /* CMD_BIT() of each that takes it */
+
+/* Whether the help of a command has that option. */
+bool opt_has(int cmd, int opt);
 
 #define CMD(ID, name, group, parent, synopsis, help, more) int cmd_##name(const struct opts *o);
 #include "cli/core/cmd.tbl.h"

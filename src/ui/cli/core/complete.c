@@ -5,14 +5,9 @@
 
 #include "cli/core/cli.h"
 
-static bool has(int cmd, int opt)
-{
-	return opt_table[opt].help && opt_table[opt].cmds & CMD_BIT(cmd);
-}
-
 static bool has_values(int cmd, int opt)
 {
-	return has(cmd, opt) && opt_table[opt].arg && strchr(opt_table[opt].arg, '|');
+	return opt_has(cmd, opt) && opt_table[opt].arg && strchr(opt_table[opt].arg, '|');
 }
 
 static void put_values(const char *arg)
@@ -63,7 +58,7 @@ static void bash_words(void)
 		printf("\t%s) words='", cmd_table[i].name);
 		put_operands(i);
 		for (int k = 0; k < OPT_COUNT; k++)
-			if (has(i, k))
+			if (opt_has(i, k))
 				printf(" --%s", opt_table[k].name);
 		printf("' ;;\n");
 	}
@@ -108,7 +103,7 @@ static void zsh_text(const char *s)
 	}
 }
 
-static void zsh_option(const struct opt *t)
+static void zsh_option(const struct option_row *t)
 {
 	if (t->letter)
 		printf(" \\\n\t\t'(-%c --%s)'{-%c,--%s}'[", t->letter, t->name, t->letter, t->name);
@@ -149,7 +144,7 @@ static void zsh(void)
 	for (int i = 0; i < CMD_COUNT; i++) {
 		printf("\t%s) _arguments -s", cmd_table[i].name);
 		for (int k = 0; k < OPT_COUNT; k++)
-			if (has(i, k))
+			if (opt_has(i, k))
 				zsh_option(&opt_table[k]);
 		if (has_operands(i)) {
 			printf(" \\\n\t\t'1:what:(");
@@ -170,7 +165,7 @@ static void fish_quoted(const char *s)
 	putchar('\'');
 }
 
-static void fish_option(const char *cmd, const struct opt *t)
+static void fish_option(const char *cmd, const struct option_row *t)
 {
 	printf("complete -c aon -n '__fish_seen_subcommand_from %s' -l %s", cmd, t->name);
 	if (t->letter)
@@ -199,7 +194,7 @@ static void fish(void)
 			putchar('\n');
 		}
 		for (int k = 0; k < OPT_COUNT; k++)
-			if (has(i, k))
+			if (opt_has(i, k))
 				fish_option(cmd_table[i].name, &opt_table[k]);
 		if (has_operands(i)) {
 			printf("complete -c aon -n '__fish_seen_subcommand_from %s' -a '",

@@ -13,11 +13,6 @@
 #define HELP_USAGE   11 /* behind "usage: aon " */
 #define HELP_TITLE   15 /* columns of a command's name */
 
-static bool has(int cmd, int opt)
-{
-	return opt_table[opt].help && opt_table[opt].cmds & CMD_BIT(cmd);
-}
-
 /*
  * Prints words, and begins a new line, indented, where they would pass the terminal's 80 columns.
  * `at` is the column where the text begins. What the table breaks by hand flows with the rest.
@@ -40,23 +35,16 @@ static void fold(const char *s, int at, int indent)
 
 static void print_options(int cmd)
 {
-	char left[80];
+	char left[OPTIONS_LEFT];
 
 	for (int i = 0; i < OPT_COUNT; i++) {
-		const struct opt *t = &opt_table[i];
-		int n = 0;
-
-		if (!has(cmd, i))
+		if (!opt_has(cmd, i))
 			continue;
-		if (t->letter)
-			n = snprintf(left, sizeof(left), "-%c, ", t->letter);
-		snprintf(left + n, sizeof(left) - (size_t)n, "%*s--%s%s%s", n ? 0 : 4, "", t->name,
-			 t->arg ? " " : "", t->arg ? t->arg : "");
-		if (strlen(left) > 20)
+		if (strlen(options_left(&opt_table[i], true, left)) > 20)
 			printf("  %s\n%*s", left, HELP_INDENT, "");
 		else
 			printf("  %-*s", HELP_INDENT - 2, left);
-		fold(t->help, HELP_INDENT, HELP_INDENT);
+		fold(opt_table[i].help, HELP_INDENT, HELP_INDENT);
 	}
 }
 
@@ -126,7 +114,7 @@ static void roff_text(const char *s)
 	}
 }
 
-static void roff_option(const struct opt *t)
+static void roff_option(const struct option_row *t)
 {
 	printf(".TP\n");
 	if (t->letter)
@@ -158,12 +146,12 @@ void help_roff(void)
 		if (c->parent != CMD_NONE)
 			printf("\\fBaon %s\\fR is the same.\n", c->name);
 		for (int k = 0; k < OPT_COUNT; k++)
-			if (has(i, k) && opt_table[k].cmds != CMD_EVERY)
+			if (opt_has(i, k) && opt_cmds[k] != CMD_EVERY)
 				roff_option(&opt_table[k]);
 	}
 	printf(".SH OPTIONS\nEvery command takes these.\n");
 	for (int k = 0; k < OPT_COUNT; k++)
-		if (opt_table[k].cmds == CMD_EVERY)
+		if (opt_cmds[k] == CMD_EVERY)
 			roff_option(&opt_table[k]);
 }
 

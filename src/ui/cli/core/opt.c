@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* opt.c - the tables of commands and options, and getopt driven by them. */
+/* opt.c - the tables of commands and options, and the parser driven by them. */
 #include "cli/core/cli.h"
 
 #include <ctype.h>
-#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,8 +20,13 @@ const struct cmd cmd_table[CMD_COUNT] = {
 #include "cli/core/cmd.tbl.h"
 };
 
-const struct opt opt_table[OPT_COUNT] = {
-#define OPT(ID, letter, name, arg, cmds, help) [OPT_##ID] = { cmds, letter, name, arg, help },
+const struct option_row opt_table[OPT_COUNT] = {
+#define OPT(ID, letter, name, arg, cmds, help) [OPT_##ID] = { letter, name, arg, help },
+#include "cli/core/opt.tbl.h"
+};
+
+const uint64_t opt_cmds[OPT_COUNT] = {
+#define OPT(ID, letter, name, arg, cmds, help) [OPT_##ID] = cmds,
 #include "cli/core/opt.tbl.h"
 };
 
@@ -72,70 +76,37 @@ int cli_misuse(const char *fmt, ...)
 	return CLI_USAGE;
 }
 
-/* getopt's two tables for one command. A long option's value is 256 + its id. */
-static void getopt_tables(enum cmd_id cmd, char *letters, struct option *longs)
+bool opt_has(int cmd, int opt)
 {
-	*letters++ = cmd == CMD_RUN ? '+' : '-'; /* run: the rest belongs to the program */
-	*letters++ = ':';
-	for (int i = 0; i < OPT_COUNT; i++) {
-		const struct opt *t = &opt_table[i];
-
-		if (!(t->cmds & CMD_BIT(cmd)))
-			continue;
-		*longs++ = (struct option){ t->name, t->arg != NULL, NULL, 256 + i };
-		if (t->letter) {
-			*letters++ = t->letter;
-			if (t->arg)
-				*letters++ = ':';
-		}
-	}
-	*letters = '\0';
-	*longs = (struct option){ NULL, 0, NULL, 0 };
+	return opt_table[opt].help && opt_cmds[opt] & CMD_BIT(cmd);
 }
 
-static int by_letter(enum cmd_id cmd, int letter)
+static int bad_option(const struct options *s)
 {
-	for (int i = 0; i < OPT_COUNT; i++)
-		if (opt_table[i].letter == letter && opt_table[i].cmds & CMD_BIT(cmd))
-			return i;
-	return -1;
-}
-
-static int bad_option(int opt, const char *word)
-{
-	if (opt == ':')
-		return cli_misuse("%s needs an argument", word);
-	if (optopt && optopt < 256 && isprint(optopt))
-		return cli_misuse("unknown option '-%c'", optopt);
-	if (optopt >= 256)
-		return cli_misuse("--%s takes no argument", opt_table[optopt - 256].name);
-	return cli_misuse("unknown or ambiguous option '%s'", word);
+	if (s->wrong == OPTIONS_LACKS_ARG)
+		return cli_misuse("%s needs an argument", s->word);
+	if (s->wrong == OPTIONS_LETTER && isprint((unsigned char)s->letter))
+		return cli_misuse("unknown option '-%c'", s->letter);
+	if (s->wrong == OPTIONS_EXTRA_ARG)
+		return cli_misuse("--%s takes no argument", opt_table[s->id].name);
+	return cli_misuse("unknown or ambiguous option '%s'", s->word);
 }
 
 int opt_parse(struct opts *o, enum cmd_id cmd, int argc, char *argv[])
 {
-	struct option longs[OPT_COUNT + 1];
-	char letters[3 * OPT_COUNT + 3];
-	int opt, id;
+	struct option_row row[OPT_COUNT] = { 0 };
+	struct options s = { .row = row, .rows = OPT_COUNT, .argc = argc, .argv = argv };
 
 	memset(o, 0, sizeof(*o));
 	o->cmd = cmd;
-	o->argv = argv + 1; /* operands are moved to the front as they are met */
-	getopt_tables(cmd, letters, longs);
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
-		if (opt == 1) {
-			o->argv[o->argc++] = optarg;
-			continue;
-		}
-		if (opt == '?' || opt == ':')
-			return bad_option(opt, argv[optind - 1]);
-		id = opt >= 256 ? opt - 256 : by_letter(cmd, opt);
-		o->val[id] = optarg ? optarg : "";
-	}
-	while (optind < argc)
-		o->argv[o->argc++] = argv[optind++];
-	o->argv[o->argc] = NULL;
+	s.stop_early = cmd == CMD_RUN; /* the rest belongs to the program */
+	for (int i = 0; i < OPT_COUNT; i++)
+		if (opt_cmds[i] & CMD_BIT(cmd))
+			row[i] = opt_table[i];
+	if (options_all(&s, o->val) == OPTIONS_WRONG)
+		return bad_option(&s);
+	o->argc = s.operands;
+	o->argv = argv + 1;
 	return CLI_OK;
 }
 
