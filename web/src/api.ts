@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What aon serve answers (src/ui/serve/openapi.json), and how it is asked. Times are nanoseconds
+// What aon serve answers (src/ui/serve/api/api.json), and how it is asked. Times are nanoseconds
 // relative to the run's t0; what is not known is null. A saved page has its answers inside itself.
 
 export interface Reply {

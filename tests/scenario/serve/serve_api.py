@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 # test: timeout=300
 """aon serve: each answer has the numbers that aon report, why, diff and whatif have of the same
-input, and is as src/ui/serve/openapi.json says."""
+input, and is as its openapi.json says."""
 import gzip
 import json
 import os
 import re
+import subprocess
 
 import aonschema
 from aontest import ROOT, Place, data, done, ok, skip
 from clitest import aon, fixture
 from servetest import Server, job
 
-API = json.loads((ROOT / "src/ui/serve/openapi.json").read_text())
+API = json.loads(subprocess.run([ROOT / "tools/openapi.py", ROOT / "src/ui/serve/api/api.json"], capture_output=True,
+                                check=True).stdout)
 VIEWS = ["overview", "processes", "devices", "steps", "kernels", "ops", "windows", "findings", "flame", "roofline",
          "heat", "states", "memory", "captures", "accounting", "health"]
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * route.tbl.h - every address that is answered, once. openapi.json describes them; a test compares.
+ * route.tbl.h - every address that is answered, once. api.json describes them; a test compares.
  *
  *	ROUTE("path below /", handler, flags, "parameters that it takes")
  *
