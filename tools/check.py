@@ -42,6 +42,7 @@ ENV = {
 AGAIN_MAX = 5  # more than that is no accident
 AT_ONCE = 3 * (os.cpu_count() or 1)  # most scenarios wait most of the time
 PATIENCE = 4  # times the limits of the tests: the machine may be busy
+TOLD = 600  # characters of output for each point that failed
 POINT = re.compile(r"^(not )?ok\b[^#\n]*(#\s*(skip|todo))?", re.I | re.M)
 PLAN = re.compile(r"^1\.\.\d+", re.M)
 
@@ -180,10 +181,21 @@ def run(name, builds, args):
             reasons[f"{test['name']}: {skipped_why(test)}"] += n[2]
     if code and not total[1]:
         total[1] = 1
+    args.failures += [(name, tests[n]) for n in failed(tests)]
     for why, times in sorted(reasons.items()):
         print(f"{name}: skipped {times} in {why}")
     print(f"{name}: {total[0]} passed, {total[1]} failed, {total[2]} skipped\n", flush=True)
     return total
+
+
+def tell(failures):
+    """What failed, once more at the end, where a reader of a long log looks first."""
+    for build, test in failures:
+        out = (test["stdout"] or "") + (test.get("stderr") or "")
+        bad = [m.start() for m in re.finditer(r"^not ok\b", out, re.M)] or [max(0, len(out) - TOLD)]
+        print(f"{build}: {test['name']} failed ({test['result']}, {test['duration']:.0f} s):")
+        for at in bad[:5]:
+            print("    " + out[at:at + TOLD].replace("\n", "\n    ").rstrip())
 
 
 def remember(args, seconds):
@@ -204,6 +216,7 @@ def main():
     p.add_argument("--since", type=float, default=time.time(), help="when it began, in seconds of the epoch")
     p.add_argument("build", type=pathlib.Path)
     args = p.parse_args()
+    args.failures = []
     names = args.only or (["plain"] if args.quick or args.test else list(RUNS))
     builds = Builds(names, args.build)
     builds.start()
@@ -213,6 +226,7 @@ def main():
     good = total[0] and not total[1]
     if good and not args.only and not args.test:
         remember(args, time.time() - args.since)
+    tell(args.failures)
     print(f"{total[0]} passed, {total[1]} failed, {total[2]} skipped")
     return 0 if good else 1
 
