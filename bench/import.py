@@ -60,7 +60,7 @@ def small(place):
     seconds, mb = min(r[0] for r in runs), max(r[1] for r in runs)
     good = all(r[2] for r in runs)
     note = f"aon report --json of {ROWS:,} rows, {size:.0f} MB, shortest of {ROUNDS}"
-    row("import_s", round(seconds, 4), "s", 0.5, good and seconds <= 0.5, note)
+    row("import_s", round(seconds, 4) if good else None, "s", 0.5, good and seconds <= 0.5, note)
     row("import_rss_mb", round(mb, 1), "MB", 120, good and mb <= 120, note.replace("shortest", "largest"))
     if not wanted("hta_ratio"):
         return

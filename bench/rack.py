@@ -118,7 +118,7 @@ def main():
         return
     with tempfile.TemporaryDirectory(prefix="aon-rack-") as folder:
         share, mib, requests, age, found_s, found_cpu, well = measure(pathlib.Path(folder))
-    print(json.dumps({"id": "rack_core_share", "value": round(share, 5), "unit": "of a core", "bar": 0.01, "ok": well and share <= 0.01,
+    print(json.dumps({"id": "rack_core_share", "value": round(share, 5) if well else None, "unit": "of a core", "bar": 0.01, "ok": well and share <= 0.01,
                       "note": f"{BMCS} BMCs and one dead, {requests:.0f} requests each a look, {mib:.0f} MiB at most, the oldest {age:.0f} s old; "
                               f"found in {found_s:.0f} s with {found_cpu:.1f} s of CPU" + ("" if well else "; not all were measured")}))
 

@@ -4,8 +4,12 @@
 
 A benchmark is a benchmark() of bench/meson.build; its suites are the ids of the rows that it
 prints, one JSON object a line: {"id","value","unit","bar","ok","command"} and a "note".
-bench/rows.txt lists every id; one that no benchmark measures is a failed row. A run of all of them
-also writes docs/benchmarks.md (--doc).
+bench/rows.txt lists every id; one that no benchmark measures is a failed row. Rows that a run does
+not measure stay in BUILD/bench.json with their date. Once it has every row, docs/benchmarks.md is
+written (--doc), so the figures may be measured in several runs.
+
+A bar that is a time belongs to a machine. The rows that rows.txt calls "scaled" are compared with
+their bar times how slow this machine is at that moment (bench/speed.c).
 """
 import argparse
 import fnmatch
@@ -26,10 +30,26 @@ def matches(pattern, name):
         return fnmatch.fnmatch(name, pattern)
 
 
-def rows_of(bench, ids, build):
+def slowness(build):
+    """How slow this machine is now; 1 is the one that the bars were set on."""
+    return float(subprocess.check_output([build.resolve() / "bench/speed"]))
+
+
+def judged(row, slow):
+    """A scaled row against its bar on this machine."""
+    if row["ok"] is None or row["value"] is None or row["bar"] is None:
+        return row
+    least = row.get("least")
+    bar = row["bar"] / slow if least else row["bar"] * slow
+    return {**row, "slow": slow, "ok": row["value"] >= bar if least else row["value"] <= bar}
+
+
+def rows_of(bench, ids, build, scaled):
     """The rows that one program gives, and those that it owes as failed ones."""
+    slow = slowness(build) if set(ids) & scaled else 1
     env = {**os.environ, **bench["env"], "BENCH_IDS": " ".join(ids)}
     print(f"  {bench['name']} ...", end="", file=sys.stderr, flush=True)
+    load = round(os.getloadavg()[2], 1)
     done = subprocess.run(bench["cmd"], env=env, cwd=build, stdout=subprocess.PIPE, text=True)
     print(f" {'done' if done.returncode == 0 else f'failed, status {done.returncode}'}", file=sys.stderr)
     rows = {}
@@ -37,12 +57,20 @@ def rows_of(bench, ids, build):
         if line.startswith("{"):
             row = json.loads(line)
             row.setdefault("command", f"make bench ONLY={row['id']}")
-            rows[row["id"]] = row
+            rows[row["id"]] = judged(row, slow) if row["id"] in scaled else row
     for i in ids:
         if i not in rows or done.returncode and rows[i].get("ok"):
             rows[i] = {**rows.get(i, {"id": i, "value": None, "unit": "", "bar": None}), "ok": False,
                        "command": f"make bench ONLY={i}", "note": f"{bench['name']}: status {done.returncode}"}
-    return [rows[i] for i in ids]
+    when = {"date": time.strftime("%Y-%m-%d"), "load": load}
+    return [{**rows[i], **when} for i in ids]
+
+
+def merged(path, rows, ids):
+    """The rows of this run over those of earlier ones, in the order of bench/rows.txt."""
+    known = {r["id"]: r for r in json.loads(path.read_text())} if path.exists() else {}
+    known.update((r["id"], r) for r in rows)
+    return [known[i] for i in ids if i in known]
 
 
 def number(v):
@@ -63,10 +91,11 @@ def table(rows):
 
 
 def listed():
-    """{id: id of its peer, or ""} of bench/rows.txt."""
+    """{id: id of its peer, or ""} of bench/rows.txt, and the ids that are scaled."""
     lines = (pathlib.Path(__file__).parent / "rows.txt").read_text().splitlines()
     words = [line.split() for line in lines if line.strip() and not line.startswith("#")]
-    return {w[0]: w[1] if len(w) > 1 else "" for w in words}
+    peers = {w[0]: next((x for x in w[1:] if x != "scaled"), "") for w in words}
+    return peers, {w[0] for w in words if "scaled" in w[1:]}
 
 
 def owed(rows, ids):
@@ -84,21 +113,25 @@ def machine():
 
 
 def bar_of(r):
-    return "" if r["bar"] is None else f"{'>=' if r.get('least') else '<='} {number(r['bar'])}"
+    if r["bar"] is None:
+        return ""
+    scale = f" {'/' if r.get('least') else 'x'} {r['slow']:.2f}" if "slow" in r else ""
+    return f"{'>=' if r.get('least') else '<='} {number(r['bar'])}{scale}"
 
 
 def document(rows, peers):
     """The text of docs/benchmarks.md."""
     by = {r["id"]: r for r in rows}
     out = ["# Benchmarks", "", "`make bench` writes this page. Do not edit it. `make bench ONLY=NAME` measures one row.", "",
-           f"- Date: {time.strftime('%Y-%m-%d')}", f"- Machine: {machine()}",
-           f"- Load before: {os.getloadavg()[2]:.1f}", "", "| figure | value | bar | holds | peer | note |", "|---|---|---|---|---|---|"]
+           f"- Machine: {machine()}", "- Load: the mean number of processes that wanted to run in the 15 minutes before the row.",
+           "- A bar \"<= 2 x 1.10\" is 2, times 1.10 because the machine was so much slower than the one that the bar was set on (bench/speed.c).", "",
+           "| figure | value | bar | holds | peer | date | load | note |", "|---|---|---|---|---|---|---|---|"]
     for r in rows:
         peer = by.get(peers.get(r["id"], ""))
         beside = f"{peer['id']} {number(peer['value'])} {peer['unit']}" if peer else ""
         holds = {True: "yes", False: "**no**", None: "skipped"}[r["ok"]]
         note = r.get("note", "").replace("|", "/")
-        out.append(f"| {r['id']} | {number(r['value'])} {r['unit']} | {bar_of(r)} | {holds} | {beside} | {note} |")
+        out.append(f"| {r['id']} | {number(r['value'])} {r['unit']} | {bar_of(r)} | {holds} | {beside} | {r.get('date', '')} | {r.get('load', '')} | {note} |")
     return "\n".join(out) + "\n"
 
 
@@ -108,25 +141,27 @@ def main():
     p.add_argument("--only", default="", help="regular expression or shell pattern for ids")
     p.add_argument("--strict", action="store_true", help="a row that is skipped has failed")
     p.add_argument("--json", type=pathlib.Path, help="where the rows go; BUILD/bench.json by default")
-    p.add_argument("--doc", type=pathlib.Path, help="write the table there, if every row was asked for")
+    p.add_argument("--doc", type=pathlib.Path, help="write the table there, once every row is known")
     args = p.parse_args()
-    peers = listed()
+    peers, scaled = listed()
     found = json.loads(subprocess.check_output(["meson", "introspect", "--benchmarks", str(args.build)]))
     rows = []
     for bench in found:
         ids = [s.split(":")[-1] for s in bench["suite"]]
         ids = [i for i in ids if matches(args.only, i)]
         if ids:
-            rows += rows_of(bench, ids, args.build)
+            rows += rows_of(bench, ids, args.build, scaled)
     if unlisted := {r["id"] for r in rows} - set(peers):
         sys.exit(f"bench/run.py: not in bench/rows.txt: {sorted(unlisted)}")
     rows += owed(rows, [i for i in peers if matches(args.only, i)])
     if not rows:
         sys.exit(f"bench/run.py: no id matches '{args.only}'")
     table(rows)
-    (args.json or args.build / "bench.json").write_text(json.dumps(rows, indent=1) + "\n")
-    if args.doc and not args.only:
-        args.doc.write_text(document(rows, peers))
+    path = args.json or args.build / "bench.json"
+    known = merged(path, rows, peers)
+    path.write_text(json.dumps(known, indent=1) + "\n")
+    if args.doc and len(known) == len(peers):
+        args.doc.write_text(document(known, peers))
     return 1 if any(not r["ok"] if args.strict else r["ok"] is False for r in rows) else 0
 
 
