@@ -122,7 +122,7 @@ async function capture() {
 /** Steps that were left out are not idle: they are drawn as such, and counted as nothing. */
 async function leftOut() {
 	const t = await enter({ reducedMotion: 'reduce' });
-	const info = (await t.api('runs')).runs.find((r) => r.id === half), share = cost.left_out / cost.steps;
+	const info = (await t.api('runs')).runs.find((r) => r.id === half), share = cost.share;
 	for (const [part, what] of [[1, 'far out'], [0.1, 'close']]) {
 		await t.go(`#/run/${half}/timeline?w=${((info.t1_rel * (0.5 - part / 2)) / 1e9).toFixed(9)}s..${((info.t1_rel * (0.5 + part / 2)) / 1e9).toFixed(9)}s`);
 		await t.page.waitForFunction(() => window.aonTimeline?.quiet() && /not recorded/.test(document.querySelector('.tl-bar').textContent));
