@@ -16,15 +16,20 @@
 #include "lib/bench.h"
 
 #define FEEDERS 8
-#define SECONDS 15    /* joining and leaving, 5 ms a process, is not what an event costs */
-#define PORTION 10000 /* events of one turn of the reference */
-#define TURNS   (SECONDS * 8)
+#define SECONDS 15            /* joining and leaving, 5 ms a process, is not what an event costs */
+#define PORTION 10000         /* events of one turn of the reference */
+#define TURNS   (SECONDS * 8) /* at most */
 /*
  * These rows ask what an event costs and how much the pipeline takes. By default aond keeps to
  * 15 % of a core on a node without GPUs and records less above that, which millions of events a
  * second of a test program exceed: the budgets are another row's subject (bench/overhead.py).
  */
 #define UNBOUNDED "cpu_percent = 0\nslowdown_permille = 0\nprobe_permille = 0\nmeasure = off\n"
+
+static int seconds(void)
+{
+	return getenv("BENCH_SHORT") ? 3 : SECONDS;
+}
 
 static uint64_t missing(const struct account *a, uint64_t emitted)
 {
@@ -35,6 +40,7 @@ static void ratio(const char *id, double rate)
 {
 	static struct work w;
 	double ref[TURNS], node_ns, ref_ns, value;
+	int turns = seconds() * 8;
 	uint64_t emitted, cpu;
 	struct account sum;
 	struct node node;
@@ -43,9 +49,9 @@ static void ratio(const char *id, double rate)
 	work_init(&w, 99, rate / FEEDERS, 0);
 	node_start(&node, UNBOUNDED);
 	cpu = bench_cpu_ns(node.pid);
-	feed_start(&feed, FEEDERS, rate, SECONDS);
-	for (int i = 0; i < TURNS; i++) {
-		uint64_t next = bench_ns() + SECONDS * 1000000000ull / TURNS;
+	feed_start(&feed, FEEDERS, rate, seconds());
+	for (int i = 0; i < turns; i++) {
+		uint64_t next = bench_ns() + 125000000u;
 
 		ref[i] = (double)work_reference(&w, PORTION) / PORTION;
 		bench_sleep_until(next);
@@ -54,7 +60,7 @@ static void ratio(const char *id, double rate)
 	node_stop(&node, &sum);
 	node_ns = (double)(node.cpu_ns - cpu) / (double)(emitted - missing(&sum, emitted));
 	/* The mean, as it is aond's: what slows the machine down for a moment is in both. */
-	ref_ns = bench_mean(ref, TURNS);
+	ref_ns = bench_mean(ref, turns);
 	value = node_ns / ref_ns;
 	bench_row(id, value, "x reference", 2.0, value <= 2.0,
 		  "aond %.1f ns, reference %.1f ns an event; %.1f M emitted by %d processes, "
@@ -77,7 +83,7 @@ static void lossless(void)
 		uint64_t lost;
 
 		node_start(&node, UNBOUNDED);
-		feed_start(&feed, 1, 2e6, SECONDS / 3);
+		feed_start(&feed, 1, 2e6, seconds() / 3);
 		emitted = feed_wait(&feed);
 		node_stop(&node, &sum);
 		lost = missing(&sum, emitted);
@@ -91,7 +97,7 @@ static void lossless(void)
 		  (double)emitted / 1e6, why[0], why[1], why[2]);
 }
 
-static int soak(int seconds)
+static int soak(int length)
 {
 	long first = 0, last = 0; /* most while it warms up, and in the last fifth */
 	struct account sum;
@@ -100,13 +106,13 @@ static int soak(int seconds)
 	uint64_t emitted, lost;
 
 	node_start(&node, "");
-	feed_start(&feed, FEEDERS, 1e6, seconds);
-	for (int s = 0; s < seconds; s++) {
+	feed_start(&feed, FEEDERS, 1e6, length);
+	for (int s = 0; s < length; s++) {
 		long rss = node_kib(&node, "status", "VmRSS:");
 
-		if (s <= bench_warm(seconds))
+		if (s <= bench_warm(length))
 			first = rss > first ? rss : first;
-		if (s >= seconds - seconds / 5)
+		if (s >= length - length / 5)
 			last = rss > last ? rss : last;
 		if (s % 30 == 0)
 			fprintf(stderr, "%5d s  RSS %ld KiB\n", s, rss);
@@ -117,7 +123,7 @@ static int soak(int seconds)
 	lost = missing(&sum, emitted);
 	printf("soak: %d s, %.0f M events, %llu lost%s; RSS at most %ld KiB at first, "
 	       "%ld KiB in the last fifth\n",
-	       seconds, (double)emitted / 1e6, (unsigned long long)lost, account_why(&sum), first,
+	       length, (double)emitted / 1e6, (unsigned long long)lost, account_why(&sum), first,
 	       last);
 	return lost || last > first + first / 20 ? 1 : 0;
 }

@@ -8,6 +8,9 @@ bench/rows.txt lists every id; one that no benchmark measures is a failed row. R
 not measure stay in BUILD/bench.json with their date. Once it has every row, docs/benchmarks.md is
 written (--doc), so the figures may be measured in several runs.
 
+--short runs the rows that rows.txt calls "short" for a moment: each must have a value, and those
+called "short=exact", which no load changes, must hold their bar. `make check` does that.
+
 A bar that is a time belongs to a machine. The rows that rows.txt calls "scaled" are compared with
 their bar times how slow this machine is at that moment (bench/speed.c).
 """
@@ -21,6 +24,9 @@ import re
 import subprocess
 import sys
 import time
+
+
+MARKS = ("scaled", "short", "short=exact")
 
 
 def matches(pattern, name):
@@ -91,11 +97,11 @@ def table(rows):
 
 
 def listed():
-    """{id: id of its peer, or ""} of bench/rows.txt, and the ids that are scaled."""
+    """{id: id of its peer, or ""} of bench/rows.txt, and the ids of each mark."""
     lines = (pathlib.Path(__file__).parent / "rows.txt").read_text().splitlines()
     words = [line.split() for line in lines if line.strip() and not line.startswith("#")]
-    peers = {w[0]: next((x for x in w[1:] if x != "scaled"), "") for w in words}
-    return peers, {w[0] for w in words if "scaled" in w[1:]}
+    peers = {w[0]: next((x for x in w[1:] if x not in MARKS), "") for w in words}
+    return peers, {mark: {w[0] for w in words if mark in w[1:]} for mark in MARKS}
 
 
 def owed(rows, ids):
@@ -135,22 +141,45 @@ def document(rows, peers):
     return "\n".join(out) + "\n"
 
 
+def measured(build, wanted, scaled):
+    """The rows that are wanted, of every benchmark that has one."""
+    found = json.loads(subprocess.check_output(["meson", "introspect", "--benchmarks", str(build)]))
+    rows = []
+    for bench in found:
+        ids = [i for i in (s.split(":")[-1] for s in bench["suite"]) if wanted(i)]
+        if ids:
+            rows += rows_of(bench, ids, build, scaled)
+    return rows
+
+
+def short(build, marks):
+    """Whether the rows that are short can be measured at all, as TAP."""
+    exact, ids = marks["short=exact"], marks["short"] | marks["short=exact"]
+    os.environ["BENCH_SHORT"] = "1"
+    rows = measured(build, lambda i: i in ids, set())
+    rows += owed(rows, sorted(ids))
+    for n, r in enumerate(rows, 1):
+        good = r["ok"] is None or r["value"] is not None and (r["ok"] or r["id"] not in exact)
+        print(f"{'ok' if good else 'not ok'} {n} - {r['id']} {number(r['value'])} {r['unit']}{' # SKIP ' + r.get('note', '') if r['ok'] is None else ''}")
+        if not good:
+            print(f"# bar {bar_of(r)}: {r.get('note', '')}")
+    print(f"1..{len(rows)}")
+    return 0
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--build", type=pathlib.Path, default="build")
     p.add_argument("--only", default="", help="regular expression or shell pattern for ids")
+    p.add_argument("--short", action="store_true", help="the rows that are short, as a test")
     p.add_argument("--strict", action="store_true", help="a row that is skipped has failed")
     p.add_argument("--json", type=pathlib.Path, help="where the rows go; BUILD/bench.json by default")
     p.add_argument("--doc", type=pathlib.Path, help="write the table there, once every row is known")
     args = p.parse_args()
-    peers, scaled = listed()
-    found = json.loads(subprocess.check_output(["meson", "introspect", "--benchmarks", str(args.build)]))
-    rows = []
-    for bench in found:
-        ids = [s.split(":")[-1] for s in bench["suite"]]
-        ids = [i for i in ids if matches(args.only, i)]
-        if ids:
-            rows += rows_of(bench, ids, args.build, scaled)
+    peers, marks = listed()
+    if args.short:
+        return short(args.build, marks)
+    rows = measured(args.build, lambda i: matches(args.only, i), marks["scaled"])
     if unlisted := {r["id"] for r in rows} - set(peers):
         sys.exit(f"bench/run.py: not in bench/rows.txt: {sorted(unlisted)}")
     rows += owed(rows, [i for i in peers if matches(args.only, i)])

@@ -169,7 +169,7 @@ static void test_pods(void)
 
 	fclose(f);
 	T_OK(err == 0 && !strcmp(text, "research p-0 G1\nresearch p-0 G2\n"),
-	     "GPUs of a pod, and no other devices: %d %s", err, text);
+	     "GPUs of a pod, and no other devices: %d, %zu bytes", err, len);
 	free(text);
 	f = fopen("/dev/null", "w");
 	T_OK(pods_lines(answer, 20, f) == -EBADMSG, "an answer that is cut is none");
