@@ -28,7 +28,7 @@ CORE = str(max(os.sched_getaffinity(0)))
 LAUNCH = BUILD / "bench" / "cuda_launch"
 RATE, SECONDS, DEVICES = 200000, 3, 8
 # What the pipeline takes, not what a budget lets it take: without one, a slow machine sheds by design.
-UNBOUNDED = {"cpu_percent": 0, "slowdown_permille": 0, "probe_permille": 0}
+UNBOUNDED = {"cpu_percent": 0, "max_slowdown": 0, "max_probe_cost": 0}
 UNIT = 32  # bytes of a record; a kernel of a graph has two
 
 

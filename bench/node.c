@@ -24,7 +24,7 @@
  * 15 % of a core on a node without GPUs and records less above that, which millions of events a
  * second of a test program exceed: the budgets are another row's subject (bench/overhead.py).
  */
-#define UNBOUNDED "cpu_percent = 0\nslowdown_permille = 0\nprobe_permille = 0\nmeasure = off\n"
+#define UNBOUNDED "cpu_percent = 0\nmax_slowdown = 0\nmax_probe_cost = 0\nmeasure = off\n"
 
 static int seconds(void)
 {

@@ -4,7 +4,7 @@
 
 slowdown_error_points  a program that spins a known share of a step when it is recorded: what is measured less that
 governor_settle_s      ten percent brought below one: from the program's start
-hang_s                 from the moment a program stands still to the alarm
+hang_s                 from the moment a program hangs to the alarm
 slowdown_*_hi          upper end of the 95 % interval for real programs, under the default budget. Beside it an outside
                        A/B (ab.py) with its own interval, of wall and of CPU time, and whether the two agree: both are
                        of a step that is recorded.
@@ -35,7 +35,7 @@ BAR = 1.5
 AGREE = {True: "they agree", False: "they do NOT agree", None: "too wide to tell whether they agree"}
 ON = {"measure": "on", "measure_after_s": 0}
 # What the outside sees is a program all of whose steps are recorded: nothing may change that meanwhile.
-STEADY = {"measure": "off", "slowdown_permille": 0, "escalate_s": 0}
+STEADY = {"measure": "off", "max_slowdown": 0, "escalate_s": 0}
 REAL = {"slowdown_tf_hi": ("tf", "torch-venv"), "slowdown_mlp_hi": ("mlp", "torch-venv"), "slowdown_opencl_hi": ("net", "opencl-venv")}
 
 
@@ -60,7 +60,7 @@ def error():
     seconds = 60
     worst, notes = 0, []
     for slow in (5, 10, 50):
-        with aontest.Place() as p, aontest.Daemon(p, {**ON, "slowdown_permille": 0}) as d:
+        with aontest.Place() as p, aontest.Daemon(p, {**ON, "max_slowdown": 0}) as d:
             proc = aontest.app(p, "app_cost", "-r", "-s", seconds, "-b", 1000, "-p", 0, "-x", slow)
             aontest.emitted(proc, seconds + 60)
             d.flush()
@@ -97,7 +97,7 @@ def hang():
 
 
 def command(place, model, recorded, core, *args):
-    """The program and its environment, with all that records it or with none of it."""
+    """The program and its environment, with everything that records it, or without."""
     if model == "net":
         env = {"DEV": "CL", "TRAINING": 1, "LIBAON": aontest.BUILD / "src/app/client/libaon.so"}
         more = {"OPENCL_LAYERS": aontest.BUILD / "src/app/probe/opencl/libaon-opencl.so"}
@@ -110,7 +110,7 @@ def command(place, model, recorded, core, *args):
 
 
 def inside(name, model, core):
-    """What aon says by itself after SECONDS; its last word on the way is told every minute."""
+    """What aon says by itself after SECONDS; prints its latest answer every minute."""
     with aontest.Place() as p, aontest.Daemon(p, ON) as d:
         argv, env = command(p, model, True, core, SECONDS)
         proc = subprocess.Popen(argv, env=env, text=True, stdout=subprocess.PIPE)
@@ -121,15 +121,15 @@ def inside(name, model, core):
             except subprocess.TimeoutExpired:
                 o = overhead(p, proc.pid)
                 ab.progress(f"{name}: " + (f"{100 * o['slowdown']:.2f} % ({100 * o['slowdown_lo']:.2f} to {100 * o['slowdown_hi']:.2f}), "
-                                           f"{o['pairs']} pairs, rung {o['rung']}" if o and o["slowdown"] is not None else "nothing yet"))
+                                           f"{o['pairs']} pairs, fidelity {o['fidelity']}" if o and o["slowdown"] is not None else "nothing yet"))
         if proc.returncode:
             raise RuntimeError(f"the program has ended with {proc.returncode}")
         d.flush()
         return overhead(p, proc.pid), json.loads(out.splitlines()[-1])
 
 
-def outside(name, model, core, rung):
-    sets = {**STEADY, **({} if rung == "all" else {"ops_every": 0})}
+def outside(name, model, core, level):
+    sets = {**STEADY, **({} if level == "all" else {"ops_every": 0})}
     pairs = max(8, min(24, SECONDS // 75))
     with aontest.Place() as p, aontest.Daemon(p, sets):
         arm = [lambda r=r: ab.Arm(*command(p, model, r, core, "turns")) for r in (True, False)]
@@ -143,12 +143,12 @@ def real(name, model, venv, core):
     o, said = inside(name, model, core)
     if not o or o["slowdown"] is None:
         return name, None, BAR, False, f"not measured: {o}", "%", {}
-    seen = outside(name, model, core, o["rung"])
+    seen = outside(name, model, core, o["fidelity"])
     lo, mid, hi = (100 * o[k] for k in ("slowdown_lo", "slowdown", "slowdown_hi"))
     stays = 100 * o["stays_on"]
     step = [(v - stays) / o["recorded"] + stays for v in (lo, mid, hi)]  # of one that is recorded
     agree = seen["wall"].agrees(*step)
-    note = (f"{mid:.2f} % ({lo:.2f} to {hi:.2f}), of these {stays:.2f} stay on; rung {o['rung']}, {o['pairs']} pairs of {said['median_ms']:.2f} ms steps, {SECONDS} s; "
+    note = (f"{mid:.2f} % ({lo:.2f} to {hi:.2f}), of these {stays:.2f} stay on; fidelity {o['fidelity']}, {o['pairs']} pairs of {said['median_ms']:.2f} ms steps, {SECONDS} s; "
             f"a recorded step {step[1]:.2f} % ({step[0]:.2f} to {step[2]:.2f}), outside A/B wall {seen['wall']}, CPU {seen['cpu']}, "
             f"{seen['pairs']} pairs of processes, {seen['rounds']} rounds: {AGREE[agree]}")
     return name, round(hi, 2), BAR, hi < BAR and agree is True, note, "%", {

@@ -112,9 +112,13 @@ static void put_settings(const struct setting *s, size_t n)
 		} else if (!strcmp(s->type, "NUM")) {
 			printf("From %ld to %ld%s%s.\n", s->min, s->max, *s->unit ? " " : "",
 			       s->unit);
+		} else if (!strcmp(s->type, "SHARE")) {
+			printf("From %g to %g%%, in steps of 0.1%%.\n", (double)s->min / 10,
+			       (double)s->max / 10);
 		}
 		printf("Default: ");
 		text(*s->def ? s->def : "empty");
+		text(strcmp(s->type, "SHARE") ? "" : s->unit);
 		printf(".%s\n", strcmp(s->live, "LIVE") ? "\nRead at start only." : "");
 	}
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,8 +27,19 @@ int conf_say(struct conf_why *why, const char *fmt, ...)
 	return -EINVAL;
 }
 
-static const struct conf_row *find(const struct conf *t, const char *key)
+static const struct conf_alias *former(const struct conf *t, const char *name)
 {
+	for (const struct conf_alias *a = t->alias; a && a->old; a++)
+		if (!strcmp(a->old, name))
+			return a;
+	return NULL;
+}
+
+const struct conf_row *conf_find(const struct conf *t, const char *key)
+{
+	const struct conf_alias *a = former(t, key);
+
+	key = a ? a->key : key;
 	for (size_t i = 0; i < t->n; i++)
 		if (!strcmp(t->row[i].key, key))
 			return &t->row[i];
@@ -47,6 +59,23 @@ static int set_num(const struct conf_row *r, const char *value, int64_t *out, st
 				r->key, (long long)r->min, (long long)r->max, *r->unit ? " " : "",
 				r->unit, value);
 	*out = (int64_t)v;
+	return 0;
+}
+
+/* With a unit, or a number of percent, each of which is `scale` of today's. */
+static int set_share(const struct conf_row *r, double scale, const char *value, int64_t *out,
+		     struct conf_why *why)
+{
+	double v, percent;
+
+	if (!num_real(value, 0, 1e9, &percent))
+		v = 10 * scale * percent;
+	else if (num_unit(value, "1/1000", 0, 1e9, &v) < 0)
+		v = -1;
+	if (v < (double)r->min || v > (double)r->max || fabs(v - nearbyint(v)) > 1e-6)
+		return conf_say(why, "%s: expected %g%% to %g%%, in steps of 0.1%%, not '%.60s'",
+				r->key, (double)r->min / 10, (double)r->max / 10, value);
+	*out = (int64_t)nearbyint(v);
 	return 0;
 }
 
@@ -99,7 +128,7 @@ static int set_word(const struct conf_row *r, const char *value, int64_t *out, s
 const struct conf_row *conf_get(const struct conf *t, const void *p, const char *key,
 				char out[CONF_PATH_BYTES])
 {
-	const struct conf_row *r = find(t, key);
+	const struct conf_row *r = conf_find(t, key);
 	const void *field = r ? (const char *)p + r->off : NULL;
 	const char *word;
 	int64_t v;
@@ -116,6 +145,10 @@ const struct conf_row *conf_get(const struct conf *t, const void *p, const char 
 		snprintf(out, CONF_PATH_BYTES, "%lld", (long long)v);
 		return r;
 	}
+	if (r->type == CONF_SHARE) {
+		snprintf(out, CONF_PATH_BYTES, "%g", (double)v / 10);
+		return r;
+	}
 	for (word = r->unit; v > 0 && *word; v--)
 		word += strcspn(word, "|") + (word[strcspn(word, "|")] == '|');
 	snprintf(out, CONF_PATH_BYTES, "%.*s", (int)strcspn(word, "|"), word);
@@ -125,7 +158,8 @@ const struct conf_row *conf_get(const struct conf *t, const void *p, const char 
 int conf_set(const struct conf *t, void *p, const char *key, const char *value,
 	     struct conf_why *why)
 {
-	const struct conf_row *r = find(t, key);
+	const struct conf_row *r = conf_find(t, key);
+	const struct conf_alias *a = former(t, key), *word = former(t, value);
 	void *field;
 
 	if (!r)
@@ -134,10 +168,12 @@ int conf_set(const struct conf *t, void *p, const char *key, const char *value,
 	switch (r->type) {
 	case CONF_NUM:
 		return set_num(r, value, field, why);
+	case CONF_SHARE:
+		return set_share(r, a && a->scale > 0 ? a->scale : 1, value, field, why);
 	case CONF_PATH:
 		return set_path(r, value, field, why);
 	case CONF_WORD:
-		return set_word(r, value, field, why);
+		return set_word(r, word ? word->key : value, field, why);
 	case CONF_TEXT:
 		return set_text(r, value, field, why);
 	}
@@ -275,10 +311,11 @@ void conf_help(const struct conf *t, FILE *f)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		const struct conf_row *r = &t->row[i];
+		bool number = r->type == CONF_NUM || r->type == CONF_SHARE;
 
 		fprintf(f, "  %-17s %s%s%s%s\n", r->key, *r->def ? r->def : "(empty)",
-			r->type == CONF_NUM && *r->unit ? " " : "",
-			r->type == CONF_NUM ? r->unit : "", r->live ? "" : "   (at start)");
+			number && *r->unit ? " " : "", number ? r->unit : "",
+			r->live ? "" : "   (at start)");
 		fprintf(f, "                    %s\n", r->help);
 	}
 }

@@ -15,8 +15,11 @@ struct conf_path {
 	char s[CONF_PATH_BYTES];
 };
 
-/* The type of a row's field: int64_t (the index, for a WORD) or struct conf_path. */
-enum conf_type { CONF_NUM, CONF_PATH, CONF_WORD, CONF_TEXT };
+/*
+ * The type of a row's field: int64_t (for a WORD its index, for a SHARE thousandths, which files
+ * give in percent), or struct conf_path.
+ */
+enum conf_type { CONF_NUM, CONF_SHARE, CONF_PATH, CONF_WORD, CONF_TEXT };
 
 struct conf_row {
 	const char *key;
@@ -29,6 +32,12 @@ struct conf_row {
 	size_t off, size;
 };
 
+/* A former name, of a setting or of a word that one takes: accepted, documented nowhere. */
+struct conf_alias {
+	const char *old, *key;
+	double scale; /* a share without a unit under the former name was so much of a percent; 0: 1 */
+};
+
 struct conf_why {
 	char text[512]; /* "file:line: key: expected ..." */
 };
@@ -36,11 +45,15 @@ struct conf_why {
 struct conf {
 	const struct conf_row *row;
 	size_t n;
-	size_t size;      /* of the struct that they are fields of */
-	const char *help; /* the command that lists them */
+	const struct conf_alias *alias; /* ends with one without names; may be NULL */
+	size_t size;                    /* of the struct that they are fields of */
+	const char *help;               /* the command that lists them */
 	/* Checks several settings together; may be NULL. */
 	int (*check)(const void *p, struct conf_why *why);
 };
+
+/* The setting that `key`, or a former name, means; NULL: none. */
+const struct conf_row *conf_find(const struct conf *t, const char *key);
 
 void conf_defaults(const struct conf *t, void *p);
 

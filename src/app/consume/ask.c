@@ -85,7 +85,7 @@ const char *aon_consumer_name(struct aon_consumer *c, uint32_t id)
 static int ask_track(struct aon_consumer *c, uint32_t id, struct aon_consumer_track *l)
 {
 	char text[ANSWER_MAX];
-	int err = ask(c, "lane", id, text);
+	int err = ask(c, "track", id, text);
 
 	if (err)
 		return err;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fidelity level.tbl.h - the fidelity levels of fidelity, from all to least. docs/budget.md says more.
+ * fidelity.tbl.h - the fidelity levels, from all to least. docs/budget.md says more.
  *
- *	RUNG(NAME, word, tier, duty, ops, counters, cost, "what is left out")
+ *	FIDELITY(NAME, word, tier, duty, ops, counters, cost, "what is left out")
  *
  * duty  of so many blocks of steps, one is recorded (abi/trial.h): what it shows counts for all
  * ops   whether operators of frameworks are recorded, as ops_every says
@@ -18,6 +18,6 @@ FIDELITY(HALF,        "half",        TIER_FLIGHT,  2, 0, 0, 0.500, "every second
 FIDELITY(QUARTER,     "quarter",     TIER_FLIGHT,  4, 0, 0, 0.250, "three of four blocks of steps, by chance")
 FIDELITY(TENTH,       "tenth",       TIER_FLIGHT, 10, 0, 0, 0.100, "nine of ten blocks of steps, by chance")
 FIDELITY(RARE,        "rare",        TIER_ROLLUP, 40, 0, 0, 0.025, "39 of 40 blocks of steps, and events: sums only")
-FIDELITY(HEARTBEAT,       "pulse",       TIER_HEARTBEAT,   1, 0, 0, 0.000, "all but steps and the last launch and collective")
+FIDELITY(HEARTBEAT,   "heartbeat",   TIER_HEARTBEAT, 1, 0, 0, 0.000, "all but steps and the last launch and collective")
 /* clang-format on */
 #undef FIDELITY

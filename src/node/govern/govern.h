@@ -49,7 +49,7 @@ static inline bool fidelity_alike(enum fidelity a, enum fidelity b)
 #define OVERHEAD_LO        "[aon] slowdown at least, ppm"
 #define OVERHEAD_HI        "[aon] slowdown at most, ppm"
 #define OVERHEAD_ACCOUNTED "[aon] accounted cost, ppm"
-#define OVERHEAD_FIDELITY  "[aon] rung of the ladder"
+#define OVERHEAD_FIDELITY  "[aon] fidelity level"
 
 #define GOVERN_SETTLE_S   2u    /* after a move: what is accounted is still of before */
 #define GOVERN_CALM_MIN_S 5u    /* up again after an accounted excess, */

@@ -487,7 +487,7 @@ char *gather_label(const struct gather *g, const struct gather_row *r, char *buf
 	}
 	l = gather_track(g, r->track);
 	if (!l)
-		snprintf(buf, cap, "lane %u", r->track);
+		snprintf(buf, cap, "track %u", r->track);
 	else if (l->device == TRACK_HOST)
 		snprintf(buf, cap, "thread %llu%s%s", (unsigned long long)l->stream,
 			 l->name ? " " : "", l->name ? store_name_text(g->st, l->name) : "");

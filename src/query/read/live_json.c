@@ -14,7 +14,8 @@ static void begin(struct json *j, FILE *f, struct aon_consumer *c,
 	json_str(j, "name", e->name ? aon_consumer_name(c, e->name) : NULL);
 	json_u64(j, "pid", e->pid);
 	json_u64(j, "process", e->process);
-	json_u64(j, "lane", e->track);
+	json_u64(j, "track", e->track);
+	json_u64(j, "lane", e->track); /* the key until 0.1 */
 	json_u64(j, "start_ns", e->start_ns);
 }
 

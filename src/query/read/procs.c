@@ -100,7 +100,7 @@ uint64_t procs_now(const struct procs *ps)
 
 const char *procs_tier(uint32_t tier)
 {
-	static const char *const word[] = { "off", "pulse", "rollup", "flight", "full" };
+	static const char *const word[] = { "off", "heartbeat", "rollup", "flight", "full" };
 
 	return tier < sizeof(word) / sizeof(word[0]) ? word[tier] : "?";
 }

@@ -24,7 +24,9 @@ static void row_json(struct json *j, const struct gather *g, const struct proces
 		json_u64(j, "pid", p->pid);
 	}
 	gather_label(g, r, label, sizeof(label));
-	json_str(j, r->track ? "lane" : "name", label);
+	json_str(j, r->track ? "track" : "name", label);
+	if (r->track)
+		json_str(j, "lane", label); /* the key until 0.1 */
 	if (gather_is_gpu(r->kind) && !r->track) {
 		json_null(j, "rank");
 		json_str(j, "class", class_word[names_work_text(names, r->kind, label)]);

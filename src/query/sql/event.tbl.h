@@ -46,7 +46,7 @@ COL(CONTEXT,     context,        "INTEGER", TRACK, N(TRACK),               EVERY
 COL(TID,         tid,            "INTEGER", TRACK, N(TRACK),               EVERY)
 COL(PID,         pid,            "INTEGER", TRACK, N(TRACK),               EVERY)
 COL(PROCESS,     process,        "INTEGER", TRACK, N(TRACK),               EVERY)
-COL(TRACK,        lane,           "INTEGER", TRACK, N(TRACK),               EVERY)
+COL(TRACK,       track,          "INTEGER", TRACK, N(TRACK),               EVERY)
 COL(CORRELATION, correlation,    "INTEGER", ROW,  N(CORR),               EVERY & ~(T(STEP) | T(COUNTER)))
 COL(NUMBER,      number,         "INTEGER", ROW,  N(A),                  T(STEP))
 COL(OPEN,        open,           "INTEGER", ROW,  N(FLAGS),              T(STEP) | T(RANGE))
@@ -76,6 +76,7 @@ COL(A,           a,              "INTEGER HIDDEN", ROW,  N(A),           EVERY)
 COL(B,           b,              "INTEGER HIDDEN", ROW,  N(B),           EVERY)
 COL(NAME_ID,     name_id,        "INTEGER HIDDEN", NAME, N(NAME),        EVERY)
 COL(TRACK_ID,    track_id,       "INTEGER HIDDEN", TRACK, N(TRACK),        EVERY)
+COL(LANE,        lane,           "INTEGER HIDDEN", TRACK, N(TRACK),        EVERY) /* track until 0.1 */
 COL(UPID,        upid,           "INTEGER HIDDEN", TRACK, N(TRACK),        EVERY)
 /* clang-format on */
 #undef T

@@ -20,16 +20,16 @@ static const char *const event_tables[] = {
 /* clang-format off */
 static const char *const views[] = {
 	/* Ops that were recorded, and those of imported traces: ranges of TRACE_OP. */
-	"@op AS SELECT id,ts,dur,name,tid,pid,process,lane,correlation,depth,end_ts,wall FROM @event WHERE kind='op' "
-	"UNION ALL SELECT id,ts,dur,name,tid,pid,process,lane,correlation,depth,end_ts,wall FROM @range WHERE b&255=1",
+	"@op AS SELECT id,ts,dur,name,tid,pid,process,track,correlation,depth,end_ts,wall,track AS lane FROM @event WHERE kind='op' "
+	"UNION ALL SELECT id,ts,dur,name,tid,pid,process,track,correlation,depth,end_ts,wall,track AS lane FROM @range WHERE b&255=1",
 	/* Perfetto */
-	"@slice AS SELECT id,ts,dur,lane AS track_id,kind AS category,name,depth,process AS upid,correlation,"
+	"@slice AS SELECT id,ts,dur,track AS track_id,kind AS category,name,depth,process AS upid,correlation,"
 	"device,stream,tid FROM @event WHERE kind NOT IN('counter','mark','flow','alloc')",
-	"@gpu_slice AS SELECT id,ts,dur,lane AS track_id,kind AS category,name,process AS upid,correlation,"
+	"@gpu_slice AS SELECT id,ts,dur,track AS track_id,kind AS category,name,process AS upid,correlation,"
 	"device,stream FROM @event WHERE device IS NOT NULL",
 	"@track AS SELECT lane AS id,coalesce(name,CASE WHEN device IS NULL THEN 'thread '||tid ELSE 'GPU '||device||"
 	"' stream '||stream END) AS name,CASE WHEN device IS NULL THEN 'thread_track' ELSE 'gpu_track' END AS type,"
-	"process AS upid,lane AS utid FROM @lane",
+	"process AS upid,lane AS utid,process,pid,device,stream,tid,context FROM @lane",
 	"@thread_track AS SELECT id,name,utid,upid FROM @track WHERE type='thread_track'",
 	"@gpu_track AS SELECT id,name,upid FROM @track WHERE type='gpu_track'",
 	"@thread AS SELECT lane AS utid,tid,name,process AS upid FROM @lane WHERE device IS NULL",

@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			const struct param_row *r = &param_table[i];
 			int64_t v;
 
-			if (r->type != PARAM_NUM)
+			if (r->type != PARAM_NUM && r->type != PARAM_SHARE)
 				continue;
 			memcpy(&v, (char *)&p + r->off, sizeof(v));
 			if (v < r->min || v > r->max)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # test: timeout=300 sanitize=no
-"""Budgets of the node, of jobs and of processes: shown, set by who may, and kept by hard stops."""
+"""Budgets of the node, of jobs and of processes: shown, set by those who may, and kept by hard stops."""
 import json
 import os
 import shutil
@@ -28,27 +28,27 @@ def process():
         wait_joined(d, a.pid), wait_joined(d, b.pid)
         got = rows(ask(p, "--pid", a.pid, "--json"))
         ok(len(got) == 1 and got[0]["pid"] == a.pid and got[0]["job"] == "job.7"
-           and got[0]["slowdown_permille"]["value"] == "10", "a process has the node's limits", got)
-        got = rows(ask(p, "--pid", a.pid, "slowdown_permille=3", "--json"))
-        ok(got[0]["slowdown_permille"]["value"] == "3", "until it gets its own", got)
+           and got[0]["max_slowdown"]["value"] == "1", "a process has the node's limits", got)
+        got = rows(ask(p, "--pid", a.pid, "max_slowdown=0.3", "--json"))
+        ok(got[0]["max_slowdown"]["value"] == "0.3", "until it gets its own", got)
         got = rows(ask(p, "--pid", b.pid, "--json"))
-        ok(got[0]["slowdown_permille"]["value"] == "10", "and others keep theirs", got)
-        got = rows(ask(p, "--job", "job.7", "slowdown_permille=20", "rung=quarter", "--json"))
-        ok(got[0]["slowdown_permille"]["value"] == "3" and got[0]["rung"]["value"] == "quarter",
+        ok(got[0]["max_slowdown"]["value"] == "1", "and others keep theirs", got)
+        got = rows(ask(p, "--job", "job.7", "max_slowdown=2", "fidelity=quarter", "--json"))
+        ok(got[0]["max_slowdown"]["value"] == "0.3" and got[0]["fidelity"]["value"] == "quarter",
            "what was said of a process stands over what is said of its job", got)
-        got = rows(ask(p, "--pid", a.pid, "slowdown_permille=-", "--json"))
-        ok(got[0]["slowdown_permille"]["value"] == "20", "and is taken back with -", got)
+        got = rows(ask(p, "--pid", a.pid, "max_slowdown=-", "--json"))
+        ok(got[0]["max_slowdown"]["value"] == "2", "and is taken back with -", got)
         moved = wait_for(lambda: [x for x in rows(ask(p, "--pid", a.pid, "--json"))
-                                  if x["moved"] and x["rung"]["used"] == 4], 20)
+                                  if x["moved"] and x["fidelity"]["used"] == 4], 20)
         ok(moved and "quarter" in moved[0]["moved"] and "setting" in moved[0]["moved"],
-           "a rung that was set is moved to, and the move says why", rows(ask(p, "--pid", a.pid, "--json")))
+           "a fidelity level that was set is moved to, and the move says why", rows(ask(p, "--pid", a.pid, "--json")))
         late = app(p, "app_cost", "-s", 60, env={"TORCHELASTIC_RUN_ID": "job.7"})
         wait_joined(d, late.pid)
         got = rows(ask(p, "--pid", late.pid, "--json"))
-        ok(got and got[0]["slowdown_permille"]["value"] == "20", "a rank that comes later has its job's limits", got)
-        bad = [ask(p, "--pid", a.pid, x) for x in ("pools_mib=9", "slowdown_permille=x", "rung=low", "rung")]
-        ok([x.returncode for x in bad] == [1, 1, 1, 2] and "only slowdown_permille" in bad[0].stderr
-           and "whole number" in bad[1].stderr and "one of" in bad[2].stderr,
+        ok(got and got[0]["max_slowdown"]["value"] == "2", "a rank that comes later has its job's limits", got)
+        bad = [ask(p, "--pid", a.pid, x) for x in ("pools_mib=9", "max_slowdown=x", "fidelity=low", "fidelity")]
+        ok([x.returncode for x in bad] == [1, 1, 1, 2] and "only max_slowdown" in bad[0].stderr
+           and "in steps of" in bad[1].stderr and "one of" in bad[2].stderr,
            "what cannot be set is refused with the reason", [x.stderr for x in bad])
         gone = ask(p, "--pid", 1), ask(p, "--job", "nobody's")
         ok([x.returncode for x in gone] == [1, 1] and all(x.stderr and not x.stdout for x in gone),
@@ -57,7 +57,7 @@ def process():
         ok(text.returncode == 0 and "last move" in text.stdout and "GIVEN UP" in text.stdout
            and "changes of the fidelity level" in text.stdout, "a table says what was given up", text.stdout)
         d.flush()
-        ok("job job.7: rung = quarter, set by uid" in aon("store", "journal", p.store).stdout,
+        ok("job job.7: fidelity = quarter, set by uid" in aon("store", "journal", p.store).stdout,
            "who set what is in the journal")
         for x in (a, b, late):
             x.kill()
@@ -86,22 +86,22 @@ def users():
             return subprocess.run([*NOBODY, p.path / "aon", "budget", *map(str, args)], env=env,
                                   capture_output=True, text=True)
 
-        got = as_user("--pid", mine.pid, "slowdown_permille=5", "rung=half", "--json")
-        ok(got.returncode == 0 and rows(got)[0]["slowdown_permille"]["value"] == "5", "a user tightens", got)
-        got = as_user("--pid", mine.pid, "slowdown_permille=8", "--json")
-        ok(got.returncode == 0 and rows(got)[0]["slowdown_permille"]["value"] == "8",
+        got = as_user("--pid", mine.pid, "max_slowdown=0.5", "fidelity=half", "--json")
+        ok(got.returncode == 0 and rows(got)[0]["max_slowdown"]["value"] == "0.5", "a user tightens", got)
+        got = as_user("--pid", mine.pid, "max_slowdown=0.8", "--json")
+        ok(got.returncode == 0 and rows(got)[0]["max_slowdown"]["value"] == "0.8",
            "and loosens what it tightened", got)
-        bad = [as_user("--pid", mine.pid, x) for x in ("slowdown_permille=11", "slowdown_permille=0")]
+        bad = [as_user("--pid", mine.pid, x) for x in ("max_slowdown=1.1", "max_slowdown=0")]
         ok(all(x.returncode == 1 and "only the node's admin" in x.stderr for x in bad),
            "but no further than what holds without it", bad)
-        bad = [as_user("--pid", theirs.pid), as_user("--pid", theirs.pid, "slowdown_permille=1"),
-               as_user(), as_user("slowdown_permille=1")]
+        bad = [as_user("--pid", theirs.pid), as_user("--pid", theirs.pid, "max_slowdown=0.1"),
+               as_user(), as_user("max_slowdown=0.1")]
         ok(all(x.returncode == 1 and x.stderr and not x.stdout for x in bad),
            "others' processes and the node's limits are not the user's", bad)
-        ask(p, "--pid", mine.pid, "slowdown_permille=50")
-        got = as_user("--pid", mine.pid, "slowdown_permille=40", "--json")
-        ok(rows(got)[0]["slowdown_permille"]["value"] == "40", "what the admin loosened is there to use", got)
-        jobs = [as_user("--job", f"j{i}", "slowdown_permille=1") for i in range(5)]
+        ask(p, "--pid", mine.pid, "max_slowdown=5")
+        got = as_user("--pid", mine.pid, "max_slowdown=4", "--json")
+        ok(rows(got)[0]["max_slowdown"]["value"] == "4", "what the admin loosened is there to use", got)
+        jobs = [as_user("--job", f"j{i}", "max_slowdown=0.1") for i in range(5)]
         ok("too many jobs" in jobs[4].stderr and "too many" not in jobs[3].stderr,
            "limits of jobs that one user may have are few", jobs)
         for x in (mine, theirs):
@@ -133,7 +133,7 @@ def disk():
 
 
 def disk_of_one():
-    with Place() as p, Daemon(p, {"slowdown_permille": 0, "cpu_percent": 0}) as d:
+    with Place() as p, Daemon(p, {"max_slowdown": 0, "cpu_percent": 0}) as d:
         a = app(p, "app_cost", "-s", 60, "-e", 3000)
         wait_joined(d, a.pid)
         ask(p, "--pid", a.pid, "disk_mib_day=1")
@@ -186,23 +186,23 @@ def restart():
     with Place() as p, Daemon(p) as d:
         proc = app(p, "app_cost", "-s", 60, "-e", 10, env={"AON_JOB": "kept"})
         wait_joined(d, proc.pid)
-        ask(p, "--pid", proc.pid, "slowdown_permille=7")
-        ask(p, "--job", "kept", "rung=quarter")
-        ask(p, "--job", "later", "rung=half")
+        ask(p, "--pid", proc.pid, "max_slowdown=0.7")
+        ask(p, "--job", "kept", "rung=quarter")  # the name until 0.1
+        ask(p, "--job", "later", "fidelity=half")
         d.kill()
         d.start()
         wait_joined(d, proc.pid)
         row = rows(ask(p, "--pid", proc.pid, "--json"))[0]
-        ok(row["slowdown_permille"]["value"] == "7" and row["rung"]["value"] == "quarter",
+        ok(row["max_slowdown"]["value"] == "0.7" and row["fidelity"]["value"] == "quarter",
            "limits of a process and of its job outlive aond", row)
-        ask(p, "--pid", proc.pid, "slowdown_permille=-")
+        ask(p, "--pid", proc.pid, "max_slowdown=-")
         later = app(p, "app_cost", "-s", 60, "-e", 10, env={"AON_JOB": "later"})
         d.kill()
         d.start()
         wait_joined(d, proc.pid)
         wait_joined(d, later.pid)
         got = [rows(ask(p, "--pid", x.pid, "--json"))[0] for x in (proc, later)]
-        ok(got[0]["slowdown_permille"]["value"] == "10" and got[1]["rung"]["value"] == "half",
+        ok(got[0]["max_slowdown"]["value"] == "1" and got[1]["fidelity"]["value"] == "half",
            "what was taken back stays so, and who comes later is of its job", got)
         for x in (proc, later):
             x.kill()

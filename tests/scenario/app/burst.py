@@ -7,14 +7,14 @@ import re
 
 from aontest import LONG, SANITIZED, Daemon, Place, account_of, aon, app, balanced, done, emitted, ok, skip, wait_for
 
-RUNGS = ["all", "no-ops", "no-counters", "half", "quarter", "tenth", "rare", "pulse"]
-# Seconds before the burst, of it, and after it: it is a rung up in some eight seconds.
+LEVELS = ["all", "no-ops", "no-counters", "half", "quarter", "tenth", "rare", "heartbeat"]
+# Seconds before the burst, of it, and after it: it is a level up in some eight seconds.
 SOAK_S = max(int(os.environ.get("AON_SOAK_S", 210)), 90)
 TIMES = ("-c", SOAK_S // 7, "-b", SOAK_S // 7, "-a", 5 * SOAK_S // 7) if LONG else ("-c", 2, "-b", 4, "-a", 14)
 # Of which the calm takes half of the budget, and the burst five times of it.
 MARKS = 25000
 
-with Place() as p, Daemon(p, {"measure": "off", "slowdown_permille": 1}) as d:
+with Place() as p, Daemon(p, {"measure": "off", "max_slowdown": 0.1}) as d:
     proc = app(p, "app_burst", "-e", MARKS, *TIMES)
     peak, said = {"rss": 0}, None
 
@@ -30,7 +30,7 @@ with Place() as p, Daemon(p, {"measure": "off", "slowdown_permille": 1}) as d:
     level, ring = d.counter("shed_level"), d.counter("batches_dropped")
     d.flush()
     journal = aon("store", "journal", p.store).stdout
-    moves = [(RUNGS.index(m[0]), m[1]) for m in re.findall(r"fidelity level ([a-z-]+), left out.*\((.*?);", journal)]
+    moves = [(LEVELS.index(m[0]), m[1]) for m in re.findall(r"fidelity level ([a-z-]+), left out.*\((.*?);", journal)]
     print("#", said, moves, peak, budget["cpu_percent"]["used"], "stalls", d.counter("stalls"))
     down = [i for i, m in enumerate(moves) if m[1] != "room again"]
     up = [i for i, m in enumerate(moves) if m[1] == "room again"]
@@ -45,7 +45,7 @@ with Place() as p, Daemon(p, {"measure": "off", "slowdown_permille": 1}) as d:
         skip("up again", "a record costs what the budget is, with sanitizers")
     else:
         ok(len(down) <= 2 and up and max(down) < min(up), "it goes down, and afterwards up: no swinging", moves)
-        ok(all(moves[i][0] < moves[i - 1][0] for i in up), "by itself, a rung at a time", moves)
+        ok(all(moves[i][0] < moves[i - 1][0] for i in up), "by itself, a level at a time", moves)
         rows = aon("report", p.store).stdout
         ok("skipped at random" in rows and "reduced detail" in rows, "the report tells of both, and totals are of all steps",
            rows)

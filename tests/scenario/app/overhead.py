@@ -29,14 +29,14 @@ def one(place, daemon, *args, **kw):
 
 def measured():
     """Lengths of steps are said, so the machine's noise does not matter: one percent is one."""
-    with Place() as p, Daemon(p, {**ON, "slowdown_permille": 0}) as d:
+    with Place() as p, Daemon(p, {**ON, "max_slowdown": 0}) as d:
         said, o, rows = one(p, d, "-s", 9)
         ok(said["off"] > 0 and abs(said["off"] - o["left_out"]) <= 64,
            "steps are left out, and as many are told", f"{said['off']} {o}")
         ok(o["steps"] == said["steps"], "every step is seen, left out or not", o)
         ok(o["pairs"] > 50 and o["slowdown_lo"] <= 0.01 <= o["slowdown_hi"]
            and abs(o["slowdown"] - 0.01) < 0.003, "a slowdown of 1 % is measured as that", o)
-        ok(o["rung"] == "all" and o["moves"] == 0 and o["budget"] is None,
+        ok(o["fidelity"] == "all" and o["moves"] == 0 and o["budget"] is None,
            "without a budget nothing moves", o)
         ok(rows[0]["series"]["slowdown"], "and is told over time", rows)
         ok(all(balanced(a) for a in [x["accounting"] for x in json.loads(
@@ -51,7 +51,7 @@ def measured():
 def kept():
     with Place() as p, Daemon(p, ON) as d:
         said, o, _ = one(p, d, "-s", 12, "-x", 100)
-        ok(o["moves"] >= 1 and o["rung"] not in ("all", "no-ops"),
+        ok(o["moves"] >= 1 and o["fidelity"] not in ("all", "no-ops"),
            "ten percent is more than the budget: less is recorded", o)
         ok(said["cost"] < 0.01, f"so that it costs {100 * said['cost']:.2f} % in the end", said["cost"])
         journal = aon("store", "journal", p.store).stdout
@@ -61,9 +61,9 @@ def kept():
 
 
 def burst():
-    with Place() as p, Daemon(p, {**ON, "slowdown_permille": 1}) as d:
+    with Place() as p, Daemon(p, {**ON, "max_slowdown": 0.1}) as d:
         said, o, _ = one(p, d, "-s", 4, "-x", 0, "-e", 2000)
-        ok(o["moves"] >= 1 and o["rung"] != "all", "a burst of records is answered by the ladder", o)
+        ok(o["moves"] >= 1 and o["fidelity"] != "all", "a burst of records is answered by a lower fidelity level", o)
         ok("accounted cost" in aon("store", "journal", p.store).stdout, "the journal says why")
 
 
@@ -86,7 +86,7 @@ def launches_run():
 
 def lag_run():
     """What recording costs comes and goes within ten steps: blocks of five are too short to see all of it."""
-    with Place() as p, Daemon(p, {**ON, "slowdown_permille": 0}) as d:
+    with Place() as p, Daemon(p, {**ON, "max_slowdown": 0}) as d:
         proc = app(p, "app_cost", "-s", 600, "-x", 100, "-t", 10, "-p", 1000)
         text = wait_for(lambda: d.flush() is not None and "lasts into" in (t := aon("store", "journal", p.store).stdout) and t, 90)
         proc.kill()
@@ -99,7 +99,7 @@ def opencl_run():
     layer = BUILD / "src/app/probe/opencl/libaon-opencl.so"
     if not (BUILD / "tests/app/cl_loop").exists() or not list(pathlib.Path("/etc/OpenCL/vendors").glob("*.icd")):
         return None
-    with Place() as p, Daemon(p, {**ON, "slowdown_permille": 0}) as d:
+    with Place() as p, Daemon(p, {**ON, "max_slowdown": 0}) as d:
         proc = app(p, "cl_loop", "plain", 10**9, env={"OPENCL_LAYERS": layer, "AON_JOIN_MS": 2000})
 
         def left_out():
@@ -129,7 +129,7 @@ def launches(run, o):
 
 def ranks():
     """Two ranks of a job leave out the same steps, or nothing would be measured."""
-    with Place() as p, Daemon(p, {**ON, "slowdown_permille": 0}) as d:
+    with Place() as p, Daemon(p, {**ON, "max_slowdown": 0}) as d:
         env = {"TORCHELASTIC_RUN_ID": "job7", "WORLD_SIZE": "2"}
         procs = [app(p, "app_cost", "-s", 6, env={**env, "RANK": r}) for r in (0, 1)]
         said = [emitted(x) for x in procs]
@@ -144,7 +144,7 @@ def ranks():
 
 
 def off():
-    with Place() as p, Daemon(p, {"measure": "off", "measure_after_s": 0, "slowdown_permille": 0}) as d:
+    with Place() as p, Daemon(p, {"measure": "off", "measure_after_s": 0, "max_slowdown": 0}) as d:
         said, o, _ = one(p, d, "-s", 2)
         ok(said["off"] == 0 and o["slowdown"] is None and o["left_out"] == 0,
            "where it is not wanted no step is left out", o)
@@ -156,23 +156,23 @@ def budget():
         none = aon("budget", env=env)
         ok(none.returncode == 1 and "no aond answers" in none.stderr and not none.stdout,
            "budget without an aond: exit 1, and what to do", none)
-        with Daemon(p, {"slowdown_permille": 7}) as d:
+        with Daemon(p, {"max_slowdown": 0.7}) as d:
             rows = {r["key"]: r for r in json.loads(aon("budget", "--json", env=env).stdout)["budget"]}
-            ok(rows["slowdown_permille"]["value"] == "7" and rows["pools_mib"]["used"] >= 0
+            ok(rows["max_slowdown"]["value"] == "0.7" and rows["pools_mib"]["used"] >= 0
                and rows["measure"]["value"] == "off", "budget shows limits and what is used", rows)
-            got = aon("budget", "slowdown_permille=3", "measure=on", env=env)
+            got = aon("budget", "max_slowdown=0.3", "measure=on", env=env)
             ok(got.returncode == 0 and "0.3 %" in got.stdout, "and changes them at once", got)
-            got = aon("budget", "max_slowdown=0.4%", "fidelity=heartbeat", "--json", env=env)
+            got = aon("budget", "slowdown_permille=4", "rung=pulse", "--json", env=env)
             rows = {x["key"]: x for x in json.loads(got.stdout)["budget"]} if got.returncode == 0 else {}
-            ok(rows and rows["slowdown_permille"]["value"] == "4" and rows["rung"]["value"] == "pulse" and rows["rung"]["name"] == "fidelity",
-               "also by the names that people use", got)
+            ok(rows and rows["max_slowdown"]["value"] == "0.4" and rows["fidelity"]["value"] == "heartbeat" and rows["fidelity"]["name"] == "fidelity",
+               "also by their former names", got)
             aon("budget", "max_slowdown=0.3", "fidelity=all", env=env)
-            bad = [aon("budget", x, env=env) for x in ("slowdown_permille=x", "nothing=1", "store_max_mib=9", "tier")]
+            bad = [aon("budget", x, env=env) for x in ("max_slowdown=x", "nothing=1", "store_max_mib=9", "tier")]
             ok([b.returncode for b in bad] == [1, 1, 1, 2] and "next start" in bad[2].stderr
-               and "whole number" in bad[0].stderr, "what cannot be set is refused with the reason",
+               and "in steps of" in bad[0].stderr, "what cannot be set is refused with the reason",
                [b.stderr for b in bad])
             d.flush()
-            ok("slowdown_permille = 3, set by uid" in aon("store", "journal", p.store).stdout,
+            ok("max_slowdown = 0.3, set by uid" in aon("store", "journal", p.store).stdout,
                "who changed what is in the journal")
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # test: timeout=300
-"""The same program recorded whole and on a lower rung: totals are the same, within what they say of their error."""
+"""The same program recorded whole and at a lower fidelity level: totals are the same, within what they say of their error."""
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from aontest import Daemon, Place, aon, app, balanced, done, emitted, ok, report, skip, wait_for
 
 ARGS = ("-s", 1, "-N", 3000, "-x", 0, "-n", 0, "-b", 1500, "-p", 1600, "-e", 3, "-k")
-SOME = {"measure": "on", "measure_after_s": 0, "slowdown_permille": 0}
+SOME = {"measure": "on", "measure_after_s": 0, "max_slowdown": 0}
 
 
 def record(sets):
@@ -40,7 +40,7 @@ def record_slots():
         from cudatest import clean, run
     except SystemExit:
         return None
-    with Place() as p, Daemon(p, {**SOME, "rung": "half"}) as d:
+    with Place() as p, Daemon(p, {**SOME, "fidelity": "half"}) as d:
         r = run(p, "launches=9000", "rate=900", "storm")
         wait_for(lambda: not d.status().get("sessions"))
         d.flush()
@@ -52,7 +52,7 @@ def record_cuda():
         from cudatest import clean, events, run
     except SystemExit:
         return None
-    with Place() as p, Daemon(p, {**SOME, "rung": "half"}) as d:
+    with Place() as p, Daemon(p, {**SOME, "fidelity": "half"}) as d:
         r = run(p, "launches=6000", "rate=700", "steps")
         wait_for(lambda: not d.status().get("sessions"))
         d.flush()
@@ -66,12 +66,12 @@ def whole(said, rows, proc, text, classes, streams):
     ok(j["recorded_steps"] == j["of_steps"] > 0 and "that were recorded" not in proc["why"][0], "and aon why is of all steps", proc["why"][0][:300])
 
 
-def lower(rung, full, said, some, proc, text, classes, streams):
+def lower(level, full, said, some, proc, text, classes, streams):
     all_of_it = full[1]
     o = proc["overhead"]
     left = o["left_out"] / o["steps"]
     # From the moment on at which aond sees to it, which on a busy machine may be late.
-    ok(o["left_out"] > 20 and o["rung"] == rung, f"on rung {rung} steps are left out: {100 * left:.0f} %", o)
+    ok(o["left_out"] > 20 and o["fidelity"] == level, f"at {level} steps are unsampled: {100 * left:.0f} %", o)
     ok(balanced(proc["accounting"]), "every record is accounted for", proc["accounting"])
     for name, slack in (("gemm", 0.1), ("rare", 0.35)):
         a, b, sure = all_of_it[name]["total_ns"], some[name]["total_ns"], some[name]["total_error_ns"]
@@ -102,7 +102,7 @@ def cuda(got):
     r, clean, rep, held = got
     o = rep["processes"][0]["overhead"]
     on = r["kernels"] * (1 - o["left_out"] / o["steps"])
-    ok(clean and o["left_out"] > 20, "a CUDA program runs on a lower rung", (r, o))
+    ok(clean and o["left_out"] > 20, "a CUDA program runs at a lower fidelity level", (r, o))
     ok(abs(held - on) < 0.05 * r["kernels"], f"{held} of {r['kernels']} kernels are recorded, those of {on:.0f}", o)
     kernels = [k for k in rep["kernels"] if k["kind"] == "kernel"]
     n, sure = sum(k["count"] for k in kernels), max(k.get("total_error_ns", 0) / k["total_ns"] for k in kernels)
@@ -124,7 +124,7 @@ def slots(got):
 
 
 with ThreadPoolExecutor() as pool:
-    runs = [pool.submit(record, s) for s in ({"measure": "off"}, {**SOME, "rung": "half"}, {**SOME, "rung": "tenth"})]
+    runs = [pool.submit(record, s) for s in ({"measure": "off"}, {**SOME, "fidelity": "half"}, {**SOME, "fidelity": "tenth"})]
     on_gpu, stepless = pool.submit(record_cuda), pool.submit(record_slots)
 whole(*runs[0].result())
 lower("half", runs[0].result(), *runs[1].result())

@@ -52,16 +52,16 @@ class Store:
     """The events of one process, for a computation of its own."""
 
     def __init__(self, p, store, process):
-        one = lambda table, cols="ts, dur, name, lane": sql(p, store, f"select {cols} from {table} where process = {process}")
+        one = lambda table, cols="ts, dur, name, track": sql(p, store, f"select {cols} from {table} where process = {process}")
         self.steps = sorted((s["ts"], s["ts"] + s["dur"], s["number"]) for s in one("step", "ts, dur, number"))
-        gpu = sql(p, store, f"select count(*) n from lane where process = {process} and device is not null and stream is not null")
+        gpu = sql(p, store, f"select count(*) n from track where process = {process} and device is not null and stream is not null")
         self.gpu = gpu[0]["n"] > 0
         of = lambda rows: [(r["ts"], r["ts"] + r["dur"], r["name"]) for r in rows]
         kernels = of(one("kernel", "ts, dur, name"))
         self.comm = [k[:2] for k in kernels if "nccl" in k[2].lower()]
         self.compute = [k[:2] for k in kernels if "nccl" not in k[2].lower()]
         self.copy = [k[:2] for k in of(one("copy", "ts, dur, name")) + of(one("memset", "ts, dur, name"))]
-        self.colls = one("collective", "ts, dur, name, bytes, sequence, lane")
+        self.colls = one("collective", "ts, dur, name, bytes, sequence, track")
         if not self.gpu:
             self.comm += [(c["ts"], c["ts"] + c["dur"]) for c in self.colls]
         apis = of(one("api", "ts, dur, name"))

@@ -24,7 +24,7 @@ class Training:
                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.pid = int(self.proc.stdout.readline().split()[1])
         # Captures are ours alone, and what is recorded else stays as it is, whatever the machine does.
-        for word in ("escalate_s=0", "slowdown_permille=0", "measure=off"):
+        for word in ("escalate_s=0", "max_slowdown=0", "measure=off"):
             self.set(word)
 
     def set(self, word):

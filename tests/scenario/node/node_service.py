@@ -104,7 +104,7 @@ def reload():
             d.wrap = ()
             d.extra = ["-c", str(conf)]
             d.start()
-            conf.write_text("tier = pulse\nno_such = 1\n")
+            conf.write_text("tier = heartbeat\nno_such = 1\n")
             os.kill(d.pid, signal.SIGHUP)
             ok(wait_for(lambda: d.counter("reloads_failed") == 1, 5),
                "SIGHUP with an error is counted", d.text())
@@ -113,11 +113,11 @@ def reload():
             ok(tier_of_new(place, d) == "flight", "the old settings are in force")
             a = d.ask("reload") or ""
             ok(a.startswith("error") and "no_such" in a, "an admin's reload is told", a)
-            conf.write_text("tier = pulse\nnames_max = 500\n")
+            conf.write_text("tier = heartbeat\nnames_max = 500\n")
             os.kill(d.pid, signal.SIGHUP)
             ok(wait_for(lambda: d.counter("reloads") == 1, 5), "SIGHUP without one is counted",
                d.text())
-            ok(tier_of_new(place, d) == "pulse", "the new settings are in force")
+            ok(tier_of_new(place, d) == "heartbeat", "the new settings are in force")
             ok("names_max" in d.text(), "what cannot change while aond runs is named",
                d.text()[-500:])
             conf.unlink()

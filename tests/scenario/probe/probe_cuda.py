@@ -104,8 +104,8 @@ def tiers():
         ok({"cuLaunchKernel"} <= {e["name"] for e in api} and
            {e["corr"] for e in api} & {e["corr"] for e in events(place.store, "kernel")},
            "calls by name, and with the correlation of their kernels", api[:2])
-        d.ask(f"tier {p.pid} pulse")
-        ok(wait_for(lambda: "not wanted" in note(d, p.pid)), "pulse: it lets CUPTI go", note(d, p.pid))
+        d.ask(f"tier {p.pid} heartbeat")
+        ok(wait_for(lambda: "not wanted" in note(d, p.pid)), "heartbeat: it lets CUPTI go", note(d, p.pid))
         d.flush()
         before = count(stored(d), "kernel")
         time.sleep(1.5)

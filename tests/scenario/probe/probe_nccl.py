@@ -142,7 +142,7 @@ def forks(place):
        "a fork has its own account", f"{len(ops)} {len(got)} {rep.get('processes')}")
 
 
-def pulses(pid):
+def heartbeats(pid):
     """(sequence, communicator) of the last collective, in every pool that aond holds."""
     words = []
     for fd in os.listdir(f"/proc/{pid}/fd"):
@@ -172,12 +172,12 @@ def tiers(place):
         ok(wait_for(lambda: op()["mask"] == full), "full: everything, without a restart")
         op()
         d.flush()  # what waits when a tier goes down is counted, not kept
-        d.ask(f"tier {p.pid} pulse")
+        d.ask(f"tier {p.pid} heartbeat")
         last = wait_for(lambda: (o := op())["mask"] == COLL | P2P | CE and o)
-        ok(last, "pulse: back to collectives alone")
+        ok(last, "heartbeat: back to collectives alone")
         last = op()
-        words = pulses(d.pid)
-        ok((last["seq"], HASH) in words, "pulse: the last collective's words", (last, words))
+        words = heartbeats(d.pid)
+        ok((last["seq"], HASH) in words, "heartbeat: the last collective's words", (last, words))
         d.ask(f"tier {p.pid} off")
         ok(op()["mask"] == COLL | P2P | CE, "off: the next tier is seen at an operation")
         p.stdin.close()

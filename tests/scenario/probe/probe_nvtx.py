@@ -82,7 +82,7 @@ def kept(place):
        "and marks tell what categories are called", names)
     lanes = {e["lane"] for e in ev if e["device"] < 0}
     ok(lanes == {"main two"}, "the thread's lane has the name that it was given last", lanes)
-    text = aon(place, "report", place.path / "run.db", "--by", "lane").stdout.decode()
+    text = aon(place, "report", place.path / "run.db", "--by", "track").stdout.decode()
     ok("main two" in text, "and the report shows it", text)
 
 

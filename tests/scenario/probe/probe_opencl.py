@@ -211,7 +211,7 @@ def no_daemon():
             bare = run(p, [find("cl_loop"), "events", 500], layer=False, **env)
             ok(got[0] == 0 and got[1]["result"] == bare[1]["result"] and not got[2],
                f"{text}: the program is as without the layer", got)
-    with Place() as p, Daemon(p, {"tier": "pulse"}) as d:
+    with Place() as p, Daemon(p, {"tier": "heartbeat"}) as d:
         got = run(p, [find("cl_loop"), "plain", 500])
         d.flush()
         ok(got[0] == 0 and not [e for e in events(p) if e["kind"] == "kernel"],

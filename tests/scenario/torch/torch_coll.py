@@ -15,8 +15,8 @@ TYPES = {"torch.float32": "f32", "torch.float64": "f64", "torch.float16": "f16",
 WORDS = {"Float": "f32", "Double": "f64", "Half": "f16", "Long": "i64", "Int": "i32", "Byte": "u8"}
 BYTES = {"f32": 4, "f64": 8, "f16": 2, "i64": 8, "i32": 4, "u8": 1}
 AT_ONCE = 12  # at the end of their group, see tests/app/python/torch_coll.py
-QUERY = ("SELECT c.pid, l.name AS lane, c.name, c.bytes, c.sequence, c.dur FROM collective c JOIN lane l "
-         "ON l.lane = c.lane ORDER BY c.sequence")
+QUERY = ("SELECT c.pid, l.name AS track, c.name, c.bytes, c.sequence, c.dur FROM collective c JOIN track l "
+         "ON l.id = c.track ORDER BY c.sequence")
 
 
 def port():

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # test: timeout=300 sanitize=no
-"""In steps that are left out nobody listens to torch's ranges: what that costs is measured like the rest. A torch whose
+"""In unsampled steps nobody listens to torch's ranges: what that costs is measured like the rest. A torch whose
 optimizers have no hooks is listened to all the time."""
 import json
 import subprocess
@@ -18,7 +18,7 @@ def train(p, python, seconds, *more):
 
 def measured(version, python):
     hooks = tuple(int(v) for v in version.split(".")[:2]) >= (2, 0)
-    with Place() as p, Daemon(p, {"measure": "on", "measure_after_s": 0, "slowdown_permille": 0}) as d:
+    with Place() as p, Daemon(p, {"measure": "on", "measure_after_s": 0, "max_slowdown": 0}) as d:
         said = train(p, python, 100 if hooks else 4)
         d.flush()
         heard = {int(k): v for k, v in said.get("heard", {}).items()}
@@ -38,7 +38,7 @@ def measured(version, python):
 
 def grouped(version, python):
     """With a process group the listener stays: torch's copies at the nodes of the backward pass are reckoned."""
-    with Place() as p, Daemon(p, {"measure": "on", "measure_after_s": 0, "slowdown_permille": 0, "ops_every": 5}) as d:
+    with Place() as p, Daemon(p, {"measure": "on", "measure_after_s": 0, "max_slowdown": 0, "ops_every": 5}) as d:
         said = train(p, python, 6, "group", p.path / "store")
         d.flush()
         got = [x for x in json.loads(aon("overhead", "--json", p.store).stdout or "{}").get("processes", []) if x["pid"] == said.get("pid")]

@@ -19,7 +19,7 @@ LEFT_OUT = """select 1.0 * sum(case when k = 0 then dur end) / (max(end_ts) - mi
 
 def half(place):
     """A program of which every other step is left out; its number of steps, and of those."""
-    with Daemon(place, {"measure": "on", "measure_after_s": 0, "slowdown_permille": 0, "rung": "half"}) as d:
+    with Daemon(place, {"measure": "on", "measure_after_s": 0, "max_slowdown": 0, "fidelity": "half"}) as d:
         p = app(place, "app_cost", "-s", 1, "-N", 2400, "-x", 0, "-n", 0, "-b", 1500, "-p", 1600, "-e", 3, "-k")
         emitted(p)
         wait_for(lambda: not d.session(p.pid))

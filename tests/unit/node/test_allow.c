@@ -9,7 +9,7 @@
 #include "govern/govern.h"
 #include "storekit.h"
 
-#define KEY ALLOW_slowdown_permille
+#define KEY ALLOW_max_slowdown
 
 static struct param param;
 static struct allow_jobs jobs;
@@ -43,7 +43,7 @@ static void test_order(void)
 	allow_set(&own, KEY, true, NULL);
 	allow_set(&own, KEY, false, NULL);
 	T_OK(allow_empty(&own) && holds(&own, "j", 6) == 30, "taken back");
-	T_OK(allow_tighter(ALLOW_rung, 4, 2) && !allow_tighter(ALLOW_rung, 0, 2) &&
+	T_OK(allow_tighter(ALLOW_fidelity, 4, 2) && !allow_tighter(ALLOW_fidelity, 0, 2) &&
 		     !allow_tighter(KEY, 0, 5) && allow_tighter(KEY, 5, 0) &&
 		     !allow_tighter(KEY, 5, 5),
 	     "of rungs a lower one is tighter; 0 is no limit");
@@ -78,7 +78,8 @@ static void test_rungs(void)
 	for (int i = 0; i < FIDELITY_LEVELS; i++) {
 		struct param p = param;
 
-		same = same && !param_set(&p, "rung", fidelity_table[i].word, &why) && p.rung == i;
+		same = same && !param_set(&p, "fidelity", fidelity_table[i].word, &why) &&
+		       p.fidelity == i;
 	}
 	T_OK(same, "the setting has the words of the ladder, in its order");
 }
@@ -131,16 +132,17 @@ static void test_kept(void)
 	struct kept k = { 0 };
 
 	kept_parse(&k, &found, text);
-	T_OK(allow_limit(&param, &found, &none, "train", 7, ALLOW_slowdown_permille) == 5 &&
-		     allow_limit(&param, &found, &none, "train", 1000, ALLOW_rung) ==
+	T_OK(allow_limit(&param, &found, &none, "train", 7, ALLOW_max_slowdown) == 5 &&
+		     allow_limit(&param, &found, &none, "train", 1000, ALLOW_fidelity) ==
 			     FIDELITY_HALF &&
-		     allow_limit(&param, &found, &none, "train", 7, ALLOW_rung) == FIDELITY_ALL,
+		     allow_limit(&param, &found, &none, "train", 7, ALLOW_fidelity) == FIDELITY_ALL,
 	     "limits of jobs are as the aond before knew them");
 	kept_claim(&k, 41, 778, &a);
 	T_OK(allow_empty(&a), "another process of that number has none of them");
 	kept_claim(&k, 41, 777, &a);
 	T_OK(a.admin_set[ALLOW_disk_mib_day] && a.admin[ALLOW_disk_mib_day] == 9 &&
-		     a.own_set[ALLOW_rung] && a.own[ALLOW_rung] == FIDELITY_TENTH && k.n == 1,
+		     a.own_set[ALLOW_fidelity] && a.own[ALLOW_fidelity] == FIDELITY_TENTH &&
+		     k.n == 1,
 	     "a process finds its own, and nothing that is no limit");
 	a = none;
 	kept_claim(&k, 41, 777, &a);

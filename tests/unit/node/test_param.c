@@ -22,7 +22,10 @@ static const struct {
 	{ "lines may end as on other systems", TEXT("queue_mib = 32\r\n"), NULL },
 	{ "a path may be empty where that means none", TEXT("pool_dir =\n"), NULL },
 	{ "a number may have a unit of the same kind", TEXT("memory_mib = 2GiB\nmeasure_after_s = 1m\n"
-	  "slowdown_permille = 1%\nnames_max = 20k\n"), NULL },
+	  "max_slowdown = 0.7%\nmax_probe_cost = 2\nnames_max = 20k\n"), NULL },
+	{ "a share has one decimal", TEXT("max_slowdown = 0.05%\n"),
+	  "f:1: max_slowdown: expected 0% to 100%, in steps of 0.1%, not '0.05%'" },
+	{ "former names are taken", TEXT("slowdown_permille = 5\nrung = pulse\ntier = pulse\n"), NULL },
 	{ "not one of another kind", TEXT("memory_mib = 2s\n"),
 	  "f:1: memory_mib: expected a whole number from 0 to 1048576 MiB, not '2s'" },
 	{ "nor a part of the smallest", TEXT("memory_mib = 1KiB\n"),
@@ -47,9 +50,9 @@ static const struct {
 	  "f:1: store: expected an absolute path, not 'a.db'" },
 	{ "a path that must be there is", TEXT("store =\n"), "f:1: store: expected an absolute path, not ''" },
 	{ "a word of the list", TEXT("tier = loud\n"),
-	  "f:1: tier: expected one of off|pulse|rollup|flight|full, not 'loud'" },
+	  "f:1: tier: expected one of off|heartbeat|rollup|flight|full, not 'loud'" },
 	{ "no part of a word", TEXT("tier = flig\n"),
-	  "f:1: tier: expected one of off|pulse|rollup|flight|full, not 'flig'" },
+	  "f:1: tier: expected one of off|heartbeat|rollup|flight|full, not 'flig'" },
 	{ "a chunk is a power of two", TEXT("chunk_bytes = 5000\n"),
 	  "f: chunk_bytes: expected a power of two, not '5000'" },
 	{ "small is not larger", TEXT("pool_kib = 128\n"),
@@ -103,6 +106,10 @@ static void test_values(void)
 	     "defaults come from the table");
 	T_OK(!param_set(&p, "tier", "full", &why) && p.tier == 4,
 	     "a word is its place in the list");
+	T_OK(!param_set(&p, "probe_permille", "15", &why) && p.max_probe_cost == 15 &&
+		     !param_set(&p, "probe_permille", "0.3%", &why) && p.max_probe_cost == 3 &&
+		     !param_set(&p, "max_probe_cost", "1.1", &why) && p.max_probe_cost == 11,
+	     "a share is in percent, under its former name in thousandths");
 	T_OK(!param_set(&p, "run_dir", "/a", &why) && !strcmp(p.run_dir.s, "/a"), "a path is kept");
 }
 

@@ -12,9 +12,10 @@ const char *const allow_name[ALLOWS] = {
 
 enum allow_key allow_find(const char *key)
 {
+	const struct param_row *r = conf_find(&param_conf, key);
 	int i = 0;
 
-	while (i < ALLOWS && strcmp(allow_name[i], key))
+	while (i < ALLOWS && (!r || strcmp(allow_name[i], r->key)))
 		i++;
 	return (enum allow_key)i;
 }
@@ -34,7 +35,7 @@ int64_t allow_node(const struct param *p, enum allow_key key)
 
 bool allow_tighter(enum allow_key key, int64_t a, int64_t b)
 {
-	if (key == ALLOW_rung)
+	if (key == ALLOW_fidelity)
 		return a > b;
 	return a && (!b || a < b);
 }

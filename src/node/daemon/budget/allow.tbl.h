@@ -7,9 +7,9 @@
  * budget_ask.c computes how much.
  */
 /* clang-format off */
-ALLOW(slowdown_permille, "of a step, measured or accounted",       "unsampled steps")
-ALLOW(probe_permille,    "of a core for each GPU, accounted",      "changes of the fidelity level")
+ALLOW(max_slowdown,      "of a step, measured or accounted",       "unsampled steps")
+ALLOW(max_probe_cost,    "of a core for each GPU, accounted",      "changes of the fidelity level")
 ALLOW(disk_mib_day,      "events of this process, today",          "events rolled up, for any reason")
-ALLOW(rung,              "fidelity level, 0: all",                  "")
+ALLOW(fidelity,          "fidelity level, 0: all",                  "")
 /* clang-format on */
 #undef ALLOW

@@ -109,6 +109,7 @@ static void tell_move(struct sess *s, enum govern_why why, double accounted, dou
 	stream_gauge(s->stream, OVERHEAD_FIDELITY, s->stream->cost.govern.fidelity,
 		     clock_mono_ns());
 	s->stream->proc.overhead.moves++;
+	count_add(COUNT_fidelity_moves, 1);
 	count_add(COUNT_rung_moves, 1);
 }
 
@@ -134,10 +135,10 @@ static void tell_lag(struct sess *s)
 static void lead(struct sess *s, uint64_t now)
 {
 	const struct param *p = s->roster->param;
-	struct cost_limits l = { .budget = (double)tightest(s, ALLOW_slowdown_permille) / 1000.0,
-				 .cpu = (double)tightest(s, ALLOW_probe_permille) / 1000.0 *
+	struct cost_limits l = { .budget = (double)tightest(s, ALLOW_max_slowdown) / 1000.0,
+				 .cpu = (double)tightest(s, ALLOW_max_probe_cost) / 1000.0 *
 					gpus_of(s),
-				 .top = (enum fidelity)tightest(s, ALLOW_rung),
+				 .top = (enum fidelity)tightest(s, ALLOW_fidelity),
 				 .leave = s->budget.trials,
 				 .measure = p->measure,
 				 .after_ns = (uint64_t)p->measure_after_s * 1000000000u,
@@ -193,7 +194,7 @@ void budget_note(struct sess *s)
 	/* Of all of its time: the last second of a program says little. */
 	o->accounted = (uint32_t)millionths((double)c->records * s->roster->emit_ns /
 					    (double)(c->at_ns - s->since_ns + 1));
-	o->budget = (uint32_t)budget_limit(s, ALLOW_slowdown_permille) * 1000u;
+	o->budget = (uint32_t)budget_limit(s, ALLOW_max_slowdown) * 1000u;
 	o->fidelity = c->govern.fidelity;
 	o->by = c->by_rate ? OVERHEAD_BY_LAUNCHES : OVERHEAD_BY_STEPS;
 	o->stays = (uint32_t)millionths(c->stays);

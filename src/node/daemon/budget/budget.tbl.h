@@ -6,9 +6,9 @@
  *	       "what was given up to keep the limit", how often)
  */
 /* clang-format off */
-BUDGET(slowdown_permille, "max of all processes, measured or accounted", budget_slowdown(d), "changes of the fidelity level", count_get(COUNT_rung_moves))
-BUDGET(probe_permille,    "max of all processes with GPUs, per GPU, accounted", budget_probes(d), "changes of the fidelity level", count_get(COUNT_rung_moves))
-BUDGET(rung,              "lowest of all processes",                      budget_fidelity(d), "processes recorded less", budget_lowered(d))
+BUDGET(max_slowdown,      "max of all processes, measured or accounted", budget_slowdown(d), "changes of the fidelity level", count_get(COUNT_fidelity_moves))
+BUDGET(max_probe_cost,    "max of all processes with GPUs, per GPU, accounted", budget_probes(d), "changes of the fidelity level", count_get(COUNT_fidelity_moves))
+BUDGET(fidelity,          "lowest of all processes",                      budget_fidelity(d), "processes recorded less", budget_lowered(d))
 BUDGET(measure,           "",                                           -1, "", 0)
 BUDGET(cpu_percent,       "since aond started",                         budget_cpu(d), "changes: events rolled up, records counted", count_get(COUNT_shed_moves))
 BUDGET(memory_mib,        "of aond, including pools",                     (double)d->rss / (1 << 20), "stops: events rolled up, records counted, processes refused", count_get(COUNT_memory_stops))

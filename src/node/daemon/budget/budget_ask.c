@@ -30,14 +30,14 @@ static double budget_slowdown(const struct aond *d)
 	for (const struct sess *s = d->roster.first; s; s = s->next)
 		if (s->stream && overhead_share(&s->stream->proc.overhead) > most)
 			most = overhead_share(&s->stream->proc.overhead);
-	return (double)most / 1e3;
+	return (double)most / 1e4;
 }
 
 static double probes_of(const struct sess *s)
 {
 	int gpus = __builtin_popcountll(s->stream->gpus);
 
-	return gpus ? 1e3 * s->stream->cost.accounted / gpus : 0;
+	return gpus ? 100 * s->stream->cost.accounted / gpus : 0;
 }
 
 static double budget_probes(const struct aond *d)
@@ -81,8 +81,8 @@ static void put_row(FILE *f, const struct param *p, const char *key, double used
 	const struct param_row *r = param_get(p, key, value);
 
 	fprintf(f, "%s\t%s\t%s\t%.3f\t%llu\t%s\t%s\n", key, value,
-		r->type == PARAM_NUM ? r->unit : "", used, (unsigned long long)given, given_what,
-		what);
+		r->type == PARAM_NUM || r->type == PARAM_SHARE ? r->unit : "", used,
+		(unsigned long long)given, given_what, what);
 }
 
 static void put_node(FILE *f, const struct aond *d)
@@ -100,13 +100,13 @@ static void put_node(FILE *f, const struct aond *d)
 static double used_of(const struct sess *s, enum allow_key key)
 {
 	switch (key) {
-	case ALLOW_slowdown_permille:
-		return (double)overhead_share(&s->stream->proc.overhead) / 1e3;
-	case ALLOW_probe_permille:
+	case ALLOW_max_slowdown:
+		return (double)overhead_share(&s->stream->proc.overhead) / 1e4;
+	case ALLOW_max_probe_cost:
 		return probes_of(s);
 	case ALLOW_disk_mib_day:
 		return (double)budget_written(s) / (1 << 20);
-	case ALLOW_rung:
+	case ALLOW_fidelity:
 		return s->stream->cost.govern.fidelity;
 	case ALLOWS:
 		break;
@@ -117,13 +117,13 @@ static double used_of(const struct sess *s, enum allow_key key)
 static uint64_t given_of(const struct sess *s, enum allow_key key)
 {
 	switch (key) {
-	case ALLOW_slowdown_permille:
+	case ALLOW_max_slowdown:
 		return s->stream->proc.overhead.left_out;
-	case ALLOW_probe_permille:
+	case ALLOW_max_probe_cost:
 		return s->stream->proc.overhead.moves;
 	case ALLOW_disk_mib_day:
 		return s->stream->tally.lost[AON_LOSS_ROLLED_UP];
-	case ALLOW_rung:
+	case ALLOW_fidelity:
 	case ALLOWS:
 		break;
 	}
@@ -252,8 +252,8 @@ static void set(FILE *f, const struct about *a, char *assign)
 	if (k == ALLOWS || !value || (!back && param_set(&scratch, key, value, &why) < 0)) {
 		fprintf(f, "error: %s\n",
 			value && k == ALLOWS
-				? "only slowdown_permille, probe_permille, disk_mib_day and "
-				  "rung can be set for a job or a process"
+				? "only max_slowdown, max_probe_cost, disk_mib_day and "
+				  "fidelity can be set for a job or a process"
 				: why.text);
 		return;
 	}

@@ -108,10 +108,9 @@ static const struct {
 	const char *word;
 	int (*fn)(struct audience *a, uint32_t id, char *out, size_t cap);
 } questions[] = {
-	{ "name", text_of_name },
-	{ "lane", text_of_track },
-	{ "process", text_of_process },
-	{ "processes", text_of_processes },
+	{ "name", text_of_name },       { "track", text_of_track },
+	{ "lane", text_of_track }, /* the word until 0.1 */
+	{ "process", text_of_process }, { "processes", text_of_processes },
 };
 
 /* -EAGAIN of one is an answer: nobody waits for a disk here. */

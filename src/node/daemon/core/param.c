@@ -41,8 +41,18 @@ static int check(const void *p, struct param_why *why)
 	return param_check(p, why);
 }
 
+/* The names until 0.1; to go with the release after it. */
+static const struct conf_alias aliases[] = {
+	{ "slowdown_permille", "max_slowdown", 0.1 },
+	{ "probe_permille", "max_probe_cost", 0.1 },
+	{ "rung", "fidelity", 0 },
+	{ "pulse", "heartbeat", 0 },
+	{ 0 },
+};
+
 const struct conf param_conf = {
 	.row = param_table,
+	.alias = aliases,
 	.n = sizeof(param_table) / sizeof(param_table[0]),
 	.size = sizeof(struct param),
 	.help = "aond --help",

@@ -14,9 +14,10 @@
 #define PARAM_FILE_BYTES CONF_FILE_BYTES
 #define PARAM_PATH_BYTES CONF_PATH_BYTES
 
-#define PARAM_TYPE_NUM  int64_t
-#define PARAM_TYPE_WORD int64_t /* index of the word */
-#define PARAM_TYPE_PATH struct conf_path
+#define PARAM_TYPE_NUM   int64_t
+#define PARAM_TYPE_WORD  int64_t /* index of the word */
+#define PARAM_TYPE_SHARE int64_t /* thousandths */
+#define PARAM_TYPE_PATH  struct conf_path
 
 #define param_why conf_why
 #define param_row conf_row
@@ -27,9 +28,10 @@ struct param {
 };
 
 /* For --help, the man page and tests: the table itself. */
-#define PARAM_NUM  CONF_NUM
-#define PARAM_PATH CONF_PATH
-#define PARAM_WORD CONF_WORD
+#define PARAM_NUM   CONF_NUM
+#define PARAM_SHARE CONF_SHARE
+#define PARAM_PATH  CONF_PATH
+#define PARAM_WORD  CONF_WORD
 extern const struct param_row param_table[];
 extern const size_t param_count;
 extern const struct conf param_conf;

@@ -4,7 +4,7 @@
  *
  *	PARAM(key, type, default, min, max, unit, live, "what it does")
  *
- * type  NUM: whole number in [min, max]; PATH: absolute path, at most max bytes, may be empty
+ * type  NUM: whole number in [min, max]; SHARE: percent, with min and max in thousandths; PATH: absolute path, at most max bytes, may be empty
  *       when min is 0; WORD: one of the words in `unit`, separated by |
  * live  LIVE: a reload changes it; START: read at start only, a reload keeps the old value and says so
  */
@@ -18,9 +18,9 @@ PARAM(chunk_bytes,      NUM,  "4096",                1024, 16384, "bytes", LIVE,
 PARAM(pools_mib,        NUM,  "256",                    2, 65536, "MiB",   LIVE,  "size of all pools together; a process that would exceed it is refused")
 PARAM(memory_mib,       NUM,  "1024",                   0, 1 << 20, "MiB", LIVE,  "memory of aond, including the pools; from 7/8 of this limit on events are only rolled up, at the limit records are only counted and further processes refused, until usage falls below 3/4; 0: no limit")
 PARAM(cpu_percent,      NUM,  "-1",                    -1, 100000, "%",    LIVE,  "CPU of aond in percent of one core; above it for a second events are only rolled up, then records are only counted, until usage is well below it again; -1: 1 % for each GPU of the node, at least 5 %, 15 % without GPUs; 0: no limit")
-PARAM(slowdown_permille, NUM, "10",                    0,  1000, "1/1000", LIVE, "time that recording may add to a step of a program, as measured and as accounted; above it the fidelity level falls and less is recorded; 0: no limit")
-PARAM(probe_permille,   NUM,  "10",                    0,  1000, "1/1000", LIVE, "CPU that recording takes in the threads of a program that uses GPUs, of one core for each GPU, as accounted; above it the fidelity level falls and less is recorded; 0: no limit")
-PARAM(rung,             WORD, "all",                    0,     0, "all|no-ops|no-counters|half|quarter|tenth|rare|pulse", LIVE, "the fidelity level (docs/budget.md) at which recording of processes starts; budgets only lower it")
+PARAM(max_slowdown,     SHARE, "1",                     0,  1000, "%",     LIVE,  "time that recording may add to a step of a program, as measured and as accounted; above it the fidelity level falls and less is recorded; 0: no limit")
+PARAM(max_probe_cost,   SHARE, "1",                     0,  1000, "%",     LIVE,  "CPU that recording takes in the threads of a program that uses GPUs, of one core for each GPU, as accounted; above it the fidelity level falls and less is recorded; 0: no limit")
+PARAM(fidelity,         WORD, "all",                    0,     0, "all|no-ops|no-counters|half|quarter|tenth|rare|heartbeat", LIVE, "the fidelity level (docs/budget.md) at which recording of processes starts; budgets only lower it")
 PARAM(disk_mib_day,     NUM,  "65536",                  0, 1 << 24, "MiB", LIVE,  "what may be written to the store's disk per day; above 7/8 of this events are only rolled up, above the limit rollups are dropped too, until the next day; 0: no limit")
 PARAM(measure,          WORD, "on",                     0,     0, "off|on", LIVE, "skip the recording of some steps of programs that have many, to measure the cost of recording")
 PARAM(measure_after_s,  NUM,  "30",                     0, 86400, "s",     LIVE,  "start to measure so long after a program's first step")
@@ -36,7 +36,7 @@ PARAM(rows_max,         NUM,  "4096",                  16, 65536, "",      LIVE,
 PARAM(sessions_max,     NUM,  "1024",                   1, 16384, "",      LIVE,  "processes at a time")
 PARAM(sessions_per_uid, NUM,  "256",                    1, 16384, "",      LIVE,  "processes of one user at a time")
 PARAM(commit_ms,        NUM,  "1000",                1000, 60000, "ms",    LIVE,  "time between two commits to the store, in whole seconds")
-PARAM(tier,             WORD, "flight",                 0,     0, "off|pulse|rollup|flight|full", LIVE, "how much processes record from when they join")
+PARAM(tier,             WORD, "flight",                 0,     0, "off|heartbeat|rollup|flight|full", LIVE, "how much processes record from when they join")
 PARAM(ops_every,        NUM,  "100",                    0, 1000000, "",    LIVE,  "operators of a framework are recorded in one of so many steps; 0: never; in tier full: always")
 PARAM(audit_kib,        NUM,  "1024",                   0, 1 << 20, "KiB", START, "size of the audit log (aon audit) beside the store: captures, subscriptions, leases and changes of settings, with their user; the previous log is kept too; 0: none")
 PARAM(subscribe_mib,    NUM,  "8",                      0,   256, "MiB",   LIVE,  "ring of live events for each user that has consumers (aon subscribe), at most four per user and 16 in all; 0: no consumers")

@@ -11,7 +11,7 @@
 #include "daemon/core/aond.h"
 #include "daemon/core/count.h"
 
-static const char *const tier_word[] = { "off", "pulse", "rollup", "flight", "full" };
+static const char *const tier_word[] = { "off", "heartbeat", "rollup", "flight", "full" };
 
 static const char *const loss_word[AON_LOSS_MAX] = {
 #define LOSS(num, NAME, word, side, help) [num] = word,

@@ -71,60 +71,16 @@ static void begin_process(struct show *s, const char *pid, const char *job, cons
 	json_open(s->j, "budget", '[');
 }
 
-/* What people call a setting, also on the command line; in files it has its key. */
-static const struct word {
-	const char *key, *word;
-	bool permille; /* people say it in percent */
-} words[] = {
-	{ "slowdown_permille", "max_slowdown", true },
-	{ "probe_permille", "max_probe_cost", true },
-	{ "rung", "fidelity", false },
-};
-
-static const struct word *word_of(const char *key)
-{
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (!strcmp(words[i].key, key))
-			return &words[i];
-	return NULL;
-}
-
-/* "max_slowdown=1%" as aond takes it: "slowdown_permille=10". */
-static const char *to_key(const char *given, char buf[WORD_MAX])
-{
-	size_t len = strcspn(given, "=");
-	const char *value = given + len + 1;
-	char *end;
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-		double v = strtod(value, &end);
-
-		if (strlen(words[i].word) != len || memcmp(words[i].word, given, len))
-			continue;
-		if (words[i].permille && end != value && (!*end || !strcmp(end, "%")))
-			snprintf(buf, WORD_MAX, "%s=%.0f", words[i].key, 10 * v);
-		else
-			snprintf(buf, WORD_MAX, "%s=%s", words[i].key,
-				 strcmp(value, "heartbeat") ? value : "pulse");
-		return buf;
-	}
-	return given;
-}
-
 static void text_row(struct show *s, char *f[FIELDS])
 {
-	const struct word *w = word_of(f[0]);
-	double u = strtod(f[3], NULL) / (w && w->permille ? 10 : 1);
+	double u = strtod(f[3], NULL);
 	bool given = strtoull(f[4], NULL, 10) != 0;
 
-	table_add(&s->t, "%s", w ? w->word : f[0]);
+	table_add(&s->t, "%s", f[0]);
 	if (!strcmp(f[1], "0"))
 		table_add(&s->t, "none");
-	else if (w && w->permille)
-		table_add(&s->t, "%g %%", strtod(f[1], NULL) / 10);
 	else
-		table_add(&s->t, "%s %s", strcmp(f[1], "pulse") ? f[1] : "heartbeat",
-			  w ? "" : f[2]);
+		table_add(&s->t, "%s %s", f[1], f[2]);
 	table_add(&s->t, u < 0 ? "-" : "%.*f", u < 10 ? 2 : 0, u);
 	table_add(&s->t, "%s", f[6]);
 	table_add(&s->t, given ? "%s %s" : "-", f[4], f[5]);
@@ -136,7 +92,7 @@ static void json_row(struct json *j, char *f[FIELDS])
 
 	json_open(j, NULL, '{');
 	json_str(j, "key", f[0]);
-	json_str(j, "name", word_of(f[0]) ? word_of(f[0])->word : f[0]);
+	json_str(j, "name", f[0]);
 	json_str(j, "value", f[1]);
 	json_str(j, "unit", *f[2] ? f[2] : NULL);
 	json_real(j, "used", u < 0 ? 0.0 / 0.0 : u);
@@ -191,7 +147,7 @@ static void on_answer(void *arg, char *line)
 /* "" the node, " pid N", " job J". */
 static int set_all(const struct opts *o, const char *whom)
 {
-	char word[2 * WORD_MAX], said[WORD_MAX], key[WORD_MAX];
+	char word[2 * WORD_MAX], said[WORD_MAX];
 
 	for (int i = 0; i < o->argc; i++) {
 		int rc;
@@ -199,8 +155,7 @@ static int set_all(const struct opts *o, const char *whom)
 		if (!strchr(o->argv[i], '='))
 			return cli_misuse("takes KEY=VALUE, not '%s'", o->argv[i]);
 		*said = '\0';
-		snprintf(word, sizeof(word), *whom ? "budget%s\t%s" : "set%s %s", whom,
-			 to_key(o->argv[i], key));
+		snprintf(word, sizeof(word), *whom ? "budget%s\t%s" : "set%s %s", whom, o->argv[i]);
 		rc = ask(word, on_answer, said);
 		if (rc != CLI_OK)
 			return rc;

@@ -23,7 +23,8 @@ static void stat_json(struct json *j, const struct store_stat *s)
 	json_u64(j, "version", s->version);
 	json_u64(j, "bytes", s->bytes);
 	json_u64(j, "processes", s->processes);
-	json_u64(j, "lanes", s->tracks);
+	json_u64(j, "tracks", s->tracks);
+	json_u64(j, "lanes", s->tracks); /* the key until 0.1 */
 	json_u64(j, "names", s->names);
 	json_u64(j, "events", s->events);
 	json_u64(j, "event_blobs", s->event_blobs);
