@@ -81,7 +81,7 @@ validate-models: $(BUILD)/build.ninja
 	AON_NVMMH=$${AON_NVMMH:-$$lib} $(BUILD)/tests/validate/validate
 
 # Everything that needs long, one after the other; SOAK_S: seconds of each. The figures of overhead, consumers, detectors and diagnosis
-# in full come last, with SOAK_S seconds of each slowdown (30 minutes unless told).
+# in full come last, with SOAK_S seconds of each slowdown (default: 30 minutes).
 soak:
 	@tools/setup build check bench
 	@$(MAKE) --no-print-directory all

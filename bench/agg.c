@@ -8,7 +8,7 @@
  * jittered durations, some copies, a few long ones; and a stream of nested host ranges.
  * Fed in runs of a chunk, as the drain thread does. memcpy of the same records is
  * measured beside it. Median and lower quartile of the rounds: the least is no measure, since a
- * round is short and the CPU clock of a virtual machine may stand still through one.
+ * round is short and the CPU clock of a virtual machine may not advance during one.
  */
 #include <stdio.h>
 #include <stdlib.h>

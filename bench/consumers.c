@@ -25,7 +25,7 @@
 
 #define SOAK_RATE 10e3 /* a hundred read it on half a core */
 
-/* Every one reads all there is; every second one wants half of it. Says when all are there. */
+/* Every one reads all there is; every second one wants half of the events. Says when all are there. */
 static void consume(const char *run_dir, int n, int ready)
 {
 	struct aon_consumer_opts half = { .size = sizeof(half),
@@ -86,7 +86,7 @@ static double turn(const struct node *node, int n)
 
 struct seen {
 	uint64_t least,
-		most;  /* events that a consumer of all saw, with those it was told to miss */
+		most;  /* events that a consumer of all saw, with those reported to it as lost */
 	uint64_t lost; /* by any of them */
 	uint64_t came; /* consumers that came and went */
 };

@@ -4,7 +4,7 @@
 
 corpus_recall     of faults that cost 1 % or more, those that an act names
 corpus_precision  acts that are true
-corpus_culprit    of faults about which anything was said, those whose culprit was the first place named
+corpus_culprit    of faults with any finding, those whose culprit was the first place named
 corpus_detect_s   simulated time from a fault's first step to its name, median
 diagnose_ms_4096  CPU for each step of 4,096 ranks
 

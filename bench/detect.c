@@ -123,7 +123,7 @@ static void run(struct plant *p, const struct trouble *f, double noise, double s
 	}
 }
 
-/* --- what is told --- */
+/* --- what is reported --- */
 
 struct sum {
 	uint32_t told, all;
@@ -149,7 +149,7 @@ static void own_troubles(struct sum *s)
 {
 	for (size_t k = 0; k < sizeof(troubles) / sizeof(troubles[0]); k++) {
 		const struct trouble *t = &troubles[k];
-		/* What is told in pieces of seconds needs more of them. */
+		/* What is reported in pieces of seconds needs more of them. */
 		double wait = t->kind == ALARM_GPU_IDLE ? 200 : t->kind == ALARM_MEMORY ? 120 : 60;
 		uint32_t n = 0;
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What aond's detectors find, and what they make up.
 
-detector_recall   of runs with a fault, those in which it is told: of a generator of series, of the simulator's faults on
+detector_recall   of runs with a fault, those in which it is reported: of a generator of series, of the simulator's faults on
                   the first node of a job (bench/detect.c), and of faults done to real programs (faultkit.py)
 false_alarms_day  alarms in a healthy day, the worst of several kinds of jobs and noise
 AON_LONG=1: five seeds of each simulated fault, and ten and five rounds of the real ones."""

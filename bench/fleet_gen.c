@@ -32,7 +32,7 @@
 static struct {
 	uint64_t nodes, kernels, names, to, seconds, every, job, rec, step_ms, hours, part, of,
 		first;
-	/* Of `corpus`: its last step (`first`: its first), and a rank that is silent when all stands still. */
+	/* Of `corpus`: its last step (`first`: its first), and a rank that is silent when the job hangs. */
 	uint64_t last, without;
 } o = { .nodes = 1000,
 	.kernels = 150,

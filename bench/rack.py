@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A 72-GPU rack's BMCs: the recorded GB300 node 18 times over TLS, and a 19th that is dead, asked every 10 s.
 
-What the collector takes of a core is measured once all resources were found and those that stand still are known
+What the collector takes of a core is measured once all resources were found and those that do not change are known
 to (SETTLE looks), over whole intervals; what finding them takes is in the note. Values and times of reports change
 every 5 s, so that nothing of them is left out for being the same.
 """
@@ -19,7 +19,7 @@ BUILD = pathlib.Path(os.environ["AON_BUILD"])
 sys.path.insert(0, str(HERE / "../tests/scenario/lib"))
 import bmctest  # noqa: E402
 
-BMCS, INTERVAL, SETTLE, LOOKS = 18, 10, 12, 16 # what stands still is asked every 16 looks
+BMCS, INTERVAL, SETTLE, LOOKS = 18, 10, 12, 16 # what does not change is asked every 16 looks
 TICK = os.sysconf("SC_CLK_TCK")
 
 

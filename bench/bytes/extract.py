@@ -6,7 +6,7 @@ usage: extract.py DATA
 
 To stdout, little endian: for each trace a label of 64 bytes, a u32 count, a u32 of zero, then
 `count` events as src/data/model/event.h lays them out (48 bytes). Kernels, copies and memsets in
-order of start; names, geometries and lanes become ids in order of first sight, as in a store.
+order of start; names, geometries and tracks become ids in order of first sight, as in a store.
 """
 import gzip
 import json

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base_hang.c - B9: fr_trace's and NCCL RAS' way with a job that stands still: group by group, who
+/* base_hang.c - B9: fr_trace's and NCCL RAS' way with a job that hangs: group by group, who
  * has not come to what others are in. */
 #include <errno.h>
 #include <stdlib.h>

@@ -264,7 +264,7 @@ static int findings_given(struct scoring *s)
 	return err ? bad_file(path, err, &why) : LAB_OK;
 }
 
-/* --- what is said --- */
+/* --- the answer --- */
 
 static void put_score(struct json *j, const struct score *s)
 {

@@ -209,7 +209,7 @@ static void where(struct draw *d, const struct job *j, struct fault *f)
 		break;
 	case SCOPE_NODE:
 		f->first = f->last = job_node(j, rank);
-		if (f->kind == FAULT_SWITCH) { /* all of a leaf, or what there is of it */
+		if (f->kind == FAULT_SWITCH) { /* all of a leaf, or those there are */
 			f->first -= f->first % j->leaf;
 			f->last =
 				f->first + j->leaf - 1 < nodes ? f->first + j->leaf - 1 : nodes - 1;

@@ -49,7 +49,7 @@ struct corpus_event {
 	double by, gain;         /* gain: of the time from `from` to `end`, what it takes */
 	enum fault_course course;
 	uint32_t first, last; /* ranks */
-	bool stops;           /* the job: no gain, but all of it */
+	bool stops;           /* the job: not a part, but everything is gained */
 };
 
 struct corpus_truth {
@@ -59,7 +59,7 @@ struct corpus_truth {
 	bool hung;
 	bool packed, routed;   /* imbalance that belongs to the job: to say so is not wrong */
 	uint32_t *slow, slows; /* owned: ranks that noise makes slower than their like, for good */
-	int64_t *end_ns;       /* owned; by step, one more if hung: when it was said to be */
+	int64_t *end_ns;       /* owned; by step, one more if hung: when that was reported */
 	struct corpus_event event[CORPUS_FAULTS_MAX];
 	uint32_t events;
 };

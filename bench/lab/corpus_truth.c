@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* corpus_truth.c - plays a case, and again without each of its faults: what is true of it. */
+/* corpus_truth.c - plays a case, and again without each of its faults: the truth about the case. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,8 +48,8 @@ bool corpus_is_in(const struct corpus_truth *t, struct diag_part p, uint32_t ran
 	}
 }
 
-/* The exchanges of a rank that leave its node, as one number: ranks with the same cannot be told
- * apart by how long exchanges take. */
+/* The exchanges of a rank that leave its node, as one number: the durations of exchanges do not
+ * distinguish ranks with the same. */
 static uint64_t far_of(const struct job *j, uint32_t rank)
 {
 	uint64_t h = 1;

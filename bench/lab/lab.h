@@ -38,6 +38,6 @@ int lab_say(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3))
 void lab_progress(const char *name, uint32_t done, uint32_t of);
 
 #define LAB_STEPS_NAME ".steps"      /* records of a case, one behind the other */
-#define LAB_TRUTH_NAME ".truth.json" /* and what is true of it */
+#define LAB_TRUTH_NAME ".truth.json" /* and the truth about it */
 
 #endif /* AON_LAB_H */

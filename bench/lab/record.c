@@ -326,7 +326,7 @@ static void put_idle(const struct recorder *r, struct step_rec *out, uint32_t ra
 
 /* --- the rest --- */
 
-/* What of a fault other tools would show: clocks, errors, queues. */
+/* What other tools would show about a fault: clocks, errors, queues. */
 static void put_counters(const struct play *p, uint32_t rank, struct step_rec *out)
 {
 	const struct job *j = p->job;

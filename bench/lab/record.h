@@ -6,7 +6,7 @@
 #include "model/step_rec.h"
 #include "sim/engine.h"
 
-#define SIM_STALL_NS 10000000000ll /* a job that stood still for so long is said to */
+#define SIM_STALL_NS 10000000000ll /* a job without progress for so long is reported to hang */
 
 struct recorder;
 

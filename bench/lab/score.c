@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* score.c - what was said of a case against what is true of it. */
+/* score.c - the findings about a case against the truth. */
 #include "lab/score.h"
 
 #include <errno.h>
@@ -115,7 +115,7 @@ static bool is_alike(const struct corpus_event *e, struct diag_part p)
 	return false;
 }
 
-/* Whether the place is the culprit, or one that cannot be told from it; where that is all of the
+/* Whether the place is the culprit, or one that looks the same; where that is all of the
  * job's, the job. */
 static bool names(const struct corpus_truth *t, const struct corpus_event *e, struct diag_part p)
 {
@@ -166,7 +166,7 @@ static uint32_t ranks_named(const struct corpus_truth *t, const struct diag_find
 
 /*
  * What is true of the job whatever its faults: one that packs has uneven micro-batches, routed
- * experts get unequal tokens, some GPU is slower than its like. To say so is no alarm, and is said
+ * experts get unequal tokens, some GPU is slower than its like. To say so is no alarm, and is reported
  * of no fault.
  */
 static bool is_known(const struct corpus_truth *t, const struct diag_finding *f)

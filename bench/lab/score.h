@@ -3,7 +3,7 @@
  * score.h - what diagnosers said of cases, held against what is true of them.
  *
  * A fault counts if it costs 1 % or more, or stops the job; to act on a smaller one is neither right
- * nor wrong. What is said again of a place is the same act until nothing was said of it for a while.
+ * nor wrong. A repeated finding about a place is the same act until there was none for a while.
  */
 #ifndef AON_LAB_SCORE_H
 #define AON_LAB_SCORE_H
@@ -41,8 +41,8 @@ struct score_list {
 struct score {
 	const char *name, *what;            /* borrowed */
 	uint32_t cases, clean;              /* clean: without a fault that counts */
-	uint32_t events, detected, noticed; /* that count; named; anything true was said */
-	uint32_t top1, top3;                /* of those noticed, by the first that was said */
+	uint32_t events, detected, noticed; /* that count; named; with any true finding */
+	uint32_t top1, top3;                /* of those noticed, by the first finding */
 	uint32_t kind, class;               /* of those detected */
 	uint32_t acts, right, vague, victims, wrong, notes;
 	double false_acts, clean_days;
@@ -72,7 +72,7 @@ struct score_run;
 int score_run_new(struct score_run **out, const struct diagnoser *d, uint32_t world);
 void score_run_free(struct score_run *r); /* NULL is allowed */
 int score_run_step(struct score_run *r, const struct step_rec *rec, size_t n);
-/* All that was said, with times from the truth; adds what it took to the score. */
+/* All findings, with times from the truth; adds what it took to the score. */
 int score_run_end(struct score_run *r, struct score *s, const struct corpus_truth *t);
 
 #endif /* AON_LAB_SCORE_H */

@@ -61,7 +61,7 @@ class Interval:
 
 
 class Arm:
-    """A process that does so many steps when it is told to."""
+    """A process that does so many steps on request."""
 
     def __init__(self, argv, env):
         self.proc = subprocess.Popen(argv, env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)

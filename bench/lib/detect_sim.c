@@ -76,7 +76,7 @@ const struct sim_case sim_days[] = {
 	/* clang-format on */
 };
 
-/* A process of a stranger that names no range: its first checkpoint cannot be told from a hang. */
+/* A process of a stranger that names no range: its first checkpoint looks like a hang. */
 const struct sim_case sim_unseen = {
 	"checkpoints that nothing tells of", LONG, SAVES, 115000, 1, 0, 0, true, SAVES_UNSEEN
 };
@@ -182,7 +182,7 @@ static void take_op(struct node *n, const struct play *p, uint32_t r, uint32_t i
 	roll_add(n->rank[r].roll, &e, 1, on_window, &c);
 }
 
-/* The host stands still, where the program has its checkpoint. */
+/* The host pauses where the program has its checkpoint. */
 static void take_pause(struct node *n, const struct play *p, uint32_t r, uint32_t i)
 {
 	const struct op *op = &play_program(p, r)->op[i];
@@ -218,7 +218,7 @@ static void take_rank(struct node *n, const struct play *p, uint32_t r)
 	roll_close(k->roll, end - 2 * S, on_window, &c);
 }
 
-/* As saving.c: of who stands still, and of the ranks beside it. */
+/* As saving.c: of the rank that is paused, and of the ranks beside it. */
 static void see_saves(struct node *n, uint32_t r)
 {
 	struct rank *k = &n->rank[r];

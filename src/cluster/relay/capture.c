@@ -197,7 +197,7 @@ static unsigned place(struct relay *r, const struct relay_request *q, const stru
 	status = choose(r, o);
 	if (status) {
 		order_end(r, o);
-		snprintf(text, 200, "No node here has told of job %s.\n", w->job);
+		snprintf(text, 200, "No node here has reported job %s.\n", w->job);
 		return status;
 	}
 	*out = o;

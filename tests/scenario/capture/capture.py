@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # test: timeout=300 needs=unshare,setpriv long=yes
-"""aon capture --kineto with a stand-in for PyTorch: who may order, what can go wrong, and what is left of it.
+"""aon capture --kineto with a stand-in for PyTorch: who may order, what can go wrong, and what remains.
 
-Abstract sockets belong to a network namespace: all of it runs in one of its own, where no other daemon is."""
+Abstract sockets belong to a network namespace: this test runs in its own, where no other daemon is."""
 import json
 import os
 import shutil

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # test: timeout=120
-"""What limits kernels, from a trace made for it: aon why on a slow product, aon roofline, and what is said
+"""What limits kernels, from a trace made for it: aon why on a slow product, aon roofline, and the report
 where the device or the work is not known."""
 import json
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # test: timeout=300 sanitize=no
-"""aon-lab corpus: jobs with known faults as records and truths. aon-lab score: what is said of them against what is true."""
+"""aon-lab corpus: jobs with known faults as records and truths. aon-lab score: findings about them against the truth."""
 import json
 
 import aonschema

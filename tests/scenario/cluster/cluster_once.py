@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # test: timeout=600 sanitize=no long=yes
-"""Every row arrives once, on both replicas, whatever is killed; what was dropped is told to the row."""
+"""Every row arrives once, on both replicas, whatever is killed; what was dropped is reported to the row."""
 import pathlib
 import shutil
 import tempfile

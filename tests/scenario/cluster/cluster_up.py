@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # test: timeout=600 sanitize=no long=yes
-"""tools/cluster-up: from a training on nodes of their own to rows in ClickHouse, and nothing is left of it."""
+"""tools/cluster-up: from a training on nodes of their own to rows in ClickHouse, and nothing is left afterwards."""
 import os
 import subprocess
 

@@ -125,7 +125,7 @@ def whose_fault(place, url, fleet):
     ok(d["steps"] == truth["steps"] and d["findings"] and d["findings"][0]["parts"][0] in bad, "the place of the fault is the first finding", (bad, d["findings"][:2]))
     text = say(place, "why", "--cluster", url, "--job", "corpus", "--since", "2h", "--all").stdout.decode()
     ok("rank " in text and " on sim" in text and "expect" in text, "in words, with its node", text)
-    ok("told by diagnose: rank 37" in say(place, "why", "--cluster", url, "--job", "job-000", "--since", "2h").stdout.decode(), "and what was told before")
+    ok("reported by diagnose: rank 37" in say(place, "why", "--cluster", url, "--job", "job-000", "--since", "2h").stdout.decode(), "and what was told before")
 
 
 def same_as_the_file(place, url, cred):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # test: timeout=300 sanitize=no
 """aon diagnose --follow on a real ClickHouse: records of simulated jobs come in bit by bit, what is wrong with them is in the table
-`finding`, each once, whatever happens to the service meanwhile; what is over is said to be."""
+`finding`, each once, whatever happens to the service meanwhile; the end of a finding is reported."""
 import http.server
 import json
 import os
@@ -107,7 +107,7 @@ def slow_and_well_again(place, server, service, url):
     f = json.loads(aon(place, "fleet", "--cluster", url, "--json", "--since", "2h", env=ENV).stdout)
     ok(f"Rank {rank}:" in next(j for j in f["jobs"] if j["job"] == job.name)["finding"], "aon fleet says it of the job", f["jobs"])
     w = aon(place, "why", "--cluster", url, "--job", job.name, "--since", "2h", env=ENV).stdout.decode()
-    ok(f"told by diagnose: Rank {rank}:" in w, "so does aon why", w)
+    ok(f"reported by diagnose: Rank {rank}:" in w, "so does aon why", w)
     r = aon(place, "diagnose", "--cluster", url, "--job", job.name, "--since", "2h", "--json", env=ENV)
     d = json.loads(r.stdout)["recordings"][0]
     ok(d["findings"][0]["component"] == [e["component"]] and d["steps"] == 192, "asked once it finds the same, and writes nothing", (d["findings"][:1], d["steps"]))

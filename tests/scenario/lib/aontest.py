@@ -2,7 +2,7 @@
 """What the scenarios share: a private aond, programs under test, the store's accounts, TAP.
 
 A scenario is a script: it starts real processes, lets something happen to them, and prints
-TAP. AON_BUILD names the build directory. Nothing of it touches /run/aon or another daemon.
+TAP. AON_BUILD names the build directory. No test touches /run/aon or another daemon.
 """
 import json
 import os

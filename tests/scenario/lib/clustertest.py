@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A cluster on this machine alone: Debian's ZooKeeper and ClickHouse twice, on the loopback device, each in a folder
-and on ports of its own. Nothing of it is left when it ends.
+and on ports of its own. Nothing is left when it ends.
 
     with Cluster(folder, "replicas") as c:    # or "shards", "alone"; c.why is None, or why it did not start
         c.server[0].ask("SELECT 1")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs with telemetry, drawn by a seed: with a fault that telemetry tells of, healthy, or with what looks like one.
 
-Each is what `aon sim` makes; what `aon why` says of it is held against the truth beside it."""
+Each is what `aon sim` makes; the answer of `aon why` is held against the truth beside it."""
 import json
 import random
 import subprocess

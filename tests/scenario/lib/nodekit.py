@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node for scenarios of what is seen of it: eight GPUs of the stand-ins, two of them used, collectors, faults."""
+"""A node for scenarios of its telemetry: eight GPUs of the stand-ins, two of them used, collectors, faults."""
 import contextlib
 
 from aontest import Daemon, aon, wait_for

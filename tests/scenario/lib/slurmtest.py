@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Debian's Slurm on this machine alone: two nodes on the loopback device, or one in each network namespace of a
-clustertest.Net, with a folder, a key and ports of their own. Nothing of it is left when it ends."""
+clustertest.Net, with a folder, a key and ports of their own. Nothing is left when it ends."""
 import ctypes
 import getpass
 import os

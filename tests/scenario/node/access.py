@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # test: timeout=300 needs=root,setpriv
-"""Who may what: two users, the admin's group and root, at every door of aond; and the log of what they did."""
+"""Who may what: two users, the admin's group and root, at every socket of aond; and the log of what they did."""
 import json
 import os
 import pathlib

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # test: timeout=300 sanitize=no long=yes
-"""What is done to real programs is told: a CPU quota, SIGSTOP, a slow loader, a storm of garbage collections, a leak, a
+"""What is done to real programs is reported: a CPU quota, SIGSTOP, a slow loader, a storm of garbage collections, a leak, a
 part that sleeps. What else runs on the machine may change their steps just before: who is missed then is tried again."""
 from aontest import SANITIZED, Daemon, Place, done, ok, skip, skip_all
 from faultkit import CHECKPOINTS, FAULTS, Rig, alarms

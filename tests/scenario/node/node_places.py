@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # test: timeout=120 needs=root
-"""What others put where aond works, and what others may see of it: nothing is followed, nothing
+"""What others put where aond works, and what others may see there: nothing is followed, nothing
 is changed, nothing is shown; a refusal is one line."""
 import fcntl
 import mmap

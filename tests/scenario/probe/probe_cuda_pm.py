@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # test: timeout=120
 """Counters of devices by PM sampling, on the stand-in GPU: what they say of each kernel is what the
-kernel takes of the device; they are off unless asked for, and say why when they cannot be had."""
+kernel takes of the device; they are off unless asked for, and say why when they are missing."""
 import json
 import struct
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # test: timeout=120 suite=threads
 """Counters of single kernels by CUPTI's range profiler, on the stand-in GPU: only in a capture that asks
-for them, so many and no more, each the kernel's own; with a reason where they cannot be had."""
+for them, so many and no more, each the kernel's own; with a reason where they are missing."""
 import json
 import struct
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # test: timeout=300 suite=threads
 """libaon-opencl.so in programs and below drivers that make it hard: races, callbacks, threads that are
-stopped, filters, kills. With a driver that does as it is told (cl_fake), and on PoCL."""
+stopped, filters, kills. With a scripted driver (cl_fake), and on PoCL."""
 import collections
 import json
 import os

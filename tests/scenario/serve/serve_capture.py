@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # test: timeout=240
-"""Captures by the API: only where serve was told to allow them, through aond and its audit log, by nobody else's page."""
+"""Captures by the API: only where serve allows them, through aond and its audit log, by nobody else's page."""
 import json
 
 from aontest import Daemon, Place, aon, app, done, ok, wait_for

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # test: timeout=300 suite=threads
-"""aon serve beside an aond that writes: what is new is told, to fifty pages at once."""
+"""aon serve beside an aond that writes: what is new is sent to fifty pages at once."""
 import json
 import os
 import re

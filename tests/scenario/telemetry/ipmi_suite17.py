@@ -3,7 +3,7 @@
 """Cipher suite 17 (HMAC-SHA256): pyghmi's BMC, made to speak it, which ipmitool agrees with; then aon-collect.
 
 OpenIPMI's simulator and pyghmi's BMC both know suite 3 alone. The latter has the other suite's hashes in what it
-shares with its client, so that a few lines make a BMC of it; that these are right is shown by ipmitool -C 17.
+shares with its client, so that a few lines make it a BMC; that these are right is shown by ipmitool -C 17.
 
     python3 ipmi_suite17.py PORT          # the BMC alone
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # test: timeout=180 sanitize=no
-"""A real Slurm with deploy/slurm/health as its HealthCheckProgram: a node whose GPU loses lanes is drained, and why is told."""
+"""A real Slurm with deploy/slurm/health as its HealthCheckProgram: a node whose GPU loses PCIe lanes is drained, with the reason."""
 import os
 import subprocess
 

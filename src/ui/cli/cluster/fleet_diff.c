@@ -191,7 +191,7 @@ int fleet_diff_cmd(const struct opts *o)
 	out_init(&x.out, stdout, o);
 	x.out.all = o->val[OPT_EVERYROW] != NULL;
 	if (x.r[0].job.sum.steps < STEPS_MIN || x.r[1].job.sum.steps < STEPS_MIN) {
-		rc = cli_say(CLI_UNSURE, "too few steps on one side: nothing can be said");
+		rc = cli_say(CLI_UNSURE, "too few steps on one side for a verdict");
 	} else if (o->val[OPT_JSON]) {
 		json_init(&j, stdout);
 		json_open(&j, NULL, '{');

@@ -149,7 +149,7 @@ static void told_text(const struct why *w)
 	char clean[512];
 
 	for (size_t i = 0; i < w->r.findings.n && (w->out.all || i < 5); i++)
-		out_line(&w->out, OUT_PLAIN, "  told by %s: %s", w->r.findings.f[i].source,
+		out_line(&w->out, OUT_PLAIN, "  reported by %s: %s", w->r.findings.f[i].source,
 			 fmt_clean(clean, sizeof(clean), w->r.findings.f[i].text, w->out.ascii));
 }
 

@@ -138,7 +138,7 @@ static int status(const struct opts *o)
 	}
 	free(text);
 	fflush(stdout);
-	return old ? cli_say(CLI_FAIL, "the relay does not run: this is what it said last")
+	return old ? cli_say(CLI_FAIL, "the relay does not run: this is what it reported last")
 		   : CLI_OK;
 }
 
