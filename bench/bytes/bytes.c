@@ -97,14 +97,17 @@ static void put_trace(struct store *st, const struct trace *t, const struct even
 	blob_packer_free(packer);
 }
 
-static int compare(void *arg, uint32_t process, const struct event *ev, size_t n)
+static int compare(void *arg, uint32_t process, const struct event_columns *c)
 {
 	size_t *at = arg;
 
 	(void)process;
-	if (*at + n > all_n || memcmp(all + *at, ev, n * sizeof(*ev)) != 0)
-		return 1;
-	*at += n;
+	for (size_t i = 0; i < c->n; i++) {
+		struct event e = event_at(c, i);
+
+		if (*at == all_n || memcmp(all + (*at)++, &e, sizeof(e)) != 0)
+			return 1;
+	}
 	return 0;
 }
 
@@ -173,7 +176,7 @@ int main(int argc, char *argv[])
 	wait(&status);
 	if (status != 0 || all_n == 0 || store_open_ro(&st, path, NULL) < 0)
 		bench_die("extract", EIO);
-	if (store_each_events(st, &filter, compare, &at) != 0 || at != all_n)
+	if (store_each_events(st, &filter, EVENT_COLS_ALL, compare, &at) != 0 || at != all_n)
 		bench_die("what was read is not what was written", EBADMSG);
 	store_close(st);
 	unlink(path);

@@ -56,11 +56,14 @@ static void print_event(const struct dump *d, const struct event *e)
 	puts("}");
 }
 
-static int print_events(void *arg, uint32_t process, const struct event *ev, size_t n)
+static int print_events(void *arg, uint32_t process, const struct event_columns *c)
 {
 	(void)process;
-	for (size_t i = 0; i < n; i++)
-		print_event(arg, &ev[i]);
+	for (size_t i = 0; i < c->n; i++) {
+		struct event e = event_at(c, i);
+
+		print_event(arg, &e);
+	}
 	return 0;
 }
 
@@ -81,7 +84,7 @@ int main(int argc, char *argv[])
 	}
 	err = store_each_track(d.st, 0, add_track, &tracks);
 	if (!err)
-		err = store_each_events(d.st, &all, print_events, &d);
+		err = store_each_events(d.st, &all, EVENT_COLS_ALL, print_events, &d);
 	store_close(d.st);
 	return err != 0;
 }

@@ -247,10 +247,10 @@ __attribute__((unused)) static bool kit_adds_up(const struct account *a)
 }
 
 __attribute__((unused)) static int kit_count_events(void *arg, uint32_t process,
-						    const struct event *ev, size_t n)
+						    const struct event_columns *c)
 {
-	(void)process, (void)ev;
-	*(uint64_t *)arg += n;
+	(void)process;
+	*(uint64_t *)arg += c->n;
 	return 0;
 }
 

@@ -159,15 +159,12 @@ static int on_event(void *arg, const struct rowin_field *f)
 	return job_batch_add(x, f[0].u, &e);
 }
 
-int job_each_event(struct job_store *s, const struct store_filter *f, store_events_fn *fn,
-		   void *arg)
+int job_each_event(struct job_store *s, const struct store_filter *f, store_rows_fn *fn, void *arg)
 {
 	struct job_batch *x;
 	struct sql q;
 	int err;
 
-	if (f->process > s->processes)
-		return 0;
 	x = calloc(1, sizeof(*x));
 	if (!x)
 		return -ENOMEM;
@@ -179,14 +176,12 @@ int job_each_event(struct job_store *s, const struct store_filter *f, store_even
 		"SELECT proc, t_ns, dur_ns, toUInt64(kind), name, toUInt64(lane), toUInt64(corr),"
 		" bytes FROM event WHERE ");
 	of_capture(&q, s);
-	if (f->process)
-		sql_add(&q, " AND proc = %" PRIu64, s->proc[f->process - 1]);
-	if (f->kind)
-		sql_add(&q, " AND kind = %u", f->kind);
-	if (f->from_ns)
-		sql_add(&q, " AND t_ns + dur_ns >= %" PRIu64, f->from_ns);
-	if (f->to_ns)
-		sql_add(&q, " AND t_ns < %" PRIu64, f->to_ns);
+	for (uint32_t kind = 0, n = 0; f->kinds && kind <= EVENT_MAX; kind++)
+		if (kind == EVENT_MAX)
+			sql_add(&q, ")");
+		else if (f->kinds >> kind & 1)
+			sql_add(&q, "%s%u", n++ ? ", " : " AND kind IN (", kind);
+	job_filter(&q, s, f, "dur_ns");
 	sql_add(&q, " ORDER BY proc, t_ns, dur_ns DESC LIMIT %u FORMAT RowBinary", JOB_ROWS + 1);
 	err = ask_sql(s->f, &q, "qqqqqqqq", JOB_ROWS, on_event, x, NULL);
 	err = err ? err : job_batch_give(x);

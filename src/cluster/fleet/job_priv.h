@@ -47,14 +47,16 @@ int job_load_capture(struct job_store *s,
 		     struct store_why *why);                    /* tracks; -ENOENT: there is none */
 bool job_captured(const struct job_store *s, uint32_t process); /* whether it has any */
 int job_each_track(const struct job_store *s, uint32_t process, store_track_fn *fn, void *arg);
-int job_each_event(struct job_store *s, const struct store_filter *f, store_events_fn *fn,
-		   void *arg);
+int job_each_event(struct job_store *s, const struct store_filter *f, store_rows_fn *fn, void *arg);
+/* The processes and the time of a filter; `dur`: the column that says how long a row is. */
+void job_filter(struct sql *q, const struct job_store *s, const struct store_filter *f,
+		const char *dur);
 
 /* Events on their way to a reader: some at a time, those of one process together. */
 #define JOB_AT_ONCE 512u
 struct job_batch {
 	struct job_store *s;
-	store_events_fn *fn;
+	store_rows_fn *fn;
 	void *arg;
 	uint64_t proc;
 	size_t n;

@@ -289,18 +289,27 @@ static const char *op_name_text(void *self, uint32_t id)
 	return s->name[id - 2].text;
 }
 
-/* The rows of the store that a walk is about; `dur`: the column that says how long one is. */
+void job_filter(struct sql *q, const struct job_store *s, const struct store_filter *f,
+		const char *dur)
+{
+	for (size_t i = 0, n = 0; f->process && i <= s->processes; i++)
+		if (i == s->processes)
+			sql_add(q, n ? ")" : " AND 0");
+		else if (store_filter_process(f, (uint32_t)i + 1))
+			sql_add(q, "%s%" PRIu64, n++ ? ", " : " AND proc IN (", s->proc[i]);
+	if (f->from_ns)
+		sql_add(q, " AND t_ns + %s >= %" PRIu64, dur, f->from_ns);
+	if (f->to_ns)
+		sql_add(q, " AND t_ns < %" PRIu64, f->to_ns);
+}
+
+/* The rows of the store that a walk is about. */
 static void of_filter(struct sql *q, const struct job_store *s, const struct store_filter *f,
 		      const char *dur)
 {
 	job_where(q, s);
 	when(q, s, "t_ns");
-	if (f->process)
-		sql_add(q, " AND proc = %" PRIu64, s->proc[f->process - 1]);
-	if (f->from_ns)
-		sql_add(q, " AND t_ns + %s >= %" PRIu64, dur, f->from_ns);
-	if (f->to_ns)
-		sql_add(q, " AND t_ns < %" PRIu64, f->to_ns);
+	job_filter(q, s, f, dur);
 }
 
 uint32_t job_process(const struct job_store *s, uint64_t proc)
@@ -380,15 +389,11 @@ static int op_each_window(void *self, const struct store_filter *f, store_window
 
 	if (err)
 		return err;
-	if (f->process && (f->process > x.s->processes))
-		return 0;
 	sql_init(&q);
 	sql_add(&q,
 		"SELECT proc, t_ns, toUInt64(kind), name, count, total_ns, min_ns, max_ns, bytes,"
 		" toUInt64(bound), floor_ns, hist FROM window WHERE ");
 	of_filter(&q, x.s, f, "dur_ns");
-	if (f->kind)
-		sql_add(&q, " AND kind = %u", f->kind);
 	sql_add(&q, " ORDER BY proc, t_ns, kind, name LIMIT %u FORMAT RowBinary", JOB_ROWS + 1);
 	err = ask_sql(x.s->f, &q, "qqqqqqqqqqqs", JOB_ROWS, on_window, &x, NULL);
 	err = err ? err : give_window(&x);
@@ -409,7 +414,7 @@ static int on_step(void *arg, const struct rowin_field *f)
 }
 
 /* Steps alone, but for a capture. */
-static int op_each_events(void *self, const struct store_filter *f, store_events_fn *fn, void *arg)
+static int op_each_events(void *self, const struct store_filter *f, store_rows_fn *fn, void *arg)
 {
 	struct job_store *s = self;
 	struct job_batch *x;
@@ -418,7 +423,7 @@ static int op_each_events(void *self, const struct store_filter *f, store_events
 
 	if (!err && *s->f->pick.capture)
 		return job_each_event(s, f, fn, arg);
-	if (err || (f->kind && f->kind != EVENT_STEP) || f->process > s->processes)
+	if (err || (f->kinds && !(f->kinds & 1u << EVENT_STEP)))
 		return err;
 	x = calloc(1, sizeof(*x));
 	if (!x)
@@ -459,7 +464,7 @@ static int op_each_step(void *self, const struct store_filter *f, store_rec_fn *
 	int err = load(x.s, NULL);
 	struct sql q;
 
-	if (err || f->process > x.s->processes)
+	if (err)
 		return err;
 	sql_init(&q);
 	sql_add(&q, "SELECT proc, rec FROM step WHERE ");

@@ -12,6 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "model/event.h"
+
+#define EVENT_BATCH 10000u /* events at once, at most */
+
 /* clang-format off */
 #define EVENT_COLUMNS(X)            \
 	X(0, START, start_ns, uint64_t) \
@@ -39,5 +43,37 @@ struct event_columns {
 	EVENT_COLUMNS(X)
 #undef X
 };
+
+/* Room for all columns of a batch. */
+struct event_strips {
+#define X(bit, NAME, field, type) type field[EVENT_BATCH];
+	EVENT_COLUMNS(X)
+#undef X
+};
+
+static inline struct event_columns event_strips(struct event_strips *s, const struct event *ev,
+						size_t n)
+{
+	struct event_columns c = { .n = n };
+
+#define X(bit, NAME, field, type)          \
+	for (size_t i = 0; i < n; i++)     \
+		s->field[i] = ev[i].field; \
+	c.field = s->field;
+	EVENT_COLUMNS(X)
+#undef X
+	return c;
+}
+
+/* Event i; 0 stands for what was not asked for. */
+static inline struct event event_at(const struct event_columns *c, size_t i)
+{
+	struct event e;
+
+#define X(bit, NAME, field, type) e.field = c->field ? c->field[i] : 0;
+	EVENT_COLUMNS(X)
+#undef X
+	return e;
+}
 
 #endif /* AON_MODEL_COLUMNS_H */

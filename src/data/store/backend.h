@@ -11,13 +11,15 @@
 
 #include "store/store.h"
 
+/* A backend has events one by one: the store makes columns of them, and tests each once more. */
+typedef int store_rows_fn(void *arg, uint32_t process, const struct event *ev, size_t n);
+
 struct store_ops {
 	void (*close)(void *self);
 	int (*each_process)(void *self, store_process_fn *fn, void *arg);
 	int (*each_track)(void *self, uint32_t process, store_track_fn *fn, void *arg);
 	int (*each_name)(void *self, store_name_fn *fn, void *arg);
-	int (*each_events)(void *self, const struct store_filter *f, store_events_fn *fn,
-			   void *arg);
+	int (*each_events)(void *self, const struct store_filter *f, store_rows_fn *fn, void *arg);
 	int (*each_window)(void *self, const struct store_filter *f, store_window_fn *fn,
 			   void *arg);
 	int (*each_entry)(void *self, store_entry_fn *fn, void *arg);

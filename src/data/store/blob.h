@@ -19,7 +19,7 @@
 #include "model/columns.h"
 #include "model/event.h"
 
-#define BLOB_EVENTS 10000u /* in one blob, at most */
+#define BLOB_EVENTS EVENT_BATCH /* in one blob, at most */
 
 struct blob_enc;
 
@@ -52,20 +52,15 @@ void blob_packer_free(struct blob_packer *z);
 int blob_pack(struct blob_packer *z, struct blob *b);
 
 /*
- * Decode untrusted bytes: checks the sum and every length first. On success *out holds
- * *n events, owned by the decoder until the next call. -EBADMSG when damaged, -EPROTO when newer.
+ * Decode untrusted bytes: checks the sum and every length first. -EBADMSG when damaged, -EPROTO
+ * when newer. On success *out holds the columns of `want` (enum event_column), owned by the decoder
+ * until the next call. out->n is 0 when no event is of a kind in `kinds` (bits of enum event_kind;
+ * ~0u: any), else that of all events: look at out->kind. Columns that are not unpacked are not
+ * looked into.
  */
 struct blob_dec;
 int blob_dec_new(struct blob_dec **out);
 void blob_dec_free(struct blob_dec *d);
-int blob_decode(struct blob_dec *d, const void *data, size_t len, const struct event **out,
-		size_t *n);
-
-/*
- * The same for the columns of `want` (enum event_column) alone, which are also the decoder's.
- * out->n is 0 when no event is of a kind in `kinds` (bits of enum event_kind; ~0u: any), else
- * that of all events: look at out->kind. Columns that are not unpacked are not looked into.
- */
 int blob_columns(struct blob_dec *d, const void *data, size_t len, uint32_t want, uint32_t kinds,
 		 struct event_columns *out);
 

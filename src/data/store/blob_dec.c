@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * blob_dec.c - the decoder: untrusted bytes back into events, or into the columns asked for.
+ * blob_dec.c - the decoder: untrusted bytes back into the columns that are asked for.
  * Holds at most about 1.2 MB.
  */
 #include "store/blob.h"
@@ -20,23 +20,13 @@ static const uint8_t widths[COLS] = {
 #undef X
 };
 
-/* What blob_columns() gives; one strip a column. */
-struct strips {
-#define X(bit, NAME, field, type) type field[BLOB_EVENTS];
-	EVENT_COLUMNS(X)
-#undef X
-};
-
 struct blob_dec {
 	ZSTD_DCtx *zstd; /* owned */
 	struct column_state state;
 	struct varint_in col[COLS]; /* each in raw[] */
 	uint8_t *to;                /* where the next one goes */
 	uint8_t raw[COLUMNS_WIDTH * BLOB_EVENTS];
-	union {
-		struct event ev[BLOB_EVENTS];
-		struct strips out;
-	};
+	struct event_strips out;
 };
 
 int blob_dec_new(struct blob_dec **out)
@@ -137,46 +127,6 @@ static inline uint64_t get_split(struct varint_in *c)
 	return (v & 0x3fff) | varint_get(&c[2]) << 14;
 }
 
-static void get_what(struct varint_in *c, struct column_state *s, struct event *ev)
-{
-	uint8_t tag = get_byte(&c[COL_TAG]);
-	uint64_t *last_a;
-
-	*ev = (struct event){ .kind = tag & TAG_KIND, .track = s->track };
-	if (tag & TAG_TRACK)
-		ev->track += (uint32_t)unzigzag(varint_get(&c[COL_TRACK]));
-	if (tag & TAG_EXTRA) {
-		ev->flags = get_byte(&c[COL_FLAGS]);
-		ev->depth = (uint16_t)varint_get(&c[COL_DEPTH]);
-		ev->b = s->b + unzigzag(varint_get(&c[COL_B]));
-		s->b = ev->b;
-	}
-	ev->corr = s->tracks[ev->track % STATE_TRACKS].corr;
-	if (tag & TAG_CORR)
-		ev->corr += (uint32_t)unzigzag(varint_get(&c[COL_CORR]));
-	ev->name = (uint32_t)varint_get(&c[COL_NAME]);
-	ev->a = varint_get(&c[COL_A]);
-	if (!column_gpu(ev->kind)) {
-		last_a = &s->a[ev->name % STATE_NAMES];
-		ev->a = *last_a + unzigzag(ev->a);
-		*last_a = ev->a;
-	}
-}
-
-static void get_when(struct varint_in *c, struct column_state *s, struct event *ev)
-{
-	struct column_track *l = &s->tracks[ev->track % STATE_TRACKS];
-	uint32_t *dur = &s->dur[column_dur(ev->kind, ev->name, ev->a)];
-	uint64_t at = (l->end_ns ? l->end_ns : s->end_ns) + unzigzag(get_split(c + COL_GAP0));
-
-	ev->dur_ns = *dur + unzigzag(get_split(c + COL_DUR0));
-	ev->start_ns = column_from_end(l, ev->kind, ev->depth) ? at - ev->dur_ns : at;
-	*dur = (uint32_t)ev->dur_ns;
-	s->end_ns = ev->start_ns + ev->dur_ns;
-	s->track = ev->track;
-	*l = (struct column_track){ .end_ns = s->end_ns, .corr = ev->corr, .depth = ev->depth };
-}
-
 /* Checks the sums, begins with a state of zeros; *body gets what is to be unpacked. */
 static int begin(struct blob_dec *d, const void *data, size_t len, struct seal *s,
 		 struct varint_in *body)
@@ -206,31 +156,7 @@ static int end(const struct blob_dec *d)
 	return 0;
 }
 
-int blob_decode(struct blob_dec *d, const void *data, size_t len, const struct event **out,
-		size_t *n)
-{
-	struct varint_in body;
-	struct seal s;
-	int err;
-
-	err = begin(d, data, len, &s, &body);
-	if (err == 0)
-		err = unpack(d, &body, s.count, ~0u);
-	if (err < 0)
-		return err;
-	for (uint32_t i = 0; i < s.count; i++) {
-		get_what(d->col, &d->state, &d->ev[i]);
-		get_when(d->col, &d->state, &d->ev[i]);
-	}
-	err = end(d);
-	if (err < 0)
-		return err;
-	*out = d->ev;
-	*n = s.count;
-	return 0;
-}
-
-/* --- some columns only: one pass a column, each over what it needs --- */
+/* --- one pass a column, each over what it needs --- */
 
 #define C(NAME) (1u << COL_##NAME)
 
@@ -336,7 +262,7 @@ static void strip_a(struct blob_dec *d, size_t n)
 static void strip_dur(struct blob_dec *d, size_t n)
 {
 	struct varint_in in[3] = { d->col[COL_DUR0], d->col[COL_DUR1], d->col[COL_DUR2] };
-	const struct strips *o = &d->out;
+	const struct event_strips *o = &d->out;
 
 	for (size_t i = 0; i < n; i++) {
 		uint32_t *last = &d->state.dur[column_dur(o->kind[i], o->name[i], o->a[i])];
@@ -351,7 +277,7 @@ static void strip_dur(struct blob_dec *d, size_t n)
 static void strip_start(struct blob_dec *d, size_t n)
 {
 	struct varint_in in[3] = { d->col[COL_GAP0], d->col[COL_GAP1], d->col[COL_GAP2] };
-	const struct strips *o = &d->out;
+	const struct event_strips *o = &d->out;
 	uint64_t end_ns = 0;
 
 	for (size_t i = 0; i < n; i++) {

@@ -50,17 +50,14 @@ static int check_body(struct check *c, const struct seal *s, const uint8_t *row,
 		struct series series;
 		struct telemetry_block block;
 		struct geo geo;
-		struct {
-			const struct event *ev;
-			size_t n;
-		} events;
+		struct event_columns events;
 		struct journal_entry entry;
 		struct store_steps steps;
 	} u;
 
 	switch (c->type) {
 	case SEAL_EVENTS:
-		return blob_decode(c->dec, row, len, &u.events.ev, &u.events.n);
+		return blob_columns(c->dec, row, len, EVENT_COLS_ALL, ~0u, &u.events);
 	case SEAL_WINDOW:
 		return window_unpack(c->win, row, len, &u.window);
 	case SEAL_SERIES:

@@ -103,6 +103,21 @@ static int check_schema(struct store *st)
 	return rc == SQLITE_ROW ? 0 : store_errno(st, rc);
 }
 
+/* one_of(x, list): whether the number is in the list, an array of uint32_t; NULL: all are. */
+static void one_of(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const struct store_filter f = {
+		.process = sqlite3_value_blob(argv[1]),
+		.processes = (size_t)sqlite3_value_bytes(argv[1]) / sizeof(*f.process),
+	};
+	bool all = sqlite3_value_type(argv[1]) == SQLITE_NULL;
+
+	(void)argc;
+	sqlite3_result_int(
+		ctx, all || (f.process &&
+			     store_filter_process(&f, (uint32_t)sqlite3_value_int64(argv[0]))));
+}
+
 static int open_db(struct store *st, const char *name, int flags, const char *vfs)
 {
 	int rc = sqlite3_open_v2(name, &st->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, vfs);
@@ -115,6 +130,11 @@ static int open_db(struct store *st, const char *name, int flags, const char *vf
 	sqlite3_limit(st->db, SQLITE_LIMIT_LENGTH, (int)SEAL_BODY_MAX + 4096);
 	sqlite3_db_config(st->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(st->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	rc = sqlite3_create_function(st->db, "one_of", 2,
+				     SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, NULL,
+				     one_of, NULL, NULL);
+	if (rc != SQLITE_OK)
+		return store_errno(st, rc);
 	return exec(st, "PRAGMA mmap_size=0;PRAGMA cell_size_check=1;PRAGMA cache_size=-256");
 }
 

@@ -89,20 +89,20 @@
 	X(LAST_ID, "SELECT seq FROM sqlite_sequence WHERE name=?1")                          \
 	X(EACH_NAME, "SELECT id,data FROM name WHERE id>?1 ORDER BY id LIMIT ?2")            \
 	X(EACH_GEO, "SELECT id,data FROM geo WHERE id>?1 ORDER BY id LIMIT ?2")              \
-	X(EACH_TRACK, "SELECT id,data FROM lane WHERE id>?1 AND (?3=0 OR process=?3)"        \
+	X(EACH_TRACK, "SELECT id,data FROM lane WHERE id>?1 AND one_of(process,?3)"          \
 		      " ORDER BY id LIMIT ?2")                                               \
 	X(EACH_PROCESS, "SELECT id,data FROM process WHERE id>?1 ORDER BY id LIMIT ?2")      \
 	X(EACH_AGED, "SELECT id,data FROM aged WHERE id>?1 ORDER BY id LIMIT ?2")            \
 	X(EACH_JOURNAL, "SELECT id,data FROM journal WHERE id>?1 ORDER BY id LIMIT ?2")      \
 	X(EACH_BLOB, "SELECT b.id,d.data FROM blob b CROSS JOIN data d ON d.id=b.id"         \
-		     " WHERE b.id>?1 AND (?3=0 OR b.process=?3) AND b.t1>=?4 AND b.t0<=?5"   \
+		     " WHERE b.id>?1 AND one_of(b.process,?3) AND b.t1>=?4 AND b.t0<=?5"     \
 		     " ORDER BY b.id LIMIT ?2")                                              \
 	X(ONE_BLOB, "SELECT id,data FROM data WHERE id=?1")                                  \
 	X(EACH_EXTENT, "SELECT id,process,events,t0,t1 FROM blob WHERE id>?1"                \
 		       " ORDER BY id LIMIT ?2")                                              \
-	X(EACH_WIN, "SELECT id,data FROM win WHERE id>?1 AND (?3=0 OR process=?3)"           \
+	X(EACH_WIN, "SELECT id,data FROM win WHERE id>?1 AND one_of(process,?3)"             \
 		    " AND t0>=?4 AND t0<=?5 ORDER BY id LIMIT ?2")                           \
-	X(EACH_STEP, "SELECT id,data FROM step WHERE id>?1 AND (?3=0 OR process=?3)"         \
+	X(EACH_STEP, "SELECT id,data FROM step WHERE id>?1 AND one_of(process,?3)"           \
 		     " AND t0<=?5 ORDER BY id LIMIT ?2")                                     \
 	X(EACH_NODE, "SELECT id,data FROM node WHERE id>?1 ORDER BY id LIMIT ?2")            \
 	X(PUT_SERIES, "INSERT OR REPLACE INTO series VALUES(?1,?2)")                         \
@@ -278,8 +278,7 @@ int store_reopen(struct store *st);
 typedef int store_row_fn(void *arg, uint64_t id, const uint8_t *row, size_t len);
 struct store_walk {
 	enum statement which;
-	uint32_t process;
-	uint64_t from_ns, to_ns;
+	struct store_filter f;
 	uint64_t after; /* rows with a higher number */
 };
 int store_walk(struct store *st, const struct store_walk *w, store_row_fn *fn, void *arg);

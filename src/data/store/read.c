@@ -14,8 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/blob.h"
-
 #define BATCH_BYTES (256u << 10)
 
 int store_reopen(struct store *st)
@@ -78,10 +76,11 @@ int store_batch_get(struct store *st, const struct store_walk *w, uint64_t after
 	sqlite3_bind_int64(s, 1, (int64_t)after);
 	sqlite3_bind_int64(s, 2, STORE_BATCH);
 	/* Statements without these parameters refuse them, and that is all right. */
-	sqlite3_bind_int64(s, 3, w->process);
-	sqlite3_bind_int64(s, 4, w->from_ns > INT64_MAX ? INT64_MAX : (int64_t)w->from_ns);
-	sqlite3_bind_int64(s, 5,
-			   !w->to_ns || w->to_ns > INT64_MAX ? INT64_MAX : (int64_t)w->to_ns - 1);
+	sqlite3_bind_blob64(s, 3, w->f.process, w->f.processes * sizeof(*w->f.process),
+			    SQLITE_STATIC);
+	sqlite3_bind_int64(s, 4, w->f.from_ns > INT64_MAX ? INT64_MAX : (int64_t)w->f.from_ns);
+	sqlite3_bind_int64(
+		s, 5, !w->f.to_ns || w->f.to_ns > INT64_MAX ? INT64_MAX : (int64_t)w->f.to_ns - 1);
 	err = copy_rows(st, s, b);
 	sqlite3_reset(s);
 unlock:
@@ -114,21 +113,17 @@ int store_walk(struct store *st, const struct store_walk *w, store_row_fn *fn, v
 
 struct each {
 	struct store *st;
-	const struct store_filter *filter;
 	union {
 		store_process_fn *process;
 		store_track_fn *track;
 		store_name_fn *name;
 		store_geo_fn *geo;
-		store_events_fn *events;
 		store_window_fn *window;
 		store_entry_fn *entry;
 	} fn;
 	void *arg;
-	struct blob_dec *dec;
 	struct window_codec *win;
-	struct event *kept; /* owned; BLOB_EVENTS, where a filter is set */
-	uint64_t last;      /* number of the last window */
+	uint64_t last; /* number of the last window */
 };
 
 /* A seal of the right type for the row, or -EBADMSG. */
@@ -234,7 +229,9 @@ static int each_track(void *arg, uint64_t id, const uint8_t *row, size_t len)
 
 int store_each_track(struct store *st, uint32_t process, store_track_fn *fn, void *arg)
 {
-	struct store_walk w = { .which = ST_EACH_TRACK, .process = process };
+	struct store_walk w = { ST_EACH_TRACK,
+				{ .process = process ? &process : NULL, .processes = 1 },
+				0 };
 	struct each e = { .st = st, .fn.track = fn, .arg = arg };
 
 	STORE_ELSEWHERE(st, each_track, process, fn, arg);
@@ -265,63 +262,6 @@ int store_each_entry(struct store *st, store_entry_fn *fn, void *arg)
 	return store_walk(st, &(struct store_walk){ .which = ST_EACH_JOURNAL }, each_entry, &e);
 }
 
-static size_t keep_events(const struct store_filter *f, const struct event *ev, size_t n,
-			  struct event *to)
-{
-	uint64_t until = f->to_ns ? f->to_ns : UINT64_MAX;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if ((f->kind && ev[i].kind != f->kind) || ev[i].start_ns >= until ||
-		    ev[i].start_ns + ev[i].dur_ns < f->from_ns)
-			continue;
-		to[kept++] = ev[i];
-	}
-	return kept;
-}
-
-static int each_events(void *arg, uint64_t id, const uint8_t *row, size_t len)
-{
-	const struct event *ev;
-	struct each *e = arg;
-	struct seal s;
-	size_t n;
-	int err;
-
-	err = open_row(&s, SEAL_EVENTS, id, row, len);
-	if (err == 0)
-		err = blob_decode(e->dec, row, len, &ev, &n);
-	if (err < 0)
-		return err;
-	if (e->kept) {
-		n = keep_events(e->filter, ev, n, e->kept);
-		ev = e->kept;
-	}
-	return n ? e->fn.events(e->arg, s.owner, ev, n) : 0;
-}
-
-int store_each_events(struct store *st, const struct store_filter *f, store_events_fn *fn,
-		      void *arg)
-{
-	struct store_walk w = { ST_EACH_BLOB, f->process, f->from_ns, f->to_ns, 0 };
-	struct each e = { .st = st, .filter = f, .fn.events = fn, .arg = arg };
-	int err;
-
-	STORE_ELSEWHERE(st, each_events, f, fn, arg);
-	err = blob_dec_new(&e.dec);
-	if (err < 0)
-		return err;
-	if (f->kind || f->from_ns || f->to_ns) {
-		e.kept = malloc(BLOB_EVENTS * sizeof(*e.kept));
-		err = e.kept ? 0 : -ENOMEM;
-	}
-	if (err == 0)
-		err = store_walk(st, &w, each_events, &e);
-	free(e.kept);
-	blob_dec_free(e.dec);
-	return err;
-}
-
 static int each_window(void *arg, uint64_t id, const uint8_t *row, size_t len)
 {
 	struct each *e = arg;
@@ -339,13 +279,12 @@ static int each_window(void *arg, uint64_t id, const uint8_t *row, size_t len)
 int store_each_window(struct store *st, const struct store_filter *f, store_window_fn *fn,
 		      void *arg)
 {
-	struct store_walk w = { ST_EACH_WIN, f->process,
-				f->from_ns > WINDOW_NS ? f->from_ns - WINDOW_NS + 1 : 0, f->to_ns,
-				0 };
-	struct each e = { .st = st, .filter = f, .fn.window = fn, .arg = arg };
+	struct store_walk w = { ST_EACH_WIN, *f, 0 };
+	struct each e = { .st = st, .fn.window = fn, .arg = arg };
 	int err;
 
 	STORE_ELSEWHERE(st, each_window, f, fn, arg);
+	w.f.from_ns = f->from_ns > WINDOW_NS ? f->from_ns - WINDOW_NS + 1 : 0;
 	err = window_codec_new(&e.win);
 	if (err < 0)
 		return err;
@@ -357,8 +296,7 @@ int store_each_window(struct store *st, const struct store_filter *f, store_wind
 int store_new_windows(struct store *st, uint64_t *after, store_window_fn *fn, void *arg)
 {
 	struct store_walk w = { .which = ST_EACH_WIN, .after = *after };
-	struct store_filter all = { 0 };
-	struct each e = { .st = st, .filter = &all, .fn.window = fn, .arg = arg, .last = *after };
+	struct each e = { .st = st, .fn.window = fn, .arg = arg, .last = *after };
 	int err;
 
 	if (st->ops)

@@ -127,7 +127,7 @@ static int save(struct salvage *v, const struct seal *s, const uint8_t *row, siz
  * ever right. */
 static int decode(struct salvage *v, const struct seal *s, const uint8_t *row, size_t len)
 {
-	const struct event *ev;
+	struct event_columns events;
 	struct store_steps steps;
 	struct process p;
 	struct window w;
@@ -135,7 +135,6 @@ static int decode(struct salvage *v, const struct seal *s, const uint8_t *row, s
 	struct telemetry_block b;
 	struct journal_entry entry;
 	struct series sr;
-	size_t n;
 
 	if (s->row < 1 || s->row > INT64_MAX ||
 	    (s->type != SEAL_EVENTS && s->type != SEAL_WINDOW && s->type != SEAL_JOURNAL &&
@@ -144,7 +143,7 @@ static int decode(struct salvage *v, const struct seal *s, const uint8_t *row, s
 		return -EBADMSG;
 	switch (s->type) {
 	case SEAL_EVENTS:
-		return blob_decode(v->dec, row, len, &ev, &n);
+		return blob_columns(v->dec, row, len, EVENT_COLS_ALL, ~0u, &events);
 	case SEAL_WINDOW:
 		return window_unpack(v->win, row, len, &w);
 	case SEAL_PROCESS:

@@ -11,12 +11,65 @@
 struct store_scan {
 	struct store *st; /* borrowed */
 	struct store_walk walk;
-	uint32_t cols, kinds;
+	uint32_t cols;
+	bool exact;           /* only the events that pass */
 	struct blob_dec *dec; /* owned */
 	struct store_batch batch;
 	int at;         /* next of the batch */
 	uint64_t after; /* id of the last blob that was looked at */
 };
+
+bool store_filter_process(const struct store_filter *f, uint32_t process)
+{
+	for (size_t i = 0; f && f->process && i < f->processes; i++)
+		if (f->process[i] == process)
+			return true;
+	return !f || !f->process;
+}
+
+/* What a filter says of one process. */
+struct pass {
+	uint32_t kinds;
+	uint64_t from_ns, until_ns;
+};
+
+static struct pass pass_of(const struct store_filter *f, uint32_t process)
+{
+	struct pass p = { f->kinds ? f->kinds : ~0u, f->from_ns, f->to_ns };
+
+	for (size_t i = 0; f->span && i < f->processes; i++)
+		if (f->process[i] == process) {
+			p.from_ns = f->span[2 * i];
+			p.until_ns = f->span[2 * i + 1];
+		}
+	p.until_ns = p.until_ns ? p.until_ns : UINT64_MAX;
+	return p;
+}
+
+/* Moves the events that pass to the front of their columns, which are the store's own. */
+static void keep(struct event_columns *c, const struct pass *p, bool timed)
+{
+	uint16_t pick[EVENT_BATCH];
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		pick[n] = (uint16_t)i;
+		n += p->kinds >> c->kind[i] & 1 &&
+		     (!timed || (c->start_ns[i] < p->until_ns &&
+				 c->start_ns[i] + c->dur_ns[i] >= p->from_ns));
+	}
+	if (n == c->n)
+		return;
+	c->n = n;
+#define X(bit, NAME, field, type)                       \
+	if (c->field) {                                 \
+		type *to = (type *)(uintptr_t)c->field; \
+		for (size_t i = 0; i < n; i++)          \
+			to[i] = to[pick[i]];            \
+	}
+	EVENT_COLUMNS(X)
+#undef X
+}
 
 int store_scan_open(struct store_scan **out, struct store *st, const struct store_filter *f,
 		    uint32_t cols)
@@ -32,9 +85,8 @@ int store_scan_open(struct store_scan **out, struct store *st, const struct stor
 		return err;
 	}
 	s->st = st;
-	s->walk = (struct store_walk){ ST_EACH_BLOB, f->process, f->from_ns, f->to_ns, 0 };
+	s->walk = (struct store_walk){ ST_EACH_BLOB, *f, 0 };
 	s->cols = cols;
-	s->kinds = f->kind ? 1u << (f->kind & 31) : ~0u;
 	*out = s;
 	return 0;
 }
@@ -53,22 +105,36 @@ uint64_t store_scan_blob(const struct store_scan *s)
 	return s->after;
 }
 
-/* The next blob of the batch. Its head must be of that row; blob_columns() checks the sums. */
+/*
+ * The next blob of the batch. Its head must be of that row; blob_columns() checks the sums, so that
+ * of a head that lies nothing is given. The time of events is looked at only where a blob begins
+ * before the time that is asked for, or ends after it.
+ */
 static int take(struct store_scan *s, uint32_t *process, struct event_columns *out)
 {
 	const struct store_batch *b = &s->batch;
 	size_t from = s->at ? b->end[s->at - 1] : 0, len = b->end[s->at] - from;
 	const uint8_t *row = b->bytes.data + from;
-	struct seal head;
+	struct seal head = { 0 };
+	struct pass p;
+	bool timed;
 	int err;
 
+	memcpy(&head, row, len < sizeof(head) ? len : sizeof(head));
+	p = pass_of(&s->walk.f, head.owner);
+	timed = s->exact && (head.t0_ns < p.from_ns || head.t1_ns >= p.until_ns);
 	s->after = b->id[s->at++];
-	err = blob_columns(s->dec, row, len, s->cols, s->kinds, out);
+	*out = (struct event_columns){ 0 };
+	if (s->exact && (head.t1_ns < p.from_ns || head.t0_ns >= p.until_ns))
+		return 0; /* not of its process's span */
+	err = blob_columns(s->dec, row, len,
+			   s->cols | (timed ? EVENT_COL_START | EVENT_COL_DUR : 0), p.kinds, out);
 	if (err < 0)
 		return err;
-	memcpy(&head, row, sizeof(head));
 	if (head.row != s->after)
 		return -EBADMSG;
+	if (s->exact && (timed || ~p.kinds))
+		keep(out, &p, timed);
 	*process = head.owner;
 	return 0;
 }
@@ -106,17 +172,64 @@ int store_scan_get(struct store_scan *s, uint64_t blob, uint32_t *process,
 	return s->batch.n ? take(s, process, out) : -ENOENT;
 }
 
-int store_each_columns(struct store *st, const struct store_filter *f, uint32_t cols,
-		       store_columns_fn *fn, void *arg)
+/* Events of a backend. */
+struct elsewhere {
+	const struct store_filter *f;
+	store_events_fn *fn;
+	void *arg;
+	struct event_strips strips;
+};
+
+static int on_rows(void *arg, uint32_t process, const struct event *ev, size_t n)
+{
+	struct elsewhere *x = arg;
+	struct pass p = pass_of(x->f, process);
+	int err = 0;
+
+	for (size_t i = 0, some; i < n && !err; i += some) {
+		struct event_columns c;
+
+		some = n - i < EVENT_BATCH ? n - i : EVENT_BATCH;
+		c = event_strips(&x->strips, ev + i, some);
+		keep(&c, &p, true);
+		err = c.n ? x->fn(x->arg, process, &c) : 0;
+	}
+	return err;
+}
+
+static int each_elsewhere(struct store *st, const struct store_filter *f, store_events_fn *fn,
+			  void *arg)
+{
+	struct elsewhere *x;
+	int err;
+
+	if (!st->ops->each_events)
+		return 0;
+	x = malloc(sizeof(*x));
+	if (!x)
+		return -ENOMEM;
+	x->f = f;
+	x->fn = fn;
+	x->arg = arg;
+	err = st->ops->each_events(st->self, f, on_rows, x);
+	free(x);
+	return err;
+}
+
+int store_each_events(struct store *st, const struct store_filter *f, uint32_t cols,
+		      store_events_fn *fn, void *arg)
 {
 	struct event_columns c;
 	struct store_scan *s;
 	uint32_t process;
 	int err;
 
+	if (st->ops)
+		return each_elsewhere(st, f, fn, arg);
 	err = store_scan_open(&s, st, f, cols);
 	if (err < 0)
 		return err;
+	s->exact = true;
 	while ((err = store_scan_next(s, &process, &c)) > 0) {
 		err = fn(arg, process, &c);
 		if (err)

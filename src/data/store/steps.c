@@ -213,7 +213,7 @@ static int walk(struct store *st, const struct store_walk *w, struct each_step *
 
 int store_each_step(struct store *st, const struct store_filter *f, store_rec_fn *fn, void *arg)
 {
-	struct store_walk w = { ST_EACH_STEP, f->process, f->from_ns, f->to_ns, 0 };
+	struct store_walk w = { ST_EACH_STEP, *f, 0 };
 	struct each_step e = { .filter = f, .fn = fn, .arg = arg };
 
 	STORE_ELSEWHERE(st, each_step, f, fn, arg);

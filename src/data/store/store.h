@@ -131,21 +131,24 @@ uint64_t store_written(void);                 /* by all writers of this process,
 
 int store_open_ro(struct store **out, const char *path, struct store_why *why);
 
+/* What a walk is about: some processes, some kinds of events, and what overlaps [from_ns, to_ns). */
 struct store_filter {
-	uint32_t process; /* 0: all */
-	uint32_t kind;    /* enum event_kind; 0: all */
-	uint64_t from_ns; /* 0: from the beginning */
-	uint64_t to_ns;   /* 0: to the end */
+	const uint32_t *process; /* ids, borrowed while the walk goes on; NULL: all */
+	size_t processes;        /* how many of these; 0 of a list: none */
+	uint32_t kinds;          /* bits of enum event_kind; 0: all. Of events alone */
+	uint64_t from_ns;        /* 0: from the beginning */
+	uint64_t to_ns;          /* 0: to the end */
+	const uint64_t *span;    /* the two for each process, within those above; NULL: the same */
 };
+bool store_filter_process(const struct store_filter *f, uint32_t process); /* NULL: all */
 
 /* Callbacks return 0 to go on, else the walk ends and returns that value. They may call the
- * store. Events come blob by blob in the order they were stored, not sorted by time; those
- * that overlap [from_ns, to_ns) are given. Damage ends a walk with -EBADMSG. */
+ * store. Damage ends a walk with -EBADMSG. */
 typedef int store_process_fn(void *arg, const struct process *p);
 typedef int store_track_fn(void *arg, const struct track *l);
 typedef int store_name_fn(void *arg, uint32_t id, const char *text, size_t len);
 typedef int store_geo_fn(void *arg, const struct geo *g);
-typedef int store_events_fn(void *arg, uint32_t process, const struct event *ev, size_t n);
+typedef int store_events_fn(void *arg, uint32_t process, const struct event_columns *c);
 typedef int store_window_fn(void *arg, const struct window *w);
 typedef int store_entry_fn(void *arg, const struct journal_entry *e);
 
@@ -154,18 +157,22 @@ int store_each_track(struct store *st, uint32_t process, store_track_fn *fn,
 		     void *arg); /* 0: all */
 int store_each_name(struct store *st, store_name_fn *fn, void *arg);
 int store_each_geo(struct store *st, store_geo_fn *fn, void *arg);
-int store_each_events(struct store *st, const struct store_filter *f, store_events_fn *fn,
-		      void *arg);
 int store_each_window(struct store *st, const struct store_filter *f, store_window_fn *fn,
 		      void *arg);
 int store_each_entry(struct store *st, store_entry_fn *fn, void *arg);
 
 /*
- * Events as columns, of which only those in `cols` (enum event_column) are decoded: about half of
- * the time of store_each_events() for names and durations, and nothing is copied. A batch is a
- * blob: all its events, of every kind and track, in the order they were stored, whether or not
- * each lies in the filter's time; blobs outside of that time, of other processes, or without an
- * event of the filter's kind are not decoded. The columns are good until the next call.
+ * Events, as columns of which only those in `cols` (enum event_column) are decoded. Exactly the events
+ * that pass the filter come, in the order they were stored, not sorted by time. Blobs of other
+ * processes or of another time are not read, and those without an event of the filter's kinds are not
+ * decoded. The columns are good until the callback returns; event_at() makes one event of them.
+ */
+int store_each_events(struct store *st, const struct store_filter *f, uint32_t cols,
+		      store_events_fn *fn, void *arg);
+
+/*
+ * The same blob by blob, for those that number events by their place: a batch is a blob that can have
+ * events of the filter, with all of its events. The columns are good until the next call.
  *
  *	struct store_scan *s;
  *	err = store_scan_open(&s, st, &filter, EVENT_COL_NAME | EVENT_COL_DUR);
@@ -175,12 +182,9 @@ int store_each_entry(struct store *st, store_entry_fn *fn, void *arg);
  *				total[c.name[i]] += c.dur_ns[i];
  *	store_scan_close(s);
  *
- * store_scan_next() returns 1, 0 at the end, or -errno. store_each_columns() is the same loop
- * with a callback.
+ * store_scan_next() returns 1, 0 at the end, or -errno. A store that is not a file has no blobs.
  */
 struct store_scan;
-typedef int store_columns_fn(void *arg, uint32_t process, const struct event_columns *c);
-
 int store_scan_open(struct store_scan **out, struct store *st, const struct store_filter *f,
 		    uint32_t cols);
 int store_scan_next(struct store_scan *s, uint32_t *process, struct event_columns *out);
@@ -189,8 +193,6 @@ void store_scan_close(struct store_scan *s);          /* NULL is allowed */
 /* That blob alone; -ENOENT: it is not there any more. Not to be mixed with store_scan_next(). */
 int store_scan_get(struct store_scan *s, uint64_t blob, uint32_t *process,
 		   struct event_columns *out);
-int store_each_columns(struct store *st, const struct store_filter *f, uint32_t cols,
-		       store_columns_fn *fn, void *arg);
 
 /* The text of a name: NUL-terminated, borrowed until the store is closed; "?" if unknown. */
 const char *store_name_text(struct store *st, uint32_t id);

@@ -199,7 +199,7 @@ static int walk_blocks(struct store *st, const struct store_walk *w, struct each
 int store_each_telemetry(struct store *st, uint64_t from_ns, uint64_t to_ns, store_telemetry_fn *fn,
 			 void *arg)
 {
-	struct store_walk w = { .which = ST_EACH_TELE, .from_ns = from_ns, .to_ns = to_ns };
+	struct store_walk w = { ST_EACH_TELE, { .from_ns = from_ns, .to_ns = to_ns }, 0 };
 	struct each e = { .block = fn, .arg = arg };
 
 	return walk_blocks(st, &w, &e);

@@ -134,23 +134,13 @@ static int imported_file(struct from_store *s, const struct process *p, uint32_t
 	return 0;
 }
 
-static bool of_part(const struct store_part *part, uint32_t process)
-{
-	if (!part || !part->process)
-		return true;
-	for (size_t i = 0; i < part->processes; i++)
-		if (part->process[i] == process)
-			return true;
-	return false;
-}
-
 static int on_process(void *arg, const struct process *p)
 {
 	struct from_store *s = arg;
 	uint32_t file, id;
 	int err;
 
-	if (!of_part(s->part, p->id))
+	if (!store_filter_process(&s->part, p->id))
 		return 0;
 	err = p->origin.file ? imported_file(s, p, &file) : own_file(s, p, &file);
 	/* Not by pid: two processes of a store may have had the same, one after the other. */
@@ -285,7 +275,7 @@ static int own_comm(struct from_store *s, const struct event *e, uint32_t *comm)
 	return err;
 }
 
-int from_events(void *arg, uint32_t process, const struct event *ev, size_t n)
+int from_events(void *arg, uint32_t process, const struct event_columns *c)
 {
 	struct from_store *s = arg;
 	uint32_t owner = ids_get(&s->process, process, UINT32_MAX);
@@ -295,8 +285,8 @@ int from_events(void *arg, uint32_t process, const struct event *ev, size_t n)
 	if (owner == UINT32_MAX)
 		return 0;
 	own = &s->owner[owner - s->first_process];
-	for (size_t i = 0; i < n && !err; i++) {
-		struct event e = ev[i];
+	for (size_t i = 0; i < c->n && !err; i++) {
+		struct event e = event_at(c, i);
 
 		if (e.kind != EVENT_STEP) /* of which it says that it was left out */
 			e.flags &= (uint8_t)~TRACE_SEEN;
@@ -358,22 +348,15 @@ void from_fini(struct from_store *s)
 }
 
 int store_trace_part(struct trace *t, struct store *st, const char *path,
-		     const struct store_part *part, store_trace_fn *go_on, void *arg)
+		     const struct store_filter *part, store_trace_fn *go_on, void *arg)
 {
-	struct from_store s = { .t = t, .path = path, .part = part, .go_on = go_on, .arg = arg };
-	struct store_filter f = { .from_ns = part ? part->from_ns : 0,
-				  .to_ns = part ? part->to_ns : 0 };
-	size_t walks = part && part->process ? part->processes : 1;
-	int err = from_rows(&s, st);
+	struct from_store s = { .t = t, .path = path, .go_on = go_on, .arg = arg };
+	int err;
 
-	for (size_t i = 0; i < walks && !err; i++) {
-		f.process = part && part->process ? part->process[i] : 0;
-		if (part && part->span) {
-			f.from_ns = part->span[2 * i];
-			f.to_ns = part->span[2 * i + 1];
-		}
-		err = store_each_events(st, &f, from_events, &s);
-	}
+	if (part)
+		s.part = *part;
+	err = from_rows(&s, st);
+	err = err ? err : store_each_events(st, &s.part, EVENT_COLS_ALL, from_events, &s);
 	from_fini(&s);
 	return err;
 }
@@ -412,7 +395,7 @@ static int on_columns(void *arg, uint32_t process, const struct event_columns *c
 			continue;
 		}
 		own->comm = 0;
-		if (w.start_ns >= s->lo_ns && w.start_ns < s->hi_ns)
+		if (w.start_ns >= s->lo_ns) /* else it only overlaps the stretch */
 			err = s->work(s->arg, &w);
 	}
 	return err;
@@ -421,17 +404,14 @@ static int on_columns(void *arg, uint32_t process, const struct event_columns *c
 static int work_stretch(struct from_store *s, struct store *st)
 {
 	uint32_t cols = EVENT_COL_START | EVENT_COL_DUR | EVENT_COL_TRACK | EVENT_COL_NAME;
-	struct store_filter f = { .from_ns = s->lo_ns,
-				  .to_ns = s->hi_ns == UINT64_MAX ? 0 : s->hi_ns };
-	size_t walks = s->part && s->part->process ? s->part->processes : 1;
-	int err = 0;
+	struct store_filter f = s->part;
+	int err;
 
 	for (size_t i = 0; i < s->t->processes - s->first_process; i++)
 		s->owner[i].comm = 0;
-	for (size_t i = 0; i < walks && !err; i++) {
-		f.process = s->part && s->part->process ? s->part->process[i] : 0;
-		err = store_each_columns(st, &f, cols, on_columns, s);
-	}
+	f.from_ns = s->lo_ns;
+	f.to_ns = s->hi_ns == UINT64_MAX ? 0 : s->hi_ns;
+	err = store_each_events(st, &f, cols, on_columns, s);
 	return err ? err : s->work(s->arg, NULL);
 }
 
@@ -446,7 +426,7 @@ static int on_steps(void *arg, uint32_t process, const struct event_columns *c)
 		return 0;
 	own = &s->owner[owner - s->first_process];
 	for (size_t i = 0; i < c->n && !err; i++) {
-		if (c->kind[i] != EVENT_STEP || c->flags[i] & EVENT_OPEN)
+		if (c->flags[i] & EVENT_OPEN)
 			continue;
 		if (!own->step_track) /* the first: as aond has it */
 			own->step_track = c->track[i] + 1;
@@ -461,35 +441,34 @@ static int on_steps(void *arg, uint32_t process, const struct event_columns *c)
 
 static int tell_steps(struct from_store *s, struct store *st)
 {
-	struct store_filter f = { .kind = EVENT_STEP,
-				  .from_ns = s->part ? s->part->from_ns : 0,
-				  .to_ns = s->part ? s->part->to_ns : 0 };
+	struct store_filter f = s->part;
 	bool some = false;
 
 	for (size_t i = 0; i < s->t->processes - s->first_process; i++)
 		some |= s->owner[i].sampled;
 	if (!some || !s->step)
 		return 0;
-	return store_each_columns(st, &f,
-				  EVENT_COL_START | EVENT_COL_DUR | EVENT_COL_TRACK | EVENT_COL_B |
-					  EVENT_COL_FLAGS,
-				  on_steps, s);
+	f.kinds = 1u << EVENT_STEP;
+	return store_each_events(st, &f,
+				 EVENT_COL_START | EVENT_COL_DUR | EVENT_COL_TRACK | EVENT_COL_B |
+					 EVENT_COL_FLAGS,
+				 on_steps, s);
 }
 
 int store_trace_work(struct trace *t, struct store *st, const char *path,
-		     const struct store_part *part, const uint64_t *cut, size_t cuts,
+		     const struct store_filter *part, const uint64_t *cut, size_t cuts,
 		     store_work_fn *fn, store_step_fn *step, void *arg)
 {
-	struct from_store s = {
-		.t = t, .path = path, .part = part, .work = fn, .step = step, .arg = arg
-	};
-	uint64_t end = part && part->to_ns ? part->to_ns : UINT64_MAX;
-	int err = from_rows(&s, st);
+	struct from_store s = { .t = t, .path = path, .work = fn, .step = step, .arg = arg };
+	int err;
 
+	if (part)
+		s.part = *part;
+	err = from_rows(&s, st);
 	err = err ? err : tell_steps(&s, st);
-	s.lo_ns = part ? part->from_ns : 0;
+	s.lo_ns = s.part.from_ns;
 	for (size_t i = 0; i <= cuts && !err; i++) {
-		s.hi_ns = i < cuts ? cut[i] : end;
+		s.hi_ns = i < cuts ? cut[i] : s.part.to_ns ? s.part.to_ns : UINT64_MAX;
 		if (s.hi_ns <= s.lo_ns)
 			continue;
 		err = work_stretch(&s, st);

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct store;
+struct store_filter;
 struct trace;
 
 #define INTO_COMM   "[comm] "         /* then name, group, dtype, rank, size, bytes in and out */
@@ -26,15 +27,9 @@ typedef int store_trace_fn(void *arg, const struct trace *t);
 int store_trace(struct trace *t, struct store *st, const char *path, store_trace_fn *go_on,
 		void *arg);
 
-/* A part of a store: some of its processes, and the events that overlap [from_ns, to_ns). */
-struct store_part {
-	const uint32_t *process; /* ids of the store; NULL: all */
-	size_t processes;
-	uint64_t from_ns, to_ns; /* to_ns 0: to the end */
-	const uint64_t *span;    /* the two for each process; NULL: those above for all */
-};
+/* The same of what passes the filter (all of its kinds). NULL: everything. */
 int store_trace_part(struct trace *t, struct store *st, const char *path,
-		     const struct store_part *part, store_trace_fn *go_on, void *arg);
+		     const struct store_filter *part, store_trace_fn *go_on, void *arg);
 
 /*
  * The same without its events: they are not kept, but `fn` gets each of them, when all tracks and names
@@ -51,7 +46,7 @@ typedef int store_step_fn(void *arg, uint32_t process, uint64_t start_ns, uint64
  * into stretches: fn gets them in the order of time, and NULL after each stretch.
  */
 int store_trace_work(struct trace *t, struct store *st, const char *path,
-		     const struct store_part *part, const uint64_t *cut, size_t cuts,
+		     const struct store_filter *part, const uint64_t *cut, size_t cuts,
 		     store_work_fn *fn, store_step_fn *step, void *arg);
 
 /*
@@ -64,7 +59,7 @@ struct store_feed;
 typedef int store_counter_fn(void *arg, const struct event *e);
 
 int store_feed_open(struct store_feed **out, struct trace *t, struct store *st, const char *path,
-		    const struct store_part *part);
+		    const struct store_filter *part);
 int store_feed_counters(struct store_feed *f, store_counter_fn *fn, void *arg);
 /* Adds what is of the stretch; the caller cleared the trace. */
 int store_feed_add(struct store_feed *f, uint64_t lo_ns, uint64_t hi_ns, store_trace_fn *go_on,

@@ -24,9 +24,9 @@ struct from_store {
 	uint32_t sms, memory; /* names of what COUNTERs say of a device; 0: none */
 	struct owner *owner;  /* by process of the trace, from first_process on */
 	size_t first_process, owners;
-	const struct store_part *part; /* NULL: everything */
-	store_trace_fn *go_on;         /* NULL: nobody is asked */
-	store_work_fn *work;           /* of store_trace_work() */
+	struct store_filter part;
+	store_trace_fn *go_on; /* NULL: nobody is asked */
+	store_work_fn *work;   /* of store_trace_work() */
 	store_step_fn *step;
 	bool parted;           /* of store_feed: only what trace_stretch() takes */
 	uint64_t lo_ns, hi_ns; /* starts that are reported now, or the stretch */
@@ -46,7 +46,7 @@ static inline uint32_t ids_get(const struct ids *x, uint32_t id, uint32_t or_els
 }
 
 int from_rows(struct from_store *s, struct store *st); /* all but the events */
-int from_events(void *from_store, uint32_t process, const struct event *ev, size_t n);
+int from_events(void *from_store, uint32_t process, const struct event_columns *c);
 void from_fini(struct from_store *s);
 /* Says something of a device, and is no event of the trace. `name` is the store's. */
 bool from_is_size(const struct from_store *s, uint32_t track, uint32_t kind, uint32_t name);

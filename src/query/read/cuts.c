@@ -3,7 +3,6 @@
 #include "read/cuts.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/vec.h"
@@ -16,26 +15,18 @@ struct piece {
 };
 
 struct pieces {
-	const struct store_part *part;
+	const struct store_filter *part;
 	struct piece *p; /* owned */
 	size_t n;
 };
 
-static bool is_of(const struct store_part *part, const struct store_piece *p)
-{
-	bool any = !part || !part->process;
-
-	for (size_t i = 0; !any && i < part->processes; i++)
-		any = part->process[i] == p->process;
-	return any &&
-	       (!part || (p->t1_ns >= part->from_ns && (!part->to_ns || p->t0_ns < part->to_ns)));
-}
-
 static int on_piece(void *arg, const struct store_piece *p)
 {
 	struct pieces *x = arg;
+	const struct store_filter *f = x->part;
 
-	if (!is_of(x->part, p))
+	if (!store_filter_process(f, p->process) ||
+	    (f && (p->t1_ns < f->from_ns || (f->to_ns && p->t0_ns >= f->to_ns))))
 		return 0;
 	if (vec_more(&x->p, x->n, sizeof(*x->p)) < 0)
 		return -ENOMEM;
@@ -50,7 +41,7 @@ static int by_time(const void *a, const void *b)
 	return x->t0_ns < y->t0_ns ? -1 : x->t0_ns > y->t0_ns;
 }
 
-int read_cuts(struct store *st, const struct store_part *part, size_t stretch, uint64_t **cut,
+int read_cuts(struct store *st, const struct store_filter *part, size_t stretch, uint64_t **cut,
 	      size_t *cuts)
 {
 	struct pieces x = { .part = part };

@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 struct store;
-struct store_part;
+struct store_filter;
 
 /* Times at which blobs of the part (NULL: of all) begin, about `stretch` events apart; *cut is the
  * caller's. */
-int read_cuts(struct store *st, const struct store_part *part, size_t stretch, uint64_t **cut,
+int read_cuts(struct store *st, const struct store_filter *part, size_t stretch, uint64_t **cut,
 	      size_t *cuts);
 
 #endif /* AON_READ_CUTS_H */

@@ -189,13 +189,13 @@ static int step_cmp(const void *a, const void *b)
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-static int on_steps(void *arg, uint32_t process, const struct event *ev, size_t n)
+static int on_steps(void *arg, uint32_t process, const struct event_columns *c)
 {
 	struct gather *g = arg;
 
 	(void)process;
-	for (size_t i = 0; i < n; i++) {
-		if (ev[i].kind != EVENT_STEP || ev[i].flags & EVENT_OPEN)
+	for (size_t i = 0; i < c->n; i++) {
+		if (c->flags[i] & EVENT_OPEN)
 			continue;
 		if (g->steps == GATHER_STEPS) { /* the older half goes */
 			g->steps /= 2;
@@ -204,10 +204,10 @@ static int on_steps(void *arg, uint32_t process, const struct event *ev, size_t 
 		if (vec_room(&g->step, &g->step_cap, g->steps + 1, sizeof(*g->step)) < 0)
 			return -ENOMEM;
 		g->step[g->steps++] = (struct gather_step){
-			.track = ev[i].track,
-			.start_ns = ev[i].start_ns,
-			.end_ns = ev[i].start_ns + ev[i].dur_ns,
-			.number = ev[i].a,
+			.track = c->track[i],
+			.start_ns = c->start_ns[i],
+			.end_ns = c->start_ns[i] + c->dur_ns[i],
+			.number = c->a[i],
 		};
 	}
 	return 0;
@@ -301,27 +301,33 @@ static int op_time(struct gather *g, const struct event *e)
 	return 0;
 }
 
-static int on_events(void *arg, uint32_t process, const struct event *ev, size_t n)
+static int on_events(void *arg, uint32_t process, const struct event_columns *c)
 {
 	struct gather *g = arg;
 	int err = 0;
 
 	(void)process;
-	for (size_t i = 0; i < n && !err; i++)
-		if (ev[i].kind == EVENT_RANGE)
-			err = self_time(g, &ev[i]);
-		else if (ev[i].kind == EVENT_OP || ev[i].kind == EVENT_MODULE)
-			err = op_time(g, &ev[i]);
+	for (size_t i = 0; i < c->n && !err; i++) {
+		struct event e = event_at(c, i);
+
+		err = e.kind == EVENT_RANGE ? self_time(g, &e) : op_time(g, &e);
+	}
 	return err;
 }
 
 static int walk_events(struct gather *g, uint32_t process, uint64_t from_ns)
 {
-	struct store_filter f = { .process = process, .kind = EVENT_STEP, .from_ns = from_ns };
+	/* Each kind by itself: an operator takes nothing from the own time of a module. */
+	static const enum event_kind nest[] = { EVENT_RANGE, EVENT_OP, EVENT_MODULE };
+	struct store_filter f = {
+		.process = &process, .processes = 1, .kinds = BIT(STEP), .from_ns = from_ns
+	};
+	uint32_t cols = EVENT_COL_START | EVENT_COL_DUR | EVENT_COL_A | EVENT_COL_NAME |
+			EVENT_COL_TRACK | EVENT_COL_FLAGS | EVENT_COL_DEPTH;
 	int err;
 
 	g->steps = 0;
-	err = store_each_events(g->st, &f, on_steps, g);
+	err = store_each_events(g->st, &f, cols, on_steps, g);
 	if (err < 0)
 		return err;
 	if (g->steps)
@@ -329,14 +335,11 @@ static int walk_events(struct gather *g, uint32_t process, uint64_t from_ns)
 	for (size_t i = 0; i < g->steps; i++)
 		g->held_step_ns += g->step[i].end_ns - g->step[i].start_ns;
 	g->held_steps += g->steps;
-	f.kind = EVENT_RANGE;
-	err = store_each_events(g->st, &f, on_events, g);
-	if (err < 0)
-		return err;
 	g->op_step = SIZE_MAX;
-	for (f.kind = EVENT_OP; f.kind <= EVENT_MODULE && !err; f.kind++) {
+	for (size_t i = 0; i < sizeof(nest) / sizeof(nest[0]) && !err; i++) {
 		g->ops = 0;
-		err = store_each_events(g->st, &f, on_events, g);
+		f.kinds = 1u << nest[i];
+		err = store_each_events(g->st, &f, cols, on_events, g);
 	}
 	/* A range that begins in a step may outlast it. */
 	if (g->step_in_ns > g->held_step_ns)
@@ -358,7 +361,7 @@ static int learn_names(const struct gather *g)
 
 int gather_process(struct gather *g, const struct process *p, uint64_t from_ns, bool events)
 {
-	struct store_filter f = { .process = p->id, .from_ns = from_ns };
+	struct store_filter f = { .process = &p->id, .processes = 1, .from_ns = from_ns };
 	int err;
 
 	g->processes++;

@@ -18,6 +18,9 @@
 #include "store/store.h"
 #include "store/trace.h"
 
+#define KINDS                                                                            \
+	(1u << EVENT_MARK | 1u << EVENT_KERNEL | 1u << EVENT_COPY | 1u << EVENT_MEMSET | \
+	 1u << EVENT_API | 1u << EVENT_OP)
 #define WIDTH_NS 1000000000ull /* of a bin, at least: telemetry is measured once a second */
 
 struct track_of {
@@ -315,7 +318,7 @@ static int bins_of(struct reading *x, uint64_t from_ns, uint64_t to_ns)
 
 static int fill(struct reading *x)
 {
-	struct store_filter f = { .from_ns = x->from_ns, .to_ns = x->to_ns };
+	struct store_filter f = { .kinds = KINDS, .from_ns = x->from_ns, .to_ns = x->to_ns };
 	uint32_t cols = EVENT_COL_START | EVENT_COL_DUR | EVENT_COL_A | EVENT_COL_NAME |
 			EVENT_COL_TRACK | EVENT_COL_KIND | EVENT_COL_FLAGS;
 	int err = store_each_track(x->st, 0, on_track, x);
@@ -326,7 +329,7 @@ static int fill(struct reading *x)
 	if (!err)
 		find_cpus(x);
 	err = err ? err : names_new(&x->names, NULL);
-	err = err ? err : store_each_columns(x->st, &f, cols, on_columns, x);
+	err = err ? err : store_each_events(x->st, &f, cols, on_columns, x);
 	return err ? err : join_judge(x->j);
 }
 

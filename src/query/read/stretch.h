@@ -11,7 +11,7 @@
 
 struct insight;
 struct store;
-struct store_part;
+struct store_filter;
 struct trace;
 
 #define STRETCH_EVENTS \
@@ -21,10 +21,10 @@ struct trace;
 typedef int stretch_fn(void *arg, struct insight *in);
 
 struct stretch_opts {
-	const struct store_part *part; /* NULL: the whole */
-	size_t events;                 /* of a stretch, about; 0: STRETCH_EVENTS */
-	uint64_t until_ns;             /* CLOCK_MONOTONIC; 0: however long it takes */
-	stretch_fn *each;              /* NULL: nobody looks */
+	const struct store_filter *part; /* NULL: the whole */
+	size_t events;                   /* of a stretch, about; 0: STRETCH_EVENTS */
+	uint64_t until_ns;               /* CLOCK_MONOTONIC; 0: however long it takes */
+	stretch_fn *each;                /* NULL: nobody looks */
 	void *arg;
 };
 

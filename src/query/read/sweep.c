@@ -46,7 +46,7 @@ static int on_step(void *arg, uint32_t process, uint64_t start_ns, uint64_t dur_
 	return err < 0 ? err : sweep_step(x->s, process, start_ns, dur_ns, weight);
 }
 
-int read_sweep(struct trace *t, struct store *st, const char *path, const struct store_part *part,
+int read_sweep(struct trace *t, struct store *st, const char *path, const struct store_filter *part,
 	       bool queues, size_t stretch, struct insight **out)
 {
 	struct sweeping x = { .t = t, .queues = queues };

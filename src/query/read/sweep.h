@@ -8,7 +8,7 @@
 
 struct insight;
 struct store;
-struct store_part;
+struct store_filter;
 struct trace;
 
 #define SWEEP_STRETCH 1000000u /* events at a time, about: sixteen bytes each */
@@ -17,7 +17,7 @@ struct trace;
  * Fills *t with all but events, and *out with what insight/sweep.h says. part: NULL: the whole.
  * queues: calls that launch work would count: -EOPNOTSUPP if there are some. -ERANGE, -ENOMEM.
  */
-int read_sweep(struct trace *t, struct store *st, const char *path, const struct store_part *part,
+int read_sweep(struct trace *t, struct store *st, const char *path, const struct store_filter *part,
 	       bool queues, size_t stretch, struct insight **out);
 
 #endif /* AON_READ_SWEEP_H */

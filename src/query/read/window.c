@@ -31,8 +31,8 @@ static int go_on(void *arg, const struct trace *t)
 	return l->until_ns && clock_mono_ns() > l->until_ns ? -ETIMEDOUT : 0;
 }
 
-int read_part(struct trace **out, struct store *st, const char *path, const struct store_part *part,
-	      size_t most, uint64_t until_ns)
+int read_part(struct trace **out, struct store *st, const char *path,
+	      const struct store_filter *part, size_t most, uint64_t until_ns)
 {
 	struct loading l = { most, until_ns };
 	struct trace *t;
@@ -65,7 +65,7 @@ static int on_steps(void *arg, uint32_t process, const struct event_columns *c)
 
 	(void)process;
 	for (size_t i = 0; i < c->n; i++) {
-		if (c->kind[i] != EVENT_STEP || c->flags[i] & EVENT_OPEN)
+		if (c->flags[i] & EVENT_OPEN)
 			continue;
 		if (s->n == STEPS_MAX) { /* the older half goes */
 			s->n /= 2;
@@ -81,7 +81,7 @@ static int on_steps(void *arg, uint32_t process, const struct event_columns *c)
 }
 
 /* The newest `width` of the part, cut where steps begin and end if there are some. */
-static void cut(struct store_part *part, const struct step_list *steps, uint64_t width)
+static void cut(struct store_filter *part, const struct step_list *steps, uint64_t width)
 {
 	uint64_t from;
 
@@ -96,24 +96,24 @@ static void cut(struct store_part *part, const struct step_list *steps, uint64_t
 	part->from_ns = from;
 }
 
-int read_window(struct trace **out, struct store *st, const char *path, struct store_part *part,
+int read_window(struct trace **out, struct store *st, const char *path, struct store_filter *part,
 		double events, size_t most, uint64_t until_ns)
 {
-	struct store_filter f = { .process = part->process ? part->process[0] : 0,
-				  .kind = EVENT_STEP,
-				  .from_ns = part->from_ns,
-				  .to_ns = part->to_ns };
+	struct store_filter f = *part;
 	uint32_t cols = EVENT_COL_START | EVENT_COL_DUR | EVENT_COL_FLAGS;
 	uint64_t width = (uint64_t)((double)(part->to_ns - part->from_ns) * 0.8 * (double)most /
 				    (events > 1 ? events : 1));
 	struct step_list steps = { .n = 0 };
-	struct store_part some = *part;
+	struct store_filter some = *part;
 	int err;
 
+	/* Those of the first process. */
+	f.processes = f.processes > 1 ? 1 : f.processes;
+	f.kinds = 1u << EVENT_STEP;
 	/* Steps of long ago need not be read to find where the newest begin. */
 	if ((part->to_ns - part->from_ns) / SEARCH > width)
 		f.from_ns = part->to_ns - SEARCH * width;
-	err = store_each_columns(st, &f, cols, on_steps, &steps);
+	err = store_each_events(st, &f, cols, on_steps, &steps);
 	for (int i = 0; i < TRIES && !err; i++, width /= 2) {
 		some = *part;
 		cut(&some, &steps, width);

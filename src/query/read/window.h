@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 struct store;
-struct store_part;
+struct store_filter;
 struct trace;
 
 /* Events that are loaded as they are; of more, so many at most where all of a run is not needed. */
@@ -18,12 +18,12 @@ struct trace;
  * The events of a part of a store, sealed and with names as written, unless they are more than `most`
  * (-EFBIG) or it takes longer than `until_ns` (CLOCK_MONOTONIC; 0: any time): -ETIMEDOUT.
  */
-int read_part(struct trace **out, struct store *st, const char *path, const struct store_part *part,
-	      size_t most, uint64_t until_ns);
+int read_part(struct trace **out, struct store *st, const char *path,
+	      const struct store_filter *part, size_t most, uint64_t until_ns);
 
 /* The same of the newest `most`, cut where steps begin and end if there are some. `events`: how many
  * the part has, about. *part becomes what was loaded; its times must be given. */
-int read_window(struct trace **out, struct store *st, const char *path, struct store_part *part,
+int read_window(struct trace **out, struct store *st, const char *path, struct store_filter *part,
 		double events, size_t most, uint64_t until_ns);
 
 #endif /* AON_READ_WINDOW_H */

@@ -236,13 +236,29 @@ static void add_kind(struct filter *f, sqlite3_value *v)
 
 /* --- the whole --- */
 
-/* From the tests to the blobs that can hold such events. */
-static void set_read(struct filter *f, const struct dict *d)
+/* The processes of the tracks that are meant; all if events without a known track are. */
+static int set_processes(struct filter *f, const struct dict *d)
 {
-	uint32_t process = 0;
+	size_t n = 0;
 
-	if (f->kinds && !(f->kinds & (f->kinds - 1)))
-		f->read.kind = (uint32_t)__builtin_ctz(f->kinds);
+	if (f->track_ok[0])
+		return 0;
+	f->process = calloc(d->tracks + 1, sizeof(*f->process));
+	if (!f->process)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < d->tracks; i++)
+		if (f->track_ok[i] && (!n || f->process[n - 1] != d->track[i].track.process))
+			f->process[n++] = d->track[i].track.process;
+	f->read.process = f->process;
+	f->read.processes = n;
+	f->none |= !n;
+	return 0;
+}
+
+/* From the tests to the blobs that can hold such events. */
+static int set_read(struct filter *f, const struct dict *d)
+{
+	f->read.kinds = f->kinds;
 	for (int i = 0; i < f->ranges; i++) {
 		if (f->range[i].col != COL_TS && f->range[i].col != COL_END_TS)
 			continue;
@@ -253,15 +269,7 @@ static void set_read(struct filter *f, const struct dict *d)
 		else if (f->range[i].col == COL_TS && f->range[i].hi < INT64_MAX)
 			f->read.to_ns = (uint64_t)f->range[i].hi + 1;
 	}
-	for (uint32_t i = 1; f->track_ok && i < d->tracks; i++) {
-		if (!f->track_ok[i])
-			continue;
-		if (process && process != d->track[i].track.process)
-			return;
-		process = d->track[i].track.process;
-	}
-	f->read.process = process;
-	f->none |= f->track_ok && !process && !f->track_ok[0];
+	return f->track_ok ? set_processes(f, d) : 0;
 }
 
 int filter_init(struct filter *f, const struct event_table *t, const struct plan *p,
@@ -289,7 +297,7 @@ int filter_init(struct filter *f, const struct event_table *t, const struct plan
 			err = add_entries(f, d, col, op, p->term[i].in, argv[i]);
 		}
 	}
-	set_read(f, d);
+	err = err ? err : set_read(f, d);
 	if (err < 0)
 		filter_fini(f);
 	return err;
@@ -299,7 +307,9 @@ void filter_fini(struct filter *f)
 {
 	free(f->name_ok);
 	free(f->track_ok);
+	free(f->process);
 	f->name_ok = f->track_ok = NULL;
+	f->process = NULL;
 }
 
 static int64_t row_value(const struct event_columns *c, size_t i, uint8_t col)

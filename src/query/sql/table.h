@@ -115,6 +115,7 @@ struct filter {
 	uint32_t needs;    /* columns of the event that the tests look at */
 	uint8_t *name_ok;  /* owned, by index; NULL: all */
 	uint8_t *track_ok; /* owned, by index; NULL: all */
+	uint32_t *process; /* owned: of `read` */
 	struct {
 		uint8_t col;
 		int64_t lo, hi;

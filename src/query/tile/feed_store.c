@@ -26,22 +26,13 @@ struct kept {
 
 struct from_store {
 	struct feed feed;
-	struct store *st;        /* borrowed */
-	struct store_scan *scan; /* owned */
-	uint32_t *want;          /* owned: processes that are wanted */
-	size_t wants;
-	uint64_t last; /* blob that was seen last */
+	struct store *st;         /* borrowed */
+	struct store_scan *scan;  /* owned */
+	struct store_filter want; /* processes, an owned list */
+	uint64_t last;            /* blob that was seen last */
 	uint64_t clock;
 	struct kept kept[KEPT];
 };
-
-static bool wanted(const struct from_store *s, uint32_t process)
-{
-	for (size_t i = 0; i < s->wants; i++)
-		if (s->want[i] == process)
-			return true;
-	return s->wants == 0;
-}
 
 static uint32_t process_at(const struct feed *f, uint32_t id)
 {
@@ -57,7 +48,7 @@ static int on_process(void *arg, const struct process *p)
 	struct feed_process *to;
 	uint32_t at;
 
-	if (!wanted(s, p->id))
+	if (!store_filter_process(&s->want, p->id))
 		return 0;
 	for (size_t i = 0; i < ACCOUNT_LOSSES; i++)
 		s->feed.lost += p->account.lost[i];
@@ -91,7 +82,9 @@ static int on_piece(void *arg, const struct store_piece *p)
 	struct feed_block b = { p->blob, p->t0_ns, p->t1_ns, p->process, p->events };
 
 	s->last = p->blob;
-	return wanted(s, p->process) && p->events ? feed_add_block(&s->feed, &b) : 0;
+	return store_filter_process(&s->want, p->process) && p->events
+		       ? feed_add_block(&s->feed, &b)
+		       : 0;
 }
 
 static int refresh(struct feed *f)
@@ -176,11 +169,8 @@ static int event(struct feed *f, const struct feed_block *b, uint32_t place, str
 	err = store_scan_get(scan, b->id, &process, &c);
 	if (!err && place >= c.n)
 		err = -ENOENT;
-	if (!err) {
-#define X(bit, NAME, field, type) out->field = c.field[place];
-		EVENT_COLUMNS(X)
-#undef X
-	}
+	if (!err)
+		*out = event_at(&c, place);
 	store_scan_close(scan);
 	return err;
 }
@@ -202,7 +192,7 @@ static void free_store(struct feed *f)
 	for (size_t i = 0; i < KEPT; i++)
 		free(s->kept[i].mem);
 	store_scan_close(s->scan);
-	free(s->want);
+	free((void *)(uintptr_t)s->want.process);
 	feed_fini(f);
 	free(s);
 }
@@ -211,6 +201,7 @@ int feed_store(struct feed **out, struct store *st, const uint32_t *process, siz
 {
 	struct from_store *s = calloc(1, sizeof(*s));
 	struct store_filter all = { 0 };
+	uint32_t *list = NULL;
 
 	if (!s)
 		return -ENOMEM;
@@ -221,14 +212,16 @@ int feed_store(struct feed **out, struct store *st, const uint32_t *process, siz
 	s->feed.geo = geo;
 	s->feed.free = free_store;
 	s->st = st;
-	s->want = malloc((n + 1) * sizeof(*s->want));
-	if (!s->want || store_scan_open(&s->scan, st, &all, COLUMNS_KEPT) < 0) {
+	if (n) {
+		list = malloc(n * sizeof(*list));
+		s->want = (struct store_filter){ .process = list, .processes = n };
+	}
+	if ((n && !list) || store_scan_open(&s->scan, st, &all, COLUMNS_KEPT) < 0) {
 		free_store(&s->feed);
 		return -ENOMEM;
 	}
 	if (n)
-		memcpy(s->want, process, n * sizeof(*process));
-	s->wants = n;
+		memcpy(list, process, n * sizeof(*list));
 	*out = &s->feed;
 	return 0;
 }

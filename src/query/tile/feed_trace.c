@@ -10,17 +10,11 @@
 #include "insight/breakdown.h"
 #include "model/trace.h"
 
-struct strips {
-#define X(bit, NAME, field, type) type field[FEED_BLOCK];
-	EVENT_COLUMNS(X)
-#undef X
-};
-
 struct from_trace {
 	struct feed feed;
-	const struct trace *t; /* borrowed */
-	size_t *first;         /* owned, by block: its first event */
-	struct strips *out;    /* owned */
+	const struct trace *t;    /* borrowed */
+	size_t *first;            /* owned, by block: its first event */
+	struct event_strips *out; /* owned */
 };
 
 static int refresh(struct feed *f)
@@ -35,13 +29,7 @@ static int get(struct feed *f, const struct feed_block *b, bool keep, struct eve
 	const struct event *ev = &s->t->event[s->first[b->id - 1]];
 
 	(void)keep; /* it is in memory as it is */
-	*out = (struct event_columns){ .n = b->events };
-#define X(bit, NAME, field, type)                \
-	for (uint32_t i = 0; i < b->events; i++) \
-		s->out->field[i] = ev[i].field;  \
-	out->field = s->out->field;
-	EVENT_COLUMNS(X)
-#undef X
+	*out = event_strips(s->out, ev, b->events);
 	return 0;
 }
 

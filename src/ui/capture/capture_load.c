@@ -91,6 +91,8 @@ static int gather(struct node_capture *c, const struct procs *ps, uint64_t from)
 
 /* --- steps --- */
 
+#define STEP_COLS (EVENT_COL_START | EVENT_COL_DUR | EVENT_COL_A | EVENT_COL_FLAGS)
+
 struct steps {
 	struct node_proc *p;
 	uint64_t from_ns, to_ns;     /* whole ones in it count */
@@ -100,30 +102,29 @@ struct steps {
 	uint64_t left_out;
 };
 
-static int on_steps(void *arg, uint32_t process, const struct event *ev, size_t n)
+static int on_steps(void *arg, uint32_t process, const struct event_columns *c)
 {
 	struct steps *s = arg;
 
 	(void)process;
-	for (size_t i = 0; i < n; i++) {
-		uint64_t end = ev[i].start_ns + ev[i].dur_ns;
+	for (size_t i = 0; i < c->n; i++) {
+		uint64_t number = c->a[i], start = c->start_ns[i], end = start + c->dur_ns[i];
 
-		if (ev[i].kind != EVENT_STEP || ev[i].flags & EVENT_OPEN ||
-		    ev[i].start_ns < s->from_ns || end > s->to_ns)
+		if (c->flags[i] & EVENT_OPEN || start < s->from_ns || end > s->to_ns)
 			continue;
-		if (s->want_last && ev[i].a > s->want_last)
+		if (s->want_last && number > s->want_last)
 			continue;
-		if (ev[i].a == s->want_last)
+		if (number == s->want_last)
 			s->want_ns = end > s->want_ns ? end : s->want_ns;
-		if (ev[i].a < s->first) {
-			s->first = ev[i].a;
-			s->first_ns = ev[i].start_ns;
+		if (number < s->first) {
+			s->first = number;
+			s->first_ns = start;
 		}
-		if (ev[i].a >= s->last) {
-			s->last = ev[i].a;
+		if (number >= s->last) {
+			s->last = number;
 			s->last_ns = end;
 		}
-		s->left_out += (ev[i].flags & EVENT_LEFT_OUT) != 0;
+		s->left_out += (c->flags[i] & EVENT_LEFT_OUT) != 0;
 	}
 	return 0;
 }
@@ -131,14 +132,16 @@ static int on_steps(void *arg, uint32_t process, const struct event *ev, size_t 
 static int steps_of(struct store *st, struct node_proc *p, struct steps *s, uint64_t from,
 		    uint64_t to)
 {
-	struct store_filter f = {
-		.process = p->id, .kind = EVENT_STEP, .from_ns = from, .to_ns = to
-	};
+	struct store_filter f = { .process = &p->id,
+				  .processes = 1,
+				  .kinds = 1u << EVENT_STEP,
+				  .from_ns = from,
+				  .to_ns = to };
 
 	*s = (struct steps){
 		.p = p, .from_ns = from, .to_ns = to, .first = UINT64_MAX, .want_last = p->last
 	};
-	return store_each_events(st, &f, on_steps, s);
+	return store_each_events(st, &f, STEP_COLS, on_steps, s);
 }
 
 static bool same_job(const struct node_proc *a, const struct node_proc *b)
@@ -162,14 +165,14 @@ struct seek {
 	uint64_t number, ns;
 };
 
-static int on_seek(void *arg, uint32_t process, const struct event *ev, size_t n)
+static int on_seek(void *arg, uint32_t process, const struct event_columns *c)
 {
 	struct seek *k = arg;
 
 	(void)process;
-	for (size_t i = 0; i < n; i++)
-		if (ev[i].kind == EVENT_STEP && ev[i].a == k->number && ev[i].start_ns < k->ns)
-			k->ns = ev[i].start_ns;
+	for (size_t i = 0; i < c->n; i++)
+		if (c->a[i] == k->number && c->start_ns[i] < k->ns)
+			k->ns = c->start_ns[i];
 	return 0;
 }
 
@@ -180,13 +183,15 @@ static int align(struct node_capture *c, struct store *st, struct steps *s)
 
 	for (size_t i = 0; i < c->n && !err; i++) {
 		struct node_proc *p = &c->proc[i];
-		struct store_filter f = { .process = p->id, .kind = EVENT_STEP };
+		struct store_filter f = { .process = &p->id,
+					  .processes = 1,
+					  .kinds = 1u << EVENT_STEP };
 		struct seek k = { c->want.before_ms ? common_first(c, s, i) : p->first,
 				  UINT64_MAX };
 
 		if (!p->last)
 			continue; /* only its past is there */
-		err = store_each_events(st, &f, on_seek, &k);
+		err = store_each_events(st, &f, STEP_COLS, on_seek, &k);
 		if (k.ns != UINT64_MAX) {
 			p->from_ns = k.ns;
 			p->first_step = k.number;
@@ -248,7 +253,7 @@ static int load(struct node_capture *c, struct store *st, const char *path, stru
 	uint64_t from = c->begin_ns > before ? c->begin_ns - before : 0;
 	struct procs_want want = { 0 };
 	struct procs ps = { 0 };
-	struct store_part w = { 0 };
+	struct store_filter w = { .from_ns = UINT64_MAX };
 	uint64_t *span;
 	uint32_t *id;
 	int err = procs_load(&ps, st, &want);
@@ -263,9 +268,13 @@ static int load(struct node_capture *c, struct store *st, const char *path, stru
 	for (size_t i = 0; i < c->n && !err; i++) {
 		id[i] = c->proc[i].id;
 		span[2 * i] = c->proc[i].from_ns;
-		span[2 * i + 1] = c->proc[i].to_ns;
+		span[2 * i + 1] = c->proc[i].to_ns ? c->proc[i].to_ns : UINT64_MAX;
+		w.from_ns = span[2 * i] < w.from_ns ? span[2 * i] : w.from_ns;
+		w.to_ns = span[2 * i + 1] > w.to_ns ? span[2 * i + 1] : w.to_ns;
 	}
-	w = (struct store_part){ .process = id, .processes = c->n, .span = span };
+	w.process = id;
+	w.processes = c->n;
+	w.span = span;
 	if (!err && c->n)
 		err = store_trace_part(t, st, path, &w, NULL, NULL);
 	err = err ? err : trace_seal(t);

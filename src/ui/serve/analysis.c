@@ -13,7 +13,7 @@
 #include "read/window.h"
 #include "serve/analysis_job.h"
 #include "serve/kernel_sources.h"
-#include "store/trace.h"
+#include "store/store.h"
 
 #define AGE_TIMES 5u /* what it took: so old an analysis of a live run may get */
 
@@ -42,7 +42,7 @@ static size_t chosen(const struct run *r, const char *ranks, uint32_t *id)
 	return n;
 }
 
-static int load(struct analysis *an, const struct run *r, const struct store_part *part,
+static int load(struct analysis *an, const struct run *r, const struct store_filter *part,
 		size_t most)
 {
 	int err = read_part(&an->t, r->src->st, r->src->label, part, most,
@@ -70,7 +70,7 @@ static int on_stretch(void *arg, struct insight *in)
 	return err;
 }
 
-static int read_whole(struct analysis *an, const struct run *r, const struct store_part *part)
+static int read_whole(struct analysis *an, const struct run *r, const struct store_filter *part)
 {
 	struct stretch_opts o = {
 		.part = part, .events = an->s->stretch, .each = on_stretch, .arg = an
@@ -97,7 +97,7 @@ static int read_whole(struct analysis *an, const struct run *r, const struct sto
 }
 
 /* Of what is not read as a whole, or not yet, the newest steps. */
-static int read_newest(struct analysis *an, const struct run *r, struct store_part *part,
+static int read_newest(struct analysis *an, const struct run *r, struct store_filter *part,
 		       double events, size_t most)
 {
 	int err;
@@ -139,7 +139,7 @@ static bool will_do(struct serve *s, const struct analysis *an, const struct ana
 
 /* The requested part of the run, and about how many events it has. */
 static double choose(const struct analysis *an, const struct run *r, const char *ranks,
-		     struct store_part *part, uint32_t *id)
+		     struct store_filter *part, uint32_t *id)
 {
 	double span = (double)(r->t1 - r->t0), events = (double)r->held;
 
@@ -162,7 +162,7 @@ static int fill(struct analysis **an, struct ask *q, const char *ranks)
 {
 	const struct run *r = &q->run;
 	uint32_t *id = calloc(r->processes + 1, sizeof(*id));
-	struct store_part part = { .process = id };
+	struct store_filter part = { .process = id };
 	double events;
 	int err;
 
@@ -261,7 +261,7 @@ void analysis_idle(struct serve *s)
 int analysis_events(struct analysis *an, struct ask *q, const struct trace **t)
 {
 	uint32_t *id;
-	struct store_part part = { 0 };
+	struct store_filter part = { 0 };
 	double events;
 	int err;
 
@@ -342,7 +342,7 @@ bool analysis_fits(const struct ask *q)
 int analysis_loads(struct ask *q)
 {
 	uint32_t *id = calloc(q->run.processes + 1, sizeof(*id));
-	struct store_part part = { .process = id };
+	struct store_filter part = { .process = id };
 	struct analysis *want = NULL;
 	const char *ranks;
 	int err = id ? wanted(&want, q, &ranks) : -ENOMEM;

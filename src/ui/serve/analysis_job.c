@@ -8,16 +8,16 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "store/trace.h"
+#include "store/store.h"
 
 struct coming {
 	pthread_mutex_t lock;
 	pthread_cond_t news;
 	pthread_t thread;
-	struct analysis *an;    /* owned; NULL: nothing was begun. While it is read, the thread's */
-	struct analysis key;    /* what it is of: no more than that */
-	struct run run;         /* no more than where its events are */
-	struct store_part part; /* with ids of its own */
+	struct analysis *an; /* owned; NULL: nothing was begun. While it is read, the thread's */
+	struct analysis key; /* what it is of: no more than that */
+	struct run run;      /* no more than where its events are */
+	struct store_filter part; /* with ids of its own */
 	coming_fn *fn;
 	bool reading; /* there is a thread */
 	bool done;
@@ -80,7 +80,7 @@ static void *reader(void *arg)
 }
 
 static int begin(struct coming *c, const struct analysis *want, const struct run *r,
-		 const struct store_part *part, coming_fn *fn)
+		 const struct store_filter *part, coming_fn *fn)
 {
 	uint32_t *id = malloc((part->processes + 1) * sizeof(*id));
 	int err;
@@ -117,7 +117,7 @@ static bool await(struct coming *c, uint64_t ns)
 }
 
 int coming_get(struct coming *c, struct analysis **an, const struct run *r,
-	       const struct store_part *part, uint64_t wait_ns, coming_fn *fn)
+	       const struct store_filter *part, uint64_t wait_ns, coming_fn *fn)
 {
 	int err = 0;
 

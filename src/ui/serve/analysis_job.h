@@ -14,14 +14,14 @@ int coming_new(struct coming **out);
 void coming_free(struct coming *c); /* ends what is under way; NULL is allowed */
 
 /* Fills an analysis of which is known what was asked for; `part` is of that. On the thread. */
-typedef int coming_fn(struct analysis *an, const struct run *r, const struct store_part *part);
+typedef int coming_fn(struct analysis *an, const struct run *r, const struct store_filter *part);
 
 /*
  * *an becomes what was made for the same question; it is the caller's then. If there is none, it is
  * begun with fn. -EAGAIN: it is not there yet, nor within `wait_ns`; others: it failed.
  */
 int coming_get(struct coming *c, struct analysis **an, const struct run *r,
-	       const struct store_part *part, uint64_t wait_ns, coming_fn *fn);
+	       const struct store_filter *part, uint64_t wait_ns, coming_fn *fn);
 /* Whether what is asked for is still being read. */
 bool coming_is(struct coming *c, const struct analysis *want);
 

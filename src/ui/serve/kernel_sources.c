@@ -163,7 +163,8 @@ static int fill_process(struct krows *rs, struct ask *q, const struct process *p
 		err = take_rollup(rs, &g, row[i], names, rank);
 	free(row);
 	err = err ? err
-		  : store_each_window(q->run.src->st, &(struct store_filter){ .process = p->id },
+		  : store_each_window(q->run.src->st,
+				      &(struct store_filter){ .process = &p->id, .processes = 1 },
 				      on_trend, &(struct trends){ rs, &g, rank });
 	gather_fini(&g);
 	return err;
@@ -232,9 +233,7 @@ static int on_columns(void *arg, uint32_t process, const struct event_columns *e
 		uint32_t kind = e->kind[i];
 		struct krow *r;
 
-		if (kind >= 32 || !(GPU_KINDS & 1u << kind))
-			continue;
-		if (c->ranged && (e->start_ns[i] < c->from_ns || e->start_ns[i] >= c->to_ns))
+		if (c->ranged && e->start_ns[i] < c->from_ns)
 			continue;
 		r = column_row(c, e->name[i], kind);
 		if (!r)
@@ -267,7 +266,7 @@ int fill_columns(struct krows *rs, struct ask *q, bool ranks)
 	rs->to_ns = c.to_ns < q->run.t1 ? c.to_ns : q->run.t1 + 1;
 	for (size_t i = 0; i < q->run.processes && !err; i++) {
 		const struct process *p = &q->run.process[i];
-		struct store_filter f = { .process = p->id };
+		struct store_filter f = { .process = &p->id, .processes = 1, .kinds = GPU_KINDS };
 
 		if (!url_listed(list, (int64_t)p->origin.rank - 1))
 			continue;
@@ -276,7 +275,7 @@ int fill_columns(struct krows *rs, struct ask *q, bool ranks)
 		c.rank = ranks ? (int32_t)p->origin.rank - 1 : TRACE_NO_RANK;
 		if (c.rows)
 			memset(c.row, 0, c.rows * sizeof(*c.row));
-		err = store_each_columns(q->run.src->st, &f, cols, on_columns, &c);
+		err = store_each_events(q->run.src->st, &f, cols, on_columns, &c);
 	}
 	free(c.row);
 	names_free(c.names);

@@ -179,14 +179,14 @@ static int on_piece(void *arg, const struct store_piece *p)
 
 static int count_all(struct source *src)
 {
-	struct store_filter f = { .process = 0 };
+	struct store_filter f = { .processes = 1 };
 	int err = 0;
 
 	for (size_t i = 0; i < src->processes && !err; i++) {
 		struct count c = { .src = src, .at = i };
 
-		f.process = src->process[i].id;
-		err = store_each_track(src->st, f.process, on_track, &c);
+		f.process = &src->process[i].id;
+		err = store_each_track(src->st, *f.process, on_track, &c);
 		src->gpus[i] = c.devices;
 		if (!err)
 			err = store_each_window(src->st, &f, on_window, &c);

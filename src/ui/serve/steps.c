@@ -10,13 +10,13 @@
 #include "base/vec.h"
 #include "store/store.h"
 
-static int on_events(void *arg, uint32_t process, const struct event *ev, size_t n)
+static int on_events(void *arg, uint32_t process, const struct event_columns *c)
 {
 	struct step_rows *s = arg;
 
 	(void)process;
-	for (size_t i = 0; i < n; i++) {
-		if (ev[i].kind != EVENT_STEP || ev[i].flags & EVENT_OPEN)
+	for (size_t i = 0; i < c->n; i++) {
+		if (c->flags[i] & EVENT_OPEN)
 			continue;
 		if (s->n == STEPS_KEPT) { /* the older half goes */
 			s->n /= 2;
@@ -24,7 +24,7 @@ static int on_events(void *arg, uint32_t process, const struct event *ev, size_t
 		}
 		if (vec_more(&s->step, s->n, sizeof(*s->step)) < 0)
 			return -ENOMEM;
-		s->step[s->n++] = (struct step_row){ ev[i].a, ev[i].start_ns, ev[i].dur_ns };
+		s->step[s->n++] = (struct step_row){ c->a[i], c->start_ns[i], c->dur_ns[i] };
 	}
 	return 0;
 }
@@ -38,13 +38,16 @@ static int by_start(const void *a, const void *b)
 
 int steps_read(struct step_rows *out, const struct run *r, uint64_t from_ns, uint64_t to_ns)
 {
-	struct store_filter f = { .kind = EVENT_STEP, .from_ns = from_ns, .to_ns = to_ns };
+	uint32_t cols = EVENT_COL_START | EVENT_COL_DUR | EVENT_COL_A | EVENT_COL_FLAGS;
+	struct store_filter f = {
+		.processes = 1, .kinds = 1u << EVENT_STEP, .from_ns = from_ns, .to_ns = to_ns
+	};
 	int err = 0;
 
 	*out = (struct step_rows){ .n = 0 };
 	for (size_t i = 0; i < r->processes && !out->n && !err; i++) {
-		f.process = r->process[i].id;
-		err = store_each_events(r->src->st, &f, on_events, out);
+		f.process = &r->process[i].id;
+		err = store_each_events(r->src->st, &f, cols, on_events, out);
 	}
 	if (out->n)
 		qsort(out->step, out->n, sizeof(*out->step), by_start);

@@ -77,7 +77,7 @@ static void read_it(void)
 	T_OK(!strcmp(store_name_text(st, 7), "gemm"), "so are its names");
 	T_OK(!strcmp(store_name_text(st, 8), "?"), "a name that it does not know is a question");
 	T_OK(store_each_window(st, &all, never_window, NULL) == 0, "what it has none of is empty");
-	T_OK(store_each_columns(st, &all, 0, never_columns, NULL) == 0, "so are events");
+	T_OK(store_each_events(st, &all, 0, never_columns, NULL) == 0, "so are events");
 	T_OK(store_extent(st, &blob, &events) == 0 && !blob && !events, "and their number is 0");
 	T_OK(store_held(st, 1, &held) == 0 && held == UINT64_MAX, "nothing is held");
 	T_OK(store_stat(st, &stat) == 0 && !stat.events, "sums are 0");

@@ -67,10 +67,10 @@ static struct event nothing(uint64_t i)
 static size_t round_trip(struct event (*make)(uint64_t), size_t n)
 {
 	struct event *in = calloc(n, sizeof(*in));
-	const struct event *out;
+	struct event_columns c;
 	uint32_t records = 0;
 	struct blob b;
-	size_t got, len;
+	size_t len;
 	bool same;
 
 	for (size_t i = 0; i < n; i++) {
@@ -79,8 +79,12 @@ static size_t round_trip(struct event (*make)(uint64_t), size_t n)
 	}
 	same = blob_add(enc, in, n) == n && blob_seal(enc, &b) == 0 && b.events == n &&
 	       b.records == records && blob_pack(packer, &b) == 0 &&
-	       blob_decode(dec, b.data, b.len, &out, &got) == 0 && got == n &&
-	       memcmp(in, out, n * sizeof(*in)) == 0;
+	       blob_columns(dec, b.data, b.len, EVENT_COLS_ALL, ~0u, &c) == 0 && c.n == n;
+	for (size_t i = 0; same && i < n; i++) {
+		struct event out = event_at(&c, i);
+
+		same = memcmp(&in[i], &out, sizeof(out)) == 0;
+	}
 	len = b.len;
 	blob_fini(&b);
 	free(in);
@@ -166,20 +170,21 @@ static void test_limits(void)
 static void test_flips(void)
 {
 	struct blob b = kit_blob(0, 300);
-	const struct event *ev;
-	size_t n, accepted = 0;
+	struct event_columns c;
+	size_t accepted = 0;
 
 	for (size_t i = 0; i < b.len; i++)
 		for (int bit = 0; bit < 8; bit++) {
 			b.data[i] ^= (uint8_t)(1 << bit);
-			accepted += blob_decode(dec, b.data, b.len, &ev, &n) == 0;
+			accepted += blob_columns(dec, b.data, b.len, EVENT_COLS_ALL, ~0u, &c) == 0;
 			b.data[i] ^= (uint8_t)(1 << bit);
 		}
 	T_OK(accepted == 0, "no flipped bit of %u bytes goes unseen", b.len);
 	for (size_t i = 0; i < b.len; i++)
-		accepted += blob_decode(dec, b.data, i, &ev, &n) == 0;
+		accepted += blob_columns(dec, b.data, i, EVENT_COLS_ALL, ~0u, &c) == 0;
 	T_OK(accepted == 0, "no cut goes unseen");
-	T_OK(blob_decode(dec, b.data, b.len, &ev, &n) == 0 && n == 300, "and whole it is good");
+	T_OK(blob_columns(dec, b.data, b.len, EVENT_COLS_ALL, ~0u, &c) == 0 && c.n == 300,
+	     "and whole it is good");
 	blob_fini(&b);
 }
 
@@ -189,14 +194,13 @@ static int decode_forged(uint8_t *data, size_t len, uint32_t events, uint8_t ver
 	struct seal s = { .type = SEAL_EVENTS,
 			  .count = events,
 			  .len = (uint32_t)(len - sizeof(s)) };
-	const struct event *ev;
-	size_t n;
+	struct event_columns c;
 
 	seal_close(&s, data + sizeof(s));
 	s.version = version;
 	seal_head(&s);
 	memcpy(data, &s, sizeof(s));
-	return blob_decode(dec, data, len, &ev, &n);
+	return blob_columns(dec, data, len, EVENT_COLS_ALL, ~0u, &c);
 }
 
 static void test_forged(void)

@@ -214,7 +214,7 @@ static void test_power_cut(const struct image *m)
 		kit_write(path, m->data, m->len);
 		kit_write(kit_path("power-wal"), m->wal, cut < m->wal_len ? cut : m->wal_len);
 		if (store_open_rw(&st, path, &o, NULL) < 0 ||
-		    store_each_events(st, &all, kit_count_events, &n) < 0 || n < last) {
+		    store_each_events(st, &all, 0, kit_count_events, &n) < 0 || n < last) {
 			bad++;
 			break;
 		}

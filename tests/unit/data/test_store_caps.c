@@ -56,7 +56,7 @@ static void test_cap(void)
 		kept += s.process[i].account.stored;
 	}
 	n = 0;
-	store_each_events(st, &all, kit_count_events, &n);
+	store_each_events(st, &all, 0, kit_count_events, &n);
 	T_OK(sums && s.processes == 2, "what was dropped is in each account, and it adds up");
 	T_OK(n > 0 && kept == n + n / 10, "what is stored is what is there (%llu)",
 	     (unsigned long long)kept);
@@ -79,11 +79,11 @@ static void test_age(void)
 	for (uint64_t i = 0; i < 10; i++)
 		if (kit_commit(st, &p, i * 10000000, 1000, i * 30 * S) < 0)
 			abort();
-	store_each_events(st, &all, kit_count_events, &n);
+	store_each_events(st, &all, 0, kit_count_events, &n);
 	T_OK(n == 4000, "events go when they are too old (%llu left)", (unsigned long long)n);
 	store_commit(st, 1000 * S);
 	n = 0;
-	store_each_events(st, &all, kit_count_events, &n);
+	store_each_events(st, &all, 0, kit_count_events, &n);
 	store_process(st, &p);
 	T_OK(n == 0 && p.account.overwritten == 11000 && kit_adds_up(&p.account),
 	     "all of them in the end, also without new ones");
@@ -93,7 +93,7 @@ static void test_age(void)
 	kit_commit(st, &p, 0, 10, 2000 * S);
 	store_close(st);
 	T_OK(store_open_ro(&st, kit_path("g"), NULL) == 0 &&
-		     store_each_events(st, &all, kit_count_events, &n) == 0 && n == 0,
+		     store_each_events(st, &all, 0, kit_count_events, &n) == 0 && n == 0,
 	     "an event that is old already goes at once");
 	store_close(st);
 	kit_clean();
@@ -101,10 +101,10 @@ static void test_age(void)
 
 static uint64_t events_of(struct store *st, const struct process *p, uint64_t from, uint64_t to)
 {
-	struct store_filter f = { .process = p->id, .from_ns = from, .to_ns = to };
+	struct store_filter f = { .process = &p->id, .processes = 1, .from_ns = from, .to_ns = to };
 	uint64_t n = 0;
 
-	store_each_events(st, &f, kit_count_events, &n);
+	store_each_events(st, &f, 0, kit_count_events, &n);
 	return n;
 }
 
@@ -236,7 +236,7 @@ static int fill_disk(const char *dir)
 	}
 	if (err != -ENOSPC)
 		return 1;
-	if (store_each_events(st, &all, kit_count_events, &n) != 0 || n != good)
+	if (store_each_events(st, &all, 0, kit_count_events, &n) != 0 || n != good)
 		return 2;
 	if (kit_commit(st, &p, 0, 5000, S) != -ENOSPC)
 		return 3;
@@ -245,7 +245,7 @@ static int fill_disk(const char *dir)
 	if (kit_commit(st, &p, 0, 5000, S) != 0)
 		return 4;
 	n = 0;
-	if (store_each_events(st, &all, kit_count_events, &n) != 0 || n != good + 5000)
+	if (store_each_events(st, &all, 0, kit_count_events, &n) != 0 || n != good + 5000)
 		return 5;
 	store_close(st);
 	return store_check(store, NULL, NULL, NULL) == 0 ? 0 : 6;
@@ -474,7 +474,7 @@ static struct attempt attempt(long n, bool again)
 	o.create = !st;
 	if (store_open_rw(&st, path, &o, NULL) < 0)
 		return a;
-	store_each_events(st, &all, kit_count_events, &a.events);
+	store_each_events(st, &all, 0, kit_count_events, &a.events);
 	store_each_process(st, see_process, &s);
 	a.adds_up = s.processes == 0 || kit_adds_up(&s.process[0].account);
 	store_close(st);
@@ -534,7 +534,7 @@ static bool large_commit(long n, bool *done)
 		p.account.emitted += b.records;
 		p.account.stored += b.records;
 		(void)store_each_process(st, see_process, &s);
-		(void)store_each_events(st, &all, kit_count_events, &events);
+		(void)store_each_events(st, &all, 0, kit_count_events, &events);
 	}
 	store_process(st, &p);
 	if (err == 0)
@@ -548,7 +548,7 @@ static bool large_commit(long n, bool *done)
 	if (store_open_ro(&st, kit_path("l"), NULL) < 0)
 		return false;
 	events = 0;
-	store_each_events(st, &all, kit_count_events, &events);
+	store_each_events(st, &all, 0, kit_count_events, &events);
 	store_close(st);
 	return events == (err < 0 ? 100 : 180100) &&
 	       (err < 0 || store_check(kit_path("l"), NULL, NULL, NULL) == 0);

@@ -42,8 +42,9 @@ struct taking {
 	uint64_t rows, over;
 };
 
-static void put_event(struct taking *x, const struct event *e)
+static void put_event(struct taking *x, const struct event_columns *c, size_t i)
 {
+	const struct event ev = event_at(c, i), *e = &ev;
 	const struct track *l = track_of(&x->tracks, e->track);
 
 	packs_add(&x->s->packs, SHIP_EVENT, x->k->route,
@@ -62,17 +63,17 @@ static void put_event(struct taking *x, const struct event *e)
 					.bytes = e->a });
 }
 
-static int on_events(void *arg, uint32_t process, const struct event *ev, size_t n)
+static int on_events(void *arg, uint32_t process, const struct event_columns *c)
 {
 	struct taking *x = arg;
 
 	(void)process;
-	for (size_t i = 0; i < n && !x->s->packs.err; i++) {
+	for (size_t i = 0; i < c->n && !x->s->packs.err; i++) {
 		if (x->rows == ROWS_MAX) {
 			x->over++;
 			continue;
 		}
-		put_event(x, &ev[i]);
+		put_event(x, c, i);
 		x->rows++;
 	}
 	return x->s->packs.err;
@@ -81,7 +82,9 @@ static int on_events(void *arg, uint32_t process, const struct event *ev, size_t
 int source_events(struct ship_source *s, const char *label, uint32_t process, uint64_t from_ns,
 		  uint64_t to_ns)
 {
-	struct store_filter f = { .process = process, .from_ns = from_ns, .to_ns = to_ns };
+	struct store_filter f = {
+		.process = &process, .processes = 1, .from_ns = from_ns, .to_ns = to_ns
+	};
 	struct taking x = { .s = s, .k = source_known(s, process), .label = label };
 	int err;
 
@@ -89,7 +92,7 @@ int source_events(struct ship_source *s, const char *label, uint32_t process, ui
 		return 0;
 	err = store_each_track(s->st, process, on_track, &x.tracks);
 	if (!err)
-		err = store_each_events(s->st, &f, on_events, &x);
+		err = store_each_events(s->st, &f, EVENT_COLS_ALL, on_events, &x);
 	if (x.over)
 		spool_lost(s->packs.spool, SHIP_EVENT, SPOOL_LIMIT, x.over);
 	free(x.tracks.track);

@@ -65,7 +65,7 @@ static void point_json(struct series *s, uint64_t at_ns, int64_t millionths)
 static int put_series(struct json *j, struct store *st, const struct process *p, const char *key,
 		      const char *name)
 {
-	struct store_filter f = { .process = p->id };
+	struct store_filter f = { .process = &p->id, .processes = 1 };
 	struct series s = { .point = point_json, .j = j, .st = st, .p = p, .name = name };
 	int err;
 
@@ -87,7 +87,7 @@ static void point_bar(struct series *s, uint64_t at_ns, int64_t millionths)
 
 static char *put_bars(char *buf, struct store *st, const struct process *p, bool ascii)
 {
-	struct store_filter f = { .process = p->id };
+	struct store_filter f = { .process = &p->id, .processes = 1 };
 	struct series s = { .point = point_bar, .st = st, .p = p, .name = OVERHEAD_MID };
 	uint64_t max = 1;
 

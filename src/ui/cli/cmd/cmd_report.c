@@ -176,19 +176,17 @@ static int rows_json(struct report *r, const char *key, uint32_t kinds, bool eve
 	return 0;
 }
 
-static int on_steps(void *arg, uint32_t process, const struct event *ev, size_t n)
+static int on_steps(void *arg, uint32_t process, const struct event_columns *c)
 {
 	struct json *j = arg;
 
-	for (size_t i = 0; i < n; i++) {
-		if (ev[i].kind != EVENT_STEP)
-			continue;
+	for (size_t i = 0; i < c->n; i++) {
 		json_open(j, NULL, '{');
 		json_u64(j, "process", process);
-		json_u64(j, "step", ev[i].a);
-		json_u64(j, "start_ns", ev[i].start_ns);
-		json_u64(j, "dur_ns", ev[i].dur_ns);
-		json_bool(j, "open", ev[i].flags & EVENT_OPEN);
+		json_u64(j, "step", c->a[i]);
+		json_u64(j, "start_ns", c->start_ns[i]);
+		json_u64(j, "dur_ns", c->dur_ns[i]);
+		json_bool(j, "open", c->flags[i] & EVENT_OPEN);
 		json_close(j);
 	}
 	return 0;
@@ -196,13 +194,14 @@ static int on_steps(void *arg, uint32_t process, const struct event *ev, size_t 
 
 static int steps_json(struct report *r)
 {
-	struct store_filter f = { .kind = EVENT_STEP };
+	uint32_t cols = EVENT_COL_START | EVENT_COL_DUR | EVENT_COL_A | EVENT_COL_FLAGS;
+	struct store_filter f = { .processes = 1, .kinds = 1u << EVENT_STEP };
 	int err = 0;
 
 	json_open(&r->j, "steps", '[');
 	for (size_t i = 0; i < r->procs.n && !err; i++) {
-		f.process = r->procs.p[i].id;
-		err = store_each_events(r->st, &f, on_steps, &r->j);
+		f.process = &r->procs.p[i].id;
+		err = store_each_events(r->st, &f, cols, on_steps, &r->j);
 	}
 	json_close(&r->j);
 	return err;

@@ -236,7 +236,7 @@ int inputs_stretches(struct trace **t, struct insight **in, const struct opts *o
 
 static int add_span(void *arg, const struct store_piece *p)
 {
-	struct store_part *part = arg;
+	struct store_filter *part = arg;
 
 	part->from_ns = p->t0_ns < part->from_ns ? p->t0_ns : part->from_ns;
 	part->to_ns = p->t1_ns + 1 > part->to_ns ? p->t1_ns + 1 : part->to_ns;
@@ -245,7 +245,7 @@ static int add_span(void *arg, const struct store_piece *p)
 
 int inputs_window(struct trace **t, const struct opts *o, uint64_t *from_ns, uint64_t *to_ns)
 {
-	struct store_part part = { .from_ns = UINT64_MAX };
+	struct store_filter part = { .from_ns = UINT64_MAX };
 	uint64_t blob, events = 0;
 	struct store *st = NULL;
 	char path[PATH_MAX];

@@ -66,23 +66,23 @@ static int step_cmp(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static int on_steps(void *arg, uint32_t process, const struct event *ev, size_t n)
+static int on_steps(void *arg, uint32_t process, const struct event_columns *c)
 {
 	struct walk *w = arg;
 
 	(void)process;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < c->n; i++) {
 		int err;
 
-		if (ev[i].kind != EVENT_STEP || ev[i].flags & EVENT_OPEN)
+		if (c->flags[i] & EVENT_OPEN)
 			continue;
 		err = vec_room(&w->r->step, &w->r->step_cap, w->r->held + 1, sizeof(*w->r->step));
 		if (err)
 			return err;
 		w->r->step[w->r->held++] =
-			(struct rank_step){ .number = ev[i].a,
-					    .start_ns = ev[i].start_ns,
-					    .end_ns = ev[i].start_ns + ev[i].dur_ns };
+			(struct rank_step){ .number = c->a[i],
+					    .start_ns = c->start_ns[i],
+					    .end_ns = c->start_ns[i] + c->dur_ns[i] };
 	}
 	return 0;
 }
@@ -120,20 +120,18 @@ static bool counts(const struct rank *r, uint64_t ns)
 	return r->held > 1 && ns >= r->step[1].start_ns && ns <= r->step[r->held - 1].end_ns;
 }
 
-static int on_collectives(void *arg, uint32_t process, const struct event *ev, size_t n)
+static int on_collectives(void *arg, uint32_t process, const struct event_columns *c)
 {
 	struct walk *w = arg;
 	struct ranks *rs = w->rs;
 
 	(void)process;
-	for (size_t i = 0; i < n; i++) {
-		const struct event *e = &ev[i];
-		const struct group_track *g = group_of(w, e->track);
-		const char *name = store_name_text(w->st, e->name);
+	for (size_t i = 0; i < c->n; i++) {
+		const struct group_track *g = group_of(w, c->track[i]);
+		const char *name = store_name_text(w->st, c->name[i]);
 		int err;
 
-		if (e->kind != EVENT_COLLECTIVE || !e->b || !g || !counts(w->r, e->start_ns) ||
-		    !waits_for_all(name))
+		if (!c->b[i] || !g || !counts(w->r, c->start_ns[i]) || !waits_for_all(name))
 			continue;
 		err = vec_room(&rs->share, &rs->share_cap, rs->shares + 1, sizeof(*rs->share));
 		if (err)
@@ -142,10 +140,10 @@ static int on_collectives(void *arg, uint32_t process, const struct event *ev, s
 			.rank = (uint32_t)(w->r - rs->r),
 			.name = (uint32_t)fnv_text(FNV_BASIS, name),
 			.group = g->group,
-			.number = e->b,
+			.number = c->b[i],
 			.size = g->size,
-			.start_ns = e->start_ns,
-			.dur_ns = e->dur_ns,
+			.start_ns = c->start_ns[i],
+			.dur_ns = c->dur_ns[i],
 		};
 	}
 	return 0;
@@ -153,7 +151,9 @@ static int on_collectives(void *arg, uint32_t process, const struct event *ev, s
 
 static int take(struct ranks *rs, struct store *st, const struct process *p)
 {
-	struct store_filter f = { .process = p->id, .kind = EVENT_STEP };
+	uint32_t cols = EVENT_COL_START | EVENT_COL_DUR | EVENT_COL_A | EVENT_COL_B |
+			EVENT_COL_NAME | EVENT_COL_TRACK | EVENT_COL_FLAGS;
+	struct store_filter f = { .process = &p->id, .processes = 1, .kinds = 1u << EVENT_STEP };
 	struct walk w = { .rs = rs, .st = st };
 	int err = vec_room(&rs->r, &rs->cap, rs->n + 1, sizeof(*rs->r));
 
@@ -162,12 +162,12 @@ static int take(struct ranks *rs, struct store *st, const struct process *p)
 	w.r = &rs->r[rs->n++];
 	*w.r = (struct rank){ .p = *p, .store = rs->stores };
 	err = rollups(w.r, st);
-	err = err ? err : store_each_events(st, &f, on_steps, &w);
+	err = err ? err : store_each_events(st, &f, cols, on_steps, &w);
 	if (w.r->held)
 		qsort(w.r->step, w.r->held, sizeof(*w.r->step), step_cmp);
 	err = err ? err : store_each_track(st, p->id, on_track, &w);
-	f.kind = EVENT_COLLECTIVE;
-	err = err || !w.tracks ? err : store_each_events(st, &f, on_collectives, &w);
+	f.kinds = 1u << EVENT_COLLECTIVE;
+	err = err || !w.tracks ? err : store_each_events(st, &f, cols, on_collectives, &w);
 	free(w.track);
 	return err;
 }

@@ -25,7 +25,7 @@ static int on_window(void *arg, const struct window *w)
 
 int rate_of(struct store *st, const struct process *p, uint64_t now_ns, double *per_s)
 {
-	struct store_filter f = { .process = p->id };
+	struct store_filter f = { .process = &p->id, .processes = 1 };
 	struct sum s = { 0 };
 	int err;
 

@@ -57,7 +57,7 @@ static void settle(struct minute *m)
 
 static int look_at(struct top_look *l, struct top_proc *t, const struct process *p)
 {
-	struct store_filter f = { .process = p->id };
+	struct store_filter f = { .process = &p->id, .processes = 1 };
 	struct minute m = { .proc = t };
 	uint64_t back = (TOP_SPARK - 1) * WINDOW_NS; /* the last second is this one */
 	int err;

@@ -61,7 +61,7 @@ static const struct process *process_of(const struct run *r, uint32_t id)
 	return NULL;
 }
 
-static int on_steps(void *arg, uint32_t process, const struct event *ev, size_t n)
+static int on_steps(void *arg, uint32_t process, const struct event_columns *c)
 {
 	struct reading *x = arg;
 	const struct process *p = process_of(&x->q->run, process);
@@ -70,27 +70,28 @@ static int on_steps(void *arg, uint32_t process, const struct event *ev, size_t 
 
 	if (!p || !url_listed(x->ranks, rank))
 		return 0;
-	for (size_t i = 0; i < n && !err; i++) {
-		if (ev[i].kind != EVENT_STEP || ev[i].flags & EVENT_OPEN)
+	for (size_t i = 0; i < c->n && !err; i++) {
+		if (c->flags[i] & EVENT_OPEN)
 			continue;
 		if (x->add)
-			heat_add(x->h, process, rank, ev[i].a, (double)ev[i].dur_ns);
+			heat_add(x->h, process, rank, c->a[i], (double)c->dur_ns[i]);
 		else
-			err = heat_note(x->h, process, rank, ev[i].a);
+			err = heat_note(x->h, process, rank, c->a[i]);
 	}
 	return err;
 }
 
 static int read_steps(struct heat *h, struct ask *q)
 {
-	struct store_filter f = { .kind = EVENT_STEP };
+	uint32_t cols = EVENT_COL_DUR | EVENT_COL_A | EVENT_COL_FLAGS;
+	struct store_filter f = { .kinds = 1u << EVENT_STEP };
 	struct reading x = { .h = h, .q = q };
 	int err = ask_ranks(q, &x.ranks);
 
-	err = err ? err : store_each_events(q->run.src->st, &f, on_steps, &x);
+	err = err ? err : store_each_events(q->run.src->st, &f, cols, on_steps, &x);
 	err = err ? err : heat_lay(h, HEAT_CELLS);
 	x.add = true;
-	err = err ? err : store_each_events(q->run.src->st, &f, on_steps, &x);
+	err = err ? err : store_each_events(q->run.src->st, &f, cols, on_steps, &x);
 	return err ? err : heat_close(h);
 }
 

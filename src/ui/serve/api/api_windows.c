@@ -101,7 +101,7 @@ int api_windows(struct ask *q, struct json *j, struct answer *a)
 	struct sums x = { .s = q->s, .st = q->run.src->st };
 	uint64_t t0, t1, most = WINDOWS_DEFAULT, span;
 	struct names *names = NULL;
-	struct store_filter f = { .process = 0 };
+	struct store_filter f = { .processes = 1 };
 	int err;
 
 	(void)a;
@@ -119,7 +119,7 @@ int api_windows(struct ask *q, struct json *j, struct answer *a)
 	f.from_ns = x.from_ns;
 	f.to_ns = q->run.t0 + t1;
 	for (size_t i = 0; i < q->run.processes && !err; i++) {
-		f.process = q->run.process[i].id;
+		f.process = &q->run.process[i].id;
 		err = store_each_window(x.st, &f, on_window, &x);
 	}
 	if (!err)
