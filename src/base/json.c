@@ -3,64 +3,100 @@
 #include "base/json.h"
 
 #include <assert.h>
-#include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/utf8.h"
 
-const char *json_escape(const char **text, char room[JSON_ESCAPE], size_t *len)
-{
-	const char *s = *text;
-	uint32_t c;
-	size_t n = 0;
+#define PIECE 64u /* of a text at a time */
 
-	/* What may stay as it is, together. */
-	while (s[n] >= ' ' && s[n] < 0x7f && s[n] != '"' && s[n] != '\\')
-		n++;
-	*len = n;
-	*text = s + n;
-	if (n || !*s)
-		return n ? s : NULL;
-	n = utf8_get(s, &c);
-	if (!n)
-		c = UTF8_BAD;
-	*text = s + (n ? n : 1);
-	if (c == '"' || c == '\\')
-		*len = (size_t)snprintf(room, JSON_ESCAPE, "\\%c", (int)c);
-	else if (!n || c < 0xa0) /* C1: terminals obey */
-		*len = (size_t)snprintf(room, JSON_ESCAPE, "\\u%04x", c);
-	else
-		*len = n;
-	return n && c >= 0xa0 ? s : room;
+static void flush(struct json *j)
+{
+	fwrite_unlocked(j->buf, 1, j->used, j->f);
+	j->used = 0;
 }
 
-static void put_string(FILE *f, const char *s)
+/* Where the next n bytes go; n is small. */
+static char *room(struct json *j, size_t n)
 {
-	char room[JSON_ESCAPE];
-	const char *piece;
-	size_t n;
+	if (j->used + n > sizeof(j->buf))
+		flush(j);
+	return j->buf + j->used;
+}
 
-	putc('"', f);
-	while ((piece = json_escape(&s, room, &n)))
-		fwrite(piece, 1, n, f);
-	putc('"', f);
+static void put(struct json *j, char c)
+{
+	*room(j, 1) = c;
+	j->used++;
+}
+
+static bool is_plain(char c)
+{
+	return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
+}
+
+/* The character at s, which is not plain; returns where the next one is. */
+static const char *put_odd(struct json *j, const char *s)
+{
+	char *at = room(j, 8);
+	uint32_t c;
+	size_t n = utf8_get(s, &c);
+
+	if (!n)
+		c = UTF8_BAD;
+	if (c == '"' || c == '\\')
+		j->used += (size_t)snprintf(at, 8, "\\%c", (int)c);
+	else if (!n || c < 0xa0) /* C1: terminals obey */
+		j->used += (size_t)snprintf(at, 8, "\\u%04x", c);
+	else
+		j->used += (size_t)((char *)mempcpy(at, s, n) - at);
+	return s + (n ? n : 1);
+}
+
+/* The text in quotes, and `then` behind it. */
+static void put_string(struct json *j, const char *s, char then)
+{
+	char *at = room(j, PIECE), *end = at + PIECE - 3;
+
+	*at++ = '"';
+	for (;;) {
+		while (is_plain(*s) && at < end)
+			*at++ = *s++;
+		j->used = (size_t)(at - j->buf);
+		if (!*s)
+			break;
+		if (!is_plain(*s))
+			s = put_odd(j, s);
+		at = room(j, PIECE);
+		end = at + PIECE - 3;
+	}
+	*at++ = '"';
+	if (then)
+		*at++ = then;
+	j->used = (size_t)(at - j->buf);
 }
 
 static void lead(struct json *j, const char *key)
 {
 	if (j->comma[j->depth])
-		putc(',', j->f);
+		put(j, ',');
 	j->comma[j->depth] = true;
-	if (key) {
-		put_string(j->f, key);
-		putc(':', j->f);
-	}
+	if (key)
+		put_string(j, key, ':');
+}
+
+/* What is whole goes out, so that the stream may be used otherwise. */
+static void done(struct json *j)
+{
+	if (!j->depth)
+		flush(j);
 }
 
 void json_init(struct json *j, FILE *f)
 {
-	memset(j, 0, sizeof(*j));
+	memset(j, 0, offsetof(struct json, buf));
 	j->f = f;
 }
 
@@ -68,7 +104,7 @@ void json_open(struct json *j, const char *key, char kind)
 {
 	assert(j->depth < JSON_DEPTH);
 	lead(j, key);
-	putc(kind, j->f);
+	put(j, kind);
 	j->depth++;
 	j->comma[j->depth] = false;
 	j->close[j->depth] = kind == '{' ? '}' : ']';
@@ -77,47 +113,77 @@ void json_open(struct json *j, const char *key, char kind)
 void json_close(struct json *j)
 {
 	assert(j->depth > 0);
-	putc(j->close[j->depth], j->f);
+	put(j, j->close[j->depth]);
 	j->depth--;
+	done(j);
+}
+
+void json_line(struct json *j)
+{
+	if (j->comma[j->depth])
+		put(j, ',');
+	put(j, '\n');
+	j->comma[j->depth] = false;
 }
 
 void json_end(struct json *j)
 {
 	while (j->depth)
 		json_close(j);
-	putc('\n', j->f);
+	putc_unlocked('\n', j->f);
 	j->comma[0] = false;
 }
 
 void json_str(struct json *j, const char *key, const char *s)
 {
-	lead(j, key);
-	if (s)
-		put_string(j->f, s);
-	else
-		fputs("null", j->f);
-}
-
-void json_u64(struct json *j, const char *key, uint64_t v)
-{
-	lead(j, key);
-	fprintf(j->f, "%" PRIu64, v);
-}
-
-void json_i64(struct json *j, const char *key, int64_t v)
-{
-	lead(j, key);
-	fprintf(j->f, "%" PRId64, v);
-}
-
-void json_real(struct json *j, const char *key, double v)
-{
-	if (!__builtin_isfinite(v)) {
+	if (!s) {
 		json_null(j, key);
 		return;
 	}
 	lead(j, key);
-	fprintf(j->f, "%.6g", v);
+	put_string(j, s, 0);
+	done(j);
+}
+
+static void put_token(struct json *j, const char *key, const char *text, size_t n)
+{
+	lead(j, key);
+	memcpy(room(j, n), text, n);
+	j->used += n;
+	done(j);
+}
+
+void json_token(struct json *j, const char *key, const char *text)
+{
+	put_token(j, key, text, strlen(text));
+}
+
+void json_u64(struct json *j, const char *key, uint64_t v)
+{
+	char text[NUM_LEN], *at = num_text(text, v);
+
+	put_token(j, key, at, (size_t)(text + NUM_LEN - 1 - at));
+}
+
+void json_i64(struct json *j, const char *key, int64_t v)
+{
+	char text[1 + NUM_LEN], *at = num_text(text + 1, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+
+	if (v < 0)
+		*--at = '-';
+	put_token(j, key, at, (size_t)(text + NUM_LEN - at));
+}
+
+void json_real(struct json *j, const char *key, double v)
+{
+	char text[32];
+
+	if (!__builtin_isfinite(v)) {
+		json_null(j, key);
+		return;
+	}
+	snprintf(text, sizeof(text), "%.6g", v);
+	json_token(j, key, text);
 }
 
 void json_double(struct json *j, const char *key, double v)
@@ -128,23 +194,20 @@ void json_double(struct json *j, const char *key, double v)
 		json_null(j, key);
 		return;
 	}
-	lead(j, key);
 	snprintf(text, sizeof(text), "%.15g", v);
 	if (strtod(text, NULL) != v)
 		snprintf(text, sizeof(text), "%.17g", v);
-	fputs(text, j->f);
+	json_token(j, key, text);
 }
 
 void json_bool(struct json *j, const char *key, bool v)
 {
-	lead(j, key);
-	fputs(v ? "true" : "false", j->f);
+	json_token(j, key, v ? "true" : "false");
 }
 
 void json_null(struct json *j, const char *key)
 {
-	lead(j, key);
-	fputs("null", j->f);
+	json_token(j, key, "null");
 }
 
 void json_raw(struct json *j, const char *key, const char *text, size_t len)

@@ -17,32 +17,29 @@
 #define JSON_DEPTH 16u
 
 struct json {
-	FILE *f; /* borrowed */
+	FILE *f; /* borrowed; no other thread writes to it */
 	uint32_t depth;
 	bool comma[JSON_DEPTH + 1];
 	char close[JSON_DEPTH + 1];
+	size_t used;
+	char buf[1024]; /* of the value that is open; f has it once it is full or closed */
 };
 
 void json_init(struct json *j, FILE *f);
 void json_open(struct json *j, const char *key, char kind); /* '{' or '[' */
 void json_close(struct json *j);
-void json_end(struct json *j); /* closes what is open, ends the line */
+void json_line(struct json *j); /* the next value is on a line of its own */
+void json_end(struct json *j);  /* closes what is open, ends the line */
 
 void json_str(struct json *j, const char *key, const char *s); /* NULL: null */
 void json_u64(struct json *j, const char *key, uint64_t v);
 void json_i64(struct json *j, const char *key, int64_t v);
-void json_real(struct json *j, const char *key, double v);   /* not finite: null */
-void json_double(struct json *j, const char *key, double v); /* all its digits */
+void json_real(struct json *j, const char *key, double v);          /* not finite: null */
+void json_double(struct json *j, const char *key, double v);        /* all its digits */
+void json_token(struct json *j, const char *key, const char *text); /* of the caller: a number */
 void json_bool(struct json *j, const char *key, bool v);
 void json_null(struct json *j, const char *key);
 /* A value that is JSON already: of a file, or of an answer. */
 void json_raw(struct json *j, const char *key, const char *text, size_t len);
-
-/*
- * The next piece of a text as it stands in a string, for those who write elsewhere than to a
- * stream: NULL at its end. The piece is of the text or in `room`.
- */
-#define JSON_ESCAPE 8u
-const char *json_escape(const char **text, char room[JSON_ESCAPE], size_t *len);
 
 #endif /* AON_JSON_H */

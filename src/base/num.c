@@ -147,3 +147,14 @@ int num_next(const char **list, uint64_t max, uint64_t *out)
 	*out = v;
 	return 1;
 }
+
+char *num_text(char room[NUM_LEN], uint64_t v)
+{
+	char *at = room + NUM_LEN - 1;
+
+	*at = '\0';
+	do
+		*--at = (char)('0' + v % 10);
+	while (v /= 10);
+	return at;
+}

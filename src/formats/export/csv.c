@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* csv.c - every event as a row (RFC 4180), times in nanoseconds. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/utf8.h"
 #include "export/walk.h"
@@ -67,15 +68,15 @@ static void put_place(struct walk *w, const struct trace_track *l)
 
 static void put_value(struct sink *s, const struct event *e)
 {
+	char room[SINK_REAL];
 	double real;
 
 	if (e->kind == EVENT_COUNTER && e->flags & EVENT_FLOAT) {
 		memcpy(&real, &e->a, sizeof(real));
-		sink_real(s, real);
-	} else if (e->kind == EVENT_COUNTER && (int64_t)e->a < 0) {
-		sink_byte(s, '-');
-		sink_u64(s, 0 - e->a);
-	} else if (e->kind == EVENT_COUNTER || e->kind == EVENT_STEP) {
+		sink_str(s, sink_real(room, real));
+	} else if (e->kind == EVENT_COUNTER) {
+		sink_i64(s, (int64_t)e->a);
+	} else if (e->kind == EVENT_STEP) {
 		sink_u64(s, e->a);
 	}
 	sink_byte(s, ',');

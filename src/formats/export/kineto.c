@@ -8,8 +8,9 @@
  * recorded as a whole is a kernel.
  */
 #include <ctype.h>
-#include <stdio.h>
+#include <string.h>
 
+#include "base/num.h"
 #include "export/walk.h"
 #include "model/dtype.h"
 
@@ -62,49 +63,49 @@ static const char *category(const struct walk *w, const struct event *e, bool de
 
 /* --- pieces of a row --- */
 
-static void key_u64(struct sink *s, const char *key, uint64_t v)
+static void put_us(struct json *j, const char *key, uint64_t ns)
 {
-	sink_str(s, key); /* with its quotes, colon, and what stands before */
-	sink_u64(s, v);
+	char text[NUM_LEN + 4], *at = num_text(text, ns / 1000);
+
+	for (unsigned i = 0, rest = (unsigned)(ns % 1000); i < 3; i++, rest /= 10)
+		text[NUM_LEN + 2 - i] = (char)('0' + rest % 10);
+	text[NUM_LEN - 1] = '.';
+	text[NUM_LEN + 3] = '\0';
+	json_token(j, key, at);
 }
 
-static void put_id(struct walk *w, uint64_t id)
+static void put_id(struct walk *w, const char *key, uint64_t id)
 {
-	if (id & ID_OF_NAME)
-		sink_json(w->s, walk_name(w, (uint32_t)id));
+	if (id == TRACE_NO_STREAM)
+		json_i64(&w->j, key, -1);
+	else if (id & ID_OF_NAME)
+		json_str(&w->j, key, walk_name(w, (uint32_t)id));
 	else
-		sink_u64(w->s, id);
+		json_u64(&w->j, key, id);
 }
 
 static void put_place(struct walk *w, const struct trace_track *l)
 {
 	const struct trace *t = w->t;
 
-	sink_str(w->s, ",\"pid\":");
-	if (l->device == TRACK_HOST)
-		put_id(w, t->process[l->process].pid);
-	else
-		sink_u64(w->s, t->device[l->device].device);
-	sink_str(w->s, ",\"tid\":");
-	if (l->stream == TRACE_NO_STREAM)
-		sink_str(w->s, "-1");
-	else
-		put_id(w, l->stream);
+	put_id(w, "pid",
+	       l->device == TRACK_HOST ? t->process[l->process].pid : t->device[l->device].device);
+	put_id(w, "tid", l->stream);
 }
 
-static void begin_row(struct walk *w)
+static void begin_row(struct walk *w, const char *ph)
 {
-	sink_str(w->s, w->n->events || w->seen ? ",\n{" : "\n{");
-	w->seen++;
+	json_line(&w->j);
+	json_open(&w->j, NULL, '{');
+	json_str(&w->j, "ph", ph);
 }
 
-static void put_three(struct sink *s, const char *key, const uint32_t v[3])
+static void put_three(struct json *j, const char *key, const uint32_t v[3])
 {
-	char text[64];
-
-	snprintf(text, sizeof(text), "[%u,%u,%u]", v[0], v[1], v[2]);
-	sink_str(s, key);
-	sink_str(s, text);
+	json_open(j, key, '[');
+	for (int i = 0; i < 3; i++)
+		json_u64(j, NULL, v[i]);
+	json_close(j);
 }
 
 static void put_comm(struct walk *w, const struct event *e)
@@ -112,21 +113,18 @@ static void put_comm(struct walk *w, const struct event *e)
 	uint32_t id = w->t->event_comm ? w->t->event_comm[e - w->t->event] : 0;
 	const struct trace_comm *c = id ? &w->t->comm[id - 1] : NULL;
 	unsigned each = c ? dtype_bytes(walk_name(w, c->dtype), strlen(walk_name(w, c->dtype))) : 0;
-	struct sink *s = w->s;
+	struct json *j = &w->j;
 
 	if (!c)
 		return;
-	sink_str(s, ",\"Collective name\":");
-	sink_json(s, walk_name(w, c->name));
-	sink_str(s, ",\"Process Group Name\":");
-	sink_json(s, walk_name(w, c->group));
-	sink_str(s, ",\"dtype\":");
-	sink_json(s, walk_name(w, c->dtype));
-	key_u64(s, ",\"Group size\":", c->size);
-	key_u64(s, ",\"Seq\":", c->sequence);
+	json_str(j, "Collective name", walk_name(w, c->name));
+	json_str(j, "Process Group Name", walk_name(w, c->group));
+	json_str(j, "dtype", walk_name(w, c->dtype));
+	json_u64(j, "Group size", c->size);
+	json_u64(j, "Seq", c->sequence);
 	if (each) {
-		key_u64(s, ",\"In msg nelems\":", c->bytes_in / each);
-		key_u64(s, ",\"Out msg nelems\":", c->bytes_out / each);
+		json_u64(j, "In msg nelems", c->bytes_in / each);
+		json_u64(j, "Out msg nelems", c->bytes_out / each);
 	}
 }
 
@@ -134,31 +132,24 @@ static void put_work(struct walk *w, const struct event *e)
 {
 	const struct geo *g =
 		e->kind == EVENT_KERNEL && e->a && e->a < w->t->geos ? &w->t->geo[e->a] : NULL;
-	struct sink *s = w->s;
+	struct json *j = &w->j;
 
 	if (g && (g->grid[0] || g->block[0])) {
-		put_three(s, ",\"grid\":", g->grid);
-		put_three(s, ",\"block\":", g->block);
+		put_three(j, "grid", g->grid);
+		put_three(j, "block", g->block);
 	}
 	if (g) {
-		key_u64(s, ",\"registers per thread\":", g->regs);
-		key_u64(s, ",\"shared memory\":", g->smem_static + g->smem_dynamic);
+		json_u64(j, "registers per thread", g->regs);
+		json_u64(j, "shared memory", g->smem_static + g->smem_dynamic);
 	}
 	if (e->kind == EVENT_COPY || e->kind == EVENT_MEMSET)
-		key_u64(s, ",\"bytes\":", e->a);
+		json_u64(j, "bytes", e->a);
 	if (e->kind != EVENT_SYNC && trace_node(e))
-		key_u64(s, ",\"graph node id\":", trace_node(e));
+		json_u64(j, "graph node id", trace_node(e));
 	if (e->kind == EVENT_SYNC && e->a)
-		key_u64(s, ",\"wait_on_stream\":", e->a - 1);
+		json_u64(j, "wait_on_stream", e->a - 1);
 	if (e->kind == EVENT_SYNC && (uint32_t)e->b)
-		key_u64(s, ",\"wait_on_cuda_event_record_corr_id\":", (uint32_t)e->b);
-}
-
-/* What a collective of NCCL's plugin has no key for in Kineto's words. */
-static void put_collective(struct sink *s, const struct event *e)
-{
-	key_u64(s, ",\"bytes\":", e->a);
-	key_u64(s, ",\"sequence\":", e->b);
+		json_u64(j, "wait_on_cuda_event_record_corr_id", (uint32_t)e->b);
 }
 
 static void put_args(struct walk *w, const struct event *e, const struct trace_track *l)
@@ -166,49 +157,43 @@ static void put_args(struct walk *w, const struct event *e, const struct trace_t
 	/* HTA takes a row with a stream for GPU work, and annotations of streams have none. */
 	bool device =
 		l->device != TRACK_HOST && e->kind != EVENT_RANGE && e->kind != EVENT_COLLECTIVE;
-	uint32_t external = e->kind == EVENT_COLLECTIVE ? 0 : trace_external(e);
-	struct sink *s = w->s;
+	struct json *j = &w->j;
 
-	key_u64(s, ",\"args\":{\"External id\":", external);
+	json_open(j, "args", '{');
+	json_u64(j, "External id", e->kind == EVENT_COLLECTIVE ? 0 : trace_external(e));
 	if (device) {
-		key_u64(s, ",\"device\":", w->t->device[l->device].device);
-		key_u64(s, ",\"context\":", l->context);
-		sink_str(s, ",\"stream\":");
-		if (l->stream == TRACE_NO_STREAM)
-			sink_str(s, "-1");
-		else
-			put_id(w, l->stream);
+		json_u64(j, "device", w->t->device[l->device].device);
+		json_u64(j, "context", l->context);
+		put_id(w, "stream", l->stream);
 	}
 	if (e->kind != EVENT_RANGE && e->kind != EVENT_STEP && e->kind != EVENT_COLLECTIVE &&
 	    (e->corr || device))
-		key_u64(s, ",\"correlation\":", e->corr);
+		json_u64(j, "correlation", e->corr);
 	if (device && (link_is_work(e) || e->kind == EVENT_SYNC))
 		put_work(w, e);
-	if (e->kind == EVENT_COLLECTIVE)
-		put_collective(s, e);
+	if (e->kind == EVENT_COLLECTIVE) {
+		/* Kineto's words have no key for these of NCCL's plugin. */
+		json_u64(j, "bytes", e->a);
+		json_u64(j, "sequence", e->b);
+	}
 	put_comm(w, e);
-	sink_byte(s, '}');
+	json_close(j);
 }
 
 /* --- rows --- */
 
 static void complete(struct walk *w, const struct event *e, const struct trace_track *l)
 {
-	struct sink *s = w->s;
 	char room[64];
 
-	begin_row(w);
-	sink_str(s, "\"ph\":\"X\",\"cat\":\"");
-	sink_str(s, category(w, e, l->device != TRACK_HOST));
-	sink_str(s, "\",\"name\":");
-	sink_json(s, walk_event_name(w, e, room, sizeof(room)));
+	begin_row(w, "X");
+	json_str(&w->j, "cat", category(w, e, l->device != TRACK_HOST));
+	json_str(&w->j, "name", walk_event_name(w, e, room, sizeof(room)));
 	put_place(w, l);
-	sink_str(s, ",\"ts\":");
-	sink_us(s, e->start_ns);
-	sink_str(s, ",\"dur\":");
-	sink_us(s, e->dur_ns);
+	put_us(&w->j, "ts", e->start_ns);
+	put_us(&w->j, "dur", e->dur_ns);
 	put_args(w, e, l);
-	sink_byte(s, '}');
+	json_close(&w->j);
 }
 
 /* An arrow from the call to its work, where both were seen. */
@@ -220,24 +205,31 @@ static void arrow(struct walk *w, const struct event *e, const struct trace_trac
 	if ((!link_is_work(e) && e->kind != EVENT_API) ||
 	    !link_find(&k, &w->links, l->process, e->corr) || k.flags != (LINK_CALL | LINK_WORK))
 		return;
-	begin_row(w);
-	sink_str(w->s, end ? "\"ph\":\"f\",\"bp\":\"e\"" : "\"ph\":\"s\"");
-	key_u64(w->s, ",\"id\":", e->corr);
+	begin_row(w, end ? "f" : "s");
+	if (end)
+		json_str(&w->j, "bp", "e");
+	json_u64(&w->j, "id", e->corr);
 	put_place(w, l);
-	sink_str(w->s, ",\"ts\":");
-	sink_us(w->s, e->start_ns);
-	sink_str(w->s, ",\"cat\":\"ac2g\",\"name\":\"ac2g\"}");
+	put_us(&w->j, "ts", e->start_ns);
+	json_str(&w->j, "cat", "ac2g");
+	json_str(&w->j, "name", "ac2g");
+	json_close(&w->j);
 }
 
-static void begin_moment(struct walk *w, const struct event *e, const struct trace_track *l,
-			 const char *ph, const char *name)
+static void begin_instant(struct walk *w, const char *cat, const char *name)
 {
-	begin_row(w);
-	sink_str(w->s, ph);
-	sink_json(w->s, name);
+	begin_row(w, "i");
+	json_str(&w->j, "s", "t");
+	json_str(&w->j, "cat", cat);
+	json_str(&w->j, "name", name);
+}
+
+static void mark(struct walk *w, const struct event *e, const struct trace_track *l)
+{
+	begin_instant(w, "mark", walk_name(w, e->name));
 	put_place(w, l);
-	sink_str(w->s, ",\"ts\":");
-	sink_us(w->s, e->start_ns);
+	put_us(&w->j, "ts", e->start_ns);
+	json_close(&w->j);
 }
 
 /* The total stands in a counter of its own, right behind; PyTorch has it in the same row. */
@@ -251,45 +243,43 @@ static void alloc(struct walk *w, const struct event *e, const struct trace_trac
 {
 	const struct event *next = e + 1;
 	bool freed = e->flags >> EVENT_COPY_SHIFT == 2, host = l->device == TRACK_HOST;
-	struct sink *s = w->s;
+	struct json *j = &w->j;
 
-	begin_row(w);
-	sink_str(s, "\"ph\":\"i\",\"s\":\"t\",\"cat\":\"cpu_instant_event\",\"name\":\"[memory]\"");
+	begin_instant(w, "cpu_instant_event", "[memory]");
 	/* TensorBoard looks for it on a thread of the host. */
-	sink_str(s, ",\"pid\":");
-	put_id(w, w->t->process[l->process].pid);
-	key_u64(s, ",\"tid\":", host && !(l->stream & ID_OF_NAME) ? l->stream : 0);
-	sink_str(s, ",\"ts\":");
-	sink_us(s, e->start_ns);
-	key_u64(s, ",\"args\":{\"Device Type\":", !host);
-	sink_str(s, ",\"Device Id\":");
-	if (host)
-		sink_str(s, "-1");
-	else
-		sink_u64(s, w->t->device[l->device].device);
-	key_u64(s, ",\"Addr\":", e->b);
-	key_u64(s, freed ? ",\"Bytes\":-" : ",\"Bytes\":", e->a);
+	put_id(w, "pid", w->t->process[l->process].pid);
+	json_u64(j, "tid", host && !(l->stream & ID_OF_NAME) ? l->stream : 0);
+	put_us(j, "ts", e->start_ns);
+	json_open(j, "args", '{');
+	json_u64(j, "Device Type", !host);
+	json_i64(j, "Device Id", host ? -1 : (int64_t)w->t->device[l->device].device);
+	json_u64(j, "Addr", e->b);
+	json_i64(j, "Bytes", freed ? -(int64_t)e->a : (int64_t)e->a);
 	if (is_total(w, (size_t)(next - w->t->event)) && next->start_ns == e->start_ns &&
 	    next->track == e->track)
-		key_u64(s, ",\"Total Allocated\":", next->a);
-	sink_str(s, "}}");
+		json_u64(j, "Total Allocated", next->a);
+	json_close(j);
+	json_close(j);
 }
 
 static void counter(struct walk *w, const struct event *e, const struct trace_track *l)
 {
+	struct json *j = &w->j;
+	char room[SINK_REAL];
 	double real;
 
-	begin_moment(w, e, l, "\"ph\":\"C\",\"name\":", walk_name(w, e->name));
-	sink_str(w->s, ",\"args\":{\"value\":");
-	if (e->flags & EVENT_FLOAT) {
-		memcpy(&real, &e->a, sizeof(real));
-		sink_real(w->s, real);
-	} else {
-		if ((int64_t)e->a < 0)
-			sink_byte(w->s, '-');
-		sink_u64(w->s, (int64_t)e->a < 0 ? 0 - e->a : e->a);
-	}
-	sink_str(w->s, "}}");
+	begin_row(w, "C");
+	json_str(j, "name", walk_name(w, e->name));
+	put_place(w, l);
+	put_us(j, "ts", e->start_ns);
+	json_open(j, "args", '{');
+	memcpy(&real, &e->a, sizeof(real));
+	if (e->flags & EVENT_FLOAT)
+		json_token(j, "value", sink_real(room, real));
+	else
+		json_i64(j, "value", (int64_t)e->a);
+	json_close(j);
+	json_close(j);
 }
 
 static int event(struct walk *w, const struct event *e)
@@ -300,9 +290,7 @@ static int event(struct walk *w, const struct event *e)
 		complete(w, e, l);
 		arrow(w, e, l);
 	} else if (e->kind == EVENT_MARK) {
-		begin_moment(w, e, l, "\"ph\":\"i\",\"s\":\"t\",\"cat\":\"mark\",\"name\":",
-			     walk_name(w, e->name));
-		sink_byte(w->s, '}');
+		mark(w, e, l);
 	} else if (e->kind == EVENT_ALLOC) {
 		alloc(w, e, l);
 	} else if (e->kind == EVENT_COUNTER && !is_total(w, (size_t)(e - w->t->event))) {
@@ -319,58 +307,61 @@ static int event(struct walk *w, const struct event *e)
 static void devices(struct walk *w)
 {
 	const struct trace *t = w->t;
-	bool first = true;
+	struct json *j = &w->j;
 
-	sink_str(w->s, "\"deviceProperties\":[");
+	json_open(j, "deviceProperties", '[');
 	for (size_t i = 0; i < t->devices; i++) {
 		const struct trace_device *d = &t->device[i];
 
 		if (w->o->file >= 0 && d->file != (uint32_t)w->o->file)
 			continue;
-		key_u64(w->s, first ? "{\"id\":" : ",{\"id\":", d->device);
-		sink_str(w->s, ",\"name\":");
-		sink_json(w->s, walk_name(w, d->name));
-		key_u64(w->s, ",\"totalGlobalMem\":", d->memory_bytes);
-		key_u64(w->s, ",\"numSms\":", d->sms);
-		sink_byte(w->s, '}');
-		first = false;
+		json_open(j, NULL, '{');
+		json_u64(j, "id", d->device);
+		json_str(j, "name", walk_name(w, d->name));
+		json_u64(j, "totalGlobalMem", d->memory_bytes);
+		json_u64(j, "numSms", d->sms);
+		json_close(j);
 	}
-	sink_byte(w->s, ']');
+	json_close(j);
 }
 
 static void head(struct walk *w)
 {
 	const struct trace_file *f =
 		w->t->files ? &w->t->file[w->o->file >= 0 ? w->o->file : 0] : NULL;
-	struct sink *s = w->s;
+	struct json *j = &w->j;
+	char rank[16];
 
-	sink_str(s, "{\"schemaVersion\":1,");
+	json_open(j, NULL, '{');
+	json_u64(j, "schemaVersion", 1);
 	devices(w);
 	if (f && f->rank >= 0) {
-		key_u64(s,
-			",\"distributedInfo\":{\"backend\":\"nccl\",\"rank\": ", (uint64_t)f->rank);
-		key_u64(s, ",\"world_size\":",
-			f->world > f->rank ? (uint64_t)f->world : (uint64_t)f->rank + 1);
-		sink_byte(s, '}');
+		json_open(j, "distributedInfo", '{');
+		json_str(j, "backend", "nccl");
+		snprintf(rank, sizeof(rank), " %d", f->rank); /* HTA looks for that blank */
+		json_token(j, "rank", rank);
+		json_i64(j, "world_size",
+			 f->world > f->rank ? (int64_t)f->world : (int64_t)f->rank + 1);
+		json_close(j);
 	}
 	if (f && f->wall_offset_ns > 0)
-		key_u64(s, ",\"baseTimeNanoseconds\":", (uint64_t)f->wall_offset_ns);
-	sink_str(s, ",\"displayTimeUnit\":\"ms\",\"traceName\":\"aon\",\"traceEvents\":[");
+		json_u64(j, "baseTimeNanoseconds", (uint64_t)f->wall_offset_ns);
+	json_str(j, "displayTimeUnit", "ms");
+	json_str(j, "traceName", "aon");
+	json_open(j, "traceEvents", '[');
 }
 
 static void meta(struct walk *w, const char *what, const struct trace_track *l, const char *key,
 		 const char *text)
 {
-	begin_row(w);
-	sink_str(w->s, "\"ph\":\"M\",\"name\":\"");
-	sink_str(w->s, what);
-	sink_byte(w->s, '"');
+	begin_row(w, "M");
+	json_str(&w->j, "name", what);
 	put_place(w, l);
-	sink_str(w->s, ",\"ts\":0,\"args\":{\"");
-	sink_str(w->s, key);
-	sink_str(w->s, "\":");
-	sink_json(w->s, text);
-	sink_str(w->s, "}}");
+	json_u64(&w->j, "ts", 0);
+	json_open(&w->j, "args", '{');
+	json_str(&w->j, key, text);
+	json_close(&w->j);
+	json_close(&w->j);
 }
 
 static void places(struct walk *w)
@@ -401,12 +392,13 @@ int export_kineto(struct walk *w)
 	const struct trace *t = w->t;
 	int err = 0;
 
+	json_init(&w->j, w->s->f);
 	head(w);
 	places(w);
 	for (size_t i = 0; i < t->tracks && !err; i++)
 		for (size_t k = t->track_first[i];
 		     walk_has_track(w, i) && k < t->track_first[i + 1] && !err; k++)
 			err = event(w, &t->event[k]);
-	sink_str(w->s, "\n]}\n");
+	json_end(&w->j);
 	return err ? err : w->s->err;
 }

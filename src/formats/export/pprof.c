@@ -27,7 +27,7 @@ static void put_field(struct sink *s, struct pb_out *m)
 	if (m->err)
 		s->err = s->err ? s->err : m->err;
 	else
-		sink_put(s, m->data, m->len);
+		fwrite_unlocked(m->data, 1, m->len, s->f);
 	m->len = 0;
 }
 

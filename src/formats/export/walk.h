@@ -3,6 +3,7 @@
 #ifndef AON_EXPORT_WALK_H
 #define AON_EXPORT_WALK_H
 
+#include "base/json.h"
 #include "export/link.h"
 #include "export/sink.h"
 
@@ -10,6 +11,7 @@ struct walk {
 	const struct trace *t;
 	const struct export_opts *o;
 	struct sink *s;
+	struct json j; /* onto the sink, of those who write JSON */
 	struct export_count *n;
 	struct links links;
 	uint64_t seen, all;

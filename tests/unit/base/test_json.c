@@ -6,7 +6,7 @@
 
 #include "t.h"
 
-static char *text;
+static char *text, long_text[5001];
 static size_t len;
 
 static struct json *begin(void)
@@ -66,6 +66,29 @@ int main(void)
 	T_OK(!strcmp(text, "{\"a\":18446744073709551615,\"b\":[-1,0.5,null,{}],\"c\":true,"
 			   "\"d\":null,\"e\":[1,2]}\n"),
 	     "commas, nesting, numbers, what is not finite, what is JSON already: %s", text);
+	free(text);
+	j = begin();
+	json_open(j, NULL, '[');
+	for (int i = 0; i < 2; i++) {
+		json_line(j);
+		json_token(j, NULL, "1.50");
+		json_i64(j, NULL, INT64_MIN);
+	}
+	json_str(j, NULL, "");
+	end(j);
+	T_OK(!strcmp(text, "[\n1.50,-9223372036854775808,\n1.50,-9223372036854775808,\"\"]\n"),
+	     "lines, numbers as they are: %s", text);
+	free(text);
+	j = begin();
+	json_open(j, NULL, '{');
+	for (size_t i = 0; i < T_LEN(long_text); i++)
+		long_text[i] = i % 63 ? 'x' : '"';
+	long_text[T_LEN(long_text) - 1] = '\0';
+	json_str(j, long_text, long_text);
+	end(j);
+	T_OK(len == 2 * (strlen(long_text) + 80 + 2) + 4 && !strncmp(text, "{\"\\\"xxx", 7) &&
+		     !strcmp(text + len - 6, "xxx\"}\n"),
+	     "keys and texts longer than the writer's room: %zu", len);
 	free(text);
 	return t_done();
 }
