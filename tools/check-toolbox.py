@@ -30,6 +30,7 @@ CHECKS = {
     # {"key, "key":VALUE and "key": %FORMAT; a message that names a key writes "key": and a word.
     "json": (r"\{\\\"[\w%]|\\\":(?! (?!%))", "base/json.h"),
     "clocks": (r"\b(?:clock_gettime|gettimeofday|timespec_get)\(", "base/clock.h"),
+    "numbers": (r"\b(?:strto(?:l|ul|ll|ull|d|f)|ato[ifl])\(", "base/num.h"),
     "options": (r"\bgetopt(?:_long)?\(|<getopt\.h>", "options_next() of base/options.h"),
 }
 

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The digits at `text`; where they end, or NULL: there are none, or too many. */
-static const char *digits(const char *text, int base, uint64_t *out)
+const char *num_digits(const char *text, int base, uint64_t *out)
 {
 	char *end;
 
@@ -25,7 +24,7 @@ static const char *digits(const char *text, int base, uint64_t *out)
 int num_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out)
 {
 	uint64_t v;
-	const char *end = digits(text, 10, &v);
+	const char *end = num_digits(text, 10, &v);
 
 	if (!end || *end || v < min || v > max)
 		return -EINVAL;
@@ -61,7 +60,7 @@ int num_i64(const char *text, int64_t min, int64_t max, int64_t *out)
 int num_hex(const char *text, uint64_t *out)
 {
 	uint64_t v;
-	const char *end = digits(text, 16, &v);
+	const char *end = num_digits(text, 16, &v);
 
 	if (!end || *end)
 		return -EINVAL;
@@ -140,7 +139,7 @@ int num_next(const char **list, uint64_t max, uint64_t *out)
 
 	if (!**list)
 		return 0;
-	end = digits(*list, 10, &v);
+	end = num_digits(*list, 10, &v);
 	if (!end || (*end && *end != ',') || v < 1 || v > max)
 		return -EINVAL;
 	*list = end + (*end == ',');
@@ -157,4 +156,31 @@ char *num_text(char room[NUM_LEN], uint64_t v)
 		*--at = (char)('0' + v % 10);
 	while (v /= 10);
 	return at;
+}
+
+bool num_listed(const char *list, int64_t number)
+{
+	while (*list) {
+		const char *end;
+
+		if (num_front_i64(list, &end) == number)
+			return true;
+		list = *end == ',' ? end + 1 : "";
+	}
+	return false;
+}
+
+uint64_t num_front(const char *text, const char **end)
+{
+	return strtoull(text, (char **)(uintptr_t)end, 10);
+}
+
+int64_t num_front_i64(const char *text, const char **end)
+{
+	return strtoll(text, (char **)(uintptr_t)end, 10);
+}
+
+double num_front_real(const char *text, const char **end)
+{
+	return strtod(text, (char **)(uintptr_t)end);
 }

@@ -8,6 +8,7 @@
 #ifndef AON_BASE_NUM_H
 #define AON_BASE_NUM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 int num_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out);
@@ -32,5 +33,19 @@ int num_next(const char **list, uint64_t max, uint64_t *out);
 /* The other way, for those who write many: the digits of v, which end where `room` does. */
 #define NUM_LEN 21u
 char *num_text(char room[NUM_LEN], uint64_t v);
+
+/* Whether a list with commas has that number. */
+bool num_listed(const char *list, int64_t number);
+
+/*
+ * The number at the front of a text that has more behind it, or that needs no check; blanks may be
+ * before it. 0: there is none. *end, unless `end` is NULL, is behind it.
+ */
+uint64_t num_front(const char *text, const char **end);
+int64_t num_front_i64(const char *text, const char **end);
+double num_front_real(const char *text, const char **end); /* also inf and nan */
+
+/* The digits at `text`, of base 10 or 16; where they end, or NULL: there are none, or too many. */
+const char *num_digits(const char *text, int base, uint64_t *out);
 
 #endif /* AON_BASE_NUM_H */

@@ -4,9 +4,9 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "sim/job.h"
 #include "sim/noise.h"
 #include "sim/telemetry.h"
@@ -54,14 +54,14 @@ static int course_of(const char *word, size_t len)
 /* "3" or "3-7". */
 static bool span_of(const char *text, const char *end, uint32_t limit, struct fault *f)
 {
-	char *at;
-	unsigned long a, b;
+	const char *at;
+	uint64_t a, b;
 
 	if (*text < '0' || *text > '9')
 		return false;
-	a = b = strtoul(text, &at, 10);
+	a = b = num_front(text, &at);
 	if (*at == '-' && at[1] >= '0' && at[1] <= '9')
-		b = strtoul(at + 1, &at, 10);
+		b = num_front(at + 1, &at);
 	if (at != end || a > b || b >= limit)
 		return false;
 	f->first = (uint32_t)a;
@@ -71,8 +71,8 @@ static bool span_of(const char *text, const char *end, uint32_t limit, struct fa
 
 static bool number_of(const char *text, const char *end, double least, double most, double *out)
 {
-	char *at;
-	double v = strtod(text, &at);
+	const char *at;
+	double v = num_front_real(text, &at);
 
 	if (at != end || at == text || !(v >= least) || !(v <= most))
 		return false;

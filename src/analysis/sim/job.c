@@ -4,9 +4,9 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "theory/step.h"
 
 const struct job_param job_param[] = {
@@ -119,7 +119,7 @@ int job_set(struct job *j, const char *text, char why[JOB_WHY])
 	while (*text) {
 		size_t len = strcspn(text, "=,");
 		const struct job_param *p = param_of(text, len);
-		char *end;
+		const char *end;
 		double v;
 
 		if (!p || text[len] != '=') {
@@ -127,7 +127,7 @@ int job_set(struct job *j, const char *text, char why[JOB_WHY])
 				 (int)strcspn(text, ","), text);
 			return -EINVAL;
 		}
-		v = strtod(text + len + 1, &end);
+		v = num_front_real(text + len + 1, &end);
 		if (end == text + len + 1 || (*end && *end != ',') || !(v >= p->least) ||
 		    !(v <= p->most) || (!p->real && v != (uint32_t)v)) {
 			snprintf(why, JOB_WHY, "%s is %s from %.10g to %.10g: %s", p->name,

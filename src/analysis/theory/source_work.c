@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/num.h"
 #include "base/vec.h"
 
 #define TEXTS 4096u /* kept; later ones are not */
@@ -58,15 +59,8 @@ static const char *word(const char *s, const char *text)
 
 static const char *number(const char *s, int base, uint64_t most, uint64_t *out)
 {
-	char *end;
-	unsigned long long v;
-
-	if (!s || !((*s >= '0' && *s <= '9') || (base == 16 && *s >= 'a' && *s <= 'f')))
-		return NULL;
-	errno = 0;
-	v = strtoull(s, &end, base);
-	*out = v;
-	return errno || v > most ? NULL : end;
+	s = s ? num_digits(s, base, out) : NULL;
+	return s && *out > most ? NULL : s;
 }
 
 static const char *memory(const char *s, struct text *t)

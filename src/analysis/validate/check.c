@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/vec.h"
 #include "validate/median.h"
 
@@ -80,7 +81,8 @@ static bool holds(const struct advice *a, const struct facts *f, const char *val
 		return is_one_of(value, a->want);
 	if (!facts_number(f, a->key, &v))
 		return false;
-	return a->how == MOST ? v <= atof(a->want) : v >= atof(a->want);
+	return a->how == MOST ? v <= num_front_real(a->want, NULL)
+			      : v >= num_front_real(a->want, NULL);
 }
 
 /* For people: "off or passthrough", "at most 50", "0". */
@@ -171,14 +173,14 @@ static int against(struct checks *out, const struct facts *f, const char *key, c
 	const char *is = facts_get(f, key);
 	struct check c = { .by = "profile" };
 	double a, b;
-	char *end;
+	const char *end;
 
 	if (is_own(key) || is_judged(key))
 		return 0;
 	snprintf(c.id, sizeof(c.id), "%s", key);
 	snprintf(c.is, sizeof(c.is), "%s", is ? is : "missing");
 	snprintf(c.want, sizeof(c.want), "%s", want);
-	b = strtod(want, &end);
+	b = num_front_real(want, &end);
 	if (is && is_measured(key) && !*end && facts_number(f, key, &a))
 		c.level = judge(key, a, b);
 	else

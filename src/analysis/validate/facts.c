@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/json_read.h"
+#include "base/num.h"
 #include "base/vec.h"
 
 #define FILE_MAX (4u << 20)
@@ -86,12 +87,12 @@ const char *facts_get(const struct facts *f, const char *key)
 bool facts_number(const struct facts *f, const char *key, double *out)
 {
 	const char *text = facts_get(f, key);
-	char *end;
+	const char *end;
 	double v;
 
 	if (!text || !*text)
 		return false;
-	v = strtod(text, &end);
+	v = num_front_real(text, &end);
 	if (*end)
 		return false;
 	*out = v;

@@ -2,9 +2,9 @@
 /* log_bench.c - logs of benchmarks: nccl-tests, gpu-burn, STREAM, perftest, copies, fio. */
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "validate/log_part.h"
 #include "validate/median.h"
 
@@ -88,7 +88,7 @@ int log_nccl(struct log *l)
 
 	while (!err && log_next(l)) {
 		if ((at = strstr(l->line, "Out of bounds values")) && (at = strchr(at, ':')))
-			s.wrong = fmax(s.wrong, strtod(at + 1, NULL));
+			s.wrong = fmax(s.wrong, num_front_real(at + 1, NULL));
 		if (*l->line == '#')
 			nccl_rank(&s, l->line);
 		else if (isdigit((unsigned char)l->line[strspn(l->line, " \t")]) && *l->line == ' ')
@@ -124,11 +124,11 @@ static void burn_line(struct burn *s, const char *line)
 {
 	const char *errors = strstr(line, "errors:"), *temps = strstr(line, "temps:");
 	unsigned i = 0;
-	char *end;
+	const char *end;
 
 	/* "(7150 Gflop/s)" of each; its last word on a GPU counts */
 	for (const char *at = line; (at = strchr(at, '(')) && i < BURN_GPUS; at++) {
-		double v = strtod(at + 1, &end);
+		double v = num_front_real(at + 1, &end);
 
 		if (!strncmp(end, " Gflop/s", 8)) {
 			if (v > 0 && isfinite(v))
@@ -139,12 +139,12 @@ static void burn_line(struct burn *s, const char *line)
 	for (const char *at = errors ? errors + 7 : NULL; at && *at && strncmp(at, "temps", 5);
 	     at++)
 		if (isdigit((unsigned char)*at)) {
-			s->errors = fmax(s->errors, strtod(at, &end));
+			s->errors = fmax(s->errors, num_front_real(at, &end));
 			at = end - 1;
 		}
 	for (const char *at = temps ? temps + 6 : NULL; at && *at; at++)
 		if (isdigit((unsigned char)*at)) {
-			double t = strtod(at, &end);
+			double t = num_front_real(at, &end);
 
 			s->temp = t < 200 ? fmax(s->temp, t) : s->temp;
 			at = end - 1;
@@ -228,7 +228,8 @@ int log_gpu_stream(struct log *l)
 		if (name && peak && sscanf(name, "Device %u:", &gpu) == 1) {
 			while (peak > l->line && peak[-1] != ' ')
 				peak--;
-			log_set(l, atof(peak), "log/gpu_stream/gpu%u/peak_GBps", gpu);
+			log_set(l, num_front_real(peak, NULL), "log/gpu_stream/gpu%u/peak_GBps",
+				gpu);
 		}
 		if (strncmp(l->line, "STREAM_", 7))
 			continue;

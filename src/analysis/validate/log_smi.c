@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "validate/gpus.h"
 #include "validate/log_part.h"
 
@@ -62,7 +63,7 @@ static void take(struct gpu_seen *g, const struct row *r, const char *value)
 		value += *value == 'P'; /* P0 */
 		if (!isdigit((unsigned char)*value))
 			return;
-		v = strtod(value, NULL);
+		v = num_front_real(value, NULL);
 	}
 	if (r->how == FIRST) {
 		double before;
@@ -94,8 +95,8 @@ static void pair(struct log *l, struct smi *s, bool xml, const char *section, co
 		snprintf(g->mig, sizeof(g->mig), "%s", strcmp(value, "Enabled") ? "off" : "on");
 	if (!strcmp(section, xml ? "volatile" : "Volatile") && strstr(key, "ncorrectable") &&
 	    isdigit((unsigned char)*value))
-		g->uncorrected =
-			(isfinite(g->uncorrected) ? g->uncorrected : 0) + strtod(value, NULL);
+		g->uncorrected = (isfinite(g->uncorrected) ? g->uncorrected : 0) +
+				 num_front_real(value, NULL);
 }
 
 /* The next GPU. What nvlink -s reported about it stays. */

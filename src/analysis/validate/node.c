@@ -3,11 +3,11 @@
 #include "validate/node.h"
 
 #include <ctype.h>
-#include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "validate/node_files.h"
 
 /* --- kernel --- */
@@ -169,7 +169,7 @@ static double kib_of(const char *text, const char *word)
 {
 	const char *at = strstr(text, word);
 
-	return at ? strtod(at + strlen(word), NULL) : 0;
+	return at ? num_front_real(at + strlen(word), NULL) : 0;
 }
 
 /* Huge pages that are set aside and that nobody has taken are memory that is lost. */

@@ -6,9 +6,10 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/num.h"
 
 #define ENTRIES 4096u /* of a folder, at most */
 
@@ -40,11 +41,12 @@ bool node_slurp(const struct node_files *n, const char *path, char *out, size_t 
 
 bool node_number(const struct node_files *n, const char *path, double *out)
 {
-	char text[64], *end;
+	const char *end;
+	char text[64];
 
 	if (!node_slurp(n, path, text, sizeof(text), NULL) || !*text)
 		return false;
-	*out = strtod(text, &end);
+	*out = num_front_real(text, &end);
 	return end != text;
 }
 

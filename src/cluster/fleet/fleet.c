@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "fleet/priv.h"
 #include "ship/table.h"
 
@@ -58,7 +59,7 @@ static void give_client(struct fleet *f, uint32_t i)
 static int refused(const struct fleet *f, const struct http_answer *a, struct store_why *why)
 {
 	const char *text = strstr(a->data, "Exception: ");
-	int code = atoi(a->code);
+	int code = (int)num_front_i64(a->code, NULL);
 
 	if (!code)
 		sscanf(a->data, "Code: %d", &code);

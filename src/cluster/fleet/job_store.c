@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "fleet/job_priv.h"
 #include "model/step_rec.h"
 #include "ship/source/fold.h"
@@ -26,13 +27,12 @@
 
 static uint32_t uid_of(const char *user)
 {
-	char *end;
-	unsigned long n = strtoul(user, &end, 10);
+	uint32_t n;
 	char buf[4096];
 	struct passwd pw, *found = NULL;
 
-	if (*user && !*end && n < UINT32_MAX)
-		return (uint32_t)n;
+	if (!num_u32(user, 0, UINT32_MAX - 1, &n))
+		return n;
 	if (*user && !getpwnam_r(user, &pw, buf, sizeof(buf), &found) && found)
 		return pw.pw_uid;
 	return UINT32_MAX;
@@ -44,7 +44,7 @@ static void boot_of(uint64_t id[2], const char *hex)
 
 	for (int i = 0; i < 2 && strlen(hex) == 32; i++) {
 		snprintf(half, sizeof(half), "%.16s", hex + 16 * i);
-		id[i] = strtoull(half, NULL, 16);
+		num_hex(half, &id[i]);
 	}
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "fleet/ask.h"
 #include "fleet/priv.h"
 
@@ -82,16 +83,15 @@ static enum fleet_type type_of(const char *word)
 
 static void understand(struct fleet_value *v, enum fleet_type type)
 {
-	char *end;
+	const char *end = "";
 
 	if (v->type == FLEET_NULL || type == FLEET_TEXT || !v->len)
 		return;
-	errno = 0;
-	if (type == FLEET_INT)
-		v->i = strtoll(v->text, &end, 10);
-	else
-		v->real = strtod(v->text, &end);
-	if (!errno && !*end)
+	if (type == FLEET_REAL)
+		v->real = num_front_real(v->text, &end);
+	else if (num_i64(v->text, INT64_MIN, INT64_MAX, &v->i) < 0)
+		return;
+	if (!*end)
 		v->type = type;
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/num.h"
 
 int orders_new(struct orders **out)
 {
@@ -142,7 +143,7 @@ static void seat_take(struct seat *s, const struct relay_request *q)
 	s->lines = text ? strndup(text, ORDER_LINES) : NULL;
 	s->last = 0;
 	if (text && !strncmp(text, "last ", 5))
-		s->last = strtoull(text + 5, NULL, 10);
+		s->last = num_front(text + 5, NULL);
 	s->at_ns = clock_mono_ns();
 }
 

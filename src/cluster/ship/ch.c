@@ -10,6 +10,7 @@
 #include <zlib.h>
 
 #include "base/log.h"
+#include "base/num.h"
 
 #define TARGET_MAX 8192u
 
@@ -80,7 +81,7 @@ struct ddl_place ch_place(struct ch *c, uint32_t server)
 static int refused(const struct http_answer *a, const char *host, struct net_why *why)
 {
 	size_t len = strcspn(a->data, "\n");
-	int code = atoi(a->code);
+	int code = (int)num_front_i64(a->code, NULL);
 	bool login =
 		a->status == 401 || a->status == 403 || (code >= 192 && code <= 194) || code == 516;
 
@@ -161,7 +162,7 @@ int ch_schema(struct ch *c, uint32_t server, uint32_t *schema, struct net_why *w
 		 ddl_local(&p) ? "_local" : "");
 	err = ch_ask(c, server, query, &text, why);
 	if (!err)
-		*schema = (uint32_t)strtoul(text, NULL, 10);
+		*schema = (uint32_t)num_front(text, NULL);
 	return err;
 }
 
@@ -188,7 +189,7 @@ static const struct {
 
 enum ch_said ch_said(int status, const char *code)
 {
-	int number = atoi(code);
+	int number = (int)num_front_i64(code, NULL);
 
 	if (status == 200 && !*code)
 		return CH_TOOK;

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "base/num.h"
 #include "ship/ch.h"
 
 #define SECOND      1000000000ull
@@ -89,7 +90,7 @@ static bool number_of(const char *text, const char *key, uint64_t *out)
 	for (; text; text = strchr(text, '\n')) {
 		text += *text == '\n';
 		if (!strncmp(text, key, len) && text[len] == ' ') {
-			*out = strtoull(text + len + 1, NULL, 10);
+			*out = num_front(text + len + 1, NULL);
 			return true;
 		}
 	}

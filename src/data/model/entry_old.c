@@ -8,8 +8,9 @@
 #include "model/entry.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/num.h"
 
 #define RANKS   4096u /* of a range, at most */
 #define PID_KEY "pid "
@@ -59,11 +60,11 @@ static void read_stacks(struct journal_entry *e, char buf[ENTRY_OLD], const char
 	size_t n = 0, from;
 
 	while (ranks && (*at == ' ' || *at == ',') && at[1] >= '0' && at[1] <= '9') {
-		char *next;
-		unsigned long first = strtoul(at + 1, &next, 10), last = first;
+		const char *next;
+		uint64_t first = num_front(at + 1, &next), last = first;
 
 		if (*next == '-')
-			last = strtoul(next + 1, &next, 10);
+			last = num_front(next + 1, &next);
 		for (; first <= last && last - first < RANKS; first++)
 			n = entry_pack((uint8_t *)buf, ENTRY_OLD / 2, n, first);
 		at = next;
@@ -131,13 +132,13 @@ static bool read_asked(struct journal_entry *e, char buf[ENTRY_OLD], const char 
 	static const char of[] = "of pid ";
 	const char *at = strstr(text, of);
 	size_t n = 0;
-	char *end;
+	const char *end;
 
 	if (!at)
 		return false;
 	e->kind = strncmp(text, "number ", 7) ? ENTRY_PROFILER : ENTRY_CAPTURE;
 	for (at += sizeof(of) - 1; *at; at = !strncmp(end, ", ", 2) ? end + 2 : "") {
-		unsigned long pid = strtoul(at, &end, 10);
+		uint64_t pid = num_front(at, &end);
 
 		if (end == at || (e->kind == ENTRY_PROFILER && n))
 			break;

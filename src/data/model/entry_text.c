@@ -9,6 +9,7 @@
 
 #include "base/fmt.h"
 #include "base/json.h"
+#include "base/num.h"
 
 /* What the numbers of NVIDIA's driver mean. */
 static const char *means(uint64_t xid)
@@ -195,7 +196,7 @@ static bool condition(const struct journal_entry *e, const char *at, const char 
 
 	*text = end + 1;
 	if (is && at[len] == '=')
-		return e->v[f].u == strtoull(at + len + 1, NULL, 10);
+		return e->v[f].u == num_front(at + len + 1, NULL);
 	return is && (f == FIELDS || entry_fields[f].type != ENTRY_T_FLAG || e->v[f].u);
 }
 

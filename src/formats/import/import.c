@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/num.h"
 #include "import/priv.h"
 
 #define FOLDER_MAX 65536
@@ -72,7 +73,7 @@ static int32_t rank_of_name(const char *path)
 			q += *q == '-' || *q == '_' || *q == '.' || *q == '=';
 			if (isdigit((unsigned char)*q) && !is_address(q) &&
 			    (p == name || !isalpha((unsigned char)p[-1]))) {
-				unsigned long v = strtoul(q, NULL, 10);
+				unsigned long v = num_front(q, NULL);
 
 				return v <= INT32_MAX ? (int32_t)v : TRACE_NO_RANK;
 			}

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/num.h"
 #include "base/vec.h"
 #include "import/kineto.h"
 
@@ -184,7 +185,7 @@ static void add_plane(struct kineto_in *k, const struct meta *m)
 	if (m->process && !strncmp(name, "/device:", 8) && colon > name + 8 &&
 	    k->planes < DEVICE_MAX && colon[1] >= '0' && colon[1] <= '9')
 		k->plane[k->planes++] =
-			(struct plane){ m->pid, (uint32_t)strtoul(colon + 1, NULL, 10) };
+			(struct plane){ m->pid, (uint32_t)num_front(colon + 1, NULL) };
 }
 
 /* Names come before or after the rows they are for: kept, given out at the end. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/num.h"
 #include "net/httpd/priv.h"
 #include "net/httpd/tls.h"
 
@@ -130,7 +131,7 @@ unsigned httpd_length(struct MHD_Connection *c, size_t most, size_t *len)
 
 	if (httpd_header(c, "Transfer-Encoding"))
 		return 411;
-	*len = text ? strtoull(text, NULL, 10) : 0;
+	*len = text ? num_front(text, NULL) : 0;
 	return *len > most ? 413 : 0;
 }
 

@@ -4,13 +4,13 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/num.h"
 #include "net/httpd/priv.h"
 
 #define BACKLOG 128
@@ -59,7 +59,8 @@ static int split(const char *text, char host[256], char port[8])
 	size_t n = colon ? (size_t)(colon - text) : 0;
 
 	if (!n || n >= 256 || strlen(colon + 1) > 5 || !colon[1] ||
-	    strspn(colon + 1, "0123456789") != strlen(colon + 1) || atoi(colon + 1) > 65535)
+	    strspn(colon + 1, "0123456789") != strlen(colon + 1) ||
+	    num_front(colon + 1, NULL) > 65535)
 		return -EINVAL;
 	if (*text == '[' && text[n - 1] == ']') {
 		text++;

@@ -2,12 +2,13 @@
 /* kmsg.c - the kernel's log: lines that tell of faults become events and are counted by kind. */
 #include "collect/host.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/num.h"
 
 #define RECORD   8192u /* bytes: the kernel's longest */
 #define A_POLL   64u   /* records in one poll */
@@ -60,7 +61,7 @@ const char *kmsg_kind(const char *line, unsigned *number)
 		/* NVRM: Xid (PCI:0000:3b:00): 79, pid=1234, name=python, GPU has fallen off the bus. */
 		p = strstr(p, "): ");
 		if (i == 0 && p)
-			*number = (unsigned)strtoul(p + 3, NULL, 10);
+			*number = (unsigned)num_front(p + 3, NULL);
 		return faults[i].kind;
 	}
 	return NULL;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/num.h"
 #include "collect/host.h"
 
 #define COUNTERS 256u
@@ -117,7 +118,7 @@ static bool config_of(const struct membw *m, const char *pmu, const char *event,
 
 static double bytes_of(const char *scale, const char *unit)
 {
-	double v = strtod(scale, NULL);
+	double v = num_front_real(scale, NULL);
 
 	if (!strcmp(unit, "MiB"))
 		return v * 1048576;
@@ -136,14 +137,14 @@ static unsigned package_of(const struct membw *m, int cpu)
 		text[0] = '\0';
 	if (fd >= 0)
 		close(fd);
-	return (unsigned)atoi(text) % PACKAGES;
+	return (unsigned)num_front_i64(text, NULL) % PACKAGES;
 }
 
 static void add(struct membw *m, const char *pmu, const char *event, bool write)
 {
 	char text[256], cpus[256], scale[64] = "1", unit[32] = "", type[16], file[96];
 	uint64_t config;
-	char *p = cpus;
+	const char *p = cpus;
 
 	snprintf(file, sizeof(file), "events/%s", event);
 	if (!read_file(m, pmu, file, text, sizeof(text)) || !config_of(m, pmu, text, &config) ||
@@ -156,7 +157,8 @@ static void add(struct membw *m, const char *pmu, const char *event, bool write)
 	read_file(m, pmu, file, unit, sizeof(unit));
 	m->pmus++;
 	while (*p && m->n < COUNTERS && bytes_of(scale, unit) > 0) {
-		int cpu = (int)strtol(p, &p, 10), fd = m->open((uint32_t)atoi(type), config, cpu);
+		int cpu = (int)num_front_i64(p, &p),
+		    fd = m->open((uint32_t)num_front(type, NULL), config, cpu);
 
 		if (fd >= 0)
 			m->counter[m->n++] = (struct counter){ fd, package_of(m, cpu), write,

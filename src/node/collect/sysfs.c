@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/num.h"
 #include "base/vec.h"
 #include "model/telemetry.h"
 
@@ -202,7 +203,7 @@ static void rapl_name(struct sysfs *s, const struct found *f, char *name, char *
 			continue;
 		snprintf(name, 64, "node_rapl_%s_joules_total", zone[i]);
 		snprintf(index, SERIES_DEVICE_MAX + 1, "%u",
-			 dash ? (unsigned)atoi(dash) : s->rapl[i]);
+			 dash ? (unsigned)num_front_i64(dash, NULL) : s->rapl[i]);
 		s->rapl[i]++;
 	}
 }

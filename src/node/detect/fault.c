@@ -3,8 +3,9 @@
 #include "detect/fault.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/num.h"
 
 static const struct {
 	uint32_t code;
@@ -26,7 +27,7 @@ static void take_device(struct device_fault *f, const char *from, size_t len)
 
 static uint32_t number_at(const char *s)
 {
-	unsigned long n = isdigit((unsigned char)*s) ? strtoul(s, NULL, 10) : 0;
+	unsigned long n = isdigit((unsigned char)*s) ? num_front(s, NULL) : 0;
 
 	return n < UINT32_MAX ? (uint32_t)n : 0;
 }

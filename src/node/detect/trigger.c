@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "detect/trigger_op.h"
 
 #define BARE QUANTITIES /* a statistic whose quantity its comparison says */
@@ -151,7 +151,7 @@ static enum type parse_factor(struct parser *p)
 {
 	const char *at = skip(p);
 	enum type type = A_NUMBER;
-	char *end;
+	const char *end;
 	double v;
 
 	if (p->err || ++p->depth > TRIGGER_DEPTH) {
@@ -165,7 +165,7 @@ static enum type parse_factor(struct parser *p)
 		want(p, at, parse_factor(p), A_NUMBER);
 		put(p, NEGATE, at, 0);
 	} else if (isdigit((unsigned char)*at) || *at == '.') {
-		v = strtod(at, &end);
+		v = num_front_real(at, &end);
 		if (end == at || !isfinite(v) || isalpha((unsigned char)*end) ||
 		    memchr(at, 'x', (size_t)(end - at)))
 			fail(p, at, "expected a number, as 1.2");

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/num.h"
 #include "ident/word.h"
 
 /* Bytes read, at most cap - 1, and a NUL. */
@@ -112,8 +113,8 @@ void gpus_visible(const struct gpus *g, const char *list, struct ident *to)
 
 	for (const char *p = list; *p;) {
 		size_t len = strcspn(p, ",");
-		char *end;
-		unsigned long i = strtoul(p, &end, 10);
+		const char *end;
+		uint64_t i = num_front(p, &end);
 
 		if (!strncmp(p, "MIG-", 4))
 			join(mig, sizeof(mig), p, len);

@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/num.h"
 #include "base/options.h"
 #include "base/proc.h"
 #include "stacks/unwind.h"
@@ -73,9 +74,8 @@ static int caps(uint64_t mask)
  * it was. */
 static int become(const char *who)
 {
-	char *end;
-	unsigned long uid = strtoul(who, &end, 10),
-		      gid = *end == ':' ? strtoul(end + 1, &end, 10) : 0;
+	const char *end;
+	uint64_t uid = num_front(who, &end), gid = *end == ':' ? num_front(end + 1, &end) : 0;
 
 	if (*end)
 		return -EINVAL;
@@ -128,7 +128,7 @@ static void take_threads(struct subject *s)
 	d = opendir(path);
 	while (d && s->n < THREADS && (e = readdir(d)))
 		if (e->d_name[0] != '.')
-			take_thread(s, (pid_t)strtol(e->d_name, NULL, 10));
+			take_thread(s, (pid_t)num_front_i64(e->d_name, NULL));
 	if (d)
 		closedir(d);
 }
@@ -163,7 +163,7 @@ static long status_of(pid_t pid, const char *key)
 	f = fopen(path, "re");
 	while (f && fgets(line, sizeof(line), f))
 		if (!strncmp(line, key, strlen(key)))
-			v = strtol(line + strlen(key), NULL, 10);
+			v = num_front_i64(line + strlen(key), NULL);
 	if (f)
 		fclose(f);
 	return v;
@@ -348,11 +348,11 @@ static void say_rows(const struct stacked *s, size_t n, const char *word)
 static int add_subject(const char *arg)
 {
 	struct subject *s = &subject[subjects];
-	char *end;
-	long pid = strtol(arg, &end, 10), rank = -1;
+	const char *end;
+	int64_t pid = num_front_i64(arg, &end), rank = -1;
 
 	if (*end == ':')
-		rank = strtol(end + 1, &end, 10);
+		rank = num_front_i64(end + 1, &end);
 	if (*end || pid < 1 || pid > INT32_MAX || rank > INT32_MAX - 1) {
 		fprintf(stderr, "aon-stacks: takes process ids, not '%s'\n", arg);
 		return 2;

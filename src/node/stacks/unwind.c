@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/demangle.h"
+#include "base/num.h"
 #include "stacks/python.h"
 
 #define NATIVE_ABOVE 6u /* native frames above those of Python: lines of the program say more */
@@ -148,8 +149,7 @@ static int find_python(Dwfl_Module *mod, void **data, const char *name, Dwarf_Ad
 	if (!u->py.runtime)
 		return DWARF_CB_OK;
 	/* Older ones say it by their name alone. */
-	minor = strtoul(strstr(file, "python3") + 7 + (strstr(file, "python3")[7] == '.'), NULL,
-			10);
+	minor = num_front(strstr(file, "python3") + 7 + (strstr(file, "python3")[7] == '.'), NULL);
 	if (!version_at || read_mem(u, version_at, &u->py.version, sizeof(u->py.version)) < 0)
 		u->py.version = 3u << 24 | (uint32_t)(minor & 255) << 16;
 	return DWARF_CB_ABORT;

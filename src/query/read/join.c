@@ -15,6 +15,7 @@
 #include "insight/insight.h"
 #include "insight/find/join.h"
 #include "base/demangle.h"
+#include "base/num.h"
 #include "store/store.h"
 #include "store/trace.h"
 
@@ -191,7 +192,7 @@ static void exchange(const char *text, struct join_key *k)
 		if (field != 3 && field != 1)
 			same = fnv_bytes(same, text, len + 1);
 		if (field == 4)
-			k->size = (uint32_t)strtoul(text, NULL, 10);
+			k->size = (uint32_t)num_front(text, NULL);
 		text += len + (text[len] != '\0');
 	}
 	k->same = same;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/num.h"
 #include "names/class.h"
 #include "sim/whatif.h"
 
@@ -68,7 +69,8 @@ static int scale_one(struct building *w, const char *pattern, double by, enum si
 /* "gemm=0.5,Memcpy HtoD*=0": a factor ends at a comma, since names may hold commas too. */
 static int scale_all(struct building *w, const char *spec, enum side side)
 {
-	char pattern[2048], *end;
+	char pattern[2048];
+	const char *end;
 	int err = 0;
 
 	while (*spec && !err) {
@@ -76,7 +78,7 @@ static int scale_all(struct building *w, const char *spec, enum side side)
 		double by = -1;
 
 		while ((eq = strchr(eq, '='))) {
-			by = strtod(++eq, &end);
+			by = num_front_real(++eq, &end);
 			if (end != eq && (*end == ',' || !*end))
 				break;
 		}

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/vec.h"
 #include "insight/roofline/roof.h"
 
@@ -421,7 +422,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int a
 	int err;
 
 	(void)number;
-	ask.used = strtoull(text, NULL, 16);
+	num_digits(text, 16, &ask.used);
 	for (int i = 0; i < argc; i++) {
 		int64_t v = sqlite3_value_int64(argv[i]);
 

@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fmt.h"
+#include "base/num.h"
 #include "capture/node_capture.h"
 #include "model/event.h"
 #include "model/trace.h"
@@ -33,9 +33,9 @@ static bool is_wanted(const struct node_capture *c, const struct procs *ps, cons
 		return false; /* its clock is another */
 	if (c->id && geteuid() && p->uid != geteuid())
 		return false; /* whom aond would not have captured */
-	return (!w->pids || capture_listed(w->pids, p->pid)) &&
+	return (!w->pids || num_listed(w->pids, p->pid)) &&
 	       (!w->job || !strcmp(w->job, p->job) || (!*p->job && !strcmp(w->job, p->run))) &&
-	       (!w->ranks || (p->origin.rank && capture_listed(w->ranks, p->origin.rank - 1)));
+	       (!w->ranks || (p->origin.rank && num_listed(w->ranks, p->origin.rank - 1)));
 }
 
 static struct node_proc *find(struct node_capture *c, uint32_t id)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/num.h"
 #include "base/vec.h"
 #include "capture/ask.h"
 
@@ -44,18 +45,6 @@ void node_capture_fini(struct node_capture *c)
 	c->proc = NULL;
 }
 
-bool capture_listed(const char *list, long number)
-{
-	while (*list) {
-		char *end;
-
-		if (strtol(list, &end, 10) == number)
-			return true;
-		list = *end == ',' ? end + 1 : "";
-	}
-	return false;
-}
-
 /* --- what aond says --- */
 
 static void take_proc(struct node_capture *c, char *rest)
@@ -70,7 +59,7 @@ static void take_proc(struct node_capture *c, char *rest)
 		   &p.lost) != 9)
 		return;
 	if (*rank != '-')
-		p.rank = (int32_t)strtol(rank, NULL, 10);
+		p.rank = (int32_t)num_front_i64(rank, NULL);
 	if (vec_room(&c->proc, &c->cap, c->n + 1, sizeof(*c->proc)) == 0)
 		c->proc[c->n++] = p;
 }
@@ -84,9 +73,9 @@ static void on_line(void *arg, char *line)
 		snprintf(c->error, sizeof(c->error), "%s",
 			 strncmp(word, "error: ", 7) ? word : word + 7);
 	else if (!strcmp(word, "id"))
-		c->id = strtoull(rest, NULL, 10);
+		c->id = num_front(rest, NULL);
 	else if (!strcmp(word, "processes"))
-		c->chosen = strtoull(rest, NULL, 10);
+		c->chosen = num_front(rest, NULL);
 	else if (!strcmp(word, "store"))
 		snprintf(c->store, sizeof(c->store), "%s", rest);
 	else if (!strcmp(word, "process"))
@@ -118,7 +107,7 @@ int node_capture_open(struct node_capture *c, const char *run_dir)
 	char of_pid[PATH_MAX] = "";
 
 	if (!run_dir && c->want.pids)
-		locate_run_dir_of((pid_t)strtol(c->want.pids, NULL, 10), of_pid);
+		locate_run_dir_of((pid_t)num_front_i64(c->want.pids, NULL), of_pid);
 	if (!run_dir)
 		run_dir = *of_pid ? of_pid : locate_run_dir();
 	c->ask = ask_open(run_dir, NODE_CAPTURE_MS);

@@ -103,7 +103,4 @@ int node_capture_store(struct node_capture *c, struct trace **out);
 typedef void node_trouble_fn(void *arg, const char *line, bool lacks);
 void node_capture_troubles(const struct node_capture *c, node_trouble_fn *fn, void *arg);
 
-/* Whether the number is one of the list, "41,42". */
-bool capture_listed(const char *list, long number);
-
 #endif /* AON_CAPTURE_NODE_CAPTURE_H */

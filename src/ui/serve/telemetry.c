@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/num.h"
 #include "base/vec.h"
 #include "model/telemetry.h"
 #include "serve/serve.h"
@@ -111,8 +112,8 @@ static int on_series(void *arg, const struct series *s)
 	l->gpu = GPUS;
 	if (!strncmp(s->device, "nvidia", 6) &&
 	    series_label_get(s->labels, "gpu", gpu, sizeof(gpu)))
-		l->gpu = (uint32_t)strtoul(gpu, NULL, 10) < GPUS ? (uint32_t)strtoul(gpu, NULL, 10)
-								 : GPUS;
+		l->gpu = (uint32_t)num_front(gpu, NULL) < GPUS ? (uint32_t)num_front(gpu, NULL)
+							       : GPUS;
 	return 0;
 }
 

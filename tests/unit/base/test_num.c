@@ -107,8 +107,24 @@ static void test_lists(void)
 	}
 }
 
+static void test_front(void)
+{
+	const char *end;
+	uint64_t v = 0;
+
+	T_OK(num_front("12 kB", &end) == 12 && !strcmp(end, " kB"), "a number and where it ends");
+	T_OK(num_front("\t7", NULL) == 7 && num_front("x", NULL) == 0, "blanks, and no number");
+	T_OK(num_front_i64("-3,4", &end) == -3 && !strcmp(end, ",4"), "one with a sign");
+	T_OK(num_front_real("1.5x", &end) == 1.5 && !strcmp(end, "x"), "a real one");
+	end = num_digits("3f:", 16, &v);
+	T_OK(end && *end == ':' && v == 0x3f && !num_digits("x", 16, &v), "digits of base 16");
+	T_OK(num_listed("41,42", 42) && !num_listed("41,42", 4) && !num_listed("", 0),
+	     "one of a list");
+}
+
 int main(void)
 {
+	test_front();
 	test_whole();
 	test_limits();
 	test_reals();

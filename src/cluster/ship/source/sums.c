@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "ship/schema_priv.h"
 #include "ship/view.h"
 
@@ -186,7 +187,7 @@ static int kept_since(struct schema_work *w, const struct ship_table *t, uint64_
 
 	if (err)
 		return err;
-	ttl = (uint32_t)strtoul(text, NULL, 10);
+	ttl = (uint32_t)num_front(text, NULL);
 	days = ttl && ttl < days ? ttl : days;
 	*out = today + 2 > days ? (today + 2 - days) * DAY_NS : 0;
 	return 0;
@@ -204,7 +205,7 @@ static int look_view(struct schema_work *w, const struct ship_view *v, uint32_t 
 		err = hours_of(w, v, from, &hours);
 	for (char *p = hours ? strtok_r(hours, "\n", &save) : NULL; p && !err;
 	     p = strtok_r(NULL, "\n", &save), ++*differ)
-		err = mend_hour(w, v, strtoull(p, NULL, 10));
+		err = mend_hour(w, v, num_front(p, NULL));
 	free(hours);
 	return err;
 }

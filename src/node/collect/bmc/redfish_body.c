@@ -4,7 +4,8 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
+
+#include "base/num.h"
 
 /* What an object says of itself; its values are understood by it. */
 struct about {
@@ -437,7 +438,7 @@ bool redfish_duration(struct json_tok t, double *seconds)
 			return false;
 		memcpy(text, p, n);
 		text[n] = '\0';
-		v = strtod(text, NULL);
+		v = num_front_real(text, NULL);
 		switch (p[n]) {
 		case 'D':
 			unit = time ? -1 : 86400;

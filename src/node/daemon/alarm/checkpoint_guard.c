@@ -7,10 +7,10 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/num.h"
 #include "agg/understand.h"
 #include "daemon/session/session_list.h"
 
@@ -36,7 +36,7 @@ static uint64_t written(pid_t pid)
 	close(fd);
 	text[n > 0 ? n : 0] = '\0';
 	at = strstr(text, "wchar: ");
-	return at ? strtoull(at + strlen("wchar: "), NULL, 10) : 0;
+	return at ? num_front(at + strlen("wchar: "), NULL) : 0;
 }
 
 /* One writes for all, or each its own part; who is ready waits for the others. */

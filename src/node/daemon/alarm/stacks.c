@@ -7,12 +7,12 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fmt.h"
+#include "base/num.h"
 #include "daemon/core/count.h"
 #include "daemon/session/session_list.h"
 #include "detect/detect.h"
@@ -57,7 +57,7 @@ static size_t pack(char *numbers, uint8_t *buf, size_t cap)
 	size_t n = 0;
 
 	while ((word = strsep(&numbers, ",")))
-		n = entry_pack(buf, cap, n, strtoul(word, NULL, 10));
+		n = entry_pack(buf, cap, n, num_front(word, NULL));
 	return n;
 }
 
@@ -84,8 +84,8 @@ static void tell(struct sess *s, char *line)
 		n += strlen(frames + n) + 1;
 	}
 	entry_list(&e, FIELD_FRAMES, frames, n);
-	if (strtoul(more, NULL, 10))
-		entry_u(&e, FIELD_FRAMES_MORE, strtoul(more, NULL, 10));
+	if (num_front(more, NULL))
+		entry_u(&e, FIELD_FRAMES_MORE, num_front(more, NULL));
 	journal(s, &e);
 }
 

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/num.h"
 #include "daemon/core/aond.h"
 #include "daemon/control/audit.h"
 #include "daemon/core/count.h"
@@ -295,7 +296,7 @@ static void answer(FILE *f, struct aond *d, const struct admin_client *c, char *
 		return;
 	}
 	if (whom && !strcmp(what, "pid"))
-		a.pid = (pid_t)strtol(whom, NULL, 10);
+		a.pid = (pid_t)num_front_i64(whom, NULL);
 	else if (whom && *whom && !strcmp(what, "job"))
 		a.job = whom;
 	if (!a.pid && !a.job) {

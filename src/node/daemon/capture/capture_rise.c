@@ -4,21 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "daemon/core/aond.h"
 
 /* --- who --- */
-
-static bool listed(const char *list, long number)
-{
-	while (*list) {
-		char *end;
-
-		if (strtol(list, &end, 10) == number)
-			return true;
-		list = *end == ',' ? end + 1 : "";
-	}
-	return false;
-}
 
 bool capture_wants(const struct capture *c, const struct sess *s)
 {
@@ -28,8 +17,8 @@ bool capture_wants(const struct capture *c, const struct sess *s)
 	if (!s->stream || (c->uid && s->peer.uid != c->uid))
 		return false;
 	p = &s->stream->proc;
-	return (!*w->pids || listed(w->pids, (long)p->pid)) &&
-	       (!*w->ranks || (p->origin.rank && listed(w->ranks, (long)p->origin.rank - 1))) &&
+	return (!*w->pids || num_listed(w->pids, (long)p->pid)) &&
+	       (!*w->ranks || (p->origin.rank && num_listed(w->ranks, (long)p->origin.rank - 1))) &&
 	       (!*w->job || !strcmp(w->job, p->job) || (!*p->job && !strcmp(w->job, p->run)));
 }
 

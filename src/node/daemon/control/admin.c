@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/num.h"
 #include "daemon/core/aond.h"
 #include "daemon/control/audit.h"
 #include "daemon/core/count.h"
@@ -125,11 +126,11 @@ static void do_tier(struct admin_client *c, char *arg)
 	if (!word || param_set(&scratch, "tier", word, &why) < 0) {
 		snprintf(text, sizeof(text), "error: expected tier PID WORD%s%s\n",
 			 word ? "; " : "", word ? why.text : "");
-	} else if (!roster_tier(&d->roster, (pid_t)strtol(pid, NULL, 10),
+	} else if (!roster_tier(&d->roster, (pid_t)num_front_i64(pid, NULL),
 				(enum tier)scratch.tier)) {
 		snprintf(text, sizeof(text), "error: no session of pid %.20s\n", pid);
 	} else {
-		entry_u(&e, FIELD_PID, strtoul(pid, NULL, 10));
+		entry_u(&e, FIELD_PID, num_front(pid, NULL));
 		entry_s(&e, FIELD_LEVEL, word);
 		entry_u(&e, FIELD_UID, c->uid);
 		audit_say(c->uid, c->pid, "tier", 0, "%s", entry_text(&e, line));
@@ -158,10 +159,11 @@ static void order(struct admin_client *c, char *arg, const char *word, order_fn 
 	uint32_t number = 0;
 	unsigned long ms;
 	int err;
-	char *end, text[160];
-	long pid = strtol(arg, &end, 10);
+	const char *end;
+	char text[160];
+	long pid = num_front_i64(arg, &end);
 
-	ms = *end == ' ' ? strtoul(end + 1, &end, 10) : 0;
+	ms = *end == ' ' ? num_front(end + 1, &end) : 0;
 	if (*end || pid < 1 || ms < 1 || ms > max_ms) {
 		snprintf(text, sizeof(text), "error: expected %s PID MS\n", word);
 		answer(c, text);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main.c - aond's command line. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/options.h"
 #include "daemon/core/aond.h"
 
@@ -63,10 +63,10 @@ static int take_option(struct aond_args *a, struct ask *ask, int id, const char 
 	case OPT_SET:
 		return strchr(arg, '=') ? add_set(a, arg, NULL) : misuse("--set takes KEY=VALUE");
 	case OPT_PARENT_FD:
-		a->parent_fd = atoi(arg);
+		a->parent_fd = (int)num_front_i64(arg, NULL);
 		return 0;
 	case OPT_READY_FD:
-		a->ready_fd = atoi(arg);
+		a->ready_fd = (int)num_front_i64(arg, NULL);
 		return 0;
 	case OPT_VERSION:
 		ask->version = true;

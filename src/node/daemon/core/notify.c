@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/num.h"
 
 #define FIRST_FD 3
 
@@ -54,9 +55,9 @@ int notify_listen_fd(const char *name, const char *base)
 	const char *pid = getenv("LISTEN_PID"), *fds = getenv("LISTEN_FDS");
 	const char *names = getenv("LISTEN_FDNAMES");
 
-	if (!pid || !fds || strtol(pid, NULL, 10) != (long)getpid())
+	if (!pid || !fds || num_front_i64(pid, NULL) != (long)getpid())
 		return -ENOENT;
-	for (int i = 0, n = atoi(fds); i < n && i < 16; i++) {
+	for (int i = 0, n = (int)num_front_i64(fds, NULL); i < n && i < 16; i++) {
 		int fd = FIRST_FD + i;
 
 		if (!is_seqpacket(fd) || !(is_named(names, i, name) || is_bound_to(fd, base)))
@@ -102,7 +103,7 @@ uint64_t notify_watchdog_ns(void)
 {
 	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
 
-	if (!usec || (pid && strtol(pid, NULL, 10) != (long)getpid()))
+	if (!usec || (pid && num_front_i64(pid, NULL) != (long)getpid()))
 		return 0;
-	return strtoull(usec, NULL, 10) * 1000u;
+	return num_front(usec, NULL) * 1000u;
 }

@@ -7,10 +7,10 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/num.h"
 #include "daemon/stream/roofline_live.h"
 #include "theory/gpu.h"
 
@@ -21,7 +21,7 @@ static uint64_t number_of(const char *text, const char *word)
 
 	for (const char *s = text; s; s = strchr(s, '\n') ? strchr(s, '\n') + 1 : NULL)
 		if (!strncmp(s, word, n) && s[n] == ' ')
-			return strtoull(s + n, NULL, 10);
+			return num_front(s + n, NULL);
 	return 0;
 }
 

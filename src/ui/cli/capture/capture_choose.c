@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* capture_choose.c - which processes are captured; see capture.h. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "abi/fabric.h"
+#include "base/num.h"
 #include "capture/node_capture.h"
 #include "cli/capture/capture.h"
 #include "cli/core/locate.h"
@@ -33,10 +33,10 @@ static void on_row(void *arg, char *line)
 		return;
 	t->pid = pid;
 	if (*rank != '-')
-		t->rank = (int32_t)strtol(rank, NULL, 10);
+		t->rank = (int32_t)num_front_i64(rank, NULL);
 	if (*step != '-') {
-		t->step = strtoull(step, NULL, 10);
-		t->step_ns = strtoull(step_ns, NULL, 10);
+		t->step = num_front(step, NULL);
+		t->step_ns = num_front(step_ns, NULL);
 	}
 	c->n++;
 }
@@ -61,9 +61,9 @@ int capture_check(const struct opts *o)
 
 static bool is_wanted(const struct opts *o, const struct target *t)
 {
-	return (!o->val[OPT_PIDS] || capture_listed(o->val[OPT_PIDS], t->pid)) &&
+	return (!o->val[OPT_PIDS] || num_listed(o->val[OPT_PIDS], t->pid)) &&
 	       (!o->val[OPT_JOB] || !strcmp(o->val[OPT_JOB], t->job)) &&
-	       (!o->val[OPT_RANK] || (t->rank >= 0 && capture_listed(o->val[OPT_RANK], t->rank)));
+	       (!o->val[OPT_RANK] || (t->rank >= 0 && num_listed(o->val[OPT_RANK], t->rank)));
 }
 
 static size_t words(const char *list)
@@ -112,10 +112,11 @@ static int look(struct profiler_capture *c)
 /* A pid of the list that no process has, or 0. */
 static long missing(const char *list)
 {
-	char path[32], *end;
+	const char *end;
+	char path[32];
 
 	for (; list && *list; list = *end == ',' ? end + 1 : end) {
-		long pid = strtol(list, &end, 10);
+		long pid = num_front_i64(list, &end);
 
 		snprintf(path, sizeof(path), "/proc/%ld", pid);
 		if (access(path, F_OK) < 0)
@@ -128,9 +129,9 @@ static long missing(const char *list)
 
 static int pid_is_not_there(const char *list)
 {
-	char path[32], *end;
+	char path[32];
 	struct stat sb;
-	long pid = strtol(list, &end, 10);
+	long pid = num_front_i64(list, NULL);
 
 	snprintf(path, sizeof(path), "/proc/%ld", pid);
 	if (stat(path, &sb) == 0 && geteuid() != 0 && sb.st_uid != geteuid())
@@ -151,7 +152,7 @@ static int nobody(const struct profiler_capture *c)
 		bool found = false;
 
 		for (size_t i = 0; i < c->n; i++)
-			found |= c->target[i].pid == strtol(pids, NULL, 10);
+			found |= c->target[i].pid == num_front_i64(pids, NULL);
 		if (!found)
 			return pid_is_not_there(pids);
 	}

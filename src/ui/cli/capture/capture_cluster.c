@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/num.h"
 #include "cli/core/out.h"
 #include "net/http.h"
 
@@ -36,7 +37,7 @@ static uint64_t number(const char *text, const char *key)
 {
 	const char *at = strstr(text, key);
 
-	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+	return at ? num_front(at + strlen(key), NULL) : 0;
 }
 
 static int ask(struct order *r, const char *target, const char *body, struct http_answer *a)

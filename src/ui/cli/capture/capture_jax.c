@@ -19,6 +19,7 @@
 
 #include "abi/msg.h"
 #include "base/clock.h"
+#include "base/num.h"
 #include "cli/capture/capture.h"
 #include "cli/core/locate.h"
 
@@ -54,7 +55,9 @@ static int add_target(struct profiler_capture *c, long pid)
 int capture_jax_choose(struct profiler_capture *c)
 {
 	const char *list = c->o->val[OPT_PIDS];
-	char run_dir[PATH_MAX], *end;
+	char run_dir[PATH_MAX];
+	uint64_t pid;
+	int got;
 
 	if (c->o->val[OPT_JOB] || c->o->val[OPT_RANK] || c->o->val[OPT_LIST] || c->want.steps)
 		return cli_misuse("--jax takes --pid and --duration only");
@@ -63,17 +66,12 @@ int capture_jax_choose(struct profiler_capture *c)
 	c->target = calloc(CAPTURE_MAX, sizeof(*c->target));
 	if (!c->target)
 		return cli_say(CLI_FAIL, "out of memory");
-	for (; *list; list = end) {
-		long pid = strtol(list, &end, 10);
-
-		if (end == list || (*end && *end != ',') || c->n == CAPTURE_MAX)
-			return cli_misuse("--pid takes a number, or some with commas between, not "
-					  "'%s'",
-					  c->o->val[OPT_PIDS]);
-		end += *end == ',';
-		if (add_target(c, pid) != CLI_OK)
+	while ((got = num_next(&list, INT32_MAX, &pid)) > 0 && c->n < CAPTURE_MAX)
+		if (add_target(c, (long)pid) != CLI_OK)
 			return CLI_FAIL;
-	}
+	if (got)
+		return cli_misuse("--pid takes a number, or some with commas between, not '%s'",
+				  c->o->val[OPT_PIDS]);
 	locate_run_dir_of(c->target[0].pid, run_dir);
 	c->ask = ask_open(*run_dir ? run_dir : locate_run_dir(), ASK_MS);
 	return c->ask < 0 ? cli_say(CLI_FAIL,

@@ -6,12 +6,12 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/num.h"
 #include "cli/capture/capture.h"
 #include "cli/store/export_to.h"
 #include "cli/core/locate.h"
@@ -219,10 +219,10 @@ static void on_row(void *arg, char *line)
 		return;
 	}
 	json_open(&r->j, NULL, '{');
-	json_u64(&r->j, "id", strtoull(word[0], NULL, 10));
-	json_u64(&r->j, "uid", strtoull(word[1], NULL, 10));
+	json_u64(&r->j, "id", num_front(word[0], NULL));
+	json_u64(&r->j, "uid", num_front(word[1], NULL));
 	json_str(&r->j, "state", word[2]);
-	json_u64(&r->j, "processes", strtoull(word[3], NULL, 10));
+	json_u64(&r->j, "processes", num_front(word[3], NULL));
 	json_str(&r->j, "what", word[4]);
 	json_close(&r->j);
 }

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/fmt.h"
 #include "base/json.h"
+#include "base/num.h"
 #include "base/vec.h"
 #include "cli/core/out.h"
 #include "import/flight.h"
@@ -331,7 +332,7 @@ static void print_json(const struct flight *f)
 		json_open(&j, NULL, '{');
 		json_u64(&j, "pid", (uint64_t)p->pid);
 		if (*p->rank)
-			json_u64(&j, "rank", strtoul(p->rank, NULL, 10));
+			json_u64(&j, "rank", num_front(p->rank, NULL));
 		else
 			json_null(&j, "rank");
 		json_str(&j, "dump", *p->file ? p->file : NULL);
@@ -362,22 +363,16 @@ static void print_json(const struct flight *f)
 static int choose(struct flight *f)
 {
 	const char *list = f->o->val[OPT_PIDS];
-	char *end;
+	uint64_t pid;
+	int got;
 
 	if (!list || !*list)
 		return cli_misuse("--flight-recorder needs --pid");
-	for (; *list; list = end) {
-		long pid = strtol(list, &end, 10);
-
-		if (end == list || (*end && *end != ',') || pid < 1 || pid > INT32_MAX ||
-		    f->n == PIDS_MAX)
-			return cli_misuse(
-				"--pid takes a number, or some with commas between, not '%s'",
-				f->o->val[OPT_PIDS]);
-		end += *end == ',';
+	while ((got = num_next(&list, INT32_MAX, &pid)) > 0 && f->n < PIDS_MAX)
 		f->p[f->n++] = (struct asked){ .pid = (pid_t)pid };
-	}
-	return CLI_OK;
+	return got ? cli_misuse("--pid takes a number, or some with commas between, not '%s'",
+				f->o->val[OPT_PIDS])
+		   : CLI_OK;
 }
 
 int flight_capture(const struct opts *o)

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/num.h"
 #include "capture/ask.h"
 #include "capture/node_capture.h"
 #include "export/export_file.h"
@@ -109,7 +110,7 @@ static uint64_t number(const char *text, const char *key)
 {
 	const char *at = strstr(text, key);
 
-	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+	return at ? num_front(at + strlen(key), NULL) : 0;
 }
 
 static int ask(struct ship_orders *s, const char *target, const void *body, size_t len,

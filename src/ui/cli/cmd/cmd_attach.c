@@ -3,13 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/json.h"
 #include "base/json_read.h"
+#include "base/num.h"
 #include "cli/core/locate.h"
 #include "cli/core/out.h"
 #include "read/procs.h"
@@ -294,13 +294,12 @@ static void put_text(const struct opts *o, const struct seen *s)
 int cmd_attach(const struct opts *o)
 {
 	struct seen s = { 0 };
-	char *end = NULL;
-	long pid = o->argc == 1 ? strtol(o->argv[0], &end, 10) : 0;
+	long pid;
 	int err;
 
 	if (o->argc != 1)
 		return cli_misuse("takes one process id");
-	if (*end || pid < 1 || pid > INT_MAX)
+	if (num_i64(o->argv[0], 1, INT_MAX, &pid) < 0)
 		return cli_misuse("takes a process id, not '%s'", o->argv[0]);
 	s.pid = (pid_t)pid;
 	err = read_command(&s);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aon budget - limits of the node, a job or a process: what is used of each, what was given up to
  * keep it, and changing them. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/num.h"
 #include "cli/core/locate.h"
 #include "cli/core/out.h"
 
@@ -65,7 +65,7 @@ static void begin_process(struct show *s, const char *pid, const char *job, cons
 		return;
 	}
 	json_open(s->j, NULL, '{');
-	json_u64(s->j, "pid", strtoull(pid, NULL, 10));
+	json_u64(s->j, "pid", num_front(pid, NULL));
 	json_str(s->j, "job", *job ? job : NULL);
 	json_str(s->j, "moved", *moved ? moved : NULL);
 	json_open(s->j, "budget", '[');
@@ -73,8 +73,8 @@ static void begin_process(struct show *s, const char *pid, const char *job, cons
 
 static void text_row(struct show *s, char *f[FIELDS])
 {
-	double u = strtod(f[3], NULL);
-	bool given = strtoull(f[4], NULL, 10) != 0;
+	double u = num_front_real(f[3], NULL);
+	bool given = num_front(f[4], NULL) != 0;
 
 	table_add(&s->t, "%s", f[0]);
 	if (!strcmp(f[1], "0"))
@@ -88,7 +88,7 @@ static void text_row(struct show *s, char *f[FIELDS])
 
 static void json_row(struct json *j, char *f[FIELDS])
 {
-	double u = strtod(f[3], NULL);
+	double u = num_front_real(f[3], NULL);
 
 	json_open(j, NULL, '{');
 	json_str(j, "key", f[0]);
@@ -97,7 +97,7 @@ static void json_row(struct json *j, char *f[FIELDS])
 	json_str(j, "unit", *f[2] ? f[2] : NULL);
 	json_real(j, "used", u < 0 ? 0.0 / 0.0 : u);
 	json_str(j, "what", *f[6] ? f[6] : NULL);
-	json_u64(j, "given_up", strtoull(f[4], NULL, 10));
+	json_u64(j, "given_up", num_front(f[4], NULL));
 	json_str(j, "given_up_what", *f[5] ? f[5] : NULL);
 	json_close(j);
 }

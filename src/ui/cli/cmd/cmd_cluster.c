@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/json.h"
+#include "base/num.h"
 #include "cli/cluster/cluster.h"
 #include "cli/cluster/fleet_ask.h"
 #include "cli/core/out.h"
@@ -167,13 +168,13 @@ static void tables(struct look *l, char *text)
 		if (l->j) {
 			json_open(l->j, NULL, '{');
 			json_str(l->j, "name", p);
-			json_u64(l->j, "rows", strtoull(rows, NULL, 10));
-			json_u64(l->j, "bytes", strtoull(bytes, NULL, 10));
+			json_u64(l->j, "rows", num_front(rows, NULL));
+			json_u64(l->j, "bytes", num_front(bytes, NULL));
 			json_close(l->j);
 		} else {
 			out_line(&l->out, OUT_PLAIN, "    %-20s %12s rows  %10s", p,
-				 fmt_count(a, strtoull(rows, NULL, 10)),
-				 fmt_bytes(b, strtoull(bytes, NULL, 10)));
+				 fmt_count(a, num_front(rows, NULL)),
+				 fmt_bytes(b, num_front(bytes, NULL)));
 		}
 	}
 	if (l->j)

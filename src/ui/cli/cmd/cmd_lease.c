@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -40,10 +39,10 @@ static void add_row(struct show *s, const char *hw, const char *of, const char *
 	}
 	json_open(s->j, NULL, '{');
 	json_str(s->j, "hw", hw);
-	json_u64(s->j, "of", strtoull(of, NULL, 10));
+	json_u64(s->j, "of", num_front(of, NULL));
 	json_str(s->j, "by", by);
-	json_u64(s->j, "uid", strtoull(uid, NULL, 10));
-	json_u64(s->j, "pid", strtoull(pid, NULL, 10));
+	json_u64(s->j, "uid", num_front(uid, NULL));
+	json_u64(s->j, "pid", num_front(pid, NULL));
 	if (left < 0)
 		json_null(s->j, "left_ms");
 	else
@@ -63,7 +62,7 @@ static void on_line(void *arg, char *line)
 	if (!line || (!s->t && !s->j))
 		return;
 	s->n++;
-	add_row(s, field[0], field[1], field[2], field[3], field[4], strtoll(field[5], NULL, 10),
+	add_row(s, field[0], field[1], field[2], field[3], field[4], num_front_i64(field[5], NULL),
 		line);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "base/json_read.h"
+#include "base/num.h"
 #include "base/vec.h"
 #include "cli/core/out.h"
 
@@ -126,7 +127,7 @@ static long number_in(const char *s)
 {
 	while (*s && !isdigit((unsigned char)*s))
 		s++;
-	return *s ? strtol(s, NULL, 10) : LONG_MAX;
+	return *s ? num_front_i64(s, NULL) : LONG_MAX;
 }
 
 static int by_place(const void *x, const void *y)

@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/num.h"
 #include "base/proc.h"
 #include "cli/core/locate.h"
 #include "cli/core/out.h"
@@ -233,7 +234,7 @@ static void status_json(const struct spool_stat *st, struct said *s, const char 
 	json_u64(&j, "sent_bytes", st->sent_bytes);
 	for (size_t i = 0; i < sizeof(number) / sizeof(number[0]); i++)
 		if (said(s, number[i], v))
-			json_i64(&j, number[i], strtoll(v, NULL, 10));
+			json_i64(&j, number[i], num_front_i64(v, NULL));
 	json_str(&j, "trouble", said(s, "trouble", v));
 	json_str(&j, "store_trouble", said(s, "store_trouble", v));
 	json_open(&j, "drops", '[');
@@ -250,9 +251,9 @@ static void status_json(const struct spool_stat *st, struct said *s, const char 
 static void status_day(const struct out *out, struct said *s)
 {
 	char a[FMT_LEN], b[FMT_LEN], v[512];
-	uint64_t sent = said(s, "day_bytes", v) ? strtoull(v, NULL, 10) : 0;
-	uint64_t limit = said(s, "day_limit_bytes", v) ? strtoull(v, NULL, 10) : 0;
-	uint64_t stops = said(s, "day_stops", v) ? strtoull(v, NULL, 10) : 0;
+	uint64_t sent = said(s, "day_bytes", v) ? num_front(v, NULL) : 0;
+	uint64_t limit = said(s, "day_limit_bytes", v) ? num_front(v, NULL) : 0;
+	uint64_t stops = said(s, "day_stops", v) ? num_front(v, NULL) : 0;
 
 	if (!limit)
 		return;

@@ -2,10 +2,10 @@
 /* aon stacks - where processes stand now, those at the same place together. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/num.h"
 #include "cli/core/locate.h"
 #include "read/procs.h"
 #include "stacks/find.h"
@@ -61,7 +61,8 @@ static int add_job(const struct opts *o)
 
 int cmd_stacks(const struct opts *o)
 {
-	char path[PATH_MAX], *end;
+	char path[PATH_MAX];
+	uint32_t pid;
 	int rc = CLI_OK;
 
 	if (!o->argc == !o->val[OPT_JOB])
@@ -71,9 +72,7 @@ int cmd_stacks(const struct opts *o)
 	if (o->val[OPT_THREADS])
 		add("--threads");
 	for (int i = 0; i < o->argc; i++) {
-		long pid = strtol(o->argv[i], &end, 10);
-
-		if (*end || end == o->argv[i] || pid < 1 || pid > INT_MAX)
+		if (num_u32(o->argv[i], 1, INT_MAX, &pid) < 0)
 			return cli_misuse("takes process ids, not '%s'", o->argv[i]);
 		add(o->argv[i]);
 	}

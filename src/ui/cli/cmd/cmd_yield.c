@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aon yield - asks the probe of a process to leave what only one tool can have, for a while. */
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/num.h"
 #include "cli/core/locate.h"
 #include "cli/core/out.h"
 
@@ -44,18 +43,14 @@ static int ask(long pid, long seconds)
 
 int cmd_yield(const struct opts *o)
 {
-	char *end = NULL, *end2 = "";
 	long pid, seconds = SECONDS;
 	int rc;
 
 	if (o->argc < 1 || o->argc > 2)
 		return cli_misuse("takes PID and, if you like, SECONDS");
-	pid = strtol(o->argv[0], &end, 10);
-	if (o->argc == 2)
-		seconds = strtol(o->argv[1], &end2, 10);
-	if (*end || pid < 1 || pid > INT_MAX)
+	if (num_i64(o->argv[0], 1, INT_MAX, &pid) < 0)
 		return cli_misuse("takes a process id, not '%s'", o->argv[0]);
-	if (*end2 || seconds < 1 || seconds > SECONDS_MAX)
+	if (o->argc == 2 && num_i64(o->argv[1], 1, SECONDS_MAX, &seconds) < 0)
 		return cli_misuse("takes 1 to %d seconds, not '%s'", SECONDS_MAX, o->argv[1]);
 	rc = ask(pid, seconds);
 	if (rc != CLI_OK)

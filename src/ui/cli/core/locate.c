@@ -5,11 +5,11 @@
 #include <errno.h>
 #include <glob.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/num.h"
 #include "store/backend.h"
 
 #define STATUS_MS 2000
@@ -26,11 +26,11 @@ static void on_info(void *arg, char *line)
 	else if (!strcmp(line, "store"))
 		snprintf(s->store, sizeof(s->store), "%s", value);
 	else if (!strcmp(line, "pid"))
-		s->pid = strtoull(value, NULL, 10);
+		s->pid = num_front(value, NULL);
 	else if (!strcmp(line, "uptime_s"))
-		s->uptime_s = strtoull(value, NULL, 10);
+		s->uptime_s = num_front(value, NULL);
 	else if (!strcmp(line, "sessions"))
-		s->sessions = strtoull(value, NULL, 10);
+		s->sessions = num_front(value, NULL);
 }
 
 int admin_status(const char *run_dir, struct admin_status *out)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* model_layer.c - aon model attention, conv, elementwise, norm: what these layers should take. */
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "cli/model/model.h"
 #include "theory/layer.h"
 
@@ -30,21 +29,16 @@ static int read_sizes(const struct opts *o, const struct ask *ask, size_t n)
 static int read_pair(const struct opts *o, enum opt_id id, uint64_t *a, uint64_t *b)
 {
 	const char *text = o->val[id], *second = text;
-	char *end;
 	uint64_t v[2] = { 0 };
 
 	if (!text)
 		return CLI_OK;
-	errno = 0;
-	for (int i = 0; i < 2 && isdigit((unsigned char)*second); i++) {
-		v[i] = strtoull(second, &end, 10);
-		second = end;
-		if (i == 0 && *end == 'x')
-			second++;
-	}
-	if (!strchr(text, 'x'))
+	second = num_digits(text, 10, &v[0]);
+	if (second && *second == 'x')
+		second = num_digits(second + 1, 10, &v[1]);
+	else
 		v[1] = v[0];
-	if (*second || errno || !v[0] || !v[1])
+	if (!second || *second || !v[0] || !v[1])
 		return cli_misuse("--%s takes %s, not '%s'", opt_table[id].name, opt_table[id].arg,
 				  text);
 	*a = v[0];

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/num.h"
 #include "cli/capture/fabric.h"
 #include "cli/core/probe.h"
 
@@ -179,7 +180,7 @@ static void check_perf(struct doctor *d)
 			   "use a kernel with CONFIG_PERF_EVENTS", "perf: not in this kernel");
 		return;
 	}
-	level = strtol(value, NULL, 10);
+	level = num_front_i64(value, NULL);
 	if (level <= 2 || geteuid() == 0)
 		doctor_put(d, "perf", HEALTH_OK, NULL, NULL,
 			   "perf events of your own processes (perf_event_paranoid %ld)", level);

@@ -5,7 +5,6 @@
 #include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "abi/msg.h"
+#include "base/num.h"
 #include "cli/node/doctor.h"
 #include "cli/core/locate.h"
 #include "cli/core/temp_daemon.h"
@@ -131,7 +131,7 @@ static bool cgroup_limit(uint64_t *bytes)
 	if (f)
 		fclose(f);
 	if (found)
-		*bytes = strtoull(value, NULL, 10);
+		*bytes = num_front(value, NULL);
 	return found && *bytes < 1ull << 60;
 }
 

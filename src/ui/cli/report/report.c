@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
+
 #define BAR        24u
 #define PLAIN_COLS 8u /* of a table of rows; more where limits are known, or not all was recorded */
 
@@ -18,7 +20,6 @@ static const char *kind_word(uint32_t kind)
 	static const char *const word[EVENT_MAX] = {
 #define EVENT(num, NAME, text, has) [num] = text,
 #include "model/event.tbl.h"
-
 	};
 
 	return kind < EVENT_MAX && word[kind] ? word[kind] : "?";
@@ -72,7 +73,7 @@ static void step_row(struct table *t, const struct out *out, const struct gather
 	char bar[4 * BAR + 1], pct[FMT_LEN], clean[OUT_TEXT];
 
 	fmt_percent(pct, share);
-	*shown += atof(pct);
+	*shown += num_front_real(pct, NULL);
 	table_add(t, "  %s", fmt_clean(clean, sizeof(clean), label, out->ascii));
 	table_add_time(t, ns / g->held_steps, u, decimals);
 	table_add(t, "%s", pct);

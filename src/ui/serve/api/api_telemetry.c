@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/vec.h"
 #include "serve/api/api.h"
 #include "serve/series.h"
@@ -93,7 +94,7 @@ static int gpu_of(const struct series *s)
 	if (strncmp(s->device, "nvidia", 6) ||
 	    !series_label_get(s->labels, "gpu", gpu, sizeof(gpu)))
 		return -1;
-	return (int)(strtoul(gpu, NULL, 10) % 1000);
+	return (int)(num_front(gpu, NULL) % 1000);
 }
 
 static bool of_run(const struct look *x, const struct series *s, int gpu)
@@ -307,7 +308,7 @@ static int read_ids(struct look *x, const char *list)
 		n = strspn(list, "0123456789");
 		if (!n || n > 9 || x->asks == CHOSEN_MOST)
 			return -EINVAL;
-		x->asked[x->asks++] = strtoull(list, NULL, 10);
+		x->asked[x->asks++] = num_front(list, NULL);
 		list += n;
 	} while (*list++ == ',');
 	return list[-1] ? -EINVAL : 0;

@@ -4,9 +4,9 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "base/utf8.h"
 
 static int hex(char c)
@@ -154,7 +154,7 @@ static const char *list_item(const char *s, uint64_t *lo, uint64_t *hi, bool *ba
 		if (*bad)
 			return NULL;
 		snprintf(digits, sizeof(digits), "%.*s", (int)n, s);
-		*v[i] = strtoull(digits, NULL, 10);
+		*v[i] = num_front(digits, NULL);
 		s += n;
 		if (i == 0 && *s != '-') {
 			*hi = *lo;
