@@ -183,14 +183,12 @@ def links(folder, certs):
             net.cut(1)
             time.sleep(2)
             net.cut(1, False)
-            made = [said(nodes[1], 120)]
-            fast = time.monotonic() - begin
-            made.append(said(nodes[0], 120))
-            took = time.monotonic() - begin
+            made = [said(n, 120) for n in reversed(nodes)]
+            took, sent = time.monotonic() - begin, net.sent(0)
             if slow:
-                skip("a link of 200 kbit/s takes longer than one that was cut for two seconds", slow)
+                skip("a link of 200 kbit/s was as slow as that", slow)
             else:
-                ok(took > fast, f"a link of 200 kbit/s takes longer ({took:.1f} s) than one that was cut for two seconds ({fast:.1f} s)")
+                ok(took > 0.9 * sent * 8 / 200e3 > 0, f"a link of 200 kbit/s was as slow as that: {sent:,} bytes in {took:.1f} s")
             ok(all(m.get("left") == 0 for m in made), "a link that was cut, and a slow one: all arrives", made)
         finally:
             for p in (*nodes, relay):

@@ -344,6 +344,10 @@ class Net:
     def cut(self, i, yes=True):
         self.ip("link", "set", f"p{i}", "down" if yes else "up", ns=self.name(None))
 
+    def sent(self, i):
+        """Bytes that node i has sent."""
+        return int(subprocess.check_output(self.exec(i, "cat", "/sys/class/net/eth0/statistics/tx_bytes")))
+
     def slow(self, i, *qdisc):
         """tbf or netem at node i, as tc says it; None: why not."""
         r = subprocess.run(["tc", "-n", self.name(i), "qdisc", "replace", "dev", "eth0", "root", *map(str, qdisc)],
