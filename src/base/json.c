@@ -210,6 +210,14 @@ void json_null(struct json *j, const char *key)
 	json_token(j, key, "null");
 }
 
+void json_maybe(struct json *j, const char *key, bool is, int64_t v)
+{
+	if (is)
+		json_i64(j, key, v);
+	else
+		json_null(j, key);
+}
+
 void json_raw(struct json *j, const char *key, const char *text, size_t len)
 {
 	lead(j, key);

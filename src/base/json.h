@@ -39,6 +39,7 @@ void json_double(struct json *j, const char *key, double v);        /* all its d
 void json_token(struct json *j, const char *key, const char *text); /* of the caller: a number */
 void json_bool(struct json *j, const char *key, bool v);
 void json_null(struct json *j, const char *key);
+void json_maybe(struct json *j, const char *key, bool is, int64_t v); /* is not: null */
 /* A value that is JSON already: of a file, or of an answer. */
 void json_raw(struct json *j, const char *key, const char *text, size_t len);
 

@@ -94,10 +94,7 @@ static void node_json(struct json *j, const struct fleet_overview *o, const stru
 	json_u64(j, "processes", n->processes);
 	json_u64(j, "lost_records", n->lost_records);
 	json_u64(j, "spool_bytes", n->spool_bytes);
-	if (n->clock_off_us == INT64_MAX)
-		json_null(j, "clock_off_us");
-	else
-		json_i64(j, "clock_off_us", n->clock_off_us);
+	json_maybe(j, "clock_off_us", n->clock_off_us != INT64_MAX, n->clock_off_us);
 	json_real(j, "waited_s", n->lost_ns / 1e9);
 	or_null(j, "job", n->job, job_is_mine(o, v, n->job));
 	json_close(j);
@@ -139,10 +136,7 @@ static void ranks_json(struct json *j, const struct fleet_report *r)
 		const struct fleet_rank *x = &r->rank[i];
 
 		json_open(j, NULL, '{');
-		if (x->rank < 0)
-			json_null(j, "rank");
-		else
-			json_i64(j, "rank", x->rank);
+		json_maybe(j, "rank", x->rank >= 0, x->rank);
 		or_null(j, "host", x->host, true);
 		or_null(j, "rack", x->rack, true);
 		json_u64(j, "leaf", x->leaf);
@@ -183,10 +177,7 @@ static void kernels_json(struct json *j, const struct fleet_report *r)
 		json_u64(j, "total_ns", k->total_ns);
 		json_real(j, "avg_ns", k->count ? (double)k->total_ns / (double)k->count : 0);
 		json_u64(j, "bytes", k->bytes);
-		if (k->floor_ns)
-			json_u64(j, "floor_ns", k->floor_ns);
-		else
-			json_null(j, "floor_ns");
+		json_maybe(j, "floor_ns", k->floor_ns, (int64_t)k->floor_ns);
 		json_close(j);
 	}
 	json_close(j);
@@ -332,12 +323,8 @@ static void cells_json(struct json *j, const char *key, const struct fleet_heat 
 	json_open(j, key, '[');
 	for (uint32_t r = 0; r < h->rows; r++) {
 		json_open(j, NULL, '[');
-		for (uint32_t i = 0; i < h->columns; i++, c++) {
-			if (isfinite(c->worst))
-				json_i64(j, NULL, cell_part(c, part));
-			else
-				json_null(j, NULL);
-		}
+		for (uint32_t i = 0; i < h->columns; i++, c++)
+			json_maybe(j, NULL, isfinite(c->worst), cell_part(c, part));
 		json_close(j);
 	}
 	json_close(j);

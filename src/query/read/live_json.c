@@ -2,7 +2,36 @@
 /* live_json.c - see live_json.h; docs/subscribe.md says what the members are. */
 #include "read/live_json.h"
 
+#include <errno.h>
+#include <string.h>
+
 #include "base/json.h"
+#include "base/num.h"
+
+int live_kinds(const char *list, uint64_t *kinds, char bad[LIVE_WORD])
+{
+	for (size_t len; list && *list; list += len + (list[len] == ',')) {
+		uint32_t kind;
+
+		len = strcspn(list, ",");
+		snprintf(bad, LIVE_WORD, "%.*s", (int)len, list);
+		kind = aon_consumer_kind_of(bad);
+		if (!kind)
+			return -EINVAL;
+		*kinds |= 1ull << kind;
+	}
+	return 0;
+}
+
+int live_pids(const char *list, uint32_t *pid, size_t cap, size_t *n)
+{
+	uint64_t v;
+	int rc = 0;
+
+	while (list && *n < cap && (rc = num_next(&list, INT32_MAX, &v)) == 1)
+		pid[(*n)++] = (uint32_t)v;
+	return rc < 0 || (list && *list) ? -EINVAL : 0;
+}
 
 static void begin(struct json *j, FILE *f, struct aon_consumer *c,
 		  const struct aon_consumer_event *e)

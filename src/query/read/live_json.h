@@ -7,6 +7,12 @@
 
 #include <aon/consumer.h>
 
+/* What is asked for: "kernel,step" as bits of kinds, "71,72" as pids, cap of them at most. 0, or -EINVAL: bad says which
+ * word is none. */
+#define LIVE_WORD 32u
+int live_kinds(const char *list, uint64_t *kinds, char bad[LIVE_WORD]);
+int live_pids(const char *list, uint32_t *pid, size_t cap, size_t *n);
+
 /* Names are asked of aond. */
 void live_event_json(FILE *f, struct aon_consumer *c, const struct aon_consumer_event *e);
 void live_window_json(FILE *f, struct aon_consumer *c, const struct aon_consumer_window *w);

@@ -246,6 +246,15 @@ int analysis_get(struct ask *q, struct analysis **out)
 	return err;
 }
 
+int analysis_begin(struct ask *q, struct json *j, struct analysis **out)
+{
+	int err = analysis_get(q, out);
+
+	if (!err)
+		analysis_json(j, *out, &q->run);
+	return err;
+}
+
 void analysis_idle(struct serve *s)
 {
 	if (pthread_mutex_trylock(&s->heavy) != 0)
@@ -332,6 +341,13 @@ void analysis_events_json(struct json *j, const struct analysis *an, const struc
 		range_json(j, r, an->win_from, an->win_to, false);
 	else
 		analysis_json(j, an, r);
+}
+
+void analysis_whole_json(struct json *j, const struct run *r, uint64_t t0, uint64_t t1)
+{
+	uint64_t all = r->t1 - r->t0 + 1;
+
+	range_json(j, r, r->t0 + t0, r->t0 + (t1 < all ? t1 : all), true);
 }
 
 bool analysis_fits(const struct ask *q)

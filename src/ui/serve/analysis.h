@@ -49,6 +49,8 @@ struct analysis {
  * the next call. -EINVAL, -ETIMEDOUT, -ENOMEM, -EBADMSG.
  */
 int analysis_get(struct ask *q, struct analysis **out);
+/* And says of what it is: analysis_json(). */
+int analysis_begin(struct ask *q, struct json *j, struct analysis **out);
 /* The same, but the caller's. */
 int analysis_new(struct analysis **out, struct ask *q);
 int analysis_findings(struct analysis *an, struct ask *q); /* fills fs and r */
@@ -66,6 +68,8 @@ void analysis_free(struct analysis *an); /* NULL is allowed */
 /* Of the envelope: partial and range; of what analysis_events() gave. */
 void analysis_json(struct json *j, const struct analysis *an, const struct run *r);
 void analysis_events_json(struct json *j, const struct analysis *an, const struct run *r);
+/* The same of times since the begin of the run, as they were asked for: nothing is missing. */
+void analysis_whole_json(struct json *j, const struct run *r, uint64_t t0, uint64_t t1);
 
 /* Whether all of the run is small enough to be loaded. */
 bool analysis_fits(const struct ask *q);

@@ -283,6 +283,7 @@ int order_cancel(struct ordered *o, const struct run *r, uint32_t number)
 static void order_json(struct json *j, const struct order *x, const struct run *r)
 {
 	uint64_t end = x->ended_ns ? x->ended_ns : clock_mono_ns();
+	bool is = x->from_ns && x->to_ns > x->from_ns && x->to_ns > r->t0;
 
 	json_open(j, NULL, '{');
 	json_u64(j, "number", x->number);
@@ -296,13 +297,8 @@ static void order_json(struct json *j, const struct order *x, const struct run *
 	json_u64(j, "processes", x->want.pids);
 	json_u64(j, "took_ms", (end - x->begun_ns) / 1000000u);
 	json_u64(j, "bytes", x->bytes);
-	if (x->from_ns && x->to_ns > x->from_ns && x->to_ns > r->t0) {
-		json_u64(j, "from_ns", x->from_ns > r->t0 ? x->from_ns - r->t0 : 0);
-		json_u64(j, "to_ns", x->to_ns - r->t0);
-	} else {
-		json_null(j, "from_ns");
-		json_null(j, "to_ns");
-	}
+	json_maybe(j, "from_ns", is, x->from_ns > r->t0 ? (int64_t)(x->from_ns - r->t0) : 0);
+	json_maybe(j, "to_ns", is, (int64_t)(x->to_ns - r->t0));
 	json_str(j, "why", *x->why ? x->why : NULL);
 	json_close(j);
 }

@@ -190,10 +190,7 @@ static void krow_json(struct json *j, const struct krow *r, uint64_t total)
 	json_str(j, "name", r->name);
 	json_str(j, "short", krow_short(text, sizeof(text), r->name));
 	json_str(j, "class", r->class < CLASSES ? class_word[r->class] : NULL);
-	if (r->rank == TRACE_NO_RANK)
-		json_null(j, "rank");
-	else
-		json_i64(j, "rank", r->rank);
+	json_maybe(j, "rank", r->rank != TRACE_NO_RANK, r->rank);
 	json_u64(j, "ns", r->ns);
 	json_real(j, "share", total ? (double)r->ns / (double)total : 0);
 	json_u64(j, "calls", r->calls);
@@ -212,11 +209,8 @@ static void krow_json(struct json *j, const struct krow *r, uint64_t total)
 	json_close(j);
 	json_str(j, "bound", r->bound);
 	json_real(j, "limit", r->limit > 0 ? r->limit : NAN);
-	if (r->limit > 0)
-		json_u64(j, "wasted",
-			 r->limit < 1 ? (uint64_t)((1 - r->limit) * (double)r->ns) : 0);
-	else
-		json_null(j, "wasted");
+	json_maybe(j, "wasted", r->limit > 0,
+		   r->limit < 1 ? (int64_t)((1 - r->limit) * (double)r->ns) : 0);
 	json_null(j, "src");
 	json_close(j);
 }

@@ -180,9 +180,8 @@ enum MHD_Result live_begin(struct http *h, struct MHD_Connection *mhd, const str
 }
 
 /* The name of the run, for which_run() above; nothing for all of them. */
-int api_live(struct ask *q, struct json *j, struct answer *a)
+int api_live(struct ask *q, struct answer *a)
 {
-	(void)j;
 	a->type = "text/event-stream";
 	a->body = strdup(q->run.id);
 	a->len = a->body ? strlen(a->body) : 0;

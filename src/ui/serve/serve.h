@@ -22,6 +22,7 @@
 
 #include "model/process.h"
 #include "serve/http/url.h"
+#include "store/store.h"
 
 struct analysis;
 struct cache;
@@ -31,7 +32,6 @@ struct health;
 struct metrics;
 struct ordered;
 struct store;
-struct store_why;
 struct timelines;
 
 #define RUN_ID 9u /* eight hexadecimal digits and the NUL */
@@ -121,10 +121,11 @@ struct ask {
 	struct run run;   /* of routes below run/{id} */
 	const char *tail; /* what stands for a last {x} of the route, or NULL */
 	struct url url;
-	bool post;           /* it may change something */
-	bool fleeting;       /* there will soon be a better answer */
-	const char *mistake; /* a parameter that is wrong: answered with 400 */
-	char text[288];      /* room for it */
+	bool post;            /* it may change something */
+	bool fleeting;        /* there will soon be a better answer */
+	const char *mistake;  /* a parameter that is wrong: answered with 400 */
+	char text[288];       /* room for it */
+	struct store_why why; /* room for that of a cluster */
 };
 
 struct answer {

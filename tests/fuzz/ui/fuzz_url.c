@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "serve/http/auth.h"
 #include "serve/http/url.h"
 
@@ -32,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (size_t i = 0; i < u.args; i++) {
 			if (url_get(&u, u.arg[i].key) != u.arg[i].value)
 				abort();
-			if (url_number(u.arg[i].value, 1000, &n) == 0 && n > 1000)
+			if (num_u64(u.arg[i].value, 0, 1000, &n) == 0 && n > 1000)
 				abort();
 			if (url_list(u.arg[i].value) == 0)
 				(void)url_listed(u.arg[i].value, 5);

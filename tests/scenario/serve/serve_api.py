@@ -42,7 +42,7 @@ def faults(path, answer):
 
 def routes():
     """The table and the file speak of the same addresses and parameters."""
-    table = dict(re.findall(r'^ROUTE\("([^"]+)",.*"([^"]*)"\)$', (ROOT / "src/ui/serve/api/route.tbl.h").read_text(), re.M))
+    table = dict(re.findall(r'^(?:ROUTE|JSON)\("([^"]+)",.*"([^"]*)"\)$', (ROOT / "src/ui/serve/api/route.tbl.h").read_text(), re.M))
     there = {}
     for path, item in API["paths"].items():
         names = [p.get("$ref", "/" + p.get("name", "")).rsplit("/", 1)[1]

@@ -74,18 +74,8 @@ static void bad_targets(void)
 		T_OK(parse(&u, room, c[i]) == -EINVAL && *u.why, "'%zu' is refused: %s", i, u.why);
 }
 
-static void numbers(void)
+static void lists(void)
 {
-	uint64_t v = 7;
-
-	T_OK(url_number("18446744073709551615", UINT64_MAX, &v) == 0 && v == UINT64_MAX,
-	     "the largest number is one");
-	T_OK(url_number("18446744073709551616", UINT64_MAX, &v) < 0, "the next is none");
-	T_OK(url_number("11", 10, &v) < 0 && url_number("9", 10, &v) == 0 && v == 9,
-	     "a bound holds");
-	T_OK(url_number("", 9, &v) < 0 && url_number("-1", 9, &v) < 0 &&
-		     url_number(" 1", 9, &v) < 0 && url_number("1e3", 9999, &v) < 0,
-	     "only digits are a number");
 	T_OK(!url_list("0,2,4-7") && url_listed("0,2,4-7", 5) && !url_listed("0,2,4-7", 3) &&
 		     !url_listed("0,2,4-7", -1) && url_listed(NULL, -1),
 	     "a list of ranks");
@@ -226,7 +216,7 @@ int main(void)
 	trends();
 	good_targets();
 	bad_targets();
-	numbers();
+	lists();
 	sites();
 	tokens();
 	shorts();

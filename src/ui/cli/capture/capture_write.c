@@ -29,10 +29,7 @@ static void say_more(void *arg, struct json *j)
 
 		json_open(j, NULL, '{');
 		json_i64(j, "pid", p->pid);
-		if (p->rank >= 0)
-			json_i64(j, "rank", p->rank);
-		else
-			json_null(j, "rank");
+		json_maybe(j, "rank", p->rank >= 0, p->rank);
 		json_str(j, "job", *p->job ? p->job : NULL);
 		json_str(j, "end", *p->end ? p->end : "past");
 		json_u64(j, "from_ns", p->from_ns);

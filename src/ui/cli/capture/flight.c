@@ -331,10 +331,7 @@ static void print_json(const struct flight *f)
 
 		json_open(&j, NULL, '{');
 		json_u64(&j, "pid", (uint64_t)p->pid);
-		if (*p->rank)
-			json_u64(&j, "rank", num_front(p->rank, NULL));
-		else
-			json_null(&j, "rank");
+		json_maybe(&j, "rank", *p->rank, (int64_t)num_front(p->rank, NULL));
 		json_str(&j, "dump", *p->file ? p->file : NULL);
 		json_str(&j, "why", p->why);
 		json_open(&j, "groups", '[');
@@ -345,10 +342,7 @@ static void print_json(const struct flight *f)
 			json_open(&j, NULL, '{');
 			json_str(&j, "group", g->name);
 			json_u64(&j, "called", g->last);
-			if (g->open)
-				json_u64(&j, "waits_in", g->open);
-			else
-				json_null(&j, "waits_in");
+			json_maybe(&j, "waits_in", g->open, (int64_t)g->open);
 			json_str(&j, "what", g->open ? g->what : NULL);
 			json_bool(&j, "missing", at && g->last < at->open);
 			json_close(&j);

@@ -27,37 +27,6 @@ static void on_stop(int sig)
 	stopped = 1;
 }
 
-static int take_kinds(const char *list, uint64_t *kinds)
-{
-	while (list && *list) {
-		size_t len = strcspn(list, ",");
-		char word[32];
-		uint32_t kind;
-
-		snprintf(word, sizeof(word), "%.*s", (int)len, list);
-		kind = aon_consumer_kind_of(word);
-		if (!kind)
-			return cli_misuse("--kind: there is no kind of event '%s'", word);
-		*kinds |= 1ull << kind;
-		list += len + (list[len] == ',');
-	}
-	return CLI_OK;
-}
-
-static int take_pids(const char *list, uint32_t pid[PIDS_MAX], size_t *pids)
-{
-	const char *given = list;
-	uint64_t v;
-	int rc = 0;
-
-	while (list && *pids < PIDS_MAX && (rc = num_next(&list, INT32_MAX, &v)) == 1)
-		pid[(*pids)++] = (uint32_t)v;
-	if (rc < 0 || (list && *list))
-		return cli_misuse("--pid takes a pid, or up to %u with commas, not '%s'", PIDS_MAX,
-				  given);
-	return CLI_OK;
-}
-
 static const char *trouble(int err)
 {
 	switch (err) {
@@ -184,6 +153,7 @@ int cmd_subscribe(const struct opts *o)
 {
 	struct sigaction stop = { .sa_handler = on_stop }; /* no SA_RESTART: it ends a wait */
 	struct aon_consumer_opts want = { .size = sizeof(want) };
+	char bad[LIVE_WORD];
 	uint32_t pid[PIDS_MAX];
 	struct aon_consumer *c;
 	struct out out;
@@ -191,11 +161,12 @@ int cmd_subscribe(const struct opts *o)
 
 	if (o->argc)
 		return cli_misuse("takes no operand, not '%s'", o->argv[0]);
-	rc = take_kinds(o->val[OPT_KINDS], &want.kinds);
-	if (rc == CLI_OK)
-		rc = take_pids(o->val[OPT_OFPIDS], pid, &want.pids);
-	if (rc == CLI_OK)
-		rc = take_rest(o, &want);
+	if (live_kinds(o->val[OPT_KINDS], &want.kinds, bad) < 0)
+		return cli_misuse("--kind: there is no kind of event '%s'", bad);
+	if (live_pids(o->val[OPT_OFPIDS], pid, PIDS_MAX, &want.pids) < 0)
+		return cli_misuse("--pid takes a pid, or up to %u with commas, not '%s'", PIDS_MAX,
+				  o->val[OPT_OFPIDS]);
+	rc = take_rest(o, &want);
 	if (rc != CLI_OK)
 		return rc;
 	want.pid = pid;

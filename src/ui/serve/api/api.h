@@ -6,23 +6,25 @@
 #include "base/json.h"
 #include "serve/serve.h"
 
-#define ROUTE_JSON    0x1u
 #define ROUTE_HEAVY   0x2u
 #define ROUTE_OPEN    0x4u
 #define ROUTE_PARTIAL 0x10u /* writes `partial` itself */
 #define ROUTE_POST    0x20u /* takes POST as well */
 #define ROUTE_WAITS   0x40u /* for a run's timeline, unless soon=1 */
 #define ROUTE_LIVE    0x8u  /* server-sent events: http.c keeps them open */
+#define ROUTE_FLEET   0x80u /* a cluster must be served */
 
 /*
  * 0, or -errno: -EINVAL with q->mistake: 400; -EPERM, the same: 403; -ENOENT: 404; -EFBIG: 413; -ENODATA: 422;
- * -ETIMEDOUT, -EBUSY: 503; others: 500. j is NULL without ROUTE_JSON: then the handler fills *a.
+ * -ETIMEDOUT, -EBUSY: 503; others: 500.
  */
-typedef int route_fn(struct ask *q, struct json *j, struct answer *a);
+typedef int route_fn(struct ask *q, struct answer *a);
+typedef int route_json_fn(struct ask *q, struct json *j);
 
 struct route {
 	const char *path, *args;
-	route_fn *fn;
+	route_fn *fn; /* NULL: json */
+	route_json_fn *json;
 	uint32_t flags;
 };
 
@@ -30,6 +32,7 @@ extern const struct route route_table[];
 extern const size_t routes;
 
 #define ROUTE(path, name, flags, args) route_fn api_##name;
+#define JSON(path, name, flags, args)  route_json_fn api_##name;
 #include "serve/api/route.tbl.h"
 
 /* Parameters. Absent: *out is untouched. 0, or -EINVAL: q->mistake is set. */

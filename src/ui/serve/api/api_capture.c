@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/num.h"
 #include "serve/api/api.h"
 #include "serve/capture_jobs.h"
 #include "serve/http/url.h"
@@ -90,12 +91,12 @@ static int change(struct ask *q)
 	return why ? refuse(q, why) : begin(q);
 }
 
-int api_capture(struct ask *q, struct json *j, struct answer *a)
+int api_capture(struct ask *q, struct json *j)
 {
 	const char *why = refusal(q);
 	int err = 0;
 
-	a->fleeting = true;
+	q->fleeting = true;
 	if (q->post)
 		err = change(q);
 	else if (q->url.args)
@@ -113,14 +114,13 @@ int api_capture(struct ask *q, struct json *j, struct answer *a)
 	return 0;
 }
 
-int api_captured(struct ask *q, struct json *j, struct answer *a)
+int api_captured(struct ask *q, struct answer *a)
 {
 	uint64_t number;
 	int fd = -ENOENT;
 
-	(void)j;
 	if (q->s->orders && q->who->uid == geteuid() &&
-	    url_number(q->tail, UINT32_MAX, &number) == 0)
+	    num_u64(q->tail, 0, UINT32_MAX, &number) == 0)
 		fd = order_open(q->s->orders, &q->run, (uint32_t)number);
 	if (fd < 0)
 		return fd;

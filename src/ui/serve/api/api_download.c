@@ -46,7 +46,7 @@ static int open_nameless(void)
 	return fd < 0 ? -errno : fd;
 }
 
-int api_download(struct ask *q, struct json *j, struct answer *a)
+int api_download(struct ask *q, struct answer *a)
 {
 	struct export_opts o = { .file = -1, .write = write_all };
 	int format = ask_choice(q, "format", "perfetto|kineto|pprof|collapsed|csv"), err;
@@ -54,7 +54,6 @@ int api_download(struct ask *q, struct json *j, struct answer *a)
 	struct analysis *an;
 	struct out out = { .bytes = 0 };
 
-	(void)j;
 	if (format < 0)
 		return format;
 	if (!url_get(&q->url, "format"))

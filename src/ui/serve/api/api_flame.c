@@ -83,19 +83,15 @@ static int tell(struct flame *t, struct json *j, enum flame_weight by, double sh
 	return 0;
 }
 
-int api_flame(struct ask *q, struct json *j, struct answer *a)
+int api_flame(struct ask *q, struct json *j)
 {
 	int weight = ask_choice(q, "weight", "gpu|launches"), err;
 	double least = 0.001;
 	struct analysis *an;
 
-	(void)a;
 	if (weight < 0 || ask_real(q, "min", 0, 1, &least) < 0)
 		return -EINVAL;
-	err = analysis_get(q, &an);
+	err = analysis_begin(q, j, &an);
 	err = err ? err : analysis_flame(an);
-	if (err < 0)
-		return err;
-	analysis_json(j, an, &q->run);
-	return tell(&an->flame, j, (enum flame_weight)weight, least);
+	return err ? err : tell(&an->flame, j, (enum flame_weight)weight, least);
 }

@@ -25,21 +25,12 @@
 #define RANK_STEPS     300u /* of a rank, by default */
 #define RANK_STEPS_MAX 10000u
 
-static int no_cluster(struct ask *q)
-{
-	if (q->s->fleet)
-		return 0;
-	q->mistake = "No cluster is served: aon serve clickhouse://HOST:PORT/DATABASE";
-	return -ENODATA;
-}
-
 /* What the cluster said, for whoever asked. */
-static int told(struct ask *q, int err, const struct store_why *why)
+static int told(struct ask *q, int err)
 {
 	if (err == -ENOENT || err == -ENOMEM || err == -EFBIG || !err)
 		return err;
-	snprintf(q->text, sizeof(q->text), "%s", *why->text ? why->text : strerror(-err));
-	q->mistake = q->text;
+	ask_mistake(q, "%s", *q->why.text ? q->why.text : strerror(-err));
 	return -EHOSTDOWN;
 }
 
@@ -82,8 +73,7 @@ static int get_report(struct ask *q, const char *job, struct fleet_span span,
 		      struct fleet_report *r)
 {
 	struct fleet_viewer v = viewer_of(q);
-	struct store_why why = { "" };
-	int err = told(q, fleet_report(r, q->s->fleet, job, span, &why), &why);
+	int err = told(q, fleet_report(r, q->s->fleet, job, span, &q->why));
 
 	if (!err && !fleet_may(&v, r->job.user)) {
 		fleet_report_fini(r);
@@ -92,17 +82,14 @@ static int get_report(struct ask *q, const char *job, struct fleet_span span,
 	return err;
 }
 
-int api_fleet(struct ask *q, struct json *j, struct answer *a)
+int api_fleet(struct ask *q, struct json *j)
 {
 	struct fleet_viewer v = viewer_of(q);
-	struct store_why why = { "" };
 	struct fleet_overview o;
 	struct fleet_span span;
-	int err = no_cluster(q);
+	int err = ask_span(q, &span);
 
-	(void)a;
-	err = err ? err : ask_span(q, &span);
-	err = err ? err : told(q, fleet_overview(&o, q->s->fleet, span, &why), &why);
+	err = err ? err : told(q, fleet_overview(&o, q->s->fleet, span, &q->why));
 	if (err)
 		return err;
 	json_bool(j, "partial", o.silent > 0);
@@ -112,16 +99,14 @@ int api_fleet(struct ask *q, struct json *j, struct answer *a)
 	return 0;
 }
 
-int api_fleet_job(struct ask *q, struct json *j, struct answer *a)
+int api_fleet_job(struct ask *q, struct json *j)
 {
 	struct fleet_viewer v = viewer_of(q);
 	struct fleet_report r;
 	struct fleet_span span;
 	const char *job;
-	int err = no_cluster(q);
+	int err = need_job(q, "job", &job);
 
-	(void)a;
-	err = err ? err : need_job(q, "job", &job);
 	err = err ? err : ask_span(q, &span);
 	err = err ? err : get_report(q, job, span, &r);
 	if (err)
@@ -137,29 +122,26 @@ static int may_see_job(struct ask *q, const char *job)
 {
 	struct fleet_viewer v = viewer_of(q);
 	char user[FLEET_WORD] = "";
-	struct store_why why = { "" };
-	int err = told(q, fleet_job_user(q->s->fleet, job, user, &why), &why);
+	int err = told(q, fleet_job_user(q->s->fleet, job, user, &q->why));
 
 	return err ? err : fleet_may(&v, user) ? 0 : -ENOENT;
 }
 
-int api_fleet_heat(struct ask *q, struct json *j, struct answer *a)
+int api_fleet_heat(struct ask *q, struct json *j)
 {
-	int err = no_cluster(q), measure = ask_choice(q, "measure", "own|dur|comm|idle"),
-	    order = ask_choice(q, "order", "rank|host|leaf|slow");
+	int err, measure = ask_choice(q, "measure", "own|dur|comm|idle"),
+		 order = ask_choice(q, "order", "rank|host|leaf|slow");
 	uint64_t wide = WIDE, high = HIGH, s0 = 0, s1 = STEP_LAST, newest = 0;
 	struct fleet_heat_ask want;
-	struct store_why why = { "" };
 	struct fleet_heat h;
 	const char *job;
 
-	(void)a;
 	if (measure < 0 || order < 0 || ask_number(q, "w", 1, MOST, &wide) < 0 ||
 	    ask_number(q, "h", 1, MOST, &high) < 0 || ask_number(q, "s0", 0, STEP_LAST, &s0) < 0 ||
 	    ask_number(q, "s1", 0, STEP_LAST, &s1) < 0 ||
 	    ask_number(q, "newest", 0, 1, &newest) < 0)
 		return -EINVAL;
-	err = err ? err : need_job(q, "job", &job);
+	err = need_job(q, "job", &job);
 	err = err ? err : may_see_job(q, job);
 	if (err)
 		return err;
@@ -171,7 +153,7 @@ int api_fleet_heat(struct ask *q, struct json *j, struct answer *a)
 					s0,
 					s1,
 					newest };
-	err = told(q, fleet_heat(&h, q->s->fleet, &want, &why), &why);
+	err = told(q, fleet_heat(&h, q->s->fleet, &want, &q->why));
 	if (err)
 		return err;
 	json_bool(j, "partial", h.every > 1 || h.steps < h.all);
@@ -180,26 +162,24 @@ int api_fleet_heat(struct ask *q, struct json *j, struct answer *a)
 	return 0;
 }
 
-int api_fleet_rank(struct ask *q, struct json *j, struct answer *a)
+int api_fleet_rank(struct ask *q, struct json *j)
 {
 	uint64_t rank = UINT64_MAX, last = STEP_LAST, most = RANK_STEPS;
-	struct store_why why = { "" };
 	struct fleet_steps x;
 	const char *job;
-	int err = no_cluster(q);
+	int err;
 
-	(void)a;
 	if (ask_number(q, "rank", 0, INT32_MAX, &rank) < 0 ||
 	    ask_number(q, "last", 0, STEP_LAST, &last) < 0 ||
 	    ask_number(q, "limit", 1, RANK_STEPS_MAX, &most) < 0)
 		return -EINVAL;
-	if (!err && rank == UINT64_MAX)
+	if (rank == UINT64_MAX)
 		return ask_mistake(q, "rank is missing");
-	err = err ? err : need_job(q, "job", &job);
+	err = need_job(q, "job", &job);
 	err = err ? err : may_see_job(q, job);
-	err = err ? err
-		  : told(q, fleet_steps(&x, q->s->fleet, job, (int32_t)rank, last, most, &why),
-			 &why);
+	if (!err)
+		err = told(q,
+			   fleet_steps(&x, q->s->fleet, job, (int32_t)rank, last, most, &q->why));
 	if (err)
 		return err;
 	json_bool(j, "partial", false);
@@ -208,16 +188,14 @@ int api_fleet_rank(struct ask *q, struct json *j, struct answer *a)
 	return 0;
 }
 
-int api_fleet_diff(struct ask *q, struct json *j, struct answer *a)
+int api_fleet_diff(struct ask *q, struct json *j)
 {
 	const char *job, *vs = url_get(&q->url, "vs");
 	struct fleet_span span, side[2];
 	struct fleet_report r[2];
 	uint64_t at = 0;
-	int err = no_cluster(q);
+	int err = need_job(q, "job", &job);
 
-	(void)a;
-	err = err ? err : need_job(q, "job", &job);
 	err = err ? err : ask_span(q, &span);
 	err = err ? err : ask_number(q, "at", YEAR_S, TIME_S, &at);
 	if (err)
@@ -244,16 +222,13 @@ int api_fleet_diff(struct ask *q, struct json *j, struct answer *a)
 	return err;
 }
 
-int api_fleet_versions(struct ask *q, struct json *j, struct answer *a)
+int api_fleet_versions(struct ask *q, struct json *j)
 {
-	struct store_why why = { "" };
 	struct fleet_changes cs;
 	struct fleet_span span;
-	int err = no_cluster(q);
+	int err = ask_span(q, &span);
 
-	(void)a;
-	err = err ? err : ask_span(q, &span);
-	err = err ? err : told(q, fleet_changes(&cs, q->s->fleet, span, &why), &why);
+	err = err ? err : told(q, fleet_changes(&cs, q->s->fleet, span, &q->why));
 	if (err)
 		return err;
 	json_bool(j, "partial", false);

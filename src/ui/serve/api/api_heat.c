@@ -102,16 +102,6 @@ static bool asks_all(struct ask *q)
 	return ask_range(q, &t0, &t1) == 0 && !t0 && t1 == UINT64_MAX;
 }
 
-static void whole_json(struct json *j, const struct run *r)
-{
-	json_bool(j, "partial", false);
-	json_open(j, "range", '{');
-	json_u64(j, "t0", 0);
-	json_u64(j, "t1", r->t1 - r->t0 + 1);
-	json_bool(j, "whole", true);
-	json_close(j);
-}
-
 /* The begin of part i of `n` things in `parts`. */
 static size_t cut(size_t i, size_t n, size_t parts)
 {
@@ -128,10 +118,7 @@ static void cells_json(struct json *j, const struct heat *h, size_t high, size_t
 				heat_sum(h, cut(r, h->rows, high), cut(r + 1, h->rows, high),
 					 cut(i, h->columns, wide), cut(i + 1, h->columns, wide));
 
-			if (s.n)
-				json_i64(j, NULL, lrint(MILLE * (worst ? s.worst : s.mean)));
-			else
-				json_null(j, NULL);
+			json_maybe(j, NULL, s.n, lrint(MILLE * (worst ? s.worst : s.mean)));
 		}
 		json_close(j);
 	}
@@ -180,31 +167,27 @@ static void heat_json(struct json *j, struct heat *h, size_t wide, size_t high)
 	slow_json(j, h);
 }
 
-int api_heat(struct ask *q, struct json *j, struct answer *a)
+int api_heat(struct ask *q, struct json *j)
 {
 	int err, measure = ask_choice(q, "measure", "compute|dur|comm|idle");
 	uint64_t wide = WIDE, high = HIGH;
 	struct heat h = { .rows = 0 };
 	struct analysis *an;
 
-	(void)a;
 	if (measure < 0 || ask_number(q, "w", 1, MOST, &wide) < 0 ||
 	    ask_number(q, "h", 1, MOST, &high) < 0)
 		return -EINVAL;
 	if (measure == MEASURE_DUR && asks_all(q) && !analysis_fits(q)) {
 		err = read_steps(&h, q);
 		if (!err)
-			whole_json(j, &q->run);
+			analysis_whole_json(j, &q->run, 0, UINT64_MAX);
 	} else {
-		err = analysis_get(q, &an);
+		err = analysis_begin(q, j, &an);
 		err = err ? err : fill(&h, an->in, measure);
-		if (!err)
-			analysis_json(j, an, &q->run);
 	}
-	if (!err) {
+	if (!err)
 		heat_json(j, &h, wide < h.columns ? wide : h.columns,
 			  high < h.rows ? high : h.rows);
-	}
 	heat_fini(&h);
 	return err;
 }

@@ -21,14 +21,6 @@
 #define FINDINGS 3u
 #define YOUNG_S  1.0 /* of an aond whose share of a core says nothing yet */
 
-static void known(struct json *j, const char *key, bool is, uint64_t v)
-{
-	if (is)
-		json_u64(j, key, v);
-	else
-		json_null(j, key);
-}
-
 /* Medians of the first and the last fifth, if there are enough of them. */
 static void drift_json(struct json *j, const struct step_rows *s)
 {
@@ -36,10 +28,8 @@ static void drift_json(struct json *j, const struct step_rows *s)
 	uint64_t first = steps_quantile(s, 0, fifth, 0.5);
 	uint64_t last = steps_quantile(s, s->n - fifth, fifth, 0.5);
 
-	if (fifth < 4 || !first)
-		json_null(j, "drift");
-	else
-		json_real(j, "drift", ((double)last - (double)first) / (double)first);
+	json_real(j, "drift",
+		  fifth < 4 || !first ? NAN : ((double)last - (double)first) / (double)first);
 }
 
 static void change_json(struct json *j, const struct step_rows *s, const struct shift *c)
@@ -76,8 +66,8 @@ static void series_json(struct json *j, const struct step_rows *s)
 
 	json_open(j, "step", '{');
 	json_u64(j, "n", s->n);
-	known(j, "p50", s->n, steps_quantile(s, 0, s->n, 0.5));
-	known(j, "p95", s->n, steps_quantile(s, 0, s->n, 0.95));
+	json_maybe(j, "p50", s->n, (int64_t)steps_quantile(s, 0, s->n, 0.5));
+	json_maybe(j, "p95", s->n, (int64_t)steps_quantile(s, 0, s->n, 0.95));
 	drift_json(j, s);
 	changes_json(j, s);
 	json_close(j);
@@ -162,10 +152,7 @@ static void ranks_json(struct json *j, const struct analysis *an)
 		busy += in->device[i].b.busy_ns;
 		span += in->device[i].b.span_ns;
 	}
-	if (span)
-		json_real(j, "busy", (double)busy / (double)span);
-	else
-		json_null(j, "busy");
+	json_real(j, "busy", span ? (double)busy / (double)span : NAN);
 	json_open(j, "ranks", '[');
 	for (size_t i = 0; i < in->devices; i++) {
 		const struct insight_device *d = &in->device[i];
@@ -239,10 +226,7 @@ static int top_json(struct ask *q, struct json *j, struct analysis *an)
 /* Millionths as percent. */
 static void percent_json(struct json *j, const char *key, bool known, double millionths)
 {
-	if (known)
-		json_real(j, key, round(millionths / 1e2) / 1e2);
-	else
-		json_null(j, key);
+	json_real(j, key, known ? round(millionths / 1e2) / 1e2 : NAN);
 }
 
 /* What the process that pays most pays: ranks wait for each other. */
@@ -276,13 +260,8 @@ static void cost_json(struct ask *q, struct json *j)
 
 	json_open(j, "cost", '{');
 	slowdown_json(j, &q->run);
-	if (is) {
-		json_real(j, "core", u.cpu_s / u.age_s);
-		json_real(j, "mb", (double)u.rss_bytes / 1e6);
-	} else {
-		json_null(j, "core");
-		json_null(j, "mb");
-	}
+	json_real(j, "core", is ? u.cpu_s / u.age_s : NAN);
+	json_real(j, "mb", is ? (double)u.rss_bytes / 1e6 : NAN);
 	json_close(j);
 }
 
@@ -304,16 +283,14 @@ static int steps_part(struct ask *q, struct json *j, const struct analysis *an)
 	return 0;
 }
 
-int api_overview(struct ask *q, struct json *j, struct answer *a)
+int api_overview(struct ask *q, struct json *j)
 {
 	struct analysis *an;
-	int err = analysis_get(q, &an);
+	int err = analysis_begin(q, j, &an);
 
-	(void)a;
 	err = err ? err : analysis_findings(an, q);
 	if (err < 0)
 		return err;
-	analysis_json(j, an, &q->run);
 	run_json(j, "run", &q->run, q->s);
 	verdict_json(j, an);
 	ranks_json(j, an);

@@ -37,7 +37,7 @@ static void point_json(struct json *j, const struct trace *t, const struct roof_
 	json_close(j);
 }
 
-int api_roofline(struct ask *q, struct json *j, struct answer *a)
+int api_roofline(struct ask *q, struct json *j)
 {
 	bool used[2 * GPU_TYPES] = { false };
 	const struct roofs *rs;
@@ -45,14 +45,12 @@ int api_roofline(struct ask *q, struct json *j, struct answer *a)
 	struct analysis *an;
 	size_t points = 0;
 	uint32_t d;
-	int err = analysis_get(q, &an);
+	int err = analysis_begin(q, j, &an);
 
-	(void)a;
 	if (err < 0)
 		return err;
 	rs = &an->in->roofs;
 	d = device_of(an->in);
-	analysis_json(j, an, &q->run);
 	json_str(j, "device",
 		 d < an->t->devices && an->t->device[d].name
 			 ? trace_text(an->t, an->t->device[d].name)

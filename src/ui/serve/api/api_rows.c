@@ -8,18 +8,6 @@
 #define ROWS_DEFAULT 200u
 #define ROWS_MOST    5000u
 
-static void range_json(struct json *j, uint64_t t0, uint64_t t1, const struct run *r)
-{
-	uint64_t all = r->t1 - r->t0 + 1;
-
-	json_bool(j, "partial", false);
-	json_open(j, "range", '{');
-	json_u64(j, "t0", t0);
-	json_u64(j, "t1", t1 < all ? t1 : all);
-	json_bool(j, "whole", true);
-	json_close(j);
-}
-
 static int page_json(struct ask *q, struct json *j, struct krows *rs)
 {
 	uint64_t from = 0, most = ROWS_DEFAULT, rest = 0;
@@ -56,32 +44,24 @@ int krows_kernels(struct krows *rs, struct ask *q, struct json *j, bool ranks)
 	if (err < 0)
 		return err;
 	all = !t0 && t1 == UINT64_MAX;
-	if (q->run.imported || !all) {
-		if (analysis_fits(q)) {
-			err = analysis_get(q, &an);
-			if (err < 0)
-				return err;
-			if (j)
-				analysis_json(j, an, &q->run);
-			return fill_events(rs, an, &q->run, ROLL_KERNEL, ranks);
-		}
-		if (j)
-			range_json(j, t0, t1, &q->run);
-		return fill_columns(rs, q, ranks);
+	if ((q->run.imported || !all) && analysis_fits(q)) {
+		err = j ? analysis_begin(q, j, &an) : analysis_get(q, &an);
+		return err ? err : fill_events(rs, an, &q->run, ROLL_KERNEL, ranks);
 	}
 	if (j)
-		range_json(j, t0, t1, &q->run);
+		analysis_whole_json(j, &q->run, t0, t1);
+	if (q->run.imported || !all)
+		return fill_columns(rs, q, ranks);
 	err = fill_rollups(rs, q, ranks);
 	/* What was written without rollups has events alone. */
 	return err || rs->n || !q->run.held ? err : fill_columns(rs, q, ranks);
 }
 
-int api_kernels(struct ask *q, struct json *j, struct answer *a)
+int api_kernels(struct ask *q, struct json *j)
 {
 	int group = ask_choice(q, "group", "name|rank"), err;
 	struct krows rs;
 
-	(void)a;
 	if (group < 0)
 		return group;
 	err = krows_init(&rs);
@@ -93,24 +73,20 @@ int api_kernels(struct ask *q, struct json *j, struct answer *a)
 	return err;
 }
 
-int api_ops(struct ask *q, struct json *j, struct answer *a)
+int api_ops(struct ask *q, struct json *j)
 {
 	int group = ask_choice(q, "group", "op|module"), err;
 	struct analysis *an;
 	struct krows rs;
 
-	(void)a;
 	if (group < 0)
 		return group;
-	err = analysis_get(q, &an);
-	if (!err && an->in->parted) {
-		analysis_json(j, an, &q->run);
+	err = analysis_begin(q, j, &an);
+	if (!err && an->in->parted)
 		return page_json(q, j, &an->rows[group ? ROLL_MODULE : ROLL_OP]);
-	}
 	err = err ? err : krows_init(&rs);
 	if (err < 0)
 		return err;
-	analysis_json(j, an, &q->run);
 	err = fill_events(&rs, an, &q->run, group ? ROLL_MODULE : ROLL_OP, false);
 	err = err ? err : page_json(q, j, &rs);
 	krows_fini(&rs);

@@ -14,10 +14,9 @@
 #include "serve/analysis.h"
 #include "serve/http/blob.h"
 
-int api_openapi(struct ask *q, struct json *j, struct answer *a)
+int api_openapi(struct ask *q, struct answer *a)
 {
 	(void)q;
-	(void)j;
 	a->type = "application/json";
 	return blob_answer(a, &blob_openapi);
 }
@@ -82,12 +81,11 @@ static int runs_json(struct serve *s, const struct viewer *who, FILE *f)
 	return 0;
 }
 
-int api_runs(struct ask *q, struct json *j, struct answer *a)
+int api_runs(struct ask *q, struct answer *a)
 {
 	FILE *f = open_memstream(&a->body, &a->len);
 	int err;
 
-	(void)j;
 	if (!f)
 		return -ENOMEM;
 	err = runs_json(q->s, q->who, f);
@@ -95,9 +93,8 @@ int api_runs(struct ask *q, struct json *j, struct answer *a)
 	return fclose(f) == 0 ? err : -ENOMEM;
 }
 
-int api_processes(struct ask *q, struct json *j, struct answer *a)
+int api_processes(struct ask *q, struct json *j)
 {
-	(void)a;
 	json_open(j, "processes", '[');
 	for (size_t i = 0; i < q->run.processes; i++) {
 		json_open(j, NULL, '{');
@@ -127,9 +124,8 @@ static void origin_json(struct json *j, const struct run *r)
 	json_close(j);
 }
 
-int api_accounting(struct ask *q, struct json *j, struct answer *a)
+int api_accounting(struct ask *q, struct json *j)
 {
-	(void)a;
 	if (q->run.imported)
 		origin_json(j, &q->run);
 	else
@@ -146,9 +142,8 @@ int api_accounting(struct ask *q, struct json *j, struct answer *a)
 	return 0;
 }
 
-int api_health(struct ask *q, struct json *j, struct answer *a)
+int api_health(struct ask *q, struct json *j)
 {
-	(void)a;
 	json_str(j, "state", q->run.live ? "live" : "ended");
 	json_open(j, "processes", '[');
 	for (size_t i = 0; i < q->run.processes; i++) {
@@ -214,12 +209,11 @@ static int on_entry(void *arg, const struct journal_entry *e)
 	return 0;
 }
 
-int api_captures(struct ask *q, struct json *j, struct answer *a)
+int api_captures(struct ask *q, struct json *j)
 {
 	struct captures c = { j, &q->run };
 	int err;
 
-	(void)a;
 	json_open(j, "captures", '[');
 	err = store_each_entry(q->run.src->st, on_entry, &c);
 	json_close(j);

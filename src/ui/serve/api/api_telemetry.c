@@ -233,10 +233,7 @@ static void name_json(struct json *j, const struct series *s, const struct usual
 	json_str(j, "metric", m->name);
 	json_str(j, "device", s->device);
 	json_str(j, "labels", s->labels);
-	if (gpu >= 0)
-		json_i64(j, "gpu", gpu);
-	else
-		json_null(j, "gpu");
+	json_maybe(j, "gpu", gpu >= 0, gpu);
 	json_str(j, "unit", m->unit);
 	json_str(j, "how",
 		 m->type == METRIC_COUNTER ? "rate"
@@ -350,13 +347,13 @@ static int look_all(struct look *x)
 	return err;
 }
 
-int api_telemetry(struct ask *q, struct json *j, struct answer *a)
+int api_telemetry(struct ask *q, struct json *j)
 {
 	struct look x = { .q = q, .j = j };
 	int err = read_args(&x);
 
 	/* Of a run that does not move any more there may still be news. */
-	a->fleeting = true;
+	q->fleeting = true;
 	err = err ? err : look_all(&x);
 	if (!err) {
 		values_json(&x);
@@ -386,12 +383,12 @@ static int list_series(void *arg, const struct series *s)
 	return 0;
 }
 
-int api_series(struct ask *q, struct json *j, struct answer *a)
+int api_series(struct ask *q, struct json *j)
 {
 	struct look x = { .q = q, .j = j };
 	int err = find_gpus(&x);
 
-	a->fleeting = true;
+	q->fleeting = true;
 	json_open(j, "series", '[');
 	err = err ? err : store_each_series(q->run.src->st, 0, list_series, &x);
 	json_close(j);

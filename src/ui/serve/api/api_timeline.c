@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "model/event.h"
 #include "serve/api/api.h"
 #include "serve/kernel_rows.h"
@@ -26,15 +27,7 @@ static const char *kind_word(uint32_t kind)
 	return kind < EVENT_MAX && word[kind] ? word[kind] : "?";
 }
 
-static void number_or_null(struct json *j, const char *key, int64_t v)
-{
-	if (v < 0)
-		json_null(j, key);
-	else
-		json_i64(j, key, v);
-}
-
-int api_tracks(struct ask *q, struct json *j, struct answer *a)
+int api_tracks(struct ask *q, struct json *j)
 {
 	struct tile_about about;
 	struct tile_track t;
@@ -45,7 +38,7 @@ int api_tracks(struct ask *q, struct json *j, struct answer *a)
 	if (err < 0)
 		return err;
 	tile_about(v, &about);
-	a->fleeting = about.partial;
+	q->fleeting = about.partial;
 	json_bool(j, "partial", about.partial);
 	if (about.partial) {
 		json_u64(j, "read", about.read);
@@ -61,11 +54,11 @@ int api_tracks(struct ask *q, struct json *j, struct answer *a)
 		json_open(j, NULL, '{');
 		json_u64(j, "id", t.id);
 		json_str(j, "kind", tile_kind_word[t.kind]);
-		number_or_null(j, "parent", t.parent ? (int64_t)t.parent : -1);
+		json_maybe(j, "parent", t.parent, t.parent);
 		json_str(j, "label", t.label);
 		json_u64(j, "pid", t.pid);
-		number_or_null(j, "rank", t.rank);
-		number_or_null(j, "gpu", t.gpu);
+		json_maybe(j, "rank", t.rank >= 0, t.rank);
+		json_maybe(j, "gpu", t.gpu >= 0, t.gpu);
 		json_u64(j, "first", t.first_ns);
 		json_u64(j, "last", t.last_ns);
 		json_u64(j, "n", t.n);
@@ -77,7 +70,7 @@ int api_tracks(struct ask *q, struct json *j, struct answer *a)
 	return 0;
 }
 
-int api_names(struct ask *q, struct json *j, struct answer *a)
+int api_names(struct ask *q, struct json *j)
 {
 	uint64_t from = 0, epoch;
 	struct tile_about about;
@@ -91,7 +84,7 @@ int api_names(struct ask *q, struct json *j, struct answer *a)
 	if (err < 0)
 		return err;
 	tile_about(v, &about);
-	a->fleeting = about.partial;
+	q->fleeting = about.partial;
 	json_bool(j, "partial", about.partial);
 	epoch = about.names;
 	json_u64(j, "epoch", epoch);
@@ -109,7 +102,7 @@ int api_names(struct ask *q, struct json *j, struct answer *a)
 	return 0;
 }
 
-int api_tiles(struct ask *q, struct json *j, struct answer *a)
+int api_tiles(struct ask *q, struct answer *a)
 {
 	uint32_t track[TILE_ASK_MAX];
 	struct tile_answer out;
@@ -119,7 +112,6 @@ int api_tiles(struct ask *q, struct json *j, struct answer *a)
 	const char *why;
 	int err;
 
-	(void)j;
 	if (tile_ask_parse(&ask, url_get(&q->url, "L"), url_get(&q->url, "i"),
 			   url_get(&q->url, "tracks"), url_get(&q->url, "from"), track,
 			   TILE_ASK_MAX, &why) < 0)
@@ -156,7 +148,7 @@ static void link_json(struct json *j, const char *key, struct tile_view *v,
 	json_close(j);
 }
 
-int api_flows(struct ask *q, struct json *j, struct answer *a)
+int api_flows(struct ask *q, struct json *j)
 {
 	struct tile_flow flow[FLOWS];
 	struct tile_view *v;
@@ -165,7 +157,6 @@ int api_flows(struct ask *q, struct json *j, struct answer *a)
 	size_t n;
 	int err = ask_number(q, "event", 0, UINT64_MAX >> 1, &id);
 
-	(void)a;
 	if (!err && !url_get(&q->url, "event"))
 		err = ask_mistake(q, "event is the number of an event");
 	err = err ? err : timeline_get(q, &tl, &v);
@@ -211,8 +202,8 @@ static void event_json(struct json *j, const struct tile_event *e)
 	json_u64(j, "start", e->start_ns);
 	json_u64(j, "dur", e->dur_ns);
 	json_u64(j, "pid", e->pid);
-	number_or_null(j, "rank", e->rank);
-	number_or_null(j, "gpu", e->device == TRACK_HOST ? -1 : (int64_t)e->device);
+	json_maybe(j, "rank", e->rank >= 0, e->rank);
+	json_maybe(j, "gpu", e->device != TRACK_HOST, e->device);
 	json_u64(j, e->device == TRACK_HOST ? "thread" : "stream", e->stream & ((1ull << 53) - 1));
 	if (e->event.corr && e->event.kind != EVENT_OP)
 		json_u64(j, "correlation", e->event.corr);
@@ -249,7 +240,7 @@ static void causes_json(struct json *j, struct tile_view *v, uint64_t id)
 		}
 }
 
-int api_event(struct ask *q, struct json *j, struct answer *a)
+int api_event(struct ask *q, struct json *j)
 {
 	struct tile_event e;
 	struct tile_view *v;
@@ -257,8 +248,7 @@ int api_event(struct ask *q, struct json *j, struct answer *a)
 	uint64_t id;
 	int err;
 
-	(void)a;
-	if (url_number(q->tail, UINT64_MAX >> 1, &id) < 0)
+	if (num_u64(q->tail, 0, UINT64_MAX >> 1, &id) < 0)
 		return ask_mistake(q, "an event is a number");
 	err = timeline_get(q, &tl, &v);
 	if (err < 0)
@@ -273,7 +263,7 @@ int api_event(struct ask *q, struct json *j, struct answer *a)
 	return err;
 }
 
-int api_search(struct ask *q, struct json *j, struct answer *a)
+int api_search(struct ask *q, struct json *j)
 {
 	struct tile_query look = { .text = url_get(&q->url, "q") };
 	uint64_t limit = 40;
@@ -294,7 +284,7 @@ int api_search(struct ask *q, struct json *j, struct answer *a)
 		return err;
 	hit = malloc(limit * sizeof(*hit));
 	err = hit ? tile_search(v, &look, LOOK_NS, hit, limit, &n, &all) : -ENOMEM;
-	a->fleeting = !all && n < limit; /* time was short: who asks again may learn more */
+	q->fleeting = !all && n < limit; /* time was short: who asks again may learn more */
 	json_bool(j, "more", !all);
 	json_open(j, "results", '[');
 	for (size_t i = 0; i < n && !err; i++)
@@ -359,7 +349,7 @@ static int ask_tracks(struct ask *q, uint32_t track[TILE_ASK_MAX], size_t *n)
 	return 0;
 }
 
-int api_select(struct ask *q, struct json *j, struct answer *a)
+int api_select(struct ask *q, struct json *j)
 {
 	struct tile_selected *s = malloc(sizeof(*s));
 	uint32_t track[TILE_ASK_MAX];
@@ -370,7 +360,6 @@ int api_select(struct ask *q, struct json *j, struct answer *a)
 	size_t tracks = 0;
 	int err = s ? ask_range(q, &t0, &t1) : -ENOMEM;
 
-	(void)a;
 	err = err ? err : ask_tracks(q, track, &tracks);
 	err = err ? err : timeline_get(q, &tl, &v);
 	if (err < 0) {

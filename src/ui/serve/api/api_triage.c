@@ -56,12 +56,12 @@ static int decide(struct ask *q)
 	return err;
 }
 
-int api_states(struct ask *q, struct json *j, struct answer *a)
+int api_states(struct ask *q, struct json *j)
 {
 	struct triages ts;
 	int err = 0;
 
-	a->fleeting = true; /* others decide as well */
+	q->fleeting = true; /* others decide as well */
 	if (q->post)
 		err = decide(q);
 	else if (q->url.args)

@@ -13,66 +13,55 @@
 
 #define STEPS_MOST 5000u
 
-int api_devices(struct ask *q, struct json *j, struct answer *a)
+int api_devices(struct ask *q, struct json *j)
 {
 	struct analysis *an;
-	int err = analysis_get(q, &an);
+	int err = analysis_begin(q, j, &an);
 
-	(void)a;
-	if (err < 0)
-		return err;
-	analysis_json(j, an, &q->run);
-	insight_devices_json(j, an->in);
-	return 0;
+	if (!err)
+		insight_devices_json(j, an->in);
+	return err;
 }
 
-int api_steps(struct ask *q, struct json *j, struct answer *a)
+int api_steps(struct ask *q, struct json *j)
 {
 	uint64_t from = 0, most = STEPS_MOST;
 	struct analysis *an;
 	char next[24];
 	int err;
 
-	(void)a;
 	if (ask_number(q, "limit", 1, STEPS_MOST, &most) < 0 ||
 	    ask_number(q, "cursor", 0, 999999999, &from) < 0)
 		return -EINVAL;
-	err = analysis_get(q, &an);
+	err = analysis_begin(q, j, &an);
 	if (err < 0)
 		return err;
 	from = from < an->in->steps ? from : an->in->steps;
-	analysis_json(j, an, &q->run);
 	insight_steps_json(j, an->in, q->run.t0, from, most);
 	snprintf(next, sizeof(next), "%llu", (unsigned long long)(from + most));
 	json_str(j, "next", from + most < an->in->steps ? next : NULL);
 	return 0;
 }
 
-int api_findings(struct ask *q, struct json *j, struct answer *a)
+int api_findings(struct ask *q, struct json *j)
 {
 	struct analysis *an;
-	int err = analysis_get(q, &an);
+	int err = analysis_begin(q, j, &an);
 
-	(void)a;
 	err = err ? err : analysis_findings(an, q);
-	if (err < 0)
-		return err;
-	analysis_json(j, an, &q->run);
-	findings_json(j, an->t, an->fs, an->r, q->run.t0);
-	return 0;
+	if (!err)
+		findings_json(j, an->t, an->fs, an->r, q->run.t0);
+	return err;
 }
 
-int api_memory(struct ask *q, struct json *j, struct answer *a)
+int api_memory(struct ask *q, struct json *j)
 {
 	struct analysis *an;
-	int err = analysis_get(q, &an);
+	int err = analysis_begin(q, j, &an);
 
-	(void)a;
-	if (err < 0)
-		return err;
-	analysis_json(j, an, &q->run);
-	insight_memory_json(j, an->in, q->run.t0);
-	return 0;
+	if (!err)
+		insight_memory_json(j, an->in, q->run.t0);
+	return err;
 }
 
 /* --- two runs --- */
@@ -97,14 +86,13 @@ static int compare(struct json *j, const struct analysis *was, const struct anal
 	return err;
 }
 
-int api_diff(struct ask *q, struct json *j, struct answer *a)
+int api_diff(struct ask *q, struct json *j)
 {
 	const char *vs = url_get(&q->url, "vs");
 	struct analysis *was = NULL, *is;
 	struct ask other = { .s = q->s, .who = q->who };
 	int err;
 
-	(void)a;
 	if (!vs)
 		return ask_mistake(q, "vs is needed: the run to compare with");
 	err = run_find(&other.run, q->s, q->who, vs);
@@ -123,7 +111,7 @@ int api_diff(struct ask *q, struct json *j, struct answer *a)
 
 /* --- what if --- */
 
-int api_whatif(struct ask *q, struct json *j, struct answer *a)
+int api_whatif(struct ask *q, struct json *j)
 {
 	static const char *const flag[] = { "no_sync", "overlap_comm", "free_host", "free_launch" };
 	struct whatif_ask ask = { .scale = url_get(&q->url, "scale"),
@@ -134,7 +122,6 @@ int api_whatif(struct ask *q, struct json *j, struct answer *a)
 	struct analysis *an;
 	int on[4], err;
 
-	(void)a;
 	for (size_t i = 0; i < 4; i++) {
 		on[i] = ask_choice(q, flag[i], "0|1");
 		if (on[i] < 0)

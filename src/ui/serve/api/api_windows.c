@@ -95,7 +95,7 @@ static void bins_json(struct json *j, const struct sums *x, uint64_t t0)
 	json_close(j);
 }
 
-int api_windows(struct ask *q, struct json *j, struct answer *a)
+int api_windows(struct ask *q, struct json *j)
 {
 	static const struct trace no_trace;
 	struct sums x = { .s = q->s, .st = q->run.src->st };
@@ -104,7 +104,6 @@ int api_windows(struct ask *q, struct json *j, struct answer *a)
 	struct store_filter f = { .processes = 1 };
 	int err;
 
-	(void)a;
 	if (ask_range(q, &t0, &t1) < 0 || ask_number(q, "n", 1, WINDOWS_MOST, &most) < 0)
 		return -EINVAL;
 	span = q->run.t1 - q->run.t0 + 1;

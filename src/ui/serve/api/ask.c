@@ -13,7 +13,8 @@
 #include "serve/timeline.h"
 
 const struct route route_table[] = {
-#define ROUTE(path, name, flags, args) { path, args, api_##name, flags },
+#define ROUTE(path, name, flags, args) { path, args, api_##name, NULL, flags },
+#define JSON(path, name, flags, args)  { path, args, NULL, api_##name, flags },
 #include "serve/api/route.tbl.h"
 };
 const size_t routes = sizeof(route_table) / sizeof(route_table[0]);
@@ -67,14 +68,10 @@ int ask_mistake(struct ask *q, const char *fmt, ...)
 int ask_number(struct ask *q, const char *key, uint64_t lo, uint64_t hi, uint64_t *out)
 {
 	const char *text = url_get(&q->url, key);
-	uint64_t v;
 
-	if (!text)
-		return 0;
-	if (url_number(text, hi, &v) < 0 || v < lo)
+	if (text && num_u64(text, lo, hi, out) < 0)
 		return ask_mistake(q, "%s is a whole number from %llu to %llu", key,
 				   (unsigned long long)lo, (unsigned long long)hi);
-	*out = v;
 	return 0;
 }
 
@@ -132,8 +129,12 @@ static bool takes(const char *args, const char *key)
 	return false;
 }
 
-static int check_args(struct ask *q)
+static int check(struct ask *q)
 {
+	if (q->route->flags & ROUTE_FLEET && !q->s->fleet) {
+		q->mistake = "No cluster is served: aon serve clickhouse://HOST:PORT/DATABASE";
+		return -ENODATA;
+	}
 	for (size_t i = 0; i < q->url.args; i++)
 		if (!takes(q->route->args, q->url.arg[i].key))
 			return *q->route->args
@@ -196,7 +197,7 @@ static int answer_json(struct ask *q, struct answer *a)
 	json_u64(&j, "lost", q->run.lost);
 	if (!(q->route->flags & (ROUTE_HEAVY | ROUTE_PARTIAL)))
 		json_bool(&j, "partial", false);
-	err = q->route->fn(q, &j, a);
+	err = q->route->json(q, &j);
 	json_end(&j);
 	if (fclose(f) != 0)
 		err = err ? err : -ENOMEM;
@@ -251,7 +252,7 @@ static void answer_route(struct ask *q, struct answer *a)
 
 	if (heavy)
 		pthread_mutex_lock(&q->s->heavy);
-	err = q->route->flags & ROUTE_JSON ? answer_json(q, a) : q->route->fn(q, NULL, a);
+	err = q->route->json ? answer_json(q, a) : q->route->fn(q, a);
 	if (heavy)
 		pthread_mutex_unlock(&q->s->heavy);
 	if (err < 0)
@@ -275,7 +276,7 @@ static enum serve_slow answer_run(struct ask *q, const char *target, bool now, s
 	struct cache_key key = {
 		.run = q->run.id, .asof = q->run.t1, .blob = q->run.blob, .target = target
 	};
-	bool kept = *q->run.id && q->route->flags & ROUTE_JSON;
+	bool kept = *q->run.id && q->route->json;
 
 	if (kept && cache_get(q->s->cache, &key, a))
 		return SERVE_DONE;
@@ -314,7 +315,7 @@ static enum serve_slow ask_by(struct serve *s, const struct viewer *who, const c
 			     "See /api/v1/openapi.json");
 	else if (change && !(q.post && q.route->flags & ROUTE_POST))
 		answer_error(out, 405, "This address does not allow that method.", "");
-	else if (err < 0 || (err = check_args(&q)) < 0)
+	else if (err < 0 || (err = check(&q)) < 0)
 		say_error(&q, out, err);
 	else
 		slow = answer_run(&q, target, now, out);

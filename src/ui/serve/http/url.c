@@ -124,23 +124,6 @@ const char *url_get(const struct url *u, const char *key)
 	return NULL;
 }
 
-int url_number(const char *text, uint64_t max, uint64_t *out)
-{
-	uint64_t v = 0;
-
-	if (!*text)
-		return -EINVAL;
-	for (; *text; text++) {
-		uint64_t digit = (uint64_t)*text - '0';
-
-		if (*text < '0' || *text > '9' || v > (max - digit) / 10)
-			return -EINVAL;
-		v = 10 * v + digit;
-	}
-	*out = v;
-	return v > max ? -EINVAL : 0;
-}
-
 /* One "4" or "4-7" of a list. Where the next begins, NULL at the end; *bad: it is none. */
 static const char *list_item(const char *s, uint64_t *lo, uint64_t *hi, bool *bad)
 {

@@ -30,9 +30,6 @@ int url_parse(struct url *u, char *text);
 /* The value of a key, or NULL. */
 const char *url_get(const struct url *u, const char *key);
 
-/* A decimal number up to `max`, all of `text`. -EINVAL: it is none. */
-int url_number(const char *text, uint64_t max, uint64_t *out);
-
 /* Whether `rank` is in a list like "0,2,4-7" (NULL: any is). url_list() says if it is one. */
 int url_list(const char *text);
 bool url_listed(const char *text, int64_t number);

@@ -3,6 +3,7 @@
 #include "serve/metrics/health.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +112,7 @@ static const char *send_canary(struct serve *s)
 static int say(struct answer *a, const struct health *h, const char *why)
 {
 	FILE *f = open_memstream(&a->body, &a->len);
+	bool is = h->arrived_ns;
 	struct json j;
 
 	if (!f)
@@ -120,28 +122,22 @@ static int say(struct answer *a, const struct health *h, const char *why)
 	json_u64(&j, "v", 1);
 	json_bool(&j, "healthy", !why);
 	json_str(&j, "why", why);
-	if (h->arrived_ns) {
-		json_real(&j, "canary_age_s",
-			  (double)(clock_mono_ns() - h->arrived_ns) / (double)SECOND);
-		json_real(&j, "canary_took_s", (double)h->took_ns / (double)SECOND);
-	} else {
-		json_null(&j, "canary_age_s");
-		json_null(&j, "canary_took_s");
-	}
+	json_real(&j, "canary_age_s",
+		  is ? (double)(clock_mono_ns() - h->arrived_ns) / (double)SECOND : NAN);
+	json_real(&j, "canary_took_s", is ? (double)h->took_ns / (double)SECOND : NAN);
 	json_end(&j);
 	a->type = "application/json";
 	a->status = why ? 503 : 200;
 	return fclose(f) == 0 ? 0 : -ENOMEM;
 }
 
-int api_node(struct ask *q, struct json *j, struct answer *a)
+int api_node(struct ask *q, struct answer *a)
 {
 	struct health *h = q->s->health;
 	const char *why = NULL;
 	uint64_t fresh = 0;
 	int err = ask_number(q, "fresh", 0, 1, &fresh);
 
-	(void)j;
 	if (err < 0)
 		return err;
 	pthread_mutex_lock(&h->lock);
@@ -152,12 +148,11 @@ int api_node(struct ask *q, struct json *j, struct answer *a)
 	return err;
 }
 
-int api_metrics(struct ask *q, struct json *j, struct answer *a)
+int api_metrics(struct ask *q, struct answer *a)
 {
 	FILE *f = open_memstream(&a->body, &a->len);
 	int err;
 
-	(void)j;
 	if (!f)
 		return -ENOMEM;
 	err = metrics_write(q->s->metrics, q->s, f);
