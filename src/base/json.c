@@ -221,5 +221,6 @@ void json_maybe(struct json *j, const char *key, bool is, int64_t v)
 void json_raw(struct json *j, const char *key, const char *text, size_t len)
 {
 	lead(j, key);
+	flush(j);
 	fwrite(text, 1, len, j->f);
 }
