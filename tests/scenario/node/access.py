@@ -151,7 +151,7 @@ MATRIX = [
     ("lease release pm 0",           "error: not", "error: not", "ok", "error: it is not"),
     ("lease release dcgm 0",         "error: not", "error: not", "ok", "error: it is not"),
     ("budget pid {pid}",             "pid",     "error",   "pid",   "pid"),
-    ("budget",                       "error",   "error",        "slowdown", "slowdown"),
+    ("budget",                       "error",   "error",        "max_slowdown", "max_slowdown"),
     ("tier {pid} rollup",            NO,        NO,        "ok",      "ok"),
     ("set cpu_percent=95",           NO,        NO,        "ok",      "ok"),
     ("reload",                       NO,        NO,        "ok",      "ok"),
