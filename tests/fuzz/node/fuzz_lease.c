@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_lease.c - what anybody may ask about leases: it is answered, and a guest never has the node's.
  * And the file that the aond before has left. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,10 +18,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct leases ls;
 	static struct roster r; /* no process is here */
 	static struct loop l;
-	char words[512], *text;
-	size_t len = 0;
+	static FILE *null;
+	char words[512];
 
 	if (!ls.loop) {
+		null = fopen("/dev/null", "w");
+		if (!null)
+			abort();
 		if (loop_init(&l))
 			abort();
 		leases_init(&ls, &l, &r);
@@ -30,10 +34,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int i = 0; i < 2; i++) {
 		memcpy(words, data, size);
 		words[size] = '\0';
-		text = lease_request(&ls, i ? &admin : &guest, words, &len);
-		if (!text || (!i && ls.first))
+		lease_request(null, &ls, i ? &admin : &guest, words);
+		if (!i && ls.first)
 			abort();
-		free(text);
 	}
 	leases_fini(&ls);
 	memcpy(words, data, size);

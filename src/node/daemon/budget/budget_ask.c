@@ -284,8 +284,9 @@ static void set(FILE *f, const struct about *a, char *assign)
 	fputs("ok\n", f);
 }
 
-static void answer(FILE *f, struct aond *d, const struct admin_client *c, char *request)
+void budget_ask(FILE *f, struct admin_client *c, char *request)
 {
+	struct aond *d = c->admin->aond;
 	char *rest = request, *what = strsep(&rest, " "), *whom = strsep(&rest, "\t");
 	struct about a = {
 		.d = d, .uid = c->uid, .asker = c->pid, .admin = !c->guest || c->uid == 0
@@ -309,19 +310,4 @@ static void answer(FILE *f, struct aond *d, const struct admin_client *c, char *
 		set(f, &a, rest);
 	else
 		put_all(f, &a);
-}
-
-char *budget_ask(struct aond *d, const struct admin_client *c, char *request, size_t *len)
-{
-	char *text = NULL;
-	FILE *f = open_memstream(&text, len);
-
-	if (!f)
-		return NULL;
-	answer(f, d, c, request);
-	if (fclose(f)) {
-		free(text);
-		return NULL;
-	}
-	return text;
 }

@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "daemon/core/loop.h"
@@ -136,8 +137,7 @@ struct capture_job {
 /* Fills at most `cap` of them; how many. */
 size_t capture_jobs(struct captures *cs, uid_t uid, struct capture_job *out, size_t cap);
 
-/* A request (admin.h); the answer is the caller's to free. NULL: no memory. */
-char *capture_ask(struct captures *cs, const struct admin_client *asker, char *request,
-		  size_t *len);
+/* A request (admin.h), and its answer to `f`. */
+void capture_ask(FILE *f, struct captures *cs, const struct admin_client *asker, char *request);
 
 #endif /* AON_DAEMON_CAPTURE_H */

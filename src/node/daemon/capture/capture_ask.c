@@ -115,8 +115,7 @@ static void do_begin(FILE *f, struct captures *cs, const struct admin_client *as
 
 	int err = capture_parse(&w, arg, &why);
 
-	if (!err)
-		err = capture_begin(cs, &c, asker, &w, &why);
+	err = err ? err : capture_begin(cs, &c, asker, &w, &why);
 	if (err)
 		audit_say(asker->uid, asker->pid, "capture", err, "%s", why);
 	if (err)
@@ -240,13 +239,10 @@ static void do_again(FILE *f, struct captures *cs, const struct admin_client *as
 		fprintf(f, "ok\n");
 }
 
-char *capture_ask(struct captures *cs, const struct admin_client *asker, char *request, size_t *len)
+void capture_ask(FILE *f, struct captures *cs, const struct admin_client *asker, char *request)
 {
-	char *word = strsep(&request, " "), *text = NULL;
-	FILE *f = open_memstream(&text, len);
+	char *word = strsep(&request, " ");
 
-	if (!f)
-		return NULL;
 	if (!strcmp(word, "begin") && request)
 		do_begin(f, cs, asker, request);
 	else if (!strcmp(word, "state"))
@@ -261,9 +257,4 @@ char *capture_ask(struct captures *cs, const struct admin_client *asker, char *r
 		do_again(f, cs, asker, request);
 	else
 		fprintf(f, "error: expected capture begin, state, list, jobs, cancel or again\n");
-	if (fclose(f) != 0) {
-		free(text);
-		return NULL;
-	}
-	return text;
 }

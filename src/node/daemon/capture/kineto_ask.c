@@ -142,13 +142,10 @@ static void do_state(FILE *f, struct aond *d, uint64_t asker)
 	free(o);
 }
 
-char *kineto_ask(const struct admin_client *c, char *request, size_t *len)
+void kineto_ask(FILE *f, struct admin_client *c, char *request)
 {
-	char *word = strsep(&request, " "), *text = NULL;
-	FILE *f = open_memstream(&text, len);
+	char *word = strsep(&request, " ");
 
-	if (!f)
-		return NULL;
 	if (!strcmp(word, "list"))
 		do_list(f, c->admin->aond, c->uid);
 	else if (!strcmp(word, "state"))
@@ -157,9 +154,4 @@ char *kineto_ask(const struct admin_client *c, char *request, size_t *len)
 		do_trace(f, c, request);
 	else
 		fprintf(f, "error: expected kineto list, trace or state\n");
-	if (fclose(f) != 0) {
-		free(text);
-		return NULL;
-	}
-	return text;
 }

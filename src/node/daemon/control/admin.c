@@ -52,8 +52,8 @@ static void send_on(struct admin_client *c)
 	loop_mod(&c->admin->aond->loop, &c->sock, EPOLLIN);
 }
 
-/* Owns text from here on; NULL: there was no memory for it. */
-static void answer_owned(struct admin_client *c, char *text, size_t len)
+/* Owns the text from here on; NULL: there was no memory for it. */
+static void answer(struct admin_client *c, char *text, size_t len)
 {
 	if (!text) {
 		close_client(c);
@@ -65,94 +65,72 @@ static void answer_owned(struct admin_client *c, char *text, size_t len)
 	send_on(c);
 }
 
-static void answer(struct admin_client *c, const char *text)
+/* --- requests: each writes its answer to `f` --- */
+
+typedef void request_fn(FILE *f, struct admin_client *c, char *arg);
+
+static void do_ping(FILE *f, struct admin_client *c, char *arg)
 {
-	answer_owned(c, strdup(text), strlen(text));
+	(void)c;
+	(void)arg;
+	fputs("pong\n", f);
 }
 
-/* --- requests --- */
-
-typedef void request_fn(struct admin_client *c, char *arg);
-
-static void do_ping(struct admin_client *c, char *arg)
+static void do_status(FILE *f, struct admin_client *c, char *arg)
 {
 	(void)arg;
-	answer(c, "pong\n");
+	status_json(c->admin->aond, f);
 }
 
-static void do_status(struct admin_client *c, char *arg)
-{
-	size_t len = 0;
-	char *text = status_json(c->admin->aond, &len);
-
-	(void)arg;
-	answer_owned(c, text, len);
-}
-
-static void do_info(struct admin_client *c, char *arg)
+static void do_info(FILE *f, struct admin_client *c, char *arg)
 {
 	const struct aond *d = c->admin->aond;
-	char text[512];
 
 	(void)arg;
-	snprintf(text, sizeof(text), "version %s\npid %d\nuptime_s %llu\nsessions %u\nstore %s\n",
-		 AON_VERSION, (int)getpid(),
-		 (unsigned long long)((clock_mono_ns() - d->start_ns) / 1000000000u),
-		 d->roster.count, d->param.store.s);
-	answer(c, text);
+	fprintf(f, "version %s\npid %d\nuptime_s %llu\nsessions %u\nstore %s\n", AON_VERSION,
+		(int)getpid(), (unsigned long long)((clock_mono_ns() - d->start_ns) / 1000000000u),
+		d->roster.count, d->param.store.s);
 }
 
-static void do_flush(struct admin_client *c, char *arg)
+static void do_flush(FILE *f, struct admin_client *c, char *arg)
 {
 	(void)arg;
 	roster_sync(&c->admin->aond->roster);
 	telemetry_flush(&c->admin->aond->telemetry);
 	c->flush = aond_commit(c->admin->aond, true);
 	if (!c->flush)
-		answer(c, "error: no memory\n");
+		fputs("error: no memory\n", f);
 	else
 		loop_mod(&c->admin->aond->loop, &c->sock, 0); /* one request at a time */
 }
 
-static void do_tier(struct admin_client *c, char *arg)
+static void do_tier(FILE *f, struct admin_client *c, char *arg)
 {
 	struct aond *d = c->admin->aond;
 	char *word = arg, *pid = strsep(&word, " ");
 	struct param scratch = d->param;
 	struct param_why why;
 	struct journal_entry e = { .kind = ENTRY_TIER };
-	char text[600], line[ENTRY_TEXT];
+	char line[ENTRY_TEXT];
 
 	if (!word || param_set(&scratch, "tier", word, &why) < 0) {
-		snprintf(text, sizeof(text), "error: expected tier PID WORD%s%s\n",
-			 word ? "; " : "", word ? why.text : "");
+		fprintf(f, "error: expected tier PID WORD%s%s\n", word ? "; " : "",
+			word ? why.text : "");
 	} else if (!roster_tier(&d->roster, (pid_t)num_front_i64(pid, NULL),
 				(enum tier)scratch.tier)) {
-		snprintf(text, sizeof(text), "error: no session of pid %.20s\n", pid);
+		fprintf(f, "error: no session of pid %.20s\n", pid);
 	} else {
 		entry_u(&e, FIELD_PID, num_front(pid, NULL));
 		entry_s(&e, FIELD_LEVEL, word);
 		entry_u(&e, FIELD_UID, c->uid);
 		audit_say(c->uid, c->pid, "tier", 0, "%s", entry_text(&e, line));
 		aond_journal(d, &e);
-		snprintf(text, sizeof(text), "ok\n");
+		fprintf(f, "ok\n");
 	}
-	answer(c, text);
 }
-
-static void do_kineto(struct admin_client *c, char *arg)
-{
-	size_t len = 0;
-	char *text = kineto_ask(c, arg, &len);
-
-	answer_owned(c, text, len);
-}
-
-typedef unsigned order_fn(struct roster *r, pid_t pid, uid_t uid, uint32_t number, uint32_t ms);
 
 /* PID MS, and the number of the order: one that nobody can guess, because files are named by it. */
-static void order(struct admin_client *c, char *arg, const char *word, order_fn *fn,
-		  uint32_t max_ms)
+static void order(FILE *f, struct admin_client *c, char *arg)
 {
 	struct journal_entry e = { .kind = ENTRY_PROFILER };
 	struct aond *d = c->admin->aond;
@@ -160,50 +138,42 @@ static void order(struct admin_client *c, char *arg, const char *word, order_fn 
 	unsigned long ms;
 	int err;
 	const char *end;
-	char text[160];
 	long pid = num_front_i64(arg, &end);
 
 	ms = *end == ' ' ? num_front(end + 1, &end) : 0;
-	if (*end || pid < 1 || ms < 1 || ms > max_ms) {
-		snprintf(text, sizeof(text), "error: expected %s PID MS\n", word);
-		answer(c, text);
+	if (*end || pid < 1 || ms < 1 || ms > CAPTURE_MS_MAX) {
+		fputs("error: expected capture PID MS\n", f);
 		return;
 	}
 	while (!number)
 		if (getrandom(&number, sizeof(number), 0) != sizeof(number))
 			number = (uint32_t)clock_mono_ns();
-	err = fn(&d->roster, (pid_t)pid, c->uid, number, (uint32_t)ms) ? 0 : -ESRCH;
-	audit_say(c->uid, c->pid, word, err, "pid %ld, %lu ms", pid, ms);
+	err = roster_capture(&d->roster, (pid_t)pid, c->uid, number, (uint32_t)ms) ? 0 : -ESRCH;
+	audit_say(c->uid, c->pid, "capture", err, "pid %ld, %lu ms", pid, ms);
 	if (!err) {
 		entry_s(&e, FIELD_PROFILER, "XLA");
 		entry_u(&e, FIELD_MS, ms);
 		entry_u(&e, FIELD_PID, (uint64_t)pid);
 		entry_u(&e, FIELD_UID, c->uid);
 		aond_journal(d, &e);
-		snprintf(text, sizeof(text), "number %08x\n", number);
+		fprintf(f, "number %08x\n", number);
 	} else {
-		snprintf(text, sizeof(text), "error: no session of a pid %ld of yours\n", pid);
+		fprintf(f, "error: no session of a pid %ld of yours\n", pid);
 	}
-	answer(c, text);
 }
 
-static void do_capture(struct admin_client *c, char *arg)
+static void do_capture(FILE *f, struct admin_client *c, char *arg)
 {
-	size_t len = 0;
-	char *text;
-
-	if (*arg >= '0' && *arg <= '9') {
-		order(c, arg, "capture", roster_capture, CAPTURE_MS_MAX);
-		return;
-	}
-	text = capture_ask(&c->admin->aond->captures, c, arg, &len);
-	answer_owned(c, text, len);
+	if (*arg >= '0' && *arg <= '9')
+		order(f, c, arg);
+	else
+		capture_ask(f, &c->admin->aond->captures, c, arg);
 }
 
-static void do_yield(struct admin_client *c, char *arg)
+static void do_yield(FILE *f, struct admin_client *c, char *arg)
 {
 	struct lease_ask a = { .hw = LEASE_CUPTI, .uid = c->uid, .pid = c->pid, .guest = c->guest };
-	char text[96], extra;
+	char extra;
 	uint32_t number;
 	int err = -EINVAL;
 
@@ -211,56 +181,41 @@ static void do_yield(struct admin_client *c, char *arg)
 	if (sscanf(arg, "%d %u%c", &a.of, &a.ms, &extra) == 2)
 		err = lease_take(&c->admin->aond->leases, &a, &number);
 	if (!err)
-		snprintf(text, sizeof(text), "number %08x\n", number);
+		fprintf(f, "number %08x\n", number);
 	else if (err == -ESRCH)
-		snprintf(text, sizeof(text), "error: no session of a pid %d of yours\n", a.of);
+		fprintf(f, "error: no session of a pid %d of yours\n", a.of);
 	else
-		snprintf(text, sizeof(text), "error: %s\n",
-			 err == -EBUSY ? "another user has a lease on it"
-				       : "expected yield PID MS");
-	answer(c, text);
+		fprintf(f, "error: %s\n",
+			err == -EBUSY ? "another user has a lease on it" : "expected yield PID MS");
 }
 
-static void do_lease(struct admin_client *c, char *arg)
+static void do_lease(FILE *f, struct admin_client *c, char *arg)
 {
-	size_t len = 0;
-	char *text = lease_request(&c->admin->aond->leases, c, arg, &len);
-
-	answer_owned(c, text, len);
-}
-
-static void do_budget(struct admin_client *c, char *arg)
-{
-	size_t len = 0;
-	char *text = budget_ask(c->admin->aond, c, arg, &len);
-
-	answer_owned(c, text, len);
+	lease_request(f, &c->admin->aond->leases, c, arg);
 }
 
 /* KEY=VALUE: until the next reload or start. */
-static void do_set(struct admin_client *c, char *arg)
+static void do_set(FILE *f, struct admin_client *c, char *arg)
 {
 	char *value = arg, *key = strsep(&value, "=");
 	struct param_why why = { "expected set KEY=VALUE" };
 	struct journal_entry e = { .kind = ENTRY_SET };
-	char text[600];
 	int err = value ? aond_set(c->admin->aond, key, value, &why) : -EINVAL;
 
 	audit_say(c->uid, c->pid, "set", err, "%.40s=%.40s", key, value ? value : "");
 	if (err < 0) {
-		snprintf(text, sizeof(text), "error: %s\n", why.text);
+		fprintf(f, "error: %s\n", why.text);
 	} else {
 		entry_s(&e, FIELD_SETTING, key);
 		entry_s(&e, FIELD_VALUE, value);
 		entry_u(&e, FIELD_UID, c->uid);
 		aond_journal(c->admin->aond, &e);
-		snprintf(text, sizeof(text), "ok\n");
+		fprintf(f, "ok\n");
 	}
-	answer(c, text);
 }
 
 /* The connection is the broker's from here on. */
-static void do_subscribe(struct admin_client *c, char *arg)
+static void do_subscribe(FILE *f, struct admin_client *c, char *arg)
 {
 	const struct broker_asker who = { c->uid, c->pid, !c->guest };
 	struct aond *d = c->admin->aond;
@@ -268,8 +223,9 @@ static void do_subscribe(struct admin_client *c, char *arg)
 	int err;
 
 	if (need_parse(&need, arg) < 0) {
-		answer(c, "error: expected kinds=HEX, pids=P,P, rate=N, priority=low|normal|high, "
-			  "window or detail\n");
+		fputs("error: expected kinds=HEX, pids=P,P, rate=N, priority=low|normal|high, "
+		      "window or detail\n",
+		      f);
 		return;
 	}
 	loop_del(&d->loop, &c->sock);
@@ -286,32 +242,32 @@ static void do_subscribe(struct admin_client *c, char *arg)
 	}
 	count_add(COUNT_consumers_refused, 1);
 	loop_add(&d->loop, &c->sock, EPOLLIN);
-	answer(c, err == -EBUSY ? "error: busy\n" : "error: no memory\n");
+	fputs(err == -EBUSY ? "error: busy\n" : "error: no memory\n", f);
 }
 
-static void do_reload(struct admin_client *c, char *arg)
+static void do_reload(FILE *f, struct admin_client *c, char *arg)
 {
 	struct param_why why;
-	char text[600] = "ok\n";
 	int err;
 
 	(void)arg;
 	err = aond_reload(c->admin->aond, &why);
 	audit_say(c->uid, c->pid, "reload", err, "settings");
 	if (err < 0)
-		snprintf(text, sizeof(text), "error: %s; the old settings are kept\n", why.text);
-	answer(c, text);
+		fprintf(f, "error: %s; the old settings are kept\n", why.text);
+	else
+		fputs("ok\n", f);
 }
 
-static void do_stop(struct admin_client *c, char *arg)
+static void do_stop(FILE *f, struct admin_client *c, char *arg)
 {
 	(void)arg;
 	audit_say(c->uid, c->pid, "stop", 0, "aond");
 	c->admin->aond->stop = true;
-	answer(c, "ok\n");
+	fputs("ok\n", f);
 }
 
-static const struct {
+static const struct request {
 	const char *word;
 	request_fn *fn;
 	bool guest; /* for everybody */
@@ -322,11 +278,11 @@ static const struct {
 	{ "info",   do_info,   false },
 	{ "flush",  do_flush,  false },
 	{ "tier",   do_tier,   false },
-	{ "kineto", do_kineto, true  },
+	{ "kineto", kineto_ask, true  },
 	{ "capture", do_capture, true },
 	{ "yield",  do_yield,  true  },
 	{ "lease",  do_lease,  true  },
-	{ "budget", do_budget, true  },
+	{ "budget", budget_ask, true  },
 	{ "set",    do_set,    false },
 	{ "subscribe", do_subscribe, true },
 	{ "reload", do_reload, false },
@@ -334,28 +290,47 @@ static const struct {
 	/* clang-format on */
 };
 
+static void dispatch(FILE *f, struct admin_client *c, char *word, char *arg)
+{
+	const struct request *r = requests, *end = r + sizeof(requests) / sizeof(requests[0]);
+
+	while (r < end && strcmp(word, r->word))
+		r++;
+	if (r < end && (r->guest || !c->guest)) {
+		r->fn(f, c, arg ? arg : word + strlen(word));
+	} else if (r < end) {
+		audit_say(c->uid, c->pid, word, -EPERM, "%s", arg ? arg : "");
+		fputs("error: that is for the node's admin\n", f);
+	} else {
+		fputs(c->guest
+			      ? "error: expected ping, kineto, capture, yield, lease, budget or "
+				"subscribe\n"
+			      : "error: expected ping, status, info, flush, tier, kineto, capture, "
+				"yield, lease, budget, set, subscribe, reload or stop\n",
+		      f);
+	}
+}
+
+/* No answer yet to a client that waits for a commit; none on a connection that the broker has now. */
 static void request(struct admin_client *c, char *line)
 {
-	char *arg = line, *word;
+	char *arg = line, *word, *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
 
 	line[strcspn(line, "\n")] = '\0';
 	word = strsep(&arg, " ");
 	count_add(COUNT_admin_requests, 1);
-	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
-		if (strcmp(word, requests[i].word))
-			continue;
-		if (requests[i].guest || !c->guest) {
-			requests[i].fn(c, arg ? arg : word + strlen(word));
-			return;
-		}
-		audit_say(c->uid, c->pid, word, -EPERM, "%s", arg ? arg : "");
-		answer(c, "error: that is for the node's admin\n");
-		return;
+	if (f)
+		dispatch(f, c, word, arg);
+	if (f && fclose(f)) {
+		free(text);
+		text = NULL;
 	}
-	answer(c, c->guest ? "error: expected ping, kineto, capture, yield, lease, budget or "
-			     "subscribe\n"
-			   : "error: expected ping, status, info, flush, tier, kineto, capture, "
-			     "yield, lease, budget, set, subscribe, reload or stop\n");
+	if (c->sock.fd < 0 || c->flush)
+		free(text);
+	else
+		answer(c, text, len);
 }
 
 /* --- sockets --- */
@@ -436,14 +411,14 @@ void admin_flushed(struct admin *a, uint64_t done, int err)
 {
 	for (int i = 0; i < ADMIN_CLIENTS + ADMIN_GUESTS; i++) {
 		struct admin_client *c = &a->client[i];
-		char text[128] = "ok\n";
+		char *text = NULL;
 
 		if (c->sock.fd < 0 || !c->flush || c->flush > done)
 			continue;
 		c->flush = 0;
-		if (err)
-			snprintf(text, sizeof(text), "error: store: %s\n", strerror(-err));
-		answer(c, text);
+		if (asprintf(&text, err ? "error: store: %s\n" : "ok\n", strerror(-err)) < 0)
+			text = NULL;
+		answer(c, text, text ? strlen(text) : 0);
 	}
 }
 

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "daemon/core/loop.h"
@@ -65,8 +66,8 @@ void leases_tick(struct leases *ls, uint64_t now_ns);              /* every seco
  * time. -EPERM, -EBUSY: another has it; -ESRCH: no such process of his; -EINVAL; -ENOSPC: too many. */
 int lease_take(struct leases *ls, const struct lease_ask *ask, uint32_t *number);
 
-/* A request as above: the answer is the caller's to free. NULL: no memory. */
-char *lease_request(struct leases *ls, const struct admin_client *c, char *words, size_t *len);
+/* A request as above, and its answer to `f`. */
+void lease_request(FILE *f, struct leases *ls, const struct admin_client *c, char *words);
 void leases_json(const struct leases *ls, struct json *j); /* "leases": [...] */
 
 #endif /* AON_DAEMON_LEASE_H */

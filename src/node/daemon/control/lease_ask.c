@@ -162,17 +162,14 @@ static int parse(struct lease_ask *a, const char *words, bool take)
 	return a->hw < LEASE_HW ? 0 : -EINVAL;
 }
 
-char *lease_request(struct leases *ls, const struct admin_client *c, char *words, size_t *len)
+void lease_request(FILE *f, struct leases *ls, const struct admin_client *c, char *words)
 {
 	struct lease_ask ask = { .uid = c->uid, .pid = c->pid, .guest = c->guest };
-	char *verb = strsep(&words, " "), *text = NULL;
+	char *verb = strsep(&words, " ");
 	bool take = !strcmp(verb, "take");
-	FILE *f = open_memstream(&text, len);
 	uint32_t number;
 	int err;
 
-	if (!f)
-		return NULL;
 	if (!strcmp(verb, "list")) {
 		each(ls, c->uid, !c->guest, put_line, f);
 	} else {
@@ -182,11 +179,6 @@ char *lease_request(struct leases *ls, const struct admin_client *c, char *words
 			err = take ? lease_take(ls, &ask, &number) : lease_release(ls, &ask);
 		say(f, err, in_the_way(ls, &ask));
 	}
-	if (fclose(f) != 0) {
-		free(text);
-		return NULL;
-	}
-	return text;
 }
 
 static void put_json(void *arg, const struct having *h)

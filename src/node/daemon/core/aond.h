@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "daemon/control/admin.h"
 #include "daemon/control/broker.h"
@@ -82,15 +83,15 @@ int aond_set(struct aond *d, const char *key, const char *value, struct param_wh
 uint64_t aond_commit(struct aond *d, bool wake);            /* hands over, reports, commits */
 void aond_journal(struct aond *d, struct journal_entry *e); /* its time is now */
 
-/* The status as JSON, in memory to be freed by the caller; NULL: none. */
-char *status_json(const struct aond *d, size_t *len);
+/* The status as JSON. */
+void status_json(const struct aond *d, FILE *f);
 
-/* A request about budgets by that client; the answer is the caller's to free. NULL: none. */
-char *budget_ask(struct aond *d, const struct admin_client *c, char *request, size_t *len);
+/* A request about budgets by that client, and its answer to `f`. */
+void budget_ask(FILE *f, struct admin_client *c, char *request);
 uint64_t budget_disk(const struct aond *d);    /* bytes written today */
 uint32_t budget_percent(const struct aond *d); /* of a core, as cpu_percent or the GPUs say */
 
-/* A request about traces on demand of that asker; the answer is the caller's to free. NULL: none. */
-char *kineto_ask(const struct admin_client *asker, char *request, size_t *len);
+/* A request about traces on demand of that asker. */
+void kineto_ask(FILE *f, struct admin_client *asker, char *request);
 
 #endif /* AON_AOND_H */

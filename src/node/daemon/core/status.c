@@ -90,20 +90,11 @@ static void put_all(struct json *j, const struct aond *d)
 	json_end(j);
 }
 
-char *status_json(const struct aond *d, size_t *len)
+void status_json(const struct aond *d, FILE *f)
 {
-	char *text = NULL;
-	FILE *f = open_memstream(&text, len);
 	struct json j;
 
-	if (!f)
-		return NULL;
 	count_set(COUNT_queue_bytes, atomic_load_explicit(&d->queue.bytes, memory_order_relaxed));
 	json_init(&j, f);
 	put_all(&j, d);
-	if (fclose(f)) {
-		free(text);
-		return NULL;
-	}
-	return text;
 }
