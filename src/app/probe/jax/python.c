@@ -3,37 +3,15 @@
  * python.c - what aon_hook_jax.py calls, by ctypes with Python's lock held, and callables for what
  * it calls often. Python's functions are those of its stable ABI, looked up in the program.
  */
-#include <dlfcn.h>
 #include <errno.h>
-#include <string.h>
 
 #include "probe/jax/jax.h"
+#include "probe/python.h"
 
-#define METH_NOARGS 0x04
-#define METH_O      0x08
-#define HEAD_WORDS  2u /* of every object: counts, and its type */
+#define HEAD_WORDS 2u /* of every object: counts, and its type */
 
-struct method { /* PyMethodDef */
-	const char *name;
-	void *(*call)(void *self, void *arg);
-	int flags;
-	const char *doc;
-};
-
-static struct {
-	void *(*new_function)(struct method *m, void *self, void *module);
-	vectorcall_fn *(*vectorcall)(void *callable);
-	const char *(*utf8)(void *text, long *len);
-	unsigned long long (*number)(void *number);
-	void (*clear)(void);
-	void (*inc_ref)(void *object);
-	void *(*new_tuple)(long n);
-	int (*set_item)(void *tuple, long i, void *item);
-	void *(*new_number)(unsigned long n);
-	void *(*call)(void *callable, ...);
-	void (*dec_ref)(void *object);
-	void *none;
-} py;
+static struct py_api py;
+static vectorcall_fn *(*vectorcall)(void *callable); /* from Python 3.9 on */
 
 AON_API int aon_jax_start(void);
 AON_API int aon_jax_watch(void *object, size_t size, const char *name, uint32_t function);
@@ -49,39 +27,15 @@ AON_API void aon_jax_note(const char *state, const char *why);
 /* 0, or -ENOSYS: a Python that lacks one of them. */
 AON_API int aon_jax_start(void)
 {
-	const struct {
-		void *place;
-		const char *name;
-	} want[] = {
-		{ &py.new_function, "PyCFunction_NewEx" },
-		{ &py.vectorcall, "PyVectorcall_Function" },
-		{ &py.utf8, "PyUnicode_AsUTF8AndSize" },
-		{ &py.number, "PyLong_AsUnsignedLongLong" },
-		{ &py.clear, "PyErr_Clear" },
-		{ &py.inc_ref, "Py_IncRef" },
-		{ &py.new_tuple, "PyTuple_New" },
-		{ &py.set_item, "PyTuple_SetItem" },
-		{ &py.new_number, "PyLong_FromUnsignedLong" },
-		{ &py.call, "PyObject_CallFunctionObjArgs" },
-		{ &py.dec_ref, "Py_DecRef" },
-		{ &py.none, "_Py_NoneStruct" },
-	};
-
-	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
-		void *f = dlsym(RTLD_DEFAULT, want[i].name);
-
-		if (!f)
-			return -ENOSYS;
-		memcpy(want[i].place, &f, sizeof(f));
-	}
-	return 0;
+	*(void **)&vectorcall = dlsym(RTLD_DEFAULT, "PyVectorcall_Function");
+	return vectorcall && python_find(&py) ? 0 : -ENOSYS;
 }
 
 /* Where an object of `size` bytes keeps the function by which it is called; NULL when that is not
  * in one place. */
 static vectorcall_fn **find_slot(void *object, size_t size)
 {
-	vectorcall_fn *f = py.vectorcall(object), **word = object, **found = NULL;
+	vectorcall_fn *f = vectorcall(object), **word = object, **found = NULL;
 
 	for (size_t i = HEAD_WORDS; f && i < size / sizeof(*word); i++) {
 		if (word[i] != f)
@@ -157,13 +111,13 @@ static void *step_end(void *self, void *number)
 /* A callable, or NULL when there are no more. */
 AON_API void *aon_jax_function(unsigned which)
 {
-	static struct method method[] = {
-		{ "aon_push", push, METH_O, NULL },
-		{ "aon_pop", pop, METH_NOARGS, NULL },
-		{ "aon_annotate", annotate, METH_O, NULL },
-		{ "aon_annotated", annotated, METH_NOARGS, NULL },
-		{ "aon_step_begin", step_begin, METH_O, NULL },
-		{ "aon_step_end", step_end, METH_O, NULL },
+	static struct py_method method[] = {
+		{ "aon_push", push, PY_METH_O, NULL },
+		{ "aon_pop", pop, PY_METH_NOARGS, NULL },
+		{ "aon_annotate", annotate, PY_METH_O, NULL },
+		{ "aon_annotated", annotated, PY_METH_NOARGS, NULL },
+		{ "aon_step_begin", step_begin, PY_METH_O, NULL },
+		{ "aon_step_end", step_end, PY_METH_O, NULL },
 	};
 
 	return which < sizeof(method) / sizeof(method[0])
@@ -201,7 +155,7 @@ static void *capturer; /* owned, for good: capturer(number) */
 
 static void on_capture(uint32_t number)
 {
-	void *n = py.new_number(number), *r = n ? py.call(capturer, n, NULL) : NULL;
+	void *n = py.new_number(number), *r = n ? py.call_with(capturer, n, NULL) : NULL;
 
 	if (!r)
 		py.clear();

@@ -12,7 +12,6 @@
  * The outermost call with gradients off is a step, but not in a process that trains. While operators
  * are recorded, so is each call, by the path of the module in the outermost one.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>
 
@@ -20,11 +19,10 @@
 #include "pool/emit.h"
 #include "probe/torch/torch.h"
 
-#define SLOT_CALL             50  /* Py_tp_call, of the stable ABI */
-#define SLOT_OFFSET           128 /* of tp_call in PyTypeObject; looked at before it is believed */
-#define METH_VARARGS_KEYWORDS 3
-#define ASK_FIRST             16u /* calls, before each of which we ask whether somebody trains */
-#define NAME_OFFSET           24  /* of tp_name */
+#define SLOT_CALL   50  /* Py_tp_call, of the stable ABI */
+#define SLOT_OFFSET 128 /* of tp_call in PyTypeObject; looked at before it is believed */
+#define ASK_FIRST   16u /* calls, before each of which we ask whether somebody trains */
+#define NAME_OFFSET 24  /* of tp_name */
 
 #define MODULES      16384u
 #define MODULE_TRIES 16u
@@ -32,65 +30,10 @@
 
 typedef void *call_fn(void *self, void *args, void *kw);
 
-struct call_method { /* PyMethodDef, of the stable ABI */
-	const char *name;
-	call_fn *call;
-	int flags;
-	const char *doc;
-};
-
-/* Python's functions, of the program that we are in. */
-static struct {
-	void *(*get_slot)(void *type, int slot);
-	void *(*call)(void *f, void *args, void *kw);
-	void *(*call_with)(void *f, ...);
-	void *(*get)(void *o, const char *name);
-	int (*set)(void *o, const char *name, void *value);
-	int (*is_true)(void *o);
-	void (*inc_ref)(void *o);
-	void (*dec_ref)(void *o);
-	void (*clear)(void);
-	void *(*class_method)(void *type, struct call_method *m);
-	long (*list_size)(void *list);
-	void *(*list_item)(void *list, long i);
-	void *super;
-} py;
-
 static call_fn *call_object; /* what was in the slots */
 static void *module_type;    /* nn.Module; owned for good, as is */
 static void *ask_trains;     /* a function: has the program made an optimizer? */
 static void *tell_names;     /* a function: paths of a module's parts, to call_name() */
-
-static bool find_python(void)
-{
-	const struct {
-		void *place;
-		const char *name;
-	} want[] = {
-		{ &py.get_slot, "PyType_GetSlot" },
-		{ &py.call, "PyObject_Call" },
-		{ &py.call_with, "PyObject_CallFunctionObjArgs" },
-		{ &py.get, "PyObject_GetAttrString" },
-		{ &py.set, "PyObject_SetAttrString" },
-		{ &py.is_true, "PyObject_IsTrue" },
-		{ &py.inc_ref, "Py_IncRef" },
-		{ &py.dec_ref, "Py_DecRef" },
-		{ &py.clear, "PyErr_Clear" },
-		{ &py.class_method, "PyDescr_NewClassMethod" },
-		{ &py.list_size, "PyList_Size" },
-		{ &py.list_item, "PyList_GetItem" },
-		{ &py.super, "PySuper_Type" },
-	};
-
-	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
-		void *f = dlsym(RTLD_DEFAULT, want[i].name);
-
-		if (!f)
-			return false;
-		*(void **)want[i].place = f;
-	}
-	return true;
-}
 
 /* --- what is called --- */
 
@@ -298,13 +241,12 @@ static void calibrate(void)
 
 int call_start(void *type, void *trains, void *name)
 {
-	static struct call_method method = { "__init_subclass__", new_class, METH_VARARGS_KEYWORDS,
-					     NULL };
+	static struct py_method method = { "__init_subclass__", new_class, PY_METH_KEYWORDS, NULL };
 	void *hook;
 
 	if (module_type)
 		return 0;
-	if (!torch.grad_enabled || !find_python())
+	if (!torch.grad_enabled || !python_find(&py))
 		return -ENOSYS;
 	calibrate();
 	call_object = (call_fn *)py.get_slot(type, SLOT_CALL);

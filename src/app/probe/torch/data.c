@@ -7,9 +7,7 @@
  * a dataset reads as before. In a process that was not seen yet it has Python say whose worker
  * that is.
  */
-#include <dlfcn.h>
 #include <stddef.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <aon/provider.h>
@@ -20,11 +18,6 @@
 #define FETCH    "DataLoader fetch"
 
 static struct {
-	void *(*call_with)(void *f, ...);
-	void *(*method)(void *function);
-	void (*inc_ref)(void *o);
-	void (*dec_ref)(void *o);
-	void (*err_clear)(void);
 	void *fetch[FETCHERS]; /* torch's own; owned for good, as is */
 	void *who;             /* a function that marks whose worker this is */
 	pid_t said;            /* the process that it did so in */
@@ -38,11 +31,11 @@ static void say_who(void)
 	if (data.said == pid || !data.who)
 		return;
 	data.said = pid;
-	done = data.call_with(data.who, NULL);
+	done = py.call_with(data.who, NULL);
 	if (done)
-		data.dec_ref(done);
+		py.dec_ref(done);
 	else
-		data.err_clear();
+		py.clear();
 }
 
 static void *fetch(uint32_t which, void *const *args, long n)
@@ -54,8 +47,7 @@ static void *fetch(uint32_t which, void *const *args, long n)
 		say_who();
 		aon_range_push(FETCH);
 	}
-	out = data.call_with(data.fetch[which], n > 0 ? args[0] : NULL, n > 1 ? args[1] : NULL,
-			     NULL);
+	out = py.call_with(data.fetch[which], n > 0 ? args[0] : NULL, n > 1 ? args[1] : NULL, NULL);
 	if (wanted)
 		aon_range_pop();
 	return out;
@@ -78,32 +70,15 @@ AON_API void *aon_torch_fetch(uint32_t which, void *method, void *who);
 /* Instead of a fetcher's method; NULL, and Python raises, if this Python lacks what it needs. */
 AON_API void *aon_torch_fetch(uint32_t which, void *method, void *who)
 {
-	const struct {
-		void *place;
-		const char *name;
-	} want[] = {
-		{ &data.call_with, "PyObject_CallFunctionObjArgs" },
-		{ &data.method, "PyInstanceMethod_New" },
-		{ &data.inc_ref, "Py_IncRef" },
-		{ &data.dec_ref, "Py_DecRef" },
-		{ &data.err_clear, "PyErr_Clear" },
-	};
 	void *function, *bound;
 
-	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
-		void *f = dlsym(RTLD_DEFAULT, want[i].name);
-
-		if (!f)
-			return NULL;
-		memcpy(want[i].place, &f, sizeof(f));
-	}
 	function = which < FETCHERS ? hook_make("fetch", which ? fetch_iterable : fetch_map) : NULL;
-	bound = function ? data.method(function) : NULL;
+	bound = function ? py.bind(function) : NULL;
 	if (!bound)
 		return NULL;
-	data.dec_ref(function); /* the method has its own */
-	data.inc_ref(method);
-	data.inc_ref(who);
+	py.dec_ref(function); /* the method has its own */
+	py.inc_ref(method);
+	py.inc_ref(who);
 	data.fetch[which] = method;
 	data.who = who;
 	return bound;

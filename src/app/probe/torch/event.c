@@ -6,9 +6,7 @@
  * A collection of the oldest generation is a range of the thread that has to run it. Those of the
  * younger ones are many and short: one is a mark only when it took LONG_NS.
  */
-#include <dlfcn.h>
 #include <stddef.h>
-#include <string.h>
 
 #include <aon/provider.h>
 
@@ -21,18 +19,14 @@
 #define GC_MARK  "Python GC of young objects"
 
 static struct {
-	int (*compare)(void *text, const char *ascii);
-	void *(*get)(void *dict, const char *key);
-	long (*as_long)(void *number);
-	void (*err_clear)(void);
 	uint64_t start_ns; /* of the collection under way; 0: none that is timed */
 	bool pushed;
 } gc;
 
 static void gc_begin(void *info)
 {
-	void *number = gc.get(info, "generation");
-	long generation = number ? gc.as_long(number) : 0;
+	void *number = py.dict_get(info, "generation");
+	long generation = number ? py.as_long(number) : 0;
 
 	if (generation >= OLDEST && aon_wants(AON_WANT_RANGE)) {
 		gc.pushed = true;
@@ -60,11 +54,11 @@ static void *collecting(void *self, void *const *args, long n)
 	uint64_t begin = stay_begin();
 
 	(void)self;
-	if (n >= 2 && !gc.compare(args[0], "start"))
+	if (n >= 2 && !py.compare(args[0], "start"))
 		gc_begin(args[1]);
 	else
 		gc_end();
-	gc.err_clear();
+	py.clear();
 	stay_end(begin);
 	return hook_none();
 }
@@ -77,23 +71,8 @@ AON_API void aon_torch_mark(const char *name, uint64_t count);
 /* For gc.callbacks; NULL: this Python lacks what it needs. */
 AON_API void *aon_torch_gc(void)
 {
-	const struct {
-		void *place;
-		const char *name;
-	} want[] = {
-		{ &gc.compare, "PyUnicode_CompareWithASCIIString" },
-		{ &gc.get, "PyDict_GetItemString" },
-		{ &gc.as_long, "PyLong_AsLong" },
-		{ &gc.err_clear, "PyErr_Clear" },
-	};
-
-	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
-		void *f = dlsym(RTLD_DEFAULT, want[i].name);
-
-		if (!f)
-			return hook_none();
-		memcpy(want[i].place, &f, sizeof(f));
-	}
+	if (!python_find(&py))
+		return hook_none();
 	return hook_make("aon_collecting", collecting);
 }
 

@@ -8,7 +8,6 @@
  * two of its instructions. Where the main thread is busy elsewhere for good, the next optimizer's
  * hook asks. Steps shorter than SPACE_NS are not all asked about.
  */
-#include <dlfcn.h>
 #include <stddef.h>
 
 #include <aon/provider.h>
@@ -31,12 +30,7 @@ static const char *const memory_name[MEMORIES] = {
 };
 
 static struct {
-	void *ask; /* Python's, for good; NULL: nobody is asked */
-	int (*add_pending)(int (*call)(void *), void *arg);
-	void *(*call)(void *callable, void *args);
-	int (*is_true)(void *object);
-	void (*dec_ref)(void *object);
-	void (*err_clear)(void);
+	void *ask;               /* Python's, for good; NULL: nobody is asked */
 	_Atomic uint32_t queued; /* in Python's list */
 	_Atomic uint32_t due;    /* a step has ended since the last question */
 	_Atomic uint64_t step;   /* that ended; 0: the program numbers its own */
@@ -74,16 +68,16 @@ static void ask(void)
 
 	if (!mem.ask || !atomic_exchange_explicit(&mem.due, 0, memory_order_relaxed))
 		return;
-	answer = mem.call(mem.ask, NULL);
+	answer = py.call_with(mem.ask, NULL);
 	if (!answer) {
-		mem.err_clear();
+		py.clear();
 		mem.ask = NULL;
 		return;
 	}
 	atomic_store_explicit(&mem.next_ns,
-			      clock_mono_ns() + (mem.is_true(answer) == 1 ? SPACE_NS : ABSENT_NS),
+			      clock_mono_ns() + (py.is_true(answer) == 1 ? SPACE_NS : ABSENT_NS),
 			      memory_order_relaxed);
-	mem.dec_ref(answer);
+	py.dec_ref(answer);
 }
 
 static int pending(void *unused)
@@ -103,7 +97,7 @@ void memory_step(uint64_t number)
 	atomic_store_explicit(&mem.step, number, memory_order_relaxed);
 	atomic_store_explicit(&mem.due, 1, memory_order_relaxed);
 	if (!atomic_exchange_explicit(&mem.queued, 1, memory_order_relaxed) &&
-	    mem.add_pending(pending, NULL))
+	    py.add_pending(pending, NULL))
 		atomic_store_explicit(&mem.queued, 0, memory_order_relaxed);
 }
 
@@ -127,22 +121,8 @@ AON_API void aon_torch_memory(uint32_t index, int64_t allocated, int64_t reserve
 /* A reference to `callable` becomes ours: it calls aon_torch_memory(), and is true if it did. */
 AON_API int aon_torch_memory_ask(void *callable)
 {
-	const struct {
-		void *place;
-		const char *name;
-	} want[] = {
-		{ &mem.add_pending, "Py_AddPendingCall" }, { &mem.call, "PyObject_CallObject" },
-		{ &mem.is_true, "PyObject_IsTrue" },       { &mem.dec_ref, "Py_DecRef" },
-		{ &mem.err_clear, "PyErr_Clear" },
-	};
-
-	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
-		void *f = dlsym(RTLD_DEFAULT, want[i].name);
-
-		if (!f)
-			return -1;
-		__builtin_memcpy(want[i].place, &f, sizeof(f));
-	}
+	if (!python_find(&py))
+		return -1;
 	mem.ask = callable;
 	return 0;
 }

@@ -27,6 +27,7 @@
 #include <aon/provider.h>
 
 #include "base/counters.h"
+#include "probe/python.h"
 #include "probe/torch/step.h"
 
 /* --- at::RecordFunctionCallback, by value: a struct that larger ones of later versions begin
@@ -40,6 +41,8 @@
 #define RECORD_NEEDS_INPUTS  0
 #define RECORD_NEEDS_OUTPUTS 1
 #define RECORD_NEEDS_IDS     2
+
+extern struct py_api py;
 
 struct record_function; /* at::RecordFunction, opaque but for the offsets in struct torch_abi */
 
