@@ -32,23 +32,29 @@
 enum { OF_NAME, OF_INDEX, OF_UUID, OF_BUS, OF_CAPABILITY, OF_DRIVER, OFS };
 static const unsigned short of_field[OFS] = { 50, 52, 54, 57, 63, 1 };
 
+/* X(field, arguments, function, must it be there) */
+/* clang-format off */
+#define CALLS(X) \
+	X(init, (void), dcgmInit, true) \
+	X(shutdown, (void), dcgmShutdown, true) \
+	X(connect, (const char *, struct dcgm_connect *, dcgm_handle *), dcgmConnect_v2, true) \
+	X(disconnect, (dcgm_handle), dcgmDisconnect, true) \
+	X(start, (struct dcgm_embedded *), dcgmStartEmbedded_v2, true) \
+	X(stop, (dcgm_handle), dcgmStopEmbedded, true) \
+	X(devices, (dcgm_handle, unsigned *, int *), dcgmGetAllSupportedDevices, true) \
+	X(group, (dcgm_handle, int, const unsigned short *, const char *, dcgm_handle *), dcgmFieldGroupCreate, true) \
+	X(group_free, (dcgm_handle, dcgm_handle), dcgmFieldGroupDestroy, true) \
+	X(watch, (dcgm_handle, dcgm_handle, dcgm_handle, long long, double, int), dcgmWatchFields, true) \
+	X(unwatch, (dcgm_handle, dcgm_handle, dcgm_handle), dcgmUnwatchFields, true) \
+	X(latest, (dcgm_handle, struct dcgm_entity *, unsigned, const unsigned short *, unsigned, unsigned, struct dcgm_value *), dcgmEntitiesGetLatestValues, true) \
+	X(prof, (dcgm_handle, struct dcgm_prof_groups *), dcgmProfGetSupportedMetricGroups, true) \
+	X(pause, (dcgm_handle), dcgmProfPause, false) \
+	X(resume, (dcgm_handle), dcgmProfResume, false)
+/* clang-format on */
+
 struct calls {
-	int (*init)(void);
-	int (*shutdown)(void);
-	int (*connect)(const char *, struct dcgm_connect *, dcgm_handle *);
-	int (*disconnect)(dcgm_handle);
-	int (*start)(struct dcgm_embedded *);
-	int (*stop)(dcgm_handle);
-	int (*devices)(dcgm_handle, unsigned *, int *);
-	int (*group)(dcgm_handle, int, const unsigned short *, const char *, dcgm_handle *);
-	int (*group_free)(dcgm_handle, dcgm_handle);
-	int (*watch)(dcgm_handle, dcgm_handle, dcgm_handle, long long, double, int);
-	int (*unwatch)(dcgm_handle, dcgm_handle, dcgm_handle);
-	int (*latest)(dcgm_handle, struct dcgm_entity *, unsigned, const unsigned short *, unsigned,
-		      unsigned, struct dcgm_value *);
-	int (*prof)(dcgm_handle, struct dcgm_prof_groups *);
-	int (*pause)(dcgm_handle); /* these two may be NULL */
-	int (*resume)(dcgm_handle);
+#define FIELD(field, args, name, must) int(*field) args;
+	CALLS(FIELD)
 };
 
 struct gpu {
@@ -78,22 +84,10 @@ static int load(struct dcgm *d, const char *path)
 	static const struct {
 		const char *name;
 		size_t at;
+		bool must;
 	} need[] = {
-#define CALL(field, name) { name, offsetof(struct calls, field) }
-		CALL(init, "dcgmInit"),
-		CALL(shutdown, "dcgmShutdown"),
-		CALL(connect, "dcgmConnect_v2"),
-		CALL(disconnect, "dcgmDisconnect"),
-		CALL(start, "dcgmStartEmbedded_v2"),
-		CALL(stop, "dcgmStopEmbedded"),
-		CALL(devices, "dcgmGetAllSupportedDevices"),
-		CALL(group, "dcgmFieldGroupCreate"),
-		CALL(group_free, "dcgmFieldGroupDestroy"),
-		CALL(watch, "dcgmWatchFields"),
-		CALL(unwatch, "dcgmUnwatchFields"),
-		CALL(latest, "dcgmEntitiesGetLatestValues"),
-		CALL(prof, "dcgmProfGetSupportedMetricGroups"),
-#undef CALL
+#define NEED(field, args, name, must) { #name, offsetof(struct calls, field), must },
+		CALLS(NEED)
 	};
 
 	d->lib = dlopen(*path ? path : "libdcgm.so.4", RTLD_NOW | RTLD_LOCAL);
@@ -104,12 +98,10 @@ static int load(struct dcgm *d, const char *path)
 	for (size_t i = 0; i < sizeof(need) / sizeof(need[0]); i++) {
 		void *f = dlsym(d->lib, need[i].name);
 
-		if (!f)
+		if (!f && need[i].must)
 			return -ENODEV;
 		memcpy((char *)&d->c + need[i].at, &f, sizeof(f));
 	}
-	*(void **)&d->c.pause = dlsym(d->lib, "dcgmProfPause");
-	*(void **)&d->c.resume = dlsym(d->lib, "dcgmProfResume");
 	return 0;
 }
 

@@ -55,19 +55,13 @@ struct gpm {
 static const struct read reads[] = {
 #define READ(shape, function, arg, metric, scale, group) \
 	{ shape, function, arg, metric, scale, group },
-#define FIELD(...)
-#define GPM(...)
 #include "collect/nvml.tbl.h"
 };
 static const struct field fields[] = {
-#define READ(...)
 #define FIELD(number, scope, metric, scale, group) { number, scope, metric, scale, group },
-#define GPM(...)
 #include "collect/nvml.tbl.h"
 };
 static const struct gpm gpms[] = {
-#define READ(...)
-#define FIELD(...)
 #define GPM(number, metric, scale) { number, metric, scale },
 #include "collect/nvml.tbl.h"
 };
@@ -88,38 +82,9 @@ struct gpu {
 	unsigned samples;
 };
 
-/* Those of other shapes. */
 struct calls {
-	int (*init)(void);
-	int (*shutdown)(void);
-	int (*count)(unsigned *);
-	int (*handle)(unsigned, nvml_dev *);
-	int (*name)(nvml_dev, char *, unsigned);
-	int (*uuid)(nvml_dev, char *, unsigned);
-	int (*pci)(nvml_dev, struct nvml_pci *);
-	int (*driver)(char *, unsigned);
-	int (*utilization)(nvml_dev, struct nvml_utilization *);
-	int (*encoder)(nvml_dev, unsigned *, unsigned *);
-	int (*decoder)(nvml_dev, unsigned *, unsigned *);
-	int (*memory)(nvml_dev, struct nvml_memory *);
-	int (*memory_v2)(nvml_dev, struct nvml_memory_v2 *);
-	int (*violation)(nvml_dev, unsigned, struct nvml_violation *);
-	int (*ecc)(nvml_dev, unsigned, unsigned, unsigned long long *);
-	int (*mig_mode)(nvml_dev, unsigned *, unsigned *);
-	int (*mig_device)(nvml_dev, unsigned, nvml_dev *);
-	int (*gpu_instance)(nvml_dev, unsigned *);
-	int (*processes)(nvml_dev, unsigned *, struct nvml_process *);
-	int (*fields)(nvml_dev, int, struct nvml_field *);
-	int (*link_state)(nvml_dev, unsigned, unsigned *);
-	int (*events_new)(void **);
-	int (*events_free)(void *);
-	int (*events_ask)(nvml_dev, unsigned long long, void *);
-	int (*events_wait)(void *, struct nvml_event *, unsigned);
-	int (*gpm_support)(nvml_dev, struct nvml_gpm_support *);
-	int (*gpm_alloc)(void **);
-	int (*gpm_free)(void *);
-	int (*gpm_sample)(nvml_dev, void *);
-	int (*gpm_get)(struct nvml_gpm *);
+#define CALL(need, field, args, names) int(*field) args;
+#include "collect/nvml.tbl.h"
 };
 
 struct nvml {
@@ -161,38 +126,10 @@ static int load(struct nvml *n, const char *path)
 		size_t at;
 		bool must;
 	} need[] = {
-#define CALL(field, names, must) { names, offsetof(struct calls, field), must }
-		CALL(init, "nvmlInit_v2|nvmlInit", true),
-		CALL(shutdown, "nvmlShutdown", true),
-		CALL(count, "nvmlDeviceGetCount_v2|nvmlDeviceGetCount", true),
-		CALL(handle, "nvmlDeviceGetHandleByIndex_v2|nvmlDeviceGetHandleByIndex", true),
-		CALL(name, "nvmlDeviceGetName", true),
-		CALL(uuid, "nvmlDeviceGetUUID", true),
-		CALL(pci, "nvmlDeviceGetPciInfo_v3", false),
-		CALL(driver, "nvmlSystemGetDriverVersion", false),
-		CALL(utilization, "nvmlDeviceGetUtilizationRates", false),
-		CALL(encoder, "nvmlDeviceGetEncoderUtilization", false),
-		CALL(decoder, "nvmlDeviceGetDecoderUtilization", false),
-		CALL(memory, "nvmlDeviceGetMemoryInfo", false),
-		CALL(memory_v2, "nvmlDeviceGetMemoryInfo_v2", false),
-		CALL(violation, "nvmlDeviceGetViolationStatus", false),
-		CALL(ecc, "nvmlDeviceGetTotalEccErrors", false),
-		CALL(mig_mode, "nvmlDeviceGetMigMode", false),
-		CALL(mig_device, "nvmlDeviceGetMigDeviceHandleByIndex", false),
-		CALL(gpu_instance, "nvmlDeviceGetGpuInstanceId", false),
-		CALL(processes, "nvmlDeviceGetComputeRunningProcesses_v3", false),
-		CALL(fields, "nvmlDeviceGetFieldValues", false),
-		CALL(link_state, "nvmlDeviceGetNvLinkState", false),
-		CALL(events_new, "nvmlEventSetCreate", false),
-		CALL(events_free, "nvmlEventSetFree", false),
-		CALL(events_ask, "nvmlDeviceRegisterEvents", false),
-		CALL(events_wait, "nvmlEventSetWait_v2|nvmlEventSetWait", false),
-		CALL(gpm_support, "nvmlGpmQueryDeviceSupport", false),
-		CALL(gpm_alloc, "nvmlGpmSampleAlloc", false),
-		CALL(gpm_free, "nvmlGpmSampleFree", false),
-		CALL(gpm_sample, "nvmlGpmSampleGet", false),
-		CALL(gpm_get, "nvmlGpmMetricsGet", false),
-#undef CALL
+#define MUST                           true
+#define MAY                            false
+#define CALL(need, field, args, names) { names, offsetof(struct calls, field), need },
+#include "collect/nvml.tbl.h"
 	};
 
 	n->lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -261,11 +198,8 @@ static void declare(struct emit *e, struct gpu *g)
 					   "DCGM_FI_DEV_ECC_DBE_AGG_TOTAL" };
 
 	emit_group(e, FAST);
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < 2; i++)
 		g->util[i] = series(e, g, util[i]);
-		g->violation[i] = series(
-			e, g, i ? "DCGM_FI_DEV_THERMAL_VIOLATION" : "DCGM_FI_DEV_POWER_VIOLATION");
-	}
 	for (unsigned i = 0; i < 4; i++)
 		g->fb[i] = series(e, g, fb[i]);
 	emit_group(e, MID);
@@ -678,11 +612,8 @@ static int nvml_poll(void *self, struct emit *e)
 	if (slow && n->c.count(&count) != NVML_OK)
 		return -EIO;
 	if ((lost && n->polls % n->back_every == 0) || (slow && count != n->gpus)) {
-		int err;
-
 		finish(n);
-		err = begin(n, e);
-		if (err)
+		if (begin(n, e))
 			return -EIO;
 		slow = true;
 	}

@@ -8,7 +8,20 @@
  *        ULONG  f(device, unsigned long long *)
  *	FIELD(number, scope, "metric", scale, group): nvmlDeviceGetFieldValues()
  *	GPM(number, "metric", scale): of Hopper and later
+ *	CALL(MUST or MAY be there, field, arguments, "function|one of earlier drivers"): of other shapes
  */
+#ifndef READ
+#define READ(...)
+#endif
+#ifndef FIELD
+#define FIELD(...)
+#endif
+#ifndef GPM
+#define GPM(...)
+#endif
+#ifndef CALL
+#define CALL(...)
+#endif
 /* clang-format off */
 READ(UINT_OF, "nvmlDeviceGetClockInfo", 1, "DCGM_FI_DEV_SM_CLOCK", 1, FAST)
 READ(UINT_OF, "nvmlDeviceGetClockInfo", 2, "DCGM_FI_DEV_MEM_CLOCK", 1, FAST)
@@ -60,7 +73,38 @@ GPM(20, "DCGM_FI_PROF_PCIE_TX_BYTES", 1048576)
 GPM(21, "DCGM_FI_PROF_PCIE_RX_BYTES", 1048576)
 GPM(60, "DCGM_FI_PROF_NVLINK_RX_BYTES", 1048576)
 GPM(61, "DCGM_FI_PROF_NVLINK_TX_BYTES", 1048576)
+CALL(MUST, init, (void),                                                   "nvmlInit_v2|nvmlInit")
+CALL(MUST, shutdown, (void),                                               "nvmlShutdown")
+CALL(MUST, count, (unsigned *),                                            "nvmlDeviceGetCount_v2|nvmlDeviceGetCount")
+CALL(MUST, handle, (unsigned, nvml_dev *),                                 "nvmlDeviceGetHandleByIndex_v2|nvmlDeviceGetHandleByIndex")
+CALL(MUST, name, (nvml_dev, char *, unsigned),                             "nvmlDeviceGetName")
+CALL(MUST, uuid, (nvml_dev, char *, unsigned),                             "nvmlDeviceGetUUID")
+CALL(MAY, pci, (nvml_dev, struct nvml_pci *),                              "nvmlDeviceGetPciInfo_v3")
+CALL(MAY, driver, (char *, unsigned),                                      "nvmlSystemGetDriverVersion")
+CALL(MAY, utilization, (nvml_dev, struct nvml_utilization *),              "nvmlDeviceGetUtilizationRates")
+CALL(MAY, encoder, (nvml_dev, unsigned *, unsigned *),                     "nvmlDeviceGetEncoderUtilization")
+CALL(MAY, decoder, (nvml_dev, unsigned *, unsigned *),                     "nvmlDeviceGetDecoderUtilization")
+CALL(MAY, memory, (nvml_dev, struct nvml_memory *),                        "nvmlDeviceGetMemoryInfo")
+CALL(MAY, memory_v2, (nvml_dev, struct nvml_memory_v2 *),                  "nvmlDeviceGetMemoryInfo_v2")
+CALL(MAY, violation, (nvml_dev, unsigned, struct nvml_violation *),        "nvmlDeviceGetViolationStatus")
+CALL(MAY, ecc, (nvml_dev, unsigned, unsigned, unsigned long long *),       "nvmlDeviceGetTotalEccErrors")
+CALL(MAY, mig_mode, (nvml_dev, unsigned *, unsigned *),                    "nvmlDeviceGetMigMode")
+CALL(MAY, mig_device, (nvml_dev, unsigned, nvml_dev *),                    "nvmlDeviceGetMigDeviceHandleByIndex")
+CALL(MAY, gpu_instance, (nvml_dev, unsigned *),                            "nvmlDeviceGetGpuInstanceId")
+CALL(MAY, processes, (nvml_dev, unsigned *, struct nvml_process *),        "nvmlDeviceGetComputeRunningProcesses_v3")
+CALL(MAY, fields, (nvml_dev, int, struct nvml_field *),                    "nvmlDeviceGetFieldValues")
+CALL(MAY, link_state, (nvml_dev, unsigned, unsigned *),                    "nvmlDeviceGetNvLinkState")
+CALL(MAY, events_new, (void **),                                           "nvmlEventSetCreate")
+CALL(MAY, events_free, (void *),                                           "nvmlEventSetFree")
+CALL(MAY, events_ask, (nvml_dev, unsigned long long, void *),              "nvmlDeviceRegisterEvents")
+CALL(MAY, events_wait, (void *, struct nvml_event *, unsigned),            "nvmlEventSetWait_v2|nvmlEventSetWait")
+CALL(MAY, gpm_support, (nvml_dev, struct nvml_gpm_support *),              "nvmlGpmQueryDeviceSupport")
+CALL(MAY, gpm_alloc, (void **),                                            "nvmlGpmSampleAlloc")
+CALL(MAY, gpm_free, (void *),                                              "nvmlGpmSampleFree")
+CALL(MAY, gpm_sample, (nvml_dev, void *),                                  "nvmlGpmSampleGet")
+CALL(MAY, gpm_get, (struct nvml_gpm *),                                    "nvmlGpmMetricsGet")
 /* clang-format on */
 #undef READ
 #undef FIELD
 #undef GPM
+#undef CALL
