@@ -177,6 +177,15 @@ static void waits(struct cuda *c, const uint8_t *r, const struct aon_act *k)
 	emit(&a);
 }
 
+/* Work on a stream, with its time and name known: the rest is the same for all kinds. */
+static void work(struct cuda *c, const uint8_t *r, uint32_t device, uint32_t context,
+		 uint32_t stream, struct aon_act *a)
+{
+	a->track = track_of(c, device, context, stream);
+	restrain(c, r, device, a);
+	emit(a);
+}
+
 static void kernel(struct cuda *c, const uint8_t *r)
 {
 	struct aon_act a = { .kind = AON_ACT_KERNEL, .corr = get32(r, K_CORR) };
@@ -195,6 +204,19 @@ static void kernel(struct cuda *c, const uint8_t *r)
 
 static const char *const memory_word[8] = { "Unknown", "Pageable", "Pinned", "Device",
 					    "Array",   "Managed",  "Static", "Managed" };
+
+/* "Memset (Device)" */
+static uint32_t memory_name(uint32_t *id, const char *word, uint32_t where)
+{
+	struct cuda_text t = { .len = 0 };
+
+	if (*id)
+		return *id;
+	text_add(&t, word);
+	text_add(&t, memory_word[where]);
+	text_add(&t, ")");
+	return named(id, t.s);
+}
 
 static const struct {
 	const char *word;
@@ -237,9 +259,7 @@ static void memcpy_record(struct cuda *c, const uint8_t *r)
 	if (!times_of(c, get64(r, C_START), get64(r, C_END), &a))
 		return;
 	a.name = copy_name(c, kind, r[C_SRC] & 7, r[C_DST] & 7);
-	a.track = track_of(c, get32(r, C_DEVICE), get32(r, C_CONTEXT), get32(r, C_STREAM));
-	restrain(c, r, get32(r, C_DEVICE), &a);
-	emit(&a);
+	work(c, r, get32(r, C_DEVICE), get32(r, C_CONTEXT), get32(r, C_STREAM), &a);
 }
 
 static uint32_t peer_name(uint32_t from, uint32_t to)
@@ -265,9 +285,7 @@ static void peer_record(struct cuda *c, const uint8_t *r)
 	if (!times_of(c, get64(r, C_START), get64(r, C_END), &a))
 		return;
 	a.name = peer_name(get32(r, P_SRC_DEVICE), get32(r, P_DST_DEVICE));
-	a.track = track_of(c, get32(r, C_DEVICE), get32(r, C_CONTEXT), get32(r, C_STREAM));
-	restrain(c, r, get32(r, C_DEVICE), &a);
-	emit(&a);
+	work(c, r, get32(r, C_DEVICE), get32(r, C_CONTEXT), get32(r, C_STREAM), &a);
 }
 
 static void memset_record(struct cuda *c, const uint8_t *r)
@@ -277,19 +295,11 @@ static void memset_record(struct cuda *c, const uint8_t *r)
 			     .corr = get32(r, C_CORR),
 			     .bytes = get64(r, C_BYTES),
 			     .group = group_of(r, C_GRAPH, C_NODE) };
-	struct cuda_text t = { .len = 0 };
 
 	if (!times_of(c, get64(r, C_START), get64(r, C_END), &a))
 		return;
-	if (!c->set_name[where]) {
-		text_add(&t, "Memset (");
-		text_add(&t, memory_word[where]);
-		text_add(&t, ")");
-	}
-	a.name = named(&c->set_name[where], t.s);
-	a.track = track_of(c, get32(r, C_DEVICE), get32(r, C_CONTEXT), get32(r, C_STREAM));
-	restrain(c, r, get32(r, C_DEVICE), &a);
-	emit(&a);
+	a.name = memory_name(&c->set_name[where], "Memset (", where);
+	work(c, r, get32(r, C_DEVICE), get32(r, C_CONTEXT), get32(r, C_STREAM), &a);
 }
 
 static void sync_record(struct cuda *c, const uint8_t *r)
@@ -316,9 +326,7 @@ static void graph_record(struct cuda *c, const uint8_t *r)
 	if (!times_of(c, get64(r, G_START), get64(r, G_END), &a))
 		return;
 	a.name = named(&c->graph_name, "CUDA graph");
-	a.track = track_of(c, get32(r, G_DEVICE), get32(r, G_CONTEXT), get32(r, G_STREAM));
-	restrain(c, r, get32(r, G_DEVICE), &a);
-	emit(&a);
+	work(c, r, get32(r, G_DEVICE), get32(r, G_CONTEXT), get32(r, G_STREAM), &a);
 }
 
 static void memory_record(struct cuda *c, const uint8_t *r)
@@ -329,18 +337,13 @@ static void memory_record(struct cuda *c, const uint8_t *r)
 			     .dir = op,
 			     .bytes = get64(r, M_BYTES),
 			     .group = get64(r, M_ADDRESS) };
-	struct cuda_text t = { .len = 0 };
 
 	if (op != AON_MEM_ALLOC && op != AON_MEM_FREE)
 		return;
 	if (!times(c, get64(r, M_TIME), get64(r, M_TIME), &a))
 		return;
-	if (!c->alloc_name[op - 1][where]) {
-		text_add(&t, op == AON_MEM_ALLOC ? "Allocate (" : "Free (");
-		text_add(&t, memory_word[where]);
-		text_add(&t, ")");
-	}
-	a.name = named(&c->alloc_name[op - 1][where], t.s);
+	a.name = memory_name(&c->alloc_name[op - 1][where],
+			     op == AON_MEM_ALLOC ? "Allocate (" : "Free (", where);
 	a.track = track_of(c, get32(r, M_DEVICE), get32(r, M_CONTEXT), get32(r, M_STREAM));
 	emit(&a);
 }
@@ -370,10 +373,11 @@ static void api_record(struct cuda *c, const uint8_t *r)
 }
 
 /* From an id of the framework's to that of a launch. */
-static void external_record(const uint8_t *r)
+static void external_record(struct cuda *c, const uint8_t *r)
 {
 	uint32_t corr = get32(r, E_CORR);
 
+	(void)c;
 	if (aon_wants(AON_WANT_FLOW))
 		aon_emit_(AON_FLOW_, 0, corr, get64(r, E_ID), corr);
 }
@@ -399,11 +403,12 @@ static void hex(struct cuda_text *t, const uint8_t *b, unsigned n)
 }
 
 /* A mark whose name says it all: "GPU 0: NVIDIA A100, sms 108, cc 8.0, ...". */
-static void device_record(const uint8_t *r)
+static void device_record(struct cuda *c, const uint8_t *r)
 {
 	struct cuda_text t = { .len = 0 };
 	const char *name = getptr(r, D_NAME);
 
+	(void)c;
 	if (!aon_wants(AON_WANT_MARK))
 		return;
 	field(&t, "GPU ", get32(r, D_ID));
@@ -439,53 +444,24 @@ static void stream_record(struct cuda *c, const uint8_t *r)
 
 /* --- the walk --- */
 
+static void (*const on_kind[CK_MAX])(struct cuda *c, const uint8_t *r) = {
+	[CK_KERNEL] = kernel,         [CK_MEMCPY] = memcpy_record,
+	[CK_MEMCPY2] = peer_record,   [CK_MEMSET] = memset_record,
+	[CK_SYNC] = sync_record,      [CK_GRAPH_TRACE] = graph_record,
+	[CK_MEMORY2] = memory_record, [CK_DRIVER] = api_record,
+	[CK_RUNTIME] = api_record,    [CK_EXTERNAL] = external_record,
+	[CK_DEVICE] = device_record,  [CK_CONTEXT] = context_record,
+	[CK_STREAM] = stream_record,
+};
+
 static inline void one(struct cuda *c, uint32_t kind, const uint8_t *r)
 {
 	if (aon_likely(kind == CK_CONCURRENT_KERNEL)) {
 		kernel(c, r);
 		return;
 	}
-	switch (kind) {
-	case CK_KERNEL:
-		kernel(c, r);
-		break;
-	case CK_MEMCPY:
-		memcpy_record(c, r);
-		break;
-	case CK_MEMCPY2:
-		peer_record(c, r);
-		break;
-	case CK_MEMSET:
-		memset_record(c, r);
-		break;
-	case CK_SYNC:
-		sync_record(c, r);
-		break;
-	case CK_GRAPH_TRACE:
-		graph_record(c, r);
-		break;
-	case CK_MEMORY2:
-		memory_record(c, r);
-		break;
-	case CK_DRIVER:
-	case CK_RUNTIME:
-		api_record(c, r);
-		break;
-	case CK_EXTERNAL:
-		external_record(r);
-		break;
-	case CK_DEVICE:
-		device_record(r);
-		break;
-	case CK_CONTEXT:
-		context_record(c, r);
-		break;
-	case CK_STREAM:
-		stream_record(c, r);
-		break;
-	default:
-		break;
-	}
+	if (kind < CK_MAX && on_kind[kind])
+		on_kind[kind](c, r);
 }
 
 uint64_t decode_count(const uint16_t stride[CK_MAX], const uint8_t *buffer, size_t valid)
