@@ -280,34 +280,25 @@ static enum type parse_not(struct parser *p)
 	return A_CONDITION;
 }
 
-static enum type parse_and(struct parser *p)
+/* Conditions between which `word` stands; of these, `and` binds more closely. */
+static enum type parse_joined(struct parser *p, const char *word, enum trigger_code op)
 {
 	const char *left = skip(p), *at;
-	enum type type = parse_not(p);
+	enum type type = op == OR ? parse_joined(p, "and", AND) : parse_not(p);
 
-	while (!p->err && (at = skip(p), take(p, "and"))) {
+	while (!p->err && (at = skip(p), take(p, word))) {
 		want(p, left, type, A_CONDITION);
 		left = skip(p);
-		type = parse_not(p);
+		type = op == OR ? parse_joined(p, "and", AND) : parse_not(p);
 		want(p, left, type, A_CONDITION);
-		put(p, AND, at, 0);
+		put(p, op, at, 0);
 	}
 	return type;
 }
 
 static enum type parse_or(struct parser *p)
 {
-	const char *left = skip(p), *at;
-	enum type type = parse_and(p);
-
-	while (!p->err && (at = skip(p), take(p, "or"))) {
-		want(p, left, type, A_CONDITION);
-		left = skip(p);
-		type = parse_and(p);
-		want(p, left, type, A_CONDITION);
-		put(p, OR, at, 0);
-	}
-	return type;
+	return parse_joined(p, "or", OR);
 }
 
 int trigger_parse(struct trigger *out, const char *text, struct trigger_why *why)

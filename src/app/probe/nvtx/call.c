@@ -197,35 +197,11 @@ static void mark_ex(const struct nvtx_event *e)
 	mark_event(0, e);
 }
 
-static void mark_a(const char *text)
-{
-	if (THEIRS(mark_a))
-		THEIRS(mark_a)(text);
-	mark_text(A(text));
-}
-
-static void mark_w(const wchar_t *text)
-{
-	if (THEIRS(mark_w))
-		THEIRS(mark_w)(text);
-	mark_text(W(text));
-}
-
 static uint64_t start_ex(const struct nvtx_event *e)
 {
 	struct nvtx_event copy;
 
 	return start_event(THEIRS(start_ex) ? THEIRS(start_ex)(event_for_them(e, &copy)) : 0, 0, e);
-}
-
-static uint64_t start_a(const char *text)
-{
-	return start_text(THEIRS(start_a) ? THEIRS(start_a)(text) : 0, A(text));
-}
-
-static uint64_t start_w(const wchar_t *text)
-{
-	return start_text(THEIRS(start_w) ? THEIRS(start_w)(text) : 0, W(text));
 }
 
 static void end(uint64_t id)
@@ -244,53 +220,11 @@ static int push_ex(const struct nvtx_event *e)
 	return THEIRS(push_ex) ? theirs : ours;
 }
 
-static int push_a(const char *text)
-{
-	int theirs = THEIRS(push_a) ? THEIRS(push_a)(text) : 0, ours = nvtx_push(A(text));
-
-	return THEIRS(push_a) ? theirs : ours;
-}
-
-static int push_w(const wchar_t *text)
-{
-	int theirs = THEIRS(push_w) ? THEIRS(push_w)(text) : 0, ours = nvtx_push(W(text));
-
-	return THEIRS(push_w) ? theirs : ours;
-}
-
 static int pop(void)
 {
 	int ours = nvtx_pop(NULL);
 
 	return THEIRS(pop) ? THEIRS(pop)() : ours;
-}
-
-static void category_a(uint32_t category, const char *name)
-{
-	if (THEIRS(category_a))
-		THEIRS(category_a)(category, name);
-	category_is(0, category, A(name));
-}
-
-static void category_w(uint32_t category, const wchar_t *name)
-{
-	if (THEIRS(category_w))
-		THEIRS(category_w)(category, name);
-	category_is(0, category, W(name));
-}
-
-static void thread_a(uint32_t tid, const char *name)
-{
-	if (THEIRS(thread_a))
-		THEIRS(thread_a)(tid, name);
-	thread_is(tid, A(name));
-}
-
-static void thread_w(uint32_t tid, const wchar_t *name)
-{
-	if (THEIRS(thread_w))
-		THEIRS(thread_w)(tid, name);
-	thread_is(tid, W(name));
 }
 
 static void domain_mark(void *domain, const struct nvtx_event *e)
@@ -337,48 +271,62 @@ static int domain_pop(void *domain)
 	return THEIRS(domain_pop) ? THEIRS(domain_pop)(for_them(domain)) : ours;
 }
 
-static void domain_category_a(void *domain, uint32_t category, const char *name)
-{
-	if (THEIRS(domain_category_a))
-		THEIRS(domain_category_a)(for_them(domain), category, name);
-	category_is(nvtx_domain(domain), category, A(name));
-}
+/*
+ * The calls that take a text, each in two forms: of char and of wchar_t. An injection that refuses a
+ * domain wants its events in the default one, as NVTX does.
+ */
+#define TEXT_CALLS(w, chars, S)                                                                    \
+	static void mark_##w(const chars *text)                                                    \
+	{                                                                                          \
+		if (THEIRS(mark_##w))                                                              \
+			THEIRS(mark_##w)(text);                                                    \
+		mark_text(S(text));                                                                \
+	}                                                                                          \
+	static uint64_t start_##w(const chars *text)                                               \
+	{                                                                                          \
+		return start_text(THEIRS(start_##w) ? THEIRS(start_##w)(text) : 0, S(text));       \
+	}                                                                                          \
+	static int push_##w(const chars *text)                                                     \
+	{                                                                                          \
+		int theirs = THEIRS(push_##w) ? THEIRS(push_##w)(text) : 0;                        \
+		int ours = nvtx_push(S(text));                                                     \
+                                                                                                   \
+		return THEIRS(push_##w) ? theirs : ours;                                           \
+	}                                                                                          \
+	static void category_##w(uint32_t category, const chars *name)                             \
+	{                                                                                          \
+		if (THEIRS(category_##w))                                                          \
+			THEIRS(category_##w)(category, name);                                      \
+		category_is(0, category, S(name));                                                 \
+	}                                                                                          \
+	static void thread_##w(uint32_t tid, const chars *name)                                    \
+	{                                                                                          \
+		if (THEIRS(thread_##w))                                                            \
+			THEIRS(thread_##w)(tid, name);                                             \
+		thread_is(tid, S(name));                                                           \
+	}                                                                                          \
+	static void domain_category_##w(void *domain, uint32_t category, const chars *name)        \
+	{                                                                                          \
+		if (THEIRS(domain_category_##w))                                                   \
+			THEIRS(domain_category_##w)(for_them(domain), category, name);             \
+		category_is(nvtx_domain(domain), category, S(name));                               \
+	}                                                                                          \
+	static void *register_##w(void *domain, const chars *text)                                 \
+	{                                                                                          \
+		void *theirs = THEIRS(register_##w) ? THEIRS(register_##w)(for_them(domain), text) \
+						    : NULL;                                        \
+                                                                                                   \
+		return nvtx_string_register(nvtx_domain(domain), S(text), theirs);                 \
+	}                                                                                          \
+	static void *create_##w(const chars *name)                                                 \
+	{                                                                                          \
+		void *theirs = THEIRS(create_##w) ? THEIRS(create_##w)(name) : NULL;               \
+                                                                                                   \
+		return THEIRS(create_##w) && !theirs ? NULL : nvtx_domain_create(S(name), theirs); \
+	}
 
-static void domain_category_w(void *domain, uint32_t category, const wchar_t *name)
-{
-	if (THEIRS(domain_category_w))
-		THEIRS(domain_category_w)(for_them(domain), category, name);
-	category_is(nvtx_domain(domain), category, W(name));
-}
-
-static void *register_a(void *domain, const char *text)
-{
-	void *theirs = THEIRS(register_a) ? THEIRS(register_a)(for_them(domain), text) : NULL;
-
-	return nvtx_string_register(nvtx_domain(domain), A(text), theirs);
-}
-
-static void *register_w(void *domain, const wchar_t *text)
-{
-	void *theirs = THEIRS(register_w) ? THEIRS(register_w)(for_them(domain), text) : NULL;
-
-	return nvtx_string_register(nvtx_domain(domain), W(text), theirs);
-}
-
-/* An injection that refuses a domain wants its events in the default one, as NVTX does. */
-static void *create_a(const char *name)
-{
-	void *theirs = THEIRS(create_a) ? THEIRS(create_a)(name) : NULL;
-
-	return THEIRS(create_a) && !theirs ? NULL : nvtx_domain_create(A(name), theirs);
-}
-
-static void *create_w(const wchar_t *name)
-{
-	void *theirs = THEIRS(create_w) ? THEIRS(create_w)(name) : NULL;
-
-	return THEIRS(create_w) && !theirs ? NULL : nvtx_domain_create(W(name), theirs);
-}
+TEXT_CALLS(a, char, A)
+TEXT_CALLS(w, wchar_t, W)
 
 nvtx_fn *const nvtx_ours[CALLS] = {
 #define CALL(module, place, name) [CALL_##name] = (nvtx_fn *)(name),

@@ -99,6 +99,13 @@ static void tx_failed(struct writer *w, int err)
 		atomic_store_explicit(&w->broken, true, memory_order_relaxed);
 }
 
+static int wrote(struct writer *w, int err)
+{
+	if (err < 0)
+		tx_failed(w, err);
+	return err;
+}
+
 static void add_blob(struct writer *w, struct item *it)
 {
 	struct wproc *p = proc_get(w, it->id);
@@ -106,13 +113,10 @@ static void add_blob(struct writer *w, struct item *it)
 
 	w->whole = false;
 	count_add(COUNT_batch_raw, it->blob.len);
-	if (!err)
-		err = blob_pack(w->packer, &it->blob);
+	err = err ? err : blob_pack(w->packer, &it->blob);
 	if (!err) {
 		count_add(COUNT_batch_bytes, it->blob.len);
-		err = store_blob(w->store, it->id, &it->blob);
-		if (err < 0)
-			tx_failed(w, err);
+		err = wrote(w, store_blob(w->store, it->id, &it->blob));
 	}
 	if (!p)
 		goto done; /* no memory: the account will not add up, and says so */
@@ -129,13 +133,8 @@ done:
 
 static void add_window(struct writer *w, struct item *it)
 {
-	int err = w->failing;
+	int err = w->failing ? w->failing : wrote(w, store_window(w->store, &it->window));
 
-	if (!err) {
-		err = store_window(w->store, &it->window);
-		if (err < 0)
-			tx_failed(w, err);
-	}
 	if (err < 0)
 		count_add(COUNT_windows_lost, 1);
 	else
@@ -145,13 +144,8 @@ static void add_window(struct writer *w, struct item *it)
 
 static void add_steps(struct writer *w, struct item *it)
 {
-	int err = w->failing;
+	int err = w->failing ? w->failing : wrote(w, store_steps(w->store, &it->steps));
 
-	if (!err) {
-		err = store_steps(w->store, &it->steps);
-		if (err < 0)
-			tx_failed(w, err);
-	}
 	if (err < 0)
 		count_add(COUNT_step_records_lost, it->steps.count);
 	else
