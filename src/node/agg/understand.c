@@ -104,12 +104,9 @@ int understand_new(struct understand **out, const struct understand_ops *ops, vo
 	u->text = ops->text;
 	u->arg = arg;
 	err = cache_init(&u->name, ids, ops->name);
-	if (!err)
-		err = cache_init(&u->geo, ids, ops->geo);
-	if (!err)
-		err = cache_init(&u->track, TRACKS, ops->track);
-	if (!err)
-		err = open_new(&u->open);
+	err = err ? err : cache_init(&u->geo, ids, ops->geo);
+	err = err ? err : cache_init(&u->track, TRACKS, ops->track);
+	err = err ? err : open_new(&u->open);
 	if (err) {
 		understand_free(u);
 		return err;

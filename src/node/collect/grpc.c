@@ -224,8 +224,7 @@ int grpc_ask(struct grpc *g, const char *path, const char *method, uint32_t time
 	if (fd < 0)
 		return fd;
 	err = say(fd, first, question(first, method));
-	if (!err)
-		err = listen_to(g, fd, clock_mono_ms() + timeout_ms);
+	err = err ? err : listen_to(g, fd, clock_mono_ms() + timeout_ms);
 	close(fd);
 	return err;
 }

@@ -75,10 +75,8 @@ static int pods_poll(void *self, struct emit *e)
 	int err = grpc_ask(&g, p->socket, "/v1.PodResourcesLister/List", ASK_MS);
 
 	(void)e;
-	if (!err)
-		err = grpc_message(&g, &data, &len);
-	if (!err)
-		err = note(p, data, len);
+	err = err ? err : grpc_message(&g, &data, &len);
+	err = err ? err : note(p, data, len);
 	grpc_fini(&g);
 	if (err && err != p->told)
 		log_warn("%s: which GPU is whose pod's is not known: %s", p->socket,

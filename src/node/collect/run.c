@@ -128,8 +128,7 @@ static int measure(struct state *s)
 	begin(r);
 	if (!s->self)
 		err = r->is->ops->open(&s->self, &r->env, s->emit);
-	if (!err)
-		err = r->is->ops->poll(s->self, s->emit);
+	err = err ? err : r->is->ops->poll(s->self, s->emit);
 	if (err && s->self) {
 		r->is->ops->close(s->self);
 		s->self = NULL;

@@ -241,8 +241,7 @@ int site_load(struct node_ident *n, const char *path, struct site_why *why)
 	if (!err && (got = read(fd, text, (size_t)sb.st_size)) < 0)
 		err = -errno;
 	close(fd);
-	if (!err)
-		err = site_read(n, text, (size_t)got, why);
+	err = err ? err : site_read(n, text, (size_t)got, why);
 	free(text);
 	return err;
 }

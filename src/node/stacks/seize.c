@@ -58,8 +58,7 @@ int seize(pid_t tid, int mem_fd, struct snap *out)
 		goto free_mem;
 	}
 	err = ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0 ? -errno : wait_stop(tid);
-	if (!err)
-		err = copy(tid, mem_fd, &s);
+	err = err ? err : copy(tid, mem_fd, &s);
 	/* One that has not stopped is let go when this process ends. */
 	ptrace(PTRACE_DETACH, tid, NULL, NULL);
 	if (err)

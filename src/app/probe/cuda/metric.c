@@ -61,8 +61,7 @@ int metric_chip(const struct metric_api *api, struct metric_set *s, uint32_t dev
 	struct pm_chip chip = { .size = PM_SIZE(pm_chip, chip), .device = device };
 	int err = api->ProfilerInitialize(&init);
 
-	if (!err)
-		err = api->DeviceGetChipName(&chip);
+	err = err ? err : api->DeviceGetChipName(&chip);
 	s->chip = chip.chip;
 	return err;
 }
@@ -87,17 +86,14 @@ static int config(const struct metric_api *api, struct metric_set *s, size_t *pa
 	struct pm_passes p = { .size = PM_SIZE(pm_passes, passes) };
 	int err = api->ProfilerHostConfigAddMetrics(&add);
 
-	if (!err)
-		err = api->ProfilerHostGetConfigImageSize(&n);
-	if (!err)
-		err = bytes_make(&s->config, n.bytes);
+	err = err ? err : api->ProfilerHostGetConfigImageSize(&n);
+	err = err ? err : bytes_make(&s->config, n.bytes);
 	if (err)
 		return err;
 	image.bytes = p.bytes = n.bytes;
 	image.image = p.image = s->config.p;
 	err = api->ProfilerHostGetConfigImage(&image);
-	if (!err)
-		err = api->ProfilerHostGetNumOfPasses(&p);
+	err = err ? err : api->ProfilerHostGetNumOfPasses(&p);
 	*passes = p.passes;
 	return err;
 }

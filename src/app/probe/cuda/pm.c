@@ -99,8 +99,7 @@ static int available(struct pm *pm, struct pm_device *d)
 	struct pm_avail p = { .size = PM_SIZE(pm_avail, image), .device = d->id };
 	int err = pm->api.PmSamplingGetCounterAvailability(&p);
 
-	if (!err)
-		err = bytes_make(&d->set.avail, p.bytes);
+	err = err ? err : bytes_make(&d->set.avail, p.bytes);
 	if (err)
 		return err;
 	p.image = d->set.avail.p;
@@ -126,8 +125,7 @@ static int image_make(struct pm *pm, struct pm_device *d)
 				  .samples = SAMPLES };
 	int err = pm->api.PmSamplingGetCounterDataSize(&p);
 
-	if (!err)
-		err = bytes_make(&d->image, p.bytes);
+	err = err ? err : bytes_make(&d->image, p.bytes);
 	return err ? err : image_init(pm, d);
 }
 
@@ -234,8 +232,7 @@ static int device_read(struct pm *pm, struct pm_device *d)
 
 	if (p.overflow)
 		aon_lost(AON_LOST_SOURCE, d->set.metrics); /* how many, nobody says */
-	if (!err)
-		err = pm->api.PmSamplingGetCounterDataInfo(&info);
+	err = err ? err : pm->api.PmSamplingGetCounterDataInfo(&info);
 	if (err)
 		return err;
 	samples(pm, d, info.completed < SAMPLES ? info.completed : SAMPLES);
@@ -263,19 +260,13 @@ static int device_open(struct pm *pm, struct pm_device *d)
 	int err = metric_chip(&pm->host, &d->set, d->id);
 
 	d->set.type = PM_PROFILER_TYPE;
-	if (!err)
-		err = available(pm, d);
-	if (!err)
-		err = metric_choose(&pm->host, &d->set, counters, PM_COUNTERS);
-	if (!err)
-		err = pm->api.PmSamplingEnable(&en);
+	err = err ? err : available(pm, d);
+	err = err ? err : metric_choose(&pm->host, &d->set, counters, PM_COUNTERS);
+	err = err ? err : pm->api.PmSamplingEnable(&en);
 	d->object = en.object;
-	if (!err)
-		err = set_config(pm, d);
-	if (!err)
-		err = image_make(pm, d);
-	if (!err)
-		err = call_object(pm->api.PmSamplingStart, d);
+	err = err ? err : set_config(pm, d);
+	err = err ? err : image_make(pm, d);
+	err = err ? err : call_object(pm->api.PmSamplingStart, d);
 	d->on = !err;
 	if (err)
 		device_close(pm, d, true);

@@ -87,16 +87,12 @@ static int begin(struct range *r, void *context)
 	struct pm_object start = { .size = sizeof(start), .object = en.object };
 
 	r->object = err ? NULL : en.object;
-	if (!err)
-		err = r->api.RangeProfilerGetCounterDataSize(&size);
-	if (!err)
-		err = bytes_make(&r->image, size.bytes);
+	err = err ? err : r->api.RangeProfilerGetCounterDataSize(&size);
+	err = err ? err : bytes_make(&r->image, size.bytes);
 	data.bytes = set.bytes = r->image.n;
 	data.image = set.image = r->image.p;
-	if (!err)
-		err = r->api.RangeProfilerCounterDataImageInitialize(&data);
-	if (!err)
-		err = r->api.RangeProfilerSetConfig(&set);
+	err = err ? err : r->api.RangeProfilerCounterDataImageInitialize(&data);
+	err = err ? err : r->api.RangeProfilerSetConfig(&set);
 	return err ? err : r->api.RangeProfilerStart(&start);
 }
 
@@ -226,8 +222,7 @@ static void arm(struct cuda *c, struct range *r)
 	}
 	r->set.type = RP_PROFILER_TYPE;
 	err = metric_chip(&r->host, &r->set, r->device);
-	if (!err)
-		err = metric_choose(&r->host, &r->set, metrics, RANGE_COUNTERS);
+	err = err ? err : metric_choose(&r->host, &r->set, metrics, RANGE_COUNTERS);
 	if (err)
 		refused(r, err);
 	else
@@ -263,8 +258,7 @@ static int read_all(struct range *r, const char **why)
 
 	info.image = r->image.p;
 	info.bytes = r->image.n;
-	if (!err)
-		err = r->api.RangeProfilerGetCounterDataInfo(&info);
+	err = err ? err : r->api.RangeProfilerGetCounterDataInfo(&info);
 	if (err)
 		return err;
 	if (atomic_load_explicit(&r->mixed, memory_order_relaxed))

@@ -102,8 +102,7 @@ static int connect_to(struct looker *l)
 	}
 	if (!o.device && *l->b->conf->login)
 		err = bmc_login_read(&login, l->b->conf->login, &why);
-	if (!err)
-		err = ipmi_open(&l->i, &o);
+	err = err ? err : ipmi_open(&l->i, &o);
 	explicit_bzero(&login, sizeof(login));
 	if (err && !*why.text)
 		snprintf(why.text, sizeof(why.text), "%s",
@@ -341,10 +340,8 @@ static int look(struct looker *l)
 	}
 	for (uint32_t i = 0; !err && i < l->sensors && !bmc_stops(l->b); i++)
 		err = read_sensor(l, &l->sensor[i]);
-	if (!err)
-		err = read_power(l);
-	if (!err)
-		err = read_log(l);
+	err = err ? err : read_power(l);
+	err = err ? err : read_log(l);
 	if (err && l->i) {
 		say(l, strerror(-err));
 		ipmi_close(l->i);

@@ -209,10 +209,8 @@ static int log_in(struct ipmi *i, const struct ipmi_opts *o, bool sha256)
 		return -EIO;
 	i->mine |= 1; /* 0 is none */
 	err = open_session(i, sha256);
-	if (!err)
-		err = rakp2(i, &l, role);
-	if (!err)
-		err = rakp4(i, &l, role);
+	err = err ? err : rakp2(i, &l, role);
+	err = err ? err : rakp4(i, &l, role);
 	explicit_bzero(&l, sizeof(l));
 	if (err)
 		return err;

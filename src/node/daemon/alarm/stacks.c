@@ -220,8 +220,7 @@ static int begin(struct roster *r, struct sess *leader, uint64_t now)
 	err = spawn(path, argv, fd[1], &st->pid);
 	close(fd[1]);
 	st->out = (struct watch){ fd[0], on_out };
-	if (!err)
-		err = loop_add(st->loop, &st->out, EPOLLIN);
+	err = err ? err : loop_add(st->loop, &st->out, EPOLLIN);
 	if (err) {
 		close(fd[0]);
 		st->out.fd = -1;

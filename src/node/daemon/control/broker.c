@@ -309,8 +309,7 @@ int broker_subscribe(struct broker *b, int sock, const struct broker_asker *who,
 				.need = *need,
 				.since_ns = clock_mono_ns() };
 	err = msg_send(sock, "ring", 4, &a->ring.fd, 1);
-	if (!err)
-		err = loop_add(b->loop, &c->sock, EPOLLIN);
+	err = err ? err : loop_add(b->loop, &c->sock, EPOLLIN);
 	if (err)
 		goto free_audience;
 	a->first = c;

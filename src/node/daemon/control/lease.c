@@ -220,8 +220,7 @@ int lease_take(struct leases *ls, const struct lease_ask *a, uint32_t *number)
 {
 	int err = check(ls, a);
 
-	if (!err)
-		err = take(ls, a, number, false);
+	err = err ? err : take(ls, a, number, false);
 	audit_say(a->uid, a->pid, "lease", err, "%s %d for %u ms, %s",
 		  a->hw < LEASE_HW ? lease_table[a->hw].word : "?", (int)a->of, a->ms,
 		  *a->tool ? a->tool : "some tool");

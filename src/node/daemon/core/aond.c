@@ -48,8 +48,7 @@ int aond_settings(const struct aond_args *args, struct param *out, struct param_
 		snprintf(key, sizeof(key), "%.*s", (int)len, set->key);
 		err = param_set(&p, key, set->value ? set->value : set->key + len + 1, why);
 	}
-	if (!err)
-		err = param_check(&p, why);
+	err = err ? err : param_check(&p, why);
 	if (!err)
 		*out = p;
 	return err;
@@ -223,10 +222,8 @@ static int watch_all(struct aond *d)
 	if (d->signal.fd < 0 || d->timer.fd < 0 || d->done.fd < 0)
 		return -errno;
 	err = loop_add(&d->loop, &d->signal, EPOLLIN);
-	if (!err)
-		err = loop_add(&d->loop, &d->timer, EPOLLIN);
-	if (!err)
-		err = loop_add(&d->loop, &d->done, EPOLLIN);
+	err = err ? err : loop_add(&d->loop, &d->timer, EPOLLIN);
+	err = err ? err : loop_add(&d->loop, &d->done, EPOLLIN);
 	if (!err && d->parent.fd >= 0)
 		err = loop_add(&d->loop, &d->parent, EPOLLIN);
 	timerfd_settime(d->timer.fd, 0, &its, NULL);
@@ -388,8 +385,7 @@ static int serve(struct aond *d, struct store *st, const uint64_t boot_id[2],
 	queue_init(&d->queue, (uint64_t)d->param.queue_mib << 20);
 	alarm_restore(st);
 	err = left_load(&d->left, st, boot_id);
-	if (!err)
-		err = plant_init(&d->plant, &d->queue, st, (uint32_t)d->param.names_max);
+	err = err ? err : plant_init(&d->plant, &d->queue, st, (uint32_t)d->param.names_max);
 	if (err)
 		goto close_store;
 	audit_init(&d->queue, d->param.store.s, (uint32_t)d->param.audit_kib);
@@ -398,10 +394,8 @@ static int serve(struct aond *d, struct store *st, const uint64_t boot_id[2],
 	store_node(st, &d->plant.node);
 	d->plant.dirty = true;
 	err = aond_clock(&d->plant.clock);
-	if (!err)
-		err = watch_all(d);
-	if (!err)
-		err = writer_new(&d->writer, &d->queue, st, d->done.fd, (int)d->param.nice / 2);
+	err = err ? err : watch_all(d);
+	err = err ? err : writer_new(&d->writer, &d->queue, st, d->done.fd, (int)d->param.nice / 2);
 	if (err)
 		goto fini_plant;
 	raise_priority(&d->param);
@@ -414,8 +408,7 @@ static int serve(struct aond *d, struct store *st, const uint64_t boot_id[2],
 	leases_init(&d->leases, &d->loop, &d->roster);
 	d->plant.broker = &d->broker;
 	err = captures_init(&d->captures, d);
-	if (!err)
-		err = open_sockets(d);
+	err = err ? err : open_sockets(d);
 	if (err)
 		goto free_writer;
 	if (d->param.kineto && kineto_init(&d->kineto, d->param.run_dir.s, d->param.kineto_dir.s,

@@ -69,8 +69,7 @@ int rundir_open(struct rundir *r, const char *path, struct rundir_why *why)
 	if (r->dir < 0)
 		return say(why, -errno, "%s: %s", path, strerror(errno));
 	err = check_dir(r->dir, path, why);
-	if (!err)
-		err = take_lock(r, path, why);
+	err = err ? err : take_lock(r, path, why);
 	if (err)
 		rundir_close(r);
 	return err;

@@ -234,8 +234,7 @@ static int start(struct sess *s, const struct aon_msg_hello *m, struct pool *poo
 	s->budget.asked = (enum tier)row.tier;
 	s->budget.trials = m->features & AON_FEATURE_TRIAL;
 	err = open_gate(s);
-	if (!err)
-		err = welcome(s, flags);
+	err = err ? err : welcome(s, flags);
 	if (err) {
 		sess_end(s, false);
 		return 1;

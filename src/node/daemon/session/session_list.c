@@ -41,8 +41,7 @@ static int add_sess(struct roster *r, int sock, const struct peer *peer, int pid
 			    .since_ns = clock_mono_ns(),
 			    .gate.fd = -1 };
 	err = loop_add(r->loop, &s->channel.sock, EPOLLIN);
-	if (!err)
-		err = loop_add(r->loop, &s->channel.pid, EPOLLIN);
+	err = err ? err : loop_add(r->loop, &s->channel.pid, EPOLLIN);
 	if (err) {
 		loop_del(r->loop, &s->channel.sock);
 		free(s);
@@ -332,10 +331,8 @@ int roster_init(struct roster *r, struct loop *l, struct plant *pl, const struct
 	if (r->poll.fd < 0)
 		return -errno;
 	err = loop_add(l, &r->poll, EPOLLIN);
-	if (!err)
-		err = loop_add(l, &r->listen, EPOLLIN);
-	if (!err)
-		err = slot_init(r);
+	err = err ? err : loop_add(l, &r->listen, EPOLLIN);
+	err = err ? err : slot_init(r);
 	if (err)
 		close(r->poll.fd);
 	return err;

@@ -223,17 +223,12 @@ int stream_new(struct stream **out, struct plant *pl, struct pool *pool, const s
 	s->changed = true;
 	err = tally_adopt(&s->tally, was, pool_taken(pool));
 	tally_account(&s->tally, &s->proc.account);
-	if (!err)
-		err = store_process(pl->store, &s->proc);
+	err = err ? err : store_process(pl->store, &s->proc);
 	ro.process = s->proc.id;
-	if (!err)
-		err = understand_new(&s->understand, &ops, s, pool_head(pool)->heap_bytes);
-	if (!err)
-		err = roll_new(&s->roll, &ro);
-	if (!err)
-		err = blob_enc_new(&s->enc);
-	if (!err)
-		err = stepper_new(&s->stepper, &pl->means.means);
+	err = err ? err : understand_new(&s->understand, &ops, s, pool_head(pool)->heap_bytes);
+	err = err ? err : roll_new(&s->roll, &ro);
+	err = err ? err : blob_enc_new(&s->enc);
+	err = err ? err : stepper_new(&s->stepper, &pl->means.means);
 	if (err) {
 		stream_free(s);
 		return err;
