@@ -100,6 +100,13 @@ void json_init(struct json *j, FILE *f)
 	j->f = f;
 }
 
+void json_begin(struct json *j, FILE *f, const char *schema)
+{
+	json_init(j, f);
+	json_open(j, NULL, '{');
+	json_str(j, "schema", schema);
+}
+
 void json_open(struct json *j, const char *key, char kind)
 {
 	assert(j->depth < JSON_DEPTH);
@@ -223,4 +230,22 @@ void json_raw(struct json *j, const char *key, const char *text, size_t len)
 	lead(j, key);
 	flush(j);
 	fwrite(text, 1, len, j->f);
+}
+
+void json_put(struct json *j, const struct json_member *m)
+{
+	for (; m->kind; m++) {
+		if (m->kind == JSON_STR)
+			json_str(j, m->key, m->s);
+		else if (m->kind == JSON_U64)
+			json_u64(j, m->key, m->u);
+		else if (m->kind == JSON_I64)
+			json_i64(j, m->key, m->i);
+		else if (m->kind == JSON_REAL)
+			json_real(j, m->key, m->d);
+		else if (m->kind == JSON_DOUBLE)
+			json_double(j, m->key, m->d);
+		else
+			json_bool(j, m->key, m->b);
+	}
 }

@@ -26,6 +26,8 @@ struct json {
 };
 
 void json_init(struct json *j, FILE *f);
+/* The same, and the object of an answer: its first member names its schema. */
+void json_begin(struct json *j, FILE *f, const char *schema);
 void json_open(struct json *j, const char *key, char kind); /* '{' or '[' */
 void json_close(struct json *j);
 void json_line(struct json *j); /* the next value is on a line of its own */
@@ -42,5 +44,42 @@ void json_null(struct json *j, const char *key);
 void json_maybe(struct json *j, const char *key, bool is, int64_t v); /* is not: null */
 /* A value that is JSON already: of a file, or of an answer. */
 void json_raw(struct json *j, const char *key, const char *text, size_t len);
+
+/*
+ * Several members at once, and a whole object of them:
+ *
+ *	json_object(&j, NULL, J_STR("name", text), J_U64("pid", pid));
+ *
+ * All values are taken before the first is written: two of them cannot share a buffer.
+ */
+struct json_member {
+	const char *key;
+	enum { JSON_STR = 1, JSON_U64, JSON_I64, JSON_REAL, JSON_DOUBLE, JSON_BOOL } kind;
+	union {
+		const char *s;
+		uint64_t u;
+		int64_t i;
+		double d;
+		bool b;
+	};
+};
+
+/* clang-format off */
+#define J_STR(key, v)    { key, JSON_STR,    { .s = v } }
+#define J_U64(key, v)    { key, JSON_U64,    { .u = (uint64_t)(v) } }
+#define J_I64(key, v)    { key, JSON_I64,    { .i = v } }
+#define J_REAL(key, v)   { key, JSON_REAL,   { .d = v } }
+#define J_DOUBLE(key, v) { key, JSON_DOUBLE, { .d = v } }
+#define J_BOOL(key, v)   { key, JSON_BOOL,   { .b = v } }
+/* clang-format on */
+
+void json_put(struct json *j, const struct json_member *m); /* up to one without a kind */
+#define json_members(j, ...) json_put(j, (const struct json_member[]){ __VA_ARGS__, { 0 } })
+#define json_object(j, key, ...)              \
+	do {                                  \
+		json_open(j, key, '{');       \
+		json_members(j, __VA_ARGS__); \
+		json_close(j);                \
+	} while (0)
 
 #endif /* AON_JSON_H */

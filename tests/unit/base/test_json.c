@@ -37,6 +37,24 @@ static const struct { const char *name, *in, *want; } strings[] = {
 };
 /* clang-format on */
 
+static void test_members(void)
+{
+	struct json *j = begin();
+
+	json_open(j, NULL, '[');
+	json_object(j, NULL, J_STR("s", "x"), J_STR("none", NULL), J_U64("u", UINT64_MAX),
+		    J_I64("i", -1), J_REAL("r", 0.5), J_DOUBLE("d", 0.1), J_BOOL("b", 4 & 4));
+	T_OK(!strcmp(end(j), "[{\"s\":\"x\",\"none\":null,\"u\":18446744073709551615,\"i\":-1,"
+			     "\"r\":0.5,\"d\":0.1,\"b\":true}]\n"),
+	     "an object of several members: %s", text);
+	free(text);
+	j = begin();
+	json_begin(j, j->f, "aon.test/1");
+	T_OK(!strcmp(end(j), "{\"schema\":\"aon.test/1\"}\n"), "an answer names its schema: %s",
+	     text);
+	free(text);
+}
+
 int main(void)
 {
 	struct json *j;
@@ -90,5 +108,6 @@ int main(void)
 		     !strcmp(text + len - 6, "xxx\"}\n"),
 	     "keys and texts longer than the writer's room: %zu", len);
 	free(text);
+	test_members();
 	return t_done();
 }
