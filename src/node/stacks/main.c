@@ -292,9 +292,7 @@ static void say_json(const struct stacked *s, size_t n, const char *word)
 {
 	struct json j;
 
-	json_init(&j, stdout);
-	json_open(&j, NULL, '{');
-	json_str(&j, "schema", "aon.stacks/1");
+	json_begin(&j, stdout, "aon.stacks/1");
 	json_open(&j, "groups", '[');
 	for (size_t i = 0; i < n; i += s[i].group) {
 		json_open(&j, NULL, '{');

@@ -179,11 +179,8 @@ int capture_node_keep(const struct opts *o, const struct node_want *w)
 	rc = begin(&c);
 	node_capture_fini(&c);
 	if (rc == CLI_OK && o->val[OPT_JSON]) {
-		json_init(&j, stdout);
-		json_open(&j, NULL, '{');
-		json_str(&j, "schema", "aon.trigger/1");
-		json_u64(&j, "id", c.id);
-		json_str(&j, "trigger", o->val[OPT_TRIGGER]);
+		json_begin(&j, stdout, "aon.trigger/1");
+		json_members(&j, J_U64("id", c.id), J_STR("trigger", o->val[OPT_TRIGGER]));
 		json_end(&j);
 	} else if (rc == CLI_OK) {
 		printf("trigger %" PRIu64 " stands. What it captures: aon capture --raised list\n"
@@ -218,13 +215,9 @@ static void on_row(void *arg, char *line)
 			table_add_text(&r->table, &r->out, word[i]);
 		return;
 	}
-	json_open(&r->j, NULL, '{');
-	json_u64(&r->j, "id", num_front(word[0], NULL));
-	json_u64(&r->j, "uid", num_front(word[1], NULL));
-	json_str(&r->j, "state", word[2]);
-	json_u64(&r->j, "processes", num_front(word[3], NULL));
-	json_str(&r->j, "what", word[4]);
-	json_close(&r->j);
+	json_object(&r->j, NULL, J_U64("id", num_front(word[0], NULL)),
+		    J_U64("uid", num_front(word[1], NULL)), J_STR("state", word[2]),
+		    J_U64("processes", num_front(word[3], NULL)), J_STR("what", word[4]));
 }
 
 int capture_node_list(const struct opts *o)
@@ -248,9 +241,7 @@ int capture_node_list(const struct opts *o)
 	out_init(&r.out, stdout, o);
 	table_init(&r.table, col, sizeof(col) / sizeof(col[0]));
 	if (r.json) {
-		json_init(&r.j, stdout);
-		json_open(&r.j, NULL, '{');
-		json_str(&r.j, "schema", "aon.captures/1");
+		json_begin(&r.j, stdout, "aon.captures/1");
 		json_open(&r.j, "captures", '[');
 	}
 	err = ask_on(c.ask, "capture list", on_row, &r);

@@ -75,9 +75,7 @@ static int list(const struct opts *o, const struct found *f)
 	struct json j;
 
 	if (o->val[OPT_JSON]) {
-		json_init(&j, stdout);
-		json_open(&j, NULL, '{');
-		json_str(&j, "schema", "aon.raised/1");
+		json_begin(&j, stdout, "aon.raised/1");
 		json_open(&j, "captures", '[');
 	}
 	out_init(&out, stdout, o);
@@ -87,14 +85,9 @@ static int list(const struct opts *o, const struct found *f)
 		uint64_t full = r->secs * 1000000000ull, before = r->to_ns - r->from_ns - full;
 
 		if (o->val[OPT_JSON]) {
-			json_open(&j, NULL, '{');
-			json_u64(&j, "number", i + 1);
-			json_u64(&j, "wall_ns", r->wall_ns);
-			json_u64(&j, "pid", r->pid);
-			json_str(&j, "alarm", r->why);
-			json_u64(&j, "from_ns", r->from_ns);
-			json_u64(&j, "to_ns", r->to_ns);
-			json_close(&j);
+			json_object(&j, NULL, J_U64("number", i + 1), J_U64("wall_ns", r->wall_ns),
+				    J_U64("pid", r->pid), J_STR("alarm", r->why),
+				    J_U64("from_ns", r->from_ns), J_U64("to_ns", r->to_ns));
 			continue;
 		}
 		table_add(&table, "%zu", i + 1);

@@ -18,10 +18,9 @@ static void say_more(void *arg, struct json *j)
 		json_u64(j, "steps", c->want.steps);
 	else
 		json_u64(j, "duration_ms", c->want.ms);
-	json_u64(j, "begin_ns", c->begin_ns);
-	json_str(j, "trigger", c->want.trigger);
-	json_str(j, "fired", *c->why ? c->why : NULL);
-	json_str(j, "store_error", *c->error ? c->error : NULL);
+	json_members(j, J_U64("begin_ns", c->begin_ns), J_STR("trigger", c->want.trigger),
+		     J_STR("fired", *c->why ? c->why : NULL),
+		     J_STR("store_error", *c->error ? c->error : NULL));
 	json_open(j, "processes", '[');
 	for (size_t i = 0; i < c->n; i++) {
 		const struct node_proc *p = &c->proc[i];
@@ -30,17 +29,15 @@ static void say_more(void *arg, struct json *j)
 		json_open(j, NULL, '{');
 		json_i64(j, "pid", p->pid);
 		json_maybe(j, "rank", p->rank >= 0, p->rank);
-		json_str(j, "job", *p->job ? p->job : NULL);
-		json_str(j, "end", *p->end ? p->end : "past");
-		json_u64(j, "from_ns", p->from_ns);
-		json_u64(j, "to_ns", p->to_ns);
+		json_members(j, J_STR("job", *p->job ? p->job : NULL),
+			     J_STR("end", *p->end ? p->end : "past"), J_U64("from_ns", p->from_ns),
+			     J_U64("to_ns", p->to_ns));
 		if (steps) {
 			json_u64(j, "first_step", p->first_step);
 			json_u64(j, "last_step", p->last_step);
 		}
-		json_u64(j, "left_out", p->left_out);
-		json_u64(j, "emitted", p->emitted);
-		json_u64(j, "lost", p->lost);
+		json_members(j, J_U64("left_out", p->left_out), J_U64("emitted", p->emitted),
+			     J_U64("lost", p->lost));
 		if (p->held_ns)
 			json_u64(j, "held_from_ns", p->held_ns);
 		json_close(j);

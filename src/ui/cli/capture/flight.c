@@ -322,9 +322,7 @@ static void print_json(const struct flight *f)
 {
 	struct json j;
 
-	json_init(&j, stdout);
-	json_open(&j, NULL, '{');
-	json_str(&j, "schema", "aon.flight/1");
+	json_begin(&j, stdout, "aon.flight/1");
 	json_open(&j, "processes", '[');
 	for (size_t i = 0; i < f->n; i++) {
 		const struct asked *p = &f->p[i];
@@ -332,19 +330,17 @@ static void print_json(const struct flight *f)
 		json_open(&j, NULL, '{');
 		json_u64(&j, "pid", (uint64_t)p->pid);
 		json_maybe(&j, "rank", *p->rank, (int64_t)num_front(p->rank, NULL));
-		json_str(&j, "dump", *p->file ? p->file : NULL);
-		json_str(&j, "why", p->why);
+		json_members(&j, J_STR("dump", *p->file ? p->file : NULL), J_STR("why", p->why));
 		json_open(&j, "groups", '[');
 		for (size_t k = 0; k < p->groups; k++) {
 			const struct group *g = &p->group[k];
 			const struct group *at = stuck(f, g->name);
 
 			json_open(&j, NULL, '{');
-			json_str(&j, "group", g->name);
-			json_u64(&j, "called", g->last);
+			json_members(&j, J_STR("group", g->name), J_U64("called", g->last));
 			json_maybe(&j, "waits_in", g->open, (int64_t)g->open);
-			json_str(&j, "what", g->open ? g->what : NULL);
-			json_bool(&j, "missing", at && g->last < at->open);
+			json_members(&j, J_STR("what", g->open ? g->what : NULL),
+				     J_BOOL("missing", at && g->last < at->open));
 			json_close(&j);
 		}
 		json_close(&j);

@@ -193,9 +193,7 @@ int fleet_diff_cmd(const struct opts *o)
 	if (x.r[0].job.sum.steps < STEPS_MIN || x.r[1].job.sum.steps < STEPS_MIN) {
 		rc = cli_say(CLI_UNSURE, "too few steps on one side for a verdict");
 	} else if (o->val[OPT_JSON]) {
-		json_init(&j, stdout);
-		json_open(&j, NULL, '{');
-		json_str(&j, "schema", "aon.jobs/1");
+		json_begin(&j, stdout, "aon.jobs/1");
 		json_str(&j, "cluster", fleet_shown(f));
 		fleet_compare_json(&j, &x.r[0], &x.r[1]);
 		json_end(&j);

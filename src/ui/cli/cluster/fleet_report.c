@@ -289,9 +289,7 @@ int fleet_report_cmd(const struct opts *o)
 		return rc;
 	}
 	if (o->val[OPT_JSON]) {
-		json_init(&j, stdout);
-		json_open(&j, NULL, '{');
-		json_str(&j, "schema", "aon.job/1");
+		json_begin(&j, stdout, "aon.job/1");
 		json_str(&j, "cluster", fleet_shown(f));
 		fleet_report_json(&j, &r, NULL);
 		json_end(&j);

@@ -180,25 +180,18 @@ static void finding_json(struct json *j, const struct heard *h)
 
 	json_open(j, NULL, '{');
 	snprintf(kind, sizeof(kind), "F%u", v->f.kind);
-	json_str(j, "kind", v->f.kind ? kind : NULL);
-	json_str(j, "why", diag_why_word[v->why]);
-	json_str(j, "text", what[v->why]);
+	json_members(j, J_STR("kind", v->f.kind ? kind : NULL), J_STR("why", diag_why_word[v->why]),
+		     J_STR("text", what[v->why]));
 	json_open(j, "parts", '[');
 	for (uint32_t i = 0; i < v->f.parts; i++)
 		json_str(j, NULL, diag_part_text(part, v->f.part[i]));
 	json_close(j);
-	json_bool(j, "act", v->f.act);
-	json_real(j, "gain", v->f.gain);
-	json_real(j, "gain_least", v->gain_least);
-	json_real(j, "confidence", v->f.confidence);
-	json_u64(j, "since", v->since);
-	json_u64(j, "last", h->last);
-	json_real(j, "seen_ns", v->seen_ns);
-	json_real(j, "usual_ns", v->usual_ns);
-	json_real(j, "noise_ns", v->noise_ns);
-	json_real(j, "step_ns", v->step_ns);
-	json_u64(j, "ranks", v->ranks);
-	json_u64(j, "of", v->of);
+	json_members(j, J_BOOL("act", v->f.act), J_REAL("gain", v->f.gain),
+		     J_REAL("gain_least", v->gain_least), J_REAL("confidence", v->f.confidence),
+		     J_U64("since", v->since), J_U64("last", h->last),
+		     J_REAL("seen_ns", v->seen_ns), J_REAL("usual_ns", v->usual_ns),
+		     J_REAL("noise_ns", v->noise_ns), J_REAL("step_ns", v->step_ns),
+		     J_U64("ranks", v->ranks), J_U64("of", v->of));
 	json_close(j);
 }
 
@@ -207,13 +200,10 @@ static void print_json(const struct why *w, const struct fleet *f)
 	char verdict[256];
 	struct json j;
 
-	json_init(&j, stdout);
-	json_open(&j, NULL, '{');
-	json_str(&j, "schema", "aon.diagnosis/1");
-	json_str(&j, "cluster", fleet_shown(f));
-	json_str(&j, "job", w->r.job.job);
-	json_str(&j, "verdict", fleet_verdict(verdict, sizeof(verdict), &w->r));
-	json_u64(&j, "steps", w->steps);
+	json_begin(&j, stdout, "aon.diagnosis/1");
+	json_members(&j, J_STR("cluster", fleet_shown(f)), J_STR("job", w->r.job.job),
+		     J_STR("verdict", fleet_verdict(verdict, sizeof(verdict), &w->r)),
+		     J_U64("steps", w->steps));
 	json_open(&j, "findings", '[');
 	for (size_t i = 0; i < w->n; i++)
 		finding_json(&j, &w->heard[i]);

@@ -14,9 +14,7 @@ static long print_json(struct store *st, const char *path)
 	struct json j;
 	long n;
 
-	json_init(&j, stdout);
-	json_open(&j, NULL, '{');
-	json_str(&j, "schema", "aon.alarms/1");
+	json_begin(&j, stdout, "aon.alarms/1");
 	json_str(&j, "store", path);
 	n = alarms_json(&j, st);
 	json_end(&j);

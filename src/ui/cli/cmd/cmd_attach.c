@@ -210,11 +210,8 @@ static void put_json(const struct seen *s)
 	char word[sizeof(s->command) + 16];
 	struct json j;
 
-	json_init(&j, stdout);
-	json_open(&j, NULL, '{');
-	json_str(&j, "schema", "aon.attach/1");
-	json_u64(&j, "pid", (uint64_t)s->pid);
-	json_str(&j, "command", s->command);
+	json_begin(&j, stdout, "aon.attach/1");
+	json_members(&j, J_U64("pid", (uint64_t)s->pid), J_STR("command", s->command));
 	if (s->known)
 		json_bool(&j, "recorded", s->recorded);
 	else

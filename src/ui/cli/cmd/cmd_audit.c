@@ -33,15 +33,9 @@ static void show(struct list *l, const struct audit_line *a)
 			 fmt_clean(clean, sizeof(clean), a->text, l->out->ascii));
 		return;
 	}
-	json_open(l->j, NULL, '{');
-	json_u64(l->j, "wall_ns", a->wall_ns);
-	json_str(l->j, "at", when);
-	json_u64(l->j, "uid", a->uid);
-	json_u64(l->j, "pid", a->pid);
-	json_str(l->j, "what", a->what);
-	json_str(l->j, "outcome", a->outcome);
-	json_str(l->j, "text", a->text);
-	json_close(l->j);
+	json_object(l->j, NULL, J_U64("wall_ns", a->wall_ns), J_STR("at", when),
+		    J_U64("uid", a->uid), J_U64("pid", a->pid), J_STR("what", a->what),
+		    J_STR("outcome", a->outcome), J_STR("text", a->text));
 }
 
 /* -ENOENT: there is none. */
@@ -94,9 +88,7 @@ int cmd_audit(const struct opts *o)
 	l.out = &out;
 	if (o->val[OPT_JSON]) {
 		l.j = &j;
-		json_init(&j, stdout);
-		json_open(&j, NULL, '{');
-		json_str(&j, "schema", "aon.audit/1");
+		json_begin(&j, stdout, "aon.audit/1");
 		json_str(&j, "store", store);
 		json_open(&j, "lines", '[');
 	}

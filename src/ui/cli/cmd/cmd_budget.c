@@ -65,9 +65,8 @@ static void begin_process(struct show *s, const char *pid, const char *job, cons
 		return;
 	}
 	json_open(s->j, NULL, '{');
-	json_u64(s->j, "pid", num_front(pid, NULL));
-	json_str(s->j, "job", *job ? job : NULL);
-	json_str(s->j, "moved", *moved ? moved : NULL);
+	json_members(s->j, J_U64("pid", num_front(pid, NULL)), J_STR("job", *job ? job : NULL),
+		     J_STR("moved", *moved ? moved : NULL));
 	json_open(s->j, "budget", '[');
 }
 
@@ -90,16 +89,10 @@ static void json_row(struct json *j, char *f[FIELDS])
 {
 	double u = num_front_real(f[3], NULL);
 
-	json_open(j, NULL, '{');
-	json_str(j, "key", f[0]);
-	json_str(j, "name", f[0]);
-	json_str(j, "value", f[1]);
-	json_str(j, "unit", *f[2] ? f[2] : NULL);
-	json_real(j, "used", u < 0 ? 0.0 / 0.0 : u);
-	json_str(j, "what", *f[6] ? f[6] : NULL);
-	json_u64(j, "given_up", num_front(f[4], NULL));
-	json_str(j, "given_up_what", *f[5] ? f[5] : NULL);
-	json_close(j);
+	json_object(j, NULL, J_STR("key", f[0]), J_STR("name", f[0]), J_STR("value", f[1]),
+		    J_STR("unit", *f[2] ? f[2] : NULL), J_REAL("used", u < 0 ? 0.0 / 0.0 : u),
+		    J_STR("what", *f[6] ? f[6] : NULL), J_U64("given_up", num_front(f[4], NULL)),
+		    J_STR("given_up_what", *f[5] ? f[5] : NULL));
 }
 
 static void on_line(void *arg, char *line)
@@ -183,9 +176,7 @@ static int show(const struct opts *o, const char *whom)
 	s.out = &out;
 	if (o->val[OPT_JSON]) {
 		s.j = &j;
-		json_init(&j, f);
-		json_open(&j, NULL, '{');
-		json_str(&j, "schema", "aon.budget/1");
+		json_begin(&j, f, "aon.budget/1");
 		json_open(&j, *whom ? "processes" : "budget", '[');
 	} else if (!*whom) {
 		table_begin(&s);

@@ -196,9 +196,7 @@ static void say_json(const struct profiler_capture *c, const struct trace *t, co
 	struct json j;
 	size_t file = 0;
 
-	json_init(&j, stdout);
-	json_open(&j, NULL, '{');
-	json_str(&j, "schema", "aon.capture/1");
+	json_begin(&j, stdout, "aon.capture/1");
 	json_str(&j, "output", t->files ? store : NULL);
 	if (c->want.steps)
 		json_u64(&j, "steps", c->want.steps);
@@ -213,8 +211,7 @@ static void say_json(const struct profiler_capture *c, const struct trace *t, co
 		json_open(&j, NULL, '{');
 		json_i64(&j, "pid", g->pid);
 		put_rank(&j, g);
-		json_bool(&j, "captured", done);
-		json_str(&j, "trace", done ? g->file : NULL);
+		json_members(&j, J_BOOL("captured", done), J_STR("trace", done ? g->file : NULL));
 		if (done) {
 			json_u64(&j, "bytes", g->bytes);
 			json_u64(&j, "events", t->file[file++].imported);
@@ -279,9 +276,7 @@ static int list(const struct profiler_capture *c)
 	char comm[32];
 
 	if (c->o->val[OPT_JSON]) {
-		json_init(&j, stdout);
-		json_open(&j, NULL, '{');
-		json_str(&j, "schema", "aon.capture/1");
+		json_begin(&j, stdout, "aon.capture/1");
 		json_open(&j, "processes", '[');
 		for (size_t i = 0; i < c->n; i++) {
 			json_open(&j, NULL, '{');

@@ -224,9 +224,7 @@ static void print_json(const struct gate *g, int rc)
 	static const char *const words[] = { "pass", "fail", "skip" };
 	struct json j;
 
-	json_init(&j, stdout);
-	json_open(&j, NULL, '{');
-	json_str(&j, "schema", "aon.check/1");
+	json_begin(&j, stdout, "aon.check/1");
 	json_str(&j, "verdict", rc == CLI_OK ? "pass" : rc == CLI_FAIL ? "fail" : "undecided");
 	json_open(&j, "limits", '[');
 	for (size_t i = 0; i < g->limits.n; i++) {
@@ -234,17 +232,12 @@ static void print_json(const struct gate *g, int rc)
 		double value;
 		enum verdict v = judge(g, l, &value);
 
-		json_open(&j, NULL, '{');
-		json_str(&j, "name", metrics[l->metric].name);
-		json_str(&j, "verdict", words[v]);
-		json_real(&j, "value", value);
-		json_str(&j, "op", l->least ? ">=" : "<=");
-		json_real(&j, "limit", l->value);
-		json_real(&j, "base",
-			  g->has_base && !metrics[l->metric].needs_base
-				  ? metrics[l->metric].of(&g->s, 1)
-				  : NO_VALUE);
-		json_close(&j);
+		json_object(&j, NULL, J_STR("name", metrics[l->metric].name),
+			    J_STR("verdict", words[v]), J_REAL("value", value),
+			    J_STR("op", l->least ? ">=" : "<="), J_REAL("limit", l->value),
+			    J_REAL("base", g->has_base && !metrics[l->metric].needs_base
+						   ? metrics[l->metric].of(&g->s, 1)
+						   : NO_VALUE));
 	}
 	json_end(&j);
 }

@@ -166,11 +166,9 @@ static void tables(struct look *l, char *text)
 			continue;
 		*rows++ = *bytes++ = '\0';
 		if (l->j) {
-			json_open(l->j, NULL, '{');
-			json_str(l->j, "name", p);
-			json_u64(l->j, "rows", num_front(rows, NULL));
-			json_u64(l->j, "bytes", num_front(bytes, NULL));
-			json_close(l->j);
+			json_object(l->j, NULL, J_STR("name", p),
+				    J_U64("rows", num_front(rows, NULL)),
+				    J_U64("bytes", num_front(bytes, NULL)));
 		} else {
 			out_line(&l->out, OUT_PLAIN, "    %-20s %12s rows  %10s", p,
 				 fmt_count(a, num_front(rows, NULL)),
@@ -216,12 +214,9 @@ static void look_server(struct look *l, struct ch *c, uint32_t i)
 	l->bad += err != 0;
 	if (l->j) {
 		json_open(l->j, NULL, '{');
-		json_str(l->j, "server", host);
-		json_u64(l->j, "shard", s->shard);
-		json_bool(l->j, "ok", !err);
-		json_str(l->j, "why", err ? why.text : NULL);
-		json_u64(l->j, "version", version);
-		json_u64(l->j, "schema", schema);
+		json_members(l->j, J_STR("server", host), J_U64("shard", s->shard),
+			     J_BOOL("ok", !err), J_STR("why", err ? why.text : NULL),
+			     J_U64("version", version), J_U64("schema", schema));
 	} else if (err) {
 		out_line(&l->out, OUT_FAIL, "  %s  shard %u  %s", host, s->shard, why.text);
 	} else {
@@ -245,8 +240,7 @@ static int status(const struct opts *o, struct ch *c)
 		l.j = &j;
 		json_init(&j, stdout);
 		json_open(&j, NULL, '{');
-		json_str(&j, "database", ch_url(c)->db);
-		json_u64(&j, "schema", SHIP_SCHEMA);
+		json_members(&j, J_STR("database", ch_url(c)->db), J_U64("schema", SHIP_SCHEMA));
 		json_open(&j, "servers", '[');
 	} else {
 		out_line(&l.out, OUT_BOLD, "database %s", ch_url(c)->db);

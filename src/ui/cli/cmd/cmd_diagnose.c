@@ -164,12 +164,10 @@ static void put_case(struct json *j, const struct diag_case *c)
 static void put_recording(struct json *j, const struct recording *r)
 {
 	json_open(j, NULL, '{');
-	json_str(j, "file", r->path);
-	json_u64(j, "ranks", r->world);
-	json_u64(j, "steps", r->steps);
-	json_u64(j, "records", r->records);
-	json_double(j, "step_ns", r->step_ns / (double)r->records);
-	json_double(j, "slowdown", diag_slowdown(r->d));
+	json_members(j, J_STR("file", r->path), J_U64("ranks", r->world), J_U64("steps", r->steps),
+		     J_U64("records", r->records),
+		     J_DOUBLE("step_ns", r->step_ns / (double)r->records),
+		     J_DOUBLE("slowdown", diag_slowdown(r->d)));
 	json_open(j, "findings", '[');
 	for (size_t i = 0; i < r->cases.n; i++)
 		put_case(j, &r->cases.c[i]);
@@ -248,9 +246,7 @@ int cmd_diagnose(const struct opts *o)
 	if (o->argc && o->val[OPT_CLUSTER])
 		return cli_misuse("takes files, or --cluster, not both");
 	if (to) {
-		json_init(to, stdout);
-		json_open(to, NULL, '{');
-		json_str(to, "schema", "aon.diagnose/1");
+		json_begin(to, stdout, "aon.diagnose/1");
 		json_open(to, "recordings", '[');
 	}
 	if (!o->argc)

@@ -217,9 +217,7 @@ static void print_json(const struct sides *s)
 {
 	struct json j;
 
-	json_init(&j, stdout);
-	json_open(&j, NULL, '{');
-	json_str(&j, "schema", "aon.diff/1");
+	json_begin(&j, stdout, "aon.diff/1");
 	diff_json(&j, &s->d, s->label[0], s->label[1]);
 	diff_findings_json(&j, s->one ? NULL : s->v[0].fs, s->one ? NULL : s->v[1].fs);
 	json_end(&j);

@@ -106,10 +106,8 @@ void doctor_put(struct doctor *d, const char *id, enum health h, const char *so,
 	if (!d->full)
 		without_home(text, sizeof(text));
 	json_open(&d->j, NULL, '{');
-	json_str(&d->j, "section", d->section);
-	json_str(&d->j, "id", id);
-	json_str(&d->j, "status", word[h]);
-	json_str(&d->j, "text", text);
+	json_members(&d->j, J_STR("section", d->section), J_STR("id", id), J_STR("status", word[h]),
+		     J_STR("text", text));
 	if (so)
 		json_str(&d->j, "consequence", so);
 	if (fix)
@@ -130,16 +128,11 @@ static void begin(struct doctor *d, const struct opts *o)
 			 un.release, *driver ? "   driver " : "", driver);
 		return;
 	}
-	json_init(&d->j, stdout);
-	json_open(&d->j, NULL, '{');
-	json_str(&d->j, "schema", "aon.doctor/1");
-	json_str(&d->j, "version", AON_VERSION);
-	json_str(&d->j, "kernel", un.release);
-	json_str(&d->j, "machine", un.machine);
-	json_str(&d->j, "nvidia_driver", *driver ? driver : NULL);
+	json_begin(&d->j, stdout, "aon.doctor/1");
+	json_members(&d->j, J_STR("version", AON_VERSION), J_STR("kernel", un.release),
+		     J_STR("machine", un.machine), J_STR("nvidia_driver", *driver ? driver : NULL));
 	if (o->val[OPT_FULL]) {
-		json_str(&d->j, "host", host);
-		json_u64(&d->j, "uid", getuid());
+		json_members(&d->j, J_STR("host", host), J_U64("uid", getuid()));
 	}
 	json_open(&d->j, "checks", '[');
 }

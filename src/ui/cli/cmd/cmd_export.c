@@ -80,10 +80,8 @@ static void say_json(struct json *j, const struct export_wrote *w)
 		json_i64(j, "rank", w->rank);
 	else
 		json_null(j, "rank");
-	json_u64(j, "bytes", w->bytes);
-	json_u64(j, "events", w->n.events);
-	json_u64(j, "gpu_events", w->n.gpu);
-	json_u64(j, "left", w->n.left);
+	json_members(j, J_U64("bytes", w->bytes), J_U64("events", w->n.events),
+		     J_U64("gpu_events", w->n.gpu), J_U64("left", w->n.left));
 	if (w->n.stacks)
 		json_u64(j, "stacks", w->n.stacks);
 	json_close(j);
@@ -152,9 +150,7 @@ int export_write(const struct opts *o, const char *to, const char *schema, const
 		return rc;
 	out_init(&s.out, stdout, o);
 	if (o->val[OPT_JSON]) {
-		json_init(&s.j, stdout);
-		json_open(&s.j, NULL, '{');
-		json_str(&s.j, "schema", schema);
+		json_begin(&s.j, stdout, schema);
 		json_str(&s.j, "format", export_kinds[s.t.to.format].name);
 		json_open(&s.j, "files", '[');
 	}

@@ -246,9 +246,7 @@ static void changes_text(const struct fleet_changes *cs, const struct out *out)
 
 static void begin_json(struct json *j, const char *schema, const struct fleet *f)
 {
-	json_init(j, stdout);
-	json_open(j, NULL, '{');
-	json_str(j, "schema", schema);
+	json_begin(j, stdout, schema);
 	json_str(j, "cluster", fleet_shown(f));
 }
 

@@ -30,9 +30,7 @@ static void say_json(const struct trace *t, const char *to)
 {
 	struct json j;
 
-	json_init(&j, stdout);
-	json_open(&j, NULL, '{');
-	json_str(&j, "schema", "aon.import/1");
+	json_begin(&j, stdout, "aon.import/1");
 	json_str(&j, "output", to);
 	json_open(&j, "files", '[');
 	for (size_t i = 0; i < t->files; i++) {
@@ -44,11 +42,9 @@ static void say_json(const struct trace *t, const char *to)
 			json_null(&j, "rank");
 		else
 			json_i64(&j, "rank", f->rank);
-		json_u64(&j, "events", f->rows);
-		json_u64(&j, "imported", f->imported);
-		json_u64(&j, "left", f->left);
-		json_u64(&j, "lost", f->lost);
-		json_u64(&j, "mended", f->mended);
+		json_members(&j, J_U64("events", f->rows), J_U64("imported", f->imported),
+			     J_U64("left", f->left), J_U64("lost", f->lost),
+			     J_U64("mended", f->mended));
 		if (f->broke_at != UINT64_MAX)
 			json_u64(&j, "broke_at", f->broke_at);
 		json_str(&j, "damage", *f->why ? f->why : NULL);

@@ -38,11 +38,8 @@ static void add_row(struct show *s, const char *hw, const char *of, const char *
 		return;
 	}
 	json_open(s->j, NULL, '{');
-	json_str(s->j, "hw", hw);
-	json_u64(s->j, "of", num_front(of, NULL));
-	json_str(s->j, "by", by);
-	json_u64(s->j, "uid", num_front(uid, NULL));
-	json_u64(s->j, "pid", num_front(pid, NULL));
+	json_members(s->j, J_STR("hw", hw), J_U64("of", num_front(of, NULL)), J_STR("by", by),
+		     J_U64("uid", num_front(uid, NULL)), J_U64("pid", num_front(pid, NULL)));
 	if (left < 0)
 		json_null(s->j, "left_ms");
 	else
@@ -106,9 +103,7 @@ static int list(const struct opts *o)
 	out_init(&out, stdout, o);
 	if (o->val[OPT_JSON]) {
 		s.j = &j;
-		json_init(&j, stdout);
-		json_open(&j, NULL, '{');
-		json_str(&j, "schema", "aon.lease/1");
+		json_begin(&j, stdout, "aon.lease/1");
 		json_open(&j, "leases", '[');
 	} else {
 		s.t = &t;
@@ -161,13 +156,10 @@ static int change(const struct opts *o, bool take)
 	if (o->val[OPT_JSON]) {
 		struct json j;
 
-		json_init(&j, stdout);
-		json_open(&j, NULL, '{');
-		json_str(&j, "schema", "aon.lease.change/1");
-		json_str(&j, "what", o->argv[0]);
-		json_str(&j, "hw", hw);
-		json_u64(&j, "of", (uint64_t)of);
-		json_u64(&j, "seconds", take ? (uint64_t)seconds : 0);
+		json_begin(&j, stdout, "aon.lease.change/1");
+		json_members(&j, J_STR("what", o->argv[0]), J_STR("hw", hw),
+			     J_U64("of", (uint64_t)of),
+			     J_U64("seconds", take ? (uint64_t)seconds : 0));
 		json_end(&j);
 	} else if (take) {
 		printf("%s is yours within a second, for %ld s\n", hw, seconds);

@@ -109,11 +109,8 @@ int model_failed(int err, const struct gpu *g, enum gpu_type type)
 
 void model_json(struct json *j, const char *model, const struct gpu *g)
 {
-	json_init(j, stdout);
-	json_open(j, NULL, '{');
-	json_str(j, "schema", "aon.model/1");
-	json_str(j, "model", model);
-	json_str(j, "device", g->key);
+	json_begin(j, stdout, "aon.model/1");
+	json_members(j, J_STR("model", model), J_STR("device", g->key));
 }
 
 /* Keys that have the text in them, or begin as it does. */

@@ -201,9 +201,7 @@ static int json(struct store *st, const struct procs *ps, const char *path)
 	struct json j;
 	int err = 0;
 
-	json_init(&j, stdout);
-	json_open(&j, NULL, '{');
-	json_str(&j, "schema", "aon.overhead/1");
+	json_begin(&j, stdout, "aon.overhead/1");
 	json_str(&j, "store", path);
 	json_open(&j, "processes", '[');
 	for (size_t i = 0; i < ps->n && !err; i++) {

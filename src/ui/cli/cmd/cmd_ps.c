@@ -62,9 +62,7 @@ static int ps_json(struct store *st, const struct procs *ps, const char *path)
 	double per_s;
 	int err = 0;
 
-	json_init(&j, stdout);
-	json_open(&j, NULL, '{');
-	json_str(&j, "schema", "aon.ps/1");
+	json_begin(&j, stdout, "aon.ps/1");
 	json_str(&j, "store", path);
 	if (!store_node_get(st, &node))
 		node_json(&j, "node", &node);
@@ -76,12 +74,10 @@ static int ps_json(struct store *st, const struct procs *ps, const char *path)
 
 		err = rate_of(st, p, now, &per_s);
 		json_open(&j, NULL, '{');
-		json_u64(&j, "process", p->id);
-		json_u64(&j, "pid", p->pid);
-		json_u64(&j, "uid", p->uid);
-		json_str(&j, "comm", p->comm);
-		json_str(&j, "run", *p->run ? p->run : NULL);
-		json_str(&j, "job", *p->job ? p->job : NULL);
+		json_members(&j, J_U64("process", p->id), J_U64("pid", p->pid),
+			     J_U64("uid", p->uid), J_STR("comm", p->comm),
+			     J_STR("run", *p->run ? p->run : NULL),
+			     J_STR("job", *p->job ? p->job : NULL));
 		if (p->origin.rank)
 			json_u64(&j, "rank", p->origin.rank - 1);
 		else

@@ -258,9 +258,7 @@ static void show_json(const struct tray *b, size_t n)
 {
 	struct json j;
 
-	json_init(&j, stdout);
-	json_open(&j, NULL, '{');
-	json_str(&j, "schema", "aon.rack/1");
+	json_begin(&j, stdout, "aon.rack/1");
 	json_open(&j, "bmcs", '[');
 	for (size_t i = 0; i < n; i++)
 		json_raw(&j, NULL, b[i].text, b[i].len);

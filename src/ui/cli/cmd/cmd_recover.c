@@ -38,19 +38,11 @@ static void pool_text(const struct out *out, const char *path, const struct salv
 
 static void pool_json(struct json *j, const char *path, const struct salvage *s)
 {
-	json_open(j, NULL, '{');
-	json_str(j, "path", path);
-	json_str(j, "kind", "pool");
-	json_u64(j, "pid", s->pid);
-	json_u64(j, "records", s->records);
-	json_u64(j, "stored", s->stored);
-	json_u64(j, "lost", s->records - s->stored);
-	json_u64(j, "chunks_damaged", s->chunks_bad);
-	json_u64(j, "units_damaged", s->units_bad);
-	json_u64(j, "bytes_missing", s->bytes_missing);
-	json_u64(j, "app_lost", s->app_lost);
-	json_u64(j, "taken_before", s->taken);
-	json_close(j);
+	json_object(j, NULL, J_STR("path", path), J_STR("kind", "pool"), J_U64("pid", s->pid),
+		    J_U64("records", s->records), J_U64("stored", s->stored),
+		    J_U64("lost", s->records - s->stored), J_U64("chunks_damaged", s->chunks_bad),
+		    J_U64("units_damaged", s->units_bad), J_U64("bytes_missing", s->bytes_missing),
+		    J_U64("app_lost", s->app_lost), J_U64("taken_before", s->taken));
 }
 
 static void store_text(const struct out *out, const char *path, const struct store_salvage *s)
@@ -74,27 +66,17 @@ static void store_text(const struct out *out, const char *path, const struct sto
 
 static void store_json(struct json *j, const char *path, const struct store_salvage *s)
 {
-	json_open(j, NULL, '{');
-	json_str(j, "path", path);
-	json_str(j, "kind", "store");
-	json_u64(j, "pages", s->pages);
-	json_u64(j, "pages_damaged", s->pages_bad);
-	json_u64(j, "events", s->events);
-	json_u64(j, "event_blobs", s->event_blobs);
-	json_u64(j, "window_blobs", s->window_blobs);
-	json_u64(j, "steps", s->steps);
-	json_u64(j, "names", s->names);
-	json_u64(j, "processes", s->processes);
-	json_u64(j, "blobs_lost", s->blobs_lost);
-	json_u64(j, "events_lost", s->events_lost);
-	json_close(j);
+	json_object(j, NULL, J_STR("path", path), J_STR("kind", "store"), J_U64("pages", s->pages),
+		    J_U64("pages_damaged", s->pages_bad), J_U64("events", s->events),
+		    J_U64("event_blobs", s->event_blobs), J_U64("window_blobs", s->window_blobs),
+		    J_U64("steps", s->steps), J_U64("names", s->names),
+		    J_U64("processes", s->processes), J_U64("blobs_lost", s->blobs_lost),
+		    J_U64("events_lost", s->events_lost));
 }
 
 static void begin_json(struct json *j, const char *to)
 {
-	json_init(j, stdout);
-	json_open(j, NULL, '{');
-	json_str(j, "schema", "aon.recover/1");
+	json_begin(j, stdout, "aon.recover/1");
 	json_str(j, "output", to);
 	json_open(j, "files", '[');
 }

@@ -195,9 +195,7 @@ static void announce(const struct opts *o, const struct relay *r)
 	struct json j;
 
 	if (o->val[OPT_JSON]) {
-		json_init(&j, stdout);
-		json_open(&j, NULL, '{');
-		json_str(&j, "schema", "aon.relay_start/1");
+		json_begin(&j, stdout, "aon.relay_start/1");
 		json_str(&j, "listen", relay_address(r));
 		json_end(&j);
 	} else {

@@ -181,13 +181,9 @@ static int on_steps(void *arg, uint32_t process, const struct event_columns *c)
 	struct json *j = arg;
 
 	for (size_t i = 0; i < c->n; i++) {
-		json_open(j, NULL, '{');
-		json_u64(j, "process", process);
-		json_u64(j, "step", c->a[i]);
-		json_u64(j, "start_ns", c->start_ns[i]);
-		json_u64(j, "dur_ns", c->dur_ns[i]);
-		json_bool(j, "open", c->flags[i] & EVENT_OPEN);
-		json_close(j);
+		json_object(j, NULL, J_U64("process", process), J_U64("step", c->a[i]),
+			    J_U64("start_ns", c->start_ns[i]), J_U64("dur_ns", c->dur_ns[i]),
+			    J_BOOL("open", c->flags[i] & EVENT_OPEN));
 	}
 	return 0;
 }
@@ -247,15 +243,10 @@ static int json_all(struct report *r)
 	err = store_stat(r->st, &stat);
 	if (err < 0)
 		return err;
-	json_init(&r->j, stdout);
-	json_open(&r->j, NULL, '{');
-	json_str(&r->j, "schema", "aon.report/1");
+	json_begin(&r->j, stdout, "aon.report/1");
 	json_open(&r->j, "files", '[');
-	json_open(&r->j, NULL, '{');
-	json_str(&r->j, "path", r->path);
-	json_u64(&r->j, "bytes", stat.bytes);
-	json_u64(&r->j, "events", stat.events);
-	json_close(&r->j);
+	json_object(&r->j, NULL, J_STR("path", r->path), J_U64("bytes", stat.bytes),
+		    J_U64("events", stat.events));
 	json_close(&r->j);
 	json_open(&r->j, "processes", '[');
 	for (size_t i = 0; i < r->procs.n; i++) {
@@ -361,9 +352,7 @@ static bool own_ranks(const struct opts *o, int *rc)
 		own = add_ranks(&rs, o->argv[i], &want, &err);
 	own = own && rs.n && !ranks_compare(&rs);
 	if (own && o->val[OPT_JSON]) {
-		json_init(&j, stdout);
-		json_open(&j, NULL, '{');
-		json_str(&j, "schema", "aon.ranks/1");
+		json_begin(&j, stdout, "aon.ranks/1");
 		report_ranks_json(&j, &rs);
 		json_end(&j);
 	} else if (own) {
@@ -422,9 +411,7 @@ static void view_json(const struct view *v)
 {
 	struct json j;
 
-	json_init(&j, stdout);
-	json_open(&j, NULL, '{');
-	json_str(&j, "schema", "aon.report/1");
+	json_begin(&j, stdout, "aon.report/1");
 	insight_json(&j, v->in);
 	json_end(&j);
 }

@@ -21,9 +21,7 @@ static void add_number(struct table *t, double v, double unit)
 
 static void open_json(struct json *j)
 {
-	json_init(j, stdout);
-	json_open(j, NULL, '{');
-	json_str(j, "schema", DEVICES_SCHEMA);
+	json_begin(j, stdout, DEVICES_SCHEMA);
 	json_open(j, "devices", '[');
 }
 

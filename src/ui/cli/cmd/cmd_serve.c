@@ -126,13 +126,10 @@ static void announce(const struct serving *x, const char *token)
 	struct json j;
 
 	if (x->o->val[OPT_JSON]) {
-		json_init(&j, stdout);
-		json_open(&j, NULL, '{');
-		json_str(&j, "schema", "aon.serve/1");
-		json_str(&j, "address", x->address);
-		json_str(&j, "base", where);
-		json_str(&j, "token", *where == 'h' ? token : NULL);
-		json_u64(&j, "pid", (uint64_t)getpid());
+		json_begin(&j, stdout, "aon.serve/1");
+		json_members(&j, J_STR("address", x->address), J_STR("base", where),
+			     J_STR("token", *where == 'h' ? token : NULL),
+			     J_U64("pid", (uint64_t)getpid()));
 		json_end(&j);
 	} else {
 		printf("%s\n", x->address);

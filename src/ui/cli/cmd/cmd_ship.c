@@ -167,12 +167,8 @@ static int on_aside(void *arg, const struct batch_head *h, const char *reason)
 	char clean[OUT_TEXT];
 
 	if (l->j) {
-		json_open(l->j, NULL, '{');
-		json_u64(l->j, "seq", h->seq);
-		json_str(l->j, "table", h->table);
-		json_u64(l->j, "rows", h->rows);
-		json_str(l->j, "reason", reason);
-		json_close(l->j);
+		json_object(l->j, NULL, J_U64("seq", h->seq), J_STR("table", h->table),
+			    J_U64("rows", h->rows), J_STR("reason", reason));
 	} else {
 		out_line(l->out, OUT_WARN, "  set aside   %llu (%s, %u rows): %s",
 			 (unsigned long long)h->seq, h->table, h->rows,
@@ -200,13 +196,10 @@ static void drops_of(const struct spool_stat *st, struct json *j, const struct o
 					 fmt_exact(b, d->batches), spool_reason_word[r]);
 				continue;
 			}
-			json_open(j, NULL, '{');
-			json_str(j, "table", ship_table((enum ship_table_id)t)->name);
-			json_str(j, "reason", spool_reason_word[r]);
-			json_u64(j, "batches", d->batches);
-			json_u64(j, "rows", d->rows);
-			json_u64(j, "bytes", d->bytes);
-			json_close(j);
+			json_object(
+				j, NULL, J_STR("table", ship_table((enum ship_table_id)t)->name),
+				J_STR("reason", spool_reason_word[r]), J_U64("batches", d->batches),
+				J_U64("rows", d->rows), J_U64("bytes", d->bytes));
 		}
 }
 
@@ -224,14 +217,10 @@ static void status_json(const struct spool_stat *st, struct said *s, const char 
 	json_open(&j, NULL, '{');
 	json_str(&j, "spool", dir);
 	snprintf(v, sizeof(v), "%016llx", (unsigned long long)st->src);
-	json_str(&j, "src", v);
-	json_u64(&j, "waiting_batches", st->batches);
-	json_u64(&j, "waiting_rows", st->rows);
-	json_u64(&j, "waiting_bytes", st->bytes);
-	json_u64(&j, "oldest_ns", st->oldest_ns);
-	json_u64(&j, "sent_batches", st->sent);
-	json_u64(&j, "sent_rows", st->sent_rows);
-	json_u64(&j, "sent_bytes", st->sent_bytes);
+	json_members(&j, J_STR("src", v), J_U64("waiting_batches", st->batches),
+		     J_U64("waiting_rows", st->rows), J_U64("waiting_bytes", st->bytes),
+		     J_U64("oldest_ns", st->oldest_ns), J_U64("sent_batches", st->sent),
+		     J_U64("sent_rows", st->sent_rows), J_U64("sent_bytes", st->sent_bytes));
 	for (size_t i = 0; i < sizeof(number) / sizeof(number[0]); i++)
 		if (said(s, number[i], v))
 			json_i64(&j, number[i], num_front_i64(v, NULL));

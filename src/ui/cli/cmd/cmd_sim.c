@@ -26,25 +26,16 @@ static int faults_json(void)
 {
 	struct json j;
 
-	json_init(&j, stdout);
-	json_open(&j, NULL, '{');
-	json_str(&j, "schema", "aon.sim.faults/1");
+	json_begin(&j, stdout, "aon.sim.faults/1");
 	json_open(&j, "faults", '[');
 	for (int k = 0; k < FAULTS; k++) {
 		const struct fault_row *f = &fault_table[k];
 
-		json_open(&j, NULL, '{');
-		json_str(&j, "kind", f->word);
-		json_str(&j, "code", f->code);
-		json_str(&j, "scope", sim_scope_word[f->scope]);
-		json_str(&j, "unit", sim_unit(f));
-		json_double(&j, "by", f->by);
-		json_double(&j, "least", f->least);
-		json_double(&j, "most", f->most);
-		json_str(&j, "course", course_word[f->course]);
-		json_u64(&j, "every", f->every);
-		json_str(&j, "what", f->what);
-		json_close(&j);
+		json_object(&j, NULL, J_STR("kind", f->word), J_STR("code", f->code),
+			    J_STR("scope", sim_scope_word[f->scope]), J_STR("unit", sim_unit(f)),
+			    J_DOUBLE("by", f->by), J_DOUBLE("least", f->least),
+			    J_DOUBLE("most", f->most), J_STR("course", course_word[f->course]),
+			    J_U64("every", f->every), J_STR("what", f->what));
 	}
 	json_end(&j);
 	return CLI_OK;
@@ -90,18 +81,14 @@ static int params_json(void)
 {
 	struct json j;
 
-	json_init(&j, stdout);
-	json_open(&j, NULL, '{');
-	json_str(&j, "schema", "aon.sim.set/1");
+	json_begin(&j, stdout, "aon.sim.set/1");
 	json_open(&j, "set", '[');
 	for (const struct job_param *p = job_param; p->name; p++) {
 		json_open(&j, NULL, '{');
-		json_str(&j, "name", p->name);
-		json_double(&j, "default", p->def);
+		json_members(&j, J_STR("name", p->name), J_DOUBLE("default", p->def));
 		json_double(&j, "unless_told", p->def); /* the key until 0.1 */
-		json_double(&j, "least", p->least);
-		json_double(&j, "most", p->most);
-		json_str(&j, "what", p->what);
+		json_members(&j, J_DOUBLE("least", p->least), J_DOUBLE("most", p->most),
+			     J_STR("what", p->what));
 		json_close(&j);
 	}
 	json_close(&j);
@@ -322,9 +309,7 @@ static void truth_json(FILE *f, const struct sim_truth *t, const char *to)
 {
 	struct json j;
 
-	json_init(&j, f);
-	json_open(&j, NULL, '{');
-	json_str(&j, "schema", "aon.sim/1");
+	json_begin(&j, f, "aon.sim/1");
 	json_str(&j, "output", to);
 	sim_truth_json(&j, t);
 	json_end(&j);

@@ -20,22 +20,15 @@ struct faults {
 
 static void stat_json(struct json *j, const struct store_stat *s)
 {
-	json_u64(j, "version", s->version);
-	json_u64(j, "bytes", s->bytes);
-	json_u64(j, "processes", s->processes);
-	json_u64(j, "tracks", s->tracks);
+	json_members(j, J_U64("version", s->version), J_U64("bytes", s->bytes),
+		     J_U64("processes", s->processes), J_U64("tracks", s->tracks));
 	json_u64(j, "lanes", s->tracks); /* the key until 0.1 */
-	json_u64(j, "names", s->names);
-	json_u64(j, "events", s->events);
-	json_u64(j, "event_blobs", s->event_blobs);
-	json_u64(j, "event_bytes", s->event_bytes);
-	json_u64(j, "rollups", s->rollups);
-	json_u64(j, "window_blobs", s->window_blobs);
-	json_u64(j, "window_bytes", s->window_bytes);
-	json_u64(j, "steps", s->steps);
-	json_u64(j, "step_bytes", s->step_bytes);
-	json_u64(j, "first_ns", s->first_ns);
-	json_u64(j, "last_ns", s->last_ns);
+	json_members(j, J_U64("names", s->names), J_U64("events", s->events),
+		     J_U64("event_blobs", s->event_blobs), J_U64("event_bytes", s->event_bytes),
+		     J_U64("rollups", s->rollups), J_U64("window_blobs", s->window_blobs),
+		     J_U64("window_bytes", s->window_bytes), J_U64("steps", s->steps),
+		     J_U64("step_bytes", s->step_bytes), J_U64("first_ns", s->first_ns),
+		     J_U64("last_ns", s->last_ns));
 }
 
 static void stat_text(const struct out *out, const struct store_stat *s)
@@ -81,9 +74,7 @@ static int do_stat(const struct opts *o, const char *path)
 			       strerror(-err), path);
 	out_init(&out, stdout, o);
 	if (o->val[OPT_JSON]) {
-		json_init(&j, stdout);
-		json_open(&j, NULL, '{');
-		json_str(&j, "schema", "aon.store/1");
+		json_begin(&j, stdout, "aon.store/1");
 		json_str(&j, "path", path);
 		stat_json(&j, &s);
 		json_end(&j);
@@ -150,9 +141,7 @@ static int do_check(const struct opts *o, const char *path)
 	f.out = &out;
 	if (o->val[OPT_JSON]) {
 		f.j = &j;
-		json_init(&j, stdout);
-		json_open(&j, NULL, '{');
-		json_str(&j, "schema", "aon.store.check/1");
+		json_begin(&j, stdout, "aon.store.check/1");
 		json_str(&j, "path", path);
 		json_open(&j, "faults", '[');
 	}
@@ -182,10 +171,8 @@ static int on_entry(void *arg, const struct journal_entry *e)
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&s, &tm));
 	if (f->j) {
 		json_open(f->j, NULL, '{');
-		json_u64(f->j, "wall_ns", e->wall_ns);
-		json_str(f->j, "what", entry_what(e));
-		json_str(f->j, "kind", entry_kinds[e->kind].word);
-		json_str(f->j, "text", text);
+		json_members(f->j, J_U64("wall_ns", e->wall_ns), J_STR("what", entry_what(e)),
+			     J_STR("kind", entry_kinds[e->kind].word), J_STR("text", text));
 		entry_json(f->j, e);
 		json_close(f->j);
 	} else {
@@ -212,9 +199,7 @@ static int do_journal(const struct opts *o, const char *path)
 	f.out = &out;
 	if (o->val[OPT_JSON]) {
 		f.j = &j;
-		json_init(&j, stdout);
-		json_open(&j, NULL, '{');
-		json_str(&j, "schema", "aon.store.journal/1");
+		json_begin(&j, stdout, "aon.store.journal/1");
 		json_str(&j, "path", path);
 		json_open(&j, "lines", '[');
 	}

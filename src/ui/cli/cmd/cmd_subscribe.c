@@ -107,9 +107,7 @@ static void put_schema(void)
 {
 	struct json j;
 
-	json_init(&j, stdout);
-	json_open(&j, NULL, '{');
-	json_str(&j, "schema", "aon.subscribe/1");
+	json_begin(&j, stdout, "aon.subscribe/1");
 	json_end(&j);
 }
 

@@ -93,10 +93,8 @@ static void show_change(struct show *x, const struct line *l, const struct telem
 		return;
 	}
 	json_open(x->j, NULL, '{');
-	json_u64(x->j, "wall_ns", wall);
-	json_str(x->j, "metric", l->metric->name);
-	json_str(x->j, "device", l->s.device);
-	json_str(x->j, "labels", l->s.labels);
+	json_members(x->j, J_U64("wall_ns", wall), J_STR("metric", l->metric->name),
+		     J_STR("device", l->s.device), J_STR("labels", l->s.labels));
 	if (isnan(c->value))
 		json_null(x->j, "value");
 	else
@@ -170,19 +168,12 @@ static int by_metric(const void *a, const void *b)
 
 static void show_json(struct json *j, const struct line *l)
 {
-	json_open(j, NULL, '{');
-	json_str(j, "metric", l->metric->name);
-	json_u64(j, "number", l->metric->number);
-	json_str(j, "unit", l->metric->unit);
-	json_str(j, "device", l->s.device);
-	json_str(j, "labels", l->s.labels);
-	json_bool(j, "there", l->there);
-	json_double(j, "last", l->last);
-	json_double(j, "min", l->min);
-	json_double(j, "mean", l->seconds > 0 ? l->sum_s / l->seconds : l->last);
-	json_double(j, "max", l->max);
-	json_u64(j, "changes", l->changes);
-	json_close(j);
+	json_object(j, NULL, J_STR("metric", l->metric->name), J_U64("number", l->metric->number),
+		    J_STR("unit", l->metric->unit), J_STR("device", l->s.device),
+		    J_STR("labels", l->s.labels), J_BOOL("there", l->there),
+		    J_DOUBLE("last", l->last), J_DOUBLE("min", l->min),
+		    J_DOUBLE("mean", l->seconds > 0 ? l->sum_s / l->seconds : l->last),
+		    J_DOUBLE("max", l->max), J_U64("changes", l->changes));
 }
 
 static void show_text(const struct show *x, const struct line *l, const char **head)
@@ -282,9 +273,7 @@ int cmd_telemetry(const struct opts *o)
 	x.out = &out;
 	if (o->val[OPT_JSON]) {
 		x.j = &j;
-		json_init(&j, stdout);
-		json_open(&j, NULL, '{');
-		json_str(&j, "schema", "aon.telemetry/1");
+		json_begin(&j, stdout, "aon.telemetry/1");
 		json_str(&j, "store", path);
 		json_open(&j, o->val[OPT_CHANGES] ? "changes" : "series", '[');
 	}

@@ -18,9 +18,7 @@ static void print_json(const struct whatif *w)
 {
 	struct json j;
 
-	json_init(&j, stdout);
-	json_open(&j, NULL, '{');
-	json_str(&j, "schema", "aon.whatif/1");
+	json_begin(&j, stdout, "aon.whatif/1");
 	whatif_json(&j, w);
 	json_end(&j);
 }

@@ -184,9 +184,7 @@ static void print_json(const struct view *v, const struct replay *r)
 	struct store *st = alarms_store(v->o, path);
 	struct json j;
 
-	json_init(&j, stdout);
-	json_open(&j, NULL, '{');
-	json_str(&j, "schema", "aon.why/1");
+	json_begin(&j, stdout, "aon.why/1");
 	findings_json(&j, v->t, v->fs, r, 0);
 	if (st)
 		alarms_json(&j, st);

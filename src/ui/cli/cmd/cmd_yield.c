@@ -58,11 +58,8 @@ int cmd_yield(const struct opts *o)
 	if (o->val[OPT_JSON]) {
 		struct json j;
 
-		json_init(&j, stdout);
-		json_open(&j, NULL, '{');
-		json_str(&j, "schema", "aon.yield/1");
-		json_u64(&j, "pid", (uint64_t)pid);
-		json_u64(&j, "seconds", (uint64_t)seconds);
+		json_begin(&j, stdout, "aon.yield/1");
+		json_members(&j, J_U64("pid", (uint64_t)pid), J_U64("seconds", (uint64_t)seconds));
 		json_end(&j);
 	} else {
 		printf("pid %ld: room for another profiler within a second, for %ld s\n", pid,

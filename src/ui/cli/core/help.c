@@ -191,12 +191,9 @@ int cmd_version(const struct opts *o)
 		printf("aon %s\n", AON_VERSION);
 		return CLI_OK;
 	}
-	json_init(&j, stdout);
-	json_open(&j, NULL, '{');
-	json_str(&j, "schema", "aon.version/1");
-	json_str(&j, "version", AON_VERSION);
-	json_u64(&j, "message_version", AON_MSG_VERSION);
-	json_u64(&j, "segment_version", AON_SEG_VERSION);
+	json_begin(&j, stdout, "aon.version/1");
+	json_members(&j, J_STR("version", AON_VERSION), J_U64("message_version", AON_MSG_VERSION),
+		     J_U64("segment_version", AON_SEG_VERSION));
 	json_end(&j);
 	return CLI_OK;
 }

@@ -51,15 +51,12 @@ static void print_json(const struct coll *c, const struct coll_cost *t, const st
 	struct json j;
 
 	model_json(&j, "collective", g);
-	json_str(&j, "op", coll_op_word[c->op]);
-	json_u64(&j, "bytes", c->bytes);
-	json_u64(&j, "ranks", c->ranks);
-	json_u64(&j, "ranks_per_node", c->ranks_per_node);
-	json_real(&j, "ns", t->ns);
-	json_str(&j, "algorithm", t->algorithm);
-	json_str(&j, "limiter", t->limiter);
-	json_real(&j, "algorithm_bytes_per_s", t->algorithm_Bps);
-	json_real(&j, "bus_bytes_per_s", t->bus_Bps);
+	json_members(&j, J_STR("op", coll_op_word[c->op]), J_U64("bytes", c->bytes),
+		     J_U64("ranks", c->ranks), J_U64("ranks_per_node", c->ranks_per_node),
+		     J_REAL("ns", t->ns), J_STR("algorithm", t->algorithm),
+		     J_STR("limiter", t->limiter),
+		     J_REAL("algorithm_bytes_per_s", t->algorithm_Bps),
+		     J_REAL("bus_bytes_per_s", t->bus_Bps));
 	json_end(&j);
 }
 

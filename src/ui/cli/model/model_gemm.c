@@ -49,20 +49,14 @@ static void tile_json(struct json *j, uint32_t m, uint32_t n, uint32_t split_k)
 
 static void time_json(struct json *j, const struct gemm_time *t, double roof_ns)
 {
-	json_real(j, "ns", t->ns);
-	json_str(j, "limiter", t->limiter);
-	json_real(j, "tflops", t->flops / t->ns / 1e3);
-	json_real(j, "roof_fraction", roof_ns / t->ns);
+	json_members(j, J_REAL("ns", t->ns), J_STR("limiter", t->limiter),
+		     J_REAL("tflops", t->flops / t->ns / 1e3),
+		     J_REAL("roof_fraction", roof_ns / t->ns));
 	tile_json(j, t->tile_m, t->tile_n, t->split_k);
-	json_real(j, "waves", t->waves);
-	json_real(j, "wave_efficiency", t->wave_efficiency);
-	json_real(j, "memory_bytes", t->bytes);
-	json_open(j, "parts_ns", '{');
-	json_real(j, "start", t->start_ns);
-	json_real(j, "tiles", t->tiles_ns);
-	json_real(j, "memory", t->memory_ns);
-	json_real(j, "split", t->split_ns);
-	json_close(j);
+	json_members(j, J_REAL("waves", t->waves), J_REAL("wave_efficiency", t->wave_efficiency),
+		     J_REAL("memory_bytes", t->bytes));
+	json_object(j, "parts_ns", J_REAL("start", t->start_ns), J_REAL("tiles", t->tiles_ns),
+		    J_REAL("memory", t->memory_ns), J_REAL("split", t->split_ns));
 }
 
 static void print_json(const struct answer *a, const struct gpu *g)
@@ -70,24 +64,18 @@ static void print_json(const struct answer *a, const struct gpu *g)
 	struct json j;
 
 	model_json(&j, "gemm", g);
-	json_u64(&j, "m", a->x.m);
-	json_u64(&j, "n", a->x.n);
-	json_u64(&j, "k", a->x.k);
-	json_u64(&j, "batch", a->x.batch);
-	json_str(&j, "dtype", gpu_type_word[a->x.type]);
-	json_str(&j, "out", gpu_type_word[a->x.out]);
-	json_real(&j, "flops", a->alone.flops);
-	json_real(&j, "roof_ns", a->roof_ns);
-	json_str(&j, "constants", a->alone.constants);
-	json_bool(&j, "fitted", a->alone.fitted);
+	json_members(&j, J_U64("m", a->x.m), J_U64("n", a->x.n), J_U64("k", a->x.k),
+		     J_U64("batch", a->x.batch), J_STR("dtype", gpu_type_word[a->x.type]),
+		     J_STR("out", gpu_type_word[a->x.out]), J_REAL("flops", a->alone.flops),
+		     J_REAL("roof_ns", a->roof_ns), J_STR("constants", a->alone.constants),
+		     J_BOOL("fitted", a->alone.fitted));
 	time_json(&j, &a->alone, a->roof_ns);
 	json_open(&j, "busy", '{');
 	time_json(&j, &a->busy, a->roof_ns);
 	json_close(&j);
 	if (a->other.ns > 0) {
 		json_open(&j, "second_opinion", '{');
-		json_str(&j, "source", second_version());
-		json_real(&j, "ns", a->other.ns);
+		json_members(&j, J_STR("source", second_version()), J_REAL("ns", a->other.ns));
 		tile_json(&j, a->other.tile_m, a->other.tile_n, a->other.split_k);
 	}
 	json_end(&j);

@@ -61,15 +61,11 @@ static void print_json(const char *model, const struct gpu *g, const struct fact
 	model_json(&j, model, g);
 	for (size_t i = 0; i < n; i++)
 		json_u64(&j, fact[i].name, fact[i].v);
-	json_str(&j, "dtype", gpu_type_word[type]);
-	json_real(&j, "ns", t->ns);
-	json_str(&j, "limiter", t->limiter);
-	json_double(&j, "flops", t->flops);
-	json_double(&j, "memory_bytes", t->bytes);
-	json_real(&j, "tflops", t->flops / t->ns / 1e3);
-	json_real(&j, "memory_bytes_per_s", t->bytes / t->ns * 1e9);
-	json_real(&j, "roof_ns", roof_ns);
-	json_real(&j, "roof_fraction", roof_ns / t->ns);
+	json_members(&j, J_STR("dtype", gpu_type_word[type]), J_REAL("ns", t->ns),
+		     J_STR("limiter", t->limiter), J_DOUBLE("flops", t->flops),
+		     J_DOUBLE("memory_bytes", t->bytes), J_REAL("tflops", t->flops / t->ns / 1e3),
+		     J_REAL("memory_bytes_per_s", t->bytes / t->ns * 1e9),
+		     J_REAL("roof_ns", roof_ns), J_REAL("roof_fraction", roof_ns / t->ns));
 	json_end(&j);
 }
 

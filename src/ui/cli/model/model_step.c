@@ -130,21 +130,13 @@ static void print_json(const struct step *s, const struct step_cost *c, const st
 	struct json j;
 
 	model_json(&j, "step", g);
-	json_str(&j, "preset", s->model.name);
-	json_str(&j, "mode", step_mode_word[s->mode]);
-	json_str(&j, "dtype", gpu_type_word[s->type]);
-	json_u64(&j, "seq", s->seq);
-	json_u64(&j, "batch", s->batch);
-	json_u64(&j, "gpus", c->gpus);
-	json_double(&j, "params", c->params);
-	json_double(&j, "active_params", c->active);
-	json_double(&j, "flops", c->flops);
-	json_real(&j, "ns", c->ns);
-	json_str(&j, "limiter", c->limiter);
-	json_real(&j, "mfu", c->mfu);
-	json_real(&j, "tokens_per_s", c->tokens_per_s);
-	json_real(&j, "forward_ns", c->forward_ns);
-	json_real(&j, "backward_ns", c->backward_ns);
+	json_members(&j, J_STR("preset", s->model.name), J_STR("mode", step_mode_word[s->mode]),
+		     J_STR("dtype", gpu_type_word[s->type]), J_U64("seq", s->seq),
+		     J_U64("batch", s->batch), J_U64("gpus", c->gpus),
+		     J_DOUBLE("params", c->params), J_DOUBLE("active_params", c->active),
+		     J_DOUBLE("flops", c->flops), J_REAL("ns", c->ns), J_STR("limiter", c->limiter),
+		     J_REAL("mfu", c->mfu), J_REAL("tokens_per_s", c->tokens_per_s),
+		     J_REAL("forward_ns", c->forward_ns), J_REAL("backward_ns", c->backward_ns));
 	json_open(&j, "step_parts_ns", '{');
 	for (int i = 0; i < STEP_PARTS; i++)
 		json_real(&j, step_part_word[i], c->part_ns[i]);

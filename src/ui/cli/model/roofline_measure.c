@@ -24,18 +24,14 @@ static void write_json(FILE *f, const struct measure *m)
 {
 	struct json j;
 
-	json_init(&j, f);
-	json_open(&j, NULL, '{');
-	json_str(&j, "schema", DEVICES_SCHEMA);
+	json_begin(&j, f, DEVICES_SCHEMA);
 	json_open(&j, "devices", '[');
 	json_open(&j, NULL, '{');
 	gpu_json(&j, &m->gpu);
 	json_open(&j, "levels", '[');
 	for (size_t i = 0; i < m->levels; i++) {
-		json_open(&j, NULL, '{');
-		json_u64(&j, "bytes", m->level[i].bytes);
-		json_double(&j, "Bps", m->level[i].Bps);
-		json_close(&j);
+		json_object(&j, NULL, J_U64("bytes", m->level[i].bytes),
+			    J_DOUBLE("Bps", m->level[i].Bps));
 	}
 	json_end(&j);
 }

@@ -64,15 +64,11 @@ static void put_fault(struct json *j, const struct sim_truth *t, uint32_t i)
 
 	fault_ranks(f, job, &first, &last);
 	json_open(j, NULL, '{');
-	json_str(j, "kind", row->word);
-	json_str(j, "code", row->code);
-	json_str(j, "what", row->what);
-	json_u64(j, "first_rank", first);
-	json_u64(j, "last_rank", last);
-	json_u64(j, "first_node", job_node(job, first));
-	json_u64(j, "last_node", job_node(job, last));
-	json_str(j, "scope", sim_scope_word[row->scope]);
-	json_u64(j, "from_step", f->from);
+	json_members(j, J_STR("kind", row->word), J_STR("code", row->code),
+		     J_STR("what", row->what), J_U64("first_rank", first), J_U64("last_rank", last),
+		     J_U64("first_node", job_node(job, first)),
+		     J_U64("last_node", job_node(job, last)),
+		     J_STR("scope", sim_scope_word[row->scope]), J_U64("from_step", f->from));
 	if (f->steps == UINT32_MAX)
 		json_null(j, "steps");
 	else
@@ -99,10 +95,8 @@ static void put_job(struct json *j, const struct sim_truth *t)
 	const struct job *job = t->job;
 
 	json_open(j, "job", '{');
-	json_str(j, "model", t->model);
-	json_str(j, "device", job->gpu->key);
-	json_u64(j, "ranks", job_ranks(job));
-	json_u64(j, "seed", job->seed);
+	json_members(j, J_STR("model", t->model), J_STR("device", job->gpu->key),
+		     J_U64("ranks", job_ranks(job)), J_U64("seed", job->seed));
 #define COUNT(name, def, least, most, what) json_u64(j, #name, job->name);
 #define REAL(name, def, least, most, what)  json_double(j, #name, job->name);
 #include "sim/job.tbl.h"

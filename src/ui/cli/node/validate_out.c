@@ -34,23 +34,16 @@ static void write_json(const struct validation *v, FILE *f)
 {
 	struct json j;
 
-	json_init(&j, f);
-	json_open(&j, NULL, '{');
-	json_str(&j, "schema", SCHEMA);
+	json_begin(&j, f, SCHEMA);
 	json_str(&j, "verdict", check_words[checks_worst(&v->c)]);
 	json_open(&j, "checks", '[');
 	for (size_t i = 0; i < v->c.n; i++) {
 		const struct check *c = &v->c.c[i];
 
 		json_open(&j, NULL, '{');
-		json_str(&j, "level", check_words[c->level]);
-		json_str(&j, "by", c->by);
-		json_str(&j, "id", c->id);
-		json_str(&j, "is", c->is);
-		json_str(&j, "want", c->want);
-		json_str(&j, "when", c->when);
-		json_str(&j, "why", c->why);
-		json_str(&j, "act", c->act);
+		json_members(&j, J_STR("level", check_words[c->level]), J_STR("by", c->by),
+			     J_STR("id", c->id), J_STR("is", c->is), J_STR("want", c->want),
+			     J_STR("when", c->when), J_STR("why", c->why), J_STR("act", c->act));
 		if (c->share > 0)
 			json_real(&j, "share", c->share);
 		json_close(&j);

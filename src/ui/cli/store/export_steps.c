@@ -239,13 +239,9 @@ static void say(const struct opts *o, const char *to, const struct records *r)
 		steps += !i || r->rec[i].step != r->rec[i - 1].step;
 	}
 	if (o->val[OPT_JSON]) {
-		json_init(&j, stdout);
-		json_open(&j, NULL, '{');
-		json_str(&j, "schema", "aon.export.steps/1");
-		json_str(&j, "path", to);
-		json_u64(&j, "records", r->n);
-		json_u64(&j, "steps", steps);
-		json_u64(&j, "world", world);
+		json_begin(&j, stdout, "aon.export.steps/1");
+		json_members(&j, J_STR("path", to), J_U64("records", r->n), J_U64("steps", steps),
+			     J_U64("world", world));
 		json_end(&j);
 		return;
 	}
