@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,11 +30,39 @@ void ask_hours(struct sql *q, struct fleet_span s)
 		s.from_ns / HOUR_NS * HOUR_NS, s.to_ns);
 }
 
+int ask_rows(const struct question *q, const char *fmt, ...)
+{
+	const char *from = fmt, *at;
+	struct sql words, sql;
+	va_list ap;
+
+	sql_init(&words);
+	for (; (at = strchr(from, '{')); from = strchr(at, '}') + 1) {
+		sql_add(&words, "%.*s", (int)(at - from), from);
+		if (!strncmp(at, "{hours}", 7))
+			ask_hours(&words, q->span);
+		else
+			ask_where(&words, q->f, at[1] == 'j' ? q->job : NULL);
+	}
+	sql_add(&words, "%s", from);
+	sql_init(&sql);
+	va_start(ap, fmt);
+	if (sql_done(&words) && sql.f) /* what was put in has no percent sign: sql_text() */
+		vfprintf(sql.f, words.text, ap);
+	va_end(ap);
+	sql_fini(&words);
+	return ask_sql(q->f, &sql, q->types, q->most, q->fn, q->arg, q->why);
+}
+
 int ask_sql(struct fleet *f, struct sql *q, const char *types, uint64_t most, rowin_fn *fn,
 	    void *arg, struct store_why *why)
 {
-	const char *text = sql_done(q);
-	int err = text ? fleet_ask(f, text, types, most, fn, arg, why) : -ENOMEM;
+	const char *text;
+	int err;
+
+	sql_add(q, " FORMAT RowBinary");
+	text = sql_done(q);
+	err = text ? fleet_ask(f, text, types, most, fn, arg, why) : -ENOMEM;
 
 	sql_fini(q);
 	return err;

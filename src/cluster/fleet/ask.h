@@ -2,8 +2,8 @@
 /*
  * ask.h - what the questions share: the roll-ups' names, what is of this cluster, growing answers.
  *
- * A question is written, asked and forgotten by ask_sql(); the text between is SQL that ClickHouse
- * 18.16 and current releases both understand: joins by USING, no window functions.
+ * The text of a question is SQL that ClickHouse 18.16 and current releases both understand: joins by
+ * USING, no window functions. Its answer is RowBinary.
  */
 #ifndef AON_FLEET_ASK_H
 #define AON_FLEET_ASK_H
@@ -16,7 +16,24 @@ void ask_where(struct sql *q, const struct fleet *f, const char *job);
 /* " AND hour_ns >= ... AND hour_ns < ...", of roll-ups: the hours that overlap the span. */
 void ask_hours(struct sql *q, struct fleet_span s);
 
-/* Asks what was written, and ends it. -ENOMEM if it could not be written. */
+/* A question, and who takes the rows of its answer. */
+struct question {
+	struct fleet *f;
+	const char *job;        /* of {job}; NULL: any */
+	struct fleet_span span; /* of {hours} */
+	const char *types;      /* rowin.h */
+	uint64_t most;          /* rows */
+	rowin_fn *fn;
+	void *arg;
+	struct store_why *why;
+};
+
+/*
+ * Asks it in one piece: {job} in `fmt` stands for ask_where(), {cluster} for that of any job, {hours}
+ * for ask_hours().
+ */
+int ask_rows(const struct question *q, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Asks what was written piece by piece, and ends it. -ENOMEM if it could not be written. */
 int ask_sql(struct fleet *f, struct sql *q, const char *types, uint64_t most, rowin_fn *fn,
 	    void *arg, struct store_why *why);
 

@@ -151,26 +151,16 @@ static int name_them(struct fleet_changes *cs, struct fleet *f, struct store_why
 
 static int ask_seen(struct seens *x, struct fleet *f, struct fleet_span span, struct store_why *why)
 {
-	struct sql q;
-
-	sql_init(&q);
-	sql_add(&q,
-		"SELECT name, toUInt64(sum(c)) AS calls_sum, toUInt64(sum(b)),"
-		" toUInt64(uniqExact(job)), gm, dr, fw FROM"
-		" (SELECT name, job, sum(calls) AS c, sum(busy_ns) AS b FROM kernel_hour WHERE ");
-	ask_where(&q, f, NULL);
-	ask_hours(&q, span);
-	sql_add(&q,
-		" AND kind = %d AND job != '' GROUP BY name, job) ANY INNER JOIN (SELECT job,"
-		" any(gpu_model) AS gm, any(driver) AS dr, any(framework) AS fw"
-		" FROM process WHERE ",
-		EVENT_KERNEL);
-	ask_where(&q, f, NULL);
-	sql_add(&q,
-		" AND end_ns >= %" PRIu64 " GROUP BY job HAVING dr != '' OR fw != '')"
-		" USING (job) GROUP BY name, gm, dr, fw HAVING calls_sum >= %u FORMAT RowBinary",
-		span.from_ns, CALLS);
-	return ask_sql(f, &q, "qqqqsss", ROWS, on_seen, x, why);
+	return ask_rows(&(struct question){ f, NULL, span, "qqqqsss", ROWS, on_seen, x, why },
+			"SELECT name, toUInt64(sum(c)) AS calls_sum, toUInt64(sum(b)), "
+			"toUInt64(uniqExact(job)), gm, dr, fw FROM (SELECT name, job, sum(calls) "
+			"AS c, sum(busy_ns) AS b FROM kernel_hour WHERE {cluster}{hours} AND kind "
+			"= %d AND job != '' GROUP BY name, job) ANY INNER JOIN (SELECT job, "
+			"any(gpu_model) AS gm, any(driver) AS dr, any(framework) AS fw FROM "
+			"process WHERE {cluster} AND end_ns >= %" PRIu64
+			" GROUP BY job HAVING dr != '' OR fw != '') USING (job) GROUP BY name, gm, "
+			"dr, fw HAVING calls_sum >= %u",
+			EVENT_KERNEL, span.from_ns, CALLS);
 }
 
 void fleet_changes_fini(struct fleet_changes *cs)

@@ -40,25 +40,21 @@ int fleet_findings(struct fleet_findings *out, struct fleet *f, const char *job,
 		   struct fleet_span span, size_t most, struct store_why *why)
 {
 	struct fleet_findings fs = { .n = 0 };
-	struct sql q;
 	int err;
 
-	sql_init(&q);
 	/* Later rows of a finding (over, or worse) have the same t_ns. */
-	sql_add(&q,
-		"SELECT job, kind, level, part, h, x, source, t_ns, u, g, c, a FROM (SELECT"
-		" job, kind, level, part, source, t_ns, any(host) AS h, argMax(text, gain) AS x,"
-		" max(until_ns) AS u, toFloat64(max(gain)) AS g, toFloat64(max(confidence)) AS c,"
-		" toUInt64(max(act)) AS a FROM finding WHERE ");
-	ask_where(&q, f, job);
-	sql_add(&q,
-		" AND t_ns < %" PRIu64 " AND day >= toDate(%" PRIu64 ") GROUP BY job, kind, level,"
-		" part, source, t_ns) WHERE t_ns >= %" PRIu64 " OR u >= %" PRIu64
-		" OR (u = 0 AND source = 'diagnose') ORDER BY a DESC, u != 0, g DESC, t_ns DESC"
-		" LIMIT 1 BY job, kind, level, part LIMIT %zu FORMAT RowBinary",
+	err = ask_rows(
+		&(struct question){ f, job, { 0 }, "sssssssqqddq", most, on_finding, &fs, why },
+		"SELECT job, kind, level, part, h, x, source, t_ns, u, g, c, a FROM (SELECT job, "
+		"kind, level, part, source, t_ns, any(host) AS h, argMax(text, gain) AS x, "
+		"max(until_ns) AS u, toFloat64(max(gain)) AS g, toFloat64(max(confidence)) AS c, "
+		"toUInt64(max(act)) AS a FROM finding WHERE {job} AND t_ns < %" PRIu64
+		" AND day >= toDate(%" PRIu64
+		") GROUP BY job, kind, level, part, source, t_ns) WHERE t_ns >= %" PRIu64
+		" OR u >= %" PRIu64 " OR (u = 0 AND source = 'diagnose') ORDER BY a DESC, u != 0, "
+		"g DESC, t_ns DESC LIMIT 1 BY job, kind, level, part LIMIT %zu",
 		span.to_ns, span.from_ns > KEPT_NS ? (span.from_ns - KEPT_NS) / 1000000000u : 0,
 		span.from_ns, span.from_ns, most);
-	err = ask_sql(f, &q, "sssssssqqddq", most, on_finding, &fs, why);
 	if (err)
 		fleet_findings_fini(&fs);
 	else

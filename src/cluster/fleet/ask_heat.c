@@ -157,7 +157,7 @@ static int ask_who(struct heat *x, struct store_why *why)
 	sql_add(&q, " GROUP BY rank) ANY LEFT JOIN (SELECT rank, anyLast(host) AS node,"
 		    " anyLast(leaf) AS lf, anyLast(rack) AS rk FROM process WHERE ");
 	ask_where(&q, x->f, x->a->job);
-	sql_add(&q, " GROUP BY rank) USING (rank) FORMAT RowBinary");
+	sql_add(&q, " GROUP BY rank) USING (rank)");
 	free(x->h.rank);
 	x->h.rank = NULL;
 	x->h.ranks = 0;
@@ -268,7 +268,7 @@ static int ask_cells(struct heat *x, struct store_why *why)
 		" WHERE ",
 		v);
 	chosen(&q, x);
-	sql_add(&q, " GROUP BY step HAVING m > 0) USING (step) GROUP BY k FORMAT RowBinary");
+	sql_add(&q, " GROUP BY step HAVING m > 0) USING (step) GROUP BY k");
 	return ask_sql(x->f, &q, "qddlqd", (uint64_t)h->rows * h->columns + 1, on_cell, &x->h, why);
 }
 
@@ -331,19 +331,13 @@ int fleet_steps(struct fleet_steps *out, struct fleet *f, const char *job, int32
 		uint64_t last, size_t most, struct store_why *why)
 {
 	struct fleet_steps x = { .n = 0 };
-	struct sql q;
-	int err;
-
-	sql_init(&q);
-	sql_add(&q,
-		"SELECT toUInt64(step), t_ns, toFloat64(step_ns), toFloat64(compute_ns),"
-		" toFloat64(comm_ns), toFloat64(exposed_ns), toFloat64(idle_ns) FROM step WHERE ");
-	ask_where(&q, f, job);
-	sql_add(&q,
-		" AND rank = %d AND step <= %" PRIu64
-		" ORDER BY step DESC LIMIT %zu FORMAT RowBinary",
+	int err = ask_rows(
+		&(struct question){ f, job, { 0 }, "qqddddd", most, on_step, &x, why },
+		"SELECT toUInt64(step), t_ns, toFloat64(step_ns), toFloat64(compute_ns), "
+		"toFloat64(comm_ns), toFloat64(exposed_ns), toFloat64(idle_ns) FROM step "
+		"WHERE {job} AND rank = %d AND step <= %" PRIu64 " ORDER BY step DESC LIMIT %zu",
 		rank, last, most);
-	err = ask_sql(f, &q, "qqddddd", most, on_step, &x, why);
+
 	if (err)
 		fleet_steps_fini(&x);
 	else

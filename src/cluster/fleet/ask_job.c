@@ -69,24 +69,18 @@ static int compare_ranks(struct fleet_report *r)
 static int ask_ranks_of(struct fleet_report *r, struct fleet *f, const char *job,
 			struct store_why *why)
 {
-	struct sql q;
-	int err;
-
-	sql_init(&q);
-	sql_add(&q, "SELECT toInt64(rank), n, s, c, x, i, 0.0, node, toUInt64(lf), rk FROM"
-		    " (SELECT rank, toUInt64(sum(steps)) AS n, toFloat64(sum(all_ns)) AS s,"
-		    " toFloat64(sum(busy_ns)) AS c, toFloat64(sum(bare_ns)) AS x,"
-		    " toFloat64(sum(rest_ns)) AS i FROM rank_hour WHERE ");
-	ask_where(&q, f, job);
-	ask_hours(&q, r->span);
-	sql_add(&q, " GROUP BY rank) ANY LEFT JOIN (SELECT rank, anyLast(host) AS node,"
-		    " anyLast(leaf) AS lf, anyLast(rack) AS rk FROM process WHERE ");
-	ask_where(&q, f, job);
-	sql_add(&q,
-		" AND end_ns >= %" PRIu64 " GROUP BY rank) USING (rank) ORDER BY rank"
-		" FORMAT RowBinary",
+	int err = ask_rows(
+		&(struct question){ f, job, r->span, "l" ASK_SUM_TYPES "sqs", RANKS, on_rank, r,
+				    why },
+		"SELECT toInt64(rank), n, s, c, x, i, 0.0, node, toUInt64(lf), rk FROM "
+		"(SELECT rank, toUInt64(sum(steps)) AS n, toFloat64(sum(all_ns)) AS s, "
+		"toFloat64(sum(busy_ns)) AS c, toFloat64(sum(bare_ns)) AS x, "
+		"toFloat64(sum(rest_ns)) AS i FROM rank_hour WHERE {job}{hours} GROUP BY "
+		"rank) ANY LEFT JOIN (SELECT rank, anyLast(host) AS node, anyLast(leaf) AS "
+		"lf, anyLast(rack) AS rk FROM process WHERE {job} AND end_ns >= %" PRIu64
+		" GROUP BY rank) USING (rank) ORDER BY rank",
 		r->span.from_ns);
-	err = ask_sql(f, &q, "l" ASK_SUM_TYPES "sqs", RANKS, on_rank, r, why);
+
 	return err ? err : compare_ranks(r);
 }
 
@@ -118,32 +112,22 @@ static int on_hour(void *arg, const struct rowin_field *f)
 static int ask_hours_of(struct fleet_report *r, struct fleet *f, const char *job,
 			struct store_why *why)
 {
-	struct sql q;
-
-	sql_init(&q);
-	sql_add(&q,
-		"SELECT h, toUInt64(sum(n)), toFloat64(sum(s)), toFloat64(sum(c)),"
-		" toFloat64(sum(x)), toFloat64(sum(i)), toFloat64(sum(x) - sum(n) * min(x / n)),"
-		" toUInt64(count()) FROM (SELECT hour_ns AS h, rank, sum(steps) AS n,"
-		" sum(all_ns) AS s, sum(busy_ns) AS c, sum(bare_ns) AS x, sum(rest_ns) AS i"
-		" FROM rank_hour WHERE ");
-	ask_where(&q, f, job);
-	ask_hours(&q, r->span);
-	sql_add(&q, " GROUP BY h, rank HAVING n > 0) GROUP BY h ORDER BY h FORMAT RowBinary");
-	return ask_sql(f, &q, "q" ASK_SUM_TYPES "q", HOURS, on_hour, r, why);
+	return ask_rows(
+		&(struct question){ f, job, r->span, "q" ASK_SUM_TYPES "q", HOURS, on_hour, r,
+				    why },
+		"SELECT h, toUInt64(sum(n)), toFloat64(sum(s)), toFloat64(sum(c)), "
+		"toFloat64(sum(x)), toFloat64(sum(i)), toFloat64(sum(x) - sum(n) * min(x / n)), "
+		"toUInt64(count()) FROM (SELECT hour_ns AS h, rank, sum(steps) AS n, sum(all_ns) "
+		"AS s, sum(busy_ns) AS c, sum(bare_ns) AS x, sum(rest_ns) AS i FROM rank_hour "
+		"WHERE {job}{hours} GROUP BY h, rank HAVING n > 0) GROUP BY h ORDER BY h");
 }
 
 /* --- kernels --- */
 
-struct kernels {
-	struct fleet_report *r;
-	uint64_t all, shown;
-};
-
 static int on_kernel(void *arg, const struct rowin_field *f)
 {
-	struct kernels *x = arg;
-	struct fleet_kernel *k = ask_grow(&x->r->kernel, &x->r->kernels, sizeof(*k));
+	struct fleet_report *r = arg;
+	struct fleet_kernel *k = ask_grow(&r->kernel, &r->kernels, sizeof(*k));
 
 	if (!k)
 		return -ENOMEM;
@@ -165,15 +149,8 @@ static int on_all_kernels(void *arg, const struct rowin_field *f)
 	return 0;
 }
 
-static void from_kernels(struct sql *q, const struct fleet *f, const char *job,
-			 struct fleet_span span)
-{
-	sql_add(q, " FROM kernel_hour WHERE ");
-	ask_where(q, f, job);
-	ask_hours(q, span);
-	sql_add(q, " AND kind IN (%d, %d, %d, %d)", EVENT_KERNEL, EVENT_COPY, EVENT_MEMSET,
-		EVENT_COLLECTIVE);
-}
+#define KERNELS " FROM kernel_hour WHERE {job}{hours} AND kind IN (%d, %d, %d, %d)"
+#define KINDS   EVENT_KERNEL, EVENT_COPY, EVENT_MEMSET, EVENT_COLLECTIVE
 
 static int name_kernels(struct fleet_report *r, struct fleet *f, struct store_why *why)
 {
@@ -192,26 +169,20 @@ static int name_kernels(struct fleet_report *r, struct fleet *f, struct store_wh
 static int ask_kernels_of(struct fleet_report *r, struct fleet *f, const char *job,
 			  struct store_why *why)
 {
-	struct kernels x = { .r = r };
-	struct sql q;
-	int err;
+	struct question q = { f, job, r->span, "qqqqqq", FLEET_KERNELS, on_kernel, r, why };
+	int err = ask_rows(&q,
+			   "SELECT name, toUInt64(kind), toUInt64(sum(calls)),"
+			   " toUInt64(sum(busy_ns)) AS total, toUInt64(sum(limit_ns)),"
+			   " toUInt64(sum(moved))" KERNELS
+			   " GROUP BY name, kind ORDER BY total DESC, name LIMIT %u",
+			   KINDS, FLEET_KERNELS);
 
-	sql_init(&q);
-	sql_add(&q, "SELECT name, toUInt64(kind), toUInt64(sum(calls)),"
-		    " toUInt64(sum(busy_ns)) AS total, toUInt64(sum(limit_ns)),"
-		    " toUInt64(sum(moved))");
-	from_kernels(&q, f, job, r->span);
-	sql_add(&q, " GROUP BY name, kind ORDER BY total DESC, name LIMIT %u FORMAT RowBinary",
-		FLEET_KERNELS);
-	err = ask_sql(f, &q, "qqqqqq", FLEET_KERNELS, on_kernel, &x, why);
-	sql_init(&q);
-	sql_add(&q, "SELECT toUInt64(uniqExact(name, kind)), toUInt64(sum(busy_ns))");
-	from_kernels(&q, f, job, r->span);
-	sql_add(&q, " FORMAT RowBinary");
-	if (err)
-		sql_fini(&q);
-	else
-		err = ask_sql(f, &q, "qq", 1, on_all_kernels, r, why);
+	q = (struct question){ f, job, r->span, "qq", 1, on_all_kernels, r, why };
+	if (!err)
+		err = ask_rows(&q,
+			       "SELECT toUInt64(uniqExact(name, kind)),"
+			       " toUInt64(sum(busy_ns))" KERNELS,
+			       KINDS);
 	if (err)
 		return err;
 	r->more_kernels -= r->more_kernels > r->kernels ? r->kernels : r->more_kernels;
@@ -240,20 +211,14 @@ static int on_steps(void *arg, const struct rowin_field *f)
 static int ask_steps_of(struct fleet_report *r, struct fleet *f, const char *job,
 			struct store_why *why)
 {
-	struct sql q;
-
 	if (!r->ranks)
 		return 0;
-	sql_init(&q);
-	sql_add(&q,
-		"SELECT toUInt64(count()), toUInt64(min(step)), toUInt64(max(step)),"
-		" toFloat64(quantileExact(0.5)(step_ns)), toFloat64(quantileExact(0.99)(step_ns))"
-		" FROM step WHERE ");
-	ask_where(&q, f, job);
-	sql_add(&q,
-		" AND rank = %d AND t_ns >= %" PRIu64 " AND t_ns < %" PRIu64 " FORMAT RowBinary",
+	return ask_rows(
+		&(struct question){ f, job, { 0 }, "qqqdd", 1, on_steps, r, why },
+		"SELECT toUInt64(count()), toUInt64(min(step)), toUInt64(max(step)), "
+		"toFloat64(quantileExact(0.5)(step_ns)), toFloat64(quantileExact(0.99)(step_ns)) "
+		"FROM step WHERE {job} AND rank = %d AND t_ns >= %" PRIu64 " AND t_ns < %" PRIu64,
 		r->rank[0].rank, r->span.from_ns, r->span.to_ns);
-	return ask_sql(f, &q, "qqqdd", 1, on_steps, r, why);
 }
 
 static int on_records(void *arg, const struct rowin_field *f)
@@ -270,16 +235,13 @@ static int on_records(void *arg, const struct rowin_field *f)
 static int ask_records_of(struct fleet_report *r, struct fleet *f, const char *job,
 			  struct store_why *why)
 {
-	struct sql q;
-
-	sql_init(&q);
-	sql_add(&q,
-		"SELECT toUInt64(sum(a)), toUInt64(sum(b)), toUInt64(sum(c)), toUInt64(sum(d))"
-		" FROM (SELECT proc, argMax(emitted, end_ns) AS a, argMax(stored, end_ns) AS b,"
-		" argMax(lost, end_ns) AS c, argMax(overwritten, end_ns) AS d FROM process WHERE ");
-	ask_where(&q, f, job);
-	sql_add(&q, " AND end_ns >= %" PRIu64 " GROUP BY proc) FORMAT RowBinary", r->span.from_ns);
-	return ask_sql(f, &q, "qqqq", 1, on_records, r, why);
+	return ask_rows(
+		&(struct question){ f, job, { 0 }, "qqqq", 1, on_records, r, why },
+		"SELECT toUInt64(sum(a)), toUInt64(sum(b)), toUInt64(sum(c)), toUInt64(sum(d)) "
+		"FROM (SELECT proc, argMax(emitted, end_ns) AS a, argMax(stored, end_ns) AS b, "
+		"argMax(lost, end_ns) AS c, argMax(overwritten, end_ns) AS d FROM process WHERE "
+		"{job} AND end_ns >= %" PRIu64 " GROUP BY proc)",
+		r->span.from_ns);
 }
 
 /* --- the whole answer --- */
@@ -292,13 +254,8 @@ static int on_user(void *arg, const struct rowin_field *f)
 
 int fleet_job_user(struct fleet *f, const char *job, char user[FLEET_WORD], struct store_why *why)
 {
-	struct sql q;
-
-	sql_init(&q);
-	sql_add(&q, "SELECT any(user), toUInt64(count()) FROM process WHERE ");
-	ask_where(&q, f, job);
-	sql_add(&q, " FORMAT RowBinary");
-	return ask_sql(f, &q, "sq", 1, on_user, user, why);
+	return ask_rows(&(struct question){ f, job, { 0 }, "sq", 1, on_user, user, why },
+			"SELECT any(user), toUInt64(count()) FROM process WHERE {job}");
 }
 
 void fleet_report_fini(struct fleet_report *r)

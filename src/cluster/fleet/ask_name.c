@@ -40,7 +40,7 @@ static int some_names(struct fleet *f, const struct ask_name *n, size_t names,
 	sql_add(&q, " AND hash IN (");
 	for (size_t i = 0; i < names; i++)
 		sql_add(&q, "%s%" PRIu64, i ? "," : "", n[i].hash);
-	sql_add(&q, ") GROUP BY hash FORMAT RowBinary");
+	sql_add(&q, ") GROUP BY hash");
 	return ask_sql(f, &q, "qs", names, on_text, &x, why);
 }
 

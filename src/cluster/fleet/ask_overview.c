@@ -21,29 +21,19 @@
  * Of each job and hour: sums, what was lost, and who had most work of its own. FINAL has the server add up
  * what stands in pieces, in the table's order: a third of what it takes to group by rank.
  */
-static void hours_of_jobs(struct sql *q, const struct fleet *f, const char *job,
-			  struct fleet_span span)
-{
-	sql_add(q, "(SELECT job, hour_ns AS h, sum(steps) AS hn, sum(all_ns) AS hs,"
-		   " sum(busy_ns) AS hc, sum(bare_ns) AS hx, sum(rest_ns) AS hi,"
-		   " greatest(hx - hn * min(bare_ns / steps), 0) AS hl,"
-		   " argMax(rank, (all_ns - bare_ns) / steps) AS r, count() AS hr,"
-		   " max((all_ns - bare_ns) / steps) /"
-		   " quantileExact(0.5)((all_ns - bare_ns) / steps) - 1 AS over"
-		   " FROM rank_hour FINAL WHERE ");
-	ask_where(q, f, job);
-	ask_hours(q, span);
-	sql_add(q, " AND steps > 0 GROUP BY job, h)");
-}
+#define HOURS_OF_JOBS                                                                              \
+	"(SELECT job, hour_ns AS h, sum(steps) AS hn, sum(all_ns) AS hs, sum(busy_ns) AS hc,"      \
+	" sum(bare_ns) AS hx, sum(rest_ns) AS hi, greatest(hx - hn * min(bare_ns / steps), 0) AS " \
+	"hl,"                                                                                      \
+	" argMax(rank, (all_ns - bare_ns) / steps) AS r, count() AS hr,"                           \
+	" max((all_ns - bare_ns) / steps) / quantileExact(0.5)((all_ns - bare_ns) / steps) - 1 "   \
+	"AS over"                                                                                  \
+	" FROM rank_hour FINAL WHERE {job}{hours} AND steps > 0 GROUP BY job, h)"
 
 /* Which host a rank is on. */
-static void hosts_of_ranks(struct sql *q, const struct fleet *f, const char *job,
-			   struct fleet_span span)
-{
-	sql_add(q, "(SELECT job, rank, anyLast(host) AS node FROM process WHERE ");
-	ask_where(q, f, job);
-	sql_add(q, " AND end_ns >= %" PRIu64 " GROUP BY job, rank)", span.from_ns);
-}
+#define HOSTS_OF_RANKS                                                                             \
+	"(SELECT job, rank, anyLast(host) AS node FROM process WHERE {job} AND end_ns >= %" PRIu64 \
+	" GROUP BY job, rank)"
 
 /* --- jobs --- */
 
@@ -91,26 +81,20 @@ static int on_process(void *arg, const struct rowin_field *f)
 int ask_jobs(struct fleet_overview *o, struct fleet *f, const char *job, struct store_why *why)
 {
 	struct fleet_span s = o->span;
-	struct sql q;
 
-	sql_init(&q);
-	sql_add(&q,
-		"SELECT jb, any(u), toUInt64(count()), toUInt64(sum(g)), toUInt64(uniqExact(w)),"
-		" toUInt64(max(wd)), toUInt64(min(b)), toUInt64(max(e)), toUInt64(max(lv)),"
-		" toFloat64(sum(g * toFloat64(greatest(toInt64(least(e, %" PRIu64 ")) -"
-		" toInt64(greatest(b, %" PRIu64 ")), 0)))), any(gm), any(dr), any(fw) FROM"
-		" (SELECT proc, any(job) AS jb, any(user) AS u, any(host) AS w, max(world) AS wd,"
-		" min(begin_ns) AS b, max(end_ns) AS e, argMax(live, end_ns) AS lv,"
-		" if(any(gpu_uuid) = '', toUInt64(any(rank) >= 0),"
-		" length(splitByChar(',', any(gpu_uuid)))) AS g, any(gpu_model) AS gm,"
-		" any(driver) AS dr, any(framework) AS fw FROM process WHERE ",
-		s.to_ns, s.from_ns);
-	ask_where(&q, f, job);
-	sql_add(&q,
-		" AND end_ns >= %" PRIu64 " AND begin_ns < %" PRIu64 " GROUP BY proc)"
-		" GROUP BY jb ORDER BY jb FORMAT RowBinary",
-		s.from_ns, s.to_ns);
-	return ask_sql(f, &q, "ssqqqqqqqdsss", JOBS, on_process, o, why);
+	return ask_rows(
+		&(struct question){ f, job, { 0 }, "ssqqqqqqqdsss", JOBS, on_process, o, why },
+		"SELECT jb, any(u), toUInt64(count()), toUInt64(sum(g)), toUInt64(uniqExact(w)), "
+		"toUInt64(max(wd)), toUInt64(min(b)), toUInt64(max(e)), toUInt64(max(lv)), "
+		"toFloat64(sum(g * toFloat64(greatest(toInt64(least(e, %" PRIu64
+		")) - toInt64(greatest(b, %" PRIu64
+		")), 0)))), any(gm), any(dr), any(fw) FROM (SELECT proc, any(job) AS jb, any(user) "
+		"AS u, any(host) AS w, max(world) AS wd, min(begin_ns) AS b, max(end_ns) AS e, "
+		"argMax(live, end_ns) AS lv, if(any(gpu_uuid) = '', toUInt64(any(rank) >= 0), "
+		"length(splitByChar(',', any(gpu_uuid)))) AS g, any(gpu_model) AS gm, any(driver) "
+		"AS dr, any(framework) AS fw FROM process WHERE {job} AND end_ns >= %" PRIu64
+		" AND begin_ns < %" PRIu64 " GROUP BY proc) GROUP BY jb ORDER BY jb",
+		s.to_ns, s.from_ns, s.from_ns, s.to_ns);
 }
 
 static int by_host(const void *a, const void *b)
@@ -156,23 +140,17 @@ static int on_sum(void *arg, const struct rowin_field *f)
 
 int ask_job_sums(struct fleet_overview *o, struct fleet *f, const char *job, struct store_why *why)
 {
-	struct sql q;
-	int err;
-
-	sql_init(&q);
-	sql_add(&q,
+	struct question q = { f, job, o->span, "s" ASK_SUM_TYPES "lds", JOBS, on_sum, o, why };
+	int err = ask_rows(
+		&q,
 		"SELECT job, jn, js, jc, jx, ji, jl, toInt64(rank), jo, node FROM"
-		" (SELECT job, if(hr > 1 AND over >= %g, r, -1) AS rank, toUInt64(sum(hn)) AS "
-		"jn,"
+		" (SELECT job, if(hr > 1 AND over >= %g, r, -1) AS rank, toUInt64(sum(hn)) AS jn,"
 		" toFloat64(sum(hs)) AS js, toFloat64(sum(hc)) AS jc, toFloat64(sum(hx)) AS jx,"
-		" toFloat64(sum(hi)) AS ji, toFloat64(sum(hl)) AS jl, toFloat64(max(over)) AS jo "
-		"FROM ",
-		FLEET_OVER);
-	hours_of_jobs(&q, f, job, o->span);
-	sql_add(&q, " GROUP BY job, rank) ANY LEFT JOIN ");
-	hosts_of_ranks(&q, f, job, o->span);
-	sql_add(&q, " USING (job, rank) FORMAT RowBinary");
-	err = ask_sql(f, &q, "s" ASK_SUM_TYPES "lds", JOBS, on_sum, o, why);
+		" toFloat64(sum(hi)) AS ji, toFloat64(sum(hl)) AS jl, toFloat64(max(over)) AS jo"
+		" FROM " HOURS_OF_JOBS " GROUP BY job, rank) ANY LEFT JOIN " HOSTS_OF_RANKS
+		" USING (job, rank)",
+		FLEET_OVER, o->span.from_ns);
+
 	for (size_t i = 0; i < o->jobs && !err; i++) {
 		struct fleet_job *j = &o->job[i];
 
@@ -212,29 +190,21 @@ static int on_seen(void *arg, const struct rowin_field *f)
 static int seen_nodes(struct fleet_overview *o, struct fleet *f, struct store_why *why)
 {
 	uint64_t from = o->span.to_ns > SEEN ? o->span.to_ns - SEEN : 0;
-	struct sql q;
 
-	sql_init(&q);
-	sql_add(&q,
-		"SELECT hst, any(rck), toUInt64(max(t)), toUInt64(max(lf)), argMax(v, k),"
-		" argMax(p, k), argMax(l, k), argMax(sp, k), argMax(off, k), argMax(err, k) FROM"
-		" (SELECT host AS hst, rack AS rck, least(seen_ns, %" PRIu64 ") AS t, leaf AS lf,"
-		" version AS v, toUInt64(processes) AS p, lost AS l, spool_bytes AS sp,"
-		" toInt64(clock_off_us) AS off, toUInt64(clock_err_us) AS err, seen_ns AS k"
-		" FROM node_hour WHERE ",
-		o->span.to_ns);
-	ask_where(&q, f, NULL);
-	ask_hours(&q, (struct fleet_span){ from, o->span.to_ns });
-	sql_add(&q, " UNION ALL SELECT host AS hst, any(rack) AS rck, max(end_ns) AS t,"
-		    " max(leaf) AS lf, '' AS v, toUInt64(0) AS p, toUInt64(0) AS l,"
-		    " toUInt64(0) AS sp, toInt64(0) AS off, toUInt64(4294967295) AS err,"
-		    " toUInt64(0) AS k FROM process WHERE ");
-	ask_where(&q, f, NULL);
-	sql_add(&q,
-		" AND end_ns >= %" PRIu64 " AND begin_ns < %" PRIu64
-		" GROUP BY hst) GROUP BY hst ORDER BY hst FORMAT RowBinary",
-		o->span.from_ns, o->span.to_ns);
-	return ask_sql(f, &q, "ssqqsqqqlq", NODES, on_seen, o, why);
+	return ask_rows(
+		&(struct question){ f, NULL, (struct fleet_span){ from, o->span.to_ns },
+				    "ssqqsqqqlq", NODES, on_seen, o, why },
+		"SELECT hst, any(rck), toUInt64(max(t)), toUInt64(max(lf)), argMax(v, k), "
+		"argMax(p, k), argMax(l, k), argMax(sp, k), argMax(off, k), argMax(err, k) FROM "
+		"(SELECT host AS hst, rack AS rck, least(seen_ns, %" PRIu64
+		") AS t, leaf AS lf, version AS v, toUInt64(processes) AS p, lost AS l, "
+		"spool_bytes AS sp, toInt64(clock_off_us) AS off, toUInt64(clock_err_us) AS err, "
+		"seen_ns AS k FROM node_hour WHERE {cluster}{hours} UNION ALL SELECT host AS hst, "
+		"any(rack) AS rck, max(end_ns) AS t, max(leaf) AS lf, '' AS v, toUInt64(0) AS p, "
+		"toUInt64(0) AS l, toUInt64(0) AS sp, toInt64(0) AS off, toUInt64(4294967295) AS "
+		"err, toUInt64(0) AS k FROM process WHERE {cluster} AND end_ns >= %" PRIu64
+		" AND begin_ns < %" PRIu64 " GROUP BY hst) GROUP BY hst ORDER BY hst",
+		o->span.to_ns, o->span.from_ns, o->span.to_ns);
 }
 
 /* --- the whole answer --- */
@@ -247,14 +217,11 @@ static int on_drops(void *arg, const struct rowin_field *f)
 
 static int drops(struct fleet_overview *o, struct fleet *f, struct store_why *why)
 {
-	struct sql q;
-
-	sql_init(&q);
-	sql_add(&q, "SELECT toUInt64(sum(rows)) FROM `drop` WHERE ");
-	ask_where(&q, f, NULL);
-	sql_add(&q, " AND t_ns >= %" PRIu64 " AND t_ns < %" PRIu64 " FORMAT RowBinary",
+	return ask_rows(
+		&(struct question){ f, NULL, { 0 }, "q", 1, on_drops, &o->drops, why },
+		"SELECT toUInt64(sum(rows)) FROM `drop` WHERE {cluster} AND t_ns >= %" PRIu64
+		" AND t_ns < %" PRIu64,
 		o->span.from_ns, o->span.to_ns);
-	return ask_sql(f, &q, "q", 1, on_drops, &o->drops, why);
 }
 
 static int first_findings(struct fleet_overview *o, struct fleet *f, struct store_why *why)

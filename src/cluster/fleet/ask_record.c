@@ -55,16 +55,12 @@ int fleet_records(struct fleet *f, const char *job, uint32_t ranks, uint64_t fir
 
 	for (uint64_t at = first; at <= last && !err; at += steps) {
 		uint64_t end = last - at < steps ? last : at + steps - 1;
-		struct sql q;
 
-		sql_init(&q);
-		sql_add(&q, "SELECT rec FROM step WHERE ");
-		ask_where(&q, f, job);
-		sql_add(&q,
-			" AND step >= %" PRIu64 " AND step <= %" PRIu64
-			" AND rec != '' ORDER BY step, rank FORMAT RowBinary",
+		err = ask_rows(
+			&(struct question){ f, job, { 0 }, "s", 2 * AT_ONCE, on_record, &x, why },
+			"SELECT rec FROM step WHERE {job} AND step >= %" PRIu64
+			" AND step <= %" PRIu64 " AND rec != '' ORDER BY step, rank",
 			at, end);
-		err = ask_sql(f, &q, "s", 2 * AT_ONCE, on_record, &x, why);
 		err = err ? err : give(&x);
 	}
 	free(x.rec);

@@ -30,20 +30,15 @@ int fleet_running(struct fleet_runnings *out, struct fleet *f, const char *job, 
 		  size_t most, struct store_why *why)
 {
 	struct fleet_runnings rs = { .n = 0 };
-	struct sql q;
-	int err;
-
-	sql_init(&q);
-	sql_add(&q, "SELECT job, toUInt64(greatest(max(w), max(r) + 1)), sum(l), min(b), max(e)"
-		    " FROM (SELECT job, proc, max(toInt64(world)) AS w, max(toInt64(rank)) AS r,"
-		    " toUInt64(argMax(live, end_ns)) AS l, min(begin_ns) AS b, max(end_ns) AS e"
-		    " FROM process WHERE ");
-	ask_where(&q, f, job);
-	sql_add(&q,
-		" AND job != '' AND end_ns >= %" PRIu64 " GROUP BY job, proc) WHERE r >= 0"
-		" GROUP BY job ORDER BY job LIMIT %zu FORMAT RowBinary",
+	int err = ask_rows(
+		&(struct question){ f, job, { 0 }, "sqqqq", most, on_running, &rs, why },
+		"SELECT job, toUInt64(greatest(max(w), max(r) + 1)), sum(l), min(b), max(e) "
+		"FROM (SELECT job, proc, max(toInt64(world)) AS w, max(toInt64(rank)) AS r, "
+		"toUInt64(argMax(live, end_ns)) AS l, min(begin_ns) AS b, max(end_ns) AS e "
+		"FROM process WHERE {job} AND job != '' AND end_ns >= %" PRIu64
+		" GROUP BY job, proc) WHERE r >= 0 GROUP BY job ORDER BY job LIMIT %zu",
 		since_ns, most);
-	err = ask_sql(f, &q, "sqqqq", most, on_running, &rs, why);
+
 	if (err)
 		free(rs.r);
 	else
@@ -68,17 +63,14 @@ int fleet_new_steps(struct fleet *f, const char *job, uint64_t first, uint64_t f
 		    fleet_new_step_fn *fn, void *arg, struct store_why *why)
 {
 	struct steps x = { fn, arg };
-	struct sql q;
 
-	sql_init(&q);
-	sql_add(&q, "SELECT toUInt64(step), toUInt64(countIf(" PARTIAL " = 0)),"
-		    " toUInt64(countIf(" PARTIAL " != 0)), min(t_ns) FROM step WHERE ");
-	ask_where(&q, f, job);
-	sql_add(&q,
-		" AND step >= %" PRIu64 " AND t_ns >= %" PRIu64 " AND rec != ''"
-		" GROUP BY step ORDER BY step LIMIT %zu FORMAT RowBinary",
-		first, from_ns, most);
-	return ask_sql(f, &q, "qqqq", most, on_new_step, &x, why);
+	return ask_rows(&(struct question){ f, job, { 0 }, "qqqq", most, on_new_step, &x, why },
+			"SELECT toUInt64(step), toUInt64(countIf(" PARTIAL
+			" = 0)), toUInt64(countIf(" PARTIAL
+			" != 0)), min(t_ns) FROM step WHERE {job} AND step >= %" PRIu64
+			" AND t_ns >= %" PRIu64
+			" AND rec != '' GROUP BY step ORDER BY step LIMIT %zu",
+			first, from_ns, most);
 }
 
 struct newest {
@@ -103,20 +95,14 @@ int fleet_stand(struct step_rec **out, size_t *n, struct fleet *f, const char *j
 		uint64_t from_ns, size_t most, struct store_why *why)
 {
 	struct newest x = { .n = 0 };
-	struct sql q;
-	int err;
-
-	sql_init(&q);
-	sql_add(&q, "SELECT rec FROM step WHERE ");
-	ask_where(&q, f, job);
-	sql_add(&q,
-		" AND step >= %" PRIu64 " AND t_ns >= %" PRIu64 " AND " PARTIAL
-		" != 0 AND rec != ''"
-		" ORDER BY rank, step DESC, bitAnd(flags, %u) DESC, seq DESC LIMIT 1 BY rank LIMIT "
-		"%zu"
-		" FORMAT RowBinary",
+	int err = ask_rows(
+		&(struct question){ f, job, { 0 }, "s", most, on_partial, &x, why },
+		"SELECT rec FROM step WHERE {job} AND step >= %" PRIu64 " AND t_ns >= %" PRIu64
+		" AND " PARTIAL
+		" != 0 AND rec != '' ORDER BY rank, step DESC, bitAnd(flags, %u) DESC, seq "
+		"DESC LIMIT 1 BY rank LIMIT %zu",
 		first, from_ns, (unsigned)STEP_F_GONE, most);
-	err = ask_sql(f, &q, "s", most, on_partial, &x, why);
+
 	if (err) {
 		free(x.rec);
 		return err;
@@ -145,17 +131,12 @@ int fleet_gone(uint32_t **rank, size_t *n, struct fleet *f, const char *job, uin
 	       size_t most, struct store_why *why)
 {
 	struct gones x = { .n = 0 };
-	struct sql q;
-	int err;
-
-	sql_init(&q);
-	sql_add(&q, "SELECT toUInt64(rank) FROM process WHERE ");
-	ask_where(&q, f, job);
-	sql_add(&q,
-		" AND rank >= 0 AND end_ns >= %" PRIu64 " GROUP BY rank"
-		" HAVING argMax(live, end_ns) = 0 ORDER BY rank LIMIT %zu FORMAT RowBinary",
+	int err = ask_rows(
+		&(struct question){ f, job, { 0 }, "q", most, on_gone, &x, why },
+		"SELECT toUInt64(rank) FROM process WHERE {job} AND rank >= 0 AND end_ns >= "
+		"%" PRIu64 " GROUP BY rank HAVING argMax(live, end_ns) = 0 ORDER BY rank LIMIT %zu",
 		from_ns, most);
-	err = ask_sql(f, &q, "q", most, on_gone, &x, why);
+
 	if (err) {
 		free(x.rank);
 		return err;
@@ -178,14 +159,11 @@ int fleet_place(struct fleet_place *out, struct fleet *f, const char *job, uint3
 		struct store_why *why)
 {
 	struct fleet_place p = { .proc = 0 };
-	struct sql q;
-	int err;
+	int err = ask_rows(&(struct question){ f, job, { 0 }, "sq", 1, on_place, &p, why },
+			   "SELECT host, proc FROM process WHERE {job} AND rank = %" PRIu32
+			   " ORDER BY end_ns DESC LIMIT 1",
+			   rank);
 
-	sql_init(&q);
-	sql_add(&q, "SELECT host, proc FROM process WHERE ");
-	ask_where(&q, f, job);
-	sql_add(&q, " AND rank = %" PRIu32 " ORDER BY end_ns DESC LIMIT 1 FORMAT RowBinary", rank);
-	err = ask_sql(f, &q, "sq", 1, on_place, &p, why);
 	if (!err)
 		*out = p;
 	return err;

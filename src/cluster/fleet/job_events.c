@@ -42,8 +42,7 @@ static int no_capture(struct job_store *s, struct store_why *why)
 	sql_init(&q);
 	sql_add(&q, "SELECT capture FROM event WHERE ");
 	job_where(&q, s);
-	sql_add(&q, " GROUP BY capture ORDER BY max(t_ns) DESC LIMIT %u FORMAT RowBinary",
-		CAPTURES);
+	sql_add(&q, " GROUP BY capture ORDER BY max(t_ns) DESC LIMIT %u", CAPTURES);
 	err = ask_sql(s->f, &q, "s", CAPTURES, on_capture, &c, why);
 	if (err)
 		return err;
@@ -79,7 +78,7 @@ int job_load_capture(struct job_store *s, struct store_why *why)
 	sql_add(&q, "SELECT proc, toUInt64(lane), toUInt64(any(device)), any(stream) FROM event "
 		    "WHERE ");
 	of_capture(&q, s);
-	sql_add(&q, " GROUP BY proc, lane ORDER BY proc, lane LIMIT %u FORMAT RowBinary", TRACKS);
+	sql_add(&q, " GROUP BY proc, lane ORDER BY proc, lane LIMIT %u", TRACKS);
 	err = ask_sql(s->f, &q, "qqqq", TRACKS, on_track, s, why);
 	return !err && !s->tracks ? no_capture(s, why) : err;
 }
@@ -182,7 +181,7 @@ int job_each_event(struct job_store *s, const struct store_filter *f, store_rows
 		else if (f->kinds >> kind & 1)
 			sql_add(&q, "%s%u", n++ ? ", " : " AND kind IN (", kind);
 	job_filter(&q, s, f, "dur_ns");
-	sql_add(&q, " ORDER BY proc, t_ns, dur_ns DESC LIMIT %u FORMAT RowBinary", JOB_ROWS + 1);
+	sql_add(&q, " ORDER BY proc, t_ns, dur_ns DESC LIMIT %u", JOB_ROWS + 1);
 	err = ask_sql(s->f, &q, "qqqqqqqq", JOB_ROWS, on_event, x, NULL);
 	err = err ? err : job_batch_give(x);
 	free(x);

@@ -99,14 +99,14 @@ void job_where(struct sql *q, const struct job_store *s)
 }
 
 /* Times at which rows begin. */
-static void when(struct sql *q, const struct job_store *s, const char *column)
+static void when(struct sql *q, const struct job_store *s)
 {
 	const struct fleet_pick *p = &s->f->pick;
 
 	if (p->from_ns)
-		sql_add(q, " AND %s >= %" PRIu64, column, p->from_ns);
+		sql_add(q, " AND t_ns >= %" PRIu64, p->from_ns);
 	if (p->to_ns)
-		sql_add(q, " AND %s < %" PRIu64, column, p->to_ns);
+		sql_add(q, " AND t_ns < %" PRIu64, p->to_ns);
 }
 
 static int load_processes(struct job_store *s, struct store_why *why)
@@ -126,7 +126,7 @@ static int load_processes(struct job_store *s, struct store_why *why)
 		sql_add(&q, " AND end_ns >= %" PRIu64, s->f->pick.from_ns);
 	if (s->f->pick.to_ns)
 		sql_add(&q, " AND begin_ns < %" PRIu64, s->f->pick.to_ns);
-	sql_add(&q, " GROUP BY proc ORDER BY r, proc LIMIT %u FORMAT RowBinary", PROCESSES);
+	sql_add(&q, " GROUP BY proc ORDER BY r, proc LIMIT %u", PROCESSES);
 	return ask_sql(s->f, &q, "qqqssqqqlqlssssssqqqq", PROCESSES, on_process, &x, why);
 }
 
@@ -158,7 +158,7 @@ static int load_names(struct job_store *s, struct store_why *why)
 		sql_add(&q, " AND capture = ");
 		sql_text(&q, s->f->pick.capture);
 	}
-	sql_add(&q, ") GROUP BY name ORDER BY name LIMIT %u FORMAT RowBinary", NAMES);
+	sql_add(&q, ") GROUP BY name ORDER BY name LIMIT %u", NAMES);
 	err = ask_sql(s->f, &q, "q", NAMES, on_hash, s, why);
 	if (err)
 		return err;
@@ -308,7 +308,7 @@ static void of_filter(struct sql *q, const struct job_store *s, const struct sto
 		      const char *dur)
 {
 	job_where(q, s);
-	when(q, s, "t_ns");
+	when(q, s);
 	job_filter(q, s, f, dur);
 }
 
@@ -394,7 +394,7 @@ static int op_each_window(void *self, const struct store_filter *f, store_window
 		"SELECT proc, t_ns, toUInt64(kind), name, count, total_ns, min_ns, max_ns, bytes,"
 		" toUInt64(bound), floor_ns, hist FROM window WHERE ");
 	of_filter(&q, x.s, f, "dur_ns");
-	sql_add(&q, " ORDER BY proc, t_ns, kind, name LIMIT %u FORMAT RowBinary", JOB_ROWS + 1);
+	sql_add(&q, " ORDER BY proc, t_ns, kind, name LIMIT %u", JOB_ROWS + 1);
 	err = ask_sql(x.s->f, &q, "qqqqqqqqqqqs", JOB_ROWS, on_window, &x, NULL);
 	err = err ? err : give_window(&x);
 	for (size_t i = 0; i < x.rows; i++)
@@ -434,7 +434,7 @@ static int op_each_events(void *self, const struct store_filter *f, store_rows_f
 	sql_init(&q);
 	sql_add(&q, "SELECT proc, t_ns, toFloat64(step_ns), toUInt64(step) FROM step WHERE ");
 	of_filter(&q, s, f, "step_ns");
-	sql_add(&q, " ORDER BY proc, t_ns LIMIT %u FORMAT RowBinary", JOB_ROWS + 1);
+	sql_add(&q, " ORDER BY proc, t_ns LIMIT %u", JOB_ROWS + 1);
 	err = ask_sql(s->f, &q, "qqdq", JOB_ROWS, on_step, x, NULL);
 	err = err ? err : job_batch_give(x);
 	free(x);
@@ -469,7 +469,7 @@ static int op_each_step(void *self, const struct store_filter *f, store_rec_fn *
 	sql_init(&q);
 	sql_add(&q, "SELECT proc, rec FROM step WHERE ");
 	of_filter(&q, x.s, f, "step_ns");
-	sql_add(&q, " AND rec != '' ORDER BY proc, t_ns LIMIT %u FORMAT RowBinary", JOB_ROWS + 1);
+	sql_add(&q, " AND rec != '' ORDER BY proc, t_ns LIMIT %u", JOB_ROWS + 1);
 	return ask_sql(x.s->f, &q, "qs", JOB_ROWS, on_record, &x, NULL);
 }
 
@@ -498,8 +498,7 @@ static int op_stat(void *self, struct store_stat *out)
 	sql_init(&q);
 	sql_add(&q, "SELECT toUInt64(count()), min(t_ns), max(t_ns + dur_ns) FROM window WHERE ");
 	job_where(&q, s);
-	when(&q, s, "t_ns");
-	sql_add(&q, " FORMAT RowBinary");
+	when(&q, s);
 	err = ask_sql(s->f, &q, "qqq", 1, on_stat, &st, NULL);
 	if (!err)
 		*out = st;
