@@ -10,7 +10,7 @@
 
 static bool is_full(size_t used, size_t cap)
 {
-	return 3 * used >= 2 * cap;
+	return 2 * used >= cap;
 }
 
 /* --- numbers --- */
@@ -50,25 +50,44 @@ static int rebuild(struct map *m, size_t cap, map_fn *drop, void *arg)
 	return 0;
 }
 
-int map_put(struct map *m, uint64_t key, uint64_t value)
+int map_room(struct map *m, size_t entries)
+{
+	size_t cap = m->cap ? m->cap : CAP_FIRST;
+
+	while (is_full(entries, cap))
+		cap *= 2;
+	return cap == m->cap ? 0 : rebuild(m, cap, NULL, NULL);
+}
+
+uint64_t *map_at(struct map *m, uint64_t key)
 {
 	struct map_entry *e;
 
-	if (is_full(m->used, m->cap) && rebuild(m, m->cap ? 2 * m->cap : CAP_FIRST, NULL, NULL) < 0)
-		return -ENOMEM;
+	if (is_full(m->used, m->cap) && map_room(m, m->used + 1) < 0)
+		return NULL;
 	e = place_of(m, key);
 	m->used += !e->value;
-	*e = (struct map_entry){ key, value };
+	e->key = key;
+	return &e->value;
+}
+
+int map_put(struct map *m, uint64_t key, uint64_t value)
+{
+	uint64_t *at = map_at(m, key);
+
+	if (!at)
+		return -ENOMEM;
+	*at = value;
 	return 0;
 }
 
 uint32_t map_number(struct map *m, uint64_t key)
 {
-	uint64_t have = map_get(m, key);
+	uint64_t *at = map_at(m, key);
 
-	if (have)
-		return (uint32_t)have;
-	return map_put(m, key, m->used + 1) < 0 ? 0 : (uint32_t)m->used;
+	if (at && !*at)
+		*at = m->used;
+	return at ? (uint32_t)*at : 0;
 }
 
 void map_drop(struct map *m, map_fn *fn, void *arg)

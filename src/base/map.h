@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * map.h - hash tables: open addressing, linear probing, at most two thirds full.
+ * map.h - hash tables: open addressing, linear probing, at most half full.
  *
  * struct map maps a 64-bit number to another one that is never 0. struct lookup finds rows of
  * the caller's array by keys of any kind: the caller gives a hash and compares the candidates.
@@ -55,6 +55,10 @@ static inline uint64_t map_get(const struct map *m, uint64_t key)
 }
 
 int map_put(struct map *m, uint64_t key, uint64_t value); /* 0 or -ENOMEM */
+int map_room(struct map *m, size_t entries);              /* for so many in all: none moves again */
+
+/* Where the key's value is. A new key's is 0, and the caller sets it. NULL: no memory. */
+uint64_t *map_at(struct map *m, uint64_t key);
 
 /* The key's value. A new key gets the next number: 1, 2, ... Returns 0 if there is no memory. */
 uint32_t map_number(struct map *m, uint64_t key);

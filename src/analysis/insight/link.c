@@ -45,11 +45,11 @@ static bool launches(struct names *n, const struct event *e)
 static int put_call(struct map *calls, const struct trace *t, struct names *n, uint32_t event)
 {
 	const struct event *e = &t->event[event];
-	uint64_t *at = map_find(calls, id_of(t, event, e->corr));
+	uint64_t *at = map_at(calls, id_of(t, event, e->corr));
 
 	if (!at)
-		return map_put(calls, id_of(t, event, e->corr), (uint64_t)event + 1);
-	if (!launches(n, &t->event[*at - 1]) && launches(n, e))
+		return -ENOMEM;
+	if (!*at || (!launches(n, &t->event[*at - 1]) && launches(n, e)))
 		*at = (uint64_t)event + 1;
 	return 0;
 }
@@ -87,7 +87,7 @@ static int link_launches(struct insight *in)
 {
 	const struct trace *t = in->t;
 	struct map calls = { 0 };
-	int err = 0;
+	int err = map_room(&calls, in->kinds[EVENT_API] + in->kinds[EVENT_SYNC]);
 
 	for (size_t i = 0; i < t->events && !err; i++)
 		if (is_call(&t->event[i]) && t->event[i].corr && is_host(t, &t->event[i]))
@@ -161,6 +161,7 @@ static int link_external(struct insight *in)
 	}
 	if (!orphans || !ops)
 		return 0;
+	err = map_room(&by_id, ops);
 	for (size_t i = 0; i < t->events && !err; i++)
 		if (is_op(&t->event[i]) && t->event[i].corr && is_host(t, &t->event[i]))
 			err = map_put(&by_id, id_of(t, (uint32_t)i, t->event[i].corr), i + 1);

@@ -50,19 +50,21 @@ static uint64_t id_of(const struct trace *t, const struct event *e)
 static int find_begun(struct keeping *k)
 {
 	const struct trace *t = k->in->t;
-	uint64_t just = trace_lag(k->in->hi_ns);
-	int err = 0;
+	uint64_t just = trace_lag(k->in->hi_ns), *at;
 
 	just = just > JUST_NS ? just - JUST_NS : 0;
-	for (size_t i = 0; i < t->events && !err; i++) {
+	for (size_t i = 0; i < t->events; i++) {
 		const struct event *e = &t->event[i];
 
 		if (!e->corr || t->track[e->track].device == TRACK_HOST || !event_is_gpu(e))
 			continue;
-		if (e->start_ns >= just || !map_get(&k->begun, id_of(t, e)))
-			err = map_put(&k->begun, id_of(t, e), e->start_ns >= just ? JUST : BEGUN);
+		at = map_at(&k->begun, id_of(t, e));
+		if (!at)
+			return -ENOMEM;
+		if (e->start_ns >= just || !*at)
+			*at = e->start_ns >= just ? JUST : BEGUN;
 	}
-	return err;
+	return 0;
 }
 
 static enum keep call_keep(const struct keeping *k, const struct event *e)

@@ -17,12 +17,15 @@ static uint64_t key_of(uint32_t process, uint32_t corr)
 
 static int mark(struct links *l, uint32_t process, uint32_t corr, uint32_t flag, uint32_t stack)
 {
-	uint64_t flags = map_get(&l->launch, key_of(process, corr));
+	uint64_t *flags = map_at(&l->launch, key_of(process, corr));
 
+	if (!flags)
+		return -ENOMEM;
 	/* Of two calls with one id (a runtime's, and the driver's below) the outer comes first. */
-	if (flag == LINK_CALL && !(flags & LINK_CALL))
-		flags |= (uint64_t)stack << 32;
-	return map_put(&l->launch, key_of(process, corr), flags | flag);
+	if (flag == LINK_CALL && !(*flags & LINK_CALL))
+		*flags |= (uint64_t)stack << 32;
+	*flags |= flag;
+	return 0;
 }
 
 bool link_find(struct link *out, const struct links *l, uint32_t process, uint32_t corr)

@@ -71,6 +71,28 @@ __attribute__((constructor)) static void keys_init(void)
 	keys_fill(&cat_index, cats, sizeof(cats) / sizeof(*cats));
 }
 
+/* Most keys have 4 to 16 bytes, and are those that they look like: two loads that may overlap. */
+static inline bool same_key(const char *a, const char *b, size_t n)
+{
+	uint64_t a8[2], b8[2];
+	uint32_t a4[2], b4[2];
+
+	if (n < 4 || n > 16)
+		return !memcmp(a, b, n);
+	if (n < 8) {
+		memcpy(&a4[0], a, 4);
+		memcpy(&a4[1], a + n - 4, 4);
+		memcpy(&b4[0], b, 4);
+		memcpy(&b4[1], b + n - 4, 4);
+		return a4[0] == b4[0] && a4[1] == b4[1];
+	}
+	memcpy(&a8[0], a, 8);
+	memcpy(&a8[1], a + n - 8, 8);
+	memcpy(&b8[0], b, 8);
+	memcpy(&b8[1], b + n - 8, 8);
+	return a8[0] == b8[0] && a8[1] == b8[1];
+}
+
 static inline const struct key *keys_find(const struct keys *x, const struct key *k,
 					  struct json_tok t)
 {
@@ -79,7 +101,7 @@ static inline const struct key *keys_find(const struct keys *x, const struct key
 	for (unsigned at = slot_of(t.s, t.len); x->slot[at]; at = (at + 1) % KEY_SLOTS) {
 		const struct key *c = &k[x->slot[at] - 1];
 
-		if (c->len == t.len && !memcmp(c->text, t.s, t.len))
+		if (c->len == t.len && same_key(c->text, t.s, t.len))
 			return c;
 	}
 	return NULL;

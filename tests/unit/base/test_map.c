@@ -55,6 +55,28 @@ static void numbered(void)
 	map_fini(&m);
 }
 
+static void room(void)
+{
+	struct map m = { 0 };
+	const void *slot;
+	bool ok = true;
+
+	*map_at(&m, 7) = 70;
+	T_OK(map_room(&m, 1000) == 0 && map_get(&m, 7) == 70, "room keeps what is there");
+	slot = m.slot;
+	for (uint64_t k = 1; k <= 999; k++) {
+		uint64_t *at = map_at(&m, k);
+
+		ok = ok && at && *at == (k == 7 ? 70 : 0);
+		*at = 10 * k;
+	}
+	for (uint64_t k = 1; k <= 999; k++)
+		ok = ok && map_get(&m, k) == 10 * k;
+	T_OK(ok && m.used == 999, "a new key has no value until it is set");
+	T_OK(map_room(&m, 10) == 0 && m.slot == slot, "with room nothing moves");
+	map_fini(&m);
+}
+
 static bool is_odd(void *arg, uint64_t key, uint64_t value)
 {
 	*(uint64_t *)arg += value;
@@ -149,6 +171,7 @@ int main(void)
 	for (uint32_t shape = 0; shape < 5; shape++)
 		numbers(shape);
 	numbered();
+	room();
 	dropped();
 	rows();
 	same_hash();
