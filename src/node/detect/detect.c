@@ -24,7 +24,7 @@
 #define SAVE_REST   30000000000ull  /* ns; or did so long ago: disks are waited for */
 
 const struct alarm_row alarm_table[ALARMS] = {
-#define ALARM(ID, quiet_s, means) { ENTRY_##ID, means, quiet_s },
+#define ALARM(ID, quiet_s) { ENTRY_##ID, quiet_s },
 #include "detect/detect.tbl.h"
 };
 

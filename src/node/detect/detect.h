@@ -16,14 +16,13 @@
 #include "model/rollup.h"
 
 enum alarm_kind {
-#define ALARM(ID, quiet_s, means) ALARM_##ID,
+#define ALARM(ID, quiet_s) ALARM_##ID,
 #include "detect/detect.tbl.h"
 	ALARMS,
 };
 
 struct alarm_row {
 	enum entry_kind entry;
-	const char *means;
 	uint32_t quiet_s;
 };
 

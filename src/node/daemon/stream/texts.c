@@ -12,7 +12,7 @@
 #include "theory/cl_source.h"
 #include "theory/source_work.h"
 
-_Static_assert(AON_TEXT_MAX <= SOURCE_TEXT, "what is sent is read to its end");
+_Static_assert(AON_TEXT_MAX <= CL_SOURCE_TEXT, "what is sent is read to its end");
 
 struct open_text {
 	const void *of; /* borrowed, never followed; NULL: free */
@@ -103,14 +103,14 @@ static struct open_text *begin(struct texts *t, const void *of, const struct und
 
 static void read_opencl(struct texts *t, const struct open_text *o, texts_fn *fn, void *arg)
 {
-	char mark[sizeof(SOURCE_WORK_MARK) + SOURCE_NAME + 256];
+	char mark[sizeof(SOURCE_WORK_MARK) + CL_SOURCE_NAME + 256];
 	struct cl_text *s = &t->source;
 
-	source_begin(s, o->bytes, o->total);
-	while (source_next(s)) {
+	cl_source_begin(s, o->bytes, o->total);
+	while (cl_source_next(s)) {
 		int n = snprintf(mark, sizeof(mark), SOURCE_WORK_MARK "%s ", s->k.name);
 
-		if (source_text(mark + n, sizeof(mark) - (size_t)n, &s->k))
+		if (cl_source_text(mark + n, sizeof(mark) - (size_t)n, &s->k))
 			fn(arg, mark);
 	}
 }
