@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * cl_source.h - what a kernel has to do, from its text in OpenCL C. Pure; no heap, no recursion without
- * a bound, time bounded by SOURCE_TOKENS.
+ * a bound, time bounded by CL_SOURCE_TOKENS.
  *
  * Counted are floating-point operations of one work-item, loops of constant length as often as they
  * turn, and the bytes of global memory that all work-items touch, each once: an access touches as
@@ -16,32 +16,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SOURCE_TEXT   65536u /* bytes of a program that are looked at */
-#define SOURCE_TOKENS 32768u
-#define SOURCE_VARS   1024u
-#define SOURCE_LOOPS  16u
-#define SOURCE_MEM    6u
-#define SOURCE_NAME   128u
+#define CL_SOURCE_TEXT   65536u /* bytes of a program that are looked at */
+#define CL_SOURCE_TOKENS 32768u
+#define CL_SOURCE_VARS   1024u
+#define CL_SOURCE_LOOPS  16u
+#define CL_SOURCE_MEM    6u
+#define CL_SOURCE_NAME   128u
 
 /* Ids that an address depends on. */
-#define SOURCE_GROUP(d) (1u << (d))
-#define SOURCE_LOCAL(d) (8u << (d))
+#define CL_SOURCE_GROUP(d) (1u << (d))
+#define CL_SOURCE_LOCAL(d) (8u << (d))
 
-struct source_var {
+struct cl_var {
 	uint32_t hash, deps;
 	uint8_t space, flt, width, bytes;
 };
 
-struct source_mem {
+struct cl_mem {
 	uint32_t ids;
 	uint64_t bytes; /* for each combination of their values */
 };
 
-struct source_kernel {
-	char name[SOURCE_NAME];
+struct cl_kernel {
+	char name[CL_SOURCE_NAME];
 	uint64_t flops;       /* of a work-item */
 	uint64_t by_bytes[9]; /* of these, by the bytes of the type: 2, 4, 8 */
-	struct source_mem mem[SOURCE_MEM];
+	struct cl_mem mem[CL_SOURCE_MEM];
 	uint32_t mems;
 	bool branches; /* it is at most so much */
 };
@@ -56,18 +56,18 @@ struct cl_text {
 	int64_t number;
 	uint8_t number_flt;
 	/* the kernel */
-	struct source_kernel k;
-	struct source_var var[SOURCE_VARS];
+	struct cl_kernel k;
+	struct cl_var var[CL_SOURCE_VARS];
 	uint32_t vars, loops;
-	uint64_t turns[SOURCE_LOOPS]; /* of loops that are open */
-	uint64_t times;               /* all of them together */
+	uint64_t turns[CL_SOURCE_LOOPS]; /* of loops that are open */
+	uint64_t times;                  /* all of them together */
 };
 
 /* Begins with a program's text, which is borrowed. */
-void source_begin(struct cl_text *s, const char *text, size_t len);
+void cl_source_begin(struct cl_text *s, const char *text, size_t len);
 /* The next kernel that is understood, in s->k; false: no more. */
-bool source_next(struct cl_text *s);
+bool cl_source_next(struct cl_text *s);
 /* "flops=12 type=6 mem=9:4,0:8", "at most" behind it. Bytes without the NUL; 0: no room. */
-size_t source_text(char *out, size_t cap, const struct source_kernel *k);
+size_t cl_source_text(char *out, size_t cap, const struct cl_kernel *k);
 
 #endif /* AON_THEORY_CL_SOURCE_H */

@@ -9,14 +9,14 @@
 
 /* --- what is counted --- */
 
-static void flops(struct cl_text *s, const struct src_val *v, uint64_t n)
+static void flops(struct cl_text *s, const struct cl_val *v, uint64_t n)
 {
 	uint64_t all;
 
 	if (!v->flt || v->space)
 		return;
-	if (__builtin_mul_overflow(s->times, n * v->width, &all) || all > SRC_TIMES_MAX ||
-	    s->k.flops > SRC_TIMES_MAX) {
+	if (__builtin_mul_overflow(s->times, n * v->width, &all) || all > CL_SRC_TIMES_MAX ||
+	    s->k.flops > CL_SRC_TIMES_MAX) {
 		s->bad = true;
 		return;
 	}
@@ -24,20 +24,21 @@ static void flops(struct cl_text *s, const struct src_val *v, uint64_t n)
 	s->k.by_bytes[v->bytes <= 8 ? v->bytes : 8] += all;
 }
 
-static void touch(struct cl_text *s, const struct src_val *p, uint32_t width)
+static void touch(struct cl_text *s, const struct cl_val *p, uint32_t width)
 {
 	uint64_t bytes = (uint64_t)p->bytes * width;
 	uint32_t ids = p->deps & 63, i;
 
-	if (p->space != SRC_GLOBAL)
+	if (p->space != CL_SRC_GLOBAL)
 		return;
 	for (uint32_t d = 0; d < s->loops; d++)
-		if (p->deps & SRC_LOOP(d) &&
-		    (__builtin_mul_overflow(bytes, s->turns[d], &bytes) || bytes > SRC_TIMES_MAX))
+		if (p->deps & CL_SRC_LOOP(d) &&
+		    (__builtin_mul_overflow(bytes, s->turns[d], &bytes) ||
+		     bytes > CL_SRC_TIMES_MAX))
 			s->bad = true;
 	for (i = 0; i < s->k.mems && s->k.mem[i].ids != ids; i++)
 		;
-	if (i == SOURCE_MEM || s->bad) {
+	if (i == CL_SOURCE_MEM || s->bad) {
 		s->bad = true;
 		return;
 	}
@@ -47,19 +48,19 @@ static void touch(struct cl_text *s, const struct src_val *p, uint32_t width)
 }
 
 /* What a pointer leads to, read or written. */
-static struct src_val deref(struct cl_text *s, struct src_val p)
+static struct cl_val deref(struct cl_text *s, struct cl_val p)
 {
 	if (!p.space)
 		s->bad = true;
 	touch(s, &p, p.width);
-	p.space = SRC_VALUE;
+	p.space = CL_SRC_VALUE;
 	p.konst = false;
 	return p;
 }
 
 /* --- variables --- */
 
-static struct source_var *find(struct cl_text *s, uint32_t hash)
+static struct cl_var *find(struct cl_text *s, uint32_t hash)
 {
 	for (uint32_t i = s->vars; i; i--)
 		if (s->var[i - 1].hash == hash)
@@ -67,17 +68,16 @@ static struct source_var *find(struct cl_text *s, uint32_t hash)
 	return NULL;
 }
 
-struct source_var *src_declare(struct cl_text *s, uint32_t hash, const struct src_val *t,
-			       uint8_t space)
+struct cl_var *cl_declare(struct cl_text *s, uint32_t hash, const struct cl_val *t, uint8_t space)
 {
-	struct source_var *v = &s->var[s->vars];
+	struct cl_var *v = &s->var[s->vars];
 
-	if (s->vars == SOURCE_VARS) {
+	if (s->vars == CL_SOURCE_VARS) {
 		s->bad = true;
 		return &s->var[0];
 	}
 	s->vars++;
-	*v = (struct source_var){
+	*v = (struct cl_var){
 		.hash = hash, .space = space, .flt = t->flt, .width = t->width, .bytes = t->bytes
 	};
 	return v;
@@ -85,7 +85,7 @@ struct source_var *src_declare(struct cl_text *s, uint32_t hash, const struct sr
 
 /* --- expressions --- */
 
-static struct src_val unary(struct cl_text *s);
+static struct cl_val unary(struct cl_text *s);
 
 static const struct {
 	const char *name;
@@ -110,30 +110,30 @@ static bool starts(const char *p, uint32_t len, const char *with)
 }
 
 /* get_group_id(0) and the like. */
-static bool id_call(struct cl_text *s, const char *name, uint32_t len, const struct src_val *arg,
-		    struct src_val *out)
+static bool id_call(struct cl_text *s, const char *name, uint32_t len, const struct cl_val *arg,
+		    struct cl_val *out)
 {
 	uint32_t d = arg->konst && arg->v >= 0 && arg->v < 3 ? (uint32_t)arg->v : 3;
 
 	if (!starts(name, len, "get_"))
 		return false;
-	*out = (struct src_val){ .width = 1, .bytes = 4 };
+	*out = (struct cl_val){ .width = 1, .bytes = 4 };
 	if (d == 3 && !starts(name, len, "get_work_dim"))
 		s->bad = true;
 	else if (len == 12 && !memcmp(name, "get_group_id", 12))
-		out->deps = SOURCE_GROUP(d);
+		out->deps = CL_SOURCE_GROUP(d);
 	else if (len == 12 && !memcmp(name, "get_local_id", 12))
-		out->deps = SOURCE_LOCAL(d);
+		out->deps = CL_SOURCE_LOCAL(d);
 	else if (len == 13 && !memcmp(name, "get_global_id", 13))
-		out->deps = SOURCE_GROUP(d) | SOURCE_LOCAL(d);
+		out->deps = CL_SOURCE_GROUP(d) | CL_SOURCE_LOCAL(d);
 	return true;
 }
 
 /* convert_float4_rte(x), as_uint(x): the type is in the name. */
-static bool type_call(const char *name, uint32_t len, struct src_val *x)
+static bool type_call(const char *name, uint32_t len, struct cl_val *x)
 {
-	struct cl_text peek = { .kind = SRC_WORD, .len = len };
-	const struct src_base_type *b;
+	struct cl_text peek = { .kind = CL_SRC_WORD, .len = len };
+	const struct cl_base_type *b;
 	uint8_t w;
 
 	if (starts(name, len, "convert_"))
@@ -145,7 +145,7 @@ static bool type_call(const char *name, uint32_t len, struct src_val *x)
 	peek.len = 0;
 	while (peek.word + peek.len < name + len && peek.word[peek.len] != '_')
 		peek.len++;
-	b = src_base(&peek, &w);
+	b = cl_base(&peek, &w);
 	if (!b)
 		return false;
 	x->flt = b->flt;
@@ -156,15 +156,15 @@ static bool type_call(const char *name, uint32_t len, struct src_val *x)
 }
 
 static bool memory_call(struct cl_text *s, const char *name, uint32_t len,
-			const struct src_val arg[3], uint32_t args, struct src_val *out)
+			const struct cl_val arg[3], uint32_t args, struct cl_val *out)
 {
 	bool load = starts(name, len, "vload");
 	uint32_t w = 0, at = load ? 1 : 2;
-	struct src_val p;
+	struct cl_val p;
 
 	if (!load && !starts(name, len, "vstore"))
 		return false;
-	for (uint32_t i = load ? 5 : 6; i < len && src_digit(name[i]) && w < 100; i++)
+	for (uint32_t i = load ? 5 : 6; i < len && cl_digit(name[i]) && w < 100; i++)
 		w = w * 10 + (uint32_t)(name[i] - '0');
 	if (args != at + 1 || !w || !arg[at].space) {
 		s->bad = true;
@@ -173,13 +173,13 @@ static bool memory_call(struct cl_text *s, const char *name, uint32_t len,
 	p = arg[at];
 	p.deps |= arg[at - 1].deps;
 	touch(s, &p, w);
-	*out = (struct src_val){
+	*out = (struct cl_val){
 		.flt = p.flt, .bytes = p.bytes, .width = (uint8_t)w, .deps = p.deps
 	};
 	return true;
 }
 
-static void math_call(struct cl_text *s, const char *name, uint32_t len, struct src_val *x)
+static void math_call(struct cl_text *s, const char *name, uint32_t len, struct cl_val *x)
 {
 	static const char *const prefix[] = { "native_", "half_" };
 
@@ -197,9 +197,9 @@ static void math_call(struct cl_text *s, const char *name, uint32_t len, struct 
 	s->bad = true; /* a function of the program, or one that is not known */
 }
 
-static struct src_val widest(struct src_val a, struct src_val b)
+static struct cl_val widest(struct cl_val a, struct cl_val b)
 {
-	struct src_val r = { .deps = a.deps | b.deps, .flt = a.flt | b.flt };
+	struct cl_val r = { .deps = a.deps | b.deps, .flt = a.flt | b.flt };
 
 	r.width = a.width > b.width ? a.width : b.width;
 	r.bytes = a.flt == b.flt ? a.bytes > b.bytes ? a.bytes : b.bytes
@@ -214,23 +214,23 @@ static struct src_val widest(struct src_val a, struct src_val b)
 	return r;
 }
 
-static struct src_val call(struct cl_text *s, const char *name, uint32_t len)
+static struct cl_val call(struct cl_text *s, const char *name, uint32_t len)
 {
-	struct src_val arg[3] = { 0 }, all = { .width = 1, .bytes = 4 }, out = all;
+	struct cl_val arg[3] = { 0 }, all = { .width = 1, .bytes = 4 }, out = all;
 	uint32_t n = 0;
 
-	src_need(s, "(");
-	while (!s->bad && !src_is(s, ")")) {
-		struct src_val x = src_expr(s);
+	cl_need(s, "(");
+	while (!s->bad && !cl_is(s, ")")) {
+		struct cl_val x = cl_expr(s);
 
 		if (n < 3)
 			arg[n] = x;
 		all = n ? widest(all, x) : x;
 		n++;
-		if (!src_eat(s, ","))
+		if (!cl_eat(s, ","))
 			break;
 	}
-	src_need(s, ")");
+	cl_need(s, ")");
 	if (starts(name, len, "barrie") || starts(name, len, "mem_fence") ||
 	    starts(name, len, "work_group_barrie"))
 		return out;
@@ -242,37 +242,37 @@ static struct src_val call(struct cl_text *s, const char *name, uint32_t len)
 }
 
 /* (float4)(a,b,c,d), (int)x, (__global float4*)(p+1); or what stands in parentheses. */
-static struct src_val parenthesis(struct cl_text *s)
+static struct cl_val parenthesis(struct cl_text *s)
 {
-	struct src_val t, x;
+	struct cl_val t, x;
 	uint8_t space;
 	uint32_t stars, deps = 0;
 
-	if (!src_at_type(s)) {
-		x = src_expr(s);
-		while (src_eat(s, ","))
-			x = src_expr(s);
-		src_need(s, ")");
+	if (!cl_at_type(s)) {
+		x = cl_expr(s);
+		while (cl_eat(s, ","))
+			x = cl_expr(s);
+		cl_need(s, ")");
 		return x;
 	}
-	src_type(s, &t, &space, &stars);
-	src_need(s, ")");
-	if (t.width > 1 && !stars && src_is(s, "(")) {
-		src_token(s);
+	cl_type(s, &t, &space, &stars);
+	cl_need(s, ")");
+	if (t.width > 1 && !stars && cl_is(s, "(")) {
+		cl_token(s);
 		do
-			deps |= src_expr(s).deps;
-		while (!s->bad && src_eat(s, ","));
-		src_need(s, ")");
+			deps |= cl_expr(s).deps;
+		while (!s->bad && cl_eat(s, ","));
+		cl_need(s, ")");
 		t.deps = deps;
 		return t;
 	}
-	if (s->depth > SRC_DEPTH)
+	if (s->depth > CL_SRC_DEPTH)
 		s->bad = true;
 	s->depth++;
 	x = s->bad ? t : unary(s);
 	s->depth--;
 	t.deps = x.deps;
-	t.space = stars ? x.space : SRC_VALUE;
+	t.space = stars ? x.space : CL_SRC_VALUE;
 	t.konst = !stars && !t.flt && x.konst;
 	t.v = x.v;
 	if (stars && !x.space)
@@ -280,81 +280,81 @@ static struct src_val parenthesis(struct cl_text *s)
 	return t;
 }
 
-static struct src_val word(struct cl_text *s)
+static struct cl_val word(struct cl_text *s)
 {
 	const char *name = s->word;
 	uint32_t len = s->len, hash = s->hash;
-	const struct source_var *v;
+	const struct cl_var *v;
 
-	src_token(s);
-	if (src_is(s, "("))
+	cl_token(s);
+	if (cl_is(s, "("))
 		return call(s, name, len);
 	v = find(s, hash);
 	if (v)
-		return (struct src_val){ .deps = v->deps,
-					 .space = v->space,
-					 .flt = v->flt,
-					 .width = v->width,
-					 .bytes = v->bytes };
+		return (struct cl_val){ .deps = v->deps,
+					.space = v->space,
+					.flt = v->flt,
+					.width = v->width,
+					.bytes = v->bytes };
 	if (len == 4 && !memcmp(name, "true", 4))
-		return (struct src_val){ .width = 1, .bytes = 1, .konst = true, .v = 1 };
+		return (struct cl_val){ .width = 1, .bytes = 1, .konst = true, .v = 1 };
 	/* Constants that OpenCL names, such as INFINITY and CLK_LOCAL_MEM_FENCE. */
 	if (*name >= 'A' && *name <= 'Z')
-		return (struct src_val){ .width = 1, .bytes = 4, .flt = len == 8 || len == 3 };
+		return (struct cl_val){ .width = 1, .bytes = 4, .flt = len == 8 || len == 3 };
 	if (len != 5 || memcmp(name, "false", 5) != 0)
 		s->bad = true;
-	return (struct src_val){ .width = 1, .bytes = 1, .konst = true };
+	return (struct cl_val){ .width = 1, .bytes = 1, .konst = true };
 }
 
-static struct src_val primary(struct cl_text *s)
+static struct cl_val primary(struct cl_text *s)
 {
-	struct src_val x = { .width = 1, .bytes = 4 };
+	struct cl_val x = { .width = 1, .bytes = 4 };
 
-	if (s->kind == SRC_NUMBER) {
+	if (s->kind == CL_SRC_NUMBER) {
 		x.flt = s->number_flt;
 		x.konst = !x.flt;
 		x.v = s->number;
-		src_token(s);
+		cl_token(s);
 		return x;
 	}
-	if (src_eat(s, "("))
+	if (cl_eat(s, "("))
 		return parenthesis(s);
-	if (s->kind == SRC_WORD)
+	if (s->kind == CL_SRC_WORD)
 		return word(s);
 	s->bad = true;
 	return x;
 }
 
 /* Of v.x, v.s0, v.lo: as many parts as there are letters. */
-static void part(struct cl_text *s, struct src_val *x)
+static void part(struct cl_text *s, struct cl_val *x)
 {
 	uint32_t n = s->len;
 
-	if (s->kind != SRC_WORD || x->space || x->width < 2) {
+	if (s->kind != CL_SRC_WORD || x->space || x->width < 2) {
 		s->bad = true;
 	} else {
-		if (src_is(s, "lo") || src_is(s, "hi") || src_is(s, "even") || src_is(s, "odd"))
+		if (cl_is(s, "lo") || cl_is(s, "hi") || cl_is(s, "even") || cl_is(s, "odd"))
 			n = x->width / 2;
 		else if (*s->word == 's' && n > 1)
 			n--;
 		x->width = (uint8_t)(n < 16 ? n : 16);
 	}
-	src_token(s);
+	cl_token(s);
 }
 
-static struct src_val postfix(struct cl_text *s)
+static struct cl_val postfix(struct cl_text *s)
 {
-	struct src_val x = primary(s), i;
+	struct cl_val x = primary(s), i;
 
 	while (!s->bad) {
-		if (src_eat(s, "[")) {
-			i = src_expr(s);
-			src_need(s, "]");
+		if (cl_eat(s, "[")) {
+			i = cl_expr(s);
+			cl_need(s, "]");
 			x.deps |= i.deps;
 			x = deref(s, x);
-		} else if (src_eat(s, ".")) {
+		} else if (cl_eat(s, ".")) {
 			part(s, &x);
-		} else if (!src_eat(s, "++") && !src_eat(s, "--")) {
+		} else if (!cl_eat(s, "++") && !cl_eat(s, "--")) {
 			break;
 		} else {
 			x.konst = false;
@@ -363,31 +363,31 @@ static struct src_val postfix(struct cl_text *s)
 	return x;
 }
 
-static struct src_val unary(struct cl_text *s)
+static struct cl_val unary(struct cl_text *s)
 {
-	struct src_val x;
+	struct cl_val x;
 
-	if (++s->depth > SRC_DEPTH) {
+	if (++s->depth > CL_SRC_DEPTH) {
 		s->bad = true;
 		s->depth--;
-		return (struct src_val){ .width = 1 };
+		return (struct cl_val){ .width = 1 };
 	}
-	if (src_eat(s, "*")) {
+	if (cl_eat(s, "*")) {
 		x = unary(s);
 		x = deref(s, x);
-	} else if (src_eat(s, "-")) {
+	} else if (cl_eat(s, "-")) {
 		x = unary(s);
 		x.v = -(uint64_t)x.v;
-	} else if (src_eat(s, "+") || src_eat(s, "++") || src_eat(s, "--")) {
+	} else if (cl_eat(s, "+") || cl_eat(s, "++") || cl_eat(s, "--")) {
 		x = unary(s);
 		x.konst = false;
-	} else if (src_eat(s, "!") || src_eat(s, "~")) {
+	} else if (cl_eat(s, "!") || cl_eat(s, "~")) {
 		x = unary(s);
 		x.konst = false;
 		x.flt = 0;
-	} else if (src_is(s, "&")) {
+	} else if (cl_is(s, "&")) {
 		s->bad = true;
-		x = (struct src_val){ .width = 1 };
+		x = (struct cl_val){ .width = 1 };
 	} else {
 		x = postfix(s);
 	}
@@ -408,15 +408,16 @@ static const struct {
 
 static int binary_at(const struct cl_text *s)
 {
-	for (size_t i = 0; s->kind == SRC_SIGN && i < sizeof(binaries) / sizeof(binaries[0]); i++)
-		if (src_is(s, binaries[i].sign))
+	for (size_t i = 0; s->kind == CL_SRC_SIGN && i < sizeof(binaries) / sizeof(binaries[0]);
+	     i++)
+		if (cl_is(s, binaries[i].sign))
 			return (int)i;
 	return -1;
 }
 
-static struct src_val fold(struct cl_text *s, struct src_val a, struct src_val b, char what)
+static struct cl_val fold(struct cl_text *s, struct cl_val a, struct cl_val b, char what)
 {
-	struct src_val r = widest(a, b);
+	struct cl_val r = widest(a, b);
 	bool both = a.konst && b.konst && !r.flt;
 
 	if (what == 'c' || what == 'l') {
@@ -439,52 +440,52 @@ static struct src_val fold(struct cl_text *s, struct src_val a, struct src_val b
 	return r;
 }
 
-struct src_val src_binary(struct cl_text *s, uint32_t level)
+struct cl_val cl_binary(struct cl_text *s, uint32_t level)
 {
-	struct src_val a = unary(s);
+	struct cl_val a = unary(s);
 	int i;
 
 	while (!s->bad && (i = binary_at(s)) >= 0 && binaries[i].level >= level) {
-		struct src_val b;
+		struct cl_val b;
 
-		src_token(s);
+		cl_token(s);
 		s->depth++;
-		if (s->depth > SRC_DEPTH)
+		if (s->depth > CL_SRC_DEPTH)
 			s->bad = true;
-		b = s->bad ? a : src_binary(s, binaries[i].level + 1u);
+		b = s->bad ? a : cl_binary(s, binaries[i].level + 1u);
 		s->depth--;
 		a = fold(s, a, b, binaries[i].what);
 	}
 	return a;
 }
 
-struct src_val src_expr(struct cl_text *s)
+struct cl_val cl_expr(struct cl_text *s)
 {
 	static const char *const to[] = { "=", "+=", "-=", "*=", "/=", "|=", "&=", "^=", "%=" };
-	uint32_t hash = s->kind == SRC_WORD ? s->hash : 0;
-	struct source_var *v;
-	struct src_val a, b;
+	uint32_t hash = s->kind == CL_SRC_WORD ? s->hash : 0;
+	struct cl_var *v;
+	struct cl_val a, b;
 
-	if (++s->depth > SRC_DEPTH || s->bad) {
+	if (++s->depth > CL_SRC_DEPTH || s->bad) {
 		s->bad = true;
 		s->depth--;
-		return (struct src_val){ .width = 1 };
+		return (struct cl_val){ .width = 1 };
 	}
-	a = src_binary(s, 1);
-	if (src_eat(s, "?")) {
-		struct src_val yes = src_expr(s);
+	a = cl_binary(s, 1);
+	if (cl_eat(s, "?")) {
+		struct cl_val yes = cl_expr(s);
 
-		src_need(s, ":");
-		b = src_expr(s);
+		cl_need(s, ":");
+		b = cl_expr(s);
 		b = widest(yes, b);
 		flops(s, &b, 1);
 		b.deps |= a.deps;
 		a = b;
 	}
 	for (size_t i = 0; i < sizeof(to) / sizeof(to[0]) && !s->bad; i++) {
-		if (!src_eat(s, to[i]))
+		if (!cl_eat(s, to[i]))
 			continue;
-		b = src_expr(s);
+		b = cl_expr(s);
 		if (i && i < 5)
 			flops(s, &a, 1);
 		v = hash ? find(s, hash) : NULL;

@@ -14,7 +14,7 @@ static struct cl_text s;
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct geo g = { .grid = { 3, 2, 1 }, .block = { 4, 0, 1 } };
-	char *text = malloc(size + 1), mark[SOURCE_NAME + 300];
+	char *text = malloc(size + 1), mark[CL_SOURCE_NAME + 300];
 	struct source_works *w = NULL;
 	struct roof_work is;
 
@@ -22,11 +22,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	memcpy(text, data, size);
 	text[size] = '\0';
-	source_begin(&s, text, size);
-	while (source_next(&s)) {
+	cl_source_begin(&s, text, size);
+	while (cl_source_next(&s)) {
 		size_t n = (size_t)snprintf(mark, sizeof(mark), SOURCE_WORK_MARK "%s ", s.k.name);
 
-		if (!source_text(mark + n, sizeof(mark) - n, &s.k))
+		if (!cl_source_text(mark + n, sizeof(mark) - n, &s.k))
 			continue;
 		source_works_add(w, mark);
 		source_work(&is, w, source_kernel(s.k.name), &g);

@@ -50,28 +50,28 @@ static void texts(void)
 	for (size_t i = 0; i < T_LEN(cases); i++) {
 		bool is;
 
-		source_begin(&s, cases[i].text, strlen(cases[i].text));
-		is = source_next(&s);
+		cl_source_begin(&s, cases[i].text, strlen(cases[i].text));
+		is = cl_source_next(&s);
 		if (is)
-			source_text(text, sizeof(text), &s.k);
+			cl_source_text(text, sizeof(text), &s.k);
 		T_OK(is == !!cases[i].want && (!is || !strcmp(text, cases[i].want)), "%s: %s",
 		     cases[i].name, is ? text : "not known");
 	}
-	source_begin(&s, "kernel void bad() { f(); } kernel void good(global int *a) { a[0] = 1; }",
-		     73);
-	T_OK(source_next(&s) && !strcmp(s.k.name, "good") && !source_next(&s),
+	cl_source_begin(
+		&s, "kernel void bad() { f(); } kernel void good(global int *a) { a[0] = 1; }", 73);
+	T_OK(cl_source_next(&s) && !strcmp(s.k.name, "good") && !cl_source_next(&s),
 	     "a kernel that is not understood does not hide the next");
-	T_OK(!source_text(text, 8, &s.k), "no room, no text");
+	T_OK(!cl_source_text(text, 8, &s.k), "no room, no text");
 }
 
 static void deep(void)
 {
-	static char text[SOURCE_TEXT + 100] = "__kernel void k(__global float *a) { a[0] = ";
+	static char text[CL_SOURCE_TEXT + 100] = "__kernel void k(__global float *a) { a[0] = ";
 	size_t at = strlen(text);
 
 	memset(text + at, '(', sizeof(text) - at);
-	source_begin(&s, text, sizeof(text));
-	T_OK(!source_next(&s), "60,000 parentheses end it, not the stack");
+	cl_source_begin(&s, text, sizeof(text));
+	T_OK(!cl_source_next(&s), "60,000 parentheses end it, not the stack");
 }
 
 static void works(void)
