@@ -222,13 +222,9 @@ static void on_row(void *arg, char *line)
 
 int capture_node_list(const struct opts *o)
 {
-	static const struct col col[] = {
-		{ "ID", 0, 0 },
-		{ "USER", 0, 1 },
-		{ "STATE", COL_LEFT, 0 },
-		{ "PROCESSES", 0, 1 },
-		{ "WHAT", COL_LEFT | COL_FLEX, 0 },
-	};
+	static const struct col col[] = { COL_NUM("ID", 0), COL_NUM("USER", 1),
+					  COL_TEXT("STATE", 0), COL_NUM("PROCESSES", 1),
+					  COL_NAME("WHAT", 0) };
 	struct node_want w = { .pids = o->val[OPT_PIDS] };
 	struct rows r = { .json = o->val[OPT_JSON] };
 	struct node_capture c;

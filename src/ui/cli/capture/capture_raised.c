@@ -64,11 +64,9 @@ static char *wall(char out[FMT_LEN], uint64_t ns)
 
 static int list(const struct opts *o, const struct found *f)
 {
-	static const struct col col[] = {
-		{ "N", 0, 0 },      { "WHEN", COL_LEFT, 0 },
-		{ "PID", 0, 0 },    { "ALARM", COL_LEFT, 0 },
-		{ "BEFORE", 0, 0 }, { "FULL", 0, 0 },
-	};
+	static const struct col col[] = { COL_NUM("N", 0),      COL_TEXT("WHEN", 0),
+					  COL_NUM("PID", 0),    COL_TEXT("ALARM", 0),
+					  COL_NUM("BEFORE", 0), COL_NUM("FULL", 0) };
 	char a[FMT_LEN], b[FMT_LEN], when[FMT_LEN];
 	struct table table;
 	struct out out;

@@ -279,10 +279,9 @@ static void say_stuck(const struct flight *f, const char *name)
 
 static void print(const struct flight *f)
 {
-	static const struct col col[] = {
-		{ "  Rank", COL_LEFT, 0 }, { "pid", 0, 0 },      { "group", COL_LEFT, 0 },
-		{ "called", 0, 0 },        { "waits in", 0, 0 }, { "what", COL_LEFT | COL_FLEX, 0 },
-	};
+	static const struct col col[] = { COL_TEXT("  Rank", 0),  COL_NUM("pid", 0),
+					  COL_TEXT("group", 0),   COL_NUM("called", 0),
+					  COL_NUM("waits in", 0), COL_NAME("what", 0) };
 	struct table t;
 
 	/* A group that the first rank lacks is listed with the first rank that has it. */

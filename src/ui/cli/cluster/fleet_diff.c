@@ -37,11 +37,8 @@ static void row(struct table *t, const struct out *out, const char *name, double
 	table_add(t, "%s", a > 0 ? fmt_percent(pct, fabs(b / a - 1)) : "new");
 }
 
-static const struct col cols[] = { { "A step of a rank, in the mean", COL_LEFT | COL_FLEX, 0 },
-				   { "A", 0, 0 },
-				   { "B", 0, 0 },
-				   { "+-", 0, 0 },
-				   { "%", 0, 1 } };
+static const struct col cols[] = { COL_NAME("A step of a rank, in the mean", 0), COL_NUM("A", 0),
+				   COL_NUM("B", 0), COL_NUM("+-", 0), COL_NUM("%", 1) };
 
 static void parts_text(const struct sides *x)
 {
@@ -69,11 +66,8 @@ static void parts_text(const struct sides *x)
 static void kernels_text(const struct sides *x)
 {
 	double least = CHANGE * fmax(x->r[0].job.step_ns, x->r[1].job.step_ns);
-	static const struct col col[] = { { "Kernels that changed most", COL_LEFT | COL_FLEX, 0 },
-					  { "A", 0, 0 },
-					  { "B", 0, 0 },
-					  { "+-", 0, 0 },
-					  { "%", 0, 1 } };
+	static const struct col col[] = { COL_NAME("Kernels that changed most", 0), COL_NUM("A", 0),
+					  COL_NUM("B", 0), COL_NUM("+-", 0), COL_NUM("%", 1) };
 	size_t n = 0, all = 0, show;
 	struct fleet_pair *p = fleet_pairs(&x->r[0], &x->r[1], &all);
 	const struct fmt_unit *u;

@@ -88,13 +88,11 @@ static void rank_row(struct table *t, const struct out *out, const struct fleet_
 static void ranks_text(const struct fleet_report *r, const struct out *out)
 {
 	const struct fmt_unit *u = fmt_time_unit((uint64_t)r->job.step_ns);
-	static const struct col col[] = {
-		{ "Rank", COL_LEFT, 0 }, { "node", COL_LEFT | COL_FLEX, 0 },
-		{ "steps", 0, 5 },       { "step", 0, 3 },
-		{ "own", 0, 0 },         { "+- %", 0, 0 },
-		{ "exposed", 0, 1 },     { "waiting", 0, 0 },
-		{ "idle", 0, 2 }
-	};
+	static const struct col col[] = { COL_TEXT("Rank", 0),   COL_NAME("node", 0),
+					  COL_NUM("steps", 5),   COL_NUM("step", 3),
+					  COL_NUM("own", 0),     COL_NUM("+- %", 0),
+					  COL_NUM("exposed", 1), COL_NUM("waiting", 0),
+					  COL_NUM("idle", 2) };
 	const struct fleet_rank **row = calloc(r->ranks + 1, sizeof(*row));
 	size_t show = out->all || r->ranks <= FOLD + 1 ? r->ranks : FOLD;
 	struct table t;
@@ -122,12 +120,12 @@ static void ranks_text(const struct fleet_report *r, const struct out *out)
 
 static void kernels_text(const struct fleet_report *r, const struct out *out)
 {
-	static const struct col col[] = { { "Kernels and copies", COL_LEFT | COL_FLEX, 0 },
-					  { "count", 0, 2 },
-					  { "total", 0, 0 },
-					  { "avg", 0, 1 },
-					  { "%", 0, 0 },
-					  { "of limit", 0, 3 } };
+	static const struct col col[] = { COL_NAME("Kernels and copies", 0),
+					  COL_NUM("count", 2),
+					  COL_NUM("total", 0),
+					  COL_NUM("avg", 1),
+					  COL_NUM("%", 0),
+					  COL_NUM("of limit", 3) };
 	size_t show = out->all || r->kernels <= FOLD + 1 ? r->kernels : FOLD;
 	uint64_t rest = r->more_ns, most = 0;
 	const struct fmt_unit *avg, *all;

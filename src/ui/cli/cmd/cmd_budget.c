@@ -25,13 +25,9 @@ struct show {
 
 static void table_begin(struct show *s)
 {
-	static const struct col col[] = {
-		{ "SETTING", COL_LEFT, 0 },
-		{ "LIMIT", COL_LEFT, 0 },
-		{ "USED", 0, 0 },
-		{ "OF WHAT", COL_LEFT | COL_FLEX, 0 },
-		{ "GIVEN UP", COL_LEFT, 1 },
-	};
+	static const struct col col[] = { COL_TEXT("SETTING", 0), COL_TEXT("LIMIT", 0),
+					  COL_NUM("USED", 0), COL_NAME("OF WHAT", 0),
+					  COL_TEXT("GIVEN UP", 1) };
 
 	table_init(&s->t, col, sizeof(col) / sizeof(col[0]));
 }

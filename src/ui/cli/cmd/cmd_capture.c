@@ -224,13 +224,9 @@ static void say_json(const struct profiler_capture *c, const struct trace *t, co
 
 static void say_text(const struct profiler_capture *c, const struct trace *t, const char *store)
 {
-	static const struct col col[] = {
-		{ "PID", 0, 0 },
-		{ "RANK", 0, 1 },
-		{ "EVENTS", 0, 0 },
-		{ "SIZE", 0, 2 },
-		{ "TRACE", COL_LEFT | COL_FLEX, 0 },
-	};
+	static const struct col col[] = { COL_NUM("PID", 0), COL_NUM("RANK", 1),
+					  COL_NUM("EVENTS", 0), COL_NUM("SIZE", 2),
+					  COL_NAME("TRACE", 0) };
 	struct table table;
 	struct out out;
 	char n[FMT_LEN];
@@ -263,13 +259,8 @@ static void say_text(const struct profiler_capture *c, const struct trace *t, co
 /* What the options could choose from. */
 static int list(const struct profiler_capture *c)
 {
-	static const struct col col[] = {
-		{ "PID", 0, 0 },
-		{ "USER", 0, 1 },
-		{ "JOB", COL_LEFT, 0 },
-		{ "RANK", 0, 0 },
-		{ "COMMAND", COL_LEFT | COL_FLEX, 0 },
-	};
+	static const struct col col[] = { COL_NUM("PID", 0), COL_NUM("USER", 1), COL_TEXT("JOB", 0),
+					  COL_NUM("RANK", 0), COL_NAME("COMMAND", 0) };
 	struct table table;
 	struct out out;
 	struct json j;

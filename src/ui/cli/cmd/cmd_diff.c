@@ -54,11 +54,8 @@ static void add_row(struct table *t, const struct sides *s, const char *name, do
 	add_bar(t, &s->v[0].out, b - a, most);
 }
 
-static const struct col cols[] = { { "", COL_LEFT | COL_FLEX, 0 },
-				   { "A", 0, 0 },
-				   { "B", 0, 0 },
-				   { "+-", 0, 0 },
-				   { "", COL_LEFT, 1 } };
+static const struct col cols[] = { COL_NAME("", 0), COL_NUM("A", 0), COL_NUM("B", 0),
+				   COL_NUM("+-", 0), COL_TEXT("", 1) };
 
 static void parts_text(const struct sides *s)
 {

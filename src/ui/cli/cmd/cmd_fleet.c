@@ -26,10 +26,8 @@ static void share_row(struct table *t, const struct out *out, const char *label,
 
 static void where_text(const struct fleet_sum *s, const struct out *out)
 {
-	static const struct col col[] = { { "Where GPU hours go", COL_LEFT, 0 },
-					  { "GPU h", 0, 0 },
-					  { "%", 0, 0 },
-					  { "", COL_LEFT, 1 } };
+	static const struct col col[] = { COL_TEXT("Where GPU hours go", 0), COL_NUM("GPU h", 0),
+					  COL_NUM("%", 0), COL_TEXT("", 1) };
 	struct table t;
 
 	table_init(&t, col, 4);
@@ -68,13 +66,10 @@ static void job_note(const struct fleet_job *j, const struct out *out, char *buf
 
 static void jobs_text(const struct fleet_overview *o, const struct out *out)
 {
-	static const struct col col[] = { { "Jobs", COL_LEFT, 0 },
-					  { "user", COL_LEFT, 3 },
-					  { "GPUs", 0, 0 },
-					  { "step", 0, 4 },
-					  { "busy", 0, 0 },
-					  { "lost", 0, 0 },
-					  { "what", COL_LEFT | COL_FLEX, 1 } };
+	static const struct col col[] = { COL_TEXT("Jobs", 0), COL_TEXT("user", 3),
+					  COL_NUM("GPUs", 0),  COL_NUM("step", 4),
+					  COL_NUM("busy", 0),  COL_NUM("lost", 0),
+					  COL_NAME("what", 1) };
 	size_t show = out->all || o->jobs <= FOLD + 1 ? o->jobs : FOLD;
 	const struct fmt_unit *ms = fmt_time_unit(100000000);
 	char v[FMT_LEN], note[512];
@@ -126,10 +121,9 @@ static void silent_text(const struct fleet_overview *o, const struct out *out)
 
 static void nodes_text(const struct fleet_overview *o, const struct out *out)
 {
-	static const struct col col[] = { { "Nodes that others wait for", COL_LEFT, 0 },
-					  { "rack", COL_LEFT, 2 },
-					  { "waited", 0, 0 },
-					  { "job", COL_LEFT | COL_FLEX, 1 } };
+	static const struct col col[] = { COL_TEXT("Nodes that others wait for", 0),
+					  COL_TEXT("rack", 2), COL_NUM("waited", 0),
+					  COL_NAME("job", 1) };
 	size_t shown = 0, more = 0;
 	char v[FMT_LEN];
 	struct table t;
@@ -203,13 +197,13 @@ static void overview_text(const struct fleet *f, const struct fleet_overview *o,
 
 static void changes_text(const struct fleet_changes *cs, const struct out *out)
 {
-	static const struct col col[] = { { "Kernels that got slower", COL_LEFT | COL_FLEX, 0 },
-					  { "with", COL_LEFT, 0 },
-					  { "before", 0, 0 },
-					  { "after", 0, 0 },
-					  { "+ %", 0, 0 },
-					  { "jobs", 0, 2 },
-					  { "cost", 0, 0 } };
+	static const struct col col[] = { COL_NAME("Kernels that got slower", 0),
+					  COL_TEXT("with", 0),
+					  COL_NUM("before", 0),
+					  COL_NUM("after", 0),
+					  COL_NUM("+ %", 0),
+					  COL_NUM("jobs", 2),
+					  COL_NUM("cost", 0) };
 	size_t show = out->all || cs->n <= FOLD + 1 ? cs->n : FOLD;
 	const struct fmt_unit *us = fmt_time_unit(100000);
 	char v[FMT_LEN], with[3 * FLEET_WORD], clean[3 * FLEET_WORD];

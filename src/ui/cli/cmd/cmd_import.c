@@ -57,13 +57,9 @@ static void say_json(const struct trace *t, const char *to)
 
 static void say_text(const struct opts *o, const struct trace *t, const char *to)
 {
-	static const struct col col[] = {
-		{ "FILE", COL_LEFT | COL_FLEX, 0 },
-		{ "RANK", 0, 1 },
-		{ "ROWS", 0, 2 },
-		{ "EVENTS", 0, 0 },
-		{ "LOST", 0, 0 },
-	};
+	static const struct col col[] = { COL_NAME("FILE", 0), COL_NUM("RANK", 1),
+					  COL_NUM("ROWS", 2), COL_NUM("EVENTS", 0),
+					  COL_NUM("LOST", 0) };
 	struct table table;
 	struct out out;
 	char n[FMT_LEN];

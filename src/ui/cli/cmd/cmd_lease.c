@@ -85,15 +85,10 @@ static int ask(long of, const char *word, struct show *s)
 
 static int list(const struct opts *o)
 {
-	static const struct col cols[] = {
-		{ "HARDWARE", COL_LEFT, 0 },
-		{ "OF", COL_LEFT, 0 },
-		{ "BY", COL_LEFT, 0 },
-		{ "USER", COL_LEFT, 0 },
-		{ "PID", COL_LEFT, 0 },
-		{ "LEFT", COL_LEFT, 0 },
-		{ "TOOL", COL_LEFT | COL_FLEX, 0 },
-	};
+	static const struct col cols[] = { COL_TEXT("HARDWARE", 0), COL_TEXT("OF", 0),
+					   COL_TEXT("BY", 0),       COL_TEXT("USER", 0),
+					   COL_TEXT("PID", 0),      COL_TEXT("LEFT", 0),
+					   COL_NAME("TOOL", 0) };
 	struct show s = { 0 };
 	struct table t;
 	struct json j;

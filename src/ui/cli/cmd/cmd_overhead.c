@@ -169,20 +169,12 @@ static void explain(const struct procs *ps, const struct out *out)
 
 static void text(struct store *st, const struct procs *ps, const struct out *out)
 {
-	static const struct col col[] = {
-		{ "COMMAND", COL_LEFT | COL_FLEX, 0 },
-		{ "PID", 0, 3 },
-		{ "JOB", COL_LEFT, 4 },
-		{ "SLOWDOWN", 0, 0 },
-		{ "95 % CI", COL_LEFT, 0 },
-		{ "FIXED COST", 0, 6 },
-		{ "ACCOUNTED", 0, 0 },
-		{ "BUDGET", 0, 2 },
-		{ "RECORDS", COL_LEFT, 0 },
-		{ "BY", 0, 1 },
-		{ "SKIPPED", 0, 0 },
-		{ "OVER TIME", COL_LEFT, 5 },
-	};
+	static const struct col col[] = { COL_NAME("COMMAND", 0),  COL_NUM("PID", 3),
+					  COL_TEXT("JOB", 4),      COL_NUM("SLOWDOWN", 0),
+					  COL_TEXT("95 % CI", 0),  COL_NUM("FIXED COST", 6),
+					  COL_NUM("ACCOUNTED", 0), COL_NUM("BUDGET", 2),
+					  COL_TEXT("RECORDS", 0),  COL_NUM("BY", 1),
+					  COL_NUM("SKIPPED", 0),   COL_TEXT("OVER TIME", 5) };
 	struct table t;
 
 	table_init(&t, col, sizeof(col) / sizeof(col[0]));

@@ -27,17 +27,11 @@ static void ps_row(struct table *t, const struct out *out, const struct procs *p
 
 static int ps_text(struct store *st, const struct procs *ps, const struct out *out)
 {
-	static const struct col col[] = {
-		{ "COMMAND", COL_LEFT, 0 },
-		{ "PID", 0, 0 },
-		{ "USER", COL_LEFT, 3 },
-		{ "RUN", COL_LEFT, 4 },
-		{ "DETAIL", COL_LEFT, 0 },
-		{ "EVENTS/S", 0, 0 },
-		{ "RECORDS", 0, 2 },
-		{ "LOST", 0, 0 },
-		{ "NOTE", COL_LEFT | COL_FLEX, 1 },
-	};
+	static const struct col col[] = { COL_TEXT("COMMAND", 0), COL_NUM("PID", 0),
+					  COL_TEXT("USER", 3),    COL_TEXT("RUN", 4),
+					  COL_TEXT("DETAIL", 0),  COL_NUM("EVENTS/S", 0),
+					  COL_NUM("RECORDS", 2),  COL_NUM("LOST", 0),
+					  COL_NAME("NOTE", 1) };
 	uint64_t now = procs_now(ps);
 	struct table t;
 	double per_s;

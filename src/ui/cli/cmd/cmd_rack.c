@@ -168,21 +168,13 @@ static int load(struct tray **out, size_t *n, const char *dir)
 
 /* --- text --- */
 
-static const struct col cols[] = {
-	{ "at", COL_LEFT, 0 },
-	{ "BMC", COL_LEFT, 0 },
-	{ "kind", COL_LEFT, 8 },
-	{ "power", 0, 0 },
-	{ "inlet", 0, 2 },
-	{ "hottest", 0, 1 },
-	{ "GPUs", 0, 3 },
-	{ "hottest GPU", 0, 4 },
-	{ "fans", 0, 7 },
-	{ "slowest", 0, 6 },
-	{ "links up", 0, 5 },
-	{ "errors", 0, 9 },
-	{ "state", COL_LEFT | COL_FLEX, 0 },
-};
+static const struct col cols[] = { COL_TEXT("at", 0),      COL_TEXT("BMC", 0),
+				   COL_TEXT("kind", 8),    COL_NUM("power", 0),
+				   COL_NUM("inlet", 2),    COL_NUM("hottest", 1),
+				   COL_NUM("GPUs", 3),     COL_NUM("hottest GPU", 4),
+				   COL_NUM("fans", 7),     COL_NUM("slowest", 6),
+				   COL_NUM("links up", 5), COL_NUM("errors", 9),
+				   COL_NAME("state", 0) };
 
 static void add(struct table *t, double v, unsigned decimals)
 {

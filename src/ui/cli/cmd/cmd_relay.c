@@ -79,13 +79,9 @@ static void show_pairs(const struct out *out, const char *p, const char *end)
 
 static void show_nodes(const struct out *out, const char *p, const char *end)
 {
-	static const struct col col[] = {
-		{ "NODE", COL_LEFT | COL_FLEX, 0 },
-		{ "SILENT S", 0, 0 },
-		{ "BATCHES", 0, 0 },
-		{ "BYTES", 0, 1 },
-		{ "HELD BACK", 0, 2 },
-	};
+	static const struct col col[] = { COL_NAME("NODE", 0), COL_NUM("SILENT S", 0),
+					  COL_NUM("BATCHES", 0), COL_NUM("BYTES", 1),
+					  COL_NUM("HELD BACK", 2) };
 	struct json_tok key, all, node, value;
 	struct table t;
 	char text[256];

@@ -126,18 +126,11 @@ static void process_row(struct table *t, const struct out *out, const struct gat
 
 static int text_by_process(struct report *r)
 {
-	static const struct col col[] = {
-		{ "PROCESS", COL_LEFT | COL_FLEX, 0 },
-		{ "NO", 0, 0 },
-		{ "PID", 0, 0 },
-		{ "RUN", COL_LEFT, 3 },
-		{ "THREADS", 0, 5 },
-		{ "STEPS", 0, 2 },
-		{ "STEP", 0, 0 },
-		{ "TIME", 0, 0 },
-		{ "RECORDS", 0, 4 },
-		{ "LOST", 0, 1 },
-	};
+	static const struct col col[] = { COL_NAME("PROCESS", 0), COL_NUM("NO", 0),
+					  COL_NUM("PID", 0),      COL_TEXT("RUN", 3),
+					  COL_NUM("THREADS", 5),  COL_NUM("STEPS", 2),
+					  COL_NUM("STEP", 0),     COL_NUM("TIME", 0),
+					  COL_NUM("RECORDS", 4),  COL_NUM("LOST", 1) };
 	const struct fmt_unit *u = fmt_time_unit(1000000);
 	struct gather g;
 	struct table t;

@@ -42,18 +42,11 @@ static int list_json(void)
 
 static int list(const struct opts *o)
 {
-	static const struct col col[] = {
-		{ "Device", COL_LEFT | COL_FLEX, 0 },
-		{ "fp64", 0, 4 },
-		{ "fp32", 0, 0 },
-		{ "tf32", 0, 5 },
-		{ "bf16", 0, 0 },
-		{ "fp8", 0, 1 },
-		{ "fp4", 0, 6 },
-		{ "memory", 0, 0 },
-		{ "of", 0, 2 },
-		{ "links", 0, 3 },
-	};
+	static const struct col col[] = { COL_NAME("Device", 0), COL_NUM("fp64", 4),
+					  COL_NUM("fp32", 0),    COL_NUM("tf32", 5),
+					  COL_NUM("bf16", 0),    COL_NUM("fp8", 1),
+					  COL_NUM("fp4", 6),     COL_NUM("memory", 0),
+					  COL_NUM("of", 2),      COL_NUM("links", 3) };
 	static const enum gpu_type type[] = { GPU_FP64, GPU_FP32, GPU_TF32,
 					      GPU_BF16, GPU_FP8,  GPU_FP4 };
 	const struct gpu *g;
@@ -111,12 +104,8 @@ static const char *letter(struct letters *l, char c, char out[8])
 static void show_peaks(const struct gpu *g, const struct out *out, struct letters *l)
 {
 	static const struct col col[] = {
-		{ "Peak, dense", COL_LEFT | COL_FLEX, 0 },
-		{ "vector", 0, 0 },
-		{ "", COL_LEFT, 0 },
-		{ "tensor", 0, 0 },
-		{ "", COL_LEFT, 0 },
-		{ "ridge", 0, 0 },
+		COL_NAME("Peak, dense", 0), COL_NUM("vector", 0), COL_TEXT("", 0),
+		COL_NUM("tensor", 0),       COL_TEXT("", 0),      COL_NUM("ridge", 0)
 	};
 	const struct gpu_source *s = gpu_source(g);
 	double best = 0, unit;

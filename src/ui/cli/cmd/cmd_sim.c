@@ -43,11 +43,9 @@ static int faults_json(void)
 
 static int list_faults(const struct opts *o)
 {
-	static const struct col col[] = {
-		{ "KIND", COL_LEFT, 0 },   { "CODE", COL_LEFT, 0 },
-		{ "WHERE", COL_LEFT, 0 },  { "BY", 0, 0 },
-		{ "COURSE", COL_LEFT, 1 }, { "WHAT", COL_LEFT | COL_FLEX, 0 },
-	};
+	static const struct col col[] = { COL_TEXT("KIND", 0),   COL_TEXT("CODE", 0),
+					  COL_TEXT("WHERE", 0),  COL_NUM("BY", 0),
+					  COL_TEXT("COURSE", 1), COL_NAME("WHAT", 0) };
 	static const char *const where[] = { [SCOPE_RANK] = "rank=",
 					     [SCOPE_NODE] = "node=",
 					     [SCOPE_ALL] = "-",
@@ -101,9 +99,8 @@ static int params_json(void)
 
 static int list_params(const struct opts *o)
 {
-	static const struct col col[] = { { "NAME", COL_LEFT, 0 },
-					  { "DEFAULT", 0, 0 },
-					  { "WHAT", COL_LEFT | COL_FLEX, 0 } };
+	static const struct col col[] = { COL_TEXT("NAME", 0), COL_NUM("DEFAULT", 0),
+					  COL_NAME("WHAT", 0) };
 	struct table t;
 	struct out out;
 

@@ -25,12 +25,8 @@ static void print_json(const struct whatif *w)
 
 static void print_path(const struct whatif *w, const struct out *out, uint64_t steps)
 {
-	static const struct col col[] = {
-		{ "Critical path", COL_LEFT | COL_FLEX, 0 },
-		{ "now", 0, 0 },
-		{ "then", 0, 0 },
-		{ "% now", 0, 0 },
-	};
+	static const struct col col[] = { COL_NAME("Critical path", 0), COL_NUM("now", 0),
+					  COL_NUM("then", 0), COL_NUM("% now", 0) };
 	int64_t max =
 		w->before->span_ns > w->after->span_ns ? w->before->span_ns : w->after->span_ns;
 	const struct fmt_unit *u = fmt_time_unit((uint64_t)max / steps);

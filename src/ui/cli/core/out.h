@@ -54,6 +54,12 @@ struct col {
 	uint32_t drop; /* the highest goes first when the width is too small; 0: never */
 };
 
+/* clang-format off */
+#define COL_NUM(head, drop)  { head, 0, drop }
+#define COL_TEXT(head, drop) { head, COL_LEFT, drop }
+#define COL_NAME(head, drop) { head, COL_LEFT | COL_FLEX, drop }
+/* clang-format on */
+
 struct table {
 	const struct col *col;
 	size_t cols, cells;

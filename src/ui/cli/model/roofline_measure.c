@@ -85,11 +85,8 @@ static char *set_size(char out[FMT_LEN], uint64_t bytes)
 
 static void print_levels(const struct measure *m, const struct out *out)
 {
-	static const struct col col[] = {
-		{ "Working set", COL_LEFT, 0 },
-		{ "read", 0, 0 },
-		{ "", COL_LEFT, 0 },
-	};
+	static const struct col col[] = { COL_TEXT("Working set", 0), COL_NUM("read", 0),
+					  COL_TEXT("", 0) };
 	double most = 0;
 	struct table t;
 	char text[FMT_LEN], bar[128];
