@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/blob.h"
-
 #define FAULTS_MAX 1000 /* lines; a file this bad needs no more of them */
 
 struct check {
@@ -19,11 +17,8 @@ struct check {
 	int faults;
 	const char *what;
 	int type;
-	char old[ENTRY_OLD];
-	struct blob_dec *dec;
-	struct window_codec *win;
-	struct steps_codec *steps;
-	struct block_codec *block;
+	struct row_codecs codecs;
+	struct store_row row;
 };
 
 __attribute__((format(printf, 2, 3))) static void fault(struct check *c, const char *fmt, ...)
@@ -38,47 +33,6 @@ __attribute__((format(printf, 2, 3))) static void fault(struct check *c, const c
 	va_end(ap);
 	if (c->fn)
 		c->fn(c->arg, line);
-}
-
-static int check_body(struct check *c, const struct seal *s, const uint8_t *row, size_t len)
-{
-	const void *body = row + sizeof(*s);
-	union {
-		struct process process;
-		struct window window;
-		struct track track;
-		struct series series;
-		struct telemetry_block block;
-		struct geo geo;
-		struct event_columns events;
-		struct journal_entry entry;
-		struct store_steps steps;
-	} u;
-
-	switch (c->type) {
-	case SEAL_EVENTS:
-		return blob_columns(c->dec, row, len, EVENT_COLS_ALL, ~0u, &u.events);
-	case SEAL_WINDOW:
-		return window_unpack(c->win, row, len, &u.window);
-	case SEAL_SERIES:
-		return row_get_series(s, body, &u.series);
-	case SEAL_TELEMETRY:
-		return block_unpack(c->block, row, len, &u.block);
-	case SEAL_STEPS:
-		return steps_unpack(c->steps, row, len, &u.steps);
-	case SEAL_NODE:
-		return row_get_node(s, body, &(struct node_ident){ 0 });
-	case SEAL_GEO:
-		return row_get_geo(s, body, &u.geo);
-	case SEAL_TRACK:
-		return row_get_track(s, body, &u.track);
-	case SEAL_PROCESS:
-		return row_get_process(s, body, &u.process);
-	case SEAL_ENTRY:
-		return row_get_entry(s, body, &u.entry, c->old);
-	default:
-		return 0;
-	}
 }
 
 static int check_row(void *arg, uint64_t id, const uint8_t *row, size_t len)
@@ -98,7 +52,7 @@ static int check_row(void *arg, uint64_t id, const uint8_t *row, size_t len)
 	else if ((s.type != c->type && (s.type != SEAL_JOURNAL || c->type != SEAL_ENTRY)) ||
 		 s.row != id)
 		fault(c, "%s %llu: holds another row's bytes", c->what, (unsigned long long)id);
-	else if (check_body(c, &s, row, len) < 0)
+	else if (row_decode(&c->codecs, row, len, &c->row) < 0)
 		fault(c, "%s %llu: cannot be decoded", c->what, (unsigned long long)id);
 	return 0;
 }
@@ -200,7 +154,7 @@ static void check_all(struct check *c)
 		w.which = walks[i].which;
 		c->what = walks[i].what;
 		c->type = walks[i].type;
-		err = store_walk(c->st, &w, check_row, c);
+		err = store_walk_bytes(c->st, &w, check_row, c);
 		if (err < 0)
 			fault(c, "%ss: cannot be read to the end (%s)", c->what, strerror(-err));
 	}
@@ -232,21 +186,10 @@ int store_check(const char *path, store_fault_fn *fn, void *arg, struct store_st
 			fn(arg, why.text);
 		return err;
 	}
-	err = blob_dec_new(&c.dec);
-	if (err == 0)
-		err = window_codec_new(&c.win);
-	if (err == 0)
-		err = steps_codec_new(&c.steps);
-	if (err == 0)
-		err = block_codec_new(&c.block);
-	if (err == 0)
-		check_all(&c);
-	if (err == 0 && good && store_stat(c.st, good) < 0)
+	check_all(&c);
+	if (good && store_stat(c.st, good) < 0)
 		*good = (struct store_stat){ 0 };
-	block_codec_free(c.block);
-	steps_codec_free(c.steps);
-	window_codec_free(c.win);
-	blob_dec_free(c.dec);
+	row_codecs_fini(&c.codecs);
 	store_close(c.st);
-	return err < 0 ? err : c.faults;
+	return c.faults;
 }

@@ -13,113 +13,56 @@
 
 #define TEXTS_MAX (1u << 24) /* no store of ours has a name's id above */
 
-static int load_name(void *arg, uint64_t id, const uint8_t *row, size_t len)
+static int load_row(void *arg, const struct store_row *r)
 {
-	struct store *st = arg;
-	struct seal s;
-
-	if (seal_check(&s, row, len) < 0 || s.row != id || id >= UINT32_MAX)
-		return -EBADMSG;
-	st->next_name = (uint32_t)id + 1;
-	return map_put(&st->names, XXH3_64bits_withSeed(row + sizeof(s), s.len, st->seed),
-		       (uint32_t)id);
-}
-
-static int load_geo(void *arg, uint64_t id, const uint8_t *row, size_t len)
-{
-	struct store *st = arg;
-	struct seal s;
-	struct geo g;
-
-	if (seal_check(&s, row, len) < 0 || s.row != id || id >= UINT32_MAX ||
-	    row_get_geo(&s, row + sizeof(s), &g) < 0)
-		return -EBADMSG;
-	st->next_geo = (uint32_t)id + 1;
-	return map_put(&st->geos, store_geo_hash(st, &g), (uint32_t)id);
-}
-
-static int load_process(void *arg, uint64_t id, const uint8_t *row, size_t len)
-{
-	struct store *st = arg;
-	struct process p;
-	struct known_process *k;
-	struct seal s;
-
-	if (seal_check(&s, row, len) < 0 || s.row != id || id >= UINT32_MAX ||
-	    row_get_process(&s, row + sizeof(s), &p) < 0)
-		return -EBADMSG;
-	st->next_process = (uint32_t)id + 1;
-	k = store_known(st, p.id, true);
-	if (!k)
-		return -ENOMEM;
-	k->connected = p.connected;
-	k->wall_offset_ns = p.wall_offset_ns;
-	return map_put(&st->processes, store_identity(st, &p), p.id);
-}
-
-/* Only tracks of processes that may come back are worth their memory. */
-static int load_track(void *arg, uint64_t id, const uint8_t *row, size_t len)
-{
+	uint32_t id = (uint32_t)r->s.row;
 	struct store *st = arg;
 	struct known_process *k;
-	struct seal s;
-	struct track l;
 
-	if (seal_check(&s, row, len) < 0 || s.row != id || id >= UINT32_MAX ||
-	    row_get_track(&s, row + sizeof(s), &l) < 0)
-		return -EBADMSG;
-	st->next_track = (uint32_t)id + 1;
-	k = store_known(st, l.process, false);
-	return k && k->connected ? map_put(&st->tracks, store_track_hash(st, &l),
-					   (uint64_t)l.process << 32 | l.id)
-				 : 0;
-}
-
-static int load_series(void *arg, uint64_t id, const uint8_t *row, size_t len)
-{
-	struct store *st = arg;
-	struct series sr;
-	struct seal s;
-
-	if (seal_check(&s, row, len) < 0 || s.row != id || id >= UINT32_MAX ||
-	    row_get_series(&s, row + sizeof(s), &sr) < 0)
-		return -EBADMSG;
-	st->next_series = (uint32_t)id + 1;
-	return map_put(&st->series, store_series_hash(st, &sr), sr.id);
-}
-
-static int load_journal(void *arg, uint64_t id, const uint8_t *row, size_t len)
-{
-	struct store *st = arg;
-
-	(void)row, (void)len;
-	st->next_journal = id + 1;
-	return 0;
-}
-
-static int load_aged(void *arg, uint64_t id, const uint8_t *row, size_t len)
-{
-	struct store *st = arg;
-	struct known_process *k;
-	struct seal s;
-
-	if (seal_check(&s, row, len) < 0 || s.row != id || id >= UINT32_MAX)
-		return -EBADMSG;
-	pthread_mutex_lock(&st->mem_lock);
-	k = store_known(st, (uint32_t)id, true);
-	if (k)
-		k->overwritten = s.t0_ns;
-	pthread_mutex_unlock(&st->mem_lock);
-	return k ? 0 : -ENOMEM;
+	switch (r->s.type) {
+	case SEAL_NAME:
+		st->next_name = id + 1;
+		return map_put(&st->names, XXH3_64bits_withSeed(r->name, r->s.len, st->seed), id);
+	case SEAL_GEO:
+		st->next_geo = id + 1;
+		return map_put(&st->geos, store_geo_hash(st, &r->geo), id);
+	case SEAL_PROCESS:
+		st->next_process = id + 1;
+		k = store_known(st, id, true);
+		if (!k)
+			return -ENOMEM;
+		k->connected = r->process.connected;
+		k->wall_offset_ns = r->process.wall_offset_ns;
+		return map_put(&st->processes, store_identity(st, &r->process), id);
+	case SEAL_TRACK:
+		st->next_track = id + 1;
+		k = store_known(st, r->s.owner, false);
+		if (!k || !k->connected) /* only of those that may come back */
+			return 0;
+		return map_put(&st->tracks, store_track_hash(st, &r->track),
+			       (uint64_t)r->s.owner << 32 | id);
+	case SEAL_SERIES:
+		st->next_series = id + 1;
+		return map_put(&st->series, store_series_hash(st, &r->series), id);
+	default: /* SEAL_AGED */
+		pthread_mutex_lock(&st->mem_lock);
+		k = store_known(st, id, true);
+		if (k)
+			k->overwritten = r->s.t0_ns;
+		pthread_mutex_unlock(&st->mem_lock);
+		return k ? 0 : -ENOMEM;
+	}
 }
 
 int store_load_aged(struct store *st)
 {
+	struct store_walk w = { ST_EACH_AGED, SEAL_AGED, { 0 }, 0 };
+
 	pthread_mutex_lock(&st->mem_lock);
 	for (uint32_t i = 0; i < st->known_n; i++)
 		st->known[i].overwritten = 0;
 	pthread_mutex_unlock(&st->mem_lock);
-	return store_walk(st, &(struct store_walk){ .which = ST_EACH_AGED }, load_aged, st);
+	return store_walk(st, &w, load_row, st);
 }
 
 static int64_t last_id(struct store *st, const char *table)
@@ -134,34 +77,34 @@ static int64_t last_id(struct store *st, const char *table)
 
 int store_load(struct store *st)
 {
-	static const struct {
-		enum statement which;
-		store_row_fn *fn;
-	} loads[] = {
-		{ ST_EACH_NAME, load_name },       { ST_EACH_GEO, load_geo },
-		{ ST_EACH_PROCESS, load_process }, { ST_EACH_TRACK, load_track },
-		{ ST_EACH_JOURNAL, load_journal }, { ST_EACH_AGED, load_aged },
-		{ ST_EACH_SERIES, load_series },
+	static const struct store_walk loads[] = {
+		{ .which = ST_EACH_NAME, .type = SEAL_NAME },
+		{ .which = ST_EACH_GEO, .type = SEAL_GEO },
+		{ .which = ST_EACH_PROCESS, .type = SEAL_PROCESS },
+		{ .which = ST_EACH_TRACK, .type = SEAL_TRACK },
+		{ .which = ST_EACH_AGED, .type = SEAL_AGED },
+		{ .which = ST_EACH_SERIES, .type = SEAL_SERIES },
 	};
 	int64_t blob = last_id(st, "blob"), win = last_id(st, "win"), step = last_id(st, "step");
 	int64_t tele = last_id(st, "tele"), tele_bytes = store_number(st, ST_TELE_BYTES);
+	int64_t journal = store_number(st, ST_LAST_ENTRY);
 	uint32_t other;
 	int err = 0;
 
 	st->next_name = st->next_geo = st->next_track = st->next_process = 1;
-	st->next_journal = st->next_series = 1;
+	st->next_series = 1;
 	if (blob < 0 || win < 0 || step < 0)
 		return (int)(blob < 0 ? blob : win < 0 ? win : step);
-	if (tele < 0 || tele_bytes < 0)
-		return (int)(tele < 0 ? tele : tele_bytes);
+	if (tele < 0 || tele_bytes < 0 || journal < 0)
+		return (int)(tele < 0 ? tele : tele_bytes < 0 ? tele_bytes : journal);
+	st->next_journal = (uint64_t)journal + 1;
 	st->next_tele = (uint64_t)tele + 1;
 	st->tele_bytes = (uint64_t)tele_bytes;
 	st->next_blob = (uint64_t)blob + 1;
 	st->next_win = (uint64_t)win + 1;
 	st->next_step = (uint64_t)step + 1;
 	for (size_t i = 0; err == 0 && i < sizeof(loads) / sizeof(loads[0]); i++)
-		err = store_walk(st, &(struct store_walk){ .which = loads[i].which }, loads[i].fn,
-				 st);
+		err = store_walk(st, &loads[i], load_row, st);
 	/* The first name of all, so that it is STORE_NAME_OTHER. */
 	return err < 0 ? err : store_name(st, "(other)", 7, &other);
 }
@@ -313,47 +256,29 @@ int store_geo_get(struct store *st, uint32_t id, struct geo *out)
 
 /* --- sums --- */
 
-/* One row of up to 6 numbers. */
-static int query(struct store *st, const char *text, uint64_t *out, int n)
-{
-	sqlite3_stmt *s;
-	int rc;
-
-	rc = sqlite3_prepare_v2(st->db, text, -1, &s, NULL);
-	if (rc == SQLITE_OK)
-		rc = sqlite3_step(s);
-	for (int i = 0; rc == SQLITE_ROW && i < n; i++)
-		out[i] = (uint64_t)sqlite3_column_int64(s, i);
-	sqlite3_finalize(s);
-	return store_errno(st, rc);
-}
-
 static int sum_up(struct store *st, struct store_stat *o)
 {
-	uint64_t b[5] = { 0 }, w[4] = { 0 }, p[2] = { 0 };
-	int err;
+	int64_t b[8], w[4], p[2] = { 0 };
+	int err = store_numbers(st, ST_STAT, 0, b, 8);
 
-	err = query(st, "SELECT count(*),sum(events),sum(bytes),min(t0),max(t1) FROM blob", b, 5);
-	if (err == 0)
-		err = query(st, "SELECT count(*),sum(length(data)),min(t0),max(t0) FROM win", w, 4);
-	if (err == 0)
-		err = query(st, "SELECT count(*) FROM name", &o->names, 1);
-	if (err == 0)
-		err = query(st, "SELECT count(*) FROM process", &o->processes, 1);
-	if (err == 0)
-		err = query(st, "SELECT count(*) FROM lane", &o->tracks, 1);
-	if (err == 0 && !st->old)
-		err = query(st, "SELECT count(*),sum(length(data)) FROM step", p, 2);
-	o->step_blobs = p[0];
-	o->step_bytes = p[1];
-	o->event_blobs = b[0];
-	o->events = b[1];
-	o->event_bytes = b[2];
-	o->window_blobs = w[0];
-	o->window_bytes = w[1];
-	o->first_ns = !b[0] || (w[0] && w[2] < b[3]) ? w[2] : b[3];
-	o->last_ns = w[0] && w[3] + WINDOW_NS > b[4] ? w[3] + WINDOW_NS : b[4];
-	return err;
+	err = err ? err : store_numbers(st, ST_STAT_WIN, 0, w, 4);
+	err = err || st->old ? err : store_numbers(st, ST_STAT_STEP, 0, p, 2);
+	if (err < 0)
+		return err;
+	o->event_blobs = (uint64_t)b[0];
+	o->events = (uint64_t)b[1];
+	o->event_bytes = (uint64_t)b[2];
+	o->names = (uint64_t)b[5];
+	o->processes = (uint64_t)b[6];
+	o->tracks = (uint64_t)b[7];
+	o->window_blobs = (uint64_t)w[0];
+	o->window_bytes = (uint64_t)w[1];
+	o->step_blobs = (uint64_t)p[0];
+	o->step_bytes = (uint64_t)p[1];
+	o->first_ns = (uint64_t)(!b[0] || (w[0] && w[2] < b[3]) ? w[2] : b[3]);
+	o->last_ns = (uint64_t)(w[0] && w[3] + (int64_t)WINDOW_NS > b[4] ? w[3] + (int64_t)WINDOW_NS
+									 : b[4]);
+	return 0;
 }
 
 static int count_rollups(void *arg, const struct window *w)
@@ -381,9 +306,7 @@ int store_stat(struct store *st, struct store_stat *out)
 		return 0;
 	}
 	STORE_ELSEWHERE(st, stat, out);
-	pthread_mutex_lock(&st->db_lock);
 	err = sum_up(st, &o);
-	pthread_mutex_unlock(&st->db_lock);
 	if (err == 0)
 		err = store_each_window(st, &all, count_rollups, &o.rollups);
 	if (err == 0)

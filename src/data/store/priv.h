@@ -49,73 +49,79 @@
 #define STORE_PROCESSES_MAX 16384u     /* then those of which nothing is left are forgotten */
 
 /* Statements, prepared when first used. */
-#define STATEMENTS(X)                                                                        \
-	X(BEGIN, "BEGIN IMMEDIATE")                                                          \
-	X(COMMIT, "COMMIT")                                                                  \
-	X(ROLLBACK, "ROLLBACK")                                                              \
-	X(PAGES, "PRAGMA page_count")                                                        \
-	X(FREE_PAGES, "PRAGMA freelist_count")                                               \
-	X(PUT_NAME, "INSERT OR REPLACE INTO name VALUES(?1,?2)")                             \
-	X(PUT_GEO, "INSERT OR REPLACE INTO geo VALUES(?1,?2)")                               \
-	X(PUT_TRACK, "INSERT OR REPLACE INTO lane VALUES(?1,?3,?2)")                         \
-	X(PUT_PROCESS, "INSERT OR REPLACE INTO process VALUES(?1,?2)")                       \
-	X(PUT_AGED, "INSERT OR REPLACE INTO aged VALUES(?1,?2)")                             \
-	X(PUT_JOURNAL, "INSERT OR REPLACE INTO journal VALUES(?1,?2)")                       \
-	X(PUT_DATA, "INSERT INTO data VALUES(?1,?2)")                                        \
-	X(PUT_BLOB, "INSERT INTO blob VALUES(?1,?2,?3,?4,?5,?6,?7,?8)")                      \
-	X(PUT_WIN, "INSERT INTO win VALUES(?1,?3,?4,?5,?2)")                                 \
-	X(PUT_STEPS, "INSERT INTO step VALUES(?1,?3,?4,?5,?2)")                              \
-	X(PUT_NODE, "INSERT OR REPLACE INTO node VALUES(?1,?2)")                             \
-	X(OLDEST_BLOB, "SELECT id,process,records,wall,t0,t1,bytes FROM blob WHERE id>?1 "   \
-		       "ORDER BY id LIMIT 1")                                                \
-	X(OLDEST_WIN, "SELECT id,process,0,wall FROM win ORDER BY id LIMIT 1")               \
-	X(OLDEST_STEP, "SELECT id,process,0,wall FROM step ORDER BY id LIMIT 1")             \
-	X(CUT_STEP, "DELETE FROM step WHERE id=?1")                                          \
-	X(CUT_BLOB, "DELETE FROM blob WHERE id=?1")                                          \
-	X(CUT_DATA, "DELETE FROM data WHERE id=?1")                                          \
-	X(CUT_WIN, "DELETE FROM win WHERE id=?1")                                            \
-	X(EMPTY_PROCESS, "SELECT id FROM process WHERE id NOT IN (SELECT process FROM blob)" \
-			 " AND id NOT IN (SELECT process FROM win)"                          \
-			 " AND id NOT IN (SELECT process FROM step) ORDER BY id LIMIT ?1")   \
-	X(CUT_PROCESS, "DELETE FROM process WHERE id=?1")                                    \
-	X(CUT_TRACKS, "DELETE FROM lane WHERE process NOT IN (SELECT id FROM process)")      \
-	X(CUT_AGED, "DELETE FROM aged WHERE id NOT IN (SELECT id FROM process)")             \
-	X(GET_NAME, "SELECT id,data FROM name WHERE id=?1")                                  \
-	X(GET_GEO, "SELECT id,data FROM geo WHERE id=?1")                                    \
-	X(GET_TRACK, "SELECT id,data FROM lane WHERE id=?1")                                 \
-	X(EXTENT, "SELECT ifnull(max(id),0),ifnull(sum(events),0) FROM blob")                \
-	X(HELD, "SELECT min(t0) FROM blob WHERE process=?1 AND id>=(SELECT max(id) FROM"     \
-		" blob b WHERE NOT EXISTS (SELECT 1 FROM blob WHERE id=b.id-1))")            \
-	X(LAST_ID, "SELECT seq FROM sqlite_sequence WHERE name=?1")                          \
-	X(EACH_NAME, "SELECT id,data FROM name WHERE id>?1 ORDER BY id LIMIT ?2")            \
-	X(EACH_GEO, "SELECT id,data FROM geo WHERE id>?1 ORDER BY id LIMIT ?2")              \
-	X(EACH_TRACK, "SELECT id,data FROM lane WHERE id>?1 AND one_of(process,?3)"          \
-		      " ORDER BY id LIMIT ?2")                                               \
-	X(EACH_PROCESS, "SELECT id,data FROM process WHERE id>?1 ORDER BY id LIMIT ?2")      \
-	X(EACH_AGED, "SELECT id,data FROM aged WHERE id>?1 ORDER BY id LIMIT ?2")            \
-	X(EACH_JOURNAL, "SELECT id,data FROM journal WHERE id>?1 ORDER BY id LIMIT ?2")      \
-	X(EACH_BLOB, "SELECT b.id,d.data FROM blob b CROSS JOIN data d ON d.id=b.id"         \
-		     " WHERE b.id>?1 AND one_of(b.process,?3) AND b.t1>=?4 AND b.t0<=?5"     \
-		     " ORDER BY b.id LIMIT ?2")                                              \
-	X(ONE_BLOB, "SELECT id,data FROM data WHERE id=?1")                                  \
-	X(EACH_EXTENT, "SELECT id,process,events,t0,t1 FROM blob WHERE id>?1"                \
-		       " ORDER BY id LIMIT ?2")                                              \
-	X(EACH_WIN, "SELECT id,data FROM win WHERE id>?1 AND one_of(process,?3)"             \
-		    " AND t0>=?4 AND t0<=?5 ORDER BY id LIMIT ?2")                           \
-	X(EACH_STEP, "SELECT id,data FROM step WHERE id>?1 AND one_of(process,?3)"           \
-		     " AND t0<=?5 ORDER BY id LIMIT ?2")                                     \
-	X(EACH_NODE, "SELECT id,data FROM node WHERE id>?1 ORDER BY id LIMIT ?2")            \
-	X(PUT_SERIES, "INSERT OR REPLACE INTO series VALUES(?1,?2)")                         \
-	X(PUT_TELE, "INSERT INTO tele VALUES(?1,?3,?4,?5,?6,?2)")                            \
-	X(CUT_TAILS, "DELETE FROM tele WHERE id>=?1 AND id<?2 AND source=?3")                \
-	X(OLDEST_TELE, "SELECT id,source,length(data),wall FROM tele ORDER BY id LIMIT 1")   \
-	X(CUT_TELE, "DELETE FROM tele WHERE id=?1")                                          \
-	X(TELE_BYTES, "SELECT ifnull(sum(length(data)),0) FROM tele")                        \
-	X(EACH_SERIES, "SELECT id,data FROM series WHERE id>?1 ORDER BY id LIMIT ?2")        \
-	X(EACH_TELE, "SELECT id,data FROM tele WHERE id>?1 AND t1>=?4 AND t0<=?5"            \
-		     " ORDER BY id LIMIT ?2")                                                \
-	X(LAST_TELE, "SELECT ifnull(max(id),0) FROM tele")                                   \
-	X(LAST_STEP, "SELECT ifnull(max(id),0) FROM step")                                   \
+#define STATEMENTS(X)                                                                          \
+	X(BEGIN, "BEGIN IMMEDIATE")                                                            \
+	X(COMMIT, "COMMIT")                                                                    \
+	X(ROLLBACK, "ROLLBACK")                                                                \
+	X(PAGES, "PRAGMA page_count")                                                          \
+	X(FREE_PAGES, "PRAGMA freelist_count")                                                 \
+	X(PUT_NAME, "INSERT OR REPLACE INTO name VALUES(?1,?2)")                               \
+	X(PUT_GEO, "INSERT OR REPLACE INTO geo VALUES(?1,?2)")                                 \
+	X(PUT_TRACK, "INSERT OR REPLACE INTO lane VALUES(?1,?3,?2)")                           \
+	X(PUT_PROCESS, "INSERT OR REPLACE INTO process VALUES(?1,?2)")                         \
+	X(PUT_AGED, "INSERT OR REPLACE INTO aged VALUES(?1,?2)")                               \
+	X(PUT_JOURNAL, "INSERT OR REPLACE INTO journal VALUES(?1,?2)")                         \
+	X(PUT_DATA, "INSERT INTO data VALUES(?1,?2)")                                          \
+	X(PUT_BLOB, "INSERT INTO blob VALUES(?1,?2,?3,?4,?5,?6,?7,?8)")                        \
+	X(PUT_WIN, "INSERT INTO win VALUES(?1,?3,?4,?5,?2)")                                   \
+	X(PUT_STEPS, "INSERT INTO step VALUES(?1,?3,?4,?5,?2)")                                \
+	X(PUT_NODE, "INSERT OR REPLACE INTO node VALUES(?1,?2)")                               \
+	X(OLDEST_BLOB, "SELECT id,process,records,wall,t0,t1,bytes FROM blob WHERE id>?1 "     \
+		       "ORDER BY id LIMIT 1")                                                  \
+	X(OLDEST_WIN, "SELECT id,process,0,wall FROM win ORDER BY id LIMIT 1")                 \
+	X(OLDEST_STEP, "SELECT id,process,0,wall FROM step ORDER BY id LIMIT 1")               \
+	X(CUT_STEP, "DELETE FROM step WHERE id=?1")                                            \
+	X(CUT_BLOB, "DELETE FROM blob WHERE id=?1")                                            \
+	X(CUT_DATA, "DELETE FROM data WHERE id=?1")                                            \
+	X(CUT_WIN, "DELETE FROM win WHERE id=?1")                                              \
+	X(EMPTY_PROCESS, "SELECT id FROM process WHERE id NOT IN (SELECT process FROM blob)"   \
+			 " AND id NOT IN (SELECT process FROM win)"                            \
+			 " AND id NOT IN (SELECT process FROM step) ORDER BY id LIMIT ?1")     \
+	X(CUT_PROCESS, "DELETE FROM process WHERE id=?1")                                      \
+	X(CUT_TRACKS, "DELETE FROM lane WHERE process NOT IN (SELECT id FROM process)")        \
+	X(CUT_AGED, "DELETE FROM aged WHERE id NOT IN (SELECT id FROM process)")               \
+	X(GET_NAME, "SELECT id,data FROM name WHERE id=?1")                                    \
+	X(GET_GEO, "SELECT id,data FROM geo WHERE id=?1")                                      \
+	X(GET_TRACK, "SELECT id,data FROM lane WHERE id=?1")                                   \
+	X(EXTENT, "SELECT ifnull(max(id),0),ifnull(sum(events),0) FROM blob")                  \
+	X(HELD, "SELECT ifnull(min(t0),-1) FROM blob WHERE process=?1 AND id>=(SELECT"         \
+		" max(id) FROM blob b WHERE NOT EXISTS (SELECT 1 FROM blob WHERE id=b.id-1))") \
+	X(STAT, "SELECT count(*),sum(events),sum(bytes),min(t0),max(t1),(SELECT count(*)"      \
+		" FROM name),(SELECT count(*) FROM process),(SELECT count(*) FROM lane)"       \
+		" FROM blob")                                                                  \
+	X(STAT_WIN, "SELECT count(*),sum(length(data)),min(t0),max(t0) FROM win")              \
+	X(STAT_STEP, "SELECT count(*),sum(length(data)) FROM step")                            \
+	X(LAST_ID, "SELECT seq FROM sqlite_sequence WHERE name=?1")                            \
+	X(EACH_NAME, "SELECT id,data FROM name WHERE id>?1 ORDER BY id LIMIT ?2")              \
+	X(EACH_GEO, "SELECT id,data FROM geo WHERE id>?1 ORDER BY id LIMIT ?2")                \
+	X(EACH_TRACK, "SELECT id,data FROM lane WHERE id>?1 AND one_of(process,?3)"            \
+		      " ORDER BY id LIMIT ?2")                                                 \
+	X(EACH_PROCESS, "SELECT id,data FROM process WHERE id>?1 ORDER BY id LIMIT ?2")        \
+	X(EACH_AGED, "SELECT id,data FROM aged WHERE id>?1 ORDER BY id LIMIT ?2")              \
+	X(EACH_JOURNAL, "SELECT id,data FROM journal WHERE id>?1 ORDER BY id LIMIT ?2")        \
+	X(EACH_BLOB, "SELECT b.id,d.data FROM blob b CROSS JOIN data d ON d.id=b.id"           \
+		     " WHERE b.id>?1 AND one_of(b.process,?3) AND b.t1>=?4 AND b.t0<=?5"       \
+		     " ORDER BY b.id LIMIT ?2")                                                \
+	X(ONE_BLOB, "SELECT id,data FROM data WHERE id=?1")                                    \
+	X(EACH_EXTENT, "SELECT id,process,events,t0,t1 FROM blob WHERE id>?1"                  \
+		       " ORDER BY id LIMIT ?2")                                                \
+	X(EACH_WIN, "SELECT id,data FROM win WHERE id>?1 AND one_of(process,?3)"               \
+		    " AND t0>=?4 AND t0<=?5 ORDER BY id LIMIT ?2")                             \
+	X(EACH_STEP, "SELECT id,data FROM step WHERE id>?1 AND one_of(process,?3)"             \
+		     " AND t0<=?5 ORDER BY id LIMIT ?2")                                       \
+	X(EACH_NODE, "SELECT id,data FROM node WHERE id>?1 ORDER BY id LIMIT ?2")              \
+	X(PUT_SERIES, "INSERT OR REPLACE INTO series VALUES(?1,?2)")                           \
+	X(PUT_TELE, "INSERT INTO tele VALUES(?1,?3,?4,?5,?6,?2)")                              \
+	X(CUT_TAILS, "DELETE FROM tele WHERE id>=?1 AND id<?2 AND source=?3")                  \
+	X(OLDEST_TELE, "SELECT id,source,length(data),wall FROM tele ORDER BY id LIMIT 1")     \
+	X(CUT_TELE, "DELETE FROM tele WHERE id=?1")                                            \
+	X(TELE_BYTES, "SELECT ifnull(sum(length(data)),0) FROM tele")                          \
+	X(EACH_SERIES, "SELECT id,data FROM series WHERE id>?1 ORDER BY id LIMIT ?2")          \
+	X(EACH_TELE, "SELECT id,data FROM tele WHERE id>?1 AND t1>=?4 AND t0<=?5"              \
+		     " ORDER BY id LIMIT ?2")                                                  \
+	X(LAST_TELE, "SELECT ifnull(max(id),0) FROM tele")                                     \
+	X(LAST_ENTRY, "SELECT ifnull(max(id),0) FROM journal")                                 \
+	X(LAST_STEP, "SELECT ifnull(max(id),0) FROM step")                                     \
 	X(LAST_WIN, "SELECT ifnull(max(id),0) FROM win")
 
 enum statement {
@@ -269,18 +275,59 @@ uint64_t store_track_hash(const struct store *st, const struct track *l);
 uint64_t store_series_hash(const struct store *st, const struct series *s);
 uint64_t store_geo_hash(const struct store *st, const struct geo *g);
 
+/* --- decode.c --- */
+
+struct blob_dec;
+
+/* What a row of any type holds. What it points to belongs to the codecs, until the next row. */
+struct store_row {
+	struct seal s;
+	union {
+		struct event_columns events;
+		struct window window;
+		struct store_steps steps;
+		struct telemetry_block block;
+		char name[ROW_NAME_MAX + 1]; /* of s.len bytes, and a NUL */
+		struct geo geo;
+		struct track track;
+		struct process process;
+		struct journal_entry entry; /* also of SEAL_JOURNAL */
+		struct node_ident node;
+		struct series series;
+	};
+};
+
+/* Zero at first; each is made when a row needs it. */
+struct row_codecs {
+	struct blob_dec *events;
+	struct window_codec *window;
+	struct steps_codec *steps;
+	struct block_codec *block;
+	char old[ENTRY_OLD];
+};
+void row_codecs_fini(struct row_codecs *c);
+/* Untrusted bytes: as seal_check(), and -EBADMSG where the body is not what the seal says. */
+int row_decode(struct row_codecs *c, const uint8_t *row, size_t len, struct store_row *out);
+
 /* --- read.c --- */
+
+/* The first row of a statement: n numbers, 0 where there is no row. `id`: its first parameter. */
+int store_numbers(struct store *st, enum statement which, int64_t id, int64_t *out, int n);
 
 /* A writer came to a file that was opened as immutable: reopens it. */
 int store_reopen(struct store *st);
 
-/* Walks the rows of a statement of the EACH_ kind in short transactions. */
-typedef int store_row_fn(void *arg, uint64_t id, const uint8_t *row, size_t len);
+/* Walks the rows of a statement of the EACH_ kind in short transactions: their bytes, or what is in
+ * them, where each must be a whole row of that type. */
 struct store_walk {
 	enum statement which;
+	enum seal_type type;
 	struct store_filter f;
 	uint64_t after; /* rows with a higher number */
 };
+typedef int store_bytes_fn(void *arg, uint64_t id, const uint8_t *row, size_t len);
+int store_walk_bytes(struct store *st, const struct store_walk *w, store_bytes_fn *fn, void *arg);
+typedef int store_row_fn(void *arg, const struct store_row *r);
 int store_walk(struct store *st, const struct store_walk *w, store_row_fn *fn, void *arg);
 
 /* Some rows of such a walk, copied out in one short transaction: those after the id `after`. */

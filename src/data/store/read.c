@@ -58,21 +58,51 @@ static int copy_rows(struct store *st, sqlite3_stmt *s, struct store_batch *b)
 	return store_errno(st, rc);
 }
 
+/* The statement, with db_lock held until end_read(); NULL: *err says why not. */
+static sqlite3_stmt *begin_read(struct store *st, enum statement which, int *err)
+{
+	sqlite3_stmt *s = NULL;
+
+	pthread_mutex_lock(&st->db_lock);
+	*err = store_reopen(st);
+	if (*err == 0) {
+		s = store_stmt(st, which);
+		*err = s ? 0 : store_errno(st, sqlite3_errcode(st->db));
+	}
+	return s;
+}
+
+static int end_read(struct store *st, sqlite3_stmt *s, int err)
+{
+	sqlite3_reset(s);
+	pthread_mutex_unlock(&st->db_lock);
+	return err;
+}
+
+int store_numbers(struct store *st, enum statement which, int64_t id, int64_t *out, int n)
+{
+	int err, rc;
+	sqlite3_stmt *s = begin_read(st, which, &err);
+
+	memset(out, 0, (size_t)n * sizeof(*out));
+	if (err < 0)
+		return end_read(st, s, err);
+	if (sqlite3_bind_parameter_count(s))
+		sqlite3_bind_int64(s, 1, id);
+	rc = sqlite3_step(s);
+	for (int i = 0; rc == SQLITE_ROW && i < n; i++)
+		out[i] = sqlite3_column_int64(s, i);
+	return end_read(st, s, store_errno(st, rc));
+}
+
 int store_batch_get(struct store *st, const struct store_walk *w, uint64_t after,
 		    struct store_batch *b)
 {
-	sqlite3_stmt *s;
 	int err;
+	sqlite3_stmt *s = begin_read(st, w->which, &err);
 
-	pthread_mutex_lock(&st->db_lock);
-	err = store_reopen(st);
 	if (err < 0)
-		goto unlock;
-	s = store_stmt(st, w->which);
-	if (!s) {
-		err = store_errno(st, sqlite3_errcode(st->db));
-		goto unlock;
-	}
+		return end_read(st, s, err);
 	sqlite3_bind_int64(s, 1, (int64_t)after);
 	sqlite3_bind_int64(s, 2, STORE_BATCH);
 	/* Statements without these parameters refuse them, and that is all right. */
@@ -81,14 +111,10 @@ int store_batch_get(struct store *st, const struct store_walk *w, uint64_t after
 	sqlite3_bind_int64(s, 4, w->f.from_ns > INT64_MAX ? INT64_MAX : (int64_t)w->f.from_ns);
 	sqlite3_bind_int64(
 		s, 5, !w->f.to_ns || w->f.to_ns > INT64_MAX ? INT64_MAX : (int64_t)w->f.to_ns - 1);
-	err = copy_rows(st, s, b);
-	sqlite3_reset(s);
-unlock:
-	pthread_mutex_unlock(&st->db_lock);
-	return err;
+	return end_read(st, s, copy_rows(st, s, b));
 }
 
-int store_walk(struct store *st, const struct store_walk *w, store_row_fn *fn, void *arg)
+int store_walk_bytes(struct store *st, const struct store_walk *w, store_bytes_fn *fn, void *arg)
 {
 	struct store_batch *b = calloc(1, sizeof(*b));
 	uint64_t after = w->after;
@@ -109,7 +135,42 @@ int store_walk(struct store *st, const struct store_walk *w, store_row_fn *fn, v
 	return err;
 }
 
-/* --- the callbacks between a row and the caller's --- */
+struct walking {
+	enum seal_type type;
+	struct row_codecs codecs;
+	struct store_row row;
+	store_row_fn *fn;
+	void *arg;
+};
+
+static int on_bytes(void *arg, uint64_t id, const uint8_t *row, size_t len)
+{
+	struct walking *x = arg;
+	int err = row_decode(&x->codecs, row, len, &x->row);
+	int type = x->row.s.type == SEAL_JOURNAL ? SEAL_ENTRY : x->row.s.type;
+
+	if (err < 0)
+		return err == -EILSEQ ? -EBADMSG : err;
+	return type == (int)x->type && x->row.s.row == id ? x->fn(x->arg, &x->row) : -EBADMSG;
+}
+
+int store_walk(struct store *st, const struct store_walk *w, store_row_fn *fn, void *arg)
+{
+	struct walking *x = calloc(1, sizeof(*x));
+	int err;
+
+	if (!x)
+		return -ENOMEM;
+	x->type = w->type;
+	x->fn = fn;
+	x->arg = arg;
+	err = store_walk_bytes(st, w, on_bytes, x);
+	row_codecs_fini(&x->codecs);
+	free(x);
+	return err;
+}
+
+/* --- from a row to the caller's function --- */
 
 struct each {
 	struct store *st;
@@ -120,36 +181,21 @@ struct each {
 		store_geo_fn *geo;
 		store_window_fn *window;
 		store_entry_fn *entry;
+		store_rec_fn *step;
+		store_series_fn *series;
+		store_telemetry_fn *block;
 	} fn;
 	void *arg;
-	struct window_codec *win;
-	uint64_t last; /* number of the last window */
+	uint64_t last;    /* number of the last row */
+	uint64_t from_ns; /* of steps */
 };
 
-/* A seal of the right type for the row, or -EBADMSG. */
-static int open_row(struct seal *s, int type, uint64_t id, const uint8_t *row, size_t len)
+static int give_process(struct each *e, const struct process *row)
 {
-	int err = seal_check(s, row, len);
-
-	if (err < 0)
-		return err == -EPROTO ? err : -EBADMSG;
-	return s->type == type && s->row == id ? 0 : -EBADMSG;
-}
-
-static int each_process(void *arg, uint64_t id, const uint8_t *row, size_t len)
-{
-	struct each *e = arg;
-	struct process p;
 	struct known_process *k;
-	struct seal s;
+	struct process p = *row;
 	uint64_t gone;
-	int err;
 
-	err = open_row(&s, SEAL_PROCESS, id, row, len);
-	if (err == 0)
-		err = row_get_process(&s, row + sizeof(s), &p);
-	if (err < 0)
-		return err;
 	pthread_mutex_lock(&e->st->mem_lock);
 	k = store_known(e->st, p.id, false);
 	gone = k ? k->overwritten : 0;
@@ -159,180 +205,178 @@ static int each_process(void *arg, uint64_t id, const uint8_t *row, size_t len)
 	return e->fn.process(e->arg, &p);
 }
 
+static int give_steps(const struct each *e, const struct store_steps *b)
+{
+	struct step_rec r;
+	int err = 0;
+
+	for (size_t at = 0; b->t1_ns >= e->from_ns && at < b->len && !err; at += r.size) {
+		if (step_rec_decode(&r, b->bytes + at, b->len - at) < 0)
+			return -EBADMSG;
+		err = e->fn.step(e->arg, b->process, &r);
+	}
+	return err;
+}
+
+static int give(void *arg, const struct store_row *r)
+{
+	struct each *e = arg;
+
+	e->last = r->s.row;
+	switch (r->s.type) {
+	case SEAL_PROCESS:
+		return give_process(e, &r->process);
+	case SEAL_TRACK:
+		return e->fn.track(e->arg, &r->track);
+	case SEAL_NAME:
+		return e->fn.name(e->arg, (uint32_t)r->s.row, r->name, r->s.len);
+	case SEAL_GEO:
+		return e->fn.geo(e->arg, &r->geo);
+	case SEAL_WINDOW:
+		return e->fn.window(e->arg, &r->window);
+	case SEAL_STEPS:
+		return give_steps(e, &r->steps);
+	case SEAL_SERIES:
+		return e->fn.series(e->arg, &r->series);
+	case SEAL_TELEMETRY:
+		return e->fn.block(e->arg, &r->block);
+	default:
+		return e->fn.entry(e->arg, &r->entry);
+	}
+}
+
 int store_each_process(struct store *st, store_process_fn *fn, void *arg)
 {
+	struct store_walk w = { ST_EACH_PROCESS, SEAL_PROCESS, { 0 }, 0 };
 	struct each e = { .st = st, .fn.process = fn, .arg = arg };
 	int err;
 
 	STORE_ELSEWHERE(st, each_process, fn, arg);
 	err = st->writer ? 0 : store_load_aged(st); /* a writer knows */
-	return err < 0 ? err
-		       : store_walk(st, &(struct store_walk){ .which = ST_EACH_PROCESS },
-				    each_process, &e);
-}
-
-static int each_name(void *arg, uint64_t id, const uint8_t *row, size_t len)
-{
-	struct each *e = arg;
-	char text[ROW_NAME_MAX + 1];
-	struct seal s;
-	int err = open_row(&s, SEAL_NAME, id, row, len);
-
-	if (err < 0 || s.len > ROW_NAME_MAX || id > UINT32_MAX)
-		return err < 0 ? err : -EBADMSG;
-	memcpy(text, row + sizeof(s), s.len);
-	text[s.len] = '\0';
-	return e->fn.name(e->arg, (uint32_t)id, text, s.len);
+	return err < 0 ? err : store_walk(st, &w, give, &e);
 }
 
 int store_each_name(struct store *st, store_name_fn *fn, void *arg)
 {
-	struct each e = { .st = st, .fn.name = fn, .arg = arg };
+	struct store_walk w = { ST_EACH_NAME, SEAL_NAME, { 0 }, 0 };
+	struct each e = { .fn.name = fn, .arg = arg };
 
 	STORE_ELSEWHERE(st, each_name, fn, arg);
-	return store_walk(st, &(struct store_walk){ .which = ST_EACH_NAME }, each_name, &e);
-}
-
-static int each_geo(void *arg, uint64_t id, const uint8_t *row, size_t len)
-{
-	struct each *e = arg;
-	struct geo g;
-	struct seal s;
-	int err = open_row(&s, SEAL_GEO, id, row, len);
-
-	if (err == 0)
-		err = row_get_geo(&s, row + sizeof(s), &g);
-	return err < 0 ? err : e->fn.geo(e->arg, &g);
+	return store_walk(st, &w, give, &e);
 }
 
 int store_each_geo(struct store *st, store_geo_fn *fn, void *arg)
 {
-	struct each e = { .st = st, .fn.geo = fn, .arg = arg };
+	struct store_walk w = { ST_EACH_GEO, SEAL_GEO, { 0 }, 0 };
+	struct each e = { .fn.geo = fn, .arg = arg };
 
-	if (st->ops)
-		return 0;
-	return store_walk(st, &(struct store_walk){ .which = ST_EACH_GEO }, each_geo, &e);
-}
-
-static int each_track(void *arg, uint64_t id, const uint8_t *row, size_t len)
-{
-	struct each *e = arg;
-	struct track l;
-	struct seal s;
-	int err;
-
-	err = open_row(&s, SEAL_TRACK, id, row, len);
-	if (err == 0)
-		err = row_get_track(&s, row + sizeof(s), &l);
-	return err < 0 ? err : e->fn.track(e->arg, &l);
+	return st->ops ? 0 : store_walk(st, &w, give, &e);
 }
 
 int store_each_track(struct store *st, uint32_t process, store_track_fn *fn, void *arg)
 {
-	struct store_walk w = { ST_EACH_TRACK,
-				{ .process = process ? &process : NULL, .processes = 1 },
-				0 };
-	struct each e = { .st = st, .fn.track = fn, .arg = arg };
+	struct store_filter f = { .process = process ? &process : NULL, .processes = 1 };
+	struct store_walk w = { ST_EACH_TRACK, SEAL_TRACK, f, 0 };
+	struct each e = { .fn.track = fn, .arg = arg };
 
 	STORE_ELSEWHERE(st, each_track, process, fn, arg);
-	return store_walk(st, &w, each_track, &e);
-}
-
-static int each_entry(void *arg, uint64_t id, const uint8_t *row, size_t len)
-{
-	struct journal_entry entry;
-	char old[ENTRY_OLD];
-	struct each *e = arg;
-	struct seal s;
-	int err;
-
-	err = open_row(&s, SEAL_ENTRY, id, row, len);
-	if (err == -EBADMSG)
-		err = open_row(&s, SEAL_JOURNAL, id, row, len);
-	if (err == 0)
-		err = row_get_entry(&s, row + sizeof(s), &entry, old);
-	return err < 0 ? err : e->fn.entry(e->arg, &entry);
+	return store_walk(st, &w, give, &e);
 }
 
 int store_each_entry(struct store *st, store_entry_fn *fn, void *arg)
 {
-	struct each e = { .st = st, .fn.entry = fn, .arg = arg };
+	struct store_walk w = { ST_EACH_JOURNAL, SEAL_ENTRY, { 0 }, 0 };
+	struct each e = { .fn.entry = fn, .arg = arg };
 
 	STORE_ELSEWHERE(st, each_entry, fn, arg);
-	return store_walk(st, &(struct store_walk){ .which = ST_EACH_JOURNAL }, each_entry, &e);
-}
-
-static int each_window(void *arg, uint64_t id, const uint8_t *row, size_t len)
-{
-	struct each *e = arg;
-	struct window w;
-	struct seal s;
-	int err;
-
-	e->last = id;
-	err = open_row(&s, SEAL_WINDOW, id, row, len);
-	if (err == 0)
-		err = window_unpack(e->win, row, len, &w);
-	return err < 0 ? err : e->fn.window(e->arg, &w);
+	return store_walk(st, &w, give, &e);
 }
 
 int store_each_window(struct store *st, const struct store_filter *f, store_window_fn *fn,
 		      void *arg)
 {
-	struct store_walk w = { ST_EACH_WIN, *f, 0 };
-	struct each e = { .st = st, .fn.window = fn, .arg = arg };
-	int err;
+	struct store_walk w = { ST_EACH_WIN, SEAL_WINDOW, *f, 0 };
+	struct each e = { .fn.window = fn, .arg = arg };
 
 	STORE_ELSEWHERE(st, each_window, f, fn, arg);
 	w.f.from_ns = f->from_ns > WINDOW_NS ? f->from_ns - WINDOW_NS + 1 : 0;
-	err = window_codec_new(&e.win);
-	if (err < 0)
-		return err;
-	err = store_walk(st, &w, each_window, &e);
-	window_codec_free(e.win);
+	return store_walk(st, &w, give, &e);
+}
+
+int store_each_step(struct store *st, const struct store_filter *f, store_rec_fn *fn, void *arg)
+{
+	struct store_walk w = { ST_EACH_STEP, SEAL_STEPS, *f, 0 };
+	struct each e = { .fn.step = fn, .arg = arg, .from_ns = f->from_ns };
+
+	STORE_ELSEWHERE(st, each_step, f, fn, arg);
+	return st->old ? 0 : store_walk(st, &w, give, &e);
+}
+
+int store_each_series(struct store *st, uint32_t after, store_series_fn *fn, void *arg)
+{
+	struct store_walk w = { ST_EACH_SERIES, SEAL_SERIES, { 0 }, after };
+	struct each e = { .fn.series = fn, .arg = arg };
+
+	return st->old ? 0 : store_walk(st, &w, give, &e);
+}
+
+int store_each_telemetry(struct store *st, uint64_t from_ns, uint64_t to_ns, store_telemetry_fn *fn,
+			 void *arg)
+{
+	struct store_filter f = { .from_ns = from_ns, .to_ns = to_ns };
+	struct store_walk w = { ST_EACH_TELE, SEAL_TELEMETRY, f, 0 };
+	struct each e = { .fn.block = fn, .arg = arg };
+
+	return st->old ? 0 : store_walk(st, &w, give, &e);
+}
+
+/* --- as they come --- */
+
+/* A store elsewhere is one of the first version: it has windows, but these have no numbers. */
+static int walk_new(struct store *st, enum statement which, enum seal_type type, uint64_t *after,
+		    struct each *e)
+{
+	struct store_walk w = { which, type, { 0 }, *after };
+	int err;
+
+	if (st->ops || (st->old && type != SEAL_WINDOW))
+		return 0;
+	e->last = *after;
+	err = store_walk(st, &w, give, e);
+	*after = e->last;
 	return err;
 }
 
 int store_new_windows(struct store *st, uint64_t *after, store_window_fn *fn, void *arg)
 {
-	struct store_walk w = { .which = ST_EACH_WIN, .after = *after };
-	struct each e = { .st = st, .fn.window = fn, .arg = arg, .last = *after };
-	int err;
+	struct each e = { .fn.window = fn, .arg = arg };
 
-	if (st->ops)
-		return 0;
-	err = window_codec_new(&e.win);
-	if (err < 0)
-		return err;
-	err = store_walk(st, &w, each_window, &e);
-	window_codec_free(e.win);
-	*after = e.last;
-	return err;
+	return walk_new(st, ST_EACH_WIN, SEAL_WINDOW, after, &e);
+}
+
+int store_new_steps(struct store *st, uint64_t *after, store_rec_fn *fn, void *arg)
+{
+	struct each e = { .fn.step = fn, .arg = arg };
+
+	return walk_new(st, ST_EACH_STEP, SEAL_STEPS, after, &e);
+}
+
+int store_new_telemetry(struct store *st, uint64_t *after, store_telemetry_fn *fn, void *arg)
+{
+	struct each e = { .fn.block = fn, .arg = arg };
+
+	return walk_new(st, ST_EACH_TELE, SEAL_TELEMETRY, after, &e);
 }
 
 static int last_number(struct store *st, enum statement which, uint64_t *number)
 {
-	sqlite3_stmt *s;
-	int err, rc;
+	int64_t n = 0;
+	int err = 0;
 
-	if (st->ops) {
-		*number = 0;
-		return 0;
-	}
-	pthread_mutex_lock(&st->db_lock);
-	err = store_reopen(st);
-	s = err < 0 ? NULL : store_stmt(st, which);
-	if (!s) {
-		err = err < 0 ? err : store_errno(st, sqlite3_errcode(st->db));
-		goto unlock;
-	}
-	rc = sqlite3_step(s);
-	if (rc == SQLITE_ROW)
-		*number = (uint64_t)sqlite3_column_int64(s, 0);
-	err = store_errno(st, rc);
-	sqlite3_reset(s);
-unlock:
-	pthread_mutex_unlock(&st->db_lock);
+	if (!st->ops && (!st->old || which == ST_LAST_WIN))
+		err = store_numbers(st, which, 0, &n, 1);
+	if (err == 0)
+		*number = (uint64_t)n;
 	return err;
 }
 
@@ -343,6 +387,85 @@ int store_last_window(struct store *st, uint64_t *number)
 
 int store_last_step(struct store *st, uint64_t *number)
 {
-	*number = 0;
-	return st->old ? 0 : last_number(st, ST_LAST_STEP, number);
+	return last_number(st, ST_LAST_STEP, number);
+}
+
+int store_last_telemetry(struct store *st, uint64_t *number)
+{
+	return last_number(st, ST_LAST_TELE, number);
+}
+
+int store_extent(struct store *st, uint64_t *last_blob, uint64_t *events)
+{
+	int64_t n[2] = { 0 };
+	int err = st->ops ? 0 : store_numbers(st, ST_EXTENT, 0, n, 2);
+
+	if (err == 0) {
+		*last_blob = (uint64_t)n[0];
+		*events = (uint64_t)n[1];
+	}
+	return err;
+}
+
+int store_held(struct store *st, uint32_t process, uint64_t *from_ns)
+{
+	int64_t from = -1; /* UINT64_MAX: nothing */
+	int err = st->ops ? 0 : store_numbers(st, ST_HELD, process, &from, 1);
+
+	if (err == 0)
+		*from_ns = (uint64_t)from;
+	return err;
+}
+
+static int on_node(void *arg, const struct store_row *r)
+{
+	*(struct node_ident *)arg = r->node;
+	return 1;
+}
+
+int store_node_get(struct store *st, struct node_ident *out)
+{
+	struct store_walk w = { ST_EACH_NODE, SEAL_NODE, { 0 }, 0 };
+	int err = st->old || st->ops ? 0 : store_walk(st, &w, on_node, out);
+
+	return err > 0 ? 0 : err < 0 ? err : -ENOENT;
+}
+
+/* Copied out, so that the caller's function runs with no lock and no transaction held. */
+static int some_pieces(struct store *st, uint64_t after, struct store_piece *out, int max)
+{
+	int err, rc = SQLITE_DONE, n = 0;
+	sqlite3_stmt *s = begin_read(st, ST_EACH_EXTENT, &err);
+
+	if (err < 0)
+		return end_read(st, s, err);
+	sqlite3_bind_int64(s, 1, (int64_t)after);
+	sqlite3_bind_int64(s, 2, max);
+	while (n < max && (rc = sqlite3_step(s)) == SQLITE_ROW)
+		out[n++] = (struct store_piece){
+			.blob = (uint64_t)sqlite3_column_int64(s, 0),
+			.process = (uint32_t)sqlite3_column_int64(s, 1),
+			.events = (uint32_t)sqlite3_column_int64(s, 2),
+			.t0_ns = (uint64_t)sqlite3_column_int64(s, 3),
+			.t1_ns = (uint64_t)sqlite3_column_int64(s, 4),
+		};
+	err = rc == SQLITE_ROW ? 0 : store_errno(st, rc);
+	return end_read(st, s, err < 0 ? err : n);
+}
+
+int store_each_piece(struct store *st, uint64_t after, store_piece_fn *fn, void *arg)
+{
+	struct store_piece piece[256];
+	int n, err = 0;
+
+	if (st->ops)
+		return 0;
+	do {
+		n = some_pieces(st, after, piece, 256);
+		for (int i = 0; i < n && !err; i++) {
+			after = piece[i].blob;
+			err = fn(arg, &piece[i]);
+		}
+	} while (n == 256 && !err);
+	return n < 0 ? n : err;
 }

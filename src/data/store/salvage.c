@@ -26,10 +26,8 @@ struct salvage {
 	struct store *to;
 	struct store_salvage n;
 	struct rows buf;
-	struct blob_dec *dec;
-	struct window_codec *win;
-	struct block_codec *block;
-	struct steps_codec *steps;
+	struct row_codecs codecs;
+	struct store_row row;
 	bool processes; /* this pass saves processes, else all but these */
 	bool damaged;
 };
@@ -123,46 +121,6 @@ static int save(struct salvage *v, const struct seal *s, const uint8_t *row, siz
 	return s->type == SEAL_EVENTS ? save_blob_index(v, s) : 0;
 }
 
-/* Does the body hold what the seal says? A sum proves that nothing changed, not that it was
- * ever right. */
-static int decode(struct salvage *v, const struct seal *s, const uint8_t *row, size_t len)
-{
-	struct event_columns events;
-	struct store_steps steps;
-	struct process p;
-	struct window w;
-	struct node_ident node;
-	struct telemetry_block b;
-	struct journal_entry entry;
-	struct series sr;
-
-	if (s->row < 1 || s->row > INT64_MAX ||
-	    (s->type != SEAL_EVENTS && s->type != SEAL_WINDOW && s->type != SEAL_JOURNAL &&
-	     s->type != SEAL_ENTRY && s->type != SEAL_STEPS && s->type != SEAL_TELEMETRY &&
-	     s->row >= UINT32_MAX))
-		return -EBADMSG;
-	switch (s->type) {
-	case SEAL_EVENTS:
-		return blob_columns(v->dec, row, len, EVENT_COLS_ALL, ~0u, &events);
-	case SEAL_WINDOW:
-		return window_unpack(v->win, row, len, &w);
-	case SEAL_PROCESS:
-		return row_get_process(s, row + sizeof(*s), &p);
-	case SEAL_STEPS:
-		return steps_unpack(v->steps, row, len, &steps);
-	case SEAL_SERIES:
-		return row_get_series(s, row + sizeof(*s), &sr);
-	case SEAL_TELEMETRY:
-		return block_unpack(v->block, row, len, &b);
-	case SEAL_NODE:
-		return row_get_node(s, row + sizeof(*s), &node);
-	case SEAL_ENTRY:
-		return entry_decode(&entry, row + sizeof(*s), s->len);
-	default:
-		return s->type < SEAL_TYPES && put_sql[s->type] ? 0 : -EBADMSG;
-	}
-}
-
 /* -EBADMSG: the row is damaged, and so is its page. */
 static int salvage_row(void *arg, const struct page_row *row)
 {
@@ -180,9 +138,11 @@ static int salvage_row(void *arg, const struct page_row *row)
 		return v->processes || cols != BLOB_COLS
 			       ? 0
 			       : expect(v, (int64_t)row->id, num[5], false);
-	err = seal_check(&s, blob, len);
-	if (err == 0)
-		err = decode(v, &s, blob, len);
+	/* A sum proves that nothing changed, not that it was ever right: the body is looked at. */
+	err = row_decode(&v->codecs, blob, len, &v->row);
+	s = v->row.s;
+	if (err == -ENOMEM)
+		return err;
 	if (err == 0 && (s.type == SEAL_PROCESS || s.type == SEAL_AGED) != v->processes)
 		return 0;
 	if (err == 0)
@@ -277,14 +237,10 @@ static int settle_process(struct salvage *v, struct process *p)
 	return err;
 }
 
-static int settle_row(void *arg, uint64_t id, const uint8_t *row, size_t len)
+static int settle_row(void *arg, const struct store_row *r)
 {
-	struct process p;
-	struct seal s;
+	struct process p = r->process;
 
-	if (seal_check(&s, row, len) < 0 || s.row != id ||
-	    row_get_process(&s, row + sizeof(s), &p) < 0)
-		return -EBADMSG;
 	return settle_process(arg, &p);
 }
 
@@ -307,7 +263,7 @@ static int settle_orphans(struct salvage *v)
 
 static int finish(struct salvage *v)
 {
-	struct store_walk w = { .which = ST_EACH_PROCESS };
+	struct store_walk w = { ST_EACH_PROCESS, SEAL_PROCESS, { 0 }, 0 };
 	int err;
 
 	v->n.blobs_lost += number(v->to,
@@ -377,15 +333,7 @@ int store_salvage(const char *path, const char *to, struct store_salvage *out,
 	err = pages_open(&v.pages, path, why);
 	if (err < 0)
 		return err;
-	err = blob_dec_new(&v.dec);
-	if (err == 0)
-		err = window_codec_new(&v.win);
-	if (err == 0)
-		err = steps_codec_new(&v.steps);
-	if (err == 0)
-		err = block_codec_new(&v.block);
-	if (err == 0)
-		err = salvage(&v, to, why);
+	err = salvage(&v, to, why);
 	if (err < 0 && why && !why->text[0])
 		store_because(why, err, "%s: %s", to, strerror(-err));
 	if (err == 0)
@@ -393,10 +341,7 @@ int store_salvage(const char *path, const char *to, struct store_salvage *out,
 	store_close(v.to);
 	if (err < 0)
 		unlink(to);
-	block_codec_free(v.block);
-	steps_codec_free(v.steps);
-	window_codec_free(v.win);
-	blob_dec_free(v.dec);
+	row_codecs_fini(&v.codecs);
 	rows_fini(&v.buf);
 	pages_close(&v.pages);
 	return err;

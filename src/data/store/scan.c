@@ -85,7 +85,7 @@ int store_scan_open(struct store_scan **out, struct store *st, const struct stor
 		return err;
 	}
 	s->st = st;
-	s->walk = (struct store_walk){ ST_EACH_BLOB, *f, 0 };
+	s->walk = (struct store_walk){ ST_EACH_BLOB, SEAL_EVENTS, *f, 0 };
 	s->cols = cols;
 	*out = s;
 	return 0;
@@ -237,114 +237,4 @@ int store_each_events(struct store *st, const struct store_filter *f, uint32_t c
 	}
 	store_scan_close(s);
 	return err;
-}
-
-int store_extent(struct store *st, uint64_t *last_blob, uint64_t *events)
-{
-	sqlite3_stmt *s;
-	int err, rc;
-
-	if (st->ops) {
-		*last_blob = *events = 0;
-		return 0;
-	}
-	pthread_mutex_lock(&st->db_lock);
-	err = store_reopen(st);
-	if (err < 0)
-		goto unlock;
-	s = store_stmt(st, ST_EXTENT);
-	if (!s) {
-		err = store_errno(st, sqlite3_errcode(st->db));
-		goto unlock;
-	}
-	rc = sqlite3_step(s);
-	if (rc == SQLITE_ROW) {
-		*last_blob = (uint64_t)sqlite3_column_int64(s, 0);
-		*events = (uint64_t)sqlite3_column_int64(s, 1);
-	} else {
-		err = store_errno(st, rc);
-	}
-	sqlite3_reset(s);
-unlock:
-	pthread_mutex_unlock(&st->db_lock);
-	return err;
-}
-
-int store_held(struct store *st, uint32_t process, uint64_t *from_ns)
-{
-	sqlite3_stmt *s;
-	int err, rc;
-
-	if (st->ops) {
-		*from_ns = UINT64_MAX;
-		return 0;
-	}
-	pthread_mutex_lock(&st->db_lock);
-	err = store_reopen(st);
-	if (err < 0)
-		goto unlock;
-	s = store_stmt(st, ST_HELD);
-	if (!s) {
-		err = store_errno(st, sqlite3_errcode(st->db));
-		goto unlock;
-	}
-	sqlite3_bind_int64(s, 1, process);
-	rc = sqlite3_step(s);
-	if (rc == SQLITE_ROW)
-		*from_ns = sqlite3_column_type(s, 0) == SQLITE_NULL
-				   ? UINT64_MAX
-				   : (uint64_t)sqlite3_column_int64(s, 0);
-	else
-		err = store_errno(st, rc);
-	sqlite3_reset(s);
-unlock:
-	pthread_mutex_unlock(&st->db_lock);
-	return err;
-}
-
-/* Copied out, so that the caller's function runs with no lock and no transaction held. */
-static int some_pieces(struct store *st, uint64_t after, struct store_piece *out, int max)
-{
-	int err, rc = SQLITE_DONE, n = 0;
-	sqlite3_stmt *s;
-
-	pthread_mutex_lock(&st->db_lock);
-	err = store_reopen(st);
-	s = err < 0 ? NULL : store_stmt(st, ST_EACH_EXTENT);
-	if (!s) {
-		err = err < 0 ? err : store_errno(st, sqlite3_errcode(st->db));
-		goto unlock;
-	}
-	sqlite3_bind_int64(s, 1, (int64_t)after);
-	sqlite3_bind_int64(s, 2, max);
-	while (n < max && (rc = sqlite3_step(s)) == SQLITE_ROW)
-		out[n++] = (struct store_piece){
-			.blob = (uint64_t)sqlite3_column_int64(s, 0),
-			.process = (uint32_t)sqlite3_column_int64(s, 1),
-			.events = (uint32_t)sqlite3_column_int64(s, 2),
-			.t0_ns = (uint64_t)sqlite3_column_int64(s, 3),
-			.t1_ns = (uint64_t)sqlite3_column_int64(s, 4),
-		};
-	err = rc == SQLITE_ROW ? 0 : store_errno(st, rc);
-	sqlite3_reset(s);
-unlock:
-	pthread_mutex_unlock(&st->db_lock);
-	return err < 0 ? err : n;
-}
-
-int store_each_piece(struct store *st, uint64_t after, store_piece_fn *fn, void *arg)
-{
-	struct store_piece piece[256];
-	int n, err = 0;
-
-	if (st->ops)
-		return 0;
-	do {
-		n = some_pieces(st, after, piece, 256);
-		for (int i = 0; i < n && !err; i++) {
-			after = piece[i].blob;
-			err = fn(arg, &piece[i]);
-		}
-	} while (n == 256 && !err);
-	return n < 0 ? n : err;
 }

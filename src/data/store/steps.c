@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* steps.c - records of steps: packed, unpacked, walked. See steps.h. */
+/* steps.c - records of steps, packed and unpacked. See steps.h. */
 #include "store/steps.h"
 
 #include <errno.h>
@@ -8,7 +8,6 @@
 #include <zstd.h>
 
 #include "base/varint.h"
-#include "store/priv.h"
 
 #define RAW_MAX ((size_t)STORE_STEPS * STEP_MAX)
 #define LEVEL   1
@@ -167,97 +166,4 @@ int steps_unpack(struct steps_codec *c, const void *data, size_t len, struct sto
 			s.owner, s.count, s.t0_ns, s.t1_ns, c->raw.data, want
 		};
 	return err;
-}
-
-/* --- walks --- */
-
-struct each_step {
-	struct steps_codec *codec;
-	const struct store_filter *filter; /* NULL: all */
-	store_rec_fn *fn;
-	void *arg;
-	uint64_t last;
-};
-
-static int on_row(void *arg, uint64_t id, const uint8_t *row, size_t len)
-{
-	struct each_step *e = arg;
-	struct store_steps b;
-	struct step_rec r;
-	int err = steps_unpack(e->codec, row, len, &b);
-
-	e->last = id;
-	if (err < 0 || (e->filter && b.t1_ns < e->filter->from_ns))
-		return err;
-	for (size_t at = 0; at < b.len && !err; at += r.size) {
-		if (step_rec_decode(&r, b.bytes + at, b.len - at) < 0)
-			return -EBADMSG;
-		err = e->fn(e->arg, b.process, &r);
-	}
-	return err;
-}
-
-static int walk(struct store *st, const struct store_walk *w, struct each_step *e)
-{
-	int err;
-
-	if (st->old)
-		return 0;
-	err = steps_codec_new(&e->codec);
-	if (err < 0)
-		return err;
-	err = store_walk(st, w, on_row, e);
-	steps_codec_free(e->codec);
-	return err;
-}
-
-int store_each_step(struct store *st, const struct store_filter *f, store_rec_fn *fn, void *arg)
-{
-	struct store_walk w = { ST_EACH_STEP, *f, 0 };
-	struct each_step e = { .filter = f, .fn = fn, .arg = arg };
-
-	STORE_ELSEWHERE(st, each_step, f, fn, arg);
-	return walk(st, &w, &e);
-}
-
-int store_new_steps(struct store *st, uint64_t *after, store_rec_fn *fn, void *arg)
-{
-	struct store_walk w = { .which = ST_EACH_STEP, .after = *after };
-	struct each_step e = { .fn = fn, .arg = arg, .last = *after };
-	int err = st->ops ? 0 : walk(st, &w, &e);
-
-	*after = e.last;
-	return err;
-}
-
-/* --- what the node is --- */
-
-int store_node(struct store *st, const struct node_ident *n)
-{
-	int err;
-
-	pthread_mutex_lock(&st->mem_lock);
-	err = row_put_node(&st->pending, n);
-	pthread_mutex_unlock(&st->mem_lock);
-	return err;
-}
-
-static int on_node(void *arg, uint64_t id, const uint8_t *row, size_t len)
-{
-	struct seal s;
-	int err = seal_check(&s, row, len);
-
-	if (err < 0 || s.type != SEAL_NODE || s.row != id)
-		return err == -EPROTO ? err : -EBADMSG;
-	err = row_get_node(&s, row + sizeof(s), arg);
-	return err < 0 ? err : 1;
-}
-
-int store_node_get(struct store *st, struct node_ident *out)
-{
-	int err = st->old || st->ops ? 0
-				     : store_walk(st, &(struct store_walk){ .which = ST_EACH_NODE },
-						  on_node, out);
-
-	return err > 0 ? 0 : err < 0 ? err : -ENOENT;
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* telemetry.c - series and blocks of telemetry, into the store and out of it. */
+/* telemetry.c - series and blocks of telemetry, into the store. */
 #include "store/priv.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
-
-/* --- writing --- */
 
 uint64_t store_series_hash(const struct store *st, const struct series *s)
 {
@@ -132,100 +130,4 @@ int store_telemetry(struct store *st, const struct telemetry_block *b, bool whol
 unlock:
 	pthread_mutex_unlock(&st->db_lock);
 	return err;
-}
-
-/* --- reading --- */
-
-struct each {
-	store_series_fn *series;
-	store_telemetry_fn *block;
-	void *arg;
-	struct block_codec *codec;
-	uint64_t last;
-};
-
-static int each_series(void *arg, uint64_t id, const uint8_t *row, size_t len)
-{
-	struct each *e = arg;
-	struct series sr;
-	struct seal s;
-	int err = seal_check(&s, row, len);
-
-	if (err < 0)
-		return err == -EPROTO ? err : -EBADMSG;
-	if (s.type != SEAL_SERIES || s.row != id || row_get_series(&s, row + sizeof(s), &sr) < 0)
-		return -EBADMSG;
-	return e->series(e->arg, &sr);
-}
-
-int store_each_series(struct store *st, uint32_t after, store_series_fn *fn, void *arg)
-{
-	struct store_walk w = { .which = ST_EACH_SERIES, .after = after };
-	struct each e = { .series = fn, .arg = arg };
-
-	return st->old ? 0 : store_walk(st, &w, each_series, &e);
-}
-
-static int each_block(void *arg, uint64_t id, const uint8_t *row, size_t len)
-{
-	struct each *e = arg;
-	struct telemetry_block b;
-	struct seal s;
-	int err = block_unpack(e->codec, row, len, &b);
-
-	if (err < 0)
-		return err;
-	memcpy(&s, row, sizeof(s));
-	if (s.row != id)
-		return -EBADMSG;
-	e->last = id;
-	return e->block(e->arg, &b);
-}
-
-static int walk_blocks(struct store *st, const struct store_walk *w, struct each *e)
-{
-	int err;
-
-	if (st->old)
-		return 0;
-	err = block_codec_new(&e->codec);
-	if (err < 0)
-		return err;
-	err = store_walk(st, w, each_block, e);
-	block_codec_free(e->codec);
-	return err;
-}
-
-int store_each_telemetry(struct store *st, uint64_t from_ns, uint64_t to_ns, store_telemetry_fn *fn,
-			 void *arg)
-{
-	struct store_walk w = { ST_EACH_TELE, { .from_ns = from_ns, .to_ns = to_ns }, 0 };
-	struct each e = { .block = fn, .arg = arg };
-
-	return walk_blocks(st, &w, &e);
-}
-
-int store_new_telemetry(struct store *st, uint64_t *after, store_telemetry_fn *fn, void *arg)
-{
-	struct store_walk w = { .which = ST_EACH_TELE, .after = *after };
-	struct each e = { .block = fn, .arg = arg, .last = *after };
-	int err = walk_blocks(st, &w, &e);
-
-	*after = e.last;
-	return err;
-}
-
-int store_last_telemetry(struct store *st, uint64_t *number)
-{
-	int64_t n = 0;
-
-	if (!st->old) {
-		pthread_mutex_lock(&st->db_lock);
-		n = store_reopen(st);
-		n = n < 0 ? n : store_number(st, ST_LAST_TELE);
-		pthread_mutex_unlock(&st->db_lock);
-	}
-	if (n >= 0)
-		*number = (uint64_t)n;
-	return n < 0 ? (int)n : 0;
 }

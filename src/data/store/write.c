@@ -203,6 +203,16 @@ int store_entry(struct store *st, const struct journal_entry *e)
 	return err;
 }
 
+int store_node(struct store *st, const struct node_ident *n)
+{
+	int err;
+
+	pthread_mutex_lock(&st->mem_lock);
+	err = row_put_node(&st->pending, n);
+	pthread_mutex_unlock(&st->mem_lock);
+	return err;
+}
+
 /* --- into the file --- */
 
 int store_begin(struct store *st)
