@@ -30,19 +30,20 @@ bool store_filter_process(const struct store_filter *f, uint32_t process)
 /* What a filter says of one process. */
 struct pass {
 	uint32_t kinds;
-	uint64_t from_ns, until_ns;
+	uint64_t from_ns, last_ns; /* both inclusive: events may have the latest time */
 };
 
 static struct pass pass_of(const struct store_filter *f, uint32_t process)
 {
-	struct pass p = { f->kinds ? f->kinds : ~0u, f->from_ns, f->to_ns };
+	struct pass p = { f->kinds ? f->kinds : ~0u, f->from_ns, 0 };
+	uint64_t to_ns = f->to_ns;
 
 	for (size_t i = 0; f->span && i < f->processes; i++)
 		if (f->process[i] == process) {
 			p.from_ns = f->span[2 * i];
-			p.until_ns = f->span[2 * i + 1];
+			to_ns = f->span[2 * i + 1];
 		}
-	p.until_ns = p.until_ns ? p.until_ns : UINT64_MAX;
+	p.last_ns = to_ns - 1; /* 0: no end */
 	return p;
 }
 
@@ -55,7 +56,7 @@ static void keep(struct event_columns *c, const struct pass *p, bool timed)
 	for (size_t i = 0; i < c->n; i++) {
 		pick[n] = (uint16_t)i;
 		n += p->kinds >> c->kind[i] & 1 &&
-		     (!timed || (c->start_ns[i] < p->until_ns &&
+		     (!timed || (c->start_ns[i] <= p->last_ns &&
 				 c->start_ns[i] + c->dur_ns[i] >= p->from_ns));
 	}
 	if (n == c->n)
@@ -122,10 +123,10 @@ static int take(struct store_scan *s, uint32_t *process, struct event_columns *o
 
 	memcpy(&head, row, len < sizeof(head) ? len : sizeof(head));
 	p = pass_of(&s->walk.f, head.owner);
-	timed = s->exact && (head.t0_ns < p.from_ns || head.t1_ns >= p.until_ns);
+	timed = s->exact && (head.t0_ns < p.from_ns || head.t1_ns > p.last_ns);
 	s->after = b->id[s->at++];
 	*out = (struct event_columns){ 0 };
-	if (s->exact && (head.t1_ns < p.from_ns || head.t0_ns >= p.until_ns))
+	if (s->exact && (head.t1_ns < p.from_ns || head.t0_ns > p.last_ns))
 		return 0; /* not of its process's span */
 	err = blob_columns(s->dec, row, len,
 			   s->cols | (timed ? EVENT_COL_START | EVENT_COL_DUR : 0), p.kinds, out);
