@@ -16,13 +16,10 @@ static void column_table(sqlite3_stmt *s, int i, char out[HOLD_TABLE])
 /* The batches of one table and version that go into one insert: up to which. */
 static int choose(struct hold *h, struct insert *in, const struct freeze_rules *r, uint64_t *to)
 {
-	sqlite3_stmt *s = hold_use(h, ST_OPEN);
+	sqlite3_stmt *s =
+		hold_use(h, ST_OPEN, WITH(N(in->shard), T(in->table), N(in->schema), N(in->day)));
 	int rc;
 
-	hold_bind(s, 1, in->shard);
-	hold_bind_text(s, 2, in->table);
-	hold_bind(s, 3, in->schema);
-	hold_bind(s, 4, in->day);
 	in->rows = in->batches = 0;
 	in->bytes = 0;
 	while ((rc = sqlite3_step(s)) == SQLITE_ROW) {
@@ -42,15 +39,10 @@ static int choose(struct hold *h, struct insert *in, const struct freeze_rules *
 
 static int new_insert(struct hold *h, struct insert *in)
 {
-	sqlite3_stmt *s = hold_use(h, ST_INS);
-	const uint64_t value[] = { in->schema, in->day,     in->shard, in->rows,
-				   in->bytes,  in->batches, in->at_ns };
-	int err;
+	int err = hold_run(h, ST_INS,
+			   WITH(T(in->table), N(in->schema), N(in->day), N(in->shard), N(in->rows),
+				N(in->bytes), N(in->batches), N(in->at_ns)));
 
-	hold_bind_text(s, 1, in->table);
-	for (size_t i = 0; i < sizeof(value) / sizeof(value[0]); i++)
-		hold_bind(s, (int)i + 2, value[i]);
-	err = hold_run(h, ST_INS);
 	if (!err)
 		in->id = (uint64_t)sqlite3_last_insert_rowid(h->db);
 	return err;
@@ -60,20 +52,14 @@ static int freeze_one(struct hold *h, struct insert *in, const struct freeze_rul
 {
 	uint64_t to = 0;
 	int err = choose(h, in, r, &to);
-	sqlite3_stmt *s;
 
 	if (!err && in->batches)
 		err = new_insert(h, in);
 	if (err || !in->batches)
 		return err;
-	s = hold_use(h, ST_FREEZE);
-	hold_bind(s, 1, in->id);
-	hold_bind(s, 2, in->shard);
-	hold_bind_text(s, 3, in->table);
-	hold_bind(s, 4, in->schema);
-	hold_bind(s, 5, in->day);
-	hold_bind(s, 6, to);
-	return hold_run(h, ST_FREEZE);
+	return hold_run(
+		h, ST_FREEZE,
+		WITH(N(in->id), N(in->shard), T(in->table), N(in->schema), N(in->day), N(to)));
 }
 
 int hold_freeze(struct hold *h, uint32_t shard, const struct freeze_rules *r, uint64_t now_ns,
@@ -82,9 +68,8 @@ int hold_freeze(struct hold *h, uint32_t shard, const struct freeze_rules *r, ui
 	struct insert due[32];
 	size_t n = 0;
 	int err = hold_begin(h), rc = SQLITE_DONE;
-	sqlite3_stmt *s = hold_use(h, ST_DUE);
+	sqlite3_stmt *s = hold_use(h, ST_DUE, WITH(N(shard)));
 
-	hold_bind(s, 1, shard);
 	while (!err && n < 32 && (rc = sqlite3_step(s)) == SQLITE_ROW) {
 		uint64_t rows = hold_column(s, 3), bytes = hold_column(s, 4),
 			 at = hold_column(s, 5);
@@ -113,9 +98,7 @@ int hold_next(struct hold *h, uint32_t shard, const char *not_tables, struct ins
 	int rc;
 
 	pthread_mutex_lock(&h->lock);
-	s = hold_use(h, ST_NEXT);
-	hold_bind(s, 1, shard);
-	hold_bind_text(s, 2, not_tables);
+	s = hold_use(h, ST_NEXT, WITH(N(shard), T(not_tables)));
 	rc = sqlite3_step(s);
 	if (rc == SQLITE_ROW) {
 		*out = (struct insert){ .id = hold_column(s, 0),
@@ -138,8 +121,7 @@ int hold_read(struct hold *h, uint64_t insert, hold_fn *fn, void *arg)
 	int rc, err = 0;
 
 	pthread_mutex_lock(&h->lock);
-	s = hold_use(h, ST_READ);
-	hold_bind(s, 1, insert);
+	s = hold_use(h, ST_READ, WITH(N(insert)));
 	while (!err && (rc = sqlite3_step(s)) == SQLITE_ROW)
 		err = fn(arg, sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0));
 	if (!err && rc != SQLITE_DONE)
@@ -154,23 +136,14 @@ int hold_done(struct hold *h, uint64_t insert)
 	int err = hold_begin(h);
 
 	for (int st = ST_GONE; st <= ST_GONE3 && !err; st++)
-		err = hold_run_with(h, (enum st)st, insert);
+		err = hold_run(h, (enum st)st, WITH(N(insert)));
 	return hold_end(h, err);
-}
-
-static int set_aside(struct hold *h, uint64_t insert, const char *why)
-{
-	sqlite3_stmt *s = hold_use(h, ST_ASIDE);
-
-	sqlite3_bind_text(s, 1, why, -1, SQLITE_TRANSIENT);
-	hold_bind(s, 2, insert);
-	return hold_run(h, ST_ASIDE);
 }
 
 /* Each of its batches an insert of its own. */
 static int split(struct hold *h, uint64_t insert)
 {
-	sqlite3_stmt *s = hold_use(h, ST_PARTS);
+	sqlite3_stmt *s;
 	int err = 0, rc;
 
 	/* Those that were moved are of another insert: the first that is left is always the next. */
@@ -178,7 +151,7 @@ static int split(struct hold *h, uint64_t insert)
 		struct insert in;
 		uint64_t batch;
 
-		hold_bind(s, 1, insert);
+		s = hold_use(h, ST_PARTS, WITH(N(insert)));
 		rc = sqlite3_step(s);
 		if (rc != SQLITE_ROW)
 			break;
@@ -193,16 +166,12 @@ static int split(struct hold *h, uint64_t insert)
 		column_table(s, 1, in.table);
 		sqlite3_reset(s);
 		err = new_insert(h, &in);
-		if (!err) {
-			hold_bind(hold_use(h, ST_TO_INS), 1, in.id);
-			hold_bind(h->st[ST_TO_INS], 2, batch);
-			err = hold_run(h, ST_TO_INS);
-		}
+		err = err ? err : hold_run(h, ST_TO_INS, WITH(N(in.id), N(batch)));
 		if (err)
 			return err;
 	}
 	sqlite3_reset(s);
-	return rc == SQLITE_DONE ? hold_run_with(h, ST_GONE3, insert) : hold_errno(rc);
+	return rc == SQLITE_DONE ? hold_run(h, ST_GONE3, WITH(N(insert))) : hold_errno(rc);
 }
 
 int hold_refused(struct hold *h, uint64_t insert, const char *why, bool *aside)
@@ -211,12 +180,11 @@ int hold_refused(struct hold *h, uint64_t insert, const char *why, bool *aside)
 	uint64_t n = 0;
 
 	if (!err) {
-		hold_bind(hold_use(h, ST_COUNT), 1, insert);
-		if (sqlite3_step(h->st[ST_COUNT]) == SQLITE_ROW)
+		if (sqlite3_step(hold_use(h, ST_COUNT, WITH(N(insert)))) == SQLITE_ROW)
 			n = hold_column(h->st[ST_COUNT], 0);
 		sqlite3_reset(h->st[ST_COUNT]);
 		*aside = n <= 1;
-		err = *aside ? set_aside(h, insert, why) : split(h, insert);
+		err = *aside ? hold_run(h, ST_ASIDE, WITH(T(why), N(insert))) : split(h, insert);
 	}
 	return hold_end(h, err);
 }

@@ -67,20 +67,19 @@ int hold_errno(int rc)
 	return -EIO;
 }
 
-sqlite3_stmt *hold_use(struct hold *h, enum st which)
+sqlite3_stmt *hold_use(struct hold *h, enum st which, const struct hold_arg *args)
 {
-	sqlite3_reset(h->st[which]);
-	return h->st[which];
-}
+	sqlite3_stmt *s = h->st[which];
 
-void hold_bind(sqlite3_stmt *s, int i, uint64_t v)
-{
-	sqlite3_bind_int64(s, i, (sqlite3_int64)v);
-}
-
-void hold_bind_text(sqlite3_stmt *s, int i, const char *text)
-{
-	sqlite3_bind_text(s, i, text, -1, SQLITE_TRANSIENT);
+	sqlite3_reset(s);
+	for (int i = 1; args && args->kind; i++, args++)
+		if (args->kind == HOLD_NUMBER)
+			sqlite3_bind_int64(s, i, (sqlite3_int64)args->number);
+		else if (args->kind == HOLD_TEXT)
+			sqlite3_bind_text(s, i, args->at, -1, SQLITE_STATIC);
+		else
+			sqlite3_bind_blob64(s, i, args->at, args->number, SQLITE_STATIC);
+	return s;
 }
 
 uint64_t hold_column(sqlite3_stmt *s, int i)
@@ -88,26 +87,19 @@ uint64_t hold_column(sqlite3_stmt *s, int i)
 	return (uint64_t)sqlite3_column_int64(s, i);
 }
 
-/* A statement that gives no rows. */
-int hold_run(struct hold *h, enum st which)
+int hold_run(struct hold *h, enum st which, const struct hold_arg *args)
 {
-	int rc = sqlite3_step(h->st[which]);
+	int rc = sqlite3_step(hold_use(h, which, args));
 
 	sqlite3_reset(h->st[which]);
+	sqlite3_clear_bindings(h->st[which]); /* they are the caller's */
 	return AFTER(rc) ? 0 : hold_errno(rc);
-}
-
-int hold_run_with(struct hold *h, enum st which, uint64_t v)
-{
-	hold_bind(hold_use(h, which), 1, v);
-	return hold_run(h, which);
 }
 
 int hold_begin(struct hold *h)
 {
 	pthread_mutex_lock(&h->lock);
-	hold_use(h, ST_BEGIN);
-	return hold_run(h, ST_BEGIN);
+	return hold_run(h, ST_BEGIN, NULL);
 }
 
 /*
@@ -118,8 +110,7 @@ int hold_end(struct hold *h, int err)
 {
 	if (!err) {
 		fault_point("hold.commit");
-		hold_use(h, ST_COMMIT);
-		err = hold_run(h, ST_COMMIT);
+		err = hold_run(h, ST_COMMIT, NULL);
 		fault_point("hold.committed");
 	}
 	for (size_t i = 0; err && i < STS; i++)
@@ -244,16 +235,23 @@ uint64_t hold_id(const struct hold *h)
 
 /* --- batches come --- */
 
+static int look(struct hold *h, enum st which, uint64_t *const *to, size_t n)
+{
+	sqlite3_stmt *s = hold_use(h, which, NULL);
+	int rc = sqlite3_step(s);
+
+	for (size_t i = 0; i < n && rc == SQLITE_ROW; i++)
+		*to[i] = hold_column(s, (int)i);
+	sqlite3_reset(s);
+	return rc == SQLITE_ROW ? 0 : hold_errno(rc);
+}
+
 static uint64_t used_bytes(struct hold *h)
 {
-	uint64_t pages = 0, unused = 0;
+	uint64_t pages = 0, unused = 0, *const to[] = { &pages, &unused };
 
-	if (sqlite3_step(hold_use(h, ST_PAGES)) == SQLITE_ROW)
-		pages = hold_column(h->st[ST_PAGES], 0);
-	if (sqlite3_step(hold_use(h, ST_FREE)) == SQLITE_ROW)
-		unused = hold_column(h->st[ST_FREE], 0);
-	sqlite3_reset(h->st[ST_PAGES]);
-	sqlite3_reset(h->st[ST_FREE]);
+	look(h, ST_PAGES, &to[0], 1);
+	look(h, ST_FREE, &to[1], 1);
 	return (pages - unused) * 4096;
 }
 
@@ -276,7 +274,7 @@ static int check_room(struct hold *h, struct arrival *const *a, size_t n)
 /* Whether it is the next of its source; fills the answer. */
 static int judge(struct hold *h, struct arrival *a, bool *take)
 {
-	sqlite3_stmt *s = hold_use(h, ST_SRC);
+	sqlite3_stmt *s = hold_use(h, ST_SRC, WITH(N(a->src)));
 	const char *node;
 	int rc;
 
@@ -284,7 +282,6 @@ static int judge(struct hold *h, struct arrival *a, bool *take)
 	a->last = 0;
 	a->result = 0;
 	a->repeated = false;
-	hold_bind(s, 1, a->src);
 	rc = sqlite3_step(s);
 	if (rc == SQLITE_ROW) {
 		a->last = hold_column(s, 0);
@@ -308,32 +305,16 @@ static int judge(struct hold *h, struct arrival *a, bool *take)
 
 static int bring(struct hold *h, struct arrival *a, uint64_t now_ns)
 {
-	sqlite3_stmt *s = hold_use(h, ST_BATCH);
-	const uint64_t value[] = { a->schema, a->day, a->shard, a->rows, a->bytes, now_ns };
-	int err;
+	int err = hold_run(h, ST_BATCH,
+			   WITH(N(a->src), N(a->seq), T(a->table), N(a->schema), N(a->day),
+				N(a->shard), N(a->rows), N(a->bytes), N(now_ns)));
 
-	hold_bind(s, 1, a->src);
-	hold_bind(s, 2, a->seq);
-	hold_bind_text(s, 3, a->table);
-	for (size_t i = 0; i < sizeof(value) / sizeof(value[0]); i++)
-		hold_bind(s, (int)i + 4, value[i]);
-	err = hold_run(h, ST_BATCH);
-	if (err)
-		return err;
-	s = hold_use(h, ST_BODY);
-	sqlite3_bind_int64(s, 1, sqlite3_last_insert_rowid(h->db));
-	sqlite3_bind_blob64(s, 2, a->wire, a->len, SQLITE_STATIC);
-	err = hold_run(h, ST_BODY);
-	sqlite3_clear_bindings(s);
-	if (err)
-		return err;
-	s = hold_use(h, ST_SRC_SET);
-	hold_bind(s, 1, a->src);
-	hold_bind(s, 2, a->seq);
-	sqlite3_bind_text(s, 3, a->node, -1, SQLITE_STATIC);
-	hold_bind(s, 4, now_ns);
-	err = hold_run(h, ST_SRC_SET);
-	sqlite3_clear_bindings(s);
+	if (!err)
+		err = hold_run(
+			h, ST_BODY,
+			WITH(N((uint64_t)sqlite3_last_insert_rowid(h->db)), B(a->wire, a->len)));
+	if (!err)
+		err = hold_run(h, ST_SRC_SET, WITH(N(a->src), N(a->seq), T(a->node), N(now_ns)));
 	if (!err)
 		a->last = a->seq;
 	return err;
@@ -355,17 +336,6 @@ int hold_commit(struct hold *h, struct arrival *const *a, size_t n, uint64_t now
 }
 
 /* --- numbers --- */
-
-static int look(struct hold *h, enum st which, uint64_t *const *to, size_t n)
-{
-	sqlite3_stmt *s = hold_use(h, which);
-	int rc = sqlite3_step(s);
-
-	for (size_t i = 0; i < n && rc == SQLITE_ROW; i++)
-		*to[i] = hold_column(s, (int)i);
-	sqlite3_reset(s);
-	return rc == SQLITE_ROW ? 0 : hold_errno(rc);
-}
 
 int hold_stat(struct hold *h, struct hold_stat *out)
 {
@@ -396,7 +366,7 @@ int hold_forget(struct hold *h, uint64_t before_ns)
 	int err = hold_begin(h);
 
 	if (!err)
-		err = hold_run_with(h, ST_FORGET, before_ns);
+		err = hold_run(h, ST_FORGET, WITH(N(before_ns)));
 	return hold_end(h, err);
 }
 

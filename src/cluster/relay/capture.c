@@ -170,7 +170,7 @@ static unsigned choose(struct relay *r, struct order *o)
 		from = step_ahead(&l, s->at_ns, now);
 		o->from = o->steps && from > o->from ? from : o->from;
 		if (s->q)
-			relay_wake(r, s->q);
+			relay_wake(s->q);
 	}
 	return o->n ? 0 : 404;
 }

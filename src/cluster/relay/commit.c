@@ -73,7 +73,7 @@ static void *committer(void *arg)
 		for (size_t i = 0; i < n; i++) {
 			count(r, arrival[i], err);
 			group[i]->result = err;
-			relay_wake(r, group[i]);
+			relay_wake(group[i]);
 		}
 		sender_news(r->sender);
 	}
@@ -155,7 +155,7 @@ enum MHD_Result batch_answer(struct relay *r, struct MHD_Connection *c, struct r
 	q->next = NULL;
 	*r->last = q;
 	r->last = &q->next;
-	relay_sleep(r, c, q);
+	relay_sleep(c, q);
 	pthread_cond_signal(&r->news);
 	pthread_mutex_unlock(&r->lock);
 	return MHD_YES;

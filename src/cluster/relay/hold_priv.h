@@ -61,13 +61,31 @@ struct hold {
 
 /* hold.c */
 int hold_errno(int rc); /* of SQLite */
-sqlite3_stmt *hold_use(struct hold *h, enum st which);
-void hold_bind(sqlite3_stmt *s, int i, uint64_t v);
-void hold_bind_text(sqlite3_stmt *s, int i, const char *text);
 uint64_t hold_column(sqlite3_stmt *s, int i);
-/* A statement that gives no rows; the same with one number. */
-int hold_run(struct hold *h, enum st which);
-int hold_run_with(struct hold *h, enum st which, uint64_t v);
+
+/* What a statement is about: numbers, texts and bytes, borrowed until it is used again. */
+struct hold_arg {
+	enum { HOLD_END, HOLD_NUMBER, HOLD_TEXT, HOLD_BYTES } kind;
+	uint64_t number; /* or how many bytes */
+	const void *at;
+};
+#define N(v)                         \
+	{                            \
+		HOLD_NUMBER, v, NULL \
+	}
+#define T(text)                    \
+	{                          \
+		HOLD_TEXT, 0, text \
+	}
+#define B(at, n)                  \
+	{                         \
+		HOLD_BYTES, n, at \
+	}
+#define WITH(...) ((const struct hold_arg[]){ __VA_ARGS__, { HOLD_END, 0, NULL } })
+/* Ready to be stepped; args may be NULL. */
+sqlite3_stmt *hold_use(struct hold *h, enum st which, const struct hold_arg *args);
+/* A statement that gives no rows. */
+int hold_run(struct hold *h, enum st which, const struct hold_arg *args);
 /* A transaction, under the lock. */
 int hold_begin(struct hold *h);
 int hold_end(struct hold *h, int err);

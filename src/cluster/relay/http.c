@@ -35,17 +35,15 @@ const struct relay_route relay_routes[] = {
 
 /* --- sleep --- */
 
-void relay_sleep(struct relay *r, struct MHD_Connection *c, struct relay_request *q)
+void relay_sleep(struct MHD_Connection *c, struct relay_request *q)
 {
-	(void)r;
 	q->mhd = c;
 	q->asleep = true;
 	MHD_suspend_connection(c);
 }
 
-void relay_wake(struct relay *r, struct relay_request *q)
+void relay_wake(struct relay_request *q)
 {
-	(void)r;
 	if (!q->asleep)
 		return;
 	q->asleep = false;

@@ -186,7 +186,7 @@ enum MHD_Result orders_answer(struct relay *r, struct MHD_Connection *c, struct 
 	if (!q->done)
 		seat_take(s, q);
 	if (s->q && s->q != q) /* it polls anew: its first connection is dead */
-		relay_wake(r, s->q);
+		relay_wake(s->q);
 	s->q = NULL;
 	o = next_order(r->orders, s);
 	if (o) {
@@ -196,7 +196,7 @@ enum MHD_Result orders_answer(struct relay *r, struct MHD_Connection *c, struct 
 	} else {
 		s->q = q;
 		q->until_ns = clock_mono_ns() + POLL_S * SECOND;
-		relay_sleep(r, c, q);
+		relay_sleep(c, q);
 	}
 	pthread_mutex_unlock(&r->lock);
 	return rc;
@@ -216,7 +216,7 @@ void orders_tick(struct relay *r)
 
 	for (size_t i = 0; i < s->seats; i++)
 		if (s->seat[i].q && (now > s->seat[i].q->until_ns || r->stopping))
-			relay_wake(r, s->seat[i].q);
+			relay_wake(s->seat[i].q);
 	for (size_t i = 0; i < ORDERS_MAX; i++) {
 		struct order *o = &s->order[i];
 

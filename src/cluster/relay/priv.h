@@ -104,8 +104,8 @@ static inline void relay_add(struct relay *r, enum relay_count what, uint64_t n)
 extern const struct relay_route relay_routes[];
 int relay_listen(struct relay *r, char why[256]);
 /* Puts a request's connection to sleep, under r->lock; wakes it. */
-void relay_sleep(struct relay *r, struct MHD_Connection *c, struct relay_request *q);
-void relay_wake(struct relay *r, struct relay_request *q);
+void relay_sleep(struct MHD_Connection *c, struct relay_request *q);
+void relay_wake(struct relay_request *q);
 
 /* node.c: under r->lock */
 struct node *node_of(struct relay *r, const char *name);
