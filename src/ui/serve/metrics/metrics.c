@@ -270,17 +270,10 @@ static int gather(struct metrics *m, struct serve *s, struct sums *x)
 
 /* --- as text --- */
 
-static void head(FILE *f, enum metric_id m)
-{
-	fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", metric[m].name, metric[m].help, metric[m].name,
-		metric[m].type);
-}
-
-static void one(FILE *f, enum metric_id m, double v)
-{
-	head(f, m);
-	fprintf(f, "%s %.17g\n", metric[m].name, v);
-}
+struct text {
+	FILE *f;
+	enum metric_id last; /* whose head is there; METRICS: none */
+};
 
 /* A label's value: whatever its bytes are, the line stays one line. */
 static void label(FILE *f, const char *name, const char *value, bool first)
@@ -294,59 +287,59 @@ static void label(FILE *f, const char *name, const char *value, bool first)
 	fputc('"', f);
 }
 
-static void gpu_labels(FILE *f, enum metric_id m, const struct serve *s, uint32_t i,
-		       const struct gpu_sum *g)
+/* One value. `labels` ends with a name that is NULL; a value that is NULL is left out. */
+static void put(struct text *t, enum metric_id m, double v, const char *labels[][2])
+{
+	bool first = true;
+
+	if (t->last != m)
+		fprintf(t->f, "# HELP %s %s\n# TYPE %s %s\n", metric[m].name, metric[m].help,
+			metric[m].name, metric[m].type);
+	t->last = m;
+	fputs(metric[m].name, t->f);
+	for (; labels && labels[0][0]; labels++)
+		if (labels[0][1]) {
+			label(t->f, labels[0][0], labels[0][1], first);
+			first = false;
+		}
+	fprintf(t->f, "%s %.17g\n", first ? "" : "}", v);
+}
+
+static void one(struct text *t, enum metric_id m, double v)
+{
+	put(t, m, v, NULL);
+}
+
+/* `class` and `limit` may be NULL. */
+static void put_gpu(struct text *t, enum metric_id m, const struct serve *s, uint32_t i,
+		    const struct gpu_sum *g, double v, const char *class, const char *limit)
 {
 	bool nvidia = strstr(g->model, "NVIDIA") || strstr(g->model, "Tesla");
-	char text[32];
+	char gpu[16], device[32];
+	const char *labels[][2] = { { "gpu", gpu },
+				    { "device", device },
+				    { m >= M_DCGM_UTIL ? "modelName" : "model_name",
+				      *g->model ? g->model : NULL },
+				    { "Hostname", s->host },
+				    { "class", class },
+				    { "limit", limit },
+				    { NULL } };
 
-	fputs(metric[m].name, f);
-	snprintf(text, sizeof(text), "%" PRIu32, i);
-	label(f, "gpu", text, true);
-	snprintf(text, sizeof(text), "%s%" PRIu32, nvidia ? "nvidia" : "gpu", i);
-	label(f, "device", text, false);
-	if (*g->model)
-		label(f, m >= M_DCGM_UTIL ? "modelName" : "model_name", g->model, false);
-	label(f, "Hostname", s->host, false);
-}
-
-static void gpu_value(FILE *f, enum metric_id m, const struct serve *s, uint32_t i,
-		      const struct gpu_sum *g, double v)
-{
-	gpu_labels(f, m, s, i, g);
-	fprintf(f, "} %.17g\n", v);
-}
-
-static void put_limits(FILE *f, enum metric_id m, const struct serve *s, uint32_t i,
-		       const struct gpu_sum *g)
-{
-	for (uint32_t c = 0; c < LIMIT_CLASSES; c++)
-		for (uint32_t l = 0; l < ROOF_LIMITS; l++) {
-			if (!(g->limits.s[c][l] > 0) || (m == M_AT_ROOF && l == ROOF_UNKNOWN))
-				continue;
-			gpu_labels(f, m, s, i, g);
-			label(f, "class", limit_class[c], false);
-			label(f, "limit", roof_limit_word[l], false);
-			fprintf(f, "} %.17g\n",
-				m == M_LIMITED ? g->limits.s[c][l] : g->limits.roof_s[c][l]);
-		}
+	snprintf(gpu, sizeof(gpu), "%" PRIu32, i);
+	snprintf(device, sizeof(device), "%s%s", nvidia ? "nvidia" : "gpu", gpu);
+	put(t, m, v, labels);
 }
 
 /* Limits of work, for GPUs with verdicts. */
-static void put_all_limits(FILE *f, const struct metrics *m, const struct serve *s)
+static void put_limits(struct text *t, enum metric_id m, const struct serve *s, uint32_t i,
+		       const struct gpu_sum *g)
 {
-	for (enum metric_id k = M_LIMITED; k <= M_AT_ROOF; k++) {
-		bool any = false;
-
-		for (uint32_t i = 0; i < GPUS; i++) {
-			if (!m->gpu[i].known || !m->gpu[i].limits.judged)
-				continue;
-			if (!any)
-				head(f, k);
-			any = true;
-			put_limits(f, k, s, i, &m->gpu[i]);
-		}
-	}
+	for (uint32_t c = 0; g->known && g->limits.judged && c < LIMIT_CLASSES; c++)
+		for (uint32_t l = 0; l < ROOF_LIMITS; l++)
+			if (g->limits.s[c][l] > 0 && (m != M_AT_ROOF || l != ROOF_UNKNOWN))
+				put_gpu(t, m, s, i, g,
+					m == M_LIMITED ? g->limits.s[c][l] : g->limits.roof_s[c][l],
+					limit_class[c], roof_limit_word[l]);
 }
 
 /* Mean use over the last whole seconds: streams that overlap cannot exceed the whole. */
@@ -380,45 +373,40 @@ static double gpu_of(enum metric_id m, const struct gpu_sum *g, uint64_t now)
 }
 
 /* What a GPU does now is known only while somebody tells. */
-static void put_gpus(FILE *f, const struct metrics *m, const struct serve *s, bool live)
+static void put_gpus(struct text *t, const struct metrics *m, const struct serve *s, bool live)
 {
 	uint64_t now = clock_mono_ns();
 
 	for (enum metric_id k = M_GPU_TIME; k <= M_DCGM_ACTIVE; k++) {
-		bool any = false;
-
 		if (k == M_LIMITED || k == M_AT_ROOF)
 			continue;
 		/* Who measures it knows it better. */
 		if ((k == M_DCGM_UTIL && tele_has(m->tele, DCGM_UTIL_NUMBER)) ||
 		    (k == M_DCGM_ACTIVE && tele_has(m->tele, DCGM_ACTIVE_NUMBER)))
 			continue;
-
-		for (uint32_t i = 0; i < GPUS && (live || k < M_DCGM_UTIL); i++) {
-			if (!m->gpu[i].known)
-				continue;
-			if (!any)
-				head(f, k);
-			any = true;
-			gpu_value(f, k, s, i, &m->gpu[i], gpu_of(k, &m->gpu[i], now));
-		}
+		for (uint32_t i = 0; i < GPUS && (live || k < M_DCGM_UTIL); i++)
+			if (m->gpu[i].known)
+				put_gpu(t, k, s, i, &m->gpu[i], gpu_of(k, &m->gpu[i], now), NULL,
+					NULL);
 	}
+	for (enum metric_id k = M_LIMITED; k <= M_AT_ROOF; k++)
+		for (uint32_t i = 0; i < GPUS; i++)
+			put_limits(t, k, s, i, &m->gpu[i]);
 }
 
-static void put_accounts(FILE *f, const struct sums *x)
+static void put_accounts(struct text *t, const struct sums *x)
 {
-	one(f, M_EMITTED, (double)x->all.emitted);
-	one(f, M_STORED, (double)x->all.stored);
-	one(f, M_OVERWRITTEN, (double)x->all.overwritten);
-	head(f, M_LOST);
+	one(t, M_EMITTED, (double)x->all.emitted);
+	one(t, M_STORED, (double)x->all.stored);
+	one(t, M_OVERWRITTEN, (double)x->all.overwritten);
 	for (size_t i = 0; i < ACCOUNT_LOSSES; i++)
 		if (reason[i])
-			fprintf(f, "%s{reason=\"%s\"} %" PRIu64 "\n", metric[M_LOST].name,
-				reason[i], x->all.lost[i]);
-	one(f, M_IN_FLIGHT, (double)x->all.in_flight);
-	one(f, M_SESSIONS, (double)x->connected);
-	one(f, M_PROCESSES, (double)x->processes);
-	one(f, M_STORE, (double)x->bytes);
+			put(t, M_LOST, (double)x->all.lost[i],
+			    (const char *[][2]){ { "reason", reason[i] }, { NULL } });
+	one(t, M_IN_FLIGHT, (double)x->all.in_flight);
+	one(t, M_SESSIONS, (double)x->connected);
+	one(t, M_PROCESSES, (double)x->processes);
+	one(t, M_STORE, (double)x->bytes);
 }
 
 static double cost_of(enum metric_id m, const struct overhead *o)
@@ -438,54 +426,42 @@ static double cost_of(enum metric_id m, const struct overhead *o)
 }
 
 /* What the node is, by the first store that says so. */
-static void put_node(FILE *f, const struct serve *s)
+static void put_node(struct text *t, const struct serve *s)
 {
 	struct node_ident n;
+	const char *labels[][2] = { { "node", n.host },
+				    { "cluster", n.cluster },
+				    { "rack", n.rack },
+				    { "leaf", n.leaf },
+				    { NULL } };
 	size_t i = 0;
 
 	while (i < s->sources && (!s->source[i]->st || store_node_get(s->source[i]->st, &n)))
 		i++;
-	if (i == s->sources || !*n.host)
-		return;
-	head(f, M_NODE);
-	fputs(metric[M_NODE].name, f);
-	label(f, "node", n.host, true);
-	label(f, "cluster", n.cluster, false);
-	label(f, "rack", n.rack, false);
-	label(f, "leaf", n.leaf, false);
-	fputs("} 1\n", f);
+	if (i < s->sources && *n.host)
+		put(t, M_NODE, 1, labels);
 }
 
-static void put_costs(FILE *f, const struct sums *x)
+static void put_costs(struct text *t, const struct sums *x)
 {
-	for (enum metric_id k = M_SLOWDOWN; k <= M_RUNG; k++) {
-		bool any = false;
-
+	for (enum metric_id k = M_SLOWDOWN; k <= M_RUNG; k++)
 		for (size_t i = 0; i < x->costs; i++) {
 			const struct cost *c = &x->cost[i];
 			double v = cost_of(k, &c->o);
-			char text[16];
+			char pid[16], rank[16];
+			const char *labels[][2] = { { "pid", pid },
+						    { "job", *c->job ? c->job : NULL },
+						    { "rank", c->rank ? rank : NULL },
+						    { "pod", *c->pod ? c->pod : NULL },
+						    { "namespace",
+						      *c->namespace ? c->namespace : NULL },
+						    { NULL } };
 
-			if (isnan(v))
-				continue;
-			if (!any)
-				head(f, k);
-			any = true;
-			fputs(metric[k].name, f);
-			snprintf(text, sizeof(text), "%" PRIu32, c->pid);
-			label(f, "pid", text, true);
-			if (*c->job)
-				label(f, "job", c->job, false);
-			snprintf(text, sizeof(text), "%" PRIu32, c->rank - 1);
-			if (c->rank)
-				label(f, "rank", text, false);
-			if (*c->pod)
-				label(f, "pod", c->pod, false);
-			if (*c->namespace)
-				label(f, "namespace", c->namespace, false);
-			fprintf(f, "} %.17g\n", v);
+			snprintf(pid, sizeof(pid), "%" PRIu32, c->pid);
+			snprintf(rank, sizeof(rank), "%" PRIu32, c->rank - 1);
+			if (!isnan(v))
+				put(t, k, v, labels);
 		}
-	}
 }
 
 /* aond is looked for at its socket, and then by its number until that is another process's. */
@@ -516,23 +492,24 @@ bool metrics_daemon(struct metrics *m, const struct serve *s, struct proc_usage 
 	return is;
 }
 
-static void put_daemon(FILE *f, struct metrics *m, const struct serve *s)
+static void put_daemon(struct text *t, struct metrics *m, const struct serve *s)
 {
 	struct proc_usage u = { .start_ticks = 0 };
 	bool up = daemon_usage(m, s, &u);
 
 	if (!s->daemon_pid)
 		return;
-	one(f, M_UP, up ? 1 : 0);
+	one(t, M_UP, up ? 1 : 0);
 	if (up) {
-		one(f, M_CPU, u.cpu_s);
-		one(f, M_RSS, (double)u.rss_bytes);
+		one(t, M_CPU, u.cpu_s);
+		one(t, M_RSS, (double)u.rss_bytes);
 	}
 }
 
 int metrics_write(struct metrics *m, struct serve *s, FILE *f)
 {
 	struct sums x = { .m = m };
+	struct text text = { f, METRICS }, *t = &text;
 	struct proc_usage self;
 	int err;
 
@@ -540,20 +517,18 @@ int metrics_write(struct metrics *m, struct serve *s, FILE *f)
 	err = gather(m, s, &x);
 	err = err ? err : tele_gather(m->tele, s);
 	if (!err) {
-		head(f, M_BUILD);
-		fprintf(f, "%s{version=\"%s\"} 1\n", metric[M_BUILD].name, AON_VERSION);
-		put_node(f, s);
-		put_accounts(f, &x);
-		put_daemon(f, m, s);
-		put_costs(f, &x);
-		one(f, M_STEPS, (double)m->steps);
-		one(f, M_STEP_TIME, m->step_s);
-		put_gpus(f, m, s, x.connected > 0);
-		put_all_limits(f, m, s);
+		put(t, M_BUILD, 1, (const char *[][2]){ { "version", AON_VERSION }, { NULL } });
+		put_node(t, s);
+		put_accounts(t, &x);
+		put_daemon(t, m, s);
+		put_costs(t, &x);
+		one(t, M_STEPS, (double)m->steps);
+		one(t, M_STEP_TIME, m->step_s);
+		put_gpus(t, m, s, x.connected > 0);
 		tele_write(m->tele, f);
 		if (proc_usage(getpid(), &self) == 0) {
-			one(f, M_SELF_CPU, self.cpu_s);
-			one(f, M_SELF_RSS, (double)self.rss_bytes);
+			one(t, M_SELF_CPU, self.cpu_s);
+			one(t, M_SELF_RSS, (double)self.rss_bytes);
 		}
 	}
 	pthread_mutex_unlock(&m->lock);
