@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,53 +36,32 @@ struct proc {
 	struct memory memory[PROC_FILES];
 };
 
-static const char *const path[PROC_FILES] = {
-	[PROC_STAT] = "/proc/stat",
-	[PROC_LOADAVG] = "/proc/loadavg",
-	[PROC_MEMINFO] = "/proc/meminfo",
-	[PROC_VMSTAT] = "/proc/vmstat",
-	[PROC_DISKSTATS] = "/proc/diskstats",
-	[PROC_NET_DEV] = "/proc/net/dev",
-	[PROC_PSI_CPU] = "/proc/pressure/cpu",
-	[PROC_PSI_IO] = "/proc/pressure/io",
-	[PROC_PSI_MEMORY] = "/proc/pressure/memory",
-	[PROC_PSI_IRQ] = "/proc/pressure/irq",
-	[PROC_SNMP] = "/proc/net/snmp",
-	[PROC_NETSTAT] = "/proc/net/netstat",
-	[PROC_SCHEDSTAT] = "/proc/schedstat",
-	[PROC_INTERRUPTS] = "/proc/interrupts",
+/* A file that is read: what the parsers are given. */
+struct reading {
+	struct memory *m;
+	struct text t;
+	struct emit *e;
+	unsigned due;                /* groups, a bit each */
+	const struct proc_row *file; /* which it is */
 };
 
-/* How often each is read; FAST by default. Lines of PROC_STAT differ. */
-static const uint8_t file_group[PROC_FILES] = {
-	[PROC_MEMINFO] = HOST_MID,  [PROC_VMSTAT] = HOST_MID,      [PROC_DISKSTATS] = HOST_MID,
-	[PROC_NET_DEV] = HOST_MID,  [PROC_LOADAVG] = HOST_MID,     [PROC_SCHEDSTAT] = HOST_CORE,
-	[PROC_NETSTAT] = HOST_SLOW, [PROC_INTERRUPTS] = HOST_SLOW, [PROC_SNMP] = HOST_SLOW,
+struct column {
+	const char *metric; /* NULL: not measured */
+	double scale;
 };
 
-int proc_new(struct proc **out, const char *root)
-{
-	struct proc *p = calloc(1, sizeof(*p));
+struct proc_row {
+	const char *path;
+	enum host_group group; /* how often it is read; lines of PROC_STAT differ */
+	void (*parse)(struct reading *f);
+	const char *some, *full;  /* of pressure: the metrics of its two lines */
+	const struct column *col; /* of a table */
+	unsigned cols;
+	unsigned heads;                                              /* lines before it */
+	bool (*key)(struct text *t, struct word *key, char *device); /* false: not this line */
+};
 
-	if (!p)
-		return -ENOMEM;
-	for (unsigned i = 0; i < PROC_FILES; i++)
-		p->fd[i] = host_open(root, path[i]);
-	*out = p;
-	return 0;
-}
-
-void proc_free(struct proc *p)
-{
-	if (!p)
-		return;
-	for (unsigned i = 0; i < PROC_FILES; i++) {
-		if (p->fd[i] >= 0)
-			close(p->fd[i]);
-		free(p->memory[i].line);
-	}
-	free(p);
-}
+#define DEVICE_MAX 64u
 
 /* The n-th line of a file; *fresh: what it held is another. NULL: no memory, or too many. */
 static struct line *line_of(struct memory *m, uint32_t n, struct word key, bool *fresh)
@@ -101,6 +81,18 @@ static char *copy(char *out, size_t cap, struct word w)
 {
 	snprintf(out, cap, "%.*s", (int)(w.len < cap ? w.len : cap - 1), w.p);
 	return out;
+}
+
+/* A series whose name is made of the file's words, if it is a metric. */
+__attribute__((format(printf, 2, 3))) static uint32_t named(struct emit *e, const char *fmt, ...)
+{
+	char name[64];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(name, sizeof(name), fmt, ap);
+	va_end(ap);
+	return metric_by_name(name) ? emit_series(e, name, "", "") : EMIT_NONE;
 }
 
 static uint32_t labelled(struct emit *e, const char *metric, const char *device, const char *key,
@@ -163,7 +155,7 @@ static bool counted(struct word key)
 	       word_is(key, "processes");
 }
 
-static void parse_stat(struct memory *m, struct text t, struct emit *e, unsigned due)
+static void parse_stat(struct reading *f)
 {
 	static const struct {
 		const char *key, *metric;
@@ -176,34 +168,34 @@ static void parse_stat(struct memory *m, struct text t, struct emit *e, unsigned
 		{ "procs_blocked", "node_procs_blocked" },
 	};
 
-	for (uint32_t n = 0; t.p < t.end; n++, text_line(&t)) {
-		struct word key = text_word(&t);
+	for (uint32_t n = 0; f->t.p < f->t.end; n++, text_line(&f->t)) {
+		struct word key = text_word(&f->t);
 		bool fresh, core = key.len > 3 && !memcmp(key.p, "cpu", 3);
 		enum host_group group = core ? HOST_CORE : counted(key) ? HOST_MID : HOST_FAST;
 		struct line *l;
 		double v;
 
-		if (!(due >> group & 1))
+		if (!(f->due >> group & 1))
 			continue;
-		emit_group(e, group);
-		l = line_of(m, n, key, &fresh);
+		emit_group(f->e, group);
+		l = line_of(f->m, n, key, &fresh);
 		if (!l)
 			return;
 		if (core || word_is(key, "cpu")) {
-			cpu_line(&t, l, e, key, fresh);
+			cpu_line(&f->t, l, f->e, key, fresh);
 			continue;
 		}
 		if (word_is(key, "softirq")) {
-			softirq_line(&t, l, e, fresh);
+			softirq_line(&f->t, l, f->e, fresh);
 			continue;
 		}
 		for (size_t i = 0; fresh && i < sizeof(one) / sizeof(one[0]); i++)
 			if (word_is(key, one[i].key))
-				l->id[0] = emit_series(e, one[i].metric, "", "");
-		if (l->id[0] != EMIT_NONE && text_number(&t, &v))
-			emit_count(e, l->id[0], v);
+				l->id[0] = emit_series(f->e, one[i].metric, "", "");
+		if (l->id[0] != EMIT_NONE && text_number(&f->t, &v))
+			emit_count(f->e, l->id[0], v);
 	}
-	emit_group(e, HOST_FAST);
+	emit_group(f->e, HOST_FAST);
 }
 
 /* --- files of one number a line --- */
@@ -225,84 +217,75 @@ static uint32_t memory_series(struct emit *e, struct word key, bool kb)
 	return metric_by_name(name) ? emit_series(e, name, "", "") : EMIT_NONE;
 }
 
-static void parse_meminfo(struct memory *m, struct text t, struct emit *e)
+static void parse_meminfo(struct reading *f)
 {
-	for (uint32_t n = 0; t.p < t.end; n++, text_line(&t)) {
-		struct word key = text_word(&t);
+	for (uint32_t n = 0; f->t.p < f->t.end; n++, text_line(&f->t)) {
+		struct word key = text_word(&f->t);
 		struct line *l;
 		bool fresh, kb;
 		double v;
 
-		l = line_of(m, n, key, &fresh);
+		l = line_of(f->m, n, key, &fresh);
 		if (!l)
 			return;
 		if (!fresh && l->id[0] == EMIT_NONE)
 			continue;
-		if (!text_number(&t, &v))
+		if (!text_number(&f->t, &v))
 			continue;
-		kb = word_is(text_word(&t), "kB");
+		kb = word_is(text_word(&f->t), "kB");
 		if (fresh)
-			l->id[0] = memory_series(e, key, kb);
-		emit_count(e, l->id[0], kb ? v * 1024 : v);
+			l->id[0] = memory_series(f->e, key, kb);
+		emit_count(f->e, l->id[0], kb ? v * 1024 : v);
 	}
 }
 
-static void parse_vmstat(struct memory *m, struct text t, struct emit *e)
+static void parse_vmstat(struct reading *f)
 {
-	for (uint32_t n = 0; t.p < t.end; n++, text_line(&t)) {
-		struct word key = text_word(&t);
+	for (uint32_t n = 0; f->t.p < f->t.end; n++, text_line(&f->t)) {
+		struct word key = text_word(&f->t);
 		struct line *l;
-		char name[64];
 		bool fresh;
 		double v;
 
-		l = line_of(m, n, key, &fresh);
+		l = line_of(f->m, n, key, &fresh);
 		if (!l)
 			return;
-		if (fresh) {
-			snprintf(name, sizeof(name), "node_vmstat_%.*s",
-				 (int)(key.len < 40 ? key.len : 40), key.p);
-			if (metric_by_name(name))
-				l->id[0] = emit_series(e, name, "", "");
-		}
-		if (l->id[0] != EMIT_NONE && text_number(&t, &v))
-			emit_count(e, l->id[0], v);
+		if (fresh)
+			l->id[0] = named(f->e, "node_vmstat_%.*s",
+					 (int)(key.len < 40 ? key.len : 40), key.p);
+		if (l->id[0] != EMIT_NONE && text_number(&f->t, &v))
+			emit_count(f->e, l->id[0], v);
 	}
 }
 
-static void parse_loadavg(struct text t, struct emit *e)
+static void parse_loadavg(struct reading *f)
 {
 	static const char *const name[] = { "node_load1", "node_load5", "node_load15" };
 	double v;
 
-	for (unsigned i = 0; i < 3 && text_number(&t, &v); i++)
-		emit_count(e, emit_series(e, name[i], "", ""), v);
+	for (unsigned i = 0; i < 3 && text_number(&f->t, &v); i++)
+		emit_count(f->e, emit_series(f->e, name[i], "", ""), v);
 }
 
 /* "some avg10=0.00 avg60=0.00 avg300=0.00 total=14036781", then full. */
-static void parse_psi(struct text t, struct emit *e, const char *some, const char *full)
+static void parse_psi(struct reading *f)
 {
-	for (; t.p < t.end; text_line(&t)) {
-		struct word kind = text_word(&t), w;
-		const char *metric = word_is(kind, "some") ? some : full;
+	for (; f->t.p < f->t.end; text_line(&f->t)) {
+		struct word kind = text_word(&f->t), w;
+		const char *metric = word_is(kind, "some") ? f->file->some : f->file->full;
 		double v;
 
-		while ((w = text_word(&t)).len) {
+		while ((w = text_word(&f->t)).len) {
 			struct text num = { w.p + 6, w.p + w.len };
 
 			if (metric && w.len > 6 && !memcmp(w.p, "total=", 6) &&
 			    text_number(&num, &v))
-				emit_count(e, emit_series(e, metric, "", ""), v / 1e6);
+				emit_count(f->e, emit_series(f->e, metric, "", ""), v / 1e6);
 		}
 	}
 }
 
 /* --- tables --- */
-
-struct column {
-	const char *metric; /* NULL: not measured */
-	double scale;
-};
 
 static void put_columns(struct text *t, struct line *l, struct emit *e, bool fresh,
 			const char *device, const struct column *col, unsigned n)
@@ -334,123 +317,107 @@ static bool is_part(const char *d)
 	return false;
 }
 
-static void parse_diskstats(struct memory *m, struct text t, struct emit *e)
+static bool disk_key(struct text *t, struct word *key, char *device)
 {
-	static const struct column col[] = {
-		{ "node_disk_reads_completed_total", 1 },
-		{ "node_disk_reads_merged_total", 1 },
-		{ "node_disk_read_bytes_total", 512 },
-		{ "node_disk_read_time_seconds_total", 1e-3 },
-		{ "node_disk_writes_completed_total", 1 },
-		{ "node_disk_writes_merged_total", 1 },
-		{ "node_disk_written_bytes_total", 512 },
-		{ "node_disk_write_time_seconds_total", 1e-3 },
-		{ "node_disk_io_now", 1 },
-		{ "node_disk_io_time_seconds_total", 1e-3 },
-		{ "node_disk_io_time_weighted_seconds_total", 1e-3 },
-		{ "node_disk_discards_completed_total", 1 },
-		{ "node_disk_discards_merged_total", 1 },
-		{ "node_disk_discarded_sectors_total", 1 },
-		{ "node_disk_discard_time_seconds_total", 1e-3 },
-		{ "node_disk_flush_requests_total", 1 },
-		{ "node_disk_flush_requests_time_seconds_total", 1e-3 },
-	};
-
-	for (uint32_t n = 0; t.p < t.end; n++, text_line(&t)) {
-		struct word key;
-		struct line *l;
-		char name[64];
-		bool fresh;
-
-		text_word(&t);
-		text_word(&t);
-		key = text_word(&t);
-		l = line_of(m, n, key, &fresh);
-		if (!l)
-			return;
-		copy(name, sizeof(name), key);
-		if (is_part(name))
-			continue;
-		put_columns(&t, l, e, fresh, name, col, sizeof(col) / sizeof(col[0]));
-	}
+	text_word(t);
+	text_word(t);
+	*key = text_word(t);
+	return !is_part(copy(device, DEVICE_MAX, *key));
 }
 
-static void parse_net_dev(struct memory *m, struct text t, struct emit *e)
+static const struct column disk_col[] = {
+	{ "node_disk_reads_completed_total", 1 },
+	{ "node_disk_reads_merged_total", 1 },
+	{ "node_disk_read_bytes_total", 512 },
+	{ "node_disk_read_time_seconds_total", 1e-3 },
+	{ "node_disk_writes_completed_total", 1 },
+	{ "node_disk_writes_merged_total", 1 },
+	{ "node_disk_written_bytes_total", 512 },
+	{ "node_disk_write_time_seconds_total", 1e-3 },
+	{ "node_disk_io_now", 1 },
+	{ "node_disk_io_time_seconds_total", 1e-3 },
+	{ "node_disk_io_time_weighted_seconds_total", 1e-3 },
+	{ "node_disk_discards_completed_total", 1 },
+	{ "node_disk_discards_merged_total", 1 },
+	{ "node_disk_discarded_sectors_total", 1 },
+	{ "node_disk_discard_time_seconds_total", 1e-3 },
+	{ "node_disk_flush_requests_total", 1 },
+	{ "node_disk_flush_requests_time_seconds_total", 1e-3 },
+};
+
+static bool net_key(struct text *t, struct word *key, char *device)
 {
-	static const struct column col[] = {
-		{ "node_network_receive_bytes_total", 1 },
-		{ "node_network_receive_packets_total", 1 },
-		{ "node_network_receive_errs_total", 1 },
-		{ "node_network_receive_drop_total", 1 },
-		{ "node_network_receive_fifo_total", 1 },
-		{ "node_network_receive_frame_total", 1 },
-		{ "node_network_receive_compressed_total", 1 },
-		{ "node_network_receive_multicast_total", 1 },
-		{ "node_network_transmit_bytes_total", 1 },
-		{ "node_network_transmit_packets_total", 1 },
-		{ "node_network_transmit_errs_total", 1 },
-		{ "node_network_transmit_drop_total", 1 },
-		{ "node_network_transmit_fifo_total", 1 },
-		{ "node_network_transmit_colls_total", 1 },
-		{ "node_network_transmit_carrier_total", 1 },
-		{ "node_network_transmit_compressed_total", 1 },
-	};
+	const char *colon;
 
-	text_line(&t);
-	text_line(&t);
-	for (uint32_t n = 0; t.p < t.end; n++, text_line(&t)) {
-		struct word key = text_word(&t);
-		const char *colon = memchr(key.p, ':', key.len);
-		struct line *l;
-		char name[64];
-		bool fresh;
-
-		if (!colon)
-			continue;
-		key.len = (size_t)(colon - key.p); /* numbers may follow it without a blank */
-		t.p = colon + 1;
-		l = line_of(m, n, key, &fresh);
-		if (!l)
-			return;
-		copy(name, sizeof(name), key);
-		put_columns(&t, l, e, fresh, name, col, sizeof(col) / sizeof(col[0]));
-	}
+	*key = text_word(t);
+	colon = memchr(key->p, ':', key->len);
+	if (!colon)
+		return false;
+	key->len = (size_t)(colon - key->p); /* numbers may follow it without a blank */
+	t->p = colon + 1;
+	copy(device, DEVICE_MAX, *key);
+	return true;
 }
+
+static const struct column net_col[] = {
+	{ "node_network_receive_bytes_total", 1 },
+	{ "node_network_receive_packets_total", 1 },
+	{ "node_network_receive_errs_total", 1 },
+	{ "node_network_receive_drop_total", 1 },
+	{ "node_network_receive_fifo_total", 1 },
+	{ "node_network_receive_frame_total", 1 },
+	{ "node_network_receive_compressed_total", 1 },
+	{ "node_network_receive_multicast_total", 1 },
+	{ "node_network_transmit_bytes_total", 1 },
+	{ "node_network_transmit_packets_total", 1 },
+	{ "node_network_transmit_errs_total", 1 },
+	{ "node_network_transmit_drop_total", 1 },
+	{ "node_network_transmit_fifo_total", 1 },
+	{ "node_network_transmit_colls_total", 1 },
+	{ "node_network_transmit_carrier_total", 1 },
+	{ "node_network_transmit_compressed_total", 1 },
+};
 
 /* "cpu0 a b c d e f running waiting slices", times in ns. */
-static void parse_schedstat(struct memory *m, struct text t, struct emit *e)
+static bool cpu_key(struct text *t, struct word *key, char *device)
 {
-	static const struct column col[] = {
-		{ NULL, 0 },
-		{ NULL, 0 },
-		{ NULL, 0 },
-		{ NULL, 0 },
-		{ NULL, 0 },
-		{ NULL, 0 },
-		{ "node_schedstat_running_seconds_total", 1e-9 },
-		{ "node_schedstat_waiting_seconds_total", 1e-9 },
-		{ "node_schedstat_timeslices_total", 1 },
-	};
+	*key = text_word(t);
+	if (key->len < 4 || memcmp(key->p, "cpu", 3))
+		return false;
+	copy(device, DEVICE_MAX, (struct word){ key->p + 3, key->len - 3 });
+	return true;
+}
 
-	for (uint32_t n = 0; t.p < t.end; n++, text_line(&t)) {
-		struct word key = text_word(&t);
+static const struct column sched_col[] = {
+	[6] = { "node_schedstat_running_seconds_total", 1e-9 },
+	[7] = { "node_schedstat_waiting_seconds_total", 1e-9 },
+	[8] = { "node_schedstat_timeslices_total", 1 },
+};
+
+/* A line a device. */
+static void parse_table(struct reading *f)
+{
+	for (unsigned i = 0; i < f->file->heads; i++)
+		text_line(&f->t);
+	for (uint32_t n = 0; f->t.p < f->t.end; n++, text_line(&f->t)) {
+		char device[DEVICE_MAX];
+		struct word key;
 		struct line *l;
-		char cpu[16];
 		bool fresh;
 
-		if (key.len < 4 || memcmp(key.p, "cpu", 3))
+		if (!f->file->key(&f->t, &key, device))
 			continue;
-		l = line_of(m, n, key, &fresh);
+		l = line_of(f->m, n, key, &fresh);
 		if (!l)
 			return;
-		copy(cpu, sizeof(cpu), (struct word){ key.p + 3, key.len - 3 });
-		put_columns(&t, l, e, fresh, cpu, col, sizeof(col) / sizeof(col[0]));
+		put_columns(&f->t, l, f->e, fresh, device, f->file->col, f->file->cols);
 	}
 }
 
 /* Two lines a protocol: names, then numbers. */
-static void parse_snmp(struct memory *m, struct text t, struct emit *e)
+static void parse_snmp(struct reading *f)
 {
+	struct text t = f->t;
 	uint32_t n = 0;
 
 	while (t.p < t.end) {
@@ -468,29 +435,24 @@ static void parse_snmp(struct memory *m, struct text t, struct emit *e)
 			return;
 		proto.len -= proto.len > 0;
 		for (; (w = text_word(&names)).len && text_number(&values, &v); n++) {
-			char metric[64];
-
-			l = line_of(m, n, w, &fresh);
+			l = line_of(f->m, n, w, &fresh);
 			if (!l)
 				return;
-			if (fresh) {
-				snprintf(metric, sizeof(metric), "node_netstat_%.*s_%.*s",
-					 (int)(proto.len < 16 ? proto.len : 16), proto.p,
-					 (int)(w.len < 30 ? w.len : 30), w.p);
-				if (metric_by_name(metric))
-					l->id[0] = emit_series(e, metric, "", "");
-			}
+			if (fresh)
+				l->id[0] = named(f->e, "node_netstat_%.*s_%.*s",
+						 (int)(proto.len < 16 ? proto.len : 16), proto.p,
+						 (int)(w.len < 30 ? w.len : 30), w.p);
 			if (l->id[0] != EMIT_NONE)
-				emit_count(e, l->id[0], v);
+				emit_count(f->e, l->id[0], v);
 		}
 	}
 }
 
 /* Reads two lines only: machine checks and thermal events, a column a core. */
-static void parse_interrupts(struct text t, struct emit *e)
+static void parse_interrupts(struct reading *f)
 {
-	for (; t.p < t.end; text_line(&t)) {
-		struct word key = text_word(&t);
+	for (; f->t.p < f->t.end; text_line(&f->t)) {
+		struct word key = text_word(&f->t);
 		const char *metric = word_is(key, "MCE:")   ? "aon_machine_checks_total"
 				     : word_is(key, "TRM:") ? "aon_thermal_events_total"
 							    : NULL;
@@ -498,69 +460,75 @@ static void parse_interrupts(struct text t, struct emit *e)
 
 		if (!metric)
 			continue;
-		while (text_number(&t, &v))
+		while (text_number(&f->t, &v))
 			sum += v;
-		emit_count(e, emit_series(e, metric, "", ""), sum);
+		emit_count(f->e, emit_series(f->e, metric, "", ""), sum);
 	}
 }
 
 /* --- all --- */
 
+#define TABLE(columns) .col = columns, .cols = sizeof(columns) / sizeof((columns)[0])
+
+/* clang-format off */
+static const struct proc_row files[PROC_FILES] = {
+	[PROC_STAT] = { "/proc/stat", HOST_FAST, parse_stat },
+	[PROC_LOADAVG] = { "/proc/loadavg", HOST_MID, parse_loadavg },
+	[PROC_MEMINFO] = { "/proc/meminfo", HOST_MID, parse_meminfo },
+	[PROC_VMSTAT] = { "/proc/vmstat", HOST_MID, parse_vmstat },
+	[PROC_DISKSTATS] = { "/proc/diskstats", HOST_MID, parse_table, TABLE(disk_col), .key = disk_key },
+	[PROC_NET_DEV] = { "/proc/net/dev", HOST_MID, parse_table, TABLE(net_col), .heads = 2, .key = net_key },
+	[PROC_PSI_CPU] = { "/proc/pressure/cpu", HOST_FAST, parse_psi,
+			   .some = "node_pressure_cpu_waiting_seconds_total" },
+	[PROC_PSI_IO] = { "/proc/pressure/io", HOST_FAST, parse_psi,
+			  .some = "node_pressure_io_waiting_seconds_total",
+			  .full = "node_pressure_io_stalled_seconds_total" },
+	[PROC_PSI_MEMORY] = { "/proc/pressure/memory", HOST_FAST, parse_psi,
+			      .some = "node_pressure_memory_waiting_seconds_total",
+			      .full = "node_pressure_memory_stalled_seconds_total" },
+	[PROC_PSI_IRQ] = { "/proc/pressure/irq", HOST_FAST, parse_psi,
+			   .full = "node_pressure_irq_stalled_seconds_total" },
+	[PROC_SNMP] = { "/proc/net/snmp", HOST_SLOW, parse_snmp },
+	[PROC_NETSTAT] = { "/proc/net/netstat", HOST_SLOW, parse_snmp },
+	[PROC_SCHEDSTAT] = { "/proc/schedstat", HOST_CORE, parse_table, TABLE(sched_col), .key = cpu_key },
+	[PROC_INTERRUPTS] = { "/proc/interrupts", HOST_SLOW, parse_interrupts },
+};
+/* clang-format on */
+
+int proc_new(struct proc **out, const char *root)
+{
+	struct proc *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	for (unsigned i = 0; i < PROC_FILES; i++)
+		p->fd[i] = host_open(root, files[i].path);
+	*out = p;
+	return 0;
+}
+
+void proc_free(struct proc *p)
+{
+	if (!p)
+		return;
+	for (unsigned i = 0; i < PROC_FILES; i++) {
+		if (p->fd[i] >= 0)
+			close(p->fd[i]);
+		free(p->memory[i].line);
+	}
+	free(p);
+}
+
 static void parse(struct proc *p, enum proc_file f, struct text t, struct emit *e, unsigned due)
 {
-	struct memory *m = &p->memory[f];
+	struct reading r = { &p->memory[f], t, e, due, &files[f] };
 
-	switch (f) {
-	case PROC_STAT:
-		parse_stat(m, t, e, due);
-		return;
-	case PROC_LOADAVG:
-		parse_loadavg(t, e);
-		return;
-	case PROC_MEMINFO:
-		parse_meminfo(m, t, e);
-		return;
-	case PROC_VMSTAT:
-		parse_vmstat(m, t, e);
-		return;
-	case PROC_DISKSTATS:
-		parse_diskstats(m, t, e);
-		return;
-	case PROC_NET_DEV:
-		parse_net_dev(m, t, e);
-		return;
-	case PROC_PSI_CPU:
-		parse_psi(t, e, "node_pressure_cpu_waiting_seconds_total", NULL);
-		return;
-	case PROC_PSI_IO:
-		parse_psi(t, e, "node_pressure_io_waiting_seconds_total",
-			  "node_pressure_io_stalled_seconds_total");
-		return;
-	case PROC_PSI_MEMORY:
-		parse_psi(t, e, "node_pressure_memory_waiting_seconds_total",
-			  "node_pressure_memory_stalled_seconds_total");
-		return;
-	case PROC_PSI_IRQ:
-		parse_psi(t, e, NULL, "node_pressure_irq_stalled_seconds_total");
-		return;
-	case PROC_SNMP:
-	case PROC_NETSTAT:
-		parse_snmp(m, t, e);
-		return;
-	case PROC_SCHEDSTAT:
-		parse_schedstat(m, t, e);
-		return;
-	case PROC_INTERRUPTS:
-		parse_interrupts(t, e);
-		return;
-	case PROC_FILES:
-		return;
-	}
+	emit_group(e, files[f].group);
+	files[f].parse(&r);
 }
 
 void proc_parse(struct proc *p, enum proc_file f, struct text t, struct emit *e)
 {
-	emit_group(e, file_group[f]);
 	parse(p, f, t, e, HOST_ALL);
 }
 
@@ -568,10 +536,7 @@ void proc_poll(struct proc *p, struct emit *e, char *buf, unsigned due)
 {
 	struct text t;
 
-	for (unsigned f = 0; f < PROC_FILES; f++) {
-		if (p->fd[f] < 0 || !(due >> file_group[f] & 1) || !host_read(p->fd[f], buf, &t))
-			continue;
-		emit_group(e, file_group[f]);
-		parse(p, (enum proc_file)f, t, e, due);
-	}
+	for (unsigned f = 0; f < PROC_FILES; f++)
+		if (p->fd[f] >= 0 && due >> files[f].group & 1 && host_read(p->fd[f], buf, &t))
+			parse(p, (enum proc_file)f, t, e, due);
 }
