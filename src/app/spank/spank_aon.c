@@ -8,7 +8,6 @@
  * It runs in slurmstepd and must never prevent a task from starting: on any failure it sets nothing.
  * It does not override what the user has set. docs/identity.md
  */
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

@@ -8,7 +8,6 @@
  * enqueued at once run in one kernel. What has no kernel for COLL_WAIT_NS has no time, and is left out.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "agg/stepper_priv.h"
 

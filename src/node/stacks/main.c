@@ -22,14 +22,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/json.h"
 #include "base/num.h"
 #include "base/options.h"
-#include "base/proc.h"
 #include "stacks/unwind.h"
 
 #define LIFE_S  8

@@ -7,7 +7,6 @@
  * it is forgotten for some more ticks. Those records may find another text where theirs was: so
  * the name is looked up when the kernel is launched, and kept until its record comes.
  */
-#include <string.h>
 
 #include "probe/cuda/cuda.h"
 

@@ -10,7 +10,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <aon/provider.h>
 

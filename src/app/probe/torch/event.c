@@ -6,7 +6,6 @@
  * A collection of the oldest generation is a range of the thread that has to run it. Those of the
  * younger ones are many and short: one is a mark only when it took LONG_NS.
  */
-#include <stddef.h>
 
 #include <aon/provider.h>
 

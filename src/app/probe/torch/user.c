@@ -6,7 +6,6 @@
  * Ranges nest on a thread but for the works of process groups, which may end on another one: see
  * work.c.
  */
-#include <errno.h>
 #include <stddef.h>
 #include <string.h>
 

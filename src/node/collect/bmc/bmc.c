@@ -3,8 +3,6 @@
 #include "collect/bmc/bmc.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

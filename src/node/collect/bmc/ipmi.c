@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "collect/bmc/bmc.h"
 #include "collect/bmc/ipmi_sdr.h"
 #include "collect/bmc/rmcp.h"

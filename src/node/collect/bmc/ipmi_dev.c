@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "collect/bmc/rmcp_priv.h"
 

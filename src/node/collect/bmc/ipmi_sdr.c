@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #define TYPE_FULL    0x01
 #define TYPE_COMPACT 0x02

@@ -9,7 +9,6 @@
 
 #include "daemon/core/count.h"
 #include "daemon/session/peer.h"
-#include "daemon/session/session_list.h"
 
 static void drop_order(struct kineto_proc *p)
 {

@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "daemon/core/count.h"
 #include "daemon/capture/kineto.h"
-#include "daemon/session/session_list.h"
 
 #define STACK_BYTES (128u << 10)
 #define BATCH       64u

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "daemon/core/aond.h"
-#include "daemon/control/audit.h"
 #include "daemon/core/count.h"
 #include "daemon/core/runfile.h"
 #include "store/store.h"

@@ -7,7 +7,6 @@
  *
  * START: of the process before it, as proc_start(); 0 for none. UNTIL_NS: CLOCK_MONOTONIC.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,10 +14,8 @@
 #include "base/clock.h"
 #include "base/proc.h"
 #include "collect/leased.h"
-#include "daemon/control/audit.h"
 #include "daemon/control/lease_priv.h"
 #include "daemon/core/runfile.h"
-#include "daemon/session/session_list.h"
 
 #define LEASES_NAME "leases"
 #define GRACE_MS \

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "daemon/stream/roofline_live.h"
 #include "model/event.h"

@@ -3,7 +3,6 @@
 #include "daemon/stream/step_recorder.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include "daemon/stream/texts.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
