@@ -96,12 +96,16 @@ static void step(uint32_t function)
 	atomic_store_explicit(&steps.busy, 0, memory_order_release);
 }
 
-void call_own_steps(void)
+AON_API void aon_jax_own_steps(void);
+AON_API void aon_jax_forked(void);
+
+/* The program says its steps itself. */
+AON_API void aon_jax_own_steps(void)
 {
 	steps.off = 1;
 }
 
-void call_forked(void)
+AON_API void aon_jax_forked(void)
 {
 	memset(&steps.clock, 0, sizeof(steps.clock));
 	steps.number = 0;

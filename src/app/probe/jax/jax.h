@@ -35,8 +35,6 @@ typedef void call_capture_fn(uint32_t number);
  * `function` a number that functions of the same source share; 0: no steps. */
 int call_watch(void *object, vectorcall_fn **slot, uint32_t name, uint32_t function);
 void call_on_capture(call_capture_fn *fn);
-void call_own_steps(void); /* somebody else says the steps from now on */
-void call_forked(void);
 
 /* The outermost call of this thread that is under way; NULL: none. */
 struct jax_call {

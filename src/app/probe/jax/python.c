@@ -19,8 +19,6 @@ AON_API void *aon_jax_function(unsigned which);
 AON_API uint32_t aon_jax_current(void);
 AON_API void *aon_jax_arguments(void);
 AON_API void aon_jax_on_capture(void *callable);
-AON_API void aon_jax_own_steps(void);
-AON_API void aon_jax_forked(void);
 AON_API void aon_jax_mark(const char *text);
 AON_API void aon_jax_note(const char *state, const char *why);
 
@@ -170,17 +168,6 @@ AON_API void aon_jax_on_capture(void *callable)
 	py.inc_ref(callable);
 	capturer = callable;
 	call_on_capture(on_capture);
-}
-
-/* The program says its steps itself. */
-AON_API void aon_jax_own_steps(void)
-{
-	call_own_steps();
-}
-
-AON_API void aon_jax_forked(void)
-{
-	call_forked();
 }
 
 AON_API void aon_jax_mark(const char *text)

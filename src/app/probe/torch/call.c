@@ -33,7 +33,7 @@ typedef void *call_fn(void *self, void *args, void *kw);
 static call_fn *call_object; /* what was in the slots */
 static void *module_type;    /* nn.Module; owned for good, as is */
 static void *ask_trains;     /* a function: has the program made an optimizer? */
-static void *tell_names;     /* a function: paths of a module's parts, to call_name() */
+static void *tell_names;     /* a function: paths of a module's parts, to aon_torch_module() */
 
 /* --- what is called --- */
 
@@ -96,7 +96,9 @@ static struct module *module_at(const void *self)
 	return NULL;
 }
 
-void call_name(const void *self, const char *path)
+AON_API void aon_torch_module(const void *self, const char *path);
+
+AON_API void aon_torch_module(const void *self, const char *path)
 {
 	struct module *m = module_at(self);
 

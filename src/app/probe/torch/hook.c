@@ -44,7 +44,10 @@ static void *stepped(void *self, void *const *args, long n)
 	return hook_none();
 }
 
-void *hook_new(void)
+AON_API void *aon_torch_hook(void);
+
+/* For optimizers. */
+AON_API void *aon_torch_hook(void)
 {
 	return hook_make("aon_optimizer_stepped", stepped);
 }

@@ -27,12 +27,9 @@ AON_API int aon_torch_start(void);
 AON_API void aon_torch_stop(const char *why);
 AON_API void aon_torch_hooks(const char *why);
 AON_API uint32_t aon_torch_seen(void);
-AON_API void *aon_torch_hook(void);
 AON_API int aon_torch_calls(void *module_type, void *trains, void *name);
-AON_API void aon_torch_module(const void *module, const char *path);
 AON_API void aon_torch_version(int version);
 AON_API void aon_torch_fork(void);
-AON_API void aon_torch_own_steps(void);
 AON_API void aon_torch_mode(int listens, int ops_every);
 AON_API void aon_torch_tensor(const void *impl, uint64_t numel, uint32_t dtype);
 AON_API void aon_torch_group(const char *name, uint32_t rank, uint32_t size, const uint32_t *tid,
@@ -165,11 +162,6 @@ AON_API uint32_t aon_torch_seen(void)
 	return atomic_load_explicit(&user_seen, memory_order_relaxed);
 }
 
-AON_API void *aon_torch_hook(void)
-{
-	return hook_new();
-}
-
 /* The class of modules, and two functions: whether the program has made an optimizer, and one that
  * tells aon_torch_module() of all parts of a module. */
 AON_API int aon_torch_calls(void *module_type, void *trains, void *name)
@@ -181,21 +173,10 @@ AON_API int aon_torch_calls(void *module_type, void *trains, void *name)
 	return err;
 }
 
-AON_API void aon_torch_module(const void *module, const char *path)
-{
-	call_name(module, path);
-}
-
 /* 100 * major + minor, of one that we were tried with. Before 2.4 there was less before the results. */
 AON_API void aon_torch_version(int version)
 {
 	torch.results = version >= 204 ? RESULTS_OFFSET : 0;
-}
-
-/* The program says its steps itself: none of ours, but windows of operators go on by them. */
-AON_API void aon_torch_own_steps(void)
-{
-	user_own_steps();
 }
 
 AON_API void aon_torch_tensor(const void *impl, uint64_t numel, uint32_t dtype)

@@ -122,7 +122,6 @@ record_start_fn user_start;
 record_end_fn user_end;
 void user_optimizer(uint64_t id); /* of the optimizer whose step is ending on this thread */
 void user_hooks(void);            /* only the hook reports optimizers */
-void user_own_steps(void);        /* somebody else says the steps from now on */
 void user_finish(void);           /* the process ends */
 void user_heed(void);             /* no more deaf, if the step that made us so is long over */
 /* The thread's state, after what a fork left has been cleared; NULL: as thread_self(). */
@@ -180,13 +179,11 @@ void cpu_step(uint64_t number);
 typedef void *hook_fn(void *self, void *const *args, long n);
 void *hook_make(const char *name, hook_fn *call);
 void *hook_none(void); /* a new reference to None */
-void *hook_new(void);  /* for optimizers */
 
 /* --- call.c --- */
 /* 0, or -ENOSYS: not with this Python. `name`: a function that tells the paths of a module's parts
- * by call_name(). */
+ * by aon_torch_module(). */
 int call_start(void *module_type, void *trains, void *name);
-void call_name(const void *module, const char *path);
 void call_window(void); /* operators are recorded from now on */
 
 #endif /* AON_TORCH_H */

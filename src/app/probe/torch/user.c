@@ -183,7 +183,10 @@ void user_hooks(void)
 	step_touch(&steps.clock, clock_mono_ns());
 }
 
-void user_own_steps(void)
+AON_API void aon_torch_own_steps(void);
+
+/* The program says its steps itself: none of ours, but windows of operators go on by them. */
+AON_API void aon_torch_own_steps(void)
 {
 	steps.off = 1;
 }
