@@ -101,8 +101,7 @@ static int set_tls(struct http *h, const struct http_opts *o, struct net_why *wh
 	if (given(f->cert) != given(f->key))
 		return net_say(why, -EINVAL, "expected both a certificate and its key, or neither");
 	err = need_file(f->ca, why);
-	if (!err)
-		err = need_file(f->cert, why);
+	err = err ? err : need_file(f->cert, why);
 	if (!err && given(f->key))
 		err = secret_check(f->key, why);
 	if (err)
@@ -150,8 +149,7 @@ int http_new(struct http **out, const struct http_opts *o, struct net_why *why)
 					  .pad = 1 };
 	set_limits(h, o);
 	err = set_login(h, o, why);
-	if (!err)
-		err = set_tls(h, o, why);
+	err = err ? err : set_tls(h, o, why);
 	if (err) {
 		http_free(h);
 		return err;

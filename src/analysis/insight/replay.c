@@ -117,8 +117,7 @@ int replay_new(struct replay **out, const struct trace *t, const struct findings
 	r->steps = g->steps;
 	r->meetings = g->meetings;
 	err = walk_path(r, g);
-	if (!err)
-		err = run_all(r, t, n, fs, g);
+	err = err ? err : run_all(r, t, n, fs, g);
 done:
 	sim_graph_free(g);
 	names_free(n);

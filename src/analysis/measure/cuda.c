@@ -172,8 +172,7 @@ static int compile(struct cuda *c, const struct variant *v, char **cubin)
 	if (asprintf(&text, "%s%s", v->text, whole ? "" : kernels_source) < 0)
 		return -ENOMEM;
 	err = c->nvrtcCreateProgram(&prog, text, "aon.cu", 0, NULL, NULL);
-	if (!err)
-		err = c->nvrtcCompileProgram(prog, 1, options);
+	err = err ? err : c->nvrtcCompileProgram(prog, 1, options);
 	if (err && prog && !c->nvrtcGetProgramLogSize(prog, &bytes) && bytes && bytes < 65536) {
 		char *all = malloc(bytes);
 
@@ -263,8 +262,7 @@ static int copy_in(struct backend *b, uint64_t bytes)
 	struct cuda *c = of(b);
 	int err = need_host(c, bytes);
 
-	if (!err)
-		err = c->cuMemcpyHtoD_v2(c->buffer, c->host, bytes);
+	err = err ? err : c->cuMemcpyHtoD_v2(c->buffer, c->host, bytes);
 	return err ? failed(c, err, "no copy to the device") : 0;
 }
 
@@ -273,8 +271,7 @@ static int copy_out(struct backend *b, uint64_t from, uint64_t bytes)
 	struct cuda *c = of(b);
 	int err = need_host(c, bytes);
 
-	if (!err)
-		err = c->cuMemcpyDtoH_v2(c->host, c->buffer + from, bytes);
+	err = err ? err : c->cuMemcpyDtoH_v2(c->host, c->buffer + from, bytes);
 	return err ? failed(c, err, "no copy from the device") : 0;
 }
 
@@ -391,12 +388,9 @@ int cuda_open(struct backend **out, uint32_t index, char *why)
 		goto free_it;
 	c->b.ops = &ops;
 	err = c->cuInit(0);
-	if (!err)
-		err = c->cuDeviceGet(&c->device, (int)index);
-	if (!err)
-		err = c->cuDevicePrimaryCtxRetain(&c->ctx, c->device);
-	if (!err)
-		err = c->cuCtxSetCurrent(c->ctx);
+	err = err ? err : c->cuDeviceGet(&c->device, (int)index);
+	err = err ? err : c->cuDevicePrimaryCtxRetain(&c->ctx, c->device);
+	err = err ? err : c->cuCtxSetCurrent(c->ctx);
 	if (err) {
 		failed(c, err, "there is no CUDA device %u", index);
 		snprintf(why, BACKEND_WHY, "%s", c->b.why);

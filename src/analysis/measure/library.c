@@ -57,8 +57,7 @@ static int products(struct cublas *c, struct backend *b, uint32_t n, double *bes
 			err = c->gemm(c->handle, 0, 0, d, d, d, &one, a, BF16, d, a + bytes, BF16,
 				      d, &zero, (void *)(uintptr_t)(a + 2 * bytes), BF16, d,
 				      IN_FP32, -1);
-		if (!err)
-			err = b->ops->finish(b);
+		err = err ? err : b->ops->finish(b);
 		if (i) /* the first chooses and loads its kernel */
 			*best = fmin(*best, ((double)clock_mono_ns() - from) / GEMM_BATCH);
 	}
@@ -130,8 +129,7 @@ static int exchange(struct nccl *x, uint64_t bytes)
 
 		err = x->ncclAllReduce(at, at, bytes / 4, FLOAT32, 0, x->comm[i], NULL);
 	}
-	if (!err)
-		err = x->ncclGroupEnd();
+	err = err ? err : x->ncclGroupEnd();
 	for (uint32_t i = 0; i < x->n && !err; i++) {
 		x->b[i]->ops->address(x->b[i]);
 		err = x->b[i]->ops->finish(x->b[i]);
@@ -150,11 +148,9 @@ static int ones(struct nccl *x, uint64_t *wrong)
 		err = x->b[i]->ops->copy_out(x->b[i], 0, BACKEND_HOST);
 		for (uint64_t k = 0; k < count && !err; k++)
 			((float *)x->b[i]->ops->host(x->b[i]))[k] = 1;
-		if (!err)
-			err = x->b[i]->ops->copy_in(x->b[i], BACKEND_HOST);
+		err = err ? err : x->b[i]->ops->copy_in(x->b[i], BACKEND_HOST);
 	}
-	if (!err)
-		err = exchange(x, BACKEND_HOST);
+	err = err ? err : exchange(x, BACKEND_HOST);
 	for (uint32_t i = 0; i < x->n && !err; i++) {
 		x->b[i]->ops->address(x->b[i]);
 		err = x->b[i]->ops->copy_out(x->b[i], 0, BACKEND_HOST);

@@ -38,8 +38,7 @@ static int once(const struct run *r, const char *kernel, uint32_t groups, uint32
 	double from = (double)clock_mono_ns();
 	int err = r->b->ops->launch(r->b, kernel, groups, n, reps);
 
-	if (!err)
-		err = r->b->ops->finish(r->b);
+	err = err ? err : r->b->ops->finish(r->b);
 	*ns = fmax((double)clock_mono_ns() - from, 1);
 	return err;
 }
@@ -96,10 +95,8 @@ static int peak(const struct run *r, enum gpu_type t, bool tensor, double *flops
 		 tensor ? ", tensor cores" : "");
 	tell(r, what);
 	err = b->ops->build(b, &v);
-	if (!err)
-		err = b->ops->buffer(b, (uint64_t)groups * b->group * 64 + 4096);
-	if (!err)
-		err = rate(r, "count", groups, 0, &reps);
+	err = err ? err : b->ops->buffer(b, (uint64_t)groups * b->group * 64 + 4096);
+	err = err ? err : rate(r, "count", groups, 0, &reps);
 	if (!err)
 		*flops = reps * v.flops * KERNEL_CHAINS * KERNEL_STEPS * b->group * groups;
 	return err;
@@ -111,8 +108,7 @@ static int peaks(const struct run *r, struct measure *m)
 
 	for (int t = 0; t < GPU_TYPES && !err; t++) {
 		err = peak(r, (enum gpu_type)t, false, &m->gpu.vector_flops[t]);
-		if (!err)
-			err = peak(r, (enum gpu_type)t, true, &m->gpu.tensor_flops[t]);
+		err = err ? err : peak(r, (enum gpu_type)t, true, &m->gpu.tensor_flops[t]);
 	}
 	return err;
 }
@@ -188,8 +184,7 @@ static int bandwidth(const struct run *r, struct measure *m)
 		return -ENOMEM;
 	}
 	err = b->ops->build(b, &v);
-	if (!err)
-		err = b->ops->buffer(b, 3 * most + EXTRA);
+	err = err ? err : b->ops->buffer(b, 3 * most + EXTRA);
 	for (uint64_t bytes = least; !err && m->levels < MEASURE_LEVELS; bytes *= 2) {
 		if (bytes + bytes / 2 > most)
 			bytes = most;
@@ -197,8 +192,7 @@ static int bandwidth(const struct run *r, struct measure *m)
 		if (bytes == most)
 			break;
 	}
-	if (!err)
-		err = triad(r, most, &m->triad_Bps);
+	err = err ? err : triad(r, most, &m->triad_Bps);
 	m->fits_cache = most <= b->cache_bytes;
 	return err;
 }
@@ -256,8 +250,7 @@ static int empty_kernels(const struct run *r, struct measure *m)
 		from = (double)clock_mono_ns();
 		for (uint32_t k = 0; k < many && !err; k++)
 			err = r->b->ops->launch(r->b, "empty", 1, 0, 0);
-		if (!err)
-			err = r->b->ops->finish(r->b);
+		err = err ? err : r->b->ops->finish(r->b);
 		best = fmin(best, ((double)clock_mono_ns() - from) / many);
 	}
 	m->gpu.launch_ns = best;
@@ -315,10 +308,8 @@ static int gemm(const struct run *r, struct measure *m)
 
 	tell(r, "a product of matrices");
 	err = b->ops->buffer(b, 3 * all * 4 + EXTRA);
-	if (!err)
-		err = b->ops->launch(b, "fill", 1024, n, 1);
-	if (!err)
-		err = rate(r, "gemm", groups, n, &reps);
+	err = err ? err : b->ops->launch(b, "fill", 1024, n, 1);
+	err = err ? err : rate(r, "gemm", groups, n, &reps);
 	for (uint64_t at = 0; at < all && !err; at += part) {
 		uint64_t count = all - at < part ? all - at : part;
 
@@ -369,16 +360,11 @@ int measure_test(struct measure *out, struct backend *b, const struct measure_op
 
 	if (!err) /* last, so that its program is the one that the others use */
 		err = peak(&r, GPU_FP32, false, &m.gpu.vector_flops[GPU_FP32]);
-	if (!err)
-		err = b->ops->buffer(b, 3 * largest_set(&r) + EXTRA);
-	if (!err)
-		err = read_level(&r, largest_set(&r), &m.level[m.levels++]);
-	if (!err)
-		err = triad(&r, largest_set(&r), &m.triad_Bps);
-	if (!err)
-		err = copies(&r, &m);
-	if (!err)
-		err = gemm(&r, &m);
+	err = err ? err : b->ops->buffer(b, 3 * largest_set(&r) + EXTRA);
+	err = err ? err : read_level(&r, largest_set(&r), &m.level[m.levels++]);
+	err = err ? err : triad(&r, largest_set(&r), &m.triad_Bps);
+	err = err ? err : copies(&r, &m);
+	err = err ? err : gemm(&r, &m);
 	if (err)
 		return err;
 	summarize(&r, &m);
@@ -392,12 +378,9 @@ int measure(struct measure *out, struct backend *b, const struct measure_opts *o
 	struct measure m = begin(b);
 	int err = peaks(&r, &m);
 
-	if (!err)
-		err = bandwidth(&r, &m);
-	if (!err)
-		err = empty_kernels(&r, &m);
-	if (!err)
-		err = copies(&r, &m);
+	err = err ? err : bandwidth(&r, &m);
+	err = err ? err : empty_kernels(&r, &m);
+	err = err ? err : copies(&r, &m);
 	if (err)
 		return err;
 	summarize(&r, &m);

@@ -187,8 +187,7 @@ int sim_build_device(struct sim_build *b)
 	for (uint32_t l = 0; l < t->tracks && !err; l++)
 		if (t->track[l].device != TRACK_HOST)
 			err = read_stream(b, l);
-	if (!err)
-		err = index_ends(b, first);
+	err = err ? err : index_ends(b, first);
 	if (err < 0)
 		return err;
 	least = least_launch(b, first);

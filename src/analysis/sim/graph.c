@@ -115,12 +115,9 @@ static int build(struct sim_build *b)
 		return err;
 	find_window(b);
 	err = sim_build_host(b);
-	if (!err)
-		err = sim_build_device(b);
-	if (!err)
-		err = sim_build_sync(b);
-	if (!err)
-		err = sim_build_meet(b);
+	err = err ? err : sim_build_device(b);
+	err = err ? err : sim_build_sync(b);
+	err = err ? err : sim_build_meet(b);
 	if (err < 0)
 		return err;
 	if (!b->g->tasks)

@@ -198,8 +198,7 @@ static int meet(struct sim_build *b, size_t from, size_t to)
 		err = sim_edge_add(g, sim_start(k), sim_start(id), 0, SIM_DEPEND);
 		if (g->edge[g->task[k].own].lag > transfer)
 			g->edge[g->task[k].own].lag = transfer;
-		if (!err)
-			err = sim_edge_add(g, sim_end(id), sim_end(k), transfer, SIM_COMM);
+		err = err ? err : sim_edge_add(g, sim_end(id), sim_end(k), transfer, SIM_COMM);
 	}
 	g->meetings++;
 	return err;

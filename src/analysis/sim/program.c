@@ -164,8 +164,7 @@ static struct op *exchange(struct make *m, enum op_stream stream, enum job_group
 		return o;
 	}
 	err = layer_exchange(&o->ns[0], m->j, op, bytes, &t);
-	if (!err)
-		err = layer_exchange(&o->ns[1], m->j, op, prompt_bytes, &t);
+	err = err ? err : layer_exchange(&o->ns[1], m->j, op, prompt_bytes, &t);
 	if (err < 0)
 		m->p->err = err;
 	return o;

@@ -175,8 +175,7 @@ static int device(const struct file *f, struct gpu *out, struct json_tok t)
 
 	while (!err && json_pair(&p, f->end, &key, &value))
 		err = field(f, &g, key, value);
-	if (!err)
-		err = leave(f, p, '}');
+	err = err ? err : leave(f, p, '}');
 	if (err)
 		return err;
 	for (int i = 0; i < GPU_TYPES; i++)

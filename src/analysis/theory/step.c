@@ -196,8 +196,7 @@ static int stage_time(struct step_cost *c, double *ns, struct step_block *b, boo
 	int err = step_block_time(part, b, backward);
 
 	b->memory_ns = before + (b->memory_ns - before) * layers_here(b->s);
-	if (!err)
-		err = step_block_ends(ends, b, backward);
+	err = err ? err : step_block_ends(ends, b, backward);
 	if (err)
 		return err;
 	*ns = 0;
@@ -315,8 +314,7 @@ int step_cost(struct step_cost *out, const char **why, const struct gpu *g,
 	s.ep = at_least_1(s.ep), s.micro = at_least_1(s.micro);
 	s.interleave = at_least_1(s.interleave);
 	err = check_model(&s.model, why);
-	if (!err)
-		err = check_work(&s, why);
+	err = err ? err : check_work(&s, why);
 	if (err)
 		return err;
 	*why = "the device lacks the type or a link";
@@ -330,8 +328,7 @@ int step_cost(struct step_cost *out, const char **why, const struct gpu *g,
 		return err;
 	c.part_ns[STEP_BUBBLE] = (s.pp - 1.0) / s.interleave * (c.forward_ns + c.backward_ns);
 	err = exchange_gradients(&c, &b);
-	if (!err)
-		err = optimize(&c, &b);
+	err = err ? err : optimize(&c, &b);
 	if (err)
 		return err;
 	sum_up(&c, &b);

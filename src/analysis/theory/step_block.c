@@ -187,14 +187,11 @@ int step_block_time(double part[STEP_PARTS], struct step_block *b, bool backward
 			return err;
 	}
 	err = attention(part, b, backward);
-	if (!err)
-		err = feed_forward(part, b, backward);
+	err = err ? err : feed_forward(part, b, backward);
 	for (int half = 0; half < 2 && !err; half++) { /* a norm before it, a sum behind */
 		err = pass(&part[STEP_PASSES], b, PASS_NORM, 2 * mine, backward);
-		if (!err)
-			err = pass(&part[STEP_PASSES], b, PASS_ELEMENTWISE, 3 * mine, backward);
-		if (!err)
-			err = share(&part[STEP_TP], b, x);
+		err = err ? err : pass(&part[STEP_PASSES], b, PASS_ELEMENTWISE, 3 * mine, backward);
+		err = err ? err : share(&part[STEP_TP], b, x);
 	}
 	return err;
 }
@@ -211,8 +208,7 @@ int step_block_ends(double part[STEP_PARTS], struct step_block *b, bool backward
 
 	if (s->pp == 1) /* else of the first stage, and the last is slower */
 		err = pass(&part[STEP_PASSES], b, PASS_GATHER, 2 * x, backward);
-	if (!err)
-		err = matrix(part, b, backward, rows, words, m->hidden, 1);
+	err = err ? err : matrix(part, b, backward, rows, words, m->hidden, 1);
 	if (!err) /* softmax and loss, in fp32 */
 		err = pass(&part[STEP_PASSES], b, PASS_NORM, 8.0 * (double)rows * (double)words,
 			   backward);

@@ -115,8 +115,7 @@ int apart(struct facts *out, unsigned limit_ms, apart_fn *fn, void *arg, char *a
 	}
 	err = pid < 0 ? -errno : 0;
 	close(fd[1]);
-	if (!err)
-		err = result(pid, hear(fd[0], text, clock_mono_ms() + limit_ms), out, text);
+	err = err ? err : result(pid, hear(fd[0], text, clock_mono_ms() + limit_ms), out, text);
 	close(fd[0]);
 	memcpy(at, shared, APART_AT);
 	at[APART_AT - 1] = '\0';

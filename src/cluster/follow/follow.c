@@ -287,10 +287,8 @@ static int run(struct follow *x, struct net_why *why)
 		uint64_t next = clock_mono_ms() + x->o->every_ms;
 
 		err = look(x);
-		if (!err)
-			err = send_round(x->send, x->spool, clock_mono_ns(), next * 1000000);
-		if (!err)
-			err = spool_drops(x->spool, clock_wall_ns());
+		err = err ? err : send_round(x->send, x->spool, clock_mono_ns(), next * 1000000);
+		err = err ? err : spool_drops(x->spool, clock_wall_ns());
 		if (!err && *send_stat(x->send)->trouble && !*x->trouble)
 			trouble(x, send_stat(x->send)->trouble);
 		if (err == -ENOSPC || err == -EIO) {
@@ -320,8 +318,7 @@ int follow_run(const struct follow_opts *o, struct net_why *why)
 		goto free_x;
 	}
 	err = open_send(x, why);
-	if (!err)
-		err = open_spool(x, why);
+	err = err ? err : open_spool(x, why);
 	if (!err) {
 		x->packs.spool = x->spool;
 		x->packs.cluster = fleet_cluster(x->f);

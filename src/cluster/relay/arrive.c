@@ -52,8 +52,7 @@ int arrive(struct arrival *a, const void *wire, size_t len, const char *cluster,
 	const char *wrong = NULL;
 	int err = batch_parse(&h, wire, len);
 
-	if (!err)
-		err = batch_unpack(&rows, &h, wire);
+	err = err ? err : batch_unpack(&rows, &h, wire);
 	if (!err)
 		wrong = check_rows(&h, &rows, cluster);
 	rowbin_fini(&rows);

@@ -60,13 +60,10 @@ static int read_files(struct relay *r, char why[256])
 {
 	int err = read_file(&r->cert, r->o.cert, false, why);
 
-	if (!err)
-		err = read_file(&r->key, r->o.key, true, why);
-	if (!err)
-		err = read_file(&r->ca, r->o.ca, false, why);
+	err = err ? err : read_file(&r->key, r->o.key, true, why);
+	err = err ? err : read_file(&r->ca, r->o.ca, false, why);
 	r->access_time = file_time(r->o.access);
-	if (!err)
-		err = access_read(&r->access, r->o.access, why);
+	err = err ? err : access_read(&r->access, r->o.access, why);
 	return err;
 }
 
@@ -139,22 +136,16 @@ int relay_start(struct relay **out, const struct relay_opts *o, char why[256])
 	r->node = calloc(NODES_MAX, sizeof(*r->node));
 	snprintf(why, 256, "out of memory");
 	err = r->node ? orders_new(&r->orders) : -ENOMEM;
-	if (!err)
-		err = make_dir(o->dir, why);
-	if (!err)
-		err = read_files(r, why);
-	if (!err)
-		err = hold_open(&r->hold, o->dir, o->disk_bytes, why);
+	err = err ? err : make_dir(o->dir, why);
+	err = err ? err : read_files(r, why);
+	err = err ? err : hold_open(&r->hold, o->dir, o->disk_bytes, why);
 	if (!err && clock_wall_ns() > FORGET_NS)
 		hold_forget(r->hold, clock_wall_ns() - FORGET_NS);
-	if (!err)
-		err = commit_start(r);
-	if (!err)
-		err = check_shards(r, why);
+	err = err ? err : commit_start(r);
+	err = err ? err : check_shards(r, why);
 	if (!err && o->url)
 		err = sender_start(&r->sender, r, why);
-	if (!err)
-		err = relay_listen(r, why);
+	err = err ? err : relay_listen(r, why);
 	if (err) {
 		relay_stop(r);
 		return err;

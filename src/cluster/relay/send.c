@@ -115,8 +115,7 @@ static int add_batch(void *arg, const void *wire, size_t len)
 	struct batch_head head;
 	int err = batch_parse(&head, wire, len);
 
-	if (!err)
-		err = batch_unpack(&rows, &head, wire);
+	err = err ? err : batch_unpack(&rows, &head, wire);
 	if (!err && h->body.len + rows.len > h->body.cap)
 		err = -EBADMSG; /* more than it said when it was taken */
 	if (!err) {

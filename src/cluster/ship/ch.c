@@ -298,10 +298,8 @@ static enum ch_said insert_at(struct ch *c, uint32_t server, const struct batch_
 		err = is_there(c, server, h, why);
 	if (err > 0)
 		return CH_TOOK;
-	if (!err)
-		err = insert_target(c, server, h, target);
-	if (!err)
-		err = http_do(c->http, &q, &a, why);
+	err = err ? err : insert_target(c, server, h, target);
+	err = err ? err : http_do(c->http, &q, &a, why);
 	if (err) {
 		c->version[server] = 0; /* it may come back as another */
 		return err == -EREMOTEIO ? CH_SCHEMA : CH_LATER;

@@ -172,8 +172,7 @@ static int init_server(struct schema_work *w)
 	/* Columns first: a view that is made may want one that a table lacks. */
 	for (int i = 0; i < SHIP_TABLES && !err; i++)
 		err = mend_table(w, ship_table((enum ship_table_id)i));
-	if (!err)
-		err = ddl_each(w->version, &w->place, make, w);
+	err = err ? err : ddl_each(w->version, &w->place, make, w);
 	return err ? err : note_version(w, had);
 }
 
@@ -184,8 +183,7 @@ int schema_init(struct ch *c, const struct schema_opts *o, struct net_why *why)
 
 	for (uint32_t i = 0; i < ch_url(c)->servers && !err; i++) {
 		err = schema_begin(&w, i);
-		if (!err)
-			err = init_server(&w);
+		err = err ? err : init_server(&w);
 	}
 	return err;
 }
@@ -197,8 +195,7 @@ int schema_check(struct ch *c, uint32_t server, struct net_why *why)
 	uint32_t had = 0;
 	int err = schema_begin(&w, server);
 
-	if (!err)
-		err = ch_schema(c, server, &had, why);
+	err = err ? err : ch_schema(c, server, &had, why);
 	if (err || had == SHIP_SCHEMA)
 		return err;
 	if (had > SHIP_SCHEMA)

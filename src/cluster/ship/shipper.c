@@ -225,10 +225,8 @@ static int run_once(struct shipper *x, struct net_why *why)
 
 	if (!err && *x->store_trouble)
 		err = net_say(why, -EIO, "%s", x->store_trouble);
-	if (!err)
-		err = send_round(x->send, x->spool, now, now + LONG_NS);
-	if (!err)
-		err = spool_drops(x->spool, clock_wall_ns());
+	err = err ? err : send_round(x->send, x->spool, now, now + LONG_NS);
+	err = err ? err : spool_drops(x->spool, clock_wall_ns());
 	if (!err && st) {
 		spool_stat(x->spool, st);
 		if (st->batches)
@@ -298,12 +296,9 @@ int shipper_run(const struct shipper_opts *o, struct net_why *why)
 		return 0;
 	netday_init(&x.day, x.c->spool.s, (uint64_t)x.c->net_mib_day << 20, clock_mono_ns());
 	err = open_send(&x, why);
-	if (!err)
-		err = open_push(&x, why);
-	if (!err)
-		err = open_spool(&x, why);
-	if (!err)
-		err = source_new(&x.source, &x.so);
+	err = err ? err : open_push(&x, why);
+	err = err ? err : open_spool(&x, why);
+	err = err ? err : source_new(&x.source, &x.so);
 	if (!err) {
 		log_info("%s of cluster %s: %s to %s", x.so.host, x.so.cluster, x.so.store,
 			 o->conf->url.s);

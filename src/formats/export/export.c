@@ -102,8 +102,7 @@ int export_trace(const struct trace *t, const struct export_opts *o, struct expo
 		return err;
 	err = link_all(&w.links, t, o->file,
 		       o->format == EXPORT_PPROF || o->format == EXPORT_COLLAPSED);
-	if (!err)
-		err = writers[o->format](&w);
+	err = err ? err : writers[o->format](&w);
 	link_free(&w.links);
 	end = sink_end(w.s);
 	return err ? err : end;

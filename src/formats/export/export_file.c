@@ -95,8 +95,7 @@ static int write_one(const struct writing *x, const char *path, int32_t file)
 	if (file >= 0)
 		out.w.rank = x->t->file[file].rank;
 	err = open_output(&out);
-	if (!err)
-		err = close_output(&out, export_trace(x->t, &eo, &out.w.n));
+	err = err ? err : close_output(&out, export_trace(x->t, &eo, &out.w.n));
 	if (err)
 		snprintf(x->failed, PATH_MAX, "%s", path);
 	else if (x->fn)

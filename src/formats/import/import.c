@@ -172,8 +172,7 @@ int import_bytes(struct trace *t, const char *path, const void *bytes, size_t le
 	if (err < 0)
 		return import_say(why, err, "%s: %s", path, strerror(-err));
 	err = trace_file_add(t, path, &im.file);
-	if (!err)
-		err = settle(t, &im, import_source(&im, src, false));
+	err = err ? err : settle(t, &im, import_source(&im, src, false));
 	source_close(src);
 	return err;
 }

@@ -135,8 +135,7 @@ static int run(struct building *w)
 		goto done;
 	sim_run(g, lag, time);
 	err = sim_path_new(&w->out->before, g, NULL, NULL);
-	if (!err)
-		err = sim_path_new(&w->out->after, g, lag, time);
+	err = err ? err : sim_path_new(&w->out->after, g, lag, time);
 done:
 	free(lag);
 	free(time);

@@ -130,8 +130,7 @@ int coming_get(struct coming *c, struct analysis **an, const struct run *r,
 		err = -EAGAIN;
 	if (!err && !analysis_same(&c->key, *an)) /* another's was in the way */
 		err = -EAGAIN;
-	if (!err)
-		err = c->err;
+	err = err ? err : c->err;
 	if (!err) {
 		analysis_free(*an);
 		*an = c->an;

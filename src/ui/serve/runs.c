@@ -188,8 +188,7 @@ static int count_all(struct source *src)
 		f.process = &src->process[i].id;
 		err = store_each_track(src->st, *f.process, on_track, &c);
 		src->gpus[i] = c.devices;
-		if (!err)
-			err = store_each_window(src->st, &f, on_window, &c);
+		err = err ? err : store_each_window(src->st, &f, on_window, &c);
 	}
 	return err ? err : store_each_piece(src->st, 0, on_piece, src);
 }

@@ -355,17 +355,14 @@ int pm_add(struct pm_uses *p, const struct trace *t)
 	int err;
 	uint8_t *of = series(t, &err);
 
-	if (!err)
-		err = add_ranges(p, t);
+	err = err ? err : add_ranges(p, t);
 	if (of && !err)
 		err = collect(&j, t, of);
 	if (!err && j.values) {
 		make_points(&j);
 		err = end_points(&j, &p->interval_ns);
-		if (!err)
-			err = lay_over(&j, t);
-		if (!err)
-			err = sum_up(p, &j);
+		err = err ? err : lay_over(&j, t);
+		err = err ? err : sum_up(p, &j);
 		p->samples += j.points;
 	}
 	free(of);

@@ -65,8 +65,7 @@ int push_new(struct push **out, const struct push_opts *o, struct net_why *why)
 			continue;
 		err = parse(&p->to[i], text[i], why);
 		ho.tls = p->to[i].url.tls;
-		if (!err)
-			err = http_new(&p->to[i].http, &ho, why);
+		err = err ? err : http_new(&p->to[i].http, &ho, why);
 	}
 	if (err) {
 		push_free(p);

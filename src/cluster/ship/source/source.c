@@ -193,16 +193,11 @@ static int put_all(struct ship_source *s, struct spool *spool, const struct sour
 {
 	int err = find_gap(s, spool);
 
-	if (!err)
-		err = source_processes(s);
-	if (!err)
-		err = source_windows(s, all);
-	if (!err)
-		err = source_steps(s);
-	if (!err)
-		err = source_telemetry(s);
-	if (!err)
-		err = source_alarms(s, spool);
+	err = err ? err : source_processes(s);
+	err = err ? err : source_windows(s, all);
+	err = err ? err : source_steps(s);
+	err = err ? err : source_telemetry(s);
+	err = err ? err : source_alarms(s, spool);
 	if (!err)
 		source_beat(s, spool, node);
 	return err ? err : packs_end(&s->packs);

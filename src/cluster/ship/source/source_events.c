@@ -91,8 +91,7 @@ int source_events(struct ship_source *s, const char *label, uint32_t process, ui
 	if (!x.k)
 		return 0;
 	err = store_each_track(s->st, process, on_track, &x.tracks);
-	if (!err)
-		err = store_each_events(s->st, &f, EVENT_COLS_ALL, on_events, &x);
+	err = err ? err : store_each_events(s->st, &f, EVENT_COLS_ALL, on_events, &x);
 	if (x.over)
 		spool_lost(s->packs.spool, SHIP_EVENT, SPOOL_LIMIT, x.over);
 	free(x.tracks.track);

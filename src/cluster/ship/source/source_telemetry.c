@@ -88,8 +88,7 @@ int source_telemetry(struct ship_source *s)
 	x.to_ns = now - now % EACH_NS;
 	x.from_ns = s->at.telemetry ? s->at.telemetry : x.to_ns > EACH_NS ? x.to_ns - EACH_NS : 0;
 	err = store_each_series(s->st, s->series_known, on_series, s);
-	if (!err)
-		err = store_each_telemetry(s->st, x.from_ns, x.to_ns, on_block, &x);
+	err = err ? err : store_each_telemetry(s->st, x.from_ns, x.to_ns, on_block, &x);
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < s->seriess && !s->packs.err; i++)

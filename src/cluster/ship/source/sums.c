@@ -264,8 +264,7 @@ int schema_sums(struct ch *c, const struct schema_opts *o, uint32_t *differed, s
 			if (url->server[i].shard != shard)
 				continue;
 			err = schema_begin(&w, i);
-			if (!err)
-				err = look_server(&w, differed);
+			err = err ? err : look_server(&w, differed);
 		}
 	}
 	return err;

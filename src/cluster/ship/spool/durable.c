@@ -51,12 +51,9 @@ int durable_write(int dir, const char *name, const void *data, size_t len)
 	if (fd < 0)
 		return -errno;
 	err = write_all(fd, data, len / 2);
-	if (!err)
-		err = before("half", name);
-	if (!err)
-		err = write_all(fd, (const char *)data + len / 2, len - len / 2);
-	if (!err)
-		err = before("sync", name);
+	err = err ? err : before("half", name);
+	err = err ? err : write_all(fd, (const char *)data + len / 2, len - len / 2);
+	err = err ? err : before("sync", name);
 	if (!err && fsync(fd) < 0)
 		err = -errno;
 	if (close(fd) < 0 && !err)
@@ -80,8 +77,7 @@ int durable_replace(int dir, const char *name, const void *data, size_t len, boo
 
 	snprintf(tmp, sizeof(tmp), "%s.new", name);
 	err = durable_write(dir, tmp, data, len);
-	if (!err)
-		err = durable_rename(dir, tmp, dir, name);
+	err = err ? err : durable_rename(dir, tmp, dir, name);
 	if (err) {
 		*doubt = false;
 		return err;

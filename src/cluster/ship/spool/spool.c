@@ -147,8 +147,7 @@ int spool_commit(struct spool *s, const void *cursor, size_t len)
 	err = s->entries > s->kept ? durable_sync(s->dir) : 0;
 	s->st.next = spool_next(s);
 	s->st.cursor_len = (uint32_t)len;
-	if (!err)
-		err = state_write(s->dir, &s->st, copy, &s->doubt);
+	err = err ? err : state_write(s->dir, &s->st, copy, &s->doubt);
 	if (err) {
 		s->st = before;
 		free(copy);
@@ -189,8 +188,7 @@ int spool_get(struct spool *s, uint64_t after, struct batch_head *h, const void 
 		free(s->data);
 		s->data = NULL;
 		err = durable_read(s->dir, spool_name(name, e->seq), BATCH_MAX, &s->data, &len);
-		if (!err)
-			err = batch_parse(h, s->data, len);
+		err = err ? err : batch_parse(h, s->data, len);
 		if (!err && h->seq != e->seq)
 			err = -EBADMSG;
 		if (!err) {

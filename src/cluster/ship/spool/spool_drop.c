@@ -222,8 +222,7 @@ int spool_poison(struct spool *s, uint64_t seq, const char *reason)
 	spool_name(name, seq);
 	if (!err && linkat(s->dir, name, aside, name, 0) < 0 && errno != EEXIST)
 		err = -errno;
-	if (!err)
-		err = durable_sync(aside);
+	err = err ? err : durable_sync(aside);
 	if (!err || err == -ENOSPC) /* to be rid of it matters more than to keep it */
 		err = spool_give_up(s, e, SPOOL_POISON);
 	tidy_aside(aside);

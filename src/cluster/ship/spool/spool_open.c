@@ -197,8 +197,7 @@ int spool_open(struct spool **out, const struct spool_opts *o, uint64_t now_ns,
 	snprintf(s->cluster, sizeof(s->cluster), "%s", o->cluster);
 	snprintf(s->host, sizeof(s->host), "%s", o->host);
 	err = open_dir(s, o, why);
-	if (!err)
-		err = load(s, o, now_ns, why);
+	err = err ? err : load(s, o, now_ns, why);
 	if (err) {
 		s->kept = s->entries;
 		s->st.gones = 0;

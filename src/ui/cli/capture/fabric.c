@@ -71,8 +71,7 @@ int fabric_who(char run_dir[PATH_MAX])
 	err = bind_own(fd, dir, &own);
 	if (!err && connect(fd, (struct sockaddr *)&sa, len) < 0)
 		err = errno == ECONNREFUSED ? -ENOENT : -errno;
-	if (!err)
-		err = ask_who(fd, run_dir);
+	err = err ? err : ask_who(fd, run_dir);
 	if (*own.sun_path)
 		unlink(own.sun_path);
 	close(fd);

@@ -214,8 +214,7 @@ static int take(struct asked *p)
 		if (err)
 			return err;
 		err = flight_body(answer, len, &body, &len);
-		if (!err)
-			err = flight_each(body, len, on_group, p);
+		err = err ? err : flight_each(body, len, on_group, p);
 		if (err >= 0)
 			err = err || i ? keep(p, body, len) : 0;
 		free(answer);

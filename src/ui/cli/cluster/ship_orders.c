@@ -266,8 +266,7 @@ static int upload_all(struct ship_orders *s, const struct order *o, const char *
 		if (*e->d_name == '.')
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", folder, e->d_name);
-		if (!err)
-			err = upload(s, o, path, n++);
+		err = err ? err : upload(s, o, path, n++);
 		unlink(path);
 	}
 	if (d)

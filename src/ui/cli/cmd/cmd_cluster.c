@@ -207,10 +207,8 @@ static void look_server(struct look *l, struct ch *c, uint32_t i)
 
 	cluster_host(host, s);
 	err = ch_version(c, i, &version, &why);
-	if (!err)
-		err = ch_schema(c, i, &schema, &why);
-	if (!err)
-		err = schema_check(c, i, &why);
+	err = err ? err : ch_schema(c, i, &schema, &why);
+	err = err ? err : schema_check(c, i, &why);
 	l->bad += err != 0;
 	if (l->j) {
 		json_open(l->j, NULL, '{');

@@ -58,8 +58,7 @@ static int both(struct recording *r, const char *text, size_t len)
 
 	if (!err && (!r->steps || !r->world))
 		err = -ENODATA;
-	if (!err)
-		err = diag_new(&r->d, r->world);
+	err = err ? err : diag_new(&r->d, r->world);
 	if (err < 0)
 		return err;
 	diag_expect(r->d, r->steps);
@@ -85,8 +84,7 @@ static int read_one(struct recording *r)
 			err = -EINVAL;
 	}
 	source_close(src);
-	if (!err)
-		err = both(r, text, len);
+	err = err ? err : both(r, text, len);
 	free(text);
 	return err;
 }

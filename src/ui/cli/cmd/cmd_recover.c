@@ -164,8 +164,7 @@ static int recover_pools(const struct opts *o, const char *to)
 		begin_json(&j, to);
 	for (int i = 0; i < o->argc; i++) {
 		err = salvage_pool(st, o->argv[i], &s);
-		if (!err)
-			err = store_commit(st, 0);
+		err = err ? err : store_commit(st, 0);
 		if (err < 0) {
 			store_rollback(st);
 			rc = pool_failed(o->argv[i], err);

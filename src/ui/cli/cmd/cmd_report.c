@@ -252,26 +252,16 @@ static int json_all(struct report *r)
 	}
 	json_close(&r->j);
 	err = devices_json(r);
-	if (!err)
-		err = rows_json(r, "kernels", REPORT_GPU, false);
-	if (!err)
-		err = rows_json(r, "graphs", REPORT_GRAPH, false);
-	if (!err)
-		err = rows_json(r, "ranges", REPORT_RANGE | REPORT_SPAN, true);
-	if (!err)
-		err = rows_json(r, "ops", REPORT_OP, true);
-	if (!err)
-		err = rows_json(r, "modules", REPORT_MODULE, true);
-	if (!err)
-		err = rows_json(r, "calls", REPORT_CALLS, false);
-	if (!err)
-		err = rows_json(r, "marks", REPORT_OTHER, false);
-	if (!err)
-		err = report_data_json(&r->j, r->st, &r->procs);
-	if (!err)
-		err = steps_json(r);
-	if (!err)
-		err = alarms_json(&r->j, r->st);
+	err = err ? err : rows_json(r, "kernels", REPORT_GPU, false);
+	err = err ? err : rows_json(r, "graphs", REPORT_GRAPH, false);
+	err = err ? err : rows_json(r, "ranges", REPORT_RANGE | REPORT_SPAN, true);
+	err = err ? err : rows_json(r, "ops", REPORT_OP, true);
+	err = err ? err : rows_json(r, "modules", REPORT_MODULE, true);
+	err = err ? err : rows_json(r, "calls", REPORT_CALLS, false);
+	err = err ? err : rows_json(r, "marks", REPORT_OTHER, false);
+	err = err ? err : report_data_json(&r->j, r->st, &r->procs);
+	err = err ? err : steps_json(r);
+	err = err ? err : alarms_json(&r->j, r->st);
 	account_json(&r->j, "accounting", &sum);
 	json_end(&r->j);
 	return err;

@@ -75,8 +75,7 @@ static int import_into(struct store *st, const char *from, const struct opts *o)
 		return cli_say(CLI_FAIL, "out of memory");
 	err = import_path(t, from, &io, &why);
 	inputs_progress_end();
-	if (!err)
-		err = into_store_file_done(into);
+	err = err ? err : into_store_file_done(into);
 	into_store_free(into);
 	if (err)
 		cli_say(CLI_FAIL, "%s", *why.text ? why.text : strerror(-err));

@@ -192,8 +192,7 @@ int private_start(struct private_aond *d, const char *store, bool kineto)
 	close(life[0]);
 	close(ready[1]);
 	d->life = life[1];
-	if (!err)
-		err = wait_ready(ready[0]);
+	err = err ? err : wait_ready(ready[0]);
 	close(ready[0]);
 	if (!err)
 		return 0;

@@ -165,8 +165,7 @@ static int answer(struct answer *a, const struct gpu *g, const struct opts *o)
 	int err = gemm_time(&a->busy, g, &a->x);
 
 	a->x.alone = true;
-	if (!err)
-		err = gemm_time(&a->alone, g, &a->x);
+	err = err ? err : gemm_time(&a->alone, g, &a->x);
 	if (err < 0)
 		return model_failed(err, g, a->x.type);
 	a->roof_ns = 1e9 * fmax(a->busy.flops / gpu_peak(g, a->x.type),

@@ -167,8 +167,7 @@ int model_conv(const struct opts *o, const struct gpu *g)
 	err = conv_out(&p, &q, &c);
 	if (err == -EINVAL)
 		return cli_misuse("the filter is larger than the image with its --pad");
-	if (!err)
-		err = conv_time(&t, g, &c);
+	err = err ? err : conv_time(&t, g, &c);
 	if (err)
 		return model_failed(err, g, c.type);
 	return answer(o, g, "conv",

@@ -53,8 +53,7 @@ long alarms_text(struct store *st, const struct out *out, size_t last)
 	int err = store_each_entry(st, on_entry, &all);
 
 	l.skip = all.n > last ? all.n - last : 0;
-	if (!err)
-		err = store_each_entry(st, on_entry, &l);
+	err = err ? err : store_each_entry(st, on_entry, &l);
 	return err < 0 ? err : (long)all.n;
 }
 

@@ -36,8 +36,7 @@ static int rollups(struct rank *r, struct store *st)
 	struct gather g;
 	int err = gather_init(&g, st, BY_NAME);
 
-	if (!err)
-		err = gather_process(&g, &r->p, 0, false);
+	err = err ? err : gather_process(&g, &r->p, 0, false);
 	r->steps = g.all_steps.count;
 	for (size_t i = 0; i < g.rows && r->steps; i++) {
 		const struct gather_row *row = &g.row[i];

@@ -85,8 +85,7 @@ int top_look(struct top_look *l, const char *store, bool all)
 		return rc;
 	err = procs_load(&l->procs, l->st, &want);
 	l->procs.want = NULL;
-	if (!err)
-		err = gather_init(&l->g, l->st, BY_NAME);
+	err = err ? err : gather_init(&l->g, l->st, BY_NAME);
 	if (!err)
 		l->proc = calloc(l->procs.n + 1, sizeof(*l->proc));
 	if (!err && !l->proc)

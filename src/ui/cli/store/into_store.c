@@ -69,8 +69,7 @@ static int put_blob(struct into_store *s, struct stream *m)
 	if (err)
 		return err;
 	err = blob_pack(s->packer, &b);
-	if (!err)
-		err = store_blob(s->st, m->p.id, &b);
+	err = err ? err : store_blob(s->st, m->p.id, &b);
 	if (!err) {
 		m->p.account.emitted += b.records;
 		m->p.account.stored += b.records;

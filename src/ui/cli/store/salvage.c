@@ -304,16 +304,11 @@ static int run(struct job *j, uid_t owner)
 	fill_process(j, owner);
 	err = store_process(j->st, &j->proc);
 	ro.process = j->proc.id;
-	if (!err)
-		err = understand_new(&j->understand, &ops, j, h->heap_bytes);
-	if (!err)
-		err = roll_new(&j->roll, &ro);
-	if (!err)
-		err = blob_enc_new(&j->enc);
-	if (!err)
-		err = blob_packer_new(&j->packer);
-	if (!err)
-		err = drain(j);
+	err = err ? err : understand_new(&j->understand, &ops, j, h->heap_bytes);
+	err = err ? err : roll_new(&j->roll, &ro);
+	err = err ? err : blob_enc_new(&j->enc);
+	err = err ? err : blob_packer_new(&j->packer);
+	err = err ? err : drain(j);
 	return err ? err : finish(j);
 }
 
@@ -339,8 +334,7 @@ int salvage_pool(struct store *st, const char *path, struct salvage *out)
 	}
 	copy = private_copy(fd, &h, out);
 	err = copy < 0 ? copy : pool_adopt(&j->pool, copy, false);
-	if (!err)
-		err = run(j, sb.st_uid);
+	err = err ? err : run(j, sb.st_uid);
 	blob_packer_free(j->packer);
 	blob_enc_free(j->enc);
 	roll_free(j->roll);
