@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* capture_write.c - writes a capture into its file, and prints the result. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "cli/capture/capture_node.h"

@@ -2,7 +2,6 @@
 /* fleet_list.c - rows of a cluster as they come: aon ps, alarms, overhead and telemetry of all its nodes, and aon sql. */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/cluster/fleet_ask.h"
 #include "cli/report/sql_out.h"

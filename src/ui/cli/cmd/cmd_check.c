@@ -2,7 +2,6 @@
 /* aon check - the gate: a run against limits and against a run before it. */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"

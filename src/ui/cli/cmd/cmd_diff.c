@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aon diff - what got slower or faster between two runs, two ranks or two windows of steps. */
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cluster/fleet_ask.h"

@@ -2,7 +2,6 @@
 /* aon fleet - where GPU hours of a cluster go: by job, by node, and what got slower with a version. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/cluster/fleet_ask.h"
 #include "cli/core/out.h"

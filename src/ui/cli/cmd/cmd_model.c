@@ -3,7 +3,6 @@
 #include "cli/model/model.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"

@@ -2,7 +2,6 @@
 /* aon overhead - what recording costs each program: measured, accounted, and what it may. */
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cluster/fleet_ask.h"

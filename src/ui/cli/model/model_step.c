@@ -2,7 +2,6 @@
 /* model_step.c - aon model step: a transformer's step, its time by part, and its memory. */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/model/model.h"

@@ -4,7 +4,6 @@
  * `aon sim score` read: of one job, step after step, ranks in order (docs/step-record.md).
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
