@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/utf8.h"
 
@@ -167,6 +168,16 @@ static unsigned char_width(uint32_t c)
 	};
 
 	return c < 0x300 ? 1 : WITHIN(none, c) ? 0 : WITHIN(wide, c) ? 2 : 1;
+}
+
+char *fmt_wall(char out[FMT_LEN], uint64_t ns)
+{
+	time_t s = (time_t)(ns / 1000000000u);
+	struct tm tm;
+
+	if (!gmtime_r(&s, &tm) || !strftime(out, FMT_LEN, "%Y-%m-%dT%H:%M:%SZ", &tm))
+		snprintf(out, FMT_LEN, "?");
+	return out;
 }
 
 char *fmt_clean(char *out, size_t cap, const char *text, bool ascii)

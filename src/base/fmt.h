@@ -33,6 +33,7 @@ char *fmt_count(char out[FMT_LEN], uint64_t v);     /* 2,318; 18.9 M from a mill
 char *fmt_percent(char out[FMT_LEN], double share); /* of 0..1; whole, below 1 % one digit */
 char *fmt_time(char out[FMT_LEN], uint64_t ns);     /* 312 ms; 12m03s from a minute on */
 char *fmt_bytes(char out[FMT_LEN], uint64_t bytes); /* 41 MB */
+char *fmt_wall(char out[FMT_LEN], uint64_t ns);     /* 2026-01-31T12:00:00Z */
 
 /*
  * Makes text from elsewhere safe to print: control characters, escapes, direction marks and

@@ -245,7 +245,9 @@ void json_put(struct json *j, const struct json_member *m)
 			json_real(j, m->key, m->d);
 		else if (m->kind == JSON_DOUBLE)
 			json_double(j, m->key, m->d);
-		else
+		else if (m->kind == JSON_BOOL)
 			json_bool(j, m->key, m->b);
+		else
+			json_null(j, m->key);
 	}
 }

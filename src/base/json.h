@@ -54,7 +54,15 @@ void json_raw(struct json *j, const char *key, const char *text, size_t len);
  */
 struct json_member {
 	const char *key;
-	enum { JSON_STR = 1, JSON_U64, JSON_I64, JSON_REAL, JSON_DOUBLE, JSON_BOOL } kind;
+	enum {
+		JSON_STR = 1,
+		JSON_U64,
+		JSON_I64,
+		JSON_REAL,
+		JSON_DOUBLE,
+		JSON_BOOL,
+		JSON_NULL
+	} kind;
 	union {
 		const char *s;
 		uint64_t u;
@@ -71,6 +79,9 @@ struct json_member {
 #define J_REAL(key, v)   { key, JSON_REAL,   { .d = v } }
 #define J_DOUBLE(key, v) { key, JSON_DOUBLE, { .d = v } }
 #define J_BOOL(key, v)   { key, JSON_BOOL,   { .b = v } }
+#define J_U64_IF(key, there, v)  { key, (there) ? JSON_U64 : JSON_NULL,  { .u = (uint64_t)(v) } }
+#define J_I64_IF(key, there, v)  { key, (there) ? JSON_I64 : JSON_NULL,  { .i = v } }
+#define J_BOOL_IF(key, there, v) { key, (there) ? JSON_BOOL : JSON_NULL, { .b = v } }
 /* clang-format on */
 
 void json_put(struct json *j, const struct json_member *m); /* up to one without a kind */

@@ -131,6 +131,7 @@ static void test_random(void)
 
 static void test_drawing(void)
 {
+	char wall[FMT_LEN];
 	char b[256];
 
 	T_OK(!strcmp(fmt_bar(b, sizeof(b), 0.5, 10, true), "#####"), "half a bar");
@@ -139,6 +140,7 @@ static void test_drawing(void)
 	T_OK(!strcmp(fmt_bar(b, sizeof(b), -1, 3, false), ""), "nor is it negative");
 	T_OK(!strcmp(fmt_spark(0, 0, false), "▁"), "a spark of nothing");
 	T_OK(!strcmp(fmt_spark(9, 9, false), "█"), "a spark of all");
+	T_OK(!strcmp(fmt_wall(wall, 1769860800999999999u), "2026-01-31T12:00:00Z"), "a moment");
 }
 
 int main(void)

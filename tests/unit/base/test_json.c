@@ -43,9 +43,10 @@ static void test_members(void)
 
 	json_open(j, NULL, '[');
 	json_object(j, NULL, J_STR("s", "x"), J_STR("none", NULL), J_U64("u", UINT64_MAX),
-		    J_I64("i", -1), J_REAL("r", 0.5), J_DOUBLE("d", 0.1), J_BOOL("b", 4 & 4));
+		    J_I64("i", -1), J_REAL("r", 0.5), J_DOUBLE("d", 0.1), J_BOOL("b", 4 & 4),
+		    J_U64_IF("n", false, 1), J_I64_IF("m", true, 2));
 	T_OK(!strcmp(end(j), "[{\"s\":\"x\",\"none\":null,\"u\":18446744073709551615,\"i\":-1,"
-			     "\"r\":0.5,\"d\":0.1,\"b\":true}]\n"),
+			     "\"r\":0.5,\"d\":0.1,\"b\":true,\"n\":null,\"m\":2}]\n"),
 	     "an object of several members: %s", text);
 	free(text);
 	j = begin();
