@@ -307,10 +307,7 @@ static void say_json(const struct stacked *s, size_t n, const char *word)
 			json_open(&j, NULL, '{');
 			json_str(&j, "name", f->name);
 			json_str(&j, "file", *f->file ? f->file : NULL);
-			if (f->line)
-				json_u64(&j, "line", f->line);
-			else
-				json_null(&j, "line");
+			json_members(&j, J_U64_IF("line", f->line, f->line));
 			json_close(&j);
 		}
 		json_close(&j);

@@ -83,27 +83,16 @@ void node_json(struct json *j, const char *key, const struct node_ident *n)
 
 void process_json(struct json *j, const struct process *p, uint64_t t0)
 {
-	json_u64(j, "process", p->id);
-	json_u64(j, "pid", p->pid);
-	json_u64(j, "uid", p->uid);
-	json_str(j, "comm", p->comm);
-	json_str(j, "exe", *p->exe ? p->exe : NULL);
-	json_str(j, "run", *p->run ? p->run : NULL);
-	json_str(j, "job", *p->job ? p->job : NULL);
-	json_str(j, "node", *p->node ? p->node : NULL);
-	if (p->origin.rank)
-		json_u64(j, "rank", p->origin.rank - 1);
-	else
-		json_null(j, "rank");
-	if (p->origin.world)
-		json_u64(j, "world", p->origin.world);
-	else
-		json_null(j, "world");
-	json_str(j, "detail", procs_detail(p->tier));
-	json_str(j, "tier", procs_tier(p->tier));
-	json_bool(j, "connected", p->connected);
-	json_u64(j, "first_ns", p->first_ns > t0 ? p->first_ns - t0 : 0);
-	json_u64(j, "last_ns", p->last_ns > t0 ? p->last_ns - t0 : 0);
+	json_members(j, J_U64("process", p->id), J_U64("pid", p->pid), J_U64("uid", p->uid),
+		     J_STR("comm", p->comm), J_STR("exe", *p->exe ? p->exe : NULL),
+		     J_STR("run", *p->run ? p->run : NULL), J_STR("job", *p->job ? p->job : NULL),
+		     J_STR("node", *p->node ? p->node : NULL),
+		     J_U64_IF("rank", p->origin.rank, p->origin.rank - 1),
+		     J_U64_IF("world", p->origin.world, p->origin.world),
+		     J_STR("detail", procs_detail(p->tier)), J_STR("tier", procs_tier(p->tier)),
+		     J_BOOL("connected", p->connected),
+		     J_U64("first_ns", p->first_ns > t0 ? p->first_ns - t0 : 0),
+		     J_U64("last_ns", p->last_ns > t0 ? p->last_ns - t0 : 0));
 	ident_json(j, "identity", &p->ident);
 	overhead_json(j, "overhead", &p->overhead);
 }

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/fmt.h"
@@ -52,16 +51,6 @@ static int on_entry(void *arg, const struct journal_entry *e)
 	return 0;
 }
 
-static char *wall(char out[FMT_LEN], uint64_t ns)
-{
-	time_t s = (time_t)(ns / 1000000000u);
-	struct tm tm;
-
-	if (!gmtime_r(&s, &tm) || !strftime(out, FMT_LEN, "%Y-%m-%dT%H:%M:%SZ", &tm))
-		snprintf(out, FMT_LEN, "?");
-	return out;
-}
-
 static int list(const struct opts *o, const struct found *f)
 {
 	static const struct col col[] = { COL_NUM("N", 0),      COL_TEXT("WHEN", 0),
@@ -89,7 +78,7 @@ static int list(const struct opts *o, const struct found *f)
 			continue;
 		}
 		table_add(&table, "%zu", i + 1);
-		table_add(&table, "%s", wall(when, r->wall_ns));
+		table_add(&table, "%s", fmt_wall(when, r->wall_ns));
 		table_add(&table, "%u", r->pid);
 		table_add(&table, "%s", r->why);
 		table_add(&table, "%s", fmt_time(a, before));

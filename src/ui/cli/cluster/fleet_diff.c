@@ -58,8 +58,7 @@ static void parts_text(const struct sides *x)
 	    of_step(b->lost_ns, b), u, d);
 	row(&t, &x->out, "  idle", of_step(a->idle_ns, a), of_step(b->idle_ns, b), u, d);
 	row(&t, &x->out, "  a step", of_step(a->step_ns, a), of_step(b->step_ns, b), u, d);
-	table_print(&t, &x->out, 2);
-	table_fini(&t);
+	table_done(&t, &x->out, 2);
 	fputc('\n', x->out.f);
 }
 

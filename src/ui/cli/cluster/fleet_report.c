@@ -50,8 +50,7 @@ static void step_text(const struct fleet_report *r, const struct out *out)
 	part(&t, out, "communication that nothing hides", s->exposed_ns - s->lost_ns, s, u);
 	part(&t, out, "waiting for slower ranks", s->lost_ns, s, u);
 	part(&t, out, "idle", s->idle_ns, s, u);
-	table_print(&t, out, 2);
-	table_fini(&t);
+	table_done(&t, out, 2);
 	if (r->steps)
 		out_line(out, OUT_PLAIN, "  A step takes %s (p50; p99 %s).",
 			 out_time(out, p50, sizeof(p50), (uint64_t)r->p50_ns),
@@ -161,8 +160,7 @@ static void kernels_text(const struct fleet_report *r, const struct out *out)
 	}
 	for (size_t i = show; i < r->kernels; i++)
 		rest += r->kernel[i].total_ns;
-	table_print(&t, out, 2);
-	table_fini(&t);
+	table_done(&t, out, 2);
 	if (r->kernels - show + r->more_kernels)
 		out_line(out, OUT_PLAIN, "    + %s more, %s %% together%s",
 			 fmt_count(n, r->kernels - show + r->more_kernels),

@@ -211,12 +211,9 @@ static void put_json(const struct seen *s)
 	struct json j;
 
 	json_begin(&j, stdout, "aon.attach/1");
-	json_members(&j, J_U64("pid", (uint64_t)s->pid), J_STR("command", s->command));
-	if (s->known)
-		json_bool(&j, "recorded", s->recorded);
-	else
-		json_null(&j, "recorded");
-	json_str(&j, "detail", s->recorded ? procs_detail(s->row.tier) : NULL);
+	json_members(&j, J_U64("pid", s->pid), J_STR("command", s->command),
+		     J_BOOL_IF("recorded", s->known, s->recorded),
+		     J_STR("detail", s->recorded ? procs_detail(s->row.tier) : NULL));
 	json_open(&j, "probes", '[');
 	for (size_t i = 0; i < s->probes; i++)
 		json_str(&j, NULL, s->probe[i]);
@@ -281,11 +278,10 @@ static void put_text(const struct opts *o, const struct seen *s)
 		out_line(&out, OUT_PLAIN, "    and %zu more: aon stacks %d", s->frames - SHOWN,
 			 (int)s->pid);
 	fmt_clean(clean, sizeof(clean), s->command, out.ascii);
-	fprintf(out.f, "\nnext  %s", out_style(&out, OUT_COPY));
 	if (s->recorded)
-		fprintf(out.f, "aon capture --pid %d%s\n", (int)s->pid, out_style(&out, OUT_PLAIN));
+		out_next(&out, "aon capture --pid %d", (int)s->pid);
 	else
-		fprintf(out.f, "aon run -- %s%s\n", clean, out_style(&out, OUT_PLAIN));
+		out_next(&out, "aon run -- %s", clean);
 }
 
 int cmd_attach(const struct opts *o)

@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/json.h"
 #include "cli/core/locate.h"
@@ -20,12 +19,10 @@ struct list {
 
 static void show(struct list *l, const struct audit_line *a)
 {
-	time_t s = (time_t)(a->wall_ns / 1000000000u);
-	char when[40], clean[OUT_TEXT];
-	struct tm tm;
+	char when[FMT_LEN], clean[OUT_TEXT];
 
 	l->n++;
-	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&s, &tm));
+	fmt_wall(when, a->wall_ns);
 	if (!l->j) {
 		out_line(l->out, strcmp(a->outcome, "ok") ? OUT_WARN : OUT_PLAIN,
 			 "%s  uid %-6" PRIu32 " pid %-7" PRIu32 "  %-10s %-7s %s", when, a->uid,

@@ -34,8 +34,7 @@ static void table_begin(struct show *s)
 
 static void table_end(struct show *s)
 {
-	table_print(&s->t, s->out, 0);
-	table_fini(&s->t);
+	table_done(&s->t, s->out, 0);
 }
 
 static void end_process(struct show *s)

@@ -182,11 +182,8 @@ static bool are_together(const char *store, size_t files)
 
 static void put_rank(struct json *j, const struct target *t)
 {
-	if (t->rank < 0)
-		json_null(j, "rank");
-	else
-		json_i64(j, "rank", t->rank);
-	json_str(j, "job", strcmp(t->job, "-") ? t->job : NULL);
+	json_members(j, J_I64_IF("rank", t->rank >= 0, t->rank),
+		     J_STR("job", strcmp(t->job, "-") ? t->job : NULL));
 }
 
 static void say_json(const struct profiler_capture *c, const struct trace *t, const char *store,
@@ -249,10 +246,8 @@ static void say_text(const struct profiler_capture *c, const struct trace *t, co
 		table_add(&table, "%s", fmt_bytes(n, g->bytes));
 		table_add_text(&table, &out, g->file);
 	}
-	table_print(&table, &out, 0);
-	table_fini(&table);
-	fprintf(out.f, "\nnext  %saon report %s%s\n", out_style(&out, OUT_COPY), store,
-		out_style(&out, OUT_PLAIN));
+	table_done(&table, &out, 0);
+	out_next(&out, "aon report %s", store);
 }
 
 /* What the options could choose from. */
@@ -296,8 +291,7 @@ static int list(const struct profiler_capture *c)
 		proc_comm(t->pid, comm, sizeof(comm));
 		table_add_text(&table, &out, comm);
 	}
-	table_print(&table, &out, 0);
-	table_fini(&table);
+	table_done(&table, &out, 0);
 	return CLI_OK;
 }
 

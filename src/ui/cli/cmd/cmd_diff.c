@@ -71,8 +71,7 @@ static void parts_text(const struct sides *s)
 			add_row(&t, s, profile_part(i, NULL), a->part_ns[i], b->part_ns[i], u,
 				most);
 	add_row(&t, s, a->steps ? "a step" : "span", a->step_ns, b->step_ns, u, 0);
-	table_print(&t, &s->v[0].out, 2);
-	table_fini(&t);
+	table_done(&t, &s->v[0].out, 2);
 }
 
 /* In the order of enum insight_by and of the choices of --by. */
@@ -120,8 +119,7 @@ static void rows_text(const struct sides *s, enum insight_by by)
 		table_add_time(&t, (uint64_t)k->b_ns, u, 3);
 		add_signed(&t, k->b_ns - k->a_ns, u, 3);
 	}
-	table_print(&t, out, 4);
-	table_fini(&t);
+	table_done(&t, out, 4);
 	if (shown < n)
 		out_line(out, OUT_PLAIN, "    + %zu more (--all)", n - shown);
 }

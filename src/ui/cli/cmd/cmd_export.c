@@ -74,12 +74,8 @@ struct session {
 static void say_json(struct json *j, const struct export_wrote *w)
 {
 	json_open(j, NULL, '{');
-	json_str(j, "path", w->path);
-	if (w->rank >= 0)
-		json_i64(j, "rank", w->rank);
-	else
-		json_null(j, "rank");
-	json_members(j, J_U64("bytes", w->bytes), J_U64("events", w->n.events),
+	json_members(j, J_STR("path", w->path), J_I64_IF("rank", w->rank >= 0, w->rank),
+		     J_U64("bytes", w->bytes), J_U64("events", w->n.events),
 		     J_U64("gpu_events", w->n.gpu), J_U64("left", w->n.left));
 	if (w->n.stacks)
 		json_u64(j, "stacks", w->n.stacks);

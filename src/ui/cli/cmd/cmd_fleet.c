@@ -36,8 +36,7 @@ static void where_text(const struct fleet_sum *s, const struct out *out)
 	share_row(&t, out, "waiting for slower ranks", s->lost_ns, s->held_ns);
 	share_row(&t, out, "idle in steps", s->idle_ns, s->held_ns);
 	share_row(&t, out, "held, in no step", fleet_outside(s), s->held_ns);
-	table_print(&t, out, 2);
-	table_fini(&t);
+	table_done(&t, out, 2);
 	fputc('\n', out->f);
 }
 
@@ -92,8 +91,7 @@ static void jobs_text(const struct fleet_overview *o, const struct out *out)
 		table_add(&t, "%s", fmt_value(v, lost_h(&j->sum), 1));
 		table_add(&t, "%s", note);
 	}
-	table_print(&t, out, 2);
-	table_fini(&t);
+	table_done(&t, out, 2);
 	if (show < o->jobs)
 		out_line(out, OUT_PLAIN, "  + %zu more jobs (--all)", o->jobs - show);
 	fputc('\n', out->f);
@@ -229,8 +227,7 @@ static void changes_text(const struct fleet_changes *cs, const struct out *out)
 			  (unsigned long long)c->after_jobs);
 		table_add(&t, "%s", fmt_value(v, c->cost_ns / GPU_H, 1));
 	}
-	table_print(&t, out, 2);
-	table_fini(&t);
+	table_done(&t, out, 2);
 	if (show < cs->n)
 		out_line(out, OUT_PLAIN, "  + %zu more (--all)", cs->n - show);
 	out_line(out, OUT_DIM,

@@ -37,12 +37,9 @@ static void say_json(const struct trace *t, const char *to)
 		const struct trace_file *f = &t->file[i];
 
 		json_open(&j, NULL, '{');
-		json_str(&j, "path", f->path);
-		if (f->rank == TRACE_NO_RANK)
-			json_null(&j, "rank");
-		else
-			json_i64(&j, "rank", f->rank);
-		json_members(&j, J_U64("events", f->rows), J_U64("imported", f->imported),
+		json_members(&j, J_STR("path", f->path),
+			     J_I64_IF("rank", f->rank != TRACE_NO_RANK, f->rank),
+			     J_U64("events", f->rows), J_U64("imported", f->imported),
 			     J_U64("left", f->left), J_U64("lost", f->lost),
 			     J_U64("mended", f->mended));
 		if (f->broke_at != UINT64_MAX)
@@ -78,13 +75,11 @@ static void say_text(const struct opts *o, const struct trace *t, const char *to
 		table_add(&table, "%s", fmt_exact(n, f->imported));
 		table_add(&table, "%s", fmt_exact(n, f->lost));
 	}
-	table_print(&table, &out, 0);
-	table_fini(&table);
+	table_done(&table, &out, 0);
 	if (t->names_over)
 		out_line(&out, OUT_WARN, "%s names too many became (other)",
 			 fmt_exact(n, t->names_over));
-	fprintf(out.f, "\nnext  %saon report %s%s\n", out_style(&out, OUT_COPY), to,
-		out_style(&out, OUT_PLAIN));
+	out_next(&out, "aon report %s", to);
 }
 
 int cmd_import(const struct opts *o)

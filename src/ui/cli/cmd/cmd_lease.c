@@ -36,15 +36,9 @@ static void add_row(struct show *s, const char *hw, const char *of, const char *
 		table_add(s->t, "%s", tool);
 		return;
 	}
-	json_open(s->j, NULL, '{');
-	json_members(s->j, J_STR("hw", hw), J_U64("of", num_front(of, NULL)), J_STR("by", by),
-		     J_U64("uid", num_front(uid, NULL)), J_U64("pid", num_front(pid, NULL)));
-	if (left < 0)
-		json_null(s->j, "left_ms");
-	else
-		json_i64(s->j, "left_ms", left);
-	json_str(s->j, "tool", *tool ? tool : NULL);
-	json_close(s->j);
+	json_object(s->j, NULL, J_STR("hw", hw), J_U64("of", num_front(of, NULL)), J_STR("by", by),
+		    J_U64("uid", num_front(uid, NULL)), J_U64("pid", num_front(pid, NULL)),
+		    J_I64_IF("left_ms", left >= 0, left), J_STR("tool", *tool ? tool : NULL));
 }
 
 static void on_line(void *arg, char *line)

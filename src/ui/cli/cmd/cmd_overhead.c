@@ -180,8 +180,7 @@ static void text(struct store *st, const struct procs *ps, const struct out *out
 	for (size_t i = 0; i < ps->n; i++)
 		if (ps->p[i].overhead.steps)
 			add_row(&t, out, st, &ps->p[i]);
-	table_print(&t, out, 0);
-	table_fini(&t);
+	table_done(&t, out, 0);
 	explain(ps, out);
 }
 

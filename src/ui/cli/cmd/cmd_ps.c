@@ -71,19 +71,10 @@ static int ps_json(struct store *st, const struct procs *ps, const char *path)
 		json_members(&j, J_U64("process", p->id), J_U64("pid", p->pid),
 			     J_U64("uid", p->uid), J_STR("comm", p->comm),
 			     J_STR("run", *p->run ? p->run : NULL),
-			     J_STR("job", *p->job ? p->job : NULL));
-		if (p->origin.rank)
-			json_u64(&j, "rank", p->origin.rank - 1);
-		else
-			json_null(&j, "rank");
-		if (p->origin.world)
-			json_u64(&j, "world", p->origin.world);
-		else
-			json_null(&j, "world");
-		if (p->local_rank)
-			json_u64(&j, "local_rank", p->local_rank - 1);
-		else
-			json_null(&j, "local_rank");
+			     J_STR("job", *p->job ? p->job : NULL),
+			     J_U64_IF("rank", p->origin.rank, p->origin.rank - 1),
+			     J_U64_IF("world", p->origin.world, p->origin.world),
+			     J_U64_IF("local_rank", p->local_rank, p->local_rank - 1));
 		ident_json(&j, "identity", &p->ident);
 		json_str(&j, "detail", procs_detail(p->tier));
 		json_str(&j, "tier", procs_tier(p->tier));

@@ -241,8 +241,7 @@ static size_t show_rack(const struct out *out, const struct tray *b, size_t n)
 	}
 	out_line(out, OUT_BOLD, "%s%s  %zu of %zu BMCs answer  %u GPUs  %.1f kW",
 		 *b[0].rack ? "Rack " : "No rack", b[0].rack, up, m, gpus, watts / 1000);
-	table_print(&t, out, 2);
-	table_fini(&t);
+	table_done(&t, out, 2);
 	return m;
 }
 

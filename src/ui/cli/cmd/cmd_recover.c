@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aon recover - save what is whole from a damaged store, or from the pools of a dead node. */
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/json.h"
 #include "cli/core/locate.h"
 #include "cli/core/out.h"
+#include "cli/store/import_store.h"
 #include "cli/store/salvage.h"
 
 static void pool_text(const struct out *out, const char *path, const struct salvage *s)
@@ -80,24 +79,6 @@ static void begin_json(struct json *j, const char *to)
 	json_open(j, "files", '[');
 }
 
-static void next_command(const struct out *out, const char *to)
-{
-	fprintf(out->f, "\nnext  %saon report %s%s\n", out_style(out, OUT_COPY), to,
-		out_style(out, OUT_PLAIN));
-}
-
-/* A store that was begun and holds nothing is not left behind. */
-static void remove_store(const char *to)
-{
-	static const char *const tail[] = { "", "-wal", "-shm" };
-	char path[PATH_MAX + 8];
-
-	for (size_t i = 0; i < 3; i++) {
-		snprintf(path, sizeof(path), "%s%s", to, tail[i]);
-		unlink(path);
-	}
-}
-
 static int recover_store(const struct opts *o, const char *path, const char *to)
 {
 	struct store_why why = { "" };
@@ -117,7 +98,7 @@ static int recover_store(const struct opts *o, const char *path, const char *to)
 	if (err < 0)
 		return locate_failed(err == -EEXIST ? to : path, err, &why);
 	if (!s.event_blobs && !s.window_blobs && !s.processes) {
-		remove_store(to);
+		import_remove(to); /* it was begun and holds nothing */
 		return cli_say(CLI_FAIL,
 			       "%s: holds nothing that aon wrote, or nothing whole. "
 			       "Try an older copy.",
@@ -130,7 +111,7 @@ static int recover_store(const struct opts *o, const char *path, const char *to)
 		json_end(&j);
 	} else {
 		store_text(&out, path, &s);
-		next_command(&out, to);
+		out_next(&out, "aon report %s", to);
 	}
 	return CLI_OK;
 }
@@ -178,10 +159,10 @@ static int recover_pools(const struct opts *o, const char *to)
 	if (o->val[OPT_JSON])
 		json_end(&j);
 	else if (saved)
-		next_command(&out, to);
+		out_next(&out, "aon report %s", to);
 	store_close(st);
 	if (!saved)
-		remove_store(to);
+		import_remove(to); /* it was begun and holds nothing */
 	return rc;
 }
 

@@ -73,8 +73,7 @@ static int list(const struct opts *o)
 		add_number(&t, (double)g->memory_bytes, 1u << 30);
 		add_number(&t, g->link_Bps, 1e9);
 	}
-	table_print(&t, &out, 2);
-	table_fini(&t);
+	table_done(&t, &out, 2);
 	out_line(&out, OUT_DIM,
 		 "  Dense peaks with tensor cores where it has them (fp16 of those "
 		 "without bf16).");
@@ -130,8 +129,7 @@ static void show_peaks(const struct gpu *g, const struct out *out, struct letter
 		table_add(&t, "%s", letter(l, s ? s->tensor[i] : 0, text) + (s && s->tensor[i]));
 		add_number(&t, peak, g->memory_Bps);
 	}
-	table_print(&t, out, 2);
-	table_fini(&t);
+	table_done(&t, out, 2);
 }
 
 static void show_line(const struct out *out, struct letters *l, const char *what, double v,

@@ -70,8 +70,7 @@ static int list_faults(const struct opts *o)
 		table_add(&t, "%s", course_word[f->course]);
 		table_add(&t, "%s", f->what);
 	}
-	table_print(&t, &out, 0);
-	table_fini(&t);
+	table_done(&t, &out, 0);
 	return CLI_OK;
 }
 
@@ -113,8 +112,7 @@ static int list_params(const struct opts *o)
 		table_add(&t, "%g", p->def);
 		table_add(&t, "%s", p->what);
 	}
-	table_print(&t, &out, 0);
-	table_fini(&t);
+	table_done(&t, &out, 0);
 	fprintf(out.f, "\nModels:");
 	for (size_t i = 0; job_model_at(i); i++)
 		fprintf(out.f, " %s", job_model_at(i));

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/json.h"
 #include "cli/core/locate.h"
@@ -162,13 +161,9 @@ static int do_check(const struct opts *o, const char *path)
 static int on_entry(void *arg, const struct journal_entry *e)
 {
 	const struct faults *f = arg;
-	time_t s = (time_t)(e->wall_ns / 1000000000u);
-	char when[32], a[64], b[OUT_TEXT], text[ENTRY_TEXT];
-	struct tm tm;
+	char when[FMT_LEN], a[64], b[OUT_TEXT], text[ENTRY_TEXT];
 
 	entry_line(e, text);
-
-	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&s, &tm));
 	if (f->j) {
 		json_open(f->j, NULL, '{');
 		json_members(f->j, J_U64("wall_ns", e->wall_ns), J_STR("what", entry_what(e)),
@@ -176,7 +171,7 @@ static int on_entry(void *arg, const struct journal_entry *e)
 		entry_json(f->j, e);
 		json_close(f->j);
 	} else {
-		out_line(f->out, OUT_PLAIN, "%s  %-10s  %s", when,
+		out_line(f->out, OUT_PLAIN, "%s  %-10s  %s", fmt_wall(when, e->wall_ns),
 			 fmt_clean(a, sizeof(a), entry_what(e), f->out->ascii),
 			 fmt_clean(b, sizeof(b), text, f->out->ascii));
 	}

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/json.h"
 #include "base/num.h"
@@ -67,28 +66,20 @@ static int on_series(void *arg, const struct series *s)
 	return 0;
 }
 
-static void wall_text(char out[40], uint64_t wall_ns)
-{
-	time_t s = (time_t)(wall_ns / 1000000000u);
-	struct tm tm;
-	size_t n = strftime(out, 32, "%Y-%m-%dT%H:%M:%S", gmtime_r(&s, &tm));
-
-	snprintf(out + n, 40 - n, ".%03uZ", (unsigned)(wall_ns / 1000000u % 1000u));
-}
-
 /* A line of --changes. */
 static void show_change(struct show *x, const struct line *l, const struct telemetry_block *b,
 			const struct change *c)
 {
 	uint64_t wall = b->tick_ns[c->tick] + (uint64_t)b->wall_offset_ns;
-	char when[40], value[32] = "gone";
+	char when[FMT_LEN], value[32] = "gone";
 
 	x->shown++;
-	wall_text(when, wall);
+	fmt_wall(when, wall);
 	if (!isnan(c->value))
 		snprintf(value, sizeof(value), "%.15g", c->value);
 	if (!x->j) {
-		printf("%s  %-44s %-12s %s%s%s\n", when, l->metric->name, l->s.device, value,
+		printf("%.19s.%03uZ  %-44s %-12s %s%s%s\n", when,
+		       (unsigned)(wall / 1000000u % 1000u), l->metric->name, l->s.device, value,
 		       *l->s.labels ? "  " : "", l->s.labels);
 		return;
 	}

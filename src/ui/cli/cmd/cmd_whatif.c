@@ -47,8 +47,7 @@ static void print_path(const struct whatif *w, const struct out *out, uint64_t s
 						   (double)(w->before->span_ns ? w->before->span_ns
 									       : 1)));
 	}
-	table_print(&t, out, 2);
-	table_fini(&t);
+	table_done(&t, out, 2);
 }
 
 static void print_text(const struct whatif *w, const struct opts *o)

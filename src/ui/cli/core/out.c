@@ -72,6 +72,17 @@ void out_line(const struct out *out, enum out_style style, const char *fmt, ...)
 	put_styled(out, style, text);
 }
 
+void out_next(const struct out *out, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(out->f, "\nnext  %s", out_style(out, OUT_COPY));
+	va_start(ap, fmt);
+	vfprintf(out->f, fmt, ap);
+	va_end(ap);
+	fprintf(out->f, "%s\n", out_style(out, OUT_PLAIN));
+}
+
 void out_ends(const struct out *out, enum out_style style, const char *left, const char *right)
 {
 	size_t width = out->width == SIZE_MAX ? WIDTH_MAX : out->width;
@@ -321,4 +332,10 @@ void table_print(const struct table *t, const struct out *out, size_t indent)
 		put_row(t, &l, out, indent, SIZE_MAX - 1);
 	for (size_t r = 0; r < rows; r++)
 		put_row(t, &l, out, indent, r);
+}
+
+void table_done(struct table *t, const struct out *out, size_t indent)
+{
+	table_print(t, out, indent);
+	table_fini(t);
 }

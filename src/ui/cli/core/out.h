@@ -35,6 +35,9 @@ const char *out_style(const struct out *out, enum out_style style);
 void out_line(const struct out *out, enum out_style style, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* What to type next, below an answer. */
+void out_next(const struct out *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 /* `left` and `right` on one line if they fit, else on two. */
 void out_ends(const struct out *out, enum out_style style, const char *left, const char *right);
 
@@ -74,6 +77,7 @@ void table_add(struct table *t, const char *fmt, ...) __attribute__((format(prin
 /* A name from elsewhere: made safe for `out`. */
 void table_add_text(struct table *t, const struct out *out, const char *text);
 void table_print(const struct table *t, const struct out *out, size_t indent);
+void table_done(struct table *t, const struct out *out, size_t indent); /* prints and frees it */
 
 /* A time in the unit of its column; UINT64_MAX: unknown. */
 void table_add_time(struct table *t, uint64_t ns, const struct fmt_unit *u, unsigned decimals);

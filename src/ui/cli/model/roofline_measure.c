@@ -101,8 +101,7 @@ static void print_levels(const struct measure *m, const struct out *out)
 		table_add(&t, "%s",
 			  fmt_bar(bar, sizeof(bar), m->level[i].Bps / most, 24, out->ascii));
 	}
-	table_print(&t, out, 2);
-	table_fini(&t);
+	table_done(&t, out, 2);
 }
 
 /* Where the rate falls, a level of memory ends. */

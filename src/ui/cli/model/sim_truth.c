@@ -68,11 +68,8 @@ static void put_fault(struct json *j, const struct sim_truth *t, uint32_t i)
 		     J_STR("what", row->what), J_U64("first_rank", first), J_U64("last_rank", last),
 		     J_U64("first_node", job_node(job, first)),
 		     J_U64("last_node", job_node(job, last)),
-		     J_STR("scope", sim_scope_word[row->scope]), J_U64("from_step", f->from));
-	if (f->steps == UINT32_MAX)
-		json_null(j, "steps");
-	else
-		json_u64(j, "steps", f->steps);
+		     J_STR("scope", sim_scope_word[row->scope]), J_U64("from_step", f->from),
+		     J_U64_IF("steps", f->steps != UINT32_MAX, f->steps));
 	if (seen) { /* what comes and goes may come later than it might have */
 		json_u64(j, "onset_step", onset);
 		json_i64(j, "onset_ns", sim_times_span(&t->run, onset));

@@ -14,7 +14,7 @@
 #include "import/import.h"
 #include "store/store.h"
 
-static void remove_store(const char *to)
+void import_remove(const char *to)
 {
 	static const char *const tail[] = { "", "-wal", "-shm" };
 	char path[PATH_MAX + 8];
@@ -77,7 +77,7 @@ static int finish(const char *part, const char *to, int rc)
 	if (rc == CLI_OK && rename(part, to) < 0)
 		rc = cli_say(CLI_FAIL, "%s: %s", to, strerror(errno));
 	if (rc != CLI_OK)
-		remove_store(part);
+		import_remove(part);
 	return rc;
 }
 

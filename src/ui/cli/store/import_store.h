@@ -28,4 +28,7 @@ typedef int import_fill_fn(void *arg, struct trace *t, struct into_store *into);
 int import_store_by(struct trace *t, const char *to, import_fill_fn *fill, void *arg);
 bool import_stopped(void);
 
+/* A store that is not to be left behind. */
+void import_remove(const char *to);
+
 #endif /* AON_IMPORT_STORE_H */
