@@ -14,11 +14,9 @@ static const char *const reason[ACCOUNT_LOSSES] = {
 void account_json(struct json *j, const char *key, const struct account *a)
 {
 	json_open(j, key, '{');
-	json_u64(j, "emitted", a->emitted);
-	json_u64(j, "stored", a->stored);
-	json_u64(j, "overwritten", a->overwritten);
-	json_u64(j, "in_flight", a->in_flight);
-	json_u64(j, "lost", account_lost(a));
+	json_members(j, J_U64("emitted", a->emitted), J_U64("stored", a->stored),
+		     J_U64("overwritten", a->overwritten), J_U64("in_flight", a->in_flight),
+		     J_U64("lost", account_lost(a)));
 	json_open(j, "lost_by", '{');
 	for (uint32_t i = 0; i < ACCOUNT_LOSSES; i++)
 		if (a->lost[i] || reason[i])
@@ -36,17 +34,17 @@ void overhead_json(struct json *j, const char *key, const struct overhead *o)
 		return;
 	}
 	json_open(j, key, '{');
-	json_str(j, "measured_by", o->by == OVERHEAD_BY_LAUNCHES ? "launches" : "steps");
-	json_real(j, "slowdown", known ? o->mid / 1e6 : 0.0 / 0.0);
-	json_real(j, "slowdown_lo", known ? o->lo / 1e6 : 0.0 / 0.0);
-	json_real(j, "slowdown_hi", known ? o->hi / 1e6 : 0.0 / 0.0);
-	json_real(j, "slowdown_mean", known ? o->mean / 1e6 : 0.0 / 0.0);
-	json_real(j, "fixed_cost", o->stays / 1e6);
+	json_members(j, J_STR("measured_by", o->by == OVERHEAD_BY_LAUNCHES ? "launches" : "steps"),
+		     J_REAL("slowdown", known ? o->mid / 1e6 : 0.0 / 0.0),
+		     J_REAL("slowdown_lo", known ? o->lo / 1e6 : 0.0 / 0.0),
+		     J_REAL("slowdown_hi", known ? o->hi / 1e6 : 0.0 / 0.0),
+		     J_REAL("slowdown_mean", known ? o->mean / 1e6 : 0.0 / 0.0),
+		     J_REAL("fixed_cost", o->stays / 1e6));
 	json_real(j, "stays_on", o->stays / 1e6); /* the key until 0.1 */
-	json_real(j, "accounted", o->accounted / 1e6);
-	json_real(j, "record_ns", o->emit_ps ? o->emit_ps / 1e3 : 0.0 / 0.0);
-	json_real(j, "budget", o->budget ? o->budget / 1e6 : 0.0 / 0.0);
-	json_u64(j, "pairs", o->pairs);
+	json_members(j, J_REAL("accounted", o->accounted / 1e6),
+		     J_REAL("record_ns", o->emit_ps ? o->emit_ps / 1e3 : 0.0 / 0.0),
+		     J_REAL("budget", o->budget ? o->budget / 1e6 : 0.0 / 0.0),
+		     J_U64("pairs", o->pairs));
 	json_real(j, "recorded",
 		  o->fidelity < FIDELITY_LEVELS ? 1.0 / fidelity_table[o->fidelity].duty
 						: 0.0 / 0.0);
@@ -54,10 +52,8 @@ void overhead_json(struct json *j, const char *key, const struct overhead *o)
 		 o->fidelity < FIDELITY_LEVELS ? fidelity_table[o->fidelity].word : NULL);
 	json_str(j, "rung",
 		 o->fidelity < FIDELITY_LEVELS ? fidelity_table[o->fidelity].word : NULL);
-	json_u64(j, "moves", o->moves);
-	json_u64(j, "steps", o->steps);
-	json_u64(j, "skipped", o->left_out);
-	json_u64(j, "left_out", o->left_out);
+	json_members(j, J_U64("moves", o->moves), J_U64("steps", o->steps),
+		     J_U64("skipped", o->left_out), J_U64("left_out", o->left_out));
 	json_close(j);
 }
 

@@ -11,15 +11,10 @@ static const char *const roll_word[ROLLS] = {
 
 static void side_json(struct json *j, const char *key, const char *label, const struct profile *p)
 {
-	json_open(j, key, '{');
-	json_str(j, "label", label);
-	json_u64(j, "steps", p->steps);
-	json_u64(j, "ranks", p->ranks);
-	json_u64(j, "devices", p->devices);
-	json_double(j, "step_ns", round(p->step_ns));
-	json_double(j, "sd_ns", round(p->sd_ns));
-	json_double(j, "busy_ns", round(p->busy_ns));
-	json_close(j);
+	json_object(j, key, J_STR("label", label), J_U64("steps", p->steps),
+		    J_U64("ranks", p->ranks), J_U64("devices", p->devices),
+		    J_DOUBLE("step_ns", round(p->step_ns)), J_DOUBLE("sd_ns", round(p->sd_ns)),
+		    J_DOUBLE("busy_ns", round(p->busy_ns)));
 }
 
 static void rows_json(struct json *j, const struct diff_table *d, enum insight_by by)
@@ -30,10 +25,10 @@ static void rows_json(struct json *j, const struct diff_table *d, enum insight_b
 		json_str(j, "name", d->row[i].name);
 		if (by == ROLL_KERNEL)
 			json_str(j, "class", class_word[d->row[i].class]);
-		json_double(j, "a_ns", round(d->row[i].a_ns));
-		json_double(j, "b_ns", round(d->row[i].b_ns));
-		json_real(j, "a_count", d->row[i].a_count);
-		json_real(j, "b_count", d->row[i].b_count);
+		json_members(j, J_DOUBLE("a_ns", round(d->row[i].a_ns)),
+			     J_DOUBLE("b_ns", round(d->row[i].b_ns)),
+			     J_REAL("a_count", d->row[i].a_count),
+			     J_REAL("b_count", d->row[i].b_count));
 		json_close(j);
 	}
 	json_close(j);
@@ -47,18 +42,15 @@ void diff_json(struct json *j, const struct diff *d, const char *a, const char *
 	json_str(j, "why_not", *d->why_not ? d->why_not : NULL);
 	side_json(j, "a", a, d->a);
 	side_json(j, "b", b, d->b);
-	json_double(j, "delta_ns", round(d->delta_ns));
-	json_double(j, "delta_lo_ns", d->sure ? round(d->lo_ns) : NAN);
-	json_double(j, "delta_hi_ns", d->sure ? round(d->hi_ns) : NAN);
-	json_real(j, "explained", d->explained);
+	json_members(j, J_DOUBLE("delta_ns", round(d->delta_ns)),
+		     J_DOUBLE("delta_lo_ns", d->sure ? round(d->lo_ns) : NAN),
+		     J_DOUBLE("delta_hi_ns", d->sure ? round(d->hi_ns) : NAN),
+		     J_REAL("explained", d->explained));
 	json_open(j, "parts", '[');
 	for (size_t i = 0; i < PROFILE_PARTS; i++) {
 		profile_part(i, &word);
-		json_open(j, NULL, '{');
-		json_str(j, "part", word);
-		json_double(j, "a_ns", round(d->a->part_ns[i]));
-		json_double(j, "b_ns", round(d->b->part_ns[i]));
-		json_close(j);
+		json_object(j, NULL, J_STR("part", word), J_DOUBLE("a_ns", round(d->a->part_ns[i])),
+			    J_DOUBLE("b_ns", round(d->b->part_ns[i])));
 	}
 	json_close(j);
 	for (enum insight_by by = 0; by < ROLLS; by++)
@@ -73,10 +65,10 @@ void diff_findings_json(struct json *j, const struct findings *a, const struct f
 
 		if (!was && !is)
 			continue;
-		json_open(j, NULL, '{');
-		json_str(j, "family", family_table[f].word);
-		json_str(j, "change", was && is ? "still" : was ? "gone" : "new");
-		json_close(j);
+		json_object(j, NULL, J_STR("family", family_table[f].word),
+			    J_STR("change", was && is ? "still"
+					    : was     ? "gone"
+						      : "new"));
 	}
 	json_close(j);
 }

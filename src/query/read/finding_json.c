@@ -33,11 +33,9 @@ static void events_json(struct json *j, const struct trace *t, const struct find
 	for (size_t i = 0; i < f->events; i++) {
 		const struct event *e = &f->event[i];
 
-		json_open(j, NULL, '{');
-		json_str(j, "name", trace_text(t, e->name));
-		json_u64(j, "start_ns", e->start_ns > t0 ? e->start_ns - t0 : 0);
-		json_u64(j, "dur_ns", e->dur_ns);
-		json_close(j);
+		json_object(j, NULL, J_STR("name", trace_text(t, e->name)),
+			    J_U64("start_ns", e->start_ns > t0 ? e->start_ns - t0 : 0),
+			    J_U64("dur_ns", e->dur_ns));
 	}
 	json_close(j);
 }
@@ -48,26 +46,23 @@ static void texts_json(struct json *j, const struct finding *f)
 	for (size_t k = 0; k < FINDING_SEEN && *f->seen[k]; k++)
 		json_str(j, NULL, f->seen[k]);
 	json_close(j);
-	json_str(j, "not", f->ruled_out);
-	json_str(j, "action", f->action);
-	json_str(j, "expect", f->expect);
+	json_members(j, J_STR("not", f->ruled_out), J_STR("action", f->action),
+		     J_STR("expect", f->expect));
 }
 
 static void finding_json(struct json *j, const struct trace *t, const struct finding *f, size_t i,
 			 const struct replay *r, uint64_t t0)
 {
 	json_open(j, NULL, '{');
-	json_u64(j, "id", i + 1);
-	json_str(j, "family", family_table[f->family].word);
-	json_str(j, "title", f->title);
+	json_members(j, J_U64("id", i + 1), J_STR("family", family_table[f->family].word),
+		     J_STR("title", f->title));
 	json_rank(j, "rank", f->rank);
-	json_u64(j, "device", t->device[f->on->device].device);
-	json_u64(j, "cost_ns", f->cost_ns / f->steps);
-	json_str(j, "per", f->on->steps ? "step" : "trace");
-	json_real(j, "share", f->share);
-	json_str(j, "confidence", sure_word[f->sure]);
-	json_u64(j, "gain_lo_ns", f->gain_lo_ns / f->steps);
-	json_u64(j, "gain_hi_ns", f->gain_hi_ns / f->steps);
+	json_members(j, J_U64("device", t->device[f->on->device].device),
+		     J_U64("cost_ns", f->cost_ns / f->steps),
+		     J_STR("per", f->on->steps ? "step" : "trace"), J_REAL("share", f->share),
+		     J_STR("confidence", sure_word[f->sure]),
+		     J_U64("gain_lo_ns", f->gain_lo_ns / f->steps),
+		     J_U64("gain_hi_ns", f->gain_hi_ns / f->steps));
 	if (replay_step_ns(r, f->family))
 		json_u64(j, "replay_ns", replay_step_ns(r, f->family));
 	evidence_json(j, f);
@@ -85,10 +80,8 @@ static void path_json(struct json *j, const struct replay *r, uint64_t t0)
 			json_u64(j, "start_ns", r->from_ns > t0 ? r->from_ns - t0 : 0);
 			json_u64(j, "end_ns", r->to_ns > t0 ? r->to_ns - t0 : 0);
 		}
-		json_i64(j, "span_ns", r->span_ns);
-		json_u64(j, "steps", r->steps);
-		json_u64(j, "tasks", r->tasks);
-		json_u64(j, "collectives_matched", r->meetings);
+		json_members(j, J_I64("span_ns", r->span_ns), J_U64("steps", r->steps),
+			     J_U64("tasks", r->tasks), J_U64("collectives_matched", r->meetings));
 		json_open(j, "by_kind", '{');
 		for (size_t k = 0; k < SIM_KINDS; k++)
 			json_i64(j, kind_word[k], r->by_kind[k]);
@@ -112,12 +105,10 @@ void findings_json(struct json *j, const struct trace *t, const struct findings 
 	findings_some_json(j, t, fs, r, t0, SIZE_MAX);
 	json_open(j, "checked", '[');
 	for (enum family k = 0; k < FAMILIES; k++) {
-		json_open(j, NULL, '{');
-		json_str(j, "family", family_table[k].word);
-		json_bool(j, "possible", fs->checked[k].could);
-		json_bool(j, "found", fs->checked[k].fired);
-		json_real(j, "share", fs->checked[k].share);
-		json_close(j);
+		json_object(j, NULL, J_STR("family", family_table[k].word),
+			    J_BOOL("possible", fs->checked[k].could),
+			    J_BOOL("found", fs->checked[k].fired),
+			    J_REAL("share", fs->checked[k].share));
 	}
 	json_close(j);
 	path_json(j, r, t0);

@@ -13,16 +13,13 @@ void insight_host_json(struct json *j, const char *key, const struct insight *in
 
 		json_open(j, NULL, '{');
 		json_rank(j, "rank", r->rank);
-		json_str(j, "name", trace_text(in->t, r->name));
-		json_u64(j, "count", r->count);
-		json_u64(j, "total_ns", r->total_ns);
-		json_u64(j, "self_ns", r->self_ns);
+		json_members(j, J_STR("name", trace_text(in->t, r->name)), J_U64("count", r->count),
+			     J_U64("total_ns", r->total_ns), J_U64("self_ns", r->self_ns));
 		if (by == HOST_MODULE)
 			json_u64(j, "backward_ns", r->backward_ns);
 		if (r->work_ns) {
-			json_u64(j, "flops", r->flops);
-			json_u64(j, "bytes", r->bytes);
-			json_u64(j, "work_ns", r->work_ns);
+			json_members(j, J_U64("flops", r->flops), J_U64("bytes", r->bytes),
+				     J_U64("work_ns", r->work_ns));
 		}
 		json_close(j);
 	}
@@ -45,9 +42,8 @@ void insight_work_json(struct json *j, const struct insight *in)
 		json_str(j, "name", trace_text(in->t, r->name));
 		name_or_null(j, "op", in->t, r->op);
 		name_or_null(j, "module", in->t, r->module);
-		json_u64(j, "count", r->count);
-		json_u64(j, "total_ns", r->total_ns);
-		json_u64(j, "in_steps", r->in_steps);
+		json_members(j, J_U64("count", r->count), J_U64("total_ns", r->total_ns),
+			     J_U64("in_steps", r->in_steps));
 		if (r->in_steps) {
 			json_u64(j, "first_step", r->first_step);
 			json_u64(j, "last_step", r->last_step);

@@ -10,10 +10,7 @@ static uint64_t since(uint64_t ns, uint64_t t0)
 
 void json_rank(struct json *j, const char *key, int32_t rank)
 {
-	if (rank == TRACE_NO_RANK)
-		json_null(j, key);
-	else
-		json_i64(j, key, rank);
+	json_maybe(j, key, rank != TRACE_NO_RANK, rank);
 }
 
 static void file_json(struct json *j, const struct trace_file *f)
@@ -21,12 +18,9 @@ static void file_json(struct json *j, const struct trace_file *f)
 	json_open(j, NULL, '{');
 	json_str(j, "path", f->path);
 	json_rank(j, "rank", f->rank);
-	json_u64(j, "events", f->rows);
-	json_u64(j, "imported", f->imported);
-	json_u64(j, "lost", f->lost);
-	json_u64(j, "left", f->left);
-	json_u64(j, "mended", f->mended);
-	json_u64(j, "tick_ns", f->tick_ns);
+	json_members(j, J_U64("events", f->rows), J_U64("imported", f->imported),
+		     J_U64("lost", f->lost), J_U64("left", f->left), J_U64("mended", f->mended),
+		     J_U64("tick_ns", f->tick_ns));
 	if (f->world)
 		json_u64(j, "world", (uint64_t)f->world);
 	if (f->broke_at != UINT64_MAX)
@@ -38,37 +32,27 @@ static void file_json(struct json *j, const struct trace_file *f)
 
 static void breakdown_json(struct json *j, const struct breakdown *b, bool swept)
 {
-	json_u64(j, "span_ns", b->span_ns);
-	json_u64(j, "busy_ns", b->busy_ns);
-	json_u64(j, "idle_ns", b->idle_ns);
-	json_u64(j, "compute_ns", b->compute_ns);
-	json_u64(j, "comm_ns", b->comm_ns);
-	json_u64(j, "memory_ns", b->memory_ns);
-	json_u64(j, "comm_overlap_ns", b->overlap_ns);
-	json_u64(j, "exposed_comm_ns", b->exposed_comm_ns);
-	json_u64(j, "exposed_copy_ns", b->exposed_copy_ns);
-	json_u64(j, "kernels", b->kernels);
-	if (swept) /* launches were not looked at */
-		json_null(j, "attributed_kernels");
-	else
-		json_u64(j, "attributed_kernels", b->attributed);
-	json_u64(j, "copies", b->copies);
-	json_u64(j, "memsets", b->memsets);
-	json_u64(j, "gaps", b->gaps);
+	json_members(j, J_U64("span_ns", b->span_ns), J_U64("busy_ns", b->busy_ns),
+		     J_U64("idle_ns", b->idle_ns), J_U64("compute_ns", b->compute_ns),
+		     J_U64("comm_ns", b->comm_ns), J_U64("memory_ns", b->memory_ns),
+		     J_U64("comm_overlap_ns", b->overlap_ns),
+		     J_U64("exposed_comm_ns", b->exposed_comm_ns),
+		     J_U64("exposed_copy_ns", b->exposed_copy_ns), J_U64("kernels", b->kernels));
+	/* A sweep did not look at launches. */
+	json_maybe(j, "attributed_kernels", !swept, (int64_t)b->attributed);
+	json_members(j, J_U64("copies", b->copies), J_U64("memsets", b->memsets),
+		     J_U64("gaps", b->gaps));
 }
 
 static void launch_json(struct json *j, const struct insight_launch *l, uint64_t span_ns)
 {
-	json_open(j, "launch", '{');
-	json_u64(j, "launched", l->launched);
-	json_u64(j, "calls", l->calls);
-	json_u64(j, "call_ns", l->call_ns);
-	json_u64(j, "delay_p50_ns", sketch_quantile(&l->delay, 0.5));
-	json_u64(j, "delay_p99_ns", sketch_quantile(&l->delay, 0.99));
-	json_u64(j, "queued_ns", l->queued_ns);
-	json_real(j, "queue_depth_mean", ratio(l->queued_ns, span_ns));
-	json_u64(j, "queue_depth_max", l->depth_max);
-	json_close(j);
+	json_object(j, "launch", J_U64("launched", l->launched), J_U64("calls", l->calls),
+		    J_U64("call_ns", l->call_ns),
+		    J_U64("delay_p50_ns", sketch_quantile(&l->delay, 0.5)),
+		    J_U64("delay_p99_ns", sketch_quantile(&l->delay, 0.99)),
+		    J_U64("queued_ns", l->queued_ns),
+		    J_REAL("queue_depth_mean", ratio(l->queued_ns, span_ns)),
+		    J_U64("queue_depth_max", l->depth_max));
 }
 
 static void copies_json(struct json *j, const struct insight_device *d)
@@ -80,13 +64,10 @@ static void copies_json(struct json *j, const struct insight_device *d)
 	for (size_t k = 0; k < COPY_KINDS; k++) {
 		if (!d->copy[k].count)
 			continue;
-		json_open(j, NULL, '{');
-		json_str(j, "direction", word[k] ? word[k] : "unknown");
-		json_u64(j, "count", d->copy[k].count);
-		json_u64(j, "bytes", d->copy[k].bytes);
-		json_u64(j, "total_ns", d->copy[k].ns);
-		json_u64(j, "pageable", d->copy[k].pageable);
-		json_close(j);
+		json_object(j, NULL, J_STR("direction", word[k] ? word[k] : "unknown"),
+			    J_U64("count", d->copy[k].count), J_U64("bytes", d->copy[k].bytes),
+			    J_U64("total_ns", d->copy[k].ns),
+			    J_U64("pageable", d->copy[k].pageable));
 	}
 	json_close(j);
 }
@@ -101,14 +82,9 @@ static void causes_json(struct json *j, const struct insight *in, const struct i
 		json_u64(j, idle_word[c], d->idle_ns[c]);
 	json_close(j);
 	launch_json(j, &d->launch, d->b.span_ns);
-	json_open(j, "host", '{');
-	json_u64(j, "syncs", h->syncs);
-	json_u64(j, "sync_ns", h->sync_ns);
-	json_u64(j, "inputs", h->inputs);
-	json_u64(j, "input_ns", h->input_ns);
-	json_u64(j, "allocs", h->allocs);
-	json_u64(j, "alloc_ns", h->alloc_ns);
-	json_close(j);
+	json_object(j, "host", J_U64("syncs", h->syncs), J_U64("sync_ns", h->sync_ns),
+		    J_U64("inputs", h->inputs), J_U64("input_ns", h->input_ns),
+		    J_U64("allocs", h->allocs), J_U64("alloc_ns", h->alloc_ns));
 }
 
 static void device_json(struct json *j, const struct insight *in, const struct insight_device *d)
@@ -117,9 +93,8 @@ static void device_json(struct json *j, const struct insight *in, const struct i
 
 	json_open(j, NULL, '{');
 	json_rank(j, "rank", d->rank);
-	json_u64(j, "pid", in->t->process[td->process].pid);
-	json_u64(j, "device", td->device);
-	json_str(j, "name", td->name ? trace_text(in->t, td->name) : NULL);
+	json_members(j, J_U64("pid", in->t->process[td->process].pid), J_U64("device", td->device),
+		     J_STR("name", td->name ? trace_text(in->t, td->name) : NULL));
 	breakdown_json(j, &d->b, in->swept);
 	if (!in->swept)
 		causes_json(j, in, d);
@@ -189,12 +164,9 @@ void insight_rows_json(struct json *j, const char *key, const struct insight *in
 		json_str(j, "name", trace_text(in->t, r->name));
 		if (by == ROLL_KERNEL)
 			json_str(j, "class", class_word[r->class]);
-		json_u64(j, "count", r->count);
-		json_u64(j, "total_ns", r->total_ns);
-		json_u64(j, "min_ns", r->min_ns);
-		json_u64(j, "max_ns", r->max_ns);
-		json_u64(j, "p50_ns", r->p50_ns);
-		json_u64(j, "p99_ns", r->p99_ns);
+		json_members(j, J_U64("count", r->count), J_U64("total_ns", r->total_ns),
+			     J_U64("min_ns", r->min_ns), J_U64("max_ns", r->max_ns),
+			     J_U64("p50_ns", r->p50_ns), J_U64("p99_ns", r->p99_ns));
 		if (r->bytes)
 			json_u64(j, "bytes", r->bytes);
 		if (by == ROLL_KERNEL)
@@ -215,16 +187,12 @@ void insight_steps_json(struct json *j, const struct insight *in, uint64_t t0, s
 
 		json_open(j, NULL, '{');
 		json_rank(j, "rank", s->rank);
-		json_u64(j, "step", s->number);
-		json_u64(j, "start_ns", since(s->start_ns, t0));
-		json_u64(j, "dur_ns", s->dur_ns);
-		json_u64(j, "input_ns", s->input_ns);
-		json_u64(j, "busy_ns", s->b.busy_ns);
-		json_u64(j, "idle_ns", s->b.idle_ns);
-		json_u64(j, "compute_ns", s->b.compute_ns);
-		json_u64(j, "comm_ns", s->b.comm_ns);
-		json_u64(j, "memory_ns", s->b.memory_ns);
-		json_u64(j, "exposed_comm_ns", s->b.exposed_comm_ns);
+		json_members(j, J_U64("step", s->number), J_U64("start_ns", since(s->start_ns, t0)),
+			     J_U64("dur_ns", s->dur_ns), J_U64("input_ns", s->input_ns),
+			     J_U64("busy_ns", s->b.busy_ns), J_U64("idle_ns", s->b.idle_ns),
+			     J_U64("compute_ns", s->b.compute_ns), J_U64("comm_ns", s->b.comm_ns),
+			     J_U64("memory_ns", s->b.memory_ns),
+			     J_U64("exposed_comm_ns", s->b.exposed_comm_ns));
 		json_close(j);
 	}
 	json_close(j);
@@ -238,13 +206,11 @@ void insight_memory_json(struct json *j, const struct insight *in, uint64_t t0)
 
 		json_open(j, NULL, '{');
 		json_rank(j, "rank", in->t->file[m->file].rank);
-		json_str(j, "name", trace_text(in->t, m->name));
-		json_u64(j, "samples", m->samples);
-		json_u64(j, "first_bytes", m->first);
-		json_u64(j, "last_bytes", m->last);
-		json_u64(j, "peak_bytes", m->peak);
-		json_u64(j, "start_ns", since(m->first_ns, t0));
-		json_u64(j, "end_ns", since(m->last_ns, t0));
+		json_members(j, J_STR("name", trace_text(in->t, m->name)),
+			     J_U64("samples", m->samples), J_U64("first_bytes", m->first),
+			     J_U64("last_bytes", m->last), J_U64("peak_bytes", m->peak),
+			     J_U64("start_ns", since(m->first_ns, t0)),
+			     J_U64("end_ns", since(m->last_ns, t0)));
 		json_open(j, "low_bytes", '[');
 		for (size_t k = 0; k < MEMORY_PARTS; k++)
 			if (m->low[k] != UINT64_MAX)
@@ -265,12 +231,8 @@ void insight_account_json(struct json *j, const struct trace *t)
 		left += t->file[i].left;
 		lost += t->file[i].lost;
 	}
-	json_open(j, "accounting", '{');
-	json_u64(j, "rows", rows);
-	json_u64(j, "imported", imported);
-	json_u64(j, "left", left);
-	json_u64(j, "lost", lost);
-	json_close(j);
+	json_object(j, "accounting", J_U64("rows", rows), J_U64("imported", imported),
+		    J_U64("left", left), J_U64("lost", lost));
 }
 
 void insight_json(struct json *j, const struct insight *in)

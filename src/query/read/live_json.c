@@ -38,12 +38,9 @@ static void begin(struct json *j, FILE *f, struct aon_consumer *c,
 {
 	json_init(j, f);
 	json_open(j, NULL, '{');
-	json_u64(j, "seq", e->seq);
-	json_str(j, "kind", aon_consumer_kind(e->kind));
-	json_str(j, "name", e->name ? aon_consumer_name(c, e->name) : NULL);
-	json_u64(j, "pid", e->pid);
-	json_u64(j, "process", e->process);
-	json_u64(j, "track", e->track);
+	json_members(j, J_U64("seq", e->seq), J_STR("kind", aon_consumer_kind(e->kind)),
+		     J_STR("name", e->name ? aon_consumer_name(c, e->name) : NULL),
+		     J_U64("pid", e->pid), J_U64("process", e->process), J_U64("track", e->track));
 	json_u64(j, "lane", e->track); /* the key until 0.1 */
 	json_u64(j, "start_ns", e->start_ns);
 }
@@ -53,13 +50,9 @@ void live_event_json(FILE *f, struct aon_consumer *c, const struct aon_consumer_
 	struct json j;
 
 	begin(&j, f, c, e);
-	json_u64(&j, "weight", aon_consumer_weight(c));
-	json_u64(&j, "dur_ns", e->dur_ns);
-	json_u64(&j, "a", e->a);
-	json_u64(&j, "b", e->b);
-	json_u64(&j, "corr", e->corr);
-	json_u64(&j, "flags", e->flags);
-	json_u64(&j, "depth", e->depth);
+	json_members(&j, J_U64("weight", aon_consumer_weight(c)), J_U64("dur_ns", e->dur_ns),
+		     J_U64("a", e->a), J_U64("b", e->b), J_U64("corr", e->corr),
+		     J_U64("flags", e->flags), J_U64("depth", e->depth));
 	json_end(&j);
 }
 
@@ -68,14 +61,10 @@ void live_window_json(FILE *f, struct aon_consumer *c, const struct aon_consumer
 	struct json j;
 
 	begin(&j, f, c, &w->of);
-	json_u64(&j, "count", w->of.a);
-	json_u64(&j, "total_ns", w->of.dur_ns);
-	json_u64(&j, "bytes", w->of.b);
-	json_u64(&j, "min_ns", w->min_ns);
-	json_u64(&j, "max_ns", w->max_ns);
-	json_u64(&j, "p50_ns", w->p50_ns);
-	json_u64(&j, "p95_ns", w->p95_ns);
-	json_u64(&j, "p99_ns", w->p99_ns);
+	json_members(&j, J_U64("count", w->of.a), J_U64("total_ns", w->of.dur_ns),
+		     J_U64("bytes", w->of.b), J_U64("min_ns", w->min_ns),
+		     J_U64("max_ns", w->max_ns), J_U64("p50_ns", w->p50_ns),
+		     J_U64("p95_ns", w->p95_ns), J_U64("p99_ns", w->p99_ns));
 	json_end(&j);
 }
 

@@ -36,17 +36,17 @@ static void row_json(struct json *j, const struct insight *in, const struct roof
 {
 	json_open(j, NULL, '{');
 	json_rank(j, "rank", r->rank);
-	json_u64(j, "device", in->t->device[r->device].device);
-	json_str(j, "name", trace_text(in->t, r->name));
-	json_str(j, "class", class_word[r->class]);
+	json_members(j, J_U64("device", in->t->device[r->device].device),
+		     J_STR("name", trace_text(in->t, r->name)),
+		     J_STR("class", class_word[r->class]));
 	name_json(j, "op", in->t, r->op);
 	name_json(j, "shapes", in->t, r->shapes);
 	json_u64(j, "count", r->count);
 	json_u64(j, "total_ns", r->total_ns);
 	roof_verdict_json(j, r);
-	json_str(j, "occupancy_by", r->occupancy_by);
-	json_str(j, "type", r->work.how ? gpu_type_word[r->work.type] : NULL);
-	json_bool(j, "tensor", r->work.tensor);
+	json_members(j, J_STR("occupancy_by", r->occupancy_by),
+		     J_STR("type", r->work.how ? gpu_type_word[r->work.type] : NULL),
+		     J_BOOL("tensor", r->work.tensor));
 	known(j, "flops", r->work.flops);
 	known(j, "bytes", r->work.bytes);
 	known(j, "l2_bytes", r->work.l2_bytes);
@@ -66,12 +66,10 @@ static void op_json(struct json *j, const struct insight *in, const struct roof_
 
 	json_open(j, NULL, '{');
 	json_rank(j, "rank", o->rank);
-	json_str(j, "name", trace_text(in->t, o->name));
-	json_str(j, "shapes", trace_text(in->t, o->shapes));
-	json_u64(j, "count", o->count);
-	json_u64(j, "total_ns", o->total_ns);
-	json_u64(j, "flops", o->work.flops);
-	json_u64(j, "bytes", o->work.bytes);
+	json_members(j, J_STR("name", trace_text(in->t, o->name)),
+		     J_STR("shapes", trace_text(in->t, o->shapes)), J_U64("count", o->count),
+		     J_U64("total_ns", o->total_ns), J_U64("flops", o->work.flops),
+		     J_U64("bytes", o->work.bytes));
 	known(j, "flops_per_s", s > 0 ? (double)o->work.flops / s : 0);
 	known(j, "bytes_per_s", s > 0 ? (double)o->work.bytes / s : 0);
 	json_close(j);
@@ -90,10 +88,7 @@ void roof_peaks_json(struct json *j, const struct gpu *g, const bool used[2 * GP
 			continue;
 		snprintf(name, sizeof(name), "%s%s", gpu_type_word[t % GPU_TYPES],
 			 tensor ? " tensor" : "");
-		json_open(j, NULL, '{');
-		json_str(j, "name", name);
-		json_real(j, "flops", flops);
-		json_close(j);
+		json_object(j, NULL, J_STR("name", name), J_REAL("flops", flops));
 	}
 	json_close(j);
 	json_open(j, "bw", '[');
@@ -102,10 +97,7 @@ void roof_peaks_json(struct json *j, const struct gpu *g, const bool used[2 * GP
 
 		if (!(rate > 0))
 			continue;
-		json_open(j, NULL, '{');
-		json_str(j, "name", i ? "L2" : "memory");
-		json_real(j, "Bps", rate);
-		json_close(j);
+		json_object(j, NULL, J_STR("name", i ? "L2" : "memory"), J_REAL("Bps", rate));
 	}
 	json_close(j);
 }

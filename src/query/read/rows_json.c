@@ -31,21 +31,19 @@ static void row_json(struct json *j, const struct gather *g, const struct proces
 		json_null(j, "rank");
 		json_str(j, "class", class_word[names_work_text(names, r->kind, label)]);
 	}
-	json_str(j, "kind", r->kind < EVENT_MAX ? kind[r->kind] : NULL);
-	json_u64(j, "count", r->count);
-	json_u64(j, "total_ns", r->total_ns);
+	json_members(j, J_STR("kind", r->kind < EVENT_MAX ? kind[r->kind] : NULL),
+		     J_U64("count", r->count), J_U64("total_ns", r->total_ns));
 	if (gather_sampled(g, r->kind))
 		json_u64(j, "total_error_ns", (uint64_t)(sampled_error(r->variance) + 0.5));
-	json_u64(j, "min_ns", r->min_ns);
-	json_u64(j, "max_ns", r->max_ns);
-	json_u64(j, "p50_ns", gather_quantile(r, 0.5));
-	json_u64(j, "p99_ns", gather_quantile(r, 0.99));
+	json_members(j, J_U64("min_ns", r->min_ns), J_U64("max_ns", r->max_ns),
+		     J_U64("p50_ns", gather_quantile(r, 0.5)),
+		     J_U64("p99_ns", gather_quantile(r, 0.99)));
 	if (r->bytes)
 		json_u64(j, "bytes", r->bytes);
 	if (r->roof.known_ns) {
-		json_str(j, "limit", roof_limit_word[roof_name_limit(&r->roof)]);
-		json_real(j, "fraction", roof_name_fraction(&r->roof));
-		json_str(j, "how", work_how_word[roof_name_how(&r->roof)]);
+		json_members(j, J_STR("limit", roof_limit_word[roof_name_limit(&r->roof)]),
+			     J_REAL("fraction", roof_name_fraction(&r->roof)),
+			     J_STR("how", work_how_word[roof_name_how(&r->roof)]));
 	}
 	if (whole)
 		json_u64(j, "self_ns", r->self_ns);

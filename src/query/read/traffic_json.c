@@ -18,17 +18,15 @@ static void row_json(struct json *j, const struct trace *t, const struct traffic
 	json_rank(j, "rank", r->rank);
 	json_u64(j, "device", t->device[r->device].device);
 	if (r->collective) {
-		json_str(j, "op", r->op < COLL_OPS ? coll_op_word[r->op] : NULL);
-		json_str(j, "group", r->group ? trace_text(t, r->group) : NULL);
-		json_u64(j, "ranks", r->ranks);
+		json_members(j, J_STR("op", r->op < COLL_OPS ? coll_op_word[r->op] : NULL),
+			     J_STR("group", r->group ? trace_text(t, r->group) : NULL),
+			     J_U64("ranks", r->ranks));
 	} else {
 		json_str(j, "direction", traffic_direction(r));
 		json_bool(j, "pageable", r->pageable);
 	}
-	json_u64(j, "count", r->count);
-	json_u64(j, "bytes", r->bytes);
-	json_u64(j, "total_ns", r->total_ns);
-	json_str(j, "verdict", traffic_word[r->is]);
+	json_members(j, J_U64("count", r->count), J_U64("bytes", r->bytes),
+		     J_U64("total_ns", r->total_ns), J_STR("verdict", traffic_word[r->is]));
 	known(j, "bytes_per_s", r->bytes ? traffic_Bps(r) : 0);
 	if (r->collective) {
 		known(j, "bus_bytes_per_s", traffic_bus_Bps(r));

@@ -225,13 +225,10 @@ static void path_json(struct json *j, const char *key, const struct sim_path *p)
 
 void whatif_json(struct json *j, const struct whatif *w)
 {
-	json_u64(j, "files", w->files);
-	json_u64(j, "steps", w->steps);
-	json_u64(j, "collectives_matched", w->meetings);
-	json_i64(j, "measured_ns", w->before->span_ns);
-	json_i64(j, "replayed_ns", w->replay_ns);
-	json_i64(j, "predicted_ns", w->after->span_ns);
-	json_u64(j, "names_scaled", w->scaled);
+	json_members(j, J_U64("files", w->files), J_U64("steps", w->steps),
+		     J_U64("collectives_matched", w->meetings),
+		     J_I64("measured_ns", w->before->span_ns), J_I64("replayed_ns", w->replay_ns),
+		     J_I64("predicted_ns", w->after->span_ns), J_U64("names_scaled", w->scaled));
 	path_json(j, "critical_path", w->before);
 	path_json(j, "critical_path_after", w->after);
 }
