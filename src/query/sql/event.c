@@ -87,26 +87,9 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	return SQLITE_OK;
 }
 
-static int disconnect(sqlite3_vtab *tab)
-{
-	free(tab);
-	return SQLITE_OK;
-}
-
 static int open_cursor(sqlite3_vtab *tab, sqlite3_vtab_cursor **out)
 {
-	struct cursor *cur = calloc(1, sizeof(*cur));
-	int err;
-
-	if (!cur)
-		return SQLITE_NOMEM;
-	err = source_enter(((struct event_table *)tab)->src);
-	if (err < 0) {
-		free(cur);
-		return source_fail(tab, err);
-	}
-	*out = &cur->base;
-	return SQLITE_OK;
+	return source_cursor(((struct event_table *)tab)->src, tab, sizeof(struct cursor), out);
 }
 
 static void reset(struct cursor *cur)
@@ -353,15 +336,6 @@ static void result_row(sqlite3_context *ctx, const struct cursor *cur, const str
 	case COL_ID:
 		sqlite3_result_int64(ctx, (int64_t)id_of(cur, row));
 		break;
-	case COL_TS:
-		sqlite3_result_int64(ctx, (int64_t)c->start_ns[row]);
-		break;
-	case COL_DUR:
-		sqlite3_result_int64(ctx, (int64_t)c->dur_ns[row]);
-		break;
-	case COL_END_TS:
-		sqlite3_result_int64(ctx, (int64_t)(c->start_ns[row] + c->dur_ns[row]));
-		break;
 	case COL_WALL:
 		track = dict_track(d, c->track[row]);
 		if (d->track[track].process)
@@ -369,14 +343,8 @@ static void result_row(sqlite3_context *ctx, const struct cursor *cur, const str
 				ctx, (int64_t)c->start_ns[row] +
 					     d->process[d->track[track].process].wall_offset_ns);
 		break;
-	case COL_CORRELATION:
-		sqlite3_result_int64(ctx, c->corr[row]);
-		break;
 	case COL_OPEN:
 		sqlite3_result_int(ctx, (c->flags[row] & EVENT_OPEN) != 0);
-		break;
-	case COL_DEPTH:
-		sqlite3_result_int(ctx, c->depth[row]);
 		break;
 	case COL_DIRECTION:
 		way = c->flags[row] >> EVENT_COPY_SHIFT;
@@ -395,19 +363,11 @@ static void result_row(sqlite3_context *ctx, const struct cursor *cur, const str
 	case COL_FREED:
 		sqlite3_result_int(ctx, c->flags[row] >> EVENT_COPY_SHIFT == 2);
 		break;
-	case COL_B:
-	case COL_ADDRESS:
-	case COL_SEQUENCE:
-		sqlite3_result_int64(ctx, (int64_t)c->b[row]);
-		break;
-	case COL_A:
-	case COL_NUMBER:
-	case COL_BYTES:
-	case COL_GRAPH_ID:
-		sqlite3_result_int64(ctx, (int64_t)c->a[row]);
-		break;
 	default:
-		result_geo(ctx, d, c->a[row], col);
+		if (col >= COL_GRID_X && col <= COL_SHARED_DYNAMIC)
+			result_geo(ctx, d, c->a[row], col);
+		else
+			sqlite3_result_int64(ctx, row_value(c, row, col));
 	}
 }
 
@@ -453,8 +413,8 @@ const sqlite3_module event_module = {
 	.xCreate = connect,
 	.xConnect = connect,
 	.xBestIndex = plan_best,
-	.xDisconnect = disconnect,
-	.xDestroy = disconnect,
+	.xDisconnect = source_disconnect,
+	.xDestroy = source_disconnect,
 	.xOpen = open_cursor,
 	.xClose = close_cursor,
 	.xFilter = filter,

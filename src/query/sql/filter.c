@@ -312,7 +312,7 @@ void filter_fini(struct filter *f)
 	f->process = NULL;
 }
 
-static int64_t row_value(const struct event_columns *c, size_t i, uint8_t col)
+int64_t row_value(const struct event_columns *c, size_t i, enum col_id col)
 {
 	switch (col) {
 	case COL_TS:
@@ -326,6 +326,7 @@ static int64_t row_value(const struct event_columns *c, size_t i, uint8_t col)
 	case COL_DEPTH:
 		return c->depth[i];
 	case COL_B:
+	case COL_ADDRESS:
 	case COL_SEQUENCE:
 		return (int64_t)c->b[i];
 	default:

@@ -30,10 +30,7 @@ static void put(struct cells *c, const struct trace *t, const struct finding *f)
 				      f->seen[i]);
 	cell_text(c, family_table[f->family].word);
 	cell_text(c, f->title);
-	if (f->rank == TRACE_NO_RANK)
-		cell_null(c);
-	else
-		cell_int(c, f->rank);
+	cell_maybe(c, f->rank != TRACE_NO_RANK, f->rank);
 	cell_int(c, t->device[f->on->device].device);
 	cell_int(c, (int64_t)(f->cost_ns / f->steps));
 	cell_text(c, f->on->steps ? "step" : "trace");

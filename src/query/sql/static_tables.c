@@ -53,6 +53,11 @@ void cell_null(struct cells *c)
 	add(c, (struct sql_cell){ .type = CELL_NULL });
 }
 
+void cell_maybe(struct cells *c, bool is, int64_t v)
+{
+	add(c, (struct sql_cell){ .type = is ? CELL_INT : CELL_NULL, .i = v });
+}
+
 void cell_text(struct cells *c, const char *text)
 {
 	struct sql_cell cell = { .type = CELL_TEXT, .text = text ? strdup(text) : NULL };
@@ -66,13 +71,13 @@ void cell_text(struct cells *c, const char *text)
 void cell_track(struct cells *c, const struct dict *d, uint32_t track)
 {
 	static const enum col_id cols[] = { COL_PROCESS, COL_PID, COL_DEVICE, COL_STREAM, COL_TID };
-	int64_t v;
+	int64_t v = 0;
 
-	for (size_t i = 0; i < sizeof(cols) / sizeof(cols[0]); i++)
-		if (track_value(d, track, cols[i], &v))
-			cell_int(c, v);
-		else
-			cell_null(c);
+	for (size_t i = 0; i < sizeof(cols) / sizeof(cols[0]); i++) {
+		bool has = track_value(d, track, cols[i], &v);
+
+		cell_maybe(c, has, v);
+	}
 }
 
 /* --- what fills them --- */
@@ -119,10 +124,7 @@ static int fill_track(struct cells *c, struct sql_source *src, const struct smal
 
 		cell_int(c, l->id);
 		cell_track(c, d, i);
-		if (l->device == TRACK_HOST)
-			cell_null(c);
-		else
-			cell_int(c, l->context);
+		cell_maybe(c, l->device != TRACK_HOST, l->context);
 		cell_text(c, d->name[dict_name(d, l->name)].text);
 	}
 	return c->err;
@@ -168,14 +170,6 @@ static int fill_name(struct cells *c, struct sql_source *src, const struct small
 	return c->err;
 }
 
-static void cell_number(struct cells *c, const struct journal_entry *e, enum entry_field f)
-{
-	if (entry_has(e, f))
-		cell_int(c, (int64_t)entry_number(e, f));
-	else
-		cell_null(c);
-}
-
 static int journal_entry(void *arg, const struct journal_entry *e)
 {
 	struct cells *c = arg;
@@ -185,9 +179,9 @@ static int journal_entry(void *arg, const struct journal_entry *e)
 	cell_text(c, entry_what(e));
 	cell_text(c, entry_line(e, text));
 	cell_text(c, entry_kinds[e->kind].word);
-	cell_number(c, e, FIELD_PROCESS);
-	cell_number(c, e, FIELD_PID);
-	cell_number(c, e, FIELD_RANK);
+	cell_maybe(c, entry_has(e, FIELD_PROCESS), (int64_t)entry_number(e, FIELD_PROCESS));
+	cell_maybe(c, entry_has(e, FIELD_PID), (int64_t)entry_number(e, FIELD_PID));
+	cell_maybe(c, entry_has(e, FIELD_RANK), (int64_t)entry_number(e, FIELD_RANK));
 	cell_text(c, entry_has(e, FIELD_JOB) ? entry_word(e, FIELD_JOB) : NULL);
 	cell_text(c, fields ? fields : "{}"); /* for SQLite's json_extract() */
 	free(fields);
@@ -241,11 +235,9 @@ static int add_window(void *arg, const struct window *w)
 		cell_int(f->c, (int64_t)r->min_ns);
 		cell_int(f->c, (int64_t)r->max_ns);
 		for (int k = 0; k < 2; k++)
-			if (sketch)
-				cell_int(f->c,
-					 (int64_t)sketch_quantile(&r->sketch, k ? 0.99 : 0.5));
-			else
-				cell_null(f->c);
+			cell_maybe(f->c, sketch,
+				   (int64_t)(sketch ? sketch_quantile(&r->sketch, k ? 0.99 : 0.5)
+						    : 0));
 		cell_int(f->c, (int64_t)r->bytes);
 		cell_verdict(f->c, r->verdict);
 	}
@@ -353,12 +345,6 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	return SQLITE_OK;
 }
 
-static int disconnect(sqlite3_vtab *tab)
-{
-	free(tab);
-	return SQLITE_OK;
-}
-
 /* The plan is text: columns, then one letter for each condition on time, in their order. */
 static int best(sqlite3_vtab *tab, sqlite3_index_info *info)
 {
@@ -388,18 +374,8 @@ static int best(sqlite3_vtab *tab, sqlite3_index_info *info)
 
 static int open_cursor(sqlite3_vtab *tab, sqlite3_vtab_cursor **out)
 {
-	struct small_cursor *cur = calloc(1, sizeof(*cur));
-	int err;
-
-	if (!cur)
-		return SQLITE_NOMEM;
-	err = source_enter(((struct small_table *)tab)->src);
-	if (err < 0) {
-		free(cur);
-		return source_fail(tab, err);
-	}
-	*out = &cur->base;
-	return SQLITE_OK;
+	return source_cursor(((struct small_table *)tab)->src, tab, sizeof(struct small_cursor),
+			     out);
 }
 
 static int close_cursor(sqlite3_vtab_cursor *base)
@@ -485,8 +461,8 @@ const sqlite3_module small_module = {
 	.xCreate = connect,
 	.xConnect = connect,
 	.xBestIndex = best,
-	.xDisconnect = disconnect,
-	.xDestroy = disconnect,
+	.xDisconnect = source_disconnect,
+	.xDestroy = source_disconnect,
 	.xOpen = open_cursor,
 	.xClose = close_cursor,
 	.xFilter = filter,

@@ -27,6 +27,7 @@ void cell_int(struct cells *c, int64_t v);
 void cell_real(struct cells *c, double v);
 void cell_text(struct cells *c, const char *text); /* copied; NULL is NULL */
 void cell_null(struct cells *c);
+void cell_maybe(struct cells *c, bool is, int64_t v); /* is not: NULL */
 /* A track's process, pid, device, stream, tid: five cells. */
 void cell_track(struct cells *c, const struct dict *d, uint32_t track);
 

@@ -8,26 +8,13 @@ struct fill_steps {
 	const struct dict *d;
 };
 
-static int pid_of(const struct dict *d, uint32_t process, uint32_t *pid)
-{
-	for (uint32_t i = 1; i < d->processes; i++)
-		if (d->process[i].id == process) {
-			*pid = d->process[i].pid;
-			return 1;
-		}
-	return 0;
-}
-
 /* process, pid, rank, step: what both tables begin with, behind the time. */
 static void add_who(const struct fill_steps *f, uint32_t process, const struct step_rec *r)
 {
-	uint32_t pid;
+	uint32_t at = dict_at(&f->d->by_process, process);
 
 	cell_int(f->c, process);
-	if (pid_of(f->d, process, &pid))
-		cell_int(f->c, pid);
-	else
-		cell_null(f->c);
+	cell_maybe(f->c, at, f->d->process[at].pid);
 	cell_int(f->c, r->rank);
 	cell_int(f->c, r->step);
 }
@@ -82,10 +69,7 @@ static int add_exchanges(void *arg, uint32_t process, const struct step_rec *r)
 		cell_int(f->c, (int64_t)s->comm);
 		cell_text(f->c, step_op_word[s->op]);
 		cell_int(f->c, s->members);
-		if (s->peer == UINT32_MAX)
-			cell_null(f->c);
-		else
-			cell_int(f->c, s->peer);
+		cell_maybe(f->c, s->peer != UINT32_MAX, s->peer);
 		cell_int(f->c, s->count);
 		cell_int(f->c, s->kib);
 		cell_int(f->c, s->issued);

@@ -60,8 +60,9 @@ int source_late(const struct sql_source *s);
 int source_fail(sqlite3_vtab *tab, int err);
 /* sqlite3_declare_vtab(). */
 int source_declare(struct sql_source *s, sqlite3 *db, const char *text);
-/* A cursor begins or ends; the first one looks for what is new in the store. */
-int source_enter(struct sql_source *s);
+int source_disconnect(sqlite3_vtab *tab);
+/* A cursor of that size begins, or one ends; the first one looks for what is new in the store. */
+int source_cursor(struct sql_source *s, sqlite3_vtab *tab, size_t size, sqlite3_vtab_cursor **out);
 void source_leave(struct sql_source *s);
 
 struct event_table {
@@ -99,6 +100,8 @@ int plan_read(struct plan *p, const char *text);
 /* --- values --- */
 
 const char *kind_word(uint32_t kind);
+/* Of columns that are a number of the event: a, unless another is named. */
+int64_t row_value(const struct event_columns *c, size_t i, enum col_id col);
 
 /* Of dictionary columns: false is NULL. */
 bool track_value(const struct dict *d, uint32_t track, enum col_id col, int64_t *out);

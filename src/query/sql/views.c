@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -141,19 +142,32 @@ int source_declare(struct sql_source *s, sqlite3 *db, const char *text)
 	return rc;
 }
 
-int source_enter(struct sql_source *s)
+int source_disconnect(sqlite3_vtab *tab)
 {
+	free(tab);
+	return SQLITE_OK;
+}
+
+int source_cursor(struct sql_source *s, sqlite3_vtab *tab, size_t size, sqlite3_vtab_cursor **out)
+{
+	sqlite3_vtab_cursor *cur = calloc(1, size);
 	uint64_t last, events;
 	int err = 0;
 
+	if (!cur)
+		return SQLITE_NOMEM;
 	if (!s->cursors) {
 		err = store_extent(s->st, &last, &events);
 		if (err == 0 && (!s->dict.names || last != s->dict.last_blob))
 			err = dict_load(&s->dict, s->st);
 	}
-	if (err == 0)
-		s->cursors++;
-	return err;
+	if (err < 0) {
+		free(cur);
+		return source_fail(tab, err);
+	}
+	s->cursors++;
+	*out = cur;
+	return SQLITE_OK;
 }
 
 void source_leave(struct sql_source *s)

@@ -11,18 +11,11 @@ static void name(struct cells *c, const struct insight *in, enum insight_by by, 
 {
 	uint32_t id = insight_name(in, by, event);
 
-	if (id == UINT32_MAX)
-		cell_null(c);
-	else
-		cell_text(c, trace_text(in->t, id));
+	cell_text(c, id == UINT32_MAX ? NULL : trace_text(in->t, id));
 }
 
 static void put(struct cells *c, const struct insight *in, uint32_t i)
 {
-	static const char *const kind[EVENT_MAX] = {
-#define EVENT(num, NAME, word, has) [num] = word,
-#include "model/event.tbl.h"
-	};
 	const struct event *e = &in->t->event[i];
 	const struct trace_track *l = &in->t->track[e->track];
 	const struct insight_step *step = insight_step_of(in, i);
@@ -31,26 +24,18 @@ static void put(struct cells *c, const struct insight *in, uint32_t i)
 
 	cell_int(c, (int64_t)e->start_ns);
 	cell_int(c, (int64_t)e->dur_ns);
-	cell_text(c, kind[e->kind]);
+	cell_text(c, kind_word(e->kind));
 	cell_text(c, trace_text(in->t, e->name));
-	if (rank == TRACE_NO_RANK)
-		cell_null(c);
-	else
-		cell_int(c, rank);
+	cell_maybe(c, rank != TRACE_NO_RANK, rank);
 	cell_int(c, (int64_t)in->t->process[l->process].pid);
 	cell_int(c, in->t->device[l->device].device);
 	cell_int(c, (int64_t)l->stream);
 	cell_int(c, e->corr);
-	if (step)
-		cell_int(c, (int64_t)step->number);
-	else
-		cell_null(c);
+	cell_maybe(c, step, step ? (int64_t)step->number : 0);
 	name(c, in, ROLL_OP, i);
 	name(c, in, ROLL_MODULE, i);
-	if (launch == NO_EVENT)
-		cell_null(c);
-	else
-		cell_int(c, (int64_t)in->t->event[launch].start_ns);
+	cell_maybe(c, launch != NO_EVENT,
+		   launch != NO_EVENT ? (int64_t)in->t->event[launch].start_ns : 0);
 }
 
 int fill_work(struct cells *c, struct sql_source *src, const struct small_ask *ask)
