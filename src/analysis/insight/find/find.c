@@ -37,16 +37,10 @@ static const struct rule *const rules[FAMILIES] = {
 #include "insight/find/cause.tbl.h"
 };
 
-void fact_n(struct finding *f, const char *key, uint64_t n)
+void finding_put(struct finding *f, const struct fact *some)
 {
-	if (f->facts < FINDING_FACTS)
-		f->fact[f->facts++] = (struct fact){ .key = key, .n = n };
-}
-
-void fact_x(struct finding *f, const char *key, double x)
-{
-	if (f->facts < FINDING_FACTS)
-		f->fact[f->facts++] = (struct fact){ .key = key, .real = true, .x = x };
+	for (; some->key && f->facts < FINDING_FACTS; some++)
+		f->fact[f->facts++] = *some;
 }
 
 void finding_event(struct finding *f, const struct event *e)

@@ -48,19 +48,17 @@ static bool compile_fill(const struct insight *in, struct finding *f)
 		return false;
 	times = a.most->count - 1;
 	f->sure = SURE_HIGH;
-	snprintf(f->title, sizeof(f->title), "Functions are recompiled repeatedly");
+	SAY(title, "Functions are recompiled repeatedly");
 	finding_seen(f, "recompiling: %s%s (%s %% of the time)", T(f->cost_ns), finding_per(f),
 		     P(f->share));
 	finding_seen(f, "most: %.*s, %s times more in %s steps, %s each", NAME,
 		     insight_compiled(in->t, a.most->name), N(times), N(f->on->steps),
-		     fmt_time((char[FMT_LEN]){ 0 }, a.most_ns / times));
-	fact_n(f, "again_ns", a.ns);
-	fact_n(f, "times", times);
-	fact_n(f, "each_ns", a.most_ns / times);
+		     D(a.most_ns / times));
+	finding_facts(f, FACT_N("again_ns", a.ns), FACT_N("times", times),
+		      FACT_N("each_ns", a.most_ns / times));
 	finding_event(f, &a.most->last);
-	snprintf(f->action, sizeof(f->action),
-		 "keep shapes, types and static arguments the same, pad the last batch, jit once "
-		 "outside the loop; marks beside the compilations show what changed");
+	SAY(action, "keep shapes, types and static arguments the same, pad the last batch, jit "
+		    "once outside the loop; marks beside the compilations show what changed");
 	return true;
 }
 

@@ -30,22 +30,16 @@ static size_t busiest_direction(const struct insight_device *d)
 static void copy_action(const struct insight_copy *c, size_t k, struct finding *f)
 {
 	if (c->pageable_ns > c->ns / 4)
-		snprintf(f->action, sizeof(f->action),
-			 "pin the host's memory (pin_memory=True), then copy with "
-			 "non_blocking=True on "
-			 "a stream of its own");
+		SAY(action, "pin the host's memory (pin_memory=True), then copy with "
+			    "non_blocking=True on a stream of its own");
 	else if (k == 1)
-		snprintf(f->action, sizeof(f->action),
-			 "keep on the GPU what fits there (parameters, optimizer state), or copy "
-			 "the "
-			 "next part on another stream while this one computes");
+		SAY(action, "keep on the GPU what fits there (parameters, optimizer state), or "
+			    "copy the next part on another stream while this one computes");
 	else if (k == 2)
-		snprintf(f->action, sizeof(f->action),
-			 "copy less back: keep results on the GPU, or copy on another stream");
+		SAY(action, "copy less back: keep results on the GPU, or copy on another stream");
 	else
-		snprintf(f->action, sizeof(f->action),
-			 "avoid the copy: work in place, or fuse it into the kernel that produces "
-			 "the data");
+		SAY(action, "avoid the copy: work in place, or fuse it into the kernel that "
+			    "produces the data");
 }
 
 static bool copy_fill(const struct insight *in, struct finding *f)
@@ -58,23 +52,19 @@ static bool copy_fill(const struct insight *in, struct finding *f)
 	if (!c->count)
 		return false;
 	f->sure = SURE_HIGH;
-	snprintf(f->title, sizeof(f->title), "The GPU waits for copies, mostly %s",
-		 direction[k] ? direction[k] : "in an unknown direction");
+	SAY(title, "The GPU waits for copies, mostly %s",
+	    direction[k] ? direction[k] : "in an unknown direction");
 	finding_seen(f, "copies ran while no kernel did: %s%s (%s %%); kernels: %s", T(f->cost_ns),
 		     finding_per(f), P(f->share), T(d->b.busy_ns - d->b.exposed_copy_ns));
 	finding_seen(f, "%s of them %s: %s in %s, %.1f GB/s", N(c->count),
-		     direction[k] ? direction[k] : "", fmt_bytes((char[FMT_LEN]){ 0 }, c->bytes),
-		     fmt_time((char[FMT_LEN]){ 0 }, c->ns),
+		     direction[k] ? direction[k] : "", B(c->bytes), D(c->ns),
 		     c->ns ? (double)c->bytes / (double)c->ns : 0.0);
 	if (c->pageable)
 		finding_seen(f, "%s of these from or to memory that is not pinned", N(c->pageable));
-	fact_n(f, "exposed_copy_ns", f->cost_ns);
-	fact_n(f, "kernel_ns", d->b.busy_ns - d->b.exposed_copy_ns);
-	fact_n(f, "direction", k);
-	fact_n(f, "copies", c->count);
-	fact_n(f, "bytes", c->bytes);
-	fact_n(f, "copy_ns", c->ns);
-	fact_n(f, "pageable_copies", c->pageable);
+	finding_facts(f, FACT_N("exposed_copy_ns", f->cost_ns),
+		      FACT_N("kernel_ns", d->b.busy_ns - d->b.exposed_copy_ns),
+		      FACT_N("direction", k), FACT_N("copies", c->count), FACT_N("bytes", c->bytes),
+		      FACT_N("copy_ns", c->ns), FACT_N("pageable_copies", c->pageable));
 	copy_action(c, k, f);
 	return true;
 }
@@ -98,18 +88,16 @@ static bool small_fill(const struct insight *in, struct finding *f)
 
 	(void)in;
 	f->sure = SURE_LOW; /* what can be fused is not known from times */
-	snprintf(f->title, sizeof(f->title), "Many small kernels");
+	SAY(title, "Many small kernels");
 	finding_seen(f, "%s of %s kernels%s run for less than 10 us each: %s together",
 		     N(d->small_kernels / f->steps), N(d->b.kernels / f->steps), finding_per(f),
 		     T(f->cost_ns));
 	finding_seen(f, "%s of all kernels are pointwise, copies, norms or reductions, which fuse",
 		     N(fusable / f->steps));
-	fact_n(f, "small_kernels", d->small_kernels);
-	fact_n(f, "small_ns", f->cost_ns);
-	fact_n(f, "kernels", d->b.kernels);
-	fact_n(f, "fusable_kernels", fusable);
-	snprintf(f->action, sizeof(f->action),
-		 "fuse them: torch.compile(model), a fused optimizer, fused norms and activations");
+	finding_facts(f, FACT_N("small_kernels", d->small_kernels), FACT_N("small_ns", f->cost_ns),
+		      FACT_N("kernels", d->b.kernels), FACT_N("fusable_kernels", fusable));
+	SAY(action,
+	    "fuse them: torch.compile(model), a fused optimizer, fused norms and activations");
 	return true;
 }
 
@@ -150,14 +138,14 @@ static void say_limits(const struct insight *in, struct finding *f)
 	if (2 * known < all || !known)
 		return;
 	finding_seen(f,
-		     "limited by compute %s %%, memory %s %%, neither %s %% of the time; all at "
-		     "%s %% of their limits",
+		     "limited by compute %s %%, memory %s %%, neither %s %% of the time; all at %s "
+		     "%% of their limits",
 		     P(ratio(ns[ROOF_COMPUTE], known)),
 		     P(ratio(ns[ROOF_MEMORY] + ns[ROOF_CACHE], known)),
 		     P(ratio(ns[ROOF_LATENCY] + ns[ROOF_LAUNCH], known)), P(least / (double)known));
-	fact_n(f, "compute_limited_ns", ns[ROOF_COMPUTE]);
-	fact_n(f, "memory_limited_ns", ns[ROOF_MEMORY] + ns[ROOF_CACHE]);
-	fact_x(f, "of_roof", least / (double)known);
+	finding_facts(f, FACT_N("compute_limited_ns", ns[ROOF_COMPUTE]),
+		      FACT_N("memory_limited_ns", ns[ROOF_MEMORY] + ns[ROOF_CACHE]),
+		      FACT_X("of_roof", least / (double)known));
 }
 
 static bool saturated_fill(const struct insight *in, struct finding *f)
@@ -173,25 +161,22 @@ static bool saturated_fill(const struct insight *in, struct finding *f)
 	f->sure = SURE_HIGH;
 	f->gain_lo_ns = 0;
 	f->gain_hi_ns = half;
-	snprintf(f->title, sizeof(f->title), "The GPU computes nearly all the time");
+	SAY(title, "The GPU computes nearly all the time");
 	finding_seen(f, "computing %s %% of the time, idle %s %%", P(f->share),
 		     P(ratio(d->b.idle_ns, d->b.span_ns)));
 	finding_seen(f, "mostly %s: %s%s, %s kernels", class_people[top], T(d->class[top].ns),
 		     finding_per(f), N(d->class[top].count));
 	say_limits(in, f);
-	fact_n(f, "compute_ns", d->b.compute_ns);
-	fact_n(f, "idle_ns", d->b.idle_ns);
-	fact_n(f, "top_class_ns", d->class[top].ns);
-	fact_n(f, "top_class_kernels", d->class[top].count);
-	snprintf(
-		f->action, sizeof(f->action),
-		"only less work or faster kernels help: lower precision, better kernels for %s, or "
-		"more GPUs",
-		class_people[top]);
-	snprintf(f->expect, sizeof(f->expect), "%s%s if %s were twice as fast, now %s",
-		 fmt_time((char[FMT_LEN]){ 0 }, finding_base_ns(d) - half / f->steps),
-		 finding_per(f), class_people[top],
-		 fmt_time((char[FMT_LEN]){ 0 }, finding_base_ns(d)));
+	finding_facts(f, FACT_N("compute_ns", d->b.compute_ns), FACT_N("idle_ns", d->b.idle_ns),
+		      FACT_N("top_class_ns", d->class[top].ns),
+		      FACT_N("top_class_kernels", d->class[top].count));
+	SAY(action,
+	    "only less work or faster kernels help: lower precision, better kernels for %s, or "
+	    "more GPUs",
+	    class_people[top]);
+	SAY(expect, "%s%s if %s were twice as fast, now %s",
+	    D(finding_base_ns(d) - half / f->steps), finding_per(f), class_people[top],
+	    D(finding_base_ns(d)));
 	return true;
 }
 
@@ -241,22 +226,15 @@ static bool memory_fill(const struct insight *in, struct finding *f)
 		return false;
 	ns = (m->last_ns - m->first_ns) / 4 * 3;
 	f->rank = in->t->file[m->file].rank;
-	snprintf(f->title, sizeof(f->title), "Memory grows and is not freed");
-	finding_seen(f, "allocated memory rose from %s to %s in %s",
-		     fmt_bytes((char[FMT_LEN]){ 0 }, from), fmt_bytes((char[FMT_LEN]){ 0 }, to),
-		     fmt_time((char[FMT_LEN]){ 0 }, ns));
-	finding_seen(f, "the peak is %s, of %s readings of %.40s",
-		     fmt_bytes((char[FMT_LEN]){ 0 }, m->peak), N(m->samples),
+	SAY(title, "Memory grows and is not freed");
+	finding_seen(f, "allocated memory rose from %s to %s in %s", B(from), B(to), D(ns));
+	finding_seen(f, "the peak is %s, of %s readings of %.40s", B(m->peak), N(m->samples),
 		     trace_text(in->t, m->name));
-	fact_n(f, "from_bytes", from);
-	fact_n(f, "to_bytes", to);
-	fact_n(f, "peak_bytes", m->peak);
-	fact_n(f, "over_ns", ns);
-	snprintf(f->action, sizeof(f->action),
-		 "find what keeps tensors alive: losses summed with their graph, lists of outputs, "
-		 "caches without a bound");
-	snprintf(f->expect, sizeof(f->expect), "%s instead of %s at this point of the run",
-		 fmt_bytes((char[FMT_LEN]){ 0 }, from), fmt_bytes((char[FMT_LEN]){ 0 }, to));
+	finding_facts(f, FACT_N("from_bytes", from), FACT_N("to_bytes", to),
+		      FACT_N("peak_bytes", m->peak), FACT_N("over_ns", ns));
+	SAY(action, "find what keeps tensors alive: losses summed with their graph, lists of "
+		    "outputs, caches without a bound");
+	SAY(expect, "%s instead of %s at this point of the run", B(from), B(to));
 	return true;
 }
 

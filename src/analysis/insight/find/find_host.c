@@ -49,23 +49,19 @@ static bool input_fill(const struct insight *in, struct finding *f)
 	if (!h->inputs)
 		return false;
 	f->sure = sureness(f->on);
-	snprintf(f->title, sizeof(f->title), "The GPU waits for the next batch");
+	SAY(title, "The GPU waits for the next batch");
 	finding_seen(f, "idle while the host fetched input: %s%s (%s %% of the time)",
 		     T(f->cost_ns), finding_per(f), P(f->share));
 	finding_seen(f, "a batch takes %s to fetch, %s seen; the longest in %.*s",
-		     fmt_time((char[FMT_LEN]){ 0 }, h->input_ns / h->inputs), N(h->inputs), NAME,
-		     name);
-	fact_n(f, "input_idle_ns", f->cost_ns);
-	fact_n(f, "batches", h->inputs);
-	fact_n(f, "batch_ns", h->input_ns / h->inputs);
+		     D(h->input_ns / h->inputs), N(h->inputs), NAME, name);
+	finding_facts(f, FACT_N("input_idle_ns", f->cost_ns), FACT_N("batches", h->inputs),
+		      FACT_N("batch_ns", h->input_ns / h->inputs));
 	finding_gaps(f, IDLE_INPUT);
 	if (strstr(name, "SingleProcess"))
-		snprintf(f->action, sizeof(f->action),
-			 "load in other processes: DataLoader(num_workers=4, pin_memory=True)");
+		SAY(action, "load in other processes: DataLoader(num_workers=4, pin_memory=True)");
 	else
-		snprintf(f->action, sizeof(f->action),
-			 "prepare batches ahead: more loader workers, prefetch_factor, pin_memory, "
-			 "cheaper transforms");
+		SAY(action, "prepare batches ahead: more loader workers, prefetch_factor, "
+			    "pin_memory, cheaper transforms");
 	return true;
 }
 
@@ -90,26 +86,20 @@ static bool launch_fill(const struct insight *in, struct finding *f)
 	if (!d->short_gaps)
 		return false;
 	f->sure = sureness(d);
-	snprintf(f->title, sizeof(f->title),
-		 "The host launches work more slowly than the GPU executes it");
+	SAY(title, "The host launches work more slowly than the GPU executes it");
 	finding_seen(f, "idle before launches: %s%s in %s gaps below 200 us, mean %s",
 		     T(f->cost_ns), finding_per(f), N(d->short_gaps / f->steps),
-		     fmt_time((char[FMT_LEN]){ 0 }, f->cost_ns / d->short_gaps));
+		     D(f->cost_ns / d->short_gaps));
 	finding_seen(f, "a kernel runs for %s, one starts every %s; %.1f are queued on average",
-		     fmt_time((char[FMT_LEN]){ 0 }, kernel), fmt_time((char[FMT_LEN]){ 0 }, every),
-		     ratio(d->launch.queued_ns, d->b.span_ns));
-	fact_n(f, "short_gap_ns", f->cost_ns);
-	fact_n(f, "short_gaps", d->short_gaps);
-	fact_n(f, "kernels", d->b.kernels);
-	fact_n(f, "mean_kernel_ns", kernel);
-	fact_n(f, "launch_calls", d->launch.calls);
-	fact_n(f, "launch_call_ns", d->launch.call_ns);
-	fact_x(f, "mean_queue_depth", ratio(d->launch.queued_ns, d->b.span_ns));
+		     D(kernel), D(every), ratio(d->launch.queued_ns, d->b.span_ns));
+	finding_facts(f, FACT_N("short_gap_ns", f->cost_ns), FACT_N("short_gaps", d->short_gaps),
+		      FACT_N("kernels", d->b.kernels), FACT_N("mean_kernel_ns", kernel),
+		      FACT_N("launch_calls", d->launch.calls),
+		      FACT_N("launch_call_ns", d->launch.call_ns),
+		      FACT_X("mean_queue_depth", ratio(d->launch.queued_ns, d->b.span_ns)));
 	finding_gaps(f, IDLE_HOST);
-	snprintf(f->action, sizeof(f->action),
-		 "launch less, or in one call: CUDA graphs, "
-		 "torch.compile(mode=\"reduce-overhead\"), "
-		 "larger batches");
+	SAY(action, "launch less, or in one call: CUDA graphs, "
+		    "torch.compile(mode=\"reduce-overhead\"), larger batches");
 	return true;
 }
 
@@ -131,10 +121,9 @@ static const char *remedy(const char *name)
 	static const struct {
 		const char *prefix, *action;
 	} known[] = {
-		{ "torch.compile ",
-		  "compile before the loop, and once: mark sizes that change (dynamic=True, "
-		  "mark_dynamic), pad batches, keep Python numbers out; aon report lists the "
-		  "causes" },
+		{ "torch.compile ", "compile before the loop, and once: mark sizes that change "
+				    "(dynamic=True, mark_dynamic), pad batches, keep Python "
+				    "numbers out; aon report lists the causes" },
 		{ "Python GC",
 		  "control garbage collection: gc.freeze() after the set-up, gc.disable(), and "
 		  "gc.collect() every few hundred steps on all ranks together" },
@@ -154,38 +143,32 @@ static bool cpu_fill(const struct insight *in, struct finding *f)
 	const struct insight_gap *gap = &d->longest[0];
 
 	f->sure = sureness(d);
-	snprintf(f->title, sizeof(f->title), "The GPU waits for the host");
+	SAY(title, "The GPU waits for the host");
 	finding_seen(f, "idle in gaps of 200 us or longer: %s%s (%s %% of the time)", T(f->cost_ns),
 		     finding_per(f), P(f->share));
 	if (d->host_name_ns)
 		finding_seen(f, "%s of all waiting while the host was in %.*s", T(d->host_name_ns),
 			     NAME, name);
-	finding_seen(f, "the longest gap is %s, before %.*s",
-		     fmt_time((char[FMT_LEN]){ 0 }, gap->end_ns - gap->start_ns), NAME,
+	finding_seen(f, "the longest gap is %s, before %.*s", D(gap->end_ns - gap->start_ns), NAME,
 		     event_name(in, &gap->after));
-	fact_n(f, "long_gap_ns", f->cost_ns);
-	fact_n(f, "longest_gap_ns", gap->end_ns - gap->start_ns);
-	fact_n(f, "busiest_host_range_ns", d->host_name_ns);
-	fact_n(f, "alloc_calls", h->allocs);
-	fact_n(f, "alloc_ns", h->alloc_ns);
+	finding_facts(f, FACT_N("long_gap_ns", f->cost_ns),
+		      FACT_N("longest_gap_ns", gap->end_ns - gap->start_ns),
+		      FACT_N("busiest_host_range_ns", d->host_name_ns),
+		      FACT_N("alloc_calls", h->allocs), FACT_N("alloc_ns", h->alloc_ns));
 	finding_gaps(f, IDLE_HOST);
 	finding_gaps(f, IDLE_LAUNCH);
 	if (h->alloc_ns > f->cost_ns / 5)
-		snprintf(
-			f->action, sizeof(f->action),
-			"allocate once: %s calls that allocate or free took %s; warm up before you "
-			"measure",
-			N(h->allocs), fmt_time((char[FMT_LEN]){ 0 }, h->alloc_ns));
+		SAY(action,
+		    "allocate once: %s calls that allocate or free took %s; warm up before you "
+		    "measure",
+		    N(h->allocs), D(h->alloc_ns));
 	else if (d->host_name_ns > f->cost_ns / 2 && remedy(name))
-		snprintf(f->action, sizeof(f->action), "%s", remedy(name));
+		SAY(action, "%s", remedy(name));
 	else if (d->host_name_ns > f->cost_ns / 2)
-		snprintf(f->action, sizeof(f->action),
-			 "make %.*s cheaper or take it out of the loop", NAME, name);
+		SAY(action, "make %.*s cheaper or take it out of the loop", NAME, name);
 	else
-		snprintf(f->action, sizeof(f->action),
-			 "profile the launching thread (py-spy, perf): what it does between "
-			 "launches "
-			 "is not in this trace");
+		SAY(action, "profile the launching thread (py-spy, perf): what it does between "
+			    "launches is not in this trace");
 	return true;
 }
 
@@ -206,21 +189,17 @@ static bool sync_fill(const struct insight *in, struct finding *f)
 	if (h->sync_longest.kind == EVENT_NONE)
 		return false;
 	f->sure = sureness(f->on);
-	snprintf(f->title, sizeof(f->title),
-		 "The host waits for the GPU in the middle of the work");
+	SAY(title, "The host waits for the GPU in the middle of the work");
 	finding_seen(f, "idle after waits that left nothing queued: %s%s (%s %%)", T(f->cost_ns),
 		     finding_per(f), P(f->share));
 	finding_seen(f, "%s waits%s, %s in all; the longest in %.*s", N(h->syncs / f->steps),
-		     finding_per(f), fmt_time((char[FMT_LEN]){ 0 }, h->sync_ns), NAME,
-		     trace_text(in->t, h->sync_in));
-	fact_n(f, "sync_idle_ns", f->cost_ns);
-	fact_n(f, "syncs", h->syncs);
-	fact_n(f, "sync_ns", h->sync_ns);
+		     finding_per(f), D(h->sync_ns), NAME, trace_text(in->t, h->sync_in));
+	finding_facts(f, FACT_N("sync_idle_ns", f->cost_ns), FACT_N("syncs", h->syncs),
+		      FACT_N("sync_ns", h->sync_ns));
 	finding_event(f, &h->sync_longest);
 	finding_gaps(f, IDLE_SYNC);
-	snprintf(f->action, sizeof(f->action),
-		 "do not read values back each step (.item(), print(loss), .cpu(), nonzero): keep "
-		 "them on the GPU, read them every 100 steps");
+	SAY(action, "do not read values back each step (.item(), print(loss), .cpu(), nonzero): "
+		    "keep them on the GPU, read them every 100 steps");
 	return true;
 }
 
@@ -240,19 +219,16 @@ static bool dependency_fill(const struct insight *in, struct finding *f)
 
 	(void)in;
 	f->sure = SURE_LOW;
-	snprintf(f->title, sizeof(f->title),
-		 "Work that was launched in time waits for something else");
+	SAY(title, "Work that was launched in time waits for something else");
 	finding_seen(f, "idle with work queued: %s%s (%s %% of the time)", T(f->cost_ns),
 		     finding_per(f), P(f->share));
 	finding_seen(f, "%s streams; from a call to the start it takes %s (median)", N(d->streams),
-		     fmt_time((char[FMT_LEN]){ 0 }, sketch_quantile(&d->launch.delay, 0.5)));
-	fact_n(f, "dependency_idle_ns", f->cost_ns);
-	fact_n(f, "streams", d->streams);
-	fact_n(f, "median_launch_delay_ns", sketch_quantile(&d->launch.delay, 0.5));
+		     D(sketch_quantile(&d->launch.delay, 0.5)));
+	finding_facts(f, FACT_N("dependency_idle_ns", f->cost_ns), FACT_N("streams", d->streams),
+		      FACT_N("median_launch_delay_ns", sketch_quantile(&d->launch.delay, 0.5)));
 	finding_gaps(f, IDLE_DEPENDENCY);
-	snprintf(f->action, sizeof(f->action),
-		 "look at what the first kernel after each gap waits for: events of other streams, "
-		 "other GPUs, host functions");
+	SAY(action, "look at what the first kernel after each gap waits for: events of other "
+		    "streams, other GPUs, host functions");
 	return true;
 }
 

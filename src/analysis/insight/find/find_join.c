@@ -198,20 +198,17 @@ static void seen_names(struct finding *f, const struct join_verdict *v)
 
 static void facts(const struct insight *in, struct finding *f, const struct join_verdict *v)
 {
-	fact_x(f, "slowdown", v->by);
+	finding_facts(f, FACT_X("slowdown", v->by));
 	if (v->explained > 0)
-		fact_x(f, "explained", v->explained);
-	fact_x(f, "is", v->is);
+		finding_facts(f, FACT_X("explained", v->explained));
+	finding_facts(f, FACT_X("is", v->is));
 	if (!isnan(v->was))
-		fact_x(f, "was", v->was);
-	fact_n(f, "metric", signal_table[v->tells].metric);
-	fact_n(f, "since_ns", v->since_ns - in->join->begin_ns);
-	fact_n(f, "lasted_ns", v->bad_ns);
-	fact_n(f, "looked_at_ns", v->seen_ns);
-	fact_n(f, "bouts", v->bouts);
-	fact_n(f, "peers", v->peers);
-	fact_n(f, "others_too", v->others);
-	fact_x(f, "errors_of_difference", v->z);
+		finding_facts(f, FACT_X("was", v->was));
+	finding_facts(f, FACT_N("metric", signal_table[v->tells].metric),
+		      FACT_N("since_ns", v->since_ns - in->join->begin_ns),
+		      FACT_N("lasted_ns", v->bad_ns), FACT_N("looked_at_ns", v->seen_ns),
+		      FACT_N("bouts", v->bouts), FACT_N("peers", v->peers),
+		      FACT_N("others_too", v->others), FACT_X("errors_of_difference", v->z));
 }
 
 static bool cause_fill(const struct insight *in, struct finding *f, enum cause c)
@@ -227,7 +224,7 @@ static bool cause_fill(const struct insight *in, struct finding *f, enum cause c
 	seen_names(f, v);
 	seen_when(in, f, v);
 	facts(in, f, v);
-	snprintf(f->action, sizeof(f->action), "%s", cause_table[c].action);
+	SAY(action, "%s", cause_table[c].action);
 	return true;
 }
 

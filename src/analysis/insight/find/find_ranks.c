@@ -47,28 +47,23 @@ static bool comm_fill(const struct insight *in, struct finding *f)
 	if (waited > f->cost_ns)
 		waited = f->cost_ns;
 	f->sure = SURE_HIGH;
-	snprintf(f->title, sizeof(f->title), "Communication is not hidden behind compute");
+	SAY(title, "Communication is not hidden behind compute");
 	finding_seen(f, "exposed communication: %s%s (%s %%) of %s", T(f->cost_ns), finding_per(f),
 		     P(f->share), T(d->b.comm_ns));
 	finding_seen(f, "compute that could hide it: %s%s", T(could), finding_per(f));
 	if (waited)
 		finding_seen(f, "%s of this is waiting for late ranks", T(waited));
-	fact_n(f, "exposed_comm_ns", f->cost_ns);
-	fact_n(f, "comm_ns", d->b.comm_ns);
-	fact_n(f, "overlap_ns", d->b.overlap_ns);
-	fact_n(f, "compute_ns", d->b.compute_ns);
-	fact_n(f, "waited_for_ranks_ns", waited);
+	finding_facts(f, FACT_N("exposed_comm_ns", f->cost_ns), FACT_N("comm_ns", d->b.comm_ns),
+		      FACT_N("overlap_ns", d->b.overlap_ns), FACT_N("compute_ns", d->b.compute_ns),
+		      FACT_N("waited_for_ranks_ns", waited));
 	f->gain_hi_ns = f->cost_ns < could + waited ? f->cost_ns : could + waited;
 	f->gain_lo_ns = f->gain_hi_ns / 3;
 	if (waited > f->cost_ns / 2)
-		snprintf(f->action, sizeof(f->action),
-			 "this is mostly waiting, not sending: let the late ranks arrive in time "
-			 "(unequal input, host or GPU)");
+		SAY(action, "this is mostly waiting, not sending: let the late ranks arrive in "
+			    "time (unequal input, host or GPU)");
 	else
-		snprintf(f->action, sizeof(f->action),
-			 "overlap it: start collectives as soon as their input is ready, on their "
-			 "own "
-			 "stream; larger buckets; fewer bytes (bf16, sharding)");
+		SAY(action, "overlap it: start collectives as soon as their input is ready, on "
+			    "their own stream; larger buckets; fewer bytes (bf16, sharding)");
 	return true;
 }
 
@@ -105,8 +100,7 @@ static bool straggler_fill(const struct insight *in, struct finding *f)
 		snprintf(who, sizeof(who), "file %u", w->late);
 	else
 		snprintf(who, sizeof(who), "rank %d", late->rank);
-	snprintf(f->title, sizeof(f->title), "%c%s is late and the others wait for it",
-		 who[0] == 'r' ? 'R' : 'F', who + 1);
+	SAY(title, "%c%s is late and the others wait for it", who[0] == 'r' ? 'R' : 'F', who + 1);
 	finding_seen(f, "it came last to %s of %s collectives; %s %% of all waiting is for it",
 		     N(late->last), N(w->matched), P(ratio(late->blamed_ns, w->total_ns)));
 	finding_seen(f, "rank %d waits longest for it: %s%s", f->on->rank, T(f->cost_ns),
@@ -114,26 +108,21 @@ static bool straggler_fill(const struct insight *in, struct finding *f)
 	finding_seen(f, "%s computes %s, idle %s %%; that one computes %s, idle %s %%", who,
 		     T(d->b.compute_ns), P(ratio(d->b.idle_ns, d->b.span_ns)),
 		     T(f->on->b.compute_ns), P(ratio(f->on->b.idle_ns, f->on->b.span_ns)));
-	fact_n(f, "collectives", w->matched);
-	fact_n(f, "came_last", late->last);
-	fact_n(f, "blamed_ns", late->blamed_ns);
-	fact_n(f, "all_waiting_ns", w->total_ns);
-	fact_n(f, "late_compute_ns", d->b.compute_ns);
-	fact_n(f, "late_idle_ns", d->b.idle_ns);
+	finding_facts(f, FACT_N("collectives", w->matched), FACT_N("came_last", late->last),
+		      FACT_N("blamed_ns", late->blamed_ns), FACT_N("all_waiting_ns", w->total_ns),
+		      FACT_N("late_compute_ns", d->b.compute_ns),
+		      FACT_N("late_idle_ns", d->b.idle_ns));
 	if (f->on->rank >= 0)
-		fact_n(f, "longest_waiting_rank", (uint64_t)f->on->rank);
+		finding_facts(f, FACT_N("longest_waiting_rank", (uint64_t)f->on->rank));
 	if (cause) {
 		finding_cause_title(in, d, cause->cause, title, sizeof(title));
-		snprintf(f->action, sizeof(f->action),
-			 "a separate finding explains its GPU: %.150s", title);
+		SAY(action, "a separate finding explains its GPU: %.150s", title);
 	} else if (d->b.compute_ns > f->on->b.compute_ns + f->cost_ns / 2)
-		snprintf(f->action, sizeof(f->action),
-			 "its GPU computes longer: compare its share of the work, clocks and "
-			 "temperature with the others'");
+		SAY(action, "its GPU computes longer: compare its share of the work, clocks and "
+			    "temperature with the others'");
 	else
-		snprintf(f->action, sizeof(f->action),
-			 "its GPU does not compute longer: look at its host (input, CPU, other "
-			 "processes) in aon report --by rank");
+		SAY(action, "its GPU does not compute longer: look at its host (input, CPU, other "
+			    "processes) in aon report --by rank");
 	return true;
 }
 
@@ -174,17 +163,15 @@ static bool imbalance_fill(const struct insight *in, struct finding *f)
 	}
 	if (!comm) /* devices that never talk need not be alike */
 		return false;
-	snprintf(f->title, sizeof(f->title), "Ranks have unequal work");
+	SAY(title, "Ranks have unequal work");
 	finding_seen(f, "rank %d computes %s%s; mean %s, min %s", f->rank, T(f->on->b.compute_ns),
 		     finding_per(f), T(mean), T(least));
 	finding_seen(f, "that is %.2f x the mean of %zu GPUs", ratio(f->on->b.compute_ns, mean),
 		     in->devices);
-	fact_n(f, "most_compute_ns", f->on->b.compute_ns);
-	fact_n(f, "mean_compute_ns", mean);
-	fact_n(f, "least_compute_ns", least);
-	snprintf(f->action, sizeof(f->action),
-		 "balance the work: sequence lengths, experts, tables or pipeline stages of that "
-		 "rank");
+	finding_facts(f, FACT_N("most_compute_ns", f->on->b.compute_ns),
+		      FACT_N("mean_compute_ns", mean), FACT_N("least_compute_ns", least));
+	SAY(action,
+	    "balance the work: sequence lengths, experts, tables or pipeline stages of that rank");
 	return true;
 }
 

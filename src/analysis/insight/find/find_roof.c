@@ -79,33 +79,30 @@ static void say_waves(struct finding *f, const struct roof_row *r)
 			     P(r->tail), r->occupancy_by ? "; an SM is filled by " : "",
 			     r->occupancy_by ? r->occupancy_by : "");
 	if (r->waves > 0) {
-		fact_x(f, "waves", r->waves);
-		fact_x(f, "tail", r->tail);
+		finding_facts(f, FACT_X("waves", r->waves), FACT_X("tail", r->tail));
 	}
 }
 
 static void roof_action(const struct roof_row *r, struct finding *f)
 {
-	const char *what = "use a specialized kernel, or torch.compile(model) to fuse it with "
-			   "what is around it";
+	const char *what = "use a specialized kernel, or torch.compile(model) to fuse it with what "
+			   "is around it";
 
 	if (r->product && !r->work.tensor && r->work.type == GPU_FP32)
 		what = "let tensor cores do it: torch.set_float32_matmul_precision('high'), or "
 		       "bf16";
 	else if (r->product && r->waves > 0 && r->waves < 1)
 		what = "it is too small for the GPU: do more work per launch (a larger batch, "
-		       "products "
-		       "put together)";
+		       "products put together)";
 	else if (r->product && r->waves < 8 && r->tail < 0.5)
 		what = "choose sizes that fill the last wave, or let "
-		       "torch.compile(mode=\"max-autotune\") "
-		       "choose another tile";
+		       "torch.compile(mode=\"max-autotune\") choose another tile";
 	else if (r->product)
 		what = "torch.compile(mode=\"max-autotune\") tries other kernels; sizes that are "
 		       "multiples of 64 and a newer cuBLAS help";
 	else if (r->class == CLASS_ATTENTION)
 		what = "use a newer attention: cuDNN's or FlashAttention 3 where the GPU has it";
-	snprintf(f->action, sizeof(f->action), "%s", what);
+	SAY(action, "%s", what);
 }
 
 static void show_calls(const struct insight *in, const struct roof_row *r, struct finding *f)
@@ -132,29 +129,24 @@ static bool roof_fill(const struct insight *in, struct finding *f)
 	call_it(in, r, what, sizeof(what));
 	f->sure = r->product && r->model_fitted ? SURE_MEDIUM : SURE_LOW;
 	if (r->product && model > 0)
-		snprintf(f->title, sizeof(f->title),
-			 "Slow kernels: %.60s at %s %% of what this shape should reach", what,
-			 P(model));
+		SAY(title, "Slow kernels: %.60s at %s %% of what this shape should reach", what,
+		    P(model));
 	else
-		snprintf(f->title, sizeof(f->title), "Slow kernels: %.60s at %s %% of its limit",
-			 what, P(r->is.fraction));
+		SAY(title, "Slow kernels: %.60s at %s %% of its limit", what, P(r->is.fraction));
 	finding_seen(
 		f, "%s: %s calls of %s each, %.1f TFLOP/s, %.0f GB/s, %s %% of the roofline bound",
-		what, N(r->count), fmt_time((char[FMT_LEN]){ 0 }, r->total_ns / r->count),
-		roof_row_flops(r) / 1e12, roof_row_Bps(r) / 1e9, P(r->is.fraction));
+		what, N(r->count), D(r->total_ns / r->count), roof_row_flops(r) / 1e12,
+		roof_row_Bps(r) / 1e9, P(r->is.fraction));
 	if (model > 0)
-		finding_seen(f, "the model of products expects %s",
-			     fmt_time((char[FMT_LEN]){ 0 }, (uint64_t)r->model_ns));
+		finding_seen(f, "the model of products expects %s", D((uint64_t)r->model_ns));
 	say_waves(f, r);
 	finding_seen(f, "of %s whose work is known (%s), %s could be saved", T(known),
 		     work_how_word[r->work.how], T(f->cost_ns));
-	fact_n(f, "slow_ns", f->cost_ns);
-	fact_n(f, "known_ns", known);
-	fact_n(f, "top_ns", r->total_ns);
-	fact_n(f, "top_calls", r->count);
-	fact_x(f, "of_roof", r->is.fraction);
+	finding_facts(f, FACT_N("slow_ns", f->cost_ns), FACT_N("known_ns", known),
+		      FACT_N("top_ns", r->total_ns), FACT_N("top_calls", r->count),
+		      FACT_X("of_roof", r->is.fraction));
 	if (model > 0)
-		fact_x(f, "of_model", model);
+		finding_facts(f, FACT_X("of_model", model));
 	roof_action(r, f);
 	show_calls(in, r, f);
 	return true;

@@ -54,14 +54,11 @@ static void show_calls(const struct insight *in, const struct traffic_row *r, st
 
 static void facts(struct finding *f, const struct traffic_row *r, uint64_t known)
 {
-	fact_n(f, "slow_ns", f->cost_ns);
-	fact_n(f, "known_ns", known);
-	fact_n(f, "top_ns", r->total_ns);
-	fact_n(f, "top_calls", r->count);
-	fact_n(f, "top_bytes", r->bytes);
-	fact_n(f, "top_should_ns", (uint64_t)r->should_ns);
-	fact_x(f, "bytes_per_s", traffic_Bps(r));
-	fact_x(f, "wire_bytes_per_s", r->wire_Bps);
+	finding_facts(
+		f, FACT_N("slow_ns", f->cost_ns), FACT_N("known_ns", known),
+		FACT_N("top_ns", r->total_ns), FACT_N("top_calls", r->count),
+		FACT_N("top_bytes", r->bytes), FACT_N("top_should_ns", (uint64_t)r->should_ns),
+		FACT_X("bytes_per_s", traffic_Bps(r)), FACT_X("wire_bytes_per_s", r->wire_Bps));
 }
 
 /* --- copies --- */
@@ -73,20 +70,16 @@ static uint64_t copies_cost(const struct insight *in, const struct insight_devic
 
 static void copies_action(struct finding *f, const struct traffic_row *r, const char *older)
 {
-	const char *what =
-		"see what else uses these links, and whether the host's memory is on the "
-		"GPU's own "
-		"NUMA node (nvidia-smi topo -m)";
+	const char *what = "see what else uses these links, and whether the host's memory is on "
+			   "the GPU's own NUMA node (nvidia-smi topo -m)";
 
 	if (r->is == TRAFFIC_PAGEABLE)
 		what = "pin the host's memory (pin_memory=True, torch.empty(..., "
-		       "pin_memory=True)): the "
-		       "driver copies unpinned memory once more on the host";
+		       "pin_memory=True)): the driver copies unpinned memory once more on the host";
 	else if (older)
 		what = "look at the slot: nvidia-smi -q -d PCIE shows generation and lanes in use "
-		       "and at "
-		       "most; a riser, a switch or the BIOS may hold them back";
-	snprintf(f->action, sizeof(f->action), "%s", what);
+		       "and at most; a riser, a switch or the BIOS may hold them back";
+	SAY(action, "%s", what);
 }
 
 static bool copies_fill(const struct insight *in, struct finding *f)
@@ -99,13 +92,11 @@ static bool copies_fill(const struct insight *in, struct finding *f)
 		return false;
 	older = copy_older_pcie(in->roofs.gpu[r->device], traffic_Bps(r));
 	f->sure = r->is == TRAFFIC_PAGEABLE || older ? SURE_HIGH : SURE_MEDIUM;
-	snprintf(f->title, sizeof(f->title), "Slow copies: %s at %.1f GB/s, %s %% of the link",
-		 traffic_direction(r), traffic_Bps(r) / 1e9, P(traffic_fraction(r)));
+	SAY(title, "Slow copies: %s at %.1f GB/s, %s %% of the link", traffic_direction(r),
+	    traffic_Bps(r) / 1e9, P(traffic_fraction(r)));
 	finding_seen(f, "%s copies %s%s: %s in %s; the model expects %s", N(r->count),
 		     traffic_direction(r), r->pageable ? ", of memory that is not pinned" : "",
-		     fmt_bytes((char[FMT_LEN]){ 0 }, r->bytes),
-		     fmt_time((char[FMT_LEN]){ 0 }, r->total_ns),
-		     fmt_time((char[FMT_LEN]){ 0 }, (uint64_t)r->should_ns));
+		     B(r->bytes), D(r->total_ns), D((uint64_t)r->should_ns));
 	if (older && !r->pageable)
 		finding_seen(f, "the device could reach %.0f GB/s; PCIe %s gives this much",
 			     r->wire_Bps / 1e9, older);
@@ -131,24 +122,20 @@ static bool collectives_fill(const struct insight *in, struct finding *f)
 
 	if (!r)
 		return false;
-	snprintf(f->title, sizeof(f->title), "Slow links: %s of %s takes %.1f x what it should",
-		 coll_op_word[r->op], fmt_bytes((char[FMT_LEN]){ 0 }, r->bytes / r->count),
-		 r->carry_ns / r->should_ns);
+	SAY(title, "Slow links: %s of %s takes %.1f x what it should", coll_op_word[r->op],
+	    B(r->bytes / r->count), r->carry_ns / r->should_ns);
 	finding_seen(f, "%s calls of %u ranks, %s each without waiting; the model expects %s",
-		     N(r->count), r->ranks,
-		     fmt_time((char[FMT_LEN]){ 0 }, (uint64_t)(r->carry_ns / (double)r->count)),
-		     fmt_time((char[FMT_LEN]){ 0 }, (uint64_t)(r->should_ns / (double)r->count)));
+		     N(r->count), r->ranks, D((uint64_t)(r->carry_ns / (double)r->count)),
+		     D((uint64_t)(r->should_ns / (double)r->count)));
 	finding_seen(f, "that is %.1f GB/s on the bus, of %.0f that a rank's links carry",
 		     traffic_bus_Bps(r) / 1e9, r->wire_Bps / 1e9);
 	finding_seen(f, "not counting the wait for late ranks: %s %% of the time in these calls",
 		     P(ratio(r->waited_ns, r->matched_ns)));
 	facts(f, r, known);
-	fact_n(f, "waited_ns", r->waited_ns);
-	fact_x(f, "bus_bytes_per_s", traffic_bus_Bps(r));
-	snprintf(f->action, sizeof(f->action),
-		 "look at the links: nvidia-smi nvlink -e and topo -m, NCCL_DEBUG=INFO for the "
-		 "transport that NCCL "
-		 "chose, nccl-tests on these ranks alone");
+	finding_facts(f, FACT_N("waited_ns", r->waited_ns),
+		      FACT_X("bus_bytes_per_s", traffic_bus_Bps(r)));
+	SAY(action, "look at the links: nvidia-smi nvlink -e and topo -m, NCCL_DEBUG=INFO for the "
+		    "transport that NCCL chose, nccl-tests on these ranks alone");
 	show_calls(in, r, f);
 	return true;
 }

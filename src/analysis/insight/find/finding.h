@@ -108,17 +108,24 @@ const struct join_verdict *finding_cause(const struct insight *in, const struct 
 void finding_cause_title(const struct insight *in, const struct insight_device *d, enum cause c,
 			 char *out, size_t cap);
 
-void fact_n(struct finding *f, const char *key, uint64_t n);
-void fact_x(struct finding *f, const char *key, double x);
+/* clang-format off */
+#define FACT_N(name, v) { .key = name, .n = v }
+#define FACT_X(name, v) { .key = name, .real = true, .x = v }
+/* clang-format on */
+void finding_put(struct finding *f, const struct fact *some); /* up to one without a key */
+#define finding_facts(f, ...) finding_put(f, (const struct fact[]){ __VA_ARGS__, { 0 } })
 void finding_event(struct finding *f, const struct event *e); /* EVENT_NONE: none */
 void finding_gaps(struct finding *f, enum idle_cause cause);
 __attribute__((format(printf, 2, 3))) void finding_seen(struct finding *f, const char *fmt, ...);
 /* A time a step, or of the whole. */
 char *finding_time(const struct finding *f, char out[FMT_LEN], uint64_t ns);
-#define T(ns)    finding_time(f, (char[FMT_LEN]){ 0 }, ns)
-#define P(share) fmt_percent((char[FMT_LEN]){ 0 }, share)
-#define N(n)     fmt_count((char[FMT_LEN]){ 0 }, n)
-double ratio(uint64_t a, uint64_t b);             /* 0 if b is */
-const char *finding_per(const struct finding *f); /* " a step", or " in all" */
+#define T(ns)        finding_time(f, (char[FMT_LEN]){ 0 }, ns)
+#define P(share)     fmt_percent((char[FMT_LEN]){ 0 }, share)
+#define N(n)         fmt_count((char[FMT_LEN]){ 0 }, n)
+#define D(ns)        fmt_time((char[FMT_LEN]){ 0 }, ns)
+#define B(n)         fmt_bytes((char[FMT_LEN]){ 0 }, n)
+#define SAY(to, ...) snprintf(f->to, sizeof(f->to), __VA_ARGS__) /* title, action, expect */
+double ratio(uint64_t a, uint64_t b);                            /* 0 if b is */
+const char *finding_per(const struct finding *f);                /* " a step", or " in all" */
 
 #endif /* AON_FINDING_H */
