@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fault_effects.c - what noise and faults make of a step: how much longer what of whom takes. */
 #include <math.h>
+#include <stddef.h>
 
 #include "model/step_rec.h"
 #include "sim/noise.h"
@@ -15,72 +16,61 @@
 #define ROUTING_STEPS   64  /* so many steps */
 #define NET_BY_PCIE     0.5 /* of a narrower host link, what exchanges between nodes feel */
 
-static void slow(double *part, double by, double share)
-{
-	*part *= 1 + (by - 1) * share;
-}
+/* What a fault does to each part of a step: it takes `by` times as long (or `of` of that excess),
+ * or ms longer, or is there. */
+static const struct effect {
+	enum fault_part part;
+	enum { SLOWER, LONGER, IS_THERE } how;
+	size_t at; /* of struct play_hit: a double, an int64_t, a bool */
+	double of; /* 0: all */
+} effects[] = {
+/* clang-format off */
+#define AT(field) offsetof(struct play_hit, field)
+	{ PART_COMPUTE,    SLOWER,   AT(compute),   0 },
+	{ PART_MEMORY,     SLOWER,   AT(memory),    0 },
+	{ PART_KERNEL,     SLOWER,   AT(compute),   0 },
+	{ PART_KERNEL,     SLOWER,   AT(memory),    0 },
+	{ PART_LINK,       SLOWER,   AT(link),      0 },
+	{ PART_NET,        SLOWER,   AT(net),       0 },
+	{ PART_PCIE,       SLOWER,   AT(copy),      0 },
+	{ PART_PCIE,       SLOWER,   AT(net),       NET_BY_PCIE },
+	{ PART_CPU,        SLOWER,   AT(load),      0 },
+	{ PART_CPU,        SLOWER,   AT(host),      0 },
+	{ PART_HOST,       SLOWER,   AT(host),      0 },
+	{ PART_LOAD,       SLOWER,   AT(load),      0 },
+	{ PART_STAGE,      SLOWER,   AT(forward),   0 },
+	{ PART_STAGE,      SLOWER,   AT(backward),  BACKWARD_EXCESS },
+	{ PART_EXPERT,     SLOWER,   AT(expert),    0 },
+	{ PART_LOAD_ADD,   LONGER,   AT(load_ns),   0 },
+	{ PART_NET_ADD,    LONGER,   AT(net_ns),    0 },
+	{ PART_GC,         LONGER,   AT(pause_ns[PAUSE_GC]),         0 },
+	{ PART_ALLOC,      LONGER,   AT(pause_ns[PAUSE_ALLOC]),      0 },
+	{ PART_CHECKPOINT, LONGER,   AT(pause_ns[PAUSE_CHECKPOINT]), 0 },
+	{ PART_SYNC,       IS_THERE, AT(sync),      0 },
+	{ PART_SERIAL,     IS_THERE, AT(serial),    0 },
+	{ PART_CRASH,      IS_THERE, AT(crash),     0 },
+	{ PART_TRANSPORT,  IS_THERE, AT(transport), 0 },
+	{ PART_DESYNC,     IS_THERE, AT(desync),    0 },
+	{ PART_HOST_HANG,  IS_THERE, AT(host_hang), 0 },
+#undef AT
+	/* clang-format on */
+};
 
 static void hit_by(struct play_hit *h, const struct fault *f, double share)
 {
-	switch (fault_table[f->kind].part) {
-	case PART_COMPUTE:
-		slow(&h->compute, f->by, share);
-		break;
-	case PART_MEMORY:
-		slow(&h->memory, f->by, share);
-		break;
-	case PART_KERNEL:
-		slow(&h->compute, f->by, share);
-		slow(&h->memory, f->by, share);
-		break;
-	case PART_LINK:
-		slow(&h->link, f->by, share);
-		break;
-	case PART_NET:
-		slow(&h->net, f->by, share);
-		break;
-	case PART_PCIE:
-		slow(&h->copy, f->by, share);
-		slow(&h->net, 1 + (f->by - 1) * NET_BY_PCIE, share);
-		break;
-	case PART_CPU:
-		slow(&h->load, f->by, share);
-		/* fall through */
-	case PART_HOST:
-		slow(&h->host, f->by, share);
-		break;
-	case PART_LOAD:
-		slow(&h->load, f->by, share);
-		break;
-	case PART_STAGE:
-		slow(&h->forward, f->by, share);
-		slow(&h->backward, 1 + (f->by - 1) * BACKWARD_EXCESS, share);
-		break;
-	case PART_EXPERT:
-		slow(&h->expert, f->by, share);
-		break;
-	case PART_LOAD_ADD:
-		h->load_ns += (int64_t)(f->by * share * MS);
-		break;
-	case PART_NET_ADD:
-		h->net_ns += (int64_t)(f->by * share * MS);
-		break;
-	case PART_GC:
-		h->pause_ns[PAUSE_GC] += (int64_t)(f->by * share * MS);
-		break;
-	case PART_ALLOC:
-		h->pause_ns[PAUSE_ALLOC] += (int64_t)(f->by * share * MS);
-		break;
-	case PART_CHECKPOINT:
-		h->pause_ns[PAUSE_CHECKPOINT] += (int64_t)(f->by * share * MS);
-		break;
-	default: /* those that are there or not */
-		h->sync |= fault_table[f->kind].part == PART_SYNC;
-		h->serial |= fault_table[f->kind].part == PART_SERIAL;
-		h->crash |= fault_table[f->kind].part == PART_CRASH;
-		h->transport |= fault_table[f->kind].part == PART_TRANSPORT;
-		h->desync |= fault_table[f->kind].part == PART_DESYNC;
-		h->host_hang |= fault_table[f->kind].part == PART_HOST_HANG;
+	for (size_t i = 0; i < sizeof(effects) / sizeof(effects[0]); i++) {
+		const struct effect *e = &effects[i];
+		double by = e->of > 0 ? 1 + (f->by - 1) * e->of : f->by;
+		void *at = (char *)h + e->at;
+
+		if (e->part != fault_table[f->kind].part)
+			continue;
+		if (e->how == SLOWER)
+			*(double *)at *= 1 + (by - 1) * share;
+		else if (e->how == LONGER)
+			*(int64_t *)at += (int64_t)(by * share * MS);
+		else
+			*(bool *)at = true;
 	}
 }
 

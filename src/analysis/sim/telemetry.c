@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,8 +77,9 @@ const char *sim_how_cause(enum fault_kind k, uint32_t how)
 struct state {
 	double clock, mem, by_pcie_width, by_pcie_gen, by_cpu, by_nic, fan, inlet, temp;
 	double sbe, rows, replays, crc, again, steal, irq, waiting, numa, symbols, seq;
+	double capped, pending, down, foreign; /* 1: it is */
 	uint32_t reasons;
-	bool capped, pending, down, foreign, idle;
+	bool idle;
 };
 
 struct sim_meter {
@@ -111,109 +113,66 @@ static double fixed(const struct sim_meter *m, uint64_t what, uint64_t who)
 
 /* --- faults --- */
 
-static void show_clock(struct state *s, enum how how, double by)
-{
-	s->clock /= by;
-	switch (how) {
-	case HOW_POWER_cap:
-		s->reasons |= 0x4;
-		s->capped = true;
-		break;
-	case HOW_POWER_brake:
-		s->reasons |= 0x80;
-		break;
-	case HOW_POWER_lock:
-		s->reasons |= 0x2;
-		break;
-	default:
-		s->reasons |= 0x20;
-		s->temp = 88;
-		s->fan = how == HOW_THERMAL_fan ? 0.35 : s->fan;
-		s->inlet += how == HOW_THERMAL_inlet ? 15 : 0;
-	}
-}
+/* On a GPU, its NIC or its host: a field of its state is `is`, or the fault's factor. */
+static const struct shown {
+	enum how how;
+	bool host;
+	size_t at; /* of struct state: a double */
+	double is; /* 0: by */
+} shown[] = {
+/* clang-format off */
+#define AT(field) offsetof(struct state, field)
+	{ HOW_POWER_cap,       false, AT(capped),        1 },
+	{ HOW_THERMAL_hot,     false, AT(temp),          88 },
+	{ HOW_THERMAL_fan,     false, AT(temp),          88 },
+	{ HOW_THERMAL_fan,     false, AT(fan),           0.35 },
+	{ HOW_THERMAL_inlet,   false, AT(temp),          88 },
+	{ HOW_HBM_ecc,         false, AT(sbe),           0.3 },
+	{ HOW_HBM_remap,       false, AT(pending),       1 },
+	{ HOW_HBM_remap,       false, AT(rows),          0.02 },
+	{ HOW_FOREIGN_process, false, AT(foreign),       1 },
+	{ HOW_NVLINK_crc,      false, AT(crc),           20 },
+	{ HOW_NVLINK_replay,   false, AT(again),         5 },
+	{ HOW_NVLINK_down,     false, AT(down),          1 },
+	{ HOW_PCIE_width,      false, AT(by_pcie_width), 0 },
+	{ HOW_PCIE_gen,        false, AT(by_pcie_gen),   0 },
+	{ HOW_PCIE_replay,     false, AT(replays),       3 },
+	{ HOW_NIC_errors,      false, AT(symbols),       40 },
+	{ HOW_NIC_rate,        false, AT(by_nic),        0 },
+	{ HOW_LOSS_rdma,       false, AT(seq),           25 },
+	{ HOW_SLOW_CPU_clock,  true,  AT(by_cpu),        0 },
+#undef AT
+	/* clang-format on */
+};
 
-/* On a GPU, or its NIC. */
-static void show_rank(struct state *s, enum how how, double by)
+/* Reasons that NVML has for a clock that is lowered. */
+static const uint32_t clock_reason[HOWS] = {
+	[HOW_POWER_cap] = 0x4,    [HOW_POWER_brake] = 0x80, [HOW_POWER_lock] = 0x2,
+	[HOW_THERMAL_hot] = 0x20, [HOW_THERMAL_fan] = 0x20, [HOW_THERMAL_inlet] = 0x20,
+};
+
+static void show_how(struct state *s, struct state *n, enum how how, double by)
 {
-	switch (how) {
-	case HOW_THERMAL_hot:
-	case HOW_THERMAL_fan:
-	case HOW_THERMAL_inlet:
-	case HOW_POWER_cap:
-	case HOW_POWER_brake:
-	case HOW_POWER_lock:
-		show_clock(s, how, by);
-		break;
-	case HOW_HBM_ecc:
-		s->sbe = 0.3;
-		break;
-	case HOW_HBM_remap:
-		s->pending = true;
-		s->rows = 0.02;
-		break;
-	case HOW_HBM_memclk:
+	double lost = 1 - 1 / by;
+
+	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
+		if (shown[i].how == how)
+			*(double *)((char *)(shown[i].host ? n : s) + shown[i].at) =
+				shown[i].is > 0 ? shown[i].is : by;
+	if (clock_reason[how])
+		s->clock /= by;
+	s->reasons |= clock_reason[how];
+	s->inlet += how == HOW_THERMAL_inlet ? 15 : 0;
+	if (how == HOW_HBM_memclk)
 		s->mem /= by;
-		break;
-	case HOW_FOREIGN_process:
-		s->foreign = true;
-		break;
-	case HOW_NVLINK_crc:
-		s->crc = 20;
-		break;
-	case HOW_NVLINK_replay:
-		s->again = 5;
-		break;
-	case HOW_NVLINK_down:
-		s->down = true;
-		break;
-	case HOW_PCIE_width:
-		s->by_pcie_width = by;
-		break;
-	case HOW_PCIE_gen:
-		s->by_pcie_gen = by;
-		break;
-	case HOW_PCIE_replay:
-		s->replays = 3;
-		break;
-	case HOW_NIC_errors:
-		s->symbols = 40;
-		break;
-	case HOW_NIC_rate:
-		s->by_nic = by;
-		break;
-	case HOW_LOSS_rdma:
-		s->seq = 25;
-		break;
-	default:
-		break;
+	if (how == HOW_CONTENTION_waiting)
+		n->waiting = lost > 0.35 ? lost : 0.35;
+	if (how == HOW_CONTENTION_steal || how == HOW_CONTENTION_irq) {
+		*(how == HOW_CONTENTION_irq ? &n->irq : &n->steal) = 0.5 * lost;
+		n->waiting = 0.3 * lost;
 	}
-}
-
-/* On a host. */
-static void show_node(struct state *n, enum how how, double by)
-{
-	switch (how) {
-	case HOW_CONTENTION_waiting:
-		n->waiting = 1 - 1 / by > 0.35 ? 1 - 1 / by : 0.35;
-		break;
-	case HOW_CONTENTION_steal:
-		n->steal = 0.5 * (1 - 1 / by);
-		n->waiting = 0.3 * (1 - 1 / by);
-		break;
-	case HOW_CONTENTION_irq:
-		n->irq = 0.5 * (1 - 1 / by);
-		n->waiting = 0.3 * (1 - 1 / by);
-		break;
-	case HOW_SLOW_CPU_clock:
-		n->by_cpu = by;
-		break;
-	case HOW_SLOW_CPU_numa:
-		n->numa = 0.3 + 0.4 * (1 - 1 / by);
-		break;
-	default:
-		break;
-	}
+	if (how == HOW_SLOW_CPU_numa)
+		n->numa = 0.3 + 0.4 * lost;
 }
 
 static void show_fault(struct sim_meter *m, const struct play *p, uint32_t i)
@@ -228,8 +187,7 @@ static void show_fault(struct sim_meter *m, const struct play *p, uint32_t i)
 
 		if (share <= 0)
 			continue;
-		show_rank(s, (enum how)how, by);
-		show_node(n, (enum how)how, by);
+		show_how(s, n, (enum how)how, by);
 		n->fan = s->fan < n->fan ? s->fan : n->fan;
 		n->inlet = s->inlet > n->inlet ? s->inlet : n->inlet;
 	}
@@ -332,7 +290,7 @@ static double power_of(const struct sim_meter *m, uint32_t r, double limit)
 static double gpu_value(const struct sim_meter *m, uint32_t r, enum tele t)
 {
 	const struct state *s = &m->rank[r];
-	double limit = s->capped ? steps_of(TDP_W * pow(s->clock, 1.6), 5) : TDP_W;
+	double limit = s->capped > 0 ? steps_of(TDP_W * pow(s->clock, 1.6), 5) : TDP_W;
 
 	switch (t) {
 	case TELE_CLOCK:
@@ -370,7 +328,7 @@ static double gpu_value(const struct sim_meter *m, uint32_t r, enum tele t)
 	case TELE_PENDING:
 		return s->pending;
 	case TELE_NVL_UP:
-		return !s->down;
+		return 1 - s->down;
 	case TELE_PROCESSES:
 		return 1 + s->foreign;
 	case TELE_IB_RATE:
