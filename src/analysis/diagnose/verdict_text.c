@@ -190,34 +190,26 @@ void diag_json(struct json *j, const struct diag_verdict *v)
 	for (uint32_t i = 0; i < v->f.parts; i++)
 		json_str(j, NULL, diag_part_text(part, v->f.part[i]));
 	json_close(j);
-	json_str(j, "kind", diag_kind_word[v->f.kind]);
-	json_str(j, "why", diag_why_word[v->why]);
-	json_bool(j, "act", v->f.act);
-	json_double(j, "gain", v->f.gain);
-	json_double(j, "gain_least", v->gain_least);
-	json_double(j, "confidence", v->f.confidence);
-	json_u64(j, "since_step", v->since);
-	json_bool(j, "always", v->always);
-	json_double(j, "seen_ns", v->seen_ns);
-	json_double(j, "usual_ns", v->usual_ns);
-	json_double(j, "step_ns", v->step_ns);
-	json_double(j, "blame", v->blame);
-	json_double(j, "coverage", v->coverage);
+	json_members(j, J_STR("kind", diag_kind_word[v->f.kind]),
+		     J_STR("why", diag_why_word[v->why]), J_BOOL("act", v->f.act),
+		     J_DOUBLE("gain", v->f.gain), J_DOUBLE("gain_least", v->gain_least),
+		     J_DOUBLE("confidence", v->f.confidence), J_U64("since_step", v->since),
+		     J_BOOL("always", v->always), J_DOUBLE("seen_ns", v->seen_ns),
+		     J_DOUBLE("usual_ns", v->usual_ns), J_DOUBLE("step_ns", v->step_ns),
+		     J_DOUBLE("blame", v->blame), J_DOUBLE("coverage", v->coverage));
 	if (v->comm) {
 		snprintf(comm, sizeof(comm), "%016" PRIx64, v->comm);
-		json_str(j, "communicator", comm);
-		json_str(j, "op", step_op_word[v->op % STEP_OPS]);
-		json_u64(j, "members", v->members);
-		json_u64(j, "number", v->sequence);
+		json_members(j, J_STR("communicator", comm),
+			     J_STR("op", step_op_word[v->op % STEP_OPS]),
+			     J_U64("members", v->members), J_U64("number", v->sequence));
 	}
 	json_str(j, "title", w.title);
 	json_open(j, "seen", '[');
 	for (size_t k = 0; k < DIAG_SEEN && *w.seen[k]; k++)
 		json_str(j, NULL, w.seen[k]);
 	json_close(j);
-	json_str(j, "not", w.ruled_out);
-	json_str(j, "do", w.action);
-	json_str(j, "expect", w.expect);
+	json_members(j, J_STR("not", w.ruled_out), J_STR("do", w.action),
+		     J_STR("expect", w.expect));
 }
 
 /* --- all of a recording --- */

@@ -198,8 +198,7 @@ static void peaks_json(struct json *j, const char *key, const double flops[GPU_T
 
 void gpu_json(struct json *j, const struct gpu *g)
 {
-	json_str(j, "key", g->key);
-	json_str(j, "name", g->name);
+	json_members(j, J_STR("key", g->key), J_STR("name", g->name));
 #define FIELD(name, type, most) \
 	if (g->name > 0)        \
 		json_double(j, #name, (double)g->name);

@@ -71,19 +71,17 @@ static void put_fault(struct json *j, const struct sim_truth *t, uint32_t i)
 		     J_STR("scope", sim_scope_word[row->scope]), J_U64("from_step", f->from),
 		     J_U64_IF("steps", f->steps != UINT32_MAX, f->steps));
 	if (seen) { /* what comes and goes may come later than it might have */
-		json_u64(j, "onset_step", onset);
-		json_i64(j, "onset_ns", sim_times_span(&t->run, onset));
+		json_members(j, J_U64("onset_step", onset),
+			     J_I64("onset_ns", sim_times_span(&t->run, onset)));
 	} else {
 		json_null(j, "onset_step");
 		json_null(j, "onset_ns");
 	}
-	json_str(j, "course", course_word[f->course]);
-	json_u64(j, "every", f->every);
-	json_double(j, "by", f->by);
-	json_str(j, "unit", sim_unit(row));
-	json_str(j, "how", sim_how_word(f->kind, f->how));
-	json_str(j, "cause", sim_how_cause(f->kind, f->how));
-	json_i64(j, "cost_ns", sim_truth_cost(t, i));
+	json_members(j, J_STR("course", course_word[f->course]), J_U64("every", f->every),
+		     J_DOUBLE("by", f->by), J_STR("unit", sim_unit(row)),
+		     J_STR("how", sim_how_word(f->kind, f->how)),
+		     J_STR("cause", sim_how_cause(f->kind, f->how)),
+		     J_I64("cost_ns", sim_truth_cost(t, i)));
 	json_close(j);
 }
 
@@ -105,11 +103,11 @@ void sim_truth_json(struct json *j, const struct sim_truth *t)
 	uint32_t steps = t->run.steps < t->healthy.steps ? t->run.steps : t->healthy.steps;
 
 	put_job(j, t);
-	json_bool(j, "hung", t->run.hung);
-	json_u64(j, "steps", t->run.steps);
-	json_i64(j, "span_ns", sim_times_span(&t->run, steps));
-	json_i64(j, "healthy_span_ns", sim_times_span(&t->healthy, steps));
-	json_i64(j, "cost_ns", sim_times_span(&t->run, steps) - sim_times_span(&t->healthy, steps));
+	json_members(j, J_BOOL("hung", t->run.hung), J_U64("steps", t->run.steps),
+		     J_I64("span_ns", sim_times_span(&t->run, steps)),
+		     J_I64("healthy_span_ns", sim_times_span(&t->healthy, steps)),
+		     J_I64("cost_ns",
+			   sim_times_span(&t->run, steps) - sim_times_span(&t->healthy, steps)));
 	json_open(j, "faults", '[');
 	for (uint32_t i = 0; i < t->job->faults; i++)
 		put_fault(j, t, i);

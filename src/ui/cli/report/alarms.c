@@ -38,10 +38,8 @@ static int on_entry(void *arg, const struct journal_entry *e)
 		return 0;
 	}
 	json_open(l->j, NULL, '{');
-	json_u64(l->j, "wall_ns", e->wall_ns);
-	json_str(l->j, "at", when);
-	json_str(l->j, "kind", entry_kinds[e->kind].word);
-	json_str(l->j, "text", text);
+	json_members(l->j, J_U64("wall_ns", e->wall_ns), J_STR("at", when),
+		     J_STR("kind", entry_kinds[e->kind].word), J_STR("text", text));
 	entry_json(l->j, e);
 	json_close(l->j);
 	return 0;

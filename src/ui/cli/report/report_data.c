@@ -123,23 +123,16 @@ void report_data(struct store *st, const struct procs *ps, const struct process 
 static void one_json(struct json *j, const struct procs *ps, const struct batches *b, size_t i)
 {
 	json_open(j, NULL, '{');
-	json_u64(j, "process", ps->p[i].id);
-	json_u64(j, "pid", ps->p[i].pid);
-	json_u64(j, "waits", b[i].waits);
-	json_u64(j, "wait_ns", b[i].wait_ns);
-	json_u64(j, "fetched", b[i].made);
-	json_u64(j, "fetch_ns", b[i].made_ns);
+	json_members(j, J_U64("process", ps->p[i].id), J_U64("pid", ps->p[i].pid),
+		     J_U64("waits", b[i].waits), J_U64("wait_ns", b[i].wait_ns),
+		     J_U64("fetched", b[i].made), J_U64("fetch_ns", b[i].made_ns));
 	json_open(j, "workers", '[');
 	for (size_t w = 0; w < ps->n; w++) {
 		if (!is_worker_of(ps, b, w, i))
 			continue;
-		json_open(j, NULL, '{');
-		json_u64(j, "process", ps->p[w].id);
-		json_u64(j, "pid", ps->p[w].pid);
-		json_u64(j, "number", b[w].number);
-		json_u64(j, "fetched", b[w].made);
-		json_u64(j, "fetch_ns", b[w].made_ns);
-		json_close(j);
+		json_object(j, NULL, J_U64("process", ps->p[w].id), J_U64("pid", ps->p[w].pid),
+			    J_U64("number", b[w].number), J_U64("fetched", b[w].made),
+			    J_U64("fetch_ns", b[w].made_ns));
 	}
 	json_close(j);
 	json_close(j);

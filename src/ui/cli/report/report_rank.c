@@ -142,25 +142,20 @@ void report_ranks_json(struct json *j, const struct ranks *rs)
 		const struct rank *r = &rs->r[i];
 
 		json_open(j, NULL, '{');
-		json_u64(j, "rank", r->p.origin.rank - 1);
-		json_u64(j, "process", r->p.id);
-		json_u64(j, "pid", r->p.pid);
-		json_str(j, "job", *r->p.job ? r->p.job : NULL);
-		json_str(j, "node", *r->p.node ? r->p.node : NULL);
-		json_u64(j, "steps", r->steps);
-		json_u64(j, "step_p50_ns", r->p50_ns);
-		json_u64(j, "step_mean_ns", r->mean_ns);
-		json_u64(j, "collectives_ns", r->comm_ns);
+		json_members(j, J_U64("rank", r->p.origin.rank - 1), J_U64("process", r->p.id),
+			     J_U64("pid", r->p.pid), J_STR("job", *r->p.job ? r->p.job : NULL),
+			     J_STR("node", *r->p.node ? r->p.node : NULL), J_U64("steps", r->steps),
+			     J_U64("step_p50_ns", r->p50_ns), J_U64("step_mean_ns", r->mean_ns),
+			     J_U64("collectives_ns", r->comm_ns));
 		if (rs->matched)
 			json_u64(j, "waiting_ns", r->wait_ns);
 		else
 			json_null(j, "waiting_ns");
-		json_u64(j, "came_last", r->last);
-		json_u64(j, "data_ns", r->data_ns);
-		json_bool(j, "slow", r == slow);
+		json_members(j, J_U64("came_last", r->last), J_U64("data_ns", r->data_ns),
+			     J_BOOL("slow", r == slow));
 		if (rs->stores > 1 && r->clock.known) {
-			json_i64(j, "clock_offset_ns", r->clock.off_ns);
-			json_u64(j, "clock_error_ns", (uint64_t)r->clock.err_ns);
+			json_members(j, J_I64("clock_offset_ns", r->clock.off_ns),
+				     J_U64("clock_error_ns", (uint64_t)r->clock.err_ns));
 		} else {
 			json_null(j, "clock_offset_ns");
 			json_null(j, "clock_error_ns");
@@ -168,6 +163,6 @@ void report_ranks_json(struct json *j, const struct ranks *rs)
 		json_close(j);
 	}
 	json_close(j);
-	json_u64(j, "steps_on_all_ranks", rs->common);
-	json_u64(j, "collectives_matched", rs->matched);
+	json_members(j, J_U64("steps_on_all_ranks", rs->common),
+		     J_U64("collectives_matched", rs->matched));
 }

@@ -263,9 +263,8 @@ void top_json(const struct top_look *l)
 
 	json_init(&j, stdout);
 	json_open(&j, NULL, '{');
-	json_str(&j, "schema", "aon.top/1");
-	json_str(&j, "store", l->path);
-	json_u64(&j, "now_ns", l->now_ns);
+	json_members(&j, J_STR("schema", "aon.top/1"), J_STR("store", l->path),
+		     J_U64("now_ns", l->now_ns));
 	json_open(&j, "processes", '[');
 	for (size_t i = 0; i < l->procs.n; i++) {
 		const struct top_proc *p = &l->proc[i];
