@@ -155,7 +155,8 @@ static int on_event(void *arg, const struct rowin_field *f)
 					    : f[7].u, /* of a kernel a number of its node's table */
 	};
 
-	return job_batch_add(x, f[0].u, &e);
+	/* A kind of a newer node: what it means is not known here. */
+	return f[3].u < EVENT_MAX ? job_batch_add(x, f[0].u, &e) : 0;
 }
 
 int job_each_event(struct job_store *s, const struct store_filter *f, store_rows_fn *fn, void *arg)
