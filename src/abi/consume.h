@@ -30,8 +30,7 @@
  * A ring holds events (struct aon_consumer_event) or rollups (struct aon_consumer_window);
  * record_bytes tells which.
  */
-#ifndef AON_ABI_CONSUME_H
-#define AON_ABI_CONSUME_H
+#pragma once
 
 #include <stdint.h>
 
@@ -59,5 +58,3 @@ struct aon_ring {
 _Static_assert(sizeof(struct aon_consumer_event) == 64, "ring layout is ABI");
 _Static_assert(sizeof(struct aon_consumer_window) == 128, "ring layout is ABI");
 _Static_assert(sizeof(struct aon_ring) <= AON_PAGE, "records follow at a page");
-
-#endif /* AON_ABI_CONSUME_H */

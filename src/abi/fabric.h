@@ -15,8 +15,7 @@
  * in the directory that KINETO_IPC_SOCKET_DIR names. Kineto ends its process if an answer comes
  * from a name of the other kind, or from another directory: such a sender gets no answer.
  */
-#ifndef AON_ABI_FABRIC_H
-#define AON_ABI_FABRIC_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ static inline socklen_t fabric_address(struct sockaddr_un *sa, const char *dir, 
 		return 0;
 	return (socklen_t)(at + (size_t)len + 1);
 }
-
-#endif /* AON_ABI_FABRIC_H */

@@ -14,8 +14,7 @@
  * The words of the last AON_GENERATIONS / 2 generations stay set, for a process that slept through
  * several starts; those of the next AON_GENERATIONS / 2 are clear.
  */
-#ifndef AON_ABI_GATE_H
-#define AON_ABI_GATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -57,5 +56,3 @@ struct aon_rendezvous {
 
 _Static_assert(sizeof(struct aon_gate) <= AON_PAGE, "one page");
 _Static_assert(sizeof(struct aon_rendezvous) <= AON_PAGE, "one page");
-
-#endif /* AON_ABI_GATE_H */

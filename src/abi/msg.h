@@ -16,8 +16,7 @@
  * longer message only the known part is read, and an unknown type is counted and skipped.
  * aond asks the kernel for the identity of the process (SO_PEERCRED, SO_PEERPIDFD), never the message.
  */
-#ifndef AON_ABI_MSG_H
-#define AON_ABI_MSG_H
+#pragma once
 
 #include <stdint.h>
 
@@ -109,5 +108,3 @@ _Static_assert(sizeof(struct aon_msg_head) == 8, "message layout is ABI");
 _Static_assert(sizeof(struct aon_msg_hello) == 472, "message layout is ABI");
 _Static_assert(sizeof(struct aon_msg_welcome) == 48, "message layout is ABI");
 _Static_assert(sizeof(struct aon_msg_note) == 168, "message layout is ABI");
-
-#endif /* AON_ABI_MSG_H */

@@ -3,8 +3,7 @@
  * nvml_abi.h - the part of NVML's public interface that aon uses. It is declared here so that aon builds
  * without NVIDIA's header and runs with any driver. tests/unit/node/test_nvml_abi.c compares with NVIDIA's nvml.h.
  */
-#ifndef AON_COLLECT_NVML_ABI_H
-#define AON_COLLECT_NVML_ABI_H
+#pragma once
 
 typedef struct nvml_device *nvml_dev;
 
@@ -91,5 +90,3 @@ struct nvml_gpm {
 	void *before, *after;
 	struct nvml_gpm_metric metric[NVML_GPM_MAX];
 };
-
-#endif /* AON_COLLECT_NVML_ABI_H */

@@ -14,8 +14,7 @@
  *	16  a                                     ACT: start, ns of CLOCK_MONOTONIC
  *	24  b                                     ACT: corr u32, track u16, reserved u16
  */
-#ifndef AON_ABI_RECORD_H
-#define AON_ABI_RECORD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -92,5 +91,3 @@ _Static_assert(sizeof(struct aon_rec_host) == AON_UNIT, "record layout is ABI");
 _Static_assert(sizeof(struct aon_rec_act) == AON_UNIT, "record layout is ABI");
 _Static_assert(sizeof(union aon_rec) == AON_UNIT, "record layout is ABI");
 _Static_assert(sizeof(struct aon_ext) == AON_UNIT, "record layout is ABI");
-
-#endif /* AON_ABI_RECORD_H */

@@ -27,8 +27,7 @@
  * copy, and never follows anything unchecked. State that must survive the death of aond
  * (taken, consumed[]) is kept here too; a process can only spoil its own.
  */
-#ifndef AON_ABI_SEGMENT_H
-#define AON_ABI_SEGMENT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -168,5 +167,3 @@ struct aon_track {       /* a stream of a device, or a thread of the host */
 
 _Static_assert(sizeof(struct aon_heap_entry) == 4, "heap layout is ABI");
 _Static_assert(sizeof(struct aon_geo) == 36, "heap layout is ABI");
-
-#endif /* AON_ABI_SEGMENT_H */

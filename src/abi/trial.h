@@ -15,8 +15,7 @@
  *
  * Plain arithmetic, for both sides of the gate. Unsampled steps are still recorded as steps.
  */
-#ifndef AON_ABI_TRIAL_H
-#define AON_ABI_TRIAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -106,5 +105,3 @@ static inline double aon_trial_share(struct aon_trial t)
 
 	return all > 0 ? (pair + (double)t.gap / (t.duty > 1 ? t.duty : 1)) / all : 1;
 }
-
-#endif /* AON_ABI_TRIAL_H */

@@ -4,8 +4,7 @@
  *
  * Header only, and safe anywhere: in a signal handler, and in a program that is not ours.
  */
-#ifndef AON_BASE_CLOCK_H
-#define AON_BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -53,5 +52,3 @@ static inline struct timespec clock_after(clockid_t which, uint64_t ns)
 
 	return (struct timespec){ (time_t)(at / 1000000000u), (long)(at % 1000000000u) };
 }
-
-#endif /* AON_BASE_CLOCK_H */

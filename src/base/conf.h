@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* conf.h - settings: one table, a file of `key = value`, and exact error messages. */
-#ifndef AON_BASE_CONF_H
-#define AON_BASE_CONF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -86,5 +85,3 @@ void conf_help(const struct conf *t, FILE *f);
 
 /* Puts words into *why; returns -EINVAL. */
 int conf_say(struct conf_why *why, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-#endif /* AON_BASE_CONF_H */

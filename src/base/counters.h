@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* counters.h - the counters of memory and of devices by number, shared by those that write and that read them. */
-#ifndef AON_BASE_COUNTERS_H
-#define AON_BASE_COUNTERS_H
+#pragma once
 
 enum memory_of {
 #define MEMORY(ID, name) MEMORY_##ID,
@@ -14,5 +13,3 @@ enum pm_counter {
 #include "base/pm.tbl.h"
 	PM_COUNTERS
 };
-
-#endif /* AON_BASE_COUNTERS_H */

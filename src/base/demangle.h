@@ -5,8 +5,7 @@
  * Stores keep mangled names; readers show them demangled. Only the shown text changes: rows are
  * joined by id, so two names with the same demangled text stay two.
  */
-#ifndef AON_DEMANGLE_H
-#define AON_DEMANGLE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ void demangle_learn(const char *const name[], size_t n);
 
 /* The demangled name, valid until the process ends, or the name itself. Safe from any thread. */
 const char *demangle(const char *name);
-
-#endif /* AON_DEMANGLE_H */

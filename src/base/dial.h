@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dial.h - a connection to one of aond's sockets. */
-#ifndef AON_BASE_DIAL_H
-#define AON_BASE_DIAL_H
+#pragma once
 
 /* A SOCK_SEQPACKET socket whose calls end after timeout_ms. -ENOENT, -ECONNREFUSED: nobody is there;
  * -EACCES: not for this user; -ETIMEDOUT; -errno. */
 int dial(const char *run_dir, const char *name, int timeout_ms);
-
-#endif /* AON_BASE_DIAL_H */

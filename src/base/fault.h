@@ -5,9 +5,6 @@
  * AON_FAULT=PLACE kills the process with SIGKILL there, AON_FAULT=PLACE:3 the third time. Only for
  * aon's own programs, at places where the disk and what was acknowledged differ; never in an app.
  */
-#ifndef AON_BASE_FAULT_H
-#define AON_BASE_FAULT_H
+#pragma once
 
 void fault_point(const char *place);
-
-#endif /* AON_BASE_FAULT_H */

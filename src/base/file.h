@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* file.h - a small file, read whole. */
-#ifndef AON_FILE_H
-#define AON_FILE_H
+#pragma once
 
 #include <stddef.h>
 
 /* The text of a file, followed by a NUL; the caller frees it. 0, or -errno: -EFBIG if it has more
  * than `most` bytes. */
 int file_read(char **text, size_t *len, const char *path, size_t most);
-
-#endif /* AON_FILE_H */

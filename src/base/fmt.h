@@ -5,8 +5,7 @@
  * At most three significant digits; `<0.1` instead of a misleading 0; counts with
  * separators. All functions fill `out` and return it.
  */
-#ifndef AON_FMT_H
-#define AON_FMT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ char *fmt_bar(char *out, size_t cap, double share, size_t width, bool ascii);
 
 /* Eight heights: the level of `v` between 0 and `max`. */
 const char *fmt_spark(uint64_t v, uint64_t max, bool ascii);
-
-#endif /* AON_FMT_H */

@@ -6,8 +6,7 @@
  * whatever is stored, sent or compared between processes: it never changes. Long or many bytes are
  * for XXH3. Nothing here allocates: code in the app's process may use it.
  */
-#ifndef AON_BASE_HASH_H
-#define AON_BASE_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ static inline uint64_t hash_mix(uint64_t h, uint64_t v)
 {
 	return hash_u64((h + 1) * 0xd6e8feb86659fd93ull + v);
 }
-
-#endif /* AON_BASE_HASH_H */

@@ -7,8 +7,7 @@
  * `key` is NULL inside an array and at the top. Whatever the bytes of a string are, the output
  * is valid: control characters are escaped, bytes that are not UTF-8 become U+FFFD.
  */
-#ifndef AON_JSON_H
-#define AON_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -92,5 +91,3 @@ void json_put(struct json *j, const struct json_member *m); /* up to one without
 		json_members(j, __VA_ARGS__); \
 		json_close(j);                \
 	} while (0)
-
-#endif /* AON_JSON_H */

@@ -11,8 +11,7 @@
  * It accepts more than the standard: comments, NaN, keys without quotes, extra or missing commas,
  * any bytes in strings. Skipped parts are not checked: only brackets are counted.
  */
-#ifndef AON_JSON_READ_H
-#define AON_JSON_READ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -166,5 +165,3 @@ const char *json_key(const char *p, const char *end, struct json_tok *key);
  */
 bool json_pair(const char **p, const char *end, struct json_tok *key, struct json_tok *value);
 bool json_item(const char **p, const char *end, struct json_tok *value);
-
-#endif /* AON_JSON_READ_H */

@@ -7,8 +7,7 @@
  * The module is the file's name. errno is kept. A line that repeats (the same call) is written
  * LOG_BURST times in LOG_WINDOW_S seconds, then counted; the count goes out with the next one.
  */
-#ifndef AON_LOG_H
-#define AON_LOG_H
+#pragma once
 
 enum log_level { LOG_LEVEL_ERR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
@@ -25,5 +24,3 @@ void log_line(enum log_level level, const char *file, const char *fmt, ...)
 #define log_warn(...)  log_line(LOG_LEVEL_WARN, __FILE__, __VA_ARGS__)
 #define log_info(...)  log_line(LOG_LEVEL_INFO, __FILE__, __VA_ARGS__)
 #define log_debug(...) log_line(LOG_LEVEL_DEBUG, __FILE__, __VA_ARGS__)
-
-#endif /* AON_LOG_H */

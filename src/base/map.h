@@ -9,8 +9,7 @@
  * Code that may not allocate (in the app's process, on aond's drain path) keeps tables of its own:
  * tools/toolbox.txt lists them.
  */
-#ifndef AON_BASE_MAP_H
-#define AON_BASE_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -102,5 +101,3 @@ static inline bool lookup_next(const struct lookup *x, uint64_t hash, size_t *at
 	}
 	return false;
 }
-
-#endif /* AON_BASE_MAP_H */

@@ -5,8 +5,7 @@
  * All return 0, or -EINVAL: not a number, or outside of min and max; *out is then as before.
  * Neither blanks nor a plus before it count, nor hexadecimal digits, infinities and NaN.
  */
-#ifndef AON_BASE_NUM_H
-#define AON_BASE_NUM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ double num_front_real(const char *text, const char **end); /* also inf and nan *
 
 /* The digits at `text`, of base 10 or 16; where they end, or NULL: there are none, or too many. */
 const char *num_digits(const char *text, int base, uint64_t *out);
-
-#endif /* AON_BASE_NUM_H */

@@ -13,8 +13,7 @@
  * --name ARG, --name=ARG, an abbreviation of a name that fits no other, -l ARG, -lARG, several
  * letters behind one dash. What is behind -- is no option, nor is a dash alone.
  */
-#ifndef AON_BASE_OPTIONS_H
-#define AON_BASE_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,5 +68,3 @@ const char *options_left(const struct option_row *row, bool letters, char left[O
 
 /* A line for each row that has help, the names in `width` columns. */
 void options_help(const struct option_row *row, size_t rows, int width);
-
-#endif /* AON_BASE_OPTIONS_H */

@@ -8,8 +8,7 @@
  *	at = pb_open(&out, FIELD); pb_put_u64(&out, 1, v); pb_close(&out, at);
  *	if (out.err) ...
  */
-#ifndef AON_BASE_PB_H
-#define AON_BASE_PB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -119,5 +118,3 @@ void pb_put_str(struct pb_out *b, uint32_t field, const char *s);
 /* A message, or packed numbers: what is added between the two is in it. */
 size_t pb_open(struct pb_out *b, uint32_t field);
 void pb_close(struct pb_out *b, size_t at);
-
-#endif /* AON_BASE_PB_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* proc.h - what /proc says about a process. The process may have chosen every byte. */
-#ifndef AON_PROC_H
-#define AON_PROC_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ struct proc_usage {
 	uint64_t rss_bytes;
 };
 int proc_usage(pid_t pid, struct proc_usage *out);
-
-#endif /* AON_PROC_H */

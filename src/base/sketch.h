@@ -6,8 +6,7 @@
  * and its middle is within 1/128 (0.79 %) of any value in it. Values below 64 are exact.
  * Only the span of cells that was touched is held; two sketches merge by adding cells.
  */
-#ifndef AON_SKETCH_H
-#define AON_SKETCH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -43,5 +42,3 @@ int sketch_merge(struct sketch *into, const struct sketch *from);
 
 /* The value below which a share q (0..1) of the weight lies; 0 if empty. */
 uint64_t sketch_quantile(const struct sketch *s, double q);
-
-#endif /* AON_SKETCH_H */

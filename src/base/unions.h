@@ -6,8 +6,7 @@
  * of two sets that contain each other give what only the larger has: of communication, what runs
  * while no kernel computes is (comm or compute) - compute.
  */
-#ifndef AON_UNIONS_H
-#define AON_UNIONS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ static inline void unions_add(uint64_t *until, uint64_t *sum, uint32_t of, uint6
 		until[u] = end;
 	}
 }
-
-#endif /* AON_UNIONS_H */

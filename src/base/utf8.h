@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* utf8.h - characters from bytes that may be anything, and back. */
-#ifndef AON_BASE_UTF8_H
-#define AON_BASE_UTF8_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ static inline size_t utf8_put(char out[4], uint32_t c)
 	out[3] = (char)(0x80 | (c & 0x3f));
 	return 4;
 }
-
-#endif /* AON_BASE_UTF8_H */

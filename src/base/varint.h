@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* varint.h - seven bits per byte, low first; signed numbers folded so that small ones stay short. */
-#ifndef AON_BASE_VARINT_H
-#define AON_BASE_VARINT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ static inline uint64_t varint_get(struct varint_in *in)
 	in->bad = true;
 	return 0;
 }
-
-#endif /* AON_BASE_VARINT_H */

@@ -6,8 +6,7 @@
  * address of that pointer, `size` the size of an element. All functions return 0, or -ENOMEM without
  * a change.
  */
-#ifndef AON_BASE_VEC_H
-#define AON_BASE_VEC_H
+#pragma once
 
 #include <stddef.h>
 
@@ -36,5 +35,3 @@ static inline int vec_room(void *array, size_t *cap, size_t need, size_t size)
 
 /* The same; elements that are new are zero. For arrays that ids index. */
 int vec_room0(void *array, size_t *cap, size_t need, size_t size);
-
-#endif /* AON_BASE_VEC_H */

@@ -9,8 +9,7 @@
  * configuration has for all of them, needed if there are shards. No password stands in it: it would be seen in
  * lists of processes. IPv6 addresses stand in brackets.
  */
-#ifndef AON_NET_CLUSTER_URL_H
-#define AON_NET_CLUSTER_URL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ bool cluster_loopback(const char *host);
 
 int net_say(struct net_why *why, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-
-#endif /* AON_NET_CLUSTER_URL_H */

@@ -6,8 +6,7 @@
  * followed, no proxy and no .netrc of the environment is used. What is secret (password, token) is
  * in no message that comes out of here.
  */
-#ifndef AON_NET_FETCH_H
-#define AON_NET_FETCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,5 +65,3 @@ int fetch_stream(struct fetch *f, const struct fetch_ask *ask, uint32_t quiet_s,
 void fetch_urgent(struct fetch *f, uint32_t timeout_ms);
 
 const char *fetch_why(const struct fetch *f); /* of the last failure, in words */
-
-#endif /* AON_NET_FETCH_H */

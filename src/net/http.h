@@ -6,8 +6,7 @@
  * against the system's CAs or a given file, a public key may be pinned besides. What is secret comes from files
  * that nobody else can read.
  */
-#ifndef AON_NET_HTTP_H
-#define AON_NET_HTTP_H
+#pragma once
 
 #include <errno.h>
 #include <stdbool.h>
@@ -73,5 +72,3 @@ static inline bool http_in_doubt(int err)
 
 /* `text` as part of a query: into `out`, which is cut. How long it would be. */
 size_t http_escape(char *out, size_t cap, const char *text);
-
-#endif /* AON_NET_HTTP_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* secret.h - files that hold what nobody else may know. */
-#ifndef AON_NET_SECRET_H
-#define AON_NET_SECRET_H
+#pragma once
 
 #include "net/cluster_url.h"
 
@@ -17,5 +16,3 @@ int secret_check(const char *path, struct net_why *why);
 int secret_load(struct credentials *out, const char *path, struct net_why *why);
 int secret_parse(struct credentials *out, const char *name, char *text, struct net_why *why);
 void secret_forget(struct credentials *c);
-
-#endif /* AON_NET_SECRET_H */

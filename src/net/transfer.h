@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* transfer.h - what fetch.c and http.c both need of libcurl: a handle that trusts nobody, errors, an answer's bytes. */
-#ifndef AON_NET_TRANSFER_H
-#define AON_NET_TRANSFER_H
+#pragma once
 
 #include <curl/curl.h>
 #include <stdbool.h>
@@ -26,5 +25,3 @@ CURL *transfer_new(const char *protocols, uint32_t connect_ms, char words[CURL_E
 
 /* 0 or -errno, as http.h and fetch.h list them. */
 int transfer_error(CURLcode rc);
-
-#endif /* AON_NET_TRANSFER_H */

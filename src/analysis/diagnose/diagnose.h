@@ -9,8 +9,7 @@
  *
  * State is some 710 bytes a rank and 250 a communicator, 650 KB beside it, whatever the number of steps.
  */
-#ifndef AON_DIAGNOSE_H
-#define AON_DIAGNOSE_H
+#pragma once
 
 #include "model/diagnoser.h"
 
@@ -73,5 +72,3 @@ double diag_slowdown(const struct diag *d);
 
 /* As one of those that `aon sim score` holds against each other. */
 extern const struct diagnoser diagnoser_aon;
-
-#endif /* AON_DIAGNOSE_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* state.h - what the diagnosis keeps of a job. Numbers and their reasons: docs/diagnosis.md. */
-#ifndef AON_DIAGNOSE_STATE_H
-#define AON_DIAGNOSE_STATE_H
+#pragma once
 
 #include "base/map.h"
 #include "diagnose/diagnose.h"
@@ -259,5 +258,3 @@ void find_drift(struct saying *s);
 bool drift_cut(const float *v, uint32_t n, uint32_t *at);
 
 bool part_has(const struct diag *d, struct diag_part p, uint32_t rank);
-
-#endif /* AON_DIAGNOSE_STATE_H */

@@ -3,8 +3,7 @@
  * verdict_text.h - a verdict in words, in the form of all findings: what it is, what was seen, what it is
  * not, what to do, what that should bring.
  */
-#ifndef AON_DIAGNOSE_SAY_H
-#define AON_DIAGNOSE_SAY_H
+#pragma once
 
 #include "diagnose/diagnose.h"
 
@@ -45,5 +44,3 @@ void diag_cases_hear(void *arg, const struct diag_verdict *v);
 /* Acts first, the costliest first. */
 void diag_cases_sort(struct diag_cases *c);
 void diag_cases_fini(struct diag_cases *c);
-
-#endif /* AON_DIAGNOSE_SAY_H */

@@ -13,8 +13,7 @@
  *
  * GPU work counts whether or not its launch was seen: `attributed` counts those whose was.
  */
-#ifndef AON_BREAKDOWN_H
-#define AON_BREAKDOWN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -147,5 +146,3 @@ typedef void gap_fn(void *arg, const struct gap *g);
  * totals. `launch` as in struct insight, or NULL; gaps are reported in order. */
 int breakdown_tracks(struct sum *s, const struct trace *t, struct names *n, const uint32_t *launch,
 		     const uint32_t *track, size_t tracks, gap_fn *fn, void *arg);
-
-#endif /* AON_BREAKDOWN_H */

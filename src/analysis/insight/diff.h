@@ -5,8 +5,7 @@
  * A profile takes the mean step apart (or, without steps, the mean span of a GPU) into parts that
  * sum to it: compute by class, communication and copies that nothing hides, idle by cause.
  */
-#ifndef AON_DIFF_H
-#define AON_DIFF_H
+#pragma once
 
 #include "insight/find/finding.h"
 
@@ -78,5 +77,3 @@ struct diff {
 
 int diff_init(struct diff *d, struct profile *a, struct profile *b);
 void diff_fini(struct diff *d);
-
-#endif /* AON_DIFF_H */

@@ -4,8 +4,7 @@
  *
  * From the counters of base/memory.tbl.h, which the probe for PyTorch writes and imports have.
  */
-#ifndef AON_HEAP_H
-#define AON_HEAP_H
+#pragma once
 
 #include "base/counters.h"
 #include "insight/insight.h"
@@ -42,5 +41,3 @@ struct heaps {
 
 int heaps_new(struct heaps **out, const struct insight *in);
 void heaps_free(struct heaps *hs); /* NULL is allowed */
-
-#endif /* AON_HEAP_H */

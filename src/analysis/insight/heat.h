@@ -5,8 +5,7 @@
  * Thousands of ranks and steps are as many cells as HEAT_CELLS; steps beyond are taken together.
  * Values come in two passes: which ranks and steps there are (heat_note()), then the values (heat_add()).
  */
-#ifndef AON_INSIGHT_HEAT_H
-#define AON_INSIGHT_HEAT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ int heat_close(struct heat *h);
 struct heat_sum heat_sum(const struct heat *h, size_t row, size_t row_end, size_t col,
 			 size_t col_end);
 void heat_fini(struct heat *h);
-
-#endif /* AON_INSIGHT_HEAT_H */

@@ -12,8 +12,7 @@
  * while that thread waited for the GPU, the thread could have used the wait to launch: so much of
  * the rest, and no more than it waited, is due to the wait.
  */
-#ifndef AON_INSIGHT_IDLE_H
-#define AON_INSIGHT_IDLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ enum idle_cause idle_most(const uint64_t part[IDLE_CAUSES]); /* the cause of the
 /* What is before the end of the last unsampled step that touches the gap was not recorded: where
  * the gap begins then. */
 uint64_t idle_seen_from(struct idle_spans unsampled, uint64_t from, uint64_t to);
-
-#endif /* AON_INSIGHT_IDLE_H */

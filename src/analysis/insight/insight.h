@@ -6,8 +6,7 @@
  *
  * Reports, findings, diff and what-if read it. Indices of events are those of t->event[].
  */
-#ifndef AON_INSIGHT_H
-#define AON_INSIGHT_H
+#pragma once
 
 #include "base/sketch.h"
 #include "insight/breakdown.h"
@@ -288,5 +287,3 @@ static inline int32_t insight_rank(const struct trace *t, uint32_t process)
 
 /* The function of a compilation; NULL: the name is of something else. */
 const char *insight_compiled(const struct trace *t, uint32_t name);
-
-#endif /* AON_INSIGHT_H */

@@ -8,8 +8,7 @@
  * Nodes are joined by a spanning tree of those that share exchanges, the surest edges first; errors
  * add up along it. A steady drift is reported as such. Pure.
  */
-#ifndef AON_OFFSET_H
-#define AON_OFFSET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ struct offset_most {
 	int64_t off_ns, err_ns;
 };
 int offset_trace(struct trace *t, struct offset_most *most);
-
-#endif /* AON_OFFSET_H */

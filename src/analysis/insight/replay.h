@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* replay.h - the critical path of a trace, and its steps replayed without what findings name. */
-#ifndef AON_REPLAY_H
-#define AON_REPLAY_H
+#pragma once
 
 #include "insight/find/finding.h"
 #include "sim/graph.h"
@@ -25,5 +24,3 @@ extern const char *const replay_word[FAMILIES];
 /* The trace need not be all that the findings are of. -ENODATA: there is nothing to replay. */
 int replay_new(struct replay **out, const struct trace *t, const struct findings *fs);
 void replay_free(struct replay *r); /* NULL is allowed */
-
-#endif /* AON_REPLAY_H */

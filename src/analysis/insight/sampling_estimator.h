@@ -6,8 +6,7 @@
  * What was launched in a block may run after it: work belongs to the last recorded block that
  * began before it. Blocks are the units that were drawn (abi/trial.h).
  */
-#ifndef AON_CHOSEN_H
-#define AON_CHOSEN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ struct chosen_sum chosen_sum(const struct chosen *c, const double *y, size_t str
 /* A variance from few units is itself a guess: what to multiply it by, so that 1.96 of its roots hold
  * with 95 %. units: (sum of weights)^2 / sum of their squares. */
 double chosen_few(double units);
-
-#endif /* AON_CHOSEN_H */

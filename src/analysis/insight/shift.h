@@ -10,8 +10,7 @@
  * way, and the medians differ by a twentieth. Ranks, not means: single slow values do not count,
  * and a series that jumps between two levels all the time is at neither.
  */
-#ifndef AON_SHIFT_H
-#define AON_SHIFT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ struct shifts {
 /* True: *out is a change, of some values ago. */
 bool shifts_add(struct shifts *s, uint64_t v, struct shift *out);
 bool shifts_end(struct shifts *s, struct shift *out); /* no more come */
-
-#endif /* AON_SHIFT_H */

@@ -8,8 +8,7 @@
  * by index of an event. What was there before the stretch is in the trace as well if something may
  * still refer to it (stretch.c says what), flagged TRACE_SEEN.
  */
-#ifndef AON_INSIGHT_STATE_H
-#define AON_INSIGHT_STATE_H
+#pragma once
 
 #include "insight/insight.h"
 #include "base/map.h"
@@ -165,5 +164,3 @@ struct idle {
 
 void idle_gap(void *idle, const struct gap *g);
 void idle_names(struct state_device *d); /* fills host_name and host_name_ns */
-
-#endif /* AON_INSIGHT_STATE_H */

@@ -15,8 +15,7 @@
  * durations, which are a sketch's, and for what lies further apart than is kept from one stretch to
  * the next (stretch.c). What is by event (link, spans) is of the stretch, and gone in the end.
  */
-#ifndef AON_INSIGHT_STRETCH_H
-#define AON_INSIGHT_STRETCH_H
+#pragma once
 
 #include "insight/insight.h"
 
@@ -26,5 +25,3 @@ int insight_reading(struct insight *in, const struct event *e);
 int insight_carried(const struct insight *in, struct trace *t);
 int insight_stretch(struct insight *in, uint64_t lo_ns, uint64_t hi_ns);
 int insight_close(struct insight *in);
-
-#endif /* AON_INSIGHT_STRETCH_H */

@@ -4,8 +4,7 @@
  * forty-eight, and nothing is sorted that came in order. Times and counts are those of
  * insight_new_breakdown(), a test says; launches, copies, idle causes and steps are not looked at.
  */
-#ifndef AON_SWEEP_H
-#define AON_SWEEP_H
+#pragma once
 
 #include "insight/insight.h"
 #include "model/work.h"
@@ -30,5 +29,3 @@ int sweep_flush(struct sweep *s);
 
 /* Devices and streams with their breakdowns, and the classes of devices; nothing else. Once. */
 int sweep_end(struct sweep *s, struct insight **out);
-
-#endif /* AON_SWEEP_H */

@@ -6,8 +6,7 @@
  * Neither is linked: the libraries are loaded when they are asked for. Functions give 0 or
  * -errno; then `why` says what the vendor's library said.
  */
-#ifndef AON_MEASURE_BACKEND_H
-#define AON_MEASURE_BACKEND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ struct backend_ops {
 /* -ENOENT: no such library, or no device `index`. `why` has room for BACKEND_WHY. */
 int opencl_open(struct backend **out, uint32_t index, char *why);
 int cuda_open(struct backend **out, uint32_t index, char *why);
-
-#endif /* AON_MEASURE_BACKEND_H */

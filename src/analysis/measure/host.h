@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* host.h - what the memory of the host carries, all cores at once, as STREAM measures it. */
-#ifndef AON_MEASURE_HOST_H
-#define AON_MEASURE_HOST_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ struct host_result {
 
 /* 0 or -errno: no memory, no threads. */
 int host_measure(struct host_result *out);
-
-#endif /* AON_MEASURE_HOST_H */

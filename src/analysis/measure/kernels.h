@@ -11,8 +11,7 @@
  * last is 0, which compilers do not know: nothing can be moved out of the loops. What was
  * counted or read ends behind the n * GROUPS words at p, so that it has to be.
  */
-#ifndef AON_MEASURE_KERNELS_H
-#define AON_MEASURE_KERNELS_H
+#pragma once
 
 #define KERNEL_CHAINS 10u /* independent sums of a work-item: they hide the latency of a MAD */
 #define KERNEL_STEPS  8u  /* MADs of each in a round of the loop */
@@ -77,5 +76,3 @@ static const char kernels_source[] =
 	"		ROWS(LAST)\n"
 	"	}\n"
 	"}\n";
-
-#endif /* AON_MEASURE_KERNELS_H */

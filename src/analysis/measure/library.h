@@ -3,8 +3,7 @@
  * library.h - what NVIDIA's own libraries reach: cuBLAS for a product of matrices, NCCL for an exchange among GPUs.
  * Both are loaded when asked for. 0; -ENOENT: there is no such library; else -errno. `why` has room for BACKEND_WHY.
  */
-#ifndef AON_MEASURE_LIBRARY_H
-#define AON_MEASURE_LIBRARY_H
+#pragma once
 
 #include "measure/backend.h"
 
@@ -21,5 +20,3 @@ struct nccl_result {
 /* All-reduce among `n` devices of this process; AON_NCCL names another library. */
 #define NCCL_RANKS 64u
 int nccl_all_reduce(struct nccl_result *out, struct backend *const *b, uint32_t n, char *why);
-
-#endif /* AON_MEASURE_LIBRARY_H */

@@ -3,8 +3,7 @@
  * measure.h - what a device reaches: peaks by type, bandwidth by working set, the time of an
  * empty kernel, copies from the host. The best of several rounds of each: it is a roof.
  */
-#ifndef AON_MEASURE_H
-#define AON_MEASURE_H
+#pragma once
 
 #include "measure/backend.h"
 
@@ -41,5 +40,3 @@ size_t measure_steps(const struct measure *m, struct measure_level out[MEASURE_L
 int measure_test(struct measure *out, struct backend *b,
 		 const struct measure_opts *o); /* what tells whether it is well */
 int measure(struct measure *out, struct backend *b, const struct measure_opts *o);
-
-#endif /* AON_MEASURE_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tensor.h - the tensor cores of Hopper and data-center Blackwell, which take instructions of their own. */
-#ifndef AON_MEASURE_TENSOR_H
-#define AON_MEASURE_TENSOR_H
+#pragma once
 
 #include "measure/backend.h"
 
@@ -11,5 +10,3 @@
 bool tensor_variant(uint32_t cc, enum gpu_type t, struct variant *out);
 /* Whether it is such a program, to compile for this very device and no later one. */
 bool tensor_is_whole(const struct variant *v);
-
-#endif /* AON_MEASURE_TENSOR_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* class.h - what a name means: the class of a kernel, the kind of a call or range. */
-#ifndef AON_CLASS_H
-#define AON_CLASS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -44,5 +43,3 @@ enum kclass names_kernel_text(const struct names *n, const char *name);
 enum kclass names_work_text(const struct names *n, uint32_t kind, const char *name);
 enum call names_call_text(const struct names *n, const char *name);
 enum range_kind names_range_text(const struct names *n, const char *name);
-
-#endif /* AON_CLASS_H */

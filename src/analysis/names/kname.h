@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kname.h - what a kernel's name says of its work: types, tensor cores, tiles, sizes of loops. */
-#ifndef AON_KNAME_H
-#define AON_KNAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ bool kname_on_tensor_cores(const struct kname *n, bool matrix, enum gpu_type typ
 
 /* Bytes of an element. */
 double type_bytes(enum gpu_type t);
-
-#endif /* AON_KNAME_H */

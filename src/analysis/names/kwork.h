@@ -3,8 +3,7 @@
  * kwork.h - the work of one call of a kernel. Pure. Verdicts of aond's windows and those of a
  * recorded trace come from here, so they agree: roof_of() then compares the work with its time.
  */
-#ifndef AON_NAMES_KWORK_H
-#define AON_NAMES_KWORK_H
+#pragma once
 
 #include "names/class.h"
 #include "names/kname.h"
@@ -24,5 +23,3 @@ void kwork_of_op(struct roof_work *out, const struct kernel_name *k, const struc
 /* Without an operator: by the kernel's text, else by its name. g may be NULL: not known. */
 void kwork_of_launch(struct roof_work *out, const struct kernel_name *k,
 		     const struct source_works *texts, const struct geo *g);
-
-#endif /* AON_NAMES_KWORK_H */

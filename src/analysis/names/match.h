@@ -5,8 +5,7 @@
  * A rule is a list of words, "layernorm|layer_norm", each met anywhere in the name, in any case;
  * '^' at a word's head stands for the name's. Of several rules met, the first of the table holds.
  */
-#ifndef AON_MATCH_H
-#define AON_MATCH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ void match_free(struct match *m); /* NULL is allowed */
 
 /* The value of the first rule met, or `or_else`. */
 uint8_t match_find(const struct match *m, const char *name, size_t len, uint8_t or_else);
-
-#endif /* AON_MATCH_H */

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step_names.h - what a name of a kernel, call, range, counter or exchange means to the record of a step. */
-#ifndef AON_MEANS_H
-#define AON_MEANS_H
+#pragma once
 
 #include "model/step_means.h"
 
 struct names;
 
 struct step_means means_of_text(const struct names *n, const char *text);
-
-#endif /* AON_MEANS_H */

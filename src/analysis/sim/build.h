@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* build.h - what the files that make a graph share. */
-#ifndef AON_SIM_BUILD_H
-#define AON_SIM_BUILD_H
+#pragma once
 
 #include "base/map.h"
 #include "sim/graph.h"
@@ -65,5 +64,3 @@ static inline bool sim_in_window(const struct sim_graph *g, int64_t start)
 
 /* Where in by_end of this process the first task stands that ends behind `at`. */
 size_t sim_ends_behind(const struct sim_build *b, uint32_t process, int64_t at);
-
-#endif /* AON_SIM_BUILD_H */

@@ -3,8 +3,7 @@
  * cost.h - what a piece of work takes on a device by its roofline. The simulator and the stand-in
  * GPU (tests/sim) ask here; nothing but the table of devices is behind it.
  */
-#ifndef AON_SIM_COST_H
-#define AON_SIM_COST_H
+#pragma once
 
 #include "theory/gpu.h"
 
@@ -40,5 +39,3 @@ static inline double sim_cost_slower(const struct sim_cost *c, double compute, d
 
 	return was > 0 ? c->ns * is / was : c->ns;
 }
-
-#endif /* AON_SIM_COST_H */

@@ -7,8 +7,7 @@
  * changes of a what-if are. The same job and seed give the same times, and without a fault the same
  * but for the fault.
  */
-#ifndef AON_SIM_PLAY_H
-#define AON_SIM_PLAY_H
+#pragma once
 
 #include "sim/graph.h"
 #include "sim/job.h"
@@ -146,5 +145,3 @@ int play_out_new(struct play_out **out, const struct job *j, struct trace *t);
 void play_out_free(struct play_out *o); /* NULL is allowed */
 /* Events of the last step. */
 int play_out_step(struct play_out *o, const struct play *p);
-
-#endif /* AON_SIM_PLAY_H */

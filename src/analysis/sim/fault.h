@@ -5,8 +5,7 @@
  * A fault changes how long something takes, or whether it ends, and nothing else. Which
  * rank waits for it follows from the graph.
  */
-#ifndef AON_SIM_FAULT_H
-#define AON_SIM_FAULT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -92,5 +91,3 @@ double fault_share(const struct fault *f, const struct job *j, uint32_t rank, ui
 
 /* The first step in which the fault is on any rank; the job's number of steps: none. */
 uint32_t fault_onset(const struct fault *f, const struct job *j);
-
-#endif /* AON_SIM_FAULT_H */

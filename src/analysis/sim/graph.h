@@ -18,8 +18,7 @@
  * waited for it; work that began when another stream's ended depends on it; a thread that came
  * back when another fell silent was released by it.
  */
-#ifndef AON_SIM_GRAPH_H
-#define AON_SIM_GRAPH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -90,5 +89,3 @@ void sim_graph_free(struct sim_graph *g);
 void sim_run(const struct sim_graph *g, const int64_t *lag, int64_t *time);
 /* From the window's begin to the last end. */
 int64_t sim_span(const struct sim_graph *g, const int64_t *time);
-
-#endif /* AON_SIM_GRAPH_H */

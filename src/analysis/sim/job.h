@@ -4,8 +4,7 @@
  *
  * Ranks stand as in Megatron: tensor parallel ranks beside each other, then replicas, then stages.
  */
-#ifndef AON_SIM_JOB_H
-#define AON_SIM_JOB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,5 +82,3 @@ struct job_team {
 	uint32_t first, stride, size, per_node;
 };
 struct job_team job_team(const struct job *j, enum job_group g, uint32_t rank);
-
-#endif /* AON_SIM_JOB_H */

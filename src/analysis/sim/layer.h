@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* layer.h - the parts of a decoder and what they cost on a device. */
-#ifndef AON_SIM_LAYER_H
-#define AON_SIM_LAYER_H
+#pragma once
 
 #include "model/step_rec.h"
 #include "sim/cost.h"
@@ -53,5 +52,3 @@ struct sim_cost layer_optimizer(const struct job *j, uint64_t gradient); /* of s
 /* What an exchange takes once all have come. */
 int layer_exchange(double *ns, const struct job *j, enum coll_op op, uint64_t bytes,
 		   const struct job_team *t);
-
-#endif /* AON_SIM_LAYER_H */

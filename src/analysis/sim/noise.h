@@ -5,8 +5,7 @@
  * Magnitudes were measured on published traces of production jobs (ByteDance's StragglerAnalysis):
  * what a rank's work varies by from step to step, what all vary by together, one kernel's.
  */
-#ifndef AON_SIM_NOISE_H
-#define AON_SIM_NOISE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -43,5 +42,3 @@ static inline double noise_quick(uint64_t bits)
 
 	return (sum / 65536.0 - 2.0) * 1.7320508;
 }
-
-#endif /* AON_SIM_NOISE_H */

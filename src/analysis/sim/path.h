@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* path.h - the critical path of a graph, and how much each task could be late. */
-#ifndef AON_SIM_PATH_H
-#define AON_SIM_PATH_H
+#pragma once
 
 #include "sim/graph.h"
 
@@ -18,5 +17,3 @@ struct sim_path {
 int sim_path_new(struct sim_path **out, const struct sim_graph *g, const int64_t *lag,
 		 const int64_t *time);
 void sim_path_free(struct sim_path *p);
-
-#endif /* AON_SIM_PATH_H */

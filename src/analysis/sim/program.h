@@ -6,8 +6,7 @@
  *	host    load  copy F0 ... Fn B0 ... Bn  optimizer  sync
  *	streams       copy | kernels | exchanges of gradients, tensors, experts | to and from stages
  */
-#ifndef AON_SIM_PROGRAM_H
-#define AON_SIM_PROGRAM_H
+#pragma once
 
 #include "sim/cost.h"
 #include "sim/job.h"
@@ -96,5 +95,3 @@ static inline uint32_t program_peer(const struct job *j, enum op_p2p which, uint
 
 	return (stage + (up ? 1 : j->pp - 1)) % j->pp;
 }
-
-#endif /* AON_SIM_PROGRAM_H */

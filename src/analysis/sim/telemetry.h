@@ -6,8 +6,7 @@
  * Also what slows nothing (`confound` of the job): a hot GPU that is not throttled, corrected errors, clocks
  * that are low because nothing runs. Values are functions of seed, place and time alone.
  */
-#ifndef AON_SIM_TELEMETRY_H
-#define AON_SIM_TELEMETRY_H
+#pragma once
 
 #include "sim/engine.h"
 
@@ -30,5 +29,3 @@ int sim_meter_new(struct sim_meter **out, const struct job *j, const struct sim_
 int sim_meter_step(struct sim_meter *m, const struct play *p);
 int sim_meter_end(struct sim_meter *m);
 void sim_meter_free(struct sim_meter *m); /* NULL is allowed */
-
-#endif /* AON_SIM_TELEMETRY_H */

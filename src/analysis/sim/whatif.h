@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* whatif.h - a change to what was recorded, and the time that the steps would take with it. */
-#ifndef AON_SIM_WHATIF_H
-#define AON_SIM_WHATIF_H
+#pragma once
 
 #include "sim/graph.h"
 
@@ -19,5 +18,3 @@ int sim_change_lags(const struct sim_graph *g, const struct sim_change *c, int64
 
 /* What the window takes under the change. Never longer than recorded if nothing is scaled up. */
 int sim_whatif(const struct sim_graph *g, const struct sim_change *c, int64_t *span_ns);
-
-#endif /* AON_SIM_WHATIF_H */

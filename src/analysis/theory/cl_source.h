@@ -9,8 +9,7 @@
  * it is given by the ids that occur in the address. Branches count as taken. What is not understood
  * (other loops, calls of the program's functions, macros) has no work: nothing is guessed.
  */
-#ifndef AON_THEORY_CL_SOURCE_H
-#define AON_THEORY_CL_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,5 +68,3 @@ void cl_source_begin(struct cl_text *s, const char *text, size_t len);
 bool cl_source_next(struct cl_text *s);
 /* "flops=12 type=6 mem=9:4,0:8", "at most" behind it. Bytes without the NUL; 0: no room. */
 size_t cl_source_text(char *out, size_t cap, const struct cl_kernel *k);
-
-#endif /* AON_THEORY_CL_SOURCE_H */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cl_source_priv.h - what the files of cl_source.h share: cl_source_token.c words and types, cl_source_expr.c
  * expressions and what they cost, cl_source.c statements and kernels. */
-#ifndef AON_THEORY_CL_SOURCE_PRIV_H
-#define AON_THEORY_CL_SOURCE_PRIV_H
+#pragma once
 
 #include "theory/cl_source.h"
 
@@ -50,5 +49,3 @@ void cl_type(struct cl_text *s, struct cl_val *t, uint8_t *space, uint32_t *star
 struct cl_val cl_expr(struct cl_text *s);
 struct cl_val cl_binary(struct cl_text *s, uint32_t level);
 struct cl_var *cl_declare(struct cl_text *s, uint32_t hash, const struct cl_val *t, uint8_t space);
-
-#endif /* AON_THEORY_CL_SOURCE_PRIV_H */

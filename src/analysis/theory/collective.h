@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* collective.h - how long ranks need to exchange data, from sizes and links. Pure. */
-#ifndef AON_COLLECTIVE_H
-#define AON_COLLECTIVE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -48,5 +47,3 @@ double coll_bus_factor(const struct coll *c);
 int coll_time(double *ns, const struct gpu *g, const struct coll *c); /* the same, less told */
 
 uint32_t coll_domain(const struct gpu *g); /* how many can share the fast links: 8, or 72 */
-
-#endif /* AON_COLLECTIVE_H */

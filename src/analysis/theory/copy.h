@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* copy.h - how long a copy should take, from its bytes and the wires it goes over. Pure. */
-#ifndef AON_THEORY_COPY_H
-#define AON_THEORY_COPY_H
+#pragma once
 
 #include "theory/roofline.h"
 
@@ -27,5 +26,3 @@ int copy_roof(struct roof *out, const struct gpu *g, enum copy_way way, double c
 
 /* "4.0": the PCIe generation below the device's own, if the rate fits its 16 PCIe lanes; else NULL. */
 const char *copy_older_pcie(const struct gpu *g, double Bps);
-
-#endif /* AON_THEORY_COPY_H */

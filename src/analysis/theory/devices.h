@@ -9,8 +9,7 @@
  * "like" is a device that is known: what is not said is as there. The fields are those of
  * gpu_field.tbl.h; one that is not known is an error, for it is a typing mistake.
  */
-#ifndef AON_DEVICES_H
-#define AON_DEVICES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -29,5 +28,3 @@ int devices_parse(struct gpu *out, const char *text, size_t len, struct devices_
 
 /* Adds the devices of a file's text (gpu_add). How many, or -errno and why. */
 int devices_add(const char *text, size_t len, struct devices_why *why);
-
-#endif /* AON_DEVICES_H */

@@ -7,8 +7,7 @@
  * constants come from measured tables (gemm_fit.tbl.h); what was not measured is estimated with
  * those of the nearest architecture and type, and gemm_time.fitted is false.
  */
-#ifndef AON_GEMM_H
-#define AON_GEMM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ size_t gemm_fits(const struct gemm_fit **out);
 const struct gemm_fit *gemm_fit_of(const struct gpu *g, const struct gemm *x, bool *fitted);
 int gemm_time_by(struct gemm_time *out, const struct gpu *g, const struct gemm *x,
 		 const struct gemm_fit *fit);
-
-#endif /* AON_GEMM_H */

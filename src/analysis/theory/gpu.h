@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpu.h - what a device can do at best: peaks, memory, links. From gpu_spec.tbl.h, a file, or measured. */
-#ifndef AON_GPU_H
-#define AON_GPU_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ void gpu_json(struct json *j, const struct gpu *g);
 
 const struct gpu_source *gpu_source(const struct gpu *g); /* NULL: not of the table */
 const char *gpu_source_text(char letter);                 /* NULL: no such letter */
-
-#endif /* AON_GPU_H */

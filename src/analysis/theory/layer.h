@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* layer.h - how long the layers of a network should take that are not plain matrix products. Pure. */
-#ifndef AON_LAYER_H
-#define AON_LAYER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -59,5 +58,3 @@ struct conv {
 
 int conv_time(struct layer_time *out, const struct gpu *g, const struct conv *c);
 int conv_out(uint64_t *p, uint64_t *q, const struct conv *c); /* height and width of the result */
-
-#endif /* AON_LAYER_H */

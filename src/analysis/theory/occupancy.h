@@ -3,8 +3,7 @@
  * occupancy.h - how many blocks of a kernel fit an SM, what limits them, and how a grid falls
  * into waves. The rules are those of NVIDIA's occupancy calculator.
  */
-#ifndef AON_OCCUPANCY_H
-#define AON_OCCUPANCY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ struct occupancy {
  *   -ENOTSUP  the device's rules are not known: AMD, and capabilities that are not in the table
  */
 int occupancy(struct occupancy *out, const struct gpu *g, const struct launch *l);
-
-#endif /* AON_OCCUPANCY_H */

@@ -17,8 +17,7 @@
  *
  * with the type of what is computed with, and of a product m, n, k and batch.
  */
-#ifndef AON_OP_WORK_H
-#define AON_OP_WORK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -81,5 +80,3 @@ struct op_known {
 int op_known(struct op_known *out, const char *name, const char *shapes);
 
 uint32_t op_type_bytes(uint32_t type); /* of an element; 0: not known */
-
-#endif /* AON_OP_WORK_H */

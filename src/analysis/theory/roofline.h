@@ -8,8 +8,7 @@
  * waits for something else: for the launch, if the shortest time of any kernel is longer than the
  * bound and the two explain it, else for the latency of its own instructions.
  */
-#ifndef AON_ROOFLINE_H
-#define AON_ROOFLINE_H
+#pragma once
 
 #include "theory/gpu.h"
 
@@ -72,5 +71,3 @@ double roof_peak(const struct gpu *g, enum gpu_type type, bool tensor);
 
 /* g may be NULL: then nothing is known. 0; -EINVAL: a time or work that is not a number above 0. */
 int roof_of(struct roof *out, const struct gpu *g, const struct roof_work *w, double ns);
-
-#endif /* AON_ROOFLINE_H */

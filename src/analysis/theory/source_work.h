@@ -9,8 +9,7 @@
  * 1, 2, local 0, 1, 2) the bytes of global memory for each combination of their values. Several
  * texts may have a kernel of the same name: then its work is known if they agree.
  */
-#ifndef AON_SOURCE_WORK_H
-#define AON_SOURCE_WORK_H
+#pragma once
 
 #include <stddef.h>
 
@@ -31,5 +30,3 @@ int source_works_add(struct source_works *w, const char *text);
 uint64_t source_kernel(const char *name); /* what a kernel of that name is asked for with */
 bool source_work(struct roof_work *out, const struct source_works *w, uint64_t kernel,
 		 const struct geo *g);
-
-#endif /* AON_SOURCE_WORK_H */

@@ -3,8 +3,7 @@
  * step.h - a step of a transformer, trained or asked, composed of the models of its layers: how
  * long, how much memory, what limits. Pure.
  */
-#ifndef AON_STEP_H
-#define AON_STEP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -93,5 +92,3 @@ int step_cost(struct step_cost *out, const char **why, const struct gpu *g, cons
 const struct step_model *step_model_find(const char *name);     /* "llama2-7b"; NULL: not known */
 const struct step_model *step_model_at(size_t i);               /* NULL behind the last */
 double step_params(const struct step_model *m, double *active); /* active: NULL or filled */
-
-#endif /* AON_STEP_H */

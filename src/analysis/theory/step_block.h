@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step_block.h - what a micro-batch costs a GPU: in a layer, at the ends, in an exchange. Pure. */
-#ifndef AON_STEP_BLOCK_H
-#define AON_STEP_BLOCK_H
+#pragma once
 
 #include "theory/collective.h"
 #include "theory/step.h"
@@ -26,5 +25,3 @@ enum gpu_type step_block_type(const struct step *s);
 
 /* Elements of a token that a layer keeps for its backward pass; of its input alone when `recompute`. */
 double step_block_kept(const struct step *s, bool recompute);
-
-#endif /* AON_STEP_BLOCK_H */

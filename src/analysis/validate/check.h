@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check.h - facts against what they should be: advice, a golden profile, other nodes. Pure. */
-#ifndef AON_VALIDATE_CHECK_H
-#define AON_VALIDATE_CHECK_H
+#pragma once
 
 #include "validate/facts.h"
 
@@ -33,5 +32,3 @@ void checks_fini(struct checks *c);
 enum check_level checks_worst(const struct checks *c);
 size_t checks_count(const struct checks *c, enum check_level level);
 extern const char *const check_words[]; /* by level */
-
-#endif /* AON_VALIDATE_CHECK_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* expect.h - what should have been measured, by models and tables, and whether it was. Pure. */
-#ifndef AON_VALIDATE_EXPECT_H
-#define AON_VALIDATE_EXPECT_H
+#pragma once
 
 #include "validate/check.h"
 
@@ -19,5 +18,3 @@ void expect_logs(struct facts *f);
 /* The same of what was measured here: devices among each other, the host's memory; wrong results of all. */
 void expect_measured(struct facts *f);
 int checks_expected(struct checks *out, const struct facts *f);
-
-#endif /* AON_VALIDATE_EXPECT_H */

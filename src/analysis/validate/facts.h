@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* facts.h - what a node is and does, as words and their values: "kernel/release" is "6.1.0". Sorted by word. */
-#ifndef AON_VALIDATE_FACTS_H
-#define AON_VALIDATE_FACTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ void facts_json(const struct facts *f, struct json *j); /* as "facts" of the obj
 int facts_parse(struct facts *f, const char *text, size_t len);
 /* The same of a file; -EFBIG: more than 4 MiB. */
 int facts_load(struct facts *f, const char *path);
-
-#endif /* AON_VALIDATE_FACTS_H */

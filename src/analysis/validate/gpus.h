@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpus.h - NVIDIA's GPUs of a node as facts, whoever told: NVML, or a log of nvidia-smi. */
-#ifndef AON_VALIDATE_GPUS_H
-#define AON_VALIDATE_GPUS_H
+#pragma once
 
 #include "validate/facts.h"
 
@@ -30,5 +29,3 @@ void gpus_put(struct facts *f, const struct gpu_seen *g, unsigned n);
  * is no library and no NVIDIA GPU on the bus. `library` NULL: the driver's.
  */
 void gpus_ask(struct facts *f, const char *library, unsigned limit_ms);
-
-#endif /* AON_VALIDATE_GPUS_H */

@@ -3,8 +3,7 @@
  * log.h - what the logs of benchmarks say, as facts "log/...", and of nvidia-smi "gpu/...". Known by content. Pure;
  * any bytes.
  */
-#ifndef AON_VALIDATE_LOG_H
-#define AON_VALIDATE_LOG_H
+#pragma once
 
 #include "validate/facts.h"
 
@@ -18,5 +17,3 @@ struct log_said {
 
 /* 0, or -EBADMSG: `said` has the line and what was expected. What was read before it is in `f`. */
 int log_facts(struct facts *f, const char *text, size_t len, struct log_said *said);
-
-#endif /* AON_VALIDATE_LOG_H */

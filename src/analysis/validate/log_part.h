@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log_part.h - what the readers of logs share: lines, words, numbers, and what is wrong. */
-#ifndef AON_VALIDATE_LOG_PART_H
-#define AON_VALIDATE_LOG_PART_H
+#pragma once
 
 #include "validate/log.h"
 
@@ -27,5 +26,3 @@ int log_bad(struct log *l, const char *fmt, ...) __attribute__((format(printf, 2
 typedef int log_fn(struct log *l);
 log_fn log_nccl, log_burn, log_stream, log_perftest, log_fio, log_gpu_stream, log_copies,
 	log_gpu_copy, log_smi, log_smi_xml;
-
-#endif /* AON_VALIDATE_LOG_PART_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* median.h - the middle of some numbers. */
-#ifndef AON_VALIDATE_MEDIAN_H
-#define AON_VALIDATE_MEDIAN_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -18,5 +17,3 @@ static inline double median(double *v, size_t n)
 	qsort(v, n, sizeof(*v), median_order);
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
-
-#endif /* AON_VALIDATE_MEDIAN_H */

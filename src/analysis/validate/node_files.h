@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* node_files.h - small files of /proc and /sys below a root, as facts. */
-#ifndef AON_VALIDATE_NODE_FILES_H
-#define AON_VALIDATE_NODE_FILES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -44,5 +43,3 @@ void node_config(struct node_config *sum, const uint8_t *c, size_t len, bool bri
 
 void node_memory(const struct node_files *n);  /* DIMMs, as the firmware's tables have them */
 void node_devices(const struct node_files *n); /* PCIe, networks, InfiniBand, NVMe, drivers */
-
-#endif /* AON_VALIDATE_NODE_FILES_H */

@@ -4,8 +4,7 @@
  *
  * The process that asks is killed at its limit; one that the kernel does not let go is left behind.
  */
-#ifndef AON_VALIDATE_APART_H
-#define AON_VALIDATE_APART_H
+#pragma once
 
 #include "validate/facts.h"
 
@@ -25,5 +24,3 @@ typedef void apart_fn(struct apart *a, void *arg);
  */
 int apart(struct facts *out, unsigned limit_ms, apart_fn *fn, void *arg, char *at);
 void apart_at(struct apart *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-#endif /* AON_VALIDATE_APART_H */

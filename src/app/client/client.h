@@ -9,8 +9,7 @@
  * join.c    talking to aond, the state machine intern.c  names, geometries, tracks
  * link.c    sockets, descriptors, mappings     api.c     the exported rest
  */
-#ifndef AON_CLIENT_H
-#define AON_CLIENT_H
+#pragma once
 
 #include <errno.h>
 #include <pthread.h>
@@ -151,5 +150,3 @@ void thread_mark(void);        /* done: the tables are this process's */
 bool intern_setup(void);
 uint32_t intern(uint32_t type, const void *data, uint32_t len);
 void intern_publish(void); /* to a segment that the process has got */
-
-#endif /* AON_CLIENT_H */

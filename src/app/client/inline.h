@@ -5,8 +5,7 @@
  * Probes whose calls are as short as an emit inline it: no call, no register to save. Everything
  * else is left to aon_emit_(), which starts from the beginning.
  */
-#ifndef AON_INLINE_H
-#define AON_INLINE_H
+#pragma once
 
 #include <aon/aon.h>
 
@@ -87,5 +86,3 @@ idle:
 	aon_set_busy(t, AON_IDLE);
 	return false;
 }
-
-#endif /* AON_INLINE_H */

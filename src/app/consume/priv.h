@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* priv.h - a consumer, as consumer.c and ask.c know it. */
-#ifndef AON_CONSUME_PRIV_H
-#define AON_CONSUME_PRIV_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -39,5 +38,3 @@ struct aon_consumer {
 };
 
 void ask_fini(struct aon_consumer *c);
-
-#endif /* AON_CONSUME_PRIV_H */

@@ -6,8 +6,7 @@
  * block's length. The length depends on the earlier rate of the stream and on the clock, never on
  * the content: so sums of weight * value are unbiased, and the weights add up to the total count.
  */
-#ifndef AON_CONSUME_THIN_H
-#define AON_CONSUME_THIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ void thin_init(struct thin *t, uint32_t rate, uint64_t now_ms);
 bool thin_take(struct thin *t, struct aon_consumer_event *e, uint64_t now_ms, uint64_t *weight);
 /* Nothing comes for now: what is held, once it is due. */
 bool thin_rest(struct thin *t, struct aon_consumer_event *e, uint64_t now_ms, uint64_t *weight);
-
-#endif /* AON_CONSUME_THIN_H */

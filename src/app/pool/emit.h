@@ -5,8 +5,7 @@
  * abi/segment.h draws the pairs (A, B, E here). Nothing in this file makes a system call,
  * waits, or allocates; it runs in signal handlers, too.
  */
-#ifndef AON_EMIT_H
-#define AON_EMIT_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -160,5 +159,3 @@ static inline uint32_t aon_chunk_take(const struct aon_seg *s, struct aon_thread
 	t->p = (union aon_rec *)(void *)(c + 1);
 	return atomic_fetch_add_explicit(used, 1, memory_order_relaxed) + 1;
 }
-
-#endif /* AON_EMIT_H */

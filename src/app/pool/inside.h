@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inside.h - the daemon's view of a segment, for the files of src/app/pool only. */
-#ifndef AON_POOL_INSIDE_H
-#define AON_POOL_INSIDE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -42,5 +41,3 @@ static inline _Atomic uint32_t *chunk_n(const struct pool *p, uint32_t i)
 {
 	return (_Atomic uint32_t *)&chunk(p, i)->n;
 }
-
-#endif /* AON_POOL_INSIDE_H */

@@ -4,8 +4,7 @@
  *
  * The other end, in the app, is pool/emit.h. abi/segment.h draws both.
  */
-#ifndef AON_POOL_H
-#define AON_POOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,5 +80,3 @@ uint32_t pool_used(const struct pool *p);    /* chunks not free */
 void pool_doorbell_clear(struct pool *p); /* after a drain: threads then ring at half full again */
 void pool_heartbeat(const struct pool *p, struct aon_heartbeat *out);
 uint64_t pool_stays(const struct pool *p); /* ns that probes have cost where nothing is recorded */
-
-#endif /* AON_POOL_H */

@@ -10,8 +10,7 @@
  * The first bracket may be wide: a driver compiles during its first call. If the bounds allow that
  * the device uses one of the host's clocks (`likely`), that clock is assumed.
  */
-#ifndef AON_PROBE_CLOCK_H
-#define AON_PROBE_CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ static inline uint64_t dev_clock_host(const struct dev_clock *c, uint64_t dev_ns
 {
 	return dev_ns + (uint64_t)c->offset;
 }
-
-#endif /* AON_PROBE_CLOCK_H */

@@ -3,8 +3,7 @@
  * python.h - the Python of the program that a probe is in. Its functions are looked up there, so that
  * one library serves all versions. All are called with Python's lock.
  */
-#ifndef AON_PROBE_PYTHON_H
-#define AON_PROBE_PYTHON_H
+#pragma once
 
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -51,5 +50,3 @@ static inline bool python_find(struct py_api *py)
 	}
 	return true;
 }
-
-#endif /* AON_PROBE_PYTHON_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* answer_json.h - answers as members of the open object: for aon --json and the API alike. */
-#ifndef AON_FLEET_ANSWER_JSON_H
-#define AON_FLEET_ANSWER_JSON_H
+#pragma once
 
 #include "base/json.h"
 #include "fleet/question.h"
@@ -32,5 +31,3 @@ struct fleet_pair *fleet_pairs(const struct fleet_report *a, const struct fleet_
 
 /* What a reader should take away of a job: one sentence. */
 char *fleet_verdict(char *out, size_t cap, const struct fleet_report *r);
-
-#endif /* AON_FLEET_ANSWER_JSON_H */

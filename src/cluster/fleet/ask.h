@@ -5,8 +5,7 @@
  * The text of a question is SQL that ClickHouse 18.16 and current releases both understand: joins by
  * USING, no window functions. Its answer is RowBinary.
  */
-#ifndef AON_FLEET_ASK_H
-#define AON_FLEET_ASK_H
+#pragma once
 
 #include "fleet/question.h"
 #include "fleet/sql.h"
@@ -58,5 +57,3 @@ struct ask_name {
 	char **text;
 };
 int ask_names(struct fleet *f, const struct ask_name *n, size_t names, struct store_why *why);
-
-#endif /* AON_FLEET_ASK_H */

@@ -11,8 +11,7 @@
  *	-EACCES  user or password       -ENOENT  no database or table of aon, or no such job
  *	-EPROTO  another schema         -EREMOTEIO  the server says no     -EFBIG, -ETIME  too much was asked for
  */
-#ifndef AON_FLEET_H
-#define AON_FLEET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ int fleet_ask(struct fleet *f, const char *sql, const char *types, uint64_t most
 
 /* Makes the names that begin with FLEET_PREFIX stores: job_store.c. `files` must stay. */
 void fleet_register(const struct http_files *files);
-
-#endif /* AON_FLEET_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* job_priv.h - what the files that make a job of a cluster a store share. */
-#ifndef AON_FLEET_JOB_PRIV_H
-#define AON_FLEET_JOB_PRIV_H
+#pragma once
 
 #include <pthread.h>
 
@@ -66,5 +65,3 @@ struct job_batch {
 int job_batch_add(struct job_batch *x, uint64_t proc, const struct event *e);
 /* What is left of them. */
 int job_batch_give(struct job_batch *x);
-
-#endif /* AON_FLEET_JOB_PRIV_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* priv.h - what the files of this folder share of an open cluster. */
-#ifndef AON_FLEET_PRIV_H
-#define AON_FLEET_PRIV_H
+#pragma once
 
 #include <pthread.h>
 
@@ -45,5 +44,3 @@ int fleet_ask_with(struct fleet *f, const char *sql, uint32_t seconds, fleet_rea
 /* address.c: what the URL says, and nothing asked yet. */
 int fleet_address(struct fleet **out, const char *url, const struct http_files *files,
 		  struct store_why *why);
-
-#endif /* AON_FLEET_PRIV_H */

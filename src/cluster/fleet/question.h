@@ -11,8 +11,7 @@
  * rank waits beyond the rank that waits least in the same hour. A collective cannot be shorter than
  * that of the rank that came last, so the rest is the exchange itself.
  */
-#ifndef AON_FLEET_QUESTION_H
-#define AON_FLEET_QUESTION_H
+#pragma once
 
 #include "fleet/fleet.h"
 
@@ -284,5 +283,3 @@ struct fleet_changes {
 int fleet_changes(struct fleet_changes *out, struct fleet *f, struct fleet_span span,
 		  struct store_why *why);
 void fleet_changes_fini(struct fleet_changes *cs);
-
-#endif /* AON_FLEET_QUESTION_H */

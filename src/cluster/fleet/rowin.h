@@ -10,8 +10,7 @@
  * The bytes are the network's: lengths are checked before they are believed, a row is given whole
  * or not at all, and what is held of an answer is one row at most.
  */
-#ifndef AON_FLEET_ROWIN_H
-#define AON_FLEET_ROWIN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ void rowin_fini(struct rowin *r);
 int rowin_feed(struct rowin *r, const void *bytes, size_t n);
 /* -EBADMSG: the answer ends within a row. */
 int rowin_end(const struct rowin *r);
-
-#endif /* AON_FLEET_ROWIN_H */

@@ -6,8 +6,7 @@
  * The answer is ClickHouse's TabSeparatedWithNamesAndTypes, which all versions write. Its bytes are the
  * network's: a row with more or fewer fields than the head, or a wrong escape, is no answer.
  */
-#ifndef AON_FLEET_ROWS_H
-#define AON_FLEET_ROWS_H
+#pragma once
 
 #include "fleet/fleet.h"
 #include "fleet/question.h"
@@ -59,5 +58,3 @@ struct fleet_list_ask {
 int fleet_list(struct fleet *f, enum fleet_list what, const struct fleet_list_ask *a,
 	       const struct fleet_sink *sink, struct store_why *why);
 #define FLEET_LIST 100000u /* rows at most */
-
-#endif /* AON_FLEET_ROWS_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sql.h - a question being written. Names of jobs and hosts are anybody's bytes: sql_text() alone writes them. */
-#ifndef AON_FLEET_SQL_H
-#define AON_FLEET_SQL_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -20,5 +19,3 @@ const char *sql_done(struct sql *q);
 void sql_add(struct sql *q, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A literal of any text, quoted. */
 void sql_text(struct sql *q, const char *text);
-
-#endif /* AON_FLEET_SQL_H */

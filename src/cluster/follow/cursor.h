@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cursor.h - how far each job was read, and its open findings; the spool keeps it with the rows. */
-#ifndef AON_FOLLOW_CURSOR_H
-#define AON_FOLLOW_CURSOR_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ struct cursor_job {
 void *cursor_encode(const struct cursor_job *const *job, size_t n, size_t *len);
 /* The jobs, an array that the caller frees. -EBADMSG: not a cursor; -ENOMEM. */
 int cursor_decode(struct cursor_job **out, size_t *n, const void *data, size_t len);
-
-#endif /* AON_FOLLOW_CURSOR_H */

@@ -7,8 +7,7 @@
  * One such service a cluster. Rows and how far each job was read are one commit of the spool, so that each finding
  * is reported once, through any crash: after a restart a job's newest steps are read again, and what is open is known.
  */
-#ifndef AON_FOLLOW_H
-#define AON_FOLLOW_H
+#pragma once
 
 #include "diagnose/diagnose.h"
 #include "net/http.h"
@@ -34,5 +33,3 @@ struct follow_opts {
 
 /* Runs until it is asked to end. 0; else *why says what went wrong. */
 int follow_run(const struct follow_opts *o, struct net_why *why);
-
-#endif /* AON_FOLLOW_H */

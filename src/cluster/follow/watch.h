@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* watch.h - one job that is followed: which of its steps are ripe, what they show, what is reported. */
-#ifndef AON_FOLLOW_WATCH_H
-#define AON_FOLLOW_WATCH_H
+#pragma once
 
 #include "fleet/question.h"
 #include "follow/cursor.h"
@@ -45,5 +44,3 @@ int watch_end(struct job_watch *w);
 /* A verdict as a row of `finding`; *open says what it is known by. until_ns 0: it lasts. */
 int watch_row(struct job_watch *w, const struct diag_verdict *v, const struct cursor_open *open,
 	      uint64_t until_ns);
-
-#endif /* AON_FOLLOW_WATCH_H */

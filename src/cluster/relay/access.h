@@ -11,8 +11,7 @@
  * steps or seconds at most, so many an hour; and may watch. watch: reads numbers. Names and jobs are
  * patterns of the shell.
  */
-#ifndef AON_RELAY_ACCESS_H
-#define AON_RELAY_ACCESS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ void access_fini(struct access_list *a);
 /* The rule for that name in one of the roles; NULL: none. */
 const struct access_rule *access_find(const struct access_list *a, const char *name,
 				      unsigned roles);
-
-#endif /* AON_RELAY_ACCESS_H */

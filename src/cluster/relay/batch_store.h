@@ -17,8 +17,7 @@
  *
  * All calls may come from any thread.
  */
-#ifndef AON_RELAY_HOLD_H
-#define AON_RELAY_HOLD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -99,5 +98,3 @@ int hold_refused(struct hold *h, uint64_t insert, const char *why, bool *aside);
 int hold_stat(struct hold *h, struct hold_stat *out);
 /* Sources that have not been heard of since then are forgotten. */
 int hold_forget(struct hold *h, uint64_t before_ns);
-
-#endif /* AON_RELAY_HOLD_H */

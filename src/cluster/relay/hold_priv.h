@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hold_priv.h - what the two files of a hold share: SQLite, its statements, a transaction. */
-#ifndef AON_RELAY_HOLD_PRIV_H
-#define AON_RELAY_HOLD_PRIV_H
+#pragma once
 
 #include <limits.h>
 #include <pthread.h>
@@ -89,5 +88,3 @@ int hold_run(struct hold *h, enum st which, const struct hold_arg *args);
 /* A transaction, under the lock. */
 int hold_begin(struct hold *h);
 int hold_end(struct hold *h, int err);
-
-#endif /* AON_RELAY_HOLD_PRIV_H */

@@ -9,8 +9,7 @@
  *
  * Orders do not outlive the relay: the requester asks again. All under relay.lock.
  */
-#ifndef AON_RELAY_ORDER_H
-#define AON_RELAY_ORDER_H
+#pragma once
 
 #include "relay/priv.h"
 
@@ -81,5 +80,3 @@ bool seat_job(const struct seat *s, const char *job, struct job_line *out);
 
 /* One line into DIR/audit.log. */
 void order_audit(const struct relay *r, const char *who, const char *outcome, const char *text);
-
-#endif /* AON_RELAY_ORDER_H */

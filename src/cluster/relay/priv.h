@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* priv.h - what the files of the relay share. */
-#ifndef AON_RELAY_PRIV_H
-#define AON_RELAY_PRIV_H
+#pragma once
 
 #include <limits.h>
 #include <pthread.h>
@@ -144,5 +143,3 @@ enum MHD_Result trace_give_answer(struct relay *r, struct MHD_Connection *c,
 int sender_start(struct sender **out, struct relay *r, char why[256]);
 void sender_stop(struct sender *s);
 void sender_news(struct sender *s); /* something was committed; NULL is allowed */
-
-#endif /* AON_RELAY_PRIV_H */

@@ -7,8 +7,7 @@
  * what that name may do (access.h). Bounded: connections, bytes in memory, disk, what a node sends, orders.
  * docs/relay.md has the protocol.
  */
-#ifndef AON_RELAY_H
-#define AON_RELAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ void relay_stop(struct relay *r); /* NULL is allowed; what it holds stays on dis
 const char *relay_address(const struct relay *r); /* "127.0.0.1:43211" */
 /* Once a second, from one thread: time limits, the access list, DIR/status.json. */
 void relay_tick(struct relay *r);
-
-#endif /* AON_RELAY_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ch.h - ClickHouse, asked and told over HTTP: its servers, shards and what their versions can. */
-#ifndef AON_SHIP_CH_H
-#define AON_SHIP_CH_H
+#pragma once
 
 #include "net/http.h"
 #include "ship/spool/batch.h"
@@ -55,5 +54,3 @@ enum ch_said ch_insert(struct ch *c, const struct batch_head *h, const struct ro
 
 /* What the server's answer to an insert means: status and code. */
 enum ch_said ch_said(int status, const char *code);
-
-#endif /* AON_SHIP_CH_H */

@@ -5,8 +5,7 @@
  * One server: the tables themselves. Several: the same as ReplicatedMergeTree, and if there are shards
  * NAME_local holds the rows of one, and NAME is Distributed over all. Views hang on what holds rows.
  */
-#ifndef AON_SHIP_DDL_H
-#define AON_SHIP_DDL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ int ddl_insert(char *out, size_t cap, const struct ddl_place *p, const struct sh
 #define DDL_WORD_MAX 64u
 /* Whether that can be the name of a database or cluster. */
 bool ddl_word(const char *s);
-
-#endif /* AON_SHIP_DDL_H */

@@ -3,8 +3,7 @@
  * rowbin.h - rows of the tables as ClickHouse's RowBinary: numbers little endian, strings behind their
  * length, nothing between columns and rows. The same row gives the same bytes, always.
  */
-#ifndef AON_SHIP_ROWBIN_H
-#define AON_SHIP_ROWBIN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ int rowbin_get(const struct ship_table *t, uint32_t cols, const void *data, size
 /* Whether `data` is `rows` rows of `cols` columns and nothing else, all of one day: 0, or as above. */
 int rowbin_check(const struct ship_table *t, uint32_t cols, const void *data, size_t len,
 		 uint32_t rows, uint16_t *day);
-
-#endif /* AON_SHIP_ROWBIN_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* schema.h - the tables at the servers: made, brought up to date, looked at, and rid of what is old. */
-#ifndef AON_SHIP_SCHEMA_H
-#define AON_SHIP_SCHEMA_H
+#pragma once
 
 #include "ship/ch.h"
 
@@ -36,5 +35,3 @@ int schema_sums(struct ch *c, const struct schema_opts *o, uint32_t *differed, s
 
 /* Whether rows of this version can go there: 0; -ENOENT: never initialised; -EPROTO: another version is there. */
 int schema_check(struct ch *c, uint32_t server, struct net_why *why);
-
-#endif /* AON_SHIP_SCHEMA_H */

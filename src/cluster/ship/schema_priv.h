@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* schema_priv.h - a server whose tables are being looked at or changed: within schema.c and sums.c. */
-#ifndef AON_SHIP_SCHEMA_PRIV_H
-#define AON_SHIP_SCHEMA_PRIV_H
+#pragma once
 
 #include "ship/schema.h"
 
@@ -22,5 +21,3 @@ int work_run(void *w, const char *statement);
 int work_ask(struct schema_work *w, const char **text, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 const char *work_local(const struct schema_work *w); /* behind the names of tables that hold rows */
-
-#endif /* AON_SHIP_SCHEMA_PRIV_H */

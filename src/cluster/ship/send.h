@@ -4,8 +4,7 @@
  * has arrived. What fails is tried again after a time that doubles, and that chance shortens, so that a thousand
  * nodes do not come back at once.
  */
-#ifndef AON_SHIP_SEND_H
-#define AON_SHIP_SEND_H
+#pragma once
 
 #include "net/http.h"
 #include "ship/spool/netday.h"
@@ -42,5 +41,3 @@ void send_free(struct send *s); /* NULL is allowed */
 int send_round(struct send *s, struct spool *spool, uint64_t now_ns, uint64_t until_ns);
 
 const struct send_stat *send_stat(const struct send *s);
-
-#endif /* AON_SHIP_SEND_H */

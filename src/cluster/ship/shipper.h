@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* shipper.h - aon ship's process: settings, and the loop that looks, puts and sends. */
-#ifndef AON_SHIP_SHIPPER_H
-#define AON_SHIP_SHIPPER_H
+#pragma once
 
 #include "base/conf.h"
 #include "ship/source/source.h"
@@ -36,5 +35,3 @@ int shipper_run(const struct shipper_opts *o, struct net_why *why);
 
 /* What it said last of itself, beside its spool: lines "key value". */
 #define SHIPPER_STATUS "status"
-
-#endif /* AON_SHIP_SHIPPER_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* table.h - the cluster's tables as C sees them: a struct for a row of each, and what they consist of. */
-#ifndef AON_SHIP_TABLE_H
-#define AON_SHIP_TABLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -87,5 +86,3 @@ static inline uint16_t ship_day(uint64_t t_ns)
 }
 
 struct ship_str ship_text(const char *s); /* of a C string; NULL: empty */
-
-#endif /* AON_SHIP_TABLE_H */

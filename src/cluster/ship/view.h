@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* view.h - the sums of view.tbl.h, for code that goes by columns. */
-#ifndef AON_SHIP_VIEW_H
-#define AON_SHIP_VIEW_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ extern const struct ship_view ship_views[SHIP_VIEWS];
 
 /* The column that says which row is newer; NULL: its rows are added up. */
 const struct ship_view_col *ship_view_newest(const struct ship_view *v);
-
-#endif /* AON_SHIP_VIEW_H */

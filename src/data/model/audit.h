@@ -6,8 +6,7 @@
  *
  * aond writes it (daemon/control/audit.h) beside its store, as STORE.audit and, before that, STORE.audit.1.
  */
-#ifndef AON_MODEL_AUDIT_H
-#define AON_MODEL_AUDIT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ struct audit_line {
 size_t audit_put(char out[AUDIT_LINE], const struct audit_line *l);
 /* Splits a line without its LF in place. -EINVAL: not an audit line, or incomplete. */
 int audit_get(char *line, struct audit_line *out);
-
-#endif /* AON_MODEL_AUDIT_H */

@@ -6,8 +6,7 @@
  * what you use: KIND is free with any other, NAME is cheap, DUR needs NAME and A, START needs all of
  * these and TRACK. Columns that were not asked for are NULL.
  */
-#ifndef AON_MODEL_COLUMNS_H
-#define AON_MODEL_COLUMNS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -75,5 +74,3 @@ static inline struct event event_at(const struct event_columns *c, size_t i)
 #undef X
 	return e;
 }
-
-#endif /* AON_MODEL_COLUMNS_H */

@@ -4,8 +4,7 @@
  * wrong. Data and a table of functions; `aon sim score` compares any number of
  * diagnosers on the same records (docs/sim.md).
  */
-#ifndef AON_DIAGNOSER_H
-#define AON_DIAGNOSER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +62,3 @@ static inline bool diag_part_same(struct diag_part a, struct diag_part b)
 {
 	return a.level == b.level && a.index == b.index;
 }
-
-#endif /* AON_DIAGNOSER_H */

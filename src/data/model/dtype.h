@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* dtype.h - types of elements, by the names that PyTorch gives them. */
-#ifndef AON_DTYPE_H
-#define AON_DTYPE_H
+#pragma once
 
 #include <stddef.h>
 #include <string.h>
@@ -87,5 +86,3 @@ static inline const char *dtype_of_short(const char *name, size_t len)
 			return types[i][1];
 	return NULL;
 }
-
-#endif /* AON_DTYPE_H */

@@ -5,8 +5,7 @@
  * Programs read the fields; sentences are made where people see them, by entry_text(). Texts and lists are borrowed: whoever
  * fills an entry owns them, and those of an entry that was read are good until the callback returns.
  */
-#ifndef AON_MODEL_ENTRY_H
-#define AON_MODEL_ENTRY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -182,5 +181,3 @@ int entry_decode(struct journal_entry *e, const void *bytes, size_t len);
 #define ENTRY_OLD 4096u
 void entry_from_line(struct journal_entry *e, char buf[ENTRY_OLD], const char *what,
 		     const char *text);
-
-#endif /* AON_MODEL_ENTRY_H */

@@ -5,8 +5,7 @@
  * Times are nanoseconds of the node's CLOCK_MONOTONIC (struct process holds the offset to
  * wall time). Names, geometries, tracks and processes are ids of the store they live in.
  */
-#ifndef AON_EVENT_H
-#define AON_EVENT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -47,5 +46,3 @@ static inline uint32_t event_records(const struct event *e)
 		       ? 2
 		       : 1;
 }
-
-#endif /* AON_EVENT_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* keys.h - sort keys of sixteen bytes, sorted in place of the larger items they stand for. */
-#ifndef AON_KEYS_H
-#define AON_KEYS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ struct sort_key {
 
 /* By value, stable; `scratch` holds as many. */
 void keys_sort(struct sort_key *k, struct sort_key *scratch, size_t n);
-
-#endif /* AON_KEYS_H */

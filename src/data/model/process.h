@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* process.h - a recorded process, its tracks, and the account of its records. Data only. */
-#ifndef AON_PROCESS_H
-#define AON_PROCESS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -109,5 +108,3 @@ struct geo {
 	uint32_t grid[3], block[3];
 	uint32_t regs, smem_static, smem_dynamic;
 };
-
-#endif /* AON_PROCESS_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rollup.h - what one name did on one track in one window: counts, sums, a sketch. Data only. */
-#ifndef AON_ROLLUP_H
-#define AON_ROLLUP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -63,5 +62,3 @@ struct window {
 	uint64_t start_ns;
 	struct rollup *row;
 };
-
-#endif /* AON_ROLLUP_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step_file.h - records of steps from a file, one behind the other, those of a step together. */
-#ifndef AON_STEP_FILE_H
-#define AON_STEP_FILE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -13,5 +12,3 @@
  * (only) records. */
 typedef int step_file_fn(void *arg, const struct step_rec *rec, size_t n);
 int step_file_read(FILE *f, uint32_t world, step_file_fn *fn, void *arg);
-
-#endif /* AON_STEP_FILE_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* step_means.h - what a name means to the record of a step. Data only. */
-#ifndef AON_STEP_MEANS_H
-#define AON_STEP_MEANS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ struct step_means {
 	bool p2p;      /* of such a kernel: sends and receives, any number of them */
 	uint16_t peer; /* of a send or receive: rank in the communicator */
 };
-
-#endif /* AON_STEP_MEANS_H */

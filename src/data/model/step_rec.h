@@ -7,8 +7,7 @@
  * communicator and kind of operation. Durations are nanoseconds in single precision: accurate to a
  * tenth of a microsecond in a second, and no step is too long.
  */
-#ifndef AON_STEP_REC_H
-#define AON_STEP_REC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -164,5 +163,3 @@ int step_rec_encode(void *buf, size_t cap, const struct step_rec *r);
  * it; -EPROTO: another version; -EBADMSG: no record, or a broken one.
  */
 int step_rec_decode(struct step_rec *out, const void *buf, size_t len);
-
-#endif /* AON_STEP_REC_H */

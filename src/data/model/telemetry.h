@@ -5,8 +5,7 @@
  * A series is a metric (a row of metric.tbl.h: name, type, unit) of a device, with further labels.
  * Values are doubles: counters are exact up to 2^53. A missing value is NAN.
  */
-#ifndef AON_MODEL_TELEMETRY_H
-#define AON_MODEL_TELEMETRY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,5 +81,3 @@ struct telemetry_block {
 
 #define TELEMETRY_TICKS_MAX   1024u
 #define TELEMETRY_CHANGES_MAX (1u << 18)
-
-#endif /* AON_MODEL_TELEMETRY_H */

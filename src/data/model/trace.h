@@ -11,8 +11,7 @@
  *
  * A correlation id is unique within a file and process only: join on (process, corr).
  */
-#ifndef AON_TRACE_H
-#define AON_TRACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -231,5 +230,3 @@ static inline const char *trace_text(const struct trace *t, uint32_t name)
 {
 	return name < t->names ? t->name[name].s : "?";
 }
-
-#endif /* AON_TRACE_H */

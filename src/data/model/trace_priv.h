@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trace_priv.h - what trace.c and trace_seal.c keep beside a trace. */
-#ifndef AON_TRACE_PRIV_H
-#define AON_TRACE_PRIV_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ struct trace_priv {
 	trace_batch_fn *batch_fn;
 	void *batch_arg;
 };
-
-#endif /* AON_TRACE_PRIV_H */

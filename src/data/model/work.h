@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* work.h - the part of an event that a breakdown needs: when, where, what. Data only. */
-#ifndef AON_WORK_H
-#define AON_WORK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,5 +11,3 @@ struct work {
 	uint32_t kind;        /* EVENT_* */
 	bool comm;            /* a collective, whatever its name */
 };
-
-#endif /* AON_WORK_H */

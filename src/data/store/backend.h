@@ -6,8 +6,7 @@
  * a file of this machine or a database that many nodes write. A backend takes the names that begin
  * with its prefix. An operation that is NULL returns nothing: walks end at once, numbers are 0. Any thread may call any operation; results and errors are as store.h says.
  */
-#ifndef AON_STORE_BACKEND_H
-#define AON_STORE_BACKEND_H
+#pragma once
 
 #include "store/store.h"
 
@@ -36,5 +35,3 @@ typedef int store_open_fn(struct store **out, const char *name, struct store_why
 void store_backend(const char *prefix, store_open_fn *open);
 /* Whether the name is one of a backend: no file is looked for then. */
 bool store_is_elsewhere(const char *name);
-
-#endif /* AON_STORE_BACKEND_H */

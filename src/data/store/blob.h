@@ -10,8 +10,7 @@
  * of state, and of 600 KB of strips what its events fill (about 9 bytes each). A sealed blob
  * the same 9 bytes an event, a packed one 2 to 4. A packer 250 KB, a decoder 1.1 MB.
  */
-#ifndef AON_BLOB_H
-#define AON_BLOB_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ int blob_dec_new(struct blob_dec **out);
 void blob_dec_free(struct blob_dec *d);
 int blob_columns(struct blob_dec *d, const void *data, size_t len, uint32_t want, uint32_t kinds,
 		 struct event_columns *out);
-
-#endif /* AON_BLOB_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* block.h - a block of telemetry as sealed bytes, and back. The format is drawn in block.c. */
-#ifndef AON_BLOCK_H
-#define AON_BLOCK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ int block_pack(struct block_codec *c, const struct telemetry_block *b, struct ro
 /* Untrusted bytes: -EBADMSG, -EPROTO. On success *out and what it points to belong to the codec until the
  * next call; changes are in order of series, then of ticks. */
 int block_unpack(struct block_codec *c, const void *data, size_t len, struct telemetry_block *out);
-
-#endif /* AON_BLOCK_H */

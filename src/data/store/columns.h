@@ -25,8 +25,7 @@
  * Tables are indexed by low bits without a check: two tracks or names that share a slot
  * predict each other badly, at both ends alike, which costs only bytes.
  */
-#ifndef AON_COLUMNS_H
-#define AON_COLUMNS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -112,5 +111,3 @@ static inline bool column_from_end(const struct column_track *l, uint32_t kind, 
 {
 	return kind == EVENT_STEP || (kind == EVENT_RANGE && depth < l->depth);
 }
-
-#endif /* AON_COLUMNS_H */

@@ -5,8 +5,7 @@
  * Knows of SQLite's format what is needed to find rows: leaf pages of tables, overflow
  * chains, the list of free pages, and frames of the log (https://sqlite.org/fileformat2.html).
  */
-#ifndef AON_PAGES_H
-#define AON_PAGES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ int pages_rows(struct pages *p, uint32_t page, bool bare, struct rows *buf, page
  */
 int record_parse(const struct page_row *row, const uint8_t **blob, size_t *blob_len, int64_t *num,
 		 int max);
-
-#endif /* AON_PAGES_H */

@@ -21,8 +21,7 @@
  * moments only, and is all that interning takes: the draining thread never waits for a disk.
  * `db` guards the connection and may be held for as long as a commit takes. Order: db, mem.
  */
-#ifndef AON_STORE_PRIV_H
-#define AON_STORE_PRIV_H
+#pragma once
 
 #include <pthread.h>
 #include <sqlite3.h>
@@ -348,5 +347,3 @@ int store_batch_get(struct store *st, const struct store_walk *w, uint64_t after
 int store_load(struct store *st);
 /* Only how much was overwritten: for a reader, and after a rollback. */
 int store_load_aged(struct store *st);
-
-#endif /* AON_STORE_PRIV_H */

@@ -4,8 +4,7 @@
  * bytes, and back. A row_put_*() appends seal and body to a buffer; a row_get_*() reads the
  * body of a row whose seal was checked.
  */
-#ifndef AON_ROWS_H
-#define AON_ROWS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ int row_get_process(const struct seal *s, const void *body, struct process *p);
 /* Also of SEAL_JOURNAL. Its texts are in `body` and `old`. */
 int row_get_entry(const struct seal *s, const void *body, struct journal_entry *e,
 		  char old[ENTRY_OLD]);
-
-#endif /* AON_ROWS_H */

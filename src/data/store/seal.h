@@ -5,8 +5,7 @@
  * Each row's bytes are a seal and a body, so that a row can be found, checked and placed
  * without SQLite: by its magic, its two sums, its type and its number. Little endian.
  */
-#ifndef AON_SEAL_H
-#define AON_SEAL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ void seal_head(struct seal *s);
  * -EPROTO: good, but newer than this code.
  */
 int seal_check(struct seal *out, const void *data, size_t len);
-
-#endif /* AON_SEAL_H */

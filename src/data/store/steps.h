@@ -6,8 +6,7 @@
  *	raw:  the records as model/step_rec.h encodes them, one behind the other; of all but the
  *	      first, each byte less that at the same place of the one before
  */
-#ifndef AON_STORE_STEPS_H
-#define AON_STORE_STEPS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -25,5 +24,3 @@ int steps_pack(struct steps_codec *c, const struct store_steps *b, struct rows *
 /* Untrusted bytes: -EBADMSG, -EPROTO. The bytes of *out belong to the codec until the next call, and
  * each record in them is whole. */
 int steps_unpack(struct steps_codec *c, const void *data, size_t len, struct store_steps *out);
-
-#endif /* AON_STORE_STEPS_H */

@@ -15,8 +15,7 @@
  *	-EPROTO     a newer version             -EBADMSG      damaged: see `aon recover`
  *	-ENOSPC     disk full                   -EBUSY        another writer has it
  */
-#ifndef AON_STORE_H
-#define AON_STORE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -281,5 +280,3 @@ int store_salvage(const char *path, const char *to, struct store_salvage *out,
  * a new one can be made; `to` gets the new name.
  */
 int store_set_aside(const char *path, char *to, size_t to_len);
-
-#endif /* AON_STORE_H */

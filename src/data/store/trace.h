@@ -6,8 +6,7 @@
  * What a store has no place for travels as events that store_trace() takes back: a collective's
  * details as a MARK before its event, a device's size as COUNTERs on its own track.
  */
-#ifndef AON_STORE_TRACE_H
-#define AON_STORE_TRACE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -65,5 +64,3 @@ int store_feed_counters(struct store_feed *f, store_counter_fn *fn, void *arg);
 int store_feed_add(struct store_feed *f, uint64_t lo_ns, uint64_t hi_ns, store_trace_fn *go_on,
 		   void *arg);
 void store_feed_close(struct store_feed *f); /* NULL is allowed */
-
-#endif /* AON_STORE_TRACE_H */

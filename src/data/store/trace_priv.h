@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trace_priv.h - a store on its way to a trace: what trace.c and feed.c share. */
-#ifndef AON_STORE_TRACE_PRIV_H
-#define AON_STORE_TRACE_PRIV_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -50,5 +49,3 @@ int from_events(void *from_store, uint32_t process, const struct event_columns *
 void from_fini(struct from_store *s);
 /* Says something of a device, and is no event of the trace. `name` is the store's. */
 bool from_is_size(const struct from_store *s, uint32_t track, uint32_t kind, uint32_t name);
-
-#endif /* AON_STORE_TRACE_PRIV_H */

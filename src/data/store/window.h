@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* window.h - a window of rollups as sealed bytes, and back. The format is drawn in window.c. */
-#ifndef AON_WINDOW_H
-#define AON_WINDOW_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ int window_pack(struct window_codec *c, const struct window *w, struct rows *out
 /* Untrusted bytes: -EBADMSG, -EPROTO. On success *out and what it points to belong to the
  * codec until the next call. */
 int window_unpack(struct window_codec *c, const void *data, size_t len, struct window *out);
-
-#endif /* AON_WINDOW_H */

@@ -5,8 +5,7 @@
  * No file, clock or socket. The trace must be sealed; beyond it, memory is bounded by the number
  * of its launches and distinct stacks, not by the output, which leaves in pieces.
  */
-#ifndef AON_EXPORT_H
-#define AON_EXPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +62,3 @@ int export_stacks(const struct trace *t, export_stack_fn *fn, void *arg);
 
 /* The format that a file's name asks for, -1 if none; *gz: it ends in .gz. */
 int export_format_of(const char *path, bool *gz);
-
-#endif /* AON_EXPORT_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* export_file.h - a trace into files: one, or a folder with one for each rank. */
-#ifndef AON_EXPORT_FILE_H
-#define AON_EXPORT_FILE_H
+#pragma once
 
 #include <limits.h>
 
@@ -35,5 +34,3 @@ typedef void export_wrote_fn(void *arg, const struct export_wrote *w);
  */
 int export_files(const struct trace *t, const struct export_to *o, export_wrote_fn *fn, void *arg,
 		 char failed[PATH_MAX]);
-
-#endif /* AON_EXPORT_FILE_H */

@@ -2,8 +2,7 @@
 /*
  * link.h - which call launched what, and under which ranges: (process, correlation) -> launch.
  */
-#ifndef AON_EXPORT_LINK_H
-#define AON_EXPORT_LINK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ bool link_find(struct link *out, const struct links *l, uint32_t process, uint32
 
 /* The frame `name` on `below`: found, or made. */
 int link_frame(struct links *l, uint32_t below, uint32_t name, uint32_t *node);
-
-#endif /* AON_EXPORT_LINK_H */

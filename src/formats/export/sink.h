@@ -4,8 +4,7 @@
  *
  * The first failure stays and the rest is dropped, so that a writer asks once, at the end.
  */
-#ifndef AON_EXPORT_SINK_H
-#define AON_EXPORT_SINK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ const char *sink_real(char room[SINK_REAL], double v);
 void sink_pb(struct sink *s, uint32_t field, const struct pb_out *m);
 /* Text that a message has: valid UTF-8 and not too long. */
 void sink_pb_text(struct pb_out *m, uint32_t field, const char *text);
-
-#endif /* AON_EXPORT_SINK_H */

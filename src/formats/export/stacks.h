@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stacks.h - GPU time by the stack that launched it, for pprof and collapsed stacks. */
-#ifndef AON_EXPORT_STACKS_H
-#define AON_EXPORT_STACKS_H
+#pragma once
 
 #include "export/walk.h"
 
@@ -15,5 +14,3 @@ int stacks_each(struct walk *w, stacks_fn *fn, void *arg);
 /* The text of a frame; `room` may hold it. */
 const char *stacks_text(const struct walk *w, uint32_t frame, char *room, size_t cap);
 uint32_t stacks_made(const struct trace *t); /* how many made ones there can be */
-
-#endif /* AON_EXPORT_STACKS_H */

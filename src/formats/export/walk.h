@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* walk.h - what the writers of formats share: the trace, the sink, what was counted. */
-#ifndef AON_EXPORT_WALK_H
-#define AON_EXPORT_WALK_H
+#pragma once
 
 #include "base/json.h"
 #include "export/link.h"
@@ -36,5 +35,3 @@ const char *walk_event_name(const struct walk *w, const struct event *e, char *r
 
 typedef int export_fn(struct walk *w);
 export_fn export_perfetto, export_kineto, export_pprof, export_collapsed, export_csv;
-
-#endif /* AON_EXPORT_WALK_H */

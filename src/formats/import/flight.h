@@ -3,8 +3,7 @@
  * flight.h - what torch's Flight Recorder says of a process: its groups, the last collective of each,
  * and the one that is under way.
  */
-#ifndef AON_FLIGHT_H
-#define AON_FLIGHT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ int flight_body(const char *answer, size_t n, const char **body, size_t *len);
 
 /* Each group of the recorder's JSON, by name. How many, what fn returned below 0, or -EBADMSG. */
 int flight_each(const char *json, size_t len, flight_fn *fn, void *arg);
-
-#endif /* AON_FLIGHT_H */

@@ -4,8 +4,7 @@
  * beside their times: floating-point operations and bytes, as XLA's HloCostAnalysis counts them.
  * hlo.c reads a program, hlo_cost.c counts.
  */
-#ifndef AON_HLO_H
-#define AON_HLO_H
+#pragma once
 
 #include <stddef.h>
 
@@ -100,5 +99,3 @@ struct pb hlo_part(struct pb in, uint32_t field); /* empty: not there */
 
 /* False: not known. */
 bool hlo_cost(struct hlo_module *m, const struct hlo_inst *i, struct hlo_work *out);
-
-#endif /* AON_HLO_H */

@@ -5,8 +5,7 @@
  * Known by content, not by name: Chrome / Kineto JSON (plain or gzip), Nsight Systems' sqlite
  * exports, XPlane. What is whole of a damaged file is imported; trace_file says where it broke.
  */
-#ifndef AON_IMPORT_H
-#define AON_IMPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ bool import_damaged(const struct trace *t);
 /* Like import_path() for bytes in memory; tests and fuzzers use it. */
 int import_bytes(struct trace *t, const char *path, const void *bytes, size_t len,
 		 const struct import_opts *o, struct import_why *why);
-
-#endif /* AON_IMPORT_H */

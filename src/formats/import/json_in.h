@@ -5,8 +5,7 @@
  * Where a step says that the text ended it is the window that did: json_in_more(), then the
  * same step again.
  */
-#ifndef AON_JSON_IN_H
-#define AON_JSON_IN_H
+#pragma once
 
 #include "base/json_read.h"
 #include "import/source.h"
@@ -40,5 +39,3 @@ static inline uint64_t json_in_at(const struct json_in *in)
 {
 	return in->at + (uint64_t)(in->p - in->buf);
 }
-
-#endif /* AON_JSON_IN_H */

@@ -7,8 +7,7 @@
  *	kineto_shape.c an operator's sizes and types as one text
  *	kineto_place.c pids and tids as processes, devices and tracks; what metadata says of them
  */
-#ifndef AON_KINETO_H
-#define AON_KINETO_H
+#pragma once
 
 #include "import/json_in.h"
 #include "import/priv.h"
@@ -108,5 +107,3 @@ int kineto_place_meta(struct kineto_in *k);
 enum plane_kind kineto_place_plane(struct kineto_in *k);
 /* Gives names and sizes to what the file made. */
 int kineto_place_finish(struct kineto_in *k);
-
-#endif /* AON_KINETO_H */

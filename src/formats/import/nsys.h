@@ -3,8 +3,7 @@
  * nsys.h - the reader of Nsight Systems' sqlite exports, in two parts: nsys.c opens the file and
  * walks its tables, nsys_row.c makes events of their rows.
  */
-#ifndef AON_NSYS_H
-#define AON_NSYS_H
+#pragma once
 
 #include <sqlite3.h>
 
@@ -47,5 +46,3 @@ extern const size_t nsys_table_count;
 
 int nsys_string(struct nsys *n, int64_t id, uint32_t *name);
 int nsys_process(struct nsys *n, int64_t global, uint32_t *id);
-
-#endif /* AON_NSYS_H */

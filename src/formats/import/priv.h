@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* priv.h - what the importers share. */
-#ifndef AON_IMPORT_PRIV_H
-#define AON_IMPORT_PRIV_H
+#pragma once
 
 #include "import/import.h"
 #include "import/source.h"
@@ -37,5 +36,3 @@ int kineto_import(const struct importing *im, struct source *src);
 /* file: im->path can be opened, the source is only for its size. */
 int nsys_import(const struct importing *im, struct source *src, bool file);
 int xplane_import(const struct importing *im, struct source *src);
-
-#endif /* AON_IMPORT_PRIV_H */

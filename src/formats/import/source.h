@@ -6,8 +6,7 @@
  * match, bytes that do not inflate) ends the text: what came before is given, then -EBADMSG, and
  * source_why() says where.
  */
-#ifndef AON_SOURCE_H
-#define AON_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ uint64_t source_at(const struct source *s);
 uint64_t source_size(const struct source *s);
 bool source_gzip(const struct source *s);
 const char *source_why(const struct source *s); /* of the damage; "" if none was met */
-
-#endif /* AON_SOURCE_H */

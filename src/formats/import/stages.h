@@ -6,8 +6,7 @@
  *
  * Ranks are numbered by stage, replica and place among those that share tensors.
  */
-#ifndef AON_STAGES_H
-#define AON_STAGES_H
+#pragma once
 
 #include "model/step_rec.h"
 
@@ -21,5 +20,3 @@ typedef int stages_step_fn(void *arg, const struct step_rec *rec, size_t n);
 bool stages_is(const char *head, size_t len);
 /* *world: of ranks. What fn returned below 0; -EINVAL: it is none, or nothing is in it. */
 int stages_read(const char *text, size_t len, uint32_t *world, stages_step_fn *fn, void *arg);
-
-#endif /* AON_STAGES_H */

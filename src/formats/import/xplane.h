@@ -3,8 +3,7 @@
  * xplane.h - the reader of XPlane (TensorFlow's and JAX's profiler), in two parts: xplane.c walks
  * planes and what they name, xplane_event.c makes events of their lines.
  */
-#ifndef AON_XPLANE_H
-#define AON_XPLANE_H
+#pragma once
 
 #include "import/hlo.h"
 #include "base/pb.h"
@@ -62,5 +61,3 @@ struct xname *xnames_find(struct xnames *x, uint64_t id);
 int xplane_line(struct xplane *x, struct pb line);
 /* An event for each HLO operation that kernels named, which they are joined to by External id. */
 int xplane_ops(struct xplane *x);
-
-#endif /* AON_XPLANE_H */

@@ -12,8 +12,7 @@
  *
  * A pointer to a struct MHD_Connection is good from head() to end().
  */
-#ifndef AON_HTTPD_H
-#define AON_HTTPD_H
+#pragma once
 
 #include <limits.h>
 #include <microhttpd.h>
@@ -98,5 +97,3 @@ enum MHD_Result httpd_reply(struct MHD_Connection *c, unsigned status, struct MH
 /* `text` is copied; retry_s 0: does not say when to come again. */
 enum MHD_Result httpd_text(struct MHD_Connection *c, unsigned status, unsigned retry_s,
 			   const char *text);
-
-#endif /* AON_HTTPD_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* priv.h - what the files of the HTTP server share. */
-#ifndef AON_HTTPD_PRIV_H
-#define AON_HTTPD_PRIV_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -34,5 +33,3 @@ struct httpd {
 
 /* listen.c: a listening socket; fills host, ip, port or unix_path. */
 int httpd_listen(struct httpd *h, char why[256]);
-
-#endif /* AON_HTTPD_PRIV_H */

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tls.h - who is at the other end, by the certificate that it showed. */
-#ifndef AON_HTTPD_TLS_H
-#define AON_HTTPD_TLS_H
+#pragma once
 
 #include <stddef.h>
 
 /* The common name of the peer's certificate. -ENOKEY: it showed none; -EKEYEXPIRED; -EKEYREJECTED: not
  * signed by whom we trust, or without a name of sane characters. `session` is GnuTLS's. */
 int tls_peer_name(void *session, char *name, size_t cap);
-
-#endif /* AON_HTTPD_TLS_H */

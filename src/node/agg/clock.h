@@ -6,8 +6,7 @@
  * a new line begins where the old one ends, so that no time runs backwards. Records are read
  * up to a second after they were written: the slope before the bend is kept for them.
  */
-#ifndef AON_CLOCK_H
-#define AON_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -36,5 +35,3 @@ int clock_map_init(struct clock_map *c, uint64_t tsc_a, uint64_t ns_a, uint64_t 
  * and the line is as before. A moment within 0.1 s of the last says too little and is passed over.
  */
 int clock_map_update(struct clock_map *c, uint64_t tsc, uint64_t ns);
-
-#endif /* AON_CLOCK_H */

@@ -8,8 +8,7 @@
  *
  * Memory is bounded: GRAPH_NODES nodes; graphs that were not launched lately make room.
  */
-#ifndef AON_AGG_GRAPH_H
-#define AON_AGG_GRAPH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ static inline int graphs_wants(const struct event *e)
 	return e->kind == EVENT_GRAPH ||
 	       (e->b >> 32 && e->kind >= EVENT_KERNEL && e->kind <= EVENT_MEMSET);
 }
-
-#endif /* AON_AGG_GRAPH_H */

@@ -10,8 +10,7 @@
  * The calls that take a record return 1: *out is an event; 0: no event now; or minus the
  * AON_LOSS_* by which the record is lost.
  */
-#ifndef AON_OPEN_H
-#define AON_OPEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,5 +72,3 @@ int open_step_end(struct open *o, uint32_t tid, uint64_t number, uint64_t now_ns
 size_t open_flush(struct open *o, struct event *out, size_t max);
 /* The same, after everything that is open was ended at end_ns. */
 size_t open_close(struct open *o, uint64_t end_ns, struct event *out, size_t max);
-
-#endif /* AON_OPEN_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pages.h - zeroed memory that costs nothing until touched: tables sized for the worst case. */
-#ifndef AON_PAGES_H
-#define AON_PAGES_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/mman.h>
@@ -20,5 +19,3 @@ static inline void pages_free(void *p, size_t bytes)
 	if (p)
 		munmap(p, bytes);
 }
-
-#endif /* AON_PAGES_H */

@@ -5,8 +5,7 @@
  * A few windows are open at a time, because threads' chunks arrive one after another. Memory
  * is bounded by rows_max: further names of a window go into a row named "(other)".
  */
-#ifndef AON_ROLL_H
-#define AON_ROLL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ void roll_add_many(struct roll *r, const struct event *e, uint32_t count, roll_w
 		   void *arg);
 /* Close windows that ended before `before_ns` (UINT64_MAX: all). */
 void roll_close(struct roll *r, uint64_t before_ns, roll_window_fn *fn, void *arg);
-
-#endif /* AON_ROLL_H */

@@ -8,8 +8,7 @@
  * than STEPPER_APART_NS only some have a record: those whose number is a multiple of a power of two, so
  * that ranks which are alike choose alike.
  */
-#ifndef AON_STEPPER_H
-#define AON_STEPPER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +62,3 @@ struct step_words {
 /* The step that does not end, as far as it is known at now_ns. False: there is none. */
 bool stepper_partial(struct stepper *s, uint64_t now_ns, const struct step_words *w,
 		     const struct step_rec *head, struct step_rec *out, uint64_t *begin_ns);
-
-#endif /* AON_STEPPER_H */

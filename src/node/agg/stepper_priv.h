@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stepper_priv.h - what the files of a stepper share: keys, the sums of a step, exchanges. */
-#ifndef AON_STEPPER_PRIV_H
-#define AON_STEPPER_PRIV_H
+#pragma once
 
 #include "agg/stepper.h"
 #include "model/keys.h"
@@ -151,5 +150,3 @@ void step_coll_match(struct stepper *s, uint64_t before);
 void step_coll_slots(struct stepper *s, uint64_t from, uint64_t to, struct step_rec *r);
 /* In a step that does not end: who has come to what. */
 void step_coll_stand(struct stepper *s, const struct step_words *w, struct step_rec *r);
-
-#endif /* AON_STEPPER_PRIV_H */

@@ -5,8 +5,7 @@
  * A thread has one step open, which another thread may end: two threads' records are read in no
  * order of time, so an end may come before its begin, and waits for it. Both are bounded.
  */
-#ifndef AON_STEPS_H
-#define AON_STEPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ static inline void end_at(struct event *ev, uint64_t now_ns, uint8_t flags)
 	ev->dur_ns = now_ns > ev->start_ns ? now_ns - ev->start_ns : 0;
 	ev->flags = flags;
 }
-
-#endif /* AON_STEPS_H */

@@ -6,8 +6,7 @@
  * reason in lost[]. Pairs pushes with pops, starts with ends, step begins with step ends.
  * Memory is bounded: open ranges a track, tracks a session, started ranges a session.
  */
-#ifndef AON_UNDERSTAND_H
-#define AON_UNDERSTAND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -76,5 +75,3 @@ bool understand_any_open(const struct understand *u, bool (*is)(void *arg, uint3
  * Call until it returns 0. */
 size_t understand_close(struct understand *u, uint64_t end_ns, struct event *out, size_t max,
 			uint64_t lost[AON_LOSS_MAX]);
-
-#endif /* AON_UNDERSTAND_H */

@@ -6,8 +6,7 @@
  * What was launched in a recorded step may run when the next ones, which are left out, have
  * begun: an event has the weight of the last recorded step that began before it.
  */
-#ifndef AON_WEIGH_H
-#define AON_WEIGH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ struct weigh {
 /* A recorded step of that weight began, or begins. */
 void weigh_step(struct weigh *w, uint64_t from_ns, uint32_t weight);
 uint32_t weigh_at(const struct weigh *w, uint64_t ns);
-
-#endif /* AON_WEIGH_H */

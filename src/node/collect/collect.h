@@ -6,8 +6,7 @@
  * than its limit: a library or a device that hangs costs nobody else. What it measures goes to aond
  * through emit.h. A row of collector.tbl.h names each.
  */
-#ifndef AON_COLLECT_H
-#define AON_COLLECT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ struct collector {
 #define COLLECTOR(name, interval, limit, always, help) \
 	extern const struct collector_ops name##_collector;
 #include "collect/collector.tbl.h"
-
-#endif /* AON_COLLECT_H */

@@ -3,8 +3,7 @@
  * dcgm_abi.h - what of DCGM's public interface is used (libdcgm 3 and 4 agree on it), declared here, so that aon
  * is built without its headers. A struct says its own size and version.
  */
-#ifndef AON_COLLECT_DCGM_ABI_H
-#define AON_COLLECT_DCGM_ABI_H
+#pragma once
 
 #include <stdint.h>
 
@@ -68,5 +67,3 @@ struct dcgm_prof_groups {
 	} group[10];
 };
 _Static_assert(sizeof(struct dcgm_prof_groups) == 16 + 10 * 136, "as DCGM has it");
-
-#endif /* AON_COLLECT_DCGM_ABI_H */

@@ -8,8 +8,7 @@
  * Only what changed goes over the wire. A series that a poll does not set is not there any more (a GPU
  * that fell off the bus), unless it belongs to a group that this poll did not look at: emit_group().
  */
-#ifndef AON_COLLECT_EMIT_H
-#define AON_COLLECT_EMIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ void emit_begin(struct emit *e, uint64_t t_ns);
 int emit_end(struct emit *e);
 /* Everything is gone: the collector was closed. */
 int emit_clear(struct emit *e, uint64_t t_ns);
-
-#endif /* AON_COLLECT_EMIT_H */

@@ -5,8 +5,7 @@
  * One connection, one stream. What the server says in headers is not decoded: an answer is a whole message in frames
  * of data, and what goes wrong is a stream that ends without one.
  */
-#ifndef AON_COLLECT_GRPC_H
-#define AON_COLLECT_GRPC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ int grpc_message(const struct grpc *g, const uint8_t **data, size_t *len);
 
 /* Asks `method` ("/v1.PodResourcesLister/List") of the service at `path`. As grpc_take(); -ETIMEDOUT; as connect(). */
 int grpc_ask(struct grpc *g, const char *path, const char *method, uint32_t timeout_ms);
-
-#endif /* AON_COLLECT_GRPC_H */

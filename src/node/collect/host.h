@@ -3,8 +3,7 @@
  * host.h - what the files of the host collector share: files kept open and read again at each poll,
  * and parsers of them that allocate nothing.
  */
-#ifndef AON_COLLECT_HOST_H
-#define AON_COLLECT_HOST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,5 +81,3 @@ void kmsg_free(struct kmsg *k);
 void kmsg_poll(struct kmsg *k, struct emit *e);
 /* The kind of fault that a line tells of, NULL: none. *number: of an XID. */
 const char *kmsg_kind(const char *line, unsigned *number);
-
-#endif /* AON_COLLECT_HOST_H */

@@ -3,8 +3,7 @@
  * leased.h - whether somebody has a lease on the counters of the node's GPUs (aon lease): a file of aond's in
  * its run directory, "HW UNTIL_NS", CLOCK_MONOTONIC. Collectors that measure by them wait meanwhile.
  */
-#ifndef AON_COLLECT_LEASED_H
-#define AON_COLLECT_LEASED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ struct emit;
 bool leased_look(enum leased *now, const char *run_dir, const char *what, struct emit *e);
 /* Any text. */
 enum leased leased_parse(const char *text, uint64_t now_ns);
-
-#endif /* AON_COLLECT_LEASED_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* membw.h - data to and from memory by the counters of memory controllers, where the kernel has them. */
-#ifndef AON_COLLECT_MEMBW_H
-#define AON_COLLECT_MEMBW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ const char *membw_why(const struct membw *m, char *buf, size_t cap);
 
 /* Puts a word's value where its format ("config:8-15") has it. False: it does not fit, or elsewhere. */
 bool membw_bits(const char *format, uint64_t value, uint64_t *config);
-
-#endif /* AON_COLLECT_MEMBW_H */

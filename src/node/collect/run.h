@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* run.h - one collector in its process: opened, polled once an interval, connected to aond. */
-#ifndef AON_COLLECT_RUN_H
-#define AON_COLLECT_RUN_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ struct collector_run {
 
 /* Until it is killed, or there is no more to do: an exit status. */
 int run_collector(const struct collector_run *r);
-
-#endif /* AON_COLLECT_RUN_H */

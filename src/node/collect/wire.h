@@ -12,8 +12,7 @@
  *
  * Only changes are sent. aond believes nothing: wire_check() looks at a whole frame before it is used.
  */
-#ifndef AON_COLLECT_WIRE_H
-#define AON_COLLECT_WIRE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ static inline void *wire_room(struct wire_in *in, size_t *room)
 /* `n` more bytes are in the buffer: all whole frames are checked and told. 0, -EBADMSG: it lies, or
  * what a function returned. After an error the stream is not to be used again. */
 int wire_got(struct wire_in *in, size_t n, const struct wire_fns *fns, void *arg);
-
-#endif /* AON_COLLECT_WIRE_H */

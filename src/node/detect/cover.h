@@ -6,8 +6,7 @@
  * A second is cut into bins of a quarter of a millisecond. What falls into one is taken to overlap as
  * far as it can: of communication that is hidden by work within the same bin nothing is exposed.
  */
-#ifndef AON_COVER_H
-#define AON_COVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ struct cover_share {
 void cover_add(struct cover *c, enum cover_kind kind, uint64_t start_ns, uint64_t dur_ns);
 /* Of that second, counted from 0: 0 in all where nothing came. */
 struct cover_share cover_of(const struct cover *c, uint64_t second);
-
-#endif /* AON_COVER_H */

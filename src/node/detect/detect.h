@@ -4,8 +4,7 @@
  * GPUs, memory that grows, a rank that the others wait for. Pure, bounded: steps, windows and a look
  * a second in, alarms out.
  */
-#ifndef AON_DETECT_H
-#define AON_DETECT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -133,5 +132,3 @@ struct late {
  * *share: the share of time that the others wait. */
 size_t late_add(struct late *l, const uint64_t *id, const uint64_t *comm_ns, size_t n,
 		uint64_t span_ns, double *share);
-
-#endif /* AON_DETECT_H */

@@ -3,8 +3,7 @@
  * fault.h - what collectors tell of hardware that fails: Xids and memory errors, as alarms. Pure,
  * bounded; any text may come.
  */
-#ifndef AON_DETECT_FAULT_H
-#define AON_DETECT_FAULT_H
+#pragma once
 
 #include "detect/detect.h"
 
@@ -32,5 +31,3 @@ struct faults {
 	} last[FAULTS_KEPT];
 };
 bool faults_new(struct faults *f, const struct device_fault *x, uint64_t now_ns);
-
-#endif /* AON_DETECT_FAULT_H */

@@ -8,8 +8,7 @@
  * the median of the last values must have moved by the gate: smaller changes are not reported.
  * A change is reported once. The new level is then learnt, so that the return is reported, too.
  */
-#ifndef AON_DETECT_LEVEL_H
-#define AON_DETECT_LEVEL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ struct level {
 
 /* gate: the least ratio that matters, 1.1 is ten percent. Values that are not above 0 are left out. */
 enum level_move level_add(struct level *l, double value, double gate, enum level_pace pace);
-
-#endif /* AON_DETECT_LEVEL_H */

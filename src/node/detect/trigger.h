@@ -18,8 +18,7 @@
  * and what is unknown does not fire. There are no loops, names or memory: a trigger is at most
  * TRIGGER_OPS steps of arithmetic.
  */
-#ifndef AON_TRIGGER_H
-#define AON_TRIGGER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,5 +87,3 @@ void trigger_pause(struct trigger_meter *m);
 bool trigger_look(const struct trigger *t, const struct trigger_meter *m);
 /* "step_ms 14.2 (p50 9.98)", of what it uses. */
 void trigger_say(const struct trigger *t, const struct trigger_meter *m, char *buf, size_t cap);
-
-#endif /* AON_TRIGGER_H */

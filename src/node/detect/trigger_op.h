@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* trigger_op.h - the steps of a trigger, between trigger.c, which writes them, and trigger_look.c. */
-#ifndef AON_TRIGGER_OP_H
-#define AON_TRIGGER_OP_H
+#pragma once
 
 #include "detect/trigger.h"
 
@@ -25,5 +24,3 @@ enum trigger_code {
 };
 
 extern const char *const trigger_stat_word[STATS];
-
-#endif /* AON_TRIGGER_OP_H */

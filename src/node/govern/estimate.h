@@ -7,8 +7,7 @@
  * is a fair game, and a slowdown at which one would have won too much is ruled out. The interval
  * holds at every look: who watches it all the time is not fooled (docs/decisions/0020).
  */
-#ifndef AON_ESTIMATE_H
-#define AON_ESTIMATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ void estimate_add(struct estimate *e, double log_ratio);
 struct interval estimate_at(const struct estimate *e, double alpha);
 /* Noise of one pair: 1.4826 x the median deviation of the last ones; 0: not known yet. */
 double estimate_noise(const struct estimate *e);
-
-#endif /* AON_ESTIMATE_H */

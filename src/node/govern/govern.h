@@ -10,8 +10,7 @@
  * shown to be kept is not. Up: one fidelity level, when both leave room for it, and that for a while, which doubles with
  * every time that it was wrong. So a burst is answered within a second, and noise moves nothing.
  */
-#ifndef AON_GOVERN_H
-#define AON_GOVERN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -97,5 +96,3 @@ static inline bool govern_shown(const struct govern_in *in, double duty)
 
 /* A second has passed. Says why it moved; g->fidelity level is where to. */
 enum govern_why govern_look(struct govern *g, const struct govern_in *in);
-
-#endif /* AON_GOVERN_H */

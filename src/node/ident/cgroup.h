@@ -7,8 +7,7 @@
  *	5:memory:/kubepods/besteffort/podUID/ID
  *	0::/system.slice/slurmstepd.scope/job_42/step_0/user/task_0
  */
-#ifndef AON_IDENT_CGROUP_H
-#define AON_IDENT_CGROUP_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ struct cgroup_ident {
 
 /* Any bytes; what is not there is "". Of several lines the first that says something counts. */
 void cgroup_read(struct cgroup_ident *out, const char *text, size_t len);
-
-#endif /* AON_IDENT_CGROUP_H */

@@ -3,8 +3,7 @@
  * gpus.h - which GPUs a process may use: what its environment lists (numbers, UUIDs, parts of a GPU),
  * and what the driver calls them.
  */
-#ifndef AON_IDENT_GPUS_H
-#define AON_IDENT_GPUS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ void gpus_node(const struct gpus *g, const char *dir, struct node_ident *n);
 /* "0,3", "GPU-uuid,...", "MIG-uuid", "all": fills gpu_uuid and mig of a process. What is no list of GPUs
  * changes nothing. */
 void gpus_visible(const struct gpus *g, const char *list, struct ident *to);
-
-#endif /* AON_IDENT_GPUS_H */

@@ -4,8 +4,7 @@
  * (/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint), which knows pods by their uid. Their names
  * are what its pod-resources service tells: pods.h.
  */
-#ifndef AON_IDENT_KUBELET_H
-#define AON_IDENT_KUBELET_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@
 void kubelet_devices(const char *text, size_t len, const char *pod_uid, char *out, size_t cap);
 /* The same of a file. 0, or -errno. */
 int kubelet_load(const char *path, const char *pod_uid, char *out, size_t cap);
-
-#endif /* AON_IDENT_KUBELET_H */

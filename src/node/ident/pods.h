@@ -3,8 +3,7 @@
  * pods.h - which GPU is whose pod's, as kubelet's pod-resources service tells it: aon-collect asks (collect/pods.c), writes
  * a line "NAMESPACE POD DEVICE" for each into a file, and aond reads that.
  */
-#ifndef AON_IDENT_PODS_H
-#define AON_IDENT_PODS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ bool pods_owner(const char *text, const char *device, char namespace[PODS_NAME],
 
 /* A file of them, to be freed; NULL: there is none that can be read. */
 char *pods_load(const char *path);
-
-#endif /* AON_IDENT_PODS_H */

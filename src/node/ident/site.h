@@ -10,8 +10,7 @@
  * A host is a pattern: * stands for any characters, {1} for those of the first *. The first line
  * that fits the node's name holds. Values are letters, digits and . _ : - (nics: with commas).
  */
-#ifndef AON_IDENT_SITE_H
-#define AON_IDENT_SITE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -29,5 +28,3 @@ struct site_why {
 int site_read(struct node_ident *n, const char *text, size_t len, struct site_why *why);
 /* The same of a file. -ENOENT: there is none. */
 int site_load(struct node_ident *n, const char *path, struct site_why *why);
-
-#endif /* AON_IDENT_SITE_H */

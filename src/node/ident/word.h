@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* word.h - texts of others, taken if they are names, and not at all if they are anything else. */
-#ifndef AON_IDENT_WORD_H
-#define AON_IDENT_WORD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,5 +12,3 @@ bool ident_char(char c, bool list);
  * another name.
  */
 void ident_word(char *out, size_t cap, const char *text, size_t len, bool list);
-
-#endif /* AON_IDENT_WORD_H */

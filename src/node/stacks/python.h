@@ -6,8 +6,7 @@
  * that it works for one that hangs in C with the GIL held. What is read may change meanwhile, and
  * may be made up: every pointer, length and loop is bounded, and a text is at worst wrong.
  */
-#ifndef AON_STACKS_PYTHON_H
-#define AON_STACKS_PYTHON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ struct python {
 bool python_known(uint32_t version);
 /* Appends the frames of the thread, innermost first; self: its pthread_t. -ENOENT: it runs no Python. */
 int python_stack(const struct python *p, pid_t tid, uint64_t self, struct stack *out);
-
-#endif /* AON_STACKS_PYTHON_H */

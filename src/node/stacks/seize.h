@@ -5,8 +5,7 @@
  * PTRACE_SEIZE sends no signal, and a tracer that dies lets its tracees go: nothing that happens here
  * can leave a program stopped. The thread goes on before its stack is looked at.
  */
-#ifndef AON_STACKS_SEIZE_H
-#define AON_STACKS_SEIZE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ struct snap {
 /* -EPERM: may not; -ESRCH: gone; -EBUSY: it sleeps in the kernel and cannot be stopped. */
 int seize(pid_t tid, int mem_fd, struct snap *out);
 void snap_fini(struct snap *s);
-
-#endif /* AON_STACKS_SEIZE_H */

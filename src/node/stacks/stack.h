@@ -4,8 +4,7 @@
  *
  * Names come from strangers' files and memory: they are bounded and printable from here on.
  */
-#ifndef AON_STACKS_STACK_H
-#define AON_STACKS_STACK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ struct stacked {
 void stacks_merge(struct stacked *s, size_t n);
 /* "0-2,4" of `n` in order. */
 void stacks_who(const struct stacked *s, size_t n, char *out, size_t cap);
-
-#endif /* AON_STACKS_STACK_H */

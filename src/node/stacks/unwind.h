@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unwind.h - from registers and bytes of a stack to frames, by elfutils, with no thread stopped. */
-#ifndef AON_STACKS_UNWIND_H
-#define AON_STACKS_UNWIND_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -15,5 +14,3 @@ int unwind_new(struct unwind **out, pid_t pid, int mem_fd);
 void unwind_free(struct unwind *u);
 /* Native frames down to the interpreter, if the thread is in one, and then those of Python. */
 void unwind_stack(struct unwind *u, pid_t tid, const struct snap *s, struct stack *out);
-
-#endif /* AON_STACKS_UNWIND_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuts.h - where to cut a store in time, so that stretches have about as many events. */
-#ifndef AON_READ_CUTS_H
-#define AON_READ_CUTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ struct store_filter;
  * caller's. */
 int read_cuts(struct store *st, const struct store_filter *part, size_t stretch, uint64_t **cut,
 	      size_t *cuts);
-
-#endif /* AON_READ_CUTS_H */

@@ -6,8 +6,7 @@
  * only events can tell (a range's time without the ranges inside it, and what a step is made
  * of) covers the events that are still held.
  */
-#ifndef AON_GATHER_H
-#define AON_GATHER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -123,5 +122,3 @@ char *gather_label(const struct gather *g, const struct gather_row *r, char *buf
 
 void account_add(struct account *into, const struct account *a);
 uint64_t account_lost(const struct account *a);
-
-#endif /* AON_GATHER_H */

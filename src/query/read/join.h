@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* join.h - what a store's telemetry says of its work (insight/find/join.h). */
-#ifndef AON_READ_JOIN_H
-#define AON_READ_JOIN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ struct join_who {
 
 int join_series(struct join *j, struct store *st, const struct join_who *who, size_t n,
 		uint64_t from_ns, uint64_t to_ns);
-
-#endif /* AON_READ_JOIN_H */

@@ -3,8 +3,7 @@
  * json.h - what reports, findings and comparisons are as JSON, for aon and for its pages: members of
  * an object that is open. Times of day are since `t0`.
  */
-#ifndef AON_READ_JSON_H
-#define AON_READ_JSON_H
+#pragma once
 
 #include "base/json.h"
 #include "insight/find/finding.h"
@@ -67,5 +66,3 @@ void process_json(struct json *j, const struct process *p, uint64_t t0);
  * open array. */
 void gather_rows_json(struct json *j, const struct gather *g, const struct process *p,
 		      uint32_t kinds);
-
-#endif /* AON_READ_JSON_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* live_json.h - events and windows of a consumer as JSON, a line each, for aon and for its pages. */
-#ifndef AON_READ_LIVE_JSON_H
-#define AON_READ_LIVE_JSON_H
+#pragma once
 
 #include <stdio.h>
 
@@ -17,5 +16,3 @@ int live_pids(const char *list, uint32_t *pid, size_t cap, size_t *n);
 void live_event_json(FILE *f, struct aon_consumer *c, const struct aon_consumer_event *e);
 void live_window_json(FILE *f, struct aon_consumer *c, const struct aon_consumer_window *w);
 void live_lost_json(FILE *f, uint64_t events);
-
-#endif /* AON_READ_LIVE_JSON_H */

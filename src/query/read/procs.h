@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* procs.h - the processes of a store that a command is about. */
-#ifndef AON_PROCS_H
-#define AON_PROCS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ uint64_t procs_now(const struct procs *ps);
 const char *procs_tier(uint32_t tier);   /* as stores and JSON have it */
 const char *procs_detail(uint32_t tier); /* as people read it */
 char *procs_user(uint32_t uid, char *buf, size_t cap);
-
-#endif /* AON_PROCS_H */

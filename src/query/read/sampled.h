@@ -16,8 +16,7 @@
  * recorded: their sums are right in the mean, and how much they differ is the error. That a program does
  * different things at different times is in it, too: the reported error is too large rather than too small.
  */
-#ifndef AON_READ_SAMPLED_H
-#define AON_READ_SAMPLED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -67,5 +66,3 @@ struct sampled_more sampled_end(const struct sampled *s, const struct sampled_su
 
 /* The half-width of a 95 % interval. */
 double sampled_error(double variance);
-
-#endif /* AON_READ_SAMPLED_H */

@@ -3,8 +3,7 @@
  * stretch.h - a store understood as a whole, in little memory: read stretch by stretch of time, each
  * event once, and added up (insight/stretch.h).
  */
-#ifndef AON_READ_STRETCH_H
-#define AON_READ_STRETCH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ struct stretch_opts {
  */
 int read_stretches(struct trace *t, struct store *st, const char *path,
 		   const struct stretch_opts *o, struct insight **out);
-
-#endif /* AON_READ_STRETCH_H */

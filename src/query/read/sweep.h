@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sweep.h - the breakdown of a store straight from its columns, stretch by stretch of time. */
-#ifndef AON_READ_SWEEP_H
-#define AON_READ_SWEEP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ struct trace;
  */
 int read_sweep(struct trace *t, struct store *st, const char *path, const struct store_filter *part,
 	       bool queues, size_t stretch, struct insight **out);
-
-#endif /* AON_READ_SWEEP_H */

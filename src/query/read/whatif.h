@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* whatif.h - a change asked for in words, and what the steps of a trace would take with it. */
-#ifndef AON_READ_WHATIF_H
-#define AON_READ_WHATIF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ void whatif_free(struct whatif *w); /* NULL is allowed */
 
 /* Members of an open object: aon.whatif/1. */
 void whatif_json(struct json *j, const struct whatif *w);
-
-#endif /* AON_READ_WHATIF_H */

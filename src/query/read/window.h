@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* window.h - of a store that is too large to be loaded: the newest steps that fit. */
-#ifndef AON_READ_WINDOW_H
-#define AON_READ_WINDOW_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ int read_part(struct trace **out, struct store *st, const char *path,
  * the part has, about. *part becomes what was loaded; its times must be given. */
 int read_window(struct trace **out, struct store *st, const char *path, struct store_filter *part,
 		double events, size_t most, uint64_t until_ns);
-
-#endif /* AON_READ_WINDOW_H */

@@ -4,8 +4,7 @@
  *
  * Entry 0 of names and tracks is "none", and what an id that nobody knows maps to.
  */
-#ifndef AON_SQL_DICT_H
-#define AON_SQL_DICT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ static inline uint32_t dict_track(const struct dict *d, uint32_t id)
 {
 	return dict_at(&d->by_track, id);
 }
-
-#endif /* AON_SQL_DICT_H */

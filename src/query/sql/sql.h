@@ -5,8 +5,7 @@
  * Nothing can be written, attached or loaded: a query reads the store's tables (docs/sql.md) and
  * computes. Memory and time are bounded. Besides the store the only layer that knows SQLite.
  */
-#ifndef AON_SQL_H
-#define AON_SQL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ void sql_close(struct sql *s); /* NULL is allowed */
  *	-EBADMSG  the store cannot be read on          -ENOMEM  out of memory
  */
 int sql_run(struct sql *s, const char *text, const struct sql_sink *sink, struct sql_why *why);
-
-#endif /* AON_SQL_H */

@@ -4,8 +4,7 @@
  * functions that a host hands to a loadable extension (aon_sqlite.so). The host's library may
  * be another copy than the one that the store is read with, so no call may mix them up.
  */
-#ifndef AON_SQL_SQLITE_H
-#define AON_SQL_SQLITE_H
+#pragma once
 
 #ifdef AON_SQL_EXTENSION
 #include <sqlite3ext.h>
@@ -13,5 +12,3 @@ SQLITE_EXTENSION_INIT3
 #else
 #include <sqlite3.h>
 #endif
-
-#endif /* AON_SQL_SQLITE_H */

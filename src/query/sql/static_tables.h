@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* static_tables.h - the tables whose rows are made when they are asked for: rows of cells. */
-#ifndef AON_SQL_SMALL_H
-#define AON_SQL_SMALL_H
+#pragma once
 
 #include "sql/table.h"
 
@@ -55,5 +54,3 @@ int fill_telemetry(struct cells *c, struct sql_source *src, const struct small_a
 int fill_step_record(struct cells *c, struct sql_source *src, const struct small_ask *ask);
 int fill_exchange(struct cells *c, struct sql_source *src, const struct small_ask *ask);
 int fill_summary(struct cells *c, struct sql_source *src, const struct small_ask *ask);
-
-#endif /* AON_SQL_SMALL_H */

@@ -9,8 +9,7 @@
  *	event.c   the cursor over events
  *	small.c   the other tables: process, device, track, window ...
  */
-#ifndef AON_SQL_TABLE_H
-#define AON_SQL_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -207,5 +206,3 @@ const char *small_name(size_t i); /* of the tables of small.c; NULL after the la
 
 /* Makes all tables and views of a source in the schema temp, their names after `prefix`. */
 int tables_create(sqlite3 *db, struct sql_source *src, const char *prefix, char **why);
-
-#endif /* AON_SQL_TABLE_H */

@@ -6,8 +6,7 @@
  * four tiles say is what the one above them says. A counter's cell uses the same words: ns[0] is
  * the bits of its min, ns[1] of its max, ns[2] of their sum.
  */
-#ifndef AON_TILE_CELL_H
-#define AON_TILE_CELL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ void cell_add_samples(struct cell *to, const struct cell *c);
 /* The packed form of TILE_CELLS cells: owned by the caller; NULL: no memory. */
 uint8_t *cells_pack(const struct cell *c, uint32_t *len);
 void cells_unpack(struct cell *c, const uint8_t *bytes, size_t len);
-
-#endif /* AON_TILE_CELL_H */

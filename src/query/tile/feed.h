@@ -6,8 +6,7 @@
  * ends, and which are got one at a time. An event's id is that of aon sql: its block's and its
  * place in it. Ids of names, tracks and processes are the source's own.
  */
-#ifndef AON_TILE_FEED_H
-#define AON_TILE_FEED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,5 +76,3 @@ int feed_add_block(struct feed *f, const struct feed_block *b);
 struct feed_process *feed_add_process(struct feed *f); /* NULL: no memory */
 int feed_set_track(struct feed *f, uint32_t id, const struct feed_track *l);
 void feed_fini(struct feed *f);
-
-#endif /* AON_TILE_FEED_H */

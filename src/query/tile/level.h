@@ -9,8 +9,7 @@
  *
  * An instant at which several events run is that one's which began last: of ranges the innermost.
  */
-#ifndef AON_TILE_LEVEL_H
-#define AON_TILE_LEVEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -93,5 +92,3 @@ int levels_cut(struct levels *l, uint64_t ns);
 #define LEVELS_SCRATCH ((LEVEL_MAX / 2 + 1) * TILE_CELLS)
 int levels_get(struct levels *l, uint8_t L, uint64_t index, bool keep, struct cell *c,
 	       struct cell *scratch);
-
-#endif /* AON_TILE_LEVEL_H */

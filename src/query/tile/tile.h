@@ -8,8 +8,7 @@
  * call any function; answers that point into the view are good until tile_close(), as tracks
  * and names are only added. docs/tiles.md has the bytes of a tile.
  */
-#ifndef AON_TILE_H
-#define AON_TILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -201,5 +200,3 @@ struct tile_selected {
 /* Events of the tracks (none: all) that reach into [t0, t1), each once. */
 int tile_select(struct tile_view *v, uint64_t t0, uint64_t t1, const uint32_t *track, size_t tracks,
 		uint64_t ns, struct tile_selected *out);
-
-#endif /* AON_TILE_H */

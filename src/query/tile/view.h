@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* view.h - what the files of this folder share of an open view. */
-#ifndef AON_TILE_VIEW_H
-#define AON_TILE_VIEW_H
+#pragma once
 
 #include <pthread.h>
 
@@ -183,5 +182,3 @@ int wire_empty(struct tile_answer *out, const struct tile_head *h);
 int wire_cells(struct tile_answer *out, const struct tile_head *h, const struct cell *c);
 int wire_samples(struct tile_answer *out, const struct tile_head *h, const struct cell *c);
 int wire_exact(struct tile_answer *out, const struct tile_head *h, const struct exact *e, size_t n);
-
-#endif /* AON_TILE_VIEW_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ask.h - questions to an aond, at its sockets. */
-#ifndef AON_CAPTURE_ASK_H
-#define AON_CAPTURE_ASK_H
+#pragma once
 
 #include <limits.h>
 #include <sys/types.h>
@@ -20,5 +19,3 @@ int admin_ask(const char *run_dir, const char *word, int timeout_ms, admin_line_
  * are guests. Returns the socket, or -errno as above. */
 int ask_open(const char *run_dir, int timeout_ms);
 int ask_on(int fd, const char *word, admin_line_fn *fn, void *arg);
-
-#endif /* AON_CAPTURE_ASK_H */

@@ -12,8 +12,7 @@
  * Results are 0 or -errno, and then c.said says why in a line: -EINVAL what was asked for, -ESRCH no such process,
  * -ECANCELED it was ended. Different captures may be used by different threads.
  */
-#ifndef AON_CAPTURE_NODE_CAPTURE_H
-#define AON_CAPTURE_NODE_CAPTURE_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -102,5 +101,3 @@ int node_capture_store(struct node_capture *c, struct trace **out);
 /* What the capture lacks, or what is worth to know, a line each. `lacks`: a process gave less than was asked for. */
 typedef void node_trouble_fn(void *arg, const char *line, bool lacks);
 void node_capture_troubles(const struct node_capture *c, node_trouble_fn *fn, void *arg);
-
-#endif /* AON_CAPTURE_NODE_CAPTURE_H */

@@ -7,8 +7,7 @@
  * newest steps (`window`). Until all was read, if that takes long, `whole` is false, and all is of the
  * newest steps.
  */
-#ifndef AON_SERVE_ANALYSIS_H
-#define AON_SERVE_ANALYSIS_H
+#pragma once
 
 #include "insight/find/finding.h"
 #include "insight/replay.h"
@@ -75,5 +74,3 @@ void analysis_whole_json(struct json *j, const struct run *r, uint64_t t0, uint6
 bool analysis_fits(const struct ask *q);
 /* Whether what is asked for is: 0, or -EFBIG, -EINVAL, -ENOMEM. */
 int analysis_loads(struct ask *q);
-
-#endif /* AON_SERVE_ANALYSIS_H */

@@ -3,8 +3,7 @@
  * analysis_job.h - one analysis that is on its way: a thread reads a large run as a whole, and who asks
  * waits for it a while, then makes do with a part until it is there.
  */
-#ifndef AON_SERVE_COMING_H
-#define AON_SERVE_COMING_H
+#pragma once
 
 #include "serve/analysis.h"
 
@@ -24,5 +23,3 @@ int coming_get(struct coming *c, struct analysis **an, const struct run *r,
 	       const struct store_filter *part, uint64_t wait_ns, coming_fn *fn);
 /* Whether what is asked for is still being read. */
 bool coming_is(struct coming *c, const struct analysis *want);
-
-#endif /* AON_SERVE_COMING_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cache.h - answers that were given, kept within a bound. Any thread may use it. */
-#ifndef AON_SERVE_CACHE_H
-#define AON_SERVE_CACHE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ void cache_free(struct cache *c); /* NULL is allowed */
 bool cache_get(struct cache *c, const struct cache_key *k, struct answer *a);
 /* Keeps a copy, if it is not too large; the longest unused go. */
 void cache_put(struct cache *c, const struct cache_key *k, const struct answer *a);
-
-#endif /* AON_SERVE_CACHE_H */

@@ -5,8 +5,7 @@
  * aond sees at its socket which user serves and decides as it does for everybody: a server may order what
  * that user may capture. Traces are in a folder of the server's, and are gone with it.
  */
-#ifndef AON_SERVE_ORDER_H
-#define AON_SERVE_ORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ int order_cancel(struct ordered *o, const struct run *r, uint32_t number);
 void ordered_json(struct json *j, const char *key, struct ordered *o, const struct run *r);
 /* The trace: a descriptor, or -ENOENT. */
 int order_open(struct ordered *o, const struct run *r, uint32_t number);
-
-#endif /* AON_SERVE_ORDER_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* flame.h - GPU time and launches by the code that asked for them, as a tree. */
-#ifndef AON_SERVE_FLAME_H
-#define AON_SERVE_FLAME_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ int flame_init(struct flame *f);
 /* Adds the GPU work of a trace, or of a stretch; its names must outlive the tree. -ENOMEM. */
 int flame_add(struct flame *f, const struct trace *t, const struct names *n);
 void flame_fini(struct flame *f); /* all zero is allowed */
-
-#endif /* AON_SERVE_FLAME_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_rows.h - GPU time by name: filled from events, rollups or columns, then sorted, cut and told. */
-#ifndef AON_SERVE_KROWS_H
-#define AON_SERVE_KROWS_H
+#pragma once
 
 #include "base/map.h"
 #include "base/sketch.h"
@@ -53,5 +52,3 @@ uint64_t krows_total(const struct krows *rs);
 void krow_id(char out[9], const char *name); /* of a name in addresses */
 /* The name without templates and arguments. */
 char *krow_short(char *out, size_t cap, const char *name);
-
-#endif /* AON_SERVE_KROWS_H */

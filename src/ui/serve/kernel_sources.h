@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_sources.h - where rows of GPU time come from. serve.heavy is held by all. */
-#ifndef AON_SERVE_FILL_H
-#define AON_SERVE_FILL_H
+#pragma once
 
 #include "serve/analysis.h"
 #include "serve/kernel_rows.h"
@@ -20,5 +19,3 @@ int fill_columns(struct krows *rs, struct ask *q, bool ranks);
 
 /* Kernels of what q asks for, from the best of these; with j, also says of which range. */
 int krows_kernels(struct krows *rs, struct ask *q, struct json *j, bool ranks);
-
-#endif /* AON_SERVE_FILL_H */

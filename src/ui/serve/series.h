@@ -6,8 +6,7 @@
  * rise is spread over the time since the one before, if that is a time between two polls. Of a mask it
  * is every bit that was set in a cell. A cell in which nothing was measured has none.
  */
-#ifndef AON_SERVE_SERIES_H
-#define AON_SERVE_SERIES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ void graph_end(struct graph *c, const struct graph_span *span);
 /* Cells that differ from the one before: [cell, least, mean, most], or [cell] where there is nothing. */
 void graph_json(struct json *j, const char *key, const struct graph *c,
 		const struct graph_span *span);
-
-#endif /* AON_SERVE_SERIES_H */

@@ -10,8 +10,7 @@
  * Any thread may ask. Answers that need a run's events hold s->heavy, one at a time, and timelines
  * are read by one thread, so that the memory of all of them together is bounded.
  */
-#ifndef AON_SERVE_H
-#define AON_SERVE_H
+#pragma once
 
 #include <limits.h>
 #include <pthread.h>
@@ -178,5 +177,3 @@ void run_fini(struct run *r);
 const char *run_name(const struct run *r);
 /* Whether `who` may see what a store has of everybody. */
 bool source_is_open_to(const struct source *src, const struct viewer *who);
-
-#endif /* AON_SERVE_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* steps.h - the steps of a run's first process that has some, straight from the store. */
-#ifndef AON_SERVE_STEPS_H
-#define AON_SERVE_STEPS_H
+#pragma once
 
 #include "insight/insight.h"
 #include "serve/api/api.h"
@@ -25,5 +24,3 @@ void steps_fini(struct step_rows *s);
 
 /* A quantile of their durations; 0 if there are none. */
 uint64_t steps_quantile(const struct step_rows *s, size_t from, size_t n, double q);
-
-#endif /* AON_SERVE_STEPS_H */

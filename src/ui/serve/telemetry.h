@@ -4,8 +4,7 @@
  *
  * Locked by whoever calls: metrics.c.
  */
-#ifndef AON_SERVE_TELEMETRY_H
-#define AON_SERVE_TELEMETRY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ int tele_gather(struct tele *t, struct serve *s);
 /* Whether a metric (its number in model/metric.tbl.h) is being measured. */
 bool tele_has(const struct tele *t, uint32_t metric);
 void tele_write(struct tele *t, FILE *f);
-
-#endif /* AON_SERVE_TELEMETRY_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* timeline.h - the runs that are looked at as timelines: a few views, kept while they are asked for. */
-#ifndef AON_SERVE_TIMELINE_H
-#define AON_SERVE_TIMELINE_H
+#pragma once
 
 #include "serve/serve.h"
 #include "tile/tile.h"
@@ -21,5 +20,3 @@ int timeline_get(struct ask *q, struct timeline **out, struct tile_view **v);
 /* Whether that takes no wait. */
 bool timeline_ready(const struct ask *q);
 void timeline_put(struct ask *q, struct timeline *t);
-
-#endif /* AON_SERVE_TIMELINE_H */

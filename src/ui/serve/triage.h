@@ -5,8 +5,7 @@
  * Stores are only read, so it is in a file of the user who serves: a line for each decision, by run
  * and finding, the last one counts. It is there after a restart, and other servers see it.
  */
-#ifndef AON_SERVE_TRIAGE_H
-#define AON_SERVE_TRIAGE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ int triages_parse(struct triages *out, const char *text, size_t len, const char 
 int triage_put(const char *path, const struct triage *t);
 
 int triage_key_ok(const char *key); /* as the page makes them */
-
-#endif /* AON_SERVE_TRIAGE_H */

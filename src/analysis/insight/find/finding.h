@@ -5,8 +5,7 @@
  * A finding has evidence or does not exist: a rule that cannot say what it saw (two numbers at
  * least) and what a fix should bring does not fire.
  */
-#ifndef AON_FINDING_H
-#define AON_FINDING_H
+#pragma once
 
 #include "base/fmt.h"
 #include "insight/insight.h"
@@ -127,5 +126,3 @@ char *finding_time(const struct finding *f, char out[FMT_LEN], uint64_t ns);
 #define SAY(to, ...) snprintf(f->to, sizeof(f->to), __VA_ARGS__) /* title, action, expect */
 double ratio(uint64_t a, uint64_t b);                            /* 0 if b is */
 const char *finding_per(const struct finding *f);                /* " a step", or " in all" */
-
-#endif /* AON_FINDING_H */

@@ -14,8 +14,7 @@
  *
  * Pure: no clock, no file.
  */
-#ifndef AON_INSIGHT_JOIN_H
-#define AON_INSIGHT_JOIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -201,5 +200,3 @@ struct join_state {
 bool join_state(const struct join *j, uint32_t device, enum cause c, struct join_state *out);
 double join_median(double *v, size_t n); /* sorts; NAN of none */
 double join_spread(double *v, size_t n); /* 1.4826 MAD; sorts */
-
-#endif /* AON_INSIGHT_JOIN_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* join_priv.h - levels of work by device and class; of join_level.c and join_judge.c alone. */
-#ifndef AON_INSIGHT_JOIN_PRIV_H
-#define AON_INSIGHT_JOIN_PRIV_H
+#pragma once
 
 #include "insight/find/join.h"
 
@@ -29,5 +28,3 @@ double join_level(const struct join_key *k, uint32_t bin); /* ln of ns; NAN: it 
 double judge_level(const struct judge *g, uint32_t d, uint32_t classes, bool as_all, uint32_t b);
 /* What its peers did in each bin, those in the same state left out; how many there were. */
 uint32_t judge_like(const struct judge *g, uint32_t d, uint32_t classes, bool as_all);
-
-#endif /* AON_INSIGHT_JOIN_PRIV_H */

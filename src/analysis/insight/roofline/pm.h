@@ -9,8 +9,7 @@
  *
  * Ranges (base/range.tbl.h) are of single calls of a kernel, and go before samples.
  */
-#ifndef AON_INSIGHT_PM_H
-#define AON_INSIGHT_PM_H
+#pragma once
 
 #include "base/counters.h"
 #include "base/map.h"
@@ -43,5 +42,3 @@ int pm_add(struct pm_uses *p, const struct trace *t);
 void pm_end(struct pm_uses *p);
 void pm_fini(struct pm_uses *p);
 const struct pm_use *pm_of_name(const struct pm_uses *p, uint32_t name); /* NULL: none */
-
-#endif /* AON_INSIGHT_PM_H */

@@ -9,8 +9,7 @@
  * is one such. Else the name may tell the work; or the device's counters (pm.h), how much of what the
  * device can was used while it ran; or nothing does.
  */
-#ifndef AON_ROOF_H
-#define AON_ROOF_H
+#pragma once
 
 #include "names/class.h"
 #include "base/map.h"
@@ -76,5 +75,3 @@ double roof_row_flops(const struct roof_row *r);
 double roof_row_Bps(const struct roof_row *r);
 /* The model's time of its own: a share of what such a shape should reach; 0: not known. */
 double roof_row_model(const struct roof_row *r);
-
-#endif /* AON_ROOF_H */

@@ -9,8 +9,7 @@
  * separated (insight.h, waits). Elsewhere the fastest call says the most that the bytes need: if that
  * is long, nobody can tell which of the two it is, and the verdict says so.
  */
-#ifndef AON_TRAFFIC_H
-#define AON_TRAFFIC_H
+#pragma once
 
 #include "theory/collective.h"
 
@@ -68,5 +67,3 @@ double traffic_fraction(const struct traffic_row *r);
 uint64_t traffic_lost_ns(const struct traffic_row *r);
 
 const char *traffic_direction(const struct traffic_row *r); /* of copies, for people */
-
-#endif /* AON_TRAFFIC_H */

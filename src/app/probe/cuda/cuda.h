@@ -15,8 +15,7 @@
  * All state is in one mapping that a forked child finds zeroed: `on` is 0 there, and CUPTI is
  * never called again. The buffers are zeroed there, too, and belong to nobody.
  */
-#ifndef AON_PROBE_CUDA_H
-#define AON_PROBE_CUDA_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -265,5 +264,3 @@ void keep_doorbell(struct cuda *c);
 void keep_tick(struct cuda *c); /* one look; by the thread, and at the start */
 void keep_cost(struct cuda *c);
 bool keep_stop(struct cuda *c); /* false: it is inside of CUPTI and does not come out */
-
-#endif /* AON_PROBE_CUDA_H */

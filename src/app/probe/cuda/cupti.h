@@ -6,8 +6,7 @@
  * Fields of records never move, records only grow at their end: offsets are constants, strides
  * are learnt from the library at run time (stride.c).
  */
-#ifndef AON_CUDA_CUPTI_H
-#define AON_CUDA_CUPTI_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -138,5 +137,3 @@ typedef void cupti_request2_fn(uint8_t **buffer, size_t *size, size_t *max_recor
 typedef void cupti_complete2_fn(uint8_t *buffer, size_t size, size_t valid, void *info);
 typedef int cupti_next_fn(uint8_t *buffer, size_t valid, void **record);
 typedef int cupti_size_fn(uint32_t kind, uint32_t version, size_t *size);
-
-#endif /* AON_CUDA_CUPTI_H */

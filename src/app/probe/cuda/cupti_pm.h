@@ -7,8 +7,7 @@
  * Every call takes one struct that begins with its size. Fields that later versions added at the end
  * are left out where nothing needs them.
  */
-#ifndef AON_CUDA_CUPTI_PM_H
-#define AON_CUDA_CUPTI_PM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -170,5 +169,3 @@ struct pm_sample { /* cuptiPmSamplingCounterDataGetSampleInfo */
 	size_t sample;
 	uint64_t start, end; /* out */
 };
-
-#endif /* AON_CUDA_CUPTI_PM_H */

@@ -4,8 +4,7 @@
  * single kernels. tests/unit/app/test_cupti_abi.c holds them against NVIDIA's headers. What is as for PM
  * sampling is in cupti_pm.h: metrics, and calls that take an object alone.
  */
-#ifndef AON_CUDA_CUPTI_RANGE_H
-#define AON_CUDA_CUPTI_RANGE_H
+#pragma once
 
 #include "probe/cuda/cupti_pm.h"
 
@@ -68,5 +67,3 @@ struct rp_info { /* cuptiRangeProfilerGetCounterDataInfo */
 	size_t bytes;
 	size_t ranges; /* out */
 };
-
-#endif /* AON_CUDA_CUPTI_RANGE_H */

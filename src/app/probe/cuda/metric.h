@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* metric.h - metrics of CUPTI by name: which of them a device reads in one pass, and their values. */
-#ifndef AON_CUDA_METRIC_H
-#define AON_CUDA_METRIC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ int metric_choose(const struct metric_api *api, struct metric_set *s,
 int metric_values(const struct metric_api *api, const struct metric_set *s,
 		  const struct pm_bytes *image, size_t at, double *value);
 void metric_fini(const struct metric_api *api, struct metric_set *s);
-
-#endif /* AON_CUDA_METRIC_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pm.h - counters of devices by PM sampling: what pm.c keeps. Only the probe's thread touches it. */
-#ifndef AON_CUDA_PM_H
-#define AON_CUDA_PM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ struct pm {
 	} api;
 	struct pm_device device[PM_DEVICES];
 };
-
-#endif /* AON_CUDA_PM_H */

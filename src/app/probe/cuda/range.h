@@ -7,8 +7,7 @@
  * The probe's thread arms, reads and gives up; the launching thread begins and ends. The thread that
  * sets the state to BUSY (G) owns everything else until it stores another (H); release and acquire pair.
  */
-#ifndef AON_CUDA_RANGE_H
-#define AON_CUDA_RANGE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -54,5 +53,3 @@ struct range {
 #include "probe/cuda/range_fn.tbl.h"
 	} api;
 };
-
-#endif /* AON_CUDA_RANGE_H */

@@ -5,8 +5,7 @@
  *	FIELD(name here, record's letter) of CUpti_Activity...; held against the real headers by
  *	tests/unit/app/test_cupti_abi.c
  */
-#ifndef AON_CUDA_RECORD_H
-#define AON_CUDA_RECORD_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -75,5 +74,3 @@ static inline const char *getptr(const uint8_t *r, unsigned at)
 {
 	return (const char *)(uintptr_t)get64(r, at);
 }
-
-#endif /* AON_CUDA_RECORD_H */

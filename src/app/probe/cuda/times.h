@@ -5,8 +5,7 @@
  * CUPTI's clock is the wall's, unless another tool gave it its own. It may be set, and a device's
  * may run away from it; both are noticed.
  */
-#ifndef AON_CUDA_TIMES_H
-#define AON_CUDA_TIMES_H
+#pragma once
 
 #include "base/clock.h"
 #include "pool/emit.h"
@@ -124,5 +123,3 @@ static inline void clock_look(struct cuda *c)
 		c->step_ns = 0;
 	}
 }
-
-#endif /* AON_CUDA_TIMES_H */

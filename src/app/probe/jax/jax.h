@@ -12,8 +12,7 @@
  *
  * Everything runs with Python's lock, or in the calling thread.
  */
-#ifndef AON_JAX_H
-#define AON_JAX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ struct jax_call {
 	uint32_t name, function;
 };
 const struct jax_call *call_current(void);
-
-#endif /* AON_JAX_H */

@@ -16,8 +16,7 @@
  *
  * A call only hands work over: a step lasts from one call of the anchor to the next.
  */
-#ifndef AON_JAX_STEP_H
-#define AON_JAX_STEP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ struct step_news {
 struct step_news step_call(struct jax_clock *c, uint32_t function, uint32_t tid, uint64_t now_ns);
 /* When the i-th of n steps in the past began; the n-th is the one that begins now. */
 uint64_t step_past(const struct jax_clock *c, uint32_t n, uint32_t i);
-
-#endif /* AON_JAX_STEP_H */

@@ -12,8 +12,7 @@
  * on CUDA's callback thread (where no CUDA call may be made), and closes the library with its
  * last communicator: no lock, no thread, no thread-local, and the library stays (nodelete).
  */
-#ifndef AON_NCCL_H
-#define AON_NCCL_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -142,5 +141,3 @@ bool nccl_is_kernel(nccl_handle h);
 
 /* What a communicator leaves behind is recorded as far as it is known. */
 void nccl_op_end_all(const struct nccl_comm *c);
-
-#endif /* AON_NCCL_H */

@@ -3,8 +3,7 @@
  * name.h - the fast path from the arguments of an NVTX call to its name: inlined into the calls.
  * handle.c fills the tables.
  */
-#ifndef AON_NVTX_NAME_H
-#define AON_NVTX_NAME_H
+#pragma once
 
 #include <string.h>
 
@@ -86,5 +85,3 @@ static inline const struct seen *seen_text(uint32_t domain, const char *text)
 			return NULL;
 	return c;
 }
-
-#endif /* AON_NVTX_NAME_H */

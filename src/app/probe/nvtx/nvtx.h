@@ -9,8 +9,7 @@
  * name.h    the straight way to a name
  * handle.c  names, domains and registered strings
  */
-#ifndef AON_NVTX_H
-#define AON_NVTX_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -134,5 +133,3 @@ void *nvtx_domain_create(struct nvtx_string name, void *theirs);
 void *nvtx_string_register(uint32_t domain, struct nvtx_string text, void *theirs);
 uint32_t nvtx_domain(const void *handle);
 bool nvtx_is_ours(const void *handle); /* a token: not for the other injection */
-
-#endif /* AON_NVTX_H */

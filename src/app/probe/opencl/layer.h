@@ -16,8 +16,7 @@
  *
  * All state is in one mapping that a forked child finds zeroed, so that a child is silent.
  */
-#ifndef AON_PROBE_OPENCL_H
-#define AON_PROBE_OPENCL_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -231,5 +230,3 @@ void harvest_install(cl_icd_dispatch *ours);
 		if ((ours)->fn)               \
 			(ours)->fn = on_##fn; \
 	} while (0)
-
-#endif /* AON_PROBE_OPENCL_H */

@@ -15,8 +15,7 @@
  *	first step   from the first sign of life to the end of its last optimizer
  *	all others   from the end of the one before
  */
-#ifndef AON_TORCH_STEP_H
-#define AON_TORCH_STEP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -51,5 +50,3 @@ int step_zero(struct step_clock *c, uint64_t now_ns, struct step_span *out);
 int step_fetch(struct step_clock *c, uint64_t now_ns, struct step_span *out);
 /* Nothing more comes. */
 int step_finish(struct step_clock *c, struct step_span *out);
-
-#endif /* AON_TORCH_STEP_H */

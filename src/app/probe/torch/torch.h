@@ -17,8 +17,7 @@
  * throw or use the heap. An end may come after its callback was removed, so nothing here is ever
  * freed and the library is never unloaded.
  */
-#ifndef AON_TORCH_H
-#define AON_TORCH_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -185,5 +184,3 @@ void *hook_none(void); /* a new reference to None */
  * by aon_torch_module(). */
 int call_start(void *module_type, void *trains, void *name);
 void call_window(void); /* operators are recorded from now on */
-
-#endif /* AON_TORCH_H */

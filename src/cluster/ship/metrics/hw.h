@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hw.h - telemetry as OpenTelemetry's conventions for hardware name it: hw.tbl.h, with identity. Pure. */
-#ifndef AON_SHIP_HW_H
-#define AON_SHIP_HW_H
+#pragma once
 
 #include "model/telemetry.h"
 #include "ship/source/meter.h"
@@ -11,5 +10,3 @@ int hw_add(struct meter *m, const struct series *s, double value);
 
 /* A unit of metric.tbl.h as UCUM writes it. */
 const char *hw_unit(const char *unit);
-
-#endif /* AON_SHIP_HW_H */

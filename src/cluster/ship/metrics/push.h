@@ -3,8 +3,7 @@
  * push.h - metrics to OTLP over HTTP and to Prometheus' remote write, every now and then. What does not get through
  * is gone: the next has newer values.
  */
-#ifndef AON_SHIP_PUSH_H
-#define AON_SHIP_PUSH_H
+#pragma once
 
 #include "net/http.h"
 #include "ship/source/meter.h"
@@ -26,5 +25,3 @@ struct meter *push_meter(struct push *p, uint64_t now_ns);
 /* Sends them; failures are counted and logged. Bytes on the wire. */
 uint64_t push_send(struct push *p);
 uint64_t push_failures(const struct push *p);
-
-#endif /* AON_SHIP_PUSH_H */

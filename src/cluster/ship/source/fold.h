@@ -3,8 +3,7 @@
  * fold.h - windows of a second as windows of ten: sums of what one name did in one process, over its tracks.
  * Of names that chance has left out of some steps the sums are of all steps, and say how sure they are. Pure.
  */
-#ifndef AON_SHIP_FOLD_H
-#define AON_SHIP_FOLD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ void fold_fini(struct fold *f);
 size_t fold_hist(uint8_t out[FOLD_HIST_MAX], const struct sketch *s);
 /* And back: 0 or -EBADMSG, -ENOMEM. */
 int fold_unhist(struct sketch *out, const void *data, size_t len);
-
-#endif /* AON_SHIP_FOLD_H */

@@ -3,8 +3,7 @@
  * meter.h - the same as metrics: what a node reports about itself, as OTLP and as Prometheus'
  * remote write. Points are values of now; counters count since the start of aon ship. Pure.
  */
-#ifndef AON_SHIP_METER_H
-#define AON_SHIP_METER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ int meter_otlp(struct meter *m, struct pb_out *out);
 int meter_remote_write(struct meter *m, struct pb_out *out);
 /* Snappy's block format. */
 int snappy(struct pb_out *out, const uint8_t *data, size_t len);
-
-#endif /* AON_SHIP_METER_H */

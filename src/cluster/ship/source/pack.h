@@ -3,8 +3,7 @@
  * pack.h - rows into batches of a spool: one for each table, route and day, and another when one is full. Some are
  * under way at a time; names and processes are put before the others, which speak of them.
  */
-#ifndef AON_SHIP_PACK_H
-#define AON_SHIP_PACK_H
+#pragma once
 
 #include "ship/spool/spool.h"
 
@@ -35,5 +34,3 @@ void packs_add(struct packs *p, enum ship_table_id table, uint64_t route, void *
 /* Puts what is left: 0 or the first error. */
 int packs_end(struct packs *p);
 void packs_fini(struct packs *p);
-
-#endif /* AON_SHIP_PACK_H */

@@ -5,8 +5,7 @@
  * The store is only read. What a row needs to be understood (names, processes) is put before it. Rows that were
  * overwritten in the store before they were read are counted as a gap.
  */
-#ifndef AON_SHIP_SOURCE_H
-#define AON_SHIP_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ uint64_t source_behind(const struct ship_source *s);
 /* Who we are, names of spools and rows: as told, else as the store says. -EAGAIN: it says nothing yet; with `last` the
  * machine's own name has to do then. */
 int source_names(struct source_opts *o, bool last);
-
-#endif /* AON_SHIP_SOURCE_H */

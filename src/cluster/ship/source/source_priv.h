@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* source_priv.h - a source from within. */
-#ifndef AON_SHIP_SOURCE_PRIV_H
-#define AON_SHIP_SOURCE_PRIV_H
+#pragma once
 
 #include "model/node.h"
 #include "model/telemetry.h"
@@ -85,5 +84,3 @@ void source_count(struct known *k, const struct fold_row *r);
 int source_alarms(struct ship_source *s, struct spool *spool);
 void source_beat(struct ship_source *s, struct spool *spool, const struct source_node *node);
 void source_forget(struct ship_source *s); /* what was sent: that commit failed */
-
-#endif /* AON_SHIP_SOURCE_PRIV_H */

@@ -8,8 +8,7 @@
  * row of `drop` says so. All rows are of one day, so that an insert makes one part and is there wholly or not
  * at all; and of one `route`, which says where: job, else host, hashed. docs/cluster.md draws it.
  */
-#ifndef AON_SHIP_BATCH_H
-#define AON_SHIP_BATCH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -68,5 +67,3 @@ char *batch_token(char out[BATCH_TOKEN], const struct batch_head *h);
 /* A hash for proc, name, route and src: never 0. */
 uint64_t ship_hash(const void *data, size_t len);
 uint64_t ship_hash_text(const char *s);
-
-#endif /* AON_SHIP_BATCH_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* durable.h - files of a folder that are wholly there after a crash, or not at all. */
-#ifndef AON_SHIP_DURABLE_H
-#define AON_SHIP_DURABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ int durable_rename(int dir, const char *from, int to_dir, const char *to);
 
 /* A file of at most `max` bytes into memory of the caller's to free. -EFBIG; -ENOENT ... */
 int durable_read(int dir, const char *name, size_t max, void **out, size_t *len);
-
-#endif /* AON_SHIP_DURABLE_H */

@@ -5,8 +5,7 @@
  *
  *	BOOT<space>DAY<space>BYTES<space>STOPS
  */
-#ifndef AON_SHIP_NETDAY_H
-#define AON_SHIP_NETDAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ static inline uint64_t netday_end(const struct netday *n)
 
 /* Any text, of the file above: false: of another boot or day, or none at all. */
 bool netday_parse(struct netday *n, const char *text);
-
-#endif /* AON_SHIP_NETDAY_H */

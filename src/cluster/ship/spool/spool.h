@@ -15,8 +15,7 @@
  *
  * One process has a spool (-EBUSY); spool_look() is for all others. One thread.
  */
-#ifndef AON_SHIP_SPOOL_H
-#define AON_SHIP_SPOOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -108,5 +107,3 @@ int spool_look(const char *dir, struct spool_stat *out, struct spool_why *why);
 /* What was set aside, and why. */
 typedef int spool_aside_fn(void *arg, const struct batch_head *h, const char *reason);
 int spool_each_aside(const char *dir, spool_aside_fn *fn, void *arg);
-
-#endif /* AON_SHIP_SPOOL_H */

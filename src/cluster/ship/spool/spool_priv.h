@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* spool_priv.h - a spool from within. */
-#ifndef AON_SHIP_SPOOL_PRIV_H
-#define AON_SHIP_SPOOL_PRIV_H
+#pragma once
 
 #include "ship/spool/spool_state.h"
 
@@ -47,5 +46,3 @@ int spool_say(struct spool_why *why, int err, const char *fmt, ...)
 
 /* What lies in the folder, into s->entry; what no commit or state has is unlinked, unless `look`. */
 int spool_scan(struct spool *s, bool look, struct spool_why *why);
-
-#endif /* AON_SHIP_SPOOL_PRIV_H */

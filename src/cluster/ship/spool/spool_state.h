@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* spool_state.h - what a spool remembers beside its batches: one small file that is replaced as a whole. */
-#ifndef AON_SHIP_SPOOL_STATE_H
-#define AON_SHIP_SPOOL_STATE_H
+#pragma once
 
 #include "ship/spool/spool.h"
 
@@ -32,5 +31,3 @@ struct state {
 int state_read(int dir, struct state *st, void **cursor);
 /* *doubt: it failed, and which state a crash would leave is not known. */
 int state_write(int dir, struct state *st, const void *cursor, bool *doubt);
-
-#endif /* AON_SHIP_SPOOL_STATE_H */

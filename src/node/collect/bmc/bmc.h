@@ -5,8 +5,7 @@
  * A thread of its own talks to each and fills this; the collector's thread reads all of them once an
  * interval. So one that is slow or dead delays nobody. `lock` guards all but `conf` and `stop`.
  */
-#ifndef AON_COLLECT_BMC_H
-#define AON_COLLECT_BMC_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -108,5 +107,3 @@ int bmc_write(struct bmc *b, const char *dir);
 void *redfish_thread(void *bmc);
 void *redfish_listener(void *bmc);
 void *ipmi_thread(void *bmc);
-
-#endif /* AON_COLLECT_BMC_H */

@@ -3,8 +3,7 @@
  * bmc_conf.h - which BMCs there are: a section [NAME] for each, with lines of KEY = VALUE. Lines
  * before the first section are for all that follow. Passwords are in files that it names, never here.
  */
-#ifndef AON_COLLECT_BMC_CONF_H
-#define AON_COLLECT_BMC_CONF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ struct bmc_login {
 	char user[128], password[256];
 };
 int bmc_login_read(struct bmc_login *out, const char *path, struct bmc_why *why);
-
-#endif /* AON_COLLECT_BMC_CONF_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ipmi_sdr.h - what a BMC's sensor records say: names, units, and how a byte becomes a value. Pure; any bytes. */
-#ifndef AON_COLLECT_IPMI_SDR_H
-#define AON_COLLECT_IPMI_SDR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ struct ipmi_sel {
 /* An answer to Get SEL Entry behind its completion code. 0, or -EBADMSG. */
 int ipmi_sel_parse(struct ipmi_sel *out, const uint8_t *answer, size_t len);
 const char *ipmi_sensor_type(uint8_t type); /* "Temperature" */
-
-#endif /* AON_COLLECT_IPMI_SDR_H */

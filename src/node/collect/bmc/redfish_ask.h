@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* redfish_ask.h - requests to a BMC: who logs in, how often, what to do when it says no. */
-#ifndef AON_COLLECT_REDFISH_ASK_H
-#define AON_COLLECT_REDFISH_ASK_H
+#pragma once
 
 #include "collect/bmc/bmc.h"
 #include "net/fetch.h"
@@ -34,5 +33,3 @@ int redfish_get(struct redfish *r, const char *path, const char *etag, enum redf
 		struct fetch_answer *out);
 /* Headers for a request of one's own; what is in `login` is to be wiped. -errno: not let in. */
 int redfish_sign(struct redfish *r, struct fetch_ask *ask, struct bmc_login *login);
-
-#endif /* AON_COLLECT_REDFISH_ASK_H */

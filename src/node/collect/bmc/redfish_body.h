@@ -6,8 +6,7 @@
  * A value is known by its resource and a pointer into it, the way metric reports name them:
  * "/redfish/v1/Chassis/Tray/Sensors/T0" and "/Oem/Nvidia/BitErrorRate".
  */
-#ifndef AON_COLLECT_REDFISH_BODY_H
-#define AON_COLLECT_REDFISH_BODY_H
+#pragma once
 
 #include "base/json_read.h"
 
@@ -67,5 +66,3 @@ typedef void redfish_event_fn(void *arg, const struct redfish_event *e);
 
 /* Events of an Event, entries of a collection of LogEntry. How many, or -EBADMSG. */
 int redfish_events(const char *body, size_t len, redfish_event_fn *fn, void *arg);
-
-#endif /* AON_COLLECT_REDFISH_BODY_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* redfish_look.h - what the thread of a BMC knows between two looks. */
-#ifndef AON_COLLECT_REDFISH_LOOK_H
-#define AON_COLLECT_REDFISH_LOOK_H
+#pragma once
 
 #include "collect/bmc/redfish_tree.h"
 
@@ -40,5 +39,3 @@ void redfish_take_leaf(void *arg, const struct redfish_leaf *leaf);
 void redfish_take_metric(void *arg, const struct redfish_metric *m);
 void redfish_take_fact(void *arg, const struct redfish_leaf *leaf);
 void redfish_take_log(void *arg, const struct redfish_event *e);
-
-#endif /* AON_COLLECT_REDFISH_LOOK_H */

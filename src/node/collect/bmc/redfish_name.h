@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* redfish_name.h - what a property of Redfish is as a metric, and what its device is called. */
-#ifndef AON_COLLECT_REDFISH_NAME_H
-#define AON_COLLECT_REDFISH_NAME_H
+#pragma once
 
 #include "collect/bmc/redfish_body.h"
 
@@ -33,5 +32,3 @@ void redfish_device(char out[REDFISH_DEVICE], const char *path, const char *poin
  * factor. False: it says that there is none, or nothing that can be understood.
  */
 bool redfish_value(const struct redfish_row *row, struct json_tok value, double *out);
-
-#endif /* AON_COLLECT_REDFISH_NAME_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* redfish_tree.h - a BMC's resources: which there are, what each is for, when it is asked again. */
-#ifndef AON_COLLECT_REDFISH_TREE_H
-#define AON_COLLECT_REDFISH_TREE_H
+#pragma once
 
 #include "base/map.h"
 #include "collect/bmc/redfish_ask.h"
@@ -41,5 +40,3 @@ struct redfish_resource *redfish_tree_add(struct redfish_tree *t, const char *pa
 bool redfish_follows(const char *key);
 /* By "#Sensor.v1_7_0.Sensor". */
 enum redfish_use redfish_use_of(const char *type);
-
-#endif /* AON_COLLECT_REDFISH_TREE_H */

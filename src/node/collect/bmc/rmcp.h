@@ -5,8 +5,7 @@
  * Only what is needed to read: a user's rights, RAKP with HMAC-SHA256 or HMAC-SHA1, AES-CBC-128 and integrity
  * always (cipher suites 17 and 3). A BMC that wants less is not talked to.
  */
-#ifndef AON_COLLECT_RMCP_H
-#define AON_COLLECT_RMCP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ int rmcp_unseal(uint8_t msg[IPMI_DATA], const struct rmcp_keys *k, uint32_t sess
 		const uint8_t *packet, size_t len);
 /* The payload of a packet outside of a session: its length, or -EBADMSG. */
 int rmcp_payload(const uint8_t *packet, size_t len, uint8_t type, const uint8_t **out);
-
-#endif /* AON_COLLECT_RMCP_H */

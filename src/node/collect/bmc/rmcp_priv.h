@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rmcp_priv.h - between packets (rmcp.c) and sessions (rmcp_session.c). */
-#ifndef AON_COLLECT_RMCP_PRIV_H
-#define AON_COLLECT_RMCP_PRIV_H
+#pragma once
 
 #include "collect/bmc/rmcp.h"
 
@@ -14,5 +13,3 @@ size_t rmcp_plain(uint8_t *out, uint8_t type, const uint8_t *payload, size_t len
 int ipmi_dev_open(const char *path);
 int ipmi_dev_do(int fd, const struct ipmi_ask *ask, uint32_t timeout_ms, uint8_t answer[IPMI_DATA],
 		uint8_t *code);
-
-#endif /* AON_COLLECT_RMCP_PRIV_H */

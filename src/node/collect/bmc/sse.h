@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sse.h - server-sent events out of a stream of bytes, which may be cut anywhere. Any bytes are allowed. */
-#ifndef AON_COLLECT_SSE_H
-#define AON_COLLECT_SSE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ typedef void sse_fn(void *arg, char *data, size_t n);
 
 void sse_feed(struct sse *s, const char *bytes, size_t n, sse_fn *fn, void *arg);
 void sse_fini(struct sse *s);
-
-#endif /* AON_COLLECT_SSE_H */

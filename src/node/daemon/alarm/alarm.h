@@ -5,8 +5,7 @@
  * Steps and windows of a process come from its stream; every second its heartbeat is looked at, and every
  * ten seconds who is late among the ranks of a job here.
  */
-#ifndef AON_DAEMON_ALARM_H
-#define AON_DAEMON_ALARM_H
+#pragma once
 
 #include "detect/detect.h"
 #include "detect/fault.h"
@@ -68,5 +67,3 @@ void alarm_tick(struct roster *r, uint64_t now_ns);
 void alarm_fault(struct roster *r, const char *what, const char *text, uint64_t now_ns);
 /* Its process has ended, its records are drained: if others of its job hang already, they wait for it. */
 void alarm_ended(struct sess *s, uint64_t now_ns);
-
-#endif /* AON_DAEMON_ALARM_H */

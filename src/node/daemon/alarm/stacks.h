@@ -5,8 +5,7 @@
  * aon-stacks looks, as a process of its own, one at a time; what it says goes into the journal, a line
  * for each group of ranks that stand at the same place. The loop waits for nothing.
  */
-#ifndef AON_DAEMON_STACKS_H
-#define AON_DAEMON_STACKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ void stacks_fini(struct stacks *st); /* kills it, if it runs */
 void stacks_want(struct sess *s, uint64_t now_ns);
 /* Every second: begins what is due, ends what takes too long. */
 void stacks_tick(struct roster *r, uint64_t now_ns);
-
-#endif /* AON_DAEMON_STACKS_H */

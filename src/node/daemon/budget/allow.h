@@ -6,8 +6,7 @@
  * sets for a process overrides the limit of its job, and that the settings; of what
  * users say the tightest counts. Pure: nothing here knows sockets or sessions.
  */
-#ifndef AON_ALLOW_H
-#define AON_ALLOW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ struct allow_job *allow_job(struct allow_jobs *jobs, const char *job, bool admin
 /* One value, or NULL: removes an earlier one. */
 void allow_set(struct allow *a, enum allow_key key, bool admin, const int64_t *value);
 bool allow_empty(const struct allow *a);
-
-#endif /* AON_ALLOW_H */

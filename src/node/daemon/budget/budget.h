@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* budget.h - what a process is asked to record, what may limit that, and what it costs. */
-#ifndef AON_BUDGET_H
-#define AON_BUDGET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ void budget_tick(struct roster *r, uint64_t now_ns);
 void budget_note(struct sess *s);                               /* into its row */
 uint64_t budget_written(const struct sess *s);                  /* bytes of events, today */
 int64_t budget_limit(const struct sess *s, enum allow_key key); /* what holds for it */
-
-#endif /* AON_BUDGET_H */

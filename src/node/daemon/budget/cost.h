@@ -6,8 +6,7 @@
  * the fidelity level and the steps to leave out, for the process's gate. Nothing here knows gates or
  * sessions.
  */
-#ifndef AON_DAEMON_COST_H
-#define AON_DAEMON_COST_H
+#pragma once
 
 #include "govern/govern.h"
 #include "model/event.h"
@@ -88,5 +87,3 @@ struct interval cost_now(const struct cost *c);
 
 /* What writing a record costs a thread of this machine: the best of a few thousand. 1 ms. */
 double cost_calibrate(void);
-
-#endif /* AON_DAEMON_COST_H */

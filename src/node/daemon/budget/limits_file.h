@@ -8,8 +8,7 @@
  *
  * It is written anew with every change, and read once. What does not fit is left out.
  */
-#ifndef AON_KEPT_H
-#define AON_KEPT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -38,5 +37,3 @@ void kept_fini(struct kept *k);
 
 void kept_read(struct roster *r, int run_dir);
 void kept_write(const struct roster *r, int run_dir);
-
-#endif /* AON_KEPT_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* quota.h - so many of something for each user in a span of time: a day, a second. */
-#ifndef AON_DAEMON_QUOTA_H
-#define AON_DAEMON_QUOTA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ struct quota {
 
 /* One more for that user, at `now_ns`. False: he has had `max` in this span. */
 bool quota_take(struct quota *q, uid_t uid, uint64_t now_ns, uint64_t span_ns, uint32_t max);
-
-#endif /* AON_DAEMON_QUOTA_H */

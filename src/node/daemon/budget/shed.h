@@ -6,8 +6,7 @@
  * rolled up, then records are only taken and counted, so that programs never wait. Well under
  * it for a while it comes down again; each relapse makes the next while longer.
  */
-#ifndef AON_SHED_H
-#define AON_SHED_H
+#pragma once
 
 #include <stdint.h>
 
@@ -41,5 +40,3 @@ static inline uint32_t shed_percent(uint32_t gpus)
 
 /* What is shed at that much memory of `limit` (0: none): up at once, down below 3/4 of `limit`. */
 enum shed_level shed_memory(enum shed_level was, uint64_t used, uint64_t limit);
-
-#endif /* AON_SHED_H */

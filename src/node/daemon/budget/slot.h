@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* slot.h - programs without steps: slots of time take the place of steps. */
-#ifndef AON_SLOT_H
-#define AON_SLOT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ struct slots {
 int slot_init(struct roster *r);
 void slot_fini(struct roster *r);
 void slot_tick(struct roster *r); /* before budget_tick() */
-
-#endif /* AON_SLOT_H */

@@ -15,8 +15,7 @@
  * A capture is its asker's: when that closes its socket, whatever ends it, the capture is gone; but for
  * triggers that stand (standing.h).
  */
-#ifndef AON_DAEMON_CAPTURE_H
-#define AON_DAEMON_CAPTURE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -139,5 +138,3 @@ size_t capture_jobs(struct captures *cs, uid_t uid, struct capture_job *out, siz
 
 /* A request (admin.h), and its answer to `f`. */
 void capture_ask(FILE *f, struct captures *cs, const struct admin_client *asker, char *request);
-
-#endif /* AON_DAEMON_CAPTURE_H */

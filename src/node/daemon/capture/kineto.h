@@ -9,8 +9,7 @@
  * A thread of its own answers, because Kineto waits 90 ms only and the loop may be held up longer.
  * It touches no disk, and takes one lock that nobody holds for more than a look at the table.
  */
-#ifndef AON_KINETO_H
-#define AON_KINETO_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -118,5 +117,3 @@ void kineto_forget(struct kineto *k, uint64_t owner); /* all its orders */
 /* For tests, and the thread: a message of that process; what to answer is put into `config`. */
 int kineto_heard(struct kineto *k, const struct fabric_msg *m, pid_t pid, uid_t uid,
 		 uint64_t now_ns, char config[KINETO_CONFIG]);
-
-#endif /* AON_KINETO_H */

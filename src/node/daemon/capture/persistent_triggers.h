@@ -6,8 +6,7 @@
  *
  *	UID<tab>PID<tab>ASKED_NS<tab>as after "capture begin"
  */
-#ifndef AON_DAEMON_STANDING_H
-#define AON_DAEMON_STANDING_H
+#pragma once
 
 #include <stdint.h>
 
@@ -37,5 +36,3 @@ struct standing_line {
 	struct capture_want want;
 };
 bool standing_parse(struct standing_line *out, char *line);
-
-#endif /* AON_DAEMON_STANDING_H */

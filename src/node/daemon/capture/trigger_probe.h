@@ -5,8 +5,7 @@
  * Arms hang on a stream, one for each capture that waits for it; they cost nothing where there are
  * none. Everything runs on the drain thread.
  */
-#ifndef AON_DAEMON_ARM_H
-#define AON_DAEMON_ARM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ void arms_free(struct stream *s);
 
 void arms_events(struct stream *s, const struct event *ev, size_t n);
 void arm_second(struct arm *a, struct sess *s, uint64_t now_ns);
-
-#endif /* AON_DAEMON_ARM_H */

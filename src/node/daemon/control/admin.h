@@ -22,8 +22,7 @@
  *
  * Failures answer "error: why". Nobody here can hold the loop up: who does not read is closed.
  */
-#ifndef AON_ADMIN_H
-#define AON_ADMIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ void admin_fini(struct admin *a);
 int admin_guest(struct admin *a, int sock, uid_t uid, pid_t pid);
 /* Commits up to `done` are in the store, or err says why not. */
 void admin_flushed(struct admin *a, uint64_t done, int err);
-
-#endif /* AON_ADMIN_H */

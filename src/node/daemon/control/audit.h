@@ -8,8 +8,7 @@
  * hands lines to the writer's thread and never waits; a user has AUDIT_LINES a day, root and aond
  * as many as they like; the file is bounded and kept twice (model/audit.h). `aon audit` reads it.
  */
-#ifndef AON_DAEMON_AUDIT_H
-#define AON_DAEMON_AUDIT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ void audit_say(uid_t uid, pid_t pid, const char *what, int err, const char *fmt,
 
 /* Writer's thread: a line, with its LF. */
 void audit_write(const char *line, size_t len);
-
-#endif /* AON_DAEMON_AUDIT_H */

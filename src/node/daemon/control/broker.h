@@ -10,8 +10,7 @@
  * A consumer is a connection. It may ask for names, tracks and processes of events that its ring has
  * held, and for no others: those may be another user's. A client that asks too often waits.
  */
-#ifndef AON_BROKER_H
-#define AON_BROKER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +74,3 @@ bool broker_detail(const struct broker *b, const struct process *p);
 
 void broker_tick(struct broker *b, uint64_t events, bool lean); /* every second */
 void broker_json(const struct broker *b, struct json *j);       /* "consumers": [...] */
-
-#endif /* AON_BROKER_H */

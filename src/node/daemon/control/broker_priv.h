@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* broker_priv.h - what broker.c and broker_ask.c share. */
-#ifndef AON_BROKER_PRIV_H
-#define AON_BROKER_PRIV_H
+#pragma once
 
 #include "daemon/control/broker.h"
 
@@ -47,5 +46,3 @@ static inline bool audience_may(const struct audience *a, const struct process *
 
 /* The answer's length. -EINVAL: no question. */
 int broker_answer(struct audience *a, const char *line, char *out, size_t cap);
-
-#endif /* AON_BROKER_PRIV_H */

@@ -10,8 +10,7 @@
  * time, or by its holder's end; not with aond (lease_kept.c). A user takes what is in processes of his own; what the node has once is
  * for the admin; collectors that measure by the GPUs' counters wait for it, too (collect/leased.h).
  */
-#ifndef AON_DAEMON_LEASE_H
-#define AON_DAEMON_LEASE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,5 +68,3 @@ int lease_take(struct leases *ls, const struct lease_ask *ask, uint32_t *number)
 /* A request as above, and its answer to `f`. */
 void lease_request(FILE *f, struct leases *ls, const struct admin_client *c, char *words);
 void leases_json(const struct leases *ls, struct json *j); /* "leases": [...] */
-
-#endif /* AON_DAEMON_LEASE_H */

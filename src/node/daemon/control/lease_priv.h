@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lease_priv.h - what lease.c and lease_ask.c share. */
-#ifndef AON_DAEMON_LEASE_PRIV_H
-#define AON_DAEMON_LEASE_PRIV_H
+#pragma once
 
 #include "daemon/control/lease.h"
 
@@ -34,5 +33,3 @@ int lease_release(struct leases *ls, const struct lease_ask *a);
 
 /* As the aond before had it: its process knows already. */
 int lease_again(struct leases *ls, const struct lease_ask *a);
-
-#endif /* AON_DAEMON_LEASE_PRIV_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ring.h - aond's end of a ring of live events (abi/consume.h): writes, and waits for nobody. */
-#ifndef AON_DAEMON_RING_H
-#define AON_DAEMON_RING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ size_t ring_write(struct ring *r, const struct process *p, uint64_t kinds, const
 		  size_t n);
 void ring_window(struct ring *r, struct aon_consumer_window *w); /* its seq is filled */
 void ring_skip(struct ring *r, size_t n); /* so many belong here, and are left out */
-
-#endif /* AON_DAEMON_RING_H */

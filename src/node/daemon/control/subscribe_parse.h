@@ -11,8 +11,7 @@
  *
  * A word that is not known is of a newer consumer, and skipped.
  */
-#ifndef AON_DAEMON_NEED_H
-#define AON_DAEMON_NEED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ extern const char *const need_word[NEED_PRIORITIES];
 int need_parse(struct need *out, char *words);
 
 bool need_pid(const struct need *n, uint32_t pid);
-
-#endif /* AON_DAEMON_NEED_H */

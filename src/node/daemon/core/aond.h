@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aond.h - the daemon as a whole: what is started, in order, and ended in the reverse one. */
-#ifndef AON_AOND_H
-#define AON_AOND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -93,5 +92,3 @@ uint32_t budget_percent(const struct aond *d); /* of a core, as cpu_percent or t
 
 /* A request about traces on demand of that asker. */
 void kineto_ask(FILE *f, struct admin_client *asker, char *request);
-
-#endif /* AON_AOND_H */

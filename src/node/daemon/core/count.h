@@ -3,8 +3,7 @@
  * count.h - aond's own counters. Each is written by one thread and read by any: relaxed
  * atomics are enough, no other data is reached through them.
  */
-#ifndef AON_COUNT_H
-#define AON_COUNT_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ static inline void count_max(enum count_id id, uint64_t v)
 	if (v > count_get(id))
 		count_set(id, v);
 }
-
-#endif /* AON_COUNT_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* loop.h - one epoll loop; a watch is a descriptor and who is called when it speaks. */
-#ifndef AON_LOOP_H
-#define AON_LOOP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ void loop_del(struct loop *l, struct watch *w);
 /* Waits for a batch (-1: for ever); 0 or -errno. Then: works on it. */
 int loop_wait(struct loop *l, int timeout_ms);
 void loop_work(struct loop *l);
-
-#endif /* AON_LOOP_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* notify.h - the service manager: sockets it made for us, and words we say to it. */
-#ifndef AON_NOTIFY_H
-#define AON_NOTIFY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@ void notify_reloading(void);
 
 /* How often the manager wants a sign of life, in ns; 0: never. */
 uint64_t notify_watchdog_ns(void);
-
-#endif /* AON_NOTIFY_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* param.h - aond's settings: one table, a file of `key = value`, and exact words on errors. */
-#ifndef AON_PARAM_H
-#define AON_PARAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,5 +78,3 @@ static inline void param_help(FILE *f)
 {
 	conf_help(&param_conf, f);
 }
-
-#endif /* AON_PARAM_H */

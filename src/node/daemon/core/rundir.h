@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rundir.h - the run directory: checked, locked by one aond, with its sockets and its rendezvous page. */
-#ifndef AON_RUNDIR_H
-#define AON_RUNDIR_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -30,5 +29,3 @@ void rundir_unlink(struct rundir *r, const char *name);
 int rundir_rendezvous(struct rundir *r, struct rundir_why *why);
 /* Tells every process that waits: there is a daemon (again). */
 void rundir_announce(struct rundir *r);
-
-#endif /* AON_RUNDIR_H */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* runfile.h - small files in the run directory, by which one aond tells the next what was set: they
  * outlive aond and not the machine, as processes do. */
-#ifndef AON_DAEMON_RUNFILE_H
-#define AON_DAEMON_RUNFILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ void runfile_write(int dir, const char *name, void (*put)(FILE *f, const void *a
 
 /* All of `text` is a number. NULL is allowed, and is none. */
 bool runfile_number(const char *text, uint64_t *out);
-
-#endif /* AON_DAEMON_RUNFILE_H */

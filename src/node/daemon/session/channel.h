@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* channel.h - how a process is heard: its socket, its end, and how often it rings. */
-#ifndef AON_CHANNEL_H
-#define AON_CHANNEL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ struct channel {
 	bool quiet;         /* it must make no system call: cannot ring */
 	bool more;          /* there is more than one turn takes */
 };
-
-#endif /* AON_CHANNEL_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gate.h - a session's gate: aond writes it, the process can only read it. */
-#ifndef AON_DAEMON_GATE_H
-#define AON_DAEMON_GATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ void gate_quiet(struct gate *g);
 void gate_beat(struct gate *g);
 
 uint32_t gate_wants(enum tier tier); /* AON_WANT_* */
-
-#endif /* AON_DAEMON_GATE_H */

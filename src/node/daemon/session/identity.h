@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* identity.h - who this node and its processes are to the cluster (docs/identity.md). */
-#ifndef AON_DAEMON_WHOIS_H
-#define AON_DAEMON_WHOIS_H
+#pragma once
 
 #include "abi/msg.h"
 #include "daemon/core/param.h"
@@ -16,5 +15,3 @@ void whois_node(struct node_ident *n, struct gpus *g, const struct param *p,
 void whois_words(struct process *p, const struct aon_msg_hello *m, const struct node_ident *n);
 void whois_kernel(struct process *p, const struct param *param, const struct gpus *g,
 		  const struct node_ident *n);
-
-#endif /* AON_DAEMON_WHOIS_H */

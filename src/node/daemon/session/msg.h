@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* msg.h - messages of processes: received with their descriptors, and checked. */
-#ifndef AON_DAEMON_MSG_H
-#define AON_DAEMON_MSG_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ int msg_recv(int sock, union msg *out, struct msg_fds *fds);
 
 /* Sends, or -errno at once: nobody waits for a process that does not read. */
 int msg_send(int sock, const void *msg, size_t len, const int *fd, unsigned fds);
-
-#endif /* AON_DAEMON_MSG_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* peer.h - who is at the other end of a socket: asked of the kernel, never of the peer. */
-#ifndef AON_PEER_H
-#define AON_PEER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ struct peer {
 /* *pidfd is the caller's on success. -ESRCH: gone already, or not to be seen from here. */
 int peer_get(struct peer *p, int *pidfd, int sock);
 bool peer_gone(int pidfd);
-
-#endif /* AON_PEER_H */

@@ -3,8 +3,7 @@
  * recovery.h - what an earlier aond left behind: rows of processes that live still and may come
  * with their pools, pools in files whose processes have ended, rows of those that are gone.
  */
-#ifndef AON_LEFT_H
-#define AON_LEFT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ void left_sweep(struct left *l, struct plant *pl);
 void left_pools(struct left *l, struct plant *pl, const char *dir, uint32_t rows_max);
 /* The name of a pool's file in dir. */
 void left_pool_unlink(const char *dir, const uint64_t pool_id[2]);
-
-#endif /* AON_LEFT_H */

@@ -7,8 +7,7 @@
  *	          its socket closes v  | it offers its pool again
  *	                      without a socket: emptied by the clock until its process ends
  */
-#ifndef AON_SESS_H
-#define AON_SESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ int sess_hello(struct sess *s, const struct aon_msg_hello *m, struct msg_fds *fd
 bool sess_cannot_ring(const struct sess *s);
 void sess_sock(struct watch *w, uint32_t events);
 void sess_pid(struct watch *w, uint32_t events);
-
-#endif /* AON_SESS_H */

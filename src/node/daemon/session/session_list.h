@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* session_list.h - all sessions, and what they share. */
-#ifndef AON_SESSION_LIST_H
-#define AON_SESSION_LIST_H
+#pragma once
 
 #include "daemon/budget/limits_file.h"
 #include "daemon/budget/quota.h"
@@ -69,5 +68,3 @@ unsigned roster_room(struct roster *r, pid_t pid, uid_t uid, uint32_t number, ui
 void roster_journal(struct roster *r, uid_t uid, uint64_t now_ns, struct journal_entry *e);
 void roster_poll_on(struct roster *r);
 void roster_accept(struct watch *w, uint32_t events);
-
-#endif /* AON_SESSION_LIST_H */

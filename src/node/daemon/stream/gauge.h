@@ -3,8 +3,7 @@
  * gauge.h - what collectors measure of GPUs and network cards now, for the records of steps: clocks and why they are
  * low, errors, packets that are sent again. All of the loop's thread.
  */
-#ifndef AON_DAEMON_GAUGE_H
-#define AON_DAEMON_GAUGE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -37,5 +36,3 @@ void gauge_take(double *to, bool sum, double was, double is);
 /* What is known of the process's GPU and card. `gpus`: UUIDs with commas, may be empty; nic: a name, may be empty. */
 void gauge_put(const struct gauges *g, const char *gpus, const char *nic, struct gauge_said *said,
 	       struct step_rec *r);
-
-#endif /* AON_DAEMON_GAUGE_H */

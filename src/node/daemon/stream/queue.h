@@ -8,8 +8,7 @@
  * The drain thread never waits: over the budget queue_offer() refuses. What is small and has
  * its own bound (accounts, commits) is pushed in any case.
  */
-#ifndef AON_QUEUE_H
-#define AON_QUEUE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -88,5 +87,3 @@ void queue_push(struct queue *q, struct item *it);
  * has passed (0: for ever), then NULL. Each is given back with queue_done(). */
 struct item *queue_take(struct queue *q, uint64_t until_ns);
 void queue_done(struct queue *q, struct item *it);
-
-#endif /* AON_QUEUE_H */

@@ -6,8 +6,7 @@
  * Each name and each geometry is looked at when the store gets to know it, each pair once; of a
  * window only the mean time is new. What does not fit is not judged. Of the drain thread.
  */
-#ifndef AON_JUDGE_H
-#define AON_JUDGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ void judge_window(struct judge *j, const struct window *w);
 const struct gpu *judge_node(const char *dir, uint32_t *gpus);
 /* The same of AMD's driver, by their units and memory. */
 const struct gpu *judge_node_amd(const char *dir, uint32_t *gpus);
-
-#endif /* AON_JUDGE_H */

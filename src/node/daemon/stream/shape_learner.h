@@ -7,8 +7,7 @@
  * operator's kernels the longest does its work. Everything is bounded, and what comes too late or
  * finds no room is not learnt: the next call tells the same. Of the drain thread.
  */
-#ifndef AON_LEARN_H
-#define AON_LEARN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ void learn_free(struct learn *l);                                     /* NULL is
 void learn_events(struct learn *l, const struct event *ev, size_t n);
 /* Those that are complete go to the judge; all: nothing more will come. */
 void learn_settle(struct learn *l, bool all);
-
-#endif /* AON_LEARN_H */

@@ -3,8 +3,7 @@
  * step_recorder.h - the records of a process's steps (agg/stepper.h): what names mean, who the process is,
  * and the way to the store. All of the drain thread.
  */
-#ifndef AON_DAEMON_RECORDER_H
-#define AON_DAEMON_RECORDER_H
+#pragma once
 
 #include "agg/stepper.h"
 
@@ -51,5 +50,3 @@ void recorder_ended(struct recorder_gones *g, struct stream *s, uint64_t now_ns)
 void recorder_tell_gone(struct recorder_gones *g, const struct stream *s);
 /* A rank has come: who was that before it is forgotten. */
 void recorder_came(struct recorder_gones *g, const struct stream *s);
-
-#endif /* AON_DAEMON_RECORDER_H */

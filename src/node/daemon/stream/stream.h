@@ -5,8 +5,7 @@
  * Everything here runs on the drain thread. struct plant is what all streams share; a stream
  * is one pool and what stands behind it. It knows no sockets.
  */
-#ifndef AON_STREAM_H
-#define AON_STREAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -121,5 +120,3 @@ void stream_account(struct stream *s, struct account *out);
 /* Queues its row if it has changed: after stream_flush(), before the commit. The last time
  * (its row says that it is not connected) nothing is pending any more. */
 void stream_report(struct stream *s);
-
-#endif /* AON_STREAM_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stream_priv.h - between stream.c, which drains a pool, and consume.c, which has its events consumed. */
-#ifndef AON_STREAM_PRIV_H
-#define AON_STREAM_PRIV_H
+#pragma once
 
 #include "daemon/stream/stream.h"
 #include "model/event.h"
@@ -12,5 +11,3 @@ struct window;
 void stream_take(struct stream *s, struct event *ev, size_t n);
 /* A window that was closed, for roll_add() and roll_close(). `arg`: the stream. */
 void stream_hand_window(void *arg, const struct window *w);
-
-#endif /* AON_STREAM_PRIV_H */

@@ -6,8 +6,7 @@
  * that is still open, staged in the encoder, or handed to the writer. The writer, which sees
  * things in order, finds `handed` as stored, overwritten or lost to the store.
  */
-#ifndef AON_TALLY_H
-#define AON_TALLY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ void tally_account(const struct tally *t, struct account *out);
 
 uint64_t account_losses(const struct account *a);
 bool account_adds_up(const struct account *a);
-
-#endif /* AON_TALLY_H */

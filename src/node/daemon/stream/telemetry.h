@@ -6,8 +6,7 @@
  * values go to the writer every few seconds, so that readers see it, and the whole at its end in
  * place of that. When it hangs up, its series are there no more.
  */
-#ifndef AON_DAEMON_TELEMETRY_H
-#define AON_DAEMON_TELEMETRY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ int telemetry_init(struct telemetry *t, struct aond *d, int listen_fd);
 void telemetry_fini(struct telemetry *t);  /* the last values are in the queue then */
 void telemetry_tick(struct telemetry *t);  /* every second */
 void telemetry_flush(struct telemetry *t); /* hands the values so far to the queue */
-
-#endif /* AON_DAEMON_TELEMETRY_H */

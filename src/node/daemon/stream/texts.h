@@ -6,8 +6,7 @@
  * time by the bytes that may be read: TEXTS_BURST at once, TEXTS_EACH more with every tick. What
  * is over a bound is dropped and counted (texts_dropped).
  */
-#ifndef AON_DAEMON_TEXTS_H
-#define AON_DAEMON_TEXTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -32,5 +31,3 @@ void texts_take(struct texts *t, const void *of, const struct understand_text *p
 void texts_drop(struct texts *t, const void *of);
 /* Now and then: more may be read. */
 void texts_tick(struct texts *t);
-
-#endif /* AON_DAEMON_TEXTS_H */

@@ -7,8 +7,7 @@
  * names and tracks the store keeps). Until it takes them, tried ever more rarely, events are
  * lost and counted.
  */
-#ifndef AON_WRITER_H
-#define AON_WRITER_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -33,5 +32,3 @@ uint64_t writer_done(struct writer *w, int *err);
 uint64_t writer_behind(struct writer *w);
 /* The store is damaged: only a restart, which puts it aside, helps. */
 bool writer_broken(struct writer *w);
-
-#endif /* AON_WRITER_H */

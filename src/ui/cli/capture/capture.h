@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* capture.h - processes that are captured: found, ordered, waited for, their traces fetched. */
-#ifndef AON_CAPTURE_H
-#define AON_CAPTURE_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -79,5 +78,3 @@ int capture_check(const struct opts *o);
 /* The step that all begin at, and what to round up to if one is past it; for tests. */
 void capture_start(const struct target *t, size_t n, uint64_t steps, uint64_t *start,
 		   uint64_t *round);
-
-#endif /* AON_CAPTURE_H */

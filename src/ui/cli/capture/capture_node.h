@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* capture_node.h - captures by aond itself (capture/node_capture.h), as the command has them. */
-#ifndef AON_CAPTURE_NODE_H
-#define AON_CAPTURE_NODE_H
+#pragma once
 
 #include "capture/node_capture.h"
 #include "cli/core/cli.h"
@@ -21,5 +20,3 @@ int capture_node_cancel(const struct opts *o);
 
 /* capture_write.c: out of the store, into the file. An exit status. */
 int capture_write(struct cli_capture *x);
-
-#endif /* AON_CAPTURE_NODE_H */

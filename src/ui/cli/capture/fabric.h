@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fabric.h - who answers the PyTorch processes of this node that ask for orders (abi/fabric.h). */
-#ifndef AON_CLI_FABRIC_H
-#define AON_CLI_FABRIC_H
+#pragma once
 
 #include <limits.h>
 
@@ -23,5 +22,3 @@ int fabric_run_dir(char run_dir[PATH_MAX]);
 const char *fabric_trouble(int err);
 
 void fabric_doctor(struct doctor *d);
-
-#endif /* AON_CLI_FABRIC_H */

@@ -6,8 +6,7 @@
  * aon run --flight-recorder names a directory, and the hook lets torch's own worker server, a
  * thread of torch, answer on a socket in it.
  */
-#ifndef AON_CLI_FLIGHT_H
-#define AON_CLI_FLIGHT_H
+#pragma once
 
 #include "cli/core/cli.h"
 
@@ -19,5 +18,3 @@ void flight_prepare(char dir[FLIGHT_DIR]);
 
 /* aon capture --flight-recorder: an exit status. */
 int flight_capture(const struct opts *o);
-
-#endif /* AON_CLI_FLIGHT_H */

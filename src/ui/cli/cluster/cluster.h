@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cluster.h - the cluster that --url names, and the files with its credentials. */
-#ifndef AON_CLI_CLUSTER_H
-#define AON_CLI_CLUSTER_H
+#pragma once
 
 #include "cli/core/cli.h"
 #include "net/http.h"
 
 /* CLI_OK, or CLI_USAGE after it said what was expected. Texts are the options'. */
 int cluster_of(const struct opts *o, struct cluster_url *url, struct http_files *files);
-
-#endif /* AON_CLI_CLUSTER_H */

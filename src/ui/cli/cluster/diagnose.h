@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diagnose.h - a recording that aon diagnose has read, and its output. */
-#ifndef AON_CLI_DIAGNOSE_H
-#define AON_CLI_DIAGNOSE_H
+#pragma once
 
 #include "base/json.h"
 #include "cli/core/cli.h"
@@ -24,5 +23,3 @@ void recording_fini(struct recording *r);
 /* aon diagnose --cluster: once, or as a service. */
 int diagnose_cluster(const struct opts *o, struct json *j);
 int diagnose_follow(const struct opts *o);
-
-#endif /* AON_CLI_DIAGNOSE_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fleet_ask.h - commands that ask a cluster: which one, of which time, with a word on failure. */
-#ifndef AON_CLI_FLEET_ASK_H
-#define AON_CLI_FLEET_ASK_H
+#pragma once
 
 #include "cli/core/cli.h"
 #include "fleet/question.h"
@@ -39,5 +38,3 @@ int fleet_report_cmd(const struct opts *o);
 int fleet_diff_cmd(const struct opts *o);
 int fleet_why_cmd(const struct opts *o);
 int fleet_list_cmd(const struct opts *o); /* ps, alarms, overhead, telemetry */
-
-#endif /* AON_CLI_FLEET_ASK_H */

@@ -3,8 +3,7 @@
  * ship_orders.h - aon ship asks its relay for orders to capture, on a thread of its own, and carries them
  * out as aon capture does. No port is opened on a node (docs/relay.md).
  */
-#ifndef AON_CLI_SHIP_ORDERS_H
-#define AON_CLI_SHIP_ORDERS_H
+#pragma once
 
 #include "ship/shipper.h"
 
@@ -13,5 +12,3 @@ struct ship_orders;
 /* NULL: it was not started: no relay, or no aond to ask. Borrows conf. */
 struct ship_orders *ship_orders_start(const struct ship_conf *conf);
 void ship_orders_stop(struct ship_orders *s); /* NULL is allowed */
-
-#endif /* AON_CLI_SHIP_ORDERS_H */

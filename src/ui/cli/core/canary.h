@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* canary.h - this process as a program that is recorded: for /health. */
-#ifndef AON_CANARY_H
-#define AON_CANARY_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -14,5 +13,3 @@ int canary_send(void);
 
 /* The aond at the node's socket; 0: none answers. */
 pid_t canary_daemon(void);
-
-#endif /* AON_CANARY_H */

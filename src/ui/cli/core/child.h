@@ -6,8 +6,7 @@
  * on; those that the terminal sends reach the program by itself and are not doubled. When it
  * stops, aon stops; when it ends by a signal, so does aon.
  */
-#ifndef AON_CHILD_H
-#define AON_CHILD_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -36,5 +35,3 @@ void child_wait(struct child *c);
 
 /* Ends aon as the program ended. */
 _Noreturn void child_mimic(const struct child *c);
-
-#endif /* AON_CHILD_H */

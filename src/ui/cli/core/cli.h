@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli.h - what all commands share: exit codes, options, the one line that says what is wrong. */
-#ifndef AON_CLI_H
-#define AON_CLI_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -105,5 +104,3 @@ void cli_speaker(const char *words);
 void help_print(int cmd);
 void help_roff(void);
 void help_complete(int shell);
-
-#endif /* AON_CLI_H */

@@ -3,8 +3,7 @@
  * inputs.h - what a command was given to read: stores of aon, traces of other tools, folders of
  * traces, "-" for standard input, in any mix, as one trace. Several files are the ranks of one job.
  */
-#ifndef AON_INPUTS_H
-#define AON_INPUTS_H
+#pragma once
 
 #include "cli/core/cli.h"
 #include "model/trace.h"
@@ -41,5 +40,3 @@ void inputs_say_damage(const struct trace *t);
 /* The bar on a terminal while `path` is read; an import_progress_fn. */
 int inputs_progress(void *arg, const char *path, uint64_t done, uint64_t size);
 void inputs_progress_end(void);
-
-#endif /* AON_INPUTS_H */

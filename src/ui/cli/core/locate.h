@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* locate.h - where the daemon and the stores are, and opening one with a word on failure. */
-#ifndef AON_LOCATE_H
-#define AON_LOCATE_H
+#pragma once
 
 #include <limits.h>
 #include <sys/types.h>
@@ -27,5 +26,3 @@ int locate_failed(const char *path, int err, const struct store_why *why);
 
 /* Opens `given`, or else the store to read here. CLI_OK, or CLI_FAIL after it said why. */
 int locate_open(const char *given, struct store **st, char path[PATH_MAX]);
-
-#endif /* AON_LOCATE_H */

@@ -5,8 +5,7 @@
  * On a terminal nothing wraps: the name column gives way first (middle ellipsis), then whole
  * columns by their `drop` rank. Elsewhere names are whole and there are no colours.
  */
-#ifndef AON_OUT_H
-#define AON_OUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,5 +80,3 @@ void table_done(struct table *t, const struct out *out, size_t indent); /* print
 
 /* A time in the unit of its column; UINT64_MAX: unknown. */
 void table_add_time(struct table *t, uint64_t ns, const struct fmt_unit *u, unsigned decimals);
-
-#endif /* AON_OUT_H */

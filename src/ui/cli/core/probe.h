@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* probe.h - the probes of probe.tbl.h: where they are, and how a program gets them. */
-#ifndef AON_PROBE_H
-#define AON_PROBE_H
+#pragma once
 
 #include <limits.h>
 
@@ -24,5 +23,3 @@ int probe_find(enum probe_id id, char path[PATH_MAX]);
 int probe_setenv(const struct opts *o);
 
 void probe_doctor(struct doctor *d);
-
-#endif /* AON_PROBE_H */

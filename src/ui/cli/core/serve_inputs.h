@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* serve_inputs.h - the operands of a command as runs that can be asked: stores, and traces made stores. */
-#ifndef AON_SERVED_H
-#define AON_SERVED_H
+#pragma once
 
 #include <limits.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ void served_close(struct served *v);
 
 /* Makes v->folder, if it is not there: callers remove what they put into it. */
 int served_folder(struct served *v);
-
-#endif /* AON_SERVED_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* temp_daemon.h - an aond for this user and one command: started before it, ended after it. */
-#ifndef AON_PRIVATE_H
-#define AON_PRIVATE_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -28,5 +27,3 @@ int private_stop(struct private_aond *d);
 
 /* The directory with the files in it; it has no others. */
 void private_remove_dir(const char *dir);
-
-#endif /* AON_PRIVATE_H */

@@ -3,8 +3,7 @@
  * tty.h - a terminal that is drawn over in place: only lines that changed are written, and
  * what was there before comes back at the end.
  */
-#ifndef AON_SCREEN_H
-#define AON_SCREEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ void screen_fini(struct screen *s);
 /* A stream to draw a frame to; *rows gets the height. Ended by screen_end(). */
 FILE *screen_begin(struct screen *s, size_t *rows);
 void screen_end(struct screen *s);
-
-#endif /* AON_SCREEN_H */

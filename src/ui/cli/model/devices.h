@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* devices.h - the file of one's own devices: where it is, and making them known. */
-#ifndef AON_CLI_DEVICES_H
-#define AON_CLI_DEVICES_H
+#pragma once
 
 #include <limits.h>
 
@@ -20,5 +19,3 @@ int devices_read(const char *path, struct devices_why *why);
 /* Makes the devices of both known, one's own last. CLI_OK, also
  * where there are none unless AON_DEVICES names one; or CLI_FAIL after it said what is wrong, and where. */
 int devices_load(void);
-
-#endif /* AON_CLI_DEVICES_H */

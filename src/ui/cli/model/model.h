@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* model.h - what the models of `aon model` share. */
-#ifndef AON_CLI_MODEL_H
-#define AON_CLI_MODEL_H
+#pragma once
 
 #include "base/json.h"
 #include "cli/core/out.h"
@@ -33,5 +32,3 @@ int model_failed(int err, const struct gpu *g, enum gpu_type type);
 
 /* {"schema", "model", "device": ...; the caller adds to it and ends it. */
 void model_json(struct json *j, const char *model, const struct gpu *g);
-
-#endif /* AON_CLI_MODEL_H */

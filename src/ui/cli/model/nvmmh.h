@@ -3,8 +3,7 @@
  * nvmmh.h - a second opinion on matrix products: NVIDIA's nvMatmulHeuristics (PyPI
  * nvidia-matmul-heuristics), a library that needs no GPU. It is loaded if it is there.
  */
-#ifndef AON_CLI_SECOND_H
-#define AON_CLI_SECOND_H
+#pragma once
 
 #include "theory/gemm.h"
 
@@ -23,5 +22,3 @@ const char *second_version(void); /* "nvMatmulHeuristics 0.1.0"; "" before it is
 
 /* 0; -ENOTSUP: it does not know the device or the type; -ERANGE: too large for it. */
 int second_gemm(struct second_time *out, const struct gpu *g, const struct gemm *x);
-
-#endif /* AON_CLI_SECOND_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sim_truth.h - what is true of a simulated run: its faults, whom they hit, what they cost. */
-#ifndef AON_SIM_TRUTH_H
-#define AON_SIM_TRUTH_H
+#pragma once
 
 #include <stdio.h>
 
@@ -36,5 +35,3 @@ int64_t sim_times_span(const struct sim_times *t, uint32_t steps);
 
 /* Members of an open object: aon.sim/1. */
 void sim_truth_json(struct json *j, const struct sim_truth *t);
-
-#endif /* AON_SIM_TRUTH_H */

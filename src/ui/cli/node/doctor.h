@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* doctor.h - one check is one line: its state, what was found, what follows, what to do. */
-#ifndef AON_DOCTOR_H
-#define AON_DOCTOR_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -31,5 +30,3 @@ void doctor_sources(struct doctor *d); /* looks at files only: nothing is loaded
 
 /* The first line of a small file, without its newline; false if it cannot be read. */
 bool doctor_read(const char *path, char *buf, size_t cap);
-
-#endif /* AON_DOCTOR_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* validate.h - what the parts of aon validate share. */
-#ifndef AON_CLI_VALIDATE_H
-#define AON_CLI_VALIDATE_H
+#pragma once
 
 #include "cli/core/cli.h"
 #include "validate/check.h"
@@ -18,5 +17,3 @@ int validate_measure(struct validation *v);
 /* --json, --html, else text; --health is one line of text. */
 int validate_save(const struct validation *v); /* the files that were asked for */
 void validate_print(const struct validation *v);
-
-#endif /* AON_CLI_VALIDATE_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* alarms.h - what aond's detectors have told, from a store's journal. */
-#ifndef AON_CLI_ALARMS_H
-#define AON_CLI_ALARMS_H
+#pragma once
 
 #include <limits.h>
 
@@ -18,5 +17,3 @@ int alarms_json(struct json *j, struct store *st);
 void alarms_brief(struct store *st, const struct out *out, const char *path);
 /* The store that the operands of a command name, if they name one, and name nothing else. */
 struct store *alarms_store(const struct opts *o, char path[PATH_MAX]);
-
-#endif /* AON_CLI_ALARMS_H */

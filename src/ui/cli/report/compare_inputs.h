@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compare_inputs.h - two runs, or two ranks or windows of one run, read and compared: diff and check. */
-#ifndef AON_SIDES_H
-#define AON_SIDES_H
+#pragma once
 
 #include "cli/report/view.h"
 #include "insight/diff.h"
@@ -20,5 +19,3 @@ void sides_close(struct sides *s);
 
 /* One input, read as view_open() does. */
 int side_view(struct view *v, const struct opts *o, char *path);
-
-#endif /* AON_SIDES_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* limit.h - the file of limits of aon check: "name op value" a line, '#' begins a comment. */
-#ifndef AON_LIMIT_H
-#define AON_LIMIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ struct limits_why {
 
 /* 0, or -EINVAL with the line and what is wrong there. */
 int limits_parse(struct limits *out, const char *text, size_t len, struct limits_why *why);
-
-#endif /* AON_LIMIT_H */

@@ -7,8 +7,7 @@
  * longer is waiting. No clocks are compared: the stores may be of several nodes. Only what lies in
  * steps counts, without the first: ranks do not start together.
  */
-#ifndef AON_RANKS_H
-#define AON_RANKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ void ranks_fini(struct ranks *rs);
 
 /* The rank that the others wait for, and how long the one that waits longest does; NULL: none. */
 const struct rank *ranks_slow(const struct ranks *rs, uint64_t *waits_ns);
-
-#endif /* AON_RANKS_H */

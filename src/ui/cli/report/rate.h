@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rate.h - how many events a second a process gave in the last seconds that are stored. */
-#ifndef AON_RATE_H
-#define AON_RATE_H
+#pragma once
 
 #include <stdint.h>
 
 #include "store/store.h"
 
 int rate_of(struct store *st, const struct process *p, uint64_t now_ns, double *per_s);
-
-#endif /* AON_RATE_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* report.h - what was gathered, as text or as JSON. */
-#ifndef AON_REPORT_H
-#define AON_REPORT_H
+#pragma once
 
 #include "cli/core/out.h"
 #include "cli/report/ranks.h"
@@ -46,5 +45,3 @@ void report_account(const struct account *a, const struct out *out);
 #define REPORT_MODULE (1u << EVENT_MODULE)
 #define REPORT_SPAN   (1u << GATHER_SPAN)
 #define REPORT_OTHER  (1u << EVENT_MARK | 1u << EVENT_COUNTER | 1u << EVENT_FLOW | 1u << EVENT_ALLOC)
-
-#endif /* AON_REPORT_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sql_out.h - the rows of a query as a table, CSV, TSV or JSON, written as they come. */
-#ifndef AON_SQL_OUT_H
-#define AON_SQL_OUT_H
+#pragma once
 
 #include "base/json.h"
 #include "cli/core/out.h"
@@ -33,5 +32,3 @@ void sql_out_fini(struct sql_out *s, const char *error);
 
 /* fleet_list.c: aon sql of a cluster; `query` NULL: its tables. */
 int fleet_sql_cmd(const struct opts *o, const char *query, enum sql_form form, double timeout_s);
-
-#endif /* AON_SQL_OUT_H */

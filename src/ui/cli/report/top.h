@@ -4,8 +4,7 @@
  *
  * A look reads windows only, of the last minute: it costs the same however much is stored.
  */
-#ifndef AON_TOP_H
-#define AON_TOP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ void top_look_fini(struct top_look *l);
 
 void top_draw(const struct top_look *l, const struct top_view *v, const struct out *out);
 void top_json(const struct top_look *l);
-
-#endif /* AON_TOP_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* view.h - a trace, what was found in it, and where that is shown: report and why. */
-#ifndef AON_VIEW_H
-#define AON_VIEW_H
+#pragma once
 
 #include "cli/core/out.h"
 #include "insight/find/finding.h"
@@ -63,5 +62,3 @@ void view_wrap(const struct out *out, const char *label, const char *text);
 char *view_clean(const struct out *out, char *buf, size_t cap, const char *text);
 /* How to name the same input again, in a command to copy. */
 char *view_operands(const struct view *v, char *buf, size_t cap);
-
-#endif /* AON_VIEW_H */

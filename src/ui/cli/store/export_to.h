@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* export_to.h - a trace into a file of a format that other tools read. */
-#ifndef AON_EXPORT_TO_H
-#define AON_EXPORT_TO_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ int export_write(const struct opts *o, const char *to, const char *schema, const
 /* Records of steps are no trace: whether they are asked for, and the file of them. */
 bool export_wants_steps(const struct opts *o, const char *to);
 int export_steps(const struct opts *o, const char *to);
-
-#endif /* AON_EXPORT_TO_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* import_store.h - traces of other tools into a new store: whole, or not at all. */
-#ifndef AON_IMPORT_STORE_H
-#define AON_IMPORT_STORE_H
+#pragma once
 
 #include <limits.h>
 
@@ -30,5 +29,3 @@ bool import_stopped(void);
 
 /* A store that is not to be left behind. */
 void import_remove(const char *to);
-
-#endif /* AON_IMPORT_STORE_H */

@@ -3,8 +3,7 @@
  * into_store.h - a trace into a store while it is being imported: events are not kept.
  * What a store has no place for travels as events, see store/trace.h.
  */
-#ifndef AON_INTO_STORE_H
-#define AON_INTO_STORE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ int into_store_finish(struct into_store *s);
 /* Where it goes: for what is no event. */
 struct store *into_store_to(struct into_store *s);
 void into_store_free(struct into_store *s);
-
-#endif /* AON_INTO_STORE_H */

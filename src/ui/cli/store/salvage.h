@@ -4,8 +4,7 @@
  *
  * The file is only read: a private copy is mended, then drained as a live pool would be.
  */
-#ifndef AON_SALVAGE_H
-#define AON_SALVAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ int salvage_is_pool(const char *path, bool *yes);
 
 /* 0 or -errno: -EPROTO when its head makes no sense. Commits nothing. */
 int salvage_pool(struct store *st, const char *path, struct salvage *out);
-
-#endif /* AON_SALVAGE_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* api.h - what the handlers of route.tbl.h share. */
-#ifndef AON_SERVE_API_H
-#define AON_SERVE_API_H
+#pragma once
 
 #include "base/json.h"
 #include "serve/serve.h"
@@ -47,5 +46,3 @@ int ask_mistake(struct ask *q, const char *fmt, ...) __attribute__((format(print
 
 /* A run as `runs` lists it: an object. */
 void run_json(struct json *j, const char *key, const struct run *r, const struct serve *s);
-
-#endif /* AON_SERVE_API_H */

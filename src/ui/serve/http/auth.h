@@ -6,8 +6,7 @@
  * read the answer), so a request must name us as its host, must not come from another origin, and
  * must carry the token, which no other page knows.
  */
-#ifndef AON_SERVE_GUARD_H
-#define AON_SERVE_GUARD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -37,5 +36,3 @@ bool guard_same(const char *a, const char *b); /* in a time that does not tell w
 /* 16 to 128 letters, digits, - and _. */
 bool guard_good_token(const char *token);
 int guard_new_token(char token[TOKEN_BYTES]);
-
-#endif /* AON_SERVE_GUARD_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* blob.h - files that are part of the program: the page, and what describes the API. */
-#ifndef AON_SERVE_BLOB_H
-#define AON_SERVE_BLOB_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ extern const struct blob_file blob_page[]; /* ends with one without a path */
 
 /* A copy as the body. */
 int blob_answer(struct answer *a, const struct blob_file *b);
-
-#endif /* AON_SERVE_BLOB_H */

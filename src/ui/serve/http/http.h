@@ -5,8 +5,7 @@
  * Bounded: connections in all and from one address, bytes of a request's head, time until a request
  * is there and until its answer is taken, clients of the live stream.
  */
-#ifndef AON_SERVE_HTTP_H
-#define AON_SERVE_HTTP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ void http_stop(struct http *h); /* NULL is allowed; ends what is under way */
 
 /* "http://127.0.0.1:43211/" or "unix:PATH". */
 const char *http_address(const struct http *h);
-
-#endif /* AON_SERVE_HTTP_H */

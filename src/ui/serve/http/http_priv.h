@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http_priv.h - what the files of the server share. */
-#ifndef AON_SERVE_HTTP_PRIV_H
-#define AON_SERVE_HTTP_PRIV_H
+#pragma once
 
 #include <pthread.h>
 #include <sys/types.h>
@@ -101,5 +100,3 @@ enum MHD_Result live_begin(struct http *h, struct MHD_Connection *c, const struc
 			   const char *target);
 void live_tick(struct http *h); /* every HTTP_LIVE_S */
 void live_stop(struct http *h);
-
-#endif /* AON_SERVE_HTTP_PRIV_H */

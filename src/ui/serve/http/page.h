@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* page.h - the files of the page. */
-#ifndef AON_SERVE_PAGE_H
-#define AON_SERVE_PAGE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -10,5 +9,3 @@ struct answer;
 bool page_has(const char *target);
 /* Whether `target` (with or without a query) is the page or one of its files; then *a is filled. */
 bool page_answer(struct answer *a, const char *target);
-
-#endif /* AON_SERVE_PAGE_H */

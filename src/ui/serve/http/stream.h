@@ -11,8 +11,7 @@
  * falls behind in aond's ring, and learns its loss. What a client has left behind is kept for a
  * while, so that who comes back finds the ring that it was at.
  */
-#ifndef AON_SERVE_STREAM_H
-#define AON_SERVE_STREAM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -38,5 +37,3 @@ enum MHD_Result stream_begin(struct http *h, struct MHD_Connection *c, const str
 			     const char *target, const char *last);
 void stream_stop(struct http *h); /* wakes all; before MHD stops */
 void stream_fini(struct http *h); /* when nobody can come any more */
-
-#endif /* AON_SERVE_STREAM_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* url.h - the target of a request taken apart: strict, in place, nothing is guessed. */
-#ifndef AON_SERVE_URL_H
-#define AON_SERVE_URL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ const char *url_get(const struct url *u, const char *key);
 /* Whether `rank` is in a list like "0,2,4-7" (NULL: any is). url_list() says if it is one. */
 int url_list(const char *text);
 bool url_listed(const char *text, int64_t number);
-
-#endif /* AON_SERVE_URL_H */

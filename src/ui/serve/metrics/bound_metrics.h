@@ -4,8 +4,7 @@
  * class of kernel and by limit. Classes are a fixed few, as series of Prometheus must neither be
  * many nor change what they count.
  */
-#ifndef AON_SERVE_LIMITED_H
-#define AON_SERVE_LIMITED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ void limit_names_fini(struct limit_names *n);
 
 void limits_add(struct bound_limits *l, struct limit_names *known, const struct names *names,
 		struct store *st, const struct rollup *r);
-
-#endif /* AON_SERVE_LIMITED_H */

@@ -3,8 +3,7 @@
  * health.h - whether what programs hand over arrives: a canary of our own is sent the same way,
  * through a pool and aond into the store, and looked for there.
  */
-#ifndef AON_SERVE_HEALTH_H
-#define AON_SERVE_HEALTH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ struct health;
 int health_new(struct health **out);
 void health_free(struct health *h); /* NULL is allowed */
 bool health_is_canary(const struct process *p);
-
-#endif /* AON_SERVE_HEALTH_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* metrics.h - what Prometheus scrapes: sums over all that is served, nothing about single users. */
-#ifndef AON_SERVE_METRICS_H
-#define AON_SERVE_METRICS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,5 +17,3 @@ int metrics_write(struct metrics *m, struct serve *s, FILE *f);
 
 /* What the node's aond takes. False: none answers. */
 bool metrics_daemon(struct metrics *m, const struct serve *s, struct proc_usage *out);
-
-#endif /* AON_SERVE_METRICS_H */
