@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * blame.c - follows waiting back to its cause: from the rank that waits longest to the last
- * one to arrive at that collective, to what that rank waited for, until one is late by itself.
+ * blame.c - follows waiting back to its cause: from the rank that waits longest to the rank that
+ * arrived last at that collective, to what that rank waited for, and on until a rank is late by
+ * itself.
  */
 #include <math.h>
 

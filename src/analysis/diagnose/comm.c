@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * comm.c - communicators, from the members' slots: who came last, who waited, and what a transfer
- * takes. All leave a synchronising exchange together, so the shortest stay came last and is the
- * transfer. Both ends of a send count as one communicator.
+ * comm.c - analyses communicators from the members' slots: which rank came last, which ranks
+ * waited, and how long the transfer takes. All ranks leave a synchronising collective together, so
+ * the rank with the shortest stay came last, and its stay is the transfer time. Both ends of a send
+ * count as one communicator.
  */
 #include <errno.h>
 #include <math.h>

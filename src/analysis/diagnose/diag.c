@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diag.c - the loop: take a step's records, bring every series on, say what stands out. */
+/* diag.c - the main loop: takes a step's records, updates every series, reports what stands out. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -7,7 +7,8 @@
  *	for each step: diag_step(d, records, n, say, arg);    says what is wrong now, each step anew
  *	diag_free(d);
  *
- * State is some 710 bytes a rank and 250 a communicator, 650 KB beside it, whatever the number of steps.
+ * The state takes about 710 bytes per rank, 250 per communicator and 650 KB besides, whatever the
+ * number of steps.
  */
 #pragma once
 

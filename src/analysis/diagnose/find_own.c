@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* find_own.c - ranks and hosts that are late by their own doing. */
+/* find_own.c - finds ranks and hosts that are late through their own work, not through waiting. */
 #include <math.h>
 
 #include "diagnose/state.h"

@@ -2,10 +2,10 @@
 /*
  * hang.c - a hanging job: which rank waits for which, from the communicators' sequence numbers.
  *
- * A host may have issued much that its GPU has not come to. Where a rank stands is the unfinished
- * exchange that comes first in its program, and the last step that ended says in which order they
- * come. It waits for the members that stand elsewhere. Where that ends is the cause: a process that
- * is gone, a rank that stands in no exchange, an exchange in which all members stand, or a circle.
+ * A host may have enqueued many operations that its GPU has not reached. A rank stands at the first
+ * unfinished operation of its program; the last complete step gives their order. It waits for the
+ * members that stand elsewhere. The cause is where this chain ends: a process that is gone, a rank
+ * that is in no collective or transfer, one in which all members are, or a cycle.
  */
 #include <errno.h>
 #include <math.h>

@@ -3,8 +3,8 @@
  * network.c - which NIC, host or leaf switch makes collectives longer: the one that takes part in
  * the slow ones and in few others. Two that take part in the same collectives look alike; both are named.
  *
- * A noisy-or: an exchange through a sick place is longer with probability HIT, one through none
- * with FALSE_ALARM. What one place explains is taken away, and what is left may be another's.
+ * A noisy-or model: an operation through a faulty place is longer with probability HIT, one through
+ * none with FALSE_ALARM. What one place explains is removed; the rest may be due to another place.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* state.h - what the diagnosis keeps of a job. Numbers and their reasons: docs/diagnosis.md. */
+/*
+ * state.h - the state that the diagnosis keeps per job. docs/diagnosis.md explains the constants.
+ */
 #pragma once
 
 #include "base/map.h"
@@ -217,7 +219,7 @@ void comm_not_odd(struct diag_comm *c);
 uint32_t comm_at(struct diag *d, uint64_t comm, uint8_t op); /* NOBODY: it is not there */
 double comm_cover(const struct diag_comm *c);
 
-/* --- own.c --- */
+/* --- self_time.c, role_trend.c --- */
 void own_take(struct diag *d);
 void whole_take(struct diag *d);
 

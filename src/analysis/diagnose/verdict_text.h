@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * verdict_text.h - a verdict in words, in the form of all findings: what it is, what was seen, what it is
- * not, what to do, what that should bring.
+ * verdict_text.h - a verdict in words, in the form of all findings: what it is, the evidence, what
+ * it is not, what to do, and the expected gain.
  */
 #pragma once
 

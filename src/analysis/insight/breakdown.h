@@ -9,9 +9,10 @@
  *	overlap comm and compute ran at once; exposed comm = comm - overlap
  *	exposed copy = busy - (compute or comm ran)
  *
- * unseen  it was idle because steps were left out: neither span nor idle
+ * unseen  idle while steps were unsampled: counts neither as span nor as idle
  *
- * GPU work counts whether or not its launch was seen: `attributed` counts those whose was.
+ * GPU work counts whether or not its launch was recorded; `attributed` counts kernels whose launch
+ * was.
  */
 #pragma once
 

@@ -2,8 +2,8 @@
 /*
  * diff.h - two runs, ranks or windows of steps side by side. Pure.
  *
- * A profile takes the mean step apart (or, without steps, the mean span of a GPU) into parts that
- * sum to it: compute by class, communication and copies that nothing hides, idle by cause.
+ * A profile splits the mean step (or, without steps, the mean span of a GPU) into parts that sum to
+ * it: compute by class, exposed communication and copies, idle time by cause.
  */
 #pragma once
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * heap.h - what the allocator of each device held, step by step. Pure: an insight in.
+ * heap.h - memory held by the allocator of each device, step by step. Pure: an insight in.
  *
- * From the counters of base/memory.tbl.h, which the probe for PyTorch writes and imports have.
+ * It uses the counters of base/memory.tbl.h, which the probe for PyTorch writes and imported traces
+ * contain.
  */
 #pragma once
 

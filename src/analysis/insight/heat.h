@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * heat.h - ranks x steps: how much more of something each takes than the median of its step.
+ * heat.h - ranks x steps: how much longer each rank takes than the median of its step.
  *
- * Thousands of ranks and steps are as many cells as HEAT_CELLS; steps beyond are taken together.
- * Values come in two passes: which ranks and steps there are (heat_note()), then the values (heat_add()).
+ * Thousands of ranks and steps are reduced to HEAT_CELLS cells; further steps share cells. Values
+ * come in two passes: first the ranks and steps (heat_note()), then the values (heat_add()).
  */
 #pragma once
 

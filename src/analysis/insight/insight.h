@@ -4,7 +4,7 @@
  *
  *	insight_new(&in, t)   everything below, in a few passes
  *
- * Reports, findings, diff and what-if read it. Indices of events are those of t->event[].
+ * Reports, findings, diff and what-if read the result. Indices of events are those of t->event[].
  */
 #pragma once
 

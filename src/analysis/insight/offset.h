@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * offset.h - by how much the clocks of nodes differ, from exchanges that end for all together.
+ * offset.h - by how much the clocks of nodes differ, from collectives that end for all ranks
+ * together.
  *
- * Of each exchange that two nodes were in, the difference of its ends on their clocks is the difference
- * of the clocks, and what one left later. The median over many is the estimate, half of what the middle
- * half of them spans its error, and never less than OFFSET_FLOOR_NS, by which ends differ in truth.
- * Nodes are joined by a spanning tree of those that share exchanges, the surest edges first; errors
- * add up along it. A steady drift is reported as such. Pure.
+ * For each collective of two nodes, the difference of its ends on their clocks is the difference of
+ * the clocks plus how much later one node left. The median over many is the estimate. Its error is
+ * half of the interquartile range, at least OFFSET_FLOOR_NS: real ends differ by as much. Nodes are
+ * joined by a spanning tree over shared collectives, the surest edges first; errors add up along
+ * the tree. A steady drift is reported as such. Pure.
  */
 #pragma once
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay.h - the critical path of a trace, and its steps replayed without what findings name. */
+/*
+ * replay.h - the critical path of a trace, and its steps replayed without the causes that findings
+ * name.
+ */
 #pragma once
 
 #include "insight/find/finding.h"

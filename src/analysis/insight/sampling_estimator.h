@@ -3,8 +3,8 @@
  * sampling_estimator.h - the steps of a process as blocks, recorded or unsampled; what a
  * recorded block stands for, and how sure sums over such blocks are.
  *
- * What was launched in a block may run after it: work belongs to the last recorded block that
- * began before it. Blocks are the units that were drawn (abi/trial.h).
+ * Work that was launched in a block may run after it: work belongs to the last recorded block that
+ * began before it. Blocks are the sampling units (abi/trial.h).
  */
 #pragma once
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * state.h - how an insight comes about: passes that add the events of one stretch of time to what is
- * known, and what they keep from one stretch to the next. Of the files in this folder alone.
+ * state.h - the passes that build an insight: each adds the events of one stretch of time. This is
+ * what they keep from one stretch to the next. Private to this folder.
  *
- * Whoever adds a pass: count an event once, in the stretch where it starts (event_counts()), or, if
- * what is inside it matters, in the one where it ends (event_ended()); keep sums by name, and nothing
- * by index of an event. What was there before the stretch is in the trace as well if something may
- * still refer to it (stretch.c says what), flagged TRACE_SEEN.
+ * A new pass counts an event once: in the stretch where it starts (event_counts()), or, if it needs
+ * what is inside the event, in the one where it ends (event_ended()). It keeps sums by name, and
+ * nothing by index of an event. Earlier events that something may still refer to (stretch.c lists
+ * them) are in the trace as well, flagged TRACE_SEEN.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sweep.h - the breakdown of work that is not kept as events: sixteen bytes of each instead of
- * forty-eight, and nothing is sorted that came in order. Times and counts are those of
- * insight_new_breakdown(), a test says; launches, copies, idle causes and steps are not looked at.
+ * sweep.h - the breakdown without events in memory: it keeps sixteen bytes of each instead of
+ * forty-eight, and does not sort what came in order. Times and counts are those of
+ * insight_new_breakdown(), as a test shows; launches, copies, idle causes and steps are left out.
  */
 #pragma once
 

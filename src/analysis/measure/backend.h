@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * backend.h - one device behind OpenCL or CUDA, as far as measuring it needs: a program from
+ * backend.h - one device behind OpenCL or CUDA, as far as a measurement needs it: a program from
  * source, one buffer, launches of its kernels, waiting.
  *
- * Neither is linked: the libraries are loaded when they are asked for. Functions give 0 or
- * -errno; then `why` says what the vendor's library said.
+ * Neither library is linked: both are loaded on demand. Functions return 0 or -errno; on failure
+ * `why` has the vendor library's message.
  */
 #pragma once
 

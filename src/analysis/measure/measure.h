@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * measure.h - what a device reaches: peaks by type, bandwidth by working set, the time of an
- * empty kernel, copies from the host. The best of several rounds of each: it is a roof.
+ * measure.h - measures what a device reaches: peaks by type, bandwidth by working set, the time of
+ * an empty kernel, copies from the host. It takes the best of several rounds, because the result is
+ * an upper bound.
  */
 #pragma once
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kname.h - what a kernel's name says of its work: types, tensor cores, tiles, sizes of loops. */
+/*
+ * kname.h - what a kernel's name tells about its work: types, tensor cores, tiles, sizes of loops.
+ */
 #pragma once
 
 #include <stdbool.h>

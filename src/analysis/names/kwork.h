@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kwork.h - the work of one call of a kernel. Pure. Verdicts of aond's windows and those of a
- * recorded trace come from here, so they agree: roof_of() then compares the work with its time.
+ * kwork.h - the work of one call of a kernel. Pure. The verdicts of aond's windows and of recorded
+ * traces both come from here, so they agree; roof_of() then compares the work with its time.
  */
 #pragma once
 

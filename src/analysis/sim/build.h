@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* build.h - what the files that make a graph share. */
+/* build.h - shared by the files that build a graph. */
 #pragma once
 
 #include "base/map.h"

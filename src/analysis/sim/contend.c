@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * contend.c - exchanges that use a NIC, or the links up from a leaf switch, at the same time share
- * it.
+ * contend.c - communication operations that use a NIC, or the uplinks of a leaf switch, at the same
+ * time share its bandwidth.
  *
- * A run of the net says when each exchange begins if none disturbs another. From these times each
- * NIC and each leaf is played for itself: as many flows as are there share it evenly, and what one
- * leaves the others have. An exchange takes as long as its slowest place; with that the net is run
- * again, since later ones begin later, a few times at most.
+ * One run of the net gives the begin of each operation if none disturbs another. With these times
+ * each NIC and each leaf is simulated by itself: its flows share it evenly, and when one ends the
+ * others get its part. An operation takes as long as on its slowest place. The net then runs again
+ * with these durations, since later operations begin later, a few times at most.
  */
 #include <errno.h>
 #include <stdlib.h>

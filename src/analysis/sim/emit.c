@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* emit.c - a step of a played job as events of a trace: what a profiler would have recorded. */
+/*
+ * emit.c - writes a step of a simulated job as trace events, as a profiler would have recorded it.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

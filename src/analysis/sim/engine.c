@@ -2,8 +2,8 @@
 /*
  * engine.c - a job's step as a net, and its runs.
  *
- * lay_*() go over ranks and operations in one order. The first time they add tasks and edges; each
- * step after it they only set the lags of the edges that are there.
+ * The lay_*() functions go over ranks and operations in one order. The first time they add tasks
+ * and edges; in later steps they only set the lags of these edges.
  */
 #include "sim/engine.h"
 

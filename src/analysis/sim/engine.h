@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * engine.h - a job, step by step: when everything of every rank starts and ends.
+ * engine.h - a job, step by step: when every operation of every rank starts and ends.
  *
- * All ranks' operations of a step are one net (graph.h), laid once; a step runs that net with its
- * own lags, and begins when each host came out of the one before. Noise and faults are lags, as the
- * changes of a what-if are. The same job and seed give the same times, and without a fault the same
- * but for the fault.
+ * All ranks' operations of a step are one net (graph.h), built once. A step runs that net with its
+ * own lags, and begins when each host has finished the step before. Noise and faults are lags, as
+ * are the changes of a what-if. The same job and seed give the same times; a fault changes only
+ * what depends on it.
  */
 #pragma once
 
@@ -82,7 +82,7 @@ int play_contend(struct play *p);
 /* How much longer a rank's work takes for good, by chance; from 1 + SLOW_FOR_GOOD on it is true to say so. */
 #define SLOW_FOR_GOOD 0.01
 double play_always(const struct job *j, uint32_t rank);
-/* What noise and faults make of the step that comes (hit.c). */
+/* The effects of noise and faults on the next step (fault_effects.c). */
 void play_hits(struct play *p);
 int64_t play_kernel_ns(const struct play *p, uint32_t rank, uint32_t op);
 /* The same by class, into class_ns[STEP_CLASSES] (NULL: not wanted). */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fault.h - a fault of a simulated job: what it works on, on whom, when and how much.
+ * fault.h - a fault of a simulated job: what it affects, on which ranks, when and how much.
  *
- * A fault changes how long something takes, or whether it ends, and nothing else. Which
- * rank waits for it follows from the graph.
+ * A fault changes how long something takes, or whether it ends, and nothing else. Which ranks wait
+ * for it follows from the graph.
  */
 #pragma once
 

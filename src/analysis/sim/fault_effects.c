@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fault_effects.c - what noise and faults make of a step: how much longer what of whom takes. */
+/*
+ * fault_effects.c - the effects of noise and faults on a step: how much longer each part of each
+ * rank takes.
+ */
 #include <math.h>
 #include <stddef.h>
 

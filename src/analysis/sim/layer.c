@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* layer.c - what the parts of a decoder cost: work from shapes, time from the models. */
+/* layer.c - the cost of the parts of a decoder: work from shapes, time from the models. */
 #include "sim/layer.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* layer.h - the parts of a decoder and what they cost on a device. */
+/* layer.h - the parts of a decoder and their cost on a device. */
 #pragma once
 
 #include "model/step_rec.h"

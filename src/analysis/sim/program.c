@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program.c - a step of one stage as operations in order: 1F1B, exchanges beside the compute. */
+/*
+ * program.c - a step of one stage as a sequence of operations: 1F1B, with communication beside the
+ * compute.
+ */
 #include "sim/program.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program.h - what the ranks of one stage do in a step: operations in the order in which the host
- * issues them, each on a stream, with what it waits for and what it costs.
+ * program.h - the operations of the ranks of one stage in a step, in the order in which the host
+ * issues them: each with its stream, its dependencies and its cost.
  *
  *	host    load  copy F0 ... Fn B0 ... Bn  optimizer  sync
  *	streams       copy | kernels | exchanges of gradients, tensors, experts | to and from stages

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * telemetry.h - what the nodes of a played job measure of themselves meanwhile: blocks of telemetry that
- * fit its faults, as the collectors would say them.
+ * telemetry.h - the telemetry of a simulated job's nodes: blocks that fit its faults, as the
+ * collectors would report them.
  *
- * Also what slows nothing (`confound` of the job): a hot GPU that is not throttled, corrected errors, clocks
- * that are low because nothing runs. Values are functions of seed, place and time alone.
+ * It includes harmless oddities (`confound` of the job): a hot GPU that is not throttled, corrected
+ * errors, clocks that are low because nothing runs. Values are functions of seed, place and time
+ * alone.
  */
 #pragma once
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* collective.h - how long ranks need to exchange data, from sizes and links. Pure. */
+/*
+ * collective.h - how long a collective or a point-to-point transfer should take, from sizes and
+ * links. Pure.
+ */
 #pragma once
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* copy.h - how long a copy should take, from its bytes and the wires it goes over. Pure. */
+/* copy.h - how long a copy should take, from its bytes and the links that it uses. Pure. */
 #pragma once
 
 #include "theory/roofline.h"

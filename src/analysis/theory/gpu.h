@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpu.h - what a device can do at best: peaks, memory, links. From gpu_spec.tbl.h, a file, or measured. */
+/*
+ * gpu.h - the peaks of a device: compute, memory, links. From gpu_spec.tbl.h, from a file, or
+ * measured.
+ */
 #pragma once
 
 #include <stdbool.h>

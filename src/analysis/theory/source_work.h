@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source_work.h - the work of kernels whose text was looked at where it was built: what the OpenCL
- * layer (probe/opencl/source.h) says of each in a mark,
+ * source_work.h - the work of kernels from their OpenCL source. aond reports it for each kernel in
+ * a mark,
  *
  *	opencl work: NAME flops=12 type=6 mem=9:4,0:8 at most
  *

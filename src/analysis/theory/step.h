@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * step.h - a step of a transformer, trained or asked, composed of the models of its layers: how
- * long, how much memory, what limits. Pure.
+ * step.h - a transformer's step, in training or inference, composed of the models of its layers:
+ * time, memory, and what limits it. Pure.
  */
 #pragma once
 

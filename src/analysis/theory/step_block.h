@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_block.h - what a micro-batch costs a GPU: in a layer, at the ends, in an exchange. Pure. */
+/*
+ * step_block.h - the cost of a micro-batch on a GPU: in a layer, at the ends, in a collective.
+ * Pure.
+ */
 #pragma once
 
 #include "theory/collective.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check.h - facts against what they should be: advice, a golden profile, other nodes. Pure. */
+/*
+ * check.h - compares facts with what they should be: advice, a golden profile, other nodes. Pure.
+ */
 #pragma once
 
 #include "validate/facts.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* expect.h - what should have been measured, by models and tables, and whether it was. Pure. */
+/*
+ * expect.h - the values that models and tables expect, and whether the measurements reach them.
+ * Pure.
+ */
 #pragma once
 
 #include "validate/check.h"

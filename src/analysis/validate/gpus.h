@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpus.h - NVIDIA's GPUs of a node as facts, whoever told: NVML, or a log of nvidia-smi. */
+/* gpus.h - NVIDIA's GPUs of a node as facts, from NVML or from a log of nvidia-smi. */
 #pragma once
 
 #include "validate/facts.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * log.h - what the logs of benchmarks say, as facts "log/...", and of nvidia-smi "gpu/...". Known by content. Pure;
- * any bytes.
+ * log.h - logs of benchmarks as facts "log/...", and of nvidia-smi as "gpu/...". Recognized by
+ * content. Pure; accepts any bytes.
  */
 #pragma once
 

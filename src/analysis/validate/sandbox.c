@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sandbox.c - see sandbox.h. Facts come back through a pipe, as JSON; what it is doing stands in shared memory. */
+/*
+ * sandbox.c - see sandbox.h. Facts come back through a pipe, as JSON; shared memory says what the
+ * process is doing.
+ */
 #include "validate/sandbox.h"
 
 #include <errno.h>

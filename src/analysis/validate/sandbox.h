@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sandbox.h - ask what may hang or crash (a driver, a library of a vendor) in a process of its own.
+ * sandbox.h - runs queries that may hang or crash (a driver, a vendor's library) in a process of
+ * their own.
  *
- * The process that asks is killed at its limit; one that the kernel does not let go is left behind.
+ * The process is killed at its time limit; one that the kernel cannot kill is left behind.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* find.c - runs every rule where it is worst, keeps what fired, the costliest first. */
+/* find.c - runs every rule where it is worst, and keeps those that fired, the costliest first. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* join.c - work and telemetry, added up by bins of time; see join.h. */
+/* join.c - adds up work and telemetry by bins of time; see join.h. */
 #include "insight/find/join.h"
 
 #include <errno.h>

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * join.h - how long work took against what the node and its devices said of themselves meanwhile.
+ * join.h - relates how long work took to the telemetry of the node and its devices at that time.
  *
  *	join_new(&j, begin, width, bins)
- *	join_device(), join_key(), join_work()    kernels, copies, exchanges and calls, as they were
+ *	join_device(), join_key(), join_work()    kernels, copies, collectives, calls
  *	join_owner(), join_hold(), join_count()   telemetry, in any order
  *	join_judge(j)                             which state made what slower
  *
- * Time is cut into bins. A cause (cause.tbl.h) is reported for a device where, in the same bins, its state is
- * out of line, the work that it can slow takes longer, by an amount that it can explain, and what it
- * cannot slow does not tell of something else. Longer than in the device's other bins, less what its like
- * did meanwhile; or, where there are none, than its like. Otherwise nothing is reported.
+ * Time is cut into bins. A cause (cause.tbl.h) is reported for a device if, in the same bins, its
+ * state is abnormal, the work that it can slow takes longer by an amount that it can explain, and
+ * the work that it cannot slow does not point elsewhere. "Longer" compares with the device's other
+ * bins, less the change of its peers at that time; without other bins it compares with the peers.
+ * Otherwise nothing is reported.
  *
  * Pure: no clock, no file.
  */

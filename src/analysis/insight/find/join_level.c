@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * join_level.c - how long work took, bin by bin: rows of levels by device and class, and who is like whom.
+ * join_level.c - how long work took, bin by bin: rows of levels by device and class, and which
+ * devices are peers.
  *
- * Of each device and class of work there is a row of levels: in a bin, ln of how much longer its work
- * took than its median, each key weighed by its time.
+ * Each device and class of work has a row of levels. The level of a bin is ln of how much longer
+ * its work took than its median, each key weighted by its time.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* join_priv.h - levels of work by device and class; of join_level.c and join_judge.c alone. */
+/* join_priv.h - levels of work by device and class; private to join_level.c and join_judge.c. */
 #pragma once
 
 #include "insight/find/join.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* roof.c - see roof.h. Events are added to rows; the end tells whose the work is, and judges. */
+/* roof.c - see roof.h. Events are added to rows; the end attributes the work and judges. */
 #include "insight/roofline/roof.h"
 
 #include <errno.h>

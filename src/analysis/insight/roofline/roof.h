@@ -2,12 +2,12 @@
 /*
  * roof.h - what limits each kernel of a trace, and how far it is from that limit.
  *
- * A row is a kernel that was launched with one geometry for one operator of one shape: all its
- * calls have the same work. The work is that of the innermost operator around the launch whose
- * formula is known, and of its longest kernel: the others of that operator prepare or finish. What
- * was launched outside of operators takes part in the row of the same name and geometry, if there
- * is one such. Else the name may tell the work; or the device's counters (pm.h), how much of what the
- * device can was used while it ran; or nothing does.
+ * A row is a kernel launched with one geometry for one operator of one shape: all its calls have
+ * the same work. The work is that of the innermost operator around the launch whose formula is
+ * known, and counts for its longest kernel: the other kernels of that operator prepare or finish.
+ * Kernels launched outside of operators join the row of the same name and geometry, if there is
+ * exactly one. Otherwise the work comes from the name, or from the device's counters (pm.h: the
+ * share of the peak in use while the kernel ran), or stays unknown.
  */
 #pragma once
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * traffic.h - what moved between devices, and between them and the host, against the wires that it
- * moved on.
+ * traffic.h - what moved between devices, and between them and the host, compared with what the
+ * links can carry.
  *
  * A row is all copies of one direction on one device, or all collectives of one operation, size and
- * group. What a collective takes is what its bytes need and what it waits for ranks that come later:
- * where all its ranks are in the trace, the last rank to arrive did not wait, so the two are
- * separated (insight.h, waits). Elsewhere the fastest call says the most that the bytes need: if that
- * is long, nobody can tell which of the two it is, and the verdict says so.
+ * group. A collective takes the time that its bytes need, plus the wait for ranks that come later.
+ * If all its ranks are in the trace, the two are separated: the last rank to arrive did not wait
+ * (insight.h, waits). Otherwise the fastest call is an upper bound for the bytes; if that is long,
+ * the verdict says that the two cannot be separated.
  */
 #pragma once
 
