@@ -24,8 +24,8 @@
  * write, writes, then raises `head`. A reader copies records below `head` and then reads `begin`:
  * its copy of number n is valid if n + count >= begin. The reader takes no lock, and aond never waits.
  *
- * aond counts the events that it leaves out (a quota, a budget) in `skipped`. A record's `seq` is its
- * number plus what was skipped before it, so each loss is a gap in `seq` at its place.
+ * aond counts the events that it does not write (a quota, a budget) in `skipped`. A record's `seq`
+ * is its number plus what was skipped before it, so each loss is a gap in `seq` at its place.
  *
  * A ring holds events (struct aon_consumer_event) or rollups (struct aon_consumer_window);
  * record_bytes tells which.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * num.h - numbers from text of others: the whole text is the number, or it is none.
+ * num.h - parses numbers from untrusted text: the whole text must be the number.
  *
- * All return 0, or -EINVAL: not a number, or outside of min and max; *out is then as before.
- * Neither blanks nor a plus before it count, nor hexadecimal digits, infinities and NaN.
+ * All return 0, or -EINVAL if the text is not a number or outside of min and max; *out is then
+ * unchanged. Blanks, a leading plus, hexadecimal digits, infinities and NaN are refused.
  */
 #pragma once
 

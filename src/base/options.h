@@ -8,10 +8,10 @@
  *		...				s.arg is its argument
  *	if (id == OPTIONS_WRONG)
  *		...				options_complain(&s), or a text of one's own from s.wrong
- *	s.argv[1] to s.argv[s.operands]		what is no option, NULL behind them
+ *	s.argv[1] to s.argv[s.operands]		the operands, then NULL
  *
  * --name ARG, --name=ARG, an abbreviation of a name that fits no other, -l ARG, -lARG, several
- * letters behind one dash. What is behind -- is no option, nor is a dash alone.
+ * letters behind one dash. Arguments behind -- are operands, and so is a dash alone.
  */
 #pragma once
 

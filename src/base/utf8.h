@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* utf8.h - characters from bytes that may be anything, and back. */
+/* utf8.h - decodes characters from untrusted bytes, and encodes them. */
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* priv.h - a consumer, as consumer.c and ask.c know it. */
+/* priv.h - the consumer's state, shared by consumer.c and ask.c. */
 #pragma once
 
 #include <stdbool.h>

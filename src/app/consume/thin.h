@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * thin.h - samples a stream down to a rate; each chosen event has a weight, the number it stands for.
+ * thin.h - samples a stream down to a rate; each chosen event has a weight, the number of events
+ * that it stands for.
  *
  * The stream is cut into blocks. One event of each block is chosen at random, and its weight is the
  * block's length. The length depends on the earlier rate of the stream and on the clock, never on

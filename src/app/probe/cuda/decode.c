@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * decode.c - CUPTI's records into libaon's pool, on CUPTI's own thread.
+ * decode.c - writes CUPTI's records into libaon's pool, on CUPTI's own thread.
  *
- * Offsets are the same in every version; the stride of a kind is the library's. A kind without
- * interest is skipped by its stride. The walk ends at a kind of unknown stride, and at a record
- * that the buffer does not hold completely.
+ * Offsets are the same in every version; the stride of a kind is the library's. Kinds that are not
+ * needed are skipped by their stride. The walk ends at a kind of unknown stride, and at a record
+ * that is cut off by the end of the buffer.
  */
 #include "pool/emit.h"
 #include "probe/cuda/cuda.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launch.c - CUPTI's callbacks: launches, and the coming and going of modules, graphs and errors.
+ * launch.c - CUPTI's callbacks: launches, modules and graphs that come and go, and errors.
  *
- * On the launch path there is this and no more: which call it is, the last-launch words, and for
- * a graph the choice of how this launch is looked at.
+ * A launch does only this: it finds out which call it is, sets the last-launch words, and for a
+ * graph chooses how this launch is recorded.
  */
 #include "pool/emit.h"
 #include "base/clock.h"

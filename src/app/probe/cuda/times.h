@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * times.h - CUPTI's times on the host's clock: part of decode.c, where every record passes.
+ * times.h - CUPTI's times on the host's clock; part of decode.c, because every record needs it.
  *
- * CUPTI's clock is the wall's, unless another tool gave it its own. It may be set, and a device's
- * may run away from it; both are noticed.
+ * CUPTI uses the wall clock, unless another tool gave it a clock of its own. The wall clock may be
+ * set, and a device's clock may drift away from it; both are noticed.
  */
 #pragma once
 

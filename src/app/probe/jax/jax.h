@@ -3,9 +3,9 @@
  * jax.h - what the files of libaon-jax.so share.
  *
  * jax.jit returns an object of C++ that Python calls through a pointer in it (PEP 590). aon puts
- * its own function there and calls the true one: the object stays what it was, for transformations,
- * pickles, and whoever asks for its type. Nothing of JAX or Python is linked or included; Python's
- * functions are looked up in the program, so that one library serves all versions.
+ * its own function there, which calls the original one: the object stays the same for
+ * transformations, pickles, and checks of its type. Nothing of JAX or Python is linked or included;
+ * Python's functions are looked up in the program, so that one library serves all versions.
  *
  * call.c    outermost calls of jitted functions       step.c   from calls to steps
  * python.c  what aon_hook_jax.py calls
