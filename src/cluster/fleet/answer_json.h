@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answer_json.h - answers as members of the open object: for aon --json and the API alike. */
+/*
+ * answer_json.h - writes answers as members of the open JSON object, for aon --json and the API
+ * alike.
+ */
 #pragma once
 
 #include "base/json.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ask.h - what the questions share: the roll-ups' names, what is of this cluster, growing answers.
+ * ask.h - shared by the questions: names of the roll-ups, the filter for this cluster, growing
+ * answers.
  *
  * The text of a question is SQL that ClickHouse 18.16 and current releases both understand: joins by
  * USING, no window functions. Its answer is RowBinary.

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fleet.h - a cluster that is asked: ClickHouse, where every node's windows and steps are.
+ * fleet.h - queries a cluster: ClickHouse, which holds every node's windows and steps.
  *
- * Questions of any size are answered by sums that ClickHouse makes, from roll-ups where there are
- * some: what comes over the network is a row for each thing that is shown. Each question is one
- * request, bounded in rows, bytes and time; any thread may ask.
+ * ClickHouse computes the sums, from roll-ups where there are some: the answer has one row for each
+ * thing that is shown. Each question is one request, bounded in rows, bytes and time; any thread
+ * may ask.
  *
  * Failures: 0 or -errno, `why` (if not NULL) says in one line what and what to do:
  *	-EINVAL  no such address        -ECONNREFUSED, -ETIMEDOUT, -EHOSTUNREACH  nobody answers

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_priv.h - what the files that make a job of a cluster a store share. */
+/* job_priv.h - shared by the files that present a job of a cluster as a store. */
 #pragma once
 
 #include <pthread.h>

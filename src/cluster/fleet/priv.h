@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* priv.h - what the files of this folder share of an open cluster. */
+/* priv.h - an open cluster, shared by the files of this folder. */
 #pragma once
 
 #include <pthread.h>

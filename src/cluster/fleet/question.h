@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * question.h - what people ask a cluster, and the answers: data for whoever shows them.
+ * question.h - the questions that people ask a cluster, and their answers as data, for any
+ * presentation.
  *
  * Times of day are nanoseconds since 1970, UTC; durations are nanoseconds, summed over GPUs where
  * it says so. Of a step that all ranks take together
  *
  *	step = busy + exposed + idle
  *
- * exposed: a collective was under way and no kernel ran. `lost` is the part spent waiting for others: what a
- * rank waits beyond the rank that waits least in the same hour. A collective cannot be shorter than
- * that of the rank that came last, so the rest is the exchange itself.
+ * exposed: a collective was under way and no kernel ran. `lost` is the part spent waiting for
+ * others: how much longer a rank waits than the rank that waits least in the same hour. A
+ * collective cannot be shorter than for the rank that came last, so the rest is the transfer
+ * itself.
  */
 #pragma once
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cursor.h - how far each job was read, and its open findings; the spool keeps it with the rows. */
+/*
+ * cursor.h - how far each job has been read, and its open findings; the spool stores it with the
+ * rows.
+ */
 #pragma once
 
 #include <stddef.h>

@@ -4,8 +4,9 @@
  *
  *	ClickHouse: process, step --> one struct diag a job --> finding rows --> spool --> ClickHouse
  *
- * One such service a cluster. Rows and how far each job was read are one commit of the spool, so that each finding
- * is reported once, through any crash: after a restart a job's newest steps are read again, and what is open is known.
+ * A cluster needs one such service. The rows and the cursor of each job are one commit of the
+ * spool, so that each finding is reported once, through any crash: after a restart a job's newest
+ * steps are read again, and its open findings are known.
  */
 #pragma once
 

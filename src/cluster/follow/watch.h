@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch.h - one job that is followed: which of its steps are ripe, what they show, what is reported. */
+/* watch.h - one job that is followed: its ripe steps, their findings, and what is reported. */
 #pragma once
 
 #include "fleet/question.h"

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * batch_store.h - what a relay holds: batches that it answered for, and the inserts that they became.
+ * batch_store.h - the batches that a relay acknowledged, and the inserts that they became.
  *
  *	batch --commit--> open --freeze--> insert N --200--> gone
  *	                                     |  refused: split into its batches, each an insert
  *	                                     +--> aside, with its reason
  *
- * One SQLite file. A commit brings batches and the last number of their sources in one transaction, and
- * returns when the disk has it; so what was acknowledged is there after any crash, once. An insert is a
- * list of whole batches that never changes: its bytes are the same however often it is sent, and its
- * number is never used again. It belongs to one table, one version of its columns, one day, so that it is
- * one part, and one shard.
+ * One SQLite file. A commit stores batches and the last number of their sources in one transaction,
+ * and returns when it is on disk; so acknowledged batches are there after any crash, exactly once.
+ * An insert is a list of whole batches that never changes: its bytes are the same however often it
+ * is sent, and its number is never used again. It belongs to one table, one version of its columns,
+ * one day, so that it is one part, and one shard.
  *
- * A source numbers its batches 1, 2, 3..., and sends them in that order. What it dropped leaves a gap,
- * which is taken when it says that it has nothing older any more (`first`).
+ * A source numbers its batches 1, 2, 3..., and sends them in that order. Batches that it dropped
+ * leave a gap, which is accepted once the source says that it has nothing older (`first`).
  *
  * All calls may come from any thread.
  */

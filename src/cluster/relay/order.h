@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * order.h - captures that users order, and what became of them at each node.
+ * order.h - captures that users order, and their state on each node.
  *
  *	a user: capture of job J, 5 steps --> which nodes have told of J; a step that is ahead of all
  *	a node: polls, telling of its jobs <-- the order, at once if it waits

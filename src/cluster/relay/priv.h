@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* priv.h - what the files of the relay share. */
+/* priv.h - shared by the files of the relay. */
 #pragma once
 
 #include <limits.h>

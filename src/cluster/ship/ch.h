@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ch.h - ClickHouse, asked and told over HTTP: its servers, shards and what their versions can. */
+/* ch.h - ClickHouse over HTTP: its servers, its shards, and the features of their versions. */
 #pragma once
 
 #include "net/http.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ddl.h - the statements that make the cluster's tables, in the words of the server's version.
+ * ddl.h - the statements that create the cluster's tables, in the SQL of the server's version.
  *
- * One server: the tables themselves. Several: the same as ReplicatedMergeTree, and if there are shards
- * NAME_local holds the rows of one, and NAME is Distributed over all. Views hang on what holds rows.
+ * One server: the tables themselves. Several: the same as ReplicatedMergeTree, and if there are
+ * shards NAME_local holds the rows of one, and NAME is Distributed over all. Views read from the
+ * tables that hold rows.
  */
 #pragma once
 

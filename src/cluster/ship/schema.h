@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schema.h - the tables at the servers: made, brought up to date, looked at, and rid of what is old. */
+/*
+ * schema.h - the tables on the servers: creates, migrates and checks them, and drops old
+ * partitions.
+ */
 #pragma once
 
 #include "ship/ch.h"

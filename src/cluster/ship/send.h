@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * send.h - batches of a spool to ClickHouse or to a relay, the oldest first, one after the other, each until it
- * has arrived. What fails is tried again after a time that doubles, and that chance shortens, so that a thousand
- * nodes do not come back at once.
+ * send.h - sends batches of a spool to ClickHouse or to a relay: the oldest first, one after the
+ * other, each until it has arrived. A failure is retried after a delay that doubles and has jitter,
+ * so that a thousand nodes do not come back at once.
  */
 #pragma once
 

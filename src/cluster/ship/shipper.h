@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shipper.h - aon ship's process: settings, and the loop that looks, puts and sends. */
+/* shipper.h - aon ship's process: settings, and the loop that reads, spools and sends. */
 #pragma once
 
 #include "base/conf.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* meter.c - points gathered, and written in two formats. */
+/* meter.c - collects points, and writes them in two formats. */
 #include "ship/source/meter.h"
 
 #include <errno.h>

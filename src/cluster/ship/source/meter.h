@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * meter.h - the same as metrics: what a node reports about itself, as OTLP and as Prometheus'
- * remote write. Points are values of now; counters count since the start of aon ship. Pure.
+ * meter.h - a node's state as metrics, as OTLP and as Prometheus' remote write. Points are current
+ * values; counters count since the start of aon ship. Pure.
  */
 #pragma once
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source.h - follows an aond's store and puts what is new into a spool, with where it stands, in one commit.
+ * source.h - follows an aond's store and puts what is new into a spool, together with its cursor,
+ * in one commit.
  *
- * The store is only read. What a row needs to be understood (names, processes) is put before it. Rows that were
- * overwritten in the store before they were read are counted as a gap.
+ * The store is only read. Names and processes are put before the rows that refer to them. Rows that
+ * were overwritten in the store before they were read are counted as a gap.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* source_priv.h - a source from within. */
+/* source_priv.h - a source's internals. */
 #pragma once
 
 #include "model/node.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* source_rows.c - what a store has, as rows. */
+/* source_rows.c - rows of a store as rows of the cluster's tables. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* durable.h - files of a folder that are wholly there after a crash, or not at all. */
+/* durable.h - files of a folder that are complete after a crash, or absent. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * netday.h - what may be sent in a day: net_mib_day. A day is one of the machine's uptime, as aond's
- * disk_mib_day has it; what was sent in it is beside the spool, so that a new start does not forget it:
+ * netday.h - the daily limit of bytes sent: net_mib_day. A day is one of the machine's uptime, as
+ * for aond's disk_mib_day. The bytes sent so far are in a file beside the spool, so that they
+ * survive a restart:
  *
  *	BOOT<space>DAY<space>BYTES<space>STOPS
  */

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * spool.h - batches on disk between who makes and who sends them: a folder with a file for each, and `state`.
+ * spool.h - batches on disk between their producer and their sender: a folder with a file for each,
+ * and `state`.
  *
- * What is put becomes part of the spool with spool_commit(): everything with the caller's cursor, or nothing:
- * so a source that is read again after a crash is read from where its last whole commit ended. Numbers of a
- * spool rise without end and are never used twice. What was sent is marked in `state` before its file goes.
+ * A batch becomes part of the spool with spool_commit(), which stores everything together with the
+ * caller's cursor, or nothing: after a crash a source is read again from its last complete commit.
+ * Numbers of a spool only rise and are never used twice. A sent batch is marked in `state` before
+ * its file is deleted.
  *
  *	write FILE..., sync each, sync the folder          not there yet
  *	write state.new, sync, rename, sync the folder     there, with the cursor
  *	sent; state says so, durably; unlink FILE          gone
  *
- * Over its caps the oldest batches go: events of captures first, names and processes last. What goes is counted,
- * and spool_drops() makes the rows that tell it, once, through any crash; they wait in one batch, which stays.
+ * Above its caps the oldest batches are dropped: events of captures first, names and processes
+ * last. Drops are counted, and spool_drops() makes rows that report them, once, through any crash;
+ * these wait in one batch, which is never dropped.
  *
- * One process has a spool (-EBUSY); spool_look() is for all others. One thread.
+ * One process at a time owns a spool (-EBUSY); all others use spool_look(). One thread.
  */
 #pragma once
 

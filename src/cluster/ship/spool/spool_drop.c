@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spool_drop.c - what a spool gives up, that it says so, and what it sets aside. */
+/* spool_drop.c - drops batches, reports the drops, and sets batches aside. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

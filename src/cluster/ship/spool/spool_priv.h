@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spool_priv.h - a spool from within. */
+/* spool_priv.h - a spool's internals. */
 #pragma once
 
 #include "ship/spool/spool_state.h"

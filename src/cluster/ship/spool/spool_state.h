@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spool_state.h - what a spool remembers beside its batches: one small file that is replaced as a whole. */
+/*
+ * spool_state.h - a spool's state beside its batches: one small file that is replaced as a whole.
+ */
 #pragma once
 
 #include "ship/spool/spool.h"
