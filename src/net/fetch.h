@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fetch.h - requests to one server that is not trusted, over a connection that is kept.
+ * fetch.h - requests to one untrusted server, over a connection that is kept open.
  *
- * Bounded in everything: the time of an answer as a whole, its bytes, its headers. No redirect is
- * followed, no proxy and no .netrc of the environment is used. What is secret (password, token) is
- * in no message that comes out of here.
+ * Everything is bounded: the time of an answer as a whole, its bytes, its headers. No redirect is
+ * followed, no proxy and no .netrc of the environment is used. Secrets (password, token) appear in
+ * no message.
  */
 #pragma once
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http.h - asks a server over HTTP or HTTPS, one question at a time. The only folder that knows libcurl.
+ * http.h - requests over HTTP or HTTPS, one at a time. Only this folder uses libcurl.
  *
- * Bounded: the answer in bytes, the whole in time. No proxy, no redirect, no cookie. Certificates are checked
- * against the system's CAs or a given file, a public key may be pinned besides. What is secret comes from files
- * that nobody else can read.
+ * Everything is bounded: the answer in bytes, the whole request in time. No proxy, no redirect, no
+ * cookie. Certificates are checked against the system's CAs or a given file; in addition a public
+ * key may be pinned. Secrets come from files that nobody else can read.
  */
 #pragma once
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rollup.h - what one name did on one track in one window: counts, sums, a sketch. Data only. */
+/*
+ * rollup.h - the activity of one name on one track in one window: counts, sums, a sketch. Data
+ * only.
+ */
 #pragma once
 
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trace.c - from a store to a trace.
+ * trace.c - reads a store into a trace.
  *
- * What aon recorded is one file of the trace; what was imported is as many as were imported. The
- * two differ in what some numbers of an event mean (model/event.tbl.h and model/trace.h): here the
- * former are made the latter.
+ * All that aon recorded is one file of the trace; each imported trace is a file of its own. Some
+ * numbers of an event mean different things in the two (model/event.tbl.h and model/trace.h): those
+ * that aon recorded are converted here.
  */
 #include "store/trace.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trace.h - what a store holds as a trace: a file for each that was imported, one for what aon
- * recorded.
+ * trace.h - a store's contents as a trace: one file for all that aon recorded, and one per imported
+ * trace.
  *
- * What a store has no place for travels as events that store_trace() takes back: a collective's
- * details as a MARK before its event, a device's size as COUNTERs on its own track.
+ * Data that a store has no place for is kept as events, which store_trace() converts back: a
+ * collective's details as a MARK before its event, a device's size as COUNTERs on its own track.
  */
 #pragma once
 

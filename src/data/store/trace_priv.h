@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_priv.h - a store on its way to a trace: what trace.c and feed.c share. */
+/* trace_priv.h - a store that is being read into a trace: shared by trace.c and feed.c. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* export_file.h - a trace into files: one, or a folder with one for each rank. */
+/* export_file.h - exports a trace into one file, or into a folder with one file per rank. */
 #pragma once
 
 #include <limits.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sink.h - bytes on their way out: a stream, gzip if asked for, text and messages in small pieces.
+ * sink.h - an output stream: gzip if asked for, text and messages in small pieces.
  *
- * The first failure stays and the rest is dropped, so that a writer asks once, at the end.
+ * The first error is kept and later writes are dropped, so that a writer checks once, at the end.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* walk.h - what the writers of formats share: the trace, the sink, what was counted. */
+/* walk.h - shared by the writers of formats: the trace, the sink, and counts. */
 #pragma once
 
 #include "base/json.h"

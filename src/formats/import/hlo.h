@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hlo.h - what XLA's operations have to do, from the programs (HloProto) that its profiler puts
+ * hlo.h - the work of XLA's operations, from the programs (HloProto) that its profiler stores
  * beside their times: floating-point operations and bytes, as XLA's HloCostAnalysis counts them.
  * hlo.c reads a program, hlo_cost.c counts.
  */

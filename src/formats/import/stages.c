@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stages.c - timelines of a pipeline's stages as records of steps. */
+/* stages.c - turns timelines of pipeline stages into records of steps. */
 #include "import/stages.h"
 
 #include <errno.h>
