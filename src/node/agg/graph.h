@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * graph.h - CUDA graphs as templates: launches that were seen whole, expanded into their kernels.
+ * graph.h - CUDA graphs as templates: expands launches into their kernels.
  *
- * A probe looks at some launches of a graph node by node, and at all others as one event. Of the
- * first, this learns what a node takes; for each of the others it says what was in it, for the
- * rollups alone: the flight recorder holds what was seen, nothing else. One per session.
+ * A probe records some launches of a graph node by node, and all others as one event. From the
+ * first this learns how long each node takes; for each of the others it estimates the kernels, for
+ * the rollups only: the flight recorder holds nothing but what was recorded. One per session.
  *
  * Memory is bounded: GRAPH_NODES nodes; graphs that were not launched lately make room.
  */

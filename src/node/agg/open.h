@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * open.h - what has begun and not yet ended in a session: ranges on the stacks of threads,
- * started ranges by id, steps by number.
+ * open.h - open ranges and steps of a session: ranges on the stacks of threads, started ranges by
+ * id, steps by number.
  *
- * Every one of them is one record, counted by open_count() until it leaves as an event. All
- * is bounded; what is over a bound leaves early, as an event with EVENT_OPEN, but a push that
- * finds its stack full is refused, and so is its pop.
+ * Each of them is one record, counted by open_count() until it leaves as an event. All is bounded:
+ * above a bound the oldest leaves early, as an event with EVENT_OPEN. A push that finds its stack
+ * full is refused, and so is its pop.
  *
  * The calls that take a record return 1: *out is an event; 0: no event now; or minus the
  * AON_LOSS_* by which the record is lost.

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stepper.c - keeps what a step record needs of events, and makes the record; see stepper.h. */
+/*
+ * stepper.c - collects the events that a step record needs, and builds the record; see stepper.h.
+ */
 #include "agg/stepper.h"
 
 #include <errno.h>

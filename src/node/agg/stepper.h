@@ -4,9 +4,9 @@
  *
  * Sixteen bytes of each event that counts are kept until the steps around it have settled. They are
  * then sorted and swept once, and the step's record is made. A process without steps costs nothing.
- * Above STEPPER_KEYS events the oldest are dropped, and the records say so. Of steps shorter
- * than STEPPER_APART_NS only some have a record: those whose number is a multiple of a power of two, so
- * that ranks which are alike choose alike.
+ * Above STEPPER_KEYS events the oldest are dropped, and the records say so. Of steps shorter than
+ * STEPPER_APART_NS only some have a record: those whose number is a multiple of a power of two, so
+ * that similar ranks choose the same steps.
  */
 #pragma once
 

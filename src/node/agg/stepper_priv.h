@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stepper_priv.h - what the files of a stepper share: keys, the sums of a step, exchanges. */
+/* stepper_priv.h - shared by the files of a stepper: keys, the sums of a step, collectives. */
 #pragma once
 
 #include "agg/stepper.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * understand.h - records in, events out, once. One per session, used by the drain thread.
+ * understand.h - records in, events out. One per session, used by the drain thread.
  *
- * Trusts nothing: a record's kind, length, name, track are checked; what fails is counted by
- * reason in lost[]. Pairs pushes with pops, starts with ends, step begins with step ends.
- * Memory is bounded: open ranges a track, tracks a session, started ranges a session.
+ * It trusts nothing: kind, length, name and track of a record are checked; a failure is counted by
+ * reason in lost[]. It pairs pushes with pops, starts with ends, step begins with step ends. Memory
+ * is bounded: open ranges per track, tracks and started ranges per session.
  */
 #pragma once
 

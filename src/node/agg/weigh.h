@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * weigh.h - for how many an event stands whose step was one of several that might have been
- * recorded (abi/trial.h).
+ * weigh.h - the weight of an event: how many steps its recorded step stands for (abi/trial.h).
  *
- * What was launched in a recorded step may run when the next ones, which are left out, have
+ * Work that was launched in a recorded step may run after the next steps, which are unsampled, have
  * begun: an event has the weight of the last recorded step that began before it.
  */
 #pragma once

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emit.h - a collector's way out: series are declared once, then their values are set at each poll.
+ * emit.h - a collector's output: series are declared once, then their values are set at each poll.
  *
  *	id = emit_series(e, "node_load1", "", "");	(finds it, or declares it)
  *	emit_set(e, id, 0.42);
  *
- * Only what changed goes over the wire. A series that a poll does not set is not there any more (a GPU
- * that fell off the bus), unless it belongs to a group that this poll did not look at: emit_group().
+ * Only changes are sent. A series that a poll does not set has ended (a GPU fell off the bus),
+ * unless it belongs to a group that this poll skipped: emit_group().
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kmsg.c - the kernel's log: lines that tell of faults become events and are counted by kind. */
+/* kmsg.c - the kernel log: lines that report faults become events and are counted by kind. */
 #include "collect/host.h"
 
 #include <errno.h>

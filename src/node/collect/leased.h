@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * leased.h - whether somebody has a lease on the counters of the node's GPUs (aon lease): a file of aond's in
- * its run directory, "HW UNTIL_NS", CLOCK_MONOTONIC. Collectors that measure by them wait meanwhile.
+ * leased.h - whether a lease holds the counters of the node's GPUs (aon lease): a file of aond's in
+ * its run directory, "HW UNTIL_NS", CLOCK_MONOTONIC. Collectors that need these counters wait
+ * meanwhile.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wire.h - what a collector says to aond: frames, one behind the other, little endian.
+ * wire.h - the protocol between a collector and aond: frames, one after the other, little endian.
  *
  *	frame    magic u32 "AONt", type u8, version u8, count u16, length u32 of the body
  *	HELLO    interval_ms u32, collector's name (the rest)
@@ -10,7 +10,7 @@
  *	EVENT    t_ns u64, length of the word u16, word, line
  *	END      a poll is complete
  *
- * Only changes are sent. aond believes nothing: wire_check() looks at a whole frame before it is used.
+ * Only changes are sent. aond trusts nothing: wire_check() checks a whole frame before it is used.
  */
 #pragma once
 

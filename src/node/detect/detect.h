@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * detect.h - what goes wrong in a process, told while it does: slower steps and kernels, a hang, idle
- * GPUs, memory that grows, a rank that the others wait for. Pure, bounded: steps, windows and a look
- * a second in, alarms out.
+ * detect.h - detects problems of a process as they happen: slower steps and kernels, a hang, idle
+ * GPUs, memory growth, a rank that others wait for. Pure and bounded: steps, windows and one check
+ * per second in, alarms out.
  */
 #pragma once
 

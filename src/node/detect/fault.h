@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fault.h - what collectors tell of hardware that fails: Xids and memory errors, as alarms. Pure,
- * bounded; any text may come.
+ * fault.h - alarms for failing hardware, from collectors' events: Xids and memory errors. Pure and
+ * bounded; accepts any text.
  */
 #pragma once
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * level.h - has a series left its own level? Told as it comes, in constant memory.
+ * level.h - detects that a series has left its level, value by value, in constant memory.
  *
- * The first values only warm up, the next (64, or 24 pieces) say what is usual: a median and a scale of
- * logarithms. From then on a sum of clipped deviations (CUSUM) grows with every value that is off
- * and shrinks with every one that is not. It must pass a height that noise does not reach in days, and
- * the median of the last values must have moved by the gate: smaller changes are not reported.
- * A change is reported once. The new level is then learnt, so that the return is reported, too.
+ * The first values only warm up; the next (64, or 24 pieces) give the normal level: a median and a
+ * scale of logarithms. From then on a sum of clipped deviations (CUSUM) grows with every value that
+ * is off and shrinks with every other. An alarm needs both: the sum exceeds a height that noise
+ * does not reach in days, and the median of the last values has moved by at least the minimum
+ * effect size. A change is reported once. The new level is then learnt, so that the return is
+ * reported, too.
  */
 #pragma once
 

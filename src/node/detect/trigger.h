@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trigger.h - conditions on what a process does, written by people, looked at with every step.
+ * trigger.h - conditions on a process, written by people, evaluated with every step.
  *
  *	step_ms > 1.2 * p50 and not (gpu_busy > 90)
  *
@@ -12,11 +12,11 @@
  *	term    = factor { ("*" | "/") factor }
  *	factor  = NUMBER | QUANTITY | STAT "(" QUANTITY ")" | STAT | "-" factor | "(" or ")"
  *
- * A STAT (p50, p90, p99, mean) is of the last TRIGGER_HISTORY values of the process's own, without the
- * one that is looked at; alone, of the quantity that its comparison is about. What is not known yet
- * (a quantity that never came, a history of less than TRIGGER_KNOWN) makes what hangs on it unknown,
- * and what is unknown does not fire. There are no loops, names or memory: a trigger is at most
- * TRIGGER_OPS steps of arithmetic.
+ * A STAT (p50, p90, p99, mean) covers the last TRIGGER_HISTORY values of the same process, without
+ * the current one; a STAT alone is of the quantity in its comparison. If a value is unknown (a
+ * quantity that never came, a history shorter than TRIGGER_KNOWN), whatever depends on it is
+ * unknown, too, and an unknown condition does not fire. There are no loops, names or memory: a
+ * trigger is at most TRIGGER_OPS arithmetic operations.
  */
 #pragma once
 

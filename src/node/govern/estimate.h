@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * estimate.h - how much longer steps take when they are recorded, and how sure that is.
+ * estimate.h - estimates how much longer steps take when they are recorded, with a confidence
+ * interval.
  *
- * From pairs of blocks of steps, one recorded and one not, in random order (abi/trial.h). For the
- * true slowdown the differences are symmetric, whatever the noise, so a sum of clipped differences
- * is a fair game, and a slowdown at which one would have won too much is ruled out. The interval
- * holds at every look: who watches it all the time is not fooled (docs/decisions/0020).
+ * The data are pairs of blocks of steps, one recorded and one not, in random order (abi/trial.h).
+ * For the true slowdown the differences are symmetric, whatever the noise, so a sum of clipped
+ * differences is a fair game, and a slowdown at which a bet would have won too much is ruled out.
+ * The interval holds at every look, also under continuous monitoring (docs/decisions/0020).
  */
 #pragma once
 

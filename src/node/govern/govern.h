@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * govern.h - keeps what recording costs a process within its budget: down the fidelity levels when it
- * costs more, up again when it would cost less. Pure; asked once a second.
+ * govern.h - keeps the cost of recording a process within its budget: it lowers the fidelity level
+ * when the cost is too high, and raises it when there is room. Pure; called once a second.
  *
- * Two figures speak: what is accounted (records x what one costs here: exact, at once, but only
- * a part of the whole) and what is measured (estimate.h: the whole, with an interval, slowly).
- * Down: either lies above the budget, the interval entirely; by as many levels as fidelity.tbl.h says are
- * needed. Also when the interval, after a while, still reaches far beyond the budget: what cannot be
- * shown to be kept is not. Up: one fidelity level, when both leave room for it, and that for a while, which doubles with
- * every time that it was wrong. So a burst is answered within a second, and noise moves nothing.
+ * It uses two figures: the accounted cost (records x the cost of one here: exact and immediate, but
+ * only a part of the whole) and the measured cost (estimate.h: the whole, with an interval, but
+ * slow). Down: either is above the budget, the measured one with its entire interval; by as many
+ * levels as fidelity.tbl.h says are needed. Also down: after a while the interval still reaches far
+ * beyond the budget, so that compliance cannot be shown. Up: one level, when both figures have left
+ * room for it for a while, which doubles with every wrong attempt. So a burst is answered within a
+ * second, and noise moves nothing.
  */
 #pragma once
 

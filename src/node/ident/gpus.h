@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpus.h - which GPUs a process may use: what its environment lists (numbers, UUIDs, parts of a GPU),
- * and what the driver calls them.
+ * gpus.h - which GPUs a process may use: the list in its environment (numbers, UUIDs, parts of a
+ * GPU), and their names in the driver.
  */
 #pragma once
 

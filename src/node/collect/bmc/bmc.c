@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bmc.c - what one BMC measured and told, between its thread and the collector's. */
+/* bmc.c - the latest values and events of one BMC, passed from its thread to the collector's. */
 #include "collect/bmc/bmc.h"
 
 #include <errno.h>

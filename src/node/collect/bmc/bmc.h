@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bmc.h - one BMC as the collector sees it: what it measured last, how it answers, what it told.
+ * bmc.h - one BMC as the collector sees it: its latest values, its connection state, its events.
  *
- * A thread of its own talks to each and fills this; the collector's thread reads all of them once an
- * interval. So one that is slow or dead delays nobody. `lock` guards all but `conf` and `stop`.
+ * Each BMC has a thread of its own that fills this; the collector's thread reads all of them once
+ * an interval. So a slow or dead BMC delays no other. `lock` guards all but `conf` and `stop`.
  */
 #pragma once
 

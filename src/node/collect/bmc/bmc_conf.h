@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bmc_conf.h - which BMCs there are: a section [NAME] for each, with lines of KEY = VALUE. Lines
- * before the first section are for all that follow. Passwords are in files that it names, never here.
+ * bmc_conf.h - the configured BMCs: a section [NAME] for each, with lines of KEY = VALUE. Lines
+ * before the first section apply to all that follow. Passwords are in files that it names, never
+ * here.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bmc_state.c - a BMC in a few numbers, as a file for aon rack: what it draws, how warm it is, what is
- * wrong; and what it is made of, for aon validate.
+ * bmc_state.c - a BMC in a few numbers, as a file for aon rack: power, temperature, faults; and its
+ * components, for aon validate.
  */
 #include <errno.h>
 #include <limits.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * redfish.c - the thread of one BMC: finds its resources, then looks at them once an interval.
+ * redfish.c - the thread of one BMC: discovers its resources, then reads them once an interval.
  *
- * A look is all metric reports, then as many of the other resources as the rate allows, in turn: those
- * whose values no report has. A value that does not change is polled ever more rarely, until it changes or the BMC reports
- * an event. Found again every hour, and when the BMC comes back.
+ * Each interval it reads all metric reports, then as many of the other resources as the rate limit
+ * allows, in turn: those whose values are in no report. A value that does not change is polled ever
+ * more rarely, until it changes or the BMC reports an event. Discovery is repeated every hour, and
+ * when the BMC comes back.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * redfish_body.h - what the answers of a BMC say, by schema and whoever made it: links to other
- * resources, values, metric reports. Pure; any bytes are allowed. JSON_PAD quotes follow a body.
+ * redfish_body.h - parses a BMC's answers by schema, whoever made the BMC: links to other
+ * resources, values, metric reports. Pure; accepts any bytes. JSON_PAD quotes follow a body.
  *
- * A value is known by its resource and a pointer into it, the way metric reports name them:
+ * A value is identified by its resource and a pointer into it, as metric reports do:
  * "/redfish/v1/Chassis/Tray/Sensors/T0" and "/Oem/Nvidia/BitErrorRate".
  */
 #pragma once

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* redfish_tree.c - the set of a BMC's resources. Met once, a resource is met: loops end here. */
+/* redfish_tree.c - the set of a BMC's resources. Each resource is added once, so loops end here. */
 #include "collect/bmc/redfish_tree.h"
 
 #include <errno.h>

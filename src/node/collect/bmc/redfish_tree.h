@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* redfish_tree.h - a BMC's resources: which there are, what each is for, when it is asked again. */
+/* redfish_tree.h - a BMC's resources: their paths, their uses, and when each is polled again. */
 #pragma once
 
 #include "base/map.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* alarm.c - from detectors to entries of the journal, and to captures that are bounded in every way. */
+/*
+ * alarm.c - turns detections into journal entries, and into captures that are bounded in every way.
+ */
 #include "daemon/alarm/alarm.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * alarm.h - what detectors find goes into the journal, and may raise a short capture.
+ * alarm.h - detections become journal entries, and may start a short capture.
  *
- * Steps and windows of a process come from its stream; every second its heartbeat is looked at, and every
- * ten seconds who is late among the ranks of a job here.
+ * A process's stream delivers its steps and windows. Its heartbeat is checked every second, and
+ * late ranks of a job on this node every ten seconds.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_guard.h - evidence that a process without progress writes a checkpoint. */
+/* checkpoint_guard.h - evidence that a process without progress is writing a checkpoint. */
 #pragma once
 
 struct sess;

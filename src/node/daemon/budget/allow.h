@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * allow.h - what a job or a process may cost, where that is not what the node's settings say.
+ * allow.h - limits of a job or a process that differ from the node's settings.
  *
- * The node's admin may say anything; whose processes they are may only say less. What the admin
- * sets for a process overrides the limit of its job, and that the settings; of what
- * users say the tightest counts. Pure: nothing here knows sockets or sessions.
+ * The node's admin may set any limit; the owner of the processes may only tighten one. A limit that
+ * the admin sets for a process overrides that of its job, which overrides the settings; of the
+ * users' limits the tightest counts. Pure: nothing here knows sockets or sessions.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* budget.c - every second: what recording costs each process, and how much is recorded. */
+/* budget.c - once a second: the cost of recording each process, and how much is recorded. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* budget.h - what a process is asked to record, what may limit that, and what it costs. */
+/* budget.h - what a process is asked to record, what limits that, and what it costs. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cost.c - which steps to leave unsampled, what they show, and how the governor reacts. */
+/* cost.c - chooses the unsampled steps, evaluates them, and applies the governor's decisions. */
 #include "daemon/budget/cost.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cost.h - what recording costs one process, and how much the budget allows.
+ * cost.h - the cost of recording one process, and the fidelity level that the budget allows.
  *
- * Steps come in (cost_step), once a second the governor looks (cost_tick), and what comes out is
- * the fidelity level and the steps to leave out, for the process's gate. Nothing here knows gates or
+ * Steps come in (cost_step()); once a second the governor decides (cost_tick()). The results are
+ * the fidelity level and the unsampled steps, for the process's gate. Nothing here knows gates or
  * sessions.
  */
 #pragma once

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * limits_file.h - limits of jobs and processes that outlive an aond: a file in its run directory, which
- * outlives aond and not the machine, as processes do.
+ * limits_file.h - limits of jobs and processes that survive a restart of aond: a file in its run
+ * directory, which, like the processes, does not survive a reboot.
  *
  *	job<tab>NAME<tab>admin | UID<tab>KEY<tab>VALUE
  *	pid<tab>PID<tab>START<tab>admin | own<tab>KEY<tab>VALUE      START: as proc_start()
  *
- * It is written anew with every change, and read once. What does not fit is left out.
+ * The file is rewritten with every change, and read once. Lines that do not parse are skipped.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quota.h - so many of something for each user in a span of time: a day, a second. */
+/* quota.h - a quota per user and period: a day, a second. */
 #pragma once
 
 #include <stdbool.h>

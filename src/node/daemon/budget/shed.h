@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shed.h - keeps aond within its budget of CPU: look each second, do less, give back.
+ * shed.h - keeps aond within its CPU budget by shedding load.
  *
- * Over the budget it goes up one level a second, in a stated order: first events are only
- * rolled up, then records are only taken and counted, so that programs never wait. Well under
- * it for a while it comes down again; each relapse makes the next while longer.
+ * Once a second: above the budget it goes up one level, in a fixed order. First events are only
+ * rolled up, then records are only taken and counted, so that programs never wait. After some time
+ * well below the budget it comes down again; each relapse makes that time longer.
  */
 #pragma once
 

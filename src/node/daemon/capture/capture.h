@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * capture.h - captures that users ask for: processes rise to tier full, for so many steps or so long,
- * all ranks of a job at the same steps.
+ * capture.h - captures that users order: processes rise to tier full for a number of steps or a
+ * time, all ranks of a job at the same steps.
  *
  *	begin -> armed -> runs -> settles -> stores -> done    the asker reads the store, and closes,
  *	           ^                                     |     or lets it wait for the next time
  *	           +-------------------------------------+
  *
- * The gates rise at once; then the heartbeats say where each rank is, and the first step that none of them
- * had begun by then is where the capture begins. So every rank shows it whole, and nobody waits for
- * anybody. A process is lowered again as soon as it is through. The store is the trace: what was
- * recorded before is in it already, and nothing is copied or joined.
+ * All gates rise at once. Then the heartbeats say where each rank is, and the capture begins at the
+ * first step that no rank had begun by then. So every rank records that step completely, and no
+ * rank waits for another. A process returns to its own tier as soon as it has finished the steps.
+ * The store is the trace: it already holds what was recorded before, and nothing is copied or
+ * joined.
  *
- * A capture is its asker's: when that closes its socket, whatever ends it, the capture is gone; but for
- * triggers that stand (standing.h).
+ * A capture belongs to its client: it ends when the client closes its socket, for whatever reason.
+ * Persistent triggers are the exception (persistent_triggers.h).
  */
 #pragma once
 
@@ -39,7 +40,7 @@ struct capture_want {
 	uint64_t before_ms;
 	uint64_t timeout_ms;        /* for all of the steps */
 	uint64_t expires_s, cool_s; /* of a trigger */
-	uint64_t stand; /* it stays when its asker leaves (standing.h); expires_s 0: for ever */
+	uint64_t stand; /* persistent: outlives its client; expires_s 0: for ever */
 	char when[TRIGGER_TEXT]; /* "": at once */
 	struct trigger trigger;
 	char pids[CAPTURE_LIST], ranks[CAPTURE_LIST], job[48]; /* "": any */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kineto.h - traces on demand from PyTorch processes that ask for orders (abi/fabric.h).
+ * kineto.h - traces on demand from PyTorch processes that poll for orders (abi/fabric.h).
  *
- * A process that runs with KINETO_USE_DAEMON=1 asks every 5 s. The kernel says who it is. An order
- * waits here until its process asks, is given once, and is gone when whoever gave it is gone. The
- * trace is a file that the process writes; aond never opens it.
+ * A process that runs with KINETO_USE_DAEMON=1 polls every 5 s. The kernel identifies it. An order
+ * waits here until its process polls, is handed out once, and is dropped when the client that gave
+ * it leaves. The process writes the trace into a file; aond never opens it.
  *
- * A thread of its own answers, because Kineto waits 90 ms only and the loop may be held up longer.
- * It touches no disk, and takes one lock that nobody holds for more than a look at the table.
+ * A thread of its own answers, because Kineto waits only 90 ms and the loop may take longer. The
+ * thread touches no disk, and takes one lock that is held only for a look at the table.
  */
 #pragma once
 

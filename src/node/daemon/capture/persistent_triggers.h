@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * persistent_triggers.h - triggers that stay when who set them leaves: captures of no asker, that wait again by
- * themselves, and whose results are kept in the store as those of alarms are. They outlive an aond: a
- * file in its run directory (runfile.h), written anew with every change and read once.
+ * persistent_triggers.h - triggers that outlive the client that set them: captures without a
+ * client, which arm themselves again, and whose results stay in the store like those of alarms.
+ * They survive a restart of aond: a file in its run directory (runfile.h), rewritten with every
+ * change and read once.
  *
  *	UID<tab>PID<tab>ASKED_NS<tab>as after "capture begin"
  */

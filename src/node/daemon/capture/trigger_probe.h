@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trigger_probe.h - a trigger at one process: its values as its events come, and once a second.
+ * trigger_probe.h - evaluates a trigger for one process: values come with its events, and once a
+ * second.
  *
- * Arms hang on a stream, one for each capture that waits for it; they cost nothing where there are
- * none. Everything runs on the drain thread.
+ * Each capture that waits for a process adds a probe to its stream; without captures there is no
+ * cost. Everything runs on the drain thread.
  */
 #pragma once
 

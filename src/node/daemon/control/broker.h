@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * broker.h - who consumes events live: a ring for each user that has consumers, one for the
- * admin's, each event written once for all of them (abi/consume.h).
+ * broker.h - live consumers of events: a ring for each user that has consumers, one for the
+ * admin's; each event is written once for all of them (abi/consume.h).
  *
- * Consumers of a user that want events, or windows, with the same priority are an audience and share
- * a ring, into which goes the union of what they need. A second's events are shared out among
- * rings by priority; what is over is left out of that ring alone, and its readers see how much.
+ * Consumers of a user that want events, or windows, with the same priority are an audience and
+ * share a ring, which gets the union of what they need. Rings share a second's events by priority;
+ * events above a ring's share are dropped from that ring alone, and its readers see how many.
  *
- * A consumer is a connection. It may ask for names, tracks and processes of events that its ring has
- * held, and for no others: those may be another user's. A client that asks too often waits.
+ * A consumer is a connection. It may ask for names, tracks and processes of events that its ring
+ * has held, and for no others, because those may be another user's. A client that asks too often
+ * has to wait.
  */
 #pragma once
 

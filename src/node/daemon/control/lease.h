@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lease.h - who has the hardware that only one tool can have, and until when.
+ * lease.h - leases on hardware that only one tool can use at a time.
  *
  *	lease list                         "HW OF BY UID PID LEFT_MS TOOL" a line, behind TABs
  *	lease take HW OF MS HOLDER TOOL    OF: a process, or 0; HOLDER: whose end frees it, or 0
  *	lease release HW OF
  *
- * Our own probes make room for a lease within a second and come back when it ends: by release, by its
- * time, or by its holder's end; not with aond (lease_kept.c). A user takes what is in processes of his own; what the node has once is
- * for the admin; collectors that measure by the GPUs' counters wait for it, too (collect/leased.h).
+ * Aon's own probes release the hardware within a second and resume when the lease ends: by release,
+ * by its time limit, or when its holder exits. Leases survive a restart of aond (lease_kept.c).
+ * Users may lease hardware of their own processes; hardware of the whole node is for the admin, and
+ * collectors that need the GPUs' counters wait for it, too (collect/leased.h).
  */
 #pragma once
 

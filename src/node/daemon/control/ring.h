@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring.h - aond's end of a ring of live events (abi/consume.h): writes, and waits for nobody. */
+/* ring.h - aond's end of a ring of live events (abi/consume.h): it writes, and never waits. */
 #pragma once
 
 #include <stdbool.h>

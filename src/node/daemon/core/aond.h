@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aond.h - the daemon as a whole: what is started, in order, and ended in the reverse one. */
+/* aond.h - the daemon as a whole: what is started, in order, and stopped in reverse order. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* param.h - aond's settings: one table, a file of `key = value`, and exact words on errors. */
+/* param.h - aond's settings: one table, a file of `key = value`, and exact error messages. */
 #pragma once
 
 #include <stdbool.h>

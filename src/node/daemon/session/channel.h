@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* channel.h - how a process is heard: its socket, its end, and how often it rings. */
+/* channel.h - the channel to a process: its socket, its end, and the rate of its doorbell. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate.c - one page, mapped by us, then sealed against every other writer. */
+/* gate.c - one page, mapped by aond, then sealed against every other writer. */
 #include "daemon/session/gate.h"
 
 #include <errno.h>

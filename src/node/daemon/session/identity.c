@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * identity.c - see identity.h. What a process says of itself is taken for a name or not at all; what the
- * kernel says stands above it.
+ * identity.c - see identity.h. A process's own statements are accepted only if they are valid
+ * names; what the kernel says takes precedence.
  */
 #include "daemon/session/identity.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* identity.h - who this node and its processes are to the cluster (docs/identity.md). */
+/* identity.h - the identity of this node and its processes in the cluster (docs/identity.md). */
 #pragma once
 
 #include "abi/msg.h"

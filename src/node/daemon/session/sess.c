@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sess.c - one process: heard, emptied, ended. */
+/* sess.c - the session of one process: its messages, its drain, its end. */
 #include "daemon/session/session_list.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sess.h - the processes that are here: how they join, are heard, and leave.
+ * sess.h - sessions of processes: how they join, are drained, and leave.
  *
  *	accept -> (2 s) HELLO -> session -> its process ends -> drained to the last record, gone
  *	                            |  ^

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session_list.h - all sessions, and what they share. */
+/* session_list.h - all sessions, and their shared state. */
 #pragma once
 
 #include "daemon/budget/limits_file.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* consume.c - what becomes of a stream's events: a table of consumers, each with the kinds that it
- * looks at. A batch goes to them in order; the table's order is part of what they do. */
+/*
+ * consume.c - passes a stream's events to their consumers: a table of consumers, each with the
+ * kinds that it needs. A batch goes to them in order, and the order of the table matters.
+ */
 #include <stdlib.h>
 #include <string.h>
 

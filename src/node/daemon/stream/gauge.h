@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gauge.h - what collectors measure of GPUs and network cards now, for the records of steps: clocks and why they are
- * low, errors, packets that are sent again. All of the loop's thread.
+ * gauge.h - the current telemetry of GPUs and network cards, for the records of steps: clocks and
+ * why they are low, errors, retransmitted packets. Used by the loop's thread only.
  */
 #pragma once
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * roofline_live.h - what limits the kernels of a window, by their names and geometries, and its copies, by
- * their names and bytes.
+ * roofline_live.h - what limits the kernels of a window, by their names and geometries, and its
+ * copies, by their names and bytes.
  *
- * Each name and each geometry is looked at when the store gets to know it, each pair once; of a
- * window only the mean time is new. What does not fit is not judged. Of the drain thread.
+ * Each name and each geometry is parsed when the store first sees it, each pair once; a window only
+ * adds the mean time. Pairs beyond the table's size are not judged. Used by the drain thread only.
  */
 #pragma once
 

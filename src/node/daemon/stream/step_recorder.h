@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * step_recorder.h - the records of a process's steps (agg/stepper.h): what names mean, who the process is,
- * and the way to the store. All of the drain thread.
+ * step_recorder.h - writes the records of a process's steps (agg/stepper.h) to the store: the
+ * meaning of names, the identity of the process. Used by the drain thread only.
  */
 #pragma once
 

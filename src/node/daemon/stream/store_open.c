@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_open.c - a damaged, foreign or newer store never keeps aond from starting. */
+/*
+ * store_open.c - opens the store: one that is damaged, foreign or newer never prevents aond from
+ * starting.
+ */
 #include "daemon/stream/store_open.h"
 
 #include <errno.h>

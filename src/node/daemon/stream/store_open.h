@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_open.h - opens the store, whatever is in its place: what cannot be used is put aside. */
+/* store_open.h - opens the store; a file in its place that cannot be used is moved aside. */
 #pragma once
 
 #include "daemon/core/param.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stream.h - the way of one process's records: pool, understood, rolled up, encoded, handed on.
+ * stream.h - the pipeline of one process's records: drained from the pool, understood, rolled up,
+ * encoded, handed to the writer.
  *
- * Everything here runs on the drain thread. struct plant is what all streams share; a stream
- * is one pool and what stands behind it. It knows no sockets.
+ * Everything here runs on the drain thread. struct plant is what all streams share; a stream is one
+ * pool and its pipeline. It knows no sockets.
  */
 #pragma once
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tally.h - where one process's records are, so that its account adds up to the record.
+ * tally.h - accounts for every record of a process, so that the sums match exactly.
  *
- * Every record that was taken from the pool is in one place: lost (by reason), part of a range
- * that is still open, staged in the encoder, or handed to the writer. The writer, which sees
- * things in order, finds `handed` as stored, overwritten or lost to the store.
+ * Every record that was taken from the pool is in one place: lost (by reason), part of a range that
+ * is still open, staged in the encoder, or handed to the writer. The writer, which sees everything
+ * in order, counts `handed` as stored, overwritten or lost to the store.
  */
 #pragma once
 
