@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* account_json.c - where the records went, and who they are of. */
+/* account_json.c - where the records went, and the identity of their processes. */
 #include "abi/record.h"
 #include "govern/govern.h"
 #include "model/node.h"

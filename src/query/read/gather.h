@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gather.h - from a store to what a report shows: rows by name or track, steps, accounting.
+ * gather.h - collects the data of a report from a store: rows by name or track, steps, accounting.
  *
- * Counts and times come from the windows, which outlive the flight recorder's events. What
- * only events can tell (a range's time without the ranges inside it, and what a step is made
- * of) covers the events that are still held.
+ * Counts and times come from the windows, which outlive the flight recorder's events. What needs
+ * events (a range's time without the ranges inside it, and what a step is made of) covers the
+ * events that are still stored.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* insight_json.c - a trace's breakdown as aon.report/1: nanoseconds, whole names, nothing folded. */
+/* insight_json.c - a trace's breakdown as aon.report/1: nanoseconds, full names, no rows merged. */
 #include "insight/insight.h"
 #include "read/json.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* join.c - from a store to a join: who is in it, what ran when; see join.h. */
+/* join.c - feeds a store into a join: its processes and their work; see join.h. */
 #include "read/join.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* join.h - what a store's telemetry says of its work (insight/find/join.h). */
+/* join.h - explains a store's work by its telemetry (insight/find/join.h). */
 #pragma once
 
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * json.h - what reports, findings and comparisons are as JSON, for aon and for its pages: members of
- * an object that is open. Times of day are since `t0`.
+ * json.h - reports, findings and comparisons as JSON, for aon and its pages: each writes members of
+ * the open object. Times of day are relative to `t0`.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* live_json.h - events and windows of a consumer as JSON, a line each, for aon and for its pages. */
+/* live_json.h - a consumer's events and windows as JSON, one per line, for aon and its pages. */
 #pragma once
 
 #include <stdio.h>

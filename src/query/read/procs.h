@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* procs.h - the processes of a store that a command is about. */
+/* procs.h - the processes of a store that a command selects. */
 #pragma once
 
 #include <stdbool.h>

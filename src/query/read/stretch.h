@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stretch.h - a store understood as a whole, in little memory: read stretch by stretch of time, each
- * event once, and added up (insight/stretch.h).
+ * stretch.h - analyses a whole store in little memory: it reads one stretch of time after the
+ * other, each event once, and adds up (insight/stretch.h).
  */
 #pragma once
 

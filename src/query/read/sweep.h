@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sweep.h - the breakdown of a store straight from its columns, stretch by stretch of time. */
+/*
+ * sweep.h - the breakdown of a store directly from its columns, one stretch of time after the
+ * other.
+ */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* whatif.h - a change asked for in words, and what the steps of a trace would take with it. */
+/* whatif.h - parses a change, and estimates how long the steps of a trace would take with it. */
 #pragma once
 
 #include <stdbool.h>

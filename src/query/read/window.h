@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* window.h - of a store that is too large to be loaded: the newest steps that fit. */
+/* window.h - for a store that is too large to load: the newest steps that fit. */
 #pragma once
 
 #include <stddef.h>

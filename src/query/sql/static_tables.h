@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* static_tables.h - the tables whose rows are made when they are asked for: rows of cells. */
+/* static_tables.h - the tables whose rows are computed on demand: rows of cells. */
 #pragma once
 
 #include "sql/table.h"

@@ -7,7 +7,7 @@
  *	group.c   events in the order of dictionary columns, for GROUP BY, DISTINCT, ORDER BY
  *	rowset.c  events copied out; found by correlation or start, for joins
  *	event.c   the cursor over events
- *	small.c   the other tables: process, device, track, window ...
+ *	static_tables.c  the other tables: process, device, track, window ...
  */
 #pragma once
 
@@ -202,7 +202,7 @@ void index_free(struct index *x);
 extern const sqlite3_module event_module; /* client data: struct sql_source */
 extern const sqlite3_module small_module;
 
-const char *small_name(size_t i); /* of the tables of small.c; NULL after the last */
+const char *small_name(size_t i); /* of the tables of static_tables.c; NULL after the last */
 
 /* Makes all tables and views of a source in the schema temp, their names after `prefix`. */
 int tables_create(sqlite3 *db, struct sql_source *src, const char *prefix, char **why);

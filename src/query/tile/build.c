@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * build.c - reads blocks in the order of their first event and hands events on in the order of
- * time.
+ * build.c - reads blocks in the order of their first event and delivers events in order of time.
  *
- * A block holds ranges that began long before they were stored, and several processes' blocks
- * cover the same time. So events wait in their group, a thread or a device, until no block that
- * is still to be read begins before them. When more comes later, the tracks are cut back to where
- * the new begins, and filled anew from there.
+ * A block holds ranges that began long before they were stored, and the blocks of several processes
+ * cover the same time. So events wait in their group, a thread or a device, until no unread block
+ * begins before them. When the source grows later, the tracks are cut back to where the new part
+ * begins, and filled again from there.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* event.c - one event: all its data, what caused it, and where others of its name are. */
+/* event.c - one event: all its data, its cause, and other events of the same name. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

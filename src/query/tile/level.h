@@ -2,12 +2,13 @@
 /*
  * level.h - one track's tiles at every level of detail.
  *
- * Events come in order of their start and fill the cells of the base level; what is above is made
- * from what is below when it is first asked for, and kept. The base level is the finest that has
- * eight events in a cell in use: it begins fine and is made coarser while the track fills, so a
- * burst in a quiet hour costs what the burst is worth.
+ * Events come in order of their start and fill the cells of the base level; higher levels are
+ * computed on demand from the level below, and kept. The base level is the finest that has eight
+ * events in a used cell: it begins fine and is coarsened while the track fills, so that a burst in
+ * a quiet hour costs no more than the burst.
  *
- * An instant at which several events run is that one's which began last: of ranges the innermost.
+ * An instant at which several events run belongs to the one that began last: for ranges, the
+ * innermost.
  */
 #pragma once
 

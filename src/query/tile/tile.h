@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tile.h - a run as a timeline: tracks, names, and tiles of them at any level of detail.
+ * tile.h - a run as a timeline: tracks, names, and tiles at any level of detail.
  *
- * A view reads its source once, in the order of time (at once, or step by step), and keeps of each track how long each class
- * was at work in cells of 2^L ns, about a byte an event; what is finer than that is read from the
- * source again. It holds no events. Times are nanoseconds since the view's t0. Any thread may
- * call any function; answers that point into the view are good until tile_close(), as tracks
- * and names are only added. docs/tiles.md has the bytes of a tile.
+ * A view reads its source once, in order of time (at once, or step by step), and keeps for each
+ * track how long each class was active in cells of 2^L ns, about a byte per event; finer detail is
+ * read from the source again. It holds no events. Times are nanoseconds since the view's t0. Any
+ * thread may call any function; results that point into the view are valid until tile_close(), as
+ * tracks and names are only added. docs/tiles.md has the bytes of a tile.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view.h - what the files of this folder share of an open view. */
+/* view.h - an open view, shared by the files of this folder. */
 #pragma once
 
 #include <pthread.h>

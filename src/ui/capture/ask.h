@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ask.h - questions to an aond, at its sockets. */
+/* ask.h - requests to an aond, at its sockets. */
 #pragma once
 
 #include <limits.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * capture_load.c - what aond has recorded of some processes, for some time, as a trace.
+ * capture_load.c - loads what aond recorded of some processes, for some time, as a trace.
  *
- * The whole trace comes out of the store, once: what was recorded before the capture began and during it
- * is cut at the two ends only. A capture of steps is cut at steps, the same ones for all ranks of a job;
- * any other is cut at moments, the same ones for all processes.
+ * The trace is read from the store once: events from before and during the capture are cut only at
+ * its two ends. A capture of steps is cut at steps, the same ones for all ranks of a job; any other
+ * is cut at moments, the same ones for all processes.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -2,15 +2,17 @@
 /*
  * node_capture.h - captures by aond itself, for the command, the page and orders of a cluster.
  *
- * Processes rise to tier full for so many steps, or so long; what was recorded before and what is then is one trace:
+ * Processes rise to tier full for a number of steps, or a time; the trace holds that time and what
+ * was recorded before:
  *
  *	err = node_capture_begin(&c, run_dir);
  *	err = err ? err : node_capture_wait(&c, look, arg);
  *	err = err ? err : node_capture_store(&c, &t);
  *
- * aond sees at its socket who asks, and allows, limits, journals and audits by that; the capture ends with the socket.
- * Results are 0 or -errno, and then c.said says why in a line: -EINVAL what was asked for, -ESRCH no such process,
- * -ECANCELED it was ended. Different captures may be used by different threads.
+ * aond identifies the client at its socket, and checks, limits, journals and audits the request;
+ * the capture ends when the socket closes. Results are 0 or -errno, and then c.said explains it in
+ * a line: -EINVAL wrong request, -ESRCH no such process, -ECANCELED cancelled. Different captures
+ * may be used by different threads.
  */
 #pragma once
 

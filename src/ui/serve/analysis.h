@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * analysis.h - a run, or a part, analysed: within a bound of memory.
+ * analysis.h - analyses a run, or a part, within a memory limit.
  *
- * What has more events than the bound is not loaded, but read stretch by stretch (read/stretch.h): of
- * that there are no events, and what needs them is added up on the way (flame, rows) or looks at the
- * newest steps (`window`). Until all was read, if that takes long, `whole` is false, and all is of the
- * newest steps.
+ * A run with more events than the limit is not loaded, but read stretch by stretch
+ * (read/stretch.h). It has no events in memory; results that need them are summed while reading
+ * (flame, rows) or cover the newest steps only (`window`). Until a long reading is complete,
+ * `whole` is false, and everything covers the newest steps.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * analysis_job.h - one analysis that is on its way: a thread reads a large run as a whole, and who asks
- * waits for it a while, then makes do with a part until it is there.
+ * analysis_job.h - one analysis in the background: a thread reads a large run completely; a request
+ * waits for it for a while, then uses a part until it is ready.
  */
 #pragma once
 

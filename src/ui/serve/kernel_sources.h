@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel_sources.h - where rows of GPU time come from. serve.heavy is held by all. */
+/* kernel_sources.h - the sources of rows of GPU time. All need serve.heavy to be held. */
 #pragma once
 
 #include "serve/analysis.h"

@@ -2,8 +2,8 @@
 /*
  * runs.c - the processes of all sources as runs.
  *
- * A source's processes are read again when it may have moved, but seldom if that takes long: each
- * reading buys twenty times its own time.
+ * A source's processes are read again when it may have changed, but rarely if that is slow: at most
+ * a twentieth of the time goes into reading.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * serve.h - what aon serve knows: stores that are only read, the runs in them, questions and answers.
+ * serve.h - the state of aon serve: stores that are only read, the runs in them, requests and
+ * answers.
  *
  * No sockets here: http.c asks for browsers, tests and `aon report --html` may ask as well.
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture.h - processes that are captured: found, ordered, waited for, their traces fetched. */
+/* capture.h - captures of processes: finds them, orders, waits, and fetches their traces. */
 #pragma once
 
 #include <limits.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fabric.h - who answers the PyTorch processes of this node that ask for orders (abi/fabric.h). */
+/*
+ * fabric.h - which daemon answers the PyTorch processes of this node that poll for orders
+ * (abi/fabric.h).
+ */
 #pragma once
 
 #include <limits.h>

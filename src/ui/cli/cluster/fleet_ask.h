@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet_ask.h - commands that ask a cluster: which one, of which time, with a word on failure. */
+/*
+ * fleet_ask.h - shared by commands that query a cluster: its address, the time range, and errors.
+ */
 #pragma once
 
 #include "cli/core/cli.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* canary.h - this process as a program that is recorded: for /health. */
+/* canary.h - makes this process a recorded program, for /health. */
 #pragma once
 
 #include <sys/types.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * child.h - run a program as if aon were not there.
+ * child.h - runs a program as if aon were not there.
  *
- * Its input, output and terminal are ours, in our process group. Signals sent to aon are sent
- * on; those that the terminal sends reach the program by itself and are not doubled. When it
- * stops, aon stops; when it ends by a signal, so does aon.
+ * It shares our input, output, terminal and process group. Signals sent to aon are forwarded; those
+ * that the terminal sends reach the program directly and are not duplicated. When it stops, aon
+ * stops; when a signal ends it, aon ends by the same signal.
  */
 #pragma once
 

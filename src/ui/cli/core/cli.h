@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli.h - what all commands share: exit codes, options, the one line that says what is wrong. */
+/* cli.h - shared by all commands: exit codes, options, and the one-line error message. */
 #pragma once
 
 #include <stdbool.h>

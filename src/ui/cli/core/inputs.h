@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inputs.h - what a command was given to read: stores of aon, traces of other tools, folders of
- * traces, "-" for standard input, in any mix, as one trace. Several files are the ranks of one job.
+ * inputs.h - the inputs of a command: stores of aon, traces of other tools, folders of traces, "-"
+ * for standard input, in any mix, as one trace. Several files are the ranks of one job.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locate.h - where the daemon and the stores are, and opening one with a word on failure. */
+/* locate.h - finds the daemon and the stores, and opens one, with a message on failure. */
 #pragma once
 
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probe.h - the probes of probe.tbl.h: where they are, and how a program gets them. */
+/* probe.h - the probes of probe.tbl.h: where they are, and how a program loads them. */
 #pragma once
 
 #include <limits.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* serve_inputs.h - the operands of a command as runs that can be asked: stores, and traces made stores. */
+/*
+ * serve_inputs.h - opens the operands of a command as runs that can be queried: stores, and traces
+ * converted to stores.
+ */
 #pragma once
 
 #include <limits.h>

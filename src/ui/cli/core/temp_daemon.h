@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* temp_daemon.h - an aond for this user and one command: started before it, ended after it. */
+/*
+ * temp_daemon.h - an aond for this user and one command: started before the command, stopped after
+ * it.
+ */
 #pragma once
 
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* devices.h - the file of one's own devices: where it is, and making them known. */
+/* devices.h - the user's file of devices: finds it, and makes its devices known. */
 #pragma once
 
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model.h - what the models of `aon model` share. */
+/* model.h - shared by the models of `aon model`. */
 #pragma once
 
 #include "base/json.h"

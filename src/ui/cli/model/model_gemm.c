@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_gemm.c - aon model gemm: what a matrix product should take. */
+/* model_gemm.c - aon model gemm: how long a matrix product should take. */
 #include <errno.h>
 #include <math.h>
 

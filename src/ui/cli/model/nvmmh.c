@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nvmmh.c - see nvmmh.h. The types are nvMatmulHeuristics 0.1's, as its header describes them. */
+/* nvmmh.c - see nvmmh.h. The types are those of nvMatmulHeuristics 0.1's header. */
 #include "cli/model/nvmmh.h"
 
 #include <dlfcn.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvmmh.h - a second opinion on matrix products: NVIDIA's nvMatmulHeuristics (PyPI
- * nvidia-matmul-heuristics), a library that needs no GPU. It is loaded if it is there.
+ * nvidia-matmul-heuristics), a library that needs no GPU. It is used if it is installed.
  */
 #pragma once
 

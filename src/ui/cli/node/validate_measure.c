@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * validate_measure.c - the quick tests of aon validate, each in a process of its own that may take so long at most:
- * the host's memory, each GPU through CUDA (without any, the first device of OpenCL), an all-reduce among them.
+ * validate_measure.c - the quick tests of aon validate, each in a process of its own with a time
+ * limit: the host's memory, each GPU through CUDA (without any, the first device of OpenCL), an
+ * all-reduce among them.
  */
 #include <errno.h>
 #include <stdio.h>

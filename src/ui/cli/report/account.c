@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* account.c - where the records went: the identity spelled out. */
+/* account.c - where the records went: the accounting identity, spelled out. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ranks.h - the processes of one or several stores that are ranks of a job, compared.
+ * ranks.h - compares the ranks of a job, from one or several stores.
  *
- * Collectives are matched by their number in their group; all leave one together, so who was in it
- * for the shortest time came last, that time is the transfer, and what the others were in it for
- * longer is waiting. No clocks are compared: the stores may be of several nodes. Only what lies in
- * steps counts, without the first: ranks do not start together.
+ * Collectives are matched by their number in their group. All ranks leave one together, so the rank
+ * that was in it for the shortest time came last, that time is the transfer, and the additional
+ * time of the others is waiting. No clocks are compared: the stores may be of several nodes. Only
+ * collectives in steps count, without the first step: ranks do not start together.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.c - what was gathered, as text: a sentence, the evidence, the accounting. */
+/* report.c - a report as text: a sentence, the evidence, the accounting. */
 #include "cli/report/report.h"
 
 #include <stdlib.h>

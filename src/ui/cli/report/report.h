@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.h - what was gathered, as text or as JSON. */
+/* report.h - a report as text or as JSON. */
 #pragma once
 
 #include "cli/core/out.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * top.h - one look at a store: who runs, how fast, what it spends time in.
+ * top.h - one snapshot of a store: which processes run, how fast, and what they spend time in.
  *
- * A look reads windows only, of the last minute: it costs the same however much is stored.
+ * A snapshot reads only the windows of the last minute: it costs the same however much is stored.
  */
 #pragma once
 

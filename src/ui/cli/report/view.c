@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view.c - reads the operands, has them analysed, and says in a line or two what came out. */
+/* view.c - reads the operands, has them analysed, and prints a summary of a line or two. */
 #include "cli/report/view.h"
 
 #include <ctype.h>

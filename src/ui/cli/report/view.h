@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view.h - a trace, what was found in it, and where that is shown: report and why. */
+/* view.h - a trace, its findings, and where they are shown, for report and why. */
 #pragma once
 
 #include "cli/core/out.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export_steps.c - the records of steps of stores, one a node, as the file that `aon diagnose` and
- * `aon sim score` read: of one job, step after step, ranks in order (docs/step-record.md).
+ * export_steps.c - the step records of stores (one per node) as the file that `aon diagnose` and
+ * `aon sim score` read: one job, step after step, ranks in order (docs/step-record.md).
  */
 #include <errno.h>
 #include <limits.h>

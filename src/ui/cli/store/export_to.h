@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* export_to.h - a trace into a file of a format that other tools read. */
+/* export_to.h - exports a trace into a file. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* import_store.h - traces of other tools into a new store: whole, or not at all. */
+/* import_store.h - imports traces of other tools into a new store: completely, or not at all. */
 #pragma once
 
 #include <limits.h>

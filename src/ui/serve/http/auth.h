@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * auth.h - who may ask: the heads of a request, judged before anything is looked up.
+ * auth.h - checks who may ask: the headers of a request, before anything is looked up.
  *
- * A page of another site can make a browser ask us (and, by rebinding its name to 127.0.0.1, even
- * read the answer), so a request must name us as its host, must not come from another origin, and
- * must carry the token, which no other page knows.
+ * Another site's page can make a browser send us requests (and, by rebinding its name to 127.0.0.1,
+ * even read the answer). So a request must name us as its host, must not come from another origin,
+ * and must carry the token, which no other page knows.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_priv.h - what the files of the server share. */
+/* http_priv.h - shared by the files of the server. */
 #pragma once
 
 #include <pthread.h>

@@ -6,10 +6,10 @@
  *	event: event            or window, or lost
  *	data: {...}
  *
- * A thread of its own reads what aond writes and asks it for names, so that an aond that is slow holds
- * no other answer up; MHD's threads only copy. Who does not take what it is sent is not read for: it
- * falls behind in aond's ring, and learns its loss. What a client has left behind is kept for a
- * while, so that who comes back finds the ring that it was at.
+ * A thread of its own reads aond's ring and asks it for names, so that a slow aond delays no other
+ * answer; MHD's threads only copy. For a client that does not read, nothing is read from the ring:
+ * it falls behind, and its loss is reported to it. The ring of a client that disconnected is kept
+ * for a while, so that it can resume.
  */
 #pragma once
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * metrics.c - accounts and windows of the stores, added up as they come.
+ * metrics.c - sums of accounts and windows of the stores, updated at each scrape.
  *
  * A scrape reads the accounts of all processes and the windows that were stored since the last one.
- * Sums of windows begin when the first scrape comes, as counters may; the present use of a GPU is
- * that of the newest windows that are whole.
+ * Sums of windows begin with the first scrape, as counters may; the current use of a GPU comes from
+ * the newest complete windows.
  */
 #include "serve/metrics/metrics.h"
 

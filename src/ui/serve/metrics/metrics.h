@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics.h - what Prometheus scrapes: sums over all that is served, nothing about single users. */
+/*
+ * metrics.h - the metrics for Prometheus: sums over everything that is served, nothing about single
+ * users.
+ */
 #pragma once
 
 #include <stdbool.h>
