@@ -12,11 +12,11 @@
 
 #define HEAP_NONE UINT64_MAX /* not said */
 
-/* At the end of a step; without steps, of a part of the time. */
+/* The state at the end of a step; without steps, at the end of a part of the time. */
 struct heap_point {
 	uint64_t step; /* its number, or HEAP_NONE */
 	uint64_t ns;   /* of the last reading */
-	uint64_t high; /* most allocated in it, as far as was read */
+	uint64_t high; /* highest allocation in it that was read */
 	uint64_t v[MEMORIES];
 };
 
@@ -31,7 +31,7 @@ struct heap {
 	double growth;      /* bytes a step, a line through the last three quarters */
 	uint64_t retries;   /* while it was looked at; */
 	uint64_t ooms;      /* HEAP_NONE: not said */
-	double unused;      /* share of what is reserved, at the end; below 0: not said */
+	double unused;      /* unused share of the reserved memory, at the end; below 0: unknown */
 	double unused_most; /* and where it was highest, after the warm-up */
 };
 

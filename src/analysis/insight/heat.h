@@ -40,7 +40,7 @@ struct heat_sum {
 /* -ENOMEM */
 int heat_note(struct heat *h, uint32_t process, int32_t rank, uint64_t step);
 int heat_lay(struct heat *h, size_t cells_max);
-/* After heat_lay(); what was not noted is left out. */
+/* After heat_lay(); values that were not noted are ignored. */
 void heat_add(struct heat *h, uint32_t process, int32_t rank, uint64_t step, double value);
 /* Values become shares above the median: of the ranks in the same column, of one rank's own columns. */
 int heat_close(struct heat *h);

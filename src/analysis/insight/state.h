@@ -41,7 +41,7 @@ struct state_process {
 	size_t step_first, steps; /* into insight.step[] */
 	size_t step_from;         /* steps before it are over */
 	size_t left_first, lefts; /* into insight_state.left[], in order */
-	uint64_t idle_ns;         /* its devices may be idle since */
+	uint64_t idle_ns;         /* since when its devices may be idle */
 	bool gave_up;             /* calls whose work had not begun were too many to keep */
 };
 
@@ -134,7 +134,10 @@ int insight_steps(struct insight *in);
 int insight_steps_end(struct insight *in);
 int insight_ops(struct insight *in); /* op.c */
 int insight_ops_end(struct insight *in);
-/* Of an operator by its shapes; NULL: none, no formula, or no memory. Until the next call. */
+/*
+ * The work of an operator by its shapes; NULL: none, no formula, or no memory. Valid until the next
+ * call.
+ */
 const struct op_work *insight_op_work(struct insight *in, const struct event *e);
 int insight_tables(struct insight *in); /* table.c */
 int insight_tables_end(struct insight *in);
@@ -152,7 +155,7 @@ int insight_memory(struct insight *in);
 int insight_memory_end(struct insight *in);
 int insight_compiles(struct insight *in); /* compile.c */
 
-/* stretch.c: what the next stretch will refer to. */
+/* stretch.c: keeps the events that the next stretch may refer to. */
 int insight_keep(struct insight *in);
 
 /* idle.c: the cause of one gap of `d`. */

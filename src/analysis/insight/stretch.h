@@ -22,7 +22,7 @@
 
 int insight_open(struct insight **out, const struct trace *t);
 int insight_reading(struct insight *in, const struct event *e);
-/* Adds what the stretches before left to be referred to. */
+/* Adds the events that earlier stretches kept for reference. */
 int insight_carried(const struct insight *in, struct trace *t);
 int insight_stretch(struct insight *in, uint64_t lo_ns, uint64_t hi_ns);
 int insight_close(struct insight *in);

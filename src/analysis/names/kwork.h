@@ -17,7 +17,7 @@ struct kernel_name {
 	uint64_t text; /* source_kernel() */
 };
 
-/* The work that the shapes of an operator tell, as its kernel does it. */
+/* The work of an operator by its shapes, as its kernel does it. */
 void kwork_of_op(struct roof_work *out, const struct kernel_name *k, const struct op_known *o);
 
 /* Without an operator: by the kernel's text, else by its name. g may be NULL: not known. */

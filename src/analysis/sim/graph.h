@@ -86,7 +86,7 @@ void sim_graph_free(struct sim_graph *g);
 
 /* Times of all points when the edges have these lags (NULL: their own; SIM_CUT: no edge). */
 #define SIM_CUT   INT64_MIN
-#define SIM_NEVER (INT64_MAX / 4) /* a lag so long, and the time of what then never comes */
+#define SIM_NEVER (INT64_MAX / 4) /* a lag without end, and the time of points that never come */
 void sim_run(const struct sim_graph *g, const int64_t *lag, int64_t *time);
 /* From the window's begin to the last end. */
 int64_t sim_span(const struct sim_graph *g, const int64_t *time);

@@ -49,6 +49,6 @@ int layer_costs(struct layer_costs *out, const struct job *j, enum layer_mode mo
 enum step_class layer_class(const struct job *j, enum layer_part p);
 struct sim_cost layer_optimizer(const struct job *j, uint64_t gradient); /* of so many bytes */
 
-/* What an exchange takes once all have come. */
+/* The time of a collective or transfer once all ranks have come. */
 int layer_exchange(double *ns, const struct job *j, enum coll_op op, uint64_t bytes,
 		   const struct job_team *t);

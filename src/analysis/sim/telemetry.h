@@ -26,7 +26,7 @@ const char *sim_how_word(enum fault_kind k, uint32_t how);  /* NULL: there is no
 const char *sim_how_cause(enum fault_kind k, uint32_t how); /* the finding; NULL: none */
 
 int sim_meter_new(struct sim_meter **out, const struct job *j, const struct sim_meter_to *to);
-/* The step that was just played; all that was measured until its end. */
+/* Adds the step that was just simulated, with all measurements until its end. */
 int sim_meter_step(struct sim_meter *m, const struct play *p);
 int sim_meter_end(struct sim_meter *m);
 void sim_meter_free(struct sim_meter *m); /* NULL is allowed */

@@ -19,7 +19,10 @@ struct step_block {
 int step_block_time(double part_ns[STEP_PARTS], struct step_block *b, bool backward);
 int step_block_ends(double part_ns[STEP_PARTS], struct step_block *b, bool backward);
 
-/* Of `part` (STEP_TP, STEP_EP, STEP_PP or STEP_DP): where its ranks are follows from that. */
+/*
+ * The communication of `part` (STEP_TP, STEP_EP, STEP_PP or STEP_DP), which determines where its
+ * ranks are.
+ */
 int step_block_exchange(double *ns, const struct step_block *b, enum step_part part,
 			enum coll_op op, double bytes);
 

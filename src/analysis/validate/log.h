@@ -15,5 +15,8 @@ struct log_said {
 	char expected[LOG_EXPECTED]; /* there */
 };
 
-/* 0, or -EBADMSG: `said` has the line and what was expected. What was read before it is in `f`. */
+/*
+ * 0, or -EBADMSG: `said` has the line and what was expected. Facts from before that line are in
+ * `f`.
+ */
 int log_facts(struct facts *f, const char *text, size_t len, struct log_said *said);

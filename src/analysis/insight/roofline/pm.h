@@ -20,10 +20,10 @@ extern const char *const pm_word[PM_COUNTERS]; /* for JSON */
 struct pm_use {
 	uint32_t name;              /* of kernels */
 	uint64_t seen_ns;           /* of their time, in samples */
-	double mean[PM_COUNTERS];   /* percent of what the device can; below 0: not read */
+	double mean[PM_COUNTERS];   /* percent of the device's peak; below 0: not read */
 	double weight[PM_COUNTERS]; /* ns that it is the mean of */
 	double alone;               /* 0 to 1 */
-	uint64_t ranges;            /* of its calls were read one by one; then `alone` is 1 */
+	uint64_t ranges;            /* calls that were read one by one; then `alone` is 1 */
 	double dram_bytes;          /* of one of these; 0: not read */
 	uint64_t dram_reads;
 };
