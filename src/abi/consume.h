@@ -46,7 +46,7 @@ struct aon_ring {
 	uint32_t version;
 	uint32_t record_bytes;
 	uint64_t count; /* of records; a power of two */
-	uint64_t id;    /* of this ring, by chance; 0: it has none */
+	uint64_t id;    /* a random id of this ring; 0: it has none */
 	uint64_t reserved[4];
 	uint64_t begin;   /* numbers below this are written, or being written */
 	uint64_t head;    /* numbers below this are written */

@@ -41,7 +41,7 @@
 #define AON_CHUNK_BYTES_MIN 1024u
 #define AON_CHUNK_BYTES_MAX 16384u
 #define AON_CHUNKS_MAX      16384u
-#define AON_HEAP_BYTES      (512u << 10) /* what libaon fills; aond gives every segment as much */
+#define AON_HEAP_BYTES      (512u << 10) /* libaon's heap; every segment has one this large */
 #define AON_HEAP_BYTES_MAX  (4u << 20)
 #define AON_SEG_BYTES_MAX   (64u << 20)
 

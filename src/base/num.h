@@ -29,7 +29,7 @@ int num_unit(const char *text, const char *unit, double min, double max, double 
  */
 int num_next(const char **list, uint64_t max, uint64_t *out);
 
-/* The other way, for those who write many: the digits of v, which end where `room` does. */
+/* Writes the digits of v so that they end where `room` does; faster than printf(). */
 #define NUM_LEN 21u
 char *num_text(char room[NUM_LEN], uint64_t v);
 

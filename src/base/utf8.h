@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define UTF8_BAD 0xfffdu /* stands for what is no character */
+#define UTF8_BAD 0xfffdu /* stands for invalid bytes */
 
 /* The character at `s`: its bytes, or 0 when they are none. *out gets it. */
 size_t utf8_get(const char *s, uint32_t *out);

@@ -26,12 +26,12 @@ typedef void *vectorcall_fn(void *self, void *const *args, size_t n, void *names
 
 /* --- call.c --- */
 
-/* A trace by JAX's own profiler is wanted from here on, by this number; 0: it has lasted as long as
- * it should. Called where a function is about to be called. */
+/* Starts a trace by JAX's own profiler, with this number; 0: ends it, its time is over. Called
+ * before a function is called. */
 typedef void call_capture_fn(uint32_t number);
 
-/* Calls of `object` are seen from here on: `slot` is where its pointer lies, `name` a name of libaon,
- * `function` a number that functions of the same source share; 0: no steps. */
+/* Intercepts calls of `object` from here on: `slot` is where its pointer lies, `name` a name of
+ * libaon, `function` a number that functions of the same source share; 0: no steps. */
 int call_watch(void *object, vectorcall_fn **slot, uint32_t name, uint32_t function);
 void call_on_capture(call_capture_fn *fn);
 

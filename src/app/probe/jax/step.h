@@ -28,7 +28,7 @@
 
 struct step_function {
 	uint64_t calls;
-	uint64_t first_ns; /* since the anchor was called last: that is its */
+	uint64_t first_ns; /* since the last call of the anchor */
 	uint64_t turn;     /* of the anchor */
 	uint32_t tid;
 };
@@ -42,7 +42,7 @@ struct jax_clock {
 		uint32_t function, tid; /* 0: none */
 		uint64_t calls;
 		uint64_t begin_ns[STEP_PAST]; /* the last of them: call n is at n % STEP_PAST */
-	} next;                               /* who may become the anchor */
+	} next;                               /* the candidate for the anchor */
 	struct step_function function[STEP_FUNCTIONS];
 };
 
