@@ -16,7 +16,7 @@ void ask_where(struct sql *q, const struct fleet *f, const char *job);
 /* " AND hour_ns >= ... AND hour_ns < ...", of roll-ups: the hours that overlap the span. */
 void ask_hours(struct sql *q, struct fleet_span s);
 
-/* A question, and who takes the rows of its answer. */
+/* A question, and the callback for the rows of its answer. */
 struct question {
 	struct fleet *f;
 	const char *job;        /* of {job}; NULL: any */

@@ -40,8 +40,8 @@ const char *fleet_cluster(const struct fleet *f);
 const struct cluster_url *fleet_url(const struct fleet *f);
 
 /*
- * One question. `types` and `fn` are as rowin.h says; more than `most` rows are refused. `sql` is
- * text of ours: what is somebody else's comes in by sql_text().
+ * Asks one question. `types` and `fn` are as in rowin.h; more than `most` rows are refused. `sql`
+ * is trusted text: anything untrusted must go through sql_text().
  */
 int fleet_ask(struct fleet *f, const char *sql, const char *types, uint64_t most, rowin_fn *fn,
 	      void *arg, struct store_why *why);

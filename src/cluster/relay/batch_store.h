@@ -34,7 +34,7 @@ struct arrival {
 	uint32_t schema, rows, shard;
 	uint32_t day;     /* of all its rows: one partition */
 	uint64_t bytes;   /* as RowBinary */
-	const char *node; /* borrowed: who sent it, by its certificate */
+	const char *node; /* borrowed: its sender, by certificate */
 	const void *wire; /* borrowed: as it came */
 	size_t len;
 	/* Filled by hold_commit(): */
@@ -75,8 +75,8 @@ void hold_close(struct hold *h); /* NULL is allowed */
 uint64_t hold_id(const struct hold *h); /* of this relay, for as long as its file lives */
 uint64_t hold_inserts(struct hold *h);  /* the highest number of an insert so far */
 
-/* Brings them in one transaction. 0: each has its result. -ENOSPC: none of them is here, the disk or the
- * quota is full. Another error of the disk ends the process: what it holds is read anew. */
+/* Stores them in one transaction. 0: each has its result. -ENOSPC: none was stored, the disk or the
+ * quota is full. Another error of the disk ends the process, and a restart reads the file again. */
 int hold_commit(struct hold *h, struct arrival *const *a, size_t n, uint64_t now_ns);
 
 /* Freezes what is due of a shard, also what is not if `all`. Inserts made, or -errno. */
@@ -96,5 +96,5 @@ int hold_done(struct hold *h, uint64_t insert);
 int hold_refused(struct hold *h, uint64_t insert, const char *why, bool *aside);
 
 int hold_stat(struct hold *h, struct hold_stat *out);
-/* Sources that have not been heard of since then are forgotten. */
+/* Forgets sources that have sent nothing since then. */
 int hold_forget(struct hold *h, uint64_t before_ns);

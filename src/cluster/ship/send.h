@@ -25,7 +25,7 @@ struct send_stat {
 	uint64_t wire;          /* bytes, both ways */
 	uint64_t failures, poison;
 	uint64_t next_ns;      /* CLOCK_MONOTONIC: not before then */
-	int32_t clock_off_us;  /* ours, that a relay's is ahead of */
+	int32_t clock_off_us;  /* by which a relay's clock is ahead of ours */
 	uint32_t clock_err_us; /* UINT32_MAX: not known */
 	char trouble[512];     /* the last, "" since something arrived */
 };

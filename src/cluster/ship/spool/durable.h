@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * Called before each step that a crash could fall behind of; NULL but in tests, which end the process there,
- * or make the step fail: what it returns, if not 0, is the step's result.
+ * Called before each step that a crash could interrupt; NULL except in tests, which end the process
+ * there, or make the step fail: a result other than 0 becomes the step's result.
  */
 extern int (*durable_hook)(const char *step, const char *name);
 

@@ -26,7 +26,10 @@ struct netday {
 
 /* now_ns: CLOCK_MONOTONIC, here and below. */
 void netday_init(struct netday *n, const char *spool, uint64_t limit, uint64_t now_ns);
-/* May so much be sent? What alone is more than a day's goes as the first of one. No: counted once. */
+/*
+ * Whether so much may be sent. A batch larger than a day's limit goes as the first of a day. A
+ * refusal is counted once.
+ */
 bool netday_fits(struct netday *n, uint64_t bytes, uint64_t now_ns);
 void netday_add(struct netday *n, uint64_t bytes, uint64_t now_ns);
 static inline uint64_t netday_end(const struct netday *n)

@@ -70,21 +70,22 @@ int spool_commit(struct spool *s, const void *cursor, size_t len);
  * one of both, whole. */
 int spool_abort(struct spool *s);
 
-/* Counts what never became a batch: told as the others. Joins the next commit. */
+/* Counts rows that never became a batch; reported like other drops. Part of the next commit. */
 void spool_lost(struct spool *s, enum ship_table_id table, enum spool_reason why, uint64_t rows);
 
-/* Gives up what is over the caps, and puts rows that tell of all that was given up, if any was; commits. */
+/* Drops batches above the caps, and puts rows that report all drops, if there were any; commits. */
 int spool_drops(struct spool *s, uint64_t now_ns);
 
 /* --- taking out --- */
 
 /*
- * The oldest batch with a number above `after`, to be sent: 1, 0: there is none, -errno. *data (BATCH_HEAD and
- * body) is good until the next call. From here on it is not given up: it may have arrived, and a reported drop
- * must be real. A damaged file is given up, counted, and the next one is given.
+ * The oldest batch with a number above `after`, to be sent: 1, 0: there is none, -errno. *data
+ * (BATCH_HEAD and body) is good until the next call. From here on it is not dropped: it may have
+ * arrived, and a reported drop must be real. A damaged file is dropped and counted, and the next
+ * one is returned.
  */
 int spool_get(struct spool *s, uint64_t after, struct batch_head *h, const void **data);
-/* Whether whoever had the spool before may have sent it. */
+/* Whether an earlier process may have sent it. */
 bool spool_maybe_sent(const struct spool *s, uint64_t seq);
 /* It has arrived; on disk that is with the next spool_flush(), at the latest after 64 of them. */
 int spool_ack(struct spool *s, uint64_t seq);
