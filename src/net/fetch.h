@@ -54,8 +54,8 @@ void fetch_free(struct fetch *f); /* NULL is allowed */
 int fetch_do(struct fetch *f, const struct fetch_ask *ask, struct fetch_answer *out);
 
 /*
- * An answer without an end, told as it comes; not 0 ends it. Ends after quiet_s without a byte,
- * too (-ETIMEDOUT).
+ * An answer without an end, passed on as it comes; a result other than 0 ends it. It also ends
+ * after quiet_s without a byte (-ETIMEDOUT).
  */
 typedef int fetch_bytes_fn(void *arg, const char *bytes, size_t n);
 int fetch_stream(struct fetch *f, const struct fetch_ask *ask, uint32_t quiet_s, fetch_bytes_fn *fn,

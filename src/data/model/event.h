@@ -38,7 +38,7 @@ struct event {
 
 _Static_assert(sizeof(struct event) == 48, "batches of events are sized by this");
 
-/* How many records went into an event: what accounting counts. */
+/* How many records went into an event, for the accounting. */
 static inline uint32_t event_records(const struct event *e)
 {
 	return (e->kind == EVENT_RANGE || e->kind == EVENT_STEP) &&

@@ -26,8 +26,8 @@ struct rollup {
 	struct sketch sketch;
 };
 
-/* Names of the rows that steps have in windows if nothing of them was recorded: by chance, or
- * because nothing is recorded at all. Those of recorded ones have their weighted time as bytes. */
+/* Names of the rows of steps in windows of which nothing was recorded: unsampled by chance, or
+ * because nothing is recorded at all. Rows of recorded steps have their weighted time as bytes. */
 #define STEPS_LEFT_OUT "[aon] steps left out by chance"
 #define STEPS_UNSEEN   "[aon] steps not looked into"
 

@@ -17,7 +17,7 @@
 #define SINK_BYTES (64u << 10)
 
 struct sink {
-	FILE *f; /* owned: writers write to it, and never ask how that went */
+	FILE *f; /* owned: writers write to it without checking for errors */
 	export_write_fn *write;
 	void *arg;
 	struct sink_gz *gz; /* owned; NULL: plain */

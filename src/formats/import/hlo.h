@@ -88,7 +88,7 @@ struct hlo_module {
 	size_t *by_id;         /* owned: places in inst[] by id */
 	size_t insts, comps;
 	uint32_t depth;  /* of computations that are being counted */
-	uint64_t budget; /* turns that loops may take, whatever a program says */
+	uint64_t budget; /* limit of loop iterations, whatever a program says */
 };
 
 const struct hlo_inst *hlo_inst(const struct hlo_module *m, uint64_t id);
