@@ -26,10 +26,12 @@ void graphs_free(struct graphs *g); /* NULL is allowed */
 /* `count` executions of dur_ns each, that ended with the launch. */
 typedef void graphs_fn(void *arg, const struct event *e, uint32_t count);
 
-/* Learns from the nodes among `ev`, and calls for what is in each launch that was seen whole. */
+/*
+ * Learns from the nodes among `ev`, and calls fn with the kernels of each launch that is one event.
+ */
 void graphs_take(struct graphs *g, const struct event *ev, size_t n, graphs_fn *fn, void *arg);
 
-/* Launches seen whole whose graph was not known. */
+/* Launches that are one event and whose graph was not known. */
 uint64_t graphs_unknown(const struct graphs *g);
 
 /* Is there anything in `e` for graphs_take()? */

@@ -42,7 +42,7 @@ int open_new(struct open **out);
 void open_free(struct open *o);
 
 uint64_t open_count(const struct open *o);
-/* Is a range open whose name `is` says yes to? Looks at each: not for every event. */
+/* Whether a range is open whose name `is` accepts. Checks each range: not for every event. */
 bool open_any(const struct open *o, bool (*is)(void *arg, uint32_t name), void *arg);
 
 /* The thread, new if need be; valid until the next call. The one unused for longest makes
@@ -56,8 +56,8 @@ int open_push(struct open *o, struct open_thread *t, const struct event *ev);
 int open_pop(struct open *o, struct open_thread *t, uint32_t above, uint64_t now_ns,
 	     struct event *out);
 
-/* Two threads' records are read in no order of time: an end may come before its start, and
- * waits for it. open_given_up() tells, once, how many have waited in vain: unmatched. */
+/* Records of two threads are not read in order of time: an end may come before its start, and waits
+ * for it. open_given_up() returns, once, how many have waited in vain: unmatched. */
 int open_start(struct open *o, const struct event *ev, struct event *out);
 int open_end(struct open *o, uint64_t id, uint64_t now_ns, struct event *out);
 uint64_t open_given_up(struct open *o);

@@ -67,7 +67,7 @@ size_t understand_records(struct understand *u, const struct clock_map *clk, uin
 /* Records whose range or step is still open: in flight. */
 uint64_t understand_open(const struct understand *u);
 
-/* Is a range open whose name, as the store has it, `is` says yes to? */
+/* Whether a range is open whose name (the store's id) `is` accepts. */
 bool understand_any_open(const struct understand *u, bool (*is)(void *arg, uint32_t name),
 			 void *arg);
 

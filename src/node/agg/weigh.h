@@ -9,14 +9,14 @@
 
 #include <stdint.h>
 
-#define WEIGH_CHANGES 64u /* kept in mind; they come about once a second */
+#define WEIGH_CHANGES 64u /* remembered; they come about once a second */
 
 struct weigh {
 	struct weigh_change {
 		uint64_t from_ns;
 		uint32_t weight;
 	} change[WEIGH_CHANGES]; /* a ring */
-	uint32_t n;              /* changes so far; 0: everything stands for itself */
+	uint32_t n;              /* changes so far; 0: every weight is 1 */
 };
 
 /* A recorded step of that weight began, or begins. */

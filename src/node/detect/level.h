@@ -16,7 +16,7 @@
 #define LEVEL_LEARN 64u
 #define LEVEL_LAST  16u
 
-/* What a value is: one of many, or a piece of time of which there are few, and each a mean already. */
+/* The kind of values: many single ones, or few pieces of time, each of which is a mean already. */
 enum level_pace { LEVEL_VALUES, LEVEL_PIECES };
 
 enum level_move { LEVEL_SAME, LEVEL_UP, LEVEL_DOWN };
@@ -29,5 +29,8 @@ struct level {
 	double was, is;      /* medians before and after the last reported change */
 };
 
-/* gate: the least ratio that matters, 1.1 is ten percent. Values that are not above 0 are left out. */
+/*
+ * gate: the smallest ratio that matters, 1.1 is ten percent. Values that are not above 0 are
+ * ignored.
+ */
 enum level_move level_add(struct level *l, double value, double gate, enum level_pace pace);

@@ -82,7 +82,7 @@ size_t trigger_meter_bytes(const struct trigger *t);
 void trigger_meter_init(struct trigger_meter *m, const struct trigger *t);
 /* What is not used is left alone. */
 void trigger_put(struct trigger_meter *m, enum quantity q, double value);
-/* What it compares with is kept, what is now is not: for after a pause. */
+/* Keeps the history and drops the current values: for after a pause. */
 void trigger_pause(struct trigger_meter *m);
 bool trigger_look(const struct trigger *t, const struct trigger_meter *m);
 /* "step_ms 14.2 (p50 9.98)", of what it uses. */

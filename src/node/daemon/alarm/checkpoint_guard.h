@@ -5,5 +5,5 @@
 struct sess;
 struct signs;
 
-/* Fills in what detect.h wants to know about a process without progress. */
+/* Fills in the signs of a checkpoint that detect.h needs for a process without progress. */
 void saving_look(const struct sess *s, struct signs *out);

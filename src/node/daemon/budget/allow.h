@@ -48,7 +48,7 @@ enum allow_key allow_find(const char *key);
 int64_t allow_node(const struct param *p, enum allow_key key);
 /* True if `a` leaves less than `b`: 0 is no limit, but for a fidelity level, which is lower if larger. */
 bool allow_tighter(enum allow_key key, int64_t a, int64_t b);
-/* What holds for a process of that user and job ("": none). own: limits of the process alone. */
+/* The limit for a process of that user and job ("": none). own: limits of the process alone. */
 int64_t allow_limit(const struct param *p, const struct allow_jobs *jobs, const struct allow *own,
 		    const char *job, uid_t uid, enum allow_key key);
 /* The row of a job, for the admin or for a user; made if `make`. NULL: there is none, or no room. */

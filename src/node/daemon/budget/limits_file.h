@@ -17,10 +17,10 @@
 #define KEPT_NAME "limits"
 #define KEPT_PIDS 1024u
 
-/* Processes of the aond before that have not come yet. */
+/* Processes of the previous aond that have not joined yet. */
 struct kept {
 	struct kept_one {
-		pid_t pid; /* 0: it has come */
+		pid_t pid; /* 0: it has joined */
 		uint64_t start;
 		struct allow allow;
 	} * one; /* owned */

@@ -21,7 +21,7 @@ struct stream;
 
 struct arm {
 	struct arm *next;
-	struct captures *captures;   /* borrowed: told when it fires */
+	struct captures *captures;   /* borrowed: notified when it fires */
 	const struct trigger *when;  /* borrowed from the capture */
 	uint64_t capture;            /* its id */
 	struct cover *cover;         /* owned; NULL: not needed */
@@ -31,7 +31,7 @@ struct arm {
 	uint64_t steps, taken, lost; /* when last looked at */
 	uint32_t alarms;
 	bool gpu, comm; /* an activity of a GPU was seen, a collective */
-	bool waits;     /* fires when it is true; else values are not even taken */
+	bool waits;     /* armed; otherwise no values are collected */
 	bool fired;
 };
 

@@ -44,10 +44,10 @@ struct broker {
 	struct audience *first; /* owned; NULL: nobody consumes */
 	unsigned rings, consumers;
 	uint64_t budget;   /* events a second for all rings; 0: no limit */
-	bool lean;         /* aond is over its budget of CPU: who has low priority gets nothing */
+	bool lean;         /* aond is over its CPU budget: consumers of low priority get nothing */
 	struct quota asks; /* since the last tick */
 	struct process gone[BROKER_GONE];
-	uint64_t left; /* processes that have ended while somebody consumed */
+	uint64_t left; /* processes that have ended while there were consumers */
 };
 
 struct broker_asker {
@@ -70,7 +70,7 @@ int broker_subscribe(struct broker *b, int sock, const struct broker_asker *who,
 void broker_events(struct broker *b, const struct process *p, const struct event *ev, size_t n);
 void broker_window(struct broker *b, const struct process *p, const struct window *w);
 void broker_gone(struct broker *b, const struct process *p); /* it has ended */
-/* Somebody who may see the process needs all that it can tell. */
+/* Whether a consumer that may see the process needs full detail. */
 bool broker_detail(const struct broker *b, const struct process *p);
 
 void broker_tick(struct broker *b, uint64_t events, bool lean); /* every second */

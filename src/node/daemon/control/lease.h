@@ -57,13 +57,14 @@ struct lease_ask {
 
 void leases_init(struct leases *ls, struct loop *l, struct roster *r);
 void leases_fini(struct leases *ls);
-/* What the aond before has left; from here on they are kept there. */
+/* Reads the leases of the previous aond; from here on they are saved there. */
 void leases_read(struct leases *ls, int run_dir);
 void leases_parse(struct leases *ls, char *text, uint64_t now_ns); /* any bytes; text is changed */
 void leases_tick(struct leases *ls, uint64_t now_ns);              /* every second */
 
-/* 0, and *number of the order that probes were given; who has it already may take it again, for another
- * time. -EPERM, -EBUSY: another has it; -ESRCH: no such process of his; -EINVAL; -ENOSPC: too many. */
+/* 0, and *number of the order to the probes; its holder may take it again, for another time.
+ * -EPERM, -EBUSY: another has it; -ESRCH: no such process of the user; -EINVAL; -ENOSPC: too many.
+ * */
 int lease_take(struct leases *ls, const struct lease_ask *ask, uint32_t *number);
 
 /* A request as above, and its answer to `f`. */

@@ -35,7 +35,7 @@ extern const struct param_row param_table[];
 extern const size_t param_count;
 extern const struct conf param_conf;
 
-/* What no single line can tell. */
+/* Checks that involve several settings. */
 int param_check(const struct param *p, struct param_why *why);
 
 /* Of base/conf.h, for this table: */

@@ -23,7 +23,7 @@ void judge_free(struct judge *j); /* NULL is allowed */
 
 const struct gpu *judge_gpu(const struct judge *j);
 
-/* What a name or geometry of the store is. */
+/* Adds a name or geometry of the store. */
 void judge_name(struct judge *j, uint32_t id, const char *text);
 void judge_geo(struct judge *j, uint32_t id, const struct geo *g);
 
@@ -31,7 +31,7 @@ void judge_geo(struct judge *j, uint32_t id, const struct geo *g);
  * work as well, its work is unknown again. */
 struct op_known;
 void judge_learn(struct judge *j, uint32_t name, uint32_t geo, const struct op_known *o);
-/* It was beside one that took longer, for the same operator. */
+/* The kernel ran for the same operator as a longer one. */
 void judge_helps(struct judge *j, uint32_t name, uint32_t geo);
 
 /* Fills the verdicts of its kernels and copies. */

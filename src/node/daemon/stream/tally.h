@@ -14,7 +14,7 @@
 #include "abi/record.h"
 #include "model/process.h"
 
-/* Nothing emits so much; a larger number is a lie, and would overflow sums. */
+/* No program emits so much; a larger number is forged, and would overflow sums. */
 #define TALLY_MAX (1ull << 48)
 
 struct tally {
@@ -32,8 +32,8 @@ uint64_t tally_staged(const struct tally *t);
 void tally_app_lost(struct tally *t, const uint64_t lost[AON_LOSS_APP_MAX]);
 
 /*
- * Takes over from an earlier daemon: `row` is what it had committed (NULL: nothing), `taken`
- * what it had taken. The difference was in its memory when it died. -EPROTO: a lie.
+ * Takes over from an earlier daemon: `row` is what it had committed (NULL: nothing), `taken` what
+ * it had taken. The difference was in its memory when it died. -EPROTO: impossible values.
  */
 int tally_adopt(struct tally *t, const struct account *row, uint64_t taken);
 

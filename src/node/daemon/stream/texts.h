@@ -24,7 +24,7 @@ typedef void texts_fn(void *arg, const char *mark);
 int texts_new(struct texts **out);
 void texts_free(struct texts *t); /* NULL is allowed */
 
-/* A piece from `of`; when it ends its text, `fn` gets what the text says. */
+/* Takes a piece from `of`; the last piece of a text calls `fn` with the text's marks. */
 void texts_take(struct texts *t, const void *of, const struct understand_text *p, texts_fn *fn,
 		void *arg);
 /* No more comes from `of`. */

@@ -25,7 +25,7 @@ void writer_free(struct writer *w);
 
 /* Drain thread: commit what is queued so far. Returns the number of this commit, 0: no memory. */
 uint64_t writer_commit(struct writer *w, uint64_t now_ns, bool wake);
-/* The last commit that was done, in order; *err: how it went. */
+/* The last completed commit; *err: its result. */
 uint64_t writer_done(struct writer *w, int *err);
 /* Commits that were asked for and are not done. */
 uint64_t writer_behind(struct writer *w);
