@@ -6,8 +6,8 @@
 
 #include <aon/consumer.h>
 
-/* What is asked for: "kernel,step" as bits of kinds, "71,72" as pids, cap of them at most. 0, or -EINVAL: bad says which
- * word is none. */
+/* Parses a request: "kernel,step" as bits of kinds, "71,72" as pids, cap of them at most. 0, or
+ * -EINVAL: `bad` is the word that is wrong. */
 #define LIVE_WORD 32u
 int live_kinds(const char *list, uint64_t *kinds, char bad[LIVE_WORD]);
 int live_pids(const char *list, uint32_t *pid, size_t cap, size_t *n);

@@ -28,14 +28,14 @@
 struct sampled {
 	uint32_t left, unseen; /* names of rows of steps: model/rollup.h; 0: there are none */
 	double all_ns,
-		weighted_ns; /* steps in windows that were sampled: all, as recorded ones say */
-	double square;       /* of weighted time, with the share that was left to chance, */
+		weighted_ns; /* steps in sampled windows: all, and estimated from recorded ones */
+	double square;       /* of weighted time, with the sampled share, */
 	double whole_square; /* and without */
 	double on_ns;        /* of all_ns: steps that were recorded */
 	double sure_ns;      /* steps in windows in which all were */
-	double now_ns, now_share; /* the present window: weighted time, share left to chance */
-	bool now;                 /* some was not sampled */
-	bool slots;               /* it has no steps: slots were left out */
+	double now_ns, now_share; /* the current window: weighted time, sampled share */
+	bool now;                 /* a part was not recorded */
+	bool slots;               /* it has no steps: slots are unsampled */
 	uint64_t last_ns;         /* of slots: begin of the last window */
 	uint64_t left_out, unseen_steps;
 	uint64_t windows;
@@ -50,13 +50,13 @@ struct sampled_sum {
 	double window_ns; /* and what it has of that: on several tracks it comes in parts */
 };
 
-/* How sure a total is. */
+/* The correction and the error of a total. */
 struct sampled_more {
 	double ns, count, bytes; /* to add to what windows say */
 	double variance;         /* of the total time */
 };
 
-/* Whether kind is one that steps which are left out do not have. */
+/* Whether unsampled steps lack events of that kind. */
 bool sampled_kind(uint32_t kind);
 /* A window, before its rows are added. */
 void sampled_window(struct sampled *s, const struct window *w);

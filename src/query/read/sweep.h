@@ -16,8 +16,8 @@ struct trace;
 #define SWEEP_STRETCH 1000000u /* events at a time, about: sixteen bytes each */
 
 /*
- * Fills *t with all but events, and *out with what insight/sweep.h says. part: NULL: the whole.
- * queues: calls that launch work would count: -EOPNOTSUPP if there are some. -ERANGE, -ENOMEM.
+ * Fills *t with all but events, and *out as in insight/sweep.h. part NULL: the whole. queues:
+ * launches matter, so -EOPNOTSUPP if there are some. -ERANGE, -ENOMEM.
  */
 int read_sweep(struct trace *t, struct store *st, const char *path, const struct store_filter *part,
 	       bool queues, size_t stretch, struct insight **out);

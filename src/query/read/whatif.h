@@ -25,8 +25,8 @@ struct whatif {
 #define WHATIF_WHY 256u
 
 /*
- * -EINVAL: the words are wrong; -ENOENT: nothing is called so; both with what is wrong in `why`.
- * -ENODATA: nothing to replay.
+ * -EINVAL: wrong syntax; -ENOENT: no such name; both with the reason in `why`. -ENODATA: nothing to
+ * replay.
  */
 int whatif_new(struct whatif **out, const struct trace *t, const struct whatif_ask *ask,
 	       char why[WHATIF_WHY]);

@@ -9,7 +9,10 @@ struct store;
 struct store_filter;
 struct trace;
 
-/* Events that are loaded as they are; of more, so many at most where all of a run is not needed. */
+/*
+ * Runs up to this many events are loaded completely; of larger ones, so many events are loaded
+ * where the whole run is not needed.
+ */
 #define WINDOW_WHOLE 600000u
 #define WINDOW_PART  300000u
 

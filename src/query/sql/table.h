@@ -49,7 +49,7 @@ struct sql_source {
 	struct dict dict;
 	uint64_t memory_bytes; /* what one cursor may hold of events */
 	uint64_t deadline_ns;  /* CLOCK_MONOTONIC; 0: none */
-	bool declaring;        /* a table's columns: what an authorizer takes for writing */
+	bool declaring;        /* declares columns, which an authorizer takes for writing */
 	int cursors;           /* open: while there are some, the dictionary stays */
 };
 
@@ -129,7 +129,7 @@ struct filter {
 int filter_init(struct filter *f, const struct event_table *t, const struct plan *p,
 		sqlite3_value **argv);
 void filter_fini(struct filter *f);
-/* The events of `c` that are meant; returns how many. `sel` has room for BLOB_EVENTS. */
+/* Selects the events of `c` that match; returns how many. `sel` has room for BLOB_EVENTS. */
 size_t filter_select(const struct filter *f, const struct dict *d, const struct event_columns *c,
 		     uint16_t *sel);
 
@@ -172,7 +172,7 @@ static inline uint64_t event_id(uint64_t blob, size_t i)
 /* --- group.c --- */
 
 struct group;
-/* What a cursor shows now: rows [i, n) of c, all of one key. */
+/* The current rows of a cursor: [i, n) of c, all of one key. */
 struct group_part {
 	struct event_columns c;
 	const uint64_t *id;

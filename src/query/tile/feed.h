@@ -53,7 +53,7 @@ struct feed {
 	uint64_t lost; /* records of its processes */
 	bool imported; /* what is in `a` and `b` of a range is model/trace.h's */
 
-	/* Looks for what is new. */
+	/* Adds new blocks, names, tracks and processes. */
 	int (*refresh)(struct feed *f);
 	/* The block's events: start, duration, a, name, corr, track, kind, flags. Good until the next
 	 * get(); `keep`: until some further ones, and cheap to ask for again. -ENOENT: gone. */

@@ -26,13 +26,13 @@ struct trace;
 
 #define NODE_CAPTURE_MS 10000 /* aond answers within */
 
-/* What holds where nothing else is asked for. */
+/* Defaults. */
 #define NODE_TIMEOUT_MS 60000u
 #define NODE_EXPIRES_S  3600u /* of a trigger */
 #define NODE_COOL_S     60u
-#define NODE_BEFORE_MS  5000u /* a trigger sees a step when that is over */
+#define NODE_BEFORE_MS  5000u /* a trigger fires after the step that it is about */
 
-/* What is asked for: steps or ms; with neither it is of the past alone, and aond is not asked. */
+/* A request: steps or ms; with neither the capture covers the past only, and aond is not asked. */
 struct node_want {
 	const char *pids, *ranks; /* "41,42"; NULL: all */
 	const char *job;          /* NULL: any */
@@ -56,8 +56,8 @@ struct node_proc {
 	char job[48];
 	uint64_t from_ns, to_ns;        /* its part of the trace */
 	uint64_t first_step, last_step; /* whole ones in there; last < first: none */
-	uint64_t left_out;              /* of these, steps of which aond left out all but ranges */
-	uint64_t held_ns; /* the recorder holds nothing from before; 0: it holds all */
+	uint64_t left_out;              /* of these, unsampled: only their ranges were recorded */
+	uint64_t held_ns;               /* the recorder holds nothing older; 0: it holds all */
 };
 
 struct node_capture {
@@ -65,7 +65,7 @@ struct node_capture {
 	int ask;                /* owned: socket of aond; -1: none */
 	uint64_t id;            /* 0: aond was not asked */
 	uint64_t chosen;        /* processes */
-	bool kept;              /* it was raised by an alarm: its time was kept */
+	bool kept;              /* an alarm started it: its events were protected */
 	size_t armed;           /* that its trigger waits for, */
 	char values[160];       /* and those of one of them */
 	uint32_t times;         /* that it has fired and was written */
@@ -94,12 +94,18 @@ int node_capture_wait(struct node_capture *c, node_look_fn *look, void *arg);
 /* Arms its trigger once more, after a time. */
 int node_capture_again(struct node_capture *c);
 
-/* What was recorded, out of that store, as a trace that the caller frees; c->proc then has what is in it. */
+/*
+ * Loads what was recorded from that store, as a trace that the caller frees; c->proc then describes
+ * its contents.
+ */
 int node_capture_load(struct node_capture *c, struct store *st, const char *path,
 		      struct trace **out);
 /* The same out of aond's own store. */
 int node_capture_store(struct node_capture *c, struct trace **out);
 
-/* What the capture lacks, or what is worth to know, a line each. `lacks`: a process gave less than was asked for. */
+/*
+ * Reports what the capture lacks and other remarks, a line each. `lacks`: a process gave less than
+ * requested.
+ */
 typedef void node_trouble_fn(void *arg, const char *line, bool lacks);
 void node_capture_troubles(const struct node_capture *c, node_trouble_fn *fn, void *arg);

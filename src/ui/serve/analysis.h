@@ -18,9 +18,9 @@
 
 #define ANALYSIS_WHOLE   WINDOW_WHOLE
 #define ANALYSIS_PART    WINDOW_PART
-#define ANALYSIS_IDLE_S  60u            /* after which what nobody asks for is let go */
-#define ANALYSIS_NS      20000000000ull /* longer loading may not take, */
-#define ANALYSIS_WAIT_NS 30000000000ull /* after which a part does until all was read */
+#define ANALYSIS_IDLE_S  60u            /* after which an unused analysis is dropped */
+#define ANALYSIS_NS      20000000000ull /* limit for loading, */
+#define ANALYSIS_WAIT_NS 30000000000ull /* after which a part is shown until all was read */
 
 struct analysis {
 	const struct serve *s; /* borrowed */
@@ -60,7 +60,7 @@ int analysis_events(struct analysis *an, struct ask *q, const struct trace **t);
 bool analysis_same(const struct analysis *a, const struct analysis *b);
 /* Whether it is new enough for that. */
 bool analysis_fresh(const struct analysis *an, const struct analysis *want);
-/* Lets go of what nobody asked for lately. Now and then; never waits. */
+/* Drops analyses that were not used lately. Called now and then; never waits. */
 void analysis_idle(struct serve *s);
 void analysis_free(struct analysis *an); /* NULL is allowed */
 

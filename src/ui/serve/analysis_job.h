@@ -16,8 +16,8 @@ void coming_free(struct coming *c); /* ends what is under way; NULL is allowed *
 typedef int coming_fn(struct analysis *an, const struct run *r, const struct store_filter *part);
 
 /*
- * *an becomes what was made for the same question; it is the caller's then. If there is none, it is
- * begun with fn. -EAGAIN: it is not there yet, nor within `wait_ns`; others: it failed.
+ * *an becomes the analysis for the same request, owned by the caller. If there is none, it is begun
+ * with fn. -EAGAIN: not ready within `wait_ns`; others: it failed.
  */
 int coming_get(struct coming *c, struct analysis **an, const struct run *r,
 	       const struct store_filter *part, uint64_t wait_ns, coming_fn *fn);

@@ -26,7 +26,7 @@ struct triages {
 	size_t n;
 };
 
-/* Those of a run, each finding's last; no file: none. What is no line of ours is left out. */
+/* The last decision for each finding of a run; no file: none. Invalid lines are skipped. */
 int triages_read(struct triages *out, const char *path, const char *run);
 void triages_fini(struct triages *ts);
 

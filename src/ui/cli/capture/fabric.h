@@ -11,7 +11,7 @@
 
 /*
  * The run directory of the aond that answers, at the place that the environment names. -ENOENT:
- * nobody does; -EADDRINUSE: somebody who is not aond, as dynolog; -errno.
+ * none answers; -EADDRINUSE: another daemon, such as dynolog; -errno.
  */
 int fabric_who(char run_dir[PATH_MAX]);
 

@@ -24,7 +24,7 @@ struct child {
 /* From here on signals wait for child_wait(). */
 void child_prepare(struct child *c);
 
-/* Whether a signal that would have ended us waits, since then or since child_wait(). */
+/* Whether a signal that would end aon is pending, since then or since child_wait(). */
 bool child_interrupted(void);
 
 /* Starts it. 0, or -errno of exec: nothing was started then. */

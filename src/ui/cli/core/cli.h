@@ -94,10 +94,10 @@ int cli_stop_fd(void);
 /* Like cli_say(CLI_USAGE): adds where help is found. */
 int cli_misuse(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* While a screen is drawn, nothing may be said. */
+/* Suppresses messages while a screen is drawn. */
 void cli_mute(bool yes);
 
-/* Which command speaks, by the words that were typed. */
+/* Sets the command's name in messages, by the words that were typed. */
 void cli_speaker(const char *words);
 
 /* Help of all commands (CMD_COUNT) or of one, on stdout. */

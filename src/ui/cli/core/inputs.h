@@ -27,8 +27,8 @@ int inputs_exit(const struct trace *t);
 int inputs_sweep(struct trace **t, struct insight **in, const struct opts *o, bool queues);
 
 /*
- * A single operand that is a store of more events than are worth loading (read/stretch.h):
- * understood as a whole, *t has all but the events. INPUTS_LOAD: it is something else.
+ * A single operand that is a store with too many events to load (read/stretch.h): analysed as a
+ * whole, *t has all but the events. INPUTS_LOAD: it is something else.
  */
 int inputs_stretches(struct trace **t, struct insight **in, const struct opts *o);
 /* Of such a store, the newest steps: their events, and since when. */

@@ -12,7 +12,7 @@
 
 #define NODE_STORE "/var/lib/aon/store.db"
 
-/* What aond says about itself; empty or 0 where it did not. */
+/* The status of aond; empty or 0 where unknown. */
 struct admin_status {
 	char version[32];
 	char store[PATH_MAX];

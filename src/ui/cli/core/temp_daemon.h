@@ -21,11 +21,11 @@ struct private_aond {
 int private_find(char path[PATH_MAX]);
 
 /* 0, or -errno after one line on stderr. */
-/* `kineto`: it listens for PyTorch processes, if nobody else does. */
+/* `kineto`: it answers PyTorch processes, if no other daemon does. */
 int private_start(struct private_aond *d, const char *store, bool kineto);
 
-/* Lets aond store what it has and end, and removes the run directory. -ETIMEDOUT: it was
- * killed, because it did not or because we were interrupted. */
+/* Lets aond store everything and end, and removes the run directory. -ETIMEDOUT: it was killed,
+ * because it took too long or because we were interrupted. */
 int private_stop(struct private_aond *d);
 
 /* The directory with the files in it; it has no others. */

@@ -15,7 +15,7 @@
 struct guard {
 	char token[TOKEN_BYTES];
 	char cookie[24]; /* its name: cookies of a host are seen by all its ports */
-	char host[256];  /* a name that is ours besides those of loopback; "": none */
+	char host[256];  /* a host name of the server besides those of loopback; "": none */
 	bool any_host;   /* of a unix socket: no browser speaks to it */
 };
 
@@ -27,7 +27,10 @@ struct guard_heads {
 /* 0, or the status to refuse it with; *why says what to do. */
 int guard_site(const struct guard *g, const struct guard_heads *h, const char **why);
 
-/* Of what changes something: also who sends no origin must show that no other site asked. */
+/*
+ * For requests that change something: a request without an origin must prove, too, that no other
+ * site made it.
+ */
 int guard_change(const struct guard *g, const struct guard_heads *h, const char **why);
 
 bool guard_token(const struct guard *g, const struct guard_heads *h);

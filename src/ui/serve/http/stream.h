@@ -23,7 +23,7 @@
 #define STREAM_KEPT    8u  /* that have left, */
 #define STREAM_KEPT_S  30u /* for so long */
 #define STREAM_BEAT_S \
-	2u /* a comment, when nothing else is sent for so long: who has left is noticed by it */
+	2u /* a comment is sent after so long without data: it detects clients that left */
 #define STREAM_PIDS 32u
 
 /* What a client asks for, as api_stream() hands it over. */
