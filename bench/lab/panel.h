@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* panel.h - what the baselines share: a step's records by rank, roles, medians, the past. */
+/* panel.h - shared by the baselines: a step's records by rank, roles, medians, the history. */
 #ifndef AON_LAB_PANEL_H
 #define AON_LAB_PANEL_H
 

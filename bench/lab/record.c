@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record.c - a step of a played job as the records that its ranks' nodes would ship.
+ * record.c - a step of a simulated job as the records that its ranks' nodes would ship.
  *
- * Works on the times of the net and on nothing that a profiler would not see, but for counters:
- * those of a fault that has any say what such a fault does to them.
+ * It uses only the times of the net, and nothing that a profiler could not see. Counters are the
+ * exception: a fault that affects counters sets them.
  */
 #include "lab/record.h"
 

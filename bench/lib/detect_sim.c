@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* detect_sim.c - what a node would see of a played job, through aond's windows and detectors. */
+/* detect_sim.c - a simulated job as one node would see it, through aond's windows and detectors. */
 #include "detect_sim.h"
 
 #include <errno.h>
