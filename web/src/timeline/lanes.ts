@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Telemetry under the timeline, on the same axis: a lane for each series, from the least to the most, and its mean.
+// Telemetry under the timeline, on the same axis: a strip for each series, from its min to its max,
+// with its mean.
 import { get, runPath, source, type Reply, type Run } from '../api';
 import { colour, hatch } from '../classes';
 import { button, canvas, fill, h, name } from '../dom';

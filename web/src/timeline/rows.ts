@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tracks stand where. Ranks that are alike are folded into one line: 8 or 8,000 start as a few.
+// The layout of tracks. Similar ranks are folded into one line: 8 or 8,000 start as a few.
 import { t } from '../i18n';
 import type { Track } from './store';
 
