@@ -242,7 +242,7 @@ struct insight {
 	size_t compiles;
 	struct join *join;              /* owned; NULL, or what telemetry shows: join.h */
 	size_t devices, streams, steps; /* only devices that did something */
-	uint64_t left_out;              /* unsampled steps: not among `steps` */
+	uint64_t unsampled;             /* unsampled steps: not among `steps` */
 	bool swept;    /* by sweep.c: only devices, streams, their breakdowns and classes */
 	bool parted;   /* of stretch.h: what is by event is gone */
 	uint64_t torn; /* work whose call may have been dropped, in stretches; see stretch.c */

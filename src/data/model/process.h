@@ -39,17 +39,17 @@ struct origin {
  * are recorded.
  */
 struct overhead {
-	uint64_t pairs;           /* compared blocks of steps, recorded and unsampled */
-	int32_t lo, mid, hi;      /* slowdown: 95 % interval, estimate; of typical steps */
-	int32_t mean;             /* the same of mean ones: rare long steps, too */
-	uint32_t accounted;       /* records x the cost of one: only a part, but immediate */
-	uint32_t budget;          /* 0: no limit */
-	uint32_t fidelity;        /* fidelity level; 0: everything is recorded */
-	uint32_t moves;           /* between them */
-	uint64_t steps, left_out; /* all steps, and the unsampled ones; by launches: time slots */
-	uint32_t by;              /* OVERHEAD_BY_*: what was measured */
-	uint32_t emit_ps;         /* calibrated cost of a record; 0: unknown */
-	uint32_t stays;           /* estimated residual overhead: included in lo, mid and hi */
+	uint64_t pairs;            /* compared blocks of steps, recorded and unsampled */
+	int32_t lo, mid, hi;       /* slowdown: 95 % interval, estimate; of typical steps */
+	int32_t mean;              /* the same of mean ones: rare long steps, too */
+	uint32_t accounted;        /* records x the cost of one: only a part, but immediate */
+	uint32_t budget;           /* 0: no limit */
+	uint32_t fidelity;         /* fidelity level; 0: everything is recorded */
+	uint32_t moves;            /* between them */
+	uint64_t steps, unsampled; /* all steps, and the unsampled ones; by launches: time slots */
+	uint32_t by;               /* OVERHEAD_BY_*: what was measured */
+	uint32_t emit_ps;          /* calibrated cost of a record; 0: unknown */
+	uint32_t stays;            /* estimated residual overhead: included in lo, mid and hi */
 };
 
 enum { OVERHEAD_BY_STEPS, OVERHEAD_BY_LAUNCHES, OVERHEAD_BYS };

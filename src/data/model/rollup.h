@@ -28,8 +28,8 @@ struct rollup {
 
 /* Names of the rows of steps in windows of which nothing was recorded: unsampled by chance, or
  * because nothing is recorded at all. Rows of recorded steps have their weighted time as bytes. */
-#define STEPS_LEFT_OUT "[aon] steps left out by chance"
-#define STEPS_UNSEEN   "[aon] steps not looked into"
+#define STEPS_UNSAMPLED "[aon] steps left out by chance"
+#define STEPS_UNSEEN    "[aon] steps not looked into"
 
 #define ROLLUP_NO_GEO UINT32_MAX
 

@@ -156,7 +156,7 @@ static int on_process(void *arg, const struct process *p)
 	if (err)
 		return err;
 	s->owner[id - s->first_process] = (struct owner){ .imported = p->origin.file != 0,
-							  .sampled = p->overhead.left_out != 0 };
+							  .sampled = p->overhead.unsampled != 0 };
 	return 0;
 }
 
@@ -432,9 +432,9 @@ static int on_steps(void *arg, uint32_t process, const struct event_columns *c)
 			own->step_track = c->track[i] + 1;
 		if (own->step_track == c->track[i] + 1)
 			err = s->step(s->arg, owner, c->start_ns[i], c->dur_ns[i],
-				      c->flags[i] & EVENT_LEFT_OUT ? 0
-				      : c->b[i]                    ? (uint32_t)c->b[i]
-								   : 1);
+				      c->flags[i] & EVENT_UNSAMPLED ? 0
+				      : c->b[i]                     ? (uint32_t)c->b[i]
+								    : 1);
 	}
 	return err;
 }

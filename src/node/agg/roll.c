@@ -418,7 +418,7 @@ static void row_moment(struct row *row, const struct event *e)
 /* Of a step that was recorded: its time, as often as it counts. */
 static inline void row_step(struct row *row, const struct event *e)
 {
-	if (!(e->flags & EVENT_LEFT_OUT))
+	if (!(e->flags & EVENT_UNSAMPLED))
 		add(&row->bytes, e->dur_ns * (e->b ? e->b : 1));
 }
 

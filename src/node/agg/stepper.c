@@ -257,7 +257,7 @@ void stepper_events(struct stepper *s, const struct event *ev, size_t n)
 		put_event(s, &ev[i]);
 }
 
-void stepper_step(struct stepper *s, const struct event *e, bool left_out)
+void stepper_step(struct stepper *s, const struct event *e, bool unsampled)
 {
 	uint64_t end = e->start_ns + e->dur_ns;
 
@@ -276,7 +276,7 @@ void stepper_step(struct stepper *s, const struct event *e, bool left_out)
 		s->forgot++;
 		return;
 	}
-	s->step[s->steps++] = (struct stepper_span){ e->a, e->start_ns, end, left_out };
+	s->step[s->steps++] = (struct stepper_span){ e->a, e->start_ns, end, unsampled };
 }
 
 void stepper_lost(struct stepper *s, const uint64_t lost[STEP_LOSSES])
@@ -348,7 +348,7 @@ static void make_one(struct stepper *s, uint32_t i, const struct step_rec *head,
 	uint64_t end = end_of_step(s, i);
 	struct step_rec r;
 
-	if (!p->left_out && chosen(s, p->number)) {
+	if (!p->unsampled && chosen(s, p->number)) {
 		begin_record(s, head, p->number, &r);
 		step_sweep(s, p->begin_ns, end, &r);
 		if (s->colls)

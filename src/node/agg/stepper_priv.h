@@ -75,7 +75,7 @@ struct step_comm {
 
 struct stepper_span {
 	uint64_t number, begin_ns, end_ns;
-	bool left_out;
+	bool unsampled;
 };
 
 struct step_launch {

@@ -53,7 +53,7 @@ void overhead_json(struct json *j, const char *key, const struct overhead *o)
 	json_str(j, "rung",
 		 o->fidelity < FIDELITY_LEVELS ? fidelity_table[o->fidelity].word : NULL);
 	json_members(j, J_U64("moves", o->moves), J_U64("steps", o->steps),
-		     J_U64("skipped", o->left_out), J_U64("left_out", o->left_out));
+		     J_U64("skipped", o->unsampled), J_U64("left_out", o->unsampled));
 	json_close(j);
 }
 

@@ -84,7 +84,7 @@ struct gather {
 	uint64_t begin_ns, end_ns;  /* from the first join to the last sight */
 	uint32_t processes, threads, streams, devices;
 	struct sampled sampled;         /* of the process being walked */
-	uint64_t left_out;              /* unsampled steps of all processes: rows count */
+	uint64_t unsampled;             /* unsampled steps of all processes: rows count */
 	uint64_t left_slots, all_slots; /* the same of programs without steps: slots of time */
 	uint64_t unseen; /* and unrecorded ones; steps of which only the number is known */
 	struct account account;

@@ -37,7 +37,7 @@ struct sampled {
 	bool now;                 /* a part was not recorded */
 	bool slots;               /* it has no steps: slots are unsampled */
 	uint64_t last_ns;         /* of slots: begin of the last window */
-	uint64_t left_out, unseen_steps;
+	uint64_t unsampled, unseen_steps;
 	uint64_t windows;
 };
 

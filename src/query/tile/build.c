@@ -41,7 +41,7 @@ int view_piece(struct tile_view *v, const struct event_columns *c, size_t i, str
 	if (err)
 		return err;
 	/* An unsampled step is marked, so that its GPUs do not look idle. */
-	if (kind == EVENT_STEP && out->flags & EVENT_LEFT_OUT)
+	if (kind == EVENT_STEP && out->flags & EVENT_UNSAMPLED)
 		out->name = NAME_UNRECORDED;
 	if (v->name[out->name].mark && kind == EVENT_MARK) {
 		v->comm_mark = true;

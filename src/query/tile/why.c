@@ -139,7 +139,7 @@ int why_host(struct tile_view *v, const struct piece *p)
 		err = add_call(v, p);
 	if (!err && (p->kind == EVENT_SYNC || (p->kind == EVENT_API && n->waits)))
 		err = add_span(v, p, SPAN_SYNC);
-	if (!err && p->kind == EVENT_STEP && p->flags & EVENT_LEFT_OUT)
+	if (!err && p->kind == EVENT_STEP && p->flags & EVENT_UNSAMPLED)
 		err = add_span(v, p, SPAN_UNSAMPLED);
 	if (!err && p->kind == EVENT_RANGE && n->input)
 		err = add_span(v, p, SPAN_INPUT);

@@ -56,7 +56,7 @@ struct node_proc {
 	char job[48];
 	uint64_t from_ns, to_ns;        /* its part of the trace */
 	uint64_t first_step, last_step; /* whole ones in there; last < first: none */
-	uint64_t left_out;              /* of these, unsampled: only their ranges were recorded */
+	uint64_t unsampled;             /* of these, unsampled: only their ranges were recorded */
 	uint64_t held_ns;               /* the recorder holds nothing older; 0: it holds all */
 };
 

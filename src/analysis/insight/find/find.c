@@ -211,7 +211,7 @@ int findings_new(struct findings **out, const struct insight *in)
 		look(in, k, fs);
 	qsort(fs->f, fs->n, sizeof(*fs->f), costliest);
 	fs->recorded_steps = in->steps;
-	fs->of_steps = in->steps + in->left_out;
+	fs->of_steps = in->steps + in->unsampled;
 	*out = fs;
 	return 0;
 }

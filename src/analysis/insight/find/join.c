@@ -141,7 +141,7 @@ void join_work(struct join *j, uint32_t key, uint64_t start_ns, uint64_t dur_ns)
 	double ln = log(dur_ns ? (double)dur_ns : 1);
 
 	if (key == UINT32_MAX)
-		j->left_out++;
+		j->dropped++;
 	if (key >= j->keys || !bin_of(j, start_ns, &bin))
 		return;
 	c = &j->key[key].cell[bin];

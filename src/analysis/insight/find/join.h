@@ -160,7 +160,7 @@ struct join {
 	uint64_t *looked; /* by device: a bit for each cause that was measured */
 	size_t devices, keys, tracks, owners, verdicts;
 	size_t device_cap, key_cap, track_cap, owner_cap;
-	uint64_t left_out; /* work of keys beyond JOIN_KEYS_MAX */
+	uint64_t dropped; /* work of keys beyond JOIN_KEYS_MAX */
 	struct lookup by_key;
 };
 

@@ -170,7 +170,7 @@ struct cuda {
 
 	/* launch.c, graph.c */
 	_Atomic uint64_t launches;
-	_Atomic uint32_t left_out;       /* 1: the current step is unsampled */
+	_Atomic uint32_t unsampled;      /* 1: the current step is unsampled */
 	_Atomic uint32_t cuts;           /* that there were */
 	_Atomic uint64_t cut[CUDA_CUTS]; /* first correlation << 1 | unsampled from there on */
 	_Atomic uint64_t launched[CUDA_LAUNCHES]; /* correlation << 32 | name */
@@ -229,7 +229,7 @@ void name_forget(struct cuda *c);
 
 /* --- launch.c --- */
 cupti_callback_fn launch_callback;
-bool launch_left_out(struct cuda *c, uint32_t corr, uint32_t cuts);
+bool launch_unsampled(struct cuda *c, uint32_t corr, uint32_t cuts);
 void launch_setup(struct cuda *c);
 int launch_enable(struct cuda *c, bool on);
 

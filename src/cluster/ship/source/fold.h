@@ -38,7 +38,7 @@ struct fold {
 	struct lookup by_key;   /* of row */
 	uint32_t rows, parts;
 	size_t row_cap, part_cap;
-	uint64_t left_out;     /* rows that did not fit */
+	uint64_t dropped;      /* rows that did not fit */
 	uint32_t left, unseen; /* names of steps: model/rollup.h; 0: not met */
 };
 

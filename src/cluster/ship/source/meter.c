@@ -23,7 +23,7 @@ int meter_add(struct meter *m, const char *name, const char *unit, unsigned kind
 	struct meter_point *p;
 
 	if (m->points == METER_POINTS) {
-		m->left_out++;
+		m->dropped++;
 		return 0;
 	}
 	if (vec_room(&m->point, &m->cap, m->points + 1, sizeof(*m->point)) < 0)

@@ -37,7 +37,7 @@ struct meter {
 	size_t cap;
 	uint64_t start_ns, now_ns; /* wall time: of counters' zero; of the values */
 	char cluster[64], host[64];
-	uint64_t left_out; /* points over METER_POINTS */
+	uint64_t dropped; /* points over METER_POINTS */
 };
 
 void meter_fini(struct meter *m);

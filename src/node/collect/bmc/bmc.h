@@ -57,7 +57,7 @@ struct bmc {
 	char why[512];    /* why not, in words */
 	uint64_t seen_ns; /* when it last answered, CLOCK_MONOTONIC; 0: never */
 	uint64_t look_ns; /* what the last round took */
-	uint64_t requests, failed, unchanged, left_out;
+	uint64_t requests, failed, unchanged, dropped;
 	uint32_t resources, stale;
 	bool discovered;
 	char events_uri[256]; /* of its stream of events; "": it has none, as far as is known */

@@ -164,7 +164,7 @@ static int read_records(struct looker *l)
 			return n;
 		if (l->sensors == SENSORS) {
 			pthread_mutex_lock(&l->b->lock);
-			l->b->left_out++;
+			l->b->dropped++;
 			pthread_mutex_unlock(&l->b->lock);
 			continue;
 		}

@@ -165,7 +165,7 @@ static void on_link(void *arg, const char *key, const char *path, bool whole)
 	    strchr(path, '?'))
 		return;
 	if (!strcmp(key, "Members") && ++l->members > MEMBERS) {
-		l->tree.left_out++;
+		l->tree.dropped++;
 		return;
 	}
 	res = redfish_tree_add(&l->tree, path);
@@ -263,8 +263,8 @@ static bool discover(struct looker *l, uint64_t until_ns, bool *done)
 	*done = fine && !more;
 	pthread_mutex_lock(&l->b->lock);
 	l->b->resources = l->tree.n;
-	l->b->left_out += l->tree.left_out;
-	l->tree.left_out = 0;
+	l->b->dropped += l->tree.dropped;
+	l->tree.dropped = 0;
 	l->b->discovered |= *done;
 	pthread_mutex_unlock(&l->b->lock);
 	return fine;

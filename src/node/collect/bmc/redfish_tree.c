@@ -36,7 +36,7 @@ struct redfish_resource *redfish_tree_add(struct redfish_tree *t, const char *pa
 	if (have)
 		return &t->res[have - 1];
 	if (t->n == t->max) {
-		t->left_out++;
+		t->dropped++;
 		return NULL;
 	}
 	t->res[t->n] = (struct redfish_resource){ .path = strndup(path, len), .hash = hash };

@@ -27,7 +27,7 @@ struct redfish_tree {
 	struct redfish_resource *res; /* owned */
 	uint32_t n, max;
 	struct map by_path; /* hash: place in res, + 1 */
-	uint64_t left_out;
+	uint64_t dropped;
 	bool expand;               /* it can give a collection with its members */
 	char events[REDFISH_PATH]; /* where events come from; "": nowhere */
 };

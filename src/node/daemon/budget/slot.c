@@ -27,9 +27,9 @@ static uint64_t launches_of(const struct sess *s)
 
 static void leave_out(struct sess *s, bool yes)
 {
-	if (s->gate.left_out == yes)
+	if (s->gate.unsampled == yes)
 		return;
-	s->gate.left_out = yes;
+	s->gate.unsampled = yes;
 	sess_tier(s);
 }
 
@@ -43,7 +43,7 @@ static void take(struct sess *s, uint64_t number, uint64_t now)
 	if (number == s->slot.number)
 		return;
 	if (s->slot.number && launches > s->slot.at_begin)
-		s->stream->proc.overhead.left_out +=
+		s->stream->proc.overhead.unsampled +=
 			cost_slot(c, s->slot.number, s->slot.ns, now, launches - s->slot.at_begin);
 	s->slot.number = number;
 	s->slot.ns = now;

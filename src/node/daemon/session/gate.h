@@ -15,7 +15,7 @@ struct gate {
 	bool locked;          /* stays shut, whatever the tier */
 	uint32_t drop;        /* AON_WANT_* that the fidelity level drops */
 	bool stepless;        /* no steps come: what unsampled steps drop is wanted, too */
-	bool left_out;        /* an unsampled slot is under way: slot.c */
+	bool unsampled;       /* an unsampled slot is under way: slot.c */
 };
 
 int gate_open(struct gate *g);

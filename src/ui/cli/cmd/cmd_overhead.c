@@ -130,7 +130,7 @@ static void add_row(struct table *t, const struct out *out, struct store *st,
 	table_add(t, "%s", o->budget ? percent(a, sizeof(a), o->budget) : "none");
 	table_add(t, "%s", report_level(o->fidelity));
 	table_add(t, "%s %s", fmt_count(n, o->steps), by_launches(o) ? "slots" : "steps");
-	table_add(t, "%.1f %%", o->steps ? 100.0 * (double)o->left_out / (double)o->steps : 0);
+	table_add(t, "%.1f %%", o->steps ? 100.0 * (double)o->unsampled / (double)o->steps : 0);
 	table_add(t, "%s", put_bars(bars, st, p, out->ascii));
 }
 

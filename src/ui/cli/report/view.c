@@ -198,12 +198,12 @@ void view_recorded(const struct view *v)
 {
 	char a[FMT_LEN], b[FMT_LEN];
 
-	if (v->in->left_out)
+	if (v->in->unsampled)
 		out_line(
 			&v->out, OUT_DIM,
 			"     of the %s of %s steps that were recorded: the others were skipped at "
 			"random to measure overhead",
-			fmt_count(a, v->in->steps), fmt_count(b, v->in->steps + v->in->left_out));
+			fmt_count(a, v->in->steps), fmt_count(b, v->in->steps + v->in->unsampled));
 }
 
 void view_head(const struct view *v)
