@@ -107,8 +107,8 @@ struct aon_seg_head {
 	uint64_t lost[AON_LOSS_STRIPES][AON_LOSS_APP_MAX];
 
 	/* Residual overhead that probes estimate while nothing is recorded: total, and per launch in 1/16. */
-	uint64_t stays_ns;
-	uint64_t stays_launch;
+	uint64_t residual_ns;
+	uint64_t residual_launch;
 
 	uint8_t reserved3[AON_PAGE - 448 - AON_LOSS_STRIPES * AON_LOSS_APP_MAX * 8 - 16];
 };

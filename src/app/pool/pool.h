@@ -78,4 +78,4 @@ uint64_t pool_pending(const struct pool *p); /* units committed and not yet take
 uint32_t pool_used(const struct pool *p);    /* chunks not free */
 void pool_doorbell_clear(struct pool *p); /* after a drain: threads then ring at half full again */
 void pool_heartbeat(const struct pool *p, struct aon_heartbeat *out);
-uint64_t pool_stays(const struct pool *p); /* ns: residual overhead that probes report */
+uint64_t pool_residual(const struct pool *p); /* ns: residual overhead that probes report */

@@ -49,7 +49,7 @@ struct overhead {
 	uint64_t steps, unsampled; /* all steps, and the unsampled ones; by launches: time slots */
 	uint32_t by;               /* OVERHEAD_BY_*: what was measured */
 	uint32_t emit_ps;          /* calibrated cost of a record; 0: unknown */
-	uint32_t stays;            /* estimated residual overhead: included in lo, mid and hi */
+	uint32_t residual;         /* estimated residual overhead: included in lo, mid and hi */
 };
 
 enum { OVERHEAD_BY_STEPS, OVERHEAD_BY_LAUNCHES, OVERHEAD_BYS };

@@ -261,7 +261,7 @@ static uint8_t *put_overhead(uint8_t *q, const struct overhead *o)
 	q = varint_put(q, o->moves);
 	q = varint_put(q, o->by);
 	q = varint_put(q, o->emit_ps);
-	return varint_put(q, o->stays);
+	return varint_put(q, o->residual);
 }
 
 static void get_overhead(struct varint_in *in, struct overhead *o)
@@ -281,7 +281,7 @@ static void get_overhead(struct varint_in *in, struct overhead *o)
 		return;
 	o->by = (uint32_t)varint_get(in);
 	o->emit_ps = (uint32_t)varint_get(in);
-	o->stays = (uint32_t)varint_get(in);
+	o->residual = (uint32_t)varint_get(in);
 }
 
 int row_put_node(struct rows *r, const struct node_ident *n)

@@ -84,7 +84,7 @@ struct govern_in {
 	bool stepless;            /* it has no steps that could be unsampled */
 	double accounted;         /* share of this second, of the busiest thread */
 	struct interval measured; /* of steps that are recorded, against those that are not */
-	double stays;             /* residual overhead: the share that is paid in those, too */
+	double residual;          /* residual overhead: the share that is paid in those, too */
 	enum fidelity top;        /* as far up as settings allow */
 };
 
@@ -94,8 +94,8 @@ struct govern_in {
  */
 static inline bool govern_shown(const struct govern_in *in, double duty)
 {
-	return in->budget <= 0 || (in->measured.known &&
-				   in->measured.hi / duty + in->stays <= GOVERN_SHOWN * in->budget);
+	return in->budget <= 0 || (in->measured.known && in->measured.hi / duty + in->residual <=
+								 GOVERN_SHOWN * in->budget);
 }
 
 /* A second has passed. Returns why it moved; g->fidelity is the new level. */

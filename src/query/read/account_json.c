@@ -39,8 +39,8 @@ void overhead_json(struct json *j, const char *key, const struct overhead *o)
 		     J_REAL("slowdown_lo", known ? o->lo / 1e6 : 0.0 / 0.0),
 		     J_REAL("slowdown_hi", known ? o->hi / 1e6 : 0.0 / 0.0),
 		     J_REAL("slowdown_mean", known ? o->mean / 1e6 : 0.0 / 0.0),
-		     J_REAL("fixed_cost", o->stays / 1e6));
-	json_real(j, "stays_on", o->stays / 1e6); /* the key until 0.1 */
+		     J_REAL("fixed_cost", o->residual / 1e6));
+	json_real(j, "stays_on", o->residual / 1e6); /* the key until 0.1 */
 	json_members(j, J_REAL("accounted", o->accounted / 1e6),
 		     J_REAL("record_ns", o->emit_ps ? o->emit_ps / 1e3 : 0.0 / 0.0),
 		     J_REAL("budget", o->budget ? o->budget / 1e6 : 0.0 / 0.0),

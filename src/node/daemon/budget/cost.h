@@ -39,8 +39,8 @@ struct cost {
 	uint32_t track;                /* whose steps count, + 1: one thread's; 0: none yet */
 	uint64_t records, at_ns;       /* of the last look; at_ns 0: none yet */
 	double accounted;              /* share of the last second */
-	uint64_t stays_ns;             /* at the last look: residual overhead of probes, */
-	double stays;                  /* and as a share of the last seconds */
+	uint64_t residual_ns;          /* at the last look: residual overhead of probes, */
+	double residual;               /* and as a share of the last seconds */
 	struct interval typical, mean; /* slowdown of steps that are recorded */
 	uint64_t pairs, thrown;
 	uint8_t block;          /* steps of one; 0: not chosen yet */
@@ -72,7 +72,7 @@ bool cost_slot(struct cost *c, uint64_t number, uint64_t start_ns, uint64_t end_
 /* A second has passed; `records` were emitted since the process joined. */
 void cost_account(struct cost *c, uint64_t now_ns, uint64_t records, double emit_ns);
 /* Before it: the total residual overhead that probes report. */
-void cost_stays(struct cost *c, uint64_t now_ns, uint64_t total_ns);
+void cost_residual(struct cost *c, uint64_t now_ns, uint64_t total_ns);
 /*
  * Then the governor decides; `accounted` is the maximum over the job's ranks here. Returns why it
  * moved.
