@@ -46,7 +46,7 @@ int64_t offset_at(const struct offset *o, int64_t ns);
  * network that is slower one way than the other distorts a round trip, never the common end of a
  * collective.
  */
-struct offset offset_combine(const struct offset *exchanges, const struct offset *trips);
+struct offset offset_combine(const struct offset *collectives, const struct offset *trips);
 
 struct trace;
 /* Corrects the wall times of a trace's files that come from several stores, and returns the largest

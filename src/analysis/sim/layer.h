@@ -50,5 +50,5 @@ enum step_class layer_class(const struct job *j, enum layer_part p);
 struct sim_cost layer_optimizer(const struct job *j, uint64_t gradient); /* of so many bytes */
 
 /* The time of a collective or transfer once all ranks have come. */
-int layer_exchange(double *ns, const struct job *j, enum coll_op op, uint64_t bytes,
-		   const struct job_team *t);
+int layer_comm(double *ns, const struct job *j, enum coll_op op, uint64_t bytes,
+	       const struct job_team *t);

@@ -23,8 +23,8 @@ int step_block_ends(double part_ns[STEP_PARTS], struct step_block *b, bool backw
  * The communication of `part` (STEP_TP, STEP_EP, STEP_PP or STEP_DP), which determines where its
  * ranks are.
  */
-int step_block_exchange(double *ns, const struct step_block *b, enum step_part part,
-			enum coll_op op, double bytes);
+int step_block_comm(double *ns, const struct step_block *b, enum step_part part, enum coll_op op,
+		    double bytes);
 
 /* Of all that is no product: the step's type, or bf16 if that has less than 16 bits. */
 enum gpu_type step_block_type(const struct step *s);

@@ -179,7 +179,7 @@ static enum join_class class_of(const struct reading *x, uint32_t kind, const ch
 
 /* What an exchange is: its details as an import has them, without the rank and, for its like
  * elsewhere, without the group. */
-static void exchange(const char *text, struct join_key *k)
+static void collective_key(const char *text, struct join_key *k)
 {
 	uint64_t same = k->same, group = 1;
 	size_t field = 0;
@@ -226,7 +226,7 @@ static int work(struct reading *x, struct track_of *l, const struct event_column
 	if (l->mark && l->mark_ns == c->start_ns[i] && c->kind[i] == EVENT_KERNEL) {
 		k.class = JOIN_COMM;
 		k.same = c->kind[i];
-		exchange(store_name_text(x->st, l->mark), &k);
+		collective_key(store_name_text(x->st, l->mark), &k);
 	} else if (k.class == JOIN_COMM) {
 		k.group = fnv_bytes(1, w->node, strlen(w->node));
 	}

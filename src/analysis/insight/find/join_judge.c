@@ -179,8 +179,8 @@ static double work_cost(const struct judge *g, uint32_t d, uint32_t classes, dou
 
 		for (uint32_t b = 0; classes >> k->class & 1 && b < g->j->bins; b++)
 			if (g->state[d].bad[b] && k->cell[b].n)
-				sum += join_is_exchange(k) ? k->cell[b].n * exp(k->cell[b].least)
-							   : k->cell[b].ns;
+				sum += join_is_collective(k) ? k->cell[b].n * exp(k->cell[b].least)
+							     : k->cell[b].ns;
 	}
 	return sum * (1 - 1 / by);
 }

@@ -19,7 +19,7 @@
 
 /* --- levels --- */
 
-bool join_is_exchange(const struct join_key *k)
+bool join_is_collective(const struct join_key *k)
 {
 	return k->class == JOIN_COMM || k->class == JOIN_NET;
 }
@@ -30,7 +30,7 @@ double join_level(const struct join_key *k, uint32_t bin)
 
 	if (!c->n)
 		return NAN;
-	if (join_is_exchange(k))
+	if (join_is_collective(k))
 		return c->least;
 	/* Who is stopped now and then takes longer on the whole, not each time. */
 	return k->class == JOIN_HOST ? log(c->ns > 1 ? c->ns / c->n : 1) : c->sum / c->n;
@@ -107,7 +107,7 @@ static int medians(struct join *j)
 	for (size_t i = 0; k && v && i < j->keys; i = end) {
 		for (end = i + 1; end < j->keys && !by_same(&k[i], &k[end]);)
 			end++;
-		if (join_is_exchange(k[i]))
+		if (join_is_collective(k[i]))
 			floors(j, k + i, end - i);
 	}
 	for (size_t i = 0; i < j->keys; i++)
@@ -260,7 +260,7 @@ static bool one_group(const struct join *j, uint32_t d, uint32_t p)
 	for (size_t i = j->device[d].first; i < j->device[d].first + j->device[d].keys; i++) {
 		const struct join_key *k = &j->key[i], *o;
 
-		o = join_is_exchange(k) ? key_of(j, p, k) : NULL;
+		o = join_is_collective(k) ? key_of(j, p, k) : NULL;
 		if (o && o->group == k->group)
 			return true;
 	}

@@ -22,7 +22,7 @@ struct judge {
 
 /* Rows and peers of all devices. */
 int judge_levels(struct judge *g);
-bool join_is_exchange(const struct join_key *k);
+bool join_is_collective(const struct join_key *k);
 double join_level(const struct join_key *k, uint32_t bin); /* ln of ns; NAN: it did not run */
 /* Of several classes; `as_all`: against the medians of all devices, not its own. */
 double judge_level(const struct judge *g, uint32_t d, uint32_t classes, bool as_all, uint32_t b);
