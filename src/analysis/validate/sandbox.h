@@ -9,19 +9,19 @@
 
 #include "validate/facts.h"
 
-#define APART_AT 128u
+#define SANDBOX_AT 128u
 
-struct apart {
+struct sandbox {
 	struct facts f;
-	char *at; /* APART_AT bytes: what it is doing, for the parent that may kill it */
+	char *at; /* SANDBOX_AT bytes: what it is doing, for the parent that may kill it */
 	int err;  /* what to give back */
 };
 
-typedef void apart_fn(struct apart *a, void *arg);
+typedef void sandbox_fn(struct sandbox *a, void *arg);
 
 /*
  * Runs fn in a child and adds its facts to `out`. 0, a->err, -ETIMEDOUT: it was killed, -EIO: it crashed; `at`
- * (APART_AT bytes) then says what it was doing.
+ * (SANDBOX_AT bytes) then says what it was doing.
  */
-int apart(struct facts *out, unsigned limit_ms, apart_fn *fn, void *arg, char *at);
-void apart_at(struct apart *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int sandbox_run(struct facts *out, unsigned limit_ms, sandbox_fn *fn, void *arg, char *at);
+void sandbox_at(struct sandbox *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
