@@ -27,7 +27,7 @@
 struct analysis;
 struct cache;
 struct fleet;
-struct coming;
+struct analysis_job;
 struct health;
 struct metrics;
 struct ordered;
@@ -63,10 +63,10 @@ struct serve {
 	size_t sources;
 	struct fleet *fleet; /* owned: a cluster that is asked; NULL: none */
 	struct cache *cache;
-	pthread_mutex_t lock;        /* the processes of sources */
-	pthread_mutex_t heavy;       /* `kept`, and whoever computes */
-	struct analysis *kept;       /* of the last question */
-	struct coming *coming;       /* owned: of a run that takes long */
+	pthread_mutex_t lock;              /* the processes of sources */
+	pthread_mutex_t heavy;             /* `kept`, and whoever computes */
+	struct analysis *kept;             /* of the last question */
+	struct analysis_job *analysis_job; /* owned: of a run that takes long */
 	uint64_t patience_ns;        /* with that: as analysis.h says, unless a test says less */
 	bool ending;                 /* atomic: what takes long is given up */
 	uint32_t whole, part;        /* events: as analysis.h says, unless a test says less */

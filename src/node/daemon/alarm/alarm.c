@@ -336,7 +336,7 @@ static void look(struct sess *s, uint64_t now)
 				.collective = p.collective,
 				.records = s->stream->tally.taken };
 	if (detect_still(&w->detect))
-		saving_look(s, &signs);
+		checkpoint_guard_look(s, &signs);
 	detect_look(&w->detect, &signs, now, keep, w);
 	for (size_t i = 0; i < w->n; i++)
 		tell(s, &w->raised[i], now);

@@ -51,7 +51,7 @@ static bool peer_saves(const struct sess *s)
 	return false;
 }
 
-void saving_look(const struct sess *s, struct signs *out)
+void checkpoint_guard_look(const struct sess *s, struct signs *out)
 {
 	out->saves = understand_any_open(s->stream->understand, is_checkpoint,
 					 &s->stream->plant->means.means);

@@ -6,4 +6,4 @@ struct sess;
 struct signs;
 
 /* Fills in the signs of a checkpoint that detect.h needs for a process without progress. */
-void saving_look(const struct sess *s, struct signs *out);
+void checkpoint_guard_look(const struct sess *s, struct signs *out);

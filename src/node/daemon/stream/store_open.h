@@ -5,4 +5,4 @@
 #include "daemon/core/param.h"
 #include "store/store.h"
 
-int opening(struct store **out, const struct param *p, struct store_why *why);
+int daemon_store_open(struct store **out, const struct param *p, struct store_why *why);
