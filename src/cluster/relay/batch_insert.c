@@ -3,7 +3,7 @@
  * batch_insert.c - freezes the batches that a relay holds into inserts, hands these out to be sent,
  * and deletes them once they arrived; see batch_store.h.
  */
-#include "relay/hold_priv.h"
+#include "relay/batch_store_priv.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -40,7 +40,7 @@ void stepper_free(struct stepper *s); /* NULL is allowed */
 
 /* A track that is no thread, or is named after a communicator: "gloo 0 1/2", "NCCL world 3/8". */
 void stepper_track(struct stepper *s, const struct track *l, const char *name);
-/* A step has ended, on the thread whose steps count. left_out: it is unsampled. */
+/* A step has ended, on the thread whose steps count. */
 void stepper_step(struct stepper *s, const struct event *e, bool unsampled);
 void stepper_events(struct stepper *s, const struct event *ev, size_t n);
 /* Losses so far, by cause as in the record: losses between two records count for the later one. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hold_priv.h - shared by the two files behind batch_store.h: SQLite, its statements, a
+ * batch_store_priv.h - shared by the two files behind batch_store.h: SQLite, its statements, a
  * transaction.
  */
 #pragma once
