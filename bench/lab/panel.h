@@ -51,7 +51,7 @@ uint8_t panel_kind(const struct step_rec *r, const double was[SERIES]);
 
 /* --- groups --- */
 
-/* A rank's part in a communicator's exchanges of one kind. */
+/* A rank's part in a communicator's operations of one kind. */
 struct panel_member {
 	uint64_t comm;
 	const struct step_slot *slot; /* borrowed */

@@ -121,7 +121,7 @@ double comm_cover(const struct diag_comm *c)
 /* --- what a transfer takes, against its past --- */
 
 #define LONGER 0.08f /* of a transfer: no chance */
-#define SPIKE  0.03f /* of a step, in one exchange */
+#define SPIKE  0.03f /* of a step, in one operation */
 #define ODD    1.25f /* of others of its like, from the start */
 #define LIKES  3u
 #define WHOLE  0.999f /* of the members' records, in the mean: none is missing */

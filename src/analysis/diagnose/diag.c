@@ -150,7 +150,7 @@ static void close_incidents(struct saying *s)
 
 /* --- a step --- */
 
-/* Where in a step a rank's exchanges come: what a step that never ends is read with. */
+/* Where in a step a rank's operations come: needed to interpret a step that never ends. */
 static void remember(struct diag *d)
 {
 	for (uint32_t r = 0; r < d->world; r++) {

@@ -21,7 +21,7 @@ static uint32_t role_add(struct diag *d, uint32_t hash)
 	return d->roles++;
 }
 
-/* The first and the last stage of a pipeline exchange alike: one begins by sending, the other by
+/* The first and the last stage of a pipeline communicate alike: one begins by sending, the other by
  * receiving. */
 static uint32_t role_hash(const struct step_rec *rec)
 {

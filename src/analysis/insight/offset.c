@@ -9,7 +9,7 @@
 
 #include "base/vec.h"
 
-/* The same exchange seen by two nodes. */
+/* The same collective seen by two nodes. */
 struct pair {
 	uint32_t a, b; /* a < b */
 	int64_t at;    /* on b's clock */

@@ -196,7 +196,7 @@ bool play_meeting(const struct play *p, uint32_t rank, uint32_t op, struct play_
 	return true;
 }
 
-/* Whether it is the step's first exchange of these ranks. */
+/* Whether it is the step's first operation of these ranks. */
 static bool is_first(const struct play *p, uint32_t rank, uint32_t op)
 {
 	const struct program *g = play_program(p, rank);

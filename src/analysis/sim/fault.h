@@ -25,7 +25,7 @@ enum fault_part {
 	PART_MEMORY,  /* kernels, as far as memory does */
 	PART_KERNEL,  /* kernels */
 	PART_LINK,    /* communication within a node */
-	PART_NET,     /* exchanges between nodes */
+	PART_NET,     /* communication between nodes */
 	PART_PCIE,    /* copies; communication between nodes as far as the NIC's link limits it */
 	PART_HOST,    /* the program and its calls */
 	PART_CPU,     /* these, and preparing batches */

@@ -24,7 +24,7 @@ struct make {
 	uint32_t waits;    /* the next kernel waits for this op; OP_NONE */
 	uint32_t gathered; /* the same, of the layer's weights */
 	uint32_t ahead;    /* what gathers those of the next layer; OP_NONE */
-	bool share;        /* gradients are complete with this pass: exchange them */
+	bool share;        /* gradients are complete with this pass: reduce them */
 };
 
 static struct op *add(struct make *m, enum op_kind kind, enum op_stream stream, const char *name)
@@ -111,7 +111,9 @@ static void kernel_of(struct make *m, const char *name, enum step_class class, s
 	o->wait[0] = m->waits;
 	o->wait[1] = m->gathered;
 	m->waits = m->gathered = OP_NONE;
-	/* Only the kernel that follows an exchange would be held up: those behind it are in order. */
+	/*
+	 * Only the kernel that follows a collective would be held up: those after it are in order.
+	 */
 	if (add_coll != OP_NONE && add_coll + 2 == p->ops)
 		o->serial = add_coll;
 }
@@ -131,7 +133,7 @@ static void pause_here(struct make *m, enum op_pause what, const char *name)
 		o->wait[0] = compute;
 }
 
-/* As torch does: an exchange waits for the compute issued before it. */
+/* As torch does: a collective waits for the compute issued before it. */
 static struct op *add_coll(struct make *m, enum op_stream stream, enum job_group group,
 			   enum coll_op op, uint64_t bytes, uint64_t prompt_bytes)
 {
@@ -173,7 +175,7 @@ static struct op *add_coll(struct make *m, enum op_stream stream, enum job_group
 	return o;
 }
 
-/* An exchange in the middle of the compute, which waits for it. */
+/* A collective in the middle of the compute, which waits for it. */
 static void meet(struct make *m, enum layer_meet where)
 {
 	if (where != MEET_TP && where != MEET_NONE && m->j->ep > 1) {

@@ -4,7 +4,7 @@
  * issues them: each with its stream, its dependencies and its cost.
  *
  *	host    load  copy F0 ... Fn B0 ... Bn  optimizer  sync
- *	streams       copy | kernels | exchanges of gradients, tensors, experts | to and from stages
+ *	streams       copy | kernels | communication of dp, tp and ep | to and from stages
  */
 #pragma once
 

@@ -78,7 +78,7 @@ struct step_slot {
 	uint64_t comm;       /* hash of the communicator, the same for all members */
 	uint32_t members;    /* of the communicator */
 	uint32_t kib;        /* of the step's operations, rounded up */
-	uint32_t count;      /* of exchanges */
+	uint32_t count;      /* of operations */
 	uint32_t issued;     /* number of the last that the host issued: low half */
 	uint32_t done;       /* number of the last that ended */
 	uint32_t what;       /* hash of kind and bytes of the oldest that did not end; 0: all did */

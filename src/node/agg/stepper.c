@@ -150,7 +150,7 @@ static void put_kernel(struct stepper *s, const struct event *e)
 	put_issue(s, e->corr, e->start_ns, true);
 }
 
-/* Of a process that has GPUs what hosts exchange does not keep any of them. */
+/* In a process with GPUs, collectives of hosts do not count as communication of a GPU. */
 static void put_collective(struct stepper *s, const struct event *e)
 {
 	const struct step_means *m = means_of(s, e->name);

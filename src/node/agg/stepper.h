@@ -20,7 +20,7 @@
 #include "model/step_rec.h"
 
 #define STEPPER_KEYS     (192u << 10) /* events that wait: 3 MiB */
-#define STEPPER_COLLS    8192u        /* exchanges that wait */
+#define STEPPER_COLLS    8192u        /* operations that wait */
 #define STEPPER_TRACKS   256u         /* streams and communicators */
 #define STEPPER_STEPS    256u         /* that wait */
 #define STEPPER_COMMS    64u          /* pairs of communicator and kind whose numbers are known */

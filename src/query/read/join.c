@@ -29,7 +29,7 @@ struct track_of {
 	uint32_t device; /* of who[], + 1; 0: a thread */
 	uint32_t busy;   /* track of the join, + 1 */
 	uint64_t mark_ns;
-	uint32_t mark; /* name of the last exchange's details, at mark_ns */
+	uint32_t mark; /* name of the last collective's details, at mark_ns */
 };
 
 struct reading {
@@ -177,7 +177,7 @@ static enum join_class class_of(const struct reading *x, uint32_t kind, const ch
 	}
 }
 
-/* What an exchange is: its details as an import has them, without the rank and, for its like
+/* The key of a collective: its details as an import has them, without the rank and, for its like
  * elsewhere, without the group. */
 static void collective_key(const char *text, struct join_key *k)
 {

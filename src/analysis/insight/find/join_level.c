@@ -58,7 +58,7 @@ static int by_same(const void *a, const void *b)
 	return x->group < y->group ? -1 : x->group > y->group;
 }
 
-/* Who takes part in an exchange leaves it together: who spent least time in it did not wait. */
+/* All ranks leave a collective together: the one that spent the least time in it did not wait. */
 static void floors(const struct join *j, struct join_key **k, size_t n)
 {
 	for (uint32_t b = 0; b < j->bins; b++) {
@@ -132,7 +132,7 @@ static int by_group(const void *a, const void *b)
 	return x->device < y->device ? -1 : x->device > y->device;
 }
 
-/* An exchange goes over the network where it has members on several nodes, or such that nobody saw. */
+/* A collective uses the network if it has members on several nodes, or unrecorded ones. */
 static void one_far(const struct join *j, struct join_key **k, size_t n)
 {
 	uint32_t node = j->device[k[0]->device].owner[JOIN_NODE], last = UINT32_MAX, members = 0;

@@ -110,7 +110,7 @@ static uint32_t host_of(const uint32_t *host, uint32_t n, uint32_t which)
 	return at ? (uint32_t)(at - host) : 0;
 }
 
-/* The last exchange of each slot ended for all together. */
+/* The last operation of each slot ended for all ranks together. */
 static size_t ends_of(const struct records *r, const uint32_t *host, uint32_t hosts,
 		      struct offset_end *e)
 {
