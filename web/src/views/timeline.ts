@@ -7,7 +7,7 @@ import { drawer, say, setFinder, toast } from '../frame';
 import { t } from '../i18n';
 import type { Command } from '../keys';
 import { go, state, type Range, type State } from '../state';
-import { Lanes } from '../timeline/lanes';
+import { Lanes } from '../timeline/telemetry';
 import { areaPanel, eventPanel } from '../timeline/panel';
 import { steer, type Steered } from '../timeline/pointer';
 import { Stage } from '../timeline/stage';
