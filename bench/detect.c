@@ -170,7 +170,9 @@ static void own_troubles(struct sum *s)
 	}
 }
 
-/* What costs less than a tenth is not what detectors are for: it is left out, and said. */
+/*
+ * Faults that cost less than a tenth are not for detectors: they are skipped, and reported as such.
+ */
 static int sim_troubles(struct sum *s, uint32_t seeds)
 {
 	uint32_t told = 0, all = 0;

@@ -10,7 +10,7 @@
 #include "base/counters.h"
 #include "insight/insight.h"
 
-#define HEAP_NONE UINT64_MAX /* not said */
+#define HEAP_NONE UINT64_MAX /* unknown */
 
 /* The state at the end of a step; without steps, at the end of a part of the time. */
 struct heap_point {
@@ -30,7 +30,7 @@ struct heap {
 	bool grows;         /* growth is known: enough steps after the warm-up */
 	double growth;      /* bytes a step, a line through the last three quarters */
 	uint64_t retries;   /* while it was looked at; */
-	uint64_t ooms;      /* HEAP_NONE: not said */
+	uint64_t ooms;      /* HEAP_NONE: unknown */
 	double unused;      /* unused share of the reserved memory, at the end; below 0: unknown */
 	double unused_most; /* and where it was highest, after the warm-up */
 };

@@ -14,7 +14,7 @@ struct kname {
 	bool typed;                      /* it names a type: */
 	enum gpu_type type;              /* of what goes in */
 	int tensor;                      /* 1: on tensor cores, 0: not, -1: unknown */
-	uint32_t tile_m, tile_n, tile_k; /* of one block; 0: not said */
+	uint32_t tile_m, tile_n, tile_k; /* of one block; 0: unknown */
 	uint32_t per_thread;             /* elements; 0: it is not elementwise */
 	uint32_t threads;                /* of a block, from the name; 0: unknown */
 	uint32_t tensors;                /* that an elementwise kernel reads and writes */

@@ -208,7 +208,7 @@ static uint64_t next_look(void)
 	return clock_mono_ns() + in;
 }
 
-/* Until then, or told to end: then true. */
+/* Waits until then; true: it should end. */
 static bool wait_until(struct shipper *x, uint64_t until_ns)
 {
 	uint64_t now = clock_mono_ns();

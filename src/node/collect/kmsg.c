@@ -12,7 +12,7 @@
 
 #define RECORD   8192u /* bytes: the kernel's longest */
 #define A_POLL   64u   /* records in one poll */
-#define SAME_MAX 4u    /* events of one kind in one poll: a storm is counted, not told */
+#define SAME_MAX 4u    /* events of one kind in one poll: a storm is counted, not reported */
 
 struct kmsg {
 	int fd; /* owned; -1: it may not be read */

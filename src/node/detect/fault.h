@@ -12,9 +12,9 @@
 
 struct device_fault {
 	enum alarm_kind kind;      /* ALARM_XID or ALARM_ECC */
-	char device[FAULT_DEVICE]; /* "0000:3b:00", "GPU 3", "MC0"; printable; "": not said */
+	char device[FAULT_DEVICE]; /* "0000:3b:00", "GPU 3", "MC0"; printable; "": unknown */
 	uint32_t code;             /* an Xid; 0: none */
-	uint32_t pid;              /* whose it is; 0: not said */
+	uint32_t pid;              /* whose it is; 0: unknown */
 };
 
 /*

@@ -129,7 +129,7 @@ void serve_free(struct serve *s)
 struct count {
 	struct source *src;
 	size_t at;
-	uint32_t device[64]; /* seen of the process; more are not told apart */
+	uint32_t device[64]; /* seen of the process; further ones are not distinguished */
 	uint32_t devices;
 };
 

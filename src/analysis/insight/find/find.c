@@ -138,7 +138,7 @@ static void expect(struct finding *f)
 			 fmt_time(now, base));
 }
 
-/* False: not worth saying, or it cannot be said with evidence. */
+/* False: not worth reporting, or without evidence. */
 static bool fill(const struct insight *in, struct finding *f)
 {
 	const struct family_row *row = &family_table[f->family];

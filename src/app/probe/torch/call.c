@@ -111,7 +111,7 @@ static bool is_known(const struct module *m, const void *self)
 	return m && m->self == self && m->type == type_of(self);
 }
 
-/* Where nobody told the path, the name of the class. */
+/* Without a reported path, the name of the class. */
 static uint32_t module_name(void *self, bool outermost)
 {
 	struct module *m = module_at(self);

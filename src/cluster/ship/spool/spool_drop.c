@@ -118,7 +118,7 @@ static bool is_telling(const struct spool *s)
 	return false;
 }
 
-/* A row for each table and reason of which something was not told yet; how many, or -errno. */
+/* Adds a row for each table and reason with unreported drops; returns how many, or -errno. */
 static int tell(struct spool *s, uint64_t now_ns, struct rowbin *b)
 {
 	int n = 0, err = 0;

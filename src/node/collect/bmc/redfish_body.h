@@ -39,7 +39,7 @@ bool redfish_text(const char *body, size_t len, const char *key, char *out, size
 
 struct redfish_metric {
 	struct json_tok property, value; /* without quotes */
-	int64_t t_ns;                    /* since 1970 by the BMC's clock; 0: not said */
+	int64_t t_ns;                    /* since 1970 by the BMC's clock; 0: unknown */
 	bool stale;                      /* the BMC says so */
 };
 

@@ -72,7 +72,7 @@ int capture_fetch(const struct profiler_capture *c, struct target *t, const char
 /* Removes the directory, closes the socket: aond drops orders that were not handed out yet. */
 void capture_fini(struct profiler_capture *c);
 
-/* Whether the options name processes as they should. CLI_OK, or CLI_USAGE after it said why not. */
+/* Checks how the options name processes. CLI_OK, or CLI_USAGE after an error message. */
 int capture_check(const struct opts *o);
 
 /* The step that all begin at, and what to round up to if one is past it; for tests. */

@@ -23,7 +23,7 @@ int fleet_not_asked(const struct opts *o);
 /* The files with credentials: from the options, else $AON_CREDENTIALS. Static. */
 const struct http_files *fleet_files(const struct opts *o);
 
-/* Opens it, by --cluster, the operand or $AON_CLUSTER. CLI_OK, or CLI_FAIL after it said why. */
+/* Opens it by --cluster, the operand or $AON_CLUSTER. CLI_OK, or CLI_FAIL after a message. */
 int fleet_ask_open(struct fleet **out, const struct opts *o);
 /* "ADDRESS: what. What to do." Returns CLI_FAIL. */
 int fleet_ask_failed(const struct fleet *f, int err, const struct store_why *why);

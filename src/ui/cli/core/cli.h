@@ -73,7 +73,7 @@ int cmd_like(const char *word);
 /* Its name as people should type it: "node rack". */
 const char *cmd_title(int cmd, char title[CMD_TITLE]);
 
-/* Fills *o from argv[1..]. CLI_OK, or CLI_USAGE after it said why. */
+/* Fills *o from argv[1..]. CLI_OK, or CLI_USAGE after an error message. */
 int opt_parse(struct opts *o, enum cmd_id cmd, int argc, char *argv[]);
 
 /* The number given for `id`, if one was: *out is untouched else. CLI_OK or CLI_USAGE. */
@@ -81,7 +81,7 @@ int opt_number(const struct opts *o, enum opt_id id, double lo, double hi, doubl
 int opt_u32(const struct opts *o, enum opt_id id, uint32_t *out);
 
 /* The value given for `id` as its place in the argument's list; `or_else` if none was given;
- * -1 after it said why. */
+ * -1 after an error message. */
 int opt_choice(const struct opts *o, enum opt_id id, int or_else);
 
 /* "aon report: <text>" and a new line on stderr: safe for any bytes. Returns `code`. */

@@ -13,14 +13,14 @@ struct insight;
 /*
  * Fills *out from the operands (of none: the store to read here), sealed; trace_free() it.
  * CLI_OK, also where files were damaged: it said so, and inputs_exit() is the exit status then.
- * CLI_FAIL after it said why.
+ * CLI_FAIL after an error message.
  */
 int inputs_load(struct trace **out, const struct opts *o);
 int inputs_exit(const struct trace *t);
 
 /*
- * The breakdown of one store straight from its columns (insight/sweep.h), in a fraction of the
- * time and memory. CLI_OK, CLI_FAIL after it said why, or INPUTS_LOAD: inputs_load() it, as it is
+ * The breakdown of one store straight from its columns (insight/sweep.h), in a fraction of the time
+ * and memory. CLI_OK, CLI_FAIL after an error message, or INPUTS_LOAD: inputs_load() it, as it is
  * something else, or holds what a sweep does not (`queues`: calls that launch work count).
  */
 #define INPUTS_LOAD (-1)

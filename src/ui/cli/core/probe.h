@@ -18,8 +18,8 @@ enum probe_id {
  */
 int probe_find(enum probe_id id, char path[PATH_MAX]);
 
-/* Sets the environment for the probes that --probe names. CLI_OK, or CLI_USAGE after it said why.
- * A missing probe is reported and skipped. */
+/* Sets the environment for the probes that --probe names. CLI_OK, or CLI_USAGE after an error
+ * message. A missing probe is reported and skipped. */
 int probe_setenv(const struct opts *o);
 
 void probe_doctor(struct doctor *d);

@@ -18,7 +18,7 @@ struct served {
 	size_t imported;
 };
 
-/* CLI_OK, or another after it said why. To be closed in either case. */
+/* CLI_OK, or another after an error message. To be closed in either case. */
 int served_open(struct served *v, const struct opts *o);
 void served_close(struct served *v);
 

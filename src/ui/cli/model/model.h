@@ -6,7 +6,7 @@
 #include "cli/core/out.h"
 #include "theory/gpu.h"
 
-/* Models on `g` what the options ask, prints it. CLI_OK, or another after it said why. */
+/* Models on `g` what the options ask, prints it. CLI_OK, or another after an error message. */
 typedef int model_fn(const struct opts *o, const struct gpu *g);
 
 #define MODEL(name, ...) model_fn model_##name;

@@ -45,7 +45,7 @@ struct top_view {
 	size_t rows; /* of the terminal; 0: print all once */
 };
 
-/* CLI_OK, or CLI_FAIL after it said why. */
+/* CLI_OK, or CLI_FAIL after an error message. */
 int top_look(struct top_look *l, const char *store, bool all);
 void top_look_fini(struct top_look *l);
 

@@ -193,7 +193,7 @@ static void head_times(const struct view *v, char *buf, size_t cap)
 		snprintf(buf, cap, "%s", out_time(&v->out, t, sizeof(t), span));
 }
 
-/* What is looked at is not all that was: said before it is read as such. */
+/* Says that the input is only a part, before it is taken for the whole. */
 void view_recorded(const struct view *v)
 {
 	char a[FMT_LEN], b[FMT_LEN];

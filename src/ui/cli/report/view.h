@@ -26,9 +26,9 @@ enum view_by {
 	VIEW_EVENTS /* all, and the events themselves */
 };
 
-/* Reads the operands. CLI_OK, or what to exit with after it said why. `by`: a table of classes,
- * steps, ranks or streams alone needs less, and of a large store no events are kept then (in->parted)
- * unless they are asked for. */
+/* Reads the operands. CLI_OK, or the exit status after an error message. `by`: a table of classes,
+ * steps, ranks or streams alone needs less, and of a large store no events are kept then
+ * (in->parted) unless they are asked for. */
 int view_open(struct view *v, const struct opts *o, enum view_by by);
 void view_close(struct view *v);
 /* What to exit with once all is shown: damaged input is reported, and shown. */

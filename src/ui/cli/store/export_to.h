@@ -13,7 +13,7 @@ struct trace;
 typedef void export_more_fn(void *arg, struct json *j);
 
 /* Whether `to` (NULL: standard output) tells a format, or --format does. CLI_OK, or an exit status
- * after it said why not. */
+ * after an error message. */
 int export_check(const struct opts *o, const char *to);
 
 /* Whether one file holds one rank alone: for several, `to` must be a folder. */

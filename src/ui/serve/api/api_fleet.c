@@ -26,7 +26,7 @@
 #define RANK_STEPS     300u /* of a rank, by default */
 #define RANK_STEPS_MAX 10000u
 
-/* What the cluster said, for whoever asked. */
+/* The cluster's error, for the client. */
 static int told(struct ask *q, int err)
 {
 	if (err == -ENOENT || err == -ENOMEM || err == -EFBIG || !err)

@@ -29,7 +29,7 @@
 #include "serve/telemetry.h"
 #include "store/store.h"
 
-#define GPUS               64u /* further ones are not told */
+#define GPUS               64u /* further ones are not reported */
 #define SECONDS            16u /* of a GPU's use that are kept */
 #define WHOLE_S            3u  /* a window is in the store by then */
 #define MEAN_S             5u
