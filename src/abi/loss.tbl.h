@@ -13,7 +13,7 @@ LOSS(1, NESTED,      "nested",      APP,  "a signal handler emitted while its th
 LOSS(2, LATE,        "late",        APP,  "emitted by a thread whose destructors had already run")
 LOSS(3, JOINING,     "joining",     APP,  "emitted while the process was joining the daemon")
 LOSS(4, TOO_BIG,     "too_big",     APP,  "larger than a chunk holds")
-LOSS(5, DISCARDED,   "discarded",   APP,  "the probe had no buffer left for the vendor's library: work that does not end holds them")
+LOSS(5, DISCARDED,   "discarded",   APP,  "the probe had no buffer left for the vendor's library, because work that does not end holds them")
 LOSS(6, SOURCE,      "source",      APP,  "the vendor's library dropped or damaged it")
 LOSS(7, UNTIMED,     "untimed",     APP,  "seen, but the vendor's library had no times for it")
 LOSS(8, INVALID,     "invalid",     NODE, "failed aond's checks: a damaged or hostile pool")
@@ -22,7 +22,7 @@ LOSS(10, UNMATCHED,  "unmatched",   NODE, "the end of a range or step whose begi
 LOSS(11, QUEUE_FULL, "queue_full",  NODE, "aond's writer was behind its memory budget")
 LOSS(12, STORE,      "store",       NODE, "the store refused it: disk full or failing")
 LOSS(13, CRASH,      "crash",       NODE, "taken by an aond that died before it stored them")
-LOSS(14, BUDGET,     "budget",      NODE, "over a budget of memory or CPU: taken and counted, nothing more")
-LOSS(15, ROLLED_UP,  "rolled_up",   NODE, "in the rollups only: the tier or the budget of CPU left their events out")
+LOSS(14, BUDGET,     "budget",      NODE, "over the budget of memory or CPU: only counted")
+LOSS(15, ROLLED_UP,  "rolled_up",   NODE, "only in the rollups, because of the tier or the CPU budget")
 /* clang-format on */
 #undef LOSS
