@@ -18,7 +18,7 @@ LOSS(6, SOURCE,      "source",      APP,  "the vendor's library dropped or damag
 LOSS(7, UNTIMED,     "untimed",     APP,  "seen, but the vendor's library had no times for it")
 LOSS(8, INVALID,     "invalid",     NODE, "failed aond's checks: a damaged or hostile pool")
 LOSS(9, UNKNOWN,     "unknown",     NODE, "of a kind that this aond does not know (newer libaon)")
-LOSS(10, UNMATCHED,  "unmatched",   NODE, "the end of a range or step whose begin was not seen")
+LOSS(10, UNMATCHED,  "unmatched",   NODE, "the end of a range or step whose start was not seen")
 LOSS(11, QUEUE_FULL, "queue_full",  NODE, "aond's writer was behind its memory budget")
 LOSS(12, STORE,      "store",       NODE, "the store refused it: disk full or failing")
 LOSS(13, CRASH,      "crash",       NODE, "taken by an aond that died before it stored them")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_collective.c - aon model collective: what an exchange between ranks should take. */
+/* model_collective.c - aon model collective: estimates a collective between ranks. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
