@@ -127,6 +127,10 @@ static inline uint64_t view_rel(const struct tile_view *v, uint64_t ns)
 	return ns > v->t0_ns ? ns - v->t0_ns : 0;
 }
 
+/* --- view.c --- */
+/* As tile_open_store(), of what the feed has; it is the view's, or freed. */
+int tile_open_feed(struct tile_view **out, struct feed *f, const struct tile_opts *o);
+
 /* --- name.c --- */
 int view_names_init(struct tile_view *v); /* causes of idle time come first */
 /* The view's number of a name of the source, met in an event of that kind. */
