@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 #include "insight/state.h"
 
@@ -39,17 +40,7 @@ bool idle_is_sync(uint32_t kind, enum call call)
 /* The first span that ends after ns; n if none does. */
 static size_t span_after(struct idle_spans s, uint64_t ns)
 {
-	size_t lo = 0, hi = s.n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s.span[mid].end_ns > ns)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo;
+	return first_where(i, 0, s.n, s.span[i].end_ns > ns);
 }
 
 static uint64_t spent_in(struct idle_spans s, uint64_t from, uint64_t to)
@@ -104,17 +95,9 @@ enum idle_cause idle_most(const uint64_t part[IDLE_CAUSES])
 
 uint64_t idle_seen_from(struct idle_spans unsampled, uint64_t from, uint64_t to)
 {
-	size_t lo = 0, hi = unsampled.n;
+	size_t next = first_where(i, 0, unsampled.n, unsampled.span[i].start_ns >= to);
 
-	while (lo < hi) { /* the first that begins at the gap's end or later */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (unsampled.span[mid].start_ns < to)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? least(most(unsampled.span[lo - 1].end_ns, from), to) : from;
+	return next ? least(most(unsampled.span[next - 1].end_ns, from), to) : from;
 }
 
 /* --- the gaps of a trace --- */

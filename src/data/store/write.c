@@ -7,6 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 #include "store/blob.h"
 
@@ -117,25 +118,18 @@ uint64_t store_identity(const struct store *st, const struct process *p)
 
 struct known_process *store_known(struct store *st, uint32_t process, bool add)
 {
-	uint32_t lo = 0, hi = st->known_n, mid;
+	size_t at = first_where(i, 0, st->known_n, st->known[i].id >= process);
 
-	while (lo < hi) {
-		mid = lo + (hi - lo) / 2;
-		if (st->known[mid].id < process)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo < st->known_n && st->known[lo].id == process)
-		return &st->known[lo];
+	if (at < st->known_n && st->known[at].id == process)
+		return &st->known[at];
 	if (!add)
 		return NULL;
 	if (vec_more(&st->known, st->known_n, sizeof(*st->known)) < 0)
 		return NULL;
-	memmove(&st->known[lo + 1], &st->known[lo], (st->known_n++ - lo) * sizeof(*st->known));
-	st->known[lo] =
+	memmove(&st->known[at + 1], &st->known[at], (st->known_n++ - at) * sizeof(*st->known));
+	st->known[at] =
 		(struct known_process){ .id = process, .wall_offset_ns = st->wall_offset_ns };
-	return &st->known[lo];
+	return &st->known[at];
 }
 
 static bool track_of(void *arg, uint64_t hash, uint64_t value)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/order.h"
 #include "base/vec.h"
 #include "insight/breakdown.h"
 #include "model/keys.h"
@@ -243,9 +244,7 @@ static int by_start(const void *a, const void *b)
 {
 	const struct feed_block *x = a, *y = b;
 
-	if (x->t0_ns != y->t0_ns)
-		return x->t0_ns < y->t0_ns ? -1 : 1;
-	return (x->id > y->id) - (x->id < y->id);
+	return cmp_num(x->t0_ns, y->t0_ns) ?: cmp_num(x->id, y->id);
 }
 
 /* Those that reach beyond `from`, by their start. */

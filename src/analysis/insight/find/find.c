@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "insight/find/finding.h"
 
 const struct family_row family_table[FAMILIES] = {
@@ -191,9 +192,7 @@ static int costliest(const void *a, const void *b)
 	const struct finding *x = a, *y = b;
 	uint64_t cx = x->cost_ns / x->steps, cy = y->cost_ns / y->steps;
 
-	if (cx != cy)
-		return cx < cy ? 1 : -1;
-	return (int)x->family - (int)y->family;
+	return cmp_num(cy, cx) ?: ((int)x->family - (int)y->family);
 }
 
 int findings_new(struct findings **out, const struct insight *in)

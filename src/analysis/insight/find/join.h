@@ -201,5 +201,4 @@ struct join_state {
 	double explains; /* ln */
 };
 bool join_state(const struct join *j, uint32_t device, enum cause c, struct join_state *out);
-double join_median(double *v, size_t n); /* sorts; NAN of none */
 double join_spread(double *v, size_t n); /* 1.4826 MAD; sorts */

@@ -11,6 +11,7 @@
 
 #include <aon/provider.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 #include "insight/state.h"
 #include "theory/copy.h"
@@ -338,17 +339,10 @@ static int longest(const void *a, const void *b)
 {
 	const struct traffic_row *x = a, *y = b;
 
-	if (x->total_ns != y->total_ns)
-		return x->total_ns < y->total_ns ? 1 : -1;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->bytes != y->bytes)
-		return x->bytes < y->bytes ? 1 : -1;
-	if (x->op != y->op)
-		return x->op < y->op ? -1 : 1;
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	return x->direction * 2 + x->pageable - (y->direction * 2 + y->pageable);
+	return cmp_num(y->total_ns, x->total_ns) ?: cmp_num(x->device, y->device) ?:
+	       cmp_num(y->bytes, x->bytes) ?: cmp_num(x->op, y->op) ?:
+	       cmp_num(x->group, y->group) ?:
+	       (x->direction * 2 + x->pageable - (y->direction * 2 + y->pageable));
 }
 
 int insight_traffic_end(struct insight *in)
