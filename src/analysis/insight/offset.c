@@ -209,17 +209,3 @@ int64_t offset_at(const struct offset *o, int64_t ns)
 {
 	return o->off_ns + (int64_t)llround(o->drift * (double)(ns - o->at_ns));
 }
-
-struct offset offset_combine(const struct offset *collectives, const struct offset *trips)
-{
-	int64_t apart;
-
-	if (!collectives->known || !trips->known)
-		return collectives->known ? *collectives : *trips;
-	apart = offset_at(collectives, trips->at_ns) - trips->off_ns;
-	if (apart < 0)
-		apart = -apart;
-	return apart <= collectives->err_ns + trips->err_ns && trips->err_ns < collectives->err_ns
-		       ? *trips
-		       : *collectives;
-}
