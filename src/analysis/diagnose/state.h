@@ -205,10 +205,6 @@ double fit_more(const struct fit *f, double tokens, double q); /* beyond the mea
 
 /* --- role.c --- */
 int roles_take(struct diag *d, const struct step_rec *rec, size_t n);
-static inline struct diag_role *role_of(struct diag *d, uint32_t r)
-{
-	return &d->role[d->rank[r].role];
-}
 static inline struct diag_role *cell_of(struct diag *d, uint32_t r)
 {
 	return &d->role[d->rank[r].cell];
