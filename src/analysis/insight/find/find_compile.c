@@ -62,4 +62,4 @@ static bool compile_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_compile = { compile_cost, compile_fill };
+const struct rule rule_COMPILE = { compile_cost, compile_fill };

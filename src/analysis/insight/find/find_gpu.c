@@ -69,7 +69,7 @@ static bool copy_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_copy = { copy_cost, copy_fill };
+const struct rule rule_COPY = { copy_cost, copy_fill };
 
 /* --- small kernels --- */
 
@@ -101,7 +101,7 @@ static bool small_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_small = { small_cost, small_fill };
+const struct rule rule_SMALL = { small_cost, small_fill };
 
 /* --- computing --- */
 
@@ -180,7 +180,7 @@ static bool saturated_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_saturated = { saturated_cost, saturated_fill };
+const struct rule rule_SATURATED = { saturated_cost, saturated_fill };
 
 /* --- memory --- */
 
@@ -238,4 +238,4 @@ static bool memory_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_memory = { memory_cost, memory_fill };
+const struct rule rule_MEMORY = { memory_cost, memory_fill };

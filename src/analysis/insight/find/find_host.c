@@ -65,7 +65,7 @@ static bool input_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_input = { input_cost, input_fill };
+const struct rule rule_INPUT = { input_cost, input_fill };
 
 /* --- launching --- */
 
@@ -103,7 +103,7 @@ static bool launch_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_launch = { launch_cost, launch_fill };
+const struct rule rule_LAUNCH = { launch_cost, launch_fill };
 
 /* --- CPU --- */
 
@@ -172,7 +172,7 @@ static bool cpu_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_cpu = { cpu_cost, cpu_fill };
+const struct rule rule_CPU = { cpu_cost, cpu_fill };
 
 /* --- waits for the GPU --- */
 
@@ -203,7 +203,7 @@ static bool sync_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_sync = { sync_cost, sync_fill };
+const struct rule rule_SYNC = { sync_cost, sync_fill };
 
 /* --- dependencies --- */
 
@@ -232,4 +232,4 @@ static bool dependency_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_dependency = { dependency_cost, dependency_fill };
+const struct rule rule_DEPENDENCY = { dependency_cost, dependency_fill };

@@ -152,4 +152,4 @@ static bool roof_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_roof = { roof_cost, roof_fill };
+const struct rule rule_ROOF = { roof_cost, roof_fill };

@@ -106,7 +106,7 @@ static bool copies_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_slow_copies = { copies_cost, copies_fill };
+const struct rule rule_SLOW_COPIES = { copies_cost, copies_fill };
 
 /* --- collectives --- */
 
@@ -140,4 +140,4 @@ static bool collectives_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_slow_links = { collectives_cost, collectives_fill };
+const struct rule rule_SLOW_LINKS = { collectives_cost, collectives_fill };

@@ -96,11 +96,8 @@ struct rule {
 	rule_fill_fn *fill;
 };
 
-extern const struct rule rule_input, rule_launch, rule_cpu, rule_sync, rule_dependency;
-extern const struct rule rule_copy, rule_small, rule_saturated, rule_memory;
-extern const struct rule rule_compile, rule_roof, rule_slow_copies, rule_slow_links;
-extern const struct rule rule_comm, rule_straggler, rule_imbalance;
-extern const struct rule rule_cause[CAUSES];
+#define RULE(ID, ...) extern const struct rule rule_##ID;
+#include "insight/find/find.tbl.h"
 
 /*
  * The state that slows the kernels of a device the most, by telemetry, or NULL; writes its title to
