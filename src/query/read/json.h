@@ -13,6 +13,10 @@ struct diff;
 struct replay;
 
 void json_rank(struct json *j, const char *key, int32_t rank); /* null: none */
+/* clang-format off */
+#define J_RANK(rank)    J_I64_IF("rank", (rank) != TRACE_NO_RANK, rank)
+#define J_KNOWN(key, v) { key, (v) > 0 ? JSON_REAL : JSON_NULL, { .d = v } } /* 0: not known */
+/* clang-format on */
 
 /* insight_json.c */
 void insight_json(struct json *j, const struct insight *in); /* all of the following */
