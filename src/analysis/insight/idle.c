@@ -3,7 +3,6 @@
 #include "insight/idle.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/order.h"
 #include "base/vec.h"

@@ -16,7 +16,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stddef.h>
 
 #include "theory/gemm.h"
 

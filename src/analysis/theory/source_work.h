@@ -11,8 +11,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "model/process.h"
 #include "theory/roofline.h"
 

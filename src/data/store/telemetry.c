@@ -2,8 +2,6 @@
 /* telemetry.c - series and blocks of telemetry, into the store. */
 #include "store/priv.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 

@@ -3,7 +3,6 @@
 #include "store/priv.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* find_compile.c - the rule on functions that are compiled again, by JAX or torch.compile. */
-#include <stdio.h>
 
 #include "insight/find/finding.h"
 

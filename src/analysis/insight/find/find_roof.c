@@ -7,7 +7,6 @@
  * time the launch explains are small kernels, which have a rule of their own.
  */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
  * find_traffic.c - rules on copies and collectives that take longer than their links need. Waiting
  * for late ranks does not count, and transfers hidden behind compute cost nothing.
  */
-#include <stdio.h>
 
 #include "insight/find/finding.h"
 #include "theory/copy.h"

@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <stdio.h>
+
 #include "base/fmt.h"
 #include "insight/insight.h"
 #include "insight/find/join.h"
