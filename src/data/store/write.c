@@ -233,13 +233,7 @@ static int64_t wall(struct store *st, uint32_t process, uint64_t ns)
 	k = store_known(st, process, false);
 	v = ns + (uint64_t)(k ? k->wall_offset_ns : st->wall_offset_ns);
 	pthread_mutex_unlock(&st->mem_lock);
-	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
-}
-
-/* Times are compared by SQLite as signed numbers. */
-static int64_t ns(uint64_t v)
-{
-	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
+	return store_ns(v);
 }
 
 int store_put_row(struct store *st, const uint8_t *row, size_t len)
@@ -256,7 +250,7 @@ int store_put_row(struct store *st, const uint8_t *row, size_t len)
 	if (s.type == SEAL_TRACK || s.type == SEAL_WINDOW || s.type == SEAL_STEPS)
 		sqlite3_bind_int64(put, 3, s.owner);
 	if (s.type == SEAL_WINDOW || s.type == SEAL_STEPS) {
-		sqlite3_bind_int64(put, 4, ns(s.t0_ns));
+		sqlite3_bind_int64(put, 4, store_ns(s.t0_ns));
 		sqlite3_bind_int64(put, 5, wall(st, s.owner, s.t0_ns));
 	}
 	return store_run(st, put);
@@ -314,8 +308,8 @@ static int put_blob(struct store *st, const struct seal *s)
 		st->oldest_wall = 0;
 	sqlite3_bind_int64(blob, 1, (int64_t)s->row);
 	sqlite3_bind_int64(blob, 2, s->owner);
-	sqlite3_bind_int64(blob, 3, ns(s->t0_ns));
-	sqlite3_bind_int64(blob, 4, ns(s->t1_ns));
+	sqlite3_bind_int64(blob, 3, store_ns(s->t0_ns));
+	sqlite3_bind_int64(blob, 4, store_ns(s->t1_ns));
 	sqlite3_bind_int64(blob, 5, w);
 	sqlite3_bind_int64(blob, 6, s->count);
 	sqlite3_bind_int64(blob, 7, s->records);
