@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum event_kind {
@@ -15,6 +16,17 @@ enum event_kind {
 #include "model/event.tbl.h"
 	EVENT_MAX = 32,
 };
+
+/* NULL: none of ours. */
+static inline const char *event_word(uint32_t kind)
+{
+	static const char *const word[EVENT_MAX] = {
+#define EVENT(num, NAME, text, has) [num] = text,
+#include "model/event.tbl.h"
+	};
+
+	return kind < EVENT_MAX ? word[kind] : NULL;
+}
 
 #define EVENT_OPEN      0x01u /* RANGE, STEP: its end was never seen; dur runs to the last sight */
 #define EVENT_FLOAT     0x02u /* COUNTER: `a` holds the bits of a double */
