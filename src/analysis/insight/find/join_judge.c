@@ -32,7 +32,7 @@
 struct contrast {
 	double effect, z; /* ln */
 	double was;       /* level of the bins that are not bad; 0: of all devices */
-	uint32_t bad, good, peers;
+	uint32_t bad, peers;
 	bool history;
 };
 
@@ -88,7 +88,6 @@ static void compare(const struct judge *g, uint32_t d, uint32_t classes, struct 
 	fewer = out->peers ? 1 : 4; /* what all have together goes on from bin to bin */
 	ng = levels(g, d, classes, false, false, out->peers, good);
 	out->bad = (uint32_t)nb;
-	out->good = (uint32_t)ng;
 	if (nb < BINS_BAD)
 		return;
 	if (ng >= BINS_GOOD && ng >= g->j->bins / 20) {
