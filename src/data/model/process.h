@@ -16,6 +16,15 @@ struct account {
 	uint64_t untold; /* lost for an unknown reason; only in a cluster */
 };
 
+static inline uint64_t account_lost(const struct account *a)
+{
+	uint64_t sum = a->untold;
+
+	for (uint32_t i = 0; i < ACCOUNT_LOSSES; i++)
+		sum += a->lost[i];
+	return sum;
+}
+
 enum tier { TIER_OFF, TIER_HEARTBEAT, TIER_ROLLUP, TIER_FLIGHT, TIER_FULL };
 
 /*

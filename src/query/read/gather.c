@@ -504,12 +504,3 @@ void account_add(struct account *into, const struct account *a)
 		into->lost[i] += a->lost[i];
 	into->untold += a->untold;
 }
-
-uint64_t account_lost(const struct account *a)
-{
-	uint64_t sum = a->untold;
-
-	for (uint32_t i = 0; i < ACCOUNT_LOSSES; i++)
-		sum += a->lost[i];
-	return sum;
-}

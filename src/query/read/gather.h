@@ -127,4 +127,3 @@ const char *gather_name(const struct gather *g, const struct gather_row *r);
 char *gather_label(const struct gather *g, const struct gather_row *r, char *buf, size_t cap);
 
 void account_add(struct account *into, const struct account *a);
-uint64_t account_lost(const struct account *a);
