@@ -2,7 +2,6 @@
 /* kernel_rows.c - see kernel_rows.h. */
 #include "serve/kernel_rows.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* status.c - aond's status as JSON. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "abi/record.h"

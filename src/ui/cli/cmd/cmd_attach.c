@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/json.h"
 #include "base/json_read.h"

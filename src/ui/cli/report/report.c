@@ -3,7 +3,6 @@
 #include "cli/report/report.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/num.h"
 

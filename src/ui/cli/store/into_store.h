@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 struct store;
 struct trace;
 struct into_store;

@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <pwd.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* api_overview.c - is this run healthy, and if not, what first? */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

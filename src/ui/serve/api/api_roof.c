@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* api_roof.c - kernels against the roofline bounds of their device: a point for each kernel and shape. */
-#include <stdio.h>
 
 #include "read/json.h"
 #include "serve/analysis.h"
