@@ -324,11 +324,8 @@ int analysis_flame(struct analysis *an)
 static void range_json(struct json *j, const struct run *r, uint64_t from, uint64_t to, bool whole)
 {
 	json_bool(j, "partial", !whole);
-	json_open(j, "range", '{');
-	json_u64(j, "t0", from > r->t0 ? from - r->t0 : 0);
-	json_u64(j, "t1", to > r->t0 ? to - r->t0 : 0);
-	json_bool(j, "whole", whole);
-	json_close(j);
+	json_object(j, "range", J_U64("t0", from > r->t0 ? from - r->t0 : 0),
+		    J_U64("t1", to > r->t0 ? to - r->t0 : 0), J_BOOL("whole", whole));
 }
 
 void analysis_json(struct json *j, const struct analysis *an, const struct run *r)

@@ -326,20 +326,18 @@ static void print_json(const struct flight *f)
 		const struct asked *p = &f->p[i];
 
 		json_open(&j, NULL, '{');
-		json_u64(&j, "pid", (uint64_t)p->pid);
-		json_maybe(&j, "rank", *p->rank, (int64_t)num_front(p->rank, NULL));
-		json_members(&j, J_STR("dump", *p->file ? p->file : NULL), J_STR("why", p->why));
+		json_members(&j, J_U64("pid", (uint64_t)p->pid),
+			     J_I64_IF("rank", *p->rank, (int64_t)num_front(p->rank, NULL)),
+			     J_STR("dump", *p->file ? p->file : NULL), J_STR("why", p->why));
 		json_open(&j, "groups", '[');
 		for (size_t k = 0; k < p->groups; k++) {
 			const struct group *g = &p->group[k];
 			const struct group *at = stuck(f, g->name);
 
-			json_open(&j, NULL, '{');
-			json_members(&j, J_STR("group", g->name), J_U64("called", g->last));
-			json_maybe(&j, "waits_in", g->open, (int64_t)g->open);
-			json_members(&j, J_STR("what", g->open ? g->what : NULL),
-				     J_BOOL("missing", at && g->last < at->open));
-			json_close(&j);
+			json_object(&j, NULL, J_STR("group", g->name), J_U64("called", g->last),
+				    J_I64_IF("waits_in", g->open, (int64_t)g->open),
+				    J_STR("what", g->open ? g->what : NULL),
+				    J_BOOL("missing", at && g->last < at->open));
 		}
 		json_close(&j);
 		json_close(&j);
