@@ -189,7 +189,6 @@ extern struct cuda *cuda; /* NULL until InitializeInjection() */
 
 /* A lock that is held for some microseconds at most. */
 void cuda_turn_take(_Atomic uint32_t *turn);
-bool cuda_turn_try(_Atomic uint32_t *turn);
 void cuda_turn_give(_Atomic uint32_t *turn);
 
 /* A text, built without stdio. */

@@ -124,7 +124,7 @@ static int ask(struct ship_orders *s, const char *target, const void *body, size
 	int err = http_do(s->http, &q, a, &s->why);
 
 	if (!err && a->status != 200)
-		err = net_say(&s->why, -EREMOTEIO, "the relay answers with status %d: %.*s",
+		err = why_say(&s->why, -EREMOTEIO, "the relay answers with status %d: %.*s",
 			      a->status, (int)strcspn(a->data, "\n"), a->data);
 	return err;
 }

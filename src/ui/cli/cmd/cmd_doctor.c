@@ -23,7 +23,7 @@ bool doctor_read(const char *path, char *buf, size_t cap)
 	return ok;
 }
 
-void doctor_section(struct doctor *d, const char *name)
+static void doctor_section(struct doctor *d, const char *name)
 {
 	d->section = name;
 	if (!d->json)
