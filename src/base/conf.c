@@ -3,7 +3,6 @@
 #include "base/conf.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,20 +11,6 @@
 #include <unistd.h>
 
 #include "base/num.h"
-
-int conf_say(struct conf_why *why, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(why->text, sizeof(why->text), fmt, ap);
-	va_end(ap);
-	/* A file may contain any bytes, which must not reach a terminal. */
-	for (char *c = why->text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
-	return -EINVAL;
-}
 
 static const struct conf_alias *former(const struct conf *t, const char *name)
 {
