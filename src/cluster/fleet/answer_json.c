@@ -131,24 +131,13 @@ static void ranks_json(struct json *j, const struct fleet_report *r)
 	json_close(j);
 }
 
-static const char *kind_word(uint32_t kind)
-{
-	static const char *const word[EVENT_MAX] = {
-#define EVENT(num, NAME, text, has) [num] = text,
-#include "model/event.tbl.h"
-
-	};
-
-	return kind < EVENT_MAX && word[kind] ? word[kind] : "?";
-}
-
 static void kernels_json(struct json *j, const struct fleet_report *r)
 {
 	json_open(j, "kernels", '[');
 	for (size_t i = 0; i < r->kernels; i++) {
 		const struct fleet_kernel *k = &r->kernel[i];
 
-		json_object(j, NULL, J_STR("name", k->text), J_STR("kind", kind_word(k->kind)),
+		json_object(j, NULL, J_STR("name", k->text), J_STR("kind", event_word(k->kind)),
 			    J_U64("count", k->count), J_U64("total_ns", k->total_ns),
 			    J_REAL("avg_ns", k->count ? (double)k->total_ns / (double)k->count : 0),
 			    J_U64("bytes", k->bytes),
@@ -437,7 +426,7 @@ void fleet_compare_json(struct json *j, const struct fleet_report *a, const stru
 	for (size_t i = 0; p && i < n; i++) {
 		const struct fleet_kernel *k = p[i].a ? p[i].a : p[i].b;
 
-		json_object(j, NULL, J_STR("name", k->text), J_STR("kind", kind_word(k->kind)),
+		json_object(j, NULL, J_STR("name", k->text), J_STR("kind", event_word(k->kind)),
 			    J_REAL("a_ns", p[i].a_ns), J_REAL("b_ns", p[i].b_ns),
 			    J_U64("a_count", p[i].a ? p[i].a->count : 0),
 			    J_U64("b_count", p[i].b ? p[i].b->count : 0));

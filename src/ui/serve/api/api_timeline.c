@@ -17,16 +17,6 @@
 #define HITS     2000u
 #define SHORT    256u
 
-static const char *kind_word(uint32_t kind)
-{
-	static const char *const word[EVENT_MAX] = {
-#define EVENT(num, NAME, word, has) [num] = word,
-#include "model/event.tbl.h"
-	};
-
-	return kind < EVENT_MAX && word[kind] ? word[kind] : "?";
-}
-
 int api_tracks(struct ask *q, struct json *j)
 {
 	struct tile_about about;
@@ -178,7 +168,7 @@ static void event_json(struct json *j, const struct tile_event *e)
 	json_members(j, J_U64("id", e->id), J_U64("track", e->track), J_STR("name", e->name.text),
 		     J_STR("short", krow_short(text, sizeof(text), e->name.text)),
 		     J_STR("class", tile_class_word[e->class]),
-		     J_STR("kind", e->idle ? "idle" : kind_word(e->event.kind)),
+		     J_STR("kind", e->idle ? "idle" : event_word(e->event.kind)),
 		     J_U64("start", e->start_ns), J_U64("dur", e->dur_ns), J_U64("pid", e->pid),
 		     J_I64_IF("rank", e->rank >= 0, e->rank),
 		     J_I64_IF("gpu", e->device != TRACK_HOST, e->device),
