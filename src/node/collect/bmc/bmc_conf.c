@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/fmt.h"
 #include "base/num.h"
 
@@ -222,21 +223,14 @@ static int read_all(int fd, char *buf, size_t cap, size_t *len)
 
 int bmc_conf_load(struct bmc_confs *out, const char *path, struct bmc_why *why)
 {
-	char *buf = malloc(BMC_CONF_BYTES);
-	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
+	char *text;
 	size_t len;
+	int err = file_read(&text, &len, path, BMC_CONF_BYTES - 1);
 
-	if (!buf || fd < 0) {
-		err = fd < 0 ? -errno : -ENOMEM;
-		why_say(why, err, "%s: %s", path, strerror(-err));
-	} else {
-		err = read_all(fd, buf, BMC_CONF_BYTES, &len);
-		err = err ? why_say(why, err, "%s: %s", path, strerror(-err))
-			  : bmc_conf_parse(out, path, buf, len, why);
-	}
-	if (fd >= 0)
-		close(fd);
-	free(buf);
+	if (err < 0)
+		return why_say(why, err, "%s: %s", path, strerror(-err));
+	err = bmc_conf_parse(out, path, text, len, why);
+	free(text);
 	return err;
 }
 

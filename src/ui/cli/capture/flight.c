@@ -17,6 +17,7 @@
 #include "base/fmt.h"
 #include "base/json.h"
 #include "base/num.h"
+#include "base/proc.h"
 #include "base/vec.h"
 #include "cli/core/out.h"
 #include "import/flight.h"
@@ -61,24 +62,6 @@ void flight_prepare(char dir[FLIGHT_DIR])
 }
 
 /* --- one process --- */
-
-/* A variable of another process's start; "" if it has none, or is not ours to look at. */
-static void env_of(pid_t pid, const char *name, char *to, size_t cap)
-{
-	char path[64], *line = NULL;
-	size_t room = 0, len = strlen(name);
-	FILE *f;
-
-	*to = '\0';
-	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-	f = fopen(path, "re");
-	while (f && getdelim(&line, &room, '\0', f) > 0)
-		if (!strncmp(line, name, len) && line[len] == '=')
-			snprintf(to, cap, "%s", line + len + 1);
-	free(line);
-	if (f)
-		fclose(f);
-}
 
 /* Of the process itself, who may have another /tmp; of nobody else, by the directory's owner. */
 static int reach(pid_t pid, const char *dir)
@@ -203,10 +186,10 @@ static int take(struct asked *p)
 	size_t len;
 	int err = 0;
 
-	env_of(p->pid, "RANK", p->rank, sizeof(p->rank));
+	proc_env(p->pid, "RANK", p->rank, sizeof(p->rank));
 	if (strspn(p->rank, "0123456789") != strlen(p->rank))
 		*p->rank = '\0';
-	env_of(p->pid, FLIGHT_ENV, dir, sizeof(dir));
+	proc_env(p->pid, FLIGHT_ENV, dir, sizeof(dir));
 	if (!*dir)
 		return -ENOENT;
 	for (size_t i = 0; i < 2 && !err && !p->groups; i++) {
