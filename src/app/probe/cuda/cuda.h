@@ -244,6 +244,7 @@ void session_close(struct cuda *c);
 void session_want(struct cuda *c, uint32_t want);
 int session_graph_level(struct cuda *c, bool whole);
 const char *session_why(int error);
+const char *counters_why(int error);
 
 /* --- pm.c --- */
 void pm_setup(struct pm *pm, const char *set);
