@@ -12,7 +12,7 @@ int file_read(char **text, size_t *len, const char *path, size_t most);
 
 /* The same of a regular file alone, -EFBIG of any other; it waits for nobody. `dir`: where a relative
  * path begins, or AT_FDCWD; `flags`: of open(), such as O_NOFOLLOW. Behind the text are FILE_ROOM bytes
- * more. */
+ * more, as many as JSON_PAD of json_read.h. */
 #define FILE_ROOM 64u
 int file_regular(char **text, size_t *len, int dir, const char *path, int flags, size_t most);
 
