@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aon ps - who is being recorded, at which tier, how fast, and what was lost. */
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/cluster/fleet_ask.h"
 #include "cli/core/locate.h"
@@ -117,8 +116,7 @@ int cmd_ps(const struct opts *o)
 		fprintf(stderr, "Nobody is connected; %s knows %zu that left (aon ps --all).\n",
 			path, ps.in_store);
 	if (err < 0)
-		rc = cli_say(CLI_FAIL, "%s: cannot be read on: %s. Check it: aon store check %s",
-			     path, strerror(-err), path);
+		rc = locate_broke(path, err);
 	procs_fini(&ps);
 	store_close(st);
 	return rc;
