@@ -42,17 +42,21 @@ static size_t chosen(const struct run *r, const char *ranks, uint32_t *id)
 	return n;
 }
 
+/* Analyses the part that was loaded. */
+static int look_at(struct analysis *an, const struct store_filter *part)
+{
+	an->from_ns = part->from_ns;
+	an->to_ns = part->to_ns;
+	return insight_new(&an->in, an->t);
+}
+
 static int load(struct analysis *an, const struct run *r, const struct store_filter *part,
 		size_t most)
 {
 	int err = read_part(&an->t, r->src->st, r->src->label, part, most,
 			    clock_mono_ns() + ANALYSIS_NS);
 
-	if (err < 0)
-		return err;
-	an->from_ns = part->from_ns;
-	an->to_ns = part->to_ns;
-	return insight_new(&an->in, an->t);
+	return err < 0 ? err : look_at(an, part);
 }
 
 /* --- what is too large to be loaded --- */
@@ -106,11 +110,7 @@ static int read_newest(struct analysis *an, const struct run *r, struct store_fi
 	part->from_ns = part->from_ns ? part->from_ns : r->t0;
 	err = read_window(&an->t, r->src->st, r->src->label, part, events, most,
 			  clock_mono_ns() + ANALYSIS_NS);
-	if (err < 0)
-		return err;
-	an->from_ns = part->from_ns;
-	an->to_ns = part->to_ns;
-	return insight_new(&an->in, an->t);
+	return err < 0 ? err : look_at(an, part);
 }
 
 /* --- the one that is kept --- */
