@@ -3,7 +3,6 @@
  * job_events.c - events of a capture, as a job's store presents them: by process, in order of time.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

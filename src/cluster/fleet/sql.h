@@ -5,7 +5,6 @@
  */
 #pragma once
 
-#include <stdint.h>
 #include <stdio.h>
 
 struct sql {

@@ -3,7 +3,6 @@
  * node.c - the known nodes, and the rate at which each may send: a node that floods delays only
  * itself.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"

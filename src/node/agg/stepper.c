@@ -101,7 +101,7 @@ static void make_room(struct stepper *s)
 	s->forgot += cut;
 }
 
-void stepper_key(struct stepper *s, uint64_t at, uint64_t with)
+static void stepper_key(struct stepper *s, uint64_t at, uint64_t with)
 {
 	if (s->keys == STEPPER_KEYS)
 		make_room(s);

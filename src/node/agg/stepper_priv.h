@@ -127,7 +127,6 @@ static inline uint64_t key_with(uint64_t length, uint32_t class, enum stepper_pa
 	return (length < WITH_MAX ? length : WITH_MAX) << WITH_SHIFT | class << 4 | part;
 }
 
-void stepper_key(struct stepper *s, uint64_t at, uint64_t with);
 struct step_track *stepper_track_get(struct stepper *s, uint32_t id);
 
 /* --- step_sweep.c --- */

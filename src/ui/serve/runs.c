@@ -14,7 +14,6 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/proc.h"
 #include "base/vec.h"
 #include "fleet/fleet.h"
 #include "model/rollup.h"

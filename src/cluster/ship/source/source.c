@@ -79,7 +79,8 @@ void source_free(struct ship_source *s)
 	free(s);
 }
 
-void source_forget(struct ship_source *s)
+/* Forgets what was sent, because the commit failed. */
+static void source_forget(struct ship_source *s)
 {
 	for (size_t i = 0; i < s->knowns; i++)
 		s->known[i].sum = s->known[i].cost_sum = 0;

@@ -61,8 +61,7 @@ static char *login_body(const struct bmc_login *l)
 		return NULL;
 	json_init(&j, f);
 	json_open(&j, NULL, '{');
-	json_str(&j, "UserName", l->user);
-	json_str(&j, "Password", l->password);
+	json_members(&j, J_STR("UserName", l->user), J_STR("Password", l->password));
 	json_end(&j);
 	fclose(f);
 	return text;

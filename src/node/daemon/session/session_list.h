@@ -70,4 +70,3 @@ unsigned roster_room(struct roster *r, pid_t pid, uid_t uid, uint32_t number, ui
 /* A line that a user or a process has caused: so many a day of each user, then counted. */
 void roster_journal(struct roster *r, uid_t uid, uint64_t now_ns, struct journal_entry *e);
 void roster_poll_on(struct roster *r);
-void roster_accept(struct watch *w, uint32_t events);

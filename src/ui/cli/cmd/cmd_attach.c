@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aon attach - what can be seen of a process that runs already, and how to record it next time. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/json_read.h"
 #include "base/num.h"
@@ -38,18 +37,15 @@ struct seen {
 static int read_command(struct seen *s)
 {
 	char path[64];
-	size_t n;
-	FILE *f;
+	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)s->pid);
-	f = fopen(path, "re");
-	if (!f)
-		return -errno;
-	n = fread(s->command, 1, sizeof(s->command) - 1, f);
-	fclose(f);
+	n = file_text(AT_FDCWD, path, s->command, sizeof(s->command));
+	if (n < 0)
+		return (int)n;
 	while (n && !s->command[n - 1])
 		n--;
-	for (size_t i = 0; i < n; i++)
+	for (ssize_t i = 0; i < n; i++)
 		if (!s->command[i])
 			s->command[i] = ' ';
 	s->command[n] = '\0';

@@ -272,8 +272,7 @@ int cmd_telemetry(const struct opts *o)
 	if (x.j)
 		json_end(&j);
 	if (err < 0)
-		rc = cli_say(CLI_FAIL, "%s: cannot be read on: %s. Check it: aon store check %s",
-			     path, strerror(-err), path);
+		rc = locate_broke(path, err);
 	else if (!x.shown)
 		rc = cli_say(CLI_UNSURE,
 			     "%s: nothing%s was measured in the last %" PRIu64

@@ -129,7 +129,7 @@ static void roff_option(const struct option_row *t)
 	putchar('\n');
 }
 
-void help_roff(void)
+static void help_roff(void)
 {
 	printf(".SH COMMANDS\n");
 	for (int i = 0; i < CMD_COUNT; i++) {

@@ -270,13 +270,11 @@ void top_json(const struct top_look *l)
 		const struct top_proc *p = &l->proc[i];
 
 		json_open(&j, NULL, '{');
-		json_u64(&j, "process", p->p->id);
-		json_u64(&j, "pid", p->p->pid);
-		json_str(&j, "comm", p->p->comm);
-		json_str(&j, "run", *p->p->run ? p->p->run : NULL);
-		json_bool(&j, "connected", p->live);
-		json_real(&j, "events_per_s",
-			  p->seconds ? (double)p->events / (double)p->seconds : 0);
+		json_members(&j, J_U64("process", p->p->id), J_U64("pid", p->p->pid),
+			     J_STR("comm", p->p->comm), J_STR("run", *p->p->run ? p->p->run : NULL),
+			     J_BOOL("connected", p->live),
+			     J_REAL("events_per_s",
+				    p->seconds ? (double)p->events / (double)p->seconds : 0));
 		if (p->step_count)
 			json_u64(&j, "step_ns", p->step_ns / p->step_count);
 		else

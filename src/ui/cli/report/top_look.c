@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/core/locate.h"
 #include "cli/report/top.h"
 
 #define NAMES_NS (15 * WINDOW_NS) /* that the table of names covers; windows come late */
@@ -95,8 +96,7 @@ int top_look(struct top_look *l, const char *store, bool all)
 		err = look_at(l, &l->proc[i], &l->procs.p[i]);
 	if (err < 0) {
 		top_look_fini(l);
-		return cli_say(CLI_FAIL, "%s: cannot be read on: %s. Check it: aon store check %s",
-			       l->path, strerror(-err), l->path);
+		return locate_broke(l->path, err);
 	}
 	return CLI_OK;
 }

@@ -3,8 +3,6 @@
 #include "cli/report/view.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/report/alarms.h"

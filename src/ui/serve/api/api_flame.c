@@ -68,17 +68,14 @@ static int tell(struct flame *t, struct json *j, enum flame_weight by, double sh
 	if (!x.order)
 		return -ENOMEM;
 	choose(&x);
-	json_str(j, "weight", by == FLAME_LAUNCHES ? "launches" : "gpu");
-	json_u64(j, "total", t->node[0].total[by]);
+	json_members(j, J_STR("weight", by == FLAME_LAUNCHES ? "launches" : "gpu"),
+		     J_U64("total", t->node[0].total[by]));
 	nodes_json(&x);
 	json_open(j, "classes", '[');
 	for (enum kclass c = 0; c < CLASSES; c++)
 		json_str(j, NULL, class_word[c]);
 	json_close(j);
-	json_open(j, "folded", '{');
-	json_u64(j, "n", x.folded);
-	json_u64(j, "total", x.folded_total);
-	json_close(j);
+	json_object(j, "folded", J_U64("n", x.folded), J_U64("total", x.folded_total));
 	free(x.order);
 	return 0;
 }

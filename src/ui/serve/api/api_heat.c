@@ -151,8 +151,7 @@ static void slow_json(struct json *j, struct heat *h)
 
 static void heat_json(struct json *j, struct heat *h, size_t wide, size_t high)
 {
-	json_u64(j, "ranks_n", h->rows);
-	json_u64(j, "steps_n", h->steps);
+	json_members(j, J_U64("ranks_n", h->rows), J_U64("steps_n", h->steps));
 	json_open(j, "ranks", '[');
 	for (size_t r = 0; r < high; r++)
 		json_rank(j, NULL, h->row[cut(r, h->rows, high)].rank);
