@@ -17,17 +17,6 @@ enum event_kind {
 	EVENT_MAX = 32,
 };
 
-/* NULL: none of ours. */
-static inline const char *event_word(uint32_t kind)
-{
-	static const char *const word[EVENT_MAX] = {
-#define EVENT(num, NAME, text, has) [num] = text,
-#include "model/event.tbl.h"
-	};
-
-	return kind < EVENT_MAX ? word[kind] : NULL;
-}
-
 #define EVENT_OPEN      0x01u /* RANGE, STEP: its end was never seen; dur runs to the last sight */
 #define EVENT_FLOAT     0x02u /* COUNTER: `a` holds the bits of a double */
 #define EVENT_ONE       0x04u /* STEP: of one record, which a probe wrote at its end */
@@ -50,6 +39,7 @@ struct event {
 
 _Static_assert(sizeof(struct event) == 48, "batches of events are sized by this");
 
+/* "?": none of ours. */
 static inline const char *event_word(uint32_t kind)
 {
 	static const char *const word[EVENT_MAX] = {

@@ -85,7 +85,7 @@ static void put_event(struct walk *w, const struct event *e)
 	char room[64];
 
 	put_place(w, &w->t->track[e->track]);
-	sink_str(s, event_word(e->kind) ?: "?");
+	sink_str(s, event_word(e->kind));
 	sink_byte(s, ',');
 	put_text(s, walk_event_name(w, e, room, sizeof(room)));
 	sink_byte(s, ',');

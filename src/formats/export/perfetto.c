@@ -469,7 +469,7 @@ static void put_head(const struct perfetto *p)
 	     i++, flags = NEEDS_STATE)
 		put_interned(p, INTERNED_ANNOTATION, i, annotations[i], flags);
 	for (uint32_t i = 1; i < EVENT_MAX; i++)
-		if (event_word(i))
+		if (*event_word(i) != '?')
 			put_interned(p, INTERNED_CATEGORY, i, event_word(i), NEEDS_STATE);
 }
 

@@ -212,18 +212,13 @@ static int add_entries(struct filter *f, const struct dict *d, uint8_t col, int 
 	return 0;
 }
 
-const char *kind_word(uint32_t kind)
-{
-	return event_word(kind) ?: "?";
-}
-
 static void add_kind(struct filter *f, sqlite3_value *v)
 {
 	const char *text = (const char *)sqlite3_value_text(v);
 	uint32_t kinds = 0;
 
 	for (int i = 0; text && i < EVENT_MAX; i++)
-		if (event_word(i) && !strcmp(event_word(i), text))
+		if (!strcmp(event_word((uint32_t)i), text))
 			kinds |= 1u << i;
 	f->kinds &= kinds;
 	f->none |= !f->kinds;

@@ -220,7 +220,7 @@ static int add_window(void *arg, const struct window *w)
 
 		cell_ints(f->c, (int64_t)w->start_ns,
 			  (int64_t)w->start_ns + d->process[p].wall_offset_ns);
-		cell_text(f->c, kind_word(r->kind));
+		cell_text(f->c, event_word(r->kind));
 		cell_text(f->c, d->name[dict_name(d, r->name)].text);
 		cell_track(f->c, d, dict_track(d, r->track));
 		cell_ints(f->c, (int64_t)r->count, (int64_t)r->total_ns, (int64_t)r->min_ns,

@@ -94,7 +94,7 @@ static void put(struct cells *c, const struct dict *d, const struct sum *s)
 {
 	const struct dict_track *l = &d->track[s->track];
 
-	cell_text(c, kind_word(s->kind));
+	cell_text(c, event_word(s->kind));
 	cell_text(c, d->name[s->name].text);
 	cell_ints(c, l->track.process, d->process[l->process].pid);
 	cell_maybe(c, s->track && l->track.device != TRACK_HOST, l->track.device);
