@@ -256,7 +256,7 @@ uint32_t insight_host_at(const struct insight *in, uint32_t track, uint64_t ns)
 	if (lo == first)
 		return NO_EVENT;
 	for (uint32_t at = (uint32_t)lo; at; at = in->link[at - 1])
-		if (event_end(&t->event[at - 1]) > ns)
+		if (event_end(&t->event[at - 1]) > ns && t->event[at - 1].kind != EVENT_SAMPLE)
 			return at - 1;
 	return NO_EVENT;
 }
