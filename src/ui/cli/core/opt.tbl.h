@@ -11,7 +11,7 @@
 OPT(OUTPUT,   'o', "output",   "FILE",   C(RUN) | C(RECOVER) | C(IMPORT) | C(SIM), "write the store to FILE")
 OPT(OUTPUT_TRACE, 'o', "output", "FILE", C(CAPTURE), "write the trace to FILE, or a file for each rank to DIR/; by a profiler: a store")
 OPT(OUTPUT_TO, 'o', "output",  "FILE",   C(EXPORT), "write to FILE, or a file for each rank to DIR/ (default: standard output)")
-OPT(FORMAT,   'f', "format",   "perfetto|kineto|pprof|collapsed|csv|steps", C(EXPORT) | C(CAPTURE), "the format, if the ending of -o does not tell it")
+OPT(FORMAT,   'f', "format",   "perfetto|kineto|pprof|collapsed|otlp-profile|csv|steps", C(EXPORT) | C(CAPTURE), "the format, if the ending of -o does not tell it")
 OPT(NAME,      0,  "name",     "LABEL",  C(RUN), "call the run LABEL (up to 15 of a-z A-Z 0-9 . _ -)")
 OPT(PROBE,     0,  "probe",    "nvtx|opencl|cuda|nccl|torch|jax|none", C(RUN), "load only these, with commas (default: all)")
 OPT(WITHKINETO, 0, "kineto",   NULL,     C(RUN), "let aon capture --kineto trace it, if an aond listens")
