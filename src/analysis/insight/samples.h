@@ -65,6 +65,7 @@ struct sample_blame {
 	struct stack_frame frame; /* of its heaviest line; name 0: no frame is known */
 	struct stack_frame in;    /* what it called most then: a library's; name 0: nothing */
 	enum sample_state state;
+	bool held; /* the frame is that of who held the GIL */
 	struct share s;
 	double ns;
 	uint32_t stack; /* the heaviest one */
@@ -110,5 +111,10 @@ struct share samples_share(const struct samples_sum *s, double ns, uint64_t coun
 char *frame_called(const struct trace *t, const struct stack_frame *f, char out[FRAME_LABEL]);
 char *frame_placed(const struct trace *t, const struct stack_frame *f, char out[FRAME_LABEL]);
 char *frame_library(const struct trace *t, const struct stack_frame *f, char out[FRAME_LABEL]);
+
+#define BLAME_LABEL (FRAME_LABEL + 64u)
+
+/* "in load_item (dataset.py:42), running", "waiting for the GIL, held in pickle (worker.py:5)". */
+char *blame_text(const struct trace *t, const struct sample_blame *b, char out[BLAME_LABEL]);
 /* "running", "waiting for the GIL": of a sentence. */
 const char *sample_state_people(enum sample_state s);

@@ -87,7 +87,8 @@ static int blame_cmp(const struct sample_blame *x, const struct sample_blame *y)
 	int c = u32_cmp(x->frame.name, y->frame.name);
 
 	c = c ? c : u32_cmp(x->frame.file, y->frame.file);
-	return c ? c : u32_cmp(x->state, y->state);
+	c = c ? c : u32_cmp(x->state, y->state);
+	return c ? c : (int)x->held - (int)y->held;
 }
 
 /* What it is made of: a line of it, and what that called. */
@@ -114,6 +115,7 @@ static struct sample_blame blame_of(const struct insight *in, const struct sampl
 	struct stack_row s = trace_stack(in->t, stack);
 	uint32_t at = stack_blame(s.frame, s.n);
 	struct sample_blame b = { .state = (enum sample_state)r->state,
+				  .held = stack != r->stack,
 				  .s.count = r->count,
 				  .ns = r->ns,
 				  .stack = stack };

@@ -104,3 +104,15 @@ const char *sample_state_people(enum sample_state s)
 
 	return s < SAMPLE_STATES ? text[s] : text[0];
 }
+
+char *blame_text(const struct trace *t, const struct sample_blame *b, char out[BLAME_LABEL])
+{
+	char code[FRAME_LABEL];
+
+	frame_called(t, &b->frame, code);
+	if (b->held)
+		snprintf(out, BLAME_LABEL, "waiting for the GIL, held in %s", code);
+	else
+		snprintf(out, BLAME_LABEL, "in %s, %s", code, sample_state_people(b->state));
+	return out;
+}

@@ -10,13 +10,13 @@
  */
 /* clang-format off */
 #ifdef PART
-PART(REST,       "rest",       "the rest of a step")
 PART(DATA,       "data",       "waiting for data")
 PART(FORWARD,    "forward",    "the forward pass")
 PART(BACKWARD,   "backward",   "the backward pass")
 PART(OPTIMIZER,  "optimizer",  "the optimizer")
 PART(COLLECTIVE, "collective", "collectives")
 PART(CHECKPOINT, "checkpoint", "a checkpoint")
+PART(REST,       "rest",       "the rest of a step")
 PART(OUTSIDE,    "outside",    "no step")
 #undef PART
 #endif

@@ -12,10 +12,13 @@ CMD(RUN, run, RECORD, NONE, "[--] CMD [ARG...]", "run a program and report where
     "Uses the node's aond when you may read its store, else one for this run only.\n"
     "Input, output, signals and exit status are the program's. The report goes to\n"
     "stderr.")
-CMD(ATTACH, attach, RECORD, NONE, "PID", "what can be seen of a running process, now and next time",
-    "Says whether the process is recorded, which probes it has and whether its stacks may be\n"
-    "read, shows the stack of its main thread, and names the command that records it. Exits 1\n"
-    "if nothing can be seen.")
+CMD(ATTACH, attach, RECORD, NONE, "PID", "where a running process spends its time, sampled from outside",
+    "Needs nothing in the process and does not stop it: reads its stacks 49 times a second.\n"
+    "On a terminal a live list until q or Ctrl-C, then a report; else a report after 10 s. The\n"
+    "first sentence names the function of your code that takes most, with its standard error\n"
+    "and the thread's state. Your own processes, or all with CAP_SYS_PTRACE; without aond. Says\n"
+    "also whether the process is recorded, and which command records it. Exits 1 if nothing\n"
+    "can be seen (docs/sampling.md).")
 CMD(CAPTURE, capture, RECORD, NONE, "[--kineto|--jax|--flight-recorder]", "a detailed trace of running processes, now",
     "aond captures what it records, unless you name a profiler: with --before what it has\n"
     "recorded already, then N steps or a time in full detail; the ranks of a job at the same\n"
