@@ -2,7 +2,7 @@
 /*
  * part.tbl.h - the parts of a step, and what names them, once.
  *
- *	PART(ID, "word in JSON and options", "what the thread is in, for people")
+ *	PART(ID, "word in JSON and options", "when that is, for people")
  *	BY_RANGE(PART, "words")              the name of a range of the thread
  *	BY_FILE(PART, "words", "function")   a Python frame: its file, and what is in the function's name
  *
@@ -10,14 +10,14 @@
  */
 /* clang-format off */
 #ifdef PART
-PART(DATA,       "data",       "waiting for data")
-PART(FORWARD,    "forward",    "the forward pass")
-PART(BACKWARD,   "backward",   "the backward pass")
-PART(OPTIMIZER,  "optimizer",  "the optimizer")
-PART(COLLECTIVE, "collective", "collectives")
-PART(CHECKPOINT, "checkpoint", "a checkpoint")
-PART(REST,       "rest",       "the rest of a step")
-PART(OUTSIDE,    "outside",    "no step")
+PART(DATA,       "data",       "while it waits for data")
+PART(FORWARD,    "forward",    "in the forward pass")
+PART(BACKWARD,   "backward",   "in the backward pass")
+PART(OPTIMIZER,  "optimizer",  "in the optimizer")
+PART(COLLECTIVE, "collective", "in collectives")
+PART(CHECKPOINT, "checkpoint", "while it writes a checkpoint")
+PART(REST,       "rest",       "in the rest of a step")
+PART(OUTSIDE,    "outside",    "outside of steps")
 #undef PART
 #endif
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "insight/find/finding.h"
 #include "insight/insight.h"
 #include "insight/stretch.h"
 #include "t.h"
@@ -217,6 +218,42 @@ static void test_gaps(void)
 	done(in, t, &s);
 }
 
+static const struct finding *find(const struct findings *fs, enum family k)
+{
+	for (size_t i = 0; i < fs->n; i++)
+		if (fs->f[i].family == k)
+			return &fs->f[i];
+	return NULL;
+}
+
+static void test_finding(void)
+{
+	static char text[32768];
+	const struct finding *f = NULL;
+	struct findings *fs;
+	struct trace *t;
+	struct insight *in = look(&t, train(text, sizeof(text), 40));
+
+	T_OK(!findings_new(&fs, in) && (f = find(fs, FAMILY_CPU)) &&
+		     strstr(f->seen[1], "50 % (+-6) of 78 samples in these gaps: in __getitem__ "
+					"(dataset.py:42), running"),
+	     "a finding names the code, with error and count");
+	T_OK(f && strstr(f->action, "make __getitem__ (dataset.py:42) cheaper"),
+	     "and what to do about it");
+	findings_free(fs);
+	insight_free(in);
+	trace_free(t);
+	in = look(&t, train(text, sizeof(text), 10));
+	T_OK(!findings_new(&fs, in) && (f = find(fs, FAMILY_CPU)) &&
+		     strstr(f->seen[1],
+			    "not enough samples in these gaps to name the code: 18, and 30"),
+	     "of too few samples it says so");
+	T_OK(f && !strstr(f->action, "__getitem__"), "and blames nobody");
+	findings_free(fs);
+	insight_free(in);
+	trace_free(t);
+}
+
 static void test_parts(void)
 {
 	struct trace *t;
@@ -297,6 +334,7 @@ int main(void)
 	test_few();
 	test_gil();
 	test_gaps();
+	test_finding();
 	test_parts();
 	test_stretches();
 	return t_done();

@@ -2,6 +2,7 @@
 /* report_stacks.c - see report_stacks.h. */
 #include "cli/report/report_stacks.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +50,7 @@ char *where_sentence(const struct out *out, const struct insight *in, const stru
 			 (unsigned long long)in->t->track[w->track].stream);
 	if (!samples_enough(&s)) {
 		say_few(&s, what, sizeof(what));
-		snprintf(buf, cap, "There are %s.", what);
+		snprintf(buf, cap, s.count ? "There are %s." : "There are no samples of that.", what);
 	} else {
 		blame_text(in->t, &s.row[0], what);
 		snprintf(buf, cap, "%s %s %s.", who, percent(out, &s.row[0].s, share), what);
@@ -132,7 +133,8 @@ static void say_parts(const struct out *out, const struct insight *in, const str
 	}
 	for (uint32_t p = 0; !w->parts && p < HOST_PART_OUTSIDE; p++) {
 		of.parts = 1u << p;
-		snprintf(where, sizeof(where), "In %s", host_part_people[p]);
+		snprintf(where, sizeof(where), "%c%s", toupper(host_part_people[p][0]),
+			 host_part_people[p] + 1);
 		say_part(out, in, &of, all, where);
 	}
 }
@@ -149,9 +151,11 @@ void where_text(const struct out *out, const struct insight *in, const struct sa
 	out_line(out, OUT_BOLD, "%s", fmt_clean(clean, sizeof(clean), text, out->ascii));
 	if (samples_enough(&s))
 		say_parts(out, in, w, &s);
+	if (s.count) {
+		fputc('\n', out->f);
+		where_table(out, in, w, fold);
+	}
 	samples_fini(&s);
-	fputc('\n', out->f);
-	where_table(out, in, w, fold);
 }
 
 /* --- aon report --by stack --- */
