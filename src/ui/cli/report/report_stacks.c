@@ -50,7 +50,8 @@ char *where_sentence(const struct out *out, const struct insight *in, const stru
 			 (unsigned long long)in->t->track[w->track].stream);
 	if (!samples_enough(&s)) {
 		say_few(&s, what, sizeof(what));
-		snprintf(buf, cap, s.count ? "There are %s." : "There are no samples of that.", what);
+		snprintf(buf, cap, s.count ? "There are %s." : "There are no samples of that.",
+			 what);
 	} else {
 		blame_text(in->t, &s.row[0], what);
 		snprintf(buf, cap, "%s %s %s.", who, percent(out, &s.row[0].s, share), what);

@@ -2,7 +2,8 @@
 /*
  * top.h - one look at a store: who runs, how fast, what it spends time in.
  *
- * A look reads windows only, of the last minute: it costs the same however much is stored.
+ * A look reads windows of the last minute, and samples of the last seconds: it costs the same however
+ * much is stored.
  */
 #pragma once
 
@@ -24,6 +25,11 @@ struct top_proc {
 	bool steps;                /* the sparkline is of steps, else of events */
 	uint64_t spark[TOP_SPARK]; /* mean step in ns, or events, of each second; 0: none */
 	uint64_t step_ns, step_count, events, seconds;
+	/* Where its launching threads were most in the last seconds; code_samples 0: not sampled. */
+	char code[160];
+	enum sample_state code_state;
+	double code_share;
+	uint64_t code_samples;
 };
 
 struct top_look {
@@ -48,6 +54,7 @@ struct top_view {
 /* CLI_OK, or CLI_FAIL after it said why. */
 int top_look(struct top_look *l, const char *store, bool all);
 void top_look_fini(struct top_look *l);
+int top_code(struct top_look *l, struct top_proc *t); /* of a look */
 
 void top_draw(const struct top_look *l, const struct top_view *v, const struct out *out);
 void top_json(const struct top_look *l);
