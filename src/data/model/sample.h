@@ -4,7 +4,8 @@
  *
  * A sample is an event of kind SAMPLE on the track of its thread (event.h): `a` is the id of its
  * stack in the store, `dur_ns` the time that it stands for (one over the rate), `name` the frame
- * that is to blame, as text, and `b` packs the rest (sample_b()).
+ * that is to blame, as text, and `b` packs the rest (sample_b()). It is a moment and no work: walks of
+ * events have samples only where they ask for them (store_filter.kinds), windows have none.
  */
 #pragma once
 
@@ -18,9 +19,11 @@ enum sample_state {
 	SAMPLE_STATES,
 };
 
+#define SAMPLE_TICK_NS 8192u /* starts are multiples of it: what is finer is noise, a byte each */
+
 #define SAMPLE_GC        0x01u /* Python's garbage collector ran */
-#define SAMPLE_UNCERTAIN 0x02u /* the stack changed while it was read: its inner frames may be wrong */
-#define SAMPLE_HOLDER    0x04u /* sampled because it held the GIL that a launching thread waited for */
+#define SAMPLE_UNCERTAIN 0x02u /* the stack changed while it was read: inner frames may be wrong */
+#define SAMPLE_HOLDER    0x04u /* it held the GIL that a launching thread waited for */
 #define SAMPLE_CUT       0x08u /* outer frames are missing */
 
 /* detail: of SYSCALL, IO, WAIT and SLEEP the number of the system call; of GIL the holder's thread id. */
@@ -54,7 +57,7 @@ enum frame_kind { FRAME_PYTHON, FRAME_NATIVE, FRAME_TASK /* of asyncio */, FRAME
 /* Ids of names are the store's. */
 struct stack_frame {
 	uint32_t name; /* the function */
-	uint32_t file; /* Python: its path. Native: the library, or the source where that is known */
+	uint32_t file; /* Python: its path. Native: the source where known, else the library */
 	uint32_t line; /* 0: not known */
 	uint8_t kind;  /* enum frame_kind */
 	uint8_t flags;

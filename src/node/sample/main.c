@@ -106,7 +106,7 @@ static bool sleep_until(int fd, uint64_t until_ns)
 static int serve(struct sampler *s, int fd)
 {
 	static const struct swire_fns fns = { .targets = take_targets };
-	static char msg[SWIRE_BYTES];
+	static _Alignas(8) char msg[SWIRE_BYTES];
 
 	while (!ends) {
 		uint64_t next = sampler_run(s, clock_mono_ns());

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wire.c - see wire.h. */
+/* wire.c - messages between aond and aon-sample, of which nothing is believed. */
 #include "sample/wire.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 struct head {
@@ -11,75 +12,222 @@ struct head {
 	uint16_t count;
 };
 
-static char *put_head(void *out, enum swire_type type, size_t n)
-{
-	struct head h = { SWIRE_MAGIC, (uint8_t)type, SWIRE_VERSION, (uint16_t)n };
+struct frame_head {
+	uint8_t kind, flags;
+	uint16_t name_len, file_len, zero;
+	uint32_t line;
+};
 
-	memcpy(out, &h, sizeof(h));
-	return (char *)out + sizeof(h);
+struct status_head {
+	uint64_t cpu_ns, samples, missed;
+};
+
+_Static_assert(sizeof(struct head) == 8 && sizeof(struct frame_head) == 12 &&
+		       sizeof(struct status_head) == 24,
+	       "these are on the wire");
+
+/* --- reading --- */
+
+struct bytes {
+	const uint8_t *p, *end;
+};
+
+static bool take(struct bytes *b, void *out, size_t n)
+{
+	if ((size_t)(b->end - b->p) < n)
+		return false;
+	memcpy(out, b->p, n);
+	b->p += n;
+	return true;
 }
 
-static int put_rows(void *out, enum swire_type type, const void *rows, size_t n, size_t size)
+/* A text without a NUL in it; borrowed. */
+static bool take_text(struct bytes *b, const char **out, size_t n, size_t max)
 {
-	if (n > UINT16_MAX || sizeof(struct head) + n * size > SWIRE_BYTES)
-		return -EMSGSIZE;
-	memcpy(put_head(out, type, n), rows, n * size);
-	return (int)(sizeof(struct head) + n * size);
+	if (n > max || (size_t)(b->end - b->p) < n || memchr(b->p, '\0', n))
+		return false;
+	*out = (const char *)b->p;
+	b->p += n;
+	return true;
 }
 
-int swire_put_targets(void *out, const struct swire_target *t, size_t n)
+static bool rate_ok(uint32_t centihertz)
 {
-	return put_rows(out, SWIRE_TARGETS_OF, t, n, sizeof(*t));
+	return centihertz >= 1 && centihertz <= 100 * SWIRE_HZ_MAX;
 }
 
-int swire_put_samples(void *out, const struct swire_sample *s, size_t n)
+static int get_targets(struct bytes *b, unsigned count, const struct swire_fns *fns, void *arg)
 {
-	return put_rows(out, SWIRE_SAMPLES, s, n, sizeof(*s));
+	const struct swire_target *t = (const void *)b->p;
+
+	if (count > SWIRE_TARGETS || (size_t)(b->end - b->p) != count * sizeof(*t))
+		return -EBADMSG;
+	for (unsigned i = 0; i < count; i++)
+		if (!t[i].pid || !t[i].tid || t[i].zero || !rate_ok(t[i].centihertz))
+			return -EBADMSG;
+	return fns->targets ? fns->targets(arg, t, count) : 0;
 }
 
-int swire_put_stack(void *out, uint32_t id, const struct swire_frame *f, size_t n)
+static bool take_frame(struct bytes *b, struct swire_frame *f)
 {
-	char *at = put_head(out, SWIRE_STACK, n), *end = (char *)out + SWIRE_BYTES;
+	struct frame_head h;
 
-	memcpy(at, &id, 4);
-	at += 4;
-	for (size_t i = 0; i < n; i++) {
-		uint16_t len[3] = { f[i].name_len, f[i].file_len, 0 };
-
-		if ((size_t)(end - at) < 12u + len[0] + len[1])
-			return -EMSGSIZE;
-		at[0] = (char)f[i].kind;
-		at[1] = (char)f[i].flags;
-		memcpy(at + 2, len, 6);
-		memcpy(at + 8, &f[i].line, 4);
-		memcpy(at + 12, f[i].name, len[0]);
-		memcpy(at + 12 + len[0], f[i].file, len[1]);
-		at += 12 + len[0] + len[1];
-	}
-	return (int)(at - (char *)out);
+	if (!take(b, &h, sizeof(h)) || h.kind >= FRAME_KINDS || h.zero)
+		return false;
+	*f = (struct swire_frame){ .kind = h.kind,
+				   .flags = h.flags,
+				   .line = h.line,
+				   .name_len = h.name_len,
+				   .file_len = h.file_len };
+	return take_text(b, &f->name, h.name_len, SWIRE_TEXT) &&
+	       take_text(b, &f->file, h.file_len, SWIRE_TEXT);
 }
 
-int swire_put_status(void *out, const struct swire_status *s)
+static int get_stack(struct bytes *b, unsigned count, const struct swire_fns *fns, void *arg)
 {
-	char *at = put_head(out, SWIRE_STATUS, 0);
-	uint64_t v[3] = { s->cpu_ns, s->samples, s->missed };
+	struct swire_frame f[STACK_FRAMES_MAX];
+	uint32_t id;
 
-	memcpy(at, v, sizeof(v));
-	memcpy(at + sizeof(v), s->reason, s->reason_len);
-	return (int)(sizeof(struct head) + sizeof(v) + s->reason_len);
+	if (!take(b, &id, sizeof(id)) || id < 1 || id > SWIRE_STACKS || count < 1 ||
+	    count > STACK_FRAMES_MAX)
+		return -EBADMSG;
+	for (unsigned i = 0; i < count; i++)
+		if (!take_frame(b, &f[i]))
+			return -EBADMSG;
+	if (b->p != b->end)
+		return -EBADMSG;
+	return fns->stack ? fns->stack(arg, id, f, count) : 0;
+}
+
+static int get_samples(struct bytes *b, unsigned count, const struct swire_fns *fns, void *arg)
+{
+	const struct swire_sample *s = (const void *)b->p;
+
+	if ((size_t)(b->end - b->p) != count * sizeof(*s))
+		return -EBADMSG;
+	for (unsigned i = 0; i < count; i++)
+		if (!s[i].pid || !s[i].tid || s[i].zero || s[i].zero2 ||
+		    s[i].stack > SWIRE_STACKS || s[i].state < 1 || s[i].state >= SAMPLE_STATES ||
+		    !rate_ok(s[i].centihertz))
+			return -EBADMSG;
+	return fns->samples ? fns->samples(arg, s, count) : 0;
+}
+
+static int get_status(struct bytes *b, unsigned count, const struct swire_fns *fns, void *arg)
+{
+	struct swire_status s = { 0 };
+	struct status_head h;
+
+	if (count || !take(b, &h, sizeof(h)))
+		return -EBADMSG;
+	s = (struct swire_status){ .cpu_ns = h.cpu_ns, .samples = h.samples, .missed = h.missed };
+	s.reason_len = (size_t)(b->end - b->p);
+	if (!take_text(b, &s.reason, s.reason_len, SWIRE_REASON))
+		return -EBADMSG;
+	return fns->status ? fns->status(arg, &s) : 0;
 }
 
 int swire_read(const void *msg, size_t n, const struct swire_fns *fns, void *arg)
 {
-	static struct swire_target t[SWIRE_TARGETS];
+	struct bytes b = { msg, (const uint8_t *)msg + n };
 	struct head h;
 
-	if (n < sizeof(h) || n > SWIRE_BYTES)
+	if ((uintptr_t)msg % 8)
+		return -EINVAL;
+	if (n > SWIRE_BYTES || !take(&b, &h, sizeof(h)) || h.magic != SWIRE_MAGIC ||
+	    h.version != SWIRE_VERSION)
 		return -EBADMSG;
-	memcpy(&h, msg, sizeof(h));
-	if (h.magic != SWIRE_MAGIC || h.version != SWIRE_VERSION || h.type != SWIRE_TARGETS_OF ||
-	    h.count > SWIRE_TARGETS || n != sizeof(h) + h.count * sizeof(*t))
+	switch (h.type) {
+	case SWIRE_TARGETS_OF:
+		return get_targets(&b, h.count, fns, arg);
+	case SWIRE_STACK:
+		return get_stack(&b, h.count, fns, arg);
+	case SWIRE_SAMPLES:
+		return get_samples(&b, h.count, fns, arg);
+	case SWIRE_STATUS:
+		return get_status(&b, h.count, fns, arg);
+	default:
 		return -EBADMSG;
-	memcpy(t, (const char *)msg + sizeof(h), h.count * sizeof(*t));
-	return fns->targets ? fns->targets(arg, t, h.count) : 0;
+	}
+}
+
+/* --- writing --- */
+
+struct out {
+	uint8_t *p, *end;
+	bool full;
+};
+
+static void put(struct out *o, const void *data, size_t n)
+{
+	if ((size_t)(o->end - o->p) < n || o->full) {
+		o->full = true;
+		return;
+	}
+	if (n)
+		memcpy(o->p, data, n);
+	o->p += n;
+}
+
+static struct out begin(void *out, enum swire_type type, size_t count)
+{
+	struct head h = { SWIRE_MAGIC, (uint8_t)type, SWIRE_VERSION, (uint16_t)count };
+	struct out o = { out, (uint8_t *)out + SWIRE_BYTES, count > UINT16_MAX };
+
+	put(&o, &h, sizeof(h));
+	return o;
+}
+
+static int end(const struct out *o, const void *from)
+{
+	return o->full ? -EMSGSIZE : (int)(o->p - (const uint8_t *)from);
+}
+
+int swire_put_targets(void *out, const struct swire_target *t, size_t n)
+{
+	struct out o = begin(out, SWIRE_TARGETS_OF, n);
+
+	put(&o, t, n * sizeof(*t));
+	o.full |= n > SWIRE_TARGETS;
+	return end(&o, out);
+}
+
+int swire_put_stack(void *out, uint32_t id, const struct swire_frame *f, size_t n)
+{
+	struct out o = begin(out, SWIRE_STACK, n);
+
+	put(&o, &id, sizeof(id));
+	for (size_t i = 0; i < n; i++) {
+		struct frame_head h = { .kind = f[i].kind,
+					.flags = f[i].flags,
+					.name_len = f[i].name_len,
+					.file_len = f[i].file_len,
+					.line = f[i].line };
+
+		put(&o, &h, sizeof(h));
+		put(&o, f[i].name, f[i].name_len);
+		put(&o, f[i].file, f[i].file_len);
+		o.full |= f[i].name_len > SWIRE_TEXT || f[i].file_len > SWIRE_TEXT;
+	}
+	o.full |= n < 1 || n > STACK_FRAMES_MAX;
+	return end(&o, out);
+}
+
+int swire_put_samples(void *out, const struct swire_sample *s, size_t n)
+{
+	struct out o = begin(out, SWIRE_SAMPLES, n);
+
+	put(&o, s, n * sizeof(*s));
+	return end(&o, out);
+}
+
+int swire_put_status(void *out, const struct swire_status *s)
+{
+	struct status_head h = { s->cpu_ns, s->samples, s->missed };
+	struct out o = begin(out, SWIRE_STATUS, 0);
+
+	put(&o, &h, sizeof(h));
+	put(&o, s->reason, s->reason_len);
+	o.full |= s->reason_len > SWIRE_REASON;
+	return end(&o, out);
 }

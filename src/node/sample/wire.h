@@ -13,12 +13,12 @@
  *	         Ids count up from 1: each is sent once, before the first sample that uses it.
  *	SAMPLES  count x { t_ns u64 (CLOCK_MONOTONIC), pid u32, tid u32, stack u32 (0: none),
  *	         centihertz u32 (the rate it was taken at), blame u32, state u8, flags u8, 0 u16,
- *	         detail u32 }
+ *	         detail u32, 0 u32 }
  *	         blame: index of the frame of its stack that is to blame, UINT32_MAX: none.
  *	STATUS   { cpu_ns u64 used so far, samples u64, missed u64 (ticks that came too late or could
  *	         not be read), reason: the rest, a text: why some cannot be sampled; "": all can }
  *
- * Neither side believes the other: swire_check() looks at a whole message before it is used.
+ * Neither side believes the other: swire_read() looks at a whole message before any of it is used.
  */
 #pragma once
 
@@ -33,6 +33,8 @@
 #define SWIRE_TARGETS 1024u  /* threads of one list */
 #define SWIRE_STACKS  65536u /* stacks of one connection; further ones are sent as stack 0 */
 #define SWIRE_TEXT    511u   /* bytes of a name or a file */
+#define SWIRE_REASON  255u
+#define SWIRE_HZ_MAX  1000u
 
 enum swire_type { SWIRE_TARGETS_OF = 1, SWIRE_STACK, SWIRE_SAMPLES, SWIRE_STATUS, SWIRE_TYPES };
 
@@ -45,8 +47,11 @@ struct swire_sample {
 	uint32_t pid, tid, stack, centihertz, blame;
 	uint8_t state, flags;
 	uint16_t zero;
-	uint32_t detail;
+	uint32_t detail, zero2;
 };
+
+_Static_assert(sizeof(struct swire_target) == 16 && sizeof(struct swire_sample) == 40,
+	       "both are on the wire as they are");
 
 struct swire_frame {
 	uint8_t kind, flags;
@@ -69,7 +74,8 @@ struct swire_fns {
 	int (*status)(void *arg, const struct swire_status *s);
 };
 
-/* Checks a message of `n` bytes as a whole, then hands it on. -EBADMSG: it lies. */
+/* Checks a message of `n` bytes as a whole, then hands it on. `msg` is aligned to 8 bytes. -EBADMSG: it
+ * lies; else what the function returned. */
 int swire_read(const void *msg, size_t n, const struct swire_fns *fns, void *arg);
 
 /* Writers fill `out` (SWIRE_BYTES) and return the length, or -EMSGSIZE. */
