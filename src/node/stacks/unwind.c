@@ -27,7 +27,7 @@ struct unwind {
 	pid_t pid, tid;
 	int mem_fd;
 	const struct snap *snap; /* of the thread that is looked at */
-	struct python py;        /* .runtime 0: no interpreter, or of an unknown version */
+	struct python_opts py;   /* .runtime 0: no interpreter, or of an unknown version */
 	struct native native[STACK_FRAMES];
 	size_t n;
 };
@@ -77,6 +77,16 @@ static int read_mem(void *arg, uint64_t addr, void *out, size_t n)
 	if (addr > INT64_MAX)
 		return -EFAULT;
 	return pread(u->mem_fd, out, n, (off_t)addr) == (ssize_t)n ? 0 : -EFAULT;
+}
+
+/* No single system call reads several places of /proc/PID/mem. */
+static size_t read_pieces(void *arg, const struct python_piece *p, size_t n)
+{
+	size_t got = 0;
+
+	while (got < n && !read_mem(arg, p[got].addr, p[got].to, p[got].n))
+		got++;
+	return got;
 }
 
 static bool memory_read(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *out, void *arg)
@@ -164,7 +174,7 @@ int unwind_new(struct unwind **out, pid_t pid, int mem_fd)
 		return -ENOMEM;
 	u->pid = pid;
 	u->mem_fd = mem_fd;
-	u->py.read = read_mem;
+	u->py.read = read_pieces;
 	u->py.arg = u;
 	u->dwfl = dwfl_begin(&callbacks);
 	err = u->dwfl ? dwfl_linux_proc_report(u->dwfl, pid) : -ENOMEM;
@@ -263,7 +273,7 @@ void unwind_stack(struct unwind *u, pid_t tid, const struct snap *s, struct stac
 	u->tid = tid;
 	u->n = 0;
 	dwfl_getthread_frames(u->dwfl, tid, on_frame, u); /* as far as it comes */
-	python = u->py.runtime && !python_stack(&u->py, tid, s->self, &py);
+	python = u->py.runtime && !python_stack(&u->py, s->self, &py);
 	for (; n < u->n; n++)
 		names[n] = u->native[n].name;
 	demangle_learn(names, n);

@@ -510,6 +510,7 @@ void account_add(struct account *into, const struct account *a)
 	for (uint32_t i = 0; i < ACCOUNT_LOSSES; i++)
 		into->lost[i] += a->lost[i];
 	into->untold += a->untold;
+	into->samples += a->samples;
 }
 
 uint64_t account_lost(const struct account *a)

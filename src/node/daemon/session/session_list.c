@@ -220,6 +220,7 @@ void roster_tick(struct roster *r, uint64_t now)
 		stream_windows(s->stream, now - WINDOW_LATE_NS);
 		stream_steps(s->stream, now - RECORDER_LATE_NS);
 		stream_flush(s->stream);
+		stream_flush_samples(s->stream, now);
 	}
 }
 
@@ -249,6 +250,7 @@ void roster_sync(struct roster *r)
 			continue;
 		stream_windows(s->stream, UINT64_MAX);
 		stream_flush(s->stream);
+		stream_flush_samples(s->stream, UINT64_MAX);
 	}
 }
 

@@ -16,7 +16,7 @@
 #include "store/store.h"
 
 #define BIT(KIND) (1u << EVENT_##KIND)
-#define ALL       UINT32_MAX
+#define ALL       (~BIT(SAMPLE)) /* they come in batches of their own, and are no work */
 
 _Static_assert(EVENT_MAX <= 32, "a set of kinds is 32 bits");
 
@@ -25,6 +25,7 @@ void stream_hand_window(void *arg, const struct window *w)
 	struct stream *s = arg;
 	struct item *it;
 
+	launchers_window(&s->launchers, w);
 	if (s->learn)
 		learn_settle(s->learn, false);
 	if (s->plant->judge)
@@ -222,6 +223,26 @@ static void store_events(struct stream *s, struct event *ev, size_t n)
 	}
 }
 
+/* The first to go: before events are only rolled up, and these are in no rollup. */
+static void store_samples(struct stream *s, struct event *ev, size_t n)
+{
+	size_t took;
+
+	if (s->proc.tier < TIER_FLIGHT || s->plant->shed || s->sums_only || s->plant->disk) {
+		count_out(s, ev, n, AON_LOSS_BUDGET);
+		count_add(COUNT_samples_lost, n);
+		return;
+	}
+	if (!blob_count(s->samples))
+		s->samples_ns = ev[0].start_ns;
+	took = blob_add(s->samples, ev, n);
+	count_add(COUNT_samples, took);
+	if (took == n)
+		return;
+	count_out(s, ev + took, n - took, AON_LOSS_BUDGET); /* no memory */
+	count_add(COUNT_samples_lost, n - took);
+}
+
 /* --- the table --- */
 
 struct consumer {
@@ -245,6 +266,7 @@ static const struct consumer consumers[] = {
 	{ "graphs",       BIT(GRAPH) | BIT(KERNEL) | BIT(COPY) | BIT(MEMSET),
 	                             NULL,       expand_graphs },
 	{ "store",        ALL,       NULL,       store_events },
+	{ "samples",      BIT(SAMPLE), NULL,     store_samples },
 	/* clang-format on */
 };
 

@@ -27,6 +27,10 @@
 #define PASSES      8           /* over one pool before others have their turn */
 #define SPARE_BYTES (64u << 10) /* of buf, kept when idle */
 
+/* Samples of a second are too few for a blob: its head would be longer than they are. */
+#define SAMPLES_BLOB 512u
+#define SAMPLES_NS   60000000000ull
+
 /* --- what streams share --- */
 
 int plant_init(struct plant *pl, struct queue *q, struct store *st, uint32_t names_max)
@@ -163,6 +167,8 @@ static uint32_t find_track(void *arg, uint32_t heap_track)
 	track.id = track_id(s, &track);
 	if (track.id)
 		stepper_track(s->stepper, &track, text);
+	if (track.id && l.device == TRACK_HOST)
+		launchers_track(&s->launchers, track.id, l.stream);
 	return track.id;
 }
 
@@ -170,8 +176,11 @@ static uint32_t find_thread(void *arg, uint32_t tid)
 {
 	struct stream *s = arg;
 	struct track track = { .process = s->proc.id, .device = TRACK_HOST, .stream = tid };
+	uint32_t id = track_id(s, &track);
 
-	return track_id(s, &track);
+	if (id)
+		launchers_track(&s->launchers, id, tid);
+	return id;
 }
 
 /* A mark for a kernel whose source was understood; no record stands behind it. */
@@ -228,6 +237,7 @@ int stream_new(struct stream **out, struct plant *pl, struct pool *pool, const s
 	err = err ? err : understand_new(&s->understand, &ops, s, pool_head(pool)->heap_bytes);
 	err = err ? err : roll_new(&s->roll, &ro);
 	err = err ? err : blob_enc_new(&s->enc);
+	err = err ? err : blob_enc_new(&s->samples);
 	err = err ? err : stepper_new(&s->stepper, &pl->means.means);
 	if (err) {
 		stream_free(s);
@@ -249,6 +259,7 @@ void stream_free(struct stream *s)
 	free(s->watcher);
 	stepper_free(s->stepper);
 	blob_enc_free(s->enc);
+	blob_enc_free(s->samples);
 	graphs_free(s->graphs);
 	roll_free(s->roll);
 	understand_free(s->understand);
@@ -258,12 +269,12 @@ void stream_free(struct stream *s)
 
 /* --- handing over --- */
 
-void stream_flush(struct stream *s)
+static void hand_blob(struct stream *s, struct blob_enc *enc)
 {
 	struct blob b;
 	struct item *it;
 
-	if (!blob_count(s->enc) || blob_seal(s->enc, &b) < 0)
+	if (!blob_count(enc) || blob_seal(enc, &b) < 0)
 		return;
 	s->changed = true;
 	it = item_blob(s->proc.id, &b);
@@ -278,6 +289,29 @@ void stream_flush(struct stream *s)
 	s->tally.lost[AON_LOSS_QUEUE_FULL] += b.records;
 	count_add(COUNT_batches_dropped, 1);
 	blob_fini(&b);
+}
+
+void stream_flush(struct stream *s)
+{
+	hand_blob(s, s->enc);
+}
+
+void stream_flush_samples(struct stream *s, uint64_t now_ns)
+{
+	size_t n = blob_count(s->samples);
+
+	if (n && (n >= SAMPLES_BLOB || now_ns > s->samples_ns + SAMPLES_NS))
+		hand_blob(s, s->samples);
+}
+
+void stream_samples(struct stream *s, struct event *ev, const uint32_t *tid, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		ev[i].track = i && tid[i] == tid[i - 1] ? ev[i - 1].track : find_thread(s, tid[i]);
+	s->tally.taken += n;
+	s->tally.samples += n;
+	s->changed = true;
+	stream_take(s, ev, n);
 }
 
 static void take_run(struct stream *s, const struct pool_run *run)
@@ -369,6 +403,7 @@ void stream_finish(struct stream *s, uint64_t end_ns)
 	while ((n = understand_close(s->understand, end_ns, pl->ev, RUN_EVENTS, s->tally.lost)))
 		stream_take(s, pl->ev, n);
 	stream_flush(s);
+	stream_flush_samples(s, UINT64_MAX);
 	stream_windows(s, UINT64_MAX);
 	stream_steps(s, UINT64_MAX);
 	s->changed = true;
