@@ -98,6 +98,10 @@ static inline bool samples_enough(const struct samples_sum *s)
 	return s->count >= SAMPLES_ENOUGH;
 }
 
+/* The function that takes most, in whichever state: its row of the state that it is in most, and its
+ * share in all states. The sum has rows. */
+const struct sample_blame *samples_first(const struct samples_sum *s, struct share *all);
+
 /* The thread to speak of: the process's first if it was sampled, else that of most samples.
  * SAMPLES_ALL: none was sampled. */
 uint32_t samples_thread(const struct insight *in, uint32_t process);
@@ -114,7 +118,9 @@ char *frame_library(const struct trace *t, const struct stack_frame *f, char out
 
 #define BLAME_LABEL (FRAME_LABEL + 64u)
 
-/* "in load_item (dataset.py:42), running", "waiting for the GIL, held in pickle (worker.py:5)". */
-char *blame_text(const struct trace *t, const struct sample_blame *b, char out[BLAME_LABEL]);
+/* "in load_item (dataset.py:42), running", "waiting for the GIL, held in pickle (worker.py:5)"; "mostly
+ * running" where `all`, its share in all states, is more than that of this one. */
+char *blame_text(const struct trace *t, const struct sample_blame *b, const struct share *all,
+		 char out[BLAME_LABEL]);
 /* "running", "waiting for the GIL": of a sentence. */
 const char *sample_state_people(enum sample_state s);

@@ -198,6 +198,32 @@ int samples_blame(struct samples_sum *out, const struct insight *in, const struc
 	return 0;
 }
 
+const struct sample_blame *samples_first(const struct samples_sum *s, struct share *all)
+{
+	const struct sample_blame *best = NULL;
+	double most = 0;
+
+	for (size_t i = 0; i < s->rows;
+	     i++) { /* in order: the first of a function is its heaviest */
+		const struct sample_blame *b = &s->row[i];
+		uint64_t count = 0;
+		double ns = 0;
+
+		for (size_t k = i; k < s->rows; k++)
+			if (s->row[k].frame.name == b->frame.name &&
+			    s->row[k].frame.file == b->frame.file && s->row[k].held == b->held) {
+				ns += s->row[k].ns;
+				count += s->row[k].s.count;
+			}
+		if (best && ns <= most)
+			continue;
+		best = b;
+		most = ns;
+		*all = samples_share(s, ns, count);
+	}
+	return best;
+}
+
 void samples_fini(struct samples_sum *s)
 {
 	free(s->row);

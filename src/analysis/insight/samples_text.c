@@ -105,7 +105,8 @@ const char *sample_state_people(enum sample_state s)
 	return s < SAMPLE_STATES ? text[s] : text[0];
 }
 
-char *blame_text(const struct trace *t, const struct sample_blame *b, char out[BLAME_LABEL])
+char *blame_text(const struct trace *t, const struct sample_blame *b, const struct share *all,
+		 char out[BLAME_LABEL])
 {
 	char code[FRAME_LABEL];
 
@@ -113,6 +114,8 @@ char *blame_text(const struct trace *t, const struct sample_blame *b, char out[B
 	if (b->held)
 		snprintf(out, BLAME_LABEL, "waiting for the GIL, held in %s", code);
 	else
-		snprintf(out, BLAME_LABEL, "in %s, %s", code, sample_state_people(b->state));
+		snprintf(out, BLAME_LABEL, "in %s, %s%s", code,
+			 b->s.share < 0.9 * all->share ? "mostly " : "",
+			 sample_state_people(b->state));
 	return out;
 }

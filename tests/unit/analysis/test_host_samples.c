@@ -85,6 +85,27 @@ static void test_blame(void)
 	done(in, t, &s);
 }
 
+static void test_first(void)
+{
+	char text[32768] = "", label[BLAME_LABEL];
+	const struct sample_blame *b;
+	struct samples_sum s;
+	struct share all;
+	struct trace *t;
+	struct insight *in;
+
+	some(text, 30, 1, 0, SAMPLE_RUNNING, 1);
+	some(text, 28, 1, 1000, SAMPLE_RUNNABLE, 5);
+	some(text, 42, 1, 2000, SAMPLE_SLEEP, 2);
+	in = look(&t, text);
+	T_OK(!samples_blame(&s, in, &everything) && (b = samples_first(&s, &all)) &&
+		     s.row[0].state == SAMPLE_SLEEP && fabs(all.share - 0.58) < 1e-9 &&
+		     !strcmp(blame_text(t, b, &all, label),
+			     "in __getitem__ (dataset.py:42), mostly running"),
+	     "the answer is the function that takes most in all of its states");
+	done(in, t, &s);
+}
+
 static void test_weights(void)
 {
 	char text[32768] = "";
@@ -330,6 +351,7 @@ static void test_stretches(void)
 int main(void)
 {
 	test_blame();
+	test_first();
 	test_weights();
 	test_few();
 	test_gil();

@@ -163,6 +163,7 @@ static uint64_t counted(const struct insight *in, uint32_t parts, uint32_t cause
 {
 	struct samples_want w = { SAMPLES_ALL, SAMPLES_ALL, parts, causes };
 	struct samples_sum s;
+	struct share all;
 	uint64_t n;
 
 	if (samples_blame(&s, in, &w) < 0)
@@ -170,7 +171,7 @@ static uint64_t counted(const struct insight *in, uint32_t parts, uint32_t cause
 	n = s.count;
 	*first = '\0';
 	if (s.rows)
-		blame_text(in->t, &s.row[0], first);
+		blame_text(in->t, samples_first(&s, &all), &all, first);
 	samples_fini(&s);
 	return n;
 }

@@ -40,18 +40,18 @@ enum code_seen finding_code(const struct insight *in, struct finding *f, uint32_
 	enum code_seen seen = CODE_NONE;
 	char what[BLAME_LABEL];
 	struct samples_sum s;
+	struct share all;
 
 	if (!in->samples.rows || samples_blame(&s, in, &w) < 0)
 		return CODE_NONE;
-	if (samples_enough(&s) && s.row[0].frame.name) {
-		const struct sample_blame *b = &s.row[0];
+	if (samples_enough(&s) && samples_first(&s, &all)->frame.name) {
+		const struct sample_blame *b = samples_first(&s, &all);
 
 		seen = CODE_NAMED;
-		finding_seen(f, "%s %% (+-%s) of %s samples in these gaps: %.120s", P(b->s.share),
-			     P(b->s.error), N(s.count), blame_text(in->t, b, what));
-		finding_facts(f, FACT_X("code_share", b->s.share),
-			      FACT_X("code_error", b->s.error));
-		if (b->s.share > 2 * b->s.error && b->s.share >= 0.25)
+		finding_seen(f, "%s %% (+-%s) of %s samples in these gaps: %.120s", P(all.share),
+			     P(all.error), N(s.count), blame_text(in->t, b, &all, what));
+		finding_facts(f, FACT_X("code_share", all.share), FACT_X("code_error", all.error));
+		if (all.share > 2 * all.error && all.share >= 0.25)
 			say_action(in, f, b);
 	} else {
 		seen = CODE_FEW;

@@ -174,7 +174,7 @@ static void run_child(const struct attach *a, const char *path, int out)
 	snprintf(pid, sizeof(pid), "%d", (int)a->pid);
 	snprintf(hz, sizeof(hz), "%g", a->hz);
 	if (a->threads)
-		argv[6] = "--threads";
+		argv[6] = "--all-threads";
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setpgid(0, 0); /* Ctrl-C is ours: it ends when we say so */

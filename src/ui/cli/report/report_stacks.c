@@ -41,6 +41,7 @@ char *where_sentence(const struct out *out, const struct insight *in, const stru
 {
 	char who[64] = "Its threads spend", what[OUT_TEXT], share[64];
 	struct samples_sum s;
+	struct share all;
 
 	*buf = '\0';
 	if (samples_blame(&s, in, w) < 0)
@@ -53,8 +54,8 @@ char *where_sentence(const struct out *out, const struct insight *in, const stru
 		snprintf(buf, cap, s.count ? "There are %s." : "There are no samples of that.",
 			 what);
 	} else {
-		blame_text(in->t, &s.row[0], what);
-		snprintf(buf, cap, "%s %s %s.", who, percent(out, &s.row[0].s, share), what);
+		blame_text(in->t, samples_first(&s, &all), &all, what);
+		snprintf(buf, cap, "%s %s %s.", who, percent(out, &all, share), what);
 	}
 	samples_fini(&s);
 	return buf;
@@ -102,8 +103,8 @@ static void say_part(const struct out *out, const struct insight *in, const stru
 		     const struct samples_sum *all, const char *where)
 {
 	char what[OUT_TEXT], share[64], part[64], clean[OUT_TEXT];
+	struct share of, first = { 0 };
 	struct samples_sum s;
-	struct share of;
 
 	if (samples_blame(&s, in, w) < 0)
 		return;
@@ -111,11 +112,11 @@ static void say_part(const struct out *out, const struct insight *in, const stru
 	if (s.count && !samples_enough(&s))
 		say_few(&s, what, sizeof(what));
 	else if (s.count)
-		blame_text(in->t, &s.row[0], what);
+		blame_text(in->t, samples_first(&s, &first), &first, what);
 	if (s.count)
 		out_line(out, OUT_PLAIN, "  %s, %s of the samples: %s%s%s.", where,
 			 percent(out, &of, part),
-			 samples_enough(&s) ? percent(out, &s.row[0].s, share) : "",
+			 samples_enough(&s) ? percent(out, &first, share) : "",
 			 samples_enough(&s) ? " " : "",
 			 fmt_clean(clean, sizeof(clean), what, out->ascii));
 	samples_fini(&s);
