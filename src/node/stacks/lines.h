@@ -2,8 +2,8 @@
 /*
  * lines.h - source lines and inlined functions, where a module has debug information.
  *
- * By libdw, which reads the sections into memory: only modules with little debug information are
- * read. Without libdw there are none.
+ * A child process reads them with libdw, into its memory: only modules with little debug information
+ * are read. Without libdw there are none.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 
 struct lines;
 
-/* The image's file must stay open as long. -ENOENT: it has no debug information. */
+/* Starts a child. -ENOENT: it has no debug information. */
 int lines_new(struct lines **out, const struct image *i);
 void lines_free(struct lines *l);
 

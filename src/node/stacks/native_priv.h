@@ -13,7 +13,7 @@
 #define NATIVE_RULES   16384u      /* of places in code: 1 MiB */
 #define NATIVE_CALLS   16384u      /* places behind calls that are remembered */
 #define NATIVE_SYMBOLS (24u << 20) /* bytes of all symbol tables */
-#define NATIVE_LINES   (16u << 20) /* bytes of debug information, of all modules together */
+#define NATIVE_LINES   (32u << 20) /* bytes of debug information that children have read */
 #define NATIVE_MAPS    8192u       /* mappings with code, of a process */
 
 struct module {
