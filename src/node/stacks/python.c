@@ -221,16 +221,24 @@ static uint64_t thread_of(const struct python *p, const struct layout *l, pid_t 
 static void add_frame(const struct python *p, const struct layout *l, uint64_t frame, uint64_t code,
 		      struct stack *out)
 {
-	unsigned char owner = 0;
+	unsigned char owner = 0, entry = 0;
 	char name[96], file[64];
 
 	if (l->owner != PY_NONE)
 		p->read(p->arg, frame + l->owner, &owner, 1);
-	if (owner == CSTACK && l->minor > 11)
+	/* What C called: from 3.12 on a frame of its own says so, in 3.11 a flag before the owner. */
+	if (owner == CSTACK && l->minor > 11) {
+		if (out->n)
+			out->frame[out->n - 1].entry = true;
 		return;
+	}
 	text(p, l, word(p, code + l->name), false, name, sizeof(name));
 	text(p, l, word(p, code + l->filename), true, file, sizeof(file));
 	stack_add(out, *name ? name : "?", *file ? file : "?", line_of(p, l, code, frame));
+	if (l->minor == 11)
+		p->read(p->arg, frame + l->owner - 1, &entry, 1);
+	if (l->minor < 11 || (l->minor == 11 && entry))
+		out->frame[out->n - 1].entry = true;
 }
 
 int python_stack(const struct python *p, pid_t tid, uint64_t self, struct stack *out)
