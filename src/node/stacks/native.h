@@ -86,7 +86,7 @@ struct native_module {
 /* Borrowed until the next call with this `n`. -ENOENT: 0, or dropped meanwhile. */
 int native_module(struct native *n, uint32_t module, struct native_module *out);
 
-#define NATIVE_NAME 512u
+#define NATIVE_NAME 4096u /* names of templates are long, and cut ones cannot be demangled */
 
 /* A function at a frame's address: the frame itself or one that was inlined into it. */
 struct native_name {

@@ -55,6 +55,16 @@ while True:
     computes()
     waits()
 """
+# Python calls C, which calls Python.
+BETWEEN = """
+import sys
+def inner(x):
+    sys.stdin.read()
+def sorts():
+    sorted([1], key=inner)
+print("there", flush=True)
+sorts()
+"""
 # Counts the signals that reach it: each writes a byte, before Python runs.
 COUNTS = """
 import os, signal, sys, threading
@@ -132,6 +142,20 @@ def one_instant(exe, minor):
     stacks = [([f["name"] for f in s if not f["line"]], [f["name"] for f in s if f["line"]]) for s in said]
     wrong = [s for s in stacks if any("sleep" in n or "select" in n for n in s[0]) and s[1][0] != "waits"]
     ok(not wrong and any(s[1][0] == "waits" for s in stacks), f"Python 3.{minor}: of 40 stacks none mixes two moments", wrong)
+
+
+def between(exe, minor):
+    """C that a Python function called, and that calls Python, stands between the two."""
+    p = start(exe, BETWEEN)
+    p.stdout.readline()
+    wait_for(lambda: pathlib.Path(f"/proc/{p.pid}/syscall").read_text().startswith("0 0x0 "), 20)
+    got = [f["name"].rsplit(".", 1)[-1] for f in json.loads(aon("stacks", "--json", p.pid).stdout)["groups"][0]["frames"]]
+    end(p)
+    if not any("sort" in n and n != "sorts" for n in got):
+        skip(f"Python 3.{minor}: C between lines", f"its functions have no names: {got}")
+        return
+    at = [got.index("inner"), next(i for i, n in enumerate(got) if "sort" in n and n != "sorts"), got.index("sorts"), got.index("<module>")]
+    ok(at == sorted(at) and at[0] > 0, f"Python 3.{minor}: C between lines of Python stands there", got)
 
 
 def signals():
@@ -302,6 +326,7 @@ known = list(pythons())
 for minor, exe in known:
     frames(exe, minor)
     one_instant(exe, minor)
+    between(exe, minor)
 if not known:
     skip("frames of Python", "no Python 3.10 to 3.13 here")
 signals()

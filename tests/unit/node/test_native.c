@@ -4,7 +4,9 @@
  * compared with what they say of themselves.
  */
 #include <alloca.h>
+#include <errno.h>
 #include <execinfo.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -12,12 +14,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "stacks/native.h"
+#include "stacks/symbols.h"
 #include "t.h"
 
 #define FRAMES 128u
@@ -387,6 +391,98 @@ static void nonsense(struct native *n)
 	native_target_free(t);
 }
 
+/* --- files --- */
+
+/*
+ * A library with all of its symbols, and the same stripped, with its local ones packed: what one
+ * calls `hidden` is not the function before it in the other.
+ */
+static void tables(const char *dir)
+{
+	static const struct {
+		const char *file, *has;
+	} rows[] = { { "library", "hidden" },
+#ifdef AON_LZMA
+		     { "packed", "hidden" }
+#else
+		     { "packed", NULL }
+#endif
+	};
+	uint64_t hidden = 0;
+
+	for (size_t i = 0; i < T_LEN(rows); i++) {
+		char path[4096], name[64] = "";
+		struct symbols s;
+		struct image img;
+		int fd, err;
+
+		snprintf(path, sizeof(path), "%s/%s", dir, rows[i].file);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0 || image_open(&img, fd) || symbols_read(&s, &img))
+			exit(1);
+		hidden = i ? hidden : symbols_find(&img, "hidden");
+		err = symbols_name(&s, &img, hidden + 3, name, sizeof(name));
+		T_OK(hidden && (rows[i].has ? !err && !strcmp(name, rows[i].has) : err == -ENOENT),
+		     "%s: the local function is '%s'", rows[i].file, name);
+		T_OK(symbols_find(&img, "deep") && img.id_len == 20, "and it has a build-id");
+		symbols_fini(&s);
+		image_fini(&img);
+	}
+}
+
+/* The same program without symbols: its stack is as deep, and no function of it has a name. */
+static void stripped(struct native *n)
+{
+	char path[] = "/tmp/aon-test-native-XXXXXX", cmd[128], line[16];
+	struct native_target *t;
+	struct native_regs r;
+	struct seen s = { .n = 0 };
+	int fd = mkstemp(path), said[2];
+	struct native_name name[2];
+	bool named = false;
+	pid_t pid;
+
+	snprintf(cmd, sizeof(cmd), "strip -o %s /proc/%d/exe 2>/dev/null", path, (int)getpid());
+	if (fd < 0 || close(fd) < 0 || system(cmd) != 0 || chmod(path, 0700) < 0 ||
+	    pipe(said) < 0) {
+		T_OK(true, "stripped # SKIP no strip");
+		unlink(path);
+		return;
+	}
+	pid = fork();
+	if (pid == 0) {
+		dup2(said[1], 1);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execl(path, path, "child", NULL);
+		_exit(1);
+	}
+	shared->tid = pid;
+	shared->n = read(said[0], line, sizeof(line)) > 0;
+	if (native_target_new(&t, n, pid, -1) || !blocked(pid, &r))
+		exit(1);
+	look(t, pid, &r, STACK, true, &s);
+	for (size_t i = 0; i + 1 < s.n; i++) {
+		struct native_module m;
+
+		native_name(n, &s.f[i], name, 1);
+		named |= !native_module(n, s.f[i].module, &m) && strstr(m.file, "aon-test") &&
+			 *name[0].name;
+	}
+	T_OK(s.end == NATIVE_WHOLE && s.n > 15 && !named,
+	     "stripped: %zu frames, none with a name that is not its own", s.n);
+	native_target_free(t);
+	end(pid);
+	unlink(path);
+}
+
+static int child(void)
+{
+	if (write(1, "there\n", 6) < 0)
+		return 1;
+	deep(10);
+	return 0;
+}
+
 /* --- with Python's --- */
 
 static void mixed(void)
@@ -419,7 +515,7 @@ static void mixed(void)
 	}
 }
 
-int main(void)
+int main(int argc, char *argv[])
 {
 	struct native *n;
 
@@ -428,8 +524,13 @@ int main(void)
 	if (shared == MAP_FAILED || pipe(block) < 0 || native_new(&n))
 		return 1;
 	shared->n = backtrace(shared->said, FRAMES); /* loads what it needs */
+	if (argc > 1 && !strcmp(argv[1], "child"))
+		return child();
 	chains(n);
 	names(n);
+	stripped(n);
+	if (argc > 1)
+		tables(argv[1]);
 	vdso(n);
 	nonsense(n);
 	mixed();
