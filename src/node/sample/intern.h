@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/map.h"
+#include "sample/natives.h"
 #include "sample/thread.h"
 #include "sample/wire.h"
 
@@ -15,8 +16,9 @@ typedef int send_fn(void *arg, const void *msg, size_t n);
 struct intern {
 	send_fn *send;
 	void *arg;
-	struct map ids; /* owned: hash -> id, blame << 32 */
-	uint32_t n;     /* stacks so far; ids are 1 to n */
+	struct map ids;          /* owned: hash -> id, blame << 32 */
+	uint32_t n;              /* stacks so far; ids are 1 to n */
+	struct natives *natives; /* borrowed */
 };
 
 void intern_fini(struct intern *x);

@@ -31,6 +31,7 @@ struct target {
 
 struct sampler {
 	struct sampler_opts o;
+	struct natives natives;
 	struct intern intern;
 	struct target *target; /* owned; `of` of a thread is one of those: */
 	size_t targets;
@@ -54,7 +55,11 @@ int sampler_new(struct sampler **out, const struct sampler_opts *o)
 	if (!s)
 		return -ENOMEM;
 	s->o = *o;
-	s->intern = (struct intern){ .send = o->send, .arg = o->arg };
+	if (natives_init(&s->natives)) {
+		free(s);
+		return -ENOMEM;
+	}
+	s->intern = (struct intern){ .send = o->send, .arg = o->arg, .natives = &s->natives };
 	s->random = o->seed;
 	s->scale = 1;
 	*out = s;
@@ -70,6 +75,7 @@ void sampler_free(struct sampler *s)
 	for (size_t i = 0; i < s->processes; i++)
 		process_free(s->process[i]);
 	intern_fini(&s->intern);
+	natives_fini(&s->natives);
 	free(s->target);
 	free(s->process);
 	free(s);
@@ -114,7 +120,8 @@ static struct process *get_process(struct sampler *s, pid_t pid)
 {
 	struct process *p = process_of(s, pid);
 
-	if (p || vec_more(&s->process, s->processes, sizeof(*s->process)) || process_new(&p, pid))
+	if (p || vec_more(&s->process, s->processes, sizeof(*s->process)) ||
+	    process_new(&p, s->natives.n, pid))
 		return p;
 	s->process[s->processes++] = p;
 	return p;

@@ -14,6 +14,8 @@
 
 #define AGAIN_NS 1000000000ull /* what was not there is looked for again after */
 #define OTHERS   4u
+#define PAGE     4096u
+#define STACK    8u /* pages of a stack that are copied */
 
 struct process {
 	pid_t pid;
@@ -26,7 +28,8 @@ struct process {
 	struct map outer; /* a thread's number in the namespace -> in ours */
 	uint64_t outer_ns;
 	struct state_quota quota;
-	struct thread other[OTHERS]; /* .of NULL: free */
+	struct native_target *native; /* owned; NULL: no memory */
+	struct thread other[OTHERS];  /* .of NULL: free */
 	uint32_t next_other;
 };
 
@@ -89,7 +92,7 @@ static pid_t outer_of(struct process *p, uint32_t inner, uint64_t now_ns)
 
 /* --- processes --- */
 
-int process_new(struct process **out, pid_t pid)
+int process_new(struct process **out, struct native *n, pid_t pid)
 {
 	struct process *p = calloc(1, sizeof(*p));
 
@@ -99,11 +102,14 @@ int process_new(struct process **out, pid_t pid)
 	p->inner = inner_of(pid, pid);
 	p->id = malloc(PYTHON_THREADS * sizeof(*p->id));
 	if (!p->inner || !p->id) {
+		int err = p->id ? -ESRCH : -ENOMEM;
+
 		free(p->id);
 		free(p);
-		return p ? -ESRCH : -ENOMEM;
+		return err;
 	}
 	quota_open(&p->quota, pid);
+	native_target_new(&p->native, n, pid, -1);
 	*out = p;
 	return 0;
 }
@@ -116,6 +122,7 @@ void process_free(struct process *p)
 		thread_fini(&p->other[i]);
 	quota_close(&p->quota);
 	map_fini(&p->outer);
+	native_target_free(p->native);
 	python_free(p->py);
 	free(p->id);
 	free(p);
@@ -144,6 +151,8 @@ static void find_python(struct process *p, uint64_t now_ns)
 	p->ids = 0;
 	if (!python_find(p->pid, python_readv, &p->pid, &o))
 		python_new(&p->py, &o);
+	if (p->native)
+		native_maps(p->native);
 }
 
 /* -EAGAIN: they were looked for just now. */
@@ -225,7 +234,30 @@ static bool find_thread(struct thread *t, uint64_t now_ns)
 	return id != NULL;
 }
 
-static void look_python(struct thread *t, uint64_t now_ns, struct python_sample *out)
+/* The stack of a thread that sleeps, by pages: it ends somewhere. */
+struct stack_copy {
+	unsigned char mem[STACK * PAGE];
+	struct python_piece piece[STACK];
+	size_t pieces, read;
+};
+
+static void lay_stack(struct stack_copy *c, uint64_t sp)
+{
+	uint64_t at = sp, end = (sp & ~(uint64_t)(PAGE - 1)) + STACK * PAGE;
+
+	for (c->pieces = 0; at < end; c->pieces++) {
+		uint64_t next = (at | (PAGE - 1)) + 1;
+
+		c->piece[c->pieces] =
+			(struct python_piece){ at, c->mem + (at - sp), (size_t)(next - at) };
+		at = next;
+	}
+	c->read = 0;
+}
+
+/* Its Python frames, and in the same read its stack. */
+static void look_python(struct thread *t, uint64_t now_ns, struct stack_copy *c,
+			struct python_sample *out)
 {
 	struct process *p = t->of;
 	int err;
@@ -235,15 +267,35 @@ static void look_python(struct thread *t, uint64_t now_ns, struct python_sample 
 	out->gil = out->holder = 0;
 	if (!p->py)
 		t->py.id.state = 0;
-	if (!t->py.id.state && !find_thread(t, now_ns))
+	if (!t->py.id.state && !find_thread(t, now_ns)) {
+		c->read = python_readv(&p->pid, c->piece, c->pieces);
 		return;
-	err = python_sample(p->py, &t->py, NULL, 0, NULL, out);
+	}
+	err = python_sample(p->py, &t->py, c->piece, c->pieces, &c->read, out);
 	if (err)
 		out->n = 0;
 	if (err == -ESTALE) { /* its state is gone: with it the thread, or the whole interpreter */
 		t->py.id.state = 0;
 		p->ids = 0;
 	}
+}
+
+static void look_native(struct thread *t, const struct stack_copy *c, struct look *out)
+{
+	struct native_regs r = { .known = NATIVE_BLOCKED };
+	struct native_copy copy = { .base = out->now.sp, .mem = c->mem };
+	enum native_end end;
+
+	out->natives = 0;
+	if (!c->read || !t->of->native)
+		return;
+	for (size_t i = 0; i < c->read; i++)
+		copy.len += c->piece[i].n;
+	r.value[NATIVE_SP] = out->now.sp;
+	r.value[NATIVE_PC] = out->now.pc;
+	out->natives = native_unwind(t->of->native, &r, &copy, out->native, STACK_FRAMES_MAX, &end);
+	if (end != NATIVE_WHOLE && !out->py.n)
+		out->py.flags |= SAMPLE_CUT;
 }
 
 static pid_t holder_of(struct thread *t, uint64_t state, uint64_t now_ns)
@@ -262,11 +314,16 @@ static pid_t holder_of(struct thread *t, uint64_t state, uint64_t now_ns)
 
 int thread_look(struct thread *t, uint64_t now_ns, struct look *out)
 {
+	static struct stack_copy c; /* large; the sampler is one thread */
 	int err = state_read(&t->state, &t->of->quota, now_ns, &out->now);
 
 	if (err)
 		return err;
-	look_python(t, now_ns, &out->py);
+	c.pieces = c.read = 0;
+	if (out->now.blocked)
+		lay_stack(&c, out->now.sp);
+	look_python(t, now_ns, &c, &out->py);
+	look_native(t, &c, out);
 	out->holder = 0;
 	out->detail = out->now.nr >= 0 ? (uint32_t)out->now.nr : 0;
 	if (state_is_gil(&out->now, out->py.gil, out->py.gil_bytes)) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "sample/state.h"
+#include "stacks/native.h"
 #include "stacks/python.h"
 
 struct process;
@@ -25,11 +26,14 @@ struct thread {
 struct look {
 	struct state_now now;
 	struct python_sample py; /* .n 0: no Python */
-	uint32_t detail;         /* sample_detail() */
-	pid_t holder;            /* of the GIL that it waits for; 0: none, or not known */
+	struct native_frame native[STACK_FRAMES_MAX];
+	size_t natives;  /* 0: it is on a CPU, or could not be unwound */
+	uint32_t detail; /* sample_detail() */
+	pid_t holder;    /* of the GIL that it waits for; 0: none, or not known */
 };
 
-int process_new(struct process **out, pid_t pid);
+/* n: shared by all; borrowed. */
+int process_new(struct process **out, struct native *n, pid_t pid);
 void process_free(struct process *p);
 pid_t process_pid(const struct process *p);
 struct python *process_python(struct process *p); /* NULL: none */

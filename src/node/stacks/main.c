@@ -10,8 +10,8 @@
  *
  * A program of its own because it reads what strangers wrote (ELF files, stacks, an interpreter's
  * memory) and may need rights for it: what goes wrong here ends nobody else. Rights that it has are
- * used for the copies alone and given up before anything is parsed, if --as says whose processes
- * these are. It ends itself after 8 seconds.
+ * used to open the memory and to seize the threads, which does not stop them, and given up before
+ * anything is read, if --as says whose processes these are. It ends itself after 8 seconds.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,6 +25,7 @@
 #include "base/num.h"
 #include "base/options.h"
 #include "stacks/rights.h"
+#include "stacks/seize.h"
 #include "stacks/unwind.h"
 
 #define LIFE_S  8
@@ -42,7 +43,6 @@ struct subject {
 
 struct taken {
 	pid_t tid;
-	struct snap snap;
 	bool stopped; /* by a signal, before we came */
 	int err;
 };
@@ -52,7 +52,7 @@ static size_t subjects;
 static struct taken taken[ENTRIES];
 static size_t takens;
 
-/* --- the copies --- */
+/* --- what needs rights --- */
 
 static bool is_stopped(pid_t tid)
 {
@@ -79,7 +79,7 @@ static void take_thread(struct subject *s, pid_t tid)
 	s->n++;
 	t->tid = tid;
 	t->stopped = is_stopped(tid);
-	t->err = seize(tid, s->mem_fd, &t->snap);
+	t->err = seize(tid);
 }
 
 static void take_threads(struct subject *s)
@@ -115,12 +115,12 @@ static void take(struct subject *s, bool threads)
 	}
 }
 
-/* --- from copies to stacks --- */
+/* --- stacks --- */
 
-static void read_subject(struct subject *s, struct stacked *out, bool threads)
+static void read_subject(struct subject *s, struct native *n, struct stacked *out, bool threads)
 {
 	struct unwind *u = NULL;
-	int err = s->err ? s->err : unwind_new(&u, s->pid, s->mem_fd);
+	int err = s->err ? s->err : unwind_new(&u, n, s->pid, s->mem_fd);
 
 	for (size_t i = s->first; i < s->first + s->n; i++) {
 		struct taken *t = &taken[i];
@@ -131,12 +131,10 @@ static void read_subject(struct subject *s, struct stacked *out, bool threads)
 					  : (uint32_t)s->pid;
 		if (!why && t->stopped)
 			stack_add(&out[i].stack, "[stopped by a signal]", "", 0);
+		why = why ? why : unwind_stack(u, t->tid, &out[i].stack);
 		if (why)
 			why_not(s->pid, t->tid, why, out[i].stack.why, sizeof(out[i].stack.why));
-		else
-			unwind_stack(u, t->tid, &t->snap, &out[i].stack);
 		stack_text(&out[i].stack, out[i].text);
-		snap_fini(&t->snap);
 	}
 	unwind_free(u);
 	if (s->mem_fd >= 0)
@@ -269,6 +267,7 @@ int main(int argc, char *argv[])
 	struct options o = { .row = opts, .rows = OPTS, .argc = argc, .argv = argv };
 	const char *val[OPTS] = { NULL }, *as;
 	bool threads, some = false;
+	struct native *n = NULL;
 	struct stacked *s;
 	int err;
 
@@ -296,10 +295,10 @@ int main(int argc, char *argv[])
 	if (!err)
 		rights_drop();
 	s = calloc(takens ? takens : 1, sizeof(*s));
-	if (!s)
+	if (!s || native_new(&n) < 0)
 		return 1;
 	for (size_t i = 0; i < subjects; i++)
-		read_subject(&subject[i], s, threads);
+		read_subject(&subject[i], n, s, threads);
 	stacks_merge(s, takens);
 	for (size_t i = 0; i < takens; i++)
 		some |= !*s[i].stack.why;
@@ -309,6 +308,7 @@ int main(int argc, char *argv[])
 		say_rows(s, takens, word_of(threads));
 	else
 		(val[LINES] ? say_lines : say_text)(s, takens, word_of(threads));
+	native_free(n);
 	free(s);
 	return some ? 0 : 1;
 }

@@ -86,11 +86,11 @@ struct native_module {
 /* Borrowed until the next call with this `n`. -ENOENT: 0, or dropped meanwhile. */
 int native_module(struct native *n, uint32_t module, struct native_module *out);
 
-#define NATIVE_NAME 512u
+#define NATIVE_NAME 4096u /* names of templates are long, and cut ones cannot be demangled */
 
 /* A function at a frame's address: the frame itself or one that was inlined into it. */
 struct native_name {
-	char name[NATIVE_NAME]; /* demangled; "": not known */
+	char name[NATIVE_NAME]; /* as the compiler made it (demangle.h); "": not known */
 	char file[256];         /* source, with its last folders; "": not known */
 	uint32_t line;          /* 0: not known */
 	uint8_t flags;          /* FRAME_INLINE: inlined into the next one */
@@ -105,10 +105,11 @@ size_t native_name(struct native *n, const struct native_frame *f, struct native
 		   size_t cap);
 
 /*
- * Where the module that a frame is in has a symbol, as an address of the process: _PyRuntime.
- * `like`: only modules whose file's name contains it are looked into. 0: nowhere.
+ * Where a process has a symbol (_PyRuntime), whatever its kind; 0: nowhere. Only modules are looked
+ * into whose file's name contains `like`; *module (may be NULL) is its id.
  */
-uint64_t native_symbol(struct native_target *t, const char *like, const char *symbol);
+uint64_t native_symbol(struct native_target *t, const char *like, const char *symbol,
+		       uint32_t *module);
 
 /* --- with frames of Python --- */
 

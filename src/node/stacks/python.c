@@ -141,7 +141,10 @@ static int append(struct python *p, struct python_thread *t, struct stack *out)
 
 	for (size_t i = 0; !err && i < s->n; i++) {
 		python_place(p, &s->frame[i], 0, &at);
+		if (out->n == STACK_FRAMES)
+			break;
 		stack_add(out, at.name, last_part(at.file), at.line);
+		out->frame[out->n - 1].entry = s->frame[i].entry;
 	}
 	free(s);
 	return err;
