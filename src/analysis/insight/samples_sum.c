@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "insight/insight.h"
 
@@ -109,6 +110,18 @@ static int blame_heavier(const void *a, const void *b)
 	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : detail_cmp(a, b);
 }
 
+/* "load.<locals>.<genexpr>": a part of a function that has no name of its own. */
+static bool is_nameless(const struct trace *t, const struct stack_frame *f)
+{
+	static const char *const end[] = { "<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>" };
+	const char *name = f->name ? trace_text(t, f->name) : "", *at = strrchr(name, '<');
+
+	for (size_t i = 0; at && i < sizeof(end) / sizeof(end[0]); i++)
+		if (!strcmp(at, end[i]))
+			return true;
+	return false;
+}
+
 static struct sample_blame blame_of(const struct insight *in, const struct sample_row *r)
 {
 	uint32_t stack = r->state == SAMPLE_GIL && r->holder ? r->holder : r->stack;
@@ -120,10 +133,14 @@ static struct sample_blame blame_of(const struct insight *in, const struct sampl
 				  .ns = r->ns,
 				  .stack = stack };
 
-	if (at != UINT32_MAX)
-		b.frame = s.frame[at];
-	if (at != UINT32_MAX && at > 0)
+	if (at == UINT32_MAX)
+		return b;
+	if (at > 0)
 		b.in = s.frame[at - 1];
+	while (at + 1 < s.n && s.frame[at + 1].file == s.frame[at].file &&
+	       is_nameless(in->t, &s.frame[at]))
+		at++;
+	b.frame = s.frame[at];
 	return b;
 }
 

@@ -18,6 +18,7 @@ static const char stacks[] =
 	"stack ~clock_nanosleep@/lib/libc.so.6:0 run@/usr/lib/python3.11/threading.py:3;"
 	"stack pickle@/home/me/worker.py:5! run@/usr/lib/python3.11/threading.py:3;"
 	"stack __getitem__@/home/me/dataset.py:44! main@/home/me/train.py:7!;"
+	"stack f.<locals>.<genexpr>@/home/me/a.py:5! f@/home/me/a.py:5! main@/home/me/train.py:7!;"
 	"stack work@/v/site-packages/torch/utils/data/dataloader.py:1 main@/home/me/train.py:7!;";
 /* clang-format on */
 
@@ -129,7 +130,7 @@ static void test_weights(void)
 
 static void test_few(void)
 {
-	char text[4096] = "";
+	char text[4096] = "", label[FRAME_LABEL];
 	struct samples_sum s;
 	struct trace *t;
 	struct insight *in;
@@ -142,6 +143,12 @@ static void test_few(void)
 	done(in, t, &s);
 	in = look(&t, "");
 	T_OK(!samples_blame(&s, in, &everything) && !s.rows && !s.count, "no samples, no rows");
+	done(in, t, &s);
+	in = look(&t, "at 1 5 20 1 6;");
+	T_OK(!samples_blame(&s, in, &everything) && s.rows == 1 &&
+		     !strcmp(frame_called(t, &s.row[0].frame, label), "f (a.py:5)") &&
+		     !s.row[0].in.name,
+	     "a generator is a part of its function");
 	done(in, t, &s);
 	in = look(&t, "at 1 5 20 1 0;at 1 25 20 1 99;");
 	T_OK(!samples_blame(&s, in, &everything) && s.rows == 1 && !s.row[0].frame.name,
@@ -278,7 +285,7 @@ static void test_finding(void)
 static void test_parts(void)
 {
 	struct trace *t;
-	struct insight *in = look(&t, "at 1 5 20 1 6;at 1 25 20 1 2;user 1 90 50 0 Model.forward;"
+	struct insight *in = look(&t, "at 1 5 20 1 7;at 1 25 20 1 2;user 1 90 50 0 Model.forward;"
 				      "at 1 95 20 1 2;user 1 200 50 0 loss.backward;at 1 205 9 1 2;"
 				      "user 1 300 50 0 Optimizer.step#SGD.step;at 1 305 9 1 2;"
 				      "user 1 400 50 0 gloo:all_reduce f32;at 1 405 9 1 2;"

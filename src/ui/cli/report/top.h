@@ -2,7 +2,7 @@
 /*
  * top.h - one look at a store: who runs, how fast, what it spends time in.
  *
- * A look reads windows of the last minute, and samples of the last seconds: it costs the same however
+ * A look reads windows of the last minute, and the newest samples: it costs the same however
  * much is stored.
  */
 #pragma once
@@ -25,11 +25,12 @@ struct top_proc {
 	bool steps;                /* the sparkline is of steps, else of events */
 	uint64_t spark[TOP_SPARK]; /* mean step in ns, or events, of each second; 0: none */
 	uint64_t step_ns, step_count, events, seconds;
-	/* Where its launching threads were most in the last seconds; code_samples 0: not sampled. */
+	/* Where its launching threads were most in the newest five seconds of samples that are stored, and
+	 * how old these are; code_samples 0: not sampled. */
 	char code[160];
 	enum sample_state code_state;
 	double code_share;
-	uint64_t code_samples;
+	uint64_t code_samples, code_age_ns;
 };
 
 struct top_look {

@@ -26,8 +26,10 @@ static const char *const help_lines[] = {
 	"STEP: the mean of the last seconds.",
 	"LAST 60 s: a bar a second, the mean step;",
 	"  events where no steps are marked.",
-	"NOW: where its launching thread was most in",
-	"  the last 5 s: the state, and your function.",
+	"CODE: where its launching thread was most in",
+	"  the newest 5 s that are stored: the state,",
+	"  and your function. Samples come up to two",
+	"  minutes late.",
 	"TOTAL: of the last 15 s, with all inside.",
 	"%: 100 is one thread or stream, always busy.",
 };
@@ -66,7 +68,7 @@ static void proc_table(const struct top_look *l, const struct out *out, size_t r
 		{ "STEP", 0, 0 },
 		{ "LAST 60 s", COL_LEFT, 1 },
 		{ "LOST", 0, 0 },
-		{ "NOW", COL_LEFT, 3 },
+		{ "CODE", COL_LEFT, 3 },
 	};
 	char n[FMT_LEN], now[256], bars[4 * TOP_SPARK + 4];
 	const struct fmt_unit *u = fmt_time_unit(1000000);
@@ -302,14 +304,15 @@ void top_json(const struct top_look *l)
 			json_u64(&j, NULL, p->spark[k]);
 		json_close(&j);
 		if (p->code_samples) {
-			json_open(&j, "now", '{');
-			json_members(&j, J_STR("code", p->code),
+			json_open(&j, "code", '{');
+			json_members(&j, J_STR("function", p->code),
 				     J_STR("state", sample_state_word(p->code_state)),
 				     J_REAL("share", p->code_share),
-				     J_U64("samples", p->code_samples));
+				     J_U64("samples", p->code_samples),
+				     J_U64("age_ns", p->code_age_ns));
 			json_close(&j);
 		} else {
-			json_null(&j, "now");
+			json_null(&j, "code");
 		}
 		json_close(&j);
 	}
