@@ -137,10 +137,10 @@ static struct sample_blame blame_of(const struct insight *in, const struct sampl
 		return b;
 	if (at > 0)
 		b.in = s.frame[at - 1];
-	while (at + 1 < s.n && s.frame[at + 1].file == s.frame[at].file &&
-	       is_nameless(in->t, &s.frame[at]))
-		at++;
 	b.frame = s.frame[at];
+	for (at++; at < s.n && is_nameless(in->t, &b.frame); at++)
+		if (s.frame[at].kind == FRAME_PYTHON && s.frame[at].file == b.frame.file)
+			b.frame = s.frame[at]; /* sum() may stand between the two */
 	return b;
 }
 

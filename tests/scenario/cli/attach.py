@@ -75,7 +75,7 @@ def named(place):
        any(x.split(" ")[-1].isdigit() and ";[sleep] " in x for x in lines.read_text().splitlines()),
        "collapsed stacks: the state stands on top", lines.read_text()[:500])
     if shutil.which("go"):
-        for index, unit in (("time", "s"), ("samples", "")):
+        for index, unit in (("time", "m?s"), ("samples", "")):
             r = subprocess.run(["go", "tool", "pprof", f"-sample_index={index}", "-top", pb], capture_output=True, text=True)
             ok(r.returncode == 0 and re.search(rf"\d{unit} .*load_item", r.stdout), f"go tool pprof -top: {index}", (r.stdout, r.stderr))
         r = subprocess.run(["go", "tool", "pprof", "-tags", pb], capture_output=True, text=True)

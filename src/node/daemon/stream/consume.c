@@ -202,16 +202,10 @@ static void give_stepper(struct stream *s, struct event *ev, size_t n)
 	stepper_events(s->stepper, ev, n);
 }
 
-/* Single events, where the fidelity level and the budgets allow them. */
-static void store_events(struct stream *s, struct event *ev, size_t n)
+void stream_encode(struct stream *s, const struct event *ev, size_t n)
 {
 	size_t took;
 
-	if (s->proc.tier < TIER_FLIGHT || s->plant->shed >= SHED_EVENTS || s->sums_only ||
-	    s->plant->disk >= SHED_EVENTS) {
-		count_out(s, ev, n, AON_LOSS_ROLLED_UP);
-		return;
-	}
 	while ((took = blob_add(s->enc, ev, n)) < n) {
 		ev += took;
 		n -= took;
@@ -223,24 +217,35 @@ static void store_events(struct stream *s, struct event *ev, size_t n)
 	}
 }
 
+/* Single events, where the fidelity level and the budgets allow them. */
+static void store_events(struct stream *s, struct event *ev, size_t n)
+{
+	if (s->proc.tier < TIER_FLIGHT || s->plant->shed >= SHED_EVENTS || s->sums_only ||
+	    s->plant->disk >= SHED_EVENTS) {
+		count_out(s, ev, n, AON_LOSS_ROLLED_UP);
+		return;
+	}
+	stream_encode(s, ev, n);
+}
+
 /* The first to go: before events are only rolled up, and these are in no rollup. */
 static void store_samples(struct stream *s, struct event *ev, size_t n)
 {
-	size_t took;
+	bool off = s->proc.tier < TIER_FLIGHT || s->plant->shed || s->sums_only || s->plant->disk;
 
-	if (s->proc.tier < TIER_FLIGHT || s->plant->shed || s->sums_only || s->plant->disk) {
+	if (!off && !s->samples)
+		s->samples = malloc(STREAM_SAMPLES * sizeof(*s->samples));
+	if (off || !s->samples) {
 		count_out(s, ev, n, AON_LOSS_BUDGET);
 		count_add(COUNT_samples_lost, n);
 		return;
 	}
-	if (!blob_count(s->samples))
-		s->samples_ns = ev[0].start_ns;
-	took = blob_add(s->samples, ev, n);
-	count_add(COUNT_samples, took);
-	if (took == n)
-		return;
-	count_out(s, ev + took, n - took, AON_LOSS_BUDGET); /* no memory */
-	count_add(COUNT_samples_lost, n - took);
+	count_add(COUNT_samples, n);
+	for (size_t i = 0; i < n; i++) {
+		if (s->samples_n == STREAM_SAMPLES)
+			stream_ripe_samples(s, UINT64_MAX);
+		s->samples[s->samples_n++] = ev[i];
+	}
 }
 
 /* --- the table --- */

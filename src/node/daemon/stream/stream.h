@@ -75,8 +75,8 @@ struct stream {
 	struct learn *learn;   /* owned; NULL but in tier full and shortly behind it */
 	uint32_t learn_for;    /* runs of records that it still is for */
 	struct blob_enc *enc;
-	struct blob_enc *samples; /* owned: of samples, which wait until they are worth a blob */
-	uint64_t samples_ns;      /* the oldest of them */
+	struct event *samples; /* owned: samples that wait until there are many; NULL: none ever */
+	uint32_t samples_n;
 	struct launchers launchers;
 	struct stepper *stepper; /* owned */
 	struct gauge_said said;  /* of devices, in records */
@@ -117,8 +117,9 @@ void stream_flush(struct stream *s);
 /* Samples of its threads: events of kind SAMPLE without a track; tid[i] is the thread of each, as the
  * process itself calls it. */
 void stream_samples(struct stream *s, struct event *ev, const uint32_t *tid, size_t n);
-/* Hands over those that are worth a blob, or that are old; UINT64_MAX: all. */
-void stream_flush_samples(struct stream *s, uint64_t now_ns);
+/* Encodes samples with the other events if there are many, or some are old; UINT64_MAX: all. Before
+ * stream_flush(). */
+void stream_ripe_samples(struct stream *s, uint64_t now_ns);
 /* Closes the windows that ended before. */
 void stream_windows(struct stream *s, uint64_t before_ns);
 /* Makes the records of steps that ended before. */
