@@ -16,6 +16,7 @@
 
 #define FD_NS    1000000000ull /* a descriptor may be another file's after */
 #define QUOTA_NS 100000000ull
+#define SCHED_NS 90000000ull /* schedstat is read so often: shares are means of as long */
 
 enum how { PLAIN, FILE_OF, NONE, NONE2, FUTEX };
 
@@ -114,24 +115,34 @@ static bool is_throttled(struct state_quota *q, uint64_t now_ns)
 
 /* --- on a CPU, or not --- */
 
-static enum sample_state on_cpu(struct state_thread *s, struct state_quota *q, uint64_t now_ns)
+/* How much of the time that it could run it had no CPU, lately. */
+static void read_sched(struct state_thread *s)
 {
 	uint64_t cpu, delay, d_cpu, d_delay;
-	char text[96];
 	const char *end;
+	char text[96];
 
 	if (s->sched_fd < 0)
 		s->sched_fd = open_file(s->pid, s->tid, "schedstat");
 	if (read_file(s->sched_fd, text, sizeof(text)) <= 0)
-		return SAMPLE_RUNNING;
+		return;
 	cpu = num_front(text, &end);
 	delay = num_front(end, NULL);
 	d_cpu = cpu - s->cpu_ns;
 	d_delay = delay - s->delay_ns;
 	if (s->cpu_ns && d_cpu + d_delay)
-		s->owed += (double)d_delay / (double)(d_cpu + d_delay);
+		s->delayed = (double)d_delay / (double)(d_cpu + d_delay);
 	s->cpu_ns = cpu;
 	s->delay_ns = delay;
+}
+
+static enum sample_state on_cpu(struct state_thread *s, struct state_quota *q, uint64_t now_ns)
+{
+	if (now_ns - s->sched_ns > SCHED_NS) {
+		s->sched_ns = now_ns;
+		read_sched(s);
+	}
+	s->owed += s->delayed;
 	if (s->owed < 0.5)
 		return SAMPLE_RUNNING;
 	s->owed -= 1;

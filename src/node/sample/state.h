@@ -17,12 +17,13 @@
 
 struct state_thread {
 	pid_t pid, tid;
-	int syscall_fd, sched_fd;  /* owned; -1: not open */
-	uint64_t cpu_ns, delay_ns; /* of schedstat, at the last sample */
-	double owed;               /* samples that are to be RUNNABLE */
-	uint32_t fd;               /* the descriptor that was looked at last, + 1, */
-	uint64_t fd_ns;            /* when, */
-	bool fd_file;              /* and whether it is a file's */
+	int syscall_fd, sched_fd;            /* owned; -1: not open */
+	uint64_t cpu_ns, delay_ns, sched_ns; /* of schedstat, and when it was read */
+	double delayed;                      /* share of the time without a CPU, by it */
+	double owed;                         /* samples that are to be RUNNABLE */
+	uint32_t fd;                         /* the descriptor that was looked at last, + 1, */
+	uint64_t fd_ns;                      /* when, */
+	bool fd_file;                        /* and whether it is a file's */
 };
 
 /* The CPU quota of a process's cgroup. */

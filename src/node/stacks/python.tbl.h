@@ -34,7 +34,7 @@ PY(previous,      24,      48,       8,      29,      32,      40)
 PY(code,          32,      32,       0,      30,      33,      41)
 PY(instr,         96,      56,      56,      31,      34,      42) /* 3.10: a number of 32 bits */
 PY(locals,       120,      72,      72,      32,      35,      43) /* where the frame itself ends */
-PY(owner,    PY_NONE,      69,      70,      33,      36,      44)
+PY(owner,        108,      69,      70,      33,      36,      44) /* 3.10: f_state; 0: it runs */
 PY(entry,    PY_NONE,      68, PY_NONE, PY_NONE, PY_NONE, PY_NONE)
 /* of a code object */
 PY(filename,     104,     112,     112,      35,      40,      48)

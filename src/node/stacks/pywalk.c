@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pywalk.c - one thread's frames from one copy of its memory; see python.h. */
+/* pywalk.c - one thread's frames, followed in a copy of its memory; see python.h. */
+#include "stacks/pywalk.h"
+
 #include <errno.h>
 
-#include "stacks/pyimpl.h"
-
-#define TRIES \
-	6u /* copies for one sample: a thread that calls all the time changes while it is read */
-#define OLDER  14u   /* before 3.11, where frames are all over the place */
-#define SETTLE 4u    /* samples after which an outermost frame is believed to be another */
-#define SLACK  2048u /* bytes that are copied behind the used part: it may have grown */
-#define HEAD   24u   /* of a chunk: the previous one, its size, how many words are used */
+/* Copies for one sample: a thread that calls all the time changes while it is read. Before 3.11 frames
+ * are all over the place. */
+#define TRIES  6u
+#define OLDER  8u
+#define SETTLE 4u /* samples after which an outermost frame is believed to be another */
 #define STEPS  (2 * PY_SKEL)
-#define MORE   8u
-#define PIECES (8 + PYTHON_CHUNKS + PYTHON_OUTSIDE + MORE)
 
 enum { OWNER_C = 3 }; /* and above: a frame that only marks where C called */
 
@@ -21,179 +18,8 @@ struct seen {
 	uint64_t code, previous, instr;
 	uint8_t owner;
 	bool entry;
+	bool runs; /* 3.10: it, or what it called */
 };
-
-struct walk {
-	struct python *p;
-	const struct py_layout *l;
-	struct python_thread *t;
-	struct python_sample *out;
-
-	/* Both are copied before the chunks and behind them. */
-	unsigned char thread[2][PY_THREAD_COPY];
-	uint64_t current[2];
-	unsigned char gil[PY_GIL_COPY];
-	uint32_t collecting;
-	unsigned char outside[PYTHON_OUTSIDE][PY_FRAME_COPY];
-
-	size_t at[PYTHON_CHUNKS]; /* where in the scratch copy */
-	uint32_t outsides;        /* that are copied, of those of the thread */
-	uint32_t extra;           /* reads for single frames */
-	size_t skels;
-	bool last; /* the last try: what is not in the copy is not believed */
-	bool odd;  /* it does not agree with itself */
-};
-
-struct py_scratch py_scratch;
-
-/* --- the copy --- */
-
-static size_t lay_chunks(struct walk *w, struct python_piece *piece, size_t n, uint32_t from,
-			 uint32_t to)
-{
-	size_t at = from ? w->at[from - 1] + w->t->chunk[from - 1].used : 0;
-
-	for (uint32_t i = from; i < to && i < w->t->chunks; i++) {
-		size_t len = w->t->chunk[i].used;
-
-		if (len > PY_COPY - at) { /* the outer ones are left out */
-			w->t->chunks = i;
-			w->out->flags |= SAMPLE_CUT;
-			break;
-		}
-		w->at[i] = at;
-		piece[n++] =
-			(struct python_piece){ w->t->chunk[i].addr, py_scratch.copy + at, len };
-		at += len;
-	}
-	return n;
-}
-
-static size_t lay_current(struct walk *w, struct python_piece *piece, size_t n, int which)
-{
-	if (w->t->cframe)
-		piece[n++] = (struct python_piece){ w->t->cframe + w->l->current,
-						    &w->current[which], 8 };
-	return n;
-}
-
-static size_t lay_outside(struct walk *w, struct python_piece *piece, size_t n, uint32_t from,
-			  uint32_t to)
-{
-	for (uint32_t i = from; i < to; i++)
-		piece[n++] =
-			(struct python_piece){ w->t->outside[i], w->outside[i], w->l->frame_copy };
-	return n;
-}
-
-/*
- * One read. What changes with every call lies between the two copies of the thread's state: the
- * innermost chunk and frames of generators. Is all of it there that a sample must have? The state is
- * 0 if not even the thread is.
- */
-static bool copy(struct walk *w, const struct python_piece *more, size_t mores, size_t *more_read)
-{
-	struct python_piece piece[PIECES];
-	const struct py_layout *l = w->l;
-	struct python_thread *t = w->t;
-	size_t n = 0, own, got;
-
-	piece[n++] = (struct python_piece){ t->id.state, w->thread[0], l->thread_copy };
-	n = lay_current(w, piece, n, 0);
-	n = lay_chunks(w, piece, n, 0, 1);
-	n = lay_outside(w, piece, n, 0, t->moving);
-	n = lay_current(w, piece, n, 1);
-	piece[n++] = (struct python_piece){ t->id.state, w->thread[1], l->thread_copy };
-	n = lay_chunks(w, piece, n, 1, PYTHON_CHUNKS);
-	if (t->gil)
-		piece[n++] = (struct python_piece){ t->gil, w->gil, l->gil_copy };
-	piece[n++] =
-		(struct python_piece){ t->id.interp + l->gc + l->collecting, &w->collecting, 4 };
-	own = n;
-	for (size_t i = 0; i < mores && i < MORE; i++)
-		piece[n++] = more[i];
-	mores = n - own;
-	n = lay_outside(w, piece, n, t->moving, t->outsides);
-	got = w->p->o.read(w->p->o.arg, piece, n);
-	if (more_read)
-		*more_read = got < own ? 0 : got - own < mores ? got - own : mores;
-	w->outsides = t->moving;
-	if (got > own + mores)
-		w->outsides += (uint32_t)(got - own - mores);
-	if (!got)
-		t->id.state = 0;
-	return got >= own;
-}
-
-/* --- where things are, for the next copy --- */
-
-/* What a chunk's head says, asked of the process. */
-static bool head_of(struct walk *w, uint64_t addr, uint64_t head[3])
-{
-	return addr && addr % 8 == 0 && py_read(w->p, addr, head, HEAD) && head[1] >= HEAD &&
-	       head[1] <= 1u << 30 && head[2] <= head[1] / 8;
-}
-
-/* All chunks anew; `top` is the end of the innermost. */
-static void learn_chunks(struct walk *w, uint64_t addr, uint64_t top)
-{
-	struct python_thread *t = w->t;
-	uint64_t head[3], used;
-
-	t->chunks = 0;
-	while (t->chunks < PYTHON_CHUNKS && head_of(w, addr, head)) {
-		used = HEAD + 8 * head[2];
-		if (!t->chunks)
-			used = top > addr ? top - addr + SLACK : SLACK;
-		if (used > head[1])
-			used = head[1];
-		if (used > PY_COPY)
-			break;
-		t->chunk[t->chunks].addr = addr;
-		t->chunk[t->chunks++].used = (uint32_t)used;
-		addr = head[0];
-	}
-	if (addr)
-		w->out->flags |= SAMPLE_CUT;
-}
-
-/* Was all of it copied that the thread says it uses? If not, it will be. */
-static bool is_there(struct walk *w)
-{
-	const unsigned char *now = w->thread[1];
-	struct python_thread *t = w->t;
-	uint64_t chunk, top, cframe;
-	bool same = true;
-
-	if (w->l->current != PY_NONE) {
-		cframe = py_word(now + w->l->frame);
-		same = cframe == t->cframe;
-		t->cframe = cframe;
-	}
-	if (w->l->chunk == PY_NONE)
-		return same;
-	chunk = py_word(now + w->l->chunk);
-	top = py_word(now + w->l->chunk + 8);
-	if (!chunk) {
-		t->chunks = 0;
-		return same;
-	}
-	if (t->chunks && t->chunk[0].addr == chunk && top >= chunk &&
-	    top - chunk <= t->chunk[0].used)
-		return same;
-	learn_chunks(w, chunk, top);
-	return false;
-}
-
-/* Is it still this thread? Its memory may have become something else. */
-static bool is_it(const struct walk *w)
-{
-	const unsigned char *raw = w->thread[0];
-
-	return py_word(raw + w->l->interp) == w->t->id.interp &&
-	       py_word(raw + w->l->self) == w->t->id.self &&
-	       (w->l->id == PY_NONE || py_half(raw + w->l->id) == w->t->id.tid);
-}
 
 /* --- frames --- */
 
@@ -205,6 +31,7 @@ static void parse_frame(const struct py_layout *l, const unsigned char *raw, str
 	f->owner = l->owner == PY_NONE ? 0 : raw[l->owner];
 	/* From 3.12 on a frame of C is behind it instead. */
 	f->entry = l->minor < 11 || (l->entry != PY_NONE && raw[l->entry]);
+	f->runs = l->minor > 10 || !f->owner;
 	if (l->minor < 12 && f->owner >= OWNER_C)
 		f->owner = 0;
 }
@@ -213,7 +40,7 @@ static void parse_frame(const struct py_layout *l, const unsigned char *raw, str
 static void line_up(struct walk *w, uint32_t i)
 {
 	const unsigned char *raw = py_scratch.copy + w->at[i];
-	uint64_t addr = w->t->chunk[i].addr, used = w->t->chunk[i].used, at = HEAD, top;
+	uint64_t addr = w->t->chunk[i].addr, used = w->t->chunk[i].used, at = PY_HEAD, top;
 	struct seen f;
 
 	if (!i) { /* what is behind its end were frames once */
@@ -258,20 +85,19 @@ static bool in_chunk(const struct walk *w, uint64_t addr)
 /* A frame that is in no chunk: from the copy, or now. */
 static bool outside(struct walk *w, uint64_t addr, struct seen *f)
 {
-	struct python_thread *t = w->t;
 	unsigned char raw[PY_FRAME_COPY];
 
 	if (addr % 8)
 		return false;
 	for (uint32_t i = 0; i < w->outsides; i++)
-		if (t->outside[i] == addr) {
+		if (w->was[i] == addr) {
 			parse_frame(w->l, w->outside[i], f);
 			return true;
 		}
-	w->extra++;
 	if (!py_read(w->p, addr, raw, w->l->frame_copy))
 		return false;
 	parse_frame(w->l, raw, f);
+	w->extra += f->owner < OWNER_C; /* those of C stay where they are */
 	return true;
 }
 
@@ -309,6 +135,20 @@ static void keep_met(struct python_thread *t, const struct met *m)
 	memcpy(t->outside + m->movings, m->still, rest * sizeof(m->still[0]));
 	t->moving = m->movings;
 	t->outsides = m->movings + rest;
+}
+
+/* Before 3.11 a frame that was left is there again when it is called again: it is kept in mind. */
+static void keep_old(struct python_thread *t, struct met *m)
+{
+	for (uint32_t i = 0; i < t->outsides && m->movings < PYTHON_OUTSIDE / 2; i++) {
+		bool there = false;
+
+		for (uint32_t k = 0; k < m->movings; k++)
+			there |= m->moving[k] == t->outside[i];
+		if (!there)
+			m->moving[m->movings++] = t->outside[i];
+	}
+	keep_met(t, m);
 }
 
 /* What was read does not fit: inner frames are of another moment, and are left out. */
@@ -433,6 +273,43 @@ static bool is_outermost(struct python_thread *t, uint64_t last)
 	return true;
 }
 
+/* The frame that runs and was called by `caller`, of those that were copied; -1: none. */
+static int64_t called_by(struct walk *w, uint64_t caller, struct seen *f)
+{
+	for (uint32_t i = 0; i < w->outsides; i++) {
+		parse_frame(w->l, w->outside[i], f);
+		if (f->runs && f->previous == caller && w->was[i] != caller &&
+		    py_code(w->p, f->code))
+			return i;
+	}
+	return -1;
+}
+
+/*
+ * Before 3.11, if no copy fits: from the outermost frame inwards, as far as frames of one copy were
+ * called by one another. Those inside are left out.
+ */
+static void from_outside(struct walk *w)
+{
+	struct python_sample *s = w->out;
+	struct python_frame swap;
+	struct seen f = { 0 };
+	uint64_t caller = 0;
+	int64_t i;
+
+	s->n = 0;
+	while (s->n < STACK_FRAMES_MAX && (i = called_by(w, caller, &f)) >= 0 &&
+	       (caller || w->was[i] == w->t->outermost)) {
+		emit(w, f.code, f.instr, true);
+		caller = w->was[i];
+	}
+	for (size_t a = 0, b = s->n; a + 1 < b; a++) {
+		swap = s->frame[a];
+		s->frame[a] = s->frame[--b];
+		s->frame[b] = swap;
+	}
+}
+
 /* 0; 1: it changed meanwhile, a further copy may be better; -ENOENT. */
 static int walk(struct walk *w)
 {
@@ -447,15 +324,21 @@ static int walk(struct walk *w)
 	for (uint32_t i = w->t->chunks; i-- > 0;)
 		line_up(w, i);
 	cur = innermost(w, &same);
-	if (!cur)
+	if (!cur && !w->skels)
 		return -ENOENT;
 	last = follow(w, cur, &met);
-	keep_met(w->t, &met);
+	if (w->l->chunk == PY_NONE)
+		keep_old(w->t, &met);
+	else
+		keep_met(w->t, &met);
 	same &= !w->odd && !w->extra;
-	if (same && w->l->chunk == PY_NONE && !is_outermost(w->t, last)) {
+	/* Asked late, it is believed if it is what the copy ends with. */
+	if (w->late && (!w->skels || cur != py_scratch.skel[w->skels - 1].addr))
 		same = false;
-		w->out->flags |= SAMPLE_CUT;
-	}
+	if (same && w->l->chunk == PY_NONE && !is_outermost(w->t, last))
+		same = false;
+	if (!same && w->last && w->l->chunk == PY_NONE)
+		from_outside(w);
 	if (!same)
 		w->out->flags |= SAMPLE_UNCERTAIN;
 	return !same;
@@ -476,20 +359,21 @@ int python_sample(struct python *p, struct python_thread *t, const struct python
 		out->n = 0;
 		out->flags = 0;
 		out->gil = out->holder = 0;
-		whole = copy(w, more, mores, more_read);
-		if (!t->id.state || !is_it(w))
+		whole = py_copy(w, more, mores, more_read);
+		if (!t->id.state || !py_is_it(w))
 			return -ESTALE;
 		if (!whole) { /* nothing behind a place that is gone is there */
 			memcpy(w->thread[1], w->thread[0], sizeof(w->thread[0]));
 			t->outsides = t->moving = 0;
 			t->chunks = 0;
-			is_there(w);
+			py_is_there(w);
 			err = -EAGAIN;
 			continue;
 		}
 		say_gil(w);
+		w->late = false;
 		w->last = i + 1 == tries;
-		err = is_there(w) || w->last ? walk(w) : -EAGAIN;
+		err = py_is_there(w) || w->last ? walk(w) : -EAGAIN;
 	}
 	return err < 0 ? err : out->n ? 0 : -ENOENT;
 }
