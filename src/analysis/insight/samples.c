@@ -14,7 +14,7 @@
 #include "insight/state.h"
 
 #define WAITING   (1u << 20) /* samples that wait, at most */
-#define HOLDER_NS 25000000u  /* the holder of the GIL is sampled together with who waits, about */
+#define HOLDER_NS 25000000u  /* the GIL's holder is sampled together with the waiting thread, about */
 
 /* --- parts of a step --- */
 
@@ -222,7 +222,7 @@ static uint64_t apart(uint64_t a, uint64_t b)
 	return a > b ? a - b : b - a;
 }
 
-/* The stack of who held the GIL that the thread waited for; 0: not known. */
+/* The stack of the thread that held the GIL meanwhile; 0: not known. */
 static uint32_t holder_of(struct insight *in, const struct state_sample *s)
 {
 	struct state_samples *x = &in->x->samples;

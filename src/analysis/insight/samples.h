@@ -24,12 +24,12 @@
 struct insight;
 struct trace;
 
-#define SAMPLES_ENOUGH 30u /* of fewer no share is said */
+#define SAMPLES_ENOUGH 30u /* below that no share is given */
 
 struct sample_row {
 	uint32_t process, track;
 	uint32_t stack;  /* of the trace */
-	uint32_t holder; /* of state GIL: the stack of who held it; 0: not known */
+	uint32_t holder; /* of state GIL: the stack of the holder; 0: not known */
 	uint8_t state, flags;
 	uint8_t part; /* enum host_part */
 	uint8_t gap;  /* enum idle_cause + 1 of the gap it was taken in; 0: in none */
@@ -65,7 +65,7 @@ struct sample_blame {
 	struct stack_frame frame; /* of its heaviest line; name 0: no frame is known */
 	struct stack_frame in;    /* what it called most then: a library's; name 0: nothing */
 	enum sample_state state;
-	bool held; /* the frame is that of who held the GIL */
+	bool held; /* the frame is that of the GIL's holder */
 	struct share s;
 	double ns;
 	uint32_t stack; /* the heaviest one */
@@ -105,6 +105,9 @@ const struct sample_blame *samples_first(const struct samples_sum *s, struct sha
 /* The thread to speak of: the process's first if it was sampled, else that of most samples.
  * SAMPLES_ALL: none was sampled. */
 uint32_t samples_thread(const struct insight *in, uint32_t process);
+
+/* Whether a row is among what is asked for. */
+bool samples_wanted(const struct sample_row *r, const struct samples_want *w);
 
 /* The share that `ns` of a sum is. */
 struct share samples_share(const struct samples_sum *s, double ns, uint64_t count);

@@ -7,7 +7,7 @@
 
 #include "insight/insight.h"
 
-static bool is_wanted(const struct sample_row *r, const struct samples_want *w)
+bool samples_wanted(const struct sample_row *r, const struct samples_want *w)
 {
 	return (w->process == SAMPLES_ALL || r->process == w->process) &&
 	       (w->track == SAMPLES_ALL || r->track == w->track) &&
@@ -52,7 +52,7 @@ static int sum_stacks(struct samples_sum *s, const struct insight *in, const str
 	for (size_t i = 0; i < in->samples.rows; i++) {
 		const struct sample_row *r = &in->samples.row[i];
 
-		if (!is_wanted(r, w))
+		if (!samples_wanted(r, w))
 			continue;
 		s->stack[n++] = (struct sample_stack){ r->stack, (enum sample_state)r->state,
 						       r->count, r->ns };
@@ -92,7 +92,7 @@ static int blame_cmp(const struct sample_blame *x, const struct sample_blame *y)
 	return c ? c : (int)x->held - (int)y->held;
 }
 
-/* What it is made of: a line of it, and what that called. */
+/* Its details: a line of the function, and what that called. */
 static int detail_cmp(const void *a, const void *b)
 {
 	const struct sample_blame *x = a, *y = b;
@@ -199,7 +199,7 @@ int samples_blame(struct samples_sum *out, const struct insight *in, const struc
 	for (size_t i = 0; i < in->samples.rows; i++) {
 		const struct sample_row *r = &in->samples.row[i];
 
-		if (!is_wanted(r, w))
+		if (!samples_wanted(r, w))
 			continue;
 		s.row[n++] = blame_of(in, r);
 		state[r->state] += r->ns;

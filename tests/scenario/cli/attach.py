@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # test: timeout=240 sanitize=no
 """aon attach on real programs, and samples of a store: the first sentence names the code; go tool pprof and
-OpenTelemetry's own classes read what is written; who may not be sampled is told why."""
+OpenTelemetry's own classes read what is written; if sampling is not allowed, the reason is printed."""
 import json
 import os
 import pathlib

@@ -437,7 +437,7 @@ static bool sample(struct seen *s, const struct opts *o, int *rc)
 		return true;
 	if (!s->in->samples.count) {
 		snprintf(s->why_not, sizeof(s->why_not), "%s",
-			 *s->a.reason ? s->a.reason : "aon-sample took no sample of it");
+			 *s->a.reason ? s->a.reason : "aon-sample took no sample");
 		insight_free(s->in);
 		s->in = NULL;
 		return false;
