@@ -244,6 +244,8 @@ int state_read(struct state_thread *s, struct state_quota *q, uint64_t now_ns,
 		return n ? (int)n : -ESRCH;
 	if (state_parse(text, &now))
 		return -EINVAL;
+	if (now.blocked && !now.sp && !now.pc)
+		return -ESRCH; /* it has ended, and nobody has asked how yet */
 	if (!now.blocked)
 		now.state = on_cpu(s, q, now_ns);
 	else if (now.nr < 0)

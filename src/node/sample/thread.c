@@ -224,11 +224,12 @@ static bool find_thread(struct thread *t, uint64_t now_ns)
 	if (!t->inner)
 		t->inner =
 			p->inner == (uint32_t)p->pid ? (uint32_t)t->tid : inner_of(p->pid, t->tid);
-	if (p->py)
+	if (p->py && !t->found_ns)
 		id = python_thread_of(p->py, p->id, p->ids, t->inner, 0);
-	if (!id && !list_threads(p, now_ns) && p->py)
+	if (!id && list_threads(p, now_ns) != -ENOENT && p->py)
 		id = python_thread_of(p->py, p->id, p->ids, t->inner, 0);
 	t->missed_ns = id ? 0 : now_ns;
+	t->found_ns = now_ns;
 	if (id)
 		python_thread(p->py, id, &t->py);
 	return id != NULL;
@@ -274,6 +275,9 @@ static void look_python(struct thread *t, uint64_t now_ns, struct stack_copy *c,
 	err = python_sample(p->py, &t->py, c->piece, c->pieces, &c->read, out);
 	if (err)
 		out->n = 0;
+	if (err == -ENOENT &&
+	    now_ns - t->found_ns > AGAIN_NS) /* it may be in another interpreter */
+		t->py.id.state = 0;
 	if (err == -ESTALE) { /* its state is gone: with it the thread, or the whole interpreter */
 		t->py.id.state = 0;
 		p->ids = 0;

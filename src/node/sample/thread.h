@@ -20,7 +20,8 @@ struct thread {
 	uint32_t inner; /* its number in its own PID namespace; 0: not asked yet */
 	struct state_thread state;
 	struct python_thread py; /* .id.state 0: it runs no Python, as far as is known */
-	uint64_t missed_ns;      /* when it was looked for in vain */
+	uint64_t missed_ns;      /* when it was looked for in vain, */
+	uint64_t found_ns;       /* and when at all */
 };
 
 struct look {

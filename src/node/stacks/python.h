@@ -64,6 +64,7 @@ struct python_id {
 	uint64_t interp; /* its interpreter */
 	uint64_t self;   /* its pthread_t */
 	uint32_t tid;    /* as its PID namespace counts; 0: not known */
+	bool runs;       /* it has frames */
 };
 
 /* A thread, and where its things were last time. */
@@ -82,7 +83,8 @@ struct python_thread {
 
 /* All threads of all interpreters, at most `cap`; as far as they can be read. */
 size_t python_threads(struct python *p, struct python_id *out, size_t cap);
-/* The one with this number; self: its pthread_t, 0: not known. NULL: none. */
+/* The one with this number; self: its pthread_t, 0: not known. NULL: none. A thread has a state in each
+ * interpreter that it was in: the innermost that has frames is taken. */
 const struct python_id *python_thread_of(struct python *p, const struct python_id *all, size_t n,
 					 uint32_t tid, uint64_t self);
 /* For python_sample(). */
