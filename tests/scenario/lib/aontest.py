@@ -68,7 +68,7 @@ def data():
 def find(name):
     """A program of the build, wherever Meson put it."""
     for p in (BUILD / name, BUILD / "tests" / "app" / name, BUILD / "src" / "node" / "daemon" / name,
-              BUILD / "src" / "ui" / "cli" / name, BUILD / "src" / "node" / "collect" / name, BUILD / "src" / "node" / "stacks" / name, BUILD / "src" / "app" / "client" / name,
+              BUILD / "src" / "ui" / "cli" / name, BUILD / "src" / "node" / "collect" / name, BUILD / "src" / "node" / "stacks" / name, BUILD / "src" / "node" / "sample" / name, BUILD / "src" / "app" / "client" / name,
               BUILD / "src" / "app" / "probe" / "nvtx" / name, BUILD / "src" / "app" / "probe" / "cuda" / name,
               BUILD / "src" / "app" / "probe" / "nccl" / name, BUILD / "bench" / "lab" / name):
         if p.is_file():

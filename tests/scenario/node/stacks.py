@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 import aonschema
-from aontest import ROOT, BUILD, SANITIZED, Daemon, Place, aon, app, app_env, done, find, ok, skip, skip_all, wait_for
+from aontest import ROOT, BUILD, SANITIZED, Daemon, Place, aon, app, app_env, done, find, ok, skip, wait_for
 
 SOURCE = ROOT / "python"
 # Says when it is there, and stays until its input ends.
@@ -41,6 +41,40 @@ for i in range(50):
         time.sleep(0.01)
 with aon.step():
     load_batch() if sys.argv[1] == "2" else all_reduce()
+"""
+# Computes and sleeps in turn, each in a function of its own.
+TURNS = """
+import time
+def computes():
+    for i in range(30000):
+        pass
+def waits():
+    time.sleep(0.002)
+print("there", flush=True)
+while True:
+    computes()
+    waits()
+"""
+# Python calls C, which calls Python.
+BETWEEN = """
+import sys
+def inner(x):
+    sys.stdin.read()
+def sorts():
+    sorted([1], key=inner)
+print("there", flush=True)
+sorts()
+"""
+# Counts the signals that reach it: each writes a byte, before Python runs.
+COUNTS = """
+import os, signal, sys, threading
+r, w = os.pipe()
+os.set_blocking(w, False)
+signal.signal(signal.SIGRTMIN, lambda *_: None)
+signal.set_wakeup_fd(w)
+print("there", flush=True)
+sys.stdin.read()
+print(len(os.read(r, 65536)), flush=True)
 """
 
 
@@ -97,6 +131,50 @@ def frames(exe, minor):
         ok(all(p.poll() is None for p in procs), "and they stay as they were")
     finally:
         end(*procs)
+
+
+def one_instant(exe, minor):
+    """Native and Python frames are of the same stop: who sleeps does not compute."""
+    p = start(exe, TURNS)
+    p.stdout.readline()
+    said = [json.loads(aon("stacks", "--json", p.pid).stdout)["groups"][0]["frames"] for _ in range(40)]
+    end(p)
+    stacks = [([f["name"] for f in s if not f["line"]], [f["name"] for f in s if f["line"]]) for s in said]
+    wrong = [s for s in stacks if any("sleep" in n or "select" in n for n in s[0]) and s[1][0] != "waits"]
+    ok(not wrong and any(s[1][0] == "waits" for s in stacks), f"Python 3.{minor}: of 40 stacks none mixes two moments", wrong)
+
+
+def between(exe, minor):
+    """C that a Python function called, and that calls Python, stands between the two."""
+    p = start(exe, BETWEEN)
+    p.stdout.readline()
+    wait_for(lambda: pathlib.Path(f"/proc/{p.pid}/syscall").read_text().startswith("0 0x0 "), 20)
+    got = [f["name"].rsplit(".", 1)[-1] for f in json.loads(aon("stacks", "--json", p.pid).stdout)["groups"][0]["frames"]]
+    end(p)
+    if not any("sort" in n and n != "sorts" for n in got):
+        skip(f"Python 3.{minor}: C between lines", f"its functions have no names: {got}")
+        return
+    at = [got.index("inner"), next(i for i, n in enumerate(got) if "sort" in n and n != "sorts"), got.index("sorts"), got.index("<module>")]
+    ok(at == sorted(at) and at[0] > 0, f"Python 3.{minor}: C between lines of Python stands there", got)
+
+
+def signals():
+    """Who is looked at while signals come gets all of them."""
+    p = start(sys.executable, COUNTS)
+    p.stdout.readline()
+    looks = [subprocess.Popen([find("aon-stacks"), str(p.pid)], stdout=subprocess.DEVNULL) for _ in range(3)]
+    sent = 0
+    while sent < 3000 and (sent < 1000 or any(x.poll() is None for x in looks)):
+        os.kill(p.pid, signal.SIGRTMIN)
+        sent += 1
+        if sent % 100 == 0:
+            looks.append(subprocess.Popen([find("aon-stacks"), str(p.pid)], stdout=subprocess.DEVNULL))
+    for x in looks:
+        x.wait(30)
+    p.stdin.close()
+    got = p.stdout.readline().strip()
+    ok(p.wait(30) == 0 and got == str(sent), f"{sent} signals, {len(looks)} looks: none is lost", got)
+    p.stdout.close()
 
 
 def stopped():
@@ -243,17 +321,15 @@ def hang():
         for x in procs:
             x.stdout.close()
 
-
-try:
-    find("aon-stacks")
-except Exception:  # whatever find() says
-    skip_all("no libdw: aon-stacks was not built (tools/setup build gets it)")
 bads = [Bad(name) for name in BAD]
 known = list(pythons())
 for minor, exe in known:
     frames(exe, minor)
+    one_instant(exe, minor)
+    between(exe, minor)
 if not known:
     skip("frames of Python", "no Python 3.10 to 3.13 here")
+signals()
 stopped()
 attached()
 refused()

@@ -66,7 +66,7 @@ static void check_stacks(struct doctor *d)
 	if (stacks_find(path) < 0)
 		doctor_put(d, "stacks", HEALTH_OFF,
 			   "the alarm of a hang will not name where its ranks are",
-			   "install libdw (elfutils), and build again", "stacks: no aon-stacks");
+			   "install aon-stacks beside aon", "stacks: no aon-stacks");
 	else if (geteuid() != 0 &&
 		 doctor_read("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof(scope)) &&
 		 *scope != '0')
