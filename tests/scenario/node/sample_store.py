@@ -51,8 +51,10 @@ def stored():
            "stacks, misses and CPU are counted")
         st = d.status().get("sampler", {})
         ok(st.get("on") and st.get("why") == "pid 7: not permitted", "the status has the reason", st)
-        ps = aon("ps", "--run-dir", place.run)
-        ok("pid 7: not permitted" in ps.stdout + ps.stderr, "and so has aon ps", ps.stdout + ps.stderr)
+        ps = aon("ps", env={"AON_RUN_DIR": str(place.run)})
+        ok("Sampling: pid 7: not permitted" in ps.stderr, "and so has aon ps", ps.stdout + ps.stderr)
+        doctor = aon("doctor", env={"AON_RUN_DIR": str(place.run)}).stdout
+        ok("sampling: pid 7: not permitted" in doctor, "and aon doctor", doctor)
         d.flush()
         e = finish(p)
         ok(wait_for(lambda: d.session(p.pid) is None), "the process ends")

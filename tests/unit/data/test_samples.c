@@ -229,6 +229,57 @@ static void test_bytes(const char *what, uint32_t threads, uint32_t hz, uint32_t
 	T_OK(bytes <= 4, "%s: %.2f bytes a sample (%zu of %zu events)", what, bytes, n - others, n);
 }
 
+/* The bytes of a file with a blob of kernels each second; to that of every tenth or so, MANY samples
+ * are added, as aond does. */
+#define MANY 1024u
+
+static uint64_t file_bytes(const char *name, uint32_t kernels, uint32_t hz, uint64_t *samples)
+{
+	static struct event ev[EVENT_BATCH];
+	struct store *st = kit_open(kit_path(name), 0, 0);
+	struct process p = kit_process(st, 1);
+	uint64_t next = 1000 * S, due = 0;
+	struct blob_packer *z;
+	struct blob_enc *enc;
+	struct blob b;
+	size_t len = 0;
+
+	if (blob_packer_new(&z) || blob_enc_new(&enc))
+		abort();
+	for (uint32_t i = 0; i < 1200; i++) {
+		size_t n = kernels / 2 + i * 7919 % kernels;
+
+		for (size_t k = 0; k < n; k++)
+			ev[k] = kernel_at(k);
+		due += samples ? hz : 0;
+		for (; due >= MANY; due -= MANY, *samples += MANY)
+			for (size_t k = 0; k < MANY; k++) {
+				ev[n++] = sample_at(next, 20, hz);
+				next += S / hz * (75 + kit_random() % 51) / 100;
+			}
+		if (blob_add(enc, ev, n) != n || blob_seal(enc, &b) || blob_pack(z, &b) ||
+		    store_blob(st, p.id, &b) || store_commit(st, S))
+			abort();
+		blob_fini(&b);
+	}
+	blob_enc_free(enc);
+	blob_packer_free(z);
+	store_close(st);
+	free(kit_read(kit_path(name), &len));
+	unlink(kit_path(name));
+	return len;
+}
+
+static void test_file(const char *what, uint32_t kernels, uint32_t hz)
+{
+	uint64_t n = 0, with = file_bytes("with", kernels, hz, &n),
+		 without = file_bytes("without", kernels, hz, NULL);
+	double bytes = ((double)with - (double)without) / (double)n;
+
+	T_OK(bytes <= 4, "%s: the file grows by %.2f bytes a sample (%llu samples)", what, bytes,
+	     (unsigned long long)n);
+}
+
 static void test_filter(void)
 {
 	struct store *st = kit_open(kit_path("filter"), 0, 0);
@@ -288,5 +339,10 @@ int main(void)
 	test_bytes("two threads at 49 Hz beside kernels", 2, 49, 500, 16);
 	test_bytes("at 10 Hz beside kernels", 1, 10, 150, 60);
 	test_bytes("no other events, a minute of a thread at 49 Hz", 1, 49, 0, 60);
+	test_file("49 Hz beside 2,000 kernels a second", 2000, 49);
+	test_file("49 Hz beside 400 kernels a second", 400, 49);
+	test_file("49 Hz beside 200 kernels a second", 200, 49);
+	test_file("49 Hz beside 100 kernels a second", 100, 49);
+	test_file("49 Hz beside 10 kernels a second", 10, 49);
 	return kit_end();
 }

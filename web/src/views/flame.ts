@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which code asked for this GPU time? Frames are grey; the leaf is a kernel and has its class's colour.
+// Which code launched this GPU work? Frames are grey; the leaf is a kernel and has its class's
+// colour.
 import { get, runPath, type Flame, type Run } from '../api';
 import { classOf, colour, forced, texture } from '../classes';
 import { button, canvas, fill, h } from '../dom';

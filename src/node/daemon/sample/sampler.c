@@ -205,7 +205,14 @@ static int on_status(void *arg, const struct swire_status *st)
 	return 0;
 }
 
-static const struct swire_fns fns = { NULL, on_stack, on_samples, on_status };
+/* That is ours to say. */
+static int on_targets(void *arg, const struct swire_target *t, size_t n)
+{
+	(void)arg, (void)t, (void)n;
+	return -EBADMSG;
+}
+
+static const struct swire_fns fns = { on_targets, on_stack, on_samples, on_status };
 
 /* --- the connection --- */
 

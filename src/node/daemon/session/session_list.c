@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session_list.c - all sessions: who is let in, and what happens to each of them every second. */
+/* session_list.c - all sessions: admission, and the work for each of them once a second. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -219,8 +219,8 @@ void roster_tick(struct roster *r, uint64_t now)
 			continue;
 		stream_windows(s->stream, now - WINDOW_LATE_NS);
 		stream_steps(s->stream, now - RECORDER_LATE_NS);
+		stream_ripe_samples(s->stream, now);
 		stream_flush(s->stream);
-		stream_flush_samples(s->stream, now);
 	}
 }
 
@@ -249,8 +249,8 @@ void roster_sync(struct roster *r)
 		if (!s->stream)
 			continue;
 		stream_windows(s->stream, UINT64_MAX);
+		stream_ripe_samples(s->stream, UINT64_MAX);
 		stream_flush(s->stream);
-		stream_flush_samples(s->stream, UINT64_MAX);
 	}
 }
 

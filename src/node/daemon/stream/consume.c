@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* consume.c - what becomes of a stream's events: a table of consumers, each with the kinds that it
- * looks at. A batch goes to them in order; the table's order is part of what they do. */
+/*
+ * consume.c - passes a stream's events to their consumers: a table of consumers, each with the
+ * kinds that it needs. A batch goes to them in order, and the order of the table matters.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,18 +97,18 @@ static void note_steps(struct stream *s, struct event *ev, size_t n)
 		if (ev[i].kind != EVENT_STEP)
 			continue;
 		if (cost_step(&s->cost, &ev[i])) {
-			ev[i].flags |= EVENT_LEFT_OUT;
-			s->proc.overhead.left_out++;
+			ev[i].flags |= EVENT_UNSAMPLED;
+			s->proc.overhead.unsampled++;
 		}
 		weigh(s, &ev[i]);
 		if (!s->watcher)
 			watcher_new(&s->watcher, s->plant->store);
 		/* An unsampled step is faster by what recording costs: that is no news. */
 		if (s->watcher && s->cost.track == ev[i].track + 1 && !(ev[i].flags & EVENT_OPEN))
-			watcher_step(s->watcher, &ev[i], !(ev[i].flags & EVENT_LEFT_OUT));
+			watcher_step(s->watcher, &ev[i], !(ev[i].flags & EVENT_UNSAMPLED));
 		if (s->cost.track == ev[i].track + 1 && !(ev[i].flags & EVENT_OPEN) &&
 		    s->proc.tier >= TIER_ROLLUP)
-			stepper_step(s->stepper, &ev[i], ev[i].flags & EVENT_LEFT_OUT);
+			stepper_step(s->stepper, &ev[i], ev[i].flags & EVENT_UNSAMPLED);
 		if (ev[i].a < s->step)
 			continue;
 		s->step = ev[i].a;
@@ -122,9 +124,9 @@ static void note_steps(struct stream *s, struct event *ev, size_t n)
 /* Steps that show nothing have rows of their own: readers tell how many there were of which. */
 static void roll_step(struct stream *s, const struct event *e)
 {
-	bool left = e->flags & EVENT_LEFT_OUT;
+	bool left = e->flags & EVENT_UNSAMPLED;
 	uint32_t *name = left ? &s->plant->steps_left : &s->plant->steps_unseen;
-	const char *text = left ? STEPS_LEFT_OUT : STEPS_UNSEEN;
+	const char *text = left ? STEPS_UNSAMPLED : STEPS_UNSEEN;
 	struct event x = *e;
 
 	if (!*name)
@@ -202,16 +204,10 @@ static void give_stepper(struct stream *s, struct event *ev, size_t n)
 	stepper_events(s->stepper, ev, n);
 }
 
-/* Single events, where the fidelity level and the budgets allow them. */
-static void store_events(struct stream *s, struct event *ev, size_t n)
+void stream_encode(struct stream *s, const struct event *ev, size_t n)
 {
 	size_t took;
 
-	if (s->proc.tier < TIER_FLIGHT || s->plant->shed >= SHED_EVENTS || s->sums_only ||
-	    s->plant->disk >= SHED_EVENTS) {
-		count_out(s, ev, n, AON_LOSS_ROLLED_UP);
-		return;
-	}
 	while ((took = blob_add(s->enc, ev, n)) < n) {
 		ev += took;
 		n -= took;
@@ -223,24 +219,35 @@ static void store_events(struct stream *s, struct event *ev, size_t n)
 	}
 }
 
+/* Single events, where the fidelity level and the budgets allow them. */
+static void store_events(struct stream *s, struct event *ev, size_t n)
+{
+	if (s->proc.tier < TIER_FLIGHT || s->plant->shed >= SHED_EVENTS || s->sums_only ||
+	    s->plant->disk >= SHED_EVENTS) {
+		count_out(s, ev, n, AON_LOSS_ROLLED_UP);
+		return;
+	}
+	stream_encode(s, ev, n);
+}
+
 /* The first to go: before events are only rolled up, and these are in no rollup. */
 static void store_samples(struct stream *s, struct event *ev, size_t n)
 {
-	size_t took;
+	bool off = s->proc.tier < TIER_FLIGHT || s->plant->shed || s->sums_only || s->plant->disk;
 
-	if (s->proc.tier < TIER_FLIGHT || s->plant->shed || s->sums_only || s->plant->disk) {
+	if (!off && !s->samples)
+		s->samples = malloc(STREAM_SAMPLES * sizeof(*s->samples));
+	if (off || !s->samples) {
 		count_out(s, ev, n, AON_LOSS_BUDGET);
 		count_add(COUNT_samples_lost, n);
 		return;
 	}
-	if (!blob_count(s->samples))
-		s->samples_ns = ev[0].start_ns;
-	took = blob_add(s->samples, ev, n);
-	count_add(COUNT_samples, took);
-	if (took == n)
-		return;
-	count_out(s, ev + took, n - took, AON_LOSS_BUDGET); /* no memory */
-	count_add(COUNT_samples_lost, n - took);
+	count_add(COUNT_samples, n);
+	for (size_t i = 0; i < n; i++) {
+		if (s->samples_n == STREAM_SAMPLES)
+			stream_ripe_samples(s, UINT64_MAX);
+		s->samples[s->samples_n++] = ev[i];
+	}
 }
 
 /* --- the table --- */

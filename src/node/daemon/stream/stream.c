@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stream.c - the hot path of aond: batches that stay in the cache, no allocation for an event,
- * no system call for a chunk. */
+/*
+ * stream.c - the hot path of aond: batches that stay in the cache, no allocation per event, no
+ * system call per chunk.
+ */
 #include "daemon/stream/stream.h"
 
 #include <errno.h>
@@ -27,9 +29,7 @@
 #define PASSES      8           /* over one pool before others have their turn */
 #define SPARE_BYTES (64u << 10) /* of buf, kept when idle */
 
-/* Samples of a second are too few for a blob: its head would be longer than they are. */
-#define SAMPLES_BLOB 512u
-#define SAMPLES_NS   60000000000ull
+#define SAMPLES_NS 120000000000ull /* for which a sample waits at most */
 
 /* --- what streams share --- */
 
@@ -237,7 +237,6 @@ int stream_new(struct stream **out, struct plant *pl, struct pool *pool, const s
 	err = err ? err : understand_new(&s->understand, &ops, s, pool_head(pool)->heap_bytes);
 	err = err ? err : roll_new(&s->roll, &ro);
 	err = err ? err : blob_enc_new(&s->enc);
-	err = err ? err : blob_enc_new(&s->samples);
 	err = err ? err : stepper_new(&s->stepper, &pl->means.means);
 	if (err) {
 		stream_free(s);
@@ -259,7 +258,7 @@ void stream_free(struct stream *s)
 	free(s->watcher);
 	stepper_free(s->stepper);
 	blob_enc_free(s->enc);
-	blob_enc_free(s->samples);
+	free(s->samples);
 	graphs_free(s->graphs);
 	roll_free(s->roll);
 	understand_free(s->understand);
@@ -269,12 +268,12 @@ void stream_free(struct stream *s)
 
 /* --- handing over --- */
 
-static void hand_blob(struct stream *s, struct blob_enc *enc)
+void stream_flush(struct stream *s)
 {
 	struct blob b;
 	struct item *it;
 
-	if (!blob_count(enc) || blob_seal(enc, &b) < 0)
+	if (!blob_count(s->enc) || blob_seal(s->enc, &b) < 0)
 		return;
 	s->changed = true;
 	it = item_blob(s->proc.id, &b);
@@ -291,17 +290,14 @@ static void hand_blob(struct stream *s, struct blob_enc *enc)
 	blob_fini(&b);
 }
 
-void stream_flush(struct stream *s)
+void stream_ripe_samples(struct stream *s, uint64_t now_ns)
 {
-	hand_blob(s, s->enc);
-}
+	size_t n = s->samples_n;
 
-void stream_flush_samples(struct stream *s, uint64_t now_ns)
-{
-	size_t n = blob_count(s->samples);
-
-	if (n && (n >= SAMPLES_BLOB || now_ns > s->samples_ns + SAMPLES_NS))
-		hand_blob(s, s->samples);
+	if (!n || (n < STREAM_SAMPLES && now_ns < s->samples[0].start_ns + SAMPLES_NS))
+		return;
+	s->samples_n = 0;
+	stream_encode(s, s->samples, n);
 }
 
 void stream_samples(struct stream *s, struct event *ev, const uint32_t *tid, size_t n)
@@ -402,8 +398,8 @@ void stream_finish(struct stream *s, uint64_t end_ns)
 
 	while ((n = understand_close(s->understand, end_ns, pl->ev, RUN_EVENTS, s->tally.lost)))
 		stream_take(s, pl->ev, n);
+	stream_ripe_samples(s, UINT64_MAX);
 	stream_flush(s);
-	stream_flush_samples(s, UINT64_MAX);
 	stream_windows(s, UINT64_MAX);
 	stream_steps(s, UINT64_MAX);
 	s->changed = true;

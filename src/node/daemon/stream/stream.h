@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stream.h - the way of one process's records: pool, understood, rolled up, encoded, handed on.
+ * stream.h - the pipeline of one process's records: drained from the pool, understood, rolled up,
+ * encoded, handed to the writer.
  *
- * Everything here runs on the drain thread. struct plant is what all streams share; a stream
- * is one pool and what stands behind it. It knows no sockets.
+ * Everything here runs on the drain thread. struct plant is what all streams share; a stream is one
+ * pool and its pipeline. It knows no sockets.
  */
 #pragma once
 
@@ -35,16 +36,16 @@ struct texts;
 struct plant {
 	struct queue *queue;   /* borrowed */
 	struct store *store;   /* borrowed from the writer: for small rows, which take no disk */
-	struct broker *broker; /* borrowed: who consumes events live; NULL: nobody can */
+	struct broker *broker; /* borrowed: the live consumers; NULL: there can be none */
 	uint32_t names_max;
 	uint32_t steps_left, steps_unseen; /* names of rows: model/rollup.h */
-	uint32_t geo_other;                /* for geometries that found no room */
+	uint32_t geo_other;                /* for geometries that did not fit */
 	struct clock_map clock;
 	void *buf;                   /* copies of what is drained; owned, untouched until used */
 	struct pool_run *run;        /* owned */
 	struct event *ev;            /* owned: of one run */
 	bool dirty;                  /* something was queued since the last commit */
-	enum shed_level shed;        /* what the budgets of CPU and memory leave out */
+	enum shed_level shed;        /* what the CPU and memory budgets shed */
 	enum shed_level disk;        /* and that of the disk: SHED_ALL drops rollups */
 	bool full;                   /* no memory for further processes */
 	struct judge *judge;         /* owned; NULL: kernels are not judged */
@@ -75,8 +76,8 @@ struct stream {
 	struct learn *learn;   /* owned; NULL but in tier full and shortly behind it */
 	uint32_t learn_for;    /* runs of records that it still is for */
 	struct blob_enc *enc;
-	struct blob_enc *samples; /* owned: of samples, which wait until they are worth a blob */
-	uint64_t samples_ns;      /* the oldest of them */
+	struct event *samples; /* owned: samples that wait until there are many; NULL: none ever */
+	uint32_t samples_n;
 	struct launchers launchers;
 	struct stepper *stepper; /* owned */
 	struct gauge_said said;  /* of devices, in records */
@@ -106,9 +107,12 @@ int stream_new(struct stream **out, struct plant *pl, struct pool *pool, const s
 	       const struct account *was, uint32_t rows_max);
 void stream_free(struct stream *s); /* NULL is allowed */
 
-/* Takes what is there. 1: there is more, come again; 0: all; -EPROTO: the process lies. */
+/*
+ * Drains what is there. 1: there is more, call again; 0: all; -EPROTO: the process broke the
+ * protocol.
+ */
 int stream_drain(struct stream *s, bool dead);
-/* A value of its own about the process, for windows alone: no record stands behind it. */
+/* A value of aond's about the process, for windows only: it has no record. */
 void stream_gauge(struct stream *s, const char *name, int64_t value, uint64_t now_ns);
 /* No steps come: from here on all is recorded. */
 void stream_stepless(struct stream *s, uint64_t now_ns);
@@ -117,15 +121,16 @@ void stream_flush(struct stream *s);
 /* Samples of its threads: events of kind SAMPLE without a track; tid[i] is the thread of each, as the
  * process itself calls it. */
 void stream_samples(struct stream *s, struct event *ev, const uint32_t *tid, size_t n);
-/* Hands over those that are worth a blob, or that are old; UINT64_MAX: all. */
-void stream_flush_samples(struct stream *s, uint64_t now_ns);
+/* Encodes samples with the other events if there are many, or some are old; UINT64_MAX: all. Before
+ * stream_flush(). */
+void stream_ripe_samples(struct stream *s, uint64_t now_ns);
 /* Closes the windows that ended before. */
 void stream_windows(struct stream *s, uint64_t before_ns);
 /* Makes the records of steps that ended before. */
 void stream_steps(struct stream *s, uint64_t before_ns);
-/* Everything comes to its end: what is open, what is encoded. The pool stays as it is. */
+/* Ends everything that is open, and passes on what is encoded. The pool stays as it is. */
 void stream_finish(struct stream *s, uint64_t end_ns);
-/* Where its records are now. */
+/* The account of its records. */
 void stream_account(struct stream *s, struct account *out);
 /* Queues its row if it has changed: after stream_flush(), before the commit. The last time
  * (its row says that it is not connected) nothing is pending any more. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locate.c - finding the daemon and the store to read; see locate.h. */
+/* locate.c - finds the daemon and the store to read; see locate.h. */
 #include "cli/core/locate.h"
 
 #include <errno.h>
@@ -31,6 +31,10 @@ static void on_info(void *arg, char *line)
 		s->uptime_s = num_front(value, NULL);
 	else if (!strcmp(line, "sessions"))
 		s->sessions = num_front(value, NULL);
+	else if (!strcmp(line, "sampled"))
+		s->sampled = num_front(value, NULL);
+	else if (!strcmp(line, "sampling"))
+		snprintf(s->sampling, sizeof(s->sampling), "%s", value);
 }
 
 int admin_status(const char *run_dir, struct admin_status *out)
