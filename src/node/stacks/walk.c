@@ -13,7 +13,7 @@
 
 #include "stacks/native_priv.h"
 
-#define SCAN_WORDS 8192u /* of the stack, for all frames of it */
+#define SCAN_WORDS 8192u /* of a stack, for all of its frames */
 #define MORE_BYTES 8192u /* read at once from outside the copy */
 #define MORE_READS 32u
 #define NEAR       (1u << 20) /* bytes of the longest function without a rule */
@@ -122,19 +122,41 @@ static bool caller(struct walk *w, const struct cfi_rule *r, uint64_t cfa)
 
 /* --- by a scan --- */
 
+/*
+ * The caller's own frame, if it can be known: from its SP, or from its RBP where the current function
+ * has saved that. sp: the caller's.
+ */
+static bool frame_of(struct walk *w, const struct cfi_rule *now, const struct cfi_rule *r,
+		     uint64_t sp, uint64_t *cfa)
+{
+	uint64_t from = sp;
+
+	if (r->cfa != CFA_REG || r->how[CFI_RETURN] != CFI_AT_CFA)
+		return false;
+	if (r->cfa_reg == cfi_kept[CFI_RBP]) {
+		if (!now || now->how[CFI_RBP] != CFI_AT_CFA ||
+		    !word(w, sp + (uint64_t)(int64_t)now->off[CFI_RBP], &from))
+			return false;
+	} else if (r->cfa_reg != NATIVE_SP) {
+		return false;
+	}
+	*cfa = from + (uint64_t)(int64_t)r->cfa_off;
+	return true;
+}
+
 /* Is the word that a caller's rule calls its return address one? Who has no rule may be right. */
-static bool leads_on(struct walk *w, struct module *m, uint64_t vaddr, uint64_t sp)
+static bool leads_on(struct walk *w, const struct cfi_rule *now, struct module *m, uint64_t vaddr,
+		     uint64_t sp)
 {
 	const struct cfi_rule *r = rule_at(w->t->n, m, vaddr - 1);
 	struct mapping *map;
 	struct module *next;
-	uint64_t pc, at;
+	uint64_t pc, cfa;
 
-	if (!r || r->cfa != CFA_REG || r->cfa_reg != NATIVE_SP || r->how[CFI_RETURN] != CFI_AT_CFA)
+	if (!r || !frame_of(w, now, r, sp, &cfa))
 		return true;
-	at = sp + (uint64_t)(int64_t)r->cfa_off + (uint64_t)(int64_t)r->off[CFI_RETURN];
-	if (!word(w, at, &pc))
-		return true;
+	if (cfa <= sp || cfa % 8 || !word(w, cfa + (uint64_t)(int64_t)r->off[CFI_RETURN], &pc))
+		return false;
 	map = mapping_at(w->t, pc, false);
 	next = map ? module_at(w->t, map, pc, &vaddr) : NULL;
 	return map && (!next || call_before(w->t->n, next, vaddr) != CALL_NO);
@@ -151,17 +173,17 @@ static enum likely judge(struct walk *w, const struct place *p, uint64_t pc, uin
 	call = m ? call_before(w->t->n, m, vaddr) : CALL_NO;
 	if (call == CALL_NO)
 		return NEVER;
-	if (call > CALL_ANY) {
-		to = call - CALL_TO;
-		if (m == p->m && to == begin && begin)
-			return LIKELY;
-		if (cfi_begins(&m->img, to))
-			return PERHAPS;
-		/* To a stub for a function elsewhere, or to one without a rule, as the current one. */
-		if (m == p->m && !begin && (to > p->vaddr || p->vaddr - to > NEAR))
-			return PERHAPS;
-	}
-	return leads_on(w, m, vaddr, sp) ? LIKELY : NEVER;
+	if (!leads_on(w, p->rule, m, vaddr, sp))
+		return NEVER;
+	if (call == CALL_ANY)
+		return LIKELY;
+	to = call - CALL_TO;
+	if (m == p->m && to == begin && begin)
+		return LIKELY;
+	if (cfi_begins(&m->img, to))
+		return PERHAPS;
+	/* To a stub for a function elsewhere, or to one without a rule, as the current one. */
+	return m == p->m && !begin && (to > p->vaddr || p->vaddr - to > NEAR) ? PERHAPS : LIKELY;
 }
 
 static bool scan(struct walk *w, const struct place *p)
