@@ -14,6 +14,7 @@
 #include "stacks/native_priv.h"
 
 #define SCAN_WORDS 8192u /* of a stack, for all of its frames */
+#define SURER      256u  /* words behind a likely one, in which a sure one is looked for */
 #define MORE_BYTES 8192u /* read at once from outside the copy */
 #define MORE_READS 32u
 #define NEAR       (1u << 20) /* bytes of the longest function without a rule */
@@ -162,7 +163,7 @@ static bool leads_on(struct walk *w, const struct cfi_rule *now, struct module *
 	return map && (!next || call_before(w->t->n, next, vaddr) != CALL_NO);
 }
 
-enum likely { NEVER, PERHAPS, LIKELY };
+enum likely { NEVER, PERHAPS, LIKELY, SURE };
 
 static enum likely judge(struct walk *w, const struct place *p, uint64_t pc, uint64_t sp)
 {
@@ -179,7 +180,7 @@ static enum likely judge(struct walk *w, const struct place *p, uint64_t pc, uin
 		return LIKELY;
 	to = call - CALL_TO;
 	if (m == p->m && to == begin && begin)
-		return LIKELY;
+		return SURE;
 	if (cfi_begins(&m->img, to))
 		return PERHAPS;
 	/* To a stub for a function elsewhere, or to one without a rule, as the current one. */
@@ -189,7 +190,9 @@ static enum likely judge(struct walk *w, const struct place *p, uint64_t pc, uin
 static bool scan(struct walk *w, const struct place *p)
 {
 	uint64_t low = w->t->maps ? w->t->map[0].start : UINT64_MAX;
-	uint64_t at = (w->reg[NATIVE_SP] + 7) & ~7ull, second = 0, second_pc = 0, pc;
+	uint64_t at = (w->reg[NATIVE_SP] + 7) & ~7ull, best_at = 0, best_pc = 0, pc;
+	enum likely best = NEVER;
+	size_t left = SIZE_MAX; /* words, once one is likely */
 	struct cfi_rule r;
 	struct place here = *p;
 
@@ -197,31 +200,30 @@ static bool scan(struct walk *w, const struct place *p)
 		r = *here.rule;
 		here.rule = &r;
 	}
-	for (; w->scans; at += 8, w->scans--) {
+	for (; w->scans && left && best != SURE; at += 8, w->scans--, left--) {
 		enum likely is;
 
 		if (!word(w, at, &pc))
 			break;
 		is = pc < low ? NEVER : judge(w, &here, pc, at + 8);
+		if (is <= best)
+			continue;
+		best = is;
+		best_at = at;
+		best_pc = pc;
 		if (is == LIKELY)
-			goto found;
-		if (is == PERHAPS && !second) {
-			second = at;
-			second_pc = pc;
-		}
+			left = here.rule ? SURER : 1;
 	}
-	if (!second)
+	if (!best)
 		return false;
-	at = second;
-	pc = second_pc;
-found:
+	w->ended = false;
 	/* With the CFA known, the rule says where the rest is. */
 	if (!here.rule || here.rule->how[CFI_RETURN] != CFI_AT_CFA ||
-	    !caller(w, here.rule, at + 8)) {
+	    !caller(w, here.rule, best_at + 8)) {
 		w->known = NATIVE_BLOCKED;
-		w->reg[NATIVE_SP] = at + 8;
+		w->reg[NATIVE_SP] = best_at + 8;
 	}
-	w->reg[NATIVE_PC] = pc;
+	w->reg[NATIVE_PC] = best_pc;
 	return true;
 }
 
