@@ -228,7 +228,7 @@ int state_parse(const char *text, struct state_now *out)
 	return 0;
 }
 
-int state_read(struct state_thread *s, struct state_quota *q, uint64_t now_ns,
+int state_look(struct state_thread *s, struct state_quota *q, uint64_t now_ns,
 	       struct state_now *out)
 {
 	struct state_now now;

@@ -119,7 +119,7 @@ void process_free(struct process *p)
 	if (!p)
 		return;
 	for (size_t i = 0; i < OTHERS; i++)
-		thread_fini(&p->other[i]);
+		thread_close(&p->other[i]);
 	quota_close(&p->quota);
 	map_fini(&p->outer);
 	native_target_free(p->native);
@@ -193,20 +193,20 @@ struct thread *process_other(struct process *p, pid_t tid)
 		if (p->other[i].of && p->other[i].tid == tid)
 			return &p->other[i];
 	t = &p->other[p->next_other++ % OTHERS];
-	thread_fini(t);
-	thread_init(t, p, tid);
+	thread_close(t);
+	thread_open(t, p, tid);
 	return t;
 }
 
 /* --- threads --- */
 
-void thread_init(struct thread *t, struct process *of, pid_t tid)
+void thread_open(struct thread *t, struct process *of, pid_t tid)
 {
 	*t = (struct thread){ .of = of, .tid = tid };
 	state_open(&t->state, of->pid, tid);
 }
 
-void thread_fini(struct thread *t)
+void thread_close(struct thread *t)
 {
 	if (t->of)
 		state_close(&t->state);
@@ -319,7 +319,7 @@ static pid_t holder_of(struct thread *t, uint64_t state, uint64_t now_ns)
 int thread_look(struct thread *t, uint64_t now_ns, struct look *out)
 {
 	static struct stack_copy c; /* large; the sampler is one thread */
-	int err = state_read(&t->state, &t->of->quota, now_ns, &out->now);
+	int err = state_look(&t->state, &t->of->quota, now_ns, &out->now);
 
 	if (err)
 		return err;

@@ -55,7 +55,7 @@ static uint64_t word_at(const struct python *p, uint64_t addr)
 	return py_read(p, addr, &v, sizeof(v)) ? v : 0;
 }
 
-/* 3.10 does not keep the kernel's number of a thread; libc does, where every copy of it has it. */
+/* 3.10 does not keep the kernel's number of a thread; libc does, always at the same place. */
 static uint32_t tid_of_self(const struct python *p, uint64_t self)
 {
 	uint32_t tid = 0;
@@ -137,7 +137,7 @@ void python_thread(struct python *p, const struct python_id *id, struct python_t
 	*out = (struct python_thread){ .id = *id, .gil = gil_of(p, id->interp) };
 }
 
-/* --- all of it at once --- */
+/* --- a stack as text --- */
 
 static const char *last_part(const char *path)
 {

@@ -130,7 +130,7 @@ void python_place(struct python *p, const struct python_frame *f, uint64_t now_n
 /* Is a file with that path the program's own? */
 bool python_is_user(const char *path);
 
-/* --- all of it at once --- */
+/* --- a stack as text --- */
 
 /* Appends the frames of the thread with that pthread_t, innermost first. -ENOENT: it runs no Python. */
 int python_stack(const struct python_opts *o, uint64_t self, struct stack *out);

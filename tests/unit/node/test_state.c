@@ -59,12 +59,12 @@ static void self(void)
 
 	state_open(&t, getpid(), getpid());
 	quota_open(&q, getpid());
-	T_OK(state_read(&t, &q, clock_mono_ns(), &now) == 0 && now.state != SAMPLE_NONE,
+	T_OK(state_look(&t, &q, clock_mono_ns(), &now) == 0 && now.state != SAMPLE_NONE,
 	     "a thread that reads its own state (%d)", now.state);
 	state_close(&t);
 	quota_close(&q);
 	state_open(&t, getpid(), 1 << 29);
-	T_OK(state_read(&t, &q, clock_mono_ns(), &now) == -3, "one that is not there");
+	T_OK(state_look(&t, &q, clock_mono_ns(), &now) == -3, "one that is not there");
 	state_close(&t);
 }
 
